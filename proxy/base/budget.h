@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A budget bounds the memory that peers can make grow. Budgets form a tree (stream → connection
+ * → worker): a take must fit at every level or changes none. What is not a peer's doing
+ * (configuration, one struct per accepted connection) is not taken from it.
+ */
+#ifndef PUSHGATE_BASE_BUDGET_H
+#define PUSHGATE_BASE_BUDGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct budget {
+	struct budget *parent; /* borrows; NULL at the root */
+	size_t limit_bytes, used_bytes, peak_bytes;
+	size_t refused;        /* takes that this level refused */
+};
+
+void budget_init(struct budget *b, struct budget *parent, size_t limit_bytes);
+/* Ensures that everything was given back. */
+void budget_fini(struct budget *b);
+
+/* True: n bytes are yours at every level. False: nothing changed but the counter. */
+bool budget_take(struct budget *b, size_t n);
+/* Takes even above the limit: for what has arrived already and must be kept. */
+void budget_force(struct budget *b, size_t n);
+void budget_give(struct budget *b, size_t n);
+
+/* Bytes left at the tightest level; 0 when any is overdrawn. */
+size_t budget_room(const struct budget *b);
+
+/* Tests: refuse the n-th take from now on this budget (1 = the next), 0 = off. */
+void budget_fail_nth(struct budget *b, size_t n);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* IP addresses and CIDR blocks, IPv4 and IPv6 (RFC 4632, 4291). IPv4-mapped IPv6 counts as IPv4. */
+#ifndef PUSHGATE_BASE_CIDR_H
+#define PUSHGATE_BASE_CIDR_H
+
+#include "proxy/base/slice.h"
+
+struct address {
+	uint8_t octets[16]; /* IPv4 in the first four, the rest zero */
+	uint8_t family;     /* 4, 6, or 0 = none (a unix socket) */
+};
+
+struct cidr {
+	struct address base;
+	uint8_t bits;
+};
+
+bool address_parse(struct slice text, struct address *a);
+/* "192.0.2.0/24", "2001:db8::/32", or a bare address (all bits). NULL when fine, else what is
+ * wrong, in words for a configuration error; host bits that are set are an error. */
+const char *cidr_parse(struct slice text, struct cidr *c);
+bool cidr_contains(const struct cidr *c, const struct address *a);
+/* Writes at most size-1 octets and a NUL ("-" for family 0); returns buffer. 46 octets suffice. */
+char *address_format(const struct address *a, char *buffer, size_t size);
+
+#endif

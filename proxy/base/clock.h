@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Time. Only net/ and process/ read the clock; everything else is told what time it is.
+ * A usec counts microseconds on the monotonic clock, of an unspecified origin, never 0.
+ */
+#ifndef PUSHGATE_BASE_CLOCK_H
+#define PUSHGATE_BASE_CLOCK_H
+
+#include <stdint.h>
+
+typedef uint64_t usec;
+
+#define USEC_PER_MSEC ((usec)1000)
+#define USEC_PER_SEC ((usec)1000000)
+#define USEC_NEVER UINT64_MAX
+
+usec clock_monotonic(void);
+/* Since the Unix epoch, for logs alone. */
+usec clock_wall(void);
+
+/* now + span, or USEC_NEVER when span is 0 (0 = no limit) or the sum would wrap. */
+static inline usec clock_after(usec now, usec span)
+{
+	return span == 0 || span >= USEC_NEVER - now ? USEC_NEVER : now + span;
+}
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Globs: `*` matches any run of octets (also `/` and none), `?` any one octet, `\` takes the
+ * next octet as itself. Nothing else is special. Linear in pattern × text, no recursion.
+ */
+#ifndef PUSHGATE_BASE_GLOB_H
+#define PUSHGATE_BASE_GLOB_H
+
+#include "proxy/base/slice.h"
+
+bool glob_match(struct slice pattern, struct slice text);
+/* ASCII letters compare without case (hosts, user-agents). */
+bool glob_match_nocase(struct slice pattern, struct slice text);
+
+#endif

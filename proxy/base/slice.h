@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A slice: a borrowed run of octets. It owns nothing and is not NUL-terminated.
+ * Passed by value. The empty slice may have any pointer, NULL included.
+ */
+#ifndef PUSHGATE_BASE_SLICE_H
+#define PUSHGATE_BASE_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct slice {
+	const char *ptr;
+	size_t len;
+};
+
+/* A slice of a string literal, usable in constant tables and in expressions. */
+#define SLICE_INIT(literal) {"" literal, sizeof(literal) - 1}
+#define SLICE(literal) ((struct slice)SLICE_INIT(literal))
+
+/* printf("%.*s", SLICE_ARG(s)) */
+#define SLICE_ARG(s) (int)(s).len, (s).ptr
+
+static inline struct slice slice_of(const void *ptr, size_t len)
+{
+	return (struct slice){ptr, len};
+}
+
+static inline struct slice slice_of_string(const char *string)
+{
+	return (struct slice){string, strlen(string)};
+}
+
+static inline bool slice_equal(struct slice a, struct slice b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* [from, from+len), cut to what there is. */
+static inline struct slice slice_sub(struct slice s, size_t from, size_t len)
+{
+	if (from > s.len)
+		from = s.len;
+	if (len > s.len - from)
+		len = s.len - from;
+	return (struct slice){s.len ? s.ptr + from : s.ptr, len};
+}
+
+static inline struct slice slice_from(struct slice s, size_t from)
+{
+	return slice_sub(s, from, s.len);
+}
+
+static inline bool slice_starts_with(struct slice s, struct slice prefix)
+{
+	return s.len >= prefix.len && slice_equal(slice_sub(s, 0, prefix.len), prefix);
+}
+
+/* Case-insensitive for ASCII letters alone (RFC 9110 5.6.2: tokens and names). */
+bool slice_equal_nocase(struct slice a, struct slice b);
+
+/* Where the octet first stands, or s.len. */
+size_t slice_find(struct slice s, char octet);
+
+/* Without leading and trailing SP and HTAB (RFC 9110 5.6.3 OWS). */
+struct slice slice_trim(struct slice s);
+
+/*
+ * Cuts the next member off a comma-separated list (RFC 9110 5.6.1), skipping empty ones; quoted
+ * strings are kept whole. False when the list is used up. *rest is advanced.
+ */
+bool slice_next_member(struct slice *rest, struct slice *member);
+
+/* A decimal number without sign, at most `max`: true and *value, or false (RFC 9110 8.6 form). */
+bool slice_to_number(struct slice s, uint64_t max, uint64_t *value);
+
+#endif

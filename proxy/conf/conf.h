@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The configuration: INI (inih) read through one option table into one const snapshot. Whatever is
+ * wrong is reported as "file:line: what is wrong; what would be right", all mistakes of a file
+ * in one go, and no snapshot comes out.
+ *
+ * The snapshot is a plain tree, freed at once by conf_free; everyone else borrows from it. Numbers are in the
+ * units that their names say; 0 in a time means "no limit" unless the option says otherwise.
+ */
+#ifndef PUSHGATE_CONF_CONF_H
+#define PUSHGATE_CONF_CONF_H
+
+#include "policy/policy.h"
+#include "proxy/base/arena.h"
+#include "proxy/net/net.h"
+#include <stdio.h>
+
+enum conf_push_mode { CONF_PUSH_AUTO, CONF_PUSH_ACCEPT, CONF_PUSH_REFUSE };
+enum conf_scheme_mode { CONF_SCHEME_KEEP, CONF_SCHEME_HOP };
+enum conf_origin_kind {
+	CONF_ORIGIN_H2_TLS,   /* h2://host:port */
+	CONF_ORIGIN_H2_PLAIN, /* h2c://host:port or h2c+unix:/path */
+	CONF_ORIGIN_DEMO,     /* demo: */
+};
+
+struct conf_server {
+	uint32_t workers;             /* 0 = auto: one per CPU */
+	const char *user;             /* NULL = stay */
+	const char *access_log;       /* path, "-" = standard output, NULL = off */
+	const char *error_log;        /* path, "-" = standard error */
+	const char *status_socket;    /* path of the master's unix socket, NULL = none */
+	const char *pseudonym;        /* in Via and Proxy-Status: "pushgate" by default */
+	uint64_t memory_bytes;        /* budget of one worker: 256 MiB */
+	uint64_t connection_memory_bytes; /* budget of one connection: 16 MiB */
+	usec drain_timeout;           /* 30 s */
+	/* Push allowances; the rest of the caps is in policy_rules. */
+	uint32_t promise_refusals;    /* refusals a minute on one origin connection before it turns push off: 1000 */
+	uint32_t promise_rate;        /* promises per second accepted from one origin connection: 2000 */
+	uint32_t reset_rate;          /* refusal RST_STREAMs per second to one origin connection before its routes use the push-off pool: 100 */
+	usec push_start_timeout;      /* a promise waits at most so long for its response to begin: 10 s */
+};
+
+struct conf_listen {
+	const char *name, *file;
+	uint32_t line;
+	struct net_address address;
+	const char *address_text;
+	struct net_certificate *certificates;
+	size_t certificate_count;     /* 0 = plain h2c */
+	bool clients_shared;          /* clients = shared: one connection may carry many users */
+	uint32_t max_connections;     /* accepted at a time, per worker: 10000 */
+	/* Per-hop settings that we announce. */
+	uint32_t max_concurrent_streams; /* 100 */
+	uint32_t stream_window_bytes;    /* 64 KiB … receive, for uploads: 256 KiB */
+	uint32_t connection_window_bytes;/* 1 MiB */
+	uint32_t header_table_bytes;     /* 4096 */
+	uint32_t max_header_list_bytes;  /* 64 KiB */
+	usec tls_timeout, preface_timeout, settings_timeout, header_timeout, idle_timeout, write_timeout, body_timeout;
+	uint64_t max_request_body_bytes; /* 0 = no limit; else 413 */
+};
+
+struct conf_origin {
+	const char *name, *file;
+	uint32_t line;
+	enum conf_origin_kind kind;
+	const char *server_text;      /* as written */
+	const char *host;             /* NULL for unix and demo */
+	uint16_t port;
+	struct net_address addresses[8]; /* resolved at load; tried in order */
+	size_t address_count;
+	const char *tls_ca;           /* NULL = the system's */
+	bool tls_verify;
+	const char *tls_name;         /* SNI and verified name; NULL = host */
+	enum conf_push_mode push;
+	enum conf_scheme_mode scheme;
+	const char *host_override;    /* :authority for the origin; NULL = keep the client's */
+	uint32_t max_concurrent_pushes; /* announced as MAX_CONCURRENT_STREAMS: 1000 */
+	uint32_t max_connections;     /* per worker and pool: 4 */
+	uint32_t spare_connections;   /* opened ahead of need once in use: 0 */
+	uint32_t max_queue;           /* requests waiting for a stream: 1024 */
+	uint32_t stream_window_bytes; /* 256 KiB */
+	uint32_t max_stream_window_bytes; /* grows with the bandwidth-delay product up to: 4 MiB */
+	uint32_t connection_window_bytes; /* 16 MiB */
+	uint32_t max_header_list_bytes;   /* 64 KiB */
+	usec connect_timeout, settings_timeout, queue_timeout, response_timeout, idle_timeout, write_timeout, body_timeout, upload_linger;
+	uint32_t index;
+};
+
+struct conf_route {
+	const char *name, *file;
+	uint32_t line;
+	struct slice *hosts;          /* patterns for http_host_matches; none = any */
+	size_t host_count;
+	struct slice *paths;          /* prefixes that end at a segment border: "/api" matches "/api", "/api/x", "/api?x" and not "/apix"; none = "/" */
+	size_t path_count;
+	const struct conf_origin *origin;
+};
+
+struct conf {
+	struct arena arena;           /* everything below lives here */
+	const char *file;
+	struct conf_server server;
+	struct conf_listen *listens;
+	size_t listen_count;
+	struct conf_origin *origins;
+	size_t origin_count;
+	struct conf_route *routes;    /* in order of the file; matching is most specific first: see hop/router.h */
+	size_t route_count;
+	struct policy_rules policy;
+};
+
+/*
+ * Reads, checks and resolves. NULL when anything is wrong; every mistake (and every warning) has been written to
+ * `errors` by then, a line each. With `resolve` false names are not resolved and files not opened (tests, explain).
+ */
+struct conf *conf_load(const char *path, bool resolve, FILE *errors);
+/* The same for a text in memory; `name` stands for the file in messages. */
+struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors);
+void conf_free(struct conf *c); /* NULL is fine */
+
+/* The option table as text: `pushgate help-config`. section NULL = all. */
+void conf_print_help(FILE *out, const char *section);
+
+#endif

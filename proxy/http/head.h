@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A head: the control data and fields of one request, response, promised request or trailer
+ * section (RFC 9110 6), without a protocol version. Names are lower case, order is kept.
+ *
+ * A decoder fills the fields as they come, pseudo-fields included (http_head_add);
+ * http_head_settle then moves the pseudo-fields into their own slots and checks everything that
+ * RFC 9113 8.2, 8.3 and RFC 9110 5.5 ask. Only settled heads travel between modules.
+ *
+ * Heads come from a pool (one per worker) and go back with http_head_free. All octets live in
+ * the head's arena: a head may be passed on and outlive the connection that it came from.
+ */
+#ifndef PUSHGATE_HTTP_HEAD_H
+#define PUSHGATE_HTTP_HEAD_H
+
+#include "proxy/base/arena.h"
+#include "proxy/http/token.h"
+
+struct http_head_pool;
+
+struct http_field {
+	struct slice name, value;
+	uint32_t hash;   /* of name and value as hpack computes it, 0 = not known; travels with the
+	                    field from decoder to encoder so that no octet is hashed twice */
+	uint16_t token;  /* enum http_token */
+	bool never_index; /* RFC 7541 6.2.3: must be sent on as never indexed */
+};
+
+enum http_head_kind {
+	HTTP_REQUEST,
+	HTTP_PROMISE,  /* a promised request: HTTP_REQUEST plus RFC 9113 8.4 */
+	HTTP_RESPONSE, /* final or interim */
+	HTTP_TRAILERS,
+};
+
+/* Bits of never_index_pseudo. */
+enum {
+	HTTP_PSEUDO_METHOD = 1, HTTP_PSEUDO_SCHEME = 2, HTTP_PSEUDO_AUTHORITY = 4,
+	HTTP_PSEUDO_PATH = 8, HTTP_PSEUDO_STATUS = 16, HTTP_PSEUDO_PROTOCOL = 32,
+};
+
+#define HTTP_LENGTH_UNKNOWN UINT64_MAX
+
+struct http_head {
+	struct arena arena;
+	struct http_field *fields;
+	uint32_t count, capacity;
+	enum http_head_kind kind;
+	/* Set by http_head_settle; empty where the kind has none. */
+	struct slice method, scheme, authority, path, protocol;
+	uint16_t method_token;       /* enum http_method */
+	uint16_t status;             /* 100…999, 0 for requests */
+	uint8_t never_index_pseudo;
+	bool authority_from_host;    /* :authority was missing, `authority` is the Host field's value */
+	uint64_t content_length;     /* HTTP_LENGTH_UNKNOWN without a field */
+	size_t list_bytes;           /* size as RFC 9113 6.5.2 counts it, pseudo-fields included */
+	struct http_head_pool *pool;
+	struct http_head *next;      /* while free; the owner's to use meanwhile */
+};
+
+struct http_head_pool *http_head_pool_new(uint32_t keep);
+void http_head_pool_free(struct http_head_pool *pool); /* ensures that no head is out */
+size_t http_head_pool_out(const struct http_head_pool *pool);
+
+/* An empty head, yours. Never NULL. */
+struct http_head *http_head_new(struct http_head_pool *pool);
+void http_head_free(struct http_head *head); /* NULL is fine */
+/* A deep copy, yours. */
+struct http_head *http_head_copy(const struct http_head *head);
+
+/* Appends a field slot to be filled; the slot's slices must point into head->arena or at
+ * constants. The pointer is good until the next add. */
+struct http_field *http_head_add_slot(struct http_head *head);
+/* Appends a copy of name and value; finds the token itself. For heads of our own making. */
+void http_head_add(struct http_head *head, struct slice name, struct slice value);
+/* The same with a known token: the name is the token's own. */
+void http_head_add_token(struct http_head *head, enum http_token token, struct slice value);
+/* Removes every field with the token, keeping order; returns how many. */
+uint32_t http_head_remove(struct http_head *head, enum http_token token);
+/* First field with the token or NULL. */
+const struct http_field *http_head_find(const struct http_head *head, enum http_token token);
+/* By name, for names without a token. */
+const struct http_field *http_head_find_name(const struct http_head *head, struct slice name);
+
+/*
+ * Settles a head that a peer sent. NULL when it is well formed, else what is wrong with its rule
+ * ("field name in upper case (RFC 9113 8.2.1)"): the message is malformed, a stream error.
+ * Checks: pseudo-fields known, once, first, complete for the kind, none in trailers; :path non-empty
+ * ("/…", or "*" for OPTIONS); CONNECT's form; names lower-case tokens; values without CR, LF, NUL, other
+ * controls, or surrounding whitespace; no connection-specific field, te only "trailers";
+ * content-length one number (equal repeats allowed, RFC 9110 8.6); status three digits, not 101;
+ * authority without userinfo, well formed; Host equal to :authority (RFC 9113 8.3.1); no content-length
+ * or other framing field in trailers. HTTP_PROMISE: method GET or HEAD, no content-length above 0,
+ * no transfer coding, :authority present (RFC 9113 8.4).
+ */
+const char *http_head_settle(struct http_head *head, enum http_head_kind kind);
+
+/* Response bodies (RFC 9110 6.4.1): true when this final response to `method` has none. */
+bool http_response_is_bodyless(const struct http_head *response, enum http_method method);
+
+static inline bool http_head_is_interim(const struct http_head *head)
+{
+	return head->status >= 100 && head->status < 200;
+}
+
+/*
+ * Makes a settled head fit for the next hop: removes what is for one hop alone (RFC 9110 7.6.1;
+ * also `te`, which is kept as "trailers" for requests, `proxy-connection`, `http2-settings`).
+ * RFC 9218 `priority` is end-to-end and stays.
+ */
+void http_head_strip_hop(struct http_head *head);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every hard bound in one place, each with its reason. What an operator may tune is in the
+ * configuration (proxy/conf/options.c) and has its default there; what stands here may not be
+ * exceeded whatever the configuration says.
+ */
+#ifndef PUSHGATE_LIMITS_H
+#define PUSHGATE_LIMITS_H
+
+#define PUSHGATE_VERSION "0.1.0"
+
+/* Read, lent and passed on in units of one TLS record's plaintext (RFC 8446 5.1). */
+#define LIMIT_CHUNK_BYTES 16384u
+
+/* A DATA piece below this is copied, so that a tiny frame never pins a whole chunk. */
+#define LIMIT_COPY_BELOW_BYTES 2048u
+
+/* At most this much is read from one connection in one loop turn: nobody starves the others. */
+#define LIMIT_READ_PER_TURN_BYTES 65536u
+
+/* A field block on the wire, HEADERS or PUSH_PROMISE with its CONTINUATIONs (RFC 9113 10.5.1). */
+#define LIMIT_FIELD_BLOCK_BYTES 262144u
+
+/* Fields in one head. Each costs 40 bytes of ours whatever its length on the wire. */
+#define LIMIT_FIELDS_PER_HEAD 1000u
+
+/* CONTINUATION frames in one block: 256 KiB in frames of the smallest sensible size. */
+#define LIMIT_CONTINUATIONS 64u
+
+/* Interim (1xx) responses in one exchange (RFC 9110 15.2 sets none). */
+#define LIMIT_INTERIM_RESPONSES 32u
+
+/* Streams we have reset and remember until the peer has certainly seen it (RFC 9113 5.1). */
+#define LIMIT_REMEMBERED_RESETS 256u
+
+/* inih cuts section and key names at 49 characters; longer ones are refused, not cut. */
+#define LIMIT_CONF_NAME_BYTES 48u
+#define LIMIT_CONF_LINE_BYTES 16384u
+#define LIMIT_CONF_INCLUDE_DEPTH 8u
+
+#endif

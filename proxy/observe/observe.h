@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the program says about itself: the access log (one JSON line an exchange), the error log,
+ * and counters in slots of shared memory (one writer each: the worker that owns the slot).
+ *
+ * Lines leave through a pipe to the logger process. The pipe is never waited for: when it is full the line is dropped and
+ * counted (log_dropped).
+ */
+#ifndef PUSHGATE_OBSERVE_OBSERVE_H
+#define PUSHGATE_OBSERVE_OBSERVE_H
+
+#include "policy/policy.h"
+#include "proxy/base/clock.h"
+#include "proxy/net/net.h"
+#include <stdio.h>
+
+/* X(name, "what it counts"): all are totals since the start, but the *_open gauges. */
+#define OBSERVE_COUNTERS(X)                                                                         \
+	X(connections, "downstream connections accepted")                                            \
+	X(connections_open, "downstream connections open now")                                        \
+	X(connections_refused, "downstream connections closed at once: max-connections or memory")    \
+	X(accept_paused, "times that accepting paused for want of descriptors or memory")             \
+	X(tls_failed, "downstream TLS handshakes failed or late")                                     \
+	X(not_http2, "plain connections that did not begin with the HTTP/2 preface")                  \
+	X(requests, "requests received")                                                              \
+	X(requests_open, "exchanges under way now")                                                   \
+	X(responses_1xx, "interim responses sent") X(responses_2xx, "responses 2xx sent")              \
+	X(responses_3xx, "responses 3xx sent") X(responses_4xx, "responses 4xx sent")                   \
+	X(responses_5xx, "responses 5xx sent") X(responses_own, "responses made by pushgate itself")    \
+	X(requests_retried, "requests sent to the origin once more")                                  \
+	X(requests_aborted, "exchanges that ended by a reset")                                        \
+	X(bytes_down_in, "request body octets from clients")                                          \
+	X(bytes_down_out, "response body octets to clients, pushes included")                         \
+	X(bytes_up_in, "response body octets from origins") X(bytes_up_out, "request body octets to origins") \
+	X(upstream_connections, "connections to origins opened")                                      \
+	X(upstream_connections_open, "connections to origins open now")                               \
+	X(upstream_failed, "connections to origins that failed to open or ended with an error")       \
+	X(peer_faults_down, "protocol faults of clients") X(peer_faults_up, "protocol faults of origins") \
+	X(guard_down, "client connections ended with ENHANCE_YOUR_CALM")                              \
+	X(guard_up, "origin connections ended with ENHANCE_YOUR_CALM")                                \
+	X(pushes_offered, "pushes offered") X(pushes_forwarded, "pushes promised to clients")           \
+	X(pushes_dropped, "pushes dropped") X(pushes_completed, "pushed responses delivered whole")     \
+	X(pushes_reset, "pushes reset by the client") X(pushes_failed, "pushes that failed otherwise")  \
+	X(pushes_open, "pushes under way now")                                                        \
+	X(push_bytes_out, "pushed body octets to clients")                                            \
+	X(push_bytes_reset, "pushed body octets sent on streams that the client then reset")          \
+	X(memory_refused, "takes that a memory budget refused")                                       \
+	X(log_dropped, "log lines dropped because the pipe was full")
+
+struct observe_counters {
+#define OBSERVE_COUNTER(name, text) uint64_t name;
+	OBSERVE_COUNTERS(OBSERVE_COUNTER)
+#undef OBSERVE_COUNTER
+	uint64_t push[POLICY_SOURCE_COUNT][POLICY_ACTION_COUNT][POLICY_REASON_COUNT];
+};
+
+/* Adds b into a, all counters (to sum the workers' slots). */
+void observe_counters_add(struct observe_counters *a, const struct observe_counters *b);
+/* "name value\n" for each counter, then pushgate_push_total{source="…",verdict="…",reason="…"} value for each that is not 0. */
+void observe_counters_print(const struct observe_counters *c, FILE *out);
+
+enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
+
+struct observe {
+	struct observe_counters *counters; /* this worker's slot, never NULL (borrows) */
+	int access_fd, error_fd;           /* write ends of pipes, or files; -1 = off */
+	enum observe_level level;          /* lines below it are not written */
+	uint32_t worker;                   /* 0…, in every line */
+};
+
+/* How an exchange ended. */
+enum observe_outcome {
+	OBSERVE_COMPLETE,      /* delivered whole */
+	OBSERVE_CLIENT_RESET, OBSERVE_CLIENT_LOST, OBSERVE_ORIGIN_RESET, OBSERVE_ORIGIN_LOST,
+	OBSERVE_TIMEOUT, OBSERVE_MALFORMED, OBSERVE_REFUSED, OBSERVE_OUTCOME_COUNT,
+};
+const char *observe_outcome_name(enum observe_outcome o); /* "complete", "client-reset", … */
+
+/* One exchange, for the access log. Slices are borrowed for the call; empty ones are left out of the line. */
+struct observe_exchange {
+	usec started_wall;                 /* µs since the epoch */
+	usec duration;                     /* from the request's head (or the promise) to the end */
+	usec first_byte;                   /* to the final response's head; 0 = none came */
+	uint64_t id;                       /* unique in the worker */
+	uint64_t parent_id;                /* pushes: the parent's; 0 = not a push */
+	const char *listen, *route, *origin; /* names of the configuration; NULL = none */
+	struct address client;
+	struct slice method, scheme, authority, path, user_agent, referer;
+	uint16_t status;                   /* of the final response; 0 = none */
+	uint64_t request_bytes, response_bytes; /* body octets received from the client, sent to the client */
+	enum observe_outcome outcome;
+	uint32_t code;                     /* HTTP/2 code of the reset; 0 = none */
+	const char *code_name;             /* NULL = none */
+	const char *detail;                /* reason in words or a fault's name; NULL = none */
+	bool retried;
+	/* Pushes and refused offers. */
+	bool is_push;
+	enum policy_source source;
+	enum policy_action verdict;
+	const char *rule;                  /* NULL = none */
+	const struct policy_reason *reason; /* of the verdict */
+	const struct policy_reason *end_reason; /* of the end, NULL when it went well */
+};
+
+void observe_access(struct observe *o, const struct observe_exchange *x);
+/* "2026-01-02T03:04:05.678Z warn [w0] text\n" to the error log; text is cut at 1,000 octets, controls escaped. */
+void observe_log(struct observe *o, enum observe_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
