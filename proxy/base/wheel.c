@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wheel: WHEEL_SLOTS lists, each for one tick of the near future. A node whose deadline is
+ * beyond the wheel's span stands in the last slot and is filed again when that comes round.
+ */
+#include "proxy/base/wheel.h"
+
+#include "proxy/base/ensure.h"
+
+#define WHEEL_SPAN_USEC (WHEEL_TICK_USEC * (WHEEL_SLOTS - 2))
+
+static uint32_t slot_of(usec at)
+{
+	return (uint32_t)((at / WHEEL_TICK_USEC) % WHEEL_SLOTS);
+}
+
+void wheel_init(struct wheel *w, usec now)
+{
+	*w = (struct wheel){.at = now};
+	for (uint32_t i = 0; i < WHEEL_SLOTS; i++)
+		list_init(&w->slots[i]);
+}
+
+void wheel_node_init(struct wheel_node *n, void (*expired)(struct wheel_node *node, usec now))
+{
+	*n = (struct wheel_node){.deadline = USEC_NEVER, .expired = expired};
+	list_init(&n->link);
+}
+
+static void file_node(struct wheel *w, struct wheel_node *n)
+{
+	n->filed = n->deadline;
+	if (n->filed < w->at)
+		n->filed = w->at;
+	if (n->filed - w->at > WHEEL_SPAN_USEC)
+		n->filed = w->at + WHEEL_SPAN_USEC;
+	uint32_t slot = slot_of(n->filed);
+	list_append(&w->slots[slot], &n->link);
+	w->occupied[slot / 64] |= UINT64_C(1) << (slot % 64);
+}
+
+void wheel_set(struct wheel *w, struct wheel_node *n, usec deadline)
+{
+	n->deadline = deadline;
+	if (deadline == USEC_NEVER) {
+		wheel_forget(w, n);
+		return;
+	}
+	if (list_is_linked(&n->link)) {
+		if (n->filed <= deadline)
+			return;
+		list_remove(&n->link);
+		w->count--;
+	}
+	file_node(w, n);
+	w->count++;
+}
+
+void wheel_forget(struct wheel *w, struct wheel_node *n)
+{
+	n->deadline = USEC_NEVER;
+	if (!list_is_linked(&n->link))
+		return;
+	list_remove(&n->link);
+	ensure(w->count > 0);
+	w->count--;
+}
+
+/* Files again or fires every node of one slot; nodes that are set meanwhile are not looked at. */
+static void turn_slot(struct wheel *w, uint32_t slot, usec now)
+{
+	struct list due;
+	list_init(&due);
+	list_splice(&due, &w->slots[slot]);
+	w->occupied[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
+	while (!list_is_empty(&due)) {
+		struct wheel_node *n = list_first(&due, struct wheel_node, link);
+		list_remove(&n->link);
+		if (n->deadline > now) {
+			file_node(w, n);
+			continue;
+		}
+		w->count--;
+		n->deadline = USEC_NEVER;
+		n->expired(n, now);
+	}
+}
+
+void wheel_turn(struct wheel *w, usec now)
+{
+	if (now < w->at)
+		return;
+	usec first = w->at / WHEEL_TICK_USEC, last = now / WHEEL_TICK_USEC;
+	if (last - first >= WHEEL_SLOTS)
+		first = last - (WHEEL_SLOTS - 1);
+	w->at = now;
+	for (usec tick = first; tick <= last; tick++) {
+		uint32_t slot = (uint32_t)(tick % WHEEL_SLOTS);
+		if (w->occupied[slot / 64] & UINT64_C(1) << (slot % 64))
+			turn_slot(w, slot, now);
+	}
+}
+
+usec wheel_next(const struct wheel *w)
+{
+	if (w->count == 0)
+		return USEC_NEVER;
+	usec tick = w->at / WHEEL_TICK_USEC;
+	for (uint32_t i = 0; i < WHEEL_SLOTS; i++) {
+		uint32_t slot = (uint32_t)((tick + i) % WHEEL_SLOTS);
+		if (!list_is_empty(&w->slots[slot]))
+			return (tick + i + 1) * WHEEL_TICK_USEC;
+	}
+	return USEC_NEVER;
+}
