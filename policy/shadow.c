@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Can a rule ever be reached? For the configuration's checks alone. `hides` is certain; `may_hide`
+ * compares patterns as text, which no one should take for a proof.
+ */
+#include "policy/policy.h"
+#include "proxy/base/glob.h"
+
+enum { ALL_SOURCES = (1u << POLICY_SOURCE_COUNT) - 1, ALL_TYPES = (1u << POLICY_TYPE_COUNT) - 1 };
+enum { ALL_METHODS = 1u << HTTP_METHOD_GET | 1u << HTTP_METHOD_HEAD };
+
+static uint32_t bits_effective(uint32_t bits, uint32_t all)
+{
+	return bits == 0 ? all : bits & all;
+}
+
+static bool patterns_are_any(const struct policy_patterns *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (slice_equal(p->globs[i], SLICE("*")))
+			return true;
+	return p->count == 0;
+}
+
+static bool patterns_cover(const struct policy_patterns *earlier,
+    const struct policy_patterns *later, bool (*covers)(struct slice, struct slice))
+{
+	if (patterns_are_any(earlier))
+		return true;
+	if (patterns_are_any(later))
+		return false;
+	for (size_t i = 0; i < later->count; i++) {
+		bool is_covered = false;
+		for (size_t j = 0; j < earlier->count && !is_covered; j++)
+			is_covered = covers(earlier->globs[j], later->globs[i]);
+		if (!is_covered)
+			return false;
+	}
+	return true;
+}
+
+static bool clients_cover(const struct policy_rule *earlier, const struct policy_rule *later)
+{
+	if (earlier->client_count == 0)
+		return true;
+	for (size_t i = 0; i < later->client_count; i++) {
+		const struct cidr *inner = &later->clients[i];
+		bool is_covered = false;
+		for (size_t j = 0; j < earlier->client_count && !is_covered; j++) {
+			const struct cidr *outer = &earlier->clients[j];
+			is_covered =
+			    outer->bits <= inner->bits && cidr_contains(outer, &inner->base);
+		}
+		if (!is_covered)
+			return false;
+	}
+	return later->client_count != 0;
+}
+
+/* Does every offer that `later` takes match `earlier` too, as far as `exact` and `nocase` can tell? */
+static bool rule_covers(const struct policy_rule *earlier, const struct policy_rule *later,
+    bool (*exact)(struct slice, struct slice), bool (*nocase)(struct slice, struct slice))
+{
+	return (bits_effective(later->sources, ALL_SOURCES) &
+		   ~bits_effective(earlier->sources, ALL_SOURCES)) == 0 &&
+	       (bits_effective(later->types, ALL_TYPES) &
+		   ~bits_effective(earlier->types, ALL_TYPES)) == 0 &&
+	       (bits_effective(later->methods, ALL_METHODS) &
+		   ~bits_effective(earlier->methods, ALL_METHODS)) == 0 &&
+	       (earlier->push_enabled == POLICY_ANY ||
+		   earlier->push_enabled == later->push_enabled) &&
+	       clients_cover(earlier, later) &&
+	       patterns_cover(&earlier->hosts, &later->hosts, nocase) &&
+	       patterns_cover(&earlier->paths, &later->paths, exact) &&
+	       patterns_cover(&earlier->promised_paths, &later->promised_paths, exact) &&
+	       patterns_cover(&earlier->user_agents, &later->user_agents, nocase);
+}
+
+/* Equal patterns, bit sets and address blocks that contain each other are certain. */
+bool policy_rule_hides(const struct policy_rule *earlier, const struct policy_rule *later)
+{
+	return rule_covers(earlier, later, slice_equal, slice_equal_nocase);
+}
+
+bool policy_rule_may_hide(const struct policy_rule *earlier, const struct policy_rule *later)
+{
+	return rule_covers(earlier, later, glob_match, glob_match_nocase);
+}
