@@ -29,7 +29,7 @@ void map_remove(struct map *m, struct map_node *node);
 struct map_node *map_find(const struct map *m, uint64_t hash);
 struct map_node *map_next(const struct map_node *node);
 /* Walk all nodes in no order: cursor starts at 0; NULL at the end. No insertion meanwhile;
- * removing the node just returned is allowed. */
+ * removing the node just returned, and freeing it, is allowed (`last` is not looked at). */
 struct map_node *map_walk(const struct map *m, size_t *cursor, struct map_node *last);
 
 #endif

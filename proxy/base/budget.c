@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counting what peers make grow. A budget allocates nothing: it says yes or no, and its levels
+ * always agree because a take is checked at all of them before it is entered at any.
+ */
+#include "proxy/base/budget.h"
+
+#include "proxy/base/ensure.h"
+
+#include <stdint.h>
+
+void budget_init(struct budget *b, struct budget *parent, size_t limit_bytes)
+{
+	*b = (struct budget){.parent = parent, .limit_bytes = limit_bytes};
+}
+
+void budget_fini(struct budget *b)
+{
+	ensure(b->used_bytes == 0);
+}
+
+static bool fits(struct budget *b, size_t n)
+{
+	if (__builtin_expect(b->fail_in > 0, 0) && --b->fail_in == 0)
+		return false;
+	return b->used_bytes <= b->limit_bytes && n <= b->limit_bytes - b->used_bytes;
+}
+
+bool budget_take(struct budget *b, size_t n)
+{
+	for (struct budget *level = b; level; level = level->parent) {
+		if (!fits(level, n)) {
+			level->refused++;
+			return false;
+		}
+	}
+	budget_force(b, n);
+	return true;
+}
+
+void budget_force(struct budget *b, size_t n)
+{
+	for (; b; b = b->parent) {
+		ensure(n <= SIZE_MAX - b->used_bytes);
+		b->used_bytes += n;
+		if (b->used_bytes > b->peak_bytes)
+			b->peak_bytes = b->used_bytes;
+	}
+}
+
+void budget_give(struct budget *b, size_t n)
+{
+	for (; b; b = b->parent) {
+		ensure(n <= b->used_bytes);
+		b->used_bytes -= n;
+	}
+}
+
+size_t budget_room(const struct budget *b)
+{
+	size_t room = SIZE_MAX;
+	for (; b; b = b->parent) {
+		size_t here = b->used_bytes < b->limit_bytes ? b->limit_bytes - b->used_bytes : 0;
+		if (here < room)
+			room = here;
+	}
+	return room;
+}
+
+void budget_fail_nth(struct budget *b, size_t n)
+{
+	b->fail_in = n;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * IP addresses and CIDR blocks as octets. The textual forms are the C library's (inet_pton); no
+ * names, no zones, no ports.
+ */
+#include "proxy/base/cidr.h"
+
+#include <arpa/inet.h>
+
+static const uint8_t mapped_prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+static bool is_mapped(const uint8_t *octets)
+{
+	return memcmp(octets, mapped_prefix, sizeof(mapped_prefix)) == 0;
+}
+
+/* *was_mapped: the text was IPv6, the address is IPv4. */
+static bool parse(struct slice text, struct address *a, bool *was_mapped)
+{
+	char string[INET6_ADDRSTRLEN];
+	uint8_t octets[16] = {0};
+	*was_mapped = false;
+	if (text.len == 0 || text.len >= sizeof(string) || slice_find(text, 0) < text.len)
+		return false;
+	memcpy(string, text.ptr, text.len);
+	string[text.len] = 0;
+	if (inet_pton(AF_INET, string, octets) == 1) {
+		a->family = 4;
+	} else if (inet_pton(AF_INET6, string, octets) == 1) {
+		a->family = 6;
+		if (is_mapped(octets)) {
+			*was_mapped = true;
+			a->family = 4;
+			memmove(octets, octets + 12, 4);
+			memset(octets + 4, 0, 12);
+		}
+	} else {
+		return false;
+	}
+	memcpy(a->octets, octets, sizeof(octets));
+	return true;
+}
+
+bool address_parse(struct slice text, struct address *a)
+{
+	bool was_mapped;
+	return parse(text, a, &was_mapped);
+}
+
+static bool has_host_bits(const struct cidr *c)
+{
+	size_t octets = c->base.family == 4 ? 4 : 16;
+	for (size_t i = c->bits / 8u; i < octets; i++) {
+		unsigned mask = i == c->bits / 8u ? 0xffu >> c->bits % 8u : 0xffu;
+		if (c->base.octets[i] & mask)
+			return true;
+	}
+	return false;
+}
+
+const char *cidr_parse(struct slice text, struct cidr *c)
+{
+	size_t slash = slice_find(text, '/');
+	bool was_mapped;
+	if (!parse(slice_sub(text, 0, slash), &c->base, &was_mapped))
+		return "not an IPv4 or IPv6 address";
+	uint64_t most = c->base.family == 4 && !was_mapped ? 32 : 128;
+	uint64_t bits = most;
+	if (slash < text.len && !slice_to_number(slice_from(text, slash + 1), most, &bits))
+		return most == 32 ? "the prefix length is not a number from 0 to 32"
+				  : "the prefix length is not a number from 0 to 128";
+	if (was_mapped && bits < 96)
+		return "an IPv4-mapped block needs a prefix length of at least 96";
+	c->bits = (uint8_t)(was_mapped ? bits - 96 : bits);
+	if (has_host_bits(c))
+		return "the address has bits set behind the prefix";
+	return NULL;
+}
+
+bool cidr_contains(const struct cidr *c, const struct address *a)
+{
+	if (a->family != c->base.family || a->family == 0)
+		return false;
+	size_t whole = c->bits / 8u;
+	unsigned rest = c->bits % 8u;
+	if (memcmp(a->octets, c->base.octets, whole) != 0)
+		return false;
+	return rest == 0 || (a->octets[whole] ^ c->base.octets[whole]) >> (8 - rest) == 0;
+}
+
+char *address_format(const struct address *a, char *buffer, size_t size)
+{
+	char string[INET6_ADDRSTRLEN] = "-";
+	if (size == 0)
+		return buffer;
+	if (a->family != 0)
+		inet_ntop(a->family == 4 ? AF_INET : AF_INET6, a->octets, string, sizeof(string));
+	size_t n = strnlen(string, size - 1);
+	memcpy(buffer, string, n);
+	buffer[n] = 0;
+	return buffer;
+}

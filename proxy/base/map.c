@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The map: a table of chains, a power of two of them. It never looks at keys, only at hashes;
+ * equal hashes are told apart by the caller.
+ */
+#include "proxy/base/map.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+#define FIRST_SLOTS 8u
+#define WALK_END ((size_t)1) /* no node's address */
+
+_Static_assert(sizeof(size_t) == sizeof(struct map_node *), "a cursor holds an address");
+
+/* Hashes of small numbers (stream ids) are good enough in their low bits, and so are folded ones. */
+static size_t slot_of(const struct map *m, uint64_t hash)
+{
+	return (size_t)(hash ^ hash >> 32) & m->mask;
+}
+
+void map_init(struct map *m)
+{
+	*m = (struct map){0};
+}
+
+void map_fini(struct map *m)
+{
+	free(m->slots);
+	*m = (struct map){0};
+}
+
+static void grow(struct map *m)
+{
+	struct map old = *m;
+	size_t slots = old.slots ? (old.mask + 1) * 2 : FIRST_SLOTS;
+	ensure(slots <= SIZE_MAX / sizeof(*m->slots));
+	m->slots = memory_zalloc(slots * sizeof(*m->slots));
+	m->mask = slots - 1;
+	for (size_t i = 0; old.slots && i <= old.mask; i++) {
+		for (struct map_node *n = old.slots[i], *next; n; n = next) {
+			next = n->next;
+			struct map_node **slot = &m->slots[slot_of(m, n->hash)];
+			n->next = *slot;
+			*slot = n;
+		}
+	}
+	free(old.slots);
+}
+
+void map_insert(struct map *m, struct map_node *node, uint64_t hash)
+{
+	if (!m->slots || m->count > m->mask)
+		grow(m);
+	struct map_node **slot = &m->slots[slot_of(m, hash)];
+	node->hash = hash;
+	node->next = *slot;
+	*slot = node;
+	m->count++;
+}
+
+void map_remove(struct map *m, struct map_node *node)
+{
+	ensure(m->slots != NULL);
+	struct map_node **at = &m->slots[slot_of(m, node->hash)];
+	while (*at != node) {
+		ensure(*at != NULL);
+		at = &(*at)->next;
+	}
+	*at = node->next;
+	node->next = NULL;
+	m->count--;
+}
+
+static struct map_node *first_with(struct map_node *n, uint64_t hash)
+{
+	while (n && n->hash != hash)
+		n = n->next;
+	return n;
+}
+
+struct map_node *map_find(const struct map *m, uint64_t hash)
+{
+	return m->slots ? first_with(m->slots[slot_of(m, hash)], hash) : NULL;
+}
+
+struct map_node *map_next(const struct map_node *node)
+{
+	return first_with(node->next, node->hash);
+}
+
+static struct map_node *first_from(const struct map *m, size_t slot)
+{
+	for (; m->slots && slot <= m->mask; slot++) {
+		if (m->slots[slot])
+			return m->slots[slot];
+	}
+	return NULL;
+}
+
+/* The cursor is the address of the node to come, so that the one returned may go away. */
+struct map_node *map_walk(const struct map *m, size_t *cursor, struct map_node *last)
+{
+	(void)last;
+	if (*cursor == WALK_END)
+		return NULL;
+	struct map_node *n = *cursor ? (struct map_node *)*cursor : first_from(m, 0);
+	struct map_node *following = NULL;
+	if (n)
+		following = n->next ? n->next : first_from(m, slot_of(m, n->hash) + 1);
+	*cursor = following ? (size_t)following : WALK_END;
+	return n;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The heap, without failure: what cannot be had ends the process (its master starts another). */
+#include "proxy/base/memory.h"
+
+#include "proxy/base/ensure.h"
+
+#include <stdint.h>
+#include <string.h>
+
+void *memory_zalloc(size_t bytes)
+{
+	void *p = calloc(1, bytes ? bytes : 1);
+	ensure(p != NULL);
+	return p;
+}
+
+void *memory_alloc(size_t bytes)
+{
+	void *p = malloc(bytes ? bytes : 1);
+	ensure(p != NULL);
+	return p;
+}
+
+void *memory_resize(void *old, size_t count, size_t size)
+{
+	ensure(size == 0 || count <= SIZE_MAX / size);
+	void *p = realloc(old, count && size ? count * size : 1);
+	ensure(p != NULL);
+	return p;
+}
+
+char *memory_strdup(const char *string)
+{
+	size_t bytes = strlen(string) + 1;
+	return memcpy(memory_alloc(bytes), string, bytes);
+}

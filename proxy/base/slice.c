@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The slice functions that are too long to inline: comparing without case, trimming, and walking
+ * lists (RFC 9110 5.6). Not a string library: nothing here allocates or copies.
+ */
+#include "proxy/base/slice.h"
+
+static unsigned char lower(unsigned char c)
+{
+	return c >= 'A' && c <= 'Z' ? (unsigned char)(c | 0x20) : c;
+}
+
+static bool is_ows(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+bool slice_equal_nocase(struct slice a, struct slice b)
+{
+	if (a.len != b.len)
+		return false;
+	for (size_t i = 0; i < a.len; i++) {
+		if (lower((unsigned char)a.ptr[i]) != lower((unsigned char)b.ptr[i]))
+			return false;
+	}
+	return true;
+}
+
+size_t slice_find(struct slice s, char octet)
+{
+	if (s.len == 0)
+		return 0;
+	const char *at = memchr(s.ptr, octet, s.len);
+	return at ? (size_t)(at - s.ptr) : s.len;
+}
+
+struct slice slice_trim(struct slice s)
+{
+	while (s.len > 0 && is_ows(s.ptr[0])) {
+		s.ptr++;
+		s.len--;
+	}
+	while (s.len > 0 && is_ows(s.ptr[s.len - 1]))
+		s.len--;
+	return s;
+}
+
+/* Where the member that starts at 0 ends: at a comma outside of quotes, or at the end. */
+static size_t member_length(struct slice s)
+{
+	bool is_quoted = false;
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] == '"')
+			is_quoted = !is_quoted;
+		else if (is_quoted && s.ptr[i] == '\\' && i + 1 < s.len)
+			i++;
+		else if (!is_quoted && s.ptr[i] == ',')
+			return i;
+	}
+	return s.len;
+}
+
+bool slice_next_member(struct slice *rest, struct slice *member)
+{
+	while (rest->len > 0) {
+		size_t length = member_length(*rest);
+		*member = slice_trim(slice_sub(*rest, 0, length));
+		*rest = slice_from(*rest, length < rest->len ? length + 1 : length);
+		if (member->len > 0)
+			return true;
+	}
+	return false;
+}
+
+bool slice_to_number(struct slice s, uint64_t max, uint64_t *value)
+{
+	uint64_t sum = 0;
+	if (s.len == 0)
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned digit = (unsigned)(unsigned char)s.ptr[i] - '0';
+		if (digit > 9 || digit > max || sum > (max - digit) / 10)
+			return false;
+		sum = sum * 10 + digit;
+	}
+	*value = sum;
+	return true;
+}
