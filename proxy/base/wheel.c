@@ -16,7 +16,7 @@ static uint32_t slot_of(usec at)
 
 void wheel_init(struct wheel *w, usec now)
 {
-	*w = (struct wheel){.at = now};
+	*w = (struct wheel){.at = now, .soonest = USEC_NEVER};
 	for (uint32_t i = 0; i < WHEEL_SLOTS; i++)
 		list_init(&w->slots[i]);
 }
@@ -34,6 +34,8 @@ static void file_node(struct wheel *w, struct wheel_node *n)
 		n->filed = w->at;
 	if (n->filed - w->at > WHEEL_SPAN_USEC)
 		n->filed = w->at + WHEEL_SPAN_USEC;
+	if (n->filed < w->soonest)
+		w->soonest = n->filed;
 	uint32_t slot = slot_of(n->filed);
 	list_append(&w->slots[slot], &n->link);
 	w->occupied[slot / 64] |= UINT64_C(1) << (slot % 64);
@@ -86,6 +88,20 @@ static void turn_slot(struct wheel *w, uint32_t slot, usec now)
 	}
 }
 
+static void find_soonest(struct wheel *w)
+{
+	usec tick = w->at / WHEEL_TICK_USEC;
+	for (uint32_t i = 0; i < WHEEL_SLOTS && w->count > 0; i++) {
+		uint32_t slot = (uint32_t)((tick + i) % WHEEL_SLOTS);
+		if (list_is_empty(&w->slots[slot]))
+			continue;
+		usec start = (tick + i) * WHEEL_TICK_USEC;
+		if (start < w->soonest)
+			w->soonest = start;
+		return;
+	}
+}
+
 void wheel_turn(struct wheel *w, usec now)
 {
 	if (now < w->at)
@@ -94,22 +110,18 @@ void wheel_turn(struct wheel *w, usec now)
 	if (last - first >= WHEEL_SLOTS)
 		first = last - (WHEEL_SLOTS - 1);
 	w->at = now;
+	w->soonest = USEC_NEVER;
 	for (usec tick = first; tick <= last; tick++) {
 		uint32_t slot = (uint32_t)(tick % WHEEL_SLOTS);
 		if (w->occupied[slot / 64] & UINT64_C(1) << (slot % 64))
 			turn_slot(w, slot, now);
 	}
+	find_soonest(w);
 }
 
 usec wheel_next(const struct wheel *w)
 {
-	if (w->count == 0)
+	if (w->count == 0 || w->soonest == USEC_NEVER)
 		return USEC_NEVER;
-	usec tick = w->at / WHEEL_TICK_USEC;
-	for (uint32_t i = 0; i < WHEEL_SLOTS; i++) {
-		uint32_t slot = (uint32_t)((tick + i) % WHEEL_SLOTS);
-		if (!list_is_empty(&w->slots[slot]))
-			return (tick + i + 1) * WHEEL_TICK_USEC;
-	}
-	return USEC_NEVER;
+	return (w->soonest / WHEEL_TICK_USEC + 1) * WHEEL_TICK_USEC;
 }

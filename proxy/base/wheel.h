@@ -27,6 +27,7 @@ struct wheel {
 	struct list slots[WHEEL_SLOTS];
 	uint64_t occupied[WHEEL_SLOTS / 64]; /* a bit a slot; may be set for an empty one */
 	usec at;                             /* everything before it has been looked at */
+	usec soonest;                        /* nothing is filed before it */
 	size_t count;
 };
 

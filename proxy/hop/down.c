@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client's connection: its transport, its engine, its deadlines. What its streams carry is in
+ * down_leg.c; what becomes of a request is in request.c.
+ */
+#include "proxy/hop/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+#include <unistd.h>
+
+static void conn_opened(void *owner);
+static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
+static void conn_fill(void *owner, struct net_out *out);
+static void conn_ended(void *owner, enum net_end end, const char *text);
+static void timer_expired(struct wheel_node *node, usec now);
+
+static const struct net_conn_ops conn_ops = {
+    .opened = conn_opened,
+    .received = conn_received,
+    .fill = conn_fill,
+    .ended = conn_ended,
+};
+
+/* What a struct down and its engine cost while idle; charged as a lump when it is accepted. */
+#define DOWN_CHARGE_BYTES 4096u
+
+/* ---- life ---- */
+
+static void bury(struct corpse *corpse)
+{
+	struct down *d = container_of(corpse, struct down, corpse);
+	if (d->h2)
+		h2_free(d->h2);
+	budget_give(&d->hop->budget, DOWN_CHARGE_BYTES);
+	budget_fini(&d->budget);
+	free(d);
+}
+
+void down_accept(struct listener *l, int fd, const struct net_address *peer)
+{
+	struct hop *hop = l->hop;
+	usec now = hop_now(hop);
+	if (l->connections >= l->conf->max_connections || !budget_take(&hop->budget, DOWN_CHARGE_BYTES)) {
+		HOP_COUNT(hop, connections_refused, 1);
+		close(fd);
+		return;
+	}
+	struct down *d = memory_new(struct down);
+	d->hop = hop;
+	d->listener = l;
+	d->opened = d->quiet_since = now;
+	net_address_ip(peer, &d->client);
+	budget_init(&d->budget, &hop->budget, hop->env.conf->server.connection_memory_bytes);
+	list_init(&d->legs);
+	list_init(&d->waiting);
+	d->corpse.bury = bury;
+	list_init(&d->corpse.link);
+	wheel_node_init(&d->timer, timer_expired);
+	list_append(&hop->downs, &d->link);
+	l->connections++;
+	HOP_COUNT(hop, connections, 1);
+	HOP_COUNT(hop, connections_open, 1);
+	d->is_open = l->tls == NULL;
+	d->net = net_conn_new(hop->env.loop, fd, l->tls, &conn_ops, d);
+	down_arm(d);
+}
+
+static void down_dispose(struct down *d)
+{
+	ensure(list_is_empty(&d->legs) && list_is_empty(&d->waiting));
+	d->net = NULL;
+	wheel_forget(&d->hop->relay.wheel, &d->timer);
+	list_remove(&d->link);
+	list_append(&d->hop->dead, &d->corpse.link);
+	d->listener->connections--;
+	d->hop->env.observe->counters->connections_open--;
+}
+
+/* The transport is left to its own end; everything else of it dies with this turn. */
+static void down_close(struct down *d)
+{
+	if (!d->net)
+		return;
+	net_conn_close(d->net);
+	down_dispose(d);
+}
+
+/* The client is gone, or as good as gone, for all exchanges on it. */
+static void end_exchanges(struct down *d, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	while (!list_is_empty(&d->legs)) {
+		struct leg *leg = list_first(&d->legs, struct leg, link);
+		down_leg_cut(leg);
+		exchange_on_down_ended(leg->exchange, cause, code, detail);
+	}
+}
+
+void down_abort(struct down *d)
+{
+	if (!d->net)
+		return;
+	end_exchanges(d, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
+	net_conn_abort(d->net);
+	down_dispose(d);
+}
+
+void down_shutdown(struct down *d)
+{
+	if (!d->net)
+		return;
+	if (!d->h2) {
+		down_close(d);
+		return;
+	}
+	h2_shutdown(d->h2, hop_now(d->hop));
+	net_conn_dirty(d->net);
+	down_arm(d);
+}
+
+/* ---- the beginning ---- */
+
+static struct h2_settings local_settings(const struct conf_listen *c)
+{
+	struct h2_settings s = h2_settings_initial;
+	s.header_table_size = c->header_table_bytes;
+	s.max_concurrent_streams = c->max_concurrent_streams;
+	s.initial_window_size = c->stream_window_bytes;
+	s.max_header_list_size = c->max_header_list_bytes;
+	s.no_rfc7540_priorities = 1;
+	return s;
+}
+
+static void begin_http2(struct down *d)
+{
+	const struct conf_listen *c = d->listener->conf;
+	struct h2_settings settings = local_settings(c);
+	struct h2_limits limits = h2_limits_default;
+	limits.connection_window = c->connection_window_bytes;
+	limits.preface_timeout = c->preface_timeout;
+	limits.settings_timeout = c->settings_timeout;
+	limits.block_timeout = c->header_timeout;
+	const struct h2_env env = {
+	    .chunks = d->hop->env.chunks,
+	    .heads = d->hop->heads,
+	    .budget = &d->budget,
+	    .seed = d->hop->env.seed,
+	};
+	d->h2 = h2_new(H2_SERVER, &settings, &limits, &env, hop_now(d->hop));
+}
+
+static void conn_opened(void *owner)
+{
+	struct down *d = owner;
+	d->is_open = true;
+	d->opened = d->quiet_since = hop_now(d->hop);
+	if (net_conn_alpn(d->net).len > 0) { /* h2 was agreed: our SETTINGS need not wait */
+		begin_http2(d);
+		net_conn_dirty(d->net);
+	}
+	down_arm(d);
+}
+
+static void log_client(struct down *d, enum observe_level level, const char *what, const char *more)
+{
+	char address[64];
+	observe_log(d->hop->env.observe, level, "%s: client %s: %s%s%s", d->listener->conf->name,
+	    address_format(&d->client, address, sizeof(address)), what, more ? ": " : "", more ? more : "");
+}
+
+/* Without ALPN the first octets tell HTTP/2 from all else. True once the engine has taken over. */
+static bool sniff(struct down *d, struct chunk *chunk, size_t offset, size_t length)
+{
+	for (size_t i = 0; i < length && d->sniffed_len < H2_PREFACE_LEN; i++) {
+		uint8_t octet = chunk->data[offset + i];
+		if (octet != (uint8_t)H2_PREFACE[d->sniffed_len]) {
+			HOP_COUNT(d->hop, not_http2, 1);
+			log_client(d, OBSERVE_INFO, "spoke something other than HTTP/2, answered 505", NULL);
+			d->is_closing = true;
+			net_conn_dirty(d->net);
+			return false;
+		}
+		d->sniffed[d->sniffed_len++] = octet;
+	}
+	if (d->sniffed_len < H2_PREFACE_LEN)
+		return false;
+	begin_http2(d);
+	return true;
+}
+
+static const char http11_answer[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n"
+                                    "content-type: text/plain\r\n"
+                                    "content-length: 29\r\n"
+                                    "connection: close\r\n\r\n"
+                                    "This endpoint speaks HTTP/2.\n";
+
+/* ---- input ---- */
+
+static void reset_event(struct down *d, const struct h2_event *e)
+{
+	if (e->fault) {
+		HOP_COUNT(d->hop, peer_faults_down, 1);
+		log_client(d, OBSERVE_INFO, e->fault->name, e->fault->text);
+	}
+	struct leg *leg = e->user;
+	if (!leg)
+		return;
+	down_leg_cut(leg);
+	exchange_on_down_ended(leg->exchange, e->fault ? &relay_cause_DOWN_MALFORMED : &relay_cause_DOWN_RESET,
+	    e->code, e->fault ? e->fault->name : NULL);
+}
+
+static void failed_event(struct down *d, const struct h2_event *e)
+{
+	if (e->fault) {
+		HOP_COUNT(d->hop, peer_faults_down, 1);
+		if (e->fault->code == H2_ENHANCE_YOUR_CALM)
+			HOP_COUNT(d->hop, guard_down, 1);
+		log_client(d, OBSERVE_INFO, e->fault->name, e->fault->text);
+	}
+	d->is_closing = true;
+	end_exchanges(d, &relay_cause_DOWN_LOST, e->code, e->fault ? e->fault->name : NULL);
+}
+
+static void on_event(struct down *d, struct h2_event *e)
+{
+	struct leg *leg = e->user;
+	switch (e->kind) {
+	case H2_EVENT_HEAD:
+		down_request(d, e->stream, e->head, e->end, e->oversize);
+		break;
+	case H2_EVENT_DATA:
+		if (leg)
+			exchange_on_upload(leg->exchange, e->piece, e->end);
+		else
+			h2_credit(d->h2, e->stream, e->piece.length);
+		break;
+	case H2_EVENT_TRAILERS:
+		if (leg)
+			exchange_on_upload_trailers(leg->exchange, e->head);
+		else
+			http_head_free(e->head);
+		break;
+	case H2_EVENT_RESET:
+		reset_event(d, e);
+		break;
+	case H2_EVENT_CLOSED:
+		if (leg) {
+			down_leg_cut(leg);
+			exchange_on_leg_closed(leg);
+		}
+		break;
+	case H2_EVENT_FAILED:
+		failed_event(d, e);
+		break;
+	case H2_EVENT_SETTINGS:
+	case H2_EVENT_GOAWAY:
+	case H2_EVENT_PONG:
+	case H2_EVENT_PROMISE: /* a client cannot: the engine has made it a fault */
+		break;
+	}
+}
+
+static void drain_events(struct down *d)
+{
+	struct h2_event e;
+	while (h2_next_event(d->h2, &e))
+		on_event(d, &e);
+	down_start_waiting(d);
+	if (list_is_empty(&d->legs) && d->quiet_since == USEC_NEVER) {
+		d->quiet_since = d->hop->relay.now;
+		down_arm(d);
+	}
+}
+
+static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
+{
+	struct down *d = owner;
+	usec now = hop_now(d->hop);
+	if (d->is_closing && !d->h2)
+		return;
+	if (!d->h2) {
+		uint8_t had = d->sniffed_len;
+		if (!sniff(d, chunk, offset, length))
+			return;
+		if (had > 0) { /* what came before is gone from the chunk: the engine wants it too */
+			struct chunk *copy = chunk_acquire(d->hop->env.chunks);
+			memcpy(copy->data, d->sniffed, had);
+			h2_receive(d->h2, copy, 0, had, now);
+			chunk_release(copy);
+		}
+	}
+	while (length > 0 && d->net) {
+		size_t n = h2_receive(d->h2, chunk, offset, length, now);
+		offset += n;
+		length -= n;
+		drain_events(d);
+	}
+	if (d->net) {
+		net_conn_dirty(d->net);
+		if (h2_deadline(d->h2) < d->timer.deadline)
+			down_arm(d);
+	}
+}
+
+/* ---- output ---- */
+
+static void conn_fill(void *owner, struct net_out *out)
+{
+	struct down *d = owner;
+	bool took_data = false;
+	hop_now(d->hop);
+	if (!d->h2) {
+		if (d->is_closing) {
+			net_out_copy(out, http11_answer, sizeof(http11_answer) - 1);
+			down_close(d);
+		}
+		return;
+	}
+	out_fill(d->h2, out, &took_data);
+	drain_events(d);
+	if (!d->net || h2_wants_write(d->h2))
+		return;
+	if (d->is_closing || h2_is_done(d->h2)) {
+		end_exchanges(d, &relay_cause_DOWN_LOST, 0, NULL);
+		down_close(d);
+	}
+}
+
+static void conn_ended(void *owner, enum net_end end, const char *text)
+{
+	struct down *d = owner;
+	hop_now(d->hop);
+	if (end == NET_END_TLS) {
+		HOP_COUNT(d->hop, tls_failed, 1);
+		log_client(d, OBSERVE_INFO, d->is_open ? "TLS failed" : "TLS handshake failed", text);
+	}
+	down_abort(d);
+}
+
+/* ---- deadlines ---- */
+
+static usec deadline_of(const struct down *d)
+{
+	const struct conf_listen *c = d->listener->conf;
+	usec at = USEC_NEVER;
+	if (!d->is_open)
+		return clock_after(d->opened, c->tls_timeout);
+	if (!d->h2)
+		return clock_after(d->opened, c->preface_timeout);
+	at = h2_deadline(d->h2);
+	if (d->quiet_since != USEC_NEVER && clock_after(d->quiet_since, c->idle_timeout) < at)
+		at = clock_after(d->quiet_since, c->idle_timeout);
+	if (net_conn_is_blocked(d->net)) {
+		usec stalled = clock_after(net_conn_write_progress(d->net), c->write_timeout);
+		if (stalled < at)
+			at = stalled;
+	}
+	return at;
+}
+
+/* A connection that is blocked says so to nobody: it is looked at every second. */
+#define LOOK_AGAIN_USEC USEC_PER_SEC
+
+void down_arm(struct down *d)
+{
+	usec at = deadline_of(d);
+	if (d->is_open && !list_is_empty(&d->legs) && at > d->hop->relay.now + LOOK_AGAIN_USEC)
+		at = d->hop->relay.now + LOOK_AGAIN_USEC;
+	wheel_set(&d->hop->relay.wheel, &d->timer, at);
+}
+
+static void timer_expired(struct wheel_node *node, usec now)
+{
+	struct down *d = container_of(node, struct down, timer);
+	const struct conf_listen *c = d->listener->conf;
+	hop_now(d->hop);
+	if (!d->is_open || !d->h2) {
+		if (deadline_of(d) > now) {
+			down_arm(d);
+			return;
+		}
+		if (!d->is_open)
+			HOP_COUNT(d->hop, tls_failed, 1);
+		log_client(d, OBSERVE_INFO, d->is_open ? "no HTTP/2 preface in time" : "no TLS handshake in time", NULL);
+		net_conn_abort(d->net);
+		down_dispose(d);
+		return;
+	}
+	bool is_stalled = net_conn_is_blocked(d->net) &&
+	                  clock_after(net_conn_write_progress(d->net), c->write_timeout) <= now;
+	if (is_stalled) {
+		log_client(d, OBSERVE_INFO, "does not read: write time-out", NULL);
+		end_exchanges(d, &relay_cause_DOWN_LOST, RELAY_CANCEL, "write-timeout");
+		net_conn_abort(d->net);
+		down_dispose(d);
+		return;
+	}
+	if (h2_deadline(d->h2) <= now) {
+		h2_tick(d->h2, now);
+		drain_events(d);
+	}
+	if (d->quiet_since != USEC_NEVER && clock_after(d->quiet_since, c->idle_timeout) <= now) {
+		if (h2_is_going_away(d->h2)) /* it was told, and had its time */
+			d->is_closing = true;
+		h2_shutdown(d->h2, now);
+		d->quiet_since = now;
+	}
+	net_conn_dirty(d->net);
+	down_arm(d);
+}

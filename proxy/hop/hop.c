@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* The data plane as a whole: its life, its turn, its drain. */
+#include "proxy/hop/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/memory.h"
+#include "proxy/http/via.h"
+#include "proxy/limits.h"
+
+/* Free heads kept for the swings of a busy worker. */
+#define HEADS_KEPT 2048u
+/* Small chunks hold pieces that were copied; see LIMIT_COPY_BELOW_BYTES. */
+#define SMALL_CHUNKS_KEPT 1024u
+
+struct listener_socket {
+	struct list link;
+	struct net_listener *net;
+	struct listener *listener;
+};
+
+/* ---- what the relay asks ---- */
+
+usec hop_now(struct hop *h)
+{
+	return h->relay.now = net_now(h->env.loop);
+}
+
+bool bucket_take(struct bucket *b, usec now, double per_second, double burst)
+{
+	if (b->filled == 0)
+		b->tokens = burst;
+	else
+		b->tokens += (double)(now - b->filled) * per_second / 1e6;
+	b->filled = now;
+	if (b->tokens > burst)
+		b->tokens = burst;
+	if (b->tokens < 1.0)
+		return false;
+	b->tokens -= 1.0;
+	return true;
+}
+
+static void dispatch(void *context, struct exchange *x)
+{
+	struct hop *h = context;
+	pool_dispatch(pool_choose(h, x), x);
+}
+
+static void undispatch(void *context, struct exchange *x)
+{
+	(void)context;
+	pool_undispatch(x);
+}
+
+static void response_head(void *context, struct exchange *x, struct http_head *head)
+{
+	struct hop *h = context;
+	(void)x;
+	http_via_add(head, h->pseudonym);
+}
+
+static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
+{
+	struct hop *h = context;
+	const struct conf_origin *o = x->origin;
+	const struct conf_listen *l = x->listen;
+	switch (what) {
+	case RELAY_TIMEOUT_BODY_UP:
+		return l ? l->body_timeout : 0;
+	case RELAY_TIMEOUT_PUSH_START:
+		return h->env.conf->server.push_start_timeout;
+	case RELAY_TIMEOUT_QUEUE:
+		return o ? o->queue_timeout : 0;
+	case RELAY_TIMEOUT_RESPONSE:
+		return o ? o->response_timeout : 0;
+	case RELAY_TIMEOUT_BODY_DOWN:
+		return o ? o->body_timeout : 0;
+	case RELAY_TIMEOUT_LINGER:
+		return o ? o->upload_linger : USEC_PER_SEC;
+	}
+	return 0;
+}
+
+static const struct relay_ops relay_ops = {
+    .dispatch = dispatch,
+    .undispatch = undispatch,
+    .offer_facts = promise_facts,
+    .offer_refused = promise_refused,
+    .push_promised = promise_made,
+    .response_head = response_head,
+    .ended = account_ended,
+    .time_limit = time_limit,
+};
+
+/* ---- the turn ---- */
+
+static void reap(struct hop *h)
+{
+	relay_reap(&h->relay);
+	while (!list_is_empty(&h->dead)) {
+		struct list *link = h->dead.next;
+		list_remove(link);
+		struct corpse *corpse = container_of(link, struct corpse, link);
+		corpse->bury(corpse);
+	}
+}
+
+static void turn_the_wheel(void *context)
+{
+	struct hop *h = context;
+	relay_turn(&h->relay, net_now(h->env.loop));
+}
+
+static void set_timer(struct hop *h)
+{
+	net_timer_set(&h->timer, wheel_next(&h->relay.wheel));
+}
+
+/* Before the dirty connections are walked: nothing of this turn is needed any more. */
+static void on_turn(void *context)
+{
+	struct hop *h = context;
+	reap(h);
+	set_timer(h);
+	hop_check_drained(h);
+}
+
+/* ---- life ---- */
+
+/* A pseudonym that others may share would make every chain of two a loop. */
+static void make_pseudonym(struct hop *h)
+{
+	const char *configured = h->env.conf->server.pseudonym;
+	if (strcmp(configured, "pushgate") == 0 && h->env.ticket_key)
+		snprintf(h->pseudonym_text, sizeof(h->pseudonym_text), "pushgate-%08x",
+		    (unsigned)(hash_bytes(0, h->env.ticket_key, 48) & 0xffffffffu));
+	else
+		snprintf(h->pseudonym_text, sizeof(h->pseudonym_text), "%s", configured);
+	h->pseudonym = slice_of_string(h->pseudonym_text);
+}
+
+static bool open_listeners(struct hop *h, char *error, size_t error_size)
+{
+	const struct conf *conf = h->env.conf;
+	h->listeners = memory_resize(NULL, conf->listen_count ? conf->listen_count : 1, sizeof(*h->listeners));
+	memset(h->listeners, 0, conf->listen_count * sizeof(*h->listeners));
+	for (size_t i = 0; i < conf->listen_count; i++) {
+		struct listener *l = &h->listeners[i];
+		l->hop = h;
+		l->conf = &conf->listens[i];
+		list_init(&l->sockets);
+	}
+	for (size_t i = 0; i < conf->listen_count; i++) {
+		const struct conf_listen *c = &conf->listens[i];
+		if (c->certificate_count == 0)
+			continue;
+		const struct net_tls_server_options o = {
+		    .certificates = c->certificates,
+		    .certificate_count = c->certificate_count,
+		    .alpn = "h2",
+		    .ticket_key = h->env.ticket_key,
+		};
+		h->listeners[i].tls = net_tls_server_new(&o, error, error_size);
+		if (!h->listeners[i].tls)
+			return false;
+	}
+	return true;
+}
+
+static bool open_pools(struct hop *h, char *error, size_t error_size)
+{
+	const struct conf *conf = h->env.conf;
+	h->pools = memory_resize(NULL, conf->origin_count * 2 + 1, sizeof(*h->pools));
+	for (size_t i = 0; i < conf->origin_count; i++) {
+		pool_init(&h->pools[2 * i], h, &conf->origins[i], NULL, true);
+		pool_init(&h->pools[2 * i + 1], h, &conf->origins[i], NULL, false);
+	}
+	for (size_t i = 0; i < conf->origin_count; i++) {
+		const struct conf_origin *o = &conf->origins[i];
+		if (o->kind != CONF_ORIGIN_H2_TLS)
+			continue;
+		const struct net_tls_client_options options = {.ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = "h2"};
+		struct net_tls *tls = net_tls_client_new(&options, error, error_size);
+		if (!tls)
+			return false;
+		h->pools[2 * i].tls = h->pools[2 * i + 1].tls = tls;
+	}
+	return true;
+}
+
+static void drain_expired(struct wheel_node *node, usec now);
+
+struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
+{
+	struct hop *h = memory_new(struct hop);
+	h->env = *env;
+	const struct conf *conf = env->conf;
+	budget_init(&h->budget, NULL, conf->server.memory_bytes);
+	h->small = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, SMALL_CHUNKS_KEPT);
+	h->heads = http_head_pool_new(HEADS_KEPT);
+	list_init(&h->downs);
+	list_init(&h->dead);
+	make_pseudonym(h);
+	h->router = router_new(conf, env->seed);
+	h->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*h->push_off_until));
+	h->relay = (struct relay){
+	    .ops = &relay_ops,
+	    .context = h,
+	    .policy = &conf->policy,
+	    .chunks = env->chunks,
+	    .small_chunks = h->small,
+	    .heads = h->heads,
+	    .budget = &h->budget,
+	    .pseudonym = h->pseudonym,
+	    .now = net_now(env->loop),
+	};
+	relay_init(&h->relay);
+	wheel_node_init(&h->drain_timer, drain_expired);
+	net_timer_init(&h->timer, env->loop, turn_the_wheel, h);
+	bool is_open = open_listeners(h, error, error_size);
+	is_open = open_pools(h, is_open ? error : NULL, is_open ? error_size : 0) && is_open;
+	if (!is_open) {
+		hop_free(h);
+		return NULL;
+	}
+	net_on_turn(env->loop, on_turn, h);
+	return h;
+}
+
+void hop_free(struct hop *h)
+{
+	const struct conf *conf = h->env.conf;
+	net_on_turn(h->env.loop, NULL, NULL);
+	for (size_t i = 0; i < conf->listen_count; i++)
+		list_for_each (&h->listeners[i].sockets, s, struct listener_socket, link) {
+			net_listener_free(s->net);
+			list_remove(&s->link);
+			free(s);
+		}
+	list_for_each (&h->downs, d, struct down, link)
+		down_abort(d);
+	list_for_each (&h->relay.live, x, struct exchange, link)
+		exchange_abort(x, &relay_cause_DRAINED, NULL);
+	for (size_t i = 0; h->pools && i < 2 * conf->origin_count; i++)
+		pool_fini(&h->pools[i]);
+	reap(h);
+	for (size_t i = 0; i < conf->listen_count; i++)
+		net_tls_free(h->listeners[i].tls);
+	for (size_t i = 0; h->pools && i < conf->origin_count; i++)
+		net_tls_free(h->pools[2 * i].tls);
+	wheel_forget(&h->relay.wheel, &h->drain_timer);
+	net_timer_fini(&h->timer);
+	relay_fini(&h->relay);
+	router_free(h->router);
+	chunk_pool_free(h->small);
+	http_head_pool_free(h->heads);
+	budget_fini(&h->budget);
+	free(h->listeners);
+	free(h->pools);
+	free(h->push_off_until);
+	free(h);
+}
+
+/* ---- listeners ---- */
+
+static void accepted(void *context, int fd, const struct net_address *peer)
+{
+	struct listener_socket *s = context;
+	down_accept(s->listener, fd, peer);
+}
+
+static void paused(void *context, int error)
+{
+	struct listener_socket *s = context;
+	struct hop *h = s->listener->hop;
+	HOP_COUNT(h, accept_paused, 1);
+	observe_log(h->env.observe, OBSERVE_WARN, "%s: accepting pauses: %s", s->listener->conf->name, strerror(error));
+}
+
+void hop_listen(struct hop *h, const struct conf_listen *listen, int fd)
+{
+	struct listener_socket *s = memory_new(struct listener_socket);
+	s->listener = &h->listeners[listen - h->env.conf->listens];
+	s->net = net_listener_new(h->env.loop, fd, accepted, paused, s);
+	list_append(&s->listener->sockets, &s->link);
+}
+
+/* ---- drain ---- */
+
+/* After its deadline what is left is reset or answered 503; this long for that to leave. */
+#define DRAIN_LAST_WORDS_USEC USEC_PER_SEC
+
+static void drain_expired(struct wheel_node *node, usec now)
+{
+	struct hop *h = container_of(node, struct hop, drain_timer);
+	if (!h->is_late) {
+		h->is_late = true;
+		list_for_each (&h->relay.live, x, struct exchange, link)
+			exchange_abort(x, &relay_cause_DRAINED, NULL);
+		wheel_set(&h->relay.wheel, node, now + DRAIN_LAST_WORDS_USEC);
+		return;
+	}
+	list_for_each (&h->downs, d, struct down, link)
+		down_abort(d);
+}
+
+void hop_drain(struct hop *h, usec deadline, void (*drained)(void *context), void *context)
+{
+	h->is_draining = true;
+	h->drained = drained;
+	h->drained_context = context;
+	hop_now(h);
+	for (size_t i = 0; i < h->env.conf->listen_count; i++)
+		list_for_each (&h->listeners[i].sockets, s, struct listener_socket, link) {
+			net_listener_free(s->net);
+			list_remove(&s->link);
+			free(s);
+		}
+	list_for_each (&h->downs, d, struct down, link)
+		down_shutdown(d);
+	wheel_set(&h->relay.wheel, &h->drain_timer, deadline);
+	set_timer(h);
+	hop_check_drained(h);
+}
+
+void hop_check_drained(struct hop *h)
+{
+	if (!h->is_draining || h->is_drained || !list_is_empty(&h->downs) || h->relay.live_count > 0)
+		return;
+	h->is_drained = true;
+	for (size_t i = 0; i < 2 * h->env.conf->origin_count; i++)
+		pool_fini(&h->pools[i]);
+	reap(h);
+	h->drained(h->drained_context);
+}
+
+/* ---- questions ---- */
+
+size_t hop_describe(const struct hop *h, char *buffer, size_t size)
+{
+	size_t n = 0;
+	list_for_each (&h->downs, d, struct down, link)
+		if (d->h2 && n < size)
+			n += h2_describe(d->h2, buffer + n, size - n);
+	for (size_t i = 0; i < 2 * h->env.conf->origin_count; i++)
+		list_for_each (&h->pools[i].ups, u, struct up, link)
+			if (n < size)
+				n += h2_describe(u->h2, buffer + n, size - n);
+	list_for_each (&h->relay.live, x, struct exchange, link)
+		if (n < size)
+			n += exchange_describe(x, buffer + n, size - n);
+	return n;
+}

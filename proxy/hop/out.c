@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What leaves on one connection in one send: the engine's control frames, then DATA frames in the
+ * order of its scheduler, their payload straight from the bodies of the exchanges.
+ */
+#include "proxy/hop/private.h"
+
+#include "proxy/base/ensure.h"
+
+/* Larger frames would make a client wait longer before it can act on a more urgent one. */
+#define FRAME_BYTES_MAX 16384u
+
+static void put_payload(struct leg *leg, struct net_out *out, const struct h2_turn *turn)
+{
+	const struct flow *f = exchange_flow_to(leg);
+	uint32_t left = turn->length;
+	do {
+		struct piece p = body_front(&f->body, left);
+		ensure(p.length > 0 || left == 0);
+		if (p.length > 0)
+			net_out_piece(out, p);
+		left -= p.length;
+		exchange_on_taken(leg, p.length, left == 0 && turn->end);
+	} while (left > 0);
+}
+
+bool out_fill(struct h2_conn *h2, struct net_out *out, bool *took_data)
+{
+	bool any = false;
+	size_t room;
+	while ((room = net_out_room(out)) > 0) {
+		struct slice control = h2_control(h2);
+		if (control.len > 0) {
+			net_out_copy(out, control.ptr, control.len);
+			h2_control_taken(h2, control.len);
+			any = true;
+			continue;
+		}
+		struct h2_turn turn;
+		if (!h2_next_turn(h2, room < FRAME_BYTES_MAX ? (uint32_t)room : FRAME_BYTES_MAX, &turn))
+			break;
+		net_out_copy(out, turn.header, sizeof(turn.header));
+		put_payload(turn.user, out, &turn);
+		any = *took_data = true;
+	}
+	return any;
+}

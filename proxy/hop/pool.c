@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The connections of one worker to one origin, and the queue before them. There are two pools an
+ * origin: requests whose pushes can be used go over connections with ENABLE_PUSH=1, the others over
+ * connections with ENABLE_PUSH=0, so that no origin sends octets that nobody will get.
+ *
+ * A request goes onto the first connection that has room, so that few connections carry much and
+ * share system calls; another one is opened when a queue has formed, or just before one would.
+ */
+#include "proxy/hop/private.h"
+
+#include "proxy/base/ensure.h"
+
+void pool_init(struct pool *p, struct hop *hop, const struct conf_origin *origin, struct net_tls *tls, bool push)
+{
+	*p = (struct pool){.hop = hop, .origin = origin, .tls = tls, .push = push};
+	list_init(&p->ups);
+	list_init(&p->queue);
+}
+
+void pool_fini(struct pool *p)
+{
+	ensure(list_is_empty(&p->queue));
+	list_for_each (&p->ups, u, struct up, link)
+		up_kill(u, &relay_cause_DRAINED);
+}
+
+/* ---- which pool ---- */
+
+struct pool *pool_choose(struct hop *hop, struct exchange *x)
+{
+	const struct conf_origin *o = x->origin;
+	struct pool *with_push = &hop->pools[2 * o->index], *without = with_push + 1;
+	switch (o->push) {
+	case CONF_PUSH_ACCEPT:
+		return with_push;
+	case CONF_PUSH_REFUSE:
+		return without;
+	case CONF_PUSH_AUTO:
+		break;
+	}
+	const struct conf_route *route = x->route;
+	size_t index = (size_t)(route - hop->env.conf->routes);
+	if (hop->push_off_until[index] > hop->relay.now)
+		return without;
+	struct policy_offer facts = {.source = POLICY_RELAYED, .parent = x->request, .now = hop->relay.now};
+	promise_client_facts(x, &facts);
+	return policy_wants_pushes(&hop->env.conf->policy, &facts) ? with_push : without;
+}
+
+/* ---- connections ---- */
+
+static struct up *up_with_room(struct pool *p)
+{
+	list_for_each (&p->ups, u, struct up, link)
+		if (up_has_room(u))
+			return u;
+	return NULL;
+}
+
+/* Room on all connections together, counted up to `enough`. */
+static uint32_t room_of(struct pool *p, uint32_t enough)
+{
+	uint32_t room = 0;
+	list_for_each (&p->ups, u, struct up, link) {
+		if (up_has_room(u))
+			room += h2_request_room(u->h2);
+		if (room >= enough)
+			return enough;
+	}
+	return room;
+}
+
+/* Streams that a connection is taken to give before its SETTINGS tell. */
+#define STREAMS_ASSUMED 100u
+/* Below this much room another connection is opened ahead of need. */
+#define ROOM_WANTED 16u
+
+static void grow(struct pool *p)
+{
+	uint32_t most = p->origin->max_connections;
+	while (p->count < most && p->queued > p->connecting * STREAMS_ASSUMED)
+		up_open(p);
+	if (p->count < most && p->connecting == 0 && room_of(p, ROOM_WANTED) < ROOM_WANTED)
+		up_open(p);
+	while (p->count < most && p->connecting == 0 && p->was_used && p->count <= p->origin->spare_connections)
+		up_open(p);
+}
+
+/* ---- the queue ---- */
+
+static void unqueue(struct pool *p, struct exchange *x)
+{
+	ensure(p->queued > 0);
+	p->queued--;
+	list_remove(&x->waiting);
+}
+
+void pool_serve(struct pool *p)
+{
+	struct up *u;
+	while (!list_is_empty(&p->queue) && (u = up_with_room(p))) {
+		struct exchange *x = list_first(&p->queue, struct exchange, waiting);
+		unqueue(p, x);
+		if (!up_send(u, x))
+			exchange_on_up_failed(x, &relay_cause_NO_MEMORY, 0, NULL);
+	}
+	if (!list_is_empty(&p->queue))
+		grow(p);
+}
+
+void pool_dispatch(struct pool *p, struct exchange *x)
+{
+	struct up *u = list_is_empty(&p->queue) ? up_with_room(p) : NULL;
+	x->pool = p;
+	if (u && up_send(u, x)) {
+		if (h2_request_room(u->h2) < ROOM_WANTED)
+			grow(p);
+		return;
+	}
+	if (p->queued >= p->origin->max_queue) {
+		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
+		return;
+	}
+	list_append(&p->queue, &x->waiting);
+	p->queued++;
+	grow(p);
+}
+
+void pool_undispatch(struct exchange *x)
+{
+	if (!x->waits_for_upstream) { /* a push that waits for its client: not ours */
+		list_remove(&x->waiting);
+		return;
+	}
+	if (list_is_linked(&x->waiting))
+		unqueue(x->pool, x);
+}
+
+/* Every address of the origin is tried before anyone is told. */
+void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail)
+{
+	p->failures++;
+	p->next_address++;
+	if (list_is_empty(&p->queue) || p->hop->is_drained)
+		return;
+	bool has_more_addresses = p->origin->address_count > 0 && p->failures % p->origin->address_count != 0;
+	bool has_others = p->connecting > 0;
+	list_for_each (&p->ups, u, struct up, link)
+		has_others = has_others || (u->is_ready && !u->is_closing);
+	if (has_others)
+		return;
+	if (has_more_addresses) {
+		up_open(p);
+		return;
+	}
+	struct list waiting;
+	list_init(&waiting);
+	list_splice(&waiting, &p->queue);
+	p->queued = 0;
+	while (!list_is_empty(&waiting)) {
+		struct exchange *x = list_first(&waiting, struct exchange, waiting);
+		list_remove(&x->waiting);
+		exchange_on_up_failed(x, cause, 0, detail);
+	}
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of hop/ share: the objects of the data plane and who owns whom.
+ *
+ *   hop ─┬─ listener ─── down (a client's connection) ─── legs of exchanges
+ *        ├─ pool (two an origin: push on, push off) ─── up (a connection to it) ─── legs of exchanges
+ *        └─ relay ─── exchanges
+ *
+ * Everything dies at the end of a loop turn, on hop->dead or in relay_reap.
+ */
+#ifndef PUSHGATE_HOP_PRIVATE_H
+#define PUSHGATE_HOP_PRIVATE_H
+
+#include "proxy/base/budget.h"
+#include "proxy/h2/h2.h"
+#include "proxy/hop/hop.h"
+#include "proxy/hop/router.h"
+#include "proxy/relay/relay.h"
+
+struct listener {
+	struct hop *hop;
+	const struct conf_listen *conf;
+	struct net_tls *tls;           /* owned; NULL = plain */
+	struct list sockets;           /* struct listener_socket: siblings' sockets may be adopted for a while */
+	uint32_t connections;
+};
+
+/* A connection that is over: its transport is gone, the rest of it goes at the end of the turn. */
+struct corpse {
+	struct list link; /* in hop->dead */
+	void (*bury)(struct corpse *corpse);
+};
+
+/* A token bucket for what peers do to us and what we do to them. */
+struct bucket {
+	usec filled;
+	double tokens;
+};
+
+struct hop {
+	struct hop_env env;
+	struct relay relay;
+	struct budget budget;          /* of the worker */
+	struct chunk_pool *small;
+	struct http_head_pool *heads;
+	struct net_timer timer;        /* turns the wheel */
+	struct router *router;
+	struct listener *listeners;    /* one a listen section */
+	struct pool *pools;            /* two an origin: [2 × index] push on, [2 × index + 1] push off */
+	usec *push_off_until;          /* by route: it costs the origin too many resets */
+	struct list downs;
+	struct list dead;              /* struct corpse */
+	struct slice pseudonym;
+	char pseudonym_text[80];
+	bool is_draining, is_drained, is_late; /* is_late: the drain's deadline has passed */
+	struct wheel_node drain_timer;
+	void (*drained)(void *context);
+	void *drained_context;
+};
+
+/* ---- a client's connection ---- */
+
+struct down {
+	struct hop *hop;
+	struct listener *listener;
+	struct net_conn *net;          /* NULL once closed */
+	struct h2_conn *h2;            /* NULL until the preface has been seen */
+	struct budget budget;
+	struct list link;              /* in hop->downs */
+	struct corpse corpse;
+	struct list legs;
+	struct list waiting;           /* pushes whose response waits for room */
+	struct wheel_node timer;
+	struct address client;
+	usec opened, quiet_since;
+	uint64_t push_buffered;        /* octets of pushed responses that wait here */
+	uint32_t pushes_open;
+	uint8_t sniffed[H2_PREFACE_LEN];
+	uint8_t sniffed_len;
+	bool is_open, is_closing;
+};
+
+void down_accept(struct listener *l, int fd, const struct net_address *peer);
+void down_shutdown(struct down *d);      /* graceful */
+void down_abort(struct down *d); /* at once and without a word */
+void down_start_waiting(struct down *d); /* pushes that may begin now */
+void down_arm(struct down *d);
+extern const struct leg_ops down_leg_ops;
+/* Cuts the links between a leg and its connection and stream; the stream itself is left alone. */
+void down_leg_cut(struct leg *leg);
+/* A request came. Takes head. */
+void down_request(struct down *d, struct h2_stream *s, struct http_head *head, bool end, bool oversize);
+
+/* ---- connections to origins ---- */
+
+struct pool {
+	struct hop *hop;
+	const struct conf_origin *origin;
+	struct net_tls *tls;           /* owned by the push-on pool, shared by its twin */
+	bool push;                     /* announces ENABLE_PUSH=1 */
+	struct list ups;
+	struct list queue;             /* exchanges (waiting) */
+	uint32_t queued, count, connecting;
+	uint32_t next_address, failures; /* failures in a row, over the origin's addresses */
+	bool was_used;
+};
+
+struct up {
+	struct hop *hop;
+	struct pool *pool;
+	struct net_conn *net;
+	struct h2_conn *h2;
+	struct budget budget;
+	struct list link;              /* in pool->ups */
+	struct corpse corpse;
+	struct list legs;
+	struct wheel_node timer;
+	usec started, quiet_since;
+	uint64_t requests;             /* sent so far */
+	/* Growth of stream windows with the bandwidth-delay product. */
+	uint32_t window;
+	uint64_t probe_bytes;
+	bool is_probing;
+	bool is_open, is_ready, is_closing; /* connected; SETTINGS came; no more requests */
+	bool is_gone;                  /* on hop->dead */
+	bool push_was_withdrawn;       /* it promised so much that was refused that we turned push off here */
+	struct bucket promises, refusals, resets;
+};
+
+void pool_init(struct pool *p, struct hop *hop, const struct conf_origin *origin, struct net_tls *tls, bool push);
+void pool_fini(struct pool *p);
+struct pool *pool_choose(struct hop *hop, struct exchange *x);
+void pool_dispatch(struct pool *p, struct exchange *x);
+void pool_undispatch(struct exchange *x);
+void pool_serve(struct pool *p);         /* sends what is queued as far as there is room */
+void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail); /* a connection could not be opened */
+
+void up_open(struct pool *p);
+void up_kill(struct up *u, const struct relay_cause *cause); /* at once and without a word */
+void up_terminate(struct up *u, enum h2_code code, struct slice why); /* GOAWAY, then close */
+bool up_has_room(const struct up *u);
+/* Sends the exchange's request; false: no room after all. */
+bool up_send(struct up *u, struct exchange *x);
+void up_arm(struct up *u);
+extern const struct leg_ops up_leg_ops;
+void up_leg_cut(struct leg *leg);
+
+/* promise.c */
+void up_promise(struct up *u, struct h2_event *e);
+void promise_facts(void *context, struct exchange *parent, struct http_head *promised, struct policy_offer *offer);
+void promise_refused(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict);
+void promise_made(void *context, struct exchange *push);
+/* Facts about the client that every offer has. */
+void promise_client_facts(const struct exchange *x, struct policy_offer *offer);
+
+/* account.c */
+void account_ended(void *context, struct exchange *x);
+void account_status(struct hop *h, uint16_t status);
+
+/* out.c: puts one connection's frames into a send. Returns true when anything was put in. */
+bool out_fill(struct h2_conn *h2, struct net_out *out, bool *took_data);
+
+/* hop.c */
+usec hop_now(struct hop *h);             /* reads the loop's time into the relay */
+void hop_check_drained(struct hop *h);
+/* False: more often than `per_second` on average with bursts of `burst`. */
+bool bucket_take(struct bucket *b, usec now, double per_second, double burst);
+
+#define HOP_COUNT(hop, name, n) ((hop)->env.observe->counters->name += (uint64_t)(n))
+
+#endif

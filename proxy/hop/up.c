@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection to an origin: its transport, its engine, its deadlines, and the growth of its
+ * windows. It is shared by all clients of the worker; who may use it is the pool's business.
+ */
+#include "proxy/hop/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+#include <unistd.h>
+
+static void conn_opened(void *owner);
+static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
+static void conn_fill(void *owner, struct net_out *out);
+static void conn_ended(void *owner, enum net_end end, const char *text);
+static void timer_expired(struct wheel_node *node, usec now);
+
+static const struct net_conn_ops conn_ops = {
+    .opened = conn_opened,
+    .received = conn_received,
+    .fill = conn_fill,
+    .ended = conn_ended,
+};
+
+#define UP_CHARGE_BYTES 4096u
+
+/* ---- life ---- */
+
+static struct h2_conn *begin_http2(struct up *u)
+{
+	const struct conf_origin *o = u->pool->origin;
+	struct h2_settings s = h2_settings_initial;
+	s.enable_push = u->pool->push;
+	s.max_concurrent_streams = o->max_concurrent_pushes;
+	s.initial_window_size = o->stream_window_bytes;
+	s.max_header_list_size = o->max_header_list_bytes;
+	struct h2_limits limits = h2_limits_default;
+	limits.connection_window = o->connection_window_bytes;
+	limits.settings_timeout = o->settings_timeout;
+	/* Bounded by the caps of each parent and client; this bound is for an origin run wild. */
+	limits.reserved_streams = o->max_concurrent_pushes * 4 > 4096 ? o->max_concurrent_pushes * 4 : 4096;
+	const struct h2_env env = {
+	    .chunks = u->hop->env.chunks,
+	    .heads = u->hop->heads,
+	    .budget = &u->budget,
+	    .seed = u->hop->env.seed,
+	};
+	return h2_new(H2_CLIENT, &s, &limits, &env, u->hop->relay.now);
+}
+
+static struct net_conn *connect_to(struct up *u)
+{
+	struct pool *p = u->pool;
+	const struct conf_origin *o = p->origin;
+	struct net_loop *loop = u->hop->env.loop;
+	if (o->kind == CONF_ORIGIN_DEMO) {
+		int fd = u->hop->env.demo_connect ? u->hop->env.demo_connect(u->hop->env.demo_context) : -1;
+		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, &conn_ops, u);
+	}
+	const struct net_address *to = &o->addresses[p->next_address % o->address_count];
+	return net_connect(loop, to, p->tls, o->tls_name ? o->tls_name : o->host, &conn_ops, u);
+}
+
+static void bury(struct corpse *corpse)
+{
+	struct up *u = container_of(corpse, struct up, corpse);
+	h2_free(u->h2);
+	budget_give(&u->hop->budget, UP_CHARGE_BYTES);
+	budget_fini(&u->budget);
+	free(u);
+}
+
+void up_open(struct pool *p)
+{
+	struct hop *hop = p->hop;
+	struct up *u = memory_new(struct up);
+	u->hop = hop;
+	u->pool = p;
+	u->started = u->quiet_since = hop->relay.now;
+	u->window = p->origin->stream_window_bytes;
+	budget_init(&u->budget, &hop->budget, hop->env.conf->server.connection_memory_bytes);
+	budget_force(&hop->budget, UP_CHARGE_BYTES);
+	list_init(&u->legs);
+	u->corpse.bury = bury;
+	list_init(&u->corpse.link);
+	wheel_node_init(&u->timer, timer_expired);
+	list_append(&p->ups, &u->link);
+	p->count++;
+	p->connecting++;
+	p->was_used = true;
+	u->h2 = begin_http2(u);
+	u->net = connect_to(u);
+	HOP_COUNT(hop, upstream_connections, 1);
+	hop->env.observe->counters->upstream_connections_open++;
+	if (p->origin->kind == CONF_ORIGIN_DEMO && u->net) { /* a socketpair is open at once */
+		u->is_open = true;
+		net_conn_dirty(u->net);
+	}
+	up_arm(u);
+}
+
+static void up_dispose(struct up *u)
+{
+	struct pool *p = u->pool;
+	ensure(list_is_empty(&u->legs) && !u->is_gone);
+	u->is_gone = true;
+	u->net = NULL;
+	wheel_forget(&u->hop->relay.wheel, &u->timer);
+	list_remove(&u->link);
+	list_append(&u->hop->dead, &u->corpse.link);
+	ensure(p->count > 0);
+	p->count--;
+	if (!u->is_ready) {
+		ensure(p->connecting > 0);
+		p->connecting--;
+	}
+	u->hop->env.observe->counters->upstream_connections_open--;
+}
+
+static void end_exchanges(struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	struct list legs; /* a retry may land on this very list's successor: take what there is now */
+	list_init(&legs);
+	list_splice(&legs, &u->legs);
+	while (!list_is_empty(&legs)) {
+		struct leg *leg = list_first(&legs, struct leg, link);
+		struct exchange *x = leg->exchange;
+		/* Nothing at all came back on a connection that had been idle: the origin has closed it
+		 * at the same moment. What is safe to repeat is repeated (RFC 9110 9.2.2). */
+		bool was_stale = cause == &relay_cause_UP_LOST && u->requests > 1 && code == 0 &&
+		                 http_method_is_safe(x->method) && x->upload.forwarded == 0 && !x->origin_answered &&
+		                 x->interims == 0;
+		up_leg_cut(leg);
+		exchange_on_up_failed(x, was_stale ? &relay_cause_UP_UNPROCESSED : cause, code, detail);
+	}
+}
+
+/* No request can start on it any more; what waited for it must hear about it. */
+static void up_lost(struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	struct pool *p = u->pool;
+	bool was_ready = u->is_ready;
+	u->is_closing = true;
+	end_exchanges(u, cause, code, detail);
+	if (u->net)
+		net_conn_abort(u->net);
+	if (!u->is_gone)
+		up_dispose(u);
+	if (!was_ready)
+		pool_failed(p, cause, detail);
+	else
+		pool_serve(p);
+}
+
+void up_terminate(struct up *u, enum h2_code code, struct slice why)
+{
+	h2_terminate(u->h2, code, why);
+	u->is_closing = true;
+	end_exchanges(u, &relay_cause_UP_LOST, code, "terminated");
+	if (u->net)
+		net_conn_dirty(u->net);
+}
+
+void up_kill(struct up *u, const struct relay_cause *cause)
+{
+	u->is_closing = true;
+	end_exchanges(u, cause, 0, NULL);
+	if (u->net)
+		net_conn_abort(u->net);
+	if (!u->is_gone)
+		up_dispose(u);
+}
+
+/* ---- input ---- */
+
+static void log_origin(struct up *u, enum observe_level level, const char *what, const char *more)
+{
+	observe_log(u->hop->env.observe, level, "origin %s (%s): %s%s%s", u->pool->origin->name,
+	    u->pool->origin->server_text, what, more ? ": " : "", more ? more : "");
+}
+
+static void conn_opened(void *owner)
+{
+	struct up *u = owner;
+	hop_now(u->hop);
+	u->is_open = true;
+	if (net_conn_is_tls(u->net) && !slice_equal(net_conn_alpn(u->net), SLICE("h2"))) {
+		log_origin(u, OBSERVE_WARN, "does not speak h2 over TLS (no ALPN agreement)", NULL);
+		up_lost(u, &relay_cause_UP_TLS, 0, "the origin does not speak h2");
+		return;
+	}
+	net_conn_dirty(u->net);
+}
+
+static void reset_event(struct up *u, const struct h2_event *e)
+{
+	struct leg *leg = e->user;
+	const struct relay_cause *cause = &relay_cause_UP_RESET;
+	if (e->fault) {
+		HOP_COUNT(u->hop, peer_faults_up, 1);
+		log_origin(u, OBSERVE_WARN, e->fault->name, e->fault->text);
+		cause = &relay_cause_UP_MALFORMED;
+	} else if (e->unprocessed) {
+		cause = &relay_cause_UP_UNPROCESSED;
+	}
+	if (!leg)
+		return;
+	up_leg_cut(leg);
+	exchange_on_up_failed(leg->exchange, cause, e->code, e->fault ? e->fault->name : NULL);
+}
+
+static void failed_event(struct up *u, const struct h2_event *e)
+{
+	const char *detail = e->fault ? e->fault->name : h2_code_name(e->code);
+	HOP_COUNT(u->hop, upstream_failed, 1);
+	if (e->fault) {
+		HOP_COUNT(u->hop, peer_faults_up, 1);
+		if (e->fault->code == H2_ENHANCE_YOUR_CALM)
+			HOP_COUNT(u->hop, guard_up, 1);
+		log_origin(u, OBSERVE_WARN, e->fault->name, e->fault->text);
+	} else if (e->code != H2_NO_ERROR) {
+		log_origin(u, OBSERVE_WARN, "connection ended with an error", detail);
+	}
+	u->is_closing = true;
+	end_exchanges(u, &relay_cause_UP_LOST, e->fault ? (uint32_t)e->fault->code : e->code, detail);
+	if (!u->is_ready) {
+		/* Its GOAWAY still leaves; for the pool it is gone. */
+		u->is_ready = true;
+		u->pool->connecting--;
+		pool_failed(u->pool, &relay_cause_UP_LOST, detail);
+	} else {
+		pool_serve(u->pool);
+	}
+}
+
+static void settings_event(struct up *u)
+{
+	if (!u->is_ready) {
+		u->is_ready = true;
+		ensure(u->pool->connecting > 0);
+		u->pool->connecting--;
+		u->pool->failures = 0;
+	}
+	pool_serve(u->pool);
+}
+
+/* The most that came in one round trip is what the windows must let through (RFC 9113 5.2.1). */
+static void grow_windows(struct up *u)
+{
+	const struct conf_origin *o = u->pool->origin;
+	u->is_probing = false;
+	if (u->probe_bytes < u->window / 3 * 2 || u->window >= o->max_stream_window_bytes)
+		return;
+	u->window = u->window > o->max_stream_window_bytes / 2 ? o->max_stream_window_bytes : u->window * 2;
+}
+
+static void data_event(struct up *u, const struct h2_event *e)
+{
+	struct leg *leg = e->user;
+	HOP_COUNT(u->hop, bytes_up_in, e->piece.length);
+	if (!leg) {
+		h2_credit(u->h2, e->stream, e->piece.length);
+		return;
+	}
+	struct exchange *x = leg->exchange;
+	u->probe_bytes += e->piece.length;
+	if (!u->is_probing && e->piece.length >= 8192 && u->window < u->pool->origin->max_stream_window_bytes &&
+	    h2_ping(u->h2, u->hop->relay.now)) {
+		u->is_probing = true;
+		u->probe_bytes = 0;
+	}
+	exchange_on_download(x, e->piece, e->end);
+	/* Only for a client that keeps up, and only where the window was in the way. */
+	if (!x->is_over && x->up.ops && !e->end && u->window > u->pool->origin->stream_window_bytes &&
+	    x->download.body.bytes < u->window / 4 && x->download.received > u->window / 2)
+		h2_set_window(u->h2, x->up.stream, u->window);
+}
+
+static void on_event(struct up *u, struct h2_event *e)
+{
+	struct leg *leg = e->user;
+	switch (e->kind) {
+	case H2_EVENT_SETTINGS:
+		settings_event(u);
+		break;
+	case H2_EVENT_HEAD:
+		if (leg)
+			exchange_on_response(leg->exchange, e->head, e->end);
+		else
+			http_head_free(e->head);
+		break;
+	case H2_EVENT_DATA:
+		data_event(u, e);
+		break;
+	case H2_EVENT_TRAILERS:
+		if (leg)
+			exchange_on_download_trailers(leg->exchange, e->head);
+		else
+			http_head_free(e->head);
+		break;
+	case H2_EVENT_PROMISE:
+		up_promise(u, e);
+		break;
+	case H2_EVENT_RESET:
+		reset_event(u, e);
+		break;
+	case H2_EVENT_CLOSED:
+		if (leg) {
+			up_leg_cut(leg);
+			exchange_on_leg_closed(leg);
+		}
+		break;
+	case H2_EVENT_GOAWAY:
+		u->is_closing = true;
+		if (e->code != H2_NO_ERROR)
+			log_origin(u, OBSERVE_WARN, "sent GOAWAY", h2_code_name(e->code));
+		break;
+	case H2_EVENT_PONG:
+		grow_windows(u);
+		break;
+	case H2_EVENT_FAILED:
+		failed_event(u, e);
+		break;
+	}
+}
+
+static void drain_events(struct up *u)
+{
+	struct h2_event e;
+	while (h2_next_event(u->h2, &e))
+		on_event(u, &e);
+	if (list_is_empty(&u->legs) && u->quiet_since == USEC_NEVER) {
+		u->quiet_since = u->hop->relay.now;
+		up_arm(u);
+	}
+}
+
+static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
+{
+	struct up *u = owner;
+	usec now = hop_now(u->hop);
+	bool is_open = true;
+	while (length > 0 && is_open) {
+		size_t n = h2_receive(u->h2, chunk, offset, length, now);
+		offset += n;
+		length -= n;
+		drain_events(u);
+		is_open = u->net != NULL;
+	}
+	if (!is_open)
+		return;
+	if (!list_is_empty(&u->pool->queue))
+		pool_serve(u->pool); /* streams that ended have made room */
+	net_conn_dirty(u->net);
+}
+
+/* ---- output ---- */
+
+static void conn_fill(void *owner, struct net_out *out)
+{
+	struct up *u = owner;
+	bool took_data = false;
+	hop_now(u->hop);
+	out_fill(u->h2, out, &took_data);
+	drain_events(u);
+	bool is_over = (u->is_closing && list_is_empty(&u->legs)) || h2_is_done(u->h2);
+	if (u->net && is_over && !h2_wants_write(u->h2)) {
+		end_exchanges(u, &relay_cause_UP_LOST, 0, NULL);
+		net_conn_close(u->net);
+		up_dispose(u);
+	}
+}
+
+static void conn_ended(void *owner, enum net_end end, const char *text)
+{
+	struct up *u = owner;
+	hop_now(u->hop);
+	switch (end) {
+	case NET_END_CONNECT:
+		log_origin(u, OBSERVE_WARN, "cannot connect", text);
+		HOP_COUNT(u->hop, upstream_failed, 1);
+		up_lost(u, &relay_cause_UP_UNREACHABLE, 0, text);
+		return;
+	case NET_END_TLS:
+		log_origin(u, OBSERVE_WARN, "TLS failed", text);
+		HOP_COUNT(u->hop, upstream_failed, 1);
+		up_lost(u, u->is_open ? &relay_cause_UP_LOST : &relay_cause_UP_TLS, 0, text);
+		return;
+	case NET_END_ERROR:
+		if (!list_is_empty(&u->legs))
+			log_origin(u, OBSERVE_WARN, "connection lost", text);
+		break;
+	case NET_END_EOF:
+		if (!list_is_empty(&u->legs))
+			log_origin(u, OBSERVE_WARN, "closed the connection in the middle of a response", NULL);
+		break;
+	}
+	up_lost(u, &relay_cause_UP_LOST, 0, text);
+}
+
+/* ---- deadlines ---- */
+
+#define LOOK_AGAIN_USEC USEC_PER_SEC
+
+static usec deadline_of(const struct up *u)
+{
+	const struct conf_origin *o = u->pool->origin;
+	if (!u->net)
+		return u->started;
+	if (!u->is_open)
+		return clock_after(u->started, o->connect_timeout);
+	usec at = h2_deadline(u->h2);
+	if (!u->is_ready && clock_after(u->started, o->settings_timeout) < at)
+		at = clock_after(u->started, o->settings_timeout);
+	if (u->quiet_since != USEC_NEVER && clock_after(u->quiet_since, o->idle_timeout) < at)
+		at = clock_after(u->quiet_since, o->idle_timeout);
+	return at;
+}
+
+void up_arm(struct up *u)
+{
+	usec at = deadline_of(u);
+	if (!list_is_empty(&u->legs) && at > u->hop->relay.now + LOOK_AGAIN_USEC)
+		at = u->hop->relay.now + LOOK_AGAIN_USEC;
+	wheel_set(&u->hop->relay.wheel, &u->timer, at);
+}
+
+static void timer_expired(struct wheel_node *node, usec now)
+{
+	struct up *u = container_of(node, struct up, timer);
+	const struct conf_origin *o = u->pool->origin;
+	hop_now(u->hop);
+	if (!u->net) { /* the demo had no socket to give */
+		up_dispose(u);
+		pool_failed(u->pool, &relay_cause_UP_UNREACHABLE, "no connection to the demo origin");
+		return;
+	}
+	if (!u->is_open && clock_after(u->started, o->connect_timeout) <= now) {
+		log_origin(u, OBSERVE_WARN, "cannot connect", "time-out");
+		up_lost(u, &relay_cause_CONNECT_LATE, 0, "connect time-out");
+		return;
+	}
+	if (u->is_open && !u->is_ready && clock_after(u->started, o->settings_timeout) <= now) {
+		log_origin(u, OBSERVE_WARN, "sent no SETTINGS in time", NULL);
+		up_lost(u, &relay_cause_CONNECT_LATE, 0, "no SETTINGS from the origin in time");
+		return;
+	}
+	if (u->is_open && net_conn_is_blocked(u->net) &&
+	    clock_after(net_conn_write_progress(u->net), o->write_timeout) <= now) {
+		log_origin(u, OBSERVE_WARN, "does not read: write time-out", NULL);
+		up_lost(u, &relay_cause_UP_LOST, 0, "write-timeout");
+		return;
+	}
+	if (h2_deadline(u->h2) <= now) {
+		h2_tick(u->h2, now);
+		drain_events(u);
+	}
+	if (u->quiet_since != USEC_NEVER && clock_after(u->quiet_since, o->idle_timeout) <= now && !u->is_closing) {
+		up_terminate(u, H2_NO_ERROR, (struct slice){0});
+	}
+	if (u->net) {
+		net_conn_dirty(u->net);
+		up_arm(u);
+	}
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* The upstream end of an exchange: a stream of a connection to an origin. */
+#include "proxy/hop/private.h"
+
+#include "proxy/base/ensure.h"
+
+static struct up *up_of(struct leg *leg)
+{
+	return leg->carrier;
+}
+
+void up_leg_cut(struct leg *leg)
+{
+	h2_stream_set_user(leg->stream, NULL);
+	list_remove(&leg->link);
+	leg->ops = NULL;
+}
+
+bool up_has_room(const struct up *u)
+{
+	return u->is_ready && !u->is_closing && u->net && h2_request_room(u->h2) > 0;
+}
+
+/* What the origin is told: the hop's own scheme and authority where the configuration says so. */
+bool up_send(struct up *u, struct exchange *x)
+{
+	const struct conf_origin *o = u->pool->origin;
+	struct http_head *head = x->request;
+	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers;
+	if (o->host_override)
+		head->authority = slice_of_string(o->host_override);
+	if (o->scheme == CONF_SCHEME_HOP)
+		head->scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
+	struct h2_stream *s = h2_request(u->h2, head, end, &x->up);
+	head->authority = x->authority;
+	head->scheme = x->scheme;
+	if (!s)
+		return false;
+	const struct leg leg = {.ops = &up_leg_ops, .carrier = u, .stream = s};
+	u->requests++;
+	u->quiet_since = USEC_NEVER;
+	list_append(&u->legs, &x->up.link);
+	exchange_on_connected(x, &leg);
+	net_conn_dirty(u->net);
+	return true;
+}
+
+static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
+{
+	(void)leg;
+	(void)head;
+	(void)end;
+	ensure(!"a request's head goes out with its stream");
+	return false;
+}
+
+static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
+{
+	(void)leg;
+	(void)request;
+	(void)child;
+	ensure(!"clients do not promise (RFC 9113 8.4)");
+	return false;
+}
+
+static void leg_send_body(struct leg *leg, const struct flow *flow)
+{
+	struct up *u = up_of(leg);
+	h2_offer(u->h2, leg->stream, flow->body.bytes, flow_may_end(flow));
+	net_conn_dirty(u->net);
+}
+
+static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
+{
+	struct up *u = up_of(leg);
+	h2_trailers(u->h2, leg->stream, trailers);
+	net_conn_dirty(u->net);
+}
+
+static void leg_reset(struct leg *leg, uint32_t code)
+{
+	struct up *u = up_of(leg);
+	struct h2_stream *s = leg->stream;
+	/* A promise that is refused before it became an exchange has a leg of its own in no list. */
+	if (leg->exchange)
+		up_leg_cut(leg);
+	h2_reset(u->h2, s, code);
+	net_conn_dirty(u->net);
+}
+
+static void leg_credit(struct leg *leg, size_t n)
+{
+	struct up *u = up_of(leg);
+	h2_credit(u->h2, leg->stream, n);
+	net_conn_dirty(u->net);
+}
+
+static void leg_detach(struct leg *leg)
+{
+	up_leg_cut(leg);
+}
+
+const struct leg_ops up_leg_ops = {
+    .send_head = leg_send_head,
+    .send_body = leg_send_body,
+    .send_trailers = leg_send_trailers,
+    .promise = leg_promise,
+    .reset = leg_reset,
+    .credit = leg_credit,
+    .detach = leg_detach,
+};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* The queue of pieces behind a flow; see body.h for what it bounds and why it copies. */
+#include "proxy/relay/body.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/limits.h"
+
+static struct body_piece *ring(struct body *b)
+{
+	return b->many ? b->many : b->few;
+}
+
+static uint32_t ring_slots(const struct body *b)
+{
+	return b->many ? b->slots : BODY_INLINE_PIECES;
+}
+
+static struct body_piece *at(struct body *b, uint32_t i)
+{
+	return &ring(b)[(b->head + i) & (ring_slots(b) - 1)];
+}
+
+static void grow(struct body *b)
+{
+	uint32_t slots = ring_slots(b) * 4;
+	struct body_piece *many = memory_resize(NULL, slots, sizeof(*many));
+	for (uint32_t i = 0; i < b->count; i++)
+		many[i] = *at(b, i);
+	free(b->many);
+	b->many = many;
+	b->slots = slots;
+	b->head = 0;
+}
+
+static struct body_piece *push_piece(struct body *b)
+{
+	if (b->count == ring_slots(b))
+		grow(b);
+	return at(b, b->count++);
+}
+
+/* Octets that still fit behind the last piece, when that is a small chunk all our own. */
+static uint32_t tail_room(struct body *b, const struct chunk_pool *small)
+{
+	if (b->count == 0)
+		return 0;
+	const struct piece *last = &at(b, b->count - 1)->piece;
+	if (last->chunk->pool != small || chunk_is_shared(last->chunk))
+		return 0;
+	return last->chunk->capacity - last->offset - last->length;
+}
+
+void body_append_copy(struct body *b, struct slice octets, struct chunk_pool *small, struct budget *budget)
+{
+	while (octets.len > 0) {
+		uint32_t room = tail_room(b, small);
+		if (room == 0) {
+			struct chunk *c = chunk_acquire(small);
+			budget_force(budget, c->capacity);
+			*push_piece(b) = (struct body_piece){{c, 0, 0}, c->capacity};
+			room = c->capacity;
+		}
+		struct piece *last = &at(b, b->count - 1)->piece;
+		uint32_t n = octets.len < room ? (uint32_t)octets.len : room;
+		memcpy(last->chunk->data + last->offset + last->length, octets.ptr, n);
+		last->length += n;
+		b->bytes += n;
+		octets = slice_from(octets, n);
+	}
+}
+
+void body_append(struct body *b, struct piece piece, struct chunk_pool *small, struct budget *budget)
+{
+	if (piece.length < LIMIT_COPY_BELOW_BYTES) {
+		body_append_copy(b, piece_slice(piece), small, budget);
+		return;
+	}
+	if (b->count > 0) {
+		struct piece *last = &at(b, b->count - 1)->piece;
+		if (last->chunk == piece.chunk && last->offset + last->length == piece.offset) {
+			last->length += piece.length;
+			b->bytes += piece.length;
+			return;
+		}
+	}
+	budget_force(budget, piece.chunk->capacity);
+	chunk_hold(piece.chunk);
+	*push_piece(b) = (struct body_piece){piece, piece.chunk->capacity};
+	b->bytes += piece.length;
+}
+
+struct piece body_front(const struct body *b, size_t most)
+{
+	if (b->count == 0)
+		return (struct piece){0};
+	const struct body_piece *ringed = b->many ? b->many : b->few;
+	struct piece front = ringed[b->head].piece;
+	if (front.length > most)
+		front.length = (uint32_t)most;
+	return front;
+}
+
+void body_take(struct body *b, size_t n, struct budget *budget)
+{
+	ensure(n <= b->bytes);
+	b->bytes -= n;
+	while (n > 0) {
+		struct body_piece *front = at(b, 0);
+		if (n < front->piece.length) {
+			front->piece.offset += (uint32_t)n;
+			front->piece.length -= (uint32_t)n;
+			return;
+		}
+		n -= front->piece.length;
+		chunk_release(front->piece.chunk);
+		budget_give(budget, front->charge);
+		b->head = (b->head + 1) & (ring_slots(b) - 1);
+		b->count--;
+	}
+	if (b->count == 0 && b->many) {
+		free(b->many);
+		b->many = NULL;
+		b->head = 0;
+	}
+}
+
+void body_clear(struct body *b, struct budget *budget)
+{
+	if (b->bytes > 0)
+		body_take(b, b->bytes, budget);
+}

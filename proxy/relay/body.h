@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A body: octets of one direction of one exchange that came and have not left. A queue of pieces: large
+ * ones by reference to the chunk that they were read into, small ones copied, so that a tiny frame
+ * never pins a chunk. What it pins is charged to a budget; how much that can become is bounded by the
+ * receive window that the stream has been given.
+ */
+#ifndef PUSHGATE_RELAY_BODY_H
+#define PUSHGATE_RELAY_BODY_H
+
+#include "proxy/base/budget.h"
+#include "proxy/base/chunk.h"
+
+#define BODY_INLINE_PIECES 2u
+
+struct body_piece {
+	struct piece piece;
+	uint32_t charge; /* octets of the budget that go back with it */
+};
+
+struct body {
+	struct body_piece few[BODY_INLINE_PIECES];
+	struct body_piece *many;     /* a larger ring from the heap, NULL while `few` suffices */
+	uint32_t head, count, slots; /* of the ring in use; slots is a power of two, 0 = `few` */
+	size_t bytes;                /* octets in it */
+};
+
+/* A body of zeroes is an empty one. */
+
+/* Appends; holds the chunk or copies into one of `small`. The budget is charged even above its limit
+ * (the octets are here): the caller looks at its room before it lets more come. */
+void body_append(struct body *b, struct piece piece, struct chunk_pool *small, struct budget *budget);
+/* Appends a copy whatever its size. */
+void body_append_copy(struct body *b, struct slice octets, struct chunk_pool *small, struct budget *budget);
+/* The piece at the front, cut to `most` octets; length 0 when empty. Borrowed until the next take. */
+struct piece body_front(const struct body *b, size_t most);
+/* Drops n octets from the front. */
+void body_take(struct body *b, size_t n, struct budget *budget);
+/* Drops everything. */
+void body_clear(struct body *b, struct budget *budget);
+
+#endif

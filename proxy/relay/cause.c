@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of the outcome table. */
+#include "proxy/relay/cause.h"
+
+#define ROW(symbol, name_, side_, retry_, status_, error_, down_, up_, push_up_, reason_, timeout_, malformed_) \
+	const struct relay_cause relay_cause_##symbol = {                                           \
+	    .name = (name_),                                                                        \
+	    .side = (side_),                                                                        \
+	    .may_retry = (retry_),                                                                  \
+	    .status = (status_),                                                                    \
+	    .error = (error_),                                                                      \
+	    .down_code = (down_),                                                                   \
+	    .up_code = (up_),                                                                       \
+	    .push_up_code = (push_up_),                                                             \
+	    .push_reason = &policy_reason_##reason_,                                                \
+	    .is_timeout = (timeout_),                                                               \
+	    .is_malformed = (malformed_),                                                           \
+	};
+RELAY_CAUSES(ROW)
+#undef ROW
+
+const struct relay_cause *const relay_cause_table[RELAY_CAUSE_COUNT] = {
+#define POINTER(symbol, ...) &relay_cause_##symbol,
+    RELAY_CAUSES(POINTER)
+#undef POINTER
+};
+
+uint32_t relay_code_across(uint32_t rule, uint32_t came)
+{
+	if (rule == RELAY_SAME)
+		return came;
+	if (rule != RELAY_PASS)
+		return rule;
+	switch (came) {
+	case RELAY_CANCEL:
+	case RELAY_REFUSED_STREAM:
+	case RELAY_NO_ERROR:
+		return came;
+	}
+	return RELAY_INTERNAL_ERROR;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The outcome table: what ended one side of an exchange, and what the other side sees of it.
+ * Codes are HTTP/2 error codes (RFC 9113 7), by number so that nothing here needs an engine; errors are
+ * Proxy-Status types (RFC 9209 2.3).
+ */
+#ifndef PUSHGATE_RELAY_CAUSE_H
+#define PUSHGATE_RELAY_CAUSE_H
+
+#include "policy/reasons.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum relay_side { RELAY_CLIENT, RELAY_ORIGIN, RELAY_SELF };
+
+/* The codes that the table speaks of. */
+enum relay_code {
+	RELAY_NO_ERROR = 0x0, RELAY_PROTOCOL_ERROR = 0x1, RELAY_INTERNAL_ERROR = 0x2,
+	RELAY_REFUSED_STREAM = 0x7, RELAY_CANCEL = 0x8,
+	RELAY_PASS = 0x100, /* the code that came, if it is CANCEL, REFUSED_STREAM or NO_ERROR, else INTERNAL_ERROR */
+	RELAY_SAME = 0x101, /* the code that came */
+};
+
+enum relay_timeout {
+	RELAY_TIMEOUT_QUEUE,      /* for an upstream stream */
+	RELAY_TIMEOUT_RESPONSE,   /* request sent → final response head */
+	RELAY_TIMEOUT_BODY_DOWN,  /* between octets of the response from the origin */
+	RELAY_TIMEOUT_BODY_UP,    /* between octets of the request from the client */
+	RELAY_TIMEOUT_PUSH_START, /* promise → beginning of its response */
+	RELAY_TIMEOUT_LINGER,     /* response done → end of the request body */
+};
+
+struct relay_cause {
+	const char *name;        /* "origin-lost" */
+	enum relay_side side;    /* who brought it about */
+	bool may_retry;          /* once more, while no octet of the request body has left our buffer */
+	uint16_t status;         /* answered when nothing was sent downstream yet; 0 = reset at once */
+	const char *error;       /* Proxy-Status error; NULL = none */
+	uint32_t down_code;      /* RST_STREAM downstream when a response has begun, and for pushes */
+	uint32_t up_code;        /* RST_STREAM upstream when that side still lives (requests) */
+	uint32_t push_up_code;   /* the same for pushes */
+	const struct policy_reason *push_reason; /* how a push ended */
+	bool is_timeout, is_malformed;
+};
+
+/* X(SYMBOL, name, side, retry, status, error, down, up, up-for-pushes, push reason, timeout, malformed) */
+// clang-format off
+#define RELAY_CAUSES(X) \
+	X(UP_UNPROCESSED,   "origin-unprocessed",    RELAY_ORIGIN, true,  503, "connection_terminated",    RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
+	X(UP_UNREACHABLE,   "origin-unreachable",    RELAY_ORIGIN, true,  503, "connection_refused",       RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_TLS,           "origin-tls",            RELAY_ORIGIN, false, 503, "tls_protocol_error",       RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_RESET,         "origin-reset",          RELAY_ORIGIN, false, 502, "http_response_incomplete", RELAY_PASS,           RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
+	X(UP_LOST,          "origin-lost",           RELAY_ORIGIN, false, 502, "connection_terminated",    RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_MALFORMED,     "response-malformed",    RELAY_ORIGIN, false, 502, "http_protocol_error",      RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RESPONSE_MALFORMED, false, true ) \
+	X(CONNECT_LATE,     "connect-late",          RELAY_ORIGIN, false, 504, "connection_timeout",       RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(QUEUE_LATE,       "queue-late",            RELAY_SELF,   false, 504, "connection_timeout",       RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(QUEUE_FULL,       "queue-full",            RELAY_SELF,   false, 503, "connection_limit_reached", RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(HEAD_LATE,        "response-late",         RELAY_ORIGIN, false, 504, "http_response_timeout",    RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
+	X(BODY_LATE,        "response-stalled",      RELAY_ORIGIN, false, 504, "http_response_timeout",    RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(PUSH_START_LATE,  "push-start-late",       RELAY_CLIENT, false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
+	X(DOWN_RESET,       "client-reset",          RELAY_CLIENT, false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_SAME,           CLIENT_RESET,       false, false) \
+	X(DOWN_LOST,        "client-lost",           RELAY_CLIENT, false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_LOST,        false, false) \
+	X(DOWN_MALFORMED,   "request-malformed",     RELAY_CLIENT, false, 400, NULL,                       RELAY_PROTOCOL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, true ) \
+	X(UPLOAD_LATE,      "request-stalled",       RELAY_CLIENT, false, 408, NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
+	X(UPLOAD_LARGE,     "request-too-large",     RELAY_CLIENT, false, 413, "http_request_error",       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(UPLOAD_LINGER,    "upload-linger",         RELAY_CLIENT, false, 0,   NULL,                       RELAY_NO_ERROR,       RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
+	X(HEAD_LARGE,       "fields-too-large",      RELAY_CLIENT, false, 431, "http_request_error",       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(MISDIRECTED,      "misdirected",           RELAY_SELF,   false, 421, "destination_not_found",    RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(NO_ROUTE,         "no-route",              RELAY_SELF,   false, 404, "destination_not_found",    RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(LOOP,             "loop",                  RELAY_SELF,   false, 508, "proxy_loop_detected",      RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(NOT_IMPLEMENTED,  "not-implemented",       RELAY_SELF,   false, 501, "http_request_denied",      RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(NO_MEMORY,        "no-memory",             RELAY_SELF,   false, 503, "proxy_internal_error",     RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, BUDGET,             false, false) \
+	X(POLICY,           "policy",                RELAY_SELF,   false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RULE,               false, false) \
+	X(DRAINED,          "drained",               RELAY_SELF,   false, 503, "proxy_internal_response",  RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         DRAIN,              false, false)
+// clang-format on
+
+#define RELAY_CAUSE_EXTERN(symbol, ...) extern const struct relay_cause relay_cause_##symbol;
+RELAY_CAUSES(RELAY_CAUSE_EXTERN)
+#undef RELAY_CAUSE_EXTERN
+
+enum relay_cause_index {
+#define RELAY_CAUSE_INDEX(symbol, ...) RELAY_CAUSE_INDEX_##symbol,
+	RELAY_CAUSES(RELAY_CAUSE_INDEX)
+#undef RELAY_CAUSE_INDEX
+	RELAY_CAUSE_COUNT
+};
+extern const struct relay_cause *const relay_cause_table[RELAY_CAUSE_COUNT];
+
+/* The code for one side when `came` was the code on the other. */
+uint32_t relay_code_across(uint32_t rule, uint32_t came);
+
+#endif

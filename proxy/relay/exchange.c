@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* The life and the deadlines of an exchange; how octets flow through it is in transfer.c. */
+#include "proxy/relay/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/http/via.h"
+
+#include <stdio.h>
+
+/* Structs kept for reuse: enough for the swings of a busy worker, and no more. */
+#define EXCHANGES_KEPT 1024u
+
+static void timer_expired(struct wheel_node *node, usec now);
+
+void relay_init(struct relay *r)
+{
+	wheel_init(&r->wheel, r->now);
+	list_init(&r->live);
+	list_init(&r->over);
+	r->live_count = 0;
+	r->next_id = 1;
+	r->free = NULL;
+	r->free_count = 0;
+}
+
+void relay_fini(struct relay *r)
+{
+	relay_reap(r);
+	ensure(list_is_empty(&r->live));
+	while (r->free) {
+		struct exchange *x = r->free;
+		r->free = x->push.parent;
+		free(x);
+	}
+	r->free_count = 0;
+}
+
+void relay_turn(struct relay *r, usec now)
+{
+	r->now = now;
+	wheel_turn(&r->wheel, now);
+}
+
+void relay_reap(struct relay *r)
+{
+	while (!list_is_empty(&r->over)) {
+		struct exchange *x = list_first(&r->over, struct exchange, link);
+		list_remove(&x->link);
+		http_head_free(x->request);
+		http_head_free(x->pending_head);
+		budget_give(r->budget, EXCHANGE_CHARGE_BYTES);
+		if (r->free_count >= EXCHANGES_KEPT) {
+			free(x);
+			continue;
+		}
+		x->push.parent = r->free;
+		r->free = x;
+		r->free_count++;
+	}
+}
+
+struct exchange *exchange_alloc(struct relay *r, struct http_head *head)
+{
+	if (!budget_take(r->budget, EXCHANGE_CHARGE_BYTES)) {
+		http_head_free(head);
+		return NULL;
+	}
+	struct exchange *x = r->free;
+	if (x) {
+		r->free = x->push.parent;
+		r->free_count--;
+	} else {
+		x = memory_alloc(sizeof(*x));
+	}
+	*x = (struct exchange){
+	    .relay = r,
+	    .id = r->next_id++,
+	    .request = head,
+	    .authority = head->authority,
+	    .scheme = head->scheme,
+	    .method = (enum http_method)head->method_token,
+	    .started = r->now,
+	    .upload_progress = r->now,
+	    .download_progress = r->now,
+	};
+	x->down.exchange = x->up.exchange = x;
+	x->upload.source = x->download.sink = &x->down;
+	x->upload.sink = x->download.source = &x->up;
+	list_init(&x->down.link);
+	list_init(&x->up.link);
+	list_init(&x->pushes);
+	list_init(&x->push.sibling);
+	list_init(&x->waiting);
+	wheel_node_init(&x->timer, timer_expired);
+	list_append(&r->live, &x->link);
+	r->live_count++;
+	return x;
+}
+
+void exchange_bind(struct leg *slot, const struct leg *from)
+{
+	ensure(slot->ops == NULL);
+	slot->ops = from->ops;
+	slot->carrier = from->carrier;
+	slot->stream = from->stream;
+}
+
+struct exchange *exchange_new(struct relay *r, const struct leg *down, struct http_head *head, bool end)
+{
+	struct exchange *x = exchange_alloc(r, head);
+	if (!x)
+		return NULL;
+	exchange_bind(&x->down, down);
+	x->upload.source_ended = end;
+	return x;
+}
+
+void exchange_dispatch(struct exchange *x)
+{
+	if (!x->retried) {
+		http_head_strip_hop(x->request);
+		http_via_add(x->request, x->relay->pseudonym);
+	}
+	x->waits_for_upstream = true;
+	x->waits_since = x->relay->now;
+	exchange_arm(x);
+	x->relay->ops->dispatch(x->relay->context, x);
+}
+
+void exchange_finish(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	struct relay *r = x->relay;
+	ensure(!x->is_over);
+	x->is_over = true;
+	if (!x->cause) { /* an answer of our own has named its cause before */
+		x->cause = cause;
+		x->code = code;
+		x->detail = detail;
+	}
+	if (x->waits_for_upstream || list_is_linked(&x->waiting))
+		r->ops->undispatch(r->context, x);
+	x->waits_for_upstream = false;
+	wheel_forget(&r->wheel, &x->timer);
+	if (x->down.ops)
+		x->down.ops->detach(&x->down);
+	if (x->up.ops)
+		x->up.ops->detach(&x->up);
+	x->down.ops = x->up.ops = NULL;
+	exchange_drop_body(x, &x->upload);
+	exchange_drop_body(x, &x->download);
+	list_for_each (&x->pushes, child, struct exchange, push.sibling) {
+		list_remove(&child->push.sibling);
+		child->push.parent = NULL;
+	}
+	list_remove(&x->push.sibling);
+	if (exchange_is_push(x)) {
+		x->push.state = cause ? PUSH_CANCELLED : PUSH_DONE;
+		x->push.end_reason = cause ? cause->push_reason : NULL;
+	}
+	r->ops->ended(r->context, x);
+	x->push.parent = NULL;
+	x->buffered = NULL;
+	list_remove(&x->link);
+	list_append(&r->over, &x->link);
+	r->live_count--;
+}
+
+void exchange_on_leg_closed(struct leg *leg)
+{
+	leg->ops = NULL;
+	leg->carrier = leg->stream = NULL;
+	list_remove(&leg->link);
+}
+
+/* ---- deadlines ---- */
+
+static usec limit_from(struct exchange *x, usec from, enum relay_timeout what)
+{
+	return clock_after(from, x->relay->ops->time_limit(x->relay->context, x, what));
+}
+
+static void nearest(usec *deadline, const struct relay_cause **cause, usec at, const struct relay_cause *why)
+{
+	if (at < *deadline) {
+		*deadline = at;
+		*cause = why;
+	}
+}
+
+/* The nearest deadline that holds in the present state, and what it means to miss it. */
+static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
+{
+	usec d = USEC_NEVER;
+	*cause = NULL;
+	if (x->lingers_until)
+		nearest(&d, cause, x->lingers_until, &relay_cause_UPLOAD_LINGER);
+	if (x->own_answer)
+		return d;
+	if (exchange_is_push(x) && !x->response_begun)
+		nearest(&d, cause, limit_from(x, x->waits_since, RELAY_TIMEOUT_PUSH_START),
+		    x->pending_head ? &relay_cause_PUSH_START_LATE : &relay_cause_HEAD_LATE);
+	if (x->waits_for_upstream)
+		nearest(&d, cause, limit_from(x, x->waits_since, RELAY_TIMEOUT_QUEUE),
+		    &relay_cause_QUEUE_LATE);
+	/* The client owes octets of the request. */
+	if (!x->upload.source_ended && x->upload.body.bytes == 0 && !x->lingers_until)
+		nearest(&d, cause, limit_from(x, x->upload_progress, RELAY_TIMEOUT_BODY_UP),
+		    &relay_cause_UPLOAD_LATE);
+	if (!x->up.ops || x->download.source_ended)
+		return d;
+	/* The origin owes the response, once it has what the client sent. */
+	if (!x->origin_answered && !exchange_is_push(x) && x->upload.source_ended && x->upload.body.bytes == 0) {
+		usec since = x->upload_progress > x->download_progress ? x->upload_progress : x->download_progress;
+		nearest(&d, cause, limit_from(x, since, RELAY_TIMEOUT_RESPONSE), &relay_cause_HEAD_LATE);
+	}
+	/* The origin owes more of it; while octets wait for the client it is the client that is slow. */
+	if (x->response_begun && x->download.body.bytes == 0)
+		nearest(&d, cause, limit_from(x, x->download_progress, RELAY_TIMEOUT_BODY_DOWN),
+		    &relay_cause_BODY_LATE);
+	return d;
+}
+
+/* Which deadline holds changes as octets come and go; rather than arming at each of them it is
+ * looked at again every second at least. */
+#define LOOK_AGAIN_USEC USEC_PER_SEC
+
+static void arm(struct exchange *x, usec deadline)
+{
+	usec soon = x->relay->now + LOOK_AGAIN_USEC;
+	wheel_set(&x->relay->wheel, &x->timer, deadline < soon ? deadline : soon);
+}
+
+void exchange_arm(struct exchange *x)
+{
+	const struct relay_cause *cause;
+	arm(x, deadline_of(x, &cause));
+}
+
+static void timer_expired(struct wheel_node *node, usec now)
+{
+	struct exchange *x = container_of(node, struct exchange, timer);
+	const struct relay_cause *cause;
+	usec deadline = deadline_of(x, &cause);
+	if (deadline > now) {
+		arm(x, deadline);
+		return;
+	}
+	exchange_abort(x, cause, NULL);
+}
+
+static const char *flow_state_name(enum flow_state state)
+{
+	switch (state) {
+	case FLOW_HEAD: return "head";
+	case FLOW_BODY: return "body";
+	case FLOW_TRAILERS: return "trailers";
+	case FLOW_DONE: return "done";
+	case FLOW_ABORTED: return "aborted";
+	}
+	return "?";
+}
+
+size_t exchange_describe(const struct exchange *x, char *buffer, size_t size)
+{
+	int n = snprintf(buffer, size,
+	    "x%llu%s %.*s %.*s://%.*s%.*s status=%u up=%s/%zu%s down=%s/%zu%s%s%s\n",
+	    (unsigned long long)x->id, exchange_is_push(x) ? " push" : "", SLICE_ARG(x->request->method),
+	    SLICE_ARG(x->scheme), SLICE_ARG(x->authority), SLICE_ARG(x->request->path), x->status,
+	    flow_state_name(x->upload.state), x->upload.body.bytes, x->up.ops ? "" : "(no leg)",
+	    flow_state_name(x->download.state), x->download.body.bytes, x->down.ops ? "" : "(no leg)",
+	    x->waits_for_upstream ? " waits" : "", x->is_over ? " over" : "");
+	if (n < 0)
+		return 0;
+	return (size_t)n < size ? (size_t)n : size ? size - 1 : 0;
+}

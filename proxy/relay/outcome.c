@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What follows when one side of an exchange ends otherwise than it should: once more, an answer of
+ * our own, or a reset of the other side. The rows are in cause.h.
+ */
+#include "proxy/relay/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/http/via.h"
+
+void exchange_reset_leg(struct leg *leg, uint32_t code)
+{
+	if (!leg->ops)
+		return;
+	leg->ops->reset(leg, code);
+	leg->ops = NULL;
+	leg->carrier = leg->stream = NULL;
+}
+
+/* Sends a short response of our own. What is left of the request is read and forgotten. */
+static void answer(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	struct relay *r = x->relay;
+	struct slice text;
+	ensure(x->down.ops && !x->response_begun && !exchange_is_push(x));
+	x->cause = cause;
+	x->code = code;
+	x->detail = detail;
+	x->own_answer = true;
+	x->upload.state = FLOW_ABORTED;
+	exchange_drop_body(x, &x->upload);
+	struct http_head *head = http_own_response(r->heads, cause->status, r->pseudonym, cause->error,
+	    detail ? detail : cause->name, &text);
+	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
+	x->download.source_ended = true;
+	if (!end)
+		body_append_copy(&x->download.body, text, r->small_chunks, r->budget);
+	exchange_send_final(x, head, end);
+	exchange_arm(x);
+	if (end)
+		exchange_check_done(x);
+	else
+		x->down.ops->send_body(&x->down, &x->download);
+}
+
+void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const char *detail)
+{
+	if (!x->is_over)
+		answer(x, cause, 0, detail);
+}
+
+/* The downstream half of a failure; the upstream leg is gone or has been reset. */
+static void fail_downstream(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	bool can_answer = x->down.ops && !x->response_begun && !exchange_is_push(x) && cause->status != 0;
+	if (can_answer) {
+		exchange_drop_body(x, &x->download);
+		answer(x, cause, code, detail);
+		return;
+	}
+	exchange_reset_leg(&x->down, relay_code_across(cause->down_code, code));
+	exchange_finish(x, cause, code, detail);
+}
+
+void exchange_on_up_failed(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	if (x->is_over)
+		return;
+	exchange_on_leg_closed(&x->up);
+	x->waits_for_upstream = false;
+	if (x->download.source_ended) {
+		/* It has answered whole and does not want the rest of the request (RFC 9113 8.1). */
+		x->upload.state = FLOW_ABORTED;
+		exchange_drop_body(x, &x->upload);
+		exchange_check_done(x);
+		return;
+	}
+	bool can_retry = cause->may_retry && !x->retried && !x->origin_answered && !exchange_is_push(x) &&
+	                 x->upload.forwarded == 0;
+	if (can_retry) {
+		x->retried = true;
+		x->upload.state = FLOW_HEAD;
+		exchange_dispatch(x);
+		return;
+	}
+	fail_downstream(x, cause, code, detail);
+}
+
+void exchange_on_down_ended(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	if (x->is_over)
+		return;
+	exchange_on_leg_closed(&x->down);
+	uint32_t rule = exchange_is_push(x) ? cause->push_up_code : cause->up_code;
+	exchange_reset_leg(&x->up, relay_code_across(rule, code));
+	exchange_finish(x, cause, code, detail);
+}
+
+void exchange_abort(struct exchange *x, const struct relay_cause *cause, const char *detail)
+{
+	if (x->is_over)
+		return;
+	if (x->waits_for_upstream) {
+		x->relay->ops->undispatch(x->relay->context, x);
+		x->waits_for_upstream = false;
+	}
+	uint32_t rule = exchange_is_push(x) ? cause->push_up_code : cause->up_code;
+	exchange_reset_leg(&x->up, relay_code_across(rule, RELAY_CANCEL));
+	if (x->download.state == FLOW_DONE) { /* only the upload was left */
+		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
+		exchange_finish(x, cause, 0, detail);
+		return;
+	}
+	fail_downstream(x, cause, 0, detail);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of relay/ share. */
+#ifndef PUSHGATE_RELAY_PRIVATE_H
+#define PUSHGATE_RELAY_PRIVATE_H
+
+#include "proxy/relay/relay.h"
+
+/* What one exchange is charged for beside its body: the struct and a head with its arena. */
+#define EXCHANGE_CHARGE_BYTES 4096u
+
+/* exchange.c */
+struct exchange *exchange_alloc(struct relay *r, struct http_head *head); /* NULL: no budget; takes head in any case */
+void exchange_bind(struct leg *slot, const struct leg *from);
+/* Cuts both legs, clears, logs, and puts it on the reap list. */
+void exchange_finish(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* Sets the timer for the nearest deadline of its present state. */
+void exchange_arm(struct exchange *x);
+
+/* transfer.c */
+void exchange_drop_body(struct exchange *x, struct flow *f);
+/* Ends the exchange if both directions are over, or lets it linger. */
+void exchange_check_done(struct exchange *x);
+/* Sends a response head downstream; false: it waits (pushes). Takes head. */
+bool exchange_send_final(struct exchange *x, struct http_head *head, bool end);
+
+/* outcome.c */
+void exchange_reset_leg(struct leg *leg, uint32_t code); /* a missing leg is fine */
+
+static inline bool exchange_is_push(const struct exchange *x)
+{
+	return x->push.state != PUSH_NONE;
+}
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Joining two hops. An exchange is one request and its answer between two legs; a push is an
+ * exchange that the origin began. No sockets and no engine in here: a leg is whatever stands
+ * behind struct leg_ops (hop/ has the HTTP/2 ones, the tests have theirs in memory).
+ *
+ *            request body: flow up
+ *   client ─ leg down ─────── exchange ─────── leg up ─ origin
+ *            response body: flow down
+ *
+ * A leg tells the exchange what came with the exchange_on_… functions and hears from it through its
+ * ops. Whatever is called, the exchange stays allocated until relay_reap, at the end of
+ * the loop turn; after its `ended` it has no legs and ignores everything.
+ */
+#ifndef PUSHGATE_RELAY_RELAY_H
+#define PUSHGATE_RELAY_RELAY_H
+
+#include "policy/policy.h"
+#include "proxy/base/budget.h"
+#include "proxy/base/list.h"
+#include "proxy/base/wheel.h"
+#include "proxy/relay/body.h"
+#include "proxy/relay/cause.h"
+
+struct exchange;
+struct flow;
+struct leg;
+
+/* ---- legs ---- */
+
+/*
+ * What the exchange asks of a leg. None of these may call back into the exchange at once: a
+ * leg that finds out that it cannot says so with its next event.
+ */
+struct leg_ops {
+	/* A response head, interim or final (down). False: not now, a push that must wait for the client's
+	 * MAX_CONCURRENT_STREAMS: the leg calls exchange_on_start when it may begin. */
+	bool (*send_head)(struct leg *leg, const struct http_head *head, bool end);
+	/* The flow towards this leg has changed: it has flow->body.bytes octets, and its end when
+	 * flow_may_end(). The leg looks with body_front and takes with exchange_on_taken. */
+	void (*send_body)(struct leg *leg, const struct flow *flow);
+	/* After all body octets were taken. Ends this side. */
+	void (*send_trailers)(struct leg *leg, const struct http_head *trailers);
+	/* Down: a PUSH_PROMISE on this leg, child->down becomes the promised stream's leg. False: not possible. */
+	bool (*promise)(struct leg *leg, const struct http_head *request, struct exchange *child);
+	/* RST_STREAM; the leg is gone for the exchange. */
+	void (*reset)(struct leg *leg, uint32_t code);
+	/* n octets of the body that came from this leg have been dealt with. */
+	void (*credit)(struct leg *leg, size_t n);
+	/* Not needed any more, both sides are over: cut the links, the leg is gone for the exchange. */
+	void (*detach)(struct leg *leg);
+};
+
+struct leg {
+	const struct leg_ops *ops;  /* NULL: no leg (not connected yet, or gone) */
+	struct exchange *exchange;  /* the one that it is embedded in */
+	void *carrier;              /* the connection handler's */
+	void *stream;               /* the engine's handle */
+	struct list link;           /* in the carrier's list */
+};
+
+/* ---- flows ---- */
+
+enum flow_state { FLOW_HEAD, FLOW_BODY, FLOW_TRAILERS, FLOW_DONE, FLOW_ABORTED };
+
+/* One direction. `state` is what the sink has been told; what came from the source may be ahead. */
+struct flow {
+	enum flow_state state;
+	bool source_ended;            /* the last octet (and trailers) came */
+	struct body body;             /* came and not taken yet */
+	struct http_head *trailers;   /* came and not sent yet; owned */
+	uint64_t received, forwarded; /* octets */
+	struct leg *source, *sink;
+};
+
+/* The sink may put its end of stream behind the octets that are there. */
+static inline bool flow_may_end(const struct flow *f)
+{
+	return f->source_ended && f->trailers == NULL;
+}
+
+/* ---- exchanges and pushes ---- */
+
+enum push_state {
+	PUSH_NONE,       /* an ordinary request */
+	PUSH_PROMISED,   /* promised to the client */
+	PUSH_ANSWERING,  /* its response has begun downstream */
+	PUSH_DONE, PUSH_CANCELLED,
+};
+
+struct push {
+	enum push_state state;
+	enum policy_source source;
+	struct exchange *parent;             /* NULL once it is gone */
+	uint64_t parent_id;
+	struct policy_verdict verdict;
+	const struct policy_reason *end_reason; /* NULL when it went well */
+	struct list sibling;                 /* in the parent's pushes */
+};
+
+struct exchange {
+	struct relay *relay;
+	uint64_t id;
+	struct leg down, up;
+	struct flow upload, download;        /* request body, response body */
+	struct http_head *request;           /* owned; fit for the next hop once dispatched */
+	struct slice authority, scheme;      /* as the client sent them (request's arena) */
+	enum http_method method;
+	struct http_head *pending_head;      /* a push's response head that waits for room; owned */
+	bool pending_end;
+	bool response_begun;                 /* the final head was sent downstream */
+	bool origin_answered;                /* the final head came from the origin */
+	bool retried, is_over, own_answer;
+	bool waits_for_upstream;             /* dispatched, and no leg yet */
+	uint16_t status;
+	uint8_t interims;
+	struct push push;
+	struct list pushes;                  /* children */
+	uint32_t push_count;                 /* offers accepted so far */
+	/* Time. */
+	usec started, first_byte;            /* first_byte: 0 until the final head was sent downstream */
+	usec upload_progress, download_progress; /* when octets last moved */
+	usec waits_since;                    /* for an upstream stream, or for the start of a push */
+	usec lingers_until;                  /* 0 = does not linger */
+	struct wheel_node timer;
+	/* How it ended. */
+	const struct relay_cause *cause;     /* NULL: complete */
+	uint32_t code;
+	const char *detail;                  /* a constant string, or of the process's life */
+	/* The hop's: where it came from and where it goes. */
+	const void *listen, *route, *origin;
+	struct address client;
+	void *pool;
+	uint64_t *buffered;                  /* borrows: counts the octets that wait in `download`; NULL = nobody counts */
+	uint64_t upload_limit_bytes;         /* 0 = none */
+	struct list waiting;                 /* in a queue of the hop's: for an upstream stream, or for a push's start */
+	struct list link;                    /* in the relay's list, live or to be reaped */
+};
+
+/* ---- the relay: what all exchanges of a worker share ---- */
+
+/* What the relay asks of its owner. */
+struct relay_ops {
+	/* Find an upstream leg: ends, now or later, in exchange_on_connected or exchange_on_up_failed.
+	 * False: it failed at once and the exchange has been told. */
+	void (*dispatch)(void *context, struct exchange *x);
+	/* Take it out of whatever queue it waits in. */
+	void (*undispatch)(void *context, struct exchange *x);
+	/* Fill what the relay cannot know: authority answers, client facts, caps' counts. The promised head may
+	 * be mapped back to the client's side here (authority, scheme). */
+	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised, struct policy_offer *offer);
+	/* An offer was refused (for log and counters); head is borrowed. */
+	void (*offer_refused)(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict);
+	/* The push has been promised downstream. */
+	void (*push_promised)(void *context, struct exchange *push);
+	/* A response head goes downstream, ready to be changed for this hop. */
+	void (*response_head)(void *context, struct exchange *x, struct http_head *head);
+	/* It is over: log and count. Legs are gone, all else still stands. */
+	void (*ended)(void *context, struct exchange *x);
+	/* How long things may take for this exchange, 0 = no limit. */
+	usec (*time_limit)(void *context, const struct exchange *x, enum relay_timeout what);
+};
+
+struct relay {
+	const struct relay_ops *ops;
+	void *context;
+	const struct policy_rules *policy;
+	struct chunk_pool *chunks, *small_chunks; /* borrows */
+	struct http_head_pool *heads;             /* borrows */
+	struct budget *budget;                    /* borrows: the worker's */
+	struct wheel wheel;
+	struct slice pseudonym;
+	struct list live, over;
+	size_t live_count;
+	uint64_t next_id;
+	struct exchange *free;                    /* kept for reuse */
+	size_t free_count;
+	usec now;                                 /* of this turn: relay_turn */
+};
+
+void relay_init(struct relay *r);       /* after the public members were set */
+void relay_fini(struct relay *r);       /* ensures that none is live */
+void relay_turn(struct relay *r, usec now); /* the time; lets deadlines expire */
+void relay_reap(struct relay *r);       /* frees what is over */
+
+/* ---- from the downstream side ---- */
+
+/*
+ * A request came on `down` (ops, carrier and stream are copied from it). Takes head. end: it has no body. The budget may refuse: NULL, and head is
+ * freed. The owner sets listen and so on and then calls exchange_dispatch.
+ */
+struct exchange *exchange_new(struct relay *r, const struct leg *down, struct http_head *head, bool end);
+/* Sends it on its way. */
+void exchange_dispatch(struct exchange *x);
+/* Answers it here and now instead. */
+void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const char *detail);
+/* Body octets of the request, or its end. The piece is borrowed. */
+void exchange_on_upload(struct exchange *x, struct piece piece, bool end);
+void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers); /* takes */
+/* The client reset the stream (the leg is gone), or its connection is lost. */
+void exchange_on_down_ended(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* A push that had to wait may begin its response now. */
+void exchange_on_start(struct exchange *x);
+
+/* ---- from the upstream side ---- */
+
+/* The request has been sent on `up`. */
+void exchange_on_connected(struct exchange *x, const struct leg *up);
+/* A response head, interim or final. Takes. */
+void exchange_on_response(struct exchange *x, struct http_head *head, bool end);
+void exchange_on_download(struct exchange *x, struct piece piece, bool end);
+void exchange_on_download_trailers(struct exchange *x, struct http_head *trailers); /* takes */
+/* The origin's side ended otherwise than by END_STREAM: the leg (if there was one) is gone. The outcome table
+ * says what follows: a retry, an answer of our own, or a reset. */
+void exchange_on_up_failed(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+/*
+ * The origin promises `head` (takes) on the stream of x. `up` is the promised stream's leg. Returns the push, or NULL when it was refused: then the promised
+ * stream has been reset through up->ops.
+ */
+struct exchange *exchange_on_promise(struct exchange *x, const struct leg *up, struct http_head *head);
+
+/* ---- from a sink ---- */
+
+/* n octets at the front of the flow towards this leg have been sent: drops them and gives the credit. end: and
+ * the end of the stream was sent behind them. */
+void exchange_on_taken(struct leg *sink, size_t n, bool end);
+
+/* The engine is done with the leg's stream in good order: the handle dies. */
+void exchange_on_leg_closed(struct leg *leg);
+
+/* The flow towards a leg, and the one from it. */
+static inline struct flow *exchange_flow_to(struct leg *leg)
+{
+	return leg == &leg->exchange->down ? &leg->exchange->download : &leg->exchange->upload;
+}
+
+/* Ends it from our side: resets what is left of both legs. */
+void exchange_abort(struct exchange *x, const struct relay_cause *cause, const char *detail);
+
+/* "x12 GET https://a/ body down=BODY …" for the status page and the crash dump. */
+size_t exchange_describe(const struct exchange *x, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Heads, octets and trailers on their way through an exchange. Stream credit goes to the source
+ * only for octets that the sink took, so that what waits here is bounded by the source's window.
+ */
+#include "proxy/relay/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/limits.h"
+
+void exchange_drop_body(struct exchange *x, struct flow *f)
+{
+	if (f == &x->download && x->buffered)
+		*x->buffered -= f->body.bytes;
+	body_clear(&f->body, x->relay->budget);
+	http_head_free(f->trailers);
+	f->trailers = NULL;
+}
+
+void exchange_check_done(struct exchange *x)
+{
+	if (x->is_over || x->download.state != FLOW_DONE)
+		return;
+	if (x->upload.state == FLOW_DONE || (x->upload.source_ended && x->upload.state == FLOW_ABORTED)) {
+		exchange_finish(x, NULL, 0, NULL);
+		return;
+	}
+	if (!x->up.ops) { /* nobody wants the rest of the request (RFC 9113 8.1) */
+		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
+		exchange_finish(x, NULL, 0, NULL);
+		return;
+	}
+	if (!x->lingers_until) {
+		usec limit = x->relay->ops->time_limit(x->relay->context, x, RELAY_TIMEOUT_LINGER);
+		x->lingers_until = clock_after(x->relay->now, limit);
+		exchange_arm(x);
+	}
+}
+
+/* The flow has more, or its end: tells the sink, or sends the trailers when nothing is before them. */
+static void flow_moved(struct exchange *x, struct flow *f)
+{
+	if (!f->sink->ops || f->state == FLOW_DONE || f->state == FLOW_ABORTED || f->state == FLOW_HEAD)
+		return;
+	if (f->body.bytes > 0 || flow_may_end(f)) {
+		f->sink->ops->send_body(f->sink, f);
+		return;
+	}
+	if (f->source_ended && f->trailers) {
+		f->state = FLOW_TRAILERS;
+		f->sink->ops->send_trailers(f->sink, f->trailers);
+		http_head_free(f->trailers);
+		f->trailers = NULL;
+		f->state = FLOW_DONE;
+		exchange_check_done(x);
+	}
+}
+
+void exchange_on_taken(struct leg *sink, size_t n, bool end)
+{
+	struct exchange *x = sink->exchange;
+	struct flow *f = exchange_flow_to(sink);
+	if (n > 0) {
+		body_take(&f->body, n, x->relay->budget);
+		f->forwarded += n;
+		if (f == &x->download) {
+			x->download_progress = x->relay->now;
+			if (x->buffered)
+				*x->buffered -= n;
+		} else {
+			x->upload_progress = x->relay->now;
+		}
+		if (f->source->ops && !f->source_ended)
+			f->source->ops->credit(f->source, n);
+	}
+	if (end) {
+		ensure(f->body.bytes == 0);
+		f->state = FLOW_DONE;
+		if (f == &x->upload)
+			exchange_arm(x);
+		exchange_check_done(x);
+	} else if (f->body.bytes == 0 && f->trailers) {
+		flow_moved(x, f);
+	}
+}
+
+/* ---- the request's body ---- */
+
+static void upload_end(struct exchange *x)
+{
+	x->upload.source_ended = true;
+	if (x->upload.state == FLOW_ABORTED)
+		exchange_check_done(x);
+	else
+		flow_moved(x, &x->upload);
+}
+
+void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
+{
+	if (x->is_over)
+		return;
+	struct flow *f = &x->upload;
+	f->received += piece.length;
+	x->upload_progress = x->relay->now;
+	if (f->state != FLOW_ABORTED && piece.length > 0) {
+		if (x->upload_limit_bytes && f->received > x->upload_limit_bytes) {
+			exchange_abort(x, &relay_cause_UPLOAD_LARGE, NULL);
+			return;
+		}
+		body_append(&f->body, piece, x->relay->small_chunks, x->relay->budget);
+	}
+	if (end)
+		upload_end(x);
+	else
+		flow_moved(x, f);
+}
+
+void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers)
+{
+	if (x->is_over || x->upload.state == FLOW_ABORTED) {
+		http_head_free(trailers);
+	} else {
+		http_head_strip_hop(trailers);
+		x->upload.trailers = trailers;
+	}
+	if (!x->is_over)
+		upload_end(x);
+}
+
+void exchange_on_connected(struct exchange *x, const struct leg *up)
+{
+	exchange_bind(&x->up, up);
+	x->waits_for_upstream = false;
+	x->upload_progress = x->download_progress = x->relay->now;
+	if (x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers) {
+		x->upload.state = FLOW_DONE; /* the head was its end */
+	} else {
+		x->upload.state = FLOW_BODY;
+		flow_moved(x, &x->upload);
+	}
+	exchange_arm(x);
+}
+
+/* ---- the response ---- */
+
+bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
+{
+	if (!x->down.ops->send_head(&x->down, head, end)) {
+		ensure(exchange_is_push(x));
+		x->pending_head = head;
+		x->pending_end = end;
+		return false;
+	}
+	x->status = head->status;
+	x->response_begun = true;
+	x->first_byte = x->relay->now;
+	if (exchange_is_push(x))
+		x->push.state = PUSH_ANSWERING;
+	http_head_free(head);
+	x->download.state = end ? FLOW_DONE : FLOW_BODY;
+	return true;
+}
+
+static void interim(struct exchange *x, struct http_head *head)
+{
+	bool may_pass = ++x->interims <= LIMIT_INTERIM_RESPONSES && !x->response_begun;
+	x->download_progress = x->relay->now;
+	if (may_pass) {
+		x->relay->ops->response_head(x->relay->context, x, head);
+		/* A push that waits for room tells its interim responses to nobody: they only
+		 * make sense before the final one and cost the client a stream. */
+		x->down.ops->send_head(&x->down, head, false);
+	}
+	http_head_free(head);
+}
+
+void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
+{
+	if (x->is_over || !x->down.ops) {
+		http_head_free(head);
+		return;
+	}
+	http_head_strip_hop(head);
+	if (http_head_is_interim(head)) {
+		interim(x, head);
+		return;
+	}
+	x->origin_answered = true;
+	x->download_progress = x->relay->now;
+	x->download.source_ended = end;
+	if (exchange_is_push(x)) {
+		const struct policy_offer offer = {.source = x->push.source, .promised = x->request};
+		struct policy_verdict v = policy_review(x->relay->policy, &x->push.verdict, &offer, head);
+		if (v.action == POLICY_DROP) {
+			x->push.verdict = v;
+			http_head_free(head);
+			exchange_abort(x, &relay_cause_POLICY, NULL);
+			return;
+		}
+	}
+	x->relay->ops->response_head(x->relay->context, x, head);
+	if (exchange_send_final(x, head, end) && end)
+		exchange_check_done(x);
+	if (!x->is_over)
+		exchange_arm(x);
+}
+
+void exchange_on_start(struct exchange *x)
+{
+	struct http_head *head = x->pending_head;
+	if (x->is_over || !head)
+		return;
+	bool end = x->pending_end;
+	x->pending_head = NULL;
+	if (!exchange_send_final(x, head, end))
+		return;
+	if (end)
+		exchange_check_done(x);
+	else
+		flow_moved(x, &x->download);
+	if (!x->is_over)
+		exchange_arm(x);
+}
+
+void exchange_on_download(struct exchange *x, struct piece piece, bool end)
+{
+	if (x->is_over)
+		return;
+	struct flow *f = &x->download;
+	f->received += piece.length;
+	x->download_progress = x->relay->now;
+	if (piece.length > 0) {
+		body_append(&f->body, piece, x->relay->small_chunks, x->relay->budget);
+		if (x->buffered)
+			*x->buffered += piece.length;
+		/* Pushes are the first to go when memory is short; requests are bounded by their windows. */
+		if (exchange_is_push(x) && budget_room(x->relay->budget) == 0) {
+			exchange_abort(x, &relay_cause_NO_MEMORY, NULL);
+			return;
+		}
+	}
+	f->source_ended = f->source_ended || end;
+	flow_moved(x, f);
+}
+
+void exchange_on_download_trailers(struct exchange *x, struct http_head *trailers)
+{
+	if (x->is_over) {
+		http_head_free(trailers);
+		return;
+	}
+	http_head_strip_hop(trailers);
+	x->download.trailers = trailers;
+	x->download.source_ended = true;
+	flow_moved(x, &x->download);
+}
