@@ -42,18 +42,21 @@ struct net_timer {
 	void *watcher; /* private */
 };
 
-void net_timer_init(struct net_timer *t, struct net_loop *l, void (*expired)(void *context), void *context);
+void net_timer_init(
+    struct net_timer *t, struct net_loop *l, void (*expired)(void *context), void *context);
 void net_timer_set(struct net_timer *t, usec deadline);
 void net_timer_fini(struct net_timer *t);
 
 /* A file descriptor to watch for reading (pipes, control sockets). */
 struct net_watch;
-struct net_watch *net_watch_new(struct net_loop *l, int fd, void (*readable)(void *context), void *context);
+struct net_watch *net_watch_new(
+    struct net_loop *l, int fd, void (*readable)(void *context), void *context);
 void net_watch_free(struct net_watch *w); /* does not close fd; NULL is fine */
 
 /* Calls back in the loop when the signal comes. */
 struct net_signal;
-struct net_signal *net_signal_new(struct net_loop *l, int signal, void (*came)(void *context), void *context);
+struct net_signal *net_signal_new(
+    struct net_loop *l, int signal, void (*came)(void *context), void *context);
 void net_signal_free(struct net_signal *s); /* NULL is fine */
 
 /* ---- addresses ---- */
@@ -70,7 +73,8 @@ struct net_address {
 const char *net_address_parse(struct slice text, struct net_address *a);
 /* Resolves host (name or literal) once, blocking: for the start only. Writes at most `most` addresses, returns how many;
  * 0 and *error (a constant string) when none. */
-size_t net_resolve(const char *host, uint16_t port, struct net_address *out, size_t most, const char **error);
+size_t net_resolve(
+    const char *host, uint16_t port, struct net_address *out, size_t most, const char **error);
 /* "127.0.0.1:80"; returns buffer; NET_ADDRESS_TEXT octets suffice. */
 #define NET_ADDRESS_TEXT 128
 char *net_address_format(const struct net_address *a, char *buffer, size_t size);
@@ -85,16 +89,17 @@ struct net_certificate {
 };
 
 struct net_tls_server_options {
-	const struct net_certificate *certificates; /* the first one is the default; by SNI otherwise (DNS names and one-label wildcards of the
+	const struct net_certificate *
+	    certificates; /* the first one is the default; by SNI otherwise (DNS names and one-label wildcards of the
 	                                               certificates); RSA and ECDSA for one name by the client's signature algorithms */
 	size_t certificate_count;
-	const char *alpn;             /* "h2": offered protocols, comma-separated, ours first */
-	const uint8_t *ticket_key;    /* 48 octets shared by all workers, or NULL for a random one */
+	const char *alpn;          /* "h2": offered protocols, comma-separated, ours first */
+	const uint8_t *ticket_key; /* 48 octets shared by all workers, or NULL for a random one */
 };
 
 struct net_tls_client_options {
-	const char *ca_file;          /* NULL = the system's */
-	bool verify;                  /* chain and name */
+	const char *ca_file; /* NULL = the system's */
+	bool verify;         /* chain and name */
 	const char *alpn;
 };
 
@@ -102,8 +107,10 @@ struct net_tls_client_options {
  * TLS 1.2 and 1.3; for TLS 1.2 only the ECDHE AEAD suites that RFC 9113 9.2.2 and its appendix A leave,
  * no compression, no renegotiation. NULL on failure with a message in error (file and what is wrong with it).
  */
-struct net_tls *net_tls_server_new(const struct net_tls_server_options *o, char *error, size_t error_size);
-struct net_tls *net_tls_client_new(const struct net_tls_client_options *o, char *error, size_t error_size);
+struct net_tls *net_tls_server_new(
+    const struct net_tls_server_options *o, char *error, size_t error_size);
+struct net_tls *net_tls_client_new(
+    const struct net_tls_client_options *o, char *error, size_t error_size);
 void net_tls_free(struct net_tls *t);
 /* Does a certificate of this server context cover the host name? (RFC 6125; IP addresses by iPAddress). */
 bool net_tls_covers(const struct net_tls *t, struct slice host);
@@ -122,10 +129,10 @@ void net_out_copy(struct net_out *o, const void *ptr, size_t len);
 void net_out_piece(struct net_out *o, struct piece piece);
 
 enum net_end {
-	NET_END_EOF,            /* the peer closed in good order (for TLS: close_notify, or TCP FIN without one) */
-	NET_END_ERROR,          /* ECONNRESET and the like */
-	NET_END_CONNECT,        /* connect failed */
-	NET_END_TLS,            /* handshake or record failed; text says why */
+	NET_END_EOF, /* the peer closed in good order (for TLS: close_notify, or TCP FIN without one) */
+	NET_END_ERROR,   /* ECONNRESET and the like */
+	NET_END_CONNECT, /* connect failed */
+	NET_END_TLS,     /* handshake or record failed; text says why */
 };
 
 struct net_conn_ops {
@@ -144,11 +151,12 @@ struct net_conn_ops {
 
 /* Adopts a connected socket (accepted, or one end of a pair), made non-blocking. tls NULL = plain; a server
  * context makes us the TLS server. Takes fd. */
-struct net_conn *net_conn_new(struct net_loop *l, int fd, struct net_tls *tls, const struct net_conn_ops *ops, void *owner);
+struct net_conn *net_conn_new(
+    struct net_loop *l, int fd, struct net_tls *tls, const struct net_conn_ops *ops, void *owner);
 /* Connects. server_name: SNI and the name to verify (host name or IP literal without brackets), may be NULL for plain.
  * Never fails at once: `ended` comes from the loop. */
-struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls, const char *server_name,
-    const struct net_conn_ops *ops, void *owner);
+struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls,
+    const char *server_name, const struct net_conn_ops *ops, void *owner);
 
 /* There is something to send: puts it on the dirty list (at the end of this turn `fill` is called). Cheap when it is there already. */
 void net_conn_dirty(struct net_conn *c);
@@ -164,10 +172,11 @@ void net_conn_abort(struct net_conn *c);
 bool net_conn_is_blocked(const struct net_conn *c);
 /* When it last took an octet, or when it was last not blocked; for write-stall deadlines. */
 usec net_conn_write_progress(const struct net_conn *c);
-bool net_conn_is_open(const struct net_conn *c);       /* opened and not ended */
+bool net_conn_is_open(const struct net_conn *c); /* opened and not ended */
 bool net_conn_is_tls(const struct net_conn *c);
-struct slice net_conn_alpn(const struct net_conn *c);  /* empty when none */
-struct slice net_conn_sni(const struct net_conn *c);   /* server: what the client asked for; empty when none */
+struct slice net_conn_alpn(const struct net_conn *c); /* empty when none */
+struct slice net_conn_sni(
+    const struct net_conn *c); /* server: what the client asked for; empty when none */
 /* Client: does the verified certificate of the peer cover this host? */
 bool net_conn_peer_covers(const struct net_conn *c, struct slice host);
 const char *net_conn_tls_version(const struct net_conn *c); /* "TLSv1.3", "" for plain */

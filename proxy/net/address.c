@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* Socket addresses and their text. Names are resolved at the start only, see net_resolve. */
+#include "proxy/base/ensure.h"
+#include "proxy/net/net.h"
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/un.h>
+
+static void set_ip(struct net_address *a, const struct address *ip, uint16_t port)
+{
+	*a = (struct net_address){0};
+	if (ip->family == 4) {
+		struct sockaddr_in *in = (struct sockaddr_in *)&a->storage;
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		memcpy(&in->sin_addr, ip->octets, 4);
+		a->length = sizeof(*in);
+	} else {
+		struct sockaddr_in6 *in = (struct sockaddr_in6 *)&a->storage;
+		in->sin6_family = AF_INET6;
+		in->sin6_port = htons(port);
+		memcpy(&in->sin6_addr, ip->octets, 16);
+		a->length = sizeof(*in);
+	}
+}
+
+static const char *parse_unix(struct slice path, struct net_address *a)
+{
+	struct sockaddr_un *un = (struct sockaddr_un *)&a->storage;
+	if (path.len == 0 || path.ptr[0] != '/')
+		return "a unix socket needs an absolute path";
+	if (path.len >= sizeof(un->sun_path))
+		return "the path of the unix socket is too long";
+	if (memchr(path.ptr, '\0', path.len))
+		return "the path of the unix socket has a NUL in it";
+	*a = (struct net_address){0};
+	un->sun_family = AF_UNIX;
+	memcpy(un->sun_path, path.ptr, path.len);
+	a->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + path.len + 1);
+	return NULL;
+}
+
+const char *net_address_parse(struct slice text, struct net_address *a)
+{
+	if (slice_starts_with(text, SLICE("unix:")))
+		return parse_unix(slice_from(text, 5), a);
+	size_t colon = text.len;
+	while (colon > 0 && text.ptr[colon - 1] != ':')
+		colon--;
+	if (colon == 0)
+		return "a port is missing: ADDRESS:PORT";
+	struct slice host = slice_sub(text, 0, colon - 1);
+	uint64_t port;
+	if (!slice_to_number(slice_from(text, colon), 65535, &port))
+		return "the port is not a number up to 65535";
+	struct address ip = {.family = 6}; /* "*": any, and IPv4 as well */
+	if (slice_equal(host, SLICE("*"))) {
+		set_ip(a, &ip, (uint16_t)port);
+		return NULL;
+	}
+	bool has_brackets = host.len >= 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']';
+	if (has_brackets)
+		host = slice_sub(host, 1, host.len - 2);
+	else if (slice_find(host, ':') < host.len)
+		return "an IPv6 address needs brackets: [ADDRESS]:PORT";
+	if (!address_parse(host, &ip))
+		return "not an IP address";
+	if (has_brackets && slice_find(host, ':') == host.len)
+		return "brackets are for IPv6 addresses";
+	set_ip(a, &ip, (uint16_t)port);
+	return NULL;
+}
+
+size_t net_resolve(
+    const char *host, uint16_t port, struct net_address *out, size_t most, const char **error)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+	struct addrinfo *found = NULL;
+	char service[8];
+	snprintf(service, sizeof(service), "%u", (unsigned)port);
+	int r = getaddrinfo(host, service, &hints, &found);
+	if (r != 0) {
+		*error = gai_strerror(r);
+		return 0;
+	}
+	size_t n = 0;
+	for (const struct addrinfo *f = found; f && n < most; f = f->ai_next) {
+		if (f->ai_family != AF_INET && f->ai_family != AF_INET6)
+			continue;
+		out[n] = (struct net_address){.length = f->ai_addrlen};
+		memcpy(&out[n++].storage, f->ai_addr, f->ai_addrlen);
+	}
+	freeaddrinfo(found);
+	if (n == 0)
+		*error = "no address";
+	return n;
+}
+
+char *net_address_format(const struct net_address *a, char *buffer, size_t size)
+{
+	char ip[INET6_ADDRSTRLEN];
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&a->storage;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&a->storage;
+	const struct sockaddr_un *un = (const struct sockaddr_un *)&a->storage;
+	size_t path_at = offsetof(struct sockaddr_un, sun_path);
+	if (a->length >= sizeof(*in) && in->sin_family == AF_INET) {
+		inet_ntop(AF_INET, &in->sin_addr, ip, sizeof(ip));
+		snprintf(buffer, size, "%s:%u", ip, (unsigned)ntohs(in->sin_port));
+	} else if (a->length >= sizeof(*in6) && in6->sin6_family == AF_INET6) {
+		inet_ntop(AF_INET6, &in6->sin6_addr, ip, sizeof(ip));
+		snprintf(buffer, size, "[%s]:%u", ip, (unsigned)ntohs(in6->sin6_port));
+	} else if (a->length > path_at && un->sun_family == AF_UNIX && un->sun_path[0]) {
+		snprintf(buffer, size, "unix:%.*s",
+		    (int)strnlen(un->sun_path, (size_t)a->length - path_at), un->sun_path);
+	} else {
+		snprintf(buffer, size, "unix:");
+	}
+	return buffer;
+}
+
+void net_address_ip(const struct net_address *a, struct address *ip)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	*ip = (struct address){0};
+	if (a->length >= sizeof(struct sockaddr_in) && a->storage.ss_family == AF_INET) {
+		ip->family = 4;
+		memcpy(ip->octets, &((const struct sockaddr_in *)&a->storage)->sin_addr, 4);
+	} else if (a->length >= sizeof(struct sockaddr_in6) && a->storage.ss_family == AF_INET6) {
+		const uint8_t *octets =
+		    ((const struct sockaddr_in6 *)&a->storage)->sin6_addr.s6_addr;
+		bool is_mapped = memcmp(octets, mapped, sizeof(mapped)) == 0;
+		ip->family = is_mapped ? 4 : 6;
+		memcpy(ip->octets, is_mapped ? octets + 12 : octets, is_mapped ? 4 : 16);
+	}
+}

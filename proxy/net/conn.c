@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connections: their life from the first call to the reaper, and what the owner may ask them. Reading,
+ * sending, closing and TLS have files of their own. Nothing here calls the owner from inside a call of
+ * the owner's: what is known at once is told in the next turn.
+ */
+#include "proxy/net/conn.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Unsent octets that the kernel may hold for a client: what is decided late is decided well, but the
+ * socket must not run dry between two turns. */
+#define NOTSENT_LOWAT_BYTES 65536
+
+static bool is_tcp(const struct net_address *a)
+{
+	return a->storage.ss_family == AF_INET || a->storage.ss_family == AF_INET6;
+}
+
+static void conn_event(struct ev_loop *ev, ev_io *io, int events)
+{
+	(void)ev;
+	struct net_conn *c = io->data;
+	if (c->phase == NET_PHASE_CONNECTING) {
+		net_conn_look_again(c);
+		return;
+	}
+	if ((events & EV_WRITE) && c->rest && net_conn_drain(c))
+		net_conn_arm(c);
+	if (events & EV_READ)
+		net_conn_readable(c);
+}
+
+void net_conn_arm(struct net_conn *c)
+{
+	int events = 0;
+	switch (c->phase) {
+	case NET_PHASE_CONNECTING:
+		events = EV_WRITE;
+		break;
+	case NET_PHASE_HANDSHAKE:
+		events = EV_READ;
+		break;
+	case NET_PHASE_OPEN:
+		events = net_conn_can_read(c) ? EV_READ : 0;
+		break;
+	case NET_PHASE_DRAINING:
+	case NET_PHASE_LINGERING:
+		events = c->is_eof ? 0 : EV_READ;
+		break;
+	case NET_PHASE_FAILED:
+	case NET_PHASE_DEAD:
+		break;
+	}
+	if (c->rest && c->phase != NET_PHASE_FAILED && c->phase != NET_PHASE_DEAD)
+		events |= EV_WRITE;
+	struct ev_loop *ev = c->loop->ev;
+	if (ev_is_active(&c->io) && (c->io.events & (EV_READ | EV_WRITE)) == events)
+		return;
+	ev_io_stop(ev, &c->io);
+	if (events) {
+		ev_io_set(&c->io, c->fd, events);
+		ev_io_start(ev, &c->io);
+	}
+}
+
+static struct net_conn *conn_new(
+    struct net_loop *l, struct net_tls *tls, const struct net_conn_ops *ops, void *owner)
+{
+	struct net_conn *c = memory_new(struct net_conn);
+	c->loop = l;
+	c->ops = ops;
+	c->owner = owner;
+	c->tls = tls ? net_tls_hold(tls) : NULL;
+	c->fd = -1;
+	c->is_reading = true;
+	c->batch_bytes = NET_BATCH_BYTES;
+	list_init(&c->dirty);
+	list_init(&c->again);
+	list_init(&c->place);
+	list_append(&l->live, &c->place);
+	ev_init(&c->io, conn_event);
+	c->io.data = c;
+	return c;
+}
+
+static void set_option(struct net_conn *c, int level, int name, int value)
+{
+	/* A socket that does not know the option works without it. */
+	(void)c->loop->sys.setsockopt(c->fd, level, name, &value, sizeof(value));
+}
+
+struct net_conn *net_conn_new(
+    struct net_loop *l, int fd, struct net_tls *tls, const struct net_conn_ops *ops, void *owner)
+{
+	struct net_conn *c = conn_new(l, tls, ops, owner);
+	c->fd = fd;
+	int flags = fcntl(fd, F_GETFL);
+	if (flags >= 0 && !(flags & O_NONBLOCK))
+		(void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	c->peer.length = sizeof(c->peer.storage);
+	if (l->sys.getpeername(fd, (struct sockaddr *)&c->peer.storage, &c->peer.length) != 0)
+		c->peer.length = 0; /* gone already: the first read will say so */
+	if (is_tcp(&c->peer)) {
+		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
+		set_option(c, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_LOWAT_BYTES);
+	}
+	if (tls) {
+		ensure(tls->is_server);
+		c->phase = NET_PHASE_HANDSHAKE;
+		net_conn_tls_start(c);
+	} else {
+		c->phase = NET_PHASE_OPEN;
+	}
+	net_conn_arm(c);
+	return c;
+}
+
+struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls,
+    const char *server_name, const struct net_conn_ops *ops, void *owner)
+{
+	struct net_conn *c = conn_new(l, tls, ops, owner);
+	ensure(!tls || !tls->is_server);
+	c->phase = NET_PHASE_CONNECTING;
+	c->peer = *to;
+	c->server_name = server_name ? memory_strdup(server_name) : NULL;
+	int family = to->storage.ss_family;
+	c->fd = l->sys.socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (c->fd < 0) {
+		c->connect_errno = errno;
+		net_conn_again(c);
+		return c;
+	}
+	if (is_tcp(to))
+		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
+	int r;
+	do
+		r = l->sys.connect(c->fd, (const struct sockaddr *)&to->storage, to->length);
+	while (r < 0 && errno == EINTR);
+	if (r == 0 || errno != EINPROGRESS) {
+		c->connect_errno = r == 0 ? 0 : errno;
+		net_conn_again(c);
+		return c;
+	}
+	net_conn_arm(c);
+	return c;
+}
+
+void net_conn_opened(struct net_conn *c)
+{
+	c->phase = NET_PHASE_OPEN;
+	c->write_progress = c->loop->now;
+	if (c->wants_fill)
+		net_conn_dirty(c);
+	net_conn_arm(c);
+	if (c->ops->opened)
+		c->ops->opened(c->owner);
+}
+
+static void connect_done(struct net_conn *c)
+{
+	int error = c->connect_errno;
+	socklen_t size = sizeof(error);
+	if (error == 0 && c->loop->sys.getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+		error = errno;
+	if (error) {
+		net_conn_end_errno(c, NET_END_CONNECT, "connect", error);
+	} else if (c->tls) {
+		c->phase = NET_PHASE_HANDSHAKE;
+		net_conn_tls_start(c);
+		net_conn_arm(c);
+		net_conn_tls_readable(c);
+	} else {
+		net_conn_opened(c);
+	}
+}
+
+void net_conn_again(struct net_conn *c)
+{
+	if (!list_is_linked(&c->again))
+		list_append(&c->loop->again, &c->again);
+	net_loop_hurry(c->loop);
+}
+
+void net_conn_look_again(struct net_conn *c)
+{
+	if (c->phase == NET_PHASE_CONNECTING)
+		connect_done(c);
+	else
+		net_conn_readable(c);
+}
+
+void net_conn_end(struct net_conn *c, enum net_end end, const char *text)
+{
+	if (c->phase == NET_PHASE_DEAD)
+		return;
+	if (end == NET_END_EOF)
+		c->is_eof = true;
+	else
+		c->phase = c->ops ? NET_PHASE_FAILED : c->phase;
+	if (!c->ops) {
+		if (end != NET_END_EOF)
+			net_conn_die(c);
+		return;
+	}
+	if (end != NET_END_EOF) {
+		net_rest_free(c->rest);
+		c->rest = NULL;
+		list_remove(&c->dirty);
+		list_remove(&c->again);
+	}
+	net_conn_arm(c);
+	if (c->has_ended)
+		return;
+	c->has_ended = true;
+	c->ops->ended(c->owner, end, text);
+}
+
+void net_conn_end_errno(struct net_conn *c, enum net_end end, const char *what, int error)
+{
+	char text[128];
+	const char *reason = strerrordesc_np(error);
+	snprintf(text, sizeof(text), "%s: %s", what, reason ? reason : "unknown error");
+	net_conn_end(c, end, text);
+}
+
+void net_conn_die(struct net_conn *c)
+{
+	ensure(c->phase != NET_PHASE_DEAD);
+	ev_io_stop(c->loop->ev, &c->io);
+	c->phase = NET_PHASE_DEAD;
+	c->ops = NULL;
+	list_remove(&c->dirty);
+	list_remove(&c->again);
+	list_remove(&c->place);
+	list_append(&c->loop->dead, &c->place);
+	if (c->fd >= 0)
+		c->loop->sys.close(c->fd);
+	c->fd = -1;
+}
+
+void net_conn_reap(struct net_loop *l)
+{
+	struct net_conn *c;
+	while ((c = list_first(&l->dead, struct net_conn, place))) {
+		list_remove(&c->place);
+		net_rest_free(c->rest);
+		free(c->kept);
+		SSL_free(c->ssl);
+		net_tls_free(c->tls);
+		free(c->server_name);
+		free(c);
+	}
+}
+
+void net_conn_dirty(struct net_conn *c)
+{
+	switch (c->phase) {
+	case NET_PHASE_CONNECTING:
+	case NET_PHASE_HANDSHAKE:
+		c->wants_fill = true;
+		return;
+	case NET_PHASE_OPEN:
+		/* A blocked one is filled when the socket takes again. */
+		if (!c->rest && !list_is_linked(&c->dirty))
+			list_append(&c->loop->dirty, &c->dirty);
+		return;
+	case NET_PHASE_FAILED:
+	case NET_PHASE_DRAINING:
+	case NET_PHASE_LINGERING:
+	case NET_PHASE_DEAD:
+		return;
+	}
+}
+
+void net_conn_set_reading(struct net_conn *c, bool on)
+{
+	if (c->is_reading == on)
+		return;
+	c->is_reading = on;
+	if (c->phase != NET_PHASE_OPEN)
+		return;
+	net_conn_arm(c);
+	/* Octets that left the socket already cause no event. */
+	if (on && !c->is_eof && (c->kept || (c->ssl && SSL_pending(c->ssl) > 0)))
+		net_conn_again(c);
+}
+
+bool net_conn_is_blocked(const struct net_conn *c)
+{
+	return c->rest != NULL;
+}
+
+usec net_conn_write_progress(const struct net_conn *c)
+{
+	return c->rest ? c->write_progress : c->loop->now;
+}
+
+bool net_conn_is_open(const struct net_conn *c)
+{
+	return c->phase == NET_PHASE_OPEN && !c->has_ended;
+}
+
+const struct net_address *net_conn_peer(const struct net_conn *c)
+{
+	return &c->peer;
+}
+
+uint32_t net_conn_rtt_usec(const struct net_conn *c)
+{
+	struct tcp_info info;
+	socklen_t size = sizeof(info);
+	memset(&info, 0, sizeof(info));
+	if (!is_tcp(&c->peer) || c->fd < 0 ||
+	    c->loop->sys.getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+		return 0;
+	return info.tcpi_rtt;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Closing in good order: what was put in leaves, then close_notify and FIN; then the connection reads and
+ * discards for a short while, because closing a socket with unread octets makes the kernel send a RST that
+ * may overtake our last ones (RFC 9112 9.6). All of it is bounded in time and octets.
+ */
+#include "proxy/base/ensure.h"
+#include "proxy/net/conn.h"
+#include <errno.h>
+
+#define DRAIN_USEC (5 * USEC_PER_SEC)
+#define LINGER_USEC USEC_PER_SEC
+#define DISCARD_BYTES 262144u
+
+static void wait_in(struct net_conn *c, struct list *where, usec span)
+{
+	struct net_loop *l = c->loop;
+	c->deadline = l->now + span;
+	list_remove(&c->place);
+	list_append(where, &c->place);
+	if (c->deadline < l->closing.deadline)
+		net_timer_set(&l->closing, c->deadline);
+}
+
+/* Both lists are in the order of their deadlines. */
+static usec expire(struct net_loop *l, struct list *where)
+{
+	struct net_conn *c;
+	while ((c = list_first(where, struct net_conn, place))) {
+		if (c->deadline > l->now)
+			return c->deadline;
+		net_conn_die(c);
+	}
+	return USEC_NEVER;
+}
+
+void net_closing_expired(void *loop)
+{
+	struct net_loop *l = loop;
+	usec draining = expire(l, &l->draining), lingering = expire(l, &l->lingering);
+	net_timer_set(&l->closing, draining < lingering ? draining : lingering);
+}
+
+void net_conn_close_step(struct net_conn *c)
+{
+	struct net_loop *l = c->loop;
+	if (c->rest) {
+		net_conn_arm(c);
+		return;
+	}
+	if (c->ssl && c->phase == NET_PHASE_DRAINING && !c->has_said_goodbye) {
+		c->has_said_goodbye = true;
+		net_conn_tls_goodbye(c);
+		if (c->phase == NET_PHASE_DEAD || c->rest)
+			return;
+	}
+	if (c->is_eof || l->sys.shutdown(c->fd, SHUT_WR) != 0) {
+		net_conn_die(c);
+		return;
+	}
+	c->phase = NET_PHASE_LINGERING;
+	wait_in(c, &l->lingering, LINGER_USEC);
+	net_conn_arm(c);
+}
+
+void net_conn_discard(struct net_conn *c)
+{
+	struct net_loop *l = c->loop;
+	ssize_t n = l->sys.recv(c->fd, l->input, NET_INPUT_BYTES, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		return;
+	if (n > 0) {
+		c->discarded_bytes += (uint32_t)n;
+		if (c->discarded_bytes > DISCARD_BYTES)
+			net_conn_die(c);
+		return;
+	}
+	if (n < 0 || c->phase == NET_PHASE_LINGERING) {
+		net_conn_die(c);
+		return;
+	}
+	c->is_eof = true;
+	net_conn_arm(c);
+}
+
+void net_conn_close(struct net_conn *c)
+{
+	ensure(c->ops != NULL);
+	bool has_words =
+	    c->phase == NET_PHASE_OPEN || (c->phase == NET_PHASE_FAILED && c->has_alerted);
+	c->ops = NULL;
+	if (!has_words) {
+		net_conn_die(c);
+		return;
+	}
+	if (c->phase == NET_PHASE_OPEN)
+		c->phase = NET_PHASE_DRAINING;
+	free(c->kept);
+	c->kept = NULL;
+	list_remove(&c->again);
+	wait_in(c, &c->loop->draining, DRAIN_USEC);
+	net_conn_arm(c);
+	if (!list_is_linked(&c->dirty))
+		list_append(&c->loop->dirty, &c->dirty);
+}
+
+void net_conn_abort(struct net_conn *c)
+{
+	ensure(c->ops != NULL);
+	net_conn_die(c);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading. The loop lends its chunk; a connection has no read buffer of its own. At most
+ * LIMIT_READ_PER_TURN_BYTES leave a socket in a turn; the poll is level-triggered and brings the rest.
+ */
+#include "proxy/limits.h"
+#include "proxy/net/conn.h"
+#include <errno.h>
+
+void net_conn_deliver(struct net_conn *c, size_t length)
+{
+	struct chunk *chunk = c->loop->read_chunk;
+	c->ops->received(c->owner, chunk, 0, length);
+}
+
+static void read_plain(struct net_conn *c)
+{
+	struct net_loop *l = c->loop;
+	size_t budget = LIMIT_READ_PER_TURN_BYTES;
+	while (budget > 0 && net_conn_can_read(c)) {
+		struct chunk *chunk = net_loop_read_chunk(l);
+		size_t size = chunk->capacity < budget ? chunk->capacity : budget;
+		ssize_t n = l->sys.recv(c->fd, chunk->data, size, 0);
+		if (n > 0) {
+			budget -= (size_t)n;
+			net_conn_deliver(c, (size_t)n);
+			/* A short read means that the socket is empty: the poll will tell when it is not. */
+			if ((size_t)n < size)
+				return;
+		} else if (n == 0) {
+			net_conn_end(c, NET_END_EOF, "closed by the peer");
+			return;
+		} else if (errno != EINTR) {
+			if (errno != EAGAIN && errno != EWOULDBLOCK)
+				net_conn_end_errno(c, NET_END_ERROR, "read", errno);
+			return;
+		}
+	}
+}
+
+void net_conn_readable(struct net_conn *c)
+{
+	switch (c->phase) {
+	case NET_PHASE_HANDSHAKE:
+		net_conn_tls_readable(c);
+		break;
+	case NET_PHASE_OPEN:
+		if (!net_conn_can_read(c))
+			break;
+		if (c->ssl)
+			net_conn_tls_readable(c);
+		else
+			read_plain(c);
+		break;
+	case NET_PHASE_DRAINING:
+	case NET_PHASE_LINGERING:
+		net_conn_discard(c);
+		break;
+	case NET_PHASE_CONNECTING:
+	case NET_PHASE_FAILED:
+	case NET_PHASE_DEAD:
+		break;
+	}
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sending. One flush asks the owner for one batch after the other; a batch is one system call. Plain
+ * connections send small pieces from the loop's buffer and large ones from their chunks; TLS gathers
+ * plaintext into full records. Only what a socket did not take stays with the connection.
+ */
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/limits.h"
+#include "proxy/net/conn.h"
+#include <errno.h>
+
+/* One TCP segment's worth after the record's own 22 or 29 octets, on a path with options and tunnels. */
+#define SMALL_RECORD_BYTES 1300u
+/* After so long without a send the congestion window counts as small again. */
+#define IDLE_USEC USEC_PER_SEC
+/* Small records end when so much was sent since the pause, or half of it is in this very batch. */
+#define SMALL_RECORDS_UNTIL_BYTES 65536u
+/* What may wait for a blocked socket apart from one batch: alerts, key updates. */
+#define REST_BLOCKS 64u
+
+/* ---- what the owner puts in ---- */
+
+size_t net_out_room(const struct net_out *o)
+{
+	/* The last segment is kept free for copied octets. */
+	if (o->has_failed || o->taken >= o->limit || o->count >= NET_OUT_SEGMENTS - 2)
+		return 0;
+	return o->limit - o->taken;
+}
+
+static size_t record_bytes(const struct net_out *o)
+{
+	const struct net_conn *c = o->conn;
+	bool is_small = c->sent_since_idle_bytes < SMALL_RECORDS_UNTIL_BYTES &&
+			o->taken <= SMALL_RECORDS_UNTIL_BYTES / 2;
+	return is_small ? SMALL_RECORD_BYTES : NET_RECORD_BYTES;
+}
+
+static void seal(struct net_out *o, const void *ptr, size_t len, size_t most)
+{
+	if (!o->has_failed && !net_conn_tls_write(o->conn, ptr, len, most))
+		o->has_failed = true;
+}
+
+static void gather(struct net_out *o, const uint8_t *at, size_t len)
+{
+	while (len > 0) {
+		if (o->gathered == 0 && len >= NET_RECORD_BYTES) {
+			seal(o, at, NET_RECORD_BYTES, record_bytes(o));
+			at += NET_RECORD_BYTES;
+			len -= NET_RECORD_BYTES;
+			continue;
+		}
+		size_t n =
+		    NET_RECORD_BYTES - o->gathered < len ? NET_RECORD_BYTES - o->gathered : len;
+		memcpy(o->conn->loop->record + o->gathered, at, n);
+		o->gathered += n;
+		at += n;
+		len -= n;
+		if (o->gathered == NET_RECORD_BYTES) {
+			seal(o, o->conn->loop->record, o->gathered, record_bytes(o));
+			o->gathered = 0;
+		}
+	}
+}
+
+static void append(struct net_out *o, const void *ptr, size_t len)
+{
+	struct net_buffer *b = &o->conn->loop->output;
+	struct net_segment *last = o->count ? &o->segments[o->count - 1] : NULL;
+	if (!last || last->chunk) {
+		ensure(o->count < NET_OUT_SEGMENTS);
+		o->segments[o->count++] = (struct net_segment){NULL, b->size, len};
+	} else {
+		last->length += len;
+	}
+	net_buffer_append(b, ptr, len);
+}
+
+void net_out_copy(struct net_out *o, const void *ptr, size_t len)
+{
+	if (len == 0)
+		return;
+	o->taken += len;
+	if (o->conn->ssl)
+		gather(o, ptr, len);
+	else
+		append(o, ptr, len);
+}
+
+void net_out_piece(struct net_out *o, struct piece piece)
+{
+	if (o->conn->ssl || piece.length < LIMIT_COPY_BELOW_BYTES ||
+	    o->count >= NET_OUT_SEGMENTS - 1) {
+		net_out_copy(o, piece.chunk->data + piece.offset, piece.length);
+		return;
+	}
+	o->taken += piece.length;
+	o->segments[o->count++] =
+	    (struct net_segment){chunk_hold(piece.chunk), piece.offset, piece.length};
+}
+
+/* ---- the system call ---- */
+
+static ssize_t transmit(
+    struct net_conn *c, const uint8_t *base, const struct net_segment *segments, size_t count)
+{
+	struct iovec vector[NET_OUT_SEGMENTS];
+	ensure(count > 0 && count <= NET_OUT_SEGMENTS);
+	for (size_t i = 0; i < count; i++) {
+		const uint8_t *from = segments[i].chunk ? segments[i].chunk->data : base;
+		vector[i].iov_base = (void *)(uintptr_t)(from + segments[i].offset);
+		vector[i].iov_len = segments[i].length;
+	}
+	struct msghdr message = {.msg_iov = vector, .msg_iovlen = count};
+	ssize_t n;
+	do {
+		if (count == 1)
+			n = c->loop->sys.send(
+			    c->fd, vector[0].iov_base, vector[0].iov_len, MSG_NOSIGNAL);
+		else
+			n = c->loop->sys.sendmsg(c->fd, &message, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return 0;
+	if (n > 0)
+		c->write_progress = c->loop->now;
+	return n;
+}
+
+/* Drops n sent octets; returns the first segment that has any left. */
+static size_t skip_sent(struct net_segment *segments, size_t first, size_t count, size_t n)
+{
+	while (first < count && n >= segments[first].length) {
+		n -= segments[first].length;
+		if (segments[first].chunk)
+			chunk_release(segments[first].chunk);
+		first++;
+	}
+	if (n > 0) {
+		ensure(first < count);
+		segments[first].offset += n;
+		segments[first].length -= n;
+	}
+	return first;
+}
+
+void net_rest_free(struct net_rest *rest)
+{
+	while (rest) {
+		struct net_rest *next = rest->next;
+		for (uint32_t i = rest->first; i < rest->count; i++)
+			if (rest->segments[i].chunk)
+				chunk_release(rest->segments[i].chunk);
+		free(rest);
+		rest = next;
+	}
+}
+
+/* Takes the references; copies what is in the buffer, exactly. */
+static void keep_rest(
+    struct net_conn *c, const uint8_t *base, const struct net_segment *segments, size_t count)
+{
+	size_t copied = 0;
+	for (size_t i = 0; i < count; i++)
+		copied += segments[i].chunk ? 0 : segments[i].length;
+	struct net_rest *r = memory_alloc(sizeof(*r) + count * sizeof(*segments) + copied);
+	*r = (struct net_rest){.count = (uint32_t)count};
+	uint8_t *data = (uint8_t *)(r->segments + count);
+	size_t at = 0;
+	for (size_t i = 0; i < count; i++) {
+		r->segments[i] = segments[i];
+		if (segments[i].chunk)
+			continue;
+		memcpy(data + at, base + segments[i].offset, segments[i].length);
+		r->segments[i].offset = at;
+		at += segments[i].length;
+	}
+	struct net_rest **tail = &c->rest;
+	while (*tail)
+		tail = &(*tail)->next;
+	*tail = r;
+}
+
+/* Sends or keeps all segments. False: the connection failed, the owner knows. */
+static bool send_segments(
+    struct net_conn *c, struct net_segment *segments, size_t count, size_t *sent)
+{
+	const uint8_t *base = c->loop->output.data;
+	*sent = 0;
+	size_t first = 0;
+	if (!c->rest) {
+		c->write_progress = c->loop->now;
+		ssize_t n = transmit(c, base, segments, count);
+		if (n < 0) {
+			int error = errno;
+			for (size_t i = 0; i < count; i++)
+				if (segments[i].chunk)
+					chunk_release(segments[i].chunk);
+			net_conn_end_errno(c, NET_END_ERROR, "write", error);
+			return false;
+		}
+		*sent = (size_t)n;
+		first = skip_sent(segments, 0, count, (size_t)n);
+	}
+	if (first < count) {
+		keep_rest(c, base, segments + first, count - first);
+		net_conn_arm(c);
+	}
+	return true;
+}
+
+bool net_conn_drain(struct net_conn *c)
+{
+	struct net_rest *r;
+	while ((r = c->rest)) {
+		const uint8_t *base = (const uint8_t *)(r->segments + r->count);
+		ssize_t n = transmit(c, base, r->segments + r->first, r->count - r->first);
+		if (n < 0) {
+			net_conn_end_errno(c, NET_END_ERROR, "write", errno);
+			return false;
+		}
+		r->first = (uint32_t)skip_sent(r->segments, r->first, r->count, (size_t)n);
+		if (r->first < r->count)
+			return false;
+		c->rest = r->next;
+		free(r);
+	}
+	if (c->phase == NET_PHASE_DRAINING || c->phase == NET_PHASE_OPEN)
+		if (!list_is_linked(&c->dirty))
+			list_append(&c->loop->dirty, &c->dirty);
+	return true;
+}
+
+void net_conn_send_output(struct net_conn *c)
+{
+	struct net_buffer *b = &c->loop->output;
+	if (b->size == 0)
+		return;
+	size_t blocks = 0, sent;
+	for (const struct net_rest *r = c->rest; r; r = r->next)
+		blocks++;
+	struct net_segment all = {NULL, 0, b->size};
+	if (blocks < REST_BLOCKS)
+		(void)send_segments(c, &all, 1, &sent);
+	else
+		net_conn_end(c, NET_END_TLS, "too many answers asked for and not read");
+	net_buffer_reset(b, NET_OUTPUT_BYTES);
+}
+
+/* ---- the flush ---- */
+
+/* One batch. False: nothing more for now. */
+static bool flush_batch(struct net_conn *c, size_t *total)
+{
+	struct net_buffer *b = &c->loop->output;
+	struct net_out out;
+	out.conn = c;
+	out.limit = c->batch_bytes;
+	out.taken = out.gathered = 0;
+	out.count = 0;
+	out.has_failed = false;
+	ensure(b->size == 0);
+	c->ops->fill(c->owner, &out);
+	if (c->ssl && out.gathered > 0) {
+		/* The tail of a bulk response may as well be one record; so may several small frames. */
+		seal(&out, c->loop->record, out.gathered, NET_RECORD_BYTES);
+	}
+	if (c->ssl && b->size > 0)
+		out.segments[out.count++] = (struct net_segment){NULL, 0, b->size};
+	bool is_sendable = c->phase == NET_PHASE_OPEN || c->phase == NET_PHASE_DRAINING;
+	size_t bytes = 0, sent = 0;
+	for (unsigned i = 0; i < out.count; i++)
+		bytes += out.segments[i].length;
+	bool goes_on = false;
+	if (!is_sendable) {
+		for (unsigned i = 0; i < out.count; i++)
+			if (out.segments[i].chunk)
+				chunk_release(out.segments[i].chunk);
+	} else if (out.count > 0 && send_segments(c, out.segments, out.count, &sent)) {
+		*total += bytes;
+		c->sent_since_idle_bytes += (uint32_t)bytes;
+		if (c->sent_since_idle_bytes > SMALL_RECORDS_UNTIL_BYTES)
+			c->sent_since_idle_bytes = SMALL_RECORDS_UNTIL_BYTES;
+		goes_on = sent == bytes;
+		if (!goes_on)
+			c->batch_bytes = NET_BATCH_LEAST_BYTES;
+		else if (bytes >= c->batch_bytes && c->batch_bytes < NET_BATCH_BYTES)
+			c->batch_bytes = c->batch_bytes * 2 < NET_BATCH_BYTES ? c->batch_bytes * 2
+									      : NET_BATCH_BYTES;
+	}
+	net_buffer_reset(b, NET_OUTPUT_BYTES);
+	if (out.has_failed && c->phase == NET_PHASE_OPEN)
+		net_conn_end(c, NET_END_TLS, "a record could not be written");
+	return goes_on && c->phase == NET_PHASE_OPEN;
+}
+
+void net_conn_flush(struct net_conn *c)
+{
+	if (c->phase == NET_PHASE_OPEN && !c->rest) {
+		if (c->loop->now - c->write_progress > IDLE_USEC)
+			c->sent_since_idle_bytes = 0;
+		size_t total = 0;
+		while (flush_batch(c, &total))
+			if (total >= NET_SEND_PER_TURN_BYTES) {
+				net_conn_dirty(c);
+				break;
+			}
+	}
+	if (c->phase == NET_PHASE_DRAINING || (c->phase == NET_PHASE_FAILED && !c->ops))
+		net_conn_close_step(c);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loop: libev with one prepare and one check watcher. A turn begins in check (the clock is read,
+ * connections that asked to be looked at again are), goes on with what the poll found, and ends in the
+ * prepare step: the owner's work, the dirty list, the reaper. It knows nothing of octets.
+ */
+#include "proxy/net/loop.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/net/conn.h"
+#include <errno.h>
+#include <unistd.h>
+
+const struct net_sys net_sys_default = {
+    .socket = socket,
+    .connect = connect,
+    .accept4 = accept4,
+    .recv = recv,
+    .send = send,
+    .sendmsg = sendmsg,
+    .shutdown = shutdown,
+    .close = close,
+    .getsockopt = getsockopt,
+    .setsockopt = setsockopt,
+    .getpeername = getpeername,
+};
+
+void net_buffer_append(struct net_buffer *b, const void *ptr, size_t len)
+{
+	if (len > b->capacity - b->size) {
+		size_t capacity = b->capacity * 2;
+		while (capacity - b->size < len)
+			capacity *= 2;
+		b->data = memory_resize(b->data, capacity, 1);
+		b->capacity = capacity;
+	}
+	memcpy(b->data + b->size, ptr, len);
+	b->size += len;
+}
+
+void net_buffer_reset(struct net_buffer *b, size_t capacity)
+{
+	b->size = 0;
+	if (b->capacity > capacity) {
+		free(b->data);
+		b->data = memory_alloc(capacity);
+		b->capacity = capacity;
+	}
+}
+
+static void turn_begins(struct net_loop *l)
+{
+	l->now = clock_monotonic();
+	l->turn++;
+	struct list again;
+	list_init(&again);
+	list_splice(&again, &l->again);
+	struct net_conn *c;
+	while ((c = list_first(&again, struct net_conn, again))) {
+		list_remove(&c->again);
+		net_conn_look_again(c);
+	}
+}
+
+/* Each connection is flushed once; one that became dirty again behind its own flush waits for the next turn. */
+static void turn_ends(struct net_loop *l)
+{
+	if (l->work)
+		l->work(l->work_context);
+	struct list later;
+	list_init(&later);
+	struct net_conn *c;
+	while ((c = list_first(&l->dirty, struct net_conn, dirty))) {
+		list_remove(&c->dirty);
+		if (c->turn == l->turn) {
+			list_append(&later, &c->dirty);
+			continue;
+		}
+		c->turn = l->turn;
+		net_conn_flush(c);
+	}
+	list_splice(&l->dirty, &later);
+	net_conn_reap(l);
+	if (list_is_empty(&l->dirty) && list_is_empty(&l->again))
+		ev_idle_stop(l->ev, &l->idle);
+	else
+		net_loop_hurry(l);
+}
+
+static void on_prepare(struct ev_loop *ev, ev_prepare *w, int events)
+{
+	(void)ev, (void)events;
+	turn_ends(w->data);
+}
+
+static void on_check(struct ev_loop *ev, ev_check *w, int events)
+{
+	(void)ev, (void)events;
+	turn_begins(w->data);
+}
+
+static void on_idle(struct ev_loop *ev, ev_idle *w, int events)
+{
+	(void)ev, (void)w, (void)events;
+}
+
+void net_loop_hurry(struct net_loop *l)
+{
+	ev_idle_start(l->ev, &l->idle);
+}
+
+struct net_loop *net_loop_new(struct chunk_pool *chunks)
+{
+	struct net_loop *l = memory_new(struct net_loop);
+	l->ev = ev_loop_new(EVFLAG_AUTO);
+	ensure(l->ev != NULL);
+	l->chunks = chunks;
+	l->read_chunk = chunk_acquire(chunks);
+	l->sys = net_sys_default;
+	l->now = clock_monotonic();
+	l->turn = 1;
+	list_init(&l->dirty);
+	list_init(&l->again);
+	list_init(&l->live);
+	list_init(&l->draining);
+	list_init(&l->lingering);
+	list_init(&l->dead);
+	l->output = (struct net_buffer){memory_alloc(NET_OUTPUT_BYTES), 0, NET_OUTPUT_BYTES};
+	l->record = memory_alloc(NET_RECORD_BYTES);
+	l->input = memory_alloc(NET_INPUT_BYTES);
+	l->bio_method = net_bio_method_new();
+	net_timer_init(&l->closing, l, net_closing_expired, l);
+	ev_prepare_init(&l->prepare, on_prepare);
+	ev_check_init(&l->check, on_check);
+	ev_idle_init(&l->idle, on_idle);
+	ev_set_priority(&l->check, EV_MAXPRI);
+	l->prepare.data = l->check.data = l;
+	ev_prepare_start(l->ev, &l->prepare);
+	ev_check_start(l->ev, &l->check);
+	return l;
+}
+
+void net_loop_free(struct net_loop *l)
+{
+	ensure(list_is_empty(&l->live));
+	struct net_conn *c;
+	while ((c = list_first(&l->draining, struct net_conn, place)))
+		net_conn_die(c);
+	while ((c = list_first(&l->lingering, struct net_conn, place)))
+		net_conn_die(c);
+	net_conn_reap(l);
+	net_timer_fini(&l->closing);
+	ev_prepare_stop(l->ev, &l->prepare);
+	ev_check_stop(l->ev, &l->check);
+	ev_idle_stop(l->ev, &l->idle);
+	ev_loop_destroy(l->ev);
+	chunk_release(l->read_chunk);
+	BIO_meth_free(l->bio_method);
+	free(l->output.data);
+	free(l->record);
+	free(l->input);
+	free(l);
+}
+
+usec net_now(const struct net_loop *l)
+{
+	return l->now;
+}
+
+void net_run(struct net_loop *l)
+{
+	ev_run(l->ev, 0);
+	turn_ends(l); /* what the last callbacks put in still leaves */
+}
+
+void net_stop(struct net_loop *l)
+{
+	ev_break(l->ev, EVBREAK_ALL);
+}
+
+static void on_most(struct ev_loop *ev, ev_timer *w, int events)
+{
+	(void)ev, (void)w, (void)events;
+}
+
+void net_run_once(struct net_loop *l, usec most)
+{
+	if (most == 0) {
+		ev_run(l->ev, EVRUN_NOWAIT);
+	} else {
+		ev_timer limit;
+		ev_now_update(l->ev);
+		ev_timer_init(&limit, on_most, (double)most / 1e6, 0.);
+		ev_timer_start(l->ev, &limit);
+		ev_run(l->ev, EVRUN_ONCE);
+		ev_timer_stop(l->ev, &limit);
+	}
+	turn_ends(l);
+}
+
+void net_on_turn(struct net_loop *l, void (*work)(void *context), void *context)
+{
+	l->work = work;
+	l->work_context = context;
+}
+
+struct chunk *net_loop_read_chunk(struct net_loop *l)
+{
+	if (chunk_is_shared(l->read_chunk)) {
+		chunk_release(l->read_chunk);
+		l->read_chunk = chunk_acquire(l->chunks);
+	}
+	return l->read_chunk;
+}

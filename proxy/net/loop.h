@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of net/ share about the loop. Private to net/. */
+#ifndef PUSHGATE_NET_LOOP_H
+#define PUSHGATE_NET_LOOP_H
+
+#include "proxy/net/net.h"
+#include "proxy/net/sys.h"
+#include <ev.h>
+#include <openssl/bio.h>
+
+/* Ciphertext is read in pieces of this size: two records, so a record split by a segment is joined. */
+#define NET_INPUT_BYTES 32768u
+/* Normal size of the shared output buffer; it grows only when an owner puts in more than has room. */
+#define NET_OUTPUT_BYTES 131072u
+/* RFC 8446 5.1: the most plaintext in a record. */
+#define NET_RECORD_BYTES 16384u
+
+struct net_buffer {
+	uint8_t *data;
+	size_t size, capacity;
+};
+
+void net_buffer_append(struct net_buffer *b, const void *ptr, size_t len);
+/* Empties it and gives back what it grew beyond `capacity`. */
+void net_buffer_reset(struct net_buffer *b, size_t capacity);
+
+struct net_loop {
+	struct ev_loop *ev;
+	ev_prepare prepare;
+	ev_check check;
+	ev_idle
+	    idle; /* active while something waits for the next turn, so that the poll does not */
+	struct chunk_pool *chunks;
+	struct chunk *read_chunk;
+	struct net_sys sys;
+	usec now;
+	uint64_t turn;
+	void (*work)(void *context);
+	void *work_context;
+
+	struct list dirty;     /* net_conn.dirty: something to send, or to close */
+	struct list again;     /* net_conn.again: to be looked at without an event */
+	struct list live;      /* net_conn.place: in an owner's hands */
+	struct list draining;  /* closed by the owner, oldest first */
+	struct list lingering; /* FIN sent, oldest first */
+	struct list dead;      /* freed at the end of the turn */
+	struct net_timer closing;
+
+	/* One connection at a time uses these, from the first octet to the system call. */
+	struct net_buffer output; /* copied octets (plain) or records (TLS) */
+	uint8_t *record;          /* plaintext gathered for one record */
+	uint8_t *input;           /* ciphertext just read */
+	size_t input_at, input_end;
+	size_t read_budget; /* octets that the connection may still read in this turn */
+	bool read_drained, read_eof;
+	int read_errno;
+	BIO_METHOD *bio_method;
+};
+
+/* The loop's read chunk, unshared. */
+struct chunk *net_loop_read_chunk(struct net_loop *l);
+/* Another turn comes without waiting for an event. */
+void net_loop_hurry(struct net_loop *l);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* TLS contexts: what servers and clients have in common. */
+#include "proxy/net/tls.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include <ctype.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <stdio.h>
+
+/* RFC 9113 9.2.2: of the TLS 1.2 suites those with ephemeral keys and AEAD. Between AES and ChaCha20 the
+ * client knows its own processor best, hence the groups of equal preference. */
+static const char suites[] = "[ECDHE-ECDSA-AES128-GCM-SHA256|ECDHE-ECDSA-CHACHA20-POLY1305|"
+			     "ECDHE-RSA-AES128-GCM-SHA256|ECDHE-RSA-CHACHA20-POLY1305]:"
+			     "[ECDHE-ECDSA-AES256-GCM-SHA384|ECDHE-RSA-AES256-GCM-SHA384]";
+
+/* "h2,http/1.1" → length-prefixed names. */
+static void set_alpn(struct net_tls *t, const char *list)
+{
+	struct slice rest = slice_of_string(list), name;
+	t->alpn = memory_alloc(rest.len + 1);
+	while (slice_next_member(&rest, &name)) {
+		ensure(name.len > 0 && name.len < 256);
+		t->alpn[t->alpn_length] = (uint8_t)name.len;
+		memcpy(t->alpn + t->alpn_length + 1, name.ptr, name.len);
+		t->alpn_length += 1 + name.len;
+	}
+}
+
+struct net_tls *tls_new(bool is_server, const char *alpn)
+{
+	struct net_tls *t = memory_new(struct net_tls);
+	t->refs = 1;
+	t->is_server = is_server;
+	t->pool = CRYPTO_BUFFER_POOL_new();
+	if (alpn && *alpn)
+		set_alpn(t, alpn);
+	return t;
+}
+
+SSL_CTX *tls_context_new(struct net_tls *t)
+{
+	SSL_CTX *x = SSL_CTX_new(TLS_method());
+	ensure(x != NULL);
+	ensure(SSL_CTX_set_min_proto_version(x, TLS1_2_VERSION));
+	ensure(SSL_CTX_set_max_proto_version(x, TLS1_3_VERSION));
+	ensure(SSL_CTX_set_strict_cipher_list(x, suites));
+	SSL_CTX_set_options(x, SSL_OP_CIPHER_SERVER_PREFERENCE);
+	SSL_CTX_set0_buffer_pool(x, t->pool);
+	SSL_CTX_set_app_data(x, t);
+	return x;
+}
+
+struct net_tls *net_tls_hold(struct net_tls *t)
+{
+	t->refs++;
+	return t;
+}
+
+void net_tls_free(struct net_tls *t)
+{
+	if (!t || --t->refs > 0)
+		return;
+	for (size_t i = 0; i < t->certificate_count; i++) {
+		SSL_CTX_free(t->certificates[i].context);
+		tls_names_fini(&t->certificates[i].names);
+	}
+	if (!t->is_server)
+		SSL_CTX_free(t->context);
+	SSL_SESSION_free(t->session);
+	CRYPTO_BUFFER_POOL_free(t->pool);
+	free(t->session_name);
+	free(t->certificates);
+	free(t->alpn);
+	free(t);
+}
+
+const char *tls_reason(uint32_t code, char *buffer, size_t size)
+{
+	int reason = ERR_GET_REASON(code);
+	if (code == 0)
+		return "unknown TLS failure";
+	if (ERR_GET_LIB(code) == ERR_LIB_SYS)
+		return strerrordesc_np(reason);
+	if (ERR_GET_LIB(code) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET) {
+		snprintf(buffer, size, "the peer sent the alert: %s",
+		    SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET));
+		return buffer;
+	}
+	const char *text = ERR_reason_error_string(code);
+	if (!text)
+		return "unknown TLS failure";
+	size_t i = 0;
+	for (; text[i] && i + 1 < size; i++)
+		buffer[i] = text[i] == '_' ? ' ' : (char)tolower((unsigned char)text[i]);
+	buffer[i] = '\0';
+	return buffer;
+}
+
+struct net_tls *tls_refuse(struct net_tls *t, char *error, size_t size, const char *file)
+{
+	char reason[128];
+	uint32_t code = ERR_get_error();
+	snprintf(error, size, "%s: %s", file, tls_reason(code, reason, sizeof(reason)));
+	ERR_clear_error();
+	net_tls_free(t);
+	return NULL;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* TLS contexts as the files of net/ know them. Private to net/. */
+#ifndef PUSHGATE_NET_TLS_H
+#define PUSHGATE_NET_TLS_H
+
+#include "proxy/net/net.h"
+#include <openssl/ssl.h>
+
+/* The names that a certificate covers (RFC 6125, RFC 9525): dNSName and iPAddress, never the subject. */
+struct tls_names {
+	char **dns; /* lower case, without a trailing dot */
+	size_t dns_count;
+	struct address *ips;
+	size_t ip_count;
+};
+
+void tls_names_init(struct tls_names *n, X509 *certificate);
+void tls_names_fini(struct tls_names *n);
+/* host: a name, or an IP literal with or without brackets; a trailing dot does not matter. */
+bool tls_names_cover(const struct tls_names *n, struct slice host);
+
+struct tls_certificate {
+	SSL_CTX *context;
+	struct tls_names names;
+	int key_type;       /* EVP_PKEY_RSA, … */
+	uint16_t ec_sigalg; /* TLS 1.3 signature scheme of an EC key's curve */
+};
+
+struct net_tls {
+	unsigned refs; /* the owner's and one per connection */
+	bool is_server;
+	bool verify;
+	uint8_t *alpn; /* wire form (RFC 7301 3.1) */
+	size_t alpn_length;
+	SSL_CTX *context; /* server: that of the first certificate */
+	struct tls_certificate *certificates;
+	size_t certificate_count;
+	CRYPTO_BUFFER_POOL *pool;
+	SSL_SESSION *session; /* client: the newest, and the name it was verified for */
+	char *session_name;
+};
+
+struct net_tls *net_tls_hold(struct net_tls *t);
+
+/* tls.c: what both roles set. */
+struct net_tls *tls_new(bool is_server, const char *alpn);
+SSL_CTX *tls_context_new(struct net_tls *t);
+/* "FILE: reason" into error; NULL. */
+struct net_tls *tls_refuse(struct net_tls *t, char *error, size_t size, const char *file);
+/* The reason of an error code in words; buffer is used when it must be composed. */
+const char *tls_reason(uint32_t code, char *buffer, size_t size);
+
+/* tls_client.c: what one connection needs before its handshake. NULL, or what is wrong. */
+const char *tls_client_prepare(struct net_tls *t, SSL *ssl, const char *server_name);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The BIO between BoringSSL and a connection. Written records are joined in the loop's output buffer and
+ * leave in one system call; reads come from the loop's input buffer, so that the library's habit of asking
+ * for a record's header and body apart costs no system calls.
+ */
+#include "proxy/base/ensure.h"
+#include "proxy/net/conn.h"
+#include <errno.h>
+
+static int serve(struct net_conn *c, char *out, int size)
+{
+	struct net_loop *l = c->loop;
+	size_t want = (size_t)size;
+	if (c->kept) {
+		struct net_kept *k = c->kept;
+		size_t n = k->length - k->at < want ? k->length - k->at : want;
+		memcpy(out, k->data + k->at, n);
+		k->at += n;
+		if (k->at == k->length) {
+			free(k);
+			c->kept = NULL;
+		}
+		return (int)n;
+	}
+	size_t n = l->input_end - l->input_at < want ? l->input_end - l->input_at : want;
+	memcpy(out, l->input + l->input_at, n);
+	l->input_at += n;
+	return (int)n;
+}
+
+/* True when there is something in the input buffer. */
+static bool refill(struct net_conn *c)
+{
+	struct net_loop *l = c->loop;
+	if (l->read_drained || l->read_budget == 0)
+		return false;
+	size_t size = l->read_budget < NET_INPUT_BYTES ? l->read_budget : NET_INPUT_BYTES;
+	ssize_t n;
+	do
+		n = l->sys.recv(c->fd, l->input, size, 0);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0) {
+		l->read_drained = true;
+		l->read_eof = n == 0;
+		l->read_errno = n == 0 || errno == EAGAIN || errno == EWOULDBLOCK ? 0 : errno;
+		return false;
+	}
+	l->input_at = 0;
+	l->input_end = (size_t)n;
+	l->read_budget -= (size_t)n;
+	/* A short read means that the socket is empty: the poll will tell when it is not. */
+	l->read_drained = (size_t)n < size;
+	return true;
+}
+
+static int bio_read(BIO *bio, char *out, int size)
+{
+	struct net_conn *c = BIO_get_data(bio);
+	struct net_loop *l = c->loop;
+	BIO_clear_retry_flags(bio);
+	if (size <= 0)
+		return 0;
+	if (c->kept || l->input_at < l->input_end || refill(c))
+		return serve(c, out, size);
+	if (l->read_eof)
+		return 0;
+	if (l->read_errno == 0)
+		BIO_set_retry_read(bio);
+	return -1;
+}
+
+static int bio_write(BIO *bio, const char *in, int size)
+{
+	struct net_conn *c = BIO_get_data(bio);
+	BIO_clear_retry_flags(bio);
+	if (size <= 0)
+		return 0;
+	net_buffer_append(&c->loop->output, in, (size_t)size);
+	return size;
+}
+
+static long bio_ctrl(BIO *bio, int command, long number, void *ptr)
+{
+	(void)bio, (void)number, (void)ptr;
+	return command == BIO_CTRL_FLUSH;
+}
+
+BIO_METHOD *net_bio_method_new(void)
+{
+	BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "connection");
+	ensure(m != NULL);
+	ensure(BIO_meth_set_read(m, bio_read) && BIO_meth_set_write(m, bio_write));
+	ensure(BIO_meth_set_ctrl(m, bio_ctrl));
+	return m;
+}
+
+void net_bio_attach(struct net_conn *c)
+{
+	BIO *bio = BIO_new(c->loop->bio_method);
+	ensure(bio != NULL);
+	BIO_set_data(bio, c);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(c->ssl, bio, bio);
+}

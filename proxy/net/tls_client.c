@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The TLS client: verification on chain and name (RFC 9525), SNI, ALPN, and one session to resume. A
+ * session is offered only to the name that it was verified for: resumption skips the verification.
+ */
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/net/tls.h"
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#define SYSTEM_CA_FILE "/etc/ssl/certs/ca-certificates.crt"
+
+static int on_session(SSL *ssl, SSL_SESSION *session)
+{
+	struct net_tls *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+	const char *name = SSL_get_app_data(ssl);
+	if (!name)
+		return 0;
+	SSL_SESSION_free(t->session);
+	t->session = session;
+	if (!t->session_name || strcmp(t->session_name, name) != 0) {
+		free(t->session_name);
+		t->session_name = memory_strdup(name);
+	}
+	return 1; /* the reference is ours */
+}
+
+struct net_tls *net_tls_client_new(
+    const struct net_tls_client_options *o, char *error, size_t error_size)
+{
+	const char *file = o->ca_file ? o->ca_file : SYSTEM_CA_FILE;
+	struct net_tls *t = tls_new(false, o->alpn);
+	t->verify = o->verify;
+	t->context = tls_context_new(t);
+	ERR_clear_error();
+	if (o->verify && !SSL_CTX_load_verify_locations(t->context, file, NULL))
+		return tls_refuse(t, error, error_size, file);
+	SSL_CTX_set_verify(t->context, o->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
+	if (t->alpn_length)
+		ensure(SSL_CTX_set_alpn_protos(t->context, t->alpn, (unsigned)t->alpn_length) == 0);
+	SSL_CTX_set_session_cache_mode(
+	    t->context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+	SSL_CTX_sess_set_new_cb(t->context, on_session);
+	return t;
+}
+
+const char *tls_client_prepare(struct net_tls *t, SSL *ssl, const char *server_name)
+{
+	if (!server_name || !*server_name)
+		return t->verify ? "no name to verify the server by" : NULL;
+	struct address ip;
+	bool is_ip = address_parse(slice_of_string(server_name), &ip);
+	/* RFC 6066 3: SNI carries no literals. */
+	if (!is_ip && !SSL_set_tlsext_host_name(ssl, server_name))
+		return "the server name is not a host name";
+	if (t->verify) {
+		X509_VERIFY_PARAM *p = SSL_get0_param(ssl);
+		X509_VERIFY_PARAM_set_hostflags(
+		    p, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+		int is_set = is_ip
+				 ? X509_VERIFY_PARAM_set1_ip_asc(p, server_name)
+				 : X509_VERIFY_PARAM_set1_host(p, server_name, strlen(server_name));
+		if (!is_set)
+			return "the server name cannot be verified";
+	}
+	/* Borrows the connection's copy, which outlives its SSL. */
+	SSL_set_app_data(ssl, (void *)(uintptr_t)server_name);
+	if (t->session && strcmp(t->session_name, server_name) == 0) {
+		SSL_set_session(ssl, t->session);
+		if (SSL_SESSION_should_be_single_use(t->session)) {
+			SSL_SESSION_free(t->session);
+			t->session = NULL;
+		}
+	}
+	return NULL;
+}

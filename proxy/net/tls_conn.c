@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TLS on one connection: the handshake, records in, records out, close_notify (RFC 8446, RFC 5246). What an
+ * idle connection keeps is the library's state alone: its buffers go with the last octet, the handshake's
+ * configuration with the handshake.
+ */
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/limits.h"
+#include "proxy/net/conn.h"
+#include <openssl/err.h>
+#include <stdio.h>
+
+void net_conn_tls_begin(struct net_conn *c)
+{
+	struct net_loop *l = c->loop;
+	ensure(l->output.size == 0);
+	l->input_at = l->input_end = 0;
+	l->read_budget = LIMIT_READ_PER_TURN_BYTES;
+	l->read_drained = l->read_eof = false;
+	l->read_errno = 0;
+}
+
+void net_conn_tls_finish(struct net_conn *c)
+{
+	struct net_loop *l = c->loop;
+	size_t left = l->input_end - l->input_at;
+	if (left == 0 || !c->ops || c->phase == NET_PHASE_FAILED)
+		return;
+	ensure(!c->kept);
+	struct net_kept *k = memory_alloc(sizeof(*k) + left);
+	k->at = 0;
+	k->length = left;
+	memcpy(k->data, l->input + l->input_at, left);
+	c->kept = k;
+	l->input_at = l->input_end = 0;
+}
+
+void net_conn_tls_start(struct net_conn *c)
+{
+	c->ssl = SSL_new(c->tls->context);
+	ensure(c->ssl != NULL);
+	SSL_set_shed_handshake_config(c->ssl, 1);
+	net_bio_attach(c);
+	if (c->tls->is_server) {
+		SSL_set_accept_state(c->ssl);
+		return;
+	}
+	SSL_set_connect_state(c->ssl);
+	const char *wrong = tls_client_prepare(c->tls, c->ssl, c->server_name);
+	if (wrong)
+		net_conn_end(c, NET_END_TLS, wrong);
+}
+
+void net_conn_tls_fail(struct net_conn *c, uint32_t code)
+{
+	char text[256], reason[128];
+	if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
+	    ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED)
+		snprintf(text, sizeof(text), "certificate verify failed: %s",
+		    X509_verify_cert_error_string(SSL_get_verify_result(c->ssl)));
+	else
+		snprintf(text, sizeof(text), "%s", tls_reason(code, reason, sizeof(reason)));
+	/* Our alert, if there is one: the owner's close lingers so that it arrives. */
+	c->has_alerted = c->loop->output.size > 0;
+	net_conn_send_output(c);
+	if (c->phase == NET_PHASE_HANDSHAKE || c->phase == NET_PHASE_OPEN)
+		net_conn_end(c, NET_END_TLS, text);
+}
+
+/* What stopped a call into the library: usually that there is nothing more to read for now. */
+static void stopped(struct net_conn *c, int error, uint32_t code)
+{
+	struct net_loop *l = c->loop;
+	if (error == SSL_ERROR_WANT_READ && !l->read_eof && l->read_errno == 0)
+		return;
+	if (l->read_errno) {
+		net_conn_end_errno(c, NET_END_ERROR, "read", l->read_errno);
+	} else if (code) {
+		net_conn_tls_fail(c, code);
+	} else if (c->phase == NET_PHASE_HANDSHAKE) {
+		net_conn_end(c, NET_END_TLS, "closed by the peer during the handshake");
+	} else if (error == SSL_ERROR_ZERO_RETURN || l->read_eof) {
+		net_conn_end(c, NET_END_EOF, "closed by the peer");
+	} else {
+		net_conn_tls_fail(c, 0);
+	}
+}
+
+static void handshake(struct net_conn *c)
+{
+	ERR_clear_error();
+	int r = SSL_do_handshake(c->ssl);
+	int error = r == 1 ? SSL_ERROR_NONE : SSL_get_error(c->ssl, r);
+	if (r != 1) {
+		uint32_t code = ERR_get_error();
+		if (!code || error == SSL_ERROR_WANT_READ)
+			net_conn_send_output(c);
+		if (c->phase == NET_PHASE_HANDSHAKE)
+			stopped(c, error, code);
+		return;
+	}
+	net_conn_send_output(c);
+	if (c->phase == NET_PHASE_HANDSHAKE)
+		net_conn_opened(c);
+}
+
+/* Fills the read chunk from as many records as came. False: nothing more for now. */
+static bool read_some(struct net_conn *c)
+{
+	struct chunk *chunk = net_loop_read_chunk(c->loop);
+	size_t filled = 0;
+	int n = 1, error = SSL_ERROR_NONE;
+	uint32_t code = 0;
+	ERR_clear_error();
+	while (filled < chunk->capacity) {
+		n = SSL_read(c->ssl, chunk->data + filled, (int)(chunk->capacity - filled));
+		if (n <= 0) {
+			error = SSL_get_error(c->ssl, n);
+			code = ERR_get_error();
+			break;
+		}
+		filled += (size_t)n;
+	}
+	if (code == 0)
+		net_conn_send_output(c); /* else it is an alert, which leaves with the failure */
+	if (filled > 0 && net_conn_can_read(c))
+		net_conn_deliver(c, filled);
+	if (n > 0)
+		return true;
+	if (c->phase == NET_PHASE_OPEN)
+		stopped(c, error, code);
+	else
+		net_buffer_reset(&c->loop->output, NET_OUTPUT_BYTES);
+	return false;
+}
+
+void net_conn_tls_readable(struct net_conn *c)
+{
+	net_conn_tls_begin(c);
+	if (c->phase == NET_PHASE_HANDSHAKE)
+		handshake(c);
+	while (net_conn_can_read(c) && read_some(c))
+		;
+	net_conn_tls_finish(c);
+}
+
+bool net_conn_tls_write(struct net_conn *c, const void *ptr, size_t len, size_t record_bytes)
+{
+	const uint8_t *at = ptr;
+	ERR_clear_error();
+	while (len > 0) {
+		size_t n = len < record_bytes ? len : record_bytes;
+		if (SSL_write(c->ssl, at, (int)n) != (int)n)
+			return false;
+		at += n;
+		len -= n;
+	}
+	return true;
+}
+
+void net_conn_tls_goodbye(struct net_conn *c)
+{
+	ensure(c->loop->output.size == 0);
+	ERR_clear_error();
+	(void)SSL_shutdown(
+	    c->ssl); /* puts close_notify into the output; its result is about the peer's */
+	ERR_clear_error();
+	net_conn_send_output(c);
+}
+
+bool net_conn_is_tls(const struct net_conn *c)
+{
+	return c->tls != NULL;
+}
+
+struct slice net_conn_alpn(const struct net_conn *c)
+{
+	const uint8_t *name = NULL;
+	unsigned length = 0;
+	if (c->ssl)
+		SSL_get0_alpn_selected(c->ssl, &name, &length);
+	return slice_of(name, length);
+}
+
+struct slice net_conn_sni(const struct net_conn *c)
+{
+	const char *name = c->ssl ? SSL_get_servername(c->ssl, TLSEXT_NAMETYPE_host_name) : NULL;
+	return name ? slice_of_string(name) : slice_of("", 0);
+}
+
+const char *net_conn_tls_version(const struct net_conn *c)
+{
+	return c->ssl ? SSL_get_version(c->ssl) : "";
+}
+
+bool net_conn_peer_covers(const struct net_conn *c, struct slice host)
+{
+	if (!c->ssl || c->tls->is_server || !c->tls->verify || c->phase != NET_PHASE_OPEN)
+		return false;
+	X509 *certificate = SSL_get_peer_certificate(c->ssl);
+	if (!certificate)
+		return false;
+	struct tls_names names;
+	tls_names_init(&names, certificate);
+	bool covers = tls_names_cover(&names, host);
+	tls_names_fini(&names);
+	X509_free(certificate);
+	return covers;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The TLS server: which certificate for which ClientHello, ALPN, tickets. There is one SSL_CTX per
+ * certificate, because this BoringSSL holds one key in each; the early callback switches between them.
+ */
+#include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/memory.h"
+#include "proxy/net/tls.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/mem.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define TICKET_KEY_BYTES 48
+
+/* ---- what the client can verify ---- */
+
+static uint16_t two_octets(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+struct reader {
+	const uint8_t *at;
+	size_t length;
+};
+
+static bool reader_has(
+    struct reader r, bool (*matches)(uint16_t value, const void *what), const void *what)
+{
+	for (; r.length >= 2; r.at += 2, r.length -= 2)
+		if (matches(two_octets(r.at), what))
+			return true;
+	return false;
+}
+
+static bool matches_value(uint16_t value, const void *what)
+{
+	return value == *(const uint16_t *)what;
+}
+
+/* RFC 8446 4.2.3. */
+static bool matches_scheme(uint16_t scheme, const void *what)
+{
+	const struct tls_certificate *c = what;
+	if (c->key_type == EVP_PKEY_EC)
+		return scheme == c->ec_sigalg;
+	if (c->key_type == EVP_PKEY_RSA)
+		return (scheme >= SSL_SIGN_RSA_PSS_RSAE_SHA256 &&
+			   scheme <= SSL_SIGN_RSA_PSS_RSAE_SHA512) ||
+		       scheme == SSL_SIGN_RSA_PKCS1_SHA256 || scheme == SSL_SIGN_RSA_PKCS1_SHA384 ||
+		       scheme == SSL_SIGN_RSA_PKCS1_SHA512;
+	return c->key_type == EVP_PKEY_ED25519 && scheme == SSL_SIGN_ED25519;
+}
+
+/* TLS 1.2 names the key type in the suite too. */
+static bool matches_suite(uint16_t suite, const void *what)
+{
+	const struct tls_certificate *c = what;
+	if (c->key_type == EVP_PKEY_RSA)
+		return suite == 0xC02F || suite == 0xC030 || suite == 0xCCA8;
+	return suite == 0xC02B || suite == 0xC02C || suite == 0xCCA9;
+}
+
+static struct reader list_of(const SSL_CLIENT_HELLO *hello, uint16_t extension, size_t prefix)
+{
+	const uint8_t *data;
+	size_t length;
+	if (!SSL_early_callback_ctx_extension_get(hello, extension, &data, &length) ||
+	    length < prefix)
+		return (struct reader){NULL, 0};
+	return (struct reader){data + prefix, length - prefix};
+}
+
+static bool client_can_verify(const SSL_CLIENT_HELLO *hello, const struct tls_certificate *c)
+{
+	if (!reader_has(list_of(hello, TLSEXT_TYPE_signature_algorithms, 2), matches_scheme, c))
+		return false;
+	static const uint16_t tls13 = TLS1_3_VERSION;
+	if (reader_has(list_of(hello, TLSEXT_TYPE_supported_versions, 1), matches_value, &tls13))
+		return true;
+	return reader_has(
+	    (struct reader){hello->cipher_suites, hello->cipher_suites_len}, matches_suite, c);
+}
+
+/* ---- the choice ---- */
+
+static struct tls_certificate *choose(
+    struct net_tls *t, const SSL_CLIENT_HELLO *hello, struct slice name)
+{
+	struct tls_certificate *best = NULL;
+	for (size_t i = 0; i < t->certificate_count; i++) {
+		struct tls_certificate *c = &t->certificates[i];
+		if (!tls_names_cover(&c->names, name) || !client_can_verify(hello, c))
+			continue;
+		/* ECDSA costs us a tenth of what RSA does; else the earlier one. */
+		if (!best || (c->key_type == EVP_PKEY_EC && best->key_type != EVP_PKEY_EC))
+			best = c;
+	}
+	return best;
+}
+
+static enum ssl_select_cert_result_t on_client_hello(const SSL_CLIENT_HELLO *hello)
+{
+	struct net_tls *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(hello->ssl));
+	const char *sni = SSL_get_servername(hello->ssl, TLSEXT_NAMETYPE_host_name);
+	struct tls_certificate *best = sni ? choose(t, hello, slice_of_string(sni)) : NULL;
+	const struct tls_names *first = &t->certificates[0].names;
+	/* Nobody covers the name: the default certificate, or its twin of another key type. */
+	if (!best && first->dns_count > 0)
+		best = choose(t, hello, slice_of_string(first->dns[0]));
+	if (best && best->context != t->context)
+		ensure(SSL_set_SSL_CTX(hello->ssl, best->context) != NULL);
+	return ssl_select_cert_success;
+}
+
+static int on_alpn(SSL *ssl, const uint8_t **out, uint8_t *out_length, const uint8_t *offered,
+    unsigned offered_length, void *arg)
+{
+	(void)ssl;
+	const struct net_tls *t = arg;
+	for (size_t i = 0; i < t->alpn_length; i += 1u + t->alpn[i]) {
+		for (size_t j = 0; j < offered_length; j += 1u + offered[j]) {
+			if (offered[j] != t->alpn[i] ||
+			    memcmp(offered + j + 1, t->alpn + i + 1, offered[j]) != 0)
+				continue;
+			*out = t->alpn + i + 1;
+			*out_length = t->alpn[i];
+			return SSL_TLSEXT_ERR_OK;
+		}
+	}
+	return SSL_TLSEXT_ERR_ALERT_FATAL; /* no_application_protocol, RFC 7301 3.2 */
+}
+
+/* ---- loading ---- */
+
+/* The library's message for an unreadable file says nothing; the kernel's does. */
+static bool can_read(const char *file, char *error, size_t size)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		snprintf(error, size, "%s: %s", file, strerrordesc_np(errno));
+		return false;
+	}
+	close(fd);
+	return true;
+}
+
+static uint16_t sigalg_of_curve(const EVP_PKEY *key)
+{
+	const EC_KEY *ec = EVP_PKEY_get0_EC_KEY(key);
+	int curve = ec ? EC_GROUP_get_curve_name(EC_KEY_get0_group(ec)) : NID_undef;
+	if (curve == NID_X9_62_prime256v1)
+		return SSL_SIGN_ECDSA_SECP256R1_SHA256;
+	if (curve == NID_secp384r1)
+		return SSL_SIGN_ECDSA_SECP384R1_SHA384;
+	return SSL_SIGN_ECDSA_SECP521R1_SHA512;
+}
+
+static bool load(struct net_tls *t, const struct net_certificate *from, char *error, size_t size)
+{
+	struct tls_certificate *c = &t->certificates[t->certificate_count++];
+	c->context = tls_context_new(t);
+	if (t->certificate_count == 1)
+		t->context = c->context;
+	char reason[128];
+	const char *wrong = NULL;
+	if (!can_read(from->chain_file, error, size) || !can_read(from->key_file, error, size))
+		return false;
+	ERR_clear_error();
+	if (!SSL_CTX_use_certificate_chain_file(c->context, from->chain_file))
+		wrong = from->chain_file;
+	else if (!SSL_CTX_use_PrivateKey_file(c->context, from->key_file, SSL_FILETYPE_PEM))
+		wrong = from->key_file;
+	else if (!SSL_CTX_check_private_key(c->context))
+		wrong = from->key_file;
+	if (wrong) {
+		snprintf(error, size, "%s: %s", wrong,
+		    tls_reason(ERR_get_error(), reason, sizeof(reason)));
+		ERR_clear_error();
+		return false;
+	}
+	const EVP_PKEY *key = SSL_CTX_get0_privatekey(c->context);
+	c->key_type = EVP_PKEY_id(key);
+	if (c->key_type == EVP_PKEY_EC)
+		c->ec_sigalg = sigalg_of_curve(key);
+	tls_names_init(&c->names, SSL_CTX_get0_certificate(c->context));
+	return true;
+}
+
+static void set_server(struct net_tls *t, SSL_CTX *x, const uint8_t *ticket_key)
+{
+	static const uint8_t id[] = "pushgate";
+	ensure(SSL_CTX_set_session_id_context(x, id, sizeof(id) - 1));
+	/* Tickets alone: a cache would be one worker's, and would grow. */
+	SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_OFF);
+	ensure(SSL_CTX_set_tlsext_ticket_keys(x, ticket_key, TICKET_KEY_BYTES));
+	SSL_CTX_set_select_certificate_cb(x, on_client_hello);
+	if (t->alpn_length)
+		SSL_CTX_set_alpn_select_cb(x, on_alpn, t);
+}
+
+struct net_tls *net_tls_server_new(
+    const struct net_tls_server_options *o, char *error, size_t error_size)
+{
+	if (o->certificate_count == 0) {
+		snprintf(error, error_size, "no certificate");
+		return NULL;
+	}
+	struct net_tls *t = tls_new(true, o->alpn);
+	t->certificates = memory_zalloc(o->certificate_count * sizeof(*t->certificates));
+	for (size_t i = 0; i < o->certificate_count; i++) {
+		if (!load(t, &o->certificates[i], error, error_size)) {
+			net_tls_free(t);
+			return NULL;
+		}
+	}
+	uint8_t key[TICKET_KEY_BYTES];
+	if (o->ticket_key)
+		memcpy(key, o->ticket_key, sizeof(key));
+	else
+		hash_random(key, sizeof(key));
+	for (size_t i = 0; i < t->certificate_count; i++)
+		set_server(t, t->certificates[i].context, key);
+	OPENSSL_cleanse(key, sizeof(key));
+	return t;
+}
+
+bool net_tls_covers(const struct net_tls *t, struct slice host)
+{
+	for (size_t i = 0; i < t->certificate_count; i++)
+		if (tls_names_cover(&t->certificates[i].names, host))
+			return true;
+	return false;
+}
