@@ -3,8 +3,9 @@
  * What the program says about itself: the access log (one JSON line an exchange), the error log,
  * and counters in slots of shared memory (one writer each: the worker that owns the slot).
  *
- * Lines leave through a pipe to the logger process. The pipe is never waited for: when it is full the line is dropped and
- * counted (log_dropped).
+ * Lines leave through a pipe to the logger process, shared by the workers. A write never exceeds PIPE_BUF, so the kernel
+ * never mixes lines; the access lines of a loop turn leave together (observe_flush). The pipe is never waited for: when it
+ * is full the lines are dropped and counted (log_dropped). Long values are cut, the line itself never is.
  */
 #ifndef PUSHGATE_OBSERVE_OBSERVE_H
 #define PUSHGATE_OBSERVE_OBSERVE_H
@@ -61,11 +62,22 @@ void observe_counters_print(const struct observe_counters *c, FILE *out);
 
 enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 
+/* What POSIX promises to write to a pipe in one piece, on Linux. */
+#define OBSERVE_BATCH_BYTES 4096u
+/* `worker` of the process that is none. */
+#define OBSERVE_MASTER UINT32_MAX
+
+/* Filled in by its owner, who leaves the private part zero. */
 struct observe {
 	struct observe_counters *counters; /* this worker's slot, never NULL (borrows) */
 	int access_fd, error_fd;           /* write ends of pipes, or files; -1 = off */
 	enum observe_level level;          /* lines below it are not written */
 	uint32_t worker;                   /* 0…, in every line */
+	/* Private: access lines that wait for observe_flush, room for one more, and the last second in words. */
+	uint32_t batch_bytes, batch_lines;
+	char batch[2 * OBSERVE_BATCH_BYTES];
+	uint64_t second;
+	char second_text[20];
 };
 
 /* How an exchange ended. */
@@ -102,7 +114,16 @@ struct observe_exchange {
 	const struct policy_reason *end_reason; /* of the end, NULL when it went well */
 };
 
+/*
+ * One JSON object a line. Always there: time, worker, id, client, status, request_bytes, response_bytes, duration_us, outcome.
+ * Where they apply: listen, route, origin, method, scheme, authority, path, user_agent, referer, first_byte_us, code, code_name,
+ * detail, retried (true); for pushes also push (true), parent, source, verdict, rule, reason, end_reason; cut (true) when a
+ * value ends in "…" because it was too long. The line leaves at observe_flush, or earlier when more have gathered than a pipe
+ * takes in one piece.
+ */
 void observe_access(struct observe *o, const struct observe_exchange *x);
+/* At the end of each loop turn: writes what has gathered. Cheap when there is nothing. */
+void observe_flush(struct observe *o);
 /* "2026-01-02T03:04:05.678Z warn [w0] text\n" to the error log; text is cut at 1,000 octets, controls escaped. */
 void observe_log(struct observe *o, enum observe_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Escaping, numbers and dates for log lines (RFC 8259 7, RFC 3629 4, RFC 3339 5.6). Most octets of
+ * most values need no escape: they are looked at and copied eight at a time.
+ */
+#include "proxy/observe/line.h"
+
+/* "…" */
+#define ELLIPSIS "\xe2\x80\xa6"
+
+#define EVERY_OCTET(n) (0x0101010101010101u * (uint64_t)(n))
+
+static const char hex_digits[16] = "0123456789abcdef";
+
+static char *put_digits(char *end, uint64_t n)
+{
+	do {
+		*--end = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	return end;
+}
+
+void line_number(struct line *l, uint64_t n)
+{
+	char digits[20];
+	char *end = digits + sizeof(digits);
+	char *from = put_digits(end, n);
+	line_text(l, slice_of(from, (size_t)(end - from)));
+}
+
+void line_padded(struct line *l, uint32_t n, uint32_t digits)
+{
+	for (uint32_t i = digits; i > 0; i--, n /= 10)
+		l->at[i - 1] = (char)('0' + n % 10);
+	l->at += digits;
+}
+
+static bool any_zero(uint64_t word)
+{
+	return ((word - EVERY_OCTET(1)) & ~word & EVERY_OCTET(0x80)) != 0;
+}
+
+/* No control, no DEL, no quote, no backslash, nothing above ASCII in these eight octets. */
+static bool are_clean(uint64_t word)
+{
+	bool has_control = ((word - EVERY_OCTET(0x20)) & ~word & EVERY_OCTET(0x80)) != 0;
+	return !has_control && !(word & EVERY_OCTET(0x80)) && !any_zero(word ^ EVERY_OCTET('"')) &&
+	       !any_zero(word ^ EVERY_OCTET('\\')) && !any_zero(word ^ EVERY_OCTET(0x7f));
+}
+
+static bool is_between(uint8_t octet, uint8_t low, uint8_t high)
+{
+	return octet >= low && octet <= high;
+}
+
+/* Octets of the UTF-8 character above ASCII that begins here (RFC 3629 4), 0 when none does. The
+ * C1 controls count as none, since terminals obey them. */
+static size_t utf8_length(const uint8_t *p, size_t left)
+{
+	uint8_t low = 0x80, high = 0xbf;
+	size_t length;
+	if (is_between(p[0], 0xc2, 0xdf)) {
+		length = 2;
+		low = p[0] == 0xc2 ? 0xa0 : 0x80;
+	} else if (is_between(p[0], 0xe0, 0xef)) {
+		length = 3;
+		low = p[0] == 0xe0 ? 0xa0 : 0x80;
+		high = p[0] == 0xed ? 0x9f : 0xbf;
+	} else if (is_between(p[0], 0xf0, 0xf4)) {
+		length = 4;
+		low = p[0] == 0xf0 ? 0x90 : 0x80;
+		high = p[0] == 0xf4 ? 0x8f : 0xbf;
+	} else {
+		return 0;
+	}
+	if (left < length || !is_between(p[1], low, high))
+		return 0;
+	for (size_t i = 2; i < length; i++)
+		if (!is_between(p[i], 0x80, 0xbf))
+			return 0;
+	return length;
+}
+
+struct style {
+	char escape[5]; /* before the two hexadecimal digits */
+	uint8_t escape_len;
+	bool quotes; /* `"` needs a backslash */
+};
+
+static const struct style style_json = {"\\u00", 4, true};
+static const struct style style_plain = {"\\x", 2, false};
+
+/* One unit (a character, or an escape) at *at: its octets in unit; returns how many of the input it used. */
+static size_t next_unit(
+    const uint8_t *p, size_t left, const struct style *style, char unit[8], size_t *unit_len)
+{
+	size_t used = 1;
+	if (p[0] >= 0x80)
+		used = utf8_length(p, left);
+	if (used == 0 || p[0] < 0x20 || p[0] == 0x7f) {
+		memcpy(unit, style->escape, style->escape_len);
+		unit[style->escape_len] = hex_digits[p[0] >> 4];
+		unit[style->escape_len + 1] = hex_digits[p[0] & 15];
+		*unit_len = style->escape_len + 2u;
+		return 1;
+	}
+	size_t n = 0;
+	if (p[0] == '\\' || (p[0] == '"' && style->quotes))
+		unit[n++] = '\\';
+	memcpy(unit + n, p, used);
+	*unit_len = n + used;
+	return used;
+}
+
+static void put_value(struct line *l, struct slice value, size_t most, const struct style *style)
+{
+	const uint8_t *p = (const uint8_t *)value.ptr;
+	size_t left = value.len;
+	size_t room = most - (sizeof(ELLIPSIS) - 1);
+	while (left > 0) {
+		uint64_t word;
+		if (left >= sizeof(word) && room >= sizeof(word)) {
+			memcpy(&word, p, sizeof(word));
+			if (are_clean(word)) {
+				memcpy(l->at, &word, sizeof(word));
+				l->at += sizeof(word);
+				p += sizeof(word);
+				left -= sizeof(word);
+				room -= sizeof(word);
+				continue;
+			}
+		}
+		char unit[8];
+		size_t unit_len;
+		size_t used = next_unit(p, left, style, unit, &unit_len);
+		if (unit_len > room) {
+			LINE_LITERAL(l, ELLIPSIS);
+			l->was_cut = true;
+			return;
+		}
+		line_text(l, slice_of(unit, unit_len));
+		p += used;
+		left -= used;
+		room -= unit_len;
+	}
+}
+
+void line_json(struct line *l, struct slice value, size_t most)
+{
+	put_value(l, value, most, &style_json);
+}
+
+void line_plain(struct line *l, struct slice value, size_t most)
+{
+	put_value(l, value, most, &style_plain);
+}
+
+/* The civil date of a day since 1970-01-01, counted in years that begin in March, so that the leap
+ * day comes last. */
+static void put_date(struct line *l, uint64_t days)
+{
+	uint64_t since_0000 = days + 719468;
+	uint64_t era = since_0000 / 146097, day_of_era = since_0000 % 146097;
+	uint64_t year_of_era =
+	    (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+	uint64_t day_of_year =
+	    day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+	uint64_t shifted = (5 * day_of_year + 2) / 153;
+	uint64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
+	uint64_t year = era * 400 + year_of_era + (month <= 2);
+	line_padded(l, (uint32_t)year, 4);
+	LINE_LITERAL(l, "-");
+	line_padded(l, (uint32_t)month, 2);
+	LINE_LITERAL(l, "-");
+	line_padded(l, (uint32_t)(day_of_year - (153 * shifted + 2) / 5 + 1), 2);
+}
+
+static void remember_second(struct observe *o, uint64_t second)
+{
+	struct line l = {.at = o->second_text};
+	uint32_t of_day = (uint32_t)(second % 86400);
+	put_date(&l, second / 86400);
+	LINE_LITERAL(&l, "T");
+	line_padded(&l, of_day / 3600, 2);
+	LINE_LITERAL(&l, ":");
+	line_padded(&l, of_day / 60 % 60, 2);
+	LINE_LITERAL(&l, ":");
+	line_padded(&l, of_day % 60, 2);
+	LINE_LITERAL(&l, ".");
+	o->second = second;
+}
+
+void line_time(struct line *l, struct observe *o, usec wall)
+{
+	uint64_t second = wall / USEC_PER_SEC;
+	if (o->second != second || !o->second_text[0])
+		remember_second(o, second);
+	line_text(l, slice_of(o->second_text, sizeof(o->second_text)));
+	line_padded(l, (uint32_t)(wall % USEC_PER_SEC / USEC_PER_MSEC), 3);
+	LINE_LITERAL(l, "Z");
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing one log line into memory that is known to suffice: text as it is, numbers, and escaped values
+ * with a bound each. No snprintf: an access line is written for every exchange. Private to observe/.
+ */
+#ifndef PUSHGATE_OBSERVE_LINE_H
+#define PUSHGATE_OBSERVE_LINE_H
+
+#include "proxy/base/slice.h"
+#include "proxy/observe/observe.h"
+
+struct line {
+	char *at;
+	bool was_cut; /* a value did not fit into its bound */
+};
+
+static inline void line_text(struct line *l, struct slice s)
+{
+	memcpy(l->at, s.ptr, s.len);
+	l->at += s.len;
+}
+
+#define LINE_LITERAL(l, literal) line_text((l), SLICE(literal))
+
+void line_number(struct line *l, uint64_t n);
+/* `n` in exactly `digits` digits. */
+void line_padded(struct line *l, uint32_t n, uint32_t digits);
+
+/*
+ * The inside of a JSON string (RFC 8259 7) in at most `most` octets: controls and octets that are not UTF-8 become \\u00XX, and
+ * what is too long is cut between characters and ends in "…".
+ */
+void line_json(struct line *l, struct slice value, size_t most);
+/* The same for lines that people read: \\xXX instead, and quotes stay as they are. */
+void line_plain(struct line *l, struct slice value, size_t most);
+
+/* "2026-01-02T03:04:05.678Z" (RFC 3339); `o` remembers the second. */
+void line_time(struct line *l, struct observe *o, usec wall);
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/* The access log: what a line says, how it is escaped and cut, and how lines leave. */
+#include "proxy/observe/observe.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct bench {
+	struct observe_counters counters;
+	struct observe observe;
+	int read_fd;
+	char text[65536];
+};
+
+static int set_up(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	int fds[2];
+	if (!b || pipe2(fds, O_NONBLOCK) != 0)
+		return -1;
+	b->read_fd = fds[0];
+	b->observe = (struct observe){
+	    .counters = &b->counters, .access_fd = fds[1], .error_fd = -1, .worker = 3};
+	*state = b;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+	close(b->read_fd);
+	if (b->observe.access_fd >= 0)
+		close(b->observe.access_fd);
+	free(b);
+	return 0;
+}
+
+/* What has been written to the pipe so far. */
+static const char *written(struct bench *b)
+{
+	size_t used = 0;
+	for (;;) {
+		ssize_t n = read(b->read_fd, b->text + used, sizeof(b->text) - 1 - used);
+		if (n <= 0)
+			break;
+		used += (size_t)n;
+	}
+	b->text[used] = '\0';
+	return b->text;
+}
+
+static struct observe_exchange plain_exchange(void)
+{
+	return (struct observe_exchange){
+	    .started_wall = 1767323045678901u, /* 2026-01-02T03:04:05.678901Z */
+	    .duration = 1234,
+	    .first_byte = 900,
+	    .id = 7,
+	    .listen = "main",
+	    .client = {{127, 0, 0, 1}, 4},
+	    .method = SLICE("GET"),
+	    .scheme = SLICE("https"),
+	    .authority = SLICE("a.test"),
+	    .path = SLICE("/"),
+	    .status = 200,
+	    .response_bytes = 10,
+	    .outcome = OBSERVE_COMPLETE,
+	};
+}
+
+static const char *line_of(struct bench *b, const struct observe_exchange *x)
+{
+	observe_access(&b->observe, x);
+	observe_flush(&b->observe);
+	return written(b);
+}
+
+static const char *line_of_path(struct bench *b, struct slice path)
+{
+	struct observe_exchange x = plain_exchange();
+	x.path = path;
+	return line_of(b, &x);
+}
+
+static void complete_exchange_is_one_json_line(void **state)
+{
+	struct observe_exchange x = plain_exchange();
+	assert_string_equal(line_of(*state, &x),
+	    "{\"time\":\"2026-01-02T03:04:05.678Z\",\"worker\":3,\"id\":7,\"client\":\"127.0.0.1\","
+	    "\"listen\":\"main\",\"method\":\"GET\",\"scheme\":\"https\",\"authority\":\"a.test\","
+	    "\"path\":\"/\",\"status\":200,\"request_bytes\":0,\"response_bytes\":10,"
+	    "\"duration_us\":1234,\"first_byte_us\":900,\"outcome\":\"complete\"}\n");
+}
+
+static void push_names_its_parent_and_its_verdict(void **state)
+{
+	struct observe_exchange x = plain_exchange();
+	x.is_push = true;
+	x.parent_id = 6;
+	x.source = POLICY_RELAYED;
+	x.verdict = POLICY_FORWARD;
+	x.rule = "styles";
+	x.reason = &policy_reason_RULE;
+	x.end_reason = &policy_reason_CLIENT_RESET;
+	x.outcome = OBSERVE_CLIENT_RESET;
+	x.code = 8;
+	x.code_name = "CANCEL";
+	const char *line = line_of(*state, &x);
+	assert_non_null(
+	    strstr(line, "\"outcome\":\"client-reset\",\"code\":8,\"code_name\":\"CANCEL\""));
+	assert_non_null(strstr(line,
+	    "\"push\":true,\"parent\":6,\"source\":\"relayed\",\"verdict\":\"forward\","
+	    "\"rule\":\"styles\",\"reason\":\"rule\",\"end_reason\":\"client-reset\"}"));
+}
+
+static void reset_with_no_error_still_shows_its_code(void **state)
+{
+	struct observe_exchange x = plain_exchange();
+	x.outcome = OBSERVE_ORIGIN_RESET;
+	x.code_name = "NO_ERROR";
+	assert_non_null(strstr(line_of(*state, &x), "\"code\":0,\"code_name\":\"NO_ERROR\""));
+}
+
+static void dates_are_right_across_months_and_leap_days(void **state)
+{
+	static const struct {
+		usec wall;
+		const char *text;
+	} rows[] = {
+	    {0, "1970-01-01T00:00:00.000Z"},
+	    {951782399999000u, "2000-02-28T23:59:59.999Z"},
+	    {951782400000000u, "2000-02-29T00:00:00.000Z"},
+	    {951868800000000u, "2000-03-01T00:00:00.000Z"},
+	    {1709164800000000u, "2024-02-29T00:00:00.000Z"},
+	    {1735689599001000u, "2024-12-31T23:59:59.001Z"},
+	    {1735689600000000u, "2025-01-01T00:00:00.000Z"},
+	    {4107542400000000u, "2100-03-01T00:00:00.000Z"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct observe_exchange x = plain_exchange();
+		x.started_wall = rows[i].wall;
+		const char *line = line_of(*state, &x);
+		assert_memory_equal(line + strlen("{\"time\":\""), rows[i].text, 24);
+	}
+}
+
+static void quotes_backslashes_and_controls_are_escaped(void **state)
+{
+	const char *line =
+	    line_of_path(*state, SLICE("/a\"b\\c\nd\x01\x7f/long enough for the fast way"));
+	assert_non_null(strstr(
+	    line, "\"path\":\"/a\\\"b\\\\c\\u000ad\\u0001\\u007f/long enough for the fast way\""));
+}
+
+static void every_octet_is_escaped_wherever_it_stands(void **state)
+{
+	/* Eight positions, so that each octet meets the eight-at-a-time way in each place. */
+	for (unsigned octet = 0; octet < 256; octet++) {
+		for (size_t place = 0; place < 8; place++) {
+			char path[] = "abcdefghijklmnop", want[64];
+			path[place] = (char)octet;
+			char shown[8];
+			if (octet == '"' || octet == '\\')
+				snprintf(shown, sizeof(shown), "\\%c", octet);
+			else if (octet < 0x20 || octet >= 0x7f)
+				snprintf(shown, sizeof(shown), "\\u00%02x", octet);
+			else
+				snprintf(shown, sizeof(shown), "%c", octet);
+			snprintf(want, sizeof(want), "\"path\":\"%.*s%s%s\"", (int)place,
+			    "abcdefghijklmnop", shown, &"abcdefghijklmnop"[place + 1]);
+			assert_non_null(strstr(line_of_path(*state, slice_of(path, 16)), want));
+		}
+	}
+}
+
+static void valid_utf8_stays(void **state)
+{
+	assert_non_null(strstr(line_of_path(*state, SLICE("/\u00e9\u20ac\U0001f600\ud7ff")),
+	    "\"path\":\"/\u00e9\u20ac\U0001f600\ud7ff\""));
+}
+
+static void invalid_utf8_is_escaped_octet_by_octet(void **state)
+{
+	static const struct {
+		struct slice in;
+		const char *out;
+	} rows[] = {
+	    {SLICE_INIT("/\xc3"), "/\\u00c3"},                                  /* cut short */
+	    {SLICE_INIT("/\xc0\xaf"), "/\\u00c0\\u00af"},                       /* overlong */
+	    {SLICE_INIT("/\xe0\x80\xaf"), "/\\u00e0\\u0080\\u00af"},            /* overlong */
+	    {SLICE_INIT("/\xed\xa0\x80"), "/\\u00ed\\u00a0\\u0080"},            /* surrogate */
+	    {SLICE_INIT("/\xf4\x90\x80\x80"), "/\\u00f4\\u0090\\u0080\\u0080"}, /* too high */
+	    {SLICE_INIT("/\xf0\x8f\xbf\xbf"), "/\\u00f0\\u008f\\u00bf\\u00bf"}, /* overlong */
+	    {SLICE_INIT("/\xe2\x82(x"), "/\\u00e2\\u0082(x"},
+	    {SLICE_INIT("/\xff\xfe"), "/\\u00ff\\u00fe"},
+	    {SLICE_INIT("/\xc2\x9b"), "/\\u00c2\\u009b"}, /* a control that terminals obey */
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_non_null(strstr(line_of_path(*state, rows[i].in), rows[i].out));
+}
+
+static void long_values_are_cut_and_marked_and_the_line_stays_whole(void **state)
+{
+	static char path[100000];
+	memset(path, 'x', sizeof(path));
+	path[0] = '/';
+	const char *line = line_of_path(*state, slice_of(path, sizeof(path)));
+	assert_true(strlen(line) < OBSERVE_BATCH_BYTES);
+	assert_non_null(strstr(line, "xxx\u2026\",\"status\":200"));
+	assert_non_null(strstr(line, ",\"cut\":true}\n"));
+}
+
+static void cut_never_tears_a_character_or_an_escape(void **state)
+{
+	char path[3000];
+	for (size_t shift = 0; shift < 4; shift++) {
+		memset(path, 'x', shift);
+		for (size_t i = shift; i + 4 <= sizeof(path); i += 4)
+			memcpy(path + i, "\U0001f600", 4);
+		const char *line = line_of_path(*state, slice_of(path, shift + 2800));
+		assert_non_null(strstr(line, "\U0001f600\u2026\",\"status\""));
+	}
+	memset(path, '\x01', sizeof(path));
+	assert_non_null(
+	    strstr(line_of_path(*state, slice_of(path, sizeof(path))), "\\u0001\u2026\""));
+}
+
+static void longest_possible_line_fits_into_a_batch(void **state)
+{
+	static char junk[5000], name[5000];
+	memset(junk, '\x01', sizeof(junk));
+	memset(name, '\x01', sizeof(name) - 1);
+	struct slice s = slice_of(junk, sizeof(junk));
+	struct policy_reason reason = {.code = name};
+	struct observe_exchange x = {
+	    .started_wall = 4107542400000000u,
+	    .duration = UINT64_MAX,
+	    .first_byte = UINT64_MAX,
+	    .id = UINT64_MAX,
+	    .parent_id = UINT64_MAX,
+	    .listen = name,
+	    .route = name,
+	    .origin = name,
+	    .method = s,
+	    .scheme = s,
+	    .authority = s,
+	    .path = s,
+	    .user_agent = s,
+	    .referer = s,
+	    .status = UINT16_MAX,
+	    .request_bytes = UINT64_MAX,
+	    .response_bytes = UINT64_MAX,
+	    .code = UINT32_MAX,
+	    .code_name = name,
+	    .detail = name,
+	    .retried = true,
+	    .is_push = true,
+	    .rule = name,
+	    .reason = &reason,
+	    .end_reason = &reason,
+	};
+	memset(x.client.octets, 0xff, sizeof(x.client.octets));
+	x.client.family = 6;
+	struct bench *b = *state;
+	b->observe.worker = UINT32_MAX - 1;
+	const char *line = line_of(b, &x);
+	assert_in_range(strlen(line), 2500, OBSERVE_BATCH_BYTES);
+	assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+}
+
+static void lines_wait_for_the_flush(void **state)
+{
+	struct bench *b = *state;
+	struct observe_exchange x = plain_exchange();
+	observe_access(&b->observe, &x);
+	observe_access(&b->observe, &x);
+	assert_string_equal(written(b), "");
+	observe_flush(&b->observe);
+	const char *text = written(b);
+	const char *first_end = strchr(text, '\n');
+	assert_non_null(first_end);
+	assert_non_null(strchr(first_end + 1, '\n'));
+	observe_flush(&b->observe);
+	assert_string_equal(written(b), "");
+}
+
+static void batch_leaves_by_itself_before_it_exceeds_what_a_pipe_takes_whole(void **state)
+{
+	struct bench *b = *state;
+	struct observe_exchange x = plain_exchange();
+	size_t lines = 0;
+	for (unsigned i = 0; i < 100; i++) {
+		x.id = i;
+		observe_access(&b->observe, &x);
+		/* One write at a time is in the pipe here. */
+		const char *text = written(b);
+		assert_in_range(strlen(text), 0, OBSERVE_BATCH_BYTES);
+		if (text[0])
+			assert_int_equal(text[strlen(text) - 1], '\n');
+		for (; *text; text++)
+			lines += *text == '\n';
+	}
+	assert_true(lines > 0);
+	observe_flush(&b->observe);
+	for (const char *text = written(b); *text; text++)
+		lines += *text == '\n';
+	assert_int_equal(lines, 100);
+}
+
+static void full_pipe_drops_and_counts(void **state)
+{
+	struct bench *b = *state;
+	char filler[4096] = {0};
+	while (write(b->observe.access_fd, filler, sizeof(filler)) > 0)
+		;
+	assert_int_equal(errno, EAGAIN);
+	struct observe_exchange x = plain_exchange();
+	observe_access(&b->observe, &x);
+	observe_access(&b->observe, &x);
+	assert_int_equal(b->counters.log_dropped, 0);
+	observe_flush(&b->observe);
+	assert_int_equal(b->counters.log_dropped, 2);
+	written(b);
+	while (written(b)[0])
+		;
+	assert_int_equal(strncmp(line_of(b, &x), "{\"time\"", 7), 0);
+	assert_int_equal(b->counters.log_dropped, 2);
+}
+
+static void log_that_is_off_costs_nothing(void **state)
+{
+	struct bench *b = *state;
+	close(b->observe.access_fd);
+	b->observe.access_fd = -1;
+	struct observe_exchange x = plain_exchange();
+	observe_access(&b->observe, &x);
+	observe_flush(&b->observe);
+	assert_int_equal(b->observe.batch_bytes, 0);
+	assert_int_equal(b->counters.log_dropped, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(complete_exchange_is_one_json_line),
+	    TEST(push_names_its_parent_and_its_verdict),
+	    TEST(reset_with_no_error_still_shows_its_code),
+	    TEST(dates_are_right_across_months_and_leap_days),
+	    TEST(quotes_backslashes_and_controls_are_escaped),
+	    TEST(every_octet_is_escaped_wherever_it_stands),
+	    TEST(valid_utf8_stays),
+	    TEST(invalid_utf8_is_escaped_octet_by_octet),
+	    TEST(long_values_are_cut_and_marked_and_the_line_stays_whole),
+	    TEST(cut_never_tears_a_character_or_an_escape),
+	    TEST(longest_possible_line_fits_into_a_batch),
+	    TEST(lines_wait_for_the_flush),
+	    TEST(batch_leaves_by_itself_before_it_exceeds_what_a_pipe_takes_whole),
+	    TEST(full_pipe_drops_and_counts),
+	    TEST(log_that_is_off_costs_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* The error log's lines, and the counters as text. */
+#include "proxy/observe/observe.h"
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct observe_counters *counters;
+
+static int set_up(void **state)
+{
+	(void)state;
+	counters = calloc(1, sizeof(*counters));
+	return counters ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	free(counters);
+	return 0;
+}
+
+/* Writes one line at the level and returns it, without its time stamp, in buffer. */
+static const char *logged(uint32_t worker, enum observe_level least, enum observe_level level,
+    const char *text, char *buffer, size_t size)
+{
+	int fds[2];
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+	struct observe o = {.counters = counters,
+	    .access_fd = -1,
+	    .error_fd = fds[1],
+	    .level = least,
+	    .worker = worker};
+	observe_log(&o, level, "%s", text);
+	ssize_t n = read(fds[0], buffer, size - 1);
+	close(fds[0]);
+	close(fds[1]);
+	buffer[n > 0 ? n : 0] = '\0';
+	if (n <= 0)
+		return buffer;
+	assert_true(n > 25);
+	assert_int_equal(buffer[10], 'T');
+	assert_int_equal(buffer[23], 'Z');
+	return buffer + 25;
+}
+
+static void line_says_level_and_worker(void **state)
+{
+	(void)state;
+	char b[2000];
+	assert_string_equal(logged(0, OBSERVE_INFO, OBSERVE_WARN, "it rains", b, sizeof(b)),
+	    "warn [w0] it rains\n");
+	assert_string_equal(
+	    logged(12, OBSERVE_INFO, OBSERVE_INFO, "sun", b, sizeof(b)), "info [w12] sun\n");
+	assert_string_equal(logged(OBSERVE_MASTER, OBSERVE_INFO, OBSERVE_ERROR, "x", b, sizeof(b)),
+	    "error [master] x\n");
+}
+
+static void lines_below_the_level_are_not_written(void **state)
+{
+	(void)state;
+	char b[2000];
+	assert_string_equal(logged(0, OBSERVE_WARN, OBSERVE_INFO, "no", b, sizeof(b)), "");
+	assert_string_equal(logged(0, OBSERVE_INFO, OBSERVE_DEBUG, "no", b, sizeof(b)), "");
+	assert_string_equal(
+	    logged(0, OBSERVE_WARN, OBSERVE_WARN, "yes", b, sizeof(b)), "warn [w0] yes\n");
+}
+
+static void controls_cannot_forge_a_line(void **state)
+{
+	(void)state;
+	char b[2000];
+	assert_string_equal(
+	    logged(0, OBSERVE_INFO, OBSERVE_WARN, "a\nb\x1b[2J \"q\" c\\n", b, sizeof(b)),
+	    "warn [w0] a\\x0ab\\x1b[2J \"q\" c\\\\n\n");
+}
+
+static void long_text_is_cut_at_a_thousand_octets(void **state)
+{
+	(void)state;
+	char text[3000], b[3000];
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	const char *line = logged(0, OBSERVE_INFO, OBSERVE_WARN, text, b, sizeof(b));
+	size_t length = strlen(line);
+	assert_int_equal(length, strlen("warn [w0] ") + 1000 + 1);
+	assert_string_equal(line + length - 5, "x\u2026\n");
+}
+
+static void counters_add_up(void **state)
+{
+	(void)state;
+	static struct observe_counters other;
+	counters->requests = 3;
+	other.requests = 4;
+	other.log_dropped = 1;
+	other.push[POLICY_RELAYED][POLICY_DROP][POLICY_REASON_INDEX_DUPLICATE] = 5;
+	observe_counters_add(counters, &other);
+	observe_counters_add(counters, &other);
+	assert_int_equal(counters->requests, 11);
+	assert_int_equal(counters->log_dropped, 2);
+	assert_int_equal(
+	    counters->push[POLICY_RELAYED][POLICY_DROP][POLICY_REASON_INDEX_DUPLICATE], 10);
+}
+
+static void printed_counters_name_each_and_only_pushes_that_happened(void **state)
+{
+	(void)state;
+	counters->requests = 42;
+	counters->push[POLICY_RELAYED][POLICY_FORWARD][POLICY_REASON_INDEX_RULE] = 7;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	observe_counters_print(counters, out);
+	fclose(out);
+	assert_non_null(strstr(text, "\nrequests 42\n"));
+	assert_non_null(strstr(text, "\nlog_dropped 0\n"));
+	const char *push = strstr(text, "pushgate_push_total");
+	assert_string_equal(push,
+	    "pushgate_push_total{source=\"relayed\",verdict=\"forward\",reason=\"rule\"} 7\n");
+	free(text);
+}
+
+static void every_outcome_has_its_name(void **state)
+{
+	(void)state;
+	for (enum observe_outcome a = 0; a < OBSERVE_OUTCOME_COUNT; a++)
+		for (enum observe_outcome b = 0; b < a; b++)
+			assert_string_not_equal(observe_outcome_name(a), observe_outcome_name(b));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(line_says_level_and_worker),
+	    TEST(lines_below_the_level_are_not_written),
+	    TEST(controls_cannot_forge_a_line),
+	    TEST(long_text_is_cut_at_a_thousand_octets),
+	    TEST(counters_add_up),
+	    TEST(printed_counters_name_each_and_only_pushes_that_happened),
+	    TEST(every_outcome_has_its_name),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
