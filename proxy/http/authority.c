@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Authorities: host and port, checked by the grammar of RFC 3986 3.2.2 and 3.2.3 as RFC 9110 4.2
+ * narrows it (no empty host, no userinfo). Nothing is resolved or decoded here.
+ */
+#include "proxy/http/authority.h"
+
+#include "proxy/base/cidr.h"
+
+/* RFC 3986: unreserved and sub-delims; '%' is looked at on its own. */
+static const bool is_name_octet[256] = {
+    ['-'] = 1,
+    ['.'] = 1,
+    ['_'] = 1,
+    ['~'] = 1,
+    ['!'] = 1,
+    ['$'] = 1,
+    ['&'] = 1,
+    ['\''] = 1,
+    ['('] = 1,
+    [')'] = 1,
+    ['*'] = 1,
+    ['+'] = 1,
+    [','] = 1,
+    [';'] = 1,
+    ['='] = 1,
+    ['0' ... '9'] = 1,
+    ['A' ... 'Z'] = 1,
+    ['a' ... 'z'] = 1,
+};
+
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
+}
+
+/* Length of the registered name or IPv4 address at the start. */
+static size_t name_length(struct slice s)
+{
+	size_t i = 0;
+	while (i < s.len) {
+		if (is_name_octet[(unsigned char)s.ptr[i]])
+			i++;
+		else if (s.ptr[i] == '%' && s.len - i > 2 && is_hex(s.ptr[i + 1]) &&
+			 is_hex(s.ptr[i + 2]))
+			i += 3;
+		else
+			break;
+	}
+	return i;
+}
+
+/* Length of "[" IPv6 "]" at the start, 0 when it is none. */
+static size_t literal_length(struct slice s)
+{
+	size_t close = slice_find(s, ']');
+	struct slice inner = slice_sub(s, 1, close - 1);
+	struct address a;
+	if (close == s.len || slice_find(inner, ':') == inner.len || !address_parse(inner, &a))
+		return 0;
+	return close + 1;
+}
+
+static uint16_t default_port(struct slice scheme)
+{
+	if (slice_equal_nocase(scheme, SLICE("https")))
+		return 443;
+	return slice_equal_nocase(scheme, SLICE("http")) ? 80 : 0;
+}
+
+bool http_authority_parse(struct slice text, struct slice scheme, struct http_authority *out)
+{
+	size_t length =
+	    text.len > 0 && text.ptr[0] == '[' ? literal_length(text) : name_length(text);
+	uint64_t port = 0;
+	if (length == 0)
+		return false;
+	*out = (struct http_authority){
+	    .host = slice_sub(text, 0, length), .port = default_port(scheme)};
+	struct slice rest = slice_from(text, length);
+	if (rest.len == 0)
+		return true;
+	if (rest.ptr[0] != ':')
+		return false;
+	if (rest.len == 1)
+		return true; /* an empty port is the default (RFC 3986 3.2.3) */
+	if (!slice_to_number(slice_from(rest, 1), UINT16_MAX, &port) || port == 0)
+		return false;
+	out->port = (uint16_t)port;
+	out->port_given = true;
+	return true;
+}
+
+static struct slice without_dot(struct slice host)
+{
+	if (host.len > 1 && host.ptr[host.len - 1] == '.')
+		host.len--;
+	return host;
+}
+
+bool http_authority_equal(const struct http_authority *a, const struct http_authority *b)
+{
+	return a->port == b->port && slice_equal_nocase(without_dot(a->host), without_dot(b->host));
+}
+
+bool http_host_matches(struct slice pattern, struct slice host)
+{
+	pattern = without_dot(pattern);
+	host = without_dot(host);
+	if (slice_equal(pattern, SLICE("*")))
+		return true;
+	if (!slice_starts_with(pattern, SLICE("*.")))
+		return slice_equal_nocase(pattern, host);
+	struct slice suffix = slice_from(pattern, 1); /* its dot included */
+	return host.len > suffix.len &&
+	       slice_equal_nocase(slice_from(host, host.len - suffix.len), suffix);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Heads: their pool, their fields, and what one hop's head loses before the next. The rules of a
+ * well-formed head are in settle.c. A pooled head carries a first block for its octets and a first
+ * array for its fields, so that a usual head touches the heap not at all.
+ */
+#include "proxy/http/head.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/list.h"
+#include "proxy/base/memory.h"
+
+#include <stdalign.h>
+
+#define FIRST_FIELDS 24u
+#define FIRST_BYTES 2048u
+#define NOMINATED_MAX 32u
+
+struct http_head_pool {
+	struct http_head *spare;
+	size_t out;
+	uint32_t spare_count, keep;
+};
+
+struct pooled_head {
+	struct http_head head;
+	struct http_field fields[FIRST_FIELDS];
+	alignas(max_align_t) char bytes[FIRST_BYTES];
+};
+
+struct http_head_pool *http_head_pool_new(uint32_t keep)
+{
+	struct http_head_pool *pool = memory_new(struct http_head_pool);
+	pool->keep = keep;
+	return pool;
+}
+
+void http_head_pool_free(struct http_head_pool *pool)
+{
+	ensure(pool->out == 0);
+	while (pool->spare) {
+		struct http_head *head = pool->spare;
+		pool->spare = head->next;
+		free(container_of(head, struct pooled_head, head));
+	}
+	free(pool);
+}
+
+size_t http_head_pool_out(const struct http_head_pool *pool)
+{
+	return pool->out;
+}
+
+struct http_head *http_head_new(struct http_head_pool *pool)
+{
+	struct pooled_head *p;
+	if (pool->spare) {
+		p = container_of(pool->spare, struct pooled_head, head);
+		pool->spare = p->head.next;
+		pool->spare_count--;
+	} else {
+		p = memory_alloc(sizeof(*p));
+	}
+	pool->out++;
+	p->head = (struct http_head){
+	    .fields = p->fields,
+	    .capacity = FIRST_FIELDS,
+	    .content_length = HTTP_LENGTH_UNKNOWN,
+	    .pool = pool,
+	};
+	arena_init(&p->head.arena, p->bytes, sizeof(p->bytes));
+	return &p->head;
+}
+
+void http_head_free(struct http_head *head)
+{
+	if (!head)
+		return;
+	struct http_head_pool *pool = head->pool;
+	ensure(pool && pool->out > 0);
+	pool->out--;
+	arena_fini(&head->arena);
+	head->pool = NULL; /* so that a second free is seen */
+	if (pool->spare_count >= pool->keep) {
+		free(container_of(head, struct pooled_head, head));
+		return;
+	}
+	head->next = pool->spare;
+	pool->spare = head;
+	pool->spare_count++;
+}
+
+/* The old array stays in the arena unused: at most as much again, and it dies with the head. */
+static void grow_fields(struct http_head *head, uint32_t capacity)
+{
+	struct http_field *fields = arena_alloc(&head->arena, capacity * sizeof(*fields));
+	memcpy(fields, head->fields, head->count * sizeof(*fields));
+	head->fields = fields;
+	head->capacity = capacity;
+}
+
+struct http_field *http_head_add_slot(struct http_head *head)
+{
+	if (head->count == head->capacity)
+		grow_fields(
+		    head, head->capacity < FIRST_FIELDS ? 2 * FIRST_FIELDS : 2 * head->capacity);
+	struct http_field *field = &head->fields[head->count++];
+	*field = (struct http_field){0};
+	return field;
+}
+
+void http_head_add(struct http_head *head, struct slice name, struct slice value)
+{
+	enum http_token token = http_token_find(name);
+	struct http_field *field = http_head_add_slot(head);
+	field->token = (uint16_t)token;
+	field->name = token ? http_token_name(token) : arena_copy(&head->arena, name);
+	field->value = arena_copy(&head->arena, value);
+}
+
+void http_head_add_token(struct http_head *head, enum http_token token, struct slice value)
+{
+	ensure(token != HTTP_TOKEN_NONE);
+	struct http_field *field = http_head_add_slot(head);
+	field->token = (uint16_t)token;
+	field->name = http_token_name(token);
+	field->value = arena_copy(&head->arena, value);
+}
+
+static struct slice copy_to(char **at, struct slice s)
+{
+	if (s.len == 0)
+		return (struct slice){"", 0};
+	char *p = *at;
+	memcpy(p, s.ptr, s.len);
+	*at += s.len;
+	return slice_of(p, s.len);
+}
+
+struct http_head *http_head_copy(const struct http_head *head)
+{
+	struct http_head *copy = http_head_new(head->pool);
+	if (head->count > copy->capacity)
+		grow_fields(copy, head->count);
+	size_t bytes = head->method.len + head->scheme.len + head->authority.len + head->path.len +
+		       head->protocol.len;
+	for (uint32_t i = 0; i < head->count; i++)
+		bytes += (head->fields[i].token ? 0 : head->fields[i].name.len) +
+			 head->fields[i].value.len;
+	char *at = arena_bytes(&copy->arena, bytes);
+	for (uint32_t i = 0; i < head->count; i++) {
+		struct http_field *field = &copy->fields[i];
+		*field = head->fields[i];
+		field->name =
+		    field->token ? http_token_name(field->token) : copy_to(&at, field->name);
+		field->value = copy_to(&at, field->value);
+	}
+	copy->count = head->count;
+	copy->kind = head->kind;
+	copy->method = copy_to(&at, head->method);
+	copy->scheme = copy_to(&at, head->scheme);
+	copy->authority = copy_to(&at, head->authority);
+	copy->path = copy_to(&at, head->path);
+	copy->protocol = copy_to(&at, head->protocol);
+	copy->method_token = head->method_token;
+	copy->status = head->status;
+	copy->never_index_pseudo = head->never_index_pseudo;
+	copy->authority_from_host = head->authority_from_host;
+	copy->content_length = head->content_length;
+	copy->list_bytes = head->list_bytes;
+	return copy;
+}
+
+uint32_t http_head_remove(struct http_head *head, enum http_token token)
+{
+	uint32_t kept = 0, count = head->count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (head->fields[i].token == token)
+			continue;
+		if (kept != i)
+			head->fields[kept] = head->fields[i];
+		kept++;
+	}
+	head->count = kept;
+	return count - kept;
+}
+
+const struct http_field *http_head_find(const struct http_head *head, enum http_token token)
+{
+	for (uint32_t i = 0; i < head->count; i++) {
+		if (head->fields[i].token == token)
+			return &head->fields[i];
+	}
+	return NULL;
+}
+
+const struct http_field *http_head_find_name(const struct http_head *head, struct slice name)
+{
+	for (uint32_t i = 0; i < head->count; i++) {
+		if (slice_equal(head->fields[i].name, name))
+			return &head->fields[i];
+	}
+	return NULL;
+}
+
+bool http_response_is_bodyless(const struct http_head *response, enum http_method method)
+{
+	if (method == HTTP_METHOD_CONNECT && response->status >= 200 && response->status < 300)
+		return true; /* what follows is the tunnel, RFC 9110 9.3.6 */
+	return method == HTTP_METHOD_HEAD || http_head_is_interim(response) ||
+	       response->status == 204 || response->status == 304;
+}
+
+static bool is_for_one_hop(uint16_t token)
+{
+	return token == HTTP_TOKEN_CONNECTION || token == HTTP_TOKEN_KEEP_ALIVE ||
+	       token == HTTP_TOKEN_PROXY_CONNECTION || token == HTTP_TOKEN_TRANSFER_ENCODING ||
+	       token == HTTP_TOKEN_UPGRADE || token == HTTP_TOKEN_HTTP2_SETTINGS;
+}
+
+/* What Connection names (RFC 9110 7.6.1), up to a bound: each is compared with every field. */
+struct nominated {
+	struct slice options[NOMINATED_MAX];
+	uint32_t count;
+};
+
+static void collect_nominated(const struct http_head *head, struct nominated *n)
+{
+	n->count = 0;
+	for (uint32_t i = 0; i < head->count; i++) {
+		if (head->fields[i].token != HTTP_TOKEN_CONNECTION)
+			continue;
+		struct slice rest = head->fields[i].value, option;
+		while (n->count < NOMINATED_MAX && slice_next_member(&rest, &option))
+			n->options[n->count++] = option;
+	}
+}
+
+/* What frames or routes the message is not the sender's to remove. */
+static bool is_nominated(const struct nominated *n, const struct http_field *field)
+{
+	if (field->token == HTTP_TOKEN_HOST || field->token == HTTP_TOKEN_CONTENT_LENGTH ||
+	    field->token == HTTP_TOKEN_TE)
+		return false;
+	for (uint32_t i = 0; i < n->count; i++) {
+		if (slice_equal_nocase(n->options[i], field->name))
+			return true;
+	}
+	return false;
+}
+
+/* "trailers" says what every hop of ours can carry, so it survives (RFC 9110 10.1.4). */
+static bool te_has_trailers(struct slice value)
+{
+	struct slice member;
+	while (slice_next_member(&value, &member)) {
+		if (slice_equal_nocase(member, SLICE("trailers")))
+			return true;
+	}
+	return false;
+}
+
+/* True when the field stays; its value may be cut down to what stays of it. */
+static bool keep_te(const struct http_head *head, struct http_field *field, bool *had_te)
+{
+	bool is_request = head->kind == HTTP_REQUEST || head->kind == HTTP_PROMISE;
+	if (!is_request || *had_te || !te_has_trailers(field->value))
+		return false;
+	*had_te = true;
+	if (!slice_equal(field->value, SLICE("trailers"))) {
+		field->value = SLICE("trailers");
+		field->hash = 0;
+	}
+	return true;
+}
+
+void http_head_strip_hop(struct http_head *head)
+{
+	struct nominated nominated;
+	bool had_te = false;
+	uint32_t kept = 0;
+	collect_nominated(head, &nominated);
+	for (uint32_t i = 0; i < head->count; i++) {
+		struct http_field *field = &head->fields[i];
+		if (is_for_one_hop(field->token) || is_nominated(&nominated, field))
+			continue;
+		if (field->token == HTTP_TOKEN_TE && !keep_te(head, field, &had_te))
+			continue;
+		if (kept != i)
+			head->fields[kept] = *field;
+		kept++;
+	}
+	head->count = kept;
+}

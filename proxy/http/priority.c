@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Priority field (RFC 9218): a reader of structured-field dictionaries (RFC 8941 4.2.2) that
+ * checks all of the grammar and keeps two members. It returns no dictionary.
+ */
+#include "proxy/http/priority.h"
+
+/* What a bare item was; only small integers and booleans are of use here. */
+enum item_kind { ITEM_BAD, ITEM_INTEGER, ITEM_BOOLEAN, ITEM_OTHER };
+
+struct item {
+	enum item_kind kind;
+	int64_t number; /* also 0 and 1 for booleans */
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_lower(char c)
+{
+	return c >= 'a' && c <= 'z';
+}
+
+static bool is_alpha(char c)
+{
+	return is_lower((char)(c | 0x20));
+}
+
+static char peek(struct slice s)
+{
+	return s.len > 0 ? s.ptr[0] : '\0'; /* NUL is part of no item */
+}
+
+static void skip(struct slice *s, size_t n)
+{
+	*s = slice_from(*s, n);
+}
+
+static void skip_spaces(struct slice *s)
+{
+	while (peek(*s) == ' ')
+		skip(s, 1);
+}
+
+static struct item read_number(struct slice *s)
+{
+	int64_t number = 0;
+	size_t whole = 0, fraction = 0;
+	bool is_negative = peek(*s) == '-';
+	if (is_negative)
+		skip(s, 1);
+	for (; is_digit(peek(*s)); whole++, skip(s, 1)) {
+		if (whole < 15)
+			number = number * 10 + (peek(*s) - '0');
+	}
+	if (whole == 0 || whole > 15)
+		return (struct item){ITEM_BAD, 0};
+	if (peek(*s) != '.')
+		return (struct item){ITEM_INTEGER, is_negative ? -number : number};
+	for (skip(s, 1); is_digit(peek(*s)); fraction++)
+		skip(s, 1);
+	bool is_decimal = whole <= 12 && fraction >= 1 && fraction <= 3;
+	return (struct item){is_decimal ? ITEM_OTHER : ITEM_BAD, 0};
+}
+
+static struct item read_string(struct slice *s)
+{
+	for (skip(s, 1); s->len > 0; skip(s, 1)) {
+		char c = peek(*s);
+		if (c == '"') {
+			skip(s, 1);
+			return (struct item){ITEM_OTHER, 0};
+		}
+		if (c < 0x20 || c >= 0x7f)
+			break;
+		if (c == '\\') {
+			skip(s, 1);
+			if (peek(*s) != '"' && peek(*s) != '\\')
+				break;
+		}
+	}
+	return (struct item){ITEM_BAD, 0};
+}
+
+static struct item read_octets(struct slice *s)
+{
+	for (skip(s, 1); s->len > 0; skip(s, 1)) {
+		char c = peek(*s);
+		if (c == ':') {
+			skip(s, 1);
+			return (struct item){ITEM_OTHER, 0};
+		}
+		if (!is_alpha(c) && !is_digit(c) && c != '+' && c != '/' && c != '=')
+			break;
+	}
+	return (struct item){ITEM_BAD, 0};
+}
+
+static struct item read_token(struct slice *s)
+{
+	size_t n = 1;
+	for (; n < s->len; n++) {
+		char c = s->ptr[n];
+		if (!is_alpha(c) && !is_digit(c) && (c == '\0' || !strchr("!#$%&'*+-.^_`|~:/", c)))
+			break;
+	}
+	skip(s, n);
+	return (struct item){ITEM_OTHER, 0};
+}
+
+static struct item read_bare_item(struct slice *s)
+{
+	char c = peek(*s);
+	if (c == '-' || is_digit(c))
+		return read_number(s);
+	if (c == '"')
+		return read_string(s);
+	if (c == ':')
+		return read_octets(s);
+	if (c == '*' || is_alpha(c))
+		return read_token(s);
+	if (c == '?' && s->len > 1 && (s->ptr[1] == '0' || s->ptr[1] == '1')) {
+		int64_t number = s->ptr[1] - '0';
+		skip(s, 2);
+		return (struct item){ITEM_BOOLEAN, number};
+	}
+	return (struct item){ITEM_BAD, 0};
+}
+
+static bool read_key(struct slice *s, struct slice *key)
+{
+	size_t n = 0;
+	if (!is_lower(peek(*s)) && peek(*s) != '*')
+		return false;
+	while (n < s->len && (is_lower(s->ptr[n]) || is_digit(s->ptr[n]) || s->ptr[n] == '_' ||
+				 s->ptr[n] == '-' || s->ptr[n] == '.' || s->ptr[n] == '*'))
+		n++;
+	*key = slice_sub(*s, 0, n);
+	skip(s, n);
+	return true;
+}
+
+static bool read_parameters(struct slice *s)
+{
+	struct slice key;
+	while (peek(*s) == ';') {
+		skip(s, 1);
+		skip_spaces(s);
+		if (!read_key(s, &key))
+			return false;
+		if (peek(*s) == '=') {
+			skip(s, 1);
+			if (read_bare_item(s).kind == ITEM_BAD)
+				return false;
+		}
+	}
+	return true;
+}
+
+static struct item read_inner_list(struct slice *s)
+{
+	skip(s, 1);
+	while (s->len > 0) {
+		skip_spaces(s);
+		if (peek(*s) == ')') {
+			skip(s, 1);
+			return (struct item){ITEM_OTHER, 0};
+		}
+		if (read_bare_item(s).kind == ITEM_BAD || !read_parameters(s))
+			break;
+		if (peek(*s) != ' ' && peek(*s) != ')')
+			break;
+	}
+	return (struct item){ITEM_BAD, 0};
+}
+
+static bool read_member(struct slice *s, struct slice *key, struct item *item)
+{
+	if (!read_key(s, key))
+		return false;
+	*item = (struct item){ITEM_BOOLEAN, 1};
+	if (peek(*s) == '=') {
+		skip(s, 1);
+		*item = peek(*s) == '(' ? read_inner_list(s) : read_bare_item(s);
+	}
+	return item->kind != ITEM_BAD && read_parameters(s);
+}
+
+/* The last of equal keys counts (RFC 8941 4.2.2), even when its value is of no use. */
+static void note_member(struct http_priority *p, struct slice key, struct item item)
+{
+	if (slice_equal(key, SLICE("u"))) {
+		bool is_urgency = item.kind == ITEM_INTEGER && item.number >= 0 && item.number <= 7;
+		p->urgency = is_urgency ? (uint8_t)item.number : HTTP_PRIORITY_DEFAULT.urgency;
+	} else if (slice_equal(key, SLICE("i"))) {
+		p->incremental = item.kind == ITEM_BOOLEAN && item.number == 1;
+	}
+}
+
+struct http_priority http_priority_parse(struct slice value)
+{
+	struct http_priority p = HTTP_PRIORITY_DEFAULT;
+	struct slice key;
+	struct item item;
+	skip_spaces(&value);
+	while (value.len > 0) {
+		if (!read_member(&value, &key, &item))
+			return HTTP_PRIORITY_DEFAULT;
+		note_member(&p, key, item);
+		while (peek(value) == ' ' || peek(value) == '\t')
+			skip(&value, 1);
+		if (value.len == 0)
+			break;
+		if (peek(value) != ',')
+			return HTTP_PRIORITY_DEFAULT;
+		skip(&value, 1);
+		while (peek(value) == ' ' || peek(value) == '\t')
+			skip(&value, 1);
+		if (value.len == 0)
+			return HTTP_PRIORITY_DEFAULT; /* a comma with nothing behind it */
+	}
+	return p;
+}

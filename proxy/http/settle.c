@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Settling: a head as a peer sent it becomes one that the program works with, or is malformed
+ * (RFC 9113 8.1.1). One pass over the fields; long values are looked at eight octets at a time.
+ * It judges form alone: whether a scheme, a host or a method is served is the caller's question.
+ */
+#include "proxy/http/authority.h"
+#include "proxy/http/head.h"
+
+#define ONES UINT64_C(0x0101010101010101)
+#define HIGHS (ONES * 0x80)
+
+#define BAD_VALUE "control octet in a field value (RFC 9113 8.2.1)"
+#define BAD_ORDER "pseudo-field after a regular field (RFC 9113 8.3)"
+
+/* RFC 9110 5.6.2 tchar. */
+enum { TOKEN_OCTET = 1, LOWER_OCTET = 2, SCHEME_OCTET = 4 };
+
+static const uint8_t octet_class[256] = {
+    ['!'] = 3,
+    ['#'] = 3,
+    ['$'] = 3,
+    ['%'] = 3,
+    ['&'] = 3,
+    ['\''] = 3,
+    ['*'] = 3,
+    ['+'] = 7,
+    ['-'] = 7,
+    ['.'] = 7,
+    ['^'] = 3,
+    ['_'] = 3,
+    ['`'] = 3,
+    ['|'] = 3,
+    ['~'] = 3,
+    ['0' ... '9'] = 7,
+    ['a' ... 'z'] = 7,
+    ['A' ... 'Z'] = TOKEN_OCTET | SCHEME_OCTET,
+};
+
+static bool all_of_class(struct slice s, unsigned class)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (!(octet_class[(unsigned char)s.ptr[i]] & class))
+			return false;
+	}
+	return true;
+}
+
+/* Some octet of the word is below `least` (at most 128), is 0x7f, or is `other`. */
+static inline bool word_has(uint64_t word, uint8_t least, uint8_t other)
+{
+	uint64_t del = word ^ ONES * 0x7f, odd = word ^ ONES * other;
+	return ((((word - ONES * least) & ~word) | ((del - ONES) & ~del) | ((odd - ONES) & ~odd)) &
+		   HIGHS) != 0;
+}
+
+static inline uint64_t load_word(const char *p)
+{
+	uint64_t word;
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+/* The same over a slice; a short one is filled up with a harmless letter. */
+static inline bool slice_has(struct slice s, uint8_t least, uint8_t other)
+{
+	if (s.len < 8) {
+		char padded[8] = "aaaaaaaa";
+		for (size_t i = 0; i < s.len; i++)
+			padded[i] = s.ptr[i];
+		return word_has(load_word(padded), least, other);
+	}
+	for (size_t i = 0; i + 8 < s.len; i += 8) {
+		if (word_has(load_word(s.ptr + i), least, other))
+			return true;
+	}
+	return word_has(load_word(s.ptr + s.len - 8), least, other);
+}
+
+/* Tabs are rare: only a value that has one is read octet by octet. */
+static bool has_control(struct slice value)
+{
+	for (size_t i = 0; i < value.len; i++) {
+		unsigned char c = (unsigned char)value.ptr[i];
+		if ((c < 0x20 && c != '\t') || c == 0x7f)
+			return true;
+	}
+	return false;
+}
+
+static inline const char *check_value(struct slice value)
+{
+	if (value.len == 0)
+		return NULL;
+	char first = value.ptr[0], last = value.ptr[value.len - 1];
+	if (first == ' ' || first == '\t' || last == ' ' || last == '\t')
+		return "whitespace around a field value (RFC 9113 8.2.1)";
+	if (__builtin_expect(slice_has(value, 0x20, 0x7f), 0) && has_control(value))
+		return BAD_VALUE;
+	return NULL;
+}
+
+static const char *check_name(struct slice name)
+{
+	if (name.len == 0)
+		return "empty field name (RFC 9110 5.1)";
+	if (name.ptr[0] == ':')
+		return "unknown pseudo-field (RFC 9113 8.3)";
+	if (all_of_class(name, LOWER_OCTET))
+		return NULL;
+	if (all_of_class(name, TOKEN_OCTET))
+		return "field name in upper case (RFC 9113 8.2.1)";
+	return "field name is not a token (RFC 9113 8.2.1)";
+}
+
+/* What one pass over a head gathers. */
+struct pass {
+	struct http_head *head;
+	unsigned seen;                 /* HTTP_PSEUDO_ bits */
+	uint32_t lengths;              /* content-length fields */
+	const struct http_field *host; /* the Host field of a request */
+};
+
+static const char *take_slot(
+    struct pass *p, const struct http_field *field, struct slice *slot, unsigned bit)
+{
+	if (p->seen & bit)
+		return "pseudo-field twice (RFC 9113 8.3)";
+	p->seen |= bit;
+	*slot = field->value;
+	if (field->never_index)
+		p->head->never_index_pseudo |= (uint8_t)bit;
+	return NULL;
+}
+
+static const char *take_status(struct pass *p, const struct http_field *field)
+{
+	struct slice text;
+	uint64_t number = 0;
+	const char *fault = take_slot(p, field, &text, HTTP_PSEUDO_STATUS);
+	if (fault)
+		return fault;
+	if (text.len != 3 || !slice_to_number(text, 999, &number) || number < 100)
+		return ":status is not a number from 100 to 999 (RFC 9113 8.3.2)";
+	p->head->status = (uint16_t)number;
+	return NULL;
+}
+
+static const char *take_pseudo(struct pass *p, const struct http_field *field)
+{
+	struct http_head *head = p->head;
+	switch (field->token) {
+	case HTTP_TOKEN_PSEUDO_METHOD:
+		return take_slot(p, field, &head->method, HTTP_PSEUDO_METHOD);
+	case HTTP_TOKEN_PSEUDO_SCHEME:
+		return take_slot(p, field, &head->scheme, HTTP_PSEUDO_SCHEME);
+	case HTTP_TOKEN_PSEUDO_AUTHORITY:
+		return take_slot(p, field, &head->authority, HTTP_PSEUDO_AUTHORITY);
+	case HTTP_TOKEN_PSEUDO_PATH:
+		return take_slot(p, field, &head->path, HTTP_PSEUDO_PATH);
+	case HTTP_TOKEN_PSEUDO_PROTOCOL:
+		return take_slot(p, field, &head->protocol, HTTP_PSEUDO_PROTOCOL);
+	}
+	return take_status(p, field);
+}
+
+static bool is_pseudo(uint16_t token)
+{
+	return (token >= HTTP_TOKEN_PSEUDO_AUTHORITY && token <= HTTP_TOKEN_PSEUDO_STATUS) ||
+	       token == HTTP_TOKEN_PSEUDO_PROTOCOL;
+}
+
+static const char *take_length(struct pass *p, struct slice value)
+{
+	uint64_t length = 0;
+	if (p->head->kind == HTTP_TRAILERS)
+		return "content-length in trailers (RFC 9110 6.5.1)";
+	if (!slice_to_number(value, HTTP_LENGTH_UNKNOWN - 1, &length))
+		return "content-length is not a number (RFC 9110 8.6)";
+	if (p->lengths++ > 0 && length != p->head->content_length)
+		return "content-length fields differ (RFC 9110 8.6)";
+	p->head->content_length = length;
+	return NULL;
+}
+
+static const char *take_field(struct pass *p, const struct http_field *field)
+{
+	switch (field->token) {
+	case HTTP_TOKEN_NONE: {
+		const char *fault = check_name(field->name);
+		if (fault)
+			return fault;
+		break;
+	}
+	case HTTP_TOKEN_CONNECTION:
+	case HTTP_TOKEN_KEEP_ALIVE:
+	case HTTP_TOKEN_PROXY_CONNECTION:
+	case HTTP_TOKEN_TRANSFER_ENCODING:
+	case HTTP_TOKEN_UPGRADE:
+		return "connection-specific field (RFC 9113 8.2.2)";
+	case HTTP_TOKEN_TE:
+		if (!slice_equal_nocase(field->value, SLICE("trailers")))
+			return "te other than \"trailers\" (RFC 9113 8.2.2)";
+		return NULL;
+	case HTTP_TOKEN_CONTENT_LENGTH:
+		return take_length(p, field->value);
+	case HTTP_TOKEN_HOST:
+		if (p->head->kind == HTTP_TRAILERS)
+			return "host in trailers (RFC 9110 6.5.1)";
+		if (p->head->kind == HTTP_RESPONSE)
+			break;
+		if (p->host)
+			return "host twice (RFC 9110 7.2)";
+		p->host = field;
+		break;
+	}
+	return check_value(field->value);
+}
+
+static const char *check_path(const struct http_head *head)
+{
+	struct slice path = head->path;
+	if (path.len == 0)
+		return "empty :path (RFC 9113 8.3.1)";
+	if (path.ptr[0] != '/' &&
+	    !(head->method_token == HTTP_METHOD_OPTIONS && slice_equal(path, SLICE("*"))))
+		return ":path does not begin with a slash (RFC 9113 8.3.1)";
+	if (slice_has(path, 0x21, '#'))
+		return "control octet, space or fragment in :path (RFC 9113 8.3.1)";
+	return NULL;
+}
+
+static bool is_scheme(struct slice scheme)
+{
+	return scheme.len > 0 && (scheme.ptr[0] | 0x20) >= 'a' && (scheme.ptr[0] | 0x20) <= 'z' &&
+	       all_of_class(scheme, SCHEME_OCTET);
+}
+
+static bool is_http(struct slice scheme)
+{
+	return slice_equal_nocase(scheme, SLICE("https")) ||
+	       slice_equal_nocase(scheme, SLICE("http"));
+}
+
+static const char *check_host(const struct http_head *head, const struct http_field *host,
+    const struct http_authority *authority)
+{
+	struct http_authority other;
+	if (!host || slice_equal(host->value, head->authority))
+		return NULL;
+	if (!http_authority_parse(host->value, head->scheme, &other))
+		return "malformed host (RFC 9110 7.2)";
+	if (!http_authority_equal(authority, &other))
+		return "host differs from :authority (RFC 9113 8.3.1)";
+	return NULL;
+}
+
+/* :authority, or Host in its place, and both alike when there are both. */
+static const char *settle_authority(struct pass *p)
+{
+	struct http_head *head = p->head;
+	struct http_authority authority;
+	if (!(p->seen & HTTP_PSEUDO_AUTHORITY)) {
+		if (!p->host)
+			return is_http(head->scheme) ? "no :authority and no host (RFC 9113 8.3.1)"
+						     : NULL;
+		head->authority = p->host->value;
+		head->authority_from_host = true;
+	}
+	if (!http_authority_parse(head->authority, head->scheme, &authority))
+		return "malformed authority (RFC 9113 8.3.1)";
+	return check_host(head, p->host, &authority);
+}
+
+/* RFC 9113 8.5. */
+static const char *check_connect(const struct pass *p)
+{
+	const struct http_head *head = p->head;
+	struct http_authority authority;
+	if (p->seen & (HTTP_PSEUDO_SCHEME | HTTP_PSEUDO_PATH))
+		return "CONNECT with :scheme or :path (RFC 9113 8.5)";
+	if (!(p->seen & HTTP_PSEUDO_AUTHORITY))
+		return "CONNECT without :authority (RFC 9113 8.5)";
+	if (!http_authority_parse(head->authority, SLICE(""), &authority) || !authority.port_given)
+		return "CONNECT needs host and port in :authority (RFC 9113 8.5)";
+	return check_host(head, p->host, &authority);
+}
+
+/* RFC 9113 8.4. */
+static const char *check_promise(const struct pass *p)
+{
+	const struct http_head *head = p->head;
+	if (head->method_token != HTTP_METHOD_GET && head->method_token != HTTP_METHOD_HEAD)
+		return "promised method is not GET or HEAD (RFC 9113 8.4)";
+	if (!(p->seen & HTTP_PSEUDO_AUTHORITY))
+		return "promise without :authority (RFC 9113 8.4)";
+	if (head->content_length != HTTP_LENGTH_UNKNOWN && head->content_length > 0)
+		return "promised request with a body (RFC 9113 8.4)";
+	return NULL;
+}
+
+static const char *check_request(struct pass *p)
+{
+	struct http_head *head = p->head;
+	const char *fault;
+	if (p->seen & HTTP_PSEUDO_STATUS)
+		return ":status in a request (RFC 9113 8.3)";
+	if (p->seen & HTTP_PSEUDO_PROTOCOL)
+		return ":protocol without extended CONNECT (RFC 8441 4)";
+	head->method_token = (uint16_t)http_method_find(head->method);
+	if (head->method_token == HTTP_METHOD_OTHER &&
+	    (head->method.len == 0 || !all_of_class(head->method, TOKEN_OCTET)))
+		return "no :method, or it is not a token (RFC 9113 8.3.1)";
+	if (head->kind == HTTP_PROMISE && (fault = check_promise(p)) != NULL)
+		return fault;
+	if (head->method_token == HTTP_METHOD_CONNECT)
+		return check_connect(p);
+	if (!is_scheme(head->scheme))
+		return "no :scheme, or it is not one (RFC 9113 8.3.1)";
+	if ((fault = check_path(head)) != NULL)
+		return fault;
+	return settle_authority(p);
+}
+
+static const char *check_response(const struct pass *p)
+{
+	if (p->seen & ~(unsigned)HTTP_PSEUDO_STATUS)
+		return "request pseudo-field in a response (RFC 9113 8.3)";
+	if (!(p->seen & HTTP_PSEUDO_STATUS))
+		return "no :status (RFC 9113 8.3.2)";
+	if (p->head->status == 101)
+		return "status 101 (RFC 9113 8.6)";
+	return NULL;
+}
+
+static const char *check_control(struct pass *p)
+{
+	switch (p->head->kind) {
+	case HTTP_REQUEST:
+	case HTTP_PROMISE:
+		return check_request(p);
+	case HTTP_RESPONSE:
+		return check_response(p);
+	case HTTP_TRAILERS:
+		return p->seen ? "pseudo-field in trailers (RFC 9113 8.1)" : NULL;
+	}
+	return "unknown kind of head";
+}
+
+/* RFC 9110 8.6: equal repeats are replaced with one. */
+static void drop_repeated_lengths(struct http_head *head)
+{
+	uint32_t kept = 0;
+	bool has_one = false;
+	for (uint32_t i = 0; i < head->count; i++) {
+		if (head->fields[i].token == HTTP_TOKEN_CONTENT_LENGTH) {
+			if (has_one)
+				continue;
+			has_one = true;
+		}
+		head->fields[kept++] = head->fields[i];
+	}
+	head->count = kept;
+}
+
+static size_t list_bytes_of(const struct http_head *head)
+{
+	size_t bytes = 0;
+	for (uint32_t i = 0; i < head->count; i++)
+		bytes += head->fields[i].name.len + head->fields[i].value.len + 32;
+	return bytes;
+}
+
+const char *http_head_settle(struct http_head *head, enum http_head_kind kind)
+{
+	struct pass p = {.head = head};
+	const char *fault;
+	uint32_t pseudos = 0;
+	head->kind = kind;
+	if (head->list_bytes == 0)
+		head->list_bytes = list_bytes_of(head);
+	while (pseudos < head->count && is_pseudo(head->fields[pseudos].token)) {
+		if ((fault = take_pseudo(&p, &head->fields[pseudos])) != NULL)
+			return fault;
+		pseudos++;
+	}
+	for (uint32_t i = pseudos; i < head->count; i++) {
+		if (is_pseudo(head->fields[i].token))
+			return BAD_ORDER;
+		if ((fault = take_field(&p, &head->fields[i])) != NULL)
+			return fault;
+	}
+	if ((fault = check_control(&p)) != NULL)
+		return fault;
+	/* The slots of the pseudo-fields are behind us for good: nothing has to move. */
+	head->fields += pseudos;
+	head->count -= pseudos;
+	head->capacity -= pseudos;
+	if (p.lengths > 1)
+		drop_repeated_lengths(head);
+	return NULL;
+}

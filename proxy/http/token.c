@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Known names as numbers. A name is found by one multiplication of four of its properties, which
+ * no two known names share in full; the product's top octet is its slot, in which no two meet.
+ * The test of this file says so when a new name breaks that: then MULTIPLIER has to change.
+ */
+#include "proxy/http/token.h"
+
+#include "proxy/base/ensure.h"
+
+#define MULTIPLIER UINT32_C(0x9e3a9f7d)
+
+_Static_assert(HTTP_TOKEN_COUNT <= UINT8_MAX, "a slot is one octet");
+
+// clang-format off
+static const struct slice names[HTTP_TOKEN_COUNT] = {
+	[HTTP_TOKEN_NONE] = SLICE_INIT(""),
+#define NAME_ROW(symbol, name) [HTTP_TOKEN_##symbol] = SLICE_INIT(name),
+	HTTP_TOKENS(NAME_ROW)
+#undef NAME_ROW
+};
+
+static const uint8_t slots[256] = {
+	[3] = HTTP_TOKEN_VARY,
+	[5] = HTTP_TOKEN_ETAG,
+	[9] = HTTP_TOKEN_COOKIE,
+	[12] = HTTP_TOKEN_SAVE_DATA,
+	[13] = HTTP_TOKEN_IF_NONE_MATCH,
+	[15] = HTTP_TOKEN_RETRY_AFTER,
+	[18] = HTTP_TOKEN_TE,
+	[21] = HTTP_TOKEN_TRAILER,
+	[25] = HTTP_TOKEN_PROXY_AUTHENTICATE,
+	[35] = HTTP_TOKEN_UPGRADE,
+	[41] = HTTP_TOKEN_EXPECT,
+	[44] = HTTP_TOKEN_AGE,
+	[45] = HTTP_TOKEN_ACCEPT_LANGUAGE,
+	[47] = HTTP_TOKEN_IF_RANGE,
+	[48] = HTTP_TOKEN_ALT_SVC,
+	[51] = HTTP_TOKEN_STRICT_TRANSPORT_SECURITY,
+	[53] = HTTP_TOKEN_IF_UNMODIFIED_SINCE,
+	[54] = HTTP_TOKEN_HOST,
+	[59] = HTTP_TOKEN_SEC_FETCH_DEST,
+	[66] = HTTP_TOKEN_RANGE,
+	[69] = HTTP_TOKEN_CONTENT_RANGE,
+	[70] = HTTP_TOKEN_CACHE_STATUS,
+	[71] = HTTP_TOKEN_ALLOW,
+	[72] = HTTP_TOKEN_ACCESS_CONTROL_ALLOW_ORIGIN,
+	[79] = HTTP_TOKEN_PROXY_STATUS,
+	[92] = HTTP_TOKEN_CACHE_CONTROL,
+	[94] = HTTP_TOKEN_PSEUDO_STATUS,
+	[96] = HTTP_TOKEN_LOCATION,
+	[97] = HTTP_TOKEN_PROXY_CONNECTION,
+	[98] = HTTP_TOKEN_ACCEPT_CHARSET,
+	[99] = HTTP_TOKEN_CONTENT_TYPE,
+	[102] = HTTP_TOKEN_X_HTTP2_PUSH_ONLY,
+	[106] = HTTP_TOKEN_HTTP2_SETTINGS,
+	[107] = HTTP_TOKEN_PSEUDO_AUTHORITY,
+	[108] = HTTP_TOKEN_LINK,
+	[113] = HTTP_TOKEN_LAST_MODIFIED,
+	[118] = HTTP_TOKEN_UPGRADE_INSECURE_REQUESTS,
+	[120] = HTTP_TOKEN_PROXY_AUTHORIZATION,
+	[127] = HTTP_TOKEN_AUTHORIZATION,
+	[129] = HTTP_TOKEN_PRIORITY,
+	[130] = HTTP_TOKEN_SEC_FETCH_USER,
+	[134] = HTTP_TOKEN_X_FORWARDED_HOST,
+	[135] = HTTP_TOKEN_ACCEPT_RANGES,
+	[137] = HTTP_TOKEN_ORIGIN,
+	[145] = HTTP_TOKEN_FROM,
+	[147] = HTTP_TOKEN_FORWARDED,
+	[151] = HTTP_TOKEN_DATE,
+	[153] = HTTP_TOKEN_CONTENT_LENGTH,
+	[161] = HTTP_TOKEN_REFRESH,
+	[162] = HTTP_TOKEN_MAX_FORWARDS,
+	[163] = HTTP_TOKEN_X_FORWARDED_PROTO,
+	[166] = HTTP_TOKEN_PRAGMA,
+	[169] = HTTP_TOKEN_CONTENT_ENCODING,
+	[170] = HTTP_TOKEN_CONTENT_DISPOSITION,
+	[177] = HTTP_TOKEN_IF_MATCH,
+	[190] = HTTP_TOKEN_KEEP_ALIVE,
+	[192] = HTTP_TOKEN_X_FORWARDED_FOR,
+	[194] = HTTP_TOKEN_WWW_AUTHENTICATE,
+	[197] = HTTP_TOKEN_PSEUDO_PATH,
+	[201] = HTTP_TOKEN_ACCEPT,
+	[203] = HTTP_TOKEN_SET_COOKIE,
+	[207] = HTTP_TOKEN_EXPIRES,
+	[213] = HTTP_TOKEN_TRANSFER_ENCODING,
+	[218] = HTTP_TOKEN_SEC_FETCH_SITE,
+	[219] = HTTP_TOKEN_VIA,
+	[225] = HTTP_TOKEN_EARLY_DATA,
+	[226] = HTTP_TOKEN_SEC_FETCH_MODE,
+	[227] = HTTP_TOKEN_CONTENT_LOCATION,
+	[229] = HTTP_TOKEN_CONNECTION,
+	[231] = HTTP_TOKEN_CONTENT_LANGUAGE,
+	[235] = HTTP_TOKEN_IF_MODIFIED_SINCE,
+	[238] = HTTP_TOKEN_REFERER,
+	[239] = HTTP_TOKEN_ACCEPT_ENCODING,
+	[240] = HTTP_TOKEN_USER_AGENT,
+	[244] = HTTP_TOKEN_SERVER,
+	[245] = HTTP_TOKEN_PSEUDO_PROTOCOL,
+	[251] = HTTP_TOKEN_PSEUDO_METHOD,
+	[253] = HTTP_TOKEN_PSEUDO_SCHEME,
+};
+// clang-format on
+
+static uint32_t slot_of(struct slice name)
+{
+	const unsigned char *p = (const unsigned char *)name.ptr;
+	uint32_t key = p[0] | (uint32_t)p[name.len / 2] << 8 | (uint32_t)p[name.len - 2] << 16 |
+		       (uint32_t)(name.len & 0xff) << 24;
+	return key * MULTIPLIER >> 24;
+}
+
+enum http_token http_token_find(struct slice name)
+{
+	if (name.len < 2)
+		return HTTP_TOKEN_NONE;
+	enum http_token token = slots[slot_of(name)];
+	return slice_equal(names[token], name) ? token : HTTP_TOKEN_NONE;
+}
+
+struct slice http_token_name(enum http_token token)
+{
+	ensure(token < HTTP_TOKEN_COUNT);
+	return names[token];
+}
+
+static enum http_method method_if(struct slice method, struct slice name, enum http_method found)
+{
+	return slice_equal(method, name) ? found : HTTP_METHOD_OTHER;
+}
+
+enum http_method http_method_find(struct slice method)
+{
+	switch (method.len) {
+	case 3:
+		return method.ptr[0] == 'G' ? method_if(method, SLICE("GET"), HTTP_METHOD_GET)
+					    : method_if(method, SLICE("PUT"), HTTP_METHOD_PUT);
+	case 4:
+		return method.ptr[0] == 'H' ? method_if(method, SLICE("HEAD"), HTTP_METHOD_HEAD)
+					    : method_if(method, SLICE("POST"), HTTP_METHOD_POST);
+	case 5:
+		return method.ptr[0] == 'P' ? method_if(method, SLICE("PATCH"), HTTP_METHOD_PATCH)
+					    : method_if(method, SLICE("TRACE"), HTTP_METHOD_TRACE);
+	case 6:
+		return method_if(method, SLICE("DELETE"), HTTP_METHOD_DELETE);
+	case 7:
+		return method.ptr[0] == 'C'
+			   ? method_if(method, SLICE("CONNECT"), HTTP_METHOD_CONNECT)
+			   : method_if(method, SLICE("OPTIONS"), HTTP_METHOD_OPTIONS);
+	}
+	return HTTP_METHOD_OTHER;
+}
+
+bool http_method_is_safe(enum http_method method)
+{
+	return method == HTTP_METHOD_GET || method == HTTP_METHOD_HEAD ||
+	       method == HTTP_METHOD_OPTIONS || method == HTTP_METHOD_TRACE;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The intermediary's own words in a message: Via (RFC 9110 7.6.3), Proxy-Status (RFC 9209), and
+ * whole responses when there is no origin's to pass on. No templates, no HTML.
+ */
+#include "proxy/http/via.h"
+
+#include "proxy/base/ensure.h"
+
+void http_via_add(struct http_head *head, struct slice pseudonym)
+{
+	struct slice value = arena_printf(&head->arena, "2 %.*s", SLICE_ARG(pseudonym));
+	struct http_field *field = http_head_add_slot(head);
+	field->token = HTTP_TOKEN_VIA;
+	field->name = http_token_name(HTTP_TOKEN_VIA);
+	field->value = value;
+}
+
+/* Behind the comment that starts at s[0]; comments nest (RFC 9110 5.6.5). */
+static struct slice skip_comment(struct slice s)
+{
+	size_t depth = 0, i = 0;
+	for (; i < s.len; i++) {
+		if (s.ptr[i] == '\\')
+			i++;
+		else if (s.ptr[i] == '(')
+			depth++;
+		else if (s.ptr[i] == ')' && --depth == 0)
+			return slice_from(s, i + 1);
+	}
+	return slice_from(s, s.len);
+}
+
+static struct slice next_word(struct slice *rest)
+{
+	size_t n = 0;
+	*rest = slice_trim(*rest);
+	while (n < rest->len && rest->ptr[n] != ' ' && rest->ptr[n] != '\t' &&
+	       rest->ptr[n] != ',' && rest->ptr[n] != '(')
+		n++;
+	struct slice word = slice_sub(*rest, 0, n);
+	*rest = slice_from(*rest, n);
+	return word;
+}
+
+/* received-protocol RWS received-by [RWS comment], separated by commas. */
+static bool via_value_has(struct slice rest, struct slice pseudonym)
+{
+	uint32_t words = 0;
+	while (rest.len > 0) {
+		struct slice word = next_word(&rest);
+		if (word.len > 0) {
+			if (++words == 2 && slice_equal_nocase(word, pseudonym))
+				return true;
+		} else if (rest.len > 0 && rest.ptr[0] == '(') {
+			rest = skip_comment(rest);
+		} else if (rest.len > 0) {
+			rest = slice_from(rest, 1);
+			words = 0;
+		}
+	}
+	return false;
+}
+
+bool http_via_has(const struct http_head *head, struct slice pseudonym)
+{
+	for (uint32_t i = 0; i < head->count; i++) {
+		if (head->fields[i].token == HTTP_TOKEN_VIA &&
+		    via_value_has(head->fields[i].value, pseudonym))
+			return true;
+	}
+	return false;
+}
+
+/* A string of RFC 8941 3.3.3, quotes included; octets that it cannot hold become '?'. */
+static struct slice quoted(struct arena *a, struct slice s)
+{
+	char *p = arena_bytes(a, 2 * s.len + 2), *at = p;
+	*at++ = '"';
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i];
+		if (c == '"' || c == '\\')
+			*at++ = '\\';
+		*at++ = c >= 0x20 && c < 0x7f ? c : '?';
+	}
+	*at++ = '"';
+	return slice_of(p, (size_t)(at - p));
+}
+
+/* RFC 8941 3.3.4: letters first, and what a host name may have behind. */
+static bool is_sf_token(struct slice s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i], letter = (char)(c | 0x20);
+		bool is_letter = letter >= 'a' && letter <= 'z';
+		bool is_inner = (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+		if (!is_letter && !(i > 0 && is_inner))
+			return false;
+	}
+	return s.len > 0;
+}
+
+static void add_proxy_status(
+    struct http_head *head, struct slice pseudonym, const char *error, const char *details)
+{
+	struct arena *a = &head->arena;
+	struct slice name = is_sf_token(pseudonym) ? pseudonym : quoted(a, pseudonym);
+	struct slice value;
+	if (details) {
+		struct slice text = quoted(a, slice_of_string(details));
+		value = arena_printf(
+		    a, "%.*s; error=%s; details=%.*s", SLICE_ARG(name), error, SLICE_ARG(text));
+	} else {
+		value = arena_printf(a, "%.*s; error=%s", SLICE_ARG(name), error);
+	}
+	http_head_add_token(head, HTTP_TOKEN_PROXY_STATUS, value);
+}
+
+static struct slice own_body(struct arena *a, uint16_t status, const char *details)
+{
+	const char *reason = http_status_reason(status);
+	return arena_printf(a, "%u%s%s%s%s\n", (unsigned)status, *reason ? " " : "", reason,
+	    details ? ": " : "", details ? details : "");
+}
+
+struct http_head *http_own_response(struct http_head_pool *pool, uint16_t status,
+    struct slice pseudonym, const char *error, const char *details, struct slice *body)
+{
+	struct http_head *head = http_head_new(pool);
+	ensure(status >= 200 && status <= 999);
+	head->kind = HTTP_RESPONSE;
+	head->status = status;
+	*body = SLICE("");
+	if (!http_response_is_bodyless(head, HTTP_METHOD_OTHER)) {
+		*body = own_body(&head->arena, status, details);
+		head->content_length = body->len;
+		struct slice length = arena_printf(&head->arena, "%zu", body->len);
+		http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, SLICE("text/plain"));
+		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, length);
+	}
+	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
+	if (status >= 500)
+		http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
+	if (error)
+		add_proxy_status(head, pseudonym, error, details);
+	head->list_bytes = sizeof(":status") - 1 + 3 + 32;
+	for (uint32_t i = 0; i < head->count; i++)
+		head->list_bytes += head->fields[i].name.len + head->fields[i].value.len + 32;
+	return head;
+}
+
+static const struct {
+	uint16_t status;
+	const char *reason;
+} reasons[] = {
+    {100, "Continue"},
+    {101, "Switching Protocols"},
+    {103, "Early Hints"},
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {203, "Non-Authoritative Information"},
+    {204, "No Content"},
+    {205, "Reset Content"},
+    {206, "Partial Content"},
+    {300, "Multiple Choices"},
+    {301, "Moved Permanently"},
+    {302, "Found"},
+    {303, "See Other"},
+    {304, "Not Modified"},
+    {305, "Use Proxy"},
+    {307, "Temporary Redirect"},
+    {308, "Permanent Redirect"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {402, "Payment Required"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {407, "Proxy Authentication Required"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {411, "Length Required"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {414, "URI Too Long"},
+    {415, "Unsupported Media Type"},
+    {416, "Range Not Satisfiable"},
+    {417, "Expectation Failed"},
+    {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
+    {425, "Too Early"},
+    {426, "Upgrade Required"},
+    {428, "Precondition Required"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+    {505, "HTTP Version Not Supported"},
+    {508, "Loop Detected"},
+    {511, "Network Authentication Required"},
+};
+
+const char *http_status_reason(uint16_t status)
+{
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		if (reasons[i].status == status)
+			return reasons[i].reason;
+	}
+	return "";
+}
