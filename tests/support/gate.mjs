@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The harness: starts the real binary with a configuration made for one test, scripted peers on
+ * both sides of it, and looks at the end whether it is still well: alive, no fault of memory, exit
+ * status 0 on SIGTERM.
+ *
+ * PUSHGATE names the binary (build/pushgate by default), PUSHGATE_TEST_SLOW stretches every deadline.
+ */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { PATIENCE, SCALE, connect, listen } from './peer.mjs';
+
+export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+export const BINARY = path.resolve(ROOT, process.env.PUSHGATE ?? 'build/pushgate');
+
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/* Waits for a condition outside of our sockets (a file, a process): there is no frame to wait for. */
+export async function until(what, condition, timeout = PATIENCE) {
+	for (const end = Date.now() + timeout; ;) {
+		const value = await condition();
+		if (value)
+			return value;
+		if (Date.now() > end)
+			assert.fail(`not within ${timeout} ms: ${typeof what === 'function' ? what() : what}`);
+		await sleep(10);
+	}
+}
+
+/* A port that nobody listens on right now. */
+export function freePort() {
+	return new Promise((resolve, reject) => {
+		const server = net.createServer();
+		server.once('error', reject);
+		server.listen(0, '127.0.0.1', () => {
+			const { port } = server.address();
+			server.close(() => resolve(port));
+		});
+	});
+}
+
+/* Certificates of a private authority, made once and shared by all test processes. */
+let certificates;
+export function certs() {
+	if (certificates)
+		return certificates;
+	const dir = path.join(ROOT, 'build/test-certs');
+	const stale = () => {
+		try {
+			return Date.now() - fs.statSync(path.join(dir, 'ca.pem')).mtimeMs > 5 * 86400e3;
+		} catch {
+			return true;
+		}
+	};
+	if (stale()) {
+		const fresh = `${dir}.${process.pid}`;
+		fs.mkdirSync(fresh, { recursive: true });
+		const made = spawnSync(path.join(ROOT, 'scripts/dev-certs'), [fresh, 'a.test', 'b.test', 'www.a.test'], { encoding: 'utf8' });
+		assert.equal(made.status, 0, `scripts/dev-certs failed: ${made.stderr}`);
+		/* Whoever comes second uses what is there by then. */
+		if (stale()) {
+			fs.rmSync(dir, { recursive: true, force: true });
+			try {
+				fs.renameSync(fresh, dir);
+			} catch {
+				/* lost the race */
+			}
+		}
+		fs.rmSync(fresh, { recursive: true, force: true });
+	}
+	const file = (name) => path.join(dir, name);
+	certificates = {
+		file,
+		ca: fs.readFileSync(file('ca.pem')),
+		server: { cert: fs.readFileSync(file('rsa.pem')), key: fs.readFileSync(file('rsa.key')) },
+	};
+	return certificates;
+}
+
+export function section(name, values) {
+	const lines = Object.entries(values).filter(([, v]) => v !== undefined && v !== null)
+		.flatMap(([k, v]) => [v].flat().map((x) => `${k} = ${x}`));
+	return `[${name}]\n${lines.join('\n')}\n\n`;
+}
+
+const SICK = /ERROR: (Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime error:|ensure\b.*failed|Assertion|SUMMARY: /;
+
+/* The process. options: config (text), single (default true), listens (ports that must answer), args. */
+export class Gate {
+	stderr = '';
+	stdout = '';
+	exit = null;
+
+	constructor({ config, dir, ports, single = true, env = {} }) {
+		this.dir = dir;
+		this.ports = ports;
+		[this.port] = ports;
+		this.config = path.join(dir, 'pushgate.ini');
+		fs.writeFileSync(this.config, config);
+		this.child = spawn(BINARY, ['run', '-c', this.config, ...(single ? ['--single'] : [])], {
+			cwd: dir,
+			stdio: ['ignore', 'pipe', 'pipe'],
+			env: { ASAN_OPTIONS: 'abort_on_error=0:detect_leaks=1', UBSAN_OPTIONS: 'print_stacktrace=1', ...process.env, ...env },
+		});
+		this.child.stderr.setEncoding('utf8').on('data', (text) => { this.stderr += text; });
+		this.child.stdout.setEncoding('utf8').on('data', (text) => { this.stdout += text; });
+		this.finished = new Promise((resolve) => {
+			this.child.once('error', (error) => { this.stderr += error.message; this.exit = { code: -1 }; resolve(); });
+			this.child.once('close', (code, signal) => { this.exit = { code, signal }; resolve(); });
+		});
+		/* A test process that dies must not leave it behind. */
+		this.reap = () => this.child.kill('SIGKILL');
+		process.once('exit', this.reap);
+	}
+
+	get pid() { return this.child.pid; }
+
+	async listening() {
+		for (const port of this.ports) {
+			await until(() => `port ${port} answers\n${this.report()}`, () => {
+				assert.equal(this.exit, null, `pushgate ended at once: ${JSON.stringify(this.exit)}\n${this.report()}`);
+				return answers(port);
+			}, 10000 * SCALE);
+		}
+		return this;
+	}
+
+	read(name) {
+		try {
+			return fs.readFileSync(path.join(this.dir, name), 'utf8');
+		} catch {
+			return '';
+		}
+	}
+
+	/* All lines of the access log so far. */
+	accessLines() {
+		return this.read('access.log').split('\n').filter(Boolean).map((line) => JSON.parse(line));
+	}
+	/* The first access line that matches, waiting for it. */
+	access(matches = () => true) {
+		return until(() => `access log line; there are:\n${this.read('access.log')}`, () => this.accessLines().find(matches));
+	}
+	error(pattern) {
+		return until(() => `error log line ${pattern}; there are:\n${this.read('error.log')}`, () => this.read('error.log').match(pattern));
+	}
+
+	/* Resident octets of a process, the gate itself by default. */
+	rss(pid = this.pid) {
+		return 1024 * Number(fs.readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]);
+	}
+	descriptors(pid = this.pid) { return fs.readdirSync(`/proc/${pid}/fd`).length; }
+	/* The processes that it started. */
+	children() {
+		return fs.readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+	}
+
+	report() {
+		const tail = (text) => text.split('\n').slice(-40).join('\n');
+		return `--- stderr of pushgate\n${tail(this.stderr)}\n--- error log\n${tail(this.read('error.log'))}`
+			+ `\n--- access log\n${tail(this.read('access.log'))}`;
+	}
+
+	/* Ends it, and fails unless it was well. */
+	async stop() {
+		const died = this.exit;
+		if (!died) {
+			this.child.kill('SIGTERM');
+			await Promise.race([this.finished, sleep(10000 * SCALE)]);
+		}
+		const late = !this.exit;
+		if (late) {
+			this.child.kill('SIGKILL');
+			await this.finished;
+		}
+		process.off('exit', this.reap);
+		const report = this.report();
+		fs.rmSync(this.dir, { recursive: true, force: true });
+		assert.ok(!SICK.test(this.stderr), `pushgate is not well\n${report}`);
+		assert.equal(died, null, `pushgate ended by itself: ${JSON.stringify(died)}\n${report}`);
+		assert.ok(!late, `pushgate does not end on SIGTERM\n${report}`);
+		assert.deepEqual(this.exit, { code: 0, signal: null }, report);
+	}
+}
+
+function answers(port) {
+	return new Promise((resolve) => {
+		const s = net.connect(port, '127.0.0.1');
+		s.once('connect', () => { s.destroy(); resolve(true); });
+		s.once('error', () => resolve(false));
+	});
+}
+
+export function workDir() {
+	return fs.mkdtempSync(path.join(os.tmpdir(), 'pushgate-test-'));
+}
+
+/*
+ * Peers and gate of one test. options:
+ *   tls          the listener speaks TLS (with the RSA certificate)
+ *   originTls    so does the origin
+ *   origins      {name: options of listen()}; by default {main: {}}; false = none started
+ *   server, listen, origin   more keys of [server], [listen main], and every [origin …]
+ *   routes       text instead of the one [route main] that sends all to `main`
+ *   extra        text behind all that
+ *   single       false: master and workers
+ */
+export class Scenario {
+	connections = [];
+	servers = {};
+
+	constructor(options = {}) { this.options = options; }
+
+	async start() {
+		const o = this.options;
+		this.dir = workDir();
+		const port = o.port ?? await freePort();
+		let config = section('server', {
+			workers: 1, 'access-log': path.join(this.dir, 'access.log'), 'error-log': path.join(this.dir, 'error.log'),
+			'drain-timeout': '1s', ...o.server,
+		});
+		config += section('listen main', {
+			address: `127.0.0.1:${port}`,
+			...(o.tls ? { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') } : {}),
+			...o.listen,
+		});
+		for (const [name, options] of Object.entries(o.origins ?? { main: {} })) {
+			const { config: own = {}, ...rest } = options;
+			if (rest.server === undefined) {
+				const server = await listen({ name, ...(o.originTls ? { tls: certs().server } : {}), ...rest });
+				this.servers[name] = server;
+				rest.server = `${o.originTls ? 'h2' : 'h2c'}://${o.originTls ? 'localhost' : '127.0.0.1'}:${server.port}`;
+			}
+			config += section(`origin ${name}`, {
+				server: rest.server, ...(o.originTls ? { 'tls-ca': certs().file('ca.pem') } : {}), ...o.origin, ...own,
+			});
+		}
+		config += o.routes ?? section('route main', { origin: Object.keys(o.origins ?? { main: {} })[0] });
+		config += o.extra ?? '';
+		this.gate = new Gate({ config, dir: this.dir, ports: [port], single: o.single ?? true, env: o.env });
+		await this.gate.listening();
+		return this;
+	}
+
+	get server() { return this.servers.main; }
+	get port() { return this.gate.port; }
+
+	async connect(options = {}) {
+		const { tls = this.options.tls, ...rest } = options;
+		const c = await connect(this.port, { tls, ca: tls ? certs().ca : undefined, ...rest, name: rest.name ?? `client#${this.connections.length + 1}` });
+		this.connections.push(c);
+		return c;
+	}
+	accept(name = 'main', timeout = undefined) { return this.servers[name].accept(timeout); }
+
+	/* A client that has asked for `path`, and the origin connection on which the request came. */
+	async open({ path: asked = '/', client = {}, request = {}, options = {} } = {}) {
+		const c = await this.connect(client);
+		c.request(1, { path: asked, ...request }, options);
+		const origin = await this.accept();
+		const up = await origin.expectRequest();
+		return { client: c, origin, up };
+	}
+
+	/* Both hops are quiet: what was sent on one has had its effect on the other. */
+	async settle(...connections) {
+		for (const c of connections)
+			await c.sync();
+		for (const c of connections.reverse())
+			await c.sync();
+	}
+
+	async stop(failure) {
+		const all = [...this.connections, ...Object.values(this.servers).flatMap((s) => s.connections)];
+		const violations = all.flatMap((c) => c.violations.map((v) => `${c.name}: ${v}`));
+		const traces = () => all.map((c) => `--- ${c.name}\n${c.trace.slice(-60).join('\n')}`).join('\n');
+		let report = '';
+		if (failure || violations.length)
+			report = `\n${traces()}\n${this.gate?.report() ?? ''}`;
+		for (const c of this.connections)
+			c.close();
+		await Promise.all(Object.values(this.servers).map((s) => s.close()));
+		try {
+			await this.gate?.stop();
+		} catch (error) {
+			if (!failure)
+				throw error;
+			failure.message += `\n(besides: ${error.message.split('\n')[0]})`;
+		}
+		if (failure) {
+			failure.message += report;
+			throw failure;
+		}
+		assert.equal(violations.length, 0, `a peer saw what may never be:\n${violations.join('\n')}${report}`);
+	}
+}
+
+/* One test: scenario('what holds', {options}, async (s) => { … }). */
+export function scenario(name, options, body) {
+	if (typeof options === 'function')
+		[options, body] = [{}, options];
+	const { skip, timeout = 60000, ...rest } = options;
+	test(name, { skip, timeout: timeout * SCALE }, async () => {
+		const s = new Scenario(rest);
+		let failure;
+		try {
+			await s.start();
+			await body(s);
+		} catch (error) {
+			failure = error;
+		}
+		await s.stop(failure);
+	});
+}

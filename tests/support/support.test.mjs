@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* The tools of the tests, held against themselves and against independent implementations. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import http2 from 'node:http2';
+import path from 'node:path';
+import { test } from 'node:test';
+import { frame } from './frames.mjs';
+import { freePort, until, workDir } from './gate.mjs';
+import { Decoder, Encoder, huffmanDecode, huffmanEncode } from './hpack.mjs';
+import { connect, listen } from './peer.mjs';
+import { tap } from './tap.mjs';
+
+test('huffman code gives back every octet and the examples of RFC 7541 C.4', () => {
+	const all = Buffer.from([...Array(256).keys()]);
+	assert.deepEqual(huffmanDecode(huffmanEncode(all)), all);
+	assert.equal(huffmanEncode(Buffer.from('www.example.com')).toString('hex'), 'f1e3c2e5f23a6ba0ab90f4ff');
+	assert.throws(() => huffmanDecode(Buffer.from('ff'.repeat(4), 'hex')), /EOS/);
+	assert.throws(() => huffmanDecode(Buffer.from([0x1f, 0xf0])), /padding/);
+});
+
+test('field blocks keep names, values, order and representation', () => {
+	const e = new Encoder();
+	const d = new Decoder();
+	const fields = [[':status', '200'], ['x', ''], ['x', 'b', { as: 'never' }], ['y', 'é', { huffman: true }]];
+	for (const indexing of [false, true, true]) {
+		e.indexing = indexing;
+		e.resize(indexing ? 4096 : 0);
+		const got = d.decode(e.encode(fields));
+		assert.deepEqual(got.map(({ name, value }) => [name, value]), fields.map(([n, v]) => [n, v]));
+		assert.equal(got[2].as, 'never');
+	}
+});
+
+test('two scripted peers understand each other, and see what may not be', async () => {
+	const server = await listen({ settings: { maxConcurrentStreams: 5 } });
+	const client = await connect(server.port);
+	const origin = await server.accept();
+	await client.ready();
+	client.request(1, { path: '/a', cookie: 'x'.repeat(300) }, { split: [0, 10], padding: 3 });
+	const up = await origin.expectRequest('/a');
+	assert.equal(up.headers.cookie.length, 300);
+	origin.push(up, 2, '/b').respond(1, { body: 'page', trailers: { t: '1' } });
+	const promise = await client.expectPromise('/b');
+	assert.equal(promise.promised, 2);
+	const r = await client.response(1);
+	assert.equal(`${r.status} ${r.body} ${r.trailers.t}`, '200 page 1');
+	origin.respond(2, { body: 'style' });
+	assert.equal(String((await client.response(2)).body), 'style');
+	await client.sync();
+	await client.expectNone('RST_STREAM');
+	assert.deepEqual([client.violations, origin.violations], [[], []]);
+	origin.frame('RST_STREAM', 0, 6, Buffer.alloc(4));
+	origin.respond(2, { fields: { 'content-length': 7, Upper: 'x' }, body: 'four' });
+	await client.sync();
+	assert.equal(client.violations.length, 4, client.violations.join('\n'));
+	client.close();
+	await server.close();
+});
+
+test('node as the client and as the server of scripted peers', async () => {
+	const server = await listen();
+	const session = http2.connect(`http://127.0.0.1:${server.port}`);
+	const stream = session.request({ ':path': '/n', 'x-long': 'y'.repeat(500) });
+	const origin = await server.accept();
+	origin.encoder.indexing = true;
+	origin.encoder.huffman = true;
+	const up = await origin.expectRequest('/n');
+	origin.respond(up.stream, { fields: { 'x-one': 'value' }, body: 'hello' });
+	const head = await new Promise((resolve) => { stream.once('response', resolve); });
+	assert.equal(head['x-one'], 'value');
+	session.destroy();
+	await server.close();
+
+	const real = http2.createServer((request, response) => {
+		response.stream.pushStream({ ':path': '/p' }, (error, pushed) => { pushed.respond({ ':status': 200 }); pushed.end('pushed'); });
+		response.end('main');
+	});
+	await new Promise((resolve) => { real.listen(0, '127.0.0.1', resolve); });
+	const t = await tap(real.address().port);
+	const client = await connect(t.port);
+	client.encoder.indexing = true;
+	for (const id of [1, 3]) {
+		client.request(id, { path: '/x', 'user-agent': 'scripted' });
+		const p = await client.expectPromise('/p');
+		assert.equal(String((await client.response(id)).body), 'main');
+		assert.equal(String((await client.response(p.promised)).body), 'pushed');
+	}
+	assert.deepEqual(client.violations, []);
+	const [seen] = t.connections;
+	assert.equal(seen.error, undefined);
+	assert.equal(seen.of('server', 'PUSH_PROMISE').length, 2);
+	assert.equal(seen.of('client', 'HEADERS')[1].headers['user-agent'], 'scripted');
+	client.close();
+	await t.close();
+	await new Promise((resolve) => { real.close(resolve); });
+});
+
+test('nghttpd pushes to the scripted client, nghttp takes pushes from the scripted origin', async () => {
+	const dir = workDir();
+	fs.writeFileSync(path.join(dir, 'index.html'), 'page');
+	fs.writeFileSync(path.join(dir, 'a.css'), 'style');
+	const port = await freePort();
+	const daemon = spawn('nghttpd', ['--no-tls', `--htdocs=${dir}`, '--push=/index.html=/a.css', '--address=127.0.0.1', String(port)], { stdio: 'ignore' });
+	const client = await until('nghttpd answers', () => connect(port).catch(() => null));
+	client.request(1, { path: '/index.html' });
+	const p = await client.expectPromise('/a.css');
+	assert.equal(String((await client.response(p.promised)).body), 'style');
+	assert.equal(String((await client.response(1)).body), 'page');
+	assert.deepEqual(client.violations, []);
+	client.frame('PING', 0, 1, Buffer.alloc(8));
+	await client.expectConnectionError('PROTOCOL_ERROR');
+	daemon.kill();
+	fs.rmSync(dir, { recursive: true });
+
+	const server = await listen();
+	const nghttp = spawn('nghttp', ['-nv', `http://127.0.0.1:${server.port}/`]);
+	let text = '';
+	nghttp.stdout.on('data', (chunk) => { text += chunk; });
+	const origin = await server.accept();
+	const up = await origin.expectRequest('/');
+	origin.push(up, 2, '/pushed').respond(up.stream, { body: 'x' }).respond(2, { body: 'y' });
+	await new Promise((resolve) => { nghttp.once('close', resolve); });
+	assert.match(text, /recv PUSH_PROMISE frame[^\n]*stream_id=13/);
+	await server.close();
+});
+
+test('a frame of any size survives being cut anywhere', async () => {
+	const { FrameReader } = await import('./frames.mjs');
+	const octets = Buffer.concat([frame('DATA', 0, 1, Buffer.alloc(100)), frame('PING', 0, 0, Buffer.alloc(8)), frame('SETTINGS', 1, 0)]);
+	for (let cut = 0; cut <= octets.length; cut++) {
+		const reader = new FrameReader();
+		const frames = [...reader.push(octets.subarray(0, cut)), ...reader.push(octets.subarray(cut))];
+		assert.deepEqual(frames.map((f) => f.type), ['DATA', 'PING', 'SETTINGS']);
+	}
+});
