@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What no single line shows: missing options, pairs, names that refer to nothing, rules that no
+ * offer can reach. Then the sections' objects move into the snapshot's arrays.
+ */
+#include "proxy/conf/load.h"
+#include <inttypes.h>
+
+#define for_each_section(l, s, wanted)                                                             \
+	for (struct conf_section *s = (l)->first; s; s = s->next)                                  \
+		if (s->kind == (wanted))
+
+static void check_required(struct conf_loader *l, const struct conf_section *s)
+{
+	for (size_t i = 0; i < conf_option_count; i++) {
+		const struct conf_option *o = &conf_options[i];
+		if (o->section == s->kind && o->is_required && s->lines[i] == 0)
+			conf_mistake(l, s->file, s->line, "%s has no %s; add %s = %s",
+			    conf_section_title(l, s), o->key, o->key, o->form);
+	}
+}
+
+/* ---- [listen] ---- */
+
+static void check_certificate(struct conf_loader *l, const struct conf_section *s,
+    const struct net_certificate *c, uint32_t line)
+{
+	char error[256] = "";
+	struct net_tls_server_options options = {
+	    .certificates = c, .certificate_count = 1, .alpn = "h2"};
+	struct net_tls *tls = net_tls_server_new(&options, error, sizeof error);
+
+	if (!tls)
+		conf_mistake(l, s->file, line,
+		    "the certificate cannot be used: %s; name a PEM certificate and its own key",
+		    error);
+	net_tls_free(tls);
+}
+
+static void pair_certificates(struct conf_loader *l, struct conf_section *s)
+{
+	struct conf_listen *listen = s->object;
+	size_t pairs = s->chain_count < s->key_count ? s->chain_count : s->key_count;
+
+	if (s->chain_count > pairs)
+		conf_mistake(l, s->file, s->chains[pairs].line,
+		    "certificate without a key; add key = FILE below it");
+	if (s->key_count > pairs)
+		conf_mistake(l, s->file, s->keys[pairs].line,
+		    "key without a certificate; add certificate = FILE above it");
+	if (pairs == 0)
+		return;
+	listen->certificates = arena_alloc(&l->conf->arena, pairs * sizeof *listen->certificates);
+	listen->certificate_count = pairs;
+	for (size_t i = 0; i < pairs; i++) {
+		listen->certificates[i] =
+		    (struct net_certificate){s->chains[i].path, s->keys[i].path};
+		if (l->resolve && !s->is_broken)
+			check_certificate(l, s, &listen->certificates[i], s->chains[i].line);
+	}
+}
+
+static bool address_equal(const struct net_address *a, const struct net_address *b)
+{
+	char a_text[NET_ADDRESS_TEXT], b_text[NET_ADDRESS_TEXT];
+
+	return a->storage.ss_family == b->storage.ss_family &&
+	       strcmp(net_address_format(a, a_text, sizeof a_text),
+		   net_address_format(b, b_text, sizeof b_text)) == 0;
+}
+
+static void check_address(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_listen *listen = s->object;
+
+	for_each_section(l, earlier, CONF_SECTION_LISTEN)
+	{
+		const struct conf_listen *other = earlier->object;
+		if (earlier == s)
+			return;
+		if (!listen->address_text || !other->address_text ||
+		    !address_equal(&listen->address, &other->address))
+			continue;
+		conf_mistake(l, s->file, conf_option_line(s, "address"),
+		    "%s is used already by %s at %s:%" PRIu32 "; choose another address",
+		    listen->address_text, conf_section_title(l, earlier), earlier->file,
+		    conf_option_line(earlier, "address"));
+		return;
+	}
+}
+
+/* ---- [origin] ---- */
+
+static void check_origin(struct conf_loader *l, const struct conf_section *s)
+{
+	static const char *const tls_options[] = {"tls-ca", "tls-verify", "tls-name"};
+	const struct conf_origin *o = s->object;
+
+	if (s->is_broken)
+		return;
+	if (o->max_stream_window_bytes < o->stream_window_bytes) {
+		uint32_t line = conf_option_line(s, "max-stream-window");
+		conf_mistake(l, s->file, line ? line : conf_option_line(s, "stream-window"),
+		    "max-stream-window is smaller than stream-window; make it at least as large");
+	}
+	if (o->spare_connections > o->max_connections)
+		conf_mistake(l, s->file, conf_option_line(s, "spare-connections"),
+		    "spare-connections is larger than max-connections; make it at most as large");
+	for (size_t i = 0; i < sizeof tls_options / sizeof *tls_options; i++) {
+		uint32_t line = conf_option_line(s, tls_options[i]);
+		if (line && o->server_text && o->kind != CONF_ORIGIN_H2_TLS)
+			conf_warning(l, s->file, line,
+			    "%s has no effect, as the server is not h2://; remove it",
+			    tls_options[i]);
+	}
+}
+
+/* ---- [route] ---- */
+
+static void check_route(struct conf_loader *l, struct conf_section *s)
+{
+	struct conf_route *route = s->object;
+
+	if (!s->origin_name)
+		return;
+	for (size_t i = 0; i < l->conf->origin_count; i++)
+		if (strcmp(l->conf->origins[i].name, s->origin_name) == 0)
+			route->origin = &l->conf->origins[i];
+	if (!route->origin)
+		conf_mistake(l, s->file, conf_option_line(s, "origin"),
+		    "there is no [origin %s]; add the section or name another", s->origin_name);
+}
+
+/* ---- [push] ---- */
+
+static void check_rule(struct conf_loader *l, const struct conf_section *s)
+{
+	if (s->is_broken)
+		return;
+	for_each_section(l, earlier, CONF_SECTION_PUSH)
+	{
+		if (earlier == s)
+			return;
+		if (earlier->is_broken)
+			continue;
+		const char *title = conf_section_title(l, s);
+		const char *hider = conf_section_title(l, earlier);
+		if (policy_rule_hides(earlier->object, s->object)) {
+			conf_mistake(l, s->file, s->line,
+			    "%s is never reached, as %s at %s:%" PRIu32
+			    " takes all that it would; put it first or remove it",
+			    title, hider, earlier->file, earlier->line);
+			return;
+		}
+		if (policy_rule_may_hide(earlier->object, s->object)) {
+			conf_warning(l, s->file, s->line,
+			    "%s seems never to be reached, as %s at %s:%" PRIu32
+			    " looks wider; put the narrower rule first",
+			    title, hider, earlier->file, earlier->line);
+			return;
+		}
+	}
+}
+
+/* ---- the whole ---- */
+
+static size_t count_sections(const struct conf_loader *l, enum conf_kind kind)
+{
+	size_t count = 0;
+	for_each_section(l, s, kind) count++;
+	return count;
+}
+
+/* Moves the objects of one kind into an array, in order; the sections point there from now on. */
+static void *collect(struct conf_loader *l, enum conf_kind kind, size_t *count)
+{
+	size_t bytes = conf_section_types[kind].object_bytes;
+	char *array, *at;
+
+	*count = count_sections(l, kind);
+	if (*count == 0)
+		return NULL;
+	array = at = arena_alloc(&l->conf->arena, *count * bytes);
+	for_each_section(l, s, kind)
+	{
+		memcpy(at, s->object, bytes);
+		s->object = at;
+		at += bytes;
+	}
+	return array;
+}
+
+/* Where each object stands in the configuration. */
+static void label(struct conf_section *s, uint32_t index)
+{
+	struct conf_listen *listen;
+	struct conf_origin *origin;
+	struct conf_route *route;
+	struct policy_rule *rule;
+
+	switch (s->kind) {
+	case CONF_SECTION_LISTEN:
+		listen = s->object;
+		listen->name = s->name, listen->file = s->file, listen->line = s->line;
+		return;
+	case CONF_SECTION_ORIGIN:
+		origin = s->object;
+		origin->name = s->name, origin->file = s->file, origin->line = s->line;
+		origin->index = index;
+		return;
+	case CONF_SECTION_ROUTE:
+		route = s->object;
+		route->name = s->name, route->file = s->file, route->line = s->line;
+		return;
+	case CONF_SECTION_PUSH:
+		rule = s->object;
+		rule->name = s->name, rule->file = s->file, rule->line = s->line;
+		rule->index = index;
+		return;
+	case CONF_SECTION_SERVER:
+	case CONF_SECTION_COUNT:
+		return;
+	}
+}
+
+static void check_section(struct conf_loader *l, struct conf_section *s)
+{
+	check_required(l, s);
+	switch (s->kind) {
+	case CONF_SECTION_LISTEN:
+		pair_certificates(l, s);
+		check_address(l, s);
+		return;
+	case CONF_SECTION_ORIGIN:
+		check_origin(l, s);
+		return;
+	case CONF_SECTION_ROUTE:
+		check_route(l, s);
+		return;
+	case CONF_SECTION_PUSH:
+		check_rule(l, s);
+		return;
+	case CONF_SECTION_SERVER:
+		if (l->conf->server.connection_memory_bytes > l->conf->server.memory_bytes)
+			conf_mistake(l, s->file, s->line,
+			    "connection-memory is larger than memory; make it at most as large");
+		return;
+	case CONF_SECTION_COUNT:
+		return;
+	}
+}
+
+void conf_finish(struct conf_loader *l)
+{
+	struct conf *c = l->conf;
+	uint32_t indexes[CONF_SECTION_COUNT] = {0};
+
+	c->listens = collect(l, CONF_SECTION_LISTEN, &c->listen_count);
+	c->origins = collect(l, CONF_SECTION_ORIGIN, &c->origin_count);
+	c->routes = collect(l, CONF_SECTION_ROUTE, &c->route_count);
+	c->policy.rules = collect(l, CONF_SECTION_PUSH, &c->policy.count);
+	for (struct conf_section *s = l->first; s; s = s->next)
+		label(s, indexes[s->kind]++);
+	for (struct conf_section *s = l->first; s; s = s->next)
+		check_section(l, s);
+	if (c->listen_count == 0)
+		conf_mistake(l, c->file, 1, "there is no [listen NAME]; add one with an address");
+	if (c->route_count == 0)
+		conf_mistake(l, c->file, 1, "there is no [route NAME]; add one with an origin");
+}

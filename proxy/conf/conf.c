@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Begin and end of a load. The steps are in source.c (reading), apply.c (setting) and check.c. */
+#include "proxy/conf/conf.h"
+#include "proxy/base/memory.h"
+#include "proxy/conf/load.h"
+
+static struct conf *load_begin(struct conf_loader *l, const char *name, bool resolve, FILE *errors)
+{
+	struct conf *c = memory_new(struct conf);
+
+	arena_init(&c->arena, NULL, 0);
+	*l = (struct conf_loader){.conf = c, .errors = errors, .resolve = resolve};
+	c->file = conf_copy(l, slice_of_string(name));
+	/* Presets that are paths would be relative to this. */
+	l->file = c->file;
+	conf_apply_presets(l, CONF_SECTION_SERVER, c);
+	l->file = NULL;
+	return c;
+}
+
+static struct conf *load_end(struct conf_loader *l)
+{
+	conf_finish(l);
+	if (l->mistakes == 0)
+		return l->conf;
+	conf_free(l->conf);
+	return NULL;
+}
+
+struct conf *conf_load(const char *path, bool resolve, FILE *errors)
+{
+	struct conf_loader l;
+	struct conf *c = load_begin(&l, path, resolve, errors);
+
+	l.follows_includes = true;
+	conf_read_file(&l, c->file);
+	if (l.mistakes > 0 &&
+	    !l.seen) { /* The file itself cannot be read: all else follows from that. */
+		conf_free(c);
+		return NULL;
+	}
+	return load_end(&l);
+}
+
+struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors)
+{
+	struct conf_loader l;
+	struct conf *c = load_begin(&l, name, resolve, errors);
+
+	l.follows_includes = resolve;
+	conf_read_text(&l, c->file, text);
+	return load_end(&l);
+}
+
+void conf_free(struct conf *c)
+{
+	if (!c)
+		return;
+	arena_fini(&c->arena);
+	free(c);
+}

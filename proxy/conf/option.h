@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to conf/: the option table. One row per option is all that the parser, the check, the
+ * help and the manual know about it.
+ */
+#ifndef PUSHGATE_CONF_OPTION_H
+#define PUSHGATE_CONF_OPTION_H
+
+#include "proxy/conf/conf.h"
+
+struct conf_loader;
+
+enum conf_kind {
+	CONF_SECTION_SERVER,
+	CONF_SECTION_LISTEN,
+	CONF_SECTION_ORIGIN,
+	CONF_SECTION_ROUTE,
+	CONF_SECTION_PUSH,
+	CONF_SECTION_COUNT,
+};
+
+enum conf_type {
+	CONF_TYPE_NUMBER, /* uint32_t */
+	CONF_TYPE_SIZE,   /* uint64_t, octets */
+	CONF_TYPE_WINDOW, /* uint32_t, octets */
+	CONF_TYPE_TIME,   /* usec */
+	CONF_TYPE_SWITCH, /* bool: the second of two choices is true */
+	CONF_TYPE_CHOICE, /* an enum: the position in choices */
+	CONF_TYPE_BITS,   /* uint32_t: a list of choices, bit `min` is the first */
+	CONF_TYPE_TEXT,   /* const char * */
+	CONF_TYPE_FILE,   /* const char *, relative to the file that names it */
+	CONF_TYPE_LIST,   /* struct slice * and a size_t count */
+	CONF_TYPE_CIDRS,  /* struct cidr * and a size_t count */
+	CONF_TYPE_OTHER,  /* whatever set() makes of it */
+};
+
+struct conf_option {
+	enum conf_kind section;
+	const char *key;
+	enum conf_type type;
+	const char *form;   /* what to write, for the help; NULL = as the type says */
+	const char *preset; /* the default as it would be written; NULL = none */
+	uint64_t min, max;
+	const char *choices; /* separated by spaces */
+	bool is_required, repeats;
+	size_t offset, count_offset;
+	/* Checks (and, for CONF_TYPE_OTHER, stores). False: a mistake has been reported. */
+	bool (*set)(struct conf_loader *l, void *object, struct slice value);
+	/* For lists: what is wrong with a member and what would be right, or NULL. */
+	const char *(*check)(struct slice member);
+	const char *sentence; /* for the operator; also says what 0 means where it is allowed */
+};
+
+extern const struct conf_option conf_options[];
+extern const size_t conf_option_count;
+
+struct conf_section_type {
+	const char *word; /* "listen" */
+	bool is_named;
+	size_t object_bytes; /* 0: it is the struct conf itself */
+	const char *sentence;
+};
+extern const struct conf_section_type conf_section_types[CONF_SECTION_COUNT];
+
+#endif

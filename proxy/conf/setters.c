@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Setters and checks for options whose value needs more than its type says: addresses, servers,
+ * certificates, users. Each reports its own mistake at the line that is being read.
+ */
+#include "proxy/conf/setters.h"
+#include "proxy/conf/value.h"
+#include "proxy/http/authority.h"
+#include "proxy/limits.h"
+#include <pwd.h>
+#include <unistd.h>
+
+#define SHOWN(s) SLICE_ARG(slice_sub((s), 0, 80))
+
+/* RFC 1035 2.3.4, in text. */
+enum { HOST_BYTES = 253 };
+
+/* ---- [server] ---- */
+
+bool conf_set_workers(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf *c = object;
+	uint64_t number = 0;
+
+	if (!slice_equal(value, SLICE("auto")) &&
+	    (!slice_to_number(value, 256, &number) || number == 0)) {
+		conf_mistake_here(l,
+		    "bad value '%.*s' for workers; write auto or a number from 1 to 256",
+		    SHOWN(value));
+		return false;
+	}
+	c->server.workers = (uint32_t)number;
+	return true;
+}
+
+bool conf_set_user(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf *c = object;
+
+	if (l->resolve && !getpwnam(c->server.user)) {
+		conf_mistake_here(l,
+		    "there is no user '%.*s'; name one that exists or leave it out", SHOWN(value));
+		return false;
+	}
+	return true;
+}
+
+/* "off" is NULL, "-" stays, all else is a path. */
+static const char *log_path(struct conf_loader *l, struct slice value)
+{
+	if (slice_equal(value, SLICE("off")))
+		return NULL;
+	return slice_equal(value, SLICE("-")) ? "-" : conf_path(l, value);
+}
+
+bool conf_set_access_log(struct conf_loader *l, void *object, struct slice value)
+{
+	((struct conf *)object)->server.access_log = log_path(l, value);
+	return true;
+}
+
+bool conf_set_error_log(struct conf_loader *l, void *object, struct slice value)
+{
+	((struct conf *)object)->server.error_log = log_path(l, value);
+	return true;
+}
+
+bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf *c = object;
+	struct net_address address;
+	char text[LIMIT_CONF_LINE_BYTES];
+
+	if (slice_equal(value, SLICE("off"))) {
+		c->server.status_socket = NULL;
+		return true;
+	}
+	c->server.status_socket = conf_path(l, value);
+	int length = snprintf(text, sizeof text, "unix:%s", c->server.status_socket);
+	const char *wrong = (size_t)length < sizeof text
+				? net_address_parse(slice_of(text, (size_t)length), &address)
+				: "the path is too long";
+	/* A path below a relative folder is judged by its length alone. */
+	if (wrong && c->server.status_socket[0] == '/') {
+		conf_mistake_here(l,
+		    "bad value '%.*s' for status-socket: %s; give the path of a socket",
+		    SHOWN(value), wrong);
+		return false;
+	}
+	return true;
+}
+
+bool conf_set_pseudonym(struct conf_loader *l, void *object, struct slice value)
+{
+	(void)object;
+	if (!value_is_name(value)) {
+		conf_mistake_here(l,
+		    "bad value '%.*s' for pseudonym; use letters, digits, '.', '_' and '-'",
+		    SHOWN(value));
+		return false;
+	}
+	return true;
+}
+
+static bool put_action(
+    struct conf_loader *l, const char *key, struct slice value, enum policy_action *action)
+{
+	for (unsigned i = 0; i < POLICY_ACTION_COUNT; i++) {
+		enum policy_action a = (enum policy_action)i;
+		if (!slice_equal_nocase(value, slice_of_string(policy_action_name(a))))
+			continue;
+		if (a == POLICY_FORWARD || a == POLICY_DROP) {
+			*action = a;
+			return true;
+		}
+		conf_mistake_here(l,
+		    "%s %s is not available yet in this version; use forward or drop", key,
+		    policy_action_name(a));
+		return false;
+	}
+	conf_mistake_here(l, "bad value '%.*s' for %s; write forward or drop", SHOWN(value), key);
+	return false;
+}
+
+bool conf_set_default_action(struct conf_loader *l, void *object, struct slice value)
+{
+	return put_action(l, "default-action", value, &((struct conf *)object)->policy.fallback);
+}
+
+/* ---- [listen] ---- */
+
+bool conf_set_address(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_listen *listen = object;
+
+	const char *wrong = net_address_parse(value, &listen->address);
+	if (wrong) {
+		conf_mistake_here(l,
+		    "bad value '%.*s' for address: %s; write 127.0.0.1:8443, "
+		    "[::1]:8443, *:8443 or unix:/path",
+		    SHOWN(value), wrong);
+		return false;
+	}
+	listen->address_text = conf_copy(l, value);
+	return true;
+}
+
+bool conf_set_mode(struct conf_loader *l, void *object, struct slice value)
+{
+	(void)object;
+	if (slice_equal_nocase(value, SLICE("gateway")))
+		return true;
+	if (slice_equal_nocase(value, SLICE("forward")))
+		conf_mistake_here(
+		    l, "mode forward is not available yet in this version; use gateway");
+	else
+		conf_mistake_here(l, "bad value '%.*s' for mode; write gateway", SHOWN(value));
+	return false;
+}
+
+static bool add_file(struct conf_loader *l, const char *key, struct slice value,
+    struct conf_file_ref **files, size_t *count)
+{
+	char *path = conf_path(l, value);
+
+	*files = conf_grow(l, *files, *count, sizeof **files);
+	(*files)[(*count)++] = (struct conf_file_ref){path, l->line};
+	if (l->resolve && access(path, R_OK) != 0) {
+		conf_mistake_here(
+		    l, "the %s file '%s' cannot be read: %m; name a PEM file", key, path);
+		return false;
+	}
+	return true;
+}
+
+bool conf_set_certificate(struct conf_loader *l, void *object, struct slice value)
+{
+	(void)object;
+	return add_file(l, "certificate", value, &l->current->chains, &l->current->chain_count);
+}
+
+bool conf_set_key(struct conf_loader *l, void *object, struct slice value)
+{
+	(void)object;
+	return add_file(l, "key", value, &l->current->keys, &l->current->key_count);
+}
+
+/* ---- [origin] ---- */
+
+static bool bad_server(struct conf_loader *l, struct slice value, const char *wrong)
+{
+	conf_mistake_here(l,
+	    "bad value '%.*s' for server: %s; write h2://HOST:PORT, "
+	    "h2c://HOST:PORT, h2c+unix:/PATH or demo:",
+	    SHOWN(value), wrong);
+	return false;
+}
+
+static bool server_unix(struct conf_loader *l, struct conf_origin *o, struct slice value)
+{
+	/* "h2c+unix:/path" without its first four octets is what net understands. */
+	const char *wrong = net_address_parse(slice_from(value, 4), &o->addresses[0]);
+
+	if (wrong)
+		return bad_server(l, value, wrong);
+	o->kind = CONF_ORIGIN_H2_PLAIN;
+	o->address_count = 1;
+	return true;
+}
+
+static void resolve_server(
+    struct conf_loader *l, struct conf_origin *o, struct slice authority_host)
+{
+	const char *wrong = NULL;
+	struct slice literal =
+	    arena_printf(&l->conf->arena, "%.*s:%u", SLICE_ARG(authority_host), o->port);
+
+	if (!net_address_parse(literal, &o->addresses[0]))
+		o->address_count = 1;
+	else if (l->resolve)
+		o->address_count = net_resolve(o->host, o->port, o->addresses,
+		    sizeof o->addresses / sizeof *o->addresses, &wrong);
+}
+
+static bool server_tcp(
+    struct conf_loader *l, struct conf_origin *o, struct slice value, size_t prefix)
+{
+	struct http_authority a;
+	struct slice text = slice_from(value, prefix);
+	struct slice scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
+
+	if (text.len > 0 && text.ptr[text.len - 1] == '/')
+		text.len--;
+	if (slice_find(text, '/') < text.len)
+		return bad_server(l, value, "a path has no place in it");
+	if (!http_authority_parse(text, scheme, &a) || a.host.len == 0 || a.port == 0)
+		return bad_server(l, value, "that is no HOST:PORT");
+	if (a.host.len > HOST_BYTES)
+		return bad_server(l, value, "the host name is too long");
+	struct slice host = a.host;
+	if (host.ptr[0] == '[')
+		host = slice_sub(host, 1, host.len - 2);
+	o->host = conf_copy(l, host);
+	o->port = a.port;
+	resolve_server(l, o, a.host);
+	if (l->resolve && o->address_count == 0) {
+		conf_mistake_here(
+		    l, "the name '%s' has no address; correct it or write an IP address", o->host);
+		return false;
+	}
+	return true;
+}
+
+bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_origin *o = object;
+
+	o->server_text = conf_copy(l, value);
+	if (slice_equal(value, SLICE("demo:"))) {
+		o->kind = CONF_ORIGIN_DEMO;
+		return true;
+	}
+	if (slice_starts_with(value, SLICE("h2c+unix:")))
+		return server_unix(l, o, value);
+	if (slice_starts_with(value, SLICE("h2://"))) {
+		o->kind = CONF_ORIGIN_H2_TLS;
+		return server_tcp(l, o, value, 5);
+	}
+	if (slice_starts_with(value, SLICE("h2c://"))) {
+		o->kind = CONF_ORIGIN_H2_PLAIN;
+		return server_tcp(l, o, value, 6);
+	}
+	if (slice_starts_with(value, SLICE("https://"))) {
+		conf_mistake_here(l,
+		    "ALPN origins (https://) are not available yet in this version; "
+		    "use h2://HOST:PORT");
+		return false;
+	}
+	if (slice_starts_with(value, SLICE("http://"))) {
+		conf_mistake_here(l,
+		    "HTTP/1.1 origins (http://) are not available yet in this version; "
+		    "use h2c://HOST:PORT");
+		return false;
+	}
+	return bad_server(l, value, "it has no known scheme");
+}
+
+bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_origin *o = object;
+	char error[256] = "";
+
+	(void)value;
+	if (!l->resolve)
+		return true;
+	struct net_tls_client_options options = {
+	    .ca_file = o->tls_ca, .verify = true, .alpn = "h2"};
+	struct net_tls *tls = net_tls_client_new(&options, error, sizeof error);
+	if (!tls) {
+		conf_mistake_here(
+		    l, "tls-ca cannot be used: %s; name a PEM file of authorities", error);
+		return false;
+	}
+	net_tls_free(tls);
+	return true;
+}
+
+bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value)
+{
+	struct http_authority a;
+
+	(void)object;
+	if (http_authority_parse(value, SLICE("https"), &a) && !a.port_given &&
+	    value.len <= HOST_BYTES && value.ptr[0] != '[')
+		return true;
+	conf_mistake_here(
+	    l, "bad value '%.*s' for tls-name; write a host name without a port", SHOWN(value));
+	return false;
+}
+
+bool conf_set_host(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_origin *o = object;
+	struct http_authority a;
+
+	if (slice_equal(value, SLICE("keep"))) {
+		o->host_override = NULL;
+		return true;
+	}
+	if (!http_authority_parse(value, SLICE("https"), &a) || a.host.len == 0) {
+		conf_mistake_here(
+		    l, "bad value '%.*s' for host; write keep, NAME or NAME:PORT", SHOWN(value));
+		return false;
+	}
+	o->host_override = conf_copy(l, value);
+	return true;
+}
+
+/* ---- [route] ---- */
+
+bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value)
+{
+	(void)object;
+	l->current->origin_name = conf_copy(l, value);
+	return true;
+}
+
+const char *conf_check_route_host(struct slice member)
+{
+	struct http_authority a;
+	struct slice name = member;
+
+	if (slice_equal(member, SLICE("*")))
+		return NULL;
+	if (slice_starts_with(member, SLICE("*.")))
+		name = slice_from(member, 2);
+	if (slice_find(name, '*') < name.len || !http_authority_parse(name, SLICE(""), &a) ||
+	    a.port_given || a.host.len == 0)
+		return "write a host name without a port, *.NAME or *";
+	return NULL;
+}
+
+const char *conf_check_route_path(struct slice member)
+{
+	for (size_t i = 0; i < member.len; i++)
+		if (strchr("*?#", member.ptr[i]))
+			return "write the beginning of a path, such as /api, without '*', '?' and "
+			       "'#'";
+	return member.len > 0 && member.ptr[0] == '/' ? NULL : "write a path that begins with '/'";
+}
+
+/* ---- [push] ---- */
+
+const char *conf_check_path_glob(struct slice member)
+{
+	if (member.len > 0 && strchr("/*?", member.ptr[0]))
+		return NULL;
+	return "write a path pattern that begins with '/' or '*', such as /app/* or *.css";
+}
+
+const char *conf_check_host_glob(struct slice member)
+{
+	if (member.len > 0 && slice_find(member, '/') == member.len)
+		return NULL;
+	return "write a host name pattern, such as example.com or *.example.com";
+}
+
+bool conf_set_source(struct conf_loader *l, void *object, struct slice value)
+{
+	const struct policy_rule *rule = object;
+
+	if (!(rule->sources & 1u << POLICY_RELAYED))
+		conf_warning(l, l->file, l->line,
+		    "no push comes from '%.*s' in this version, the rule will match nothing; use "
+		    "relayed",
+		    SHOWN(value));
+	return true;
+}
+
+bool conf_set_action(struct conf_loader *l, void *object, struct slice value)
+{
+	return put_action(l, "action", value, &((struct policy_rule *)object)->action);
+}
+
+bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value)
+{
+	struct policy_rule *rule = object;
+	uint64_t number;
+
+	if (slice_equal(value, SLICE("auto"))) {
+		rule->urgency = -1;
+		return true;
+	}
+	if (!slice_to_number(value, 7, &number)) {
+		conf_mistake_here(l,
+		    "bad value '%.*s' for urgency; write auto or a number from 0 to 7",
+		    SHOWN(value));
+		return false;
+	}
+	rule->urgency = (int8_t)number;
+	return true;
+}

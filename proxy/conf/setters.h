@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Private to conf/: what the option table calls for values that need more than their type says. */
+#ifndef PUSHGATE_CONF_SETTERS_H
+#define PUSHGATE_CONF_SETTERS_H
+
+#include "proxy/conf/load.h"
+
+/* [server] */
+bool conf_set_workers(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_user(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_access_log(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_error_log(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_pseudonym(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_default_action(struct conf_loader *l, void *object, struct slice value);
+/* [listen] */
+bool conf_set_address(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_mode(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_certificate(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_key(struct conf_loader *l, void *object, struct slice value);
+/* [origin] */
+bool conf_set_server(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_host(struct conf_loader *l, void *object, struct slice value);
+/* [route] */
+bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
+/* [push] */
+bool conf_set_source(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_action(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value);
+
+/* Members of lists. */
+const char *conf_check_route_host(struct slice member);
+const char *conf_check_route_path(struct slice member);
+const char *conf_check_path_glob(struct slice member);
+const char *conf_check_host_glob(struct slice member);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From files to section headers and options. inih splits and trims the lines; the reader that feeds
+ * it counts them, refuses what inih would cut or skip in silence (long lines and names, NUL octets, lines
+ * that are nothing), and hands section headers over itself, as inih does not report them.
+ */
+#include "proxy/base/memory.h"
+#include "proxy/conf/load.h"
+#include "proxy/limits.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <ini.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A configuration is written by hand; what is larger was named by mistake. */
+enum { SOURCE_FILE_BYTES = 4 << 20 };
+
+struct reader {
+	struct conf_loader *loader;
+	struct slice rest;
+};
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static struct slice trim(struct slice s)
+{
+	while (s.len > 0 && is_space(s.ptr[0]))
+		s = slice_from(s, 1);
+	while (s.len > 0 && is_space(s.ptr[s.len - 1]))
+		s.len--;
+	return s;
+}
+
+static void take_header(struct conf_loader *l, struct slice line)
+{
+	size_t end = slice_find(line, ']');
+	l->is_in_section = true;
+	l->current = NULL;
+	if (end == line.len)
+		conf_mistake_here(l, "the section header has no ']'; write [section NAME]");
+	else if (end + 1 != line.len)
+		conf_mistake_here(
+		    l, "there is text behind the section header; write it on the next line");
+	else
+		conf_begin_section(l, trim(slice_sub(line, 1, end - 1)));
+}
+
+/* True: the line is an option that inih may split. */
+static bool take_line(struct conf_loader *l, struct slice line)
+{
+	if (line.len > LIMIT_CONF_LINE_BYTES) {
+		conf_mistake_here(l,
+		    "the line is longer than %u octets; split the list over several lines",
+		    LIMIT_CONF_LINE_BYTES);
+		return false;
+	}
+	if (slice_find(line, '\0') < line.len) {
+		conf_mistake_here(l, "the line contains a NUL octet; save the file as plain text");
+		return false;
+	}
+	line = trim(line);
+	if (line.len == 0 || line.ptr[0] == ';' || line.ptr[0] == '#')
+		return false;
+	if (line.ptr[0] == '[') {
+		take_header(l, line);
+		return false;
+	}
+	size_t equals = slice_find(line, '='), colon = slice_find(line, ':');
+	size_t end = equals < colon ? equals : colon;
+	struct slice key = trim(slice_sub(line, 0, end));
+	if (end == line.len || key.len == 0) {
+		conf_mistake_here(l, "this is no section, option or comment; write key = value");
+		return false;
+	}
+	if (key.len > LIMIT_CONF_NAME_BYTES) {
+		conf_mistake_here(l,
+		    "the option's name is longer than %u octets; no option has such a name",
+		    LIMIT_CONF_NAME_BYTES);
+		return false;
+	}
+	return true;
+}
+
+/* ini_reader: gives inih the next option line; everything else has been dealt with by then. */
+static char *read_line(char *buffer, int size, void *stream)
+{
+	struct reader *r = stream;
+
+	while (r->rest.len > 0) {
+		struct slice line = slice_sub(r->rest, 0, slice_find(r->rest, '\n'));
+		r->rest = slice_from(r->rest, line.len + 1);
+		r->loader->line++;
+		if (!take_line(r->loader, line))
+			continue;
+		line = trim(line);
+		if (line.len + 2 > (size_t)size) {
+			conf_mistake(r->loader, r->loader->file, r->loader->line,
+			    "the line is too long for the parser; split the list over several "
+			    "lines");
+			continue;
+		}
+		memcpy(buffer, line.ptr, line.len);
+		memcpy(buffer + line.len, "\n", 2);
+		return buffer;
+	}
+	return NULL;
+}
+
+static void include(struct conf_loader *l, const char *pattern)
+{
+	glob_t found;
+
+	if (l->is_in_section) {
+		conf_mistake_here(
+		    l, "include stands inside a section; move it above the first section");
+		return;
+	}
+	if (!l->follows_includes)
+		return;
+	if (pattern[0] == '\0') {
+		conf_mistake_here(l, "include names no file; write include = FILE");
+		return;
+	}
+	if (l->depth >= LIMIT_CONF_INCLUDE_DEPTH) {
+		conf_mistake_here(l,
+		    "files include one another more than %u deep; include it from a file above",
+		    LIMIT_CONF_INCLUDE_DEPTH);
+		return;
+	}
+	const char *path = conf_path(l, slice_of_string(pattern));
+	/* A plain name that is not there comes back as itself, and fails to open with a reason. */
+	bool is_plain = strpbrk(path, "*?[") == NULL;
+	int failed = glob(path, is_plain ? GLOB_NOCHECK : 0, NULL, &found);
+	if (failed && failed != GLOB_NOMATCH)
+		conf_mistake_here(
+		    l, "the pattern '%s' cannot be searched; name the files one by one", path);
+	for (size_t i = 0; !failed && i < found.gl_pathc; i++)
+		conf_read_file(l, found.gl_pathv[i]);
+	if (!failed)
+		globfree(&found);
+}
+
+static int take_option(void *user, const char *section, const char *name, const char *value)
+{
+	struct conf_loader *l = ((struct reader *)user)->loader;
+
+	(void)section;
+	if (strcmp(name, "include") == 0)
+		include(l, value);
+	else
+		conf_apply(l, slice_of_string(name), slice_of_string(value));
+	return 1;
+}
+
+static void read_lines(struct conf_loader *l, struct slice text)
+{
+	struct reader r = {l, text};
+
+	if (slice_starts_with(r.rest, SLICE("\xef\xbb\xbf")))
+		r.rest = slice_from(r.rest, 3);
+	/* Debian builds inih with these as variables; its defaults would join indented lines to the value
+	 * above, cut values at " ;", and cut lines at 200 octets. */
+	ini_allow_multiline = false;
+	ini_allow_inline_comments = false;
+	ini_stop_on_first_error = false;
+	ini_allow_no_value = false;
+	ini_use_stack = true;
+	ini_max_line = (int)LIMIT_CONF_LINE_BYTES + 3;
+	if (ini_parse_stream(read_line, &r, take_option, &r) < 0)
+		conf_mistake_here(l, "there is no memory left to read on; free some");
+}
+
+void conf_read_text(struct conf_loader *l, const char *name, struct slice text)
+{
+	const char *file = l->file;
+	uint32_t line = l->line;
+	struct conf_section *current = l->current;
+	bool is_in_section = l->is_in_section;
+
+	l->file = name;
+	l->line = 0;
+	l->current = NULL;
+	l->is_in_section = false;
+	l->depth++;
+	read_lines(l, text);
+	l->depth--;
+	l->file = file;
+	l->line = line;
+	l->current = current;
+	l->is_in_section = is_in_section;
+}
+
+/* Where a mistake about a whole file is reported: where it was included, else at its own first line. */
+static void file_mistake(
+    struct conf_loader *l, const char *path, const char *what, const char *right)
+{
+	if (l->file)
+		conf_mistake_here(l, "'%s' cannot be read: %s; %s", path, what, right);
+	else
+		conf_mistake(l, path, 1, "the file cannot be read: %s; %s", what, right);
+}
+
+static bool is_new(struct conf_loader *l, const char *path, const struct stat *st)
+{
+	for (const struct conf_seen *s = l->seen; s; s = s->next) {
+		if (s->device != st->st_dev || s->inode != st->st_ino)
+			continue;
+		if (s->file)
+			conf_mistake_here(l,
+			    "'%s' is included already at %s:%u; include a file once", path, s->file,
+			    s->line);
+		else
+			conf_mistake_here(l, "'%s' includes itself; include other files", path);
+		return false;
+	}
+	struct conf_seen *s = arena_alloc(&l->conf->arena, sizeof *s);
+	*s = (struct conf_seen){l->seen, st->st_dev, st->st_ino, l->file, l->line};
+	l->seen = s;
+	return true;
+}
+
+/* The octets of fd, on the heap; NULL with errno set. */
+static char *read_all(int fd, size_t *length)
+{
+	size_t used = 0, size = 16384;
+	char *text = memory_alloc(size);
+
+	for (;;) {
+		if (used == size)
+			text = memory_resize(text, size *= 2, 1);
+		ssize_t n = read(fd, text + used, size - used);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0 || used > SOURCE_FILE_BYTES) {
+			*length = used;
+			if (n == 0)
+				return text;
+			errno = n < 0 ? errno : EFBIG;
+			free(text);
+			return NULL;
+		}
+		used += (size_t)n;
+	}
+}
+
+void conf_read_file(struct conf_loader *l, const char *path)
+{
+	static const char right[] = "name a readable file";
+	struct stat st;
+	size_t length = 0;
+
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		file_mistake(l, path, strerror(errno), right);
+	} else if (S_ISDIR(st.st_mode)) {
+		file_mistake(l, path, "it is a folder", right);
+	} else if (is_new(l, path, &st)) {
+		char *text = read_all(fd, &length);
+		if (text)
+			conf_read_text(
+			    l, conf_copy(l, slice_of_string(path)), slice_of(text, length));
+		else
+			file_mistake(l, path, strerror(errno), right);
+		free(text);
+	}
+	if (fd >= 0)
+		close(fd);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* Texts to values and back; see value.h. */
+#include "proxy/conf/value.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+struct unit {
+	struct slice text;
+	uint64_t factor;
+};
+
+/* Largest first, so that formatting takes the first that divides. */
+static const struct unit size_units[] = {
+    {SLICE_INIT("G"), 1u << 30},
+    {SLICE_INIT("GiB"), 1u << 30},
+    {SLICE_INIT("GB"), 1u << 30},
+    {SLICE_INIT("M"), 1u << 20},
+    {SLICE_INIT("MiB"), 1u << 20},
+    {SLICE_INIT("MB"), 1u << 20},
+    {SLICE_INIT("k"), 1u << 10},
+    {SLICE_INIT("KiB"), 1u << 10},
+    {SLICE_INIT("KB"), 1u << 10},
+    {SLICE_INIT(""), 1},
+};
+static const struct unit time_units[] = {
+    {SLICE_INIT("h"), 3600 * USEC_PER_SEC},
+    {SLICE_INIT("m"), 60 * USEC_PER_SEC},
+    {SLICE_INIT("s"), USEC_PER_SEC},
+    {SLICE_INIT("ms"), USEC_PER_MSEC},
+};
+enum {
+	SIZE_UNITS = sizeof size_units / sizeof *size_units,
+	TIME_UNITS = sizeof time_units / sizeof *time_units,
+};
+
+static bool value_scaled(struct slice text, const struct unit *units, size_t count, uint64_t *value)
+{
+	size_t digits = 0;
+	uint64_t number;
+
+	while (digits < text.len && text.ptr[digits] >= '0' && text.ptr[digits] <= '9')
+		digits++;
+	if (!slice_to_number(slice_sub(text, 0, digits), UINT64_MAX, &number))
+		return false;
+	struct slice unit = slice_trim(slice_from(text, digits));
+	for (size_t i = 0; i < count; i++) {
+		if (!slice_equal_nocase(unit, units[i].text))
+			continue;
+		return !__builtin_mul_overflow(number, units[i].factor, value);
+	}
+	return false;
+}
+
+static char *value_format(
+    uint64_t value, const struct unit *units, size_t count, char *buffer, size_t size)
+{
+	size_t i = 0;
+	while (i + 1 < count && (value == 0 || value % units[i].factor != 0))
+		i++;
+	snprintf(
+	    buffer, size, "%" PRIu64 "%.*s", value / units[i].factor, SLICE_ARG(units[i].text));
+	return buffer;
+}
+
+bool value_size(struct slice text, uint64_t *octets)
+{
+	return value_scaled(text, size_units, SIZE_UNITS, octets);
+}
+
+bool value_time(struct slice text, usec *span)
+{
+	if (slice_equal(text, SLICE("0"))) {
+		*span = 0;
+		return true;
+	}
+	return value_scaled(text, time_units, TIME_UNITS, span);
+}
+
+char *value_size_format(uint64_t octets, char *buffer, size_t size)
+{
+	return value_format(octets, size_units, SIZE_UNITS, buffer, size);
+}
+
+char *value_time_format(usec span, char *buffer, size_t size)
+{
+	if (span == 0) {
+		snprintf(buffer, size, "0");
+		return buffer;
+	}
+	return value_format(span, time_units, TIME_UNITS, buffer, size);
+}
+
+int value_choice(struct slice word, const char *choices)
+{
+	struct slice rest = slice_of_string(choices), choice;
+	for (int at = 0; value_next_word(&rest, &choice) == VALUE_WORD; at++)
+		if (slice_equal_nocase(word, choice))
+			return at;
+	return -1;
+}
+
+static bool is_separator(char c)
+{
+	return c == ' ' || c == '\t' || c == ',';
+}
+
+static enum value_word value_quoted(struct slice *rest, struct slice *word)
+{
+	for (size_t i = 1; i < rest->len; i++) {
+		if (rest->ptr[i] == '\\') {
+			i++;
+		} else if (rest->ptr[i] == '"') {
+			*word = slice_sub(*rest, 1, i - 1);
+			*rest = slice_from(*rest, i + 1);
+			return VALUE_WORD;
+		}
+	}
+	*word = *rest;
+	*rest = slice_from(*rest, rest->len);
+	return VALUE_UNCLOSED;
+}
+
+enum value_word value_next_word(struct slice *rest, struct slice *word)
+{
+	size_t at = 0, end;
+
+	while (at < rest->len && is_separator(rest->ptr[at]))
+		at++;
+	*rest = slice_from(*rest, at);
+	if (rest->len == 0)
+		return VALUE_END;
+	if (rest->ptr[0] == '"')
+		return value_quoted(rest, word);
+	for (end = 0; end < rest->len && !is_separator(rest->ptr[end]);)
+		end++;
+	*word = slice_sub(*rest, 0, end);
+	*rest = slice_from(*rest, end);
+	return VALUE_WORD;
+}
+
+bool value_is_name(struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+		bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+		if (!is_letter && !(c >= '0' && c <= '9') && c != '.' && c != '_' && c != '-')
+			return false;
+	}
+	return text.len > 0;
+}
+
+unsigned value_distance(struct slice a, struct slice b, unsigned most)
+{
+	unsigned row[64];
+
+	if (a.len >= 64 || b.len >= 64)
+		return most + 1;
+	for (unsigned j = 0; j <= b.len; j++)
+		row[j] = j;
+	for (unsigned i = 1; i <= a.len; i++) {
+		unsigned diagonal = row[0];
+		row[0] = i;
+		for (unsigned j = 1; j <= b.len; j++) {
+			unsigned change = diagonal + (a.ptr[i - 1] != b.ptr[j - 1]);
+			unsigned shorter = row[j - 1] < row[j] ? row[j - 1] : row[j];
+			diagonal = row[j];
+			row[j] = change < shorter + 1 ? change : shorter + 1;
+		}
+	}
+	return row[b.len] <= most ? row[b.len] : most + 1;
+}

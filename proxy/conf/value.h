@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Private to conf/: texts to values and back. Pure; nothing is reported here. */
+#ifndef PUSHGATE_CONF_VALUE_H
+#define PUSHGATE_CONF_VALUE_H
+
+#include "proxy/base/clock.h"
+#include "proxy/base/slice.h"
+
+/* "65536", "64k", "1M", "1MiB", "2g": powers of 1024. */
+bool value_size(struct slice text, uint64_t *octets);
+/* "0", "500ms", "10s", "2m", "1h". */
+bool value_time(struct slice text, usec *span);
+/* As value_size and value_time read them, in the largest unit that divides. */
+#define VALUE_TEXT 32
+char *value_size_format(uint64_t octets, char *buffer, size_t size);
+char *value_time_format(usec span, char *buffer, size_t size);
+
+/* Position of the word among choices (separated by spaces), without case; -1 when it is none of them. */
+int value_choice(struct slice word, const char *choices);
+
+enum value_word { VALUE_WORD, VALUE_END, VALUE_UNCLOSED };
+/* Cuts the next word off a list that is separated by spaces, tabs or commas. A word in double quotes keeps
+ * them inside; a backslash protects a quote and stays. */
+enum value_word value_next_word(struct slice *rest, struct slice *word);
+
+/* Letters, digits, '.', '_', '-'; at least one. */
+bool value_is_name(struct slice text);
+
+/* Number of single-octet edits between two short texts; at most `most` + 1 is told apart. */
+unsigned value_distance(struct slice a, struct slice b, unsigned most);
+
+#endif
