@@ -22,14 +22,15 @@ enum hpack_result {
  * table_bytes: the SETTINGS_HEADER_TABLE_SIZE that we announce (RFC 7541 4.2): the most that a
  * size update may ask for. Memory is taken as entries come, never more than table_bytes plus
  * a fixed share. seed: the hash seed shared by all coders of the process (see http_field.hash).
+ * The table starts at 4,096 whatever was announced, and less than that binds the peer only from
+ * hpack_decoder_set_limit on, since it may not have seen it yet.
  */
 struct hpack_decoder *hpack_decoder_new(uint32_t table_bytes, uint64_t seed);
 void hpack_decoder_free(struct hpack_decoder *d);
 
 /*
- * Announces a new limit. When it is lower than the table's size, the peer must begin one of its
- * next blocks with a size update once it has acknowledged (RFC 7541 4.2); call this on the
- * acknowledgement.
+ * A new limit, also a first one below 4,096, was acknowledged. When it is lower than the table's
+ * size, the peer must begin its next block with a size update (RFC 7541 4.2).
  */
 void hpack_decoder_set_limit(struct hpack_decoder *d, uint32_t table_bytes);
 
@@ -56,9 +57,10 @@ size_t hpack_encoder_bytes(const struct hpack_encoder *e);
 size_t hpack_encode_bound(const struct hpack_encoder *e, const struct http_head *head);
 /*
  * Encodes a settled head, pseudo-fields first, into `out` (hpack_encode_bound octets at least);
- * returns the length. never_index fields stay so; authorization, proxy-authorization, short cookie
- * crumbs and set-cookie of our own making are never indexed either (RFC 7541 7.1.3); what changes with each
- * message (:path of long queries, content-length, date-like values, etag, …) is not put into the table.
+ * returns the length. never_index fields stay so; authorization, proxy-authorization, set-cookie and
+ * short cookie crumbs are never indexed either (RFC 7541 7.1.3); what often changes with each message
+ * (:path, content-length, date-like values, etag, unknown names, …) is put into the table only when
+ * the same value is seen again soon.
  */
 size_t hpack_encode(struct hpack_encoder *e, const struct http_head *head, uint8_t *out);
 

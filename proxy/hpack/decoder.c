@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The decoder (RFC 7541 3, 6): one complete field block into a head. It does not judge the fields;
+ * http_head_settle does. Once the list is over its limit, the rest is decoded into a scratch arena
+ * for the sake of the table alone.
+ */
+#include "proxy/hpack/hpack.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/hpack/huffman.h"
+#include "proxy/hpack/integer.h"
+#include "proxy/hpack/key.h"
+#include "proxy/hpack/table.h"
+#include "proxy/limits.h"
+
+struct hpack_decoder {
+	struct table table;
+	uint64_t seed;
+	uint32_t limit;    /* the most that a size update may ask for */
+	uint32_t smallest; /* the least of the limits since the last block */
+};
+
+/* The work on one block. */
+struct reading {
+	struct hpack_decoder *d;
+	struct http_head *head;
+	struct arena *to; /* the head's arena, or the scratch once the list is too large */
+	size_t room;      /* octets of the list that are left */
+	bool is_discarding;
+	struct arena scratch;
+};
+
+struct hpack_decoder *hpack_decoder_new(uint32_t table_bytes, uint64_t seed)
+{
+	struct hpack_decoder *d = memory_new(struct hpack_decoder);
+
+	ensure(table_bytes <= TABLE_MAX_BYTES);
+	/* Until the peer has acknowledged less it may use the default. */
+	table_init(&d->table, TABLE_DEFAULT_BYTES);
+	d->seed = seed;
+	d->limit = table_bytes > TABLE_DEFAULT_BYTES ? table_bytes : TABLE_DEFAULT_BYTES;
+	d->smallest = d->limit;
+	return d;
+}
+
+void hpack_decoder_free(struct hpack_decoder *d)
+{
+	if (!d)
+		return;
+	table_fini(&d->table);
+	free(d);
+}
+
+void hpack_decoder_set_limit(struct hpack_decoder *d, uint32_t table_bytes)
+{
+	ensure(table_bytes <= TABLE_MAX_BYTES);
+	d->limit = table_bytes;
+	if (table_bytes < d->smallest)
+		d->smallest = table_bytes;
+}
+
+size_t hpack_decoder_bytes(const struct hpack_decoder *d)
+{
+	return sizeof(*d) + table_memory(&d->table);
+}
+
+void hpack_decoder_check(const struct hpack_decoder *d)
+{
+	ensure(d->smallest <= d->limit);
+	table_check(&d->table);
+}
+
+/* From now on only the table counts; of what came, the pseudo-fields stay. */
+static void discard(struct reading *r)
+{
+	struct http_head *head = r->head;
+	uint32_t kept = 0;
+
+	if (r->is_discarding)
+		return;
+	for (uint32_t i = 0; i < head->count; i++)
+		if (head->fields[i].name.len > 0 && head->fields[i].name.ptr[0] == ':')
+			head->fields[kept++] = head->fields[i];
+	head->count = kept;
+	r->is_discarding = true;
+	r->to = &r->scratch;
+}
+
+/* True when the list still has room for a field of this size, which is then taken. */
+static inline bool take(struct reading *r, size_t field_bytes)
+{
+	size_t size = field_bytes + TABLE_ENTRY_OVERHEAD;
+
+	if (__builtin_expect(size > r->room || r->head->count >= LIMIT_FIELDS_PER_HEAD, 0))
+		discard(r);
+	if (r->is_discarding)
+		return false;
+	r->room -= size;
+	return true;
+}
+
+/* RFC 7541 5.2, into the current arena. */
+static bool read_string(
+    struct reading *r, const uint8_t **at, const uint8_t *end, struct slice *out)
+{
+	uint32_t n;
+
+	if (*at == end)
+		return false;
+	bool is_huffman = **at & 0x80;
+	if (!integer_decode(at, end, 7, &n) || n > (size_t)(end - *at))
+		return false;
+	const uint8_t *from = *at;
+	*at += n;
+	/* Before memory is taken for what would be thrown away. */
+	if ((is_huffman ? huffman_decode_least(n) : n) > r->room)
+		discard(r);
+	if (!is_huffman) {
+		*out = arena_copy(r->to, slice_of(from, n));
+		return true;
+	}
+	size_t bound = huffman_decode_bound(n);
+	char *p = arena_bytes(r->to, bound);
+	size_t len = huffman_decode(from, n, p);
+	if (len == HUFFMAN_BAD)
+		return false;
+	if (r->to->at == p + bound)
+		r->to->at = p + len;
+	*out = slice_of(p, len);
+	return true;
+}
+
+static bool read_indexed(struct reading *r, uint32_t index)
+{
+	if (index - 1 < STATIC_ENTRIES) {
+		const struct static_entry *e = &static_table[index];
+
+		if (take(r, e->name.len + e->value.len))
+			*http_head_add_slot(r->head) = (struct http_field){
+			    .name = e->name,
+			    .value = e->value,
+			    .hash = index,
+			    .token = (uint16_t)e->token,
+			};
+		return true;
+	}
+	const struct table *t = &r->d->table;
+	if (index == 0 || index - STATIC_ENTRIES > t->count)
+		return false;
+
+	const struct table_entry *e = table_at(t, index - STATIC_ENTRIES);
+	if (!take(r, (size_t)e->name_len + e->value_len))
+		return true;
+	struct slice name = table_name(t, e);
+	struct slice value = arena_copy(r->to, table_value(t, e));
+	*http_head_add_slot(r->head) = (struct http_field){
+	    .name = e->name ? name : arena_copy(r->to, name),
+	    .value = value,
+	    .hash = e->key,
+	    .token = e->token,
+	};
+	return true;
+}
+
+/* The name of a literal: by index, or as a string when the index is 0. */
+static bool read_name(struct reading *r, uint32_t index, const uint8_t **at, const uint8_t *end,
+    struct slice *name, uint16_t *token)
+{
+	if (index == 0) {
+		if (!read_string(r, at, end, name))
+			return false;
+		*token = (uint16_t)http_token_find(*name);
+		return true;
+	}
+	if (index <= STATIC_ENTRIES) {
+		*name = static_table[index].name;
+		*token = (uint16_t)static_table[index].token;
+		return true;
+	}
+	const struct table *t = &r->d->table;
+	if (index - STATIC_ENTRIES > t->count)
+		return false;
+	const struct table_entry *e = table_at(t, index - STATIC_ENTRIES);
+	*token = e->token;
+	*name = table_name(t, e);
+	if (!e->name) {
+		if (name->len > r->room)
+			discard(r);
+		*name = arena_copy(r->to, *name);
+	}
+	return true;
+}
+
+enum literal { LITERAL_INDEXED, LITERAL_PLAIN, LITERAL_NEVER };
+
+/* RFC 7541 6.2 */
+static bool read_literal(
+    struct reading *r, enum literal kind, const uint8_t **at, const uint8_t *end)
+{
+	uint32_t index;
+	uint16_t token;
+	struct slice name, value;
+
+	if (r->is_discarding)
+		arena_reset(&r->scratch);
+	if (!integer_decode(at, end, kind == LITERAL_INDEXED ? 6 : 4, &index) ||
+	    !read_name(r, index, at, end, &name, &token) || !read_string(r, at, end, &value))
+		return false;
+
+	uint32_t key = 0;
+	if (kind == LITERAL_INDEXED) {
+		key = key_of_field(r->d->seed, token, name, value);
+		table_insert(&r->d->table, token, name, value, key);
+	}
+	if (take(r, name.len + value.len))
+		*http_head_add_slot(r->head) = (struct http_field){
+		    .name = name,
+		    .value = value,
+		    .hash = key,
+		    .token = token,
+		    .never_index = kind == LITERAL_NEVER,
+		};
+	return true;
+}
+
+/* RFC 7541 4.2, 6.3: the size updates that a block begins with. */
+static bool read_updates(struct hpack_decoder *d, const uint8_t **at, const uint8_t *end)
+{
+	uint32_t size;
+
+	while (*at < end && (**at & 0xe0) == 0x20) {
+		if (!integer_decode(at, end, 5, &size) || size > d->limit)
+			return false;
+		/* After a limit below the table's size the first update must go down to it. */
+		if (d->table.max_bytes > d->smallest && size > d->smallest)
+			return false;
+		d->smallest = d->limit;
+		table_set_max(&d->table, size);
+	}
+	if (d->table.max_bytes > d->smallest)
+		return false;
+	d->smallest = d->limit;
+	return true;
+}
+
+static bool read_fields(struct reading *r, const uint8_t *at, const uint8_t *end)
+{
+	while (at < end) {
+		uint8_t first = *at;
+		uint32_t index;
+
+		if (first & 0x80) {
+			if (!integer_decode(&at, end, 7, &index) || !read_indexed(r, index))
+				return false;
+		} else if (first & 0x40) {
+			if (!read_literal(r, LITERAL_INDEXED, &at, end))
+				return false;
+		} else if (first & 0x20) {
+			return false; /* a size update may only begin a block */
+		} else if (!read_literal(
+			       r, first & 0x10 ? LITERAL_NEVER : LITERAL_PLAIN, &at, end)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+enum hpack_result hpack_decode(
+    struct hpack_decoder *d, struct slice block, size_t list_limit, struct http_head *head)
+{
+	struct reading r = {.d = d, .head = head, .to = &head->arena, .room = list_limit};
+	const uint8_t *at = (const uint8_t *)(block.len ? block.ptr : ""), *end = at + block.len;
+
+	arena_init(&r.scratch, NULL, 0);
+	bool is_good = read_updates(d, &at, end) && read_fields(&r, at, end);
+	arena_fini(&r.scratch);
+	if (!is_good)
+		return HPACK_BAD;
+	return r.is_discarding ? HPACK_TOO_LARGE : HPACK_OK;
+}

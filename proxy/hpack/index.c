@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Hash indices over the encoder's dynamic table. */
+#include "proxy/hpack/index.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+void index_fini(struct index *x)
+{
+	free(x->links);
+	free(x->pairs);
+	free(x->seen);
+	*x = (struct index){0};
+}
+
+static void file(struct index *x, const struct table *t, uint32_t number)
+{
+	uint32_t mask = x->slots - 1;
+	struct index_link *link = &x->links[number & mask];
+	uint32_t *pair = &x->pairs[t->entries[number & mask].key & mask];
+	uint32_t *name = &x->names[link->name_key & mask];
+
+	link->next_pair = *pair;
+	link->next_name = *name;
+	*pair = *name = number;
+}
+
+void index_follow(struct index *x, const struct table *t)
+{
+	if (x->slots == t->slots)
+		return;
+	struct index_link *links = NULL;
+	free(x->pairs);
+	x->pairs = x->names = NULL;
+	if (t->slots > 0) {
+		links = memory_resize(NULL, t->slots, sizeof(*links));
+		x->pairs = memory_zalloc(2 * t->slots * sizeof(*x->pairs));
+		x->names = x->pairs + t->slots;
+		/* Number 0 in an empty bucket is older than any entry there is. */
+		for (uint32_t age = t->count; x->slots > 0 && age > 0; age--) {
+			uint32_t number = t->next - age;
+			links[number & (t->slots - 1)] = x->links[number & (x->slots - 1)];
+		}
+	}
+	uint32_t filed = x->slots > 0 ? t->count : 0;
+	free(x->links);
+	x->links = links;
+	x->slots = t->slots;
+	for (uint32_t age = filed; age > 0; age--)
+		file(x, t, t->next - age);
+}
+
+void index_insert(struct index *x, const struct table *t, uint32_t name_key)
+{
+	uint32_t number = t->next - 1;
+
+	index_follow(x, t);
+	x->links[number & (x->slots - 1)].name_key = name_key;
+	file(x, t, number);
+}
+
+static inline bool has_name(
+    const struct table *t, const struct table_entry *e, uint16_t token, struct slice name)
+{
+	return e->token == token && (e->name || slice_equal(table_name(t, e), name));
+}
+
+uint32_t index_find_pair(const struct index *x, const struct table *t, uint32_t key, uint16_t token,
+    struct slice name, struct slice value)
+{
+	uint32_t mask = x->slots - 1, last = 0;
+
+	if (t->count == 0)
+		return 0;
+	/* Ages grow along a chain; a number that was reused after 2^32 inserts ends it too. */
+	for (uint32_t number = x->pairs[key & mask];;) {
+		uint32_t age = t->next - number;
+		if (age > t->count || age <= last)
+			return 0;
+		const struct table_entry *e = &t->entries[number & mask];
+		if (e->key == key && has_name(t, e, token, name) &&
+		    slice_equal(table_value(t, e), value))
+			return age;
+		last = age;
+		number = x->links[number & mask].next_pair;
+	}
+}
+
+uint32_t index_find_name(const struct index *x, const struct table *t, uint32_t name_key,
+    uint16_t token, struct slice name)
+{
+	uint32_t mask = x->slots - 1, last = 0;
+
+	if (t->count == 0)
+		return 0;
+	for (uint32_t number = x->names[name_key & mask];;) {
+		uint32_t age = t->next - number;
+		if (age > t->count || age <= last)
+			return 0;
+		if (x->links[number & mask].name_key == name_key &&
+		    has_name(t, &t->entries[number & mask], token, name))
+			return age;
+		last = age;
+		number = x->links[number & mask].next_name;
+	}
+}
+
+bool index_saw(struct index *x, uint32_t key)
+{
+	if (!x->seen)
+		x->seen = memory_zalloc(INDEX_SEEN * sizeof(*x->seen));
+	uint32_t *seen = &x->seen[key % INDEX_SEEN];
+	bool saw = *seen == key;
+	*seen = key;
+	return saw;
+}
+
+size_t index_memory(const struct index *x)
+{
+	return x->slots * (sizeof(*x->links) + 2 * sizeof(*x->pairs)) +
+	       (x->seen ? INDEX_SEEN * sizeof(*x->seen) : 0);
+}
+
+void index_check(const struct index *x, const struct table *t)
+{
+	ensure(x->slots == t->slots);
+	for (uint32_t age = 1; age <= t->count; age++) {
+		const struct table_entry *e = table_at(t, age);
+		uint32_t name_key = x->links[(t->next - age) & (x->slots - 1)].name_key;
+		struct slice name = table_name(t, e);
+		uint32_t pair = index_find_pair(x, t, e->key, e->token, name, table_value(t, e));
+		uint32_t newest = index_find_name(x, t, name_key, e->token, name);
+
+		ensure(pair >= 1 && pair <= age && newest >= 1 && newest <= age);
+	}
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The encoder's choice for each name. An entry of a table of 4,096 octets pays when it is used
+ * again before some forty others push it out, so values that differ from message to message
+ * must prove first that they repeat: `date` does at a high rate and not at a low one, `:path`
+ * does under a load test or for a favicon and not for a page, a validator does for a hot object.
+ */
+#include "proxy/hpack/policy.h"
+
+/* Guessing a secret through a shared table gets cheaper the shorter it is (RFC 7541 7.1.3). */
+#define SHORT_COOKIE_BYTES 20u
+
+static const uint8_t by_token[HTTP_TOKEN_COUNT] = {
+    /* All others: INDEXING_FIRST, which is 0. */
+    [HTTP_TOKEN_NONE] = INDEXING_SECOND,
+    [HTTP_TOKEN_PSEUDO_PATH] = INDEXING_SECOND,
+    [HTTP_TOKEN_AGE] = INDEXING_SECOND,
+    [HTTP_TOKEN_AUTHORIZATION] = INDEXING_NEVER,
+    [HTTP_TOKEN_CACHE_STATUS] = INDEXING_SECOND,
+    [HTTP_TOKEN_CONTENT_DISPOSITION] = INDEXING_SECOND,
+    [HTTP_TOKEN_CONTENT_LENGTH] = INDEXING_SECOND,
+    [HTTP_TOKEN_CONTENT_LOCATION] = INDEXING_SECOND,
+    [HTTP_TOKEN_CONTENT_RANGE] = INDEXING_SECOND,
+    [HTTP_TOKEN_DATE] = INDEXING_SECOND,
+    [HTTP_TOKEN_ETAG] = INDEXING_SECOND,
+    [HTTP_TOKEN_EXPIRES] = INDEXING_SECOND,
+    [HTTP_TOKEN_FORWARDED] = INDEXING_SECOND,
+    [HTTP_TOKEN_IF_MATCH] = INDEXING_SECOND,
+    [HTTP_TOKEN_IF_MODIFIED_SINCE] = INDEXING_SECOND,
+    [HTTP_TOKEN_IF_NONE_MATCH] = INDEXING_SECOND,
+    [HTTP_TOKEN_IF_RANGE] = INDEXING_SECOND,
+    [HTTP_TOKEN_IF_UNMODIFIED_SINCE] = INDEXING_SECOND,
+    [HTTP_TOKEN_LAST_MODIFIED] = INDEXING_SECOND,
+    [HTTP_TOKEN_LINK] = INDEXING_SECOND,
+    [HTTP_TOKEN_LOCATION] = INDEXING_SECOND,
+    [HTTP_TOKEN_PROXY_AUTHENTICATE] = INDEXING_SECOND,
+    [HTTP_TOKEN_PROXY_AUTHORIZATION] = INDEXING_NEVER,
+    [HTTP_TOKEN_PROXY_STATUS] = INDEXING_SECOND,
+    [HTTP_TOKEN_RANGE] = INDEXING_SECOND,
+    [HTTP_TOKEN_REFERER] = INDEXING_SECOND,
+    [HTTP_TOKEN_RETRY_AFTER] = INDEXING_SECOND,
+    [HTTP_TOKEN_SET_COOKIE] = INDEXING_NEVER,
+    [HTTP_TOKEN_WWW_AUTHENTICATE] = INDEXING_SECOND,
+    [HTTP_TOKEN_X_FORWARDED_FOR] = INDEXING_SECOND,
+};
+
+enum indexing indexing_of(uint16_t token, struct slice value)
+{
+	if (token == HTTP_TOKEN_COOKIE && value.len < SHORT_COOKIE_BYTES)
+		return INDEXING_NEVER;
+	return (enum indexing)by_token[token];
+}
