@@ -62,10 +62,91 @@ $(OUT)/%.o: %.c
 $(OUT)/tests/%_test: $(OUT)/tests/%_test.o $(SUPPORT) $(LIB)
 	$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
+$(OUT)/tests/bench/%: $(OUT)/tests/bench/%.o $(LIB)
+	$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
+
 $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(LIB)
 	$(CC) $(LDFLAGS_$(KIND)) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TESTLIBS)
 
--include $(shell find build/$(KIND) -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+
+# ---- tests ----
+
+tests: $(TEST_BIN) $(OUT)/pushgate
+
+check:
+	$(MAKE) KIND=asan tests
+	PUSHGATE=build/asan/pushgate tests/run build/asan/tests tests/wire
+
+check-peers: build/pushgate
+	$(MAKE) $(OUT)/tests/bench/push_load
+	PUSHGATE=build/pushgate tests/run tests/peers
+
+# The unit tests again, each under valgrind: what the sanitizers' allocator hides.
+check-valgrind:
+	$(MAKE) KIND=debug tests
+	tests/run --wrap 'valgrind -q --error-exitcode=9 --leak-check=full' build/debug/tests
+
+FUZZ_SECONDS ?= 60
+fuzz:
+	$(MAKE) KIND=fuzz fuzzers
+	tests/fuzz/run $(FUZZ_SECONDS) build/fuzz/tests/fuzz
+
+fuzzers: $(FUZZ_BIN)
+
+BENCH_BIN = $(patsubst %.c,$(OUT)/%,$(wildcard tests/bench/*.c))
+bench: build/pushgate $(BENCH_BIN)
+	for b in $(filter %_bench,$(BENCH_BIN)); do ./$$b || exit 1; done
+	scripts/bench
+
+cover:
+	rm -rf build/cover
+	$(MAKE) KIND=cover tests
+	-PUSHGATE=build/cover/pushgate tests/run build/cover/tests tests/wire
+	scripts/cover build/cover
+
+# ---- lint ----
+
+LINT_SRC := $(SRC) proxy/main.c $(wildcard proxy/*/*.h policy/*.h)
+lint:
+	scripts/check-layers
+	clang-format --dry-run --Werror $(LINT_SRC)
+	$(MAKE) KIND=tidy WERROR=-Werror tidy
+
+TIDY := $(SRC:%=tidy-%) tidy-proxy/main.c
+.PHONY: $(TIDY)
+tidy: $(TIDY)
+$(TIDY): tidy-%:
+	@clang-tidy --quiet --warnings-as-errors='*' $* -- -std=c17 $(WARN) $(CPPFLAGS) 2>/dev/null
+
+# ---- install ----
+
+PREFIX  ?= /usr/local
+BINDIR  ?= $(PREFIX)/bin
+CONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)/pushgate
+DOCDIR  ?= $(PREFIX)/share/doc/pushgate
+
+install: build/pushgate
+	install -D -m 755 build/pushgate $(DESTDIR)$(BINDIR)/pushgate
+	install -d $(DESTDIR)$(CONFDIR) $(DESTDIR)$(DOCDIR)/examples
+	test -e $(DESTDIR)$(CONFDIR)/pushgate.ini || install -m 644 etc/pushgate.ini $(DESTDIR)$(CONFDIR)/
+	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(DOCDIR)/
+	install -m 644 etc/*.ini $(DESTDIR)$(DOCDIR)/examples/
+
+deb: build/pushgate
+	scripts/make-deb $(VERSION)
+
+clean:
+	rm -rf build
+
+help:
+	@echo 'make                build/pushgate (release, hardened); BORINGSSL=DIR for another build of it'
+	@echo 'make check          unit, pair, relay and wire tests under ASan and UBSan'
+	@echo 'make check-peers    against nghttp, nghttpd, curl, h2load and Node.js'
+	@echo 'make check-valgrind the unit tests under valgrind'
+	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
+	@echo 'make bench          CPU time beside nghttpx, and micro benchmarks'
+	@echo 'make lint cover install deb clean'
 
 .SECONDARY:
-.PHONY: all clean
+.PHONY: all tests check check-peers check-valgrind fuzz fuzzers bench cover lint tidy install deb clean help
