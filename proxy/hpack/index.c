@@ -25,7 +25,8 @@ static void file(struct index *x, const struct table *t, uint32_t number)
 	*pair = *name = number;
 }
 
-void index_follow(struct index *x, const struct table *t)
+/* Takes on the table's slots and files again what it had, from the entry of this age on. */
+static void follow(struct index *x, const struct table *t, uint32_t youngest)
 {
 	if (x->slots == t->slots)
 		return;
@@ -37,7 +38,7 @@ void index_follow(struct index *x, const struct table *t)
 		x->pairs = memory_zalloc(2 * t->slots * sizeof(*x->pairs));
 		x->names = x->pairs + t->slots;
 		/* Number 0 in an empty bucket is older than any entry there is. */
-		for (uint32_t age = t->count; x->slots > 0 && age > 0; age--) {
+		for (uint32_t age = t->count; x->slots > 0 && age >= youngest; age--) {
 			uint32_t number = t->next - age;
 			links[number & (t->slots - 1)] = x->links[number & (x->slots - 1)];
 		}
@@ -46,15 +47,20 @@ void index_follow(struct index *x, const struct table *t)
 	free(x->links);
 	x->links = links;
 	x->slots = t->slots;
-	for (uint32_t age = filed; age > 0; age--)
+	for (uint32_t age = filed; age >= youngest; age--)
 		file(x, t, t->next - age);
+}
+
+void index_follow(struct index *x, const struct table *t)
+{
+	follow(x, t, 1);
 }
 
 void index_insert(struct index *x, const struct table *t, uint32_t name_key)
 {
 	uint32_t number = t->next - 1;
 
-	index_follow(x, t);
+	follow(x, t, 2);
 	x->links[number & (x->slots - 1)].name_key = name_key;
 	file(x, t, number);
 }

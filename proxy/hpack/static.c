@@ -2,49 +2,73 @@
 /* The static table (RFC 7541 appendix A), in its order. */
 #include "proxy/hpack/static.h"
 
-#define STATIC_TABLE(X)                                                                            \
-	X(1, PSEUDO_AUTHORITY, ":authority", "")                                                   \
-	X(2, PSEUDO_METHOD, ":method", "GET") X(3, PSEUDO_METHOD, ":method", "POST") X(            \
-	    4, PSEUDO_PATH, ":path", "/") X(5, PSEUDO_PATH, ":path", "/index.html") X(6,           \
-	    PSEUDO_SCHEME, ":scheme", "http") X(7, PSEUDO_SCHEME, ":scheme", "https") X(8,         \
-	    PSEUDO_STATUS, ":status", "200") X(9, PSEUDO_STATUS, ":status", "204") X(10,           \
-	    PSEUDO_STATUS, ":status", "206") X(11, PSEUDO_STATUS, ":status", "304") X(12,          \
-	    PSEUDO_STATUS, ":status", "400") X(13, PSEUDO_STATUS, ":status", "404") X(14,          \
-	    PSEUDO_STATUS, ":status", "500") X(15, ACCEPT_CHARSET, "accept-charset", "") X(16,     \
-	    ACCEPT_ENCODING, "accept-encoding",                                                    \
-	    "gzip, deflate") X(17, ACCEPT_LANGUAGE, "accept-language", "") X(18, ACCEPT_RANGES,    \
-	    "accept-ranges", "") X(19, ACCEPT, "accept", "") X(20, ACCESS_CONTROL_ALLOW_ORIGIN,    \
-	    "access-control-allow-origin", "") X(21, AGE, "age", "") X(22, ALLOW, "allow",         \
-	    "") X(23, AUTHORIZATION, "authorization", "") X(24, CACHE_CONTROL, "cache-control",    \
-	    "") X(25, CONTENT_DISPOSITION, "content-disposition", "") X(26, CONTENT_ENCODING,      \
-	    "content-encoding", "") X(27, CONTENT_LANGUAGE, "content-language", "") X(28,          \
-	    CONTENT_LENGTH, "content-length", "") X(29, CONTENT_LOCATION, "content-location", "")  \
-	    X(30, CONTENT_RANGE, "content-range", "") X(31, CONTENT_TYPE, "content-type", "")      \
-		X(32, COOKIE, "cookie", "") X(33, DATE, "date", "") X(34, ETAG, "etag", "") X(     \
-		    35, EXPECT, "expect", "") X(36, EXPIRES,                                       \
-		    "expires", "") X(37, FROM, "from", "") X(38, HOST, "host", "") X(39,           \
-		    IF_MATCH, "if-match", "") X(40, IF_MODIFIED_SINCE, "if-modified-since", "")    \
-		    X(41, IF_NONE_MATCH, "if-none-match", "") X(42, IF_RANGE, "if-range", "") X(   \
-			43, IF_UNMODIFIED_SINCE, "if-unmodified-since", "") X(44, LAST_MODIFIED,   \
-			"last-modified", "") X(45, LINK, "link", "") X(46, LOCATION, "location",   \
-			"") X(47, MAX_FORWARDS, "max-forwards",                                    \
-			"") X(48, PROXY_AUTHENTICATE, "proxy-authenticate", "") X(49,              \
-			PROXY_AUTHORIZATION, "proxy-authorization", "") X(50, RANGE, "range",      \
-			"") X(51, REFERER, "referer", "") X(52, REFRESH, "refresh", "")            \
-			X(53, RETRY_AFTER, "retry-after", "") X(54, SERVER, "server", "")          \
-			    X(55, SET_COOKIE, "set-cookie", "")                                    \
-				X(56, STRICT_TRANSPORT_SECURITY, "strict-transport-security", "")  \
-				    X(57, TRANSFER_ENCODING, "transfer-encoding", "")              \
-					X(58, USER_AGENT, "user-agent", "")                        \
-					    X(59, VARY, "vary", "") X(60, VIA, "via", "")          \
-						X(61, WWW_AUTHENTICATE, "www-authenticate", "")
-
+// clang-format off
+#define ROW(symbol, name, value) {SLICE_INIT(name), SLICE_INIT(value), HTTP_TOKEN_##symbol}
 const struct static_entry static_table[STATIC_ENTRIES + 1] = {
-#define ROW(index, symbol, name, value)                                                            \
-	[index] = {SLICE_INIT(name), SLICE_INIT(value), HTTP_TOKEN_##symbol},
-    STATIC_TABLE(ROW)
-#undef ROW
+	[1] = ROW(PSEUDO_AUTHORITY, ":authority", ""),
+	[2] = ROW(PSEUDO_METHOD, ":method", "GET"),
+	[3] = ROW(PSEUDO_METHOD, ":method", "POST"),
+	[4] = ROW(PSEUDO_PATH, ":path", "/"),
+	[5] = ROW(PSEUDO_PATH, ":path", "/index.html"),
+	[6] = ROW(PSEUDO_SCHEME, ":scheme", "http"),
+	[7] = ROW(PSEUDO_SCHEME, ":scheme", "https"),
+	[8] = ROW(PSEUDO_STATUS, ":status", "200"),
+	[9] = ROW(PSEUDO_STATUS, ":status", "204"),
+	[10] = ROW(PSEUDO_STATUS, ":status", "206"),
+	[11] = ROW(PSEUDO_STATUS, ":status", "304"),
+	[12] = ROW(PSEUDO_STATUS, ":status", "400"),
+	[13] = ROW(PSEUDO_STATUS, ":status", "404"),
+	[14] = ROW(PSEUDO_STATUS, ":status", "500"),
+	[15] = ROW(ACCEPT_CHARSET, "accept-charset", ""),
+	[16] = ROW(ACCEPT_ENCODING, "accept-encoding", "gzip, deflate"),
+	[17] = ROW(ACCEPT_LANGUAGE, "accept-language", ""),
+	[18] = ROW(ACCEPT_RANGES, "accept-ranges", ""),
+	[19] = ROW(ACCEPT, "accept", ""),
+	[20] = ROW(ACCESS_CONTROL_ALLOW_ORIGIN, "access-control-allow-origin", ""),
+	[21] = ROW(AGE, "age", ""),
+	[22] = ROW(ALLOW, "allow", ""),
+	[23] = ROW(AUTHORIZATION, "authorization", ""),
+	[24] = ROW(CACHE_CONTROL, "cache-control", ""),
+	[25] = ROW(CONTENT_DISPOSITION, "content-disposition", ""),
+	[26] = ROW(CONTENT_ENCODING, "content-encoding", ""),
+	[27] = ROW(CONTENT_LANGUAGE, "content-language", ""),
+	[28] = ROW(CONTENT_LENGTH, "content-length", ""),
+	[29] = ROW(CONTENT_LOCATION, "content-location", ""),
+	[30] = ROW(CONTENT_RANGE, "content-range", ""),
+	[31] = ROW(CONTENT_TYPE, "content-type", ""),
+	[32] = ROW(COOKIE, "cookie", ""),
+	[33] = ROW(DATE, "date", ""),
+	[34] = ROW(ETAG, "etag", ""),
+	[35] = ROW(EXPECT, "expect", ""),
+	[36] = ROW(EXPIRES, "expires", ""),
+	[37] = ROW(FROM, "from", ""),
+	[38] = ROW(HOST, "host", ""),
+	[39] = ROW(IF_MATCH, "if-match", ""),
+	[40] = ROW(IF_MODIFIED_SINCE, "if-modified-since", ""),
+	[41] = ROW(IF_NONE_MATCH, "if-none-match", ""),
+	[42] = ROW(IF_RANGE, "if-range", ""),
+	[43] = ROW(IF_UNMODIFIED_SINCE, "if-unmodified-since", ""),
+	[44] = ROW(LAST_MODIFIED, "last-modified", ""),
+	[45] = ROW(LINK, "link", ""),
+	[46] = ROW(LOCATION, "location", ""),
+	[47] = ROW(MAX_FORWARDS, "max-forwards", ""),
+	[48] = ROW(PROXY_AUTHENTICATE, "proxy-authenticate", ""),
+	[49] = ROW(PROXY_AUTHORIZATION, "proxy-authorization", ""),
+	[50] = ROW(RANGE, "range", ""),
+	[51] = ROW(REFERER, "referer", ""),
+	[52] = ROW(REFRESH, "refresh", ""),
+	[53] = ROW(RETRY_AFTER, "retry-after", ""),
+	[54] = ROW(SERVER, "server", ""),
+	[55] = ROW(SET_COOKIE, "set-cookie", ""),
+	[56] = ROW(STRICT_TRANSPORT_SECURITY, "strict-transport-security", ""),
+	[57] = ROW(TRANSFER_ENCODING, "transfer-encoding", ""),
+	[58] = ROW(USER_AGENT, "user-agent", ""),
+	[59] = ROW(VARY, "vary", ""),
+	[60] = ROW(VIA, "via", ""),
+	[61] = ROW(WWW_AUTHENTICATE, "www-authenticate", ""),
 };
+#undef ROW
+// clang-format on
 
 const uint8_t static_name_index[HTTP_TOKEN_COUNT] = {
     [HTTP_TOKEN_PSEUDO_AUTHORITY] = 1,
