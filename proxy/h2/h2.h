@@ -156,6 +156,7 @@ struct h2_event {
 	struct http_head *head;
 	struct piece piece;
 	const struct h2_fault *fault;
+	const char *reason;       /* RESET, PROMISE: what http_head_settle found wrong, for the log; or NULL */
 	uint32_t code, last_id;
 	struct slice debug;       /* lent until the next call */
 	usec rtt;

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Field-block assembly (RFC 9113 4.3, 6.2, 6.6, 6.10): strips padding, priority and the promised
+ * id, joins the fragments, and hands the whole block on. A block in one frame is never copied.
+ */
+#include "proxy/h2/block.h"
+#include "proxy/base/memory.h"
+#include "proxy/h2/conn.h"
+
+void h2_block_init(struct h2_block *b)
+{
+	*b = (struct h2_block){.deadline = USEC_NEVER};
+}
+
+void h2_block_fini(struct h2_block *b, struct budget *budget)
+{
+	budget_give(budget, b->charged);
+	free(b->data);
+	h2_block_init(b);
+}
+
+bool h2_block_reserve(struct h2_block *b, struct budget *budget, uint32_t octets)
+{
+	uint32_t need = b->length + b->partial + octets;
+	if (need <= b->capacity)
+		return true;
+	uint32_t capacity = b->capacity ? b->capacity : 256;
+	while (capacity < need)
+		capacity *= 2;
+	size_t more = capacity - b->charged;
+	if (capacity <= H2_BLOCK_BASE)
+		budget_force(budget, more);
+	else if (!budget_take(budget, more))
+		return false;
+	b->charged += more;
+	b->data = memory_resize(b->data, capacity, 1);
+	b->capacity = capacity;
+	return true;
+}
+
+void h2_block_gather(struct h2_block *b, const uint8_t *octets, uint32_t n)
+{
+	ensure(n <= b->capacity - b->length - b->partial);
+	memcpy(b->data + b->length + b->partial, octets, n);
+	b->partial += n;
+}
+
+void h2_block_append(struct h2_block *b, const uint8_t *fragment, uint32_t n)
+{
+	ensure(n <= b->capacity - b->length);
+	if (n > 0)
+		memmove(b->data + b->length, fragment, n);
+	b->length += n;
+}
+
+/* The payload without padding (RFC 9113 6.2, 6.6): advances *p, shortens *n. */
+static const struct h2_fault *strip_padding(
+    const struct h2_frame *frame, const uint8_t **p, uint32_t *n)
+{
+	if (!(frame->flags & H2_PADDED))
+		return NULL;
+	if (*n < 1)
+		return h2_fault(FRAME_LENGTH);
+	uint32_t pad = (*p)[0];
+	(*p)++;
+	(*n)--;
+	if (pad > *n)
+		return h2_fault(PADDING_TOO_LONG);
+	*n -= pad;
+	return NULL;
+}
+
+/* The fields before the fragment, which padding may not leave without room. */
+static const struct h2_fault *strip_prefix(
+    struct h2_block *b, const struct h2_frame *frame, const uint8_t **p, uint32_t *n)
+{
+	uint32_t prefix = 0;
+	if (frame->type == H2_PUSH_PROMISE)
+		prefix = 4;
+	else if (frame->flags & H2_HAS_PRIORITY)
+		prefix = 5;
+	if (*n < prefix)
+		return frame->flags & H2_PADDED ? h2_fault(PADDING_TOO_LONG)
+						: h2_fault(FRAME_LENGTH);
+	if (prefix > 0) {
+		uint32_t id = h2_read32(*p) & H2_ID_MASK;
+		if (prefix == 4)
+			b->promised_id = id;
+		else
+			b->depends_on_itself = id == frame->stream_id;
+	}
+	*p += prefix;
+	*n -= prefix;
+	return NULL;
+}
+
+/* A fragment is known: the last one completes the block. */
+static const struct h2_fault *add_fragment(
+    struct h2_conn *c, const uint8_t *p, uint32_t n, bool last)
+{
+	struct h2_block *b = &c->block;
+	struct slice whole = slice_of(p, n);
+	if (!last || b->length > 0) {
+		bool inside = b->partial > 0;
+		b->partial = 0;
+		if (!inside && !h2_block_reserve(b, c->env.budget, n))
+			return h2_fault(BLOCK_MEMORY);
+		h2_block_append(b, p, n);
+		whole = slice_of(b->data, b->length);
+	}
+	if (!last)
+		return n == 0 ? h2_guard_count(&c->guard, H2_GUARDED_EMPTY, c->now) : NULL;
+	b->is_open = false;
+	b->deadline = USEC_NEVER;
+	return b->type == H2_PUSH_PROMISE ? h2_recv_promise(c, whole) : h2_recv_headers(c, whole);
+}
+
+const struct h2_fault *h2_block_begin(struct h2_conn *c, const uint8_t *payload)
+{
+	struct h2_block *b = &c->block;
+	const struct h2_frame *frame = &c->reader.frame;
+	uint32_t n = frame->length;
+	enum h2_guarded kind =
+	    frame->type == H2_PUSH_PROMISE ? H2_GUARDED_PROMISES : H2_GUARDED_BLOCKS;
+	const struct h2_fault *fault = h2_guard_count(&c->guard, kind, c->now);
+	if (!fault)
+		fault = strip_padding(frame, &payload, &n);
+	b->promised_id = 0;
+	b->depends_on_itself = false;
+	if (!fault)
+		fault = strip_prefix(b, frame, &payload, &n);
+	if (fault)
+		return fault;
+	b->is_open = true;
+	b->type = frame->type;
+	b->flags = frame->flags;
+	b->stream_id = frame->stream_id;
+	b->continuations = 0;
+	bool last = frame->flags & H2_END_HEADERS;
+	if (!last)
+		b->deadline = clock_after(c->now, c->limits.block_timeout);
+	return add_fragment(c, payload, n, last);
+}
+
+const struct h2_fault *h2_block_continue(struct h2_conn *c, const uint8_t *payload)
+{
+	const struct h2_frame *frame = &c->reader.frame;
+	c->block.continuations++;
+	if (c->block.continuations > c->limits.continuations)
+		return h2_fault(BLOCK_CONTINUATIONS);
+	return add_fragment(c, payload, frame->length, frame->flags & H2_END_HEADERS);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The assembly buffer: what has to be complete before it can be understood, i.e. field blocks
+ * (RFC 9113 4.3) and small frames that came in several reads. There is one of it, as nothing may
+ * come between the frames of a field block. It exists only while it is needed.
+ */
+#ifndef PUSHGATE_H2_BLOCK_H
+#define PUSHGATE_H2_BLOCK_H
+
+#include "proxy/base/budget.h"
+#include "proxy/base/clock.h"
+#include "proxy/base/slice.h"
+
+/* One frame of the smallest legal maximum is taken even when the budget is short. */
+#define H2_BLOCK_BASE 16384u
+
+struct h2_block {
+	uint8_t *data; /* [0, length) fragments, [length, length + partial) of the frame to come */
+	uint32_t length, partial, capacity;
+	size_t charged;
+	bool is_open;           /* between HEADERS or PUSH_PROMISE and END_HEADERS */
+	uint8_t type, flags;    /* of the first frame */
+	bool depends_on_itself; /* RFC 7540 5.3.1 */
+	uint32_t stream_id, promised_id;
+	uint32_t continuations;
+	usec deadline; /* USEC_NEVER while closed */
+};
+
+void h2_block_init(struct h2_block *b);
+void h2_block_fini(struct h2_block *b, struct budget *budget);
+/* Room for `octets` behind length + partial. False: the budget refuses. */
+bool h2_block_reserve(struct h2_block *b, struct budget *budget, uint32_t octets);
+/* Octets of a frame's payload that is not complete yet. */
+void h2_block_gather(struct h2_block *b, const uint8_t *octets, uint32_t n);
+/* A fragment of the field block; may lie inside the buffer. */
+void h2_block_append(struct h2_block *b, const uint8_t *fragment, uint32_t n);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A complete HEADERS block (RFC 9113 8.1): a request, an interim or final response, or trailers.
+ * Whatever becomes of the stream, the block is decoded, as the next one depends on it (4.3).
+ */
+#include "proxy/h2/conn.h"
+#include "proxy/limits.h"
+
+/* RFC 7541 4.2: what we announced lowers the table only once the peer has acknowledged it. */
+static struct hpack_decoder *decoder(struct h2_conn *c)
+{
+	if (!c->decoder) {
+		uint32_t limit = c->local.header_table_size;
+		if (!c->was_acked && limit < h2_settings_initial.header_table_size)
+			limit = h2_settings_initial.header_table_size;
+		c->decoder = hpack_decoder_new(limit, c->env.seed);
+	}
+	return c->decoder;
+}
+
+const struct h2_fault *h2_decode(
+    struct h2_conn *c, struct slice block, struct http_head **head, bool *too_large)
+{
+	/* Without a limit of the owner's ours holds: a small block can mean a huge list. */
+	size_t limit = c->local.max_header_list_size;
+	if (limit > LIMIT_FIELD_BLOCK_BYTES)
+		limit = LIMIT_FIELD_BLOCK_BYTES;
+	*too_large = false;
+	*head = http_head_new(c->env.heads);
+	switch (hpack_decode(decoder(c), block, limit, *head)) {
+	case HPACK_OK:
+		return NULL;
+	case HPACK_TOO_LARGE:
+		*too_large = true;
+		return NULL;
+	case HPACK_BAD:
+		break;
+	}
+	http_head_free(*head);
+	*head = NULL;
+	return h2_fault(COMPRESSION);
+}
+
+static const struct h2_fault *settle(struct h2_conn *c, struct http_head *head,
+    enum http_head_kind kind, const struct h2_fault *fault)
+{
+	c->reason = http_head_settle(head, kind);
+	return c->reason ? fault : NULL;
+}
+
+/* The lowest limit on the peer's streams that it must know of (RFC 9113 5.1.2, 6.5.3). */
+static uint32_t streams_allowed(const struct h2_conn *c)
+{
+	uint32_t limit = c->was_acked ? c->acked.max_concurrent_streams : 0;
+	for (uint32_t i = 0; i < c->pending_count; i++)
+		if (c->pending[i].max_concurrent_streams > limit)
+			limit = c->pending[i].max_concurrent_streams;
+	return limit;
+}
+
+static void deliver(struct h2_conn *c, struct h2_stream *s, enum h2_event_kind kind,
+    struct http_head *head, bool end)
+{
+	struct h2_event *event = h2_event_make(c, kind, s);
+	event->head = head;
+	event->end = end;
+	if (end)
+		h2_stream_end(c, s, H2_INPUT_RECV_END_STREAM);
+}
+
+/* RFC 9218 5, 7.1: the field, unless a PRIORITY_UPDATE came before. */
+static void take_priority(struct h2_conn *c, struct h2_stream *s, const struct http_head *head)
+{
+	struct http_priority priority = s->place.priority;
+	const struct http_field *field = http_head_find(head, HTTP_TOKEN_PRIORITY);
+	if (field)
+		priority = http_priority_parse(field->value);
+	for (size_t i = 0; i < H2_PRIORITIES_KEPT; i++)
+		if (c->early[i].id == s->id)
+			priority = c->early[i].priority;
+	h2_sched_set_priority(&c->sched, &s->place, priority);
+}
+
+/* A request (RFC 9113 8.3.1). Takes the head. */
+static const struct h2_fault *recv_request(
+    struct h2_conn *c, uint32_t id, struct http_head *head, bool end, bool too_large)
+{
+	const struct h2_fault *fault = NULL;
+	struct h2_stream *s = NULL;
+	if (c->census.remote_open >= streams_allowed(c))
+		fault = h2_fault(STREAMS_TOO_MANY);
+	else if (!too_large)
+		fault = settle(c, head, HTTP_REQUEST, h2_fault(REQUEST_MALFORMED));
+	bool has_length = !too_large && head->content_length != HTTP_LENGTH_UNKNOWN &&
+			  head->method_token != HTTP_METHOD_CONNECT;
+	if (!fault && has_length && end && head->content_length > 0)
+		fault = h2_fault(BODY_SHORT);
+	if (!fault) {
+		s = h2_stream_new(c, id, H2_INPUT_RECV_HEADERS);
+		fault = s ? NULL : h2_fault(STREAM_MEMORY);
+	}
+	if (fault) {
+		http_head_free(head);
+		return fault;
+	}
+	s->recv_phase = H2_PHASE_BODY;
+	s->method = (uint8_t)head->method_token;
+	if (has_length)
+		s->body_left = head->content_length;
+	if (!too_large)
+		take_priority(c, s, head);
+	deliver(c, s, H2_EVENT_HEAD, head, end);
+	c->event.oversize = too_large;
+	return NULL;
+}
+
+static const struct h2_fault *recv_trailers(
+    struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
+{
+	if (!end)
+		return h2_fault(TRAILERS_WITHOUT_END);
+	const struct h2_fault *fault = settle(c, head, HTTP_TRAILERS, h2_fault(TRAILERS_MALFORMED));
+	if (fault)
+		return fault;
+	if (s->body_left != HTTP_LENGTH_UNKNOWN && s->body_left > 0)
+		return h2_fault(BODY_SHORT);
+	deliver(c, s, H2_EVENT_TRAILERS, head, true);
+	return NULL;
+}
+
+static const struct h2_fault *recv_interim(
+    struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
+{
+	if (end)
+		return h2_fault(INTERIM_WITH_END);
+	if (s->interims == LIMIT_INTERIM_RESPONSES)
+		return h2_fault(INTERIM_TOO_MANY);
+	s->interims++;
+	deliver(c, s, H2_EVENT_HEAD, head, false);
+	return NULL;
+}
+
+/* What content the final response may have (RFC 9110 6.4.1, 8.6). */
+static const struct h2_fault *recv_final(
+    struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
+{
+	bool is_tunnel = s->method == HTTP_METHOD_CONNECT && head->status / 100 == 2;
+	if (!is_tunnel && http_response_is_bodyless(head, (enum http_method)s->method)) {
+		s->is_bodyless = true;
+		s->body_left = 0;
+	} else if (!is_tunnel) {
+		s->body_left = head->content_length;
+	}
+	if (end && s->body_left != HTTP_LENGTH_UNKNOWN && s->body_left > 0)
+		return h2_fault(BODY_SHORT);
+	s->recv_phase = H2_PHASE_BODY;
+	deliver(c, s, H2_EVENT_HEAD, head, end);
+	return NULL;
+}
+
+static const struct h2_fault *recv_response(
+    struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
+{
+	const struct h2_fault *fault = settle(c, head, HTTP_RESPONSE, h2_fault(RESPONSE_MALFORMED));
+	if (fault)
+		return fault;
+	return http_head_is_interim(head) ? recv_interim(c, s, head, end)
+					  : recv_final(c, s, head, end);
+}
+
+/* HEADERS on a stream that exists. Takes the head. */
+static const struct h2_fault *recv_more(
+    struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end, bool too_large)
+{
+	const struct h2_fault *fault;
+	if (too_large)
+		fault = h2_fault(LIST_TOO_LARGE);
+	else if (s->recv_phase == H2_PHASE_HEAD)
+		fault = recv_response(c, s, head, end);
+	else
+		fault = recv_trailers(c, s, head, end);
+	if (fault)
+		http_head_free(head);
+	return fault;
+}
+
+/* May HEADERS stand on this id? *is_new: it opens a stream; *s NULL and not new: discard. */
+static const struct h2_fault *place_block(
+    struct h2_conn *c, uint32_t id, struct h2_stream **s, bool *is_new)
+{
+	enum h2_state state = h2_stream_state(c, id, s);
+	*is_new = false;
+	if (state == H2_STATE_IDLE) {
+		if (h2_id_is_own(c, id) || !h2_role_rows[c->role].peer_opens_by_headers)
+			return h2_fault(HEADERS_ON_IDLE);
+		*is_new = true;
+		h2_stream_note_id(c, id);
+		return NULL;
+	}
+	if (state == H2_STATE_CLOSED && !h2_id_is_own(c, id) && h2_stream_was_skipped(c, id))
+		return h2_fault(STREAM_ID_LOW);
+	if (state == H2_STATE_RESERVED_REMOTE && c->census.remote_open >= streams_allowed(c))
+		return h2_fault(STREAMS_TOO_MANY);
+	return h2_stream_receive(c, id, H2_INPUT_RECV_HEADERS, s);
+}
+
+const struct h2_fault *h2_recv_headers(struct h2_conn *c, struct slice block)
+{
+	uint32_t id = c->block.stream_id;
+	bool end = c->block.flags & H2_END_STREAM;
+	bool is_new, too_large;
+	struct h2_stream *s;
+	struct http_head *head;
+	const struct h2_fault *fault = place_block(c, id, &s, &is_new);
+	if (fault && fault->scope == H2_SCOPE_CONNECTION)
+		return fault;
+	const struct h2_fault *undecodable = h2_decode(c, block, &head, &too_large);
+	if (undecodable)
+		return undecodable;
+	if (!fault && c->block.depends_on_itself && (s || is_new))
+		fault = h2_fault(SELF_DEPENDENCY);
+	if (fault || (!s && !is_new)) {
+		http_head_free(head);
+		return fault;
+	}
+	return is_new ? recv_request(c, id, head, end, too_large)
+		      : recv_more(c, s, head, end, too_large);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Server push (RFC 9113 8.4, 6.6): promises that come (client) and promises that we make (server).
+ * Whether a promise is wanted, by whose authority, and where it goes is not decided here.
+ */
+#include "proxy/h2/conn.h"
+
+/* ---- received ---- */
+
+const struct h2_fault *h2_refuse_id(struct h2_conn *c, uint32_t id, const struct h2_fault *why)
+{
+	c->counters.promises_refused++;
+	h2_send_rst_stream(c, id, why->code);
+	h2_stream_forget(c, id);
+	return NULL;
+}
+
+/* The rules that end the connection. *orphan: the parent was reset by us. */
+static const struct h2_fault *check_parent(
+    struct h2_conn *c, uint32_t id, struct h2_stream **parent)
+{
+	if (c->was_acked && !c->acked.enable_push)
+		return h2_fault(PROMISE_DISABLED);
+	enum h2_state state = h2_stream_state(c, id, parent);
+	/* What a stream of the server's own is in does not matter, unless it is idle. */
+	if (!h2_id_is_own(c, id) && state != H2_STATE_IDLE)
+		return h2_fault(PROMISE_ON_PUSHED);
+	return h2_stream_receive(c, id, H2_INPUT_RECV_PUSH_PROMISE, parent);
+}
+
+static const struct h2_fault *why_refuse(
+    const struct h2_conn *c, const struct h2_stream *parent, bool too_large)
+{
+	if (!parent)
+		return h2_fault(PROMISE_ORPHAN);
+	if (!c->local.enable_push || !c->wanted.enable_push)
+		return h2_fault(PROMISE_UNWANTED);
+	if (too_large)
+		return h2_fault(PROMISE_LIST);
+	if (c->census.remote_reserved >= c->limits.reserved_streams)
+		return h2_fault(PROMISE_TOO_MANY);
+	return NULL;
+}
+
+static struct h2_event *promise_event(struct h2_conn *c, struct h2_stream *parent)
+{
+	struct h2_event *event = h2_event_make(c, H2_EVENT_PROMISE, parent);
+	event->last_id = c->block.promised_id;
+	return event;
+}
+
+/* A malformed one costs only itself, but the log shall know. */
+static void refuse_malformed(
+    struct h2_conn *c, struct h2_stream *parent, uint32_t id, const char *reason)
+{
+	c->counters.resets_provoked++;
+	h2_refuse_id(c, id, h2_fault(PROMISE_MALFORMED));
+	struct h2_event *event = promise_event(c, parent);
+	event->fault = h2_fault(PROMISE_MALFORMED);
+	event->reason = reason;
+}
+
+/* Takes the head. */
+static void accept_promise(
+    struct h2_conn *c, struct h2_stream *parent, uint32_t id, struct http_head *head)
+{
+	const char *reason = http_head_settle(head, HTTP_PROMISE);
+	struct h2_stream *s = reason ? NULL : h2_stream_new(c, id, H2_INPUT_RECV_PROMISED);
+	if (!s) {
+		http_head_free(head);
+		if (reason)
+			refuse_malformed(c, parent, id, reason);
+		else
+			h2_refuse_id(c, id, h2_fault(STREAM_MEMORY));
+		return;
+	}
+	s->method = (uint8_t)head->method_token;
+	s->send_phase = H2_PHASE_DONE;
+	struct h2_event *event = promise_event(c, parent);
+	event->promised = s;
+	event->head = head;
+}
+
+const struct h2_fault *h2_recv_promise(struct h2_conn *c, struct slice block)
+{
+	uint32_t id = c->block.promised_id;
+	bool too_large;
+	struct h2_stream *parent;
+	struct http_head *head;
+	c->counters.promises_in++;
+	const struct h2_fault *fault = check_parent(c, c->block.stream_id, &parent);
+	if (fault)
+		return fault;
+	if (id == 0 || h2_id_is_own(c, id) || id <= c->peer_last_id)
+		return h2_fault(PROMISE_ID);
+	h2_stream_note_id(c, id);
+	fault = h2_decode(c, block, &head, &too_large);
+	if (fault)
+		return fault;
+	const struct h2_fault *why = why_refuse(c, parent, too_large);
+	bool is_above_goaway = c->goaway_sent == H2_GOAWAY_FINAL && id > c->goaway_sent_last;
+	if (!why && !is_above_goaway) {
+		accept_promise(c, parent, id, head);
+		return NULL;
+	}
+	http_head_free(head);
+	/* RFC 9113 6.8: what is above the last id of our GOAWAY is ignored. */
+	return is_above_goaway ? NULL : h2_refuse_id(c, id, why);
+}
+
+/* ---- made ---- */
+
+enum h2_promise_answer h2_may_promise(const struct h2_conn *c, const struct h2_stream *parent)
+{
+	if (c->has_failed || h2_is_going_away(c))
+		return H2_PROMISE_GOING_AWAY;
+	if (!c->peer.enable_push)
+		return H2_PROMISE_DISABLED;
+	if (c->peer.max_concurrent_streams == 0)
+		return H2_PROMISE_NO_STREAMS;
+	if (parent->life != H2_LIFE_ALIVE || parent->is_pushed ||
+	    !h2_state_allows((enum h2_state)parent->state, H2_INPUT_SEND_PUSH_PROMISE))
+		return H2_PROMISE_PARENT_CLOSED;
+	return c->own_next_id > H2_ID_MAX ? H2_PROMISE_NO_IDS : H2_PROMISE_POSSIBLE;
+}
+
+/* A push never starves its parent: it comes one urgency after it. */
+static struct http_priority priority_below(struct http_priority parent)
+{
+	if (parent.urgency < H2_URGENCIES - 1)
+		parent.urgency++;
+	return parent;
+}
+
+struct h2_stream *h2_promise(
+    struct h2_conn *c, struct h2_stream *parent, const struct http_head *request, void *user)
+{
+	ensure(c->role == H2_SERVER);
+	if (h2_may_promise(c, parent) != H2_PROMISE_POSSIBLE)
+		return NULL;
+	struct h2_stream *s = h2_stream_new(c, c->own_next_id, H2_INPUT_SEND_PROMISED);
+	if (!s)
+		return NULL;
+	c->own_next_id += 2;
+	s->user = user;
+	s->recv_phase = H2_PHASE_DONE;
+	s->method = (uint8_t)request->method_token;
+	h2_sched_set_priority(&c->sched, &s->place, priority_below(parent->place.priority));
+	const struct h2_fault *fault = h2_stream_move(c, parent, H2_INPUT_SEND_PUSH_PROMISE);
+	ensure(!fault);
+	h2_send_block(c, H2_PUSH_PROMISE, 0, parent->id, s->id, request);
+	h2_guard_refund(&c->guard, H2_WORK_PROMISE);
+	c->counters.promises_out++;
+	return s;
+}
+
+uint32_t h2_push_room(const struct h2_conn *c)
+{
+	if (c->has_failed || c->peer.max_concurrent_streams <= c->census.local_open)
+		return 0;
+	return c->peer.max_concurrent_streams - c->census.local_open;
+}

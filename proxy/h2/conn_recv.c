@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Octets in: the preface (RFC 9113 3.4), frame headers (4.1), and payloads, whole or streamed as the
+ * frame table says. What a frame means is in its handler.
+ */
+#include "proxy/h2/conn.h"
+
+/* The next octet begins a frame, unless payload is left to be skipped. */
+static void after_payload(struct h2_conn *c)
+{
+	struct h2_reader *r = &c->reader;
+	r->stream = NULL;
+	r->data_left = 0;
+	r->filled = 0;
+	r->at = r->left > 0 ? H2_READING_SKIP : H2_READING_HEADER;
+}
+
+static uint32_t at_most(size_t n, uint32_t limit)
+{
+	return n < limit ? (uint32_t)n : limit;
+}
+
+static size_t read_preface(struct h2_conn *c, const uint8_t *p, size_t n)
+{
+	struct h2_reader *r = &c->reader;
+	uint32_t take = at_most(n, H2_PREFACE_LEN - r->filled);
+	if (memcmp(p, H2_PREFACE + r->filled, take) != 0) {
+		h2_fault_apply(c, 0, h2_fault(PREFACE_BAD));
+		return n;
+	}
+	r->filled = (uint8_t)(r->filled + take);
+	if (r->filled == H2_PREFACE_LEN) {
+		r->at = H2_READING_HEADER;
+		r->filled = 0;
+	}
+	return take;
+}
+
+/* A frame's payload is complete: its handler. */
+static void handle_whole(struct h2_conn *c, const uint8_t *payload)
+{
+	struct h2_reader *r = &c->reader;
+	r->left = 0;
+	after_payload(c);
+	c->reason = NULL;
+	const struct h2_fault *fault = h2_frame_row(r->frame.type)->receive(c, payload);
+	if (fault)
+		h2_fault_apply(c, r->frame.stream_id, fault);
+	c->block.partial = 0;
+	if (!c->block.is_open && c->block.data)
+		h2_block_fini(&c->block, c->env.budget);
+}
+
+/* What must hold before a frame is looked at: sizes, order, floods. */
+static const struct h2_fault *admit(
+    struct h2_conn *c, const struct h2_frame *frame, const struct h2_frame_row *row)
+{
+	if (frame->length > c->local.max_frame_size)
+		return h2_fault(FRAME_TOO_LARGE);
+	if (c->block.is_open) {
+		if (!row || !row->in_block || frame->stream_id != c->block.stream_id)
+			return h2_fault(BLOCK_INTERRUPTED);
+	} else if (row && row->in_block) {
+		return h2_fault(CONTINUATION_STRAY);
+	}
+	if (!c->peer_settings_came && (frame->type != H2_SETTINGS || frame->flags & H2_ACK))
+		return h2_fault(FIRST_FRAME);
+	/* Answers that nobody reads, heads included, may not pile up. */
+	if (c->out.provoked > c->limits.control_bytes ||
+	    h2_out_length(&c->out) > 4 * (size_t)c->limits.control_bytes)
+		return h2_fault(FLOOD_CONTROL);
+	const struct h2_fault *fault = h2_frame_verify(frame, h2_other_role(c->role));
+	if (fault)
+		return fault;
+	if (!row)
+		return h2_guard_count(&c->guard, H2_GUARDED_PRIORITIES, c->now);
+	bool is_block =
+	    row->in_block || frame->type == H2_HEADERS || frame->type == H2_PUSH_PROMISE;
+	if (is_block && c->block.length + frame->length > c->limits.field_block_bytes)
+		return h2_fault(BLOCK_TOO_LARGE);
+	return NULL;
+}
+
+/* The frame header is complete. */
+static void begin_frame(struct h2_conn *c)
+{
+	struct h2_reader *r = &c->reader;
+	const struct h2_frame *frame = &r->frame;
+	const struct h2_frame_row *row = h2_frame_row(frame->type);
+	c->counters.frames_in[h2_counter_of(frame->type)]++;
+	h2_trace(c, false, frame);
+	r->left = frame->length;
+	after_payload(c);
+	c->reason = NULL;
+	const struct h2_fault *fault = admit(c, frame, row);
+	if (!fault && row) {
+		if (row->payload == H2_PAYLOAD_WHOLE) {
+			if (frame->length == 0)
+				handle_whole(c, r->header);
+			else
+				r->at = H2_READING_PAYLOAD;
+			return;
+		}
+		fault = row->receive(c, NULL);
+	}
+	if (fault)
+		h2_fault_apply(c, frame->stream_id, fault);
+}
+
+static size_t read_header(struct h2_conn *c, const uint8_t *p, size_t n)
+{
+	struct h2_reader *r = &c->reader;
+	uint32_t take = at_most(n, H2_FRAME_HEADER_LEN - r->filled);
+	memcpy(r->header + r->filled, p, take);
+	r->filled = (uint8_t)(r->filled + take);
+	if (r->filled == H2_FRAME_HEADER_LEN) {
+		r->frame = h2_frame_parse(r->header);
+		begin_frame(c);
+	}
+	return take;
+}
+
+static size_t read_payload(struct h2_conn *c, const uint8_t *p, size_t n)
+{
+	struct h2_reader *r = &c->reader;
+	struct h2_block *b = &c->block;
+	if (b->partial == 0 && n >= r->left) {
+		size_t take = r->left;
+		handle_whole(c, p);
+		return take;
+	}
+	if (b->partial == 0 && !h2_block_reserve(b, c->env.budget, r->left)) {
+		h2_fault_apply(c, 0, h2_fault(BLOCK_MEMORY));
+		return n;
+	}
+	uint32_t take = at_most(n, r->left);
+	h2_block_gather(b, p, take);
+	r->left -= take;
+	if (r->left == 0)
+		handle_whole(c, b->data + b->length);
+	return take;
+}
+
+static size_t read_data(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t n)
+{
+	struct h2_reader *r = &c->reader;
+	uint32_t take = at_most(n, r->data_left);
+	r->data_left -= take;
+	r->left -= take;
+	h2_recv_data_piece(c, chunk, offset, take);
+	if (r->data_left == 0)
+		after_payload(c);
+	return take;
+}
+
+static size_t read_pad_length(struct h2_conn *c, uint8_t pad)
+{
+	struct h2_reader *r = &c->reader;
+	r->left--;
+	r->at = H2_READING_SKIP;
+	const struct h2_fault *fault = h2_recv_pad_length(c, pad);
+	if (fault || r->data_left == 0)
+		after_payload(c);
+	if (fault)
+		h2_fault_apply(c, r->frame.stream_id, fault);
+	return 1;
+}
+
+static size_t skip(struct h2_conn *c, size_t n)
+{
+	uint32_t take = at_most(n, c->reader.left);
+	c->reader.left -= take;
+	if (c->reader.left == 0)
+		after_payload(c);
+	return take;
+}
+
+static size_t step(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t n)
+{
+	const uint8_t *p = chunk->data + offset;
+	switch (c->reader.at) {
+	case H2_READING_PREFACE:
+		return read_preface(c, p, n);
+	case H2_READING_HEADER:
+		return read_header(c, p, n);
+	case H2_READING_PAYLOAD:
+		return read_payload(c, p, n);
+	case H2_READING_PAD:
+		return read_pad_length(c, p[0]);
+	case H2_READING_DATA:
+		return read_data(c, chunk, offset, n);
+	case H2_READING_SKIP:
+		return skip(c, n);
+	}
+	ensure(!"a state of the reader");
+	return n;
+}
+
+size_t h2_receive(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t length, usec now)
+{
+	h2_conn_bury(c);
+	if (now > c->now)
+		c->now = now;
+	ensure(!c->has_event);
+	uint64_t events_before = c->events_made;
+	c->reader.chunk = chunk;
+	size_t used = 0;
+	while (used < length && !c->has_failed && c->events_made == events_before)
+		used += step(c, chunk, offset + used, length - used);
+	c->reader.chunk = NULL;
+	if (!c->has_failed)
+		return used;
+	if (c->block.data)
+		h2_block_fini(&c->block, c->env.budget);
+	return length;
+}
+
+void h2_receive_eof(struct h2_conn *c)
+{
+	if (!h2_is_done(c))
+		h2_conn_fail(c, NULL, H2_NO_ERROR, false);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SETTINGS, both ways (RFC 9113 6.5). The peer's hold as soon as they come. Ours hold for the
+ * peer once it has acknowledged them; what is more generous than before holds at once.
+ */
+#include "proxy/h2/conn.h"
+
+/* ---- ours ---- */
+
+/* The widest initial window that the peer may be working with (RFC 9113 6.9.2). */
+static void hold_to_window(struct h2_conn *c)
+{
+	uint32_t window = c->acked.initial_window_size;
+	for (uint32_t i = 0; i < c->pending_count; i++)
+		if (c->pending[i].initial_window_size > window)
+			window = c->pending[i].initial_window_size;
+	int64_t by = (int64_t)window - c->window_now;
+	if (by == 0)
+		return;
+	c->window_now = window;
+	size_t cursor = 0;
+	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;) {
+		struct h2_stream *s = container_of(n, struct h2_stream, node);
+		/* One that h2_set_window has widened may not pass the limit by it. */
+		int64_t room = H2_WINDOW_MAX - s->inflow.size;
+		h2_inflow_shift(&s->inflow, by < room ? by : room);
+	}
+}
+
+void h2_settings_announce(struct h2_conn *c)
+{
+	bool is_first = !c->was_acked && c->pending_count == 0;
+	if (c->pending_count == H2_SETTINGS_PENDING)
+		return;
+	uint8_t payload[H2_SETTING_COUNT * H2_SETTING_LEN];
+	size_t length = h2_settings_write(payload, &c->wanted, &c->local);
+	if (length == 0 && !is_first)
+		return;
+	h2_send_frame(c, H2_SETTINGS, 0, 0, payload, length);
+	c->local = c->wanted;
+	c->pending[c->pending_count++] = c->local;
+	if (c->settings_deadline == USEC_NEVER)
+		c->settings_deadline = clock_after(c->now, c->limits.settings_timeout);
+	hold_to_window(c);
+}
+
+void h2_update_settings(struct h2_conn *c, const struct h2_settings *local, usec now)
+{
+	if (now > c->now)
+		c->now = now;
+	if (c->has_failed)
+		return;
+	ensure(local->initial_window_size <= H2_WINDOW_MAX);
+	c->wanted.max_concurrent_streams = local->max_concurrent_streams;
+	c->wanted.initial_window_size = local->initial_window_size;
+	if (c->role == H2_CLIENT && local->enable_push == 0)
+		c->wanted.enable_push = 0;
+	h2_settings_announce(c);
+}
+
+static const struct h2_fault *recv_ack(struct h2_conn *c)
+{
+	if (c->reader.frame.length != 0)
+		return h2_fault(SETTINGS_ACK_LENGTH);
+	/* Not asked for: harmless, but counted. */
+	if (c->pending_count == 0)
+		return h2_guard_count(&c->guard, H2_GUARDED_SETTINGS, c->now);
+	c->acked = c->pending[0];
+	c->pending_count--;
+	memmove(c->pending, c->pending + 1, c->pending_count * sizeof(c->pending[0]));
+	if (!c->was_acked && c->decoder)
+		hpack_decoder_set_limit(c->decoder, c->acked.header_table_size);
+	c->was_acked = true;
+	c->settings_deadline =
+	    c->pending_count > 0 ? clock_after(c->now, c->limits.settings_timeout) : USEC_NEVER;
+	hold_to_window(c);
+	h2_settings_announce(c);
+	return NULL;
+}
+
+/* ---- the peer's ---- */
+
+struct hpack_encoder *h2_encoder(struct h2_conn *c)
+{
+	if (!c->encoder)
+		c->encoder = hpack_encoder_new(c->limits.encoder_table_bytes, c->env.seed);
+	return c->encoder;
+}
+
+/* RFC 9113 6.9.2: every stream's window moves, below zero if it must. */
+static const struct h2_fault *move_windows(struct h2_conn *c, int64_t by)
+{
+	if (by == 0)
+		return NULL;
+	size_t cursor = 0;
+	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;) {
+		struct h2_stream *s = container_of(n, struct h2_stream, node);
+		if (!h2_outflow_shift(&s->outflow, by))
+			return h2_fault(WINDOW_OVERFLOW_SETTINGS);
+		h2_stream_schedule(c, s);
+	}
+	return NULL;
+}
+
+static const struct h2_fault *take_setting(struct h2_conn *c, uint16_t id, uint32_t value)
+{
+	const struct h2_setting_row *row = h2_setting_find(id);
+	if (!row)
+		return NULL;
+	if (value < row->min || value > row->max[h2_other_role(c->role)])
+		return &h2_faults[row->fault];
+	h2_setting_set(&c->peer, row, value);
+	/* RFC 7541 4.2: the smallest of several counts too, so the encoder sees each. */
+	if (row->offset == offsetof(struct h2_settings, header_table_size))
+		hpack_encoder_set_limit(h2_encoder(c), value);
+	return NULL;
+}
+
+const struct h2_fault *h2_recv_settings(struct h2_conn *c, const uint8_t *payload)
+{
+	const struct h2_frame *frame = &c->reader.frame;
+	if (frame->flags & H2_ACK)
+		return recv_ack(c);
+	const struct h2_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_SETTINGS, c->now);
+	int64_t window = c->peer.initial_window_size;
+	for (uint32_t at = 0; !fault && at < frame->length; at += H2_SETTING_LEN) {
+		const uint8_t *p = payload + at;
+		fault = take_setting(c, (uint16_t)(p[0] << 8 | p[1]), h2_read32(p + 2));
+	}
+	if (!fault)
+		fault = move_windows(c, c->peer.initial_window_size - window);
+	if (fault)
+		return fault;
+	c->peer_settings_came = true;
+	c->preface_deadline = USEC_NEVER;
+	h2_send_provoked(c, H2_SETTINGS, H2_ACK, 0, NULL, 0);
+	h2_event_make(c, H2_EVENT_SETTINGS, NULL);
+	return NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of streams that we have reset (RFC 9113 5.1): what was under way for them is
+ * tolerated. An id is kept until a PING that was sent after its RST_STREAM has come back, as then
+ * nothing of the stream can be under way any more. Bounded; after an overflow every unknown
+ * closed stream counts as reset by us, until a PING sent after the overflow is back: forgotten state
+ * never makes an error.
+ */
+#ifndef PUSHGATE_H2_FORGOTTEN_H
+#define PUSHGATE_H2_FORGOTTEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct h2_forgotten {
+	uint32_t *ids; /* [0, sealed) wait for the PING under way, [sealed, count) for the next */
+	uint32_t count, capacity, sealed;
+	bool ping_under_way;
+	bool overflow_sealed, overflow; /* ids were lost before, after that PING */
+};
+
+void h2_forgotten_init(struct h2_forgotten *f);
+void h2_forgotten_fini(struct h2_forgotten *f);
+/* True: a PING should be sent now, and h2_forgotten_pinged be told. */
+bool h2_forgotten_wants_ping(const struct h2_forgotten *f);
+void h2_forgotten_pinged(struct h2_forgotten *f);
+void h2_forgotten_ponged(struct h2_forgotten *f);
+void h2_forgotten_add(struct h2_forgotten *f, uint32_t id);
+/* For a closed stream: might we have reset it a moment ago? */
+bool h2_forgotten_has(const struct h2_forgotten *f, uint32_t id);
+
+#endif

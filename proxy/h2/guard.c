@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Token buckets against floods (RFC 9113 10.5) and the default limits. The bounds that are no
+ * rates (field block size, CONTINUATIONs, control output, reserved streams) are checked where the
+ * thing grows; their rows are in fault.h.
+ */
+#include "proxy/h2/guard.h"
+#include "proxy/limits.h"
+
+#include <stddef.h>
+
+const struct h2_limits h2_limits_default = {
+    .connection_window = 1u << 20,
+    .field_block_bytes = 65536,
+    .continuations = 32,
+    .encoder_table_bytes = 4096,
+    .reserved_streams = 1000,
+    .control_bytes = 262144,
+    /* A user who leaves a page cancels everything at once; nobody does so for long without
+     * completing requests too. */
+    .resets_received = {.per_second = 100, .burst = 200},
+    .resets_provoked = {.per_second = 100, .burst = 200},
+    .pings = {.per_second = 500, .burst = 1000},
+    .settings = {.per_second = 20, .burst = 100},
+    .priorities = {.per_second = 1000, .burst = 2000},
+    .empty_frames = {.per_second = 200, .burst = 1000},
+    /* Some peers announce every few KiB that they have read. */
+    .window_updates = {.per_second = 50000, .burst = 100000},
+    /* A flood of promises is refused one by one before it ends the connection. */
+    .promises = {.per_second = 10000, .burst = 100000},
+    .header_blocks = {.per_second = 10000, .burst = 20000},
+    .preface_timeout = 10 * USEC_PER_SEC,
+    .settings_timeout = 10 * USEC_PER_SEC,
+    .block_timeout = 10 * USEC_PER_SEC,
+};
+
+#define AT(member) offsetof(struct h2_limits, member)
+
+// clang-format off
+const struct h2_guard_row h2_guard_rows[H2_GUARDED_COUNT] = {
+	[H2_GUARDED_RESETS] = {"resets-received", AT(resets_received), H2_FAULT_FLOOD_RESETS,
+		{[H2_WORK_EXCHANGE] = 500, [H2_WORK_PROMISE] = 1000}},
+	[H2_GUARDED_PROVOKED] = {"resets-provoked", AT(resets_provoked), H2_FAULT_FLOOD_PROVOKED,
+		{[H2_WORK_EXCHANGE] = 200}},
+	[H2_GUARDED_PINGS] = {"pings", AT(pings), H2_FAULT_FLOOD_PINGS,
+		{[H2_WORK_EXCHANGE] = 500, [H2_WORK_DATA_OUT] = 500}},
+	[H2_GUARDED_SETTINGS] = {"settings", AT(settings), H2_FAULT_FLOOD_SETTINGS, {0}},
+	[H2_GUARDED_PRIORITIES] = {"priorities", AT(priorities), H2_FAULT_FLOOD_PRIORITIES,
+		{[H2_WORK_EXCHANGE] = 3000, [H2_WORK_PROMISE] = 2000}},
+	[H2_GUARDED_EMPTY] = {"empty-frames", AT(empty_frames), H2_FAULT_FLOOD_EMPTY,
+		{[H2_WORK_EXCHANGE] = 1000}},
+	[H2_GUARDED_WINDOWS] = {"window-updates", AT(window_updates), H2_FAULT_FLOOD_WINDOWS,
+		{[H2_WORK_EXCHANGE] = 3000, [H2_WORK_DATA_OUT] = 4000}},
+	[H2_GUARDED_PROMISES] = {"promises", AT(promises), H2_FAULT_FLOOD_PROMISES,
+		{[H2_WORK_REQUEST] = 32000}},
+	[H2_GUARDED_BLOCKS] = {"header-blocks", AT(header_blocks), H2_FAULT_FLOOD_BLOCKS,
+		{[H2_WORK_EXCHANGE] = 3000}},
+};
+// clang-format on
+
+#define TOKEN 1000000u
+
+static struct h2_rate rate_of(const struct h2_guard *g, enum h2_guarded what)
+{
+	struct h2_rate rate;
+	memcpy(&rate, (const char *)g->limits + h2_guard_rows[what].offset, sizeof(rate));
+	return rate;
+}
+
+void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits, usec now)
+{
+	*g = (struct h2_guard){.limits = limits};
+	for (size_t i = 0; i < H2_GUARDED_COUNT; i++)
+		g->buckets[i].at = now;
+}
+
+static void pay_back(struct h2_bucket *b, uint64_t millionths)
+{
+	b->spent -= millionths < b->spent ? millionths : b->spent;
+}
+
+const struct h2_fault *h2_guard_count(struct h2_guard *g, enum h2_guarded what, usec now)
+{
+	struct h2_bucket *b = &g->buckets[what];
+	struct h2_rate rate = rate_of(g, what);
+	if (now > b->at) {
+		/* The span is cut so that the product stays in range: an hour refills any bucket. */
+		usec span = now - b->at;
+		if (span > 3600 * USEC_PER_SEC)
+			span = 3600 * USEC_PER_SEC;
+		pay_back(b, span * rate.per_second);
+		b->at = now;
+	}
+	if (b->spent + TOKEN > (uint64_t)rate.burst * TOKEN)
+		return &h2_faults[h2_guard_rows[what].fault];
+	b->spent += TOKEN;
+	return NULL;
+}
+
+void h2_guard_refund(struct h2_guard *g, enum h2_work work)
+{
+	for (size_t i = 0; i < H2_GUARDED_COUNT; i++)
+		if (h2_guard_rows[i].refund[work])
+			pay_back(&g->buckets[i], (uint64_t)h2_guard_rows[i].refund[work] * 1000);
+}

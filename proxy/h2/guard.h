@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guard: what a peer may do how often before it counts as an attack (RFC 9113 10.5). One
+ * token bucket per row. Useful work pays tokens back, so that a busy honest peer never runs dry:
+ * the fixed rates bound only what leads to nothing.
+ */
+#ifndef PUSHGATE_H2_GUARD_H
+#define PUSHGATE_H2_GUARD_H
+
+#include "proxy/h2/fault.h"
+
+enum h2_guarded {
+	H2_GUARDED_RESETS,
+	H2_GUARDED_PROVOKED,
+	H2_GUARDED_PINGS,
+	H2_GUARDED_SETTINGS,
+	H2_GUARDED_PRIORITIES,
+	H2_GUARDED_EMPTY,
+	H2_GUARDED_WINDOWS,
+	H2_GUARDED_PROMISES,
+	H2_GUARDED_BLOCKS,
+	H2_GUARDED_COUNT
+};
+
+/* What pays back. */
+enum h2_work {
+	H2_WORK_EXCHANGE, /* a request and its response ended normally */
+	H2_WORK_REQUEST,  /* we opened a request */
+	H2_WORK_PROMISE,  /* we made a promise, which the peer may well reset */
+	H2_WORK_DATA_OUT, /* we sent a DATA frame */
+	H2_WORK_COUNT
+};
+
+struct h2_guard_row {
+	const char *name;
+	size_t offset; /* of the struct h2_rate in struct h2_limits */
+	enum h2_fault_id fault;
+	uint16_t refund[H2_WORK_COUNT]; /* thousandths of a token */
+};
+
+extern const struct h2_guard_row h2_guard_rows[H2_GUARDED_COUNT];
+
+struct h2_bucket {
+	uint64_t spent; /* millionths of a token */
+	usec at;
+};
+
+struct h2_guard {
+	const struct h2_limits *limits; /* borrows */
+	struct h2_bucket buckets[H2_GUARDED_COUNT];
+};
+
+void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits, usec now);
+/* Takes a token. NULL, or the row's fault when there is none. */
+const struct h2_fault *h2_guard_count(struct h2_guard *g, enum h2_guarded what, usec now);
+void h2_guard_refund(struct h2_guard *g, enum h2_work work);
+
+#endif

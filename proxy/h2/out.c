@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* The control output queue. It knows no frames; conn_send.c writes them. */
+#include "proxy/h2/out.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+void h2_out_init(struct h2_out *o, struct budget *budget)
+{
+	*o = (struct h2_out){.budget = budget};
+}
+
+static void set_capacity(struct h2_out *o, size_t capacity)
+{
+	size_t charge = capacity > H2_OUT_BASE ? capacity - H2_OUT_BASE : 0;
+	if (charge > o->charged)
+		budget_force(o->budget, charge - o->charged);
+	else
+		budget_give(o->budget, o->charged - charge);
+	o->charged = charge;
+	o->capacity = capacity;
+}
+
+void h2_out_fini(struct h2_out *o)
+{
+	set_capacity(o, 0);
+	free(o->data);
+	o->data = NULL;
+	o->start = o->end = o->provoked = 0;
+}
+
+uint8_t *h2_out_reserve(struct h2_out *o, size_t n)
+{
+	if (o->capacity - o->end >= n)
+		return o->data + o->end;
+	if (o->start > 0) {
+		memmove(o->data, o->data + o->start, h2_out_length(o));
+		o->end -= o->start;
+		o->start = 0;
+	}
+	if (o->capacity - o->end < n) {
+		size_t capacity = o->capacity ? o->capacity : 512;
+		while (capacity - o->end < n)
+			capacity *= 2;
+		o->data = memory_resize(o->data, capacity, 1);
+		set_capacity(o, capacity);
+	}
+	return o->data + o->end;
+}
+
+void h2_out_taken(struct h2_out *o, size_t n)
+{
+	ensure(n <= h2_out_length(o));
+	o->start += n;
+	if (o->provoked > h2_out_length(o))
+		o->provoked = h2_out_length(o);
+	if (o->start != o->end)
+		return;
+	o->start = o->end = 0;
+	/* A burst's buffer is not kept for the trickle after it. */
+	if (o->capacity > 4 * H2_OUT_BASE)
+		h2_out_trim(o);
+}
+
+void h2_out_trim(struct h2_out *o)
+{
+	if (o->start == o->end)
+		h2_out_fini(o);
+}
