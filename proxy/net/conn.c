@@ -52,7 +52,7 @@ void net_conn_arm(struct net_conn *c)
 		break;
 	case NET_PHASE_DRAINING:
 	case NET_PHASE_LINGERING:
-		events = c->is_eof ? 0 : EV_READ;
+		events = c->is_eof || !c->is_reading ? 0 : EV_READ;
 		break;
 	case NET_PHASE_FAILED:
 	case NET_PHASE_DEAD:

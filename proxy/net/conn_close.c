@@ -59,6 +59,8 @@ void net_conn_close_step(struct net_conn *c)
 		return;
 	}
 	c->phase = NET_PHASE_LINGERING;
+	c->is_reading = true;
+	c->discarded_bytes = 0;
 	wait_in(c, &l->lingering, LINGER_USEC);
 	net_conn_arm(c);
 }
@@ -69,17 +71,17 @@ void net_conn_discard(struct net_conn *c)
 	ssize_t n = l->sys.recv(c->fd, l->input, NET_INPUT_BYTES, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return;
-	if (n > 0) {
+	if (n > 0)
 		c->discarded_bytes += (uint32_t)n;
-		if (c->discarded_bytes > DISCARD_BYTES)
-			net_conn_die(c);
-		return;
-	}
-	if (n < 0 || c->phase == NET_PHASE_LINGERING) {
+	bool is_lingering = c->phase == NET_PHASE_LINGERING;
+	if (n < 0 || (is_lingering && (n == 0 || c->discarded_bytes > DISCARD_BYTES))) {
 		net_conn_die(c);
 		return;
 	}
-	c->is_eof = true;
+	/* While our own octets still leave, the peer's may wait or end. */
+	if (n == 0)
+		c->is_eof = true;
+	c->is_reading = c->discarded_bytes <= DISCARD_BYTES;
 	net_conn_arm(c);
 }
 
@@ -97,6 +99,7 @@ void net_conn_close(struct net_conn *c)
 		c->phase = NET_PHASE_DRAINING;
 	free(c->kept);
 	c->kept = NULL;
+	c->is_reading = true;
 	list_remove(&c->again);
 	wait_in(c, &c->loop->draining, DRAIN_USEC);
 	net_conn_arm(c);

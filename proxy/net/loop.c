@@ -112,7 +112,7 @@ void net_loop_hurry(struct net_loop *l)
 struct net_loop *net_loop_new(struct chunk_pool *chunks)
 {
 	struct net_loop *l = memory_new(struct net_loop);
-	l->ev = ev_loop_new(EVFLAG_AUTO);
+	l->ev = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
 	ensure(l->ev != NULL);
 	l->chunks = chunks;
 	l->read_chunk = chunk_acquire(chunks);

@@ -89,9 +89,9 @@ struct net_certificate {
 };
 
 struct net_tls_server_options {
-	const struct net_certificate *
-	    certificates; /* the first one is the default; by SNI otherwise (DNS names and one-label wildcards of the
-	                                               certificates); RSA and ECDSA for one name by the client's signature algorithms */
+	/* The first one is the default; by SNI otherwise (DNS names and one-label wildcards of the
+	 * certificates); RSA and ECDSA for one name by the client's signature algorithms. */
+	const struct net_certificate *certificates;
 	size_t certificate_count;
 	const char *alpn;          /* "h2": offered protocols, comma-separated, ours first */
 	const uint8_t *ticket_key; /* 48 octets shared by all workers, or NULL for a random one */
@@ -175,8 +175,8 @@ usec net_conn_write_progress(const struct net_conn *c);
 bool net_conn_is_open(const struct net_conn *c); /* opened and not ended */
 bool net_conn_is_tls(const struct net_conn *c);
 struct slice net_conn_alpn(const struct net_conn *c); /* empty when none */
-struct slice net_conn_sni(
-    const struct net_conn *c); /* server: what the client asked for; empty when none */
+/* Server: what the client asked for; empty when none. */
+struct slice net_conn_sni(const struct net_conn *c);
 /* Client: does the verified certificate of the peer cover this host? */
 bool net_conn_peer_covers(const struct net_conn *c, struct slice host);
 const char *net_conn_tls_version(const struct net_conn *c); /* "TLSv1.3", "" for plain */

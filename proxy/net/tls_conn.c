@@ -93,7 +93,7 @@ static void handshake(struct net_conn *c)
 	int r = SSL_do_handshake(c->ssl);
 	int error = r == 1 ? SSL_ERROR_NONE : SSL_get_error(c->ssl, r);
 	if (r != 1) {
-		uint32_t code = ERR_get_error();
+		uint32_t code = ERR_peek_last_error();
 		if (!code || error == SSL_ERROR_WANT_READ)
 			net_conn_send_output(c);
 		if (c->phase == NET_PHASE_HANDSHAKE)
@@ -117,7 +117,7 @@ static bool read_some(struct net_conn *c)
 		n = SSL_read(c->ssl, chunk->data + filled, (int)(chunk->capacity - filled));
 		if (n <= 0) {
 			error = SSL_get_error(c->ssl, n);
-			code = ERR_get_error();
+			code = ERR_peek_last_error();
 			break;
 		}
 		filled += (size_t)n;

@@ -307,7 +307,8 @@ RIG void joined_fini(struct joined *j)
 	owner_fini(&j->client);
 	owner_fini(&j->server);
 	net_listener_free(j->listener);
-	close(j->listen_fd);
+	if (j->listen_fd >= 0)
+		close(j->listen_fd);
 	rig_fini(&j->rig);
 }
 

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* How connections begin, end and are let go. */
+#include "tests/unit/net/rig.h"
+#include <sys/stat.h>
+#include <sys/un.h>
+
+static void a_refused_connect_ends_from_the_loop(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	net_listener_free(j.listener);
+	j.listener = NULL;
+	close(j.listen_fd);
+	j.listen_fd = -1;
+	joined_connect(&j, NULL, NULL, NULL);
+	assert_int_equal(j.client.ended, 0);
+	run_until(&j.rig, j.client.ended);
+	assert_int_equal(j.client.end, NET_END_CONNECT);
+	assert_string_equal(j.client.text, "connect: Connection refused");
+	assert_int_equal(j.client.opened, 0);
+	joined_fini(&j);
+}
+
+static void a_socket_that_cannot_be_made_ends_from_the_loop(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct owner o;
+	rig_init(&r);
+	owner_init(&o, &r);
+	struct net_address nowhere = {.length = sizeof(struct sockaddr)};
+	nowhere.storage.ss_family = 0x7f;
+	o.conn = net_connect(r.loop, &nowhere, NULL, NULL, &owner_ops, &o);
+	assert_int_equal(o.ended, 0);
+	run_until(&r, o.ended);
+	assert_int_equal(o.end, NET_END_CONNECT);
+	owner_fini(&o);
+	rig_fini(&r);
+}
+
+static void eof_leaves_the_sending_side_open(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	p.b.receive_seed = 3;
+	shutdown(p.b.conn->fd, SHUT_WR);
+	run_until(&p.rig, p.a.ended);
+	assert_int_equal(p.a.end, NET_END_EOF);
+	assert_false(net_conn_is_open(p.a.conn));
+	owner_send(&p.a, 3, 100000);
+	run_until(&p.rig, p.b.received == 100000);
+	assert_false(p.b.is_wrong);
+	assert_int_equal(p.a.ended, 1);
+	pair_fini(&p);
+}
+
+static void close_sends_what_was_put_in(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, NULL, NULL, NULL);
+	j.client.receive_seed = 9;
+	/* Far more than the sockets hold: the rest is kept and goes on leaving after the close. */
+	net_conn_set_reading(j.client.conn, false);
+	owner_send(&j.server, 9, 64u << 20);
+	run_until(&j.rig, net_conn_is_blocked(j.server.conn));
+	uint64_t put_in = j.server.sent;
+	net_conn_close(j.server.conn);
+	j.server.conn = NULL;
+	net_conn_set_reading(j.client.conn, true);
+	run_until(&j.rig, j.client.ended);
+	assert_int_equal(j.client.end, NET_END_EOF);
+	assert_int_equal(j.client.received, put_in);
+	assert_false(j.client.is_wrong);
+	assert_int_equal(j.server.ended, 0);
+	joined_fini(&j);
+}
+
+static void close_lingers_so_that_unread_octets_cause_no_reset(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, NULL, NULL, NULL);
+	j.client.receive_seed = 5;
+	net_conn_set_reading(j.server.conn, false);
+	owner_send(&j.client, 6, 50000);
+	owner_send(&j.server, 5, 50000);
+	run_until(&j.rig, j.server.sent == 50000 && j.client.sent == 50000);
+	net_conn_close(j.server.conn);
+	j.server.conn = NULL;
+	run_until(&j.rig, j.client.ended);
+	assert_int_equal(j.client.end, NET_END_EOF);
+	assert_int_equal(j.client.received, 50000);
+	/* The client's FIN ends the lingering. */
+	net_conn_close(j.client.conn);
+	j.client.conn = NULL;
+	run_until(&j.rig, list_is_empty(&j.rig.loop->lingering));
+	joined_fini(&j);
+}
+
+static void lingering_ends_after_a_bounded_amount(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	net_conn_close(p.a.conn);
+	p.a.conn = NULL;
+	run_until(&p.rig, p.b.ended);
+	assert_false(list_is_empty(&p.rig.loop->lingering));
+	owner_send(&p.b, 1, 1u << 30);
+	run_until(&p.rig, list_is_empty(&p.rig.loop->lingering));
+	assert_in_range(p.b.sent, 262144, 2u << 20);
+	pair_fini(&p);
+}
+
+static void lingering_ends_after_a_second(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	usec start = net_now(p.rig.loop);
+	net_conn_close(p.a.conn);
+	p.a.conn = NULL;
+	run_until(&p.rig, p.b.ended);
+	run_until(&p.rig, list_is_empty(&p.rig.loop->lingering));
+	assert_true(net_now(p.rig.loop) - start >= USEC_PER_SEC);
+	pair_fini(&p);
+}
+
+static void a_reset_is_an_error_with_a_reason(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, NULL, NULL, NULL);
+	struct linger hard = {1, 0};
+	setsockopt(j.client.conn->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+	net_conn_abort(j.client.conn);
+	j.client.conn = NULL;
+	run_until(&j.rig, j.server.ended);
+	assert_int_equal(j.server.end, NET_END_ERROR);
+	assert_string_equal(j.server.text, "read: Connection reset by peer");
+	assert_int_equal(j.server.ended, 1);
+	joined_fini(&j);
+}
+
+static void let_go(struct owner *o)
+{
+	struct net_conn *c = o->conn;
+	o->conn = NULL;
+	if (o->random % 2)
+		net_conn_abort(c);
+	else
+		net_conn_close(c);
+}
+
+static void an_owner_may_let_go_in_any_callback(void **state)
+{
+	(void)state;
+	for (unsigned how = 0; how < 4; how++) {
+		struct joined j;
+		joined_init(&j);
+		joined_open(&j, NULL, NULL, NULL);
+		j.server.random = how;
+		if (how < 2)
+			j.server.on_received = let_go;
+		else
+			j.server.on_ended = let_go;
+		owner_send(&j.client, 1, 100);
+		run_until(&j.rig, j.client.sent == 100);
+		if (how >= 2) {
+			net_conn_close(j.client.conn);
+			j.client.conn = NULL;
+		}
+		run_until(&j.rig, j.server.conn == NULL);
+		joined_fini(&j);
+	}
+}
+
+static void fill_and_close(struct owner *o, struct net_out *out)
+{
+	net_out_copy(out, "last words", 10);
+	let_go(o);
+}
+
+static void close_in_fill_sends_that_fill(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	p.a.on_fill = fill_and_close;
+	p.a.random = 2;
+	net_conn_dirty(p.a.conn);
+	run_until(&p.rig, p.b.ended);
+	assert_int_equal(p.b.received, 10);
+	assert_int_equal(p.b.end, NET_END_EOF);
+	pair_fini(&p);
+}
+
+static void abort_in_fill_sends_nothing(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	p.a.on_fill = fill_and_close;
+	p.a.random = 1;
+	net_conn_dirty(p.a.conn);
+	run_until(&p.rig, p.b.ended);
+	assert_int_equal(p.b.received, 0);
+	pair_fini(&p);
+}
+
+static void nothing_is_read_while_reading_is_off(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	p.b.receive_seed = 4;
+	net_conn_set_reading(p.b.conn, false);
+	owner_send(&p.a, 4, 1000);
+	run_turns(&p.rig, 5);
+	assert_int_equal(p.b.received, 0);
+	net_conn_set_reading(p.b.conn, true);
+	run_until(&p.rig, p.b.received == 1000);
+	pair_fini(&p);
+}
+
+static void dirty_before_the_connection_opens_is_remembered(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_connect(&j, NULL, NULL, NULL);
+	owner_send(&j.client, 0, 500);
+	assert_int_equal(j.client.fills, 0);
+	run_until(&j.rig, j.server.received == 500);
+	assert_false(j.server.is_wrong);
+	joined_fini(&j);
+}
+
+static void unix_sockets_connect_and_a_stale_file_is_replaced(void **state)
+{
+	(void)state;
+	char directory[] = "/tmp/pushgate-net-XXXXXX", text[NET_ADDRESS_TEXT];
+	struct joined j;
+	joined_init(&j);
+	assert_non_null(mkdtemp(directory));
+	snprintf(text, sizeof(text), "unix:%s/s", directory);
+	const char *error = NULL;
+	assert_null(net_address_parse(slice_of_string(text), &j.at));
+	int first = net_listen(&j.at, 4, &error);
+	assert_true(first >= 0);
+	assert_int_equal(net_listen(&j.at, 4, &error), -1);
+	assert_string_equal(error, "another process listens there");
+	close(first);
+	int fd = net_listen(&j.at, 4, &error);
+	assert_true(fd >= 0);
+	struct net_listener *n = net_listener_new(j.rig.loop, fd, joined_accepted, NULL, &j);
+	joined_open(&j, NULL, NULL, NULL);
+	owner_send(&j.client, 0, 1000);
+	run_until(&j.rig, j.server.received == 1000);
+	assert_int_equal(net_conn_rtt_usec(j.client.conn), 0);
+	net_listener_free(n);
+	close(fd);
+	unlink(text + 5);
+	rmdir(directory);
+	joined_fini(&j);
+}
+
+static void listening_does_not_replace_a_plain_file(void **state)
+{
+	(void)state;
+	char directory[] = "/tmp/pushgate-net-XXXXXX", text[NET_ADDRESS_TEXT];
+	struct net_address a;
+	const char *error = NULL;
+	assert_non_null(mkdtemp(directory));
+	snprintf(text, sizeof(text), "unix:%s/f", directory);
+	fclose(fopen(text + 5, "w"));
+	assert_null(net_address_parse(slice_of_string(text), &a));
+	assert_int_equal(net_listen(&a, 4, &error), -1);
+	assert_string_equal(error, "the path is taken by something that is not a socket");
+	assert_int_equal(access(text + 5, F_OK), 0);
+	unlink(text + 5);
+	rmdir(directory);
+}
+
+static void two_sockets_may_listen_on_one_port(void **state)
+{
+	(void)state;
+	struct joined j;
+	const char *error = NULL;
+	joined_init(&j);
+	int second = net_listen(&j.at, 4, &error);
+	assert_true(second >= 0);
+	close(second);
+	joined_fini(&j);
+}
+
+static void star_listens_for_ipv4_too(void **state)
+{
+	(void)state;
+	struct joined j;
+	const char *error = NULL;
+	joined_init(&j);
+	struct net_address any, bound = {.length = sizeof(bound.storage)};
+	assert_null(net_address_parse(SLICE("*:0"), &any));
+	int fd = net_listen(&any, 4, &error);
+	assert_true(fd >= 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&bound.storage, &bound.length), 0);
+	struct net_listener *n = net_listener_new(j.rig.loop, fd, joined_accepted, NULL, &j);
+	/* The port is at the same place in both families. */
+	((struct sockaddr_in *)&j.at.storage)->sin_port =
+	    ((struct sockaddr_in6 *)&bound.storage)->sin6_port;
+	joined_open(&j, NULL, NULL, NULL);
+	struct address ip;
+	net_address_ip(net_conn_peer(j.server.conn), &ip);
+	assert_true(ip.family == 4 || bound.storage.ss_family == AF_INET);
+	net_listener_free(n);
+	close(fd);
+	joined_fini(&j);
+}
+
+static void facts_of_a_plain_connection(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, NULL, NULL, NULL);
+	char text[NET_ADDRESS_TEXT], expected[NET_ADDRESS_TEXT];
+	assert_string_equal(net_address_format(net_conn_peer(j.client.conn), text, sizeof(text)),
+	    net_address_format(&j.at, expected, sizeof(expected)));
+	assert_true(net_conn_is_open(j.client.conn));
+	assert_false(net_conn_is_tls(j.client.conn));
+	assert_false(net_conn_is_blocked(j.client.conn));
+	assert_int_equal(net_conn_alpn(j.client.conn).len, 0);
+	assert_int_equal(net_conn_sni(j.server.conn).len, 0);
+	assert_string_equal(net_conn_tls_version(j.client.conn), "");
+	assert_true(net_conn_rtt_usec(j.client.conn) > 0);
+	assert_int_equal(j.server.opened, 0);
+	joined_fini(&j);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_refused_connect_ends_from_the_loop),
+	    cmocka_unit_test(a_socket_that_cannot_be_made_ends_from_the_loop),
+	    cmocka_unit_test(eof_leaves_the_sending_side_open),
+	    cmocka_unit_test(close_sends_what_was_put_in),
+	    cmocka_unit_test(close_lingers_so_that_unread_octets_cause_no_reset),
+	    cmocka_unit_test(lingering_ends_after_a_bounded_amount),
+	    cmocka_unit_test(lingering_ends_after_a_second),
+	    cmocka_unit_test(a_reset_is_an_error_with_a_reason),
+	    cmocka_unit_test(an_owner_may_let_go_in_any_callback),
+	    cmocka_unit_test(close_in_fill_sends_that_fill),
+	    cmocka_unit_test(abort_in_fill_sends_nothing),
+	    cmocka_unit_test(nothing_is_read_while_reading_is_off),
+	    cmocka_unit_test(dirty_before_the_connection_opens_is_remembered),
+	    cmocka_unit_test(unix_sockets_connect_and_a_stale_file_is_replaced),
+	    cmocka_unit_test(listening_does_not_replace_a_plain_file),
+	    cmocka_unit_test(two_sockets_may_listen_on_one_port),
+	    cmocka_unit_test(star_listens_for_ipv4_too),
+	    cmocka_unit_test(facts_of_a_plain_connection),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

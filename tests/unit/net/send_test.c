@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls counted, cut short and made to fail: what a turn costs, and what happens when the
+ * kernel takes less or nothing.
+ */
+#include "tests/unit/net/rig.h"
+#include <malloc.h>
+
+/* The replaced calls have no context; one test runs at a time. */
+static struct {
+	int sends, recvs, accepts;
+	size_t sent_bytes, received_bytes, largest_recv, largest_send;
+	size_t send_most; /* takes at most this */
+	int fail_every;   /* EAGAIN on each n-th send or recv */
+	int fail_send, fail_recv, fail_accepts;
+	uint64_t random;
+} sys;
+
+static bool is_turned_away(int calls)
+{
+	return sys.fail_every && calls % sys.fail_every == 0;
+}
+
+static ssize_t counted_sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	assert_true(flags & MSG_NOSIGNAL);
+	sys.sends++;
+	if (sys.fail_send || is_turned_away(sys.sends)) {
+		errno = sys.fail_send ? sys.fail_send : EAGAIN;
+		return -1;
+	}
+	struct iovec cut[NET_OUT_SEGMENTS];
+	size_t left = sys.send_most ? 1 + (sys.random = mix(sys.random)) % sys.send_most : SIZE_MAX;
+	size_t count = 0;
+	for (size_t i = 0; i < m->msg_iovlen && left > 0; i++) {
+		cut[i] = m->msg_iov[i];
+		if (cut[i].iov_len > left)
+			cut[i].iov_len = left;
+		left -= cut[i].iov_len;
+		count++;
+	}
+	struct msghdr message = {.msg_iov = cut, .msg_iovlen = count};
+	ssize_t n = sendmsg(fd, &message, flags);
+	if (n > 0) {
+		sys.sent_bytes += (size_t)n;
+		if ((size_t)n > sys.largest_send)
+			sys.largest_send = (size_t)n;
+	}
+	return n;
+}
+
+static ssize_t counted_send(int fd, const void *buffer, size_t size, int flags)
+{
+	struct iovec one = {(void *)(uintptr_t)buffer, size};
+	struct msghdr message = {.msg_iov = &one, .msg_iovlen = 1};
+	return counted_sendmsg(fd, &message, flags);
+}
+
+static ssize_t counted_recv(int fd, void *buffer, size_t size, int flags)
+{
+	sys.recvs++;
+	if (sys.fail_recv || is_turned_away(sys.recvs)) {
+		errno = sys.fail_recv ? sys.fail_recv : EAGAIN;
+		return -1;
+	}
+	ssize_t n = recv(fd, buffer, size, flags);
+	if (n > 0) {
+		sys.received_bytes += (size_t)n;
+		if (size > sys.largest_recv)
+			sys.largest_recv = size;
+	}
+	return n;
+}
+
+static int counted_accept(int fd, struct sockaddr *peer, socklen_t *length, int flags)
+{
+	sys.accepts++;
+	if (sys.fail_accepts) {
+		errno = sys.fail_accepts;
+		return -1;
+	}
+	return accept4(fd, peer, length, flags);
+}
+
+static void replace_calls(struct rig *r)
+{
+	memset(&sys, 0, sizeof(sys));
+	r->loop->sys.send = counted_send;
+	r->loop->sys.sendmsg = counted_sendmsg;
+	r->loop->sys.recv = counted_recv;
+	r->loop->sys.accept4 = counted_accept;
+}
+
+static struct certs certs;
+static struct net_tls *server, *client;
+
+static int set_up(void **state)
+{
+	(void)state;
+	certs_init(&certs, "");
+	server = server_with(&certs, false, true, "h2", NULL);
+	client = client_with(&certs, true, "h2");
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	net_tls_free(server);
+	net_tls_free(client);
+	certs_fini(&certs);
+	return 0;
+}
+
+static void forty_frames(struct owner *o, struct net_out *out)
+{
+	uint8_t frame[100];
+	if (o->sent)
+		return;
+	for (int i = 0; i < 40; i++) {
+		pattern_write(o->send_seed, o->sent, frame, sizeof(frame));
+		net_out_copy(out, frame, sizeof(frame));
+		o->sent += sizeof(frame);
+	}
+}
+
+static void many_small_frames_leave_in_one_send(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	replace_calls(&p.rig);
+	p.a.on_fill = forty_frames;
+	for (int i = 0; i < 10; i++)
+		net_conn_dirty(p.a.conn);
+	run_until(&p.rig, p.b.received == 4000);
+	assert_false(p.b.is_wrong);
+	assert_int_equal(sys.sends, 1);
+	assert_int_equal(p.b.deliveries, 1);
+	pair_fini(&p);
+}
+
+static void many_small_frames_leave_in_one_record_and_one_send(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, server, client, "localhost");
+	/* The session tickets travel with the first octets. */
+	owner_send(&j.server, 0, 1);
+	run_until(&j.rig, j.client.received == 1);
+	j.client.received = j.server.sent = 0;
+	replace_calls(&j.rig);
+	j.server.on_fill = forty_frames;
+	net_conn_dirty(j.server.conn);
+	run_until(&j.rig, j.client.received == 4000);
+	assert_false(j.client.is_wrong);
+	assert_int_equal(sys.sends, 1);
+	assert_int_equal(sys.recvs, 1);
+	/* 5 octets of header, 1 of type, 16 of tag. */
+	assert_int_equal(sys.sent_bytes, 4000 + 22);
+	joined_fini(&j);
+}
+
+static void a_bulk_response_leaves_in_large_sends(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, server, client, "localhost");
+	run_turns(&j.rig, 3);
+	replace_calls(&j.rig);
+	/* One turn without the client's reads: what the socket takes of 240 KiB at once. */
+	int size = 1 << 20;
+	setsockopt(j.server.conn->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	owner_send(&j.server, 0, 245760);
+	j.server.by_copy = true;
+	run_until(&j.rig, j.client.received == 245760);
+	assert_false(j.client.is_wrong);
+	assert_in_range(sys.sends, 3, 16);
+	assert_in_range(sys.largest_send, 65536, 131072);
+	joined_fini(&j);
+}
+
+static void records_are_small_only_at_the_start(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, server, client, "localhost");
+	run_turns(&j.rig, 3);
+	replace_calls(&j.rig);
+	owner_send(&j.server, 0, 1u << 20);
+	run_until(&j.rig, j.client.received == 1u << 20);
+	/* 22 octets for each record: about 50 small and 60 full ones, not 800 small ones. */
+	size_t records = (sys.sent_bytes - (1u << 20)) / 22;
+	assert_in_range(records, 75, 140);
+	joined_fini(&j);
+}
+
+static void short_writes_lose_nothing(struct owner *from, struct owner *to)
+{
+	sys.send_most = 3000;
+	sys.fail_every = 3;
+	to->receive_seed = 11;
+	owner_send(from, 11, 2u << 20);
+	run_until(from->rig, to->received == 2u << 20 || from->ended || to->ended);
+	assert_false(to->is_wrong);
+	assert_int_equal(to->received, 2u << 20);
+}
+
+static void plain_octets_survive_short_writes_and_eagain(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	replace_calls(&p.rig);
+	short_writes_lose_nothing(&p.a, &p.b);
+	pair_fini(&p);
+}
+
+static void tls_octets_survive_short_writes_and_eagain(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	replace_calls(&j.rig);
+	sys.send_most = 100;
+	sys.fail_every = 2;
+	joined_open(&j, server, client, "localhost");
+	short_writes_lose_nothing(&j.client, &j.server);
+	joined_fini(&j);
+}
+
+static void no_fill_while_blocked_and_one_batch_at_most_is_kept(
+    struct owner *from, struct owner *to)
+{
+	net_conn_set_reading(to->conn, false);
+	owner_send(from, 0, 64u << 20);
+	run_until(from->rig, net_conn_is_blocked(from->conn));
+	run_turns(from->rig, 3);
+	int fills = from->fills;
+	uint64_t sent = from->sent;
+	for (int i = 0; i < 20; i++) {
+		net_conn_dirty(from->conn);
+		run_turns(from->rig, 1);
+	}
+	assert_int_equal(from->fills, fills);
+	assert_int_equal(from->sent, sent);
+	size_t kept = 0;
+	for (const struct net_rest *r = from->conn->rest; r; r = r->next)
+		for (uint32_t i = r->first; i < r->count; i++)
+			kept += r->segments[i].length;
+	assert_in_range(kept, 1, NET_BATCH_BYTES + LIMIT_CHUNK_BYTES + 200);
+	assert_int_equal(from->conn->batch_bytes, NET_BATCH_LEAST_BYTES);
+	net_conn_set_reading(to->conn, true);
+	run_until(from->rig, to->received >= sent + (8u << 20));
+	assert_false(to->is_wrong);
+}
+
+static void a_slow_reader_costs_a_plain_sender_one_batch(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, NULL, NULL, NULL);
+	no_fill_while_blocked_and_one_batch_at_most_is_kept(&j.server, &j.client);
+	joined_fini(&j);
+}
+
+static void a_slow_reader_costs_a_tls_sender_one_batch(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, server, client, "localhost");
+	no_fill_while_blocked_and_one_batch_at_most_is_kept(&j.server, &j.client);
+	joined_fini(&j);
+}
+
+static void write_progress_stands_still_while_blocked(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	net_conn_set_reading(p.b.conn, false);
+	owner_send(&p.a, 0, 64u << 20);
+	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	usec since = net_conn_write_progress(p.a.conn);
+	usec later = clock_monotonic() + 5 * USEC_PER_MSEC;
+	run_until(&p.rig, net_now(p.rig.loop) >= later);
+	assert_true(net_conn_write_progress(p.a.conn) == since);
+	pair_fini(&p);
+}
+
+static void received_in_one_turn(struct owner *from, struct owner *to)
+{
+	net_conn_set_reading(to->conn, false);
+	owner_send(from, 0, 64u << 20);
+	run_until(from->rig, net_conn_is_blocked(from->conn));
+	/* The sender falls silent for the turns that are looked at. */
+	net_conn_set_reading(to->conn, true);
+	for (int i = 0; i < 4; i++) {
+		sys.received_bytes = 0;
+		uint64_t before = to->received;
+		net_run_once(from->rig->loop, 0);
+		assert_in_range(sys.received_bytes, 0, LIMIT_READ_PER_TURN_BYTES);
+		assert_in_range(to->received - before, 0, LIMIT_READ_PER_TURN_BYTES + 16384);
+	}
+	run_until(from->rig, to->received >= 4u << 20);
+	assert_false(to->is_wrong);
+}
+
+static void a_plain_connection_reads_a_bounded_amount_in_a_turn(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	replace_calls(&p.rig);
+	received_in_one_turn(&p.a, &p.b);
+	pair_fini(&p);
+}
+
+static void a_tls_connection_reads_a_bounded_amount_in_a_turn(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	replace_calls(&j.rig);
+	joined_open(&j, server, client, "localhost");
+	received_in_one_turn(&j.client, &j.server);
+	joined_fini(&j);
+}
+
+static void pause_after_each(struct owner *o)
+{
+	net_conn_set_reading(o->conn, false);
+}
+
+/* Records that left the socket already must not be forgotten when reading stops between them. */
+static void a_tls_connection_may_pause_after_each_delivery(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, server, client, "localhost");
+	j.server.on_received = pause_after_each;
+	owner_send(&j.client, 0, 1u << 20);
+	uint64_t before = 0;
+	usec give_up = clock_monotonic() + 60 * USEC_PER_SEC;
+	while (j.server.received < 1u << 20) {
+		assert_true(clock_monotonic() < give_up);
+		net_run_once(j.rig.loop, USEC_PER_MSEC);
+		assert_in_range(j.server.received - before, 0, LIMIT_CHUNK_BYTES);
+		before = j.server.received;
+		net_conn_set_reading(j.server.conn, true);
+	}
+	assert_false(j.server.is_wrong);
+	joined_fini(&j);
+}
+
+static void a_write_error_ends_the_connection(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	replace_calls(&p.rig);
+	sys.fail_send = EPIPE;
+	owner_send(&p.a, 0, 100000);
+	assert_int_equal(p.a.ended, 0);
+	run_until(&p.rig, p.a.ended);
+	assert_int_equal(p.a.end, NET_END_ERROR);
+	assert_string_equal(p.a.text, "write: Broken pipe");
+	int fills = p.a.fills;
+	net_conn_dirty(p.a.conn);
+	run_turns(&p.rig, 3);
+	assert_int_equal(p.a.fills, fills);
+	assert_int_equal(p.a.ended, 1);
+	pair_fini(&p);
+}
+
+static void a_write_error_while_blocked_ends_the_connection(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	replace_calls(&p.rig);
+	net_conn_set_reading(p.b.conn, false);
+	owner_send(&p.a, 0, 64u << 20);
+	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	sys.fail_send = ECONNRESET;
+	net_conn_set_reading(p.b.conn, true);
+	run_until(&p.rig, p.a.ended);
+	assert_string_equal(p.a.text, "write: Connection reset by peer");
+	assert_false(net_conn_is_blocked(p.a.conn));
+	pair_fini(&p);
+}
+
+static void a_read_error_ends_a_tls_connection(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, server, client, "localhost");
+	replace_calls(&j.rig);
+	sys.fail_recv = ETIMEDOUT;
+	owner_send(&j.client, 0, 10);
+	run_until(&j.rig, j.server.ended);
+	assert_int_equal(j.server.end, NET_END_ERROR);
+	assert_string_equal(j.server.text, "read: Connection timed out");
+	joined_fini(&j);
+}
+
+static void a_failed_send_while_closing_ends_quietly(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, server, client, "localhost");
+	replace_calls(&j.rig);
+	sys.fail_send = EPIPE;
+	net_conn_close(j.server.conn);
+	j.server.conn = NULL;
+	run_until(&j.rig, j.client.ended);
+	assert_true(list_is_empty(&j.rig.loop->draining));
+	assert_int_equal(j.server.ended, 0);
+	joined_fini(&j);
+}
+
+static int paused_with, pauses;
+
+static void on_paused(void *context, int error)
+{
+	(void)context;
+	paused_with = error;
+	pauses++;
+}
+
+static void a_listener_without_descriptors_pauses_and_resumes(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	replace_calls(&j.rig);
+	net_listener_free(j.listener);
+	j.listener = net_listener_new(j.rig.loop, j.listen_fd, joined_accepted, on_paused, &j);
+	pauses = 0;
+	sys.fail_accepts = EMFILE;
+	usec start = net_now(j.rig.loop);
+	joined_connect(&j, NULL, NULL, NULL);
+	run_until(&j.rig, pauses == 1);
+	assert_int_equal(paused_with, EMFILE);
+	assert_int_equal(sys.accepts, 1);
+	/* 100 ms, then 200 ms. */
+	run_until(&j.rig, pauses == 2);
+	assert_true(net_now(j.rig.loop) - start >= 100 * USEC_PER_MSEC);
+	assert_int_equal(sys.accepts, 2);
+	sys.fail_accepts = 0;
+	run_until(&j.rig, j.server.conn);
+	assert_true(net_now(j.rig.loop) - start >= 300 * USEC_PER_MSEC);
+	joined_fini(&j);
+}
+
+static void an_aborted_accept_does_not_pause_the_listener(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	replace_calls(&j.rig);
+	net_listener_free(j.listener);
+	j.listener = net_listener_new(j.rig.loop, j.listen_fd, joined_accepted, on_paused, &j);
+	pauses = 0;
+	sys.fail_accepts = ECONNABORTED;
+	joined_connect(&j, NULL, NULL, NULL);
+	run_until(&j.rig, sys.accepts > 0);
+	sys.fail_accepts = 0;
+	run_until(&j.rig, j.server.conn);
+	assert_int_equal(pauses, 0);
+	joined_fini(&j);
+}
+
+static void huge_fill(struct owner *o, struct net_out *out)
+{
+	if (o->sent)
+		return;
+	size_t n = 1u << 20;
+	uint8_t *all = memory_alloc(n);
+	pattern_write(o->send_seed, 0, all, n);
+	net_out_copy(out, all, n);
+	assert_int_equal(net_out_room(out), 0);
+	free(all);
+	o->sent = n;
+}
+
+static void more_than_the_room_is_kept_whole(void **state)
+{
+	(void)state;
+	for (int tls = 0; tls < 2; tls++) {
+		struct joined j;
+		joined_init(&j);
+		joined_open(&j, tls ? server : NULL, tls ? client : NULL, "localhost");
+		j.server.on_fill = huge_fill;
+		net_conn_dirty(j.server.conn);
+		run_until(&j.rig, j.client.received == 1u << 20);
+		assert_false(j.client.is_wrong);
+		assert_int_equal(j.rig.loop->output.capacity, NET_OUTPUT_BYTES);
+		joined_fini(&j);
+	}
+}
+
+/* More pieces than one system call takes. */
+static void four_hundred_pieces(struct owner *o, struct net_out *out)
+{
+	if (o->sent)
+		return;
+	for (int i = 0; i < 200; i++) {
+		struct chunk *c = chunk_acquire(o->rig->chunks);
+		pattern_write(o->send_seed, o->sent, c->data, 2500);
+		net_out_piece(out, (struct piece){c, 0, 2048});
+		net_out_piece(out, (struct piece){c, 2048, 452});
+		chunk_release(c);
+		o->sent += 2500;
+	}
+}
+
+static void more_pieces_than_a_call_takes_are_copied(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	p.a.on_fill = four_hundred_pieces;
+	net_conn_dirty(p.a.conn);
+	run_until(&p.rig, p.b.received == 500000);
+	assert_false(p.b.is_wrong);
+	pair_fini(&p);
+}
+
+/* Without sanitizers only: theirs is another heap. */
+static void an_idle_tls_connection_costs_at_most_seven_kib(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	struct owner owners[64];
+	int pairs[64][2];
+	size_t before = 0, servers = 0;
+	for (int i = 0; i < 40; i++) {
+		/* The first ones warm up what the library allocates once. */
+		if (i == 8)
+			before = mallinfo2().uordblks;
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pairs[i]), 0);
+		owner_init(&owners[i], &j.rig);
+		owners[i].conn =
+		    net_conn_new(j.rig.loop, pairs[i][0], server, &owner_ops, &owners[i]);
+		servers++;
+		SSL *ssl = SSL_new(client->context);
+		SSL_set_fd(ssl, pairs[i][1]);
+		SSL_set_connect_state(ssl);
+		SSL_set_verify(ssl, SSL_VERIFY_NONE, NULL);
+		while (!owners[i].opened) {
+			(void)SSL_do_handshake(ssl);
+			net_run_once(j.rig.loop, 0);
+		}
+		SSL_free(ssl);
+	}
+	size_t each = (mallinfo2().uordblks - before) / 32;
+	if (before > 0) {
+		print_message("an idle TLS connection: %zu octets, of them %zu our own\n", each,
+		    sizeof(struct net_conn));
+		assert_in_range(each, 1, 7168);
+	}
+	for (size_t i = 0; i < servers; i++) {
+		owner_fini(&owners[i]);
+		close(pairs[i][1]);
+	}
+	joined_fini(&j);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(many_small_frames_leave_in_one_send),
+	    cmocka_unit_test(many_small_frames_leave_in_one_record_and_one_send),
+	    cmocka_unit_test(a_bulk_response_leaves_in_large_sends),
+	    cmocka_unit_test(records_are_small_only_at_the_start),
+	    cmocka_unit_test(plain_octets_survive_short_writes_and_eagain),
+	    cmocka_unit_test(tls_octets_survive_short_writes_and_eagain),
+	    cmocka_unit_test(a_slow_reader_costs_a_plain_sender_one_batch),
+	    cmocka_unit_test(a_slow_reader_costs_a_tls_sender_one_batch),
+	    cmocka_unit_test(write_progress_stands_still_while_blocked),
+	    cmocka_unit_test(a_plain_connection_reads_a_bounded_amount_in_a_turn),
+	    cmocka_unit_test(a_tls_connection_reads_a_bounded_amount_in_a_turn),
+	    cmocka_unit_test(a_tls_connection_may_pause_after_each_delivery),
+	    cmocka_unit_test(a_write_error_ends_the_connection),
+	    cmocka_unit_test(a_write_error_while_blocked_ends_the_connection),
+	    cmocka_unit_test(a_read_error_ends_a_tls_connection),
+	    cmocka_unit_test(a_failed_send_while_closing_ends_quietly),
+	    cmocka_unit_test(a_listener_without_descriptors_pauses_and_resumes),
+	    cmocka_unit_test(an_aborted_accept_does_not_pause_the_listener),
+	    cmocka_unit_test(more_than_the_room_is_kept_whole),
+	    cmocka_unit_test(more_pieces_than_a_call_takes_are_copied),
+	    cmocka_unit_test(an_idle_tls_connection_costs_at_most_seven_kib),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
