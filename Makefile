@@ -2,6 +2,9 @@
 # Objects live under build/KIND/, so the kinds (release, asan, cover, fuzz) never mix.
 
 KIND      ?= release
+# V=1 shows the commands.
+Q         := $(if $(V),,@)
+SAY        = $(if $(V),@:,@echo)
 CC        ?= cc
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 # BoringSSL: Debian's build by default, `make BORINGSSL=DIR` for another (DIR/include, DIR/lib).
@@ -49,24 +52,30 @@ build/pushgate: $(OUT)/pushgate
 	@cp $< $@.new && mv $@.new $@
 
 $(OUT)/pushgate: $(OUT)/proxy/main.o $(LIB)
-	$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(SAY) "  LINK $@"
+	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(LIB): $(OBJ)
 	@rm -f $@
-	$(if $(filter release,$(KIND)),gcc-ar,ar) rcs $@ $^
+	$(SAY) "  AR   $@"
+	$(Q)$(if $(filter release,$(KIND)),gcc-ar,ar) rcs $@ $^
 
 $(OUT)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) -MMD -MP -c -o $@ $<
+	$(SAY) "  CC   $@"
+	$(Q)$(CC) $(ALLFLAGS) -MMD -MP -c -o $@ $<
 
 $(OUT)/tests/%_test: $(OUT)/tests/%_test.o $(SUPPORT) $(LIB)
-	$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
+	$(SAY) "  LINK $@"
+	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
 $(OUT)/tests/bench/%: $(OUT)/tests/bench/%.o $(LIB)
-	$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
+	$(SAY) "  LINK $@"
+	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
 $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(LIB)
-	$(CC) $(LDFLAGS_$(KIND)) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TESTLIBS)
+	$(SAY) "  LINK $@"
+	$(Q)$(CC) $(LDFLAGS_$(KIND)) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TESTLIBS)
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
@@ -75,21 +84,21 @@ $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(LIB)
 tests: $(TEST_BIN) $(OUT)/pushgate
 
 check:
-	$(MAKE) KIND=asan tests
+	$(Q)$(MAKE) --no-print-directory KIND=asan tests
 	PUSHGATE=build/asan/pushgate tests/run build/asan/tests tests/wire
 
 check-peers: build/pushgate
-	$(MAKE) $(OUT)/tests/bench/push_load
+	$(Q)$(MAKE) --no-print-directory $(OUT)/tests/bench/push_load
 	PUSHGATE=build/pushgate tests/run tests/peers
 
 # The unit tests again, each under valgrind: what the sanitizers' allocator hides.
 check-valgrind:
-	$(MAKE) KIND=debug tests
+	$(Q)$(MAKE) --no-print-directory KIND=debug tests
 	tests/run --wrap 'valgrind -q --error-exitcode=9 --leak-check=full' build/debug/tests
 
 FUZZ_SECONDS ?= 60
 fuzz:
-	$(MAKE) KIND=fuzz fuzzers
+	$(Q)$(MAKE) --no-print-directory KIND=fuzz fuzzers
 	tests/fuzz/run $(FUZZ_SECONDS) build/fuzz/tests/fuzz
 
 fuzzers: $(FUZZ_BIN)
@@ -101,7 +110,7 @@ bench: build/pushgate $(BENCH_BIN)
 
 cover:
 	rm -rf build/cover
-	$(MAKE) KIND=cover tests
+	$(Q)$(MAKE) --no-print-directory KIND=cover tests
 	-PUSHGATE=build/cover/pushgate tests/run build/cover/tests tests/wire
 	scripts/cover build/cover
 
@@ -111,7 +120,7 @@ LINT_SRC := $(SRC) proxy/main.c $(wildcard proxy/*/*.h policy/*.h)
 lint:
 	scripts/check-layers
 	clang-format --dry-run --Werror $(LINT_SRC)
-	$(MAKE) KIND=tidy WERROR=-Werror tidy
+	$(Q)$(MAKE) --no-print-directory KIND=tidy WERROR=-Werror tidy
 
 TIDY := $(SRC:%=tidy-%) tidy-proxy/main.c
 .PHONY: $(TIDY)

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* The queue of pieces: order, copies of small ones, references to large ones, what it charges. */
+#include "proxy/base/memory.h"
+#include "proxy/limits.h"
+#include "proxy/relay/body.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+struct rig {
+	struct chunk_pool *chunks, *small;
+	struct budget budget;
+	struct body body;
+};
+
+static void rig_init(struct rig *r)
+{
+	*r = (struct rig){0};
+	r->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 4);
+	r->small = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 4);
+	budget_init(&r->budget, NULL, 16 << 20);
+}
+
+static void rig_fini(struct rig *r)
+{
+	body_clear(&r->body, &r->budget);
+	assert_int_equal(r->budget.used_bytes, 0);
+	chunk_pool_free(r->chunks);
+	chunk_pool_free(r->small);
+	budget_fini(&r->budget);
+}
+
+/* The octet at position i of the stream that the tests send. */
+static uint8_t octet_at(size_t i)
+{
+	return (uint8_t)(i * 131 + (i >> 8) * 17);
+}
+
+static void send(struct rig *r, size_t from, uint32_t n)
+{
+	struct chunk *c = chunk_acquire(r->chunks);
+	for (uint32_t i = 0; i < n; i++)
+		c->data[i] = octet_at(from + i);
+	body_append(&r->body, (struct piece){c, 0, n}, r->small, &r->budget);
+	chunk_release(c);
+}
+
+static size_t take(struct rig *r, size_t from, size_t most)
+{
+	size_t taken = 0;
+	while (taken < most && r->body.bytes > 0) {
+		struct piece p = body_front(&r->body, most - taken);
+		assert_true(p.length > 0);
+		for (uint32_t i = 0; i < p.length; i++)
+			assert_int_equal(p.chunk->data[p.offset + i], octet_at(from + taken + i));
+		taken += p.length;
+		body_take(&r->body, p.length, &r->budget);
+	}
+	return taken;
+}
+
+static void octets_come_out_as_they_went_in(void **state)
+{
+	(void)state;
+	struct rig r;
+	unsigned seed = 20260102;
+	size_t in = 0, out = 0;
+	rig_init(&r);
+	for (unsigned i = 0; i < 5000; i++) {
+		seed = seed * 1103515245 + 12345;
+		uint32_t n = (seed >> 16) % (i % 7 == 0 ? LIMIT_CHUNK_BYTES : 600) + 1;
+		if (r.body.bytes < 400000 && seed & 0x100) {
+			send(&r, in, n);
+			in += n;
+		} else {
+			out += take(&r, out, n);
+		}
+		assert_int_equal(r.body.bytes, in - out);
+	}
+	out += take(&r, out, SIZE_MAX);
+	assert_int_equal(in, out);
+	rig_fini(&r);
+}
+
+static void small_pieces_pin_no_chunk(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_init(&r);
+	for (size_t i = 0; i < 1000; i++)
+		send(&r, i, 1);
+	assert_int_equal(chunk_pool_out(r.chunks), 0);
+	assert_int_equal(chunk_pool_out(r.small), 1);
+	assert_int_equal(r.budget.used_bytes, LIMIT_COPY_BELOW_BYTES);
+	assert_int_equal(take(&r, 0, SIZE_MAX), 1000);
+	rig_fini(&r);
+}
+
+static void large_pieces_are_held_by_reference_and_charged_whole(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_init(&r);
+	send(&r, 0, LIMIT_COPY_BELOW_BYTES);
+	assert_int_equal(chunk_pool_out(r.chunks), 1);
+	assert_int_equal(chunk_pool_out(r.small), 0);
+	assert_int_equal(r.budget.used_bytes, LIMIT_CHUNK_BYTES);
+	rig_fini(&r);
+}
+
+static void neighbours_in_one_chunk_become_one_piece(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_init(&r);
+	struct chunk *c = chunk_acquire(r.chunks);
+	for (uint32_t i = 0; i < LIMIT_CHUNK_BYTES; i++)
+		c->data[i] = octet_at(i);
+	for (uint32_t at = 0; at < LIMIT_CHUNK_BYTES; at += 4096)
+		body_append(&r.body, (struct piece){c, at, 4096}, r.small, &r.budget);
+	chunk_release(c);
+	assert_int_equal(r.body.count, 1);
+	assert_int_equal(r.budget.used_bytes, LIMIT_CHUNK_BYTES);
+	assert_int_equal(take(&r, 0, SIZE_MAX), LIMIT_CHUNK_BYTES);
+	rig_fini(&r);
+}
+
+static void empty_body_holds_nothing(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_init(&r);
+	for (size_t i = 0; i < 40; i++)
+		send(&r, i * 4096, 4096);
+	assert_non_null(r.body.many);
+	take(&r, 0, SIZE_MAX);
+	assert_null(r.body.many);
+	assert_int_equal(chunk_pool_out(r.chunks), 0);
+	rig_fini(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(octets_come_out_as_they_went_in),
+	    cmocka_unit_test(small_pieces_pin_no_chunk),
+	    cmocka_unit_test(large_pieces_are_held_by_reference_and_charged_whole),
+	    cmocka_unit_test(neighbours_in_one_chunk_become_one_piece),
+	    cmocka_unit_test(empty_body_holds_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/* Every cell of the outcome table: what ends one side, and what the other side sees of it. */
+#include "tests/support/relay_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+/* covers: R13 R49 R52 R53 R69 R70 R72 R74 R76 */
+
+struct cell {
+	const struct relay_cause *cause;
+	uint32_t code;            /* that came with it */
+	const char *fresh_down;   /* said to the client when nothing had been sent to it; after a retry failed too */
+	const char *begun_down;   /* said to the client when the response had begun */
+	const char *push_down;    /* said to the client on a pushed stream */
+	bool retries;
+};
+
+/* What the origin's side brings about. */
+static const struct cell origin_cells[] = {
+    {&relay_cause_UP_UNPROCESSED, 7, "head 503", "reset 7", "reset 7", true},
+    {&relay_cause_UP_UNREACHABLE, 0, "head 503", "reset 7", "reset 7", true},
+    {&relay_cause_UP_TLS, 0, "head 503", "reset 7", "reset 7", false},
+    {&relay_cause_UP_RESET, 8, "head 502", "reset 8", "reset 8", false},
+    {&relay_cause_UP_RESET, 7, "head 502", "reset 7", "reset 7", false},
+    {&relay_cause_UP_RESET, 0, "head 502", "reset 0", "reset 0", false},
+    {&relay_cause_UP_RESET, 1, "head 502", "reset 2", "reset 2", false},
+    {&relay_cause_UP_RESET, 99, "head 502", "reset 2", "reset 2", false},
+    {&relay_cause_UP_LOST, 0, "head 502", "reset 2", "reset 2", false},
+    {&relay_cause_UP_MALFORMED, 1, "head 502", "reset 1", "reset 1", false},
+    {&relay_cause_CONNECT_LATE, 0, "head 504", "reset 7", "reset 7", false},
+    {&relay_cause_QUEUE_LATE, 0, "head 504", "reset 7", "reset 7", false},
+    {&relay_cause_QUEUE_FULL, 0, "head 503", "reset 7", "reset 7", false},
+    {&relay_cause_HEAD_LATE, 0, "head 504", "reset 8", "reset 8", false},
+    {&relay_cause_BODY_LATE, 0, "head 504", "reset 2", "reset 2", false},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static void origin_fails_before_anything_was_sent(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(origin_cells); i++) {
+		const struct cell *c = &origin_cells[i];
+		struct world *w = world_new();
+		struct world_leg *down, *up;
+		struct exchange *x = world_connected(w, "GET", true, &down, &up);
+		exchange_on_up_failed(x, c->cause, c->code, NULL);
+		assert_int_equal(w->dispatch_count, c->retries ? 2 : 1);
+		if (c->retries)
+			exchange_on_up_failed(x, c->cause, c->code, NULL);
+		assert_int_equal(w->dispatch_count, c->retries ? 2 : 1);
+		world_take(down);
+		assert_true(strncmp(down->said, c->fresh_down, strlen(c->fresh_down)) == 0);
+		assert_true(down->octet_count > 0);
+		assert_true(x->is_over);
+		assert_ptr_equal(x->cause, c->cause);
+		world_free(w);
+	}
+}
+
+static void origin_fails_after_the_response_began(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(origin_cells); i++) {
+		const struct cell *c = &origin_cells[i];
+		struct world *w = world_new();
+		struct world_leg *down, *up;
+		struct exchange *x = world_connected(w, "GET", true, &down, &up);
+		exchange_on_response(x, world_response(w, 200), false);
+		world_download(w, x, "half", false);
+		exchange_on_up_failed(x, c->cause, c->code, NULL);
+		char expected[64];
+		snprintf(expected, sizeof(expected), "head 200; %s", c->begun_down);
+		assert_string_equal(down->said, expected);
+		assert_int_equal(w->dispatch_count, 1);
+		assert_true(x->is_over);
+		world_free(w);
+	}
+}
+
+static void interim_responses_do_not_count_as_begun(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_on_response(x, world_response(w, 103), false);
+	exchange_on_up_failed(x, &relay_cause_UP_LOST, 0, NULL);
+	world_take(down);
+	assert_string_equal(down->said, "head 103; head 502; end; detach");
+	world_free(w);
+}
+
+static void origin_fails_a_push(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(origin_cells); i++) {
+		const struct cell *c = &origin_cells[i];
+		struct world *w = world_new();
+		struct world_leg *down, *up, *push_up, *push_down;
+		struct exchange *x = world_connected(w, "GET", true, &down, &up);
+		struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
+		assert_non_null(push);
+		exchange_on_up_failed(push, c->cause, c->code, NULL);
+		assert_string_equal(push_down->said, c->push_down);
+		assert_true(push->is_over);
+		assert_ptr_equal(push->push.end_reason, c->cause->push_reason);
+		/* The parent goes on. */
+		exchange_on_response(x, world_response(w, 200), true);
+		assert_string_equal(down->said, "promise /a.css; head 200 end; detach");
+		assert_true(x->is_over);
+		assert_null(x->cause);
+		world_free(w);
+	}
+}
+
+static void client_reset_cancels_upstream(void **state)
+{
+	(void)state;
+	static const bool begun[] = {false, true};
+	for (size_t i = 0; i < COUNT(begun); i++) {
+		struct world *w = world_new();
+		struct world_leg *down, *up;
+		struct exchange *x = world_connected(w, "GET", true, &down, &up);
+		if (begun[i])
+			exchange_on_response(x, world_response(w, 200), false);
+		exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 5, NULL);
+		assert_string_equal(up->said, "reset 8");
+		assert_true(x->is_over);
+		world_free(w);
+	}
+}
+
+static void client_reset_of_a_push_carries_its_code_upstream(void **state)
+{
+	(void)state;
+	static const uint32_t codes[] = {8, 7, 0, 2, 77};
+	for (size_t i = 0; i < COUNT(codes); i++) {
+		struct world *w = world_new();
+		struct world_leg *down, *up, *push_up, *push_down;
+		struct exchange *x = world_connected(w, "GET", true, &down, &up);
+		struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
+		exchange_on_down_ended(push, &relay_cause_DOWN_RESET, codes[i], NULL);
+		char expected[32];
+		snprintf(expected, sizeof(expected), "reset %u", codes[i]);
+		assert_string_equal(push_up->said, expected);
+		assert_string_equal(up->said, "");
+		assert_false(x->is_over);
+		exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+		world_free(w);
+	}
+}
+
+static void client_lost_cancels_the_request_and_its_pushes(void **state)
+{
+	(void)state; /* covers: R40 */
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	exchange_on_down_ended(push, &relay_cause_DOWN_LOST, 0, NULL);
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(push_up->said, "reset 8");
+	world_free(w);
+}
+
+static void malformed_request_body_never_completes_upstream(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	world_upload(w, x, "abc", false);
+	world_take(up);
+	exchange_on_down_ended(x, &relay_cause_DOWN_MALFORMED, 1, NULL);
+	assert_string_equal(up->said, "reset 8");
+	world_free(w);
+}
+
+static void stalled_request_body_is_answered_408(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->limits[RELAY_TIMEOUT_BODY_UP] = 2 * USEC_PER_SEC;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	world_upload(w, x, "abc", false);
+	world_take(up);
+	world_pass(w, USEC_PER_SEC);
+	assert_string_equal(up->said, "");
+	world_pass(w, 3 * USEC_PER_SEC);
+	assert_string_equal(up->said, "reset 8");
+	world_take(down);
+	assert_string_equal(down->said, "head 408; end; reset 0");
+	world_free(w);
+}
+
+static void too_large_a_request_body_is_answered_413(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	x->upload_limit_bytes = 4;
+	world_upload(w, x, "abcd", false);
+	assert_string_equal(up->said, "");
+	world_upload(w, x, "e", false);
+	assert_string_equal(up->said, "reset 8");
+	world_take(down);
+	assert_string_equal(down->said, "head 413; end; reset 0");
+	world_free(w);
+}
+
+static void retry_is_over_once_a_body_octet_has_left(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	world_upload(w, x, "abc", false);
+	world_take(up);
+	exchange_on_up_failed(x, &relay_cause_UP_UNPROCESSED, 7, NULL);
+	assert_int_equal(w->dispatch_count, 1);
+	world_take(down);
+	assert_string_equal(down->said, "head 503; end; reset 0");
+	world_free(w);
+}
+
+static void retry_sends_the_body_that_has_not_left(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	world_upload(w, x, "abc", true);
+	up->leg = NULL; /* its owner has cut it */
+	exchange_on_up_failed(x, &relay_cause_UP_UNPROCESSED, 7, NULL);
+	assert_int_equal(w->dispatch_count, 2);
+	struct world_leg *again = world_leg_of(w, &x->up);
+	assert_ptr_not_equal(again, up);
+	world_take(again);
+	assert_memory_equal(again->octets, "abc", 3);
+	assert_string_equal(again->said, "end");
+	exchange_on_response(x, world_response(w, 204), true);
+	assert_string_equal(w->ended, "x1 complete 204");
+	world_free(w);
+}
+
+static void early_response_and_no_error_reach_the_client_whole(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	world_upload(w, x, "abc", false);
+	exchange_on_response(x, world_response(w, 200), false);
+	world_download(w, x, "whole", true);
+	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
+	assert_false(x->is_over);
+	world_take(down);
+	assert_memory_equal(down->octets, "whole", 5);
+	assert_string_equal(down->said, "head 200; end; reset 0");
+	assert_string_equal(w->ended, "x1 complete 200");
+	world_free(w);
+}
+
+static void upload_goes_on_after_the_response_within_its_linger(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->limits[RELAY_TIMEOUT_LINGER] = 5 * USEC_PER_SEC;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	exchange_on_response(x, world_response(w, 200), true);
+	assert_false(x->is_over);
+	world_upload(w, x, "late", true);
+	world_take(up);
+	assert_memory_equal(up->octets, "late", 4);
+	assert_true(x->is_over);
+	assert_null(x->cause);
+	world_free(w);
+}
+
+static void upload_that_outlasts_its_linger_is_stopped(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->limits[RELAY_TIMEOUT_LINGER] = 2 * USEC_PER_SEC;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	exchange_on_response(x, world_response(w, 200), true);
+	world_pass(w, 4 * USEC_PER_SEC);
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(down->said, "head 200 end; reset 0");
+	assert_true(x->is_over);
+	world_free(w);
+}
+
+
+static void late_origins_are_answered_504_or_reset(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->limits[RELAY_TIMEOUT_RESPONSE] = 2 * USEC_PER_SEC;
+	w->limits[RELAY_TIMEOUT_BODY_DOWN] = 3 * USEC_PER_SEC;
+	world_connected(w, "GET", true, &down, &up);
+	world_pass(w, 4 * USEC_PER_SEC);
+	world_take(down);
+	assert_string_equal(down->said, "head 504; end; detach");
+	assert_string_equal(up->said, "reset 8");
+
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_on_response(x, world_response(w, 200), false);
+	world_pass(w, 2 * USEC_PER_SEC);
+	assert_string_equal(up->said, "");
+	world_pass(w, 3 * USEC_PER_SEC);
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(down->said, "head 200; reset 2");
+	world_free(w);
+}
+
+static void slow_client_is_not_held_against_the_origin(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->limits[RELAY_TIMEOUT_BODY_DOWN] = 2 * USEC_PER_SEC;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_on_response(x, world_response(w, 200), false);
+	world_download(w, x, "waits for the client", false);
+	world_pass(w, 30 * USEC_PER_SEC);
+	assert_false(x->is_over);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void request_that_waits_too_long_for_a_stream_is_answered_504(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down;
+	w->limits[RELAY_TIMEOUT_QUEUE] = USEC_PER_SEC;
+	w->connects = false;
+	struct exchange *x = world_exchange(w, "GET", true, &down);
+	exchange_dispatch(x);
+	world_pass(w, 3 * USEC_PER_SEC);
+	world_take(down);
+	assert_string_equal(down->said, "head 504; end; detach");
+	world_free(w);
+}
+
+static void push_that_never_starts_is_cancelled_on_both_sides(void **state)
+{
+	(void)state; /* covers: R34 */
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	w->limits[RELAY_TIMEOUT_PUSH_START] = 2 * USEC_PER_SEC;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
+	world_pass(w, 4 * USEC_PER_SEC);
+	assert_true(push->is_over);
+	assert_string_equal(push_up->said, "reset 8");
+	assert_string_equal(push_down->said, "reset 8");
+	assert_ptr_equal(push->push.end_reason, &policy_reason_START_TIMEOUT);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void refusal_of_ours_needs_no_origin(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < RELAY_CAUSE_COUNT; i++) {
+		const struct relay_cause *cause = relay_cause_table[i];
+		struct world *w = world_new();
+		struct world_leg *down;
+		if (cause->status != 0) {
+			struct exchange *x = world_exchange(w, "GET", true, &down);
+			exchange_refuse(x, cause, "because");
+			char expected[64];
+			snprintf(expected, sizeof(expected), "head %u; end; detach", cause->status);
+			world_take(down);
+			assert_string_equal(down->said, expected);
+			assert_int_equal(w->dispatch_count, 0);
+			x = world_exchange(w, "HEAD", true, &down);
+			exchange_refuse(x, cause, NULL);
+			snprintf(expected, sizeof(expected), "head %u end; detach", cause->status);
+			assert_string_equal(down->said, expected);
+		}
+		world_free(w);
+	}
+}
+
+static void drained_exchange_is_answered_or_reset(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_abort(x, &relay_cause_DRAINED, NULL);
+	world_take(down);
+	assert_string_equal(down->said, "head 503; end; detach");
+	assert_string_equal(up->said, "reset 8");
+	x = world_connected(w, "GET", true, &down, &up);
+	exchange_on_response(x, world_response(w, 200), false);
+	exchange_abort(x, &relay_cause_DRAINED, NULL);
+	assert_string_equal(down->said, "head 200; reset 8");
+	assert_string_equal(up->said, "reset 8");
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(origin_fails_before_anything_was_sent),
+	    cmocka_unit_test(origin_fails_after_the_response_began),
+	    cmocka_unit_test(interim_responses_do_not_count_as_begun),
+	    cmocka_unit_test(origin_fails_a_push),
+	    cmocka_unit_test(client_reset_cancels_upstream),
+	    cmocka_unit_test(client_reset_of_a_push_carries_its_code_upstream),
+	    cmocka_unit_test(client_lost_cancels_the_request_and_its_pushes),
+	    cmocka_unit_test(malformed_request_body_never_completes_upstream),
+	    cmocka_unit_test(stalled_request_body_is_answered_408),
+	    cmocka_unit_test(too_large_a_request_body_is_answered_413),
+	    cmocka_unit_test(retry_is_over_once_a_body_octet_has_left),
+	    cmocka_unit_test(retry_sends_the_body_that_has_not_left),
+	    cmocka_unit_test(early_response_and_no_error_reach_the_client_whole),
+	    cmocka_unit_test(upload_goes_on_after_the_response_within_its_linger),
+	    cmocka_unit_test(upload_that_outlasts_its_linger_is_stopped),
+	    cmocka_unit_test(late_origins_are_answered_504_or_reset),
+	    cmocka_unit_test(slow_client_is_not_held_against_the_origin),
+	    cmocka_unit_test(request_that_waits_too_long_for_a_stream_is_answered_504),
+	    cmocka_unit_test(push_that_never_starts_is_cancelled_on_both_sides),
+	    cmocka_unit_test(refusal_of_ours_needs_no_origin),
+	    cmocka_unit_test(drained_exchange_is_answered_or_reset),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* An origin's promise in the relay: verdicts, codes, order, waiting for room, children and parents. */
+#include "tests/support/relay_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void promise_is_passed_on_at_once_and_before_the_response(void **state)
+{
+	(void)state; /* covers: R42 R43 */
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	world_promise(w, x, "/a.css", &push_up, &push_down);
+	assert_string_equal(down->said, "promise /a.css");
+	exchange_on_response(x, world_response(w, 200), true);
+	assert_string_equal(down->said, "promise /a.css; head 200 end; detach");
+	exchange_on_down_ended(push_down->leg->exchange, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void push_outlives_its_parent(void **state)
+{
+	(void)state; /* covers: R46 R53 */
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
+	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
+	relay_reap(&w->relay);
+	assert_null(push->push.parent);
+	assert_string_equal(push_up->said, "");
+	exchange_on_response(push, world_response(w, 200), false);
+	world_download(w, push, "body { }", true);
+	world_take(push_down);
+	assert_memory_equal(push_down->octets, "body { }", 8);
+	assert_string_equal(push_down->said, "head 200; end; detach");
+	assert_true(push->is_over);
+	assert_int_equal(push->push.state, PUSH_DONE);
+	assert_null(push->push.end_reason);
+	world_free(w);
+}
+
+static void refused_promise_is_reset_with_the_code_of_its_reason(void **state)
+{
+	(void)state; /* covers: R21 R27 R32 */
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+
+	w->origin_may_promise = false;
+	assert_null(world_promise(w, x, "/foreign", &push_up, &push_down));
+	assert_string_equal(push_up->said, "reset 1");
+	w->origin_may_promise = true;
+
+	w->listener_covers = false;
+	assert_null(world_promise(w, x, "/uncovered", &push_up, &push_down));
+	assert_string_equal(push_up->said, "reset 8");
+	w->listener_covers = true;
+
+	w->push_enabled = false;
+	assert_null(world_promise(w, x, "/unwanted", &push_up, &push_down));
+	assert_string_equal(push_up->said, "reset 8");
+	w->push_enabled = true;
+
+	w->rate_exceeded = true;
+	assert_null(world_promise(w, x, "/fast", &push_up, &push_down));
+	assert_string_equal(push_up->said, "reset 7");
+	w->rate_exceeded = false;
+
+	w->rules.fallback = POLICY_DROP;
+	assert_null(world_promise(w, x, "/dropped", &push_up, &push_down));
+	assert_string_equal(push_up->said, "reset 8");
+	w->rules.fallback = POLICY_FORWARD;
+
+	assert_string_equal(w->refused, "authority; downstream-authority; push-disabled; promise-rate; default");
+	assert_string_equal(down->said, "");
+	assert_non_null(world_promise(w, x, "/good", &push_up, &push_down));
+	assert_string_equal(down->said, "promise /good");
+	exchange_on_down_ended(push_down->leg->exchange, &relay_cause_DOWN_LOST, 0, NULL);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void same_resource_is_promised_once_per_parent(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
+	struct world_leg *again_up, *again_down;
+	assert_null(world_promise(w, x, "/a.css", &again_up, &again_down));
+	assert_string_equal(w->refused, "duplicate");
+	exchange_on_down_ended(push, &relay_cause_DOWN_LOST, 0, NULL);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void parent_cap_refuses_what_is_above_it(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	w->rules.caps.per_parent = 2;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	assert_non_null(world_promise(w, x, "/1", &push_up, &push_down));
+	assert_non_null(world_promise(w, x, "/2", &push_up, &push_down));
+	assert_null(world_promise(w, x, "/3", &push_up, &push_down));
+	assert_string_equal(push_up->said, "reset 7");
+	assert_string_equal(w->refused, "parent-cap");
+	list_for_each (&w->relay.live, e, struct exchange, link)
+		exchange_on_down_ended(e, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void used_up_budget_refuses_the_promise_and_nothing_else(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	w->budget.limit_bytes = w->budget.used_bytes;
+	assert_null(world_promise(w, x, "/a", &push_up, &push_down));
+	assert_string_equal(push_up->said, "reset 7");
+	assert_string_equal(w->refused, "budget");
+	exchange_on_response(x, world_response(w, 200), true);
+	assert_string_equal(w->ended, "x1 complete 200");
+	world_free(w);
+}
+
+static void pushed_response_waits_for_room_and_starts_when_there_is(void **state)
+{
+	(void)state; /* covers: R33 R34 */
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = world_promise(w, x, "/a", &push_up, &push_down);
+	push_down->must_wait = true;
+	exchange_on_response(push, world_response(w, 200), false);
+	world_download(w, push, "abc", true);
+	assert_string_equal(push_down->said, "waits");
+	assert_false(push_down->is_ready);
+	push_down->must_wait = false;
+	exchange_on_start(push);
+	world_take(push_down);
+	assert_string_equal(push_down->said, "waits; head 200; end; detach");
+	assert_memory_equal(push_down->octets, "abc", 3);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void waiting_push_gives_no_credit_to_the_origin(void **state)
+{
+	(void)state; /* covers: R56 */
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = world_promise(w, x, "/a", &push_up, &push_down);
+	push_down->must_wait = true;
+	exchange_on_response(push, world_response(w, 200), false);
+	world_download(w, push, "abc", false);
+	assert_int_equal(push_up->credit, 0);
+	push_down->must_wait = false;
+	exchange_on_start(push);
+	world_take(push_down);
+	assert_int_equal(push_up->credit, 3);
+	exchange_on_down_ended(push, &relay_cause_DOWN_LOST, 0, NULL);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void review_withdraws_on_both_sides(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct policy_rule rule = {.name = "ok-only", .action = POLICY_FORWARD, .statuses_allowed = 1u << 2, .urgency = -1};
+	w->rules.rules = &rule;
+	w->rules.count = 1;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = world_promise(w, x, "/missing", &push_up, &push_down);
+	exchange_on_response(push, world_response(w, 404), false);
+	assert_string_equal(push_up->said, "reset 8");
+	assert_string_equal(push_down->said, "reset 8");
+	assert_ptr_equal(push->push.verdict.reason, &policy_reason_STATUS);
+	exchange_on_response(x, world_response(w, 200), true);
+	assert_true(x->is_over);
+	world_free(w);
+}
+
+static void trailers_and_interims_pass_on_a_push(void **state)
+{
+	(void)state; /* covers: R45 */
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = world_promise(w, x, "/a", &push_up, &push_down);
+	exchange_on_response(push, world_response(w, 103), false);
+	exchange_on_response(push, world_response(w, 200), false);
+	world_download(w, push, "abc", false);
+	exchange_on_download_trailers(push, world_trailers(w));
+	world_take(push_down);
+	assert_string_equal(push_down->said, "head 103; head 200; trailers 1; detach");
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void promise_on_a_push_is_refused(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down, *second_up, *second_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = world_promise(w, x, "/a", &push_up, &push_down);
+	assert_null(world_promise(w, push, "/b", &second_up, &second_down));
+	assert_string_equal(w->refused, "parent-pushed");
+	exchange_on_down_ended(push, &relay_cause_DOWN_LOST, 0, NULL);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(promise_is_passed_on_at_once_and_before_the_response),
+	    cmocka_unit_test(push_outlives_its_parent),
+	    cmocka_unit_test(refused_promise_is_reset_with_the_code_of_its_reason),
+	    cmocka_unit_test(same_resource_is_promised_once_per_parent),
+	    cmocka_unit_test(parent_cap_refuses_what_is_above_it),
+	    cmocka_unit_test(used_up_budget_refuses_the_promise_and_nothing_else),
+	    cmocka_unit_test(pushed_response_waits_for_room_and_starts_when_there_is),
+	    cmocka_unit_test(waiting_push_gives_no_credit_to_the_origin),
+	    cmocka_unit_test(review_withdraws_on_both_sides),
+	    cmocka_unit_test(trailers_and_interims_pass_on_a_push),
+	    cmocka_unit_test(promise_on_a_push_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

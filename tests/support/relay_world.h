@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A relay with legs in memory: what each leg was asked to do is kept as one line of text, so that a
+ * test reads "reset 8" or "head 502 end". No engine, no socket, and the time is the test's.
+ */
+#ifndef PUSHGATE_TESTS_RELAY_WORLD_H
+#define PUSHGATE_TESTS_RELAY_WORLD_H
+
+#include "proxy/relay/relay.h"
+
+#define WORLD_STREAMS 64u
+#define WORLD_SAID 4096u
+
+/* One leg as the other side would see it. */
+struct world_leg {
+	struct leg *leg;         /* NULL: not bound, or gone */
+	char said[WORLD_SAID];   /* what it was asked, separated by "; " */
+	char octets[WORLD_SAID]; /* body octets that it took */
+	size_t octet_count;
+	size_t credit;
+	bool is_ready;           /* was told that there is something to take: world_take */
+	bool is_push;
+	bool must_wait;          /* pushes: send_head says "not now" */
+};
+
+struct world {
+	struct relay relay;
+	struct budget budget;
+	struct chunk_pool *chunks, *small;
+	struct http_head_pool *heads;
+	struct policy_rules rules;
+	struct world_leg legs[WORLD_STREAMS];
+	unsigned leg_count;
+	/* How dispatch answers: */
+	bool connects;           /* at once */
+	struct exchange *dispatched[16]; /* in order; NULL-terminated */
+	unsigned dispatch_count;
+	char ended[WORLD_SAID];  /* "x1 complete 200; " or "x1 origin-lost 502; " in order */
+	char refused[WORLD_SAID]; /* reasons of refused offers */
+	/* Facts for the next offers. */
+	bool origin_may_promise, listener_covers, push_enabled, rate_exceeded;
+	usec limits[6];          /* by enum relay_timeout */
+};
+
+struct world *world_new(void);
+void world_free(struct world *w); /* ensures that nothing is left */
+
+/* A settled request or response head: "GET", "/path", then name, value, …, NULL. */
+struct http_head *world_request(struct world *w, const char *method, const char *path);
+struct http_head *world_response(struct world *w, unsigned status);
+struct http_head *world_trailers(struct world *w);
+
+/* A new exchange with a downstream leg; not dispatched. *down: its leg. */
+struct exchange *world_exchange(struct world *w, const char *method, bool end, struct world_leg **down);
+/* The same, dispatched and connected. */
+struct exchange *world_connected(struct world *w, const char *method, bool end, struct world_leg **down, struct world_leg **up);
+/* The origin promises path on x; NULL when refused. *up is the promised leg in any case. */
+struct exchange *world_promise(struct world *w, struct exchange *x, const char *path, struct world_leg **up, struct world_leg **down);
+struct world_leg *world_leg_of(struct world *w, const struct leg *leg);
+
+void world_upload(struct world *w, struct exchange *x, const char *text, bool end);
+void world_download(struct world *w, struct exchange *x, const char *text, bool end);
+/* The leg takes all that waits for it. */
+void world_take(struct world_leg *l);
+/* Lets time pass in small steps. */
+void world_pass(struct world *w, usec span);
+
+#endif
