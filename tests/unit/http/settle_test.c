@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a well-formed head is, rule by rule and both ways (RFC 9113 8.2, 8.3, 8.4, 8.5; RFC 9110
+ * 5.5, 8.6). Heads are built from lines "name: value" the way a decoder would.
+ */
+#include "proxy/http/head.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define GET_ROOT ":method: GET", ":scheme: https", ":authority: a.example", ":path: /"
+#define GET_OF(authority) ":method: GET", ":scheme: https", ":authority: " authority, ":path: /"
+#define OK ":status: 200"
+
+static struct http_head_pool *pool;
+
+static int start(void **state)
+{
+	(void)state;
+	pool = http_head_pool_new(4);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	http_head_pool_free(pool);
+	return 0;
+}
+
+/* The first ": " behind the first octet parts name and value. */
+static void add_line(struct http_head *head, const char *line)
+{
+	const char *parted = strstr(line + 1, ": ");
+	assert_non_null(parted);
+	http_head_add(head, slice_of(line, (size_t)(parted - line)), slice_of_string(parted + 2));
+}
+
+static struct http_head *built(const char *const *lines)
+{
+	struct http_head *head = http_head_new(pool);
+	for (; *lines; lines++)
+		add_line(head, *lines);
+	return head;
+}
+
+static void check(enum http_head_kind kind, const char *fault, const char *const *lines)
+{
+	struct http_head *head = built(lines);
+	const char *found = http_head_settle(head, kind);
+	if (!fault && found)
+		fail_msg("refused: %s", found);
+	if (fault && !found)
+		fail_msg("accepted, want: %s", fault);
+	if (fault && !strstr(found, fault))
+		fail_msg("refused with: %s, want: %s", found, fault);
+	http_head_free(head);
+}
+
+#define LINES(...)                                                                                 \
+	(const char *const[])                                                                      \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
+#define ACCEPT(kind, ...) check(kind, NULL, LINES(__VA_ARGS__))
+#define REFUSE(kind, fault, ...) check(kind, fault, LINES(__VA_ARGS__))
+
+static void pseudo_fields_move_to_their_slots(void **state)
+{
+	(void)state;
+	struct http_head *head = built(LINES(":method: POST", ":path: /a?b", ":scheme: https",
+	    ":authority: a.example:8443", "content-length: 12", "x-one: 1"));
+	head->fields[1].never_index = true;
+	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_true(slice_equal(head->method, SLICE("POST")));
+	assert_int_equal(head->method_token, HTTP_METHOD_POST);
+	assert_true(slice_equal(head->path, SLICE("/a?b")));
+	assert_true(slice_equal(head->scheme, SLICE("https")));
+	assert_true(slice_equal(head->authority, SLICE("a.example:8443")));
+	assert_false(head->authority_from_host);
+	assert_int_equal(head->never_index_pseudo, HTTP_PSEUDO_PATH);
+	assert_int_equal(head->content_length, 12);
+	assert_int_equal(head->status, 0);
+	assert_int_equal(head->count, 2);
+	assert_true(slice_equal(head->fields[0].name, SLICE("content-length")));
+	assert_true(slice_equal(head->fields[1].name, SLICE("x-one")));
+	http_head_free(head);
+}
+
+static void fields_can_be_added_after_settling(void **state)
+{
+	(void)state;
+	struct http_head *head = built(LINES(GET_ROOT, "x-first: 1"));
+	assert_null(http_head_settle(head, HTTP_REQUEST));
+	for (int i = 0; i < 300; i++)
+		http_head_add(head, SLICE("x-more"), SLICE("2"));
+	assert_int_equal(head->count, 301);
+	assert_true(slice_equal(head->fields[0].name, SLICE("x-first")));
+	assert_true(slice_equal(head->fields[300].value, SLICE("2")));
+	http_head_free(head);
+}
+
+static void list_bytes_count_every_field_unless_the_decoder_did(void **state)
+{
+	(void)state;
+	struct http_head *head = built(LINES(OK, "age: 10"));
+	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_int_equal(head->list_bytes, 7 + 3 + 32 + 3 + 2 + 32);
+	http_head_free(head);
+	head = built(LINES(OK, "age: 10"));
+	head->list_bytes = 5;
+	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_int_equal(head->list_bytes, 5);
+	http_head_free(head);
+}
+
+static void request_needs_method_scheme_and_path(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_REQUEST, GET_ROOT);
+	ACCEPT(HTTP_REQUEST, ":path: /", ":authority: a", ":scheme: http", ":method: GET");
+	REFUSE(HTTP_REQUEST, ":method", ":scheme: https", ":authority: a", ":path: /");
+	REFUSE(HTTP_REQUEST, ":scheme", ":method: GET", ":authority: a", ":path: /");
+	REFUSE(HTTP_REQUEST, ":path", ":method: GET", ":authority: a", ":scheme: https");
+	REFUSE(HTTP_REQUEST, ":path", ":method: GET", ":authority: a", ":scheme: https", ":path: ");
+	REFUSE(HTTP_REQUEST, ":method", ":method: ", ":authority: a", ":scheme: https", ":path: /");
+	REFUSE(HTTP_REQUEST, ":scheme", ":method: GET", ":authority: a", ":scheme: ", ":path: /");
+}
+
+static void empty_head_is_well_formed_for_trailers_alone(void **state)
+{
+	(void)state;
+	const char *const none[] = {NULL};
+	check(HTTP_TRAILERS, NULL, none);
+	check(HTTP_REQUEST, ":method", none);
+	check(HTTP_PROMISE, ":method", none);
+	check(HTTP_RESPONSE, ":status", none);
+}
+
+static void pseudo_field_twice_is_malformed(void **state)
+{
+	(void)state;
+	REFUSE(HTTP_REQUEST, "twice", GET_ROOT, ":method: GET");
+	REFUSE(HTTP_REQUEST, "twice", GET_ROOT, ":scheme: https");
+	REFUSE(HTTP_REQUEST, "twice", GET_ROOT, ":authority: a.example");
+	REFUSE(HTTP_REQUEST, "twice", GET_ROOT, ":path: /");
+	REFUSE(HTTP_RESPONSE, "twice", OK, OK);
+	REFUSE(HTTP_REQUEST, "twice", GET_ROOT, ":protocol: x", ":protocol: x");
+}
+
+static void pseudo_field_after_a_field_is_malformed(void **state)
+{
+	(void)state;
+	REFUSE(HTTP_REQUEST, "after", ":method: GET", ":scheme: https", ":authority: a", "age: 1",
+	    ":path: /");
+	REFUSE(HTTP_RESPONSE, "after", "age: 1", OK);
+}
+
+static void pseudo_field_of_another_kind_is_malformed(void **state)
+{
+	(void)state;
+	REFUSE(HTTP_REQUEST, ":status", GET_ROOT, OK);
+	REFUSE(HTTP_REQUEST, "unknown pseudo", GET_ROOT, ":other: 1");
+	REFUSE(HTTP_REQUEST, "unknown pseudo", GET_ROOT, ":: 1");
+	REFUSE(HTTP_RESPONSE, "request pseudo", OK, ":path: /");
+	REFUSE(HTTP_RESPONSE, "request pseudo", ":method: GET", OK);
+	REFUSE(HTTP_RESPONSE, "request pseudo", OK, ":protocol: x");
+	REFUSE(HTTP_TRAILERS, "pseudo", OK);
+	REFUSE(HTTP_TRAILERS, "pseudo", ":path: /");
+	REFUSE(HTTP_TRAILERS, "pseudo", ":x: /");
+}
+
+static void method_is_a_token(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_REQUEST, ":method: M-SEARCH", ":scheme: https", ":authority: a", ":path: /");
+	ACCEPT(HTTP_REQUEST, ":method: get", ":scheme: https", ":authority: a", ":path: /");
+	REFUSE(
+	    HTTP_REQUEST, "token", ":method: GE T", ":scheme: https", ":authority: a", ":path: /");
+	REFUSE(
+	    HTTP_REQUEST, "token", ":method: G\r\n", ":scheme: https", ":authority: a", ":path: /");
+	REFUSE(HTTP_REQUEST, "token", ":method: G/", ":scheme: https", ":authority: a", ":path: /");
+	REFUSE(HTTP_REQUEST, "token", ":method: \xc3\xa4", ":scheme: https", ":authority: a",
+	    ":path: /");
+}
+
+static void scheme_has_its_own_form(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_REQUEST, ":method: GET", ":scheme: h+t.t-p2", ":authority: a", ":path: /");
+	REFUSE(
+	    HTTP_REQUEST, ":scheme", ":method: GET", ":scheme: 2http", ":authority: a", ":path: /");
+	REFUSE(
+	    HTTP_REQUEST, ":scheme", ":method: GET", ":scheme: ht_tp", ":authority: a", ":path: /");
+	REFUSE(
+	    HTTP_REQUEST, ":scheme", ":method: GET", ":scheme: http:", ":authority: a", ":path: /");
+	REFUSE(
+	    HTTP_REQUEST, ":scheme", ":method: GET", ":scheme: \xe1", ":authority: a", ":path: /");
+}
+
+static void path_begins_with_a_slash_or_is_the_star_of_options(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_REQUEST, ":method: GET", ":scheme: https", ":authority: a", ":path: //");
+	ACCEPT(HTTP_REQUEST, ":method: OPTIONS", ":scheme: https", ":authority: a", ":path: *");
+	ACCEPT(HTTP_REQUEST, ":method: OPTIONS", ":scheme: https", ":authority: a", ":path: /");
+	REFUSE(
+	    HTTP_REQUEST, "slash", ":method: GET", ":scheme: https", ":authority: a", ":path: *");
+	REFUSE(HTTP_REQUEST, "slash", ":method: OPTIONS", ":scheme: https", ":authority: a",
+	    ":path: **");
+	REFUSE(
+	    HTTP_REQUEST, "slash", ":method: GET", ":scheme: https", ":authority: a", ":path: a");
+	REFUSE(HTTP_REQUEST, "slash", ":method: GET", ":scheme: https", ":authority: a",
+	    ":path: https://a/");
+	REFUSE(
+	    HTTP_REQUEST, "slash", ":method: GET", ":scheme: https", ":authority: a", ":path: ?q");
+}
+
+/* True when this octet is accepted at this place of a value (or path) of this length. */
+static bool octet_passes(const char *name, size_t len, size_t at, int octet)
+{
+	struct http_head *head = http_head_new(pool);
+	char text[40];
+	bool is_path = strcmp(name, ":path") == 0;
+	memset(text, 'v', len);
+	text[0] = is_path ? '/' : 'v';
+	text[at] = (char)octet;
+	if (is_path) {
+		add_line(head, ":method: GET");
+		add_line(head, ":scheme: https");
+		add_line(head, ":authority: a");
+	} else {
+		add_line(head, OK);
+	}
+	http_head_add(head, slice_of_string(name), slice_of(text, len));
+	bool passes = !http_head_settle(head, is_path ? HTTP_REQUEST : HTTP_RESPONSE);
+	http_head_free(head);
+	return passes;
+}
+
+static void every_octet_of_a_value_is_judged_at_every_place(void **state)
+{
+	(void)state;
+	for (int octet = 0; octet < 256; octet++) {
+		bool is_control = (octet < 0x20 && octet != '\t') || octet == 0x7f;
+		bool is_blank = octet == ' ' || octet == '\t';
+		for (size_t len = 1; len <= 25; len++) {
+			for (size_t at = 0; at < len; at++) {
+				bool is_edge = at == 0 || at == len - 1;
+				bool want = !is_control && !(is_blank && is_edge);
+				assert_int_equal(octet_passes("x-any", len, at, octet), want);
+				assert_int_equal(octet_passes("server", len, at, octet), want);
+			}
+		}
+	}
+}
+
+static void value_with_a_tab_is_still_searched_for_controls(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_RESPONSE, OK, "x-any: a\tb\tcdefghijkl");
+	REFUSE(HTTP_RESPONSE, "control", OK, "x-any: a\tbcdefghijkl\x01z");
+	REFUSE(HTTP_TRAILERS, "control", "x-any: \x7f");
+	ACCEPT(HTTP_RESPONSE, OK, "x-any: ");
+}
+
+static void every_octet_of_a_path_is_judged_at_every_place(void **state)
+{
+	(void)state;
+	for (int octet = 0; octet < 256; octet++) {
+		bool want = octet > 0x20 && octet != 0x7f && octet != '#';
+		for (size_t len = 2; len <= 25; len++) {
+			for (size_t at = 1; at < len; at++)
+				assert_int_equal(octet_passes(":path", len, at, octet), want);
+		}
+	}
+}
+
+static void every_octet_of_a_name_is_judged(void **state)
+{
+	(void)state;
+	const char *specials = "!#$%&'*+-.^_`|~";
+	for (int octet = 0; octet < 256; octet++) {
+		bool want = (octet >= 'a' && octet <= 'z') || (octet >= '0' && octet <= '9') ||
+			    (octet != 0 && strchr(specials, octet));
+		for (size_t at = 0; at < 3; at++) {
+			char name[3] = {'x', 'x', 'x'};
+			struct http_head *head = http_head_new(pool);
+			name[at] = (char)octet;
+			http_head_add(head, slice_of(name, 3), SLICE("1"));
+			assert_int_equal(http_head_settle(head, HTTP_TRAILERS) == NULL, want);
+			http_head_free(head);
+		}
+	}
+}
+
+static void names_say_what_is_wrong_with_them(void **state)
+{
+	(void)state;
+	struct http_head *head = http_head_new(pool);
+	http_head_add(head, SLICE(""), SLICE("1"));
+	assert_non_null(strstr(http_head_settle(head, HTTP_TRAILERS), "empty field name"));
+	http_head_free(head);
+	REFUSE(HTTP_RESPONSE, "upper case", OK, "X-Any: 1");
+	REFUSE(HTTP_RESPONSE, "upper case", OK, "Server: 1");
+	REFUSE(HTTP_RESPONSE, "not a token", OK, "x any: 1");
+	REFUSE(HTTP_RESPONSE, "not a token", OK, "x:y: 1");
+}
+
+static void connection_specific_fields_are_malformed(void **state)
+{
+	(void)state;
+	const char *lines[] = {"connection: close", "connection: ", "keep-alive: 5",
+	    "proxy-connection: keep-alive", "transfer-encoding: chunked", "upgrade: h2c"};
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		REFUSE(HTTP_REQUEST, "connection-specific", GET_ROOT, lines[i]);
+		REFUSE(HTTP_PROMISE, "connection-specific", GET_ROOT, lines[i]);
+		REFUSE(HTTP_RESPONSE, "connection-specific", OK, lines[i]);
+		REFUSE(HTTP_TRAILERS, "connection-specific", lines[i]);
+	}
+}
+
+static void te_says_trailers_or_nothing(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_REQUEST, GET_ROOT, "te: trailers");
+	ACCEPT(HTTP_REQUEST, GET_ROOT, "te: Trailers");
+	REFUSE(HTTP_REQUEST, "te other", GET_ROOT, "te: gzip");
+	REFUSE(HTTP_REQUEST, "te other", GET_ROOT, "te: trailers, gzip");
+	REFUSE(HTTP_REQUEST, "te other", GET_ROOT, "te: ");
+}
+
+static void content_length_is_one_number(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_RESPONSE, OK, "content-length: 0");
+	ACCEPT(HTTP_RESPONSE, OK, "content-length: 18446744073709551614");
+	REFUSE(HTTP_RESPONSE, "not a number", OK, "content-length: 18446744073709551615");
+	REFUSE(HTTP_RESPONSE, "not a number", OK, "content-length: -1");
+	REFUSE(HTTP_RESPONSE, "not a number", OK, "content-length: +1");
+	REFUSE(HTTP_RESPONSE, "not a number", OK, "content-length: ");
+	REFUSE(HTTP_RESPONSE, "not a number", OK, "content-length: 1 ");
+	REFUSE(HTTP_RESPONSE, "not a number", OK, "content-length: 5, 5");
+	REFUSE(HTTP_RESPONSE, "not a number", OK, "content-length: 0x10");
+	REFUSE(HTTP_RESPONSE, "differ", OK, "content-length: 5", "content-length: 6");
+	REFUSE(HTTP_TRAILERS, "trailers", "content-length: 5");
+}
+
+static void equal_content_lengths_become_one(void **state)
+{
+	(void)state;
+	struct http_head *head =
+	    built(LINES(OK, "content-length: 5", "age: 1", "content-length: 5", "date: x"));
+	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_int_equal(head->content_length, 5);
+	assert_int_equal(head->count, 3);
+	assert_int_equal(head->fields[0].token, HTTP_TOKEN_CONTENT_LENGTH);
+	assert_int_equal(head->fields[1].token, HTTP_TOKEN_AGE);
+	assert_int_equal(head->fields[2].token, HTTP_TOKEN_DATE);
+	http_head_free(head);
+}
+
+static void status_is_three_digits_and_not_101(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_RESPONSE, ":status: 100");
+	ACCEPT(HTTP_RESPONSE, ":status: 103");
+	ACCEPT(HTTP_RESPONSE, ":status: 599");
+	ACCEPT(HTTP_RESPONSE, ":status: 999");
+	REFUSE(HTTP_RESPONSE, "101", ":status: 101");
+	REFUSE(HTTP_RESPONSE, "100 to 999", ":status: 099");
+	REFUSE(HTTP_RESPONSE, "100 to 999", ":status: 000");
+	REFUSE(HTTP_RESPONSE, "100 to 999", ":status: 20");
+	REFUSE(HTTP_RESPONSE, "100 to 999", ":status: 2000");
+	REFUSE(HTTP_RESPONSE, "100 to 999", ":status: 20x");
+	REFUSE(HTTP_RESPONSE, "100 to 999", ":status: +20");
+	REFUSE(HTTP_RESPONSE, "100 to 999", ":status: ");
+}
+
+static void authority_is_a_host_and_perhaps_a_port(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_REQUEST, GET_OF("[2001:db8::1]:443"));
+	ACCEPT(HTTP_REQUEST, GET_OF("a_b.example:1"));
+	REFUSE(HTTP_REQUEST, "authority", GET_OF("user@a.example"));
+	REFUSE(HTTP_REQUEST, "authority", GET_OF("user:pass@a.example:1"));
+	REFUSE(HTTP_REQUEST, "authority", GET_OF(""));
+	REFUSE(HTTP_REQUEST, "authority", GET_OF(":443"));
+	REFUSE(HTTP_REQUEST, "authority", GET_OF("a.example/"));
+	REFUSE(HTTP_REQUEST, "authority", GET_OF("a b"));
+	REFUSE(HTTP_REQUEST, "authority", GET_OF("a.example:70000"));
+	REFUSE(HTTP_REQUEST, "authority", GET_OF("a.example:x"));
+}
+
+static void host_stands_in_for_a_missing_authority(void **state)
+{
+	(void)state;
+	struct http_head *head =
+	    built(LINES(":method: GET", ":scheme: https", ":path: /", "host: a.example:8443"));
+	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_true(head->authority_from_host);
+	assert_true(slice_equal(head->authority, SLICE("a.example:8443")));
+	assert_non_null(http_head_find(head, HTTP_TOKEN_HOST));
+	http_head_free(head);
+	REFUSE(
+	    HTTP_REQUEST, "authority", ":method: GET", ":scheme: https", ":path: /", "host: u@a");
+	REFUSE(HTTP_REQUEST, "authority", ":method: GET", ":scheme: https", ":path: /", "host: ");
+}
+
+static void http_request_without_any_authority_is_malformed(void **state)
+{
+	(void)state;
+	REFUSE(HTTP_REQUEST, "no :authority", ":method: GET", ":scheme: https", ":path: /");
+	REFUSE(HTTP_REQUEST, "no :authority", ":method: GET", ":scheme: HTTP", ":path: /");
+	ACCEPT(HTTP_REQUEST, ":method: GET", ":scheme: coap", ":path: /");
+}
+
+static void host_agrees_with_the_authority(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_REQUEST, GET_ROOT, "host: a.example");
+	ACCEPT(HTTP_REQUEST, GET_ROOT, "host: A.Example");
+	ACCEPT(HTTP_REQUEST, GET_ROOT, "host: a.example:443");
+	ACCEPT(HTTP_REQUEST, GET_OF("a.example:443"), "host: a.example");
+	REFUSE(HTTP_REQUEST, "differs", GET_ROOT, "host: b.example");
+	REFUSE(HTTP_REQUEST, "differs", GET_ROOT, "host: a.example:80");
+	REFUSE(HTTP_REQUEST, "malformed host", GET_ROOT, "host: ");
+	REFUSE(HTTP_REQUEST, "malformed host", GET_ROOT, "host: x@a.example");
+	REFUSE(HTTP_REQUEST, "host twice", GET_ROOT, "host: a.example", "host: a.example");
+	ACCEPT(HTTP_RESPONSE, OK, "host: anything at all");
+	REFUSE(HTTP_TRAILERS, "host in trailers", "host: a.example");
+}
+
+static void connect_has_an_authority_with_port_and_nothing_else(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_REQUEST, ":method: CONNECT", ":authority: a.example:443");
+	ACCEPT(
+	    HTTP_REQUEST, ":method: CONNECT", ":authority: a.example:443", "host: a.example:443");
+	REFUSE(HTTP_REQUEST, "differs", ":method: CONNECT", ":authority: a:443", "host: b:443");
+	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: a.example");
+	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: ");
+	REFUSE(HTTP_REQUEST, "without :authority", ":method: CONNECT", "host: a.example:443");
+	REFUSE(HTTP_REQUEST, ":scheme or :path", ":method: CONNECT", ":authority: a:1", ":path: /");
+	REFUSE(HTTP_REQUEST, ":scheme or :path", ":method: CONNECT", ":authority: a:1",
+	    ":scheme: https");
+}
+
+static void extended_connect_is_malformed(void **state)
+{
+	(void)state;
+	REFUSE(HTTP_REQUEST, "extended CONNECT", ":method: CONNECT", ":protocol: websocket",
+	    ":scheme: https", ":authority: a", ":path: /");
+	REFUSE(HTTP_REQUEST, "extended CONNECT", GET_ROOT, ":protocol: websocket");
+}
+
+static void promise_is_a_get_or_head_without_body(void **state)
+{
+	(void)state;
+	ACCEPT(HTTP_PROMISE, GET_ROOT, "accept: x");
+	ACCEPT(HTTP_PROMISE, ":method: HEAD", ":scheme: https", ":authority: a", ":path: /");
+	ACCEPT(HTTP_PROMISE, GET_ROOT, "content-length: 0");
+	REFUSE(HTTP_PROMISE, "body", GET_ROOT, "content-length: 1");
+	REFUSE(
+	    HTTP_PROMISE, "method", ":method: POST", ":scheme: https", ":authority: a", ":path: /");
+	REFUSE(HTTP_PROMISE, "method", ":method: OPTIONS", ":scheme: https", ":authority: a",
+	    ":path: *");
+	REFUSE(HTTP_PROMISE, "method", ":method: CONNECT", ":authority: a:443");
+	REFUSE(
+	    HTTP_PROMISE, "method", ":method: BREW", ":scheme: https", ":authority: a", ":path: /");
+	REFUSE(HTTP_PROMISE, "without :authority", ":method: GET", ":scheme: https", ":path: /",
+	    "host: a.example");
+	REFUSE(
+	    HTTP_PROMISE, "slash", ":method: GET", ":scheme: https", ":authority: a", ":path: a");
+}
+
+static void cookie_crumbs_are_legal_and_kept(void **state)
+{
+	(void)state;
+	struct http_head *head =
+	    built(LINES(GET_ROOT, "cookie: a=1", "cookie: b=2", "cookie: c=3"));
+	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_int_equal(head->count, 3);
+	http_head_free(head);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(pseudo_fields_move_to_their_slots),
+	    cmocka_unit_test(fields_can_be_added_after_settling),
+	    cmocka_unit_test(list_bytes_count_every_field_unless_the_decoder_did),
+	    cmocka_unit_test(request_needs_method_scheme_and_path),
+	    cmocka_unit_test(empty_head_is_well_formed_for_trailers_alone),
+	    cmocka_unit_test(pseudo_field_twice_is_malformed),
+	    cmocka_unit_test(pseudo_field_after_a_field_is_malformed),
+	    cmocka_unit_test(pseudo_field_of_another_kind_is_malformed),
+	    cmocka_unit_test(method_is_a_token),
+	    cmocka_unit_test(scheme_has_its_own_form),
+	    cmocka_unit_test(path_begins_with_a_slash_or_is_the_star_of_options),
+	    cmocka_unit_test(every_octet_of_a_value_is_judged_at_every_place),
+	    cmocka_unit_test(value_with_a_tab_is_still_searched_for_controls),
+	    cmocka_unit_test(every_octet_of_a_path_is_judged_at_every_place),
+	    cmocka_unit_test(every_octet_of_a_name_is_judged),
+	    cmocka_unit_test(names_say_what_is_wrong_with_them),
+	    cmocka_unit_test(connection_specific_fields_are_malformed),
+	    cmocka_unit_test(te_says_trailers_or_nothing),
+	    cmocka_unit_test(content_length_is_one_number),
+	    cmocka_unit_test(equal_content_lengths_become_one),
+	    cmocka_unit_test(status_is_three_digits_and_not_101),
+	    cmocka_unit_test(authority_is_a_host_and_perhaps_a_port),
+	    cmocka_unit_test(host_stands_in_for_a_missing_authority),
+	    cmocka_unit_test(http_request_without_any_authority_is_malformed),
+	    cmocka_unit_test(host_agrees_with_the_authority),
+	    cmocka_unit_test(connect_has_an_authority_with_port_and_nothing_else),
+	    cmocka_unit_test(extended_connect_is_malformed),
+	    cmocka_unit_test(promise_is_a_get_or_head_without_body),
+	    cmocka_unit_test(cookie_crumbs_are_legal_and_kept),
+	};
+	return cmocka_run_group_tests(tests, start, stop);
+}
