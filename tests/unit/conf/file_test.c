@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* What needs files: includes, certificates, names that are looked up. Each test has a folder of its own. */
+#include "tests/unit/conf/load.h"
+#include "tests/unit/conf/pem.h"
+#include <ftw.h>
+#include <sys/stat.h>
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/pushgate-conf.XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
+{
+	(void)st, (void)kind, (void)walk;
+	return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *path_of(const char *name)
+{
+	static char path[256];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	return path;
+}
+
+static void write_file(const char *name, const char *text)
+{
+	FILE *out = fopen(path_of(name), "w");
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+/* Loads main.ini; in `errors` every @ stands for the folder. */
+static struct conf *load_main(bool resolve, const char *errors)
+{
+	char expected[4096] = "";
+	for (size_t used = 0; *errors; errors++)
+		used += (size_t)snprintf(expected + used, sizeof expected - used, "%.*s",
+		    *errors == '@' ? (int)strlen(folder) : 1, *errors == '@' ? folder : errors);
+	struct load load = load_file(path_of("main.ini"), resolve);
+	assert_string_equal(load.errors, expected);
+	free(load.errors);
+	return load.conf;
+}
+
+static void missing_file_is_one_mistake(void **state)
+{
+	(void)state;
+	assert_null(load_main(true, "@/main.ini:1: the file cannot be read: No such file or "
+				    "directory; name a readable file\n"));
+	mkdir(path_of("main.ini"), 0700);
+	assert_null(load_main(
+	    true, "@/main.ini:1: the file cannot be read: it is a folder; name a readable file\n"));
+}
+
+static void included_files_are_read_in_place(void **state)
+{
+	(void)state;
+	mkdir(path_of("conf.d"), 0700);
+	write_file("main.ini",
+	    "include = origin.ini\ninclude = conf.d/*.ini\ninclude = none.d/*.ini\n" LOAD_LISTEN
+	    "[push z]\nhost = z\naction = drop\n");
+	write_file("origin.ini", LOAD_ORIGIN);
+	write_file("conf.d/b.ini", "[push b]\nhost = b\naction = drop\n");
+	write_file("conf.d/a.ini", "include = ../route.ini\n[push a]\nhost = a\naction = drop\n");
+	write_file("route.ini", LOAD_ROUTE);
+	struct conf *c = load_main(true, "");
+	assert_non_null(c);
+	assert_int_equal(c->policy.count, 3);
+	assert_string_equal(c->policy.rules[0].name, "a");
+	assert_string_equal(c->policy.rules[1].name, "b");
+	assert_string_equal(c->policy.rules[2].name, "z");
+	assert_string_equal(c->policy.rules[1].file, path_of("conf.d/b.ini"));
+	assert_string_equal(c->routes[0].file, path_of("conf.d/../route.ini"));
+	conf_free(c);
+}
+
+static void mistakes_name_the_file_that_they_are_in(void **state)
+{
+	(void)state;
+	write_file("main.ini", "include = sub.ini\n" LOAD_REST "[listen l]\naddress = x\n");
+	write_file("sub.ini", "\n[server]\nworkers = x\n[origin o]\nserver = demo:\n");
+	assert_null(load_main(false,
+	    "@/sub.ini:3: bad value 'x' for workers; write auto or a number from 1 to 256\n"
+	    "@/main.ini:4: duplicate section [origin o], first at @/sub.ini:4; give it another "
+	    "name\n"
+	    "@/main.ini:8: duplicate section [listen l], first at @/main.ini:2; give it another "
+	    "name\n"
+	    "@/main.ini:9: bad value 'x' for address: a port is missing: ADDRESS:PORT; write "
+	    "127.0.0.1:8443, "
+	    "[::1]:8443, *:8443 or unix:/path\n"));
+}
+
+static void include_cycles_and_missing_includes_are_refused(void **state)
+{
+	(void)state;
+	write_file("main.ini", "include = a.ini\ninclude = gone.ini\n" LOAD_REST);
+	write_file("a.ini", "include = b.ini\n");
+	write_file("b.ini", "include = a.ini\ninclude = main.ini\ninclude = b.ini\n");
+	assert_null(load_main(false,
+	    "@/b.ini:1: '@/a.ini' is included already at @/main.ini:1; include a file once\n"
+	    "@/b.ini:2: '@/main.ini' includes itself; include other files\n"
+	    "@/b.ini:3: '@/b.ini' is included already at @/a.ini:1; include a file once\n"
+	    "@/main.ini:2: '@/gone.ini' cannot be read: No such file or directory; name a readable "
+	    "file\n"));
+}
+
+static void include_depth_is_bounded(void **state)
+{
+	(void)state;
+	write_file("main.ini", "include = 1.ini\n" LOAD_REST);
+	for (int i = 1; i < 10; i++) {
+		char name[16], text[32];
+		snprintf(name, sizeof name, "%d.ini", i);
+		snprintf(text, sizeof text, "include = %d.ini\n", i + 1);
+		write_file(name, text);
+	}
+	assert_null(load_main(false,
+	    "@/7.ini:1: files include one another more than 8 deep; include it from a "
+	    "file above\n"));
+}
+
+#define TLS_LISTEN "[listen l]\naddress = 127.0.0.1:8443\ncertificate = c.pem\nkey = k.pem\n"
+
+static void certificates_are_paired_and_relative_to_the_file(void **state)
+{
+	(void)state;
+	write_file(
+	    "main.ini", TLS_LISTEN "certificate = c2.pem\nkey = k2.pem\n" LOAD_ORIGIN LOAD_ROUTE);
+	write_file("c.pem", PEM_CERTIFICATE_1);
+	write_file("k.pem", PEM_KEY_1);
+	write_file("c2.pem", PEM_CERTIFICATE_2);
+	write_file("k2.pem", PEM_KEY_2);
+	struct conf *c = load_main(true, "");
+	assert_non_null(c);
+	assert_int_equal(c->listens[0].certificate_count, 2);
+	assert_string_equal(c->listens[0].certificates[0].chain_file, path_of("c.pem"));
+	assert_string_equal(c->listens[0].certificates[1].chain_file, path_of("c2.pem"));
+	assert_string_equal(c->listens[0].certificates[1].key_file, path_of("k2.pem"));
+	conf_free(c);
+}
+
+static void missing_certificate_and_key_are_refused(void **state)
+{
+	(void)state;
+	write_file("main.ini", TLS_LISTEN LOAD_ORIGIN LOAD_ROUTE);
+	assert_null(load_main(true, "@/main.ini:3: the certificate file '@/c.pem' cannot be read: "
+				    "No such file or directory; name a PEM "
+				    "file\n"
+				    "@/main.ini:4: the key file '@/k.pem' cannot be read: No such "
+				    "file or directory; name a PEM file\n"));
+	struct conf *c = load_main(false, ""); /* not looked at without resolve */
+	assert_non_null(c);
+	conf_free(c);
+}
+
+static void key_of_another_certificate_is_refused(void **state)
+{
+	(void)state;
+	write_file("main.ini", TLS_LISTEN LOAD_ORIGIN LOAD_ROUTE);
+	write_file("c.pem", PEM_CERTIFICATE_1);
+	write_file("k.pem", PEM_KEY_2);
+	assert_null(load_main(true,
+	    "@/main.ini:3: the certificate cannot be used: @/k.pem: key values mismatch; "
+	    "name a PEM certificate and its own key\n"));
+}
+
+static void certificate_that_is_none_is_refused(void **state)
+{
+	(void)state;
+	write_file("main.ini", TLS_LISTEN LOAD_ORIGIN LOAD_ROUTE);
+	write_file("c.pem", "not a certificate\n");
+	write_file("k.pem", PEM_KEY_1);
+	assert_null(load_main(true,
+	    "@/main.ini:3: the certificate cannot be used: @/c.pem: no start line; name a "
+	    "PEM certificate and its own key\n"));
+}
+
+static void authorities_are_read(void **state)
+{
+	(void)state;
+	write_file("main.ini",
+	    LOAD_LISTEN LOAD_ROUTE "[origin o]\nserver = h2://127.0.0.1:1\ntls-ca = ca.pem\n");
+	struct load load = load_file(path_of("main.ini"), true);
+	assert_null(load.conf);
+	assert_non_null(strstr(load.errors, "/main.ini:7: tls-ca cannot be used: "));
+	load_free(&load);
+	write_file("ca.pem", PEM_CERTIFICATE_1);
+	struct conf *c = load_main(true, "");
+	assert_non_null(c);
+	assert_string_equal(c->origins[0].tls_ca, path_of("ca.pem"));
+	conf_free(c);
+}
+
+static void names_are_looked_up(void **state)
+{
+	(void)state;
+	write_file("main.ini", LOAD_LISTEN LOAD_ROUTE "[origin o]\nserver = h2c://localhost:81\n");
+	struct conf *c = load_main(true, "");
+	assert_non_null(c);
+	assert_in_range(c->origins[0].address_count, 1, 8);
+	conf_free(c);
+	/* An empty label can be looked up nowhere, so nobody is asked. */
+	write_file("main.ini", LOAD_LISTEN LOAD_ROUTE "[origin o]\nserver = h2c://no..where:81\n");
+	assert_null(load_main(true, "@/main.ini:6: the name 'no..where' has no address; correct it "
+				    "or write an IP address\n"));
+}
+
+static void users_are_looked_up(void **state)
+{
+	(void)state;
+	write_file("main.ini", LOAD_REST "[server]\nuser = no user of this name\n");
+	assert_null(load_main(true,
+	    "@/main.ini:8: there is no user 'no user of this name'; name one that exists or "
+	    "leave it out\n"));
+	write_file("main.ini", LOAD_REST "[server]\nuser = root\naccess-log = logs/access\n");
+	struct conf *c = load_main(true, "");
+	assert_non_null(c);
+	assert_string_equal(c->server.user, "root");
+	assert_string_equal(c->server.access_log, path_of("logs/access"));
+	conf_free(c);
+}
+
+#define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    FILE_TEST(missing_file_is_one_mistake),
+	    FILE_TEST(included_files_are_read_in_place),
+	    FILE_TEST(mistakes_name_the_file_that_they_are_in),
+	    FILE_TEST(include_cycles_and_missing_includes_are_refused),
+	    FILE_TEST(include_depth_is_bounded),
+	    FILE_TEST(certificates_are_paired_and_relative_to_the_file),
+	    FILE_TEST(missing_certificate_and_key_are_refused),
+	    FILE_TEST(key_of_another_certificate_is_refused),
+	    FILE_TEST(certificate_that_is_none_is_refused),
+	    FILE_TEST(authorities_are_read),
+	    FILE_TEST(names_are_looked_up),
+	    FILE_TEST(users_are_looked_up),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* What a good configuration becomes: values, defaults, lists; and the files in etc/ are good ones. */
+#include "proxy/conf/option.h"
+#include "proxy/conf/value.h"
+#include "tests/unit/conf/load.h"
+
+static void assert_slice(struct slice s, const char *text)
+{
+	assert_int_equal(s.len, strlen(text));
+	assert_memory_equal(s.ptr, text, s.len);
+}
+
+static void defaults_are_those_of_the_header(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_REST, "");
+	const struct conf *c = load.conf;
+	assert_int_equal(c->server.workers, 0);
+	assert_null(c->server.user);
+	assert_null(c->server.access_log);
+	assert_string_equal(c->server.error_log, "-");
+	assert_null(c->server.status_socket);
+	assert_string_equal(c->server.pseudonym, "pushgate");
+	assert_int_equal(c->server.memory_bytes, 256 << 20);
+	assert_int_equal(c->server.connection_memory_bytes, 16 << 20);
+	assert_int_equal(c->server.drain_timeout, 30 * USEC_PER_SEC);
+	assert_int_equal(c->server.promise_refusals, 1000);
+	assert_int_equal(c->server.promise_rate, 2000);
+	assert_int_equal(c->server.reset_rate, 100);
+	assert_int_equal(c->server.push_start_timeout, 10 * USEC_PER_SEC);
+	assert_int_equal(c->policy.caps.per_parent, 100);
+	assert_int_equal(c->policy.caps.per_connection, 256);
+	assert_int_equal(c->policy.caps.bytes_in_flight, 4 << 20);
+	assert_int_equal(c->policy.fallback, POLICY_FORWARD);
+	assert_int_equal(c->policy.count, 0);
+	load_free(&load);
+}
+
+static void listen_defaults_are_those_of_the_header(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_REST, "");
+	const struct conf_listen *l = &load.conf->listens[0];
+	assert_int_equal(load.conf->listen_count, 1);
+	assert_string_equal(l->name, "l");
+	assert_string_equal(l->file, "test.ini");
+	assert_int_equal(l->line, 1);
+	assert_string_equal(l->address_text, "127.0.0.1:8443");
+	assert_int_equal(l->address.storage.ss_family, AF_INET);
+	assert_int_equal(l->certificate_count, 0);
+	assert_false(l->clients_shared);
+	assert_int_equal(l->max_connections, 10000);
+	assert_int_equal(l->max_concurrent_streams, 100);
+	assert_int_equal(l->stream_window_bytes, 256 << 10);
+	assert_int_equal(l->connection_window_bytes, 1 << 20);
+	assert_int_equal(l->header_table_bytes, 4096);
+	assert_int_equal(l->max_header_list_bytes, 64 << 10);
+	assert_int_equal(l->tls_timeout, 10 * USEC_PER_SEC);
+	assert_int_equal(l->preface_timeout, 10 * USEC_PER_SEC);
+	assert_int_equal(l->settings_timeout, 10 * USEC_PER_SEC);
+	assert_int_equal(l->header_timeout, 10 * USEC_PER_SEC);
+	assert_int_equal(l->idle_timeout, 180 * USEC_PER_SEC);
+	assert_int_equal(l->write_timeout, 30 * USEC_PER_SEC);
+	assert_int_equal(l->body_timeout, 30 * USEC_PER_SEC);
+	assert_int_equal(l->max_request_body_bytes, 0);
+	load_free(&load);
+}
+
+static void origin_defaults_are_those_of_the_header(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_REST, "");
+	const struct conf_origin *o = &load.conf->origins[0];
+	assert_int_equal(load.conf->origin_count, 1);
+	assert_string_equal(o->name, "o");
+	assert_int_equal(o->kind, CONF_ORIGIN_DEMO);
+	assert_string_equal(o->server_text, "demo:");
+	assert_null(o->host);
+	assert_int_equal(o->address_count, 0);
+	assert_null(o->tls_ca);
+	assert_true(o->tls_verify);
+	assert_null(o->tls_name);
+	assert_int_equal(o->push, CONF_PUSH_AUTO);
+	assert_int_equal(o->scheme, CONF_SCHEME_KEEP);
+	assert_null(o->host_override);
+	assert_int_equal(o->max_concurrent_pushes, 1000);
+	assert_int_equal(o->max_connections, 4);
+	assert_int_equal(o->spare_connections, 0);
+	assert_int_equal(o->max_queue, 1024);
+	assert_int_equal(o->stream_window_bytes, 256 << 10);
+	assert_int_equal(o->max_stream_window_bytes, 4 << 20);
+	assert_int_equal(o->connection_window_bytes, 16 << 20);
+	assert_int_equal(o->max_header_list_bytes, 64 << 10);
+	assert_int_equal(o->connect_timeout, 5 * USEC_PER_SEC);
+	assert_int_equal(o->settings_timeout, 10 * USEC_PER_SEC);
+	assert_int_equal(o->queue_timeout, 10 * USEC_PER_SEC);
+	assert_int_equal(o->response_timeout, 60 * USEC_PER_SEC);
+	assert_int_equal(o->idle_timeout, 60 * USEC_PER_SEC);
+	assert_int_equal(o->write_timeout, 30 * USEC_PER_SEC);
+	assert_int_equal(o->body_timeout, 60 * USEC_PER_SEC);
+	assert_int_equal(o->upload_linger, 10 * USEC_PER_SEC);
+	load_free(&load);
+}
+
+static void server_options_are_read(void **state)
+{
+	(void)state;
+	struct load load =
+	    load_fine(LOAD_REST "[server]\nworkers = 3\naccess-log = -\nerror-log = off\n"
+				"status-socket = /run/p.sock\nmemory=1GiB\ndrain-timeout: 500ms\n"
+				"default-action = DROP\nmax-push-bytes = 131072\n",
+		"");
+	const struct conf *c = load.conf;
+	assert_int_equal(c->server.workers, 3);
+	assert_string_equal(c->server.access_log, "-");
+	assert_null(c->server.error_log);
+	assert_string_equal(c->server.status_socket, "/run/p.sock");
+	assert_int_equal(c->server.memory_bytes, 1 << 30);
+	assert_int_equal(c->server.drain_timeout, 500 * USEC_PER_MSEC);
+	assert_int_equal(c->policy.fallback, POLICY_DROP);
+	assert_int_equal(c->policy.caps.bytes_in_flight, 131072);
+	load_free(&load);
+}
+
+static void every_server_form_is_understood(void **state)
+{
+	(void)state;
+	struct load load =
+	    load_fine(LOAD_LISTEN LOAD_ROUTE "[origin o]\nserver = h2://example.com\n"
+					     "[origin p]\nserver = h2c://127.0.0.1:81/\n"
+					     "[origin q]\nserver = h2c://[::1]\n"
+					     "[origin r]\nserver = h2c+unix:/run/o.sock\n",
+		"");
+	const struct conf_origin *o = load.conf->origins;
+	assert_int_equal(load.conf->origin_count, 4);
+	assert_int_equal(o[0].kind, CONF_ORIGIN_H2_TLS);
+	assert_string_equal(o[0].host, "example.com");
+	assert_int_equal(o[0].port, 443);
+	assert_int_equal(o[0].address_count, 0); /* names are not looked up here */
+	assert_int_equal(o[1].kind, CONF_ORIGIN_H2_PLAIN);
+	assert_int_equal(o[1].port, 81);
+	assert_int_equal(o[1].address_count, 1);
+	assert_int_equal(o[1].addresses[0].storage.ss_family, AF_INET);
+	assert_string_equal(o[2].host, "::1");
+	assert_int_equal(o[2].port, 80);
+	assert_int_equal(o[2].addresses[0].storage.ss_family, AF_INET6);
+	assert_int_equal(o[3].kind, CONF_ORIGIN_H2_PLAIN);
+	assert_null(o[3].host);
+	assert_int_equal(o[3].addresses[0].storage.ss_family, AF_UNIX);
+	assert_int_equal(o[3].index, 3);
+	assert_ptr_equal(load.conf->routes[0].origin, &o[0]);
+	load_free(&load);
+}
+
+static void origin_options_are_read(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_LISTEN LOAD_ROUTE
+	    "[origin o]\nserver = h2://a.example:8443\ntls-verify = no\ntls-name = b.example\n"
+	    "push = refuse\nscheme = hop\nhost = c.example:9\nmax-stream-window = 8M\nidle-timeout "
+	    "= 0\n",
+	    "");
+	const struct conf_origin *o = &load.conf->origins[0];
+	assert_false(o->tls_verify);
+	assert_string_equal(o->tls_name, "b.example");
+	assert_int_equal(o->push, CONF_PUSH_REFUSE);
+	assert_int_equal(o->scheme, CONF_SCHEME_HOP);
+	assert_string_equal(o->host_override, "c.example:9");
+	assert_int_equal(o->max_stream_window_bytes, 8 << 20);
+	assert_int_equal(o->idle_timeout, 0);
+	load_free(&load);
+}
+
+static void lists_are_separated_and_repeated(void **state)
+{
+	(void)state;
+	struct load load =
+	    load_fine(LOAD_LISTEN LOAD_ORIGIN "[route r]\norigin = o\nhost = a.example,*.b.example "
+					      " c.example\nhost = d.example\npath = /x /y/\n",
+		"");
+	const struct conf_route *r = &load.conf->routes[0];
+	assert_int_equal(r->host_count, 4);
+	assert_slice(r->hosts[0], "a.example");
+	assert_slice(r->hosts[1], "*.b.example");
+	assert_slice(r->hosts[2], "c.example");
+	assert_slice(r->hosts[3], "d.example");
+	assert_int_equal(r->path_count, 2);
+	assert_slice(r->paths[1], "/y/");
+	load_free(&load);
+}
+
+static void push_rule_gets_every_condition_and_limit(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_REST
+	    "[push first]\nsource = relayed\nclient = 192.0.2.0/24, 2001:db8::1\nhost = *.example\n"
+	    "path = /a/*\npromised-path = *.css\nuser-agent = curl/* \"Some Thing/1,2 *\"\n"
+	    "type = style font\nmethod = get\npush-enabled = yes\naction = forward\n"
+	    "max-per-parent = 5\nmax-bytes = 64k\nstatus = 2xx 3xx\nurgency = 0\n"
+	    "[push second]\naction = drop\n",
+	    "");
+	const struct policy_rule *rule = load.conf->policy.rules;
+	assert_int_equal(load.conf->policy.count, 2);
+	assert_string_equal(rule->name, "first");
+	assert_int_equal(rule->line, 7);
+	assert_int_equal(rule->sources, 1u << POLICY_RELAYED);
+	assert_int_equal(rule->client_count, 2);
+	assert_int_equal(rule->clients[0].bits, 24);
+	assert_int_equal(rule->clients[1].bits, 128);
+	assert_slice(rule->hosts.globs[0], "*.example");
+	assert_slice(rule->paths.globs[0], "/a/*");
+	assert_slice(rule->promised_paths.globs[0], "*.css");
+	assert_int_equal(rule->user_agents.count, 2);
+	assert_slice(rule->user_agents.globs[1], "Some Thing/1,2 *");
+	assert_int_equal(rule->types, 1u << POLICY_TYPE_STYLE | 1u << POLICY_TYPE_FONT);
+	assert_int_equal(rule->methods, 1u << HTTP_METHOD_GET);
+	assert_int_equal(rule->push_enabled, POLICY_YES);
+	assert_int_equal(rule->action, POLICY_FORWARD);
+	assert_int_equal(rule->max_per_parent, 5);
+	assert_int_equal(rule->max_bytes, 65536);
+	assert_int_equal(rule->statuses_allowed, 1u << 2 | 1u << 3);
+	assert_int_equal(rule->urgency, 0);
+	assert_int_equal(rule->index, 0);
+	assert_int_equal(rule[1].action, POLICY_DROP);
+	assert_int_equal(rule[1].urgency, -1);
+	assert_int_equal(rule[1].index, 1);
+	load_free(&load);
+}
+
+static void comments_blank_lines_and_a_byte_order_mark_are_skipped(void **state)
+{
+	(void)state;
+	struct load load =
+	    load_fine("\xef\xbb\xbf; first\r\n\r\n  # second\r\n" LOAD_LISTEN LOAD_ORIGIN
+		      "[ route   r ]\r\n   origin = o  \r\n",
+		"");
+	assert_string_equal(load.conf->routes[0].name, "r");
+	assert_int_equal(load.conf->routes[0].line, 8);
+	load_free(&load);
+}
+
+static void semicolon_in_a_value_is_kept(void **state)
+{
+	(void)state;
+	struct load load = load_fine(
+	    LOAD_REST "[push a]\naction = drop\nuser-agent = \"Mozilla/5.0 (X11; Linux*\"\n", "");
+	assert_slice(load.conf->policy.rules[0].user_agents.globs[0], "Mozilla/5.0 (X11; Linux*");
+	load_free(&load);
+}
+
+static void free_ports_are_not_the_same_address(void **state)
+{
+	(void)state;
+	struct load load = load_fine(
+	    "[listen a]\naddress = 127.0.0.1:0\n[listen b]\naddress = 127.0.0.1:0\n" LOAD_ORIGIN
+		LOAD_ROUTE,
+	    "");
+	assert_int_equal(load.conf->listen_count, 2);
+	load_free(&load);
+}
+
+static void examples_are_good_files(void **state)
+{
+	(void)state;
+	static const char *const files[] = {"etc/pushgate.ini", "etc/gateway.ini", "etc/strip.ini",
+	    "etc/per-path.ini", "etc/demo.ini"};
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		struct load load = load_file(files[i], false);
+		assert_string_equal(load.errors, "");
+		assert_non_null(load.conf);
+		load_free(&load);
+	}
+}
+
+static void examples_without_certificates_pass_a_full_check(void **state)
+{
+	(void)state;
+	static const char *const files[] = {
+	    "etc/pushgate.ini", "etc/gateway.ini", "etc/strip.ini", "etc/per-path.ini"};
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		struct load load = load_file(files[i], true);
+		assert_string_equal(load.errors, "");
+		assert_non_null(load.conf);
+		load_free(&load);
+	}
+}
+
+/* etc/pushgate.ini with the ';' of every option taken away. */
+static char *complete_example(void)
+{
+	char *text = NULL, line[1024];
+	size_t length;
+	FILE *in = fopen("etc/pushgate.ini", "r"), *out = open_memstream(&text, &length);
+	assert_non_null(in);
+	while (fgets(line, sizeof line, in))
+		fputs(line[0] == ';' && line[1] != ' ' ? line + 1 : line, out);
+	fclose(in);
+	fclose(out);
+	return text;
+}
+
+static void complete_example_is_good_with_every_option_uncommented(void **state)
+{
+	(void)state;
+	char *text = complete_example();
+	/* TLS options have no effect on a cleartext server, and it says so. */
+	memcpy(strstr(text, "h2c://"), " h2://", 6);
+	struct load load = load_fine(text, "");
+	assert_int_equal(load.conf->listens[0].certificate_count, 1);
+	assert_int_equal(load.conf->policy.count, 1);
+	load_free(&load);
+	free(text);
+}
+
+static void complete_example_shows_every_option_with_its_default(void **state)
+{
+	(void)state;
+	char *text = complete_example();
+	for (size_t i = 0; i < conf_option_count; i++) {
+		const struct conf_option *o = &conf_options[i];
+		char head[64], line[256];
+		snprintf(head, sizeof head, "\n[%s", conf_section_types[o->section].word);
+		const char *section = strstr(text, head);
+		assert_non_null(section);
+		const char *end = strstr(section + 2, "\n[");
+		snprintf(line, sizeof line, "\n%s = %s%s", o->key, o->preset ? o->preset : "",
+		    o->preset ? "\n" : "");
+		const char *found = strstr(section, line);
+		if (!found || (end && found > end))
+			fail_msg("[%s] lacks '%s'", conf_section_types[o->section].word, line + 1);
+	}
+	free(text);
+}
+
+static char *help_text(const char *section)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	conf_print_help(out, section);
+	fclose(out);
+	return text;
+}
+
+static void help_shows_every_option_within_80_columns(void **state)
+{
+	(void)state;
+	char *text = help_text(NULL);
+	for (size_t i = 0; i < conf_option_count; i++) {
+		char line[64];
+		snprintf(line, sizeof line, "\n  %s\n", conf_options[i].key);
+		assert_non_null(strstr(text, line));
+	}
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+		assert_in_range(strcspn(line, "\n"), 0, 80);
+	free(text);
+}
+
+static void help_of_one_section_shows_that_alone(void **state)
+{
+	(void)state;
+	char *text = help_text("route");
+	assert_memory_equal(text, "[route NAME]\n", 13);
+	assert_null(strstr(text, "[origin NAME]\n"));
+	assert_non_null(strstr(text, "\n  origin\n      NAME\n      Required.\n"));
+	free(text);
+	text = help_text("nonsense");
+	assert_string_equal(
+	    text, "There is no section [nonsense]: server, listen, origin, route, push.\n");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(defaults_are_those_of_the_header),
+	    cmocka_unit_test(listen_defaults_are_those_of_the_header),
+	    cmocka_unit_test(origin_defaults_are_those_of_the_header),
+	    cmocka_unit_test(server_options_are_read),
+	    cmocka_unit_test(every_server_form_is_understood),
+	    cmocka_unit_test(origin_options_are_read),
+	    cmocka_unit_test(lists_are_separated_and_repeated),
+	    cmocka_unit_test(push_rule_gets_every_condition_and_limit),
+	    cmocka_unit_test(comments_blank_lines_and_a_byte_order_mark_are_skipped),
+	    cmocka_unit_test(semicolon_in_a_value_is_kept),
+	    cmocka_unit_test(free_ports_are_not_the_same_address),
+	    cmocka_unit_test(examples_are_good_files),
+	    cmocka_unit_test(examples_without_certificates_pass_a_full_check),
+	    cmocka_unit_test(complete_example_is_good_with_every_option_uncommented),
+	    cmocka_unit_test(complete_example_shows_every_option_with_its_default),
+	    cmocka_unit_test(help_shows_every_option_within_80_columns),
+	    cmocka_unit_test(help_of_one_section_shows_that_alone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/* Each mistake that a configuration can have is named with file, line, and what would be right. */
+#include "proxy/limits.h"
+#include "tests/unit/conf/load.h"
+
+static void unknown_section_is_named_with_a_guess(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[listn x]\naddress = 1\n[frobnicate]\na = b\n",
+	    "test.ini:7: unknown section [listn]; did you mean [listen NAME]?\n"
+	    "test.ini:9: unknown section [frobnicate]; write [server], [listen NAME], [origin "
+	    "NAME], "
+	    "[route NAME] or [push NAME]\n");
+}
+
+static void unknown_option_is_named_with_a_guess(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[server]\nworker = 2\nzzzzzzzz = 1\naddress = 127.0.0.1:1\n",
+	    "test.ini:8: [server] has no option 'worker'; did you mean 'workers'?\n"
+	    "test.ini:9: [server] has no option 'zzzzzzzz'; see pushgate help-config server\n"
+	    "test.ini:10: [server] has no option 'address'; it belongs to [listen NAME]\n");
+}
+
+static void option_before_any_section_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("workers = 2\n" LOAD_REST,
+	    "test.ini:1: 'workers' stands before any section; put it "
+	    "below [server] or another header\n");
+}
+
+static void number_outside_its_range_is_refused_with_the_range(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST
+	    "[server]\npromise-rate = 0\nreset-rate = many\npromise-refusals = 1000001\n"
+	    "workers = 0\n",
+	    "test.ini:8: bad value '0' for promise-rate; give a whole number from 1 to 1000000\n"
+	    "test.ini:9: bad value 'many' for reset-rate; give a whole number from 1 to 1000000\n"
+	    "test.ini:10: bad value '1000001' for promise-refusals; give a whole number from 1 to "
+	    "1000000\n"
+	    "test.ini:11: bad value '0' for workers; write auto or a number from 1 to 256\n");
+}
+
+static void size_without_sense_is_refused_with_examples(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[server]\nmemory = 12Q\nconnection-memory = 1k\n"
+				 "max-push-bytes = 99999999999999999999G\n",
+	    "test.ini:8: bad value '12Q' for memory; give octets from 16M to 1024G, such as 65536, "
+	    "64k or 1M\n"
+	    "test.ini:9: bad value '1k' for connection-memory; give octets from 1M to 64G, such as "
+	    "65536, "
+	    "64k or 1M\n"
+	    "test.ini:10: bad value '99999999999999999999G' for max-push-bytes; give octets from "
+	    "64k to 1G, "
+	    "such as 65536, 64k or 1M\n");
+}
+
+static void time_without_unit_is_refused_with_examples(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[server]\ndrain-timeout = 30\npush-start-timeout = 25h\n"
+				 "[origin p]\nserver = demo:\nupload-linger = 0\n",
+	    "test.ini:8: bad value '30' for drain-timeout; give a time with its unit from 0 to "
+	    "24h, such as "
+	    "500ms, 10s, 2m or 1h\n"
+	    "test.ini:9: bad value '25h' for push-start-timeout; give a time with its unit from 0 "
+	    "to 24h, such "
+	    "as 500ms, 10s, 2m or 1h\n"
+	    "test.ini:12: bad value '0' for upload-linger; give a time with its unit from 1ms to "
+	    "24h, such as "
+	    "500ms, 10s, 2m or 1h\n");
+}
+
+static void choice_that_does_not_exist_is_refused_with_the_choices(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_LISTEN
+	    "clients = many\n" LOAD_ORIGIN "push = maybe\nscheme = x\n" LOAD_ROUTE
+	    "[push a]\naction = explode\ntype = style,noise\npush-enabled = perhaps\n",
+	    "test.ini:3: bad value 'many' for clients; write single or shared\n"
+	    "test.ini:6: bad value 'maybe' for push; write auto, accept or refuse\n"
+	    "test.ini:7: bad value 'x' for scheme; write keep or hop\n"
+	    "test.ini:11: bad value 'explode' for action; write forward or drop\n"
+	    "test.ini:12: bad value 'noise' for type; write unknown, document, style, script, "
+	    "image, font, "
+	    "json or media\n"
+	    "test.ini:13: bad value 'perhaps' for push-enabled; write any, no or yes\n");
+}
+
+static void value_that_is_empty_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[server]\npseudonym =\n",
+	    "test.ini:8: pseudonym has no value; give one or remove the line\n");
+}
+
+static void bad_client_block_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST
+	    "[push a]\nclient = 192.0.2.0/24 192.0.2.1/24 nowhere\naction = drop\n",
+	    "test.ini:8: bad value '192.0.2.1/24' for client: the address has bits set behind the "
+	    "prefix; write "
+	    "an address or a block such as 192.0.2.0/24 or 2001:db8::/32\n"
+	    "test.ini:8: bad value 'nowhere' for client: not an IPv4 or IPv6 address; write an "
+	    "address or a "
+	    "block such as 192.0.2.0/24 or 2001:db8::/32\n");
+}
+
+static void unclosed_quotation_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[push a]\nuser-agent = curl/* \"Some Thing\naction = drop\n",
+	    "test.ini:8: bad value '\"Some Thing' for user-agent; close the quotation with a "
+	    "'\"'\n");
+}
+
+static void duplicate_section_is_refused_with_the_first(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[server]\n[origin o]\nserver = demo:\n[server]\nworkers = x\n",
+	    "test.ini:8: duplicate section [origin o], first at test.ini:3; give it another name\n"
+	    "test.ini:10: duplicate section [server], first at test.ini:7; put its options there\n"
+	    "test.ini:11: bad value 'x' for workers; write auto or a number from 1 to 256\n");
+}
+
+static void duplicate_option_is_refused_with_the_first(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[server]\nworkers = 1\n\nworkers = 2\n",
+	    "test.ini:10: duplicate option 'workers', first at test.ini:8; remove one of them\n");
+}
+
+static void section_names_are_checked(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST
+	    "[push]\n[push a b]\naction = x\n[server x]\n[push y\n[push z] ; why\n",
+	    "test.ini:7: [push] has no name; write [push NAME]\n"
+	    "test.ini:8: bad name 'a b'; use letters, digits, '.', '_' and '-'\n"
+	    "test.ini:10: [server] takes no name; write [server]\n"
+	    "test.ini:11: the section header has no ']'; write [section NAME]\n"
+	    "test.ini:12: there is text behind the section header; write it on the next line\n");
+}
+
+static void line_that_is_nothing_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[server]\nworkers 2\n= 3\n",
+	    "test.ini:8: this is no section, option or comment; write key = value\n"
+	    "test.ini:9: this is no section, option or comment; write key = value\n");
+}
+
+static void route_to_nowhere_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_LISTEN LOAD_ORIGIN "[route r]\norigin = nobody\n[route s]\nhost = a\n",
+	    "test.ini:6: there is no [origin nobody]; add the section or name another\n"
+	    "test.ini:7: [route s] has no origin; add origin = NAME\n");
+}
+
+static void listen_without_address_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("[listen l]\n" LOAD_ORIGIN LOAD_ROUTE,
+	    "test.ini:1: [listen l] has no address; add address = IP:PORT | *:PORT | unix:/PATH\n");
+}
+
+static void address_in_use_by_another_listen_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[listen m]\n\naddress = 127.0.0.1:8443\n",
+	    "test.ini:9: 127.0.0.1:8443 is used already by [listen l] at test.ini:2; choose "
+	    "another address\n");
+}
+
+static void bad_address_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_ORIGIN LOAD_ROUTE "[listen l]\naddress = localhost:80\n"
+					      "[listen m]\naddress = 127.0.0.1\n",
+	    "test.ini:6: bad value 'localhost:80' for address: not an IP address; write "
+	    "127.0.0.1:8443, "
+	    "[::1]:8443, *:8443 or unix:/path\n"
+	    "test.ini:8: bad value '127.0.0.1' for address: a port is missing: ADDRESS:PORT; write "
+	    "127.0.0.1:8443, [::1]:8443, *:8443 or unix:/path\n");
+}
+
+static void origin_without_server_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_LISTEN "[origin o]\n" LOAD_ROUTE,
+	    "test.ini:3: [origin o] has no server; add server = h2://HOST:PORT | h2c://HOST:PORT | "
+	    "h2c+unix:/PATH | demo:\n");
+}
+
+static void server_that_is_none_is_refused(void **state)
+{
+	(void)state;
+	static const char right[] =
+	    "write h2://HOST:PORT, h2c://HOST:PORT, h2c+unix:/PATH or demo:";
+	static const struct {
+		const char *server, *wrong;
+	} cases[] = {
+	    {"example.com:80", "it has no known scheme"},
+	    {"h2://", "that is no HOST:PORT"},
+	    {"h2://user@host:1", "that is no HOST:PORT"},
+	    {"h2c://host:0", "that is no HOST:PORT"},
+	    {"h2c://host:80/path", "a path has no place in it"},
+	    {"h2c+unix:relative", "a unix socket needs an absolute path"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[512], errors[512];
+		snprintf(text, sizeof text, LOAD_LISTEN "[origin o]\nserver = %s\n" LOAD_ROUTE,
+		    cases[i].server);
+		snprintf(errors, sizeof errors, "test.ini:4: bad value '%s' for server: %s; %s\n",
+		    cases[i].server, cases[i].wrong, right);
+		assert_refused(text, errors);
+	}
+}
+
+static void what_a_later_version_brings_is_refused_as_such(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_LISTEN
+	    "mode = forward\n"
+	    "[origin o]\nserver = http://a:80\n[origin p]\nserver = https://a:80\n" LOAD_ROUTE
+	    "[server]\ndefault-action = hint\n"
+	    "[push a]\naction = hold\n[push b]\nhost = b\naction = hint+hold\n",
+	    "test.ini:3: mode forward is not available yet in this version; use gateway\n"
+	    "test.ini:5: HTTP/1.1 origins (http://) are not available yet in this version; use "
+	    "h2c://HOST:PORT\n"
+	    "test.ini:7: ALPN origins (https://) are not available yet in this version; use "
+	    "h2://HOST:PORT\n"
+	    "test.ini:11: default-action hint is not available yet in this version; use forward or "
+	    "drop\n"
+	    "test.ini:13: action hold is not available yet in this version; use forward or drop\n"
+	    "test.ini:16: action hint+hold is not available yet in this version; use forward or "
+	    "drop\n");
+}
+
+static void empty_configuration_lacks_everything(void **state)
+{
+	(void)state;
+	assert_refused("", "test.ini:1: there is no [listen NAME]; add one with an address\n"
+			   "test.ini:1: there is no [route NAME]; add one with an origin\n");
+}
+
+static void certificate_and_key_come_in_pairs(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_ORIGIN LOAD_ROUTE LOAD_LISTEN
+	    "certificate = a.pem\nkey = a.key\ncertificate = b.pem\n"
+	    "[listen m]\naddress = 127.0.0.1:1\nkey = a.key\n",
+	    "test.ini:9: certificate without a key; add key = FILE below it\n"
+	    "test.ini:12: key without a certificate; add certificate = FILE above it\n");
+}
+
+static void route_patterns_are_checked(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST
+	    "[route x]\norigin = o\nhost = a:80 *a.b *.ok.example *\npath = api /a*\n",
+	    "test.ini:9: bad value 'a:80' for host; write a host name without a port, *.NAME or *\n"
+	    "test.ini:9: bad value '*a.b' for host; write a host name without a port, *.NAME or *\n"
+	    "test.ini:10: bad value 'api' for path; write a path that begins with '/'\n"
+	    "test.ini:10: bad value '/a*' for path; write the beginning of a path, such as /api, "
+	    "without '*', "
+	    "'?' and '#'\n");
+}
+
+static void push_patterns_are_checked(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST
+	    "[push x]\naction = drop\nhost = https://a\npath = index.html\nurgency = 8\n"
+	    "status = 200\n",
+	    "test.ini:9: bad value 'https://a' for host; write a host name pattern, such as "
+	    "example.com or "
+	    "*.example.com\n"
+	    "test.ini:10: bad value 'index.html' for path; write a path pattern that begins with "
+	    "'/' or '*', "
+	    "such as /app/* or *.css\n"
+	    "test.ini:11: bad value '8' for urgency; write auto or a number from 0 to 7\n"
+	    "test.ini:12: bad value '200' for status; write 2xx, 3xx, 4xx or 5xx\n");
+}
+
+static void push_rule_without_action_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[push x]\npath = /a\n",
+	    "test.ini:7: [push x] has no action; add action = forward | drop\n");
+}
+
+static void rule_behind_an_unconditional_one_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST
+	    "[push all]\naction = drop\n[push late]\npath = /a\naction = forward\n",
+	    "test.ini:9: [push late] is never reached, as [push all] at test.ini:7 takes all that "
+	    "it would; put "
+	    "it first or remove it\n");
+}
+
+static void rule_equal_to_an_earlier_one_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST
+	    "[push a]\nhost = X y\naction = drop\n[push b]\nhost = y, x\naction = forward\n",
+	    "test.ini:10: [push b] is never reached, as [push a] at test.ini:7 takes all that it "
+	    "would; put it "
+	    "first or remove it\n");
+}
+
+static void rule_that_looks_shadowed_is_a_warning(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_REST "[push a]\npath = /a*\naction = drop\n"
+					       "[push b]\npath = /a/b*\naction = forward\n",
+	    "test.ini:10: warning: [push b] seems never to be reached, as [push a] at test.ini:7 "
+	    "looks wider; "
+	    "put the narrower rule first\n");
+	assert_int_equal(load.conf->policy.count, 2);
+	load_free(&load);
+}
+
+static void source_that_does_not_exist_yet_is_a_warning(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_REST "[push a]\nsource = link\naction = drop\n",
+	    "test.ini:8: warning: no push comes from 'link' in this version, the rule will match "
+	    "nothing; use "
+	    "relayed\n");
+	load_free(&load);
+}
+
+static void tls_option_of_a_cleartext_origin_is_a_warning(void **state)
+{
+	(void)state;
+	struct load load =
+	    load_fine(LOAD_REST "[origin p]\nserver = h2c://127.0.0.1:1\ntls-verify = no\n",
+		"test.ini:9: warning: tls-verify has no effect, as the server is not h2://; remove "
+		"it\n");
+	load_free(&load);
+}
+
+static void limits_that_contradict_each_other_are_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST
+	    "[server]\nmemory = 16M\nconnection-memory = 17M\n"
+	    "[origin p]\nserver = demo:\nstream-window = 8M\nspare-connections = 5\n",
+	    "test.ini:7: connection-memory is larger than memory; make it at most as large\n"
+	    "test.ini:12: max-stream-window is smaller than stream-window; make it at least as "
+	    "large\n"
+	    "test.ini:13: spare-connections is larger than max-connections; make it at most as "
+	    "large\n");
+}
+
+static void overlong_line_is_refused_and_the_rest_is_read(void **state)
+{
+	(void)state;
+	size_t length = LIMIT_CONF_LINE_BYTES + 1;
+	char *text = malloc(length + 1024);
+	memset(text, 'x', length);
+	strcpy(text + length, "\n" LOAD_REST "[server]\nworkers = y\n");
+	assert_refused(text,
+	    "test.ini:1: the line is longer than 16384 octets; split the list over several lines\n"
+	    "test.ini:9: bad value 'y' for workers; write auto or a number from 1 to 256\n");
+	free(text);
+}
+
+static void line_of_the_greatest_length_is_read_whole(void **state)
+{
+	(void)state;
+	static const char head[] = LOAD_REST "[push a]\naction = drop\nuser-agent = ";
+	size_t lead = strlen("user-agent = "), room = LIMIT_CONF_LINE_BYTES - lead;
+	char *text = malloc(sizeof head + room + 2);
+	strcpy(text, head);
+	memset(text + strlen(head), 'x', room);
+	strcpy(text + strlen(head) + room, "\n");
+	struct load load = load_fine(text, "");
+	assert_int_equal(load.conf->policy.rules[0].user_agents.globs[0].len, room);
+	load_free(&load);
+	free(text);
+}
+
+static void overlong_names_are_refused(void **state)
+{
+	(void)state;
+	/* 48 octets are allowed, header word and name together. */
+	assert_refused(LOAD_REST
+	    "[push a234567890123456789012345678901234567890123]\naction = drop\n"
+	    "[push a2345678901234567890123456789012345678901234]\naction = drop\n"
+	    "[server]\na234567890123456789012345678901234567890123456789 = 1\n",
+	    "test.ini:9: the section's name is longer than 48 octets; shorten it\n"
+	    "test.ini:12: the option's name is longer than 48 octets; no option has such a name\n");
+}
+
+static void nul_octet_is_refused(void **state)
+{
+	(void)state;
+	static const char text[] = LOAD_REST "[server]\nworkers = 1\0002\n";
+	struct load load = load_octets(slice_of(text, sizeof text - 1), false);
+	assert_string_equal(load.errors,
+	    "test.ini:8: the line contains a NUL octet; save the file as plain text\n");
+	assert_null(load.conf);
+	load_free(&load);
+}
+
+static void control_octets_do_not_reach_the_terminal(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[server]\npseudonym = \033[31m\n",
+	    "test.ini:8: bad value '?[31m' for pseudonym; use letters, digits, '.', '_' and '-'\n");
+}
+
+static void bad_names_of_hosts_are_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[origin p]\nserver = h2://a:1\ntls-name = a:1\nhost = a b\n",
+	    "test.ini:9: bad value 'a:1' for tls-name; write a host name without a port\n"
+	    "test.ini:10: bad value 'a b' for host; write keep, NAME or NAME:PORT\n");
+}
+
+static void include_inside_a_section_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "include = x.ini\n",
+	    "test.ini:7: include stands inside a section; move it above the first section\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(unknown_section_is_named_with_a_guess),
+	    cmocka_unit_test(unknown_option_is_named_with_a_guess),
+	    cmocka_unit_test(option_before_any_section_is_refused),
+	    cmocka_unit_test(number_outside_its_range_is_refused_with_the_range),
+	    cmocka_unit_test(size_without_sense_is_refused_with_examples),
+	    cmocka_unit_test(time_without_unit_is_refused_with_examples),
+	    cmocka_unit_test(choice_that_does_not_exist_is_refused_with_the_choices),
+	    cmocka_unit_test(value_that_is_empty_is_refused),
+	    cmocka_unit_test(bad_client_block_is_refused),
+	    cmocka_unit_test(unclosed_quotation_is_refused),
+	    cmocka_unit_test(duplicate_section_is_refused_with_the_first),
+	    cmocka_unit_test(duplicate_option_is_refused_with_the_first),
+	    cmocka_unit_test(section_names_are_checked),
+	    cmocka_unit_test(line_that_is_nothing_is_refused),
+	    cmocka_unit_test(route_to_nowhere_is_refused),
+	    cmocka_unit_test(listen_without_address_is_refused),
+	    cmocka_unit_test(address_in_use_by_another_listen_is_refused),
+	    cmocka_unit_test(bad_address_is_refused),
+	    cmocka_unit_test(origin_without_server_is_refused),
+	    cmocka_unit_test(server_that_is_none_is_refused),
+	    cmocka_unit_test(what_a_later_version_brings_is_refused_as_such),
+	    cmocka_unit_test(empty_configuration_lacks_everything),
+	    cmocka_unit_test(certificate_and_key_come_in_pairs),
+	    cmocka_unit_test(route_patterns_are_checked),
+	    cmocka_unit_test(push_patterns_are_checked),
+	    cmocka_unit_test(push_rule_without_action_is_refused),
+	    cmocka_unit_test(rule_behind_an_unconditional_one_is_refused),
+	    cmocka_unit_test(rule_equal_to_an_earlier_one_is_refused),
+	    cmocka_unit_test(rule_that_looks_shadowed_is_a_warning),
+	    cmocka_unit_test(source_that_does_not_exist_yet_is_a_warning),
+	    cmocka_unit_test(tls_option_of_a_cleartext_origin_is_a_warning),
+	    cmocka_unit_test(limits_that_contradict_each_other_are_refused),
+	    cmocka_unit_test(overlong_line_is_refused_and_the_rest_is_read),
+	    cmocka_unit_test(line_of_the_greatest_length_is_read_whole),
+	    cmocka_unit_test(overlong_names_are_refused),
+	    cmocka_unit_test(nul_octet_is_refused),
+	    cmocka_unit_test(control_octets_do_not_reach_the_terminal),
+	    cmocka_unit_test(bad_names_of_hosts_are_refused),
+	    cmocka_unit_test(include_inside_a_section_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

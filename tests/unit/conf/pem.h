@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Two self-signed ECDSA certificates for tests that load files. They are known to everybody. */
+#ifndef PUSHGATE_TESTS_CONF_PEM_H
+#define PUSHGATE_TESTS_CONF_PEM_H
+
+static const char PEM_CERTIFICATE_1[] =
+    "-----BEGIN CERTIFICATE-----\n"
+    "MIIBhzCCAS2gAwIBAgIUaU7gsc3evSJHrIqnlS3HdvwLuO4wCgYIKoZIzj0EAwIw\n"
+    "GDEWMBQGA1UEAwwNdGVzdDEuaW52YWxpZDAgFw0yNjExMjEwMzQwMzhaGA8yMTI2\n"
+    "MTAyODAzNDAzOFowGDEWMBQGA1UEAwwNdGVzdDEuaW52YWxpZDBZMBMGByqGSM49\n"
+    "AgEGCCqGSM49AwEHA0IABKpCLjf83UNRdRXZED8EdQ/1BNeLPOCecX8ZY7ZzPLHB\n"
+    "I/2Kc6z/xTOBXIip11GbQWqee1IqJ+KIY32doi0WooijUzBRMB0GA1UdDgQWBBTk\n"
+    "9OqUFTTpGxsH8qTapmSvEZfXbDAfBgNVHSMEGDAWgBTk9OqUFTTpGxsH8qTapmSv\n"
+    "EZfXbDAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIQDbGXI+ehsf\n"
+    "SDy1dMrdNg7dqli2Utf58H2PM6uknzwyvAIgZEbjaN+OcSK0YJMG0Xu1tW+ZyWzD\n"
+    "IXD/pTcUrCK2mnw=\n"
+    "-----END CERTIFICATE-----\n";
+static const char PEM_KEY_1[] =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg+VUd+9cqh7pxdyGO\n"
+    "1R9DTDUa/hOyp7qr63Qd0ajqH0ehRANCAASqQi43/N1DUXUV2RA/BHUP9QTXizzg\n"
+    "nnF/GWO2czyxwSP9inOs/8UzgVyIqddRm0FqnntSKifiiGN9naItFqKI\n"
+    "-----END PRIVATE KEY-----\n";
+static const char PEM_CERTIFICATE_2[] =
+    "-----BEGIN CERTIFICATE-----\n"
+    "MIIBhzCCAS2gAwIBAgIUWENFLjIOYoOQO0efL33B9k4QKgUwCgYIKoZIzj0EAwIw\n"
+    "GDEWMBQGA1UEAwwNdGVzdDIuaW52YWxpZDAgFw0yNjExMjEwMzQwMzhaGA8yMTI2\n"
+    "MTAyODAzNDAzOFowGDEWMBQGA1UEAwwNdGVzdDIuaW52YWxpZDBZMBMGByqGSM49\n"
+    "AgEGCCqGSM49AwEHA0IABEzoAJpjeOIn2TDJ+6xQnqOrfXq9d12QMbTYNsYO6KMl\n"
+    "QS3qwsdQoWAqFJak7H+EXeRi8vBBJUVkwljwevcsOGujUzBRMB0GA1UdDgQWBBTP\n"
+    "0mPEUpwHCyUU4TdrbrYtuVfLpDAfBgNVHSMEGDAWgBTP0mPEUpwHCyUU4TdrbrYt\n"
+    "uVfLpDAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIDVX216jH1fS\n"
+    "lkFtUWC1rRgwqg7oZisyk2mymqr4MDUYAiEAxJKSnR46UayFZ+PIJ0ZkAH7MV+Fl\n"
+    "/Qc48ikWwsbiEqY=\n"
+    "-----END CERTIFICATE-----\n";
+static const char PEM_KEY_2[] =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg/FSMwHEDNCXuq2Fm\n"
+    "n6cUXAmJlHHEx5FmT4s2x//mRA6hRANCAARM6ACaY3jiJ9kwyfusUJ6jq316vXdd\n"
+    "kDG02DbGDuijJUEt6sLHUKFgKhSWpOx/hF3kYvLwQSVFZMJY8Hr3LDhr\n"
+    "-----END PRIVATE KEY-----\n";
+
+#endif
