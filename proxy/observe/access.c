@@ -141,7 +141,8 @@ static void add_line(struct observe *o, const char *start, size_t bytes)
 		memmove(o->batch, start, bytes);
 	}
 	o->batch_bytes += (uint32_t)bytes;
-	o->batch_lines++;
+	if (o->batch_lines++ == 0 && o->gathers)
+		o->gathers(o->gathers_context);
 }
 
 void observe_access(struct observe *o, const struct observe_exchange *x)

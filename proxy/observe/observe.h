@@ -4,7 +4,7 @@
  * and counters in slots of shared memory (one writer each: the worker that owns the slot).
  *
  * Lines leave through a pipe to the logger process, shared by the workers. A write never exceeds PIPE_BUF, so the kernel
- * never mixes lines; the access lines of a loop turn leave together (observe_flush). The pipe is never waited for: when it
+ * never mixes lines; access lines gather and leave together (observe_flush). The pipe is never waited for: when it
  * is full the lines are dropped and counted (log_dropped). Long values are cut, the line itself never is.
  */
 #ifndef PUSHGATE_OBSERVE_OBSERVE_H
@@ -73,6 +73,9 @@ struct observe {
 	int access_fd, error_fd;           /* write ends of pipes, or files; -1 = off */
 	enum observe_level level;          /* lines below it are not written */
 	uint32_t worker;                   /* 0…, in every line */
+	/* Called when the first access line of a batch has come: see to it that observe_flush follows soon. May be NULL. */
+	void (*gathers)(void *context);
+	void *gathers_context;
 	/* Private: access lines that wait for observe_flush, room for one more, and the last second in words. */
 	uint32_t batch_bytes, batch_lines;
 	char batch[2 * OBSERVE_BATCH_BYTES];
@@ -122,7 +125,7 @@ struct observe_exchange {
  * takes in one piece.
  */
 void observe_access(struct observe *o, const struct observe_exchange *x);
-/* At the end of each loop turn: writes what has gathered. Cheap when there is nothing. */
+/* Writes what has gathered. Cheap when there is nothing. */
 void observe_flush(struct observe *o);
 /* "2026-01-02T03:04:05.678Z warn [w0] text\n" to the error log; text is cut at 1,000 octets, controls escaped. */
 void observe_log(struct observe *o, enum observe_level level, const char *format, ...)

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line: finds the command, reads its options, and hands over. */
+#include "proxy/conf/conf.h"
+#include "proxy/limits.h"
+#include "proxy/process/process.h"
+#include "proxy/tool/tool.h"
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_CONF "/etc/pushgate/pushgate.ini"
+
+/* Wrong use and wrong configuration look the same to a script. */
+enum { EXIT_USAGE = 2 };
+
+struct command {
+	const char *name, *arguments, *sentence;
+	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+};
+
+static int run(int argc, char **argv);
+static int check(int argc, char **argv);
+static int help_config(int argc, char **argv);
+static int status(int argc, char **argv);
+static int version(int argc, char **argv);
+static int help(int argc, char **argv);
+
+static const struct command commands[] = {
+    {"run", "[-c FILE] [--single]", "serve; with --single in one process", run},
+    {"check", "[-c FILE]", "read the configuration and say what is wrong with it", check},
+    {"help-config", "[SECTION]", "list the configuration's options", help_config},
+    {"status", "[-c FILE | SOCKET]", "print the counters of a running pushgate", status},
+    {"fetch", "[options] URL", "get a URL and show what was pushed with it", tool_fetch},
+    {"version", "", "print the version", version},
+    {"help", "", "print this", help},
+};
+
+static void print_usage(FILE *out)
+{
+	fputs("usage: pushgate COMMAND …\n\n", out);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		fprintf(out, "  %-12s %-20s %s\n", commands[i].name, commands[i].arguments,
+		    commands[i].sentence);
+	fputs("\nFILE is " DEFAULT_CONF
+	      " unless given. `pushgate fetch --help` lists the options of fetch.\n",
+	    out);
+}
+
+static int usage_error(const char *command, const char *what, const char *word)
+{
+	fprintf(stderr, "pushgate %s: %s%s%s; see `pushgate help`\n", command, what,
+	    word ? " " : "", word ? word : "");
+	return EXIT_USAGE;
+}
+
+struct options {
+	const char *conf;
+	bool conf_given;
+	bool single;
+	const char *rest; /* the one argument that is no option, or NULL */
+};
+
+/* Reads -c FILE where allowed, --single where allowed, and at most one more argument where allowed. */
+static bool read_options(int argc, char **argv, const char *shorts, bool may_be_single,
+    bool may_have_rest, struct options *o)
+{
+	static const struct option longs[] = {
+	    {"single", no_argument, NULL, 's'},
+	    {"config", required_argument, NULL, 'c'},
+	    {NULL, 0, NULL, 0},
+	};
+	*o = (struct options){.conf = DEFAULT_CONF};
+	opterr = 0;
+	optind = 1;
+	for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+		if (c == 'c' && strchr(shorts, 'c')) {
+			o->conf = optarg;
+			o->conf_given = true;
+		} else if (c == 's' && may_be_single) {
+			o->single = true;
+		} else {
+			const char *word = optind > 1 ? argv[optind - 1] : NULL;
+			usage_error(argv[0],
+			    c == ':' ? "a value is missing after" : "unknown option", word);
+			return false;
+		}
+	}
+	if (optind < argc && may_have_rest)
+		o->rest = argv[optind++];
+	if (optind < argc) {
+		usage_error(argv[0], "unexpected argument", argv[optind]);
+		return false;
+	}
+	return true;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o;
+	if (!read_options(argc, argv, "+:c:", true, false, &o))
+		return EXIT_USAGE;
+	return process_run(o.conf, o.single);
+}
+
+static int check(int argc, char **argv)
+{
+	struct options o;
+	if (!read_options(argc, argv, "+:c:", false, false, &o))
+		return EXIT_USAGE;
+	struct conf *conf = conf_load(o.conf, true, stderr);
+	if (!conf)
+		return EXIT_USAGE;
+	printf("%s: ok\n", o.conf);
+	conf_free(conf);
+	return 0;
+}
+
+static int help_config(int argc, char **argv)
+{
+	struct options o;
+	if (!read_options(argc, argv, "+:", false, true, &o))
+		return EXIT_USAGE;
+	conf_print_help(stdout, o.rest);
+	return 0;
+}
+
+static int status(int argc, char **argv)
+{
+	struct options o;
+	if (!read_options(argc, argv, "+:c:", false, true, &o))
+		return EXIT_USAGE;
+	if (o.rest && o.conf_given)
+		return usage_error("status", "give -c FILE or SOCKET, not both", NULL);
+	if (o.rest)
+		return process_status(o.rest);
+	struct conf *conf = conf_load(o.conf, false, stderr);
+	if (!conf)
+		return EXIT_USAGE;
+	int result = EXIT_USAGE;
+	if (conf->server.status_socket)
+		result = process_status(conf->server.status_socket);
+	else
+		fprintf(stderr, "pushgate status: %s sets no status-socket\n", o.conf);
+	conf_free(conf);
+	return result;
+}
+
+static int version(int argc, char **argv)
+{
+	struct options o;
+	if (!read_options(argc, argv, "+:", false, false, &o))
+		return EXIT_USAGE;
+	puts("pushgate " PUSHGATE_VERSION "\n"
+	     "HTTP/2 (RFC 9113) on both hops: TLS with ALPN h2, and h2c with prior knowledge\n"
+	     "server push: accepted from origins, decided by rules, promised to clients\n"
+	     "also: HPACK (RFC 7541), priorities (RFC 9218), Proxy-Status (RFC 9209)");
+	return 0;
+}
+
+static int help(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	print_usage(stdout);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	const char *name = argv[1];
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		name = "help";
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
+		name = "version";
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(name, commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	fprintf(stderr, "pushgate: unknown command %s\n\n", name);
+	print_usage(stderr);
+	return EXIT_USAGE;
+}

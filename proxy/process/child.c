@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* A worker in a process of its own: takes its identity, obeys the master, dies with it. */
+#include "proxy/process/worker.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct child {
+	struct worker worker;
+	int control;
+};
+
+static void obey(struct child *c, const struct message *m)
+{
+	switch (m->kind) {
+	case MESSAGE_DRAIN:
+		worker_drain(&c->worker);
+		break;
+	case MESSAGE_QUIT:
+		worker_quit(&c->worker);
+		break;
+	case MESSAGE_ADOPT:
+		worker_listen(&c->worker, m->worker);
+		break;
+	case MESSAGE_READY:
+		break;
+	}
+}
+
+static void on_control(void *context)
+{
+	struct child *c = context;
+	for (;;) {
+		struct message m;
+		ssize_t n = recv(c->control, &m, sizeof(m), MSG_DONTWAIT);
+		if (n == (ssize_t)sizeof(m)) {
+			obey(c, &m);
+			continue;
+		}
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		/* The master has gone, and with it everyone who could tell us to stop. */
+		worker_quit(&c->worker);
+		return;
+	}
+}
+
+static void on_term(void *context)
+{
+	struct child *c = context;
+	worker_drain(&c->worker);
+}
+
+/* A terminal sends its signals to us too, but what they mean is for the master to say. */
+static void settle_signals(void)
+{
+	static const int ignored[] = {SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		signal(ignored[i], SIG_IGN);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* What the library and the crash dump say on standard error belongs into the error log too. */
+static void move_stderr(const struct worker_env *env)
+{
+	const struct log *l = &env->logs->error;
+	if (l->path && strcmp(l->path, "-") != 0)
+		dup2(log_target(l), STDERR_FILENO);
+}
+
+/* Whoever typed the command looks at the terminal, not into the log. */
+static void say_failure(struct child *c, const char *error)
+{
+	observe_log(&c->worker.observe, OBSERVE_ERROR, "%s", error);
+	const struct log *l = &c->worker.env.logs->error;
+	if (!l->path || strcmp(l->path, "-") != 0)
+		fprintf(stderr, "pushgate: %s\n", error);
+}
+
+static int serve(struct child *c, pid_t master)
+{
+	/* Set after the change of user, which clears it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != master)
+		return WORKER_DONE;
+	move_stderr(&c->worker.env);
+	struct net_signal *term = net_signal_new(c->worker.loop, SIGTERM, on_term, c);
+	struct net_watch *watch = net_watch_new(c->worker.loop, c->control, on_control, c);
+	worker_listen(&c->worker, c->worker.env.index);
+	const struct message ready = {MESSAGE_READY, c->worker.env.index};
+	(void)!send(c->control, &ready, sizeof(ready), MSG_NOSIGNAL);
+	net_run(c->worker.loop);
+	net_watch_free(watch);
+	net_signal_free(term);
+	return WORKER_DONE;
+}
+
+int worker_run(const struct worker_env *env, int control, pid_t master)
+{
+	struct child c = {.control = control};
+	char error[512], name[16];
+	snprintf(name, sizeof(name), "pushgate-w%u", env->index % 100000u);
+	prctl(PR_SET_NAME, name);
+	settle_signals();
+	int status = WORKER_CANNOT_START;
+	if (worker_init(&c.worker, env, error, sizeof(error)) &&
+	    identity_assume(env->identity, error, sizeof(error)))
+		status = serve(&c, master);
+	else
+		say_failure(&c, error);
+	worker_fini(&c.worker);
+	return status;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Forking: what a child must let go of, and what it becomes. */
+#include "proxy/process/master.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A failed fork is tried again after this long. */
+#define FORK_AGAIN_USEC USEC_PER_SEC
+
+/* Descriptors of the master's trade. */
+static void let_go(struct master *m)
+{
+	close(m->signals);
+	if (m->start->status_fd >= 0)
+		close(m->start->status_fd);
+	for (uint32_t i = 0; i < m->start->workers; i++)
+		if (m->seats[i].pid)
+			close(m->seats[i].control);
+	m->start->sockets.owns_files = false;
+}
+
+/* exit, not _exit: a sanitizer or a coverage build has its last words there. */
+static _Noreturn void leave(int status)
+{
+	exit(status);
+}
+
+static _Noreturn void become_worker(struct master *m, uint32_t index, int control)
+{
+	struct start *s = m->start;
+	let_go(m);
+	logs_close_readers(&s->logs);
+	logs_close_files(&s->logs);
+	const struct worker_env env = {
+	    .conf = s->conf,
+	    .sockets = &s->sockets,
+	    .logs = &s->logs,
+	    .counters = &s->slots[index],
+	    .identity = &s->identity,
+	    .ticket_key = s->ticket_key,
+	    .index = index,
+	};
+	leave(worker_run(&env, control, m->pid));
+}
+
+static _Noreturn void become_logger(struct master *m)
+{
+	let_go(m);
+	sockets_close(&m->start->sockets);
+	logs_close_writers(&m->start->logs);
+	logger_run(&m->start->logs, m->pid);
+	leave(0);
+}
+
+void master_start_worker(struct master *m, uint32_t index)
+{
+	struct seat *seat = &m->seats[index];
+	int pair[2];
+	seat->start_at = m->now + FORK_AGAIN_USEC;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		observe_log(
+		    &m->observe, OBSERVE_ERROR, "cannot make a socketpair: %s", strerror(errno));
+		return;
+	}
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		become_worker(m, index, pair[1]);
+	}
+	close(pair[1]);
+	if (pid < 0) {
+		observe_log(&m->observe, OBSERVE_ERROR, "cannot fork: %s", strerror(errno));
+		close(pair[0]);
+		return;
+	}
+	seat->pid = pid;
+	seat->control = pair[0];
+	seat->started = m->now;
+	seat->starts++;
+}
+
+void master_start_logger(struct master *m)
+{
+	m->logger_start_at = m->now + FORK_AGAIN_USEC;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0)
+		become_logger(m);
+	if (pid < 0) {
+		observe_log(&m->observe, OBSERVE_ERROR, "cannot fork: %s", strerror(errno));
+		return;
+	}
+	m->logger = pid;
+	m->logger_started = m->now;
+}

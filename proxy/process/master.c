@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The master: forks workers and a logger, starts again what dies, passes signals on, and answers on the
+ * status socket. It waits in poll(2) with signals as a descriptor: no handler, no loop that a fork would have
+ * to take apart. It never reads a peer's octets.
+ *
+ *   RUNNING ──TERM/INT──→ DRAINING ──TERM/INT, or the deadline──→ FORCED (killed a second later)
+ */
+#include "proxy/process/master.h"
+#include "proxy/base/memory.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a worker has beyond drain-timeout to say goodbye, and from there until it is killed. */
+#define DRAIN_GRACE_USEC (2 * USEC_PER_SEC)
+#define QUIT_GRACE_USEC USEC_PER_SEC
+#define LOGGER_GRACE_USEC (2 * USEC_PER_SEC)
+
+static void tell(const struct master *m, uint32_t worker, enum message_kind kind, uint32_t about)
+{
+	const struct seat *seat = &m->seats[worker];
+	const struct message message = {kind, about};
+	if (seat->pid)
+		(void)!send(seat->control, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void tell_all(const struct master *m, enum message_kind kind)
+{
+	for (uint32_t i = 0; i < m->start->workers; i++)
+		tell(m, i, kind, 0);
+}
+
+/* ---- orphaned sockets ---- */
+
+static bool is_keeper(const struct master *m, uint32_t candidate)
+{
+	return m->seats[candidate].pid && m->seats[candidate].is_ready;
+}
+
+/*
+ * While a worker is down its sockets still get their share of new connections. One sibling accepts from them, and goes on
+ * doing so when the worker is back: two may accept from one socket.
+ */
+void master_find_keepers(struct master *m)
+{
+	uint32_t count = m->start->workers;
+	for (uint32_t i = 0; i < count; i++) {
+		struct seat *seat = &m->seats[i];
+		if (seat->pid || seat->has_keeper)
+			continue;
+		for (uint32_t step = 1; step < count && !seat->has_keeper; step++) {
+			uint32_t candidate = (i + step) % count;
+			if (!is_keeper(m, candidate))
+				continue;
+			tell(m, candidate, MESSAGE_ADOPT, i);
+			seat->keeper = candidate;
+			seat->has_keeper = true;
+		}
+	}
+}
+
+static void forget_keeper(struct master *m, uint32_t dead)
+{
+	for (uint32_t i = 0; i < m->start->workers; i++)
+		if (m->seats[i].has_keeper && m->seats[i].keeper == dead)
+			m->seats[i].has_keeper = false;
+}
+
+/* ---- deaths ---- */
+
+static const char *describe_end(int status, char *buffer, size_t size)
+{
+	if (WIFSIGNALED(status))
+		snprintf(buffer, size, "was killed by signal %d (%s)%s", WTERMSIG(status),
+		    strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
+	else
+		snprintf(buffer, size, "exited with status %d", WEXITSTATUS(status));
+	return buffer;
+}
+
+/* The slot outlives its worker, but what was open is not open any more. */
+static void clear_gauges(struct observe_counters *c)
+{
+	c->connections_open = 0;
+	c->requests_open = 0;
+	c->upstream_connections_open = 0;
+	c->pushes_open = 0;
+}
+
+static void worker_died(struct master *m, uint32_t index, int status)
+{
+	struct seat *seat = &m->seats[index];
+	bool was_ready = seat->is_ready;
+	pid_t pid = seat->pid;
+	char how[128];
+	close(seat->control);
+	seat->pid = 0;
+	seat->is_ready = false;
+	clear_gauges(&m->start->slots[index]);
+	forget_keeper(m, index);
+	if (m->phase != MASTER_RUNNING) {
+		if (status != 0)
+			observe_log(&m->observe, OBSERVE_WARN, "worker %u (process %d) %s", index,
+			    (int)pid, describe_end(status, how, sizeof(how)));
+		return;
+	}
+	if (!m->was_ready && !was_ready && WIFEXITED(status) &&
+	    WEXITSTATUS(status) == WORKER_CANNOT_START) {
+		/* It has said why. None has ever served: better end than try forever. */
+		m->has_failed = true;
+		master_force(m);
+		return;
+	}
+	usec wait = backoff_after_death(&seat->backoff, m->now - seat->started);
+	seat->start_at = m->now + wait;
+	observe_log(&m->observe, OBSERVE_ERROR,
+	    "worker %u (process %d) %s; it is started again in %llu ms", index, (int)pid,
+	    describe_end(status, how, sizeof(how)), (unsigned long long)(wait / USEC_PER_MSEC));
+	if (wait > 0)
+		master_find_keepers(m);
+}
+
+static void logger_died(struct master *m, int status)
+{
+	char how[128];
+	m->logger = 0;
+	if (m->phase == MASTER_ENDED)
+		return;
+	usec wait = backoff_after_death(&m->logger_backoff, m->now - m->logger_started);
+	m->logger_start_at = m->now + wait;
+	observe_log(&m->observe, OBSERVE_ERROR, "the logger %s; it is started again",
+	    describe_end(status, how, sizeof(how)));
+}
+
+static void reap(struct master *m)
+{
+	int status;
+	pid_t pid;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == m->logger)
+			logger_died(m, status);
+		for (uint32_t i = 0; i < m->start->workers; i++)
+			if (m->seats[i].pid == pid)
+				worker_died(m, i, status);
+	}
+}
+
+/* ---- ends ---- */
+
+static void drain(struct master *m)
+{
+	usec limit = m->start->conf->server.drain_timeout;
+	m->phase = MASTER_DRAINING;
+	m->deadline = limit ? m->now + limit + DRAIN_GRACE_USEC : USEC_NEVER;
+	observe_log(&m->observe, OBSERVE_INFO, "draining");
+	sockets_close(&m->start->sockets);
+	tell_all(m, MESSAGE_DRAIN);
+}
+
+void master_force(struct master *m)
+{
+	m->phase = MASTER_FORCED;
+	m->deadline = m->now + QUIT_GRACE_USEC;
+	tell_all(m, MESSAGE_QUIT);
+}
+
+static void kill_workers(struct master *m)
+{
+	for (uint32_t i = 0; i < m->start->workers; i++)
+		if (m->seats[i].pid)
+			kill(m->seats[i].pid, SIGKILL);
+	m->deadline = USEC_NEVER;
+}
+
+static void on_deadline(struct master *m)
+{
+	if (m->phase == MASTER_DRAINING) {
+		observe_log(&m->observe, OBSERVE_WARN, "drain-timeout is over: ending the rest");
+		master_force(m);
+	} else {
+		kill_workers(m);
+	}
+}
+
+/* ---- signals ---- */
+
+static void obey_signal(struct master *m, uint32_t number)
+{
+	switch (number) {
+	case SIGCHLD:
+		reap(m);
+		break;
+	case SIGTERM:
+	case SIGINT:
+		if (m->phase == MASTER_RUNNING)
+			drain(m);
+		else if (m->phase == MASTER_DRAINING)
+			master_force(m);
+		else
+			kill_workers(m);
+		break;
+	case SIGUSR1:
+		if (m->logger)
+			kill(m->logger, SIGUSR1);
+		break;
+	case SIGHUP:
+		observe_log(&m->observe, OBSERVE_WARN,
+		    "SIGHUP: nothing is reloaded; a changed configuration needs a restart");
+		break;
+	}
+}
+
+static void read_signals(struct master *m)
+{
+	struct signalfd_siginfo info;
+	while (read(m->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		obey_signal(m, info.ssi_signo);
+}
+
+static bool watch_signals(struct master *m)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	m->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return m->signals >= 0;
+}
+
+/* ---- status ---- */
+
+static struct status describe(struct master *m)
+{
+	for (uint32_t i = 0; i < m->start->workers; i++)
+		m->about[i] = (struct status_worker){
+		    .pid = m->seats[i].pid,
+		    .starts = m->seats[i].starts,
+		    .up = m->now - m->seats[i].started,
+		};
+	return (struct status){
+	    .up = m->now - m->start->started,
+	    .is_draining = m->phase != MASTER_RUNNING,
+	    .slots = m->start->slots,
+	    .workers = m->about,
+	    .worker_count = m->start->workers,
+	};
+}
+
+static void serve_status(struct master *m)
+{
+	const struct status status = describe(m);
+	status_serve(m->start->status_fd, &status);
+}
+
+/* ---- the loop ---- */
+
+static void read_control(struct master *m, uint32_t index)
+{
+	struct seat *seat = &m->seats[index];
+	struct message message;
+	while (recv(seat->control, &message, sizeof(message), MSG_DONTWAIT) ==
+	       (ssize_t)sizeof(message)) {
+		if (message.kind != MESSAGE_READY)
+			continue;
+		seat->is_ready = true;
+		if (!m->was_ready)
+			observe_log(&m->observe, OBSERVE_INFO, "ready");
+		m->was_ready = true;
+		master_find_keepers(m);
+	}
+}
+
+static bool any_worker(const struct master *m)
+{
+	for (uint32_t i = 0; i < m->start->workers; i++)
+		if (m->seats[i].pid)
+			return true;
+	return false;
+}
+
+/* Starts whose time has come; returns when the next thing is due. */
+static usec do_what_is_due(struct master *m)
+{
+	if (m->now >= m->deadline)
+		on_deadline(m);
+	usec next = m->deadline;
+	if (!m->logger && m->now >= m->logger_start_at)
+		master_start_logger(m);
+	if (!m->logger && m->logger_start_at < next)
+		next = m->logger_start_at;
+	for (uint32_t i = 0; m->phase == MASTER_RUNNING && i < m->start->workers; i++) {
+		if (!m->seats[i].pid && m->now >= m->seats[i].start_at)
+			master_start_worker(m, i);
+		if (!m->seats[i].pid && m->seats[i].start_at < next)
+			next = m->seats[i].start_at;
+	}
+	return next;
+}
+
+static void wait_for_something(struct master *m, usec until)
+{
+	uint32_t workers = m->start->workers;
+	struct pollfd *fds = m->fds;
+	fds[0] = (struct pollfd){.fd = m->signals, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = m->start->status_fd, .events = POLLIN};
+	for (uint32_t i = 0; i < workers; i++)
+		fds[2 + i] = (struct pollfd){
+		    .fd = m->seats[i].pid ? m->seats[i].control : -1, .events = POLLIN};
+	int timeout = -1;
+	if (until != USEC_NEVER)
+		timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
+	int n = poll(fds, workers + 2, timeout);
+	m->now = clock_monotonic();
+	if (n <= 0)
+		return;
+	/* What a worker said comes before the news that it died. */
+	for (uint32_t i = 0; i < workers; i++)
+		if (fds[2 + i].revents & POLLIN)
+			read_control(m, i);
+	if (fds[1].revents)
+		serve_status(m);
+	if (fds[0].revents)
+		read_signals(m);
+}
+
+static void run_until_nobody_is_left(struct master *m)
+{
+	while (m->phase == MASTER_RUNNING || any_worker(m)) {
+		usec next = do_what_is_due(m);
+		wait_for_something(m, next);
+	}
+}
+
+/* The logger ends by itself once the last writer, we, has gone. */
+static void end_logger(struct master *m)
+{
+	m->phase = MASTER_ENDED;
+	logs_close_writers(&m->start->logs);
+	logs_close_readers(&m->start->logs);
+	usec until = m->now + LOGGER_GRACE_USEC;
+	while (m->logger && m->now < until) {
+		struct pollfd fd = {.fd = m->signals, .events = POLLIN};
+		poll(&fd, 1, (int)((until - m->now) / USEC_PER_MSEC) + 1);
+		m->now = clock_monotonic();
+		read_signals(m);
+	}
+	if (m->logger)
+		kill(m->logger, SIGKILL);
+}
+
+int master_run(struct start *start)
+{
+	uint32_t workers = start->workers;
+	struct master m = {
+	    .start = start, .signals = -1, .deadline = USEC_NEVER, .now = clock_monotonic()};
+	m.seats = memory_zalloc(workers * sizeof(*m.seats));
+	m.about = memory_zalloc(workers * sizeof(*m.about));
+	m.fds = memory_zalloc((workers + 2) * sizeof(*m.fds));
+	m.pid = getpid();
+	start_observe(start, &m.observe);
+	if (watch_signals(&m)) {
+		start_announce(start, &m.observe);
+		run_until_nobody_is_left(&m);
+		const struct status status = describe(&m);
+		status_log(&status, &m.observe);
+		end_logger(&m);
+		close(m.signals);
+	} else {
+		m.has_failed = true;
+		fprintf(stderr, "pushgate: cannot watch signals: %s\n", strerror(errno));
+	}
+	free(m.seats);
+	free(m.about);
+	free(m.fds);
+	return m.has_failed ? 1 : 0;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `pushgate run`: everything that can be wrong is found out here, before a process is forked or a
+ * client is answered, and told to the terminal in words.
+ */
+#include "proxy/base/hash.h"
+#include "proxy/base/memory.h"
+#include "proxy/process/process.h"
+#include "proxy/process/start.h"
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+/* As bash and systemd have it: 1 the system said no, 2 the configuration is wrong. */
+enum { EXIT_NOT_STARTED = 1, EXIT_BAD_CONF = 2 };
+
+static uint32_t count_cpus(void)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	if (sched_getaffinity(0, sizeof(set), &set) != 0)
+		return 1;
+	int n = CPU_COUNT(&set);
+	return n > 0 ? (uint32_t)n : 1;
+}
+
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static bool map_slots(struct start *s, char *error, size_t error_size)
+{
+	size_t bytes = (s->workers + 1) * sizeof(*s->slots);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) {
+		snprintf(error, error_size, "cannot map the counters: %s", strerror(errno));
+		return false;
+	}
+	s->slots = p;
+	return true;
+}
+
+void start_observe(const struct start *s, struct observe *o)
+{
+	*o = (struct observe){.counters = &s->slots[s->workers],
+	    .access_fd = -1,
+	    .error_fd = log_target(&s->logs.error),
+	    .level = OBSERVE_INFO,
+	    .worker = OBSERVE_MASTER};
+}
+
+void start_announce(const struct start *s, struct observe *o)
+{
+	for (size_t i = 0; i < s->conf->listen_count; i++) {
+		char at[NET_ADDRESS_TEXT];
+		observe_log(o, OBSERVE_INFO, "listening on %s (%s), %u worker%s",
+		    sockets_address(&s->sockets, i, at, sizeof(at)),
+		    s->conf->listens[i].certificate_count ? "TLS, h2" : "plain, h2c", s->workers,
+		    s->workers == 1 ? "" : "s");
+	}
+}
+
+static bool open_all(struct start *s, bool single, char *error, size_t error_size)
+{
+	const struct conf_server *server = &s->conf->server;
+	if (!identity_find(&s->identity, server->user, error, error_size) ||
+	    !sockets_open(&s->sockets, s->conf, s->workers, error, error_size))
+		return false;
+	if (!logs_open(&s->logs, server, error, error_size))
+		return false;
+	if (!single && !logs_make_pipes(&s->logs, error, error_size))
+		return false;
+	if (server->status_socket) {
+		s->status_fd = status_listen(server->status_socket, error, error_size);
+		if (s->status_fd < 0)
+			return false;
+	}
+	return map_slots(s, error, error_size);
+}
+
+static void close_all(struct start *s)
+{
+	status_close(s->status_fd, s->conf->server.status_socket);
+	sockets_fini(&s->sockets);
+	logs_close_readers(&s->logs);
+	logs_close_writers(&s->logs);
+	logs_close_files(&s->logs);
+	if (s->slots)
+		munmap(s->slots, (s->workers + 1) * sizeof(*s->slots));
+	conf_free(s->conf);
+}
+
+int process_run(const char *conf_path, bool single)
+{
+	const struct log no_log = {.file = -1, .reads = -1, .writes = -1};
+	struct start s = {.status_fd = -1, .logs = {no_log, no_log}, .started = clock_monotonic()};
+	s.conf = conf_load(conf_path, true, stderr);
+	if (!s.conf)
+		return EXIT_BAD_CONF;
+	signal(SIGPIPE, SIG_IGN);
+	raise_descriptor_limit();
+	s.workers = single ? 1 : s.conf->server.workers ? s.conf->server.workers : count_cpus();
+	hash_random(s.ticket_key, sizeof(s.ticket_key));
+	char error[512];
+	int status = EXIT_NOT_STARTED;
+	if (!open_all(&s, single, error, sizeof(error)))
+		fprintf(stderr, "pushgate: %s\n", error);
+	else
+		status = single ? single_run(&s) : master_run(&s);
+	close_all(&s);
+	return status;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* `--single`: one worker in the only process, for debuggers, tests and small machines. */
+#include "proxy/process/start.h"
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct single {
+	struct start *start;
+	struct worker worker;
+	struct status_worker about;
+};
+
+static struct status describe(struct single *s)
+{
+	usec up = net_now(s->worker.loop) - s->start->started;
+	s->about = (struct status_worker){getpid(), 1, up};
+	return (struct status){
+	    .up = up,
+	    .is_draining = s->worker.is_draining,
+	    .slots = s->start->slots,
+	    .workers = &s->about,
+	    .worker_count = 1,
+	};
+}
+
+static void on_end(void *context)
+{
+	struct single *s = context;
+	if (s->worker.is_draining)
+		worker_quit(&s->worker);
+	else
+		worker_drain(&s->worker);
+}
+
+static void on_reopen(void *context)
+{
+	struct single *s = context;
+	observe_flush(&s->worker.observe);
+	logs_reopen(&s->start->logs);
+}
+
+static void on_status(void *context)
+{
+	struct single *s = context;
+	const struct status status = describe(s);
+	status_serve(s->start->status_fd, &status);
+}
+
+static void on_reload(void *context)
+{
+	struct single *s = context;
+	observe_log(&s->worker.observe, OBSERVE_WARN,
+	    "SIGHUP: nothing is reloaded; a changed configuration needs a restart");
+}
+
+static void serve(struct single *s)
+{
+	struct net_loop *l = s->worker.loop;
+	struct net_signal *signals[] = {
+	    net_signal_new(l, SIGTERM, on_end, s),
+	    net_signal_new(l, SIGINT, on_end, s),
+	    net_signal_new(l, SIGUSR1, on_reopen, s),
+	    net_signal_new(l, SIGHUP, on_reload, s),
+	};
+	struct net_watch *watch = NULL;
+	if (s->start->status_fd >= 0)
+		watch = net_watch_new(l, s->start->status_fd, on_status, s);
+	start_announce(s->start, &s->worker.observe);
+	worker_listen(&s->worker, 0);
+	net_run(l);
+	net_watch_free(watch);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		net_signal_free(signals[i]);
+}
+
+int single_run(struct start *start)
+{
+	struct single s = {.start = start};
+	const struct worker_env env = {
+	    .conf = start->conf,
+	    .sockets = &start->sockets,
+	    .logs = &start->logs,
+	    .counters = &start->slots[0],
+	    .identity = &start->identity,
+	    .ticket_key = start->ticket_key,
+	};
+	char error[512];
+	bool is_up = worker_init(&s.worker, &env, error, sizeof(error)) &&
+		     identity_assume(env.identity, error, sizeof(error));
+	if (is_up)
+		serve(&s);
+	else
+		fprintf(stderr, "pushgate: %s\n", error);
+	const struct status status = describe(&s);
+	worker_fini(&s.worker);
+	if (is_up) {
+		struct observe o;
+		start_observe(start, &o);
+		status_log(&status, &o);
+	}
+	return is_up ? 0 : 1;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* The status text, the socket that hands it out, and the command that asks for it. */
+#include "proxy/process/status.h"
+#include "proxy/base/memory.h"
+#include "proxy/limits.h"
+#include "proxy/process/process.h"
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 16
+/* One who does not read is not waited for; the text fits into a socket's buffer. */
+#define SERVED_IN_A_GO 16
+#define ASK_TIMEOUT_SECONDS 5
+
+static const char *make_address(const char *path, struct net_address *at)
+{
+	char text[512];
+	snprintf(text, sizeof(text), "unix:%s", path);
+	return net_address_parse(slice_of_string(text), at);
+}
+
+int status_listen(const char *path, char *error, size_t error_size)
+{
+	struct net_address at;
+	const char *why = make_address(path, &at);
+	/* The file appears with the rights that it shall have. */
+	mode_t old = umask(0117);
+	int fd = why ? -1 : net_listen(&at, BACKLOG, &why);
+	umask(old);
+	if (fd < 0)
+		snprintf(error, error_size, "cannot listen on the status socket %s: %s", path, why);
+	return fd;
+}
+
+void status_close(int listener, const char *path)
+{
+	if (listener < 0)
+		return;
+	close(listener);
+	unlink(path);
+}
+
+static void print_worker(const struct status *s, uint32_t i, FILE *out)
+{
+	const struct status_worker *w = &s->workers[i];
+	fprintf(out, "# worker %u: ", i);
+	if (w->pid)
+		fprintf(out, "process %d, up %llu s", (int)w->pid,
+		    (unsigned long long)(w->up / USEC_PER_SEC));
+	else
+		fprintf(out, "down");
+	fprintf(out, ", started %u time%s\n", w->starts, w->starts == 1 ? "" : "s");
+}
+
+/* The sum is larger than a stack wants. */
+static struct observe_counters *add_up(const struct status *s)
+{
+	struct observe_counters *sum = memory_new(struct observe_counters);
+	for (uint32_t i = 0; i <= s->worker_count; i++)
+		observe_counters_add(sum, &s->slots[i]);
+	return sum;
+}
+
+void status_print(const struct status *s, FILE *out)
+{
+	fprintf(out, "# pushgate %s, process %d, up %llu s, %u worker%s%s\n", PUSHGATE_VERSION,
+	    (int)getpid(), (unsigned long long)(s->up / USEC_PER_SEC), s->worker_count,
+	    s->worker_count == 1 ? "" : "s", s->is_draining ? ", draining" : "");
+	for (uint32_t i = 0; i < s->worker_count; i++)
+		print_worker(s, i, out);
+	struct observe_counters *sum = add_up(s);
+	observe_counters_print(sum, out);
+	free(sum);
+}
+
+static void send_text(int fd, const char *text, size_t size)
+{
+	while (size > 0) {
+		ssize_t n = send(fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		text += n;
+		size -= (size_t)n;
+	}
+}
+
+void status_serve(int listener, const struct status *s)
+{
+	for (int i = 0; i < SERVED_IN_A_GO; i++) {
+		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		char *text = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&text, &size);
+		if (out) {
+			status_print(s, out);
+			fclose(out);
+			send_text(fd, text, size);
+			free(text);
+		}
+		close(fd);
+	}
+}
+
+void status_log(const struct status *s, struct observe *o)
+{
+	struct observe_counters *sum = add_up(s);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	if (out) {
+		observe_counters_print(sum, out);
+		fclose(out);
+		char *rest = text, *line;
+		while ((line = strsep(&rest, "\n"))) {
+			size_t len = strlen(line);
+			if (len > 2 && strcmp(line + len - 2, " 0") != 0)
+				observe_log(o, OBSERVE_INFO, "counter %s", line);
+		}
+		free(text);
+	}
+	free(sum);
+}
+
+/* ---- the command ---- */
+
+static int ask(const char *path, const char **error)
+{
+	struct net_address at;
+	*error = make_address(path, &at);
+	if (*error)
+		return -1;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const struct timeval patience = {.tv_sec = ASK_TIMEOUT_SECONDS};
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&at.storage, at.length) == 0)
+		return fd;
+	*error = errno == ENOENT || errno == ECONNREFUSED ? "pushgate is not running there"
+							  : strerror(errno);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int process_status(const char *socket_path)
+{
+	const char *error;
+	int fd = ask(socket_path, &error);
+	if (fd < 0) {
+		fprintf(stderr, "pushgate status: %s: %s\n", socket_path, error);
+		return 1;
+	}
+	char buffer[8192];
+	ssize_t n;
+	size_t total = 0;
+	while ((n = read(fd, buffer, sizeof(buffer))) > 0) {
+		fwrite(buffer, 1, (size_t)n, stdout);
+		total += (size_t)n;
+	}
+	close(fd);
+	if (n < 0 || total == 0) {
+		fprintf(stderr, "pushgate status: %s: no answer\n", socket_path);
+		return 1;
+	}
+	return fflush(stdout) == 0 ? 0 : 1;
+}

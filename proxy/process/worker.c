@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* A worker's parts, and their order of birth and death. What drives it is in child.c and single.c. */
+#include "proxy/process/worker.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/memory.h"
+#include "proxy/limits.h"
+
+/* Free chunks kept: 8 MiB, what a worker under load passes through in a few turns. */
+#define CHUNKS_KEPT 512
+/* An access line waits no longer than this for company. */
+#define FLUSH_USEC (10 * USEC_PER_MSEC)
+/* After the last exchange: for farewells that are still in the sockets. */
+#define LAST_WORDS_USEC (50 * USEC_PER_MSEC)
+
+static void flush_gathered(void *context)
+{
+	struct worker *w = context;
+	observe_flush(&w->observe);
+}
+
+static void flush_soon(void *context)
+{
+	struct worker *w = context;
+	net_timer_set(&w->flush, net_now(w->loop) + FLUSH_USEC);
+}
+
+static size_t dump(const void *object, char *buffer, size_t size)
+{
+	return hop_describe(object, buffer, size);
+}
+
+static bool needs_demo(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf->origin_count; i++)
+		if (conf->origins[i].kind == CONF_ORIGIN_DEMO)
+			return true;
+	return false;
+}
+
+bool worker_init(struct worker *w, const struct worker_env *env, char *error, size_t error_size)
+{
+	*w = (struct worker){.env = *env};
+	w->observe.counters = env->counters;
+	w->observe.access_fd = log_target(&env->logs->access);
+	w->observe.error_fd = log_target(&env->logs->error);
+	w->observe.level = OBSERVE_INFO;
+	w->observe.worker = env->index;
+	w->observe.gathers = flush_soon;
+	w->observe.gathers_context = w;
+	w->adopted = memory_zalloc(env->sockets->workers * sizeof(*w->adopted));
+	w->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, CHUNKS_KEPT);
+	w->loop = net_loop_new(w->chunks);
+	net_timer_init(&w->flush, w->loop, flush_gathered, w);
+	uint64_t seed = hash_random_seed();
+	if (needs_demo(env->conf))
+		w->demo = demo_origin_new(w->loop, w->chunks, seed);
+	const struct hop_env hop_env = {
+	    .loop = w->loop,
+	    .chunks = w->chunks,
+	    .conf = env->conf,
+	    .observe = &w->observe,
+	    .ticket_key = env->ticket_key,
+	    .seed = seed,
+	    .demo_connect = w->demo ? demo_origin_connect : NULL,
+	    .demo_context = w->demo,
+	};
+	w->hop = hop_new(&hop_env, error, error_size);
+	if (!w->hop)
+		return false;
+	ensure_set_dumper(dump, w->hop);
+	return true;
+}
+
+void worker_listen(struct worker *w, uint32_t from)
+{
+	const struct worker_env *env = &w->env;
+	if (w->adopted[from] || w->is_draining)
+		return;
+	w->adopted[from] = true;
+	for (size_t i = 0; i < env->conf->listen_count; i++) {
+		int fd = sockets_of(env->sockets, i, from);
+		/* Unix sockets are shared anyway. */
+		if (from == env->index || fd != sockets_of(env->sockets, i, env->index))
+			hop_listen(w->hop, &env->conf->listens[i], fd);
+	}
+}
+
+static void drained(void *context)
+{
+	struct worker *w = context;
+	net_stop(w->loop);
+}
+
+void worker_drain(struct worker *w)
+{
+	if (w->is_draining)
+		return;
+	w->is_draining = true;
+	usec deadline = clock_after(net_now(w->loop), w->env.conf->server.drain_timeout);
+	hop_drain(w->hop, deadline, drained, w);
+	/* New clients are refused instead of waiting for somebody who will not come. */
+	sockets_close(w->env.sockets);
+}
+
+void worker_quit(struct worker *w)
+{
+	w->is_hurried = true;
+	net_stop(w->loop);
+}
+
+void worker_fini(struct worker *w)
+{
+	ensure_set_dumper(NULL, NULL);
+	if (w->hop)
+		hop_free(w->hop);
+	if (!w->is_hurried && w->is_draining) {
+		usec until = clock_monotonic() + LAST_WORDS_USEC;
+		for (usec now = clock_monotonic(); now < until; now = clock_monotonic())
+			net_run_once(w->loop, until - now);
+	}
+	demo_origin_free(w->demo);
+	net_timer_fini(&w->flush);
+	net_loop_free(w->loop);
+	chunk_pool_free(w->chunks);
+	observe_flush(&w->observe);
+	free(w->adopted);
+}
