@@ -2,7 +2,7 @@
 /*
  * Known names as numbers. A name is found by one multiplication of four of its properties, which
  * no two known names share in full; the product's top octet is its slot, in which no two meet.
- * The test of this file says so when a new name breaks that: then MULTIPLIER has to change.
+ * After a name was added, scripts/token-slots.mjs prints the table anew; a test sees to it.
  */
 #include "proxy/http/token.h"
 

@@ -18,7 +18,7 @@ static const struct {
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* Should this fail for a name that was added, token.c needs another MULTIPLIER and its slots. */
+/* Should this fail for a name that was added: scripts/token-slots.mjs prints the table. */
 static void every_name_is_found_and_given_back(void **state)
 {
 	(void)state;
