@@ -130,6 +130,10 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	c->phase = NET_PHASE_CONNECTING;
 	c->peer = *to;
 	c->server_name = server_name ? memory_strdup(server_name) : NULL;
+	/* The root's dot is no part of SNI (RFC 6066 3), nor of the names in certificates. */
+	size_t length = server_name ? strlen(server_name) : 0;
+	if (length > 1 && server_name[length - 1] == '.')
+		c->server_name[length - 1] = '\0';
 	int family = to->storage.ss_family;
 	c->fd = l->sys.socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->fd < 0) {

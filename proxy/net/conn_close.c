@@ -8,7 +8,8 @@
 #include "proxy/net/conn.h"
 #include <errno.h>
 
-#define DRAIN_USEC (5 * USEC_PER_SEC)
+/* One batch at most is left: even 2 KiB/s take it. */
+#define DRAIN_USEC (15 * USEC_PER_SEC)
 #define LINGER_USEC USEC_PER_SEC
 #define DISCARD_BYTES 262144u
 

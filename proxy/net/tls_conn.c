@@ -52,6 +52,19 @@ void net_conn_tls_start(struct net_conn *c)
 		net_conn_end(c, NET_END_TLS, wrong);
 }
 
+/* Empties the library's queue. The outermost error tells most; a peer's alert tells more. */
+static uint32_t cause(void)
+{
+	uint32_t best = 0, code;
+	while ((code = ERR_get_error()) != 0) {
+		best = code;
+		if (ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET)
+			break;
+	}
+	ERR_clear_error();
+	return best;
+}
+
 void net_conn_tls_fail(struct net_conn *c, uint32_t code)
 {
 	char text[256], reason[128];
@@ -93,7 +106,7 @@ static void handshake(struct net_conn *c)
 	int r = SSL_do_handshake(c->ssl);
 	int error = r == 1 ? SSL_ERROR_NONE : SSL_get_error(c->ssl, r);
 	if (r != 1) {
-		uint32_t code = ERR_peek_last_error();
+		uint32_t code = cause();
 		if (!code || error == SSL_ERROR_WANT_READ)
 			net_conn_send_output(c);
 		if (c->phase == NET_PHASE_HANDSHAKE)
@@ -117,7 +130,7 @@ static bool read_some(struct net_conn *c)
 		n = SSL_read(c->ssl, chunk->data + filled, (int)(chunk->capacity - filled));
 		if (n <= 0) {
 			error = SSL_get_error(c->ssl, n);
-			code = ERR_peek_last_error();
+			code = cause();
 			break;
 		}
 		filled += (size_t)n;

@@ -393,6 +393,31 @@ static void close_says_close_notify_and_the_peer_sees_a_good_end(void **state)
 	part(&m);
 }
 
+static void close_notify_leaves_our_sending_side_open(void **state)
+{
+	(void)state;
+	struct meeting m;
+	meet(&m, server_with(&certs, true, true, "h2", NULL), client_with(&certs, true, "h2"), "localhost");
+	SSL_shutdown(m.j.client.conn->ssl);
+	net_conn_send_output(m.j.client.conn);
+	run_until(&m.j.rig, m.j.server.ended);
+	assert_int_equal(m.j.server.end, NET_END_EOF);
+	owner_send(&m.j.server, 0, 100000);
+	run_until(&m.j.rig, m.j.client.received == 100000);
+	assert_false(m.j.client.is_wrong);
+	part(&m);
+}
+
+static void a_trailing_dot_of_the_server_name_does_not_matter(void **state)
+{
+	(void)state;
+	struct meeting m;
+	meet(&m, server_with(&certs, true, true, "h2", NULL), client_with(&certs, true, "h2"), "localhost.");
+	assert_int_equal(m.j.client.opened, 1);
+	assert_true(slice_is(net_conn_sni(m.j.server.conn), "localhost"));
+	part(&m);
+}
+
 static void fin_without_close_notify_is_an_end_too(void **state)
 {
 	(void)state;
@@ -532,6 +557,8 @@ int main(void)
 	    cmocka_unit_test(another_ticket_key_resumes_nothing),
 	    cmocka_unit_test(a_session_is_not_offered_to_another_name),
 	    cmocka_unit_test(close_says_close_notify_and_the_peer_sees_a_good_end),
+	    cmocka_unit_test(close_notify_leaves_our_sending_side_open),
+	    cmocka_unit_test(a_trailing_dot_of_the_server_name_does_not_matter),
 	    cmocka_unit_test(fin_without_close_notify_is_an_end_too),
 	    cmocka_unit_test(garbage_fails_the_handshake),
 	    cmocka_unit_test(a_broken_record_fails_the_connection_with_an_alert),
