@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 
 const header = readFileSync(new URL('../proxy/http/token.h', import.meta.url), 'utf8');
-const rows = [...header.matchAll(/X\((\w+), "([^"]+)"\)/g)].map(([, symbol, name]) => ({ symbol, name }));
+const rows = [...header.matchAll(/X\(([A-Z0-9_]+), "([^"]+)"\)/g)].map(([, symbol, name]) => ({ symbol, name }));
 const octet = (name, at) => name.charCodeAt(at);
 const keys = rows.map(({ name }) => octet(name, 0) | octet(name, name.length >> 1) << 8 |
 	octet(name, name.length - 2) << 16 | name.length << 24);

@@ -125,7 +125,7 @@ static void request_needs_method_scheme_and_path(void **state)
 	REFUSE(HTTP_REQUEST, ":method", ":scheme: https", ":authority: a", ":path: /");
 	REFUSE(HTTP_REQUEST, ":scheme", ":method: GET", ":authority: a", ":path: /");
 	REFUSE(HTTP_REQUEST, ":path", ":method: GET", ":authority: a", ":scheme: https");
-	REFUSE(HTTP_REQUEST, ":path", ":method: GET", ":authority: a", ":scheme: https", ":path: ");
+	REFUSE(HTTP_REQUEST, "empty :path", ":method: GET", ":authority: a", ":scheme: https", ":path: ");
 	REFUSE(HTTP_REQUEST, ":method", ":method: ", ":authority: a", ":scheme: https", ":path: /");
 	REFUSE(HTTP_REQUEST, ":scheme", ":method: GET", ":authority: a", ":scheme: ", ":path: /");
 }
@@ -430,7 +430,8 @@ static void host_agrees_with_the_authority(void **state)
 	REFUSE(HTTP_REQUEST, "malformed host", GET_ROOT, "host: ");
 	REFUSE(HTTP_REQUEST, "malformed host", GET_ROOT, "host: x@a.example");
 	REFUSE(HTTP_REQUEST, "host twice", GET_ROOT, "host: a.example", "host: a.example");
-	ACCEPT(HTTP_RESPONSE, OK, "host: anything at all");
+	ACCEPT(HTTP_RESPONSE, OK, "host: anything at all", "host: twice");
+	REFUSE(HTTP_PROMISE, "differs", GET_ROOT, "host: b.example");
 	REFUSE(HTTP_TRAILERS, "host in trailers", "host: a.example");
 }
 
