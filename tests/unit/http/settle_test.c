@@ -125,7 +125,8 @@ static void request_needs_method_scheme_and_path(void **state)
 	REFUSE(HTTP_REQUEST, ":method", ":scheme: https", ":authority: a", ":path: /");
 	REFUSE(HTTP_REQUEST, ":scheme", ":method: GET", ":authority: a", ":path: /");
 	REFUSE(HTTP_REQUEST, ":path", ":method: GET", ":authority: a", ":scheme: https");
-	REFUSE(HTTP_REQUEST, "empty :path", ":method: GET", ":authority: a", ":scheme: https", ":path: ");
+	REFUSE(HTTP_REQUEST, "empty :path", ":method: GET", ":authority: a", ":scheme: https",
+	    ":path: ");
 	REFUSE(HTTP_REQUEST, ":method", ":method: ", ":authority: a", ":scheme: https", ":path: /");
 	REFUSE(HTTP_REQUEST, ":scheme", ":method: GET", ":authority: a", ":scheme: ", ":path: /");
 }
