@@ -35,7 +35,7 @@ struct conf_server {
 	usec drain_timeout;           /* 30 s */
 	/* Push allowances; the rest of the caps is in policy_rules. */
 	uint32_t promise_refusals;    /* refusals a minute on one origin connection before it turns push off: 1000 */
-	uint32_t promise_rate;        /* promises per second accepted from one origin connection: 2000 */
+	uint32_t promise_rate;        /* promises per second accepted from one origin connection: 100000 */
 	uint32_t reset_rate;          /* refusal RST_STREAMs per second to one origin connection before its routes use the push-off pool: 100 */
 	usec push_start_timeout;      /* a promise waits at most so long for its response to begin: 10 s */
 };

@@ -97,7 +97,7 @@ const struct conf_option conf_options[] = {
     {SERVER(policy.caps.bytes_in_flight), .key = "max-push-bytes", SIZE(64 * KIB, 1 * GIB), .preset = "4M",
         .sentence = "Pushed octets that may wait for one client connection; while there are more, pushes are "
         "refused."},
-    {SERVER(server.promise_rate), .key = "promise-rate", NUMBER(1, 1000000), .preset = "2000",
+    {SERVER(server.promise_rate), .key = "promise-rate", NUMBER(1, 1000000), .preset = "100000",
         .sentence = "Promises a second that one origin connection may make; more are refused."},
     {SERVER(server.promise_refusals), .key = "promise-refusals", NUMBER(1, 1000000), .preset = "1000",
         .sentence = "Refused promises a minute on one origin connection after which push is turned off on it."},

@@ -38,6 +38,9 @@ static struct h2_conn *begin_http2(struct up *u)
 	struct h2_limits limits = h2_limits_default;
 	limits.connection_window = o->connection_window_bytes;
 	limits.settings_timeout = o->settings_timeout;
+	/* The configured rate refuses promise by promise; the engine's own bound is for what goes on regardless. */
+	uint32_t rate = u->hop->env.conf->server.promise_rate;
+	limits.promises = (struct h2_rate){rate * 4, rate * 4};
 	/* Bounded by the caps of each parent and client; this bound is for an origin run wild. */
 	limits.reserved_streams = o->max_concurrent_pushes * 4 > 4096 ? o->max_concurrent_pushes * 4 : 4096;
 	const struct h2_env env = {

@@ -25,7 +25,7 @@ static void defaults_are_those_of_the_header(void **state)
 	assert_int_equal(c->server.connection_memory_bytes, 16 << 20);
 	assert_int_equal(c->server.drain_timeout, 30 * USEC_PER_SEC);
 	assert_int_equal(c->server.promise_refusals, 1000);
-	assert_int_equal(c->server.promise_rate, 2000);
+	assert_int_equal(c->server.promise_rate, 100000);
 	assert_int_equal(c->server.reset_rate, 100);
 	assert_int_equal(c->server.push_start_timeout, 10 * USEC_PER_SEC);
 	assert_int_equal(c->policy.caps.per_parent, 100);
