@@ -252,7 +252,7 @@ static uint8_t *put_updates(struct hpack_encoder *e, uint8_t *at)
 
 size_t hpack_encode_bound(const struct hpack_encoder *e, const struct http_head *head)
 {
-	/* Pseudo-fields: at most five, each with a name of nine octets that may have to be spelt. */
+	/* At most five pseudo-fields, each with a name of up to ten octets that may be spelt. */
 	size_t bytes = 2 * INTEGER_OCTETS_MAX + 5 * (LITERAL_OVERHEAD + 10) + 3;
 
 	(void)e;

@@ -13,9 +13,10 @@ struct hpack_encoder;
 
 enum hpack_result {
 	HPACK_OK,
-	HPACK_TOO_LARGE, /* decoded to the end, table in step, but the list is over its limit: `head`
-	                    holds the pseudo-fields that came, the rest was discarded */
-	HPACK_BAD,       /* RFC 9113 4.3: connection error COMPRESSION_ERROR */
+	/* Decoded to the end, table in step, but the list is over its limit: `head` holds the
+	 * pseudo-fields that came until then, the rest was discarded. */
+	HPACK_TOO_LARGE,
+	HPACK_BAD, /* RFC 9113 4.3: connection error COMPRESSION_ERROR */
 };
 
 /*
@@ -57,10 +58,10 @@ size_t hpack_encoder_bytes(const struct hpack_encoder *e);
 size_t hpack_encode_bound(const struct hpack_encoder *e, const struct http_head *head);
 /*
  * Encodes a settled head, pseudo-fields first, into `out` (hpack_encode_bound octets at least);
- * returns the length. never_index fields stay so; authorization, proxy-authorization, set-cookie and
- * short cookie crumbs are never indexed either (RFC 7541 7.1.3); what often changes with each message
- * (:path, content-length, date-like values, etag, unknown names, …) is put into the table only when
- * the same value is seen again soon.
+ * returns the length. never_index fields stay so; authorization, proxy-authorization, set-cookie
+ * and short cookie crumbs are never indexed either (RFC 7541 7.1.3); what often changes with each
+ * message (:path, content-length, date-like values, etag, unknown names, …) is put into the table
+ * only when the same value is seen again soon.
  */
 size_t hpack_encode(struct hpack_encoder *e, const struct http_head *head, uint8_t *out);
 

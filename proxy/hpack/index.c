@@ -115,10 +115,16 @@ bool index_saw(struct index *x, uint32_t key)
 {
 	if (!x->seen)
 		x->seen = memory_zalloc(INDEX_SEEN * sizeof(*x->seen));
-	uint32_t *seen = &x->seen[key % INDEX_SEEN];
-	bool saw = *seen == key;
-	*seen = key;
-	return saw;
+	uint32_t *set = &x->seen[key % (INDEX_SEEN / INDEX_SEEN_SET) * INDEX_SEEN_SET];
+	for (uint32_t i = 0; i < INDEX_SEEN_SET; i++) {
+		if (set[i] == key) {
+			set[i] = 0; /* it is in the table from now on; evicted, it starts again */
+			return true;
+		}
+	}
+	memmove(set + 1, set, (INDEX_SEEN_SET - 1) * sizeof(*set));
+	set[0] = key;
+	return false;
 }
 
 size_t index_memory(const struct index *x)

@@ -9,7 +9,9 @@
 
 #include "proxy/hpack/table.h"
 
-#define INDEX_SEEN 64u
+/* Sets of four, so that a few keys that share a set do not hide each other. */
+#define INDEX_SEEN 128u
+#define INDEX_SEEN_SET 4u
 
 struct index_link {
 	uint32_t next_pair, next_name; /* older entries of the same bucket */
@@ -36,7 +38,7 @@ uint32_t index_find_pair(const struct index *x, const struct table *t, uint32_t 
 uint32_t index_find_name(const struct index *x, const struct table *t, uint32_t name_key,
     uint16_t token, struct slice name);
 
-/* Was this key seen within the last few? It is now. */
+/* Was this key seen lately, without having been found so? If not, it is remembered now. */
 bool index_saw(struct index *x, uint32_t key);
 
 size_t index_memory(const struct index *x);

@@ -44,8 +44,8 @@ void table_fini(struct table *t);
 /* Changes the size, evicting (RFC 7541 4.3) and giving back memory that can no longer be used. */
 void table_set_max(struct table *t, uint32_t max_bytes);
 
-/* Puts an entry in front, evicting first (RFC 7541 4.4). False: it is larger than the table, which is
- * empty now. name and value must not point into the table. */
+/* Puts an entry in front, evicting first (RFC 7541 4.4). False: it is larger than the table, which
+ * is empty now. name and value must not point into the table. */
 bool table_insert(
     struct table *t, uint16_t token, struct slice name, struct slice value, uint32_t key);
 

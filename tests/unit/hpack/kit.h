@@ -54,7 +54,8 @@ static inline enum hpack_result kit_decode_hex(
 	return result;
 }
 
-/* One "name: value\n" a field; "!" in front of those that must never be indexed. Freed by the caller. */
+/* One "name: value\n" a field, "!" in front of those that must never be indexed. Freed by the
+ * caller. */
 static inline char *kit_text(const struct http_head *head)
 {
 	char *text = NULL;
