@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* Which verdict an offer gets, and for which reason. */
+#include "tests/unit/policy/offer.h"
+
+static int setup(void **state)
+{
+	*state = malloc(sizeof(struct scene));
+	scene_init(*state);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	scene_fini(*state);
+	free(*state);
+	return 0;
+}
+
+static void offer_without_rules_gets_the_default(void **state)
+{
+	struct scene *s = *state;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	s->set.fallback = POLICY_DROP;
+	assert_decided(s, POLICY_DROP, &policy_reason_DEFAULT, NULL);
+}
+
+static void first_rule_that_matches_decides(void **state)
+{
+	struct scene *s = *state;
+	struct slice other = SLICE("/other");
+	struct policy_rule *narrow = scene_rule(s, "narrow", POLICY_FORWARD);
+	struct policy_rule *second = scene_rule(s, "second", POLICY_DROP);
+	scene_rule(s, "third", POLICY_FORWARD);
+	narrow->paths = (struct policy_patterns){&other, 1};
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, second);
+	narrow->paths.count = 0;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_RULE, narrow);
+}
+
+static void promise_that_is_malformed_is_dropped(void **state)
+{
+	struct scene *s = *state;
+	s->offer.promised = NULL;
+	assert_decided(s, POLICY_DROP, &policy_reason_MALFORMED, NULL);
+	s->offer.promised = s->promised;
+	s->promised->authority.len = 0;
+	assert_decided(s, POLICY_DROP, &policy_reason_MALFORMED, NULL);
+	s->promised->authority = SLICE("www.example.com");
+	s->promised->path = SLICE("*");
+	assert_decided(s, POLICY_DROP, &policy_reason_MALFORMED, NULL);
+	s->promised->path = SLICE("/");
+	s->promised->scheme.len = 0;
+	assert_decided(s, POLICY_DROP, &policy_reason_MALFORMED, NULL);
+}
+
+static void promise_of_another_method_is_dropped(void **state)
+{
+	struct scene *s = *state;
+	static const char *const methods[] = {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "BREW"};
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+		scene_promise(s, methods[i], "/a");
+		assert_decided(s, POLICY_DROP, &policy_reason_METHOD, NULL);
+	}
+	scene_promise(s, "HEAD", "/a");
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+}
+
+static void promise_with_a_body_is_dropped(void **state)
+{
+	struct scene *s = *state;
+	s->promised->content_length = 1;
+	assert_decided(s, POLICY_DROP, &policy_reason_BODY, NULL);
+	s->promised->content_length = 0;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	http_head_add(s->promised, SLICE("expect"), SLICE("100-continue"));
+	assert_decided(s, POLICY_DROP, &policy_reason_BODY, NULL);
+}
+
+static void each_fact_of_the_offer_has_its_guard(void **state)
+{
+	struct scene *s = *state;
+	struct {
+		bool *fact, harmless;
+		const struct policy_reason *reason;
+	} rows[] = {
+	    {&s->offer.parent_is_push, false, &policy_reason_PARENT_PUSHED},
+	    {&s->offer.parent_gone, false, &policy_reason_PARENT_GONE},
+	    {&s->offer.origin_may_promise, true, &policy_reason_AUTHORITY},
+	    {&s->offer.listener_covers, true, &policy_reason_DOWNSTREAM_AUTHORITY},
+	    {&s->offer.client_going_away, false, &policy_reason_CLIENT_GOING_AWAY},
+	    {&s->offer.client_push_enabled, true, &policy_reason_PUSH_DISABLED},
+	    {&s->offer.client_accepts_streams, true, &policy_reason_NO_STREAMS},
+	    {&s->offer.duplicate, false, &policy_reason_DUPLICATE},
+	    {&s->offer.promise_rate_exceeded, false, &policy_reason_PROMISE_RATE},
+	};
+	size_t count = sizeof rows / sizeof *rows;
+	/* Alone, and with all that come later: the order of the rows is the order of the guards. */
+	for (size_t i = 0; i < count; i++) {
+		*rows[i].fact = !rows[i].harmless;
+		assert_decided(s, POLICY_DROP, rows[i].reason, NULL);
+		*rows[i].fact = rows[i].harmless;
+	}
+	for (size_t i = count; i-- > 0;) {
+		*rows[i].fact = !rows[i].harmless;
+		assert_decided(s, POLICY_DROP, rows[i].reason, NULL);
+	}
+}
+
+static void no_rule_overrules_a_guard(void **state)
+{
+	struct scene *s = *state;
+	scene_rule(s, "all", POLICY_FORWARD);
+	s->offer.client_push_enabled = false;
+	assert_decided(s, POLICY_DROP, &policy_reason_PUSH_DISABLED, NULL);
+	s->offer.parent_is_push = true;
+	assert_decided(s, POLICY_DROP, &policy_reason_PARENT_PUSHED, NULL);
+}
+
+static void disabled_push_only_forbids_forwarding(void **state)
+{
+	struct scene *s = *state;
+	struct policy_rule *rule = scene_rule(s, "all", POLICY_DROP);
+	s->offer.client_push_enabled = false;
+	s->offer.client_accepts_streams = false;
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+}
+
+static void actions_of_a_later_version_are_dropped(void **state)
+{
+	struct scene *s = *state;
+	struct policy_rule *rule = scene_rule(s, "all", POLICY_HOLD);
+	assert_decided(s, POLICY_DROP, &policy_reason_NO_HOLD, rule);
+	rule->action = POLICY_HINT;
+	assert_decided(s, POLICY_DROP, &policy_reason_NO_HOLD, rule);
+	rule->action = POLICY_HINT_HOLD;
+	assert_decided(s, POLICY_DROP, &policy_reason_NO_HOLD, rule);
+	s->set.count = 0;
+	s->set.fallback = POLICY_HOLD;
+	assert_decided(s, POLICY_DROP, &policy_reason_NO_HOLD, NULL);
+}
+
+static void caps_hold_from_their_number_on(void **state)
+{
+	struct scene *s = *state;
+	s->offer.parent_pushes = 99;
+	s->offer.connection_pushes = 255;
+	s->offer.connection_push_bytes = (4 << 20) - 1;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	s->offer.connection_push_bytes++;
+	assert_decided(s, POLICY_DROP, &policy_reason_BYTES_CAP, NULL);
+	s->offer.connection_pushes++;
+	assert_decided(s, POLICY_DROP, &policy_reason_CONNECTION_CAP, NULL);
+	s->offer.parent_pushes++;
+	assert_decided(s, POLICY_DROP, &policy_reason_PARENT_CAP, NULL);
+}
+
+static void cap_of_a_rule_names_the_rule(void **state)
+{
+	struct scene *s = *state;
+	struct policy_rule *rule = scene_rule(s, "few", POLICY_FORWARD);
+	rule->max_per_parent = 3;
+	s->offer.parent_pushes = 2;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_RULE, rule);
+	s->offer.parent_pushes = 3;
+	assert_decided(s, POLICY_DROP, &policy_reason_PARENT_CAP, rule);
+}
+
+/* Each condition with a value that holds and one that does not, on an otherwise empty rule. */
+static void each_condition_is_asked(void **state)
+{
+	struct scene *s = *state;
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP), empty = *rule;
+	struct slice yes, no;
+	struct cidr in, out;
+	assert_null(cidr_parse(SLICE("192.0.2.0/24"), &in));
+	assert_null(cidr_parse(SLICE("2001:db8::/32"), &out));
+
+	rule->sources = 1u << POLICY_LINK | 1u << POLICY_LEARNED;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	rule->sources |= 1u << POLICY_RELAYED;
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+
+	*rule = empty;
+	rule->types = 1u << POLICY_TYPE_FONT;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	rule->types |= 1u << POLICY_TYPE_STYLE;
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+
+	*rule = empty;
+	rule->methods = 1u << HTTP_METHOD_HEAD;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	rule->methods = 1u << HTTP_METHOD_GET;
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+
+	*rule = empty;
+	rule->clients = &out;
+	rule->client_count = 1;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	rule->clients = &in;
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+
+	*rule = empty;
+	rule->push_enabled = POLICY_NO;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	rule->push_enabled = POLICY_YES;
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+
+	static const struct {
+		size_t offset;
+		const char *yes, *no;
+	} patterns[] = {
+	    {offsetof(struct policy_rule, hosts), "*.EXAMPLE.com", "*:8443"},
+	    {offsetof(struct policy_rule, paths), "/shop/*.html", "/Shop/*"},
+	    {offsetof(struct policy_rule, promised_paths), "*.css", "*v=2"},
+	    {offsetof(struct policy_rule, user_agents), "example/1.* (x*", "example"},
+	};
+	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+		*rule = empty;
+		struct policy_patterns *list = (void *)((char *)rule + patterns[i].offset);
+		yes = slice_of_string(patterns[i].yes);
+		no = slice_of_string(patterns[i].no);
+		*list = (struct policy_patterns){&no, 1};
+		assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+		*list = (struct policy_patterns){&yes, 1};
+		assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+	}
+}
+
+static void list_holds_when_one_member_does(void **state)
+{
+	struct scene *s = *state;
+	struct slice globs[] = {SLICE("/a"), SLICE("/b"), SLICE("/shop/*")};
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP);
+	rule->paths = (struct policy_patterns){globs, 2};
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	rule->paths.count = 3;
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+}
+
+static void hosts_lose_port_and_trailing_dot(void **state)
+{
+	struct scene *s = *state;
+	static const struct {
+		const char *authority, *host;
+	} rows[] = {{"a.example", "a.example"}, {"a.example.", "a.example"},
+	    {"a.example.:80", "a.example"}, {"[2001:db8::1]", "[2001:db8::1]"},
+	    {"[2001:db8::1]:443", "[2001:db8::1]"}, {"A:1", "a"}};
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct slice host = slice_of_string(rows[i].host);
+		rule->hosts = (struct policy_patterns){&host, 1};
+		s->parent->authority = slice_of_string(rows[i].authority);
+		assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+	}
+}
+
+static void as_tells_the_type_before_the_path_does(void **state)
+{
+	struct scene *s = *state;
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP);
+	rule->types = 1u << POLICY_TYPE_FONT;
+	s->offer.as = SLICE("font");
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+	s->offer.as = SLICE("fetch");
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+}
+
+#define DECIDE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    DECIDE_TEST(offer_without_rules_gets_the_default),
+	    DECIDE_TEST(first_rule_that_matches_decides),
+	    DECIDE_TEST(promise_that_is_malformed_is_dropped),
+	    DECIDE_TEST(promise_of_another_method_is_dropped),
+	    DECIDE_TEST(promise_with_a_body_is_dropped),
+	    DECIDE_TEST(each_fact_of_the_offer_has_its_guard),
+	    DECIDE_TEST(no_rule_overrules_a_guard),
+	    DECIDE_TEST(disabled_push_only_forbids_forwarding),
+	    DECIDE_TEST(actions_of_a_later_version_are_dropped),
+	    DECIDE_TEST(caps_hold_from_their_number_on),
+	    DECIDE_TEST(cap_of_a_rule_names_the_rule),
+	    DECIDE_TEST(each_condition_is_asked),
+	    DECIDE_TEST(list_holds_when_one_member_does),
+	    DECIDE_TEST(hosts_lose_port_and_trailing_dot),
+	    DECIDE_TEST(as_tells_the_type_before_the_path_does),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

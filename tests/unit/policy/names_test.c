@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Names, types and the reason table. */
+#include "tests/unit/policy/offer.h"
+#include <ctype.h>
+
+static void every_reason_is_complete_and_found_by_its_code(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < POLICY_REASON_COUNT; i++) {
+		const struct policy_reason *r = policy_reason_table[i];
+		assert_int_equal(policy_reason_position(r), i);
+		assert_ptr_equal(policy_reason_find(r->code), r); /* so no code is there twice */
+		for (const char *c = r->code; *c; c++)
+			assert_true(islower((unsigned char)*c) || *c == '-');
+		assert_int_equal(r->sentence[strlen(r->sentence) - 1], '.');
+		assert_int_equal(r->advice[strlen(r->advice) - 1], '.');
+	}
+	assert_ptr_equal(
+	    policy_reason_table[POLICY_REASON_INDEX_BYTES_CAP], &policy_reason_BYTES_CAP);
+	assert_null(policy_reason_find("no-such-code"));
+}
+
+static void types_have_names_that_are_read_back(void **state)
+{
+	(void)state;
+	enum policy_type type;
+	for (unsigned i = 0; i < POLICY_TYPE_COUNT; i++) {
+		assert_true(policy_type_parse(
+		    slice_of_string(policy_type_name((enum policy_type)i)), &type));
+		assert_int_equal(type, i);
+	}
+	assert_false(policy_type_parse(SLICE("css"), &type));
+	assert_string_equal(policy_source_name(POLICY_LEARNED), "learned");
+	assert_string_equal(policy_action_name(POLICY_HINT_HOLD), "hint+hold");
+}
+
+static void paths_tell_types_by_their_ending(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path;
+		enum policy_type type;
+	} rows[] = {
+	    {"/", POLICY_TYPE_DOCUMENT},
+	    {"/a/", POLICY_TYPE_DOCUMENT},
+	    {"/index.html", POLICY_TYPE_DOCUMENT},
+	    {"/a.CSS?x=.js", POLICY_TYPE_STYLE},
+	    {"/a.min.js", POLICY_TYPE_SCRIPT},
+	    {"/b.woff2", POLICY_TYPE_FONT},
+	    {"/b.svg", POLICY_TYPE_IMAGE},
+	    {"/b.json", POLICY_TYPE_JSON},
+	    {"/b.mp4", POLICY_TYPE_MEDIA},
+	    {"/css", POLICY_TYPE_UNKNOWN},
+	    {"/a.css/b", POLICY_TYPE_UNKNOWN},
+	    {"/a.", POLICY_TYPE_UNKNOWN},
+	    {"", POLICY_TYPE_UNKNOWN},
+	    {"css", POLICY_TYPE_UNKNOWN},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		assert_int_equal(policy_type_of_path(slice_of_string(rows[i].path)), rows[i].type);
+}
+
+static void media_types_tell_types_without_their_parameters(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *media;
+		enum policy_type type;
+	} rows[] = {
+	    {"text/html; charset=utf-8", POLICY_TYPE_DOCUMENT},
+	    {"TEXT/CSS", POLICY_TYPE_STYLE},
+	    {"text/javascript ;x", POLICY_TYPE_SCRIPT},
+	    {"image/webp", POLICY_TYPE_IMAGE},
+	    {"font/woff2", POLICY_TYPE_FONT},
+	    {"application/json", POLICY_TYPE_JSON},
+	    {"application/ld+json;a=b", POLICY_TYPE_JSON},
+	    {"video/mp4", POLICY_TYPE_MEDIA},
+	    {"text/plain", POLICY_TYPE_UNKNOWN},
+	    {"image", POLICY_TYPE_UNKNOWN},
+	    {"", POLICY_TYPE_UNKNOWN},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		assert_int_equal(
+		    policy_type_of_media(slice_of_string(rows[i].media)), rows[i].type);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(every_reason_is_complete_and_found_by_its_code),
+	    cmocka_unit_test(types_have_names_that_are_read_back),
+	    cmocka_unit_test(paths_tell_types_by_their_ending),
+	    cmocka_unit_test(media_types_tell_types_without_their_parameters),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether pushes for a request could be of use: it chooses the connection to the origin. */
+#include "tests/unit/policy/offer.h"
+
+static int setup(void **state)
+{
+	struct scene *s = *state = malloc(sizeof *s);
+	scene_init(s);
+	s->offer.promised = NULL; /* nothing has been promised yet */
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	scene_fini(*state);
+	free(*state);
+	return 0;
+}
+
+static bool wants(const struct scene *s)
+{
+	return policy_wants_pushes(&s->set, &s->offer);
+}
+
+static void client_that_accepts_pushes_wants_them(void **state)
+{
+	assert_true(wants(*state));
+}
+
+static void client_without_push_or_streams_wants_none(void **state)
+{
+	struct scene *s = *state;
+	s->offer.client_push_enabled = false;
+	assert_false(wants(s));
+	s->offer.client_push_enabled = true;
+	s->offer.client_accepts_streams = false;
+	assert_false(wants(s));
+}
+
+static void connection_that_goes_away_wants_none(void **state)
+{
+	struct scene *s = *state;
+	s->offer.client_going_away = true;
+	assert_false(wants(s));
+}
+
+static void rule_that_drops_all_for_the_request_ends_it(void **state)
+{
+	struct scene *s = *state;
+	struct slice agent = SLICE("example/*");
+	struct policy_rule *rule = scene_rule(s, "tools", POLICY_DROP);
+	scene_rule(s, "rest", POLICY_FORWARD);
+	rule->user_agents = (struct policy_patterns){&agent, 1};
+	assert_false(wants(s));
+	agent = SLICE("curl/*");
+	assert_true(wants(s));
+}
+
+static void rule_that_drops_some_leaves_the_rest_wanted(void **state)
+{
+	struct scene *s = *state;
+	struct slice css = SLICE("*.css");
+	struct policy_rule *rule = scene_rule(s, "css", POLICY_DROP);
+	rule->promised_paths = (struct policy_patterns){&css, 1};
+	assert_true(wants(s));
+	rule->promised_paths.count = 0;
+	rule->types = 1u << POLICY_TYPE_STYLE;
+	assert_true(wants(s));
+	rule->types = 0;
+	rule->methods = 1u << HTTP_METHOD_HEAD;
+	assert_true(wants(s));
+	rule->methods = 0;
+	assert_false(wants(s));
+}
+
+static void default_drop_wants_only_what_a_rule_may_forward(void **state)
+{
+	struct scene *s = *state;
+	struct slice css = SLICE("*.css"), path = SLICE("/elsewhere/*");
+	s->set.fallback = POLICY_DROP;
+	assert_false(wants(s));
+	struct policy_rule *rule = scene_rule(s, "css", POLICY_FORWARD);
+	rule->promised_paths = (struct policy_patterns){&css, 1};
+	assert_true(wants(s));
+	rule->paths = (struct policy_patterns){&path, 1};
+	assert_false(wants(s));
+}
+
+static void rule_behind_one_that_drops_all_is_not_asked(void **state)
+{
+	struct scene *s = *state;
+	struct slice css = SLICE("*.css");
+	struct policy_rule *first = scene_rule(s, "css", POLICY_FORWARD);
+	scene_rule(s, "all", POLICY_DROP);
+	scene_rule(s, "late", POLICY_FORWARD);
+	first->promised_paths = (struct policy_patterns){&css, 1};
+	assert_true(wants(s));
+	first->action = POLICY_DROP;
+	assert_false(wants(s));
+}
+
+/* Whatever the rules: when nothing is wanted, no offer for the request is forwarded. */
+static void nothing_is_forwarded_that_was_not_wanted(void **state)
+{
+	struct scene *s = *state;
+	struct slice css = SLICE("*.css"), shop = SLICE("/shop/*"), other = SLICE("/x");
+	struct slice *globs[] = {NULL, &css, &other};
+	size_t unwanted = 0;
+	for (unsigned bits = 0; bits < 12 * 12 * 4; bits++) {
+		unsigned n = bits;
+		s->set.count = 0;
+		for (int i = 0; i < 2; i++) {
+			struct policy_rule *rule =
+			    scene_rule(s, "r", n % 2 ? POLICY_DROP : POLICY_FORWARD);
+			memset(&rule->promised_paths, 0, sizeof rule->promised_paths);
+			memset(&rule->paths, 0, sizeof rule->paths);
+			n /= 2;
+			if (globs[n % 3])
+				rule->promised_paths = (struct policy_patterns){globs[n % 3], 1};
+			n /= 3;
+			if (n % 2)
+				rule->paths = (struct policy_patterns){i ? &shop : &other, 1};
+			n /= 2;
+		}
+		s->set.fallback = n % 2 ? POLICY_DROP : POLICY_FORWARD;
+		n /= 2;
+		s->offer.client_push_enabled = n % 2;
+		s->offer.promised = NULL;
+		bool wanted = wants(s);
+		s->offer.promised = s->promised;
+		if (policy_decide(&s->set, &s->offer).action == POLICY_FORWARD)
+			assert_true(wanted);
+		unwanted += !wanted;
+	}
+	assert_in_range(unwanted, 1, 12 * 12 * 4 - 1);
+}
+
+#define WANTS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    WANTS_TEST(client_that_accepts_pushes_wants_them),
+	    WANTS_TEST(client_without_push_or_streams_wants_none),
+	    WANTS_TEST(connection_that_goes_away_wants_none),
+	    WANTS_TEST(rule_that_drops_all_for_the_request_ends_it),
+	    WANTS_TEST(rule_that_drops_some_leaves_the_rest_wanted),
+	    WANTS_TEST(default_drop_wants_only_what_a_rule_may_forward),
+	    WANTS_TEST(rule_behind_one_that_drops_all_is_not_asked),
+	    WANTS_TEST(nothing_is_forwarded_that_was_not_wanted),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
