@@ -162,6 +162,7 @@ static void huffman_eos_is_bad(void **state)
 	kit_expect_bad(f->pool, "00 0161 84 fffffffc");
 	kit_expect_bad(f->pool, "00 0161 8a ffffffff18c6318c6318"); /* far from the end */
 	kit_expect_bad(f->pool, "00 0161 85 1fffffffff");
+	kit_expect_bad(f->pool, "00 0161 85 18ffffffff"); /* the very last bits */
 }
 
 static void size_update_evicts_what_does_not_fit(void **state)

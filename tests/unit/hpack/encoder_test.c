@@ -91,6 +91,28 @@ static void settled_request_puts_pseudo_fields_first(void **state)
 			   "accept: */*\n");
 }
 
+static void usual_request_is_mostly_static(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, ":method", "GET");
+	add(f, ":scheme", "https");
+	add(f, ":authority", "www.example.com");
+	add(f, ":path", "/");
+	add(f, "accept-encoding", "gzip, deflate");
+	settle(f, HTTP_REQUEST);
+	kit_expect_octets(f->e, f->head, "82 87 418c f1e3c2e5f23a6ba0ab90f4ff 84 90");
+	kit_expect_octets(f->e, f->head, "82 87 be 84 90");
+}
+
+static void freeing_nothing_is_fine(void **state)
+{
+	(void)state;
+
+	hpack_encoder_free(NULL);
+	hpack_decoder_free(NULL);
+}
+
 static void extended_connect_keeps_its_protocol(void **state)
 {
 	struct fixture *f = *state;
@@ -417,6 +439,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(settled_request_puts_pseudo_fields_first),
+	    TEST(usual_request_is_mostly_static),
+	    TEST(freeing_nothing_is_fine),
 	    TEST(extended_connect_keeps_its_protocol),
 	    TEST(plain_connect_has_method_and_authority_alone),
 	    TEST(response_status_is_one_octet_when_the_static_table_has_it),
