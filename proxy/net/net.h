@@ -82,7 +82,7 @@ void net_address_ip(const struct net_address *a, struct address *ip);
 
 /* ---- TLS ---- */
 
-struct net_tls; /* a context; shared by connections, counted by its owner alone */
+struct net_tls; /* a context; connections hold it, so its owner may free it before them */
 
 struct net_certificate {
 	const char *chain_file, *key_file; /* PEM */
@@ -163,7 +163,8 @@ void net_conn_dirty(struct net_conn *c);
 /* Stops and restarts reading (back-pressure). */
 void net_conn_set_reading(struct net_conn *c, bool on);
 /* Orderly: sends what was put in already, close_notify, FIN; reads and discards for a short while so that the last octets
- * are not lost to a RST. The owner is called no more; the handle is dead for it at once. */
+ * are not lost to a RST. The owner is called no more; the handle is dead for it at once. What was not put in by then is
+ * not asked for; a connection that is not open yet is aborted. */
 void net_conn_close(struct net_conn *c);
 /* At once, without a word. Handle dead at once. */
 void net_conn_abort(struct net_conn *c);

@@ -64,6 +64,14 @@ static void a_mapped_address_counts_as_ipv4(void **state)
 	memcpy(in6->sin6_addr.s6_addr + 12, (uint8_t[]){192, 0, 2, 1}, 4);
 	a.length = sizeof(*in6);
 	net_address_ip(&a, &ip);
+	struct net_address v4, v6;
+	struct address other;
+	assert_null(net_address_parse(SLICE("192.0.2.1:1"), &v4));
+	net_address_ip(&v4, &other);
+	assert_memory_equal(&ip, &other, sizeof(ip));
+	assert_null(net_address_parse(SLICE("[2001:db8::1]:1"), &v6));
+	net_address_ip(&v6, &other);
+	assert_int_equal(other.family, 6);
 	assert_int_equal(ip.family, 4);
 	assert_memory_equal(ip.octets, ((uint8_t[]){192, 0, 2, 1}), 4);
 }

@@ -184,6 +184,10 @@ static void an_owner_may_let_go_in_any_callback(void **state)
 static void fill_and_close(struct owner *o, struct net_out *out)
 {
 	net_out_copy(out, "last words", 10);
+	struct chunk *c = chunk_acquire(o->rig->chunks);
+	memset(c->data, 0, 5000);
+	net_out_piece(out, (struct piece){c, 0, 5000});
+	chunk_release(c);
 	let_go(o);
 }
 
@@ -196,7 +200,7 @@ static void close_in_fill_sends_that_fill(void **state)
 	p.a.random = 2;
 	net_conn_dirty(p.a.conn);
 	run_until(&p.rig, p.b.ended);
-	assert_int_equal(p.b.received, 10);
+	assert_int_equal(p.b.received, 5010);
 	assert_int_equal(p.b.end, NET_END_EOF);
 	pair_fini(&p);
 }
@@ -245,7 +249,7 @@ static void dirty_before_the_connection_opens_is_remembered(void **state)
 static void unix_sockets_connect_and_a_stale_file_is_replaced(void **state)
 {
 	(void)state;
-	char directory[] = "/tmp/pushgate-net-XXXXXX", text[NET_ADDRESS_TEXT];
+	char directory[] = P_tmpdir "/pushgate-net-XXXXXX", text[NET_ADDRESS_TEXT];
 	struct joined j;
 	joined_init(&j);
 	assert_non_null(mkdtemp(directory));
@@ -274,7 +278,7 @@ static void unix_sockets_connect_and_a_stale_file_is_replaced(void **state)
 static void listening_does_not_replace_a_plain_file(void **state)
 {
 	(void)state;
-	char directory[] = "/tmp/pushgate-net-XXXXXX", text[NET_ADDRESS_TEXT];
+	char directory[] = P_tmpdir "/pushgate-net-XXXXXX", text[NET_ADDRESS_TEXT];
 	struct net_address a;
 	const char *error = NULL;
 	assert_non_null(mkdtemp(directory));
@@ -344,6 +348,138 @@ static void facts_of_a_plain_connection(void **state)
 	joined_fini(&j);
 }
 
+static void a_peer_that_takes_nothing_is_given_up(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	net_conn_set_reading(p.b.conn, false);
+	owner_send(&p.a, 0, 64u << 20);
+	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	net_conn_close(p.a.conn);
+	p.a.conn = NULL;
+	run_turns(&p.rig, 3);
+	assert_false(list_is_empty(&p.rig.loop->draining));
+	p.rig.loop->now += 14 * USEC_PER_SEC;
+	net_closing_expired(p.rig.loop);
+	assert_false(list_is_empty(&p.rig.loop->draining));
+	p.rig.loop->now += 2 * USEC_PER_SEC;
+	net_closing_expired(p.rig.loop);
+	assert_true(list_is_empty(&p.rig.loop->draining));
+	pair_fini(&p);
+}
+
+static void a_peer_may_end_while_the_last_octets_leave(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	net_conn_set_reading(p.b.conn, false);
+	owner_send(&p.a, 0, 64u << 20);
+	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	uint64_t put_in = p.a.sent;
+	net_conn_close(p.a.conn);
+	p.a.conn = NULL;
+	shutdown(p.b.conn->fd, SHUT_WR);
+	run_turns(&p.rig, 3);
+	net_conn_set_reading(p.b.conn, true);
+	run_until(&p.rig, p.b.ended);
+	assert_int_equal(p.b.received, put_in);
+	assert_true(list_is_empty(&p.rig.loop->lingering));
+	pair_fini(&p);
+}
+
+static void the_loop_may_be_freed_while_connections_drain_and_linger(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	net_conn_set_reading(p.b.conn, false);
+	owner_send(&p.a, 0, 64u << 20);
+	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	net_conn_close(p.a.conn);
+	net_conn_close(p.b.conn);
+	p.a.conn = p.b.conn = NULL;
+	run_turns(&p.rig, 1);
+	assert_false(list_is_empty(&p.rig.loop->draining));
+	pair_fini(&p);
+}
+
+static void close_before_open_aborts(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_connect(&j, NULL, NULL, NULL);
+	net_conn_dirty(j.client.conn);
+	net_conn_close(j.client.conn);
+	j.client.conn = NULL;
+	run_turns(&j.rig, 3);
+	assert_int_equal(j.client.opened + j.client.ended + j.client.fills, 0);
+	joined_fini(&j);
+}
+
+static void accept_and_stop(void *context, int fd, const struct net_address *peer)
+{
+	struct joined *j = context;
+	(void)peer;
+	close(fd);
+	net_listener_free(j->listener);
+	j->listener = NULL;
+}
+
+static void a_listener_may_be_freed_when_it_accepts(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	net_listener_free(j.listener);
+	j.listener = net_listener_new(j.rig.loop, j.listen_fd, accept_and_stop, NULL, &j);
+	joined_connect(&j, NULL, NULL, NULL);
+	run_until(&j.rig, !j.listener && j.client.ended);
+	joined_fini(&j);
+}
+
+static void an_address_that_is_not_ours_cannot_be_listened_on(void **state)
+{
+	(void)state;
+	struct net_address a;
+	const char *error = NULL;
+	assert_null(net_address_parse(SLICE("192.0.2.1:0"), &a));
+	assert_int_equal(net_listen(&a, 4, &error), -1);
+	assert_string_equal(error, "Cannot assign requested address");
+}
+
+static void answers_behind_a_blocked_send_stay_in_order_and_bounded(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	net_conn_set_reading(p.b.conn, false);
+	owner_send(&p.a, 0, 64u << 20);
+	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	p.a.to_send = p.a.sent; /* nothing more of its own */
+	for (int i = 0; i < 20; i++) {
+		uint8_t octet = pattern_at(0, p.a.sent++);
+		net_buffer_append(&p.rig.loop->output, &octet, 1);
+		net_conn_send_output(p.a.conn);
+	}
+	net_conn_set_reading(p.b.conn, true);
+	run_until(&p.rig, p.b.received == p.a.sent);
+	assert_false(p.b.is_wrong);
+	net_conn_set_reading(p.b.conn, false);
+	p.a.to_send += 64u << 20;
+	net_conn_dirty(p.a.conn);
+	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	int answers = 0;
+	for (; !p.a.ended && answers < 1000; answers++) {
+		net_buffer_append(&p.rig.loop->output, "x", 1);
+		net_conn_send_output(p.a.conn);
+	}
+	assert_in_range(answers, 10, 100);
+	pair_fini(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +500,13 @@ int main(void)
 	    cmocka_unit_test(listening_does_not_replace_a_plain_file),
 	    cmocka_unit_test(two_sockets_may_listen_on_one_port),
 	    cmocka_unit_test(star_listens_for_ipv4_too),
+	    cmocka_unit_test(a_peer_that_takes_nothing_is_given_up),
+	    cmocka_unit_test(a_peer_may_end_while_the_last_octets_leave),
+	    cmocka_unit_test(the_loop_may_be_freed_while_connections_drain_and_linger),
+	    cmocka_unit_test(close_before_open_aborts),
+	    cmocka_unit_test(a_listener_may_be_freed_when_it_accepts),
+	    cmocka_unit_test(an_address_that_is_not_ours_cannot_be_listened_on),
+	    cmocka_unit_test(answers_behind_a_blocked_send_stay_in_order_and_bounded),
 	    cmocka_unit_test(facts_of_a_plain_connection),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -347,7 +347,7 @@ struct certs {
 RIG void certs_init(struct certs *c, const char *names)
 {
 	char command[512];
-	snprintf(c->directory, sizeof(c->directory), "%s", "/tmp/pushgate-net-XXXXXX");
+	snprintf(c->directory, sizeof(c->directory), "%s", P_tmpdir "/pushgate-net-XXXXXX");
 	assert_non_null(mkdtemp(c->directory));
 	snprintf(command, sizeof(command), "scripts/dev-certs %s %s", c->directory, names);
 	int status = system(command);

@@ -397,7 +397,8 @@ static void close_notify_leaves_our_sending_side_open(void **state)
 {
 	(void)state;
 	struct meeting m;
-	meet(&m, server_with(&certs, true, true, "h2", NULL), client_with(&certs, true, "h2"), "localhost");
+	meet(&m, server_with(&certs, true, true, "h2", NULL), client_with(&certs, true, "h2"),
+	    "localhost");
 	SSL_shutdown(m.j.client.conn->ssl);
 	net_conn_send_output(m.j.client.conn);
 	run_until(&m.j.rig, m.j.server.ended);
@@ -412,7 +413,8 @@ static void a_trailing_dot_of_the_server_name_does_not_matter(void **state)
 {
 	(void)state;
 	struct meeting m;
-	meet(&m, server_with(&certs, true, true, "h2", NULL), client_with(&certs, true, "h2"), "localhost.");
+	meet(&m, server_with(&certs, true, true, "h2", NULL), client_with(&certs, true, "h2"),
+	    "localhost.");
 	assert_int_equal(m.j.client.opened, 1);
 	assert_true(slice_is(net_conn_sni(m.j.server.conn), "localhost"));
 	part(&m);
@@ -535,6 +537,71 @@ static void unusable_files_are_named(void **state)
 	assert_non_null(strstr(error, "/nonexistent/ca.pem: "));
 }
 
+static void make_certificate(const char *key_options, const char *chain, const char *key)
+{
+	char command[512];
+	snprintf(command, sizeof(command),
+	    "openssl req -x509 -newkey %s -nodes -days 9 -subj /CN=x -addext "
+	    "subjectAltName=DNS:localhost "
+	    "-keyout %s -out %s 2>/dev/null",
+	    key_options, key, chain);
+	assert_int_equal(system(command), 0);
+}
+
+static void other_keys_are_shown_to_those_who_can_verify_them(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *options;
+		uint16_t scheme;
+		int type;
+	} kinds[] = {
+	    {"ec -pkeyopt ec_paramgen_curve:P-384", SSL_SIGN_ECDSA_SECP384R1_SHA384, EVP_PKEY_EC},
+	    {"ec -pkeyopt ec_paramgen_curve:P-521", SSL_SIGN_ECDSA_SECP521R1_SHA512, EVP_PKEY_EC},
+	    {"ed25519", SSL_SIGN_ED25519, EVP_PKEY_ED25519},
+	};
+	char chain[128], key[128], error[256];
+	snprintf(chain, sizeof(chain), "%s/other.pem", certs.directory);
+	snprintf(key, sizeof(key), "%s/other.key", certs.directory);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		make_certificate(kinds[i].options, chain, key);
+		struct net_certificate list[] = {{certs.rsa, certs.rsa_key}, {chain, key}};
+		struct net_tls_server_options o = {list, 2, "h2", NULL};
+		const uint16_t schemes[] = {
+		    kinds[i].scheme, SSL_SIGN_ECDSA_SECP256R1_SHA256, SSL_SIGN_RSA_PSS_RSAE_SHA256};
+		for (size_t with = 0; with < 2; with++) {
+			struct meeting m;
+			struct net_tls *client = client_with(&certs, false, "h2");
+			/* Without its own scheme the client gets the other key; Ed25519 is not preferred to RSA. */
+			SSL_CTX_set_verify_algorithm_prefs(
+			    client->context, schemes + 1 - with, with ? 1 : 2);
+			meet(&m, net_tls_server_new(&o, error, sizeof(error)), client, "localhost");
+			assert_string_equal(m.j.client.text, "");
+			assert_int_equal(key_type_shown(&m), with ? kinds[i].type : EVP_PKEY_RSA);
+			part(&m);
+		}
+	}
+}
+
+static void a_server_name_that_cannot_be_one_fails_the_connection(void **state)
+{
+	(void)state;
+	char name[400];
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	struct joined j;
+	joined_init(&j);
+	struct net_tls *server = server_with(&certs, true, true, "h2", NULL);
+	struct net_tls *client = client_with(&certs, true, "h2");
+	joined_connect(&j, server, client, name);
+	run_until(&j.rig, j.client.ended);
+	assert_int_equal(j.client.end, NET_END_TLS);
+	assert_string_equal(j.client.text, "the server name is not a host name");
+	joined_fini(&j);
+	net_tls_free(server);
+	net_tls_free(client);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +616,8 @@ int main(void)
 	    cmocka_unit_test(no_alpn_at_all_is_left_to_the_owner),
 	    cmocka_unit_test(the_client_s_signature_algorithms_choose_the_key),
 	    cmocka_unit_test(a_tls12_client_without_ecdsa_suites_gets_rsa),
+	    cmocka_unit_test(other_keys_are_shown_to_those_who_can_verify_them),
+	    cmocka_unit_test(a_server_name_that_cannot_be_one_fails_the_connection),
 	    cmocka_unit_test(sni_chooses_the_certificate),
 	    cmocka_unit_test(an_unknown_name_gets_the_default_certificate),
 	    cmocka_unit_test(only_ephemeral_aead_suites_are_taken_in_tls12),
