@@ -43,10 +43,25 @@ static bool bits_take(uint32_t wanted, unsigned value)
 	return wanted == 0 || (value < 32 && (wanted >> value & 1u));
 }
 
+static bool is_plain(char c)
+{
+	return c != '*' && c != '?' && c != '\\';
+}
+
+/* Most patterns fail at an end already. Case is left open, so this serves both comparisons. */
+static bool ends_fit(struct slice glob, struct slice text)
+{
+	if (glob.len == 0 || text.len == 0)
+		return true;
+	char first = glob.ptr[0], last = glob.ptr[glob.len - 1];
+	return (!is_plain(first) || ((first ^ text.ptr[0]) & ~0x20) == 0) &&
+	       (!is_plain(last) || ((last ^ text.ptr[text.len - 1]) & ~0x20) == 0);
+}
+
 static bool patterns_take(const struct policy_patterns *p, struct slice text)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if (glob_match(p->globs[i], text))
+		if (ends_fit(p->globs[i], text) && glob_match(p->globs[i], text))
 			return true;
 	return p->count == 0;
 }
@@ -54,7 +69,7 @@ static bool patterns_take(const struct policy_patterns *p, struct slice text)
 static bool patterns_take_nocase(const struct policy_patterns *p, struct slice text)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if (glob_match_nocase(p->globs[i], text))
+		if (ends_fit(p->globs[i], text) && glob_match_nocase(p->globs[i], text))
 			return true;
 	return p->count == 0;
 }
