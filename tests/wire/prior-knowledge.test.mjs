@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Cleartext with prior knowledge (RFC 9113 3.3, 3.4), and those who do not know. */
+import assert from 'node:assert/strict';
+import net from 'node:net';
+import { PREFACE, frame, settingsPayload } from '../support/frames.mjs';
+import { scenario } from '../support/gate.mjs';
+
+function talk(port, octets) {
+	return new Promise((resolve) => {
+		const socket = net.connect(port, '127.0.0.1');
+		let text = '';
+		socket.setEncoding('latin1');
+		socket.on('data', (d) => { text += d; });
+		socket.on('error', () => {});
+		socket.on('close', () => resolve(text));
+		socket.write(octets);
+	});
+}
+
+for (const [what, octets] of Object.entries({
+	'an HTTP/1.1 request': 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n',
+	'an upgrade to h2c': 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n',
+	'a POST': 'POST /x HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\nabc',
+	'a preface with an error': PREFACE.toString('latin1').replace('SM', 'SN'),
+}))
+	scenario(`${what} gets an answer that says why, and the connection ends`, async (s) => {
+		const text = await talk(s.port, octets);
+		if (what.startsWith('a preface')) {
+			assert.ok(text === '' || text.startsWith('HTTP/1.1 505') || text.charCodeAt(3) <= 7, text);
+			return;
+		}
+		assert.match(text, /^HTTP\/1\.1 505 /);
+		assert.match(text, /\r\n\r\n/);
+		assert.match(text.toLowerCase(), /connection: close/);
+		assert.equal(s.server.connections.length, 0);
+	});
+scenario('garbage ends the connection', async (s) => {
+	await talk(s.port, Buffer.from('160301020001000100', 'hex'));
+	const client = await s.connect();
+	await client.ready();
+});
+scenario('a preface octet by octet is fine', async (s) => {
+	const client = await s.connect();
+	await client.ready();
+	const socket = net.connect(s.port, '127.0.0.1');
+	socket.setNoDelay(true);
+	const all = Buffer.concat([PREFACE, frame('SETTINGS', 0, 0, settingsPayload({})), frame('PING', 0, 0, Buffer.from('octetwis'))]);
+	const got = new Promise((resolve) => {
+		let text = '';
+		socket.setEncoding('latin1').on('data', (d) => { text += d; if (text.includes('octetwis')) resolve(text); });
+	});
+	for (const octet of all) {
+		socket.write(Buffer.from([octet]));
+		await new Promise(setImmediate);
+	}
+	await got;
+	socket.destroy();
+});
+scenario('anything but SETTINGS after the preface is a connection error', async (s) => {
+	const client = await s.connect({ settings: null });
+	client.ping('tooearly');
+	await client.expectConnectionError('PROTOCOL_ERROR');
+});
+scenario('our SETTINGS come first, without waiting for the client\'s', async (s) => {
+	const client = await s.connect({ settings: null });
+	const first = await client.take(() => true, 'a first frame');
+	assert.equal(first.type, 'SETTINGS');
+	assert.equal(first.ack, false);
+	assert.equal(first.values.maxConcurrentStreams, 100);
+});
+scenario('an origin gets the preface and SETTINGS first', async (s) => {
+	const { origin } = await s.open();
+	const first = await origin.expect('SETTINGS', { ack: false });
+	assert.equal(first.seq, 0);
+	assert.deepEqual(origin.violations, []);
+});
+scenario('a client may close its sending side and still get its answer', async (s) => {
+	const { client, origin, up } = await s.open();
+	await client.ready();
+	client.socket.allowHalfOpen = true;
+	client.end();
+	await origin.sync();
+	origin.respond(up.stream, { body: 'x' });
+	/* Both are lawful: an answer, or taking the half-close for a leaving client and cancelling. */
+	await Promise.race([client.response(1), origin.expectReset(up.stream, 'CANCEL')]);
+});
