@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* `pushgate fetch`: one request and its pushes, on the project's own engine, as a table. */
+#include "proxy/tool/fetch.h"
+#include "proxy/tool/tool.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define WIDTH_DEFAULT 80u
+#define WIDTH_LEAST 60u
+
+static size_t terminal_width(FILE *out)
+{
+	struct winsize size;
+	size_t width = WIDTH_DEFAULT;
+	const char *columns = getenv("COLUMNS");
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		width = size.ws_col;
+	else if (columns && atoi(columns) > 0)
+		width = (size_t)atoi(columns);
+	return width < WIDTH_LEAST ? WIDTH_LEAST : width;
+}
+
+int tool_fetch(int argc, char **argv)
+{
+	struct fetch_request request;
+	int status = fetch_parse(&request, argc, argv);
+	if (status == FETCH_OK) {
+		struct fetch_result result;
+		signal(SIGPIPE, SIG_IGN);
+		fetch_run(&request, &result);
+		/* The body has standard output for itself. */
+		FILE *out = request.output && strcmp(request.output, "-") == 0 ? stderr : stdout;
+		fetch_show(&request, &result, terminal_width(out), out);
+		if (result.error[0])
+			fprintf(stderr, "pushgate fetch: %s\n", result.error);
+		status = result.exit_status;
+		fetch_result_fini(&result);
+	}
+	fetch_request_fini(&request);
+	return status < 0 ? FETCH_OK : status;
+}
