@@ -53,44 +53,30 @@ void h2_block_append(struct h2_block *b, const uint8_t *fragment, uint32_t n)
 	b->length += n;
 }
 
-/* The payload without padding (RFC 9113 6.2, 6.6): advances *p, shortens *n. */
-static const struct h2_fault *strip_padding(
-    const struct h2_frame *frame, const uint8_t **p, uint32_t *n)
-{
-	if (!(frame->flags & H2_PADDED))
-		return NULL;
-	if (*n < 1)
-		return h2_fault(FRAME_LENGTH);
-	uint32_t pad = (*p)[0];
-	(*p)++;
-	(*n)--;
-	if (pad > *n)
-		return h2_fault(PADDING_TOO_LONG);
-	*n -= pad;
-	return NULL;
-}
-
-/* The fields before the fragment, which padding may not leave without room. */
-static const struct h2_fault *strip_prefix(
+/*
+ * The payload's fragment: advances *p and shortens *n past the pad length, the fields before the
+ * fragment, and the padding (RFC 9113 6.2, 6.6). Fields that are not there are a wrong size (4.2);
+ * padding that leaves no room for them is padding too long.
+ */
+static const struct h2_fault *strip(
     struct h2_block *b, const struct h2_frame *frame, const uint8_t **p, uint32_t *n)
 {
-	uint32_t prefix = 0;
+	uint32_t pad_field = frame->flags & H2_PADDED ? 1 : 0;
+	uint32_t fields = 0;
 	if (frame->type == H2_PUSH_PROMISE)
-		prefix = 4;
+		fields = 4;
 	else if (frame->flags & H2_HAS_PRIORITY)
-		prefix = 5;
-	if (*n < prefix)
-		return frame->flags & H2_PADDED ? h2_fault(PADDING_TOO_LONG)
-						: h2_fault(FRAME_LENGTH);
-	if (prefix > 0) {
-		uint32_t id = h2_read32(*p) & H2_ID_MASK;
-		if (prefix == 4)
-			b->promised_id = id;
-		else
-			b->depends_on_itself = id == frame->stream_id;
-	}
-	*p += prefix;
-	*n -= prefix;
+		fields = 5;
+	if (*n < pad_field + fields)
+		return h2_fault(FRAME_LENGTH);
+	uint32_t pad = pad_field ? (*p)[0] : 0;
+	if (pad > *n - pad_field - fields)
+		return h2_fault(PADDING_TOO_LONG);
+	uint32_t id = fields ? h2_read32(*p + pad_field) & H2_ID_MASK : 0;
+	b->promised_id = frame->type == H2_PUSH_PROMISE ? id : 0;
+	b->depends_on_itself = fields == 5 && id == frame->stream_id;
+	*p += pad_field + fields;
+	*n -= pad_field + fields + pad;
 	return NULL;
 }
 
@@ -124,11 +110,7 @@ const struct h2_fault *h2_block_begin(struct h2_conn *c, const uint8_t *payload)
 	    frame->type == H2_PUSH_PROMISE ? H2_GUARDED_PROMISES : H2_GUARDED_BLOCKS;
 	const struct h2_fault *fault = h2_guard_count(&c->guard, kind, c->now);
 	if (!fault)
-		fault = strip_padding(frame, &payload, &n);
-	b->promised_id = 0;
-	b->depends_on_itself = false;
-	if (!fault)
-		fault = strip_prefix(b, frame, &payload, &n);
+		fault = strip(b, frame, &payload, &n);
 	if (fault)
 		return fault;
 	b->is_open = true;

@@ -11,7 +11,8 @@ static void check_stream(const struct h2_conn *c, const struct h2_stream *s)
 	ensure(s->is_pushed == ((s->id & 1) == 0));
 	ensure(s->outflow.window <= H2_WINDOW_MAX);
 	ensure(s->inflow.size >= 0 && s->inflow.size <= H2_WINDOW_MAX && s->inflow.owed >= 0);
-	if (h2_state_allows((enum h2_state)s->state, H2_INPUT_SEND_WINDOW_UPDATE)) {
+	if (!c->has_failed &&
+	    h2_state_allows((enum h2_state)s->state, H2_INPUT_SEND_WINDOW_UPDATE)) {
 		int64_t in_frame = c->reader.stream == s ? c->reader.left : 0;
 		ensure(s->inflow.window + s->inflow.owed + (int64_t)s->unread <= s->inflow.size);
 		ensure(s->inflow.window + s->inflow.owed + (int64_t)s->unread + in_frame >=

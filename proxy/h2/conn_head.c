@@ -10,10 +10,9 @@
 static struct hpack_decoder *decoder(struct h2_conn *c)
 {
 	if (!c->decoder) {
-		uint32_t limit = c->local.header_table_size;
-		if (!c->was_acked && limit < h2_settings_initial.header_table_size)
-			limit = h2_settings_initial.header_table_size;
-		c->decoder = hpack_decoder_new(limit, c->env.seed);
+		c->decoder = hpack_decoder_new(c->local.header_table_size, c->env.seed);
+		if (c->was_acked)
+			hpack_decoder_set_limit(c->decoder, c->acked.header_table_size);
 	}
 	return c->decoder;
 }

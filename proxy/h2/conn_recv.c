@@ -24,7 +24,7 @@ static size_t read_preface(struct h2_conn *c, const uint8_t *p, size_t n)
 {
 	struct h2_reader *r = &c->reader;
 	uint32_t take = at_most(n, H2_PREFACE_LEN - r->filled);
-	if (memcmp(p, H2_PREFACE + r->filled, take) != 0) {
+	if (memcmp(p, &H2_PREFACE[r->filled], take) != 0) {
 		h2_fault_apply(c, 0, h2_fault(PREFACE_BAD));
 		return n;
 	}
@@ -192,8 +192,7 @@ static size_t step(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t
 	case H2_READING_SKIP:
 		return skip(c, n);
 	}
-	ensure(!"a state of the reader");
-	return n;
+	ensure_failed("a state of the reader", __FILE__, __LINE__, __func__);
 }
 
 size_t h2_receive(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t length, usec now)

@@ -139,7 +139,9 @@ enum h2_event_kind {
 	H2_EVENT_DATA,     /* `piece` (borrows the chunk given to h2_receive: hold it to keep it), `end`. The
 	                      owner owes h2_credit for these octets, whatever becomes of them. */
 	H2_EVENT_TRAILERS, /* `head` (takes); ends the stream's receiving side */
-	H2_EVENT_PROMISE,  /* client: `stream` is the parent, `promised` the new stream, `head` (takes) */
+	H2_EVENT_PROMISE,  /* client: `stream` is the parent, `promised` the new stream, `head` (takes). With `fault`:
+	                      malformed and refused by the engine, for the log only: `promised` and `head` are
+	                      NULL, `reason` says what was wrong, `last_id` is the promised id */
 	H2_EVENT_RESET,    /* the stream is over: by the peer (`fault` NULL, `code`) or by us for the peer's `fault`.
 	                      `unprocessed`: GOAWAY or REFUSED_STREAM says that the peer did nothing */
 	H2_EVENT_CLOSED,   /* both sides ended normally */
