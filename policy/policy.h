@@ -58,7 +58,10 @@ struct policy_offer {
 	usec now;
 };
 
-/* One compiled condition set; absent conditions are empty lists and match everything. */
+/*
+ * One compiled condition set; absent conditions are empty lists and match everything. Hosts are matched
+ * without port and trailing dot, paths without their query, hosts and user-agents without case.
+ */
 struct policy_patterns {
 	struct slice *globs;
 	size_t count;
@@ -105,7 +108,7 @@ struct policy_rules {
 struct policy_verdict {
 	enum policy_action action;
 	const struct policy_reason *reason;
-	const struct policy_rule *rule;   /* NULL: a guard or the fallback */
+	const struct policy_rule *rule;   /* that decided, or whose own limit did; NULL: a guard or the fallback */
 };
 
 struct policy_verdict policy_decide(const struct policy_rules *rules, const struct policy_offer *offer);

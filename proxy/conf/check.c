@@ -134,6 +134,56 @@ static void check_route(struct conf_loader *l, struct conf_section *s)
 		    "there is no [origin %s]; add the section or name another", s->origin_name);
 }
 
+static bool takes_host(const struct conf_route *r, struct slice host)
+{
+	bool is_any = slice_equal(host, SLICE("*"));
+
+	for (size_t i = 0; i < r->host_count; i++)
+		if (slice_equal_nocase(r->hosts[i], host))
+			return true;
+	return r->host_count == 0 && is_any;
+}
+
+static bool takes_path(const struct conf_route *r, struct slice path)
+{
+	for (size_t i = 0; i < r->path_count; i++)
+		if (slice_equal(r->paths[i], path))
+			return true;
+	return r->path_count == 0 && slice_equal(path, SLICE("/"));
+}
+
+/* Every host and every path of `later` stands in `earlier` too, which wins as the first of equals. */
+static bool route_hides(const struct conf_route *earlier, const struct conf_route *later)
+{
+	if (later->host_count == 0 && !takes_host(earlier, SLICE("*")))
+		return false;
+	if (later->path_count == 0 && !takes_path(earlier, SLICE("/")))
+		return false;
+	for (size_t i = 0; i < later->host_count; i++)
+		if (!takes_host(earlier, later->hosts[i]))
+			return false;
+	for (size_t i = 0; i < later->path_count; i++)
+		if (!takes_path(earlier, later->paths[i]))
+			return false;
+	return true;
+}
+
+static void check_route_order(struct conf_loader *l, const struct conf_section *s)
+{
+	for_each_section(l, earlier, CONF_SECTION_ROUTE)
+	{
+		if (earlier == s)
+			return;
+		if (earlier->is_broken || s->is_broken || !route_hides(earlier->object, s->object))
+			continue;
+		conf_warning(l, s->file, s->line,
+		    "%s is never taken, as [route %s] at %s:%" PRIu32
+		    " has its hosts and paths; remove one of them",
+		    conf_section_title(l, s), earlier->name, earlier->file, earlier->line);
+		return;
+	}
+}
+
 /* ---- [push] ---- */
 
 static void check_rule(struct conf_loader *l, const struct conf_section *s)
@@ -239,6 +289,7 @@ static void check_section(struct conf_loader *l, struct conf_section *s)
 		return;
 	case CONF_SECTION_ROUTE:
 		check_route(l, s);
+		check_route_order(l, s);
 		return;
 	case CONF_SECTION_PUSH:
 		check_rule(l, s);

@@ -111,10 +111,11 @@ struct conf {
 
 /*
  * Reads, checks and resolves. NULL when anything is wrong; every mistake (and every warning) has been written to
- * `errors` by then, a line each. With `resolve` false names are not resolved and files not opened (tests, explain).
+ * `errors` by then, a line each. With `resolve` false names are not looked up and the files and users that options
+ * name are not opened or looked for (tests, explain); included files are part of the configuration and are read.
  */
 struct conf *conf_load(const char *path, bool resolve, FILE *errors);
-/* The same for a text in memory; `name` stands for the file in messages. */
+/* The same for a text in memory; `name` stands for the file in messages. Includes are read with `resolve` alone. */
 struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors);
 void conf_free(struct conf *c); /* NULL is fine */
 

@@ -347,6 +347,37 @@ static void tls_option_of_a_cleartext_origin_is_a_warning(void **state)
 	load_free(&load);
 }
 
+static void route_that_is_never_taken_is_a_warning(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_REST "[route s]\norigin = o\npath = /\nhost = *\n"
+					       "[route t]\norigin = o\nhost = a b\npath = /x "
+					       "/y\n[route u]\norigin = o\nhost = B\npath = /y\n"
+					       "[route v]\norigin = o\nhost = b c\npath = /y\n",
+	    "test.ini:7: warning: [route s] is never taken, as [route r] at test.ini:5 has its "
+	    "hosts and paths; "
+	    "remove one of them\n"
+	    "test.ini:15: warning: [route u] is never taken, as [route t] at test.ini:11 has its "
+	    "hosts and paths; "
+	    "remove one of them\n");
+	load_free(&load);
+}
+
+static void status_socket_has_the_length_of_a_socket_path(void **state)
+{
+	(void)state;
+	char text[512], path[128];
+	memset(path, 'a', sizeof path);
+	path[0] = '/', path[107] = '\0';
+	snprintf(text, sizeof text, LOAD_REST "[server]\nstatus-socket = %s\n", path);
+	struct load load = load_fine(text, "");
+	load_free(&load);
+	path[107] = 'a', path[108] = '\0';
+	snprintf(text, sizeof text, LOAD_REST "[server]\nstatus-socket = %s\n", path);
+	assert_refused(text, "test.ini:8: the path of status-socket is longer than 107 octets; "
+			     "choose a shorter one\n");
+}
+
 static void limits_that_contradict_each_other_are_refused(void **state)
 {
 	(void)state;
@@ -467,6 +498,8 @@ int main(void)
 	    cmocka_unit_test(rule_that_looks_shadowed_is_a_warning),
 	    cmocka_unit_test(source_that_does_not_exist_yet_is_a_warning),
 	    cmocka_unit_test(tls_option_of_a_cleartext_origin_is_a_warning),
+	    cmocka_unit_test(route_that_is_never_taken_is_a_warning),
+	    cmocka_unit_test(status_socket_has_the_length_of_a_socket_path),
 	    cmocka_unit_test(limits_that_contradict_each_other_are_refused),
 	    cmocka_unit_test(overlong_line_is_refused_and_the_rest_is_read),
 	    cmocka_unit_test(line_of_the_greatest_length_is_read_whole),

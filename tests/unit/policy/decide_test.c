@@ -212,6 +212,9 @@ static void each_condition_is_asked(void **state)
 	    {offsetof(struct policy_rule, hosts), "*.EXAMPLE.com", "*:8443"},
 	    {offsetof(struct policy_rule, paths), "/shop/*.html", "/Shop/*"},
 	    {offsetof(struct policy_rule, promised_paths), "*.css", "*v=2"},
+	    {offsetof(struct policy_rule, promised_paths), "\\/css/a.cs\\s", "\\*.css"},
+	    {offsetof(struct policy_rule, promised_paths), "?css/a.cs?", "/css/a.cs\\?"},
+	    {offsetof(struct policy_rule, hosts), "WWW.example.COM", "ww.example.com"},
 	    {offsetof(struct policy_rule, user_agents), "example/1.* (x*", "example"},
 	};
 	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
