@@ -128,16 +128,20 @@ void exchange_dispatch(struct exchange *x)
 	x->relay->ops->dispatch(x->relay->context, x);
 }
 
+void exchange_note_cause(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	x->cause = cause;
+	x->code = code;
+	x->detail = detail ? arena_printf(&x->request->arena, "%s", detail).ptr : NULL;
+}
+
 void exchange_finish(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	struct relay *r = x->relay;
 	ensure(!x->is_over);
 	x->is_over = true;
-	if (!x->cause) { /* an answer of our own has named its cause before */
-		x->cause = cause;
-		x->code = code;
-		x->detail = detail;
-	}
+	if (!x->cause) /* an answer of our own has named its cause before */
+		exchange_note_cause(x, cause, code, detail);
 	if (x->waits_for_upstream || list_is_linked(&x->waiting))
 		r->ops->undispatch(r->context, x);
 	x->waits_for_upstream = false;

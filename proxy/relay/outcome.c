@@ -23,14 +23,12 @@ static void answer(struct exchange *x, const struct relay_cause *cause, uint32_t
 	struct relay *r = x->relay;
 	struct slice text;
 	ensure(x->down.ops && !x->response_begun && !exchange_is_push(x));
-	x->cause = cause;
-	x->code = code;
-	x->detail = detail;
+	exchange_note_cause(x, cause, code, detail);
 	x->own_answer = true;
 	x->upload.state = FLOW_ABORTED;
 	exchange_drop_body(x, &x->upload);
 	struct http_head *head = http_own_response(r->heads, cause->status, r->pseudonym, cause->error,
-	    detail ? detail : cause->name, &text);
+	    x->detail ? x->detail : cause->name, &text);
 	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
 	x->download.source_ended = true;
 	if (!end)

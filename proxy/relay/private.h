@@ -11,6 +11,8 @@
 /* exchange.c */
 struct exchange *exchange_alloc(struct relay *r, struct http_head *head); /* NULL: no budget; takes head in any case */
 void exchange_bind(struct leg *slot, const struct leg *from);
+/* How it ends; the detail is copied. */
+void exchange_note_cause(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /* Cuts both legs, clears, logs, and puts it on the reap list. */
 void exchange_finish(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /* Sets the timer for the nearest deadline of its present state. */

@@ -126,7 +126,7 @@ struct exchange {
 	/* How it ended. */
 	const struct relay_cause *cause;     /* NULL: complete */
 	uint32_t code;
-	const char *detail;                  /* a constant string, or of the process's life */
+	const char *detail;                  /* in the request's arena, or NULL */
 	/* The hop's: where it came from and where it goes. */
 	const void *listen, *route, *origin;
 	struct address client;
