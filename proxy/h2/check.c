@@ -73,7 +73,7 @@ static void check_reader(const struct h2_conn *c)
 	ensure(b->charged == b->capacity);
 	ensure(b->is_open || b->length == 0);
 	ensure(b->length <= c->limits.field_block_bytes);
-	ensure(b->is_open || b->deadline == USEC_NEVER);
+	ensure(b->is_open || b->partial > 0 || b->deadline == USEC_NEVER);
 }
 
 void h2_check(const struct h2_conn *c)

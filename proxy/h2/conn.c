@@ -99,10 +99,16 @@ void h2_conn_fail(struct h2_conn *c, const struct h2_fault *fault, uint32_t code
 	c->events_made++;
 }
 
-/* What a peer could not know yet is no offence: streams above a limit that is still on its way. */
-static bool counts_as_provoked(const struct h2_conn *c, const struct h2_fault *fault)
+/*
+ * Is it an offence? Not what the peer could not know (streams above a limit that is still on its way),
+ * not our own want of memory, and not what answers a request of ours or a promise, which are counted.
+ */
+static bool counts_as_provoked(
+    const struct h2_conn *c, const struct h2_stream *s, const struct h2_fault *fault)
 {
-	return fault->code != H2_REFUSED_STREAM || c->was_acked;
+	if (fault->code == H2_REFUSED_STREAM && (!c->was_acked || fault == h2_fault(STREAM_MEMORY)))
+		return false;
+	return !s || (c->role == H2_SERVER && !h2_id_is_own(c, s->id));
 }
 
 void h2_fault_apply(struct h2_conn *c, uint32_t stream_id, const struct h2_fault *fault)
@@ -120,7 +126,7 @@ void h2_fault_apply(struct h2_conn *c, uint32_t stream_id, const struct h2_fault
 	if (state == H2_STATE_FORGOTTEN)
 		return;
 	c->counters.resets_provoked++;
-	const struct h2_fault *flood = counts_as_provoked(c, fault)
+	const struct h2_fault *flood = counts_as_provoked(c, s, fault)
 					   ? h2_guard_count(&c->guard, H2_GUARDED_PROVOKED, c->now)
 					   : NULL;
 	if (flood) {
@@ -171,6 +177,8 @@ static void event_of_ending(struct h2_event *event, struct h2_stream *s)
 bool h2_next_event(struct h2_conn *c, struct h2_event *event)
 {
 	h2_conn_bury(c);
+	if (c->was_terminated)
+		return false;
 	if (c->has_event) {
 		c->has_event = false;
 		*event = c->event;

@@ -19,7 +19,20 @@ const struct h2_fault *h2_recv_priority(struct h2_conn *c, const uint8_t *payloa
 	return NULL;
 }
 
-/* What the peer resets of its own opening costs us; what we opened, it may refuse for free. */
+/*
+ * Which bucket a reset is taken from. A client's resets of its own requests cost us their work. What
+ * we opened the peer may refuse for free, once; a promise has paid when it came.
+ */
+static const struct h2_fault *count_reset(struct h2_conn *c, uint32_t id, bool had_stream)
+{
+	bool own = h2_id_is_own(c, id);
+	if (!own && c->role == H2_SERVER)
+		return h2_guard_count(&c->guard, H2_GUARDED_RESETS, c->now);
+	if (had_stream)
+		return NULL;
+	return h2_guard_count(&c->guard, own ? H2_GUARDED_WINDOWS : H2_GUARDED_PROMISES, c->now);
+}
+
 const struct h2_fault *h2_recv_rst_stream(struct h2_conn *c, const uint8_t *payload)
 {
 	uint32_t id = c->reader.frame.stream_id, code = h2_read32(payload);
@@ -27,13 +40,12 @@ const struct h2_fault *h2_recv_rst_stream(struct h2_conn *c, const uint8_t *payl
 	enum h2_state state = h2_stream_state(c, id, &s);
 	if (!s) {
 		const struct h2_transition *t = &h2_transitions[state][H2_INPUT_RECV_RST_STREAM];
-		return t->verdict == H2_VERDICT_FAULT
-			   ? &h2_faults[t->fault]
-			   : h2_guard_count(&c->guard, H2_GUARDED_RESETS, c->now);
+		return t->verdict == H2_VERDICT_FAULT ? &h2_faults[t->fault]
+						      : count_reset(c, id, false);
 	}
 	c->counters.resets_in++;
 	h2_stream_abort(c, s, H2_INPUT_RECV_RST_STREAM, NULL, code, code == H2_REFUSED_STREAM);
-	return h2_id_is_own(c, id) ? NULL : h2_guard_count(&c->guard, H2_GUARDED_RESETS, c->now);
+	return count_reset(c, id, true);
 }
 
 static const struct h2_fault *recv_pong(struct h2_conn *c, const uint8_t *payload)
@@ -93,8 +105,9 @@ const struct h2_fault *h2_recv_goaway(struct h2_conn *c, const uint8_t *payload)
 	uint32_t code = h2_read32(payload + 4);
 	if (c->goaway_came && last_id > c->goaway_came_last)
 		return h2_fault(GOAWAY_RAISED);
-	if (c->goaway_came && last_id == c->goaway_came_last && code == H2_NO_ERROR)
-		return h2_guard_count(&c->guard, H2_GUARDED_SETTINGS, c->now);
+	const struct h2_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_SETTINGS, c->now);
+	if (fault || (c->goaway_came && last_id == c->goaway_came_last && code == H2_NO_ERROR))
+		return fault;
 	c->goaway_came = true;
 	c->goaway_came_last = last_id;
 	struct h2_event *event = h2_event_make(c, H2_EVENT_GOAWAY, NULL);

@@ -133,6 +133,9 @@ static size_t read_payload(struct h2_conn *c, const uint8_t *p, size_t n)
 		h2_fault_apply(c, 0, h2_fault(BLOCK_MEMORY));
 		return n;
 	}
+	/* A slow frame holds memory as a slow block does. */
+	if (b->deadline == USEC_NEVER)
+		b->deadline = clock_after(c->now, c->limits.block_timeout);
 	uint32_t take = at_most(n, r->left);
 	h2_block_gather(b, p, take);
 	r->left -= take;

@@ -267,12 +267,9 @@ void h2_reset(struct h2_conn *c, struct h2_stream *s, uint32_t code)
 		return;
 	cancel_event(c, s);
 	if (s->life == H2_LIFE_ALIVE) {
-		if (h2_peer_may_send((enum h2_state)s->state)) {
-			h2_send_rst_stream(c, s->id, code);
+		h2_send_rst_stream(c, s->id, code);
+		if (h2_peer_may_send((enum h2_state)s->state))
 			h2_stream_forget(c, s->id);
-		} else {
-			h2_send_rst_stream(c, s->id, code);
-		}
 		const struct h2_fault *fault = h2_stream_move(c, s, H2_INPUT_SEND_RST_STREAM);
 		ensure(!fault);
 		h2_stream_detach(c, s);

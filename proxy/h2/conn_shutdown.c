@@ -52,6 +52,6 @@ void h2_terminate(struct h2_conn *c, enum h2_code code, struct slice debug)
 	if (c->has_failed)
 		return;
 	h2_send_goaway(c, h2_last_taken_id(c), code, debug);
-	c->has_failed = true;
+	c->has_failed = c->was_terminated = true;
 	c->failure_code = code;
 }

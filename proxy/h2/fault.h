@@ -183,13 +183,13 @@
 	X(FLOOD_PINGS, "ping-flood", "RFC 9113 10.5", ENHANCE_YOUR_CALM, CONNECTION, \
 		"Too many PING frames.") \
 	X(FLOOD_SETTINGS, "settings-flood", "RFC 9113 10.5", ENHANCE_YOUR_CALM, CONNECTION, \
-		"Too many SETTINGS frames.") \
+		"Too many SETTINGS or GOAWAY frames.") \
 	X(FLOOD_PRIORITIES, "priority-flood", "RFC 9113 10.5", ENHANCE_YOUR_CALM, CONNECTION, \
 		"Too many frames without effect: PRIORITY, PRIORITY_UPDATE, unknown types.") \
 	X(FLOOD_EMPTY, "empty-frame-flood", "RFC 9113 10.5", ENHANCE_YOUR_CALM, CONNECTION, \
 		"Too many frames that carry nothing.") \
 	X(FLOOD_WINDOWS, "window-update-flood", "RFC 9113 10.5", ENHANCE_YOUR_CALM, CONNECTION, \
-		"Too many WINDOW_UPDATE frames.") \
+		"Too many WINDOW_UPDATE frames, or resets of what we had closed.") \
 	X(FLOOD_PROMISES, "promise-flood", "RFC 9113 10.5", ENHANCE_YOUR_CALM, CONNECTION, \
 		"Far more promises than requests.") \
 	X(FLOOD_BLOCKS, "field-block-flood", "RFC 9113 10.5", ENHANCE_YOUR_CALM, CONNECTION, \

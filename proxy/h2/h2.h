@@ -243,7 +243,7 @@ void h2_set_priority(struct h2_conn *c, struct h2_stream *s, struct http_priorit
 bool h2_ping(struct h2_conn *c, usec now);
 /* Graceful: GOAWAY(2^31-1), and after a round trip GOAWAY(last id); streams go on. Idempotent. */
 void h2_shutdown(struct h2_conn *c, usec now);
-/* At once: GOAWAY(last id, code); FAILED is not emitted, streams are the owner's to settle. `fault` may be NULL. */
+/* At once: GOAWAY(last id, code). No event comes after it, FAILED neither; streams are the owner's to settle. */
 void h2_terminate(struct h2_conn *c, enum h2_code code, struct slice debug);
 /* New values for our own settings (only max_concurrent_streams, initial_window_size, enable_push = 0 may change). */
 void h2_update_settings(struct h2_conn *c, const struct h2_settings *local, usec now);
