@@ -117,8 +117,9 @@ cover:
 # ---- lint ----
 
 LINT_SRC := $(SRC) proxy/main.c $(wildcard proxy/*/*.h policy/*.h)
-lint:
+lint: build/pushgate
 	scripts/check-layers
+	scripts/make-docs --check
 	clang-format --dry-run --Werror $(LINT_SRC)
 	$(Q)$(MAKE) --no-print-directory KIND=tidy WERROR=-Werror tidy
 

@@ -80,7 +80,8 @@ const struct conf_option conf_options[] = {
     {SERVER(server.pseudonym), .key = "pseudonym", .type = CONF_TYPE_TEXT, .form = "NAME",
         .preset = "pushgate", .set = conf_set_pseudonym,
         .sentence = "Our name in Via and Proxy-Status (RFC 9110 7.6.3). A request that has it already is in a "
-        "loop and is refused, so proxies in a chain need different ones."},
+        "loop and is refused with 508, so proxies in a chain need different ones: the default gets a "
+        "suffix that is drawn at each start."},
     {SERVER(server.memory_bytes), .key = "memory", SIZE(16 * MIB, 1024 * GIB), .preset = "256M",
         .sentence = "What peers may make one worker keep in memory. Beyond it new streams are refused."},
     {SERVER(server.connection_memory_bytes), .key = "connection-memory", SIZE(1 * MIB, 64 * GIB),
@@ -195,7 +196,7 @@ const struct conf_option conf_options[] = {
     {ORIGIN(settings_timeout), .key = "settings-timeout", TIME(0), .preset = "10s",
         .sentence = "For the acknowledgement of our SETTINGS."},
     {ORIGIN(queue_timeout), .key = "queue-timeout", TIME(0), .preset = "10s",
-        .sentence = "How long a request may wait for a stream; then it gets 503."},
+        .sentence = "How long a request may wait for a stream; then it gets 504."},
     {ORIGIN(response_timeout), .key = "response-timeout", TIME(0), .preset = "60s",
         .sentence = "From the request to the head of the final response; then the client gets 504."},
     {ORIGIN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "60s",
