@@ -36,6 +36,14 @@ static size_t read_preface(struct h2_conn *c, const uint8_t *p, size_t n)
 	return take;
 }
 
+/* Gives the assembly buffer back, unless an event lends its octets until the next call. */
+static void release_block(struct h2_conn *c)
+{
+	bool is_lent = c->has_event && c->event.kind == H2_EVENT_GOAWAY;
+	if (c->block.data && !is_lent)
+		h2_block_fini(&c->block, c->env.budget);
+}
+
 /* A frame's payload is complete: its handler. */
 static void handle_whole(struct h2_conn *c, const uint8_t *payload)
 {
@@ -47,8 +55,10 @@ static void handle_whole(struct h2_conn *c, const uint8_t *payload)
 	if (fault)
 		h2_fault_apply(c, r->frame.stream_id, fault);
 	c->block.partial = 0;
-	if (!c->block.is_open && c->block.data)
-		h2_block_fini(&c->block, c->env.budget);
+	if (!c->block.is_open) {
+		c->block.deadline = USEC_NEVER;
+		release_block(c);
+	}
 }
 
 /* What must hold before a frame is looked at: sizes, order, floods. */
@@ -204,6 +214,8 @@ size_t h2_receive(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t 
 	if (now > c->now)
 		c->now = now;
 	ensure(!c->has_event);
+	if (!c->block.is_open && c->block.partial == 0)
+		release_block(c);
 	uint64_t events_before = c->events_made;
 	c->reader.chunk = chunk;
 	size_t used = 0;
@@ -212,8 +224,7 @@ size_t h2_receive(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t 
 	c->reader.chunk = NULL;
 	if (!c->has_failed)
 		return used;
-	if (c->block.data)
-		h2_block_fini(&c->block, c->env.budget);
+	release_block(c);
 	return length;
 }
 

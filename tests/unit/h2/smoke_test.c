@@ -189,8 +189,12 @@ static bool carry(struct pair *p, struct end *from, struct end *to)
 
 static void talk(struct pair *p)
 {
-	while (carry(p, &p->client, &p->server) | carry(p, &p->server, &p->client))
+	bool asked, answered;
+	do {
+		asked = carry(p, &p->client, &p->server);
+		answered = carry(p, &p->server, &p->client);
 		p->now += 100;
+	} while (asked || answered);
 }
 
 static struct h2_stream *ask(struct pair *p, const char *path)
