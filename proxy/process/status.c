@@ -131,15 +131,18 @@ void status_log(const struct status *s, struct observe *o)
 
 static int ask(const char *path, const char **error)
 {
-	struct net_address at;
-	*error = make_address(path, &at);
-	if (*error)
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	size_t len = strlen(path);
+	if (len == 0 || len >= sizeof(at.sun_path)) {
+		*error = "that is no path of a socket";
 		return -1;
+	}
+	memcpy(at.sun_path, path, len);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	const struct timeval patience = {.tv_sec = ASK_TIMEOUT_SECONDS};
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (fd >= 0 && connect(fd, (const struct sockaddr *)&at.storage, at.length) == 0)
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
 		return fd;
 	*error = errno == ENOENT || errno == ECONNREFUSED ? "pushgate is not running there"
 							  : strerror(errno);

@@ -297,6 +297,8 @@ static void on_failed(struct fetch *f, const struct h2_event *e)
 		    e->fault->section);
 	else if (e->code)
 		fail(f, FETCH_PROTOCOL, "the connection ended with %s", h2_code_name(e->code));
+	else
+		fail(f, FETCH_PROTOCOL, "the server closed the connection");
 	lose_all(f);
 }
 

@@ -6,26 +6,27 @@
 #define CELL 24
 
 #define BAR_LEAST 10u
+#define BAR_MOST 200u
 #define PATH_LEAST 16u
-/* Everything before the bar, and the spaces around it. */
-#define FIXED_COLUMNS 51u
+/* Everything but the bar and the path. */
+#define FIXED_COLUMNS 52u
 
 static void format_time(char cell[CELL], usec at)
 {
 	if (at >= 10 * USEC_PER_SEC)
-		snprintf(cell, CELL, "%.1f s", (double)at / 1e6);
+		snprintf(cell, CELL, "%.1fs", (double)at / 1e6);
 	else
-		snprintf(cell, CELL, "%.1f ms", (double)at / 1e3);
+		snprintf(cell, CELL, "%.1fms", (double)at / 1e3);
 }
 
 static void format_size(char cell[CELL], uint64_t bytes)
 {
 	if (bytes < 10000)
-		snprintf(cell, CELL, "%llu B", (unsigned long long)bytes);
+		snprintf(cell, CELL, "%lluB", (unsigned long long)bytes);
 	else if (bytes < 10000000)
-		snprintf(cell, CELL, "%.1f kB", (double)bytes / 1e3);
+		snprintf(cell, CELL, "%.1fkB", (double)bytes / 1e3);
 	else
-		snprintf(cell, CELL, "%.1f MB", (double)bytes / 1e6);
+		snprintf(cell, CELL, "%.1fMB", (double)bytes / 1e6);
 }
 
 static size_t scale(usec at, usec total, size_t columns)
@@ -85,7 +86,7 @@ static void show_item(
 {
 	char status[CELL] = "-", promised[CELL] = "", first[CELL] = "-", end[CELL] = "-",
 	     size[CELL];
-	char bar[256];
+	char bar[BAR_MOST + 1];
 	if (i->status)
 		snprintf(status, sizeof(status), "%u", i->status);
 	if (i->promised)
@@ -97,12 +98,12 @@ static void show_item(
 	format_size(size, i->bytes);
 	draw_bar(i, total, bar, bar_columns);
 	fprintf(
-	    out, "%6u %6s %9s %9s %9s %8s |%s| ", i->id, status, promised, first, end, size, bar);
+	    out, "%6u %6s %8s %8s %8s %7s |%s| ", i->id, status, promised, first, end, size, bar);
 	show_path(i, path_columns, out);
 	for (uint32_t n = 0; n < i->interim_count; n++) {
 		char at[CELL];
 		format_time(at, i->interims[n].at);
-		fprintf(out, "%6s %6u %9s %9s%s%s\n", "", i->interims[n].status, "", at,
+		fprintf(out, "%6s %6u %8s %8s%s%s\n", "", i->interims[n].status, "", at,
 		    i->interims[n].link ? "  link: " : "",
 		    i->interims[n].link ? i->interims[n].link : "");
 	}
@@ -130,15 +131,17 @@ void fetch_show(
 {
 	if (result->count == 0)
 		return;
-	size_t rest = width > FIXED_COLUMNS + 3 ? width - FIXED_COLUMNS - 3 : 0;
+	size_t rest = width > FIXED_COLUMNS ? width - FIXED_COLUMNS : 0;
 	size_t bar = rest / 2;
+	if (bar + PATH_LEAST > rest)
+		bar = rest > PATH_LEAST ? rest - PATH_LEAST : 0;
 	if (bar < BAR_LEAST)
 		bar = BAR_LEAST;
-	if (bar > 200)
-		bar = 200;
+	if (bar > BAR_MOST)
+		bar = BAR_MOST;
 	size_t path = rest > bar + PATH_LEAST ? rest - bar : PATH_LEAST;
 	show_summary(r, result, out);
-	fprintf(out, "%6s %6s %9s %9s %9s %8s  %-*s  %s\n", "stream", "status", "promised", "first",
+	fprintf(out, "%6s %6s %8s %8s %8s %7s  %-*s  %s\n", "stream", "status", "promised", "first",
 	    "end", "size", (int)bar, "time", "path");
 	for (size_t i = 0; i < result->count; i++)
 		show_item(&result->items[i], result->total, bar, path, out);

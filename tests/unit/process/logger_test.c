@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* The logger in a process of its own: it copies, reopens, and ends when the writers have gone. */
+#include "proxy/process/logs.h"
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct bench {
+	char dir[32], access[64], error[64], moved[64];
+	struct conf_server conf;
+	struct logs logs;
+	pid_t logger;
+};
+
+static int set_up(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	char why[256];
+	strcpy(b->dir, "/tmp/pushgate-test-XXXXXX");
+	if (!mkdtemp(b->dir))
+		return -1;
+	snprintf(b->access, sizeof(b->access), "%s/access", b->dir);
+	snprintf(b->error, sizeof(b->error), "%s/error", b->dir);
+	snprintf(b->moved, sizeof(b->moved), "%s/moved", b->dir);
+	b->conf.access_log = b->access;
+	b->conf.error_log = b->error;
+	*state = b;
+	if (!logs_open(&b->logs, &b->conf, why, sizeof(why)) ||
+	    !logs_make_pipes(&b->logs, why, sizeof(why)))
+		return -1;
+	pid_t master = getpid();
+	/* A signal that comes before the logger watches for it must wait, not kill. */
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	b->logger = fork();
+	if (b->logger == 0) {
+		logs_close_writers(&b->logs);
+		logger_run(&b->logs, master);
+		_exit(0);
+	}
+	logs_close_readers(&b->logs);
+	return 0;
+}
+
+static void end_logger(struct bench *b)
+{
+	int status;
+	logs_close_writers(&b->logs);
+	assert_int_equal(waitpid(b->logger, &status, 0), b->logger);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	b->logger = 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+	if (b->logger) {
+		kill(b->logger, SIGKILL);
+		waitpid(b->logger, NULL, 0);
+	}
+	logs_close_writers(&b->logs);
+	logs_close_files(&b->logs);
+	unlink(b->access);
+	unlink(b->error);
+	unlink(b->moved);
+	int r = rmdir(b->dir);
+	free(b);
+	return r;
+}
+
+static void say(int fd, const char *text)
+{
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static const char *content(const char *path, char *buffer, size_t size)
+{
+	int fd = open(path, O_RDONLY);
+	ssize_t n = fd < 0 ? 0 : read(fd, buffer, size - 1);
+	if (fd >= 0)
+		close(fd);
+	buffer[n > 0 ? n : 0] = '\0';
+	return buffer;
+}
+
+static void lines_arrive_in_their_files_before_the_logger_ends(void **state)
+{
+	struct bench *b = *state;
+	char text[256];
+	say(log_target(&b->logs.access), "{\"a\":1}\n");
+	say(log_target(&b->logs.error), "warn x\n");
+	say(log_target(&b->logs.access), "{\"a\":2}\n");
+	end_logger(b);
+	assert_string_equal(content(b->access, text, sizeof(text)), "{\"a\":1}\n{\"a\":2}\n");
+	assert_string_equal(content(b->error, text, sizeof(text)), "warn x\n");
+}
+
+static void files_are_appended_to_and_not_for_everyone(void **state)
+{
+	struct bench *b = *state;
+	struct logs again;
+	struct stat st;
+	char text[256];
+	say(log_target(&b->logs.error), "one\n");
+	end_logger(b);
+	assert_true(logs_open(&again, &b->conf, text, sizeof(text)));
+	say(log_target(&again.error), "two\n");
+	logs_close_files(&again);
+	assert_string_equal(content(b->error, text, sizeof(text)), "one\ntwo\n");
+	assert_int_equal(stat(b->error, &st), 0);
+	assert_int_equal(st.st_mode & 0027, 0);
+}
+
+static void full_pipe_is_emptied_to_the_last_octet(void **state)
+{
+	struct bench *b = *state;
+	static char block[4096];
+	memset(block, 'x', sizeof(block));
+	size_t written = 0;
+	kill(b->logger, SIGSTOP);
+	while (write(log_target(&b->logs.access), block, sizeof(block)) > 0)
+		written += sizeof(block);
+	kill(b->logger, SIGCONT);
+	end_logger(b);
+	struct stat st;
+	assert_int_equal(stat(b->access, &st), 0);
+	assert_int_equal((size_t)st.st_size, written);
+}
+
+static void death_of_the_master_lets_it_finish_what_is_there(void **state)
+{
+	struct bench *b = *state;
+	char text[256];
+	int status;
+	say(log_target(&b->logs.access), "last\n");
+	/* The parent-death signal; our writers are still open. */
+	kill(b->logger, SIGUSR2);
+	assert_int_equal(waitpid(b->logger, &status, 0), b->logger);
+	b->logger = 0;
+	assert_string_equal(content(b->access, text, sizeof(text)), "last\n");
+}
+
+static void reopened_logs_write_to_new_files(void **state)
+{
+	struct bench *b = *state;
+	char text[256];
+	end_logger(b);
+	say(b->logs.access.file, "old\n");
+	assert_int_equal(rename(b->access, b->moved), 0);
+	say(b->logs.access.file, "still old\n");
+	logs_reopen(&b->logs);
+	say(b->logs.access.file, "new\n");
+	assert_string_equal(content(b->moved, text, sizeof(text)), "old\nstill old\n");
+	assert_string_equal(content(b->access, text, sizeof(text)), "new\n");
+}
+
+static void log_that_cannot_be_reopened_stays_and_is_complained_about(void **state)
+{
+	struct bench *b = *state;
+	char text[512];
+	end_logger(b);
+	assert_int_equal(rename(b->access, b->moved), 0);
+	assert_int_equal(mkdir(b->access, 0700), 0);
+	logs_reopen(&b->logs);
+	say(b->logs.access.file, "kept\n");
+	assert_string_equal(content(b->moved, text, sizeof(text)), "kept\n");
+	assert_non_null(strstr(content(b->error, text, sizeof(text)), "cannot reopen the log"));
+	assert_int_equal(rmdir(b->access), 0);
+}
+
+static void log_that_cannot_be_opened_is_named(void **state)
+{
+	struct bench *b = *state;
+	struct logs l;
+	char why[256];
+	struct conf_server conf = {.access_log = "/nowhere/access", .error_log = b->error};
+	assert_false(logs_open(&l, &conf, why, sizeof(why)));
+	assert_string_equal(
+	    why, "cannot open the access log /nowhere/access: No such file or directory");
+	assert_int_equal(l.error.file, -1);
+}
+
+static void access_log_may_be_off(void **state)
+{
+	struct bench *b = *state;
+	struct logs l;
+	char why[256];
+	struct conf_server conf = {.error_log = b->error};
+	assert_true(logs_open(&l, &conf, why, sizeof(why)));
+	assert_true(logs_make_pipes(&l, why, sizeof(why)));
+	assert_int_equal(log_target(&l.access), -1);
+	assert_int_equal(log_target(&l.error), l.error.writes);
+	logs_close_readers(&l);
+	logs_close_writers(&l);
+	logs_close_files(&l);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(lines_arrive_in_their_files_before_the_logger_ends),
+	    TEST(files_are_appended_to_and_not_for_everyone),
+	    TEST(full_pipe_is_emptied_to_the_last_octet),
+	    TEST(death_of_the_master_lets_it_finish_what_is_there),
+	    TEST(reopened_logs_write_to_new_files),
+	    TEST(log_that_cannot_be_reopened_stays_and_is_complained_about),
+	    TEST(log_that_cannot_be_opened_is_named),
+	    TEST(access_log_may_be_off),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

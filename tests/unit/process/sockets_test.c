@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* The master's listening sockets, and the status socket. */
+#include "proxy/process/sockets.h"
+#include "proxy/process/status.h"
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct bench {
+	char dir[32], path[64];
+	struct conf conf;
+	struct conf_listen listens[2];
+};
+
+static int set_up(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	strcpy(b->dir, "/tmp/pushgate-test-XXXXXX");
+	if (!mkdtemp(b->dir))
+		return -1;
+	snprintf(b->path, sizeof(b->path), "%s/s", b->dir);
+	b->conf.listens = b->listens;
+	b->conf.listen_count = 1;
+	*state = b;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+	unlink(b->path);
+	assert_int_equal(rmdir(b->dir), 0);
+	free(b);
+	return 0;
+}
+
+static void set_listen(struct bench *b, size_t index, const char *text)
+{
+	struct conf_listen *l = &b->listens[index];
+	*l = (struct conf_listen){.name = "main", .file = "x.ini", .line = 7, .address_text = text};
+	assert_null(net_address_parse(slice_of_string(text), &l->address));
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_in at;
+	socklen_t length = sizeof(at);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
+	return ntohs(at.sin_port);
+}
+
+static void each_worker_has_its_own_socket_on_the_same_port(void **state)
+{
+	struct bench *b = *state;
+	struct sockets s;
+	char error[256] = "", text[NET_ADDRESS_TEXT], want[64];
+	set_listen(b, 0, "127.0.0.1:0");
+	assert_true(sockets_open(&s, &b->conf, 3, error, sizeof(error)));
+	uint16_t port = port_of(sockets_of(&s, 0, 0));
+	assert_int_not_equal(port, 0);
+	for (uint32_t w = 1; w < 3; w++) {
+		assert_int_not_equal(sockets_of(&s, 0, w), sockets_of(&s, 0, w - 1));
+		assert_int_equal(port_of(sockets_of(&s, 0, w)), port);
+	}
+	snprintf(want, sizeof(want), "127.0.0.1:%u", port);
+	assert_string_equal(sockets_address(&s, 0, text, sizeof(text)), want);
+	sockets_fini(&s);
+}
+
+static void taken_port_is_an_error_that_names_section_and_line(void **state)
+{
+	struct bench *b = *state;
+	struct sockets first, second;
+	char error[256] = "", text[64], want[256];
+	set_listen(b, 0, "127.0.0.1:0");
+	assert_true(sockets_open(&first, &b->conf, 1, error, sizeof(error)));
+	snprintf(text, sizeof(text), "127.0.0.1:%u", port_of(sockets_of(&first, 0, 0)));
+	set_listen(b, 0, text);
+	assert_false(sockets_open(&second, &b->conf, 1, error, sizeof(error)));
+	snprintf(want, sizeof(want),
+	    "cannot listen on %s: Address already in use (listen section main, x.ini:7)", text);
+	assert_string_equal(error, want);
+	sockets_fini(&second);
+	sockets_fini(&first);
+}
+
+static void unix_socket_is_shared_and_its_file_removed_by_the_owner_alone(void **state)
+{
+	struct bench *b = *state;
+	struct sockets s;
+	char error[256] = "", text[80];
+	snprintf(text, sizeof(text), "unix:%s", b->path);
+	set_listen(b, 0, text);
+	assert_true(sockets_open(&s, &b->conf, 2, error, sizeof(error)));
+	assert_int_equal(sockets_of(&s, 0, 0), sockets_of(&s, 0, 1));
+	assert_int_equal(access(b->path, F_OK), 0);
+	s.owns_files = false;
+	sockets_close(&s);
+	assert_int_equal(access(b->path, F_OK), 0);
+	sockets_fini(&s);
+	/* Nobody answers on it any more: it is replaced. */
+	assert_true(sockets_open(&s, &b->conf, 2, error, sizeof(error)));
+	sockets_close(&s);
+	assert_int_not_equal(access(b->path, F_OK), 0);
+	sockets_close(&s);
+	sockets_fini(&s);
+}
+
+static void failure_leaves_no_socket_and_no_file_behind(void **state)
+{
+	struct bench *b = *state;
+	struct sockets s;
+	char error[256] = "", text[80];
+	snprintf(text, sizeof(text), "unix:%s", b->path);
+	set_listen(b, 0, text);
+	set_listen(b, 1, "192.0.2.1:1"); /* not an address of ours (RFC 5737) */
+	b->conf.listen_count = 2;
+	int before = dup(0);
+	close(before);
+	assert_false(sockets_open(&s, &b->conf, 2, error, sizeof(error)));
+	assert_non_null(strstr(error, "cannot listen on 192.0.2.1:1"));
+	int after = dup(0);
+	close(after);
+	assert_int_equal(before, after);
+	assert_int_not_equal(access(b->path, F_OK), 0);
+}
+
+/* ---- status ---- */
+
+static const char *ask(
+    const char *path, int listener, const struct status *s, char *buffer, size_t size)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	strcpy(at.sun_path, path);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	status_serve(listener, s);
+	size_t used = 0;
+	for (ssize_t n; (n = read(fd, buffer + used, size - 1 - used)) > 0;)
+		used += (size_t)n;
+	close(fd);
+	buffer[used] = '\0';
+	return buffer;
+}
+
+static void status_answers_with_the_sum_of_all_slots(void **state)
+{
+	struct bench *b = *state;
+	static struct observe_counters slots[3];
+	static char text[65536];
+	const struct status_worker workers[] = {{42, 1, 3 * USEC_PER_SEC}, {0, 5, 0}};
+	const struct status s = {
+	    .up = 9 * USEC_PER_SEC, .slots = slots, .workers = workers, .worker_count = 2};
+	slots[0].requests = 5;
+	slots[1].requests = 7;
+	slots[2].log_dropped = 2; /* the master's own */
+	char error[256];
+	int listener = status_listen(b->path, error, sizeof(error));
+	assert_true(listener >= 0);
+	struct stat st;
+	assert_int_equal(stat(b->path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0660);
+	ask(b->path, listener, &s, text, sizeof(text));
+	assert_non_null(strstr(text, ", up 9 s, 2 workers\n"));
+	assert_non_null(strstr(text, "# worker 0: process 42, up 3 s, started 1 time\n"));
+	assert_non_null(strstr(text, "# worker 1: down, started 5 times\n"));
+	assert_non_null(strstr(text, "\nrequests 12\n"));
+	assert_non_null(strstr(text, "\nlog_dropped 2\n"));
+	status_close(listener, b->path);
+	assert_int_not_equal(access(b->path, F_OK), 0);
+}
+
+static void status_is_not_held_up_by_one_who_does_not_read(void **state)
+{
+	struct bench *b = *state;
+	static struct observe_counters slots[1];
+	static char text[65536];
+	const struct status s = {.slots = slots};
+	char error[256];
+	int listener = status_listen(b->path, error, sizeof(error));
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	strcpy(at.sun_path, b->path);
+	int silent = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(connect(silent, (const struct sockaddr *)&at, sizeof(at)), 0);
+	ask(b->path, listener, &s, text, sizeof(text));
+	assert_non_null(strstr(text, "# pushgate"));
+	close(silent);
+	status_close(listener, b->path);
+}
+
+static void status_socket_of_a_living_process_is_not_taken(void **state)
+{
+	struct bench *b = *state;
+	char error[256] = "";
+	int listener = status_listen(b->path, error, sizeof(error));
+	assert_int_equal(status_listen(b->path, error, sizeof(error)), -1);
+	assert_non_null(strstr(error, b->path));
+	status_close(listener, b->path);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(each_worker_has_its_own_socket_on_the_same_port),
+	    TEST(taken_port_is_an_error_that_names_section_and_line),
+	    TEST(unix_socket_is_shared_and_its_file_removed_by_the_owner_alone),
+	    TEST(failure_leaves_no_socket_and_no_file_behind),
+	    TEST(status_answers_with_the_sum_of_all_slots),
+	    TEST(status_is_not_held_up_by_one_who_does_not_read),
+	    TEST(status_socket_of_a_living_process_is_not_taken),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
