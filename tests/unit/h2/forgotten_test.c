@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of streams that we have reset: what was under way for them is no error (RFC 9113 5.1),
+ * until a PING sent after the RST_STREAM has come back, and whatever was forgotten meanwhile.
+ */
+#include "proxy/limits.h"
+#include "tests/support/h2_script.h"
+
+static struct script *with_request(void)
+{
+	struct script *s = script_open(H2_CLIENT);
+	assert_int_equal(script_gets(s), 1);
+	script_clears(s);
+	return s;
+}
+
+/* covers: R54 P-recv-after-reset */
+SCRIPT_TEST(ping_follows_the_reset)
+{
+	struct script *s = with_request();
+	script_resets(s, 1, H2_CANCEL);
+	script_expects_rst(s, 1, H2_CANCEL);
+	struct script_frame *f = script_expects_frame(s, H2_PING, 0);
+	assert_int_equal(f->flags, 0);
+	script_expects_nothing(s);
+	script_close(s);
+}
+
+/* covers: R54 P-recv-after-reset */
+SCRIPT_TEST(everything_for_a_reset_stream_is_ignored_until_the_ping_is_back)
+{
+	struct script *s = with_request();
+	script_resets(s, 1, H2_CANCEL);
+	script_expects_rst(s, 1, H2_CANCEL);
+	script_sends_ok(s, 1, 0);
+	script_sends_data(s, 1, 0, 100);
+	script_sends_window_update(s, 1, 0);
+	script_sends_window_update(s, 1, 0x7fffffff);
+	script_sends_window_update(s, 1, 0x7fffffff);
+	script_sends_rst(s, 1, H2_CANCEL);
+	script_sends_headers(s, 1, 0, ":bad", "block", NULL);
+	script_sends_headers(s, 1, H2_END_STREAM, "X-Bad", "block", NULL);
+	script_sends_data(s, 1, H2_END_STREAM, 100);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+SCRIPT_TEST(frames_after_the_ping_came_back_are_the_peers_fault_or_ignored)
+{
+	struct script *s = with_request();
+	script_resets(s, 1, H2_CANCEL);
+	script_expects_rst(s, 1, H2_CANCEL);
+	script_answers_pings(s);
+	script_sends_data(s, 1, 0, 100);
+	script_pumps(s);
+	if (h2_has_failed(s->conn))
+		script_expects_connection_error(s, H2_STREAM_CLOSED);
+	script_close(s);
+}
+
+/* A PING that was sent before the reset proves nothing. */
+SCRIPT_TEST(answer_to_an_earlier_ping_does_not_forget)
+{
+	struct script *s = with_request();
+	assert_int_equal(script_gets(s), 3);
+	script_resets(s, 1, H2_CANCEL);
+	script_clears(s); /* RST_STREAM 1 and its PING are out */
+	uint64_t first = s->ping_payload;
+	script_resets(s, 3, H2_CANCEL);
+	script_clears(s);
+	script_sends_raw(s, H2_PING, H2_ACK, 0, &first, 8);
+	script_sends_ok(s, 3, 0);
+	script_sends_data(s, 3, H2_END_STREAM, 10);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+/* covers: R64 */
+SCRIPT_TEST(more_resets_than_are_remembered_make_no_errors)
+{
+	static const uint32_t many[] = {SCRIPT_MAX_STREAMS, 10000, 0};
+	struct script *s = script_open_with(H2_CLIENT, &(struct script_options){.settings = many});
+	uint32_t count = 2 * LIMIT_REMEMBERED_RESETS;
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(script_gets(s), 2 * i + 1);
+	script_clears(s);
+	for (uint32_t i = 0; i < count; i++)
+		script_resets(s, 2 * i + 1, H2_CANCEL);
+	for (uint32_t i = 0; i < count; i++)
+		script_expects_rst(s, 2 * i + 1, H2_CANCEL);
+	for (uint32_t i = 0; i < count; i++) {
+		script_sends_ok(s, 2 * i + 1, 0);
+		script_sends_data(s, 2 * i + 1, H2_END_STREAM, 10);
+	}
+	script_expects_alive(s);
+	script_answers_pings(s);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+/* covers: R64 */
+SCRIPT_TEST(churn_of_promises_and_resets_with_pings_never_answered)
+{
+	struct script *s = with_request();
+	for (uint32_t id = 2; id < 2000; id += 2) {
+		script_sends_good_promise(s, 1, id);
+		script_expects_event(s, H2_EVENT_PROMISE, 1);
+		script_resets(s, id, H2_REFUSED_STREAM);
+		script_expects_rst(s, id, H2_REFUSED_STREAM);
+	}
+	for (uint32_t id = 2; id < 2000; id += 2)
+		script_sends_ok(s, id, H2_END_STREAM);
+	script_expects_alive(s);
+	assert_true(s->budget.used_bytes < 65536);
+	script_close(s);
+}
+
+SCRIPT_TEST(at_most_one_ping_of_the_memory_is_under_way)
+{
+	struct script *s = with_request();
+	for (uint32_t i = 0; i < 20; i++)
+		assert_int_not_equal(script_gets(s), 0);
+	script_clears(s);
+	for (uint32_t i = 0; i < 20; i++) {
+		script_resets(s, 2 * i + 1, H2_CANCEL);
+		script_pumps(s);
+	}
+	assert_int_equal(s->pings_due, 1);
+	script_close(s);
+}
+
+SCRIPT_TEST(pings_of_the_memory_are_not_told_to_the_owner)
+{
+	struct script *s = with_request();
+	script_resets(s, 1, H2_CANCEL);
+	script_expects_rst(s, 1, H2_CANCEL);
+	script_answers_pings(s);
+	script_expects_no_event(s);
+	script_close(s);
+}
+
+SCRIPT_TEST(owners_ping_and_the_memorys_do_not_mix)
+{
+	struct script *s = with_request();
+	assert_true(h2_ping(s->conn, s->now));
+	assert_false(h2_ping(s->conn, s->now));
+	script_resets(s, 1, H2_CANCEL);
+	script_expects_rst(s, 1, H2_CANCEL);
+	s->now += 1234;
+	script_answers_pings(s);
+	struct script_event *e = script_expects_event(s, H2_EVENT_PONG, 0);
+	assert_int_equal(e->rtt, 1234);
+	script_expects_nothing(s);
+	assert_true(h2_ping(s->conn, s->now));
+	script_close(s);
+}
+
+SCRIPT_TEST(unasked_ping_answers_are_ignored)
+{
+	struct script *s = with_request();
+	script_sends_raw(s, H2_PING, H2_ACK, 0, "12345678", 8);
+	script_expects_alive(s);
+	assert_true(h2_ping(s->conn, s->now));
+	script_pumps(s);
+	script_sends_raw(s, H2_PING, H2_ACK, 0, "12345678", 8);
+	script_expects_no_event(s);
+	script_close(s);
+}
+
+/* covers: R75 */
+SCRIPT_TEST(ping_is_answered_with_its_octets)
+{
+	struct script *s = with_request();
+	script_sends_raw(s, H2_PING, 0, 0, "\0\1\2\3\4\5\6\7", 8);
+	struct script_frame *f = script_expects_frame(s, H2_PING, 0);
+	assert_int_equal(f->flags, H2_ACK);
+	assert_memory_equal(f->payload, "\0\1\2\3\4\5\6\7", 8);
+	script_close(s);
+}
+
+/* A peer's own closing needs no memory: what comes after it is an error for ever. */
+SCRIPT_TEST(data_on_a_stream_that_the_peer_ended_long_ago_is_stream_closed)
+{
+	struct script *s = with_request();
+	for (uint32_t i = 0; i < 300; i++) {
+		script_sends_ok(s, 2 * i + 1, H2_END_STREAM);
+		script_expects_head(s, 2 * i + 1, true);
+		script_expects_event(s, H2_EVENT_CLOSED, 2 * i + 1);
+		assert_int_equal(script_gets(s), 2 * i + 3);
+	}
+	script_clears(s);
+	script_sends_data(s, 1, 0, 10);
+	script_pumps(s);
+	if (h2_has_failed(s->conn))
+		script_expects_connection_error(s, H2_STREAM_CLOSED);
+	else
+		script_expects_rst(s, 1, H2_STREAM_CLOSED);
+	script_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(ping_follows_the_reset),
+	    cmocka_unit_test(everything_for_a_reset_stream_is_ignored_until_the_ping_is_back),
+	    cmocka_unit_test(frames_after_the_ping_came_back_are_the_peers_fault_or_ignored),
+	    cmocka_unit_test(answer_to_an_earlier_ping_does_not_forget),
+	    cmocka_unit_test(more_resets_than_are_remembered_make_no_errors),
+	    cmocka_unit_test(churn_of_promises_and_resets_with_pings_never_answered),
+	    cmocka_unit_test(at_most_one_ping_of_the_memory_is_under_way),
+	    cmocka_unit_test(pings_of_the_memory_are_not_told_to_the_owner),
+	    cmocka_unit_test(owners_ping_and_the_memorys_do_not_mix),
+	    cmocka_unit_test(unasked_ping_answers_are_ignored),
+	    cmocka_unit_test(ping_is_answered_with_its_octets),
+	    cmocka_unit_test(data_on_a_stream_that_the_peer_ended_long_ago_is_stream_closed),
+	};
+	return SCRIPT_RUN(tests);
+}

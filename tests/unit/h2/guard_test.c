@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a peer may make us do, and where it ends (RFC 9113 10.5): under each limit nothing happens, above
+ * it the connection is closed with ENHANCE_YOUR_CALM. All other limits are out of the way.
+ */
+#include "tests/support/h2_script.h"
+
+#include <stdlib.h>
+
+#define BURST 20u
+/* The handshake, or work that was paid back, may have moved a bucket by this. */
+#define SLACK 4u
+
+static struct h2_limits wide(void)
+{
+	static const struct h2_rate endless = {1000000, 1000000};
+	struct h2_limits limits = h2_limits_default;
+	limits.resets_received = limits.resets_provoked = limits.pings = limits.settings = endless;
+	limits.priorities = limits.empty_frames = limits.window_updates = endless;
+	limits.promises = limits.header_blocks = endless;
+	limits.control_bytes = 100000000;
+	return limits;
+}
+
+static struct script *open_wide(enum h2_role role, const struct h2_limits *limits)
+{
+	struct script *s = script_open_with(role, &(struct script_options){.limits = limits});
+	if (role == H2_CLIENT) {
+		script_gets(s);
+		script_clears(s);
+	}
+	return s;
+}
+
+/* `act` does the i-th thing; `rate` is the one that is narrow. */
+static void rate_ends_at(enum h2_role role, size_t rate, void (*act)(struct script *, uint32_t))
+{
+	struct h2_limits limits = wide();
+	*(struct h2_rate *)(void *)((char *)&limits + rate) = (struct h2_rate){10, BURST};
+	struct script *s = open_wide(role, &limits);
+	for (uint32_t i = 0; i < BURST - SLACK; i++)
+		act(s, i);
+	script_clears(s);
+	script_expects_alive(s);
+	for (uint32_t i = BURST - SLACK; i < 2 * BURST && !h2_has_failed(s->conn); i++)
+		act(s, i);
+	script_pumps(s);
+	assert_true(h2_has_failed(s->conn));
+	const struct script_event *e = s->events[s->events_tail - 1];
+	assert_int_equal(e->kind, H2_EVENT_FAILED);
+	assert_non_null(e->fault);
+	assert_int_equal(e->fault->code, H2_ENHANCE_YOUR_CALM);
+	assert_int_equal(s->frames[s->frames_tail - 1]->type, H2_GOAWAY);
+	assert_int_equal(s->frames[s->frames_tail - 1]->code, H2_ENHANCE_YOUR_CALM);
+	script_close(s);
+	/* Slowly enough the same is fine. */
+	s = open_wide(role, &limits);
+	for (uint32_t i = 0; i < 4 * BURST; i++) {
+		s->now += USEC_PER_SEC / 9;
+		act(s, i);
+	}
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+#define RATE(name) offsetof(struct h2_limits, name)
+
+static void request_and_reset(struct script *s, uint32_t i)
+{
+	script_sends_get(s, 2 * i + 1);
+	script_sends_rst(s, 2 * i + 1, H2_CANCEL);
+}
+
+/* covers: R65 */
+SCRIPT_TEST(rapid_reset_is_bounded)
+{
+	rate_ends_at(H2_SERVER, RATE(resets_received), request_and_reset);
+}
+
+static void request_and_provoke(struct script *s, uint32_t i)
+{
+	script_sends_get(s, 2 * i + 1);
+	script_sends_window_update(s, 2 * i + 1, 0);
+}
+
+static void malformed_request(struct script *s, uint32_t i)
+{
+	script_sends_headers(s, 2 * i + 1, H2_END_STREAM, ":method", "GET", NULL);
+}
+
+/* covers: R65 */
+SCRIPT_TEST(resets_that_the_peer_provokes_are_bounded)
+{
+	rate_ends_at(H2_SERVER, RATE(resets_provoked), request_and_provoke);
+	rate_ends_at(H2_SERVER, RATE(resets_provoked), malformed_request);
+}
+
+static void ping(struct script *s, uint32_t i)
+{
+	script_sends_ping(s, i);
+}
+
+/* covers: R65 */
+SCRIPT_TEST(pings_are_bounded)
+{
+	rate_ends_at(H2_SERVER, RATE(pings), ping);
+	rate_ends_at(H2_CLIENT, RATE(pings), ping);
+}
+
+static void empty_settings(struct script *s, uint32_t i)
+{
+	(void)i;
+	script_sends_settings(s, SCRIPT_SETTINGS_END);
+}
+
+/* covers: R65 */
+SCRIPT_TEST(settings_are_bounded)
+{
+	rate_ends_at(H2_SERVER, RATE(settings), empty_settings);
+	rate_ends_at(H2_CLIENT, RATE(settings), empty_settings);
+}
+
+static void priority_frame(struct script *s, uint32_t i)
+{
+	script_sends_priority(s, 2 * i + 1, 0);
+}
+
+static void priority_update(struct script *s, uint32_t i)
+{
+	script_sends_priority_update(s, 2 * i + 1, "u=1");
+}
+
+/* covers: R65 */
+SCRIPT_TEST(priorities_are_bounded)
+{
+	rate_ends_at(H2_SERVER, RATE(priorities), priority_frame);
+	rate_ends_at(H2_SERVER, RATE(priorities), priority_update);
+}
+
+static void empty_data(struct script *s, uint32_t i)
+{
+	if (i == 0)
+		script_sends_post(s, 1);
+	script_sends_data(s, 1, 0, 0);
+}
+
+static void empty_padded_data(struct script *s, uint32_t i)
+{
+	if (i == 0)
+		script_sends_post(s, 1);
+	script_sends_padded_data(s, 1, 0, 0, 1);
+}
+
+/* covers: R65 */
+SCRIPT_TEST(empty_frames_are_bounded)
+{
+	rate_ends_at(H2_SERVER, RATE(empty_frames), empty_data);
+	rate_ends_at(H2_SERVER, RATE(empty_frames), empty_padded_data);
+}
+
+static void window_update(struct script *s, uint32_t i)
+{
+	(void)i;
+	script_sends_window_update(s, 0, 1);
+}
+
+/* covers: R65 */
+SCRIPT_TEST(window_updates_are_bounded)
+{
+	rate_ends_at(H2_SERVER, RATE(window_updates), window_update);
+}
+
+static void promise(struct script *s, uint32_t i)
+{
+	script_sends_good_promise(s, 1, 2 * i + 2);
+}
+
+/* covers: R63 R64 P-recv-too-many */
+SCRIPT_TEST(promises_are_bounded)
+{
+	rate_ends_at(H2_CLIENT, RATE(promises), promise);
+}
+
+static void interim(struct script *s, uint32_t i)
+{
+	(void)i;
+	script_sends_headers(s, 1, 0, ":status", "103", NULL);
+}
+
+/* covers: R64 */
+SCRIPT_TEST(header_blocks_are_bounded)
+{
+	rate_ends_at(H2_CLIENT, RATE(header_blocks), interim);
+}
+
+/* ---- what is not read ---- */
+
+/* covers: R65 */
+SCRIPT_TEST(answers_that_the_peer_does_not_read_are_bounded)
+{
+	static const uint32_t kinds = 3;
+	for (uint32_t kind = 0; kind < kinds; kind++) {
+		struct h2_limits limits = wide();
+		limits.control_bytes = 1000;
+		struct script *s = open_wide(H2_SERVER, &limits);
+		uint32_t i = 0;
+		for (; i < 1000 && !h2_has_failed(s->conn); i++) {
+			if (kind == 0)
+				script_sends_ping(s, i);
+			else if (kind == 1)
+				script_sends_raw(s, H2_SETTINGS, 0, 0, NULL, 0);
+			else
+				malformed_request(s, i);
+			assert_true(h2_control(s->conn).len < 1200);
+		}
+		assert_in_range(i, 20, 200);
+		script_pumps(s);
+		assert_int_equal(s->events[s->events_tail - 1]->code, H2_ENHANCE_YOUR_CALM);
+		script_close(s);
+	}
+}
+
+/* covers: R65 */
+SCRIPT_TEST(answers_that_the_peer_reads_are_not)
+{
+	struct h2_limits limits = wide();
+	limits.control_bytes = 1000;
+	struct script *s = open_wide(H2_SERVER, &limits);
+	for (uint32_t i = 0; i < 500; i++) {
+		script_sends_ping(s, i);
+		script_pumps(s);
+	}
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+/* Our own promises and heads are not the peer's doing. */
+SCRIPT_TEST(what_the_owner_sends_is_not_counted_as_provoked)
+{
+	struct h2_limits limits = wide();
+	limits.control_bytes = 1000;
+	struct script *s = open_wide(H2_SERVER, &limits);
+	script_sends_get(s, 1);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_int_equal(script_promises(s, 1, "/some/path/that/is/not/short"), 2 * i + 2);
+	script_sends_ping(s, 1);
+	assert_false(h2_has_failed(s->conn));
+	script_close(s);
+}
+
+/* ---- field blocks ---- */
+
+/* A request in `frames` CONTINUATIONs, each with some fields. */
+static void continues(struct script *s, uint32_t frames, size_t octets)
+{
+	uint8_t block[256];
+	uint8_t *filler = malloc(octets + 1);
+	memset(filler, 'v', octets + 1);
+	size_t n = script_encodes(s, block, sizeof block, ":method", "GET", ":scheme", "https", ":authority", "a",
+	    ":path", "/", NULL);
+	script_sends_raw(s, H2_HEADERS, H2_END_STREAM, 1, block, n);
+	for (uint32_t i = 1; i <= frames && !h2_has_failed(s->conn); i++) {
+		n = script_literal(block, "x-a", 3, filler, octets);
+		script_sends_raw(s, H2_CONTINUATION, i == frames ? H2_END_HEADERS : 0, 1, block, n);
+	}
+	free(filler);
+}
+
+/* covers: R65 R64 */
+SCRIPT_TEST(continuations_are_bounded)
+{
+	struct h2_limits limits = wide();
+	limits.continuations = 5;
+	struct script *s = open_wide(H2_SERVER, &limits);
+	continues(s, 5, 3);
+	script_expects_head(s, 1, true);
+	script_close(s);
+	s = open_wide(H2_SERVER, &limits);
+	continues(s, 6, 3);
+	script_expects_connection_error(s, H2_ENHANCE_YOUR_CALM);
+	script_close(s);
+}
+
+/* covers: R64 P-recv-oversize */
+SCRIPT_TEST(octets_of_a_field_block_are_bounded)
+{
+	struct h2_limits limits = wide();
+	limits.field_block_bytes = 1000;
+	struct script *s = open_wide(H2_SERVER, &limits);
+	continues(s, 9, 90);
+	script_expects_head(s, 1, true);
+	script_close(s);
+	s = open_wide(H2_SERVER, &limits);
+	continues(s, 12, 90);
+	script_expects_connection_error(s, H2_ENHANCE_YOUR_CALM);
+	script_close(s);
+}
+
+/* covers: R64 P-recv-oversize */
+SCRIPT_TEST(octets_of_a_promise_block_are_bounded)
+{
+	struct h2_limits limits = wide();
+	limits.field_block_bytes = 1000;
+	struct script *s = open_wide(H2_CLIENT, &limits);
+	uint8_t block[2000] = {0, 0, 0, 2};
+	size_t n = 4;
+	char value[90];
+	memset(value, 'v', sizeof value);
+	while (n < 1100)
+		n += script_literal(block + n, "x-a", 3, value, sizeof value);
+	script_sends_raw(s, H2_PUSH_PROMISE, H2_END_HEADERS, 1, block, n);
+	script_expects_connection_error(s, H2_ENHANCE_YOUR_CALM);
+	script_close(s);
+}
+
+/* covers: R65 */
+SCRIPT_TEST(usual_traffic_comes_nowhere_near_the_default_limits)
+{
+	struct script *s = script_open(H2_SERVER);
+	for (uint32_t i = 0; i < 2000; i++) {
+		s->now += USEC_PER_MSEC / 4; /* 4,000 requests a second */
+		script_sends_get(s, 2 * i + 1);
+		script_pumps(s);
+		script_responds(s, 2 * i + 1, false, "200");
+		script_offers(s, 2 * i + 1, 100, true);
+		script_pumps(s);
+		script_sends_window_update(s, 0, 100);
+	}
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(rapid_reset_is_bounded),
+	    cmocka_unit_test(resets_that_the_peer_provokes_are_bounded),
+	    cmocka_unit_test(pings_are_bounded),
+	    cmocka_unit_test(settings_are_bounded),
+	    cmocka_unit_test(priorities_are_bounded),
+	    cmocka_unit_test(empty_frames_are_bounded),
+	    cmocka_unit_test(window_updates_are_bounded),
+	    cmocka_unit_test(promises_are_bounded),
+	    cmocka_unit_test(header_blocks_are_bounded),
+	    cmocka_unit_test(answers_that_the_peer_does_not_read_are_bounded),
+	    cmocka_unit_test(answers_that_the_peer_reads_are_not),
+	    cmocka_unit_test(what_the_owner_sends_is_not_counted_as_provoked),
+	    cmocka_unit_test(continuations_are_bounded),
+	    cmocka_unit_test(octets_of_a_field_block_are_bounded),
+	    cmocka_unit_test(octets_of_a_promise_block_are_bounded),
+	    cmocka_unit_test(usual_traffic_comes_nowhere_near_the_default_limits),
+	};
+	return SCRIPT_RUN(tests);
+}
