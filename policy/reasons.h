@@ -20,7 +20,7 @@ struct policy_reason {
 	X(DEFAULT, "default", "No rule matched; the default action applied.",                         \
 	    "Add a [push] rule if something else should happen.")                                     \
 	X(PUSH_DISABLED, "push-disabled", "The client announced ENABLE_PUSH=0.",                      \
-	    "Nothing is wrong: browsers do so. Use hint or hold to serve such clients.")              \
+	    "Nothing is wrong: browsers do so.")              \
 	X(NO_STREAMS, "no-streams", "The client announced MAX_CONCURRENT_STREAMS=0.",                 \
 	    "Nothing is wrong: the client refuses pushes.")                                           \
 	X(CLIENT_GOING_AWAY, "client-going-away",                                                     \

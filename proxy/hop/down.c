@@ -15,6 +15,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 static void conn_fill(void *owner, struct net_out *out);
 static void conn_ended(void *owner, enum net_end end, const char *text);
 static void timer_expired(struct wheel_node *node, usec now);
+static usec deadline_of(const struct down *d);
 
 static const struct net_conn_ops conn_ops = {
     .opened = conn_opened,
@@ -299,7 +300,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 	}
 	if (d->net) {
 		net_conn_dirty(d->net);
-		if (h2_deadline(d->h2) < d->timer.deadline)
+		if (deadline_of(d) < d->timer.deadline)
 			down_arm(d);
 	}
 }

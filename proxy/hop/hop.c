@@ -68,6 +68,10 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	switch (what) {
 	case RELAY_TIMEOUT_BODY_UP:
 		return l ? l->body_timeout : 0;
+	case RELAY_TIMEOUT_TAKE_DOWN:
+		return l ? l->write_timeout : 0;
+	case RELAY_TIMEOUT_TAKE_UP:
+		return o ? o->write_timeout : 0;
 	case RELAY_TIMEOUT_PUSH_START:
 		return h->env.conf->server.push_start_timeout;
 	case RELAY_TIMEOUT_QUEUE:

@@ -26,6 +26,8 @@ enum relay_timeout {
 	RELAY_TIMEOUT_RESPONSE,   /* request sent → final response head */
 	RELAY_TIMEOUT_BODY_DOWN,  /* between octets of the response from the origin */
 	RELAY_TIMEOUT_BODY_UP,    /* between octets of the request from the client */
+	RELAY_TIMEOUT_TAKE_DOWN,  /* octets wait and the client takes none */
+	RELAY_TIMEOUT_TAKE_UP,    /* octets wait and the origin takes none */
 	RELAY_TIMEOUT_PUSH_START, /* promise → beginning of its response */
 	RELAY_TIMEOUT_LINGER,     /* response done → end of the request body */
 };
@@ -55,8 +57,10 @@ struct relay_cause {
 	X(CONNECT_LATE,     "connect-late",          RELAY_ORIGIN, false, 504, "connection_timeout",       RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
 	X(QUEUE_LATE,       "queue-late",            RELAY_SELF,   false, 504, "connection_timeout",       RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
 	X(QUEUE_FULL,       "queue-full",            RELAY_SELF,   false, 503, "connection_limit_reached", RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_STALLED,       "origin-stalled",        RELAY_ORIGIN, false, 504, "http_request_error",       RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
 	X(HEAD_LATE,        "response-late",         RELAY_ORIGIN, false, 504, "http_response_timeout",    RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
 	X(BODY_LATE,        "response-stalled",      RELAY_ORIGIN, false, 504, "http_response_timeout",    RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(DOWN_STALLED,     "client-stalled",        RELAY_CLIENT, false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
 	X(PUSH_START_LATE,  "push-start-late",       RELAY_CLIENT, false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
 	X(DOWN_RESET,       "client-reset",          RELAY_CLIENT, false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_SAME,           CLIENT_RESET,       false, false) \
 	X(DOWN_LOST,        "client-lost",           RELAY_CLIENT, false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_LOST,        false, false) \

@@ -211,6 +211,13 @@ static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 	if (!x->upload.source_ended && x->upload.body.bytes == 0 && !x->lingers_until)
 		nearest(&d, cause, limit_from(x, x->upload_progress, RELAY_TIMEOUT_BODY_UP),
 		    &relay_cause_UPLOAD_LATE);
+	/* Octets wait, and the side that they are for opens no window. */
+	if (x->upload.body.bytes > 0 && x->up.ops)
+		nearest(&d, cause, limit_from(x, x->upload.moved, RELAY_TIMEOUT_TAKE_UP),
+		    &relay_cause_UP_STALLED);
+	if (x->response_begun && x->download.body.bytes > 0)
+		nearest(&d, cause, limit_from(x, x->download.moved, RELAY_TIMEOUT_TAKE_DOWN),
+		    &relay_cause_DOWN_STALLED);
 	if (!x->up.ops || x->download.source_ended)
 		return d;
 	/* The origin owes the response, once it has what the client sent. */

@@ -70,6 +70,7 @@ struct flow {
 	struct body body;             /* came and not taken yet */
 	struct http_head *trailers;   /* came and not sent yet; owned */
 	uint64_t received, forwarded; /* octets */
+	usec moved;                   /* when the sink last took octets, or began to have some to take */
 	struct leg *source, *sink;
 };
 

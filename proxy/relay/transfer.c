@@ -56,6 +56,13 @@ static void flow_moved(struct exchange *x, struct flow *f)
 	}
 }
 
+static void flow_append(struct exchange *x, struct flow *f, struct piece piece)
+{
+	if (f->body.bytes == 0)
+		f->moved = x->relay->now;
+	body_append(&f->body, piece, x->relay->small_chunks, x->relay->budget);
+}
+
 void exchange_on_taken(struct leg *sink, size_t n, bool end)
 {
 	struct exchange *x = sink->exchange;
@@ -63,6 +70,7 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 	if (n > 0) {
 		body_take(&f->body, n, x->relay->budget);
 		f->forwarded += n;
+		f->moved = x->relay->now;
 		if (f == &x->download) {
 			x->download_progress = x->relay->now;
 			if (x->buffered)
@@ -107,7 +115,7 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 			exchange_abort(x, &relay_cause_UPLOAD_LARGE, NULL);
 			return;
 		}
-		body_append(&f->body, piece, x->relay->small_chunks, x->relay->budget);
+		flow_append(x, f, piece);
 	}
 	if (end)
 		upload_end(x);
@@ -131,7 +139,7 @@ void exchange_on_connected(struct exchange *x, const struct leg *up)
 {
 	exchange_bind(&x->up, up);
 	x->waits_for_upstream = false;
-	x->upload_progress = x->download_progress = x->relay->now;
+	x->upload_progress = x->download_progress = x->upload.moved = x->relay->now;
 	if (x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers) {
 		x->upload.state = FLOW_DONE; /* the head was its end */
 	} else {
@@ -153,7 +161,7 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 	}
 	x->status = head->status;
 	x->response_begun = true;
-	x->first_byte = x->relay->now;
+	x->first_byte = x->download.moved = x->relay->now;
 	if (exchange_is_push(x))
 		x->push.state = PUSH_ANSWERING;
 	http_head_free(head);
@@ -230,7 +238,7 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 	f->received += piece.length;
 	x->download_progress = x->relay->now;
 	if (piece.length > 0) {
-		body_append(&f->body, piece, x->relay->small_chunks, x->relay->budget);
+		flow_append(x, f, piece);
 		if (x->buffered)
 			*x->buffered += piece.length;
 		/* Pushes are the first to go when memory is short; requests are bounded by their windows. */

@@ -341,6 +341,43 @@ static void slow_client_is_not_held_against_the_origin(void **state)
 	world_free(w);
 }
 
+static void client_that_takes_nothing_is_reset(void **state)
+{
+	(void)state; /* covers: R65 */
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->limits[RELAY_TIMEOUT_TAKE_DOWN] = 2 * USEC_PER_SEC;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_on_response(x, world_response(w, 200), false);
+	world_pass(w, 10 * USEC_PER_SEC);
+	world_download(w, x, "first", false);
+	world_pass(w, USEC_PER_SEC);
+	world_take(down);
+	world_download(w, x, "second", false);
+	world_pass(w, USEC_PER_SEC);
+	assert_false(x->is_over);
+	world_pass(w, 3 * USEC_PER_SEC);
+	assert_true(x->is_over);
+	assert_string_equal(down->said, "head 200; reset 8");
+	assert_string_equal(up->said, "reset 8");
+	world_free(w);
+}
+
+static void origin_that_takes_nothing_of_an_upload_is_given_up(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->limits[RELAY_TIMEOUT_TAKE_UP] = 2 * USEC_PER_SEC;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	world_upload(w, x, "abc", false);
+	world_pass(w, 4 * USEC_PER_SEC);
+	assert_string_equal(up->said, "reset 8");
+	world_take(down);
+	assert_string_equal(down->said, "head 504; end; reset 0");
+	world_free(w);
+}
+
 static void request_that_waits_too_long_for_a_stream_is_answered_504(void **state)
 {
 	(void)state;
@@ -435,6 +472,8 @@ int main(void)
 	    cmocka_unit_test(upload_that_outlasts_its_linger_is_stopped),
 	    cmocka_unit_test(late_origins_are_answered_504_or_reset),
 	    cmocka_unit_test(slow_client_is_not_held_against_the_origin),
+	    cmocka_unit_test(client_that_takes_nothing_is_reset),
+	    cmocka_unit_test(origin_that_takes_nothing_of_an_upload_is_given_up),
 	    cmocka_unit_test(request_that_waits_too_long_for_a_stream_is_answered_504),
 	    cmocka_unit_test(push_that_never_starts_is_cancelled_on_both_sides),
 	    cmocka_unit_test(refusal_of_ours_needs_no_origin),

@@ -39,7 +39,7 @@ struct world {
 	char refused[WORLD_SAID]; /* reasons of refused offers */
 	/* Facts for the next offers. */
 	bool origin_may_promise, listener_covers, push_enabled, rate_exceeded;
-	usec limits[6];          /* by enum relay_timeout */
+	usec limits[8];          /* by enum relay_timeout */
 };
 
 struct world *world_new(void);

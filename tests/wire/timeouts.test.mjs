@@ -123,13 +123,13 @@ scenario('an idle origin connection is closed', { origin: { 'idle-timeout': LIMI
 	next.respond((await next.expectRequest('/again')).stream, { body: 'y' });
 	assert.equal((await client.response(3)).status, 200);
 });
-scenario('a request that waits too long for a stream: 503', {
+scenario('a request that waits too long for a stream: 504', {
 	origins: { main: { settings: { maxConcurrentStreams: 1 } } }, origin: { 'queue-timeout': LIMIT, 'max-connections': 1 },
 }, async (s) => {
 	const { client, origin, up } = await s.open({ path: '/first' });
 	await origin.sync();
 	client.request(3, { path: '/queued' });
-	assert.equal((await client.response(3)).status, 503);
+	assert.equal((await client.response(3)).status, 504);
 	origin.respond(up.stream, { body: 'x' });
 	assert.equal((await client.response(1)).status, 200);
 	await origin.sync();
