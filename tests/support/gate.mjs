@@ -156,14 +156,17 @@ export class Gate {
 		return 1024 * Number(fs.readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]);
 	}
 	descriptors(pid = this.pid) { return fs.readdirSync(`/proc/${pid}/fd`).length; }
-	/* The processes that it started. */
-	children() {
-		return fs.readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+	/* The workers of a master. */
+	workers() {
+		return fs.readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'utf8').split(' ').filter(Boolean)
+			.filter((pid) => fs.readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('pushgate-w')).map(Number);
 	}
 
 	report() {
 		const tail = (text) => text.split('\n').slice(-40).join('\n');
-		return `--- stderr of pushgate\n${tail(this.stderr)}\n--- error log\n${tail(this.read('error.log'))}`
+		const sick = this.stderr.search(SICK);
+		const stderr = sick < 0 ? tail(this.stderr) : this.stderr.slice(sick).split('\n').slice(0, 45).join('\n');
+		return `--- stderr of pushgate\n${stderr}\n--- error log\n${tail(this.read('error.log'))}`
 			+ `\n--- access log\n${tail(this.read('access.log'))}`;
 	}
 
@@ -221,6 +224,7 @@ export function workDir() {
 export class Scenario {
 	connections = [];
 	servers = {};
+	cleanups = [];
 
 	constructor(options = {}) { this.options = options; }
 
@@ -292,6 +296,8 @@ export class Scenario {
 			report = `\n${traces()}\n${this.gate?.report() ?? ''}`;
 		for (const c of this.connections)
 			c.close();
+		for (const f of this.cleanups.reverse())
+			await f();
 		await Promise.all(Object.values(this.servers).map((s) => s.close()));
 		try {
 			await this.gate?.stop();

@@ -45,8 +45,8 @@ class Side {
 	}
 }
 
-/* to: a port. Gives {port, connections: [{frames: [{from, …frame}]}], close}. */
-export async function tap(to) {
+/* to: a port. Gives {port, connections: [{frames: [{from, …frame}], destroy}], close}. */
+export async function tap(to, { port = 0 } = {}) {
 	const connections = [];
 	const sockets = new Set();
 	const server = net.createServer((near) => {
@@ -60,6 +60,7 @@ export async function tap(to) {
 		};
 		const sides = { client: new Side('client', record), server: new Side('server', record) };
 		const far = net.connect(to, '127.0.0.1');
+		c.destroy = () => { near.destroy(); far.destroy(); };
 		for (const [a, b, from] of [[near, far, 'client'], [far, near, 'server']]) {
 			sockets.add(a);
 			a.setNoDelay(true);
@@ -69,7 +70,7 @@ export async function tap(to) {
 			a.pipe(b);
 		}
 	});
-	await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+	await new Promise((resolve) => { server.listen(port, '127.0.0.1', resolve); });
 	return {
 		port: server.address().port,
 		connections,

@@ -135,13 +135,13 @@ scenario('the origin\'s limit bounds our requests; the others wait', {
 		assert.equal((await client.response(1 + 2 * i)).status, 200);
 });
 scenario('requests queued before the origin\'s SETTINGS came keep to its limit', {
-	origins: { main: { settings: null } }, origin: { 'max-connections': 1 },
+	origins: { main: { settings: null, auto: { settings: false } } }, origin: { 'max-connections': 1 },
 }, async (s) => {
 	const client = await s.connect();
 	for (let i = 0; i < 20; i++)
 		client.request(1 + 2 * i, { path: `/${i}` });
 	const origin = await s.accept();
-	origin.settings({ maxConcurrentStreams: 1 });
+	origin.settings({ maxConcurrentStreams: 1 }).settingsAck();
 	await client.sync();
 	await origin.expect('SETTINGS', { ack: true });
 	let streams = origin.seen('HEADERS').length;

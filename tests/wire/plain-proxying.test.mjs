@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests and responses without pushes: what goes through untouched, and what does not (RFC 9110, RFC 9113 8). */
 import assert from 'node:assert/strict';
-import { scenario } from '../support/gate.mjs';
+import { freePort, scenario } from '../support/gate.mjs';
 
 const values = (f, name) => f.fields.filter((x) => x.name === name).map((x) => x.value);
 
@@ -105,7 +105,7 @@ scenario('cookie crumbs, order of equal names, empty values and set-cookie keep 
 	assert.deepEqual(values(r.head, 'vary'), ['a', '']);
 	assert.deepEqual(values(r.head, 'x-b'), ['']);
 });
-for (const path of ['/a/../b', '/a//b', '/./x', '/%2e%2E/x?y=%00&z', '/a;b=c?d#e'.slice(0, 9), '/?', '//x', '/a?b?c', '/~!$&\'()*+,;=:@'])
+for (const path of ['/a/../b', '/a//b', '/./x', '/%2e%2E/x?y=%00&z', '/a;b=c?d', '/?', '//x', '/a?b?c', '/~!$&\'()*+,;=:@'])
 	scenario(`path ${path} is not touched`, async (s) => {
 		const { client, origin, up } = await s.open({ path });
 		assert.equal(up.headers[':path'], path);
@@ -285,7 +285,8 @@ scenario('unknown frames and settings are ignored, PING is answered, SETTINGS ar
 	const { client, origin, up } = await s.open({ client: { settings: [[0xfe, 1], ['initialWindowSize', 70000], [0xffff, 0]] } });
 	for (const c of [client, origin]) {
 		c.frame(0xfa, 0xff, 0, Buffer.from('whatever')).frame(0xfb, 0, 1, Buffer.alloc(100)).frame(0xfc, 0, 1001);
-		c.frame('PRIORITY_UPDATE', 0, 0, Buffer.from('\0\0\0\u0001u=1'));
+		if (c === client)
+			c.frame('PRIORITY_UPDATE', 0, 0, Buffer.from('\0\0\0\u0001u=1'));
 		c.settings([[0xabcd, 12345]]);
 		await c.expect('SETTINGS', { ack: true });
 		await c.expect('SETTINGS', { ack: true });
@@ -338,13 +339,26 @@ scenario('hop-by-hop fields do not cross: te other than trailers is malformed, V
 });
 
 // covers: R66
-scenario('a request that has been here before ends with an error', async (s) => {
+scenario('a request that has been here before ends with an error', { server: { pseudonym: 'gate.test' } }, async (s) => {
 	const client = await s.connect();
-	client.request(1, { via: '2 pushgate' });
+	client.request(1, { via: '1.1 elsewhere, 2 gate.test (really)' });
 	const r = await client.response(1);
 	assert.ok([502, 508].includes(r.status), `${r.status}`);
 	assert.equal(s.server.connections.length, 0);
 });
+
+{
+	const port = await freePort();
+	scenario('a gateway that is its own origin ends the loop with an error', {
+		port, origins: { main: { server: `h2c://127.0.0.1:${port}` } },
+	}, async (s) => {
+		const client = await s.connect();
+		for (let i = 0; i < 10; i++)
+			client.request(1 + 2 * i, { path: `/${i}` });
+		for (let i = 0; i < 10; i++)
+			assert.ok((await client.response(1 + 2 * i)).status >= 500);
+	});
+}
 
 scenario('a host without a route is refused', { routes: '[route main]\nhost = a.test\norigin = main\n\n' }, async (s) => {
 	const client = await s.connect();
