@@ -60,7 +60,9 @@ struct options {
 	const char *rest; /* the one argument that is no option, or NULL */
 };
 
-/* Reads -c FILE where allowed, --single where allowed, and at most one more argument where allowed. */
+/*
+ * Reads -c FILE where allowed, --single where allowed, and at most one more argument where allowed.
+ */
 static bool read_options(int argc, char **argv, const char *shorts, bool may_be_single,
     bool may_have_rest, struct options *o)
 {

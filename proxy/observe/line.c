@@ -91,7 +91,10 @@ struct style {
 static const struct style style_json = {"\\u00", 4, true};
 static const struct style style_plain = {"\\x", 2, false};
 
-/* One unit (a character, or an escape) at *at: its octets in unit; returns how many of the input it used. */
+/*
+ * One unit (a character, or an escape) at *at: its octets in unit; returns how many of the input it
+ * used.
+ */
 static size_t next_unit(
     const uint8_t *p, size_t left, const struct style *style, char unit[8], size_t *unit_len)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing one log line into memory that is known to suffice: text as it is, numbers, and escaped values
- * with a bound each. No snprintf: an access line is written for every exchange. Private to observe/.
+ * Writing one log line into memory that is known to suffice: text as it is, numbers, and escaped
+ * values with a bound each. No snprintf: an access line is written for every exchange. Private to
+ * observe/.
  */
 #ifndef PUSHGATE_OBSERVE_LINE_H
 #define PUSHGATE_OBSERVE_LINE_H
@@ -27,8 +28,8 @@ void line_number(struct line *l, uint64_t n);
 void line_padded(struct line *l, uint32_t n, uint32_t digits);
 
 /*
- * The inside of a JSON string (RFC 8259 7) in at most `most` octets: controls and octets that are not UTF-8 become \\u00XX, and
- * what is too long is cut between characters and ends in "…".
+ * The inside of a JSON string (RFC 8259 7) in at most `most` octets: controls and octets that are
+ * not UTF-8 become \\u00XX, and what is too long is cut between characters and ends in "…".
  */
 void line_json(struct line *l, struct slice value, size_t most);
 /* The same for lines that people read: \\xXX instead, and quotes stay as they are. */

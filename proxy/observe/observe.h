@@ -3,9 +3,10 @@
  * What the program says about itself: the access log (one JSON line an exchange), the error log,
  * and counters in slots of shared memory (one writer each: the worker that owns the slot).
  *
- * Lines leave through a pipe to the logger process, shared by the workers. A write never exceeds PIPE_BUF, so the kernel
- * never mixes lines; access lines gather and leave together (observe_flush). The pipe is never waited for: when it
- * is full the lines are dropped and counted (log_dropped). Long values are cut, the line itself never is.
+ * Lines leave through a pipe to the logger process, shared by the workers. A write never exceeds
+ * PIPE_BUF, so the kernel never mixes lines; access lines gather and leave together
+ * (observe_flush). The pipe is never waited for: when it is full the lines are dropped and counted
+ * (log_dropped). Long values are cut, the line itself never is.
  */
 #ifndef PUSHGATE_OBSERVE_OBSERVE_H
 #define PUSHGATE_OBSERVE_OBSERVE_H
@@ -16,36 +17,44 @@
 #include <stdio.h>
 
 /* X(name, "what it counts"): all are totals since the start, but the *_open gauges. */
-#define OBSERVE_COUNTERS(X)                                                                         \
-	X(connections, "downstream connections accepted")                                            \
-	X(connections_open, "downstream connections open now")                                        \
-	X(connections_refused, "downstream connections closed at once: max-connections or memory")    \
-	X(accept_paused, "times that accepting paused for want of descriptors or memory")             \
-	X(tls_failed, "downstream TLS handshakes failed or late")                                     \
-	X(not_http2, "plain connections that did not begin with the HTTP/2 preface")                  \
-	X(requests, "requests received")                                                              \
-	X(requests_open, "exchanges under way now")                                                   \
-	X(responses_1xx, "interim responses sent") X(responses_2xx, "responses 2xx sent")              \
-	X(responses_3xx, "responses 3xx sent") X(responses_4xx, "responses 4xx sent")                   \
-	X(responses_5xx, "responses 5xx sent") X(responses_own, "responses made by pushgate itself")    \
-	X(requests_retried, "requests sent to the origin once more")                                  \
-	X(requests_aborted, "exchanges that ended by a reset")                                        \
-	X(bytes_down_in, "request body octets from clients")                                          \
-	X(bytes_down_out, "response body octets to clients, pushes included")                         \
-	X(bytes_up_in, "response body octets from origins") X(bytes_up_out, "request body octets to origins") \
-	X(upstream_connections, "connections to origins opened")                                      \
-	X(upstream_connections_open, "connections to origins open now")                               \
-	X(upstream_failed, "connections to origins that failed to open or ended with an error")       \
-	X(peer_faults_down, "protocol faults of clients") X(peer_faults_up, "protocol faults of origins") \
-	X(guard_down, "client connections ended with ENHANCE_YOUR_CALM")                              \
-	X(guard_up, "origin connections ended with ENHANCE_YOUR_CALM")                                \
-	X(pushes_offered, "pushes offered") X(pushes_forwarded, "pushes promised to clients")           \
-	X(pushes_dropped, "pushes dropped") X(pushes_completed, "pushed responses delivered whole")     \
-	X(pushes_reset, "pushes reset by the client") X(pushes_failed, "pushes that failed otherwise")  \
-	X(pushes_open, "pushes under way now")                                                        \
-	X(push_bytes_out, "pushed body octets to clients")                                            \
-	X(push_bytes_reset, "pushed body octets sent on streams that the client then reset")          \
-	X(memory_refused, "takes that a memory budget refused")                                       \
+#define OBSERVE_COUNTERS(X) \
+	X(connections, "downstream connections accepted") \
+	X(connections_open, "downstream connections open now") \
+	X(connections_refused, "downstream connections closed at once: max-connections or memory") \
+	X(accept_paused, "times that accepting paused for want of descriptors or memory") \
+	X(tls_failed, "downstream TLS handshakes failed or late") \
+	X(not_http2, "plain connections that did not begin with the HTTP/2 preface") \
+	X(requests, "requests received") \
+	X(requests_open, "exchanges under way now") \
+	X(responses_1xx, "interim responses sent") \
+	X(responses_2xx, "responses 2xx sent") \
+	X(responses_3xx, "responses 3xx sent") \
+	X(responses_4xx, "responses 4xx sent") \
+	X(responses_5xx, "responses 5xx sent") \
+	X(responses_own, "responses made by pushgate itself") \
+	X(requests_retried, "requests sent to the origin once more") \
+	X(requests_aborted, "exchanges that ended by a reset") \
+	X(bytes_down_in, "request body octets from clients") \
+	X(bytes_down_out, "response body octets to clients, pushes included") \
+	X(bytes_up_in, "response body octets from origins") \
+	X(bytes_up_out, "request body octets to origins") \
+	X(upstream_connections, "connections to origins opened") \
+	X(upstream_connections_open, "connections to origins open now") \
+	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
+	X(peer_faults_down, "protocol faults of clients") \
+	X(peer_faults_up, "protocol faults of origins") \
+	X(guard_down, "client connections ended with ENHANCE_YOUR_CALM") \
+	X(guard_up, "origin connections ended with ENHANCE_YOUR_CALM") \
+	X(pushes_offered, "pushes offered") \
+	X(pushes_forwarded, "pushes promised to clients") \
+	X(pushes_dropped, "pushes dropped") \
+	X(pushes_completed, "pushed responses delivered whole") \
+	X(pushes_reset, "pushes reset by the client") \
+	X(pushes_failed, "pushes that failed otherwise") \
+	X(pushes_open, "pushes under way now") \
+	X(push_bytes_out, "pushed body octets to clients") \
+	X(push_bytes_reset, "pushed body octets sent on streams that the client then reset") \
+	X(memory_refused, "takes that a memory budget refused") \
 	X(log_dropped, "log lines dropped because the pipe was full")
 
 struct observe_counters {
@@ -57,7 +66,10 @@ struct observe_counters {
 
 /* Adds b into a, all counters (to sum the workers' slots). */
 void observe_counters_add(struct observe_counters *a, const struct observe_counters *b);
-/* "name value\n" for each counter, then pushgate_push_total{source="…",verdict="…",reason="…"} value for each that is not 0. */
+/*
+ * "name value\n" for each counter, then pushgate_push_total{source="…",verdict="…",reason="…"}
+ * value for each that is not 0.
+ */
 void observe_counters_print(const struct observe_counters *c, FILE *out);
 
 enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
@@ -73,10 +85,16 @@ struct observe {
 	int access_fd, error_fd;           /* write ends of pipes, or files; -1 = off */
 	enum observe_level level;          /* lines below it are not written */
 	uint32_t worker;                   /* 0…, in every line */
-	/* Called when the first access line of a batch has come: see to it that observe_flush follows soon. May be NULL. */
+	/*
+	 * Called when the first access line of a batch has come: see to it that observe_flush
+	 * follows soon. May be NULL.
+	 */
 	void (*gathers)(void *context);
 	void *gathers_context;
-	/* Private: access lines that wait for observe_flush, room for one more, and the last second in words. */
+	/*
+	 * Private: access lines that wait for observe_flush, room for one more, and the last second
+	 * in words.
+	 */
 	uint32_t batch_bytes, batch_lines;
 	char batch[2 * OBSERVE_BATCH_BYTES];
 	uint64_t second;
@@ -91,7 +109,10 @@ enum observe_outcome {
 };
 const char *observe_outcome_name(enum observe_outcome o); /* "complete", "client-reset", … */
 
-/* One exchange, for the access log. Slices are borrowed for the call; empty ones are left out of the line. */
+/*
+ * One exchange, for the access log. Slices are borrowed for the call; empty ones are left out of
+ * the line.
+ */
 struct observe_exchange {
 	usec started_wall;                 /* µs since the epoch */
 	usec duration;                     /* from the request's head (or the promise) to the end */
@@ -102,7 +123,8 @@ struct observe_exchange {
 	struct address client;
 	struct slice method, scheme, authority, path, user_agent, referer;
 	uint16_t status;                   /* of the final response; 0 = none */
-	uint64_t request_bytes, response_bytes; /* body octets received from the client, sent to the client */
+	uint64_t request_bytes;            /* body octets received from the client */
+	uint64_t response_bytes;           /* body octets sent to the client */
 	enum observe_outcome outcome;
 	uint32_t code;                     /* HTTP/2 code of the reset; 0 = none */
 	const char *code_name;             /* NULL = none */
@@ -118,16 +140,20 @@ struct observe_exchange {
 };
 
 /*
- * One JSON object a line. Always there: time, worker, id, client, status, request_bytes, response_bytes, duration_us, outcome.
- * Where they apply: listen, route, origin, method, scheme, authority, path, user_agent, referer, first_byte_us, code, code_name,
- * detail, retried (true); for pushes also push (true), parent, source, verdict, rule, reason, end_reason; cut (true) when a
- * value ends in "…" because it was too long. The line leaves at observe_flush, or earlier when more have gathered than a pipe
- * takes in one piece.
+ * One JSON object a line. Always there: time, worker, id, client, status, request_bytes,
+ * response_bytes, duration_us, outcome. Where they apply: listen, route, origin, method, scheme,
+ * authority, path, user_agent, referer, first_byte_us, code, code_name, detail, retried (true); for
+ * pushes also push (true), parent, source, verdict, rule, reason, end_reason; cut (true) when a
+ * value ends in "…" because it was too long. The line leaves at observe_flush, or earlier when more
+ * have gathered than a pipe takes in one piece.
  */
 void observe_access(struct observe *o, const struct observe_exchange *x);
 /* Writes what has gathered. Cheap when there is nothing. */
 void observe_flush(struct observe *o);
-/* "2026-01-02T03:04:05.678Z warn [w0] text\n" to the error log; text is cut at 1,000 octets, controls escaped. */
+/*
+ * "2026-01-02T03:04:05.678Z warn [w0] text\n" to the error log; text is cut at 1,000 octets,
+ * controls escaped.
+ */
 void observe_log(struct observe *o, enum observe_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How long to wait before a child that died is started again. Once is an accident: it comes back at
- * once. One that keeps dying soon after its start waits longer each time. Pure, so that it can be tested.
+ * once. One that keeps dying soon after its start waits longer each time. Pure, so that it can be
+ * tested.
  */
 #ifndef PUSHGATE_PROCESS_BACKOFF_H
 #define PUSHGATE_PROCESS_BACKOFF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who the workers are: the configured user, looked up by the master (whose error messages are seen) and
- * taken on by each worker once it has read its certificates.
+ * Who the workers are: the configured user, looked up by the master (whose error messages are seen)
+ * and taken on by each worker once it has read its certificates.
  */
 #ifndef PUSHGATE_PROCESS_IDENTITY_H
 #define PUSHGATE_PROCESS_IDENTITY_H

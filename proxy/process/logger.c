@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The logger: copies what comes through the pipes into the files, as it is. It ends when the last writer
- * has gone; SIGUSR1 reopens the files; SIGUSR2 (the master died) lets it finish what is in the pipes.
+ * The logger: copies what comes through the pipes into the files, as it is. It ends when the last
+ * writer has gone; SIGUSR1 reopens the files; SIGUSR2 (the master died) lets it finish what is in
+ * the pipes.
  */
 #include "proxy/observe/observe.h"
 #include "proxy/process/logs.h"
@@ -13,7 +14,10 @@
 #include <unistd.h>
 
 #define COPY_BYTES 65536
-/* Reads of one pipe before the other and the signals have their turn; at the end, more than a pipe holds. */
+/*
+ * Reads of one pipe before the other and the signals have their turn; at the end, more than a pipe
+ * holds.
+ */
 #define ROUNDS 8
 #define LAST_ROUNDS 1024
 

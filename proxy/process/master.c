@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The master: forks workers and a logger, starts again what dies, passes signals on, and answers on the
- * status socket. It waits in poll(2) with signals as a descriptor: no handler, no loop that a fork would have
- * to take apart. It never reads a peer's octets.
+ * The master: forks workers and a logger, starts again what dies, passes signals on, and answers on
+ * the status socket. It waits in poll(2) with signals as a descriptor: no handler, no loop that a
+ * fork would have to take apart. It never reads a peer's octets.
  *
  *   RUNNING ──TERM/INT──→ DRAINING ──TERM/INT, or the deadline──→ FORCED (killed a second later)
  */
@@ -44,8 +44,8 @@ static bool is_keeper(const struct master *m, uint32_t candidate)
 }
 
 /*
- * While a worker is down its sockets still get their share of new connections. One sibling accepts from them, and goes on
- * doing so when the worker is back: two may accept from one socket.
+ * While a worker is down its sockets still get their share of new connections. One sibling accepts
+ * from them, and goes on doing so when the worker is back: two may accept from one socket.
  */
 void master_find_keepers(struct master *m)
 {

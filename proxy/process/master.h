@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The master as its two files know it: master.c watches, fork.c makes children. Private to process/. */
+/*
+ * The master as its two files know it: master.c watches, fork.c makes children. Private to
+ * process/.
+ */
 #ifndef PUSHGATE_PROCESS_MASTER_H
 #define PUSHGATE_PROCESS_MASTER_H
 

@@ -8,7 +8,10 @@
 
 #include "proxy/conf/conf.h"
 
-/* `pushgate run`: returns the exit status. single: one worker in this very process, logs to their files directly. */
+/*
+ * `pushgate run`: returns the exit status. single: one worker in this very process, logs to their
+ * files directly.
+ */
 int process_run(const char *conf_path, bool single);
 /* `pushgate status`: asks the master's unix socket and prints; returns the exit status. */
 int process_status(const char *socket_path);

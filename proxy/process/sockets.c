@@ -15,8 +15,8 @@ static bool is_unix(const struct net_address *a)
 }
 
 /*
- * SO_REUSEPORT lets a second pushgate of the same user bind the same port, and both would get half of the
- * connections. Binding without it tells whether somebody listens there already.
+ * SO_REUSEPORT lets a second pushgate of the same user bind the same port, and both would get half
+ * of the connections. Binding without it tells whether somebody listens there already.
  */
 static const char *find_rival(const struct net_address *at)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The listening sockets: one for each worker and listen section, all bound by the master before it forks
- * and kept by it, so that a connection waiting in the backlog outlives its worker. Unix sockets cannot be bound
- * twice: there the workers share one.
+ * The listening sockets: one for each worker and listen section, all bound by the master before it
+ * forks and kept by it, so that a connection waiting in the backlog outlives its worker. Unix
+ * sockets cannot be bound twice: there the workers share one.
  */
 #ifndef PUSHGATE_PROCESS_SOCKETS_H
 #define PUSHGATE_PROCESS_SOCKETS_H

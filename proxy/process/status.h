@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The status socket: whoever connects gets the text and the end. Nothing is read from it, so it needs
- * no protocol and keeps no state.
+ * The status socket: whoever connects gets the text and the end. Nothing is read from it, so it
+ * needs no protocol and keeps no state.
  */
 #ifndef PUSHGATE_PROCESS_STATUS_H
 #define PUSHGATE_PROCESS_STATUS_H

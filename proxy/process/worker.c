@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker's parts, and their order of birth and death. What drives it is in child.c and single.c. */
+/*
+ * A worker's parts, and their order of birth and death. What drives it is in child.c and single.c.
+ */
 #include "proxy/process/worker.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One worker: a loop, a data plane (hop/) and what ends it. It runs in a process of its own, told by
- * the master through a socketpair, or in single mode in the only one there is, told by signals.
+ * One worker: a loop, a data plane (hop/) and what ends it. It runs in a process of its own, told
+ * by the master through a socketpair, or in single mode in the only one there is, told by signals.
  */
 #ifndef PUSHGATE_PROCESS_WORKER_H
 #define PUSHGATE_PROCESS_WORKER_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The demo origin: a small HTTP/2 server in the worker's own loop, behind socketpairs, so that pushgate can show
- * what it does without any other server. It promises a page's assets before the page (RFC 9113 8.4), keeps to
- * the client's windows and limits, and serves constants: a demonstration, not a web server.
+ * The demo origin: a small HTTP/2 server in the worker's own loop, behind socketpairs, so that
+ * pushgate can show what it does without any other server. It promises a page's assets before the
+ * page (RFC 9113 8.4), keeps to the client's windows and limits, and serves constants: a
+ * demonstration, not a web server.
  */
 #include "proxy/tool/demo.h"
 #include "proxy/base/ensure.h"

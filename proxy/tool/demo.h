@@ -9,7 +9,10 @@ struct demo_asset {
 	struct slice path, type, body, etag;
 };
 
-/* The page, what is promised with it (all between the first and DEMO_LATE), and one that comes late. */
+/*
+ * The page, what is promised with it (all between the first and DEMO_LATE), and one that comes
+ * late.
+ */
 enum { DEMO_PAGE = 0, DEMO_FIRST_PUSHED = 1, DEMO_LATE = 9, DEMO_ASSETS = 10 };
 extern const struct demo_asset demo_assets[DEMO_ASSETS];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The body of one response of the demo origin: octets of a constant, of a pattern, or those that the
- * client has just sent. It knows no HTTP. Private to tool/.
+ * The body of one response of the demo origin: octets of a constant, of a pattern, or those that
+ * the client has just sent. It knows no HTTP. Private to tool/.
  */
 #ifndef PUSHGATE_TOOL_DEMO_BODY_H
 #define PUSHGATE_TOOL_DEMO_BODY_H

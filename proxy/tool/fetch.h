@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of `pushgate fetch` share: the request, what came of it, and who does what. Private to tool/. */
+/*
+ * What the files of `pushgate fetch` share: the request, what came of it, and who does what.
+ * Private to tool/.
+ */
 #ifndef PUSHGATE_TOOL_FETCH_H
 #define PUSHGATE_TOOL_FETCH_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client behind `pushgate fetch`: connects (each address in turn), sends one request, takes what is
- * pushed with it, and ends when all of it has come. A promise is accepted only for the very
+ * The client behind `pushgate fetch`: connects (each address in turn), sends one request, takes
+ * what is pushed with it, and ends when all of it has come. A promise is accepted only for the very
  * origin that was asked (RFC 9113 8.4).
  */
 #include "proxy/base/ensure.h"

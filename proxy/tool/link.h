@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An HTTP/2 engine on a socket, with bodies that the owner copies out of memory: what the demo origin
- * (a server) and fetch (a client) have in common. Private to tool/.
+ * An HTTP/2 engine on a socket, with bodies that the owner copies out of memory: what the demo
+ * origin (a server) and fetch (a client) have in common. Private to tool/.
  */
 #ifndef PUSHGATE_TOOL_LINK_H
 #define PUSHGATE_TOOL_LINK_H
@@ -38,8 +38,10 @@ void link_wake(struct link *l);
 void link_close(struct link *l); /* orderly; idempotent */
 void link_fini(struct link *l);
 
-/* For net_connect and net_conn_new, with the link as the owner. `opened` is the one that a link does not
- * handle: put it in. */
+/*
+ * For net_connect and net_conn_new, with the link as the owner. `opened` is the one that a link
+ * does not handle: put it in.
+ */
 void link_received(void *link, struct chunk *chunk, size_t offset, size_t length);
 void link_fill(void *link, struct net_out *out);
 void link_ended(void *link, enum net_end end, const char *text);

@@ -190,7 +190,9 @@ static bool all_complete(const struct bench *b)
 	return b->count > 0;
 }
 
-/* Until every stream that is known of is complete; each turn ends at once when something happened. */
+/*
+ * Until every stream that is known of is complete; each turn ends at once when something happened.
+ */
 static void run(struct bench *b)
 {
 	for (int turn = 0; turn < 5000 && !all_complete(b) && !b->has_failed; turn++)
