@@ -84,7 +84,7 @@ enum h2_ping_kind { H2_PING_OWNER = 1, H2_PING_RESETS = 2, H2_PING_SHUTDOWN = 3 
 
 enum h2_goaway {
 	H2_GOAWAY_NOT,
-	H2_GOAWAY_ANNOUNCED, /* GOAWAY(2^31-1) is out, RFC 9113 6.8 */
+	H2_GOAWAY_ANNOUNCED, /* GOAWAY of the highest possible id is out, RFC 9113 6.8 */
 	H2_GOAWAY_FINAL,
 };
 

@@ -34,7 +34,9 @@ void h2_shutdown(struct h2_conn *c, usec now)
 		return;
 	c->goaway_sent = H2_GOAWAY_ANNOUNCED;
 	c->shutdown_deadline = clock_after(c->now, SHUTDOWN_ROUND_TRIP);
-	h2_send_goaway(c, H2_ID_MAX, H2_NO_ERROR, slice_of("", 0));
+	/* The highest id that the peer could open: some take another's parity for an error. */
+	uint32_t last_id = h2_id_is_own(c, H2_ID_MAX) ? H2_ID_MAX - 1 : H2_ID_MAX;
+	h2_send_goaway(c, last_id, H2_NO_ERROR, slice_of("", 0));
 	h2_send_ping(c, H2_PING_SHUTDOWN);
 }
 

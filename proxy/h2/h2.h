@@ -241,7 +241,8 @@ void h2_set_window(struct h2_conn *c, struct h2_stream *s, uint32_t window);
 void h2_set_priority(struct h2_conn *c, struct h2_stream *s, struct http_priority priority);
 /* PING of ours; PONG tells the round trip. At most one is under way: false when one is. */
 bool h2_ping(struct h2_conn *c, usec now);
-/* Graceful: GOAWAY(2^31-1), and after a round trip GOAWAY(last id); streams go on. Idempotent. */
+/* Graceful: GOAWAY of the highest id that the peer could open, and after a round trip (or a second)
+ * GOAWAY(last id); streams go on. Idempotent. */
 void h2_shutdown(struct h2_conn *c, usec now);
 /* At once: GOAWAY(last id, code). No event comes after it, FAILED neither; streams are the owner's to settle. */
 void h2_terminate(struct h2_conn *c, enum h2_code code, struct slice debug);

@@ -60,6 +60,9 @@ enum h2_state h2_stream_state(const struct h2_conn *c, uint32_t id, struct h2_st
 		return H2_STATE_FORGOTTEN;
 	if (!own && id > c->peer_last_id)
 		return H2_STATE_IDLE;
+	/* A push that was skipped and not promised never lived: no frame can be late on it. */
+	if (!own && !h2_role_rows[c->role].peer_opens_by_headers && h2_stream_was_skipped(c, id))
+		return H2_STATE_IDLE;
 	return h2_forgotten_has(&c->forgotten, id) ? H2_STATE_FORGOTTEN : H2_STATE_CLOSED;
 }
 
