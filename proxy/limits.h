@@ -33,6 +33,11 @@
 /* Streams we have reset and remember until the peer has certainly seen it (RFC 9113 5.1). */
 #define LIMIT_REMEMBERED_RESETS 256u
 
+/* A URI reference in a Link field or a manifest; longer ones name nothing worth pushing. */
+#define LIMIT_REFERENCE_BYTES 4096u
+/* Links looked at in one response; the rest is ignored. */
+#define LIMIT_LINKS_PER_RESPONSE 100u
+
 /* inih cuts section and key names at 49 characters; longer ones are refused, not cut. */
 #define LIMIT_CONF_NAME_BYTES 48u
 #define LIMIT_CONF_LINE_BYTES 16384u
