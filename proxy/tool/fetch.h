@@ -84,8 +84,8 @@ struct fetch_item {
 };
 
 struct fetch_result {
-	struct fetch_item *
-	    items; /* the first one is the response itself, the others in the order of their promises */
+	/* The first one is the response itself, the others in the order of their promises. */
+	struct fetch_item *items;
 	size_t count;
 	usec total;
 	char protocol[32]; /* "h2, TLSv1.3" */
