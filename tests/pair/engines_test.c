@@ -26,12 +26,12 @@
 struct exchange {
 	uint32_t id;
 	struct h2_stream *at[2];
-	bool known[2];      /* the end has (had) a handle */
-	bool over[2];       /* and it is gone: CLOSED, RESET or reset by the owner */
-	bool closed[2];     /* … by CLOSED */
+	bool known[2];  /* the end has (had) a handle */
+	bool over[2];   /* and it is gone: CLOSED, RESET or reset by the owner */
+	bool closed[2]; /* … by CLOSED */
 	bool head_sent[2], head_got[2], end_sent[2], end_got[2];
 	size_t planned[2], offered[2], sent[2], got[2], owed[2];
-	bool trailers[2];   /* the end of the body is a trailer section */
+	bool trailers[2]; /* the end of the body is a trailer section */
 };
 
 struct end {
@@ -98,7 +98,8 @@ static void on_data(struct exchange *x, enum h2_role role, const struct h2_event
 {
 	struct slice octets = e->piece.length ? piece_slice(e->piece) : SLICE("");
 	for (size_t i = 0; i < octets.len; i++)
-		assert_int_equal((uint8_t)octets.ptr[i], octet(x->id, role == H2_SERVER ? H2_CLIENT : H2_SERVER, x->got[role] + i));
+		assert_int_equal((uint8_t)octets.ptr[i],
+		    octet(x->id, role == H2_SERVER ? H2_CLIENT : H2_SERVER, x->got[role] + i));
 	x->got[role] += octets.len;
 	x->owed[role] += octets.len;
 	assert_true(x->head_got[role]);
@@ -130,8 +131,8 @@ static void on_event(struct pair *p, enum h2_role role, const struct h2_event *e
 {
 	struct end *end = &p->end[role];
 	if (e->kind == H2_EVENT_FAILED)
-		fail_msg("seed %u: the %s failed: %s", p->seed, role == H2_SERVER ? "server" : "client",
-		    e->fault ? e->fault->name : "-");
+		fail_msg("seed %u: the %s failed: %s", p->seed,
+		    role == H2_SERVER ? "server" : "client", e->fault ? e->fault->name : "-");
 	if (e->kind == H2_EVENT_GOAWAY)
 		end->going_away = true;
 	if (e->fault && e->kind != H2_EVENT_RESET)
@@ -163,7 +164,8 @@ static size_t drain(struct pair *p, enum h2_role role)
 {
 	struct h2_event e;
 	size_t n = 0;
-	for (memset(&e, 0, sizeof e); h2_next_event(p->end[role].conn, &e); memset(&e, 0, sizeof e), n++)
+	for (memset(&e, 0, sizeof e); h2_next_event(p->end[role].conn, &e);
+	     memset(&e, 0, sizeof e), n++)
 		on_event(p, role, &e);
 	return n;
 }
@@ -241,7 +243,8 @@ static void moves_in(struct pair *p, enum h2_role role)
 
 /* ---- what owners do ---- */
 
-static struct http_head *head_of(struct pair *p, enum http_head_kind kind, const char *first, const char *path)
+static struct http_head *head_of(
+    struct pair *p, enum http_head_kind kind, const char *first, const char *path)
 {
 	struct http_head *head = http_head_new(p->heads);
 	if (kind == HTTP_RESPONSE) {
@@ -362,7 +365,8 @@ static void credits(struct pair *p, struct exchange *x, enum h2_role role)
 {
 	if (!x->at[role])
 		return;
-	size_t n = p->finishing || dice(p, 2) ? x->owed[role] : dice(p, (uint32_t)x->owed[role] + 1);
+	size_t n =
+	    p->finishing || dice(p, 2) ? x->owed[role] : dice(p, (uint32_t)x->owed[role] + 1);
 	if (n > 0)
 		h2_credit(p->end[role].conn, x->at[role], n);
 	x->owed[role] -= n;
@@ -385,17 +389,29 @@ static void acts(struct pair *p)
 	enum h2_role role = (enum h2_role)dice(p, 2);
 	struct exchange *x = any_alive(p, role);
 	switch (dice(p, 16)) {
-	case 0: case 1: requests(p); break;
-	case 2: promises(p); break;
-	case 3: case 4: case 5:
+	case 0:
+	case 1:
+		requests(p);
+		break;
+	case 2:
+		promises(p);
+		break;
+	case 3:
+	case 4:
+	case 5:
 		if (x && role == H2_SERVER && (x->id % 2 == 0 || x->head_got[H2_SERVER]))
 			responds(p, x);
 		break;
-	case 6: case 7: case 8: case 9:
+	case 6:
+	case 7:
+	case 8:
+	case 9:
 		if (x)
 			sends(p, x, role);
 		break;
-	case 10: case 11: case 12:
+	case 10:
+	case 11:
+	case 12:
 		if (x)
 			credits(p, x, role);
 		break;
@@ -440,7 +456,8 @@ static void end_init(struct pair *p, enum h2_role role)
 	end->local.header_table_size = dice(p, 3) ? 4096 : dice(p, 10000);
 	budget_init(&end->budget, NULL, (size_t)1 << 28);
 	end->pipe = malloc(PIPE_BYTES);
-	const struct h2_env env = {.chunks = p->chunks, .heads = p->heads, .budget = &end->budget, .seed = p->seed};
+	const struct h2_env env = {
+	    .chunks = p->chunks, .heads = p->heads, .budget = &end->budget, .seed = p->seed};
 	end->conn = h2_new(role, &end->local, &limits, &env, p->now);
 }
 
@@ -488,12 +505,14 @@ static void accounts(struct pair *p, struct totals *totals)
 		*(x->closed[0] && x->closed[1] ? &totals->closed : &totals->reset) += 1;
 		for (int role = 0; role < 2; role++) {
 			if (x->known[role] && !x->over[role])
-				fail_msg("seed %u: stream %u is not over at end %d", p->seed, x->id, role);
+				fail_msg("seed %u: stream %u is not over at end %d", p->seed, x->id,
+				    role);
 			int other = !role;
 			assert_true(x->got[role] <= x->sent[other]);
 			if (x->end_got[role])
 				assert_int_equal(x->got[role], x->sent[other]);
-			if (x->closed[0] && x->closed[1] && x->end_got[role] && x->end_sent[other] && x->sent[other])
+			if (x->closed[0] && x->closed[1] && x->end_got[role] &&
+			    x->end_sent[other] && x->sent[other])
 				assert_int_equal(x->sent[other], x->planned[other]);
 		}
 		if (x->closed[0] && x->closed[1] && x->id % 2)
@@ -557,7 +576,8 @@ static void random_owners_lose_nothing(void **state)
 	struct totals totals = {0};
 	for (uint32_t seed = first; seed <= last; seed++)
 		run(seed, &totals);
-	print_message("%zu streams, %zu of them pushes with a body, %zu ended well, %zu reset, %zu octets\n",
+	print_message(
+	    "%zu streams, %zu of them pushes with a body, %zu ended well, %zu reset, %zu octets\n",
 	    totals.exchanges, totals.pushes, totals.closed, totals.reset, totals.octets);
 	if (last - first >= 99) {
 		assert_true(totals.exchanges > 5000);

@@ -86,7 +86,8 @@ struct script_stream *script_stream(struct script *s, uint32_t id)
 	stream->id = id;
 	stream->window = s->peer_window_initial;
 	if (s->stream_count % 1024 == 0)
-		s->streams = realloc(s->streams, (s->stream_count + 1024u) * sizeof(struct script_stream *));
+		s->streams =
+		    realloc(s->streams, (s->stream_count + 1024u) * sizeof(struct script_stream *));
 	s->streams[s->stream_count++] = stream;
 	return stream;
 }
@@ -101,8 +102,8 @@ struct h2_stream *script_handle(struct script *s, uint32_t id)
 
 /* ---- events ---- */
 
-static const char *const event_names[] = {"SETTINGS", "HEAD", "DATA", "TRAILERS", "PROMISE", "RESET",
-    "CLOSED", "GOAWAY", "PONG", "FAILED"};
+static const char *const event_names[] = {"SETTINGS", "HEAD", "DATA", "TRAILERS", "PROMISE",
+    "RESET", "CLOSED", "GOAWAY", "PONG", "FAILED"};
 
 const char *script_event_name(enum h2_event_kind kind)
 {
@@ -116,7 +117,8 @@ static void event_meets_stream(struct script *s, const struct h2_event *e, struc
 	out->id = h2_stream_id(e->stream);
 	struct script_stream *stream = script_stream(s, out->id);
 	if (stream->over && !h2_has_failed(s->conn))
-		script_fail(s, "event %s on stream %u, which is over", script_event_name(e->kind), out->id);
+		script_fail(
+		    s, "event %s on stream %u, which is over", script_event_name(e->kind), out->id);
 	if (stream->handle && stream->handle != e->stream)
 		script_fail(s, "stream %u has changed its handle", out->id);
 	if (!stream->announced && e->kind != H2_EVENT_HEAD)
@@ -143,11 +145,19 @@ static void event_meets_stream(struct script *s, const struct h2_event *e, struc
 static void event_takes(struct script *s, const struct h2_event *e, const struct chunk *chunk)
 {
 	struct script_event *out = calloc(1, sizeof *out);
-	*out = (struct script_event){.kind = e->kind, .head = e->head, .fault = e->fault,
-	    .code = e->code, .last_id = e->last_id, .rtt = e->rtt, .user = e->user, .end = e->end,
-	    .oversize = e->oversize, .unprocessed = e->unprocessed};
+	*out = (struct script_event){.kind = e->kind,
+	    .head = e->head,
+	    .fault = e->fault,
+	    .code = e->code,
+	    .last_id = e->last_id,
+	    .rtt = e->rtt,
+	    .user = e->user,
+	    .end = e->end,
+	    .oversize = e->oversize,
+	    .unprocessed = e->unprocessed};
 	if (s->events_tail % 1024 == 0)
-		s->events = realloc(s->events, (s->events_tail + 1024) * sizeof(struct script_event *));
+		s->events =
+		    realloc(s->events, (s->events_tail + 1024) * sizeof(struct script_event *));
 	s->events[s->events_tail++] = out;
 	event_meets_stream(s, e, out);
 	if (e->kind == H2_EVENT_DATA) {
@@ -199,7 +209,8 @@ uint32_t script_random(struct script *s)
 static void deliver_piece(struct script *s, const uint8_t *octets, size_t length)
 {
 	struct chunk *chunk = chunk_acquire(s->chunks);
-	size_t offset = length < chunk->capacity ? script_random(s) % (chunk->capacity - length + 1) : 0;
+	size_t offset =
+	    length < chunk->capacity ? script_random(s) % (chunk->capacity - length + 1) : 0;
 	size_t end = offset + length;
 	memcpy(chunk->data + offset, octets, length);
 	while (offset < end) {
@@ -270,9 +281,11 @@ static void output_turn(struct script *s, const struct h2_turn *turn)
 	struct script_stream *stream = script_stream(s, id);
 	if (turn->stream != stream->handle)
 		script_fail(s, "a turn for stream %u with an unknown handle", id);
-	uint32_t length = (uint32_t)turn->header[0] << 16 | (uint32_t)turn->header[1] << 8 | turn->header[2];
+	uint32_t length =
+	    (uint32_t)turn->header[0] << 16 | (uint32_t)turn->header[1] << 8 | turn->header[2];
 	if (length != turn->length || length > s->turn_most)
-		script_fail(s, "a turn of %u octets has %u in its header (at most %u were asked for)",
+		script_fail(s,
+		    "a turn of %u octets has %u in its header (at most %u were asked for)",
 		    turn->length, length, s->turn_most);
 	if (turn->header[3] != H2_DATA || !!(turn->header[4] & H2_END_STREAM) != turn->end)
 		script_fail(s, "a turn whose header does not say what the turn says");
@@ -343,7 +356,8 @@ struct script *script_open_with(enum h2_role role, const struct script_options *
 	s->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 4);
 	s->heads = http_head_pool_new(4);
 	budget_init(&s->worker, NULL, (size_t)1 << 30);
-	budget_init(&s->budget, &s->worker, options->budget_bytes ? options->budget_bytes : (size_t)1 << 28);
+	budget_init(&s->budget, &s->worker,
+	    options->budget_bytes ? options->budget_bytes : (size_t)1 << 28);
 	const struct h2_settings *local = options->local ? options->local : &h2_settings_initial;
 	nghttp2_hd_deflater *deflater;
 	nghttp2_hd_inflater *inflater;
@@ -351,8 +365,10 @@ struct script *script_open_with(enum h2_role role, const struct script_options *
 	assert_int_equal(nghttp2_hd_inflate_new(&inflater), 0);
 	s->deflater = deflater;
 	s->inflater = inflater;
-	const struct h2_env env = {.chunks = s->chunks, .heads = s->heads, .budget = &s->budget, .seed = 7};
-	s->conn = h2_new(role, local, options->limits ? options->limits : &h2_limits_default, &env, s->now);
+	const struct h2_env env = {
+	    .chunks = s->chunks, .heads = s->heads, .budget = &s->budget, .seed = 7};
+	s->conn = h2_new(
+	    role, local, options->limits ? options->limits : &h2_limits_default, &env, s->now);
 	assert_non_null(s->conn);
 	if (!options->silent)
 		handshake(s, options);

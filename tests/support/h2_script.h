@@ -149,23 +149,23 @@ _Noreturn void script_fail(struct script *s, const char *format, ...)
 
 void script_sends_octets(struct script *s, const void *octets, size_t length);
 void script_sends_preface(struct script *s);
-void script_sends_raw(struct script *s, uint8_t type, uint8_t flags, uint32_t id,
-    const void *payload, size_t length);
+void script_sends_raw(
+    struct script *s, uint8_t type, uint8_t flags, uint32_t id, const void *payload, size_t length);
 /* A frame header with any length, and only that. */
-void script_sends_frame_header(struct script *s, uint32_t length, uint8_t type, uint8_t flags,
-    uint32_t id);
+void script_sends_frame_header(
+    struct script *s, uint32_t length, uint8_t type, uint8_t flags, uint32_t id);
 /* Fields as name, value, …, NULL. A name that starts with '!' goes never indexed (without the !).
  * `flags` may hold END_STREAM; END_HEADERS is added. */
 void script_sends_headers(struct script *s, uint32_t id, unsigned flags, ...);
 void script_sends_promise(struct script *s, uint32_t id, uint32_t promised, ...);
 /* The usual heads. */
-void script_sends_get(struct script *s, uint32_t id);                 /* with END_STREAM */
-void script_sends_post(struct script *s, uint32_t id);                /* open */
-void script_sends_ok(struct script *s, uint32_t id, uint8_t flags);   /* :status 200 */
+void script_sends_get(struct script *s, uint32_t id);               /* with END_STREAM */
+void script_sends_post(struct script *s, uint32_t id);              /* open */
+void script_sends_ok(struct script *s, uint32_t id, uint8_t flags); /* :status 200 */
 void script_sends_good_promise(struct script *s, uint32_t id, uint32_t promised);
 void script_sends_data(struct script *s, uint32_t id, uint8_t flags, size_t length);
-void script_sends_padded_data(struct script *s, uint32_t id, uint8_t flags, size_t length,
-    uint8_t padding);
+void script_sends_padded_data(
+    struct script *s, uint32_t id, uint8_t flags, size_t length, uint8_t padding);
 void script_sends_rst(struct script *s, uint32_t id, uint32_t code);
 void script_sends_settings(struct script *s, ...); /* id, value (uint32_t), …, 0 */
 void script_sends_settings_ack(struct script *s);
@@ -185,8 +185,8 @@ void script_ticks(struct script *s, usec span);
 size_t script_encodes(struct script *s, uint8_t *out, size_t room, ...);
 size_t script_encodes_list(struct script *s, uint8_t *out, size_t room, va_list list);
 /* One literal field without indexing, any octets, not by the encoder; returns the length. */
-size_t script_literal(uint8_t *out, const void *name, size_t name_bytes, const void *value,
-    size_t value_bytes);
+size_t script_literal(
+    uint8_t *out, const void *name, size_t name_bytes, const void *value, size_t value_bytes);
 void script_put32(uint8_t *out, uint32_t value);
 
 /* ---- the owner commands ---- */

@@ -27,6 +27,7 @@ static void sends_block(struct script *s, const struct script_row *row, unsigned
 static void sends_input(struct script *s, const struct script_row *row, enum script_input input)
 {
 	uint8_t block[64];
+	// clang-format off
 	switch (input) {
 	case INPUT_DATA: script_sends_data(s, row->id, 0, 4); break;
 	case INPUT_DATA_END: script_sends_data(s, row->id, H2_END_STREAM, 4); break;
@@ -44,6 +45,7 @@ static void sends_input(struct script *s, const struct script_row *row, enum scr
 	case INPUT_UNKNOWN: script_sends_raw(s, 0xee, 0xff, row->id, "what", 4); break;
 	case INPUT_COUNT: break;
 	}
+	// clang-format on
 }
 
 /* What happened, in the same letters: P C p c for errors, '.' for events alone, '-' for nothing. */
@@ -81,6 +83,7 @@ static char judge(struct script *s, uint32_t id)
 
 static const char *allowed(char letter)
 {
+	// clang-format off
 	switch (letter) {
 	case '.': return ".";
 	case '-': return "-";
@@ -96,6 +99,7 @@ static const char *allowed(char letter)
 	case 'a': return "-PpCc";
 	case 'f': return "f";
 	}
+	// clang-format on
 	return "";
 }
 
@@ -110,7 +114,8 @@ static bool walk_cell(const struct script_row *row, enum script_input input)
 	if (!fine)
 		print_error("%s, stream %u, %s: expected %c, got %c\n%s", row->name, row->id,
 		    input_names[input], row->letters[input], got,
-		    s->transcript_bytes > 1200 ? s->transcript + s->transcript_bytes - 1200 : s->transcript);
+		    s->transcript_bytes > 1200 ? s->transcript + s->transcript_bytes - 1200
+					       : s->transcript);
 	if (!strchr("PC?", got)) {
 		script_clears(s);
 		script_expects_alive(s);

@@ -29,8 +29,9 @@ struct script_event *script_expects_event(struct script *s, enum h2_event_kind k
 		script_fail(s, "expected event %s s%u, there is none", script_event_name(kind), id);
 	struct script_event *e = s->events[s->events_head++];
 	if (e->kind != kind || e->id != id)
-		script_fail(s, "expected event %s s%u, got %s s%u (fault %s)", script_event_name(kind), id,
-		    script_event_name(e->kind), e->id, e->fault ? e->fault->name : "-");
+		script_fail(s, "expected event %s s%u, got %s s%u (fault %s)",
+		    script_event_name(kind), id, script_event_name(e->kind), e->id,
+		    e->fault ? e->fault->name : "-");
 	return e;
 }
 
@@ -57,7 +58,8 @@ void script_expects_data(struct script *s, uint32_t id, size_t length, bool end)
 			break;
 	}
 	if (got != length || ended != end)
-		script_fail(s, "expected %zu octets (end %d) on s%u, got %zu (end %d)", length, end, id, got, ended);
+		script_fail(s, "expected %zu octets (end %d) on s%u, got %zu (end %d)", length, end,
+		    id, got, ended);
 }
 
 void script_expects_no_event(struct script *s)
@@ -65,8 +67,8 @@ void script_expects_no_event(struct script *s)
 	script_pumps(s);
 	if (s->events_head < s->events_tail) {
 		const struct script_event *e = s->events[s->events_head];
-		script_fail(s, "expected no event, got %s s%u (fault %s)", script_event_name(e->kind), e->id,
-		    e->fault ? e->fault->name : "-");
+		script_fail(s, "expected no event, got %s s%u (fault %s)",
+		    script_event_name(e->kind), e->id, e->fault ? e->fault->name : "-");
 	}
 }
 
@@ -102,8 +104,8 @@ void script_expects_no_frame(struct script *s)
 {
 	struct script_frame *f = next_frame(s, 0xff);
 	if (f)
-		script_fail(s, "expected no frame, got %s s%u (code %s)", script_frame_name(f->type), f->id,
-		    h2_code_name(f->code));
+		script_fail(s, "expected no frame, got %s s%u (code %s)",
+		    script_frame_name(f->type), f->id, h2_code_name(f->code));
 }
 
 void script_expects_nothing(struct script *s)
@@ -116,7 +118,8 @@ struct script_frame *script_expects_rst(struct script *s, uint32_t id, uint32_t 
 {
 	struct script_frame *f = script_expects_frame(s, H2_RST_STREAM, id);
 	if (f->code != code)
-		script_fail(s, "expected RST_STREAM s%u %s, got %s", id, h2_code_name(code), h2_code_name(f->code));
+		script_fail(s, "expected RST_STREAM s%u %s, got %s", id, h2_code_name(code),
+		    h2_code_name(f->code));
 	return f;
 }
 
@@ -124,7 +127,8 @@ struct script_frame *script_expects_goaway(struct script *s, uint32_t code)
 {
 	struct script_frame *f = script_expects_frame(s, H2_GOAWAY, 0);
 	if (f->code != code)
-		script_fail(s, "expected GOAWAY %s, got %s", h2_code_name(code), h2_code_name(f->code));
+		script_fail(
+		    s, "expected GOAWAY %s, got %s", h2_code_name(code), h2_code_name(f->code));
 	return f;
 }
 
@@ -134,14 +138,17 @@ void script_expects_stream_error(struct script *s, uint32_t id, uint32_t code)
 	script_expects_rst(s, id, code);
 	if (known) {
 		struct script_event *e = script_expects_event(s, H2_EVENT_RESET, id);
-		if (!e->fault || e->fault->code != code || e->fault->scope != H2_SCOPE_STREAM || e->code != code)
-			script_fail(s, "RESET s%u with fault %s, code %s", id, e->fault ? e->fault->name : "-",
-			    h2_code_name(e->code));
+		if (!e->fault || e->fault->code != code || e->fault->scope != H2_SCOPE_STREAM ||
+		    e->code != code)
+			script_fail(s, "RESET s%u with fault %s, code %s", id,
+			    e->fault ? e->fault->name : "-", h2_code_name(e->code));
 	} else if (s->events_head < s->events_tail) {
 		/* A malformed promise is told of, without a stream. */
 		struct script_event *e = s->events[s->events_head++];
-		if (e->kind != H2_EVENT_PROMISE || e->promised || e->head || !e->fault || e->fault->code != code)
-			script_fail(s, "event %s for a stream that the owner never saw", script_event_name(e->kind));
+		if (e->kind != H2_EVENT_PROMISE || e->promised || e->head || !e->fault ||
+		    e->fault->code != code)
+			script_fail(s, "event %s for a stream that the owner never saw",
+			    script_event_name(e->kind));
 	}
 	script_expects_nothing(s);
 	if (h2_has_failed(s->conn))
@@ -153,7 +160,8 @@ void script_expects_connection_error(struct script *s, uint32_t code)
 	script_expects_goaway(s, code);
 	script_expects_no_frame(s);
 	struct script_event *e = script_expects_event(s, H2_EVENT_FAILED, 0);
-	if (!e->fault || e->fault->code != code || e->fault->scope != H2_SCOPE_CONNECTION || e->code != code)
+	if (!e->fault || e->fault->code != code || e->fault->scope != H2_SCOPE_CONNECTION ||
+	    e->code != code)
 		script_fail(s, "FAILED with fault %s, code %s", e->fault ? e->fault->name : "-",
 		    h2_code_name(e->code));
 	if (!e->fault->section || !e->fault->text)
@@ -175,8 +183,8 @@ void script_expects_body(struct script *s, uint32_t id, size_t length, bool end)
 			break;
 	}
 	if (got != length || ended != end)
-		script_fail(s, "expected %zu octets of DATA (end %d) on s%u, got %zu (end %d)", length, end, id,
-		    got, ended);
+		script_fail(s, "expected %zu octets of DATA (end %d) on s%u, got %zu (end %d)",
+		    length, end, id, got, ended);
 }
 
 void script_expects_settings_ack(struct script *s)
@@ -189,7 +197,8 @@ void script_expects_settings_ack(struct script *s)
 void script_expects_fields(struct script *s, const struct script_frame *frame, const char *text)
 {
 	if (!frame->fields || strcmp(frame->fields, text) != 0)
-		script_fail(s, "expected the fields\n%sgot\n%s", text, frame->fields ? frame->fields : "(none)\n");
+		script_fail(s, "expected the fields\n%sgot\n%s", text,
+		    frame->fields ? frame->fields : "(none)\n");
 }
 
 void script_expects_alive(struct script *s)

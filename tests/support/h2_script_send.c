@@ -36,12 +36,14 @@ static void settings_note(struct script *s, const uint8_t *payload, size_t lengt
 static void frame_note(struct script *s, uint8_t type, uint8_t flags, uint32_t id,
     const uint8_t *payload, size_t length)
 {
-	script_notes(s, "-> %s s%u len=%zu flags=%02x\n", script_frame_name(type), id, length, flags);
+	script_notes(
+	    s, "-> %s s%u len=%zu flags=%02x\n", script_frame_name(type), id, length, flags);
 	bool peers = s->role == H2_SERVER ? id % 2 == 1 : id % 2 == 0;
 	if (type == H2_HEADERS && peers && id > s->last_peer)
 		s->last_peer = id;
 	if (type == H2_PUSH_PROMISE && length >= 4 && s->role == H2_CLIENT) {
-		uint32_t promised = script_get32(payload + ((flags & H2_PADDED) && length >= 5)) & 0x7fffffff;
+		uint32_t promised =
+		    script_get32(payload + ((flags & H2_PADDED) && length >= 5)) & 0x7fffffff;
 		if (promised > s->last_peer && promised % 2 == 0)
 			s->last_peer = promised;
 	}
@@ -71,16 +73,18 @@ static void header_put(uint8_t out[9], uint32_t length, uint8_t type, uint8_t fl
 	script_put32(out + 5, id);
 }
 
-void script_sends_frame_header(struct script *s, uint32_t length, uint8_t type, uint8_t flags, uint32_t id)
+void script_sends_frame_header(
+    struct script *s, uint32_t length, uint8_t type, uint8_t flags, uint32_t id)
 {
 	uint8_t header[9];
 	header_put(header, length, type, flags, id);
-	script_notes(s, "-> header of %s s%u len=%u flags=%02x\n", script_frame_name(type), id, length, flags);
+	script_notes(s, "-> header of %s s%u len=%u flags=%02x\n", script_frame_name(type), id,
+	    length, flags);
 	script_sends_octets(s, header, sizeof header);
 }
 
-void script_sends_raw(struct script *s, uint8_t type, uint8_t flags, uint32_t id, const void *payload,
-    size_t length)
+void script_sends_raw(
+    struct script *s, uint8_t type, uint8_t flags, uint32_t id, const void *payload, size_t length)
 {
 	uint8_t *frame = malloc(9 + length);
 	header_put(frame, (uint32_t)length, type, flags, id);
@@ -100,8 +104,10 @@ size_t script_encodes_list(struct script *s, uint8_t *out, size_t room, va_list 
 		const char *value = va_arg(list, const char *);
 		bool never = name[0] == '!';
 		name += never;
-		nv[count] = (nghttp2_nv){.name = (uint8_t *)(uintptr_t)name, .namelen = strlen(name),
-		    .value = (uint8_t *)(uintptr_t)value, .valuelen = strlen(value),
+		nv[count] = (nghttp2_nv){.name = (uint8_t *)(uintptr_t)name,
+		    .namelen = strlen(name),
+		    .value = (uint8_t *)(uintptr_t)value,
+		    .valuelen = strlen(value),
 		    .flags = never ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE};
 	}
 	ssize_t n = nghttp2_hd_deflate_hd(s->deflater, out, room, nv, count);
@@ -118,8 +124,8 @@ size_t script_encodes(struct script *s, uint8_t *out, size_t room, ...)
 	return n;
 }
 
-size_t script_literal(uint8_t *out, const void *name, size_t name_bytes, const void *value,
-    size_t value_bytes)
+size_t script_literal(
+    uint8_t *out, const void *name, size_t name_bytes, const void *value, size_t value_bytes)
 {
 	assert_true(name_bytes < 127 && value_bytes < 127);
 	out[0] = 0;
@@ -155,8 +161,8 @@ void script_sends_promise(struct script *s, uint32_t id, uint32_t promised, ...)
 
 void script_sends_get(struct script *s, uint32_t id)
 {
-	script_sends_headers(s, id, H2_END_STREAM, ":method", "GET", ":scheme", "https", ":authority",
-	    "example.org", ":path", "/", NULL);
+	script_sends_headers(s, id, H2_END_STREAM, ":method", "GET", ":scheme", "https",
+	    ":authority", "example.org", ":path", "/", NULL);
 }
 
 void script_sends_post(struct script *s, uint32_t id)
@@ -176,7 +182,8 @@ void script_sends_good_promise(struct script *s, uint32_t id, uint32_t promised)
 	    "example.org", ":path", "/pushed", NULL);
 }
 
-void script_sends_padded_data(struct script *s, uint32_t id, uint8_t flags, size_t length, uint8_t padding)
+void script_sends_padded_data(
+    struct script *s, uint32_t id, uint8_t flags, size_t length, uint8_t padding)
 {
 	uint8_t *payload = calloc(1, 1 + length + padding);
 	payload[0] = padding;
@@ -303,7 +310,8 @@ struct http_head *script_head(struct script *s, enum http_head_kind kind, ...)
 	va_start(list, kind);
 	for (const char *name; (name = va_arg(list, const char *)) != NULL;) {
 		bool never = name[0] == '!';
-		http_head_add(head, slice_of_string(name + never), slice_of_string(va_arg(list, const char *)));
+		http_head_add(head, slice_of_string(name + never),
+		    slice_of_string(va_arg(list, const char *)));
 		head->fields[head->count - 1].never_index = never;
 	}
 	va_end(list);

@@ -33,7 +33,8 @@ void script_put32(uint8_t *out, uint32_t value)
 static void frame_queue(struct script *s, struct script_frame *frame)
 {
 	if (s->frames_tail % 1024 == 0)
-		s->frames = realloc(s->frames, (s->frames_tail + 1024) * sizeof(struct script_frame *));
+		s->frames =
+		    realloc(s->frames, (s->frames_tail + 1024) * sizeof(struct script_frame *));
 	s->frames[s->frames_tail++] = frame;
 }
 
@@ -58,8 +59,9 @@ static void check_data(struct script *s, const struct script_frame *frame)
 	struct script_stream *stream = check_sendable(s, frame->id, "DATA");
 	int64_t length = frame->length;
 	if (length > 0 && (length > stream->window || length > s->connection_window))
-		script_fail(s, "DATA of %u octets on stream %u with windows %lld and %lld", frame->length,
-		    frame->id, (long long)stream->window, (long long)s->connection_window);
+		script_fail(s, "DATA of %u octets on stream %u with windows %lld and %lld",
+		    frame->length, frame->id, (long long)stream->window,
+		    (long long)s->connection_window);
 	stream->window -= length;
 	s->connection_window -= length;
 	stream->sent_end = frame->flags & H2_END_STREAM;
@@ -103,7 +105,9 @@ static void check_rst(struct script *s, struct script_frame *frame)
 		script_fail(s, "RST_STREAM on stream %u of %u octets", frame->id, frame->length);
 	frame->code = script_get32(frame->payload);
 	bool ours = s->role == H2_CLIENT ? frame->id % 2 == 1 : frame->id % 2 == 0;
-	uint32_t highest = !ours ? s->last_peer : s->role == H2_CLIENT ? s->last_opened : s->last_promised;
+	uint32_t highest = !ours                  ? s->last_peer
+			   : s->role == H2_CLIENT ? s->last_opened
+						  : s->last_promised;
 	if (frame->id > highest)
 		script_fail(s, "RST_STREAM on stream %u, which is idle", frame->id);
 	struct script_stream *stream = script_stream(s, frame->id);
@@ -137,7 +141,8 @@ static void check_goaway(struct script *s, struct script_frame *frame)
 	frame->last_id = script_get32(frame->payload) & 0x7fffffff;
 	frame->code = script_get32(frame->payload + 4);
 	if (frame->last_id > s->goaway_id)
-		script_fail(s, "GOAWAY's last id rises from %u to %u", s->goaway_id, frame->last_id);
+		script_fail(
+		    s, "GOAWAY's last id rises from %u to %u", s->goaway_id, frame->last_id);
 	s->goaway_id = frame->last_id;
 }
 
@@ -169,8 +174,8 @@ static void fields_add(char **text, size_t *length, const nghttp2_nv *nv)
 	size_t more = nv->namelen + nv->valuelen + 4;
 	*text = realloc(*text, *length + more + 1);
 	int n = snprintf(*text + *length, more + 1, "%s%.*s: %.*s\n",
-	    nv->flags & NGHTTP2_NV_FLAG_NO_INDEX ? "!" : "", (int)nv->namelen, (const char *)nv->name,
-	    (int)nv->valuelen, (const char *)nv->value);
+	    nv->flags & NGHTTP2_NV_FLAG_NO_INDEX ? "!" : "", (int)nv->namelen,
+	    (const char *)nv->name, (int)nv->valuelen, (const char *)nv->value);
 	*length += (size_t)n;
 }
 
@@ -184,8 +189,8 @@ static void block_decode(struct script *s, struct script_frame *frame)
 		int flags = 0;
 		ssize_t n = nghttp2_hd_inflate_hd2(s->inflater, &nv, &flags, at, left, 1);
 		if (n < 0)
-			script_fail(s, "a field block on stream %u that does not decode: %s", frame->id,
-			    nghttp2_strerror((int)n));
+			script_fail(s, "a field block on stream %u that does not decode: %s",
+			    frame->id, nghttp2_strerror((int)n));
 		at += n;
 		left -= (size_t)n;
 		if (flags & NGHTTP2_HD_INFLATE_EMIT)
@@ -209,7 +214,9 @@ static void block_add(struct script *s, const uint8_t *octets, size_t length)
 static void block_begin(struct script *s, struct script_frame *frame)
 {
 	const uint8_t *at = frame->payload, *end = frame->payload + frame->length;
-	uint32_t fixed = frame->type == H2_PUSH_PROMISE ? 4 : frame->flags & H2_HAS_PRIORITY ? 5 : 0;
+	uint32_t fixed = frame->type == H2_PUSH_PROMISE   ? 4
+			 : frame->flags & H2_HAS_PRIORITY ? 5
+							  : 0;
 	if (frame->flags & H2_PADDED) {
 		if (at == end || end - at - 1 < at[0])
 			script_fail(s, "padding longer than the frame");
@@ -236,6 +243,7 @@ static void block_end(struct script *s, struct script_frame *frame)
 
 static void frame_check(struct script *s, struct script_frame *frame)
 {
+	// clang-format off
 	switch (frame->type) {
 	case H2_DATA: check_data(s, frame); break;
 	case H2_RST_STREAM: check_rst(s, frame); break;
@@ -245,6 +253,7 @@ static void frame_check(struct script *s, struct script_frame *frame)
 	case H2_WINDOW_UPDATE: check_window_update(s, frame); break;
 	case H2_CONTINUATION: script_fail(s, "CONTINUATION without a field block"); break;
 	}
+	// clang-format on
 	frame_queue(s, frame);
 }
 
@@ -253,7 +262,8 @@ static void frame_take(struct script *s, struct script_frame *frame)
 	script_notes(s, "<- %s s%u len=%u flags=%02x\n", script_frame_name(frame->type), frame->id,
 	    frame->length, frame->flags);
 	if (frame->length > s->peer_frame_size)
-		script_fail(s, "a frame of %u octets, %u are allowed", frame->length, s->peer_frame_size);
+		script_fail(
+		    s, "a frame of %u octets, %u are allowed", frame->length, s->peer_frame_size);
 	if (!s->settings_seen && (frame->type != H2_SETTINGS || (frame->flags & H2_ACK)))
 		script_fail(s, "the first frame is not SETTINGS");
 	s->settings_seen = true;

@@ -40,7 +40,8 @@ SCRIPT_TEST(request_in_continuations_of_every_size)
 		for (size_t first = 0; first < 5; first++) {
 			struct script *s = script_open(H2_SERVER);
 			uint8_t block[256];
-			size_t n = script_encodes(s, block, sizeof block, REQUEST, "x-a", "b", NULL);
+			size_t n =
+			    script_encodes(s, block, sizeof block, REQUEST, "x-a", "b", NULL);
 			sends_in_pieces(s, H2_HEADERS, H2_END_STREAM, 1, block, n, first, most);
 			struct script_event *e = script_expects_head(s, 1, true);
 			assert_true(path_is(e, "/block"));
@@ -58,7 +59,8 @@ SCRIPT_TEST(promise_in_continuations_of_every_size)
 			struct script *s = client_with_request();
 			uint8_t block[256];
 			script_put32(block, 2);
-			size_t n = 4 + script_encodes(s, block + 4, sizeof block - 4, REQUEST, NULL);
+			size_t n =
+			    4 + script_encodes(s, block + 4, sizeof block - 4, REQUEST, NULL);
 			sends_in_pieces(s, H2_PUSH_PROMISE, 0, 1, block, n, first, most);
 			struct script_event *e = script_expects_event(s, H2_EVENT_PROMISE, 1);
 			assert_int_equal(e->promised, 2);
@@ -162,7 +164,8 @@ SCRIPT_TEST(padding_of_headers_is_cut_off)
 		uint8_t block[512] = {(uint8_t)padding};
 		size_t n = 1 + script_encodes(s, block + 1, 200, REQUEST, NULL);
 		memset(block + n, 0, padding);
-		script_sends_raw(s, H2_HEADERS, H2_PADDED | H2_END_HEADERS | H2_END_STREAM, 1, block, n + padding);
+		script_sends_raw(s, H2_HEADERS, H2_PADDED | H2_END_HEADERS | H2_END_STREAM, 1,
+		    block, n + padding);
 		script_expects_head(s, 1, true);
 		script_close(s);
 	}
@@ -174,12 +177,14 @@ SCRIPT_TEST(padding_and_priority_together)
 	uint8_t block[512] = {7, 0, 0, 0, 0, 16};
 	size_t n = 6 + script_encodes(s, block + 6, 200, REQUEST, NULL);
 	memset(block + n, 0, 7);
-	script_sends_raw(s, H2_HEADERS, H2_PADDED | H2_HAS_PRIORITY | H2_END_HEADERS | H2_END_STREAM, 1, block, n + 7);
+	script_sends_raw(s, H2_HEADERS,
+	    H2_PADDED | H2_HAS_PRIORITY | H2_END_HEADERS | H2_END_STREAM, 1, block, n + 7);
 	script_expects_head(s, 1, true);
 	script_close(s);
 }
 
-static void padding_is_error(enum h2_role role, uint8_t type, uint8_t flags, const char *payload, size_t length)
+static void padding_is_error(
+    enum h2_role role, uint8_t type, uint8_t flags, const char *payload, size_t length)
 {
 	struct script *s = role == H2_SERVER ? script_open(role) : client_with_request();
 	if (role == H2_SERVER && type == H2_DATA)
@@ -198,7 +203,8 @@ SCRIPT_TEST(padding_as_long_as_the_payload_or_longer_is_protocol_error)
 	padding_is_error(H2_SERVER, H2_DATA, 0, "\377ddd", 4);
 	padding_is_error(H2_SERVER, H2_HEADERS, H2_END_HEADERS, "\1", 1);
 	padding_is_error(H2_SERVER, H2_HEADERS, H2_END_HEADERS, "\5\x82\x87\x84", 4);
-	padding_is_error(H2_SERVER, H2_HEADERS, H2_END_HEADERS | H2_HAS_PRIORITY, "\4\0\0\0\0\1\x82\x87\x84", 9);
+	padding_is_error(
+	    H2_SERVER, H2_HEADERS, H2_END_HEADERS | H2_HAS_PRIORITY, "\4\0\0\0\0\1\x82\x87\x84", 9);
 	padding_is_error(H2_CLIENT, H2_PUSH_PROMISE, H2_END_HEADERS, "\1\0\0\0\2", 5);
 	padding_is_error(H2_CLIENT, H2_PUSH_PROMISE, H2_END_HEADERS, "\5\0\0\0\2\x82\x87\x84", 8);
 }
@@ -207,7 +213,8 @@ SCRIPT_TEST(padding_as_long_as_the_payload_or_longer_is_protocol_error)
 SCRIPT_TEST(padding_that_leaves_an_empty_block_is_a_malformed_message)
 {
 	struct script *s = script_open(H2_SERVER);
-	script_sends_raw(s, H2_HEADERS, H2_PADDED | H2_END_HEADERS | H2_END_STREAM, 1, "\3\0\0\0", 4);
+	script_sends_raw(
+	    s, H2_HEADERS, H2_PADDED | H2_END_HEADERS | H2_END_STREAM, 1, "\3\0\0\0", 4);
 	script_expects_stream_error(s, 1, H2_PROTOCOL_ERROR);
 	script_close(s);
 }
@@ -271,11 +278,20 @@ SCRIPT_TEST(blocks_that_do_not_decode_are_compression_errors)
 	block_is_bad("index 0", "\x80", 1);
 	block_is_bad("index above both tables", "\xff\x7f", 2);
 	block_is_bad("index just above the tables", "\xff\x20", 2);
-	block_is_bad("name index above the tables", "\x7f\x7f\x01" "a", 4);
+	block_is_bad("name index above the tables",
+	    "\x7f\x7f\x01"
+	    "a",
+	    4);
 	block_is_bad("unfinished integer", "\xff\xff", 2);
 	block_is_bad("integer overflow", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11);
-	block_is_bad("string longer than the block", "\x00\x05" "ab", 4);
-	block_is_bad("no value", "\x00\x01" "a", 3);
+	block_is_bad("string longer than the block",
+	    "\x00\x05"
+	    "ab",
+	    4);
+	block_is_bad("no value",
+	    "\x00\x01"
+	    "a",
+	    3);
 	block_is_bad("size update above the limit", "\x3f\xe2\x1f", 3);
 	block_is_bad("size update after a field", "\x82\x20", 2);
 	block_is_bad("Huffman EOS", "\x00\x84\xff\xff\xff\xff\x00", 7);
@@ -346,7 +362,7 @@ SCRIPT_TEST(malformed_message_leaves_compression_in_step)
 	script_close(s);
 }
 
-/* covers: R23 P-recv-after-reset */
+/* covers: R23 P-recv-after-reset P-recv-decoded */
 SCRIPT_TEST(blocks_for_reset_streams_are_decoded_with_continuations_and_updates)
 {
 	struct script *s = client_with_request();
@@ -355,11 +371,13 @@ SCRIPT_TEST(blocks_for_reset_streams_are_decoded_with_continuations_and_updates)
 	script_resets(s, 2, H2_CANCEL);
 	script_expects_rst(s, 2, H2_CANCEL);
 	uint8_t block[256] = {0x3f, 0xe1, 0x1f};
-	size_t n = 3 + script_encodes(s, block + 3, sizeof block - 3, ":status", "200", "x-kept", "by the decoder", NULL);
+	size_t n = 3 + script_encodes(s, block + 3, sizeof block - 3, ":status", "200", "x-kept",
+			   "by the decoder", NULL);
 	sends_in_pieces(s, H2_HEADERS, 0, 2, block, n, 2, 3);
 	script_sends_headers(s, 2, H2_END_STREAM, "x-late", "too", NULL);
 	script_expects_nothing(s);
-	script_sends_headers(s, 1, H2_END_STREAM, ":status", "200", "x-kept", "by the decoder", "x-late", "too", NULL);
+	script_sends_headers(s, 1, H2_END_STREAM, ":status", "200", "x-kept", "by the decoder",
+	    "x-late", "too", NULL);
 	struct script_event *e = script_expects_head(s, 1, true);
 	assert_int_equal(e->head->count, 2);
 	script_close(s);
@@ -373,8 +391,8 @@ SCRIPT_TEST(never_indexed_fields_stay_so_in_and_out)
 	struct script_event *e = script_expects_head(s, 1, false);
 	assert_true(http_head_find_name(e->head, SLICE("x-secret"))->never_index);
 	assert_false(http_head_find_name(e->head, SLICE("x-open"))->never_index);
-	script_sends_promise(s, 1, 2, ":method", "GET", ":scheme", "https", ":authority", "a", "!:path", "/s",
-	    "!x-token", "t", NULL);
+	script_sends_promise(s, 1, 2, ":method", "GET", ":scheme", "https", ":authority", "a",
+	    "!:path", "/s", "!x-token", "t", NULL);
 	e = script_expects_event(s, H2_EVENT_PROMISE, 1);
 	assert_int_equal(e->head->never_index_pseudo, HTTP_PSEUDO_PATH);
 	assert_true(http_head_find_name(e->head, SLICE("x-token"))->never_index);
@@ -382,10 +400,12 @@ SCRIPT_TEST(never_indexed_fields_stay_so_in_and_out)
 	s = script_open(H2_SERVER);
 	script_sends_get(s, 1);
 	script_clears(s);
-	struct http_head *head = script_head(s, HTTP_RESPONSE, ":status", "200", "!x-secret", "s", "x-open", "o", NULL);
+	struct http_head *head =
+	    script_head(s, HTTP_RESPONSE, ":status", "200", "!x-secret", "s", "x-open", "o", NULL);
 	h2_respond(s->conn, script_handle(s, 1), head, true);
 	http_head_free(head);
-	script_expects_fields(s, script_expects_frame(s, H2_HEADERS, 1), ":status: 200\n!x-secret: s\nx-open: o\n");
+	script_expects_fields(
+	    s, script_expects_frame(s, H2_HEADERS, 1), ":status: 200\n!x-secret: s\nx-open: o\n");
 	script_close(s);
 }
 
@@ -403,9 +423,11 @@ SCRIPT_TEST(encoder_follows_the_order_of_the_frames)
 	}
 	for (uint32_t i = 0; i < 30; i++) {
 		char text[128];
-		snprintf(text, sizeof text, ":method: GET\n:scheme: https\n:authority: example.org\n:path: /%c?\n",
+		snprintf(text, sizeof text,
+		    ":method: GET\n:scheme: https\n:authority: example.org\n:path: /%c?\n",
 		    (int)('a' + i));
-		script_expects_fields(s, script_expects_frame(s, H2_PUSH_PROMISE, 1 + 2 * (i % 6)), text);
+		script_expects_fields(
+		    s, script_expects_frame(s, H2_PUSH_PROMISE, 1 + 2 * (i % 6)), text);
 	}
 	script_close(s);
 }

@@ -14,7 +14,8 @@ static void serve(struct script *s)
 	script_sends_get(s, 1);
 	script_sends_priority_update(s, 5, "u=1");
 	uint8_t block[256];
-	size_t n = script_encodes(s, block, sizeof block, ":method", "POST", URI, "x-table", "entry", NULL);
+	size_t n = script_encodes(
+	    s, block, sizeof block, ":method", "POST", URI, "x-table", "entry", NULL);
 	script_sends_raw(s, H2_HEADERS, 0, 3, block, n / 2);
 	script_sends_raw(s, H2_CONTINUATION, H2_END_HEADERS, 3, block + n / 2, n - n / 2);
 	script_sends_data(s, 3, 0, 3000);
@@ -44,7 +45,8 @@ static void request(struct script *s)
 	script_sends_good_promise(s, id, 4);
 	uint8_t block[256];
 	script_put32(block, 6);
-	size_t n = 4 + script_encodes(s, block + 4, sizeof block - 4, ":method", "GET", URI, "x-table", "entry", NULL);
+	size_t n = 4 + script_encodes(s, block + 4, sizeof block - 4, ":method", "GET", URI,
+			   "x-table", "entry", NULL);
 	script_sends_raw(s, H2_PUSH_PROMISE, 0, id, block, n / 2);
 	script_sends_raw(s, H2_CONTINUATION, H2_END_HEADERS, id, block + n / 2, n - n / 2);
 	script_pumps(s);
@@ -62,8 +64,8 @@ static void codes_are_proper(struct script *s)
 {
 	for (size_t i = 0; i < s->frames_tail; i++) {
 		const struct script_frame *f = s->frames[i];
-		if (f->type == H2_RST_STREAM && f->code != H2_REFUSED_STREAM && f->code != H2_CANCEL &&
-		    f->code != H2_ENHANCE_YOUR_CALM)
+		if (f->type == H2_RST_STREAM && f->code != H2_REFUSED_STREAM &&
+		    f->code != H2_CANCEL && f->code != H2_ENHANCE_YOUR_CALM)
 			script_fail(s, "RST_STREAM with %s", h2_code_name(f->code));
 		if (f->type == H2_GOAWAY && f->code != H2_ENHANCE_YOUR_CALM)
 			script_fail(s, "GOAWAY with %s", h2_code_name(f->code));
@@ -104,7 +106,8 @@ SCRIPT_TEST(client_survives_the_refusal_of_any_take)
 /* covers: R63 R65 */
 SCRIPT_TEST(streams_beyond_the_budget_are_refused_and_others_served)
 {
-	struct script *s = script_open_with(H2_SERVER, &(struct script_options){.budget_bytes = 20000});
+	struct script *s =
+	    script_open_with(H2_SERVER, &(struct script_options){.budget_bytes = 20000});
 	uint32_t refused = 0, last = 0;
 	for (uint32_t id = 1; id < 1001; id += 2) {
 		script_sends_post(s, id);
@@ -131,7 +134,8 @@ SCRIPT_TEST(streams_beyond_the_budget_are_refused_and_others_served)
 /* covers: R63 */
 SCRIPT_TEST(promises_beyond_the_budget_are_refused_and_the_parent_served)
 {
-	struct script *s = script_open_with(H2_CLIENT, &(struct script_options){.budget_bytes = 20000});
+	struct script *s =
+	    script_open_with(H2_CLIENT, &(struct script_options){.budget_bytes = 20000});
 	assert_int_equal(script_gets(s), 1);
 	script_expects_frame(s, H2_HEADERS, 1);
 	uint32_t taken = 0, refused = 0;
@@ -175,9 +179,9 @@ static struct script *short_lists(enum h2_role role)
 }
 
 #define LONG                                                                                       \
-	"x-long", "0123456789012345678901234567890123456789012345678901234567890123456789", "x-long",  \
-	    "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghij", "x-long",        \
-	    "ABCDEFGHIJABCDEFGHIJABCDEFGHIJABCDEFGHIJABCDEFGHIJABCDEFGHIJABCDEFGHIJ"
+	"x-long", "0123456789012345678901234567890123456789012345678901234567890123456789",        \
+	    "x-long", "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghij",    \
+	    "x-long", "ABCDEFGHIJABCDEFGHIJABCDEFGHIJABCDEFGHIJABCDEFGHIJABCDEFGHIJABCDEFGHIJ"
 
 SCRIPT_TEST(request_with_too_many_fields_is_told_with_its_pseudo_fields)
 {
@@ -189,7 +193,8 @@ SCRIPT_TEST(request_with_too_many_fields_is_told_with_its_pseudo_fields)
 	assert_true(script_responds(s, 1, true, "431"));
 	script_expects_frame(s, H2_HEADERS, 1);
 	/* The next block needs what that one put into the table. */
-	script_sends_headers(s, 3, H2_END_STREAM, ":method", "GET", URI, "x-kept", "in the table", NULL);
+	script_sends_headers(
+	    s, 3, H2_END_STREAM, ":method", "GET", URI, "x-kept", "in the table", NULL);
 	e = script_expects_head(s, 3, true);
 	assert_false(e->oversize);
 	assert_non_null(http_head_find_name(e->head, SLICE("x-kept")));
@@ -203,8 +208,8 @@ SCRIPT_TEST(list_of_exactly_the_limit_is_fine)
 		struct script *s = short_lists(H2_SERVER);
 		char value[400] = "";
 		memset(value, 'v', (size_t)(400 - 167 - 35 + over));
-		script_sends_headers(s, 1, H2_END_STREAM, ":method", "GET", ":scheme", "https", ":authority", "a",
-		    ":path", "/", "x-a", value, NULL);
+		script_sends_headers(s, 1, H2_END_STREAM, ":method", "GET", ":scheme", "https",
+		    ":authority", "a", ":path", "/", "x-a", value, NULL);
 		assert_int_equal(script_expects_head(s, 1, true)->oversize, over);
 		script_close(s);
 	}
@@ -246,7 +251,7 @@ SCRIPT_TEST(response_with_too_many_fields_costs_the_stream)
 	script_close(s);
 }
 
-/* covers: R23 P-recv-oversize */
+/* covers: R23 P-recv-oversize P-recv-decoded */
 SCRIPT_TEST(promise_with_too_many_fields_is_decoded_and_refused)
 {
 	struct script *s = short_lists(H2_CLIENT);

@@ -12,8 +12,8 @@ static struct script *timed(enum h2_role role, bool silent, bool no_ack)
 	limits.preface_timeout = PREFACE;
 	limits.settings_timeout = SETTINGS;
 	limits.block_timeout = BLOCK;
-	return script_open_with(role,
-	    &(struct script_options){.limits = &limits, .silent = silent, .no_ack = no_ack});
+	return script_open_with(
+	    role, &(struct script_options){.limits = &limits, .silent = silent, .no_ack = no_ack});
 }
 
 /* Nothing happens up to the deadline; with it the connection ends with the code. */
@@ -98,8 +98,8 @@ SCRIPT_TEST(finished_field_block_stops_the_clock)
 {
 	struct script *s = timed(H2_SERVER, false, false);
 	uint8_t block[100];
-	size_t n = script_encodes(s, block, sizeof block, ":method", "GET", ":scheme", "https", ":authority", "a",
-	    ":path", "/", NULL);
+	size_t n = script_encodes(s, block, sizeof block, ":method", "GET", ":scheme", "https",
+	    ":authority", "a", ":path", "/", NULL);
 	script_sends_raw(s, H2_HEADERS, H2_END_STREAM, 1, block, 2);
 	script_ticks(s, BLOCK - 1);
 	script_sends_raw(s, H2_CONTINUATION, H2_END_HEADERS, 1, block + 2, n - 2);
@@ -125,8 +125,29 @@ SCRIPT_TEST(timeout_of_zero_is_no_timeout)
 {
 	struct h2_limits limits = h2_limits_default;
 	limits.preface_timeout = limits.settings_timeout = limits.block_timeout = 0;
-	struct script *s = script_open_with(H2_SERVER, &(struct script_options){.limits = &limits, .silent = true});
+	struct script *s = script_open_with(
+	    H2_SERVER, &(struct script_options){.limits = &limits, .silent = true});
 	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	script_close(s);
+}
+
+SCRIPT_TEST(shutdown_does_not_wait_for_a_silent_peer)
+{
+	struct script *s = timed(H2_SERVER, false, false);
+	script_sends_get(s, 1);
+	script_clears(s);
+	h2_shutdown(s->conn, s->now);
+	script_expects_goaway(s, H2_NO_ERROR);
+	usec deadline = h2_deadline(s->conn);
+	assert_int_not_equal(deadline, USEC_NEVER);
+	script_ticks(s, deadline - s->now - 1);
+	script_expects_nothing(s);
+	script_ticks(s, 1);
+	assert_int_equal(script_expects_goaway(s, H2_NO_ERROR)->last_id, 1);
+	script_expects_nothing(s);
+	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	script_responds(s, 1, true, "200");
+	script_expects_frame(s, H2_HEADERS, 1);
 	script_close(s);
 }
 
@@ -143,6 +164,7 @@ int main(void)
 	    cmocka_unit_test(finished_field_block_stops_the_clock),
 	    cmocka_unit_test(early_tick_does_no_harm),
 	    cmocka_unit_test(timeout_of_zero_is_no_timeout),
+	    cmocka_unit_test(shutdown_does_not_wait_for_a_silent_peer),
 	};
 	return SCRIPT_RUN(tests);
 }

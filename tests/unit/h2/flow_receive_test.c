@@ -11,7 +11,8 @@ static struct script *small_windows(enum h2_role role)
 	struct h2_limits limits = h2_limits_default;
 	limits.connection_window = CONNECTION_WINDOW;
 	limits.resets_provoked = (struct h2_rate){1000, 1000};
-	struct script *s = script_open_with(role, &(struct script_options){.local = &local, .limits = &limits});
+	struct script *s =
+	    script_open_with(role, &(struct script_options){.local = &local, .limits = &limits});
 	if (role == H2_SERVER) {
 		script_sends_post(s, 1);
 	} else {
@@ -70,7 +71,8 @@ SCRIPT_TEST(peer_that_overruns_the_connection_window_loses_the_connection)
 	local.initial_window_size = 1 << 24;
 	struct h2_limits limits = h2_limits_default;
 	limits.connection_window = 65535;
-	struct script *s = script_open_with(H2_SERVER, &(struct script_options){.local = &local, .limits = &limits});
+	struct script *s = script_open_with(
+	    H2_SERVER, &(struct script_options){.local = &local, .limits = &limits});
 	script_sends_post(s, 1);
 	script_expects_head(s, 1, false);
 	script_sends_data(s, 1, 0, 65536);
@@ -172,7 +174,8 @@ SCRIPT_TEST(connection_credit_comes_for_data_of_reset_streams)
 SCRIPT_TEST(connection_credit_comes_for_data_of_refused_promises)
 {
 	struct script *s = small_windows(H2_CLIENT);
-	script_sends_promise(s, 1, 2, ":method", "PUT", ":scheme", "https", ":authority", "a", ":path", "/", NULL);
+	script_sends_promise(
+	    s, 1, 2, ":method", "PUT", ":scheme", "https", ":authority", "a", ":path", "/", NULL);
 	script_expects_stream_error(s, 2, H2_PROTOCOL_ERROR);
 	script_sends_ok(s, 2, 0);
 	sends_much(s, 2, 90000);
@@ -329,7 +332,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(peer_that_overruns_a_stream_window_loses_the_stream),
-	    cmocka_unit_test(frame_that_is_longer_than_the_window_is_noticed_before_it_is_delivered),
+	    cmocka_unit_test(
+		frame_that_is_longer_than_the_window_is_noticed_before_it_is_delivered),
 	    cmocka_unit_test(padding_counts_toward_the_window),
 	    cmocka_unit_test(peer_that_overruns_the_connection_window_loses_the_connection),
 	    cmocka_unit_test(stream_credit_comes_only_for_what_the_owner_took),

@@ -8,7 +8,8 @@
 /* Streams 1, 3, … with a response that has begun. */
 static struct script *answering(uint32_t count, const uint32_t *settings)
 {
-	struct script *s = script_open_with(H2_SERVER, &(struct script_options){.settings = settings});
+	struct script *s =
+	    script_open_with(H2_SERVER, &(struct script_options){.settings = settings});
 	for (uint32_t i = 0; i < count; i++) {
 		script_sends_get(s, 2 * i + 1);
 		script_pumps(s);
@@ -101,7 +102,8 @@ SCRIPT_TEST(lowered_initial_window_makes_windows_negative)
 	struct script *s = answering(2, NULL);
 	script_offers(s, 1, 30000, false);
 	script_expects_body(s, 1, 30000, false);
-	script_sends_settings(s, SCRIPT_WINDOW, 10000, SCRIPT_SETTINGS_END); /* 1: -20000, 3: 10000 */
+	script_sends_settings(
+	    s, SCRIPT_WINDOW, 10000, SCRIPT_SETTINGS_END); /* 1: -20000, 3: 10000 */
 	script_expects_settings_ack(s);
 	script_expects_event(s, H2_EVENT_SETTINGS, 0);
 	assert_int_equal(h2_stream_window(s->conn, script_handle(s, 1)), 0);
@@ -289,7 +291,8 @@ SCRIPT_TEST(stream_without_window_stalls_no_other)
 SCRIPT_TEST(request_body_obeys_the_servers_windows)
 {
 	static const uint32_t window[] = {SCRIPT_WINDOW, 20, 0};
-	struct script *s = script_open_with(H2_CLIENT, &(struct script_options){.settings = window});
+	struct script *s =
+	    script_open_with(H2_CLIENT, &(struct script_options){.settings = window});
 	assert_int_equal(script_requests(s, false, "POST", "/"), 1);
 	script_offers(s, 1, 50, true);
 	script_expects_frame(s, H2_HEADERS, 1);

@@ -131,7 +131,8 @@ SCRIPT_TEST(promise_too_short_for_its_id_is_frame_size_error)
 	for (size_t length = 0; length < 5; length++) {
 		struct script *s = opened(H2_CLIENT);
 		uint8_t payload[5] = {0};
-		script_sends_raw(s, H2_PUSH_PROMISE, H2_END_HEADERS | H2_PADDED, 1, payload, length);
+		script_sends_raw(
+		    s, H2_PUSH_PROMISE, H2_END_HEADERS | H2_PADDED, 1, payload, length);
 		script_expects_connection_error(s, H2_FRAME_SIZE_ERROR);
 		script_close(s);
 	}
@@ -157,8 +158,8 @@ SCRIPT_TEST(any_frame_longer_than_our_max_frame_size_is_refused_by_its_header)
 			continue;
 		bool zero = type == H2_SETTINGS || type == H2_PING || type == H2_GOAWAY;
 		struct script *s = opened(H2_CLIENT);
-		script_sends_frame_header(s, 16385, (uint8_t)type, type == H2_SETTINGS ? 0 : H2_END_HEADERS,
-		    zero ? 0 : 1);
+		script_sends_frame_header(s, 16385, (uint8_t)type,
+		    type == H2_SETTINGS ? 0 : H2_END_HEADERS, zero ? 0 : 1);
 		script_pumps(s);
 		if (type == H2_CONTINUATION || type == H2_PRIORITY) {
 			/* A stray CONTINUATION is wrong in two ways, PRIORITY may cost the stream only. */

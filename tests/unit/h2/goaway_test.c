@@ -92,7 +92,8 @@ SCRIPT_TEST(goaway_that_raises_the_last_id_is_an_error_or_ignored)
 	script_clears(s);
 	script_sends_goaway(s, 5, H2_NO_ERROR, "");
 	script_pumps(s);
-	assert_int_equal(h2_open_streams(s->conn), h2_has_failed(s->conn) ? h2_open_streams(s->conn) : 1);
+	assert_int_equal(
+	    h2_open_streams(s->conn), h2_has_failed(s->conn) ? h2_open_streams(s->conn) : 1);
 	script_close(s);
 }
 
@@ -206,8 +207,8 @@ SCRIPT_TEST(blocks_above_our_last_id_are_decoded)
 	h2_shutdown(s->conn, s->now);
 	script_answers_pings(s);
 	script_clears(s);
-	script_sends_headers(s, 3, 0, ":method", "POST", ":scheme", "https", ":authority", "a", ":path", "/",
-	    "x-kept", "in the table", NULL);
+	script_sends_headers(s, 3, 0, ":method", "POST", ":scheme", "https", ":authority", "a",
+	    ":path", "/", "x-kept", "in the table", NULL);
 	script_sends_data(s, 3, H2_END_STREAM, 100);
 	script_clears(s);
 	assert_false(h2_has_failed(s->conn));
@@ -219,7 +220,8 @@ SCRIPT_TEST(client_shuts_down_too)
 {
 	struct script *s = requesting(1);
 	h2_shutdown(s->conn, s->now);
-	script_expects_goaway(s, H2_NO_ERROR);
+	/* The id is of the server's streams: an even one. libnghttp2 insists on it. */
+	assert_int_equal(script_expects_goaway(s, H2_NO_ERROR)->last_id, 0x7ffffffe);
 	assert_int_equal(h2_request_room(s->conn), 0);
 	assert_int_equal(script_gets(s), 0);
 	script_sends_ok(s, 1, H2_END_STREAM);

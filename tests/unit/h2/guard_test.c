@@ -258,8 +258,8 @@ static void continues(struct script *s, uint32_t frames, size_t octets)
 	uint8_t block[256];
 	uint8_t *filler = malloc(octets + 1);
 	memset(filler, 'v', octets + 1);
-	size_t n = script_encodes(s, block, sizeof block, ":method", "GET", ":scheme", "https", ":authority", "a",
-	    ":path", "/", NULL);
+	size_t n = script_encodes(s, block, sizeof block, ":method", "GET", ":scheme", "https",
+	    ":authority", "a", ":path", "/", NULL);
 	script_sends_raw(s, H2_HEADERS, H2_END_STREAM, 1, block, n);
 	for (uint32_t i = 1; i <= frames && !h2_has_failed(s->conn); i++) {
 		n = script_literal(block, "x-a", 3, filler, octets);

@@ -38,8 +38,9 @@ static uint32_t announced(const struct script_frame *f, uint32_t id, uint32_t ot
 {
 	for (uint32_t i = 0; i < f->length; i += 6)
 		if (((uint32_t)f->payload[i] << 8 | f->payload[i + 1]) == id)
-			return (uint32_t)f->payload[i + 2] << 24 | (uint32_t)f->payload[i + 3] << 16 |
-			    (uint32_t)f->payload[i + 4] << 8 | f->payload[i + 5];
+			return (uint32_t)f->payload[i + 2] << 24 |
+			       (uint32_t)f->payload[i + 3] << 16 |
+			       (uint32_t)f->payload[i + 4] << 8 | f->payload[i + 5];
 	return otherwise;
 }
 
@@ -51,7 +52,8 @@ SCRIPT_TEST(first_settings_carry_the_local_values)
 	local.max_frame_size = 32768;
 	local.header_table_size = 8192;
 	local.max_header_list_size = 12345;
-	struct script *s = script_open_with(H2_SERVER, &(struct script_options){.local = &local, .silent = true});
+	struct script *s =
+	    script_open_with(H2_SERVER, &(struct script_options){.local = &local, .silent = true});
 	struct script_frame *f = script_expects_frame(s, H2_SETTINGS, 0);
 	assert_int_equal(announced(f, SCRIPT_MAX_STREAMS, 0), 77);
 	assert_int_equal(announced(f, SCRIPT_WINDOW, 65535), 262144);
@@ -67,8 +69,8 @@ SCRIPT_TEST(server_never_announces_enable_push)
 	struct h2_settings local = h2_settings_initial;
 	for (uint32_t value = 0; value < 2; value++) {
 		local.enable_push = value;
-		struct script *s = script_open_with(H2_SERVER,
-		    &(struct script_options){.local = &local, .silent = true});
+		struct script *s = script_open_with(
+		    H2_SERVER, &(struct script_options){.local = &local, .silent = true});
 		struct script_frame *f = script_expects_frame(s, H2_SETTINGS, 0);
 		assert_int_equal(announced(f, SCRIPT_ENABLE_PUSH, 99), 99);
 		script_close(s);
@@ -80,7 +82,8 @@ SCRIPT_TEST(client_that_refuses_pushes_says_so)
 {
 	struct h2_settings local = h2_settings_initial;
 	local.enable_push = 0;
-	struct script *s = script_open_with(H2_CLIENT, &(struct script_options){.local = &local, .silent = true});
+	struct script *s =
+	    script_open_with(H2_CLIENT, &(struct script_options){.local = &local, .silent = true});
 	struct script_frame *f = script_expects_frame(s, H2_SETTINGS, 0);
 	assert_int_equal(announced(f, SCRIPT_ENABLE_PUSH, 1), 0);
 	script_close(s);
@@ -90,7 +93,8 @@ SCRIPT_TEST(connection_window_is_raised_at_once)
 {
 	struct h2_limits limits = h2_limits_default;
 	limits.connection_window = 1 << 20;
-	struct script *s = script_open_with(H2_SERVER, &(struct script_options){.limits = &limits, .silent = true});
+	struct script *s = script_open_with(
+	    H2_SERVER, &(struct script_options){.limits = &limits, .silent = true});
 	assert_int_equal(script_takes_credit(s, 0), (1 << 20) - 65535);
 	script_close(s);
 }
@@ -99,7 +103,8 @@ SCRIPT_TEST(connection_window_of_65535_needs_no_update)
 {
 	struct h2_limits limits = h2_limits_default;
 	limits.connection_window = 65535;
-	struct script *s = script_open_with(H2_CLIENT, &(struct script_options){.limits = &limits, .silent = true});
+	struct script *s = script_open_with(
+	    H2_CLIENT, &(struct script_options){.limits = &limits, .silent = true});
 	assert_int_equal(script_takes_credit(s, 0), 0);
 	script_close(s);
 }
@@ -145,7 +150,8 @@ SCRIPT_TEST(client_may_request_before_the_servers_settings)
 SCRIPT_TEST(wrong_preface_is_protocol_error)
 {
 	static const char *const wrong[] = {"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n",
-	    "PRI * HTTP/2.0\r\n\r\nSM\r\n\rx", "PRI * HTTP/2.1\r\n\r\nSM\r\n\r\n", "XRI * HTTP/2.0\r\n"};
+	    "PRI * HTTP/2.0\r\n\r\nSM\r\n\rx", "PRI * HTTP/2.1\r\n\r\nSM\r\n\r\n",
+	    "XRI * HTTP/2.0\r\n"};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct script *s = script_open_with(H2_SERVER, &silent);
 		script_clears(s);
@@ -183,13 +189,14 @@ SCRIPT_TEST(first_frame_of_a_server_must_be_settings)
 	static const struct {
 		uint8_t type, length;
 		uint32_t id;
-	} frames[] = {{H2_DATA, 8, 1}, {H2_HEADERS, 8, 1}, {H2_PRIORITY, 5, 1}, {H2_RST_STREAM, 4, 1},
-	    {H2_PUSH_PROMISE, 8, 1}, {H2_PING, 8, 0}, {H2_GOAWAY, 8, 0}, {H2_WINDOW_UPDATE, 4, 0},
-	    {H2_CONTINUATION, 8, 1}};
+	} frames[] = {{H2_DATA, 8, 1}, {H2_HEADERS, 8, 1}, {H2_PRIORITY, 5, 1},
+	    {H2_RST_STREAM, 4, 1}, {H2_PUSH_PROMISE, 8, 1}, {H2_PING, 8, 0}, {H2_GOAWAY, 8, 0},
+	    {H2_WINDOW_UPDATE, 4, 0}, {H2_CONTINUATION, 8, 1}};
 	for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
 		struct script *s = script_open_with(H2_CLIENT, &silent);
 		script_clears(s);
-		script_sends_raw(s, frames[i].type, 0, frames[i].id, "\0\0\0\2\x82\x82\x82\x82", frames[i].length);
+		script_sends_raw(s, frames[i].type, 0, frames[i].id, "\0\0\0\2\x82\x82\x82\x82",
+		    frames[i].length);
 		script_expects_connection_error(s, H2_PROTOCOL_ERROR);
 		script_close(s);
 	}

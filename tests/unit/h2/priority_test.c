@@ -7,8 +7,8 @@
 static void requests(struct script *s, uint32_t id, const char *priority)
 {
 	if (priority)
-		script_sends_headers(s, id, H2_END_STREAM, ":method", "GET", ":scheme", "https", ":authority", "a",
-		    ":path", "/", "priority", priority, NULL);
+		script_sends_headers(s, id, H2_END_STREAM, ":method", "GET", ":scheme", "https",
+		    ":authority", "a", ":path", "/", "priority", priority, NULL);
 	else
 		script_sends_get(s, id);
 	script_expects_head(s, id, true);

@@ -4,7 +4,8 @@
 
 static struct script *serving_with(const uint32_t *settings, uint32_t requests)
 {
-	struct script *s = script_open_with(H2_SERVER, &(struct script_options){.settings = settings});
+	struct script *s =
+	    script_open_with(H2_SERVER, &(struct script_options){.settings = settings});
 	for (uint32_t i = 0; i < requests; i++)
 		script_sends_get(s, 2 * i + 1);
 	script_clears(s);
@@ -26,8 +27,8 @@ SCRIPT_TEST(promise_carries_its_request_on_the_right_parent)
 {
 	struct script *s = serving_with(NULL, 2);
 	struct http_head *head = script_head(s, HTTP_PROMISE, ":method", "GET", ":scheme", "https",
-	    ":authority", "example.org", ":path", "/a?b=c", "cookie", "x=1", "accept", "", "cookie", "y=2",
-	    "!x-secret", "s", NULL);
+	    ":authority", "example.org", ":path", "/a?b=c", "cookie", "x=1", "accept", "", "cookie",
+	    "y=2", "!x-secret", "s", NULL);
 	struct h2_stream *stream = h2_promise(s->conn, script_handle(s, 3), head, &head);
 	http_head_free(head);
 	assert_non_null(stream);
@@ -50,7 +51,8 @@ SCRIPT_TEST(promised_ids_are_even_and_rise)
 	for (uint32_t i = 0; i < 30; i++)
 		assert_int_equal(script_promises(s, 1 + 2 * (i % 3), "/"), 2 * i + 2);
 	for (uint32_t i = 0; i < 30; i++)
-		assert_int_equal(script_expects_frame(s, H2_PUSH_PROMISE, 1 + 2 * (i % 3))->promised, 2 * i + 2);
+		assert_int_equal(
+		    script_expects_frame(s, H2_PUSH_PROMISE, 1 + 2 * (i % 3))->promised, 2 * i + 2);
 	script_close(s);
 }
 
@@ -300,7 +302,8 @@ SCRIPT_TEST(pushes_above_the_clients_last_id_are_over)
 /* covers: R52 P-make-client-reset */
 SCRIPT_TEST(clients_reset_of_a_promise_is_an_event_with_its_code_and_hurts_nobody)
 {
-	static const uint32_t codes[] = {H2_CANCEL, H2_REFUSED_STREAM, H2_NO_ERROR, H2_PROTOCOL_ERROR, 0xdeadbeef};
+	static const uint32_t codes[] = {
+	    H2_CANCEL, H2_REFUSED_STREAM, H2_NO_ERROR, H2_PROTOCOL_ERROR, 0xdeadbeef};
 	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
 		for (int begun = 0; begun < 2; begun++) {
 			struct script *s = serving();

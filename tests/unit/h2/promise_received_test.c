@@ -15,7 +15,8 @@ static struct script *requesting(void)
 	return requesting_with(&(struct script_options){0});
 }
 
-static void promise_is_connection_error(struct script *s, uint32_t parent, uint32_t promised, uint32_t code)
+static void promise_is_connection_error(
+    struct script *s, uint32_t parent, uint32_t promised, uint32_t code)
 {
 	script_clears(s);
 	script_sends_good_promise(s, parent, promised);
@@ -27,8 +28,9 @@ static void promise_is_connection_error(struct script *s, uint32_t parent, uint3
 SCRIPT_TEST(good_promise_is_an_event_with_all_fields_in_order)
 {
 	struct script *s = requesting();
-	script_sends_promise(s, 1, 2, ":method", "GET", ":scheme", "https", ":authority", "example.org",
-	    ":path", "/style.css?v=1", "cookie", "a=1", "accept", "", "cookie", "b=2", NULL);
+	script_sends_promise(s, 1, 2, ":method", "GET", ":scheme", "https", ":authority",
+	    "example.org", ":path", "/style.css?v=1", "cookie", "a=1", "accept", "", "cookie",
+	    "b=2", NULL);
 	struct script_event *e = script_expects_event(s, H2_EVENT_PROMISE, 1);
 	assert_int_equal(e->promised, 2);
 	assert_int_equal(e->head->kind, HTTP_PROMISE);
@@ -185,27 +187,32 @@ SCRIPT_TEST(promised_id_must_be_even_rising_and_idle)
 SCRIPT_TEST(refused_promise_uses_up_its_id)
 {
 	struct script *s = requesting();
-	script_sends_promise(s, 1, 4, ":method", "POST", ":scheme", "https", ":authority", "a", ":path", "/", NULL);
+	script_sends_promise(
+	    s, 1, 4, ":method", "POST", ":scheme", "https", ":authority", "a", ":path", "/", NULL);
 	script_expects_stream_error(s, 4, H2_PROTOCOL_ERROR);
 	promise_is_connection_error(s, 1, 2, H2_PROTOCOL_ERROR);
 }
 
-static const struct h2_settings push_off = {.header_table_size = 4096, .max_concurrent_streams = UINT32_MAX,
-    .initial_window_size = 65535, .max_frame_size = 16384, .max_header_list_size = UINT32_MAX};
+static const struct h2_settings push_off = {.header_table_size = 4096,
+    .max_concurrent_streams = UINT32_MAX,
+    .initial_window_size = 65535,
+    .max_frame_size = 16384,
+    .max_header_list_size = UINT32_MAX};
 
 /* covers: R6 P-recv-push-off */
 SCRIPT_TEST(promise_after_acknowledged_push_off_is_protocol_error)
 {
-	promise_is_connection_error(requesting_with(&(struct script_options){.local = &push_off}), 1, 2,
-	    H2_PROTOCOL_ERROR);
+	promise_is_connection_error(
+	    requesting_with(&(struct script_options){.local = &push_off}), 1, 2, H2_PROTOCOL_ERROR);
 }
 
-/* covers: R6 R27 P-recv-push-off */
+/* covers: R6 R27 P-recv-push-off P-recv-decoded */
 SCRIPT_TEST(promise_before_push_off_is_acknowledged_is_refused_alone)
 {
-	struct script *s = requesting_with(&(struct script_options){.local = &push_off, .no_ack = true});
-	script_sends_promise(s, 1, 2, ":method", "GET", ":scheme", "https", ":authority", "a", ":path", "/",
-	    "x-kept", "in the table", NULL);
+	struct script *s =
+	    requesting_with(&(struct script_options){.local = &push_off, .no_ack = true});
+	script_sends_promise(s, 1, 2, ":method", "GET", ":scheme", "https", ":authority", "a",
+	    ":path", "/", "x-kept", "in the table", NULL);
 	struct script_frame *f = script_expects_frame(s, H2_RST_STREAM, 2);
 	assert_true(f->code == H2_REFUSED_STREAM || f->code == H2_CANCEL);
 	script_expects_nothing(s);
@@ -312,7 +319,8 @@ SCRIPT_TEST(promised_pseudo_fields_are_complete_once_first_and_known)
 	REFUSED(":method", "GET", ":scheme", "https", ":authority", "a", ":path", "*");
 	REFUSED(":method", "GET", URI, ":status", "200");
 	REFUSED(":method", "GET", URI, ":frob", "x");
-	REFUSED(":method", "GET", ":scheme", "https", ":authority", "a", "accept", "x", ":path", "/");
+	REFUSED(
+	    ":method", "GET", ":scheme", "https", ":authority", "a", "accept", "x", ":path", "/");
 }
 
 /* covers: R19 P-recv-request */
@@ -329,7 +337,8 @@ SCRIPT_TEST(promised_fields_keep_http2_rules)
 /* covers: R21 */
 SCRIPT_TEST(promised_authority_is_well_formed_and_host_agrees)
 {
-	REFUSED(":method", "GET", ":scheme", "https", ":authority", "user@example.org", ":path", "/");
+	REFUSED(
+	    ":method", "GET", ":scheme", "https", ":authority", "user@example.org", ":path", "/");
 	REFUSED(":method", "GET", ":scheme", "https", ":authority", "a b", ":path", "/");
 	REFUSED(":method", "GET", URI, "host", "other.example");
 }
@@ -340,14 +349,16 @@ SCRIPT_TEST(promised_values_hold_no_control_characters)
 	static const struct {
 		const char *name, *value;
 		size_t name_bytes, value_bytes;
-	} bad[] = {{"x-a", "a\rb", 3, 3}, {"x-a", "a\nb", 3, 3}, {"x-a", "a\0b", 3, 3}, {"x-a", "\0", 3, 1},
-	    {"x a", "v", 3, 1}, {"x:a", "v", 3, 1}, {"", "v", 0, 1}, {"x\0a", "v", 3, 1}, {"x-\x80", "v", 3, 1},
-	    {"x-a", " v", 3, 2}, {"x-a", "v ", 3, 2}, {"x-a", "\tv", 3, 2}, {"x-a", "v\x7f", 3, 2}};
+	} bad[] = {{"x-a", "a\rb", 3, 3}, {"x-a", "a\nb", 3, 3}, {"x-a", "a\0b", 3, 3},
+	    {"x-a", "\0", 3, 1}, {"x a", "v", 3, 1}, {"x:a", "v", 3, 1}, {"", "v", 0, 1},
+	    {"x\0a", "v", 3, 1}, {"x-\x80", "v", 3, 1}, {"x-a", " v", 3, 2}, {"x-a", "v ", 3, 2},
+	    {"x-a", "\tv", 3, 2}, {"x-a", "v\x7f", 3, 2}};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct script *s = requesting();
 		uint8_t block[256];
 		size_t n = script_encodes(s, block, 128, ":method", "GET", URI, NULL);
-		n += script_literal(block + n, bad[i].name, bad[i].name_bytes, bad[i].value, bad[i].value_bytes);
+		n += script_literal(
+		    block + n, bad[i].name, bad[i].name_bytes, bad[i].value, bad[i].value_bytes);
 		sends_promise_block(s, block, n);
 		only_the_promise_is_lost(s);
 	}
@@ -381,7 +392,7 @@ SCRIPT_TEST(promised_content_length_of_zero_does_not_hang)
 
 /* ---- promises that nobody wants ---- */
 
-/* covers: R5 R23 P-recv-parent */
+/* covers: R5 R23 P-recv-parent P-recv-decoded */
 SCRIPT_TEST(promise_on_a_stream_we_have_reset_is_processed_and_refused)
 {
 	struct script *s = requesting();
@@ -537,7 +548,8 @@ int main(void)
 	    cmocka_unit_test(good_promise_is_an_event_with_all_fields_in_order),
 	    cmocka_unit_test(pushed_response_comes_as_on_any_stream),
 	    cmocka_unit_test(pushes_are_answered_in_any_order_and_outlive_the_parent),
-	    cmocka_unit_test(promise_may_come_while_the_request_is_still_being_sent_and_after_a_103),
+	    cmocka_unit_test(
+		promise_may_come_while_the_request_is_still_being_sent_and_after_a_103),
 	    cmocka_unit_test(promised_ids_may_skip_up_to_the_last),
 	    cmocka_unit_test(reserved_bit_of_the_promised_id_is_ignored),
 	    cmocka_unit_test(promise_on_zero_idle_or_pushed_stream_is_protocol_error),

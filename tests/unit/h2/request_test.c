@@ -35,8 +35,8 @@ static void only_the_stream_is_lost(struct script *s, uint32_t id)
 SCRIPT_TEST(request_is_delivered_as_it_was_sent)
 {
 	struct script *s = script_open(H2_SERVER);
-	script_sends_headers(s, 1, H2_END_STREAM, GET, "cookie", "a=1", "x-a", "1", "cookie", "b=2", "x-a", "",
-	    "accept", "*/*", "x-a", "3", NULL);
+	script_sends_headers(s, 1, H2_END_STREAM, GET, "cookie", "a=1", "x-a", "1", "cookie", "b=2",
+	    "x-a", "", "accept", "*/*", "x-a", "3", NULL);
 	struct script_event *e = script_expects_head(s, 1, true);
 	assert_int_equal(e->head->kind, HTTP_REQUEST);
 	assert_int_equal(e->head->method_token, HTTP_METHOD_GET);
@@ -50,16 +50,20 @@ SCRIPT_TEST(request_is_delivered_as_it_was_sent)
 /* covers: R68 */
 SCRIPT_TEST(unusual_but_correct_requests_are_accepted)
 {
-	WELL_FORMED(":method", "OPTIONS", ":scheme", "https", ":authority", "example.org", ":path", "*");
-	WELL_FORMED(":path", "/", ":authority", "example.org", ":scheme", "https", ":method", "GET");
+	WELL_FORMED(
+	    ":method", "OPTIONS", ":scheme", "https", ":authority", "example.org", ":path", "*");
+	WELL_FORMED(
+	    ":path", "/", ":authority", "example.org", ":scheme", "https", ":method", "GET");
 	WELL_FORMED(":method", "FROB", URI);
 	WELL_FORMED(":method", "CONNECT", ":authority", "example.org:443");
 	WELL_FORMED(GET, "te", "trailers");
 	WELL_FORMED(GET, "host", "example.org");
 	WELL_FORMED(":method", "GET", ":scheme", "https", ":path", "/", "host", "example.org");
 	WELL_FORMED(GET, "content-length", "0");
-	WELL_FORMED(":method", "GET", ":scheme", "https", ":authority", "[::1]:8443", ":path", "/?");
-	WELL_FORMED(":method", "GET", ":scheme", "https", ":authority", "a", ":path", "/a/../b//c?x=/y&z=%00");
+	WELL_FORMED(
+	    ":method", "GET", ":scheme", "https", ":authority", "[::1]:8443", ":path", "/?");
+	WELL_FORMED(":method", "GET", ":scheme", "https", ":authority", "a", ":path",
+	    "/a/../b//c?x=/y&z=%00");
 }
 
 /* covers: R77 */
@@ -83,7 +87,8 @@ SCRIPT_TEST(pseudo_fields_unknown_misplaced_or_of_a_response)
 	MALFORMED(GET, ":status", "200");
 	MALFORMED(GET, ":frob", "x");
 	MALFORMED(GET, ":", "x");
-	MALFORMED(":method", "GET", ":scheme", "https", ":authority", "a", "accept", "*/*", ":path", "/");
+	MALFORMED(
+	    ":method", "GET", ":scheme", "https", ":authority", "a", "accept", "*/*", ":path", "/");
 	MALFORMED("accept", "*/*", GET);
 }
 
@@ -147,8 +152,8 @@ SCRIPT_TEST(values_hold_no_controls_and_no_outer_whitespace)
 	static const struct {
 		const char *octets;
 		size_t length;
-	} bad[] = {{"\r", 1}, {"\n", 1}, {"\0", 1}, {"a\rb", 3}, {"a\nb", 3}, {"a\0b", 3}, {"a\r\nb: c", 7},
-	    {" a", 2}, {"a ", 2}, {"\ta", 2}, {"a\t", 2}, {" ", 1}};
+	} bad[] = {{"\r", 1}, {"\n", 1}, {"\0", 1}, {"a\rb", 3}, {"a\nb", 3}, {"a\0b", 3},
+	    {"a\r\nb: c", 7}, {" a", 2}, {"a ", 2}, {"\ta", 2}, {"a\t", 2}, {" ", 1}};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct script *s = script_open(H2_SERVER);
 		uint8_t block[256];
@@ -157,7 +162,8 @@ SCRIPT_TEST(values_hold_no_controls_and_no_outer_whitespace)
 		script_sends_raw(s, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, 1, block, n);
 		only_the_stream_is_lost(s, 1);
 	}
-	WELL_FORMED(GET, "x-a", "inner \t blanks", "x-b", "\303\244", "x-c", "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~");
+	WELL_FORMED(GET, "x-a", "inner \t blanks", "x-b", "\303\244", "x-c",
+	    "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~");
 }
 
 /* covers: R77 */
@@ -206,7 +212,8 @@ SCRIPT_TEST(body_as_long_as_content_length_is_fine)
 SCRIPT_TEST(body_shorter_than_content_length_is_malformed)
 {
 	struct script *s = script_open(H2_SERVER);
-	script_sends_headers(s, 1, H2_END_STREAM, ":method", "POST", URI, "content-length", "1", NULL);
+	script_sends_headers(
+	    s, 1, H2_END_STREAM, ":method", "POST", URI, "content-length", "1", NULL);
 	only_the_stream_is_lost(s, 1);
 	s = posting("10");
 	script_sends_data(s, 1, H2_END_STREAM, 0);
@@ -261,8 +268,8 @@ SCRIPT_TEST(trailers_end_the_request)
 /* covers: R77 */
 SCRIPT_TEST(malformed_trailers)
 {
-	static const char *const names[] = {":method", ":path", ":status", ":frob", "X-Upper", "connection",
-	    "transfer-encoding", "x y", "content-length", "te"};
+	static const char *const names[] = {":method", ":path", ":status", ":frob", "X-Upper",
+	    "connection", "transfer-encoding", "x y", "content-length", "te"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		struct script *s = script_open(H2_SERVER);
 		script_sends_post(s, 1);

@@ -19,7 +19,6 @@ static struct script *waiting(void)
 	return waiting_for("GET");
 }
 
-/* covers: R71 */
 static void only_the_stream_is_lost(struct script *s, uint32_t id)
 {
 	script_expects_stream_error(s, id, H2_PROTOCOL_ERROR);
@@ -43,8 +42,8 @@ static void only_the_stream_is_lost(struct script *s, uint32_t id)
 SCRIPT_TEST(response_is_delivered_as_it_was_sent)
 {
 	struct script *s = waiting();
-	script_sends_headers(s, 1, 0, ":status", "206", "set-cookie", "a=1", "set-cookie", "b=2", "x-empty", "",
-	    "content-length", "5", NULL);
+	script_sends_headers(s, 1, 0, ":status", "206", "set-cookie", "a=1", "set-cookie", "b=2",
+	    "x-empty", "", "content-length", "5", NULL);
 	struct script_event *e = script_expects_head(s, 1, false);
 	assert_int_equal(e->head->status, 206);
 	assert_int_equal(e->head->kind, HTTP_RESPONSE);
@@ -203,7 +202,8 @@ SCRIPT_TEST(body_unlike_content_length_is_malformed)
 {
 	for (uint32_t id = 1; id < 3; id++) {
 		struct script *s = waiting();
-		script_sends_headers(s, id, H2_END_STREAM, ":status", "200", "content-length", "1", NULL);
+		script_sends_headers(
+		    s, id, H2_END_STREAM, ":status", "200", "content-length", "1", NULL);
 		only_the_stream_is_lost(s, id);
 		s = waiting();
 		script_sends_headers(s, id, 0, ":status", "200", "content-length", "5", NULL);
@@ -258,7 +258,8 @@ SCRIPT_TEST(response_to_head_may_name_a_length)
 SCRIPT_TEST(response_to_a_promised_head_may_name_a_length)
 {
 	struct script *s = waiting();
-	script_sends_promise(s, 1, 4, ":method", "HEAD", ":scheme", "https", ":authority", "a", ":path", "/", NULL);
+	script_sends_promise(
+	    s, 1, 4, ":method", "HEAD", ":scheme", "https", ":authority", "a", ":path", "/", NULL);
 	script_expects_event(s, H2_EVENT_PROMISE, 1);
 	script_sends_headers(s, 4, H2_END_STREAM, ":status", "200", "content-length", "1000", NULL);
 	script_expects_head(s, 4, true);
@@ -272,7 +273,8 @@ SCRIPT_TEST(not_modified_may_name_a_length)
 {
 	for (uint32_t id = 1; id < 3; id++) {
 		struct script *s = waiting();
-		script_sends_headers(s, id, H2_END_STREAM, ":status", "304", "content-length", "1000", NULL);
+		script_sends_headers(
+		    s, id, H2_END_STREAM, ":status", "304", "content-length", "1000", NULL);
 		script_expects_head(s, id, true);
 		script_expects_event(s, H2_EVENT_CLOSED, id);
 		script_expects_nothing(s);

@@ -171,7 +171,8 @@ SCRIPT_TEST(greater_frame_size_may_be_used_and_smaller_is_kept)
 	script_responds(s, 1, false, "200");
 	script_offers(s, 1, 50000, true);
 	script_expects_frame(s, H2_HEADERS, 1);
-	script_expects_body(s, 1, 50000, true); /* the script itself fails on more than 20000 a frame */
+	script_expects_body(
+	    s, 1, 50000, true); /* the script itself fails on more than 20000 a frame */
 	script_close(s);
 }
 
@@ -186,8 +187,8 @@ SCRIPT_TEST(peers_table_size_is_obeyed_with_updates)
 		script_sends_settings(s, SCRIPT_TABLE_SIZE, sizes[i], SCRIPT_SETTINGS_END);
 		script_sends_get(s, 2 * i + 1);
 		script_clears(s);
-		struct http_head *head = script_head(s, HTTP_RESPONSE, ":status", "200", "x-one", "value",
-		    "x-two", "another value", NULL);
+		struct http_head *head = script_head(s, HTTP_RESPONSE, ":status", "200", "x-one",
+		    "value", "x-two", "another value", NULL);
 		assert_true(h2_respond(s->conn, script_handle(s, 2 * i + 1), head, true));
 		http_head_free(head);
 		struct script_frame *f = script_expects_frame(s, H2_HEADERS, 2 * i + 1);
@@ -205,7 +206,8 @@ SCRIPT_TEST(table_size_down_and_up_before_the_next_block_announces_both)
 	script_clears(s);
 	script_responds(s, 1, true, "299");
 	script_clears(s);
-	script_sends_settings(s, SCRIPT_TABLE_SIZE, 0, SCRIPT_TABLE_SIZE, 4096, SCRIPT_SETTINGS_END);
+	script_sends_settings(
+	    s, SCRIPT_TABLE_SIZE, 0, SCRIPT_TABLE_SIZE, 4096, SCRIPT_SETTINGS_END);
 	script_clears(s);
 	script_responds(s, 3, true, "299");
 	struct script_frame *f = script_expects_frame(s, H2_HEADERS, 3);

@@ -92,6 +92,7 @@ SCRIPT_TEST(every_frame_in_every_state_of_a_server)
 {
 	/* Columns: DATA, DATA+END, HEADERS, HEADERS+END, PRIORITY, RST_STREAM, PUSH_PROMISE,
 	 * WINDOW_UPDATE, CONTINUATION, PRIORITY_UPDATE, unknown. */
+	// clang-format off
 	static const struct script_row rows[] = {
 	    {"idle, the client's", H2_SERVER, 1, nothing, SCRIPT_BLOCK_REQUEST, "PP..-PPPP--"},
 	    {"idle, ours", H2_SERVER, 2, nothing, SCRIPT_BLOCK_REQUEST, "PPPP-PPPPP-"},
@@ -109,6 +110,7 @@ SCRIPT_TEST(every_frame_in_every_state_of_a_server)
 	    {"pushed, reset by us", H2_SERVER, 2, push_reset_by_engine, SCRIPT_BLOCK_TRAILERS, "aaaa--P-P--"},
 	    {"pushed, reset by the client", H2_SERVER, 2, push_reset_by_peer, SCRIPT_BLOCK_TRAILERS, "yyyy-*P*Q--"},
 	};
+	// clang-format on
 	script_walks(rows, sizeof rows / sizeof *rows);
 }
 
@@ -168,6 +170,12 @@ static void promise_came(struct script *s)
 	script_sends_good_promise(s, 1, 2);
 }
 
+static void later_promise_came(struct script *s)
+{
+	requested_and_ended(s);
+	script_sends_good_promise(s, 1, 6);
+}
+
 static void pushing(struct script *s)
 {
 	promise_came(s);
@@ -195,8 +203,8 @@ static void push_cancelled_begun(struct script *s)
 static void push_malformed(struct script *s)
 {
 	requested_and_ended(s);
-	script_sends_promise(s, 1, 2, ":method", "POST", ":scheme", "https", ":authority", "example.org",
-	    ":path", "/", NULL);
+	script_sends_promise(s, 1, 2, ":method", "POST", ":scheme", "https", ":authority",
+	    "example.org", ":path", "/", NULL);
 }
 
 static void push_reset_by_server(struct script *s)
@@ -208,10 +216,12 @@ static void push_reset_by_server(struct script *s)
 /* covers: R3 R4 R5 R10 R11 R23 R54 P-recv-parent P-recv-reserved P-recv-after-reset */
 SCRIPT_TEST(every_frame_in_every_state_of_a_client)
 {
+	// clang-format off
 	static const struct script_row rows[] = {
 	    {"idle, ours", H2_CLIENT, 1, nothing, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
 	    {"idle, ours, later", H2_CLIENT, 3, requested, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
 	    {"idle, the server's", H2_CLIENT, 2, requested, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
+	    {"skipped, the server's", H2_CLIENT, 4, later_promise_came, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
 	    {"open, nothing came", H2_CLIENT, 1, requested, SCRIPT_BLOCK_RESPONSE, "pp..-r.-PP-"},
 	    {"open", H2_CLIENT, 1, answering_open, SCRIPT_BLOCK_TRAILERS, "..p.-r.-PP-"},
 	    {"half-closed (local), nothing came", H2_CLIENT, 1, requested_and_ended, SCRIPT_BLOCK_RESPONSE,
@@ -230,6 +240,7 @@ SCRIPT_TEST(every_frame_in_every_state_of_a_client)
 	    {"promised, reset by the server", H2_CLIENT, 2, push_reset_by_server, SCRIPT_BLOCK_RESPONSE,
 	        "xxxx-*P*QP-"},
 	};
+	// clang-format on
 	script_walks(rows, sizeof rows / sizeof *rows);
 }
 
@@ -293,9 +304,10 @@ SCRIPT_TEST(headers_with_priority_fields_are_understood)
 {
 	struct script *s = script_open(H2_SERVER);
 	uint8_t block[128] = {0x80, 0, 0, 0, 200};
-	size_t n = 5 + script_encodes(s, block + 5, sizeof block - 5, ":method", "GET", ":scheme", "https",
-	    ":authority", "a", ":path", "/p", NULL);
-	script_sends_raw(s, H2_HEADERS, H2_HAS_PRIORITY | H2_END_HEADERS | H2_END_STREAM, 1, block, n);
+	size_t n = 5 + script_encodes(s, block + 5, sizeof block - 5, ":method", "GET", ":scheme",
+			   "https", ":authority", "a", ":path", "/p", NULL);
+	script_sends_raw(
+	    s, H2_HEADERS, H2_HAS_PRIORITY | H2_END_HEADERS | H2_END_STREAM, 1, block, n);
 	struct script_event *e = script_expects_head(s, 1, true);
 	assert_true(slice_equal(e->head->path, SLICE("/p")));
 	script_close(s);
