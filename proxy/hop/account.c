@@ -61,6 +61,7 @@ void account_ended(void *context, struct exchange *x)
 	const struct http_head *head = x->request;
 	bool is_push = x->push.state != PUSH_NONE;
 
+	hop_nudge(hop);
 	c->requests_open--;
 	c->bytes_down_in += x->upload.received;
 	c->bytes_up_out += x->upload.forwarded;

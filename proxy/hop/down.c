@@ -76,6 +76,7 @@ static void down_dispose(struct down *d)
 	list_remove(&d->link);
 	list_append(&d->hop->dead, &d->corpse.link);
 	d->listener->connections--;
+	hop_nudge(d->hop);
 	d->hop->env.observe->counters->connections_open--;
 }
 

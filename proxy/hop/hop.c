@@ -26,6 +26,12 @@ usec hop_now(struct hop *h)
 	return h->relay.now = net_now(h->env.loop);
 }
 
+void hop_nudge(struct hop *h)
+{
+	if (h->is_draining && !h->is_drained)
+		net_timer_set(&h->timer, net_now(h->env.loop));
+}
+
 bool bucket_take(struct bucket *b, usec now, double per_second, double burst)
 {
 	if (b->filled == 0)
@@ -349,7 +355,7 @@ size_t hop_describe(const struct hop *h, char *buffer, size_t size)
 			n += h2_describe(d->h2, buffer + n, size - n);
 	for (size_t i = 0; i < 2 * h->env.conf->origin_count; i++)
 		list_for_each (&h->pools[i].ups, u, struct up, link)
-			if (n < size)
+			if (u->h2 && n < size)
 				n += h2_describe(u->h2, buffer + n, size - n);
 	list_for_each (&h->relay.live, x, struct exchange, link)
 		if (n < size)

@@ -113,8 +113,10 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 {
 	struct up *u = list_is_empty(&p->queue) ? up_with_room(p) : NULL;
 	x->pool = p;
-	if (u && up_send(u, x)) {
-		if (h2_request_room(u->h2) < ROOM_WANTED)
+	if (u) {
+		if (!up_send(u, x))
+			exchange_on_up_failed(x, &relay_cause_NO_MEMORY, 0, NULL);
+		else if (h2_request_room(u->h2) < ROOM_WANTED)
 			grow(p);
 		return;
 	}
@@ -154,13 +156,10 @@ void pool_failed(struct pool *p, const struct relay_cause *cause, const char *de
 		up_open(p);
 		return;
 	}
-	struct list waiting;
-	list_init(&waiting);
-	list_splice(&waiting, &p->queue);
-	p->queued = 0;
-	while (!list_is_empty(&waiting)) {
-		struct exchange *x = list_first(&waiting, struct exchange, waiting);
-		list_remove(&x->waiting);
+	/* Some of them are tried once more, and wait behind these. */
+	for (uint32_t left = p->queued; left > 0 && !list_is_empty(&p->queue); left--) {
+		struct exchange *x = list_first(&p->queue, struct exchange, waiting);
+		unqueue(p, x);
 		exchange_on_up_failed(x, cause, 0, detail);
 	}
 }

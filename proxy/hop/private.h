@@ -100,7 +100,8 @@ struct pool {
 	bool push;                     /* announces ENABLE_PUSH=1 */
 	struct list ups;
 	struct list queue;             /* exchanges (waiting) */
-	uint32_t queued, count, connecting;
+	uint32_t queued;
+	uint32_t count, connecting;    /* connections that take requests, or will; those of them that are not ready */
 	uint32_t next_address, failures; /* failures in a row, over the origin's addresses */
 	bool was_used;
 };
@@ -109,13 +110,13 @@ struct up {
 	struct hop *hop;
 	struct pool *pool;
 	struct net_conn *net;
-	struct h2_conn *h2;
+	struct h2_conn *h2;            /* NULL until connected */
 	struct budget budget;
 	struct list link;              /* in pool->ups */
 	struct corpse corpse;
 	struct list legs;
 	struct wheel_node timer;
-	usec started, quiet_since;
+	usec started, quiet_since;     /* started: to connect; once connected, since then */
 	uint64_t requests;             /* sent so far */
 	/* Growth of stream windows with the bandwidth-delay product. */
 	uint32_t window;
@@ -138,6 +139,7 @@ void pool_failed(struct pool *p, const struct relay_cause *cause, const char *de
 void up_open(struct pool *p);
 void up_kill(struct up *u, const struct relay_cause *cause); /* at once and without a word */
 void up_terminate(struct up *u, enum h2_code code, struct slice why); /* GOAWAY, then close */
+void up_retire(struct up *u); /* takes no more requests; closes when those that it has are over */
 bool up_has_room(const struct up *u);
 /* Sends the exchange's request; false: no room after all. */
 bool up_send(struct up *u, struct exchange *x);
@@ -162,6 +164,7 @@ bool out_fill(struct h2_conn *h2, struct net_out *out, bool *took_data);
 
 /* hop.c */
 usec hop_now(struct hop *h);             /* reads the loop's time into the relay */
+void hop_nudge(struct hop *h);           /* something is over: while draining, another turn shall follow */
 void hop_check_drained(struct hop *h);
 /* False: more often than `per_second` on average with bursts of `burst`. */
 bool bucket_take(struct bucket *b, usec now, double per_second, double burst);

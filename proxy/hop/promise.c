@@ -12,8 +12,6 @@
 
 /* After so many resets in its name a route does without pushes for this long. */
 #define PUSH_OFF_USEC (60 * USEC_PER_SEC)
-/* A connection on which refusals exceed this many a parent is not an origin's honest mistake. */
-#define REFUSALS_PER_PARENT_MAX 200u
 
 /* ---- facts ---- */
 
@@ -97,40 +95,47 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
 
 /* ---- verdicts ---- */
 
+static void turn_route_off(struct hop *hop, const struct conf_route *route)
+{
+	usec *until = &hop->push_off_until[route - hop->env.conf->routes];
+	if (*until <= hop->relay.now)
+		observe_log(hop->env.observe, OBSERVE_WARN,
+		    "route %s: %s: its pushes are refused so often that it uses connections without push for a while",
+		    route->name, policy_reason_RESET_BUDGET.code);
+	*until = hop->relay.now + PUSH_OFF_USEC;
+}
+
+/* What is under way on the connection goes on; new requests use the push-off pool, or another connection. */
+static void withdraw_push(struct up *u)
+{
+	const struct conf_origin *o = u->pool->origin;
+	struct h2_settings settings = h2_settings_initial;
+	settings.enable_push = 0;
+	settings.max_concurrent_streams = o->max_concurrent_pushes;
+	settings.initial_window_size = o->stream_window_bytes;
+	settings.max_header_list_size = o->max_header_list_bytes;
+	u->push_was_withdrawn = true;
+	up_retire(u);
+	h2_update_settings(u->h2, &settings, u->hop->relay.now);
+	observe_log(u->hop->env.observe, OBSERVE_WARN,
+	    "origin %s: too many refused promises: push is off on this connection", o->name);
+}
+
 /* Refusing costs resets. Past its rate the route goes without pushes, before the origin takes us for an attacker. */
 static void charge_reset(struct up *u, const struct exchange *parent)
 {
 	struct hop *hop = u->hop;
 	const struct conf_server *s = &hop->env.conf->server;
 	usec now = hop->relay.now;
-	if (s->reset_rate && !bucket_take(&u->resets, now, s->reset_rate, s->reset_rate) && parent->route) {
-		const struct conf_route *route = parent->route;
-		usec *until = &hop->push_off_until[route - hop->env.conf->routes];
-		if (*until <= now)
-			observe_log(hop->env.observe, OBSERVE_WARN,
-			    "route %s: %s: its pushes are refused so often that it uses connections without push for a while",
-			    route->name, policy_reason_RESET_BUDGET.code);
-		*until = now + PUSH_OFF_USEC;
-	}
+	if (u->push_was_withdrawn)
+		return; /* the engine refuses by itself, and counts, until the origin has acknowledged */
+	if (s->reset_rate && !bucket_take(&u->resets, now, s->reset_rate, s->reset_rate))
+		turn_route_off(hop, parent->route);
 	bool is_flood = s->promise_refusals &&
 	                !bucket_take(&u->refusals, now, s->promise_refusals / 60.0, s->promise_refusals);
-	if (!is_flood)
-		return;
-	if (!u->push_was_withdrawn) {
-		struct h2_settings settings = h2_settings_initial;
-		const struct conf_origin *o = u->pool->origin;
-		settings.enable_push = 0;
-		settings.max_concurrent_streams = o->max_concurrent_pushes;
-		settings.initial_window_size = o->stream_window_bytes;
-		settings.max_header_list_size = o->max_header_list_bytes;
-		u->push_was_withdrawn = true;
-		u->is_closing = true; /* new requests go elsewhere: to the push-off pool by their route's state */
-		h2_update_settings(u->h2, &settings, now);
-		observe_log(hop->env.observe, OBSERVE_WARN, "origin %s: too many refused promises: push is off on this connection",
-		    o->name);
-	} else if (h2_counters(u->h2)->promises_refused > REFUSALS_PER_PARENT_MAX * (u->requests + 10)) {
-		HOP_COUNT(hop, guard_up, 1);
-		up_terminate(u, H2_ENHANCE_YOUR_CALM, SLICE("promises"));
+	if (is_flood) {
+		turn_route_off(hop, parent->route);
+		withdraw_push(u);
 	}
 }
 

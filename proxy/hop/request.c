@@ -81,7 +81,10 @@ void down_request(struct down *d, struct h2_stream *s, struct http_head *head, b
 	h2_stream_set_user(s, &x->down);
 	list_append(&d->legs, &x->down.link);
 	hop->env.observe->counters->requests_open++;
-	d->quiet_since = USEC_NEVER;
+	if (d->quiet_since != USEC_NEVER) {
+		d->quiet_since = USEC_NEVER;
+		down_arm(d);
+	}
 	x->listen = d->listener->conf;
 	x->client = d->client;
 	x->upload_limit_bytes = d->listener->conf->max_request_body_bytes;

@@ -27,7 +27,8 @@ static const struct net_conn_ops conn_ops = {
 
 /* ---- life ---- */
 
-static struct h2_conn *begin_http2(struct up *u)
+/* The transport is open: the time for SETTINGS begins. */
+static void begin_http2(struct up *u)
 {
 	const struct conf_origin *o = u->pool->origin;
 	struct h2_settings s = h2_settings_initial;
@@ -49,7 +50,9 @@ static struct h2_conn *begin_http2(struct up *u)
 	    .budget = &u->budget,
 	    .seed = u->hop->env.seed,
 	};
-	return h2_new(H2_CLIENT, &s, &limits, &env, u->hop->relay.now);
+	u->h2 = h2_new(H2_CLIENT, &s, &limits, &env, u->hop->relay.now);
+	u->is_open = true;
+	u->started = u->quiet_since = u->hop->relay.now;
 }
 
 static struct net_conn *connect_to(struct up *u)
@@ -92,33 +95,41 @@ void up_open(struct pool *p)
 	p->count++;
 	p->connecting++;
 	p->was_used = true;
-	u->h2 = begin_http2(u);
 	u->net = connect_to(u);
 	HOP_COUNT(hop, upstream_connections, 1);
 	hop->env.observe->counters->upstream_connections_open++;
 	if (p->origin->kind == CONF_ORIGIN_DEMO && u->net) { /* a socketpair is open at once */
-		u->is_open = true;
+		begin_http2(u);
 		net_conn_dirty(u->net);
 	}
 	up_arm(u);
 }
 
-static void up_dispose(struct up *u)
+void up_retire(struct up *u)
 {
 	struct pool *p = u->pool;
-	ensure(list_is_empty(&u->legs) && !u->is_gone);
-	u->is_gone = true;
-	u->net = NULL;
-	wheel_forget(&u->hop->relay.wheel, &u->timer);
-	list_remove(&u->link);
-	list_append(&u->hop->dead, &u->corpse.link);
+	if (u->is_closing)
+		return;
+	u->is_closing = true;
 	ensure(p->count > 0);
 	p->count--;
 	if (!u->is_ready) {
 		ensure(p->connecting > 0);
 		p->connecting--;
 	}
+}
+
+static void up_dispose(struct up *u)
+{
+	ensure(list_is_empty(&u->legs) && !u->is_gone);
+	up_retire(u);
+	u->is_gone = true;
+	u->net = NULL;
+	wheel_forget(&u->hop->relay.wheel, &u->timer);
+	list_remove(&u->link);
+	list_append(&u->hop->dead, &u->corpse.link);
 	u->hop->env.observe->counters->upstream_connections_open--;
+	hop_nudge(u->hop);
 }
 
 static void end_exchanges(struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail)
@@ -144,12 +155,11 @@ static void up_lost(struct up *u, const struct relay_cause *cause, uint32_t code
 {
 	struct pool *p = u->pool;
 	bool was_ready = u->is_ready;
-	u->is_closing = true;
+	up_retire(u);
 	end_exchanges(u, cause, code, detail);
 	if (u->net)
 		net_conn_abort(u->net);
-	if (!u->is_gone)
-		up_dispose(u);
+	up_dispose(u);
 	if (!was_ready)
 		pool_failed(p, cause, detail);
 	else
@@ -159,20 +169,18 @@ static void up_lost(struct up *u, const struct relay_cause *cause, uint32_t code
 void up_terminate(struct up *u, enum h2_code code, struct slice why)
 {
 	h2_terminate(u->h2, code, why);
-	u->is_closing = true;
+	up_retire(u);
 	end_exchanges(u, &relay_cause_UP_LOST, code, "terminated");
-	if (u->net)
-		net_conn_dirty(u->net);
+	net_conn_dirty(u->net);
 }
 
 void up_kill(struct up *u, const struct relay_cause *cause)
 {
-	u->is_closing = true;
+	up_retire(u);
 	end_exchanges(u, cause, 0, NULL);
 	if (u->net)
 		net_conn_abort(u->net);
-	if (!u->is_gone)
-		up_dispose(u);
+	up_dispose(u);
 }
 
 /* ---- input ---- */
@@ -187,13 +195,14 @@ static void conn_opened(void *owner)
 {
 	struct up *u = owner;
 	hop_now(u->hop);
-	u->is_open = true;
+	begin_http2(u);
 	if (net_conn_is_tls(u->net) && !slice_equal(net_conn_alpn(u->net), SLICE("h2"))) {
 		log_origin(u, OBSERVE_WARN, "does not speak h2 over TLS (no ALPN agreement)", NULL);
 		up_lost(u, &relay_cause_UP_TLS, 0, "the origin does not speak h2");
 		return;
 	}
 	net_conn_dirty(u->net);
+	up_arm(u);
 }
 
 static void reset_event(struct up *u, const struct h2_event *e)
@@ -225,26 +234,22 @@ static void failed_event(struct up *u, const struct h2_event *e)
 	} else if (e->code != H2_NO_ERROR) {
 		log_origin(u, OBSERVE_WARN, "connection ended with an error", detail);
 	}
-	u->is_closing = true;
+	up_retire(u); /* its GOAWAY still leaves; for the pool it is gone */
 	end_exchanges(u, &relay_cause_UP_LOST, e->fault ? (uint32_t)e->fault->code : e->code, detail);
-	if (!u->is_ready) {
-		/* Its GOAWAY still leaves; for the pool it is gone. */
-		u->is_ready = true;
-		u->pool->connecting--;
+	if (!u->is_ready)
 		pool_failed(u->pool, &relay_cause_UP_LOST, detail);
-	} else {
+	else
 		pool_serve(u->pool);
-	}
 }
 
 static void settings_event(struct up *u)
 {
-	if (!u->is_ready) {
-		u->is_ready = true;
+	if (!u->is_ready && !u->is_closing) {
 		ensure(u->pool->connecting > 0);
 		u->pool->connecting--;
 		u->pool->failures = 0;
 	}
+	u->is_ready = true;
 	pool_serve(u->pool);
 }
 
@@ -315,7 +320,7 @@ static void on_event(struct up *u, struct h2_event *e)
 		}
 		break;
 	case H2_EVENT_GOAWAY:
-		u->is_closing = true;
+		up_retire(u);
 		if (e->code != H2_NO_ERROR)
 			log_origin(u, OBSERVE_WARN, "sent GOAWAY", h2_code_name(e->code));
 		break;
@@ -364,14 +369,21 @@ static void conn_fill(void *owner, struct net_out *out)
 {
 	struct up *u = owner;
 	bool took_data = false;
+	struct pool *p = u->pool;
 	hop_now(u->hop);
+	if (!list_is_empty(&p->queue)) /* streams that we have reset have made room */
+		pool_serve(p);
 	out_fill(u->h2, out, &took_data);
 	drain_events(u);
+	if (!list_is_empty(&p->queue)) /* and so have uploads that have ended */
+		pool_serve(p);
 	bool is_over = (u->is_closing && list_is_empty(&u->legs)) || h2_is_done(u->h2);
 	if (u->net && is_over && !h2_wants_write(u->h2)) {
 		end_exchanges(u, &relay_cause_UP_LOST, 0, NULL);
 		net_conn_close(u->net);
 		up_dispose(u);
+		if (!list_is_empty(&p->queue))
+			pool_serve(p);
 	}
 }
 
@@ -406,6 +418,11 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 
 #define LOOK_AGAIN_USEC USEC_PER_SEC
 
+static bool can_be_idle(const struct up *u)
+{
+	return u->is_ready && !u->is_closing && u->quiet_since != USEC_NEVER;
+}
+
 static usec deadline_of(const struct up *u)
 {
 	const struct conf_origin *o = u->pool->origin;
@@ -416,8 +433,13 @@ static usec deadline_of(const struct up *u)
 	usec at = h2_deadline(u->h2);
 	if (!u->is_ready && clock_after(u->started, o->settings_timeout) < at)
 		at = clock_after(u->started, o->settings_timeout);
-	if (u->quiet_since != USEC_NEVER && clock_after(u->quiet_since, o->idle_timeout) < at)
+	if (can_be_idle(u) && clock_after(u->quiet_since, o->idle_timeout) < at)
 		at = clock_after(u->quiet_since, o->idle_timeout);
+	if (net_conn_is_blocked(u->net)) {
+		usec stalled = clock_after(net_conn_write_progress(u->net), o->write_timeout);
+		if (stalled < at)
+			at = stalled;
+	}
 	return at;
 }
 
@@ -455,15 +477,12 @@ static void timer_expired(struct wheel_node *node, usec now)
 		up_lost(u, &relay_cause_UP_LOST, 0, "write-timeout");
 		return;
 	}
-	if (h2_deadline(u->h2) <= now) {
+	if (u->is_open && h2_deadline(u->h2) <= now) {
 		h2_tick(u->h2, now);
 		drain_events(u);
 	}
-	if (u->quiet_since != USEC_NEVER && clock_after(u->quiet_since, o->idle_timeout) <= now && !u->is_closing) {
+	if (can_be_idle(u) && clock_after(u->quiet_since, o->idle_timeout) <= now)
 		up_terminate(u, H2_NO_ERROR, (struct slice){0});
-	}
-	if (u->net) {
-		net_conn_dirty(u->net);
-		up_arm(u);
-	}
+	net_conn_dirty(u->net);
+	up_arm(u);
 }

@@ -16,9 +16,12 @@ void up_leg_cut(struct leg *leg)
 	leg->ops = NULL;
 }
 
+/* Stream ids end at 2^31 - 1 (RFC 9113 5.1.1): before that another connection takes over. */
+#define REQUESTS_MAX 1000000000u
+
 bool up_has_room(const struct up *u)
 {
-	return u->is_ready && !u->is_closing && u->net && h2_request_room(u->h2) > 0;
+	return u->is_ready && !u->is_closing && h2_request_room(u->h2) > 0;
 }
 
 /* What the origin is told: the hop's own scheme and authority where the configuration says so. */
@@ -37,9 +40,13 @@ bool up_send(struct up *u, struct exchange *x)
 	if (!s)
 		return false;
 	const struct leg leg = {.ops = &up_leg_ops, .carrier = u, .stream = s};
-	u->requests++;
-	u->quiet_since = USEC_NEVER;
 	list_append(&u->legs, &x->up.link);
+	if (u->quiet_since != USEC_NEVER) {
+		u->quiet_since = USEC_NEVER;
+		up_arm(u);
+	}
+	if (++u->requests >= REQUESTS_MAX)
+		up_retire(u);
 	exchange_on_connected(x, &leg);
 	net_conn_dirty(u->net);
 	return true;
