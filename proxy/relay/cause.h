@@ -74,6 +74,7 @@ struct relay_cause {
 	X(LOOP,             "loop",                  RELAY_SELF,   false, 508, "proxy_loop_detected",      RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(NOT_IMPLEMENTED,  "not-implemented",       RELAY_SELF,   false, 501, "http_request_denied",      RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(NO_MEMORY,        "no-memory",             RELAY_SELF,   false, 503, "proxy_internal_error",     RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, BUDGET,             false, false) \
+	X(MEMORY_SHORT,     "memory-short",          RELAY_SELF,   false, 503, "proxy_internal_error",     RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
 	X(POLICY,           "policy",                RELAY_SELF,   false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RULE,               false, false) \
 	X(DRAINED,          "drained",               RELAY_SELF,   false, 503, "proxy_internal_response",  RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         DRAIN,              false, false)
 // clang-format on

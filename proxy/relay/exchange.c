@@ -62,10 +62,8 @@ void relay_reap(struct relay *r)
 
 struct exchange *exchange_alloc(struct relay *r, struct http_head *head)
 {
-	if (!budget_take(r->budget, EXCHANGE_CHARGE_BYTES)) {
-		http_head_free(head);
+	if (!budget_take(r->budget, EXCHANGE_CHARGE_BYTES))
 		return NULL;
-	}
 	struct exchange *x = r->free;
 	if (x) {
 		r->free = x->push.parent;
@@ -109,8 +107,10 @@ void exchange_bind(struct leg *slot, const struct leg *from)
 struct exchange *exchange_new(struct relay *r, const struct leg *down, struct http_head *head, bool end)
 {
 	struct exchange *x = exchange_alloc(r, head);
-	if (!x)
+	if (!x) {
+		http_head_free(head);
 		return NULL;
+	}
 	exchange_bind(&x->down, down);
 	x->upload.source_ended = end;
 	return x;
@@ -158,11 +158,13 @@ void exchange_finish(struct exchange *x, const struct relay_cause *cause, uint32
 		child->push.parent = NULL;
 	}
 	list_remove(&x->push.sibling);
+	bool is_known = x->push.state != PUSH_OFFERED;
 	if (exchange_is_push(x)) {
 		x->push.state = cause ? PUSH_CANCELLED : PUSH_DONE;
 		x->push.end_reason = cause ? cause->push_reason : NULL;
 	}
-	r->ops->ended(r->context, x);
+	if (is_known)
+		r->ops->ended(r->context, x);
 	x->push.parent = NULL;
 	x->buffered = NULL;
 	list_remove(&x->link);
@@ -199,6 +201,10 @@ static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 	*cause = NULL;
 	if (x->lingers_until)
 		nearest(&d, cause, x->lingers_until, &relay_cause_UPLOAD_LINGER);
+	/* Octets wait, and the side that they are for opens no window. */
+	if (x->response_begun && x->download.body.bytes > 0)
+		nearest(&d, cause, limit_from(x, x->download.moved, RELAY_TIMEOUT_TAKE_DOWN),
+		    &relay_cause_DOWN_STALLED);
 	if (x->own_answer)
 		return d;
 	if (exchange_is_push(x) && !x->response_begun)
@@ -207,17 +213,14 @@ static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 	if (x->waits_for_upstream)
 		nearest(&d, cause, limit_from(x, x->waits_since, RELAY_TIMEOUT_QUEUE),
 		    &relay_cause_QUEUE_LATE);
-	/* The client owes octets of the request. */
-	if (!x->upload.source_ended && x->upload.body.bytes == 0 && !x->lingers_until)
+	/* The client owes octets of the request, if anybody wants them. */
+	if (!x->upload.source_ended && x->upload.body.bytes == 0 && x->upload.state != FLOW_ABORTED &&
+	    !x->lingers_until)
 		nearest(&d, cause, limit_from(x, x->upload_progress, RELAY_TIMEOUT_BODY_UP),
 		    &relay_cause_UPLOAD_LATE);
-	/* Octets wait, and the side that they are for opens no window. */
 	if (x->upload.body.bytes > 0 && x->up.ops)
 		nearest(&d, cause, limit_from(x, x->upload.moved, RELAY_TIMEOUT_TAKE_UP),
 		    &relay_cause_UP_STALLED);
-	if (x->response_begun && x->download.body.bytes > 0)
-		nearest(&d, cause, limit_from(x, x->download.moved, RELAY_TIMEOUT_TAKE_DOWN),
-		    &relay_cause_DOWN_STALLED);
 	if (!x->up.ops || x->download.source_ended)
 		return d;
 	/* The origin owes the response, once it has what the client sent. */

@@ -25,8 +25,7 @@ static void answer(struct exchange *x, const struct relay_cause *cause, uint32_t
 	ensure(x->down.ops && !x->response_begun && !exchange_is_push(x));
 	exchange_note_cause(x, cause, code, detail);
 	x->own_answer = true;
-	x->upload.state = FLOW_ABORTED;
-	exchange_drop_body(x, &x->upload);
+	exchange_discard_upload(x);
 	struct http_head *head = http_own_response(r->heads, cause->status, r->pseudonym, cause->error,
 	    x->detail ? x->detail : cause->name, &text);
 	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
@@ -68,9 +67,10 @@ void exchange_on_up_failed(struct exchange *x, const struct relay_cause *cause, 
 	x->waits_for_upstream = false;
 	if (x->download.source_ended) {
 		/* It has answered whole and does not want the rest of the request (RFC 9113 8.1). */
-		x->upload.state = FLOW_ABORTED;
-		exchange_drop_body(x, &x->upload);
+		exchange_discard_upload(x);
 		exchange_check_done(x);
+		if (!x->is_over)
+			exchange_arm(x);
 		return;
 	}
 	bool can_retry = cause->may_retry && !x->retried && !x->origin_answered && !exchange_is_push(x) &&

@@ -31,13 +31,11 @@ static uint32_t refusal_code(const struct policy_reason *reason)
 	return RELAY_CANCEL;
 }
 
-static struct exchange *refuse(struct exchange *parent, struct leg *up, struct http_head *head,
-    const struct policy_offer *offer, struct policy_verdict verdict)
+static void refuse(
+    struct exchange *parent, struct leg *up, const struct policy_offer *offer, struct policy_verdict verdict)
 {
 	up->ops->reset(up, refusal_code(verdict.reason));
 	parent->relay->ops->offer_refused(parent->relay->context, parent, offer, verdict);
-	http_head_free(head);
-	return NULL;
 }
 
 /* The same resource, asked for in the same way, pushed already for this parent. */
@@ -68,16 +66,17 @@ struct exchange *exchange_on_promise(struct exchange *x, const struct leg *up, s
 	r->ops->offer_facts(r->context, x, head, &offer);
 	offer.duplicate = offer.duplicate || is_repeated(x, head);
 	struct policy_verdict verdict = policy_decide(r->policy, &offer);
-	if (verdict.action != POLICY_FORWARD)
-		return refuse(x, &leg, head, &offer, verdict);
-
+	const struct policy_verdict no_memory = {POLICY_DROP, &policy_reason_BUDGET, NULL};
 	struct exchange *push = NULL;
-	verdict.action = POLICY_DROP;
-	if (budget_room(r->budget) >= EXCHANGE_CHARGE_BYTES)
+	if (verdict.action == POLICY_FORWARD) {
 		push = exchange_alloc(r, head);
+		if (!push)
+			verdict = no_memory;
+	}
 	if (!push) {
-		verdict.reason = &policy_reason_BUDGET;
-		return refuse(x, &leg, head, &offer, verdict);
+		refuse(x, &leg, &offer, verdict);
+		http_head_free(head);
+		return NULL;
 	}
 	http_head_strip_hop(head);
 	push->listen = x->listen;
@@ -89,18 +88,19 @@ struct exchange *exchange_on_promise(struct exchange *x, const struct leg *up, s
 	push->upload.source_ended = true;
 	push->upload.state = FLOW_DONE;
 	push->push = (struct push){
-	    .state = PUSH_PROMISED,
+	    .state = PUSH_OFFERED,
 	    .source = POLICY_RELAYED,
 	    .parent = x,
 	    .parent_id = x->id,
-	    .verdict = {POLICY_FORWARD, verdict.reason, verdict.rule},
+	    .verdict = verdict,
 	};
 	list_init(&push->push.sibling);
 	if (!x->down.ops->promise(&x->down, head, push)) {
-		exchange_bind(&push->up, &leg);
-		exchange_abort(push, &relay_cause_DOWN_LOST, NULL);
+		refuse(x, &leg, &offer, no_memory);
+		exchange_finish(push, &relay_cause_NO_MEMORY, 0, NULL);
 		return NULL;
 	}
+	push->push.state = PUSH_PROMISED;
 	exchange_bind(&push->up, &leg);
 	list_append(&x->pushes, &push->push.sibling);
 	x->push_count++;

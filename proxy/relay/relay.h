@@ -84,8 +84,9 @@ static inline bool flow_may_end(const struct flow *f)
 
 enum push_state {
 	PUSH_NONE,       /* an ordinary request */
+	PUSH_OFFERED,    /* not promised yet: if it ends so nobody is told of it */
 	PUSH_PROMISED,   /* promised to the client */
-	PUSH_ANSWERING,  /* its response has begun downstream */
+	PUSH_ANSWERING,  /* its response, or an interim one, has begun downstream */
 	PUSH_DONE, PUSH_CANCELLED,
 };
 

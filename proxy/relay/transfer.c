@@ -17,6 +17,15 @@ void exchange_drop_body(struct exchange *x, struct flow *f)
 	f->trailers = NULL;
 }
 
+void exchange_discard_upload(struct exchange *x)
+{
+	size_t bytes = x->upload.body.bytes;
+	x->upload.state = FLOW_ABORTED;
+	exchange_drop_body(x, &x->upload);
+	if (bytes > 0 && x->down.ops && !x->upload.source_ended)
+		x->down.ops->credit(&x->down, bytes);
+}
+
 void exchange_check_done(struct exchange *x)
 {
 	if (x->is_over || x->download.state != FLOW_DONE)
@@ -92,6 +101,16 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 	}
 }
 
+/* What one direction may keep when the worker's memory has come to its end; before that its window bounds it. */
+#define KEPT_WHEN_SHORT_BYTES 65536u
+
+/* Pushes are the first to go when memory is short, then what moves too slowly. */
+static bool is_too_much(const struct exchange *x, const struct flow *f)
+{
+	size_t most = exchange_is_push(x) ? 0 : KEPT_WHEN_SHORT_BYTES;
+	return f->body.bytes > most && budget_room(x->relay->budget) == 0;
+}
+
 /* ---- the request's body ---- */
 
 static void upload_end(struct exchange *x)
@@ -110,12 +129,21 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 	struct flow *f = &x->upload;
 	f->received += piece.length;
 	x->upload_progress = x->relay->now;
-	if (f->state != FLOW_ABORTED && piece.length > 0) {
-		if (x->upload_limit_bytes && f->received > x->upload_limit_bytes) {
-			exchange_abort(x, &relay_cause_UPLOAD_LARGE, NULL);
+	f->source_ended = f->source_ended || end;
+	if (f->state == FLOW_ABORTED) {
+		if (!end && piece.length > 0)
+			x->down.ops->credit(&x->down, piece.length);
+	} else if (piece.length > 0) {
+		flow_append(x, f, piece);
+		const struct relay_cause *refusal = NULL;
+		if (x->upload_limit_bytes && f->received > x->upload_limit_bytes)
+			refusal = &relay_cause_UPLOAD_LARGE;
+		else if (is_too_much(x, f))
+			refusal = &relay_cause_MEMORY_SHORT;
+		if (refusal) {
+			exchange_abort(x, refusal, NULL);
 			return;
 		}
-		flow_append(x, f, piece);
 	}
 	if (end)
 		upload_end(x);
@@ -177,7 +205,8 @@ static void interim(struct exchange *x, struct http_head *head)
 		x->relay->ops->response_head(x->relay->context, x, head);
 		/* A push that waits for room tells its interim responses to nobody: they only
 		 * make sense before the final one and cost the client a stream. */
-		x->down.ops->send_head(&x->down, head, false);
+		if (x->down.ops->send_head(&x->down, head, false) && exchange_is_push(x))
+			x->push.state = PUSH_ANSWERING; /* it has its place among the client's streams */
 	}
 	http_head_free(head);
 }
@@ -241,9 +270,8 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 		flow_append(x, f, piece);
 		if (x->buffered)
 			*x->buffered += piece.length;
-		/* Pushes are the first to go when memory is short; requests are bounded by their windows. */
-		if (exchange_is_push(x) && budget_room(x->relay->budget) == 0) {
-			exchange_abort(x, &relay_cause_NO_MEMORY, NULL);
+		if (is_too_much(x, f)) {
+			exchange_abort(x, exchange_is_push(x) ? &relay_cause_NO_MEMORY : &relay_cause_MEMORY_SHORT, NULL);
 			return;
 		}
 	}
