@@ -275,6 +275,9 @@ static void read_control(struct master *m, uint32_t index)
 		seat->is_ready = true;
 		if (!m->was_ready)
 			observe_log(&m->observe, OBSERVE_INFO, "ready");
+		else if (seat->starts > 1)
+			observe_log(&m->observe, OBSERVE_INFO, "worker %u (process %d) is up again",
+			    index, (int)seat->pid);
 		m->was_ready = true;
 		master_find_keepers(m);
 	}
