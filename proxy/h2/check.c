@@ -84,8 +84,10 @@ void h2_check(const struct h2_conn *c)
 	ensure(c->out.provoked <= h2_out_length(&c->out));
 	ensure(c->outflow.window <= H2_WINDOW_MAX);
 	ensure(c->inflow.window + c->inflow.owed == c->inflow.size);
+	ensure(c->forgotten.confirmed <= c->forgotten.sealed);
 	ensure(c->forgotten.sealed <= c->forgotten.count);
-	ensure(c->forgotten.ping_under_way || c->forgotten.count == 0 || c->has_failed);
+	ensure(c->forgotten.ping_under_way || c->forgotten.count == c->forgotten.confirmed ||
+	       c->has_failed);
 	ensure(c->pending_count <= H2_SETTINGS_PENDING);
 	ensure(c->goaway_sent == H2_GOAWAY_FINAL || c->goaway_sent_last == H2_ID_MAX);
 	if (c->decoder)

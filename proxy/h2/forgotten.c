@@ -20,7 +20,7 @@ void h2_forgotten_fini(struct h2_forgotten *f)
 
 bool h2_forgotten_wants_ping(const struct h2_forgotten *f)
 {
-	return !f->ping_under_way && (f->count > 0 || f->overflow);
+	return !f->ping_under_way && (f->count > f->confirmed || f->overflow);
 }
 
 void h2_forgotten_pinged(struct h2_forgotten *f)
@@ -37,20 +37,24 @@ void h2_forgotten_ponged(struct h2_forgotten *f)
 	ensure(f->ping_under_way);
 	f->ping_under_way = false;
 	f->overflow_sealed = false;
-	f->count -= f->sealed;
-	if (f->count > 0) {
-		memmove(f->ids, f->ids + f->sealed, f->count * sizeof(*f->ids));
-	} else {
-		free(f->ids);
-		f->ids = NULL;
-		f->capacity = 0;
-	}
-	f->sealed = 0;
+	f->confirmed = f->sealed;
+}
+
+/* Makes room by the oldest that is confirmed. */
+static bool drop_oldest(struct h2_forgotten *f)
+{
+	if (f->confirmed == 0)
+		return false;
+	f->count--;
+	f->confirmed--;
+	f->sealed--;
+	memmove(f->ids, f->ids + 1, f->count * sizeof(*f->ids));
+	return true;
 }
 
 void h2_forgotten_add(struct h2_forgotten *f, uint32_t id)
 {
-	if (f->count == LIMIT_REMEMBERED_RESETS) {
+	if (f->count == LIMIT_REMEMBERED_RESETS && !drop_oldest(f)) {
 		f->overflow = true;
 		return;
 	}

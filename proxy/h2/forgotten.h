@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The memory of streams that we have reset (RFC 9113 5.1): what was under way for them is
- * tolerated. An id is kept until a PING that was sent after its RST_STREAM has come back, as then
- * nothing of the stream can be under way any more. Bounded; after an overflow every unknown
- * closed stream counts as reset by us, until a PING sent after the overflow is back: forgotten state
- * never makes an error.
+ * tolerated. When a PING that was sent after the RST_STREAM has come back, the peer's reader has certainly
+ * seen it; its application may still send what it had decided to send. So the answer only confirms the
+ * ids: they go, oldest first, when room is needed. Bounded; when there is no room and none confirmed,
+ * every unknown closed stream counts as reset by us until a PING sent after that is back: forgotten
+ * state never makes an error.
  */
 #ifndef PUSHGATE_H2_FORGOTTEN_H
 #define PUSHGATE_H2_FORGOTTEN_H
@@ -13,8 +14,10 @@
 #include <stdint.h>
 
 struct h2_forgotten {
-	uint32_t *ids; /* [0, sealed) wait for the PING under way, [sealed, count) for the next */
-	uint32_t count, capacity, sealed;
+	/* Oldest first: [0, confirmed), [confirmed, sealed) wait for the PING under way, the others for
+	 * the next. */
+	uint32_t *ids;
+	uint32_t count, capacity, confirmed, sealed;
 	bool ping_under_way;
 	bool overflow_sealed, overflow; /* ids were lost before, after that PING */
 };

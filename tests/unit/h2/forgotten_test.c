@@ -45,16 +45,55 @@ SCRIPT_TEST(everything_for_a_reset_stream_is_ignored_until_the_ping_is_back)
 	script_close(s);
 }
 
-SCRIPT_TEST(frames_after_the_ping_came_back_are_the_peers_fault_or_ignored)
+/*
+ * A peer's reader answers PING by itself, while its application goes on with what it had decided: so the
+ * answer does not forget the stream, it only makes it the first to go when room is needed.
+ */
+/* covers: R5 R54 P-recv-after-reset */
+SCRIPT_TEST(reset_stream_is_remembered_after_the_ping_came_back)
 {
 	struct script *s = with_request();
 	script_resets(s, 1, H2_CANCEL);
 	script_expects_rst(s, 1, H2_CANCEL);
 	script_answers_pings(s);
+	script_sends_ok(s, 1, 0);
 	script_sends_data(s, 1, 0, 100);
-	script_pumps(s);
-	if (h2_has_failed(s->conn))
-		script_expects_connection_error(s, H2_STREAM_CLOSED);
+	script_sends_good_promise(s, 1, 2);
+	struct script_frame *f = script_expects_frame(s, H2_RST_STREAM, 2);
+	assert_true(f->code == H2_REFUSED_STREAM || f->code == H2_CANCEL);
+	script_sends_headers(s, 1, H2_END_STREAM, "x-t", "1", NULL);
+	script_expects_alive(s);
+	script_close(s);
+	s = script_open(H2_SERVER);
+	script_sends_post(s, 1);
+	script_expects_head(s, 1, false);
+	script_resets(s, 1, H2_CANCEL);
+	script_expects_rst(s, 1, H2_CANCEL);
+	script_answers_pings(s);
+	script_sends_data(s, 1, 0, 100);
+	script_sends_headers(s, 1, H2_END_STREAM, "x-t", "1", NULL);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+/* Confirmed ones make room, the oldest first. */
+SCRIPT_TEST(oldest_confirmed_reset_is_forgotten_when_room_is_needed)
+{
+	struct script *s = with_request();
+	uint32_t last = 1;
+	for (uint32_t i = 0; i <= LIMIT_REMEMBERED_RESETS; i++) {
+		script_resets(s, last, H2_CANCEL);
+		script_pumps(s);
+		script_answers_pings(s);
+		last = script_gets(s);
+		assert_int_not_equal(last, 0);
+	}
+	script_clears(s);
+	for (uint32_t id = 3; id < last; id += 2)
+		script_sends_data(s, id, 0, 10);
+	script_expects_alive(s);
+	script_sends_data(s, 1, 0, 10);
+	script_expects_connection_error(s, H2_STREAM_CLOSED);
 	script_close(s);
 }
 
@@ -198,12 +237,52 @@ SCRIPT_TEST(data_on_a_stream_that_the_peer_ended_long_ago_is_stream_closed)
 	script_close(s);
 }
 
+/* ---- a reset between an event's making and its fetching ---- */
+
+static void receives_up_to_the_event(struct script *s, const void *octets, size_t length)
+{
+	struct chunk *chunk = chunk_acquire(s->chunks);
+	memcpy(chunk->data, octets, length);
+	assert_int_equal(h2_receive(s->conn, chunk, 0, length, s->now), length);
+	script_resets(s, 1, H2_CANCEL);
+	struct h2_event e;
+	assert_false(h2_next_event(s->conn, &e));
+	chunk_release(chunk);
+}
+
+SCRIPT_TEST(event_of_a_stream_that_was_reset_meanwhile_is_gone)
+{
+	struct script *s = with_request();
+	script_sends_ok(s, 1, 0);
+	script_expects_head(s, 1, false);
+	receives_up_to_the_event(s, "\0\0\3\0\0\0\0\0\1ddd", 12);
+	script_expects_rst(s, 1, H2_CANCEL);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+SCRIPT_TEST(promise_on_a_stream_that_was_reset_meanwhile_is_refused)
+{
+	struct script *s = with_request();
+	s->last_peer = 2;
+	receives_up_to_the_event(s,
+	    "\0\0\12\5\4\0\0\0\1"
+	    "\0\0\0\2\x82\x87\x84\x41\1a",
+	    19);
+	script_pumps(s);
+	script_expects_rst(s, 2, H2_CANCEL);
+	script_expects_rst(s, 1, H2_CANCEL);
+	script_expects_alive(s);
+	script_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(ping_follows_the_reset),
 	    cmocka_unit_test(everything_for_a_reset_stream_is_ignored_until_the_ping_is_back),
-	    cmocka_unit_test(frames_after_the_ping_came_back_are_the_peers_fault_or_ignored),
+	    cmocka_unit_test(reset_stream_is_remembered_after_the_ping_came_back),
+	    cmocka_unit_test(oldest_confirmed_reset_is_forgotten_when_room_is_needed),
 	    cmocka_unit_test(answer_to_an_earlier_ping_does_not_forget),
 	    cmocka_unit_test(more_resets_than_are_remembered_make_no_errors),
 	    cmocka_unit_test(churn_of_promises_and_resets_with_pings_never_answered),
@@ -213,6 +292,8 @@ int main(void)
 	    cmocka_unit_test(unasked_ping_answers_are_ignored),
 	    cmocka_unit_test(ping_is_answered_with_its_octets),
 	    cmocka_unit_test(data_on_a_stream_that_the_peer_ended_long_ago_is_stream_closed),
+	    cmocka_unit_test(event_of_a_stream_that_was_reset_meanwhile_is_gone),
+	    cmocka_unit_test(promise_on_a_stream_that_was_reset_meanwhile_is_refused),
 	};
 	return SCRIPT_RUN(tests);
 }

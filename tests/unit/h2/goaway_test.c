@@ -85,15 +85,28 @@ SCRIPT_TEST(second_goaway_may_lower_the_last_id)
 	script_close(s);
 }
 
-SCRIPT_TEST(goaway_that_raises_the_last_id_is_an_error_or_ignored)
+/* RFC 9113 6.8: the last id never rises. */
+SCRIPT_TEST(goaway_that_raises_the_last_id_is_protocol_error)
 {
 	struct script *s = requesting(3);
 	script_sends_goaway(s, 1, H2_NO_ERROR, "");
 	script_clears(s);
 	script_sends_goaway(s, 5, H2_NO_ERROR, "");
-	script_pumps(s);
-	assert_int_equal(
-	    h2_open_streams(s->conn), h2_has_failed(s->conn) ? h2_open_streams(s->conn) : 1);
+	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_close(s);
+}
+
+SCRIPT_TEST(goaway_said_again_changes_nothing)
+{
+	struct script *s = requesting(1);
+	script_sends_goaway(s, 1, H2_NO_ERROR, "");
+	script_expects_event(s, H2_EVENT_GOAWAY, 0);
+	script_sends_goaway(s, 1, H2_NO_ERROR, "");
+	script_clears(s);
+	script_sends_ok(s, 1, H2_END_STREAM);
+	script_expects_head(s, 1, true);
+	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	assert_true(h2_is_done(s->conn));
 	script_close(s);
 }
 
@@ -305,7 +318,8 @@ int main(void)
 	    cmocka_unit_test(requests_above_the_last_id_are_unprocessed_and_others_go_on),
 	    cmocka_unit_test(no_request_after_goaway),
 	    cmocka_unit_test(second_goaway_may_lower_the_last_id),
-	    cmocka_unit_test(goaway_that_raises_the_last_id_is_an_error_or_ignored),
+	    cmocka_unit_test(goaway_that_raises_the_last_id_is_protocol_error),
+	    cmocka_unit_test(goaway_said_again_changes_nothing),
 	    cmocka_unit_test(pushes_under_way_complete_after_a_servers_goaway),
 	    cmocka_unit_test(goaway_with_an_error_is_an_event),
 	    cmocka_unit_test(goaway_keeps_room_for_a_long_debug_text),

@@ -194,6 +194,24 @@ SCRIPT_TEST(header_blocks_are_bounded)
 	rate_ends_at(H2_CLIENT, RATE(header_blocks), interim);
 }
 
+static void unasked_ack(struct script *s, uint32_t i)
+{
+	(void)i;
+	script_sends_settings_ack(s);
+}
+
+static void goaway(struct script *s, uint32_t i)
+{
+	script_sends_goaway(s, 1000 - i, H2_NO_ERROR, "");
+}
+
+/* covers: R65 */
+SCRIPT_TEST(acknowledgements_and_goaways_without_end_are_bounded)
+{
+	rate_ends_at(H2_SERVER, RATE(settings), unasked_ack);
+	rate_ends_at(H2_CLIENT, RATE(settings), goaway);
+}
+
 /* ---- what is not read ---- */
 
 /* covers: R65 */
@@ -345,6 +363,7 @@ int main(void)
 	    cmocka_unit_test(window_updates_are_bounded),
 	    cmocka_unit_test(promises_are_bounded),
 	    cmocka_unit_test(header_blocks_are_bounded),
+	    cmocka_unit_test(acknowledgements_and_goaways_without_end_are_bounded),
 	    cmocka_unit_test(answers_that_the_peer_does_not_read_are_bounded),
 	    cmocka_unit_test(answers_that_the_peer_reads_are_not),
 	    cmocka_unit_test(what_the_owner_sends_is_not_counted_as_provoked),

@@ -404,6 +404,24 @@ SCRIPT_TEST(running_push_finishes_at_a_limit_of_zero_and_no_other_starts)
 	script_close(s);
 }
 
+/* covers: R33 P-make-starts */
+SCRIPT_TEST(response_on_a_push_without_room_is_not_sent)
+{
+	static const uint32_t one[] = {SCRIPT_MAX_STREAMS, 1, 0};
+	struct script *s = serving_with(one, 1);
+	assert_int_equal(script_promises(s, 1, "/"), 2);
+	assert_int_equal(script_promises(s, 1, "/"), 4);
+	assert_true(script_responds(s, 2, false, "200"));
+	script_clears(s);
+	assert_false(script_responds(s, 4, false, "200"));
+	script_expects_nothing(s);
+	script_resets(s, 2, H2_CANCEL);
+	script_expects_rst(s, 2, H2_CANCEL);
+	assert_true(script_responds(s, 4, false, "200"));
+	script_expects_frame(s, H2_HEADERS, 4);
+	script_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -429,6 +447,7 @@ int main(void)
 	    cmocka_unit_test(interim_heads_and_trailers_work_on_pushes),
 	    cmocka_unit_test(withdrawn_promise_is_reset),
 	    cmocka_unit_test(running_push_finishes_at_a_limit_of_zero_and_no_other_starts),
+	    cmocka_unit_test(response_on_a_push_without_room_is_not_sent),
 	};
 	return SCRIPT_RUN(tests);
 }

@@ -313,6 +313,39 @@ SCRIPT_TEST(headers_with_priority_fields_are_understood)
 	script_close(s);
 }
 
+/* RFC 7540 5.3.1; RFC 9113 dropped the rule with the trees, public conformance suites ask for it. */
+SCRIPT_TEST(stream_that_depends_on_itself_is_reset)
+{
+	struct script *s = script_open(H2_SERVER);
+	script_sends_post(s, 1);
+	script_expects_head(s, 1, false);
+	script_sends_priority(s, 1, 1);
+	script_expects_stream_error(s, 1, H2_PROTOCOL_ERROR);
+	uint8_t block[128] = {0, 0, 0, 3, 16};
+	size_t n = 5 + script_encodes(s, block + 5, sizeof block - 5, ":method", "GET", ":scheme",
+			   "https", ":authority", "a", ":path", "/p", NULL);
+	script_sends_raw(
+	    s, H2_HEADERS, H2_HAS_PRIORITY | H2_END_HEADERS | H2_END_STREAM, 3, block, n);
+	script_expects_stream_error(s, 3, H2_PROTOCOL_ERROR);
+	script_sends_get(s, 5);
+	script_expects_head(s, 5, true);
+	script_close(s);
+}
+
+SCRIPT_TEST(second_final_head_of_ours_is_not_sent)
+{
+	struct script *s = script_open(H2_SERVER);
+	script_sends_get(s, 1);
+	script_expects_head(s, 1, true);
+	assert_false(script_trails(s, 1)); /* no head yet */
+	assert_true(script_responds(s, 1, false, "200"));
+	assert_false(script_responds(s, 1, false, "200"));
+	assert_false(script_responds(s, 1, false, "103"));
+	script_expects_frame(s, H2_HEADERS, 1);
+	script_expects_nothing(s);
+	script_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +356,8 @@ int main(void)
 	    cmocka_unit_test(stream_ends_once_on_each_side_and_is_closed),
 	    cmocka_unit_test(priority_frames_are_parsed_and_ignored),
 	    cmocka_unit_test(headers_with_priority_fields_are_understood),
+	    cmocka_unit_test(stream_that_depends_on_itself_is_reset),
+	    cmocka_unit_test(second_final_head_of_ours_is_not_sent),
 	};
 	return SCRIPT_RUN(tests);
 }
