@@ -41,7 +41,8 @@ SRC  := $(wildcard proxy/*/*.c) $(wildcard policy/*.c)
 OBJ  := $(SRC:%.c=$(OUT)/%.o)
 LIB  := $(OUT)/libpushgate.a
 TEST_SRC := $(wildcard tests/unit/*/*_test.c tests/pair/*_test.c tests/relay/*_test.c)
-SUPPORT  := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support/*.c))
+SUPPORT_OBJ := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support/*.c))
+SUPPORT  := $(OUT)/libsupport.a
 TEST_BIN := $(TEST_SRC:%.c=$(OUT)/%)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(OUT)/%)
@@ -58,6 +59,11 @@ $(OUT)/pushgate: $(OUT)/proxy/main.o $(LIB)
 $(LIB): $(OBJ)
 	@rm -f $@
 	$(SAY) "  AR   $@"
+	$(Q)$(if $(filter release,$(KIND)),gcc-ar,ar) rcs $@ $^
+
+$(OUT)/libsupport.a: $(SUPPORT_OBJ)
+	$(SAY) "  AR   $@"
+	@rm -f $@
 	$(Q)$(if $(filter release,$(KIND)),gcc-ar,ar) rcs $@ $^
 
 $(OUT)/%.o: %.c
@@ -81,20 +87,23 @@ $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(LIB)
 
 # ---- tests ----
 
+WIRE_TESTS := $(wildcard tests/support/*.test.mjs tests/wire/*.test.mjs)
+PEER_TESTS := $(wildcard tests/peers/*.test.mjs)
+
 tests: $(TEST_BIN) $(OUT)/pushgate
 
 check:
 	$(Q)$(MAKE) --no-print-directory KIND=asan tests
-	PUSHGATE=build/asan/pushgate tests/run build/asan/tests tests/wire
+	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(TEST_SRC:%.c=build/asan/%) $(WIRE_TESTS)
 
 check-peers: build/pushgate
 	$(Q)$(MAKE) --no-print-directory $(OUT)/tests/bench/push_load
-	PUSHGATE=build/pushgate tests/run tests/peers
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 1 $(PEER_TESTS)
 
 # The unit tests again, each under valgrind: what the sanitizers' allocator hides.
 check-valgrind:
 	$(Q)$(MAKE) --no-print-directory KIND=debug tests
-	tests/run --wrap 'valgrind -q --error-exitcode=9 --leak-check=full' build/debug/tests
+	$(Q)TEST_WRAP='valgrind -q --error-exitcode=9 --leak-check=full' tests/run $(TEST_SRC:%.c=build/debug/%)
 
 FUZZ_SECONDS ?= 60
 fuzz:
@@ -111,7 +120,7 @@ bench: build/pushgate $(BENCH_BIN)
 cover:
 	rm -rf build/cover
 	$(Q)$(MAKE) --no-print-directory KIND=cover tests
-	-PUSHGATE=build/cover/pushgate tests/run build/cover/tests tests/wire
+	-$(Q)PUSHGATE=$(CURDIR)/build/cover/pushgate tests/run $(TEST_SRC:%.c=build/cover/%) $(WIRE_TESTS)
 	scripts/cover build/cover
 
 # ---- lint ----
