@@ -160,8 +160,11 @@ void exchange_finish(struct exchange *x, const struct relay_cause *cause, uint32
 	list_remove(&x->push.sibling);
 	bool is_known = x->push.state != PUSH_OFFERED;
 	if (exchange_is_push(x)) {
-		x->push.state = cause ? PUSH_CANCELLED : PUSH_DONE;
-		x->push.end_reason = cause ? cause->push_reason : NULL;
+		bool is_told = x->push.state == PUSH_CLAIMED || x->push.state == PUSH_EXPIRED;
+		if (!is_told) { /* by the store that held it, with the reason */
+			x->push.state = cause ? PUSH_CANCELLED : PUSH_DONE;
+			x->push.end_reason = cause ? cause->push_reason : NULL;
+		}
 	}
 	if (is_known)
 		r->ops->ended(r->context, x);

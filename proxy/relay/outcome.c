@@ -55,6 +55,8 @@ static void fail_downstream(struct exchange *x, const struct relay_cause *cause,
 		answer(x, cause, code, detail);
 		return;
 	}
+	if (!x->cause) /* before the reset: a held leg asks for it */
+		exchange_note_cause(x, cause, code, detail);
 	exchange_reset_leg(&x->down, relay_code_across(cause->down_code, code));
 	exchange_finish(x, cause, code, detail);
 }

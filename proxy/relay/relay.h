@@ -24,6 +24,7 @@
 
 struct exchange;
 struct flow;
+struct hold_store;
 struct leg;
 
 /* ---- legs ---- */
@@ -88,6 +89,9 @@ enum push_state {
 	PUSH_PROMISED,   /* promised to the client */
 	PUSH_ANSWERING,  /* its response, or an interim one, has begun downstream */
 	PUSH_DONE, PUSH_CANCELLED,
+	PUSH_HELD,       /* kept for the client's own request, with what came of it so far (hold.h) */
+	PUSH_CLAIMED,    /* the end of a held one that answered a request */
+	PUSH_EXPIRED,    /* the end of a held one that nobody asked for */
 };
 
 struct push {
@@ -133,6 +137,8 @@ struct exchange {
 	const void *listen, *route, *origin;
 	struct address client;
 	void *pool;
+	struct hold_store *held;             /* borrows: the client's connection's; NULL = nothing is held for it */
+	bool came_through;                   /* Via, Forwarded or X-Forwarded-For came with it: another proxy's clients */
 	uint64_t *buffered;                  /* borrows: counts the octets that wait in `download`; NULL = nobody counts */
 	uint64_t upload_limit_bytes;         /* 0 = none */
 	struct list waiting;                 /* in a queue of the hop's: for an upstream stream, or for a push's start */

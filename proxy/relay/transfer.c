@@ -46,12 +46,18 @@ void exchange_check_done(struct exchange *x)
 	}
 }
 
+/* What is held has its end when the store says so, with or without octets and trailers. */
+static bool is_held(const struct exchange *x)
+{
+	return x->push.state == PUSH_HELD;
+}
+
 /* The flow has more, or its end: tells the sink, or sends the trailers when nothing is before them. */
 static void flow_moved(struct exchange *x, struct flow *f)
 {
 	if (!f->sink->ops || f->state == FLOW_DONE || f->state == FLOW_ABORTED || f->state == FLOW_HEAD)
 		return;
-	if (f->body.bytes > 0 || flow_may_end(f)) {
+	if (f->body.bytes > 0 || flow_may_end(f) || is_held(x)) {
 		f->sink->ops->send_body(f->sink, f);
 		return;
 	}
@@ -190,7 +196,7 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 	x->status = head->status;
 	x->response_begun = true;
 	x->first_byte = x->download.moved = x->relay->now;
-	if (exchange_is_push(x))
+	if (exchange_is_push(x) && !is_held(x))
 		x->push.state = PUSH_ANSWERING;
 	http_head_free(head);
 	x->download.state = end ? FLOW_DONE : FLOW_BODY;
@@ -202,7 +208,8 @@ static void interim(struct exchange *x, struct http_head *head)
 	bool may_pass = ++x->interims <= LIMIT_INTERIM_RESPONSES && !x->response_begun;
 	x->download_progress = x->relay->now;
 	if (may_pass) {
-		x->relay->ops->response_head(x->relay->context, x, head);
+		if (!is_held(x))
+			x->relay->ops->response_head(x->relay->context, x, head);
 		/* A push that waits for room tells its interim responses to nobody: they only
 		 * make sense before the final one and cost the client a stream. */
 		if (x->down.ops->send_head(&x->down, head, false) && exchange_is_push(x))
@@ -235,7 +242,10 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 			return;
 		}
 	}
-	x->relay->ops->response_head(x->relay->context, x, head);
+	if (is_held(x)) /* whoever claims it makes it fit for the client */
+		end = false;
+	else
+		x->relay->ops->response_head(x->relay->context, x, head);
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
 	if (!x->is_over)
