@@ -321,6 +321,8 @@ static void conn_fill(void *owner, struct net_out *out)
 		return;
 	}
 	out_fill(d->h2, out, &took_data);
+	if (took_data)
+		d->data_sent = d->hop->relay.now;
 	drain_events(d);
 	if (!d->net || h2_wants_write(d->h2))
 		return;
@@ -360,6 +362,19 @@ static usec deadline_of(const struct down *d)
 			at = stalled;
 	}
 	return at;
+}
+
+/* A shut window of the connection looks like one of the stream: that much patience in case of doubt. */
+#define TURN_PATIENCE 10u
+
+usec down_take_limit(const struct down *d, const struct leg *leg)
+{
+	usec limit = d->listener->conf->write_timeout;
+	bool is_moving = d->data_sent != 0 && d->hop->relay.now < clock_after(d->data_sent, limit);
+	if (!is_moving)
+		return limit;
+	/* Others go first (RFC 9218), which is not its client's fault. */
+	return h2_stream_window(d->h2, leg->stream) > 0 ? 0 : limit * TURN_PATIENCE;
 }
 
 /* A connection that is blocked says so to nobody: it is looked at every second. */

@@ -75,7 +75,7 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	case RELAY_TIMEOUT_BODY_UP:
 		return l ? l->body_timeout : 0;
 	case RELAY_TIMEOUT_TAKE_DOWN:
-		return l ? l->write_timeout : 0;
+		return x->down.ops == &down_leg_ops ? down_take_limit(x->down.carrier, &x->down) : 0;
 	case RELAY_TIMEOUT_TAKE_UP:
 		return o ? o->write_timeout : 0;
 	case RELAY_TIMEOUT_PUSH_START:

@@ -73,6 +73,7 @@ struct down {
 	struct wheel_node timer;
 	struct address client;
 	usec opened, quiet_since;
+	usec data_sent;                /* when DATA of any stream last left */
 	uint64_t push_buffered;        /* octets of pushed responses that wait here */
 	uint32_t pushes_open;
 	uint8_t sniffed[H2_PREFACE_LEN];
@@ -85,6 +86,8 @@ void down_shutdown(struct down *d);      /* graceful */
 void down_abort(struct down *d); /* at once and without a word */
 void down_start_waiting(struct down *d); /* pushes that may begin now */
 void down_arm(struct down *d);
+/* How long this exchange's client may take nothing of what waits for it. */
+usec down_take_limit(const struct down *d, const struct leg *leg);
 extern const struct leg_ops down_leg_ops;
 /* Cuts the links between a leg and its connection and stream; the stream itself is left alone. */
 void down_leg_cut(struct leg *leg);

@@ -212,7 +212,7 @@ static void interim(struct exchange *x, struct http_head *head)
 			x->relay->ops->response_head(x->relay->context, x, head);
 		/* A push that waits for room tells its interim responses to nobody: they only
 		 * make sense before the final one and cost the client a stream. */
-		if (x->down.ops->send_head(&x->down, head, false) && exchange_is_push(x))
+		if (x->down.ops->send_head(&x->down, head, false) && x->push.state == PUSH_PROMISED)
 			x->push.state = PUSH_ANSWERING; /* it has its place among the client's streams */
 	}
 	http_head_free(head);

@@ -103,9 +103,9 @@ static void name(struct hop_stream *s, const struct http_head *head)
 	keep(s->scheme, sizeof(s->scheme), head->scheme);
 	keep(s->authority, sizeof(s->authority), head->authority);
 	keep(s->path, sizeof(s->path), head->path);
-	const struct http_field *via = http_head_find(head, HTTP_TOKEN_VIA);
-	if (via)
-		keep(s->via, sizeof(s->via), via->value);
+	for (uint32_t i = 0; i < head->count; i++)
+		if (head->fields[i].token == HTTP_TOKEN_VIA)
+			keep(s->via, sizeof(s->via), head->fields[i].value);
 }
 
 static void begun(struct hop_peer *p)
