@@ -148,6 +148,7 @@ static void event_takes(struct script *s, const struct h2_event *e, const struct
 	*out = (struct script_event){.kind = e->kind,
 	    .head = e->head,
 	    .fault = e->fault,
+	    .reason = e->reason,
 	    .code = e->code,
 	    .last_id = e->last_id,
 	    .rtt = e->rtt,

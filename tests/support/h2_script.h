@@ -53,6 +53,7 @@ struct script_event {
 	uint8_t *data;
 	size_t length;
 	const struct h2_fault *fault;
+	const char *reason;
 	uint32_t code, last_id;
 	char debug[64];
 	usec rtt;

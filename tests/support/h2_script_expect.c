@@ -145,8 +145,8 @@ void script_expects_stream_error(struct script *s, uint32_t id, uint32_t code)
 	} else if (s->events_head < s->events_tail) {
 		/* A malformed promise is told of, without a stream. */
 		struct script_event *e = s->events[s->events_head++];
-		if (e->kind != H2_EVENT_PROMISE || e->promised || e->head || !e->fault ||
-		    e->fault->code != code)
+		if (e->kind != H2_EVENT_PROMISE || e->promised || e->head || !e->reason ||
+		    !e->fault || e->fault->code != code)
 			script_fail(s, "event %s for a stream that the owner never saw",
 			    script_event_name(e->kind));
 	}

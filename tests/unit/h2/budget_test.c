@@ -9,17 +9,33 @@
 
 #define URI ":scheme", "https", ":authority", "example.org", ":path", "/"
 
+/* A block that is gathered over many octets, on a stream above those of the scenarios. */
+static void sends_long_block(struct script *s, uint32_t id)
+{
+	uint8_t *block = malloc(32000);
+	char value[121];
+	memset(value, 'v', sizeof value);
+	size_t n = script_encodes(s, block, 300, ":method", "GET", URI, NULL);
+	while (n < 30000)
+		n += script_literal(block + n, "x-a", 3, value, sizeof value);
+	script_sends_raw(s, H2_HEADERS, H2_END_STREAM, id, block, 10000);
+	script_sends_raw(s, H2_CONTINUATION, 0, id, block + 10000, 10000);
+	script_sends_raw(s, H2_CONTINUATION, H2_END_HEADERS, id, block + 20000, n - 20000);
+	free(block);
+}
+
 static void serve(struct script *s)
 {
 	script_sends_get(s, 1);
 	script_sends_priority_update(s, 5, "u=1");
+	sends_long_block(s, 3);
 	uint8_t block[256];
 	size_t n = script_encodes(
 	    s, block, sizeof block, ":method", "POST", URI, "x-table", "entry", NULL);
-	script_sends_raw(s, H2_HEADERS, 0, 3, block, n / 2);
-	script_sends_raw(s, H2_CONTINUATION, H2_END_HEADERS, 3, block + n / 2, n - n / 2);
-	script_sends_data(s, 3, 0, 3000);
-	script_sends_headers(s, 3, H2_END_STREAM, "x-t", "1", NULL);
+	script_sends_raw(s, H2_HEADERS, 0, 5, block, n / 2);
+	script_sends_raw(s, H2_CONTINUATION, H2_END_HEADERS, 5, block + n / 2, n - n / 2);
+	script_sends_data(s, 5, 0, 3000);
+	script_sends_headers(s, 5, H2_END_STREAM, "x-t", "1", NULL);
 	script_pumps(s);
 	if (!script_stream(s, 1)->handle)
 		return;
@@ -28,9 +44,9 @@ static void serve(struct script *s)
 	if (promised)
 		script_responds(s, promised, true, "200");
 	script_sends_ping(s, 4);
-	script_sends_get(s, 5);
-	if (script_stream(s, 5)->handle)
-		script_resets(s, 5, H2_CANCEL);
+	script_sends_get(s, 7);
+	if (script_stream(s, 7)->handle)
+		script_resets(s, 7, H2_CANCEL);
 	script_sends_settings(s, SCRIPT_WINDOW, 100, SCRIPT_SETTINGS_END);
 	script_pumps(s);
 }

@@ -110,6 +110,23 @@ SCRIPT_TEST(finished_field_block_stops_the_clock)
 	script_close(s);
 }
 
+/* covers: R65 */
+SCRIPT_TEST(frame_that_is_not_finished_ends_the_connection)
+{
+	struct script *s = timed(H2_SERVER, false, false);
+	script_sends_frame_header(s, 8, H2_PING, 0, 0);
+	script_sends_octets(s, "123", 3);
+	ends_at_deadline(s, BLOCK, H2_ENHANCE_YOUR_CALM);
+	s = timed(H2_SERVER, false, false);
+	script_sends_frame_header(s, 8, H2_PING, 0, 0);
+	script_sends_octets(s, "123", 3);
+	script_ticks(s, BLOCK - 1);
+	script_sends_octets(s, "45678", 5);
+	assert_int_equal(script_expects_frame(s, H2_PING, 0)->flags, H2_ACK);
+	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	script_close(s);
+}
+
 SCRIPT_TEST(early_tick_does_no_harm)
 {
 	struct script *s = timed(H2_SERVER, true, false);
@@ -162,6 +179,7 @@ int main(void)
 	    cmocka_unit_test(quiet_connection_has_no_deadline),
 	    cmocka_unit_test(field_block_that_is_not_finished_ends_the_connection),
 	    cmocka_unit_test(finished_field_block_stops_the_clock),
+	    cmocka_unit_test(frame_that_is_not_finished_ends_the_connection),
 	    cmocka_unit_test(early_tick_does_no_harm),
 	    cmocka_unit_test(timeout_of_zero_is_no_timeout),
 	    cmocka_unit_test(shutdown_does_not_wait_for_a_silent_peer),

@@ -237,6 +237,43 @@ SCRIPT_TEST(data_on_a_stream_that_the_peer_ended_long_ago_is_stream_closed)
 	script_close(s);
 }
 
+SCRIPT_TEST(later_reset_is_followed_by_its_own_ping)
+{
+	struct script *s = with_request();
+	for (uint32_t i = 0; i < 3; i++) {
+		script_resets(s, 2 * i + 1, H2_CANCEL);
+		script_expects_rst(s, 2 * i + 1, H2_CANCEL);
+		assert_int_equal(s->pings_due, 1);
+		script_answers_pings(s);
+		assert_int_equal(s->pings_due, 0);
+		assert_int_not_equal(script_gets(s), 0);
+		script_clears(s);
+	}
+	script_close(s);
+}
+
+/* What was lost is tolerated until a PING that was sent after the loss is back. */
+SCRIPT_TEST(overflow_lasts_until_a_later_ping_is_back)
+{
+	static const uint32_t many[] = {SCRIPT_MAX_STREAMS, 10000, 0};
+	struct script *s = script_open_with(H2_CLIENT, &(struct script_options){.settings = many});
+	uint32_t count = LIMIT_REMEMBERED_RESETS + 10, last = 2 * count - 1;
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(script_gets(s), 2 * i + 1);
+	script_clears(s);
+	for (uint32_t i = 0; i < count; i++)
+		script_resets(s, 2 * i + 1, H2_CANCEL);
+	script_clears(s);
+	assert_int_equal(s->pings_due, 1); /* it left with the first reset */
+	uint64_t first = s->ping_payload;
+	script_sends_raw(s, H2_PING, H2_ACK, 0, &first, 8);
+	script_clears(s);
+	assert_int_equal(s->pings_due, 2);
+	script_sends_data(s, last, 0, 5);
+	script_expects_alive(s);
+	script_close(s);
+}
+
 /* ---- a reset between an event's making and its fetching ---- */
 
 static void receives_up_to_the_event(struct script *s, const void *octets, size_t length)
@@ -292,6 +329,8 @@ int main(void)
 	    cmocka_unit_test(unasked_ping_answers_are_ignored),
 	    cmocka_unit_test(ping_is_answered_with_its_octets),
 	    cmocka_unit_test(data_on_a_stream_that_the_peer_ended_long_ago_is_stream_closed),
+	    cmocka_unit_test(later_reset_is_followed_by_its_own_ping),
+	    cmocka_unit_test(overflow_lasts_until_a_later_ping_is_back),
 	    cmocka_unit_test(event_of_a_stream_that_was_reset_meanwhile_is_gone),
 	    cmocka_unit_test(promise_on_a_stream_that_was_reset_meanwhile_is_refused),
 	};

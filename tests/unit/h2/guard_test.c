@@ -96,6 +96,32 @@ SCRIPT_TEST(resets_that_the_peer_provokes_are_bounded)
 	rate_ends_at(H2_SERVER, RATE(resets_provoked), malformed_request);
 }
 
+/* What we have opened the peer may refuse: that is no rapid reset. */
+SCRIPT_TEST(refused_pushes_and_requests_are_free)
+{
+	struct h2_limits limits = wide();
+	limits.resets_received = limits.resets_provoked = (struct h2_rate){1, 5};
+	struct script *s = open_wide(H2_SERVER, &limits);
+	script_sends_get(s, 1);
+	for (uint32_t id = 2; id < 202; id += 2) {
+		assert_int_equal(script_promises(s, 1, "/"), id);
+		script_pumps(s);
+		script_sends_rst(s, id, H2_CANCEL);
+	}
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
+	s = open_wide(H2_CLIENT, &limits);
+	for (uint32_t id = 1; id < 201; id += 2) {
+		script_sends_rst(s, id, H2_REFUSED_STREAM);
+		assert_int_equal(script_gets(s), id + 2);
+		script_pumps(s);
+	}
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
+}
+
 static void ping(struct script *s, uint32_t i)
 {
 	script_sends_ping(s, i);
@@ -356,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(rapid_reset_is_bounded),
 	    cmocka_unit_test(resets_that_the_peer_provokes_are_bounded),
+	    cmocka_unit_test(refused_pushes_and_requests_are_free),
 	    cmocka_unit_test(pings_are_bounded),
 	    cmocka_unit_test(settings_are_bounded),
 	    cmocka_unit_test(priorities_are_bounded),

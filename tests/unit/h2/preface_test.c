@@ -276,9 +276,14 @@ SCRIPT_TEST(commands_after_failure_do_nothing)
 	script_expects_head(s, 1, false);
 	script_sends_data(s, 1, 0, 10);
 	script_expects_data(s, 1, 10, false);
+	script_sends_get(s, 3);
+	script_expects_head(s, 3, true);
+	assert_true(script_responds(s, 3, false, "200"));
+	script_clears(s);
 	script_sends_get(s, 2);
 	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
 	assert_false(script_responds(s, 1, false, "200"));
+	assert_false(script_trails(s, 3));
 	script_credits(s, 1, 10);
 	assert_int_equal(script_promises(s, 1, "/x"), 0);
 	script_offers(s, 1, 5, true);

@@ -178,6 +178,34 @@ SCRIPT_TEST(content_length_is_one_number)
 	MALFORMED(":method", "POST", URI, "content-length", "99999999999999999999");
 }
 
+/* RFC 8441 4: only where SETTINGS_ENABLE_CONNECT_PROTOCOL was announced, which we never do. */
+SCRIPT_TEST(protocol_pseudo_field_is_malformed)
+{
+	MALFORMED(":method", "CONNECT", ":protocol", "websocket", URI);
+	MALFORMED(GET, ":protocol", "websocket");
+}
+
+SCRIPT_TEST(connect_carries_data_both_ways)
+{
+	struct script *s = script_open(H2_SERVER);
+	script_sends_headers(s, 1, 0, ":method", "CONNECT", ":authority", "example.org:443", NULL);
+	struct script_event *e = script_expects_head(s, 1, false);
+	assert_int_equal(e->head->method_token, HTTP_METHOD_CONNECT);
+	assert_true(slice_equal(e->head->authority, SLICE("example.org:443")));
+	script_responds(s, 1, false, "200");
+	script_offers(s, 1, 10, false);
+	script_expects_frame(s, H2_HEADERS, 1);
+	script_expects_body(s, 1, 10, false);
+	script_sends_data(s, 1, 0, 5);
+	script_expects_data(s, 1, 5, false);
+	script_sends_data(s, 1, H2_END_STREAM, 5);
+	script_expects_data(s, 1, 5, true);
+	script_offers(s, 1, 3, true);
+	script_expects_body(s, 1, 3, true);
+	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_close(s);
+}
+
 /* ---- bodies (8.1.1) ---- */
 
 static struct script *posting(const char *length)
@@ -313,6 +341,8 @@ int main(void)
 	    cmocka_unit_test(names_are_lower_case_tokens),
 	    cmocka_unit_test(values_hold_no_controls_and_no_outer_whitespace),
 	    cmocka_unit_test(content_length_is_one_number),
+	    cmocka_unit_test(protocol_pseudo_field_is_malformed),
+	    cmocka_unit_test(connect_carries_data_both_ways),
 	    cmocka_unit_test(body_as_long_as_content_length_is_fine),
 	    cmocka_unit_test(body_shorter_than_content_length_is_malformed),
 	    cmocka_unit_test(last_octets_of_a_short_body_never_come_with_an_end),

@@ -292,6 +292,38 @@ SCRIPT_TEST(own_settings_may_change_and_are_acknowledged)
 	script_close(s);
 }
 
+/* Two changes are under way, and are acknowledged one by one. */
+SCRIPT_TEST(each_acknowledgement_is_of_the_oldest_settings)
+{
+	struct script *s = script_open(H2_SERVER);
+	struct h2_settings local = h2_settings_initial;
+	local.max_concurrent_streams = 2;
+	h2_update_settings(s->conn, &local, s->now);
+	local.max_concurrent_streams = 1;
+	h2_update_settings(s->conn, &local, s->now);
+	script_clears(s);
+	script_sends_post(s, 1);
+	script_sends_post(s, 3);
+	script_sends_post(s, 5); /* nothing is acknowledged yet */
+	for (uint32_t id = 1; id < 6; id += 2)
+		script_expects_head(s, id, false);
+	script_sends_rst(s, 5, H2_CANCEL);
+	script_sends_rst(s, 3, H2_CANCEL);
+	script_clears(s);
+	script_sends_settings_ack(s); /* 2 */
+	script_sends_post(s, 7);
+	script_expects_head(s, 7, false);
+	script_sends_post(s, 9);
+	script_expects_stream_error(s, 9, H2_REFUSED_STREAM);
+	script_pumps(s);
+	script_sends_settings_ack(s); /* 1 */
+	script_sends_rst(s, 7, H2_CANCEL);
+	script_clears(s);
+	script_sends_post(s, 11);
+	script_expects_stream_error(s, 11, H2_REFUSED_STREAM);
+	script_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +346,7 @@ int main(void)
 	    cmocka_unit_test(hundred_requests_are_assumed_before_the_servers_settings),
 	    cmocka_unit_test(request_above_our_stream_limit_is_refused_alone),
 	    cmocka_unit_test(own_settings_may_change_and_are_acknowledged),
+	    cmocka_unit_test(each_acknowledgement_is_of_the_oldest_settings),
 	};
 	return SCRIPT_RUN(tests);
 }

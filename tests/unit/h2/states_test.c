@@ -221,6 +221,7 @@ SCRIPT_TEST(every_frame_in_every_state_of_a_client)
 	    {"idle, ours", H2_CLIENT, 1, nothing, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
 	    {"idle, ours, later", H2_CLIENT, 3, requested, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
 	    {"idle, the server's", H2_CLIENT, 2, requested, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
+	    {"skipped, the server's, first", H2_CLIENT, 2, later_promise_came, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
 	    {"skipped, the server's", H2_CLIENT, 4, later_promise_came, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
 	    {"open, nothing came", H2_CLIENT, 1, requested, SCRIPT_BLOCK_RESPONSE, "pp..-r.-PP-"},
 	    {"open", H2_CLIENT, 1, answering_open, SCRIPT_BLOCK_TRAILERS, "..p.-r.-PP-"},

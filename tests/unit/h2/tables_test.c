@@ -3,6 +3,7 @@
  * The engine's tables themselves: what holds for every row, and for the settings each row's borders on the
  * wire. What single rows mean is tested from the outside in the other suites.
  */
+#include "proxy/h2/conn.h"
 #include "proxy/h2/fault.h"
 #include "proxy/h2/frame.h"
 #include "proxy/h2/settings.h"
@@ -230,6 +231,33 @@ SCRIPT_TEST(frames_are_allowed_in_these_states_alone)
 	only_in(H2_INPUT_RECV_WINDOW_UPDATE, local | open | we_ended | they_ended);
 }
 
+/* ---- the last ids (RFC 9113 5.1.1) ---- */
+
+SCRIPT_TEST(client_stops_at_the_last_id)
+{
+	struct script *s = script_open(H2_CLIENT);
+	s->conn->own_next_id = H2_ID_MAX - 2;
+	assert_int_equal(h2_request_room(s->conn), 2);
+	assert_int_equal(script_gets(s), H2_ID_MAX - 2);
+	assert_int_equal(script_gets(s), H2_ID_MAX);
+	assert_int_equal(h2_request_room(s->conn), 0);
+	assert_int_equal(script_gets(s), 0);
+	script_close(s);
+}
+
+/* covers: P-make-allowed R44 */
+SCRIPT_TEST(server_promises_nothing_past_the_last_id)
+{
+	struct script *s = script_open(H2_SERVER);
+	script_sends_get(s, 1);
+	script_expects_head(s, 1, true);
+	s->conn->own_next_id = H2_ID_MAX - 1;
+	assert_int_equal(script_promises(s, 1, "/"), H2_ID_MAX - 1);
+	assert_int_equal(h2_may_promise(s->conn, script_handle(s, 1)), H2_PROMISE_NO_IDS);
+	assert_int_equal(script_promises(s, 1, "/"), 0);
+	script_close(s);
+}
+
 /* ---- words ---- */
 
 SCRIPT_TEST(description_fits_into_any_buffer)
@@ -352,6 +380,8 @@ int main(void)
 	    cmocka_unit_test(every_setting_is_judged_at_its_borders),
 	    cmocka_unit_test(every_move_is_an_arrow_of_the_diagram),
 	    cmocka_unit_test(frames_are_allowed_in_these_states_alone),
+	    cmocka_unit_test(client_stops_at_the_last_id),
+	    cmocka_unit_test(server_promises_nothing_past_the_last_id),
 	    cmocka_unit_test(description_fits_into_any_buffer),
 	    cmocka_unit_test(trace_has_a_line_per_frame),
 	    cmocka_unit_test(frames_and_octets_are_counted),
