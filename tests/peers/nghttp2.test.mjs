@@ -41,6 +41,7 @@ function chain(name, options, body) {
 const bodyOf = (c, stream) => Buffer.concat(c.of('server', 'DATA').filter((f) => f.stream === stream).map((f) => f.data));
 const pushPaths = (c) => c.of('server', 'PUSH_PROMISE').map((f) => f.headers[':path']).sort();
 
+// covers: R41 R42 R44 R45
 chain('pushes reach nghttp: even ids, before the end of the page, byte for byte', {}, async (s, url) => {
 	const { stdout, code } = await run('nghttp', ['-nv', `${url}/index.html`]);
 	assert.equal(code, 0);
@@ -60,6 +61,7 @@ chain('pushes reach nghttp: even ids, before the end of the page, byte for byte'
 	await s.gate.access((l) => l.path === '/b.js' && l.push && l.status === 200);
 });
 
+// covers: R27 R32
 chain('with a drop rule for *.js only the others come, and the origin sees RST_STREAM', {
 	extra: section('push scripts', { 'promised-path': '*.js', action: 'drop' }),
 }, async (s, url) => {
@@ -76,6 +78,7 @@ chain('with a drop rule for *.js only the others come, and the origin sees RST_S
 	assert.equal(line.rule, 'scripts');
 });
 
+// covers: R26 R30
 chain('nghttp --no-push sees none, and its origin connection had ENABLE_PUSH=0', {}, async (s, url) => {
 	const { stdout, code } = await run('nghttp', ['-nv', '--no-push', `${url}/index.html`]);
 	assert.equal(code, 0);
@@ -85,6 +88,7 @@ chain('nghttp --no-push sees none, and its origin connection had ENABLE_PUSH=0',
 	assert.equal(far.of('server', 'PUSH_PROMISE').length, 0);
 });
 
+// covers: R31
 chain('both kinds of client at once get what they asked for, and no SETTINGS of a live connection changes', {}, async (s, url) => {
 	const clients = await Promise.all(Array.from({ length: 20 }, (_, i) =>
 		run('nghttp', ['-nv', ...(i % 2 ? ['--no-push'] : []), `${url}/index.html`])));

@@ -163,11 +163,11 @@ export class Gate {
 	}
 
 	report() {
-		const tail = (text) => text.split('\n').slice(-40).join('\n');
+		const tail = (text, lines = 40) => text.split('\n').slice(-lines).map((l) => l.slice(0, 600)).join('\n');
 		const sick = this.stderr.search(SICK);
 		const stderr = sick < 0 ? tail(this.stderr) : this.stderr.slice(sick).split('\n').slice(0, 45).join('\n');
 		return `--- stderr of pushgate\n${stderr}\n--- error log\n${tail(this.read('error.log'))}`
-			+ `\n--- access log\n${tail(this.read('access.log'))}`;
+			+ `\n--- access log\n${tail(this.read('access.log'), 12)}`;
 	}
 
 	/* It was told to end by the test itself: it must have ended well. */

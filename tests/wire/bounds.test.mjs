@@ -52,7 +52,7 @@ async function memory(s, limit, body) {
 /* What a flooding peer is answered need not be kept. */
 const forget = (c) => c.drop(() => true);
 
-// covers: R63 R64
+// covers: R63 R64 P-recv-too-many
 scenario('10,000 promises never answered cost little, the parent and others are served', { server: { 'promise-rate': 100000 } }, async (s) => {
 	let page;
 	serve(s.server, (origin, up) => { page ??= { origin, up }; });
@@ -79,6 +79,7 @@ scenario('10,000 promises never answered cost little, the parent and others are 
 	}
 	await other.ask();
 });
+// covers: P-recv-too-many
 scenario('promises past promise-refusals turn push off on that connection, and others live', {
 	server: { 'promise-refusals': 20, 'max-pushes-per-parent': 5, 'reset-rate': 1000000 },
 }, async (s) => {
@@ -212,6 +213,7 @@ scenario('a field list bomb in a request gets 431 or ends that connection, memor
 	});
 	assert.equal(s.server.connections.length, 0);
 });
+// covers: P-recv-oversize R64
 scenario('an oversize promise within the compressed bound is refused, and compression stays in step', { origin: { 'max-header-list': '8k' } }, async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.encoder.indexing = true;
@@ -246,9 +248,9 @@ const floods = {
 	'requests with a self-made table': (c, i) => c.headers(1 + 2 * i, { ':method': 'GET', ':scheme': 'http', ':authority': 'localhost', ':path': '/', [`x${i}`]: 'y'.repeat(900) }, { endStream: true, as: 'incremental' }),
 	'unknown frames': (c) => c.frame(0xee, 0, 0, Buffer.alloc(10)),
 };
+// covers: R65
 for (const [what, send] of Object.entries(floods))
 	for (const reading of [true, false])
-		// covers: R65
 		scenario(`a flood of ${what}, answers ${reading ? 'read' : 'never read'}: others are served, memory stays`, async (s) => {
 			serve(s.server);
 			const client = await s.connect({ auto: { ping: reading } });

@@ -26,7 +26,7 @@ function fault(name, code, send, options = {}) {
 }
 const get = (client) => ({ ':method': 'GET', ':scheme': 'http', ':authority': client.authority, ':path': '/x' });
 
-// covers: R37 R40
+// covers: R37 R40 P-recv-from-client
 fault('PUSH_PROMISE from a client is a connection error', 'PROTOCOL_ERROR', (client) => client.pushPromise(1, 4, get(client)));
 
 // covers: R38

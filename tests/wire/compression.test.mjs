@@ -6,7 +6,7 @@ import { scenario, section } from '../support/gate.mjs';
 const drop = section('push nothing', { 'promised-path': '/drop*', action: 'drop' });
 const field = (n) => ({ [`x-field-${n}`]: `value ${n} ${'v'.repeat(40)}` });
 
-// covers: R23
+// covers: R23 P-recv-decoded P-recv-after-reset
 scenario('blocks of dropped promises are decoded', { extra: drop }, async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.encoder.indexing = true;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { scenario } from '../support/gate.mjs';
 
-// covers: R33 R34
+// covers: R33 R34 P-make-starts
 scenario('promises above the client\'s limit wait, then flow one by one', async (s) => {
 	const { client, origin, up } = await s.open({ client: { settings: { maxConcurrentStreams: 2 } } });
 	await client.ready();
@@ -64,6 +64,7 @@ scenario('lowering the limit leaves open pushes and delays others', async (s) =>
 	assert.equal(String((await client.response(ids[2])).body), 'c');
 });
 
+// covers: R33 P-make-allowed
 scenario('at a limit of 0 nothing is promised', { origin: { push: 'accept' } }, async (s) => {
 	const { client, origin, up } = await s.open({ client: { settings: { maxConcurrentStreams: 0 } } });
 	origin.push(up, 2, '/a').respond(up.stream, { body: 'page' });
@@ -84,7 +85,7 @@ scenario('at a limit of 0 in the middle promises made wait, and raising it lets 
 	assert.equal(String((await client.response(a.promised)).body), 'a');
 });
 
-// covers: R34
+// covers: R34 P-make-starts
 scenario('a promise that may not begin in time is reset on both sides', { server: { 'push-start-timeout': '200ms' } }, async (s) => {
 	const { client, origin, up } = await s.open({ client: { settings: { maxConcurrentStreams: 1 } } });
 	await client.ready();
@@ -157,7 +158,7 @@ scenario('requests queued before the origin\'s SETTINGS came keep to its limit',
 		assert.equal((await client.response(1 + 2 * i)).status, 200);
 });
 
-// covers: R36
+// covers: R36 P-recv-pushed-limit
 scenario('pushes above our own limit are refused stream by stream', { origin: { 'max-concurrent-pushes': 2 } }, async (s) => {
 	const { client, origin, up } = await s.open();
 	await origin.sync();
@@ -176,7 +177,7 @@ scenario('we announce 1000 pushes at a time to origins by default', async (s) =>
 	assert.equal(origin.peerSettings.maxConcurrentStreams, 1000);
 });
 
-// covers: R36
+// covers: R36 P-recv-too-many
 for (const [what, server, option] of [
 	['per parent', { 'max-pushes-per-parent': 3 }, 'parent-cap'],
 	['per connection', { 'max-pushes-per-connection': 3 }, 'connection-cap'],

@@ -8,7 +8,7 @@ import { scenario, section } from '../support/gate.mjs';
 
 const accepts = (origin) => origin.peerSettings.enablePush !== 0;
 
-// covers: R26 R30
+// covers: R26 R30 P-make-allowed
 scenario('a client with ENABLE_PUSH=0 gets none, over an origin connection with ENABLE_PUSH=0', async (s) => {
 	const { client, origin, up } = await s.open({ client: { settings: { enablePush: 0 } } });
 	await origin.sync();
@@ -29,7 +29,7 @@ scenario('by default a client gets pushes, over an origin connection with ENABLE
 	await client.expectPromise('/a');
 });
 
-// covers: R26 R27
+// covers: R26 R27 P-make-allowed
 scenario('push=accept: promises for a client with ENABLE_PUSH=0 are reset at the origin', { origin: { push: 'accept' } }, async (s) => {
 	const { client, origin, up } = await s.open({ client: { settings: { enablePush: 0 } } });
 	await origin.sync();
@@ -42,7 +42,7 @@ scenario('push=accept: promises for a client with ENABLE_PUSH=0 are reset at the
 	await s.gate.access((l) => l.path === '/a' && JSON.stringify(l).includes('push-disabled'));
 });
 
-// covers: R26
+// covers: R26 P-make-allowed
 scenario('ENABLE_PUSH=0 in the middle stops new promises, not those made', { origin: { push: 'accept' } }, async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.push(up, 2, '/a').headers(2, { ':status': 200 }).data(2, 'first ');
@@ -57,7 +57,7 @@ scenario('ENABLE_PUSH=0 in the middle stops new promises, not those made', { ori
 	await client.expectNone('PUSH_PROMISE');
 });
 
-// covers: R28
+// covers: R28 P-recv-enable-push-value
 scenario('the last of two ENABLE_PUSH values in one frame counts', async (s) => {
 	const off = await s.open({ client: { settings: [['enablePush', 1], ['enablePush', 0]] } });
 	await off.origin.sync();

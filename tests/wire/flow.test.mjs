@@ -39,7 +39,7 @@ class Sender {
 	}
 }
 
-// covers: R56
+// covers: R56 P-make-never-starves
 scenario('a pushed stream without window stalls neither parent nor sibling nor another client', { origin: { 'max-connections': 1 } }, async (s) => {
 	const { client, origin, up } = await s.open({ client: { settings: { initialWindowSize: 0 }, auto: { window: false } } });
 	await origin.sync();
@@ -278,3 +278,33 @@ scenario('one client that takes nothing does not stall others on the shared orig
 	origin.data(far.stream, '', { endStream: true });
 	assert.equal((await quick.response(1)).body.length, total);
 });
+
+// covers: R74
+for (const kind of ['response', 'pushed response'])
+	for (const windows of ['shut', 'open'])
+		scenario(`RST_STREAM NO_ERROR behind the end of a ${kind} that is still being delivered loses nothing, windows ${windows}`, async (s) => {
+			const { client, origin, up } = await s.open({ client: { settings: { initialWindowSize: windows === 'shut' ? 0 : 1000 } } });
+			await client.ready();
+			await origin.sync();
+			let [id, near] = [up.stream, 1];
+			if (kind.startsWith('pushed')) {
+				origin.push(up, 2, '/a');
+				[id, near] = [2, (await client.expectPromise('/a')).promised];
+			}
+			origin.headers(id, { ':status': 200 });
+			await client.expectHead(near);
+			for (let i = 0; i < 6; i++)
+				origin.data(id, Buffer.alloc(16384, 0x61));
+			origin.data(id, '', { endStream: true }).rst(id, 'NO_ERROR');
+			await origin.sync();
+			client.windowUpdate(near, 10);
+			await client.sync();
+			client.windowUpdate(near, 1 << 20);
+			let got = 0;
+			for (let f; !f?.endStream;) {
+				f = await client.take((x) => x.stream === near && ['DATA', 'RST_STREAM'].includes(x.type), `the rest after ${got} octets`);
+				assert.equal(f.type, 'DATA', `reset with ${f.code} after ${got} octets`);
+				got += f.length;
+			}
+			assert.equal(got, 6 * 16384);
+		});

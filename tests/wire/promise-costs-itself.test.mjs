@@ -38,11 +38,11 @@ const cases = (list) => {
 		scenario(`promise with ${what} costs itself alone`, (s) => refused(s, fields));
 };
 
-// covers: R16 R22
+// covers: R16 R22 P-recv-request
 cases(Object.fromEntries(['POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'BREW'].map((m) => [`method ${m}`, set(':method', m)])));
 scenario('promise of CONNECT costs itself alone', (s) => refused(s, () => [[':method', 'CONNECT'], [':authority', 'localhost:1']]));
 
-// covers: R17
+// covers: R17 P-recv-request
 cases({
 	'content-length above 0': add(['content-length', '5']),
 	'transfer-encoding': add(['transfer-encoding', 'chunked']),
@@ -62,7 +62,7 @@ scenario('promise with content-length 0 does not hang', async (s) => {
 	assert.equal(String((await client.response(p.promised)).body), 'pushed');
 });
 
-// covers: R18
+// covers: R18 P-recv-request
 cases({
 	'no :method': without(':method'),
 	'no :scheme': without(':scheme'),
@@ -83,7 +83,7 @@ cases({
 	'a pseudo-field behind a field': (f) => [...f.slice(0, 3), ['x', 'y'], f[3]],
 });
 
-// covers: R19
+// covers: R19 P-recv-request
 cases({
 	'an upper-case name': add(['X-Upper', 'x']),
 	connection: add(['connection', 'close']),
@@ -93,7 +93,7 @@ cases({
 	'te other than trailers': add(['te', 'gzip']),
 });
 
-// covers: R20
+// covers: R20 P-recv-request
 cases({
 	'CR in a value': add(['x', 'a\rb']),
 	'LF in a value': add(['x', 'a\nb']),
@@ -107,7 +107,7 @@ cases({
 	'a control in :path': set(':path', '/a\x01b'),
 });
 
-// covers: R21
+// covers: R21 P-recv-authority
 cases({
 	'userinfo in :authority': (f, up) => set(':authority', `me@${up.headers[':authority']}`)(f),
 	'a foreign scheme': set(':scheme', 'https'),
@@ -134,6 +134,7 @@ scenario('promise for another host of the same origin is forwarded', twoOrigins,
 	assert.equal((await client.expectPromise('/x')).headers[':authority'], 'a.test');
 });
 
+// covers: P-recv-downstream-authority R21
 scenario('promise that our certificate does not cover is dropped with a reason of its own', { tls: true }, async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.push(up, 2, '/x', { ':authority': 'uncovered.test' });

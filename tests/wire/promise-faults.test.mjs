@@ -35,11 +35,11 @@ function fault(name, code, send, { ended = false, method = 'GET', ...options } =
 	});
 }
 
-// covers: R1 R13 R14
+// covers: R1 R13 R14 P-recv-stream-zero
 fault('promise on stream 0 is a connection error', 'PROTOCOL_ERROR',
 	(origin, up) => origin.pushPromise(0, 2, good(up)));
 
-// covers: R2
+// covers: R2 P-recv-promised-id
 fault('promised id 0 is a connection error', 'PROTOCOL_ERROR',
 	(origin, up) => origin.pushPromise(up.stream, 0, good(up)));
 fault('odd promised id is a connection error', 'PROTOCOL_ERROR',
@@ -59,7 +59,7 @@ fault('promised id of a refused promise stays used', 'PROTOCOL_ERROR', async (or
 	origin.push(up, 2, '/b');
 });
 
-// covers: R3
+// covers: R3 P-recv-parent
 fault('promise on an idle stream is a connection error', 'PROTOCOL_ERROR',
 	(origin, up) => origin.pushPromise(up.stream + 20, 2, good(up)));
 fault('promise on a reserved stream is a connection error', 'PROTOCOL_ERROR',
@@ -67,7 +67,7 @@ fault('promise on a reserved stream is a connection error', 'PROTOCOL_ERROR',
 fault('promise on a pushed stream is a connection error', 'PROTOCOL_ERROR',
 	(origin, up) => origin.push(up, 2, '/a').headers(2, { ':status': 200 }).pushPromise(2, 4, good(up)));
 
-// covers: R4
+// covers: R4 P-recv-parent
 fault('promise after the end of its parent is a connection error', ['PROTOCOL_ERROR', 'STREAM_CLOSED'],
 	async (origin, up, client) => {
 		origin.respond(up.stream, { body: 'done' });
@@ -81,7 +81,7 @@ fault('promise on a half-closed (remote) parent is a connection error', ['PROTOC
 		origin.push(up, 2, '/late');
 	}, { ended: true, method: 'POST' });
 
-// covers: R5
+// covers: R5 P-recv-parent P-recv-decoded
 scenario('promise on a stream that pushgate has reset is refused, not a fault', async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.encoder.indexing = true;
@@ -96,7 +96,7 @@ scenario('promise on a stream that pushgate has reset is refused, not a fault', 
 	assert.equal((await client.response(3)).headers['x-table'], 'kept in step');
 });
 
-// covers: R6
+// covers: R6 P-recv-push-off
 fault('promise after ENABLE_PUSH=0 was acknowledged is a connection error', 'PROTOCOL_ERROR', async (origin, up) => {
 	await origin.sync();
 	assert.equal(origin.peerSettings.enablePush, 0);
@@ -114,7 +114,7 @@ scenario('promise before ENABLE_PUSH=0 is acknowledged is refused', {
 	await client.expectNone('PUSH_PROMISE');
 });
 
-// covers: R7
+// covers: R7 P-recv-padding P-recv-size
 fault('padding longer than the promise is a connection error', 'PROTOCOL_ERROR', (origin, up) => {
 	const block = origin.encoder.encode(good(up));
 	origin.frame('PUSH_PROMISE', FLAG.END_HEADERS | FLAG.PADDED, up.stream, Buffer.concat([Buffer.from([255]), u32(2), block]));
@@ -128,7 +128,7 @@ fault('padded promise without a pad length is a connection error', ['FRAME_SIZE_
 fault('promise longer than MAX_FRAME_SIZE is a connection error', 'FRAME_SIZE_ERROR', (origin, up) =>
 	origin.pushPromise(up.stream, 2, { ...good(up), 'x-long': 'x'.repeat(16500) }));
 
-// covers: R8
+// covers: R8 P-recv-continuation
 for (const [what, send] of Object.entries({
 	'DATA of the parent': (origin, up) => origin.data(up.stream, 'x'),
 	'HEADERS of the parent': (origin, up) => origin.headers(up.stream, { ':status': 200 }),
@@ -148,7 +148,7 @@ fault('CONTINUATION out of the blue is a connection error', 'PROTOCOL_ERROR',
 fault('CONTINUATION after a complete promise is a connection error', 'PROTOCOL_ERROR',
 	(origin, up) => origin.push(up, 2, '/a').continuation(up.stream, Buffer.alloc(0)));
 
-// covers: R9
+// covers: R9 P-recv-block-bad
 for (const [what, block] of Object.entries({
 	'an index beyond the tables': integer(200, 7, 0x80),
 	'index 0': Buffer.from([0x80]),
@@ -163,7 +163,7 @@ for (const [what, block] of Object.entries({
 	fault(`promise with ${what} is a compression error`, 'COMPRESSION_ERROR',
 		(origin, up) => origin.pushPromise(up.stream, 2, null, { block }));
 
-// covers: R10
+// covers: R10 P-recv-reserved
 fault('HEADERS on an even stream never promised is a connection error', 'PROTOCOL_ERROR',
 	(origin) => origin.headers(4, { ':status': 200 }));
 fault('DATA on an even stream never promised is a connection error', 'PROTOCOL_ERROR', (origin) => origin.data(4, 'x'));
@@ -171,7 +171,7 @@ fault('RST_STREAM on an even stream never promised is a connection error', 'PROT
 fault('WINDOW_UPDATE on an even stream never promised is a connection error', 'PROTOCOL_ERROR',
 	(origin) => origin.windowUpdate(4, 1));
 
-// covers: R11
+// covers: R11 P-recv-reserved
 fault('DATA on a reserved stream is a connection error', 'PROTOCOL_ERROR',
 	(origin, up) => origin.push(up, 2, '/a').data(2, 'x'));
 fault('WINDOW_UPDATE on a reserved stream is a connection error', 'PROTOCOL_ERROR',
@@ -184,7 +184,7 @@ scenario('PRIORITY and RST_STREAM on a reserved stream are fine', async (s) => {
 	assert.equal((await client.response(1)).status, 200);
 });
 
-// covers: R12
+// covers: R12 P-recv-enable-push-value
 for (const [what, entries, code] of [
 	['ENABLE_PUSH=1', { enablePush: 1 }, 'PROTOCOL_ERROR'],
 	['ENABLE_PUSH=2', { enablePush: 2 }, 'PROTOCOL_ERROR'],

@@ -5,7 +5,7 @@ import { scenario } from '../support/gate.mjs';
 
 const pick = (fields, name) => fields.filter((f) => f.name === name).map((f) => f.value);
 
-// covers: R41
+// covers: R41 P-make-request-fields
 scenario('all fields of a promise come through, in order, on the right parent', async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.pushPromise(up.stream, 2, [
@@ -23,7 +23,7 @@ scenario('all fields of a promise come through, in order, on the right parent', 
 	assert.deepEqual(pick(p.fields, 'x-latin1'), ['caf\xe9']);
 });
 
-// covers: R42 R43
+// covers: R42 R43 P-make-before-reference
 scenario('a promise keeps its place before the head and the body that follow it', async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.push(up, 2, '/one').headers(up.stream, { ':status': 200 }).push(up, 4, '/two')
@@ -53,7 +53,7 @@ scenario('a promise keeps its place though flow control holds the parent back', 
 	client.windowUpdate(1, 1000);
 	assert.equal(String((await client.expect('DATA', { stream: 1 })).data).slice(0, 4), 'held');
 });
-// covers: R43
+// covers: R43 P-make-before-reference
 scenario('a promise is sent on at once, before anything else happens', async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.push(up, 2, '/a');
@@ -76,7 +76,7 @@ scenario('promised ids toward the client are even and rising whatever the origin
 		assert.equal(String((await client.response(promised[i])).body), `${i}`);
 });
 
-// covers: R45
+// covers: R45 P-make-messages
 scenario('pushed responses of every kind come through', async (s) => {
 	const { client, origin, up } = await s.open();
 	const big = Buffer.from(Array.from({ length: 300000 }, (_, i) => (i * 7 + (i >> 8)) & 255));
@@ -125,6 +125,7 @@ scenario('a pushed HEAD has a content-length and no body', async (s) => {
 	assert.equal(r.headers['content-length'], '1000');
 	assert.equal(r.body.length, 0);
 });
+// covers: R45 P-hint-forwarded P-make-messages
 scenario('1xx before the final head of a push is passed on', async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.push(up, 2, '/a').headers(2, { ':status': 103, link: '</x>; rel=preload' }).respond(2, { body: 'a' });
@@ -270,7 +271,7 @@ scenario('pushes under way complete after GOAWAY NO_ERROR from the origin', asyn
 	assert.equal((await client.response(1)).status, 200);
 });
 
-// covers: R51
+// covers: R51 P-make-allowed
 scenario('after GOAWAY from the client nothing is promised, pushes up to its last id complete', { origin: { push: 'accept' } }, async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.push(up, 2, '/a').headers(2, { ':status': 200 });
@@ -286,7 +287,7 @@ scenario('after GOAWAY from the client nothing is promised, pushes up to its las
 	assert.equal(client.seen('PUSH_PROMISE').length, 0);
 });
 
-// covers: R52
+// covers: R52 P-make-client-reset
 for (const code of ['CANCEL', 'REFUSED_STREAM', 'INTERNAL_ERROR', 'NO_ERROR'])
 	scenario(`RST_STREAM ${code} from the client reaches the promised stream at the origin, and nothing else`, async (s) => {
 		const { client, origin, up } = await s.open();
@@ -305,7 +306,7 @@ for (const code of ['CANCEL', 'REFUSED_STREAM', 'INTERNAL_ERROR', 'NO_ERROR'])
 		assert.equal(String((await client.response(1)).body), 'page');
 	});
 
-// covers: R53
+// covers: R53 P-recv-parent-gone
 scenario('cancelling the parent leaves its pushes to complete or resets them on both sides', async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.push(up, 2, '/a').headers(2, { ':status': 200 }).headers(up.stream, { ':status': 200 });
@@ -322,7 +323,7 @@ scenario('cancelling the parent leaves its pushes to complete or resets them on 
 	assert.equal(String((await client.expect('DATA', { stream: a.promised, endStream: true })).data), 'a');
 });
 
-// covers: R54
+// covers: R54 P-recv-after-reset
 scenario('what was under way when a promised stream was reset is tolerated', async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.encoder.indexing = true;
@@ -379,6 +380,7 @@ scenario('a resource is pushed once for a parent, a repeated promise is refused'
 	await client.expectNone('PUSH_PROMISE');
 });
 
+// covers: P-num-log
 scenario('each pushed exchange has a line in the access log with its parent', async (s) => {
 	const { client, origin, up } = await s.open({ path: '/page' });
 	origin.push(up, 2, '/a').respond(2, { body: 'pushed' }).respond(up.stream, { body: 'page' });

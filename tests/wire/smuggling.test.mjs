@@ -55,8 +55,8 @@ const bad = {
 	'host unlike :authority': add(['host', 'evil.test']),
 	'two hosts': add(['host', 'localhost'], ['host', 'evil.test']),
 };
+// covers: R77
 for (const [what, change] of Object.entries(bad))
-	// covers: R77
 	scenario(`a request with ${what} does not get through`, async (s) => {
 		const client = await s.connect();
 		client.headers(1, change(plain(client)), { endStream: true });
