@@ -140,6 +140,15 @@ SCRIPT_TEST(goaway_with_an_error_is_an_event)
 	assert_int_equal(e->code, H2_PROTOCOL_ERROR);
 	assert_true(h2_is_going_away(s->conn));
 	assert_int_equal(h2_request_room(s->conn), 0);
+	assert_int_equal(script_gets(s), 0);
+	/* It is over, by no fault that we have found, and there is nothing to answer. */
+	script_pumps(s);
+	while (s->events[s->events_head]->kind == H2_EVENT_RESET)
+		assert_true(s->events[s->events_head++]->unprocessed);
+	e = script_expects_event(s, H2_EVENT_FAILED, 0);
+	assert_null(e->fault);
+	assert_int_equal(e->code, H2_PROTOCOL_ERROR);
+	script_expects_nothing(s);
 	script_close(s);
 }
 

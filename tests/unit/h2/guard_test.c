@@ -3,6 +3,7 @@
  * What a peer may make us do, and where it ends (RFC 9113 10.5): under each limit nothing happens, above
  * it the connection is closed with ENHANCE_YOUR_CALM. All other limits are out of the way.
  */
+#include "proxy/limits.h"
 #include "tests/support/h2_script.h"
 
 #include <stdlib.h>
@@ -185,6 +186,44 @@ SCRIPT_TEST(empty_frames_are_bounded)
 	rate_ends_at(H2_SERVER, RATE(empty_frames), empty_padded_data);
 }
 
+/* covers: R65 R64 */
+SCRIPT_TEST(empty_continuations_are_bounded)
+{
+	struct h2_limits limits = wide();
+	limits.continuations = LIMIT_CONTINUATIONS;
+	limits.empty_frames = (struct h2_rate){10, BURST};
+	struct script *s = open_wide(H2_SERVER, &limits);
+	script_sends_raw(s, H2_HEADERS, 0, 1, "\x82", 1);
+	for (uint32_t i = 0; i < 2 * BURST; i++) {
+		assert_false(i < BURST - SLACK && h2_has_failed(s->conn));
+		script_sends_raw(s, H2_CONTINUATION, 0, 1, NULL, 0);
+	}
+	script_expects_connection_error(s, H2_ENHANCE_YOUR_CALM);
+	script_close(s);
+}
+
+/* A client that has not acknowledged our SETTINGS cannot know the limit. */
+SCRIPT_TEST(streams_refused_before_the_limit_was_known_are_no_offence)
+{
+	struct h2_settings local = h2_settings_initial;
+	local.max_concurrent_streams = 1;
+	struct h2_limits limits = wide();
+	limits.resets_provoked = (struct h2_rate){1, BURST};
+	struct script *s = script_open_with(H2_SERVER,
+	    &(struct script_options){.local = &local, .limits = &limits, .no_ack = true});
+	for (uint32_t id = 1; id < 8 * BURST; id += 2)
+		script_sends_post(s, id);
+	script_clears(s);
+	assert_false(h2_has_failed(s->conn));
+	script_sends_settings_ack(s);
+	for (uint32_t id = 1; id < 8 * BURST && !h2_has_failed(s->conn); id += 2)
+		script_sends_post(s, 8 * BURST + id);
+	script_pumps(s);
+	assert_true(h2_has_failed(s->conn));
+	assert_int_equal(s->frames[s->frames_tail - 1]->code, H2_ENHANCE_YOUR_CALM);
+	script_close(s);
+}
+
 static void window_update(struct script *s, uint32_t i)
 {
 	(void)i;
@@ -236,6 +275,23 @@ SCRIPT_TEST(acknowledgements_and_goaways_without_end_are_bounded)
 {
 	rate_ends_at(H2_SERVER, RATE(settings), unasked_ack);
 	rate_ends_at(H2_CLIENT, RATE(settings), goaway);
+}
+
+/* Work that is completed is no flood: each exchange pays back what its blocks took. */
+SCRIPT_TEST(completed_exchanges_pay_for_their_blocks)
+{
+	struct h2_limits limits = wide();
+	limits.header_blocks = (struct h2_rate){1, BURST};
+	struct script *s = open_wide(H2_SERVER, &limits);
+	for (uint32_t id = 1; id < 20 * BURST; id += 2) {
+		script_sends_get(s, id);
+		script_pumps(s);
+		script_responds(s, id, true, "200");
+		script_pumps(s);
+	}
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
 }
 
 /* ---- what is not read ---- */
@@ -387,10 +443,13 @@ int main(void)
 	    cmocka_unit_test(settings_are_bounded),
 	    cmocka_unit_test(priorities_are_bounded),
 	    cmocka_unit_test(empty_frames_are_bounded),
+	    cmocka_unit_test(empty_continuations_are_bounded),
+	    cmocka_unit_test(streams_refused_before_the_limit_was_known_are_no_offence),
 	    cmocka_unit_test(window_updates_are_bounded),
 	    cmocka_unit_test(promises_are_bounded),
 	    cmocka_unit_test(header_blocks_are_bounded),
 	    cmocka_unit_test(acknowledgements_and_goaways_without_end_are_bounded),
+	    cmocka_unit_test(completed_exchanges_pay_for_their_blocks),
 	    cmocka_unit_test(answers_that_the_peer_does_not_read_are_bounded),
 	    cmocka_unit_test(answers_that_the_peer_reads_are_not),
 	    cmocka_unit_test(what_the_owner_sends_is_not_counted_as_provoked),

@@ -269,6 +269,20 @@ SCRIPT_TEST(all_input_after_failure_is_ignored)
 	script_close(s);
 }
 
+SCRIPT_TEST(no_request_after_failure_and_none_from_a_server)
+{
+	struct script *s = script_open(H2_SERVER);
+	assert_int_equal(h2_request_room(s->conn), 0);
+	script_close(s);
+	s = script_open(H2_CLIENT);
+	script_sends_raw(s, H2_DATA, 0, 0, "x", 1);
+	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	assert_int_equal(h2_request_room(s->conn), 0);
+	assert_int_equal(script_gets(s), 0);
+	script_expects_nothing(s);
+	script_close(s);
+}
+
 SCRIPT_TEST(commands_after_failure_do_nothing)
 {
 	struct script *s = script_open(H2_SERVER);
@@ -317,6 +331,7 @@ int main(void)
 	    cmocka_unit_test(end_of_transport_before_anything_is_failure_without_fault),
 	    cmocka_unit_test(end_of_transport_inside_a_frame_is_failure),
 	    cmocka_unit_test(all_input_after_failure_is_ignored),
+	    cmocka_unit_test(no_request_after_failure_and_none_from_a_server),
 	    cmocka_unit_test(commands_after_failure_do_nothing),
 	};
 	return SCRIPT_RUN(tests);

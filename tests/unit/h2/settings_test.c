@@ -324,6 +324,35 @@ SCRIPT_TEST(each_acknowledgement_is_of_the_oldest_settings)
 	script_close(s);
 }
 
+/* However fast the owner changes its mind, the peer hears the last word. */
+SCRIPT_TEST(changes_without_acknowledgement_end_in_the_last_value)
+{
+	struct script *s = script_open(H2_SERVER);
+	struct h2_settings local = h2_settings_initial;
+	for (uint32_t i = 1; i <= 50; i++) {
+		local.max_concurrent_streams = i;
+		h2_update_settings(s->conn, &local, s->now);
+	}
+	uint32_t value = 0, frames = 0;
+	for (; frames < 60; frames++) {
+		script_pumps(SCRIPT_AT(s));
+		while (s->frames_head < s->frames_tail &&
+		       s->frames[s->frames_head]->type != H2_SETTINGS)
+			s->frames_head++;
+		if (s->frames_head == s->frames_tail)
+			break;
+		const struct script_frame *f = s->frames[s->frames_head++];
+		for (uint32_t i = 0; i < f->length; i += 6)
+			if (f->payload[i + 1] == SCRIPT_MAX_STREAMS)
+				value = f->payload[i + 5];
+		script_sends_settings_ack(s);
+	}
+	assert_int_equal(value, 50);
+	assert_true(frames < 50); /* and what waits here is bounded */
+	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	script_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +376,7 @@ int main(void)
 	    cmocka_unit_test(request_above_our_stream_limit_is_refused_alone),
 	    cmocka_unit_test(own_settings_may_change_and_are_acknowledged),
 	    cmocka_unit_test(each_acknowledgement_is_of_the_oldest_settings),
+	    cmocka_unit_test(changes_without_acknowledgement_end_in_the_last_value),
 	};
 	return SCRIPT_RUN(tests);
 }

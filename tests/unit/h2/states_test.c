@@ -176,6 +176,13 @@ static void later_promise_came(struct script *s)
 	script_sends_good_promise(s, 1, 6);
 }
 
+static void pushed_before_a_gap(struct script *s)
+{
+	promise_came(s);
+	script_sends_ok(s, 2, H2_END_STREAM);
+	script_sends_good_promise(s, 1, 10);
+}
+
 static void pushing(struct script *s)
 {
 	promise_came(s);
@@ -235,6 +242,8 @@ SCRIPT_TEST(every_frame_in_every_state_of_a_client)
 	    {"reserved (remote)", H2_CLIENT, 2, promise_came, SCRIPT_BLOCK_RESPONSE, "PP..-rPPPP-"},
 	    {"pushed, half-closed (local)", H2_CLIENT, 2, pushing, SCRIPT_BLOCK_TRAILERS, "..p.-rP-PP-"},
 	    {"pushed, closed", H2_CLIENT, 2, pushed, SCRIPT_BLOCK_TRAILERS, "xxxx--P-QP-"},
+	    {"pushed, closed, before skipped ones", H2_CLIENT, 2, pushed_before_a_gap, SCRIPT_BLOCK_TRAILERS,
+	        "xxxx--P-QP-"},
 	    {"promised, reset by us", H2_CLIENT, 2, push_cancelled, SCRIPT_BLOCK_RESPONSE, "------P-PP-"},
 	    {"promised, refused as malformed", H2_CLIENT, 2, push_malformed, SCRIPT_BLOCK_RESPONSE, "------P-PP-"},
 	    {"pushed, reset by us", H2_CLIENT, 2, push_cancelled_begun, SCRIPT_BLOCK_TRAILERS, "------P-PP-"},
