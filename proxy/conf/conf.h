@@ -77,7 +77,7 @@ struct conf_origin {
 	uint32_t max_concurrent_pushes; /* announced as MAX_CONCURRENT_STREAMS: 1000 */
 	uint32_t max_connections;     /* per worker and pool: 4 */
 	uint32_t spare_connections;   /* opened ahead of need once in use: 0 */
-	uint32_t max_queue;           /* requests waiting for a stream: 1024 */
+	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
 	uint32_t stream_window_bytes; /* 256 KiB */
 	uint32_t max_stream_window_bytes; /* grows with the bandwidth-delay product up to: 4 MiB */
 	uint32_t connection_window_bytes; /* 16 MiB */

@@ -181,7 +181,7 @@ const struct conf_option conf_options[] = {
         .sentence = "Connections to the origin in each worker and pool (with push and without)."},
     {ORIGIN(spare_connections), .key = "spare-connections", NUMBER(0, 10000), .preset = "0",
         .sentence = "Connections that are opened ahead of need once the origin is in use."},
-    {ORIGIN(max_queue), .key = "max-queue", NUMBER(0, 1000000), .preset = "1024",
+    {ORIGIN(max_queue), .key = "max-queue", NUMBER(0, 1000000), .preset = "10000",
         .sentence = "Requests that may wait for a stream; more get 503."},
     {ORIGIN(stream_window_bytes), .key = "stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "256k",
         .sentence = "Octets of one response that may be under way, to begin with."},
