@@ -228,6 +228,9 @@ export class Connection {
 				this.#waiters = this.#waiters.filter((w) => w !== waiter);
 				reject(this.#failure(`no ${what} within ${timeout} ms`));
 			}, timeout);
+			/* A standing order must not keep the process alive. */
+			if (timeout > 600e3)
+				waiter.timer.unref();
 			this.#waiters.push(waiter);
 		});
 	}
@@ -687,6 +690,8 @@ export async function listen(options = {}) {
 				const timer = setTimeout(() => reject(new assert.AssertionError({ message:
 					`${name}: no connection within ${timeout} ms, ${connections.length} so far\n${
 						connections.flatMap((c) => c.trace).slice(-60).join('\n')}` })), timeout);
+				if (timeout > 600e3)
+					timer.unref();
 				waiting.push((c) => { clearTimeout(timer); resolve(c); });
 			});
 		},
