@@ -1,61 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decision: guards (one table), then the rules, then the default; and the second look when the
- * response begins. Pure functions; the caller carries a verdict out and counts it.
+ * The decision: guards (two tables), the rules, the default; and the second look when the response
+ * begins. Pure functions; the caller carries a verdict out and counts it.
  * Guards follow RFC 9113 8.4 and the allowances of the configuration.
  */
+#include "policy/policy.h"
 #include "policy/rules.h"
 #include "proxy/base/ensure.h"
 
-/* One decision under way. The rules are searched once, by the first guard that must know. */
-struct question {
-	const struct policy_rules *rules;
-	const struct policy_offer *offer;
-	const struct policy_rule *rule; /* NULL: none matched */
-	enum policy_action action;
-	bool is_matched;
+/* What an action asks of the hop. A guard takes parts away; when none is left it is a drop. */
+enum {
+	PART_FORWARD = 1,
+	PART_HOLD = 2,
+	PART_HINT = 4,
+	PART_BODY = PART_FORWARD | PART_HOLD,
+	PART_ANY = 7
 };
 
-static void question_match(struct question *q)
-{
-	struct policy_facts facts;
+static const uint8_t action_parts[POLICY_ACTION_COUNT] = {
+    [POLICY_FORWARD] = PART_FORWARD,
+    [POLICY_DROP] = 0,
+    [POLICY_HOLD] = PART_HOLD,
+    [POLICY_HINT] = PART_HINT,
+    [POLICY_HINT_HOLD] = PART_HINT | PART_HOLD,
+};
 
-	if (q->is_matched)
-		return;
-	q->is_matched = true;
-	q->action = q->rules->fallback;
-	policy_facts_init(&facts, q->offer);
-	for (size_t i = 0; i < q->rules->count; i++) {
-		const struct policy_rule *rule = &q->rules->rules[i];
-		if (policy_rule_takes_promise(rule, &facts) &&
-		    policy_rule_takes_request(rule, &facts)) {
-			q->rule = rule;
-			q->action = rule->action;
-			return;
-		}
-	}
+static enum policy_action action_of_parts(unsigned parts)
+{
+	for (unsigned action = 0; action < POLICY_ACTION_COUNT; action++)
+		if (action_parts[action] == parts)
+			return (enum policy_action)action;
+	ensure(!"parts of an action");
+	return POLICY_DROP;
 }
 
-static bool would_forward(struct question *q)
+/* One offer against one rule (NULL: the default), once it is known which. */
+struct question {
+	const struct policy_rules *rules;
+	const struct policy_feedback *feedback;
+	const struct policy_offer *offer;
+	const struct policy_rule *rule;
+};
+
+static bool is_own(const struct question *q)
 {
-	question_match(q);
-	return q->action == POLICY_FORWARD;
+	return q->offer->source != POLICY_RELAYED;
 }
 
-static bool is_malformed(struct question *q)
+/* ---- guards that hold up any offer, whatever the rules ---- */
+
+static bool is_malformed(const struct question *q)
 {
 	const struct http_head *p = q->offer->promised;
 	return !p || p->scheme.len == 0 || p->authority.len == 0 || p->path.len == 0 ||
 	       p->path.ptr[0] != '/';
 }
 
-static bool has_other_method(struct question *q)
+static bool has_other_method(const struct question *q)
 {
 	uint16_t method = q->offer->promised->method_token;
 	return method != HTTP_METHOD_GET && method != HTTP_METHOD_HEAD;
 }
 
-static bool has_body(struct question *q)
+static bool has_body(const struct question *q)
 {
 	const struct http_head *p = q->offer->promised;
 	return (p->content_length != HTTP_LENGTH_UNKNOWN && p->content_length > 0) ||
@@ -63,132 +70,277 @@ static bool has_body(struct question *q)
 	       http_head_find(p, HTTP_TOKEN_EXPECT);
 }
 
-static bool parent_is_push(struct question *q)
+static bool parent_is_push(const struct question *q)
 {
 	return q->offer->parent_is_push;
 }
 
-static bool parent_is_gone(struct question *q)
+static bool parent_is_gone(const struct question *q)
 {
 	return q->offer->parent_gone;
 }
 
-static bool origin_may_not(struct question *q)
+static bool promiser_may_not(const struct question *q)
 {
-	return !q->offer->origin_may_promise;
+	return !is_own(q) && !q->offer->origin_may_promise;
 }
 
-static bool listener_covers_not(struct question *q)
+static bool promised_is_not_covered(const struct question *q)
 {
-	return !q->offer->listener_covers;
+	return !is_own(q) && !q->offer->listener_covers;
 }
 
-static bool client_is_going_away(struct question *q)
-{
-	return q->offer->client_going_away;
-}
-
-static bool action_is_unavailable(struct question *q)
-{
-	question_match(q);
-	return q->action != POLICY_FORWARD && q->action != POLICY_DROP;
-}
-
-/* These two leave every action but forward possible. */
-static bool push_is_disabled(struct question *q)
-{
-	return !q->offer->client_push_enabled && would_forward(q);
-}
-
-static bool has_no_streams(struct question *q)
-{
-	return !q->offer->client_accepts_streams && would_forward(q);
-}
-
-static bool is_duplicate(struct question *q)
-{
-	return q->offer->duplicate;
-}
-
-static bool rate_is_exceeded(struct question *q)
+static bool rate_is_exceeded(const struct question *q)
 {
 	return q->offer->promise_rate_exceeded;
 }
 
-static bool parent_is_full(struct question *q)
+/* In order: a later row may rely on what an earlier one has ruled out. */
+static const struct offer_guard {
+	const struct policy_reason *reason;
+	bool (*holds_up)(const struct question *q);
+} offer_guards[] = {
+    {&policy_reason_MALFORMED, is_malformed},
+    {&policy_reason_METHOD, has_other_method},
+    {&policy_reason_BODY, has_body},
+    {&policy_reason_PARENT_PUSHED, parent_is_push},
+    {&policy_reason_PARENT_GONE, parent_is_gone},
+    {&policy_reason_AUTHORITY, promiser_may_not},
+    {&policy_reason_DOWNSTREAM_AUTHORITY, promised_is_not_covered},
+    {&policy_reason_PROMISE_RATE, rate_is_exceeded},
+};
+
+/* ---- guards that hold up some of what a rule may ask for ---- */
+
+static bool route_leads_elsewhere(const struct question *q)
+{
+	return !q->offer->origin_may_promise;
+}
+
+static bool listener_covers_not(const struct question *q)
+{
+	return !q->offer->listener_covers;
+}
+
+static bool rule_is_paused(const struct question *q)
+{
+	return q->rule && q->feedback &&
+	       policy_feedback_is_paused(q->feedback, q->rule, q->offer->now);
+}
+
+static bool is_only_proposed(const struct question *q)
+{
+	return q->offer->is_proposal;
+}
+
+static bool crosses_origins(const struct question *q)
+{
+	return is_own(q) && q->offer->cross_origin && !(q->rule && q->rule->cross_origin);
+}
+
+static bool parent_revalidates(const struct question *q)
+{
+	return is_own(q) && q->offer->parent_revalidates && !(q->rule && q->rule->on_revalidation);
+}
+
+static bool client_is_going_away(const struct question *q)
+{
+	return q->offer->client_going_away;
+}
+
+static bool push_is_disabled(const struct question *q)
+{
+	return !q->offer->client_push_enabled;
+}
+
+static bool has_no_streams(const struct question *q)
+{
+	return !q->offer->client_accepts_streams;
+}
+
+static bool is_known(const struct question *q)
+{
+	return q->offer->known != POLICY_NOT_KNOWN;
+}
+
+static bool is_duplicate(const struct question *q)
+{
+	return q->offer->duplicate;
+}
+
+static bool is_head(const struct question *q)
+{
+	return q->offer->promised->method_token == HTTP_METHOD_HEAD;
+}
+
+static bool cannot_be_held(const struct question *q)
+{
+	return q->offer->hold_refusal != NULL;
+}
+
+static bool may_hint(const struct policy_rule *rule, const struct policy_offer *offer)
+{
+	return !offer->hint_refusal ||
+	       (offer->hint_refusal == &policy_reason_HINT_CLIENT && rule && rule->hint_anyone);
+}
+
+static bool cannot_be_hinted(const struct question *q)
+{
+	return !may_hint(q->rule, q->offer);
+}
+
+static bool parent_is_full(const struct question *q)
 {
 	return q->offer->parent_pushes >= q->rules->caps.per_parent;
 }
 
-static bool rule_is_full(struct question *q)
+static bool rule_is_full(const struct question *q)
 {
-	question_match(q);
 	return q->rule && q->rule->max_per_parent != 0 &&
 	       q->offer->parent_pushes >= q->rule->max_per_parent;
 }
 
-static bool connection_is_full(struct question *q)
+static bool connection_is_full(const struct question *q)
 {
 	return q->offer->connection_pushes >= q->rules->caps.per_connection;
 }
 
-static bool bytes_are_full(struct question *q)
+static bool bytes_are_full(const struct question *q)
 {
 	return q->offer->connection_push_bytes >= q->rules->caps.bytes_in_flight;
 }
 
-/* In order: a later row may rely on what an earlier one has ruled out. */
-static const struct guard {
+static const struct policy_reason *hold_refusal(const struct policy_offer *offer)
+{
+	return offer->hold_refusal;
+}
+
+static const struct policy_reason *hint_refusal(const struct policy_offer *offer)
+{
+	return offer->hint_refusal;
+}
+
+/* The first that matters is told, so what stays as it is comes before what changes by the minute. */
+static const struct action_guard {
+	uint8_t parts;   /* of the action that it takes away */
+	bool names_rule; /* the rule is part of the answer */
 	const struct policy_reason *reason;
-	bool (*holds_up)(struct question *q);
-	bool names_rule; /* the rule that matched is part of the answer */
-} guards[] = {
-    {&policy_reason_MALFORMED, is_malformed, false},
-    {&policy_reason_METHOD, has_other_method, false},
-    {&policy_reason_BODY, has_body, false},
-    {&policy_reason_PARENT_PUSHED, parent_is_push, false},
-    {&policy_reason_PARENT_GONE, parent_is_gone, false},
-    {&policy_reason_AUTHORITY, origin_may_not, false},
-    {&policy_reason_DOWNSTREAM_AUTHORITY, listener_covers_not, false},
-    {&policy_reason_CLIENT_GOING_AWAY, client_is_going_away, false},
-    {&policy_reason_NO_HOLD, action_is_unavailable, true},
-    {&policy_reason_PUSH_DISABLED, push_is_disabled, false},
-    {&policy_reason_NO_STREAMS, has_no_streams, false},
-    {&policy_reason_DUPLICATE, is_duplicate, false},
-    {&policy_reason_PROMISE_RATE, rate_is_exceeded, false},
-    {&policy_reason_PARENT_CAP, parent_is_full, false},
-    {&policy_reason_PARENT_CAP, rule_is_full, true},
-    {&policy_reason_CONNECTION_CAP, connection_is_full, false},
-    {&policy_reason_BYTES_CAP, bytes_are_full, false},
+	bool (*holds_up)(const struct question *q);
+	const struct policy_reason *(*reason_of)(
+	    const struct policy_offer *offer); /* where there is no reason */
+} action_guards[] = {
+    {PART_BODY, false, &policy_reason_AUTHORITY, route_leads_elsewhere, NULL},
+    {PART_BODY, false, &policy_reason_DOWNSTREAM_AUTHORITY, listener_covers_not, NULL},
+    {PART_ANY, true, &policy_reason_LEARNED_PROPOSAL, is_only_proposed, NULL},
+    {PART_ANY, true, &policy_reason_CROSS_ORIGIN, crosses_origins, NULL},
+    {PART_ANY, true, &policy_reason_PAUSED, rule_is_paused, NULL},
+    {PART_BODY, false, &policy_reason_CLIENT_GOING_AWAY, client_is_going_away, NULL},
+    {PART_FORWARD, false, &policy_reason_PUSH_DISABLED, push_is_disabled, NULL},
+    {PART_FORWARD, false, &policy_reason_NO_STREAMS, has_no_streams, NULL},
+    {PART_HOLD | PART_HINT, true, &policy_reason_HEAD, is_head, NULL},
+    {PART_ANY, false, &policy_reason_REVALIDATION, parent_revalidates, NULL},
+    {PART_ANY, false, &policy_reason_KNOWN, is_known, NULL},
+    {PART_ANY, false, &policy_reason_DUPLICATE, is_duplicate, NULL},
+    {PART_HOLD, true, NULL, cannot_be_held, hold_refusal},
+    {PART_HINT, true, NULL, cannot_be_hinted, hint_refusal},
+    {PART_ANY, false, &policy_reason_PARENT_CAP, parent_is_full, NULL},
+    {PART_ANY, true, &policy_reason_PARENT_CAP, rule_is_full, NULL},
+    {PART_FORWARD, false, &policy_reason_CONNECTION_CAP, connection_is_full, NULL},
+    {PART_FORWARD, false, &policy_reason_BYTES_CAP, bytes_are_full, NULL},
 };
+
+/* ---- the decision ---- */
+
+static struct policy_verdict answer(const struct question *q)
+{
+	enum policy_action action = q->rule ? q->rule->action : q->rules->fallback;
+	struct policy_verdict verdict = {
+	    action, q->rule ? &policy_reason_RULE : &policy_reason_DEFAULT, q->rule, NULL};
+	unsigned parts = action_parts[action];
+
+	for (size_t i = 0; parts != 0 && i < sizeof action_guards / sizeof *action_guards; i++) {
+		const struct action_guard *guard = &action_guards[i];
+		if ((parts & guard->parts) == 0 || !guard->holds_up(q))
+			continue;
+		const struct policy_reason *reason =
+		    guard->reason ? guard->reason : guard->reason_of(q->offer);
+		parts &= ~(unsigned)guard->parts;
+		if (parts == 0)
+			return (struct policy_verdict){
+			    POLICY_DROP, reason, guard->names_rule ? q->rule : NULL, NULL};
+		verdict.action = action_of_parts(parts);
+		verdict.lost_half = reason;
+	}
+	return verdict;
+}
+
+/* The first live rule that takes the offer, and the shadow rule that would have been before it. */
+static void match(const struct policy_rules *rules, const struct policy_offer *offer,
+    const struct policy_rule **live, const struct policy_rule **shadow)
+{
+	struct policy_facts facts;
+
+	*live = *shadow = NULL;
+	policy_facts_init(&facts, offer);
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct policy_rule *rule = &rules->rules[i];
+		if (rule->shadow && *shadow)
+			continue;
+		if (!policy_rule_takes_promise(rule, &facts) ||
+		    !policy_rule_takes_request(rule, &facts))
+			continue;
+		*(rule->shadow ? shadow : live) = rule;
+		if (!rule->shadow)
+			return;
+	}
+}
+
+struct policy_verdict policy_decide_with(const struct policy_rules *rules,
+    const struct policy_feedback *feedback, const struct policy_offer *offer,
+    struct policy_verdict *shadow)
+{
+	struct question q = {rules, feedback, offer, NULL};
+	const struct policy_rule *live, *shadowed;
+
+	if (shadow)
+		*shadow = (struct policy_verdict){POLICY_DROP, &policy_reason_SHADOW, NULL, NULL};
+	for (size_t i = 0; i < sizeof offer_guards / sizeof *offer_guards; i++)
+		if (offer_guards[i].holds_up(&q))
+			return (struct policy_verdict){
+			    POLICY_DROP, offer_guards[i].reason, NULL, NULL};
+	match(rules, offer, &live, &shadowed);
+	if (shadow && shadowed) {
+		q.rule = shadowed;
+		*shadow = answer(&q);
+		if (shadow->reason == &policy_reason_RULE)
+			shadow->reason = &policy_reason_SHADOW;
+		shadow->rule = shadowed;
+	}
+	q.rule = live;
+	return answer(&q);
+}
 
 struct policy_verdict policy_decide(
     const struct policy_rules *rules, const struct policy_offer *offer)
 {
-	struct question q = {.rules = rules, .offer = offer};
-
-	for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
-		if (guards[i].holds_up(&q))
-			return (struct policy_verdict){
-			    POLICY_DROP, guards[i].reason, guards[i].names_rule ? q.rule : NULL};
-	ensure(q.is_matched);
-	return (struct policy_verdict){
-	    q.action, q.rule ? &policy_reason_RULE : &policy_reason_DEFAULT, q.rule};
+	return policy_decide_with(rules, NULL, offer, NULL);
 }
 
-static bool action_is_useful(enum policy_action action, const struct policy_offer *facts)
+/* ---- before anything is promised ---- */
+
+static bool action_is_useful(
+    enum policy_action action, const struct policy_rule *rule, const struct policy_offer *facts)
 {
-	switch (action) {
-	case POLICY_FORWARD:
-		return facts->client_push_enabled && facts->client_accepts_streams;
-	case POLICY_DROP:
-	case POLICY_HOLD:
-	case POLICY_HINT:
-	case POLICY_HINT_HOLD:
-	case POLICY_ACTION_COUNT:
-		return false;
-	}
-	return false;
+	unsigned parts = action_parts[action];
+
+	if (!facts->client_push_enabled || !facts->client_accepts_streams ||
+	    facts->client_going_away)
+		parts &= ~(unsigned)PART_FORWARD;
+	if (facts->hold_refusal || facts->client_going_away)
+		parts &= ~(unsigned)PART_HOLD;
+	if (!may_hint(rule, facts))
+		parts &= ~(unsigned)PART_HINT;
+	return parts != 0;
 }
 
 bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_offer *facts)
@@ -196,21 +348,23 @@ bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_o
 	struct policy_offer request = *facts;
 	struct policy_facts f;
 
-	if (facts->parent_is_push || facts->parent_gone || facts->client_going_away)
+	if (facts->parent_is_push || facts->parent_gone)
 		return false;
 	request.promised = NULL;
 	policy_facts_init(&f, &request);
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct policy_rule *rule = &rules->rules[i];
-		if (!policy_rule_takes_request(rule, &f))
+		if (rule->shadow || !policy_rule_takes_request(rule, &f))
 			continue;
-		if (action_is_useful(rule->action, facts))
+		if (action_is_useful(rule->action, rule, facts))
 			return true;
 		if (!policy_rule_asks_promise(rule))
 			return false; /* it takes every offer that gets this far */
 	}
-	return action_is_useful(rules->fallback, facts);
+	return action_is_useful(rules->fallback, NULL, facts);
 }
+
+/* ---- the response begins ---- */
 
 static bool status_is_allowed(
     const struct policy_rule *rule, enum policy_source source, uint16_t status)
@@ -221,22 +375,90 @@ static bool status_is_allowed(
 	return source == POLICY_RELAYED || status < 400;
 }
 
+/* Parameters aside; a response without the field has no type that could be allowed. */
+static bool media_is_allowed(const struct policy_rule *rule, const struct http_head *response)
+{
+	if (!rule || rule->media_types.count == 0)
+		return true;
+	const struct http_field *field = http_head_find(response, HTTP_TOKEN_CONTENT_TYPE);
+	if (!field)
+		return false;
+	struct slice media = slice_sub(field->value, 0, slice_find(field->value, ';'));
+	return policy_patterns_take(&rule->media_types, slice_trim(media), true);
+}
+
+static bool length_is_allowed(const struct policy_rule *rule, const struct policy_offer *offer,
+    const struct http_head *response)
+{
+	/* The length that answers a HEAD is not one that will be sent. */
+	return !rule || rule->max_bytes == 0 || offer->promised->method_token == HTTP_METHOD_HEAD ||
+	       response->content_length == HTTP_LENGTH_UNKNOWN ||
+	       response->content_length <= rule->max_bytes;
+}
+
 struct policy_verdict policy_review(const struct policy_rules *rules,
     const struct policy_verdict *decided, const struct policy_offer *offer,
     const struct http_head *response)
 {
 	const struct policy_rule *rule = decided->rule;
+	struct policy_verdict kept = *decided;
+	const struct policy_reason *fault = NULL;
 
 	(void)rules;
-	if (decided->action == POLICY_DROP || http_head_is_interim(response))
+	if ((action_parts[decided->action] & PART_BODY) == 0 || http_head_is_interim(response))
 		return *decided;
 	if (!status_is_allowed(rule, offer->source, response->status))
-		return (struct policy_verdict){POLICY_DROP, &policy_reason_STATUS, rule};
-	/* The length that answers a HEAD is not one that will be sent. */
-	bool has_content = offer->promised->method_token != HTTP_METHOD_HEAD;
-	if (rule && rule->max_bytes != 0 && has_content &&
-	    response->content_length != HTTP_LENGTH_UNKNOWN &&
-	    response->content_length > rule->max_bytes)
-		return (struct policy_verdict){POLICY_DROP, &policy_reason_TOO_LARGE, rule};
-	return *decided;
+		fault = &policy_reason_STATUS;
+	else if (!media_is_allowed(rule, response))
+		fault = &policy_reason_CONTENT_TYPE;
+	else if (!length_is_allowed(rule, offer, response))
+		fault = &policy_reason_TOO_LARGE;
+	else if (action_parts[decided->action] & PART_HOLD)
+		fault = offer->hold_refusal;
+	if (!fault)
+		return *decided;
+	if (decided->action != POLICY_HINT_HOLD)
+		return (struct policy_verdict){POLICY_DROP, fault, rule, NULL};
+	kept.action = POLICY_HINT;
+	kept.lost_half = fault;
+	return kept;
+}
+
+/* ---- urgency ---- */
+
+/* How far behind its parent a push of the type stands. */
+static const uint8_t steps_behind[POLICY_TYPE_COUNT] = {
+    [POLICY_TYPE_UNKNOWN] = 2,
+    [POLICY_TYPE_DOCUMENT] = 1,
+    [POLICY_TYPE_STYLE] = 1,
+    [POLICY_TYPE_SCRIPT] = 1,
+    [POLICY_TYPE_IMAGE] = 2,
+    [POLICY_TYPE_FONT] = 1,
+    [POLICY_TYPE_JSON] = 2,
+    [POLICY_TYPE_MEDIA] = 3,
+};
+
+static struct http_priority behind(struct http_priority parent, unsigned steps, bool is_incremental)
+{
+	unsigned urgency = parent.urgency + steps;
+	return (struct http_priority){(uint8_t)(urgency < 7 ? urgency : 7), is_incremental};
+}
+
+struct http_priority policy_urgency(const struct policy_rule *rule, enum policy_type type,
+    struct http_priority parent, struct slice own)
+{
+	int urgency = rule ? rule->urgency : POLICY_URGENCY_AUTO;
+
+	ensure((unsigned)type < POLICY_TYPE_COUNT);
+	if (urgency >= 0)
+		return (struct http_priority){(uint8_t)(urgency < 7 ? urgency : 7), false};
+	if (urgency == POLICY_URGENCY_BEFORE)
+		return (struct http_priority){
+		    (uint8_t)(parent.urgency ? parent.urgency - 1 : 0), false};
+	if (urgency == POLICY_URGENCY_INTERLEAVED)
+		return (struct http_priority){parent.urgency, true};
+	if (urgency == POLICY_URGENCY_AUTO && own.len > 0)
+		return http_priority_parse(own);
+	return behind(parent, urgency == POLICY_URGENCY_AFTER ? 1 : steps_behind[type],
+	    urgency == POLICY_URGENCY_AUTO && type == POLICY_TYPE_IMAGE);
 }

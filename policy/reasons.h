@@ -15,6 +15,7 @@ struct policy_reason {
 };
 
 /* X(SYMBOL, "code", "sentence", "advice") */
+// clang-format off
 #define POLICY_REASONS(X)                                                                           \
 	X(RULE, "rule", "A rule of the configuration decided.", "Look at the rule that is named.")   \
 	X(DEFAULT, "default", "No rule matched; the default action applied.",                         \
@@ -55,8 +56,49 @@ struct policy_reason {
 	X(RESET_BUDGET, "reset-budget",                                                               \
 	    "Refusing pushes cost so many resets that the route uses connections without push.",      \
 	    "Nothing, or have the origin push less of what is dropped.")                              \
-	X(NO_HOLD, "no-hold", "The verdict needs a feature that this hop cannot give.",               \
-	    "Choose forward or drop.")                                                                \
+	X(NO_HOLD, "no-hold", "The rule's action is one that this connection or protocol cannot give.", \
+	    "Choose forward or drop for such clients.")                                               \
+	X(HEAD, "head", "A promised HEAD can be forwarded, but neither held nor hinted.",              \
+	    "Nothing: a held GET answers HEAD too.")                                                  \
+	X(KNOWN, "known", "The client has the resource already.",                                     \
+	    "Nothing: it was pushed, hinted or asked for on this connection, or its cookie says so.") \
+	X(REVALIDATION, "revalidation", "The client checks what it has, so nothing is added.",        \
+	    "Nothing: a reload is no first visit.")                                                   \
+	X(CROSS_ORIGIN, "cross-origin", "The resource has another scheme or authority than its parent.", \
+	    "Serve it under the same name, or allow it in the rule.")                                 \
+	X(PAUSED, "paused", "The rule pauses, as too little of its pushes was used.",                 \
+	    "Look at what it pushes; it tries a few again after a while.")                            \
+	X(SHADOW, "shadow", "A shadow rule would have decided; it is only counted.",                  \
+	    "Take the shadow from the rule when its counts are what you want.")                       \
+	X(LEARNED_PROPOSAL, "learned-proposal", "Learned, but no configuration applies it.",          \
+	    "Add what is worth it to the configuration.")                                             \
+	X(HOLD_SHARED, "hold-shared", "The listener's connections may carry several users.",          \
+	    "Nothing: what one user is sent may not be held for another.")                            \
+	X(HOLD_FORWARDED, "hold-forwarded", "The request came through another proxy.",                \
+	    "Nothing: the connection may carry several users.")                                       \
+	X(HOLD_COUNT, "hold-count", "The connection holds as many responses as allowed.",             \
+	    "Raise the number of held responses, or hold less.")                                      \
+	X(HOLD_BYTES, "hold-bytes", "The connection holds as many octets as allowed.",                \
+	    "Raise the octets of held responses, or hold less.")                                      \
+	X(NOT_STORABLE, "not-storable", "The response may not be kept (RFC 9111 3).",                 \
+	    "Mend its Cache-Control if it should be.")                                                \
+	X(HINT_LATE, "hint-late", "The final response or a 103 of our own has begun.",                \
+	    "Offer it earlier, or wait longer before hinting.")                                       \
+	X(HINT_CLIENT, "hint-client", "Not a navigation over HTTP/2: browsers ignore hints there.",   \
+	    "Nothing, or have the rule hint to all clients.")                                         \
+	X(HINT_VERSION, "hint-version", "An HTTP/1.0 client gets no interim response (RFC 9110 15.2).", \
+	    "Nothing: the protocol forbids it.")                                                      \
+	X(LINK_NOPUSH, "link-nopush", "The link has the parameter nopush.", "Nothing: the origin wants it so.") \
+	X(LINK_ANCHOR, "link-anchor", "The link has an anchor: it is about another resource.",        \
+	    "Nothing, or have the origin leave the anchor out.")                                      \
+	X(LINK_SELF, "link-self", "The link points at the very page that it came with.",              \
+	    "Mend the origin: such a link is of no use.")                                             \
+	X(LINK_TARGET, "link-target", "The link's target is no reference to an http or https resource.", \
+	    "Mend the origin.")                                                                       \
+	X(CONTENT_TYPE, "content-type", "The pushed response's content-type is not one that the rule allows.", \
+	    "Mend the origin, or widen the rule.")                                                    \
+	X(CLAIMED, "claimed", "The client asked for what was held, and got it.", "Nothing: that is what holding is for.") \
+	X(EXPIRED, "expired", "Nobody asked for what was held.", "Hold less of it, or for longer.")   \
 	X(STATUS, "status", "The pushed response's status is not one that the rule allows.",          \
 	    "Mend the origin, or widen the rule.")                                                    \
 	X(TOO_LARGE, "too-large", "The pushed response is larger than the rule allows.",              \
@@ -71,8 +113,10 @@ struct policy_reason {
 	    "Raise push-start-timeout, or push less.")                                                \
 	X(RESPONSE_MALFORMED, "response-malformed", "The pushed response is malformed.", "Mend the origin.") \
 	X(DRAIN, "drain", "The worker was draining and its deadline came.", "Raise drain-timeout.")
+// clang-format on
 
-#define POLICY_REASON_EXTERN(symbol, code, sentence, advice) extern const struct policy_reason policy_reason_##symbol;
+#define POLICY_REASON_EXTERN(symbol, code, sentence, advice)                                       \
+	extern const struct policy_reason policy_reason_##symbol;
 POLICY_REASONS(POLICY_REASON_EXTERN)
 #undef POLICY_REASON_EXTERN
 
@@ -80,7 +124,7 @@ enum policy_reason_index {
 #define POLICY_REASON_INDEX(symbol, code, sentence, advice) POLICY_REASON_INDEX_##symbol,
 	POLICY_REASONS(POLICY_REASON_INDEX)
 #undef POLICY_REASON_INDEX
-	POLICY_REASON_COUNT
+	    POLICY_REASON_COUNT
 };
 /* All rows in table order, and a row's position. */
 extern const struct policy_reason *const policy_reason_table[POLICY_REASON_COUNT];

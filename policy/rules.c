@@ -4,7 +4,6 @@
  * allocated. What follows from a match is policy.c's business.
  */
 #include "policy/rules.h"
-#include "proxy/base/glob.h"
 
 static struct slice host_of(struct slice authority)
 {
@@ -43,37 +42,6 @@ static bool bits_take(uint32_t wanted, unsigned value)
 	return wanted == 0 || (value < 32 && (wanted >> value & 1u));
 }
 
-static bool is_plain(char c)
-{
-	return c != '*' && c != '?' && c != '\\';
-}
-
-/* Most patterns fail at an end already. Case is left open, so this serves both comparisons. */
-static bool ends_fit(struct slice glob, struct slice text)
-{
-	if (glob.len == 0 || text.len == 0)
-		return true;
-	char first = glob.ptr[0], last = glob.ptr[glob.len - 1];
-	return (!is_plain(first) || ((first ^ text.ptr[0]) & ~0x20) == 0) &&
-	       (!is_plain(last) || ((last ^ text.ptr[text.len - 1]) & ~0x20) == 0);
-}
-
-static bool patterns_take(const struct policy_patterns *p, struct slice text)
-{
-	for (size_t i = 0; i < p->count; i++)
-		if (ends_fit(p->globs[i], text) && glob_match(p->globs[i], text))
-			return true;
-	return p->count == 0;
-}
-
-static bool patterns_take_nocase(const struct policy_patterns *p, struct slice text)
-{
-	for (size_t i = 0; i < p->count; i++)
-		if (ends_fit(p->globs[i], text) && glob_match_nocase(p->globs[i], text))
-			return true;
-	return p->count == 0;
-}
-
 static bool clients_take(const struct policy_rule *rule, const struct address *client)
 {
 	for (size_t i = 0; i < rule->client_count; i++)
@@ -82,34 +50,66 @@ static bool clients_take(const struct policy_rule *rule, const struct address *c
 	return rule->client_count == 0;
 }
 
-static bool push_enabled_takes(enum policy_tristate wanted, bool enabled)
+static bool switch_takes(enum policy_tristate wanted, bool is_on)
 {
 	switch (wanted) {
 	case POLICY_ANY:
 		return true;
 	case POLICY_NO:
-		return !enabled;
+		return !is_on;
 	case POLICY_YES:
-		return enabled;
+		return is_on;
+	}
+	return false;
+}
+
+static bool navigation_takes(enum policy_tristate wanted, enum policy_navigation is)
+{
+	switch (wanted) {
+	case POLICY_ANY:
+		return true;
+	case POLICY_NO:
+		return is == POLICY_NAVIGATION_NO;
+	case POLICY_YES:
+		return is == POLICY_NAVIGATION_YES;
+	}
+	return false;
+}
+
+static bool rtt_takes(const struct policy_rule *rule, usec rtt)
+{
+	switch (rule->rtt_compare) {
+	case POLICY_COMPARE_NONE:
+		return true;
+	case POLICY_COMPARE_BELOW:
+		return rtt != 0 && rtt < rule->rtt_usec;
+	case POLICY_COMPARE_ABOVE:
+		return rtt > rule->rtt_usec;
 	}
 	return false;
 }
 
 bool policy_rule_takes_request(const struct policy_rule *rule, const struct policy_facts *f)
 {
-	return bits_take(rule->sources, f->offer->source) &&
-	       push_enabled_takes(rule->push_enabled, f->offer->client_push_enabled) &&
-	       clients_take(rule, &f->offer->client) &&
-	       patterns_take_nocase(&rule->hosts, f->host) &&
-	       patterns_take(&rule->paths, f->path) &&
-	       patterns_take_nocase(&rule->user_agents, f->user_agent);
+	const struct policy_offer *offer = f->offer;
+
+	return bits_take(rule->sources, offer->source) &&
+	       switch_takes(rule->push_enabled, offer->client_push_enabled) &&
+	       switch_takes(rule->save_data, offer->save_data) &&
+	       navigation_takes(rule->navigation, offer->navigation) &&
+	       rtt_takes(rule, offer->rtt_usec) &&
+	       (rule->share == 0 || offer->draw < rule->share) &&
+	       clients_take(rule, &offer->client) &&
+	       policy_patterns_take(&rule->hosts, f->host, true) &&
+	       policy_patterns_take(&rule->paths, f->path, false) &&
+	       policy_patterns_take(&rule->user_agents, f->user_agent, true);
 }
 
 bool policy_rule_takes_promise(const struct policy_rule *rule, const struct policy_facts *f)
 {
 	return bits_take(rule->types, f->type) &&
 	       bits_take(rule->methods, f->offer->promised->method_token) &&
-	       patterns_take(&rule->promised_paths, f->promised_path);
+	       policy_patterns_take(&rule->promised_paths, f->promised_path, false);
 }
 
 bool policy_rule_asks_promise(const struct policy_rule *rule)

@@ -18,7 +18,8 @@ struct policy_facts {
 /* With offer->promised NULL only the conditions on the request can be asked. */
 void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer);
 
-/* Conditions that the client's request alone decides: source, client, host, path, user-agent, push-enabled. */
+/* Conditions that the client's request alone decides: source, client, host, path, user-agent, and what its
+ * connection is like. */
 bool policy_rule_takes_request(const struct policy_rule *rule, const struct policy_facts *f);
 /* Conditions on what is promised: promised-path, type, method. */
 bool policy_rule_takes_promise(const struct policy_rule *rule, const struct policy_facts *f);
@@ -26,6 +27,5 @@ bool policy_rule_takes_promise(const struct policy_rule *rule, const struct poli
 bool policy_rule_asks_promise(const struct policy_rule *rule);
 
 struct slice policy_path_without_query(struct slice path);
-enum policy_type policy_type_of_offer(struct slice as, struct slice promised_path);
 
 #endif

@@ -22,6 +22,15 @@ static bool patterns_are_any(const struct policy_patterns *p)
 	return p->count == 0;
 }
 
+/* Of expressions nothing is known but that equal ones are equal. */
+static bool pattern_covers(
+    struct slice earlier, struct slice later, bool (*covers)(struct slice, struct slice))
+{
+	if (policy_pattern_is_regex(earlier) || policy_pattern_is_regex(later))
+		return slice_equal(earlier, later);
+	return covers(earlier, later);
+}
+
 static bool patterns_cover(const struct policy_patterns *earlier,
     const struct policy_patterns *later, bool (*covers)(struct slice, struct slice))
 {
@@ -32,7 +41,7 @@ static bool patterns_cover(const struct policy_patterns *earlier,
 	for (size_t i = 0; i < later->count; i++) {
 		bool is_covered = false;
 		for (size_t j = 0; j < earlier->count && !is_covered; j++)
-			is_covered = covers(earlier->globs[j], later->globs[i]);
+			is_covered = pattern_covers(earlier->globs[j], later->globs[i], covers);
 		if (!is_covered)
 			return false;
 	}
@@ -57,18 +66,48 @@ static bool clients_cover(const struct policy_rule *earlier, const struct policy
 	return later->client_count != 0;
 }
 
+static bool tristate_covers(enum policy_tristate earlier, enum policy_tristate later)
+{
+	return earlier == POLICY_ANY || earlier == later;
+}
+
+static bool rtt_covers(const struct policy_rule *earlier, const struct policy_rule *later)
+{
+	switch (earlier->rtt_compare) {
+	case POLICY_COMPARE_NONE:
+		return true;
+	case POLICY_COMPARE_BELOW:
+		return later->rtt_compare == POLICY_COMPARE_BELOW &&
+		       earlier->rtt_usec >= later->rtt_usec;
+	case POLICY_COMPARE_ABOVE:
+		return later->rtt_compare == POLICY_COMPARE_ABOVE &&
+		       earlier->rtt_usec <= later->rtt_usec;
+	}
+	return false;
+}
+
+/* Draws are the request's: the smaller share lies within the larger. */
+static bool share_covers(uint32_t earlier, uint32_t later)
+{
+	return earlier == 0 || earlier >= POLICY_DRAWS || (later != 0 && earlier >= later);
+}
+
 /* Does every offer that `later` takes match `earlier` too, as far as `exact` and `nocase` can tell? */
 static bool rule_covers(const struct policy_rule *earlier, const struct policy_rule *later,
     bool (*exact)(struct slice, struct slice), bool (*nocase)(struct slice, struct slice))
 {
-	return (bits_effective(later->sources, ALL_SOURCES) &
+	/* A shadow rule takes nothing from live ones behind it. */
+	return (!earlier->shadow || later->shadow) &&
+	       (bits_effective(later->sources, ALL_SOURCES) &
 		   ~bits_effective(earlier->sources, ALL_SOURCES)) == 0 &&
 	       (bits_effective(later->types, ALL_TYPES) &
 		   ~bits_effective(earlier->types, ALL_TYPES)) == 0 &&
 	       (bits_effective(later->methods, ALL_METHODS) &
 		   ~bits_effective(earlier->methods, ALL_METHODS)) == 0 &&
-	       (earlier->push_enabled == POLICY_ANY ||
-		   earlier->push_enabled == later->push_enabled) &&
+	       tristate_covers(earlier->push_enabled, later->push_enabled) &&
+	       tristate_covers(earlier->save_data, later->save_data) &&
+	       tristate_covers(earlier->navigation, later->navigation) &&
+	       rtt_covers(earlier, later) && share_covers(earlier->share, later->share) &&
 	       clients_cover(earlier, later) &&
 	       patterns_cover(&earlier->hosts, &later->hosts, nocase) &&
 	       patterns_cover(&earlier->paths, &later->paths, exact) &&

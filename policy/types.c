@@ -118,6 +118,20 @@ const char *policy_type_name(enum policy_type type)
 	return type_names[type];
 }
 
+const char *policy_type_as(enum policy_type type)
+{
+	static const char *const words[POLICY_TYPE_COUNT] = {
+	    [POLICY_TYPE_DOCUMENT] = "document",
+	    [POLICY_TYPE_STYLE] = "style",
+	    [POLICY_TYPE_SCRIPT] = "script",
+	    [POLICY_TYPE_IMAGE] = "image",
+	    [POLICY_TYPE_FONT] = "font",
+	    [POLICY_TYPE_JSON] = "fetch",
+	};
+	ensure((unsigned)type < POLICY_TYPE_COUNT);
+	return words[type] ? words[type] : "";
+}
+
 bool policy_type_parse(struct slice name, enum policy_type *type)
 {
 	for (unsigned i = 0; i < POLICY_TYPE_COUNT; i++) {

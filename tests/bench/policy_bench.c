@@ -47,7 +47,7 @@ static void fill(struct policy_rule *rules, struct slice *globs, char texts[][32
 		} else if (i + 1 < RULES) {
 			snprintf(texts[i], sizeof texts[i], forms[i % 5], i);
 			globs[i] = slice_of_string(texts[i]);
-			*lists[i % 5] = (struct policy_patterns){&globs[i], 1};
+			*lists[i % 5] = (struct policy_patterns){&globs[i], NULL, 1};
 		}
 	}
 	rules[RULES - 1].client_count = 0;

@@ -31,7 +31,7 @@ static void first_rule_that_matches_decides(void **state)
 	struct policy_rule *narrow = scene_rule(s, "narrow", POLICY_FORWARD);
 	struct policy_rule *second = scene_rule(s, "second", POLICY_DROP);
 	scene_rule(s, "third", POLICY_FORWARD);
-	narrow->paths = (struct policy_patterns){&other, 1};
+	narrow->paths = (struct policy_patterns){&other, NULL, 1};
 	assert_decided(s, POLICY_DROP, &policy_reason_RULE, second);
 	narrow->paths.count = 0;
 	assert_decided(s, POLICY_FORWARD, &policy_reason_RULE, narrow);
@@ -87,11 +87,12 @@ static void each_fact_of_the_offer_has_its_guard(void **state)
 	    {&s->offer.parent_gone, false, &policy_reason_PARENT_GONE},
 	    {&s->offer.origin_may_promise, true, &policy_reason_AUTHORITY},
 	    {&s->offer.listener_covers, true, &policy_reason_DOWNSTREAM_AUTHORITY},
+	    {&s->offer.promise_rate_exceeded, false, &policy_reason_PROMISE_RATE},
+	    {&s->offer.is_proposal, false, &policy_reason_LEARNED_PROPOSAL},
 	    {&s->offer.client_going_away, false, &policy_reason_CLIENT_GOING_AWAY},
 	    {&s->offer.client_push_enabled, true, &policy_reason_PUSH_DISABLED},
 	    {&s->offer.client_accepts_streams, true, &policy_reason_NO_STREAMS},
 	    {&s->offer.duplicate, false, &policy_reason_DUPLICATE},
-	    {&s->offer.promise_rate_exceeded, false, &policy_reason_PROMISE_RATE},
 	};
 	size_t count = sizeof rows / sizeof *rows;
 	/* Alone, and with all that come later: the order of the rows is the order of the guards. */
@@ -125,18 +126,26 @@ static void disabled_push_only_forbids_forwarding(void **state)
 	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
 }
 
-static void actions_of_a_later_version_are_dropped(void **state)
+static void drop_of_a_rule_says_so_whatever_the_caps(void **state)
 {
 	struct scene *s = *state;
-	struct policy_rule *rule = scene_rule(s, "all", POLICY_HOLD);
-	assert_decided(s, POLICY_DROP, &policy_reason_NO_HOLD, rule);
-	rule->action = POLICY_HINT;
-	assert_decided(s, POLICY_DROP, &policy_reason_NO_HOLD, rule);
-	rule->action = POLICY_HINT_HOLD;
-	assert_decided(s, POLICY_DROP, &policy_reason_NO_HOLD, rule);
-	s->set.count = 0;
-	s->set.fallback = POLICY_HOLD;
-	assert_decided(s, POLICY_DROP, &policy_reason_NO_HOLD, NULL);
+	struct policy_rule *rule = scene_rule(s, "all", POLICY_DROP);
+	s->offer.parent_pushes = s->offer.connection_pushes = 1000000;
+	s->offer.duplicate = s->offer.client_going_away = true;
+	s->offer.known = POLICY_KNOWN_ETAG;
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+}
+
+/* What the origin says about revalidation and other names of its own, routing has judged. */
+static void relayed_promise_is_never_stale_or_foreign_by_itself(void **state)
+{
+	struct scene *s = *state;
+	s->offer.parent_revalidates = s->offer.cross_origin = true;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	s->offer.source = POLICY_LINK;
+	assert_decided(s, POLICY_DROP, &policy_reason_CROSS_ORIGIN, NULL);
+	s->offer.cross_origin = false;
+	assert_decided(s, POLICY_DROP, &policy_reason_REVALIDATION, NULL);
 }
 
 static void caps_hold_from_their_number_on(void **state)
@@ -200,6 +209,12 @@ static void each_condition_is_asked(void **state)
 	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
 
 	*rule = empty;
+	rule->save_data = POLICY_YES;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	rule->save_data = POLICY_NO;
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+
+	*rule = empty;
 	rule->push_enabled = POLICY_NO;
 	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
 	rule->push_enabled = POLICY_YES;
@@ -222,11 +237,65 @@ static void each_condition_is_asked(void **state)
 		struct policy_patterns *list = (void *)((char *)rule + patterns[i].offset);
 		yes = slice_of_string(patterns[i].yes);
 		no = slice_of_string(patterns[i].no);
-		*list = (struct policy_patterns){&no, 1};
+		*list = (struct policy_patterns){&no, NULL, 1};
 		assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
-		*list = (struct policy_patterns){&yes, 1};
+		*list = (struct policy_patterns){&yes, NULL, 1};
 		assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
 	}
+}
+
+static void navigation_that_is_unknown_is_neither(void **state)
+{
+	struct scene *s = *state;
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP);
+	static const enum policy_action expected[3][3] = {
+	    /* any, no, yes */
+	    [POLICY_NAVIGATION_UNKNOWN] = {POLICY_DROP, POLICY_FORWARD, POLICY_FORWARD},
+	    [POLICY_NAVIGATION_NO] = {POLICY_DROP, POLICY_DROP, POLICY_FORWARD},
+	    [POLICY_NAVIGATION_YES] = {POLICY_DROP, POLICY_FORWARD, POLICY_DROP},
+	};
+	for (unsigned is = 0; is < 3; is++) {
+		for (unsigned wanted = 0; wanted < 3; wanted++) {
+			s->offer.navigation = (enum policy_navigation)is;
+			rule->navigation = (enum policy_tristate)wanted;
+			assert_int_equal(
+			    policy_decide(&s->set, &s->offer).action, expected[is][wanted]);
+		}
+	}
+}
+
+static void round_trip_time_counts_only_when_it_was_measured(void **state)
+{
+	struct scene *s = *state;
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP);
+	static const struct {
+		usec rtt;
+		bool is_below, is_above;
+	} rows[] = {
+	    {0, false, false}, {79999, true, false}, {80000, false, false}, {80001, false, true}};
+	rule->rtt_usec = 80 * USEC_PER_MSEC;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		s->offer.rtt_usec = rows[i].rtt;
+		rule->rtt_compare = POLICY_COMPARE_BELOW;
+		assert_int_equal(
+		    policy_decide(&s->set, &s->offer).action == POLICY_DROP, rows[i].is_below);
+		rule->rtt_compare = POLICY_COMPARE_ABOVE;
+		assert_int_equal(
+		    policy_decide(&s->set, &s->offer).action == POLICY_DROP, rows[i].is_above);
+	}
+}
+
+static void share_takes_the_draws_below_it(void **state)
+{
+	struct scene *s = *state;
+	struct policy_rule *rule = scene_rule(s, "canary", POLICY_DROP);
+	rule->share = 1000; /* 10 % */
+	unsigned taken = 0;
+	for (s->offer.draw = 0; s->offer.draw < POLICY_DRAWS; s->offer.draw++)
+		taken += policy_decide(&s->set, &s->offer).action == POLICY_DROP;
+	assert_int_equal(taken, 1000);
+	rule->share = 0;
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
 }
 
 static void list_holds_when_one_member_does(void **state)
@@ -234,7 +303,7 @@ static void list_holds_when_one_member_does(void **state)
 	struct scene *s = *state;
 	struct slice globs[] = {SLICE("/a"), SLICE("/b"), SLICE("/shop/*")};
 	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP);
-	rule->paths = (struct policy_patterns){globs, 2};
+	rule->paths = (struct policy_patterns){globs, NULL, 2};
 	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
 	rule->paths.count = 3;
 	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
@@ -251,7 +320,7 @@ static void hosts_lose_port_and_trailing_dot(void **state)
 	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct slice host = slice_of_string(rows[i].host);
-		rule->hosts = (struct policy_patterns){&host, 1};
+		rule->hosts = (struct policy_patterns){&host, NULL, 1};
 		s->parent->authority = slice_of_string(rows[i].authority);
 		assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
 	}
@@ -281,10 +350,14 @@ int main(void)
 	    DECIDE_TEST(each_fact_of_the_offer_has_its_guard),
 	    DECIDE_TEST(no_rule_overrules_a_guard),
 	    DECIDE_TEST(disabled_push_only_forbids_forwarding),
-	    DECIDE_TEST(actions_of_a_later_version_are_dropped),
+	    DECIDE_TEST(drop_of_a_rule_says_so_whatever_the_caps),
+	    DECIDE_TEST(relayed_promise_is_never_stale_or_foreign_by_itself),
 	    DECIDE_TEST(caps_hold_from_their_number_on),
 	    DECIDE_TEST(cap_of_a_rule_names_the_rule),
 	    DECIDE_TEST(each_condition_is_asked),
+	    DECIDE_TEST(navigation_that_is_unknown_is_neither),
+	    DECIDE_TEST(round_trip_time_counts_only_when_it_was_measured),
+	    DECIDE_TEST(share_takes_the_draws_below_it),
 	    DECIDE_TEST(list_holds_when_one_member_does),
 	    DECIDE_TEST(hosts_lose_port_and_trailing_dot),
 	    DECIDE_TEST(as_tells_the_type_before_the_path_does),

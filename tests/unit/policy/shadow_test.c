@@ -14,7 +14,7 @@ static void assert_hidden(
 static struct policy_patterns one(struct slice *glob, const char *text)
 {
 	*glob = slice_of_string(text);
-	return (struct policy_patterns){glob, 1};
+	return (struct policy_patterns){glob, NULL, 1};
 }
 
 static void unconditional_rule_hides_all(void **state)
@@ -36,7 +36,7 @@ static void equal_lists_hide_in_any_order(void **state)
 {
 	(void)state;
 	struct slice a[] = {SLICE("/a"), SLICE("/b")}, b[] = {SLICE("/b"), SLICE("/a")};
-	struct policy_rule earlier = {.paths = {a, 2}}, later = {.paths = {b, 2}};
+	struct policy_rule earlier = {.paths = {a, NULL, 2}}, later = {.paths = {b, NULL, 2}};
 	assert_hidden(&earlier, &later, CERTAIN);
 	later.paths.count = 1;
 	assert_hidden(&earlier, &later, CERTAIN);
@@ -95,6 +95,55 @@ static void address_blocks_hide_what_is_within(void **state)
 	assert_hidden(&any, &earlier, CERTAIN);
 }
 
+static void facts_of_the_connection_hide_what_they_contain(void **state)
+{
+	(void)state;
+	struct policy_rule any = {0}, saving = {.save_data = POLICY_YES}, far = {0}, near = {0};
+	assert_hidden(&any, &saving, CERTAIN);
+	assert_hidden(&saving, &any, NOT);
+	assert_hidden(&saving, &(struct policy_rule){.save_data = POLICY_NO}, NOT);
+	assert_hidden(&(struct policy_rule){.navigation = POLICY_YES}, &any, NOT);
+	assert_hidden(&any, &(struct policy_rule){.navigation = POLICY_YES}, CERTAIN);
+	far = (struct policy_rule){.rtt_compare = POLICY_COMPARE_BELOW, .rtt_usec = 200};
+	near = (struct policy_rule){.rtt_compare = POLICY_COMPARE_BELOW, .rtt_usec = 100};
+	assert_hidden(&far, &near, CERTAIN);
+	assert_hidden(&near, &far, NOT);
+	assert_hidden(&far, &any, NOT);
+	far.rtt_compare = near.rtt_compare = POLICY_COMPARE_ABOVE;
+	assert_hidden(&near, &far, CERTAIN);
+	assert_hidden(&far, &near, NOT);
+	near.rtt_compare = POLICY_COMPARE_BELOW;
+	assert_hidden(&far, &near, NOT);
+	struct policy_rule tenth = {.share = 1000}, half = {.share = 5000};
+	assert_hidden(&half, &tenth, CERTAIN);
+	assert_hidden(&tenth, &half, NOT);
+	assert_hidden(&tenth, &any, NOT);
+	assert_hidden(&any, &tenth, CERTAIN);
+}
+
+static void shadow_rule_hides_shadows_alone(void **state)
+{
+	(void)state;
+	struct policy_rule shadow = {.shadow = true}, live = {0};
+	assert_hidden(&shadow, &live, NOT);
+	assert_hidden(&shadow, &shadow, CERTAIN);
+	assert_hidden(&live, &shadow, CERTAIN);
+}
+
+static void expressions_hide_their_equals_alone(void **state)
+{
+	(void)state;
+	struct slice a, b;
+	struct policy_rule earlier = {0}, later = {0};
+	earlier.paths = one(&a, "~*");
+	later.paths = one(&b, "~^/a");
+	assert_hidden(&earlier, &later, NOT);
+	later.paths = one(&b, "~*");
+	assert_hidden(&earlier, &later, CERTAIN);
+	earlier.paths = one(&a, "?*");
+	assert_hidden(&earlier, &later, NOT);
+}
+
 static void one_narrower_condition_is_enough_to_be_reached(void **state)
 {
 	(void)state;
@@ -114,6 +163,9 @@ int main(void)
 	    cmocka_unit_test(case_counts_for_paths_alone),
 	    cmocka_unit_test(bits_hide_when_they_are_a_superset),
 	    cmocka_unit_test(address_blocks_hide_what_is_within),
+	    cmocka_unit_test(facts_of_the_connection_hide_what_they_contain),
+	    cmocka_unit_test(shadow_rule_hides_shadows_alone),
+	    cmocka_unit_test(expressions_hide_their_equals_alone),
 	    cmocka_unit_test(one_narrower_condition_is_enough_to_be_reached),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void rule_that_drops_all_for_the_request_ends_it(void **state)
 	struct slice agent = SLICE("example/*");
 	struct policy_rule *rule = scene_rule(s, "tools", POLICY_DROP);
 	scene_rule(s, "rest", POLICY_FORWARD);
-	rule->user_agents = (struct policy_patterns){&agent, 1};
+	rule->user_agents = (struct policy_patterns){&agent, NULL, 1};
 	assert_false(wants(s));
 	agent = SLICE("curl/*");
 	assert_true(wants(s));
@@ -61,7 +61,7 @@ static void rule_that_drops_some_leaves_the_rest_wanted(void **state)
 	struct scene *s = *state;
 	struct slice css = SLICE("*.css");
 	struct policy_rule *rule = scene_rule(s, "css", POLICY_DROP);
-	rule->promised_paths = (struct policy_patterns){&css, 1};
+	rule->promised_paths = (struct policy_patterns){&css, NULL, 1};
 	assert_true(wants(s));
 	rule->promised_paths.count = 0;
 	rule->types = 1u << POLICY_TYPE_STYLE;
@@ -80,9 +80,9 @@ static void default_drop_wants_only_what_a_rule_may_forward(void **state)
 	s->set.fallback = POLICY_DROP;
 	assert_false(wants(s));
 	struct policy_rule *rule = scene_rule(s, "css", POLICY_FORWARD);
-	rule->promised_paths = (struct policy_patterns){&css, 1};
+	rule->promised_paths = (struct policy_patterns){&css, NULL, 1};
 	assert_true(wants(s));
-	rule->paths = (struct policy_patterns){&path, 1};
+	rule->paths = (struct policy_patterns){&path, NULL, 1};
 	assert_false(wants(s));
 }
 
@@ -93,9 +93,39 @@ static void rule_behind_one_that_drops_all_is_not_asked(void **state)
 	struct policy_rule *first = scene_rule(s, "css", POLICY_FORWARD);
 	scene_rule(s, "all", POLICY_DROP);
 	scene_rule(s, "late", POLICY_FORWARD);
-	first->promised_paths = (struct policy_patterns){&css, 1};
+	first->promised_paths = (struct policy_patterns){&css, NULL, 1};
 	assert_true(wants(s));
 	first->action = POLICY_DROP;
+	assert_false(wants(s));
+}
+
+static void rule_that_can_hold_or_hint_wants_pushes_of_the_origin(void **state)
+{
+	struct scene *s = *state;
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_HINT_HOLD);
+	s->offer.client_push_enabled = false;
+	assert_true(wants(s));
+	s->offer.hold_refusal = &policy_reason_HOLD_SHARED;
+	assert_true(wants(s));
+	s->offer.hint_refusal = &policy_reason_HINT_CLIENT;
+	assert_false(wants(s));
+	rule->hint_anyone = true;
+	assert_true(wants(s));
+	rule->action = POLICY_HOLD;
+	assert_false(wants(s));
+	s->offer.hold_refusal = NULL;
+	assert_true(wants(s));
+	s->offer.client_going_away = true;
+	assert_false(wants(s));
+}
+
+static void shadow_rules_want_nothing(void **state)
+{
+	struct scene *s = *state;
+	s->set.fallback = POLICY_DROP;
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_FORWARD);
+	assert_true(wants(s));
+	rule->shadow = true;
 	assert_false(wants(s));
 }
 
@@ -116,10 +146,11 @@ static void nothing_is_forwarded_that_was_not_wanted(void **state)
 			memset(&rule->paths, 0, sizeof rule->paths);
 			n /= 2;
 			if (globs[n % 3])
-				rule->promised_paths = (struct policy_patterns){globs[n % 3], 1};
+				rule->promised_paths =
+				    (struct policy_patterns){globs[n % 3], NULL, 1};
 			n /= 3;
 			if (n % 2)
-				rule->paths = (struct policy_patterns){i ? &shop : &other, 1};
+				rule->paths = (struct policy_patterns){i ? &shop : &other, NULL, 1};
 			n /= 2;
 		}
 		s->set.fallback = n % 2 ? POLICY_DROP : POLICY_FORWARD;
@@ -147,6 +178,8 @@ int main(void)
 	    WANTS_TEST(rule_that_drops_some_leaves_the_rest_wanted),
 	    WANTS_TEST(default_drop_wants_only_what_a_rule_may_forward),
 	    WANTS_TEST(rule_behind_one_that_drops_all_is_not_asked),
+	    WANTS_TEST(rule_that_can_hold_or_hint_wants_pushes_of_the_origin),
+	    WANTS_TEST(shadow_rules_want_nothing),
 	    WANTS_TEST(nothing_is_forwarded_that_was_not_wanted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Facts that a request's own fields tell: is it a navigation, does it save data, does it check what it has; and
+ * its draw for canaries. Client hints, Fetch metadata, RFC 9110 13, RFC 9111 5.2.1.4.
+ */
+#include "policy/policy.h"
+#include "proxy/base/hash.h"
+
+enum policy_navigation policy_navigation_of(const struct http_head *request)
+{
+	const struct http_field *mode = http_head_find(request, HTTP_TOKEN_SEC_FETCH_MODE);
+
+	if (!mode)
+		return POLICY_NAVIGATION_UNKNOWN;
+	return slice_equal_nocase(mode->value, SLICE("navigate")) ? POLICY_NAVIGATION_YES
+								  : POLICY_NAVIGATION_NO;
+}
+
+bool policy_save_data_of(const struct http_head *request)
+{
+	const struct http_field *field = http_head_find(request, HTTP_TOKEN_SAVE_DATA);
+
+	/* A structured item; parameters have no meaning yet. */
+	return field && slice_equal_nocase(
+			    slice_trim(slice_sub(field->value, 0, slice_find(field->value, ';'))),
+			    SLICE("on"));
+}
+
+bool policy_revalidates(const struct http_head *request)
+{
+	bool has_cache_control = false;
+
+	for (uint32_t i = 0; i < request->count; i++) {
+		const struct http_field *field = &request->fields[i];
+		struct slice rest = field->value, member;
+		if (field->token == HTTP_TOKEN_IF_NONE_MATCH ||
+		    field->token == HTTP_TOKEN_IF_MODIFIED_SINCE)
+			return true;
+		if (field->token != HTTP_TOKEN_CACHE_CONTROL)
+			continue;
+		has_cache_control = true;
+		while (slice_next_member(&rest, &member))
+			if (slice_equal_nocase(member, SLICE("no-cache")))
+				return true;
+	}
+	const struct http_field *pragma = http_head_find(request, HTTP_TOKEN_PRAGMA);
+	return !has_cache_control && pragma && slice_equal_nocase(pragma->value, SLICE("no-cache"));
+}
+
+uint32_t policy_draw(const struct address *client, struct slice authority, struct slice path)
+{
+	/* No secret: a client that looks for its side of a canary may find it. Stable over restarts. */
+	uint64_t hash = hash_bytes(1, client->octets, sizeof client->octets);
+
+	hash = hash_bytes(hash, authority.ptr, authority.len);
+	hash = hash_bytes(hash, path.ptr, slice_find(path, '?'));
+	return (uint32_t)(hash % POLICY_DRAWS);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Patterns; see pattern.h. The memory that PCRE2 needs for backtracking is grown to its bound when the set is made,
+ * so that no match asks the heap for more.
+ */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "policy/pattern.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/glob.h"
+#include "proxy/base/memory.h"
+#include <pcre2.h>
+#include <stdio.h>
+
+struct policy_regex {
+	struct policy_regex *next;
+	struct policy_regexes *all;
+	pcre2_code *code;
+};
+
+struct policy_regexes {
+	struct policy_regex *first;
+	pcre2_match_context *limits;
+	pcre2_match_data *scratch; /* what a match writes to; never looked at afterwards */
+};
+
+/* PCRE2 gets memory for backtracking when a match needs it, and keeps it with the match data. */
+static void scratch_fill(struct policy_regexes *all)
+{
+	enum { SUBJECT = POLICY_REGEX_DEPTH * 16 };
+	int error;
+	PCRE2_SIZE at;
+	pcre2_code *greedy = pcre2_compile((PCRE2_SPTR) "^(?:a|b)*$", 10, 0, &error, &at, NULL);
+	char *subject = memory_alloc(SUBJECT);
+
+	ensure(greedy);
+	memset(subject, 'a', SUBJECT);
+	pcre2_set_depth_limit(all->limits, SUBJECT);
+	pcre2_match(
+	    greedy, (PCRE2_SPTR)subject, SUBJECT, 0, PCRE2_NO_JIT, all->scratch, all->limits);
+	pcre2_set_depth_limit(all->limits, POLICY_REGEX_DEPTH);
+	free(subject);
+	pcre2_code_free(greedy);
+}
+
+struct policy_regexes *policy_regexes_new(void)
+{
+	struct policy_regexes *all = memory_new(struct policy_regexes);
+
+	all->limits = pcre2_match_context_create(NULL);
+	all->scratch = pcre2_match_data_create(1, NULL);
+	ensure(all->limits && all->scratch);
+	pcre2_set_match_limit(all->limits, POLICY_REGEX_STEPS);
+	pcre2_set_heap_limit(all->limits, POLICY_REGEX_HEAP_KIB);
+	scratch_fill(all);
+	return all;
+}
+
+void policy_regexes_free(struct policy_regexes *all)
+{
+	if (!all)
+		return;
+	while (all->first) {
+		struct policy_regex *regex = all->first;
+		all->first = regex->next;
+		pcre2_code_free(regex->code);
+		free(regex);
+	}
+	pcre2_match_data_free(all->scratch);
+	pcre2_match_context_free(all->limits);
+	free(all);
+}
+
+const struct policy_regex *policy_regex_compile(struct policy_regexes *all, struct slice text,
+    bool nocase, size_t *at, char *what, size_t what_size)
+{
+	uint32_t options = PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_NEVER_BACKSLASH_C |
+			   PCRE2_DOLLAR_ENDONLY | (nocase ? PCRE2_CASELESS : 0);
+	int error;
+	PCRE2_SIZE offset = 0;
+
+	ensure(policy_pattern_is_regex(text));
+	struct slice expression = slice_from(text, 1);
+	*at = 1;
+	if (expression.len == 0 || expression.len > POLICY_REGEX_BYTES) {
+		snprintf(what, what_size,
+		    expression.len ? "it is longer than %d octets" : "it is empty",
+		    POLICY_REGEX_BYTES);
+		return NULL;
+	}
+	pcre2_code *code = pcre2_compile(
+	    (PCRE2_SPTR)expression.ptr, expression.len, options, &error, &offset, NULL);
+	if (!code) {
+		*at = 1 + (size_t)offset;
+		if (pcre2_get_error_message(error, (PCRE2_UCHAR *)what, what_size) < 0)
+			snprintf(what, what_size, "it cannot be compiled");
+		return NULL;
+	}
+	struct policy_regex *regex = memory_new(struct policy_regex);
+	*regex = (struct policy_regex){all->first, all, code};
+	all->first = regex;
+	return regex;
+}
+
+bool policy_regex_match(const struct policy_regex *regex, struct slice text)
+{
+	const char *subject = text.len ? text.ptr : "";
+
+	/* 0: it has matched, and has more groups than there is room for. Bounds that were reached are negative. */
+	return pcre2_match(regex->code, (PCRE2_SPTR)subject, text.len, 0, PCRE2_NO_JIT,
+		   regex->all->scratch, regex->all->limits) >= 0;
+}
+
+static bool is_plain(char c)
+{
+	return c != '*' && c != '?' && c != '\\';
+}
+
+/* Most patterns fail at an end already. Case is left open, so this serves both comparisons. */
+static bool ends_fit(struct slice glob, struct slice text)
+{
+	if (glob.len == 0 || text.len == 0)
+		return true;
+	char first = glob.ptr[0], last = glob.ptr[glob.len - 1];
+	return (!is_plain(first) || ((first ^ text.ptr[0]) & ~0x20) == 0) &&
+	       (!is_plain(last) || ((last ^ text.ptr[text.len - 1]) & ~0x20) == 0);
+}
+
+bool policy_patterns_take(const struct policy_patterns *p, struct slice text, bool nocase)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		if (p->regexes && p->regexes[i]) {
+			if (policy_regex_match(p->regexes[i], text))
+				return true;
+		} else if (ends_fit(p->globs[i], text) &&
+			   (nocase ? glob_match_nocase(p->globs[i], text)
+				   : glob_match(p->globs[i], text))) {
+			return true;
+		}
+	}
+	return p->count == 0;
+}
