@@ -9,6 +9,8 @@
 
 /* Larger frames would make a client wait longer before it can act on a more urgent one. */
 #define FRAME_BYTES_MAX 16384u
+/* What is left of a batch would make a frame that is hardly more than its header: rather a longer batch. */
+#define FRAME_BYTES_LEAST 4096u
 
 static void put_payload(struct leg *leg, struct net_out *out, const struct h2_turn *turn)
 {
@@ -36,8 +38,11 @@ bool out_fill(struct h2_conn *h2, struct net_out *out, bool *took_data)
 			any = true;
 			continue;
 		}
+		uint32_t most = room < FRAME_BYTES_MAX ? (uint32_t)room : FRAME_BYTES_MAX;
+		if (most < FRAME_BYTES_LEAST)
+			most = FRAME_BYTES_LEAST;
 		struct h2_turn turn;
-		if (!h2_next_turn(h2, room < FRAME_BYTES_MAX ? (uint32_t)room : FRAME_BYTES_MAX, &turn))
+		if (!h2_next_turn(h2, most, &turn))
 			break;
 		net_out_copy(out, turn.header, sizeof(turn.header));
 		put_payload(turn.user, out, &turn);

@@ -146,6 +146,7 @@ void promise_refused(void *context, struct exchange *parent, const struct policy
 	struct observe_counters *counters = hop->env.observe->counters;
 	counters->pushes_offered++;
 	counters->pushes_dropped++;
+	counters->memory_refused += verdict.reason == &policy_reason_BUDGET;
 	counters->push[offer->source][POLICY_DROP][policy_reason_position(verdict.reason)]++;
 	const struct conf_listen *listen = parent->listen;
 	const struct conf_route *route = parent->route;

@@ -260,6 +260,9 @@ static void grow_windows(struct up *u)
 	u->is_probing = false;
 	if (u->probe_bytes < u->window / 3 * 2 || u->window >= o->max_stream_window_bytes)
 		return;
+	/* What wider windows let in must find room when the clients stop reading. */
+	if (budget_room(&u->hop->budget) < u->hop->budget.limit_bytes / 2)
+		return;
 	u->window = u->window > o->max_stream_window_bytes / 2 ? o->max_stream_window_bytes : u->window * 2;
 }
 
@@ -281,7 +284,8 @@ static void data_event(struct up *u, const struct h2_event *e)
 	exchange_on_download(x, e->piece, e->end);
 	/* Only for a client that keeps up, and only where the window was in the way. */
 	if (!x->is_over && x->up.ops && !e->end && u->window > u->pool->origin->stream_window_bytes &&
-	    x->download.body.bytes < u->window / 4 && x->download.received > u->window / 2)
+	    x->download.body.bytes < u->window / 4 && x->download.received > u->window / 2 &&
+	    budget_room(&u->hop->budget) >= u->hop->budget.limit_bytes / 2)
 		h2_set_window(u->h2, x->up.stream, u->window);
 }
 

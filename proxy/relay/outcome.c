@@ -76,7 +76,7 @@ void exchange_on_up_failed(struct exchange *x, const struct relay_cause *cause, 
 		return;
 	}
 	bool can_retry = cause->may_retry && !x->retried && !x->origin_answered && !exchange_is_push(x) &&
-	                 x->upload.forwarded == 0;
+	                 x->upload.forwarded == 0 && !x->upload.trailers_sent;
 	if (can_retry) {
 		x->retried = true;
 		x->upload.state = FLOW_HEAD;

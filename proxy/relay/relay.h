@@ -68,6 +68,7 @@ enum flow_state { FLOW_HEAD, FLOW_BODY, FLOW_TRAILERS, FLOW_DONE, FLOW_ABORTED }
 struct flow {
 	enum flow_state state;
 	bool source_ended;            /* the last octet (and trailers) came */
+	bool trailers_sent;
 	struct body body;             /* came and not taken yet */
 	struct http_head *trailers;   /* came and not sent yet; owned */
 	uint64_t received, forwarded; /* octets */

@@ -63,6 +63,7 @@ static void flow_moved(struct exchange *x, struct flow *f)
 	}
 	if (f->source_ended && f->trailers) {
 		f->state = FLOW_TRAILERS;
+		f->trailers_sent = true;
 		f->sink->ops->send_trailers(f->sink, f->trailers);
 		http_head_free(f->trailers);
 		f->trailers = NULL;

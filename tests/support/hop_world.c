@@ -541,6 +541,8 @@ static struct conf *configure(struct hop_world *w, const char *server, const cha
 	    more ? more : "[route a]\norigin = a\n[route b]\nhost = b.example\norigin = b\n");
 	replace(text, sizeof(text), "%A", a);
 	replace(text, sizeof(text), "%B", b);
+	replace(text, sizeof(text), "%a", a + strlen("h2c://"));
+	replace(text, sizeof(text), "%b", b + strlen("h2c://"));
 	struct conf *conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
 	assert_non_null(conf);
 	return conf;

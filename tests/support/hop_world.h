@@ -102,7 +102,7 @@ struct hop_world {
 
 /*
  * The configuration has one [listen l], the origins a and b (both listening) and what `more` says. In it "%A" is
- * the text of server = for the first origin, "%B" for the second. NULL: a route for any host to a.
+ * the text of server = for the first origin, "%B" for the second, "%a" and "%b" its IP and port. NULL: a route for any host to a.
  * `server`, `listen`, `origin`: more lines for these sections, may be NULL; origin's are for both.
  */
 struct hop_world *hop_world_new(

@@ -107,6 +107,8 @@ static bool on_promise(struct leg *leg, const struct http_head *request, struct 
 {
 	struct world_leg *parent = mine(leg);
 	struct world *w = child->relay->context;
+	if (w->cannot_promise)
+		return false;
 	say(parent->said, "promise %.*s", SLICE_ARG(request->path));
 	struct world_leg *l = leg_new(w);
 	l->is_push = true;

@@ -39,6 +39,7 @@ struct world {
 	char refused[WORLD_SAID]; /* reasons of refused offers */
 	/* Facts for the next offers. */
 	bool origin_may_promise, listener_covers, push_enabled, rate_exceeded;
+	bool cannot_promise;     /* the client's connection refuses to make one */
 	usec limits[8];          /* by enum relay_timeout */
 };
 

@@ -318,6 +318,36 @@ static void a_connection_that_says_nothing_answers_504(void **state)
 	hop_world_free(w);
 }
 
+static void an_origin_whose_tls_fails_answers_503(void **state)
+{
+	(void)state;
+	/* It speaks cleartext where TLS was expected. */
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL,
+	    "[origin t]\nserver = h2://%a\ntls-verify = no\n[route t]\norigin = t\n[route b]\nhost = b.example\norigin = b\n"
+	    "[route a]\nhost = a.example\norigin = a\n");
+	struct hop_peer *c = hop_client(w, NULL);
+	struct hop_stream *s = hop_get(c, "/a");
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 503);
+	assert_non_null(strstr(s->status_error, "tls_protocol_error"));
+	hop_world_free(w);
+}
+
+static void trailers_that_were_sent_are_not_lost_by_a_repetition(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL, NULL);
+	struct hop_peer *c = hop_client(w, NULL);
+	struct hop_stream *s = hop_request(c, "POST", "example.com", "/a", false, NULL);
+	hop_trailers(s);
+	UNTIL(w, hop_find(w, "/a") && hop_find(w, "/a")->ended);
+	assert_int_equal(hop_find(w, "/a")->trailers, 1);
+	hop_reset_stream(hop_find(w, "/a"), H2_REFUSED_STREAM);
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 503);
+	hop_world_free(w);
+}
+
 static void every_address_is_tried(void **state)
 {
 	(void)state;
@@ -505,6 +535,8 @@ int main(void)
 	    cmocka_unit_test(what_is_above_the_last_id_of_goaway_is_tried_again),
 	    cmocka_unit_test(a_refused_connection_answers_503_and_recovers),
 	    cmocka_unit_test(a_connection_that_says_nothing_answers_504),
+	    cmocka_unit_test(an_origin_whose_tls_fails_answers_503),
+	    cmocka_unit_test(trailers_that_were_sent_are_not_lost_by_a_repetition),
 	    cmocka_unit_test(every_address_is_tried),
 	    cmocka_unit_test(an_idle_connection_is_closed),
 	    cmocka_unit_test(a_connection_that_is_not_ready_is_not_idle),

@@ -263,6 +263,39 @@ static void an_interim_response_does_not_make_a_push_wait_for_itself(void **stat
 	hop_world_free(s.w);
 }
 
+static void a_raised_limit_starts_the_pushes_that_wait(void **state)
+{
+	(void)state;
+	const struct hop_peer_options one = {.max_streams = 1};
+	struct scene s = scene_of(hop_world_new(NULL, NULL, NULL, NULL), &one);
+	struct hop_stream *first = hop_promise(s.at, "http", "example.com", "/first");
+	hop_answer(first, 200, 1, false);
+	UNTIL(s.w, hop_find_at(s.client, "/first") && hop_find_at(s.client, "/first")->received == 1);
+	struct hop_stream *second = hop_promise(s.at, "http", "example.com", "/second");
+	hop_answer(second, 200, 9, true);
+	UNTIL(s.w, hop_find_at(s.client, "/second"));
+	hop_turns(s.w);
+	assert_int_equal(hop_find_at(s.client, "/second")->status, 0);
+	struct h2_settings settings = hop_peer_settings(&s.client->options, true);
+	settings.max_concurrent_streams = 2;
+	h2_update_settings(s.client->h2, &settings, net_now(s.w->loop));
+	net_conn_dirty(s.client->net);
+	UNTIL(s.w, hop_find_at(s.client, "/second")->is_over);
+	assert_int_equal(hop_find_at(s.client, "/second")->received, 9);
+	/* At 0 nothing is promised, and what was promised goes on. */
+	settings.max_concurrent_streams = 0;
+	h2_update_settings(s.client->h2, &settings, net_now(s.w->loop));
+	net_conn_dirty(s.client->net);
+	hop_turns(s.w);
+	struct hop_stream *third = hop_promise(s.at, "http", "example.com", "/third");
+	UNTIL(s.w, third->is_over);
+	assert_null(hop_find_at(s.client, "/third"));
+	hop_more(first, 5, true);
+	UNTIL(s.w, hop_find_at(s.client, "/first")->is_over);
+	assert_int_equal(hop_find_at(s.client, "/first")->received, 6);
+	hop_world_free(s.w);
+}
+
 static void a_push_that_waits_too_long_is_cancelled_on_both_sides(void **state)
 {
 	(void)state;
@@ -510,6 +543,7 @@ int main(void)
 	    cmocka_unit_test(a_client_without_push_is_promised_nothing),
 	    cmocka_unit_test(pushed_responses_keep_to_the_clients_limit),
 	    cmocka_unit_test(an_interim_response_does_not_make_a_push_wait_for_itself),
+	    cmocka_unit_test(a_raised_limit_starts_the_pushes_that_wait),
 	    cmocka_unit_test(a_push_that_waits_too_long_is_cancelled_on_both_sides),
 	    cmocka_unit_test(room_that_comes_back_by_a_reset_of_the_origins_starts_the_next_push),
 	    cmocka_unit_test(a_clients_reset_reaches_the_origin_with_its_code),
