@@ -123,6 +123,22 @@ SCRIPT_TEST(refused_pushes_and_requests_are_free)
 	script_close(s);
 }
 
+/* Nor are answers to our own requests an attack, however malformed: each cost the peer a request of ours. */
+SCRIPT_TEST(malformed_answers_are_no_flood)
+{
+	struct h2_limits limits = wide();
+	limits.resets_provoked = (struct h2_rate){1, 5};
+	struct script *s = open_wide(H2_CLIENT, &limits);
+	for (uint32_t id = 1; id < 101; id += 2) {
+		script_sends_headers(s, id, H2_END_STREAM, ":status", "20", NULL);
+		assert_int_equal(script_gets(s), id + 2);
+		script_pumps(s);
+	}
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
+}
+
 static void ping(struct script *s, uint32_t i)
 {
 	script_sends_ping(s, i);
@@ -439,6 +455,7 @@ int main(void)
 	    cmocka_unit_test(rapid_reset_is_bounded),
 	    cmocka_unit_test(resets_that_the_peer_provokes_are_bounded),
 	    cmocka_unit_test(refused_pushes_and_requests_are_free),
+	    cmocka_unit_test(malformed_answers_are_no_flood),
 	    cmocka_unit_test(pings_are_bounded),
 	    cmocka_unit_test(settings_are_bounded),
 	    cmocka_unit_test(priorities_are_bounded),
