@@ -61,6 +61,29 @@ static void fail_downstream(struct exchange *x, const struct relay_cause *cause,
 	exchange_finish(x, cause, code, detail);
 }
 
+/*
+ * NO_ERROR in the middle of a response: some origins lose their own last, empty DATA frame so. What
+ * came goes out first; if it is all that was announced it ends normally, else with the same reset.
+ */
+static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause, uint32_t code)
+{
+	struct flow *f = &x->download;
+	if (cause != &relay_cause_UP_RESET || code != RELAY_NO_ERROR || f->state != FLOW_BODY || !x->down.ops)
+		return false;
+	bool is_whole = f->received == x->response_length;
+	if (!is_whole && f->body.bytes == 0)
+		return false;
+	exchange_discard_upload(x);
+	if (is_whole) {
+		f->source_ended = true;
+	} else {
+		x->resets_after_rest = true;
+		exchange_note_cause(x, cause, code, NULL);
+	}
+	x->down.ops->send_body(&x->down, f);
+	return true;
+}
+
 void exchange_on_up_failed(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	if (x->is_over)
@@ -83,7 +106,8 @@ void exchange_on_up_failed(struct exchange *x, const struct relay_cause *cause, 
 		exchange_dispatch(x);
 		return;
 	}
-	fail_downstream(x, cause, code, detail);
+	if (!ends_after_rest(x, cause, code))
+		fail_downstream(x, cause, code, detail);
 }
 
 void exchange_on_down_ended(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)

@@ -66,7 +66,8 @@ struct exchange *exchange_on_promise(struct exchange *x, const struct leg *up, s
 	r->ops->offer_facts(r->context, x, head, &offer);
 	offer.duplicate = offer.duplicate || is_repeated(x, head);
 	struct policy_verdict verdict = policy_decide(r->policy, &offer);
-	const struct policy_verdict no_memory = {POLICY_DROP, &policy_reason_BUDGET, NULL};
+	const struct policy_verdict no_memory = {
+	    .action = POLICY_DROP, .reason = &policy_reason_BUDGET};
 	struct exchange *push = NULL;
 	if (verdict.action == POLICY_FORWARD) {
 		push = exchange_alloc(r, head);

@@ -119,6 +119,8 @@ struct exchange {
 	bool origin_answered;                /* the final head came from the origin */
 	bool retried, is_over, own_answer;
 	bool waits_for_upstream;             /* dispatched, and no leg yet */
+	bool resets_after_rest;              /* the origin ended with NO_ERROR: what came goes out first */
+	uint64_t response_length;            /* content-length of the response, or HTTP_LENGTH_UNKNOWN */
 	uint16_t status;
 	uint8_t interims;
 	struct push push;

@@ -105,6 +105,9 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 		exchange_check_done(x);
 	} else if (f->body.bytes == 0 && f->trailers) {
 		flow_moved(x, f);
+	} else if (f->body.bytes == 0 && x->resets_after_rest && f == &x->download) {
+		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
+		exchange_finish(x, x->cause, RELAY_NO_ERROR, NULL);
 	}
 }
 
@@ -231,6 +234,7 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		return;
 	}
 	x->origin_answered = true;
+	x->response_length = head->content_length;
 	x->download_progress = x->relay->now;
 	x->download.source_ended = end;
 	if (exchange_is_push(x)) {

@@ -74,6 +74,7 @@ static void origin_fails_after_the_response_began(void **state)
 		exchange_on_response(x, world_response(w, 200), false);
 		world_download(w, x, "half", false);
 		exchange_on_up_failed(x, c->cause, c->code, NULL);
+		world_take(down); /* after NO_ERROR what came goes out first */
 		char expected[64];
 		snprintf(expected, sizeof(expected), "head 200; %s", c->begun_down);
 		assert_string_equal(down->said, expected);
@@ -266,6 +267,42 @@ static void early_response_and_no_error_reach_the_client_whole(void **state)
 	world_take(down);
 	assert_memory_equal(down->octets, "whole", 5);
 	assert_string_equal(down->said, "head 200; end; reset 0");
+	assert_string_equal(w->ended, "x1 complete 200");
+	world_free(w);
+}
+
+static void no_error_in_the_middle_lets_what_came_out_first(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_on_response(x, world_response(w, 200), false);
+	world_download(w, x, "what came", false);
+	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
+	assert_string_equal(down->said, "head 200");
+	world_take(down);
+	assert_memory_equal(down->octets, "what came", 9);
+	assert_string_equal(down->said, "head 200; reset 0");
+	assert_string_equal(w->ended, "x1 origin-reset 200");
+	world_free(w);
+}
+
+static void no_error_after_all_announced_octets_is_a_normal_end(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct http_head *head = http_head_new(w->heads);
+	http_head_add(head, SLICE(":status"), SLICE("200"));
+	http_head_add(head, SLICE("content-length"), SLICE("5"));
+	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	exchange_on_response(x, head, false);
+	world_download(w, x, "whole", false);
+	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
+	world_take(down);
+	assert_string_equal(down->said, "head 200; end; detach");
 	assert_string_equal(w->ended, "x1 complete 200");
 	world_free(w);
 }
@@ -468,6 +505,8 @@ int main(void)
 	    cmocka_unit_test(retry_is_over_once_a_body_octet_has_left),
 	    cmocka_unit_test(retry_sends_the_body_that_has_not_left),
 	    cmocka_unit_test(early_response_and_no_error_reach_the_client_whole),
+	    cmocka_unit_test(no_error_in_the_middle_lets_what_came_out_first),
+	    cmocka_unit_test(no_error_after_all_announced_octets_is_a_normal_end),
 	    cmocka_unit_test(upload_goes_on_after_the_response_within_its_linger),
 	    cmocka_unit_test(upload_that_outlasts_its_linger_is_stopped),
 	    cmocka_unit_test(late_origins_are_answered_504_or_reset),
