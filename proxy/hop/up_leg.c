@@ -57,8 +57,7 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 	(void)leg;
 	(void)head;
 	(void)end;
-	ensure(!"a request's head goes out with its stream");
-	return false;
+	ensure_failed("a request's head goes out with its stream", __FILE__, __LINE__, __func__);
 }
 
 static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
@@ -66,8 +65,7 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 	(void)leg;
 	(void)request;
 	(void)child;
-	ensure(!"clients do not promise (RFC 9113 8.4)");
-	return false;
+	ensure_failed("clients do not promise (RFC 9113 8.4)", __FILE__, __LINE__, __func__);
 }
 
 static void leg_send_body(struct leg *leg, const struct flow *flow)

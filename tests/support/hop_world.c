@@ -306,7 +306,7 @@ static struct http_head *head_of(struct hop_peer *p, va_list list)
 }
 
 struct hop_stream *hop_request(
-    struct hop_peer *p, const char *method, const char *authority, const char *path, bool end, ...)
+    struct hop_peer *p, const char *method, const char *authority, const char *path, int end, ...)
 {
 	struct http_head *head = http_head_new(p->world->heads);
 	http_head_add(head, SLICE(":method"), slice_of_string(method));
@@ -382,7 +382,7 @@ static void respond(struct hop_stream *s, struct http_head *head, bool end)
 	dirty(s->peer);
 }
 
-void hop_answer_fields(struct hop_stream *s, unsigned status, bool end, ...)
+void hop_answer_fields(struct hop_stream *s, unsigned status, int end, ...)
 {
 	char text[8];
 	va_list list;

@@ -123,7 +123,7 @@ struct h2_settings hop_peer_settings(const struct hop_peer_options *options, boo
 
 struct hop_stream *hop_get(struct hop_peer *p, const char *path);
 struct hop_stream *hop_request(
-    struct hop_peer *p, const char *method, const char *authority, const char *path, bool end, ...);
+    struct hop_peer *p, const char *method, const char *authority, const char *path, int end, ...);
 /* The stream of the origin that has this path, NULL if none came yet; the last one of several. */
 struct hop_stream *hop_find(struct hop_world *w, const char *path);
 struct hop_stream *hop_find_at(struct hop_peer *p, const char *path);
@@ -132,7 +132,7 @@ size_t hop_seen(const struct hop_site *site, const char *path);
 
 void hop_answer(struct hop_stream *s, unsigned status, size_t body, bool end);
 void hop_answer_fields(
-    struct hop_stream *s, unsigned status, bool end, ...); /* name, value, …, NULL */
+    struct hop_stream *s, unsigned status, int end, ...); /* name, value, …, NULL */
 void hop_more(struct hop_stream *s, size_t body, bool end);
 void hop_trailers(struct hop_stream *s);
 void hop_reset_stream(struct hop_stream *s, uint32_t code);

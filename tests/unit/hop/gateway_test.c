@@ -342,11 +342,11 @@ static void a_preface_in_pieces_is_understood(void **state)
 	int fd = hop_raw(w);
 	char text[512];
 	for (size_t i = 0; i < H2_PREFACE_LEN; i++) {
-		assert_int_equal(send(fd, H2_PREFACE + i, 1, 0), 1);
+		assert_int_equal(send(fd, &H2_PREFACE[i], 1, 0), 1);
 		hop_turns(w);
 	}
 	for (size_t i = 0; i < 9; i++) {
-		assert_int_equal(send(fd, "\0\0\0\4\0\0\0\0\0" + i, 1, 0), 1);
+		assert_int_equal(send(fd, &"\0\0\0\4\0\0\0\0\0"[i], 1, 0), 1);
 		hop_turns(w);
 	}
 	ssize_t n = recv(fd, text, sizeof(text), MSG_DONTWAIT);
