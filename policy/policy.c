@@ -27,11 +27,12 @@ static const uint8_t action_parts[POLICY_ACTION_COUNT] = {
 
 static enum policy_action action_of_parts(unsigned parts)
 {
-	for (unsigned action = 0; action < POLICY_ACTION_COUNT; action++)
-		if (action_parts[action] == parts)
-			return (enum policy_action)action;
-	ensure(!"parts of an action");
-	return POLICY_DROP;
+	unsigned action = 0;
+
+	while (action < POLICY_ACTION_COUNT && action_parts[action] != parts)
+		action++;
+	ensure(action < POLICY_ACTION_COUNT);
+	return (enum policy_action)action;
 }
 
 /* One offer against one rule (NULL: the default), once it is known which. */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Facts that a request's fields tell, and its draw. */
+#include "tests/unit/policy/offer.h"
+
+/* A request with up to two more fields. */
+static struct http_head *request(struct http_head_pool *pool, const char *const fields[4])
+{
+	struct http_head *head = head_request(pool, "GET", "a.example", "/");
+	for (int i = 0; i < 4 && fields[i]; i += 2)
+		http_head_add(head, slice_of_string(fields[i]), slice_of_string(fields[i + 1]));
+	assert_null(http_head_settle(head, HTTP_REQUEST));
+	return head;
+}
+
+static void fields_tell_navigation_saving_and_revalidation(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *fields[4];
+		enum policy_navigation navigation;
+		bool saves, revalidates;
+	} rows[] = {
+	    {{NULL}, POLICY_NAVIGATION_UNKNOWN, false, false},
+	    {{"sec-fetch-mode", "navigate"}, POLICY_NAVIGATION_YES, false, false},
+	    {{"sec-fetch-mode", "no-cors", "save-data", "on"}, POLICY_NAVIGATION_NO, true, false},
+	    {{"save-data", "ON ; x=1"}, POLICY_NAVIGATION_UNKNOWN, true, false},
+	    {{"save-data", "off"}, POLICY_NAVIGATION_UNKNOWN, false, false},
+	    {{"save-data", "once"}, POLICY_NAVIGATION_UNKNOWN, false, false},
+	    {{"if-none-match", "\"a\""}, POLICY_NAVIGATION_UNKNOWN, false, true},
+	    {{"if-modified-since", "x"}, POLICY_NAVIGATION_UNKNOWN, false, true},
+	    {{"cache-control", "max-age=0"}, POLICY_NAVIGATION_UNKNOWN, false, false},
+	    {{"cache-control", "x=\"no-cache\""}, POLICY_NAVIGATION_UNKNOWN, false, false},
+	    {{"cache-control", "a, No-Cache"}, POLICY_NAVIGATION_UNKNOWN, false, true},
+	    {{"pragma", "no-cache"}, POLICY_NAVIGATION_UNKNOWN, false, true},
+	    {{"pragma", "no-cache", "cache-control", "max-age=9"}, POLICY_NAVIGATION_UNKNOWN, false,
+		false},
+	};
+	struct http_head_pool *pool = http_head_pool_new(2);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct http_head *head = request(pool, rows[i].fields);
+		assert_int_equal(policy_navigation_of(head), rows[i].navigation);
+		assert_int_equal(policy_save_data_of(head), rows[i].saves);
+		assert_int_equal(policy_revalidates(head), rows[i].revalidates);
+		http_head_free(head);
+	}
+	http_head_pool_free(pool);
+}
+
+static void draw_is_even_and_stays_with_client_and_path(void **state)
+{
+	(void)state;
+	struct address client = {{192, 0, 2, 1}, 4};
+	struct slice host = SLICE("a.example");
+	uint32_t draw = policy_draw(&client, host, SLICE("/a?x=1"));
+	assert_int_equal(draw, policy_draw(&client, host, SLICE("/a?x=2")));
+	assert_int_not_equal(draw, policy_draw(&client, host, SLICE("/b")));
+	unsigned below = 0;
+	for (unsigned i = 0; i < 65536; i++) {
+		client.octets[2] = (uint8_t)(i >> 8), client.octets[3] = (uint8_t)i;
+		draw = policy_draw(&client, host, SLICE("/a"));
+		assert_in_range(draw, 0, POLICY_DRAWS - 1);
+		below += draw < POLICY_DRAWS / 10;
+	}
+	assert_in_range(below, 6200, 6900);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(fields_tell_navigation_saving_and_revalidation),
+	    cmocka_unit_test(draw_is_even_and_stays_with_client_and_path),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
