@@ -101,6 +101,34 @@ struct piece body_front(const struct body *b, size_t most)
 	return front;
 }
 
+struct piece body_next(const struct body *b, struct body_mark *mark, size_t most)
+{
+	const struct body_piece *ringed = b->many ? b->many : b->few;
+	for (; mark->index < b->count; mark->index++, mark->offset = 0) {
+		struct piece p = ringed[(b->head + mark->index) & (ring_slots(b) - 1)].piece;
+		p.offset += mark->offset;
+		p.length -= mark->offset;
+		if (p.length > 0) {
+			if (p.length > most)
+				p.length = (uint32_t)most;
+			mark->offset += p.length;
+			return p;
+		}
+		if (mark->index + 1 == b->count)
+			break; /* it may still grow where it ends */
+	}
+	return (struct piece){0};
+}
+
+struct body_mark body_seek(const struct body *b, size_t n)
+{
+	struct body_mark mark = {0};
+	ensure(n <= b->bytes);
+	while (n > 0)
+		n -= body_next(b, &mark, n).length;
+	return mark;
+}
+
 void body_take(struct body *b, size_t n, struct budget *budget)
 {
 	ensure(n <= b->bytes);

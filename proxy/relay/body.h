@@ -34,6 +34,17 @@ void body_append(struct body *b, struct piece piece, struct chunk_pool *small, s
 void body_append_copy(struct body *b, struct slice octets, struct chunk_pool *small, struct budget *budget);
 /* The piece at the front, cut to `most` octets; length 0 when empty. Borrowed until the next take. */
 struct piece body_front(const struct body *b, size_t most);
+/*
+ * A place in a body that is read and not taken, as by several readers. Appending leaves it good,
+ * taking does not. All zero: the front.
+ */
+struct body_mark {
+	uint32_t index, offset;
+};
+/* The run behind the mark, cut to `most` octets, and the mark moves behind it; length 0 at the end. */
+struct piece body_next(const struct body *b, struct body_mark *mark, size_t most);
+/* The place behind the first n octets. */
+struct body_mark body_seek(const struct body *b, size_t n);
 /* Drops n octets from the front. */
 void body_take(struct body *b, size_t n, struct budget *budget);
 /* Drops everything. */

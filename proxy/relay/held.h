@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the store share: one held response, and one claim on it. */
+#ifndef PUSHGATE_RELAY_HELD_H
+#define PUSHGATE_RELAY_HELD_H
+
+#include "proxy/relay/hold.h"
+#include "proxy/relay/private.h"
+
+/* What one held response and one claim are charged for beside octets: the struct, and a head with its arena. */
+#define HELD_CHARGE_BYTES 4096u
+#define CLAIM_CHARGE_BYTES 512u
+
+/* Octets that a claimer has been given and has not sent; and of one that outgrew its store, octets kept. */
+#define CLAIM_WINDOW_BYTES 262144u
+#define OUTGROWN_KEPT_BYTES 65536u
+
+struct held {
+	struct hold_store *store;
+	struct exchange *push; /* whose downstream leg this is; NULL once that has failed */
+	struct map_node node;  /* in store->by_uri unless is_closed */
+	struct list entry;     /* in store->entries */
+	struct list dirty;     /* in hold->dirty */
+	struct list claims;
+	struct wheel_node timer;
+	usec created;
+	size_t charge;        /* for all but the body */
+	uint64_t credentials; /* of the push's parent */
+	bool parent_had_authorization;
+	bool for_one_user; /* may be claimed in its connection's store */
+	/* The response. */
+	struct http_head *head;     /* owned; NULL until it came */
+	struct http_head *interims; /* owned; for claimers that joined, chained */
+	struct body body;           /* octets from `dropped` on */
+	uint64_t dropped;           /* octets at the front that are gone, once it is outgrown */
+	usec arrived;               /* the head */
+	uint32_t age_sec;           /* that it came with */
+	uint32_t fresh_sec;         /* when it came */
+	bool is_admitted;           /* the head has been looked at */
+	bool is_whole;              /* with all its octets, and trailers if any */
+	bool is_closed;             /* nobody new may claim it */
+	bool is_outgrown;           /* larger than its store */
+	bool is_abandoned;          /* its last live claimer gave it up, with this code */
+	uint32_t abandon_code;
+	uint32_t served; /* times */
+	/* How it ends if nobody claims it any more. */
+	enum hold_outcome end_outcome;
+	const struct policy_reason *end_reason;
+	/* How the push failed. */
+	const struct relay_cause *cause;
+	uint32_t code;
+};
+
+/* The upstream leg of a claiming exchange. */
+struct claim {
+	struct held *held;
+	struct exchange *exchange;
+	struct budget *budget; /* of the store where it was when it was claimed */
+	struct list link;      /* in held->claims */
+	struct body_mark mark;
+	uint64_t at;             /* octets given */
+	uint64_t outstanding;    /* of those, not sent yet */
+	bool is_live;            /* joined while in flight */
+	bool had_head;           /* and after the head had come */
+	bool is_checked;         /* the head fits the request */
+	bool not_modified;       /* the answer is 304 */
+	bool is_begun, is_ended; /* the head, the end have been given */
+};
+
+/* ---- hold.c: one held response and its store ---- */
+
+void held_mark(struct held *h);  /* hold_run shall look at it */
+void held_close(struct held *h); /* nobody new may claim it */
+/* Over, and freed; has no claims. code: for the origin if it is still at it. */
+void held_end(
+    struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code);
+void hold_note(struct hold *hold, const struct hold_note *note);
+static inline struct hold *held_hold(const struct held *h)
+{
+	return h->store->hold;
+}
+static inline usec held_now(const struct held *h)
+{
+	return h->store->hold->relay->now;
+}
+/* Unclaimed ones go, oldest first, until one of so many octets more (count 1: one more response) has its place. */
+const struct policy_reason *hold_make_room(
+    struct hold_store *s, const struct held *but, uint32_t count, uint64_t bytes);
+/* The head has come: which store, and may it be kept at all. NULL: yes. */
+const struct policy_reason *held_admit(struct held *h);
+void held_move(struct held *h, struct hold_store *to);
+
+/* ---- hold_rules.c: who may have what ---- */
+
+uint64_t hold_uri_hash(
+    const struct hold *hold, struct slice scheme, struct slice authority, struct slice path);
+bool held_is_for(
+    const struct held *h, struct slice scheme, struct slice authority, struct slice path);
+bool held_is_open(const struct held *h); /* the promised stream is */
+bool held_is_fresh(const struct held *h);
+uint32_t held_age_sec(const struct held *h);
+/* Why the response may not be held. */
+const struct policy_reason *held_storable(const struct held *h);
+bool held_may_be_shared(const struct held *h);
+/* Whoever asks with such a request wants the origin. */
+bool hold_request_busts(const struct http_head *request);
+/* May this request have it, as far as can be said without its head? */
+enum hold_miss held_lets(const struct held *h, const struct exchange *x);
+/* And with it? joined: it was claimed while in flight. *not_modified: 304 is the answer. */
+enum hold_miss held_fits(const struct held *h, const struct http_head *request, bool joined,
+    struct slice *field, bool *not_modified);
+/* The same resource for the same user is held already, as good as new. */
+bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exchange *push);
+
+/* ---- hold_claim.c: the claimers' side ---- */
+
+void held_feed(struct held *h); /* all claims */
+void held_trim(struct held *h); /* outgrown: drops what all have been given */
+/* No more will come: claims that have begun fail as the outcome table says, the others go to the origin. */
+void held_fail_claims(struct held *h, const struct relay_cause *cause, uint32_t code);
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The claimers' side of the store: a request finds what is held for it, and is answered from there. The store is
+ * the upstream leg of its exchange. Cache-Status is RFC 9211, Age RFC 9111 5.1.
+ */
+#include "proxy/relay/held.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/http/authority.h"
+#include "proxy/http/cache.h"
+#include "proxy/http/link.h"
+
+static const struct leg_ops claim_leg_ops;
+
+static void note_miss(struct hold *hold, const struct held *h, const struct exchange *x,
+    enum hold_miss miss, struct slice field)
+{
+	const struct hold_note note = {
+	    .outcome = HOLD_MISSED,
+	    .push = h ? h->push : NULL,
+	    .claimer = x,
+	    .miss = miss,
+	    .field = miss == HOLD_MISS_VARY ? field : (struct slice){0},
+	};
+	hold_note(hold, &note);
+}
+
+/* ---- the upstream leg of the claiming exchange ---- */
+
+static struct claim *claim_of(struct leg *leg)
+{
+	return leg->carrier;
+}
+
+static void claim_free(struct claim *c)
+{
+	list_remove(&c->link);
+	budget_give(c->budget, CLAIM_CHARGE_BYTES);
+	free(c);
+}
+
+static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
+{
+	(void)leg;
+	(void)head;
+	(void)end;
+	ensure(!"there is nobody to send a request to");
+	return false;
+}
+
+static void leg_send_body(struct leg *leg, const struct flow *flow)
+{
+	(void)leg;
+	ensure(flow->body.bytes == 0); /* requests with a body are not answered here */
+}
+
+static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
+{
+	(void)leg;
+	(void)trailers;
+	ensure(!"requests with trailers are not answered here");
+}
+
+static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
+{
+	(void)leg;
+	(void)request;
+	(void)child;
+	ensure(!"this is the upstream side");
+	return false;
+}
+
+/* The claimer has been reset. What was in flight for it alone is not wanted any more. */
+static void leg_reset(struct leg *leg, uint32_t code)
+{
+	struct claim *c = claim_of(leg);
+	struct held *h = c->held;
+	bool asked_for_it = c->exchange->method == HTTP_METHOD_GET;
+	claim_free(c);
+	if (asked_for_it && list_is_empty(&h->claims)) {
+		h->is_abandoned = true;
+		h->abandon_code = code;
+	}
+	held_mark(h);
+}
+
+static void leg_credit(struct leg *leg, size_t n)
+{
+	struct claim *c = claim_of(leg);
+	ensure(n <= c->outstanding);
+	c->outstanding -= n;
+	held_mark(c->held);
+}
+
+/* The claimer is over. */
+static void leg_detach(struct leg *leg)
+{
+	struct claim *c = claim_of(leg);
+	struct held *h = c->held;
+	struct exchange *x = c->exchange;
+	struct hold *hold = held_hold(h);
+	bool is_answered = !x->cause && c->is_ended;
+	bool is_live = c->is_live;
+	hold->counters.revalidated += is_answered && c->not_modified;
+	hold->counters.heads += is_answered && x->method == HTTP_METHOD_HEAD;
+	hold->counters.joined += is_answered && is_live;
+	if (is_answered && (x->method == HTTP_METHOD_GET || c->not_modified)) {
+		h->served++;
+		const struct hold_note note = {
+		    .outcome = HOLD_CLAIMED,
+		    .reason = &policy_reason_CLAIMED,
+		    .push = h->push,
+		    .claimer = x,
+		    .is_live = is_live,
+		};
+		hold_note(hold, &note);
+	}
+	claim_free(c);
+	held_mark(h);
+}
+
+static const struct leg_ops claim_leg_ops = {
+    .send_head = leg_send_head,
+    .send_body = leg_send_body,
+    .send_trailers = leg_send_trailers,
+    .promise = leg_promise,
+    .reset = leg_reset,
+    .credit = leg_credit,
+    .detach = leg_detach,
+};
+
+/* ---- the end of a claim that could not be met ---- */
+
+/* To the origin after all: it has been nowhere yet, so this is no second try. */
+static void send_away(struct claim *c)
+{
+	struct exchange *x = c->exchange;
+	exchange_on_leg_closed(&x->up);
+	x->upload.state = FLOW_HEAD;
+	claim_free(c);
+	exchange_dispatch(x);
+}
+
+void held_fail_claims(struct held *h, const struct relay_cause *cause, uint32_t code)
+{
+	struct hold *hold = held_hold(h);
+	while (!list_is_empty(&h->claims)) {
+		struct claim *c = list_first(&h->claims, struct claim, link);
+		struct exchange *x = c->exchange;
+		if (!c->is_begun) {
+			note_miss(hold, NULL, x, HOLD_MISS_LOST, (struct slice){0});
+			send_away(c);
+			continue;
+		}
+		claim_free(c);
+		exchange_on_up_failed(x, cause, code, NULL);
+	}
+}
+
+/* ---- answers ---- */
+
+/* RFC 9110 15.4.5: what a 304 has. */
+static bool is_of_304(uint16_t token)
+{
+	switch (token) {
+	case HTTP_TOKEN_CACHE_CONTROL:
+	case HTTP_TOKEN_CONTENT_LOCATION:
+	case HTTP_TOKEN_DATE:
+	case HTTP_TOKEN_ETAG:
+	case HTTP_TOKEN_EXPIRES:
+	case HTTP_TOKEN_VARY:
+	case HTTP_TOKEN_AGE:
+	case HTTP_TOKEN_VIA:
+	case HTTP_TOKEN_CACHE_STATUS:
+		return true;
+	}
+	return false;
+}
+
+static void make_304(struct http_head *head)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < head->count; i++)
+		if (is_of_304(head->fields[i].token))
+			head->fields[kept++] = head->fields[i];
+	head->count = kept;
+	head->status = 304;
+	head->content_length = HTTP_LENGTH_UNKNOWN;
+}
+
+/* What this response went through before stays in front (RFC 9211 2). */
+static struct http_head *answer_head(const struct held *h, const struct claim *c)
+{
+	struct http_head *head = http_head_copy(h->head);
+	if (c->not_modified)
+		make_304(head);
+	if (!c->is_live || c->had_head) {
+		http_head_remove(head, HTTP_TOKEN_AGE);
+		http_head_add_token(
+		    head, HTTP_TOKEN_AGE, arena_printf(&head->arena, "%u", held_age_sec(h)));
+	}
+	http_head_add_token(head, HTTP_TOKEN_CACHE_STATUS,
+	    c->is_live ? SLICE("pushgate; fwd=miss; collapsed; detail=held")
+		       : SLICE("pushgate; hit; detail=held"));
+	return head;
+}
+
+static bool is_given_whole(const struct held *h, const struct claim *c)
+{
+	return h->is_whole && c->at == h->dropped + h->body.bytes;
+}
+
+/* True: the claim goes on, its head has been given. False: it is over. */
+static bool begin(struct held *h, struct claim *c)
+{
+	struct exchange *x = c->exchange;
+	struct slice field = {0};
+	if (!c->is_checked) {
+		enum hold_miss miss =
+		    held_fits(h, x->request, c->is_live, &field, &c->not_modified);
+		if (miss) {
+			note_miss(held_hold(h), h, x, miss, field);
+			send_away(c);
+			return false;
+		}
+		c->is_checked = true;
+	}
+	c->is_begun = true;
+	c->is_ended = c->not_modified || x->method == HTTP_METHOD_HEAD ||
+		      (is_given_whole(h, c) && !h->push->download.trailers);
+	exchange_on_response(x, answer_head(h, c), c->is_ended);
+	return !x->is_over;
+}
+
+static void feed(struct held *h, struct claim *c)
+{
+	struct exchange *x = c->exchange;
+	for (struct http_head *i = h->interims; i && !c->is_begun; i = i->next)
+		exchange_on_response(x, http_head_copy(i), false);
+	if (!h->is_admitted || (!c->is_begun && !begin(h, c)))
+		return;
+	while (!c->is_ended && c->outstanding < CLAIM_WINDOW_BYTES) {
+		struct piece p = body_next(&h->body, &c->mark, CLAIM_WINDOW_BYTES - c->outstanding);
+		if (p.length == 0)
+			break;
+		c->at += p.length;
+		c->outstanding += p.length;
+		c->is_ended = is_given_whole(h, c) && !h->push->download.trailers;
+		exchange_on_download(x, p, c->is_ended);
+		if (x->is_over)
+			return;
+	}
+	if (c->is_ended || !is_given_whole(h, c))
+		return;
+	c->is_ended = true;
+	if (h->push->download.trailers)
+		exchange_on_download_trailers(x, http_head_copy(h->push->download.trailers));
+	else
+		exchange_on_download(x, (struct piece){0}, true);
+}
+
+void held_feed(struct held *h)
+{
+	list_for_each(&h->claims, c, struct claim, link) feed(h, c);
+}
+
+void held_trim(struct held *h)
+{
+	uint64_t least = UINT64_MAX;
+	if (!h->is_outgrown || list_is_empty(&h->claims))
+		return;
+	list_for_each(&h->claims, c, struct claim, link) least = c->at < least ? c->at : least;
+	size_t n = (size_t)(least - h->dropped);
+	body_take(&h->body, n, h->store->budget);
+	h->store->bytes -= n;
+	h->dropped = least;
+	list_for_each(&h->claims, c, struct claim, link) c->mark =
+	    body_seek(&h->body, (size_t)(c->at - least));
+}
+
+/* ---- a request looks for an answer ---- */
+
+struct search {
+	struct held *held;
+	enum hold_miss miss; /* the best of them, for the count */
+	struct slice field;
+	const struct held *missed;
+	bool is_checked, not_modified;
+};
+
+static enum hold_miss consider(
+    const struct held *h, const struct exchange *x, struct search *s, struct slice *field)
+{
+	bool not_modified = false;
+	enum hold_miss miss = held_lets(h, x);
+	if (miss == HOLD_FITS && h->is_admitted)
+		miss = held_fits(h, x->request, false, field, &not_modified);
+	s->is_checked = h->is_admitted;
+	s->not_modified = not_modified;
+	return miss;
+}
+
+/* The newest that fits. What is in a map's chain last was put in first. */
+static void look(struct hold_store *store, const struct exchange *x, struct search *s)
+{
+	uint64_t hash = hold_uri_hash(store->hold, x->scheme, x->authority, x->request->path);
+	for (struct map_node *n = map_find(&store->by_uri, hash); n; n = map_next(n)) {
+		struct held *h = container_of(n, struct held, node);
+		struct slice field = {0};
+		if (!held_is_for(h, x->scheme, x->authority, x->request->path))
+			continue;
+		enum hold_miss miss = consider(h, x, s, &field);
+		if (miss == HOLD_FITS) {
+			s->held = h;
+			return;
+		}
+		if (!s->missed) {
+			s->missed = h;
+			s->miss = miss;
+			s->field = field;
+		}
+	}
+}
+
+static bool claim(struct held *h, struct exchange *x, const struct search *s)
+{
+	if (!budget_take(h->store->budget, CLAIM_CHARGE_BYTES))
+		return false;
+	struct claim *c = memory_new(struct claim);
+	c->held = h;
+	c->budget = h->store->budget;
+	c->exchange = x;
+	c->is_live = !h->is_whole;
+	c->had_head = c->is_checked = s->is_checked;
+	c->not_modified = s->not_modified;
+	list_append(&h->claims, &c->link);
+	h->is_abandoned = false;
+	if (h->store->is_shared) { /* the one that was asked for last goes last */
+		list_remove(&h->entry);
+		list_append(&h->store->entries, &h->entry);
+	}
+	const struct leg leg = {.ops = &claim_leg_ops, .carrier = c};
+	exchange_on_connected(x, &leg);
+	held_mark(h);
+	return true;
+}
+
+bool hold_claim(struct hold *hold, struct exchange *x)
+{
+	struct search s = {0};
+	if (x->held)
+		look(x->held, x, &s);
+	if (!s.held && hold->shares)
+		look(&hold->shared, x, &s);
+	if (s.held && claim(s.held, x, &s))
+		return true;
+	if (s.held)
+		note_miss(hold, s.held, x, HOLD_MISS_BUDGET, (struct slice){0});
+	else if (s.missed)
+		note_miss(hold, s.missed, x, s.miss, s.field);
+	return false;
+}
+
+/* ---- what changes a resource ---- */
+
+static void drop(struct hold *hold, struct slice scheme, struct slice authority, struct slice path)
+{
+	uint64_t hash = hold_uri_hash(hold, scheme, authority, path);
+	list_for_each(&hold->used, s, struct hold_store, link)
+	{
+		struct map_node *next;
+		for (struct map_node *n = map_find(&s->by_uri, hash); n; n = next) {
+			struct held *h = container_of(n, struct held, node);
+			next = map_next(n);
+			if (!held_is_for(h, scheme, authority, path))
+				continue;
+			held_close(h); /* hold_run ends it: this may be in the middle of anything */
+			h->end_outcome = HOLD_INVALIDATED;
+			held_mark(h);
+		}
+	}
+}
+
+static void drop_named(struct hold *hold, const struct exchange *x,
+    const struct http_head *response, enum http_token name)
+{
+	const struct http_field *f = http_head_find(response, name);
+	struct http_authority ours, theirs;
+	struct http_target t;
+	struct arena scratch;
+	if (!f)
+		return;
+	arena_init(&scratch, NULL, 0);
+	bool is_same = http_target_resolve(&scratch, x->request, f->value, &t) &&
+		       slice_equal_nocase(t.scheme, x->scheme) &&
+		       http_authority_parse(x->authority, x->scheme, &ours) &&
+		       http_authority_parse(t.authority, t.scheme, &theirs) &&
+		       http_authority_equal(&ours, &theirs);
+	if (is_same)
+		drop(hold, t.scheme, t.authority, t.path);
+	arena_fini(&scratch);
+}
+
+void hold_invalidate(struct hold *hold, const struct exchange *x, const struct http_head *response)
+{
+	bool changed =
+	    !http_method_is_safe(x->method) && response->status >= 200 && response->status < 400;
+	if (!changed || list_is_empty(&hold->used))
+		return;
+	drop(hold, x->scheme, x->authority, x->request->path);
+	drop_named(hold, x, response, HTTP_TOKEN_LOCATION);
+	drop_named(hold, x, response, HTTP_TOKEN_CONTENT_LOCATION);
+}

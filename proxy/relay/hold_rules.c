@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who may have what is held: users, URIs, Vary, freshness, conditions (RFC 9111, RFC 9113 8.4). Nothing
+ * changes in here. What RFC 9111 says about one response is in http/cache.h.
+ */
+#include "proxy/relay/held.h"
+
+#include "proxy/base/hash.h"
+#include "proxy/http/authority.h"
+#include "proxy/http/cache.h"
+
+const char *hold_miss_name(enum hold_miss miss)
+{
+	switch (miss) {
+	case HOLD_FITS:
+		return "fits";
+	case HOLD_MISS_METHOD:
+		return "method";
+	case HOLD_MISS_VARY:
+		return "vary";
+	case HOLD_MISS_COOKIE:
+		return "cookie";
+	case HOLD_MISS_STALE:
+		return "stale";
+	case HOLD_MISS_BUSTING:
+		return "busting";
+	case HOLD_MISS_OUTSIDE:
+		return "outside";
+	case HOLD_MISS_LOST:
+		return "lost";
+	case HOLD_MISS_BUDGET:
+		return "budget";
+	case HOLD_MISS_COUNT:
+		break;
+	}
+	return "?";
+}
+
+/* ---- URIs ---- */
+
+#define HOST_HASHED_BYTES 255u
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+/* Equal for all ways to write one host and port: the comparison follows. */
+uint64_t hold_uri_hash(
+    const struct hold *hold, struct slice scheme, struct slice authority, struct slice path)
+{
+	char host[HOST_HASHED_BYTES];
+	struct http_authority a;
+	uint64_t h = hash_bytes(hold->seed, path.ptr, path.len);
+	if (!http_authority_parse(authority, scheme, &a))
+		a = (struct http_authority){.host = authority};
+	if (a.host.len > 0 && a.host.ptr[a.host.len - 1] == '.')
+		a.host.len--;
+	size_t n = a.host.len < sizeof(host) ? a.host.len : sizeof(host);
+	for (size_t i = 0; i < n; i++)
+		host[i] = lower(a.host.ptr[i]);
+	return hash_bytes(h ^ a.port, host, n);
+}
+
+static bool same_authority(struct slice a, struct slice b, struct slice scheme)
+{
+	struct http_authority left, right;
+	return slice_equal(a, b) ||
+	       (http_authority_parse(a, scheme, &left) && http_authority_parse(b, scheme, &right) &&
+		   http_authority_equal(&left, &right));
+}
+
+bool held_is_for(
+    const struct held *h, struct slice scheme, struct slice authority, struct slice path)
+{
+	return slice_equal(h->push->request->path, path) &&
+	       slice_equal_nocase(h->push->scheme, scheme) &&
+	       same_authority(h->push->authority, authority, scheme);
+}
+
+/* ---- time ---- */
+
+bool held_is_open(const struct held *h)
+{
+	return h->push->up.ops && !h->push->download.source_ended;
+}
+
+static uint64_t resident_sec(const struct held *h)
+{
+	return (held_now(h) - h->arrived) / USEC_PER_SEC;
+}
+
+bool held_is_fresh(const struct held *h)
+{
+	return resident_sec(h) < h->fresh_sec;
+}
+
+uint32_t held_age_sec(const struct held *h)
+{
+	uint64_t age = h->age_sec + resident_sec(h);
+	return age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
+}
+
+/* ---- what may be kept ---- */
+
+static bool is_partial(const struct http_head *promised, const struct http_head *response)
+{
+	return response->status == 206 || response->status == 304 || hold_request_busts(promised) ||
+	       http_head_find(promised, HTTP_TOKEN_IF_NONE_MATCH) ||
+	       http_head_find(promised, HTTP_TOKEN_IF_MODIFIED_SINCE);
+}
+
+const struct policy_reason *held_storable(const struct held *h)
+{
+	const struct http_head *promised = h->push->request;
+	if (is_partial(promised, h->head) || !http_may_store(promised, h->head))
+		return &policy_reason_NOT_STORABLE;
+	return NULL;
+}
+
+/*
+ * More careful than RFC 9111 3 asks: a promise need not repeat the parent's Authorization, on which its response may depend all
+ * the same, and a cookie is set for one user.
+ */
+bool held_may_be_shared(const struct held *h)
+{
+	struct hold *hold = held_hold(h);
+	const struct http_cache_control cc = http_cache_control(h->head);
+	bool is_said_to_be = cc.is_public || cc.has_s_maxage || cc.must_revalidate;
+	return hold->shares && http_may_store_shared(h->push->request, h->head) &&
+	       http_freshness_sec(h->head, true, hold->ops->epoch_sec(hold->context)) > 0 &&
+	       !http_head_find(h->head, HTTP_TOKEN_SET_COOKIE) &&
+	       (!h->parent_had_authorization || is_said_to_be);
+}
+
+bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exchange *push)
+{
+	uint64_t hash = hold_uri_hash(s->hold, push->scheme, push->authority, push->request->path);
+	for (struct map_node *n = map_find(&s->by_uri, hash); n; n = map_next(n)) {
+		const struct held *h = container_of(n, struct held, node);
+		struct slice field;
+		if ((!s->is_shared && h->credentials != credentials) ||
+		    !held_is_for(h, push->scheme, push->authority, push->request->path))
+			continue;
+		if (!h->is_admitted)
+			return true;
+		if ((held_is_open(h) || held_is_fresh(h)) &&
+		    http_vary_matches(h->head, h->push->request, push->request, &field))
+			return true;
+	}
+	return false;
+}
+
+/* ---- who may have it ---- */
+
+bool hold_request_busts(const struct http_head *request)
+{
+	const struct http_cache_control cc = http_cache_control(request);
+	if (cc.no_cache || cc.no_store || (cc.has_max_age && cc.max_age_sec == 0))
+		return true;
+	for (uint32_t i = 0; i < request->count; i++) {
+		switch (request->fields[i].token) {
+		case HTTP_TOKEN_RANGE:
+		case HTTP_TOKEN_IF_RANGE:
+		case HTTP_TOKEN_IF_MATCH:
+		case HTTP_TOKEN_IF_UNMODIFIED_SINCE:
+		case HTTP_TOKEN_EXPECT:
+			return true;
+		}
+	}
+	return false;
+}
+
+enum hold_miss held_lets(const struct held *h, const struct exchange *x)
+{
+	bool is_asked = (x->method == HTTP_METHOD_GET || x->method == HTTP_METHOD_HEAD) &&
+			x->upload.source_ended && x->upload.received == 0 && !x->upload.trailers;
+	if (!is_asked)
+		return HOLD_MISS_METHOD;
+	if (!h->store->is_shared) {
+		if (x->came_through || !h->for_one_user)
+			return HOLD_MISS_OUTSIDE;
+		if (credentials_hash(&held_hold(h)->key, x->request) != h->credentials)
+			return HOLD_MISS_COOKIE;
+	}
+	return hold_request_busts(x->request) ? HOLD_MISS_BUSTING : HOLD_FITS;
+}
+
+/* RFC 9110 13.2.2: If-Modified-Since counts only without If-None-Match; a date that is not the very one says too little. */
+static enum hold_miss conditions(
+    const struct held *h, const struct http_head *request, bool *not_modified)
+{
+	const struct http_field *since = http_head_find(request, HTTP_TOKEN_IF_MODIFIED_SINCE);
+	if (http_head_find(request, HTTP_TOKEN_IF_NONE_MATCH)) {
+		*not_modified = http_etag_matches(request, h->head);
+	} else if (since) {
+		const struct http_field *modified =
+		    http_head_find(h->head, HTTP_TOKEN_LAST_MODIFIED);
+		*not_modified = modified && slice_equal(modified->value, since->value);
+	} else {
+		return HOLD_FITS;
+	}
+	/* Conditions are about what a 200 would bring. */
+	return *not_modified && h->head->status == 200 ? HOLD_FITS : HOLD_MISS_BUSTING;
+}
+
+enum hold_miss held_fits(const struct held *h, const struct http_head *request, bool joined,
+    struct slice *field, bool *not_modified)
+{
+	const struct http_cache_control cc = http_cache_control(request);
+	*not_modified = false;
+	if (!http_vary_matches(h->head, h->push->request, request, field))
+		return HOLD_MISS_VARY;
+	/* While the promised stream is open the response counts as validated (RFC 9113 8.4), for its own client. */
+	bool is_valid = joined || (!h->store->is_shared && held_is_open(h));
+	if (!is_valid && !held_is_fresh(h))
+		return HOLD_MISS_STALE;
+	uint64_t left = held_is_fresh(h) ? h->fresh_sec - resident_sec(h) : 0;
+	if ((cc.has_max_age && held_age_sec(h) > cc.max_age_sec) || cc.min_fresh_sec > left)
+		return HOLD_MISS_BUSTING;
+	return conditions(h, request, not_modified);
+}
