@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Clients and origins that do anything at any time, from a seed: whatever the order, the hop neither crashes nor leaks,
+ * its gauges return to where they were, and somebody who behaves is served.
+ */
+#include "tests/support/hop_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* covers: R13 R40 R49 R65 */
+
+struct chaos {
+	struct hop_world *w;
+	uint64_t state;
+	bool is_closed[HOP_SITES];
+};
+
+static uint32_t pick(struct chaos *c, uint32_t below)
+{
+	c->state ^= c->state << 13;
+	c->state ^= c->state >> 7;
+	c->state ^= c->state << 17;
+	return (uint32_t)(c->state >> 32) % below;
+}
+
+/* What an origin has sent on a stream is kept in `status`, which is for clients. */
+enum { SAID_NOTHING, SAID_HEAD, SAID_END };
+
+static struct hop_peer *some_client(struct chaos *c)
+{
+	struct hop_world *w = c->w;
+	size_t first = w->client_count > 5 ? w->client_count - 5 : 0;
+	struct hop_peer *p = w->client_count
+				 ? w->clients[first + pick(c, (uint32_t)(w->client_count - first))]
+				 : NULL;
+	return p && !p->ended && !p->failed ? p : NULL;
+}
+
+static struct hop_stream *some_stream(struct chaos *c, struct hop_peer *p)
+{
+	if (!p || p->stream_count == 0)
+		return NULL;
+	/* Rather a late one: those are alive. */
+	uint32_t most = p->stream_count > 12 ? 12 : (uint32_t)p->stream_count;
+	struct hop_stream *s = p->streams[p->stream_count - 1 - pick(c, most)];
+	return s->handle ? s : NULL;
+}
+
+static struct hop_peer *some_origin(struct chaos *c)
+{
+	struct hop_site *site = &c->w->sites[pick(c, HOP_SITES)];
+	size_t first = site->peer_count > 5 ? site->peer_count - 5 : 0;
+	struct hop_peer *p =
+	    site->peer_count ? site->peers[first + pick(c, (uint32_t)(site->peer_count - first))]
+			     : NULL;
+	return p && !p->ended && !p->failed ? p : NULL;
+}
+
+static void a_new_client(struct chaos *c)
+{
+	if (c->w->client_count + 2 >= HOP_PEERS)
+		return;
+	static const uint32_t windows[] = {0, 0, 1, 1000, 1 << 20, UINT32_MAX};
+	const struct hop_peer_options o = {
+	    .max_streams = pick(c, 3) ? 0 : 1 + pick(c, 3),
+	    .window = windows[pick(c, 6)],
+	    .no_push = pick(c, 4) == 0,
+	    .keeps_credit = pick(c, 6) == 0,
+	};
+	hop_client(c->w, &o);
+}
+
+static void client_asks(struct chaos *c)
+{
+	static const char *const methods[] = {
+	    "GET", "GET", "GET", "HEAD", "POST", "PUT", "OPTIONS"};
+	static const char *const hosts[] = {
+	    "example.com", "example.com", "b.example", "nobody.invalid:1"};
+	struct hop_peer *p = some_client(c);
+	if (!p || p->stream_count + 40 > HOP_PEER_STREAMS || h2_request_room(p->h2) == 0)
+		return;
+	bool end = pick(c, 3) != 0;
+	char path[32];
+	snprintf(path, sizeof(path), "/%u", pick(c, 10));
+	struct hop_stream *s =
+	    hop_request(p, methods[pick(c, 7)], hosts[pick(c, 4)], path, end, NULL);
+	if (!end)
+		hop_more(s, pick(c, 2) ? pick(c, 100000) : 0, pick(c, 2) == 0);
+	else
+		s->out_end = true;
+}
+
+static void client_goes_on(struct chaos *c)
+{
+	struct hop_peer *p = some_client(c);
+	struct hop_stream *s = some_stream(c, p);
+	if (!s)
+		return;
+	switch (pick(c, 6)) {
+	case 0:
+		hop_reset_stream(s, pick(c, 12));
+		break;
+	case 1:
+	case 2:
+		if (!s->parent && !s->out_end)
+			hop_more(s, pick(c, 30000), pick(c, 2) == 0);
+		break;
+	case 3:
+		if (!s->parent && !s->out_end && s->out == 0) {
+			s->out_end = true;
+			hop_trailers(s);
+		}
+		break;
+	case 4: {
+		struct h2_settings settings = hop_peer_settings(&p->options, true);
+		settings.max_concurrent_streams = pick(c, 4);
+		settings.enable_push = pick(c, 2);
+		settings.initial_window_size = pick(c, 100000);
+		h2_update_settings(p->h2, &settings, net_now(c->w->loop));
+		net_conn_dirty(p->net);
+		break;
+	}
+	case 5:
+		if (pick(c, 6) == 0)
+			hop_shutdown(p);
+		else if (pick(c, 6) == 0)
+			hop_peer_abort(p);
+		else if (pick(c, 20) == 0)
+			hop_terminate(p, H2_PROTOCOL_ERROR);
+		break;
+	}
+}
+
+static void origin_promises(struct chaos *c, struct hop_stream *s)
+{
+	static const char *const hosts[] = {
+	    "example.com", "example.com", "b.example", "nobody.invalid"};
+	char path[32];
+	if (s->parent || s->peer->stream_count + 40 > HOP_PEER_STREAMS)
+		return;
+	for (unsigned i = 0; i < 1 + pick(c, 4) && s->handle; i++) {
+		snprintf(path, sizeof(path), "/p%u", pick(c, 20));
+		hop_promise(s, "http", hosts[pick(c, 4)], path);
+	}
+}
+
+static void origin_answers(struct chaos *c, struct hop_stream *s)
+{
+	static const unsigned statuses[] = {200, 200, 200, 404, 500, 301};
+	if (s->status == SAID_NOTHING) {
+		if (pick(c, 4) == 0) {
+			hop_answer(s, 103, 0, false);
+			return;
+		}
+		bool end = strcmp(s->method, "HEAD") == 0 || pick(c, 4) == 0;
+		s->status = end ? SAID_END : SAID_HEAD;
+		hop_answer_fields(s, statuses[pick(c, 6)], end, NULL);
+	} else if (s->status == SAID_HEAD && pick(c, 4) == 0 && s->out == 0) {
+		s->status = SAID_END;
+		hop_trailers(s);
+	} else if (s->status == SAID_HEAD) {
+		bool end = pick(c, 2) == 0;
+		s->status = end ? SAID_END : SAID_HEAD;
+		hop_more(s, pick(c, 3) ? pick(c, 60000) : 0, end);
+	}
+}
+
+static void origin_acts(struct chaos *c)
+{
+	struct hop_peer *p = some_origin(c);
+	struct hop_stream *s = some_stream(c, p);
+	if (!p)
+		return;
+	switch (pick(c, 12)) {
+	case 0:
+		if (s)
+			hop_reset_stream(s, pick(c, 12));
+		break;
+	case 1:
+	case 2:
+		if (s)
+			origin_promises(c, s);
+		break;
+	case 3:
+		if (pick(c, 8) == 0)
+			hop_shutdown(p);
+		else if (pick(c, 12) == 0)
+			hop_peer_abort(p);
+		else if (pick(c, 20) == 0)
+			hop_terminate(p, pick(c, 2) ? H2_NO_ERROR : H2_ENHANCE_YOUR_CALM);
+		break;
+	case 4: {
+		struct h2_settings settings = hop_peer_settings(&p->options, false);
+		settings.max_concurrent_streams = pick(c, 20);
+		settings.initial_window_size = pick(c, 100000);
+		h2_update_settings(p->h2, &settings, net_now(c->w->loop));
+		net_conn_dirty(p->net);
+		break;
+	}
+	default:
+		if (s)
+			origin_answers(c, s);
+		break;
+	}
+}
+
+static void a_site_comes_or_goes(struct chaos *c)
+{
+	uint32_t i = pick(c, HOP_SITES);
+	if (pick(c, c->is_closed[i] ? 4 : 50) != 0 || c->w->sites[i].peer_count + 8 >= HOP_PEERS)
+		return;
+	if (c->is_closed[i])
+		hop_site_open(&c->w->sites[i]);
+	else
+		hop_site_close(&c->w->sites[i]);
+	c->is_closed[i] = !c->is_closed[i];
+}
+
+static bool is_full(const struct hop_world *w)
+{
+	return w->sites[0].peer_count + 12 >= HOP_PEERS || w->sites[1].peer_count + 12 >= HOP_PEERS;
+}
+
+static void ok(struct hop_stream *s)
+{
+	hop_answer(s, 200, 5, true);
+}
+
+static void run(uint64_t seed, unsigned steps)
+{
+	static const char *const servers[] = {
+	    NULL, "push-start-timeout = 5ms", "memory = 16M", "max-pushes-per-parent = 2"};
+	static const char *const listens[] = {
+	    NULL, "body-timeout = 5ms\nwrite-timeout = 10ms\nidle-timeout = 8ms"};
+	static const char *const origins[] = {
+	    NULL,
+	    "max-connections = 1\nmax-queue = 3",
+	    "queue-timeout = 5ms\nresponse-timeout = 10ms\nbody-timeout = 10ms\nidle-timeout = "
+	    "3ms\nwrite-timeout = 10ms\nupload-linger = 2ms",
+	    "push = accept",
+	};
+	struct chaos c = {.state = seed * 0x9e3779b97f4a7c15u + 1};
+	const char *server = servers[pick(&c, 4)], *listen = listens[pick(&c, 2)],
+		   *origin = origins[pick(&c, 4)];
+	c.w = hop_world_new(server, listen, origin, NULL);
+	uint32_t limit = pick(&c, 3) ? 0 : 1 + pick(&c, 5);
+	c.w->sites[0].options.max_streams = limit;
+	if (seed % 3 == 0) /* short of memory once in a while */
+		budget_fail_nth(&c.w->hop->budget, 1 + pick(&c, 200));
+	a_new_client(&c);
+	for (unsigned i = 0; i < steps && !is_full(c.w); i++) {
+		switch (pick(&c, 16)) {
+		case 0:
+			a_new_client(&c);
+			break;
+		case 1:
+		case 2:
+		case 3:
+			client_asks(&c);
+			break;
+		case 4:
+		case 5:
+			client_goes_on(&c);
+			break;
+		case 6:
+			a_site_comes_or_goes(&c);
+			break;
+		case 7:
+		case 8:
+		case 9:
+		case 10:
+		case 11:
+			origin_acts(&c);
+			break;
+		default:
+			net_run_once(c.w->loop, pick(&c, 40) == 0 ? USEC_PER_MSEC : 0);
+			break;
+		}
+	}
+	if (pick(&c, 3) == 0) {
+		hop_world_drain(c.w, pick(&c, 2) ? 0 : 20 * USEC_PER_MSEC);
+		if (pick(&c, 2))
+			UNTIL(c.w, c.w->drained == 1);
+	} else if (pick(&c, 2) && c.w->client_count < HOP_PEERS) {
+		/* Somebody who behaves is served all the same. */
+		for (size_t i = 0; i < HOP_SITES; i++) {
+			if (c.is_closed[i])
+				hop_site_open(&c.w->sites[i]);
+			for (size_t j = 0; j < c.w->sites[i].peer_count; j++)
+				hop_peer_abort(c.w->sites[i].peers[j]);
+			c.w->sites[i].options.max_streams = 0;
+			c.w->sites[i].serve = ok;
+		}
+		budget_fail_nth(&c.w->hop->budget, 0);
+		for (size_t i = 0; i < c.w->client_count; i++)
+			hop_peer_abort(c.w->clients[i]);
+		UNTIL(c.w, c.w->counters.connections_open == 0);
+		struct hop_peer *p = hop_client(c.w, NULL);
+		struct hop_stream *s = hop_get(p, "/behaves");
+		UNTIL(c.w, s->is_over);
+		assert_int_equal(s->status, 200);
+	}
+	hop_world_free(c.w);
+}
+
+static void anything_at_any_time_is_survived(void **state)
+{
+	(void)state;
+	const char *from = getenv("PUSHGATE_CHAOS_SEED"), *count = getenv("PUSHGATE_CHAOS_COUNT");
+	uint64_t first = from ? strtoull(from, NULL, 10) : 1,
+		 runs = count ? strtoull(count, NULL, 10) : 30;
+	for (uint64_t seed = first; seed < first + runs; seed++) {
+		if (from)
+			fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
+		run(seed, 1500);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(anything_at_any_time_is_survived),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
