@@ -23,6 +23,11 @@ export const BINARY = path.resolve(ROOT, process.env.PUSHGATE ?? 'build/pushgate
 after(() => { setTimeout(() => process.exit(), 3000).unref(); });
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+/* Waits for a promise, but not for ever; whether it was in time, the caller sees elsewhere. */
+export function patiently(promise, ms) {
+	let timer;
+	return Promise.race([promise, new Promise((resolve) => { timer = setTimeout(resolve, ms); })]).finally(() => clearTimeout(timer));
+}
 
 /* Waits for a condition outside of our sockets (a file, a process): there is no frame to wait for. */
 export async function until(what, condition, timeout = PATIENCE) {
@@ -175,7 +180,7 @@ export class Gate {
 
 	/* It was told to end by the test itself: it must have ended well. */
 	async ended() {
-		await Promise.race([this.finished, sleep(10000 * SCALE)]);
+		await patiently(this.finished, 10000 * SCALE);
 		assert.deepEqual(this.exit, { code: 0, signal: null }, this.report());
 		this.asked = true;
 	}
@@ -185,7 +190,7 @@ export class Gate {
 		const died = this.asked ? null : this.exit;
 		if (!this.exit) {
 			this.child.kill('SIGTERM');
-			await Promise.race([this.finished, sleep(10000 * SCALE)]);
+			await patiently(this.finished, 10000 * SCALE);
 		}
 		const late = !this.exit;
 		if (late) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import net from 'node:net';
-import { sleep, until } from './gate.mjs';
+import { patiently, until } from './gate.mjs';
 import { SCALE } from './peer.mjs';
 
 /* Runs a program to its end. `signal` after `limit` ms instead of waiting on, when given. */
@@ -37,7 +37,7 @@ export async function daemon(s, command, args, port) {
 	child.once('error', (error) => { d.output += error.message; });
 	d.stop = async (signal = 'SIGTERM') => {
 		child.kill(signal);
-		await Promise.race([gone, sleep(2000)]);
+		await patiently(gone, 2000);
 		child.kill('SIGKILL');
 	};
 	s.cleanups.push(d.stop);
