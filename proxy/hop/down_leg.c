@@ -16,7 +16,8 @@ void down_leg_cut(struct leg *leg)
 	h2_stream_set_user(leg->stream, NULL);
 	list_remove(&leg->link);
 	if (x->push.state != PUSH_NONE) {
-		list_remove(&x->waiting); /* for room; a request may wait elsewhere, for an upstream stream */
+		if (!x->waits_for_upstream) /* then it waits in a pool's queue, not here for room */
+			list_remove(&x->waiting);
 		ensure(d->pushes_open > 0);
 		d->pushes_open--;
 	}

@@ -96,7 +96,7 @@ static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
     .offer_facts = promise_facts,
-    .offer_refused = promise_refused,
+    .offer_settled = promise_settled,
     .push_promised = promise_made,
     .response_head = response_head,
     .ended = account_ended,
@@ -124,13 +124,15 @@ static void turn_the_wheel(void *context)
 
 static void set_timer(struct hop *h)
 {
-	net_timer_set(&h->timer, wheel_next(&h->relay.wheel));
+	usec next = wheel_next(&h->relay.wheel), hints = relay_hints_due(&h->relay);
+	net_timer_set(&h->timer, hints < next ? hints : next);
 }
 
 /* Before the dirty connections are walked: nothing of this turn is needed any more. */
 static void on_turn(void *context)
 {
 	struct hop *h = context;
+	relay_send_hints(&h->relay);
 	reap(h);
 	set_timer(h);
 	hop_check_drained(h);
@@ -226,6 +228,8 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	    .now = net_now(env->loop),
 	};
 	relay_init(&h->relay);
+	for (size_t i = 0; i < conf->policy.count; i++)
+		h->asks_rtt = h->asks_rtt || conf->policy.rules[i].rtt_compare != POLICY_COMPARE_NONE;
 	wheel_node_init(&h->drain_timer, drain_expired);
 	net_timer_init(&h->timer, env->loop, turn_the_wheel, h);
 	bool is_open = open_listeners(h, error, error_size);

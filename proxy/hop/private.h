@@ -47,6 +47,7 @@ struct hop {
 	struct router *router;
 	struct listener *listeners;    /* one a listen section */
 	struct pool *pools;            /* two an origin: [2 × index] push on, [2 × index + 1] push off */
+	bool asks_rtt;                 /* a rule wants to know the round trip: a system call an offer */
 	usec *push_off_until;          /* by route: it costs the origin too many resets */
 	struct list downs;
 	struct list dead;              /* struct corpse */
@@ -152,8 +153,9 @@ void up_leg_cut(struct leg *leg);
 
 /* promise.c */
 void up_promise(struct up *u, struct h2_event *e);
-void promise_facts(void *context, struct exchange *parent, struct http_head *promised, struct policy_offer *offer);
-void promise_refused(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict);
+void promise_facts(void *context, struct exchange *parent, struct http_head *promised,
+    struct policy_offer *offer, struct relay_place *place);
+void promise_settled(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict);
 void promise_made(void *context, struct exchange *push);
 /* Facts about the client that every offer has. */
 void promise_client_facts(const struct exchange *x, struct policy_offer *offer);

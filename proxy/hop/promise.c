@@ -25,6 +25,13 @@ void promise_client_facts(const struct exchange *x, struct policy_offer *offer)
 	offer->client_push_enabled = peer->enable_push != 0;
 	offer->client_accepts_streams = peer->max_concurrent_streams != 0;
 	offer->client_going_away = h2_is_going_away(d->h2);
+	if (d->hop->relay.policy->count > 0) { /* only rules ask for these */
+		offer->save_data = policy_save_data_of(x->request);
+		offer->navigation = policy_navigation_of(x->request);
+		offer->draw = policy_draw(&d->client, x->authority, x->request->path);
+	}
+	if (d->hop->asks_rtt)
+		offer->rtt_usec = net_conn_rtt_usec(d->net);
 	offer->connection_pushes = d->pushes_open;
 	offer->connection_push_bytes = d->push_buffered;
 }
@@ -78,19 +85,45 @@ static bool listener_covers(const struct exchange *parent, const struct http_hea
 	       net_tls_covers(d->listener->tls, a.host);
 }
 
-void promise_facts(void *context, struct exchange *parent, struct http_head *promised, struct policy_offer *offer)
+/* What an origin promised: only what this client would get from that very origin. */
+static void relayed_facts(struct hop *hop, struct exchange *parent, struct http_head *promised, struct policy_offer *offer)
 {
-	struct hop *hop = context;
 	const struct conf_route *route;
 	struct up *u = parent->up.carrier;
-	promise_client_facts(parent, offer);
 	offer->origin_may_promise =
 	    map_back(parent, promised) &&
 	    router_find(hop->router, promised->authority, promised->path, &route) == ROUTER_FOUND &&
 	    route->origin == parent->origin;
-	offer->listener_covers = parent->down.ops && listener_covers(parent, promised);
 	double rate = hop->env.conf->server.promise_rate;
 	offer->promise_rate_exceeded = rate > 0 && !bucket_take(&u->promises, hop->relay.now, rate, rate);
+}
+
+/* What we offer ourselves: whatever a route of ours leads to. */
+static void own_facts(struct hop *hop, const struct http_head *promised, struct policy_offer *offer, struct relay_place *place)
+{
+	const struct conf_route *route;
+	if (router_find(hop->router, promised->authority, promised->path, &route) != ROUTER_FOUND)
+		return;
+	offer->origin_may_promise = true;
+	*place = (struct relay_place){route, route->origin};
+}
+
+void promise_facts(void *context, struct exchange *parent, struct http_head *promised,
+    struct policy_offer *offer, struct relay_place *place)
+{
+	struct hop *hop = context;
+	promise_client_facts(parent, offer);
+	offer->parent_revalidates = policy_revalidates(parent->request);
+	offer->hold_refusal = &policy_reason_NO_HOLD;
+	if (!exchange_may_hint(parent))
+		offer->hint_refusal = &policy_reason_HINT_LATE;
+	else if (offer->navigation != POLICY_NAVIGATION_YES)
+		offer->hint_refusal = &policy_reason_HINT_CLIENT;
+	if (offer->source == POLICY_RELAYED)
+		relayed_facts(hop, parent, promised, offer);
+	else
+		own_facts(hop, promised, offer, place);
+	offer->listener_covers = parent->down.ops && listener_covers(parent, promised);
 }
 
 /* ---- verdicts ---- */
@@ -139,15 +172,17 @@ static void charge_reset(struct up *u, const struct exchange *parent)
 	}
 }
 
-void promise_refused(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict)
+void promise_settled(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict)
 {
 	struct hop *hop = context;
 	const struct http_head *head = offer->promised;
 	struct observe_counters *counters = hop->env.observe->counters;
 	counters->pushes_offered++;
-	counters->pushes_dropped++;
+	bool is_hinted = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
+	counters->pushes_hinted += is_hinted;
+	counters->pushes_dropped += !is_hinted;
 	counters->memory_refused += verdict.reason == &policy_reason_BUDGET;
-	counters->push[offer->source][POLICY_DROP][policy_reason_position(verdict.reason)]++;
+	counters->push[offer->source][verdict.action][policy_reason_position(verdict.reason)]++;
 	const struct conf_listen *listen = parent->listen;
 	const struct conf_route *route = parent->route;
 	const struct conf_origin *origin = parent->origin;
@@ -162,10 +197,10 @@ void promise_refused(void *context, struct exchange *parent, const struct policy
 	    .scheme = head->scheme,
 	    .authority = head->authority,
 	    .path = head->path,
-	    .outcome = OBSERVE_REFUSED,
+	    .outcome = is_hinted ? OBSERVE_COMPLETE : OBSERVE_REFUSED,
 	    .is_push = true,
 	    .source = offer->source,
-	    .verdict = POLICY_DROP,
+	    .verdict = verdict.action,
 	    .rule = verdict.rule ? verdict.rule->name : NULL,
 	    .reason = verdict.reason,
 	};

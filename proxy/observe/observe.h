@@ -46,7 +46,8 @@
 	X(guard_down, "client connections ended with ENHANCE_YOUR_CALM") \
 	X(guard_up, "origin connections ended with ENHANCE_YOUR_CALM") \
 	X(pushes_offered, "pushes offered") \
-	X(pushes_forwarded, "pushes promised to clients") \
+	X(pushes_forwarded, "pushes promised to clients")           \
+	X(pushes_hinted, "pushes turned into Early Hints") \
 	X(pushes_dropped, "pushes dropped") \
 	X(pushes_completed, "pushed responses delivered whole") \
 	X(pushes_reset, "pushes reset by the client") \

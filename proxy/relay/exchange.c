@@ -18,6 +18,7 @@ void relay_init(struct relay *r)
 	wheel_init(&r->wheel, r->now);
 	list_init(&r->live);
 	list_init(&r->over);
+	list_init(&r->hinting);
 	r->live_count = 0;
 	r->next_id = 1;
 	r->free = NULL;
@@ -90,6 +91,7 @@ struct exchange *exchange_alloc(struct relay *r, struct http_head *head)
 	list_init(&x->pushes);
 	list_init(&x->push.sibling);
 	list_init(&x->waiting);
+	list_init(&x->hinting);
 	wheel_node_init(&x->timer, timer_expired);
 	list_append(&r->live, &x->link);
 	r->live_count++;
@@ -153,6 +155,7 @@ void exchange_finish(struct exchange *x, const struct relay_cause *cause, uint32
 	x->down.ops = x->up.ops = NULL;
 	exchange_drop_body(x, &x->upload);
 	exchange_drop_body(x, &x->download);
+	exchange_drop_hints(x);
 	list_for_each (&x->pushes, child, struct exchange, push.sibling) {
 		list_remove(&child->push.sibling);
 		child->push.parent = NULL;

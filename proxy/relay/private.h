@@ -27,6 +27,13 @@ void exchange_check_done(struct exchange *x);
 /* Sends a response head downstream; false: it waits (pushes). Takes head. */
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end);
 
+/* hint.c */
+void exchange_hint(struct exchange *x, const struct http_resource *resource);
+void exchange_send_hints(struct exchange *x);
+/* Adds them to a 103 of the origin's. */
+void exchange_join_hints(struct exchange *x, struct http_head *interim);
+void exchange_drop_hints(struct exchange *x);
+
 /* outcome.c */
 void exchange_reset_leg(struct leg *leg, uint32_t code); /* a missing leg is fine */
 

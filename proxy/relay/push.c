@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An origin's promise, from the offer to the verdict to a pushed exchange. A promise is settled
- * here and now, before anything else of the origin's is read, so that downstream too it stands
- * before the octets that refer to it.
+ * An offer, from its facts to the verdict to a pushed exchange or a hint. An origin's promise is
+ * settled here and now, before anything else of the origin's is read, so that downstream too it
+ * stands before the octets that refer to it; an offer of our own before the head that names it.
  */
 #include "proxy/relay/private.h"
 
@@ -31,11 +31,22 @@ static uint32_t refusal_code(const struct policy_reason *reason)
 	return RELAY_CANCEL;
 }
 
-static void refuse(
-    struct exchange *parent, struct leg *up, const struct policy_offer *offer, struct policy_verdict verdict)
+/* One offer on its way to its verdict. */
+struct offering {
+	struct exchange *parent;
+	struct leg *up;                        /* the promised stream; NULL: an offer of our own */
+	struct http_head *head;                /* owned */
+	const struct http_resource *resource;  /* of our own offers */
+	struct policy_offer offer;
+	struct relay_place place;
+};
+
+static void settle_without_push(struct offering *o, struct policy_verdict verdict)
 {
-	up->ops->reset(up, refusal_code(verdict.reason));
-	parent->relay->ops->offer_refused(parent->relay->context, parent, offer, verdict);
+	struct relay *r = o->parent->relay;
+	if (o->up)
+		o->up->ops->reset(o->up, refusal_code(verdict.reason));
+	r->ops->offer_settled(r->context, o->parent, &o->offer, verdict);
 }
 
 /* The same resource, asked for in the same way, pushed already for this parent. */
@@ -50,62 +61,114 @@ static bool is_repeated(const struct exchange *parent, const struct http_head *p
 	return false;
 }
 
-struct exchange *exchange_on_promise(struct exchange *x, const struct leg *up, struct http_head *head)
+static void hint(struct offering *o)
 {
-	struct relay *r = x->relay;
-	struct leg leg = *up;
-	struct policy_offer offer = {
-	    .source = POLICY_RELAYED,
-	    .parent = x->request,
-	    .promised = head,
-	    .parent_gone = x->is_over || !x->down.ops || x->download.state == FLOW_DONE,
-	    .parent_is_push = exchange_is_push(x),
-	    .parent_pushes = x->push_count,
-	    .now = r->now,
+	struct http_resource promised = {
+	    .target = {o->head->scheme, o->head->authority, o->head->path},
+	    .as = slice_of_string(policy_type_as(policy_type_of_path(o->head->path))),
 	};
-	r->ops->offer_facts(r->context, x, head, &offer);
-	offer.duplicate = offer.duplicate || is_repeated(x, head);
-	struct policy_verdict verdict = policy_decide(r->policy, &offer);
-	const struct policy_verdict no_memory = {
-	    .action = POLICY_DROP, .reason = &policy_reason_BUDGET};
-	struct exchange *push = NULL;
-	if (verdict.action == POLICY_FORWARD) {
-		push = exchange_alloc(r, head);
-		if (!push)
-			verdict = no_memory;
-	}
-	if (!push) {
-		refuse(x, &leg, &offer, verdict);
-		http_head_free(head);
-		return NULL;
-	}
-	http_head_strip_hop(head);
+	exchange_hint(o->parent, o->resource ? o->resource : &promised);
+}
+
+static const struct policy_verdict no_memory = {.action = POLICY_DROP, .reason = &policy_reason_BUDGET};
+
+static void fill_push(struct exchange *push, const struct offering *o, struct policy_verdict verdict)
+{
+	struct exchange *x = o->parent;
 	push->listen = x->listen;
 	push->client = x->client;
-	push->route = x->route;
-	push->origin = x->origin;
+	push->route = o->place.route;
+	push->origin = o->place.origin;
 	push->pool = x->pool;
-	push->waits_since = r->now;
+	push->waits_since = x->relay->now;
 	push->upload.source_ended = true;
 	push->upload.state = FLOW_DONE;
 	push->push = (struct push){
 	    .state = PUSH_OFFERED,
-	    .source = POLICY_RELAYED,
+	    .source = o->offer.source,
 	    .parent = x,
 	    .parent_id = x->id,
 	    .verdict = verdict,
 	};
 	list_init(&push->push.sibling);
-	if (!x->down.ops->promise(&x->down, head, push)) {
-		refuse(x, &leg, &offer, no_memory);
+}
+
+/* The pushed exchange, promised downstream; NULL: there was no memory for it, and the offer has been told. */
+static struct exchange *make_push(struct offering *o, struct policy_verdict verdict)
+{
+	struct exchange *x = o->parent;
+	struct exchange *push = exchange_alloc(x->relay, o->head);
+	if (!push) {
+		settle_without_push(o, no_memory);
+		http_head_free(o->head);
+		return NULL;
+	}
+	http_head_strip_hop(o->head);
+	fill_push(push, o, verdict);
+	if (!x->down.ops->promise(&x->down, o->head, push)) {
+		settle_without_push(o, no_memory);
 		exchange_finish(push, &relay_cause_NO_MEMORY, 0, NULL);
 		return NULL;
 	}
 	push->push.state = PUSH_PROMISED;
-	exchange_bind(&push->up, &leg);
 	list_append(&x->pushes, &push->push.sibling);
 	x->push_count++;
+	return push;
+}
+
+/* Gathers the facts, decides, acts. */
+static struct exchange *settle(struct offering *o)
+{
+	struct exchange *x = o->parent;
+	struct relay *r = x->relay;
+	o->offer.parent = x->request;
+	o->offer.promised = o->head;
+	o->offer.parent_gone = x->is_over || !x->down.ops || x->download.state == FLOW_DONE;
+	o->offer.parent_is_push = exchange_is_push(x);
+	o->offer.parent_pushes = x->push_count;
+	o->offer.now = r->now;
+	o->place = (struct relay_place){x->route, x->origin};
+	r->ops->offer_facts(r->context, x, o->head, &o->offer, &o->place);
+	o->offer.duplicate = o->offer.duplicate || is_repeated(x, o->head);
+	struct policy_verdict verdict = policy_decide_with(r->policy, r->feedback, &o->offer, NULL);
+	if (verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD)
+		hint(o);
+	if (verdict.action == POLICY_FORWARD)
+		return make_push(o, verdict);
+	settle_without_push(o, verdict);
+	http_head_free(o->head);
+	return NULL;
+}
+
+struct exchange *exchange_on_promise(struct exchange *x, const struct leg *up, struct http_head *head)
+{
+	struct leg leg = *up;
+	struct offering o = {.parent = x, .up = &leg, .head = head, .offer = {.source = POLICY_RELAYED}};
+	struct exchange *push = settle(&o);
+	if (!push)
+		return NULL;
+	exchange_bind(&push->up, &leg);
 	exchange_arm(push);
-	r->ops->push_promised(r->context, push);
+	x->relay->ops->push_promised(x->relay->context, push);
+	return push;
+}
+
+struct exchange *exchange_offer(
+    struct exchange *x, enum policy_source source, const struct http_resource *resource, bool cross_origin)
+{
+	struct http_head *head = http_promise_make(x->request, resource, false);
+	if (!head)
+		return NULL;
+	struct offering o = {
+	    .parent = x,
+	    .head = head,
+	    .resource = resource,
+	    .offer = {.source = source, .as = resource->as, .cross_origin = cross_origin},
+	};
+	struct exchange *push = settle(&o);
+	if (!push)
+		return NULL;
+	x->relay->ops->push_promised(x->relay->context, push);
+	exchange_dispatch(push);
 	return push;
 }

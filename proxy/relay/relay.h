@@ -19,6 +19,7 @@
 #include "proxy/base/budget.h"
 #include "proxy/base/list.h"
 #include "proxy/base/wheel.h"
+#include "proxy/http/promise.h"
 #include "proxy/relay/body.h"
 #include "proxy/relay/cause.h"
 
@@ -125,6 +126,11 @@ struct exchange {
 	uint8_t interims;
 	struct push push;
 	struct list pushes;                  /* children */
+	/* A 103 of our own in the making (RFC 8297); one for each exchange. */
+	struct http_head *hints;             /* owned; NULL: none, or gone */
+	bool has_hinted;                     /* it has left, alone or with the origin's 103 */
+	usec hints_due;
+	struct list hinting;                 /* in relay->hinting */
 	uint32_t push_count;                 /* offers accepted so far */
 	/* Time. */
 	usec started, first_byte;            /* first_byte: 0 until the final head was sent downstream */
@@ -150,6 +156,11 @@ struct exchange {
 
 /* ---- the relay: what all exchanges of a worker share ---- */
 
+/* Where a request goes; the owner's words. */
+struct relay_place {
+	const void *route, *origin;
+};
+
 /* What the relay asks of its owner. */
 struct relay_ops {
 	/* Find an upstream leg: ends, now or later, in exchange_on_connected or exchange_on_up_failed.
@@ -157,11 +168,12 @@ struct relay_ops {
 	void (*dispatch)(void *context, struct exchange *x);
 	/* Take it out of whatever queue it waits in. */
 	void (*undispatch)(void *context, struct exchange *x);
-	/* Fill what the relay cannot know: authority answers, client facts, caps' counts. The promised head may
+	/* Fill what the relay cannot know: authority answers, client facts, caps' counts, and where an offer of our own
+	 * would be sent (*place comes filled with the parent's). The promised head may
 	 * be mapped back to the client's side here (authority, scheme). */
-	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised, struct policy_offer *offer);
-	/* An offer was refused (for log and counters); head is borrowed. */
-	void (*offer_refused)(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict);
+	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised, struct policy_offer *offer, struct relay_place *place);
+	/* An offer became no push: refused, or only hinted at (for log and counters). Everything is borrowed. */
+	void (*offer_settled)(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict);
 	/* The push has been promised downstream. */
 	void (*push_promised)(void *context, struct exchange *push);
 	/* A response head goes downstream, ready to be changed for this hop. */
@@ -176,12 +188,15 @@ struct relay {
 	const struct relay_ops *ops;
 	void *context;
 	const struct policy_rules *policy;
+	const struct policy_feedback *feedback; /* what came of earlier pushes; may be NULL */
+	usec hint_wait;                         /* a 103 of ours waits so long for more hints; 0 = to the end of the turn */
 	struct chunk_pool *chunks, *small_chunks; /* borrows */
 	struct http_head_pool *heads;             /* borrows */
 	struct budget *budget;                    /* borrows: the worker's */
 	struct wheel wheel;
 	struct slice pseudonym;
 	struct list live, over;
+	struct list hinting;                      /* exchanges whose 103 has not left */
 	size_t live_count;
 	uint64_t next_id;
 	struct exchange *free;                    /* kept for reuse */
@@ -229,6 +244,21 @@ void exchange_on_up_failed(struct exchange *x, const struct relay_cause *cause, 
  * stream has been reset through up->ops.
  */
 struct exchange *exchange_on_promise(struct exchange *x, const struct leg *up, struct http_head *head);
+
+/* ---- offers of our own ---- */
+
+/*
+ * Offers a resource with x: a push that no origin promised, made, hinted at or dropped by policy. The request for it goes
+ * to the origin that it routes to. Returns the push, or NULL.
+ */
+struct exchange *exchange_offer(
+    struct exchange *x, enum policy_source source, const struct http_resource *resource, bool cross_origin);
+/* May a hint still leave before the response? */
+bool exchange_may_hint(const struct exchange *x);
+/* Sends the 103s that are due. At the end of each turn. */
+void relay_send_hints(struct relay *r);
+/* When relay_send_hints wants to be called although nothing happens; USEC_NEVER: not. */
+usec relay_hints_due(const struct relay *r);
 
 /* ---- from a sink ---- */
 

@@ -191,6 +191,7 @@ void exchange_on_connected(struct exchange *x, const struct leg *up)
 
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 {
+	exchange_send_hints(x);
 	if (!x->down.ops->send_head(&x->down, head, end)) {
 		ensure(exchange_is_push(x));
 		x->pending_head = head;
@@ -213,7 +214,8 @@ static void interim(struct exchange *x, struct http_head *head)
 	x->download_progress = x->relay->now;
 	if (may_pass) {
 		if (!is_held(x))
-			x->relay->ops->response_head(x->relay->context, x, head);
+			exchange_join_hints(x, head);
+		x->relay->ops->response_head(x->relay->context, x, head);
 		/* A push that waits for room tells its interim responses to nobody: they only
 		 * make sense before the final one and cost the client a stream. */
 		if (x->down.ops->send_head(&x->down, head, false) && x->push.state == PUSH_PROMISED)

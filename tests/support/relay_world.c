@@ -61,6 +61,9 @@ static bool on_head(struct leg *leg, const struct http_head *head, bool end)
 		return false;
 	}
 	say(l->said, "head %u%s", head->status, end ? " end" : "");
+	for (uint32_t i = 0; i < head->count; i++)
+		if (head->fields[i].token == HTTP_TOKEN_LINK)
+			say(l->said, "link %.*s", SLICE_ARG(head->fields[i].value));
 	return true;
 }
 
@@ -146,10 +149,13 @@ static void undispatch(void *context, struct exchange *x)
 	list_remove(&x->waiting);
 }
 
-static void facts(void *context, struct exchange *parent, struct http_head *promised, struct policy_offer *offer)
+static void facts(void *context, struct exchange *parent, struct http_head *promised,
+    struct policy_offer *offer, struct relay_place *place)
 {
+	(void)place;
+	offer->hint_refusal = exchange_may_hint(parent) ? NULL : &policy_reason_HINT_LATE;
 	struct world *w = context;
-	(void)parent, (void)promised;
+	(void)promised;
 	offer->origin_may_promise = w->origin_may_promise;
 	offer->listener_covers = w->listener_covers;
 	offer->client_push_enabled = w->push_enabled;
@@ -157,11 +163,12 @@ static void facts(void *context, struct exchange *parent, struct http_head *prom
 	offer->promise_rate_exceeded = w->rate_exceeded;
 }
 
-static void refused(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict)
+static void settled(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict)
 {
 	struct world *w = context;
 	(void)parent, (void)offer;
-	say(w->refused, "%s", verdict.reason->code);
+	bool is_hint = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
+	say(w->refused, "%s%s", is_hint ? "hint " : "", verdict.reason->code);
 }
 
 static void promised(void *context, struct exchange *push)
@@ -188,7 +195,7 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 }
 
 static const struct relay_ops relay_ops = {
-    dispatch, undispatch, facts, refused, promised, response_head, ended, time_limit};
+    dispatch, undispatch, facts, settled, promised, response_head, ended, time_limit};
 
 struct world *world_new(void)
 {

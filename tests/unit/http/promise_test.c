@@ -58,7 +58,7 @@ static void assert_slice(struct slice got, const char *expected)
 
 static void promise_has_what_selects_the_variant_and_nothing_else(void **state)
 {
-	struct rig *r = *state; /* covers: R79 P-make-complete-request */
+	struct rig *r = *state; /* covers: R79 P-make-request-fields */
 	struct http_head *h = http_promise_make(r->parent, &r->css, false);
 	assert_non_null(h);
 	assert_int_equal(h->method_token, HTTP_METHOD_GET);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* Offers of our own: pushes that no origin promised, and 103 Early Hints. */
+#include "tests/support/relay_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static const struct http_resource css = {
+    .target = {SLICE_INIT("https"), SLICE_INIT("example.com"), SLICE_INIT("/a.css")},
+    .as = SLICE_INIT("style"),
+};
+static const struct http_resource script = {
+    .target = {SLICE_INIT("https"), SLICE_INIT("example.com"), SLICE_INIT("/b.js")},
+    .as = SLICE_INIT("script"),
+};
+
+static struct http_head *hinted(struct world *w, const char *link)
+{
+	struct http_head *h = world_response(w, 103);
+	http_head_add(h, SLICE("link"), slice_of_string(link));
+	return h;
+}
+
+static void offer_of_our_own_is_promised_first_and_asked_for_then(void **state)
+{
+	(void)state; /* covers: R78 P-make-before-reference */
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = exchange_offer(x, POLICY_LINK, &css, false);
+	assert_non_null(push);
+	assert_string_equal(down->said, "promise /a.css");
+	assert_ptr_equal(w->dispatched[1], push);
+	assert_non_null(http_head_find(push->request, HTTP_TOKEN_VIA));
+	assert_int_equal(push->push.source, POLICY_LINK);
+	struct world_leg *push_down = world_leg_of(w, &push->down);
+	exchange_on_response(push, world_response(w, 200), false);
+	world_download(w, push, "body", true);
+	world_take(push_down);
+	assert_string_equal(push_down->said, "head 200; end; detach");
+	exchange_on_response(x, world_response(w, 200), true);
+	assert_string_equal(w->ended, "x2 complete 200; x1 complete 200");
+	world_free(w);
+}
+
+static void failed_response_to_a_push_of_our_own_is_withdrawn(void **state)
+{
+	(void)state; /* covers: P-make-withdrawn */
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = exchange_offer(x, POLICY_LINK, &css, false);
+	struct world_leg *push_down = world_leg_of(w, &push->down), *push_up = world_leg_of(w, &push->up);
+	exchange_on_response(push, world_response(w, 404), false);
+	assert_string_equal(push_up->said, "reset 8");
+	assert_string_equal(push_down->said, "reset 8");
+	assert_ptr_equal(push->push.verdict.reason, &policy_reason_STATUS);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void cancelled_by_the_client_its_request_is_cancelled_too(void **state)
+{
+	(void)state; /* covers: R80 */
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = exchange_offer(x, POLICY_CONFIG, &css, false);
+	struct world_leg *push_up = world_leg_of(w, &push->up);
+	exchange_on_down_ended(push, &relay_cause_DOWN_RESET, 8, NULL);
+	assert_string_equal(push_up->said, "reset 8");
+	assert_false(x->is_over);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void refused_offer_of_our_own_asks_the_origin_nothing(void **state)
+{
+	(void)state; /* covers: R79 */
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	w->push_enabled = false;
+	assert_null(exchange_offer(x, POLICY_LINK, &css, false));
+	assert_int_equal(w->dispatch_count, 1);
+	assert_string_equal(w->refused, "push-disabled");
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void hints_of_one_turn_leave_in_one_103(void **state)
+{
+	(void)state; /* covers: P-hint-once */
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->rules.fallback = POLICY_HINT;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	assert_null(exchange_offer(x, POLICY_CONFIG, &css, false));
+	assert_null(exchange_offer(x, POLICY_CONFIG, &script, false));
+	assert_string_equal(down->said, "");
+	relay_send_hints(&w->relay);
+	assert_string_equal(
+	    down->said, "head 103; link </a.css>; rel=preload; as=style; link </b.js>; rel=preload; as=script");
+	assert_string_equal(w->refused, "hint default; hint default");
+	relay_send_hints(&w->relay);
+	exchange_offer(x, POLICY_CONFIG, &css, false);
+	assert_string_equal(w->refused, "hint default; hint default; hint-late");
+	exchange_on_response(x, world_response(w, 200), true);
+	assert_true(x->is_over);
+	world_free(w);
+}
+
+static void hints_wait_as_long_as_configured(void **state)
+{
+	(void)state; /* covers: P-hint-once */
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->rules.fallback = POLICY_HINT;
+	w->relay.hint_wait = 50000;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_offer(x, POLICY_CONFIG, &css, false);
+	relay_send_hints(&w->relay);
+	assert_string_equal(down->said, "");
+	assert_true(relay_hints_due(&w->relay) == w->relay.now + 50000);
+	world_pass(w, 60000);
+	relay_send_hints(&w->relay);
+	assert_string_equal(down->said, "head 103; link </a.css>; rel=preload; as=style");
+	assert_true(relay_hints_due(&w->relay) == USEC_NEVER);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void hints_join_the_103_of_the_origin(void **state)
+{
+	(void)state; /* covers: P-hint-once */
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->rules.fallback = POLICY_HINT;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_offer(x, POLICY_CONFIG, &css, false);
+	exchange_on_response(x, hinted(w, "</o.css>; rel=preload"), false);
+	assert_string_equal(down->said,
+	    "head 103; link </o.css>; rel=preload; link </a.css>; rel=preload; as=style");
+	relay_send_hints(&w->relay);
+	exchange_on_response(x, world_response(w, 200), true);
+	assert_string_equal(down->said, "head 103; link </o.css>; rel=preload; link </a.css>; rel=preload; "
+	                                "as=style; head 200 end; detach");
+	world_free(w);
+}
+
+static void hints_leave_before_a_response_of_the_same_turn(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->rules.fallback = POLICY_HINT;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_offer(x, POLICY_CONFIG, &css, false);
+	exchange_on_response(x, world_response(w, 200), true);
+	assert_string_equal(
+	    down->said, "head 103; link </a.css>; rel=preload; as=style; head 200 end; detach");
+	world_free(w);
+}
+
+static void promise_may_become_a_hint(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	w->rules.fallback = POLICY_HINT;
+	w->push_enabled = false;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	assert_null(world_promise(w, x, "/style/a.css", &push_up, &push_down));
+	assert_string_equal(push_up->said, "reset 8");
+	relay_send_hints(&w->relay);
+	assert_string_equal(down->said, "head 103; link </style/a.css>; rel=preload; as=style");
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void hints_of_a_request_that_ends_go_with_it(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->rules.fallback = POLICY_HINT;
+	w->relay.hint_wait = 50000;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_offer(x, POLICY_CONFIG, &css, false);
+	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
+	world_pass(w, 60000);
+	relay_send_hints(&w->relay);
+	assert_string_equal(down->said, "");
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(offer_of_our_own_is_promised_first_and_asked_for_then),
+	    cmocka_unit_test(failed_response_to_a_push_of_our_own_is_withdrawn),
+	    cmocka_unit_test(cancelled_by_the_client_its_request_is_cancelled_too),
+	    cmocka_unit_test(refused_offer_of_our_own_asks_the_origin_nothing),
+	    cmocka_unit_test(hints_of_one_turn_leave_in_one_103),
+	    cmocka_unit_test(hints_wait_as_long_as_configured),
+	    cmocka_unit_test(hints_join_the_103_of_the_origin),
+	    cmocka_unit_test(hints_leave_before_a_response_of_the_same_turn),
+	    cmocka_unit_test(promise_may_become_a_hint),
+	    cmocka_unit_test(hints_of_a_request_that_ends_go_with_it),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
