@@ -162,6 +162,8 @@ static void on_data(struct hop_peer *p, struct h2_event *e)
 	}
 	if (!p->options.keeps_credit)
 		h2_credit(p->h2, e->stream, e->piece.length);
+	else if (s)
+		s->unread += e->piece.length;
 }
 
 static void on_promised(struct hop_peer *p, struct h2_event *e)
@@ -422,6 +424,14 @@ void hop_trailers(struct hop_stream *s)
 	if (s->handle)
 		h2_trailers(s->peer->h2, s->handle, head);
 	http_head_free(head);
+	dirty(s->peer);
+}
+
+void hop_credit(struct hop_stream *s)
+{
+	if (s->handle && s->unread > 0)
+		h2_credit(s->peer->h2, s->handle, s->unread);
+	s->unread = 0;
 	dirty(s->peer);
 }
 

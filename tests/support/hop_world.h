@@ -32,9 +32,9 @@ struct hop_stream {
 	uint32_t id;
 	char method[16], scheme[8], authority[128], path[256], via[256], status_error[256];
 	unsigned status, interims, trailers;
-	size_t received;
-	uint8_t text[128]; /* how the body began */
-	bool ended;        /* END_STREAM came */
+	size_t received, unread; /* unread: kept credit, see keeps_credit */
+	uint8_t text[128];       /* how the body began */
+	bool ended;              /* END_STREAM came */
 	bool was_reset, is_over;
 	uint32_t code;
 	bool unprocessed;
@@ -135,6 +135,7 @@ void hop_answer_fields(
     struct hop_stream *s, unsigned status, int end, ...); /* name, value, …, NULL */
 void hop_more(struct hop_stream *s, size_t body, bool end);
 void hop_trailers(struct hop_stream *s);
+void hop_credit(struct hop_stream *s); /* what was kept back */
 void hop_reset_stream(struct hop_stream *s, uint32_t code);
 struct hop_stream *hop_promise(
     struct hop_stream *parent, const char *scheme, const char *authority, const char *path);
