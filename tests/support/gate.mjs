@@ -41,15 +41,21 @@ export async function until(what, condition, timeout = PATIENCE) {
 	}
 }
 
-/* A port that nobody listens on right now. */
+/*
+ * A port that nobody listens on right now. From below the kernel's own range (ip_local_port_range), so that nobody
+ * who asks for any port gets it meanwhile, and each test process begins somewhere else.
+ */
+let lastPort = process.pid * 61;
 export function freePort() {
 	return new Promise((resolve, reject) => {
-		const server = net.createServer();
-		server.once('error', reject);
-		server.listen(0, '127.0.0.1', () => {
-			const { port } = server.address();
-			server.close(() => resolve(port));
-		});
+		let tries = 0;
+		const attempt = () => {
+			const port = 12000 + (++lastPort % 20000);
+			const server = net.createServer();
+			server.once('error', (error) => (++tries < 100 ? attempt() : reject(error)));
+			server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)));
+		};
+		attempt();
 	});
 }
 

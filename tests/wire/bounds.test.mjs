@@ -153,6 +153,12 @@ scenario('promises that the client refuses all are bounded', async (s) => {
 });
 
 /* ---- bombs ---- */
+/* The connection ends; a flood that goes on may well drown the GOAWAY (a TCP reset throws away what was not read yet). */
+async function calmed(c) {
+	const goaway = await c.expectGoaway().catch((error) => { if (!c.ended) throw error; });
+	if (goaway)
+		assert.ok(['ENHANCE_YOUR_CALM', 'PROTOCOL_ERROR', 'COMPRESSION_ERROR'].includes(goaway.code), goaway.code);
+}
 scenario('a CONTINUATION flood in a promise ends the origin connection alone', async (s) => {
 	const { client, origin, up } = await s.open();
 	await memory(s, 24 * MIB, async () => {
@@ -162,7 +168,7 @@ scenario('a CONTINUATION flood in a promise ends the origin connection alone', a
 			if (i % 100 === 0)
 				await new Promise(setImmediate);
 		}
-		await origin.expectGoaway(['ENHANCE_YOUR_CALM', 'PROTOCOL_ERROR', 'COMPRESSION_ERROR']);
+		await calmed(origin);
 	});
 	assert.equal((await client.response(1)).status, 502);
 });
@@ -175,7 +181,7 @@ scenario('a CONTINUATION flood in a request ends the client connection alone', a
 		if (i % 100 === 0)
 			await new Promise(setImmediate);
 	}
-	await client.expectGoaway(['ENHANCE_YOUR_CALM', 'PROTOCOL_ERROR', 'COMPRESSION_ERROR']);
+	await calmed(client);
 	const other = await s.connect();
 	await other.sync();
 });
@@ -407,6 +413,8 @@ for (const side of ['client', 'origin'])
 			client.close();
 			origin.close();
 		}
+		/* Of events that come together the gateway may see this request before the end of the last session. */
+		await other.sync();
 		other.request(1, { path: '/other' });
 		for (;;) {
 			const origin = await s.accept();
