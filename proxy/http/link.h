@@ -17,6 +17,7 @@ struct http_link {
 	struct slice rel, as, type, crossorigin, fetchpriority, media, imagesrcset, integrity;
 	bool is_preload;            /* rel has the token preload or modulepreload, in any case */
 	bool is_module;             /* modulepreload */
+	bool has_crossorigin;       /* with or without a value: without one it means "anonymous" */
 	bool has_anchor, nopush, push_only; /* anchor, nopush, x-http2-push-only */
 };
 
@@ -28,18 +29,22 @@ bool http_link_next(struct slice *rest, struct http_link *link);
 
 /* A reference resolved: what a request for it would have. */
 struct http_target {
-	struct slice scheme, authority, path; /* path with query, without fragment; dot segments removed */
+	struct slice scheme;    /* "http" or "https" */
+	struct slice authority; /* the base's own octets where it is the same one; else lower case, a default port left out */
+	struct slice path;      /* with query, without fragment; dot segments removed, percent-encoding kept */
 };
 
 /*
- * Resolves a reference against the URI of a request (RFC 3986 5.2), into the arena. False: not a valid
- * reference, longer than LIMIT_REFERENCE_BYTES, or without an http(s) authority.
+ * Resolves a reference against the URI of a request (RFC 3986 5.2, strictly), into the arena. An empty or
+ * fragment-only reference gives the base's own path and query, octet for octet. False: not a valid
+ * reference, longer than LIMIT_REFERENCE_BYTES, relative to a path that is longer than that or no valid URI path,
+ * or without an http(s) authority, or with userinfo.
  */
 bool http_target_resolve(struct arena *a, const struct http_head *base, struct slice reference, struct http_target *out);
 
 /*
  * Removes the link-values for which `drop` is true from all Link fields of the head; fields that become
- * empty go. Returns how many went.
+ * empty go. Malformed values stay. `drop` is asked once of each link-value. Returns how many went.
  */
 uint32_t http_link_filter(struct http_head *head, bool (*drop)(const struct http_link *link, void *context), void *context);
 

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HTTP dates (RFC 9110 5.6.7), by hand: libc's parsers follow the locale and take far more than the
+ * three forms. The name of the day is read but not compared with the date. Nothing is written here.
+ */
+#include "proxy/http/date.h"
+
+#define DAY_SEC 86400u
+/* 50 years of the mean Gregorian length. */
+#define FIFTY_YEARS_SEC UINT64_C(1577847600)
+
+static const struct slice short_days[7] = {SLICE_INIT("mon"), SLICE_INIT("tue"), SLICE_INIT("wed"),
+    SLICE_INIT("thu"), SLICE_INIT("fri"), SLICE_INIT("sat"), SLICE_INIT("sun")};
+static const struct slice long_days[7] = {SLICE_INIT("monday"), SLICE_INIT("tuesday"),
+    SLICE_INIT("wednesday"), SLICE_INIT("thursday"), SLICE_INIT("friday"), SLICE_INIT("saturday"),
+    SLICE_INIT("sunday")};
+static const struct slice months[12] = {SLICE_INIT("jan"), SLICE_INIT("feb"), SLICE_INIT("mar"),
+    SLICE_INIT("apr"), SLICE_INIT("may"), SLICE_INIT("jun"), SLICE_INIT("jul"), SLICE_INIT("aug"),
+    SLICE_INIT("sep"), SLICE_INIT("oct"), SLICE_INIT("nov"), SLICE_INIT("dec")};
+
+struct moment {
+	unsigned year, month, day, hour, minute, second; /* month: 0 is January */
+};
+
+/* The read_… functions cut what they read off the front of *s. */
+
+static bool read_text(struct slice *s, struct slice wanted)
+{
+	if (!slice_equal_nocase(slice_sub(*s, 0, wanted.len), wanted))
+		return false;
+	*s = slice_from(*s, wanted.len);
+	return true;
+}
+
+static bool read_name(struct slice *s, const struct slice *names, unsigned count, unsigned *index)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (read_text(s, names[i])) {
+			*index = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool read_digits(struct slice *s, size_t digits, unsigned *number)
+{
+	uint64_t value;
+	if (s->len < digits || !slice_to_number(slice_sub(*s, 0, digits), 9999, &value))
+		return false;
+	*number = (unsigned)value;
+	*s = slice_from(*s, digits);
+	return true;
+}
+
+static bool read_time(struct slice *s, struct moment *m)
+{
+	return read_digits(s, 2, &m->hour) && read_text(s, SLICE(":")) &&
+	       read_digits(s, 2, &m->minute) && read_text(s, SLICE(":")) &&
+	       read_digits(s, 2, &m->second);
+}
+
+/* "06 Nov 1994 08:49:37 GMT" */
+static bool read_fixdate(struct slice *s, struct moment *m)
+{
+	return read_digits(s, 2, &m->day) && read_text(s, SLICE(" ")) &&
+	       read_name(s, months, 12, &m->month) && read_text(s, SLICE(" ")) &&
+	       read_digits(s, 4, &m->year) && read_text(s, SLICE(" ")) && read_time(s, m) &&
+	       read_text(s, SLICE(" GMT"));
+}
+
+/* "06-Nov-94 08:49:37 GMT", the year without its century */
+static bool read_rfc850(struct slice *s, struct moment *m)
+{
+	return read_digits(s, 2, &m->day) && read_text(s, SLICE("-")) &&
+	       read_name(s, months, 12, &m->month) && read_text(s, SLICE("-")) &&
+	       read_digits(s, 2, &m->year) && read_text(s, SLICE(" ")) && read_time(s, m) &&
+	       read_text(s, SLICE(" GMT"));
+}
+
+/* "Nov  6 08:49:37 1994" */
+static bool read_asctime(struct slice *s, struct moment *m)
+{
+	if (!read_name(s, months, 12, &m->month) || !read_text(s, SLICE(" ")))
+		return false;
+	if (!(read_text(s, SLICE(" ")) ? read_digits(s, 1, &m->day) : read_digits(s, 2, &m->day)))
+		return false;
+	return read_text(s, SLICE(" ")) && read_time(s, m) && read_text(s, SLICE(" ")) &&
+	       read_digits(s, 4, &m->year);
+}
+
+static bool is_leap(unsigned year)
+{
+	return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+/* 60 is a leap second, which the grammar has. */
+static bool exists(const struct moment *m)
+{
+	static const unsigned char days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	unsigned last = days[m->month] + (m->month == 1 && is_leap(m->year) ? 1u : 0u);
+	return m->day >= 1 && m->day <= last && m->hour < 24 && m->minute < 60 && m->second <= 60;
+}
+
+/* Since 1970; 0 for earlier years. */
+static uint64_t seconds(const struct moment *m)
+{
+	static const unsigned before[12] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
+	if (m->year < 1970)
+		return 0;
+	unsigned y = m->year - 1;
+	uint64_t days = (uint64_t)365 * (m->year - 1970) + (y / 4 - 1969 / 4) -
+			(y / 100 - 1969 / 100) + (y / 400 - 1969 / 400) + before[m->month] +
+			(m->month > 1 && is_leap(m->year) ? 1u : 0u) + m->day - 1;
+	return days * DAY_SEC + m->hour * 3600 + m->minute * 60 + m->second;
+}
+
+/* The latest year with these last two digits whose moment is at most 50 years ahead. */
+static bool place_century(struct moment *m, uint64_t now_sec)
+{
+	unsigned digits = m->year;
+	for (unsigned century = 9900; century >= 1900; century -= 100) {
+		m->year = century + digits;
+		if (exists(m) && seconds(m) <= now_sec + FIFTY_YEARS_SEC)
+			return true;
+	}
+	return false;
+}
+
+bool http_date_parse(struct slice text, uint64_t now_sec, uint64_t *sec)
+{
+	struct moment m = {0};
+	struct slice s = slice_trim(text);
+	unsigned day;
+	if (read_name(&s, long_days, 7, &day)) {
+		if (!read_text(&s, SLICE(", ")) || !read_rfc850(&s, &m) || s.len > 0)
+			return false;
+		if (!place_century(&m, now_sec))
+			return false;
+	} else if (!read_name(&s, short_days, 7, &day)) {
+		return false;
+	} else if (read_text(&s, SLICE(", "))) {
+		if (!read_fixdate(&s, &m) || s.len > 0)
+			return false;
+	} else if (!read_text(&s, SLICE(" ")) || !read_asctime(&s, &m) || s.len > 0) {
+		return false;
+	}
+	if (!exists(&m))
+		return false;
+	*sec = seconds(&m);
+	return true;
+}

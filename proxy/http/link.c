@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Link field's grammar (RFC 8288 3, B.2 to B.4): cutting a value into link-values and reading their
+ * parameters. Targets are not looked into here (target.c is for that), and no octet is looked at more than a
+ * fixed number of times, whatever the value holds.
+ *
+ * More strict than RFC 8288 B: what does not end (a quote, a bracket), has a control octet or
+ * something between parameters is malformed and skipped. More lenient than its grammar: empty
+ * parameters, and values that are neither token nor quoted ("type=text/css").
+ */
+#include "proxy/http/link.h"
+
+#include "proxy/base/ensure.h"
+
+/* Parameters that mean something to us; the rest is read and forgotten. */
+enum param {
+	PARAM_REL,
+	PARAM_AS,
+	PARAM_TYPE,
+	PARAM_CROSSORIGIN,
+	PARAM_FETCHPRIORITY,
+	PARAM_MEDIA,
+	PARAM_IMAGESRCSET,
+	PARAM_INTEGRITY,
+	PARAM_ANCHOR,
+	PARAM_NOPUSH,
+	PARAM_PUSH_ONLY,
+	PARAM_COUNT,
+};
+
+static const struct slice param_names[PARAM_COUNT] = {
+    [PARAM_REL] = SLICE_INIT("rel"),
+    [PARAM_AS] = SLICE_INIT("as"),
+    [PARAM_TYPE] = SLICE_INIT("type"),
+    [PARAM_CROSSORIGIN] = SLICE_INIT("crossorigin"),
+    [PARAM_FETCHPRIORITY] = SLICE_INIT("fetchpriority"),
+    [PARAM_MEDIA] = SLICE_INIT("media"),
+    [PARAM_IMAGESRCSET] = SLICE_INIT("imagesrcset"),
+    [PARAM_INTEGRITY] = SLICE_INIT("integrity"),
+    [PARAM_ANCHOR] = SLICE_INIT("anchor"),
+    [PARAM_NOPUSH] = SLICE_INIT("nopush"),
+    [PARAM_PUSH_ONLY] = SLICE_INIT("x-http2-push-only"),
+};
+
+/* RFC 9110 5.6.2 */
+static const bool is_token_octet[256] = {
+    ['!'] = 1,
+    ['#'] = 1,
+    ['$'] = 1,
+    ['%'] = 1,
+    ['&'] = 1,
+    ['\''] = 1,
+    ['*'] = 1,
+    ['+'] = 1,
+    ['-'] = 1,
+    ['.'] = 1,
+    ['^'] = 1,
+    ['_'] = 1,
+    ['`'] = 1,
+    ['|'] = 1,
+    ['~'] = 1,
+    ['0' ... '9'] = 1,
+    ['A' ... 'Z'] = 1,
+    ['a' ... 'z'] = 1,
+};
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static bool is_control(char c)
+{
+	return ((unsigned char)c < ' ' && c != '\t') || c == 0x7f;
+}
+
+static char peek(struct slice s)
+{
+	return s.len > 0 ? s.ptr[0] : '\0'; /* NUL is a control octet: nothing asks for it */
+}
+
+static void skip(struct slice *s, size_t n)
+{
+	*s = slice_from(*s, n);
+}
+
+static void skip_spaces(struct slice *s)
+{
+	size_t n = 0;
+	while (n < s->len && is_space(s->ptr[n]))
+		n++;
+	skip(s, n);
+}
+
+/* Length of the quoted string that starts s, quotes included; s.len + 1 when it has no end. */
+static size_t quoted_length(struct slice s)
+{
+	for (size_t i = 1; i < s.len; i++) {
+		if (s.ptr[i] == '"')
+			return i + 1;
+		if (s.ptr[i] == '\\')
+			i++;
+	}
+	return s.len + 1;
+}
+
+/* Where the first comma outside of quotes and brackets stands, or s.len. */
+static size_t member_length(struct slice s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] == ',')
+			return i;
+		if (s.ptr[i] == '<')
+			i += slice_find(slice_from(s, i), '>');
+		else if (s.ptr[i] == '"')
+			i += quoted_length(slice_from(s, i)) - 1;
+	}
+	return s.len;
+}
+
+/* The next member, well formed or not, without the spaces around it; empty ones are passed over. */
+static bool next_member(struct slice *rest, struct slice *member)
+{
+	while (rest->len > 0) {
+		size_t length = member_length(*rest);
+		*member = slice_trim(slice_sub(*rest, 0, length));
+		skip(rest, length < rest->len ? length + 1 : length);
+		if (member->len > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Cuts one parameter off, behind its semicolon. An empty one has an empty name. */
+static bool read_param(struct slice *s, struct slice *name, struct slice *value)
+{
+	size_t n = 0;
+	*value = (struct slice){"", 0};
+	skip_spaces(s);
+	while (n < s->len && is_token_octet[(unsigned char)s->ptr[n]])
+		n++;
+	*name = slice_sub(*s, 0, n);
+	skip(s, n);
+	skip_spaces(s);
+	if (peek(*s) != '=')
+		return s->len == 0 || peek(*s) == ';';
+	if (n == 0)
+		return false;
+	skip(s, 1);
+	skip_spaces(s);
+	if (peek(*s) == '"') {
+		n = quoted_length(*s);
+		if (n > s->len)
+			return false;
+		*value = slice_sub(*s, 1, n - 2);
+	} else {
+		n = slice_find(*s, ';');
+		*value = slice_trim(slice_sub(*s, 0, n));
+		if (slice_find(*value, '"') < value->len || slice_find(*value, '<') < value->len)
+			return false;
+	}
+	skip(s, n);
+	skip_spaces(s);
+	return s->len == 0 || peek(*s) == ';';
+}
+
+/* Does a relation type say the (lower-case) word, once its quoted pairs are undone? */
+static bool is_word(struct slice type, struct slice word)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < type.len; i++, at++) {
+		if (type.ptr[i] == '\\' && i + 1 < type.len)
+			i++;
+		if (at == word.len ||
+		    !slice_equal_nocase(slice_sub(type, i, 1), slice_sub(word, at, 1)))
+			return false;
+	}
+	return at == word.len;
+}
+
+static void read_rel(struct http_link *link)
+{
+	struct slice rest = link->rel;
+	for (skip_spaces(&rest); rest.len > 0; skip_spaces(&rest)) {
+		size_t n = 0;
+		while (n < rest.len && !is_space(rest.ptr[n]))
+			n++;
+		struct slice type = slice_sub(rest, 0, n);
+		if (is_word(type, SLICE("modulepreload")))
+			link->is_module = link->is_preload = true;
+		else if (is_word(type, SLICE("preload")))
+			link->is_preload = true;
+		skip(&rest, n);
+	}
+}
+
+static void note_param(struct http_link *link, enum param param, struct slice value)
+{
+	switch (param) {
+	case PARAM_REL:
+		link->rel = value;
+		read_rel(link);
+		break;
+	case PARAM_AS:
+		link->as = value;
+		break;
+	case PARAM_TYPE:
+		link->type = value;
+		break;
+	case PARAM_CROSSORIGIN:
+		link->crossorigin = value;
+		link->has_crossorigin = true;
+		break;
+	case PARAM_FETCHPRIORITY:
+		link->fetchpriority = value;
+		break;
+	case PARAM_MEDIA:
+		link->media = value;
+		break;
+	case PARAM_IMAGESRCSET:
+		link->imagesrcset = value;
+		break;
+	case PARAM_INTEGRITY:
+		link->integrity = value;
+		break;
+	case PARAM_ANCHOR:
+		link->has_anchor = true;
+		break;
+	case PARAM_NOPUSH:
+		link->nopush = true;
+		break;
+	case PARAM_PUSH_ONLY:
+		link->push_only = true;
+		break;
+	case PARAM_COUNT:
+		break;
+	}
+}
+
+static enum param find_param(struct slice name)
+{
+	unsigned p = 0;
+	while (p < PARAM_COUNT && !slice_equal_nocase(name, param_names[p]))
+		p++;
+	return (enum param)p;
+}
+
+/* Reads a member; false when it is malformed. */
+static bool read_link(struct slice member, struct http_link *link)
+{
+	struct slice rest = member, name, value;
+	unsigned seen = 0;
+	size_t close = slice_find(member, '>');
+	for (size_t i = 0; i < member.len; i++) {
+		if (is_control(member.ptr[i]))
+			return false;
+	}
+	if (peek(member) != '<' || close == member.len)
+		return false;
+	*link = (struct http_link){.value = member, .target = slice_sub(member, 1, close - 1)};
+	skip(&rest, close + 1);
+	for (skip_spaces(&rest); rest.len > 0; skip_spaces(&rest)) {
+		if (peek(rest) != ';')
+			return false;
+		skip(&rest, 1);
+		if (!read_param(&rest, &name, &value))
+			return false;
+		enum param param = find_param(name);
+		if (param == PARAM_COUNT || (seen & 1u << param))
+			continue;
+		seen |= 1u << param;
+		note_param(link, param, value);
+	}
+	return true;
+}
+
+bool http_link_next(struct slice *rest, struct http_link *link)
+{
+	struct slice member;
+	while (next_member(rest, &member)) {
+		if (read_link(member, link))
+			return true;
+	}
+	return false;
+}
+
+struct filter {
+	bool (*drop)(const struct http_link *link, void *context);
+	void *context;
+	uint32_t dropped;
+};
+
+/* Asked once of each member: the owner may be counting. */
+static bool is_dropped(struct filter *f, struct slice member)
+{
+	struct http_link link;
+	if (!read_link(member, &link) || !f->drop(&link, f->context))
+		return false;
+	f->dropped++;
+	return true;
+}
+
+static size_t append(char *to, size_t length, struct slice s)
+{
+	memcpy(to + length, s.ptr, s.len);
+	return length + s.len;
+}
+
+/* A field of which nothing goes keeps its octets, separators included; so does what precedes the
+ * first member to go. */
+static void filter_value(struct filter *f, struct arena *a, struct http_field *field)
+{
+	struct slice rest = field->value, member, before = {field->value.ptr, 0};
+	bool is_changed = false;
+	while (!is_changed && next_member(&rest, &member)) {
+		is_changed = is_dropped(f, member);
+		if (!is_changed)
+			before.len = (size_t)(member.ptr + member.len - before.ptr);
+	}
+	if (!is_changed)
+		return;
+	/* A member and its comma are at least two octets, and the comma may become two. */
+	char *to = arena_bytes(a, 2 * field->value.len);
+	size_t length = append(to, 0, before);
+	while (next_member(&rest, &member)) {
+		if (is_dropped(f, member))
+			continue;
+		if (length > 0)
+			length = append(to, length, SLICE(", "));
+		length = append(to, length, member);
+	}
+	ensure(length <= 2 * field->value.len);
+	field->value = slice_of(to, length);
+	field->hash = 0;
+}
+
+uint32_t http_link_filter(struct http_head *head,
+    bool (*drop)(const struct http_link *link, void *context), void *context)
+{
+	struct filter f = {.drop = drop, .context = context};
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < head->count; i++) {
+		struct http_field *field = &head->fields[i];
+		if (field->token == HTTP_TOKEN_LINK && field->value.len > 0) {
+			filter_value(&f, &head->arena, field);
+			if (field->value.len == 0)
+				continue;
+		}
+		if (kept != i)
+			head->fields[kept] = *field;
+		kept++;
+	}
+	head->count = kept;
+	return f.dropped;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * URI references resolved against a request (RFC 3986 5.2). The grammar and the algorithm are
+ * liburiparser's, which is named in this file alone; what HTTP asks of the result (RFC 9110 4.2) is
+ * added here. No normalization besides: percent-encoding stays as the origin wrote it.
+ *
+ * The library takes a node for each path segment and recurses over the text. Both are bounded by
+ * LIMIT_REFERENCE_BYTES, for the reference and for the base's path, and the nodes live in an arena
+ * that goes when the call returns.
+ */
+#include "proxy/base/ensure.h"
+#include "proxy/http/authority.h"
+#include "proxy/http/link.h"
+#include "proxy/limits.h"
+
+#include <stdalign.h>
+#include <uriparser/Uri.h>
+
+/* Enough for the nodes of two URIs of usual depth. */
+#define SCRATCH_BYTES 4096u
+
+/* The library's allocator on an arena. Each block is preceded by its size, for realloc. */
+
+static void *scratch_malloc(UriMemoryManager *memory, size_t bytes)
+{
+	const size_t header = alignof(max_align_t);
+	if (bytes > SIZE_MAX / 4)
+		return NULL;
+	char *p = arena_alloc(memory->userData, header + bytes);
+	memcpy(p, &bytes, sizeof(bytes));
+	return p + header;
+}
+
+static void *scratch_calloc(UriMemoryManager *memory, size_t count, size_t bytes)
+{
+	if (bytes > 0 && count > SIZE_MAX / bytes)
+		return NULL;
+	void *p = scratch_malloc(memory, count * bytes);
+	return p ? memset(p, 0, count * bytes) : NULL;
+}
+
+static void *scratch_realloc(UriMemoryManager *memory, void *old, size_t bytes)
+{
+	size_t old_bytes = 0;
+	void *p = scratch_malloc(memory, bytes);
+	if (!p || !old)
+		return p;
+	memcpy(&old_bytes, (char *)old - alignof(max_align_t), sizeof(old_bytes));
+	return memcpy(p, old, old_bytes < bytes ? old_bytes : bytes);
+}
+
+static void *scratch_reallocarray(UriMemoryManager *memory, void *old, size_t count, size_t bytes)
+{
+	if (bytes > 0 && count > SIZE_MAX / bytes)
+		return NULL;
+	return scratch_realloc(memory, old, count * bytes);
+}
+
+static void scratch_free(UriMemoryManager *memory, void *p)
+{
+	(void)memory; /* all of it goes at once */
+	(void)p;
+}
+
+static UriMemoryManager scratch_memory(struct arena *scratch)
+{
+	return (UriMemoryManager){
+	    .malloc = scratch_malloc,
+	    .calloc = scratch_calloc,
+	    .realloc = scratch_realloc,
+	    .reallocarray = scratch_reallocarray,
+	    .free = scratch_free,
+	    .userData = scratch,
+	};
+}
+
+static struct slice range(UriTextRangeA r)
+{
+	return r.first ? slice_of(r.first, (size_t)(r.afterLast - r.first)) : SLICE("");
+}
+
+static bool parse(UriMemoryManager *memory, struct slice text, UriUriA *uri)
+{
+	const char *first = text.len > 0 ? text.ptr : "";
+	return uriParseSingleUriExMmA(uri, first, first + text.len, NULL, memory) == URI_SUCCESS;
+}
+
+/* What stands between "//" and the path, an IPv6 literal's brackets included. */
+static struct slice authority_of(const UriUriA *uri)
+{
+	bool is_literal = uri->hostData.ip6 || uri->hostData.ipFuture.first;
+	const char *first = uri->hostText.first - is_literal;
+	const char *end =
+	    uri->portText.first ? uri->portText.afterLast : uri->hostText.afterLast + is_literal;
+	return slice_of(first, (size_t)(end - first));
+}
+
+static struct slice http_scheme(struct slice scheme)
+{
+	if (slice_equal_nocase(scheme, SLICE("https")))
+		return SLICE("https");
+	return slice_equal_nocase(scheme, SLICE("http")) ? SLICE("http") : SLICE("");
+}
+
+/* The authority of an absolute or network-path reference, as a request for it would have it. */
+static bool foreign_authority(struct arena *a, const struct http_head *base, const UriUriA *ref,
+    struct slice scheme, struct slice *out)
+{
+	struct http_authority own, named, standard;
+	struct slice text = authority_of(ref);
+	if (ref->userInfo.first || !http_authority_parse(text, scheme, &named))
+		return false;
+	if (slice_equal_nocase(scheme, base->scheme) &&
+	    http_authority_parse(base->authority, scheme, &own) &&
+	    http_authority_equal(&own, &named)) {
+		*out = arena_copy(a, base->authority);
+		return true;
+	}
+	char *host = arena_bytes(a, named.host.len);
+	for (size_t i = 0; i < named.host.len; i++) {
+		char c = named.host.ptr[i];
+		host[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+	}
+	*out = slice_of(host, named.host.len);
+	ensure(http_authority_parse(*out, scheme, &standard));
+	if (named.port != standard.port)
+		*out = arena_printf(a, "%.*s:%u", SLICE_ARG(*out), (unsigned)named.port);
+	return true;
+}
+
+/* The result's path and query in one piece. */
+static struct slice joined(struct arena *a, const UriUriA *uri)
+{
+	struct slice query = range(uri->query);
+	size_t length = uri->query.first ? 1 + query.len : 0;
+	for (const UriPathSegmentA *s = uri->pathHead; s; s = s->next)
+		length += 1 + range(s->text).len;
+	if (!uri->pathHead)
+		length++;
+	char *path = arena_bytes(a, length), *at = path;
+	if (!uri->pathHead)
+		*at++ = '/';
+	for (const UriPathSegmentA *s = uri->pathHead; s; s = s->next) {
+		struct slice text = range(s->text);
+		*at++ = '/';
+		memcpy(at, text.ptr, text.len);
+		at += text.len;
+	}
+	if (uri->query.first) {
+		*at++ = '?';
+		memcpy(at, query.ptr, query.len);
+		at += query.len;
+	}
+	ensure(at == path + length);
+	return slice_of(path, length);
+}
+
+/*
+ * The part of the base's path that counts for this reference: none unless it is relative to it. A base
+ * may have octets that no URI has (browsers send "|" as it is); then only what needs them fails.
+ */
+static struct slice base_path(const struct http_head *base, const UriUriA *ref)
+{
+	struct slice path = base->path;
+	if (ref->hostText.first || ref->absolutePath || path.len == 0 || path.ptr[0] != '/')
+		return SLICE("/");
+	return slice_sub(path, 0, slice_find(path, '?'));
+}
+
+static bool resolve(struct arena *a, struct arena *scratch, const struct http_head *base,
+    struct slice reference, struct http_target *out)
+{
+	UriMemoryManager memory = scratch_memory(scratch);
+	UriUriA ref, root, result;
+	struct slice scheme = http_scheme(base->scheme);
+	if (!parse(&memory, reference, &ref))
+		return false;
+	if (ref.scheme.first) {
+		scheme = http_scheme(range(ref.scheme));
+		if (!ref.hostText.first)
+			return false; /* "http:path": absolute, and without an authority */
+	}
+	if (scheme.len == 0)
+		return false;
+	if (ref.hostText.first) {
+		if (!foreign_authority(a, base, &ref, scheme, &out->authority))
+			return false;
+	} else {
+		out->authority = arena_copy(a, base->authority);
+	}
+	out->scheme = scheme;
+	if (!ref.hostText.first && !ref.absolutePath && !ref.pathHead && !ref.query.first) {
+		out->path = arena_copy(a, base->path);
+		return true;
+	}
+	/* The authority is settled; the library gets one that it need not think about. */
+	struct slice path = base_path(base, &ref);
+	if (path.len > LIMIT_REFERENCE_BYTES)
+		return false;
+	struct slice text = arena_printf(scratch, "http://h%.*s", SLICE_ARG(path));
+	if (!parse(&memory, text, &root) ||
+	    uriAddBaseUriExMmA(&result, &ref, &root, URI_RESOLVE_STRICTLY, &memory) != URI_SUCCESS)
+		return false;
+	out->path = joined(a, &result);
+	return true;
+}
+
+bool http_target_resolve(
+    struct arena *a, const struct http_head *base, struct slice reference, struct http_target *out)
+{
+	alignas(max_align_t) char first[SCRATCH_BYTES];
+	struct arena scratch;
+	if (reference.len > LIMIT_REFERENCE_BYTES || base->authority.len == 0 ||
+	    http_scheme(base->scheme).len == 0)
+		return false;
+	arena_init(&scratch, first, sizeof(first));
+	bool is_resolved = resolve(a, &scratch, base, reference, out);
+	arena_fini(&scratch);
+	return is_resolved;
+}
