@@ -75,10 +75,14 @@ static uint32_t room_of(struct pool *p, uint32_t enough)
 #define STREAMS_ASSUMED 100u
 /* Below this much room another connection is opened ahead of need. */
 #define ROOM_WANTED 16u
+/* After a failure, while other connections serve: how long not to try again. */
+#define GROW_PAUSE_USEC USEC_PER_SEC
 
 static void grow(struct pool *p)
 {
 	uint32_t most = p->origin->max_connections;
+	if (p->count > 0 && p->hop->relay.now < p->grows_again)
+		return;
 	while (p->count < most && p->queued > p->connecting * STREAMS_ASSUMED)
 		up_open(p);
 	if (p->count < most && p->connecting == 0 && room_of(p, ROOM_WANTED) < ROOM_WANTED)
@@ -144,13 +148,15 @@ void pool_failed(struct pool *p, const struct relay_cause *cause, const char *de
 {
 	p->failures++;
 	p->next_address++;
-	if (list_is_empty(&p->queue) || p->hop->is_drained)
-		return;
 	bool has_more_addresses = p->origin->address_count > 0 && p->failures % p->origin->address_count != 0;
 	bool has_others = p->connecting > 0;
 	list_for_each (&p->ups, u, struct up, link)
 		has_others = has_others || (u->is_ready && !u->is_closing);
-	if (has_others)
+	if (has_others) {
+		p->grows_again = p->hop->relay.now + GROW_PAUSE_USEC;
+		return;
+	}
+	if (list_is_empty(&p->queue) || p->hop->is_drained)
 		return;
 	if (has_more_addresses) {
 		up_open(p);

@@ -107,6 +107,7 @@ struct pool {
 	uint32_t queued;
 	uint32_t count, connecting;    /* connections that take requests, or will; those of them that are not ready */
 	uint32_t next_address, failures; /* failures in a row, over the origin's addresses */
+	usec grows_again;              /* a connection could not be had: no other is tried before, while there are any */
 	bool was_used;
 };
 

@@ -305,6 +305,31 @@ static void a_refused_connection_answers_503_and_recovers(void **state)
 	hop_world_free(w);
 }
 
+static void refused_connections_are_not_asked_for_again_and_again(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL, NULL);
+	w->sites[0].options.max_streams = 1;
+	struct hop_peer *c = hop_client(w, NULL);
+	hop_get(c, "/first");
+	UNTIL(w, hop_find(w, "/first"));
+	/* What is there serves, slowly, and there is no more to be had. */
+	hop_site_close(&w->sites[0]);
+	struct hop_stream *s[20];
+	for (unsigned i = 0; i < 20; i++)
+		s[i] = hop_get(c, "/more");
+	hop_turns(w);
+	uint64_t since = w->counters.upstream_connections;
+	w->sites[0].serve = ok;
+	ok(hop_find(w, "/first"));
+	for (unsigned i = 0; i < 20; i++) {
+		UNTIL(w, s[i]->is_over);
+		assert_int_equal(s[i]->status, 200);
+	}
+	assert_true(w->counters.upstream_connections - since <= 5);
+	hop_world_free(w);
+}
+
 static void a_connection_that_says_nothing_answers_504(void **state)
 {
 	(void)state;
@@ -323,7 +348,8 @@ static void an_origin_whose_tls_fails_answers_503(void **state)
 	(void)state;
 	/* It speaks cleartext where TLS was expected. */
 	struct hop_world *w = hop_world_new(NULL, NULL, NULL,
-	    "[origin t]\nserver = h2://%a\ntls-verify = no\n[route t]\norigin = t\n[route b]\nhost = b.example\norigin = b\n"
+	    "[origin t]\nserver = h2://%a\ntls-verify = no\n[route t]\norigin = t\n[route b]\nhost "
+	    "= b.example\norigin = b\n"
 	    "[route a]\nhost = a.example\norigin = a\n");
 	struct hop_peer *c = hop_client(w, NULL);
 	struct hop_stream *s = hop_get(c, "/a");
@@ -534,6 +560,7 @@ int main(void)
 	    cmocka_unit_test(requests_go_elsewhere_after_goaway),
 	    cmocka_unit_test(what_is_above_the_last_id_of_goaway_is_tried_again),
 	    cmocka_unit_test(a_refused_connection_answers_503_and_recovers),
+	    cmocka_unit_test(refused_connections_are_not_asked_for_again_and_again),
 	    cmocka_unit_test(a_connection_that_says_nothing_answers_504),
 	    cmocka_unit_test(an_origin_whose_tls_fails_answers_503),
 	    cmocka_unit_test(trailers_that_were_sent_are_not_lost_by_a_repetition),
