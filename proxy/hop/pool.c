@@ -39,6 +39,8 @@ struct pool *pool_choose(struct hop *hop, struct exchange *x)
 	case CONF_PUSH_AUTO:
 		break;
 	}
+	if (x->push.state != PUSH_NONE) /* nothing is pushed out of a push */
+		return without;
 	const struct conf_route *route = x->route;
 	size_t index = (size_t)(route - hop->env.conf->routes);
 	if (hop->push_off_until[index] > hop->relay.now)
@@ -50,12 +52,18 @@ struct pool *pool_choose(struct hop *hop, struct exchange *x)
 
 /* ---- connections ---- */
 
-static struct up *up_with_room(struct pool *p)
+/* The first one, if it may be chosen not the one that x has failed on. */
+static struct up *up_with_room(struct pool *p, const struct exchange *x)
 {
-	list_for_each (&p->ups, u, struct up, link)
-		if (up_has_room(u))
+	struct up *last_choice = NULL;
+	list_for_each (&p->ups, u, struct up, link) {
+		if (!up_has_room(u))
+			continue;
+		if (u != x->avoid)
 			return u;
-	return NULL;
+		last_choice = u;
+	}
+	return last_choice;
 }
 
 /* Room on all connections together, counted up to `enough`. */
@@ -102,9 +110,9 @@ static void unqueue(struct pool *p, struct exchange *x)
 
 void pool_serve(struct pool *p)
 {
+	struct exchange *x;
 	struct up *u;
-	while (!list_is_empty(&p->queue) && (u = up_with_room(p))) {
-		struct exchange *x = list_first(&p->queue, struct exchange, waiting);
+	while ((x = list_first(&p->queue, struct exchange, waiting)) && (u = up_with_room(p, x))) {
 		unqueue(p, x);
 		if (!up_send(u, x))
 			exchange_on_up_failed(x, &relay_cause_NO_MEMORY, 0, NULL);
@@ -115,7 +123,7 @@ void pool_serve(struct pool *p)
 
 void pool_dispatch(struct pool *p, struct exchange *x)
 {
-	struct up *u = list_is_empty(&p->queue) ? up_with_room(p) : NULL;
+	struct up *u = list_is_empty(&p->queue) ? up_with_room(p, x) : NULL;
 	x->pool = p;
 	if (u) {
 		if (!up_send(u, x))

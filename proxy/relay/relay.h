@@ -128,6 +128,7 @@ struct exchange {
 	struct list pushes;                  /* children */
 	/* A 103 of our own in the making (RFC 8297); one for each exchange. */
 	struct http_head *hints;             /* owned; NULL: none, or gone */
+	bool takes_links;                    /* Link fields of its response are offers (the hop's) */
 	bool has_hinted;                     /* it has left, alone or with the origin's 103 */
 	usec hints_due;
 	struct list hinting;                 /* in relay->hinting */
@@ -146,6 +147,7 @@ struct exchange {
 	const void *listen, *route, *origin;
 	struct address client;
 	void *pool;
+	const void *avoid;                   /* the carrier that it failed on: rather another one; only compared */
 	struct hold_store *held;             /* borrows: the client's connection's; NULL = nothing is held for it */
 	bool came_through;                   /* Via, Forwarded or X-Forwarded-For came with it: another proxy's clients */
 	uint64_t *buffered;                  /* borrows: counts the octets that wait in `download`; NULL = nobody counts */

@@ -203,6 +203,37 @@ static void a_refused_stream_is_tried_once_more(void **state)
 	hop_world_free(w);
 }
 
+static void a_refused_stream_is_rather_tried_on_another_connection(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL, NULL);
+	w->sites[0].options.max_streams = 2;
+	struct hop_peer *c = hop_client(w, NULL);
+	for (unsigned i = 0; i < 3; i++)
+		hop_get(c, "/full");
+	UNTIL(w, hop_seen(&w->sites[0], "/full") == 3);
+	/* One stream is free on the first connection, and one at least on others. */
+	ok(w->sites[0].peers[0]->streams[0]);
+	UNTIL(w, c->streams[0]->is_over || c->streams[1]->is_over || c->streams[2]->is_over);
+	hop_turns(w);
+	struct hop_stream *s = hop_get(c, "/a");
+	UNTIL(w, hop_find(w, "/a"));
+	struct hop_peer *first = hop_find(w, "/a")->peer;
+	hop_reset_stream(hop_find(w, "/a"), H2_REFUSED_STREAM);
+	UNTIL(w, hop_seen(&w->sites[0], "/a") == 2);
+	assert_int_equal(first->open_now, 1);
+	for (size_t i = 0; i < w->sites[0].peer_count; i++) {
+		struct hop_stream *at = hop_find_at(w->sites[0].peers[i], "/a");
+		if (at && at->handle) {
+			assert_ptr_not_equal(at->peer, first);
+			ok(at);
+		}
+	}
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	hop_world_free(w);
+}
+
 static void a_post_that_may_have_been_processed_is_not_repeated(void **state)
 {
 	(void)state;
@@ -555,6 +586,7 @@ int main(void)
 	    cmocka_unit_test(a_full_queue_answers_503),
 	    cmocka_unit_test(a_late_queue_answers_504),
 	    cmocka_unit_test(a_refused_stream_is_tried_once_more),
+	    cmocka_unit_test(a_refused_stream_is_rather_tried_on_another_connection),
 	    cmocka_unit_test(a_post_that_may_have_been_processed_is_not_repeated),
 	    cmocka_unit_test(a_get_on_a_connection_that_closed_meanwhile_is_repeated),
 	    cmocka_unit_test(requests_go_elsewhere_after_goaway),
