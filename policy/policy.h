@@ -216,6 +216,9 @@ struct policy_verdict policy_review(const struct policy_rules *rules,
 struct http_priority policy_urgency(const struct policy_rule *rule, enum policy_type type,
     struct http_priority parent, struct slice own);
 
+/* Do the rule's conditions on the request hold? Nothing of what is promised is asked. */
+bool policy_rule_takes(const struct policy_rule *rule, const struct policy_offer *facts);
+
 /* Configuration checks. True when `later` can never be reached because `earlier` matches all that it does
  * for certain (unconditional, or equal conditions): an error. */
 bool policy_rule_hides(const struct policy_rule *earlier, const struct policy_rule *later);

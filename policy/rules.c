@@ -116,3 +116,13 @@ bool policy_rule_asks_promise(const struct policy_rule *rule)
 {
 	return rule->types != 0 || rule->methods != 0 || rule->promised_paths.count != 0;
 }
+
+bool policy_rule_takes(const struct policy_rule *rule, const struct policy_offer *facts)
+{
+	struct policy_offer request = *facts;
+	struct policy_facts f;
+
+	request.promised = NULL;
+	policy_facts_init(&f, &request);
+	return policy_rule_takes_request(rule, &f);
+}

@@ -87,212 +87,6 @@ uint32_t conf_option_line(const struct conf_section *s, const char *key)
 	return 0;
 }
 
-/* ---- values ---- */
-
-static bool bad_value(
-    struct conf_loader *l, const struct conf_option *o, struct slice value, const char *right)
-{
-	conf_mistake_here(
-	    l, "bad value '%.*s' for %s; %s", SLICE_ARG(slice_sub(value, 0, 80)), o->key, right);
-	return false;
-}
-
-static bool put_number(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
-{
-	uint64_t number;
-	char right[96];
-
-	if (slice_to_number(value, o->max, &number) && number >= o->min) {
-		*(uint32_t *)at = (uint32_t)number;
-		return true;
-	}
-	snprintf(right, sizeof right, "give a whole number from %" PRIu64 " to %" PRIu64, o->min,
-	    o->max);
-	return bad_value(l, o, value, right);
-}
-
-static bool put_size(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
-{
-	uint64_t octets;
-	char least[VALUE_TEXT], most[VALUE_TEXT], right[128];
-
-	if (value_size(value, &octets) && octets >= o->min && octets <= o->max) {
-		if (o->type == CONF_TYPE_WINDOW)
-			*(uint32_t *)at = (uint32_t)octets;
-		else
-			*(uint64_t *)at = octets;
-		return true;
-	}
-	snprintf(right, sizeof right, "give octets from %s to %s, such as 65536, 64k or 1M",
-	    value_size_format(o->min, least, sizeof least),
-	    value_size_format(o->max, most, sizeof most));
-	return bad_value(l, o, value, right);
-}
-
-static bool put_time(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
-{
-	usec span;
-	char least[VALUE_TEXT], most[VALUE_TEXT], right[128];
-
-	if (value_time(value, &span) && span >= o->min && span <= o->max) {
-		*(usec *)at = span;
-		return true;
-	}
-	snprintf(right, sizeof right,
-	    "give a time with its unit from %s to %s, such as 500ms, 10s, 2m or 1h",
-	    value_time_format(o->min, least, sizeof least),
-	    value_time_format(o->max, most, sizeof most));
-	return bad_value(l, o, value, right);
-}
-
-/* "write a, b or c". */
-static const char *choices_text(const char *choices, char *buffer, size_t size)
-{
-	struct slice rest = slice_of_string(choices), word;
-	size_t used = (size_t)snprintf(buffer, size, "write ");
-
-	for (bool is_first = true; value_next_word(&rest, &word) == VALUE_WORD; is_first = false) {
-		const char *joint = is_first ? "" : rest.len == 0 ? " or " : ", ";
-		if (used < size)
-			used += (size_t)snprintf(
-			    buffer + used, size - used, "%s%.*s", joint, SLICE_ARG(word));
-	}
-	return buffer;
-}
-
-static bool put_choice(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
-{
-	char right[160];
-	int choice = value_choice(value, o->choices);
-
-	if (choice < 0)
-		return bad_value(l, o, value, choices_text(o->choices, right, sizeof right));
-	if (o->type == CONF_TYPE_SWITCH) {
-		*(bool *)at = choice == 1;
-	} else {
-		unsigned number = (unsigned)choice;
-		memcpy(at, &number, sizeof number);
-	}
-	return true;
-}
-
-/* Cuts the next word off; false at the end, and (reported) at an unclosed quote. */
-static bool next_word(struct conf_loader *l, const struct conf_option *o, struct slice *rest,
-    struct slice *word, bool *is_good)
-{
-	switch (value_next_word(rest, word)) {
-	case VALUE_WORD:
-		return true;
-	case VALUE_END:
-		return false;
-	case VALUE_UNCLOSED:
-		*is_good = bad_value(l, o, *word, "close the quotation with a '\"'");
-		return false;
-	}
-	return false;
-}
-
-static bool put_bits(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
-{
-	struct slice rest = value, word;
-	char right[160];
-	bool is_good = true;
-
-	while (next_word(l, o, &rest, &word, &is_good)) {
-		int choice = value_choice(word, o->choices);
-		if (choice >= 0)
-			*(uint32_t *)at |= 1u << (o->min + (unsigned)choice);
-		else
-			is_good =
-			    bad_value(l, o, word, choices_text(o->choices, right, sizeof right));
-	}
-	return is_good;
-}
-
-static bool put_list(
-    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
-{
-	struct slice **items = (struct slice **)(void *)(object + o->offset);
-	size_t *count = (size_t *)(void *)(object + o->count_offset);
-	struct slice rest = value, word;
-	bool is_good = true;
-
-	while (next_word(l, o, &rest, &word, &is_good)) {
-		const char *right = o->check ? o->check(word) : NULL;
-		if (right) {
-			is_good = bad_value(l, o, word, right);
-			continue;
-		}
-		*items = conf_grow(l, *items, *count, sizeof **items);
-		(*items)[(*count)++] = slice_of(conf_copy(l, word), word.len);
-	}
-	return is_good;
-}
-
-static bool put_cidrs(
-    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
-{
-	struct cidr **items = (struct cidr **)(void *)(object + o->offset);
-	size_t *count = (size_t *)(void *)(object + o->count_offset);
-	struct slice rest = value, word;
-	bool is_good = true;
-
-	while (next_word(l, o, &rest, &word, &is_good)) {
-		struct cidr block;
-		const char *wrong = cidr_parse(word, &block);
-		if (wrong) {
-			conf_mistake_here(l,
-			    "bad value '%.*s' for %s: %s; write an address or a block "
-			    "such as 192.0.2.0/24 or 2001:db8::/32",
-			    SLICE_ARG(slice_sub(word, 0, 80)), o->key, wrong);
-			is_good = false;
-			continue;
-		}
-		*items = conf_grow(l, *items, *count, sizeof **items);
-		(*items)[(*count)++] = block;
-	}
-	return is_good;
-}
-
-static bool put(
-    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
-{
-	void *at = object + o->offset;
-
-	switch (o->type) {
-	case CONF_TYPE_NUMBER:
-		return put_number(l, o, at, value);
-	case CONF_TYPE_SIZE:
-	case CONF_TYPE_WINDOW:
-		return put_size(l, o, at, value);
-	case CONF_TYPE_TIME:
-		return put_time(l, o, at, value);
-	case CONF_TYPE_SWITCH:
-	case CONF_TYPE_CHOICE:
-		return put_choice(l, o, at, value);
-	case CONF_TYPE_BITS:
-		return put_bits(l, o, at, value);
-	case CONF_TYPE_LIST:
-		return put_list(l, o, object, value);
-	case CONF_TYPE_CIDRS:
-		return put_cidrs(l, o, object, value);
-	case CONF_TYPE_TEXT:
-		*(const char **)at = conf_copy(l, value);
-		return true;
-	case CONF_TYPE_FILE:
-		*(const char **)at = conf_path(l, value);
-		return true;
-	case CONF_TYPE_OTHER:
-		return true;
-	}
-	return false;
-}
-
 static bool set_option(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
 {
@@ -300,7 +94,7 @@ static bool set_option(
 		conf_mistake_here(l, "%s has no value; give one or remove the line", o->key);
 		return false;
 	}
-	return put(l, o, object, value) && (!o->set || o->set(l, object, value));
+	return conf_put(l, o, object, value) && (!o->set || o->set(l, object, value));
 }
 
 void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object)
@@ -314,6 +108,15 @@ void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object
 
 /* ---- options ---- */
 
+const struct conf_option *conf_find_option(enum conf_kind section, struct slice key)
+{
+	for (size_t i = 0; i < conf_option_count; i++)
+		if (conf_options[i].section == section &&
+		    slice_equal(key, slice_of_string(conf_options[i].key)))
+			return &conf_options[i];
+	return NULL;
+}
+
 static const struct conf_option *nearest_option(enum conf_kind section, struct slice key)
 {
 	const struct conf_option *best = NULL;
@@ -321,7 +124,8 @@ static const struct conf_option *nearest_option(enum conf_kind section, struct s
 
 	for (size_t i = 0; i < conf_option_count; i++) {
 		struct slice row = slice_of_string(conf_options[i].key);
-		if (conf_options[i].section != section)
+		if (conf_options[i].section != section ||
+		    conf_find_unavailable(section, conf_options[i].key, SLICE("")))
 			continue;
 		unsigned d = value_distance(key, row, distance);
 		if (d < distance) {
@@ -354,11 +158,31 @@ static void unknown_option(struct conf_loader *l, struct slice key)
 		    SLICE_ARG(key), word);
 }
 
+/* Says so when the option, or a word of its value, is not. */
+static bool is_available(struct conf_loader *l, const struct conf_option *o, struct slice value)
+{
+	struct slice rest = value, word;
+	const struct conf_unavailable *row = conf_find_unavailable(o->section, o->key, SLICE(""));
+
+	if (row) {
+		conf_mistake_here(l, "%s is not available yet in this version; %s", o->key,
+		    row->right ? row->right : "remove it");
+		return false;
+	}
+	while (value_next_word(&rest, &word) == VALUE_WORD) {
+		row = conf_find_unavailable(o->section, o->key, word);
+		if (!row)
+			continue;
+		conf_mistake_here(l, "%s %.*s is not available yet in this version; %s", o->key,
+		    SLICE_ARG(slice_sub(word, 0, 80)), row->right ? row->right : "remove it");
+		return false;
+	}
+	return true;
+}
+
 void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 {
 	struct conf_section *s = l->current;
-	size_t i = 0;
-
 	if (!s) {
 		/* In an unknown section one complaint, about its header, is enough. */
 		if (!l->is_in_section)
@@ -368,23 +192,21 @@ void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 			    SLICE_ARG(key));
 		return;
 	}
-	while (
-	    i < conf_option_count && (conf_options[i].section != s->kind ||
-					 !slice_equal(key, slice_of_string(conf_options[i].key))))
-		i++;
-	if (i == conf_option_count) {
+	const struct conf_option *o = conf_find_option(s->kind, key);
+	if (!o) {
 		unknown_option(l, key);
 		s->is_broken = true;
 		return;
 	}
-	if (s->lines[i] != 0 && !conf_options[i].repeats) {
+	uint32_t *line = &s->lines[o - conf_options];
+	if (*line != 0 && !o->repeats) {
 		conf_mistake_here(l,
 		    "duplicate option '%.*s', first at %s:%" PRIu32 "; remove one of them",
-		    SLICE_ARG(key), s->file, s->lines[i]);
+		    SLICE_ARG(key), s->file, *line);
 		return;
 	}
-	s->lines[i] = l->line;
-	if (!set_option(l, &conf_options[i], s->object, value))
+	*line = l->line;
+	if (!(l->takes_all || is_available(l, o, value)) || !set_option(l, o, s->object, value))
 		s->is_broken = true;
 }
 
@@ -402,16 +224,28 @@ static void unknown_section(struct conf_loader *l, struct slice word)
 {
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++) {
 		const struct conf_section_type *type = &conf_section_types[kind];
-		if (value_distance(word, slice_of_string(type->word), 2) <= 2) {
+		if (!conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")) &&
+		    value_distance(word, slice_of_string(type->word), 2) <= 2) {
 			conf_mistake_here(l, "unknown section [%.*s]; did you mean [%s%s]?",
 			    SLICE_ARG(word), type->word, type->is_named ? " NAME" : "");
 			return;
 		}
 	}
-	conf_mistake_here(l,
-	    "unknown section [%.*s]; write [server], [listen NAME], [origin NAME], [route NAME] or "
-	    "[push NAME]",
-	    SLICE_ARG(word));
+	char known[160] = "";
+	size_t used = 0;
+	int last = CONF_SECTION_COUNT - 1;
+	while (conf_find_unavailable((enum conf_kind)last, NULL, SLICE("")))
+		last--;
+	for (int kind = 0; kind <= last; kind++) {
+		const struct conf_section_type *type = &conf_section_types[kind];
+		if (!conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")))
+			used += (size_t)snprintf(known + used, sizeof known - used, "%s[%s%s]",
+			    kind == 0      ? ""
+			    : kind == last ? " or "
+					   : ", ",
+			    type->word, type->is_named ? " NAME" : "");
+	}
+	conf_mistake_here(l, "unknown section [%.*s]; write %s", SLICE_ARG(word), known);
 }
 
 static bool name_is_fine(struct conf_loader *l, enum conf_kind kind, struct slice name)
@@ -482,6 +316,13 @@ void conf_begin_section(struct conf_loader *l, struct slice header)
 		conf_mistake_here(l, "duplicate section %s, first at %s:%" PRIu32 "; %s",
 		    conf_section_title(l, earlier), earlier->file, earlier->line,
 		    name.len ? "give it another name" : "put its options there");
+	}
+	const struct conf_unavailable *row =
+	    conf_find_unavailable((enum conf_kind)kind, NULL, SLICE(""));
+	if (row && !l->takes_all) {
+		conf_mistake_here(l, "[%s] sections are not available yet in this version; %s",
+		    conf_section_types[kind].word, row->right ? row->right : "remove it");
+		return;
 	}
 	l->current = section_new(l, (enum conf_kind)kind, name);
 	/* Of a duplicate the options are read all the same, so that their mistakes show in the same run. */

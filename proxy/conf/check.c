@@ -12,11 +12,14 @@
 
 static void check_required(struct conf_loader *l, const struct conf_section *s)
 {
+	char form[256];
+
 	for (size_t i = 0; i < conf_option_count; i++) {
 		const struct conf_option *o = &conf_options[i];
 		if (o->section == s->kind && o->is_required && s->lines[i] == 0)
 			conf_mistake(l, s->file, s->line, "%s has no %s; add %s = %s",
-			    conf_section_title(l, s), o->key, o->key, o->form);
+			    conf_section_title(l, s), o->key, o->key,
+			    conf_option_form(o, form, sizeof form));
 	}
 }
 
@@ -215,6 +218,39 @@ static void check_rule(struct conf_loader *l, const struct conf_section *s)
 	}
 }
 
+/* ---- [preload], [server] ---- */
+
+static void check_preload(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_preload *p = s->object;
+
+	if (!s->is_broken && !p->link && p->learned == CONF_LEARNED_OFF && p->manifest_count == 0 &&
+	    p->add_count == 0)
+		conf_warning(l, s->file, s->line,
+		    "%s offers nothing; add link = yes, learned = propose, manifest = FILE or add "
+		    "= "
+		    "/PATH",
+		    conf_section_title(l, s));
+}
+
+static void check_server(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_server *server = &l->conf->server;
+
+	if (server->connection_memory_bytes > server->memory_bytes)
+		conf_mistake(l, s->file, s->line,
+		    "connection-memory is larger than memory; make it at most as large");
+	if (server->diary_cookie && server->diary_key_count == 0)
+		conf_mistake(l, s->file, conf_option_line(s, "diary-cookie"),
+		    "diary-cookie has no key; add diary-cookie-key = FILE");
+	if (server->diary_cookie && server->diary_entries == 0)
+		conf_mistake(l, s->file, conf_option_line(s, "diary-cookie"),
+		    "diary-cookie has no diary; make diary-entries larger than 0");
+	if (server->hold_max_bytes > server->connection_memory_bytes)
+		conf_warning(l, s->file, s->line,
+		    "hold-max-bytes is larger than connection-memory, which comes first");
+}
+
 /* ---- the whole ---- */
 
 static size_t count_sections(const struct conf_loader *l, enum conf_kind kind)
@@ -250,6 +286,7 @@ static void label(struct conf_section *s, uint32_t index)
 	struct conf_origin *origin;
 	struct conf_route *route;
 	struct policy_rule *rule;
+	struct conf_preload *preload;
 
 	switch (s->kind) {
 	case CONF_SECTION_LISTEN:
@@ -269,6 +306,10 @@ static void label(struct conf_section *s, uint32_t index)
 		rule = s->object;
 		rule->name = s->name, rule->file = s->file, rule->line = s->line;
 		rule->index = index;
+		return;
+	case CONF_SECTION_PRELOAD:
+		preload = s->object;
+		preload->name = s->name, preload->file = s->file, preload->line = s->line;
 		return;
 	case CONF_SECTION_SERVER:
 	case CONF_SECTION_COUNT:
@@ -294,10 +335,11 @@ static void check_section(struct conf_loader *l, struct conf_section *s)
 	case CONF_SECTION_PUSH:
 		check_rule(l, s);
 		return;
+	case CONF_SECTION_PRELOAD:
+		check_preload(l, s);
+		return;
 	case CONF_SECTION_SERVER:
-		if (l->conf->server.connection_memory_bytes > l->conf->server.memory_bytes)
-			conf_mistake(l, s->file, s->line,
-			    "connection-memory is larger than memory; make it at most as large");
+		check_server(l, s);
 		return;
 	case CONF_SECTION_COUNT:
 		return;
@@ -313,6 +355,7 @@ void conf_finish(struct conf_loader *l)
 	c->origins = collect(l, CONF_SECTION_ORIGIN, &c->origin_count);
 	c->routes = collect(l, CONF_SECTION_ROUTE, &c->route_count);
 	c->policy.rules = collect(l, CONF_SECTION_PUSH, &c->policy.count);
+	c->preloads = collect(l, CONF_SECTION_PRELOAD, &c->preload_count);
 	for (struct conf_section *s = l->first; s; s = s->next)
 		label(s, indexes[s->kind]++);
 	for (struct conf_section *s = l->first; s; s = s->next)

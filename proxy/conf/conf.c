@@ -52,10 +52,21 @@ struct conf *conf_load_text(struct slice text, const char *name, bool resolve, F
 	return load_end(&l);
 }
 
+struct conf *conf_load_everything(struct slice text, const char *name, bool resolve, FILE *errors)
+{
+	struct conf_loader l;
+	struct conf *c = load_begin(&l, name, resolve, errors);
+
+	l.takes_all = true;
+	conf_read_text(&l, c->file, text);
+	return load_end(&l);
+}
+
 void conf_free(struct conf *c)
 {
 	if (!c)
 		return;
+	policy_regexes_free(c->regexes);
 	arena_fini(&c->arena);
 	free(c);
 }

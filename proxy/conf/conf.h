@@ -10,6 +10,7 @@
 #ifndef PUSHGATE_CONF_CONF_H
 #define PUSHGATE_CONF_CONF_H
 
+#include "policy/cookie.h"
 #include "policy/policy.h"
 #include "proxy/base/arena.h"
 #include "proxy/net/net.h"
@@ -38,6 +39,18 @@ struct conf_server {
 	uint32_t promise_rate;        /* promises per second accepted from one origin connection: 100000 */
 	uint32_t reset_rate;          /* refusal RST_STREAMs per second to one origin connection before its routes use the push-off pool: 100 */
 	usec push_start_timeout;      /* a promise waits at most so long for its response to begin: 10 s */
+	/* What a client has (policy/diary.h, cookie.h). */
+	uint32_t diary_entries;       /* of one client connection: 256; 0 = no diary */
+	const char *diary_cookie;     /* its name, NULL = none */
+	usec diary_cookie_age;        /* 7 days */
+	struct slice diary_keys[POLICY_COOKIE_KEYS]; /* secrets: the first signs. Empty when files are not opened */
+	uint32_t diary_key_count;
+	/* What is held for one client connection. */
+	uint32_t hold_max_count;      /* 32 */
+	uint64_t hold_max_bytes;      /* 2 MiB */
+	usec hold_max_age;            /* 30 s */
+	bool hold_shared;             /* what a shared cache may store serves all clients of the worker */
+	usec hint_wait;               /* a 103 of ours gathers hints for so long: 0 = one loop turn */
 };
 
 struct conf_listen {
@@ -86,6 +99,18 @@ struct conf_origin {
 	uint32_t index;
 };
 
+/* What a route does to the fields of its requests or responses, in the order of the file. */
+enum conf_field_change { CONF_FIELD_SET, CONF_FIELD_ADD, CONF_FIELD_REMOVE };
+struct conf_field {
+	enum conf_field_change change;
+	struct slice name, value;     /* lower case; no value to remove */
+	enum http_token token;
+};
+struct conf_fields {
+	struct conf_field *fields;
+	size_t count;
+};
+
 struct conf_route {
 	const char *name, *file;
 	uint32_t line;
@@ -94,6 +119,27 @@ struct conf_route {
 	struct slice *paths;          /* prefixes that end at a segment border: "/api" matches "/api", "/api/x", "/api?x" and not "/apix"; none = "/" */
 	size_t path_count;
 	const struct conf_origin *origin;
+	struct conf_fields request_fields, response_fields;
+};
+
+enum conf_learned { CONF_LEARNED_OFF, CONF_LEARNED_PROPOSE, CONF_LEARNED_APPLY };
+
+/* A resource that goes with every request that a preload takes; empty slices where nothing was said. */
+struct conf_add {
+	struct slice path, as, type, crossorigin, fetchpriority, media;
+};
+
+/* Where offers of our own come from. */
+struct conf_preload {
+	const char *name, *file;
+	uint32_t line;
+	struct policy_rule when;      /* conditions alone: policy_rule_takes */
+	bool link;
+	enum conf_learned learned;
+	const char **manifests;       /* paths of files */
+	size_t manifest_count;
+	struct conf_add *adds;
+	size_t add_count;
 };
 
 struct conf {
@@ -106,7 +152,10 @@ struct conf {
 	size_t origin_count;
 	struct conf_route *routes;    /* in order of the file; matching is most specific first: see hop/router.h */
 	size_t route_count;
+	struct conf_preload *preloads; /* in order of the file; all that take a request count */
+	size_t preload_count;
 	struct policy_rules policy;
+	struct policy_regexes *regexes; /* of all patterns; NULL when there are none */
 };
 
 /*

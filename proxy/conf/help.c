@@ -25,63 +25,117 @@ static void print_wrapped(FILE *out, int indent, const char *text)
 	fputc('\n', out);
 }
 
-static void choices_form(const char *choices, const char *joint, char *buffer, size_t size)
+static bool is_available(const struct conf_option *o, struct slice word)
 {
-	struct slice rest = slice_of_string(choices), word;
+	return !conf_find_unavailable(o->section, o->key, word);
+}
+
+const char *conf_option_choices(const struct conf_option *o, const char *joint,
+    const char *last_joint, char *buffer, size_t size)
+{
+	struct slice rest = slice_of_string(o->choices), word, held = SLICE("");
 	size_t used = 0;
 
 	buffer[0] = '\0';
-	while (used < size && value_next_word(&rest, &word) == VALUE_WORD)
-		used += (size_t)snprintf(
-		    buffer + used, size - used, "%s%.*s", used ? joint : "", SLICE_ARG(word));
+	/* One word behind, to know which is the last. */
+	while (used < size && value_next_word(&rest, &word) == VALUE_WORD) {
+		if (!is_available(o, word))
+			continue;
+		if (held.len > 0)
+			used += (size_t)snprintf(buffer + used, size - used, "%s%.*s",
+			    used ? joint : "", SLICE_ARG(held));
+		held = word;
+	}
+	if (used < size)
+		snprintf(
+		    buffer + used, size - used, "%s%.*s", used ? last_joint : "", SLICE_ARG(held));
+	return buffer;
 }
 
-/* What may be written, by the type unless the row says it. */
-static void option_form(const struct conf_option *o, char *buffer, size_t size)
+/* The pieces between bars, without those that are not available. */
+static void written_form(const struct conf_option *o, char *buffer, size_t size)
+{
+	const char *rest = o->form;
+	size_t used = 0;
+
+	buffer[0] = '\0';
+	while (rest && used < size) {
+		const char *bar = strstr(rest, " | ");
+		struct slice piece =
+		    bar ? slice_of(rest, (size_t)(bar - rest)) : slice_of_string(rest);
+		if (is_available(o, piece))
+			used += (size_t)snprintf(buffer + used, size - used, "%s%.*s",
+			    used ? " | " : "", SLICE_ARG(piece));
+		rest = bar ? bar + 3 : NULL;
+	}
+}
+
+const char *conf_option_form(const struct conf_option *o, char *buffer, size_t size)
 {
 	char least[VALUE_TEXT], most[VALUE_TEXT];
 
 	if (o->form) {
-		snprintf(buffer, size, "%s", o->form);
-		return;
+		written_form(o, buffer, size);
+		return buffer;
 	}
 	switch (o->type) {
 	case CONF_TYPE_NUMBER:
 		snprintf(buffer, size, "%" PRIu64 " ... %" PRIu64, o->min, o->max);
-		return;
+		break;
 	case CONF_TYPE_SIZE:
 	case CONF_TYPE_WINDOW:
 		snprintf(buffer, size, "%s ... %s octets (64k, 1M, 1G)",
 		    value_size_format(o->min, least, sizeof least),
 		    value_size_format(o->max, most, sizeof most));
-		return;
+		break;
 	case CONF_TYPE_TIME:
 		snprintf(buffer, size, "%s ... %s (500ms, 10s, 2m, 1h)",
 		    value_time_format(o->min, least, sizeof least),
 		    value_time_format(o->max, most, sizeof most));
-		return;
+		break;
 	case CONF_TYPE_SWITCH:
 	case CONF_TYPE_CHOICE:
-		choices_form(o->choices, " | ", buffer, size);
-		return;
+		conf_option_choices(o, " | ", " | ", buffer, size);
+		break;
 	case CONF_TYPE_BITS:
-		choices_form(o->choices, " ", buffer, size);
-		return;
+		conf_option_choices(o, " ", " ", buffer, size);
+		break;
 	case CONF_TYPE_TEXT:
 	case CONF_TYPE_FILE:
 	case CONF_TYPE_LIST:
 	case CONF_TYPE_CIDRS:
+	case CONF_TYPE_PATTERNS:
+	case CONF_TYPE_FILES:
+	case CONF_TYPE_FIELDS:
 	case CONF_TYPE_OTHER:
 		snprintf(buffer, size, "VALUE");
-		return;
+		break;
 	}
+	return buffer;
+}
+
+/* Lines that are about a word which is not available stay away; the others run on. */
+static void print_sentence(FILE *out, const struct conf_option *o)
+{
+	char text[1024] = "";
+	size_t used = 0;
+
+	for (const char *line = o->sentence; *line && used < sizeof text;) {
+		struct slice whole = slice_of(line, strcspn(line, "\n"));
+		struct slice word = slice_sub(whole, 0, slice_find(whole, ':'));
+		if (word.len == whole.len || is_available(o, word))
+			used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s",
+			    used ? " " : "", SLICE_ARG(whole));
+		line += whole.len + (line[whole.len] == '\n');
+	}
+	print_wrapped(out, 6, text);
 }
 
 static void print_option(FILE *out, const struct conf_option *o)
 {
 	char form[256], line[512];
 
-	option_form(o, form, sizeof form);
+	conf_option_form(o, form, sizeof form);
 	const char *repeats = o->repeats ? " May be given several times." : "";
 	fprintf(out, "\n  %s\n", o->key);
 	snprintf(line, sizeof line, "%s%s", o->type == CONF_TYPE_BITS ? "Any of: " : "", form);
@@ -90,7 +144,7 @@ static void print_option(FILE *out, const struct conf_option *o)
 		fprintf(out, "      Default: %s.%s\n", o->preset, repeats);
 	else
 		fprintf(out, "      %s.%s\n", o->is_required ? "Required" : "No default", repeats);
-	print_wrapped(out, 6, o->sentence);
+	print_sentence(out, o);
 }
 
 static void print_section(FILE *out, enum conf_kind kind)
@@ -100,7 +154,7 @@ static void print_section(FILE *out, enum conf_kind kind)
 	fprintf(out, "[%s%s]\n", type->word, type->is_named ? " NAME" : "");
 	print_wrapped(out, 2, type->sentence);
 	for (size_t i = 0; i < conf_option_count; i++)
-		if (conf_options[i].section == kind)
+		if (conf_options[i].section == kind && is_available(&conf_options[i], SLICE("")))
 			print_option(out, &conf_options[i]);
 }
 
@@ -127,6 +181,8 @@ void conf_print_help(FILE *out, const char *section)
 	if (!section)
 		print_syntax(out);
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++) {
+		if (conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")))
+			continue;
 		if (section && strcmp(section, conf_section_types[kind].word) != 0)
 			continue;
 		if (!section || is_found)
@@ -134,7 +190,11 @@ void conf_print_help(FILE *out, const char *section)
 		print_section(out, (enum conf_kind)kind);
 		is_found = true;
 	}
-	if (!is_found)
-		fprintf(out, "There is no section [%s]: server, listen, origin, route, push.\n",
-		    section);
+	if (is_found)
+		return;
+	fprintf(out, "There is no section [%s]:", section);
+	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++)
+		if (!conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")))
+			fprintf(out, "%s %s", kind ? "," : "", conf_section_types[kind].word);
+	fprintf(out, ".\n");
 }

@@ -40,6 +40,7 @@ struct conf_loader {
 	struct conf *conf;
 	FILE *errors;
 	bool resolve, follows_includes;
+	bool takes_all; /* also what is not available yet */
 	size_t mistakes;
 	struct conf_section *first, *last;
 	struct conf_section *current; /* NULL before the first section and in an unknown one */
@@ -69,6 +70,13 @@ void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_by
 void conf_read_file(struct conf_loader *l, const char *path);
 void conf_read_text(struct conf_loader *l, const char *name, struct slice text);
 
+/* put.c: a value into an object. False: a mistake has been reported. */
+bool conf_put(
+    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value);
+/* "bad value '…' for KEY; RIGHT"; false. */
+bool conf_bad_value(
+    struct conf_loader *l, const struct conf_option *o, struct slice value, const char *right);
+
 /* apply.c: a section header, an option. */
 void conf_begin_section(struct conf_loader *l, struct slice header);
 void conf_apply(struct conf_loader *l, struct slice key, struct slice value);
@@ -76,6 +84,10 @@ void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object
 const char *conf_section_title(struct conf_loader *l, const struct conf_section *s);
 /* Line of an option in a section; 0 = not given. */
 uint32_t conf_option_line(const struct conf_section *s, const char *key);
+
+/* conf.c: conf_load_text for what is not available yet too: how the table is tested before its options are used. */
+struct conf *conf_load_everything(
+    struct slice text, const char *name, bool resolve, FILE *errors);
 
 /* check.c: what no single line shows; moves the objects into the snapshot's arrays. */
 void conf_finish(struct conf_loader *l);

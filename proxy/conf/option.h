@@ -16,6 +16,7 @@ enum conf_kind {
 	CONF_SECTION_ORIGIN,
 	CONF_SECTION_ROUTE,
 	CONF_SECTION_PUSH,
+	CONF_SECTION_PRELOAD,
 	CONF_SECTION_COUNT,
 };
 
@@ -31,6 +32,9 @@ enum conf_type {
 	CONF_TYPE_FILE,   /* const char *, relative to the file that names it */
 	CONF_TYPE_LIST,   /* struct slice * and a size_t count */
 	CONF_TYPE_CIDRS,  /* struct cidr * and a size_t count */
+	CONF_TYPE_PATTERNS, /* struct policy_patterns; `min` 1: without case */
+	CONF_TYPE_FILES,  /* const char ** and a size_t count, each relative to the file that names it */
+	CONF_TYPE_FIELDS, /* struct conf_fields; `min` is the change */
 	CONF_TYPE_OTHER,  /* whatever set() makes of it */
 };
 
@@ -48,7 +52,9 @@ struct conf_option {
 	bool (*set)(struct conf_loader *l, void *object, struct slice value);
 	/* For lists: what is wrong with a member and what would be right, or NULL. */
 	const char *(*check)(struct slice member);
-	const char *sentence; /* for the operator; also says what 0 means where it is allowed */
+	/* For the operator; also says what 0 means where it is allowed. A line that begins "WORD: " is about that
+	 * choice. */
+	const char *sentence;
 };
 
 extern const struct conf_option conf_options[];
@@ -61,5 +67,27 @@ struct conf_section_type {
 	const char *sentence;
 };
 extern const struct conf_section_type conf_section_types[CONF_SECTION_COUNT];
+
+/*
+ * What the option table has and the program does not do yet: a section (key NULL), an option (value NULL), or a word
+ * of its value (one that ends in '*' stands for all that begin so). It is refused where it is written, and the help
+ * does not show it. To make a thing available is to delete its row.
+ */
+struct conf_unavailable {
+	enum conf_kind section;
+	const char *key, *value;
+	const char *right; /* NULL = "remove it" */
+};
+/* The row that speaks against it, or NULL. Without a word (the empty slice): against the option as a whole, or the
+ * section that it stands in; key NULL: against the section. With one: against this word of the option's value. */
+const struct conf_unavailable *conf_find_unavailable(
+    enum conf_kind section, const char *key, struct slice word);
+
+/* What may be written, by the type unless the row says it; what is not available is left out. */
+const char *conf_option_form(const struct conf_option *o, char *buffer, size_t size);
+/* The choices that are available, joined; the last joint may be another. */
+const char *conf_option_choices(const struct conf_option *o, const char *joint,
+    const char *last_joint, char *buffer, size_t size);
+const struct conf_option *conf_find_option(enum conf_kind section, struct slice key);
 
 #endif

@@ -28,6 +28,9 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 	"A rule on pushes. Rules are tried in the order in which they stand; the first whose "
 	"conditions all hold decides. A condition that is not given always holds; one with "
 	"several values holds when one of them does."},
+    [CONF_SECTION_PRELOAD] = {"preload", true, sizeof(struct conf_preload),
+	"Pushes of our own: for which requests, and where they come from. All sections whose "
+	"conditions hold count; the [push] rules decide on each push that they offer."},
 };
 
 #define SERVER(field) .section = CONF_SECTION_SERVER, .offset = offsetof(struct conf, field)
@@ -37,10 +40,13 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 	.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, items),               \
 	.count_offset = offsetof(struct conf_route, count)
 #define PUSH(field) .section = CONF_SECTION_PUSH, .offset = offsetof(struct policy_rule, field)
-#define PUSH_LIST(field)                                                                           \
-	.section = CONF_SECTION_PUSH, .offset = offsetof(struct policy_rule, field.globs),         \
-	.count_offset = offsetof(struct policy_rule, field.count), .type = CONF_TYPE_LIST,         \
-	.repeats = true
+#define PRELOAD(field)                                                                             \
+	.section = CONF_SECTION_PRELOAD, .offset = offsetof(struct conf_preload, field)
+#define FIELDS(field, change)                                                                      \
+	.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, field),               \
+	.repeats = true, .type = CONF_TYPE_FIELDS, .min = (change)
+#define PATTERNS .type = CONF_TYPE_PATTERNS, .repeats = true
+#define PATTERNS_NOCASE PATTERNS, .min = 1
 #define NUMBER(least, most) .type = CONF_TYPE_NUMBER, .min = (least), .max = (most)
 #define SIZE(least, most) .type = CONF_TYPE_SIZE, .min = (least), .max = (most)
 #define WINDOW(least, most) .type = CONF_TYPE_WINDOW, .min = (least), .max = (most)
@@ -56,6 +62,11 @@ static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE =
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
 static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 5, "source");
+static_assert(POLICY_FORWARD == 0 && POLICY_DROP == 1 && POLICY_HOLD == 2 && POLICY_HINT == 3 &&
+		  POLICY_HINT_HOLD == 4 && POLICY_ACTION_COUNT == 5,
+    "action");
+static_assert(
+    CONF_LEARNED_OFF == 0 && CONF_LEARNED_PROPOSE == 1 && CONF_LEARNED_APPLY == 2, "learned");
 static_assert(POLICY_TYPE_UNKNOWN == 0 && POLICY_TYPE_COUNT == 8, "type");
 static_assert(HTTP_METHOD_HEAD == HTTP_METHOD_GET + 1, "method");
 
@@ -88,9 +99,8 @@ const struct conf_option conf_options[] = {
         .preset = "16M", .sentence = "The part of it that one connection may take."},
     {SERVER(server.drain_timeout), .key = "drain-timeout", TIME(0), .preset = "30s",
         .sentence = "How long a worker that is told to stop lets requests finish. 0: without limit."},
-    {SERVER(policy.fallback), .key = "default-action", .type = CONF_TYPE_OTHER, .form = "forward | drop",
-        .preset = "forward", .set = conf_set_default_action,
-        .sentence = "What happens to a push that no [push] rule takes."},
+    {SERVER(policy.fallback), .key = "default-action", CHOICE("forward drop hold hint hint+hold"),
+        .preset = "forward", .sentence = "What happens to a push that no [push] rule takes."},
     {SERVER(policy.caps.per_parent), .key = "max-pushes-per-parent", NUMBER(1, 100000), .preset = "100",
         .sentence = "Pushes that one request may have; more are refused."},
     {SERVER(policy.caps.per_connection), .key = "max-pushes-per-connection", NUMBER(1, 100000),
@@ -108,6 +118,28 @@ const struct conf_option conf_options[] = {
     {SERVER(server.push_start_timeout), .key = "push-start-timeout", TIME(0), .preset = "10s",
         .sentence = "How long a promise may wait for its response to begin; then it is cancelled. 0: without "
         "limit."},
+    {SERVER(server.diary_entries), .key = "diary-entries", NUMBER(0, POLICY_DIARY_MOST), .preset = "256",
+        .sentence = "Resources of which it is remembered that a client connection has them; they are not pushed "
+        "to it again. 0: none."},
+    {SERVER(server.diary_cookie), .key = "diary-cookie", .type = CONF_TYPE_OTHER, .form = "NAME | off",
+        .preset = "off", .set = conf_set_diary_cookie,
+        .sentence = "A cookie in which clients bring that memory back on their next connection."},
+    {SERVER(server.diary_keys), .key = "diary-cookie-key", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
+        .set = conf_set_diary_cookie_key,
+        .sentence = "A file with the secret that signs it, 16 octets or more. A second one is still accepted, so that "
+        "the secret can be changed."},
+    {SERVER(server.diary_cookie_age), .key = "diary-cookie-age", .type = CONF_TYPE_TIME, .min = 60 * USEC_PER_SEC,
+        .max = 365 * DAY, .preset = "168h", .sentence = "How long the cookie lasts."},
+    {SERVER(server.hold_max_count), .key = "hold-max-count", NUMBER(1, 10000), .preset = "32",
+        .sentence = "Responses held at a time for one client connection; more pushes are dropped."},
+    {SERVER(server.hold_max_bytes), .key = "hold-max-bytes", SIZE(64 * KIB, 1 * GIB), .preset = "2M",
+        .sentence = "Octets of them."},
+    {SERVER(server.hold_max_age), .key = "hold-max-age", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY,
+        .preset = "30s", .sentence = "How long a response is held for a request that does not come."},
+    {SERVER(server.hold_shared), .key = "hold-shared", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: a held response that a shared cache may store (RFC 9111) answers any client of the worker."},
+    {SERVER(server.hint_wait), .key = "hint-wait", .type = CONF_TYPE_TIME, .min = 0, .max = 1 * USEC_PER_SEC,
+        .preset = "0", .sentence = "How long a 103 (Early Hints) of our own waits for more hints. 0: not at all."},
 
     /* ---- [listen NAME] ---- */
     {LISTEN(address), .key = "address", .type = CONF_TYPE_OTHER, .form = "IP:PORT | *:PORT | unix:/PATH",
@@ -218,24 +250,40 @@ const struct conf_option conf_options[] = {
     {.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, origin), .key = "origin",
         .type = CONF_TYPE_OTHER, .form = "NAME", .is_required = true, .set = conf_set_route_origin,
         .sentence = "The [origin NAME] that they go to."},
+    {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set", .form = "NAME: VALUE",
+        .sentence = "A field that requests go to the origin with, in place of those of that name. All changes happen "
+        "in the order in which they stand."},
+    {FIELDS(request_fields, CONF_FIELD_ADD), .key = "request-add", .form = "NAME: VALUE",
+        .sentence = "A field that is added to requests, beside those of that name."},
+    {FIELDS(request_fields, CONF_FIELD_REMOVE), .key = "request-remove", .form = "NAME",
+        .sentence = "Fields that are taken from requests."},
+    {FIELDS(response_fields, CONF_FIELD_SET), .key = "response-set", .form = "NAME: VALUE",
+        .sentence = "A field that responses go to the client with, in place of those of that name."},
+    {FIELDS(response_fields, CONF_FIELD_ADD), .key = "response-add", .form = "NAME: VALUE",
+        .sentence = "A field that is added to responses."},
+    {FIELDS(response_fields, CONF_FIELD_REMOVE), .key = "response-remove", .form = "NAME",
+        .sentence = "Fields that are taken from responses."},
 
     /* ---- [push NAME] ---- */
     {PUSH(sources), .key = "source", BITS("relayed link config manifest learned", POLICY_RELAYED),
-        .set = conf_set_source,
-        .sentence = "Where the push comes from. relayed: the origin promised it. The others have no use in this "
-        "version."},
+        .sentence = "Where the push comes from.\n"
+        "relayed: the origin promised it.\n"
+        "link: a Link field of the response.\n"
+        "config: an add of [preload].\n"
+        "manifest: a manifest of [preload].\n"
+        "learned: what earlier clients asked for."},
     {.section = CONF_SECTION_PUSH, .key = "client", .type = CONF_TYPE_CIDRS, .form = "ADDRESS[/BITS] ...",
         .repeats = true, .offset = offsetof(struct policy_rule, clients),
         .count_offset = offsetof(struct policy_rule, client_count),
         .sentence = "The client's address, such as 192.0.2.0/24 or 2001:db8::/32."},
-    {PUSH_LIST(hosts), .key = "host", .form = "PATTERN ...", .check = conf_check_host_glob,
+    {PUSH(hosts), .key = "host", PATTERNS_NOCASE, .form = "PATTERN ...", .check = conf_check_host_glob,
         .sentence = "The host of the client's request, without port. In patterns * is any run of characters, ? any "
-        "one."},
-    {PUSH_LIST(paths), .key = "path", .form = "PATTERN ...", .check = conf_check_path_glob,
+        "one; behind a ~ stands a regular expression (PCRE2), in double quotes if it has commas or spaces."},
+    {PUSH(paths), .key = "path", PATTERNS, .form = "PATTERN ...", .check = conf_check_path_glob,
         .sentence = "The path of the client's request, without its query."},
-    {PUSH_LIST(promised_paths), .key = "promised-path", .form = "PATTERN ...", .check = conf_check_path_glob,
+    {PUSH(promised_paths), .key = "promised-path", PATTERNS, .form = "PATTERN ...", .check = conf_check_path_glob,
         .sentence = "The path of what is pushed, without its query."},
-    {PUSH_LIST(user_agents), .key = "user-agent", .form = "PATTERN | \"PATTERN\" ...",
+    {PUSH(user_agents), .key = "user-agent", PATTERNS_NOCASE, .form = "PATTERN | \"PATTERN\" ...",
         .sentence = "The client's User-Agent, in any case; a pattern with spaces or commas stands in double quotes."},
     {PUSH(types), .key = "type", BITS("unknown document style script image font json media", POLICY_TYPE_UNKNOWN),
         .sentence = "What is pushed, as far as the ending of its path tells."},
@@ -243,18 +291,77 @@ const struct conf_option conf_options[] = {
         .sentence = "The method of the promised request."},
     {PUSH(push_enabled), .key = "push-enabled", CHOICE("any no yes"), .preset = "any",
         .sentence = "Whether the client accepts pushes (its SETTINGS_ENABLE_PUSH)."},
-    {PUSH(action), .key = "action", .type = CONF_TYPE_OTHER, .form = "forward | drop", .is_required = true,
-        .set = conf_set_action,
-        .sentence = "forward: the client gets the push. drop: the push is refused at the origin."},
+    {PUSH(save_data), .key = "save-data", CHOICE("any no yes"), .preset = "any",
+        .sentence = "Whether the request says Save-Data: on."},
+    {PUSH(navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
+        .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate). Without that field it is neither "
+        "yes nor no."},
+    {PUSH(rtt_usec), .key = "rtt", .type = CONF_TYPE_OTHER, .form = "<TIME | >TIME", .set = conf_set_rtt,
+        .sentence = "The round-trip time of the client's connection, such as <80ms; at most 60s."},
+    {PUSH(share), .key = "share", .type = CONF_TYPE_OTHER, .form = "0.01% ... 100%", .preset = "100%",
+        .set = conf_set_share,
+        .sentence = "The part of the requests that the rule is for, drawn by client, host and path: a client stays "
+        "on its side."},
+    {PUSH(action), .key = "action", CHOICE("forward drop hold hint hint+hold"), .is_required = true,
+        .sentence = "forward: the client gets the push.\n"
+        "drop: the push is refused at the origin.\n"
+        "hold: the response is kept for the client's own request.\n"
+        "hint: the client is told of it in a 103 (Early Hints).\n"
+        "hint+hold: both."},
+    {PUSH(shadow), .key = "shadow", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: the rule does nothing; what it would have decided is counted."},
     {PUSH(max_per_parent), .key = "max-per-parent", NUMBER(0, 100000), .preset = "0",
         .sentence = "At most so many pushes for one request. 0: max-pushes-per-parent alone."},
     {PUSH(max_bytes), .key = "max-bytes", SIZE(0, 1024 * GIB), .preset = "0",
         .sentence = "A push whose content-length is larger is withdrawn. 0: without limit."},
     {PUSH(statuses_allowed), .key = "status", BITS("2xx 3xx 4xx 5xx", 2),
         .sentence = "A push whose response has another status is withdrawn. Not given: any."},
-    {PUSH(urgency), .key = "urgency", .type = CONF_TYPE_OTHER, .form = "auto | 0 ... 7", .preset = "auto",
-        .set = conf_set_urgency,
-        .sentence = "How urgent the pushed response is (RFC 9218): 0 most, 7 least. auto: after its parent."},
+    {PUSH(media_types), .key = "content-type", PATTERNS_NOCASE, .form = "TYPE/SUBTYPE ...",
+        .check = conf_check_media_glob,
+        .sentence = "A push whose response has another content-type, or none, is withdrawn. Not given: any."},
+    {PUSH(urgency), .key = "urgency", .type = CONF_TYPE_OTHER, .form = "auto | after | before | interleaved | 0 ... 7",
+        .preset = "auto", .set = conf_set_urgency,
+        .sentence = "How urgent the pushed response is (RFC 9218): 0 most, 7 least.\n"
+        "auto: after its parent.\n"
+        "after: one step behind its parent.\n"
+        "before: one step ahead of it.\n"
+        "interleaved: at the same time."},
+    {PUSH(cross_origin), .key = "cross-origin", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: pushes of our own may be of another scheme or host than the request."},
+    {PUSH(on_revalidation), .key = "on-revalidation", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: pushes of our own also for requests that check what the client has (a reload)."},
+    {PUSH(hint_anyone), .key = "hint-clients", SWITCH("navigating all"), .preset = "navigating",
+        .sentence = "Who is sent hints. navigating: requests for a page over HTTP/2, as browsers ignore others."},
+    {PUSH(min_used), .key = "min-used", .type = CONF_TYPE_OTHER, .form = "0% ... 100%", .preset = "0%",
+        .set = conf_set_min_used,
+        .sentence = "The rule pauses while clients use less of its pushes than this; after a while it tries a few "
+        "again. 0%: never."},
+    {PUSH(min_sample), .key = "min-sample", NUMBER(1, 1000000), .preset = "100",
+        .sentence = "Pushes that must have ended before that is judged."},
+
+    /* ---- [preload NAME] ---- */
+    {PRELOAD(when.hosts), .key = "host", PATTERNS_NOCASE, .form = "PATTERN ...", .check = conf_check_host_glob,
+        .sentence = "The host of the client's request, without port; patterns are those of [push]."},
+    {PRELOAD(when.paths), .key = "path", PATTERNS, .form = "PATTERN ...", .check = conf_check_path_glob,
+        .sentence = "The path of the client's request, without its query."},
+    {PRELOAD(when.clients), .key = "client", .type = CONF_TYPE_CIDRS, .form = "ADDRESS[/BITS] ...", .repeats = true,
+        .count_offset = offsetof(struct conf_preload, when.client_count), .sentence = "The client's address."},
+    {PRELOAD(when.user_agents), .key = "user-agent", PATTERNS_NOCASE, .form = "PATTERN | \"PATTERN\" ...",
+        .sentence = "The client's User-Agent, in any case."},
+    {PRELOAD(when.navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
+        .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate)."},
+    {PRELOAD(link), .key = "link", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: Link fields with rel=preload of the response are offers."},
+    {PRELOAD(learned), .key = "learned", CHOICE("off propose apply"), .preset = "off",
+        .sentence = "What earlier clients asked for right after the page.\n"
+        "propose: it is counted and shown.\n"
+        "apply: it is offered."},
+    {PRELOAD(manifests), .key = "manifest", .type = CONF_TYPE_FILES, .form = "FILE", .repeats = true,
+        .count_offset = offsetof(struct conf_preload, manifest_count),
+        .sentence = "A push manifest (JSON); read again when it changes."},
+    {PRELOAD(adds), .key = "add", .type = CONF_TYPE_OTHER, .repeats = true, .set = conf_set_add,
+        .form = "/PATH [as=WORD] [type=TYPE] [crossorigin=WORD] [fetchpriority=WORD] [\"media=QUERY\"]",
+        .sentence = "A resource that is offered with the request, before the origin has answered."},
 };
 // clang-format on
 const size_t conf_option_count = sizeof conf_options / sizeof *conf_options;

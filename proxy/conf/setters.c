@@ -90,29 +90,64 @@ bool conf_set_pseudonym(struct conf_loader *l, void *object, struct slice value)
 	return true;
 }
 
-static bool put_action(
-    struct conf_loader *l, const char *key, struct slice value, enum policy_action *action)
+bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice value)
 {
-	for (unsigned i = 0; i < POLICY_ACTION_COUNT; i++) {
-		enum policy_action a = (enum policy_action)i;
-		if (!slice_equal_nocase(value, slice_of_string(policy_action_name(a))))
-			continue;
-		if (a == POLICY_FORWARD || a == POLICY_DROP) {
-			*action = a;
-			return true;
-		}
+	struct conf *c = object;
+
+	if (slice_equal(value, SLICE("off"))) {
+		c->server.diary_cookie = NULL;
+		return true;
+	}
+	if (!conf_is_token(value)) {
 		conf_mistake_here(l,
-		    "%s %s is not available yet in this version; use forward or drop", key,
-		    policy_action_name(a));
+		    "bad value '%.*s' for diary-cookie; write off or a cookie's name",
+		    SHOWN(value));
 		return false;
 	}
-	conf_mistake_here(l, "bad value '%.*s' for %s; write forward or drop", SHOWN(value), key);
-	return false;
+	c->server.diary_cookie = conf_copy(l, value);
+	return true;
 }
 
-bool conf_set_default_action(struct conf_loader *l, void *object, struct slice value)
+/* A secret of 16 to 1024 octets; a newline at its end does not belong to it. */
+static bool read_secret(struct conf_loader *l, const char *path, struct slice *secret)
 {
-	return put_action(l, "default-action", value, &((struct conf *)object)->policy.fallback);
+	char octets[1026];
+	FILE *in = fopen(path, "re");
+	size_t n = in ? fread(octets, 1, sizeof octets, in) : 0;
+
+	if (!in || ferror(in)) {
+		conf_mistake_here(l,
+		    "the diary-cookie-key file '%s' cannot be read: %m; name a readable file",
+		    path);
+	} else {
+		if (n > 0 && octets[n - 1] == '\n')
+			n--;
+		if (n >= 16 && n <= 1024)
+			*secret = arena_copy(&l->conf->arena, slice_of(octets, n));
+		else
+			conf_mistake_here(l,
+			    "the diary-cookie-key file '%s' has %s octets; write 16 to 1024 random "
+			    "ones "
+			    "into it",
+			    path, n < 16 ? "too few" : "too many");
+	}
+	if (in)
+		fclose(in);
+	return secret->len > 0;
+}
+
+bool conf_set_diary_cookie_key(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_server *server = &((struct conf *)object)->server;
+
+	if (server->diary_key_count == POLICY_COOKIE_KEYS) {
+		conf_mistake_here(l,
+		    "there are more than %d diary-cookie-key; keep the newest and the one before",
+		    POLICY_COOKIE_KEYS);
+		return false;
+	}
+	struct slice *secret = &server->diary_keys[server->diary_key_count++];
+	return !l->resolve || read_secret(l, conf_path(l, value), secret);
 }
 
 /* ---- [listen] ---- */
@@ -138,11 +173,7 @@ bool conf_set_mode(struct conf_loader *l, void *object, struct slice value)
 	(void)object;
 	if (slice_equal_nocase(value, SLICE("gateway")))
 		return true;
-	if (slice_equal_nocase(value, SLICE("forward")))
-		conf_mistake_here(
-		    l, "mode forward is not available yet in this version; use gateway");
-	else
-		conf_mistake_here(l, "bad value '%.*s' for mode; write gateway", SHOWN(value));
+	conf_mistake_here(l, "bad value '%.*s' for mode; write gateway", SHOWN(value));
 	return false;
 }
 
@@ -258,18 +289,6 @@ bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 		o->kind = CONF_ORIGIN_H2_PLAIN;
 		return server_tcp(l, o, value, 6);
 	}
-	if (slice_starts_with(value, SLICE("https://"))) {
-		conf_mistake_here(l,
-		    "ALPN origins (https://) are not available yet in this version; "
-		    "use h2://HOST:PORT");
-		return false;
-	}
-	if (slice_starts_with(value, SLICE("http://"))) {
-		conf_mistake_here(l,
-		    "HTTP/1.1 origins (http://) are not available yet in this version; "
-		    "use h2c://HOST:PORT");
-		return false;
-	}
 	return bad_server(l, value, "it has no known scheme");
 }
 
@@ -355,56 +374,4 @@ const char *conf_check_route_path(struct slice member)
 			return "write the beginning of a path, such as /api, without '*', '?' and "
 			       "'#'";
 	return member.len > 0 && member.ptr[0] == '/' ? NULL : "write a path that begins with '/'";
-}
-
-/* ---- [push] ---- */
-
-const char *conf_check_path_glob(struct slice member)
-{
-	if (member.len > 0 && strchr("/*?", member.ptr[0]))
-		return NULL;
-	return "write a path pattern that begins with '/' or '*', such as /app/* or *.css";
-}
-
-const char *conf_check_host_glob(struct slice member)
-{
-	if (member.len > 0 && slice_find(member, '/') == member.len)
-		return NULL;
-	return "write a host name pattern, such as example.com or *.example.com";
-}
-
-bool conf_set_source(struct conf_loader *l, void *object, struct slice value)
-{
-	const struct policy_rule *rule = object;
-
-	if (!(rule->sources & 1u << POLICY_RELAYED))
-		conf_warning(l, l->file, l->line,
-		    "no push comes from '%.*s' in this version, the rule will match nothing; use "
-		    "relayed",
-		    SHOWN(value));
-	return true;
-}
-
-bool conf_set_action(struct conf_loader *l, void *object, struct slice value)
-{
-	return put_action(l, "action", value, &((struct policy_rule *)object)->action);
-}
-
-bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value)
-{
-	struct policy_rule *rule = object;
-	uint64_t number;
-
-	if (slice_equal(value, SLICE("auto"))) {
-		rule->urgency = -1;
-		return true;
-	}
-	if (!slice_to_number(value, 7, &number)) {
-		conf_mistake_here(l,
-		    "bad value '%.*s' for urgency; write auto or a number from 0 to 7",
-		    SHOWN(value));
-		return false;
-	}
-	rule->urgency = (int8_t)number;
-	return true;
 }

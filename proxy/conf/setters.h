@@ -12,7 +12,8 @@ bool conf_set_access_log(struct conf_loader *l, void *object, struct slice value
 bool conf_set_error_log(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_pseudonym(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_default_action(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_diary_cookie_key(struct conf_loader *l, void *object, struct slice value);
 /* [listen] */
 bool conf_set_address(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_mode(struct conf_loader *l, void *object, struct slice value);
@@ -26,14 +27,25 @@ bool conf_set_host(struct conf_loader *l, void *object, struct slice value);
 /* [route] */
 bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
 /* [push] */
-bool conf_set_source(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_action(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_share(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_min_used(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value);
+/* [preload] */
+bool conf_set_add(struct conf_loader *l, void *object, struct slice value);
+/* CONF_TYPE_FIELDS */
+bool conf_put_field(
+    struct conf_loader *l, const struct conf_option *o, void *object, struct slice value);
 
 /* Members of lists. */
 const char *conf_check_route_host(struct slice member);
 const char *conf_check_route_path(struct slice member);
 const char *conf_check_path_glob(struct slice member);
 const char *conf_check_host_glob(struct slice member);
+const char *conf_check_media_glob(struct slice member);
+
+/* RFC 9110 5.6.2, and 5.5: no controls but HTAB. */
+bool conf_is_token(struct slice text);
+bool conf_is_text(struct slice text);
 
 #endif

@@ -45,8 +45,8 @@ static void check_snapshot(const struct conf *c)
 		ensure(c->origins[i].index == i && c->origins[i].server_text);
 	for (size_t i = 0; i < c->policy.count; i++) {
 		const struct policy_rule *rule = &c->policy.rules[i];
-		ensure(rule->index == i &&
-		       (rule->action == POLICY_FORWARD || rule->action == POLICY_DROP));
+		ensure(rule->index == i && (unsigned)rule->action < POLICY_ACTION_COUNT);
+		policy_patterns_take(&rule->paths, SLICE("/some/path.css"), false);
 	}
 	policy_wants_pushes(&c->policy, &facts);
 }

@@ -28,6 +28,15 @@ static void defaults_are_those_of_the_header(void **state)
 	assert_int_equal(c->server.promise_rate, 100000);
 	assert_int_equal(c->server.reset_rate, 100);
 	assert_int_equal(c->server.push_start_timeout, 10 * USEC_PER_SEC);
+	assert_int_equal(c->server.diary_entries, 256);
+	assert_null(c->server.diary_cookie);
+	assert_int_equal(c->server.diary_key_count, 0);
+	assert_int_equal(c->server.diary_cookie_age, 7 * 24 * 3600 * USEC_PER_SEC);
+	assert_int_equal(c->server.hold_max_count, 32);
+	assert_int_equal(c->server.hold_max_bytes, 2 << 20);
+	assert_int_equal(c->server.hold_max_age, 30 * USEC_PER_SEC);
+	assert_false(c->server.hold_shared);
+	assert_int_equal(c->server.hint_wait, 0);
 	assert_int_equal(c->policy.caps.per_parent, 100);
 	assert_int_equal(c->policy.caps.per_connection, 256);
 	assert_int_equal(c->policy.caps.bytes_in_flight, 4 << 20);
@@ -222,8 +231,40 @@ static void push_rule_gets_every_condition_and_limit(void **state)
 	assert_int_equal(rule->urgency, 0);
 	assert_int_equal(rule->index, 0);
 	assert_int_equal(rule[1].action, POLICY_DROP);
+	assert_int_equal(rule[1].share, POLICY_DRAWS);
+	assert_int_equal(rule[1].min_used, 0);
+	assert_int_equal(rule[1].min_sample, 100);
+	assert_false(rule[1].shadow || rule[1].cross_origin || rule[1].on_revalidation ||
+		     rule[1].hint_anyone);
 	assert_int_equal(rule[1].urgency, -1);
 	assert_int_equal(rule[1].index, 1);
+	load_free(&load);
+}
+
+static void expressions_are_compiled_as_their_option_compares(void **state)
+{
+	(void)state;
+	struct load load =
+	    load_fine(LOAD_REST "[push a]\naction = drop\npath = /x/* \"~^/[a-c]{1,2}$\"\npath = "
+				"~\\.html$\nuser-agent = ~^curl/\n"
+				"content-type = text/css ~^IMAGE/\n",
+		"");
+	const struct policy_rule *rule = load.conf->policy.rules;
+	assert_int_equal(rule->paths.count, 3);
+	assert_null(rule->paths.regexes[0]);
+	assert_slice(rule->paths.globs[1], "~^/[a-c]{1,2}$");
+	static const struct {
+		const char *path;
+		bool is_taken;
+	} rows[] = {{"/x/y", true}, {"/ab", true}, {"/abc", false}, {"/AB", false},
+	    {"/i.html", true}, {"/i.htmlx", false}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		assert_int_equal(
+		    policy_patterns_take(&rule->paths, slice_of_string(rows[i].path), false),
+		    rows[i].is_taken);
+	assert_true(policy_patterns_take(&rule->user_agents, SLICE("CURL/8"), true));
+	assert_true(policy_patterns_take(&rule->media_types, SLICE("image/png"), true));
+	assert_true(policy_patterns_take(&rule->media_types, SLICE("Text/CSS"), true));
 	load_free(&load);
 }
 
@@ -319,6 +360,8 @@ static void complete_example_shows_every_option_with_its_default(void **state)
 	for (size_t i = 0; i < conf_option_count; i++) {
 		const struct conf_option *o = &conf_options[i];
 		char head[64], line[256];
+		if (conf_find_unavailable(o->section, o->key, SLICE("")))
+			continue;
 		snprintf(head, sizeof head, "\n[%s", conf_section_types[o->section].word);
 		const char *section = strstr(text, head);
 		assert_non_null(section);
@@ -330,6 +373,32 @@ static void complete_example_shows_every_option_with_its_default(void **state)
 			fail_msg("[%s] lacks '%s'", conf_section_types[o->section].word, line + 1);
 	}
 	free(text);
+}
+
+static const struct conf_option *option(enum conf_kind section, const char *key)
+{
+	const struct conf_option *o = conf_find_option(section, slice_of_string(key));
+	assert_non_null(o);
+	return o;
+}
+
+static void forms_leave_out_what_is_not_available(void **state)
+{
+	(void)state;
+	char text[256];
+	if (!conf_find_unavailable(CONF_SECTION_PUSH, "action", SLICE("hold")))
+		return;
+	assert_string_equal(
+	    conf_option_form(option(CONF_SECTION_PUSH, "action"), text, sizeof text),
+	    "forward | drop");
+	assert_string_equal(
+	    conf_option_form(option(CONF_SECTION_PUSH, "urgency"), text, sizeof text),
+	    "auto | 0 ... 7");
+	assert_string_equal(
+	    conf_option_form(option(CONF_SECTION_PUSH, "source"), text, sizeof text), "relayed");
+	assert_string_equal(conf_option_choices(option(CONF_SECTION_PUSH, "push-enabled"), ", ",
+				" or ", text, sizeof text),
+	    "any, no or yes");
 }
 
 static char *help_text(const char *section)
@@ -347,9 +416,16 @@ static void help_shows_every_option_within_80_columns(void **state)
 	(void)state;
 	char *text = help_text(NULL);
 	for (size_t i = 0; i < conf_option_count; i++) {
-		char line[64];
-		snprintf(line, sizeof line, "\n  %s\n", conf_options[i].key);
-		assert_non_null(strstr(text, line));
+		const struct conf_option *o = &conf_options[i];
+		char head[64], line[64];
+		snprintf(head, sizeof head, "\n[%s", conf_section_types[o->section].word);
+		snprintf(line, sizeof line, "\n  %s\n", o->key);
+		const char *section = strstr(text, head);
+		const char *end = section ? strstr(section + 2, "\n[") : NULL;
+		const char *found = section ? strstr(section, line) : NULL;
+		bool is_shown = found && (!end || found < end);
+		assert_int_equal(
+		    is_shown, conf_find_unavailable(o->section, o->key, SLICE("")) == NULL);
 	}
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
 		assert_in_range(strcspn(line, "\n"), 0, 80);
@@ -381,6 +457,7 @@ int main(void)
 	    cmocka_unit_test(origin_options_are_read),
 	    cmocka_unit_test(lists_are_separated_and_repeated),
 	    cmocka_unit_test(push_rule_gets_every_condition_and_limit),
+	    cmocka_unit_test(expressions_are_compiled_as_their_option_compares),
 	    cmocka_unit_test(comments_blank_lines_and_a_byte_order_mark_are_skipped),
 	    cmocka_unit_test(semicolon_in_a_value_is_kept),
 	    cmocka_unit_test(free_ports_are_not_the_same_address),
@@ -389,6 +466,7 @@ int main(void)
 	    cmocka_unit_test(complete_example_is_good_with_every_option_uncommented),
 	    cmocka_unit_test(complete_example_shows_every_option_with_its_default),
 	    cmocka_unit_test(help_shows_every_option_within_80_columns),
+	    cmocka_unit_test(forms_leave_out_what_is_not_available),
 	    cmocka_unit_test(help_of_one_section_shows_that_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

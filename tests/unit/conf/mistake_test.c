@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Each mistake that a configuration can have is named with file, line, and what would be right. */
+#include "proxy/conf/option.h"
 #include "proxy/limits.h"
 #include "tests/unit/conf/load.h"
 
@@ -231,15 +232,84 @@ static void what_a_later_version_brings_is_refused_as_such(void **state)
 	    "[server]\ndefault-action = hint\n"
 	    "[push a]\naction = hold\n[push b]\nhost = b\naction = hint+hold\n",
 	    "test.ini:3: mode forward is not available yet in this version; use gateway\n"
-	    "test.ini:5: HTTP/1.1 origins (http://) are not available yet in this version; use "
+	    "test.ini:5: server http://a:80 is not available yet in this version; use "
 	    "h2c://HOST:PORT\n"
-	    "test.ini:7: ALPN origins (https://) are not available yet in this version; use "
+	    "test.ini:7: server https://a:80 is not available yet in this version; use "
 	    "h2://HOST:PORT\n"
 	    "test.ini:11: default-action hint is not available yet in this version; use forward or "
 	    "drop\n"
 	    "test.ini:13: action hold is not available yet in this version; use forward or drop\n"
 	    "test.ini:16: action hint+hold is not available yet in this version; use forward or "
 	    "drop\n");
+}
+
+/* Whatever else is wrong with an option that is not available, that it is not is said, and once. */
+static void every_row_of_what_is_not_available_is_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < conf_option_count; i++) {
+		const struct conf_option *o = &conf_options[i];
+		const struct conf_section_type *type = &conf_section_types[o->section];
+		char text[1024], message[256];
+		if (conf_find_unavailable(o->section, NULL, SLICE("")) ||
+		    !conf_find_unavailable(o->section, o->key, SLICE("")))
+			continue;
+		snprintf(text, sizeof text, LOAD_REST "[%s%s]\n%s = 1\n", type->word,
+		    type->is_named ? " x" : "", o->key);
+		snprintf(message, sizeof message,
+		    "test.ini:8: %s is not available yet in this version; remove it\n", o->key);
+		struct load load = load_text(text);
+		assert_non_null(strstr(load.errors, message));
+		assert_null(load.conf);
+		load_free(&load);
+	}
+}
+
+static void section_of_a_later_version_is_refused_with_one_line(void **state)
+{
+	(void)state;
+	if (!conf_find_unavailable(CONF_SECTION_PRELOAD, NULL, SLICE("")))
+		return;
+	assert_refused(LOAD_REST "[preload a]\nlink = yes\nnonsense = 1\n[server]\nworkers = x\n",
+	    "test.ini:7: [preload] sections are not available yet in this version; remove it\n"
+	    "test.ini:11: bad value 'x' for workers; write auto or a number from 1 to 256\n");
+}
+
+static void source_of_a_later_version_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[push a]\nsource = relayed,Link\naction = drop\n[push b]\nsource "
+				 "= nowhere\naction = drop\n",
+	    "test.ini:8: source Link is not available yet in this version; use relayed\n"
+	    "test.ini:11: bad value 'nowhere' for source; write relayed\n");
+}
+
+static void bad_expressions_are_refused_with_the_octet(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST
+	    "[push a]\naction = drop\npath = /ok \"~^/a{2,1}$\"\nhost = ~(a\nuser-agent = ~\n",
+	    "test.ini:9: bad value '~^/a{2,1}$' for path: numbers out of order in {} quantifier, "
+	    "at octet 8; "
+	    "correct the expression\n"
+	    "test.ini:10: bad value '~(a' for host: missing closing parenthesis, at octet 3; "
+	    "correct the "
+	    "expression\n"
+	    "test.ini:11: bad value '~' for user-agent: it is empty, at octet 1; correct the "
+	    "expression\n");
+}
+
+static void bad_media_types_are_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST
+	    "[push a]\naction = drop\ncontent-type = css text/css;q=1 text/css\n",
+	    "test.ini:9: bad value 'css' for content-type; write a media type without parameters, "
+	    "such as "
+	    "text/css or image/*\n"
+	    "test.ini:9: bad value 'text/css;q=1' for content-type; write a media type without "
+	    "parameters, "
+	    "such as text/css or image/*\n");
 }
 
 static void empty_configuration_lacks_everything(void **state)
@@ -284,7 +354,7 @@ static void push_patterns_are_checked(void **state)
 	    "test.ini:10: bad value 'index.html' for path; write a path pattern that begins with "
 	    "'/' or '*', "
 	    "such as /app/* or *.css\n"
-	    "test.ini:11: bad value '8' for urgency; write auto or a number from 0 to 7\n"
+	    "test.ini:11: bad value '8' for urgency; write auto | 0 ... 7\n"
 	    "test.ini:12: bad value '200' for status; write 2xx, 3xx, 4xx or 5xx\n");
 }
 
@@ -324,16 +394,6 @@ static void rule_that_looks_shadowed_is_a_warning(void **state)
 	    "looks wider; "
 	    "put the narrower rule first\n");
 	assert_int_equal(load.conf->policy.count, 2);
-	load_free(&load);
-}
-
-static void source_that_does_not_exist_yet_is_a_warning(void **state)
-{
-	(void)state;
-	struct load load = load_fine(LOAD_REST "[push a]\nsource = link\naction = drop\n",
-	    "test.ini:8: warning: no push comes from 'link' in this version, the rule will match "
-	    "nothing; use "
-	    "relayed\n");
 	load_free(&load);
 }
 
@@ -496,7 +556,11 @@ int main(void)
 	    cmocka_unit_test(rule_behind_an_unconditional_one_is_refused),
 	    cmocka_unit_test(rule_equal_to_an_earlier_one_is_refused),
 	    cmocka_unit_test(rule_that_looks_shadowed_is_a_warning),
-	    cmocka_unit_test(source_that_does_not_exist_yet_is_a_warning),
+	    cmocka_unit_test(every_row_of_what_is_not_available_is_refused),
+	    cmocka_unit_test(section_of_a_later_version_is_refused_with_one_line),
+	    cmocka_unit_test(source_of_a_later_version_is_refused),
+	    cmocka_unit_test(bad_expressions_are_refused_with_the_octet),
+	    cmocka_unit_test(bad_media_types_are_refused),
 	    cmocka_unit_test(tls_option_of_a_cleartext_origin_is_a_warning),
 	    cmocka_unit_test(route_that_is_never_taken_is_a_warning),
 	    cmocka_unit_test(status_socket_has_the_length_of_a_socket_path),

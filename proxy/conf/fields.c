@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `Name: value` of the field rules of a route (RFC 9110 5.1, 5.5). Fields that belong to the message or to one hop
+ * are not the configuration's to change.
+ */
+#include "proxy/conf/setters.h"
+
+static bool is_token_octet(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+bool conf_is_token(struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (!is_token_octet(text.ptr[i]))
+			return false;
+	return text.len > 0;
+}
+
+/* RFC 9110 5.5: no controls but HTAB; what stands around the value has been cut. */
+bool conf_is_text(struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+		if ((c < ' ' && c != '\t') || c == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+/* Why a field is not to be touched, or NULL. */
+static const char *forbidden(enum http_token token)
+{
+	switch ((unsigned)token) {
+	case HTTP_TOKEN_CONNECTION:
+	case HTTP_TOKEN_KEEP_ALIVE:
+	case HTTP_TOKEN_PROXY_CONNECTION:
+	case HTTP_TOKEN_UPGRADE:
+	case HTTP_TOKEN_TE:
+	case HTTP_TOKEN_TRAILER:
+	case HTTP_TOKEN_TRANSFER_ENCODING:
+	case HTTP_TOKEN_HTTP2_SETTINGS:
+		return "it belongs to one hop";
+	case HTTP_TOKEN_CONTENT_LENGTH:
+		return "it says how the message is framed";
+	case HTTP_TOKEN_HOST:
+		return "it names what is asked for; see host of [origin NAME]";
+	}
+	return NULL;
+}
+
+static const char *fault_of(
+    struct slice name, struct slice value, enum http_token token, bool takes_value, bool has_colon)
+{
+	if (name.len > 0 && name.ptr[0] == ':')
+		return "pseudo-fields are not to be changed; name a field";
+	if (!conf_is_token(name))
+		return takes_value ? "write NAME: VALUE" : "write the field's NAME alone";
+	if (forbidden(token))
+		return forbidden(token);
+	if (has_colon != takes_value)
+		return takes_value ? "write NAME: VALUE" : "write the field's NAME alone";
+	return conf_is_text(value) ? NULL : "the value has control characters; write text";
+}
+
+bool conf_put_field(
+    struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
+{
+	struct conf_fields *f = (struct conf_fields *)(void *)((char *)object + o->offset);
+	enum conf_field_change change = (enum conf_field_change)o->min;
+	size_t colon = slice_find(slice_from(value, 1), ':') + 1;
+	char *name = conf_copy(l, slice_sub(value, 0, colon));
+
+	for (char *c = name; *c; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c | 0x20);
+	struct slice lower = slice_sub(slice_of_string(name), 0, colon);
+	struct slice text = slice_trim(slice_from(value, colon + 1));
+	enum http_token token = http_token_find(lower);
+	const char *wrong =
+	    fault_of(lower, text, token, change != CONF_FIELD_REMOVE, colon < value.len);
+	if (wrong)
+		return conf_bad_value(l, o, value, wrong);
+	f->fields = conf_grow(l, f->fields, f->count, sizeof *f->fields);
+	f->fields[f->count++] =
+	    (struct conf_field){change, lower, slice_of(conf_copy(l, text), text.len), token};
+	return true;
+}

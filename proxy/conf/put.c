@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values into objects, by the type of their option. A bad one is reported at the line that is being
+ * read, with what would be right.
+ */
+#include "proxy/conf/load.h"
+#include "proxy/conf/setters.h"
+#include "proxy/conf/value.h"
+#include <inttypes.h>
+#include <unistd.h>
+
+bool conf_bad_value(
+    struct conf_loader *l, const struct conf_option *o, struct slice value, const char *right)
+{
+	conf_mistake_here(
+	    l, "bad value '%.*s' for %s; %s", SLICE_ARG(slice_sub(value, 0, 80)), o->key, right);
+	return false;
+}
+
+static bool put_number(
+    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+{
+	uint64_t number;
+	char right[96];
+
+	if (slice_to_number(value, o->max, &number) && number >= o->min) {
+		*(uint32_t *)at = (uint32_t)number;
+		return true;
+	}
+	snprintf(right, sizeof right, "give a whole number from %" PRIu64 " to %" PRIu64, o->min,
+	    o->max);
+	return conf_bad_value(l, o, value, right);
+}
+
+static bool put_size(
+    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+{
+	uint64_t octets;
+	char least[VALUE_TEXT], most[VALUE_TEXT], right[128];
+
+	if (value_size(value, &octets) && octets >= o->min && octets <= o->max) {
+		if (o->type == CONF_TYPE_WINDOW)
+			*(uint32_t *)at = (uint32_t)octets;
+		else
+			*(uint64_t *)at = octets;
+		return true;
+	}
+	snprintf(right, sizeof right, "give octets from %s to %s, such as 65536, 64k or 1M",
+	    value_size_format(o->min, least, sizeof least),
+	    value_size_format(o->max, most, sizeof most));
+	return conf_bad_value(l, o, value, right);
+}
+
+static bool put_time(
+    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+{
+	usec span;
+	char least[VALUE_TEXT], most[VALUE_TEXT], right[128];
+
+	if (value_time(value, &span) && span >= o->min && span <= o->max) {
+		*(usec *)at = span;
+		return true;
+	}
+	snprintf(right, sizeof right,
+	    "give a time with its unit from %s to %s, such as 500ms, 10s, 2m or 1h",
+	    value_time_format(o->min, least, sizeof least),
+	    value_time_format(o->max, most, sizeof most));
+	return conf_bad_value(l, o, value, right);
+}
+
+/* "write a, b or c". */
+static const char *choices_text(const struct conf_option *o, char *buffer, size_t size)
+{
+	size_t used = (size_t)snprintf(buffer, size, "write ");
+
+	conf_option_choices(o, ", ", " or ", buffer + used, size - used);
+	return buffer;
+}
+
+static bool put_choice(
+    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+{
+	char right[160];
+	int choice = value_choice(value, o->choices);
+
+	if (choice < 0)
+		return conf_bad_value(l, o, value, choices_text(o, right, sizeof right));
+	if (o->type == CONF_TYPE_SWITCH) {
+		*(bool *)at = choice == 1;
+	} else {
+		unsigned number = (unsigned)choice;
+		memcpy(at, &number, sizeof number);
+	}
+	return true;
+}
+
+/* Cuts the next word off; false at the end, and (reported) at an unclosed quote. */
+static bool next_word(struct conf_loader *l, const struct conf_option *o, struct slice *rest,
+    struct slice *word, bool *is_good)
+{
+	switch (value_next_word(rest, word)) {
+	case VALUE_WORD:
+		return true;
+	case VALUE_END:
+		return false;
+	case VALUE_UNCLOSED:
+		*is_good = conf_bad_value(l, o, *word, "close the quotation with a '\"'");
+		return false;
+	}
+	return false;
+}
+
+static bool put_bits(
+    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+{
+	struct slice rest = value, word;
+	char right[160];
+	bool is_good = true;
+
+	while (next_word(l, o, &rest, &word, &is_good)) {
+		int choice = value_choice(word, o->choices);
+		if (choice >= 0)
+			*(uint32_t *)at |= 1u << (o->min + (unsigned)choice);
+		else
+			is_good = conf_bad_value(l, o, word, choices_text(o, right, sizeof right));
+	}
+	return is_good;
+}
+
+static bool put_list(
+    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
+{
+	struct slice **items = (struct slice **)(void *)(object + o->offset);
+	size_t *count = (size_t *)(void *)(object + o->count_offset);
+	struct slice rest = value, word;
+	bool is_good = true;
+
+	while (next_word(l, o, &rest, &word, &is_good)) {
+		const char *right = o->check ? o->check(word) : NULL;
+		if (right) {
+			is_good = conf_bad_value(l, o, word, right);
+			continue;
+		}
+		*items = conf_grow(l, *items, *count, sizeof **items);
+		(*items)[(*count)++] = slice_of(conf_copy(l, word), word.len);
+	}
+	return is_good;
+}
+
+static bool put_cidrs(
+    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
+{
+	struct cidr **items = (struct cidr **)(void *)(object + o->offset);
+	size_t *count = (size_t *)(void *)(object + o->count_offset);
+	struct slice rest = value, word;
+	bool is_good = true;
+
+	while (next_word(l, o, &rest, &word, &is_good)) {
+		struct cidr block;
+		const char *wrong = cidr_parse(word, &block);
+		if (wrong) {
+			conf_mistake_here(l,
+			    "bad value '%.*s' for %s: %s; write an address or a block "
+			    "such as 192.0.2.0/24 or 2001:db8::/32",
+			    SLICE_ARG(slice_sub(word, 0, 80)), o->key, wrong);
+			is_good = false;
+			continue;
+		}
+		*items = conf_grow(l, *items, *count, sizeof **items);
+		(*items)[(*count)++] = block;
+	}
+	return is_good;
+}
+
+static const struct policy_regex *compile(
+    struct conf_loader *l, const struct conf_option *o, struct slice word)
+{
+	char what[160];
+	size_t at;
+
+	if (!l->conf->regexes)
+		l->conf->regexes = policy_regexes_new();
+	const struct policy_regex *regex =
+	    policy_regex_compile(l->conf->regexes, word, o->min == 1, &at, what, sizeof what);
+	if (!regex)
+		conf_mistake_here(l,
+		    "bad value '%.*s' for %s: %s, at octet %zu; correct the expression",
+		    SLICE_ARG(slice_sub(word, 0, 80)), o->key, what, at);
+	return regex;
+}
+
+static bool put_patterns(
+    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+{
+	struct policy_patterns *p = at;
+	struct slice rest = value, word;
+	bool is_good = true;
+
+	while (next_word(l, o, &rest, &word, &is_good)) {
+		bool is_regex = policy_pattern_is_regex(word);
+		const struct policy_regex *regex = is_regex ? compile(l, o, word) : NULL;
+		const char *right = !is_regex && o->check ? o->check(word) : NULL;
+		if (right)
+			conf_bad_value(l, o, word, right);
+		if (right || (is_regex && !regex)) {
+			is_good = false;
+			continue;
+		}
+		p->globs = conf_grow(l, p->globs, p->count, sizeof *p->globs);
+		p->regexes = conf_grow(l, (void *)p->regexes, p->count, sizeof *p->regexes);
+		p->globs[p->count] = slice_of(conf_copy(l, word), word.len);
+		p->regexes[p->count++] = regex;
+	}
+	return is_good;
+}
+
+static bool put_files(
+    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
+{
+	const char ***files = (const char ***)(void *)(object + o->offset);
+	size_t *count = (size_t *)(void *)(object + o->count_offset);
+	char *path = conf_path(l, value);
+
+	if (l->resolve && access(path, R_OK) != 0) {
+		conf_mistake_here(
+		    l, "the %s file '%s' cannot be read: %m; name a readable file", o->key, path);
+		return false;
+	}
+	*files = conf_grow(l, (void *)*files, *count, sizeof **files);
+	(*files)[(*count)++] = path;
+	return true;
+}
+
+bool conf_put(struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
+{
+	void *at = object + o->offset;
+
+	switch (o->type) {
+	case CONF_TYPE_NUMBER:
+		return put_number(l, o, at, value);
+	case CONF_TYPE_SIZE:
+	case CONF_TYPE_WINDOW:
+		return put_size(l, o, at, value);
+	case CONF_TYPE_TIME:
+		return put_time(l, o, at, value);
+	case CONF_TYPE_SWITCH:
+	case CONF_TYPE_CHOICE:
+		return put_choice(l, o, at, value);
+	case CONF_TYPE_BITS:
+		return put_bits(l, o, at, value);
+	case CONF_TYPE_LIST:
+		return put_list(l, o, object, value);
+	case CONF_TYPE_CIDRS:
+		return put_cidrs(l, o, object, value);
+	case CONF_TYPE_PATTERNS:
+		return put_patterns(l, o, at, value);
+	case CONF_TYPE_FILES:
+		return put_files(l, o, object, value);
+	case CONF_TYPE_FIELDS:
+		return conf_put_field(l, o, object, value);
+	case CONF_TYPE_TEXT:
+		*(const char **)at = conf_copy(l, value);
+		return true;
+	case CONF_TYPE_FILE:
+		*(const char **)at = conf_path(l, value);
+		return true;
+	case CONF_TYPE_OTHER:
+		return true;
+	}
+	return false;
+}

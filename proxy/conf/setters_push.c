@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* Setters and checks for what [push] and [preload] say: patterns, shares, times, urgency, resources. */
+#include "proxy/conf/setters.h"
+#include "proxy/conf/value.h"
+
+#define SHOWN(s) SLICE_ARG(slice_sub((s), 0, 80))
+
+/* ---- members of lists ---- */
+
+const char *conf_check_path_glob(struct slice member)
+{
+	if (member.len > 0 && strchr("/*?", member.ptr[0]))
+		return NULL;
+	return "write a path pattern that begins with '/' or '*', such as /app/* or *.css";
+}
+
+const char *conf_check_host_glob(struct slice member)
+{
+	if (member.len > 0 && slice_find(member, '/') == member.len)
+		return NULL;
+	return "write a host name pattern, such as example.com or *.example.com";
+}
+
+const char *conf_check_media_glob(struct slice member)
+{
+	if (slice_find(member, '/') < member.len && slice_find(member, ';') == member.len)
+		return NULL;
+	return "write a media type without parameters, such as text/css or image/*";
+}
+
+/* ---- conditions and limits ---- */
+
+static bool bad(struct conf_loader *l, enum conf_kind section, const char *key, struct slice value)
+{
+	char right[300] = "write ";
+	const struct conf_option *o = conf_find_option(section, slice_of_string(key));
+
+	conf_option_form(o, right + 6, sizeof right - 6);
+	return conf_bad_value(l, o, value, right);
+}
+
+bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value)
+{
+	struct policy_rule *rule = object;
+	usec span;
+
+	if (value.len < 2 || (value.ptr[0] != '<' && value.ptr[0] != '>') ||
+	    !value_time(slice_trim(slice_from(value, 1)), &span) || span == 0 ||
+	    span > 60 * USEC_PER_SEC)
+		return bad(l, CONF_SECTION_PUSH, "rtt", value);
+	rule->rtt_compare = value.ptr[0] == '<' ? POLICY_COMPARE_BELOW : POLICY_COMPARE_ABOVE;
+	rule->rtt_usec = span;
+	return true;
+}
+
+/* "10%", "0.5%": of 10000. */
+static bool percent(struct slice text, uint32_t *share)
+{
+	uint64_t whole, part = 0;
+
+	if (text.len < 2 || text.ptr[text.len - 1] != '%')
+		return false;
+	text = slice_trim(slice_sub(text, 0, text.len - 1));
+	size_t dot = slice_find(text, '.');
+	struct slice fraction = slice_from(text, dot + 1);
+	if (!slice_to_number(slice_sub(text, 0, dot), 100, &whole))
+		return false;
+	if (dot < text.len && (fraction.len > 2 || !slice_to_number(fraction, 99, &part)))
+		return false;
+	*share = (uint32_t)(whole * 100 + (fraction.len == 1 ? 10 * part : part));
+	return *share <= POLICY_DRAWS;
+}
+
+bool conf_set_share(struct conf_loader *l, void *object, struct slice value)
+{
+	struct policy_rule *rule = object;
+
+	return (percent(value, &rule->share) && rule->share > 0) ||
+	       bad(l, CONF_SECTION_PUSH, "share", value);
+}
+
+bool conf_set_min_used(struct conf_loader *l, void *object, struct slice value)
+{
+	return percent(value, &((struct policy_rule *)object)->min_used) ||
+	       bad(l, CONF_SECTION_PUSH, "min-used", value);
+}
+
+bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value)
+{
+	static const struct {
+		struct slice word;
+		int8_t urgency;
+	} words[] = {
+	    {SLICE_INIT("auto"), POLICY_URGENCY_AUTO},
+	    {SLICE_INIT("after"), POLICY_URGENCY_AFTER},
+	    {SLICE_INIT("before"), POLICY_URGENCY_BEFORE},
+	    {SLICE_INIT("interleaved"), POLICY_URGENCY_INTERLEAVED},
+	};
+	struct policy_rule *rule = object;
+	uint64_t number;
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (!slice_equal_nocase(value, words[i].word))
+			continue;
+		rule->urgency = words[i].urgency;
+		return true;
+	}
+	if (!slice_to_number(value, 7, &number))
+		return bad(l, CONF_SECTION_PUSH, "urgency", value);
+	rule->urgency = (int8_t)number;
+	return true;
+}
+
+/* ---- [preload] ---- */
+
+/* A request target in origin form (RFC 9112 3.2.1), without a fragment. */
+static bool is_target(struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+		if (c <= ' ' || c >= 0x7f || c == '#' || c == '<' || c == '>' || c == '"')
+			return false;
+	}
+	return text.len > 0 && text.ptr[0] == '/' && !slice_starts_with(text, SLICE("//"));
+}
+
+static bool is_media_type(struct slice text)
+{
+	size_t slash = slice_find(text, '/');
+
+	return conf_is_token(slice_sub(text, 0, slash)) &&
+	       conf_is_token(slice_from(text, slash + 1));
+}
+
+/* What a parameter of a preload link may say (HTML, Fetch). */
+static const struct add_parameter {
+	struct slice name;
+	const char *choices; /* NULL: see is_good */
+	bool (*is_good)(struct slice value);
+	size_t offset;
+	const char *right;
+} parameters[] = {
+    {SLICE_INIT("as"),
+	"audio document embed fetch font image json object script style track video worker", NULL,
+	offsetof(struct conf_add, as),
+	"write as=style, as=script, as=font, as=image, as=fetch or another destination"},
+    {SLICE_INIT("type"), NULL, is_media_type, offsetof(struct conf_add, type),
+	"write a media type, such as type=text/css"},
+    {SLICE_INIT("crossorigin"), "anonymous use-credentials", NULL,
+	offsetof(struct conf_add, crossorigin),
+	"write crossorigin=anonymous or crossorigin=use-credentials"},
+    {SLICE_INIT("fetchpriority"), "high low auto", NULL, offsetof(struct conf_add, fetchpriority),
+	"write fetchpriority=high, fetchpriority=low or fetchpriority=auto"},
+    {SLICE_INIT("media"), NULL, conf_is_text, offsetof(struct conf_add, media),
+	"write a media query, such as \"media=(min-width: 600px)\""},
+};
+
+static const char *put_parameter(struct conf_loader *l, struct conf_add *add, struct slice word)
+{
+	size_t equals = slice_find(word, '=');
+	struct slice name = slice_sub(word, 0, equals), text = slice_from(word, equals + 1);
+
+	for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) {
+		const struct add_parameter *p = &parameters[i];
+		if (!slice_equal_nocase(name, p->name))
+			continue;
+		if (p->choices ? value_choice(text, p->choices) < 0 : !p->is_good(text))
+			return p->right;
+		struct slice *slot = (struct slice *)(void *)((char *)add + p->offset);
+		if (slot->len > 0)
+			return "give each parameter once";
+		*slot = slice_of(conf_copy(l, text), text.len);
+		return NULL;
+	}
+	return "write as=, type=, crossorigin=, fetchpriority= or media= behind the path";
+}
+
+bool conf_set_add(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_preload *preload = object;
+	struct conf_add add = {.path = SLICE("")};
+	struct slice rest = value, word;
+	enum value_word kind = value_next_word(&rest, &word);
+
+	if (kind != VALUE_WORD || !is_target(word)) {
+		conf_mistake_here(l,
+		    "bad value '%.*s' for add; write a path that begins with '/', such as /app.css "
+		    "as=style",
+		    SHOWN(value));
+		return false;
+	}
+	add.path = slice_of(conf_copy(l, word), word.len);
+	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD) {
+		const char *right = put_parameter(l, &add, word);
+		if (right) {
+			conf_mistake_here(l, "bad value '%.*s' for add; %s", SHOWN(word), right);
+			return false;
+		}
+	}
+	if (kind == VALUE_UNCLOSED) {
+		conf_mistake_here(
+		    l, "bad value '%.*s' for add; close the quotation with a '\"'", SHOWN(word));
+		return false;
+	}
+	preload->adds = conf_grow(l, preload->adds, preload->add_count, sizeof add);
+	preload->adds[preload->add_count++] = add;
+	return true;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options that the table has and that are not all available yet: what they become, and their mistakes. Read past the
+ * list of what is not available, so that these tests hold before and after.
+ */
+#include "proxy/conf/load.h"
+#include "tests/unit/conf/load.h"
+
+static struct load everything(const char *text, bool resolve)
+{
+	struct load load = {0};
+	FILE *errors = open_memstream(&load.errors, &load.errors_length);
+	load.conf = conf_load_everything(slice_of_string(text), "test.ini", resolve, errors);
+	fclose(errors);
+	return load;
+}
+
+static struct load fine(const char *text)
+{
+	struct load load = everything(text, false);
+	assert_string_equal(load.errors, "");
+	assert_non_null(load.conf);
+	return load;
+}
+
+static void refused(const char *text, const char *errors)
+{
+	struct load load = everything(text, false);
+	assert_string_equal(load.errors, errors);
+	assert_null(load.conf);
+	load_free(&load);
+}
+
+static void assert_slice(struct slice s, const char *text)
+{
+	assert_int_equal(s.len, strlen(text));
+	assert_memory_equal(s.ptr, text, s.len);
+}
+
+static void every_action_and_source_is_read(void **state)
+{
+	(void)state;
+	struct load load =
+	    fine(LOAD_REST "[push a]\nsource = link manifest\naction = hold\n"
+			   "[push b]\nsource = config,learned\naction = Hint\n"
+			   "[push c]\naction = hint+hold\n[server]\ndefault-action = hint\n");
+	const struct policy_rule *rule = load.conf->policy.rules;
+	assert_int_equal(rule[0].sources, 1u << POLICY_LINK | 1u << POLICY_MANIFEST);
+	assert_int_equal(rule[0].action, POLICY_HOLD);
+	assert_int_equal(rule[1].sources, 1u << POLICY_CONFIG | 1u << POLICY_LEARNED);
+	assert_int_equal(rule[1].action, POLICY_HINT);
+	assert_int_equal(rule[2].action, POLICY_HINT_HOLD);
+	assert_int_equal(load.conf->policy.fallback, POLICY_HINT);
+	load_free(&load);
+}
+
+static void rule_gets_every_new_condition_and_limit(void **state)
+{
+	(void)state;
+	struct load load = fine(LOAD_REST "[push a]\naction = forward\nsave-data = no\nnavigation "
+					  "= yes\nrtt = <80ms\nshare = 12.5%\n"
+					  "shadow = yes\ncross-origin = yes\non-revalidation = "
+					  "yes\nhint-clients = all\nmin-used = 20%\n"
+					  "min-sample = 7\nurgency = interleaved\n"
+					  "[push b]\naction = drop\nrtt = > 1s\nshare = "
+					  "0.01%\nmin-used = 0.5%\nurgency = before\n"
+					  "[push c]\naction = drop\nurgency = After\n");
+	const struct policy_rule *rule = load.conf->policy.rules;
+	assert_int_equal(rule->save_data, POLICY_NO);
+	assert_int_equal(rule->navigation, POLICY_YES);
+	assert_int_equal(rule->rtt_compare, POLICY_COMPARE_BELOW);
+	assert_int_equal(rule->rtt_usec, 80 * USEC_PER_MSEC);
+	assert_int_equal(rule->share, 1250);
+	assert_true(
+	    rule->shadow && rule->cross_origin && rule->on_revalidation && rule->hint_anyone);
+	assert_int_equal(rule->min_used, 2000);
+	assert_int_equal(rule->min_sample, 7);
+	assert_int_equal(rule->urgency, POLICY_URGENCY_INTERLEAVED);
+	assert_int_equal(rule[1].rtt_compare, POLICY_COMPARE_ABOVE);
+	assert_int_equal(rule[1].rtt_usec, USEC_PER_SEC);
+	assert_int_equal(rule[1].share, 1);
+	assert_int_equal(rule[1].min_used, 50);
+	assert_int_equal(rule[1].urgency, POLICY_URGENCY_BEFORE);
+	assert_int_equal(rule[2].urgency, POLICY_URGENCY_AFTER);
+	load_free(&load);
+}
+
+static void bad_conditions_are_refused_with_what_would_be_right(void **state)
+{
+	(void)state;
+	refused(LOAD_REST
+	    "[push a]\naction = drop\nsave-data = on\nnavigation = maybe\nrtt = 80ms\nshare = 0%\n"
+	    "shadow = perhaps\nmin-used = 101%\nmin-sample = 0\n[push b]\naction = drop\nrtt = "
+	    "<2m\nrtt = <\n"
+	    "share = 1.234%\n[push c]\naction = drop\nshare = 10\nrtt = <1\nmin-used = 0.%\n",
+	    "test.ini:9: bad value 'on' for save-data; write any, no or yes\n"
+	    "test.ini:10: bad value 'maybe' for navigation; write any, no or yes\n"
+	    "test.ini:11: bad value '80ms' for rtt; write <TIME | >TIME\n"
+	    "test.ini:12: bad value '0%' for share; write 0.01% ... 100%\n"
+	    "test.ini:13: bad value 'perhaps' for shadow; write no or yes\n"
+	    "test.ini:14: bad value '101%' for min-used; write 0% ... 100%\n"
+	    "test.ini:15: bad value '0' for min-sample; give a whole number from 1 to 1000000\n"
+	    "test.ini:18: bad value '<2m' for rtt; write <TIME | >TIME\n"
+	    "test.ini:19: duplicate option 'rtt', first at test.ini:18; remove one of them\n"
+	    "test.ini:20: bad value '1.234%' for share; write 0.01% ... 100%\n"
+	    "test.ini:23: bad value '10' for share; write 0.01% ... 100%\n"
+	    "test.ini:24: bad value '<1' for rtt; write <TIME | >TIME\n"
+	    "test.ini:25: bad value '0.%' for min-used; write 0% ... 100%\n");
+}
+
+static void server_gets_diary_hold_and_hint_options(void **state)
+{
+	(void)state;
+	struct load load = fine(LOAD_REST
+	    "[server]\ndiary-entries = 1000\ndiary-cookie = known\ndiary-cookie-key = "
+	    "a\ndiary-cookie-key = b\n"
+	    "diary-cookie-age = 24h\nhold-max-count = 5\nhold-max-bytes = 128k\nhold-max-age = 1s\n"
+	    "hold-shared = yes\nhint-wait = 20ms\n");
+	const struct conf_server *s = &load.conf->server;
+	assert_int_equal(s->diary_entries, 1000);
+	assert_string_equal(s->diary_cookie, "known");
+	assert_int_equal(s->diary_key_count, 2);
+	assert_int_equal(s->diary_keys[0].len, 0); /* files are not opened here */
+	assert_int_equal(s->diary_cookie_age, 24 * 3600 * USEC_PER_SEC);
+	assert_int_equal(s->hold_max_count, 5);
+	assert_int_equal(s->hold_max_bytes, 128 << 10);
+	assert_int_equal(s->hold_max_age, USEC_PER_SEC);
+	assert_true(s->hold_shared);
+	assert_int_equal(s->hint_wait, 20 * USEC_PER_MSEC);
+	load_free(&load);
+}
+
+static void cookie_needs_a_key_a_name_and_a_diary(void **state)
+{
+	(void)state;
+	refused(LOAD_REST "[server]\ndiary-cookie = known\ndiary-entries = 0\n",
+	    "test.ini:8: diary-cookie has no key; add diary-cookie-key = FILE\n"
+	    "test.ini:8: diary-cookie has no diary; make diary-entries larger than 0\n");
+	refused(LOAD_REST
+	    "[server]\ndiary-cookie = a=b\ndiary-cookie-key = a\ndiary-cookie-key = b\n"
+	    "diary-cookie-key = c\n",
+	    "test.ini:8: bad value 'a=b' for diary-cookie; write off or a cookie's name\n"
+	    "test.ini:11: there are more than 2 diary-cookie-key; keep the newest and the one "
+	    "before\n");
+}
+
+static void key_file(const char *path, size_t octets)
+{
+	FILE *out = fopen(path, "w");
+	assert_non_null(out);
+	for (size_t i = 0; i < octets; i++)
+		fputc('k', out);
+	fputc('\n', out);
+	fclose(out);
+}
+
+static void keys_are_read_from_their_files(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/pushgate-key-XXXXXX", text[512], errors[512];
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(text, sizeof text, LOAD_REST "[server]\ndiary-cookie = c\ndiary-cookie-key = %s\n",
+	    path);
+	static const struct {
+		size_t octets;
+		const char *wrong;
+	} rows[] = {
+	    {16, NULL}, {1024, NULL}, {15, "too few"}, {1025, "too many"}, {100000, "too many"}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		key_file(path, rows[i].octets);
+		struct load load = everything(text, true);
+		snprintf(errors, sizeof errors,
+		    "test.ini:9: the diary-cookie-key file '%s' has %s octets; write 16 to 1024 "
+		    "random ones "
+		    "into it\n",
+		    path, rows[i].wrong ? rows[i].wrong : "");
+		assert_string_equal(load.errors, rows[i].wrong ? errors : "");
+		if (load.conf)
+			assert_int_equal(load.conf->server.diary_keys[0].len, rows[i].octets);
+		load_free(&load);
+	}
+	unlink(path);
+	struct load load = everything(text, true);
+	assert_non_null(strstr(load.errors, "cannot be read: No such file"));
+	load_free(&load);
+}
+
+static void route_changes_fields_in_the_order_of_the_file(void **state)
+{
+	(void)state;
+	struct load load = fine(LOAD_LISTEN LOAD_ORIGIN
+	    "[route r]\norigin = o\nrequest-set = X-Gate: a: b = c\nrequest-remove = Cookie\n"
+	    "request-add = x-gate:\tsecond  \nresponse-set = Server: gate\nresponse-remove = "
+	    "x-powered-by\n"
+	    "response-add = X-Empty:\n");
+	const struct conf_route *r = &load.conf->routes[0];
+	assert_int_equal(r->request_fields.count, 3);
+	const struct conf_field *f = r->request_fields.fields;
+	assert_int_equal(f[0].change, CONF_FIELD_SET);
+	assert_slice(f[0].name, "x-gate");
+	assert_slice(f[0].value, "a: b = c");
+	assert_int_equal(f[0].token, HTTP_TOKEN_NONE);
+	assert_int_equal(f[1].change, CONF_FIELD_REMOVE);
+	assert_int_equal(f[1].token, HTTP_TOKEN_COOKIE);
+	assert_int_equal(f[2].change, CONF_FIELD_ADD);
+	assert_slice(f[2].value, "second");
+	assert_int_equal(r->response_fields.count, 3);
+	f = r->response_fields.fields;
+	assert_int_equal(f[0].token, HTTP_TOKEN_SERVER);
+	assert_slice(f[2].name, "x-empty");
+	assert_slice(f[2].value, "");
+	load_free(&load);
+}
+
+static void fields_that_are_not_ours_to_change_are_refused(void **state)
+{
+	(void)state;
+	refused(LOAD_LISTEN LOAD_ORIGIN
+	    "[route r]\norigin = o\nrequest-set = :path: /x\nrequest-set = Connection: close\n"
+	    "request-remove = Transfer-Encoding\nresponse-set = Content-Length: 1\nrequest-set = "
+	    "host: a\n"
+	    "request-set = X-A\nrequest-remove = X-A: b\nresponse-add = X A: b\nresponse-add = "
+	    "x-a: \001\n"
+	    "request-remove = a b\n",
+	    "test.ini:7: bad value ':path: /x' for request-set; pseudo-fields are not to be "
+	    "changed; name a field\n"
+	    "test.ini:8: bad value 'Connection: close' for request-set; it belongs to one hop\n"
+	    "test.ini:9: bad value 'Transfer-Encoding' for request-remove; it belongs to one hop\n"
+	    "test.ini:10: bad value 'Content-Length: 1' for response-set; it says how the message "
+	    "is framed\n"
+	    "test.ini:11: bad value 'host: a' for request-set; it names what is asked for; see "
+	    "host of [origin "
+	    "NAME]\n"
+	    "test.ini:12: bad value 'X-A' for request-set; write NAME: VALUE\n"
+	    "test.ini:13: bad value 'X-A: b' for request-remove; write the field's NAME alone\n"
+	    "test.ini:14: bad value 'X A: b' for response-add; write NAME: VALUE\n"
+	    "test.ini:15: bad value 'x-a: ?' for response-add; the value has control characters; "
+	    "write text\n"
+	    "test.ini:16: bad value 'a b' for request-remove; write the field's NAME alone\n");
+}
+
+static void preload_gets_its_conditions_and_sources(void **state)
+{
+	(void)state;
+	struct load load =
+	    fine(LOAD_REST "[preload shop]\nhost = *.example\npath = /shop/* ~^/s[0-9]$\nclient = "
+			   "192.0.2.0/24\nuser-agent = a*\n"
+			   "navigation = yes\nlink = yes\nlearned = apply\nmanifest = "
+			   "m1.json\nmanifest = /m2.json\n"
+			   "add = /app.css?v=1 as=style type=text/css fetchpriority=high\n"
+			   "add = /f.woff2 as=font crossorigin=anonymous \"media=(min-width: "
+			   "600px)\"\n[preload rest]\nadd = /x\n");
+	assert_int_equal(load.conf->preload_count, 2);
+	const struct conf_preload *p = load.conf->preloads;
+	assert_string_equal(p->name, "shop");
+	assert_int_equal(p->line, 7);
+	assert_int_equal(p->when.paths.count, 2);
+	assert_non_null(p->when.paths.regexes[1]);
+	assert_int_equal(p->when.client_count, 1);
+	assert_int_equal(p->when.navigation, POLICY_YES);
+	assert_true(p->link);
+	assert_int_equal(p->learned, CONF_LEARNED_APPLY);
+	assert_int_equal(p->manifest_count, 2);
+	assert_string_equal(p->manifests[0], "m1.json");
+	assert_string_equal(p->manifests[1], "/m2.json");
+	assert_int_equal(p->add_count, 2);
+	assert_slice(p->adds[0].path, "/app.css?v=1");
+	assert_slice(p->adds[0].as, "style");
+	assert_slice(p->adds[0].type, "text/css");
+	assert_slice(p->adds[0].fetchpriority, "high");
+	assert_slice(p->adds[1].crossorigin, "anonymous");
+	assert_slice(p->adds[1].media, "(min-width: 600px)");
+	assert_false(p[1].link);
+	assert_int_equal(p[1].learned, CONF_LEARNED_OFF);
+	assert_slice(p[1].adds[0].as, "");
+	load_free(&load);
+}
+
+static void preload_takes_the_requests_of_its_conditions(void **state)
+{
+	(void)state;
+	struct load load =
+	    fine(LOAD_REST "[preload a]\nlink = yes\npath = /shop/*\nnavigation = yes\n");
+	struct http_head_pool *pool = http_head_pool_new(1);
+	struct http_head *head = http_head_new(pool);
+	http_head_add(head, SLICE(":method"), SLICE("GET"));
+	http_head_add(head, SLICE(":scheme"), SLICE("https"));
+	http_head_add(head, SLICE(":authority"), SLICE("a.example"));
+	http_head_add(head, SLICE(":path"), SLICE("/shop/1"));
+	assert_null(http_head_settle(head, HTTP_REQUEST));
+	struct policy_offer facts = {.parent = head, .navigation = POLICY_NAVIGATION_YES};
+	const struct policy_rule *when = &load.conf->preloads[0].when;
+	assert_true(policy_rule_takes(when, &facts));
+	facts.navigation = POLICY_NAVIGATION_UNKNOWN;
+	assert_false(policy_rule_takes(when, &facts));
+	facts.navigation = POLICY_NAVIGATION_YES;
+	head->path = SLICE("/other");
+	assert_false(policy_rule_takes(when, &facts));
+	http_head_free(head);
+	http_head_pool_free(pool);
+	load_free(&load);
+}
+
+static void bad_adds_are_refused(void **state)
+{
+	(void)state;
+	refused(LOAD_REST "[preload a]\nadd = app.css\nadd = //other/x\nadd = /a#b\nadd = /a "
+			  "as=css\nadd = /a type=css\n"
+			  "add = /a fetchpriority=urgent\nadd = /a as=style as=style\nadd = /a "
+			  "rel=preload\nadd = /a \"media=x\n"
+			  "learned = yes\n",
+	    "test.ini:8: bad value 'app.css' for add; write a path that begins with '/', such as "
+	    "/app.css as=style\n"
+	    "test.ini:9: bad value '//other/x' for add; write a path that begins with '/', such as "
+	    "/app.css "
+	    "as=style\n"
+	    "test.ini:10: bad value '/a#b' for add; write a path that begins with '/', such as "
+	    "/app.css as=style\n"
+	    "test.ini:11: bad value 'as=css' for add; write as=style, as=script, as=font, "
+	    "as=image, as=fetch or "
+	    "another destination\n"
+	    "test.ini:12: bad value 'type=css' for add; write a media type, such as type=text/css\n"
+	    "test.ini:13: bad value 'fetchpriority=urgent' for add; write fetchpriority=high, "
+	    "fetchpriority=low or "
+	    "fetchpriority=auto\n"
+	    "test.ini:14: bad value 'as=style' for add; give each parameter once\n"
+	    "test.ini:15: bad value 'rel=preload' for add; write as=, type=, crossorigin=, "
+	    "fetchpriority= or "
+	    "media= behind the path\n"
+	    "test.ini:16: bad value '\"media=x' for add; close the quotation with a '\"'\n"
+	    "test.ini:17: bad value 'yes' for learned; write off, propose or apply\n");
+}
+
+static void preload_without_a_source_is_a_warning(void **state)
+{
+	(void)state;
+	struct load load = everything(LOAD_REST "[preload a]\npath = /x\n", false);
+	assert_string_equal(load.errors, "test.ini:7: warning: [preload a] offers nothing; add "
+					 "link = yes, learned = propose, manifest = FILE "
+					 "or add = /PATH\n");
+	assert_non_null(load.conf);
+	load_free(&load);
+}
+
+static void manifest_that_is_not_there_is_refused(void **state)
+{
+	(void)state;
+	struct load load = everything(LOAD_REST "[preload a]\nmanifest = /nowhere/m.json\n", true);
+	assert_string_equal(load.errors, "test.ini:8: the manifest file '/nowhere/m.json' cannot "
+					 "be read: No such file or directory; name a "
+					 "readable file\n");
+	load_free(&load);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(every_action_and_source_is_read),
+	    cmocka_unit_test(rule_gets_every_new_condition_and_limit),
+	    cmocka_unit_test(bad_conditions_are_refused_with_what_would_be_right),
+	    cmocka_unit_test(server_gets_diary_hold_and_hint_options),
+	    cmocka_unit_test(cookie_needs_a_key_a_name_and_a_diary),
+	    cmocka_unit_test(keys_are_read_from_their_files),
+	    cmocka_unit_test(route_changes_fields_in_the_order_of_the_file),
+	    cmocka_unit_test(fields_that_are_not_ours_to_change_are_refused),
+	    cmocka_unit_test(preload_gets_its_conditions_and_sources),
+	    cmocka_unit_test(preload_takes_the_requests_of_its_conditions),
+	    cmocka_unit_test(bad_adds_are_refused),
+	    cmocka_unit_test(preload_without_a_source_is_a_warning),
+	    cmocka_unit_test(manifest_that_is_not_there_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
