@@ -7,6 +7,7 @@
 #include "proxy/relay/private.h"
 
 #include "proxy/base/ensure.h"
+#include "proxy/relay/hold.h"
 
 /* How a refused promise is reset at the origin (RFC 9113 8.4, 8.4.2). */
 static uint32_t refusal_code(const struct policy_reason *reason)
@@ -93,7 +94,19 @@ static void fill_push(struct exchange *push, const struct offering *o, struct po
 	list_init(&push->push.sibling);
 }
 
-/* The pushed exchange, promised downstream; NULL: there was no memory for it, and the offer has been told. */
+/* Promised downstream, or held: the push has its downstream leg. Else why not. */
+static const struct policy_reason *give_down_leg(const struct offering *o, struct exchange *push)
+{
+	struct exchange *x = o->parent;
+	if (push->push.verdict.action != POLICY_FORWARD)
+		return hold_bind(x, push);
+	if (!x->down.ops->promise(&x->down, o->head, push))
+		return &policy_reason_BUDGET;
+	push->push.state = PUSH_PROMISED;
+	return NULL;
+}
+
+/* The pushed exchange, promised or held; NULL: there was no room for it, and the offer has been told. */
 static struct exchange *make_push(struct offering *o, struct policy_verdict verdict)
 {
 	struct exchange *x = o->parent;
@@ -105,12 +118,13 @@ static struct exchange *make_push(struct offering *o, struct policy_verdict verd
 	}
 	http_head_strip_hop(o->head);
 	fill_push(push, o, verdict);
-	if (!x->down.ops->promise(&x->down, o->head, push)) {
-		settle_without_push(o, no_memory);
+	const struct policy_reason *failure = give_down_leg(o, push);
+	if (failure) {
+		const struct policy_verdict failed = {.action = POLICY_DROP, .reason = failure, .rule = verdict.rule};
+		settle_without_push(o, failed);
 		exchange_finish(push, &relay_cause_NO_MEMORY, 0, NULL);
 		return NULL;
 	}
-	push->push.state = PUSH_PROMISED;
 	list_append(&x->pushes, &push->push.sibling);
 	x->push_count++;
 	return push;
@@ -130,10 +144,12 @@ static struct exchange *settle(struct offering *o)
 	o->place = (struct relay_place){x->route, x->origin};
 	r->ops->offer_facts(r->context, x, o->head, &o->offer, &o->place);
 	o->offer.duplicate = o->offer.duplicate || is_repeated(x, o->head);
+	if (!o->offer.hold_refusal)
+		o->offer.hold_refusal = hold_refusal(x, o->head);
 	struct policy_verdict verdict = policy_decide_with(r->policy, r->feedback, &o->offer, NULL);
 	if (verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD)
 		hint(o);
-	if (verdict.action == POLICY_FORWARD)
+	if (verdict.action != POLICY_DROP && verdict.action != POLICY_HINT)
 		return make_push(o, verdict);
 	settle_without_push(o, verdict);
 	http_head_free(o->head);

@@ -176,7 +176,7 @@ struct relay_ops {
 	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised, struct policy_offer *offer, struct relay_place *place);
 	/* An offer became no push: refused, or only hinted at (for log and counters). Everything is borrowed. */
 	void (*offer_settled)(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict);
-	/* The push has been promised downstream. */
+	/* The push has been promised downstream, or is held (push.state says which: then its legs are the store's). */
 	void (*push_promised)(void *context, struct exchange *push);
 	/* A response head goes downstream, ready to be changed for this hop. */
 	void (*response_head)(void *context, struct exchange *x, struct http_head *head);

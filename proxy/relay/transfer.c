@@ -213,9 +213,10 @@ static void interim(struct exchange *x, struct http_head *head)
 	bool may_pass = ++x->interims <= LIMIT_INTERIM_RESPONSES && !x->response_begun;
 	x->download_progress = x->relay->now;
 	if (may_pass) {
-		if (!is_held(x))
+		if (!is_held(x)) {
 			exchange_join_hints(x, head);
-		x->relay->ops->response_head(x->relay->context, x, head);
+			x->relay->ops->response_head(x->relay->context, x, head);
+		}
 		/* A push that waits for room tells its interim responses to nobody: they only
 		 * make sense before the final one and cost the client a stream. */
 		if (x->down.ops->send_head(&x->down, head, false) && x->push.state == PUSH_PROMISED)
@@ -242,7 +243,7 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 	if (exchange_is_push(x)) {
 		const struct policy_offer offer = {.source = x->push.source, .promised = x->request};
 		struct policy_verdict v = policy_review(x->relay->policy, &x->push.verdict, &offer, head);
-		if (v.action == POLICY_DROP) {
+		if (v.action == POLICY_DROP || v.action == POLICY_HINT) { /* of hint+hold the hint may be left */
 			x->push.verdict = v;
 			http_head_free(head);
 			exchange_abort(x, &relay_cause_POLICY, NULL);

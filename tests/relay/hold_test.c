@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/* Held responses: how they come to be, answer, make room, grow old, and are accounted for. */
+#include "tests/support/hold_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#define FRESH FIELDS("cache-control", "max-age=60")
+
+/* covers: P-hold-claim */
+static void held_push_is_not_promised_and_answers_the_clients_own_request(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down, *up;
+	struct exchange *push = hold_world_promise(hw, "/a.css", NULL, &up);
+	assert_non_null(push);
+	assert_int_equal(push->push.state, PUSH_HELD);
+	assert_string_equal(hw->parent_down->said, "");
+	hold_world_head(hw, push, 200, FRESH, false);
+	world_download(hw->w, push, "body { }", true);
+	hold_world_turn(hw);
+	unsigned dispatched = hw->w->dispatch_count;
+	assert_true(hold_world_get(hw, "/a.css", NULL, &down));
+	assert_int_equal(hw->w->dispatch_count, dispatched);
+	assert_string_equal(down->said, "head 200; end; detach");
+	assert_string_equal(down->octets, "body { }");
+	assert_string_equal(hw->notes, "claimed");
+	assert_string_equal(hw->pushes, "/a.css claimed claimed");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void private_response_is_claimed_once(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	assert_false(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(hw->notes, "claimed");
+	assert_int_equal(hw->store.count, 0);
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void requests_for_other_uris_are_dispatched_and_nothing_is_missed(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	assert_false(hold_world_get(hw, "/a?x", NULL, &down));
+	assert_false(hold_world_get(hw, "/A", NULL, &down));
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	x->authority = SLICE("other.example");
+	assert_false(hold_claim(&hw->hold, x));
+	x->authority = SLICE("example.com");
+	x->scheme = SLICE("http");
+	assert_false(hold_claim(&hw->hold, x));
+	x->scheme = SLICE("https");
+	x->authority = SLICE("EXAMPLE.com:443"); /* another way to write the same */
+	assert_true(hold_claim(&hw->hold, x));
+	assert_string_equal(hw->notes, "");
+	hold_world_turn(hw);
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-status */
+static void answer_says_hit_and_its_age(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a",
+	    FIELDS("cache-control", "max-age=60", "age", "5", "cache-status", "other; hit"), "abc");
+	hold_world_pass(hw, 3 * USEC_PER_SEC);
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(hold_world_field(hw, 3, "age"), "8");
+	const char *text = strstr(hw->heads[3], "cache-status: other; hit\n");
+	assert_non_null(text); /* what it passed before comes first */
+	assert_non_null(strstr(text, "cache-status: pushgate; hit; detail=held\n"));
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void head_is_answered_from_a_held_get_which_stays(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(
+	    hw, "/a", FIELDS("cache-control", "max-age=60", "content-length", "3"), "abc");
+	assert_true(hold_world_ask(hw, &hw->store, "HEAD", "/a", NULL, &down));
+	assert_string_equal(down->said, "head 200 end; detach");
+	assert_string_equal(hold_world_field(hw, 3, "content-length"), "3");
+	assert_int_equal(hw->hold.counters.heads, 1);
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(down->octets, "abc");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void response_without_a_body_and_one_with_trailers_are_answered_whole(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	struct exchange *push = hold_world_promise(hw, "/empty", NULL, NULL);
+	hold_world_head(hw, push, 204, FRESH, true);
+	hold_world_turn(hw);
+	assert_true(hold_world_get(hw, "/empty", NULL, &down));
+	assert_string_equal(down->said, "head 204 end; detach");
+
+	push = hold_world_promise(hw, "/trailers", NULL, NULL);
+	hold_world_head(hw, push, 200, FRESH, false);
+	world_download(hw->w, push, "abc", false);
+	exchange_on_download_trailers(push, world_trailers(hw->w));
+	hold_world_turn(hw);
+	assert_false(push->is_over);
+	assert_true(hold_world_get(hw, "/trailers", NULL, &down));
+	assert_string_equal(down->said, "head 200; trailers 1; detach");
+	assert_string_equal(down->octets, "abc");
+	assert_string_equal(hw->pushes, "/empty claimed claimed; /trailers claimed claimed");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void large_response_is_answered_in_windows(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down, *up;
+	static char block[16001];
+	memset(block, 'x', sizeof(block) - 1);
+	struct exchange *push = hold_world_promise(hw, "/big", NULL, &up);
+	hold_world_head(hw, push, 200, FRESH, false);
+	for (int i = 0; i < 60; i++)
+		world_download(hw->w, push, block, false), hold_world_turn(hw);
+	assert_int_equal(up->credit, 60 * 16000); /* the origin never waits */
+	world_download(hw->w, push, "end", true);
+	hold_world_turn(hw);
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/big", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	hold_world_turn(hw);
+	assert_in_range(x->download.body.bytes, 200000, 262144);
+	hold_world_take(hw, down);
+	assert_int_equal(hw->taken, 60 * 16000 + 3);
+	assert_string_equal(down->said, "head 200; end; detach");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void claim_that_the_client_resets_leaves_a_whole_response_claimable(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	hold_world_turn(hw);
+	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
+	hold_world_turn(hw);
+	assert_string_equal(hw->notes, "");
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(down->octets, "abc");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-bounds */
+static void oldest_goes_when_there_are_too_many(void **state)
+{
+	(void)state;
+	const struct hold_limits two = {.count = 2, .bytes = 1000, .age = USEC_PER_SEC};
+	struct hold_world *hw = hold_world_with(NULL, false, &two, NULL);
+	struct world_leg *down, *up;
+	hold_world_push(hw, "/1", FRESH, "one");
+	assert_non_null(hold_world_promise(hw, "/2", NULL, &up)); /* in flight */
+	hold_world_push(hw, "/3", FRESH, "three");
+	assert_string_equal(hw->notes, "expired hold-count 3");
+	hold_world_push(hw, "/4", FRESH, "four");
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(hw->notes, "expired hold-count 3; expired hold-count 0");
+	assert_int_equal(hw->store.count, 2);
+	assert_int_equal(hw->hold.counters.wasted_bytes, 3);
+	assert_false(hold_world_get(hw, "/1", NULL, &down));
+	assert_true(hold_world_get(hw, "/3", NULL, &down));
+	assert_true(hold_world_get(hw, "/4", NULL, &down));
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-bounds */
+static void those_that_are_being_answered_do_not_make_room(void **state)
+{
+	(void)state;
+	const struct hold_limits one = {.count = 1, .bytes = 1000, .age = USEC_PER_SEC};
+	struct hold_world *hw = hold_world_with(NULL, false, &one, NULL);
+	struct world_leg *down, *up;
+	hold_world_push(hw, "/1", FRESH, "one");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/1", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	hold_world_turn(hw);
+	assert_null(hold_world_promise(hw, "/2", NULL, &up));
+	assert_string_equal(hw->w->refused, "hold-count");
+	hold_world_take(hw, down);
+	assert_string_equal(down->octets, "one");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-bounds */
+static void octets_are_bounded_and_the_oldest_make_room(void **state)
+{
+	(void)state;
+	const struct hold_limits ten = {.count = 9, .bytes = 10, .age = USEC_PER_SEC};
+	struct hold_world *hw = hold_world_with(NULL, false, &ten, NULL);
+	struct world_leg *down, *up;
+	hold_world_push(hw, "/1", FRESH, "12345678");
+	hold_world_push(hw, "/2", FRESH, "1234");
+	assert_string_equal(hw->notes, "expired hold-bytes 8");
+	struct exchange *push = hold_world_promise(hw, "/3", NULL, &up);
+	hold_world_head(hw, push, 200, FRESH, false);
+	world_download(hw->w, push, "12345678901", false);
+	hold_world_turn(hw);
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(hw->notes, "expired hold-bytes 8; expired hold-bytes 11");
+	assert_string_equal(hw->pushes, "/1 expired hold-bytes; /3 expired hold-bytes");
+	assert_true(hold_world_get(hw, "/2", NULL, &down));
+	assert_int_equal(hw->store.bytes, 0);
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-bounds */
+static void what_nobody_asks_for_expires_by_age(void **state)
+{
+	(void)state;
+	const struct hold_limits limits = {.count = 9, .bytes = 1000, .age = 2 * USEC_PER_SEC};
+	struct hold_world *hw = hold_world_with(NULL, false, &limits, NULL);
+	struct world_leg *down, *up;
+	hold_world_push(hw, "/whole", FRESH, "12345");
+	struct exchange *push = hold_world_promise(hw, "/flying", NULL, &up);
+	hold_world_head(hw, push, 200, FRESH, false);
+	world_download(hw->w, push, "123", false);
+	hold_world_pass(hw, 3 * USEC_PER_SEC);
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(hw->pushes, "/whole expired expired; /flying expired expired");
+	assert_string_equal(hw->notes, "expired expired 5; expired expired 3");
+	assert_int_equal(hw->hold.counters.wasted_bytes, 8);
+	assert_false(hold_world_get(hw, "/whole", NULL, &down));
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-bounds */
+static void answer_under_way_outlives_the_age(void **state)
+{
+	(void)state;
+	const struct hold_limits limits = {.count = 9, .bytes = 1000, .age = 2 * USEC_PER_SEC};
+	struct hold_world *hw = hold_world_with(NULL, false, &limits, NULL);
+	struct world_leg *down, *late;
+	hold_world_push(hw, "/a", FRESH, "12345");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	hold_world_pass(hw, 3 * USEC_PER_SEC);
+	assert_false(hold_world_get(hw, "/a", NULL, &late));
+	hold_world_take(hw, down);
+	assert_string_equal(down->octets, "12345");
+	assert_string_equal(hw->pushes, "/a claimed claimed");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-bounds */
+static void end_of_the_connection_drops_what_is_held_for_it(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *up;
+	hold_world_push(hw, "/whole", FRESH, "12345");
+	hold_world_promise(hw, "/flying", NULL, &up);
+	hold_store_fini(&hw->store);
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(hw->notes, "expired expired 5; expired expired 0");
+	hold_store_init(&hw->store, &hw->hold, &hw->w->budget, &hold_world_ample, true);
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-bounds */
+static void drain_drops_what_nobody_is_being_given(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/idle", FRESH, "12345");
+	hold_world_push(hw, "/used", FRESH, "abc");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/used", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	hold_drain(&hw->hold);
+	hold_world_turn(hw);
+	assert_string_equal(hw->notes, "expired drain 5");
+	hold_world_take(hw, down);
+	assert_string_equal(down->octets, "abc");
+	assert_int_equal(hw->store.count, 0);
+	hold_world_free(hw);
+}
+
+/* Every take of the way is refused once: nothing leaks, and the request goes to the origin.
+ * covers: P-hold-bounds */
+static void refused_memory_costs_the_held_response_and_nothing_else(void **state)
+{
+	(void)state;
+	enum { PUSH_EXCHANGE = 1, PUSH_HELD_LEG, CLAIM, NONE };
+	for (int refused = PUSH_EXCHANGE; refused <= NONE; refused++) {
+		struct hold_world *hw = hold_world_new();
+		struct world_leg *down;
+		if (refused < CLAIM)
+			budget_fail_nth(&hw->w->budget, (size_t)refused);
+		struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+		assert_int_equal(push != NULL, refused >= CLAIM);
+		if (push) {
+			hold_world_head(hw, push, 200, FRESH, false);
+			world_download(hw->w, push, "abc", true);
+			hold_world_turn(hw);
+		} else {
+			assert_string_equal(hw->w->refused, "budget");
+			assert_string_equal(hw->pushes, "");
+		}
+		struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+		budget_fail_nth(&hw->w->budget, refused == CLAIM);
+		assert_int_equal(hold_claim(&hw->hold, x), refused == NONE);
+		assert_string_equal(hw->notes, refused == CLAIM ? "missed budget" : "");
+		if (refused != NONE)
+			exchange_dispatch(x);
+		hold_world_turn(hw);
+		hold_world_free(hw); /* ensures that all is given back */
+	}
+}
+
+/* covers: P-hold-bounds */
+static void used_up_memory_drops_unclaimed_responses_first(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *up;
+	hold_world_push(hw, "/1", FRESH, "one");
+	struct exchange *push = hold_world_promise(hw, "/2", NULL, &up);
+	hold_world_head(hw, push, 200, FRESH, false);
+	hold_world_turn(hw);
+	hw->w->budget.limit_bytes = hw->w->budget.used_bytes + 1; /* one chunk more is too much */
+	world_download(hw->w, push, "two", false);
+	hold_world_turn(hw);
+	assert_string_equal(up->said, "reset 7");
+	assert_string_equal(hw->notes, "failed budget 3");
+	hw->w->budget.limit_bytes = hw->w->budget.used_bytes; /* and nothing at all */
+	assert_null(hold_world_promise(hw, "/3", NULL, &up));
+	assert_string_equal(up->said, "reset 7");
+	assert_string_equal(hw->w->refused, "budget");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void same_resource_is_not_held_twice(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down, *up, *other_down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	/* Another page promises it as well. */
+	struct exchange *other =
+	    hold_world_request(hw, &hw->store, "GET", "/other", NULL, &other_down);
+	exchange_dispatch(other);
+	struct exchange *parent = hw->parent;
+	hw->parent = other;
+	assert_null(hold_world_promise(hw, "/a", NULL, &up));
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(hw->w->refused, "duplicate");
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	assert_non_null(hold_world_promise(hw, "/a", NULL, &up)); /* it has been claimed */
+	hw->parent = parent;
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void promised_head_is_not_held(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct http_head *head = world_request(hw->w, "HEAD", "/a");
+	assert_ptr_equal(hold_refusal(hw->parent, head), &policy_reason_HEAD);
+	http_head_free(head);
+	hw->parent->held = NULL;
+	struct world_leg *up;
+	assert_null(hold_world_promise(hw, "/b", NULL, &up));
+	assert_string_equal(hw->w->refused, "no-hold");
+	hold_world_free(hw);
+}
+
+static void store_describes_itself(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	char text[100];
+	hold_world_push(hw, "/a", FRESH, "abc");
+	text[hold_describe(&hw->hold, text, sizeof(text))] = 0;
+	assert_string_equal(text, "held 1/64 3/4194304 octets\n");
+	assert_int_equal(hold_describe(&hw->hold, text, 10), 0);
+	hold_world_free(hw);
+}
+
+static void siphash_agrees_with_its_published_vector(void **state)
+{
+	(void)state;
+	struct credentials_key key = {{UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)}};
+	char octets[15];
+	for (size_t i = 0; i < sizeof(octets); i++)
+		octets[i] = (char)i;
+	assert_true(credentials_siphash(&key, slice_of(octets, sizeof(octets))) ==
+		    UINT64_C(0xa129ca6149be45e5));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(held_push_is_not_promised_and_answers_the_clients_own_request),
+	    cmocka_unit_test(private_response_is_claimed_once),
+	    cmocka_unit_test(requests_for_other_uris_are_dispatched_and_nothing_is_missed),
+	    cmocka_unit_test(answer_says_hit_and_its_age),
+	    cmocka_unit_test(head_is_answered_from_a_held_get_which_stays),
+	    cmocka_unit_test(response_without_a_body_and_one_with_trailers_are_answered_whole),
+	    cmocka_unit_test(large_response_is_answered_in_windows),
+	    cmocka_unit_test(claim_that_the_client_resets_leaves_a_whole_response_claimable),
+	    cmocka_unit_test(oldest_goes_when_there_are_too_many),
+	    cmocka_unit_test(those_that_are_being_answered_do_not_make_room),
+	    cmocka_unit_test(octets_are_bounded_and_the_oldest_make_room),
+	    cmocka_unit_test(what_nobody_asks_for_expires_by_age),
+	    cmocka_unit_test(answer_under_way_outlives_the_age),
+	    cmocka_unit_test(end_of_the_connection_drops_what_is_held_for_it),
+	    cmocka_unit_test(drain_drops_what_nobody_is_being_given),
+	    cmocka_unit_test(refused_memory_costs_the_held_response_and_nothing_else),
+	    cmocka_unit_test(used_up_memory_drops_unclaimed_responses_first),
+	    cmocka_unit_test(same_resource_is_not_held_twice),
+	    cmocka_unit_test(promised_head_is_not_held),
+	    cmocka_unit_test(store_describes_itself),
+	    cmocka_unit_test(siphash_agrees_with_its_published_vector),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
