@@ -35,8 +35,8 @@ struct http_target {
 };
 
 /*
- * Resolves a reference against the URI of a request (RFC 3986 5.2, strictly), into the arena. An empty or
- * fragment-only reference gives the base's own path and query, octet for octet. False: not a valid
+ * Resolves a reference against the URI of a request (RFC 3986 5.2, strictly), into the arena. A reference
+ * without a path keeps the base's path octet for octet, and without a query its query too. False: not a valid
  * reference, longer than LIMIT_REFERENCE_BYTES, relative to a path that is longer than that or no valid URI path,
  * or without an http(s) authority, or with userinfo.
  */

@@ -167,6 +167,19 @@ static struct slice base_path(const struct http_head *base, const UriUriA *ref)
 	return slice_sub(path, 0, slice_find(path, '?'));
 }
 
+/* RFC 3986 5.2.2: the base's path as it is, with the reference's query or else the base's. */
+static struct slice same_path(struct arena *a, struct slice path, const UriUriA *ref)
+{
+	if (!ref->query.first)
+		return arena_copy(a, path);
+	struct slice bare = slice_sub(path, 0, slice_find(path, '?')), query = range(ref->query);
+	char *to = arena_bytes(a, bare.len + 1 + query.len);
+	memcpy(to, bare.ptr, bare.len);
+	to[bare.len] = '?';
+	memcpy(to + bare.len + 1, query.ptr, query.len);
+	return slice_of(to, bare.len + 1 + query.len);
+}
+
 static bool resolve(struct arena *a, struct arena *scratch, const struct http_head *base,
     struct slice reference, struct http_target *out)
 {
@@ -189,8 +202,8 @@ static bool resolve(struct arena *a, struct arena *scratch, const struct http_he
 		out->authority = arena_copy(a, base->authority);
 	}
 	out->scheme = scheme;
-	if (!ref.hostText.first && !ref.absolutePath && !ref.pathHead && !ref.query.first) {
-		out->path = arena_copy(a, base->path);
+	if (!ref.hostText.first && !ref.absolutePath && !ref.pathHead) {
+		out->path = same_path(a, base->path, &ref);
 		return true;
 	}
 	/* The authority is settled; the library gets one that it need not think about. */
