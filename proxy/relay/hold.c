@@ -515,6 +515,8 @@ static void run(struct held *h)
 			return;
 		held_feed(h);
 		free_interims(h);
+		if (!h->push) /* reset behind what came: it is dirty again, and the claims fail behind that too */
+			return;
 		held_trim(h);
 		is_stuck = !h->is_outgrown || h->push->download.body.bytes == 0 ||
 			   h->body.bytes >= OUTGROWN_KEPT_BYTES;

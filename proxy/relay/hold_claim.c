@@ -238,7 +238,7 @@ static void feed(struct held *h, struct claim *c)
 	struct exchange *x = c->exchange;
 	for (struct http_head *i = h->interims; i && !c->is_begun; i = i->next)
 		exchange_on_response(x, http_head_copy(i), false);
-	if (!h->is_admitted || (!c->is_begun && !begin(h, c)))
+	if (!h->is_admitted || (!c->is_begun && (!h->push || !begin(h, c))))
 		return;
 	while (!c->is_ended && c->outstanding < CLAIM_WINDOW_BYTES) {
 		struct piece p = body_next(&h->body, &c->mark, CLAIM_WINDOW_BYTES - c->outstanding);
