@@ -128,19 +128,25 @@ static bool foreign_authority(struct arena *a, const struct http_head *base, con
 	return true;
 }
 
-/* The result's path and query in one piece. */
+/*
+ * The result's path and query in one piece. The library sets a "." before a path of several empty
+ * segments, as if there were no authority to keep it from being read as one; it goes.
+ */
 static struct slice joined(struct arena *a, const UriUriA *uri)
 {
+	const UriPathSegmentA *head = uri->pathHead;
 	struct slice query = range(uri->query);
 	size_t length = uri->query.first ? 1 + query.len : 0;
-	for (const UriPathSegmentA *s = uri->pathHead; s; s = s->next)
+	if (head && slice_equal(range(head->text), SLICE(".")))
+		head = head->next;
+	for (const UriPathSegmentA *s = head; s; s = s->next)
 		length += 1 + range(s->text).len;
-	if (!uri->pathHead)
+	if (!head)
 		length++;
 	char *path = arena_bytes(a, length), *at = path;
-	if (!uri->pathHead)
+	if (!head)
 		*at++ = '/';
-	for (const UriPathSegmentA *s = uri->pathHead; s; s = s->next) {
+	for (const UriPathSegmentA *s = head; s; s = s->next) {
 		struct slice text = range(s->text);
 		*at++ = '/';
 		memcpy(at, text.ptr, text.len);

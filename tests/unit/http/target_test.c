@@ -128,6 +128,10 @@ static void empty_segments_stay(void **state)
 	check("https", "a", "/", "//h//x", "https://h//x");
 	check("https", "a", "/", "x//", "https://a/x//");
 	check("https", "a", "//b/c", "x", "https://a//b/x");
+	check("https", "a", "//////", "x", "https://a//////x");
+	check("https", "a", "/////", "..", "https://a////");
+	check("https", "a", "///", ".", "https://a///");
+	check("https", "a", "/", "https://h//..//./..//x", "https://h//x");
 }
 
 static void percent_encoding_stays_as_written(void **state)
