@@ -173,7 +173,17 @@ export class Gate {
 	/* The workers of a master. */
 	workers() {
 		return fs.readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'utf8').split(' ').filter(Boolean)
-			.filter((pid) => fs.readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('pushgate-w')).map(Number);
+			.filter((pid) => this.#isWorker(pid)).map(Number);
+	}
+
+	#isWorker(pid) {
+		try {
+			return fs.readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('pushgate-w');
+		} catch (error) {
+			if (error.code === 'ENOENT' || error.code === 'ESRCH')
+				return false; /* it ended meanwhile */
+			throw error;
+		}
 	}
 
 	report() {
