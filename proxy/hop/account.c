@@ -36,9 +36,28 @@ static enum observe_outcome outcome_of(const struct exchange *x)
 	return OBSERVE_REFUSED;
 }
 
+void account_held(void *context, const struct hold_note *note)
+{
+	struct hop *hop = context;
+	struct observe_counters *c = hop->env.observe->counters;
+	c->hold_bytes_wasted += note->wasted_bytes;
+	c->holds_claimed += note->outcome == HOLD_CLAIMED;
+	c->holds_joined += note->outcome == HOLD_CLAIMED && note->is_live;
+	c->holds_missed += note->outcome == HOLD_MISSED;
+	c->holds_expired += note->outcome == HOLD_EXPIRED;
+}
+
+/* A held one ends with its store's note; what its claimers got is on their own account. */
+static bool was_held(const struct exchange *x)
+{
+	return x->push.verdict.action == POLICY_HOLD || x->push.verdict.action == POLICY_HINT_HOLD;
+}
+
 static void count_push(struct observe_counters *c, const struct exchange *x, enum observe_outcome outcome)
 {
 	c->pushes_open--;
+	if (was_held(x))
+		return;
 	c->push_bytes_out += x->download.forwarded;
 	if (outcome == OBSERVE_COMPLETE) {
 		c->pushes_completed++;

@@ -54,6 +54,7 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	d->opened = d->quiet_since = now;
 	net_address_ip(peer, &d->client);
 	budget_init(&d->budget, &hop->budget, hop->env.conf->server.connection_memory_bytes);
+	hold_store_init(&d->held, &hop->hold, &hop->budget, &hop->hold_limits, !l->conf->clients_shared);
 	list_init(&d->legs);
 	list_init(&d->waiting);
 	d->corpse.bury = bury;
@@ -71,6 +72,7 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 static void down_dispose(struct down *d)
 {
 	ensure(list_is_empty(&d->legs) && list_is_empty(&d->waiting));
+	hold_store_fini(&d->held);
 	d->net = NULL;
 	wheel_forget(&d->hop->relay.wheel, &d->timer);
 	list_remove(&d->link);

@@ -12,6 +12,8 @@
 #define HEADS_KEPT 2048u
 /* Small chunks hold pieces that were copied; see LIMIT_COPY_BELOW_BYTES. */
 #define SMALL_CHUNKS_KEPT 1024u
+/* What is held for everybody may take as much as is held for so many connections. */
+#define HOLD_SHARED_TIMES 16u
 
 struct listener_socket {
 	struct list link;
@@ -50,6 +52,9 @@ bool bucket_take(struct bucket *b, usec now, double per_second, double burst)
 static void dispatch(void *context, struct exchange *x)
 {
 	struct hop *h = context;
+	const struct conf_route *route = x->route;
+	if (!x->retried)
+		fields_apply(&route->request_fields, x->request);
 	pool_dispatch(pool_choose(h, x), x);
 }
 
@@ -62,7 +67,12 @@ static void undispatch(void *context, struct exchange *x)
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct hop *h = context;
-	(void)x;
+	const struct conf_route *route = x->route;
+	if (route && !http_head_is_interim(head))
+		fields_apply(&route->response_fields, head);
+	if (!http_head_is_interim(head))
+		hold_invalidate(&h->hold, x, head);
+	offer_with_response(h, x, head);
 	http_via_add(head, h->pseudonym);
 }
 
@@ -103,6 +113,14 @@ static const struct relay_ops relay_ops = {
     .time_limit = time_limit,
 };
 
+static uint64_t epoch_sec(void *context)
+{
+	(void)context;
+	return clock_wall() / USEC_PER_SEC;
+}
+
+static const struct hold_ops hold_ops = {.epoch_sec = epoch_sec, .note = account_held};
+
 /* ---- the turn ---- */
 
 static void reap(struct hop *h)
@@ -133,6 +151,7 @@ static void on_turn(void *context)
 {
 	struct hop *h = context;
 	relay_send_hints(&h->relay);
+	hold_run(&h->hold);
 	reap(h);
 	set_timer(h);
 	hop_check_drained(h);
@@ -225,9 +244,21 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	    .heads = h->heads,
 	    .budget = &h->budget,
 	    .pseudonym = h->pseudonym,
+	    .hint_wait = conf->server.hint_wait,
 	    .now = net_now(env->loop),
 	};
 	relay_init(&h->relay);
+	h->hold_limits = (struct hold_limits){
+	    .count = conf->server.hold_max_count,
+	    .bytes = conf->server.hold_max_bytes,
+	    .age = conf->server.hold_max_age,
+	};
+	const struct hold_limits shared = {
+	    .count = conf->server.hold_max_count * HOLD_SHARED_TIMES,
+	    .bytes = conf->server.hold_max_bytes * HOLD_SHARED_TIMES,
+	    .age = conf->server.hold_max_age,
+	};
+	hold_init(&h->hold, &h->relay, &hold_ops, h, conf->server.hold_shared ? &shared : NULL);
 	for (size_t i = 0; i < conf->policy.count; i++)
 		h->asks_rtt = h->asks_rtt || conf->policy.rules[i].rtt_compare != POLICY_COMPARE_NONE;
 	wheel_node_init(&h->drain_timer, drain_expired);
@@ -254,6 +285,7 @@ void hop_free(struct hop *h)
 		}
 	list_for_each (&h->downs, d, struct down, link)
 		down_abort(d);
+	hold_fini(&h->hold);
 	list_for_each (&h->relay.live, x, struct exchange, link)
 		exchange_abort(x, &relay_cause_DRAINED, NULL);
 	for (size_t i = 0; h->pools && i < 2 * conf->origin_count; i++)
@@ -333,6 +365,7 @@ void hop_drain(struct hop *h, usec deadline, void (*drained)(void *context), voi
 		}
 	list_for_each (&h->downs, d, struct down, link)
 		down_shutdown(d);
+	hold_drain(&h->hold);
 	wheel_set(&h->relay.wheel, &h->drain_timer, deadline);
 	set_timer(h);
 	hop_check_drained(h);

@@ -15,6 +15,7 @@
 #include "proxy/h2/h2.h"
 #include "proxy/hop/hop.h"
 #include "proxy/hop/router.h"
+#include "proxy/relay/hold.h"
 #include "proxy/relay/relay.h"
 
 struct listener {
@@ -40,6 +41,8 @@ struct bucket {
 struct hop {
 	struct hop_env env;
 	struct relay relay;
+	struct hold hold;              /* responses kept for the clients' own requests */
+	struct hold_limits hold_limits; /* of one client connection */
 	struct budget budget;          /* of the worker */
 	struct chunk_pool *small;
 	struct http_head_pool *heads;
@@ -75,6 +78,7 @@ struct down {
 	struct address client;
 	usec opened, quiet_since;
 	usec data_sent;                /* when DATA of any stream last left */
+	struct hold_store held;
 	uint64_t push_buffered;        /* octets of pushed responses that wait here */
 	uint32_t pushes_open;
 	uint8_t sniffed[H2_PREFACE_LEN];
@@ -161,8 +165,16 @@ void promise_made(void *context, struct exchange *push);
 /* Facts about the client that every offer has. */
 void promise_client_facts(const struct exchange *x, struct policy_offer *offer);
 
+/* offer.c: offers of our own, when a request arrives, and when a response head (any) is about to be sent on */
+void offer_with_request(struct hop *hop, struct exchange *x);
+void offer_with_response(struct hop *hop, struct exchange *x, struct http_head *head);
+
+/* fields.c */
+void fields_apply(const struct conf_fields *rules, struct http_head *head);
+
 /* account.c */
 void account_ended(void *context, struct exchange *x);
+void account_held(void *context, const struct hold_note *note);
 void account_status(struct hop *h, uint16_t status);
 
 /* out.c: puts one connection's frames into a send. Returns true when anything was put in. */

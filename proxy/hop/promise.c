@@ -114,7 +114,7 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
 	struct hop *hop = context;
 	promise_client_facts(parent, offer);
 	offer->parent_revalidates = policy_revalidates(parent->request);
-	offer->hold_refusal = &policy_reason_NO_HOLD;
+	offer->hold_refusal = hold_refusal(parent, promised);
 	if (!exchange_may_hint(parent))
 		offer->hint_refusal = &policy_reason_HINT_LATE;
 	else if (offer->navigation != POLICY_NAVIGATION_YES)
@@ -211,17 +211,23 @@ void promise_made(void *context, struct exchange *push)
 {
 	struct hop *hop = context;
 	struct observe_counters *counters = hop->env.observe->counters;
+	const struct policy_verdict *verdict = &push->push.verdict;
+	bool is_held = push->push.state == PUSH_HELD;
 	counters->pushes_offered++;
-	counters->pushes_forwarded++;
+	counters->pushes_forwarded += !is_held;
+	counters->pushes_held += is_held;
 	counters->pushes_open++;
 	counters->requests_open++;
-	counters->push[push->push.source][POLICY_FORWARD][policy_reason_position(push->push.verdict.reason)]++;
-	if (push->push.verdict.rule && push->push.verdict.rule->urgency >= 0) {
-		struct down *d = push->down.carrier;
-		struct http_priority p = h2_stream_priority(push->down.stream);
-		p.urgency = (uint8_t)push->push.verdict.rule->urgency;
-		h2_set_priority(d->h2, push->down.stream, p);
-	}
+	counters->push[push->push.source][verdict->action][policy_reason_position(verdict->reason)]++;
+	if (is_held)
+		return;
+	struct down *d = push->down.carrier;
+	const struct exchange *parent = push->push.parent;
+	const struct http_field *own = http_head_find(push->request, HTTP_TOKEN_PRIORITY);
+	enum policy_type type = policy_type_of_offer((struct slice){0}, push->request->path);
+	h2_set_priority(d->h2, push->down.stream,
+	    policy_urgency(verdict->rule, type, h2_stream_priority(parent->down.stream),
+	        own ? own->value : (struct slice){0}));
 }
 
 void up_promise(struct up *u, struct h2_event *e)

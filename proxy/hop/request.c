@@ -38,6 +38,13 @@ static bool hops_are_used_up(struct http_head *head)
 	return false;
 }
 
+/* One connection of a proxy is many users. */
+static bool is_forwarded(const struct http_head *head)
+{
+	return http_head_find(head, HTTP_TOKEN_VIA) || http_head_find(head, HTTP_TOKEN_FORWARDED) ||
+	       http_head_find(head, HTTP_TOKEN_X_FORWARDED_FOR);
+}
+
 /* NULL: it may go on, and x has its route. */
 static const struct relay_cause *route_request(struct hop *hop, struct exchange *x, const char **detail)
 {
@@ -87,11 +94,13 @@ void down_request(struct down *d, struct h2_stream *s, struct http_head *head, b
 	}
 	x->listen = d->listener->conf;
 	x->client = d->client;
+	x->held = &d->held;
 	x->upload_limit_bytes = d->listener->conf->max_request_body_bytes;
 	if (oversize) {
 		exchange_refuse(x, &relay_cause_HEAD_LARGE, NULL);
 		return;
 	}
+	x->came_through = is_forwarded(head);
 	const char *detail = NULL;
 	const struct relay_cause *refusal = route_request(hop, x, &detail);
 	if (refusal) {
@@ -100,5 +109,9 @@ void down_request(struct down *d, struct h2_stream *s, struct http_head *head, b
 	}
 	/* :authority says it all, and must stay the only one to say it (RFC 9113 8.3.1). */
 	http_head_remove(head, HTTP_TOKEN_HOST);
-	exchange_dispatch(x);
+	if (hold_claim(&hop->hold, x))
+		return;
+	offer_with_request(hop, x);
+	if (!x->is_over)
+		exchange_dispatch(x);
 }

@@ -48,6 +48,12 @@
 	X(pushes_offered, "pushes offered") \
 	X(pushes_forwarded, "pushes promised to clients")           \
 	X(pushes_hinted, "pushes turned into Early Hints") \
+	X(pushes_held, "pushes held for the client's own request") \
+	X(holds_claimed, "requests answered from what was held") \
+	X(holds_joined, "of these, joined while the response was in flight") \
+	X(holds_missed, "requests for something held that it did not answer") \
+	X(holds_expired, "held responses that nobody asked for") \
+	X(hold_bytes_wasted, "octets received for held responses that nobody got") \
 	X(pushes_dropped, "pushes dropped") \
 	X(pushes_completed, "pushed responses delivered whole") \
 	X(pushes_reset, "pushes reset by the client") \

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Offers of our own: `add` lists when a request arrives, Link fields when a response does. What becomes
+ * of them is the policy's to say; here stands only what a source means (RFC 8288, Preload).
+ */
+#include "proxy/hop/private.h"
+
+#include "proxy/http/link.h"
+#include "proxy/limits.h"
+
+/* Asks of every [preload] section whether it takes this request; `use` acts on those that do. */
+static void for_each_preload(struct hop *hop, struct exchange *x,
+    void (*use)(struct hop *hop, struct exchange *x, const struct conf_preload *preload))
+{
+	const struct conf *conf = hop->env.conf;
+	struct policy_offer facts = {.parent = x->request, .now = hop->relay.now};
+	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || x->push.state != PUSH_NONE)
+		return;
+	promise_client_facts(x, &facts);
+	for (size_t i = 0; i < conf->preload_count && !x->is_over; i++)
+		if (policy_rule_takes(&conf->preloads[i].when, &facts))
+			use(hop, x, &conf->preloads[i]);
+}
+
+static bool is_cross_origin(const struct exchange *x, const struct http_target *target)
+{
+	return !slice_equal(target->scheme, x->scheme) || !slice_equal(target->authority, x->authority);
+}
+
+/* ---- add lists ---- */
+
+static void offer_adds(struct hop *hop, struct exchange *x, const struct conf_preload *preload)
+{
+	(void)hop;
+	for (size_t i = 0; i < preload->add_count && !x->is_over; i++) {
+		const struct conf_add *add = &preload->adds[i];
+		struct http_resource resource = {
+		    .as = add->as,
+		    .type = add->type,
+		    .crossorigin = add->crossorigin,
+		    .has_crossorigin = add->crossorigin.len > 0,
+		    .fetchpriority = add->fetchpriority,
+		};
+		if (http_target_resolve(&x->request->arena, x->request, add->path, &resource.target))
+			exchange_offer(x, POLICY_CONFIG, &resource, is_cross_origin(x, &resource.target));
+	}
+}
+
+static void look_for_links(struct hop *hop, struct exchange *x, const struct conf_preload *preload)
+{
+	(void)hop;
+	x->takes_links = x->takes_links || preload->link;
+}
+
+void offer_with_request(struct hop *hop, struct exchange *x)
+{
+	for_each_preload(hop, x, look_for_links);
+	for_each_preload(hop, x, offer_adds);
+}
+
+/* ---- Link fields ---- */
+
+/* A link that is no offer; it is logged as one that was dropped, so that nobody has to wonder. */
+static void skip_link(struct hop *hop, struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
+{
+	struct policy_offer offer = {.source = POLICY_LINK, .parent = x->request, .client = x->client, .as = link->as};
+	struct http_head *named = http_head_copy(x->request);
+	named->path = arena_copy(&named->arena, link->target);
+	offer.promised = named;
+	promise_settled(hop, x, &offer, (struct policy_verdict){.action = POLICY_DROP, .reason = reason});
+	http_head_free(named);
+}
+
+static void offer_link(struct hop *hop, struct exchange *x, const struct http_link *link)
+{
+	struct http_resource resource = {
+	    .as = link->as,
+	    .type = link->type,
+	    .crossorigin = link->crossorigin,
+	    .has_crossorigin = link->has_crossorigin,
+	    .fetchpriority = link->fetchpriority,
+	    .is_module = link->is_module,
+	};
+	if (link->nopush) {
+		skip_link(hop, x, link, &policy_reason_LINK_NOPUSH);
+	} else if (link->has_anchor) {
+		skip_link(hop, x, link, &policy_reason_LINK_ANCHOR);
+	} else if (!http_target_resolve(&x->request->arena, x->request, link->target, &resource.target)) {
+		skip_link(hop, x, link, &policy_reason_LINK_TARGET);
+	} else {
+		bool is_foreign = is_cross_origin(x, &resource.target);
+		if (!is_foreign && slice_equal(resource.target.path, x->request->path))
+			skip_link(hop, x, link, &policy_reason_LINK_SELF);
+		else
+			exchange_offer(x, POLICY_LINK, &resource, is_foreign);
+	}
+}
+
+static bool is_for_us_alone(const struct http_link *link, void *context)
+{
+	(void)context;
+	return link->is_preload && link->push_only;
+}
+
+/* Final responses that have something to say about the page, and 103. */
+static bool speaks_of_resources(const struct http_head *head)
+{
+	return head->status == 103 || head->status / 100 == 2 || head->status == 304;
+}
+
+void offer_with_response(struct hop *hop, struct exchange *x, struct http_head *head)
+{
+	uint32_t seen = 0;
+	bool has_push_only = false;
+	/* Our own 103 has Link fields too; the origin's responses alone are a source. */
+	if (!x->takes_links || head == x->hints || !speaks_of_resources(head))
+		return;
+	for (uint32_t i = 0; i < head->count && seen < LIMIT_LINKS_PER_RESPONSE; i++) {
+		if (head->fields[i].token != HTTP_TOKEN_LINK)
+			continue;
+		struct slice rest = head->fields[i].value;
+		struct http_link link;
+		while (seen < LIMIT_LINKS_PER_RESPONSE && !x->is_over && http_link_next(&rest, &link)) {
+			if (!link.is_preload)
+				continue;
+			seen++;
+			has_push_only = has_push_only || link.push_only;
+			offer_link(hop, x, &link);
+		}
+	}
+	if (has_push_only)
+		http_link_filter(head, is_for_us_alone, NULL);
+}
