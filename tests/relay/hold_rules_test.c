@@ -1,0 +1,643 @@
+/* SPDX-License-Identifier: MIT */
+/* Who may claim what: users, Vary, freshness, conditions, methods, the worker's store. */
+#include "tests/support/hold_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#define FRESH FIELDS("cache-control", "max-age=60")
+
+/* ---- users ---- */
+
+struct identity {
+	hold_fields parent, request;
+	bool is_same;
+};
+
+/* covers: P-hold-private */
+static void two_users_on_one_connection_never_get_each_others(void **state)
+{
+	(void)state;
+	static const char *const none[] = {NULL};
+	static const char *const alice[] = {"cookie", "session=alice", NULL};
+	static const char *const bob[] = {"cookie", "session=bob", NULL};
+	static const char *const more[] = {"cookie", "session=alice", "cookie", "theme=dark", NULL};
+	static const char *const joined[] = {"cookie", "session=alice; theme=dark", NULL};
+	static const char *const swapped[] = {"cookie", "theme=dark; session=alice", NULL};
+	static const char *const basic[] = {"authorization", "Basic YTpi", NULL};
+	static const char *const other[] = {"authorization", "Basic Yzpk", NULL};
+	static const char *const both[] = {
+	    "authorization", "Basic YTpi", "cookie", "session=alice", NULL};
+	static const char *const moved[] = {"authorization", "session=alice", NULL};
+	static const char *const empty[] = {"cookie", "", NULL};
+	const struct identity cases[] = {
+	    {none, none, true},
+	    {none, alice, false},
+	    {alice, none, false},
+	    {alice, alice, true},
+	    {alice, bob, false},
+	    {more, joined, true},
+	    {joined, more, true},
+	    {joined, swapped, false},
+	    {joined, alice, false},
+	    {basic, basic, true},
+	    {basic, other, false},
+	    {basic, none, false},
+	    {none, basic, false},
+	    {both, both, true},
+	    {both, alice, false},
+	    {both, basic, false},
+	    {alice, moved, false},
+	    {none, empty, false},
+	    {empty, empty, true},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hold_world *hw =
+		    hold_world_with(cases[i].parent, false, &hold_world_ample, NULL);
+		struct world_leg *down;
+		hold_world_push(
+		    hw, "/private", FIELDS("cache-control", "private, max-age=60"), "mine");
+		assert_int_equal(
+		    hold_world_get(hw, "/private", cases[i].request, &down), cases[i].is_same);
+		assert_string_equal(hw->notes, cases[i].is_same ? "claimed" : "missed cookie");
+		assert_string_equal(down->octets, cases[i].is_same ? "mine" : "");
+		if (!cases[i].is_same) /* it is still there for whom it is for */
+			assert_true(hold_world_get(hw, "/private", cases[i].parent, &down));
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-private */
+static void another_users_live_join_is_refused_before_any_octet_came(void **state)
+{
+	(void)state;
+	struct hold_world *hw =
+	    hold_world_with(FIELDS("cookie", "a"), false, &hold_world_ample, NULL);
+	struct world_leg *down;
+	assert_non_null(hold_world_promise(hw, "/a", NULL, NULL));
+	assert_false(hold_world_get(hw, "/a", FIELDS("cookie", "b"), &down));
+	assert_string_equal(hw->notes, "missed cookie");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-private */
+static void another_connection_gets_nothing_private(void **state)
+{
+	(void)state;
+	const struct hold_limits limits = hold_world_ample;
+	struct hold_world *hw = hold_world_with(NULL, false, &limits, &limits);
+	struct hold_store other;
+	struct world_leg *down;
+	hold_store_init(&other, &hw->hold, &hw->w->budget, &limits, true);
+	hold_world_push(hw, "/private", FIELDS("cache-control", "private, max-age=60"), "mine");
+	assert_false(hold_world_ask(hw, &other, "GET", "/private", NULL, &down));
+	assert_false(hold_world_ask(hw, NULL, "GET", "/private", NULL, &down));
+	assert_true(hold_world_get(hw, "/private", NULL, &down));
+	hold_store_fini(&other);
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-private */
+static void nothing_private_is_held_where_clients_are_shared(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *up;
+	hw->store.one_user = false;
+	assert_null(hold_world_promise(hw, "/a", NULL, &up));
+	assert_string_equal(hw->w->refused, "hold-shared");
+	assert_string_equal(up->said, "reset 8");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-private */
+static void nothing_private_is_held_for_a_request_that_came_through_a_proxy(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_with(NULL, true, &hold_world_ample, NULL);
+	assert_null(hold_world_promise(hw, "/a", NULL, NULL));
+	assert_string_equal(hw->w->refused, "hold-forwarded");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-private */
+static void request_that_came_through_a_proxy_claims_nothing_private(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	x->came_through = true;
+	assert_false(hold_claim(&hw->hold, x));
+	assert_string_equal(hw->notes, "missed outside");
+	hold_world_free(hw);
+}
+
+/* ---- the worker's store ---- */
+
+/* covers: P-hold-shared */
+static void what_a_shared_cache_may_store_serves_every_client_until_it_is_stale(void **state)
+{
+	(void)state;
+	struct hold_world *hw =
+	    hold_world_with(FIELDS("cookie", "alice"), false, &hold_world_ample, &hold_world_ample);
+	struct hold_store other;
+	struct world_leg *down;
+	hold_store_init(&other, &hw->hold, &hw->w->budget, &hold_world_ample, true);
+	hold_world_push(hw, "/style", FIELDS("cache-control", "public, max-age=4"), "abc");
+	assert_int_equal(hw->hold.shared.count, 1);
+	assert_int_equal(hw->store.count, 0);
+	assert_true(hold_world_get(hw, "/style", NULL, &down));
+	assert_true(hold_world_ask(hw, &other, "GET", "/style", FIELDS("cookie", "bob"), &down));
+	assert_string_equal(down->octets, "abc");
+	struct exchange *x =
+	    hold_world_request(hw, NULL, "GET", "/style", NULL, &down); /* HTTP/1.1, say */
+	x->came_through = true;
+	assert_true(hold_claim(&hw->hold, x));
+	hold_world_turn(hw);
+	hold_world_take(hw, down);
+	assert_string_equal(hw->notes, "claimed; claimed; claimed");
+	hold_world_pass(hw, 5 * USEC_PER_SEC);
+	assert_false(hold_world_ask(hw, &other, "GET", "/style", NULL, &down));
+	assert_string_equal(hw->pushes, "/style claimed claimed");
+	assert_int_equal(hw->hold.counters.wasted_bytes, 0);
+	hold_store_fini(&other);
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-shared P-hold-private */
+static void what_a_shared_cache_may_not_store_is_not_shared(void **state)
+{
+	(void)state;
+	const char *const *responses[] = {
+	    FIELDS("cache-control", "private, max-age=60"),
+	    FIELDS("cache-control", "no-cache, max-age=60"),
+	    FIELDS("cache-control", "s-maxage=0, max-age=60"),
+	    FIELDS("cache-control", "public, max-age=60", "set-cookie", "a=b"),
+	    FIELDS("etag", "\"no freshness\""),
+	};
+	for (size_t i = 0; i < sizeof(responses) / sizeof(responses[0]); i++) {
+		struct hold_world *hw =
+		    hold_world_with(NULL, false, &hold_world_ample, &hold_world_ample);
+		struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+		hold_world_head(hw, push, 200, responses[i], false);
+		hold_world_turn(hw);
+		assert_int_equal(hw->hold.shared.count, 0);
+		assert_int_equal(hw->store.count, 1);
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-shared */
+static void parents_authorization_keeps_a_response_from_being_shared_unless_it_says_public(
+    void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct hold_world *hw = hold_world_with(FIELDS("authorization", "Basic YTpi"),
+		    false, &hold_world_ample, &hold_world_ample);
+		hold_world_push(hw, "/a",
+		    FIELDS("cache-control", i ? "public, max-age=60" : "max-age=60"), "abc");
+		assert_int_equal(hw->hold.shared.count, i);
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-shared P-hold-private */
+static void on_a_shared_listener_a_push_waits_unseen_for_a_head_that_allows_sharing(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_with(NULL, false, &hold_world_ample, &hold_world_ample);
+	struct world_leg *down, *up;
+	hw->store.one_user = false;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	assert_non_null(push);
+	assert_false(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(hw->notes, "missed outside");
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "public, max-age=60"), false);
+	hold_world_turn(hw);
+	assert_true(hold_world_get(hw, "/a", NULL, &down)); /* joined live */
+	world_download(hw->w, push, "abc", true);
+	hold_world_turn(hw);
+	hold_world_take(hw, down);
+	assert_string_equal(down->octets, "abc");
+	push = hold_world_promise(hw, "/b", NULL, &up);
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "private, max-age=60"), false);
+	hold_world_turn(hw);
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(hw->pushes, "/b cancelled rule");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-bounds P-hold-shared */
+static void least_recently_asked_for_leaves_the_workers_store(void **state)
+{
+	(void)state;
+	const struct hold_limits two = {.count = 2, .bytes = 1000, .age = 0};
+	struct hold_world *hw = hold_world_with(NULL, false, &hold_world_ample, &two);
+	struct world_leg *down;
+	hold_fields shareable = FIELDS("cache-control", "public, max-age=60");
+	hold_world_push(hw, "/1", shareable, "1");
+	hold_world_push(hw, "/2", shareable, "2");
+	assert_true(hold_world_get(hw, "/1", NULL, &down));
+	hold_world_push(hw, "/3", shareable, "3");
+	assert_true(hold_world_get(hw, "/1", NULL, &down));
+	assert_true(hold_world_get(hw, "/3", NULL, &down));
+	assert_false(hold_world_get(hw, "/2", NULL, &down));
+	hold_world_free(hw);
+}
+
+/* ---- what is held at all ---- */
+
+/* covers: P-hold-no-store */
+static void what_may_not_be_stored_is_withdrawn(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down, *up;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, &up);
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "no-store"), false);
+	hold_world_turn(hw);
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(hw->notes, "withdrawn not-storable 0");
+	assert_string_equal(hw->pushes, "/a cancelled rule");
+	assert_ptr_equal(push->push.verdict.reason, &policy_reason_NOT_STORABLE);
+	assert_int_equal(push->push.verdict.action, POLICY_DROP);
+	assert_false(hold_world_get(hw, "/a", NULL, &down));
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-no-store */
+static void partial_and_conditional_responses_are_withdrawn(void **state)
+{
+	(void)state;
+	const struct {
+		hold_fields promise;
+		unsigned status;
+	} cases[] = {
+	    {FIELDS("range", "bytes=0-9"), 206},
+	    {NULL, 206},
+	    {FIELDS("if-none-match", "\"1\""), 304},
+	    {FIELDS("if-modified-since", "Sat, 21 Nov 2026 04:00:00 GMT"), 200},
+	    {FIELDS("cache-control", "no-store"), 200},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct exchange *push = hold_world_promise(hw, "/a", cases[i].promise, NULL);
+		hold_world_head(hw, push, cases[i].status, FRESH, true);
+		hold_world_turn(hw);
+		assert_string_equal(hw->notes, "withdrawn not-storable 0");
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-no-store */
+static void second_look_of_the_policy_withdraws_what_is_held(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down, *up;
+	struct policy_rule rule = {.name = "ok-only",
+	    .action = POLICY_HINT_HOLD,
+	    .statuses_allowed = 1u << 2,
+	    .urgency = -1};
+	hw->w->rules.rules = &rule;
+	hw->w->rules.count = 1;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, &up);
+	assert_int_equal(push->push.state, PUSH_HELD);
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	unsigned dispatched = hw->w->dispatch_count;
+	hold_world_head(hw, push, 404, NULL, true);
+	hold_world_turn(hw);
+	assert_true(push->is_over);
+	assert_int_equal(push->push.verdict.action, POLICY_HINT);
+	assert_ptr_equal(push->push.verdict.lost_half, &policy_reason_STATUS);
+	assert_int_equal(hw->w->dispatch_count, dispatched + 1); /* who waited asks the origin */
+	hold_world_free(hw);
+}
+
+/* ---- time ---- */
+
+/* covers: P-hold-no-store */
+static void without_freshness_nothing_stays_when_the_promised_stream_is_over(void **state)
+{
+	(void)state;
+	hold_fields responses[] = {FIELDS("cache-control", "no-cache"),
+	    FIELDS("cache-control", "max-age=0"), FIELDS("etag", "\"1\""),
+	    FIELDS("cache-control", "max-age=5", "age", "5")};
+	for (size_t i = 0; i < sizeof(responses) / sizeof(responses[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct world_leg *down;
+		struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+		hold_world_head(hw, push, 200, responses[i], false);
+		world_download(hw->w, push, "abc", false);
+		hold_world_turn(hw);
+		assert_false(push->is_over);
+		world_download(hw->w, push, "", true);
+		hold_world_turn(hw);
+		assert_true(push->is_over);
+		assert_string_equal(hw->notes, "expired expired 3");
+		assert_false(hold_world_get(hw, "/a", NULL, &down));
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-no-store */
+static void stale_response_is_not_claimed(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FIELDS("cache-control", "max-age=3"), "abc");
+	hw->w->relay.now += 2 * USEC_PER_SEC;
+	struct exchange *x = hold_world_request(hw, &hw->store, "HEAD", "/a", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	hold_world_turn(hw);
+	hw->w->relay.now += 2 * USEC_PER_SEC; /* and the wheel has not turned */
+	assert_false(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(hw->notes, "missed stale");
+	hold_world_pass(hw, USEC_PER_SEC);
+	assert_string_equal(hw->notes, "missed stale; expired expired 3");
+	hold_world_free(hw);
+}
+
+/* ---- the request ---- */
+
+/* covers: P-hold-claim */
+static void request_that_wants_the_origin_goes_there(void **state)
+{
+	(void)state;
+	hold_fields requests[] = {
+	    FIELDS("cache-control", "no-cache"),
+	    FIELDS("cache-control", "no-store"),
+	    FIELDS("pragma", "no-cache"),
+	    FIELDS("cache-control", "max-age=0"),
+	    FIELDS("cache-control", "max-age=1"),
+	    FIELDS("cache-control", "min-fresh=59"),
+	    FIELDS("range", "bytes=0-1"),
+	    FIELDS("if-range", "\"1\""),
+	    FIELDS("if-match", "\"1\""),
+	    FIELDS("if-unmodified-since", "Sat, 21 Nov 2026 04:00:00 GMT"),
+	    FIELDS("if-none-match", "\"2\""),
+	    FIELDS("if-modified-since", "Sat, 21 Nov 2026 03:00:00 GMT"),
+	    FIELDS("expect", "100-continue"),
+	};
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct world_leg *down;
+		hold_world_push(hw, "/a",
+		    FIELDS("cache-control", "max-age=60", "etag", "\"1\"", "last-modified",
+			"Sat, 21 Nov 2026 04:00:00 GMT"),
+		    "abc");
+		hold_world_pass(hw, 2 * USEC_PER_SEC);
+		assert_false(hold_world_get(hw, "/a", requests[i], &down));
+		assert_string_equal(hw->notes, "missed busting");
+		assert_true(hold_world_get(
+		    hw, "/a", FIELDS("cache-control", "max-age=9, min-fresh=9"), &down));
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-claim */
+static void condition_that_matches_is_answered_304(void **state)
+{
+	(void)state;
+	hold_fields requests[] = {FIELDS("if-none-match", "\"0\", \"1\""),
+	    FIELDS("if-modified-since", "Sat, 21 Nov 2026 04:00:00 GMT"),
+	    FIELDS(
+		"if-none-match", "W/\"1\"", "if-modified-since", "Sat, 21 Nov 2026 03:00:00 GMT")};
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct world_leg *down;
+		hold_world_push(hw, "/a",
+		    FIELDS("cache-control", "max-age=60", "etag", "\"1\"", "content-length", "3",
+			"content-type", "text/css", "last-modified",
+			"Sat, 21 Nov 2026 04:00:00 GMT"),
+		    "abc");
+		assert_true(hold_world_get(hw, "/a", requests[i], &down));
+		assert_string_equal(down->said, "head 304 end; detach");
+		assert_string_equal(hold_world_field(hw, 3, "etag"), "\"1\"");
+		assert_string_equal(hold_world_field(hw, 3, "cache-control"), "max-age=60");
+		assert_string_equal(hold_world_field(hw, 3, "content-length"), "");
+		assert_string_equal(hold_world_field(hw, 3, "content-type"), "");
+		assert_string_equal(
+		    hold_world_field(hw, 3, "cache-status"), "pushgate; hit; detail=held");
+		assert_int_equal(hw->hold.counters.revalidated, 1);
+		assert_string_equal(hw->pushes, "/a claimed claimed"); /* the client has it */
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-claim */
+static void every_field_that_vary_names_must_be_equal(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	struct exchange *push =
+	    hold_world_promise(hw, "/a", FIELDS("accept-encoding", "br", "x-variant", "7"), NULL);
+	hold_world_head(hw, push, 200,
+	    FIELDS("cache-control", "max-age=60", "vary",
+		"Accept-Encoding, X-Variant, Accept-Language"),
+	    true);
+	hold_world_turn(hw);
+	assert_false(hold_world_get(hw, "/a", FIELDS("x-variant", "7"), &down));
+	assert_false(
+	    hold_world_get(hw, "/a", FIELDS("accept-encoding", "br", "x-variant", "8"), &down));
+	assert_false(hold_world_get(hw, "/a",
+	    FIELDS("accept-encoding", "br", "x-variant", "7", "accept-language", "de"), &down));
+	char lower[WORLD_SAID];
+	for (size_t i = 0; i <= strlen(hw->notes); i++) /* the field is named as Vary does */
+		lower[i] = (char)(hw->notes[i] >= 'A' && hw->notes[i] <= 'Z' ? hw->notes[i] + 32
+									     : hw->notes[i]);
+	assert_string_equal(lower,
+	    "missed vary:accept-encoding; missed vary:x-variant; missed vary:accept-language");
+	assert_true(
+	    hold_world_get(hw, "/a", FIELDS("x-variant", "7", "accept-encoding", "br"), &down));
+
+	push = hold_world_promise(hw, "/star", NULL, NULL);
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "max-age=60", "vary", "*"), true);
+	hold_world_turn(hw);
+	hw->notes[0] = 0;
+	assert_false(hold_world_get(hw, "/star", NULL, &down));
+	assert_string_equal(hw->notes, "missed vary:*");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim P-hold-private */
+static void vary_on_cookie_does_not_widen_who_may_claim(void **state)
+{
+	(void)state;
+	struct hold_world *hw =
+	    hold_world_with(FIELDS("cookie", "alice"), false, &hold_world_ample, NULL);
+	struct world_leg *down;
+	struct exchange *push = hold_world_promise(hw, "/a", FIELDS("cookie", "bob"), NULL);
+	hold_world_head(
+	    hw, push, 200, FIELDS("cache-control", "max-age=60", "vary", "cookie"), true);
+	hold_world_turn(hw);
+	assert_false(hold_world_get(hw, "/a", FIELDS("cookie", "bob"), &down));
+	assert_string_equal(hw->notes, "missed cookie");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void other_methods_and_bodies_go_to_the_origin(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	assert_false(hold_world_ask(hw, &hw->store, "POST", "/a", NULL, &down));
+	assert_false(hold_world_ask(hw, &hw->store, "OPTIONS", "/a", NULL, &down));
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	x->upload.source_ended = false;
+	assert_false(hold_claim(&hw->hold, x));
+	assert_string_equal(hw->notes, "missed method; missed method; missed method");
+	hold_world_free(hw);
+}
+
+/* ---- unsafe methods ---- */
+
+static void respond(struct hold_world *hw, const char *method, const char *path, unsigned status,
+    hold_fields fields)
+{
+	struct world_leg *down;
+	struct exchange *x = hold_world_request(hw, &hw->store, method, path, NULL, &down);
+	struct http_head *head = world_response(hw->w, status);
+	for (; fields && *fields; fields += 2)
+		http_head_add(head, slice_of_string(fields[0]), slice_of_string(fields[1]));
+	hold_invalidate(&hw->hold, x, head);
+	http_head_free(head);
+	hold_world_turn(hw);
+}
+
+/* covers: P-hold-no-store */
+static void unsafe_method_that_succeeds_drops_what_is_held_for_its_uri(void **state)
+{
+	(void)state;
+	const struct {
+		const char *method;
+		unsigned status;
+		bool drops;
+	} cases[] = {{"POST", 200, true}, {"PUT", 204, true}, {"DELETE", 303, true},
+	    {"PATCH", 200, true}, {"BREW", 200, true}, {"POST", 404, false}, {"POST", 500, false},
+	    {"POST", 103, false}, {"GET", 200, false}, {"HEAD", 200, false},
+	    {"OPTIONS", 200, false}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct world_leg *down, *up;
+		hold_world_push(hw, "/a", FRESH, "abc");
+		hold_world_push(hw, "/b", FRESH, "abc");
+		hold_world_promise(hw, "/c", NULL, &up);
+		respond(hw, cases[i].method, "/a", cases[i].status, NULL);
+		respond(hw, cases[i].method, "/c", cases[i].status, NULL);
+		assert_string_equal(hw->notes,
+		    cases[i].drops ? "invalidated expired 3; invalidated expired 0" : "");
+		assert_string_equal(up->said, cases[i].drops ? "reset 8" : "");
+		assert_int_equal(hold_world_get(hw, "/a", NULL, &down), !cases[i].drops);
+		assert_true(hold_world_get(hw, "/b", NULL, &down));
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-no-store */
+static void location_and_content_location_of_the_same_authority_are_dropped_too(void **state)
+{
+	(void)state;
+	const struct {
+		const char *name, *value;
+		bool drops;
+	} cases[] = {{"location", "/a", true}, {"location", "a", true},
+	    {"location", "https://EXAMPLE.com:443/a", true},
+	    {"content-location", "../x/../a", true}, {"location", "https://other.example/a", false},
+	    {"location", "http://example.com/a", false}, {"location", "//example.com/a", true},
+	    {"location", ":bad:", false}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct world_leg *down;
+		hold_world_push(hw, "/a", FRESH, "abc");
+		respond(hw, "POST", "/form", 201, FIELDS(cases[i].name, cases[i].value));
+		assert_int_equal(hold_world_get(hw, "/a", NULL, &down), !cases[i].drops);
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-no-store */
+static void change_on_one_connection_drops_what_others_hold_and_the_worker(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_with(NULL, false, &hold_world_ample, &hold_world_ample);
+	struct hold_store other;
+	struct world_leg *down;
+	hold_store_init(&other, &hw->hold, &hw->w->budget, &hold_world_ample, true);
+	hold_world_push(hw, "/private", FIELDS("cache-control", "private, max-age=60"), "abc");
+	hold_world_push(hw, "/shared", FIELDS("cache-control", "public, max-age=60"), "abc");
+	struct exchange *x = hold_world_request(hw, &other, "POST", "/private", NULL, &down);
+	struct http_head *head = world_response(hw->w, 200);
+	http_head_add(head, SLICE("content-location"), SLICE("/shared"));
+	hold_invalidate(&hw->hold, x, head);
+	http_head_free(head);
+	hold_world_turn(hw);
+	assert_int_equal(hw->store.count + hw->hold.shared.count, 0);
+	hold_store_fini(&other);
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-no-store */
+static void answer_under_way_is_finished_after_a_change_and_given_to_nobody_else(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down, *late;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	hold_world_head(hw, push, 200, FRESH, false);
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	respond(hw, "POST", "/a", 200, NULL);
+	assert_false(hold_world_get(hw, "/a", NULL, &late));
+	world_download(hw->w, push, "abc", true);
+	hold_world_turn(hw);
+	hold_world_take(hw, down);
+	assert_string_equal(down->octets, "abc");
+	assert_int_equal(hw->store.count, 0);
+	hold_world_free(hw);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(two_users_on_one_connection_never_get_each_others),
+	    cmocka_unit_test(another_users_live_join_is_refused_before_any_octet_came),
+	    cmocka_unit_test(another_connection_gets_nothing_private),
+	    cmocka_unit_test(nothing_private_is_held_where_clients_are_shared),
+	    cmocka_unit_test(nothing_private_is_held_for_a_request_that_came_through_a_proxy),
+	    cmocka_unit_test(request_that_came_through_a_proxy_claims_nothing_private),
+	    cmocka_unit_test(what_a_shared_cache_may_store_serves_every_client_until_it_is_stale),
+	    cmocka_unit_test(what_a_shared_cache_may_not_store_is_not_shared),
+	    cmocka_unit_test(
+		parents_authorization_keeps_a_response_from_being_shared_unless_it_says_public),
+	    cmocka_unit_test(
+		on_a_shared_listener_a_push_waits_unseen_for_a_head_that_allows_sharing),
+	    cmocka_unit_test(least_recently_asked_for_leaves_the_workers_store),
+	    cmocka_unit_test(what_may_not_be_stored_is_withdrawn),
+	    cmocka_unit_test(partial_and_conditional_responses_are_withdrawn),
+	    cmocka_unit_test(second_look_of_the_policy_withdraws_what_is_held),
+	    cmocka_unit_test(without_freshness_nothing_stays_when_the_promised_stream_is_over),
+	    cmocka_unit_test(stale_response_is_not_claimed),
+	    cmocka_unit_test(request_that_wants_the_origin_goes_there),
+	    cmocka_unit_test(condition_that_matches_is_answered_304),
+	    cmocka_unit_test(every_field_that_vary_names_must_be_equal),
+	    cmocka_unit_test(vary_on_cookie_does_not_widen_who_may_claim),
+	    cmocka_unit_test(other_methods_and_bodies_go_to_the_origin),
+	    cmocka_unit_test(unsafe_method_that_succeeds_drops_what_is_held_for_its_uri),
+	    cmocka_unit_test(location_and_content_location_of_the_same_authority_are_dropped_too),
+	    cmocka_unit_test(change_on_one_connection_drops_what_others_hold_and_the_worker),
+	    cmocka_unit_test(answer_under_way_is_finished_after_a_change_and_given_to_nobody_else),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
