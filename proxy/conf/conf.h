@@ -168,7 +168,7 @@ struct conf *conf_load(const char *path, bool resolve, FILE *errors);
 struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors);
 void conf_free(struct conf *c); /* NULL is fine */
 
-/* The option table as text: `pushgate help-config`. section NULL = all. */
+/* The option table as text: `pushgate help-config`. section NULL = all; "example": a commented configuration. */
 void conf_print_help(FILE *out, const char *section);
 
 #endif

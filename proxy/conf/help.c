@@ -114,26 +114,25 @@ const char *conf_option_form(const struct conf_option *o, char *buffer, size_t s
 	return buffer;
 }
 
-/* Lines that are about a word which is not available stay away; the others run on. */
-static void print_sentence(FILE *out, const struct conf_option *o)
+const char *conf_option_sentence(const struct conf_option *o, char *buffer, size_t size)
 {
-	char text[1024] = "";
 	size_t used = 0;
 
-	for (const char *line = o->sentence; *line && used < sizeof text;) {
+	buffer[0] = '\0';
+	for (const char *line = o->sentence; *line && used < size;) {
 		struct slice whole = slice_of(line, strcspn(line, "\n"));
 		struct slice word = slice_sub(whole, 0, slice_find(whole, ':'));
 		if (word.len == whole.len || is_available(o, word))
-			used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s",
+			used += (size_t)snprintf(buffer + used, size - used, "%s%.*s",
 			    used ? " " : "", SLICE_ARG(whole));
 		line += whole.len + (line[whole.len] == '\n');
 	}
-	print_wrapped(out, 6, text);
+	return buffer;
 }
 
 static void print_option(FILE *out, const struct conf_option *o)
 {
-	char form[256], line[512];
+	char form[256], line[512], sentence[1024];
 
 	conf_option_form(o, form, sizeof form);
 	const char *repeats = o->repeats ? " May be given several times." : "";
@@ -144,7 +143,7 @@ static void print_option(FILE *out, const struct conf_option *o)
 		fprintf(out, "      Default: %s.%s\n", o->preset, repeats);
 	else
 		fprintf(out, "      %s.%s\n", o->is_required ? "Required" : "No default", repeats);
-	print_sentence(out, o);
+	print_wrapped(out, 6, conf_option_sentence(o, sentence, sizeof sentence));
 }
 
 static void print_section(FILE *out, enum conf_kind kind)
@@ -178,6 +177,10 @@ void conf_print_help(FILE *out, const char *section)
 {
 	bool is_found = false;
 
+	if (section && strcmp(section, "example") == 0) {
+		conf_print_example(out);
+		return;
+	}
 	if (!section)
 		print_syntax(out);
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++) {

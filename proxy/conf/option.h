@@ -44,6 +44,7 @@ struct conf_option {
 	enum conf_type type;
 	const char *form;   /* what to write, for the help; NULL = as the type says */
 	const char *preset; /* the default as it would be written; NULL = none */
+	const char *example; /* what the commented configuration shows where there is no default */
 	uint64_t min, max;
 	const char *choices; /* separated by spaces */
 	bool is_required, repeats;
@@ -78,6 +79,8 @@ struct conf_unavailable {
 	const char *key, *value;
 	const char *right; /* NULL = "remove it" */
 };
+extern const struct conf_unavailable conf_unavailable_rows[];
+extern const size_t conf_unavailable_count;
 /* The row that speaks against it, or NULL. Without a word (the empty slice): against the option as a whole, or the
  * section that it stands in; key NULL: against the section. With one: against this word of the option's value. */
 const struct conf_unavailable *conf_find_unavailable(
@@ -88,6 +91,10 @@ const char *conf_option_form(const struct conf_option *o, char *buffer, size_t s
 /* The choices that are available, joined; the last joint may be another. */
 const char *conf_option_choices(const struct conf_option *o, const char *joint,
     const char *last_joint, char *buffer, size_t size);
+/* The sentence without lines about words that are not available, on one line. */
+const char *conf_option_sentence(const struct conf_option *o, char *buffer, size_t size);
+/* example.c: a configuration with every option that is available, commented. */
+void conf_print_example(FILE *out);
 const struct conf_option *conf_find_option(enum conf_kind section, struct slice key);
 
 #endif
