@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What RFC 9111 says about one response, from its head and its request's. In doubt a response is stale or
- * not stored: what cannot be read is never taken as leave. Heuristic freshness (4.2.2) is not used.
+ * What RFC 9111 says about one response, from its head and its request's. In doubt a response is
+ * stale or not stored: what cannot be read is never taken as leave. Heuristic freshness (4.2.2) is
+ * not used.
  */
 #include "proxy/http/cache.h"
 
@@ -9,7 +10,10 @@
 
 /* What a delta-seconds counts as that is too large (RFC 9111 1.2.2). */
 #define DELTA_MAX_SEC UINT32_C(2147483648)
-/* Names compared in Vary; each costs a walk over both heads. A response that names more is nobody's. */
+/*
+ * Names compared in Vary; each costs a walk over both heads. A response that names more is
+ * nobody's.
+ */
 #define VARY_NAMES_MAX 64u
 
 enum directive {
@@ -121,7 +125,10 @@ static void note_directive(
 	}
 }
 
-/* An argument without its quotes and the spaces in them. *is_open: it begins a quote that never ends. */
+/*
+ * An argument without its quotes and the spaces in them. *is_open: it begins a quote that never
+ * ends.
+ */
 static struct slice unquoted(struct slice value, bool *is_open)
 {
 	*is_open = false;
@@ -326,7 +333,9 @@ static bool same_lists(struct walk *a, struct walk *b)
 	}
 }
 
-/* The next octet of the lines joined as a recipient would (RFC 9110 5.3; cookies: RFC 9113 8.2.3). */
+/*
+ * The next octet of the lines joined as a recipient would (RFC 9110 5.3; cookies: RFC 9113 8.2.3).
+ */
 static int next_octet(struct walk *w, struct slice *separator)
 {
 	for (;;) {
@@ -370,8 +379,9 @@ static enum http_token token_of(struct slice name)
 	if (name.len > sizeof(lower))
 		return HTTP_TOKEN_NONE;
 	for (size_t i = 0; i < name.len; i++) {
-		char c = name.ptr[i];
-		lower[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+		lower[i] = name.ptr[i];
+		if (lower[i] >= 'A' && lower[i] <= 'Z')
+			lower[i] = (char)(lower[i] | 0x20);
 	}
 	return http_token_find(slice_of(lower, name.len));
 }

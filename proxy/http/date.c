@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP dates (RFC 9110 5.6.7), by hand: libc's parsers follow the locale and take far more than the
- * three forms. The name of the day is read but not compared with the date. Nothing is written here.
+ * HTTP dates (RFC 9110 5.6.7), by hand: libc's parsers follow the locale and take far more than
+ * the three forms. The name of the day is read but not compared with the date. Nothing is written
+ * here.
  */
 #include "proxy/http/date.h"
 
@@ -112,7 +113,7 @@ static uint64_t seconds(const struct moment *m)
 	uint64_t days = (uint64_t)365 * (m->year - 1970) + (y / 4 - 1969 / 4) -
 			(y / 100 - 1969 / 100) + (y / 400 - 1969 / 400) + before[m->month] +
 			(m->month > 1 && is_leap(m->year) ? 1u : 0u) + m->day - 1;
-	return days * DAY_SEC + m->hour * 3600 + m->minute * 60 + m->second;
+	return days * DAY_SEC + (m->hour * UINT64_C(60) + m->minute) * 60 + m->second;
 }
 
 /* The latest year with these last two digits whose moment is at most 50 years ahead. */

@@ -6,8 +6,8 @@
 #include "proxy/base/slice.h"
 
 /*
- * Reads any of the three forms; without case, as RFC 9111 4.2 asks of caches. False: none of them, a zone
- * that is not GMT, or a day or time that does not exist. Before 1970 counts as 0: long ago.
+ * Reads any of the three forms; without case, as RFC 9111 4.2 asks of caches. False: none of them,
+ * a zone that is not GMT, or a day or time that does not exist. Before 1970 counts as 0: long ago.
  * now_sec places two-digit years: never more than 50 years ahead of it.
  */
 bool http_date_parse(struct slice text, uint64_t now_sec, uint64_t *sec);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Link field's grammar (RFC 8288 3, B.2 to B.4): cutting a value into link-values and reading their
- * parameters. Targets are not looked into here (target.c is for that), and no octet is looked at more than a
- * fixed number of times, whatever the value holds.
+ * The Link field's grammar (RFC 8288 3, B.2 to B.4): cutting a value into link-values, reading
+ * their parameters. Targets are not looked into here (target.c is for that), and no octet is
+ * looked at more than a fixed number of times, whatever the value holds.
  *
  * More strict than RFC 8288 B: what does not end (a quote, a bracket), has a control octet or
  * something between parameters is malformed and skipped. More lenient than its grammar: empty
@@ -76,7 +76,9 @@ static bool is_control(char c)
 
 static char peek(struct slice s)
 {
-	return s.len > 0 ? s.ptr[0] : '\0'; /* NUL is a control octet: nothing asks for it */
+	if (s.len == 0)
+		return '\0'; /* a control octet: nothing asks for it */
+	return s.ptr[0];
 }
 
 static void skip(struct slice *s, size_t n)

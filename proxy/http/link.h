@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link fields (RFC 8288 3), and URI references (RFC 3986 5) resolved against a request. Views into the
- * field's value; nothing is allocated but what resolving needs.
+ * Link fields (RFC 8288 3), and URI references (RFC 3986 5) resolved against a request. Views into
+ * the field's value; nothing is allocated but what resolving and filtering need.
  */
 #ifndef PUSHGATE_HTTP_LINK_H
 #define PUSHGATE_HTTP_LINK_H
@@ -10,42 +10,47 @@
 #include "proxy/http/head.h"
 
 struct http_link {
-	struct slice value;         /* the whole link-value, "<…>; rel=preload" */
-	struct slice target;        /* the URI reference, without the brackets */
-	/* Parameters (the first of each name counts, RFC 8288 3.3); quoted ones without the quotes, backslashes
-	 * left as they are. Empty when absent. */
+	struct slice value;  /* the whole link-value, "<…>; rel=preload" */
+	struct slice target; /* the URI reference, without the brackets */
+	/* Parameters (the first of each name counts, RFC 8288 3.3); quoted ones without the quotes,
+	 * backslashes left as they are. Empty when absent. */
 	struct slice rel, as, type, crossorigin, fetchpriority, media, imagesrcset, integrity;
-	bool is_preload;            /* rel has the token preload or modulepreload, in any case */
-	bool is_module;             /* modulepreload */
-	bool has_crossorigin;       /* with or without a value: without one it means "anonymous" */
+	bool is_preload;      /* rel has the token preload or modulepreload, in any case */
+	bool is_module;       /* modulepreload */
+	bool has_crossorigin; /* with or without a value: without one it means "anonymous" */
 	bool has_anchor, nopush, push_only; /* anchor, nopush, x-http2-push-only */
 };
 
 /*
- * Cuts the next link-value off a Link field's value. False: none left. A malformed value is skipped up to the
- * next comma that stands outside of quotes and brackets, as RFC 8288 B.2 does.
+ * Cuts the next link-value off a Link field's value. False: none left. A malformed value is skipped
+ * up to the next comma that stands outside of quotes and brackets.
  */
 bool http_link_next(struct slice *rest, struct http_link *link);
 
 /* A reference resolved: what a request for it would have. */
 struct http_target {
-	struct slice scheme;    /* "http" or "https" */
-	struct slice authority; /* the base's own octets where it is the same one; else lower case, a default port left out */
-	struct slice path;      /* with query, without fragment; dot segments removed, percent-encoding kept */
+	struct slice scheme; /* "http" or "https" */
+	/* The base's own octets where it is the same one; else lower case, without a default port. */
+	struct slice authority;
+	/* With query, without fragment; dot segments removed, percent-encoding kept. */
+	struct slice path;
 };
 
 /*
- * Resolves a reference against the URI of a request (RFC 3986 5.2, strictly), into the arena. A reference
- * without a path keeps the base's path octet for octet, and without a query its query too. False: not a valid
- * reference, longer than LIMIT_REFERENCE_BYTES, relative to a path that is longer than that or no valid URI path,
- * or without an http(s) authority, or with userinfo.
+ * Resolves a reference against the URI of a request (RFC 3986 5.2, strictly), into the arena. A
+ * reference without a path keeps the base's path octet for octet, and without a query its query too.
+ * False: not a valid reference, longer than LIMIT_REFERENCE_BYTES, relative to a path that is longer
+ * than that or no valid URI path, without an http(s) authority, or with userinfo.
  */
-bool http_target_resolve(struct arena *a, const struct http_head *base, struct slice reference, struct http_target *out);
+bool http_target_resolve(
+    struct arena *a, const struct http_head *base, struct slice reference, struct http_target *out);
 
 /*
- * Removes the link-values for which `drop` is true from all Link fields of the head; fields that become
- * empty go. Malformed values stay. `drop` is asked once of each link-value. Returns how many went.
+ * Removes the link-values for which `drop` is true from all Link fields of the head; fields that
+ * become empty go. Malformed values stay. `drop` is asked once of each link-value. Returns how many
+ * went.
  */
-uint32_t http_link_filter(struct http_head *head, bool (*drop)(const struct http_link *link, void *context), void *context);
+uint32_t http_link_filter(struct http_head *head,
+    bool (*drop)(const struct http_link *link, void *context), void *context);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * URI references resolved against a request (RFC 3986 5.2). The grammar and the algorithm are
- * liburiparser's, which is named in this file alone; what HTTP asks of the result (RFC 9110 4.2) is
- * added here. No normalization besides: percent-encoding stays as the origin wrote it.
+ * liburiparser's, which is named in this file alone; what HTTP asks of the result (RFC 9110 4.2)
+ * is added here. No normalization besides: percent-encoding stays as the origin wrote it.
  *
  * The library takes a node for each path segment and recurses over the text. Both are bounded by
  * LIMIT_REFERENCE_BYTES, for the reference and for the base's path, and the nodes live in an arena
@@ -118,8 +118,9 @@ static bool foreign_authority(struct arena *a, const struct http_head *base, con
 	}
 	char *host = arena_bytes(a, named.host.len);
 	for (size_t i = 0; i < named.host.len; i++) {
-		char c = named.host.ptr[i];
-		host[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+		host[i] = named.host.ptr[i];
+		if (host[i] >= 'A' && host[i] <= 'Z')
+			host[i] = (char)(host[i] | 0x20);
 	}
 	*out = slice_of(host, named.host.len);
 	ensure(http_authority_parse(*out, scheme, &standard));
@@ -162,8 +163,9 @@ static struct slice joined(struct arena *a, const UriUriA *uri)
 }
 
 /*
- * The part of the base's path that counts for this reference: none unless it is relative to it. A base
- * may have octets that no URI has (browsers send "|" as it is); then only what needs them fails.
+ * The part of the base's path that counts for this reference: none unless it is relative to it. A
+ * base may have octets that no URI has (browsers send "|" as it is); then only what needs them
+ * fails.
  */
 static struct slice base_path(const struct http_head *base, const UriUriA *ref)
 {
