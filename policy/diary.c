@@ -124,8 +124,8 @@ static void grow(struct policy_diary *d)
 	d->slots = memory_resize(d->slots, slots, sizeof *d->slots);
 	d->room = room;
 	memset(d->slots, 0xff, slots * sizeof *d->slots);
-	for (uint16_t at = 0; at < d->count; at++)
-		chain(d, at);
+	for (uint32_t at = 0; at < d->count; at++)
+		chain(d, (uint16_t)at);
 }
 
 static void put(struct policy_diary *d, uint64_t key, uint32_t etag)

@@ -5,6 +5,7 @@
  */
 #include "policy/policy.h"
 #include "proxy/base/hash.h"
+#include "proxy/http/cache.h"
 
 enum policy_navigation policy_navigation_of(const struct http_head *request)
 {
@@ -28,23 +29,9 @@ bool policy_save_data_of(const struct http_head *request)
 
 bool policy_revalidates(const struct http_head *request)
 {
-	bool has_cache_control = false;
-
-	for (uint32_t i = 0; i < request->count; i++) {
-		const struct http_field *field = &request->fields[i];
-		struct slice rest = field->value, member;
-		if (field->token == HTTP_TOKEN_IF_NONE_MATCH ||
-		    field->token == HTTP_TOKEN_IF_MODIFIED_SINCE)
-			return true;
-		if (field->token != HTTP_TOKEN_CACHE_CONTROL)
-			continue;
-		has_cache_control = true;
-		while (slice_next_member(&rest, &member))
-			if (slice_equal_nocase(member, SLICE("no-cache")))
-				return true;
-	}
-	const struct http_field *pragma = http_head_find(request, HTTP_TOKEN_PRAGMA);
-	return !has_cache_control && pragma && slice_equal_nocase(pragma->value, SLICE("no-cache"));
+	return http_head_find(request, HTTP_TOKEN_IF_NONE_MATCH) ||
+	       http_head_find(request, HTTP_TOKEN_IF_MODIFIED_SINCE) ||
+	       http_cache_control(request).no_cache;
 }
 
 uint32_t policy_draw(const struct address *client, struct slice authority, struct slice path)

@@ -16,6 +16,7 @@
 #include "proxy/net/net.h"
 #include <stdio.h>
 
+// clang-format off
 enum conf_push_mode { CONF_PUSH_AUTO, CONF_PUSH_ACCEPT, CONF_PUSH_REFUSE };
 enum conf_scheme_mode { CONF_SCHEME_KEEP, CONF_SCHEME_HOP };
 enum conf_origin_kind {
@@ -157,6 +158,7 @@ struct conf {
 	struct policy_rules policy;
 	struct policy_regexes *regexes; /* of all patterns; NULL when there are none */
 };
+// clang-format on
 
 /*
  * Reads, checks and resolves. NULL when anything is wrong; every mistake (and every warning) has been written to

@@ -71,8 +71,7 @@ void conf_read_file(struct conf_loader *l, const char *path);
 void conf_read_text(struct conf_loader *l, const char *name, struct slice text);
 
 /* put.c: a value into an object. False: a mistake has been reported. */
-bool conf_put(
-    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value);
+bool conf_put(struct conf_loader *l, const struct conf_option *o, char *object, struct slice value);
 /* "bad value '…' for KEY; RIGHT"; false. */
 bool conf_bad_value(
     struct conf_loader *l, const struct conf_option *o, struct slice value, const char *right);
@@ -86,8 +85,7 @@ const char *conf_section_title(struct conf_loader *l, const struct conf_section 
 uint32_t conf_option_line(const struct conf_section *s, const char *key);
 
 /* conf.c: conf_load_text for what is not available yet too: how the table is tested before its options are used. */
-struct conf *conf_load_everything(
-    struct slice text, const char *name, bool resolve, FILE *errors);
+struct conf *conf_load_everything(struct slice text, const char *name, bool resolve, FILE *errors);
 
 /* check.c: what no single line shows; moves the objects into the snapshot's arrays. */
 void conf_finish(struct conf_loader *l);

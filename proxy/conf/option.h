@@ -21,29 +21,29 @@ enum conf_kind {
 };
 
 enum conf_type {
-	CONF_TYPE_NUMBER, /* uint32_t */
-	CONF_TYPE_SIZE,   /* uint64_t, octets */
-	CONF_TYPE_WINDOW, /* uint32_t, octets */
-	CONF_TYPE_TIME,   /* usec */
-	CONF_TYPE_SWITCH, /* bool: the second of two choices is true */
-	CONF_TYPE_CHOICE, /* an enum: the position in choices */
-	CONF_TYPE_BITS,   /* uint32_t: a list of choices, bit `min` is the first */
-	CONF_TYPE_TEXT,   /* const char * */
-	CONF_TYPE_FILE,   /* const char *, relative to the file that names it */
-	CONF_TYPE_LIST,   /* struct slice * and a size_t count */
-	CONF_TYPE_CIDRS,  /* struct cidr * and a size_t count */
+	CONF_TYPE_NUMBER,   /* uint32_t */
+	CONF_TYPE_SIZE,     /* uint64_t, octets */
+	CONF_TYPE_WINDOW,   /* uint32_t, octets */
+	CONF_TYPE_TIME,     /* usec */
+	CONF_TYPE_SWITCH,   /* bool: the second of two choices is true */
+	CONF_TYPE_CHOICE,   /* an enum: the position in choices */
+	CONF_TYPE_BITS,     /* uint32_t: a list of choices, bit `min` is the first */
+	CONF_TYPE_TEXT,     /* const char * */
+	CONF_TYPE_FILE,     /* const char *, relative to the file that names it */
+	CONF_TYPE_LIST,     /* struct slice * and a size_t count */
+	CONF_TYPE_CIDRS,    /* struct cidr * and a size_t count */
 	CONF_TYPE_PATTERNS, /* struct policy_patterns; `min` 1: without case */
-	CONF_TYPE_FILES,  /* const char ** and a size_t count, each relative to the file that names it */
+	CONF_TYPE_FILES, /* const char ** and a size_t count, each relative to the file that names it */
 	CONF_TYPE_FIELDS, /* struct conf_fields; `min` is the change */
 	CONF_TYPE_OTHER,  /* whatever set() makes of it */
 };
 
 struct conf_option {
 	enum conf_kind section;
-	const char *key;
 	enum conf_type type;
-	const char *form;   /* what to write, for the help; NULL = as the type says */
-	const char *preset; /* the default as it would be written; NULL = none */
+	const char *key;
+	const char *form;    /* what to write, for the help; NULL = as the type says */
+	const char *preset;  /* the default as it would be written; NULL = none */
 	const char *example; /* what the commented configuration shows where there is no default */
 	uint64_t min, max;
 	const char *choices; /* separated by spaces */
