@@ -351,6 +351,8 @@ bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_o
 
 	if (facts->parent_is_push || facts->parent_gone)
 		return false;
+	if (rules->count == 0) /* asked of each request: what no rule looks at is not gathered */
+		return action_is_useful(rules->fallback, NULL, facts);
 	request.promised = NULL;
 	policy_facts_init(&f, &request);
 	for (size_t i = 0; i < rules->count; i++) {

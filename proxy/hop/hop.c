@@ -70,7 +70,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	const struct conf_route *route = x->route;
 	if (route && !http_head_is_interim(head))
 		fields_apply(&route->response_fields, head);
-	if (!http_head_is_interim(head))
+	if (!http_head_is_interim(head) && !list_is_empty(&h->hold.used))
 		hold_invalidate(&h->hold, x, head);
 	offer_with_response(h, x, head);
 	http_via_add(head, h->pseudonym);

@@ -109,7 +109,7 @@ void down_request(struct down *d, struct h2_stream *s, struct http_head *head, b
 	}
 	/* :authority says it all, and must stay the only one to say it (RFC 9113 8.3.1). */
 	http_head_remove(head, HTTP_TOKEN_HOST);
-	if (hold_claim(&hop->hold, x))
+	if (!list_is_empty(&hop->hold.used) && hold_claim(&hop->hold, x))
 		return;
 	offer_with_request(hop, x);
 	if (!x->is_over)
