@@ -25,14 +25,26 @@ void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *op
 	hold->seed = hash_random_seed();
 	list_init(&hold->used);
 	list_init(&hold->dirty);
+	list_init(&hold->dead);
 	const struct hold_limits none = {0};
 	hold_store_init(&hold->shared, hold, relay->budget, shared ? shared : &none, false);
 	hold->shared.is_shared = true;
 }
 
+/* At the end of the turn: callers further up may still look at it. */
+static void bury(struct hold *hold)
+{
+	while (!list_is_empty(&hold->dead)) {
+		struct held *h = list_first(&hold->dead, struct held, entry);
+		list_remove(&h->entry);
+		free(h);
+	}
+}
+
 void hold_fini(struct hold *hold)
 {
 	hold_store_fini(&hold->shared);
+	bury(hold);
 	ensure(list_is_empty(&hold->dirty) && list_is_empty(&hold->used));
 }
 
@@ -109,7 +121,7 @@ static void held_free(struct held *h)
 	http_head_free(h->head);
 	free_interims(h);
 	budget_give(s->budget, h->charge);
-	free(h);
+	list_append(&s->hold->dead, &h->entry);
 }
 
 void held_mark(struct held *h)
@@ -303,9 +315,8 @@ static void leg_send_body(struct leg *leg, const struct flow *flow)
 
 static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
 {
-	(void)leg;
 	(void)trailers;
-	ensure(!"trailers stay with the exchange while it is held");
+	ensure(!leg); /* they stay with the exchange while it is held */
 }
 
 static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
@@ -531,6 +542,7 @@ void hold_run(struct hold *hold)
 		list_remove(&h->dirty);
 		run(h);
 	}
+	bury(hold);
 }
 
 size_t hold_describe(const struct hold *hold, char *buffer, size_t size)

@@ -42,10 +42,9 @@ static void claim_free(struct claim *c)
 
 static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
 {
-	(void)leg;
 	(void)head;
 	(void)end;
-	ensure(!"there is nobody to send a request to");
+	ensure(!leg); /* there is nobody to send a request to */
 	return false;
 }
 
@@ -57,17 +56,15 @@ static void leg_send_body(struct leg *leg, const struct flow *flow)
 
 static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
 {
-	(void)leg;
 	(void)trailers;
-	ensure(!"requests with trailers are not answered here");
+	ensure(!leg); /* requests with trailers are not answered here */
 }
 
 static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
 {
-	(void)leg;
 	(void)request;
 	(void)child;
-	ensure(!"this is the upstream side");
+	ensure(!leg); /* this is the upstream side */
 	return false;
 }
 
@@ -145,8 +142,8 @@ static void send_away(struct claim *c)
 void held_fail_claims(struct held *h, const struct relay_cause *cause, uint32_t code)
 {
 	struct hold *hold = held_hold(h);
-	while (!list_is_empty(&h->claims)) {
-		struct claim *c = list_first(&h->claims, struct claim, link);
+	list_for_each(&h->claims, c, struct claim, link)
+	{
 		struct exchange *x = c->exchange;
 		if (!c->is_begun) {
 			note_miss(hold, NULL, x, HOLD_MISS_LOST, (struct slice){0});

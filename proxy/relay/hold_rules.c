@@ -40,16 +40,17 @@ const char *hold_miss_name(enum hold_miss miss)
 
 #define HOST_HASHED_BYTES 255u
 
-static char lower(char c)
+static unsigned char lower(char c)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+	unsigned char octet = (unsigned char)c;
+	return octet >= 'A' && octet <= 'Z' ? (unsigned char)(octet | 0x20u) : octet;
 }
 
 /* Equal for all ways to write one host and port: the comparison follows. */
 uint64_t hold_uri_hash(
     const struct hold *hold, struct slice scheme, struct slice authority, struct slice path)
 {
-	char host[HOST_HASHED_BYTES];
+	unsigned char host[HOST_HASHED_BYTES];
 	struct http_authority a;
 	uint64_t h = hash_bytes(hold->seed, path.ptr, path.len);
 	if (!http_authority_parse(authority, scheme, &a))

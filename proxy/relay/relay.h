@@ -121,15 +121,16 @@ struct exchange {
 	bool retried, is_over, own_answer;
 	bool waits_for_upstream;             /* dispatched, and no leg yet */
 	bool resets_after_rest;              /* the origin ended with NO_ERROR: what came goes out first */
-	uint64_t response_length;            /* content-length of the response, or HTTP_LENGTH_UNKNOWN */
+	bool takes_links;                    /* Link fields of its response are offers (the hop's) */
+	bool came_through;                   /* Via, Forwarded or X-Forwarded-For came with it: another proxy's clients */
+	bool has_hinted;                     /* a 103 of our own has left, alone or with the origin's */
 	uint16_t status;
 	uint8_t interims;
+	uint64_t response_length;            /* content-length of the response, or HTTP_LENGTH_UNKNOWN */
 	struct push push;
 	struct list pushes;                  /* children */
 	/* A 103 of our own in the making (RFC 8297); one for each exchange. */
 	struct http_head *hints;             /* owned; NULL: none, or gone */
-	bool takes_links;                    /* Link fields of its response are offers (the hop's) */
-	bool has_hinted;                     /* it has left, alone or with the origin's 103 */
 	usec hints_due;
 	struct list hinting;                 /* in relay->hinting */
 	uint32_t push_count;                 /* offers accepted so far */
@@ -149,7 +150,6 @@ struct exchange {
 	void *pool;
 	const void *avoid;                   /* the carrier that it failed on: rather another one; only compared */
 	struct hold_store *held;             /* borrows: the client's connection's; NULL = nothing is held for it */
-	bool came_through;                   /* Via, Forwarded or X-Forwarded-For came with it: another proxy's clients */
 	uint64_t *buffered;                  /* borrows: counts the octets that wait in `download`; NULL = nobody counts */
 	uint64_t upload_limit_bytes;         /* 0 = none */
 	struct list waiting;                 /* in a queue of the hop's: for an upstream stream, or for a push's start */

@@ -277,12 +277,15 @@ static void reset_by_one_of_two_claimers_leaves_the_push_to_the_other(void **sta
 static void reset_and_a_new_claim_in_one_turn_keep_the_push(void **state)
 {
 	(void)state;
-	struct joined j = join(true, FRESH);
-	struct world_leg *second;
-	exchange_on_down_ended(j.x, &relay_cause_DOWN_RESET, 8, NULL);
-	assert_true(hold_world_get(j.hw, "/a", NULL, &second));
-	assert_string_equal(j.up->said, "");
-	hold_world_free(j.hw);
+	const char *const methods[] = {"GET", "HEAD"};
+	for (int i = 0; i < 2; i++) {
+		struct joined j = join(true, FRESH);
+		struct world_leg *second;
+		exchange_on_down_ended(j.x, &relay_cause_DOWN_RESET, 8, NULL);
+		assert_true(hold_world_ask(j.hw, &j.hw->store, methods[i], "/a", NULL, &second));
+		assert_string_equal(j.up->said, "");
+		hold_world_free(j.hw);
+	}
 }
 
 static void fill(char *block, size_t n, size_t from)
