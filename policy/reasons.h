@@ -63,9 +63,9 @@ struct policy_reason {
 	X(KNOWN, "known", "The client has the resource already.",                                     \
 	    "Nothing: it was pushed, hinted or asked for on this connection, or its cookie says so.") \
 	X(REVALIDATION, "revalidation", "The client checks what it has, so nothing is added.",        \
-	    "Nothing: a reload is no first visit.")                                                   \
+	    "Nothing, or set on-revalidation = yes in the rule.")                                                   \
 	X(CROSS_ORIGIN, "cross-origin", "The resource has another scheme or authority than its parent.", \
-	    "Serve it under the same name, or allow it in the rule.")                                 \
+	    "Serve it under the same name, or set cross-origin = yes in the rule.")                                 \
 	X(PAUSED, "paused", "The rule pauses, as too little of its pushes was used.",                 \
 	    "Look at what it pushes; it tries a few again after a while.")                            \
 	X(SHADOW, "shadow", "A shadow rule would have decided; it is only counted.",                  \
@@ -77,15 +77,15 @@ struct policy_reason {
 	X(HOLD_FORWARDED, "hold-forwarded", "The request came through another proxy.",                \
 	    "Nothing: the connection may carry several users.")                                       \
 	X(HOLD_COUNT, "hold-count", "The connection holds as many responses as allowed.",             \
-	    "Raise the number of held responses, or hold less.")                                      \
+	    "Raise hold-max-count, or hold less.")                                      \
 	X(HOLD_BYTES, "hold-bytes", "The connection holds as many octets as allowed.",                \
-	    "Raise the octets of held responses, or hold less.")                                      \
+	    "Raise hold-max-bytes, or hold less.")                                      \
 	X(NOT_STORABLE, "not-storable", "The response may not be kept (RFC 9111 3).",                 \
 	    "Mend its Cache-Control if it should be.")                                                \
 	X(HINT_LATE, "hint-late", "The final response or a 103 of our own has begun.",                \
-	    "Offer it earlier, or wait longer before hinting.")                                       \
+	    "Offer it earlier, or raise hint-wait.")                                       \
 	X(HINT_CLIENT, "hint-client", "Not a navigation over HTTP/2: browsers ignore hints there.",   \
-	    "Nothing, or have the rule hint to all clients.")                                         \
+	    "Nothing, or set hint-clients = all in the rule.")                                         \
 	X(HINT_VERSION, "hint-version", "An HTTP/1.0 client gets no interim response (RFC 9110 15.2).", \
 	    "Nothing: the protocol forbids it.")                                                      \
 	X(LINK_NOPUSH, "link-nopush", "The link has the parameter nopush.", "Nothing: the origin wants it so.") \
@@ -98,7 +98,7 @@ struct policy_reason {
 	X(CONTENT_TYPE, "content-type", "The pushed response's content-type is not one that the rule allows.", \
 	    "Mend the origin, or widen the rule.")                                                    \
 	X(CLAIMED, "claimed", "The client asked for what was held, and got it.", "Nothing: that is what holding is for.") \
-	X(EXPIRED, "expired", "Nobody asked for what was held.", "Hold less of it, or for longer.")   \
+	X(EXPIRED, "expired", "Nobody asked for what was held.", "Hold less of it, or raise hold-max-age.")   \
 	X(STATUS, "status", "The pushed response's status is not one that the rule allows.",          \
 	    "Mend the origin, or widen the rule.")                                                    \
 	X(TOO_LARGE, "too-large", "The pushed response is larger than the rule allows.",              \

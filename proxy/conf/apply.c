@@ -173,8 +173,14 @@ static bool is_available(struct conf_loader *l, const struct conf_option *o, str
 		row = conf_find_unavailable(o->section, o->key, word);
 		if (!row)
 			continue;
+		char right[160] = "use ";
+		if (o->choices)
+			conf_option_choices(o, ", ", " or ", right + 4, sizeof right - 4);
 		conf_mistake_here(l, "%s %.*s is not available yet in this version; %s", o->key,
-		    SLICE_ARG(slice_sub(word, 0, 80)), row->right ? row->right : "remove it");
+		    SLICE_ARG(slice_sub(word, 0, 80)),
+		    row->right   ? row->right
+		    : o->choices ? right
+				 : "remove it");
 		return false;
 	}
 	return true;

@@ -227,9 +227,7 @@ static void check_preload(struct conf_loader *l, const struct conf_section *s)
 	if (!s->is_broken && !p->link && p->learned == CONF_LEARNED_OFF && p->manifest_count == 0 &&
 	    p->add_count == 0)
 		conf_warning(l, s->file, s->line,
-		    "%s offers nothing; add link = yes, learned = propose, manifest = FILE or add "
-		    "= "
-		    "/PATH",
+		    "%s offers nothing; add link = yes, add = /PATH or another source",
 		    conf_section_title(l, s));
 }
 

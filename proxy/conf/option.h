@@ -77,7 +77,7 @@ extern const struct conf_section_type conf_section_types[CONF_SECTION_COUNT];
 struct conf_unavailable {
 	enum conf_kind section;
 	const char *key, *value;
-	const char *right; /* NULL = "remove it" */
+	const char *right; /* NULL: the choices that there are, else "remove it" */
 };
 extern const struct conf_unavailable conf_unavailable_rows[];
 extern const size_t conf_unavailable_count;

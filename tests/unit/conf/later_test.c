@@ -338,8 +338,7 @@ static void preload_without_a_source_is_a_warning(void **state)
 	(void)state;
 	struct load load = everything(LOAD_REST "[preload a]\npath = /x\n", false);
 	assert_string_equal(load.errors, "test.ini:7: warning: [preload a] offers nothing; add "
-					 "link = yes, learned = propose, manifest = FILE "
-					 "or add = /PATH\n");
+					 "link = yes, add = /PATH or another source\n");
 	assert_non_null(load.conf);
 	load_free(&load);
 }

@@ -249,9 +249,16 @@ static void every_row_of_what_is_not_available_is_refused_as_such(void **state)
 	for (size_t i = 0; i < conf_unavailable_count; i++) {
 		const struct conf_unavailable *row = &conf_unavailable_rows[i];
 		const struct conf_section_type *type = &conf_section_types[row->section];
-		char text[1024], message[256], value[64] = "1";
+		const struct conf_option *o =
+		    row->key ? conf_find_option(row->section, slice_of_string(row->key)) : NULL;
+		char right[200] = "remove it";
+		char text[1024], message[512], value[64] = "1";
 		if (!row->key)
 			continue;
+		if (row->right)
+			snprintf(right, sizeof right, "%s", row->right);
+		else if (row->value && o->choices)
+			snprintf(right, sizeof right, "use %s", choices_of(row->section, row->key));
 		if (row->value) /* "http://" of "http://[*]" is followed by something */
 			snprintf(value, sizeof value, "%.*s%s", (int)strcspn(row->value, "*"),
 			    row->value, strchr(row->value, '*') ? "a:80" : "");
@@ -259,8 +266,7 @@ static void every_row_of_what_is_not_available_is_refused_as_such(void **state)
 		    type->is_named ? " x" : "", row->key, value);
 		snprintf(message, sizeof message,
 		    "test.ini:8: %s%s%s is not available yet in this version; %s\n", row->key,
-		    row->value ? " " : "", row->value ? value : "",
-		    row->right ? row->right : "remove it");
+		    row->value ? " " : "", row->value ? value : "", right);
 		struct load load = load_text(text);
 		if (!strstr(load.errors, message))
 			fail_msg("'%s' lacks '%s'", load.errors, message);
