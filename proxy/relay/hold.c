@@ -34,8 +34,8 @@ void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *op
 /* At the end of the turn: callers further up may still look at it. */
 static void bury(struct hold *hold)
 {
-	while (!list_is_empty(&hold->dead)) {
-		struct held *h = list_first(&hold->dead, struct held, entry);
+	list_for_each(&hold->dead, h, struct held, entry)
+	{
 		list_remove(&h->entry);
 		free(h);
 	}

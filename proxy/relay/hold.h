@@ -106,7 +106,7 @@ struct hold {
 	uint64_t seed;
 	struct list used;  /* stores with something in them */
 	struct list dirty; /* held responses that hold_run shall look at */
-	struct list dead;        /* held responses that are over, until the turn is */
+	struct list dead;  /* held responses that are over, until the turn is */
 	struct hold_counters counters;
 };
 
