@@ -384,9 +384,9 @@ const struct policy_reason *hold_refusal(
 	const struct hold_store *s = parent->held;
 	if (!s)
 		return &policy_reason_NO_HOLD;
-	if (promised->method_token == HTTP_METHOD_HEAD)
+	if (promised && promised->method_token == HTTP_METHOD_HEAD)
 		return &policy_reason_HEAD;
-	if (promised->method_token != HTTP_METHOD_GET)
+	if (promised && promised->method_token != HTTP_METHOD_GET)
 		return &policy_reason_METHOD;
 	if (!is_for_one_user(parent) && !s->hold->shares)
 		return s->one_user ? &policy_reason_HOLD_FORWARDED : &policy_reason_HOLD_SHARED;

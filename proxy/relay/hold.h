@@ -126,7 +126,8 @@ void hold_store_fini(
 
 /* ---- a promise with verdict hold ---- */
 
-/* Why what is promised on `parent` cannot be held in its store (parent->held), NULL = it can. */
+/* Why what is promised on `parent` cannot be held in its store (parent->held), NULL = it can. promised NULL: whatever
+ * it may be, as before the choice of a connection that allows pushes. */
 const struct policy_reason *hold_refusal(
     const struct exchange *parent, const struct http_head *promised);
 /* Makes a held response the downstream leg of a push that has none. NULL: done; else why not, and nothing changed. */
