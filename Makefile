@@ -89,6 +89,7 @@ $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(LIB)
 
 WIRE_TESTS := $(wildcard tests/support/*.test.mjs tests/wire/*.test.mjs)
 PEER_TESTS := $(wildcard tests/peers/*.test.mjs)
+BROWSER_TESTS := $(wildcard tests/browser/*.test.mjs)
 
 tests: $(TEST_BIN) $(OUT)/pushgate
 
@@ -98,7 +99,11 @@ check:
 
 check-peers: build/pushgate
 	$(Q)$(MAKE) --no-print-directory $(OUT)/tests/bench/push_load
-	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 1 $(PEER_TESTS)
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 1 $(PEER_TESTS) $(BROWSER_TESTS)
+
+# PUSHGATE_NO_BROWSER=1 where there can be none; otherwise it must be there.
+check-browser: build/pushgate
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 1 $(BROWSER_TESTS)
 
 # The unit tests again, each under valgrind: what the sanitizers' allocator hides.
 check-valgrind:
@@ -161,11 +166,12 @@ clean:
 help:
 	@echo 'make                build/pushgate (release, hardened); BORINGSSL=DIR for another build of it'
 	@echo 'make check          unit, pair, relay and wire tests under ASan and UBSan'
-	@echo 'make check-peers    against nghttp, nghttpd, curl, h2load and Node.js'
+	@echo 'make check-peers    against nghttp, nghttpd, curl, h2load, Node.js and Chromium'
+	@echo 'make check-browser  the part of it with Chromium'
 	@echo 'make check-valgrind the unit tests under valgrind'
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench          CPU time beside nghttpx, and micro benchmarks'
 	@echo 'make lint cover install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-valgrind fuzz fuzzers bench cover lint tidy install deb clean help
+.PHONY: all tests check check-peers check-browser check-valgrind fuzz fuzzers bench cover lint tidy install deb clean help

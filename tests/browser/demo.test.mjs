@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The demo page, as whoever runs scripts/run sees it in a browser. */
+import assert from 'node:assert/strict';
+import { scenario } from '../support/gate.mjs';
+import { browse, skip } from './chromium.mjs';
+
+const assets = ['/base.css', '/page.css', '/timing.js', '/greet.js', '/logo.svg', '/gradient.png', '/waves.svg'];
+
+scenario('the demo page loads whole, and its table has a row for the page and each asset', {
+	skip, tls: true, origins: { demo: { server: 'demo:' } }, timeout: 90000,
+}, async (s) => {
+	const { page, complaints } = await browse(s);
+	await page.goto(`https://localhost:${s.port}/`, { waitUntil: 'load' });
+	await page.waitForSelector('#timing tbody tr');
+	const rows = await page.evaluate(() => [...document.querySelectorAll('#timing tbody tr')]
+		.map((row) => [...row.cells].map((cell) => cell.textContent)));
+	/* The facts are asked for by a script and may be late for the table; the logo may be there twice, as the icon too. */
+	const shown = new Set(rows.map(([path]) => path));
+	shown.delete('/facts.json');
+	assert.deepEqual([...shown].sort(), ['/', ...assets].sort());
+	for (const [path, protocol, asked, waited, octets] of rows) {
+		assert.equal(protocol, 'h2', path);
+		assert.match(asked, /^\d+\.\d ms$/, path);
+		assert.match(waited, /^\d+\.\d ms$/, path);
+		assert.ok(Number(octets) > 0, path);
+	}
+	assert.match(await page.textContent('#hello'), /^Good /);
+	await page.waitForFunction(() => !document.querySelector('#facts').textContent.startsWith('Loading'));
+	assert.ok((await page.evaluate(() => [...document.images].map((i) => i.naturalWidth))).every((width) => width > 0));
+	assert.deepEqual(complaints, []);
+});
