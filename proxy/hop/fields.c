@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A route's rules on the fields of its requests and responses, in the order of the file. */
-#include "proxy/hop/private.h"
+#include "proxy/hop/facts.h"
 
 /* Names without a token are compared; those with one are found by it. */
 static void remove_field(struct http_head *head, const struct conf_field *field)

@@ -72,7 +72,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		fields_apply(&route->response_fields, head);
 	if (!http_head_is_interim(head) && !list_is_empty(&h->hold.used))
 		hold_invalidate(&h->hold, x, head);
-	offer_with_response(h, x, head);
+	offer_with_response(x, head);
 	http_via_add(head, h->pseudonym);
 }
 
@@ -234,6 +234,7 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	list_init(&h->dead);
 	make_pseudonym(h);
 	h->router = router_new(conf, env->seed);
+	h->facts = (struct facts_base){.conf = conf, .router = h->router, .pseudonym = h->pseudonym};
 	h->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*h->push_off_until));
 	h->relay = (struct relay){
 	    .ops = &relay_ops,

@@ -3,23 +3,23 @@
  * Offers of our own: `add` lists when a request arrives, Link fields when a response does. What becomes
  * of them is the policy's to say; here stands only what a source means (RFC 8288, Preload).
  */
-#include "proxy/hop/private.h"
+#include "proxy/hop/facts.h"
 
 #include "proxy/http/link.h"
 #include "proxy/limits.h"
 
 /* Asks of every [preload] section whether it takes this request; `use` acts on those that do. */
-static void for_each_preload(struct hop *hop, struct exchange *x,
-    void (*use)(struct hop *hop, struct exchange *x, const struct conf_preload *preload))
+static void for_each_preload(const struct facts_base *base, const struct facts_client *client,
+    struct exchange *x, void (*use)(struct exchange *x, const struct conf_preload *preload))
 {
-	const struct conf *conf = hop->env.conf;
-	struct policy_offer facts = {.parent = x->request, .now = hop->relay.now};
+	const struct conf *conf = base->conf;
+	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
 	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || x->push.state != PUSH_NONE)
 		return;
-	promise_client_facts(x, &facts);
+	facts_of_request(base, client, x, &facts);
 	for (size_t i = 0; i < conf->preload_count && !x->is_over; i++)
 		if (policy_rule_takes(&conf->preloads[i].when, &facts))
-			use(hop, x, &conf->preloads[i]);
+			use(x, &conf->preloads[i]);
 }
 
 static bool is_cross_origin(const struct exchange *x, const struct http_target *target)
@@ -29,9 +29,8 @@ static bool is_cross_origin(const struct exchange *x, const struct http_target *
 
 /* ---- add lists ---- */
 
-static void offer_adds(struct hop *hop, struct exchange *x, const struct conf_preload *preload)
+static void offer_adds(struct exchange *x, const struct conf_preload *preload)
 {
-	(void)hop;
 	for (size_t i = 0; i < preload->add_count && !x->is_over; i++) {
 		const struct conf_add *add = &preload->adds[i];
 		struct http_resource resource = {
@@ -46,32 +45,33 @@ static void offer_adds(struct hop *hop, struct exchange *x, const struct conf_pr
 	}
 }
 
-static void look_for_links(struct hop *hop, struct exchange *x, const struct conf_preload *preload)
+static void look_for_links(struct exchange *x, const struct conf_preload *preload)
 {
-	(void)hop;
 	x->takes_links = x->takes_links || preload->link;
 }
 
-void offer_with_request(struct hop *hop, struct exchange *x)
+void offer_with_request(
+    const struct facts_base *base, const struct facts_client *client, struct exchange *x)
 {
-	for_each_preload(hop, x, look_for_links);
-	for_each_preload(hop, x, offer_adds);
+	for_each_preload(base, client, x, look_for_links);
+	for_each_preload(base, client, x, offer_adds);
 }
 
 /* ---- Link fields ---- */
 
 /* A link that is no offer; it is logged as one that was dropped, so that nobody has to wonder. */
-static void skip_link(struct hop *hop, struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
+static void skip_link(struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
 {
 	struct policy_offer offer = {.source = POLICY_LINK, .parent = x->request, .client = x->client, .as = link->as};
 	struct http_head *named = http_head_copy(x->request);
 	named->path = arena_copy(&named->arena, link->target);
 	offer.promised = named;
-	promise_settled(hop, x, &offer, (struct policy_verdict){.action = POLICY_DROP, .reason = reason});
+	const struct policy_verdict dropped = {.action = POLICY_DROP, .reason = reason};
+	x->relay->ops->offer_settled(x->relay->context, x, &offer, dropped);
 	http_head_free(named);
 }
 
-static void offer_link(struct hop *hop, struct exchange *x, const struct http_link *link)
+static void offer_link(struct exchange *x, const struct http_link *link)
 {
 	struct http_resource resource = {
 	    .as = link->as,
@@ -82,15 +82,15 @@ static void offer_link(struct hop *hop, struct exchange *x, const struct http_li
 	    .is_module = link->is_module,
 	};
 	if (link->nopush) {
-		skip_link(hop, x, link, &policy_reason_LINK_NOPUSH);
+		skip_link(x, link, &policy_reason_LINK_NOPUSH);
 	} else if (link->has_anchor) {
-		skip_link(hop, x, link, &policy_reason_LINK_ANCHOR);
+		skip_link(x, link, &policy_reason_LINK_ANCHOR);
 	} else if (!http_target_resolve(&x->request->arena, x->request, link->target, &resource.target)) {
-		skip_link(hop, x, link, &policy_reason_LINK_TARGET);
+		skip_link(x, link, &policy_reason_LINK_TARGET);
 	} else {
 		bool is_foreign = is_cross_origin(x, &resource.target);
 		if (!is_foreign && slice_equal(resource.target.path, x->request->path))
-			skip_link(hop, x, link, &policy_reason_LINK_SELF);
+			skip_link(x, link, &policy_reason_LINK_SELF);
 		else
 			exchange_offer(x, POLICY_LINK, &resource, is_foreign);
 	}
@@ -108,7 +108,7 @@ static bool speaks_of_resources(const struct http_head *head)
 	return head->status == 103 || head->status / 100 == 2 || head->status == 304;
 }
 
-void offer_with_response(struct hop *hop, struct exchange *x, struct http_head *head)
+void offer_with_response(struct exchange *x, struct http_head *head)
 {
 	uint32_t seen = 0;
 	bool has_push_only = false;
@@ -125,7 +125,7 @@ void offer_with_response(struct hop *hop, struct exchange *x, struct http_head *
 				continue;
 			seen++;
 			has_push_only = has_push_only || link.push_only;
-			offer_link(hop, x, &link);
+			offer_link(x, &link);
 		}
 	}
 	if (has_push_only)

@@ -31,23 +31,12 @@ struct pool *pool_choose(struct hop *hop, struct exchange *x)
 {
 	const struct conf_origin *o = x->origin;
 	struct pool *with_push = &hop->pools[2 * o->index], *without = with_push + 1;
-	switch (o->push) {
-	case CONF_PUSH_ACCEPT:
-		return with_push;
-	case CONF_PUSH_REFUSE:
-		return without;
-	case CONF_PUSH_AUTO:
-		break;
-	}
-	if (x->push.state != PUSH_NONE) /* nothing is pushed out of a push */
-		return without;
 	const struct conf_route *route = x->route;
-	size_t index = (size_t)(route - hop->env.conf->routes);
-	if (hop->push_off_until[index] > hop->relay.now)
+	bool is_off = hop->push_off_until[route - hop->env.conf->routes] > hop->relay.now;
+	if (o->push == CONF_PUSH_AUTO && is_off)
 		return without;
-	struct policy_offer facts = {.source = POLICY_RELAYED, .parent = x->request, .now = hop->relay.now};
-	promise_client_facts(x, &facts);
-	return policy_wants_pushes(&hop->env.conf->policy, &facts) ? with_push : without;
+	struct facts_client room;
+	return facts_want_pushes(&hop->facts, down_facts(x, &room), x) ? with_push : without;
 }
 
 /* ---- connections ---- */

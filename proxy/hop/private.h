@@ -13,8 +13,8 @@
 
 #include "proxy/base/budget.h"
 #include "proxy/h2/h2.h"
+#include "proxy/hop/facts.h"
 #include "proxy/hop/hop.h"
-#include "proxy/hop/router.h"
 #include "proxy/relay/hold.h"
 #include "proxy/relay/relay.h"
 
@@ -43,14 +43,19 @@ struct hop {
 	struct relay relay;
 	struct hold hold;              /* responses kept for the clients' own requests */
 	struct hold_limits hold_limits; /* of one client connection */
+	struct policy_feedback feedback; /* what came of the rules' pushes */
+	struct policy_cookie_keys cookie_keys; /* of the diary's cookie; none: there is no cookie */
+	struct memory_etag *etags;     /* owned; NULL until there is one */
 	struct budget budget;          /* of the worker */
 	struct chunk_pool *small;
 	struct http_head_pool *heads;
 	struct net_timer timer;        /* turns the wheel */
 	struct router *router;
+	struct facts_base facts;       /* what requests are judged by: borrows of the members above */
 	struct listener *listeners;    /* one a listen section */
 	struct pool *pools;            /* two an origin: [2 × index] push on, [2 × index + 1] push off */
 	bool asks_rtt;                 /* a rule wants to know the round trip: a system call an offer */
+	bool is_forgetful;             /* nothing is offered but what origins promise: diaries can wait for that */
 	usec *push_off_until;          /* by route: it costs the origin too many resets */
 	struct list downs;
 	struct list dead;              /* struct corpse */
@@ -63,6 +68,14 @@ struct hop {
 };
 
 /* ---- a client's connection ---- */
+
+/* What its client has (memory.c). */
+struct memory {
+	struct policy_diary diary;         /* most 0: nothing is remembered */
+	struct policy_cookie_set *cookie;  /* owned; what the client carries; NULL: nothing yet */
+	uint64_t cookie_text;              /* of the cookie that was looked at last, a hash */
+	bool is_awake;                     /* something was offered here, or may be at any time */
+};
 
 struct down {
 	struct hop *hop;
@@ -79,6 +92,7 @@ struct down {
 	usec opened, quiet_since;
 	usec data_sent;                /* when DATA of any stream last left */
 	struct hold_store held;
+	struct memory memory;
 	uint64_t push_buffered;        /* octets of pushed responses that wait here */
 	uint32_t pushes_open;
 	uint8_t sniffed[H2_PREFACE_LEN];
@@ -162,15 +176,31 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
     struct policy_offer *offer, struct relay_place *place);
 void promise_settled(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict);
 void promise_made(void *context, struct exchange *push);
-/* Facts about the client that every offer has. */
-void promise_client_facts(const struct exchange *x, struct policy_offer *offer);
+/* What the client's connection is like just now, in the room that is given; NULL: there is none any more. */
+const struct facts_client *down_facts(const struct exchange *x, struct facts_client *room);
 
-/* offer.c: offers of our own, when a request arrives, and when a response head (any) is about to be sent on */
-void offer_with_request(struct hop *hop, struct exchange *x);
-void offer_with_response(struct hop *hop, struct exchange *x, struct http_head *head);
+/* memory.c: what clients have */
+void memory_setup(struct hop *hop);
+void memory_init(struct down *d);
+void memory_fini(struct down *d);
+/* A request came, on a connection whose memory is awake. Cuts the diary's cookie out of it. */
+void memory_request(struct down *d, struct exchange *x);
+/* The final response's head goes to the client of x, whose memory is not NULL. */
+void memory_response(struct exchange *x, struct http_head *head);
+/* Does the client have what is offered with the parent? Wakes the memory. */
+enum policy_known memory_knows(const struct exchange *parent, const struct http_head *promised);
+void memory_promised(struct exchange *push);
+void memory_hinted(const struct exchange *parent, const struct http_head *promised);
+void memory_ended(struct exchange *push, enum observe_outcome outcome);
 
-/* fields.c */
-void fields_apply(const struct conf_fields *rules, struct http_head *head);
+/* feedback.c: what came of the rules' pushes */
+void feedback_init(struct hop *hop);
+void feedback_fini(struct hop *hop);
+void feedback_settled(struct hop *hop, const struct policy_verdict *verdict);
+void feedback_made(struct hop *hop, const struct exchange *push);
+void feedback_shadowed(void *context, struct exchange *parent, const struct policy_verdict *verdict);
+void feedback_ended(struct hop *hop, const struct exchange *push, enum observe_outcome outcome);
+void feedback_held(struct hop *hop, const struct hold_note *held);
 
 /* account.c */
 void account_ended(void *context, struct exchange *x);

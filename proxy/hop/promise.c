@@ -1,129 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An origin's promises: what the policy needs to know about one, who may promise what, and what refusing
- * costs the origin's connection.
- *
- * Who may promise what: the promised authority and path, routed as if this client had asked on this
- * listener, must end at the very origin that sent the promise. A certificate never widens that.
+ * An origin's promises: what its connection and the client's add to the facts (facts.c has the rest), and what
+ * refusing costs the origin's connection.
  */
 #include "proxy/hop/private.h"
-
-#include "proxy/http/authority.h"
 
 /* After so many resets in its name a route does without pushes for this long. */
 #define PUSH_OFF_USEC (60 * USEC_PER_SEC)
 
 /* ---- facts ---- */
 
-void promise_client_facts(const struct exchange *x, struct policy_offer *offer)
+const struct facts_client *down_facts(const struct exchange *x, struct facts_client *room)
 {
-	const struct down *d = x->down.ops ? x->down.carrier : NULL;
-	if (!d)
-		return;
+	if (x->down.ops != &down_leg_ops)
+		return NULL;
+	const struct down *d = x->down.carrier;
 	const struct h2_settings *peer = h2_peer_settings(d->h2);
-	offer->client = d->client;
-	offer->client_push_enabled = peer->enable_push != 0;
-	offer->client_accepts_streams = peer->max_concurrent_streams != 0;
-	offer->client_going_away = h2_is_going_away(d->h2);
-	if (d->hop->relay.policy->count > 0) { /* only rules ask for these */
-		offer->save_data = policy_save_data_of(x->request);
-		offer->navigation = policy_navigation_of(x->request);
-		offer->draw = policy_draw(&d->client, x->authority, x->request->path);
-	}
-	if (d->hop->asks_rtt)
-		offer->rtt_usec = net_conn_rtt_usec(d->net);
-	offer->connection_pushes = d->pushes_open;
-	offer->connection_push_bytes = d->push_buffered;
-}
-
-static bool same_authority(struct slice a, struct slice b, struct slice scheme)
-{
-	struct http_authority left, right;
-	return slice_equal(a, b) ||
-	       (http_authority_parse(a, scheme, &left) && http_authority_parse(b, scheme, &right) &&
-	        http_authority_equal(&left, &right));
-}
-
-/* What the origin calls itself: "host:port" of its server option. */
-static bool is_hops_own(const struct conf_origin *o, struct slice authority, struct slice scheme)
-{
-	char own[300];
-	if (!o->host)
-		return false;
-	int n = snprintf(own, sizeof(own), strchr(o->host, ':') ? "[%s]:%u" : "%s:%u", o->host, (unsigned)o->port);
-	return n > 0 && (size_t)n < sizeof(own) && same_authority(slice_of(own, (size_t)n), authority, scheme);
-}
-
-/*
- * The client's own scheme and authority in place of those that we sent, or that the hop has. False: the
- * promise names a scheme that is neither.
- */
-static bool map_back(const struct exchange *parent, struct http_head *promised)
-{
-	const struct conf_origin *o = parent->origin;
-	struct slice hops_scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
-	struct slice theirs = promised->scheme;
-	if (!slice_equal_nocase(theirs, parent->scheme) && !slice_equal_nocase(theirs, hops_scheme))
-		return false;
-	promised->scheme = arena_copy(&promised->arena, parent->scheme);
-	bool is_ours = (o->host_override &&
-	                   same_authority(promised->authority, slice_of_string(o->host_override), theirs)) ||
-	               is_hops_own(o, promised->authority, theirs);
-	if (is_ours || same_authority(promised->authority, parent->authority, theirs))
-		promised->authority = arena_copy(&promised->arena, parent->authority);
-	http_head_remove(promised, HTTP_TOKEN_HOST);
-	return true;
-}
-
-static bool listener_covers(const struct exchange *parent, const struct http_head *promised)
-{
-	struct http_authority a;
-	const struct down *d = parent->down.carrier;
-	if (slice_equal(promised->authority, parent->authority) || !d->listener->tls)
-		return true;
-	return http_authority_parse(promised->authority, promised->scheme, &a) &&
-	       net_tls_covers(d->listener->tls, a.host);
-}
-
-/* What an origin promised: only what this client would get from that very origin. */
-static void relayed_facts(struct hop *hop, struct exchange *parent, struct http_head *promised, struct policy_offer *offer)
-{
-	const struct conf_route *route;
-	struct up *u = parent->up.carrier;
-	offer->origin_may_promise =
-	    map_back(parent, promised) &&
-	    router_find(hop->router, promised->authority, promised->path, &route) == ROUTER_FOUND &&
-	    route->origin == parent->origin;
-	double rate = hop->env.conf->server.promise_rate;
-	offer->promise_rate_exceeded = rate > 0 && !bucket_take(&u->promises, hop->relay.now, rate, rate);
-}
-
-/* What we offer ourselves: whatever a route of ours leads to. */
-static void own_facts(struct hop *hop, const struct http_head *promised, struct policy_offer *offer, struct relay_place *place)
-{
-	const struct conf_route *route;
-	if (router_find(hop->router, promised->authority, promised->path, &route) != ROUTER_FOUND)
-		return;
-	offer->origin_may_promise = true;
-	*place = (struct relay_place){route, route->origin};
+	*room = (struct facts_client){
+	    .address = d->client,
+	    .listener_tls = d->listener->tls,
+	    .push_enabled = peer->enable_push != 0,
+	    .accepts_streams = peer->max_concurrent_streams != 0,
+	    .is_going_away = h2_is_going_away(d->h2),
+	    .rtt_usec = d->hop->asks_rtt ? net_conn_rtt_usec(d->net) : 0,
+	    .open_pushes = d->pushes_open,
+	    .waiting_bytes = d->push_buffered,
+	};
+	return room;
 }
 
 void promise_facts(void *context, struct exchange *parent, struct http_head *promised,
     struct policy_offer *offer, struct relay_place *place)
 {
 	struct hop *hop = context;
-	promise_client_facts(parent, offer);
-	offer->parent_revalidates = policy_revalidates(parent->request);
-	offer->hold_refusal = hold_refusal(parent, promised);
-	if (!exchange_may_hint(parent))
-		offer->hint_refusal = &policy_reason_HINT_LATE;
-	else if (offer->navigation != POLICY_NAVIGATION_YES)
-		offer->hint_refusal = &policy_reason_HINT_CLIENT;
-	if (offer->source == POLICY_RELAYED)
-		relayed_facts(hop, parent, promised, offer);
-	else
-		own_facts(hop, promised, offer, place);
-	offer->listener_covers = parent->down.ops && listener_covers(parent, promised);
+	struct facts_client room;
+	facts_of_offer(&hop->facts, down_facts(parent, &room), parent, promised, offer, place);
+	if (offer->source != POLICY_RELAYED)
+		return;
+	struct up *u = parent->up.carrier;
+	double rate = hop->env.conf->server.promise_rate;
+	offer->promise_rate_exceeded = rate > 0 && !bucket_take(&u->promises, hop->relay.now, rate, rate);
 }
 
 /* ---- verdicts ---- */

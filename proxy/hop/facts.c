@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the policy needs to know, gathered; see facts.h. Nothing is decided here.
+ *
+ * Who may promise what: the promised authority and path, routed as if this client had asked on this
+ * listener, must end at the very origin that sent the promise. A certificate never widens that.
+ */
+#include "proxy/hop/facts.h"
+
+#include "proxy/http/authority.h"
+#include "proxy/http/via.h"
+#include "proxy/relay/hold.h"
+
+#include <stdio.h>
+
+/* ---- the request ---- */
+
+bool facts_came_through(const struct http_head *request)
+{
+	return http_head_find(request, HTTP_TOKEN_VIA) ||
+	       http_head_find(request, HTTP_TOKEN_FORWARDED) ||
+	       http_head_find(request, HTTP_TOKEN_X_FORWARDED_FOR);
+}
+
+/* RFC 9110 7.6.2: true when it has gone far enough. */
+static bool hops_are_used_up(struct http_head *head)
+{
+	uint64_t left;
+	if (head->method_token != HTTP_METHOD_OPTIONS && head->method_token != HTTP_METHOD_TRACE)
+		return false;
+	const struct http_field *f = http_head_find(head, HTTP_TOKEN_MAX_FORWARDS);
+	if (!f || !slice_to_number(f->value, UINT32_MAX, &left))
+		return false;
+	if (left == 0)
+		return true;
+	http_head_remove(head, HTTP_TOKEN_MAX_FORWARDS);
+	http_head_add_token(
+	    head, HTTP_TOKEN_MAX_FORWARDS, arena_printf(&head->arena, "%u", (unsigned)(left - 1)));
+	return false;
+}
+
+const struct relay_cause *facts_route(
+    const struct facts_base *base, struct exchange *x, const char **detail)
+{
+	struct http_head *head = x->request;
+	const struct conf_route *route = NULL;
+	if (x->method == HTTP_METHOD_CONNECT)
+		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
+	if (http_via_has(head, base->pseudonym))
+		return *detail = "the request has been here before", &relay_cause_LOOP;
+	if (hops_are_used_up(head))
+		return *detail = "Max-Forwards is used up", &relay_cause_NOT_IMPLEMENTED;
+	switch (router_find(base->router, head->authority, head->path, &route)) {
+	case ROUTER_NO_HOST:
+		return *detail = "no route for this host", &relay_cause_MISDIRECTED;
+	case ROUTER_NO_PATH:
+		return *detail = "no route for this path", &relay_cause_NO_ROUTE;
+	case ROUTER_FOUND:
+		break;
+	}
+	x->route = route;
+	x->origin = route->origin;
+	if (x->upload_limit_bytes && head->content_length != HTTP_LENGTH_UNKNOWN &&
+	    head->content_length > x->upload_limit_bytes)
+		return &relay_cause_UPLOAD_LARGE;
+	return NULL;
+}
+
+bool facts_want_pushes(
+    const struct facts_base *base, const struct facts_client *client, const struct exchange *x)
+{
+	const struct conf_origin *o = x->origin;
+	switch (o->push) {
+	case CONF_PUSH_ACCEPT:
+		return true;
+	case CONF_PUSH_REFUSE:
+		return false;
+	case CONF_PUSH_AUTO:
+		break;
+	}
+	if (x->push.state != PUSH_NONE) /* nothing is pushed out of a push */
+		return false;
+	struct policy_offer facts = {
+	    .source = POLICY_RELAYED, .parent = x->request, .now = x->relay->now};
+	facts_of_request(base, client, x, &facts);
+	return policy_wants_pushes(&base->conf->policy, &facts);
+}
+
+/* ---- an offer ---- */
+
+void facts_of_request(const struct facts_base *base, const struct facts_client *client,
+    const struct exchange *x, struct policy_offer *offer)
+{
+	if (!client)
+		return;
+	offer->client = client->address;
+	offer->client_push_enabled = client->push_enabled;
+	offer->client_accepts_streams = client->accepts_streams;
+	offer->client_going_away = client->is_going_away;
+	if (base->conf->policy.count > 0) { /* only rules ask for these */
+		offer->save_data = policy_save_data_of(x->request);
+		offer->navigation = policy_navigation_of(x->request);
+		offer->draw = policy_draw(&client->address, x->authority, x->request->path);
+	}
+	offer->rtt_usec = client->rtt_usec;
+	offer->connection_pushes = client->open_pushes;
+	offer->connection_push_bytes = client->waiting_bytes;
+}
+
+static bool same_authority(struct slice a, struct slice b, struct slice scheme)
+{
+	struct http_authority left, right;
+	return slice_equal(a, b) ||
+	       (http_authority_parse(a, scheme, &left) && http_authority_parse(b, scheme, &right) &&
+		   http_authority_equal(&left, &right));
+}
+
+/* What the origin calls itself: "host:port" of its server option. */
+static bool is_hops_own(const struct conf_origin *o, struct slice authority, struct slice scheme)
+{
+	char own[300];
+	if (!o->host)
+		return false;
+	int n = snprintf(own, sizeof(own), strchr(o->host, ':') ? "[%s]:%u" : "%s:%u", o->host,
+	    (unsigned)o->port);
+	return n > 0 && (size_t)n < sizeof(own) &&
+	       same_authority(slice_of(own, (size_t)n), authority, scheme);
+}
+
+/*
+ * The client's own scheme and authority in place of those that we sent, or that the hop has. False: the
+ * promise names a scheme that is neither.
+ */
+static bool map_back(const struct exchange *parent, struct http_head *promised)
+{
+	const struct conf_origin *o = parent->origin;
+	struct slice hops_scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
+	struct slice theirs = promised->scheme;
+	if (!slice_equal_nocase(theirs, parent->scheme) && !slice_equal_nocase(theirs, hops_scheme))
+		return false;
+	promised->scheme = arena_copy(&promised->arena, parent->scheme);
+	bool is_ours = (o->host_override && same_authority(promised->authority,
+						slice_of_string(o->host_override), theirs)) ||
+		       is_hops_own(o, promised->authority, theirs);
+	if (is_ours || same_authority(promised->authority, parent->authority, theirs))
+		promised->authority = arena_copy(&promised->arena, parent->authority);
+	http_head_remove(promised, HTTP_TOKEN_HOST);
+	return true;
+}
+
+static bool listener_covers(const struct facts_client *client, const struct exchange *parent,
+    const struct http_head *promised)
+{
+	struct http_authority a;
+	if (slice_equal(promised->authority, parent->authority) || !client->listener_tls)
+		return true;
+	return http_authority_parse(promised->authority, promised->scheme, &a) &&
+	       net_tls_covers(client->listener_tls, a.host);
+}
+
+/* What an origin promised: only what this client would get from that very origin. */
+static bool may_promise(
+    const struct facts_base *base, const struct exchange *parent, struct http_head *promised)
+{
+	const struct conf_route *route;
+	return map_back(parent, promised) &&
+	       router_find(base->router, promised->authority, promised->path, &route) ==
+		   ROUTER_FOUND &&
+	       route->origin == parent->origin;
+}
+
+/* What we offer ourselves: whatever a route of ours leads to. */
+static bool find_place(
+    const struct facts_base *base, const struct http_head *promised, struct relay_place *place)
+{
+	const struct conf_route *route;
+	if (router_find(base->router, promised->authority, promised->path, &route) != ROUTER_FOUND)
+		return false;
+	*place = (struct relay_place){route, route->origin};
+	return true;
+}
+
+void facts_of_offer(const struct facts_base *base, const struct facts_client *client,
+    const struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
+    struct relay_place *place)
+{
+	facts_of_request(base, client, parent, offer);
+	offer->parent_revalidates = policy_revalidates(parent->request);
+	offer->hold_refusal = hold_refusal(parent, promised);
+	if (!exchange_may_hint(parent))
+		offer->hint_refusal = &policy_reason_HINT_LATE;
+	else if (offer->navigation != POLICY_NAVIGATION_YES)
+		offer->hint_refusal = &policy_reason_HINT_CLIENT;
+	if (offer->source == POLICY_RELAYED)
+		offer->origin_may_promise = may_promise(base, parent, promised);
+	else
+		offer->origin_may_promise = find_place(base, promised, place);
+	offer->listener_covers = client && listener_covers(client, parent, promised);
+}
