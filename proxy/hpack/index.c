@@ -16,6 +16,7 @@ void index_fini(struct index *x)
 static void file(struct index *x, const struct table *t, uint32_t number)
 {
 	uint32_t mask = x->slots - 1;
+	ensure(x->links && x->pairs && x->names);
 	struct index_link *link = &x->links[number & mask];
 	uint32_t *pair = &x->pairs[t->entries[number & mask].key & mask];
 	uint32_t *name = &x->names[link->name_key & mask];

@@ -67,6 +67,7 @@ static void move_bytes(struct table *t, uint32_t capacity)
 {
 	uint32_t from = live_from(t), live = t->end - from;
 
+	ensure(live == 0 || t->bytes);
 	if (capacity == t->bytes_capacity) {
 		if (live > 0)
 			memmove(t->bytes, t->bytes + (from - t->base), live);
@@ -159,13 +160,16 @@ bool table_insert(
 	    .key = key,
 	    .token = token,
 	};
+	ensure(t->bytes != NULL || stored == 0);
 	char *to = t->bytes + (t->end - t->base);
+	/* NOLINTBEGIN(clang-analyzer-core.NonNullParamChecker): there is room for what is stored */
 	if (!e->name && name.len > 0) {
 		memcpy(to, name.ptr, name.len);
 		to += name.len;
 	}
 	if (value.len > 0)
 		memcpy(to, value.ptr, value.len);
+	/* NOLINTEND(clang-analyzer-core.NonNullParamChecker) */
 	t->end += stored;
 	t->used_bytes += size;
 	t->count++;

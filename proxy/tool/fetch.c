@@ -17,8 +17,8 @@ static size_t terminal_width(FILE *out)
 	const char *columns = getenv("COLUMNS");
 	if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		width = size.ws_col;
-	else if (columns && atoi(columns) > 0)
-		width = (size_t)atoi(columns);
+	else if (columns)
+		width = strtoul(columns, NULL, 10);
 	return width < WIDTH_LEAST ? WIDTH_LEAST : width;
 }
 
