@@ -155,7 +155,7 @@ install: build/pushgate
 	install -d $(DESTDIR)$(CONFDIR) $(DESTDIR)$(DOCDIR)/examples
 	test -e $(DESTDIR)$(CONFDIR)/pushgate.ini || install -m 644 etc/pushgate.ini $(DESTDIR)$(CONFDIR)/
 	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(DOCDIR)/
-	install -m 644 etc/*.ini $(DESTDIR)$(DOCDIR)/examples/
+	install -m 644 $(filter-out etc/demo.ini,$(wildcard etc/*.ini)) $(DESTDIR)$(DOCDIR)/examples/
 
 deb: build/pushgate
 	scripts/make-deb $(VERSION)

@@ -82,5 +82,5 @@ scenario('a client may close its sending side and still get its answer', async (
 	await origin.sync();
 	origin.respond(up.stream, { body: 'x' });
 	/* Both are lawful: an answer, or taking the half-close for a leaving client and cancelling. */
-	await Promise.race([client.response(1), origin.expectReset(up.stream, 'CANCEL')]);
+	await Promise.any([client.response(1), origin.expectReset(up.stream, 'CANCEL')]);
 });
