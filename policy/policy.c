@@ -6,6 +6,7 @@
  */
 #include "policy/policy.h"
 #include "policy/rules.h"
+#include "policy/watch.h"
 #include "proxy/base/ensure.h"
 
 /* What an action asks of the hop. A guard takes parts away; when none is left it is a drop. */
@@ -41,6 +42,7 @@ struct question {
 	const struct policy_feedback *feedback;
 	const struct policy_offer *offer;
 	const struct policy_rule *rule;
+	const struct policy_watch *watch; /* NULL: nobody looks on */
 };
 
 static bool is_own(const struct question *q)
@@ -261,10 +263,15 @@ static struct policy_verdict answer(const struct question *q)
 
 	for (size_t i = 0; parts != 0 && i < sizeof action_guards / sizeof *action_guards; i++) {
 		const struct action_guard *guard = &action_guards[i];
-		if ((parts & guard->parts) == 0 || !guard->holds_up(q))
+		if ((parts & guard->parts) == 0)
 			continue;
+		bool holds_up = guard->holds_up(q);
 		const struct policy_reason *reason =
 		    guard->reason ? guard->reason : guard->reason_of(q->offer);
+		if (q->watch)
+			q->watch->guard(q->watch, reason, holds_up);
+		if (!holds_up)
+			continue;
 		parts &= ~(unsigned)guard->parts;
 		if (parts == 0)
 			return (struct policy_verdict){
@@ -276,19 +283,23 @@ static struct policy_verdict answer(const struct question *q)
 }
 
 /* The first live rule that takes the offer, and the shadow rule that would have been before it. */
-static void match(const struct policy_rules *rules, const struct policy_offer *offer,
-    const struct policy_rule **live, const struct policy_rule **shadow)
+static void match(
+    const struct question *q, const struct policy_rule **live, const struct policy_rule **shadow)
 {
+	const struct policy_rules *rules = q->rules;
 	struct policy_facts facts;
 
 	*live = *shadow = NULL;
-	policy_facts_init(&facts, offer);
+	policy_facts_init(&facts, q->offer);
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct policy_rule *rule = &rules->rules[i];
 		if (rule->shadow && *shadow)
 			continue;
-		if (!policy_rule_takes_promise(rule, &facts) ||
-		    !policy_rule_takes_request(rule, &facts))
+		bool takes = policy_rule_takes_promise(rule, &facts) &&
+			     policy_rule_takes_request(rule, &facts);
+		if (q->watch)
+			q->watch->rule(q->watch, rule, &facts, takes);
+		if (!takes)
 			continue;
 		*(rule->shadow ? shadow : live) = rule;
 		if (!rule->shadow)
@@ -296,29 +307,42 @@ static void match(const struct policy_rules *rules, const struct policy_offer *o
 	}
 }
 
-struct policy_verdict policy_decide_with(const struct policy_rules *rules,
+struct policy_verdict policy_decide_watched(const struct policy_rules *rules,
     const struct policy_feedback *feedback, const struct policy_offer *offer,
-    struct policy_verdict *shadow)
+    struct policy_verdict *shadow, const struct policy_watch *watch)
 {
-	struct question q = {rules, feedback, offer, NULL};
+	struct question q = {rules, feedback, offer, NULL, watch};
 	const struct policy_rule *live, *shadowed;
 
 	if (shadow)
 		*shadow = (struct policy_verdict){POLICY_DROP, &policy_reason_SHADOW, NULL, NULL};
-	for (size_t i = 0; i < sizeof offer_guards / sizeof *offer_guards; i++)
-		if (offer_guards[i].holds_up(&q))
+	for (size_t i = 0; i < sizeof offer_guards / sizeof *offer_guards; i++) {
+		bool holds_up = offer_guards[i].holds_up(&q);
+		if (watch)
+			watch->guard(watch, offer_guards[i].reason, holds_up);
+		if (holds_up)
 			return (struct policy_verdict){
 			    POLICY_DROP, offer_guards[i].reason, NULL, NULL};
-	match(rules, offer, &live, &shadowed);
+	}
+	match(&q, &live, &shadowed);
 	if (shadow && shadowed) {
 		q.rule = shadowed;
+		q.watch = NULL;
 		*shadow = answer(&q);
 		if (shadow->reason == &policy_reason_RULE)
 			shadow->reason = &policy_reason_SHADOW;
 		shadow->rule = shadowed;
 	}
 	q.rule = live;
+	q.watch = watch;
 	return answer(&q);
+}
+
+struct policy_verdict policy_decide_with(const struct policy_rules *rules,
+    const struct policy_feedback *feedback, const struct policy_offer *offer,
+    struct policy_verdict *shadow)
+{
+	return policy_decide_watched(rules, feedback, offer, shadow, NULL);
 }
 
 struct policy_verdict policy_decide(

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names what a decision went through. Whether a rule takes an offer is asked of rules.c alone: a condition is
+ * tried by asking about a rule that has no other.
+ */
+#include "policy/explain.h"
+#include "policy/watch.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/list.h"
+
+#define COPY(member)                                                                               \
+	static void copy_##member(struct policy_rule *to, const struct policy_rule *from)          \
+	{                                                                                          \
+		to->member = from->member;                                                         \
+	}
+COPY(sources)
+COPY(hosts)
+COPY(paths)
+COPY(promised_paths)
+COPY(user_agents)
+COPY(types)
+COPY(methods)
+COPY(push_enabled)
+COPY(save_data)
+COPY(navigation)
+COPY(share)
+#undef COPY
+
+static void copy_clients(struct policy_rule *to, const struct policy_rule *from)
+{
+	to->clients = from->clients;
+	to->client_count = from->client_count;
+}
+
+static void copy_rtt(struct policy_rule *to, const struct policy_rule *from)
+{
+	to->rtt_compare = from->rtt_compare;
+	to->rtt_usec = from->rtt_usec;
+}
+
+static const struct condition {
+	const char *name; /* its key in the configuration */
+	void (*copy)(struct policy_rule *to, const struct policy_rule *from);
+} conditions[] = {
+    {"source", copy_sources},
+    {"client", copy_clients},
+    {"host", copy_hosts},
+    {"path", copy_paths},
+    {"promised-path", copy_promised_paths},
+    {"user-agent", copy_user_agents},
+    {"type", copy_types},
+    {"method", copy_methods},
+    {"push-enabled", copy_push_enabled},
+    {"save-data", copy_save_data},
+    {"navigation", copy_navigation},
+    {"rtt", copy_rtt},
+    {"share", copy_share},
+};
+
+static const char *failure_of(const struct policy_rule *rule, const struct policy_facts *facts)
+{
+	for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
+		struct policy_rule alone = {.name = rule->name};
+		conditions[i].copy(&alone, rule);
+		if (!policy_rule_takes_request(&alone, facts) ||
+		    (facts->offer->promised && !policy_rule_takes_promise(&alone, facts)))
+			return conditions[i].name;
+	}
+	return NULL;
+}
+
+const char *policy_rule_failure(const struct policy_rule *rule, const struct policy_offer *offer)
+{
+	struct policy_facts facts;
+
+	policy_facts_init(&facts, offer);
+	return failure_of(rule, &facts);
+}
+
+struct telling {
+	struct policy_watch watch;
+	void (*step)(void *context, const struct policy_step *step);
+	void *context;
+};
+
+static void tell_guard(
+    const struct policy_watch *watch, const struct policy_reason *reason, bool holds_up)
+{
+	const struct telling *t = container_of(watch, const struct telling, watch);
+	const struct policy_step step = {.guard = reason, .holds_up = holds_up};
+
+	if (reason) /* else it has as many reasons as there are offers, and none for this one */
+		t->step(t->context, &step);
+}
+
+static void tell_rule(const struct policy_watch *watch, const struct policy_rule *rule,
+    const struct policy_facts *facts, bool takes)
+{
+	const struct telling *t = container_of(watch, const struct telling, watch);
+	const struct policy_step step = {.rule = rule, .condition = failure_of(rule, facts)};
+
+	ensure(takes == (step.condition == NULL));
+	t->step(t->context, &step);
+}
+
+struct policy_verdict policy_explain(const struct policy_rules *rules,
+    const struct policy_feedback *feedback, const struct policy_offer *offer,
+    void (*step)(void *context, const struct policy_step *step), void *context)
+{
+	const struct telling telling = {{tell_guard, tell_rule}, step, context};
+
+	return policy_decide_watched(rules, feedback, offer, NULL, &telling.watch);
+}
