@@ -185,6 +185,12 @@ const struct net_address *net_conn_peer(const struct net_conn *c);
 /* From TCP_INFO; 0 when unknown. */
 uint32_t net_conn_rtt_usec(const struct net_conn *c);
 
+/* ---- digests ---- */
+
+#define NET_HMAC_BYTES 32
+/* HMAC-SHA256 (RFC 2104). */
+void net_hmac(struct slice key, struct slice text, uint8_t out[NET_HMAC_BYTES]);
+
 /* ---- listeners ---- */
 
 /* Binds and listens (SO_REUSEADDR, SO_REUSEPORT for TCP; an old unix socket file that nobody answers on is replaced).
