@@ -5,6 +5,15 @@
 
 _Static_assert(sizeof(struct observe_counters) % sizeof(uint64_t) == 0, "nothing but counters");
 
+static void add_rule(struct observe_rule *a, const struct observe_rule *b)
+{
+	for (size_t event = 0; event < POLICY_EVENT_COUNT; event++)
+		a->events[event] += b->events[event];
+	a->used_bytes += b->used_bytes;
+	a->wasted_bytes += b->wasted_bytes;
+	a->reset_usec += b->reset_usec;
+}
+
 void observe_counters_add(struct observe_counters *a, const struct observe_counters *b)
 {
 #define ADD(name, text) a->name += b->name;
@@ -14,6 +23,8 @@ void observe_counters_add(struct observe_counters *a, const struct observe_count
 		for (size_t action = 0; action < POLICY_ACTION_COUNT; action++)
 			for (size_t reason = 0; reason < POLICY_REASON_COUNT; reason++)
 				a->push[source][action][reason] += b->push[source][action][reason];
+	for (size_t i = 0; i <= OBSERVE_RULES; i++)
+		add_rule(&a->rules[i], &b->rules[i]);
 }
 
 static void print_push(const struct observe_counters *c, FILE *out, enum policy_source source,
@@ -36,6 +47,40 @@ void observe_counters_print(const struct observe_counters *c, FILE *out)
 		for (enum policy_action action = 0; action < POLICY_ACTION_COUNT; action++)
 			for (size_t reason = 0; reason < POLICY_REASON_COUNT; reason++)
 				print_push(c, out, source, action, reason);
+}
+
+static void print_rule(const struct observe_rule *r, const char *name, FILE *out)
+{
+	struct policy_tally tally = {0};
+	uint64_t ended = 0;
+	for (enum policy_event event = 0; event < POLICY_EVENT_COUNT; event++) {
+		tally.events[event] = r->events[event];
+		if (event >= POLICY_EVENT_USED)
+			ended += r->events[event];
+		if (r->events[event] > 0)
+			fprintf(out, "pushgate_rule_total{rule=\"%s\",event=\"%s\"} %llu\n", name,
+			    policy_event_name(event), (unsigned long long)r->events[event]);
+	}
+	if (r->used_bytes > 0)
+		fprintf(out, "pushgate_rule_bytes_total{rule=\"%s\",outcome=\"used\"} %llu\n", name,
+		    (unsigned long long)r->used_bytes);
+	if (r->wasted_bytes > 0)
+		fprintf(out, "pushgate_rule_bytes_total{rule=\"%s\",outcome=\"wasted\"} %llu\n", name,
+		    (unsigned long long)r->wasted_bytes);
+	if (r->reset_usec > 0)
+		fprintf(out, "pushgate_rule_reset_usec_total{rule=\"%s\"} %llu\n", name,
+		    (unsigned long long)r->reset_usec);
+	if (ended > 0)
+		fprintf(out, "pushgate_rule_used_rate{rule=\"%s\"} %.4f\n", name,
+		    policy_feedback_used_rate(&tally) / 10000.0);
+}
+
+void observe_rules_print(
+    const struct observe_counters *c, const struct policy_rules *rules, FILE *out)
+{
+	for (size_t i = 0; i < rules->count && i < OBSERVE_RULES; i++)
+		print_rule(&c->rules[i], rules->rules[i].name, out);
+	print_rule(&c->rules[OBSERVE_RULES], "other", out);
 }
 
 const char *observe_outcome_name(enum observe_outcome o)

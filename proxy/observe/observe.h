@@ -64,11 +64,21 @@
 	X(memory_refused, "takes that a memory budget refused") \
 	X(log_dropped, "log lines dropped because the pipe was full")
 
+/* Rules with counters of their own; those behind them share one more. */
+#define OBSERVE_RULES 64u
+
+struct observe_rule {
+	uint64_t events[POLICY_EVENT_COUNT];
+	uint64_t used_bytes, wasted_bytes;
+	uint64_t reset_usec; /* sum: from the promise to the client's reset */
+};
+
 struct observe_counters {
 #define OBSERVE_COUNTER(name, text) uint64_t name;
 	OBSERVE_COUNTERS(OBSERVE_COUNTER)
 #undef OBSERVE_COUNTER
 	uint64_t push[POLICY_SOURCE_COUNT][POLICY_ACTION_COUNT][POLICY_REASON_COUNT];
+	struct observe_rule rules[OBSERVE_RULES + 1]; /* by policy_rule.index */
 };
 
 /* Adds b into a, all counters (to sum the workers' slots). */
@@ -78,6 +88,13 @@ void observe_counters_add(struct observe_counters *a, const struct observe_count
  * value for each that is not 0.
  */
 void observe_counters_print(const struct observe_counters *c, FILE *out);
+/*
+ * What came of each rule's pushes: pushgate_rule_total{rule="…",event="…"}, and where there is any
+ * pushgate_rule_bytes_total{rule="…",outcome="used|wasted"}, pushgate_rule_reset_usec_total{rule="…"},
+ * pushgate_rule_used_rate{rule="…"} (0 … 1, of those that have ended). Rules beyond OBSERVE_RULES are "other".
+ */
+void observe_rules_print(
+    const struct observe_counters *c, const struct policy_rules *rules, FILE *out);
 
 enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 

@@ -253,6 +253,7 @@ static struct status describe(struct master *m)
 	    .slots = m->start->slots,
 	    .workers = m->about,
 	    .worker_count = m->start->workers,
+	    .rules = &m->start->conf->policy,
 	};
 }
 

@@ -21,6 +21,7 @@ static struct status describe(struct single *s)
 	    .slots = s->start->slots,
 	    .workers = &s->about,
 	    .worker_count = 1,
+	    .rules = &s->start->conf->policy,
 	};
 }
 

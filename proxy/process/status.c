@@ -63,6 +63,15 @@ static struct observe_counters *add_up(const struct status *s)
 	return sum;
 }
 
+static void print_counters(const struct status *s, FILE *out)
+{
+	struct observe_counters *sum = add_up(s);
+	observe_counters_print(sum, out);
+	if (s->rules)
+		observe_rules_print(sum, s->rules, out);
+	free(sum);
+}
+
 void status_print(const struct status *s, FILE *out)
 {
 	fprintf(out, "# pushgate %s, process %d, up %llu s, %u worker%s%s\n", PUSHGATE_VERSION,
@@ -70,9 +79,7 @@ void status_print(const struct status *s, FILE *out)
 	    s->worker_count == 1 ? "" : "s", s->is_draining ? ", draining" : "");
 	for (uint32_t i = 0; i < s->worker_count; i++)
 		print_worker(s, i, out);
-	struct observe_counters *sum = add_up(s);
-	observe_counters_print(sum, out);
-	free(sum);
+	print_counters(s, out);
 }
 
 static void send_text(int fd, const char *text, size_t size)
@@ -109,12 +116,11 @@ void status_serve(int listener, const struct status *s)
 
 void status_log(const struct status *s, struct observe *o)
 {
-	struct observe_counters *sum = add_up(s);
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 	if (out) {
-		observe_counters_print(sum, out);
+		print_counters(s, out);
 		fclose(out);
 		char *rest = text, *line;
 		while ((line = strsep(&rest, "\n"))) {
@@ -124,7 +130,6 @@ void status_log(const struct status *s, struct observe *o)
 		}
 		free(text);
 	}
-	free(sum);
 }
 
 /* ---- the command ---- */

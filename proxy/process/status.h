@@ -22,6 +22,7 @@ struct status {
 	const struct observe_counters *slots; /* of the workers, and behind them the master's */
 	const struct status_worker *workers;
 	uint32_t worker_count;
+	const struct policy_rules *rules; /* whose counters are among them; NULL: none */
 };
 
 /* A listening socket, -1 with a message. An old file that nobody answers on is replaced. */
