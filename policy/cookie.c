@@ -52,6 +52,17 @@ bool policy_cookie_add(struct policy_cookie_set *set, uint64_t key)
 	return add_hash(set, truncated(key));
 }
 
+bool policy_cookie_remove(struct policy_cookie_set *set, uint64_t key)
+{
+	uint32_t at = position(set, truncated(key));
+
+	if (at == set->count || set->hashes[at] != truncated(key))
+		return false;
+	set->count--;
+	memmove(&set->hashes[at], &set->hashes[at + 1], (set->count - at) * sizeof set->hashes[0]);
+	return true;
+}
+
 bool policy_cookie_has(const struct policy_cookie_set *set, uint64_t key)
 {
 	uint32_t at = position(set, truncated(key));

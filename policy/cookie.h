@@ -36,6 +36,8 @@ struct policy_cookie_set {
 
 /* False when the key is in already, or the set is full. */
 bool policy_cookie_add(struct policy_cookie_set *set, uint64_t key);
+/* Whatever else shares its hash goes with it. False when it was not in. */
+bool policy_cookie_remove(struct policy_cookie_set *set, uint64_t key);
 bool policy_cookie_has(const struct policy_cookie_set *set, uint64_t key);
 
 /* The diary's newest, then what was in the set before as far as there is room. */

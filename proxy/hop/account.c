@@ -45,6 +45,7 @@ void account_held(void *context, const struct hold_note *note)
 	c->holds_joined += note->outcome == HOLD_CLAIMED && note->is_live;
 	c->holds_missed += note->outcome == HOLD_MISSED;
 	c->holds_expired += note->outcome == HOLD_EXPIRED;
+	feedback_held(hop, note);
 }
 
 /* A held one ends with its store's note; what its claimers got is on their own account. */
@@ -90,6 +91,10 @@ void account_ended(void *context, struct exchange *x)
 	c->requests_aborted += outcome != OBSERVE_COMPLETE && !x->own_answer;
 	if (is_push)
 		count_push(c, x, outcome);
+	if (x->was_forwarded) {
+		feedback_ended(hop, x, outcome);
+		memory_ended(x, outcome);
+	}
 	if (hop->env.observe->access_fd < 0)
 		return;
 

@@ -34,6 +34,7 @@ static void bury(struct corpse *corpse)
 	struct down *d = container_of(corpse, struct down, corpse);
 	if (d->h2)
 		h2_free(d->h2);
+	memory_fini(d);
 	budget_give(&d->hop->budget, DOWN_CHARGE_BYTES);
 	budget_fini(&d->budget);
 	free(d);
@@ -55,6 +56,7 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	net_address_ip(peer, &d->client);
 	budget_init(&d->budget, &hop->budget, hop->env.conf->server.connection_memory_bytes);
 	hold_store_init(&d->held, &hop->hold, &hop->budget, &hop->hold_limits, !l->conf->clients_shared);
+	memory_init(d);
 	list_init(&d->legs);
 	list_init(&d->waiting);
 	d->corpse.bury = bury;

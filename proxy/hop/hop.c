@@ -73,6 +73,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	if (!http_head_is_interim(head) && !list_is_empty(&h->hold.used))
 		hold_invalidate(&h->hold, x, head);
 	offer_with_response(x, head);
+	if (x->memory && !http_head_is_interim(head))
+		memory_response(x, head);
 	http_via_add(head, h->pseudonym);
 }
 
@@ -107,6 +109,7 @@ static const struct relay_ops relay_ops = {
     .undispatch = undispatch,
     .offer_facts = promise_facts,
     .offer_settled = promise_settled,
+    .offer_shadowed = feedback_shadowed,
     .push_promised = promise_made,
     .response_head = response_head,
     .ended = account_ended,
@@ -249,6 +252,8 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	    .now = net_now(env->loop),
 	};
 	relay_init(&h->relay);
+	feedback_init(h);
+	memory_setup(h);
 	h->hold_limits = (struct hold_limits){
 	    .count = conf->server.hold_max_count,
 	    .bytes = conf->server.hold_max_bytes,
@@ -303,6 +308,8 @@ void hop_free(struct hop *h)
 	chunk_pool_free(h->small);
 	http_head_pool_free(h->heads);
 	budget_fini(&h->budget);
+	feedback_fini(h);
+	free(h->etags);
 	free(h->listeners);
 	free(h->pools);
 	free(h->push_off_until);

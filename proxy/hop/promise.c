@@ -35,6 +35,7 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
 	struct hop *hop = context;
 	struct facts_client room;
 	facts_of_offer(&hop->facts, down_facts(parent, &room), parent, promised, offer, place);
+	offer->known = memory_knows(parent, promised);
 	if (offer->source != POLICY_RELAYED)
 		return;
 	struct up *u = parent->up.carrier;
@@ -99,6 +100,9 @@ void promise_settled(void *context, struct exchange *parent, const struct policy
 	counters->pushes_dropped += !is_hinted;
 	counters->memory_refused += verdict.reason == &policy_reason_BUDGET;
 	counters->push[offer->source][verdict.action][policy_reason_position(verdict.reason)]++;
+	feedback_settled(hop, &verdict);
+	if (is_hinted)
+		memory_hinted(parent, head);
 	const struct conf_listen *listen = parent->listen;
 	const struct conf_route *route = parent->route;
 	const struct conf_origin *origin = parent->origin;
@@ -135,8 +139,14 @@ void promise_made(void *context, struct exchange *push)
 	counters->pushes_open++;
 	counters->requests_open++;
 	counters->push[push->push.source][verdict->action][policy_reason_position(verdict->reason)]++;
-	if (is_held)
+	feedback_made(hop, push);
+	if (is_held) {
+		if (verdict->action == POLICY_HINT_HOLD)
+			memory_hinted(push->push.parent, push->request);
 		return;
+	}
+	push->was_forwarded = true;
+	memory_promised(push);
 	struct down *d = push->down.carrier;
 	const struct exchange *parent = push->push.parent;
 	const struct http_field *own = http_head_find(push->request, HTTP_TOKEN_PRIORITY);

@@ -49,6 +49,8 @@ void down_request(struct down *d, struct h2_stream *s, struct http_head *head, b
 		return;
 	}
 	x->came_through = facts_came_through(head);
+	if (d->memory.is_awake)
+		memory_request(d, x);
 	const char *detail = NULL;
 	const struct relay_cause *refusal = facts_route(&hop->facts, x, &detail);
 	if (refusal) {

@@ -146,7 +146,10 @@ static struct exchange *settle(struct offering *o)
 	o->offer.duplicate = o->offer.duplicate || is_repeated(x, o->head);
 	if (!o->offer.hold_refusal)
 		o->offer.hold_refusal = hold_refusal(x, o->head);
-	struct policy_verdict verdict = policy_decide_with(r->policy, r->feedback, &o->offer, NULL);
+	struct policy_verdict shadow;
+	struct policy_verdict verdict = policy_decide_with(r->policy, r->feedback, &o->offer, &shadow);
+	if (shadow.rule && r->ops->offer_shadowed)
+		r->ops->offer_shadowed(r->context, x, &shadow);
 	if (verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD)
 		hint(o);
 	if (verdict.action != POLICY_DROP && verdict.action != POLICY_HINT)

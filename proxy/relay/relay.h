@@ -123,6 +123,7 @@ struct exchange {
 	bool resets_after_rest;              /* the origin ended with NO_ERROR: what came goes out first */
 	bool takes_links;                    /* Link fields of its response are offers (the hop's) */
 	bool came_through;                   /* Via, Forwarded or X-Forwarded-For came with it: another proxy's clients */
+	bool was_forwarded;                  /* a push that was promised to the client (the hop's) */
 	bool has_hinted;                     /* a 103 of our own has left, alone or with the origin's */
 	uint16_t status;
 	uint8_t interims;
@@ -150,6 +151,7 @@ struct exchange {
 	void *pool;
 	const void *avoid;                   /* the carrier that it failed on: rather another one; only compared */
 	struct hold_store *held;             /* borrows: the client's connection's; NULL = nothing is held for it */
+	void *memory;                        /* what its client's connection remembers; NULL = it does not */
 	uint64_t *buffered;                  /* borrows: counts the octets that wait in `download`; NULL = nobody counts */
 	uint64_t upload_limit_bytes;         /* 0 = none */
 	struct list waiting;                 /* in a queue of the hop's: for an upstream stream, or for a push's start */
@@ -176,6 +178,8 @@ struct relay_ops {
 	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised, struct policy_offer *offer, struct relay_place *place);
 	/* An offer became no push: refused, or only hinted at (for log and counters). Everything is borrowed. */
 	void (*offer_settled)(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict);
+	/* What would have been said if the shadow rules were live; may be NULL. Before the offer is settled or made. */
+	void (*offer_shadowed)(void *context, struct exchange *parent, const struct policy_verdict *verdict);
 	/* The push has been promised downstream, or is held (push.state says which: then its legs are the store's). */
 	void (*push_promised)(void *context, struct exchange *push);
 	/* A response head goes downstream, ready to be changed for this hop. */

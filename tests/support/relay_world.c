@@ -195,7 +195,15 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 }
 
 static const struct relay_ops relay_ops = {
-    dispatch, undispatch, facts, settled, promised, response_head, ended, time_limit};
+    .dispatch = dispatch,
+    .undispatch = undispatch,
+    .offer_facts = facts,
+    .offer_settled = settled,
+    .push_promised = promised,
+    .response_head = response_head,
+    .ended = ended,
+    .time_limit = time_limit,
+};
 
 struct world *world_new(void)
 {
