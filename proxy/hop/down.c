@@ -55,7 +55,7 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	d->opened = d->quiet_since = now;
 	net_address_ip(peer, &d->client);
 	budget_init(&d->budget, &hop->budget, hop->env.conf->server.connection_memory_bytes);
-	hold_store_init(&d->held, &hop->hold, &hop->budget, &hop->hold_limits, !l->conf->clients_shared);
+	hold_store_init(&d->held, &hop->hold, &hop->hold_budget, &hop->hold_limits, !l->conf->clients_shared);
 	memory_init(d);
 	list_init(&d->legs);
 	list_init(&d->waiting);

@@ -231,6 +231,8 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	h->env = *env;
 	const struct conf *conf = env->conf;
 	budget_init(&h->budget, NULL, conf->server.memory_bytes);
+	/* What is kept in the hope of a request must leave room for requests. */
+	budget_init(&h->hold_budget, &h->budget, conf->server.memory_bytes / 2);
 	h->small = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, SMALL_CHUNKS_KEPT);
 	h->heads = http_head_pool_new(HEADS_KEPT);
 	list_init(&h->downs);
@@ -307,6 +309,7 @@ void hop_free(struct hop *h)
 	router_free(h->router);
 	chunk_pool_free(h->small);
 	http_head_pool_free(h->heads);
+	budget_fini(&h->hold_budget);
 	budget_fini(&h->budget);
 	feedback_fini(h);
 	free(h->etags);

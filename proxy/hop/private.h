@@ -47,6 +47,7 @@ struct hop {
 	struct policy_cookie_keys cookie_keys; /* of the diary's cookie; none: there is no cookie */
 	struct memory_etag *etags;     /* owned; NULL until there is one */
 	struct budget budget;          /* of the worker */
+	struct budget hold_budget;     /* the part of it that held responses may take */
 	struct chunk_pool *small;
 	struct http_head_pool *heads;
 	struct net_timer timer;        /* turns the wheel */
