@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The diary; see diary.h. Entries stand in one array, on a chain by their key's slot and in one list by age, both
- * linked by position, so that growing is a copy.
+ * The diary; see diary.h. Entries stand in one array, on a chain by their key's slot and in one
+ * list by age, both linked by position, so that growing is a copy.
  */
 #include "policy/diary.h"
 #include "proxy/base/ensure.h"

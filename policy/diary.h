@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The diary: what the client of one downstream connection has already, as far as the connection has seen. Bounded:
- * beyond `most` entries the one noted longest ago goes. It takes memory as it grows; the owner asks
- * policy_diary_growth before a note and charges the client for it. Not a cache: no response is kept, and what it says
- * may be wrong (clients forget), which costs a push that would have been of use and nothing else.
+ * The diary: what the client of one downstream connection has already, as far as the connection has
+ * seen. Bounded: beyond `most` entries the one noted longest ago goes. It takes memory as it grows;
+ * the owner asks policy_diary_growth before a note and charges the client for it. Not a cache: no
+ * response is kept, and what it says may be wrong (clients forget), which costs a push that would
+ * have been of use and nothing else.
  */
 #ifndef PUSHGATE_POLICY_DIARY_H
 #define PUSHGATE_POLICY_DIARY_H
@@ -28,9 +29,11 @@ void policy_diary_fini(struct policy_diary *d);
 size_t policy_diary_bytes(const struct policy_diary *d);
 size_t policy_diary_growth(const struct policy_diary *d);
 
-/* What names a resource: method, authority and path, query included. Stable, as cookies carry it. */
+/* What names a resource: method, authority and path, query included. Stable, as cookies carry it.
+ * */
 uint64_t policy_diary_key(struct slice method, struct slice authority, struct slice path);
-/* Of an ETag field's value; never 0, which stands for none. Weak and strong ones of one opaque tag are the same. */
+/* Of an ETag field's value; never 0, which stands for none. Weak and strong ones of one opaque tag
+ * are the same. */
 uint32_t policy_diary_etag(struct slice etag);
 
 enum policy_note {
@@ -38,7 +41,8 @@ enum policy_note {
 	POLICY_NOTE_RESET,     /* the client reset a push: as a rule because it has it */
 	POLICY_NOTE_HINTED,    /* it was told to fetch it */
 	POLICY_NOTE_REQUESTED, /* it asked for it itself, and got a 200 or 304 */
-	POLICY_NOTE_CHANGED, /* the resource's ETag now is `etag`: another version is of no use any more */
+	/* the resource's ETag now is `etag`: another version is of no use any more */
+	POLICY_NOTE_CHANGED,
 	POLICY_NOTE_GONE, /* the client asked and there was none */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Facts that a request's own fields tell: is it a navigation, does it save data, does it check what it has; and
- * its draw for canaries. Client hints, Fetch metadata, RFC 9110 13, RFC 9111 5.2.1.4.
+ * Facts that a request's own fields tell: is it a navigation, does it save data, does it check what
+ * it has; and its draw for canaries. Client hints, Fetch metadata, RFC 9110 13, RFC 9111 5.2.1.4.
  */
 #include "policy/policy.h"
 #include "proxy/base/hash.h"
@@ -36,7 +36,8 @@ bool policy_revalidates(const struct http_head *request)
 
 uint32_t policy_draw(const struct address *client, struct slice authority, struct slice path)
 {
-	/* No secret: a client that looks for its side of a canary may find it. Stable over restarts. */
+	/* No secret: a client that looks for its side of a canary may find it. Stable over
+	 * restarts. */
 	uint64_t hash = hash_bytes(1, client->octets, sizeof client->octets);
 
 	hash = hash_bytes(hash, authority.ptr, authority.len);

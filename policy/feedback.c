@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What came of a rule's pushes; see feedback.h for the states. Nothing is decided about single offers here. */
+/* What came of a rule's pushes; see feedback.h for the states. Nothing is decided about single
+ * offers here. */
 #include "policy/feedback.h"
 #include "policy/policy.h"
 #include "proxy/base/ensure.h"
@@ -60,7 +61,8 @@ bool policy_feedback_is_paused(
 	case POLICY_RULE_PAUSED:
 		return now < t->paused_until;
 	case POLICY_RULE_PROBING:
-		/* A connection that was lost tells nothing, so a probe may never end: in time there are new ones. */
+		/* A connection that was lost tells nothing, so a probe may never end: in time there
+		 * are new ones. */
 		return t->probes_left == 0 && now < t->paused_until;
 	}
 	return false;

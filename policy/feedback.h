@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What came of a rule's pushes, and whether the rule pauses for it. One per worker; read by the decision, changed by
- * policy_feedback_note alone. No clock: the time comes in with what is noted.
+ * What came of a rule's pushes, and whether the rule pauses for it. One per worker; read by the
+ * decision, changed by policy_feedback_note alone. No clock: the time comes in with what is noted.
  *
  *   ACTIVE ──(too little used, or too much withdrawn, of a full sample)──▶ PAUSED
  *   PAUSED ──(its time is over)──▶ PROBING: a few pushes go through

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns; see pattern.h. The memory that PCRE2 needs for backtracking is grown to its bound when the set is made,
- * so that no match asks the heap for more.
+ * Patterns; see pattern.h. The memory that PCRE2 needs for backtracking is grown to its bound when
+ * the set is made, so that no match asks the heap for more.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "policy/pattern.h"
@@ -105,7 +105,8 @@ bool policy_regex_match(const struct policy_regex *regex, struct slice text)
 {
 	const char *subject = text.len ? text.ptr : "";
 
-	/* 0: it has matched, and has more groups than there is room for. Bounds that were reached are negative. */
+	/* 0: it has matched, and has more groups than there is room for. Bounds that were reached
+	 * are negative. */
 	return pcre2_match(regex->code, (PCRE2_SPTR)subject, text.len, 0, PCRE2_NO_JIT,
 		   regex->all->scratch, regex->all->limits) >= 0;
 }

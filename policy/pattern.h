@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns of rules: globs (base/glob.h), and regular expressions behind a `~` (PCRE2, on octets, not UTF-8).
- * Expressions are compiled when the configuration is read. A match allocates nothing and is bounded in steps, depth
- * and memory; one that reaches a bound has not matched.
+ * Patterns of rules: globs (base/glob.h), and regular expressions behind a `~` (PCRE2, on octets,
+ * not UTF-8). Expressions are compiled when the configuration is read. A match allocates nothing
+ * and is bounded in steps, depth and memory; one that reaches a bound has not matched.
  */
 #ifndef PUSHGATE_POLICY_PATTERN_H
 #define PUSHGATE_POLICY_PATTERN_H
@@ -14,8 +14,8 @@ struct policy_regex;
 struct policy_regexes;
 
 /*
- * Hosts are matched without port and trailing dot, paths without their query, hosts and user-agents without
- * case. No patterns: everything matches.
+ * Hosts are matched without port and trailing dot, paths without their query, hosts and user-agents
+ * without case. No patterns: everything matches.
  */
 struct policy_patterns {
 	struct slice *globs; /* as written, the `~` of an expression included */
@@ -39,13 +39,14 @@ static inline bool policy_pattern_is_regex(struct slice text)
 	return text.len > 0 && text.ptr[0] == '~';
 }
 
-/* Text begins with `~`. NULL: `what` says what is wrong, *at is the octet of text at which it was found. The
- * expression lives as long as `all`. */
+/* Text begins with `~`. NULL: `what` says what is wrong, *at is the octet of text at which it was
+ * found. The expression lives as long as `all`. */
 const struct policy_regex *policy_regex_compile(struct policy_regexes *all, struct slice text,
     bool nocase, size_t *at, char *what, size_t what_size);
 bool policy_regex_match(const struct policy_regex *regex, struct slice text);
 
-/* With `nocase` the globs compare without case; expressions were compiled the one way or the other. */
+/* With `nocase` the globs compare without case; expressions were compiled the one way or the other.
+ * */
 bool policy_patterns_take(const struct policy_patterns *p, struct slice text, bool nocase);
 
 #endif

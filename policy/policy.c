@@ -223,7 +223,8 @@ static const struct policy_reason *hint_refusal(const struct policy_offer *offer
 	return offer->hint_refusal;
 }
 
-/* The first that matters is told, so what stays as it is comes before what changes by the minute. */
+/* The first that matters is told, so what stays as it is comes before what changes by the minute.
+ * */
 static const struct action_guard {
 	uint8_t parts;   /* of the action that it takes away */
 	bool names_rule; /* the rule is part of the answer */

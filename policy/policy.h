@@ -6,11 +6,12 @@
  *   policy_decide   when the offer comes (for a relayed one: at the PUSH_PROMISE)
  *   policy_review   when the pushed response begins
  *
- * Guards come first and cannot be configured away; then the rules in order, the first match wins; then
- * the default. Every verdict carries a reason (one table, policy/reasons.h) and the rule's name.
+ * Guards come first and cannot be configured away; then the rules in order, the first match wins;
+ * then the default. Every verdict carries a reason (one table, policy/reasons.h) and the rule's
+ * name.
  *
- * What is remembered between decisions has files of its own: diary.h (what a client has), cookie.h (the
- * same, carried by the client), feedback.h (what came of a rule's pushes).
+ * What is remembered between decisions has files of its own: diary.h (what a client has), cookie.h
+ * (the same, carried by the client), feedback.h (what came of a rule's pushes).
  */
 #ifndef PUSHGATE_POLICY_POLICY_H
 #define PUSHGATE_POLICY_POLICY_H
@@ -81,8 +82,8 @@ uint32_t policy_draw(const struct address *client, struct slice authority, struc
 /* Facts about one offer. Slices are borrowed for the call. Nothing here is looked up later. */
 struct policy_offer {
 	enum policy_source source;
-	/* The request that it belongs to, as the client sent it; the promised one, mapped back to the
-	 * client's side. Both are settled. */
+	/* The request that it belongs to, as the client sent it; the promised one, mapped back to
+	 * the client's side. Both are settled. */
 	const struct http_head *parent, *promised;
 	struct slice as; /* from Link or configuration, else empty */
 	/* The parent exchange. */
@@ -111,7 +112,8 @@ struct policy_offer {
 	uint32_t connection_pushes; /* pushes of this downstream connection promised and not done */
 	uint64_t connection_push_bytes; /* pushed, buffered for or in flight to this connection */
 	bool promise_rate_exceeded;     /* of the origin connection, measured by its owner */
-	/* Method, authority and path were pushed for this parent, or are being pushed on this connection. */
+	/* Method, authority and path were pushed for this parent, or are being pushed on this
+	 * connection. */
 	bool duplicate;
 	usec now;
 };
@@ -132,7 +134,8 @@ struct policy_rule {
 	const char *file; /* where it stands, for error messages */
 	uint32_t line;
 	bool shadow; /* decided beside the others, and only counted */
-	/* Conditions: all must hold; a list holds when one of its members does; absent ones hold. */
+	/* Conditions: all must hold; a list holds when one of its members does; absent ones hold.
+	 * */
 	uint32_t sources; /* bit 1 << enum policy_source; 0 = any */
 	uint32_t types;   /* bit 1 << enum policy_type; 0 = any */
 	uint32_t methods; /* of the promised request: bit 1 << enum http_method; 0 = any */
@@ -190,37 +193,37 @@ struct policy_verdict policy_decide(
     const struct policy_rules *rules, const struct policy_offer *offer);
 
 /*
- * The same with what came of earlier pushes (feedback NULL = nothing is known). *shadow (may be NULL) is
- * what would have been said if the shadow rules were live: its rule is NULL when no shadow rule would have
- * been the first to match; its reason is that of the guard that would have held it up, else
- * policy_reason_SHADOW.
+ * The same with what came of earlier pushes (feedback NULL = nothing is known). *shadow (may be
+ * NULL) is what would have been said if the shadow rules were live: its rule is NULL when no shadow
+ * rule would have been the first to match; its reason is that of the guard that would have held it
+ * up, else policy_reason_SHADOW.
  */
 struct policy_verdict policy_decide_with(const struct policy_rules *rules,
     const struct policy_feedback *feedback, const struct policy_offer *offer,
     struct policy_verdict *shadow);
 
-/* Could a push for this request be of any use to this client? False only when every offer would surely be
- * dropped (push disabled and no rule can hold or hint): the request then goes over the upstream pool with
- * ENABLE_PUSH=0. */
+/* Could a push for this request be of any use to this client? False only when every offer would
+ * surely be dropped (push disabled and no rule can hold or hint): the request then goes over the
+ * upstream pool with ENABLE_PUSH=0. */
 bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_offer *facts);
 
-/* The pushed response begins: keep it or withdraw it. offer->hold_refusal is asked once more: by now it
- * also knows whether the response may be stored. Of hint+hold the hint remains then. */
+/* The pushed response begins: keep it or withdraw it. offer->hold_refusal is asked once more: by
+ * now it also knows whether the response may be stored. Of hint+hold the hint remains then. */
 struct policy_verdict policy_review(const struct policy_rules *rules,
     const struct policy_verdict *decided, const struct policy_offer *offer,
     const struct http_head *response);
 
-/* How urgent the pushed stream is (RFC 9218). `own`: the value of the promise's or response's own Priority
- * field, empty if it has none; counts where the rule (NULL = none) says auto. By default a push comes after
- * its parent, by type. */
+/* How urgent the pushed stream is (RFC 9218). `own`: the value of the promise's or response's own
+ * Priority field, empty if it has none; counts where the rule (NULL = none) says auto. By default a
+ * push comes after its parent, by type. */
 struct http_priority policy_urgency(const struct policy_rule *rule, enum policy_type type,
     struct http_priority parent, struct slice own);
 
 /* Do the rule's conditions on the request hold? Nothing of what is promised is asked. */
 bool policy_rule_takes(const struct policy_rule *rule, const struct policy_offer *facts);
 
-/* Configuration checks. True when `later` can never be reached because `earlier` matches all that it does
- * for certain (unconditional, or equal conditions): an error. */
+/* Configuration checks. True when `later` can never be reached because `earlier` matches all that
+ * it does for certain (unconditional, or equal conditions): an error. */
 bool policy_rule_hides(const struct policy_rule *earlier, const struct policy_rule *later);
 /* True when it merely looks so (its conditions are a superset by simple comparison): a warning. */
 bool policy_rule_may_hide(const struct policy_rule *earlier, const struct policy_rule *later);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reason codes: why a push was forwarded, dropped, or ended as it did. One table; the access log, the
- * counters, explain and docs/REASONS.md are made from it. A code is stable once released.
+ * Reason codes: why a push was forwarded, dropped, or ended as it did. One table; the access log,
+ * the counters, explain and docs/REASONS.md are made from it. A code is stable once released.
  */
 #ifndef PUSHGATE_POLICY_REASONS_H
 #define PUSHGATE_POLICY_REASONS_H

@@ -18,8 +18,8 @@ struct policy_facts {
 /* With offer->promised NULL only the conditions on the request can be asked. */
 void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer);
 
-/* Conditions that the client's request alone decides: source, client, host, path, user-agent, and what its
- * connection is like. */
+/* Conditions that the client's request alone decides: source, client, host, path, user-agent, and
+ * what its connection is like. */
 bool policy_rule_takes_request(const struct policy_rule *rule, const struct policy_facts *f);
 /* Conditions on what is promised: promised-path, type, method. */
 bool policy_rule_takes_promise(const struct policy_rule *rule, const struct policy_facts *f);

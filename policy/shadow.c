@@ -92,7 +92,8 @@ static bool share_covers(uint32_t earlier, uint32_t later)
 	return earlier == 0 || earlier >= POLICY_DRAWS || (later != 0 && earlier >= later);
 }
 
-/* Does every offer that `later` takes match `earlier` too, as far as `exact` and `nocase` can tell? */
+/* Does every offer that `later` takes match `earlier` too, as far as `exact` and `nocase` can tell?
+ * */
 static bool rule_covers(const struct policy_rule *earlier, const struct policy_rule *later,
     bool (*exact)(struct slice, struct slice), bool (*nocase)(struct slice, struct slice))
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to policy/: the decision with somebody looking on. There is one decision; explain.c watches it. */
+/* Private to policy/: the decision with somebody looking on. There is one decision; explain.c
+ * watches it. */
 #ifndef PUSHGATE_POLICY_WATCH_H
 #define PUSHGATE_POLICY_WATCH_H
 

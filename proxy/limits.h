@@ -30,8 +30,8 @@
 /* Interim (1xx) responses in one exchange (RFC 9110 15.2 sets none). */
 #define LIMIT_INTERIM_RESPONSES 32u
 
-/* Streams we have reset and remember (RFC 9113 5.1): beyond the PING that shows that the peer has seen it, as
- * long as there is room. */
+/* Streams we have reset and remember (RFC 9113 5.1): beyond the PING that shows that the peer has
+ * seen it, as long as there is room. */
 #define LIMIT_REMEMBERED_RESETS 256u
 
 /* A URI reference in a Link field or a manifest; longer ones name nothing worth pushing. */

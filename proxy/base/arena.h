@@ -16,10 +16,11 @@ struct arena {
 	struct arena_block *block; /* newest first; NULL while only the first block is in use */
 	char *first;               /* borrows: the caller's own first block, or NULL */
 	size_t first_bytes;
-	size_t heap_bytes;         /* taken from the heap by now */
+	size_t heap_bytes; /* taken from the heap by now */
 };
 
-/* `first` (first_bytes long, borrowed for the arena's life, may be NULL) is used before the heap. */
+/* `first` (first_bytes long, borrowed for the arena's life, may be NULL) is used before the heap.
+ * */
 void arena_init(struct arena *a, void *first, size_t first_bytes);
 void arena_fini(struct arena *a);
 /* Empties it; heap blocks are freed. */
@@ -51,6 +52,7 @@ static inline struct slice arena_copy(struct arena *a, struct slice s)
 }
 
 /* printf into the arena; the result is NUL-terminated, its slice without the NUL. */
-struct slice arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+struct slice arena_printf(struct arena *a, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

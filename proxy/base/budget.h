@@ -13,8 +13,8 @@
 struct budget {
 	struct budget *parent; /* borrows; NULL at the root */
 	size_t limit_bytes, used_bytes, peak_bytes;
-	size_t refused;        /* takes that this level refused */
-	size_t fail_in;        /* budget_fail_nth: takes until the refused one, 0 = off */
+	size_t refused; /* takes that this level refused */
+	size_t fail_in; /* budget_fail_nth: takes until the refused one, 0 = off */
 };
 
 void budget_init(struct budget *b, struct budget *parent, size_t limit_bytes);

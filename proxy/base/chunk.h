@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks: the only counted references of the program. A chunk is usually LIMIT_CHUNK_BYTES of octets
- * that were read once and are passed on by reference; a piece is a run of octets inside a
+ * Chunks: the only counted references of the program. A chunk is usually LIMIT_CHUNK_BYTES of
+ * octets that were read once and are passed on by reference; a piece is a run of octets inside a
  * chunk. A pool belongs to one worker (no locks) and keeps a bounded number of free chunks.
  */
 #ifndef PUSHGATE_BASE_CHUNK_H
@@ -13,9 +13,9 @@ struct chunk_pool;
 
 struct chunk {
 	struct chunk_pool *pool;
-	struct chunk *next;   /* while free */
+	struct chunk *next; /* while free */
 	uint32_t refs;
-	uint32_t capacity;    /* octets in data */
+	uint32_t capacity; /* octets in data */
 	uint8_t data[];
 };
 

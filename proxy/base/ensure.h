@@ -10,16 +10,19 @@
 #include <stddef.h>
 
 #define ensure(condition)                                                                          \
-	(__builtin_expect(!!(condition), 1) ? (void)0                                              \
-	                                    : ensure_failed(#condition, __FILE__, __LINE__, __func__))
+	(__builtin_expect(!!(condition), 1)                                                        \
+		? (void)0                                                                          \
+		: ensure_failed(#condition, __FILE__, __LINE__, __func__))
 
-_Noreturn void ensure_failed(const char *condition, const char *file, int line, const char *function);
+_Noreturn void ensure_failed(
+    const char *condition, const char *file, int line, const char *function);
 
 /*
  * A dumper writes a description of `object` into buffer (at most size octets) and returns its
  * length. It runs in the crash, so it may allocate nothing and must distrust what it reads.
  * One dumper at a time: the worker registers itself; NULL takes it back.
  */
-void ensure_set_dumper(size_t (*dump)(const void *object, char *buffer, size_t size), const void *object);
+void ensure_set_dumper(
+    size_t (*dump)(const void *object, char *buffer, size_t size), const void *object);
 
 #endif

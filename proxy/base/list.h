@@ -65,7 +65,7 @@ static inline void list_splice(struct list *to, struct list *from)
 	list_init(from);
 }
 
-#define container_of(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
+#define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 #define list_first(head, type, member)                                                             \
 	(list_is_empty(head) ? NULL : container_of((head)->next, type, member))
@@ -73,7 +73,7 @@ static inline void list_splice(struct list *to, struct list *from)
 /* The body may remove the current node, and no other. */
 #define list_for_each(head, node, type, member)                                                    \
 	for (type *node = container_of((head)->next, type, member),                                \
-	          *node##_next = container_of(node->member.next, type, member);                    \
+		  *node##_next = container_of(node->member.next, type, member);                    \
 	     &node->member != (head);                                                              \
 	     node = node##_next, node##_next = container_of(node->member.next, type, member))
 

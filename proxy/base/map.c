@@ -13,7 +13,8 @@
 
 _Static_assert(sizeof(size_t) == sizeof(struct map_node *), "a cursor holds an address");
 
-/* Hashes of small numbers (stream ids) are good enough in their low bits, and so are folded ones. */
+/* Hashes of small numbers (stream ids) are good enough in their low bits, and so are folded ones.
+ * */
 static size_t slot_of(const struct map *m, uint64_t hash)
 {
 	return (size_t)(hash ^ hash >> 32) & m->mask;

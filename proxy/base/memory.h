@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-void *memory_zalloc(size_t bytes);                          /* zeroed */
-void *memory_alloc(size_t bytes);                           /* not zeroed */
-void *memory_resize(void *old, size_t count, size_t size);  /* overflow-checked count × size */
+void *memory_zalloc(size_t bytes);                         /* zeroed */
+void *memory_alloc(size_t bytes);                          /* not zeroed */
+void *memory_resize(void *old, size_t count, size_t size); /* overflow-checked count × size */
 char *memory_strdup(const char *string);
 #define memory_new(type) ((type *)memory_zalloc(sizeof(type)))
 

@@ -17,7 +17,10 @@ struct slice {
 };
 
 /* A slice of a string literal, usable in constant tables and in expressions. */
-#define SLICE_INIT(literal) {"" literal, sizeof(literal) - 1}
+#define SLICE_INIT(literal)                                                                        \
+	{                                                                                          \
+		"" literal, sizeof(literal) - 1                                                    \
+	}
 #define SLICE(literal) ((struct slice)SLICE_INIT(literal))
 
 /* printf("%.*s", SLICE_ARG(s)) */

@@ -331,7 +331,8 @@ void conf_begin_section(struct conf_loader *l, struct slice header)
 		return;
 	}
 	l->current = section_new(l, (enum conf_kind)kind, name);
-	/* Of a duplicate the options are read all the same, so that their mistakes show in the same run. */
+	/* Of a duplicate the options are read all the same, so that their mistakes show in the same
+	 * run. */
 	if (!earlier) {
 		*(l->last ? &l->last->next : &l->first) = l->current;
 		l->last = l->current;

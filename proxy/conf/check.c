@@ -155,7 +155,8 @@ static bool takes_path(const struct conf_route *r, struct slice path)
 	return r->path_count == 0 && slice_equal(path, SLICE("/"));
 }
 
-/* Every host and every path of `later` stands in `earlier` too, which wins as the first of equals. */
+/* Every host and every path of `later` stands in `earlier` too, which wins as the first of equals.
+ * */
 static bool route_hides(const struct conf_route *earlier, const struct conf_route *later)
 {
 	if (later->host_count == 0 && !takes_host(earlier, SLICE("*")))

@@ -4,8 +4,9 @@
  * wrong is reported as "file:line: what is wrong; what would be right", all mistakes of a file
  * in one go, and no snapshot comes out.
  *
- * The snapshot is a plain tree, freed at once by conf_free; everyone else borrows from it. Numbers are in the
- * units that their names say; 0 in a time means "no limit" unless the option says otherwise.
+ * The snapshot is a plain tree, freed at once by conf_free; everyone else borrows from it. Numbers
+ * are in the units that their names say; 0 in a time means "no limit" unless the option says
+ * otherwise.
  */
 #ifndef PUSHGATE_CONF_CONF_H
 #define PUSHGATE_CONF_CONF_H
@@ -161,16 +162,19 @@ struct conf {
 // clang-format on
 
 /*
- * Reads, checks and resolves. NULL when anything is wrong; every mistake (and every warning) has been written to
- * `errors` by then, a line each. With `resolve` false names are not looked up and the files and users that options
- * name are not opened or looked for (tests, explain); included files are part of the configuration and are read.
+ * Reads, checks and resolves. NULL when anything is wrong; every mistake (and every warning) has
+ * been written to `errors` by then, a line each. With `resolve` false names are not looked up and
+ * the files and users that options name are not opened or looked for (tests, explain); included
+ * files are part of the configuration and are read.
  */
 struct conf *conf_load(const char *path, bool resolve, FILE *errors);
-/* The same for a text in memory; `name` stands for the file in messages. Includes are read with `resolve` alone. */
+/* The same for a text in memory; `name` stands for the file in messages. Includes are read with
+ * `resolve` alone. */
 struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors);
 void conf_free(struct conf *c); /* NULL is fine */
 
-/* The option table as text: `pushgate help-config`. section NULL = all; "example": a commented configuration. */
+/* The option table as text: `pushgate help-config`. section NULL = all; "example": a commented
+ * configuration. */
 void conf_print_help(FILE *out, const char *section);
 
 #endif

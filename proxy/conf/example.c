@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `pushgate help-config example`: a configuration with every option that is available, its sentence above it.
- * etc/pushgate.ini is its output. What is needed stands there, everything else is commented out.
+ * `pushgate help-config example`: a configuration with every option that is available, its sentence
+ * above it. etc/pushgate.ini is its output. What is needed stands there, everything else is
+ * commented out.
  */
 #include "proxy/conf/option.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `Name: value` of the field rules of a route (RFC 9110 5.1, 5.5). Fields that belong to the message or to one hop
- * are not the configuration's to change.
+ * `Name: value` of the field rules of a route (RFC 9110 5.1, 5.5). Fields that belong to the
+ * message or to one hop are not the configuration's to change.
  */
 #include "proxy/conf/setters.h"
 

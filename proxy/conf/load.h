@@ -51,7 +51,8 @@ struct conf_loader {
 	struct conf_seen *seen;
 };
 
-/* "file:line: text\n"; the first counts as a mistake. Octets that a terminal would obey become '?'. */
+/* "file:line: text\n"; the first counts as a mistake. Octets that a terminal would obey become '?'.
+ * */
 void conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
@@ -84,7 +85,8 @@ const char *conf_section_title(struct conf_loader *l, const struct conf_section 
 /* Line of an option in a section; 0 = not given. */
 uint32_t conf_option_line(const struct conf_section *s, const char *key);
 
-/* conf.c: conf_load_text for what is not available yet too: how the table is tested before its options are used. */
+/* conf.c: conf_load_text for what is not available yet too: how the table is tested before its
+ * options are used. */
 struct conf *conf_load_everything(struct slice text, const char *name, bool resolve, FILE *errors);
 
 /* check.c: what no single line shows; moves the objects into the snapshot's arrays. */

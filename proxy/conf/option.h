@@ -33,7 +33,8 @@ enum conf_type {
 	CONF_TYPE_LIST,     /* struct slice * and a size_t count */
 	CONF_TYPE_CIDRS,    /* struct cidr * and a size_t count */
 	CONF_TYPE_PATTERNS, /* struct policy_patterns; `min` 1: without case */
-	CONF_TYPE_FILES, /* const char ** and a size_t count, each relative to the file that names it */
+	/* const char ** and a size_t count, each relative to the file that names it */
+	CONF_TYPE_FILES,
 	CONF_TYPE_FIELDS, /* struct conf_fields; `min` is the change */
 	CONF_TYPE_OTHER,  /* whatever set() makes of it */
 };
@@ -53,8 +54,8 @@ struct conf_option {
 	bool (*set)(struct conf_loader *l, void *object, struct slice value);
 	/* For lists: what is wrong with a member and what would be right, or NULL. */
 	const char *(*check)(struct slice member);
-	/* For the operator; also says what 0 means where it is allowed. A line that begins "WORD: " is about that
-	 * choice. */
+	/* For the operator; also says what 0 means where it is allowed. A line that begins "WORD: "
+	 * is about that choice. */
 	const char *sentence;
 };
 
@@ -70,9 +71,10 @@ struct conf_section_type {
 extern const struct conf_section_type conf_section_types[CONF_SECTION_COUNT];
 
 /*
- * What the option table has and the program does not do yet: a section (key NULL), an option (value NULL), or a word
- * of its value (one that ends in '*' stands for all that begin so). It is refused where it is written, and the help
- * does not show it. To make a thing available is to delete its row.
+ * What the option table has and the program does not do yet: a section (key NULL), an option (value
+ * NULL), or a word of its value (one that ends in '*' stands for all that begin so). It is refused
+ * where it is written, and the help does not show it. To make a thing available is to delete its
+ * row.
  */
 struct conf_unavailable {
 	enum conf_kind section;
@@ -81,8 +83,9 @@ struct conf_unavailable {
 };
 extern const struct conf_unavailable conf_unavailable_rows[];
 extern const size_t conf_unavailable_count;
-/* The row that speaks against it, or NULL. Without a word (the empty slice): against the option as a whole, or the
- * section that it stands in; key NULL: against the section. With one: against this word of the option's value. */
+/* The row that speaks against it, or NULL. Without a word (the empty slice): against the option as
+ * a whole, or the section that it stands in; key NULL: against the section. With one: against this
+ * word of the option's value. */
 const struct conf_unavailable *conf_find_unavailable(
     enum conf_kind section, const char *key, struct slice word);
 

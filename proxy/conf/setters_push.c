@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Setters and checks for what [push] and [preload] say: patterns, shares, times, urgency, resources. */
+/* Setters and checks for what [push] and [preload] say: patterns, shares, times, urgency,
+ * resources. */
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 

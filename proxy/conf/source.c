@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From files to section headers and options. inih splits and trims the lines; the reader that feeds
- * it counts them, refuses what inih would cut or skip in silence (long lines and names, NUL octets, lines
- * that are nothing), and hands section headers over itself, as inih does not report them.
+ * it counts them, refuses what inih would cut or skip in silence (long lines and names, NUL octets,
+ * lines that are nothing), and hands section headers over itself, as inih does not report them.
  */
 #include "proxy/base/memory.h"
 #include "proxy/conf/load.h"
@@ -163,8 +163,8 @@ static void read_lines(struct conf_loader *l, struct slice text)
 
 	if (slice_starts_with(r.rest, SLICE("\xef\xbb\xbf")))
 		r.rest = slice_from(r.rest, 3);
-	/* Debian builds inih with these as variables; its defaults would join indented lines to the value
-	 * above, cut values at " ;", and cut lines at 200 octets. */
+	/* Debian builds inih with these as variables; its defaults would join indented lines to the
+	 * value above, cut values at " ;", and cut lines at 200 octets. */
 	ini_allow_multiline = false;
 	ini_allow_inline_comments = false;
 	ini_stop_on_first_error = false;
@@ -195,7 +195,8 @@ void conf_read_text(struct conf_loader *l, const char *name, struct slice text)
 	l->is_in_section = is_in_section;
 }
 
-/* Where a mistake about a whole file is reported: where it was included, else at its own first line. */
+/* Where a mistake about a whole file is reported: where it was included, else at its own first
+ * line. */
 static void file_mistake(
     struct conf_loader *l, const char *path, const char *what, const char *right)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the option table has and the program does not do yet; see option.h. Deleting a row makes the thing available:
- * to the parser, the messages and the help. etc/pushgate.ini then wants its lines.
+ * What the option table has and the program does not do yet; see option.h. Deleting a row makes the
+ * thing available: to the parser, the messages and the help. etc/pushgate.ini then wants its lines.
  */
 #include "proxy/conf/option.h"
 #include "proxy/conf/value.h"

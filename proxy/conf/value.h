@@ -15,12 +15,13 @@ bool value_time(struct slice text, usec *span);
 char *value_size_format(uint64_t octets, char *buffer, size_t size);
 char *value_time_format(usec span, char *buffer, size_t size);
 
-/* Position of the word among choices (separated by spaces), without case; -1 when it is none of them. */
+/* Position of the word among choices (separated by spaces), without case; -1 when it is none of
+ * them. */
 int value_choice(struct slice word, const char *choices);
 
 enum value_word { VALUE_WORD, VALUE_END, VALUE_UNCLOSED };
-/* Cuts the next word off a list that is separated by spaces, tabs or commas. A word in double quotes keeps
- * them inside; a backslash protects a quote and stays. */
+/* Cuts the next word off a list that is separated by spaces, tabs or commas. A word in double
+ * quotes keeps them inside; a backslash protects a quote and stays. */
 enum value_word value_next_word(struct slice *rest, struct slice *word);
 
 /* Letters, digits, '.', '_', '-'; at least one. */

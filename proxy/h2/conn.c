@@ -69,7 +69,8 @@ void h2_free(struct h2_conn *c)
 		http_head_free(c->event.head);
 	list_for_each(&c->endings, s, struct h2_stream, ending) h2_stream_free(c, s);
 	size_t cursor = 0;
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the walk does not look at the last node (map.h) */
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the walk does not look at the last node
+	 * (map.h) */
 	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;) {
 		struct h2_stream *s = container_of(n, struct h2_stream, node);
 		budget_give(c->env.budget, H2_STREAM_COST);
@@ -101,8 +102,9 @@ void h2_conn_fail(struct h2_conn *c, const struct h2_fault *fault, uint32_t code
 }
 
 /*
- * Is it an offence? Not what the peer could not know (streams above a limit that is still on its way),
- * not our own want of memory, and not what answers a request of ours or a promise, which are counted.
+ * Is it an offence? Not what the peer could not know (streams above a limit that is still on its
+ * way), not our own want of memory, and not what answers a request of ours or a promise, which are
+ * counted.
  */
 static bool counts_as_provoked(
     const struct h2_conn *c, const struct h2_stream *s, const struct h2_fault *fault)

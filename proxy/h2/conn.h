@@ -157,7 +157,7 @@ struct h2_conn {
 	bool has_event;
 	const char *reason; /* of the fault that a handler is about to return */
 	bool failure_queued;
-	bool was_terminated;            /* by the owner: it wants no more events */
+	bool was_terminated; /* by the owner: it wants no more events */
 	uint64_t events_made;
 
 	/* The end. */

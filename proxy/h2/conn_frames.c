@@ -20,8 +20,8 @@ const struct h2_fault *h2_recv_priority(struct h2_conn *c, const uint8_t *payloa
 }
 
 /*
- * Which bucket a reset is taken from. A client's resets of its own requests cost us their work. What
- * we opened the peer may refuse for free, once; a promise has paid when it came.
+ * Which bucket a reset is taken from. A client's resets of its own requests cost us their work.
+ * What we opened the peer may refuse for free, once; a promise has paid when it came.
  */
 static const struct h2_fault *count_reset(struct h2_conn *c, uint32_t id, bool had_stream)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Octets in: the preface (RFC 9113 3.4), frame headers (4.1), and payloads, whole or streamed as the
- * frame table says. What a frame means is in its handler.
+ * Octets in: the preface (RFC 9113 3.4), frame headers (4.1), and payloads, whole or streamed as
+ * the frame table says. What a frame means is in its handler.
  */
 #include "proxy/h2/conn.h"
 

@@ -2,8 +2,8 @@
 /* The end of a connection from our side: GOAWAY, gracefully or at once (RFC 9113 6.8). */
 #include "proxy/h2/conn.h"
 
-/* Requests that were under way when the first GOAWAY left arrive within a round trip; a peer that does not
- * answer the PING gets this long. */
+/* Requests that were under way when the first GOAWAY left arrive within a round trip; a peer that
+ * does not answer the PING gets this long. */
 #define SHUTDOWN_ROUND_TRIP USEC_PER_SEC
 
 /* Enough for a reason; a peer's log line is no place for more. */

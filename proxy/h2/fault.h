@@ -202,7 +202,7 @@ enum h2_fault_id {
 #define H2_FAULT_ENUM(symbol, name, section, code, scope, text) H2_FAULT_##symbol,
 	H2_FAULTS(H2_FAULT_ENUM)
 #undef H2_FAULT_ENUM
-	H2_FAULT_COUNT
+	    H2_FAULT_COUNT
 };
 
 extern const struct h2_fault h2_faults[H2_FAULT_COUNT];

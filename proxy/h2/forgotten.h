@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The memory of streams that we have reset (RFC 9113 5.1): what was under way for them is
- * tolerated. When a PING that was sent after the RST_STREAM has come back, the peer's reader has certainly
- * seen it; its application may still send what it had decided to send. So the answer only confirms the
- * ids: they go, oldest first, when room is needed. Bounded; when there is no room and none confirmed,
- * every unknown closed stream counts as reset by us until a PING sent after that is back: forgotten
- * state never makes an error.
+ * tolerated. When a PING that was sent after the RST_STREAM has come back, the peer's reader has
+ * certainly seen it; its application may still send what it had decided to send. So the answer only
+ * confirms the ids: they go, oldest first, when room is needed. Bounded; when there is no room and
+ * none confirmed, every unknown closed stream counts as reset by us until a PING sent after that is
+ * back: forgotten state never makes an error.
  */
 #ifndef PUSHGATE_H2_FORGOTTEN_H
 #define PUSHGATE_H2_FORGOTTEN_H
@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 struct h2_forgotten {
-	/* Oldest first: [0, confirmed), [confirmed, sealed) wait for the PING under way, the others for
-	 * the next. */
+	/* Oldest first: [0, confirmed), [confirmed, sealed) wait for the PING under way, the others
+	 * for the next. */
 	uint32_t *ids;
 	uint32_t count, capacity, confirmed, sealed;
 	bool ping_under_way;

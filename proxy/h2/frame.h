@@ -28,8 +28,9 @@ enum { H2_BY_SERVER = 1 << H2_SERVER, H2_BY_CLIENT = 1 << H2_CLIENT, H2_BY_BOTH 
 
 /* How its payload is handed over. */
 enum h2_payload {
-	H2_PAYLOAD_WHOLE,    /* when complete */
-	H2_PAYLOAD_STREAMED, /* at the frame header (payload NULL), the rest octet run by octet run */
+	H2_PAYLOAD_WHOLE, /* when complete */
+	/* at the frame header (payload NULL), the rest octet run by octet run */
+	H2_PAYLOAD_STREAMED,
 };
 
 struct h2_conn;

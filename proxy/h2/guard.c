@@ -84,7 +84,8 @@ const struct h2_fault *h2_guard_count(struct h2_guard *g, enum h2_guarded what, 
 	struct h2_bucket *b = &g->buckets[what];
 	struct h2_rate rate = rate_of(g, what);
 	if (now > b->at) {
-		/* The span is cut so that the product stays in range: an hour refills any bucket. */
+		/* The span is cut so that the product stays in range: an hour refills any bucket.
+		 * */
 		usec span = now - b->at;
 		if (span > 3600 * USEC_PER_SEC)
 			span = 3600 * USEC_PER_SEC;

@@ -10,10 +10,10 @@
  *   commands everything else; a command never emits an event about its own stream at once, but may
  *            leave one in the queue (H2_EVENT_CLOSED after the last DATA): drain events after output too
  *
- * Streams are handles that the owner hangs a pointer on. A handle dies when its H2_EVENT_RESET
- * or H2_EVENT_CLOSED has been seen (at the next call of h2_next_event or h2_receive), in h2_reset, and
- * in h2_free. After H2_EVENT_FAILED every handle stays valid until h2_free, but commands on
- * them do nothing.
+ * Streams are handles that the owner hangs a pointer on. A handle dies when its H2_EVENT_RESET or
+ * H2_EVENT_CLOSED has been seen (at the next call of h2_next_event or h2_receive), in h2_reset, and
+ * in h2_free. After H2_EVENT_FAILED every handle stays valid until h2_free, but commands on them do
+ * nothing.
  *
  * The peer's faults are rows (struct h2_fault), NULL = fine. Our own mistakes are ensure().
  */
@@ -30,11 +30,20 @@ enum h2_role { H2_SERVER, H2_CLIENT };
 
 /* RFC 9113 7. */
 enum h2_code {
-	H2_NO_ERROR = 0x0, H2_PROTOCOL_ERROR = 0x1, H2_INTERNAL_ERROR = 0x2,
-	H2_FLOW_CONTROL_ERROR = 0x3, H2_SETTINGS_TIMEOUT = 0x4, H2_STREAM_CLOSED = 0x5,
-	H2_FRAME_SIZE_ERROR = 0x6, H2_REFUSED_STREAM = 0x7, H2_CANCEL = 0x8,
-	H2_COMPRESSION_ERROR = 0x9, H2_CONNECT_ERROR = 0xa, H2_ENHANCE_YOUR_CALM = 0xb,
-	H2_INADEQUATE_SECURITY = 0xc, H2_HTTP_1_1_REQUIRED = 0xd,
+	H2_NO_ERROR = 0x0,
+	H2_PROTOCOL_ERROR = 0x1,
+	H2_INTERNAL_ERROR = 0x2,
+	H2_FLOW_CONTROL_ERROR = 0x3,
+	H2_SETTINGS_TIMEOUT = 0x4,
+	H2_STREAM_CLOSED = 0x5,
+	H2_FRAME_SIZE_ERROR = 0x6,
+	H2_REFUSED_STREAM = 0x7,
+	H2_CANCEL = 0x8,
+	H2_COMPRESSION_ERROR = 0x9,
+	H2_CONNECT_ERROR = 0xa,
+	H2_ENHANCE_YOUR_CALM = 0xb,
+	H2_INADEQUATE_SECURITY = 0xc,
+	H2_HTTP_1_1_REQUIRED = 0xd,
 };
 /* "PROTOCOL_ERROR", or "UNKNOWN" above the table. */
 const char *h2_code_name(uint32_t code);
@@ -73,25 +82,25 @@ struct h2_rate {
 
 struct h2_limits {
 	/* What we announce beside the settings. */
-	uint32_t connection_window;     /* receive window of the connection, ≥ 65535 */
+	uint32_t connection_window; /* receive window of the connection, ≥ 65535 */
 	/* Local resources. */
-	uint32_t field_block_bytes;     /* ≤ LIMIT_FIELD_BLOCK_BYTES; above: ENHANCE_YOUR_CALM */
-	uint32_t continuations;         /* in one block */
-	uint32_t encoder_table_bytes;   /* the most we use of the peer's HEADER_TABLE_SIZE */
-	uint32_t reserved_streams;      /* client: promised and unanswered at a time; above: the engine
+	uint32_t field_block_bytes;   /* ≤ LIMIT_FIELD_BLOCK_BYTES; above: ENHANCE_YOUR_CALM */
+	uint32_t continuations;       /* in one block */
+	uint32_t encoder_table_bytes; /* the most we use of the peer's HEADER_TABLE_SIZE */
+	uint32_t reserved_streams; /* client: promised and unanswered at a time; above: the engine
 	                                   refuses with REFUSED_STREAM by itself */
-	uint32_t control_bytes;         /* queued control output that the peer provoked (acks, pings,
+	uint32_t control_bytes;    /* queued control output that the peer provoked (acks, pings,
 	                                   resets); above: ENHANCE_YOUR_CALM */
 	/* Floods. */
 	struct h2_rate resets_received; /* rapid reset (CVE-2023-44487) */
 	struct h2_rate resets_provoked; /* the peer's faults make us reset (CVE-2025-8671) */
 	struct h2_rate pings, settings, priorities, empty_frames, window_updates;
-	struct h2_rate promises;        /* promised to us */
+	struct h2_rate promises; /* promised to us */
 	struct h2_rate header_blocks;
 	/* Time. */
-	usec preface_timeout;           /* server: the client's preface and first SETTINGS */
-	usec settings_timeout;          /* our SETTINGS to be acknowledged: SETTINGS_TIMEOUT */
-	usec block_timeout;             /* HEADERS until END_HEADERS */
+	usec preface_timeout;  /* server: the client's preface and first SETTINGS */
+	usec settings_timeout; /* our SETTINGS to be acknowledged: SETTINGS_TIMEOUT */
+	usec block_timeout;    /* HEADERS until END_HEADERS */
 };
 extern const struct h2_limits h2_limits_default;
 
@@ -100,7 +109,7 @@ struct h2_counters {
 	uint64_t frames_in[16], frames_out[16]; /* by type; [15] = unknown types */
 	uint64_t resets_in, resets_out, resets_provoked;
 	uint64_t promises_in, promises_refused, promises_out;
-	uint64_t data_in, data_out;             /* DATA payload octets without padding */
+	uint64_t data_in, data_out; /* DATA payload octets without padding */
 };
 
 struct h2_conn;
@@ -109,8 +118,9 @@ struct h2_stream;
 struct h2_env {
 	struct chunk_pool *chunks;    /* borrows */
 	struct http_head_pool *heads; /* borrows */
-	struct budget *budget;        /* borrows: the connection's; the engine takes what a peer can grow */
-	uint64_t seed;                /* the process's hash seed */
+	/* borrows: the connection's; the engine takes what a peer can grow */
+	struct budget *budget;
+	uint64_t seed; /* the process's hash seed */
 	/* Optional: sees each frame, in and out, as one line ("s5 <- HEADERS len=41 end"). */
 	void (*trace)(void *context, const char *line);
 	void *trace_context;
@@ -118,16 +128,17 @@ struct h2_env {
 
 /* The preface and our SETTINGS (and the connection window's update) are queued at once. A server
  * never announces ENABLE_PUSH (RFC 9113 6.5.2). */
-struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local, const struct h2_limits *limits,
-    const struct h2_env *env, usec now);
+struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
+    const struct h2_limits *limits, const struct h2_env *env, usec now);
 void h2_free(struct h2_conn *c);
 
 /* ---- input ---- */
 
 /*
  * Takes octets that came from the peer: chunk->data[offset, offset+length). Returns how many were
- * consumed: all, or up to the end of the first frame (or piece of a DATA payload) that caused an event: fetch the
- * events, then call again with the rest. After H2_EVENT_FAILED everything is consumed and ignored.
+ * consumed: all, or up to the end of the first frame (or piece of a DATA payload) that caused an
+ * event: fetch the events, then call again with the rest. After H2_EVENT_FAILED everything is
+ * consumed and ignored.
  */
 size_t h2_receive(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t length, usec now);
 /* The peer closed its side of the transport: FAILED unless everything was over. */
@@ -136,34 +147,37 @@ void h2_receive_eof(struct h2_conn *c);
 enum h2_event_kind {
 	H2_EVENT_SETTINGS, /* the peer's SETTINGS hold now: h2_peer_settings */
 	H2_EVENT_HEAD,     /* `head` (takes: yours to free), `end` */
-	H2_EVENT_DATA,     /* `piece` (borrows the chunk given to h2_receive: hold it to keep it), `end`. The
+	H2_EVENT_DATA, /* `piece` (borrows the chunk given to h2_receive: hold it to keep it), `end`. The
 	                      owner owes h2_credit for these octets, whatever becomes of them. */
 	H2_EVENT_TRAILERS, /* `head` (takes); ends the stream's receiving side */
-	H2_EVENT_PROMISE,  /* client: `stream` is the parent, `promised` the new stream, `head` (takes). With `fault`:
+	H2_EVENT_PROMISE, /* client: `stream` is the parent, `promised` the new stream, `head` (takes). With `fault`:
 	                      malformed and refused by the engine, for the log only: `promised` and `head` are
 	                      NULL, `reason` says what was wrong, `last_id` is the promised id */
-	H2_EVENT_RESET,    /* the stream is over: by the peer (`fault` NULL, `code`) or by us for the peer's `fault`.
+	H2_EVENT_RESET, /* the stream is over: by the peer (`fault` NULL, `code`) or by us for the peer's `fault`.
 	                      `unprocessed`: GOAWAY or REFUSED_STREAM says that the peer did nothing */
-	H2_EVENT_CLOSED,   /* both sides ended normally */
-	H2_EVENT_GOAWAY,   /* from the peer: `code`, `last_id`, `debug`; no new streams from now on */
-	H2_EVENT_PONG,     /* an h2_ping came back: `rtt` */
-	H2_EVENT_FAILED,   /* the connection is over: `fault` (peer's, NULL = transport or GOAWAY with error),
+	H2_EVENT_CLOSED, /* both sides ended normally */
+	/* from the peer: `code`, `last_id`, `debug`; no new streams from now on */
+	H2_EVENT_GOAWAY,
+	H2_EVENT_PONG, /* an h2_ping came back: `rtt` */
+	H2_EVENT_FAILED, /* the connection is over: `fault` (peer's, NULL = transport or GOAWAY with error),
 	                      `code`. Flush the output, then close. Each stream's fate is the owner's to settle */
 };
 
 struct h2_event {
 	enum h2_event_kind kind;
 	struct h2_stream *stream, *promised;
-	void *user;               /* of `stream`; NULL when the owner set none (yet) */
+	void *user; /* of `stream`; NULL when the owner set none (yet) */
 	struct http_head *head;
 	struct piece piece;
 	const struct h2_fault *fault;
-	const char *reason;       /* RESET, PROMISE: what http_head_settle found wrong, for the log; or NULL */
+	/* RESET, PROMISE: what http_head_settle found wrong, for the log; or NULL */
+	const char *reason;
 	uint32_t code, last_id;
-	struct slice debug;       /* lent until the next call */
+	struct slice debug; /* lent until the next call */
 	usec rtt;
-	bool end;                 /* END_STREAM: the receiving side is over with this event */
-	bool oversize;            /* HEAD at a server: field list over the limit; `head` has only the pseudo-fields
+	bool end; /* END_STREAM: the receiving side is over with this event */
+	bool
+	    oversize; /* HEAD at a server: field list over the limit; `head` has only the pseudo-fields
 	                             that came and is not settled: answer 431 */
 	bool unprocessed;
 };
@@ -179,23 +193,25 @@ struct slice h2_control(const struct h2_conn *c);
 void h2_control_taken(struct h2_conn *c, size_t octets);
 
 /*
- * Says what body the owner has for a stream: `bytes` octets, and then (or at once, when bytes is 0) the end
- * of the stream. Replaces what was said before; h2_next_turn counts down. Nothing may be said after `end` was sent.
+ * Says what body the owner has for a stream: `bytes` octets, and then (or at once, when bytes is 0)
+ * the end of the stream. Replaces what was said before; h2_next_turn counts down. Nothing may be
+ * said after `end` was sent.
  */
 void h2_offer(struct h2_conn *c, struct h2_stream *s, size_t bytes, bool end);
 
 struct h2_turn {
 	struct h2_stream *stream;
 	void *user;
-	uint32_t length;    /* DATA octets that the owner must put behind the header, from the front of its body */
+	/* DATA octets that the owner must put behind the header, from the front of its body */
+	uint32_t length;
 	bool end;
 	uint8_t header[9];
 };
 
 /*
  * The next DATA frame by RFC 9218 (urgency first; incremental streams take turns), at most `most`
- * octets of payload. Committed when it returns true: windows are charged, the stream may be closed (its
- * CLOSED event queued). False: nothing can be sent now.
+ * octets of payload. Committed when it returns true: windows are charged, the stream may be closed
+ * (its CLOSED event queued). False: nothing can be sent now.
  */
 bool h2_next_turn(struct h2_conn *c, uint32_t most, struct h2_turn *turn);
 /* True when h2_control or h2_next_turn has something. */
@@ -203,8 +219,8 @@ bool h2_wants_write(const struct h2_conn *c);
 
 /* ---- commands ---- */
 
-/* How many more requests may be opened now: the peer's MAX_CONCURRENT_STREAMS (100 are assumed until its
- * SETTINGS came), ids, GOAWAY. 0 also when failed or shutting down. */
+/* How many more requests may be opened now: the peer's MAX_CONCURRENT_STREAMS (100 are assumed
+ * until its SETTINGS came), ids, GOAWAY. 0 also when failed or shutting down. */
 uint32_t h2_request_room(const struct h2_conn *c);
 /* Client: opens a stream. NULL when h2_request_room is 0 or the field block budget refuses. */
 struct h2_stream *h2_request(struct h2_conn *c, const struct http_head *head, bool end, void *user);
@@ -217,26 +233,27 @@ bool h2_trailers(struct h2_conn *c, struct h2_stream *s, const struct http_head 
 /* Server: why a promise on this parent is impossible now. */
 enum h2_promise_answer {
 	H2_PROMISE_POSSIBLE,
-	H2_PROMISE_DISABLED,       /* ENABLE_PUSH is 0 */
-	H2_PROMISE_NO_STREAMS,     /* MAX_CONCURRENT_STREAMS is 0 */
-	H2_PROMISE_PARENT_CLOSED,  /* not open or half-closed (remote), or itself pushed */
+	H2_PROMISE_DISABLED,      /* ENABLE_PUSH is 0 */
+	H2_PROMISE_NO_STREAMS,    /* MAX_CONCURRENT_STREAMS is 0 */
+	H2_PROMISE_PARENT_CLOSED, /* not open or half-closed (remote), or itself pushed */
 	H2_PROMISE_GOING_AWAY,
 	H2_PROMISE_NO_IDS,
 };
 enum h2_promise_answer h2_may_promise(const struct h2_conn *c, const struct h2_stream *parent);
-/* Queues PUSH_PROMISE. NULL unless H2_PROMISE_POSSIBLE. The promised stream's urgency starts one below its
- * parent's (never starves it). */
-struct h2_stream *h2_promise(struct h2_conn *c, struct h2_stream *parent, const struct http_head *request,
-    void *user);
+/* Queues PUSH_PROMISE. NULL unless H2_PROMISE_POSSIBLE. The promised stream's urgency starts one
+ * below its parent's (never starves it). */
+struct h2_stream *h2_promise(
+    struct h2_conn *c, struct h2_stream *parent, const struct http_head *request, void *user);
 /* Server: how many pushed responses may begin now (the client's MAX_CONCURRENT_STREAMS). */
 uint32_t h2_push_room(const struct h2_conn *c);
 
 /* RST_STREAM; the handle is dead after it, no event follows. What still comes for it is ignored. */
 void h2_reset(struct h2_conn *c, struct h2_stream *s, uint32_t code);
-/* The owner is done with n octets of DATA events: stream-level WINDOW_UPDATE at half the window. Connection
- * level credit is the engine's own, given on receipt. */
+/* The owner is done with n octets of DATA events: stream-level WINDOW_UPDATE at half the window.
+ * Connection level credit is the engine's own, given on receipt. */
 void h2_credit(struct h2_conn *c, struct h2_stream *s, size_t octets);
-/* Lets this stream's receive window grow to `window` (never shrinks): sends the difference at once. */
+/* Lets this stream's receive window grow to `window` (never shrinks): sends the difference at once.
+ * */
 void h2_set_window(struct h2_conn *c, struct h2_stream *s, uint32_t window);
 void h2_set_priority(struct h2_conn *c, struct h2_stream *s, struct http_priority priority);
 /* PING of ours; PONG tells the round trip. At most one is under way: false when one is. */
@@ -244,9 +261,11 @@ bool h2_ping(struct h2_conn *c, usec now);
 /* Graceful: GOAWAY of the highest id that the peer could open, and after a round trip (or a second)
  * GOAWAY(last id); streams go on. Idempotent. */
 void h2_shutdown(struct h2_conn *c, usec now);
-/* At once: GOAWAY(last id, code). No event comes after it, FAILED neither; streams are the owner's to settle. */
+/* At once: GOAWAY(last id, code). No event comes after it, FAILED neither; streams are the owner's
+ * to settle. */
 void h2_terminate(struct h2_conn *c, enum h2_code code, struct slice debug);
-/* New values for our own settings (only max_concurrent_streams, initial_window_size, enable_push = 0 may change). */
+/* New values for our own settings (only max_concurrent_streams, initial_window_size, enable_push =
+ * 0 may change). */
 void h2_update_settings(struct h2_conn *c, const struct h2_settings *local, usec now);
 
 /* ---- time ---- */
@@ -265,26 +284,41 @@ struct http_priority h2_stream_priority(const struct h2_stream *s);
 uint32_t h2_stream_window(const struct h2_conn *c, const struct h2_stream *s);
 const struct h2_settings *h2_peer_settings(const struct h2_conn *c);
 bool h2_peer_settings_came(const struct h2_conn *c);
-bool h2_settings_acknowledged(const struct h2_conn *c); /* the peer acknowledged our first SETTINGS */
-uint32_t h2_open_streams(const struct h2_conn *c);      /* handles alive */
-/* No stream alive and (GOAWAY sent or received, or failed): the transport may be closed after flushing. */
+/* the peer acknowledged our first SETTINGS */
+bool h2_settings_acknowledged(const struct h2_conn *c);
+uint32_t h2_open_streams(const struct h2_conn *c); /* handles alive */
+/* No stream alive and (GOAWAY sent or received, or failed): the transport may be closed after
+ * flushing. */
 bool h2_is_done(const struct h2_conn *c);
 bool h2_has_failed(const struct h2_conn *c);
-bool h2_is_going_away(const struct h2_conn *c);         /* GOAWAY sent or received */
+bool h2_is_going_away(const struct h2_conn *c); /* GOAWAY sent or received */
 const struct h2_counters *h2_counters(const struct h2_conn *c);
-/* One line per connection and stream, for the status page and the crash dump. Returns its length. */
+/* One line per connection and stream, for the status page and the crash dump. Returns its length.
+ * */
 size_t h2_describe(const struct h2_conn *c, char *buffer, size_t size);
 /* Walks every invariant (debug and fuzz builds). */
 void h2_check(const struct h2_conn *c);
 
 /* The frame types, flags and the 9-octet header for tests, trace and tools (RFC 9113 4.1, 6). */
 enum h2_frame_type {
-	H2_DATA = 0x0, H2_HEADERS = 0x1, H2_PRIORITY = 0x2, H2_RST_STREAM = 0x3, H2_SETTINGS = 0x4,
-	H2_PUSH_PROMISE = 0x5, H2_PING = 0x6, H2_GOAWAY = 0x7, H2_WINDOW_UPDATE = 0x8,
-	H2_CONTINUATION = 0x9, H2_PRIORITY_UPDATE = 0x10,
+	H2_DATA = 0x0,
+	H2_HEADERS = 0x1,
+	H2_PRIORITY = 0x2,
+	H2_RST_STREAM = 0x3,
+	H2_SETTINGS = 0x4,
+	H2_PUSH_PROMISE = 0x5,
+	H2_PING = 0x6,
+	H2_GOAWAY = 0x7,
+	H2_WINDOW_UPDATE = 0x8,
+	H2_CONTINUATION = 0x9,
+	H2_PRIORITY_UPDATE = 0x10,
 };
 enum h2_flag {
-	H2_END_STREAM = 0x1, H2_ACK = 0x1, H2_END_HEADERS = 0x4, H2_PADDED = 0x8, H2_HAS_PRIORITY = 0x20,
+	H2_END_STREAM = 0x1,
+	H2_ACK = 0x1,
+	H2_END_HEADERS = 0x4,
+	H2_PADDED = 0x8,
+	H2_HAS_PRIORITY = 0x20,
 };
 /* The client connection preface (RFC 9113 3.4). */
 #define H2_PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"

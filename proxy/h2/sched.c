@@ -22,7 +22,8 @@ void h2_place_init(struct h2_place *p, uint32_t id, struct http_priority priorit
 	p->ready = H2_READY_NOT;
 }
 
-/* By id. New streams have the highest ids and the one being served the lowest, so both ends are near. */
+/* By id. New streams have the highest ids and the one being served the lowest, so both ends are
+ * near. */
 static void insert_ordered(struct list *head, struct h2_place *p)
 {
 	struct h2_place *first = list_first(head, struct h2_place, link);

@@ -15,7 +15,8 @@
 enum h2_ready {
 	H2_READY_NOT,
 	H2_READY_DATA, /* has octets and stream window: needs connection window too */
-	H2_READY_END, /* only the end is left, an empty frame that needs no window (RFC 9113 6.9.1) */
+	/* only the end is left, an empty frame that needs no window (RFC 9113 6.9.1) */
+	H2_READY_END,
 };
 
 /* A stream's place; embedded in it. */
@@ -36,7 +37,8 @@ struct h2_sched {
 
 void h2_sched_init(struct h2_sched *s);
 void h2_place_init(struct h2_place *p, uint32_t id, struct http_priority priority);
-/* Puts the place where it belongs now (H2_READY_NOT: nowhere). Keeps its turn when nothing changed. */
+/* Puts the place where it belongs now (H2_READY_NOT: nowhere). Keeps its turn when nothing changed.
+ * */
 void h2_sched_set(struct h2_sched *s, struct h2_place *p, enum h2_ready ready);
 void h2_sched_set_priority(struct h2_sched *s, struct h2_place *p, struct http_priority priority);
 /* The one to send; NULL when none. `data`: there is connection window for octets. */

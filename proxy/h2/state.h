@@ -55,10 +55,11 @@ enum h2_input {
 };
 
 enum h2_verdict {
-	H2_VERDICT_NEVER,   /* cannot happen: our own bug */
-	H2_VERDICT_GO,      /* legal: the stream is in `next` now */
-	H2_VERDICT_DISCARD, /* legal and without effect; field blocks are decoded, DATA is credited */
-	H2_VERDICT_FAULT,   /* the peer's fault `fault` */
+	H2_VERDICT_NEVER, /* cannot happen: our own bug */
+	H2_VERDICT_GO,    /* legal: the stream is in `next` now */
+	/* legal and without effect; field blocks are decoded, DATA is credited */
+	H2_VERDICT_DISCARD,
+	H2_VERDICT_FAULT, /* the peer's fault `fault` */
 };
 
 struct h2_transition {

@@ -6,7 +6,8 @@
 #include "proxy/base/memory.h"
 #include "proxy/h2/conn.h"
 
-/* One to one, so that equal hashes mean equal ids; ids in step with the table's size do not collide. */
+/* One to one, so that equal hashes mean equal ids; ids in step with the table's size do not
+ * collide. */
 static uint64_t hash_of(const struct h2_conn *c, uint32_t id)
 {
 	return __builtin_bswap64((uint64_t)id * c->id_mix);

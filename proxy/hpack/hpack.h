@@ -40,8 +40,8 @@ void hpack_decoder_set_limit(struct hpack_decoder *d, uint32_t table_bytes);
  * hashes filled, not settled). list_limit: SETTINGS_MAX_HEADER_LIST_SIZE, counted as RFC 9113
  * 6.5.2 says; also bounded by LIMIT_FIELDS_PER_HEAD. After HPACK_BAD the decoder is dead.
  */
-enum hpack_result hpack_decode(struct hpack_decoder *d, struct slice block, size_t list_limit,
-    struct http_head *head);
+enum hpack_result hpack_decode(
+    struct hpack_decoder *d, struct slice block, size_t list_limit, struct http_head *head);
 
 /* Octets of memory now held by the table. */
 size_t hpack_decoder_bytes(const struct hpack_decoder *d);

@@ -6,12 +6,13 @@
 #include "proxy/base/slice.h"
 
 struct http_authority {
-	struct slice host;  /* borrows; as sent, brackets of an IPv6 literal included */
-	uint16_t port;      /* explicit, or the scheme's default, 0 when unknown */
+	struct slice host; /* borrows; as sent, brackets of an IPv6 literal included */
+	uint16_t port;     /* explicit, or the scheme's default, 0 when unknown */
 	bool port_given;
 };
 
-/* False: not a well-formed host [":" port], or it has userinfo. scheme: "https", "http" or empty. */
+/* False: not a well-formed host [":" port], or it has userinfo. scheme: "https", "http" or empty.
+ * */
 bool http_authority_parse(struct slice text, struct slice scheme, struct http_authority *out);
 
 /* Same host (without case, a trailing dot ignored) and same effective port. */

@@ -20,9 +20,9 @@ struct http_head_pool;
 
 struct http_field {
 	struct slice name, value;
-	uint32_t hash;   /* of name and value as hpack computes it, 0 = not known; travels with the
+	uint32_t hash;    /* of name and value as hpack computes it, 0 = not known; travels with the
 	                    field from decoder to encoder so that no octet is hashed twice */
-	uint16_t token;  /* enum http_token */
+	uint16_t token;   /* enum http_token */
 	bool never_index; /* RFC 7541 6.2.3: must be sent on as never indexed */
 };
 
@@ -35,8 +35,12 @@ enum http_head_kind {
 
 /* Bits of never_index_pseudo. */
 enum {
-	HTTP_PSEUDO_METHOD = 1, HTTP_PSEUDO_SCHEME = 2, HTTP_PSEUDO_AUTHORITY = 4,
-	HTTP_PSEUDO_PATH = 8, HTTP_PSEUDO_STATUS = 16, HTTP_PSEUDO_PROTOCOL = 32,
+	HTTP_PSEUDO_METHOD = 1,
+	HTTP_PSEUDO_SCHEME = 2,
+	HTTP_PSEUDO_AUTHORITY = 4,
+	HTTP_PSEUDO_PATH = 8,
+	HTTP_PSEUDO_STATUS = 16,
+	HTTP_PSEUDO_PROTOCOL = 32,
 };
 
 #define HTTP_LENGTH_UNKNOWN UINT64_MAX
@@ -48,14 +52,15 @@ struct http_head {
 	enum http_head_kind kind;
 	/* Set by http_head_settle; empty where the kind has none. */
 	struct slice method, scheme, authority, path, protocol;
-	uint16_t method_token;       /* enum http_method */
-	uint16_t status;             /* 100…999, 0 for requests */
+	uint16_t method_token; /* enum http_method */
+	uint16_t status;       /* 100…999, 0 for requests */
 	uint8_t never_index_pseudo;
-	bool authority_from_host;    /* :authority was missing, `authority` is the Host field's value */
-	uint64_t content_length;     /* HTTP_LENGTH_UNKNOWN without a field */
-	size_t list_bytes;           /* size as RFC 9113 6.5.2 counts it, pseudo-fields included */
+	/* :authority was missing, `authority` is the Host field's value */
+	bool authority_from_host;
+	uint64_t content_length; /* HTTP_LENGTH_UNKNOWN without a field */
+	size_t list_bytes;       /* size as RFC 9113 6.5.2 counts it, pseudo-fields included */
 	struct http_head_pool *pool;
-	struct http_head *next;      /* while free; the owner's to use meanwhile */
+	struct http_head *next; /* while free; the owner's to use meanwhile */
 };
 
 struct http_head_pool *http_head_pool_new(uint32_t keep);
@@ -84,14 +89,14 @@ const struct http_field *http_head_find_name(const struct http_head *head, struc
 
 /*
  * Settles a head that a peer sent. NULL when it is well formed, else what is wrong with its rule
- * ("field name in upper case (RFC 9113 8.2.1)"): the message is malformed, a stream error.
- * Checks: pseudo-fields known, once, first, complete for the kind, none in trailers; :path non-empty
- * ("/…", or "*" for OPTIONS); CONNECT's form; names lower-case tokens; values without CR, LF, NUL, other
+ * ("field name in upper case (RFC 9113 8.2.1)"): the message is malformed, a stream error. Checks:
+ * pseudo-fields known, once, first, complete for the kind, none in trailers; :path non-empty ("/…",
+ * or "*" for OPTIONS); CONNECT's form; names lower-case tokens; values without CR, LF, NUL, other
  * controls, or surrounding whitespace; no connection-specific field, te only "trailers";
  * content-length one number (equal repeats allowed, RFC 9110 8.6); status three digits, not 101;
- * authority without userinfo, well formed; Host equal to :authority (RFC 9113 8.3.1); no content-length
- * or other framing field in trailers. HTTP_PROMISE: method GET or HEAD, no content-length above 0,
- * no transfer coding, :authority present (RFC 9113 8.4).
+ * authority without userinfo, well formed; Host equal to :authority (RFC 9113 8.3.1); no
+ * content-length or other framing field in trailers. HTTP_PROMISE: method GET or HEAD, no
+ * content-length above 0, no transfer coding, :authority present (RFC 9113 8.4).
  */
 const char *http_head_settle(struct http_head *head, enum http_head_kind kind);
 

@@ -6,8 +6,8 @@
 #include "proxy/base/slice.h"
 
 struct http_priority {
-	uint8_t urgency;   /* 0…7, 3 by default */
-	bool incremental;  /* false by default */
+	uint8_t urgency;  /* 0…7, 3 by default */
+	bool incremental; /* false by default */
 };
 
 #define HTTP_PRIORITY_DEFAULT ((struct http_priority){3, false})

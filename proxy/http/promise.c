@@ -7,9 +7,10 @@ static const struct {
 	struct slice as, accept;
 } accepts[] = {
     {SLICE_INIT("style"), SLICE_INIT("text/css,*/*;q=0.1")},
-    {SLICE_INIT("image"), SLICE_INIT("image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8")},
-    {SLICE_INIT("document"),
-        SLICE_INIT("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8")},
+    {SLICE_INIT("image"),
+	SLICE_INIT("image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8")},
+    {SLICE_INIT("document"), SLICE_INIT("text/html,application/xhtml+xml,application/"
+					"xml;q=0.9,image/avif,image/webp,*/*;q=0.8")},
 };
 
 static struct slice accept_of(struct slice as)
@@ -55,19 +56,22 @@ static bool is_token(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++) {
 		char c = s.ptr[i];
-		bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+		bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			    (c >= '0' && c <= '9') || c == '-';
 		if (!fine)
 			return false;
 	}
 	return s.len > 0;
 }
 
-static struct slice parameter(struct arena *a, struct slice so_far, const char *name, struct slice value)
+static struct slice parameter(
+    struct arena *a, struct slice so_far, const char *name, struct slice value)
 {
 	/* A media type has a slash and goes quoted; what is stranger is left out. */
 	if (is_token(value))
 		return arena_printf(a, "%.*s; %s=%.*s", SLICE_ARG(so_far), name, SLICE_ARG(value));
-	if (value.len == 0 || slice_find(value, '"') < value.len || slice_find(value, '\\') < value.len)
+	if (value.len == 0 || slice_find(value, '"') < value.len ||
+	    slice_find(value, '\\') < value.len)
 		return so_far;
 	return arena_printf(a, "%.*s; %s=\"%.*s\"", SLICE_ARG(so_far), name, SLICE_ARG(value));
 }
@@ -76,14 +80,15 @@ struct slice http_hint_make(
     struct arena *a, const struct http_head *parent, const struct http_resource *resource)
 {
 	const struct http_target *t = &resource->target;
-	bool is_same = slice_equal(t->authority, parent->authority) && slice_equal(t->scheme, parent->scheme);
+	bool is_same =
+	    slice_equal(t->authority, parent->authority) && slice_equal(t->scheme, parent->scheme);
 	const char *rel = resource->is_module ? "modulepreload" : "preload";
 	struct slice s;
 	if (is_same)
 		s = arena_printf(a, "<%.*s>; rel=%s", SLICE_ARG(t->path), rel);
 	else
-		s = arena_printf(a, "<%.*s://%.*s%.*s>; rel=%s", SLICE_ARG(t->scheme), SLICE_ARG(t->authority),
-		    SLICE_ARG(t->path), rel);
+		s = arena_printf(a, "<%.*s://%.*s%.*s>; rel=%s", SLICE_ARG(t->scheme),
+		    SLICE_ARG(t->authority), SLICE_ARG(t->path), rel);
 	s = parameter(a, s, "as", resource->as);
 	s = parameter(a, s, "type", resource->type);
 	if (resource->has_crossorigin && resource->crossorigin.len == 0)

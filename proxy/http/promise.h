@@ -19,15 +19,16 @@ struct http_resource {
 
 /*
  * GET for the resource, as the client would have asked after the parent: accept-encoding,
- * accept-language and user-agent of the parent (they select the variant), accept as browsers send it for that
- * `as`; the parent's cookies only with_cookie. Never authorization, range, conditions, expect,
- * priority or sec-fetch-*. Settled; yours. NULL when the resource makes no well-formed request.
+ * accept-language and user-agent of the parent (they select the variant), accept as browsers send
+ * it for that `as`; the parent's cookies only with_cookie. Never authorization, range, conditions,
+ * expect, priority or sec-fetch-*. Settled; yours. NULL when the resource makes no well-formed
+ * request.
  */
 struct http_head *http_promise_make(
     const struct http_head *parent, const struct http_resource *resource, bool with_cookie);
 
-/* "</a.css>; rel=preload; as=style" for a Link field, in the arena. The target is given relative to the
- * parent's origin when it is the same, else absolute. */
+/* "</a.css>; rel=preload; as=style" for a Link field, in the arena. The target is given relative to
+ * the parent's origin when it is the same, else absolute. */
 struct slice http_hint_make(
     struct arena *a, const struct http_head *parent, const struct http_resource *resource);
 

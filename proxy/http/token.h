@@ -10,6 +10,7 @@
 #include "proxy/base/slice.h"
 
 /* X(symbol, "name") */
+// clang-format off
 #define HTTP_TOKENS(X)                                                                             \
 	X(PSEUDO_AUTHORITY, ":authority") X(PSEUDO_METHOD, ":method") X(PSEUDO_PATH, ":path")      \
 	X(PSEUDO_SCHEME, ":scheme") X(PSEUDO_STATUS, ":status")                                    \
@@ -44,19 +45,27 @@
 	X(SEC_FETCH_SITE, "sec-fetch-site") X(SEC_FETCH_USER, "sec-fetch-user")                    \
 	X(PRAGMA, "pragma") X(ORIGIN, "origin") X(EARLY_DATA, "early-data")                        \
 	X(ALT_SVC, "alt-svc") X(UPGRADE_INSECURE_REQUESTS, "upgrade-insecure-requests")
+// clang-format on
 
 enum http_token {
 	HTTP_TOKEN_NONE = 0,
 #define HTTP_TOKEN_ENUM(symbol, name) HTTP_TOKEN_##symbol,
 	HTTP_TOKENS(HTTP_TOKEN_ENUM)
 #undef HTTP_TOKEN_ENUM
-	HTTP_TOKEN_COUNT
+	    HTTP_TOKEN_COUNT
 };
 
 enum http_method {
 	HTTP_METHOD_OTHER = 0,
-	HTTP_METHOD_GET, HTTP_METHOD_HEAD, HTTP_METHOD_POST, HTTP_METHOD_PUT, HTTP_METHOD_DELETE,
-	HTTP_METHOD_CONNECT, HTTP_METHOD_OPTIONS, HTTP_METHOD_TRACE, HTTP_METHOD_PATCH,
+	HTTP_METHOD_GET,
+	HTTP_METHOD_HEAD,
+	HTTP_METHOD_POST,
+	HTTP_METHOD_PUT,
+	HTTP_METHOD_DELETE,
+	HTTP_METHOD_CONNECT,
+	HTTP_METHOD_OPTIONS,
+	HTTP_METHOD_TRACE,
+	HTTP_METHOD_PATCH,
 };
 
 /* O(1); names compare exactly (lower case). HTTP_TOKEN_NONE when unknown. */

@@ -15,12 +15,13 @@ bool http_via_has(const struct http_head *head, struct slice pseudonym);
 
 /*
  * A final response of our own: status, content-type text/plain, content-length, `server: pushgate`,
- * cache-control no-store for 5xx, and Proxy-Status `<pseudonym>; error=<error>; details="<details>"`
- * when error is not NULL (an RFC 9209 2.3 error type; details may be NULL and is escaped). *body is
- * the short text, living in the head's arena ("502 Bad Gateway: <details>\n"). The head is yours.
+ * cache-control no-store for 5xx, and Proxy-Status `<pseudonym>; error=<error>;
+ * details="<details>"` when error is not NULL (an RFC 9209 2.3 error type; details may be NULL and
+ * is escaped). *body is the short text, living in the head's arena ("502 Bad Gateway:
+ * <details>\n"). The head is yours.
  */
-struct http_head *http_own_response(struct http_head_pool *pool, uint16_t status, struct slice pseudonym,
-    const char *error, const char *details, struct slice *body);
+struct http_head *http_own_response(struct http_head_pool *pool, uint16_t status,
+    struct slice pseudonym, const char *error, const char *details, struct slice *body);
 
 /* "Bad Gateway" for 502, …; "" when unknown (RFC 9110 15). */
 const char *http_status_reason(uint16_t status);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections: their life from the first call to the reaper, and what the owner may ask them. Reading,
- * sending, closing and TLS have files of their own. Nothing here calls the owner from inside a call of
- * the owner's: what is known at once is told in the next turn.
+ * Connections: their life from the first call to the reaper, and what the owner may ask them.
+ * Reading, sending, closing and TLS have files of their own. Nothing here calls the owner from
+ * inside a call of the owner's: what is known at once is told in the next turn.
  */
 #include "proxy/net/conn.h"
 #include "proxy/base/ensure.h"
@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Unsent octets that the kernel may hold for a client: what is decided late is decided well, but the
- * socket must not run dry between two turns. */
+/* Unsent octets that the kernel may hold for a client: what is decided late is decided well, but
+ * the socket must not run dry between two turns. */
 #define NOTSENT_LOWAT_BYTES 65536
 
 static bool is_tcp(const struct net_address *a)

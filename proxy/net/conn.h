@@ -5,8 +5,9 @@
  *   CONNECTING → HANDSHAKE → OPEN → DRAINING → LINGERING → DEAD
  *        └───────────┴─────────┴──→ FAILED ──→ (LINGERING) → DEAD
  *
- * The owner holds the handle in the first three phases and in FAILED; net_conn_close and net_conn_abort
- * take it back. A plain accepted socket starts OPEN; a connecting one without TLS skips HANDSHAKE.
+ * The owner holds the handle in the first three phases and in FAILED; net_conn_close and
+ * net_conn_abort take it back. A plain accepted socket starts OPEN; a connecting one without TLS
+ * skips HANDSHAKE.
  */
 #ifndef PUSHGATE_NET_CONN_H
 #define PUSHGATE_NET_CONN_H
@@ -32,7 +33,8 @@ enum net_phase {
 	NET_PHASE_DEAD,
 };
 
-/* A run of octets to send: in a chunk (one reference is ours), or in a buffer when chunk is NULL. */
+/* A run of octets to send: in a chunk (one reference is ours), or in a buffer when chunk is NULL.
+ * */
 struct net_segment {
 	struct chunk *chunk;
 	size_t offset, length;
@@ -112,7 +114,8 @@ void net_conn_deliver(struct net_conn *c, size_t length);
 
 /* conn_send.c */
 void net_conn_flush(struct net_conn *c);
-/* The socket takes again: sends what was left; true when nothing is left. False may mean that it failed. */
+/* The socket takes again: sends what was left; true when nothing is left. False may mean that it
+ * failed. */
 bool net_conn_drain(struct net_conn *c);
 /* Sends what TLS put into the loop's output buffer, or keeps it behind what is kept already. */
 void net_conn_send_output(struct net_conn *c);

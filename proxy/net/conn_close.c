@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closing in good order: what was put in leaves, then close_notify and FIN; then the connection reads and
- * discards for a short while, because closing a socket with unread octets makes the kernel send a RST that
- * may overtake our last ones (RFC 9112 9.6). All of it is bounded in time and octets.
+ * Closing in good order: what was put in leaves, then close_notify and FIN; then the connection
+ * reads and discards for a short while, because closing a socket with unread octets makes the
+ * kernel send a RST that may overtake our last ones (RFC 9112 9.6). All of it is bounded in time
+ * and octets.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/net/conn.h"

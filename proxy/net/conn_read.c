@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reading. The loop lends its chunk; a connection has no read buffer of its own. At most
- * LIMIT_READ_PER_TURN_BYTES leave a socket in a turn; the poll is level-triggered and brings the rest.
+ * LIMIT_READ_PER_TURN_BYTES leave a socket in a turn; the poll is level-triggered and brings the
+ * rest.
  */
 #include "proxy/limits.h"
 #include "proxy/net/conn.h"
@@ -24,7 +25,8 @@ static void read_plain(struct net_conn *c)
 		if (n > 0) {
 			budget -= (size_t)n;
 			net_conn_deliver(c, (size_t)n);
-			/* A short read means that the socket is empty: the poll will tell when it is not. */
+			/* A short read means that the socket is empty: the poll will tell when it
+			 * is not. */
 			if ((size_t)n < size)
 				return;
 		} else if (n == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending. One flush asks the owner for one batch after the other; a batch is one system call. Plain
- * connections send small pieces from the loop's buffer and large ones from their chunks; TLS gathers
- * plaintext into full records. Only what a socket did not take stays with the connection.
+ * Sending. One flush asks the owner for one batch after the other; a batch is one system call.
+ * Plain connections send small pieces from the loop's buffer and large ones from their chunks; TLS
+ * gathers plaintext into full records. Only what a socket did not take stays with the connection.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -10,7 +10,8 @@
 #include "proxy/net/conn.h"
 #include <errno.h>
 
-/* One TCP segment's worth after the record's own 22 or 29 octets, on a path with options and tunnels. */
+/* One TCP segment's worth after the record's own 22 or 29 octets, on a path with options and
+ * tunnels. */
 #define SMALL_RECORD_BYTES 1300u
 /* After so long without a send the congestion window counts as small again. */
 #define IDLE_USEC USEC_PER_SEC
@@ -264,7 +265,8 @@ static bool flush_batch(struct net_conn *c, size_t *total)
 	ensure(b->size == 0);
 	c->ops->fill(c->owner, &out);
 	if (c->ssl && out.gathered > 0) {
-		/* The tail of a bulk response may as well be one record; so may several small frames. */
+		/* The tail of a bulk response may as well be one record; so may several small
+		 * frames. */
 		seal(&out, c->loop->record, out.gathered, NET_RECORD_BYTES);
 	}
 	if (c->ssl && b->size > 0)

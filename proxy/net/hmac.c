@@ -9,6 +9,7 @@ _Static_assert(NET_HMAC_BYTES == 32, "SHA-256");
 void net_hmac(struct slice key, struct slice text, uint8_t out[NET_HMAC_BYTES])
 {
 	unsigned length = 0;
-	const uint8_t *mac = HMAC(EVP_sha256(), key.ptr, key.len, (const uint8_t *)text.ptr, text.len, out, &length);
+	const uint8_t *mac =
+	    HMAC(EVP_sha256(), key.ptr, key.len, (const uint8_t *)text.ptr, text.len, out, &length);
 	ensure(mac && length == NET_HMAC_BYTES);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop: libev with one prepare and one check watcher. A turn begins in check (the clock is read,
- * connections that asked to be looked at again are), goes on with what the poll found, and ends in the
- * prepare step: the owner's work, the dirty list, the reaper. It knows nothing of octets.
+ * The loop: libev with one prepare and one check watcher. A turn begins in check (the clock is
+ * read, connections that asked to be looked at again are), goes on with what the poll found, and
+ * ends in the prepare step: the owner's work, the dirty list, the reaper. It knows nothing of
+ * octets.
  */
 #include "proxy/net/loop.h"
 #include "proxy/base/ensure.h"
@@ -62,7 +63,8 @@ static void turn_begins(struct net_loop *l)
 	}
 }
 
-/* Each connection is flushed once; one that became dirty again behind its own flush waits for the next turn. */
+/* Each connection is flushed once; one that became dirty again behind its own flush waits for the
+ * next turn. */
 static void turn_ends(struct net_loop *l)
 {
 	if (l->work)

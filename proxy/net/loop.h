@@ -8,9 +8,11 @@
 #include <ev.h>
 #include <openssl/bio.h>
 
-/* Ciphertext is read in pieces of this size: two records, so a record split by a segment is joined. */
+/* Ciphertext is read in pieces of this size: two records, so a record split by a segment is joined.
+ * */
 #define NET_INPUT_BYTES 32768u
-/* Normal size of the shared output buffer; it grows only when an owner puts in more than has room. */
+/* Normal size of the shared output buffer; it grows only when an owner puts in more than has room.
+ * */
 #define NET_OUTPUT_BYTES 131072u
 /* RFC 8446 5.1: the most plaintext in a record. */
 #define NET_RECORD_BYTES 16384u

@@ -27,7 +27,8 @@ void net_run(struct net_loop *l);                         /* until net_stop */
 void net_stop(struct net_loop *l);
 /* One turn at most; waits no longer than `most` (tests). */
 void net_run_once(struct net_loop *l, usec most);
-/* Runs work(context) in the prepare step of each turn, before the dirty list is walked. One per loop. */
+/* Runs work(context) in the prepare step of each turn, before the dirty list is walked. One per
+ * loop. */
 void net_on_turn(struct net_loop *l, void (*work)(void *context), void *context);
 
 /*
@@ -67,12 +68,12 @@ struct net_address {
 };
 
 /*
- * "127.0.0.1:80", "[::1]:80", "*:80" (any address, dual stack), "unix:/path" (for listening and for origins).
- * Names are not accepted. NULL when fine, else what is wrong.
+ * "127.0.0.1:80", "[::1]:80", "*:80" (any address, dual stack), "unix:/path" (for listening and for
+ * origins). Names are not accepted. NULL when fine, else what is wrong.
  */
 const char *net_address_parse(struct slice text, struct net_address *a);
-/* Resolves host (name or literal) once, blocking: for the start only. Writes at most `most` addresses, returns how many;
- * 0 and *error (a constant string) when none. */
+/* Resolves host (name or literal) once, blocking: for the start only. Writes at most `most`
+ * addresses, returns how many; 0 and *error (a constant string) when none. */
 size_t net_resolve(
     const char *host, uint16_t port, struct net_address *out, size_t most, const char **error);
 /* "127.0.0.1:80"; returns buffer; NET_ADDRESS_TEXT octets suffice. */
@@ -104,15 +105,17 @@ struct net_tls_client_options {
 };
 
 /*
- * TLS 1.2 and 1.3; for TLS 1.2 only the ECDHE AEAD suites that RFC 9113 9.2.2 and its appendix A leave,
- * no compression, no renegotiation. NULL on failure with a message in error (file and what is wrong with it).
+ * TLS 1.2 and 1.3; for TLS 1.2 only the ECDHE AEAD suites that RFC 9113 9.2.2 and its appendix A
+ * leave, no compression, no renegotiation. NULL on failure with a message in error (file and what
+ * is wrong with it).
  */
 struct net_tls *net_tls_server_new(
     const struct net_tls_server_options *o, char *error, size_t error_size);
 struct net_tls *net_tls_client_new(
     const struct net_tls_client_options *o, char *error, size_t error_size);
 void net_tls_free(struct net_tls *t);
-/* Does a certificate of this server context cover the host name? (RFC 6125; IP addresses by iPAddress). */
+/* Does a certificate of this server context cover the host name? (RFC 6125; IP addresses by
+ * iPAddress). */
 bool net_tls_covers(const struct net_tls *t, struct slice host);
 
 /* ---- connections ---- */
@@ -125,46 +128,51 @@ struct net_out;
 size_t net_out_room(const struct net_out *o);
 /* Copies. More than the room is allowed and kept (frames are not torn), then the room is 0. */
 void net_out_copy(struct net_out *o, const void *ptr, size_t len);
-/* By reference on plain connections (holds the chunk until sent), copied once into the record with TLS. */
+/* By reference on plain connections (holds the chunk until sent), copied once into the record with
+ * TLS. */
 void net_out_piece(struct net_out *o, struct piece piece);
 
 enum net_end {
-	NET_END_EOF, /* the peer closed in good order (for TLS: close_notify, or TCP FIN without one) */
+	/* the peer closed in good order (for TLS: close_notify, or TCP FIN without one) */
+	NET_END_EOF,
 	NET_END_ERROR,   /* ECONNRESET and the like */
 	NET_END_CONNECT, /* connect failed */
 	NET_END_TLS,     /* handshake or record failed; text says why */
 };
 
 struct net_conn_ops {
-	/* Connected, and the TLS handshake is done: ALPN is known. Not called for adopted plain sockets whose
-	 * net_conn_new returned: they are open at once. */
+	/* Connected, and the TLS handshake is done: ALPN is known. Not called for adopted plain
+	 * sockets whose net_conn_new returned: they are open at once. */
 	void (*opened)(void *owner);
 	/* Octets came. The chunk is lent until the call returns: hold it to keep it. */
 	void (*received)(void *owner, struct chunk *chunk, size_t offset, size_t length);
-	/* The connection is dirty and can send: put in what there is, as much as has room. Called again while it
-	 * fills anything and the socket takes it. */
+	/* The connection is dirty and can send: put in what there is, as much as has room. Called
+	 * again while it fills anything and the socket takes it. */
 	void (*fill)(void *owner, struct net_out *out);
-	/* The peer ended or the connection failed; called once, never after net_conn_close or net_conn_abort.
-	 * Only NET_END_EOF leaves the sending side open. The owner closes or aborts in any case. */
+	/* The peer ended or the connection failed; called once, never after net_conn_close or
+	 * net_conn_abort. Only NET_END_EOF leaves the sending side open. The owner closes or aborts
+	 * in any case. */
 	void (*ended)(void *owner, enum net_end end, const char *text);
 };
 
-/* Adopts a connected socket (accepted, or one end of a pair), made non-blocking. tls NULL = plain; a server
- * context makes us the TLS server. Takes fd. */
+/* Adopts a connected socket (accepted, or one end of a pair), made non-blocking. tls NULL = plain;
+ * a server context makes us the TLS server. Takes fd. */
 struct net_conn *net_conn_new(
     struct net_loop *l, int fd, struct net_tls *tls, const struct net_conn_ops *ops, void *owner);
-/* Connects. server_name: SNI and the name to verify (host name or IP literal without brackets), may be NULL for plain.
- * Never fails at once: `ended` comes from the loop. */
+/* Connects. server_name: SNI and the name to verify (host name or IP literal without brackets), may
+ * be NULL for plain. Never fails at once: `ended` comes from the loop. */
 struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls,
     const char *server_name, const struct net_conn_ops *ops, void *owner);
 
-/* There is something to send: puts it on the dirty list (at the end of this turn `fill` is called). Cheap when it is there already. */
+/* There is something to send: puts it on the dirty list (at the end of this turn `fill` is called).
+ * Cheap when it is there already. */
 void net_conn_dirty(struct net_conn *c);
 /* Stops and restarts reading (back-pressure). */
 void net_conn_set_reading(struct net_conn *c, bool on);
-/* Orderly: sends what was put in already, close_notify, FIN; reads and discards for a short while so that the last octets
- * are not lost to a RST. The owner is called no more; the handle is dead for it at once. What was not put in by then is
- * not asked for; a connection that is not open yet is aborted. */
+/* Orderly: sends what was put in already, close_notify, FIN; reads and discards for a short while
+ * so that the last octets are not lost to a RST. The owner is called no more; the handle is dead
+ * for it at once. What was not put in by then is not asked for; a connection that is not open yet
+ * is aborted. */
 void net_conn_close(struct net_conn *c);
 /* At once, without a word. Handle dead at once. */
 void net_conn_abort(struct net_conn *c);
@@ -193,13 +201,14 @@ void net_hmac(struct slice key, struct slice text, uint8_t out[NET_HMAC_BYTES]);
 
 /* ---- listeners ---- */
 
-/* Binds and listens (SO_REUSEADDR, SO_REUSEPORT for TCP; an old unix socket file that nobody answers on is replaced).
- * Non-blocking, close-on-exec off so that it survives fork; -1 and *error otherwise. For the master. */
+/* Binds and listens (SO_REUSEADDR, SO_REUSEPORT for TCP; an old unix socket file that nobody
+ * answers on is replaced). Non-blocking, close-on-exec off so that it survives fork; -1 and *error
+ * otherwise. For the master. */
 int net_listen(const struct net_address *at, int backlog, const char **error);
 
 struct net_listener;
-/* Accepts from fd (borrows) and hands each socket over. On EMFILE, ENFILE, ENOBUFS, ENOMEM it pauses for 100 ms, doubling to 1 s; `paused`
- * (may be NULL) hears about it. */
+/* Accepts from fd (borrows) and hands each socket over. On EMFILE, ENFILE, ENOBUFS, ENOMEM it
+ * pauses for 100 ms, doubling to 1 s; `paused` (may be NULL) hears about it. */
 struct net_listener *net_listener_new(struct net_loop *l, int fd,
     void (*accepted)(void *context, int fd, const struct net_address *peer),
     void (*paused)(void *context, int error), void *context);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timers, watched descriptors, signals. A timer that moves later is not touched in libev: it looks at its
- * deadline when it fires and sets itself again. Most deadlines (idle, stall) only ever move later.
+ * Timers, watched descriptors, signals. A timer that moves later is not touched in libev: it looks
+ * at its deadline when it fires and sets itself again. Most deadlines (idle, stall) only ever move
+ * later.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

@@ -8,8 +8,8 @@
 #include <openssl/err.h>
 #include <stdio.h>
 
-/* RFC 9113 9.2.2: of the TLS 1.2 suites those with ephemeral keys and AEAD. All are good; between them the client
- * knows its own processor best, hence one group of equal preference. */
+/* RFC 9113 9.2.2: of the TLS 1.2 suites those with ephemeral keys and AEAD. All are good; between
+ * them the client knows its own processor best, hence one group of equal preference. */
 static const char suites[] = "[ECDHE-ECDSA-AES128-GCM-SHA256|ECDHE-RSA-AES128-GCM-SHA256|"
 			     "ECDHE-ECDSA-AES256-GCM-SHA384|ECDHE-RSA-AES256-GCM-SHA384|"
 			     "ECDHE-ECDSA-CHACHA20-POLY1305|ECDHE-RSA-CHACHA20-POLY1305]";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The BIO between BoringSSL and a connection. Written records are joined in the loop's output buffer and
- * leave in one system call; reads come from the loop's input buffer, so that the library's habit of asking
- * for a record's header and body apart costs no system calls.
+ * The BIO between BoringSSL and a connection. Written records are joined in the loop's output
+ * buffer and leave in one system call; reads come from the loop's input buffer, so that the
+ * library's habit of asking for a record's header and body apart costs no system calls.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/net/conn.h"

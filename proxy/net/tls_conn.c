@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TLS on one connection: the handshake, records in, records out, close_notify (RFC 8446, RFC 5246). What an
- * idle connection keeps is the library's state alone: its buffers go with the last octet, the handshake's
- * configuration with the handshake.
+ * TLS on one connection: the handshake, records in, records out, close_notify (RFC 8446, RFC 5246).
+ * What an idle connection keeps is the library's state alone: its buffers go with the last octet,
+ * the handshake's configuration with the handshake.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which hosts a certificate covers (RFC 9525 6): exact dNSNames, `*` as the whole leftmost label for
- * exactly one label, iPAddress for literals. The subject's common name never counts.
+ * Which hosts a certificate covers (RFC 9525 6): exact dNSNames, `*` as the whole leftmost label
+ * for exactly one label, iPAddress for literals. The subject's common name never counts.
  */
 #include "proxy/base/memory.h"
 #include "proxy/net/tls.h"

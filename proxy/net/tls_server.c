@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The TLS server: which certificate for which ClientHello, ALPN, tickets. There is one SSL_CTX per
- * certificate, because this BoringSSL holds one key in each; the early callback switches between them.
+ * certificate, because this BoringSSL holds one key in each; the early callback switches between
+ * them.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"

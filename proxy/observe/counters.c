@@ -65,8 +65,8 @@ static void print_rule(const struct observe_rule *r, const char *name, FILE *out
 		fprintf(out, "pushgate_rule_bytes_total{rule=\"%s\",outcome=\"used\"} %llu\n", name,
 		    (unsigned long long)r->used_bytes);
 	if (r->wasted_bytes > 0)
-		fprintf(out, "pushgate_rule_bytes_total{rule=\"%s\",outcome=\"wasted\"} %llu\n", name,
-		    (unsigned long long)r->wasted_bytes);
+		fprintf(out, "pushgate_rule_bytes_total{rule=\"%s\",outcome=\"wasted\"} %llu\n",
+		    name, (unsigned long long)r->wasted_bytes);
 	if (r->reset_usec > 0)
 		fprintf(out, "pushgate_rule_reset_usec_total{rule=\"%s\"} %llu\n", name,
 		    (unsigned long long)r->reset_usec);

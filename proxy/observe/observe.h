@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 /* X(name, "what it counts"): all are totals since the start, but the *_open gauges. */
+// clang-format off
 #define OBSERVE_COUNTERS(X) \
 	X(connections, "downstream connections accepted") \
 	X(connections_open, "downstream connections open now") \
@@ -72,6 +73,7 @@ struct observe_rule {
 	uint64_t used_bytes, wasted_bytes;
 	uint64_t reset_usec; /* sum: from the promise to the client's reset */
 };
+// clang-format on
 
 struct observe_counters {
 #define OBSERVE_COUNTER(name, text) uint64_t name;
@@ -90,8 +92,9 @@ void observe_counters_add(struct observe_counters *a, const struct observe_count
 void observe_counters_print(const struct observe_counters *c, FILE *out);
 /*
  * What came of each rule's pushes: pushgate_rule_total{rule="…",event="…"}, and where there is any
- * pushgate_rule_bytes_total{rule="…",outcome="used|wasted"}, pushgate_rule_reset_usec_total{rule="…"},
- * pushgate_rule_used_rate{rule="…"} (0 … 1, of those that have ended). Rules beyond OBSERVE_RULES are "other".
+ * pushgate_rule_bytes_total{rule="…",outcome="used|wasted"},
+ * pushgate_rule_reset_usec_total{rule="…"}, pushgate_rule_used_rate{rule="…"} (0 … 1, of those that
+ * have ended). Rules beyond OBSERVE_RULES are "other".
  */
 void observe_rules_print(
     const struct observe_counters *c, const struct policy_rules *rules, FILE *out);
@@ -127,9 +130,15 @@ struct observe {
 
 /* How an exchange ended. */
 enum observe_outcome {
-	OBSERVE_COMPLETE,      /* delivered whole */
-	OBSERVE_CLIENT_RESET, OBSERVE_CLIENT_LOST, OBSERVE_ORIGIN_RESET, OBSERVE_ORIGIN_LOST,
-	OBSERVE_TIMEOUT, OBSERVE_MALFORMED, OBSERVE_REFUSED, OBSERVE_OUTCOME_COUNT,
+	OBSERVE_COMPLETE, /* delivered whole */
+	OBSERVE_CLIENT_RESET,
+	OBSERVE_CLIENT_LOST,
+	OBSERVE_ORIGIN_RESET,
+	OBSERVE_ORIGIN_LOST,
+	OBSERVE_TIMEOUT,
+	OBSERVE_MALFORMED,
+	OBSERVE_REFUSED,
+	OBSERVE_OUTCOME_COUNT,
 };
 const char *observe_outcome_name(enum observe_outcome o); /* "complete", "client-reset", … */
 
@@ -138,28 +147,28 @@ const char *observe_outcome_name(enum observe_outcome o); /* "complete", "client
  * the line.
  */
 struct observe_exchange {
-	usec started_wall;                 /* µs since the epoch */
-	usec duration;                     /* from the request's head (or the promise) to the end */
-	usec first_byte;                   /* to the final response's head; 0 = none came */
-	uint64_t id;                       /* unique in the worker */
-	uint64_t parent_id;                /* pushes: the parent's; 0 = not a push */
+	usec started_wall;  /* µs since the epoch */
+	usec duration;      /* from the request's head (or the promise) to the end */
+	usec first_byte;    /* to the final response's head; 0 = none came */
+	uint64_t id;        /* unique in the worker */
+	uint64_t parent_id; /* pushes: the parent's; 0 = not a push */
 	const char *listen, *route, *origin; /* names of the configuration; NULL = none */
 	struct address client;
 	struct slice method, scheme, authority, path, user_agent, referer;
-	uint16_t status;                   /* of the final response; 0 = none */
-	uint64_t request_bytes;            /* body octets received from the client */
-	uint64_t response_bytes;           /* body octets sent to the client */
+	uint16_t status;         /* of the final response; 0 = none */
+	uint64_t request_bytes;  /* body octets received from the client */
+	uint64_t response_bytes; /* body octets sent to the client */
 	enum observe_outcome outcome;
-	uint32_t code;                     /* HTTP/2 code of the reset; 0 = none */
-	const char *code_name;             /* NULL = none */
-	const char *detail;                /* reason in words or a fault's name; NULL = none */
+	uint32_t code;         /* HTTP/2 code of the reset; 0 = none */
+	const char *code_name; /* NULL = none */
+	const char *detail;    /* reason in words or a fault's name; NULL = none */
 	bool retried;
 	/* Pushes and refused offers. */
 	bool is_push;
 	enum policy_source source;
 	enum policy_action verdict;
-	const char *rule;                  /* NULL = none */
-	const struct policy_reason *reason; /* of the verdict */
+	const char *rule;                       /* NULL = none */
+	const struct policy_reason *reason;     /* of the verdict */
 	const struct policy_reason *end_reason; /* of the end, NULL when it went well */
 };
 

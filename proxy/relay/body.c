@@ -51,7 +51,8 @@ static uint32_t tail_room(struct body *b, const struct chunk_pool *small)
 	return last->chunk->capacity - last->offset - last->length;
 }
 
-void body_append_copy(struct body *b, struct slice octets, struct chunk_pool *small, struct budget *budget)
+void body_append_copy(
+    struct body *b, struct slice octets, struct chunk_pool *small, struct budget *budget)
 {
 	while (octets.len > 0) {
 		uint32_t room = tail_room(b, small);
@@ -70,7 +71,8 @@ void body_append_copy(struct body *b, struct slice octets, struct chunk_pool *sm
 	}
 }
 
-void body_append(struct body *b, struct piece piece, struct chunk_pool *small, struct budget *budget)
+void body_append(
+    struct body *b, struct piece piece, struct chunk_pool *small, struct budget *budget)
 {
 	if (piece.length < LIMIT_COPY_BELOW_BYTES) {
 		body_append_copy(b, piece_slice(piece), small, budget);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A body: octets of one direction of one exchange that came and have not left. A queue of pieces: large
- * ones by reference to the chunk that they were read into, small ones copied, so that a tiny frame
- * never pins a chunk. What it pins is charged to a budget; how much that can become is bounded by the
- * receive window that the stream has been given.
+ * A body: octets of one direction of one exchange that came and have not left. A queue of pieces:
+ * large ones by reference to the chunk that they were read into, small ones copied, so that a tiny
+ * frame never pins a chunk. What it pins is charged to a budget; how much that can become is
+ * bounded by the receive window that the stream has been given.
  */
 #ifndef PUSHGATE_RELAY_BODY_H
 #define PUSHGATE_RELAY_BODY_H
@@ -27,12 +27,15 @@ struct body {
 
 /* A body of zeroes is an empty one. */
 
-/* Appends; holds the chunk or copies into one of `small`. The budget is charged even above its limit
- * (the octets are here): the caller looks at its room before it lets more come. */
-void body_append(struct body *b, struct piece piece, struct chunk_pool *small, struct budget *budget);
+/* Appends; holds the chunk or copies into one of `small`. The budget is charged even above its
+ * limit (the octets are here): the caller looks at its room before it lets more come. */
+void body_append(
+    struct body *b, struct piece piece, struct chunk_pool *small, struct budget *budget);
 /* Appends a copy whatever its size. */
-void body_append_copy(struct body *b, struct slice octets, struct chunk_pool *small, struct budget *budget);
-/* The piece at the front, cut to `most` octets; length 0 when empty. Borrowed until the next take. */
+void body_append_copy(
+    struct body *b, struct slice octets, struct chunk_pool *small, struct budget *budget);
+/* The piece at the front, cut to `most` octets; length 0 when empty. Borrowed until the next take.
+ * */
 struct piece body_front(const struct body *b, size_t most);
 /*
  * A place in a body that is read and not taken, as by several readers. Appending leaves it good,
@@ -41,7 +44,8 @@ struct piece body_front(const struct body *b, size_t most);
 struct body_mark {
 	uint32_t index, offset;
 };
-/* The run behind the mark, cut to `most` octets, and the mark moves behind it; length 0 at the end. */
+/* The run behind the mark, cut to `most` octets, and the mark moves behind it; length 0 at the end.
+ * */
 struct piece body_next(const struct body *b, struct body_mark *mark, size_t most);
 /* The place behind the first n octets. */
 struct body_mark body_seek(const struct body *b, size_t n);

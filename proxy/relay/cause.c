@@ -2,19 +2,20 @@
 /* The rows of the outcome table. */
 #include "proxy/relay/cause.h"
 
-#define ROW(symbol, name_, side_, retry_, status_, error_, down_, up_, push_up_, reason_, timeout_, malformed_) \
-	const struct relay_cause relay_cause_##symbol = {                                           \
-	    .name = (name_),                                                                        \
-	    .side = (side_),                                                                        \
-	    .may_retry = (retry_),                                                                  \
-	    .status = (status_),                                                                    \
-	    .error = (error_),                                                                      \
-	    .down_code = (down_),                                                                   \
-	    .up_code = (up_),                                                                       \
-	    .push_up_code = (push_up_),                                                             \
-	    .push_reason = &policy_reason_##reason_,                                                \
-	    .is_timeout = (timeout_),                                                               \
-	    .is_malformed = (malformed_),                                                           \
+#define ROW(symbol, name_, side_, retry_, status_, error_, down_, up_, push_up_, reason_,          \
+    timeout_, malformed_)                                                                          \
+	const struct relay_cause relay_cause_##symbol = {                                          \
+	    .name = (name_),                                                                       \
+	    .side = (side_),                                                                       \
+	    .may_retry = (retry_),                                                                 \
+	    .status = (status_),                                                                   \
+	    .error = (error_),                                                                     \
+	    .down_code = (down_),                                                                  \
+	    .up_code = (up_),                                                                      \
+	    .push_up_code = (push_up_),                                                            \
+	    .push_reason = &policy_reason_##reason_,                                               \
+	    .is_timeout = (timeout_),                                                              \
+	    .is_malformed = (malformed_),                                                          \
 	};
 RELAY_CAUSES(ROW)
 #undef ROW

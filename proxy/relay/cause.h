@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The outcome table: what ended one side of an exchange, and what the other side sees of it.
- * Codes are HTTP/2 error codes (RFC 9113 7), by number so that nothing here needs an engine; errors are
+ * The outcome table: what ended one side of an exchange, and what the other side sees of it. Codes
+ * are HTTP/2 error codes (RFC 9113 7), by number so that nothing here needs an engine; errors are
  * Proxy-Status types (RFC 9209 2.3).
  */
 #ifndef PUSHGATE_RELAY_CAUSE_H
@@ -15,9 +15,13 @@ enum relay_side { RELAY_CLIENT, RELAY_ORIGIN, RELAY_SELF };
 
 /* The codes that the table speaks of. */
 enum relay_code {
-	RELAY_NO_ERROR = 0x0, RELAY_PROTOCOL_ERROR = 0x1, RELAY_INTERNAL_ERROR = 0x2,
-	RELAY_REFUSED_STREAM = 0x7, RELAY_CANCEL = 0x8,
-	RELAY_PASS = 0x100, /* the code that came, if it is CANCEL, REFUSED_STREAM or NO_ERROR, else INTERNAL_ERROR */
+	RELAY_NO_ERROR = 0x0,
+	RELAY_PROTOCOL_ERROR = 0x1,
+	RELAY_INTERNAL_ERROR = 0x2,
+	RELAY_REFUSED_STREAM = 0x7,
+	RELAY_CANCEL = 0x8,
+	/* the code that came, if it is CANCEL, REFUSED_STREAM or NO_ERROR, else INTERNAL_ERROR */
+	RELAY_PASS = 0x100,
 	RELAY_SAME = 0x101, /* the code that came */
 };
 
@@ -33,19 +37,23 @@ enum relay_timeout {
 };
 
 struct relay_cause {
-	const char *name;        /* "origin-lost" */
-	enum relay_side side;    /* who brought it about */
-	bool may_retry;          /* once more, while no octet of the request body has left our buffer */
-	uint16_t status;         /* answered when nothing was sent downstream yet; 0 = reset at once */
-	const char *error;       /* Proxy-Status error; NULL = none */
-	uint32_t down_code;      /* RST_STREAM downstream when a response has begun, and for pushes */
-	uint32_t up_code;        /* RST_STREAM upstream when that side still lives (requests) */
-	uint32_t push_up_code;   /* the same for pushes */
+	const char *name;     /* "origin-lost" */
+	enum relay_side side; /* who brought it about */
+	/* once more, while no octet of the request body has left our buffer */
+	bool may_retry;
+	/* answered when nothing was sent downstream yet; 0 = reset at once */
+	uint16_t status;
+	const char *error; /* Proxy-Status error; NULL = none */
+	/* RST_STREAM downstream when a response has begun, and for pushes */
+	uint32_t down_code;
+	uint32_t up_code;      /* RST_STREAM upstream when that side still lives (requests) */
+	uint32_t push_up_code; /* the same for pushes */
 	const struct policy_reason *push_reason; /* how a push ended */
 	bool is_timeout, is_malformed;
 };
 
-/* X(SYMBOL, name, side, retry, status, error, down, up, up-for-pushes, push reason, timeout, malformed) */
+/* X(SYMBOL, name, side, retry, status, error, down, up, up-for-pushes, push reason, timeout,
+ * malformed) */
 // clang-format off
 #define RELAY_CAUSES(X) \
 	X(UP_UNPROCESSED,   "origin-unprocessed",    RELAY_ORIGIN, true,  503, "connection_terminated",    RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
@@ -87,7 +95,7 @@ enum relay_cause_index {
 #define RELAY_CAUSE_INDEX(symbol, ...) RELAY_CAUSE_INDEX_##symbol,
 	RELAY_CAUSES(RELAY_CAUSE_INDEX)
 #undef RELAY_CAUSE_INDEX
-	RELAY_CAUSE_COUNT
+	    RELAY_CAUSE_COUNT
 };
 extern const struct relay_cause *const relay_cause_table[RELAY_CAUSE_COUNT];
 

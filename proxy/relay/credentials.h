@@ -13,8 +13,8 @@ struct credentials_key {
 	uint64_t k[2];
 };
 
-/* Of the Cookie fields (in one field or several, RFC 9113 8.2.3) and the Authorization field; a field that
- * is not there differs from an empty one, and two requests without either are equal. */
+/* Of the Cookie fields (in one field or several, RFC 9113 8.2.3) and the Authorization field; a
+ * field that is not there differs from an empty one, and two requests without either are equal. */
 uint64_t credentials_hash(const struct credentials_key *key, const struct http_head *request);
 
 /* SipHash-2-4 of some octets. */

@@ -106,7 +106,8 @@ void exchange_bind(struct leg *slot, const struct leg *from)
 	slot->stream = from->stream;
 }
 
-struct exchange *exchange_new(struct relay *r, const struct leg *down, struct http_head *head, bool end)
+struct exchange *exchange_new(
+    struct relay *r, const struct leg *down, struct http_head *head, bool end)
 {
 	struct exchange *x = exchange_alloc(r, head);
 	if (!x) {
@@ -130,14 +131,16 @@ void exchange_dispatch(struct exchange *x)
 	x->relay->ops->dispatch(x->relay->context, x);
 }
 
-void exchange_note_cause(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+void exchange_note_cause(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	x->cause = cause;
 	x->code = code;
 	x->detail = detail ? arena_printf(&x->request->arena, "%s", detail).ptr : NULL;
 }
 
-void exchange_finish(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+void exchange_finish(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	struct relay *r = x->relay;
 	ensure(!x->is_over);
@@ -156,7 +159,8 @@ void exchange_finish(struct exchange *x, const struct relay_cause *cause, uint32
 	exchange_drop_body(x, &x->upload);
 	exchange_drop_body(x, &x->download);
 	exchange_drop_hints(x);
-	list_for_each (&x->pushes, child, struct exchange, push.sibling) {
+	list_for_each(&x->pushes, child, struct exchange, push.sibling)
+	{
 		list_remove(&child->push.sibling);
 		child->push.parent = NULL;
 	}
@@ -192,7 +196,8 @@ static usec limit_from(struct exchange *x, usec from, enum relay_timeout what)
 	return clock_after(from, x->relay->ops->time_limit(x->relay->context, x, what));
 }
 
-static void nearest(usec *deadline, const struct relay_cause **cause, usec at, const struct relay_cause *why)
+static void nearest(
+    usec *deadline, const struct relay_cause **cause, usec at, const struct relay_cause *why)
 {
 	if (at < *deadline) {
 		*deadline = at;
@@ -220,8 +225,8 @@ static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 		nearest(&d, cause, limit_from(x, x->waits_since, RELAY_TIMEOUT_QUEUE),
 		    &relay_cause_QUEUE_LATE);
 	/* The client owes octets of the request, if anybody wants them. */
-	if (!x->upload.source_ended && x->upload.body.bytes == 0 && x->upload.state != FLOW_ABORTED &&
-	    !x->lingers_until)
+	if (!x->upload.source_ended && x->upload.body.bytes == 0 &&
+	    x->upload.state != FLOW_ABORTED && !x->lingers_until)
 		nearest(&d, cause, limit_from(x, x->upload_progress, RELAY_TIMEOUT_BODY_UP),
 		    &relay_cause_UPLOAD_LATE);
 	if (x->upload.body.bytes > 0 && x->up.ops)
@@ -230,11 +235,15 @@ static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 	if (!x->up.ops || x->download.source_ended)
 		return d;
 	/* The origin owes the response, once it has what the client sent. */
-	if (!x->origin_answered && !exchange_is_push(x) && x->upload.source_ended && x->upload.body.bytes == 0) {
-		usec since = x->upload_progress > x->download_progress ? x->upload_progress : x->download_progress;
-		nearest(&d, cause, limit_from(x, since, RELAY_TIMEOUT_RESPONSE), &relay_cause_HEAD_LATE);
+	if (!x->origin_answered && !exchange_is_push(x) && x->upload.source_ended &&
+	    x->upload.body.bytes == 0) {
+		usec since = x->upload_progress > x->download_progress ? x->upload_progress
+								       : x->download_progress;
+		nearest(&d, cause, limit_from(x, since, RELAY_TIMEOUT_RESPONSE),
+		    &relay_cause_HEAD_LATE);
 	}
-	/* The origin owes more of it; while octets wait for the client it is the client that is slow. */
+	/* The origin owes more of it; while octets wait for the client it is the client that is
+	 * slow. */
 	if (x->response_begun && x->download.body.bytes == 0)
 		nearest(&d, cause, limit_from(x, x->download_progress, RELAY_TIMEOUT_BODY_DOWN),
 		    &relay_cause_BODY_LATE);
@@ -272,11 +281,16 @@ static void timer_expired(struct wheel_node *node, usec now)
 static const char *flow_state_name(enum flow_state state)
 {
 	switch (state) {
-	case FLOW_HEAD: return "head";
-	case FLOW_BODY: return "body";
-	case FLOW_TRAILERS: return "trailers";
-	case FLOW_DONE: return "done";
-	case FLOW_ABORTED: return "aborted";
+	case FLOW_HEAD:
+		return "head";
+	case FLOW_BODY:
+		return "body";
+	case FLOW_TRAILERS:
+		return "trailers";
+	case FLOW_DONE:
+		return "done";
+	case FLOW_ABORTED:
+		return "aborted";
 	}
 	return "?";
 }
@@ -285,10 +299,11 @@ size_t exchange_describe(const struct exchange *x, char *buffer, size_t size)
 {
 	int n = snprintf(buffer, size,
 	    "x%llu%s %.*s %.*s://%.*s%.*s status=%u up=%s/%zu%s down=%s/%zu%s%s%s\n",
-	    (unsigned long long)x->id, exchange_is_push(x) ? " push" : "", SLICE_ARG(x->request->method),
-	    SLICE_ARG(x->scheme), SLICE_ARG(x->authority), SLICE_ARG(x->request->path), x->status,
-	    flow_state_name(x->upload.state), x->upload.body.bytes, x->up.ops ? "" : "(no leg)",
-	    flow_state_name(x->download.state), x->download.body.bytes, x->down.ops ? "" : "(no leg)",
+	    (unsigned long long)x->id, exchange_is_push(x) ? " push" : "",
+	    SLICE_ARG(x->request->method), SLICE_ARG(x->scheme), SLICE_ARG(x->authority),
+	    SLICE_ARG(x->request->path), x->status, flow_state_name(x->upload.state),
+	    x->upload.body.bytes, x->up.ops ? "" : "(no leg)", flow_state_name(x->download.state),
+	    x->download.body.bytes, x->down.ops ? "" : "(no leg)",
 	    x->waits_for_upstream ? " waits" : "", x->is_over ? " over" : "");
 	if (n < 0)
 		return 0;

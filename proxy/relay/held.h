@@ -6,11 +6,13 @@
 #include "proxy/relay/hold.h"
 #include "proxy/relay/private.h"
 
-/* What one held response and one claim are charged for beside octets: the struct, and a head with its arena. */
+/* What one held response and one claim are charged for beside octets: the struct, and a head with
+ * its arena. */
 #define HELD_CHARGE_BYTES 4096u
 #define CLAIM_CHARGE_BYTES 512u
 
-/* Octets that a claimer has been given and has not sent; and of one that outgrew its store, octets kept. */
+/* Octets that a claimer has been given and has not sent; and of one that outgrew its store, octets
+ * kept. */
 #define CLAIM_WINDOW_BYTES 262144u
 #define OUTGROWN_KEPT_BYTES 65536u
 
@@ -82,7 +84,8 @@ static inline usec held_now(const struct held *h)
 {
 	return h->store->hold->relay->now;
 }
-/* Unclaimed ones go, oldest first, until one of so many octets more (count 1: one more response) has its place. */
+/* Unclaimed ones go, oldest first, until one of so many octets more (count 1: one more response)
+ * has its place. */
 const struct policy_reason *hold_make_room(
     struct hold_store *s, const struct held *but, uint32_t count, uint64_t bytes);
 /* The head has come: which store, and may it be kept at all. NULL: yes. */
@@ -115,7 +118,8 @@ bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exc
 
 void held_feed(struct held *h); /* all claims */
 void held_trim(struct held *h); /* outgrown: drops what all have been given */
-/* No more will come: claims that have begun fail as the outcome table says, the others go to the origin. */
+/* No more will come: claims that have begun fail as the outcome table says, the others go to the
+ * origin. */
 void held_fail_claims(struct held *h, const struct relay_cause *cause, uint32_t code);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * 103 Early Hints of our own (RFC 8297): one for each request, before its final response. It leaves at
- * the end of the loop turn of the first hint, or when hint_wait is over; the origin's own 103 takes the hints along.
+ * the end of the loop turn of the first hint, or when hint_wait is over; the origin's own 103 takes
+ * the hints along.
  */
 #include "proxy/relay/private.h"
 
@@ -9,8 +10,8 @@
 
 bool exchange_may_hint(const struct exchange *x)
 {
-	return !x->is_over && x->down.ops && !x->has_hinted && !x->response_begun && !x->own_answer &&
-	       !exchange_is_push(x);
+	return !x->is_over && x->down.ops && !x->has_hinted && !x->response_begun &&
+	       !x->own_answer && !exchange_is_push(x);
 }
 
 void exchange_hint(struct exchange *x, const struct http_resource *resource)
@@ -26,7 +27,8 @@ void exchange_hint(struct exchange *x, const struct http_resource *resource)
 		x->hints_due = r->now + r->hint_wait;
 		list_append(&r->hinting, &x->hinting);
 	}
-	http_head_add_token(x->hints, HTTP_TOKEN_LINK, http_hint_make(&x->hints->arena, x->request, resource));
+	http_head_add_token(
+	    x->hints, HTTP_TOKEN_LINK, http_hint_make(&x->hints->arena, x->request, resource));
 }
 
 void exchange_drop_hints(struct exchange *x)
@@ -58,13 +60,13 @@ void exchange_join_hints(struct exchange *x, struct http_head *interim)
 
 void relay_send_hints(struct relay *r)
 {
-	list_for_each (&r->hinting, x, struct exchange, hinting)
-		if (x->hints_due <= r->now)
-			exchange_send_hints(x);
+	list_for_each(&r->hinting, x, struct exchange, hinting) if (x->hints_due <= r->now)
+	    exchange_send_hints(x);
 }
 
 usec relay_hints_due(const struct relay *r)
 {
 	const struct exchange *x = list_first(&r->hinting, struct exchange, hinting);
-	return x ? x->hints_due : USEC_NEVER; /* in the order of their coming, and all wait as long */
+	/* in the order of their coming, and all wait as long */
+	return x ? x->hints_due : USEC_NEVER;
 }

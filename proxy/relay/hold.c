@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Held responses and their stores: taking octets from the pushed exchange, room, age, ends. The claimers'
- * side is hold_claim.c, the rules of who may have what are hold_rules.c.
+ * Held responses and their stores: taking octets from the pushed exchange, room, age, ends. The
+ * claimers' side is hold_claim.c, the rules of who may have what are hold_rules.c.
  */
 #include "proxy/relay/held.h"
 
@@ -327,7 +327,8 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 	return false; /* no pushes from pushes */
 }
 
-/* The push has failed: the origin's doing, or want of memory or time, or the policy's second look. */
+/* The push has failed: the origin's doing, or want of memory or time, or the policy's second look.
+ * */
 static void leg_reset(struct leg *leg, uint32_t code)
 {
 	struct held *h = held_of(leg);
@@ -526,7 +527,8 @@ static void run(struct held *h)
 			return;
 		held_feed(h);
 		free_interims(h);
-		if (!h->push) /* reset behind what came: it is dirty again, and the claims fail behind that too */
+		/* reset behind what came: it is dirty again, and the claims fail behind that too */
+		if (!h->push)
 			return;
 		held_trim(h);
 		is_stuck = !h->is_outgrown || h->push->download.body.bytes == 0 ||

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Held responses: what an origin pushed and the client was not told of, kept for the client's own request.
+ * Held responses: what an origin pushed and the client was not told of, kept for the client's own
+ * request.
  *
- * A held response is the downstream leg of its pushed exchange, which lives as long as the response is
- * held, and the upstream leg of every exchange that claims it (RFC 9113 8.4, RFC 9111):
+ * A held response is the downstream leg of its pushed exchange, which lives as long as the response
+ * is held, and the upstream leg of every exchange that claims it (RFC 9113 8.4, RFC 9111):
  *
  *   origin ─ leg up ─ pushed exchange ─ leg down ─ HELD ─ leg up ─ claiming exchange ─ leg down ─ client
  *
  *   OPEN (the promised stream is) ──whole──► COMPLETE ──claimed whole, or stale, old, dropped──► over
  *     │ joined live; outgrown: not claimable any more, and only as fast as its claimers
  *
- * Two kinds of store. One for each downstream connection: what is in there is claimed on that connection
- * alone, by requests with the cookie and authorization of the push's parent, and goes when it has been claimed.
- * And, where the owner switches it on, one for the worker: what a shared cache may store, for everybody,
- * until it is stale.
+ * Two kinds of store. One for each downstream connection: what is in there is claimed on that
+ * connection alone, by requests with the cookie and authorization of the push's parent, and goes
+ * when it has been claimed. And, where the owner switches it on, one for the worker: what a shared
+ * cache may store, for everybody, until it is stale.
  *
  * No sockets, no engine, no clock: legs are called back in hold_run only, once in every turn.
  */
@@ -31,7 +32,8 @@ enum hold_miss {
 	HOLD_MISS_VARY,   /* a field that Vary names differs (hold_note.field) */
 	HOLD_MISS_COOKIE, /* another user's cookie or authorization */
 	HOLD_MISS_STALE,
-	HOLD_MISS_BUSTING, /* the request wants the origin: no-cache, Range, an If-… that does not match */
+	/* the request wants the origin: no-cache, Range, an If-… that does not match */
+	HOLD_MISS_BUSTING,
 	HOLD_MISS_OUTSIDE, /* came through another proxy, or on a listener for many users */
 	HOLD_MISS_LOST,    /* joined before its head came, and then there was no response to give */
 	HOLD_MISS_BUDGET,
@@ -87,7 +89,8 @@ struct hold_store {
 	struct hold_limits limits;
 	bool is_shared; /* the worker's */
 	bool
-	    one_user; /* false: the listener's connections carry several users, nothing private is held */
+	    /* false: the listener's connections carry several users, nothing private is held */
+	    one_user;
 	struct map by_uri;
 	struct list entries; /* the first to go first */
 	struct list link;    /* in hold->used while anything is in it */
@@ -110,12 +113,14 @@ struct hold {
 	struct hold_counters counters;
 };
 
-/* shared: limits of the worker's store, NULL = there is none. Everything is borrowed but the limits. */
+/* shared: limits of the worker's store, NULL = there is none. Everything is borrowed but the
+ * limits. */
 void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *ops, void *context,
     const struct hold_limits *shared);
 void hold_fini(struct hold *hold);  /* drops what is in the worker's store */
 void hold_drain(struct hold *hold); /* drops all that nobody is being given, in every store */
-/* Moves octets, answers, drops. Once a turn, before relay_reap and before connections are written. */
+/* Moves octets, answers, drops. Once a turn, before relay_reap and before connections are written.
+ * */
 void hold_run(struct hold *hold);
 
 /* For one downstream connection. */
@@ -126,23 +131,26 @@ void hold_store_fini(
 
 /* ---- a promise with verdict hold ---- */
 
-/* Why what is promised on `parent` cannot be held in its store (parent->held), NULL = it can. promised NULL: whatever
- * it may be, as before the choice of a connection that allows pushes. */
+/* Why what is promised on `parent` cannot be held in its store (parent->held), NULL = it can.
+ * promised NULL: whatever it may be, as before the choice of a connection that allows pushes. */
 const struct policy_reason *hold_refusal(
     const struct exchange *parent, const struct http_head *promised);
-/* Makes a held response the downstream leg of a push that has none. NULL: done; else why not, and nothing changed. */
+/* Makes a held response the downstream leg of a push that has none. NULL: done; else why not, and
+ * nothing changed. */
 const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *push);
 
 /* ---- requests ---- */
 
 /*
- * A request that has not been dispatched: answers it, or joins it to a response in flight. True: do not dispatch
- * (if nothing comes of the join after all it is dispatched by itself). False: dispatch it.
+ * A request that has not been dispatched: answers it, or joins it to a response in flight. True: do
+ * not dispatch (if nothing comes of the join after all it is dispatched by itself). False: dispatch
+ * it.
  */
 bool hold_claim(struct hold *hold, struct exchange *x);
 /*
- * The response to x, on its way to the client: when x succeeded and was not safe, drops what is held for
- * its URI, and for Location and Content-Location of the same authority (RFC 9111 4.4), in every store.
+ * The response to x, on its way to the client: when x succeeded and was not safe, drops what is
+ * held for its URI, and for Location and Content-Location of the same authority (RFC 9111 4.4), in
+ * every store.
  */
 void hold_invalidate(struct hold *hold, const struct exchange *x, const struct http_head *response);
 

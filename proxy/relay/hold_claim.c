@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The claimers' side of the store: a request finds what is held for it, and is answered from there. The store is
- * the upstream leg of its exchange. Cache-Status is RFC 9211, Age RFC 9111 5.1.
+ * The claimers' side of the store: a request finds what is held for it, and is answered from there.
+ * The store is the upstream leg of its exchange. Cache-Status is RFC 9211, Age RFC 9111 5.1.
  */
 #include "proxy/relay/held.h"
 

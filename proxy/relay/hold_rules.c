@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who may have what is held: users, URIs, Vary, freshness, conditions (RFC 9111, RFC 9113 8.4). Nothing
- * changes in here. What RFC 9111 says about one response is in http/cache.h.
+ * Who may have what is held: users, URIs, Vary, freshness, conditions (RFC 9111, RFC 9113 8.4).
+ * Nothing changes in here. What RFC 9111 says about one response is in http/cache.h.
  */
 #include "proxy/relay/held.h"
 
@@ -120,8 +120,8 @@ const struct policy_reason *held_storable(const struct held *h)
 }
 
 /*
- * More careful than RFC 9111 3 asks: a promise need not repeat the parent's Authorization, on which its response may depend all
- * the same, and a cookie is set for one user.
+ * More careful than RFC 9111 3 asks: a promise need not repeat the parent's Authorization, on which
+ * its response may depend all the same, and a cookie is set for one user.
  */
 bool held_may_be_shared(const struct held *h)
 {
@@ -187,7 +187,8 @@ enum hold_miss held_lets(const struct held *h, const struct exchange *x)
 	return hold_request_busts(x->request) ? HOLD_MISS_BUSTING : HOLD_FITS;
 }
 
-/* RFC 9110 13.2.2: If-Modified-Since counts only without If-None-Match; a date that is not the very one says too little. */
+/* RFC 9110 13.2.2: If-Modified-Since counts only without If-None-Match; a date that is not the very
+ * one says too little. */
 static enum hold_miss conditions(
     const struct held *h, const struct http_head *request, bool *not_modified)
 {
@@ -212,7 +213,8 @@ enum hold_miss held_fits(const struct held *h, const struct http_head *request, 
 	*not_modified = false;
 	if (!http_vary_matches(h->head, h->push->request, request, field))
 		return HOLD_MISS_VARY;
-	/* While the promised stream is open the response counts as validated (RFC 9113 8.4), for its own client. */
+	/* While the promised stream is open the response counts as validated (RFC 9113 8.4), for
+	 * its own client. */
 	bool is_valid = joined || (!h->store->is_shared && held_is_open(h));
 	if (!is_valid && !held_is_fresh(h))
 		return HOLD_MISS_STALE;

@@ -18,7 +18,8 @@ void exchange_reset_leg(struct leg *leg, uint32_t code)
 }
 
 /* Sends a short response of our own. What is left of the request is read and forgotten. */
-static void answer(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+static void answer(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	struct relay *r = x->relay;
 	struct slice text;
@@ -26,8 +27,8 @@ static void answer(struct exchange *x, const struct relay_cause *cause, uint32_t
 	exchange_note_cause(x, cause, code, detail);
 	x->own_answer = true;
 	exchange_discard_upload(x);
-	struct http_head *head = http_own_response(r->heads, cause->status, r->pseudonym, cause->error,
-	    x->detail ? x->detail : cause->name, &text);
+	struct http_head *head = http_own_response(r->heads, cause->status, r->pseudonym,
+	    cause->error, x->detail ? x->detail : cause->name, &text);
 	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
 	x->download.source_ended = true;
 	if (!end)
@@ -47,9 +48,11 @@ void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const 
 }
 
 /* The downstream half of a failure; the upstream leg is gone or has been reset. */
-static void fail_downstream(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+static void fail_downstream(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
-	bool can_answer = x->down.ops && !x->response_begun && !exchange_is_push(x) && cause->status != 0;
+	bool can_answer =
+	    x->down.ops && !x->response_begun && !exchange_is_push(x) && cause->status != 0;
 	if (can_answer) {
 		exchange_drop_body(x, &x->download);
 		answer(x, cause, code, detail);
@@ -68,7 +71,8 @@ static void fail_downstream(struct exchange *x, const struct relay_cause *cause,
 static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause, uint32_t code)
 {
 	struct flow *f = &x->download;
-	if (cause != &relay_cause_UP_RESET || code != RELAY_NO_ERROR || f->state != FLOW_BODY || !x->down.ops)
+	if (cause != &relay_cause_UP_RESET || code != RELAY_NO_ERROR || f->state != FLOW_BODY ||
+	    !x->down.ops)
 		return false;
 	bool is_whole = f->received == x->response_length;
 	if (!is_whole && f->body.bytes == 0)
@@ -84,7 +88,8 @@ static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause,
 	return true;
 }
 
-void exchange_on_up_failed(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+void exchange_on_up_failed(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	if (x->is_over)
 		return;
@@ -92,15 +97,17 @@ void exchange_on_up_failed(struct exchange *x, const struct relay_cause *cause, 
 	exchange_on_leg_closed(&x->up);
 	x->waits_for_upstream = false;
 	if (x->download.source_ended) {
-		/* It has answered whole and does not want the rest of the request (RFC 9113 8.1). */
+		/* It has answered whole and does not want the rest of the request (RFC 9113 8.1).
+		 * */
 		exchange_discard_upload(x);
 		exchange_check_done(x);
 		if (!x->is_over)
 			exchange_arm(x);
 		return;
 	}
-	bool can_retry = cause->may_retry && !x->retried && !x->origin_answered && !exchange_is_push(x) &&
-	                 x->upload.forwarded == 0 && !x->upload.trailers_sent;
+	bool can_retry = cause->may_retry && !x->retried && !x->origin_answered &&
+			 !exchange_is_push(x) && x->upload.forwarded == 0 &&
+			 !x->upload.trailers_sent;
 	if (can_retry) {
 		x->retried = true;
 		x->upload.state = FLOW_HEAD;
@@ -111,7 +118,8 @@ void exchange_on_up_failed(struct exchange *x, const struct relay_cause *cause, 
 		fail_downstream(x, cause, code, detail);
 }
 
-void exchange_on_down_ended(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+void exchange_on_down_ended(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	if (x->is_over)
 		return;

@@ -9,18 +9,22 @@
 #define EXCHANGE_CHARGE_BYTES 4096u
 
 /* exchange.c */
-struct exchange *exchange_alloc(struct relay *r, struct http_head *head); /* takes head; NULL: no budget, head is still yours */
+/* takes head; NULL: no budget, head is still yours */
+struct exchange *exchange_alloc(struct relay *r, struct http_head *head);
 void exchange_bind(struct leg *slot, const struct leg *from);
 /* How it ends; the detail is copied. */
-void exchange_note_cause(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+void exchange_note_cause(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /* Cuts both legs, clears, logs, and puts it on the reap list. */
-void exchange_finish(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+void exchange_finish(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /* Sets the timer for the nearest deadline of its present state. */
 void exchange_arm(struct exchange *x);
 
 /* transfer.c */
 void exchange_drop_body(struct exchange *x, struct flow *f);
-/* Nobody wants the request's body any more: what there is and what comes is credited and forgotten. */
+/* Nobody wants the request's body any more: what there is and what comes is credited and forgotten.
+ * */
 void exchange_discard_upload(struct exchange *x);
 /* Ends the exchange if both directions are over, or lets it linger. */
 void exchange_check_done(struct exchange *x);

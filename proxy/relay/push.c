@@ -35,9 +35,9 @@ static uint32_t refusal_code(const struct policy_reason *reason)
 /* One offer on its way to its verdict. */
 struct offering {
 	struct exchange *parent;
-	struct leg *up;                        /* the promised stream; NULL: an offer of our own */
-	struct http_head *head;                /* owned */
-	const struct http_resource *resource;  /* of our own offers */
+	struct leg *up;                       /* the promised stream; NULL: an offer of our own */
+	struct http_head *head;               /* owned */
+	const struct http_resource *resource; /* of our own offers */
 	struct policy_offer offer;
 	struct relay_place place;
 };
@@ -53,7 +53,8 @@ static void settle_without_push(struct offering *o, struct policy_verdict verdic
 /* The same resource, asked for in the same way, pushed already for this parent. */
 static bool is_repeated(const struct exchange *parent, const struct http_head *promised)
 {
-	list_for_each (&parent->pushes, child, struct exchange, push.sibling) {
+	list_for_each(&parent->pushes, child, struct exchange, push.sibling)
+	{
 		if (child->request->method_token == promised->method_token &&
 		    slice_equal(child->request->path, promised->path) &&
 		    slice_equal(child->authority, promised->authority))
@@ -71,9 +72,11 @@ static void hint(struct offering *o)
 	exchange_hint(o->parent, o->resource ? o->resource : &promised);
 }
 
-static const struct policy_verdict no_memory = {.action = POLICY_DROP, .reason = &policy_reason_BUDGET};
+static const struct policy_verdict no_memory = {
+    .action = POLICY_DROP, .reason = &policy_reason_BUDGET};
 
-static void fill_push(struct exchange *push, const struct offering *o, struct policy_verdict verdict)
+static void fill_push(
+    struct exchange *push, const struct offering *o, struct policy_verdict verdict)
 {
 	struct exchange *x = o->parent;
 	push->listen = x->listen;
@@ -106,7 +109,8 @@ static const struct policy_reason *give_down_leg(const struct offering *o, struc
 	return NULL;
 }
 
-/* The pushed exchange, promised or held; NULL: there was no room for it, and the offer has been told. */
+/* The pushed exchange, promised or held; NULL: there was no room for it, and the offer has been
+ * told. */
 static struct exchange *make_push(struct offering *o, struct policy_verdict verdict)
 {
 	struct exchange *x = o->parent;
@@ -120,7 +124,8 @@ static struct exchange *make_push(struct offering *o, struct policy_verdict verd
 	fill_push(push, o, verdict);
 	const struct policy_reason *failure = give_down_leg(o, push);
 	if (failure) {
-		const struct policy_verdict failed = {.action = POLICY_DROP, .reason = failure, .rule = verdict.rule};
+		const struct policy_verdict failed = {
+		    .action = POLICY_DROP, .reason = failure, .rule = verdict.rule};
 		settle_without_push(o, failed);
 		exchange_finish(push, &relay_cause_NO_MEMORY, 0, NULL);
 		return NULL;
@@ -147,7 +152,8 @@ static struct exchange *settle(struct offering *o)
 	if (!o->offer.hold_refusal)
 		o->offer.hold_refusal = hold_refusal(x, o->head);
 	struct policy_verdict shadow;
-	struct policy_verdict verdict = policy_decide_with(r->policy, r->feedback, &o->offer, &shadow);
+	struct policy_verdict verdict =
+	    policy_decide_with(r->policy, r->feedback, &o->offer, &shadow);
 	if (shadow.rule && r->ops->offer_shadowed)
 		r->ops->offer_shadowed(r->context, x, &shadow);
 	if (verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD)
@@ -159,10 +165,12 @@ static struct exchange *settle(struct offering *o)
 	return NULL;
 }
 
-struct exchange *exchange_on_promise(struct exchange *x, const struct leg *up, struct http_head *head)
+struct exchange *exchange_on_promise(
+    struct exchange *x, const struct leg *up, struct http_head *head)
 {
 	struct leg leg = *up;
-	struct offering o = {.parent = x, .up = &leg, .head = head, .offer = {.source = POLICY_RELAYED}};
+	struct offering o = {
+	    .parent = x, .up = &leg, .head = head, .offer = {.source = POLICY_RELAYED}};
 	struct exchange *push = settle(&o);
 	if (!push)
 		return NULL;
@@ -172,8 +180,8 @@ struct exchange *exchange_on_promise(struct exchange *x, const struct leg *up, s
 	return push;
 }
 
-struct exchange *exchange_offer(
-    struct exchange *x, enum policy_source source, const struct http_resource *resource, bool cross_origin)
+struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
+    const struct http_resource *resource, bool cross_origin)
 {
 	struct http_head *head = http_promise_make(x->request, resource, false);
 	if (!head)

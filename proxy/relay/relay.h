@@ -35,30 +35,32 @@ struct leg;
  * leg that finds out that it cannot says so with its next event.
  */
 struct leg_ops {
-	/* A response head, interim or final (down). False: not now, a push that must wait for the client's
-	 * MAX_CONCURRENT_STREAMS: the leg calls exchange_on_start when it may begin. */
+	/* A response head, interim or final (down). False: not now, a push that must wait for the
+	 * client's MAX_CONCURRENT_STREAMS: the leg calls exchange_on_start when it may begin. */
 	bool (*send_head)(struct leg *leg, const struct http_head *head, bool end);
 	/* The flow towards this leg has changed: it has flow->body.bytes octets, and its end when
 	 * flow_may_end(). The leg looks with body_front and takes with exchange_on_taken. */
 	void (*send_body)(struct leg *leg, const struct flow *flow);
 	/* After all body octets were taken. Ends this side. */
 	void (*send_trailers)(struct leg *leg, const struct http_head *trailers);
-	/* Down: a PUSH_PROMISE on this leg, child->down becomes the promised stream's leg. False: not possible. */
+	/* Down: a PUSH_PROMISE on this leg, child->down becomes the promised stream's leg. False:
+	 * not possible. */
 	bool (*promise)(struct leg *leg, const struct http_head *request, struct exchange *child);
 	/* RST_STREAM; the leg is gone for the exchange. */
 	void (*reset)(struct leg *leg, uint32_t code);
 	/* n octets of the body that came from this leg have been dealt with. */
 	void (*credit)(struct leg *leg, size_t n);
-	/* Not needed any more, both sides are over: cut the links, the leg is gone for the exchange. */
+	/* Not needed any more, both sides are over: cut the links, the leg is gone for the
+	 * exchange. */
 	void (*detach)(struct leg *leg);
 };
 
 struct leg {
-	const struct leg_ops *ops;  /* NULL: no leg (not connected yet, or gone) */
-	struct exchange *exchange;  /* the one that it is embedded in */
-	void *carrier;              /* the connection handler's */
-	void *stream;               /* the engine's handle */
-	struct list link;           /* in the carrier's list */
+	const struct leg_ops *ops; /* NULL: no leg (not connected yet, or gone) */
+	struct exchange *exchange; /* the one that it is embedded in */
+	void *carrier;             /* the connection handler's */
+	void *stream;              /* the engine's handle */
+	struct list link;          /* in the carrier's list */
 };
 
 /* ---- flows ---- */
@@ -68,12 +70,13 @@ enum flow_state { FLOW_HEAD, FLOW_BODY, FLOW_TRAILERS, FLOW_DONE, FLOW_ABORTED }
 /* One direction. `state` is what the sink has been told; what came from the source may be ahead. */
 struct flow {
 	enum flow_state state;
-	bool source_ended;            /* the last octet (and trailers) came */
+	bool source_ended; /* the last octet (and trailers) came */
 	bool trailers_sent;
 	struct body body;             /* came and not taken yet */
 	struct http_head *trailers;   /* came and not sent yet; owned */
 	uint64_t received, forwarded; /* octets */
-	usec moved;                   /* when the sink last took octets, or began to have some to take */
+	/* when the sink last took octets, or began to have some to take */
+	usec moved;
 	struct leg *source, *sink;
 };
 
@@ -86,76 +89,91 @@ static inline bool flow_may_end(const struct flow *f)
 /* ---- exchanges and pushes ---- */
 
 enum push_state {
-	PUSH_NONE,       /* an ordinary request */
-	PUSH_OFFERED,    /* not promised yet: if it ends so nobody is told of it */
-	PUSH_PROMISED,   /* promised to the client */
-	PUSH_ANSWERING,  /* its response, or an interim one, has begun downstream */
-	PUSH_DONE, PUSH_CANCELLED,
-	PUSH_HELD,       /* kept for the client's own request, with what came of it so far (hold.h) */
-	PUSH_CLAIMED,    /* the end of a held one that answered a request */
-	PUSH_EXPIRED,    /* the end of a held one that nobody asked for */
+	PUSH_NONE,      /* an ordinary request */
+	PUSH_OFFERED,   /* not promised yet: if it ends so nobody is told of it */
+	PUSH_PROMISED,  /* promised to the client */
+	PUSH_ANSWERING, /* its response, or an interim one, has begun downstream */
+	PUSH_DONE,
+	PUSH_CANCELLED,
+	/* kept for the client's own request, with what came of it so far (hold.h) */
+	PUSH_HELD,
+	PUSH_CLAIMED, /* the end of a held one that answered a request */
+	PUSH_EXPIRED, /* the end of a held one that nobody asked for */
 };
 
 struct push {
 	enum push_state state;
 	enum policy_source source;
-	struct exchange *parent;             /* NULL once it is gone */
+	struct exchange *parent; /* NULL once it is gone */
 	uint64_t parent_id;
 	struct policy_verdict verdict;
 	const struct policy_reason *end_reason; /* NULL when it went well */
-	struct list sibling;                 /* in the parent's pushes */
+	struct list sibling;                    /* in the parent's pushes */
 };
 
 struct exchange {
 	struct relay *relay;
 	uint64_t id;
 	struct leg down, up;
-	struct flow upload, download;        /* request body, response body */
-	struct http_head *request;           /* owned; fit for the next hop once dispatched */
-	struct slice authority, scheme;      /* as the client sent them (request's arena) */
+	struct flow upload, download;   /* request body, response body */
+	struct http_head *request;      /* owned; fit for the next hop once dispatched */
+	struct slice authority, scheme; /* as the client sent them (request's arena) */
 	enum http_method method;
-	struct http_head *pending_head;      /* a push's response head that waits for room; owned */
+	struct http_head *pending_head; /* a push's response head that waits for room; owned */
 	bool pending_end;
-	bool response_begun;                 /* the final head was sent downstream */
-	bool origin_answered;                /* the final head came from the origin */
+	bool response_begun;  /* the final head was sent downstream */
+	bool origin_answered; /* the final head came from the origin */
 	bool retried, is_over, own_answer;
-	bool waits_for_upstream;             /* dispatched, and no leg yet */
-	bool resets_after_rest;              /* the origin ended with NO_ERROR: what came goes out first */
-	bool takes_links;                    /* Link fields of its response are offers (the hop's) */
-	bool came_through;                   /* Via, Forwarded or X-Forwarded-For came with it: another proxy's clients */
-	bool was_forwarded;                  /* a push that was promised to the client (the hop's) */
-	bool has_hinted;                     /* a 103 of our own has left, alone or with the origin's */
+	bool waits_for_upstream; /* dispatched, and no leg yet */
+	/* the origin ended with NO_ERROR: what came goes out first */
+	bool resets_after_rest;
+	/* Link fields of its response are offers (the hop's) */
+	bool takes_links;
+	/* Via, Forwarded or X-Forwarded-For came with it: another proxy's clients */
+	bool came_through;
+	/* a push that was promised to the client (the hop's) */
+	bool was_forwarded;
+	/* a 103 of our own has left, alone or with the origin's */
+	bool has_hinted;
 	uint16_t status;
 	uint8_t interims;
-	uint64_t response_length;            /* content-length of the response, or HTTP_LENGTH_UNKNOWN */
+	/* content-length of the response, or HTTP_LENGTH_UNKNOWN */
+	uint64_t response_length;
 	struct push push;
-	struct list pushes;                  /* children */
+	struct list pushes; /* children */
 	/* A 103 of our own in the making (RFC 8297); one for each exchange. */
-	struct http_head *hints;             /* owned; NULL: none, or gone */
+	struct http_head *hints; /* owned; NULL: none, or gone */
 	usec hints_due;
-	struct list hinting;                 /* in relay->hinting */
-	uint32_t push_count;                 /* offers accepted so far */
+	struct list hinting; /* in relay->hinting */
+	uint32_t push_count; /* offers accepted so far */
 	/* Time. */
-	usec started, first_byte;            /* first_byte: 0 until the final head was sent downstream */
+	/* first_byte: 0 until the final head was sent downstream */
+	usec started, first_byte;
 	usec upload_progress, download_progress; /* when octets last moved */
-	usec waits_since;                    /* for an upstream stream, or for the start of a push */
-	usec lingers_until;                  /* 0 = does not linger */
+	/* for an upstream stream, or for the start of a push */
+	usec waits_since;
+	usec lingers_until; /* 0 = does not linger */
 	struct wheel_node timer;
 	/* How it ended. */
-	const struct relay_cause *cause;     /* NULL: complete */
+	const struct relay_cause *cause; /* NULL: complete */
 	uint32_t code;
-	const char *detail;                  /* in the request's arena, or NULL */
+	const char *detail; /* in the request's arena, or NULL */
 	/* The hop's: where it came from and where it goes. */
 	const void *listen, *route, *origin;
 	struct address client;
 	void *pool;
-	const void *avoid;                   /* the carrier that it failed on: rather another one; only compared */
-	struct hold_store *held;             /* borrows: the client's connection's; NULL = nothing is held for it */
-	void *memory;                        /* what its client's connection remembers; NULL = it does not */
-	uint64_t *buffered;                  /* borrows: counts the octets that wait in `download`; NULL = nobody counts */
-	uint64_t upload_limit_bytes;         /* 0 = none */
-	struct list waiting;                 /* in a queue of the hop's: for an upstream stream, or for a push's start */
-	struct list link;                    /* in the relay's list, live or to be reaped */
+	/* the carrier that it failed on: rather another one; only compared */
+	const void *avoid;
+	/* borrows: the client's connection's; NULL = nothing is held for it */
+	struct hold_store *held;
+	/* what its client's connection remembers; NULL = it does not */
+	void *memory;
+	/* borrows: counts the octets that wait in `download`; NULL = nobody counts */
+	uint64_t *buffered;
+	uint64_t upload_limit_bytes; /* 0 = none */
+	/* in a queue of the hop's: for an upstream stream, or for a push's start */
+	struct list waiting;
+	struct list link; /* in the relay's list, live or to be reaped */
 };
 
 /* ---- the relay: what all exchanges of a worker share ---- */
@@ -167,20 +185,26 @@ struct relay_place {
 
 /* What the relay asks of its owner. */
 struct relay_ops {
-	/* Find an upstream leg: ends, now or later, in exchange_on_connected or exchange_on_up_failed.
-	 * False: it failed at once and the exchange has been told. */
+	/* Find an upstream leg: ends, now or later, in exchange_on_connected or
+	 * exchange_on_up_failed. False: it failed at once and the exchange has been told. */
 	void (*dispatch)(void *context, struct exchange *x);
 	/* Take it out of whatever queue it waits in. */
 	void (*undispatch)(void *context, struct exchange *x);
-	/* Fill what the relay cannot know: authority answers, client facts, caps' counts, and where an offer of our own
-	 * would be sent (*place comes filled with the parent's). The promised head may
-	 * be mapped back to the client's side here (authority, scheme). */
-	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised, struct policy_offer *offer, struct relay_place *place);
-	/* An offer became no push: refused, or only hinted at (for log and counters). Everything is borrowed. */
-	void (*offer_settled)(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict);
-	/* What would have been said if the shadow rules were live; may be NULL. Before the offer is settled or made. */
-	void (*offer_shadowed)(void *context, struct exchange *parent, const struct policy_verdict *verdict);
-	/* The push has been promised downstream, or is held (push.state says which: then its legs are the store's). */
+	/* Fill what the relay cannot know: authority answers, client facts, caps' counts, and where
+	 * an offer of our own would be sent (*place comes filled with the parent's). The promised
+	 * head may be mapped back to the client's side here (authority, scheme). */
+	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised,
+	    struct policy_offer *offer, struct relay_place *place);
+	/* An offer became no push: refused, or only hinted at (for log and counters). Everything is
+	 * borrowed. */
+	void (*offer_settled)(void *context, struct exchange *parent,
+	    const struct policy_offer *offer, struct policy_verdict verdict);
+	/* What would have been said if the shadow rules were live; may be NULL. Before the offer is
+	 * settled or made. */
+	void (*offer_shadowed)(
+	    void *context, struct exchange *parent, const struct policy_verdict *verdict);
+	/* The push has been promised downstream, or is held (push.state says which: then its legs
+	 * are the store's). */
 	void (*push_promised)(void *context, struct exchange *push);
 	/* A response head goes downstream, ready to be changed for this hop. */
 	void (*response_head)(void *context, struct exchange *x, struct http_head *head);
@@ -195,33 +219,36 @@ struct relay {
 	void *context;
 	const struct policy_rules *policy;
 	const struct policy_feedback *feedback; /* what came of earlier pushes; may be NULL */
-	usec hint_wait;                         /* a 103 of ours waits so long for more hints; 0 = to the end of the turn */
+	/* a 103 of ours waits so long for more hints; 0 = to the end of the turn */
+	usec hint_wait;
 	struct chunk_pool *chunks, *small_chunks; /* borrows */
 	struct http_head_pool *heads;             /* borrows */
 	struct budget *budget;                    /* borrows: the worker's */
 	struct wheel wheel;
 	struct slice pseudonym;
 	struct list live, over;
-	struct list hinting;                      /* exchanges whose 103 has not left */
+	struct list hinting; /* exchanges whose 103 has not left */
 	size_t live_count;
 	uint64_t next_id;
-	struct exchange *free;                    /* kept for reuse */
+	struct exchange *free; /* kept for reuse */
 	size_t free_count;
-	usec now;                                 /* of this turn: relay_turn */
+	usec now; /* of this turn: relay_turn */
 };
 
-void relay_init(struct relay *r);       /* after the public members were set */
-void relay_fini(struct relay *r);       /* ensures that none is live */
+void relay_init(struct relay *r);           /* after the public members were set */
+void relay_fini(struct relay *r);           /* ensures that none is live */
 void relay_turn(struct relay *r, usec now); /* the time; lets deadlines expire */
-void relay_reap(struct relay *r);       /* frees what is over */
+void relay_reap(struct relay *r);           /* frees what is over */
 
 /* ---- from the downstream side ---- */
 
 /*
- * A request came on `down` (ops, carrier and stream are copied from it). Takes head. end: it has no body. The budget may refuse: NULL, and head is
- * freed. The owner sets listen and so on and then calls exchange_dispatch.
+ * A request came on `down` (ops, carrier and stream are copied from it). Takes head. end: it has no
+ * body. The budget may refuse: NULL, and head is freed. The owner sets listen and so on and then
+ * calls exchange_dispatch.
  */
-struct exchange *exchange_new(struct relay *r, const struct leg *down, struct http_head *head, bool end);
+struct exchange *exchange_new(
+    struct relay *r, const struct leg *down, struct http_head *head, bool end);
 /* Sends it on its way. */
 void exchange_dispatch(struct exchange *x);
 /* Answers it here and now instead. */
@@ -230,7 +257,8 @@ void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const 
 void exchange_on_upload(struct exchange *x, struct piece piece, bool end);
 void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers); /* takes */
 /* The client reset the stream (the leg is gone), or its connection is lost. */
-void exchange_on_down_ended(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+void exchange_on_down_ended(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /* A push that had to wait may begin its response now. */
 void exchange_on_start(struct exchange *x);
 
@@ -242,23 +270,25 @@ void exchange_on_connected(struct exchange *x, const struct leg *up);
 void exchange_on_response(struct exchange *x, struct http_head *head, bool end);
 void exchange_on_download(struct exchange *x, struct piece piece, bool end);
 void exchange_on_download_trailers(struct exchange *x, struct http_head *trailers); /* takes */
-/* The origin's side ended otherwise than by END_STREAM: the leg (if there was one) is gone. The outcome table
- * says what follows: a retry, an answer of our own, or a reset. */
-void exchange_on_up_failed(struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* The origin's side ended otherwise than by END_STREAM: the leg (if there was one) is gone. The
+ * outcome table says what follows: a retry, an answer of our own, or a reset. */
+void exchange_on_up_failed(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /*
- * The origin promises `head` (takes) on the stream of x. `up` is the promised stream's leg. Returns the push, or NULL when it was refused: then the promised
- * stream has been reset through up->ops.
+ * The origin promises `head` (takes) on the stream of x. `up` is the promised stream's leg. Returns
+ * the push, or NULL when it was refused: then the promised stream has been reset through up->ops.
  */
-struct exchange *exchange_on_promise(struct exchange *x, const struct leg *up, struct http_head *head);
+struct exchange *exchange_on_promise(
+    struct exchange *x, const struct leg *up, struct http_head *head);
 
 /* ---- offers of our own ---- */
 
 /*
- * Offers a resource with x: a push that no origin promised, made, hinted at or dropped by policy. The request for it goes
- * to the origin that it routes to. Returns the push, or NULL.
+ * Offers a resource with x: a push that no origin promised, made, hinted at or dropped by policy.
+ * The request for it goes to the origin that it routes to. Returns the push, or NULL.
  */
-struct exchange *exchange_offer(
-    struct exchange *x, enum policy_source source, const struct http_resource *resource, bool cross_origin);
+struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
+    const struct http_resource *resource, bool cross_origin);
 /* May a hint still leave before the response? */
 bool exchange_may_hint(const struct exchange *x);
 /* Sends the 103s that are due. At the end of each turn. */
@@ -268,8 +298,8 @@ usec relay_hints_due(const struct relay *r);
 
 /* ---- from a sink ---- */
 
-/* n octets at the front of the flow towards this leg have been sent: drops them and gives the credit. end: and
- * the end of the stream was sent behind them. */
+/* n octets at the front of the flow towards this leg have been sent: drops them and gives the
+ * credit. end: and the end of the stream was sent behind them. */
 void exchange_on_taken(struct leg *sink, size_t n, bool end);
 
 /* The engine is done with the leg's stream in good order: the handle dies. */

@@ -30,7 +30,8 @@ void exchange_check_done(struct exchange *x)
 {
 	if (x->is_over || x->download.state != FLOW_DONE)
 		return;
-	if (x->upload.state == FLOW_DONE || (x->upload.source_ended && x->upload.state == FLOW_ABORTED)) {
+	if (x->upload.state == FLOW_DONE ||
+	    (x->upload.source_ended && x->upload.state == FLOW_ABORTED)) {
 		exchange_finish(x, NULL, 0, NULL);
 		return;
 	}
@@ -52,10 +53,12 @@ static bool is_held(const struct exchange *x)
 	return x->push.state == PUSH_HELD;
 }
 
-/* The flow has more, or its end: tells the sink, or sends the trailers when nothing is before them. */
+/* The flow has more, or its end: tells the sink, or sends the trailers when nothing is before them.
+ * */
 static void flow_moved(struct exchange *x, struct flow *f)
 {
-	if (!f->sink->ops || f->state == FLOW_DONE || f->state == FLOW_ABORTED || f->state == FLOW_HEAD)
+	if (!f->sink->ops || f->state == FLOW_DONE || f->state == FLOW_ABORTED ||
+	    f->state == FLOW_HEAD)
 		return;
 	if (f->body.bytes > 0 || flow_may_end(f) || is_held(x)) {
 		f->sink->ops->send_body(f->sink, f);
@@ -111,7 +114,8 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 	}
 }
 
-/* What one direction may keep when the worker's memory has come to its end; before that its window bounds it. */
+/* What one direction may keep when the worker's memory has come to its end; before that its window
+ * bounds it. */
 #define KEPT_WHEN_SHORT_BYTES 65536u
 
 /* Pushes are the first to go when memory is short, then what moves too slowly. */
@@ -220,7 +224,8 @@ static void interim(struct exchange *x, struct http_head *head)
 		/* A push that waits for room tells its interim responses to nobody: they only
 		 * make sense before the final one and cost the client a stream. */
 		if (x->down.ops->send_head(&x->down, head, false) && x->push.state == PUSH_PROMISED)
-			x->push.state = PUSH_ANSWERING; /* it has its place among the client's streams */
+			/* it has its place among the client's streams */
+			x->push.state = PUSH_ANSWERING;
 	}
 	http_head_free(head);
 }
@@ -241,9 +246,12 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 	x->download_progress = x->relay->now;
 	x->download.source_ended = end;
 	if (exchange_is_push(x)) {
-		const struct policy_offer offer = {.source = x->push.source, .promised = x->request};
-		struct policy_verdict v = policy_review(x->relay->policy, &x->push.verdict, &offer, head);
-		if (v.action == POLICY_DROP || v.action == POLICY_HINT) { /* of hint+hold the hint may be left */
+		const struct policy_offer offer = {
+		    .source = x->push.source, .promised = x->request};
+		struct policy_verdict v =
+		    policy_review(x->relay->policy, &x->push.verdict, &offer, head);
+		/* of hint+hold the hint may be left */
+		if (v.action == POLICY_DROP || v.action == POLICY_HINT) {
 			x->push.verdict = v;
 			http_head_free(head);
 			exchange_abort(x, &relay_cause_POLICY, NULL);
@@ -289,7 +297,10 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 		if (x->buffered)
 			*x->buffered += piece.length;
 		if (is_too_much(x, f)) {
-			exchange_abort(x, exchange_is_push(x) ? &relay_cause_NO_MEMORY : &relay_cause_MEMORY_SHORT, NULL);
+			exchange_abort(x,
+			    exchange_is_push(x) ? &relay_cause_NO_MEMORY
+						: &relay_cause_MEMORY_SHORT,
+			    NULL);
 			return;
 		}
 	}
