@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFAULT_CONF "/etc/pushgate/pushgate.ini"
+#define DEFAULT_CONF TOOL_DEFAULT_CONF
 
 /* Wrong use and wrong configuration look the same to a script. */
 enum { EXIT_USAGE = 2 };
@@ -31,6 +31,7 @@ static const struct command commands[] = {
     {"help-config", "[SECTION]", "list the configuration's options", help_config},
     {"status", "[-c FILE | SOCKET]", "print the counters of a running pushgate", status},
     {"fetch", "[options] URL", "get a URL and show what was pushed with it", tool_fetch},
+    {"explain", "[options] URL", "say what would be decided on each push, and why", tool_explain},
     {"version", "", "print the version", version},
     {"help", "", "print this", help},
 };
@@ -42,7 +43,8 @@ static void print_usage(FILE *out)
 		fprintf(out, "  %-12s %-20s %s\n", commands[i].name, commands[i].arguments,
 		    commands[i].sentence);
 	fputs("\nFILE is " DEFAULT_CONF
-	      " unless given. `pushgate fetch --help` lists the options of fetch.\n",
+	      " unless given. `pushgate fetch --help` and `pushgate explain --help` list\n"
+	      "the options of these two.\n",
 	    out);
 }
 

@@ -189,7 +189,7 @@ void facts_of_offer(const struct facts_base *base, const struct facts_client *cl
 	offer->hold_refusal = hold_refusal(parent, promised);
 	if (!exchange_may_hint(parent))
 		offer->hint_refusal = &policy_reason_HINT_LATE;
-	else if (offer->navigation != POLICY_NAVIGATION_YES)
+	else if (offer->navigation != POLICY_NAVIGATION_YES || !client || client->is_http1)
 		offer->hint_refusal = &policy_reason_HINT_CLIENT;
 	if (offer->source == POLICY_RELAYED)
 		offer->origin_may_promise = may_promise(base, parent, promised);

@@ -8,6 +8,12 @@
 /* `pushgate fetch [options] URL`: argv[0] is "fetch". Returns the exit status. */
 int tool_fetch(int argc, char **argv);
 
+/* The configuration where no -c names one. */
+#define TOOL_DEFAULT_CONF "/etc/pushgate/pushgate.ini"
+/* `pushgate explain [options] URL`, or with --log FILE: argv[0] is "explain". Returns the exit
+ * status. */
+int tool_explain(int argc, char **argv);
+
 /*
  * The demo origin: a real HTTP/2 server engine in the same loop behind socketpairs; a small site
  * (HTML, CSS, JS, images) that pushes its assets.

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* One request of a client that is described on the command line, and every offer that comes with it. */
+#include "proxy/base/ensure.h"
+#include "proxy/http/link.h"
+#include "proxy/tool/explain.h"
+#include "proxy/tool/fetch.h"
+
+struct request {
+	const struct explain_options *o;
+	const struct conf *conf;
+	FILE *out, *errors;
+	struct explain_scene scene;
+	struct net_tls *tls; /* the listener's certificates; NULL: plain, or they cannot be read */
+	unsigned offers, actions[POLICY_ACTION_COUNT];
+};
+
+static void settled(void *context, const struct explain_offer *e)
+{
+	struct request *r = context;
+	explain_show(r->out, ++r->offers, &r->conf->policy, e);
+	r->actions[e->verdict.action]++;
+}
+
+/* ---- the client ---- */
+
+static const struct conf_listen *find_listen(const struct request *r, bool is_https)
+{
+	const struct conf *c = r->conf;
+	for (size_t i = 0; i < c->listen_count; i++) {
+		const struct conf_listen *l = &c->listens[i];
+		if (r->o->listen ? strcmp(l->name, r->o->listen) == 0
+				 : (l->certificate_count > 0) == is_https)
+			return l;
+	}
+	return r->o->listen || c->listen_count == 0 ? NULL : &c->listens[0];
+}
+
+static void load_certificates(struct request *r, const struct conf_listen *l)
+{
+	char error[256];
+	if (!l || l->certificate_count == 0)
+		return;
+	const struct net_tls_server_options options = {
+	    .certificates = l->certificates,
+	    .certificate_count = l->certificate_count,
+	    .alpn = "h2",
+	};
+	r->tls = net_tls_server_new(&options, error, sizeof(error));
+	if (!r->tls)
+		fprintf(r->errors,
+		    "pushgate explain: %s; every promised name counts as covered by the "
+		    "certificate\n",
+		    error);
+}
+
+static struct facts_client client_of(const struct explain_options *o, const struct net_tls *tls)
+{
+	bool takes_pushes = o->kind == EXPLAIN_PUSH;
+	return (struct facts_client){
+	    .address = o->address,
+	    .listener_tls = tls,
+	    .push_enabled = takes_pushes,
+	    .accepts_streams = o->kind != EXPLAIN_HTTP1,
+	    .is_http1 = o->kind == EXPLAIN_HTTP1,
+	    .rtt_usec = o->rtt_usec,
+	};
+}
+
+static const char *kind_text(enum explain_kind kind)
+{
+	switch (kind) {
+	case EXPLAIN_PUSH:
+		return "HTTP/2, takes pushes";
+	case EXPLAIN_CHROME:
+		return "HTTP/2, ENABLE_PUSH=0, navigates";
+	case EXPLAIN_CURL:
+		return "HTTP/2, ENABLE_PUSH=0";
+	case EXPLAIN_HTTP1:
+		return "HTTP/1.1";
+	}
+	return "?";
+}
+
+/* What such a client sends, where the command line says nothing else. */
+static const struct {
+	enum explain_kind kind;
+	struct slice name, value;
+} usual_fields[] = {
+    {EXPLAIN_CHROME, SLICE_INIT("user-agent"),
+	SLICE_INIT("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
+		   "Chrome/131.0.0.0 Safari/537.36")},
+    {EXPLAIN_CHROME, SLICE_INIT("sec-fetch-site"), SLICE_INIT("none")},
+    {EXPLAIN_CHROME, SLICE_INIT("sec-fetch-mode"), SLICE_INIT("navigate")},
+    {EXPLAIN_CHROME, SLICE_INIT("sec-fetch-user"), SLICE_INIT("?1")},
+    {EXPLAIN_CHROME, SLICE_INIT("sec-fetch-dest"), SLICE_INIT("document")},
+    {EXPLAIN_CURL, SLICE_INIT("user-agent"), SLICE_INIT("curl/8.5.0")},
+};
+
+static bool is_given(const struct explain_options *o, struct slice name)
+{
+	for (size_t i = 0; i < o->field_count; i++)
+		if (slice_equal(o->fields[i].name, name))
+			return true;
+	return false;
+}
+
+static struct http_head *make_request(struct request *r, const struct fetch_request *url)
+{
+	const struct explain_options *o = r->o;
+	struct http_head *head = explain_head(&r->scene);
+	http_head_add_token(head, HTTP_TOKEN_PSEUDO_METHOD, SLICE("GET"));
+	http_head_add_token(
+	    head, HTTP_TOKEN_PSEUDO_SCHEME, url->is_https ? SLICE("https") : SLICE("http"));
+	http_head_add_token(head, HTTP_TOKEN_PSEUDO_AUTHORITY, url->authority);
+	http_head_add_token(head, HTTP_TOKEN_PSEUDO_PATH, url->path);
+	for (size_t i = 0; i < sizeof(usual_fields) / sizeof(usual_fields[0]); i++)
+		if (usual_fields[i].kind == o->kind && !is_given(o, usual_fields[i].name))
+			http_head_add(head, usual_fields[i].name, usual_fields[i].value);
+	for (size_t i = 0; i < o->field_count; i++)
+		http_head_add(head, o->fields[i].name, o->fields[i].value);
+	return head;
+}
+
+/* ---- the origin ---- */
+
+static int bad(struct request *r, const char *what, const char *text, const char *why)
+{
+	fprintf(r->errors, "pushgate explain: %s %s: %s\n", what, text, why);
+	return EXPLAIN_USAGE;
+}
+
+/* "/a.css", "https://host/a.css" or either behind "HEAD ". */
+static int promise(struct request *r, const char *text)
+{
+	const struct exchange *x = r->scene.x;
+	struct slice reference = slice_of_string(text), method = SLICE("GET");
+	size_t blank = slice_find(reference, ' ');
+	if (blank < reference.len) {
+		method = slice_sub(reference, 0, blank);
+		reference = slice_trim(slice_from(reference, blank));
+	}
+	struct http_head *base = explain_head(&r->scene), *head = explain_head(&r->scene);
+	struct http_target target;
+	base->scheme = x->scheme;
+	base->authority = x->authority;
+	base->path = x->request->path;
+	const char *wrong = "not a path or URL";
+	if (http_target_resolve(&head->arena, base, reference, &target)) {
+		http_head_add_token(head, HTTP_TOKEN_PSEUDO_METHOD, method);
+		http_head_add_token(head, HTTP_TOKEN_PSEUDO_SCHEME, target.scheme);
+		http_head_add_token(head, HTTP_TOKEN_PSEUDO_AUTHORITY, target.authority);
+		http_head_add_token(head, HTTP_TOKEN_PSEUDO_PATH, target.path);
+		/* As a request: what only a promise may not be is the policy's to say. */
+		wrong = http_head_settle(head, HTTP_REQUEST);
+	}
+	http_head_free(base);
+	if (wrong) {
+		http_head_free(head);
+		return bad(r, "--promise", text, wrong);
+	}
+	explain_promise(&r->scene, head);
+	return EXPLAIN_OK;
+}
+
+static int answer(struct request *r)
+{
+	const struct explain_options *o = r->o;
+	struct http_head *head = explain_head(&r->scene);
+	bool has_link = false;
+	http_head_add_token(
+	    head, HTTP_TOKEN_PSEUDO_STATUS, arena_printf(&head->arena, "%u", o->status));
+	for (size_t i = 0; i < o->response_field_count; i++) {
+		http_head_add(head, o->response_fields[i].name, o->response_fields[i].value);
+		has_link = has_link || slice_equal(o->response_fields[i].name, SLICE("link"));
+	}
+	const char *wrong = http_head_settle(head, HTTP_RESPONSE);
+	if (wrong) {
+		http_head_free(head);
+		return bad(r, "the response", "is malformed", wrong);
+	}
+	if (has_link && !r->scene.x->takes_links)
+		fputs("\nLink fields are no offers here: no [preload] section with link = yes "
+		      "takes the "
+		      "request.\n",
+		    r->out);
+	explain_answer(&r->scene, head);
+	return EXPLAIN_OK;
+}
+
+/* ---- all of it ---- */
+
+static void show_request(struct request *r)
+{
+	char address[64];
+	const struct explain_options *o = r->o;
+	fputs("GET ", r->out);
+	explain_print(r->out, slice_of_string(o->url));
+	fprintf(r->out, "\nclient %s: %s\n", address_format(&o->address, address, sizeof(address)),
+	    kind_text(o->kind));
+}
+
+static void show_way(struct request *r)
+{
+	const struct conf_route *route = r->scene.x->route;
+	fprintf(r->out, "listen %s, route %s, origin %s\n",
+	    r->scene.listen ? r->scene.listen->name : "-", route->name, route->origin->name);
+}
+
+static void show_sum(struct request *r)
+{
+	if (r->offers == 0) {
+		fputs("\nNothing is offered.\n", r->out);
+		return;
+	}
+	fprintf(r->out, "\n%u offer%s:", r->offers, r->offers == 1 ? "" : "s");
+	const char *mark = "";
+	for (unsigned i = 0; i < POLICY_ACTION_COUNT; i++) {
+		if (r->actions[i] == 0)
+			continue;
+		fprintf(r->out, "%s %u %s", mark, r->actions[i], policy_action_name(i));
+		mark = ",";
+	}
+	fputc('\n', r->out);
+}
+
+static int play(struct request *r, const struct fetch_request *url)
+{
+	const char *detail;
+	struct http_head *head = make_request(r, url);
+	const char *wrong = http_head_settle(head, HTTP_REQUEST);
+	if (wrong) {
+		http_head_free(head);
+		return bad(r, "the request", "is malformed", wrong);
+	}
+	show_request(r);
+	const struct relay_cause *refusal = explain_ask(&r->scene, head, &detail);
+	if (refusal) {
+		fprintf(r->out, "answered %u by the gateway itself: %s\n", refusal->status,
+		    detail ? detail : refusal->name);
+		return EXPLAIN_OK;
+	}
+	show_way(r);
+	explain_dispatch(&r->scene, true);
+	explain_turn(&r->scene);
+	if (!explain_wants_pushes(&r->scene))
+		fputs("\nThe origin is asked with ENABLE_PUSH=0: it does not even promise.\n",
+		    r->out);
+	int status = EXPLAIN_OK;
+	for (size_t i = 0; i < r->o->promise_count && status == EXPLAIN_OK; i++)
+		status = promise(r, r->o->promises[i]);
+	if (status == EXPLAIN_OK)
+		status = answer(r);
+	if (status == EXPLAIN_OK)
+		show_sum(r);
+	return status;
+}
+
+int explain_url(const struct explain_options *o, const struct conf *conf, FILE *out, FILE *errors)
+{
+	struct request r = {.o = o, .conf = conf, .out = out, .errors = errors};
+	struct fetch_request url = {0};
+	const char *wrong = fetch_parse_url(&url, o->url);
+	int status = EXPLAIN_USAGE;
+	const struct conf_listen *listen = find_listen(&r, url.is_https);
+	if (wrong) {
+		bad(&r, "the URL", o->url, wrong);
+	} else if (o->listen && !listen) {
+		bad(&r, "--listen", o->listen, "there is no such [listen] section");
+	} else {
+		load_certificates(&r, listen);
+		r.scene = (struct explain_scene){
+		    .conf = conf,
+		    .listen = listen,
+		    .client = client_of(o, r.tls),
+		    .settled = settled,
+		    .context = &r,
+		};
+		explain_scene_init(&r.scene);
+		status = play(&r, &url);
+		explain_scene_fini(&r.scene);
+		net_tls_free(r.tls);
+	}
+	fetch_request_fini(&url);
+	return status;
+}

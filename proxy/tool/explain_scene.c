@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A hop without connections: the relay, the policy, the store of held responses and the facts of an offer are the data
+ * plane's own; the legs on both sides are stand-ins that take what they are given. What only a live connection knows
+ * (rates, memory, what came of earlier pushes, what the client has) is at its beginning: nothing has happened yet.
+ */
+#include "proxy/base/chunk.h"
+#include "proxy/base/ensure.h"
+#include "proxy/limits.h"
+#include "proxy/tool/explain.h"
+
+#define MEMORY_BYTES (256u << 20)
+#define NOW_USEC USEC_PER_SEC
+
+/* ---- legs ---- */
+
+static const struct leg_ops leg_ops;
+
+static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
+{
+	(void)leg, (void)head, (void)end;
+	return true;
+}
+
+static void leg_send_body(struct leg *leg, const struct flow *flow)
+{
+	(void)leg, (void)flow;
+}
+
+static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
+{
+	(void)leg, (void)trailers;
+}
+
+static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
+{
+	(void)request;
+	struct explain_scene *s = leg->carrier;
+	child->down.ops = &leg_ops;
+	child->down.carrier = s;
+	s->client.open_pushes++;
+	return true;
+}
+
+static void leg_reset(struct leg *leg, uint32_t code)
+{
+	(void)code;
+	leg->ops = NULL;
+}
+
+static void leg_credit(struct leg *leg, size_t n)
+{
+	(void)leg, (void)n;
+}
+
+static void leg_detach(struct leg *leg)
+{
+	leg->ops = NULL;
+}
+
+static const struct leg_ops leg_ops = {
+    .send_head = leg_send_head,
+    .send_body = leg_send_body,
+    .send_trailers = leg_send_trailers,
+    .promise = leg_promise,
+    .reset = leg_reset,
+    .credit = leg_credit,
+    .detach = leg_detach,
+};
+
+/* ---- what the relay asks ---- */
+
+static void dispatch(void *context, struct exchange *x)
+{
+	const struct conf_route *route = x->route;
+	fields_apply(&route->request_fields, x->request);
+	if (x->push.state != PUSH_NONE)
+		return; /* its response is not thought of */
+	const struct leg up = {.ops = &leg_ops, .carrier = context};
+	exchange_on_connected(x, &up);
+}
+
+static void undispatch(void *context, struct exchange *x)
+{
+	(void)context, (void)x;
+}
+
+static void offer_facts(void *context, struct exchange *parent, struct http_head *promised,
+    struct policy_offer *offer, struct relay_place *place)
+{
+	struct explain_scene *s = context;
+	facts_of_offer(&s->base, &s->client, parent, promised, offer, place);
+	if (s->correct)
+		s->correct(s->context, offer);
+	s->deciding = offer; /* stands until it is settled */
+}
+
+static void tell(struct explain_scene *s, const struct exchange *parent,
+    const struct policy_offer *offer, struct policy_verdict verdict)
+{
+	struct explain_offer e = {
+	    .offer = offer, .verdict = verdict, .was_decided = offer == s->deciding};
+	const struct http_head *hints = parent->hints;
+	bool is_hinted = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
+	if (is_hinted && hints && hints->count > 0)
+		e.hint = hints->fields[hints->count - 1].value;
+	s->settled(s->context, &e);
+	s->deciding = NULL;
+}
+
+static void offer_settled(void *context, struct exchange *parent, const struct policy_offer *offer,
+    struct policy_verdict verdict)
+{
+	tell(context, parent, offer, verdict);
+}
+
+static void push_promised(void *context, struct exchange *push)
+{
+	struct explain_scene *s = context;
+	tell(s, push->push.parent, s->deciding, push->push.verdict);
+}
+
+static void response_head(void *context, struct exchange *x, struct http_head *head)
+{
+	(void)context;
+	const struct conf_route *route = x->route;
+	if (route && !http_head_is_interim(head))
+		fields_apply(&route->response_fields, head);
+	offer_with_response(x, head);
+}
+
+static void ended(void *context, struct exchange *x)
+{
+	(void)context, (void)x;
+}
+
+static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
+{
+	(void)context, (void)x, (void)what;
+	return 0;
+}
+
+static const struct relay_ops relay_ops = {
+    .dispatch = dispatch,
+    .undispatch = undispatch,
+    .offer_facts = offer_facts,
+    .offer_settled = offer_settled,
+    .push_promised = push_promised,
+    .response_head = response_head,
+    .ended = ended,
+    .time_limit = time_limit,
+};
+
+static uint64_t epoch_sec(void *context)
+{
+	(void)context;
+	return 0;
+}
+
+static const struct hold_ops hold_ops = {.epoch_sec = epoch_sec};
+
+/* ---- life ---- */
+
+static void open_store(struct explain_scene *s)
+{
+	const struct conf_server *c = &s->conf->server;
+	const struct hold_limits limits = {
+	    .count = c->hold_max_count, .bytes = c->hold_max_bytes, .age = c->hold_max_age};
+	bool one_user = !s->listen || !s->listen->clients_shared;
+	hold_store_init(&s->held, &s->hold, &s->budget, &limits, one_user);
+}
+
+void explain_scene_init(struct explain_scene *s)
+{
+	const struct conf *conf = s->conf;
+	budget_init(&s->budget, NULL, MEMORY_BYTES);
+	s->chunks = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 0);
+	s->small = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 0);
+	s->heads = http_head_pool_new(16);
+	s->router = router_new(conf, 0);
+	s->base = (struct facts_base){
+	    .conf = conf,
+	    .router = s->router,
+	    .pseudonym = slice_of_string(conf->server.pseudonym),
+	};
+	s->relay = (struct relay){
+	    .ops = &relay_ops,
+	    .context = s,
+	    .policy = &conf->policy,
+	    .chunks = s->chunks,
+	    .small_chunks = s->small,
+	    .heads = s->heads,
+	    .budget = &s->budget,
+	    .pseudonym = s->base.pseudonym,
+	    .hint_wait = conf->server.hint_wait,
+	    .now = NOW_USEC,
+	};
+	relay_init(&s->relay);
+	const struct hold_limits shared = {.count = conf->server.hold_max_count};
+	hold_init(&s->hold, &s->relay, &hold_ops, s, conf->server.hold_shared ? &shared : NULL);
+	open_store(s);
+	s->x = NULL;
+	s->deciding = NULL;
+}
+
+static void end_all(struct explain_scene *s)
+{
+	/* The client leaves, and then the rest has nobody. */
+	list_for_each(&s->relay.live, gone, struct exchange, link)
+	{
+		if (gone->is_over || gone->down.ops != &leg_ops)
+			continue;
+		gone->down.ops = NULL;
+		exchange_on_down_ended(gone, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
+	}
+	hold_store_fini(&s->held);
+	list_for_each(&s->relay.live, x, struct exchange, link)
+	    exchange_abort(x, &relay_cause_DRAINED, NULL);
+	hold_run(&s->hold);
+	relay_reap(&s->relay);
+	s->x = NULL;
+	s->client.open_pushes = 0;
+}
+
+void explain_end(struct explain_scene *s)
+{
+	end_all(s);
+	open_store(s);
+}
+
+void explain_scene_fini(struct explain_scene *s)
+{
+	end_all(s);
+	hold_fini(&s->hold);
+	relay_fini(&s->relay);
+	router_free(s->router);
+	chunk_pool_free(s->small);
+	chunk_pool_free(s->chunks);
+	http_head_pool_free(s->heads);
+	budget_fini(&s->budget);
+}
+
+struct http_head *explain_head(struct explain_scene *s)
+{
+	return http_head_new(s->heads);
+}
+
+/* ---- what happens ---- */
+
+const struct relay_cause *explain_ask(
+    struct explain_scene *s, struct http_head *request, const char **detail)
+{
+	const struct leg down = {.ops = &leg_ops, .carrier = s};
+	struct exchange *x = exchange_new(&s->relay, &down, request, true);
+	ensure(x != NULL);
+	s->x = x;
+	x->listen = s->listen;
+	x->client = s->client.address;
+	x->held = &s->held;
+	x->came_through = facts_came_through(request);
+	*detail = NULL;
+	const struct relay_cause *refusal = facts_route(&s->base, x, detail);
+	if (!refusal)
+		http_head_remove(request, HTTP_TOKEN_HOST);
+	return refusal;
+}
+
+void explain_dispatch(struct explain_scene *s, bool with_offers)
+{
+	if (with_offers)
+		offer_with_request(&s->base, &s->client, s->x);
+	exchange_dispatch(s->x);
+}
+
+void explain_turn(struct explain_scene *s)
+{
+	relay_send_hints(&s->relay);
+}
+
+bool explain_wants_pushes(const struct explain_scene *s)
+{
+	return facts_want_pushes(&s->base, &s->client, s->x);
+}
+
+void explain_promise(struct explain_scene *s, struct http_head *promised)
+{
+	const struct leg up = {.ops = &leg_ops, .carrier = s};
+	exchange_on_promise(s->x, &up, promised);
+}
+
+void explain_answer(struct explain_scene *s, struct http_head *response)
+{
+	exchange_on_response(s->x, response, true);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* One offer in words: what it is, what was asked, the verdict, and what the client sees of it. */
+#include "policy/explain.h"
+#include "proxy/tool/explain.h"
+
+void explain_print(FILE *out, struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+		fputc(c < ' ' || c >= 0x7f ? '?' : c, out);
+	}
+}
+
+static void print_string(FILE *out, const char *text)
+{
+	explain_print(out, slice_of_string(text));
+}
+
+/* ---- steps ---- */
+
+struct steps {
+	FILE *out;
+	struct policy_verdict verdict;
+	/* Guards since the last line, that let it pass. */
+	unsigned passed;
+	const char *first, *last;
+};
+
+static void end_line(struct steps *s)
+{
+	if (s->passed > 1)
+		fprintf(s->out, "   guards   %s ... %s: all %u let it pass\n", s->first, s->last,
+		    s->passed);
+	else if (s->passed > 0)
+		fprintf(s->out, "   guard    %s lets it pass\n", s->first);
+	s->passed = 0;
+}
+
+static void show_guard(struct steps *s, const struct policy_step *step)
+{
+	if (!step->holds_up) {
+		if (s->passed++ == 0)
+			s->first = step->guard->code;
+		s->last = step->guard->code;
+		return;
+	}
+	end_line(s);
+	bool is_end = s->verdict.action == POLICY_DROP && s->verdict.reason == step->guard;
+	fprintf(s->out, "   guard    %s %s\n", step->guard->code,
+	    is_end ? "stops it" : "takes one half away");
+}
+
+static void show_rule(struct steps *s, const struct policy_step *step)
+{
+	const struct policy_rule *rule = step->rule;
+	end_line(s);
+	fputs("   rule     ", s->out);
+	print_string(s->out, rule->name);
+	if (rule->file) {
+		fputs(" (", s->out);
+		print_string(s->out, rule->file);
+		fprintf(s->out, ":%u)", rule->line);
+	}
+	if (step->condition)
+		fprintf(s->out, ": %s does not hold\n", step->condition);
+	else
+		fputs(rule->shadow ? ": takes it, as a shadow\n" : ": takes it\n", s->out);
+}
+
+static void show_step(void *context, const struct policy_step *step)
+{
+	struct steps *s = context;
+	if (step->guard)
+		show_guard(s, step);
+	else
+		show_rule(s, step);
+}
+
+/* ---- what the client sees ---- */
+
+static void print_uri(FILE *out, const struct http_head *head)
+{
+	explain_print(out, head->scheme);
+	fputs("://", out);
+	explain_print(out, head->authority);
+	explain_print(out, head->path);
+}
+
+static void show_effect(FILE *out, const struct explain_offer *e)
+{
+	fputs("   client   ", out);
+	switch (e->verdict.action) {
+	case POLICY_FORWARD:
+		fputs("PUSH_PROMISE ", out);
+		explain_print(out, e->offer->promised->method);
+		fputc(' ', out);
+		print_uri(out, e->offer->promised);
+		break;
+	case POLICY_DROP:
+		fputs("nothing", out);
+		if (e->offer->source == POLICY_RELAYED)
+			fputs("; the origin's promised stream is reset", out);
+		break;
+	case POLICY_HOLD:
+		fputs("nothing yet: held for its own request", out);
+		break;
+	case POLICY_HINT:
+	case POLICY_HINT_HOLD:
+		fputs("103 with Link: ", out);
+		explain_print(out, e->hint);
+		if (e->verdict.action == POLICY_HINT_HOLD)
+			fputs("; held for its own request", out);
+		break;
+	case POLICY_ACTION_COUNT:
+		break;
+	}
+	fputc('\n', out);
+}
+
+void explain_show(
+    FILE *out, unsigned number, const struct policy_rules *rules, const struct explain_offer *e)
+{
+	const struct policy_verdict v = e->verdict;
+	const struct http_head *promised = e->offer->promised;
+	fprintf(out, "\n%u. %s ", number, policy_source_name(e->offer->source));
+	explain_print(out, promised->method);
+	fputc(' ', out);
+	if (e->was_decided)
+		print_uri(out, promised);
+	else
+		explain_print(out, promised->path); /* the reference as it stands */
+	if (e->offer->as.len > 0) {
+		fputs(" as=", out);
+		explain_print(out, e->offer->as);
+	}
+	fputc('\n', out);
+	struct steps s = {.out = out, .verdict = v};
+	struct policy_verdict decided = v;
+	if (e->was_decided)
+		decided = policy_explain(rules, NULL, e->offer, show_step, &s);
+	end_line(&s);
+	if (decided.action != v.action)
+		fprintf(out, "   then     %s was decided, and could not be done\n",
+		    policy_action_name(decided.action));
+	fprintf(out, "   verdict  %s", policy_action_name(v.action));
+	if (v.rule) {
+		fputs(", rule ", out);
+		print_string(out, v.rule->name);
+	}
+	fprintf(out, "\n   reason   %s: %s\n   advice   %s\n", v.reason->code, v.reason->sentence,
+	    v.reason->advice);
+	if (v.lost_half)
+		fprintf(out, "   but      %s: %s\n", v.lost_half->code, v.lost_half->sentence);
+	show_effect(out, e);
+}
