@@ -221,10 +221,12 @@ static struct slice cut_cookie(struct http_head *head, struct slice name)
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct http_field *f = &head->fields[i];
-		if (f->token == HTTP_TOKEN_COOKIE && mentions(f->value, name)) {
-			size_t had = ours.len;
-			struct slice rest = without_ours(&head->arena, f->value, name, &ours);
-			if (rest.len == 0 && ours.len > had)
+		struct slice found = {0}, rest = {0};
+		if (f->token == HTTP_TOKEN_COOKIE && mentions(f->value, name))
+			rest = without_ours(&head->arena, f->value, name, &found);
+		if (found.ptr) {
+			ours = found;
+			if (rest.len == 0)
 				continue;
 			f->value = rest;
 			f->hash = 0;

@@ -605,8 +605,9 @@ void hop_world_free_hop(struct hop_world *w)
 	assert_int_equal(w->counters.requests_open, 0);
 	assert_int_equal(w->counters.pushes_open, 0);
 	assert_int_equal(w->counters.upstream_connections_open, 0);
-	assert_int_equal(
-	    w->counters.pushes_offered, w->counters.pushes_forwarded + w->counters.pushes_dropped);
+	assert_int_equal(w->counters.pushes_offered,
+	    w->counters.pushes_forwarded + w->counters.pushes_dropped + w->counters.pushes_held +
+		w->counters.pushes_hinted);
 }
 
 void hop_world_free(struct hop_world *w)
