@@ -8,18 +8,11 @@
 
 // clang-format off
 const struct conf_unavailable conf_unavailable_rows[] = {
-    {CONF_SECTION_SERVER, "diary-entries", NULL, NULL},
-    {CONF_SECTION_SERVER, "diary-cookie", NULL, NULL},
-    {CONF_SECTION_SERVER, "diary-cookie-key", NULL, NULL},
-    {CONF_SECTION_SERVER, "diary-cookie-age", NULL, NULL},
     {CONF_SECTION_LISTEN, "mode", "forward", "use gateway"},
     {CONF_SECTION_ORIGIN, "server", "https://*", "use h2://HOST:PORT"},
     {CONF_SECTION_ORIGIN, "server", "http://*", "use h2c://HOST:PORT"},
     {CONF_SECTION_PUSH, "source", "manifest", NULL},
     {CONF_SECTION_PUSH, "source", "learned", NULL},
-    {CONF_SECTION_PUSH, "shadow", NULL, NULL},
-    {CONF_SECTION_PUSH, "min-used", NULL, NULL},
-    {CONF_SECTION_PUSH, "min-sample", NULL, NULL},
     {CONF_SECTION_PRELOAD, "manifest", NULL, NULL},
     {CONF_SECTION_PRELOAD, "learned", NULL, NULL},
 };

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a client has is not pushed to it again: on its connection, on the next one by a cookie, and not where the
+ * resource became another one. And what came of a rule's pushes: counted, and the rule pauses.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { BINARY, Scenario, freePort, scenario, section, until } from '../support/gate.mjs';
+
+const ASSETS = Array.from({ length: 20 }, (_, i) => `/asset${i}.css`);
+const VISIT = { 'sec-fetch-mode': 'navigate' };
+
+/* The origin answers a page with a push of each asset; a promise that is reset is left alone. */
+function pushing(version = () => '"1"', assets = ASSETS) {
+	return async (s, origin, up) => {
+		origin.lastPush ??= 0;
+		const promised = assets.map((path) => {
+			origin.push(up, (origin.lastPush += 2), path);
+			return origin.lastPush;
+		});
+		await s.settle(origin);
+		for (const id of promised)
+			if (origin.seen('RST_STREAM', { stream: id }).length === 0)
+				origin.respond(id, { fields: { etag: version() }, body: 'asset' });
+		origin.respond(up.stream, { body: 'page' });
+	};
+}
+
+/* One visit: what was promised to the client, all of it taken, and the page's response. */
+async function visit(s, client, origin, stream, serve, fields = {}) {
+	client.request(stream, { path: `/page${stream}`, ...VISIT, ...fields });
+	const up = await origin.expectRequest(`/page${stream}`);
+	await serve(s, origin, up);
+	const page = await client.response(stream);
+	const promises = client.seen('PUSH_PROMISE', { stream });
+	for (const p of promises)
+		await client.response(p.promised);
+	client.drop((f) => f.type === 'PUSH_PROMISE');
+	await s.settle(client, origin);
+	return { page, paths: promises.map((p) => p.headers[':path']), promises, up };
+}
+
+/* A client, its origin connection, and its first page. */
+async function first(s, serve, { fields = {} } = {}) {
+	const client = await s.connect();
+	client.request(1, { path: '/page1', ...VISIT, ...fields });
+	const origin = await s.accept();
+	const up = await origin.expectRequest('/page1');
+	await serve(s, origin, up);
+	const page = await client.response(1);
+	const promises = client.seen('PUSH_PROMISE');
+	for (const p of promises)
+		await client.response(p.promised);
+	client.drop((f) => f.type === 'PUSH_PROMISE');
+	await s.settle(client, origin);
+	return { client, origin, page, paths: promises.map((p) => p.headers[':path']), up };
+}
+
+const cookieOf = (page) => page.headers['set-cookie'];
+const pairOf = (setCookie) => setCookie.split(';')[0];
+
+// covers: P-src-once P-src-no-chain P-num-log
+scenario('what was pushed on a connection is not pushed to it again', async (s) => {
+	const serve = pushing();
+	const { client, origin, paths } = await first(s, serve);
+	assert.deepEqual(paths, ASSETS);
+	assert.deepEqual((await visit(s, client, origin, 3, serve)).paths, []);
+	const line = await s.gate.access((l) => l.push && l.verdict === 'drop');
+	assert.equal(line.reason, 'known');
+});
+
+// covers: P-src-once
+scenario('the diary can be switched off', { server: { 'diary-entries': 0 } }, async (s) => {
+	const serve = pushing();
+	const { client, origin } = await first(s, serve);
+	assert.deepEqual((await visit(s, client, origin, 3, serve)).paths, ASSETS);
+});
+
+// covers: P-src-once
+scenario('a diary that is full forgets what it learned first', { server: { 'diary-entries': 5 } }, async (s) => {
+	const serve = pushing();
+	const { client, origin } = await first(s, serve);
+	const some = pushing(undefined, ASSETS.slice(15));
+	assert.deepEqual((await visit(s, client, origin, 3, some)).paths, []);
+	assert.deepEqual((await visit(s, client, origin, 5, pushing(undefined, ['/asset0.css']))).paths, ['/asset0.css']);
+});
+
+// covers: P-src-once
+scenario('a push that failed is not known', async (s) => {
+	const { client, origin, up } = await s.open({ path: '/page1' });
+	origin.push(up, 2, '/a.css');
+	const promise = await client.expectPromise('/a.css');
+	origin.rst(2, 'INTERNAL_ERROR');
+	await client.expectReset(promise.promised);
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	origin.lastPush = 2;
+	assert.deepEqual((await visit(s, client, origin, 3, pushing(undefined, ['/a.css']))).paths, ['/a.css']);
+});
+
+// covers: P-src-once
+scenario('what may not be stored is not known, and pushed each time', async (s) => {
+	const { client, origin, up } = await s.open({ path: '/page1' });
+	origin.push(up, 2, '/api');
+	origin.respond(2, { fields: { 'cache-control': 'no-store' }, body: '{}' });
+	origin.respond(up.stream, { body: 'page' });
+	await client.response((await client.expectPromise('/api')).promised);
+	await client.response(1);
+	origin.lastPush = 2;
+	assert.deepEqual((await visit(s, client, origin, 3, pushing(undefined, ['/api']))).paths, ['/api']);
+});
+
+// covers: P-make-client-reset P-src-once
+scenario('a client that resets a push teaches the diary', async (s) => {
+	const { client, origin, up } = await s.open({ path: '/page1' });
+	origin.push(up, 2, '/a.css');
+	const promise = await client.expectPromise('/a.css');
+	client.rst(promise.promised, 'CANCEL');
+	await origin.expectReset(2, 'CANCEL');
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	origin.lastPush = 2;
+	assert.deepEqual((await visit(s, client, origin, 3, pushing(undefined, ['/a.css']))).paths, []);
+});
+
+// covers: P-src-once
+scenario('what the client asked for itself is not pushed to it', async (s) => {
+	const { client, origin } = await first(s, pushing(undefined, ['/first.css']));
+	for (const [stream, path, fields] of [[3, '/etag.css', { etag: '"x"' }], [5, '/fresh.css', { 'cache-control': 'max-age=60' }],
+		[7, '/neither.css', {}], [9, '/missing.css', undefined]]) {
+		client.request(stream, { path });
+		const asked = await origin.expectRequest(path);
+		origin.respond(asked.stream, fields ? { fields, body: 'x' } : { status: 404, body: 'no' });
+		await client.response(stream);
+	}
+	const serve = pushing(undefined, ['/etag.css', '/fresh.css', '/neither.css', '/missing.css']);
+	assert.deepEqual((await visit(s, client, origin, 11, serve)).paths, ['/neither.css', '/missing.css']);
+});
+
+// covers: P-src-once
+scenario('an ETag that changed makes a resource unknown again', async (s) => {
+	let version = '"1"';
+	const serve = pushing(() => version);
+	const { client, origin } = await first(s, serve);
+	assert.deepEqual((await visit(s, client, origin, 3, serve)).paths, []);
+	version = '"2"';
+	/* Another client hears of it. */
+	const other = await s.connect();
+	for (const [i, asset] of ['/asset3.css', '/asset7.css'].entries()) {
+		other.request(1 + 2 * i, { path: asset });
+		const asked = await origin.expectRequest(asset);
+		if (i === 0) /* its connection remembers from the first offer on */
+			origin.push(asked, (origin.lastPush += 2), '/wakes.css').respond(origin.lastPush, { body: 'x' });
+		origin.respond(asked.stream, { fields: { etag: version }, body: 'asset' });
+		await other.response(1 + 2 * i);
+	}
+	assert.deepEqual((await visit(s, client, origin, 5, serve)).paths, ['/asset7.css']);
+	assert.deepEqual((await visit(s, client, origin, 7, serve)).paths, []);
+	/* And the client itself, by a HEAD. */
+	version = 'W/"3"';
+	client.request(9, { method: 'HEAD', path: '/asset5.css' });
+	const asked = await origin.expectRequest('/asset5.css');
+	origin.respond(asked.stream, { fields: { etag: version } });
+	await client.response(9);
+	assert.deepEqual((await visit(s, client, origin, 11, serve)).paths, ['/asset5.css']);
+});
+
+// covers: P-src-once
+scenario('an unsafe request makes a resource unknown again', async (s) => {
+	const serve = pushing();
+	const { client, origin } = await first(s, serve);
+	client.request(3, { method: 'POST', path: '/asset2.css' });
+	const asked = await origin.expectRequest('/asset2.css');
+	origin.respond(asked.stream, { body: 'done' });
+	await client.response(3);
+	assert.deepEqual((await visit(s, client, origin, 5, serve)).paths, ['/asset2.css']);
+});
+
+// covers: P-hold-private P-src-once
+scenario('a connection of many users is not remembered', { listen: { clients: 'shared' } }, async (s) => {
+	const serve = pushing();
+	const { client, origin } = await first(s, serve);
+	assert.deepEqual((await visit(s, client, origin, 3, serve)).paths, ASSETS);
+});
+scenario('nor are requests that came through another proxy', async (s) => {
+	const serve = pushing();
+	const fields = { via: '2 elsewhere' };
+	const { client, origin } = await first(s, serve, { fields });
+	assert.deepEqual((await visit(s, client, origin, 3, serve, fields)).paths, ASSETS);
+});
+
+// covers: P-src-once P-src-link
+scenario('links and adds meet the diary too', {
+	origin: { push: 'refuse' },
+	extra: section('preload page', { path: '/page*', link: 'yes', add: '/added.css as=style' }),
+}, async (s) => {
+	const serve = async (_, origin, up) => {
+		if (up.stream === 1)
+			origin.respond((await origin.expectRequest('/added.css')).stream, { body: 'css' });
+		origin.respond(up.stream, { fields: { link: '</linked.css>; rel=preload; as=style' }, body: 'page' });
+		if (up.stream === 1)
+			origin.respond((await origin.expectRequest('/linked.css')).stream, { body: 'css' });
+	};
+	const client = await s.connect();
+	client.request(1, { path: '/page1' });
+	const origin = await s.accept();
+	const asked = { '/page1': await origin.expectRequest('/page1'), '/added.css': await origin.expectRequest('/added.css') };
+	origin.respond(asked['/added.css'].stream, { body: 'css' });
+	origin.respond(asked['/page1'].stream, { fields: { link: '</linked.css>; rel=preload; as=style' }, body: 'page' });
+	origin.respond((await origin.expectRequest('/linked.css')).stream, { body: 'css' });
+	for (const name of ['/added.css', '/linked.css'])
+		await client.response((await client.expectPromise(name)).promised);
+	await client.response(1);
+	assert.deepEqual((await visit(s, client, origin, 3, serve)).paths, []);
+});
+
+/* ---- the cookie ---- */
+
+function withCookie({ keys = ['a secret of sixteen'], ...rest } = {}) {
+	const dir = fs.mkdtempSync(path.join(process.env.TMPDIR ?? '/tmp', 'pushgate-test-'));
+	process.once('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
+	const files = keys.map((key, i) => {
+		fs.writeFileSync(path.join(dir, `key${i}`), key);
+		return path.join(dir, `key${i}`);
+	});
+	return { server: { 'diary-cookie': 'seen', 'diary-cookie-key': files, 'diary-cookie-age': '1h' }, ...rest };
+}
+
+/* A visit on a connection of its own. */
+async function anotherConnection(s, origin, stream, serve, fields) {
+	const client = await s.connect();
+	client.request(1, { path: `/again${stream}`, ...VISIT, ...fields });
+	const up = await origin.expectRequest(`/again${stream}`);
+	await serve(s, origin, up);
+	const page = await client.response(1);
+	const promises = client.seen('PUSH_PROMISE');
+	await s.settle(client, origin);
+	return { client, page, up, paths: promises.map((p) => p.headers[':path']) };
+}
+
+// covers: P-src-once
+scenario('a cookie carries the diary to the next connection', withCookie(), async (s) => {
+	const serve = pushing();
+	const { origin, page, up } = await first(s, serve, { fields: { cookie: 'a=1; b="x y"' } });
+	assert.equal(up.headers.cookie, 'a=1; b="x y"');
+	assert.match(cookieOf(page), /^seen=[\w-]+; Path=\/; Max-Age=3600; HttpOnly; SameSite=Lax$/);
+	const pair = pairOf(cookieOf(page));
+	const again = await anotherConnection(s, origin, 1, serve, { cookie: `a=1; ${pair}; b="x y"` });
+	assert.deepEqual(again.paths, []);
+	assert.equal(again.up.headers.cookie, 'a=1; b="x y"', 'the origin does not see it');
+	assert.equal(cookieOf(again.page), undefined, 'nothing changed');
+	const alone = await anotherConnection(s, origin, 2, serve, { cookie: pair });
+	assert.deepEqual(alone.paths, []);
+	assert.equal(alone.up.headers.cookie, undefined);
+	const more = await anotherConnection(s, origin, 3, pushing(undefined, ['/new.css']), { cookie: pair });
+	assert.deepEqual(more.paths, ['/new.css']);
+	assert.notEqual(pairOf(cookieOf(more.page)), pair, 'it grew');
+	const grown = await anotherConnection(s, origin, 4, pushing(undefined, [...ASSETS, '/new.css']), { cookie: pairOf(cookieOf(more.page)) });
+	assert.deepEqual(grown.paths, []);
+});
+
+// covers: P-src-once
+scenario('the cookie is Secure over TLS, and for navigations alone', withCookie({ tls: true }), async (s) => {
+	const { client, origin, page } = await first(s, pushing());
+	assert.match(cookieOf(page), /; HttpOnly; SameSite=Lax; Secure$/);
+	origin.lastPush ??= 0;
+	const fetched = await visit(s, client, origin, 3, pushing(undefined, ['/late.css']), { 'sec-fetch-mode': 'cors' });
+	assert.deepEqual(fetched.paths, ['/late.css']);
+	assert.equal(cookieOf(fetched.page), undefined);
+});
+
+// covers: P-src-once
+scenario('a cookie that was tampered with is ignored, and not passed on', withCookie(), async (s) => {
+	const serve = pushing(undefined, ['/a.css', '/b.css']);
+	const { origin, page } = await first(s, serve);
+	const pair = pairOf(cookieOf(page));
+	const flipped = pair.slice(0, 9) + (pair[9] === 'A' ? 'B' : 'A') + pair.slice(10);
+	for (const [i, cookie] of [flipped, pair.slice(0, -1), 'seen=', 'seen=%%%', `seen=${'A'.repeat(3000)}`].entries()) {
+		const again = await anotherConnection(s, origin, i, serve, { cookie });
+		assert.deepEqual(again.paths, ['/a.css', '/b.css'], cookie);
+		assert.equal(again.up.headers.cookie, undefined);
+	}
+	/* A name that only begins so is somebody else's. */
+	const foreign = await anotherConnection(s, origin, 9, serve, { cookie: `seen2=1; xseen=2; ${pair.slice(5)}` });
+	assert.equal(foreign.up.headers.cookie, `seen2=1; xseen=2; ${pair.slice(5)}`);
+});
+
+// covers: P-src-once
+test('keys change without loss: the first one signs, the second one is still accepted', async () => {
+	const port = await freePort(); /* the cookie knows whose resources they are */
+	const serve = pushing(undefined, ['/a.css']);
+	const secrets = ['the newest secret of all', 'the one before it', 'the one before that'];
+	let pair;
+	for (const [keys, expected] of [[[secrets[2]], ['/a.css']], [secrets.slice(1), []], [secrets.slice(0, 2), ['/a.css']]]) {
+		const s = new Scenario({ ...withCookie({ keys }), port });
+		let failure;
+		try {
+			await s.start();
+			const { page, paths } = await first(s, serve, { fields: pair ? { cookie: pair } : {} });
+			assert.deepEqual(paths, expected);
+			pair ??= pairOf(cookieOf(page));
+		} catch (error) {
+			failure = error;
+		}
+		await s.stop(failure);
+	}
+});
+
+/* ---- what came of it ---- */
+
+const status = (s) => execFileSync(BINARY, ['status', path.join(s.dir, 'status')], { encoding: 'utf8' });
+
+// covers: P-num-metrics
+scenario('a rule pauses while too little of its pushes is used, and says so', {
+	server: { 'status-socket': 'status' },
+	extra: section('push css', { action: 'forward', 'promised-path': '*.css', 'min-used': '50%', 'min-sample': 5 }),
+}, async (s) => {
+	const { client, origin, up } = await s.open({ path: '/page1' });
+	for (let i = 0; i < 5; i++) {
+		origin.push(up, 2 + 2 * i, `/a${i}.css`);
+		const promise = await client.expectPromise(`/a${i}.css`);
+		if (i === 0) {
+			origin.respond(2, { body: 'css' });
+			await client.response(promise.promised);
+			continue;
+		}
+		client.rst(promise.promised, 'CANCEL');
+		await origin.expectReset(2 + 2 * i);
+	}
+	origin.push(up, 20, '/b.css');
+	await origin.expectReset(20, 'CANCEL');
+	assert.equal((await s.gate.access((l) => l.path === '/b.css')).reason, 'paused');
+	origin.push(up, 22, '/c.js'); /* no rule of css's */
+	await client.expectPromise('/c.js');
+	origin.respond(22, { body: 'js' });
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	await s.gate.error(/push css: too little of what it pushed was of use \(20\.00 % of all so far\): it pauses for 60 s/);
+	assert.equal(s.gate.read('error.log').match(/pauses/g).length, 1);
+	const text = status(s);
+	for (const line of ['pushgate_rule_total{rule="css",event="offered"} 6', 'pushgate_rule_total{rule="css",event="forwarded"} 5',
+		'pushgate_rule_total{rule="css",event="used"} 1', 'pushgate_rule_total{rule="css",event="reset"} 4',
+		'pushgate_rule_bytes_total{rule="css",outcome="used"} 3', 'pushgate_rule_used_rate{rule="css"} 0.2000'])
+		assert.ok(text.includes(`${line}\n`), `${line}\n${text}`);
+	assert.match(text, /pushgate_rule_reset_usec_total\{rule="css"\} \d+\n/);
+});
+
+// covers: P-num-metrics
+scenario('a shadow rule is counted and does nothing', {
+	server: { 'status-socket': 'status' },
+	extra: section('push later', { action: 'drop', 'promised-path': '*.css', shadow: 'yes' }) + section('push all', { action: 'forward' }),
+}, async (s) => {
+	const { client, paths } = await first(s, pushing(undefined, ['/a.css', '/b.js']));
+	assert.deepEqual(paths, ['/a.css', '/b.js']);
+	await client.sync();
+	const text = status(s);
+	for (const line of ['pushgate_rule_total{rule="later",event="offered"} 1', 'pushgate_rule_total{rule="later",event="shadowed"} 1',
+		'pushgate_rule_total{rule="all",event="offered"} 2', 'pushgate_rule_total{rule="all",event="used"} 2',
+		'pushgate_rule_used_rate{rule="all"} 1.0000'])
+		assert.ok(text.includes(`${line}\n`), `${line}\n${text}`);
+});
+
+// covers: P-num-metrics
+scenario('what is held, claimed and hinted counts for its rule', {
+	server: { 'status-socket': 'status', 'hold-max-age': '200ms' },
+	extra: section('push hold', { action: 'hold' }),
+}, async (s) => {
+	const { client, origin, up } = await s.open({ path: '/page1' });
+	for (const [id, name] of [[2, '/a.css'], [4, '/b.css']]) {
+		origin.push(up, id, name);
+		origin.respond(id, { fields: { 'cache-control': 'max-age=60' }, body: 'css' });
+	}
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	client.request(3, { path: '/a.css' });
+	assert.equal(String((await client.response(3)).body), 'css');
+	const wanted = ['held"} 2', 'claimed"} 1', 'expired"} 1'].map((w) => `pushgate_rule_total{rule="hold",event="${w}\n`);
+	await until('the counters of a hold', () => wanted.every((w) => status(s).includes(w)));
+	assert.ok(status(s).includes('pushgate_rule_used_rate{rule="hold"} 0.5000\n'));
+});
