@@ -13,13 +13,15 @@ static void say_change(struct hop *hop, const struct policy_rule *rule, enum pol
 		return;
 	case POLICY_CHANGE_PAUSED:
 		observe_log(hop->env.observe, OBSERVE_WARN,
-		    "push %s: too little of what it pushed was of use (%u.%02u %% of all so far): it pauses for %llu s",
-		    rule->name, policy_feedback_used_rate(t) / 100, policy_feedback_used_rate(t) % 100,
+		    "push %s: too little of what it pushed was of use (%u.%02u %% of all so far): "
+		    "it pauses for %llu s",
+		    rule->name, policy_feedback_used_rate(t) / 100,
+		    policy_feedback_used_rate(t) % 100,
 		    (unsigned long long)(t->pause_usec / USEC_PER_SEC));
 		return;
 	case POLICY_CHANGE_RESUMED:
-		observe_log(hop->env.observe, OBSERVE_INFO, "push %s: its pushes are of use again: the pause is over",
-		    rule->name);
+		observe_log(hop->env.observe, OBSERVE_INFO,
+		    "push %s: its pushes are of use again: the pause is over", rule->name);
 		return;
 	}
 }
@@ -71,7 +73,8 @@ void feedback_made(struct hop *hop, const struct exchange *push)
 {
 	const struct policy_verdict *v = &push->push.verdict;
 	feedback_settled(hop, v);
-	note_event(hop, v->rule, push->push.state == PUSH_HELD ? POLICY_EVENT_HELD : POLICY_EVENT_FORWARDED);
+	note_event(hop, v->rule,
+	    push->push.state == PUSH_HELD ? POLICY_EVENT_HELD : POLICY_EVENT_FORWARDED);
 }
 
 void feedback_shadowed(void *context, struct exchange *parent, const struct policy_verdict *verdict)

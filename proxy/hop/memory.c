@@ -96,7 +96,8 @@ static uint64_t key_of(struct slice method, const struct exchange *x)
 static void note(struct memory *m, enum policy_note what, uint64_t key, uint32_t etag)
 {
 	struct down *d = down_of(m);
-	ensure(what != POLICY_NOTE_GONE && what != POLICY_NOTE_CHANGED); /* they never grow it: forget() */
+	ensure(what != POLICY_NOTE_GONE &&
+	       what != POLICY_NOTE_CHANGED); /* they never grow it: forget() */
 	size_t had = policy_diary_bytes(&m->diary), growth = policy_diary_growth(&m->diary);
 	if (growth > 0 && !budget_take(&d->budget, growth)) {
 		HOP_COUNT(d->hop, memory_refused, 1);
@@ -145,7 +146,8 @@ static bool varies_by_coding_alone(const struct http_head *response)
 static void learn_etag(struct hop *hop, const struct exchange *x, const struct http_head *response,
     uint64_t key, uint32_t etag)
 {
-	if (etag == 0 || !varies_by_coding_alone(response) || !http_may_store_shared(x->request, response))
+	if (etag == 0 || !varies_by_coding_alone(response) ||
+	    !http_may_store_shared(x->request, response))
 		return;
 	if (!hop->etags)
 		hop->etags = memory_zalloc(ETAGS * sizeof(*hop->etags));
@@ -153,8 +155,8 @@ static void learn_etag(struct hop *hop, const struct exchange *x, const struct h
 	hop->etags[variant % ETAGS] = (struct memory_etag){variant, etag};
 }
 
-static uint32_t current_etag(
-    const struct hop *hop, const struct http_head *parent, const struct http_head *promised, uint64_t key)
+static uint32_t current_etag(const struct hop *hop, const struct http_head *parent,
+    const struct http_head *promised, uint64_t key)
 {
 	bool says_coding = http_head_find(promised, HTTP_TOKEN_ACCEPT_ENCODING) != NULL;
 	uint64_t variant = variant_of(key, says_coding ? promised : parent);
@@ -185,7 +187,8 @@ static void take_cookie(struct memory *m, struct slice value)
 }
 
 /* Cuts our cookies out of one Cookie field's value; the last one of ours is handed out. */
-static struct slice without_ours(struct arena *arena, struct slice value, struct slice name, struct slice *ours)
+static struct slice without_ours(
+    struct arena *arena, struct slice value, struct slice name, struct slice *ours)
 {
 	char *kept = arena_bytes(arena, value.len + 1);
 	size_t n = 0;
@@ -193,7 +196,8 @@ static struct slice without_ours(struct arena *arena, struct slice value, struct
 		size_t end = slice_find(value, ';');
 		struct slice pair = slice_trim(slice_sub(value, 0, end));
 		value = slice_from(value, end + 1);
-		if (slice_starts_with(pair, name) && pair.len > name.len && pair.ptr[name.len] == '=') {
+		if (slice_starts_with(pair, name) && pair.len > name.len &&
+		    pair.ptr[name.len] == '=') {
 			*ours = slice_from(pair, name.len + 1);
 			continue;
 		}
@@ -239,7 +243,8 @@ static struct slice cut_cookie(struct http_head *head, struct slice name)
 
 static bool set_equal(const struct policy_cookie_set *a, const struct policy_cookie_set *b)
 {
-	return a->count == b->count && memcmp(a->hashes, b->hashes, a->count * sizeof(a->hashes[0])) == 0;
+	return a->count == b->count &&
+	       memcmp(a->hashes, b->hashes, a->count * sizeof(a->hashes[0])) == 0;
 }
 
 /* On a navigation's response, when the client's set is not what it has any more. */
@@ -255,7 +260,8 @@ static void offer_cookie(struct memory *m, const struct exchange *x, struct http
 		return;
 	policy_cookie_merge(&now, &m->diary);
 	uint64_t age = server->diary_cookie_age / USEC_PER_SEC;
-	size_t n = policy_cookie_write(&now, &d->hop->cookie_keys, clock_wall() / USEC_PER_SEC + age, text);
+	size_t n = policy_cookie_write(
+	    &now, &d->hop->cookie_keys, clock_wall() / USEC_PER_SEC + age, text);
 	if (now.count == 0 || set_equal(&now, had))
 		return;
 	if (!m->cookie && !budget_take(&d->budget, sizeof(*m->cookie)))
@@ -265,14 +271,14 @@ static void offer_cookie(struct memory *m, const struct exchange *x, struct http
 	*m->cookie = now;
 	bool is_secure = slice_equal(x->scheme, SLICE("https"));
 	http_head_add_token(head, HTTP_TOKEN_SET_COOKIE,
-	    arena_printf(&head->arena, "%s=%.*s; Path=/; Max-Age=%llu; HttpOnly; SameSite=Lax%s", server->diary_cookie,
-	        (int)n, text, (unsigned long long)age, is_secure ? "; Secure" : ""));
+	    arena_printf(&head->arena, "%s=%.*s; Path=/; Max-Age=%llu; HttpOnly; SameSite=Lax%s",
+		server->diary_cookie, (int)n, text, (unsigned long long)age,
+		is_secure ? "; Secure" : ""));
 }
 
 /* ---- offers ---- */
 
-enum policy_known memory_knows(
-    const struct exchange *parent, const struct http_head *promised)
+enum policy_known memory_knows(const struct exchange *parent, const struct http_head *promised)
 {
 	struct down *d = parent->down.ops == &down_leg_ops ? parent->down.carrier : NULL;
 	if (!d || d->memory.diary.most == 0 || parent->came_through)
@@ -288,7 +294,8 @@ enum policy_known memory_knows(
 		return POLICY_NOT_KNOWN;
 	}
 	enum policy_known known = policy_diary_knows(&m->diary, key, etag);
-	bool is_carried = known == POLICY_NOT_KNOWN && m->cookie && policy_cookie_has(m->cookie, key);
+	bool is_carried =
+	    known == POLICY_NOT_KNOWN && m->cookie && policy_cookie_has(m->cookie, key);
 	return is_carried ? POLICY_KNOWN : known;
 }
 

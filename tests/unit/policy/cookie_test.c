@@ -58,6 +58,22 @@ static void set_comes_back_as_it_was(void **state)
 	}
 }
 
+static void removed_key_is_gone_and_others_stay(void **state)
+{
+	(void)state;
+	struct policy_cookie_set set = {.count = 0};
+	assert_false(policy_cookie_remove(&set, key_of(0)));
+	for (unsigned i = 0; i < POLICY_COOKIE_MOST; i++)
+		assert_true(policy_cookie_add(&set, key_of(i)));
+	for (unsigned gone = 0; gone < POLICY_COOKIE_MOST; gone++) {
+		assert_true(policy_cookie_remove(&set, key_of(gone)));
+		assert_false(policy_cookie_remove(&set, key_of(gone)));
+		assert_int_equal(set.count, POLICY_COOKIE_MOST - gone - 1);
+		for (unsigned i = 0; i < POLICY_COOKIE_MOST; i++)
+			assert_int_equal(policy_cookie_has(&set, key_of(i)), i > gone);
+	}
+}
+
 static void extreme_hashes_come_back(void **state)
 {
 	(void)state;
@@ -228,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(set_comes_back_as_it_was),
+	    cmocka_unit_test(removed_key_is_gone_and_others_stay),
 	    cmocka_unit_test(extreme_hashes_come_back),
 	    cmocka_unit_test(value_is_made_of_cookie_octets_and_bounded),
 	    cmocka_unit_test(set_that_does_not_fit_is_shortened),
