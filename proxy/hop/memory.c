@@ -15,13 +15,13 @@
 #include "proxy/http/cache.h"
 
 /*
- * The ETag that a resource had last, by anybody's response: when it has become another one, what the diaries
- * say is out of date. One place a key, the newer wins; what is lost here costs nothing but the news.
+ * The ETags that a resource had last, by anybody's response: a client that has the former one has an old
+ * version. One place a key, the newer wins; what is lost here costs nothing but the news.
  */
 #define ETAGS 4096u
 struct memory_etag {
 	uint64_t key;
-	uint32_t etag; /* 0: none */
+	uint32_t etag, former; /* 0: none */
 };
 
 /* ---- life ---- */
@@ -146,22 +146,27 @@ static bool varies_by_coding_alone(const struct http_head *response)
 static void learn_etag(struct hop *hop, const struct exchange *x, const struct http_head *response,
     uint64_t key, uint32_t etag)
 {
-	if (etag == 0 || !varies_by_coding_alone(response) ||
-	    !http_may_store_shared(x->request, response))
+	if (etag == 0)
 		return;
 	if (!hop->etags)
 		hop->etags = memory_zalloc(ETAGS * sizeof(*hop->etags));
 	uint64_t variant = variant_of(key, x->request);
-	hop->etags[variant % ETAGS] = (struct memory_etag){variant, etag};
+	struct memory_etag *at = &hop->etags[variant % ETAGS];
+	bool is_news = at->key != variant || at->etag != etag;
+	if (!is_news || !varies_by_coding_alone(response) ||
+	    !http_may_store_shared(x->request, response))
+		return;
+	*at = (struct memory_etag){variant, etag, at->key == variant ? at->etag : 0};
 }
 
-static uint32_t current_etag(const struct hop *hop, const struct http_head *parent,
+/* The one before the current one; 0: there was none. */
+static uint32_t former_etag(const struct hop *hop, const struct http_head *parent,
     const struct http_head *promised, uint64_t key)
 {
 	bool says_coding = http_head_find(promised, HTTP_TOKEN_ACCEPT_ENCODING) != NULL;
 	uint64_t variant = variant_of(key, says_coding ? promised : parent);
 	const struct memory_etag *at = hop->etags ? &hop->etags[variant % ETAGS] : NULL;
-	return at && at->key == variant ? at->etag : 0;
+	return at && at->key == variant ? at->former : 0;
 }
 
 /* ---- the cookie ---- */
@@ -288,12 +293,12 @@ enum policy_known memory_knows(const struct exchange *parent, const struct http_
 	if (m->diary.count == 0 && !m->cookie)
 		return POLICY_NOT_KNOWN;
 	uint64_t key = policy_diary_key(promised->method, promised->authority, promised->path);
-	uint32_t etag = current_etag(d->hop, parent->request, promised, key);
-	if (is_another(m, key, etag)) {
+	uint32_t former = former_etag(d->hop, parent->request, promised, key);
+	if (former != 0 && policy_diary_knows(&m->diary, key, former) == POLICY_KNOWN_ETAG) {
 		forget(m, key);
 		return POLICY_NOT_KNOWN;
 	}
-	enum policy_known known = policy_diary_knows(&m->diary, key, etag);
+	enum policy_known known = policy_diary_knows(&m->diary, key, 0);
 	bool is_carried =
 	    known == POLICY_NOT_KNOWN && m->cookie && policy_cookie_has(m->cookie, key);
 	return is_carried ? POLICY_KNOWN : known;
@@ -349,8 +354,12 @@ static bool is_kept(const struct exchange *x, const struct http_head *response, 
 {
 	if (!http_may_store(x->request, response))
 		return false;
-	return x->was_forwarded || etag != 0 ||
-	       http_freshness_sec(response, false, clock_wall() / USEC_PER_SEC) > 0;
+	if (x->was_forwarded || etag != 0)
+		return true;
+	const struct http_cache_control control = http_cache_control(response);
+	if (control.has_max_age)
+		return control.max_age_sec > 0 && !control.no_cache;
+	return http_freshness_sec(response, false, clock_wall() / USEC_PER_SEC) > 0;
 }
 
 static void note_get(struct memory *m, const struct exchange *x, const struct http_head *response)
