@@ -6,6 +6,7 @@
 #ifndef PUSHGATE_TOOL_EXPLAIN_H
 #define PUSHGATE_TOOL_EXPLAIN_H
 
+#include "policy/diary.h"
 #include "proxy/hop/facts.h"
 #include "proxy/relay/hold.h"
 #include <stdio.h>
@@ -35,6 +36,7 @@ struct explain_scene {
 	struct relay relay;
 	struct hold hold;
 	struct hold_store held;
+	struct policy_diary diary; /* what came with this very request alone */
 	struct budget budget;
 	struct chunk_pool *chunks, *small;
 	struct http_head_pool *heads;

@@ -85,11 +85,18 @@ static void undispatch(void *context, struct exchange *x)
 	(void)context, (void)x;
 }
 
+static uint64_t key_of(const struct http_head *promised)
+{
+	return policy_diary_key(promised->method, promised->authority, promised->path);
+}
+
 static void offer_facts(void *context, struct exchange *parent, struct http_head *promised,
     struct policy_offer *offer, struct relay_place *place)
 {
 	struct explain_scene *s = context;
 	facts_of_offer(&s->base, &s->client, parent, promised, offer, place);
+	if (!parent->came_through)
+		offer->known = policy_diary_knows(&s->diary, key_of(promised), 0);
 	if (s->correct)
 		s->correct(s->context, offer);
 	s->deciding = offer; /* stands until it is settled */
@@ -106,6 +113,13 @@ static void tell(struct explain_scene *s, const struct exchange *parent,
 		e.hint = hints->fields[hints->count - 1].value;
 	s->settled(s->context, &e);
 	s->deciding = NULL;
+	if (parent->came_through)
+		return;
+	if (is_hinted)
+		policy_note(&s->diary, POLICY_NOTE_HINTED, key_of(offer->promised), 0);
+	else if (verdict.action == POLICY_FORWARD &&
+		 offer->promised->method_token == HTTP_METHOD_GET)
+		policy_note(&s->diary, POLICY_NOTE_PUSHED, key_of(offer->promised), 0);
 }
 
 static void offer_settled(void *context, struct exchange *parent, const struct policy_offer *offer,
@@ -161,13 +175,14 @@ static const struct hold_ops hold_ops = {.epoch_sec = epoch_sec};
 
 /* ---- life ---- */
 
-static void open_store(struct explain_scene *s)
+static void open_connection(struct explain_scene *s)
 {
 	const struct conf_server *c = &s->conf->server;
 	const struct hold_limits limits = {
 	    .count = c->hold_max_count, .bytes = c->hold_max_bytes, .age = c->hold_max_age};
 	bool one_user = !s->listen || !s->listen->clients_shared;
 	hold_store_init(&s->held, &s->hold, &s->budget, &limits, one_user);
+	policy_diary_init(&s->diary, one_user ? c->diary_entries : 0);
 }
 
 void explain_scene_init(struct explain_scene *s)
@@ -198,7 +213,7 @@ void explain_scene_init(struct explain_scene *s)
 	relay_init(&s->relay);
 	const struct hold_limits shared = {.count = conf->server.hold_max_count};
 	hold_init(&s->hold, &s->relay, &hold_ops, s, conf->server.hold_shared ? &shared : NULL);
-	open_store(s);
+	open_connection(s);
 	s->x = NULL;
 	s->deciding = NULL;
 }
@@ -218,6 +233,7 @@ static void end_all(struct explain_scene *s)
 	    exchange_abort(x, &relay_cause_DRAINED, NULL);
 	hold_run(&s->hold);
 	relay_reap(&s->relay);
+	policy_diary_fini(&s->diary);
 	s->x = NULL;
 	s->client.open_pushes = 0;
 }
@@ -225,7 +241,7 @@ static void end_all(struct explain_scene *s)
 void explain_end(struct explain_scene *s)
 {
 	end_all(s);
-	open_store(s);
+	open_connection(s);
 }
 
 void explain_scene_fini(struct explain_scene *s)

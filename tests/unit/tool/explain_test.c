@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* What `pushgate explain` prints for a configuration, a client and what an origin says; and a log decided again. */
+#include "proxy/tool/explain.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define BASE                                                                                       \
+	"[listen front]\naddress = 127.0.0.1:1\n[origin app]\nserver = h2c://127.0.0.1:2\n"        \
+	"[origin other]\nserver = h2c://127.0.0.1:3\n[route all]\norigin = app\n"                  \
+	"[route other]\npath = /other\norigin = other\n"
+
+static struct conf *load(const char *more)
+{
+	char text[4096];
+	snprintf(text, sizeof(text), BASE "%s", more);
+	struct conf *conf = conf_load_text(slice_of_string(text), "t.ini", false, stderr);
+	assert_non_null(conf);
+	return conf;
+}
+
+/* What is printed for these words, the caller's to free. */
+static char *said(const char *configuration, const char *const *words)
+{
+	static char storage[16][256];
+	char *argv[17], *text = NULL;
+	size_t size;
+	int argc = 0;
+	for (; words[argc]; argc++) {
+		strcpy(storage[argc], words[argc]);
+		argv[argc] = storage[argc];
+	}
+	argv[argc] = NULL;
+	struct explain_options o;
+	assert_int_equal(explain_parse(&o, argc, argv), EXPLAIN_OK);
+	struct conf *conf = load(configuration);
+	FILE *out = open_memstream(&text, &size);
+	int status = explain_url(&o, conf, out, out);
+	fclose(out);
+	conf_free(conf);
+	assert_int_equal(status, EXPLAIN_OK);
+	return text;
+}
+
+static void prints(const char *configuration, const char *const *words, const char *expected)
+{
+	char *text = said(configuration, words);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void has(const char *configuration, const char *const *words, const char *expected)
+{
+	char *text = said(configuration, words);
+	if (!strstr(text, expected))
+		fail_msg("%s\n... has no\n%s", text, expected);
+	free(text);
+}
+
+#define WORDS(...) ((const char *const[]){"explain", __VA_ARGS__, NULL})
+
+/* ---- whole answers ---- */
+
+static void a_promise_to_a_client_that_takes_pushes(void **state)
+{
+	(void)state;
+	prints("[push pictures]\ntype = image\naction = drop\n",
+	    WORDS("http://example.com/", "--promise", "/a.css"),
+	    "GET http://example.com/\n"
+	    "client 192.0.2.1: HTTP/2, takes pushes\n"
+	    "listen front, route all, origin app\n"
+	    "\n"
+	    "1. relayed GET http://example.com/a.css\n"
+	    "   guards   malformed ... promise-rate: all 8 let it pass\n"
+	    "   rule     pictures (t.ini:12): type does not hold\n"
+	    "   guards   authority ... bytes-cap: all 15 let it pass\n"
+	    "   verdict  forward\n"
+	    "   reason   default: No rule matched; the default action applied.\n"
+	    "   advice   Add a [push] rule if something else should happen.\n"
+	    "   client   PUSH_PROMISE GET http://example.com/a.css\n"
+	    "\n"
+	    "1 offer: 1 forward\n");
+}
+
+static void a_browser_gets_hints_and_what_is_held(void **state)
+{
+	(void)state;
+	prints("[push browsers]\naction = hint+hold\n[preload all]\nadd = /a.css as=style\n",
+	    WORDS("http://example.com/", "--client", "chrome", "--client", "203.0.113.9"),
+	    "GET http://example.com/\n"
+	    "client 203.0.113.9: HTTP/2, ENABLE_PUSH=0, navigates\n"
+	    "listen front, route all, origin app\n"
+	    "\n"
+	    "1. config GET http://example.com/a.css as=style\n"
+	    "   guards   malformed ... promise-rate: all 8 let it pass\n"
+	    "   rule     browsers (t.ini:12): takes it\n"
+	    "   guards   authority ... parent-cap: all 12 let it pass\n"
+	    "   verdict  hint+hold, rule browsers\n"
+	    "   reason   rule: A rule of the configuration decided.\n"
+	    "   advice   Look at the rule that is named.\n"
+	    "   client   103 with Link: </a.css>; rel=preload; as=style; held for its own request\n"
+	    "\n"
+	    "1 offer: 1 hint+hold\n");
+}
+
+static void half_of_hint_and_hold_for_a_client_that_does_not_navigate(void **state)
+{
+	(void)state;
+	has("[push browsers]\naction = hint+hold\n[preload all]\nadd = /a.css as=style\n",
+	    WORDS("http://example.com/", "--client", "curl"),
+	    "   guard    hint-client takes one half away\n"
+	    "   guards   parent-cap ... parent-cap: all 2 let it pass\n"
+	    "   verdict  hold, rule browsers\n"
+	    "   reason   rule: A rule of the configuration decided.\n"
+	    "   advice   Look at the rule that is named.\n"
+	    "   but      hint-client: Not a navigation over HTTP/2: browsers ignore hints there.\n"
+	    "   client   nothing yet: held for its own request\n");
+}
+
+static void links_of_the_response_and_why_they_are_no_offers(void **state)
+{
+	(void)state;
+	const char *const *words = WORDS("http://example.com/", "--response-header",
+	    "Link: </a.css>; rel=preload; as=style, </b.css>; rel=preload; nopush");
+	has("[preload all]\nlink = yes\n", words,
+	    "2. link GET /b.css\n"
+	    "   verdict  drop\n"
+	    "   reason   link-nopush: The link has the parameter nopush.\n"
+	    "   advice   Nothing: the origin wants it so.\n"
+	    "   client   nothing\n"
+	    "\n"
+	    "2 offers: 1 forward, 1 drop\n");
+	has("", words,
+	    "Link fields are no offers here: no [preload] section with link = yes takes the "
+	    "request.\n\nNothing is offered.\n");
+}
+
+static void an_origin_that_will_not_be_asked_for_pushes(void **state)
+{
+	(void)state;
+	has("", WORDS("http://example.com/", "--client", "curl", "--promise", "/a.css"),
+	    "\nThe origin is asked with ENABLE_PUSH=0: it does not even promise.\n");
+}
+
+static void a_request_that_is_answered_here(void **state)
+{
+	(void)state;
+	struct conf *conf = conf_load_text(
+	    SLICE("[listen l]\naddress = 127.0.0.1:1\n[origin o]\nserver = h2c://127.0.0.1:2\n"
+		  "[route r]\nhost = example.com\norigin = o\n"),
+	    "t.ini", false, stderr);
+	const struct explain_options o = {.url = "http://example.org/", .status = 200};
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	assert_int_equal(explain_url(&o, conf, out, out), EXPLAIN_OK);
+	fclose(out);
+	conf_free(conf);
+	assert_non_null(
+	    strstr(text, "answered 421 by the gateway itself: no route for this host\n"));
+	free(text);
+}
+
+/* ---- reasons ---- */
+
+static void each_guard_gives_its_reason(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *reason, *configuration, *words[7];
+	} rows[] = {
+	    {"method", "", {"--promise", "POST /a"}},
+	    {"authority", "", {"--promise", "/other/a.css"}},
+	    {"authority", "", {"--promise", "https://example.com/a.css"}},
+	    {"push-disabled", "", {"--promise", "/a.css", "--client", "curl"}},
+	    {"push-disabled", "", {"--promise", "/a.css", "--client", "h1"}},
+	    {"duplicate", "[server]\ndiary-entries = 0\n", {"--promise", "/a", "--promise", "/a"}},
+	    {"known", "", {"--promise", "/a", "--promise", "/a"}},
+	    {"parent-cap", "[server]\nmax-pushes-per-parent = 1\n",
+		{"--promise", "/a", "--promise", "/b"}},
+	    {"parent-cap", "[push r]\nmax-per-parent = 1\naction = forward\n",
+		{"--promise", "/a", "--promise", "/b"}},
+	    {"connection-cap", "[server]\nmax-pushes-per-connection = 1\n",
+		{"--promise", "/a", "--promise", "/b"}},
+	    {"head", "[push r]\naction = hold\n", {"--promise", "HEAD /a"}},
+	    {"hold-forwarded", "[push r]\naction = hold\n", {"--promise", "/a", "-H", "Via: 2 x"}},
+	    {"hint-client", "[push r]\naction = hint\n", {"--promise", "/a"}},
+	    {"hint-late", "[push r]\naction = hint\n[preload p]\nadd = /x\n",
+		{"--promise", "/a", "--client", "chrome"}},
+	    {"revalidation", "[preload p]\nadd = /x\n", {"-H", "Cache-Control: no-cache"}},
+	    {"cross-origin", "[preload p]\nlink = yes\n",
+		{"--response-header", "Link: <http://b.example/x>; rel=preload"}},
+	    {"link-target", "[preload p]\nlink = yes\n",
+		{"--response-header", "Link: <mailto:a@b.example>; rel=preload"}},
+	    {"link-anchor", "[preload p]\nlink = yes\n",
+		{"--response-header", "Link: </x>; rel=preload; anchor=\"/y\""}},
+	    {"link-self", "[preload p]\nlink = yes\n",
+		{"--response-header", "Link: </>; rel=preload"}},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *words[10] = {"explain", "http://example.com/"};
+		memcpy(words + 2, rows[i].words, sizeof(rows[i].words));
+		const struct policy_reason *reason = policy_reason_find(rows[i].reason);
+		char expected[400];
+		snprintf(expected, sizeof(expected),
+		    "   verdict  drop%s\n   reason   %s: %s\n   advice   %s\n   client   nothing",
+		    strncmp(rows[i].configuration, "[push r]", 8) == 0 ? ", rule r" : "",
+		    reason->code, reason->sentence, reason->advice);
+		has(rows[i].configuration, words, expected);
+	}
+}
+
+static void the_condition_that_fails_is_named(void **state)
+{
+	(void)state;
+	static const char *const rows[][2] = {
+	    {"source", "source = link"},
+	    {"client", "client = 10.0.0.0/8"},
+	    {"host", "host = b.example"},
+	    {"path", "path = /x*"},
+	    {"promised-path", "promised-path = /x*"},
+	    {"user-agent", "user-agent = *Bot*"},
+	    {"type", "type = image"},
+	    {"method", "method = HEAD"},
+	    {"push-enabled", "push-enabled = no"},
+	    {"save-data", "save-data = yes"},
+	    {"navigation", "navigation = yes"},
+	    {"rtt", "rtt = >100ms"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char configuration[200], expected[200];
+		snprintf(configuration, sizeof(configuration), "[push r]\n%s\naction = drop\n",
+		    rows[i][1]);
+		snprintf(expected, sizeof(expected), "   rule     r (t.ini:12): %s does not hold\n",
+		    rows[i][0]);
+		has(configuration, WORDS("http://example.com/", "--promise", "/a.css"), expected);
+	}
+	has("[push r]\nrtt = >100ms\naction = drop\n",
+	    WORDS("http://example.com/", "--promise", "/a.css", "--rtt", "250"),
+	    "   rule     r (t.ini:12): takes it\n");
+}
+
+/* ---- a log ---- */
+
+#define LINE(id, more)                                                                             \
+	"{\"time\":\"2026-01-01T00:00:00Z\",\"worker\":0,\"id\":" id                               \
+	",\"client\":\"198.51.100.7\",\"listen\":\"front\",\"method\":\"GET\",\"scheme\":"         \
+	"\"http\","                                                                                \
+	"\"authority\":\"example.com\"," more "}\n"
+#define PUSH(parent, path, more)                                                                   \
+	LINE("0", "\"path\":\"" path "\",\"push\":true,\"parent\":" parent                         \
+		  ",\"source\":\"relayed\"," more)
+
+static char *replayed(const char *configuration, const char *log, int expected)
+{
+	char *text = NULL, copy[8192];
+	size_t size;
+	struct conf *conf = load(configuration);
+	snprintf(copy, sizeof(copy), "%s", log);
+	FILE *in = fmemopen(copy, strlen(copy), "r"), *out = open_memstream(&text, &size);
+	assert_int_equal(explain_log(conf, in, out), expected);
+	fclose(in);
+	fclose(out);
+	conf_free(conf);
+	return text;
+}
+
+static const char a_log[] = PUSH("4", "/a.css", "\"verdict\":\"drop\",\"reason\":\"push-disabled\"")
+    LINE("4", "\"path\":\"/\",\"status\":200,\"user_agent\":\"Mozilla/5.0\"")
+	PUSH("5", "/b.png", "\"verdict\":\"forward\",\"reason\":\"default\"")
+	    PUSH("5", "/c.css", "\"verdict\":\"drop\",\"reason\":\"bytes-cap\"") PUSH("5", "/d.css",
+		"\"verdict\":\"drop\",\"reason\":\"status\",\"end_reason\":\"status\"")
+		LINE("5", "\"path\":\"/\",\"status\":200,\"user_agent\":\"fetch\"") PUSH("9",
+		    "/e.css", "\"verdict\":\"forward\",\"reason\":\"default\"") "half a line {\n";
+
+static void a_log_under_the_same_rules_differs_in_nothing(void **state)
+{
+	(void)state;
+	char *text = replayed("", a_log, EXPLAIN_OK);
+	assert_string_equal(text, "4 pushes decided again, 0 differ\n"
+				  "1 left out: their request is not in the log\n"
+				  "1 lines left out: not understood, or not served any more\n");
+	free(text);
+}
+
+static void a_log_under_other_rules_shows_what_changes(void **state)
+{
+	(void)state;
+	char *text = replayed("[push pictures]\ntype = image\naction = drop\n"
+			      "[push browsers]\npush-enabled = no\naction = hint+hold\n",
+	    a_log, EXPLAIN_DIFFERS);
+	assert_string_equal(text, "relayed http://example.com/a.css for /\n"
+				  "    drop (push-disabled) -> hint+hold (rule browsers)  line 1\n"
+				  "relayed http://example.com/b.png for /\n"
+				  "    forward (default) -> drop (rule pictures)  line 3\n"
+				  "4 pushes decided again, 2 differ\n"
+				  "1 left out: their request is not in the log\n"
+				  "1 lines left out: not understood, or not served any more\n");
+	free(text);
+}
+
+static void a_worker_that_counts_anew_is_not_mixed_up(void **state)
+{
+	(void)state;
+	static const char log[] =
+	    PUSH("1", "/a.css", "\"verdict\":\"forward\",\"reason\":\"default\"")
+		LINE("1", "\"path\":\"/one\",\"status\":200")
+		    LINE("2", "\"path\":\"/\",\"status\":200")
+			LINE("1", "\"path\":\"/two\",\"status\":200")
+			    PUSH("1", "/b.css", "\"verdict\":\"forward\",\"reason\":\"default\"");
+	char *text = replayed("[push r]\npath = /one\naction = drop\n", log, EXPLAIN_DIFFERS);
+	assert_string_equal(text, "relayed http://example.com/a.css for /one\n"
+				  "    forward (default) -> drop (rule r)  line 1\n"
+				  "2 pushes decided again, 1 differ\n");
+	free(text);
+}
+
+static void what_a_terminal_would_obey_is_not_printed(void **state)
+{
+	(void)state;
+	static const char log[] =
+	    PUSH("1", "/a.css", "\"verdict\":\"\\u001b[2J\",\"reason\":\"default\"")
+		LINE("1", "\"path\":\"/\",\"status\":200");
+	char *text = replayed("", log, EXPLAIN_DIFFERS);
+	assert_null(strchr(text, 0x1b));
+	free(text);
+}
+
+/* ---- wrong use ---- */
+
+static void wrong_words_are_refused(void **state)
+{
+	(void)state;
+	static const char *const rows[][5] = {
+	    {"explain", NULL},
+	    {"explain", "http://a/", "http://b/", NULL},
+	    {"explain", "http://a/", "--log", "x", NULL},
+	    {"explain", "http://a/", "--client", "ie6", NULL},
+	    {"explain", "http://a/", "--status", "99", NULL},
+	    {"explain", "http://a/", "-H", ":path: /", NULL},
+	    {"explain", "http://a/", "--rtt", "-1", NULL},
+	    {"explain", "http://a/", "--nothing", NULL},
+	    {"explain", "http://a/", "--promise", NULL},
+	};
+	FILE *kept = stderr;
+	stderr = fopen("/dev/null", "w");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char storage[5][32], *argv[6] = {0};
+		int argc = 0;
+		for (; argc < 5 && rows[i][argc]; argc++)
+			argv[argc] = strcpy(storage[argc], rows[i][argc]);
+		struct explain_options o;
+		assert_int_equal(explain_parse(&o, argc, argv), EXPLAIN_USAGE);
+	}
+	fclose(stderr);
+	stderr = kept;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_promise_to_a_client_that_takes_pushes),
+	    cmocka_unit_test(a_browser_gets_hints_and_what_is_held),
+	    cmocka_unit_test(half_of_hint_and_hold_for_a_client_that_does_not_navigate),
+	    cmocka_unit_test(links_of_the_response_and_why_they_are_no_offers),
+	    cmocka_unit_test(an_origin_that_will_not_be_asked_for_pushes),
+	    cmocka_unit_test(a_request_that_is_answered_here),
+	    cmocka_unit_test(each_guard_gives_its_reason),
+	    cmocka_unit_test(the_condition_that_fails_is_named),
+	    cmocka_unit_test(a_log_under_the_same_rules_differs_in_nothing),
+	    cmocka_unit_test(a_log_under_other_rules_shows_what_changes),
+	    cmocka_unit_test(a_worker_that_counts_anew_is_not_mixed_up),
+	    cmocka_unit_test(what_a_terminal_would_obey_is_not_printed),
+	    cmocka_unit_test(wrong_words_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
