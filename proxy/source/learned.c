@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a request means for what is learned: begins a view, belongs to one, or says nothing; and what a view counts for
+ * when its window is over. The rules stand in source.h; the tables in learned_table.c.
+ */
+#include "proxy/source/learned.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/memory.h"
+
+/* ---- life ---- */
+
+static void set_defaults(struct source_learned_options *o)
+{
+	o->pages = o->pages ? o->pages : 1000;
+	o->clients = o->clients ? o->clients : 4096;
+	o->views = o->views ? o->views : 4096;
+	o->bytes = o->bytes ? o->bytes : (size_t)32 << 20;
+	o->window_usec = o->window_usec ? o->window_usec : 10 * USEC_PER_SEC;
+	o->half_life_usec = o->half_life_usec ? o->half_life_usec : 7 * 86400 * USEC_PER_SEC;
+	o->hits = o->hits ? o->hits : 3;
+	o->support = o->support ? o->support : 3;
+	o->confidence = o->confidence ? o->confidence : 3500;
+	if (o->support > SOURCE_SUPPORTERS)
+		o->support = SOURCE_SUPPORTERS;
+}
+
+struct source_learned *source_learned_new(
+    const struct source_learned_options *options, uint64_t seed, struct budget *parent)
+{
+	struct source_learned *t = memory_new(struct source_learned);
+	t->options = *options;
+	set_defaults(&t->options);
+	t->seed = seed;
+	budget_init(&t->budget, parent, t->options.bytes);
+	map_init(&t->pages);
+	map_init(&t->clients);
+	list_init(&t->established);
+	list_init(&t->candidates);
+	list_init(&t->clients_by_use);
+	list_init(&t->views);
+	return t;
+}
+
+void source_learned_clear(struct source_learned *t)
+{
+	list_for_each(&t->clients_by_use, c, struct source_client, by_use) source_client_free(t, c);
+	list_for_each(&t->candidates, p, struct source_page, by_use) source_page_free(t, p);
+	list_for_each(&t->established, p, struct source_page, by_use) source_page_free(t, p);
+	ensure(t->view_count == 0 && t->resource_count == 0 && t->established_count == 0);
+}
+
+void source_learned_free(struct source_learned *t)
+{
+	if (!t)
+		return;
+	source_learned_clear(t);
+	map_fini(&t->pages);
+	map_fini(&t->clients);
+	budget_fini(&t->budget);
+	free(t);
+}
+
+/* ---- what a client has ---- */
+
+static uint32_t fingerprint(
+    const struct source_learned *t, struct slice authority, struct slice path)
+{
+	uint64_t hash = hash_bytes(t->seed, authority.ptr, authority.len);
+	uint32_t mark = (uint32_t)(hash_bytes(~hash, path.ptr, path.len) >> 16);
+	return mark ? mark : 1;
+}
+
+static bool client_has(const struct source_client *c, uint32_t mark)
+{
+	for (int i = 0; i < CLIENT_HAS; i++)
+		if (c->has[i] == mark)
+			return true;
+	return false;
+}
+
+static void note_client_has(struct source_client *c, uint32_t mark)
+{
+	if (client_has(c, mark))
+		return;
+	c->has[c->has_at] = mark;
+	c->has_at = (c->has_at + 1) % CLIENT_HAS;
+}
+
+/* ---- counting ---- */
+
+static bool has_vote(
+    const struct source_learned *t, const struct source_page *p, uint64_t client, usec now)
+{
+	for (int i = 0; i < SOURCE_VOTERS; i++)
+		if (p->voters[i].at && p->voters[i].client == client &&
+		    (now < p->voters[i].at || now - p->voters[i].at < t->options.half_life_usec))
+			return false;
+	return true;
+}
+
+static uint32_t distinct_voters(const struct source_page *p)
+{
+	uint32_t count = 0;
+	for (int i = 0; i < SOURCE_VOTERS; i++) {
+		bool is_first = p->voters[i].at != 0;
+		for (int j = 0; j < i && is_first; j++)
+			is_first = p->voters[j].client != p->voters[i].client;
+		count += is_first;
+	}
+	return count;
+}
+
+static void note_vote(struct source_learned *t, struct source_page *p, uint64_t client, usec now)
+{
+	p->voters[p->voter_at] = (struct source_vote){client, now};
+	p->voter_at = (p->voter_at + 1) % SOURCE_VOTERS;
+	if (!p->is_established && distinct_voters(p) >= t->options.support)
+		source_page_establish(t, p);
+}
+
+/* One place for each client; the oldest goes. */
+static void note_supporter(struct source_known *k, uint64_t client, usec now)
+{
+	struct source_vote *place = &k->supporters[0];
+	for (int i = 0; i < SOURCE_SUPPORTERS; i++) {
+		struct source_vote *s = &k->supporters[i];
+		if (s->at && s->client == client) {
+			s->at = now;
+			return;
+		}
+		if (s->at < place->at)
+			place = s;
+	}
+	*place = (struct source_vote){client, now};
+}
+
+static void count_known(struct source_learned *t, const struct source_view *v, int i, usec now)
+{
+	struct source_known *k = v->page->resources[i];
+	uint64_t bit = UINT64_C(1) << i;
+	bool is_hit = (v->asked | v->taken) & bit;
+	if (!is_hit &&
+	    (v->excused & bit ||
+		client_has(v->client, fingerprint(t, page_authority(v->page), known_path(k)))))
+		return;
+	if (source_known_is_proposed(t, k, 1, now)) {
+		k->proposed++;
+		k->came_true += is_hit;
+	}
+	k->views += 1;
+	if (is_hit) {
+		k->hits += 1;
+		note_supporter(k, v->client->node.hash, now);
+	}
+	if (k->views > WEIGHT_MOST) {
+		k->hits *= WEIGHT_MOST / k->views;
+		k->views = WEIGHT_MOST;
+	}
+}
+
+/* The view is over. */
+static void count_view(struct source_learned *t, struct source_view *v, usec now)
+{
+	struct source_page *p = v->page;
+	if (!(v->asked | v->taken))
+		t->silent++;
+	else if (!v->counts)
+		t->repeated++;
+	else {
+		t->counted++;
+		source_page_decay(t, p, now);
+		for (int i = 0; i < SOURCE_LEARNED_RESOURCES; i++)
+			if (p->used >> i & 1)
+				count_known(t, v, i, now);
+		note_vote(t, p, v->client->node.hash, now);
+	}
+	source_view_free(t, v);
+}
+
+void source_learned_tick(struct source_learned *t, usec now)
+{
+	struct source_view *v;
+	while ((v = list_first(&t->views, struct source_view, by_time)) &&
+	       now >= clock_after(v->begun, t->options.window_usec))
+		count_view(t, v, now);
+}
+
+/* ---- views ---- */
+
+static struct source_view *open_view(const struct source_client *c, const struct source_page *p)
+{
+	list_for_each(&c->views, v, struct source_view, of_client) if (v->page == p) return v;
+	return NULL;
+}
+
+static void make_room_for_view(struct source_learned *t, struct source_client *c, usec now)
+{
+	if (c->view_count >= CLIENT_VIEWS)
+		count_view(t, container_of(c->views.prev, struct source_view, of_client), now);
+	if (t->view_count >= t->options.views)
+		count_view(t, list_first(&t->views, struct source_view, by_time), now);
+}
+
+void source_learned_view(struct source_learned *t, const struct source_request *request, usec now)
+{
+	struct source_name name;
+	source_learned_tick(t, now);
+	if (!request->is_navigation || !request->is_get || request->has_credentials ||
+	    request->client.len == 0 ||
+	    !source_name_set(&name, request->authority, request->path, true))
+		return;
+	struct source_client *c = source_client_get(t, source_client_key(t, request->client));
+	if (!c)
+		return;
+	/* Room first: a page that is counted may become established and push out another. */
+	make_room_for_view(t, c, now);
+	struct source_page *p = source_page_get(t, &name, now);
+	/* Loaded again, or in another tab, at the same time: one view. */
+	if (!p || open_view(c, p))
+		return;
+	struct source_view *v = source_view_new(t, c, p, now);
+	if (v)
+		v->counts = has_vote(t, p, c->node.hash, now);
+}
+
+/* ---- to which view a request belongs ---- */
+
+/* Of "scheme://authority/path?query#fragment". */
+static bool split_referer(struct slice referer, struct slice *authority, struct slice *path)
+{
+	size_t colon = slice_find(referer, ':');
+	struct slice rest = slice_from(referer, colon);
+	if (!slice_starts_with(rest, SLICE("://")))
+		return false;
+	rest = slice_from(rest, 3);
+	rest.len = slice_find(rest, '#');
+	*authority = slice_sub(rest, 0, slice_find(rest, '/'));
+	*path = slice_from(rest, authority->len);
+	if (path->len == 0)
+		*path = SLICE("/");
+	return true;
+}
+
+static struct source_view *only_view(const struct source_client *c, struct slice authority)
+{
+	struct source_view *only = NULL;
+	list_for_each(&c->views, v, struct source_view, of_client)
+	{
+		if (!slice_equal(page_authority(v->page), authority))
+			continue;
+		if (only)
+			return NULL;
+		only = v;
+	}
+	return only;
+}
+
+/* The view that has the referring style sheet or script: one that asked for it before one that only knows it. */
+static struct source_view *view_of_resource(
+    const struct source_client *c, const struct source_name *from)
+{
+	struct source_view *found[2] = {NULL, NULL};
+	uint32_t count[2] = {0, 0};
+	list_for_each(&c->views, v, struct source_view, of_client)
+	{
+		int i = slice_equal(page_authority(v->page), from->authority)
+			    ? source_known_find(v->page, from->path)
+			    : -1;
+		if (i < 0)
+			continue;
+		bool is_asked = v->asked >> i & 1;
+		found[is_asked] = v;
+		count[is_asked]++;
+	}
+	if (count[1] > 0)
+		return count[1] == 1 ? found[1] : NULL;
+	return count[0] == 1 ? found[0] : NULL;
+}
+
+static struct source_view *view_of_request(
+    const struct source_client *c, const struct source_name *name, struct slice referer)
+{
+	struct slice authority, path;
+	struct source_name from;
+	if (referer.len == 0)
+		return only_view(c, name->authority);
+	if (!split_referer(referer, &authority, &path) ||
+	    !slice_equal_nocase(authority, name->authority) ||
+	    !source_name_set(&from, authority, path, true))
+		return NULL;
+	list_for_each(&c->views, v, struct source_view,
+	    of_client) if (slice_equal(page_path(v->page), from.path) &&
+			   slice_equal(page_authority(v->page), from.authority)) return v;
+	/* What a policy of "origin" leaves of a Referer says no more than none. */
+	if (path.len == 1)
+		return only_view(c, name->authority);
+	from.path = path;
+	return view_of_resource(c, &from);
+}
+
+/* ---- requests ---- */
+
+static void note_asked(struct source_learned *t, struct source_view *v, struct slice path, usec now)
+{
+	int i = source_known_find(v->page, path);
+	if (i < 0 && v->counts && v->added < VIEW_NEW) {
+		i = source_known_add(t, v->page, path, now);
+		v->added++;
+	}
+	if (i >= 0)
+		v->asked |= UINT64_C(1) << i;
+}
+
+void source_learned_request(
+    struct source_learned *t, const struct source_request *request, usec now)
+{
+	struct source_name name;
+	source_learned_tick(t, now);
+	if (request->is_navigation || !request->is_get ||
+	    (request->status != 200 && request->status != 304) ||
+	    !source_name_set(&name, request->authority, request->path, false))
+		return;
+	struct source_client *c = source_client_find(t, source_client_key(t, request->client));
+	if (!c)
+		return;
+	struct source_view *v = view_of_request(c, &name, request->referer);
+	struct slice plain = slice_sub(name.path, 0, slice_find(name.path, '?'));
+	if (v && !slice_equal(plain, page_path(v->page))) {
+		int i = source_known_find(v->page, name.path);
+		if (request->status == 200 && !request->has_credentials)
+			note_asked(t, v, name.path, now);
+		else if (i >= 0)
+			v->excused |= UINT64_C(1) << i;
+	}
+	if (!request->has_credentials)
+		note_client_has(c, fingerprint(t, name.authority, name.path));
+}
+
+/* ---- outcomes ---- */
+
+static void note_outcome(
+    struct source_known *k, struct source_view *v, uint64_t bit, enum source_outcome outcome)
+{
+	uint64_t none = 0;
+	uint64_t *excused = v ? &v->excused : &none, *taken = v ? &v->taken : &none;
+	switch (outcome) {
+	case SOURCE_OFFERED:
+		k->offered++;
+		*excused |= bit;
+		break;
+	case SOURCE_TAKEN:
+		k->taken++;
+		*taken |= bit;
+		break;
+	case SOURCE_REFUSED:
+		k->refused++;
+		*excused |= bit;
+		break;
+	case SOURCE_GONE:
+		k->hits /= 2;
+		*excused |= bit;
+		break;
+	}
+}
+
+void source_learned_outcome(struct source_learned *t, const struct source_request *view,
+    struct slice path, enum source_outcome outcome, usec now)
+{
+	struct source_name name;
+	source_learned_tick(t, now);
+	struct source_page *p = source_name_set(&name, view->authority, view->path, true)
+				    ? source_page_find(t, &name)
+				    : NULL;
+	int i = p ? source_known_find(p, path) : -1;
+	if (i < 0)
+		return;
+	struct source_client *c = source_client_find(t, source_client_key(t, view->client));
+	note_outcome(p->resources[i], c ? open_view(c, p) : NULL, UINT64_C(1) << i, outcome);
+	if (c && (outcome == SOURCE_TAKEN || outcome == SOURCE_REFUSED))
+		note_client_has(c, fingerprint(t, name.authority, path));
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pages, their resources, clients and views: made within bounds, found, and forgotten in an order in which no client
+ * alone can push out what others have earned. Knows nothing of requests (learned.c does).
+ */
+#include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/memory.h"
+#include "proxy/source/learned.h"
+#include <math.h>
+
+static bool is_visible(struct slice s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (s.ptr[i] <= ' ' || s.ptr[i] > '~')
+			return false;
+	return true;
+}
+
+bool source_name_set(
+    struct source_name *name, struct slice authority, struct slice path, bool is_page)
+{
+	if (is_page)
+		path.len = slice_find(path, '?');
+	if (authority.len == 0 || authority.len > sizeof(name->octets) || path.len == 0 ||
+	    path.len > SOURCE_PATH_BYTES || path.ptr[0] != '/' || !is_visible(authority) ||
+	    !is_visible(path) || slice_find(path, '#') != path.len)
+		return false;
+	for (size_t i = 0; i < authority.len; i++) {
+		char c = authority.ptr[i];
+		name->octets[i] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+	}
+	name->authority = slice_of(name->octets, authority.len);
+	name->path = path;
+	return true;
+}
+
+/* ---- pages ---- */
+
+static uint64_t name_hash(const struct source_learned *t, const struct source_name *name)
+{
+	uint64_t hash = hash_bytes(t->seed, name->authority.ptr, name->authority.len);
+	return hash_bytes(hash, name->path.ptr, name->path.len);
+}
+
+struct source_page *source_page_find(const struct source_learned *t, const struct source_name *name)
+{
+	for (struct map_node *n = map_find(&t->pages, name_hash(t, name)); n; n = map_next(n)) {
+		struct source_page *p = container_of(n, struct source_page, node);
+		if (slice_equal(page_path(p), name->path) &&
+		    slice_equal(page_authority(p), name->authority))
+			return p;
+	}
+	return NULL;
+}
+
+static size_t page_bytes(const struct source_page *p)
+{
+	return sizeof(*p) + p->authority_len + p->path_len;
+}
+
+void source_page_free(struct source_learned *t, struct source_page *p)
+{
+	list_for_each(&p->views, v, struct source_view, of_page) source_view_free(t, v);
+	for (int i = 0; i < SOURCE_LEARNED_RESOURCES; i++)
+		if (p->used >> i & 1)
+			source_known_remove(t, p, i);
+	map_remove(&t->pages, &p->node);
+	list_remove(&p->by_use);
+	t->established_count -= p->is_established;
+	budget_give(&t->budget, page_bytes(p));
+	free(p);
+}
+
+/* Candidates go first: a client that makes up paths pushes out only other such paths. */
+static bool drop_page(struct source_learned *t)
+{
+	struct source_page *p = list_first(&t->candidates, struct source_page, by_use);
+	if (!p)
+		p = list_first(&t->established, struct source_page, by_use);
+	if (p)
+		source_page_free(t, p);
+	return p != NULL;
+}
+
+static bool take(struct source_learned *t, size_t bytes)
+{
+	if (budget_take(&t->budget, bytes))
+		return true;
+	/* Only what nobody stands for is given up for something new. */
+	struct source_page *p = list_first(&t->candidates, struct source_page, by_use);
+	if (p && list_is_empty(&p->views)) {
+		source_page_free(t, p);
+		if (budget_take(&t->budget, bytes))
+			return true;
+	}
+	t->refused++;
+	return false;
+}
+
+/* The established have at most seven eighths of the table, so that there is room to become one of them. */
+static uint32_t most_established(const struct source_learned *t)
+{
+	return t->options.pages - (t->options.pages + 7) / 8;
+}
+
+void source_page_establish(struct source_learned *t, struct source_page *p)
+{
+	if (p->is_established)
+		return;
+	if (t->established_count >= most_established(t)) {
+		struct source_page *oldest =
+		    list_first(&t->established, struct source_page, by_use);
+		if (!oldest)
+			return;
+		source_page_free(t, oldest);
+	}
+	p->is_established = true;
+	t->established_count++;
+	list_remove(&p->by_use);
+	list_append(&t->established, &p->by_use);
+}
+
+struct source_page *source_page_get(
+    struct source_learned *t, const struct source_name *name, usec now)
+{
+	struct source_page *p = source_page_find(t, name);
+	if (p) {
+		list_remove(&p->by_use);
+		list_append(p->is_established ? &t->established : &t->candidates, &p->by_use);
+		return p;
+	}
+	if (t->pages.count >= t->options.pages)
+		drop_page(t);
+	size_t text = name->authority.len + name->path.len;
+	if (!take(t, sizeof(*p) + text))
+		return NULL;
+	p = memory_zalloc(sizeof(*p) + text);
+	p->authority_len = name->authority.len;
+	p->path_len = name->path.len;
+	memcpy(p->name, name->authority.ptr, name->authority.len);
+	memcpy(p->name + p->authority_len, name->path.ptr, name->path.len);
+	p->decayed_at = now;
+	list_init(&p->views);
+	list_init(&p->by_use);
+	list_append(&t->candidates, &p->by_use);
+	map_insert(&t->pages, &p->node, name_hash(t, name));
+	return p;
+}
+
+double source_page_fade(const struct source_learned *t, const struct source_page *p, usec now)
+{
+	if (now <= p->decayed_at)
+		return 1;
+	return exp2(-(double)(now - p->decayed_at) / (double)t->options.half_life_usec);
+}
+
+void source_page_decay(const struct source_learned *t, struct source_page *p, usec now)
+{
+	double fade = source_page_fade(t, p, now);
+	for (int i = 0; i < SOURCE_LEARNED_RESOURCES; i++) {
+		if (!(p->used >> i & 1))
+			continue;
+		p->resources[i]->hits *= fade;
+		p->resources[i]->views *= fade;
+	}
+	if (now > p->decayed_at)
+		p->decayed_at = now;
+}
+
+/* ---- resources ---- */
+
+int source_known_find(const struct source_page *p, struct slice path)
+{
+	for (int i = 0; i < SOURCE_LEARNED_RESOURCES; i++)
+		if (p->used >> i & 1 && slice_equal(known_path(p->resources[i]), path))
+			return i;
+	return -1;
+}
+
+void source_known_remove(struct source_learned *t, struct source_page *p, int i)
+{
+	struct source_known *k = p->resources[i];
+	uint64_t bit = UINT64_C(1) << i;
+	/* Another resource may get the place: views that are open must not carry this one's bits over to it. */
+	list_for_each(&p->views, v, struct source_view, of_page)
+	{
+		v->asked &= ~bit;
+		v->taken &= ~bit;
+		v->excused &= ~bit;
+	}
+	p->used &= ~bit;
+	p->resources[i] = NULL;
+	t->resource_count--;
+	budget_give(&t->budget, sizeof(*k) + k->path_len);
+	free(k->path);
+	free(k);
+}
+
+uint32_t source_known_clients(
+    const struct source_learned *t, const struct source_known *k, usec now)
+{
+	uint32_t count = 0;
+	for (int i = 0; i < SOURCE_SUPPORTERS; i++) {
+		const struct source_vote *s = &k->supporters[i];
+		if (s->at &&
+		    (now < s->at || (now - s->at) / SUPPORT_LIVES < t->options.half_life_usec))
+			count++;
+	}
+	return count > k->earlier ? count : k->earlier;
+}
+
+uint32_t source_known_confidence(const struct source_known *k)
+{
+	return k->views > 0 ? (uint32_t)(k->hits / k->views * 10000 + 0.5) : 0;
+}
+
+bool source_known_is_proposed(
+    const struct source_learned *t, const struct source_known *k, double fade, usec now)
+{
+	return k->hits * fade >= t->options.hits - 1e-9 &&
+	       source_known_confidence(k) >= t->options.confidence &&
+	       source_known_clients(t, k, now) >= t->options.support;
+}
+
+/* A place for a new one: a free one, else that of the least asked for of those that have too few clients. */
+static int place_for_known(struct source_learned *t, struct source_page *p, usec now)
+{
+	int worst = -1;
+	for (int i = 0; i < SOURCE_LEARNED_RESOURCES; i++) {
+		if (!(p->used >> i & 1))
+			return i;
+		const struct source_known *k = p->resources[i];
+		bool is_weak = source_known_clients(t, k, now) < t->options.support ||
+			       source_known_confidence(k) < t->options.confidence / 4;
+		if (is_weak &&
+		    (worst < 0 || k->hits / (k->views + 1) <
+				      p->resources[worst]->hits / (p->resources[worst]->views + 1)))
+			worst = i;
+	}
+	if (worst >= 0)
+		source_known_remove(t, p, worst);
+	return worst;
+}
+
+int source_known_add(struct source_learned *t, struct source_page *p, struct slice path, usec now)
+{
+	int i = place_for_known(t, p, now);
+	if (i < 0 || !take(t, sizeof(struct source_known) + path.len))
+		return -1;
+	struct source_known *k = memory_new(struct source_known);
+	k->path = memory_alloc(path.len);
+	memcpy(k->path, path.ptr, path.len);
+	k->path_len = path.len;
+	p->resources[i] = k;
+	p->used |= UINT64_C(1) << i;
+	t->resource_count++;
+	return i;
+}
+
+/* ---- clients and views ---- */
+
+uint64_t source_client_key(const struct source_learned *t, struct slice client)
+{
+	return hash_bytes(t->seed ^ UINT64_C(0x636c69656e74), client.ptr, client.len);
+}
+
+struct source_client *source_client_find(const struct source_learned *t, uint64_t key)
+{
+	struct map_node *n = map_find(&t->clients, key);
+	return n ? container_of(n, struct source_client, node) : NULL;
+}
+
+void source_client_free(struct source_learned *t, struct source_client *c)
+{
+	list_for_each(&c->views, v, struct source_view, of_client) source_view_free(t, v);
+	map_remove(&t->clients, &c->node);
+	list_remove(&c->by_use);
+	budget_give(&t->budget, sizeof(*c));
+	free(c);
+}
+
+struct source_client *source_client_get(struct source_learned *t, uint64_t key)
+{
+	struct source_client *c = source_client_find(t, key);
+	if (c) {
+		list_remove(&c->by_use);
+		list_append(&t->clients_by_use, &c->by_use);
+		return c;
+	}
+	if (t->clients.count >= t->options.clients)
+		source_client_free(t, list_first(&t->clients_by_use, struct source_client, by_use));
+	if (!take(t, sizeof(*c)))
+		return NULL;
+	c = memory_new(struct source_client);
+	list_init(&c->views);
+	list_init(&c->by_use);
+	list_append(&t->clients_by_use, &c->by_use);
+	map_insert(&t->clients, &c->node, key);
+	return c;
+}
+
+struct source_view *source_view_new(
+    struct source_learned *t, struct source_client *c, struct source_page *p, usec now)
+{
+	/* Not `take`: it may free a candidate page, and this page may be one. */
+	if (!budget_take(&t->budget, sizeof(struct source_view))) {
+		t->refused++;
+		return NULL;
+	}
+	struct source_view *v = memory_new(struct source_view);
+	*v = (struct source_view){.client = c, .page = p, .begun = now};
+	list_init(&v->by_time);
+	list_init(&v->of_client);
+	list_init(&v->of_page);
+	list_append(&t->views, &v->by_time);
+	list_prepend(&c->views, &v->of_client);
+	list_append(&p->views, &v->of_page);
+	c->view_count++;
+	t->view_count++;
+	return v;
+}
+
+void source_view_free(struct source_learned *t, struct source_view *v)
+{
+	list_remove(&v->by_time);
+	list_remove(&v->of_client);
+	list_remove(&v->of_page);
+	v->client->view_count--;
+	t->view_count--;
+	budget_give(&t->budget, sizeof(*v));
+	free(v);
+}
