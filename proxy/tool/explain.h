@@ -30,6 +30,8 @@ struct explain_scene {
 	void (*correct)(void *context, struct policy_offer *offer);
 	void (*settled)(void *context, const struct explain_offer *offer);
 	void *context;
+	/* Yours to read: is the origin asked over a connection with ENABLE_PUSH=1? */
+	bool wants_pushes;
 	/* Private. */
 	struct router *router;
 	struct facts_base base;
@@ -56,8 +58,6 @@ const struct relay_cause *explain_ask(
 void explain_dispatch(struct explain_scene *s, bool with_offers);
 /* What follows comes later than what was before: hints that need not wait have left. */
 void explain_turn(struct explain_scene *s);
-/* Would the origin be asked over a connection with ENABLE_PUSH=1? */
-bool explain_wants_pushes(const struct explain_scene *s);
 /* The origin promises (takes the settled head). */
 void explain_promise(struct explain_scene *s, struct http_head *promised);
 /* The origin answers (takes the settled head). */

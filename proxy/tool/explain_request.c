@@ -242,7 +242,7 @@ static int play(struct request *r, const struct fetch_request *url)
 	show_way(r);
 	explain_dispatch(&r->scene, true);
 	explain_turn(&r->scene);
-	if (!explain_wants_pushes(&r->scene))
+	if (!r->scene.wants_pushes)
 		fputs("\nThe origin is asked with ENABLE_PUSH=0: it does not even promise.\n",
 		    r->out);
 	int status = EXPLAIN_OK;

@@ -76,7 +76,9 @@ static void dispatch(void *context, struct exchange *x)
 	fields_apply(&route->request_fields, x->request);
 	if (x->push.state != PUSH_NONE)
 		return; /* its response is not thought of */
-	const struct leg up = {.ops = &leg_ops, .carrier = context};
+	struct explain_scene *s = context;
+	s->wants_pushes = facts_want_pushes(&s->base, &s->client, x);
+	const struct leg up = {.ops = &leg_ops, .carrier = s};
 	exchange_on_connected(x, &up);
 }
 
@@ -291,11 +293,6 @@ void explain_dispatch(struct explain_scene *s, bool with_offers)
 void explain_turn(struct explain_scene *s)
 {
 	relay_send_hints(&s->relay);
-}
-
-bool explain_wants_pushes(const struct explain_scene *s)
-{
-	return facts_want_pushes(&s->base, &s->client, s->x);
 }
 
 void explain_promise(struct explain_scene *s, struct http_head *promised)

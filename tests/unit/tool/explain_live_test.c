@@ -196,7 +196,7 @@ static void ask(struct both *b)
 	b->at = NULL;
 	hop_turns(b->w);
 	UNTIL(b->w, (b->at = find_open(b->w, said.path)) != NULL);
-	assert_int_equal(explain_wants_pushes(&b->scene), b->at->peer->enable_push);
+	assert_int_equal(b->scene.wants_pushes, b->at->peer->enable_push);
 	compare(b);
 }
 
