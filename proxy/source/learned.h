@@ -123,6 +123,7 @@ int source_known_find(const struct source_page *p, struct slice path);
 int source_known_add(struct source_learned *t, struct source_page *p, struct slice path, usec now);
 void source_known_remove(struct source_learned *t, struct source_page *p, int i);
 uint32_t source_known_clients(const struct source_learned *t, const struct source_known *k, usec now);
+bool source_known_has_hits(const struct source_learned *t, const struct source_known *k, double fade);
 bool source_known_is_proposed(const struct source_learned *t, const struct source_known *k, double fade, usec now);
 /* One of 10000. */
 uint32_t source_known_confidence(const struct source_known *k);

@@ -36,7 +36,7 @@ static json_t *page_to_json(const struct source_learned *t, const struct source_
 	double fade = source_page_fade(t, p, now);
 	for (int i = 0; i < SOURCE_LEARNED_RESOURCES; i++) {
 		const struct source_known *k = p->resources[i];
-		if (!k || k->hits * fade < t->options.hits - 1e-9)
+		if (!k || !source_known_has_hits(t, k, fade))
 			continue;
 		uint32_t clients = source_known_clients(t, k, now);
 		if (clients >= t->options.support)

@@ -111,7 +111,7 @@ struct source_learned_options {
 	size_t bytes;        /* all in all: 32 MiB */
 	usec window_usec;    /* after a navigation: 10 s */
 	usec half_life_usec; /* of what was counted: 7 days */
-	uint32_t hits;       /* that a resource needs to be proposed, as decayed by then: 3 */
+	uint32_t hits;       /* that a resource needs to be proposed, as decayed by then, rounded: 3 */
 	uint32_t support;    /* distinct clients that it needs, at most SOURCE_SUPPORTERS: 3 */
 	uint32_t confidence; /* hits of 10000 views that it needs: 3500 */
 };
