@@ -4,8 +4,8 @@
  * origin pushed: on a visit of a page with assets the origin is asked for the page alone.
  */
 import assert from 'node:assert/strict';
-import http2 from 'node:http2';
 import { freePort, scenario, section, until } from '../support/gate.mjs';
+import { nodeOrigin } from '../support/node.mjs';
 import { SCALE } from '../support/peer.mjs';
 import { browse, skip } from './chromium.mjs';
 
@@ -23,18 +23,10 @@ const html = `<!doctype html><html lang=en><head><meta charset=utf-8><title>held
 <body><p>text</p><img src=/red.svg alt=red><img src=/blue.svg alt=blue></body></html>`;
 const fresh = { 'cache-control': 'max-age=600' };
 
-/* An origin in the way of Node that pushes all assets with the page; `ready(path)` may keep the page back. */
+/* Pushes all assets with the page; `ready(path)` may keep the page back. Gives the list of what it saw and did. */
 async function origin(s, port, ready) {
 	const log = [];
-	const sessions = new Set();
-	const server = http2.createServer();
-	server.on('session', (session) => {
-		sessions.add(session);
-		session.on('error', () => {});
-		session.on('close', () => sessions.delete(session));
-	});
-	server.on('stream', async (stream, headers) => {
-		stream.on('error', () => {});
+	await nodeOrigin(s, port, async (stream, headers) => {
 		const path = headers[':path'];
 		log.push(`asked ${path}`);
 		if (!path.startsWith('/page')) {
@@ -57,12 +49,6 @@ async function origin(s, port, ready) {
 		stream.respond({ ':status': 200, 'content-type': 'text/html', 'cache-control': 'no-store' });
 		stream.end(html);
 	});
-	await new Promise((resolve) => { server.listen(port, '127.0.0.1', resolve); });
-	s.cleanups.push(() => new Promise((resolve) => {
-		for (const session of sessions)
-			session.destroy();
-		server.close(resolve);
-	}));
 	return log;
 }
 
