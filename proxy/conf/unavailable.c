@@ -11,9 +11,7 @@ const struct conf_unavailable conf_unavailable_rows[] = {
     {CONF_SECTION_LISTEN, "mode", "forward", "use gateway"},
     {CONF_SECTION_ORIGIN, "server", "https://*", "use h2://HOST:PORT"},
     {CONF_SECTION_ORIGIN, "server", "http://*", "use h2c://HOST:PORT"},
-    {CONF_SECTION_PUSH, "source", "manifest", NULL},
     {CONF_SECTION_PUSH, "source", "learned", NULL},
-    {CONF_SECTION_PRELOAD, "manifest", NULL, NULL},
     {CONF_SECTION_PRELOAD, "learned", NULL, NULL},
 };
 // clang-format on

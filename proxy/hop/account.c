@@ -95,6 +95,8 @@ void account_ended(void *context, struct exchange *x)
 		feedback_ended(hop, x, outcome);
 		memory_ended(x, outcome);
 	}
+	if (!is_push)
+		memory_page_ended(x);
 	if (hop->env.observe->access_fd < 0)
 		return;
 

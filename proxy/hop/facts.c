@@ -66,6 +66,17 @@ const struct relay_cause *facts_route(
 	return NULL;
 }
 
+/* Why nothing can be hinted at now: too late, or to a client that would not listen. */
+static const struct policy_reason *hint_refusal(
+    const struct facts_client *client, const struct exchange *x, const struct policy_offer *offer)
+{
+	if (!exchange_may_hint(x))
+		return &policy_reason_HINT_LATE;
+	if (offer->navigation != POLICY_NAVIGATION_YES || !client || client->is_http1)
+		return &policy_reason_HINT_CLIENT;
+	return NULL;
+}
+
 bool facts_want_pushes(
     const struct facts_base *base, const struct facts_client *client, const struct exchange *x)
 {
@@ -83,10 +94,20 @@ bool facts_want_pushes(
 	struct policy_offer facts = {
 	    .source = POLICY_RELAYED, .parent = x->request, .now = x->relay->now};
 	facts_of_request(base, client, x, &facts);
+	facts.hold_refusal = hold_refusal(x, NULL);
+	facts.hint_refusal = hint_refusal(client, x, &facts);
 	return policy_wants_pushes(&base->conf->policy, &facts);
 }
 
 /* ---- an offer ---- */
+
+/* Only rules, sections and hints ask for what a request's fields say: the rest need not be read. */
+static bool looks_at_requests(const struct conf *conf)
+{
+	enum policy_action fallback = conf->policy.fallback;
+	return conf->policy.count > 0 || conf->preload_count > 0 || fallback == POLICY_HINT ||
+	       fallback == POLICY_HINT_HOLD;
+}
 
 void facts_of_request(const struct facts_base *base, const struct facts_client *client,
     const struct exchange *x, struct policy_offer *offer)
@@ -97,7 +118,7 @@ void facts_of_request(const struct facts_base *base, const struct facts_client *
 	offer->client_push_enabled = client->push_enabled;
 	offer->client_accepts_streams = client->accepts_streams;
 	offer->client_going_away = client->is_going_away;
-	if (base->conf->policy.count > 0) { /* only rules ask for these */
+	if (looks_at_requests(base->conf)) {
 		offer->save_data = policy_save_data_of(x->request);
 		offer->navigation = policy_navigation_of(x->request);
 		offer->draw = policy_draw(&client->address, x->authority, x->request->path);
@@ -187,10 +208,7 @@ void facts_of_offer(const struct facts_base *base, const struct facts_client *cl
 	facts_of_request(base, client, parent, offer);
 	offer->parent_revalidates = policy_revalidates(parent->request);
 	offer->hold_refusal = hold_refusal(parent, promised);
-	if (!exchange_may_hint(parent))
-		offer->hint_refusal = &policy_reason_HINT_LATE;
-	else if (offer->navigation != POLICY_NAVIGATION_YES || !client || client->is_http1)
-		offer->hint_refusal = &policy_reason_HINT_CLIENT;
+	offer->hint_refusal = hint_refusal(client, parent, offer);
 	if (offer->source == POLICY_RELAYED)
 		offer->origin_may_promise = may_promise(base, parent, promised);
 	else

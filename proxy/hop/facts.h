@@ -8,6 +8,7 @@
 #define PUSHGATE_HOP_FACTS_H
 
 #include "proxy/conf/conf.h"
+#include "proxy/hop/manifests.h"
 #include "proxy/hop/router.h"
 #include "proxy/relay/relay.h"
 
@@ -16,6 +17,7 @@ struct facts_base {
 	const struct conf *conf;
 	const struct router *router;
 	struct slice pseudonym;
+	const struct manifests *manifests; /* NULL: none are open */
 };
 
 /* A client's connection, as it is at the moment. */

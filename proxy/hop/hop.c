@@ -225,6 +225,22 @@ static bool open_pools(struct hop *h, char *error, size_t error_size)
 
 static void drain_expired(struct wheel_node *node, usec now);
 
+/* A manifest that a build has written anew is in use so much later at most. */
+#define MANIFESTS_CHECK_USEC (2 * USEC_PER_SEC)
+
+static void say_manifest(void *context, const char *line)
+{
+	struct hop *h = context;
+	observe_log(h->env.observe, OBSERVE_WARN, "manifest %s", line);
+}
+
+static void check_manifests(struct wheel_node *node, usec now)
+{
+	struct hop *h = container_of(node, struct hop, manifests_timer);
+	manifests_check(h->manifests, say_manifest, h);
+	wheel_set(&h->relay.wheel, node, now + MANIFESTS_CHECK_USEC);
+}
+
 struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 {
 	struct hop *h = memory_new(struct hop);
@@ -270,13 +286,21 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	for (size_t i = 0; i < conf->policy.count; i++)
 		h->asks_rtt = h->asks_rtt || conf->policy.rules[i].rtt_compare != POLICY_COMPARE_NONE;
 	wheel_node_init(&h->drain_timer, drain_expired);
+	wheel_node_init(&h->manifests_timer, check_manifests);
 	net_timer_init(&h->timer, env->loop, turn_the_wheel, h);
 	bool is_open = open_listeners(h, error, error_size);
+	if (is_open) {
+		h->manifests = manifests_open(conf, error, error_size);
+		h->facts.manifests = h->manifests;
+		is_open = h->manifests != NULL;
+	}
 	is_open = open_pools(h, is_open ? error : NULL, is_open ? error_size : 0) && is_open;
 	if (!is_open) {
 		hop_free(h);
 		return NULL;
 	}
+	if (manifests_count(h->manifests) > 0)
+		wheel_set(&h->relay.wheel, &h->manifests_timer, h->relay.now + MANIFESTS_CHECK_USEC);
 	net_on_turn(env->loop, on_turn, h);
 	return h;
 }
@@ -304,6 +328,8 @@ void hop_free(struct hop *h)
 	for (size_t i = 0; h->pools && i < conf->origin_count; i++)
 		net_tls_free(h->pools[2 * i].tls);
 	wheel_forget(&h->relay.wheel, &h->drain_timer);
+	wheel_forget(&h->relay.wheel, &h->manifests_timer);
+	manifests_close(h->manifests);
 	net_timer_fini(&h->timer);
 	relay_fini(&h->relay);
 	router_free(h->router);

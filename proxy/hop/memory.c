@@ -110,6 +110,7 @@ static void note(struct memory *m, enum policy_note what, uint64_t key, uint32_t
 /* The cookie knows no ETag and cannot be told of changes: out of the set. */
 static void forget(struct memory *m, uint64_t key)
 {
+	m->quiet_count = 0;
 	policy_note(&m->diary, POLICY_NOTE_GONE, key, 0);
 	if (m->cookie)
 		policy_cookie_remove(m->cookie, key);
@@ -156,6 +157,8 @@ static void learn_etag(struct hop *hop, const struct exchange *x, const struct h
 	if (!is_news || !varies_by_coding_alone(response) ||
 	    !http_may_store_shared(x->request, response))
 		return;
+	if (at->key == variant)
+		hop->changes++;
 	*at = (struct memory_etag){variant, etag, at->key == variant ? at->etag : 0};
 }
 
@@ -333,6 +336,48 @@ void memory_ended(struct exchange *push, enum observe_outcome outcome)
 		note(m, POLICY_NOTE_RESET, key, 0);
 	else if (outcome != OBSERVE_COMPLETE)
 		forget(m, key);
+}
+
+/* ---- quiet pages ---- */
+
+static struct down *client_of(const struct exchange *page)
+{
+	struct down *d = page->down.ops == &down_leg_ops ? page->down.carrier : NULL;
+	return d && d->memory.diary.most > 0 && !page->came_through ? d : NULL;
+}
+
+void memory_refused(struct exchange *page)
+{
+	struct down *d = client_of(page);
+	if (!d)
+		return;
+	page->had_known = true;
+	page->memory = &d->memory;
+}
+
+void memory_page_ended(struct exchange *page)
+{
+	struct memory *m = page->memory;
+	if (!page->had_known || page->had_news)
+		return;
+	const struct hop *hop = down_of(m)->hop;
+	if (m->quiet_as_of != hop->changes)
+		m->quiet_count = 0;
+	m->quiet_as_of = hop->changes;
+	m->quiet[m->quiet_count++ % MEMORY_QUIET_PAGES] = key_of(page->request->method, page);
+}
+
+bool memory_is_quiet(const struct exchange *page)
+{
+	const struct down *d = client_of(page);
+	if (!d || d->memory.quiet_count == 0 || d->memory.quiet_as_of != d->hop->changes)
+		return false;
+	const struct memory *m = &d->memory;
+	uint64_t key = key_of(page->request->method, page);
+	for (uint32_t i = 0; i < MEMORY_QUIET_PAGES && i < m->quiet_count; i++)
+		if (m->quiet[i] == key)
+			return true;
+	return false;
 }
 
 /* ---- requests and responses ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offers of our own: `add` lists when a request arrives, Link fields when a response does. What becomes
+ * Offers of our own: `add` lists and manifests when a request arrives, Link fields when a response does. What becomes
  * of them is the policy's to say; here stands only what a source means (RFC 8288, Preload).
  */
 #include "proxy/hop/facts.h"
@@ -10,7 +10,8 @@
 
 /* Asks of every [preload] section whether it takes this request; `use` acts on those that do. */
 static void for_each_preload(const struct facts_base *base, const struct facts_client *client,
-    struct exchange *x, void (*use)(struct exchange *x, const struct conf_preload *preload))
+    struct exchange *x,
+    void (*use)(const struct facts_base *base, struct exchange *x, const struct conf_preload *preload))
 {
 	const struct conf *conf = base->conf;
 	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
@@ -19,7 +20,7 @@ static void for_each_preload(const struct facts_base *base, const struct facts_c
 	facts_of_request(base, client, x, &facts);
 	for (size_t i = 0; i < conf->preload_count && !x->is_over; i++)
 		if (policy_rule_takes(&conf->preloads[i].when, &facts))
-			use(x, &conf->preloads[i]);
+			use(base, x, &conf->preloads[i]);
 }
 
 static bool is_cross_origin(const struct exchange *x, const struct http_target *target)
@@ -29,8 +30,10 @@ static bool is_cross_origin(const struct exchange *x, const struct http_target *
 
 /* ---- add lists ---- */
 
-static void offer_adds(struct exchange *x, const struct conf_preload *preload)
+static void offer_adds(
+    const struct facts_base *base, struct exchange *x, const struct conf_preload *preload)
 {
+	(void)base;
 	for (size_t i = 0; i < preload->add_count && !x->is_over; i++) {
 		const struct conf_add *add = &preload->adds[i];
 		struct http_resource resource = {
@@ -45,8 +48,33 @@ static void offer_adds(struct exchange *x, const struct conf_preload *preload)
 	}
 }
 
-static void look_for_links(struct exchange *x, const struct conf_preload *preload)
+/* ---- manifests ---- */
+
+static void offer_manifests(
+    const struct facts_base *base, struct exchange *x, const struct conf_preload *preload)
 {
+	for (size_t i = 0; base->manifests && i < preload->manifest_count; i++) {
+		struct source_resources found =
+		    manifests_find(base->manifests, preload, i, x->request->path);
+		for (size_t j = 0; j < found.count && !x->is_over; j++) {
+			const struct source_resource *of = &found.list[j];
+			struct http_resource resource = {
+			    .as = of->as,
+			    .crossorigin = of->crossorigin,
+			    .has_crossorigin = of->crossorigin.len > 0,
+			};
+			if (http_target_resolve(
+				&x->request->arena, x->request, of->target, &resource.target))
+				exchange_offer(x, POLICY_MANIFEST, &resource,
+				    is_cross_origin(x, &resource.target));
+		}
+	}
+}
+
+static void look_for_links(
+    const struct facts_base *base, struct exchange *x, const struct conf_preload *preload)
+{
+	(void)base;
 	x->takes_links = x->takes_links || preload->link;
 }
 
@@ -55,6 +83,7 @@ void offer_with_request(
 {
 	for_each_preload(base, client, x, look_for_links);
 	for_each_preload(base, client, x, offer_adds);
+	for_each_preload(base, client, x, offer_manifests);
 }
 
 /* ---- Link fields ---- */

@@ -33,7 +33,7 @@ struct pool *pool_choose(struct hop *hop, struct exchange *x)
 	struct pool *with_push = &hop->pools[2 * o->index], *without = with_push + 1;
 	const struct conf_route *route = x->route;
 	bool is_off = hop->push_off_until[route - hop->env.conf->routes] > hop->relay.now;
-	if (o->push == CONF_PUSH_AUTO && is_off)
+	if (o->push == CONF_PUSH_AUTO && (is_off || memory_is_quiet(x)))
 		return without;
 	struct facts_client room;
 	return facts_want_pushes(&hop->facts, down_facts(x, &room), x) ? with_push : without;

@@ -45,6 +45,7 @@ struct hop {
 	struct hold_limits hold_limits; /* of one client connection */
 	struct policy_feedback feedback; /* what came of the rules' pushes */
 	struct policy_cookie_keys cookie_keys; /* of the diary's cookie; none: there is no cookie */
+	uint32_t changes;              /* of ETags that were seen */
 	struct memory_etag *etags;     /* owned; NULL until there is one */
 	struct budget budget;          /* of the worker */
 	struct budget hold_budget;     /* the part of it that held responses may take */
@@ -52,6 +53,8 @@ struct hop {
 	struct http_head_pool *heads;
 	struct net_timer timer;        /* turns the wheel */
 	struct router *router;
+	struct manifests *manifests;   /* owned */
+	struct wheel_node manifests_timer;
 	struct facts_base facts;       /* what requests are judged by: borrows of the members above */
 	struct listener *listeners;    /* one a listen section */
 	struct pool *pools;            /* two an origin: [2 × index] push on, [2 × index + 1] push off */
@@ -70,12 +73,18 @@ struct hop {
 
 /* ---- a client's connection ---- */
 
+#define MEMORY_QUIET_PAGES 8u
+
 /* What its client has (memory.c). */
 struct memory {
 	struct policy_diary diary;         /* most 0: nothing is remembered */
 	struct policy_cookie_set *cookie;  /* owned; what the client carries; NULL: nothing yet */
 	uint64_t cookie_text;              /* of the cookie that was looked at last, a hash */
 	bool is_awake;                     /* something was offered here, or may be at any time */
+	/* Pages all of whose promises the client knew: the next time they go without push, so that the
+	 * origin has nothing to send and we nothing to refuse. Until some resource has changed. */
+	uint64_t quiet[MEMORY_QUIET_PAGES];
+	uint32_t quiet_count, quiet_as_of; /* entries ever made; hop->changes of that time */
 };
 
 struct down {
@@ -191,6 +200,11 @@ void memory_response(struct exchange *x, struct http_head *head);
 /* Does the client have what is offered with the parent? Wakes the memory. */
 enum policy_known memory_knows(const struct exchange *parent, const struct http_head *promised);
 void memory_promised(struct exchange *push);
+/* The relayed offer was dropped as known; and: the page has ended. */
+void memory_refused(struct exchange *page);
+void memory_page_ended(struct exchange *page);
+/* Would nothing that the origin could push with it be new? */
+bool memory_is_quiet(const struct exchange *page);
 void memory_hinted(const struct exchange *parent, const struct http_head *promised);
 void memory_ended(struct exchange *push, enum observe_outcome outcome);
 

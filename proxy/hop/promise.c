@@ -101,8 +101,12 @@ void promise_settled(void *context, struct exchange *parent, const struct policy
 	counters->memory_refused += verdict.reason == &policy_reason_BUDGET;
 	counters->push[offer->source][verdict.action][policy_reason_position(verdict.reason)]++;
 	feedback_settled(hop, &verdict);
-	if (is_hinted)
+	if (is_hinted) {
 		memory_hinted(parent, head);
+		parent->had_news = true;
+	} else if (verdict.reason == &policy_reason_KNOWN) {
+		memory_refused(parent);
+	}
 	const struct conf_listen *listen = parent->listen;
 	const struct conf_route *route = parent->route;
 	const struct conf_origin *origin = parent->origin;
@@ -140,6 +144,7 @@ void promise_made(void *context, struct exchange *push)
 	counters->requests_open++;
 	counters->push[push->push.source][verdict->action][policy_reason_position(verdict->reason)]++;
 	feedback_made(hop, push);
+	push->push.parent->had_news = true;
 	if (is_held) {
 		if (verdict->action == POLICY_HINT_HOLD)
 			memory_hinted(push->push.parent, push->request);

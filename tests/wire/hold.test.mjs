@@ -90,8 +90,8 @@ scenario('another connection never gets it', HOLD, async (s) => {
 	other.request(1, { path: '/a.css' });
 	await goesToTheOrigin(other, origin, 1);
 });
-scenario('nothing is held on a listener for many users, nor for another proxy', {
-	...HOLD, listen: { clients: 'shared' },
+scenario('nothing is held on a listener for many users', {
+	...HOLD, listen: { clients: 'shared' }, origin: { push: 'accept' },
 }, async (s) => {
 	const { client, origin, up } = await s.open(refusing);
 	origin.push(up, 2, '/a.css');

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Pushes that no origin promised, made from Link fields and `add` lists; and 103 Early Hints (RFC 8288, RFC 8297). */
 import assert from 'node:assert/strict';
-import { scenario, section } from '../support/gate.mjs';
+import fs from 'node:fs';
+import path from 'node:path';
+import { scenario, section, workDir } from '../support/gate.mjs';
 
 /* An origin that does not push itself: all its requests share one connection. */
 const LINKS = { origin: { push: 'refuse' }, extra: section('preload links', { link: 'yes' }) };
@@ -204,6 +206,38 @@ scenario('an add list is for the paths that it names', {
 	await client.expectNone('PUSH_PROMISE');
 });
 
+const manifest = path.join(workDir(), 'push_manifest.json');
+const writeManifest = (pages) => fs.writeFileSync(manifest, JSON.stringify(pages));
+writeManifest({ 'page.html': { '/a.css': { type: 'style', weight: 1 }, 'b.js': { type: 'script', weight: 1 } } });
+
+// covers: P-src-manifest
+scenario('a manifest is offered with the page that it names, and read again when it changes', {
+	origin: { push: 'refuse' }, extra: section('preload built', { manifest }),
+}, async (s) => {
+	s.cleanups.push(() => fs.rmSync(path.dirname(manifest), { recursive: true }));
+	const client = await s.connect();
+	client.request(1, { path: '/page.html' });
+	const a = await client.expectPromise('/a.css');
+	await client.expectPromise('/b.js');
+	const origin = await s.accept();
+	const asked = await origin.expectRequest('/a.css');
+	origin.respond(asked.stream, { body: 'css' });
+	assert.equal(String((await client.response(a.promised)).body), 'css');
+	assert.equal((await s.gate.access((l) => l.path === '/a.css')).source, 'manifest');
+	client.request(3, { path: '/other.html' });
+	await origin.expectRequest('/other.html');
+	await client.expectNone('PUSH_PROMISE');
+	writeManifest({ 'page.html': { '/new.css': { type: 'style', weight: 1 } } });
+	await s.gate.error(/read again/);
+	client.request(5, { path: '/page.html' });
+	const fresh = await client.expectPromise('/new.css');
+	client.rst(fresh.promised, 'REFUSED_STREAM');
+	fs.writeFileSync(manifest, '{ broken');
+	await s.gate.error(/manifest .*push_manifest\.json:1/);
+	client.request(7, { path: '/page.html' });
+	await client.expectNone('GOAWAY'); // the old one stays in use, and nothing else is the matter
+});
+
 /* The wait is for promises that come in two reads of a busy machine. */
 const HINTS = { server: { 'hint-wait': '200ms' }, extra: section('push hints', { action: 'hint' }) };
 const browser = { client: { settings: { enablePush: 0 } }, request: { 'sec-fetch-mode': 'navigate' } };
@@ -232,7 +266,7 @@ scenario('promises become one 103 for a browser that refuses pushes', HINTS, asy
 });
 
 // covers: P-hint-clients
-scenario('no hints for what is no navigation', HINTS, async (s) => {
+scenario('no hints for what is no navigation', { ...HINTS, origin: { push: 'accept' } }, async (s) => {
 	const { client, origin, up } = await s.open({ client: { settings: { enablePush: 0 } } });
 	origin.push(up, 2, '/a.css');
 	await origin.expectReset(2, 'CANCEL');
