@@ -26,6 +26,7 @@ struct explain_scene {
 	const struct conf *conf;
 	const struct conf_listen *listen; /* NULL: none fits */
 	struct facts_client client;
+	const struct manifests *manifests; /* NULL: they offer nothing */
 	/* May correct facts that the caller knows better; may be NULL. */
 	void (*correct)(void *context, struct policy_offer *offer);
 	void (*settled)(void *context, const struct explain_offer *offer);

@@ -10,6 +10,7 @@ struct request {
 	const struct conf *conf;
 	FILE *out, *errors;
 	struct explain_scene scene;
+	struct manifests *manifests; /* NULL: one of them cannot be read */
 	struct net_tls *tls; /* the listener's certificates; NULL: plain, or they cannot be read */
 	unsigned offers, actions[POLICY_ACTION_COUNT];
 };
@@ -51,6 +52,14 @@ static void load_certificates(struct request *r, const struct conf_listen *l)
 		    "pushgate explain: %s; every promised name counts as covered by the "
 		    "certificate\n",
 		    error);
+}
+
+static void open_manifests(struct request *r)
+{
+	char error[512];
+	r->manifests = manifests_open(r->conf, error, sizeof(error));
+	if (!r->manifests)
+		fprintf(r->errors, "pushgate explain: %s; manifests offer nothing here\n", error);
 }
 
 static struct facts_client client_of(const struct explain_options *o, const struct net_tls *tls)
@@ -268,16 +277,19 @@ int explain_url(const struct explain_options *o, const struct conf *conf, FILE *
 		bad(&r, "--listen", o->listen, "there is no such [listen] section");
 	} else {
 		load_certificates(&r, listen);
+		open_manifests(&r);
 		r.scene = (struct explain_scene){
 		    .conf = conf,
 		    .listen = listen,
 		    .client = client_of(o, r.tls),
+		    .manifests = r.manifests,
 		    .settled = settled,
 		    .context = &r,
 		};
 		explain_scene_init(&r.scene);
 		status = play(&r, &url);
 		explain_scene_fini(&r.scene);
+		manifests_close(r.manifests);
 		net_tls_free(r.tls);
 	}
 	fetch_request_fini(&url);

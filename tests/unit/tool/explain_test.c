@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -135,6 +136,22 @@ static void links_of_the_response_and_why_they_are_no_offers(void **state)
 	has("", words,
 	    "Link fields are no offers here: no [preload] section with link = yes takes the "
 	    "request.\n\nNothing is offered.\n");
+}
+
+static void what_a_manifest_offers(void **state)
+{
+	(void)state;
+	char name[] = "/tmp/pushgate-explain-XXXXXX", configuration[200];
+	static const char manifest[] = "{\"index.html\": {\"/a.css\": {\"type\": \"style\"}}}";
+	int fd = mkstemp(name);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, manifest, strlen(manifest)), (ssize_t)strlen(manifest));
+	close(fd);
+	snprintf(configuration, sizeof(configuration), "[preload p]\nmanifest = %s\n", name);
+	has(configuration, WORDS("http://example.com/"),
+	    "1. manifest GET http://example.com/a.css as=style\n");
+	unlink(name);
+	has(configuration, WORDS("http://example.com/"), "manifests offer nothing here\n");
 }
 
 static void an_origin_that_will_not_be_asked_for_pushes(void **state)
@@ -365,6 +382,7 @@ int main(void)
 	    cmocka_unit_test(a_browser_gets_hints_and_what_is_held),
 	    cmocka_unit_test(half_of_hint_and_hold_for_a_client_that_does_not_navigate),
 	    cmocka_unit_test(links_of_the_response_and_why_they_are_no_offers),
+	    cmocka_unit_test(what_a_manifest_offers),
 	    cmocka_unit_test(an_origin_that_will_not_be_asked_for_pushes),
 	    cmocka_unit_test(a_request_that_is_answered_here),
 	    cmocka_unit_test(each_guard_gives_its_reason),
