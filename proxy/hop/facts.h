@@ -25,7 +25,7 @@ struct facts_client {
 	struct address address;
 	const struct net_tls *listener_tls; /* NULL = plain: every name is covered */
 	bool push_enabled, accepts_streams, is_going_away;
-	bool is_http1; /* no pushes, and browsers do not listen to hints there */
+	bool is_http1;          /* no pushes, and browsers do not listen to hints there */
 	usec rtt_usec;          /* 0 = not measured */
 	uint32_t open_pushes;   /* promised and not done */
 	uint64_t waiting_bytes; /* of pushed responses */
