@@ -32,6 +32,7 @@ struct conf_server {
 	const char *access_log;       /* path, "-" = standard output, NULL = off */
 	const char *error_log;        /* path, "-" = standard error */
 	const char *status_socket;    /* path of the master's unix socket, NULL = none */
+	const char *learned_file;     /* what is learned, over restarts; NULL = not kept */
 	const char *pseudonym;        /* in Via and Proxy-Status: "pushgate" by default */
 	uint64_t memory_bytes;        /* budget of one worker: 256 MiB */
 	uint64_t connection_memory_bytes; /* budget of one connection: 16 MiB */

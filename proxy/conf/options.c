@@ -89,6 +89,10 @@ const struct conf_option conf_options[] = {
     {SERVER(server.status_socket), .key = "status-socket", .type = CONF_TYPE_OTHER, .form = "FILE | off",
         .preset = "off", .set = conf_set_status_socket,
         .sentence = "The unix socket that `pushgate status` asks."},
+    {SERVER(server.learned_file), .key = "learned-file", .type = CONF_TYPE_OTHER, .form = "FILE | off",
+        .preset = "off", .set = conf_set_learned_file,
+        .sentence = "Where what [preload] sections learn is kept over restarts, as JSON that also shows what is "
+        "proposed. The first worker writes it once a minute and at the end."},
     {SERVER(server.pseudonym), .key = "pseudonym", .type = CONF_TYPE_TEXT, .form = "NAME",
         .preset = "pushgate", .set = conf_set_pseudonym,
         .sentence = "Our name in Via and Proxy-Status (RFC 9110 7.6.3). A request that has it already is in a "

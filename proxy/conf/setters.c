@@ -65,6 +65,13 @@ bool conf_set_error_log(struct conf_loader *l, void *object, struct slice value)
 	return true;
 }
 
+bool conf_set_learned_file(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf *c = object;
+	c->server.learned_file = slice_equal(value, SLICE("off")) ? NULL : conf_path(l, value);
+	return true;
+}
+
 bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf *c = object;

@@ -10,6 +10,7 @@ bool conf_set_workers(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_user(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_access_log(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_error_log(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_learned_file(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_pseudonym(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice value);

@@ -97,6 +97,7 @@ void account_ended(void *context, struct exchange *x)
 	}
 	if (!is_push)
 		memory_page_ended(x);
+	learned_ended(hop, x, outcome);
 	if (hop->env.observe->access_fd < 0)
 		return;
 

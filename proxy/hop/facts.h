@@ -18,6 +18,7 @@ struct facts_base {
 	const struct router *router;
 	struct slice pseudonym;
 	const struct manifests *manifests; /* NULL: none are open */
+	const struct source_learned *learned; /* NULL: nothing is learned */
 };
 
 /* A client's connection, as it is at the moment. */

@@ -287,6 +287,7 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 		h->asks_rtt = h->asks_rtt || conf->policy.rules[i].rtt_compare != POLICY_COMPARE_NONE;
 	wheel_node_init(&h->drain_timer, drain_expired);
 	wheel_node_init(&h->manifests_timer, check_manifests);
+	wheel_node_init(&h->learned_timer, NULL);
 	net_timer_init(&h->timer, env->loop, turn_the_wheel, h);
 	bool is_open = open_listeners(h, error, error_size);
 	if (is_open) {
@@ -299,6 +300,7 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 		hop_free(h);
 		return NULL;
 	}
+	learned_open(h);
 	if (manifests_count(h->manifests) > 0)
 		wheel_set(&h->relay.wheel, &h->manifests_timer, h->relay.now + MANIFESTS_CHECK_USEC);
 	net_on_turn(env->loop, on_turn, h);
@@ -330,6 +332,7 @@ void hop_free(struct hop *h)
 	wheel_forget(&h->relay.wheel, &h->drain_timer);
 	wheel_forget(&h->relay.wheel, &h->manifests_timer);
 	manifests_close(h->manifests);
+	learned_close(h);
 	net_timer_fini(&h->timer);
 	relay_fini(&h->relay);
 	router_free(h->router);

@@ -23,9 +23,10 @@ static void for_each_preload(const struct facts_base *base, const struct facts_c
 			use(base, x, &conf->preloads[i]);
 }
 
-static bool is_cross_origin(const struct exchange *x, const struct http_target *target)
+static enum relay_offer_flags place_of(const struct exchange *x, const struct http_target *target)
 {
-	return !slice_equal(target->scheme, x->scheme) || !slice_equal(target->authority, x->authority);
+	bool is_foreign = !slice_equal(target->scheme, x->scheme) || !slice_equal(target->authority, x->authority);
+	return is_foreign ? RELAY_OFFER_CROSS_ORIGIN : RELAY_OFFER_PLAIN;
 }
 
 /* ---- add lists ---- */
@@ -44,7 +45,7 @@ static void offer_adds(
 		    .fetchpriority = add->fetchpriority,
 		};
 		if (http_target_resolve(&x->request->arena, x->request, add->path, &resource.target))
-			exchange_offer(x, POLICY_CONFIG, &resource, is_cross_origin(x, &resource.target));
+			exchange_offer(x, POLICY_CONFIG, &resource, place_of(x, &resource.target));
 	}
 }
 
@@ -66,9 +67,34 @@ static void offer_manifests(
 			if (http_target_resolve(
 				&x->request->arena, x->request, of->target, &resource.target))
 				exchange_offer(x, POLICY_MANIFEST, &resource,
-				    is_cross_origin(x, &resource.target));
+				    place_of(x, &resource.target));
 		}
 	}
+}
+
+/* ---- what was learned ---- */
+
+/* As many as a page is ever seen to need at once; the surest come first. */
+#define LEARNED_MOST 32u
+
+static void offer_learned(
+    const struct facts_base *base, struct exchange *x, const struct conf_preload *preload)
+{
+	struct source_learned_item items[LEARNED_MOST];
+	if (!base->learned || preload->learned == CONF_LEARNED_OFF)
+		return;
+	size_t count = source_learned_offers(base->learned, x->authority, x->request->path, items,
+	    LEARNED_MOST, x->relay->now);
+	struct http_resource resources[LEARNED_MOST]; /* the items are lent until the table changes */
+	for (size_t i = 0; i < count; i++)
+		resources[i] = (struct http_resource){
+		    .target = {x->scheme, x->authority, arena_copy(&x->request->arena, items[i].path)},
+		    .as = arena_copy(&x->request->arena, items[i].as),
+		};
+	for (size_t i = 0; i < count && !x->is_over; i++)
+		exchange_offer(x, POLICY_LEARNED, &resources[i],
+		    preload->learned == CONF_LEARNED_APPLY ? RELAY_OFFER_PLAIN
+							   : RELAY_OFFER_PROPOSAL);
 }
 
 static void look_for_links(
@@ -84,6 +110,7 @@ void offer_with_request(
 	for_each_preload(base, client, x, look_for_links);
 	for_each_preload(base, client, x, offer_adds);
 	for_each_preload(base, client, x, offer_manifests);
+	for_each_preload(base, client, x, offer_learned);
 }
 
 /* ---- Link fields ---- */
@@ -117,11 +144,11 @@ static void offer_link(struct exchange *x, const struct http_link *link)
 	} else if (!http_target_resolve(&x->request->arena, x->request, link->target, &resource.target)) {
 		skip_link(x, link, &policy_reason_LINK_TARGET);
 	} else {
-		bool is_foreign = is_cross_origin(x, &resource.target);
-		if (!is_foreign && slice_equal(resource.target.path, x->request->path))
+		enum relay_offer_flags place = place_of(x, &resource.target);
+		if (place == RELAY_OFFER_PLAIN && slice_equal(resource.target.path, x->request->path))
 			skip_link(x, link, &policy_reason_LINK_SELF);
 		else
-			exchange_offer(x, POLICY_LINK, &resource, is_foreign);
+			exchange_offer(x, POLICY_LINK, &resource, place);
 	}
 }
 

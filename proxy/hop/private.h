@@ -54,6 +54,8 @@ struct hop {
 	struct net_timer timer;        /* turns the wheel */
 	struct router *router;
 	struct manifests *manifests;   /* owned */
+	struct source_learned *learned; /* owned; NULL: nobody asked for it */
+	struct wheel_node learned_timer;
 	struct wheel_node manifests_timer;
 	struct facts_base facts;       /* what requests are judged by: borrows of the members above */
 	struct listener *listeners;    /* one a listen section */
@@ -216,6 +218,13 @@ void feedback_made(struct hop *hop, const struct exchange *push);
 void feedback_shadowed(void *context, struct exchange *parent, const struct policy_verdict *verdict);
 void feedback_ended(struct hop *hop, const struct exchange *push, enum observe_outcome outcome);
 void feedback_held(struct hop *hop, const struct hold_note *held);
+
+/* learned.c */
+void learned_open(struct hop *hop);
+void learned_close(struct hop *hop);
+void learned_view(struct hop *hop, const struct exchange *x); /* a request has come */
+void learned_offered(struct hop *hop, const struct exchange *page, struct slice path);
+void learned_ended(struct hop *hop, const struct exchange *x, enum observe_outcome outcome);
 
 /* account.c */
 void account_ended(void *context, struct exchange *x);

@@ -104,6 +104,8 @@ void promise_settled(void *context, struct exchange *parent, const struct policy
 	if (is_hinted) {
 		memory_hinted(parent, head);
 		parent->had_news = true;
+		if (offer->source == POLICY_LEARNED)
+			learned_offered(hop, parent, head->path);
 	} else if (verdict.reason == &policy_reason_KNOWN) {
 		memory_refused(parent);
 	}
@@ -145,6 +147,8 @@ void promise_made(void *context, struct exchange *push)
 	counters->push[push->push.source][verdict->action][policy_reason_position(verdict->reason)]++;
 	feedback_made(hop, push);
 	push->push.parent->had_news = true;
+	if (push->push.source == POLICY_LEARNED)
+		learned_offered(hop, push->push.parent, push->request->path);
 	if (is_held) {
 		if (verdict->action == POLICY_HINT_HOLD)
 			memory_hinted(push->push.parent, push->request);

@@ -63,6 +63,7 @@ void down_request(struct down *d, struct h2_stream *s, struct http_head *head, b
 		return;
 	if (hop->env.conf->preload_count > 0) {
 		struct facts_client room;
+		learned_view(hop, x);
 		offer_with_request(&hop->facts, down_facts(x, &room), x);
 	}
 	if (!x->is_over)

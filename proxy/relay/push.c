@@ -181,7 +181,7 @@ struct exchange *exchange_on_promise(
 }
 
 struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
-    const struct http_resource *resource, bool cross_origin)
+    const struct http_resource *resource, enum relay_offer_flags flags)
 {
 	struct http_head *head = http_promise_make(x->request, resource, false);
 	if (!head)
@@ -190,7 +190,12 @@ struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
 	    .parent = x,
 	    .head = head,
 	    .resource = resource,
-	    .offer = {.source = source, .as = resource->as, .cross_origin = cross_origin},
+	    .offer = {
+		.source = source,
+		.as = resource->as,
+		.cross_origin = (flags & RELAY_OFFER_CROSS_ORIGIN) != 0,
+		.is_proposal = (flags & RELAY_OFFER_PROPOSAL) != 0,
+	    },
 	};
 	struct exchange *push = settle(&o);
 	if (!push)

@@ -284,12 +284,18 @@ struct exchange *exchange_on_promise(
 
 /* ---- offers of our own ---- */
 
+enum relay_offer_flags {
+	RELAY_OFFER_PLAIN = 0,
+	RELAY_OFFER_CROSS_ORIGIN = 1, /* of another scheme or authority than x */
+	RELAY_OFFER_PROPOSAL = 2,     /* learned, and nobody has said that it be applied */
+};
+
 /*
  * Offers a resource with x: a push that no origin promised, made, hinted at or dropped by policy.
  * The request for it goes to the origin that it routes to. Returns the push, or NULL.
  */
 struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
-    const struct http_resource *resource, bool cross_origin);
+    const struct http_resource *resource, enum relay_offer_flags flags);
 /* May a hint still leave before the response? */
 bool exchange_may_hint(const struct exchange *x);
 /* Sends the 103s that are due. At the end of each turn. */

@@ -346,7 +346,7 @@ static void decide_own(struct replay *r, enum policy_source source)
 	resource.as = slice_of_string(policy_type_as(type));
 	bool is_foreign = !slice_equal(resource.target.scheme, x->scheme) ||
 			  !slice_equal(resource.target.authority, x->authority);
-	exchange_offer(x, source, &resource, is_foreign);
+	exchange_offer(x, source, &resource, is_foreign ? RELAY_OFFER_CROSS_ORIGIN : RELAY_OFFER_PLAIN);
 }
 
 static void decide_again(struct replay *r, const struct entry *e)

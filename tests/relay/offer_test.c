@@ -29,7 +29,7 @@ static void offer_of_our_own_is_promised_first_and_asked_for_then(void **state)
 	struct world *w = world_new();
 	struct world_leg *down, *up;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	struct exchange *push = exchange_offer(x, POLICY_LINK, &css, false);
+	struct exchange *push = exchange_offer(x, POLICY_LINK, &css, RELAY_OFFER_PLAIN);
 	assert_non_null(push);
 	assert_string_equal(down->said, "promise /a.css");
 	assert_ptr_equal(w->dispatched[1], push);
@@ -51,7 +51,7 @@ static void failed_response_to_a_push_of_our_own_is_withdrawn(void **state)
 	struct world *w = world_new();
 	struct world_leg *down, *up;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	struct exchange *push = exchange_offer(x, POLICY_LINK, &css, false);
+	struct exchange *push = exchange_offer(x, POLICY_LINK, &css, RELAY_OFFER_PLAIN);
 	struct world_leg *push_down = world_leg_of(w, &push->down), *push_up = world_leg_of(w, &push->up);
 	exchange_on_response(push, world_response(w, 404), false);
 	assert_string_equal(push_up->said, "reset 8");
@@ -67,7 +67,7 @@ static void cancelled_by_the_client_its_request_is_cancelled_too(void **state)
 	struct world *w = world_new();
 	struct world_leg *down, *up;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	struct exchange *push = exchange_offer(x, POLICY_CONFIG, &css, false);
+	struct exchange *push = exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
 	struct world_leg *push_up = world_leg_of(w, &push->up);
 	exchange_on_down_ended(push, &relay_cause_DOWN_RESET, 8, NULL);
 	assert_string_equal(push_up->said, "reset 8");
@@ -83,7 +83,7 @@ static void refused_offer_of_our_own_asks_the_origin_nothing(void **state)
 	struct world_leg *down, *up;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
 	w->push_enabled = false;
-	assert_null(exchange_offer(x, POLICY_LINK, &css, false));
+	assert_null(exchange_offer(x, POLICY_LINK, &css, RELAY_OFFER_PLAIN));
 	assert_int_equal(w->dispatch_count, 1);
 	assert_string_equal(w->refused, "push-disabled");
 	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
@@ -97,15 +97,15 @@ static void hints_of_one_turn_leave_in_one_103(void **state)
 	struct world_leg *down, *up;
 	w->rules.fallback = POLICY_HINT;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	assert_null(exchange_offer(x, POLICY_CONFIG, &css, false));
-	assert_null(exchange_offer(x, POLICY_CONFIG, &script, false));
+	assert_null(exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN));
+	assert_null(exchange_offer(x, POLICY_CONFIG, &script, RELAY_OFFER_PLAIN));
 	assert_string_equal(down->said, "");
 	relay_send_hints(&w->relay);
 	assert_string_equal(
 	    down->said, "head 103; link </a.css>; rel=preload; as=style; link </b.js>; rel=preload; as=script");
 	assert_string_equal(w->refused, "hint default; hint default");
 	relay_send_hints(&w->relay);
-	exchange_offer(x, POLICY_CONFIG, &css, false);
+	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
 	assert_string_equal(w->refused, "hint default; hint default; hint-late");
 	exchange_on_response(x, world_response(w, 200), true);
 	assert_true(x->is_over);
@@ -120,7 +120,7 @@ static void hints_wait_as_long_as_configured(void **state)
 	w->rules.fallback = POLICY_HINT;
 	w->relay.hint_wait = 50000;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_offer(x, POLICY_CONFIG, &css, false);
+	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
 	relay_send_hints(&w->relay);
 	assert_string_equal(down->said, "");
 	assert_true(relay_hints_due(&w->relay) == w->relay.now + 50000);
@@ -139,7 +139,7 @@ static void hints_join_the_103_of_the_origin(void **state)
 	struct world_leg *down, *up;
 	w->rules.fallback = POLICY_HINT;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_offer(x, POLICY_CONFIG, &css, false);
+	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
 	exchange_on_response(x, hinted(w, "</o.css>; rel=preload"), false);
 	assert_string_equal(down->said,
 	    "head 103; link </o.css>; rel=preload; link </a.css>; rel=preload; as=style");
@@ -157,7 +157,7 @@ static void hints_leave_before_a_response_of_the_same_turn(void **state)
 	struct world_leg *down, *up;
 	w->rules.fallback = POLICY_HINT;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_offer(x, POLICY_CONFIG, &css, false);
+	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
 	exchange_on_response(x, world_response(w, 200), true);
 	assert_string_equal(
 	    down->said, "head 103; link </a.css>; rel=preload; as=style; head 200 end; detach");
@@ -188,7 +188,7 @@ static void hints_of_a_request_that_ends_go_with_it(void **state)
 	w->rules.fallback = POLICY_HINT;
 	w->relay.hint_wait = 50000;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_offer(x, POLICY_CONFIG, &css, false);
+	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
 	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
 	world_pass(w, 60000);
 	relay_send_hints(&w->relay);

@@ -632,11 +632,11 @@ function matching(f, filter) {
  * none yet: the test sends them), auto, name, authority, host.
  */
 export async function connect(port, options = {}) {
-	const { tls: secure, ca, servername = 'localhost', host = '127.0.0.1' } = options;
+	const { tls: secure, ca, servername = 'localhost', host = '127.0.0.1', localAddress } = options;
 	const socket = await new Promise((resolve, reject) => {
 		const s = secure
 			? tls.connect({ port, host, ca, servername, ALPNProtocols: ['h2'], ...(secure === true ? {} : secure) })
-			: net.connect(port, host);
+			: net.connect({ port, host, localAddress });
 		s.once('error', reject);
 		s.once(secure ? 'secureConnect' : 'connect', () => {
 			s.off('error', reject);
