@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names what a decision went through. Whether a rule takes an offer is asked of rules.c alone: a condition is
- * tried by asking about a rule that has no other.
+ * Names what a decision went through. Whether a rule takes an offer is asked of rules.c alone: a
+ * condition is tried by asking about a rule that has no other.
  */
 #include "policy/explain.h"
 #include "policy/watch.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A decision, step by step: the guards that were asked, the rules that were tried, and which condition of a rule did
- * not hold. Pure like the decision itself, of which it is the very same one.
+ * A decision, step by step: the guards that were asked, the rules that were tried, and which
+ * condition of a rule did not hold. Pure like the decision itself, of which it is the very same
+ * one.
  */
 #ifndef PUSHGATE_POLICY_EXPLAIN_H
 #define PUSHGATE_POLICY_EXPLAIN_H
@@ -9,10 +10,12 @@
 #include "policy/policy.h"
 
 struct policy_step {
-	/* A guard: the reason that it would give, and whether it gave it. NULL: the step is a rule. */
+	/* A guard: the reason that it would give, and whether it gave it. NULL: the step is a rule.
+	 * */
 	const struct policy_reason *guard;
 	bool holds_up;
-	/* A rule, and the condition that does not hold by its name in the configuration; NULL: it takes the offer. */
+	/* A rule, and the condition that does not hold by its name in the configuration; NULL: it
+	 * takes the offer. */
 	const struct policy_rule *rule;
 	const char *condition;
 };

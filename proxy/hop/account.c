@@ -6,11 +6,21 @@ void account_status(struct hop *h, uint16_t status)
 {
 	struct observe_counters *c = h->env.observe->counters;
 	switch (status / 100) {
-	case 1: c->responses_1xx++; break;
-	case 2: c->responses_2xx++; break;
-	case 3: c->responses_3xx++; break;
-	case 4: c->responses_4xx++; break;
-	case 5: c->responses_5xx++; break;
+	case 1:
+		c->responses_1xx++;
+		break;
+	case 2:
+		c->responses_2xx++;
+		break;
+	case 3:
+		c->responses_3xx++;
+		break;
+	case 4:
+		c->responses_4xx++;
+		break;
+	case 5:
+		c->responses_5xx++;
+		break;
 	}
 }
 
@@ -54,7 +64,8 @@ static bool was_held(const struct exchange *x)
 	return x->push.verdict.action == POLICY_HOLD || x->push.verdict.action == POLICY_HINT_HOLD;
 }
 
-static void count_push(struct observe_counters *c, const struct exchange *x, enum observe_outcome outcome)
+static void count_push(
+    struct observe_counters *c, const struct exchange *x, enum observe_outcome outcome)
 {
 	c->pushes_open--;
 	if (was_held(x))
@@ -126,7 +137,9 @@ void account_ended(void *context, struct exchange *x)
 	    .outcome = outcome,
 	    .code = x->code,
 	    .code_name = x->cause && !x->own_answer ? h2_code_name(x->code) : NULL,
-	    .detail = x->detail ? x->detail : x->cause ? x->cause->name : NULL,
+	    .detail = x->detail  ? x->detail
+		      : x->cause ? x->cause->name
+				 : NULL,
 	    .retried = x->retried,
 	    .is_push = is_push,
 	    .source = x->push.source,

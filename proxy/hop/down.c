@@ -44,7 +44,8 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 {
 	struct hop *hop = l->hop;
 	usec now = hop_now(hop);
-	if (l->connections >= l->conf->max_connections || !budget_take(&hop->budget, DOWN_CHARGE_BYTES)) {
+	if (l->connections >= l->conf->max_connections ||
+	    !budget_take(&hop->budget, DOWN_CHARGE_BYTES)) {
 		HOP_COUNT(hop, connections_refused, 1);
 		close(fd);
 		return;
@@ -55,7 +56,8 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	d->opened = d->quiet_since = now;
 	net_address_ip(peer, &d->client);
 	budget_init(&d->budget, &hop->budget, hop->env.conf->server.connection_memory_bytes);
-	hold_store_init(&d->held, &hop->hold, &hop->hold_budget, &hop->hold_limits, !l->conf->clients_shared);
+	hold_store_init(
+	    &d->held, &hop->hold, &hop->hold_budget, &hop->hold_limits, !l->conf->clients_shared);
 	memory_init(d);
 	list_init(&d->legs);
 	list_init(&d->waiting);
@@ -94,7 +96,8 @@ static void down_close(struct down *d)
 }
 
 /* The client is gone, or as good as gone, for all exchanges on it. */
-static void end_exchanges(struct down *d, const struct relay_cause *cause, uint32_t code, const char *detail)
+static void end_exchanges(
+    struct down *d, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	while (!list_is_empty(&d->legs)) {
 		struct leg *leg = list_first(&d->legs, struct leg, link);
@@ -172,7 +175,8 @@ static void log_client(struct down *d, enum observe_level level, const char *wha
 {
 	char address[64];
 	observe_log(d->hop->env.observe, level, "%s: client %s: %s%s%s", d->listener->conf->name,
-	    address_format(&d->client, address, sizeof(address)), what, more ? ": " : "", more ? more : "");
+	    address_format(&d->client, address, sizeof(address)), what, more ? ": " : "",
+	    more ? more : "");
 }
 
 /* Without ALPN the first octets tell HTTP/2 from all else. True once the engine has taken over. */
@@ -182,7 +186,8 @@ static bool sniff(struct down *d, struct chunk *chunk, size_t offset, size_t len
 		uint8_t octet = chunk->data[offset + i];
 		if (octet != (uint8_t)H2_PREFACE[d->sniffed_len]) {
 			HOP_COUNT(d->hop, not_http2, 1);
-			log_client(d, OBSERVE_INFO, "spoke something other than HTTP/2, answered 505", NULL);
+			log_client(d, OBSERVE_INFO,
+			    "spoke something other than HTTP/2, answered 505", NULL);
 			d->is_closing = true;
 			net_conn_dirty(d->net);
 			return false;
@@ -196,10 +201,10 @@ static bool sniff(struct down *d, struct chunk *chunk, size_t offset, size_t len
 }
 
 static const char http11_answer[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n"
-                                    "content-type: text/plain\r\n"
-                                    "content-length: 29\r\n"
-                                    "connection: close\r\n\r\n"
-                                    "This endpoint speaks HTTP/2.\n";
+				    "content-type: text/plain\r\n"
+				    "content-length: 29\r\n"
+				    "connection: close\r\n\r\n"
+				    "This endpoint speaks HTTP/2.\n";
 
 /* ---- input ---- */
 
@@ -213,8 +218,9 @@ static void reset_event(struct down *d, const struct h2_event *e)
 	if (!leg)
 		return;
 	down_leg_cut(leg);
-	exchange_on_down_ended(leg->exchange, e->fault ? &relay_cause_DOWN_MALFORMED : &relay_cause_DOWN_RESET,
-	    e->code, e->fault ? e->fault->name : NULL);
+	exchange_on_down_ended(leg->exchange,
+	    e->fault ? &relay_cause_DOWN_MALFORMED : &relay_cause_DOWN_RESET, e->code,
+	    e->fault ? e->fault->name : NULL);
 }
 
 static void failed_event(struct down *d, const struct h2_event *e)
@@ -290,7 +296,8 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		uint8_t had = d->sniffed_len;
 		if (!sniff(d, chunk, offset, length))
 			return;
-		if (had > 0) { /* what came before is gone from the chunk: the engine wants it too */
+		/* what came before is gone from the chunk: the engine wants it too */
+		if (had > 0) {
 			struct chunk *copy = chunk_acquire(d->hop->env.chunks);
 			memcpy(copy->data, d->sniffed, had);
 			h2_receive(d->h2, copy, 0, had, now);
@@ -342,7 +349,8 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	hop_now(d->hop);
 	if (end == NET_END_TLS) {
 		HOP_COUNT(d->hop, tls_failed, 1);
-		log_client(d, OBSERVE_INFO, d->is_open ? "TLS failed" : "TLS handshake failed", text);
+		log_client(
+		    d, OBSERVE_INFO, d->is_open ? "TLS failed" : "TLS handshake failed", text);
 	}
 	down_abort(d);
 }
@@ -368,7 +376,8 @@ static usec deadline_of(const struct down *d)
 	return at;
 }
 
-/* A shut window of the connection looks like one of the stream: that much patience in case of doubt. */
+/* A shut window of the connection looks like one of the stream: that much patience in case of
+ * doubt. */
 #define TURN_PATIENCE 10u
 
 usec down_take_limit(const struct down *d, const struct leg *leg)
@@ -404,13 +413,14 @@ static void timer_expired(struct wheel_node *node, usec now)
 		}
 		if (!d->is_open)
 			HOP_COUNT(d->hop, tls_failed, 1);
-		log_client(d, OBSERVE_INFO, d->is_open ? "no HTTP/2 preface in time" : "no TLS handshake in time", NULL);
+		log_client(d, OBSERVE_INFO,
+		    d->is_open ? "no HTTP/2 preface in time" : "no TLS handshake in time", NULL);
 		net_conn_abort(d->net);
 		down_dispose(d);
 		return;
 	}
 	bool is_stalled = net_conn_is_blocked(d->net) &&
-	                  clock_after(net_conn_write_progress(d->net), c->write_timeout) <= now;
+			  clock_after(net_conn_write_progress(d->net), c->write_timeout) <= now;
 	if (is_stalled) {
 		log_client(d, OBSERVE_INFO, "does not read: write time-out", NULL);
 		end_exchanges(d, &relay_cause_DOWN_LOST, RELAY_CANCEL, "write-timeout");

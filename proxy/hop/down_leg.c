@@ -28,7 +28,8 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 {
 	struct down *d = down_of(leg);
 	struct exchange *x = leg->exchange;
-	bool must_wait = x->push.state == PUSH_PROMISED && (h2_push_room(d->h2) == 0 || !list_is_empty(&d->waiting));
+	bool must_wait = x->push.state == PUSH_PROMISED &&
+			 (h2_push_room(d->h2) == 0 || !list_is_empty(&d->waiting));
 	/* An interim response opens the pushed stream just as a final one does. */
 	if (must_wait && list_is_linked(&x->waiting))
 		must_wait = h2_push_room(d->h2) == 0;

@@ -149,8 +149,8 @@ static bool is_hops_own(const struct conf_origin *o, struct slice authority, str
 }
 
 /*
- * The client's own scheme and authority in place of those that we sent, or that the hop has. False: the
- * promise names a scheme that is neither.
+ * The client's own scheme and authority in place of those that we sent, or that the hop has. False:
+ * the promise names a scheme that is neither.
  */
 static bool map_back(const struct exchange *parent, struct http_head *promised)
 {

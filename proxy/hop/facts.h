@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a configuration, a client and a request to what the policy is asked: routing, the facts of each offer, and
- * the offers of our own. No connection, no socket, no clock in here: the data plane and `pushgate explain` both go this
- * way, so that what is explained is what happens.
+ * From a configuration, a client and a request to what the policy is asked: routing, the facts of
+ * each offer, and the offers of our own. No connection, no socket, no clock in here: the data plane
+ * and `pushgate explain` both go this way, so that what is explained is what happens.
  */
 #ifndef PUSHGATE_HOP_FACTS_H
 #define PUSHGATE_HOP_FACTS_H
@@ -17,7 +17,7 @@ struct facts_base {
 	const struct conf *conf;
 	const struct router *router;
 	struct slice pseudonym;
-	const struct manifests *manifests; /* NULL: none are open */
+	const struct manifests *manifests;    /* NULL: none are open */
 	const struct source_learned *learned; /* NULL: nothing is learned */
 };
 
@@ -37,7 +37,8 @@ bool facts_came_through(const struct http_head *request);
 /* NULL: it may go on, and x has its route and origin. Else why we answer ourselves. */
 const struct relay_cause *facts_route(
     const struct facts_base *base, struct exchange *x, const char **detail);
-/* May what the origin would push for this request be of use? Then it goes over a connection with ENABLE_PUSH=1. */
+/* May what the origin would push for this request be of use? Then it goes over a connection with
+ * ENABLE_PUSH=1. */
 bool facts_want_pushes(
     const struct facts_base *base, const struct facts_client *client, const struct exchange *x);
 
@@ -45,14 +46,15 @@ bool facts_want_pushes(
 void facts_of_request(const struct facts_base *base, const struct facts_client *client,
     const struct exchange *x, struct policy_offer *offer);
 /*
- * The same and what the relay's offer_facts asks beside it (relay.h), but the rate of promises, which only the
- * origin's connection knows. Client NULL: it is gone.
+ * The same and what the relay's offer_facts asks beside it (relay.h), but the rate of promises,
+ * which only the origin's connection knows. Client NULL: it is gone.
  */
 void facts_of_offer(const struct facts_base *base, const struct facts_client *client,
     const struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
     struct relay_place *place);
 
-/* Offers of our own (offer.c): when a request arrives, and when a response head (any) is about to be sent on. */
+/* Offers of our own (offer.c): when a request arrives, and when a response head (any) is about to
+ * be sent on. */
 void offer_with_request(
     const struct facts_base *base, const struct facts_client *client, struct exchange *x);
 void offer_with_response(struct exchange *x, struct http_head *head);

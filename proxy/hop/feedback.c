@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What came of each rule's pushes: told to the policy, which pauses rules for it, and counted. When an
- * offer is decided and when what became of it is over; nothing is decided here.
+ * What came of each rule's pushes: told to the policy, which pauses rules for it, and counted. When
+ * an offer is decided and when what became of it is over; nothing is decided here.
  */
 #include "proxy/hop/private.h"
 

@@ -87,7 +87,8 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	case RELAY_TIMEOUT_BODY_UP:
 		return l ? l->body_timeout : 0;
 	case RELAY_TIMEOUT_TAKE_DOWN:
-		return x->down.ops == &down_leg_ops ? down_take_limit(x->down.carrier, &x->down) : 0;
+		return x->down.ops == &down_leg_ops ? down_take_limit(x->down.carrier, &x->down)
+						    : 0;
 	case RELAY_TIMEOUT_TAKE_UP:
 		return o ? o->write_timeout : 0;
 	case RELAY_TIMEOUT_PUSH_START:
@@ -177,7 +178,8 @@ static void make_pseudonym(struct hop *h)
 static bool open_listeners(struct hop *h, char *error, size_t error_size)
 {
 	const struct conf *conf = h->env.conf;
-	h->listeners = memory_resize(NULL, conf->listen_count ? conf->listen_count : 1, sizeof(*h->listeners));
+	h->listeners =
+	    memory_resize(NULL, conf->listen_count ? conf->listen_count : 1, sizeof(*h->listeners));
 	memset(h->listeners, 0, conf->listen_count * sizeof(*h->listeners));
 	for (size_t i = 0; i < conf->listen_count; i++) {
 		struct listener *l = &h->listeners[i];
@@ -214,7 +216,8 @@ static bool open_pools(struct hop *h, char *error, size_t error_size)
 		const struct conf_origin *o = &conf->origins[i];
 		if (o->kind != CONF_ORIGIN_H2_TLS)
 			continue;
-		const struct net_tls_client_options options = {.ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = "h2"};
+		const struct net_tls_client_options options = {
+		    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = "h2"};
 		struct net_tls *tls = net_tls_client_new(&options, error, error_size);
 		if (!tls)
 			return false;
@@ -255,7 +258,8 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	list_init(&h->dead);
 	make_pseudonym(h);
 	h->router = router_new(conf, env->seed);
-	h->facts = (struct facts_base){.conf = conf, .router = h->router, .pseudonym = h->pseudonym};
+	h->facts =
+	    (struct facts_base){.conf = conf, .router = h->router, .pseudonym = h->pseudonym};
 	h->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*h->push_off_until));
 	h->relay = (struct relay){
 	    .ops = &relay_ops,
@@ -284,7 +288,8 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	};
 	hold_init(&h->hold, &h->relay, &hold_ops, h, conf->server.hold_shared ? &shared : NULL);
 	for (size_t i = 0; i < conf->policy.count; i++)
-		h->asks_rtt = h->asks_rtt || conf->policy.rules[i].rtt_compare != POLICY_COMPARE_NONE;
+		h->asks_rtt =
+		    h->asks_rtt || conf->policy.rules[i].rtt_compare != POLICY_COMPARE_NONE;
 	wheel_node_init(&h->drain_timer, drain_expired);
 	wheel_node_init(&h->manifests_timer, check_manifests);
 	wheel_node_init(&h->learned_timer, NULL);
@@ -302,7 +307,8 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	}
 	learned_open(h);
 	if (manifests_count(h->manifests) > 0)
-		wheel_set(&h->relay.wheel, &h->manifests_timer, h->relay.now + MANIFESTS_CHECK_USEC);
+		wheel_set(
+		    &h->relay.wheel, &h->manifests_timer, h->relay.now + MANIFESTS_CHECK_USEC);
 	net_on_turn(env->loop, on_turn, h);
 	return h;
 }
@@ -312,16 +318,16 @@ void hop_free(struct hop *h)
 	const struct conf *conf = h->env.conf;
 	net_on_turn(h->env.loop, NULL, NULL);
 	for (size_t i = 0; i < conf->listen_count; i++)
-		list_for_each (&h->listeners[i].sockets, s, struct listener_socket, link) {
+		list_for_each(&h->listeners[i].sockets, s, struct listener_socket, link)
+		{
 			net_listener_free(s->net);
 			list_remove(&s->link);
 			free(s);
 		}
-	list_for_each (&h->downs, d, struct down, link)
-		down_abort(d);
+	list_for_each(&h->downs, d, struct down, link) down_abort(d);
 	hold_fini(&h->hold);
-	list_for_each (&h->relay.live, x, struct exchange, link)
-		exchange_abort(x, &relay_cause_DRAINED, NULL);
+	list_for_each(&h->relay.live, x, struct exchange, link)
+	    exchange_abort(x, &relay_cause_DRAINED, NULL);
 	for (size_t i = 0; h->pools && i < 2 * conf->origin_count; i++)
 		pool_fini(&h->pools[i]);
 	reap(h);
@@ -361,7 +367,8 @@ static void paused(void *context, int error)
 	struct listener_socket *s = context;
 	struct hop *h = s->listener->hop;
 	HOP_COUNT(h, accept_paused, 1);
-	observe_log(h->env.observe, OBSERVE_WARN, "%s: accepting pauses: %s", s->listener->conf->name, strerror(error));
+	observe_log(h->env.observe, OBSERVE_WARN, "%s: accepting pauses: %s",
+	    s->listener->conf->name, strerror(error));
 }
 
 void hop_listen(struct hop *h, const struct conf_listen *listen, int fd)
@@ -382,13 +389,12 @@ static void drain_expired(struct wheel_node *node, usec now)
 	struct hop *h = container_of(node, struct hop, drain_timer);
 	if (!h->is_late) {
 		h->is_late = true;
-		list_for_each (&h->relay.live, x, struct exchange, link)
-			exchange_abort(x, &relay_cause_DRAINED, NULL);
+		list_for_each(&h->relay.live, x, struct exchange, link)
+		    exchange_abort(x, &relay_cause_DRAINED, NULL);
 		wheel_set(&h->relay.wheel, node, now + DRAIN_LAST_WORDS_USEC);
 		return;
 	}
-	list_for_each (&h->downs, d, struct down, link)
-		down_abort(d);
+	list_for_each(&h->downs, d, struct down, link) down_abort(d);
 }
 
 void hop_drain(struct hop *h, usec deadline, void (*drained)(void *context), void *context)
@@ -398,13 +404,13 @@ void hop_drain(struct hop *h, usec deadline, void (*drained)(void *context), voi
 	h->drained_context = context;
 	hop_now(h);
 	for (size_t i = 0; i < h->env.conf->listen_count; i++)
-		list_for_each (&h->listeners[i].sockets, s, struct listener_socket, link) {
+		list_for_each(&h->listeners[i].sockets, s, struct listener_socket, link)
+		{
 			net_listener_free(s->net);
 			list_remove(&s->link);
 			free(s);
 		}
-	list_for_each (&h->downs, d, struct down, link)
-		down_shutdown(d);
+	list_for_each(&h->downs, d, struct down, link) down_shutdown(d);
 	hold_drain(&h->hold);
 	wheel_set(&h->relay.wheel, &h->drain_timer, deadline);
 	set_timer(h);
@@ -413,7 +419,8 @@ void hop_drain(struct hop *h, usec deadline, void (*drained)(void *context), voi
 
 void hop_check_drained(struct hop *h)
 {
-	if (!h->is_draining || h->is_drained || !list_is_empty(&h->downs) || h->relay.live_count > 0)
+	if (!h->is_draining || h->is_drained || !list_is_empty(&h->downs) ||
+	    h->relay.live_count > 0)
 		return;
 	h->is_drained = true;
 	for (size_t i = 0; i < 2 * h->env.conf->origin_count; i++)
@@ -427,15 +434,12 @@ void hop_check_drained(struct hop *h)
 size_t hop_describe(const struct hop *h, char *buffer, size_t size)
 {
 	size_t n = 0;
-	list_for_each (&h->downs, d, struct down, link)
-		if (d->h2 && n < size)
-			n += h2_describe(d->h2, buffer + n, size - n);
+	list_for_each(&h->downs, d, struct down, link) if (d->h2 && n < size) n +=
+	    h2_describe(d->h2, buffer + n, size - n);
 	for (size_t i = 0; i < 2 * h->env.conf->origin_count; i++)
-		list_for_each (&h->pools[i].ups, u, struct up, link)
-			if (u->h2 && n < size)
-				n += h2_describe(u->h2, buffer + n, size - n);
-	list_for_each (&h->relay.live, x, struct exchange, link)
-		if (n < size)
-			n += exchange_describe(x, buffer + n, size - n);
+		list_for_each(&h->pools[i].ups, u, struct up, link) if (u->h2 && n < size) n +=
+		    h2_describe(u->h2, buffer + n, size - n);
+	list_for_each(&h->relay.live, x, struct exchange, link) if (n < size) n +=
+	    exchange_describe(x, buffer + n, size - n);
 	return n;
 }

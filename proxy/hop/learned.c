@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeding the learned table: which page was asked for, what the same client asked for next, and what became of
- * what was offered. The table belongs to the worker; the first worker keeps it in a file over restarts,
- * where an operator also reads what is proposed.
+ * Feeding the learned table: which page was asked for, what the same client asked for next, and
+ * what became of what was offered. The table belongs to the worker; the first worker keeps it in a
+ * file over restarts, where an operator also reads what is proposed.
  */
 #include "proxy/hop/private.h"
 
@@ -28,7 +28,8 @@ static void save(struct hop *hop)
 	FILE *errors = open_memstream(&said, &length);
 	if (!errors)
 		return;
-	source_learned_save(hop->learned, hop->env.conf->server.learned_file, hop->relay.now, errors);
+	source_learned_save(
+	    hop->learned, hop->env.conf->server.learned_file, hop->relay.now, errors);
 	say(hop, errors, &said);
 }
 
@@ -81,7 +82,9 @@ void learned_close(struct hop *hop)
 /* An IPv4 address or an IPv6 /64: what one client is, whatever its connections. */
 static struct slice client_of(const struct exchange *x)
 {
-	return slice_of(x->client.octets, x->client.family == 4 ? 4 : x->client.family == 6 ? 8 : 0);
+	return slice_of(x->client.octets, x->client.family == 4   ? 4
+					  : x->client.family == 6 ? 8
+								  : 0);
 }
 
 static struct source_request request_of(const struct exchange *x)
@@ -95,7 +98,7 @@ static struct source_request request_of(const struct exchange *x)
 	    .is_get = x->method == HTTP_METHOD_GET,
 	    .is_navigation = policy_navigation_of(x->request) == POLICY_NAVIGATION_YES,
 	    .has_credentials = http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION) ||
-	                       http_head_find(x->request, HTTP_TOKEN_COOKIE),
+			       http_head_find(x->request, HTTP_TOKEN_COOKIE),
 	    .status = x->status,
 	};
 }

@@ -107,7 +107,8 @@ static void check_file(
 	free(said);
 }
 
-void manifests_check(struct manifests *m, void (*say)(void *context, const char *line), void *context)
+void manifests_check(
+    struct manifests *m, void (*say)(void *context, const char *line), void *context)
 {
 	for (size_t i = 0; i < m->count; i++)
 		check_file(m, i, say, context);
@@ -116,5 +117,6 @@ void manifests_check(struct manifests *m, void (*say)(void *context, const char 
 struct source_resources manifests_find(
     const struct manifests *m, const struct conf_preload *preload, size_t index, struct slice path)
 {
-	return source_manifest_find(source_file_manifest(m->files[position(m, preload, index)]), path);
+	return source_manifest_find(
+	    source_file_manifest(m->files[position(m, preload, index)]), path);
 }

@@ -15,8 +15,10 @@ struct manifests;
 struct manifests *manifests_open(const struct conf *conf, char *error, size_t error_size);
 void manifests_close(struct manifests *m); /* NULL is fine */
 size_t manifests_count(const struct manifests *m);
-/* Looks at all files; `say` hears of each that was reloaded, or that is bad now and was kept as it was. */
-void manifests_check(struct manifests *m, void (*say)(void *context, const char *line), void *context);
+/* Looks at all files; `say` hears of each that was reloaded, or that is bad now and was kept as it
+ * was. */
+void manifests_check(
+    struct manifests *m, void (*say)(void *context, const char *line), void *context);
 /* What the index-th file of a section says about the page. Lent until the next check. */
 struct source_resources manifests_find(
     const struct manifests *m, const struct conf_preload *preload, size_t index, struct slice path);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client has, as far as its connection tells: each has a diary (policy/diary.h) that learns from
- * pushes, hints and the client's own requests, and is asked before anything is offered; where configured, a
- * cookie carries it to the client's next connection (policy/cookie.h, RFC 6265). No response is kept here.
+ * What a client has, as far as its connection tells: each has a diary (policy/diary.h) that learns
+ * from pushes, hints and the client's own requests, and is asked before anything is offered; where
+ * configured, a cookie carries it to the client's next connection (policy/cookie.h, RFC 6265). No
+ * response is kept here.
  *
  * A connection on which nothing was ever offered remembers nothing, unless the configuration has
  * sources, holds or hints of its own: then the first request counts already. Connections that carry
@@ -15,8 +16,8 @@
 #include "proxy/http/cache.h"
 
 /*
- * The ETags that a resource had last, by anybody's response: a client that has the former one has an old
- * version. One place a key, the newer wins; what is lost here costs nothing but the news.
+ * The ETags that a resource had last, by anybody's response: a client that has the former one has
+ * an old version. One place a key, the newer wins; what is lost here costs nothing but the news.
  */
 #define ETAGS 4096u
 struct memory_etag {
@@ -226,7 +227,8 @@ static bool mentions(struct slice value, struct slice name)
 	return memmem(value.ptr, value.len, name.ptr, name.len) != NULL;
 }
 
-/* Ours is for us alone: an origin that saw it would see a new Cookie field, and caches another client, each time. */
+/* Ours is for us alone: an origin that saw it would see a new Cookie field, and caches another
+ * client, each time. */
 static struct slice cut_cookie(struct http_head *head, struct slice name)
 {
 	struct slice ours = {0};
@@ -313,7 +315,8 @@ void memory_promised(struct exchange *push)
 	struct down *d = push->down.carrier;
 	if (d->memory.diary.most == 0 || parent->came_through || push->method != HTTP_METHOD_GET)
 		return;
-	/* From now on it is not promised again on this connection; what goes wrong takes it back. */
+	/* From now on it is not promised again on this connection; what goes wrong takes it back.
+	 * */
 	push->memory = &d->memory;
 	note(push->memory, POLICY_NOTE_PUSHED, key_of(push->request->method, push), 0);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offers of our own: `add` lists and manifests when a request arrives, Link fields when a response does. What becomes
- * of them is the policy's to say; here stands only what a source means (RFC 8288, Preload).
+ * Offers of our own: `add` lists and manifests when a request arrives, Link fields when a response
+ * does. What becomes of them is the policy's to say; here stands only what a source means (RFC
+ * 8288, Preload).
  */
 #include "proxy/hop/facts.h"
 
@@ -11,7 +12,8 @@
 /* Asks of every [preload] section whether it takes this request; `use` acts on those that do. */
 static void for_each_preload(const struct facts_base *base, const struct facts_client *client,
     struct exchange *x,
-    void (*use)(const struct facts_base *base, struct exchange *x, const struct conf_preload *preload))
+    void (*use)(
+	const struct facts_base *base, struct exchange *x, const struct conf_preload *preload))
 {
 	const struct conf *conf = base->conf;
 	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
@@ -25,7 +27,8 @@ static void for_each_preload(const struct facts_base *base, const struct facts_c
 
 static enum relay_offer_flags place_of(const struct exchange *x, const struct http_target *target)
 {
-	bool is_foreign = !slice_equal(target->scheme, x->scheme) || !slice_equal(target->authority, x->authority);
+	bool is_foreign = !slice_equal(target->scheme, x->scheme) ||
+			  !slice_equal(target->authority, x->authority);
 	return is_foreign ? RELAY_OFFER_CROSS_ORIGIN : RELAY_OFFER_PLAIN;
 }
 
@@ -44,7 +47,8 @@ static void offer_adds(
 		    .has_crossorigin = add->crossorigin.len > 0,
 		    .fetchpriority = add->fetchpriority,
 		};
-		if (http_target_resolve(&x->request->arena, x->request, add->path, &resource.target))
+		if (http_target_resolve(
+			&x->request->arena, x->request, add->path, &resource.target))
 			exchange_offer(x, POLICY_CONFIG, &resource, place_of(x, &resource.target));
 	}
 }
@@ -66,8 +70,8 @@ static void offer_manifests(
 			};
 			if (http_target_resolve(
 				&x->request->arena, x->request, of->target, &resource.target))
-				exchange_offer(x, POLICY_MANIFEST, &resource,
-				    place_of(x, &resource.target));
+				exchange_offer(
+				    x, POLICY_MANIFEST, &resource, place_of(x, &resource.target));
 		}
 	}
 }
@@ -83,12 +87,14 @@ static void offer_learned(
 	struct source_learned_item items[LEARNED_MOST];
 	if (!base->learned || preload->learned == CONF_LEARNED_OFF)
 		return;
-	size_t count = source_learned_offers(base->learned, x->authority, x->request->path, items,
-	    LEARNED_MOST, x->relay->now);
-	struct http_resource resources[LEARNED_MOST]; /* the items are lent until the table changes */
+	size_t count = source_learned_offers(
+	    base->learned, x->authority, x->request->path, items, LEARNED_MOST, x->relay->now);
+	/* the items are lent until the table changes */
+	struct http_resource resources[LEARNED_MOST];
 	for (size_t i = 0; i < count; i++)
 		resources[i] = (struct http_resource){
-		    .target = {x->scheme, x->authority, arena_copy(&x->request->arena, items[i].path)},
+		    .target = {x->scheme, x->authority,
+			arena_copy(&x->request->arena, items[i].path)},
 		    .as = arena_copy(&x->request->arena, items[i].as),
 		};
 	for (size_t i = 0; i < count && !x->is_over; i++)
@@ -116,9 +122,11 @@ void offer_with_request(
 /* ---- Link fields ---- */
 
 /* A link that is no offer; it is logged as one that was dropped, so that nobody has to wonder. */
-static void skip_link(struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
+static void skip_link(
+    struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
 {
-	struct policy_offer offer = {.source = POLICY_LINK, .parent = x->request, .client = x->client, .as = link->as};
+	struct policy_offer offer = {
+	    .source = POLICY_LINK, .parent = x->request, .client = x->client, .as = link->as};
 	struct http_head *named = http_head_copy(x->request);
 	named->path = arena_copy(&named->arena, link->target);
 	offer.promised = named;
@@ -141,11 +149,13 @@ static void offer_link(struct exchange *x, const struct http_link *link)
 		skip_link(x, link, &policy_reason_LINK_NOPUSH);
 	} else if (link->has_anchor) {
 		skip_link(x, link, &policy_reason_LINK_ANCHOR);
-	} else if (!http_target_resolve(&x->request->arena, x->request, link->target, &resource.target)) {
+	} else if (!http_target_resolve(
+		       &x->request->arena, x->request, link->target, &resource.target)) {
 		skip_link(x, link, &policy_reason_LINK_TARGET);
 	} else {
 		enum relay_offer_flags place = place_of(x, &resource.target);
-		if (place == RELAY_OFFER_PLAIN && slice_equal(resource.target.path, x->request->path))
+		if (place == RELAY_OFFER_PLAIN &&
+		    slice_equal(resource.target.path, x->request->path))
 			skip_link(x, link, &policy_reason_LINK_SELF);
 		else
 			exchange_offer(x, POLICY_LINK, &resource, place);
@@ -176,7 +186,8 @@ void offer_with_response(struct exchange *x, struct http_head *head)
 			continue;
 		struct slice rest = head->fields[i].value;
 		struct http_link link;
-		while (seen < LIMIT_LINKS_PER_RESPONSE && !x->is_over && http_link_next(&rest, &link)) {
+		while (seen < LIMIT_LINKS_PER_RESPONSE && !x->is_over &&
+		       http_link_next(&rest, &link)) {
 			if (!link.is_preload)
 				continue;
 			seen++;

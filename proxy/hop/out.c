@@ -9,7 +9,8 @@
 
 /* Larger frames would make a client wait longer before it can act on a more urgent one. */
 #define FRAME_BYTES_MAX 16384u
-/* What is left of a batch would make a frame that is hardly more than its header: rather a longer batch. */
+/* What is left of a batch would make a frame that is hardly more than its header: rather a longer
+ * batch. */
 #define FRAME_BYTES_LEAST 4096u
 
 static void put_payload(struct leg *leg, struct net_out *out, const struct h2_turn *turn)

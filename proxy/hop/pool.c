@@ -11,7 +11,8 @@
 
 #include "proxy/base/ensure.h"
 
-void pool_init(struct pool *p, struct hop *hop, const struct conf_origin *origin, struct net_tls *tls, bool push)
+void pool_init(struct pool *p, struct hop *hop, const struct conf_origin *origin,
+    struct net_tls *tls, bool push)
 {
 	*p = (struct pool){.hop = hop, .origin = origin, .tls = tls, .push = push};
 	list_init(&p->ups);
@@ -21,8 +22,7 @@ void pool_init(struct pool *p, struct hop *hop, const struct conf_origin *origin
 void pool_fini(struct pool *p)
 {
 	ensure(list_is_empty(&p->queue));
-	list_for_each (&p->ups, u, struct up, link)
-		up_kill(u, &relay_cause_DRAINED);
+	list_for_each(&p->ups, u, struct up, link) up_kill(u, &relay_cause_DRAINED);
 }
 
 /* ---- which pool ---- */
@@ -45,7 +45,8 @@ struct pool *pool_choose(struct hop *hop, struct exchange *x)
 static struct up *up_with_room(struct pool *p, const struct exchange *x)
 {
 	struct up *last_choice = NULL;
-	list_for_each (&p->ups, u, struct up, link) {
+	list_for_each(&p->ups, u, struct up, link)
+	{
 		if (!up_has_room(u))
 			continue;
 		if (u != x->avoid)
@@ -59,7 +60,8 @@ static struct up *up_with_room(struct pool *p, const struct exchange *x)
 static uint32_t room_of(struct pool *p, uint32_t enough)
 {
 	uint32_t room = 0;
-	list_for_each (&p->ups, u, struct up, link) {
+	list_for_each(&p->ups, u, struct up, link)
+	{
 		if (up_has_room(u))
 			room += h2_request_room(u->h2);
 		if (room >= enough)
@@ -84,7 +86,8 @@ static void grow(struct pool *p)
 		up_open(p);
 	if (p->count < most && p->connecting == 0 && room_of(p, ROOM_WANTED) < ROOM_WANTED)
 		up_open(p);
-	while (p->count < most && p->connecting == 0 && p->was_used && p->count <= p->origin->spare_connections)
+	while (p->count < most && p->connecting == 0 && p->was_used &&
+	       p->count <= p->origin->spare_connections)
 		up_open(p);
 }
 
@@ -145,10 +148,11 @@ void pool_failed(struct pool *p, const struct relay_cause *cause, const char *de
 {
 	p->failures++;
 	p->next_address++;
-	bool has_more_addresses = p->origin->address_count > 0 && p->failures % p->origin->address_count != 0;
+	bool has_more_addresses =
+	    p->origin->address_count > 0 && p->failures % p->origin->address_count != 0;
 	bool has_others = p->connecting > 0;
-	list_for_each (&p->ups, u, struct up, link)
-		has_others = has_others || (u->is_ready && !u->is_closing);
+	list_for_each(&p->ups, u, struct up, link) has_others =
+	    has_others || (u->is_ready && !u->is_closing);
 	if (has_others) {
 		p->grows_again = p->hop->relay.now + GROW_PAUSE_USEC;
 		return;

@@ -21,8 +21,9 @@
 struct listener {
 	struct hop *hop;
 	const struct conf_listen *conf;
-	struct net_tls *tls;           /* owned; NULL = plain */
-	struct list sockets;           /* struct listener_socket: siblings' sockets may be adopted for a while */
+	struct net_tls *tls; /* owned; NULL = plain */
+	/* struct listener_socket: siblings' sockets may be adopted for a while */
+	struct list sockets;
 	uint32_t connections;
 };
 
@@ -41,30 +42,34 @@ struct bucket {
 struct hop {
 	struct hop_env env;
 	struct relay relay;
-	struct hold hold;              /* responses kept for the clients' own requests */
-	struct hold_limits hold_limits; /* of one client connection */
-	struct policy_feedback feedback; /* what came of the rules' pushes */
+	struct hold hold;                      /* responses kept for the clients' own requests */
+	struct hold_limits hold_limits;        /* of one client connection */
+	struct policy_feedback feedback;       /* what came of the rules' pushes */
 	struct policy_cookie_keys cookie_keys; /* of the diary's cookie; none: there is no cookie */
-	uint32_t changes;              /* of ETags that were seen */
-	struct memory_etag *etags;     /* owned; NULL until there is one */
-	struct budget budget;          /* of the worker */
-	struct budget hold_budget;     /* the part of it that held responses may take */
+	uint32_t changes;                      /* of ETags that were seen */
+	struct memory_etag *etags;             /* owned; NULL until there is one */
+	struct budget budget;                  /* of the worker */
+	struct budget hold_budget;             /* the part of it that held responses may take */
 	struct chunk_pool *small;
 	struct http_head_pool *heads;
-	struct net_timer timer;        /* turns the wheel */
+	struct net_timer timer; /* turns the wheel */
 	struct router *router;
-	struct manifests *manifests;   /* owned */
+	struct manifests *manifests;    /* owned */
 	struct source_learned *learned; /* owned; NULL: nobody asked for it */
 	struct wheel_node learned_timer;
 	struct wheel_node manifests_timer;
-	struct facts_base facts;       /* what requests are judged by: borrows of the members above */
-	struct listener *listeners;    /* one a listen section */
-	struct pool *pools;            /* two an origin: [2 × index] push on, [2 × index + 1] push off */
-	bool asks_rtt;                 /* a rule wants to know the round trip: a system call an offer */
-	bool is_forgetful;             /* nothing is offered but what origins promise: diaries can wait for that */
-	usec *push_off_until;          /* by route: it costs the origin too many resets */
+	/* what requests are judged by: borrows of the members above */
+	struct facts_base facts;
+	struct listener *listeners; /* one a listen section */
+	/* two an origin: [2 × index] push on, [2 × index + 1] push off */
+	struct pool *pools;
+	/* a rule wants to know the round trip: a system call an offer */
+	bool asks_rtt;
+	/* nothing is offered but what origins promise: diaries can wait for that */
+	bool is_forgetful;
+	usec *push_off_until; /* by route: it costs the origin too many resets */
 	struct list downs;
-	struct list dead;              /* struct corpse */
+	struct list dead; /* struct corpse */
 	struct slice pseudonym;
 	char pseudonym_text[80];
 	bool is_draining, is_drained, is_late; /* is_late: the drain's deadline has passed */
@@ -79,12 +84,13 @@ struct hop {
 
 /* What its client has (memory.c). */
 struct memory {
-	struct policy_diary diary;         /* most 0: nothing is remembered */
-	struct policy_cookie_set *cookie;  /* owned; what the client carries; NULL: nothing yet */
-	uint64_t cookie_text;              /* of the cookie that was looked at last, a hash */
-	bool is_awake;                     /* something was offered here, or may be at any time */
-	/* Pages all of whose promises the client knew: the next time they go without push, so that the
-	 * origin has nothing to send and we nothing to refuse. Until some resource has changed. */
+	struct policy_diary diary;        /* most 0: nothing is remembered */
+	struct policy_cookie_set *cookie; /* owned; what the client carries; NULL: nothing yet */
+	uint64_t cookie_text;             /* of the cookie that was looked at last, a hash */
+	bool is_awake;                    /* something was offered here, or may be at any time */
+	/* Pages all of whose promises the client knew: the next time they go without push, so that
+	 * the origin has nothing to send and we nothing to refuse. Until some resource has changed.
+	 * */
 	uint64_t quiet[MEMORY_QUIET_PAGES];
 	uint32_t quiet_count, quiet_as_of; /* entries ever made; hop->changes of that time */
 };
@@ -92,20 +98,20 @@ struct memory {
 struct down {
 	struct hop *hop;
 	struct listener *listener;
-	struct net_conn *net;          /* NULL once closed */
-	struct h2_conn *h2;            /* NULL until the preface has been seen */
+	struct net_conn *net; /* NULL once closed */
+	struct h2_conn *h2;   /* NULL until the preface has been seen */
 	struct budget budget;
-	struct list link;              /* in hop->downs */
+	struct list link; /* in hop->downs */
 	struct corpse corpse;
 	struct list legs;
-	struct list waiting;           /* pushes whose response waits for room */
+	struct list waiting; /* pushes whose response waits for room */
 	struct wheel_node timer;
 	struct address client;
 	usec opened, quiet_since;
-	usec data_sent;                /* when DATA of any stream last left */
+	usec data_sent; /* when DATA of any stream last left */
 	struct hold_store held;
 	struct memory memory;
-	uint64_t push_buffered;        /* octets of pushed responses that wait here */
+	uint64_t push_buffered; /* octets of pushed responses that wait here */
 	uint32_t pushes_open;
 	uint8_t sniffed[H2_PREFACE_LEN];
 	uint8_t sniffed_len;
@@ -114,7 +120,7 @@ struct down {
 
 void down_accept(struct listener *l, int fd, const struct net_address *peer);
 void down_shutdown(struct down *d);      /* graceful */
-void down_abort(struct down *d); /* at once and without a word */
+void down_abort(struct down *d);         /* at once and without a word */
 void down_start_waiting(struct down *d); /* pushes that may begin now */
 void down_arm(struct down *d);
 /* How long this exchange's client may take nothing of what waits for it. */
@@ -123,21 +129,24 @@ extern const struct leg_ops down_leg_ops;
 /* Cuts the links between a leg and its connection and stream; the stream itself is left alone. */
 void down_leg_cut(struct leg *leg);
 /* A request came. Takes head. */
-void down_request(struct down *d, struct h2_stream *s, struct http_head *head, bool end, bool oversize);
+void down_request(
+    struct down *d, struct h2_stream *s, struct http_head *head, bool end, bool oversize);
 
 /* ---- connections to origins ---- */
 
 struct pool {
 	struct hop *hop;
 	const struct conf_origin *origin;
-	struct net_tls *tls;           /* owned by the push-on pool, shared by its twin */
-	bool push;                     /* announces ENABLE_PUSH=1 */
+	struct net_tls *tls; /* owned by the push-on pool, shared by its twin */
+	bool push;           /* announces ENABLE_PUSH=1 */
 	struct list ups;
-	struct list queue;             /* exchanges (waiting) */
+	struct list queue; /* exchanges (waiting) */
 	uint32_t queued;
-	uint32_t count, connecting;    /* connections that take requests, or will; those of them that are not ready */
+	/* connections that take requests, or will; those of them that are not ready */
+	uint32_t count, connecting;
 	uint32_t next_address, failures; /* failures in a row, over the origin's addresses */
-	usec grows_again;              /* a connection could not be had: no other is tried before, while there are any */
+	/* a connection could not be had: no other is tried before, while there are any */
+	usec grows_again;
 	bool was_used;
 };
 
@@ -145,31 +154,34 @@ struct up {
 	struct hop *hop;
 	struct pool *pool;
 	struct net_conn *net;
-	struct h2_conn *h2;            /* NULL until connected */
+	struct h2_conn *h2; /* NULL until connected */
 	struct budget budget;
-	struct list link;              /* in pool->ups */
+	struct list link; /* in pool->ups */
 	struct corpse corpse;
 	struct list legs;
 	struct wheel_node timer;
-	usec started, quiet_since;     /* started: to connect; once connected, since then */
-	uint64_t requests;             /* sent so far */
+	usec started, quiet_since; /* started: to connect; once connected, since then */
+	uint64_t requests;         /* sent so far */
 	/* Growth of stream windows with the bandwidth-delay product. */
 	uint32_t window;
 	uint64_t probe_bytes;
 	bool is_probing;
 	bool is_open, is_ready, is_closing; /* connected; SETTINGS came; no more requests */
-	bool is_gone;                  /* on hop->dead */
-	bool push_was_withdrawn;       /* it promised so much that was refused that we turned push off here */
+	bool is_gone;                       /* on hop->dead */
+	/* it promised so much that was refused that we turned push off here */
+	bool push_was_withdrawn;
 	struct bucket promises, refusals, resets;
 };
 
-void pool_init(struct pool *p, struct hop *hop, const struct conf_origin *origin, struct net_tls *tls, bool push);
+void pool_init(struct pool *p, struct hop *hop, const struct conf_origin *origin,
+    struct net_tls *tls, bool push);
 void pool_fini(struct pool *p);
 struct pool *pool_choose(struct hop *hop, struct exchange *x);
 void pool_dispatch(struct pool *p, struct exchange *x);
 void pool_undispatch(struct exchange *x);
-void pool_serve(struct pool *p);         /* sends what is queued as far as there is room */
-void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail); /* a connection could not be opened */
+void pool_serve(struct pool *p); /* sends what is queued as far as there is room */
+/* a connection could not be opened */
+void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail);
 
 void up_open(struct pool *p);
 void up_kill(struct up *u, const struct relay_cause *cause); /* at once and without a word */
@@ -186,9 +198,11 @@ void up_leg_cut(struct leg *leg);
 void up_promise(struct up *u, struct h2_event *e);
 void promise_facts(void *context, struct exchange *parent, struct http_head *promised,
     struct policy_offer *offer, struct relay_place *place);
-void promise_settled(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict);
+void promise_settled(void *context, struct exchange *parent, const struct policy_offer *offer,
+    struct policy_verdict verdict);
 void promise_made(void *context, struct exchange *push);
-/* What the client's connection is like just now, in the room that is given; NULL: there is none any more. */
+/* What the client's connection is like just now, in the room that is given; NULL: there is none any
+ * more. */
 const struct facts_client *down_facts(const struct exchange *x, struct facts_client *room);
 
 /* memory.c: what clients have */
@@ -215,7 +229,8 @@ void feedback_init(struct hop *hop);
 void feedback_fini(struct hop *hop);
 void feedback_settled(struct hop *hop, const struct policy_verdict *verdict);
 void feedback_made(struct hop *hop, const struct exchange *push);
-void feedback_shadowed(void *context, struct exchange *parent, const struct policy_verdict *verdict);
+void feedback_shadowed(
+    void *context, struct exchange *parent, const struct policy_verdict *verdict);
 void feedback_ended(struct hop *hop, const struct exchange *push, enum observe_outcome outcome);
 void feedback_held(struct hop *hop, const struct hold_note *held);
 
@@ -235,8 +250,9 @@ void account_status(struct hop *h, uint16_t status);
 bool out_fill(struct h2_conn *h2, struct net_out *out, bool *took_data);
 
 /* hop.c */
-usec hop_now(struct hop *h);             /* reads the loop's time into the relay */
-void hop_nudge(struct hop *h);           /* something is over: while draining, another turn shall follow */
+usec hop_now(struct hop *h); /* reads the loop's time into the relay */
+/* something is over: while draining, another turn shall follow */
+void hop_nudge(struct hop *h);
 void hop_check_drained(struct hop *h);
 /* False: more often than `per_second` on average with bursts of `burst`. */
 bool bucket_take(struct bucket *b, usec now, double per_second, double burst);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An origin's promises: what its connection and the client's add to the facts (facts.c has the rest), and what
- * refusing costs the origin's connection.
+ * An origin's promises: what its connection and the client's add to the facts (facts.c has the
+ * rest), and what refusing costs the origin's connection.
  */
 #include "proxy/hop/private.h"
 
@@ -40,7 +40,8 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
 		return;
 	struct up *u = parent->up.carrier;
 	double rate = hop->env.conf->server.promise_rate;
-	offer->promise_rate_exceeded = rate > 0 && !bucket_take(&u->promises, hop->relay.now, rate, rate);
+	offer->promise_rate_exceeded =
+	    rate > 0 && !bucket_take(&u->promises, hop->relay.now, rate, rate);
 }
 
 /* ---- verdicts ---- */
@@ -50,12 +51,14 @@ static void turn_route_off(struct hop *hop, const struct conf_route *route)
 	usec *until = &hop->push_off_until[route - hop->env.conf->routes];
 	if (*until <= hop->relay.now)
 		observe_log(hop->env.observe, OBSERVE_WARN,
-		    "route %s: %s: its pushes are refused so often that it uses connections without push for a while",
+		    "route %s: %s: its pushes are refused so often that it uses connections "
+		    "without push for a while",
 		    route->name, policy_reason_RESET_BUDGET.code);
 	*until = hop->relay.now + PUSH_OFF_USEC;
 }
 
-/* What is under way on the connection goes on; new requests use the push-off pool, or another connection. */
+/* What is under way on the connection goes on; new requests use the push-off pool, or another
+ * connection. */
 static void withdraw_push(struct up *u)
 {
 	const struct conf_origin *o = u->pool->origin;
@@ -71,25 +74,28 @@ static void withdraw_push(struct up *u)
 	    "origin %s: too many refused promises: push is off on this connection", o->name);
 }
 
-/* Refusing costs resets. Past its rate the route goes without pushes, before the origin takes us for an attacker. */
+/* Refusing costs resets. Past its rate the route goes without pushes, before the origin takes us
+ * for an attacker. */
 static void charge_reset(struct up *u, const struct exchange *parent)
 {
 	struct hop *hop = u->hop;
 	const struct conf_server *s = &hop->env.conf->server;
 	usec now = hop->relay.now;
 	if (u->push_was_withdrawn)
-		return; /* the engine refuses by itself, and counts, until the origin has acknowledged */
+		/* the engine refuses by itself, and counts, until the origin has acknowledged */
+		return;
 	if (s->reset_rate && !bucket_take(&u->resets, now, s->reset_rate, s->reset_rate))
 		turn_route_off(hop, parent->route);
-	bool is_flood = s->promise_refusals &&
-	                !bucket_take(&u->refusals, now, s->promise_refusals / 60.0, s->promise_refusals);
+	bool is_flood = s->promise_refusals && !bucket_take(&u->refusals, now,
+						   s->promise_refusals / 60.0, s->promise_refusals);
 	if (is_flood) {
 		turn_route_off(hop, parent->route);
 		withdraw_push(u);
 	}
 }
 
-void promise_settled(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict)
+void promise_settled(void *context, struct exchange *parent, const struct policy_offer *offer,
+    struct policy_verdict verdict)
 {
 	struct hop *hop = context;
 	const struct http_head *head = offer->promised;
@@ -144,7 +150,8 @@ void promise_made(void *context, struct exchange *push)
 	counters->pushes_held += is_held;
 	counters->pushes_open++;
 	counters->requests_open++;
-	counters->push[push->push.source][verdict->action][policy_reason_position(verdict->reason)]++;
+	counters
+	    ->push[push->push.source][verdict->action][policy_reason_position(verdict->reason)]++;
 	feedback_made(hop, push);
 	push->push.parent->had_news = true;
 	if (push->push.source == POLICY_LEARNED)
@@ -162,7 +169,7 @@ void promise_made(void *context, struct exchange *push)
 	enum policy_type type = policy_type_of_offer((struct slice){0}, push->request->path);
 	h2_set_priority(d->h2, push->down.stream,
 	    policy_urgency(verdict->rule, type, h2_stream_priority(parent->down.stream),
-	        own ? own->value : (struct slice){0}));
+		own ? own->value : (struct slice){0}));
 }
 
 void up_promise(struct up *u, struct h2_event *e)
@@ -171,12 +178,14 @@ void up_promise(struct up *u, struct h2_event *e)
 	struct leg *parent_leg = e->user;
 	if (!e->promised) { /* the engine has refused it by itself */
 		HOP_COUNT(hop, peer_faults_up, 1);
-		observe_log(hop->env.observe, OBSERVE_WARN, "origin %s: %s: %s", u->pool->origin->name,
-		    e->fault ? e->fault->name : "promise refused", e->fault ? e->fault->text : "");
+		observe_log(hop->env.observe, OBSERVE_WARN, "origin %s: %s: %s",
+		    u->pool->origin->name, e->fault ? e->fault->name : "promise refused",
+		    e->fault ? e->fault->text : "");
 		struct observe_counters *counters = hop->env.observe->counters;
 		counters->pushes_offered++;
 		counters->pushes_dropped++;
-		counters->push[POLICY_RELAYED][POLICY_DROP][policy_reason_position(&policy_reason_MALFORMED)]++;
+		counters->push[POLICY_RELAYED][POLICY_DROP]
+			      [policy_reason_position(&policy_reason_MALFORMED)]++;
 		http_head_free(e->head);
 		if (parent_leg)
 			charge_reset(u, parent_leg->exchange);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of a request before it is on its way: refused here, or routed to an origin's pool. */
+/* What becomes of a request before it is on its way: refused here, or routed to an origin's pool.
+ * */
 #include "proxy/hop/private.h"
 
 /* 431: the engine has decoded the field list for the table's sake alone and kept the pseudo-fields,
@@ -13,14 +14,21 @@ static void name_unsettled(struct http_head *head)
 			head->method = f->value;
 			head->method_token = (uint16_t)http_method_find(f->value);
 			break;
-		case HTTP_TOKEN_PSEUDO_SCHEME: head->scheme = f->value; break;
-		case HTTP_TOKEN_PSEUDO_AUTHORITY: head->authority = f->value; break;
-		case HTTP_TOKEN_PSEUDO_PATH: head->path = f->value; break;
+		case HTTP_TOKEN_PSEUDO_SCHEME:
+			head->scheme = f->value;
+			break;
+		case HTTP_TOKEN_PSEUDO_AUTHORITY:
+			head->authority = f->value;
+			break;
+		case HTTP_TOKEN_PSEUDO_PATH:
+			head->path = f->value;
+			break;
 		}
 	}
 }
 
-void down_request(struct down *d, struct h2_stream *s, struct http_head *head, bool end, bool oversize)
+void down_request(
+    struct down *d, struct h2_stream *s, struct http_head *head, bool end, bool oversize)
 {
 	struct hop *hop = d->hop;
 	if (oversize)

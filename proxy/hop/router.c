@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The route table: hosts in a seeded map and a sorted list of wildcards, paths sorted within each. */
+/* The route table: hosts in a seeded map and a sorted list of wildcards, paths sorted within each.
+ * */
 #include "proxy/hop/router.h"
 
 #include "proxy/base/hash.h"
@@ -114,7 +115,8 @@ struct router *router_new(const struct conf *conf, uint64_t seed)
 		char buffer[HOST_BYTES_MAX];
 		struct slice name;
 		if (fold(r->hosts[i].pattern, buffer, &name))
-			map_insert(&r->exact, &r->hosts[i].node, hash_bytes(seed, name.ptr, name.len));
+			map_insert(
+			    &r->exact, &r->hosts[i].node, hash_bytes(seed, name.ptr, name.len));
 		r->exact_count++;
 	}
 	return r;
@@ -136,7 +138,8 @@ static bool path_has_prefix(struct slice path, struct slice prefix)
 {
 	if (!slice_starts_with(path, prefix))
 		return false;
-	return path.len == prefix.len || prefix.ptr[prefix.len - 1] == '/' || path.ptr[prefix.len] == '/';
+	return path.len == prefix.len || prefix.ptr[prefix.len - 1] == '/' ||
+	       path.ptr[prefix.len] == '/';
 }
 
 static const struct conf_route *find_path(const struct router_host *h, struct slice path)
@@ -147,14 +150,16 @@ static const struct conf_route *find_path(const struct router_host *h, struct sl
 	return NULL;
 }
 
-enum router_answer router_find(const struct router *r, struct slice authority, struct slice path, const struct conf_route **route)
+enum router_answer router_find(const struct router *r, struct slice authority, struct slice path,
+    const struct conf_route **route)
 {
 	struct http_authority parsed;
 	char buffer[HOST_BYTES_MAX];
 	struct slice host;
 	bool host_known = false;
 
-	if (!http_authority_parse(authority, (struct slice){0}, &parsed) || !fold(parsed.host, buffer, &host))
+	if (!http_authority_parse(authority, (struct slice){0}, &parsed) ||
+	    !fold(parsed.host, buffer, &host))
 		return ROUTER_NO_HOST;
 	path = slice_sub(path, 0, slice_find(path, '?'));
 	if (slice_equal(path, SLICE("*")))

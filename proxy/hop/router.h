@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Routing by authority and path. The most specific route wins: an exact host before a wildcard, a
- * longer wildcard before a shorter one, any host last; within a host the longest path prefix; between
- * equals the first in the file.
+ * longer wildcard before a shorter one, any host last; within a host the longest path prefix;
+ * between equals the first in the file.
  */
 #ifndef PUSHGATE_HOP_ROUTER_H
 #define PUSHGATE_HOP_ROUTER_H
@@ -20,6 +20,7 @@ enum router_answer {
 struct router *router_new(const struct conf *conf, uint64_t seed); /* borrows conf */
 void router_free(struct router *r);
 /* authority as sent; the path's query is ignored; "*" (OPTIONS) counts as "/". */
-enum router_answer router_find(const struct router *r, struct slice authority, struct slice path, const struct conf_route **route);
+enum router_answer router_find(const struct router *r, struct slice authority, struct slice path,
+    const struct conf_route **route);
 
 #endif

@@ -39,11 +39,13 @@ static void begin_http2(struct up *u)
 	struct h2_limits limits = h2_limits_default;
 	limits.connection_window = o->connection_window_bytes;
 	limits.settings_timeout = o->settings_timeout;
-	/* The configured rate refuses promise by promise; the engine's own bound is for what goes on regardless. */
+	/* The configured rate refuses promise by promise; the engine's own bound is for what goes
+	 * on regardless. */
 	uint32_t rate = u->hop->env.conf->server.promise_rate;
 	limits.promises = (struct h2_rate){rate * 4, rate * 4};
 	/* Bounded by the caps of each parent and client; this bound is for an origin run wild. */
-	limits.reserved_streams = o->max_concurrent_pushes * 4 > 4096 ? o->max_concurrent_pushes * 4 : 4096;
+	limits.reserved_streams =
+	    o->max_concurrent_pushes * 4 > 4096 ? o->max_concurrent_pushes * 4 : 4096;
 	const struct h2_env env = {
 	    .chunks = u->hop->env.chunks,
 	    .heads = u->hop->heads,
@@ -61,7 +63,9 @@ static struct net_conn *connect_to(struct up *u)
 	const struct conf_origin *o = p->origin;
 	struct net_loop *loop = u->hop->env.loop;
 	if (o->kind == CONF_ORIGIN_DEMO) {
-		int fd = u->hop->env.demo_connect ? u->hop->env.demo_connect(u->hop->env.demo_context) : -1;
+		int fd = u->hop->env.demo_connect
+			     ? u->hop->env.demo_connect(u->hop->env.demo_context)
+			     : -1;
 		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, &conn_ops, u);
 	}
 	const struct net_address *to = &o->addresses[p->next_address % o->address_count];
@@ -132,26 +136,31 @@ static void up_dispose(struct up *u)
 	hop_nudge(u->hop);
 }
 
-static void end_exchanges(struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail)
+static void end_exchanges(
+    struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
-	struct list legs; /* a retry may land on this very list's successor: take what there is now */
+	/* a retry may land on this very list's successor: take what there is now */
+	struct list legs;
 	list_init(&legs);
 	list_splice(&legs, &u->legs);
 	while (!list_is_empty(&legs)) {
 		struct leg *leg = list_first(&legs, struct leg, link);
 		struct exchange *x = leg->exchange;
-		/* Nothing at all came back on a connection that had been idle: the origin has closed it
-		 * at the same moment. What is safe to repeat is repeated (RFC 9110 9.2.2). */
+		/* Nothing at all came back on a connection that had been idle: the origin has
+		 * closed it at the same moment. What is safe to repeat is repeated (RFC 9110
+		 * 9.2.2). */
 		bool was_stale = cause == &relay_cause_UP_LOST && u->requests > 1 && code == 0 &&
-		                 http_method_is_safe(x->method) && x->upload.forwarded == 0 && !x->origin_answered &&
-		                 x->interims == 0;
+				 http_method_is_safe(x->method) && x->upload.forwarded == 0 &&
+				 !x->origin_answered && x->interims == 0;
 		up_leg_cut(leg);
-		exchange_on_up_failed(x, was_stale ? &relay_cause_UP_UNPROCESSED : cause, code, detail);
+		exchange_on_up_failed(
+		    x, was_stale ? &relay_cause_UP_UNPROCESSED : cause, code, detail);
 	}
 }
 
 /* No request can start on it any more; what waited for it must hear about it. */
-static void up_lost(struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail)
+static void up_lost(
+    struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	struct pool *p = u->pool;
 	bool was_ready = u->is_ready;
@@ -235,7 +244,8 @@ static void failed_event(struct up *u, const struct h2_event *e)
 		log_origin(u, OBSERVE_WARN, "connection ended with an error", detail);
 	}
 	up_retire(u); /* its GOAWAY still leaves; for the pool it is gone */
-	end_exchanges(u, &relay_cause_UP_LOST, e->fault ? (uint32_t)e->fault->code : e->code, detail);
+	end_exchanges(
+	    u, &relay_cause_UP_LOST, e->fault ? (uint32_t)e->fault->code : e->code, detail);
 	if (!u->is_ready)
 		pool_failed(u->pool, &relay_cause_UP_LOST, detail);
 	else
@@ -263,7 +273,8 @@ static void grow_windows(struct up *u)
 	/* What wider windows let in must find room when the clients stop reading. */
 	if (budget_room(&u->hop->budget) < u->hop->budget.limit_bytes / 2)
 		return;
-	u->window = u->window > o->max_stream_window_bytes / 2 ? o->max_stream_window_bytes : u->window * 2;
+	u->window =
+	    u->window > o->max_stream_window_bytes / 2 ? o->max_stream_window_bytes : u->window * 2;
 }
 
 static void data_event(struct up *u, const struct h2_event *e)
@@ -276,14 +287,16 @@ static void data_event(struct up *u, const struct h2_event *e)
 	}
 	struct exchange *x = leg->exchange;
 	u->probe_bytes += e->piece.length;
-	if (!u->is_probing && e->piece.length >= 8192 && u->window < u->pool->origin->max_stream_window_bytes &&
+	if (!u->is_probing && e->piece.length >= 8192 &&
+	    u->window < u->pool->origin->max_stream_window_bytes &&
 	    h2_ping(u->h2, u->hop->relay.now)) {
 		u->is_probing = true;
 		u->probe_bytes = 0;
 	}
 	exchange_on_download(x, e->piece, e->end);
 	/* Only for a client that keeps up, and only where the window was in the way. */
-	if (!x->is_over && x->up.ops && !e->end && u->window > u->pool->origin->stream_window_bytes &&
+	if (!x->is_over && x->up.ops && !e->end &&
+	    u->window > u->pool->origin->stream_window_bytes &&
 	    x->download.body.bytes < u->window / 4 && x->download.received > u->window / 2 &&
 	    budget_room(&u->hop->budget) >= u->hop->budget.limit_bytes / 2)
 		h2_set_window(u->h2, x->up.stream, u->window);
@@ -412,7 +425,8 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 		break;
 	case NET_END_EOF:
 		if (!list_is_empty(&u->legs))
-			log_origin(u, OBSERVE_WARN, "closed the connection in the middle of a response", NULL);
+			log_origin(u, OBSERVE_WARN,
+			    "closed the connection in the middle of a response", NULL);
 		break;
 	}
 	up_lost(u, &relay_cause_UP_LOST, 0, text);
@@ -462,7 +476,8 @@ static void timer_expired(struct wheel_node *node, usec now)
 	hop_now(u->hop);
 	if (!u->net) { /* the demo had no socket to give */
 		up_dispose(u);
-		pool_failed(u->pool, &relay_cause_UP_UNREACHABLE, "no connection to the demo origin");
+		pool_failed(
+		    u->pool, &relay_cause_UP_UNREACHABLE, "no connection to the demo origin");
 		return;
 	}
 	if (!u->is_open && clock_after(u->started, o->connect_timeout) <= now) {

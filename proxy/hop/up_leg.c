@@ -86,7 +86,8 @@ static void leg_reset(struct leg *leg, uint32_t code)
 {
 	struct up *u = up_of(leg);
 	struct h2_stream *s = leg->stream;
-	/* A promise that is refused before it became an exchange has a leg of its own in no list. */
+	/* A promise that is refused before it became an exchange has a leg of its own in no list.
+	 * */
 	if (leg->exchange)
 		up_leg_cut(leg);
 	h2_reset(u->h2, s, code);

@@ -190,12 +190,13 @@ struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
 	    .parent = x,
 	    .head = head,
 	    .resource = resource,
-	    .offer = {
-		.source = source,
-		.as = resource->as,
-		.cross_origin = (flags & RELAY_OFFER_CROSS_ORIGIN) != 0,
-		.is_proposal = (flags & RELAY_OFFER_PROPOSAL) != 0,
-	    },
+	    .offer =
+		{
+		    .source = source,
+		    .as = resource->as,
+		    .cross_origin = (flags & RELAY_OFFER_CROSS_ORIGIN) != 0,
+		    .is_proposal = (flags & RELAY_OFFER_PROPOSAL) != 0,
+		},
 	};
 	struct exchange *push = settle(&o);
 	if (!push)

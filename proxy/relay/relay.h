@@ -128,7 +128,8 @@ struct exchange {
 	/* the origin ended with NO_ERROR: what came goes out first */
 	bool resets_after_rest;
 	/* Link fields of its response are offers (the hop's) */
-	bool had_known, had_news;            /* offers with it that the client knew, and others (the hop's) */
+	/* offers with it that the client knew, and others (the hop's) */
+	bool had_known, had_news;
 	bool takes_links;
 	/* Via, Forwarded or X-Forwarded-For came with it: another proxy's clients */
 	bool came_through;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of `pushgate explain` share. The verdicts come from the relay, the policy and the facts that the
- * data plane uses, with a client and an origin that are only said to be there. Private to tool/.
+ * What the files of `pushgate explain` share. The verdicts come from the relay, the policy and the
+ * facts that the data plane uses, with a client and an origin that are only said to be there.
+ * Private to tool/.
  */
 #ifndef PUSHGATE_TOOL_EXPLAIN_H
 #define PUSHGATE_TOOL_EXPLAIN_H
@@ -52,7 +53,8 @@ void explain_scene_init(struct explain_scene *s);
 void explain_scene_fini(struct explain_scene *s);
 struct http_head *explain_head(struct explain_scene *s); /* empty, yours */
 
-/* The client asks (takes the settled head). NULL: it has a route, and s->x is its exchange; else why it is answered here. */
+/* The client asks (takes the settled head). NULL: it has a route, and s->x is its exchange; else
+ * why it is answered here. */
 const struct relay_cause *explain_ask(
     struct explain_scene *s, struct http_head *request, const char **detail);
 /* And off it goes, with what is offered with a request or without. */

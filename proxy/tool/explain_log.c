@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An access log's pushes, decided again under another configuration. A line says what was promised and what was
- * decided; its parent's line says who asked for what. What neither says is taken from the logged verdict: a guard of the
- * moment (a client that took no pushes, a full connection, a resource that was known) stands as it was.
+ * An access log's pushes, decided again under another configuration. A line says what was promised
+ * and what was decided; its parent's line says who asked for what. What neither says is taken from
+ * the logged verdict: a guard of the moment (a client that took no pushes, a full connection, a
+ * resource that was known) stands as it was.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -90,7 +91,8 @@ static int by_name_and_line(const void *left, const void *right)
 	return d ? d : (a->number > b->number) - (a->number < b->number);
 }
 
-/* A worker that was started again begins to count again: of several requests of one name the nearest line counts. */
+/* A worker that was started again begins to count again: of several requests of one name the
+ * nearest line counts. */
 static void find_parents(struct replay *r)
 {
 	for (size_t from = 0, to; from < r->count; from = to) {
@@ -210,7 +212,8 @@ static bool is_beyond_policy(const struct entry *e)
 	return false;
 }
 
-/* The rule decided, and then something else did that the log does not have: the response, or what came of others. */
+/* The rule decided, and then something else did that the log does not have: the response, or what
+ * came of others. */
 static bool was_changed_later(const struct entry *e)
 {
 	return has_reason(e, &policy_reason_PAUSED) || has_reason(e, &policy_reason_STATUS) ||
@@ -297,7 +300,8 @@ static const struct conf_listen *find_listen(const struct conf *conf, const char
 	return conf->listen_count > 0 ? &conf->listens[0] : NULL;
 }
 
-/* The parent's request, as far as the log has it. False: nothing can be offered with it any more. */
+/* The parent's request, as far as the log has it. False: nothing can be offered with it any more.
+ * */
 static bool ask(struct replay *r, const struct entry *first)
 {
 	const struct entry *parent = first->parent;
@@ -346,7 +350,8 @@ static void decide_own(struct replay *r, enum policy_source source)
 	resource.as = slice_of_string(policy_type_as(type));
 	bool is_foreign = !slice_equal(resource.target.scheme, x->scheme) ||
 			  !slice_equal(resource.target.authority, x->authority);
-	exchange_offer(x, source, &resource, is_foreign ? RELAY_OFFER_CROSS_ORIGIN : RELAY_OFFER_PLAIN);
+	exchange_offer(
+	    x, source, &resource, is_foreign ? RELAY_OFFER_CROSS_ORIGIN : RELAY_OFFER_PLAIN);
 }
 
 static void decide_again(struct replay *r, const struct entry *e)

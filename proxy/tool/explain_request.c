@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One request of a client that is described on the command line, and every offer that comes with it. */
+/* One request of a client that is described on the command line, and every offer that comes with
+ * it. */
 #include "proxy/base/ensure.h"
 #include "proxy/http/link.h"
 #include "proxy/tool/explain.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hop without connections: the relay, the policy, the store of held responses and the facts of an offer are the data
- * plane's own; the legs on both sides are stand-ins that take what they are given. What only a live connection knows
- * (rates, memory, what came of earlier pushes, what the client has) is at its beginning: nothing has happened yet.
+ * A hop without connections: the relay, the policy, the store of held responses and the facts of an
+ * offer are the data plane's own; the legs on both sides are stand-ins that take what they are
+ * given. What only a live connection knows (rates, memory, what came of earlier pushes, what the
+ * client has) is at its beginning: nothing has happened yet.
  */
 #include "proxy/base/chunk.h"
 #include "proxy/base/ensure.h"
