@@ -71,20 +71,55 @@ static uint32_t fingerprint(
 	return mark ? mark : 1;
 }
 
-static bool client_has(const struct source_client *c, uint32_t mark)
+static uint32_t seconds(usec at)
+{
+	return (uint32_t)(at / USEC_PER_SEC);
+}
+
+/* For longer than since that second; UINT32_MAX: at all. */
+static bool client_has(const struct source_client *c, uint32_t mark, uint32_t before)
 {
 	for (int i = 0; i < CLIENT_HAS; i++)
 		if (c->has[i] == mark)
-			return true;
+			return c->since[i] < before;
 	return false;
 }
 
-static void note_client_has(struct source_client *c, uint32_t mark)
+static void note_client_has(struct source_client *c, uint32_t mark, usec now)
 {
-	if (client_has(c, mark))
+	if (client_has(c, mark, UINT32_MAX))
 		return;
 	c->has[c->has_at] = mark;
+	c->since[c->has_at] = seconds(now);
 	c->has_at = (c->has_at + 1) % CLIENT_HAS;
+}
+
+/*
+ * A client that fetches again most of what it should have, of what this page is known to need, has come back with an
+ * empty cache: what it fetched before this view, and the tabs that opened along with it, is forgotten.
+ */
+static void check_cache(const struct source_learned *t, const struct source_view *v)
+{
+	const struct source_page *p = v->page;
+	struct source_client *c = v->client;
+	uint32_t begun = seconds(v->begun), tabs = seconds(t->options.window_usec);
+	int again = 0, spared = 0;
+	for (int i = 0; i < SOURCE_LEARNED_RESOURCES; i++) {
+		const struct source_known *k = p->resources[i];
+		/* Nothing speaks against one that is new here. */
+		bool is_needed =
+		    k && (k->views < 1 || source_known_confidence(k) >= t->options.confidence);
+		if (!is_needed || v->excused >> i & 1 ||
+		    !client_has(c, fingerprint(t, page_authority(p), known_path(k)), begun))
+			continue;
+		if (v->asked >> i & 1)
+			again++;
+		else
+			spared++;
+	}
+	for (int i = 0; again > spared && i < CLIENT_HAS; i++)
+		if (c->since[i] + tabs < begun)
+			c->has[i] = 0;
 }
 
 /* ---- counting ---- */
@@ -139,14 +174,18 @@ static void count_known(struct source_learned *t, const struct source_view *v, i
 {
 	struct source_known *k = v->page->resources[i];
 	uint64_t bit = UINT64_C(1) << i;
-	bool is_hit = (v->asked | v->taken) & bit;
-	if (!is_hit &&
-	    (v->excused & bit ||
-		client_has(v->client, fingerprint(t, page_authority(v->page), known_path(k)))))
+	uint32_t mark = fingerprint(t, page_authority(v->page), known_path(k));
+	bool is_taken = v->taken & bit, is_hit = v->asked & bit || is_taken;
+	/* What it had before is not told by a cache, so neither a miss nor a hit (whatever cannot be cached) counts then. */
+	uint32_t before = is_hit ? seconds(v->begun) : UINT32_MAX;
+	if (!is_taken && ((!is_hit && v->excused & bit) || client_has(v->client, mark, before)))
 		return;
 	if (source_known_is_proposed(t, k, 1, now)) {
 		k->proposed++;
 		k->came_true += is_hit;
+		/* Others need it here: most likely it came with a cache that is older than we are. One miss tells that. */
+		if (!is_hit)
+			note_client_has(v->client, mark, now);
 	}
 	k->views += 1;
 	if (is_hit) {
@@ -157,12 +196,14 @@ static void count_known(struct source_learned *t, const struct source_view *v, i
 		k->hits *= WEIGHT_MOST / k->views;
 		k->views = WEIGHT_MOST;
 	}
+	k->stands = source_known_is_proposed(t, k, 1, now);
 }
 
 /* The view is over. */
 static void count_view(struct source_learned *t, struct source_view *v, usec now)
 {
 	struct source_page *p = v->page;
+	check_cache(t, v);
 	if (!(v->asked | v->taken))
 		t->silent++;
 	else if (!v->counts)
@@ -334,7 +375,7 @@ void source_learned_request(
 			v->excused |= UINT64_C(1) << i;
 	}
 	if (!request->has_credentials)
-		note_client_has(c, fingerprint(t, name.authority, name.path));
+		note_client_has(c, fingerprint(t, name.authority, name.path), now);
 }
 
 /* ---- outcomes ---- */
@@ -358,7 +399,8 @@ static void note_outcome(
 		*excused |= bit;
 		break;
 	case SOURCE_GONE:
-		k->hits /= 2;
+		k->hits /= 4;
+		k->stands = false;
 		*excused |= bit;
 		break;
 	}
@@ -378,5 +420,5 @@ void source_learned_outcome(struct source_learned *t, const struct source_reques
 	struct source_client *c = source_client_find(t, source_client_key(t, view->client));
 	note_outcome(p->resources[i], c ? open_view(c, p) : NULL, UINT64_C(1) << i, outcome);
 	if (c && (outcome == SOURCE_TAKEN || outcome == SOURCE_REFUSED))
-		note_client_has(c, fingerprint(t, name.authority, path));
+		note_client_has(c, fingerprint(t, name.authority, path), now);
 }

@@ -32,6 +32,7 @@ struct source_known {
 	char *path;
 	size_t path_len;
 	double hits, views;
+	bool stands;                  /* was proposed when it was last counted */
 	struct source_vote supporters[SOURCE_SUPPORTERS];
 	uint32_t earlier;             /* supporters of an earlier process: that many at least */
 	uint32_t proposed, came_true, offered, taken, refused;
@@ -58,6 +59,7 @@ struct source_client {
 	uint32_t view_count;
 	uint32_t has_at;              /* ring */
 	uint32_t has[CLIENT_HAS];     /* 0 = none */
+	uint32_t since[CLIENT_HAS];   /* seconds */
 };
 
 struct source_view {

@@ -157,6 +157,8 @@ static const char *load_known(
 	if (read.hits > read.views)
 		read.hits = read.views;
 	*k = read;
+	k->stands = k->proposed > 0;
+	k->stands = source_known_is_proposed(t, k, 1, now);
 	return NULL;
 }
 

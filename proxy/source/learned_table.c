@@ -215,18 +215,23 @@ uint32_t source_known_confidence(const struct source_known *k)
 	return k->views > 0 ? (uint32_t)(k->hits / k->views * 10000 + 0.5) : 0;
 }
 
-/* Rounded: hits of the last few minutes have faded a little already. */
+/*
+ * Hits are rounded: those of the last few minutes have faded a little already. What has been proposed stays so until it is
+ * clearly below the marks, so that no single view switches it on and off.
+ */
 bool source_known_has_hits(
     const struct source_learned *t, const struct source_known *k, double fade)
 {
-	return k->hits * fade + 0.5 >= t->options.hits;
+	return k->hits * fade + (k->stands ? 1.5 : 0.5) >= t->options.hits;
 }
 
 bool source_known_is_proposed(
     const struct source_learned *t, const struct source_known *k, double fade, usec now)
 {
+	uint32_t confidence = t->options.confidence;
 	return source_known_has_hits(t, k, fade) &&
-	       source_known_confidence(k) >= t->options.confidence &&
+	       source_known_confidence(k) >=
+		   (k->stands ? confidence - confidence / 5 : confidence) &&
 	       source_known_clients(t, k, now) >= t->options.support;
 }
 

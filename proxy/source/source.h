@@ -90,7 +90,8 @@ enum source_check source_file_check(struct source_file *f, FILE *errors);
  * (what a style sheet asks for). Without a Referer it belongs to the client's only open view, if there is
  * just one. When the window is over the view is counted: a hit for each resource that was asked for, a miss for each that
  * was not, unless the client had it as far as is known (it fetched it on another page, checked it with a 304, or
- * was offered it). A view in which nothing was asked for says nothing: all was cached, or it was no browser.
+ * was offered it). What the client had and asks for again is no hit either, unless it does so with most of what it should
+ * have: then its cache is empty, and what it had is forgotten. Who misses something that is proposed is taken to have it. A view in which nothing was asked for says nothing: all was cached, or it was no browser.
  *
  * No client alone can change what is proposed. A view counts only if its client is not among the last SOURCE_VOTERS
  * clients whose views of that page have counted within a half-life; in a counted view a resource counts once; and a
@@ -150,7 +151,7 @@ struct source_learned_item {
 	double hits, views;          /* decayed; of views in which the client did not have it */
 	uint32_t clients;            /* distinct, counted up to SOURCE_SUPPORTERS */
 	uint32_t confidence;         /* hits of 10000 views */
-	bool is_proposed;            /* has the hits, the clients and the confidence */
+	bool is_proposed;            /* has the hits, the clients and the confidence; once it had, a fifth less will do */
 	/* How well it went since it was first proposed: views of the page counted while it was, and how many asked for it. */
 	uint32_t proposed, came_true;
 	/* Offers that the owner reported, and what came of them. */
@@ -171,7 +172,7 @@ enum source_outcome {
 	SOURCE_OFFERED, /* the client was promised or hinted it with its page: that it does not ask says nothing */
 	SOURCE_TAKEN,   /* it came to use: counts as if it had been asked for */
 	SOURCE_REFUSED, /* the client reset it: it had it */
-	SOURCE_GONE,    /* 404, 410: forgotten for this page */
+	SOURCE_GONE,    /* 404, 410: three quarters of its hits are forgotten */
 };
 
 /* What came of applying a proposal: `view` is the page's request (its authority, path and client), path the resource's. */

@@ -64,7 +64,8 @@ static void wait_for_window(struct fixture *f)
 	source_learned_tick(f->t, f->now);
 }
 
-static const char *const names[] = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9"};
+static const char *const names[] = {
+    "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11"};
 
 /* Clients from … to - 1 look at the page one after another, each asking for the path. */
 static void visits(struct fixture *f, int from, int to, const char *page, const char *path)
@@ -276,6 +277,36 @@ static void what_the_client_has_is_no_miss(void **state)
 	assert_int_equal(items[1].confidence, 8000);
 }
 
+static void who_fetches_all_again_has_come_with_an_empty_cache(void **state)
+{
+	struct fixture *f = *state;
+	struct source_learned_item items[SOURCE_LEARNED_RESOURCES];
+	visits(f, 0, 6, "/a", "/common.css");
+	visits(f, 0, 6, "/b", "/common.css");
+	assert_int_equal(offers(f, "/b", items), 1);
+	assert_int_equal((int)(items[0].hits + 0.5), 6);
+}
+
+static void who_fetches_little_again_still_has_the_rest(void **state)
+{
+	struct fixture *f = *state;
+	struct source_learned_item items[SOURCE_LEARNED_RESOURCES];
+	visits(f, 0, 6, "/a", "/one.css");
+	visits(f, 0, 6, "/a2", "/two.css");
+	visits(f, 0, 6, "/a3", "/live.json");
+	for (int i = 6; i < 10; i++) {
+		view(f, names[i], "/b");
+		ask(f, names[i], "/one.css", "https://" HOST "/b");
+		ask(f, names[i], "/two.css", "https://" HOST "/b");
+		wait_for_window(f);
+	}
+	/* They have both style sheets, and ask again for what cannot be cached: that tells nothing of this page. */
+	visits(f, 0, 6, "/b", "/live.json");
+	assert_int_equal(offers(f, "/b", items), 2);
+	assert_int_equal(items[0].confidence, 10000);
+	assert_int_equal(items[1].confidence, 10000);
+}
+
 static void a_304_excuses_and_a_silent_view_says_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -300,6 +331,9 @@ static void what_is_rarely_asked_for_is_not_proposed(void **state)
 	visits(f, 0, 3, "/", "/a.css");
 	assert_int_equal(offer_count(f, "/"), 1);
 	visits(f, 3, 10, "/", "/b.css");
+	/* Once proposed, it takes a little more to go. */
+	assert_int_equal(offer_count(f, "/"), 2);
+	visits(f, 10, 12, "/", "/b.css");
 	struct source_learned_item items[SOURCE_LEARNED_RESOURCES];
 	assert_int_equal(offers(f, "/", items), 1);
 	assert_memory_equal(items[0].path.ptr, "/b.css", 6);
@@ -315,7 +349,7 @@ static void what_is_old_fades(void **state)
 	f->now += 7 * 86400 * SEC - 60 * SEC;
 	assert_int_equal(offers(f, "/", items), 1);
 	assert_true(fabs(items[0].hits - hits / 2) < 0.01);
-	f->now += 3 * 86400 * SEC;
+	f->now += 8 * 86400 * SEC;
 	assert_int_equal(offers(f, "/", items), 0);
 }
 
@@ -423,6 +457,8 @@ int main(void)
 	    TEST(without_referer_the_only_open_view_is_meant),
 	    TEST(what_a_style_sheet_asks_for_belongs_to_its_page),
 	    TEST(what_the_client_has_is_no_miss),
+	    TEST(who_fetches_all_again_has_come_with_an_empty_cache),
+	    TEST(who_fetches_little_again_still_has_the_rest),
 	    TEST(a_304_excuses_and_a_silent_view_says_nothing),
 	    TEST(what_is_rarely_asked_for_is_not_proposed),
 	    TEST(what_is_old_fades),
