@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A manifest's file: taken again when it changes, kept when what comes is bad. */
+/* covers: P-src-manifest */
 #include "proxy/source/source.h"
 #include <fcntl.h>
 #include <setjmp.h>

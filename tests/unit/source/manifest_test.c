@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Manifests: both forms, how keys are resolved, and how each mistake is told. */
+/* covers: P-src-manifest */
 #include "proxy/base/memory.h"
 #include "proxy/source/source.h"
 #include <setjmp.h>
