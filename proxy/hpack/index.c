@@ -62,6 +62,7 @@ void index_insert(struct index *x, const struct table *t, uint32_t name_key)
 	uint32_t number = t->next - 1;
 
 	follow(x, t, 2);
+	ensure(x->links != NULL);
 	x->links[number & (x->slots - 1)].name_key = name_key;
 	file(x, t, number);
 }
