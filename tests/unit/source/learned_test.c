@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the learned table takes from a request, and what it must not: rule by rule, with few clients. */
+/*
+ * What the learned table takes from a request, and what it must not: rule by rule, with few
+ * clients.
+ */
+/* covers: P-src-learned P-src-learned-private */
 #include "proxy/source/source.h"
 #include <math.h>
 #include <setjmp.h>
@@ -300,7 +304,10 @@ static void who_fetches_little_again_still_has_the_rest(void **state)
 		ask(f, names[i], "/two.css", "https://" HOST "/b");
 		wait_for_window(f);
 	}
-	/* They have both style sheets, and ask again for what cannot be cached: that tells nothing of this page. */
+	/*
+	 * They have both style sheets, and ask again for what cannot be cached: that tells nothing
+	 * of this page.
+	 */
 	visits(f, 0, 6, "/b", "/live.json");
 	assert_int_equal(offers(f, "/b", items), 2);
 	assert_int_equal(items[0].confidence, 10000);

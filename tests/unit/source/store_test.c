@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What was learned outlives the process; files that are not ours change nothing. */
+/* covers: P-src-learned P-src-learned-private */
 #include "proxy/source/source.h"
 #include <dirent.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What was learned, saved and loaded: what survives, what must not, and files that mean harm. */
-/* covers: P-src-learned P-src-learned-private */
+/* What was learned, loaded again: how it fades and grows, files without bounds, and no memory. */
+/* covers: P-src-learned */
 #include "proxy/source/source.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,79 +100,7 @@ static void put(const struct fixture *f, const char *text)
 	fclose(out);
 }
 
-static char *text_of_file(const char *path)
-{
-	static char text[8192];
-	FILE *in = fopen(path, "r");
-	assert_non_null(in);
-	text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
-	fclose(in);
-	return text;
-}
-
-/* ---- round trips ---- */
-
-static void what_is_proposed_survives_a_restart(void **state)
-{
-	struct fixture *f = *state;
-	struct source_learned_item before[SOURCE_LEARNED_RESOURCES],
-	    after[SOURCE_LEARNED_RESOURCES];
-	learn(f);
-	assert_int_equal(offers(f->t, before, f->now), 2);
-	assert_true(source_learned_save(f->t, f->path, f->now, f->stream));
-	struct source_learned *again = table_new(NULL);
-	assert_true(source_learned_load(again, f->path, START, f->stream));
-	assert_int_equal(offers(again, after, START), 2);
-	for (int i = 0; i < 2; i++) {
-		assert_true(slice_equal(before[i].path, after[i].path));
-		assert_true(slice_equal(before[i].as, after[i].as));
-		assert_int_equal(before[i].clients, after[i].clients);
-		assert_int_equal(before[i].confidence, after[i].confidence);
-		assert_int_equal(before[i].proposed, after[i].proposed);
-		assert_int_equal(before[i].came_true, after[i].came_true);
-		assert_true(before[i].hits - after[i].hits < 1e-6);
-		assert_true(after[i].hits - before[i].hits < 1e-6);
-	}
-	fflush(f->stream);
-	assert_int_equal(f->length, 0);
-	source_learned_free(again);
-}
-
-static void what_one_client_asked_for_is_not_written_down(void **state)
-{
-	struct fixture *f = *state;
-	learn(f);
-	assert_true(source_learned_save(f->t, f->path, f->now, f->stream));
-	const char *text = text_of_file(f->path);
-	assert_non_null(strstr(text, "/a.css"));
-	assert_null(strstr(text, "/mine.png"));
-	assert_null(strstr(text, "198.51.100"));
-}
-
-static void saving_again_replaces_the_file(void **state)
-{
-	struct fixture *f = *state;
-	put(f, "something older");
-	learn(f);
-	assert_true(source_learned_save(f->t, f->path, f->now, f->stream));
-	assert_non_null(strstr(text_of_file(f->path), "\"version\""));
-	source_learned_clear(f->t);
-	assert_true(source_learned_load(f->t, f->path, f->now, f->stream));
-	assert_int_equal(source_learned_stats(f->t).pages, 1);
-}
-
-static void what_cannot_be_saved_leaves_the_old_file(void **state)
-{
-	struct fixture *f = *state;
-	learn(f);
-	/* rename(2) does not put a file in the place of a folder. */
-	assert_int_equal(mkdir(f->path, 0700), 0);
-	assert_false(source_learned_save(f->t, f->path, f->now, f->stream));
-	fflush(f->stream);
-	assert_true(f->length > 0 && f->errors[f->length - 1] == '\n');
-	assert_int_equal(rmdir(f->path), 0);
-	assert_false(source_learned_save(f->t, "/nowhere/at/all", f->now, f->stream));
-}
+/* ---- after loading ---- */
 
 static void loaded_support_is_faded_like_other(void **state)
 {
@@ -201,33 +129,6 @@ static void a_loaded_table_goes_on_learning(void **state)
 	assert_true(slice_equal(items[0].path, SLICE("/a.css")));
 }
 
-static void a_file_that_is_not_there_is_no_mistake(void **state)
-{
-	struct fixture *f = *state;
-	assert_true(source_learned_load(f->t, f->path, START, f->stream));
-	assert_int_equal(source_learned_stats(f->t).pages, 0);
-	fflush(f->stream);
-	assert_int_equal(f->length, 0);
-}
-
-static void pages_beyond_the_bound_are_left_out(void **state)
-{
-	struct fixture *f = *state;
-	const struct source_learned_options few = {.pages = 16};
-	static const char *const paths[] = {"/a.css"};
-	for (int page = 0; page < 40; page++) {
-		char path[16];
-		snprintf(path, sizeof(path), "/p%d", page);
-		for (int client = 1; client <= 4; client++)
-			look(f->t, &f->now, path, page * 5 + client, paths, 1);
-	}
-	assert_true(source_learned_save(f->t, f->path, f->now, f->stream));
-	struct source_learned *small = source_learned_new(&few, 1, NULL);
-	assert_true(source_learned_load(small, f->path, f->now, f->stream));
-	assert_in_range(source_learned_stats(small).pages, 8, 16);
-	source_learned_free(small);
-}
-
 /* ---- files that mean harm ---- */
 
 static void assert_refused(struct fixture *f, const char *what)
@@ -252,54 +153,6 @@ static void assert_refused(struct fixture *f, const char *what)
 	", \"came_true\": 0, \"offered\": 0, \"taken\": 0, \"refused\": 0}"
 #define KNOWN(path) KNOWN_OF(path, "5.0", "6.0", "4", "2")
 #define ONE(known) STATE(PAGE("a.example", "/", "[" known "]"))
-
-static void state_in_another_form_is_refused(void **state)
-{
-	struct fixture *f = *state;
-	static const char *const texts[] = {
-	    "",
-	    "{",
-	    "null",
-	    "[]",
-	    "{}",
-	    "{\"version\": 2, \"pages\": []}",
-	    "{\"version\": 1.0, \"pages\": []}",
-	    "{\"version\": 1}",
-	    "{\"version\": 1, \"pages\": {}}",
-	    "{\"version\": 1, \"version\": 1, \"pages\": []}",
-	    STATE("1"),
-	    STATE("{}"),
-	    STATE(PAGE("", "/", "[]")),
-	    STATE(PAGE("a example", "/", "[]")),
-	    STATE(PAGE("a.example", "page", "[]")),
-	    STATE(PAGE("a.example", "/\\u0000", "[]")),
-	    STATE(PAGE("a.example", "/\\u00e9", "[]")),
-	    STATE(PAGE("a.example", "/#x", "[]")),
-	    STATE(PAGE("a.example", "/", "{}")),
-	    STATE(PAGE("a.example", "/", "[") KNOWN("/a") "]}," PAGE("a.example", "/", "[]")),
-	    ONE("1"),
-	    ONE("{}"),
-	    ONE(KNOWN("a")),
-	    ONE(KNOWN("/a\\r\\nb")),
-	    ONE(KNOWN("/a") ", " KNOWN("/a")),
-	    ONE(KNOWN_OF("/a", "-1", "6", "4", "2")),
-	    ONE(KNOWN_OF("/a", "7.0", "6.0", "4", "2")),
-	    ONE(KNOWN_OF("/a", "5.0", "1e300", "4", "2")),
-	    ONE(KNOWN_OF("/a", "\"5\"", "6.0", "4", "2")),
-	    ONE(KNOWN_OF("/a", "5.0", "6.0", "-4", "2")),
-	    ONE(KNOWN_OF("/a", "5.0", "6.0", "4.5", "2")),
-	    ONE(KNOWN_OF("/a", "5.0", "6.0", "4", "4294967296")),
-	    ONE(KNOWN_OF("/a", "5.0", "6.0", "4", "true")),
-	};
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		put(f, texts[i]);
-		assert_refused(f, texts[i]);
-	}
-	/* And they were wrong in what they show alone. */
-	put(f, ONE(KNOWN("/a")));
-	assert_true(source_learned_load(f->t, f->path, START, f->stream));
-	assert_int_equal(source_learned_stats(f->t).resources, 1);
-}
 
 static void support_beyond_what_is_counted_is_cut(void **state)
 {
@@ -412,15 +265,8 @@ static void no_room_at_all_learns_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    with_folder(what_is_proposed_survives_a_restart),
-	    with_folder(what_one_client_asked_for_is_not_written_down),
-	    with_folder(saving_again_replaces_the_file),
-	    with_folder(what_cannot_be_saved_leaves_the_old_file),
 	    with_folder(loaded_support_is_faded_like_other),
 	    with_folder(a_loaded_table_goes_on_learning),
-	    with_folder(a_file_that_is_not_there_is_no_mistake),
-	    with_folder(pages_beyond_the_bound_are_left_out),
-	    with_folder(state_in_another_form_is_refused),
 	    with_folder(support_beyond_what_is_counted_is_cut),
 	    with_folder(a_page_with_too_many_resources_is_refused),
 	    with_folder(nesting_without_end_is_refused),
