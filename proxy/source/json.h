@@ -23,7 +23,8 @@ struct source_json {
  * The whole of a regular file of at most `most` octets, from malloc. False: one line in `errors`. *status is the file
  * that was read, or (false) what stands there as far as it can be seen, else all zeros.
  */
-bool source_json_read(const char *path, size_t most, char **text, size_t *length, struct stat *status, FILE *errors);
+bool source_json_read(
+    const char *path, size_t most, char **text, size_t *length, struct stat *status, FILE *errors);
 
 /* NULL after one mistake. Doubled keys are one. What the root is has not been looked at. */
 json_t *source_json_parse(struct source_json *j);
@@ -32,8 +33,8 @@ json_t *source_json_parse(struct source_json *j);
  * Tells of one mistake, at the key of a member: its index in the root, in the member there, and so on. depth 0 means
  * the root itself. Beyond SOURCE_MISTAKES it only counts.
  */
-void source_json_mistake(struct source_json *j, const size_t *index, size_t depth, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+void source_json_mistake(struct source_json *j, const size_t *index, size_t depth,
+    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Cut to what a line of a log can bear. For "%s". */
 struct source_json_word {

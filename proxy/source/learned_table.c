@@ -61,10 +61,10 @@ static size_t page_bytes(const struct source_page *p)
 
 void source_page_free(struct source_learned *t, struct source_page *p)
 {
-	list_for_each(&p->views, v, struct source_view, of_page) source_view_free(t, v);
 	for (int i = 0; i < SOURCE_LEARNED_RESOURCES; i++)
 		if (p->used >> i & 1)
 			source_known_remove(t, p, i);
+	list_for_each(&p->views, v, struct source_view, of_page) source_view_free(t, v);
 	map_remove(&t->pages, &p->node);
 	list_remove(&p->by_use);
 	t->established_count -= p->is_established;
@@ -300,8 +300,9 @@ struct source_client *source_client_get(struct source_learned *t, uint64_t key)
 		list_append(&t->clients_by_use, &c->by_use);
 		return c;
 	}
-	if (t->clients.count >= t->options.clients)
-		source_client_free(t, list_first(&t->clients_by_use, struct source_client, by_use));
+	struct source_client *oldest = list_first(&t->clients_by_use, struct source_client, by_use);
+	if (oldest && t->clients.count >= t->options.clients)
+		source_client_free(t, oldest);
 	if (!take(t, sizeof(*c)))
 		return NULL;
 	c = memory_new(struct source_client);

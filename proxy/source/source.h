@@ -16,14 +16,14 @@
 #include <stdio.h>
 
 enum {
-	SOURCE_FILE_BYTES = 1 << 20,      /* a manifest; larger ones were not meant for pushing */
-	SOURCE_PAGES = 10000,             /* in one manifest */
-	SOURCE_RESOURCES = 1000,          /* of one page in a manifest */
-	SOURCE_MISTAKES = 20,             /* told of one file; the rest is left out */
-	SOURCE_STATE_BYTES = 64 << 20,    /* a file of what was learned */
-	SOURCE_PATH_BYTES = 1024,         /* longer paths are not learned */
+	SOURCE_FILE_BYTES = 1 << 20,   /* a manifest; larger ones were not meant for pushing */
+	SOURCE_PAGES = 10000,          /* in one manifest */
+	SOURCE_RESOURCES = 1000,       /* of one page in a manifest */
+	SOURCE_MISTAKES = 20,          /* told of one file; the rest is left out */
+	SOURCE_STATE_BYTES = 64 << 20, /* a file of what was learned */
+	SOURCE_PATH_BYTES = 1024,      /* longer paths are not learned */
 	SOURCE_AUTHORITY_BYTES = 255,
-	SOURCE_LEARNED_RESOURCES = 64,    /* of one page in the learned table */
+	SOURCE_LEARNED_RESOURCES = 64, /* of one page in the learned table */
 };
 
 /* ---- manifests ----
@@ -38,8 +38,9 @@ enum {
  */
 
 struct source_resource {
-	struct slice target;      /* "/path?query", or "https://authority/path" for one of another authority */
-	struct slice as;          /* "style", …: "type", or told by the extension; empty when neither says */
+	struct slice
+	    target; /* "/path?query", or "https://authority/path" for one of another authority */
+	struct slice as; /* "style", …: "type", or told by the extension; empty when neither says */
 	struct slice crossorigin; /* empty (no such property), "anonymous" or "use-credentials" */
 	uint32_t weight;          /* 0 … 256, 1 where the file has none */
 };
@@ -77,7 +78,7 @@ const struct source_manifest *source_file_manifest(const struct source_file *f);
 enum source_check {
 	SOURCE_UNCHANGED, /* also: as bad as it was when that was said */
 	SOURCE_RELOADED,  /* there is another manifest: what was lent has gone */
-	SOURCE_KEPT,      /* the file has changed and is bad, or is gone: the old one stays; `errors` says why, once */
+	SOURCE_KEPT, /* the file has changed and is bad, or is gone: the old one stays; `errors` says why, once */
 };
 
 /* Looks at the file (one stat(2) while nothing changes). For a timer, every second or slower. */
@@ -112,15 +113,16 @@ struct source_learned_options {
 	size_t bytes;        /* all in all: 32 MiB */
 	usec window_usec;    /* after a navigation: 10 s */
 	usec half_life_usec; /* of what was counted: 7 days */
-	uint32_t hits;       /* that a resource needs to be proposed, as decayed by then, rounded: 3 */
-	uint32_t support;    /* distinct clients that it needs, at most SOURCE_SUPPORTERS: 3 */
+	uint32_t hits;    /* that a resource needs to be proposed, as decayed by then, rounded: 3 */
+	uint32_t support; /* distinct clients that it needs, at most SOURCE_SUPPORTERS: 3 */
 	uint32_t confidence; /* hits of 10000 views that it needs: 3500 */
 };
 
 struct source_learned;
 
 /* seed: the process's own secret (hash_random_seed). parent: what the octets are taken from as well, borrowed, or NULL. */
-struct source_learned *source_learned_new(const struct source_learned_options *options, uint64_t seed, struct budget *parent);
+struct source_learned *source_learned_new(
+    const struct source_learned_options *options, uint64_t seed, struct budget *parent);
 void source_learned_free(struct source_learned *t); /* NULL is fine */
 /* Forgets everything. */
 void source_learned_clear(struct source_learned *t);
@@ -128,11 +130,12 @@ void source_learned_clear(struct source_learned *t);
 /* One request as the owner saw it. Slices are borrowed for the call; empty = there was none. */
 struct source_request {
 	struct slice authority, path;
-	struct slice referer;  /* the Referer field's value */
-	struct slice client;   /* what counts as one client: an IPv4 address or an IPv6 /64, never a connection or a cookie */
+	struct slice referer; /* the Referer field's value */
+	struct slice
+	    client; /* what counts as one client: an IPv4 address or an IPv6 /64, never a connection or a cookie */
 	bool is_get, is_navigation;
-	bool has_credentials;  /* authorization, or a cookie: nothing is learned from it */
-	uint16_t status;       /* of the answer; not looked at in a view */
+	bool has_credentials; /* authorization, or a cookie: nothing is learned from it */
+	uint16_t status;      /* of the answer; not looked at in a view */
 };
 
 /* `now` never runs backwards between calls. */
@@ -140,18 +143,20 @@ struct source_request {
 /* A navigation has arrived: begins a view. Anything else, and anything with credentials, is ignored. */
 void source_learned_view(struct source_learned *t, const struct source_request *request, usec now);
 /* Any other request has been answered. */
-void source_learned_request(struct source_learned *t, const struct source_request *request, usec now);
+void source_learned_request(
+    struct source_learned *t, const struct source_request *request, usec now);
 /* Counts the views whose window is over. The calls above do it too. */
 void source_learned_tick(struct source_learned *t, usec now);
 
 /* What is known of one resource of one page. Slices are lent until the next call that is given the table as non-const. */
 struct source_learned_item {
 	struct slice authority, page, path;
-	struct slice as;             /* told by the extension; empty when it does not say */
-	double hits, views;          /* decayed; of views in which the client did not have it */
-	uint32_t clients;            /* distinct, counted up to SOURCE_SUPPORTERS */
-	uint32_t confidence;         /* hits of 10000 views */
-	bool is_proposed;            /* has the hits, the clients and the confidence; once it had, a fifth less will do */
+	struct slice as;     /* told by the extension; empty when it does not say */
+	double hits, views;  /* decayed; of views in which the client did not have it */
+	uint32_t clients;    /* distinct, counted up to SOURCE_SUPPORTERS */
+	uint32_t confidence; /* hits of 10000 views */
+	bool
+	    is_proposed; /* has the hits, the clients and the confidence; once it had, a fifth less will do */
 	/* How well it went since it was first proposed: views of the page counted while it was, and how many asked for it. */
 	uint32_t proposed, came_true;
 	/* Offers that the owner reported, and what came of them. */
@@ -162,8 +167,8 @@ struct source_learned_item {
  * What is proposed for a page, the surest first: at most `most` items; how many there are. The page's query does not
  * matter. Changes nothing.
  */
-size_t source_learned_offers(const struct source_learned *t, struct slice authority, struct slice page,
-    struct source_learned_item *items, size_t most, usec now);
+size_t source_learned_offers(const struct source_learned *t, struct slice authority,
+    struct slice page, struct source_learned_item *items, size_t most, usec now);
 /* All that is known, in no order; with only_proposed what is proposed. `each` must not change the table. */
 void source_learned_each(const struct source_learned *t, bool only_proposed,
     void (*each)(const struct source_learned_item *item, void *context), void *context, usec now);
@@ -176,8 +181,8 @@ enum source_outcome {
 };
 
 /* What came of applying a proposal: `view` is the page's request (its authority, path and client), path the resource's. */
-void source_learned_outcome(struct source_learned *t, const struct source_request *view, struct slice path,
-    enum source_outcome outcome, usec now);
+void source_learned_outcome(struct source_learned *t, const struct source_request *view,
+    struct slice path, enum source_outcome outcome, usec now);
 
 struct source_learned_stats {
 	size_t bytes, peak_bytes, most_bytes;

@@ -370,7 +370,7 @@ static void bounds_hold_under_a_million_random_observations(void **state)
 		sprintf(path, "/%d", (int)(d % 400));
 		sprintf(client, "%d", (int)(d >> 9) % 120);
 		sprintf(referer, "https://h%d/%d", (int)(d >> 17) % 3, (int)(d >> 20) % 400);
-		struct source_request r = {.authority = slice_of("h0h1h2" + d % 3 * 2, 2),
+		struct source_request r = {.authority = slice_of(&"h0h1h2"[d % 3 * 2], 2),
 		    .path = slice_of_string(path),
 		    .client = slice_of_string(client),
 		    .referer = slice_of_string(d >> 30 & 3 ? referer : ""),
