@@ -91,12 +91,13 @@ enum source_check source_file_check(struct source_file *f, FILE *errors);
  * (what a style sheet asks for). Without a Referer it belongs to the client's only open view, if there is
  * just one. When the window is over the view is counted: a hit for each resource that was asked for, a miss for each that
  * was not, unless the client had it as far as is known (it fetched it on another page, checked it with a 304, or
- * was offered it). What the client had and asks for again is no hit either, unless it does so with most of what it should
- * have: then its cache is empty, and what it had is forgotten. Who misses something that is proposed is taken to have it. A view in which nothing was asked for says nothing: all was cached, or it was no browser.
+ * was offered it). What the client had and asks for again is no hit either, unless it does so with most of what it
+ * should have: then its cache is empty, and what it had is forgotten. Who misses something that is proposed is taken to
+ * have it from then on. A view in which nothing was asked for says nothing: all was cached, or it was no browser.
  *
  * No client alone can change what is proposed. A view counts only if its client is not among the last SOURCE_VOTERS
  * clients whose views of that page have counted within a half-life; in a counted view a resource counts once; and a
- * resource needs `clients` distinct ones. A page needs as many before it can displace another such page.
+ * resource needs `support` distinct ones. A page needs as many before it can displace another such page.
  * Clients are known by a keyed hash that ends with the process.
  *
  * Bounded: pages, clients, open views, resources of a page, and octets. The least recently used goes first, of pages and
