@@ -135,10 +135,14 @@ void learned_ended(struct hop *hop, const struct exchange *x, enum observe_outco
 	if (x->push.source != POLICY_LEARNED || !page)
 		return;
 	const struct source_request view = request_of(page);
+	bool is_taken = x->push.state == PUSH_DONE || x->push.state == PUSH_CLAIMED;
+	enum source_outcome came = SOURCE_OFFERED;
 	if (x->push.verdict.reason == &policy_reason_STATUS)
-		source_learned_outcome(
-		    hop->learned, &view, x->request->path, SOURCE_GONE, hop->relay.now);
+		came = SOURCE_GONE;
 	else if (outcome == OBSERVE_CLIENT_RESET)
-		source_learned_outcome(
-		    hop->learned, &view, x->request->path, SOURCE_REFUSED, hop->relay.now);
+		came = SOURCE_REFUSED;
+	else if (is_taken)
+		came = SOURCE_TAKEN;
+	if (came != SOURCE_OFFERED) /* that was told when it was */
+		source_learned_outcome(hop->learned, &view, x->request->path, came, hop->relay.now);
 }
