@@ -9,22 +9,6 @@
 #include "proxy/http/link.h"
 #include "proxy/limits.h"
 
-/* Asks of every [preload] section whether it takes this request; `use` acts on those that do. */
-static void for_each_preload(const struct facts_base *base, const struct facts_client *client,
-    struct exchange *x,
-    void (*use)(
-	const struct facts_base *base, struct exchange *x, const struct conf_preload *preload))
-{
-	const struct conf *conf = base->conf;
-	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
-	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || x->push.state != PUSH_NONE)
-		return;
-	facts_of_request(base, client, x, &facts);
-	for (size_t i = 0; i < conf->preload_count && !x->is_over; i++)
-		if (policy_rule_takes(&conf->preloads[i].when, &facts))
-			use(base, x, &conf->preloads[i]);
-}
-
 static enum relay_offer_flags place_of(const struct exchange *x, const struct http_target *target)
 {
 	bool is_foreign = !slice_equal(target->scheme, x->scheme) ||
@@ -110,13 +94,23 @@ static void look_for_links(
 	x->takes_links = x->takes_links || preload->link;
 }
 
+/* What a [preload] section that takes the request may be for, in the order of the offers. */
+static void (*const uses[])(
+    const struct facts_base *base, struct exchange *x, const struct conf_preload *preload) = {
+    look_for_links, offer_adds, offer_manifests, offer_learned};
+
 void offer_with_request(
     const struct facts_base *base, const struct facts_client *client, struct exchange *x)
 {
-	for_each_preload(base, client, x, look_for_links);
-	for_each_preload(base, client, x, offer_adds);
-	for_each_preload(base, client, x, offer_manifests);
-	for_each_preload(base, client, x, offer_learned);
+	const struct conf *conf = base->conf;
+	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
+	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || x->push.state != PUSH_NONE)
+		return;
+	facts_of_request(base, client, x, &facts);
+	for (size_t use = 0; use < sizeof(uses) / sizeof(uses[0]); use++)
+		for (size_t i = 0; i < conf->preload_count && !x->is_over; i++)
+			if (policy_rule_takes(&conf->preloads[i].when, &facts))
+				uses[use](base, x, &conf->preloads[i]);
 }
 
 /* ---- Link fields ---- */

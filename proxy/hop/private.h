@@ -184,6 +184,8 @@ void pool_serve(struct pool *p); /* sends what is queued as far as there is room
 void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail);
 
 void up_open(struct pool *p);
+/* What we announce to the origin. */
+struct h2_settings up_settings(const struct conf_origin *o, bool push);
 void up_kill(struct up *u, const struct relay_cause *cause); /* at once and without a word */
 void up_terminate(struct up *u, enum h2_code code, struct slice why); /* GOAWAY, then close */
 void up_retire(struct up *u); /* takes no more requests; closes when those that it has are over */

@@ -62,11 +62,7 @@ static void turn_route_off(struct hop *hop, const struct conf_route *route)
 static void withdraw_push(struct up *u)
 {
 	const struct conf_origin *o = u->pool->origin;
-	struct h2_settings settings = h2_settings_initial;
-	settings.enable_push = 0;
-	settings.max_concurrent_streams = o->max_concurrent_pushes;
-	settings.initial_window_size = o->stream_window_bytes;
-	settings.max_header_list_size = o->max_header_list_bytes;
+	struct h2_settings settings = up_settings(o, false);
 	u->push_was_withdrawn = true;
 	up_retire(u);
 	h2_update_settings(u->h2, &settings, u->hop->relay.now);

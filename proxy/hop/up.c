@@ -28,14 +28,20 @@ static const struct net_conn_ops conn_ops = {
 /* ---- life ---- */
 
 /* The transport is open: the time for SETTINGS begins. */
-static void begin_http2(struct up *u)
+struct h2_settings up_settings(const struct conf_origin *o, bool push)
 {
-	const struct conf_origin *o = u->pool->origin;
 	struct h2_settings s = h2_settings_initial;
-	s.enable_push = u->pool->push;
+	s.enable_push = push;
 	s.max_concurrent_streams = o->max_concurrent_pushes;
 	s.initial_window_size = o->stream_window_bytes;
 	s.max_header_list_size = o->max_header_list_bytes;
+	return s;
+}
+
+static void begin_http2(struct up *u)
+{
+	const struct conf_origin *o = u->pool->origin;
+	struct h2_settings s = up_settings(o, u->pool->push);
 	struct h2_limits limits = h2_limits_default;
 	limits.connection_window = o->connection_window_bytes;
 	limits.settings_timeout = o->settings_timeout;
