@@ -105,6 +105,13 @@ check-peers: build/pushgate
 check-browser: build/pushgate
 	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 1 $(BROWSER_TESTS)
 
+# Each attack with an honest client beside it; ATTACK='NAME …' for some of them.
+attack: build/pushgate
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/attack/run.mjs --out build/attack.md $(ATTACK)
+
+attack-short: build/pushgate
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/attack/run.mjs --short --out build/attack.md
+
 # The unit tests again, each under valgrind: what the sanitizers' allocator hides.
 check-valgrind:
 	$(Q)$(MAKE) --no-print-directory KIND=debug tests
@@ -168,10 +175,11 @@ help:
 	@echo 'make check          unit, pair, relay and wire tests under ASan and UBSan'
 	@echo 'make check-peers    against nghttp, nghttpd, curl, h2load, Node.js and Chromium'
 	@echo 'make check-browser  the part of it with Chromium'
+	@echo 'make attack         floods, bombs, slow and broken peers, with an honest client beside them (attack-short: briefly)'
 	@echo 'make check-valgrind the unit tests under valgrind'
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench          CPU time beside nghttpx, and micro benchmarks'
 	@echo 'make lint cover install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-browser check-valgrind fuzz fuzzers bench cover lint tidy install deb clean help
+.PHONY: all tests check check-peers check-browser attack attack-short check-valgrind fuzz fuzzers bench cover lint tidy install deb clean help

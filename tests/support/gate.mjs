@@ -19,9 +19,6 @@ import { PATIENCE, SCALE, connect, listen } from './peer.mjs';
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 export const BINARY = path.resolve(ROOT, process.env.PUSHGATE ?? 'build/pushgate');
 
-/* A test that ran out of time may have left something open: the others' results must not wait for it. */
-after(() => { setTimeout(() => process.exit(), 3000).unref(); });
-
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /* Waits for a promise, but not for ever; whether it was in time, the caller sees elsewhere. */
 export function patiently(promise, ms) {
@@ -105,19 +102,25 @@ export function section(name, values) {
 
 const SICK = /ERROR: (Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime error:|ensure\b.*failed|Assertion|SUMMARY: /;
 
-/* The process. options: config (text), single (default true), listens (ports that must answer), args. */
+/*
+ * The process. options: config (text), single (default true), ports (that must answer), env, limit (the most
+ * descriptors that it may have).
+ */
 export class Gate {
 	stderr = '';
 	stdout = '';
 	exit = null;
 
-	constructor({ config, dir, ports, single = true, env = {} }) {
+	constructor({ config, dir, ports, single = true, env = {}, limit = null }) {
 		this.dir = dir;
 		this.ports = ports;
 		[this.port] = ports;
 		this.config = path.join(dir, 'pushgate.ini');
 		fs.writeFileSync(this.config, config);
-		this.child = spawn(BINARY, ['run', '-c', this.config, ...(single ? ['--single'] : [])], {
+		const args = [BINARY, 'run', '-c', this.config, ...(single ? ['--single'] : [])];
+		if (limit)
+			args.unshift('sh', '-c', `ulimit -n ${limit} && exec "$@"`, 'sh');
+		this.child = spawn(args[0], args.slice(1), {
 			cwd: dir,
 			stdio: ['ignore', 'pipe', 'pipe'],
 			env: { ASAN_OPTIONS: 'abort_on_error=0:detect_leaks=1', UBSAN_OPTIONS: 'print_stacktrace=1', ...process.env, ...env },
@@ -338,8 +341,17 @@ export class Scenario {
 	}
 }
 
+/* A test that ran out of time may have left something open: the others' results must not wait for it. */
+let hasEnd = false;
+function endInTime() {
+	if (!hasEnd)
+		after(() => { setTimeout(() => process.exit(), 3000).unref(); });
+	hasEnd = true;
+}
+
 /* One test: scenario('what holds', {options}, async (s) => { … }). */
 export function scenario(name, options, body) {
+	endInTime();
 	if (typeof options === 'function')
 		[options, body] = [{}, options];
 	const { skip, timeout = 60000, ...rest } = options;

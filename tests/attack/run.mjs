@@ -1,0 +1,70 @@
+#!/usr/bin/env node
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attacks on the release binary, one after the other, with an honest client beside each:
+ *
+ *   tests/attack/run.mjs [--short] [--out FILE] [--list] [NAME …]
+ *
+ * NAME: those whose name has it in it. --short: one brief round each. PUSHGATE names the binary. Prints a table and, with
+ * --out, writes it as Markdown. The last line is "N passed, N failed"; the exit status is 0 when none failed.
+ */
+import fs from 'node:fs';
+import { Stage } from './stage.mjs';
+import { rows } from './rows.mjs';
+
+const args = process.argv.slice(2);
+const flag = (name) => args.includes(name) && !!args.splice(args.indexOf(name), 1);
+const option = (name) => (args.includes(name) ? args.splice(args.indexOf(name), 2)[1] : undefined);
+const isShort = flag('--short');
+const list = flag('--list');
+const file = option('--out');
+
+const HEAD = ['attack', 'frames', 'end', 'honest %', 'p50 ms', 'p99 ms', 'RSS MB', 'descriptors', 'µs/frame', 'verdict'];
+const arrow = ([a, b], digits = 0) => `${a.toFixed(digits)} → ${b.toFixed(digits)}`;
+
+function cells(out) {
+	const verdict = out.faults.length ? 'FAILED' : 'ok';
+	if (!out.result)
+		return [out.row.name, '', '', '', '', '', '', '', '', verdict];
+	return [out.row.name, String(out.result.frames), out.end, out.honest.toFixed(1), arrow(out.p50, 1), arrow(out.p99), `+${out.growth.toFixed(1)}`,
+		`${out.fdsBefore} → ${out.fdsMost} → ${out.fdsAfter}`, out.perFrame.toFixed(2), verdict];
+}
+
+const WIDTHS = [34, 8, 46, 8, 14, 12, 7, 18, 8, 8];
+const line = (values) => values.map((v, i) => (v.length > WIDTHS[i] ? `${v.slice(0, WIDTHS[i] - 1)}…` : v.padEnd(WIDTHS[i]))).join(' ').trimEnd();
+
+function markdown(table) {
+	const row = (values) => `| ${values.map((v) => v.replace(/\|/g, '\\|')).join(' | ')} |`;
+	return `${[
+		'# Attacks', '',
+		'Made by `make attack`. Times and descriptors: quiet → attacked, before → most → after; RSS: growth of the workers; µs/frame:',
+		'processor time of the workers for each frame of the attacker, without what the honest client takes.', '',
+		row(HEAD), row(HEAD.map(() => '---')), ...table.map(row),
+	].join('\n')}\n`;
+}
+
+const wanted = rows.filter((r) => !args.length || args.some((a) => r.name.includes(a)));
+if (list) {
+	for (const r of wanted)
+		console.log(`${r.name}: ${r.what}`);
+	process.exit(0);
+}
+
+const stage = new Stage(isShort ? { rounds: 1, quiet: 500, attacked: 800 } : { rounds: 3, quiet: 1000, attacked: 1500 });
+await stage.open();
+console.log(line(HEAD));
+const table = [];
+let failed = 0;
+for (const row of wanted) {
+	const out = await stage.play(row);
+	table.push(cells(out));
+	console.log(line(table.at(-1)));
+	failed += out.faults.length ? 1 : 0;
+	for (const fault of out.faults)
+		console.log(`    ${row.name}: ${fault}`);
+}
+stage.close();
+if (file)
+	fs.writeFileSync(file, markdown(table));
+console.log(`${wanted.length - failed} passed, ${failed} failed`);
+process.exitCode = failed ? 1 : 0;
