@@ -27,8 +27,11 @@
 /* CONTINUATION frames in one block: 256 KiB in frames of the smallest sensible size. */
 #define LIMIT_CONTINUATIONS 64u
 
-/* Interim (1xx) responses in one exchange (RFC 9110 15.2 sets none). */
-#define LIMIT_INTERIM_RESPONSES 32u
+/* Interim (1xx) responses in one exchange (RFC 9110 15.2 sets none); counted in an octet. */
+#define LIMIT_INTERIM_RESPONSES 200u
+
+/* Promises kept unanswered on one origin connection. Each holds a stream of ours. */
+#define LIMIT_RESERVED_STREAMS 1000000u
 
 /* Streams we have reset and remember (RFC 9113 5.1): beyond the PING that shows that the peer has
  * seen it, as long as there is room. */

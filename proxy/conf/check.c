@@ -97,23 +97,55 @@ static void check_address(struct conf_loader *l, const struct conf_section *s)
 
 /* ---- [origin] ---- */
 
+/* Limits that come in the way of what another option allows. */
+static void check_limits(struct conf_loader *l, const struct conf_section *s,
+    const struct conf_limits *limits, uint32_t max_header_list_bytes)
+{
+	uint32_t line = conf_option_line(s, "max-field-block");
+
+	if (limits->field_block_bytes < max_header_list_bytes)
+		conf_warning(l, s->file, line ? line : conf_option_line(s, "max-header-list"),
+		    "max-field-block is smaller than max-header-list, so that a large head ends "
+		    "the connection; make it larger");
+}
+
+static void check_listen(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_listen *listen = s->object;
+	uint32_t line = conf_option_line(s, "limit-resets");
+
+	check_limits(l, s, &listen->limits, listen->max_header_list_bytes);
+	if (listen->limits.resets.burst < listen->max_concurrent_streams)
+		conf_warning(l, s->file,
+		    line ? line : conf_option_line(s, "max-concurrent-streams"),
+		    "the burst of limit-resets is smaller than max-concurrent-streams, so that a "
+		    "client may not cancel all its requests at once; make it larger");
+}
+
 static void check_origin(struct conf_loader *l, const struct conf_section *s)
 {
 	static const char *const tls_options[] = {"tls-ca", "tls-verify", "tls-name"};
 	const struct conf_origin *o = s->object;
+	uint32_t line;
 
 	if (s->is_broken)
 		return;
 	if (o->max_stream_window_bytes < o->stream_window_bytes) {
-		uint32_t line = conf_option_line(s, "max-stream-window");
+		line = conf_option_line(s, "max-stream-window");
 		conf_mistake(l, s->file, line ? line : conf_option_line(s, "stream-window"),
 		    "max-stream-window is smaller than stream-window; make it at least as large");
 	}
 	if (o->spare_connections > o->max_connections)
 		conf_mistake(l, s->file, conf_option_line(s, "spare-connections"),
 		    "spare-connections is larger than max-connections; make it at most as large");
+	check_limits(l, s, &o->limits, o->max_header_list_bytes);
+	line = conf_option_line(s, "limit-promises");
+	if (o->limits.promises.per_second < l->conf->server.promise_rate)
+		conf_warning(l, s->file, line ? line : s->line,
+		    "limit-promises is below promise-rate of [server], which would refuse "
+		    "promises one by one before; make it larger");
 	for (size_t i = 0; i < sizeof tls_options / sizeof *tls_options; i++) {
-		uint32_t line = conf_option_line(s, tls_options[i]);
+		line = conf_option_line(s, tls_options[i]);
 		if (line && o->server_text && o->kind != CONF_ORIGIN_H2_TLS)
 			conf_warning(l, s->file, line,
 			    "%s has no effect, as the server is not h2://; remove it",
@@ -323,6 +355,7 @@ static void check_section(struct conf_loader *l, struct conf_section *s)
 	case CONF_SECTION_LISTEN:
 		pair_certificates(l, s);
 		check_address(l, s);
+		check_listen(l, s);
 		return;
 	case CONF_SECTION_ORIGIN:
 		check_origin(l, s);

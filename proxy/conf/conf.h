@@ -14,6 +14,7 @@
 #include "policy/cookie.h"
 #include "policy/policy.h"
 #include "proxy/base/arena.h"
+#include "proxy/base/rate.h"
 #include "proxy/net/net.h"
 #include <stdio.h>
 
@@ -56,6 +57,19 @@ struct conf_server {
 	usec hint_wait;               /* a 103 of ours gathers hints for so long: 0 = one loop turn */
 };
 
+/* What the peer of one connection may do (docs/LIMITS.md). */
+struct conf_limits {
+	struct rate faults, pings, settings, priorities, empty_frames, window_updates, field_blocks;
+	uint32_t field_block_bytes;   /* on the wire: 128 KiB */
+	uint32_t continuations;       /* of one field block: 32 */
+	uint32_t control_bytes;       /* of answers that it provokes and does not read: 256 KiB */
+	uint32_t min_rate;            /* octets a second of what it has to send or to take: 100; 0 = any */
+	struct rate resets;           /* clients */
+	struct rate promises;         /* origins, as the next two */
+	uint32_t reserved_pushes;     /* promised and unanswered at a time: 4096 */
+	uint32_t interim_responses;   /* to one request: 32 */
+};
+
 struct conf_listen {
 	const char *name, *file;
 	uint32_t line;
@@ -65,6 +79,7 @@ struct conf_listen {
 	size_t certificate_count;     /* 0 = plain h2c */
 	bool clients_shared;          /* clients = shared: one connection may carry many users */
 	uint32_t max_connections;     /* accepted at a time, per worker: 10000 */
+	uint32_t max_connections_per_client; /* of these: 1000; 0 = no limit */
 	/* Per-hop settings that we announce. */
 	uint32_t max_concurrent_streams; /* 100 */
 	uint32_t stream_window_bytes;    /* 64 KiB … receive, for uploads: 256 KiB */
@@ -73,6 +88,7 @@ struct conf_listen {
 	uint32_t max_header_list_bytes;  /* 64 KiB */
 	usec tls_timeout, preface_timeout, settings_timeout, header_timeout, idle_timeout, write_timeout, body_timeout;
 	uint64_t max_request_body_bytes; /* 0 = no limit; else 413 */
+	struct conf_limits limits;
 };
 
 struct conf_origin {
@@ -99,6 +115,7 @@ struct conf_origin {
 	uint32_t connection_window_bytes; /* 16 MiB */
 	uint32_t max_header_list_bytes;   /* 64 KiB */
 	usec connect_timeout, settings_timeout, queue_timeout, response_timeout, idle_timeout, write_timeout, body_timeout, upload_linger;
+	struct conf_limits limits;
 	uint32_t index;
 };
 

@@ -93,6 +93,10 @@ const char *conf_option_form(const struct conf_option *o, char *buffer, size_t s
 		    value_time_format(o->min, least, sizeof least),
 		    value_time_format(o->max, most, sizeof most));
 		break;
+	case CONF_TYPE_RATE:
+		snprintf(buffer, size, "%" PRIu64 "/s ... %" PRIu64 "/s (100/s, 100/s burst 500)",
+		    o->min, o->max);
+		break;
 	case CONF_TYPE_SWITCH:
 	case CONF_TYPE_CHOICE:
 		conf_option_choices(o, " | ", " | ", buffer, size);
@@ -166,8 +170,9 @@ static void print_syntax(FILE *out)
 	    "spaces or "
 	    "commas, and \"double quotes\" keep a member with spaces together. Sizes are octets "
 	    "(k, M and G "
-	    "are powers of 1024), times need a unit (ms, s, m, h). Relative paths start at the "
-	    "folder of "
+	    "are powers of 1024), times need a unit (ms, s, m, h), a rate is so many a second "
+	    "and so many at once (100/s burst 500; twice as many where none is given). Relative "
+	    "paths start at the folder of "
 	    "the file that they stand in. `include = FILE` above the first section of a file reads "
 	    "another "
 	    "file, or with a pattern such as conf.d/*.ini several, at that place.");

@@ -25,6 +25,7 @@ enum conf_type {
 	CONF_TYPE_SIZE,     /* uint64_t, octets */
 	CONF_TYPE_WINDOW,   /* uint32_t, octets */
 	CONF_TYPE_TIME,     /* usec */
+	CONF_TYPE_RATE,     /* struct rate */
 	CONF_TYPE_SWITCH,   /* bool: the second of two choices is true */
 	CONF_TYPE_CHOICE,   /* an enum: the position in choices */
 	CONF_TYPE_BITS,     /* uint32_t: a list of choices, bit `min` is the first */

@@ -5,6 +5,7 @@
  * print them.
  */
 #include "proxy/conf/option.h"
+#include "proxy/conf/option_limits.h"
 #include "proxy/conf/setters.h"
 #include "proxy/limits.h"
 #include <assert.h>
@@ -167,6 +168,9 @@ const struct conf_option conf_options[] = {
         "proxy do."},
     {LISTEN(max_connections), .key = "max-connections", NUMBER(1, 1000000), .preset = "10000",
         .sentence = "Client connections at a time in each worker; more are closed at once."},
+    {LISTEN(max_connections_per_client), .key = "max-connections-per-client", NUMBER(0, 1000000), .preset = "1000",
+        .sentence = "Of these, connections of one client: an IPv4 address or an IPv6 /64. Those of unix sockets are not "
+        "counted. 0: without limit."},
     {LISTEN(max_concurrent_streams), .key = "max-concurrent-streams", NUMBER(1, 65536), .preset = "100",
         .sentence = "Requests at a time on one connection (SETTINGS_MAX_CONCURRENT_STREAMS)."},
     {LISTEN(stream_window_bytes), .key = "stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "256k",
@@ -191,9 +195,11 @@ const struct conf_option conf_options[] = {
     {LISTEN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "3m",
         .sentence = "How long a connection without a request stays open."},
     {LISTEN(write_timeout), .key = "write-timeout", TIME(0), .preset = "30s",
-        .sentence = "How long a client may take nothing of what waits for it."},
+        .sentence = "How long a client may take nothing of what waits for it, or too little; see min-rate."},
     {LISTEN(body_timeout), .key = "body-timeout", TIME(0), .preset = "30s",
-        .sentence = "Between two octets of an upload."},
+        .sentence = "Between two octets of an upload that count; see min-rate."},
+    LIMITS_OF_CLIENTS(LISTEN),
+    LIMITS_OF_BOTH(LISTEN, "client"),
 
     /* ---- [origin NAME] ---- */
     {ORIGIN(server_text), .key = "server",
@@ -246,11 +252,13 @@ const struct conf_option conf_options[] = {
     {ORIGIN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "60s",
         .sentence = "How long a connection without a request stays open."},
     {ORIGIN(write_timeout), .key = "write-timeout", TIME(0), .preset = "30s",
-        .sentence = "How long the origin may take nothing of what waits for it."},
+        .sentence = "How long the origin may take nothing of what waits for it, or too little; see min-rate."},
     {ORIGIN(body_timeout), .key = "body-timeout", TIME(0), .preset = "60s",
-        .sentence = "Between two octets of a response."},
+        .sentence = "Between two octets of a response that count; see min-rate."},
     {ORIGIN(upload_linger), .key = "upload-linger", TIME(USEC_PER_MSEC), .preset = "10s",
         .sentence = "How long an upload goes on when the response is complete already."},
+    LIMITS_OF_BOTH(ORIGIN, "origin"),
+    LIMITS_OF_ORIGINS(ORIGIN),
 
     /* ---- [route NAME] ---- */
     {ROUTE(hosts, host_count), .key = "host",

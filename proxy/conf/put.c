@@ -68,6 +68,23 @@ static bool put_time(
 	return conf_bad_value(l, o, value, right);
 }
 
+static bool put_rate(
+    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+{
+	struct rate rate;
+	char right[128];
+
+	if (value_rate(value, &rate) && rate.per_second >= o->min && rate.per_second <= o->max &&
+	    rate.burst >= o->min && rate.burst <= o->max) {
+		*(struct rate *)at = rate;
+		return true;
+	}
+	snprintf(right, sizeof right,
+	    "give a rate from %" PRIu64 "/s to %" PRIu64 "/s, such as 100/s or 100/s burst 500",
+	    o->min, o->max);
+	return conf_bad_value(l, o, value, right);
+}
+
 /* "write a, b or c". */
 static const char *choices_text(const struct conf_option *o, char *buffer, size_t size)
 {
@@ -243,6 +260,8 @@ bool conf_put(struct conf_loader *l, const struct conf_option *o, char *object, 
 		return put_size(l, o, at, value);
 	case CONF_TYPE_TIME:
 		return put_time(l, o, at, value);
+	case CONF_TYPE_RATE:
+		return put_rate(l, o, at, value);
 	case CONF_TYPE_SWITCH:
 	case CONF_TYPE_CHOICE:
 		return put_choice(l, o, at, value);

@@ -3,13 +3,15 @@
 #ifndef PUSHGATE_CONF_VALUE_H
 #define PUSHGATE_CONF_VALUE_H
 
-#include "proxy/base/clock.h"
+#include "proxy/base/rate.h"
 #include "proxy/base/slice.h"
 
 /* "65536", "64k", "1M", "1MiB", "2g": powers of 1024. */
 bool value_size(struct slice text, uint64_t *octets);
 /* "0", "500ms", "10s", "2m", "1h". */
 bool value_time(struct slice text, usec *span);
+/* "100/s" or "100/s burst 500"; the burst is twice the rate unless it is given. */
+bool value_rate(struct slice text, struct rate *rate);
 /* As value_size and value_time read them, in the largest unit that divides. */
 #define VALUE_TEXT 32
 char *value_size_format(uint64_t octets, char *buffer, size_t size);

@@ -19,6 +19,7 @@ struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
 	       limits->connection_window <= H2_WINDOW_MAX);
 	ensure(limits->field_block_bytes <= LIMIT_FIELD_BLOCK_BYTES);
 	ensure(limits->continuations <= LIMIT_CONTINUATIONS);
+	ensure(limits->interim_responses <= LIMIT_INTERIM_RESPONSES);
 	ensure(local->initial_window_size <= H2_WINDOW_MAX && local->max_frame_size >= 16384 &&
 	       local->max_frame_size <= 16777215 && local->enable_push <= 1);
 	const struct h2_role_row *row = &h2_role_rows[role];

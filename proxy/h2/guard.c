@@ -5,16 +5,16 @@
  * thing grows; their rows are in fault.h.
  */
 #include "proxy/h2/guard.h"
-#include "proxy/limits.h"
-
 #include <stddef.h>
+#include <string.h>
 
 const struct h2_limits h2_limits_default = {
     .connection_window = 1u << 20,
-    .field_block_bytes = 65536,
+    .field_block_bytes = 131072,
     .continuations = 32,
     .encoder_table_bytes = 4096,
-    .reserved_streams = 1000,
+    .interim_responses = 32,
+    .reserved_streams = 4096,
     .control_bytes = 262144,
     /* A user who leaves a page cancels everything at once; nobody does so for long without
      * completing requests too. */
@@ -27,8 +27,8 @@ const struct h2_limits h2_limits_default = {
     /* Some peers announce every few KiB that they have read. */
     .window_updates = {.per_second = 50000, .burst = 100000},
     /* A flood of promises is refused one by one before it ends the connection. */
-    .promises = {.per_second = 10000, .burst = 100000},
-    .header_blocks = {.per_second = 10000, .burst = 20000},
+    .promises = {.per_second = 400000, .burst = 400000},
+    .field_blocks = {.per_second = 10000, .burst = 20000},
     .preface_timeout = 10 * USEC_PER_SEC,
     .settings_timeout = 10 * USEC_PER_SEC,
     .block_timeout = 10 * USEC_PER_SEC,
@@ -53,19 +53,10 @@ const struct h2_guard_row h2_guard_rows[H2_GUARDED_COUNT] = {
 		{[H2_WORK_EXCHANGE] = 3000, [H2_WORK_DATA_OUT] = 4000}},
 	[H2_GUARDED_PROMISES] = {"promises", AT(promises), H2_FAULT_FLOOD_PROMISES,
 		{[H2_WORK_REQUEST] = 32000}},
-	[H2_GUARDED_BLOCKS] = {"header-blocks", AT(header_blocks), H2_FAULT_FLOOD_BLOCKS,
+	[H2_GUARDED_BLOCKS] = {"field-blocks", AT(field_blocks), H2_FAULT_FLOOD_BLOCKS,
 		{[H2_WORK_EXCHANGE] = 3000}},
 };
 // clang-format on
-
-#define TOKEN 1000000u
-
-static struct h2_rate rate_of(const struct h2_guard *g, enum h2_guarded what)
-{
-	struct h2_rate rate;
-	memcpy(&rate, (const char *)g->limits + h2_guard_rows[what].offset, sizeof(rate));
-	return rate;
-}
 
 void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits, usec now)
 {
@@ -74,33 +65,17 @@ void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits, usec now)
 		g->buckets[i].at = now;
 }
 
-static void pay_back(struct h2_bucket *b, uint64_t millionths)
-{
-	b->spent -= millionths < b->spent ? millionths : b->spent;
-}
-
 const struct h2_fault *h2_guard_count(struct h2_guard *g, enum h2_guarded what, usec now)
 {
-	struct h2_bucket *b = &g->buckets[what];
-	struct h2_rate rate = rate_of(g, what);
-	if (now > b->at) {
-		/* The span is cut so that the product stays in range: an hour refills any bucket.
-		 * */
-		usec span = now - b->at;
-		if (span > 3600 * USEC_PER_SEC)
-			span = 3600 * USEC_PER_SEC;
-		pay_back(b, span * rate.per_second);
-		b->at = now;
-	}
-	if (b->spent + TOKEN > (uint64_t)rate.burst * TOKEN)
-		return &h2_faults[h2_guard_rows[what].fault];
-	b->spent += TOKEN;
-	return NULL;
+	const struct h2_guard_row *row = &h2_guard_rows[what];
+	struct rate rate;
+	memcpy(&rate, (const char *)g->limits + row->offset, sizeof(rate));
+	return bucket_take(&g->buckets[what], &rate, 1, now) ? NULL : &h2_faults[row->fault];
 }
 
 void h2_guard_refund(struct h2_guard *g, enum h2_work work)
 {
 	for (size_t i = 0; i < H2_GUARDED_COUNT; i++)
 		if (h2_guard_rows[i].refund[work])
-			pay_back(&g->buckets[i], (uint64_t)h2_guard_rows[i].refund[work] * 1000);
+			bucket_give(&g->buckets[i], h2_guard_rows[i].refund[work]);
 }

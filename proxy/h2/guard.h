@@ -33,21 +33,16 @@ enum h2_work {
 
 struct h2_guard_row {
 	const char *name;
-	size_t offset; /* of the struct h2_rate in struct h2_limits */
+	size_t offset; /* of the struct rate in struct h2_limits */
 	enum h2_fault_id fault;
 	uint16_t refund[H2_WORK_COUNT]; /* thousandths of a token */
 };
 
 extern const struct h2_guard_row h2_guard_rows[H2_GUARDED_COUNT];
 
-struct h2_bucket {
-	uint64_t spent; /* millionths of a token */
-	usec at;
-};
-
 struct h2_guard {
 	const struct h2_limits *limits; /* borrows */
-	struct h2_bucket buckets[H2_GUARDED_COUNT];
+	struct bucket buckets[H2_GUARDED_COUNT];
 };
 
 void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits, usec now);

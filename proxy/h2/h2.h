@@ -23,6 +23,7 @@
 #include "proxy/base/budget.h"
 #include "proxy/base/chunk.h"
 #include "proxy/base/clock.h"
+#include "proxy/base/rate.h"
 #include "proxy/http/head.h"
 #include "proxy/http/priority.h"
 
@@ -73,13 +74,9 @@ struct h2_settings {
 extern const struct h2_settings h2_settings_initial;
 
 /*
- * What one connection may cost us. Rates are token buckets: `per_second` refills, `burst` is the
- * bucket. A row each in guard.c with its fault (ENHANCE_YOUR_CALM on the connection).
+ * What one connection may cost us. The rates have a row each in guard.c with its fault
+ * (ENHANCE_YOUR_CALM on the connection).
  */
-struct h2_rate {
-	uint32_t per_second, burst;
-};
-
 struct h2_limits {
 	/* What we announce beside the settings. */
 	uint32_t connection_window; /* receive window of the connection, ≥ 65535 */
@@ -87,16 +84,17 @@ struct h2_limits {
 	uint32_t field_block_bytes;   /* ≤ LIMIT_FIELD_BLOCK_BYTES; above: ENHANCE_YOUR_CALM */
 	uint32_t continuations;       /* in one block */
 	uint32_t encoder_table_bytes; /* the most we use of the peer's HEADER_TABLE_SIZE */
+	uint32_t interim_responses;   /* client: of one request; above: the stream is reset */
 	uint32_t reserved_streams; /* client: promised and unanswered at a time; above: the engine
 	                                   refuses with REFUSED_STREAM by itself */
 	uint32_t control_bytes;    /* queued control output that the peer provoked (acks, pings,
 	                                   resets); above: ENHANCE_YOUR_CALM */
 	/* Floods. */
-	struct h2_rate resets_received; /* rapid reset (CVE-2023-44487) */
-	struct h2_rate resets_provoked; /* the peer's faults make us reset (CVE-2025-8671) */
-	struct h2_rate pings, settings, priorities, empty_frames, window_updates;
-	struct h2_rate promises; /* promised to us */
-	struct h2_rate header_blocks;
+	struct rate resets_received; /* rapid reset (CVE-2023-44487) */
+	struct rate resets_provoked; /* the peer's faults make us reset (CVE-2025-8671) */
+	struct rate pings, settings, priorities, empty_frames, window_updates;
+	struct rate promises; /* promised to us */
+	struct rate field_blocks;
 	/* Time. */
 	usec preface_timeout;  /* server: the client's preface and first SETTINGS */
 	usec settings_timeout; /* our SETTINGS to be acknowledged: SETTINGS_TIMEOUT */

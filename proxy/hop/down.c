@@ -145,11 +145,7 @@ static void begin_http2(struct down *d)
 {
 	const struct conf_listen *c = d->listener->conf;
 	struct h2_settings settings = local_settings(c);
-	struct h2_limits limits = h2_limits_default;
-	limits.connection_window = c->connection_window_bytes;
-	limits.preface_timeout = c->preface_timeout;
-	limits.settings_timeout = c->settings_timeout;
-	limits.block_timeout = c->header_timeout;
+	struct h2_limits limits = down_limits(c);
 	const struct h2_env env = {
 	    .chunks = d->hop->env.chunks,
 	    .heads = d->hop->heads,

@@ -34,21 +34,6 @@ void hop_nudge(struct hop *h)
 		net_timer_set(&h->timer, net_now(h->env.loop));
 }
 
-bool bucket_take(struct bucket *b, usec now, double per_second, double burst)
-{
-	if (b->filled == 0)
-		b->tokens = burst;
-	else
-		b->tokens += (double)(now - b->filled) * per_second / 1e6;
-	b->filled = now;
-	if (b->tokens > burst)
-		b->tokens = burst;
-	if (b->tokens < 1.0)
-		return false;
-	b->tokens -= 1.0;
-	return true;
-}
-
 static void dispatch(void *context, struct exchange *x)
 {
 	struct hop *h = context;

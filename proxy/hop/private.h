@@ -12,6 +12,7 @@
 #define PUSHGATE_HOP_PRIVATE_H
 
 #include "proxy/base/budget.h"
+#include "proxy/base/rate.h"
 #include "proxy/h2/h2.h"
 #include "proxy/hop/facts.h"
 #include "proxy/hop/hop.h"
@@ -31,12 +32,6 @@ struct listener {
 struct corpse {
 	struct list link; /* in hop->dead */
 	void (*bury)(struct corpse *corpse);
-};
-
-/* A token bucket for what peers do to us and what we do to them. */
-struct bucket {
-	usec filled;
-	double tokens;
 };
 
 struct hop {
@@ -196,6 +191,10 @@ void up_arm(struct up *u);
 extern const struct leg_ops up_leg_ops;
 void up_leg_cut(struct leg *leg);
 
+/* limits.c: what the engines enforce */
+struct h2_limits down_limits(const struct conf_listen *c);
+struct h2_limits up_limits(const struct conf_origin *o);
+
 /* promise.c */
 void up_promise(struct up *u, struct h2_event *e);
 void promise_facts(void *context, struct exchange *parent, struct http_head *promised,
@@ -256,8 +255,6 @@ usec hop_now(struct hop *h); /* reads the loop's time into the relay */
 /* something is over: while draining, another turn shall follow */
 void hop_nudge(struct hop *h);
 void hop_check_drained(struct hop *h);
-/* False: more often than `per_second` on average with bursts of `burst`. */
-bool bucket_take(struct bucket *b, usec now, double per_second, double burst);
 
 #define HOP_COUNT(hop, name, n) ((hop)->env.observe->counters->name += (uint64_t)(n))
 

@@ -39,9 +39,9 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
 	if (offer->source != POLICY_RELAYED)
 		return;
 	struct up *u = parent->up.carrier;
-	double rate = hop->env.conf->server.promise_rate;
-	offer->promise_rate_exceeded =
-	    rate > 0 && !bucket_take(&u->promises, hop->relay.now, rate, rate);
+	const uint32_t n = hop->env.conf->server.promise_rate;
+	const struct rate rate = {n, n};
+	offer->promise_rate_exceeded = !bucket_take(&u->promises, &rate, 1, hop->relay.now);
 }
 
 /* ---- verdicts ---- */
@@ -80,10 +80,12 @@ static void charge_reset(struct up *u, const struct exchange *parent)
 	if (u->push_was_withdrawn)
 		/* the engine refuses by itself, and counts, until the origin has acknowledged */
 		return;
-	if (s->reset_rate && !bucket_take(&u->resets, now, s->reset_rate, s->reset_rate))
+	const struct rate resets = {s->reset_rate, s->reset_rate};
+	if (!bucket_take(&u->resets, &resets, 1, now))
 		turn_route_off(hop, parent->route);
-	bool is_flood = s->promise_refusals && !bucket_take(&u->refusals, now,
-						   s->promise_refusals / 60.0, s->promise_refusals);
+	/* so many a minute */
+	const struct rate refusals = {s->promise_refusals, s->promise_refusals * 60};
+	bool is_flood = !bucket_take(&u->refusals, &refusals, 60, now);
 	if (is_flood) {
 		turn_route_off(hop, parent->route);
 		withdraw_push(u);

@@ -42,16 +42,7 @@ static void begin_http2(struct up *u)
 {
 	const struct conf_origin *o = u->pool->origin;
 	struct h2_settings s = up_settings(o, u->pool->push);
-	struct h2_limits limits = h2_limits_default;
-	limits.connection_window = o->connection_window_bytes;
-	limits.settings_timeout = o->settings_timeout;
-	/* The configured rate refuses promise by promise; the engine's own bound is for what goes
-	 * on regardless. */
-	uint32_t rate = u->hop->env.conf->server.promise_rate;
-	limits.promises = (struct h2_rate){rate * 4, rate * 4};
-	/* Bounded by the caps of each parent and client; this bound is for an origin run wild. */
-	limits.reserved_streams =
-	    o->max_concurrent_pushes * 4 > 4096 ? o->max_concurrent_pushes * 4 : 4096;
+	struct h2_limits limits = up_limits(o);
 	const struct h2_env env = {
 	    .chunks = u->hop->env.chunks,
 	    .heads = u->hop->heads,

@@ -443,7 +443,7 @@ static void conn_new(struct joint *j)
 	local.header_table_size = dice(j, 3) ? 4096 : dice(j, 9000);
 	local.max_concurrent_streams = 200;
 	struct h2_limits limits = h2_limits_default;
-	limits.window_updates = limits.empty_frames = (struct h2_rate){1000000, 1000000};
+	limits.window_updates = limits.empty_frames = (struct rate){1000000, 1000000};
 	limits.connection_window = 65535 + dice(j, 100000);
 	const struct h2_env env = {
 	    .chunks = j->chunks, .heads = j->heads, .budget = &j->budget, .seed = 3};

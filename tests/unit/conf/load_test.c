@@ -72,6 +72,43 @@ static void listen_defaults_are_those_of_the_header(void **state)
 	assert_int_equal(l->write_timeout, 30 * USEC_PER_SEC);
 	assert_int_equal(l->body_timeout, 30 * USEC_PER_SEC);
 	assert_int_equal(l->max_request_body_bytes, 0);
+	assert_int_equal(l->max_connections_per_client, 1000);
+	load_free(&load);
+}
+
+static void assert_rate(struct rate rate, uint32_t per_second, uint32_t burst)
+{
+	assert_int_equal(rate.per_second, per_second);
+	assert_int_equal(rate.burst, burst);
+}
+
+static void assert_limits(const struct conf_limits *l)
+{
+	assert_rate(l->faults, 100, 200);
+	assert_rate(l->pings, 500, 1000);
+	assert_rate(l->settings, 20, 100);
+	assert_rate(l->priorities, 1000, 2000);
+	assert_rate(l->empty_frames, 200, 1000);
+	assert_rate(l->window_updates, 50000, 100000);
+	assert_rate(l->field_blocks, 10000, 20000);
+	assert_int_equal(l->field_block_bytes, 128 << 10);
+	assert_int_equal(l->continuations, 32);
+	assert_int_equal(l->control_bytes, 256 << 10);
+	assert_int_equal(l->min_rate, 100);
+}
+
+static void limits_have_the_defaults_of_the_header(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_REST, "");
+	const struct conf_listen *l = &load.conf->listens[0];
+	const struct conf_origin *o = &load.conf->origins[0];
+	assert_limits(&l->limits);
+	assert_rate(l->limits.resets, 100, 200);
+	assert_limits(&o->limits);
+	assert_rate(o->limits.promises, 400000, 400000);
+	assert_int_equal(o->limits.reserved_pushes, 4096);
+	assert_int_equal(o->limits.interim_responses, 32);
 	load_free(&load);
 }
 
@@ -496,6 +533,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(defaults_are_those_of_the_header),
 	    cmocka_unit_test(listen_defaults_are_those_of_the_header),
+	    cmocka_unit_test(limits_have_the_defaults_of_the_header),
 	    cmocka_unit_test(origin_defaults_are_those_of_the_header),
 	    cmocka_unit_test(server_options_are_read),
 	    cmocka_unit_test(every_server_form_is_understood),

@@ -76,6 +76,19 @@ static void size_without_sense_is_refused_with_examples(void **state)
 	    "such as 65536, 64k or 1M\n");
 }
 
+static void rate_without_sense_is_refused_with_examples(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_ROUTE LOAD_ORIGIN "limit-pings = 5\nlimit-faults = 0/s\n"
+					      "limit-promises = 9/s burst 100000001\n" LOAD_LISTEN,
+	    "test.ini:5: bad value '5' for limit-pings; give a rate from 1/s to 100000000/s, such "
+	    "as 100/s or 100/s burst 500\n"
+	    "test.ini:6: bad value '0/s' for limit-faults; give a rate from 1/s to 100000000/s, "
+	    "such as 100/s or 100/s burst 500\n"
+	    "test.ini:7: bad value '9/s burst 100000001' for limit-promises; give a rate from 1/s "
+	    "to 100000000/s, such as 100/s or 100/s burst 500\n");
+}
+
 static void time_without_unit_is_refused_with_examples(void **state)
 {
 	(void)state;
@@ -411,6 +424,24 @@ static void rule_that_looks_shadowed_is_a_warning(void **state)
 	load_free(&load);
 }
 
+static void limit_that_is_in_the_way_of_another_option_is_a_warning(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_ROUTE LOAD_LISTEN
+	    "max-concurrent-streams = 1000\n"
+	    "max-field-block = 32k\n" LOAD_ORIGIN "limit-promises = 10/s\nmax-header-list = 256k\n",
+	    "test.ini:6: warning: max-field-block is smaller than max-header-list, so that a large "
+	    "head ends the connection; make it larger\n"
+	    "test.ini:5: warning: the burst of limit-resets is smaller than "
+	    "max-concurrent-streams, so that a client may not cancel all its requests at once; "
+	    "make it larger\n"
+	    "test.ini:10: warning: max-field-block is smaller than max-header-list, so that a "
+	    "large head ends the connection; make it larger\n"
+	    "test.ini:9: warning: limit-promises is below promise-rate of [server], which would "
+	    "refuse promises one by one before; make it larger\n");
+	load_free(&load);
+}
+
 static void tls_option_of_a_cleartext_origin_is_a_warning(void **state)
 {
 	(void)state;
@@ -546,6 +577,7 @@ int main(void)
 	    cmocka_unit_test(option_before_any_section_is_refused),
 	    cmocka_unit_test(number_outside_its_range_is_refused_with_the_range),
 	    cmocka_unit_test(size_without_sense_is_refused_with_examples),
+	    cmocka_unit_test(rate_without_sense_is_refused_with_examples),
 	    cmocka_unit_test(time_without_unit_is_refused_with_examples),
 	    cmocka_unit_test(choice_that_does_not_exist_is_refused_with_the_choices),
 	    cmocka_unit_test(value_that_is_empty_is_refused),
@@ -574,6 +606,7 @@ int main(void)
 	    cmocka_unit_test(source_that_does_not_exist_is_refused),
 	    cmocka_unit_test(bad_expressions_are_refused_with_the_octet),
 	    cmocka_unit_test(bad_media_types_are_refused),
+	    cmocka_unit_test(limit_that_is_in_the_way_of_another_option_is_a_warning),
 	    cmocka_unit_test(tls_option_of_a_cleartext_origin_is_a_warning),
 	    cmocka_unit_test(route_that_is_never_taken_is_a_warning),
 	    cmocka_unit_test(status_socket_has_the_length_of_a_socket_path),

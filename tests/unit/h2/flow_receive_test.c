@@ -10,7 +10,7 @@ static struct script *small_windows(enum h2_role role)
 	local.initial_window_size = 1000;
 	struct h2_limits limits = h2_limits_default;
 	limits.connection_window = CONNECTION_WINDOW;
-	limits.resets_provoked = (struct h2_rate){1000, 1000};
+	limits.resets_provoked = (struct rate){1000, 1000};
 	struct script *s =
 	    script_open_with(role, &(struct script_options){.local = &local, .limits = &limits});
 	if (role == H2_SERVER) {

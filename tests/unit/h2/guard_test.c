@@ -14,11 +14,11 @@
 
 static struct h2_limits wide(void)
 {
-	static const struct h2_rate endless = {1000000, 1000000};
+	static const struct rate endless = {1000000, 1000000};
 	struct h2_limits limits = h2_limits_default;
 	limits.resets_received = limits.resets_provoked = limits.pings = limits.settings = endless;
 	limits.priorities = limits.empty_frames = limits.window_updates = endless;
-	limits.promises = limits.header_blocks = endless;
+	limits.promises = limits.field_blocks = endless;
 	limits.control_bytes = 100000000;
 	return limits;
 }
@@ -37,7 +37,7 @@ static struct script *open_wide(enum h2_role role, const struct h2_limits *limit
 static void rate_ends_at(enum h2_role role, size_t rate, void (*act)(struct script *, uint32_t))
 {
 	struct h2_limits limits = wide();
-	*(struct h2_rate *)(void *)((char *)&limits + rate) = (struct h2_rate){10, BURST};
+	*(struct rate *)(void *)((char *)&limits + rate) = (struct rate){10, BURST};
 	struct script *s = open_wide(role, &limits);
 	for (uint32_t i = 0; i < BURST - SLACK; i++)
 		act(s, i);
@@ -101,7 +101,7 @@ SCRIPT_TEST(resets_that_the_peer_provokes_are_bounded)
 SCRIPT_TEST(refused_pushes_and_requests_are_free)
 {
 	struct h2_limits limits = wide();
-	limits.resets_received = limits.resets_provoked = (struct h2_rate){1, 5};
+	limits.resets_received = limits.resets_provoked = (struct rate){1, 5};
 	struct script *s = open_wide(H2_SERVER, &limits);
 	script_sends_get(s, 1);
 	for (uint32_t id = 2; id < 202; id += 2) {
@@ -127,7 +127,7 @@ SCRIPT_TEST(refused_pushes_and_requests_are_free)
 SCRIPT_TEST(malformed_answers_are_no_flood)
 {
 	struct h2_limits limits = wide();
-	limits.resets_provoked = (struct h2_rate){1, 5};
+	limits.resets_provoked = (struct rate){1, 5};
 	struct script *s = open_wide(H2_CLIENT, &limits);
 	for (uint32_t id = 1; id < 101; id += 2) {
 		script_sends_headers(s, id, H2_END_STREAM, ":status", "20", NULL);
@@ -207,7 +207,7 @@ SCRIPT_TEST(empty_continuations_are_bounded)
 {
 	struct h2_limits limits = wide();
 	limits.continuations = LIMIT_CONTINUATIONS;
-	limits.empty_frames = (struct h2_rate){10, BURST};
+	limits.empty_frames = (struct rate){10, BURST};
 	struct script *s = open_wide(H2_SERVER, &limits);
 	script_sends_raw(s, H2_HEADERS, 0, 1, "\x82", 1);
 	for (uint32_t i = 0; i < 2 * BURST; i++) {
@@ -224,7 +224,7 @@ SCRIPT_TEST(streams_refused_before_the_limit_was_known_are_no_offence)
 	struct h2_settings local = h2_settings_initial;
 	local.max_concurrent_streams = 1;
 	struct h2_limits limits = wide();
-	limits.resets_provoked = (struct h2_rate){1, BURST};
+	limits.resets_provoked = (struct rate){1, BURST};
 	struct script *s = script_open_with(H2_SERVER,
 	    &(struct script_options){.local = &local, .limits = &limits, .no_ack = true});
 	for (uint32_t id = 1; id < 8 * BURST; id += 2)
@@ -272,7 +272,7 @@ static void interim(struct script *s, uint32_t i)
 /* covers: R64 */
 SCRIPT_TEST(header_blocks_are_bounded)
 {
-	rate_ends_at(H2_CLIENT, RATE(header_blocks), interim);
+	rate_ends_at(H2_CLIENT, RATE(field_blocks), interim);
 }
 
 static void unasked_ack(struct script *s, uint32_t i)
@@ -297,7 +297,7 @@ SCRIPT_TEST(acknowledgements_and_goaways_without_end_are_bounded)
 SCRIPT_TEST(completed_exchanges_pay_for_their_blocks)
 {
 	struct h2_limits limits = wide();
-	limits.header_blocks = (struct h2_rate){1, BURST};
+	limits.field_blocks = (struct rate){1, BURST};
 	struct script *s = open_wide(H2_SERVER, &limits);
 	for (uint32_t id = 1; id < 20 * BURST; id += 2) {
 		script_sends_get(s, id);
