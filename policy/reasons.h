@@ -80,6 +80,9 @@ struct policy_reason {
 	    "Raise hold-max-count, or hold less.")                                      \
 	X(HOLD_BYTES, "hold-bytes", "The connection holds as many octets as allowed.",                \
 	    "Raise hold-max-bytes, or hold less.")                                      \
+	X(HOLD_SHED, "hold-shed",                                                                     \
+	    "The worker's memory was short: what nobody had asked for yet went first.",              \
+	    "Raise memory, or hold less.")                                                            \
 	X(NOT_STORABLE, "not-storable", "The response may not be kept (RFC 9111 3).",                 \
 	    "Mend its Cache-Control if it should be.")                                                \
 	X(HINT_LATE, "hint-late", "The final response or a 103 of our own has begun.",                \

@@ -55,6 +55,8 @@ void account_held(void *context, const struct hold_note *note)
 	c->holds_joined += note->outcome == HOLD_CLAIMED && note->is_live;
 	c->holds_missed += note->outcome == HOLD_MISSED;
 	c->holds_expired += note->outcome == HOLD_EXPIRED;
+	c->holds_evicted += note->outcome == HOLD_EVICTED;
+	c->shed_holds += note->reason == &policy_reason_HOLD_SHED;
 	feedback_held(hop, note);
 }
 

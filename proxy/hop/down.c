@@ -36,6 +36,7 @@ static void bury(struct corpse *corpse)
 		h2_free(d->h2);
 	memory_fini(d);
 	budget_give(&d->hop->budget, DOWN_CHARGE_BYTES);
+	budget_fini(&d->hold_budget);
 	budget_fini(&d->budget);
 	free(d);
 }
@@ -55,9 +56,11 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	d->listener = l;
 	d->opened = d->quiet_since = now;
 	net_address_ip(peer, &d->client);
-	budget_init(&d->budget, &hop->budget, hop->env.conf->server.connection_memory_bytes);
+	size_t allowance = hop->env.conf->server.connection_memory_bytes;
+	budget_init(&d->budget, &hop->budget, allowance);
+	budget_init(&d->hold_budget, &hop->hold_budget, allowance);
 	hold_store_init(
-	    &d->held, &hop->hold, &hop->hold_budget, &hop->hold_limits, !l->conf->clients_shared);
+	    &d->held, &hop->hold, &d->hold_budget, &hop->hold_limits, !l->conf->clients_shared);
 	memory_init(d);
 	list_init(&d->legs);
 	list_init(&d->waiting);

@@ -79,6 +79,7 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 	child->down.ops = &down_leg_ops;
 	child->down.carrier = d;
 	child->down.stream = promised;
+	child->down.budget = &d->budget;
 	child->buffered = &d->push_buffered;
 	list_append(&d->legs, &child->down.link);
 	d->pushes_open++;

@@ -118,6 +118,11 @@ void feedback_held(struct hop *hop, const struct hold_note *held)
 		o.event = POLICY_EVENT_CLAIMED;
 		o.bytes = held->claimer ? held->claimer->download.forwarded : 0;
 		break;
+	case HOLD_EVICTED:
+		if (held->reason == &policy_reason_HOLD_SHED)
+			return; /* says nothing about the rule */
+		o.event = POLICY_EVENT_EXPIRED;
+		break;
 	case HOLD_EXPIRED:
 	case HOLD_INVALIDATED:
 		o.event = POLICY_EVENT_EXPIRED;

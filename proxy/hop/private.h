@@ -96,7 +96,8 @@ struct down {
 	struct net_conn *net; /* NULL once closed */
 	struct h2_conn *h2;   /* NULL until the preface has been seen */
 	struct budget budget;
-	struct list link; /* in hop->downs */
+	struct budget hold_budget; /* of what is held for it */
+	struct list link;          /* in hop->downs */
 	struct corpse corpse;
 	struct list legs;
 	struct list waiting; /* pushes whose response waits for room */

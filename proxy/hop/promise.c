@@ -195,7 +195,8 @@ void up_promise(struct up *u, struct h2_event *e)
 		return;
 	}
 	struct exchange *parent = parent_leg->exchange;
-	const struct leg leg = {.ops = &up_leg_ops, .carrier = u, .stream = e->promised};
+	const struct leg leg = {
+	    .ops = &up_leg_ops, .carrier = u, .stream = e->promised, .budget = &u->budget};
 	struct exchange *push = exchange_on_promise(parent, &leg, e->head);
 	if (!push) {
 		charge_reset(u, parent);

@@ -33,7 +33,8 @@ void down_request(
 	struct hop *hop = d->hop;
 	if (oversize)
 		name_unsettled(head);
-	const struct leg leg = {.ops = &down_leg_ops, .carrier = d, .stream = s};
+	const struct leg leg = {
+	    .ops = &down_leg_ops, .carrier = d, .stream = s, .budget = &d->budget};
 	struct exchange *x = exchange_new(&hop->relay, &leg, head, end);
 	HOP_COUNT(hop, requests, 1);
 	if (!x) {

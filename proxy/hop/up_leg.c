@@ -39,7 +39,8 @@ bool up_send(struct up *u, struct exchange *x)
 	head->scheme = x->scheme;
 	if (!s)
 		return false;
-	const struct leg leg = {.ops = &up_leg_ops, .carrier = u, .stream = s};
+	const struct leg leg = {
+	    .ops = &up_leg_ops, .carrier = u, .stream = s, .budget = &u->budget};
 	list_append(&u->legs, &x->up.link);
 	if (u->quiet_since != USEC_NEVER) {
 		u->quiet_since = USEC_NEVER;

@@ -104,6 +104,11 @@ void http_head_free(struct http_head *head)
 	pool->spare_count++;
 }
 
+size_t http_head_bytes(const struct http_head *head)
+{
+	return head ? sizeof(struct pooled_head) + head->arena.heap_bytes : 0;
+}
+
 /* The old array stays in the arena unused: at most as much again, and it dies with the head. */
 static void grow_fields(struct http_head *head, uint32_t capacity)
 {

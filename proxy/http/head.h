@@ -73,6 +73,9 @@ void http_head_free(struct http_head *head); /* NULL is fine */
 /* A deep copy, yours. */
 struct http_head *http_head_copy(const struct http_head *head);
 
+/* Octets of memory that it holds; 0 for NULL. */
+size_t http_head_bytes(const struct http_head *head);
+
 /* Appends a field slot to be filled; the slot's slices must point into head->arena or at
  * constants. The pointer is good until the next add. */
 struct http_field *http_head_add_slot(struct http_head *head);

@@ -53,7 +53,8 @@
 	X(holds_claimed, "requests answered from what was held") \
 	X(holds_joined, "of these, joined while the response was in flight") \
 	X(holds_missed, "requests for something held that it did not answer") \
-	X(holds_expired, "held responses that nobody asked for") \
+	X(holds_expired, "held responses that nobody asked for in their time") \
+	X(holds_evicted, "held responses dropped unclaimed for want of room, shed_holds included") \
 	X(hold_bytes_wasted, "octets received for held responses that nobody got") \
 	X(pushes_dropped, "pushes dropped") \
 	X(pushes_completed, "pushed responses delivered whole") \
@@ -62,7 +63,8 @@
 	X(pushes_open, "pushes under way now") \
 	X(push_bytes_out, "pushed body octets to clients") \
 	X(push_bytes_reset, "pushed body octets sent on streams that the client then reset") \
-	X(memory_refused, "takes that a memory budget refused") \
+	X(memory_refused, "requests, pushes and connections that a memory budget refused") \
+	X(shed_holds, "held responses dropped because the worker's memory was short") \
 	X(log_dropped, "log lines dropped because the pipe was full")
 
 /* Rules with counters of their own; those behind them share one more. */

@@ -78,17 +78,22 @@ void body_append(
 		body_append_copy(b, piece_slice(piece), small, budget);
 		return;
 	}
+	uint32_t charge = piece.chunk->capacity;
 	if (b->count > 0) {
 		struct piece *last = &at(b, b->count - 1)->piece;
-		if (last->chunk == piece.chunk && last->offset + last->length == piece.offset) {
-			last->length += piece.length;
-			b->bytes += piece.length;
-			return;
+		if (last->chunk == piece.chunk) {
+			charge = 0; /* it is pinned already */
+			if (last->offset + last->length == piece.offset) {
+				last->length += piece.length;
+				b->bytes += piece.length;
+				return;
+			}
 		}
 	}
-	budget_force(budget, piece.chunk->capacity);
+	if (charge > 0)
+		budget_force(budget, charge);
 	chunk_hold(piece.chunk);
-	*push_piece(b) = (struct body_piece){piece, piece.chunk->capacity};
+	*push_piece(b) = (struct body_piece){piece, charge};
 	b->bytes += piece.length;
 }
 
@@ -131,6 +136,21 @@ struct body_mark body_seek(const struct body *b, size_t n)
 	return mark;
 }
 
+/* The piece at the front is empty. What it was charged for goes back with the last piece of its
+ * chunk. */
+static void drop_front(struct body *b, struct budget *budget)
+{
+	struct body_piece *front = at(b, 0);
+	struct body_piece *next = b->count > 1 ? at(b, 1) : NULL;
+	if (next && next->piece.chunk == front->piece.chunk)
+		next->charge += front->charge;
+	else
+		budget_give(budget, front->charge);
+	chunk_release(front->piece.chunk);
+	b->head = (b->head + 1) & (ring_slots(b) - 1);
+	b->count--;
+}
+
 void body_take(struct body *b, size_t n, struct budget *budget)
 {
 	ensure(n <= b->bytes);
@@ -143,16 +163,22 @@ void body_take(struct body *b, size_t n, struct budget *budget)
 			return;
 		}
 		n -= front->piece.length;
-		chunk_release(front->piece.chunk);
-		budget_give(budget, front->charge);
-		b->head = (b->head + 1) & (ring_slots(b) - 1);
-		b->count--;
+		drop_front(b, budget);
 	}
 	if (b->count == 0 && b->many) {
 		free(b->many);
 		b->many = NULL;
 		b->head = 0;
 	}
+}
+
+void body_move_charge(struct body *b, struct budget *from, struct budget *to)
+{
+	size_t charge = 0;
+	for (uint32_t i = 0; i < b->count; i++)
+		charge += at(b, i)->charge;
+	budget_give(from, charge);
+	budget_force(to, charge);
 }
 
 void body_clear(struct body *b, struct budget *budget)

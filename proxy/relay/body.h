@@ -2,8 +2,9 @@
 /*
  * A body: octets of one direction of one exchange that came and have not left. A queue of pieces:
  * large ones by reference to the chunk that they were read into, small ones copied, so that a tiny
- * frame never pins a chunk. What it pins is charged to a budget; how much that can become is
- * bounded by the receive window that the stream has been given.
+ * frame never pins a chunk. What it pins is charged to a budget, a chunk once for all its
+ * neighbouring pieces; how much that can become is bounded by the receive window that the stream
+ * has been given. Which budget it is the caller knows: always the same one, or body_move_charge.
  */
 #ifndef PUSHGATE_RELAY_BODY_H
 #define PUSHGATE_RELAY_BODY_H
@@ -51,6 +52,8 @@ struct piece body_next(const struct body *b, struct body_mark *mark, size_t most
 struct body_mark body_seek(const struct body *b, size_t n);
 /* Drops n octets from the front. */
 void body_take(struct body *b, size_t n, struct budget *budget);
+/* Another budget pays for what is in it from now on, even above its limit. */
+void body_move_charge(struct body *b, struct budget *from, struct budget *to);
 /* Drops everything. */
 void body_clear(struct body *b, struct budget *budget);
 

@@ -50,7 +50,7 @@ void relay_reap(struct relay *r)
 		list_remove(&x->link);
 		http_head_free(x->request);
 		http_head_free(x->pending_head);
-		budget_give(r->budget, EXCHANGE_CHARGE_BYTES);
+		budget_give(x->budget, x->charge);
 		if (r->free_count >= EXCHANGES_KEPT) {
 			free(x);
 			continue;
@@ -61,9 +61,10 @@ void relay_reap(struct relay *r)
 	}
 }
 
-struct exchange *exchange_alloc(struct relay *r, struct http_head *head)
+struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct http_head *head)
 {
-	if (!budget_take(r->budget, EXCHANGE_CHARGE_BYTES))
+	size_t charge = EXCHANGE_BYTES + http_head_bytes(head);
+	if (!budget_take(budget, charge))
 		return NULL;
 	struct exchange *x = r->free;
 	if (x) {
@@ -75,6 +76,8 @@ struct exchange *exchange_alloc(struct relay *r, struct http_head *head)
 	*x = (struct exchange){
 	    .relay = r,
 	    .id = r->next_id++,
+	    .budget = budget,
+	    .charge = charge,
 	    .request = head,
 	    .authority = head->authority,
 	    .scheme = head->scheme,
@@ -104,12 +107,16 @@ void exchange_bind(struct leg *slot, const struct leg *from)
 	slot->ops = from->ops;
 	slot->carrier = from->carrier;
 	slot->stream = from->stream;
+	if (from->budget && slot == &slot->exchange->up)
+		exchange_upload_pay_from(slot->exchange, from->budget);
+	else if (from->budget)
+		exchange_pay_from(slot->exchange, from->budget);
 }
 
 struct exchange *exchange_new(
     struct relay *r, const struct leg *down, struct http_head *head, bool end)
 {
-	struct exchange *x = exchange_alloc(r, head);
+	struct exchange *x = exchange_alloc(r, down->budget ? down->budget : r->budget, head);
 	if (!x) {
 		http_head_free(head);
 		return NULL;
@@ -127,6 +134,7 @@ void exchange_dispatch(struct exchange *x)
 	}
 	x->waits_for_upstream = true;
 	x->waits_since = x->relay->now;
+	exchange_charge(x);
 	exchange_arm(x);
 	x->relay->ops->dispatch(x->relay->context, x);
 }
@@ -182,10 +190,21 @@ void exchange_finish(
 	r->live_count--;
 }
 
-void exchange_on_leg_closed(struct leg *leg)
+/* The carrier may be gone before the exchange. */
+void exchange_unbind(struct leg *leg)
 {
+	struct exchange *x = leg->exchange;
+	if (leg == &x->up)
+		exchange_upload_pay_from(x, NULL);
+	else
+		exchange_pay_from(x, x->relay->budget);
 	leg->ops = NULL;
 	leg->carrier = leg->stream = NULL;
+}
+
+void exchange_on_leg_closed(struct leg *leg)
+{
+	exchange_unbind(leg);
 	list_remove(&leg->link);
 }
 

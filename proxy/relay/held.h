@@ -6,10 +6,10 @@
 #include "proxy/relay/hold.h"
 #include "proxy/relay/private.h"
 
-/* What one held response and one claim are charged for beside octets: the struct, and a head with
- * its arena. */
-#define HELD_CHARGE_BYTES 4096u
-#define CLAIM_CHARGE_BYTES 512u
+/* What one held response is charged for beside its octets and its head: the struct and two slots
+ * of the map. And what one claim is. */
+#define HELD_BYTES (sizeof(struct held) + 2 * sizeof(void *))
+#define CLAIM_BYTES sizeof(struct claim)
 
 /* Octets that a claimer has been given and has not sent; and of one that outgrew its store, octets
  * kept. */
@@ -22,6 +22,7 @@ struct held {
 	struct map_node node;  /* in store->by_uri unless is_closed */
 	struct list entry;     /* in store->entries */
 	struct list dirty;     /* in hold->dirty */
+	struct list unclaimed; /* in hold->unclaimed while nobody is being given it */
 	struct list claims;
 	struct wheel_node timer;
 	usec created;
@@ -68,13 +69,15 @@ struct claim {
 	bool is_begun, is_ended; /* the head, the end have been given */
 };
 
-/* ---- hold.c: one held response and its store ---- */
+/* ---- hold.c: one held response ---- */
 
 void held_mark(struct held *h);  /* hold_run shall look at it */
 void held_close(struct held *h); /* nobody new may claim it */
 /* Over, and freed; has no claims. code: for the origin if it is still at it. */
 void held_end(
     struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code);
+/* The same when its push has failed already. */
+void held_free(struct held *h);
 void hold_note(struct hold *hold, const struct hold_note *note);
 static inline struct hold *held_hold(const struct held *h)
 {
@@ -84,13 +87,22 @@ static inline usec held_now(const struct held *h)
 {
 	return h->store->hold->relay->now;
 }
+/* The head has come: which store, and may it be kept at all. NULL: yes. */
+const struct policy_reason *held_admit(struct held *h);
+
+/* ---- hold_leg.c ---- */
+
+extern const struct leg_ops held_leg_ops;
+
+/* ---- hold_store.c ---- */
+
+void held_enter(struct held *h, struct hold_store *s);
+void held_leave(struct held *h);
+void held_move(struct held *h, struct hold_store *to); /* before any octets came */
 /* Unclaimed ones go, oldest first, until one of so many octets more (count 1: one more response)
  * has its place. */
 const struct policy_reason *hold_make_room(
     struct hold_store *s, const struct held *but, uint32_t count, uint64_t bytes);
-/* The head has come: which store, and may it be kept at all. NULL: yes. */
-const struct policy_reason *held_admit(struct held *h);
-void held_move(struct held *h, struct hold_store *to);
 
 /* ---- hold_rules.c: who may have what ---- */
 

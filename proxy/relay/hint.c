@@ -29,13 +29,17 @@ void exchange_hint(struct exchange *x, const struct http_resource *resource)
 	}
 	http_head_add_token(
 	    x->hints, HTTP_TOKEN_LINK, http_hint_make(&x->hints->arena, x->request, resource));
+	exchange_charge(x);
 }
 
 void exchange_drop_hints(struct exchange *x)
 {
+	if (!x->hints)
+		return;
 	http_head_free(x->hints);
 	x->hints = NULL;
 	list_remove(&x->hinting);
+	exchange_charge(x);
 }
 
 void exchange_send_hints(struct exchange *x)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Held responses and their stores: taking octets from the pushed exchange, room, age, ends. The
- * claimers' side is hold_claim.c, the rules of who may have what are hold_rules.c.
+ * The life of a held response: bound to its push, fed by it, aged, ended. The stores and their room
+ * are hold_store.c, the claimers' side is hold_claim.c, the rules of who may have what are
+ * hold_rules.c.
  */
 #include "proxy/relay/held.h"
 
@@ -9,10 +10,6 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/cache.h"
-
-#include <stdio.h>
-
-static const struct leg_ops held_leg_ops;
 
 /* ---- the worker's part ---- */
 
@@ -24,6 +21,7 @@ void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *op
 	hash_random(&hold->key, sizeof(hold->key));
 	hold->seed = hash_random_seed();
 	list_init(&hold->used);
+	list_init(&hold->unclaimed);
 	list_init(&hold->dirty);
 	list_init(&hold->dead);
 	const struct hold_limits none = {0};
@@ -58,48 +56,7 @@ void hold_note(struct hold *hold, const struct hold_note *note)
 		hold->ops->note(hold->context, note);
 }
 
-/* ---- stores ---- */
-
-void hold_store_init(struct hold_store *s, struct hold *hold, struct budget *budget,
-    const struct hold_limits *limits, bool one_user)
-{
-	*s = (struct hold_store){
-	    .hold = hold, .budget = budget, .limits = *limits, .one_user = one_user};
-	map_init(&s->by_uri);
-	list_init(&s->entries);
-	list_init(&s->link);
-}
-
-static void store_add(struct hold_store *s, struct held *h)
-{
-	h->store = s;
-	if (s->count++ == 0)
-		list_append(&s->hold->used, &s->link);
-	s->bytes += h->body.bytes;
-	list_append(&s->entries, &h->entry);
-	map_insert(&s->by_uri, &h->node,
-	    hold_uri_hash(s->hold, h->push->scheme, h->push->authority, h->push->request->path));
-}
-
-static void store_remove(struct held *h)
-{
-	struct hold_store *s = h->store;
-	held_close(h);
-	list_remove(&h->entry);
-	s->bytes -= h->body.bytes;
-	if (--s->count == 0)
-		list_remove(&s->link);
-}
-
-void held_move(struct held *h, struct hold_store *to)
-{
-	ensure(!h->is_closed && h->body.bytes == 0);
-	budget_give(h->store->budget, h->charge);
-	budget_force(to->budget, h->charge);
-	store_remove(h);
-	h->is_closed = false;
-	store_add(to, h);
-}
+/* ---- one of them ---- */
 
 static void free_interims(struct held *h)
 {
@@ -110,12 +67,13 @@ static void free_interims(struct held *h)
 	}
 }
 
-static void held_free(struct held *h)
+void held_free(struct held *h)
 {
 	struct hold_store *s = h->store;
 	ensure(list_is_empty(&h->claims) && !h->push);
-	store_remove(h);
+	held_leave(h);
 	list_remove(&h->dirty);
+	list_remove(&h->unclaimed);
 	wheel_forget(&s->hold->relay->wheel, &h->timer);
 	body_clear(&h->body, s->budget);
 	http_head_free(h->head);
@@ -153,6 +111,7 @@ static void end_push(
 	struct exchange *push = h->push;
 	bool was_claimed = h->served > 0;
 	h->push = NULL;
+	list_remove(&h->unclaimed);
 	if (outcome != HOLD_WITHDRAWN)
 		push->push.state = was_claimed ? PUSH_CLAIMED : PUSH_EXPIRED;
 	push->push.end_reason = was_claimed ? &policy_reason_CLAIMED : reason;
@@ -182,62 +141,6 @@ void held_end(
 	}
 	end_push(h, outcome, reason, code);
 	held_free(h);
-}
-
-/* The first of those that nobody is being given goes. */
-static bool evict(struct hold_store *s, const struct held *but, const struct policy_reason *reason)
-{
-	list_for_each(&s->entries, h, struct held, entry)
-	{
-		if (h == but || !list_is_empty(&h->claims) || !h->push)
-			continue;
-		held_end(h, HOLD_EXPIRED, reason, RELAY_CANCEL);
-		return true;
-	}
-	return false;
-}
-
-const struct policy_reason *hold_make_room(
-    struct hold_store *s, const struct held *but, uint32_t count, uint64_t bytes)
-{
-	while (s->count + count > s->limits.count)
-		if (!evict(s, but, &policy_reason_HOLD_COUNT))
-			return &policy_reason_HOLD_COUNT;
-	while (s->bytes + bytes > s->limits.bytes)
-		if (bytes > s->limits.bytes || !evict(s, but, &policy_reason_HOLD_BYTES))
-			return &policy_reason_HOLD_BYTES;
-	while (budget_room(s->budget) == 0)
-		if (!evict(s, but, &policy_reason_BUDGET))
-			return &policy_reason_BUDGET;
-	return NULL;
-}
-
-void hold_store_fini(struct hold_store *s)
-{
-	list_for_each(&s->entries, h, struct held, entry)
-	{
-		held_fail_claims(h, &relay_cause_UP_LOST, 0);
-		if (h->push)
-			held_end(h, HOLD_EXPIRED, &policy_reason_EXPIRED, RELAY_CANCEL);
-		else
-			held_free(h);
-	}
-	ensure(s->count == 0 && s->bytes == 0);
-	map_fini(&s->by_uri);
-}
-
-void hold_drain(struct hold *hold)
-{
-	list_for_each(&hold->used, s, struct hold_store, link)
-	{
-		list_for_each(&s->entries, h, struct held, entry)
-		{
-			held_close(h);
-			h->end_outcome = HOLD_EXPIRED;
-			h->end_reason = &policy_reason_DRAIN;
-			held_mark(h);
-		}
-	}
 }
 
 /* ---- age ---- */
@@ -271,106 +174,6 @@ static void expired(struct wheel_node *node, usec now)
 	if (h->push && list_is_empty(&h->claims))
 		held_end(h, HOLD_EXPIRED, &policy_reason_EXPIRED, RELAY_CANCEL);
 }
-
-/* ---- the downstream leg of the push ---- */
-
-static struct held *held_of(struct leg *leg)
-{
-	return leg->carrier;
-}
-
-/* Interim responses are for those who wait for this one; others would get them out of season. */
-static void keep_interim(struct held *h, const struct http_head *head)
-{
-	if (list_is_empty(&h->claims))
-		return;
-	struct http_head **last = &h->interims;
-	while (*last)
-		last = &(*last)->next;
-	*last = http_head_copy(head);
-	held_mark(h);
-}
-
-static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
-{
-	struct held *h = held_of(leg);
-	ensure(!end); /* it has no end before it is over here */
-	if (http_head_is_interim(head)) {
-		keep_interim(h, head);
-		return false;
-	}
-	h->head = http_head_copy(head);
-	h->arrived = held_now(h);
-	h->charge += h->head->arena.heap_bytes;
-	budget_force(h->store->budget, h->head->arena.heap_bytes);
-	held_mark(h);
-	return true;
-}
-
-static void leg_send_body(struct leg *leg, const struct flow *flow)
-{
-	(void)flow;
-	held_mark(held_of(leg));
-}
-
-static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
-{
-	(void)trailers;
-	ensure(!leg); /* they stay with the exchange while it is held */
-}
-
-static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
-{
-	(void)leg;
-	(void)request;
-	(void)child;
-	return false; /* no pushes from pushes */
-}
-
-/* The push has failed: the origin's doing, or want of memory or time, or the policy's second look.
- * */
-static void leg_reset(struct leg *leg, uint32_t code)
-{
-	struct held *h = held_of(leg);
-	const struct relay_cause *cause = h->push->cause;
-	ensure(cause);
-	bool is_withdrawn = cause == &relay_cause_POLICY;
-	h->cause = cause;
-	h->code = code;
-	if (h->served == 0) {
-		const struct hold_note note = {
-		    .outcome = is_withdrawn ? HOLD_WITHDRAWN : HOLD_FAILED,
-		    .reason = is_withdrawn ? h->push->push.verdict.reason : cause->push_reason,
-		    .push = h->push,
-		    .wasted_bytes = h->push->download.received,
-		};
-		hold_note(held_hold(h), &note);
-	}
-	held_close(h);
-	h->push = NULL;
-	held_mark(h);
-}
-
-static void leg_credit(struct leg *leg, size_t n)
-{
-	(void)leg;
-	(void)n; /* a promised request has no body */
-}
-
-static void leg_detach(struct leg *leg)
-{
-	ensure(!held_of(leg)->push); /* only the store ends it in good order */
-}
-
-static const struct leg_ops held_leg_ops = {
-    .send_head = leg_send_head,
-    .send_body = leg_send_body,
-    .send_trailers = leg_send_trailers,
-    .promise = leg_promise,
-    .reset = leg_reset,
-    .credit = leg_credit,
-    .detach = leg_detach,
-};
 
 /* ---- a promise is bound to its place ---- */
 
@@ -407,11 +210,11 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	refusal = hold_make_room(s, NULL, 1, 0);
 	if (refusal)
 		return refusal;
-	if (!budget_take(s->budget, HELD_CHARGE_BYTES))
+	if (!budget_take(s->budget, HELD_BYTES))
 		return &policy_reason_BUDGET;
 	struct held *h = memory_new(struct held);
 	h->push = push;
-	h->charge = HELD_CHARGE_BYTES;
+	h->charge = HELD_BYTES;
 	h->created = hold->relay->now;
 	h->credentials = credentials;
 	h->parent_had_authorization =
@@ -421,11 +224,13 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	h->end_reason = &policy_reason_EXPIRED;
 	list_init(&h->entry);
 	list_init(&h->dirty);
+	list_init(&h->unclaimed);
 	list_init(&h->claims);
 	wheel_node_init(&h->timer, expired);
-	store_add(s, h);
+	held_enter(h, s);
+	list_append(&hold->unclaimed, &h->unclaimed);
 	arm(h);
-	const struct leg leg = {.ops = &held_leg_ops, .carrier = h};
+	const struct leg leg = {.ops = &held_leg_ops, .carrier = h, .budget = s->budget};
 	exchange_bind(&push->down, &leg);
 	push->push.state = PUSH_HELD;
 	hold->counters.held++;
@@ -472,12 +277,13 @@ static bool take(struct held *h)
 		const struct policy_reason *refusal =
 		    h->is_outgrown ? NULL : hold_make_room(s, h, 0, p.length);
 		if (refusal && list_is_empty(&h->claims)) {
-			held_end(h, HOLD_EXPIRED, refusal, RELAY_CANCEL);
+			held_end(h, HOLD_EVICTED, refusal, RELAY_CANCEL);
 			return false;
 		}
 		if (refusal) {
 			held_close(h);
 			h->is_outgrown = true;
+			h->end_outcome = HOLD_EVICTED;
 			h->end_reason = refusal;
 			continue;
 		}
@@ -545,19 +351,4 @@ void hold_run(struct hold *hold)
 		run(h);
 	}
 	bury(hold);
-}
-
-size_t hold_describe(const struct hold *hold, char *buffer, size_t size)
-{
-	size_t used = 0;
-	list_for_each(&hold->used, s, struct hold_store, link)
-	{
-		int n = snprintf(buffer + used, size - used, "held %u/%u %llu/%llu octets%s\n",
-		    s->count, s->limits.count, (unsigned long long)s->bytes,
-		    (unsigned long long)s->limits.bytes, s->is_shared ? " shared" : "");
-		if (n < 0 || (size_t)n >= size - used)
-			break;
-		used += (size_t)n;
-	}
-	return used;
 }

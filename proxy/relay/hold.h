@@ -43,7 +43,8 @@ const char *hold_miss_name(enum hold_miss miss); /* "vary" */
 
 enum hold_outcome {
 	HOLD_CLAIMED,     /* it answered a request, whole (a live join too; a 304 counts) */
-	HOLD_EXPIRED,     /* unclaimed: too old, stale, for want of room, with its connection */
+	HOLD_EXPIRED,     /* unclaimed: too old, stale, with its connection */
+	HOLD_EVICTED,     /* unclaimed: for want of room */
 	HOLD_INVALIDATED, /* unclaimed: an unsafe method changed the resource */
 	HOLD_WITHDRAWN,   /* may not be held after all */
 	HOLD_FAILED,      /* the origin did not deliver */
@@ -107,7 +108,9 @@ struct hold {
 	bool shares; /* what a shared cache may store is held for everybody */
 	struct credentials_key key;
 	uint64_t seed;
-	struct list used;  /* stores with something in them */
+	struct list used; /* stores with something in them */
+	struct list
+	    unclaimed; /* held responses that nobody is being given, in all stores, oldest first */
 	struct list dirty; /* held responses that hold_run shall look at */
 	struct list dead;  /* held responses that are over, until the turn is */
 	struct hold_counters counters;
@@ -122,6 +125,10 @@ void hold_drain(struct hold *hold); /* drops all that nobody is being given, in 
 /* Moves octets, answers, drops. Once a turn, before relay_reap and before connections are written.
  * */
 void hold_run(struct hold *hold);
+
+/* The worker's memory is short: the oldest of those that nobody is being given goes, whatever store
+ * it is in. False: there is none. */
+bool hold_shed(struct hold *hold);
 
 /* For one downstream connection. */
 void hold_store_init(struct hold_store *s, struct hold *hold, struct budget *budget,

@@ -35,8 +35,11 @@ static struct claim *claim_of(struct leg *leg)
 
 static void claim_free(struct claim *c)
 {
+	struct held *h = c->held;
 	list_remove(&c->link);
-	budget_give(c->budget, CLAIM_CHARGE_BYTES);
+	if (h->push && list_is_empty(&h->claims))
+		list_append(&held_hold(h)->unclaimed, &h->unclaimed);
+	budget_give(c->budget, CLAIM_BYTES);
 	free(c);
 }
 
@@ -322,7 +325,7 @@ static void look(struct hold_store *store, const struct exchange *x, struct sear
 
 static bool claim(struct held *h, struct exchange *x, const struct search *s)
 {
-	if (!budget_take(h->store->budget, CLAIM_CHARGE_BYTES))
+	if (!budget_take(h->store->budget, CLAIM_BYTES))
 		return false;
 	struct claim *c = memory_new(struct claim);
 	c->held = h;
@@ -332,6 +335,7 @@ static bool claim(struct held *h, struct exchange *x, const struct search *s)
 	c->had_head = c->is_checked = s->is_checked;
 	c->not_modified = s->not_modified;
 	list_append(&h->claims, &c->link);
+	list_remove(&h->unclaimed);
 	h->is_abandoned = false;
 	if (h->store->is_shared) { /* the one that was asked for last goes last */
 		list_remove(&h->entry);

@@ -13,8 +13,7 @@ void exchange_reset_leg(struct leg *leg, uint32_t code)
 	if (!leg->ops)
 		return;
 	leg->ops->reset(leg, code);
-	leg->ops = NULL;
-	leg->carrier = leg->stream = NULL;
+	exchange_unbind(leg);
 }
 
 /* Sends a short response of our own. What is left of the request is read and forgotten. */
@@ -32,7 +31,7 @@ static void answer(
 	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
 	x->download.source_ended = true;
 	if (!end)
-		body_append_copy(&x->download.body, text, r->small_chunks, r->budget);
+		body_append_copy(&x->download.body, text, r->small_chunks, x->budget);
 	exchange_send_final(x, head, end);
 	exchange_arm(x);
 	if (end)

@@ -5,13 +5,30 @@
 
 #include "proxy/relay/relay.h"
 
-/* What one exchange is charged for beside its body: the struct and a head with its arena. */
-#define EXCHANGE_CHARGE_BYTES 4096u
+/* What one exchange is charged for beside its bodies and its heads. */
+#define EXCHANGE_BYTES sizeof(struct exchange)
+
+/* charge.c */
+/* The heads that it keeps have changed, or have grown. */
+void exchange_charge(struct exchange *x);
+/* Another budget than that of its downstream leg's carrier pays from now on, even above its limit.
+ */
+void exchange_pay_from(struct exchange *x, struct budget *budget);
+/* The same for the request's body; NULL: what pays for the exchange. */
+void exchange_upload_pay_from(struct exchange *x, struct budget *budget);
+/* What pays for the octets that wait in the flow. */
+struct budget *flow_budget(const struct exchange *x, const struct flow *f);
+/* No more shall come than must. */
+bool flow_is_short(const struct exchange *x, const struct flow *f);
+/* It keeps more than can be borne any longer. */
+bool flow_is_too_much(const struct exchange *x, const struct flow *f);
 
 /* exchange.c */
-/* takes head; NULL: no budget, head is still yours */
-struct exchange *exchange_alloc(struct relay *r, struct http_head *head);
+/* takes head, borrows budget; NULL: that refuses, head is still yours */
+struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct http_head *head);
 void exchange_bind(struct leg *slot, const struct leg *from);
+/* The leg is gone for the exchange. */
+void exchange_unbind(struct leg *leg);
 /* How it ends; the detail is copied. */
 void exchange_note_cause(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);

@@ -114,7 +114,7 @@ static const struct policy_reason *give_down_leg(const struct offering *o, struc
 static struct exchange *make_push(struct offering *o, struct policy_verdict verdict)
 {
 	struct exchange *x = o->parent;
-	struct exchange *push = exchange_alloc(x->relay, o->head);
+	struct exchange *push = exchange_alloc(x->relay, x->budget, o->head);
 	if (!push) {
 		settle_without_push(o, no_memory);
 		http_head_free(o->head);

@@ -60,7 +60,10 @@ struct leg {
 	struct exchange *exchange; /* the one that it is embedded in */
 	void *carrier;             /* the connection handler's */
 	void *stream;              /* the engine's handle */
-	struct list link;          /* in the carrier's list */
+	/* borrows: pays for what is kept on its side's account; NULL = down: the worker's, up: what
+	 * pays for the exchange */
+	struct budget *budget;
+	struct list link; /* in the carrier's list */
 };
 
 /* ---- flows ---- */
@@ -75,6 +78,7 @@ struct flow {
 	struct body body;             /* came and not taken yet */
 	struct http_head *trailers;   /* came and not sent yet; owned */
 	uint64_t received, forwarded; /* octets */
+	size_t owed; /* taken, and kept from the source's credit for want of memory */
 	/* when the sink last took octets, or began to have some to take */
 	usec moved;
 	struct leg *source, *sink;
@@ -119,6 +123,10 @@ struct exchange {
 	struct http_head *request;      /* owned; fit for the next hop once dispatched */
 	struct slice authority, scheme; /* as the client sent them (request's arena) */
 	enum http_method method;
+	/* borrows: of the downstream leg, of the store, or the worker's; and what it has been
+	 * charged for beside bodies */
+	struct budget *budget;
+	size_t charge;
 	struct http_head *pending_head; /* a push's response head that waits for room; owned */
 	bool pending_end;
 	bool response_begun;  /* the final head was sent downstream */

@@ -8,19 +8,35 @@
 #include "proxy/base/ensure.h"
 #include "proxy/limits.h"
 
+static void keep_trailers(struct exchange *x, struct flow *f, struct http_head *trailers)
+{
+	http_head_strip_hop(trailers);
+	f->trailers = trailers;
+	exchange_charge(x);
+}
+
+static void drop_trailers(struct exchange *x, struct flow *f)
+{
+	if (!f->trailers)
+		return;
+	http_head_free(f->trailers);
+	f->trailers = NULL;
+	exchange_charge(x);
+}
+
 void exchange_drop_body(struct exchange *x, struct flow *f)
 {
 	if (f == &x->download && x->buffered)
 		*x->buffered -= f->body.bytes;
-	body_clear(&f->body, x->relay->budget);
-	http_head_free(f->trailers);
-	f->trailers = NULL;
+	body_clear(&f->body, flow_budget(x, f));
+	drop_trailers(x, f);
 }
 
 void exchange_discard_upload(struct exchange *x)
 {
-	size_t bytes = x->upload.body.bytes;
+	size_t bytes = x->upload.body.bytes + x->upload.owed;
 	x->upload.state = FLOW_ABORTED;
+	x->upload.owed = 0;
 	exchange_drop_body(x, &x->upload);
 	if (bytes > 0 && x->down.ops && !x->upload.source_ended)
 		x->down.ops->credit(&x->down, bytes);
@@ -68,8 +84,7 @@ static void flow_moved(struct exchange *x, struct flow *f)
 		f->state = FLOW_TRAILERS;
 		f->trailers_sent = true;
 		f->sink->ops->send_trailers(f->sink, f->trailers);
-		http_head_free(f->trailers);
-		f->trailers = NULL;
+		drop_trailers(x, f);
 		f->state = FLOW_DONE;
 		exchange_check_done(x);
 	}
@@ -79,7 +94,18 @@ static void flow_append(struct exchange *x, struct flow *f, struct piece piece)
 {
 	if (f->body.bytes == 0)
 		f->moved = x->relay->now;
-	body_append(&f->body, piece, x->relay->small_chunks, x->relay->budget);
+	body_append(&f->body, piece, x->relay->small_chunks, flow_budget(x, f));
+}
+
+/* While memory is short the source gets no credit until all that it sent has been taken. */
+static void give_credit(struct exchange *x, struct flow *f, size_t n)
+{
+	f->owed += n;
+	if (f->body.bytes > 0 && flow_is_short(x, f))
+		return;
+	n = f->owed;
+	f->owed = 0;
+	f->source->ops->credit(f->source, n);
 }
 
 void exchange_on_taken(struct leg *sink, size_t n, bool end)
@@ -87,7 +113,7 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 	struct exchange *x = sink->exchange;
 	struct flow *f = exchange_flow_to(sink);
 	if (n > 0) {
-		body_take(&f->body, n, x->relay->budget);
+		body_take(&f->body, n, flow_budget(x, f));
 		f->forwarded += n;
 		f->moved = x->relay->now;
 		if (f == &x->download) {
@@ -98,7 +124,7 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 			x->upload_progress = x->relay->now;
 		}
 		if (f->source->ops && !f->source_ended)
-			f->source->ops->credit(f->source, n);
+			give_credit(x, f, n);
 	}
 	if (end) {
 		ensure(f->body.bytes == 0);
@@ -112,17 +138,6 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
 		exchange_finish(x, x->cause, RELAY_NO_ERROR, NULL);
 	}
-}
-
-/* What one direction may keep when the worker's memory has come to its end; before that its window
- * bounds it. */
-#define KEPT_WHEN_SHORT_BYTES 65536u
-
-/* Pushes are the first to go when memory is short, then what moves too slowly. */
-static bool is_too_much(const struct exchange *x, const struct flow *f)
-{
-	size_t most = exchange_is_push(x) ? 0 : KEPT_WHEN_SHORT_BYTES;
-	return f->body.bytes > most && budget_room(x->relay->budget) == 0;
 }
 
 /* ---- the request's body ---- */
@@ -152,7 +167,7 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 		const struct relay_cause *refusal = NULL;
 		if (x->upload_limit_bytes && f->received > x->upload_limit_bytes)
 			refusal = &relay_cause_UPLOAD_LARGE;
-		else if (is_too_much(x, f))
+		else if (flow_is_too_much(x, f))
 			refusal = &relay_cause_MEMORY_SHORT;
 		if (refusal) {
 			exchange_abort(x, refusal, NULL);
@@ -170,8 +185,7 @@ void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers)
 	if (x->is_over || x->upload.state == FLOW_ABORTED) {
 		http_head_free(trailers);
 	} else {
-		http_head_strip_hop(trailers);
-		x->upload.trailers = trailers;
+		keep_trailers(x, &x->upload, trailers);
 	}
 	if (!x->is_over)
 		upload_end(x);
@@ -200,6 +214,7 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 		ensure(exchange_is_push(x));
 		x->pending_head = head;
 		x->pending_end = end;
+		exchange_charge(x);
 		return false;
 	}
 	x->status = head->status;
@@ -262,6 +277,7 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		end = false;
 	else
 		x->relay->ops->response_head(x->relay->context, x, head);
+	exchange_charge(x); /* its offers may have made the request's arena grow */
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
 	if (!x->is_over)
@@ -277,6 +293,7 @@ void exchange_on_start(struct exchange *x)
 	x->pending_head = NULL;
 	if (!exchange_send_final(x, head, end))
 		return;
+	exchange_charge(x);
 	if (end)
 		exchange_check_done(x);
 	else
@@ -296,7 +313,7 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 		flow_append(x, f, piece);
 		if (x->buffered)
 			*x->buffered += piece.length;
-		if (is_too_much(x, f)) {
+		if (flow_is_too_much(x, f)) {
 			exchange_abort(x,
 			    exchange_is_push(x) ? &relay_cause_NO_MEMORY
 						: &relay_cause_MEMORY_SHORT,
@@ -314,8 +331,7 @@ void exchange_on_download_trailers(struct exchange *x, struct http_head *trailer
 		http_head_free(trailers);
 		return;
 	}
-	http_head_strip_hop(trailers);
-	x->download.trailers = trailers;
+	keep_trailers(x, &x->download, trailers);
 	x->download.source_ended = true;
 	flow_moved(x, &x->download);
 }

@@ -127,6 +127,46 @@ static void neighbours_in_one_chunk_become_one_piece(void **state)
 	rig_fini(&r);
 }
 
+/* A frame's header lies between two pieces of one chunk: it is pinned once, until the last of them has gone. */
+static void pieces_of_one_chunk_are_charged_once(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_init(&r);
+	struct chunk *c = chunk_acquire(r.chunks);
+	for (uint32_t at = 0; at < 12288; at += 4096)
+		body_append(&r.body, (struct piece){c, at, 4087}, r.small, &r.budget);
+	chunk_release(c);
+	assert_int_equal(r.body.count, 3);
+	assert_int_equal(r.budget.used_bytes, LIMIT_CHUNK_BYTES);
+	body_take(&r.body, 4087 + 1, &r.budget);
+	assert_int_equal(r.budget.used_bytes, LIMIT_CHUNK_BYTES);
+	send(&r, 0, 4096); /* a chunk of its own */
+	assert_int_equal(r.budget.used_bytes, 2 * LIMIT_CHUNK_BYTES);
+	body_take(&r.body, 4086 + 4087, &r.budget);
+	assert_int_equal(r.budget.used_bytes, LIMIT_CHUNK_BYTES);
+	assert_int_equal(chunk_pool_out(r.chunks), 1);
+	rig_fini(&r);
+}
+
+static void another_budget_pays_for_what_is_there(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct budget other;
+	rig_init(&r);
+	budget_init(&other, NULL, 1); /* even above its limit */
+	for (size_t i = 0; i < 5; i++)
+		send(&r, i * 4096, i % 2 ? 4096 : 10);
+	size_t used = r.budget.used_bytes;
+	body_move_charge(&r.body, &r.budget, &other);
+	assert_int_equal(r.budget.used_bytes, 0);
+	assert_int_equal(other.used_bytes, used);
+	body_clear(&r.body, &other);
+	budget_fini(&other);
+	rig_fini(&r);
+}
+
 static void empty_body_holds_nothing(void **state)
 {
 	(void)state;
@@ -148,6 +188,8 @@ int main(void)
 	    cmocka_unit_test(small_pieces_pin_no_chunk),
 	    cmocka_unit_test(large_pieces_are_held_by_reference_and_charged_whole),
 	    cmocka_unit_test(neighbours_in_one_chunk_become_one_piece),
+	    cmocka_unit_test(pieces_of_one_chunk_are_charged_once),
+	    cmocka_unit_test(another_budget_pays_for_what_is_there),
 	    cmocka_unit_test(empty_body_holds_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

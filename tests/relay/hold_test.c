@@ -183,10 +183,10 @@ static void oldest_goes_when_there_are_too_many(void **state)
 	hold_world_push(hw, "/1", FRESH, "one");
 	assert_non_null(hold_world_promise(hw, "/2", NULL, &up)); /* in flight */
 	hold_world_push(hw, "/3", FRESH, "three");
-	assert_string_equal(hw->notes, "expired hold-count 3");
+	assert_string_equal(hw->notes, "evicted hold-count 3");
 	hold_world_push(hw, "/4", FRESH, "four");
 	assert_string_equal(up->said, "reset 8");
-	assert_string_equal(hw->notes, "expired hold-count 3; expired hold-count 0");
+	assert_string_equal(hw->notes, "evicted hold-count 3; evicted hold-count 0");
 	assert_int_equal(hw->store.count, 2);
 	assert_int_equal(hw->hold.counters.wasted_bytes, 3);
 	assert_false(hold_world_get(hw, "/1", NULL, &down));
@@ -222,13 +222,13 @@ static void octets_are_bounded_and_the_oldest_make_room(void **state)
 	struct world_leg *down, *up;
 	hold_world_push(hw, "/1", FRESH, "12345678");
 	hold_world_push(hw, "/2", FRESH, "1234");
-	assert_string_equal(hw->notes, "expired hold-bytes 8");
+	assert_string_equal(hw->notes, "evicted hold-bytes 8");
 	struct exchange *push = hold_world_promise(hw, "/3", NULL, &up);
 	hold_world_head(hw, push, 200, FRESH, false);
 	world_download(hw->w, push, "12345678901", false);
 	hold_world_turn(hw);
 	assert_string_equal(up->said, "reset 8");
-	assert_string_equal(hw->notes, "expired hold-bytes 8; expired hold-bytes 11");
+	assert_string_equal(hw->notes, "evicted hold-bytes 8; evicted hold-bytes 11");
 	assert_string_equal(hw->pushes, "/1 expired hold-bytes; /3 expired hold-bytes");
 	assert_true(hold_world_get(hw, "/2", NULL, &down));
 	assert_int_equal(hw->store.bytes, 0);

@@ -101,7 +101,7 @@ static uint64_t epoch_sec(void *context)
 static void note(void *context, const struct hold_note *n)
 {
 	static const char *const names[HOLD_OUTCOME_COUNT] = {
-	    "claimed", "expired", "invalidated", "withdrawn", "failed", "missed"};
+	    "claimed", "expired", "evicted", "invalidated", "withdrawn", "failed", "missed"};
 	struct hold_world *hw = context;
 	if (n->outcome == HOLD_MISSED)
 		say(hw->notes, "missed %s%s%.*s", hold_miss_name(n->miss), n->field.len ? ":" : "",

@@ -118,6 +118,7 @@ static bool on_promise(struct leg *leg, const struct http_head *request, struct 
 	l->leg = &child->down;
 	child->down.ops = &ops;
 	child->down.carrier = l;
+	child->down.budget = &w->down_budget;
 	return true;
 }
 
@@ -125,9 +126,9 @@ static const struct leg_ops ops = {on_head, on_body, on_trailers, on_promise, on
 
 /* ---- the owner's side ---- */
 
-static struct leg leg_from(struct world_leg *l)
+static struct leg leg_from(struct world_leg *l, struct budget *budget)
 {
-	return (struct leg){.ops = &ops, .carrier = l};
+	return (struct leg){.ops = &ops, .carrier = l, .budget = budget};
 }
 
 static void dispatch(void *context, struct exchange *x)
@@ -139,7 +140,7 @@ static void dispatch(void *context, struct exchange *x)
 		return;
 	struct world_leg *up = leg_new(w);
 	up->leg = &x->up;
-	const struct leg leg = leg_from(up);
+	const struct leg leg = leg_from(up, &w->up_budget);
 	exchange_on_connected(x, &leg);
 }
 
@@ -212,6 +213,8 @@ struct world *world_new(void)
 	w->small = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 4);
 	w->heads = http_head_pool_new(8);
 	budget_init(&w->budget, NULL, 64 << 20);
+	budget_init(&w->down_budget, &w->budget, 64 << 20);
+	budget_init(&w->up_budget, &w->budget, 64 << 20);
 	w->rules.caps = (struct policy_caps){100, 256, 4 << 20};
 	w->rules.fallback = POLICY_FORWARD;
 	w->connects = true;
@@ -237,6 +240,8 @@ void world_free(struct world *w)
 	http_head_pool_free(w->heads);
 	chunk_pool_free(w->chunks);
 	chunk_pool_free(w->small);
+	budget_fini(&w->down_budget);
+	budget_fini(&w->up_budget);
 	budget_fini(&w->budget);
 	free(w);
 }
@@ -273,7 +278,7 @@ struct http_head *world_trailers(struct world *w)
 struct exchange *world_exchange(struct world *w, const char *method, bool end, struct world_leg **down)
 {
 	*down = leg_new(w);
-	const struct leg leg = leg_from(*down);
+	const struct leg leg = leg_from(*down, &w->down_budget);
 	struct exchange *x = exchange_new(&w->relay, &leg, world_request(w, method, "/"), end);
 	if (x)
 		(*down)->leg = &x->down;
@@ -292,7 +297,7 @@ struct exchange *world_connected(struct world *w, const char *method, bool end, 
 struct exchange *world_promise(struct world *w, struct exchange *x, const char *path, struct world_leg **up, struct world_leg **down)
 {
 	*up = leg_new(w);
-	const struct leg leg = leg_from(*up);
+	const struct leg leg = leg_from(*up, &w->up_budget);
 	struct exchange *push = exchange_on_promise(x, &leg, world_request(w, "GET", path));
 	if (push) {
 		(*up)->leg = &push->up;

@@ -25,7 +25,7 @@ struct world_leg {
 
 struct world {
 	struct relay relay;
-	struct budget budget;
+	struct budget budget, down_budget, up_budget; /* of the worker; of all clients' legs, all origins' */
 	struct chunk_pool *chunks, *small;
 	struct http_head_pool *heads;
 	struct policy_rules rules;

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who pays for what an exchange keeps. The client's connection does for the exchange itself, its
+ * heads, and what waits for the client; the origin's connection for the part of the request's body
+ * that waits there; the store for all that is held. What outlives its connection is the worker's.
+ */
+#include "proxy/relay/private.h"
+
+static size_t heads_bytes(const struct exchange *x)
+{
+	return http_head_bytes(x->request) + http_head_bytes(x->pending_head) +
+	       http_head_bytes(x->hints) + http_head_bytes(x->upload.trailers) +
+	       http_head_bytes(x->download.trailers);
+}
+
+void exchange_charge(struct exchange *x)
+{
+	size_t now = EXCHANGE_BYTES + heads_bytes(x);
+	if (now > x->charge)
+		budget_force(x->budget, now - x->charge);
+	else if (now < x->charge)
+		budget_give(x->budget, x->charge - now);
+	x->charge = now;
+}
+
+struct budget *flow_budget(const struct exchange *x, const struct flow *f)
+{
+	return f == &x->upload && x->up.budget ? x->up.budget : x->budget;
+}
+
+void exchange_pay_from(struct exchange *x, struct budget *budget)
+{
+	if (x->budget == budget)
+		return;
+	budget_give(x->budget, x->charge);
+	budget_force(budget, x->charge);
+	body_move_charge(&x->download.body, x->budget, budget);
+	if (!x->up.budget)
+		body_move_charge(&x->upload.body, x->budget, budget);
+	x->budget = budget;
+}
+
+void exchange_upload_pay_from(struct exchange *x, struct budget *budget)
+{
+	struct budget *before = flow_budget(x, &x->upload);
+	x->up.budget = budget;
+	body_move_charge(&x->upload.body, before, flow_budget(x, &x->upload));
+}
+
+bool flow_is_short(const struct exchange *x, const struct flow *f)
+{
+	return budget_room(flow_budget(x, f)) == 0;
+}
+
+/* What one direction may keep when memory has come to its end; before that its window bounds it. */
+#define KEPT_WHEN_SHORT_BYTES 65536u
+
+/* What its windows had let in when a connection's allowance was used up may still come; but nobody
+ * gets twice as much. */
+static bool is_overdrawn(const struct budget *b)
+{
+	return b->used_bytes / 2 > b->limit_bytes;
+}
+
+bool flow_is_too_much(const struct exchange *x, const struct flow *f)
+{
+	/* Pushes are the first to go when memory is short, then what moves too slowly. */
+	size_t most = exchange_is_push(x) ? 0 : KEPT_WHEN_SHORT_BYTES;
+	return f->body.bytes > most &&
+	       (budget_room(x->relay->budget) == 0 || is_overdrawn(flow_budget(x, f)));
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The held response as the downstream leg of its push: what comes is kept or looked at in the same
+ * turn, by hold_run. A promised request has no body, and nothing is pushed out of a push.
+ */
+#include "proxy/relay/held.h"
+
+#include "proxy/base/ensure.h"
+
+static struct held *held_of(struct leg *leg)
+{
+	return leg->carrier;
+}
+
+/* Interim responses are for those who wait for this one; others would get them out of season. */
+static void keep_interim(struct held *h, const struct http_head *head)
+{
+	if (list_is_empty(&h->claims))
+		return;
+	struct http_head **last = &h->interims;
+	while (*last)
+		last = &(*last)->next;
+	*last = http_head_copy(head);
+	held_mark(h);
+}
+
+static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
+{
+	struct held *h = held_of(leg);
+	ensure(!end); /* it has no end before it is over here */
+	if (http_head_is_interim(head)) {
+		keep_interim(h, head);
+		return false;
+	}
+	h->head = http_head_copy(head);
+	h->arrived = held_now(h);
+	size_t charge = http_head_bytes(h->head);
+	h->charge += charge;
+	budget_force(h->store->budget, charge);
+	held_mark(h);
+	return true;
+}
+
+static void leg_send_body(struct leg *leg, const struct flow *flow)
+{
+	(void)flow;
+	held_mark(held_of(leg));
+}
+
+static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
+{
+	(void)trailers;
+	ensure(!leg); /* they stay with the exchange while it is held */
+}
+
+static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
+{
+	(void)leg;
+	(void)request;
+	(void)child;
+	return false; /* no pushes from pushes */
+}
+
+/* The push has failed: the origin's doing, or want of memory or time, or the policy's second look.
+ * */
+static void leg_reset(struct leg *leg, uint32_t code)
+{
+	struct held *h = held_of(leg);
+	const struct relay_cause *cause = h->push->cause;
+	ensure(cause);
+	bool is_withdrawn = cause == &relay_cause_POLICY;
+	h->cause = cause;
+	h->code = code;
+	if (h->served == 0) {
+		const struct hold_note note = {
+		    .outcome = is_withdrawn ? HOLD_WITHDRAWN : HOLD_FAILED,
+		    .reason = is_withdrawn ? h->push->push.verdict.reason : cause->push_reason,
+		    .push = h->push,
+		    .wasted_bytes = h->push->download.received,
+		};
+		hold_note(held_hold(h), &note);
+	}
+	held_close(h);
+	list_remove(&h->unclaimed);
+	h->push = NULL;
+	held_mark(h);
+}
+
+static void leg_credit(struct leg *leg, size_t n)
+{
+	(void)leg;
+	(void)n; /* a promised request has no body */
+}
+
+static void leg_detach(struct leg *leg)
+{
+	ensure(!held_of(leg)->push); /* only the store ends it in good order */
+}
+
+const struct leg_ops held_leg_ops = {
+    .send_head = leg_send_head,
+    .send_body = leg_send_body,
+    .send_trailers = leg_send_trailers,
+    .promise = leg_promise,
+    .reset = leg_reset,
+    .credit = leg_credit,
+    .detach = leg_detach,
+};

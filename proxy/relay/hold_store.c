@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stores of held responses: what is in them, how much room there is, and who goes when there is
+ * none. The life of one held response is hold.c.
+ */
+#include "proxy/relay/held.h"
+
+#include "proxy/base/ensure.h"
+
+#include <stdio.h>
+
+void hold_store_init(struct hold_store *s, struct hold *hold, struct budget *budget,
+    const struct hold_limits *limits, bool one_user)
+{
+	*s = (struct hold_store){
+	    .hold = hold, .budget = budget, .limits = *limits, .one_user = one_user};
+	map_init(&s->by_uri);
+	list_init(&s->entries);
+	list_init(&s->link);
+}
+
+void held_enter(struct held *h, struct hold_store *s)
+{
+	h->store = s;
+	if (s->count++ == 0)
+		list_append(&s->hold->used, &s->link);
+	s->bytes += h->body.bytes;
+	list_append(&s->entries, &h->entry);
+	map_insert(&s->by_uri, &h->node,
+	    hold_uri_hash(s->hold, h->push->scheme, h->push->authority, h->push->request->path));
+}
+
+void held_leave(struct held *h)
+{
+	struct hold_store *s = h->store;
+	held_close(h);
+	list_remove(&h->entry);
+	s->bytes -= h->body.bytes;
+	if (--s->count == 0)
+		list_remove(&s->link);
+}
+
+void held_move(struct held *h, struct hold_store *to)
+{
+	ensure(!h->is_closed && h->body.bytes == 0);
+	budget_give(h->store->budget, h->charge);
+	budget_force(to->budget, h->charge);
+	exchange_pay_from(h->push, to->budget);
+	held_leave(h);
+	h->is_closed = false;
+	held_enter(h, to);
+}
+
+/* ---- room ---- */
+
+/* The first of those that nobody is being given goes. */
+static bool evict(struct hold_store *s, const struct held *but, const struct policy_reason *reason)
+{
+	list_for_each(&s->entries, h, struct held, entry)
+	{
+		if (h == but || !list_is_linked(&h->unclaimed))
+			continue;
+		held_end(h, HOLD_EVICTED, reason, RELAY_CANCEL);
+		return true;
+	}
+	return false;
+}
+
+const struct policy_reason *hold_make_room(
+    struct hold_store *s, const struct held *but, uint32_t count, uint64_t bytes)
+{
+	while (s->count + count > s->limits.count)
+		if (!evict(s, but, &policy_reason_HOLD_COUNT))
+			return &policy_reason_HOLD_COUNT;
+	while (s->bytes + bytes > s->limits.bytes)
+		if (bytes > s->limits.bytes || !evict(s, but, &policy_reason_HOLD_BYTES))
+			return &policy_reason_HOLD_BYTES;
+	while (budget_room(s->budget) == 0)
+		if (!evict(s, but, &policy_reason_BUDGET))
+			return &policy_reason_BUDGET;
+	return NULL;
+}
+
+bool hold_shed(struct hold *hold)
+{
+	struct held *h = list_first(&hold->unclaimed, struct held, unclaimed);
+	if (!h)
+		return false;
+	held_end(h, HOLD_EVICTED, &policy_reason_HOLD_SHED, RELAY_CANCEL);
+	return true;
+}
+
+/* ---- the end ---- */
+
+void hold_store_fini(struct hold_store *s)
+{
+	list_for_each(&s->entries, h, struct held, entry)
+	{
+		held_fail_claims(h, &relay_cause_UP_LOST, 0);
+		if (h->push)
+			held_end(h, HOLD_EXPIRED, &policy_reason_EXPIRED, RELAY_CANCEL);
+		else
+			held_free(h);
+	}
+	ensure(s->count == 0 && s->bytes == 0);
+	map_fini(&s->by_uri);
+}
+
+void hold_drain(struct hold *hold)
+{
+	list_for_each(&hold->used, s, struct hold_store, link)
+	{
+		list_for_each(&s->entries, h, struct held, entry)
+		{
+			held_close(h);
+			h->end_outcome = HOLD_EXPIRED;
+			h->end_reason = &policy_reason_DRAIN;
+			held_mark(h);
+		}
+	}
+}
+
+size_t hold_describe(const struct hold *hold, char *buffer, size_t size)
+{
+	size_t used = 0;
+	list_for_each(&hold->used, s, struct hold_store, link)
+	{
+		int n = snprintf(buffer + used, size - used, "held %u/%u %llu/%llu octets%s\n",
+		    s->count, s->limits.count, (unsigned long long)s->bytes,
+		    (unsigned long long)s->limits.bytes, s->is_shared ? " shared" : "");
+		if (n < 0 || (size_t)n >= size - used)
+			break;
+		used += (size_t)n;
+	}
+	return used;
+}
