@@ -10,7 +10,8 @@
 
 struct chunk_pool {
 	struct chunk *spare;
-	size_t out;
+	size_t out, refused;
+	size_t fail_in; /* chunk_pool_fail_nth: chunks until the refused one, 0 = off */
 	uint32_t chunk_bytes, spare_count, keep;
 };
 
@@ -38,16 +39,41 @@ size_t chunk_pool_out(const struct chunk_pool *pool)
 	return pool->out;
 }
 
-struct chunk *chunk_acquire(struct chunk_pool *pool)
+void chunk_pool_fail_nth(struct chunk_pool *pool, size_t n)
 {
+	pool->fail_in = n;
+}
+
+size_t chunk_pool_refused(const struct chunk_pool *pool)
+{
+	return pool->refused;
+}
+
+/* A spare one or a new one; NULL when there is none. */
+static struct chunk *find(struct chunk_pool *pool)
+{
+	if (__builtin_expect(pool->fail_in > 0, 0) && --pool->fail_in == 0)
+		return NULL;
 	struct chunk *c = pool->spare;
 	if (c) {
 		pool->spare = c->next;
 		pool->spare_count--;
-	} else {
-		c = memory_alloc(sizeof(*c) + pool->chunk_bytes);
-		c->pool = pool;
-		c->capacity = pool->chunk_bytes;
+		return c;
+	}
+	c = malloc(sizeof(*c) + pool->chunk_bytes);
+	if (!c)
+		return NULL;
+	c->pool = pool;
+	c->capacity = pool->chunk_bytes;
+	return c;
+}
+
+struct chunk *chunk_acquire(struct chunk_pool *pool)
+{
+	struct chunk *c = find(pool);
+	if (!c) {
+		pool->refused++;
+		return NULL;
 	}
 	c->next = NULL;
 	c->refs = 1;

@@ -31,8 +31,16 @@ void chunk_pool_free(struct chunk_pool *pool);
 /* Chunks out on loan now. */
 size_t chunk_pool_out(const struct chunk_pool *pool);
 
-/* One reference, yours. Never NULL. */
+/*
+ * One reference, yours. NULL when there is no memory for another one: chunks are most of what a
+ * worker holds, so this is where a shortage shows first, and where it is still harmless. Whoever
+ * asks reads later, keeps the chunk that it has, or gives up the one connection.
+ */
 struct chunk *chunk_acquire(struct chunk_pool *pool);
+/* Tests: refuse the n-th chunk from now on (1 = the next), 0 = off. */
+void chunk_pool_fail_nth(struct chunk_pool *pool, size_t n);
+/* Chunks refused, for want of memory or by chunk_pool_fail_nth. */
+size_t chunk_pool_refused(const struct chunk_pool *pool);
 void chunk_return(struct chunk *c); /* the last reference went: chunk_release calls it */
 
 static inline struct chunk *chunk_hold(struct chunk *c)

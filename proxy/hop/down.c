@@ -298,6 +298,11 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		/* what came before is gone from the chunk: the engine wants it too */
 		if (had > 0) {
 			struct chunk *copy = chunk_acquire(d->hop->env.chunks);
+			if (!copy) {
+				HOP_COUNT(d->hop, connections_refused, 1);
+				down_abort(d);
+				return;
+			}
 			memcpy(copy->data, d->sniffed, had);
 			h2_receive(d->h2, copy, 0, had, now);
 			chunk_release(copy);

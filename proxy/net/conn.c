@@ -27,6 +27,10 @@ static void conn_event(struct ev_loop *ev, ev_io *io, int events)
 {
 	(void)ev;
 	struct net_conn *c = io->data;
+	if (events & EV_ERROR) { /* the kernel refuses to watch it, and libev has stopped */
+		net_conn_end(c, NET_END_ERROR, "no event can be had for the socket");
+		return;
+	}
 	if (c->phase == NET_PHASE_CONNECTING) {
 		net_conn_look_again(c);
 		return;
@@ -143,11 +147,9 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	}
 	if (is_tcp(to))
 		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
-	int r;
-	do
-		r = l->sys.connect(c->fd, (const struct sockaddr *)&to->storage, to->length);
-	while (r < 0 && errno == EINTR);
-	if (r == 0 || errno != EINPROGRESS) {
+	int r = l->sys.connect(c->fd, (const struct sockaddr *)&to->storage, to->length);
+	/* An interrupted one goes on by itself (POSIX). */
+	if (r == 0 || (errno != EINPROGRESS && errno != EINTR)) {
 		c->connect_errno = r == 0 ? 0 : errno;
 		net_conn_again(c);
 		return c;
@@ -174,7 +176,7 @@ static void connect_done(struct net_conn *c)
 	if (error == 0 && c->loop->sys.getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
 		error = errno;
 	if (error) {
-		net_conn_end_errno(c, NET_END_CONNECT, "connect", error);
+		net_conn_end_errno(c, NET_END_CONNECT, c->fd < 0 ? "socket" : "connect", error);
 	} else if (c->tls) {
 		c->phase = NET_PHASE_HANDSHAKE;
 		net_conn_tls_start(c);

@@ -84,6 +84,7 @@ struct net_conn {
 	enum net_phase phase : 8;
 	bool is_reading : 1;  /* the owner wants octets */
 	bool is_eof : 1;      /* the peer has ended */
+	bool is_starved : 1;  /* no chunk to read into: waits in the loop's list */
 	bool has_ended : 1;   /* `ended` was called */
 	bool wants_fill : 1;  /* made dirty before it was open */
 	bool has_alerted : 1; /* TLS failed with an alert sent: linger for it */
@@ -102,7 +103,7 @@ void net_conn_reap(struct net_loop *l);
 /* True while the handle is the owner's and the connection works. */
 static inline bool net_conn_can_read(const struct net_conn *c)
 {
-	return c->phase == NET_PHASE_OPEN && c->is_reading && !c->is_eof;
+	return c->phase == NET_PHASE_OPEN && c->is_reading && !c->is_eof && !c->is_starved;
 }
 /* Comes back without an event. */
 void net_conn_again(struct net_conn *c);
@@ -111,6 +112,9 @@ void net_conn_look_again(struct net_conn *c);
 /* conn_read.c */
 void net_conn_readable(struct net_conn *c);
 void net_conn_deliver(struct net_conn *c, size_t length);
+/* There is no chunk to read into: stops reading and tries again soon. */
+void net_conn_starve(struct net_conn *c);
+void net_feeding_expired(void *loop);
 
 /* conn_send.c */
 void net_conn_flush(struct net_conn *c);
@@ -119,6 +123,8 @@ void net_conn_flush(struct net_conn *c);
 bool net_conn_drain(struct net_conn *c);
 /* Sends what TLS put into the loop's output buffer, or keeps it behind what is kept already. */
 void net_conn_send_output(struct net_conn *c);
+/* The same, but nobody is told when the socket fails. */
+void net_conn_try_output(struct net_conn *c);
 void net_rest_free(struct net_rest *rest);
 
 /* conn_close.c */

@@ -2,16 +2,42 @@
 /*
  * Reading. The loop lends its chunk; a connection has no read buffer of its own. At most
  * LIMIT_READ_PER_TURN_BYTES leave a socket in a turn; the poll is level-triggered and brings the
- * rest.
+ * rest. When the pool has no chunk the octets stay where they are, in the socket, for a moment.
  */
 #include "proxy/limits.h"
 #include "proxy/net/conn.h"
 #include <errno.h>
 
+/* Between two tries when chunks are short. */
+#define STARVED_USEC (10 * USEC_PER_MSEC)
+
 void net_conn_deliver(struct net_conn *c, size_t length)
 {
 	struct chunk *chunk = c->loop->read_chunk;
 	c->ops->received(c->owner, chunk, 0, length);
+}
+
+void net_conn_starve(struct net_conn *c)
+{
+	struct net_loop *l = c->loop;
+	c->is_starved = true;
+	net_conn_arm(c);
+	list_remove(&c->again);
+	list_append(&l->starved, &c->again);
+	if (l->feeding.deadline == USEC_NEVER)
+		net_timer_set(&l->feeding, l->now + STARVED_USEC);
+}
+
+void net_feeding_expired(void *loop)
+{
+	struct net_loop *l = loop;
+	struct net_conn *c;
+	while ((c = list_first(&l->starved, struct net_conn, again))) {
+		list_remove(&c->again);
+		c->is_starved = false;
+		net_conn_arm(c);
+		net_conn_again(c); /* what TLS has read already causes no event */
+	}
 }
 
 static void read_plain(struct net_conn *c)
@@ -20,6 +46,10 @@ static void read_plain(struct net_conn *c)
 	size_t budget = LIMIT_READ_PER_TURN_BYTES;
 	while (budget > 0 && net_conn_can_read(c)) {
 		struct chunk *chunk = net_loop_read_chunk(l);
+		if (!chunk) {
+			net_conn_starve(c);
+			return;
+		}
 		size_t size = chunk->capacity < budget ? chunk->capacity : budget;
 		ssize_t n = l->sys.recv(c->fd, chunk->data, size, 0);
 		if (n > 0) {

@@ -147,13 +147,18 @@ static size_t skip_sent(struct net_segment *segments, size_t first, size_t count
 	return first;
 }
 
+static void release_segments(const struct net_segment *segments, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (segments[i].chunk)
+			chunk_release(segments[i].chunk);
+}
+
 void net_rest_free(struct net_rest *rest)
 {
 	while (rest) {
 		struct net_rest *next = rest->next;
-		for (uint32_t i = rest->first; i < rest->count; i++)
-			if (rest->segments[i].chunk)
-				chunk_release(rest->segments[i].chunk);
+		release_segments(rest->segments + rest->first, rest->count - rest->first);
 		free(rest);
 		rest = next;
 	}
@@ -184,8 +189,8 @@ static void keep_rest(
 	*tail = r;
 }
 
-/* Sends or keeps all segments. False: the connection failed, the owner knows. */
-static bool send_segments(
+/* Sends or keeps all segments, or lets them go: 0, or the error of the socket. */
+static int send_segments(
     struct net_conn *c, struct net_segment *segments, size_t count, size_t *sent)
 {
 	const uint8_t *base = c->loop->output.data;
@@ -196,11 +201,8 @@ static bool send_segments(
 		ssize_t n = transmit(c, base, segments, count);
 		if (n < 0) {
 			int error = errno;
-			for (size_t i = 0; i < count; i++)
-				if (segments[i].chunk)
-					chunk_release(segments[i].chunk);
-			net_conn_end_errno(c, NET_END_ERROR, "write", error);
-			return false;
+			release_segments(segments, count);
+			return error;
 		}
 		*sent = (size_t)n;
 		first = skip_sent(segments, 0, count, (size_t)n);
@@ -209,7 +211,12 @@ static bool send_segments(
 		keep_rest(c, base, segments + first, count - first);
 		net_conn_arm(c);
 	}
-	return true;
+	return 0;
+}
+
+static void failed(struct net_conn *c, int error)
+{
+	net_conn_end_errno(c, NET_END_ERROR, "write", error);
 }
 
 bool net_conn_drain(struct net_conn *c)
@@ -219,7 +226,7 @@ bool net_conn_drain(struct net_conn *c)
 		const uint8_t *base = (const uint8_t *)(r->segments + r->count);
 		ssize_t n = transmit(c, base, r->segments + r->first, r->count - r->first);
 		if (n < 0) {
-			net_conn_end_errno(c, NET_END_ERROR, "write", errno);
+			failed(c, errno);
 			return false;
 		}
 		r->first = (uint32_t)skip_sent(r->segments, r->first, r->count, (size_t)n);
@@ -234,23 +241,50 @@ bool net_conn_drain(struct net_conn *c)
 	return true;
 }
 
-void net_conn_send_output(struct net_conn *c)
+static int send_output(struct net_conn *c)
 {
 	struct net_buffer *b = &c->loop->output;
-	if (b->size == 0)
-		return;
-	size_t blocks = 0, sent;
+	struct net_segment all = {NULL, 0, b->size};
+	size_t sent;
+	int error = b->size > 0 ? send_segments(c, &all, 1, &sent) : 0;
+	net_buffer_reset(b, NET_OUTPUT_BYTES);
+	return error;
+}
+
+void net_conn_send_output(struct net_conn *c)
+{
+	size_t blocks = 0;
 	for (const struct net_rest *r = c->rest; r; r = r->next)
 		blocks++;
-	struct net_segment all = {NULL, 0, b->size};
-	if (blocks < REST_BLOCKS)
-		(void)send_segments(c, &all, 1, &sent);
-	else
+	if (blocks >= REST_BLOCKS && c->loop->output.size > 0) {
+		net_buffer_reset(&c->loop->output, NET_OUTPUT_BYTES);
 		net_conn_end(c, NET_END_TLS, "too many answers asked for and not read");
-	net_buffer_reset(b, NET_OUTPUT_BYTES);
+		return;
+	}
+	int error = send_output(c);
+	if (error)
+		failed(c, error);
+}
+
+void net_conn_try_output(struct net_conn *c)
+{
+	(void)send_output(c);
 }
 
 /* ---- the flush ---- */
+
+/* To what the socket took of a batch. */
+static void adapt(struct net_conn *c, size_t bytes, size_t sent)
+{
+	c->sent_since_idle_bytes += (uint32_t)bytes;
+	if (c->sent_since_idle_bytes > SMALL_RECORDS_UNTIL_BYTES)
+		c->sent_since_idle_bytes = SMALL_RECORDS_UNTIL_BYTES;
+	if (sent < bytes)
+		c->batch_bytes = NET_BATCH_LEAST_BYTES;
+	else if (bytes >= c->batch_bytes && c->batch_bytes < NET_BATCH_BYTES)
+		c->batch_bytes =
+		    c->batch_bytes * 2 < NET_BATCH_BYTES ? c->batch_bytes * 2 : NET_BATCH_BYTES;
+}
 
 /* One batch. False: nothing more for now. */
 static bool flush_batch(struct net_conn *c, size_t *total)
@@ -275,27 +309,20 @@ static bool flush_batch(struct net_conn *c, size_t *total)
 	size_t bytes = 0, sent = 0;
 	for (unsigned i = 0; i < out.count; i++)
 		bytes += out.segments[i].length;
-	bool goes_on = false;
-	if (!is_sendable) {
-		for (unsigned i = 0; i < out.count; i++)
-			if (out.segments[i].chunk)
-				chunk_release(out.segments[i].chunk);
-	} else if (out.count > 0 && send_segments(c, out.segments, out.count, &sent)) {
-		*total += bytes;
-		c->sent_since_idle_bytes += (uint32_t)bytes;
-		if (c->sent_since_idle_bytes > SMALL_RECORDS_UNTIL_BYTES)
-			c->sent_since_idle_bytes = SMALL_RECORDS_UNTIL_BYTES;
-		goes_on = sent == bytes;
-		if (!goes_on)
-			c->batch_bytes = NET_BATCH_LEAST_BYTES;
-		else if (bytes >= c->batch_bytes && c->batch_bytes < NET_BATCH_BYTES)
-			c->batch_bytes = c->batch_bytes * 2 < NET_BATCH_BYTES ? c->batch_bytes * 2
-									      : NET_BATCH_BYTES;
-	}
+	int error = 0;
+	if (!is_sendable)
+		release_segments(out.segments, out.count);
+	else if (out.count > 0)
+		error = send_segments(c, out.segments, out.count, &sent);
 	net_buffer_reset(b, NET_OUTPUT_BYTES);
-	if (out.has_failed && c->phase == NET_PHASE_OPEN)
+	if (error)
+		failed(c, error);
+	else if (out.has_failed && c->phase == NET_PHASE_OPEN)
 		net_conn_end(c, NET_END_TLS, "a record could not be written");
-	return goes_on && c->phase == NET_PHASE_OPEN;
+	else if (is_sendable && out.count > 0)
+		adapt(c, bytes, sent);
+	*total += bytes;
+	return bytes > 0 && sent == bytes && c->phase == NET_PHASE_OPEN;
 }
 
 void net_conn_flush(struct net_conn *c)

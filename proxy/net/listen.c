@@ -3,7 +3,10 @@
 #include "proxy/base/memory.h"
 #include "proxy/net/loop.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -12,6 +15,8 @@
 #define ACCEPTS_PER_EVENT 64
 #define PAUSE_LEAST_USEC (100 * USEC_PER_MSEC)
 #define PAUSE_MOST_USEC USEC_PER_SEC
+/* A sixteenth of the descriptors, and no more than these, are kept for connections to origins. */
+#define RESERVE_MOST 1024
 
 /* ---- for the master ---- */
 
@@ -22,7 +27,7 @@ static const char *reason(void)
 }
 
 /* NULL when the path is free now. */
-static const char *clear_path(const struct net_address *at)
+static const char *clear_path(const struct net_sys *sys, const struct net_address *at)
 {
 	const char *path = ((const struct sockaddr_un *)&at->storage)->sun_path;
 	struct stat st;
@@ -30,39 +35,48 @@ static const char *clear_path(const struct net_address *at)
 		return errno == ENOENT ? NULL : reason();
 	if (!S_ISSOCK(st.st_mode))
 		return "the path is taken by something that is not a socket";
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = sys->socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return reason();
-	int r = connect(fd, (const struct sockaddr *)&at->storage, at->length);
+	int r = sys->connect(fd, (const struct sockaddr *)&at->storage, at->length);
 	bool nobody_answers = r != 0 && errno == ECONNREFUSED;
-	close(fd);
+	sys->close(fd);
 	if (!nobody_answers)
 		return "another process listens there";
 	return unlink(path) == 0 ? NULL : reason();
 }
 
-static int bind_and_listen(int fd, const struct net_address *at, int backlog)
+static int bind_and_listen(
+    const struct net_sys *sys, int fd, const struct net_address *at, int backlog)
 {
 	int on = 1, off = 0;
 	int family = at->storage.ss_family;
 	if (family != AF_UNIX &&
-	    (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0))
+	    (sys->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+		sys->setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0))
 		return -1;
-	if (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0)
+	if (family == AF_INET6 &&
+	    sys->setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0)
 		return -1;
-	if (bind(fd, (const struct sockaddr *)&at->storage, at->length) != 0)
+	if (sys->bind(fd, (const struct sockaddr *)&at->storage, at->length) != 0)
 		return -1;
-	return listen(fd, backlog);
+	if (sys->listen(fd, backlog) == 0)
+		return 0;
+	int error = errno;
+	if (family == AF_UNIX)
+		(void)unlink(((const struct sockaddr_un *)&at->storage)->sun_path);
+	errno = error;
+	return -1;
 }
 
-int net_listen(const struct net_address *at, int backlog, const char **error)
+int net_listen_by(
+    const struct net_sys *sys, const struct net_address *at, int backlog, const char **error)
 {
 	struct net_address any4 = {.length = sizeof(struct sockaddr_in)};
 	int family = at->storage.ss_family;
-	if (family == AF_UNIX && (*error = clear_path(at)))
+	if (family == AF_UNIX && (*error = clear_path(sys, at)))
 		return -1;
-	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int fd = sys->socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&at->storage;
 	if (fd < 0 && errno == EAFNOSUPPORT && family == AF_INET6 &&
 	    IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr)) {
@@ -71,18 +85,23 @@ int net_listen(const struct net_address *at, int backlog, const char **error)
 		in->sin_family = AF_INET;
 		in->sin_port = in6->sin6_port;
 		at = &any4;
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		fd = sys->socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	}
 	if (fd < 0) {
 		*error = reason();
 		return -1;
 	}
-	if (bind_and_listen(fd, at, backlog) != 0) {
+	if (bind_and_listen(sys, fd, at, backlog) != 0) {
 		*error = reason();
-		close(fd);
+		sys->close(fd);
 		return -1;
 	}
 	return fd;
+}
+
+int net_listen(const struct net_address *at, int backlog, const char **error)
+{
+	return net_listen_by(&net_sys_default, at, backlog, error);
 }
 
 /* ---- for the worker ---- */
@@ -91,57 +110,102 @@ struct net_listener {
 	ev_io io;
 	struct net_loop *loop;
 	struct net_timer resume;
-	usec pause;
+	usec pause; /* the last one; 0 once the queue was found empty */
+	int most;   /* descriptors from this one on are for others */
 	void (*accepted)(void *context, int fd, const struct net_address *peer);
 	void (*paused)(void *context, int error);
 	void *context;
 	bool *is_freed; /* set while callbacks run */
 };
 
+/* The kernel hands out the lowest free number, so a number tells how many are taken. */
+static int most_descriptors(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX)
+		return INT_MAX;
+	int all = (int)limit.rlim_cur;
+	return all - (all / 16 < RESERVE_MOST ? all / 16 : RESERVE_MOST);
+}
+
+static bool has_room(const struct net_listener *n)
+{
+	int probe = fcntl(n->io.fd, F_DUPFD_CLOEXEC, 0);
+	if (probe >= 0)
+		close(probe);
+	return probe >= 0 && probe < n->most;
+}
+
+/* Of one connection in the queue, which is gone from it now (accept(2), ERRORS). */
+static bool is_fate_of_one(int error)
+{
+	static const int fates[] = {ECONNABORTED, EPERM, EPROTO, EINTR, ENETDOWN, ENOPROTOOPT,
+	    EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH};
+	for (size_t i = 0; i < sizeof(fates) / sizeof(fates[0]); i++)
+		if (fates[i] == error)
+			return true;
+	return false;
+}
+
 static void pause_for(struct net_listener *n, int error)
 {
-	n->pause = n->pause == 0 ? PAUSE_LEAST_USEC : n->pause * 2;
+	bool is_first = n->pause == 0;
+	n->pause = is_first ? PAUSE_LEAST_USEC : n->pause * 2;
 	if (n->pause > PAUSE_MOST_USEC)
 		n->pause = PAUSE_MOST_USEC;
 	ev_io_stop(n->loop->ev, &n->io);
 	net_timer_set(&n->resume, n->loop->now + n->pause);
-	if (n->paused)
+	if (is_first && n->paused)
 		n->paused(n->context, error);
 }
 
 static void on_resume(void *context)
 {
 	struct net_listener *n = context;
-	ev_io_start(n->loop->ev, &n->io);
+	if (has_room(n))
+		ev_io_start(n->loop->ev, &n->io);
+	else
+		pause_for(n, EMFILE);
+}
+
+/* Accepts until the queue is empty or the batch is full: 0; or until it must pause: why. */
+static int accept_batch(struct net_listener *n, const bool *is_freed)
+{
+	int failures = 0;
+	for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
+		struct net_address peer = {.length = sizeof(peer.storage)};
+		int fd = n->loop->sys.accept4(n->io.fd, (struct sockaddr *)&peer.storage,
+		    &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0) {
+			int most = n->most;
+			n->accepted(n->context, fd, &peer);
+			if (*is_freed)
+				return 0;
+			if (fd >= most)
+				return EMFILE;
+		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			return 0;
+		} else if (!is_fate_of_one(errno) || ++failures == ACCEPTS_PER_EVENT) {
+			return errno; /* a whole batch of failures: going on at once is no use */
+		}
+	}
+	return 0;
 }
 
 static void on_acceptable(struct ev_loop *ev, ev_io *io, int events)
 {
-	(void)ev, (void)events;
+	(void)ev;
 	struct net_listener *n = io->data;
 	bool is_freed = false;
 	n->is_freed = &is_freed;
-	for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
-		struct net_address peer = {.length = sizeof(peer.storage)};
-		int fd = n->loop->sys.accept4(io->fd, (struct sockaddr *)&peer.storage,
-		    &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd >= 0) {
-			n->pause = 0;
-			n->accepted(n->context, fd, &peer);
-			if (is_freed)
-				return;
-		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-			break;
-		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-			   errno == ENOMEM) {
-			pause_for(n, errno);
-			if (is_freed)
-				return;
-			break;
-		}
-		/* Anything else is the fate of that one connection (accept(2), ERRORS). */
-	}
-	n->is_freed = NULL;
+	/* libev stops watching what the kernel refuses to watch. */
+	int error = events & EV_ERROR ? ENOMEM : accept_batch(n, &is_freed);
+	if (!is_freed && error)
+		pause_for(n, error);
+	else if (!is_freed)
+		n->pause = 0;
+	if (!is_freed)
+		n->is_freed = NULL;
 }
 
 struct net_listener *net_listener_new(struct net_loop *l, int fd,
@@ -153,6 +217,7 @@ struct net_listener *net_listener_new(struct net_loop *l, int fd,
 	n->accepted = accepted;
 	n->paused = paused;
 	n->context = context;
+	n->most = most_descriptors();
 	net_timer_init(&n->resume, l, on_resume, n);
 	ev_io_init(&n->io, on_acceptable, fd, EV_READ);
 	n->io.data = n;

@@ -14,6 +14,8 @@
 
 const struct net_sys net_sys_default = {
     .socket = socket,
+    .bind = bind,
+    .listen = listen,
     .connect = connect,
     .accept4 = accept4,
     .recv = recv,
@@ -118,11 +120,13 @@ struct net_loop *net_loop_new(struct chunk_pool *chunks)
 	ensure(l->ev != NULL);
 	l->chunks = chunks;
 	l->read_chunk = chunk_acquire(chunks);
+	ensure(l->read_chunk != NULL);
 	l->sys = net_sys_default;
 	l->now = clock_monotonic();
 	l->turn = 1;
 	list_init(&l->dirty);
 	list_init(&l->again);
+	list_init(&l->starved);
 	list_init(&l->live);
 	list_init(&l->draining);
 	list_init(&l->lingering);
@@ -132,6 +136,7 @@ struct net_loop *net_loop_new(struct chunk_pool *chunks)
 	l->input = memory_alloc(NET_INPUT_BYTES);
 	l->bio_method = net_bio_method_new();
 	net_timer_init(&l->closing, l, net_closing_expired, l);
+	net_timer_init(&l->feeding, l, net_feeding_expired, l);
 	ev_prepare_init(&l->prepare, on_prepare);
 	ev_check_init(&l->check, on_check);
 	ev_idle_init(&l->idle, on_idle);
@@ -152,6 +157,7 @@ void net_loop_free(struct net_loop *l)
 		net_conn_die(c);
 	net_conn_reap(l);
 	net_timer_fini(&l->closing);
+	net_timer_fini(&l->feeding);
 	ev_prepare_stop(l->ev, &l->prepare);
 	ev_check_stop(l->ev, &l->check);
 	ev_idle_stop(l->ev, &l->idle);
@@ -209,8 +215,11 @@ void net_on_turn(struct net_loop *l, void (*work)(void *context), void *context)
 struct chunk *net_loop_read_chunk(struct net_loop *l)
 {
 	if (chunk_is_shared(l->read_chunk)) {
+		struct chunk *fresh = chunk_acquire(l->chunks);
+		if (!fresh)
+			return NULL;
 		chunk_release(l->read_chunk);
-		l->read_chunk = chunk_acquire(l->chunks);
+		l->read_chunk = fresh;
 	}
 	return l->read_chunk;
 }

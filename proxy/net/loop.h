@@ -42,11 +42,12 @@ struct net_loop {
 
 	struct list dirty;     /* net_conn.dirty: something to send, or to close */
 	struct list again;     /* net_conn.again: to be looked at without an event */
+	struct list starved;   /* net_conn.again: no chunk to read into, waits for `feeding` */
 	struct list live;      /* net_conn.place: in an owner's hands */
 	struct list draining;  /* closed by the owner, oldest first */
 	struct list lingering; /* FIN sent, oldest first */
 	struct list dead;      /* freed at the end of the turn */
-	struct net_timer closing;
+	struct net_timer closing, feeding;
 
 	/* One connection at a time uses these, from the first octet to the system call. */
 	struct net_buffer output; /* copied octets (plain) or records (TLS) */
@@ -59,7 +60,7 @@ struct net_loop {
 	BIO_METHOD *bio_method;
 };
 
-/* The loop's read chunk, unshared. */
+/* The loop's read chunk, unshared; NULL when that cannot be had for now. */
 struct chunk *net_loop_read_chunk(struct net_loop *l);
 /* Another turn comes without waiting for an event. */
 void net_loop_hurry(struct net_loop *l);

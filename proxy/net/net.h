@@ -207,8 +207,14 @@ void net_hmac(struct slice key, struct slice text, uint8_t out[NET_HMAC_BYTES]);
 int net_listen(const struct net_address *at, int backlog, const char **error);
 
 struct net_listener;
-/* Accepts from fd (borrows) and hands each socket over. On EMFILE, ENFILE, ENOBUFS, ENOMEM it
- * pauses for 100 ms, doubling to 1 s; `paused` (may be NULL) hears about it. */
+/*
+ * Accepts from fd (borrows) and hands each socket over. When the system is short of something
+ * (EMFILE, ENFILE, ENOBUFS, ENOMEM) it pauses for 100 ms, doubling to 1 s, and those who wait stay in
+ * the kernel's queue. `paused` (may be NULL) hears of it once, until the queue was emptied again.
+ *
+ * A sixteenth of the process's descriptors (RLIMIT_NOFILE when the listener is made) is not for
+ * clients: accepting pauses when only these are left, so that whoever was accepted can be served.
+ */
 struct net_listener *net_listener_new(struct net_loop *l, int fd,
     void (*accepted)(void *context, int fd, const struct net_address *peer),
     void (*paused)(void *context, int error), void *context);

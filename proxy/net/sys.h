@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The system calls that touch sockets, one pointer each, so that a test can make any of them fail
- * or fall short. Private to net/. A loop starts with the C library's.
+ * or fall short. Private to net/. A loop starts with the C library's, and so does net_listen, which
+ * has no loop.
+ *
+ * Not here are the calls that cannot fail on a good descriptor (fcntl for its flags) and those of
+ * files (lstat, unlink): tests have the real thing for these.
  */
 #ifndef PUSHGATE_NET_SYS_H
 #define PUSHGATE_NET_SYS_H
@@ -9,8 +13,12 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+struct net_address;
+
 struct net_sys {
 	int (*socket)(int family, int type, int protocol);
+	int (*bind)(int fd, const struct sockaddr *at, socklen_t length);
+	int (*listen)(int fd, int backlog);
 	int (*connect)(int fd, const struct sockaddr *to, socklen_t length);
 	int (*accept4)(int fd, struct sockaddr *peer, socklen_t *length, int flags);
 	ssize_t (*recv)(int fd, void *buffer, size_t size, int flags);
@@ -24,5 +32,9 @@ struct net_sys {
 };
 
 extern const struct net_sys net_sys_default;
+
+/* net_listen with these calls. */
+int net_listen_by(
+    const struct net_sys *sys, const struct net_address *at, int backlog, const char **error);
 
 #endif

@@ -74,9 +74,10 @@ void net_conn_tls_fail(struct net_conn *c, uint32_t code)
 		    X509_verify_cert_error_string(SSL_get_verify_result(c->ssl)));
 	else
 		snprintf(text, sizeof(text), "%s", tls_reason(code, reason, sizeof(reason)));
-	/* Our alert, if there is one: the owner's close lingers so that it arrives. */
+	/* Our alert, if there is one: the owner's close lingers so that it arrives. That it cannot
+	 * be sent is less than what is wrong. */
 	c->has_alerted = c->loop->output.size > 0;
-	net_conn_send_output(c);
+	net_conn_try_output(c);
 	if (c->phase == NET_PHASE_HANDSHAKE || c->phase == NET_PHASE_OPEN)
 		net_conn_end(c, NET_END_TLS, text);
 }
@@ -122,6 +123,10 @@ static void handshake(struct net_conn *c)
 static bool read_some(struct net_conn *c)
 {
 	struct chunk *chunk = net_loop_read_chunk(c->loop);
+	if (!chunk) {
+		net_conn_starve(c);
+		return false;
+	}
 	size_t filled = 0;
 	int n = 1, error = SSL_ERROR_NONE;
 	uint32_t code = 0;

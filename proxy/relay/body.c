@@ -51,13 +51,16 @@ static uint32_t tail_room(struct body *b, const struct chunk_pool *small)
 	return last->chunk->capacity - last->offset - last->length;
 }
 
-void body_append_copy(
+size_t body_append_copy(
     struct body *b, struct slice octets, struct chunk_pool *small, struct budget *budget)
 {
+	size_t all = octets.len;
 	while (octets.len > 0) {
 		uint32_t room = tail_room(b, small);
 		if (room == 0) {
 			struct chunk *c = chunk_acquire(small);
+			if (!c)
+				break;
 			budget_force(budget, c->capacity);
 			*push_piece(b) = (struct body_piece){{c, 0, 0}, c->capacity};
 			room = c->capacity;
@@ -69,14 +72,19 @@ void body_append_copy(
 		b->bytes += n;
 		octets = slice_from(octets, n);
 	}
+	return all - octets.len;
 }
 
 void body_append(
     struct body *b, struct piece piece, struct chunk_pool *small, struct budget *budget)
 {
 	if (piece.length < LIMIT_COPY_BELOW_BYTES) {
-		body_append_copy(b, piece_slice(piece), small, budget);
-		return;
+		size_t copied = body_append_copy(b, piece_slice(piece), small, budget);
+		if (copied == piece.length)
+			return;
+		/* No chunk for the copy: it pins the one it came in after all. */
+		piece.offset += (uint32_t)copied;
+		piece.length -= (uint32_t)copied;
 	}
 	uint32_t charge = piece.chunk->capacity;
 	if (b->count > 0) {

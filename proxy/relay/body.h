@@ -32,8 +32,8 @@ struct body {
  * limit (the octets are here): the caller looks at its room before it lets more come. */
 void body_append(
     struct body *b, struct piece piece, struct chunk_pool *small, struct budget *budget);
-/* Appends a copy whatever its size. */
-void body_append_copy(
+/* Appends a copy whatever its size; returns how much of it, less only when `small` has no chunk. */
+size_t body_append_copy(
     struct body *b, struct slice octets, struct chunk_pool *small, struct budget *budget);
 /* The piece at the front, cut to `most` octets; length 0 when empty. Borrowed until the next take.
  * */

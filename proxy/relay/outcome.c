@@ -24,14 +24,21 @@ static void answer(
 	struct slice text;
 	ensure(x->down.ops && !x->response_begun && !exchange_is_push(x));
 	exchange_note_cause(x, cause, code, detail);
-	x->own_answer = true;
 	exchange_discard_upload(x);
 	struct http_head *head = http_own_response(r->heads, cause->status, r->pseudonym,
 	    cause->error, x->detail ? x->detail : cause->name, &text);
 	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
 	x->download.source_ended = true;
-	if (!end)
-		body_append_copy(&x->download.body, text, r->small_chunks, x->budget);
+	if (!end &&
+	    body_append_copy(&x->download.body, text, r->small_chunks, x->budget) < text.len) {
+		/* There is no memory for a sentence. */
+		http_head_free(head);
+		exchange_reset_leg(&x->up, relay_code_across(cause->up_code, code));
+		exchange_reset_leg(&x->down, relay_code_across(cause->down_code, code));
+		exchange_finish(x, cause, code, detail);
+		return;
+	}
+	x->own_answer = true;
 	exchange_send_final(x, head, end);
 	exchange_arm(x);
 	if (end)

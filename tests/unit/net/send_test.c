@@ -8,11 +8,11 @@
 
 /* The replaced calls have no context; one test runs at a time. */
 static struct {
-	int sends, recvs, accepts;
+	int sends, recvs;
 	size_t sent_bytes, received_bytes, largest_recv, largest_send;
 	size_t send_most; /* takes at most this */
 	int fail_every;   /* EAGAIN on each n-th send or recv */
-	int fail_send, fail_recv, fail_accepts;
+	int fail_send, fail_recv;
 	uint64_t random;
 } sys;
 
@@ -72,23 +72,12 @@ static ssize_t counted_recv(int fd, void *buffer, size_t size, int flags)
 	return n;
 }
 
-static int counted_accept(int fd, struct sockaddr *peer, socklen_t *length, int flags)
-{
-	sys.accepts++;
-	if (sys.fail_accepts) {
-		errno = sys.fail_accepts;
-		return -1;
-	}
-	return accept4(fd, peer, length, flags);
-}
-
 static void replace_calls(struct rig *r)
 {
 	memset(&sys, 0, sizeof(sys));
 	r->loop->sys.send = counted_send;
 	r->loop->sys.sendmsg = counted_sendmsg;
 	r->loop->sys.recv = counted_recv;
-	r->loop->sys.accept4 = counted_accept;
 }
 
 static struct certs certs;
@@ -427,58 +416,6 @@ static void a_failed_send_while_closing_ends_quietly(void **state)
 	joined_fini(&j);
 }
 
-static int paused_with, pauses;
-
-static void on_paused(void *context, int error)
-{
-	(void)context;
-	paused_with = error;
-	pauses++;
-}
-
-static void a_listener_without_descriptors_pauses_and_resumes(void **state)
-{
-	(void)state;
-	struct joined j;
-	joined_init(&j);
-	replace_calls(&j.rig);
-	net_listener_free(j.listener);
-	j.listener = net_listener_new(j.rig.loop, j.listen_fd, joined_accepted, on_paused, &j);
-	pauses = 0;
-	sys.fail_accepts = EMFILE;
-	usec start = net_now(j.rig.loop);
-	joined_connect(&j, NULL, NULL, NULL);
-	run_until(&j.rig, pauses == 1);
-	assert_int_equal(paused_with, EMFILE);
-	assert_int_equal(sys.accepts, 1);
-	/* 100 ms, then 200 ms. */
-	run_until(&j.rig, pauses == 2);
-	assert_true(net_now(j.rig.loop) - start >= 100 * USEC_PER_MSEC);
-	assert_int_equal(sys.accepts, 2);
-	sys.fail_accepts = 0;
-	run_until(&j.rig, j.server.conn);
-	assert_true(net_now(j.rig.loop) - start >= 300 * USEC_PER_MSEC);
-	joined_fini(&j);
-}
-
-static void an_aborted_accept_does_not_pause_the_listener(void **state)
-{
-	(void)state;
-	struct joined j;
-	joined_init(&j);
-	replace_calls(&j.rig);
-	net_listener_free(j.listener);
-	j.listener = net_listener_new(j.rig.loop, j.listen_fd, joined_accepted, on_paused, &j);
-	pauses = 0;
-	sys.fail_accepts = ECONNABORTED;
-	joined_connect(&j, NULL, NULL, NULL);
-	run_until(&j.rig, sys.accepts > 0);
-	sys.fail_accepts = 0;
-	run_until(&j.rig, j.server.conn);
-	assert_int_equal(pauses, 0);
-	joined_fini(&j);
-}
-
 static void huge_fill(struct owner *o, struct net_out *out)
 {
 	if (o->sent)
@@ -599,8 +536,6 @@ int main(void)
 	    cmocka_unit_test(a_write_error_while_blocked_ends_the_connection),
 	    cmocka_unit_test(a_read_error_ends_a_tls_connection),
 	    cmocka_unit_test(a_failed_send_while_closing_ends_quietly),
-	    cmocka_unit_test(a_listener_without_descriptors_pauses_and_resumes),
-	    cmocka_unit_test(an_aborted_accept_does_not_pause_the_listener),
 	    cmocka_unit_test(more_than_the_room_is_kept_whole),
 	    cmocka_unit_test(more_pieces_than_a_call_takes_are_copied),
 	    cmocka_unit_test(an_idle_tls_connection_costs_at_most_seven_kib),
