@@ -15,7 +15,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 static void conn_fill(void *owner, struct net_out *out);
 static void conn_ended(void *owner, enum net_end end, const char *text);
 static void timer_expired(struct wheel_node *node, usec now);
-static usec deadline_of(const struct down *d);
+static usec deadline_of(struct down *d);
 
 static const struct net_conn_ops conn_ops = {
     .opened = conn_opened,
@@ -326,7 +326,6 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 static void conn_fill(void *owner, struct net_out *out)
 {
 	struct down *d = owner;
-	bool took_data = false;
 	hop_now(d->hop);
 	if (!d->h2) {
 		if (d->is_closing) {
@@ -335,9 +334,7 @@ static void conn_fill(void *owner, struct net_out *out)
 		}
 		return;
 	}
-	out_fill(d->h2, out, &took_data);
-	if (took_data)
-		d->data_sent = d->hop->relay.now;
+	out_fill(d->h2, out);
 	drain_events(d);
 	if (!d->net || h2_wants_write(d->h2))
 		return;
@@ -361,7 +358,14 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 
 /* ---- deadlines ---- */
 
-static usec deadline_of(const struct down *d)
+static usec write_deadline(struct down *d)
+{
+	const struct conf_listen *c = d->listener->conf;
+	return taking_deadline(
+	    &d->taking, d->net, c->write_timeout, c->limits.min_rate, d->hop->relay.now);
+}
+
+static usec deadline_of(struct down *d)
 {
 	const struct conf_listen *c = d->listener->conf;
 	usec at = USEC_NEVER;
@@ -372,26 +376,15 @@ static usec deadline_of(const struct down *d)
 	at = h2_deadline(d->h2);
 	if (d->quiet_since != USEC_NEVER && clock_after(d->quiet_since, c->idle_timeout) < at)
 		at = clock_after(d->quiet_since, c->idle_timeout);
-	if (net_conn_is_blocked(d->net)) {
-		usec stalled = clock_after(net_conn_write_progress(d->net), c->write_timeout);
-		if (stalled < at)
-			at = stalled;
-	}
-	return at;
+	usec stalled = write_deadline(d);
+	return stalled < at ? stalled : at;
 }
 
-/* A shut window of the connection looks like one of the stream: that much patience in case of
- * doubt. */
-#define TURN_PATIENCE 10u
-
-usec down_take_limit(const struct down *d, const struct leg *leg)
+usec down_take_limit(struct down *d, const struct leg *leg)
 {
-	usec limit = d->listener->conf->write_timeout;
-	bool is_moving = d->data_sent != 0 && d->hop->relay.now < clock_after(d->data_sent, limit);
-	if (!is_moving)
-		return limit;
-	/* Others go first (RFC 9218), which is not its client's fault. */
-	return h2_stream_window(d->h2, leg->stream) > 0 ? 0 : limit * TURN_PATIENCE;
+	const struct conf_listen *c = d->listener->conf;
+	return taking_limit(&d->taking, d->net, h2_stream_window(d->h2, leg->stream),
+	    c->write_timeout, c->limits.min_rate, d->hop->relay.now);
 }
 
 /* A connection that is blocked says so to nobody: it is looked at every second. */
@@ -423,9 +416,7 @@ static void timer_expired(struct wheel_node *node, usec now)
 		down_dispose(d);
 		return;
 	}
-	bool is_stalled = net_conn_is_blocked(d->net) &&
-			  clock_after(net_conn_write_progress(d->net), c->write_timeout) <= now;
-	if (is_stalled) {
+	if (write_deadline(d) <= now) {
 		log_client(d, OBSERVE_INFO, "does not read: write time-out", NULL);
 		end_exchanges(d, &relay_cause_DOWN_LOST, RELAY_CANCEL, "write-timeout");
 		net_conn_abort(d->net);

@@ -75,7 +75,7 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 		return x->down.ops == &down_leg_ops ? down_take_limit(x->down.carrier, &x->down)
 						    : 0;
 	case RELAY_TIMEOUT_TAKE_UP:
-		return o ? o->write_timeout : 0;
+		return x->up.ops == &up_leg_ops ? up_take_limit(x->up.carrier, &x->up) : 0;
 	case RELAY_TIMEOUT_PUSH_START:
 		return h->env.conf->server.push_start_timeout;
 	case RELAY_TIMEOUT_QUEUE:
@@ -90,6 +90,16 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	return 0;
 }
 
+static uint32_t min_rate(void *context, const struct exchange *x, enum relay_side side)
+{
+	(void)context;
+	const struct conf_origin *o = x->origin;
+	const struct conf_listen *l = x->listen;
+	if (side == RELAY_CLIENT)
+		return l ? l->limits.min_rate : 0;
+	return o ? o->limits.min_rate : 0;
+}
+
 static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
@@ -100,6 +110,7 @@ static const struct relay_ops relay_ops = {
     .response_head = response_head,
     .ended = account_ended,
     .time_limit = time_limit,
+    .min_rate = min_rate,
 };
 
 static uint64_t epoch_sec(void *context)

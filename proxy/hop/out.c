@@ -27,7 +27,7 @@ static void put_payload(struct leg *leg, struct net_out *out, const struct h2_tu
 	} while (left > 0);
 }
 
-bool out_fill(struct h2_conn *h2, struct net_out *out, bool *took_data)
+bool out_fill(struct h2_conn *h2, struct net_out *out)
 {
 	bool any = false;
 	size_t room;
@@ -47,7 +47,7 @@ bool out_fill(struct h2_conn *h2, struct net_out *out, bool *took_data)
 			break;
 		net_out_copy(out, turn.header, sizeof(turn.header));
 		put_payload(turn.user, out, &turn);
-		any = *took_data = true;
+		any = true;
 	}
 	return any;
 }

@@ -34,6 +34,14 @@ struct corpse {
 	void (*bury)(struct corpse *corpse);
 };
 
+/* What the other end of a connection takes (taking.c). */
+struct taking {
+	usec looked; /* last */
+	usec since;  /* when so many octets were `delivered` */
+	uint64_t delivered;
+	usec good_until; /* until then it counts as one that takes enough */
+};
+
 struct hop {
 	struct hop_env env;
 	struct relay relay;
@@ -104,7 +112,7 @@ struct down {
 	struct wheel_node timer;
 	struct address client;
 	usec opened, quiet_since;
-	usec data_sent; /* when DATA of any stream last left */
+	struct taking taking;
 	struct hold_store held;
 	struct memory memory;
 	uint64_t push_buffered; /* octets of pushed responses that wait here */
@@ -119,8 +127,8 @@ void down_shutdown(struct down *d);      /* graceful */
 void down_abort(struct down *d);         /* at once and without a word */
 void down_start_waiting(struct down *d); /* pushes that may begin now */
 void down_arm(struct down *d);
-/* How long this exchange's client may take nothing of what waits for it. */
-usec down_take_limit(const struct down *d, const struct leg *leg);
+/* How long this exchange's client may take nothing, or too little, of what waits for it. */
+usec down_take_limit(struct down *d, const struct leg *leg);
 extern const struct leg_ops down_leg_ops;
 /* Cuts the links between a leg and its connection and stream; the stream itself is left alone. */
 void down_leg_cut(struct leg *leg);
@@ -157,7 +165,8 @@ struct up {
 	struct list legs;
 	struct wheel_node timer;
 	usec started, quiet_since; /* started: to connect; once connected, since then */
-	uint64_t requests;         /* sent so far */
+	struct taking taking;
+	uint64_t requests; /* sent so far */
 	/* Growth of stream windows with the bandwidth-delay product. */
 	uint32_t window;
 	uint64_t probe_bytes;
@@ -189,8 +198,19 @@ bool up_has_room(const struct up *u);
 /* Sends the exchange's request; false: no room after all. */
 bool up_send(struct up *u, struct exchange *x);
 void up_arm(struct up *u);
+/* How long the origin may take nothing, or too little, of this exchange's upload. */
+usec up_take_limit(struct up *u, const struct leg *leg);
 extern const struct leg_ops up_leg_ops;
 void up_leg_cut(struct leg *leg);
+
+/* taking.c */
+/* When a socket that takes too little is to be given up; USEC_NEVER while it takes all. */
+usec taking_deadline(
+    struct taking *t, const struct net_conn *net, usec limit, uint32_t min_rate, usec now);
+/* How long a stream with this window may stand still when `limit` holds for the connection; 0:
+ * without limit, since others are served. */
+usec taking_limit(struct taking *t, const struct net_conn *net, uint32_t window, usec limit,
+    uint32_t min_rate, usec now);
 
 /* limits.c: what the engines enforce */
 struct h2_limits down_limits(const struct conf_listen *c);
@@ -249,7 +269,7 @@ void account_held(void *context, const struct hold_note *note);
 void account_status(struct hop *h, uint16_t status);
 
 /* out.c: puts one connection's frames into a send. Returns true when anything was put in. */
-bool out_fill(struct h2_conn *h2, struct net_out *out, bool *took_data);
+bool out_fill(struct h2_conn *h2, struct net_out *out);
 
 /* hop.c */
 usec hop_now(struct hop *h); /* reads the loop's time into the relay */

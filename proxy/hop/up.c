@@ -382,12 +382,11 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 static void conn_fill(void *owner, struct net_out *out)
 {
 	struct up *u = owner;
-	bool took_data = false;
 	struct pool *p = u->pool;
 	hop_now(u->hop);
 	if (!list_is_empty(&p->queue)) /* streams that we have reset have made room */
 		pool_serve(p);
-	out_fill(u->h2, out, &took_data);
+	out_fill(u->h2, out);
 	drain_events(u);
 	if (!list_is_empty(&p->queue)) /* and so have uploads that have ended */
 		pool_serve(p);
@@ -438,7 +437,21 @@ static bool can_be_idle(const struct up *u)
 	return u->is_ready && !u->is_closing && u->quiet_since != USEC_NEVER;
 }
 
-static usec deadline_of(const struct up *u)
+static usec write_deadline(struct up *u)
+{
+	const struct conf_origin *o = u->pool->origin;
+	return taking_deadline(
+	    &u->taking, u->net, o->write_timeout, o->limits.min_rate, u->hop->relay.now);
+}
+
+usec up_take_limit(struct up *u, const struct leg *leg)
+{
+	const struct conf_origin *o = u->pool->origin;
+	return taking_limit(&u->taking, u->net, h2_stream_window(u->h2, leg->stream),
+	    o->write_timeout, o->limits.min_rate, u->hop->relay.now);
+}
+
+static usec deadline_of(struct up *u)
 {
 	const struct conf_origin *o = u->pool->origin;
 	if (!u->net)
@@ -450,12 +463,8 @@ static usec deadline_of(const struct up *u)
 		at = clock_after(u->started, o->settings_timeout);
 	if (can_be_idle(u) && clock_after(u->quiet_since, o->idle_timeout) < at)
 		at = clock_after(u->quiet_since, o->idle_timeout);
-	if (net_conn_is_blocked(u->net)) {
-		usec stalled = clock_after(net_conn_write_progress(u->net), o->write_timeout);
-		if (stalled < at)
-			at = stalled;
-	}
-	return at;
+	usec stalled = write_deadline(u);
+	return stalled < at ? stalled : at;
 }
 
 void up_arm(struct up *u)
@@ -487,8 +496,7 @@ static void timer_expired(struct wheel_node *node, usec now)
 		up_lost(u, &relay_cause_CONNECT_LATE, 0, "no SETTINGS from the origin in time");
 		return;
 	}
-	if (u->is_open && net_conn_is_blocked(u->net) &&
-	    clock_after(net_conn_write_progress(u->net), o->write_timeout) <= now) {
+	if (u->is_open && write_deadline(u) <= now) {
 		log_origin(u, OBSERVE_WARN, "does not read: write time-out", NULL);
 		up_lost(u, &relay_cause_UP_LOST, 0, "write-timeout");
 		return;

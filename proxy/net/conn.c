@@ -303,9 +303,9 @@ bool net_conn_is_blocked(const struct net_conn *c)
 	return c->rest != NULL;
 }
 
-usec net_conn_write_progress(const struct net_conn *c)
+usec net_conn_blocked_since(const struct net_conn *c)
 {
-	return c->rest ? c->write_progress : c->loop->now;
+	return c->rest ? c->blocked_since : USEC_NEVER;
 }
 
 bool net_conn_is_open(const struct net_conn *c)
@@ -316,15 +316,4 @@ bool net_conn_is_open(const struct net_conn *c)
 const struct net_address *net_conn_peer(const struct net_conn *c)
 {
 	return &c->peer;
-}
-
-uint32_t net_conn_rtt_usec(const struct net_conn *c)
-{
-	struct tcp_info info;
-	socklen_t size = sizeof(info);
-	memset(&info, 0, sizeof(info));
-	if (!is_tcp(&c->peer) || c->fd < 0 ||
-	    c->loop->sys.getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
-		return 0;
-	return info.tcpi_rtt;
 }

@@ -74,6 +74,8 @@ struct net_conn {
 	struct net_rest *rest;
 	struct net_kept *kept;
 	usec write_progress; /* last octet taken by the socket */
+	usec blocked_since;  /* while there is a rest */
+	uint64_t sent_bytes; /* taken by the socket */
 	usec deadline;       /* while draining or lingering */
 	uint64_t turn;       /* of the last flush */
 	int fd;

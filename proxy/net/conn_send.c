@@ -125,8 +125,10 @@ static ssize_t transmit(
 	} while (n < 0 && errno == EINTR);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return 0;
-	if (n > 0)
+	if (n > 0) {
 		c->write_progress = c->loop->now;
+		c->sent_bytes += (uint64_t)n;
+	}
 	return n;
 }
 
@@ -183,6 +185,8 @@ static void keep_rest(
 		r->segments[i].offset = at;
 		at += segments[i].length;
 	}
+	if (!c->rest)
+		c->blocked_since = c->loop->now;
 	struct net_rest **tail = &c->rest;
 	while (*tail)
 		tail = &(*tail)->next;

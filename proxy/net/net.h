@@ -179,8 +179,11 @@ void net_conn_abort(struct net_conn *c);
 
 /* True while the socket does not take more (armed for writing). */
 bool net_conn_is_blocked(const struct net_conn *c);
-/* When it last took an octet, or when it was last not blocked; for write-stall deadlines. */
-usec net_conn_write_progress(const struct net_conn *c);
+/* Since when it has been so; USEC_NEVER: it is not. */
+usec net_conn_blocked_since(const struct net_conn *c);
+/* Octets that the peer's TCP has acknowledged, TLS and all; without TCP those that the socket took.
+ * Costs a system call. */
+uint64_t net_conn_delivered(const struct net_conn *c);
 bool net_conn_is_open(const struct net_conn *c); /* opened and not ended */
 bool net_conn_is_tls(const struct net_conn *c);
 struct slice net_conn_alpn(const struct net_conn *c); /* empty when none */

@@ -83,9 +83,9 @@ struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct h
 	    .scheme = head->scheme,
 	    .method = (enum http_method)head->method_token,
 	    .started = r->now,
-	    .upload_progress = r->now,
-	    .download_progress = r->now,
 	};
+	flow_begin(&x->upload, r->now);
+	flow_begin(&x->download, r->now);
 	x->down.exchange = x->up.exchange = x;
 	x->upload.source = x->download.sink = &x->down;
 	x->upload.sink = x->download.source = &x->up;
@@ -224,6 +224,21 @@ static void nearest(
 	}
 }
 
+/* The same for what moves: `side` is to move it. A side that is not to blame just now begins anew. */
+static usec limit_of_pace(
+    struct exchange *x, struct pace *p, enum relay_timeout what, enum relay_side side)
+{
+	usec limit = x->relay->ops->time_limit(x->relay->context, x, what);
+	if (limit == 0)
+		pace_begin(p, x->relay->now);
+	return pace_deadline(p, limit, x->relay->ops->min_rate(x->relay->context, x, side));
+}
+
+static usec later(usec a, usec b)
+{
+	return a > b ? a : b;
+}
+
 /* The nearest deadline that holds in the present state, and what it means to miss it. */
 static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 {
@@ -233,7 +248,8 @@ static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 		nearest(&d, cause, x->lingers_until, &relay_cause_UPLOAD_LINGER);
 	/* Octets wait, and the side that they are for opens no window. */
 	if (x->response_begun && x->download.body.bytes > 0)
-		nearest(&d, cause, limit_from(x, x->download.moved, RELAY_TIMEOUT_TAKE_DOWN),
+		nearest(&d, cause,
+		    limit_of_pace(x, &x->download.taken, RELAY_TIMEOUT_TAKE_DOWN, RELAY_CLIENT),
 		    &relay_cause_DOWN_STALLED);
 	if (x->own_answer)
 		return d;
@@ -246,25 +262,27 @@ static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 	/* The client owes octets of the request, if anybody wants them. */
 	if (!x->upload.source_ended && x->upload.body.bytes == 0 &&
 	    x->upload.state != FLOW_ABORTED && !x->lingers_until)
-		nearest(&d, cause, limit_from(x, x->upload_progress, RELAY_TIMEOUT_BODY_UP),
+		nearest(&d, cause,
+		    limit_of_pace(x, &x->upload.given, RELAY_TIMEOUT_BODY_UP, RELAY_CLIENT),
 		    &relay_cause_UPLOAD_LATE);
 	if (x->upload.body.bytes > 0 && x->up.ops)
-		nearest(&d, cause, limit_from(x, x->upload.moved, RELAY_TIMEOUT_TAKE_UP),
+		nearest(&d, cause,
+		    limit_of_pace(x, &x->upload.taken, RELAY_TIMEOUT_TAKE_UP, RELAY_ORIGIN),
 		    &relay_cause_UP_STALLED);
 	if (!x->up.ops || x->download.source_ended)
 		return d;
 	/* The origin owes the response, once it has what the client sent. */
 	if (!x->origin_answered && !exchange_is_push(x) && x->upload.source_ended &&
 	    x->upload.body.bytes == 0) {
-		usec since = x->upload_progress > x->download_progress ? x->upload_progress
-								       : x->download_progress;
+		usec since = later(x->upload.taken.last, x->download.given.last);
 		nearest(&d, cause, limit_from(x, since, RELAY_TIMEOUT_RESPONSE),
 		    &relay_cause_HEAD_LATE);
 	}
 	/* The origin owes more of it; while octets wait for the client it is the client that is
 	 * slow. */
 	if (x->response_begun && x->download.body.bytes == 0)
-		nearest(&d, cause, limit_from(x, x->download_progress, RELAY_TIMEOUT_BODY_DOWN),
+		nearest(&d, cause,
+		    limit_of_pace(x, &x->download.given, RELAY_TIMEOUT_BODY_DOWN, RELAY_ORIGIN),
 		    &relay_cause_BODY_LATE);
 	return d;
 }

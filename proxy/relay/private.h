@@ -39,6 +39,8 @@ void exchange_finish(
 void exchange_arm(struct exchange *x);
 
 /* transfer.c */
+/* The clocks of both sides of a flow begin anew. */
+void flow_begin(struct flow *f, usec now);
 void exchange_drop_body(struct exchange *x, struct flow *f);
 /* Nobody wants the request's body any more: what there is and what comes is credited and forgotten.
  * */

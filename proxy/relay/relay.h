@@ -18,6 +18,7 @@
 #include "policy/policy.h"
 #include "proxy/base/budget.h"
 #include "proxy/base/list.h"
+#include "proxy/base/pace.h"
 #include "proxy/base/wheel.h"
 #include "proxy/http/promise.h"
 #include "proxy/relay/body.h"
@@ -79,8 +80,10 @@ struct flow {
 	struct http_head *trailers;   /* came and not sent yet; owned */
 	uint64_t received, forwarded; /* octets */
 	size_t owed; /* taken, and kept from the source's credit for want of memory */
-	/* when the sink last took octets, or began to have some to take */
-	usec moved;
+	/* What the source gave, not counting the time in which octets waited here, since `filled`;
+	 * and what the sink took of them. */
+	struct pace given, taken;
+	usec filled;
 	struct leg *source, *sink;
 };
 
@@ -159,7 +162,6 @@ struct exchange {
 	/* Time. */
 	/* first_byte: 0 until the final head was sent downstream */
 	usec started, first_byte;
-	usec upload_progress, download_progress; /* when octets last moved */
 	/* for an upstream stream, or for the start of a push */
 	usec waits_since;
 	usec lingers_until; /* 0 = does not linger */
@@ -222,6 +224,8 @@ struct relay_ops {
 	void (*ended)(void *context, struct exchange *x);
 	/* How long things may take for this exchange, 0 = no limit. */
 	usec (*time_limit)(void *context, const struct exchange *x, enum relay_timeout what);
+	/* Octets a second that this side has to give and to take in that time; 0 = any. */
+	uint32_t (*min_rate)(void *context, const struct exchange *x, enum relay_side side);
 };
 
 struct relay {

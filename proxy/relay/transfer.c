@@ -24,6 +24,13 @@ static void drop_trailers(struct exchange *x, struct flow *f)
 	exchange_charge(x);
 }
 
+void flow_begin(struct flow *f, usec now)
+{
+	pace_begin(&f->given, now);
+	pace_begin(&f->taken, now);
+	f->filled = now;
+}
+
 void exchange_drop_body(struct exchange *x, struct flow *f)
 {
 	if (f == &x->download && x->buffered)
@@ -86,14 +93,18 @@ static void flow_moved(struct exchange *x, struct flow *f)
 		f->sink->ops->send_trailers(f->sink, f->trailers);
 		drop_trailers(x, f);
 		f->state = FLOW_DONE;
+		pace_move(&f->taken, 0, x->relay->now);
 		exchange_check_done(x);
 	}
 }
 
 static void flow_append(struct exchange *x, struct flow *f, struct piece piece)
 {
-	if (f->body.bytes == 0)
-		f->moved = x->relay->now;
+	if (f->body.bytes == 0) {
+		f->filled = x->relay->now;
+		pace_begin(&f->taken, f->filled);
+	}
+	pace_move(&f->given, piece.length, x->relay->now);
 	body_append(&f->body, piece, x->relay->small_chunks, flow_budget(x, f));
 }
 
@@ -115,20 +126,18 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 	if (n > 0) {
 		body_take(&f->body, n, flow_budget(x, f));
 		f->forwarded += n;
-		f->moved = x->relay->now;
-		if (f == &x->download) {
-			x->download_progress = x->relay->now;
-			if (x->buffered)
-				*x->buffered -= n;
-		} else {
-			x->upload_progress = x->relay->now;
-		}
+		pace_move(&f->taken, n, x->relay->now);
+		if (f->body.bytes == 0)
+			pace_excuse(&f->given, x->relay->now - f->filled);
+		if (f == &x->download && x->buffered)
+			*x->buffered -= n;
 		if (f->source->ops && !f->source_ended)
 			give_credit(x, f, n);
 	}
 	if (end) {
 		ensure(f->body.bytes == 0);
 		f->state = FLOW_DONE;
+		pace_move(&f->taken, 0, x->relay->now);
 		if (f == &x->upload)
 			exchange_arm(x);
 		exchange_check_done(x);
@@ -157,7 +166,6 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 		return;
 	struct flow *f = &x->upload;
 	f->received += piece.length;
-	x->upload_progress = x->relay->now;
 	f->source_ended = f->source_ended || end;
 	if (f->state == FLOW_ABORTED) {
 		if (!end && piece.length > 0)
@@ -195,7 +203,8 @@ void exchange_on_connected(struct exchange *x, const struct leg *up)
 {
 	exchange_bind(&x->up, up);
 	x->waits_for_upstream = false;
-	x->upload_progress = x->download_progress = x->upload.moved = x->relay->now;
+	flow_begin(&x->upload, x->relay->now);
+	flow_begin(&x->download, x->relay->now);
 	if (x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers) {
 		x->upload.state = FLOW_DONE; /* the head was its end */
 	} else {
@@ -219,7 +228,8 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 	}
 	x->status = head->status;
 	x->response_begun = true;
-	x->first_byte = x->download.moved = x->relay->now;
+	x->first_byte = x->relay->now;
+	flow_begin(&x->download, x->relay->now);
 	if (exchange_is_push(x) && !is_held(x))
 		x->push.state = PUSH_ANSWERING;
 	http_head_free(head);
@@ -230,7 +240,7 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 static void interim(struct exchange *x, struct http_head *head)
 {
 	bool may_pass = ++x->interims <= LIMIT_INTERIM_RESPONSES && !x->response_begun;
-	x->download_progress = x->relay->now;
+	pace_begin(&x->download.given, x->relay->now);
 	if (may_pass) {
 		if (!is_held(x)) {
 			exchange_join_hints(x, head);
@@ -258,7 +268,6 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 	}
 	x->origin_answered = true;
 	x->response_length = head->content_length;
-	x->download_progress = x->relay->now;
 	x->download.source_ended = end;
 	if (exchange_is_push(x)) {
 		const struct policy_offer offer = {
@@ -308,7 +317,6 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 		return;
 	struct flow *f = &x->download;
 	f->received += piece.length;
-	x->download_progress = x->relay->now;
 	if (piece.length > 0) {
 		flow_append(x, f, piece);
 		if (x->buffered)

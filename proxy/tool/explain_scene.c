@@ -157,6 +157,12 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	return 0;
 }
 
+static uint32_t min_rate(void *context, const struct exchange *x, enum relay_side side)
+{
+	(void)context, (void)x, (void)side;
+	return 0;
+}
+
 static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
@@ -166,6 +172,7 @@ static const struct relay_ops relay_ops = {
     .response_head = response_head,
     .ended = ended,
     .time_limit = time_limit,
+    .min_rate = min_rate,
 };
 
 static uint64_t epoch_sec(void *context)

@@ -195,6 +195,13 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	return w->limits[what];
 }
 
+static uint32_t min_rate(void *context, const struct exchange *x, enum relay_side side)
+{
+	struct world *w = context;
+	(void)x;
+	return w->min_rate[side];
+}
+
 static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
@@ -204,6 +211,7 @@ static const struct relay_ops relay_ops = {
     .response_head = response_head,
     .ended = ended,
     .time_limit = time_limit,
+    .min_rate = min_rate,
 };
 
 struct world *world_new(void)

@@ -41,6 +41,7 @@ struct world {
 	bool origin_may_promise, listener_covers, push_enabled, rate_exceeded;
 	bool cannot_promise;     /* the client's connection refuses to make one */
 	usec limits[8];          /* by enum relay_timeout */
+	uint32_t min_rate[2];    /* by enum relay_side */
 };
 
 struct world *world_new(void);

@@ -267,18 +267,26 @@ static void a_slow_reader_costs_a_tls_sender_one_batch(void **state)
 	joined_fini(&j);
 }
 
-static void write_progress_stands_still_while_blocked(void **state)
+static void blocked_since_and_what_was_delivered_are_known(void **state)
 {
 	(void)state;
 	struct pair p;
 	pair_init(&p);
 	net_conn_set_reading(p.b.conn, false);
+	usec before = net_now(p.rig.loop);
+	assert_true(net_conn_blocked_since(p.a.conn) == USEC_NEVER);
+	assert_int_equal(net_conn_delivered(p.a.conn), 0);
 	owner_send(&p.a, 0, 64u << 20);
 	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
-	usec since = net_conn_write_progress(p.a.conn);
+	usec since = net_conn_blocked_since(p.a.conn);
+	assert_in_range(since, before, net_now(p.rig.loop));
+	uint64_t delivered = net_conn_delivered(p.a.conn);
+	assert_in_range(delivered, 1, (64u << 20) - 1);
 	usec later = clock_monotonic() + 5 * USEC_PER_MSEC;
 	run_until(&p.rig, net_now(p.rig.loop) >= later);
-	assert_true(net_conn_write_progress(p.a.conn) == since);
+	assert_true(net_conn_blocked_since(p.a.conn) == since);
+	net_conn_set_reading(p.b.conn, true);
+	run_until(&p.rig, net_conn_delivered(p.a.conn) > delivered);
 	pair_fini(&p);
 }
 
@@ -528,7 +536,7 @@ int main(void)
 	    cmocka_unit_test(tls_octets_survive_short_writes_and_eagain),
 	    cmocka_unit_test(a_slow_reader_costs_a_plain_sender_one_batch),
 	    cmocka_unit_test(a_slow_reader_costs_a_tls_sender_one_batch),
-	    cmocka_unit_test(write_progress_stands_still_while_blocked),
+	    cmocka_unit_test(blocked_since_and_what_was_delivered_are_known),
 	    cmocka_unit_test(a_plain_connection_reads_a_bounded_amount_in_a_turn),
 	    cmocka_unit_test(a_tls_connection_reads_a_bounded_amount_in_a_turn),
 	    cmocka_unit_test(a_tls_connection_may_pause_after_each_delivery),

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* What TCP knows of a connection (tcp(7), TCP_INFO). The kernel's header has more of it than libc's. */
+#include "proxy/net/conn.h"
+#include <linux/tcp.h>
+#include <netinet/in.h>
+
+static bool ask(const struct net_conn *c, struct tcp_info *info)
+{
+	sa_family_t family = c->peer.storage.ss_family;
+	socklen_t size = sizeof(*info);
+	memset(info, 0, sizeof(*info));
+	return (family == AF_INET || family == AF_INET6) && c->fd >= 0 &&
+	       c->loop->sys.getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0;
+}
+
+uint32_t net_conn_rtt_usec(const struct net_conn *c)
+{
+	struct tcp_info info;
+	return ask(c, &info) ? info.tcpi_rtt : 0;
+}
+
+uint64_t net_conn_delivered(const struct net_conn *c)
+{
+	struct tcp_info info;
+	return ask(c, &info) ? info.tcpi_bytes_acked : c->sent_bytes;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Peers that do too little rather than nothing: an octet now and then does not move a deadline. Each dribbles
+ * until its end comes, so that a slow machine makes the test longer and never wrong.
+ */
+import assert from 'node:assert/strict';
+import { scenario, sleep } from '../support/gate.mjs';
+
+/* 400 ms, in which 2,000 octets have to move. */
+const LIMITS = { 'body-timeout': '400ms', 'write-timeout': '400ms', 'min-rate': 5000 };
+
+/* Does it again and again until `promise` is settled. */
+async function dribbling(act, promise) {
+	let is_over = false;
+	const end = promise.finally(() => { is_over = true; });
+	let times = 0;
+	for (; !is_over; times++) {
+		act();
+		await Promise.race([sleep(20), end]);
+	}
+	assert.ok(times > 3, 'it had time to dribble');
+	return end;
+}
+
+async function logged(s, detail) {
+	const line = await s.gate.access((l) => l.detail === detail);
+	assert.equal(line.outcome, 'timeout');
+}
+
+// covers: R65
+scenario('an upload of an octet now and then ends with 408', { listen: LIMITS }, async (s) => {
+	const { client, origin, up } = await s.open({ request: { method: 'POST' }, options: { endStream: false } });
+	const answer = client.expectHead(1);
+	await dribbling(() => client.data(1, 'x'), answer);
+	assert.equal((await answer).headers[':status'], '408');
+	await origin.expectReset(up.stream, 'CANCEL');
+	assert.equal(origin.seen('DATA', { endStream: true }).length, 0);
+	await logged(s, 'request-stalled');
+});
+
+// covers: R65
+scenario('a response of an octet now and then is given up', { origin: LIMITS }, async (s) => {
+	const { client, origin, up } = await s.open();
+	origin.headers(up.stream, { ':status': 200 });
+	await dribbling(() => origin.data(up.stream, 'x'), origin.expectReset(up.stream, 'CANCEL'));
+	await client.expectReset(1, 'INTERNAL_ERROR');
+	await logged(s, 'response-stalled');
+});
+
+// covers: R65
+scenario('a client that opens its window octet by octet is too slow', { listen: LIMITS }, async (s) => {
+	const { client, origin, up } = await s.open({ client: { settings: { initialWindowSize: 1 }, auto: { window: false } } });
+	await origin.sync();
+	origin.headers(up.stream, { ':status': 200 }).data(up.stream, Buffer.alloc(10000));
+	await client.expectHead(1);
+	await dribbling(() => client.windowUpdate(1, 1), client.expectReset(1, 'CANCEL'));
+	await origin.expectReset(up.stream, 'CANCEL');
+	await logged(s, 'client-stalled');
+	/* The connection is none the worse for it. */
+	client.request(3, { path: '/next' });
+	client.windowUpdate(3, 100);
+	origin.respond((await origin.expectRequest('/next')).stream, { body: 'x' });
+	assert.equal((await client.response(3)).status, 200);
+});
+
+// covers: R65
+scenario('a client whose connection window stays shut is too slow, on all its streams', { listen: LIMITS }, async (s) => {
+	const { client, origin, up } = await s.open({ client: { settings: { initialWindowSize: 1 << 20 }, auto: { window: false } } });
+	client.request(3, { path: '/second' });
+	const second = await origin.expectRequest('/second');
+	for (const stream of [up.stream, second.stream]) {
+		origin.headers(stream, { ':status': 200 });
+		for (let i = 0; i < 8; i++)
+			origin.data(stream, Buffer.alloc(10000));
+	}
+	await dribbling(() => client.windowUpdate(0, 1), Promise.all([client.expectReset(1, 'CANCEL'), client.expectReset(3, 'CANCEL')]));
+});
+
+// covers: R65
+scenario('an origin that opens its window octet by octet: 504', {
+	origins: { main: { settings: { initialWindowSize: 1 }, auto: { window: false } } }, origin: LIMITS,
+}, async (s) => {
+	const { client, origin, up } = await s.open({ request: { method: 'POST' }, options: { endStream: false } });
+	client.data(1, Buffer.alloc(10000), { endStream: true });
+	const answer = client.expectHead(1);
+	await dribbling(() => origin.windowUpdate(up.stream, 1), answer);
+	assert.equal((await answer).headers[':status'], '504');
+	await logged(s, 'origin-stalled');
+});
+
+// covers: R65
+scenario('a client that does not read its socket is ended', { listen: LIMITS }, async (s) => {
+	const { client, origin, up } = await s.open({
+		client: { settings: { initialWindowSize: 0x7fffffff }, auto: { window: false } },
+	});
+	client.windowUpdate(0, 0x7fffffff - 65535);
+	await origin.sync();
+	client.socket.pause();
+	origin.headers(up.stream, { ':status': 200 });
+	const ended = origin.expectReset(up.stream, 'CANCEL');
+	let is_over = false;
+	ended.finally(() => { is_over = true; });
+	const credit = () => origin.seen('WINDOW_UPDATE', { stream: up.stream }).reduce((sum, f) => sum + f.increment, 0);
+	/* What the windows let through, more than any socket keeps. */
+	for (let sent = 0; !is_over && sent < 64 << 20;) {
+		const room = Math.min((origin.peerSettings.initialWindowSize ?? 65535) + credit() - sent, 16384);
+		if (room > 0)
+			origin.data(up.stream, Buffer.alloc(room));
+		sent += Math.max(room, 0);
+		await Promise.race([sleep(room > 0 ? 0 : 20), ended]);
+	}
+	await ended;
+	await s.gate.error(/does not read: write time-out/);
+	client.socket.resume();
+	await client.expectClosed();
+});
