@@ -88,6 +88,7 @@ void h2_check(const struct h2_conn *c)
 	ensure(c->forgotten.sealed <= c->forgotten.count);
 	ensure(c->forgotten.ping_under_way || c->forgotten.count == c->forgotten.confirmed ||
 	       c->has_failed);
+	ensure(c->early.count <= c->early.capacity && c->early.capacity <= H2_EARLY_KEPT);
 	ensure(c->pending_count <= H2_SETTINGS_PENDING);
 	ensure(c->goaway_sent == H2_GOAWAY_FINAL || c->goaway_sent_last == H2_ID_MAX);
 	if (c->decoder)

@@ -43,6 +43,7 @@ struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
 	for (size_t i = 0; i < H2_GAPS_KEPT; i++)
 		c->gaps[i].low = UINT32_MAX;
 	h2_forgotten_init(&c->forgotten);
+	h2_early_init(&c->early);
 	c->reader.at = row->expects_preface ? H2_READING_PREFACE : H2_READING_HEADER;
 	h2_block_init(&c->block);
 	h2_inflow_init(&c->inflow, limits->connection_window);
@@ -79,6 +80,7 @@ void h2_free(struct h2_conn *c)
 	}
 	map_fini(&c->streams);
 	h2_forgotten_fini(&c->forgotten);
+	h2_early_fini(&c->early, c->env.budget);
 	h2_block_fini(&c->block, c->env.budget);
 	h2_out_fini(&c->out);
 	hpack_decoder_free(c->decoder);

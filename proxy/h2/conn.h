@@ -7,6 +7,7 @@
 #include "proxy/base/list.h"
 #include "proxy/base/map.h"
 #include "proxy/h2/block.h"
+#include "proxy/h2/early.h"
 #include "proxy/h2/flow.h"
 #include "proxy/h2/forgotten.h"
 #include "proxy/h2/frame.h"
@@ -90,8 +91,6 @@ enum h2_goaway {
 
 /* SETTINGS of ours that are not acknowledged yet; more are joined into the last. */
 #define H2_SETTINGS_PENDING 3u
-/* Priorities of requests that are still to come (RFC 9218 7.1). */
-#define H2_PRIORITIES_KEPT 4u
 /* Runs of ids that the peer skipped, to tell "never used" from "closed" (RFC 9113 5.1.1). */
 #define H2_GAPS_KEPT 4u
 
@@ -133,11 +132,7 @@ struct h2_conn {
 	} gaps[H2_GAPS_KEPT];
 	uint32_t gap_next;
 	struct h2_forgotten forgotten;
-	struct {
-		uint32_t id;
-		struct http_priority priority;
-	} early[H2_PRIORITIES_KEPT];
-	uint32_t early_next;
+	struct h2_early early;
 
 	/* Input. */
 	struct h2_reader reader;
@@ -273,6 +268,8 @@ const struct h2_fault *h2_recv_promise(struct h2_conn *c, struct slice block);
 /* Decodes into a fresh head of the caller's; *too_large: over the list limit. */
 const struct h2_fault *h2_decode(
     struct h2_conn *c, struct slice block, struct http_head **head, bool *too_large);
+/* The lowest limit on the peer's streams that it must know of (RFC 9113 5.1.2, 6.5.3). */
+uint32_t h2_streams_allowed(const struct h2_conn *c);
 /* A promised id that gets no stream: RST_STREAM. */
 const struct h2_fault *h2_refuse_id(struct h2_conn *c, uint32_t id, const struct h2_fault *why);
 

@@ -161,9 +161,10 @@ const struct h2_fault *h2_recv_priority_update(struct h2_conn *c, const uint8_t 
 	if (s) {
 		h2_sched_set_priority(&c->sched, &s->place, priority);
 	} else if (state == H2_STATE_IDLE) {
-		c->early[c->early_next].id = id;
-		c->early[c->early_next].priority = priority;
-		c->early_next = (c->early_next + 1) % H2_PRIORITIES_KEPT;
+		h2_early_forget(&c->early, c->peer_last_id);
+		h2_early_put(&c->early, c->env.budget, id, priority);
+		if (c->early.count + c->census.remote_open > h2_streams_allowed(c))
+			return h2_fault(PRIORITY_UPDATE_MANY);
 	}
 	return NULL;
 }

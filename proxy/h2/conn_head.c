@@ -47,8 +47,7 @@ static const struct h2_fault *settle(struct h2_conn *c, struct http_head *head,
 	return c->reason ? fault : NULL;
 }
 
-/* The lowest limit on the peer's streams that it must know of (RFC 9113 5.1.2, 6.5.3). */
-static uint32_t streams_allowed(const struct h2_conn *c)
+uint32_t h2_streams_allowed(const struct h2_conn *c)
 {
 	uint32_t limit = c->was_acked ? c->acked.max_concurrent_streams : 0;
 	for (uint32_t i = 0; i < c->pending_count; i++)
@@ -74,9 +73,7 @@ static void take_priority(struct h2_conn *c, struct h2_stream *s, const struct h
 	const struct http_field *field = http_head_find(head, HTTP_TOKEN_PRIORITY);
 	if (field)
 		priority = http_priority_parse(field->value);
-	for (size_t i = 0; i < H2_PRIORITIES_KEPT; i++)
-		if (c->early[i].id == s->id)
-			priority = c->early[i].priority;
+	h2_early_find(&c->early, s->id, &priority);
 	h2_sched_set_priority(&c->sched, &s->place, priority);
 }
 
@@ -86,7 +83,7 @@ static const struct h2_fault *recv_request(
 {
 	const struct h2_fault *fault = NULL;
 	struct h2_stream *s = NULL;
-	if (c->census.remote_open >= streams_allowed(c))
+	if (c->census.remote_open >= h2_streams_allowed(c))
 		fault = h2_fault(STREAMS_TOO_MANY);
 	else if (!too_large)
 		fault = settle(c, head, HTTP_REQUEST, h2_fault(REQUEST_MALFORMED));
@@ -198,7 +195,7 @@ static const struct h2_fault *place_block(
 	}
 	if (state == H2_STATE_CLOSED && !h2_id_is_own(c, id) && h2_stream_was_skipped(c, id))
 		return h2_fault(STREAM_ID_LOW);
-	if (state == H2_STATE_RESERVED_REMOTE && c->census.remote_open >= streams_allowed(c))
+	if (state == H2_STATE_RESERVED_REMOTE && c->census.remote_open >= h2_streams_allowed(c))
 		return h2_fault(STREAMS_TOO_MANY);
 	return h2_stream_receive(c, id, H2_INPUT_RECV_HEADERS, s);
 }

@@ -55,6 +55,8 @@
 		"A server sent PRIORITY_UPDATE.") \
 	X(PRIORITY_UPDATE_ID, "priority-update-of-wrong-stream", "RFC 9218 7.1", PROTOCOL_ERROR, CONNECTION, \
 		"PRIORITY_UPDATE names stream 0 or a push that was never promised.") \
+	X(PRIORITY_UPDATE_MANY, "priority-updates-too-many", "RFC 9218 7.1", PROTOCOL_ERROR, CONNECTION, \
+		"PRIORITY_UPDATE names more idle streams than may be opened.") \
 	/* Field blocks. */ \
 	X(CONTINUATION_STRAY, "continuation-stray", "RFC 9113 6.10", PROTOCOL_ERROR, CONNECTION, \
 		"CONTINUATION without an unfinished field block before it.") \

@@ -106,14 +106,68 @@ SCRIPT_TEST(priority_update_names_a_stream)
 	script_close(s);
 }
 
+static struct script *of_at_most(uint32_t streams)
+{
+	struct h2_settings local = h2_settings_initial;
+	local.max_concurrent_streams = streams;
+	return script_open_with(H2_SERVER, &(struct script_options){.local = &local});
+}
+
+/* RFC 9218 7.1: idle streams with a priority and streams under way, together at most
+ * MAX_CONCURRENT_STREAMS. covers: R139 */
+SCRIPT_TEST(priority_updates_for_more_idle_streams_than_may_be_opened_are_an_error)
+{
+	struct script *s = of_at_most(10);
+	requests(s, 1, NULL);
+	requests(s, 3, NULL);
+	for (uint32_t i = 0; i < 40; i++) /* again and again of the same eight */
+		script_sends_priority_update(s, 5 + 2 * (i % 8), "u=1");
+	script_expects_alive(s);
+	requests(s, 5, NULL); /* one of them is idle no more */
+	script_expects_alive(s);
+	priority_is(s, 5, 1, false);
+	script_sends_priority_update(s, 21, "u=1");
+	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_close(s);
+}
+
+SCRIPT_TEST(priority_updates_of_ids_that_were_passed_over_do_not_count)
+{
+	struct script *s = of_at_most(3);
+	for (uint32_t id = 1; id < 40; id += 4) {
+		script_sends_priority_update(s, id, "u=1");
+		script_sends_priority_update(s, id + 2, "u=2");
+		requests(s, id + 2, "u=7");
+		priority_is(s, id + 2, 2, false);
+		script_sends_rst(s, id + 2, H2_CANCEL);
+		script_clears(s);
+	}
+	script_expects_alive(s);
+	script_close(s);
+}
+
 SCRIPT_TEST(many_priority_updates_for_idle_streams_are_bounded)
 {
-	struct script *s = script_open(H2_SERVER);
+	struct script *s = of_at_most(65536);
 	for (uint32_t i = 0; i < 1500; i++)
 		script_sends_priority_update(s, 2 * i + 1, "u=1");
 	script_expects_alive(s);
 	assert_true(s->budget.used_bytes < 100000);
+	requests(s, 1, NULL); /* the oldest are forgotten */
+	priority_is(s, 1, 3, false);
+	requests(s, 2999, NULL);
+	priority_is(s, 2999, 1, false);
+	script_close(s);
+}
+
+SCRIPT_TEST(priority_update_without_memory_is_forgotten)
+{
+	struct script *s = script_open(H2_SERVER);
+	budget_fail_nth(&s->budget, 1);
+	script_sends_priority_update(s, 1, "u=1");
+	script_expects_alive(s);
 	requests(s, 1, NULL);
+	priority_is(s, 1, 3, false);
 	script_close(s);
 }
 
@@ -263,7 +317,11 @@ int main(void)
 	    cmocka_unit_test(priority_update_before_the_request_counts_for_it),
 	    cmocka_unit_test(priority_update_for_a_promised_stream_counts),
 	    cmocka_unit_test(priority_update_names_a_stream),
+	    cmocka_unit_test(
+		priority_updates_for_more_idle_streams_than_may_be_opened_are_an_error),
+	    cmocka_unit_test(priority_updates_of_ids_that_were_passed_over_do_not_count),
 	    cmocka_unit_test(many_priority_updates_for_idle_streams_are_bounded),
+	    cmocka_unit_test(priority_update_without_memory_is_forgotten),
 	    cmocka_unit_test(smaller_urgency_goes_first),
 	    cmocka_unit_test(one_after_the_other_when_not_incremental),
 	    cmocka_unit_test(incremental_streams_take_turns),
