@@ -178,17 +178,26 @@ static void log_client(struct down *d, enum observe_level level, const char *wha
 	    more ? more : "");
 }
 
-/* Without ALPN the first octets tell HTTP/2 from all else. True once the engine has taken over. */
+static void refuse_protocol(struct down *d, const char *what)
+{
+	HOP_COUNT(d->hop, not_http2, 1);
+	log_client(d, OBSERVE_INFO, what, NULL);
+	d->is_closing = true;
+	net_conn_dirty(d->net);
+}
+
+/* In cleartext the first octets tell HTTP/2 from all else; over TLS nothing but ALPN does (RFC 9113
+ * 3.3). True once the engine has taken over. */
 static bool sniff(struct down *d, struct chunk *chunk, size_t offset, size_t length)
 {
+	if (d->listener->tls) {
+		refuse_protocol(d, "did not agree on HTTP/2 by ALPN, answered 505");
+		return false;
+	}
 	for (size_t i = 0; i < length && d->sniffed_len < H2_PREFACE_LEN; i++) {
 		uint8_t octet = chunk->data[offset + i];
 		if (octet != (uint8_t)H2_PREFACE[d->sniffed_len]) {
-			HOP_COUNT(d->hop, not_http2, 1);
-			log_client(d, OBSERVE_INFO,
-			    "spoke something other than HTTP/2, answered 505", NULL);
-			d->is_closing = true;
-			net_conn_dirty(d->net);
+			refuse_protocol(d, "spoke something other than HTTP/2, answered 505");
 			return false;
 		}
 		d->sniffed[d->sniffed_len++] = octet;
