@@ -50,6 +50,8 @@ const struct relay_cause *facts_route(
 		return *detail = "the request has been here before", &relay_cause_LOOP;
 	if (hops_are_used_up(head))
 		return *detail = "Max-Forwards is used up", &relay_cause_NOT_IMPLEMENTED;
+	if (!http_scheme_is_http(head->scheme))
+		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
 	switch (router_find(base->router, head->authority, head->path, &route)) {
 	case ROUTER_NO_HOST:
 		return *detail = "no route for this host", &relay_cause_MISDIRECTED;

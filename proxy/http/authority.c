@@ -68,6 +68,11 @@ static uint16_t default_port(struct slice scheme)
 	return slice_equal_nocase(scheme, SLICE("http")) ? 80 : 0;
 }
 
+bool http_scheme_is_http(struct slice scheme)
+{
+	return default_port(scheme) != 0;
+}
+
 bool http_authority_parse(struct slice text, struct slice scheme, struct http_authority *out)
 {
 	size_t length =

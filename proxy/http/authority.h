@@ -15,6 +15,9 @@ struct http_authority {
  * */
 bool http_authority_parse(struct slice text, struct slice scheme, struct http_authority *out);
 
+/* http or https, in whatever case (RFC 9110 4.2): the schemes that HTTP is served under. */
+bool http_scheme_is_http(struct slice scheme);
+
 /* Same host (without case, a trailing dot ignored) and same effective port. */
 bool http_authority_equal(const struct http_authority *a, const struct http_authority *b);
 

@@ -236,12 +236,6 @@ static bool is_scheme(struct slice scheme)
 	       all_of_class(scheme, SCHEME_OCTET);
 }
 
-static bool is_http(struct slice scheme)
-{
-	return slice_equal_nocase(scheme, SLICE("https")) ||
-	       slice_equal_nocase(scheme, SLICE("http"));
-}
-
 static const char *check_host(const struct http_head *head, const struct http_field *host,
     const struct http_authority *authority)
 {
@@ -262,8 +256,9 @@ static const char *settle_authority(struct pass *p)
 	struct http_authority authority;
 	if (!(p->seen & HTTP_PSEUDO_AUTHORITY)) {
 		if (!p->host)
-			return is_http(head->scheme) ? "no :authority and no host (RFC 9113 8.3.1)"
-						     : NULL;
+			return http_scheme_is_http(head->scheme)
+				   ? "no :authority and no host (RFC 9113 8.3.1)"
+				   : NULL;
 		head->authority = p->host->value;
 		head->authority_from_host = true;
 	}
