@@ -96,7 +96,7 @@ export class Connection {
 		return this.write(octets);
 	}
 
-	settings(values = {}) {
+	settings(values = {}, flags = 0) {
 		const list = Array.isArray(values) ? values : Object.entries(values);
 		this.#unacknowledged.push(list);
 		for (const [key, value] of list) {
@@ -109,7 +109,7 @@ export class Connection {
 			if (key === 'enablePush' && value === 1)
 				this.#local.enablePush = 1;
 		}
-		return this.frame('SETTINGS', 0, 0, settingsPayload(list));
+		return this.frame('SETTINGS', flags, 0, settingsPayload(list));
 	}
 
 	settingsAck() { return this.frame('SETTINGS', FLAG.ACK); }
