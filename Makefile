@@ -46,6 +46,7 @@ SUPPORT  := $(OUT)/libsupport.a
 TEST_BIN := $(TEST_SRC:%.c=$(OUT)/%)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(OUT)/%)
+REPLAYS  := $(FUZZ_SRC:%_fuzz.c=%_replay)
 
 all: build/pushgate
 
@@ -79,9 +80,13 @@ $(OUT)/tests/bench/%: $(OUT)/tests/bench/%.o $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
-$(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(LIB)
+$(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(SUPPORT) $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(LDFLAGS_$(KIND)) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TESTLIBS)
+
+$(OUT)/tests/fuzz/%_replay: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/tests/fuzz/replay.o $(SUPPORT) $(LIB)
+	$(SAY) "  LINK $@"
+	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
@@ -94,8 +99,8 @@ BROWSER_TESTS := $(wildcard tests/browser/*.test.mjs)
 tests: $(TEST_BIN) $(OUT)/pushgate
 
 check:
-	$(Q)$(MAKE) --no-print-directory KIND=asan tests
-	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(TEST_SRC:%.c=build/asan/%) $(WIRE_TESTS)
+	$(Q)$(MAKE) --no-print-directory KIND=asan tests replays
+	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(TEST_SRC:%.c=build/asan/%) $(REPLAYS:%=build/asan/%) $(WIRE_TESTS)
 
 check-peers: build/pushgate
 	$(Q)$(MAKE) --no-print-directory $(OUT)/tests/bench/push_load
@@ -123,6 +128,9 @@ fuzz:
 	tests/fuzz/run $(FUZZ_SECONDS) build/fuzz/tests/fuzz
 
 fuzzers: $(FUZZ_BIN)
+
+# The targets on their corpus alone, without a fuzzer.
+replays: $(REPLAYS:%=$(OUT)/%)
 
 BENCH_BIN = $(patsubst %.c,$(OUT)/%,$(wildcard tests/bench/*.c))
 bench: build/pushgate $(BENCH_BIN)
@@ -172,7 +180,7 @@ clean:
 
 help:
 	@echo 'make                build/pushgate (release, hardened); BORINGSSL=DIR for another build of it'
-	@echo 'make check          unit, pair, relay and wire tests under ASan and UBSan'
+	@echo 'make check          unit, pair, relay and wire tests and the fuzz corpus, under ASan and UBSan'
 	@echo 'make check-peers    against nghttp, nghttpd, curl, h2load, Node.js and Chromium'
 	@echo 'make check-browser  the part of it with Chromium'
 	@echo 'make attack         floods, bombs, slow and broken peers, with an honest client beside them (attack-short: briefly)'
@@ -182,4 +190,4 @@ help:
 	@echo 'make lint cover install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-browser attack attack-short check-valgrind fuzz fuzzers bench cover lint tidy install deb clean help
+.PHONY: all tests check check-peers check-browser attack attack-short check-valgrind fuzz fuzzers replays bench cover lint tidy install deb clean help

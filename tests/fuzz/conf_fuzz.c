@@ -3,11 +3,11 @@
  * Any octets as a configuration: either a snapshot comes out, or at least one mistake is named, each
  * with its line. Files and names are not touched. What comes out can be decided with.
  */
+#include "tests/fuzz/input.h"
+
 #include "proxy/base/ensure.h"
 #include "proxy/conf/conf.h"
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Every line begins "fuzz.ini:NUMBER: " and has no octet that a terminal would obey. */
 static size_t check_errors(const char *text)

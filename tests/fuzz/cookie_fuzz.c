@@ -3,11 +3,11 @@
  * Any octets as a diary's cookie. The first octet chooses: as a cookie's value, or (with a MAC that is right) as the
  * inside of one. What is accepted is in order and comes out again as it went in.
  */
+#include "tests/fuzz/input.h"
+
 #include "policy/cookie.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { NOW = 1700000000, MAX_AGE = 1000000 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HPACK against libnghttp2: both must accept the same blocks and give the same lists, and what
- * our encoder makes of a list must read as that list again.
+ * either's encoder makes of a list must read as that list to the other's decoder.
  *
  * Input: one octet for the list's limit, then records of an octet (kind), two of length, and that
  * many of content. Kind 1 is a new table limit (two octets), any other a field block.
@@ -9,16 +9,17 @@
  * Known differences: an empty block where a size update is due (not fed), and strings of 64 KiB,
  * which nghttp2 refuses (inputs are shorter).
  */
+#include "tests/fuzz/input.h"
+
 #include "proxy/hpack/hpack.h"
 
 #include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
 
 #include <nghttp2/nghttp2.h>
 
 #define INPUT_BYTES_MAX 20000u
 #define SEED UINT64_C(0x5eed)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The next field of a block, or false at its end; *is_bad when there is no telling. */
 static bool next_field(nghttp2_hd_inflater *inflater, const uint8_t **at, const uint8_t *end,
@@ -76,8 +77,37 @@ struct coders {
 	struct hpack_decoder *d;
 	struct hpack_encoder *e;
 	nghttp2_hd_inflater *theirs, *again; /* of the input's blocks, of those that we encode */
+	nghttp2_hd_deflater *deflater;
+	struct hpack_decoder *of_theirs; /* of the blocks that they encode */
 	size_t list_limit;
 };
+
+/* What nghttp2's encoder makes of the list must be that list to our decoder. */
+static void decode_theirs(struct coders *c, const struct http_head *head)
+{
+	nghttp2_nv *nvs = memory_alloc((head->count + 1) * sizeof(*nvs));
+	for (uint32_t i = 0; i < head->count; i++) {
+		const struct http_field *f = &head->fields[i];
+		nvs[i] = (nghttp2_nv){(uint8_t *)(uintptr_t)f->name.ptr,
+		    (uint8_t *)(uintptr_t)f->value.ptr, f->name.len, f->value.len,
+		    f->never_index ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE};
+	}
+	size_t bound = nghttp2_hd_deflate_bound(c->deflater, nvs, head->count);
+	uint8_t *out = memory_alloc(bound);
+	ssize_t n = nghttp2_hd_deflate_hd(c->deflater, out, bound, nvs, head->count);
+	struct http_head *back = http_head_new(c->pool);
+	ensure(n >= 0);
+	ensure(hpack_decode(c->of_theirs, slice_of(out, (size_t)n), SIZE_MAX, back) == HPACK_OK);
+	hpack_decoder_check(c->of_theirs);
+	ensure(back->count == head->count);
+	for (uint32_t i = 0; i < head->count; i++) {
+		ensure(is_same(&back->fields[i], &nvs[i]));
+		ensure(back->fields[i].never_index || !head->fields[i].never_index);
+	}
+	http_head_free(back);
+	free(out);
+	free(nvs);
+}
 
 static void encode_again(struct coders *c, struct http_head *head)
 {
@@ -103,8 +133,10 @@ static bool feed(struct coders *c, struct slice block)
 	hpack_decoder_check(c->d);
 	bool is_good = compare(c->theirs, block, result == HPACK_OK ? head : NULL, true);
 	ensure(is_good == (result != HPACK_BAD));
-	if (result == HPACK_OK)
+	if (result == HPACK_OK) {
+		decode_theirs(c, head);
 		encode_again(c, head);
+	}
 	http_head_free(head);
 	return is_good;
 }
@@ -115,6 +147,8 @@ static void set_limit(struct coders *c, uint32_t limit)
 	ensure(nghttp2_hd_inflate_change_table_size(c->theirs, limit) == 0);
 	hpack_encoder_set_limit(c->e, limit);
 	ensure(nghttp2_hd_inflate_change_table_size(c->again, limit) == 0);
+	hpack_decoder_set_limit(c->of_theirs, limit);
+	ensure(nghttp2_hd_deflate_change_table_size(c->deflater, limit) == 0);
 }
 
 static void run(struct coders *c, const uint8_t *data, size_t size)
@@ -147,9 +181,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	c.d = hpack_decoder_new(4096, SEED);
 	c.e = hpack_encoder_new(16384, SEED);
 	ensure(nghttp2_hd_inflate_new(&c.theirs) == 0 && nghttp2_hd_inflate_new(&c.again) == 0);
+	c.of_theirs = hpack_decoder_new(4096, SEED);
+	ensure(nghttp2_hd_deflate_new(&c.deflater, 4096) == 0);
 	run(&c, data + 1, size - 1);
 	nghttp2_hd_inflate_del(c.theirs);
 	nghttp2_hd_inflate_del(c.again);
+	nghttp2_hd_deflate_del(c.deflater);
+	hpack_decoder_free(c.of_theirs);
 	hpack_encoder_free(c.e);
 	hpack_decoder_free(c.d);
 	http_head_pool_free(c.pool);

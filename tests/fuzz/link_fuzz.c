@@ -6,14 +6,14 @@
  *
  * Input: the path up to the first newline, then the field.
  */
+#include "tests/fuzz/input.h"
+
 #include "proxy/http/link.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/date.h"
 #include "proxy/limits.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool is_within(struct slice inner, struct slice outer)
 {

@@ -3,11 +3,11 @@
  * Any octets as a manifest: either a table comes out whose every entry can be offered, or at least one mistake is named, each
  * with line and column.
  */
+#include "tests/fuzz/input.h"
+
 #include "proxy/base/ensure.h"
 #include "proxy/source/source.h"
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* "NAME:line:column: text", and no octet that a terminal would obey. */
 static size_t check_errors(const char *text)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The learned table: any octets as its file, and any sequence of views, requests and outcomes. Counts and octets stay within
+ * their bounds, what is proposed has what a proposal needs, and all memory comes back.
+ *
+ * Input: one octet; even: what follows is a file. Odd: steps of four octets.
+ */
+#include "tests/fuzz/input.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/source/source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGES = 6, CLIENTS = 8, VIEWS = 6, TABLE_BYTES = 400000 };
+
+static void check_item(const struct source_learned_item *item, void *context)
+{
+	size_t *count = context;
+	(*count)++;
+	ensure(item->authority.len > 0 && item->path.len > 0 && item->page.len > 0);
+	ensure(item->authority.len <= SOURCE_AUTHORITY_BYTES);
+	ensure(item->path.len <= SOURCE_PATH_BYTES && item->page.len <= SOURCE_PATH_BYTES);
+	ensure(item->path.ptr[0] == '/' && item->page.ptr[0] == '/');
+	ensure(item->hits >= 0 && item->hits <= item->views + 1e-6);
+	ensure(item->confidence <= 10000 && item->came_true <= item->proposed);
+	if (item->is_proposed)
+		ensure(item->clients >= 2);
+}
+
+static void check(const struct source_learned *t, usec now)
+{
+	struct source_learned_stats s = source_learned_stats(t);
+	struct source_learned_item items[SOURCE_LEARNED_RESOURCES];
+	size_t known = 0, proposed = 0;
+	ensure(s.pages <= PAGES && s.clients <= CLIENTS && s.views <= VIEWS);
+	ensure(s.bytes <= TABLE_BYTES && s.peak_bytes >= s.bytes);
+	source_learned_each(t, false, check_item, &known, now);
+	source_learned_each(t, true, check_item, &proposed, now);
+	ensure(known == s.resources && proposed <= known);
+	size_t n = source_learned_offers(
+	    t, SLICE("a.example"), SLICE("/"), items, SOURCE_LEARNED_RESOURCES, now);
+	for (size_t i = 0; i < n; i++)
+		ensure(items[i].is_proposed &&
+		       (i == 0 || items[i - 1].confidence >= items[i].confidence));
+}
+
+static void read_file(struct source_learned *t, const struct input *in)
+{
+	char path[64], *text = NULL;
+	size_t length = 0;
+	int fd = memfd_create("learned", MFD_CLOEXEC);
+	FILE *errors = open_memstream(&text, &length);
+	ensure(fd >= 0 && errors && write(fd, in->at, in->left) == (ssize_t)in->left);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	bool is_loaded = source_learned_load(t, path, USEC_PER_SEC, errors);
+	fclose(errors);
+	close(fd);
+	ensure(is_loaded == (length == 0));
+	ensure(is_loaded || source_learned_stats(t).pages == 0);
+	free(text);
+}
+
+static void step(struct source_learned *t, struct input *in, usec *now)
+{
+	static const char *const paths[] = {
+	    "/", "/a.css", "/b.js", "/c.png?q", "/page", "/d", "/e/f", "/index.html"};
+	uint8_t action = input_octet(in), page = input_octet(in), who = input_octet(in);
+	char client[2] = {(char)('a' + who % 12), 0}, referer[64];
+	const char *authority = who & 128 ? "b.example" : "a.example";
+	snprintf(referer, sizeof(referer), "http://%s%s", authority, paths[page / 8 % 8]);
+	const struct source_request request = {
+	    .authority = slice_of_string(authority),
+	    .path = slice_of_string(paths[page % 8]),
+	    .referer = slice_of_string(page & 64 ? "" : referer),
+	    .client = slice_of_string(client),
+	    .is_get = action < 240,
+	    .is_navigation = action % 8 == 0,
+	    .has_credentials = action == 200,
+	    .status = action == 201 ? 304 : 200,
+	};
+	uint8_t argument = input_octet(in);
+	*now += (usec)argument * argument * USEC_PER_MSEC * 10;
+	if (action % 8 == 0)
+		source_learned_view(t, &request, *now);
+	else if (action % 8 < 6)
+		source_learned_request(t, &request, *now);
+	else if (action % 8 == 6)
+		source_learned_outcome(t, &request, slice_of_string(paths[page / 8 % 8]),
+		    (enum source_outcome)(action / 8 % 4), *now);
+	else
+		source_learned_tick(t, *now);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct source_learned_options options = {.pages = PAGES,
+	    .clients = CLIENTS,
+	    .views = VIEWS,
+	    .bytes = TABLE_BYTES,
+	    .half_life_usec = 3600 * USEC_PER_SEC,
+	    .hits = 2,
+	    .support = 2};
+	struct input in = {data, size};
+	usec now = USEC_PER_SEC;
+	struct budget budget;
+	budget_init(&budget, NULL, 2 * TABLE_BYTES);
+	struct source_learned *t = source_learned_new(&options, 1, &budget);
+	if (input_octet(&in) % 2 == 0)
+		read_file(t, &in);
+	else
+		while (in.left > 0)
+			step(t, &in, &now);
+	check(t, now);
+	source_learned_tick(t, now + 3600 * USEC_PER_SEC);
+	check(t, now + 3600 * USEC_PER_SEC);
+	source_learned_free(t);
+	budget_fini(&budget);
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sockets in memory behind a loop's system calls (proxy/net/sys.h): what the loop sends waits until the test takes it,
+ * and the other way round. A descriptor is an eventfd that is readable while there is something to read, so
+ * that the loop polls as ever. It is always writable: a socket that is full says EAGAIN when it is asked.
+ *
+ * One at a time in a process: system calls have no context.
+ */
+#ifndef PUSHGATE_TESTS_MEMORY_NET_H
+#define PUSHGATE_TESTS_MEMORY_NET_H
+
+#include "proxy/net/loop.h"
+
+#define MEMORY_SOCKETS 128u
+
+struct memory_net;
+
+/* The test's end of a connection. */
+struct memory_socket {
+	struct memory_net *net;
+	int fd;               /* the loop's end; -1: closed */
+	bool was_dialled;     /* by the test; else by the loop */
+	struct net_buffer in; /* for the loop; in_at: read already */
+	size_t in_at;
+	struct net_buffer out; /* from the loop */
+	uint64_t read;         /* octets of it that the test has taken */
+	size_t room;           /* octets that may wait in `out` */
+	int error;             /* what each call says, 0 = none */
+	bool in_ended;         /* the test's end has said FIN */
+	bool out_ended;        /* and the loop's */
+	bool is_readable, was_seen;
+	uint16_t port; /* where the loop has connected to */
+};
+
+struct memory_net {
+	struct memory_socket *sockets[MEMORY_SOCKETS];
+	unsigned count;
+	int listener;      /* an eventfd; hop_listen */
+	int connect_errno; /* of the next connect: 0, EINPROGRESS (which then succeeds), or why not */
+};
+
+struct memory_net *memory_net_new(struct net_loop *l);
+void memory_net_free(struct memory_net *n); /* after the loop */
+
+/* Connects to the listener. NULL: too many. */
+struct memory_socket *memory_net_dial(struct memory_net *n);
+/* A connection that the loop has made and that was not asked for before; NULL: none. */
+struct memory_socket *memory_net_next(struct memory_net *n);
+
+void memory_socket_put(struct memory_socket *s, const void *octets, size_t n);
+void memory_socket_end(struct memory_socket *s);
+void memory_socket_fail(struct memory_socket *s, int error);
+/* Forgets what the loop has sent: it was read. */
+void memory_socket_read(struct memory_socket *s);
+
+#endif
