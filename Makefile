@@ -149,6 +149,7 @@ LINT_SRC := $(SRC) proxy/main.c $(wildcard proxy/*/*.h policy/*.h)
 lint: build/pushgate
 	scripts/check-layers
 	scripts/make-docs --check
+	scripts/coverage-report --strict
 	clang-format --dry-run --Werror $(LINT_SRC)
 	$(Q)$(MAKE) --no-print-directory KIND=tidy WERROR=-Werror tidy
 

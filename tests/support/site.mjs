@@ -24,6 +24,7 @@ const FOREVER = 3600e3;
 /* A gate between any number of clients and one scripted origin. What starts with /after is answered
  * at once, everything else waits for request(). */
 export class Site {
+	requests = 0; /* that the origin has seen */
 	#waiting = new Map();
 	#paths = 0;
 
@@ -50,6 +51,7 @@ export class Site {
 			if (!up)
 				return;
 			const path = up.headers[':path'];
+			this.requests++;
 			if (path.startsWith('/after'))
 				origin.respond(up.stream, { body: 'after' });
 			else
@@ -262,3 +264,36 @@ export function conformance(title, rows, options = {}) {
 		}
 	}
 }
+
+/* ---- rows about requests ---- */
+
+const entries = (r, path) => Object.entries(r.get(path));
+export const set = (name, value) => (f) => f.map(([n, v]) => [n, n === name ? (typeof value === 'function' ? value(v) : value) : v]);
+export const without = (name) => (f) => f.filter(([n]) => n !== name);
+export const add = (...more) => (f) => [...f, ...more];
+export const first = (...more) => (f) => [...more, ...f];
+
+/* A request that `change` makes malformed: PROTOCOL_ERROR for its stream, and nothing of it at the origin. */
+export const refused = (covers, name, change, { endStream = true } = {}) => ({
+	covers, name, check: async (c, r) => {
+		const before = r.site.requests;
+		c.headers(5, change(entries(r)), { endStream });
+		await c.expectReset(5, 'PROTOCOL_ERROR');
+		await r.goesOn();
+		assert.equal(r.site.requests, before + 1, 'more came than the page behind it');
+	},
+});
+/* A request that must come through, once; `holds` looks at it, of `options` at how it is sent. */
+export const passed = (covers, name, change, holds, options = {}) => ({
+	covers, name, check: async (c, r) => {
+		const before = r.site.requests;
+		const fields = change(entries(r));
+		c.headers(5, fields, { endStream: true, ...options });
+		const { origin, up } = await r.site.request(fields.find(([n]) => n === ':path')[1]);
+		holds(up, c);
+		origin.respond(up.stream, { status: 204 });
+		assert.equal((await c.response(5)).status, 204);
+		await r.goesOn();
+		assert.equal(r.site.requests, before + 2, 'more came than it and the page behind it');
+	},
+});
