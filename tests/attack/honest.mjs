@@ -92,7 +92,7 @@ function tick(target, n) {
 function start(target) {
 	phases = {};
 	phase = 'warm-up';
-	clients = { steady: new Client(target, false), pushes: new Client(target, true) };
+	clients = { target, steady: new Client(target, false), pushes: new Client(target, true) };
 	let n = 0;
 	clients.timer = setInterval(() => tick(target, n++), PERIOD);
 }
@@ -111,6 +111,8 @@ process.on('message', async (message) => {
 		start(message.start);
 	else if (message.phase)
 		phase = message.phase;
+	else if (message.fresh)
+		clients.target.fresh = true;
 	else if (message.stop)
 		await stop();
 	process.send({ result: message.stop ? phases : Object.fromEntries(Object.entries(phases).map(([k, v]) => [k, v.latencies.length])) });

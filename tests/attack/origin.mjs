@@ -7,9 +7,16 @@
  *   /never       no answer
  */
 import http2 from 'node:http2';
+import { Readable } from 'node:stream';
 import { bodyOf } from './bodies.mjs';
 
-const server = http2.createServer({ settings: { maxConcurrentStreams: 1000 } });
+function* pieces(body) {
+	for (let at = 0; at < body.length; at += 16384)
+		yield body.subarray(at, at + 16384);
+}
+
+/* What waits for clients that do not take it may not make Node refuse requests. */
+const server = http2.createServer({ settings: { maxConcurrentStreams: 1000 }, maxSessionMemory: 1000 });
 server.on('session', (session) => session.on('error', () => {}));
 server.on('stream', (stream, headers) => {
 	const path = headers[':path'];
@@ -20,6 +27,8 @@ server.on('stream', (stream, headers) => {
 		let octets = 0;
 		stream.on('data', (chunk) => { octets += chunk.length; });
 		stream.on('end', () => {
+			if (stream.destroyed)
+				return;
 			stream.respond({ ':status': 200 });
 			stream.end(String(octets));
 		});
@@ -39,7 +48,10 @@ server.on('stream', (stream, headers) => {
 		if (stream.destroyed)
 			return;
 		stream.respond({ ':status': 200, 'content-type': 'text/plain' });
-		stream.end(bodyOf(path));
+		if (path === '/huge')
+			Readable.from(pieces(bodyOf(path))).pipe(stream);
+		else
+			stream.end(bodyOf(path));
 	};
 	if (path === '/slow')
 		setTimeout(answer, 50);

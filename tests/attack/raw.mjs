@@ -6,14 +6,21 @@
  */
 import net from 'node:net';
 import tls from 'node:tls';
-import { FLAG, FrameReader, PREFACE, frame, settingsPayload } from '../support/frames.mjs';
-import { Encoder } from '../support/hpack.mjs';
+import { FLAG, FrameReader, PREFACE, frame, settingsPayload, u32 } from '../support/frames.mjs';
+import { Encoder, huffmanDecode } from '../support/hpack.mjs';
 
 export const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 const SETTINGS_ACK = frame('SETTINGS', FLAG.ACK, 0);
 
-/* The client's first octets. */
-export const hello = (settings = {}) => Buffer.concat([PREFACE, frame('SETTINGS', 0, 0, settingsPayload(settings))]);
+/* Another address for each: what bounds connections by address is a row of its own. */
+export const addressOf = (i) => `127.0.0.${2 + (i % 200)}`;
+
+/*
+ * The client's first octets. Without a table of ours an answer's status can be read off its block; the connection's
+ * window stands open, so that no response waits for it.
+ */
+export const hello = (settings = {}) => Buffer.concat([PREFACE,
+	frame('SETTINGS', 0, 0, settingsPayload({ headerTableSize: 0, ...settings })), frame('WINDOW_UPDATE', 0, 0, u32(1 << 30))]);
 
 /* A request's field block that leaves the table alone, so it can be sent any number of times. */
 export function block(env, { path = '/small', method = 'GET', ...fields } = {}) {
@@ -24,8 +31,8 @@ export function request(env, id, fields = {}, flags = FLAG.END_STREAM) {
 }
 
 /*
- * A tape is what one connection sends after its first octets: parts = [{octets, frames}], played in order and, if
- * `repeat`, again. reel(n, size, make) cuts make(0), make(1), … (each a list of frames) into parts of about `size` frames.
+ * A tape is what one connection sends after its first octets: first (if given) and parts, each [{octets, frames}], played
+ * in order and, if `repeat`, the parts again. reel(n, size, make) cuts make(0), make(1), … (each a list of frames) into parts of about `size` frames.
  */
 export function reel(count, size, make) {
 	const parts = [];
@@ -45,6 +52,43 @@ export function reel(count, size, make) {
 }
 export const loop = (frames, size) => ({ parts: reel(Math.ceil(size / frames.length), size, () => frames), repeat: true });
 
+/* A block begins with :status: an entry of the static table, or a literal with its name (RFC 7541 appendix A). */
+function statusOf(fragment) {
+	if (fragment[0] === 0x20) /* a size update: our table is none */
+		fragment = fragment.subarray(1);
+	const known = { 0x88: 200, 0x89: 204, 0x8a: 206, 0x8b: 304, 0x8c: 400, 0x8d: 404, 0x8e: 500 };
+	if (known[fragment[0]])
+		return known[fragment[0]];
+	const literal = [0x08, 0x48, 0x18].includes(fragment[0]) ? fragment.subarray(1, 4) : null;
+	if (literal?.[0] === 3)
+		return fragment.subarray(2, 5).toString('latin1');
+	if (literal)
+		return huffmanDecode(fragment.subarray(2, 2 + (literal[0] & 127))).toString('latin1');
+	return null;
+}
+
+/* What came of one round, summed over connections. */
+export class Tally {
+	frames = 0;
+	connections = 0;
+	ends = {};
+	resets = {};
+	statuses = {};
+	responses = 0;
+	answers = 0;
+
+	add(c) {
+		this.frames += c.frames;
+		this.connections++;
+		this.ends[c.end] = (this.ends[c.end] ?? 0) + 1;
+		for (const kind of ['resets', 'statuses'])
+			for (const [word, n] of Object.entries(c.answers[kind]))
+				this[kind][word] = (this[kind][word] ?? 0) + n;
+		this.responses += c.answers.responses;
+		this.answers += c.answers.frames;
+	}
+}
+
 export class Raw {
 	answers = { frames: 0, responses: 0, resets: {}, statuses: {} };
 	over = false;
@@ -52,16 +96,20 @@ export class Raw {
 	frames = 0; /* sent */
 	#reader = new FrameReader();
 
-	/* env: {port, host, tls}; options: from (local address), reads (false: nothing is read, ever), settings, silent. */
-	constructor(env, { from, reads = true, settings = {}, silent = false, secure = env.tls, keep = false } = {}) {
+	/*
+	 * env: {port, tls}; options: from (local address), reads (false: nothing is read, ever), settings, silent (sends no
+	 * preface), secure, onFrame (sees each frame that comes).
+	 */
+	constructor(env, { from, reads = true, settings = {}, silent = false, secure = env.tls, onFrame } = {}) {
 		const where = { port: env.port, host: '127.0.0.1', localAddress: from };
-		this.keep = keep;
+		this.onFrame = onFrame;
 		this.socket = secure
 			? tls.connect({ ...where, rejectUnauthorized: false, ALPNProtocols: ['h2'], servername: 'localhost' })
 			: net.connect(where);
 		this.socket.setNoDelay(true);
 		this.opened = new Promise((resolve) => { this.socket.once(secure ? 'secureConnect' : 'connect', () => resolve(true)); });
 		this.closed = new Promise((resolve) => { this.socket.once('close', resolve); });
+		this.ready = new Promise((resolve) => { this.greeted = resolve; });
 		this.gone = new Promise((resolve) => { this.conclude = resolve; });
 		this.socket.on('error', (error) => this.#over(error.code === 'ECONNRESET' || error.code === 'EPIPE' ? 'closed' : error.code ?? error.message));
 		this.socket.on('end', () => this.#over('closed'));
@@ -94,7 +142,8 @@ export class Raw {
 		const a = this.answers;
 		a.frames++;
 		if (f.type === 'SETTINGS' && !f.ack) {
-			this.socket.write(SETTINGS_ACK);
+			this.send(SETTINGS_ACK, 0);
+			this.greeted();
 		} else if (f.type === 'RST_STREAM') {
 			a.resets[f.code] = (a.resets[f.code] ?? 0) + 1;
 		} else if (f.type === 'GOAWAY' && f.code !== 'NO_ERROR') {
@@ -102,6 +151,9 @@ export class Raw {
 		} else if (f.type === 'GOAWAY') {
 			this.isLeaving = true;
 		} else if (f.type === 'HEADERS' || f.type === 'DATA') {
+			const status = f.type === 'HEADERS' ? statusOf(f.fragment) : null;
+			if (status)
+				a.statuses[status] = (a.statuses[status] ?? 0) + 1;
 			a.responses += f.endStream ? 1 : 0;
 		}
 		this.onFrame?.(f);
@@ -116,18 +168,25 @@ export class Raw {
 		})]);
 	}
 
+	/* The server's SETTINGS are here: no acknowledgement of ours comes between what is sent from now on. */
+	begin() {
+		return Promise.race([this.socket.isPaused() ? this.opened : this.ready, this.gone, sleep(3000)]);
+	}
+
 	/*
 	 * Plays a tape until it or the connection is over, or the time. A millisecond after each part (`pace`) lets the answer
 	 * come first that ends the connection: what is counted as sent has been looked at, but for the last part or two.
 	 */
-	async play({ parts, repeat = false, pace = 1 }, until) {
+	async play({ first = [], parts, repeat = false, pace = 1 }, until) {
+		let list = [...first, ...parts];
 		do {
-			for (const part of parts) {
+			for (const part of list) {
 				if (this.over || Date.now() >= until)
 					return;
 				await this.send(part.octets, part.frames);
 				await sleep(pace);
 			}
+			list = parts;
 		} while (repeat);
 	}
 

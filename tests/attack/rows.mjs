@@ -3,14 +3,16 @@
  * All attacks. A row:
  *   name, what        what it is called in the table, and what it does
  *   tape(env)         what each connection sends (raw.mjs), with connections, lives, reads, settings, wait; or
- *   attack(env, until, {Tally, addressOf})     anything else
+ *   attack(env, until)    anything else; gives a Tally
  *   listen(env, {port})    an attack by an origin: serves what is asked for at the host evil.test
  *   tls               over TLS
  *   server, listener, origin    more lines of [server], [listen main], [origin main]
  *   limit             descriptors that the program may have
+ *   ms, rounds        another time than the others, a fixed number of rounds
  *   fresh: false      new honest connections are not expected to be served meanwhile
  *   expect            what must have come of it:
- *     end             a connection's end: 'GOAWAY CODE debug', 'closed', 'open', or a list of those that may be; the first must occur
+ *     end             how connections end: 'GOAWAY CODE debug' or 'closed', or a list of those that may be, of which the first
+ *                     must occur; not given: none may end before the attacker ends it; null: anything
  *     resets          codes of RST_STREAM that may come; the first must
  *     counters        of `pushgate status` that must have moved
  *     cpu             µs per frame at most
@@ -18,7 +20,12 @@
  *     log             warnings that are all right
  *     judge(result)   gives what is wrong, or nothing
  */
-import { resets } from './rows/resets.mjs';
+import { blocks } from './rows/blocks.mjs';
+import { broken } from './rows/broken.mjs';
+import { crowds } from './rows/crowds.mjs';
 import { floods } from './rows/floods.mjs';
+import { resets } from './rows/resets.mjs';
+import { slow } from './rows/slow.mjs';
+import { windows } from './rows/windows.mjs';
 
-export const rows = [...resets, ...floods];
+export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken];

@@ -3,9 +3,9 @@
 /*
  * Attacks on the release binary, one after the other, with an honest client beside each:
  *
- *   tests/attack/run.mjs [--short] [--out FILE] [--list] [NAME …]
+ *   tests/attack/run.mjs [--short] [--details] [--out FILE] [--list] [NAME …]
  *
- * NAME: those whose name has it in it. --short: one brief round each. PUSHGATE names the binary. Prints a table and, with
+ * NAME: those whose name has it in it. --short: one brief round each. --details: what the attacker saw. PUSHGATE names the binary. Prints a table and, with
  * --out, writes it as Markdown. The last line is "N passed, N failed"; the exit status is 0 when none failed.
  */
 import fs from 'node:fs';
@@ -16,6 +16,7 @@ const args = process.argv.slice(2);
 const flag = (name) => args.includes(name) && !!args.splice(args.indexOf(name), 1);
 const option = (name) => (args.includes(name) ? args.splice(args.indexOf(name), 2)[1] : undefined);
 const isShort = flag('--short');
+const details = flag('--details');
 const list = flag('--list');
 const file = option('--out');
 
@@ -60,6 +61,8 @@ for (const row of wanted) {
 	table.push(cells(out));
 	console.log(line(table.at(-1)));
 	failed += out.faults.length ? 1 : 0;
+	if (details)
+		console.log(`    ${JSON.stringify(out.result)}\n    ${out.log?.slice(0, 8).join('\n    ')}`);
 	for (const fault of out.faults)
 		console.log(`    ${row.name}: ${fault}`);
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams that are opened to be thrown away: by the client itself, or by faults of its that make us reset them. */
 import { FLAG, frame, u32 } from '../../support/frames.mjs';
-import { reel, request } from '../raw.mjs';
+import { Encoder } from '../../support/hpack.mjs';
+import { Raw, Tally, addressOf, block, reel, request } from '../raw.mjs';
 
 const CANCEL = u32(8);
+const rst = (id) => frame('RST_STREAM', 0, id, CANCEL);
+
 /* make(id, env) for the streams 1, 3, 5 … */
 const streams = (n, size, make) => (env) => ({ parts: reel(n, size, (i) => make(2 * i + 1, env)) });
 /* Node's origin counts the resets of all clients together, and then wants another connection. */
@@ -11,17 +14,130 @@ const calm = (fault) => ({
 	end: [`GOAWAY ENHANCE_YOUR_CALM ${fault}`, 'closed'], counters: ['guard_down'], log: /origin main .*INTERNAL_ERROR/,
 });
 
+/* As CVE-2025-8671: the client never resets a stream, and each of its requests makes the server do so. */
+const provoked = (name, code, make) => ({
+	name: `made to reset: ${name}`,
+	what: 'each request is made an error of its stream (CVE-2025-8671)',
+	tape: streams(5000, 100, make),
+	expect: { ...calm('fault-flood'), resets: [code, 'REFUSED_STREAM'], cpu: 40 },
+});
+
+/* Waves of requests that are with the origin by the time they are cancelled. */
+function waves(env) {
+	const parts = [];
+	for (let first = 1; first < 4000; first += 100) {
+		const ids = Array.from({ length: 50 }, (_, i) => first + 2 * i);
+		parts.push({ octets: Buffer.concat(ids.map((id) => request(env, id, { path: '/never' }))), frames: 50 });
+		parts.push({ octets: Buffer.concat(ids.map(rst)), frames: 50 });
+	}
+	return { parts, pace: 20 };
+}
+
+/* The page with its pushes again and again; each push is refused as soon as it is promised, and never the page. */
+async function refusePushes(env, until) {
+	const tally = new Tally();
+	await Promise.all([0, 1, 2, 3].map(async (i) => {
+		let next = 1;
+		const ask = () => {
+			if (Date.now() < until && next < 20000) {
+				c.send(request(env, next, { path: '/site' }));
+				next += 2;
+			}
+		};
+		const c = new Raw(env, { from: addressOf(i), onFrame(f) {
+			if (f.type === 'PUSH_PROMISE')
+				c.send(rst(f.promised));
+			else if (f.endStream)
+				ask();
+		} });
+		await c.begin();
+		for (let n = 0; n < 20; n++)
+			ask();
+		while (!c.over && Date.now() < until)
+			await Promise.race([c.gone, new Promise((resolve) => { setTimeout(resolve, 50); })]);
+		await c.close();
+		tally.add(c);
+	}));
+	return tally;
+}
+
+/* Requests as fast as they are answered: much work, and nothing wrong with it. */
+async function churn(env, until) {
+	const tally = new Tally();
+	await Promise.all([0, 1].map(async (i) => {
+		let next = 1;
+		const ask = () => { c.send(request(env, next)); next += 2; };
+		const c = new Raw(env, { from: addressOf(i), settings: { enablePush: 0 }, onFrame(f) {
+			if (f.type === 'DATA')
+				c.send(frame('WINDOW_UPDATE', 0, 0, u32(f.length || 1)), 0);
+			if (f.endStream && Date.now() < until)
+				ask();
+		} });
+		await c.begin();
+		for (let n = 0; n < 20; n++)
+			ask();
+		while (!c.over && Date.now() < until)
+			await Promise.race([c.gone, new Promise((resolve) => { setTimeout(resolve, 50); })]);
+		await c.close();
+		tally.add(c);
+	}));
+	return tally;
+}
+
+const upload = (env, id, fields) => request(env, id, { method: 'POST', path: '/upload', ...fields }, 0);
+
 export const resets = [
 	{
 		name: 'rapid reset',
 		what: 'HEADERS and at once RST_STREAM (CVE-2023-44487)',
-		tape: streams(5000, 100, (id, env) => [request(env, id), frame('RST_STREAM', 0, id, CANCEL)]),
+		tape: streams(5000, 100, (id, env) => [request(env, id), rst(id)]),
 		expect: { ...calm('reset-flood'), cpu: 40 },
 	},
 	{
-		name: 'window increments of 0',
-		what: 'WINDOW_UPDATE 0 on each request makes the server reset it (CVE-2025-8671)',
-		tape: streams(5000, 100, (id, env) => [request(env, id), frame('WINDOW_UPDATE', 0, id, u32(0))]),
-		expect: { ...calm('fault-flood'), resets: ['PROTOCOL_ERROR'], cpu: 40 },
+		name: 'rapid reset, with the origin',
+		what: 'waves of requests that are cancelled when the origin has them',
+		tape: waves,
+		expect: { ...calm('reset-flood'), cpu: 60 },
+	},
+	provoked('window increment 0', 'PROTOCOL_ERROR', (id, env) => [request(env, id, { path: '/never' }), frame('WINDOW_UPDATE', 0, id, u32(0))]),
+	provoked('window overflow', 'FLOW_CONTROL_ERROR',
+		(id, env) => [request(env, id, { path: '/never' }), frame('WINDOW_UPDATE', 0, id, u32(0x7fffffff))]),
+	provoked('DATA behind END_STREAM', 'STREAM_CLOSED',
+		(id, env) => [request(env, id, { path: '/never' }), frame('DATA', 0, id, Buffer.from('x'))]),
+	provoked('HEADERS behind END_STREAM', 'STREAM_CLOSED',
+		(id, env) => [request(env, id, { path: '/never' }), request(env, id)]),
+	provoked('more than content-length', 'PROTOCOL_ERROR',
+		(id, env) => [upload(env, id, { 'content-length': '1' }), frame('DATA', 0, id, Buffer.from('xy'))]),
+	provoked('less than content-length', 'PROTOCOL_ERROR',
+		(id, env) => [upload(env, id, { 'content-length': '3' }), frame('DATA', FLAG.END_STREAM, id, Buffer.from('xy'))]),
+	provoked('content-length that is no number', 'PROTOCOL_ERROR', (id, env) => [upload(env, id, { 'content-length': '1e3' })]),
+	provoked('PRIORITY on itself', 'PROTOCOL_ERROR',
+		(id, env) => [request(env, id, { path: '/never' }), frame('PRIORITY', 0, id, Buffer.concat([u32(id), Buffer.alloc(1)]))]),
+	provoked('PRIORITY of 4 octets', 'FRAME_SIZE_ERROR',
+		(id, env) => [request(env, id, { path: '/never' }), frame('PRIORITY', 0, id, Buffer.alloc(4))]),
+	provoked('malformed fields', 'PROTOCOL_ERROR', (id, env) => [request(env, id, { Upper: 'case' })]),
+	provoked('malformed trailers', 'PROTOCOL_ERROR', (id, env) => [upload(env, id),
+		frame('HEADERS', FLAG.END_HEADERS | FLAG.END_STREAM, id, new Encoder().encode({ ':path': '/' }))]),
+	provoked('too many streams', 'REFUSED_STREAM', (id, env) => [request(env, id, { path: '/never' })]),
+	{
+		name: 'pushes refused',
+		what: 'the page with its pushes without end, each push refused (not an attack on us: an origin must not suffer of it)',
+		attack: refusePushes,
+		expect: { cpu: 200, log: /reset-budget/, judge: (r) => (r.responses > 20 ? null : `only ${r.responses} pages`) },
+	},
+	{
+		name: 'PUSH_PROMISE from a client',
+		what: 'a promise in the wrong direction',
+		tape: (env) => ({ parts: [
+			{ octets: request(env, 1, { path: '/never' }), frames: 1 },
+			{ octets: frame('PUSH_PROMISE', FLAG.END_HEADERS, 1, Buffer.concat([u32(2), block(env)])), frames: 1 },
+		] }),
+		expect: { end: ['GOAWAY PROTOCOL_ERROR promise-from-client', 'closed'], counters: 'peer_faults_down', cpu: 1000 },
+	},
+	{
+		name: 'churn of whole requests',
+		what: 'requests as fast as they are answered: honest, and nobody is ended for it',
+		attack: churn,
+		expect: { cpu: 400, judge: (r) => (r.responses > 100 ? null : `only ${r.responses} responses`) },
 	},
 ];

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections in masses: idle, half-open, come and gone, more than there are descriptors for. */
+import net from 'node:net';
+import { Raw, Tally, addressOf, hello, sleep } from '../raw.mjs';
+
+/* Connections that say `first` and no more; `count` in all, `step` at a time. */
+const crowd = ({ count, step = 200, first = null }) => async (env, until) => {
+	const tally = new Tally();
+	const sockets = [];
+	const ended = { n: 0 };
+	for (let i = 0; i < count && Date.now() < until; i++) {
+		const s = net.connect({ port: env.port, host: '127.0.0.1', localAddress: addressOf(i) });
+		s.on('error', () => {});
+		s.on('close', () => { ended.n++; });
+		s.resume();
+		if (first)
+			s.write(first);
+		sockets.push(s);
+		if (i % step === step - 1)
+			await sleep(10);
+	}
+	while (Date.now() < until)
+		await sleep(20);
+	tally.frames = sockets.length;
+	tally.connections = sockets.length;
+	tally.ends = ended.n ? { closed: ended.n, open: sockets.length - ended.n } : { open: sockets.length };
+	await Promise.all(sockets.map((s) => new Promise((resolve) => {
+		if (s.closed)
+			resolve();
+		s.once('close', resolve);
+		s.destroy();
+	})));
+	return tally;
+};
+
+/* Connections that come and go, `width` at a time; leave(socket) ends each. */
+const comeAndGo = (leave, width = 20) => async (env, until) => {
+	const tally = new Tally();
+	await Promise.all(Array.from({ length: width }, async (_, i) => {
+		for (let n = 0; n < 200 && Date.now() < until; n++) {
+			const s = net.connect({ port: env.port, host: '127.0.0.1', localAddress: addressOf(i) });
+			s.on('error', () => {});
+			s.resume();
+			const closed = new Promise((resolve) => { s.once('close', resolve); });
+			s.once('connect', () => leave(s));
+			await closed;
+			tally.frames++;
+			tally.connections++;
+		}
+	}));
+	return tally;
+};
+
+export const crowds = [
+	{
+		name: '8,000 idle connections',
+		what: 'each with a preface and SETTINGS',
+		ms: 6000,
+		rounds: 1,
+		attack: crowd({ count: 8000, first: hello() }),
+		/* 12 KB each, and what the kernel's answers to them hold. */
+		expect: { cpu: 500, rss: 160 },
+	},
+	{
+		name: '4,000 half-open TLS connections',
+		what: 'each with half a ClientHello',
+		tls: true,
+		ms: 5000,
+		rounds: 1,
+		attack: crowd({ count: 4000, first: Buffer.from('160301020001000100', 'hex') }),
+		expect: { cpu: 800, rss: 160 },
+	},
+	{
+		name: 'silent connections',
+		what: '4,000 connections without an octet',
+		ms: 4000,
+		rounds: 1,
+		attack: crowd({ count: 4000 }),
+		expect: { cpu: 300, rss: 64 },
+	},
+	{
+		name: 'more than max-connections',
+		what: '1,000 connections where 100 may be',
+		listener: { 'max-connections': 100 },
+		fresh: false,
+		attack: crowd({ count: 1000 }),
+		expect: { end: ['closed'], counters: ['connections_refused'], cpu: 500 },
+	},
+	{
+		name: 'descriptors exhausted',
+		what: '400 connections to a worker that may have 100 descriptors',
+		limit: 100,
+		fresh: false,
+		attack: crowd({ count: 400, first: hello() }),
+		expect: { counters: ['accept_paused'], cpu: 1000, log: /accept|descriptor|open files/i },
+	},
+	{
+		name: 'connections that come and go',
+		what: 'closed as soon as they are there',
+		attack: comeAndGo((s) => s.end()),
+		expect: { cpu: 1000 },
+	},
+	{
+		name: 'connections that come and are reset',
+		what: 'the same with RST instead of FIN',
+		attack: comeAndGo((s) => s.resetAndDestroy()),
+		expect: { cpu: 1000 },
+	},
+];

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Peers that take their time: each beginning, each block and each body has a limit to that. */
+import net from 'node:net';
+import { frame } from '../../support/frames.mjs';
+import { Raw, Tally, addressOf, block, hello, request, sleep } from '../raw.mjs';
+
+const LIMIT = '1s';
+const MS = 2500;
+
+/* `count` connections, each of which sends `first(env)` at once and then octet after octet of `rest(env)`, `every` ms apart. */
+const dribblers = ({ count = 200, first = () => null, rest, every = 100, secure, silent = true, reads = true }) => async (env, until) => {
+	const tally = new Tally();
+	await Promise.all(Array.from({ length: count }, async (_, i) => {
+		const c = new Raw(env, { from: addressOf(i), silent, secure, reads });
+		await (silent ? Promise.race([c.opened, c.gone]) : c.begin());
+		const begin = first(env);
+		if (begin)
+			await c.send(begin);
+		const octets = rest ? rest(env) : [];
+		let at = 0;
+		while (!c.over && Date.now() < until) {
+			if (at < octets.length)
+				c.send(octets.subarray(at, ++at));
+			await Promise.race([c.gone, sleep(every)]);
+		}
+		if (!begin && !octets.length)
+			c.frames++; /* the connection itself is all that it sends */
+		await c.close();
+		tally.add(c);
+	}));
+	return tally;
+};
+
+/* The first record of a handshake, as OpenSSL sends it. */
+async function clientHello() {
+	const { connect } = await import('node:tls');
+	const server = net.createServer();
+	await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+	const got = new Promise((resolve) => { server.once('connection', (s) => { s.on('error', () => {}); s.once('data', (d) => { s.destroy(); resolve(d); }); }); });
+	const client = connect({ port: server.address().port, host: '127.0.0.1', ALPNProtocols: ['h2'], servername: 'localhost' });
+	client.on('error', () => {});
+	const octets = await got;
+	client.destroy();
+	server.close();
+	return octets;
+}
+
+export const slow = [
+	{
+		name: 'TLS: nothing is said',
+		what: '200 connections to the TLS port that never begin',
+		tls: true,
+		ms: MS,
+		listener: { 'tls-timeout': LIMIT },
+		attack: dribblers({ secure: false }),
+		expect: { end: ['closed'], counters: ['tls_failed'], cpu: 2000 },
+	},
+	{
+		name: 'TLS: a slow handshake',
+		what: '200 ClientHellos, an octet at a time',
+		tls: true,
+		ms: MS,
+		listener: { 'tls-timeout': LIMIT },
+		attack: async (env, until) => {
+			const octets = await clientHello();
+			return dribblers({ secure: false, rest: () => octets })(env, until);
+		},
+		expect: { end: ['closed'], counters: ['tls_failed'], cpu: 1000 },
+	},
+	{
+		name: 'a slow preface',
+		what: '200 connections, an octet of the preface at a time',
+		ms: MS,
+		listener: { 'preface-timeout': LIMIT },
+		attack: dribblers({ rest: () => hello() }),
+		expect: { end: ['closed'], cpu: 1000 },
+	},
+	{
+		name: 'a slow first SETTINGS',
+		what: '200 connections, the preface at once and SETTINGS an octet at a time',
+		ms: MS,
+		listener: { 'preface-timeout': LIMIT },
+		attack: dribblers({ first: () => hello().subarray(0, 24), rest: () => frame('SETTINGS', 0, 0, Buffer.alloc(600)), reads: false }),
+		/* Who reads our SETTINGS would have to acknowledge them; so the GOAWAY is not seen. */
+		expect: { end: ['closed'], counters: ['peer_faults_down'], cpu: 1000 },
+	},
+	{
+		name: 'a slow field block',
+		what: '200 requests, an octet of the block at a time',
+		ms: MS,
+		listener: { 'header-timeout': LIMIT },
+		attack: dribblers({ silent: false, first: (env) => request(env, 1).subarray(0, 9), rest: (env) => block(env, { x: 'y'.repeat(200) }) }),
+		expect: { end: ['GOAWAY ENHANCE_YOUR_CALM field-block-timeout', 'closed'], counters: ['guard_down'], cpu: 1000 },
+	},
+	{
+		name: 'slow CONTINUATIONs',
+		what: '200 requests, a CONTINUATION now and then',
+		ms: MS,
+		listener: { 'header-timeout': LIMIT },
+		attack: dribblers({ silent: false, first: (env) => frame('HEADERS', 1, 1, block(env)),
+			rest: () => Buffer.concat(Array.from({ length: 5 }, () => frame('CONTINUATION', 0, 1, Buffer.from([0x82])))) }),
+		expect: { end: ['GOAWAY ENHANCE_YOUR_CALM field-block-timeout', 'closed'], counters: ['guard_down'], cpu: 1000 },
+	},
+	{
+		name: 'a body that stops',
+		what: '200 uploads that do not go on',
+		ms: MS,
+		listener: { 'body-timeout': LIMIT },
+		attack: dribblers({ silent: false, first: (env) => request(env, 1, { method: 'POST', path: '/upload' }, 0) }),
+		expect: { cpu: 2000, judge: (r) => (r.statuses[408] === 200 ? null : `answers: ${JSON.stringify(r)}`) },
+	},
+	{
+		name: 'silence',
+		what: '200 connections that say no more than their SETTINGS',
+		ms: MS,
+		listener: { 'idle-timeout': LIMIT },
+		attack: dribblers({ silent: false, first: () => frame('PING', 0, 0, Buffer.alloc(8)) }),
+		expect: { end: ['closed'], cpu: 2000 },
+	},
+];
