@@ -172,6 +172,19 @@ conformance('a frame', [
 	} },
 	{ covers: 'R97', name: '6.7. a PING acknowledgement that nobody asked for is not answered', ignored: true,
 		send: (c) => c.ping('whatever', { ack: true }) },
+	{ covers: 'R97', name: '6.7. PING is answered ahead of DATA that waits', given: 'half-closed (remote)',
+		client: { settings: { initialWindowSize: 0 }, auto: { window: false } }, check: async (c, r) => {
+			r.origin.headers(r.up.stream, { ':status': 200 }).data(r.up.stream, octets(1000), { endStream: true });
+			await c.expectHead(1);
+			await r.origin.sync();
+			/* In one packet: the window comes first. */
+			c.socket.cork();
+			c.windowUpdate(1, 1000).ping('overtake');
+			c.socket.uncork();
+			const data = await c.expect('DATA', { stream: 1 });
+			const ping = await c.expect('PING', { ack: true });
+			assert.ok(ping.seq < data.seq);
+		} },
 	{ covers: 'R97', name: '6.7. PING is answered inside an upload', given: 'open', ignored: true,
 		send: async (c) => { await c.data(1, 'x').ping('midst...').data(1, 'y').expect('PING', { ack: true }); } },
 
@@ -207,7 +220,8 @@ conformance('a frame', [
 	/* ---- what has no end ---- */
 	{ covers: 'R99', name: '10.5.1. a field block above what is taken', connection: 'ENHANCE_YOUR_CALM', send: (c, r) => {
 		c.headers(5, r.get(), { endHeaders: false });
-		for (let i = 0; i < 5; i++)
+		/* 64k, and one more. */
+		for (let i = 0; i < 4; i++)
 			c.continuation(5, octets(16384), { endHeaders: false });
 	} },
 	{ covers: 'R99', name: '10.5. a field block in too many CONTINUATIONs', connection: 'ENHANCE_YOUR_CALM', send: (c, r) => {
@@ -221,4 +235,4 @@ conformance('a frame', [
 			await new Promise(setImmediate);
 		}
 	} },
-]);
+], { listen: { 'max-field-block': '64k', 'max-header-list': '32k' } });
