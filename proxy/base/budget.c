@@ -56,6 +56,13 @@ void budget_give(struct budget *b, size_t n)
 	}
 }
 
+void budget_set_parent(struct budget *b, struct budget *parent)
+{
+	budget_give(b->parent, b->used_bytes);
+	budget_force(parent, b->used_bytes);
+	b->parent = parent;
+}
+
 size_t budget_room(const struct budget *b)
 {
 	size_t room = SIZE_MAX;

@@ -26,6 +26,20 @@ bool budget_take(struct budget *b, size_t n);
 /* Takes even above the limit: for what has arrived already and must be kept. */
 void budget_force(struct budget *b, size_t n);
 void budget_give(struct budget *b, size_t n);
+/* Something that *charged bytes were entered for has `now` bytes: takes what is more, even above
+ * the limit, or gives what is less. */
+static inline void budget_adjust(struct budget *b, size_t *charged, size_t now)
+{
+	if (now == *charged)
+		return;
+	if (now > *charged)
+		budget_force(b, now - *charged);
+	else
+		budget_give(b, *charged - now);
+	*charged = now;
+}
+/* Another parent pays for all of it from now on, even above its limit; NULL = none. */
+void budget_set_parent(struct budget *b, struct budget *parent);
 
 /* Bytes left at the tightest level; 0 when any is overdrawn. */
 size_t budget_room(const struct budget *b);

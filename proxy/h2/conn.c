@@ -83,6 +83,7 @@ void h2_free(struct h2_conn *c)
 	h2_early_fini(&c->early, c->env.budget);
 	h2_block_fini(&c->block, c->env.budget);
 	h2_out_fini(&c->out);
+	budget_give(c->env.budget, c->decoder_charged + c->encoder_charged);
 	hpack_decoder_free(c->decoder);
 	hpack_encoder_free(c->encoder);
 	free(c);

@@ -57,8 +57,8 @@ struct h2_stream {
 	const char *end_reason;
 };
 
-/* What one of our streams costs the budget. */
-#define H2_STREAM_COST sizeof(struct h2_stream)
+/* What one of our streams costs the budget: the struct and two slots of the map. */
+#define H2_STREAM_COST (sizeof(struct h2_stream) + 2 * sizeof(void *))
 
 enum h2_reading {
 	H2_READING_PREFACE,
@@ -138,12 +138,15 @@ struct h2_conn {
 	struct h2_reader reader;
 	struct h2_block block;
 	struct hpack_decoder *decoder;
+	size_t
+	    decoder_charged; /* the tables grow even when memory is short: both sides' must agree */
 	struct h2_inflow inflow;
 	struct h2_guard guard;
 
 	/* Output. */
 	struct h2_out out;
 	struct hpack_encoder *encoder;
+	size_t encoder_charged;
 	struct h2_outflow outflow;
 	struct h2_sched sched;
 

@@ -26,7 +26,9 @@ const struct h2_fault *h2_decode(
 		limit = LIMIT_FIELD_BLOCK_BYTES;
 	*too_large = false;
 	*head = http_head_new(c->env.heads);
-	switch (hpack_decode(decoder(c), block, limit, *head)) {
+	enum hpack_result result = hpack_decode(decoder(c), block, limit, *head);
+	budget_adjust(c->env.budget, &c->decoder_charged, hpack_decoder_bytes(c->decoder));
+	switch (result) {
 	case HPACK_OK:
 		return NULL;
 	case HPACK_TOO_LARGE:

@@ -96,6 +96,7 @@ void h2_send_block(struct h2_conn *c, enum h2_frame_type type, uint8_t flags, ui
 		h2_write32(payload, promised_id);
 	size_t length = prefix + hpack_encode(encoder, head, payload + prefix);
 	ensure(length <= bound);
+	budget_adjust(c->env.budget, &c->encoder_charged, hpack_encoder_bytes(encoder));
 	struct h2_frame frame = {(uint32_t)length, id, (uint8_t)type, flags};
 	if (length <= most) {
 		frame.flags |= H2_END_HEADERS;

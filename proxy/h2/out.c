@@ -12,11 +12,7 @@ void h2_out_init(struct h2_out *o, struct budget *budget)
 static void set_capacity(struct h2_out *o, size_t capacity)
 {
 	size_t charge = capacity > H2_OUT_BASE ? capacity - H2_OUT_BASE : 0;
-	if (charge > o->charged)
-		budget_force(o->budget, charge - o->charged);
-	else
-		budget_give(o->budget, o->charged - charge);
-	o->charged = charge;
+	budget_adjust(o->budget, &o->charged, charge);
 	o->capacity = capacity;
 }
 

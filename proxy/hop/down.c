@@ -73,6 +73,7 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	HOP_COUNT(hop, connections_open, 1);
 	d->is_open = l->tls == NULL;
 	d->net = net_conn_new(hop->env.loop, fd, l->tls, &conn_ops, d);
+	net_conn_set_budget(d->net, &d->budget);
 	down_arm(d);
 }
 

@@ -246,6 +246,7 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	h->env = *env;
 	const struct conf *conf = env->conf;
 	budget_init(&h->budget, NULL, conf->server.memory_bytes);
+	net_set_closing_budget(env->loop, &h->budget);
 	/* What is kept in the hope of a request must leave room for requests. */
 	budget_init(&h->hold_budget, &h->budget, conf->server.memory_bytes / 2);
 	h->small = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, SMALL_CHUNKS_KEPT);
@@ -340,6 +341,7 @@ void hop_free(struct hop *h)
 	router_free(h->router);
 	chunk_pool_free(h->small);
 	http_head_pool_free(h->heads);
+	net_set_closing_budget(h->env.loop, NULL);
 	budget_fini(&h->hold_budget);
 	budget_fini(&h->budget);
 	feedback_fini(h);

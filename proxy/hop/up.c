@@ -97,6 +97,8 @@ void up_open(struct pool *p)
 	p->connecting++;
 	p->was_used = true;
 	u->net = connect_to(u);
+	if (u->net)
+		net_conn_set_budget(u->net, &u->budget);
 	HOP_COUNT(hop, upstream_connections, 1);
 	hop->env.observe->counters->upstream_connections_open++;
 	if (p->origin->kind == CONF_ORIGIN_DEMO && u->net) { /* a socketpair is open at once */

@@ -216,8 +216,7 @@ void net_conn_end(struct net_conn *c, enum net_end end, const char *text)
 		return;
 	}
 	if (end != NET_END_EOF) {
-		net_rest_free(c->rest);
-		c->rest = NULL;
+		net_rest_drop(c);
 		list_remove(&c->dirty);
 		list_remove(&c->again);
 	}
@@ -242,6 +241,7 @@ void net_conn_die(struct net_conn *c)
 	ev_io_stop(c->loop->ev, &c->io);
 	c->phase = NET_PHASE_DEAD;
 	c->ops = NULL;
+	net_rest_drop(c);
 	list_remove(&c->dirty);
 	list_remove(&c->again);
 	list_remove(&c->place);
@@ -256,7 +256,6 @@ void net_conn_reap(struct net_loop *l)
 	struct net_conn *c;
 	while ((c = list_first(&l->dead, struct net_conn, place))) {
 		list_remove(&c->place);
-		net_rest_free(c->rest);
 		free(c->kept);
 		SSL_free(c->ssl);
 		net_tls_free(c->tls);
@@ -283,6 +282,11 @@ void net_conn_dirty(struct net_conn *c)
 	case NET_PHASE_DEAD:
 		return;
 	}
+}
+
+void net_conn_set_budget(struct net_conn *c, struct budget *budget)
+{
+	net_rest_charge(c, budget);
 }
 
 void net_conn_set_reading(struct net_conn *c, bool on)

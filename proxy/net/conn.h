@@ -43,6 +43,7 @@ struct net_segment {
 /* What a send left behind. Buffer segments point into the octets behind the segments. */
 struct net_rest {
 	struct net_rest *next;
+	size_t charge;
 	uint32_t first, count;
 	struct net_segment segments[];
 };
@@ -72,6 +73,7 @@ struct net_conn {
 	SSL *ssl;
 	char *server_name; /* client */
 	struct net_rest *rest;
+	struct budget *budget; /* borrows: pays for the rest; NULL = nobody does */
 	struct net_kept *kept;
 	usec write_progress; /* last octet taken by the socket */
 	usec blocked_since;  /* while there is a rest */
@@ -127,7 +129,9 @@ bool net_conn_drain(struct net_conn *c);
 void net_conn_send_output(struct net_conn *c);
 /* The same, but nobody is told when the socket fails. */
 void net_conn_try_output(struct net_conn *c);
-void net_rest_free(struct net_rest *rest);
+void net_rest_drop(struct net_conn *c);
+/* Another budget pays for it. */
+void net_rest_charge(struct net_conn *c, struct budget *budget);
 
 /* conn_close.c */
 void net_conn_close_step(struct net_conn *c);

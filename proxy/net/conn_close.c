@@ -93,6 +93,7 @@ void net_conn_close(struct net_conn *c)
 	bool has_words =
 	    c->phase == NET_PHASE_OPEN || (c->phase == NET_PHASE_FAILED && c->has_alerted);
 	c->ops = NULL;
+	net_rest_charge(c, &c->loop->closing_budget);
 	if (!has_words) {
 		net_conn_die(c);
 		return;

@@ -156,14 +156,40 @@ static void release_segments(const struct net_segment *segments, size_t count)
 			chunk_release(segments[i].chunk);
 }
 
-void net_rest_free(struct net_rest *rest)
+static void drop_first(struct net_conn *c)
 {
-	while (rest) {
-		struct net_rest *next = rest->next;
-		release_segments(rest->segments + rest->first, rest->count - rest->first);
-		free(rest);
-		rest = next;
+	struct net_rest *r = c->rest;
+	release_segments(r->segments + r->first, r->count - r->first);
+	c->rest = r->next;
+	budget_give(c->budget, r->charge);
+	free(r);
+}
+
+void net_rest_drop(struct net_conn *c)
+{
+	while (c->rest)
+		drop_first(c);
+}
+
+void net_rest_charge(struct net_conn *c, struct budget *budget)
+{
+	for (const struct net_rest *r = c->rest; r; r = r->next) {
+		budget_give(c->budget, r->charge);
+		budget_force(budget, r->charge);
 	}
+	c->budget = budget;
+}
+
+/* What the segments pin: their chunks, each once for its neighbours. */
+static size_t pinned_bytes(const struct net_segment *segments, size_t count)
+{
+	size_t pinned = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct chunk *chunk = segments[i].chunk;
+		if (chunk && (i == 0 || segments[i - 1].chunk != chunk))
+			pinned += chunk->capacity;
+	}
+	return pinned;
 }
 
 /* Takes the references; copies what is in the buffer, exactly. */
@@ -173,8 +199,11 @@ static void keep_rest(
 	size_t copied = 0;
 	for (size_t i = 0; i < count; i++)
 		copied += segments[i].chunk ? 0 : segments[i].length;
-	struct net_rest *r = memory_alloc(sizeof(*r) + count * sizeof(*segments) + copied);
-	*r = (struct net_rest){.count = (uint32_t)count};
+	size_t size = sizeof(struct net_rest) + count * sizeof(*segments) + copied;
+	struct net_rest *r = memory_alloc(size);
+	*r = (struct net_rest){
+	    .count = (uint32_t)count, .charge = size + pinned_bytes(segments, count)};
+	budget_force(c->budget, r->charge);
 	uint8_t *data = (uint8_t *)(r->segments + count);
 	size_t at = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -236,8 +265,7 @@ bool net_conn_drain(struct net_conn *c)
 		r->first = (uint32_t)skip_sent(r->segments, r->first, r->count, (size_t)n);
 		if (r->first < r->count)
 			return false;
-		c->rest = r->next;
-		free(r);
+		drop_first(c);
 	}
 	if (c->phase == NET_PHASE_DRAINING || c->phase == NET_PHASE_OPEN)
 		if (!list_is_linked(&c->dirty))

@@ -137,6 +137,7 @@ struct net_loop *net_loop_new(struct chunk_pool *chunks)
 	l->bio_method = net_bio_method_new();
 	net_timer_init(&l->closing, l, net_closing_expired, l);
 	net_timer_init(&l->feeding, l, net_feeding_expired, l);
+	budget_init(&l->closing_budget, NULL, SIZE_MAX);
 	ev_prepare_init(&l->prepare, on_prepare);
 	ev_check_init(&l->check, on_check);
 	ev_idle_init(&l->idle, on_idle);
@@ -156,6 +157,7 @@ void net_loop_free(struct net_loop *l)
 	while ((c = list_first(&l->lingering, struct net_conn, place)))
 		net_conn_die(c);
 	net_conn_reap(l);
+	budget_fini(&l->closing_budget);
 	net_timer_fini(&l->closing);
 	net_timer_fini(&l->feeding);
 	ev_prepare_stop(l->ev, &l->prepare);
@@ -210,6 +212,11 @@ void net_on_turn(struct net_loop *l, void (*work)(void *context), void *context)
 {
 	l->work = work;
 	l->work_context = context;
+}
+
+void net_set_closing_budget(struct net_loop *l, struct budget *budget)
+{
+	budget_set_parent(&l->closing_budget, budget);
 }
 
 struct chunk *net_loop_read_chunk(struct net_loop *l)

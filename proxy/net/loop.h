@@ -48,6 +48,7 @@ struct net_loop {
 	struct list lingering; /* FIN sent, oldest first */
 	struct list dead;      /* freed at the end of the turn */
 	struct net_timer closing, feeding;
+	struct budget closing_budget; /* pays for what the closed ones have not sent */
 
 	/* One connection at a time uses these, from the first octet to the system call. */
 	struct net_buffer output; /* copied octets (plain) or records (TLS) */

@@ -10,6 +10,7 @@
 #ifndef PUSHGATE_NET_NET_H
 #define PUSHGATE_NET_NET_H
 
+#include "proxy/base/budget.h"
 #include "proxy/base/chunk.h"
 #include "proxy/base/cidr.h"
 #include "proxy/base/clock.h"
@@ -30,6 +31,10 @@ void net_run_once(struct net_loop *l, usec most);
 /* Runs work(context) in the prepare step of each turn, before the dirty list is walked. One per
  * loop. */
 void net_on_turn(struct net_loop *l, void (*work)(void *context), void *context);
+
+/* What connections that were closed have not sent yet is charged to `budget` (borrows); NULL: to
+ * nobody. */
+void net_set_closing_budget(struct net_loop *l, struct budget *budget);
 
 /*
  * A timer: one deadline, lazily re-armed: moving it later costs nothing. Embedded in its owner.
@@ -167,6 +172,9 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 /* There is something to send: puts it on the dirty list (at the end of this turn `fill` is called).
  * Cheap when it is there already. */
 void net_conn_dirty(struct net_conn *c);
+/* What a socket does not take is charged to `budget` (borrows) as long as the owner has the handle,
+ * and to the loop's after that. */
+void net_conn_set_budget(struct net_conn *c, struct budget *budget);
 /* Stops and restarts reading (back-pressure). */
 void net_conn_set_reading(struct net_conn *c, bool on);
 /* Orderly: sends what was put in already, close_notify, FIN; reads and discards for a short while

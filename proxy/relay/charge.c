@@ -15,12 +15,7 @@ static size_t heads_bytes(const struct exchange *x)
 
 void exchange_charge(struct exchange *x)
 {
-	size_t now = EXCHANGE_BYTES + heads_bytes(x);
-	if (now > x->charge)
-		budget_force(x->budget, now - x->charge);
-	else if (now < x->charge)
-		budget_give(x->budget, x->charge - now);
-	x->charge = now;
+	budget_adjust(x->budget, &x->charge, EXCHANGE_BYTES + heads_bytes(x));
 }
 
 struct budget *flow_budget(const struct exchange *x, const struct flow *f)
@@ -34,17 +29,16 @@ void exchange_pay_from(struct exchange *x, struct budget *budget)
 		return;
 	budget_give(x->budget, x->charge);
 	budget_force(budget, x->charge);
-	body_move_charge(&x->download.body, x->budget, budget);
-	if (!x->up.budget)
+	if (x->download.body.bytes > 0)
+		body_move_charge(&x->download.body, x->budget, budget);
+	if (!x->up.budget && x->upload.body.bytes > 0)
 		body_move_charge(&x->upload.body, x->budget, budget);
 	x->budget = budget;
 }
 
-void exchange_upload_pay_from(struct exchange *x, struct budget *budget)
+void exchange_move_upload(struct exchange *x, struct budget *budget)
 {
-	struct budget *before = flow_budget(x, &x->upload);
-	x->up.budget = budget;
-	body_move_charge(&x->upload.body, before, flow_budget(x, &x->upload));
+	body_move_charge(&x->upload.body, flow_budget(x, &x->upload), budget ? budget : x->budget);
 }
 
 bool flow_is_short(const struct exchange *x, const struct flow *f)

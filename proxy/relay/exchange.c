@@ -101,18 +101,6 @@ struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct h
 	return x;
 }
 
-void exchange_bind(struct leg *slot, const struct leg *from)
-{
-	ensure(slot->ops == NULL);
-	slot->ops = from->ops;
-	slot->carrier = from->carrier;
-	slot->stream = from->stream;
-	if (from->budget && slot == &slot->exchange->up)
-		exchange_upload_pay_from(slot->exchange, from->budget);
-	else if (from->budget)
-		exchange_pay_from(slot->exchange, from->budget);
-}
-
 struct exchange *exchange_new(
     struct relay *r, const struct leg *down, struct http_head *head, bool end)
 {
@@ -134,7 +122,6 @@ void exchange_dispatch(struct exchange *x)
 	}
 	x->waits_for_upstream = true;
 	x->waits_since = x->relay->now;
-	exchange_charge(x);
 	exchange_arm(x);
 	x->relay->ops->dispatch(x->relay->context, x);
 }
@@ -188,18 +175,6 @@ void exchange_finish(
 	list_remove(&x->link);
 	list_append(&r->over, &x->link);
 	r->live_count--;
-}
-
-/* The carrier may be gone before the exchange. */
-void exchange_unbind(struct leg *leg)
-{
-	struct exchange *x = leg->exchange;
-	if (leg == &x->up)
-		exchange_upload_pay_from(x, NULL);
-	else
-		exchange_pay_from(x, x->relay->budget);
-	leg->ops = NULL;
-	leg->carrier = leg->stream = NULL;
 }
 
 void exchange_on_leg_closed(struct leg *leg)

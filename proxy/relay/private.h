@@ -3,6 +3,7 @@
 #ifndef PUSHGATE_RELAY_PRIVATE_H
 #define PUSHGATE_RELAY_PRIVATE_H
 
+#include "proxy/base/ensure.h"
 #include "proxy/relay/relay.h"
 
 /* What one exchange is charged for beside its bodies and its heads. */
@@ -14,8 +15,14 @@ void exchange_charge(struct exchange *x);
 /* Another budget than that of its downstream leg's carrier pays from now on, even above its limit.
  */
 void exchange_pay_from(struct exchange *x, struct budget *budget);
+void exchange_move_upload(struct exchange *x, struct budget *budget);
 /* The same for the request's body; NULL: what pays for the exchange. */
-void exchange_upload_pay_from(struct exchange *x, struct budget *budget);
+static inline void exchange_upload_pay_from(struct exchange *x, struct budget *budget)
+{
+	if (x->upload.body.bytes > 0)
+		exchange_move_upload(x, budget);
+	x->up.budget = budget;
+}
 /* What pays for the octets that wait in the flow. */
 struct budget *flow_budget(const struct exchange *x, const struct flow *f);
 /* No more shall come than must. */
@@ -26,9 +33,29 @@ bool flow_is_too_much(const struct exchange *x, const struct flow *f);
 /* exchange.c */
 /* takes head, borrows budget; NULL: that refuses, head is still yours */
 struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct http_head *head);
-void exchange_bind(struct leg *slot, const struct leg *from);
-/* The leg is gone for the exchange. */
-void exchange_unbind(struct leg *leg);
+static inline void exchange_bind(struct leg *slot, const struct leg *from)
+{
+	ensure(slot->ops == NULL);
+	slot->ops = from->ops;
+	slot->carrier = from->carrier;
+	slot->stream = from->stream;
+	struct exchange *x = slot->exchange;
+	if (slot == &x->up)
+		exchange_upload_pay_from(x, from->budget);
+	else if (from->budget && from->budget != x->budget)
+		exchange_pay_from(x, from->budget);
+}
+/* The leg is gone for the exchange; its carrier may be gone before that. */
+static inline void exchange_unbind(struct leg *leg)
+{
+	struct exchange *x = leg->exchange;
+	if (leg == &x->up)
+		exchange_upload_pay_from(x, NULL);
+	else
+		exchange_pay_from(x, x->relay->budget);
+	leg->ops = NULL;
+	leg->carrier = leg->stream = NULL;
+}
 /* How it ends; the detail is copied. */
 void exchange_note_cause(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);

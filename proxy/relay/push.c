@@ -184,6 +184,7 @@ struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
     const struct http_resource *resource, enum relay_offer_flags flags)
 {
 	struct http_head *head = http_promise_make(x->request, resource, false);
+	exchange_charge(x); /* what is offered stands in the request's arena */
 	if (!head)
 		return NULL;
 	struct offering o = {

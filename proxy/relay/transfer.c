@@ -35,7 +35,8 @@ void exchange_drop_body(struct exchange *x, struct flow *f)
 {
 	if (f == &x->download && x->buffered)
 		*x->buffered -= f->body.bytes;
-	body_clear(&f->body, flow_budget(x, f));
+	if (f->body.bytes > 0)
+		body_clear(&f->body, flow_budget(x, f));
 	drop_trailers(x, f);
 }
 
@@ -286,7 +287,6 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		end = false;
 	else
 		x->relay->ops->response_head(x->relay->context, x, head);
-	exchange_charge(x); /* its offers may have made the request's arena grow */
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
 	if (!x->is_over)

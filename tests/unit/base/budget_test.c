@@ -104,6 +104,39 @@ static void nth_take_is_refused_once(void **state)
 	assert_true(budget_take(&l.stream, 1));
 }
 
+static void adjusting_charges_the_difference(void **state)
+{
+	(void)state;
+	struct budget b;
+	size_t charged = 0;
+	budget_init(&b, NULL, 10);
+	budget_adjust(&b, &charged, 30); /* even above the limit */
+	assert_int_equal(b.used_bytes, 30);
+	budget_adjust(&b, &charged, 30);
+	budget_adjust(&b, &charged, 7);
+	assert_int_equal(b.used_bytes, 7);
+	assert_int_equal(charged, 7);
+	budget_adjust(&b, &charged, 0);
+	budget_fini(&b);
+}
+
+static void another_parent_pays_for_all_of_it(void **state)
+{
+	(void)state;
+	struct budget old, new, child;
+	budget_init(&old, NULL, 10);
+	budget_init(&new, NULL, 1);
+	budget_init(&child, &old, 10);
+	assert_true(budget_take(&child, 5));
+	budget_set_parent(&child, &new);
+	assert_int_equal(old.used_bytes, 0);
+	assert_int_equal(new.used_bytes, 5);
+	budget_set_parent(&child, NULL);
+	assert_int_equal(new.used_bytes, 0);
+	budget_give(&child, 5);
+	budget_fini(&child);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +146,8 @@ int main(void)
 	    cmocka_unit_test(forced_bytes_overdraw_and_are_given_back),
 	    cmocka_unit_test(room_is_that_of_the_tightest_level),
 	    cmocka_unit_test(nth_take_is_refused_once),
+	    cmocka_unit_test(adjusting_charges_the_difference),
+	    cmocka_unit_test(another_parent_pays_for_all_of_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,16 +172,39 @@ SCRIPT_TEST(promises_beyond_the_budget_are_refused_and_the_parent_served)
 SCRIPT_TEST(everything_is_given_back_when_streams_end)
 {
 	struct script *s = script_open(H2_SERVER);
+	script_sends_post(s, 1); /* what it leaves in the table stays */
+	script_sends_rst(s, 1, H2_CANCEL);
+	script_pumps(s);
 	size_t empty = s->budget.used_bytes;
-	for (uint32_t id = 1; id < 41; id += 2)
+	for (uint32_t id = 3; id < 41; id += 2)
 		script_sends_post(s, id);
 	script_pumps(s);
 	assert_true(s->budget.used_bytes > empty);
-	for (uint32_t id = 1; id < 41; id += 2)
+	for (uint32_t id = 3; id < 41; id += 2)
 		script_sends_rst(s, id, H2_CANCEL);
 	script_clears(s);
 	script_expects_alive(s);
 	assert_int_equal(s->budget.used_bytes, empty);
+	script_close(s);
+}
+
+/* The tables of both directions; what they had is given back with the connection (script_close). */
+SCRIPT_TEST(tables_are_charged_as_they_grow)
+{
+	struct script *s = script_open(H2_SERVER);
+	char value[1000] = "";
+	memset(value, 'v', sizeof value - 1);
+	size_t before = s->budget.used_bytes;
+	script_sends_headers(s, 1, H2_END_STREAM, ":method", "GET", URI, "x-a", value, "x-b", value, NULL);
+	script_expects_head(s, 1, true);
+	size_t with_decoder = s->budget.used_bytes;
+	assert_true(with_decoder >= before + 2000);
+	/* Nobody can refuse what keeps both sides' tables in step. */
+	s->budget.limit_bytes = 1;
+	assert_true(script_responds(s, 1, false, "200"));
+	script_expects_frame(s, H2_HEADERS, 1);
+	assert_true(s->budget.used_bytes > with_decoder);
+	s->budget.limit_bytes = (size_t)1 << 28;
 	script_close(s);
 }
 
@@ -290,6 +313,7 @@ int main(void)
 	    cmocka_unit_test(streams_beyond_the_budget_are_refused_and_others_served),
 	    cmocka_unit_test(promises_beyond_the_budget_are_refused_and_the_parent_served),
 	    cmocka_unit_test(everything_is_given_back_when_streams_end),
+	    cmocka_unit_test(tables_are_charged_as_they_grow),
 	    cmocka_unit_test(request_with_too_many_fields_is_told_with_its_pseudo_fields),
 	    cmocka_unit_test(list_of_exactly_the_limit_is_fine),
 	    cmocka_unit_test(trailers_with_too_many_fields_cost_the_stream),

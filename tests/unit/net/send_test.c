@@ -221,6 +221,15 @@ static void tls_octets_survive_short_writes_and_eagain(void **state)
 	joined_fini(&j);
 }
 
+static size_t rest_octets(const struct net_conn *c)
+{
+	size_t octets = 0;
+	for (const struct net_rest *r = c->rest; r; r = r->next)
+		for (uint32_t i = r->first; i < r->count; i++)
+			octets += r->segments[i].length;
+	return octets;
+}
+
 static void no_fill_while_blocked_and_one_batch_at_most_is_kept(
     struct owner *from, struct owner *to)
 {
@@ -236,11 +245,7 @@ static void no_fill_while_blocked_and_one_batch_at_most_is_kept(
 	}
 	assert_int_equal(from->fills, fills);
 	assert_int_equal(from->sent, sent);
-	size_t kept = 0;
-	for (const struct net_rest *r = from->conn->rest; r; r = r->next)
-		for (uint32_t i = r->first; i < r->count; i++)
-			kept += r->segments[i].length;
-	assert_in_range(kept, 1, NET_BATCH_BYTES + LIMIT_CHUNK_BYTES + 200);
+	assert_in_range(rest_octets(from->conn), 1, NET_BATCH_BYTES + LIMIT_CHUNK_BYTES + 200);
 	assert_int_equal(from->conn->batch_bytes, NET_BATCH_LEAST_BYTES);
 	net_conn_set_reading(to->conn, true);
 	run_until(from->rig, to->received >= sent + (8u << 20));
@@ -264,6 +269,65 @@ static void a_slow_reader_costs_a_tls_sender_one_batch(void **state)
 	joined_init(&j);
 	joined_open(&j, server, client, "localhost");
 	no_fill_while_blocked_and_one_batch_at_most_is_kept(&j.server, &j.client);
+	joined_fini(&j);
+}
+
+/* Blocks `from`, whose rest `budget` pays for. */
+static void block(struct owner *from, struct owner *to, struct budget *budget)
+{
+	net_conn_set_budget(from->conn, budget);
+	net_conn_set_reading(to->conn, false);
+	owner_send(from, 0, 16u << 20);
+	run_until(from->rig, net_conn_is_blocked(from->conn));
+	assert_true(budget->used_bytes >= rest_octets(from->conn));
+	assert_in_range(budget->used_bytes, 1, NET_OUT_SEGMENTS * LIMIT_CHUNK_BYTES + NET_BATCH_BYTES);
+}
+
+/* covers: R63 */
+static void what_the_socket_does_not_take_is_charged_until_it_does(void **state)
+{
+	(void)state;
+	struct budget budget;
+	for (int tls = 0; tls < 2; tls++) {
+		struct joined j;
+		joined_init(&j);
+		joined_open(&j, tls ? server : NULL, tls ? client : NULL, tls ? "localhost" : NULL);
+		budget_init(&budget, NULL, 1);
+		block(&j.server, &j.client, &budget);
+		net_conn_set_reading(j.client.conn, true);
+		run_until(&j.rig, j.client.received == 16u << 20);
+		assert_int_equal(budget.used_bytes, 0);
+		assert_false(j.client.is_wrong);
+		block(&j.server, &j.client, &budget);
+		net_conn_abort(j.server.conn);
+		j.server.conn = NULL;
+		budget_fini(&budget); /* at once */
+		joined_fini(&j);
+	}
+}
+
+/* covers: R63 */
+static void the_loop_pays_for_what_closed_connections_have_not_sent(void **state)
+{
+	(void)state;
+	struct budget budget, worker;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, NULL, NULL, NULL);
+	budget_init(&budget, NULL, 1);
+	budget_init(&worker, NULL, 1);
+	net_set_closing_budget(j.rig.loop, &worker);
+	block(&j.server, &j.client, &budget);
+	size_t used = budget.used_bytes;
+	net_conn_close(j.server.conn);
+	j.server.conn = NULL;
+	budget_fini(&budget);
+	assert_int_equal(worker.used_bytes, used);
+	net_set_closing_budget(j.rig.loop, NULL); /* the worker's hop ends, the connection goes on */
+	budget_fini(&worker);
+	net_conn_set_reading(j.client.conn, true);
+	run_until(&j.rig, j.client.ended);
+	assert_int_equal(j.rig.loop->closing_budget.used_bytes, 0);
 	joined_fini(&j);
 }
 
@@ -537,6 +601,8 @@ int main(void)
 	    cmocka_unit_test(a_slow_reader_costs_a_plain_sender_one_batch),
 	    cmocka_unit_test(a_slow_reader_costs_a_tls_sender_one_batch),
 	    cmocka_unit_test(blocked_since_and_what_was_delivered_are_known),
+	    cmocka_unit_test(what_the_socket_does_not_take_is_charged_until_it_does),
+	    cmocka_unit_test(the_loop_pays_for_what_closed_connections_have_not_sent),
 	    cmocka_unit_test(a_plain_connection_reads_a_bounded_amount_in_a_turn),
 	    cmocka_unit_test(a_tls_connection_reads_a_bounded_amount_in_a_turn),
 	    cmocka_unit_test(a_tls_connection_may_pause_after_each_delivery),
