@@ -427,7 +427,8 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 			    "closed the connection in the middle of a response", NULL);
 		break;
 	}
-	up_lost(u, &relay_cause_UP_LOST, 0, text);
+	/* Before its SETTINGS no request was sent on it. */
+	up_lost(u, u->is_ready ? &relay_cause_UP_LOST : &relay_cause_UP_UNPROCESSED, 0, text);
 }
 
 /* ---- deadlines ---- */
