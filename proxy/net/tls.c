@@ -75,6 +75,16 @@ void net_tls_free(struct net_tls *t)
 	free(t);
 }
 
+/* The library's names have underscores, some of them. */
+static const char *in_words(const char *before, const char *name, char *buffer, size_t size)
+{
+	size_t i = (size_t)snprintf(buffer, size, "%s", before);
+	for (; *name && i + 1 < size; name++)
+		buffer[i++] = *name == '_' ? ' ' : *name;
+	buffer[i] = '\0';
+	return buffer;
+}
+
 const char *tls_reason(uint32_t code, char *buffer, size_t size)
 {
 	int reason = ERR_GET_REASON(code);
@@ -82,18 +92,15 @@ const char *tls_reason(uint32_t code, char *buffer, size_t size)
 		return "unknown TLS failure";
 	if (ERR_GET_LIB(code) == ERR_LIB_SYS)
 		return strerrordesc_np(reason);
-	if (ERR_GET_LIB(code) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET) {
-		snprintf(buffer, size, "the peer sent the alert: %s",
-		    SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET));
-		return buffer;
-	}
+	if (ERR_GET_LIB(code) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET)
+		return in_words("the peer sent the alert: ",
+		    SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET), buffer, size);
 	const char *text = ERR_reason_error_string(code);
 	if (!text)
 		return "unknown TLS failure";
-	size_t i = 0;
-	for (; text[i] && i + 1 < size; i++)
-		buffer[i] = text[i] == '_' ? ' ' : (char)tolower((unsigned char)text[i]);
-	buffer[i] = '\0';
+	in_words("", text, buffer, size);
+	for (char *p = buffer; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
 	return buffer;
 }
 
