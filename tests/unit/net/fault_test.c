@@ -348,9 +348,7 @@ static void a_socket_that_cannot_be_watched_ends(void **state)
 	pair_fini(&p);
 }
 
-/* ---- chunks ---- */
-
-#define ECHO_BYTES 200000u
+/* ---- while closing ---- */
 
 static void copies(struct owner *o, struct net_out *out)
 {
@@ -361,6 +359,54 @@ static void copies(struct owner *o, struct net_out *out)
 		o->sent += sizeof(octets);
 	}
 }
+
+static void a_failure_while_closing_ends_it_at_once(void **state)
+{
+	(void)state;
+	static const struct {
+		bool is_blocked; /* octets are left when it is closed */
+		enum net_call call;
+		int error;
+	} closings[] = {
+	    {true, NET_CALL_SEND, EPIPE},
+	    {true, NET_CALL_RECV, ECONNRESET},
+	    {false, NET_CALL_RECV, ECONNRESET},
+	    {false, NET_CALL_SHUTDOWN, ENOTCONN},
+	};
+	for (size_t i = 0; i < sizeof(closings) / sizeof(closings[0]); i++) {
+		struct pair p;
+		pair_init(&p);
+		const struct net_loop *l = p.rig.loop;
+		net_faults_begin(p.rig.loop);
+		net_conn_set_reading(p.b.conn, false);
+		if (closings[i].is_blocked) {
+			owner_send(&p.a, 0, 64u << 20);
+			run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+		}
+		net_faults_plan((struct net_fault){
+		    closings[i].call, NET_SIDE_ANY, closings[i].error, 1, SIZE_MAX});
+		net_conn_close(p.a.conn);
+		p.a.conn = NULL;
+		if (closings[i].call == NET_CALL_RECV) {
+			run_turns(&p.rig, 2);
+			assert_false(list_is_empty(&l->draining) && list_is_empty(&l->lingering));
+			p.b.on_fill = copies;
+			owner_send(&p.b, 0, 5000);
+		}
+		if (closings[i].call == NET_CALL_SEND)
+			net_conn_set_reading(p.b.conn, true);
+		run_until(&p.rig, net_faults.failed > 0);
+		assert_true(list_is_empty(&l->draining) && list_is_empty(&l->lingering));
+		assert_int_equal(net_faults.failed, 1);
+		assert_int_equal(p.a.ended, 0);
+		assert_int_equal(chunk_pool_out(p.rig.chunks), 1);
+		pair_fini(&p);
+	}
+}
+
+/* ---- chunks ---- */
+
+#define ECHO_BYTES 200000u
 
 /*
  * An echo holds what it was lent until it left again, so that reads want new chunks. `times` of them are refused, one
@@ -449,6 +495,7 @@ int main(void)
 	    cmocka_unit_test(a_connect_that_never_ends_costs_no_turns),
 	    cmocka_unit_test(a_failure_after_the_end_was_told_is_not_told_again),
 	    cmocka_unit_test(a_socket_that_cannot_be_watched_ends),
+	    cmocka_unit_test(a_failure_while_closing_ends_it_at_once),
 	    cmocka_unit_test(a_refused_chunk_delays_the_read_and_loses_nothing),
 	    cmocka_unit_test(whoever_waits_for_a_chunk_may_be_let_go),
 	};
