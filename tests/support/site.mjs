@@ -195,6 +195,30 @@ export const STATES = {
 			await page(r);
 		},
 	},
+	'pushed, closed': {
+		enter: async (r) => {
+			await r.promised();
+			r.origin.respond(r.promiseId, { body: 'pushed' });
+			await r.client.response(r.id);
+		},
+		live: page,
+	},
+	'pushed, reset by us': {
+		enter: async (r) => {
+			await r.promised();
+			r.origin.rst(r.promiseId, 'CANCEL');
+			await r.client.expectReset(r.id, 'CANCEL');
+		},
+		live: page,
+	},
+	'pushed, reset by the client': {
+		enter: async (r) => {
+			await r.promised();
+			r.client.rst(r.id, 'CANCEL');
+			await r.origin.expectReset(r.promiseId, 'CANCEL');
+		},
+		live: page,
+	},
 };
 
 async function judge(row, r) {
@@ -202,7 +226,7 @@ async function judge(row, r) {
 	const state = STATES[row.given ?? 'none'];
 	if (row.connection) {
 		const goaway = await c.expectConnectionError(row.connection);
-		assert.ok(goaway.lastId < 0x40000000, `last id ${goaway.lastId}`);
+		assert.ok(goaway.lastId < 0x40000000 && (!r.up || goaway.lastId >= 1), `last id ${goaway.lastId}`);
 		assert.deepEqual(c.seen('RST_STREAM').map((f) => f.stream), [], 'no stream is blamed');
 		if (r.up && state.live && row.given !== 'half-closed (local)')
 			await r.origin.expectReset(r.up.stream);
@@ -216,7 +240,9 @@ async function judge(row, r) {
 		if (id === r.promiseId)
 			await page(r);
 	} else if (row.ended) {
-		await (r.id === 1 ? row.ended(r) : page(r));
+		await row.ended(r);
+		if (r.promiseId)
+			await page(r);
 	} else if (row.ignored) {
 		await c.sync();
 		if (state.live)

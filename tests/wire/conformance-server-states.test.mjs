@@ -24,16 +24,14 @@ const FRAMES = {
 };
 
 /* The stream ends as the client said: END_STREAM, or its reset, reaches the origin. */
-const finished = async (r) => {
-	await r.origin.take((f) => f.stream === r.up.stream && f.endStream, 'the end of the request');
-	if (r.client.seen('DATA', { stream: 1, endStream: true }).length + r.client.seen('HEADERS', { stream: 1, endStream: true }).length === 0
-		&& !r.answered) {
-		r.origin.respond(r.up.stream, { body: 'page' });
-		assert.equal((await r.client.response(1)).status, 200);
-	}
-};
-const answered = { ended: async (r) => { r.answered = true; await finished(r); } };
-const cancelled = { ended: (r) => r.origin.expectReset(r.up.stream, 'CANCEL') };
+const ends = (r) => r.origin.take((f) => f.stream === r.up.stream && f.endStream, 'the end of the request');
+const finished = { ended: async (r) => {
+	await ends(r);
+	r.origin.respond(r.up.stream, { body: 'page' });
+	assert.equal((await r.client.response(1)).status, 200);
+} };
+const answered = { ended: ends };
+const cancelled = { ended: (r) => r.origin.expectReset(r.promiseId ?? r.up.stream, 'CANCEL') };
 const page = { check: async (c, r) => assert.equal((await c.response(r.id)).status, 200) };
 /* HEADERS that opens a stream: a request with a body to come. */
 const opened = { check: async (c, r) => { await c.data(r.id, '', { endStream: true }); await page.check(c, r); } };
@@ -49,12 +47,11 @@ const MEANING = {
 	'P!': { connection: 'PROTOCOL_ERROR' }, 'C!': { connection: 'STREAM_CLOSED' },
 };
 const TABLE = [
-	// clang-format off
 	/*                                                   DATA   +END   HEADERS +END  PRIORITY RST   PROMISE WINDOW CONT.  P_UPDATE unknown */
 	{ covers: 'R100', name: 'idle', row:                 ['P!', 'P!',  opened, page,   '-',   'P!',  'P!',   'P!',  'P!',  '-',     '-'] },
 	{ covers: 'R100 R38', name: 'idle, ours', row:       ['P!', 'P!',  'P!',   'P!',   '-',   'P!',  'P!',   'P!',  'P!',  'P!',    '-'] },
 	{ covers: 'R104', name: 'skipped', row:              ['C!', 'C!',  'P!',   'P!',   '-',   '-',   'P!',   '-',   'P!',  '-',     '-'] },
-	{ covers: 'R102', name: 'open', row:                 ['-',  { ended: finished }, 'P', { ended: finished }, '-', cancelled, 'P!', '-', 'P!', '-', '-'] },
+	{ covers: 'R102', name: 'open', row:                 ['-',  finished, 'P', finished, '-', cancelled, 'P!', '-',  'P!',  '-',     '-'] },
 	{ covers: 'R101', name: 'half-closed (remote)', row: ['C',  'C',   'C',    'C',    '-', cancelled, 'P!', '-',   'P!',  '-',     '-'] },
 	{ covers: 'R102', name: 'half-closed (local)', row:  ['-',  answered, 'P', answered, '-', cancelled, 'P!', '-', 'P!',  '-',     '-'] },
 	{ covers: 'R102', name: 'closed', row:               ['C!', 'C!',  'C!',   'C!',   '-',   '-',   'P!',   '-',   'P!',  '-',     '-'] },
@@ -62,7 +59,9 @@ const TABLE = [
 	{ covers: 'R102', name: 'reset by the client', row:  ['C!', 'C!',  'C!',   'C!',   '-',   '-',   'P!',   '-',   'P!',  '-',     '-'] },
 	{ covers: 'R38', name: 'reserved (local)', row:      ['P!', 'P!',  'P!',   'P!',   '-', cancelled, 'P!', '-',   'P!',  '-',     '-'] },
 	{ covers: 'R101', name: 'pushed', row:               ['C',  'C',   'C',    'C',    '-', cancelled, 'P!', '-',   'P!',  '-',     '-'] },
-	// clang-format on
+	{ covers: 'R102', name: 'pushed, closed', row:       ['C!', 'C!',  'C!',   'C!',   '-',   '-',   'P!',   '-',   'P!',  '-',     '-'] },
+	{ covers: 'R102', name: 'pushed, reset by us', row:  ['C!', 'C!',  'C!',   'C!',   '-',   '-',   'P!',   '-',   'P!',  '-',     '-'] },
+	{ covers: 'R102', name: 'pushed, reset by the client', row: ['C!', 'C!', 'C!', 'C!', '-', '-',   'P!',   '-',   'P!',  '-',     '-'] },
 ];
 
 conformance('5.1', TABLE.flatMap(({ covers, name: state, row }) => {
@@ -158,6 +157,16 @@ conformance('streams', [
 		other.origin.respond(other.up.stream, { body: 'other' });
 		assert.equal(String((await c.response(5)).body), 'other');
 	} },
+	...Object.entries({
+		421: { ':scheme': 'gopher' }, 501: { ':method': 'TRACE', 'max-forwards': '0' }, 431: { x: 'b'.repeat(80000) },
+	}).map(([status, fields]) => ({ covers: 'R107', name: `8.1. an answer of our own (${status}) is over before its request too, and harms nobody`, check: async (c, r) => {
+		c.headers(5, { ...r.get(), ':method': 'POST', ...fields }, { huffman: true, split: status === '431' ? [16000, 16000, 16000] : [] });
+		c.data(5, 'on its way');
+		assert.equal((await c.response(5)).status, Number(status));
+		await c.expectReset(5, 'NO_ERROR');
+		c.data(5, 'late', { endStream: true });
+		await c.sync();
+	} })),
 	{ covers: 'R107', name: '8.1. a response may be over before its request, which then is asked to stop', given: 'open', check: async (c, r) => {
 		r.origin.respond(r.up.stream, { status: 413, body: 'too large' }).rst(r.up.stream, 'NO_ERROR');
 		const answer = await c.response(1);
