@@ -91,10 +91,18 @@ void h2_free(struct h2_conn *c)
 
 /* ---- faults ---- */
 
+void h2_note_fault(const struct h2_conn *c, const struct h2_fault *fault)
+{
+	if (c->env.fault)
+		c->env.fault(c->env.fault_context, fault);
+}
+
 void h2_conn_fail(struct h2_conn *c, const struct h2_fault *fault, uint32_t code, bool say)
 {
 	if (c->has_failed)
 		return;
+	if (fault)
+		h2_note_fault(c, fault);
 	if (say)
 		h2_send_goaway(c, h2_last_taken_id(c), code,
 		    fault ? slice_of_string(fault->name) : slice_of("", 0));
@@ -132,6 +140,7 @@ void h2_fault_apply(struct h2_conn *c, uint32_t stream_id, const struct h2_fault
 	}
 	if (state == H2_STATE_FORGOTTEN)
 		return;
+	h2_note_fault(c, fault);
 	c->counters.resets_provoked++;
 	const struct h2_fault *flood = counts_as_provoked(c, s, fault)
 					   ? h2_guard_count(&c->guard, H2_GUARDED_PROVOKED, c->now)

@@ -205,6 +205,7 @@ static inline bool h2_id_is_own(const struct h2_conn *c, uint32_t id)
 /* A stream's fault (the stream may be unknown) or the connection's: RST_STREAM or GOAWAY. */
 void h2_fault_apply(struct h2_conn *c, uint32_t stream_id, const struct h2_fault *fault);
 /* The connection is over. `say`: by a GOAWAY of ours. */
+void h2_note_fault(const struct h2_conn *c, const struct h2_fault *fault);
 void h2_conn_fail(struct h2_conn *c, const struct h2_fault *fault, uint32_t code, bool say);
 /* The frame's one event, zeroed but for kind and stream. */
 struct h2_event *h2_event_make(struct h2_conn *c, enum h2_event_kind kind, struct h2_stream *s);

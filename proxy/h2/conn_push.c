@@ -9,6 +9,7 @@
 
 const struct h2_fault *h2_refuse_id(struct h2_conn *c, uint32_t id, const struct h2_fault *why)
 {
+	h2_note_fault(c, why);
 	c->counters.promises_refused++;
 	h2_send_rst_stream(c, id, why->code);
 	h2_stream_forget(c, id);

@@ -9,6 +9,16 @@ const struct h2_fault h2_faults[H2_FAULT_COUNT] = {
 #undef H2_FAULT_ROW
 };
 
+size_t h2_fault_index(const struct h2_fault *fault)
+{
+	return (size_t)(fault - h2_faults);
+}
+
+const char *h2_fault_name(size_t index)
+{
+	return index < H2_FAULT_COUNT ? h2_faults[index].name : NULL;
+}
+
 const char *h2_code_name(uint32_t code)
 {
 	static const char *const names[] = {

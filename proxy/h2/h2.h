@@ -60,6 +60,10 @@ struct h2_fault {
 	enum h2_scope scope;
 };
 
+/* Rows are numbered from 0, for counters. */
+size_t h2_fault_index(const struct h2_fault *fault);
+const char *h2_fault_name(size_t index); /* NULL behind the last */
+
 /* RFC 9113 6.5.2 and RFC 9218 2.1. */
 struct h2_settings {
 	uint32_t header_table_size;      /* 4096 */
@@ -119,6 +123,10 @@ struct h2_env {
 	/* borrows: the connection's; the engine takes what a peer can grow */
 	struct budget *budget;
 	uint64_t seed; /* the process's hash seed */
+	/* Optional: hears of each fault that is turned into RST_STREAM or GOAWAY, for counters;
+	 * many come with an event too. Must not call back. */
+	void (*fault)(void *context, const struct h2_fault *fault);
+	void *fault_context;
 	/* Optional: sees each frame, in and out, as one line ("s5 <- HEADERS len=41 end"). */
 	void (*trace)(void *context, const char *line);
 	void *trace_context;

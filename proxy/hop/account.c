@@ -101,6 +101,8 @@ void account_ended(void *context, struct exchange *x)
 	c->bytes_down_out += x->download.forwarded;
 	c->responses_own += x->own_answer;
 	c->requests_retried += x->retried;
+	if (x->cause)
+		c->causes[relay_cause_index(x->cause)]++;
 	c->requests_aborted += outcome != OBSERVE_COMPLETE && !x->own_answer;
 	if (is_push)
 		count_push(c, x, outcome);

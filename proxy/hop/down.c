@@ -41,13 +41,32 @@ static void bury(struct corpse *corpse)
 	free(d);
 }
 
+/* Room for another connection: NULL, or what is in the way. */
+static const char *make_room(struct listener *l, const struct address *from, struct client **client)
+{
+	if (l->connections >= l->conf->max_connections)
+		return "connection refused (max-connections)";
+	if (!clients_enter(l, from, client)) {
+		HOP_COUNT(l->hop, connections_refused_client, 1);
+		return "connection refused (max-connections-per-client)";
+	}
+	if (budget_take(&l->hop->budget, DOWN_CHARGE_BYTES))
+		return NULL;
+	clients_leave(l, *client);
+	return "connection refused (memory)";
+}
+
 void down_accept(struct listener *l, int fd, const struct net_address *peer)
 {
 	struct hop *hop = l->hop;
 	usec now = hop_now(hop);
-	if (l->connections >= l->conf->max_connections ||
-	    !budget_take(&hop->budget, DOWN_CHARGE_BYTES)) {
+	struct address from;
+	struct client *client;
+	net_address_ip(peer, &from);
+	const char *refusal = make_room(l, &from, &client);
+	if (refusal) {
 		HOP_COUNT(hop, connections_refused, 1);
+		complain_of_client(l, &from, refusal, NULL);
 		close(fd);
 		return;
 	}
@@ -55,7 +74,8 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	d->hop = hop;
 	d->listener = l;
 	d->opened = d->quiet_since = now;
-	net_address_ip(peer, &d->client);
+	d->client = from;
+	d->counted = client;
 	size_t allowance = hop->env.conf->server.connection_memory_bytes;
 	budget_init(&d->budget, &hop->budget, allowance);
 	budget_init(&d->hold_budget, &hop->hold_budget, allowance);
@@ -86,6 +106,7 @@ static void down_dispose(struct down *d)
 	list_remove(&d->link);
 	list_append(&d->hop->dead, &d->corpse.link);
 	d->listener->connections--;
+	clients_leave(d->listener, d->counted);
 	hop_nudge(d->hop);
 	d->hop->env.observe->counters->connections_open--;
 }
@@ -155,6 +176,8 @@ static void begin_http2(struct down *d)
 	    .heads = d->hop->heads,
 	    .budget = &d->budget,
 	    .seed = d->hop->env.seed,
+	    .fault = complain_count_client,
+	    .fault_context = d->hop,
 	};
 	d->h2 = h2_new(H2_SERVER, &settings, &limits, &env, hop_now(d->hop));
 }
@@ -171,18 +194,15 @@ static void conn_opened(void *owner)
 	down_arm(d);
 }
 
-static void log_client(struct down *d, enum observe_level level, const char *what, const char *more)
+static void complain(struct down *d, const char *what, const char *more)
 {
-	char address[64];
-	observe_log(d->hop->env.observe, level, "%s: client %s: %s%s%s", d->listener->conf->name,
-	    address_format(&d->client, address, sizeof(address)), what, more ? ": " : "",
-	    more ? more : "");
+	complain_of_client(d->listener, &d->client, what, more);
 }
 
 static void refuse_protocol(struct down *d, const char *what)
 {
 	HOP_COUNT(d->hop, not_http2, 1);
-	log_client(d, OBSERVE_INFO, what, NULL);
+	complain(d, what, NULL);
 	d->is_closing = true;
 	net_conn_dirty(d->net);
 }
@@ -221,7 +241,7 @@ static void reset_event(struct down *d, const struct h2_event *e)
 {
 	if (e->fault) {
 		HOP_COUNT(d->hop, peer_faults_down, 1);
-		log_client(d, OBSERVE_INFO, e->fault->name, e->fault->text);
+		complain(d, e->fault->name, e->reason ? e->reason : e->fault->text);
 	}
 	struct leg *leg = e->user;
 	if (!leg)
@@ -236,9 +256,7 @@ static void failed_event(struct down *d, const struct h2_event *e)
 {
 	if (e->fault) {
 		HOP_COUNT(d->hop, peer_faults_down, 1);
-		if (e->fault->code == H2_ENHANCE_YOUR_CALM)
-			HOP_COUNT(d->hop, guard_down, 1);
-		log_client(d, OBSERVE_INFO, e->fault->name, e->fault->text);
+		complain(d, e->fault->name, e->fault->text);
 	}
 	d->is_closing = true;
 	end_exchanges(d, &relay_cause_DOWN_LOST, e->code, e->fault ? e->fault->name : NULL);
@@ -360,8 +378,7 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	hop_now(d->hop);
 	if (end == NET_END_TLS) {
 		HOP_COUNT(d->hop, tls_failed, 1);
-		log_client(
-		    d, OBSERVE_INFO, d->is_open ? "TLS failed" : "TLS handshake failed", text);
+		complain(d, d->is_open ? "TLS failed" : "TLS handshake failed", text);
 	}
 	down_abort(d);
 }
@@ -418,16 +435,19 @@ static void timer_expired(struct wheel_node *node, usec now)
 			down_arm(d);
 			return;
 		}
-		if (!d->is_open)
-			HOP_COUNT(d->hop, tls_failed, 1);
-		log_client(d, OBSERVE_INFO,
-		    d->is_open ? "no HTTP/2 preface in time" : "no TLS handshake in time", NULL);
+		if (d->is_open)
+			HOP_COUNT(d->hop, preface_late, 1);
+		else
+			HOP_COUNT(d->hop, tls_late, 1);
+		complain(
+		    d, d->is_open ? "no HTTP/2 preface in time" : "no TLS handshake in time", NULL);
 		net_conn_abort(d->net);
 		down_dispose(d);
 		return;
 	}
 	if (write_deadline(d) <= now) {
-		log_client(d, OBSERVE_INFO, "does not read: write time-out", NULL);
+		HOP_COUNT(d->hop, write_late_down, 1);
+		complain(d, "does not read: write time-out", NULL);
 		end_exchanges(d, &relay_cause_DOWN_LOST, RELAY_CANCEL, "write-timeout");
 		net_conn_abort(d->net);
 		down_dispose(d);
@@ -440,6 +460,8 @@ static void timer_expired(struct wheel_node *node, usec now)
 	if (d->quiet_since != USEC_NEVER && clock_after(d->quiet_since, c->idle_timeout) <= now) {
 		if (h2_is_going_away(d->h2)) /* it was told, and had its time */
 			d->is_closing = true;
+		else
+			HOP_COUNT(d->hop, idle_closed, 1);
 		h2_shutdown(d->h2, now);
 		d->quiet_since = now;
 	}

@@ -154,6 +154,7 @@ static void on_turn(void *context)
 	hold_run(&h->hold);
 	reap(h);
 	set_timer(h);
+	observe_tell_left_out(h->env.observe, h->relay.now);
 	hop_check_drained(h);
 }
 
@@ -182,6 +183,7 @@ static bool open_listeners(struct hop *h, char *error, size_t error_size)
 		l->hop = h;
 		l->conf = &conf->listens[i];
 		list_init(&l->sockets);
+		map_init(&l->clients);
 	}
 	for (size_t i = 0; i < conf->listen_count; i++) {
 		const struct conf_listen *c = &conf->listens[i];
@@ -255,6 +257,7 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	list_init(&h->dead);
 	make_pseudonym(h);
 	h->router = router_new(conf, env->seed);
+	ensure(!h2_fault_name(OBSERVE_FAULTS) && RELAY_CAUSE_COUNT <= OBSERVE_CAUSES);
 	h->facts =
 	    (struct facts_base){.conf = conf, .router = h->router, .pseudonym = h->pseudonym};
 	h->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*h->push_off_until));
@@ -328,8 +331,10 @@ void hop_free(struct hop *h)
 	for (size_t i = 0; h->pools && i < 2 * conf->origin_count; i++)
 		pool_fini(&h->pools[i]);
 	reap(h);
-	for (size_t i = 0; i < conf->listen_count; i++)
+	for (size_t i = 0; i < conf->listen_count; i++) {
 		net_tls_free(h->listeners[i].tls);
+		map_fini(&h->listeners[i].clients);
+	}
 	for (size_t i = 0; h->pools && i < conf->origin_count; i++)
 		net_tls_free(h->pools[2 * i].tls);
 	wheel_forget(&h->relay.wheel, &h->drain_timer);

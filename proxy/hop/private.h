@@ -12,6 +12,7 @@
 #define PUSHGATE_HOP_PRIVATE_H
 
 #include "proxy/base/budget.h"
+#include "proxy/base/map.h"
 #include "proxy/base/rate.h"
 #include "proxy/h2/h2.h"
 #include "proxy/hop/facts.h"
@@ -26,6 +27,7 @@ struct listener {
 	/* struct listener_socket: siblings' sockets may be adopted for a while */
 	struct list sockets;
 	uint32_t connections;
+	struct map clients; /* struct client: who is connected */
 };
 
 /* A connection that is over: its transport is gone, the rest of it goes at the end of the turn. */
@@ -111,6 +113,7 @@ struct down {
 	struct list waiting; /* pushes whose response waits for room */
 	struct wheel_node timer;
 	struct address client;
+	struct client *counted; /* among the listener's; NULL: not counted */
 	usec opened, quiet_since;
 	struct taking taking;
 	struct hold_store held;
@@ -202,6 +205,21 @@ void up_arm(struct up *u);
 usec up_take_limit(struct up *u, const struct leg *leg);
 extern const struct leg_ops up_leg_ops;
 void up_leg_cut(struct leg *leg);
+
+/* clients.c */
+struct client;
+/* Another connection from there. False: it has as many as it may have. */
+bool clients_enter(struct listener *l, const struct address *from, struct client **client);
+void clients_leave(struct listener *l, struct client *client); /* NULL is fine */
+
+/* complain.c: what peers do wrong. `what` is a constant string: a fault's name, or a few words. */
+void complain_of_client(
+    struct listener *l, const struct address *client, const char *what, const char *more);
+void complain_of_origin(
+    struct hop *h, const struct conf_origin *o, const char *what, const char *more);
+/* For h2_env; the context is the hop. */
+void complain_count_client(void *hop, const struct h2_fault *fault);
+void complain_count_origin(void *hop, const struct h2_fault *fault);
 
 /* taking.c */
 /* When a socket that takes too little is to be given up; USEC_NEVER while it takes all. */

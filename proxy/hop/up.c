@@ -48,6 +48,8 @@ static void begin_http2(struct up *u)
 	    .heads = u->hop->heads,
 	    .budget = &u->budget,
 	    .seed = u->hop->env.seed,
+	    .fault = complain_count_origin,
+	    .fault_context = u->hop,
 	};
 	u->h2 = h2_new(H2_CLIENT, &s, &limits, &env, u->hop->relay.now);
 	u->is_open = true;
@@ -193,10 +195,9 @@ void up_kill(struct up *u, const struct relay_cause *cause)
 
 /* ---- input ---- */
 
-static void log_origin(struct up *u, enum observe_level level, const char *what, const char *more)
+static void complain(struct up *u, const char *what, const char *more)
 {
-	observe_log(u->hop->env.observe, level, "origin %s (%s): %s%s%s", u->pool->origin->name,
-	    u->pool->origin->server_text, what, more ? ": " : "", more ? more : "");
+	complain_of_origin(u->hop, u->pool->origin, what, more);
 }
 
 static void conn_opened(void *owner)
@@ -205,7 +206,7 @@ static void conn_opened(void *owner)
 	hop_now(u->hop);
 	begin_http2(u);
 	if (net_conn_is_tls(u->net) && !slice_equal(net_conn_alpn(u->net), SLICE("h2"))) {
-		log_origin(u, OBSERVE_WARN, "does not speak h2 over TLS (no ALPN agreement)", NULL);
+		complain(u, "does not speak h2 over TLS (no ALPN agreement)", NULL);
 		up_lost(u, &relay_cause_UP_TLS, 0, "the origin does not speak h2");
 		return;
 	}
@@ -219,7 +220,7 @@ static void reset_event(struct up *u, const struct h2_event *e)
 	const struct relay_cause *cause = &relay_cause_UP_RESET;
 	if (e->fault) {
 		HOP_COUNT(u->hop, peer_faults_up, 1);
-		log_origin(u, OBSERVE_WARN, e->fault->name, e->fault->text);
+		complain(u, e->fault->name, e->reason ? e->reason : e->fault->text);
 		cause = &relay_cause_UP_MALFORMED;
 	} else if (e->unprocessed) {
 		cause = &relay_cause_UP_UNPROCESSED;
@@ -236,11 +237,9 @@ static void failed_event(struct up *u, const struct h2_event *e)
 	HOP_COUNT(u->hop, upstream_failed, 1);
 	if (e->fault) {
 		HOP_COUNT(u->hop, peer_faults_up, 1);
-		if (e->fault->code == H2_ENHANCE_YOUR_CALM)
-			HOP_COUNT(u->hop, guard_up, 1);
-		log_origin(u, OBSERVE_WARN, e->fault->name, e->fault->text);
+		complain(u, e->fault->name, e->fault->text);
 	} else if (e->code != H2_NO_ERROR) {
-		log_origin(u, OBSERVE_WARN, "connection ended with an error", detail);
+		complain(u, "connection ended with an error", detail);
 	}
 	up_retire(u); /* its GOAWAY still leaves; for the pool it is gone */
 	end_exchanges(
@@ -338,7 +337,7 @@ static void on_event(struct up *u, struct h2_event *e)
 	case H2_EVENT_GOAWAY:
 		up_retire(u);
 		if (e->code != H2_NO_ERROR)
-			log_origin(u, OBSERVE_WARN, "sent GOAWAY", h2_code_name(e->code));
+			complain(u, "sent GOAWAY", h2_code_name(e->code));
 		break;
 	case H2_EVENT_PONG:
 		grow_windows(u);
@@ -408,23 +407,22 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	hop_now(u->hop);
 	switch (end) {
 	case NET_END_CONNECT:
-		log_origin(u, OBSERVE_WARN, "cannot connect", text);
+		complain(u, "cannot connect", text);
 		HOP_COUNT(u->hop, upstream_failed, 1);
 		up_lost(u, &relay_cause_UP_UNREACHABLE, 0, text);
 		return;
 	case NET_END_TLS:
-		log_origin(u, OBSERVE_WARN, "TLS failed", text);
+		complain(u, "TLS failed", text);
 		HOP_COUNT(u->hop, upstream_failed, 1);
 		up_lost(u, u->is_open ? &relay_cause_UP_LOST : &relay_cause_UP_TLS, 0, text);
 		return;
 	case NET_END_ERROR:
 		if (!list_is_empty(&u->legs))
-			log_origin(u, OBSERVE_WARN, "connection lost", text);
+			complain(u, "connection lost", text);
 		break;
 	case NET_END_EOF:
 		if (!list_is_empty(&u->legs))
-			log_origin(u, OBSERVE_WARN,
-			    "closed the connection in the middle of a response", NULL);
+			complain(u, "closed the connection in the middle of a response", NULL);
 		break;
 	}
 	/* Before its SETTINGS no request was sent on it. */
@@ -490,17 +488,20 @@ static void timer_expired(struct wheel_node *node, usec now)
 		return;
 	}
 	if (!u->is_open && clock_after(u->started, o->connect_timeout) <= now) {
-		log_origin(u, OBSERVE_WARN, "cannot connect", "time-out");
+		HOP_COUNT(u->hop, connect_late, 1);
+		complain(u, "cannot connect", "time-out");
 		up_lost(u, &relay_cause_CONNECT_LATE, 0, "connect time-out");
 		return;
 	}
 	if (u->is_open && !u->is_ready && clock_after(u->started, o->settings_timeout) <= now) {
-		log_origin(u, OBSERVE_WARN, "sent no SETTINGS in time", NULL);
+		HOP_COUNT(u->hop, connect_late, 1);
+		complain(u, "sent no SETTINGS in time", NULL);
 		up_lost(u, &relay_cause_CONNECT_LATE, 0, "no SETTINGS from the origin in time");
 		return;
 	}
 	if (u->is_open && write_deadline(u) <= now) {
-		log_origin(u, OBSERVE_WARN, "does not read: write time-out", NULL);
+		HOP_COUNT(u->hop, write_late_up, 1);
+		complain(u, "does not read: write time-out", NULL);
 		up_lost(u, &relay_cause_UP_LOST, 0, "write-timeout");
 		return;
 	}

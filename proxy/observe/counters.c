@@ -25,6 +25,12 @@ void observe_counters_add(struct observe_counters *a, const struct observe_count
 				a->push[source][action][reason] += b->push[source][action][reason];
 	for (size_t i = 0; i <= OBSERVE_RULES; i++)
 		add_rule(&a->rules[i], &b->rules[i]);
+	for (size_t i = 0; i < OBSERVE_FAULTS; i++) {
+		a->faults[OBSERVE_CLIENT][i] += b->faults[OBSERVE_CLIENT][i];
+		a->faults[OBSERVE_ORIGIN][i] += b->faults[OBSERVE_ORIGIN][i];
+	}
+	for (size_t i = 0; i < OBSERVE_CAUSES; i++)
+		a->causes[i] += b->causes[i];
 }
 
 static void print_push(const struct observe_counters *c, FILE *out, enum policy_source source,
@@ -81,6 +87,28 @@ void observe_rules_print(
 	for (size_t i = 0; i < rules->count && i < OBSERVE_RULES; i++)
 		print_rule(&c->rules[i], rules->rules[i].name, out);
 	print_rule(&c->rules[OBSERVE_RULES], "other", out);
+}
+
+void observe_faults_print(
+    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out)
+{
+	static const char *const sides[] = {
+	    [OBSERVE_CLIENT] = "client", [OBSERVE_ORIGIN] = "origin"};
+	for (size_t side = 0; side < 2; side++)
+		for (size_t i = 0; i < OBSERVE_FAULTS && name(i); i++)
+			if (c->faults[side][i] > 0)
+				fprintf(out,
+				    "pushgate_fault_total{side=\"%s\",fault=\"%s\"} %llu\n",
+				    sides[side], name(i), (unsigned long long)c->faults[side][i]);
+}
+
+void observe_causes_print(
+    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out)
+{
+	for (size_t i = 0; i < OBSERVE_CAUSES && name(i); i++)
+		if (c->causes[i] > 0)
+			fprintf(out, "pushgate_end_total{cause=\"%s\"} %llu\n", name(i),
+			    (unsigned long long)c->causes[i]);
 }
 
 const char *observe_outcome_name(enum observe_outcome o)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The error log: lines for people. Rare by design (what may happen once a request belongs to the
- * access log), so each is formatted and written at once.
+ * access log, and what peers can repeat is held back), so each is formatted and written at once.
  */
 #include "proxy/observe/line.h"
 #include <errno.h>
@@ -17,16 +17,11 @@ static const char *const level_names[] = {
     [OBSERVE_ERROR] = "error",
 };
 
-void observe_log(struct observe *o, enum observe_level level, const char *format, ...)
+static void put_line(struct observe *o, enum observe_level level, const char *format, va_list args)
 {
-	if (o->error_fd < 0 || level < o->level)
-		return;
 	/* One octet more than is shown tells that there was more. */
 	char text[TEXT_BYTES + 1];
-	va_list args;
-	va_start(args, format);
 	int length = vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
 	if (length < 0)
 		return;
 	size_t text_len = (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1;
@@ -52,4 +47,82 @@ void observe_log(struct observe *o, enum observe_level level, const char *format
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		o->counters->log_dropped++;
+}
+
+void observe_log(struct observe *o, enum observe_level level, const char *format, ...)
+{
+	if (o->error_fd < 0 || level < o->level)
+		return;
+	va_list args;
+	va_start(args, format);
+	put_line(o, level, format, args);
+	va_end(args);
+}
+
+/* ---- what peers can bring about ---- */
+
+/* The kind's place, by the address of its name. */
+static struct observe_kind *find_kind(struct observe *o, const char *name)
+{
+	size_t at = (size_t)((uintptr_t)name >> 3);
+	struct observe_kind *k = NULL;
+	for (size_t i = 0; i < OBSERVE_KINDS; i++) {
+		k = &o->kinds[(at + i) % OBSERVE_KINDS];
+		if (k->name == name || !k->name)
+			break;
+	}
+	if (!k->name)
+		k->name = name;
+	return k;
+}
+
+static bool is_over(const struct observe_kind *k, usec now)
+{
+	return now - k->since >= USEC_PER_SEC;
+}
+
+/* A second of this kind begins. */
+static void begin_second(struct observe *o, struct observe_kind *k, usec now)
+{
+	if (k->left_out > 0)
+		observe_log(o, OBSERVE_INFO, "%s: %u more lines like this were left out", k->name,
+		    k->left_out);
+	k->since = now;
+	k->lines = k->left_out = 0;
+}
+
+void observe_complain(struct observe *o, enum observe_level level, const char *kind, usec now,
+    const char *format, ...)
+{
+	if (o->error_fd < 0 || level < o->level)
+		return;
+	struct observe_kind *k = find_kind(o, kind);
+	if (is_over(k, now))
+		begin_second(o, k, now);
+	if (k->lines >= OBSERVE_LINES_A_SECOND) {
+		k->left_out++;
+		o->counters->log_left_out++;
+		if (o->left_out_since == 0)
+			o->left_out_since = now;
+		return;
+	}
+	k->lines++;
+	va_list args;
+	va_start(args, format);
+	put_line(o, level, format, args);
+	va_end(args);
+}
+
+void observe_tell_left_out(struct observe *o, usec now)
+{
+	if (o->left_out_since == 0 || now - o->left_out_since < USEC_PER_SEC)
+		return;
+	o->left_out_since = 0;
+	for (size_t i = 0; i < OBSERVE_KINDS; i++) {
+		struct observe_kind *k = &o->kinds[i];
+		if (k->left_out > 0 && is_over(k, now))
+			begin_second(o, k, now);
+		else if (k->left_out > 0)
+			o->left_out_since = k->since;
+	}
 }

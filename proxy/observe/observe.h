@@ -22,8 +22,15 @@
 	X(connections, "downstream connections accepted") \
 	X(connections_open, "downstream connections open now") \
 	X(connections_refused, "downstream connections closed at once: max-connections or memory") \
+	X(connections_refused_client, "of these, by max-connections-per-client") \
 	X(accept_paused, "times that accepting paused for want of descriptors or memory") \
-	X(tls_failed, "downstream TLS handshakes failed or late") \
+	X(tls_failed, "downstream TLS handshakes failed") \
+	X(tls_late, "downstream TLS handshakes ended by tls-timeout") \
+	X(preface_late, "client connections without an HTTP/2 preface within preface-timeout") \
+	X(idle_closed, "client connections closed by idle-timeout") \
+	X(write_late_down, "client connections ended by write-timeout: the socket took too little") \
+	X(write_late_up, "connections to origins ended by write-timeout") \
+	X(connect_late, "connections to origins ended by connect-timeout or settings-timeout") \
 	X(not_http2, "plain connections that did not begin with the HTTP/2 preface") \
 	X(requests, "requests received") \
 	X(requests_open, "exchanges under way now") \
@@ -65,7 +72,8 @@
 	X(push_bytes_reset, "pushed body octets sent on streams that the client then reset") \
 	X(memory_refused, "requests, pushes and connections that a memory budget refused") \
 	X(shed_holds, "held responses dropped because the worker's memory was short") \
-	X(log_dropped, "log lines dropped because the pipe was full")
+	X(log_dropped, "log lines dropped because the pipe was full") \
+	X(log_left_out, "error log lines left out because there were too many of their kind")
 
 /* Rules with counters of their own; those behind them share one more. */
 #define OBSERVE_RULES 64u
@@ -77,12 +85,19 @@ struct observe_rule {
 };
 // clang-format on
 
+/* Tables that belong to others, counted by position. */
+#define OBSERVE_FAULTS 128u
+#define OBSERVE_CAUSES 64u
+enum observe_side { OBSERVE_CLIENT, OBSERVE_ORIGIN };
+
 struct observe_counters {
 #define OBSERVE_COUNTER(name, text) uint64_t name;
 	OBSERVE_COUNTERS(OBSERVE_COUNTER)
 #undef OBSERVE_COUNTER
 	uint64_t push[POLICY_SOURCE_COUNT][POLICY_ACTION_COUNT][POLICY_REASON_COUNT];
 	struct observe_rule rules[OBSERVE_RULES + 1]; /* by policy_rule.index */
+	uint64_t faults[2][OBSERVE_FAULTS];           /* by enum observe_side */
+	uint64_t causes[OBSERVE_CAUSES];              /* why exchanges ended early */
 };
 
 /* Adds b into a, all counters (to sum the workers' slots). */
@@ -101,12 +116,33 @@ void observe_counters_print(const struct observe_counters *c, FILE *out);
 void observe_rules_print(
     const struct observe_counters *c, const struct policy_rules *rules, FILE *out);
 
+/*
+ * pushgate_fault_total{side="client|origin",fault="…"} and pushgate_end_total{cause="…"}, where
+ * there is any; `name` gives the name of a position, NULL behind the last.
+ */
+void observe_faults_print(
+    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
+void observe_causes_print(
+    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
+
 enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 
 /* What POSIX promises to write to a pipe in one piece, on Linux. */
 #define OBSERVE_BATCH_BYTES 4096u
 /* `worker` of the process that is none. */
 #define OBSERVE_MASTER UINT32_MAX
+
+/* What peers can bring about is not written more often, of each kind. */
+#define OBSERVE_LINES_A_SECOND 5u
+/* Kinds told apart; those behind them share one. A power of two. */
+#define OBSERVE_KINDS 256u
+
+/* Private: lines of one kind in the last second that had any. */
+struct observe_kind {
+	const char *name;
+	usec since;
+	uint32_t lines, left_out;
+};
 
 /* Filled in by its owner, who leaves the private part zero. */
 struct observe {
@@ -128,6 +164,8 @@ struct observe {
 	char batch[2 * OBSERVE_BATCH_BYTES];
 	uint64_t second;
 	char second_text[20];
+	struct observe_kind kinds[OBSERVE_KINDS];
+	usec left_out_since; /* 0: all was told */
 };
 
 /* How an exchange ended. */
@@ -191,5 +229,13 @@ void observe_flush(struct observe *o);
  */
 void observe_log(struct observe *o, enum observe_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/*
+ * The same for what a peer can bring about as often as it likes: of each kind OBSERVE_LINES_A_SECOND
+ * are written; the rest is counted (log_left_out). The kind is a constant string that stays.
+ */
+void observe_complain(struct observe *o, enum observe_level level, const char *kind, usec now,
+    const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* To be called now and then: says how many lines were left out of seconds that are over. */
+void observe_tell_left_out(struct observe *o, usec now);
 
 #endif

@@ -26,6 +26,14 @@ const struct relay_cause *const relay_cause_table[RELAY_CAUSE_COUNT] = {
 #undef POINTER
 };
 
+size_t relay_cause_index(const struct relay_cause *cause)
+{
+	size_t i = 0;
+	while (relay_cause_table[i] != cause)
+		i++;
+	return i;
+}
+
 uint32_t relay_code_across(uint32_t rule, uint32_t came)
 {
 	if (rule == RELAY_SAME)

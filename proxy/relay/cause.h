@@ -9,6 +9,7 @@
 
 #include "policy/reasons.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum relay_side { RELAY_CLIENT, RELAY_ORIGIN, RELAY_SELF };
@@ -98,6 +99,8 @@ enum relay_cause_index {
 	    RELAY_CAUSE_COUNT
 };
 extern const struct relay_cause *const relay_cause_table[RELAY_CAUSE_COUNT];
+/* Position in the table, for counters. */
+size_t relay_cause_index(const struct relay_cause *cause);
 
 /* The code for one side when `came` was the code on the other. */
 uint32_t relay_code_across(uint32_t rule, uint32_t came);

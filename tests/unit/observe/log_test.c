@@ -126,6 +126,140 @@ static void printed_counters_name_each_and_only_pushes_that_happened(void **stat
 	free(text);
 }
 
+static const char *name_of(size_t index)
+{
+	static const char *const names[] = {"first", "second"};
+	return index < 2 ? names[index] : NULL;
+}
+
+static void faults_and_causes_that_came_have_a_line_each(void **state)
+{
+	(void)state;
+	char *text = NULL;
+	size_t size = 0;
+	struct observe_counters *more = calloc(1, sizeof(*more));
+	assert_non_null(more);
+	more->faults[OBSERVE_CLIENT][1] = 2;
+	more->faults[OBSERVE_ORIGIN][0] = 3;
+	more->causes[1] = 4;
+	observe_counters_add(counters, more);
+	observe_counters_add(counters, more);
+	free(more);
+	FILE *out = open_memstream(&text, &size);
+	observe_faults_print(counters, name_of, out);
+	observe_causes_print(counters, name_of, out);
+	fclose(out);
+	assert_string_equal(text, "pushgate_fault_total{side=\"client\",fault=\"second\"} 4\n"
+				  "pushgate_fault_total{side=\"origin\",fault=\"first\"} 6\n"
+				  "pushgate_end_total{cause=\"second\"} 8\n");
+	free(text);
+}
+
+/* ---- what peers can bring about ---- */
+
+#define NOW (100 * USEC_PER_SEC)
+
+struct log {
+	struct observe o;
+	int fd;
+	char text[8192];
+};
+
+static void log_open(struct log *l)
+{
+	int fds[2];
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+	l->o = (struct observe){
+	    .counters = counters, .access_fd = -1, .error_fd = fds[1], .level = OBSERVE_INFO};
+	l->fd = fds[0];
+}
+
+static void log_close(struct log *l)
+{
+	close(l->fd);
+	close(l->o.error_fd);
+}
+
+/* How often the words stand in what was written since the last call. */
+static unsigned count(struct log *l, const char *words)
+{
+	unsigned n = 0;
+	for (const char *at = l->text; (at = strstr(at, words)) != NULL; at++)
+		n++;
+	return n;
+}
+
+static void read_log(struct log *l)
+{
+	ssize_t n = read(l->fd, l->text, sizeof(l->text) - 1);
+	l->text[n > 0 ? n : 0] = '\0';
+}
+
+static void complain(struct log *l, const char *kind, usec now)
+{
+	observe_complain(&l->o, OBSERVE_WARN, kind, now, "client: %s", kind);
+}
+
+static void complaints_of_one_kind_are_few_a_second(void **state)
+{
+	(void)state;
+	struct log l;
+	log_open(&l);
+	for (unsigned i = 0; i < 100; i++)
+		complain(&l, "ping-flood", NOW + i);
+	complain(&l, "reset-flood", NOW);
+	read_log(&l);
+	assert_int_equal(count(&l, "warn [w0] client: ping-flood\n"), OBSERVE_LINES_A_SECOND);
+	assert_int_equal(count(&l, "warn [w0] client: reset-flood\n"), 1);
+	assert_int_equal(counters->log_left_out, 100 - OBSERVE_LINES_A_SECOND);
+	/* The next one of its kind says what became of the others. */
+	complain(&l, "ping-flood", NOW + USEC_PER_SEC);
+	read_log(&l);
+	assert_int_equal(count(&l, "ping-flood: 95 more lines like this were left out\n"), 1);
+	assert_int_equal(count(&l, "client: ping-flood\n"), 1);
+	log_close(&l);
+}
+
+static void what_was_left_out_is_told_when_a_flood_has_ended(void **state)
+{
+	(void)state;
+	struct log l;
+	log_open(&l);
+	for (unsigned i = 0; i < 7; i++)
+		complain(&l, "first", NOW);
+	for (unsigned i = 0; i < 9; i++)
+		complain(&l, "second", NOW + USEC_PER_SEC / 2);
+	read_log(&l);
+	observe_tell_left_out(&l.o, NOW + USEC_PER_SEC - 1);
+	read_log(&l);
+	assert_string_equal(l.text, "");
+	observe_tell_left_out(&l.o, NOW + USEC_PER_SEC);
+	read_log(&l);
+	assert_int_equal(count(&l, "first: 2 more lines"), 1);
+	assert_int_equal(count(&l, "second"), 0);
+	observe_tell_left_out(&l.o, NOW + 2 * USEC_PER_SEC);
+	read_log(&l);
+	assert_int_equal(count(&l, "second: 4 more lines"), 1);
+	observe_tell_left_out(&l.o, NOW + 4 * USEC_PER_SEC);
+	read_log(&l);
+	assert_string_equal(l.text, "");
+	log_close(&l);
+}
+
+static void kinds_without_end_have_a_bound_together(void **state)
+{
+	(void)state;
+	static char names[20 * OBSERVE_KINDS][16];
+	struct log l;
+	log_open(&l);
+	for (unsigned i = 0; i < 20 * OBSERVE_KINDS; i++) {
+		complain(&l, names[i], NOW);
+		read_log(&l);
+	}
+	assert_true(counters->log_left_out >= (20 - OBSERVE_LINES_A_SECOND) * OBSERVE_KINDS);
+	log_close(&l);
+}
+
 static void every_outcome_has_its_name(void **state)
 {
 	(void)state;
@@ -139,6 +273,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(line_says_level_and_worker),
+	    TEST(faults_and_causes_that_came_have_a_line_each),
+	    TEST(complaints_of_one_kind_are_few_a_second),
+	    TEST(what_was_left_out_is_told_when_a_flood_has_ended),
+	    TEST(kinds_without_end_have_a_bound_together),
 	    TEST(lines_below_the_level_are_not_written),
 	    TEST(controls_cannot_forge_a_line),
 	    TEST(long_text_is_cut_at_a_thousand_octets),
