@@ -91,6 +91,14 @@ static void grow(struct pool *p)
 		up_open(p);
 }
 
+/* Those on their way out may be as many as serve: who holds them open does not multiply them. */
+bool pool_may_replace(const struct pool *p)
+{
+	uint32_t leaving = 0;
+	list_for_each(&p->ups, u, struct up, link) leaving += u->is_closing;
+	return leaving < p->origin->max_connections;
+}
+
 /* ---- the queue ---- */
 
 static void unqueue(struct pool *p, struct exchange *x)

@@ -170,6 +170,7 @@ struct up {
 	usec started, quiet_since; /* started: to connect; once connected, since then */
 	struct taking taking;
 	uint64_t requests; /* sent so far */
+	uint64_t cancels;  /* of these, reset by us */
 	/* Growth of stream windows with the bandwidth-delay product. */
 	uint32_t window;
 	uint64_t probe_bytes;
@@ -188,6 +189,8 @@ struct pool *pool_choose(struct hop *hop, struct exchange *x);
 void pool_dispatch(struct pool *p, struct exchange *x);
 void pool_undispatch(struct exchange *x);
 void pool_serve(struct pool *p); /* sends what is queued as far as there is room */
+/* Whether one of its connections may take no more requests, so that another is opened in its place. */
+bool pool_may_replace(const struct pool *p);
 /* a connection could not be opened */
 void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail);
 

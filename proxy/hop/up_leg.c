@@ -83,14 +83,31 @@ static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
 	net_conn_dirty(u->net);
 }
 
+/*
+ * An origin takes a client that cancels a lot for an attacker (CVE-2023-44487) and ends its
+ * connection, with all that is under way on it: one like us after 200 cancellations (limit-resets),
+ * others after 500 or 1,000. Ours are those of all clients together: before it comes to that
+ * another connection takes over, and this one ends with its last request.
+ */
+#define CANCELS_MOST 150u
+
+static void count_cancel(struct up *u)
+{
+	if (++u->cancels % CANCELS_MOST == 0 && pool_may_replace(u->pool))
+		up_retire(u);
+}
+
 static void leg_reset(struct leg *leg, uint32_t code)
 {
 	struct up *u = up_of(leg);
 	struct h2_stream *s = leg->stream;
 	/* A promise that is refused before it became an exchange has a leg of its own in no list.
 	 * */
-	if (leg->exchange)
+	if (leg->exchange) {
 		up_leg_cut(leg);
+		if (leg->exchange->push.state == PUSH_NONE)
+			count_cancel(u);
+	}
 	h2_reset(u->h2, s, code);
 	net_conn_dirty(u->net);
 }

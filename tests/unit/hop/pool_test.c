@@ -112,6 +112,72 @@ static void an_upload_that_ends_makes_room_for_the_next(void **state)
 	hop_world_free(w);
 }
 
+/* ---- cancelled requests ---- */
+
+static size_t requests_open(const struct hop_site *site)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < site->peer_count; i++)
+		n += site->peers[i]->open_now;
+	return n;
+}
+
+/* 150 requests are sent on to the origin and then cancelled; the one that is open besides stays. */
+static void cancel_many(struct hop_world *w)
+{
+	struct hop_peer *c = hop_client(w, NULL);
+	size_t seen = hop_seen(&w->sites[0], "/cancelled");
+	for (unsigned i = 0; i < 150; i++) {
+		struct hop_stream *s = hop_get(c, "/cancelled");
+		UNTIL(w, hop_seen(&w->sites[0], "/cancelled") == seen + i + 1);
+		hop_reset_stream(s, H2_CANCEL);
+	}
+	UNTIL(w, requests_open(&w->sites[0]) == 1);
+}
+
+static void a_connection_with_many_cancelled_requests_is_replaced(void **state)
+{
+	(void)state;
+	struct hop_world *w =
+	    hop_world_new(NULL, "limit-resets = 1000000/s", "max-connections = 1", NULL);
+	struct hop_site *site = &w->sites[0];
+	struct hop_peer *c = hop_client(w, NULL);
+	struct hop_stream *stays = hop_get(c, "/stays");
+	UNTIL(w, hop_find(w, "/stays"));
+	cancel_many(w);
+	struct hop_stream *next = hop_get(c, "/next");
+	UNTIL(w, hop_find(w, "/next"));
+	assert_ptr_equal(hop_find(w, "/next")->peer, site->peers[1]);
+	ok(hop_find(w, "/next"));
+	UNTIL(w, next->is_over && next->status == 200);
+	assert_false(site->peers[0]->ended);
+	/* Nothing of what was under way is lost, and then it ends. */
+	ok(hop_find(w, "/stays"));
+	UNTIL(w, stays->is_over && stays->status == 200);
+	UNTIL(w, site->peers[0]->ended);
+	hop_world_free(w);
+}
+
+static void connections_that_are_held_open_are_not_replaced_without_end(void **state)
+{
+	(void)state;
+	struct hop_world *w =
+	    hop_world_new(NULL, "limit-resets = 1000000/s", "max-connections = 1", NULL);
+	struct hop_site *site = &w->sites[0];
+	struct hop_peer *c = hop_client(w, NULL);
+	hop_get(c, "/held");
+	UNTIL(w, hop_find(w, "/held"));
+	cancel_many(w);
+	cancel_many(w);
+	assert_int_equal(site->peer_count, 2);
+	struct hop_stream *next = hop_get(c, "/next");
+	UNTIL(w, hop_find(w, "/next"));
+	ok(hop_find(w, "/next"));
+	UNTIL(w, next->is_over && next->status == 200);
+	assert_int_equal(site->peer_count, 2);
+	hop_world_free(w);
+}
+
 /* ---- growth and queue ---- */
 
 static void a_queue_opens_connections_up_to_the_limit(void **state)
@@ -582,6 +648,8 @@ int main(void)
 	    cmocka_unit_test(the_limit_holds_for_requests_queued_before_settings),
 	    cmocka_unit_test(a_cancelled_request_makes_room_for_the_next),
 	    cmocka_unit_test(an_upload_that_ends_makes_room_for_the_next),
+	    cmocka_unit_test(a_connection_with_many_cancelled_requests_is_replaced),
+	    cmocka_unit_test(connections_that_are_held_open_are_not_replaced_without_end),
 	    cmocka_unit_test(a_queue_opens_connections_up_to_the_limit),
 	    cmocka_unit_test(a_full_queue_answers_503),
 	    cmocka_unit_test(a_late_queue_answers_504),
