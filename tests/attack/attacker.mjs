@@ -2,27 +2,27 @@
 /*
  * The attacker's process. Its parent says {run: 'listen' | 'attack', row, env, ms}; the answer is what came of it.
  * A row either has a tape, which `connections` connections at a time play, each with a fresh connection when its last
- * one was ended, `lives` in all; or it has attack(env, until), which does as it likes and gives the same kind of answer.
+ * one was ended, `lives` in all; or it has attack(env, clock), which does as it likes and gives the same kind of answer.
  */
 import os from 'node:os';
-import { Raw, Tally, addressOf, sleep } from './raw.mjs';
+import { Clock, Raw, Tally, addressOf, sleep } from './raw.mjs';
 import { rows } from './rows.mjs';
 
 os.setPriority(10); /* the victim and its honest client are what is measured, not who wins the processor */
 const tapes = new Map();
 const servers = [];
 
-async function playAll(row, env, until) {
+async function playAll(row, env, clock) {
 	const tape = tapes.get(row.name);
 	const tally = new Tally();
 	let lives = row.lives ?? 100;
 	await Promise.all(Array.from({ length: row.connections ?? 4 }, async (_, i) => {
-		while (lives-- > 0 && Date.now() < until) {
+		while (lives-- > 0 && clock.goesOn) {
 			const c = new Raw(env, { from: addressOf(i), reads: row.reads ?? true, settings: row.settings });
 			await c.begin();
-			await c.play(tape, until);
+			await c.play(tape, clock);
 			/* What was asked for last is answered yet. */
-			await Promise.race([c.gone, sleep(Math.max(0, Math.min(row.wait ?? 300, until - Date.now() + 300)))]);
+			await Promise.race([c.gone, sleep(300)]);
 			await c.close();
 			tally.add(c);
 		}
@@ -39,8 +39,8 @@ process.on('message', async ({ run, name, env, ms }) => {
 			env.server = servers.at(-1);
 		if (row.tape && !tapes.has(name))
 			tapes.set(name, row.tape(env));
-		const until = Date.now() + (ms ?? 0);
-		const result = run === 'listen' ? true : await (row.attack ?? playAll.bind(null, row))(env, until);
+		const clock = new Clock(ms, row.expect);
+		const result = run === 'listen' ? true : await (row.attack ?? playAll.bind(null, row))(env, clock);
 		process.send({ result });
 	} catch (error) {
 		process.send({ error: error.stack });

@@ -8,6 +8,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { FLAG, FrameReader, PREFACE, frame, settingsPayload, u32 } from '../support/frames.mjs';
 import { Encoder, huffmanDecode } from '../support/hpack.mjs';
+import { SCALE } from '../support/peer.mjs';
 
 export const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 const SETTINGS_ACK = frame('SETTINGS', FLAG.ACK, 0);
@@ -67,6 +68,27 @@ function statusOf(fragment) {
 	return null;
 }
 
+/* Ends and resets that there have been in this round. */
+const seen = new Set();
+export const note = (word) => seen.add(word);
+
+/*
+ * How long an attack goes on: for its time, and longer while what must come of it has not come yet, since on a busy
+ * machine a flood takes its time too.
+ */
+export class Clock {
+	constructor(ms, expect = {}) {
+		seen.clear();
+		this.until = Date.now() + ms;
+		this.last = this.until + 8000 * SCALE;
+		this.wanted = [expect.end, expect.resets].filter(Boolean).map((words) => [words].flat()[0]);
+	}
+
+	get goesOn() {
+		return Date.now() < (this.wanted.every((word) => seen.has(word)) ? this.until : this.last);
+	}
+}
+
 /* What came of one round, summed over connections. */
 export class Tally {
 	frames = 0;
@@ -123,6 +145,8 @@ export class Raw {
 	}
 
 	#over(how) {
+		if (!this.over)
+			note(how);
 		this.end ??= how;
 		this.over = true;
 		this.conclude();
@@ -146,6 +170,7 @@ export class Raw {
 			this.greeted();
 		} else if (f.type === 'RST_STREAM') {
 			a.resets[f.code] = (a.resets[f.code] ?? 0) + 1;
+			note(f.code);
 		} else if (f.type === 'GOAWAY' && f.code !== 'NO_ERROR') {
 			this.#over(`GOAWAY ${f.code} ${f.debug}`);
 		} else if (f.type === 'GOAWAY') {
@@ -174,14 +199,14 @@ export class Raw {
 	}
 
 	/*
-	 * Plays a tape until it or the connection is over, or the time. A millisecond after each part (`pace`) lets the answer
+	 * Plays a tape until it or the connection is over, or the clock. A millisecond after each part (`pace`) lets the answer
 	 * come first that ends the connection: what is counted as sent has been looked at, but for the last part or two.
 	 */
-	async play({ first = [], parts, repeat = false, pace = 1 }, until) {
+	async play({ first = [], parts, repeat = false, pace = 1 }, clock) {
 		let list = [...first, ...parts];
 		do {
 			for (const part of list) {
-				if (this.over || Date.now() >= until)
+				if (this.over || !clock.goesOn)
 					return;
 				await this.send(part.octets, part.frames);
 				await sleep(pace);

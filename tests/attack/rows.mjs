@@ -2,8 +2,8 @@
 /*
  * All attacks. A row:
  *   name, what        what it is called in the table, and what it does
- *   tape(env)         what each connection sends (raw.mjs), with connections, lives, reads, settings, wait; or
- *   attack(env, until)    anything else; gives a Tally
+ *   tape(env)         what each connection sends (raw.mjs), with connections, lives, reads, settings; or
+ *   attack(env, clock)    anything else; gives a Tally
  *   listen(env, {port})    an attack by an origin: serves what is asked for at the host evil.test
  *   tls               over TLS
  *   server, listener, origin    more lines of [server], [listen main], [origin main]

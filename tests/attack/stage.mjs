@@ -67,7 +67,7 @@ class Meter {
 }
 
 export class Stage {
-	/* options: rounds, quiet and attacked (ms of each) */
+	/* options: rounds, quiet and attacked (ms of each), p99 (ms at most) */
 	constructor(options) {
 		this.options = options;
 	}
@@ -109,7 +109,7 @@ export class Stage {
 			await this.attacker.ask({ run: 'listen', name: row.name, env });
 		const dir = workDir();
 		const gate = new Gate({ config: this.#config(row, dir, port, evil), dir, ports: [port], single: false, limit: row.limit });
-		const out = { row, faults: [] };
+		const out = { row, faults: [], slowest: this.options.p99 * SCALE };
 		try {
 			await gate.listening();
 			await this.#rounds(row, gate, env, out);
@@ -226,7 +226,8 @@ function judge(out) {
 		out[name] = ['quiet', 'attacked'].map((when) => percentile(phase(when).latencies, p));
 	say(failures.length > 0, `${failures.length} of ${good + failures.length} honest requests failed, such as ${failures.slice(0, 3).join('; ')}`);
 	say(good > 0 && phase('attacked').latencies.length === 0, 'no honest request was answered during the attack');
-	say(out.p99[1] > Math.max(500 * SCALE, 3 * out.p99[0]), `honest p99 ${out.p99[1].toFixed(0)} ms`);
+	/* The machine has other work too: what is slow while it is quiet says nothing about the attack. */
+	say(out.p99[1] > Math.max(out.slowest, 5 * out.p99[0]), `honest p99 ${out.p99[1].toFixed(0)} ms`);
 	if (!out.status)
 		return;
 

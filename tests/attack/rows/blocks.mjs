@@ -19,14 +19,14 @@ const newest = Buffer.from([0x80 | 62]);
 const bomb = (env) => Buffer.concat([entry('bomb', 'x'.repeat(4000)), block(env), Buffer.alloc(12000, newest)]);
 
 /* Bombs; the fields are refused (431), and the table is what it was: the next request uses an entry that a bomb has made. */
-async function bombs(env, until) {
+async function bombs(env, clock) {
 	const tally = new Tally();
 	await Promise.all([0, 1, 2, 3].map(async (i) => {
 		const c = new Raw(env, { from: addressOf(i) });
 		await c.begin();
 		const octets = bomb(env);
 		const after = Buffer.concat([block(env), newest]); /* 4 KB of a field that the origin gets */
-		for (let id = 1; id < 4000 && !c.over && Date.now() < until; id += 4) {
+		for (let id = 1; id < 4000 && !c.over && clock.goesOn; id += 4) {
 			await c.send(whole(id, octets));
 			await c.send(whole(id + 2, after));
 			await sleep(4);

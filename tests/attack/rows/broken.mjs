@@ -15,11 +15,11 @@ function* dice(seed) {
 }
 
 /* Connections of octets(env, i), `width` at a time. */
-const talkers = (octets, { width = 8, count = 60, secure, silent = true, after } = {}) => async (env, until) => {
+const talkers = (octets, { width = 8, count = 60, secure, silent = true, after } = {}) => async (env, clock) => {
 	const tally = new Tally();
 	let next = 0;
 	await Promise.all(Array.from({ length: width }, async () => {
-		while (next < count && Date.now() < until) {
+		while (next < count && clock.goesOn) {
 			const i = next++;
 			const c = new Raw(env, { from: addressOf(i), silent, secure });
 			await Promise.race([c.opened, c.gone]);
@@ -77,10 +77,10 @@ function frames(env, i) {
 }
 
 /* Established TLS that is ended wrongly: by an alert, by garbage between records, by asking for another handshake. */
-const spoilTls = (spoil, options = {}) => async (env, until) => {
+const spoilTls = (spoil, options = {}) => async (env, clock) => {
 	const tally = new Tally();
 	await Promise.all(Array.from({ length: 8 }, async (_, i) => {
-		for (let n = 0; n < 20 && Date.now() < until; n++) {
+		for (let n = 0; n < 20 && clock.goesOn; n++) {
 			const raw = net.connect({ port: env.port, host: '127.0.0.1', localAddress: addressOf(i) });
 			raw.on('error', () => {});
 			const closed = new Promise((resolve) => { raw.once('close', resolve); });

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections in masses: idle, half-open, come and gone, more than there are descriptors for. */
 import net from 'node:net';
-import { Raw, Tally, addressOf, hello, sleep } from '../raw.mjs';
+import { Tally, addressOf, hello, note, sleep } from '../raw.mjs';
 
 /* Connections that say `first` and no more; `count` in all, `step` at a time. */
-const crowd = ({ count, step = 200, first = null }) => async (env, until) => {
+const crowd = ({ count, step = 200, first = null }) => async (env, clock) => {
 	const tally = new Tally();
 	const sockets = [];
-	const ended = { n: 0 };
-	for (let i = 0; i < count && Date.now() < until; i++) {
+	let ended = 0;
+	for (let i = 0; i < count; i++) {
 		const s = net.connect({ port: env.port, host: '127.0.0.1', localAddress: addressOf(i) });
 		s.on('error', () => {});
-		s.on('close', () => { ended.n++; });
+		s.on('close', () => { ended++; note('closed'); });
 		s.resume();
 		if (first)
 			s.write(first);
@@ -19,11 +19,11 @@ const crowd = ({ count, step = 200, first = null }) => async (env, until) => {
 		if (i % step === step - 1)
 			await sleep(10);
 	}
-	while (Date.now() < until)
+	while (clock.goesOn)
 		await sleep(20);
 	tally.frames = sockets.length;
 	tally.connections = sockets.length;
-	tally.ends = ended.n ? { closed: ended.n, open: sockets.length - ended.n } : { open: sockets.length };
+	tally.ends = ended ? { closed: ended, open: sockets.length - ended } : { open: sockets.length };
 	await Promise.all(sockets.map((s) => new Promise((resolve) => {
 		if (s.closed)
 			resolve();
@@ -34,10 +34,10 @@ const crowd = ({ count, step = 200, first = null }) => async (env, until) => {
 };
 
 /* Connections that come and go, `width` at a time; leave(socket) ends each. */
-const comeAndGo = (leave, width = 20) => async (env, until) => {
+const comeAndGo = (leave, width = 20) => async (env, clock) => {
 	const tally = new Tally();
 	await Promise.all(Array.from({ length: width }, async (_, i) => {
-		for (let n = 0; n < 200 && Date.now() < until; n++) {
+		for (let n = 0; n < 200 && clock.goesOn; n++) {
 			const s = net.connect({ port: env.port, host: '127.0.0.1', localAddress: addressOf(i) });
 			s.on('error', () => {});
 			s.resume();
@@ -57,6 +57,7 @@ export const crowds = [
 		what: 'each with a preface and SETTINGS',
 		ms: 6000,
 		rounds: 1,
+		workers: 2,
 		attack: crowd({ count: 8000, first: hello() }),
 		/* 12 KB each, and what the kernel's answers to them hold. */
 		expect: { cpu: 500, rss: 160 },
