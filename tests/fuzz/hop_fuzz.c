@@ -23,10 +23,11 @@
 
 #define PEERS 12u
 #define OUTPUT_BYTES 40000u
-/* Turns of the loop in which everything that is under way in memory has come to rest. */
-#define TURNS 4
-/* More turns than seconds: something turns for nothing. */
-#define TURNS_MOST 5000
+/* Turns of the loop before everything that is under way in memory can have come to rest. */
+#define TURNS_LEAST 2
+#define TURNS_MOST 12
+/* More turns than time-outs: something turns for nothing. */
+#define TURNS_IN_TIME_MOST 5000
 
 /* ---- the clock ---- */
 
@@ -158,19 +159,23 @@ static void origins_come(struct world *w)
 	}
 }
 
-static void exchange_octets(struct world *w, struct peer *p)
+/* False: there was nothing to say, on either side. */
+static bool exchange_octets(struct world *w, struct peer *p)
 {
 	struct memory_socket *s = p->socket;
+	bool has_moved = s->out.size > 0;
 	if (p->is_raw) {
 		memory_socket_read(s);
-		return;
+		return has_moved;
 	}
 	p->owner.now = now_usec;
 	h2_owner_receive(&p->owner, s->out.data, s->out.size);
 	memory_socket_read(s);
 	h2_tick(p->owner.conn, now_usec);
 	h2_owner_drain(&p->owner);
-	memory_socket_put(s, w->output, h2_owner_output(&p->owner, w->output, OUTPUT_BYTES));
+	size_t n = h2_owner_output(&p->owner, w->output, OUTPUT_BYTES);
+	memory_socket_put(s, w->output, n);
+	return has_moved || n > 0;
 }
 
 static void check(const struct world *w)
@@ -181,20 +186,24 @@ static void check(const struct world *w)
 		list_for_each(&h->pools[i].ups, u, struct up, link) if (u->h2) h2_check(u->h2);
 }
 
-static void turn(struct world *w)
+static bool turn(struct world *w)
 {
+	bool has_moved = false;
 	origins_come(w);
 	for (unsigned i = 0; i < w->peer_count; i++)
-		if (!w->peers[i].is_lazy)
-			exchange_octets(w, &w->peers[i]);
+		if (!w->peers[i].is_lazy && exchange_octets(w, &w->peers[i]))
+			has_moved = true;
 	net_run_once(w->loop, 0);
-	check(w);
+	return has_moved;
 }
 
+/* Until everything that is under way has come to rest. */
 static void turns(struct world *w)
 {
-	for (unsigned i = 0; i < TURNS; i++)
-		turn(w);
+	bool has_moved = true;
+	for (unsigned i = 0; i < TURNS_LEAST || (has_moved && i < TURNS_MOST); i++)
+		has_moved = turn(w);
+	check(w);
 }
 
 /* The loop's own timers go by the machine's clock; these go by ours. */
@@ -223,7 +232,7 @@ static void pass(struct world *w, usec span)
 		ring(w, &w->loop->closing);
 		ring(w, &w->loop->feeding);
 		turn(w);
-		ensure(n++ < TURNS_MOST);
+		ensure(n++ < TURNS_IN_TIME_MOST);
 	}
 }
 

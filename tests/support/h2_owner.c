@@ -295,7 +295,8 @@ size_t h2_owner_output(struct h2_owner *o, uint8_t *buffer, size_t size)
 		memset(buffer + at + 9, 'x', turn.length);
 		at += 9 + turn.length;
 	}
-	h2_check(o->conn);
+	if (at > 0)
+		h2_check(o->conn);
 	h2_owner_drain(o);
 	return at;
 }
