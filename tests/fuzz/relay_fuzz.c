@@ -647,8 +647,11 @@ static void check_flow(const struct flow *f, bool is_own)
 		return;
 	ensure(f->state == FLOW_ABORTED ? known <= f->received : known == f->received);
 	const struct stream *s = f->source->ops == &leg_ops ? f->source->stream : NULL;
-	if (s && !s->source_ended)
-		ensure(s->given == f->received && s->given - s->credited == f->body.bytes);
+	if (!s || s->source_ended)
+		return;
+	ensure(s->given == f->received);
+	ensure(s->given - s->credited == f->body.bytes + f->owed);
+	ensure(f->owed == 0 || f->body.bytes > 0); /* or it waited for ever */
 }
 
 static void check(struct world *w)
