@@ -8,8 +8,6 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 
-#include <unistd.h>
-
 static void conn_opened(void *owner);
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
 static void conn_fill(void *owner, struct net_out *out);
@@ -67,7 +65,7 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	if (refusal) {
 		HOP_COUNT(hop, connections_refused, 1);
 		complain_of_client(l, &from, refusal, NULL);
-		close(fd);
+		net_refuse(hop->env.loop, fd);
 		return;
 	}
 	struct down *d = memory_new(struct down);

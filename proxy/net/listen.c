@@ -235,3 +235,8 @@ void net_listener_free(struct net_listener *n)
 	net_timer_fini(&n->resume);
 	free(n);
 }
+
+void net_refuse(struct net_loop *l, int fd)
+{
+	l->sys.close(fd);
+}

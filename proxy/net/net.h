@@ -230,5 +230,7 @@ struct net_listener *net_listener_new(struct net_loop *l, int fd,
     void (*accepted)(void *context, int fd, const struct net_address *peer),
     void (*paused)(void *context, int error), void *context);
 void net_listener_free(struct net_listener *n); /* NULL is fine */
+/* Closes a socket that was handed over and is not wanted. Takes fd. */
+void net_refuse(struct net_loop *l, int fd);
 
 #endif
