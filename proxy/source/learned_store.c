@@ -143,6 +143,8 @@ static const char *load_known(
 	    !read_count(object, "taken", &read.taken) ||
 	    !read_count(object, "refused", &read.refused))
 		return "a count is missing, or no whole number";
+	if (read.came_true > read.proposed)
+		return "\"came_true\" is more than \"proposed\"";
 	if (source_known_find(p, name.path) >= 0)
 		return "\"path\" is there twice";
 	if (read.earlier < t->options.support)

@@ -198,6 +198,8 @@ static void hostile_files_are_refused_and_leave_nothing(void **state)
 	    HEAD "{\"path\": \"/a\", \"hits\": 4, \"views\": 4, \"clients\": 4}" TAIL,
 	    HEAD
 	    "{\"path\": \"/a\", \"hits\": 4, \"views\": 4, \"clients\": -4, \"proposed\": 0}" TAIL,
+	    HEAD "{\"path\": \"/a\", \"hits\": 4, \"views\": 4, \"clients\": 4, \"proposed\": 1, "
+		 "\"came_true\": 2, \"offered\": 0, \"taken\": 0, \"refused\": 0}" TAIL,
 	    HEAD GOOD TAIL "x",
 	    HEAD GOOD
 	    "]}, {\"authority\": \"H.example\", \"path\": \"/?q\", \"resources\": [" GOOD TAIL,
