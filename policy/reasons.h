@@ -53,6 +53,9 @@ struct policy_reason {
 	X(PROMISE_RATE, "promise-rate", "The origin promises faster than allowed.",                   \
 	    "Raise promise-rate, or mend the origin.")                                                \
 	X(BUDGET, "budget", "The memory budget is used up.", "Raise memory, or lower the caps.")      \
+	X(PUSH_SHED, "push-shed",                                                                     \
+	    "The worker's memory was short: no push is made then, and what has not begun ends.",     \
+	    "Raise memory, or lower the caps.")                                                       \
 	X(RESET_BUDGET, "reset-budget",                                                               \
 	    "Refusing pushes cost so many resets that the route uses connections without push.",      \
 	    "Nothing, or have the origin push less of what is dropped.")                              \

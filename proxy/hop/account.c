@@ -103,6 +103,9 @@ void account_ended(void *context, struct exchange *x)
 	c->requests_retried += x->retried;
 	if (x->cause)
 		c->causes[relay_cause_index(x->cause)]++;
+	c->shed_offers += x->cause == &relay_cause_SHED;
+	c->shed_streams +=
+	    x->cause == &relay_cause_MEMORY_STALLED || x->cause == &relay_cause_MEMORY_SHORT;
 	c->requests_aborted += outcome != OBSERVE_COMPLETE && !x->own_answer;
 	if (is_push)
 		count_push(c, x, outcome);

@@ -33,6 +33,7 @@ static void bury(struct corpse *corpse)
 	if (d->h2)
 		h2_free(d->h2);
 	memory_fini(d);
+	d->hop->pressure.closing_bytes -= d->closing_bytes;
 	budget_give(&d->hop->budget, DOWN_CHARGE_BYTES);
 	budget_fini(&d->hold_budget);
 	budget_fini(&d->budget);
@@ -54,6 +55,23 @@ static const char *make_room(struct listener *l, const struct address *from, str
 	return "connection refused (memory)";
 }
 
+static void is_quiet(struct down *d)
+{
+	d->quiet_since = d->hop->relay.now;
+	list_remove(&d->idle);
+	if (!d->is_closing)
+		list_append(&d->hop->pressure.idle, &d->idle);
+}
+
+void down_is_busy(struct down *d)
+{
+	if (d->quiet_since == USEC_NEVER)
+		return;
+	d->quiet_since = USEC_NEVER;
+	list_remove(&d->idle);
+	down_arm(d);
+}
+
 void down_accept(struct listener *l, int fd, const struct net_address *peer)
 {
 	struct hop *hop = l->hop;
@@ -71,7 +89,9 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	struct down *d = memory_new(struct down);
 	d->hop = hop;
 	d->listener = l;
-	d->opened = d->quiet_since = now;
+	d->opened = now;
+	list_init(&d->idle);
+	is_quiet(d);
 	d->client = from;
 	d->counted = client;
 	size_t allowance = hop->env.conf->server.connection_memory_bytes;
@@ -102,6 +122,7 @@ static void down_dispose(struct down *d)
 	d->net = NULL;
 	wheel_forget(&d->hop->relay.wheel, &d->timer);
 	list_remove(&d->link);
+	list_remove(&d->idle);
 	list_append(&d->hop->dead, &d->corpse.link);
 	d->listener->connections--;
 	clients_leave(d->listener, d->counted);
@@ -136,6 +157,22 @@ void down_abort(struct down *d)
 	end_exchanges(d, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
 	net_conn_abort(d->net);
 	down_dispose(d);
+}
+
+/* GOAWAY says which requests were not looked at: the client may send them once more elsewhere. */
+void down_shed(struct down *d)
+{
+	struct hop *hop = d->hop;
+	list_remove(&d->idle);
+	d->closing_bytes = DOWN_CHARGE_BYTES + d->budget.used_bytes;
+	hop->pressure.closing_bytes += d->closing_bytes;
+	if (!d->h2 || net_conn_is_blocked(d->net)) {
+		down_abort(d);
+		return;
+	}
+	d->is_closing = true;
+	h2_terminate(d->h2, H2_NO_ERROR, SLICE("memory-short"));
+	net_conn_dirty(d->net);
 }
 
 void down_shutdown(struct down *d)
@@ -184,7 +221,8 @@ static void conn_opened(void *owner)
 {
 	struct down *d = owner;
 	d->is_open = true;
-	d->opened = d->quiet_since = hop_now(d->hop);
+	d->opened = hop_now(d->hop);
+	is_quiet(d);
 	if (net_conn_alpn(d->net).len > 0) { /* h2 was agreed: our SETTINGS need not wait */
 		begin_http2(d);
 		net_conn_dirty(d->net);
@@ -306,7 +344,7 @@ static void drain_events(struct down *d)
 		on_event(d, &e);
 	down_start_waiting(d);
 	if (list_is_empty(&d->legs) && d->quiet_since == USEC_NEVER) {
-		d->quiet_since = d->hop->relay.now;
+		is_quiet(d);
 		down_arm(d);
 	}
 }
@@ -345,6 +383,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		if (deadline_of(d) < d->timer.deadline)
 			down_arm(d);
 	}
+	pressure_check(d->hop);
 }
 
 /* ---- output ---- */
@@ -461,7 +500,7 @@ static void timer_expired(struct wheel_node *node, usec now)
 		else
 			HOP_COUNT(d->hop, idle_closed, 1);
 		h2_shutdown(d->h2, now);
-		d->quiet_since = now;
+		is_quiet(d);
 	}
 	net_conn_dirty(d->net);
 	down_arm(d);

@@ -142,8 +142,12 @@ static void turn_the_wheel(void *context)
 
 static void set_timer(struct hop *h)
 {
-	usec next = wheel_next(&h->relay.wheel), hints = relay_hints_due(&h->relay);
-	net_timer_set(&h->timer, hints < next ? hints : next);
+	const usec due[] = {
+	    wheel_next(&h->relay.wheel), relay_hints_due(&h->relay), pressure_due(h)};
+	usec next = USEC_NEVER;
+	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
+		next = due[i] < next ? due[i] : next;
+	net_timer_set(&h->timer, next);
 }
 
 /* Before the dirty connections are walked: nothing of this turn is needed any more. */
@@ -153,6 +157,7 @@ static void on_turn(void *context)
 	relay_send_hints(&h->relay);
 	hold_run(&h->hold);
 	reap(h);
+	pressure_turn(h);
 	set_timer(h);
 	observe_tell_left_out(h->env.observe, h->relay.now);
 	hop_check_drained(h);
@@ -248,6 +253,7 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	h->env = *env;
 	const struct conf *conf = env->conf;
 	budget_init(&h->budget, NULL, conf->server.memory_bytes);
+	pressure_init(&h->pressure, &h->budget);
 	net_set_closing_budget(env->loop, &h->budget);
 	/* What is kept in the hope of a request must leave room for requests. */
 	budget_init(&h->hold_budget, &h->budget, conf->server.memory_bytes / 2);

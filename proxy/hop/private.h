@@ -44,6 +44,17 @@ struct taking {
 	usec good_until; /* until then it counts as one that takes enough */
 };
 
+/* What is done while the worker's memory is short (pressure.c). */
+struct pressure {
+	size_t high_bytes, low_bytes; /* it begins at the one and is over at the other */
+	struct list idle;             /* struct down: without a stream, longest first */
+	size_t leaving_bytes;         /* given back with this turn */
+	size_t closing_bytes;         /* given back when connections have said their last word */
+	unsigned looks;               /* exchanges that may still be looked at in this turn */
+	bool is_on, has_more;
+	usec says_again;
+};
+
 struct hop {
 	struct hop_env env;
 	struct relay relay;
@@ -54,7 +65,8 @@ struct hop {
 	uint32_t changes;                      /* of ETags that were seen */
 	struct memory_etag *etags;             /* owned; NULL until there is one */
 	struct budget budget;                  /* of the worker */
-	struct budget hold_budget;             /* the part of it that held responses may take */
+	struct pressure pressure;
+	struct budget hold_budget; /* the part of it that held responses may take */
 	struct chunk_pool *small;
 	struct http_head_pool *heads;
 	struct net_timer timer; /* turns the wheel */
@@ -110,7 +122,9 @@ struct down {
 	struct list link;          /* in hop->downs */
 	struct corpse corpse;
 	struct list legs;
-	struct list waiting; /* pushes whose response waits for room */
+	struct list waiting;  /* pushes whose response waits for room */
+	struct list idle;     /* in hop->pressure.idle while quiet_since is not USEC_NEVER */
+	size_t closing_bytes; /* its part of hop->pressure.closing_bytes */
 	struct wheel_node timer;
 	struct address client;
 	struct client *counted; /* among the listener's; NULL: not counted */
@@ -128,6 +142,8 @@ struct down {
 void down_accept(struct listener *l, int fd, const struct net_address *peer);
 void down_shutdown(struct down *d);      /* graceful */
 void down_abort(struct down *d);         /* at once and without a word */
+void down_shed(struct down *d);          /* idle, and its memory is wanted */
+void down_is_busy(struct down *d);       /* a request came */
 void down_start_waiting(struct down *d); /* pushes that may begin now */
 void down_arm(struct down *d);
 /* How long this exchange's client may take nothing, or too little, of what waits for it. */
@@ -283,6 +299,22 @@ void learned_close(struct hop *hop);
 void learned_view(struct hop *hop, const struct exchange *x); /* a request has come */
 void learned_offered(struct hop *hop, const struct exchange *page, struct slice path);
 void learned_ended(struct hop *hop, const struct exchange *x, enum observe_outcome outcome);
+
+/* pressure.c */
+void pressure_init(struct pressure *p, const struct budget *budget);
+/* So much is in use that something has to go. */
+void pressure_act(struct hop *h);
+/* The end of a turn, after the reaper. */
+void pressure_turn(struct hop *h);
+/* When another turn shall come though nothing happens; USEC_NEVER: not. */
+usec pressure_due(const struct hop *h);
+/* After each read, which is little beside what is left above the mark. */
+static inline void pressure_check(struct hop *h)
+{
+	const struct pressure *p = &h->pressure;
+	if (h->budget.used_bytes >= p->high_bytes || p->is_on)
+		pressure_act(h);
+}
 
 /* account.c */
 void account_ended(void *context, struct exchange *x);

@@ -102,6 +102,7 @@ void promise_settled(void *context, struct exchange *parent, const struct policy
 	bool is_hinted = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
 	counters->pushes_hinted += is_hinted;
 	counters->pushes_dropped += !is_hinted;
+	counters->shed_offers += verdict.reason == &policy_reason_PUSH_SHED;
 	counters->memory_refused += verdict.reason == &policy_reason_BUDGET;
 	counters->push[offer->source][verdict.action][policy_reason_position(verdict.reason)]++;
 	feedback_settled(hop, &verdict);

@@ -39,16 +39,14 @@ void down_request(
 	HOP_COUNT(hop, requests, 1);
 	if (!x) {
 		HOP_COUNT(hop, memory_refused, 1);
+		HOP_COUNT(hop, streams_refused_memory, 1);
 		h2_reset(d->h2, s, H2_REFUSED_STREAM);
 		return;
 	}
 	h2_stream_set_user(s, &x->down);
 	list_append(&d->legs, &x->down.link);
 	hop->env.observe->counters->requests_open++;
-	if (d->quiet_since != USEC_NEVER) {
-		d->quiet_since = USEC_NEVER;
-		down_arm(d);
-	}
+	down_is_busy(d);
 	x->listen = d->listener->conf;
 	x->client = d->client;
 	x->held = &d->held;

@@ -261,6 +261,12 @@ static void settings_event(struct up *u)
 	pool_serve(u->pool);
 }
 
+/* What wider windows let in must find room when the client stops reading. */
+static bool is_ample(const struct budget *b)
+{
+	return b->used_bytes < b->limit_bytes / 2;
+}
+
 /* The most that came in one round trip is what the windows must let through (RFC 9113 5.2.1). */
 static void grow_windows(struct up *u)
 {
@@ -268,8 +274,7 @@ static void grow_windows(struct up *u)
 	u->is_probing = false;
 	if (u->probe_bytes < u->window / 3 * 2 || u->window >= o->max_stream_window_bytes)
 		return;
-	/* What wider windows let in must find room when the clients stop reading. */
-	if (budget_room(&u->hop->budget) < u->hop->budget.limit_bytes / 2)
+	if (!is_ample(&u->hop->budget))
 		return;
 	u->window =
 	    u->window > o->max_stream_window_bytes / 2 ? o->max_stream_window_bytes : u->window * 2;
@@ -296,7 +301,7 @@ static void data_event(struct up *u, const struct h2_event *e)
 	if (!x->is_over && x->up.ops && !e->end &&
 	    u->window > u->pool->origin->stream_window_bytes &&
 	    x->download.body.bytes < u->window / 4 && x->download.received > u->window / 2 &&
-	    budget_room(&u->hop->budget) >= u->hop->budget.limit_bytes / 2)
+	    is_ample(x->budget) && is_ample(&u->hop->budget))
 		h2_set_window(u->h2, x->up.stream, u->window);
 }
 
@@ -371,11 +376,12 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		drain_events(u);
 		is_open = u->net != NULL;
 	}
-	if (!is_open)
-		return;
-	if (!list_is_empty(&u->pool->queue))
-		pool_serve(u->pool); /* streams that ended have made room */
-	net_conn_dirty(u->net);
+	if (is_open) {
+		if (!list_is_empty(&u->pool->queue))
+			pool_serve(u->pool); /* streams that ended have made room */
+		net_conn_dirty(u->net);
+	}
+	pressure_check(u->hop);
 }
 
 /* ---- output ---- */

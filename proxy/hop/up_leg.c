@@ -21,7 +21,9 @@ void up_leg_cut(struct leg *leg)
 
 bool up_has_room(const struct up *u)
 {
-	return u->is_ready && !u->is_closing && h2_request_room(u->h2) > 0;
+	/* Its own allowance: another connection may do. */
+	return u->is_ready && !u->is_closing && u->budget.used_bytes < u->budget.limit_bytes &&
+	       h2_request_room(u->h2) > 0;
 }
 
 /* What the origin is told: the hop's own scheme and authority where the configuration says so. */

@@ -19,6 +19,8 @@ void relay_init(struct relay *r)
 	list_init(&r->live);
 	list_init(&r->over);
 	list_init(&r->hinting);
+	list_init(&r->unbegun);
+	r->makes_no_pushes = false;
 	r->live_count = 0;
 	r->next_id = 1;
 	r->free = NULL;
@@ -95,6 +97,7 @@ struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct h
 	list_init(&x->push.sibling);
 	list_init(&x->waiting);
 	list_init(&x->hinting);
+	list_init(&x->unbegun);
 	wheel_node_init(&x->timer, timer_expired);
 	list_append(&r->live, &x->link);
 	r->live_count++;
@@ -160,6 +163,7 @@ void exchange_finish(
 		child->push.parent = NULL;
 	}
 	list_remove(&x->push.sibling);
+	list_remove(&x->unbegun);
 	bool is_known = x->push.state != PUSH_OFFERED;
 	if (exchange_is_push(x)) {
 		bool is_told = x->push.state == PUSH_CLAIMED || x->push.state == PUSH_EXPIRED;

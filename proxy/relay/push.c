@@ -25,6 +25,7 @@ static uint32_t refusal_code(const struct policy_reason *reason)
 	    {&policy_reason_BYTES_CAP, RELAY_REFUSED_STREAM},
 	    {&policy_reason_PROMISE_RATE, RELAY_REFUSED_STREAM},
 	    {&policy_reason_BUDGET, RELAY_REFUSED_STREAM},
+	    {&policy_reason_PUSH_SHED, RELAY_REFUSED_STREAM},
 	};
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (codes[i].reason == reason)
@@ -74,6 +75,8 @@ static void hint(struct offering *o)
 
 static const struct policy_verdict no_memory = {
     .action = POLICY_DROP, .reason = &policy_reason_BUDGET};
+static const struct policy_verdict shed = {
+    .action = POLICY_DROP, .reason = &policy_reason_PUSH_SHED};
 
 static void fill_push(
     struct exchange *push, const struct offering *o, struct policy_verdict verdict)
@@ -106,6 +109,7 @@ static const struct policy_reason *give_down_leg(const struct offering *o, struc
 	if (!x->down.ops->promise(&x->down, o->head, push))
 		return &policy_reason_BUDGET;
 	push->push.state = PUSH_PROMISED;
+	list_append(&x->relay->unbegun, &push->unbegun);
 	return NULL;
 }
 
@@ -114,9 +118,10 @@ static const struct policy_reason *give_down_leg(const struct offering *o, struc
 static struct exchange *make_push(struct offering *o, struct policy_verdict verdict)
 {
 	struct exchange *x = o->parent;
-	struct exchange *push = exchange_alloc(x->relay, x->budget, o->head);
+	bool is_short = x->relay->makes_no_pushes;
+	struct exchange *push = is_short ? NULL : exchange_alloc(x->relay, x->budget, o->head);
 	if (!push) {
-		settle_without_push(o, no_memory);
+		settle_without_push(o, is_short ? shed : no_memory);
 		http_head_free(o->head);
 		return NULL;
 	}

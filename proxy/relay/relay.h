@@ -158,6 +158,7 @@ struct exchange {
 	struct http_head *hints; /* owned; NULL: none, or gone */
 	usec hints_due;
 	struct list hinting; /* in relay->hinting */
+	struct list unbegun; /* in relay->unbegun */
 	uint32_t push_count; /* offers accepted so far */
 	/* Time. */
 	/* first_byte: 0 until the final head was sent downstream */
@@ -241,7 +242,9 @@ struct relay {
 	struct wheel wheel;
 	struct slice pseudonym;
 	struct list live, over;
-	struct list hinting; /* exchanges whose 103 has not left */
+	struct list hinting;  /* exchanges whose 103 has not left */
+	struct list unbegun;  /* pushes that were promised and have not begun, oldest first */
+	bool makes_no_pushes; /* the owner's memory is short: offers become hints at most */
 	size_t live_count;
 	uint64_t next_id;
 	struct exchange *free; /* kept for reuse */

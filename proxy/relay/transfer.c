@@ -217,6 +217,12 @@ void exchange_on_connected(struct exchange *x, const struct leg *up)
 
 /* ---- the response ---- */
 
+static void begin_push(struct exchange *x)
+{
+	x->push.state = PUSH_ANSWERING;
+	list_remove(&x->unbegun);
+}
+
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 {
 	exchange_send_hints(x);
@@ -232,7 +238,7 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 	x->first_byte = x->relay->now;
 	flow_begin(&x->download, x->relay->now);
 	if (exchange_is_push(x) && !is_held(x))
-		x->push.state = PUSH_ANSWERING;
+		begin_push(x);
 	http_head_free(head);
 	x->download.state = end ? FLOW_DONE : FLOW_BODY;
 	return true;
@@ -251,7 +257,7 @@ static void interim(struct exchange *x, struct http_head *head)
 		 * make sense before the final one and cost the client a stream. */
 		if (x->down.ops->send_head(&x->down, head, false) && x->push.state == PUSH_PROMISED)
 			/* it has its place among the client's streams */
-			x->push.state = PUSH_ANSWERING;
+			begin_push(x);
 	}
 	http_head_free(head);
 }
