@@ -91,6 +91,43 @@ static void settled_request_puts_pseudo_fields_first(void **state)
 			   "accept: */*\n");
 }
 
+static void what_a_request_does_not_have_is_not_written(void **state)
+{
+	struct fixture *f = *state;
+
+	f->head->kind = HTTP_REQUEST;
+	f->head->method = SLICE("CONNECT");
+	f->head->method_token = HTTP_METHOD_CONNECT;
+	f->head->authority = SLICE("a:443");
+	expect_reads_as(f, ":method: CONNECT\n:authority: a:443\n");
+	f->head->method = SLICE("OPTIONS");
+	f->head->method_token = HTTP_METHOD_OPTIONS;
+	f->head->authority = SLICE("");
+	f->head->path = SLICE("*");
+	expect_reads_as(f, ":method: OPTIONS\n:path: *\n");
+}
+
+static void a_table_that_shrank_and_grew_back_is_announced_empty(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, "x-custom", "value");
+	settle(f, HTTP_TRAILERS);
+	assert_int_equal(written_as(f), PLAIN); /* worth an entry the second time */
+	assert_int_equal(written_as(f), INCREMENTAL);
+	assert_int_equal(written_as(f), INDEXED);
+	hpack_encoder_set_limit(f->e, 0);
+	hpack_encoder_set_limit(f->e, 4096);
+	/* RFC 7541 4.2: the smallest size, then the one that holds. */
+	struct slice block = kit_encode(f->e, f->head);
+	assert_true(block.len > 4);
+	assert_memory_equal(block.ptr, "\x20\x3f\xe1\x1f", 4);
+	free((void *)block.ptr);
+	/* And an equal one is nothing new. */
+	hpack_encoder_set_limit(f->e, 4096);
+	assert_int_not_equal(written_as(f), UPDATE);
+}
+
 static void usual_request_is_mostly_static(void **state)
 {
 	struct fixture *f = *state;
@@ -440,6 +477,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(settled_request_puts_pseudo_fields_first),
 	    TEST(usual_request_is_mostly_static),
+	    TEST(what_a_request_does_not_have_is_not_written),
+	    TEST(a_table_that_shrank_and_grew_back_is_announced_empty),
 	    TEST(freeing_nothing_is_fine),
 	    TEST(extended_connect_keeps_its_protocol),
 	    TEST(plain_connect_has_method_and_authority_alone),
