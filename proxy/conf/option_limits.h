@@ -26,7 +26,8 @@
         .sentence = "WINDOW_UPDATE frames beside the traffic: each DATA frame that we send allows four more, each exchange " \
         "three."}, \
     {SECTION(limits.field_blocks), .key = "limit-field-blocks", RATE, .preset = "10000/s burst 20000", \
-        .sentence = "Field blocks that lead to nothing: each exchange that is completed allows three more."}, \
+        .sentence = "Field blocks that lead to nothing: each exchange that is completed allows three more, and each request " \
+        "that we send 32, for its promises and their answers."}, \
     {SECTION(limits.field_block_bytes), .key = "max-field-block", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES), \
         .preset = "128k", \
         .sentence = "Octets of one field block on the wire. A larger one ends the connection, because it cannot be skipped: " \

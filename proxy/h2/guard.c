@@ -54,7 +54,7 @@ const struct h2_guard_row h2_guard_rows[H2_GUARDED_COUNT] = {
 	[H2_GUARDED_PROMISES] = {"promises", AT(promises), H2_FAULT_FLOOD_PROMISES,
 		{[H2_WORK_REQUEST] = 32000}},
 	[H2_GUARDED_BLOCKS] = {"field-blocks", AT(field_blocks), H2_FAULT_FLOOD_BLOCKS,
-		{[H2_WORK_EXCHANGE] = 3000}},
+		{[H2_WORK_EXCHANGE] = 3000, [H2_WORK_REQUEST] = 32000}},
 };
 // clang-format on
 
