@@ -19,6 +19,9 @@ enum {
 	OPTION_NARROW = 4,
 	OPTION_POOR = 8,
 	OPTION_CREDIT = 16,
+	OPTION_NO_TABLE = 32,
+	OPTION_LONG_FRAMES = 64,
+	OPTION_STRICT = 128, /* about floods */
 };
 
 /* Actions that are not the owner's: what the transport and the clock do. */
@@ -81,8 +84,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	settings.max_concurrent_streams = 8;
 	settings.max_header_list_size = 4096;
 	settings.initial_window_size = options & OPTION_NARROW ? 100 : 65535;
+	settings.header_table_size = options & OPTION_NO_TABLE ? 0 : 4096;
+	settings.max_frame_size = options & OPTION_LONG_FRAMES ? 20000 : 16384;
 	struct h2_limits limits = h2_limits_default;
 	limits.reserved_streams = 8;
+	if (options & OPTION_STRICT) {
+		const struct rate rate = {1, 4};
+		limits.resets_received = limits.resets_provoked = limits.pings = rate;
+		limits.settings = limits.priorities = limits.empty_frames = rate;
+		limits.promises = limits.field_blocks = limits.window_updates = rate;
+		limits.control_bytes = 200;
+	}
 	o.gives_credit = options & OPTION_CREDIT;
 	h2_owner_init(&o, is_client ? H2_CLIENT : H2_SERVER, &settings, &limits,
 	    options & OPTION_POOR ? 20000 : 1u << 20, 1);
