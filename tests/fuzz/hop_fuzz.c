@@ -16,6 +16,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/hop/private.h"
 #include "proxy/limits.h"
+#include "proxy/source/learned.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -379,6 +380,12 @@ static void open_world(struct world *w, const struct conf *conf)
 	w->hop = hop_new(&env, error, sizeof(error));
 	ensure(w->hop != NULL);
 	hop_listen(w->hop, &conf->listens[0], w->net->listener);
+	ensure(w->hop->budget.used_bytes == 0);
+}
+
+static size_t learned_bytes(const struct world *w)
+{
+	return w->hop->learned ? w->hop->learned->budget.used_bytes : 0;
 }
 
 /* Everybody has gone, and so has everything that they began. */
@@ -393,8 +400,9 @@ static void end_all(struct world *w)
 	for (size_t i = 0; i < 2 * w->hop->env.conf->origin_count; i++)
 		ensure(
 		    list_is_empty(&w->hop->pools[i].ups) && list_is_empty(&w->hop->pools[i].queue));
-	list_for_each(&w->hop->relay.live, x, struct exchange, link)
-	    ensure(x->push.state == PUSH_HELD); /* in the worker's store */
+	ensure(w->hop->relay.live_count == 0); /* what was held is too old, too */
+	ensure(w->hop->hold_budget.used_bytes == 0);
+	ensure(w->hop->budget.used_bytes == learned_bytes(w));
 }
 
 static void close_world(struct world *w)
