@@ -14,7 +14,7 @@
  *     end             how connections end: 'GOAWAY CODE debug' or 'closed', or a list of those that may be, of which the first
  *                     must occur; not given: none may end before the attacker ends it; null: anything
  *     resets          codes of RST_STREAM that may come; the first must
- *     counters        of `pushgate status` that must have moved
+ *     faults, counters    of `pushgate status` that must have moved; that of a GOAWAY's fault must anyway
  *     cpu             µs per frame at most
  *     rss             MB at most, 32 if not given
  *     log             warnings that are all right

@@ -18,7 +18,6 @@ const MB = 1 << 20;
 class Player {
 	constructor(file) {
 		this.child = fork(path.join(HERE, file), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' });
-		this.first = this.#answer();
 		/* Without one of them nothing that is measured means anything. */
 		this.child.once('exit', (code, signal) => {
 			if (!this.isEnded)
@@ -26,7 +25,8 @@ class Player {
 		});
 	}
 
-	#answer() {
+	/* The next thing that it says. */
+	answer() {
 		return new Promise((resolve, reject) => {
 			this.child.once('message', (message) => {
 				if (message.error)
@@ -38,7 +38,7 @@ class Player {
 	}
 
 	ask(message) {
-		const answer = this.#answer();
+		const answer = this.answer();
 		this.child.send(message);
 		return answer;
 	}
@@ -77,7 +77,7 @@ export class Stage {
 		this.origin = new Player('origin.mjs');
 		this.honest = new Player('honest.mjs');
 		this.attacker = new Player('attacker.mjs');
-		this.originPort = (await this.origin.first).port;
+		this.originPort = (await this.origin.answer()).port;
 	}
 
 	close() {
@@ -153,6 +153,7 @@ export class Stage {
 		try {
 			await until('the honest client is served', async () => ((await done())['warm-up'] ?? 0) >= 30, 20000 * SCALE);
 			out.rssBefore = meter.rss;
+			out.statusBefore = statusOf(gate);
 			most.descriptors = 0;
 			out.results = [];
 			for (let i = 0; i < rounds; i++) {
@@ -246,12 +247,19 @@ function judge(out) {
 	const resets = judgeWords(result.resets ?? {}, expect.resets, 'reset', say);
 	if (resets)
 		out.end = [out.end, `RST_STREAM ${resets}`].filter(Boolean).join('; ');
-	for (const counter of [expect.counters ?? []].flat())
-		say(!(out.status[counter] > 0), `the counter ${counter} has not moved`);
+	for (const counter of countersOf(expect))
+		say(!(out.status[counter] > (out.statusBefore[counter] ?? 0)), `the counter ${counter} has not moved`);
 	const bad = out.log.filter((l) => /^\S+ (warn|error) /.test(l) && !expect.log?.test(l));
 	say(bad.length > 0, `${bad.length} lines of the error log, such as ${bad[0]}`);
 	const why = expect.judge?.(result, out);
 	say(why, why);
+}
+
+/* A connection that is ended for a fault is counted under its name. */
+function countersOf(expect) {
+	const [, named] = /^GOAWAY \S+ (\S+)$/.exec([expect.end ?? ''].flat()[0] ?? '') ?? [];
+	const faults = [expect.faults ?? [], named ?? []].flat();
+	return [...faults.map((fault) => `pushgate_fault_total{side="client",fault="${fault}"}`), ...[expect.counters ?? []].flat()];
 }
 
 /* The first word must have occurred, and no other than those; 'open' is what the attacker itself ended. */

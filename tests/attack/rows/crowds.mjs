@@ -4,12 +4,12 @@ import net from 'node:net';
 import { Tally, addressOf, hello, note, sleep } from '../raw.mjs';
 
 /* Connections that say `first` and no more; `count` in all, `step` at a time. */
-const crowd = ({ count, step = 200, first = null }) => async (env, clock) => {
+const crowd = ({ count, step = 200, first = null, from = addressOf }) => async (env, clock) => {
 	const tally = new Tally();
 	const sockets = [];
 	let ended = 0;
 	for (let i = 0; i < count; i++) {
-		const s = net.connect({ port: env.port, host: '127.0.0.1', localAddress: addressOf(i) });
+		const s = net.connect({ port: env.port, host: '127.0.0.1', localAddress: from(i) });
 		s.on('error', () => {});
 		s.on('close', () => { ended++; note('closed'); });
 		s.resume();
@@ -86,6 +86,13 @@ export const crowds = [
 		fresh: false,
 		attack: crowd({ count: 1000 }),
 		expect: { end: ['closed'], counters: ['connections_refused'], cpu: 500 },
+	},
+	{
+		name: 'many connections of one client',
+		what: '1,000 connections from one address where 100 may be; others are served',
+		listener: { 'max-connections-per-client': 100 },
+		attack: crowd({ count: 1000, from: () => '127.0.0.9' }),
+		expect: { end: ['closed'], counters: ['connections_refused_client'], cpu: 500 },
 	},
 	{
 		name: 'descriptors exhausted',
