@@ -12,7 +12,9 @@
 /* One batch at most is left: even 2 KiB/s take it. */
 #define DRAIN_USEC (15 * USEC_PER_SEC)
 #define LINGER_USEC USEC_PER_SEC
-#define DISCARD_BYTES 262144u
+/* More than the window of a connection (1 MiB by default) and what a socket holds besides: a peer
+ * that was about to read why we close may rightly have had so much on its way. */
+#define DISCARD_BYTES (4u << 20)
 
 static void wait_in(struct net_conn *c, struct list *where, usec span)
 {

@@ -106,6 +106,7 @@ for (const [what, octets] of Object.entries({
 	'an upgrade to h2c': 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n',
 	'PRI of another version': 'PRI * HTTP/1.1\r\n\r\nSM\r\n\r\n',
 	'two requests in one packet': 'GET /a HTTP/1.1\r\nhost: x\r\n\r\nGET /b HTTP/1.1\r\nhost: x\r\n\r\n',
+	'an upload by HTTP/1.1 that is on its way': `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n${'x'.repeat(1000000)}`,
 	'a TLS hello': Buffer.from('160301020001000100', 'hex'),
 }))
 	scenario(`3.1. ${what} in cleartext gets one 505 and the end`, async (s) => {
@@ -229,6 +230,15 @@ conformance('GOAWAY', [
 		c.frame('PING', 0, 0, Buffer.alloc(7)).data(0, 'x').ping().frame('SETTINGS', 0, 1);
 		const { seq } = await c.expectConnectionError('FRAME_SIZE_ERROR');
 		assert.equal(c.frames, seq + 1);
+		await r.origin.expectReset(r.up.stream, 'CANCEL');
+		r.goesOn = async () => {};
+	} },
+	{ covers: 'R86', name: '5.4.1. of ours reaches a client that had a whole window on its way', given: 'open', check: async (c, r) => {
+		c.data(0, 'x');
+		for (let i = 0; i < 128; i++)
+			c.data(1, Buffer.alloc(16384));
+		await c.expectGoaway('PROTOCOL_ERROR');
+		await c.expectClosed();
 		await r.origin.expectReset(r.up.stream, 'CANCEL');
 		r.goesOn = async () => {};
 	} },

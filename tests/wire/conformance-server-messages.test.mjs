@@ -106,6 +106,12 @@ conformance('a request', [
 	upload('a body longer than its content-length by its second frame', 4, 'long', 'er'),
 	upload('a body with a content-length of 0', 0, 'x'),
 	upload('an empty body with a content-length', 1, ''),
+	{ covers: 'R128', name: '8.1.1. a body longer than its content-length, refused before it ends', stream: 'PROTOCOL_ERROR', on: 1, send: async (c, r) => {
+		await r.ask({ endStream: false }, { method: 'POST', 'content-length': 3 });
+		c.data(1, 'long');
+		await r.origin.expectReset(r.up.stream);
+		assert.deepEqual(r.origin.seen('DATA', { stream: r.up.stream }), [], 'some of it reached the origin');
+	} },
 	{ covers: 'R128', name: '8.1.1. a body shorter than its content-length, ended by trailers', stream: 'PROTOCOL_ERROR', on: 1, send: async (c, r) => {
 		await r.ask({ endStream: false }, { method: 'POST', 'content-length': 10 });
 		c.data(1, 'short').headers(1, { x: 'y' }, { endStream: true });
