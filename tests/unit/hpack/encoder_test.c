@@ -107,6 +107,31 @@ static void what_a_request_does_not_have_is_not_written(void **state)
 	expect_reads_as(f, ":method: OPTIONS\n:path: *\n");
 }
 
+/* RFC 7541 4.4: it would only empty the table. */
+static void a_field_larger_than_the_table_empties_it_at_most(void **state)
+{
+	struct fixture *f = *state;
+	char large[200];
+
+	memset(large, 'v', sizeof(large) - 1);
+	large[sizeof(large) - 1] = '\0';
+	hpack_encoder_set_limit(f->e, 100);
+	add(f, "x-large", large);
+	settle(f, HTTP_TRAILERS);
+	char expected[300];
+	snprintf(expected, sizeof(expected), "x-large: %s\n", large);
+	struct hpack_decoder *d = hpack_decoder_new(4096, KIT_SEED);
+	for (int i = 0; i < 4; i++) {
+		struct http_head *got = http_head_new(f->pool);
+		struct slice block = kit_encode(f->e, f->head);
+		assert_int_equal(hpack_decode(d, block, KIT_NO_LIMIT, got), HPACK_OK);
+		kit_expect_list(got, expected);
+		free((void *)block.ptr);
+		http_head_free(got);
+	}
+	hpack_decoder_free(d);
+}
+
 static void a_table_that_shrank_and_grew_back_is_announced_empty(void **state)
 {
 	struct fixture *f = *state;
@@ -478,6 +503,7 @@ int main(void)
 	    TEST(settled_request_puts_pseudo_fields_first),
 	    TEST(usual_request_is_mostly_static),
 	    TEST(what_a_request_does_not_have_is_not_written),
+	    TEST(a_field_larger_than_the_table_empties_it_at_most),
 	    TEST(a_table_that_shrank_and_grew_back_is_announced_empty),
 	    TEST(freeing_nothing_is_fine),
 	    TEST(extended_connect_keeps_its_protocol),
