@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An engine without a script, which would fetch each event at once: what an owner may do between an event's making and
- * its fetching, what goes with an engine that is freed then, and the trace, one line a frame.
+ * its fetching, what goes with an engine that is freed then, and what its environment is told.
  */
 #include "tests/support/h2_script.h"
 
@@ -15,6 +15,8 @@ struct alone {
 	struct h2_conn *conn;
 	struct h2_event event; /* the last one; its head is gone */
 	char trace[2000];
+	const struct h2_fault *fault; /* the last one */
+	unsigned faults;
 };
 
 static void on_line(void *context, const char *line)
@@ -22,6 +24,13 @@ static void on_line(void *context, const char *line)
 	struct alone *a = context;
 	size_t at = strlen(a->trace);
 	snprintf(a->trace + at, sizeof(a->trace) - at, "%s\n", line);
+}
+
+static void on_fault(void *context, const struct h2_fault *fault)
+{
+	struct alone *a = context;
+	a->fault = fault;
+	a->faults++;
 }
 
 /* Delivers up to the first frame that causes an event; returns how much that was. */
@@ -64,7 +73,9 @@ static void alone_init(struct alone *a)
 	    .budget = &a->budget,
 	    .seed = 1,
 	    .trace = on_line,
-	    .trace_context = a};
+	    .trace_context = a,
+	    .fault = on_fault,
+	    .fault_context = a};
 	a->conn = h2_new(H2_SERVER, &h2_settings_initial, &h2_limits_default, &env, SCRIPT_START);
 	ALONE_OCTETS(a, H2_PREFACE "\0\0\0\x04\0\0\0\0\0");
 	assert_true(alone_fetches(a));
@@ -241,6 +252,28 @@ SCRIPT_TEST(each_frame_is_one_line_of_the_trace)
 	alone_fini(&a);
 }
 
+SCRIPT_TEST(a_fault_is_noted_once_and_has_a_name)
+{
+	struct alone a;
+	alone_init(&a);
+	/* Two frames in one delivery, each of which would be the end. */
+	ALONE_OCTETS(&a, "\0\0\x08\6\0\0\0\0\1"
+			 "12345678"
+			 "\0\0\0\x04\0\0\0\0\1");
+	assert_int_equal(a.faults, 1);
+	assert_int_equal(a.fault->code, H2_PROTOCOL_ERROR);
+	assert_true(alone_fetches(&a));
+	assert_int_equal(a.event.kind, H2_EVENT_FAILED);
+	assert_ptr_equal(a.event.fault, a.fault);
+	assert_string_equal(h2_fault_name(h2_fault_index(a.fault)), a.fault->name);
+	size_t count = 0;
+	while (h2_fault_name(count))
+		for (size_t i = 0, n = count++; i < n; i++)
+			assert_string_not_equal(h2_fault_name(i), h2_fault_name(n));
+	assert_in_range(h2_fault_index(a.fault), 0, count - 1);
+	alone_fini(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +283,7 @@ int main(void)
 	    cmocka_unit_test(resetting_a_stream_in_the_event_of_its_end_does_nothing),
 	    cmocka_unit_test(an_empty_end_leaves_when_there_is_no_room),
 	    cmocka_unit_test(what_is_left_of_a_frame_of_a_reset_stream_is_skipped),
+	    cmocka_unit_test(a_fault_is_noted_once_and_has_a_name),
 	    cmocka_unit_test(each_frame_is_one_line_of_the_trace),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
