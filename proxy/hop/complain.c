@@ -32,7 +32,7 @@ void complain_count_client(void *hop, const struct h2_fault *fault)
 	struct observe_counters *c = ((struct hop *)hop)->env.observe->counters;
 	c->faults[OBSERVE_CLIENT][h2_fault_index(fault)]++;
 	c->guard_down += ends_the_connection(fault);
-	c->streams_refused_memory += strcmp(fault->name, "stream-memory") == 0;
+	c->streams_refused_memory += strcmp(fault->name, "no-memory-for-stream") == 0;
 }
 
 void complain_count_origin(void *hop, const struct h2_fault *fault)

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The worker's memory is short: what goes, in which order, who suffers, and that nothing of it stays. The marks
+ * are set by the test, so that one thing at a time has to go.
+ */
+#include "tests/support/hop_world.h"
+
+#define RULES                                                                                      \
+	"[route a]\norigin = a\n[push hold]\npromised-path = /hold*\naction = hold\n"              \
+	"[push all]\naction = forward\n"
+#define MIB ((size_t)1 << 20)
+
+static void ok(struct hop_stream *s)
+{
+	hop_answer(s, 200, 5, true);
+}
+
+/* From now on nothing has to go. */
+static void relax(struct hop_world *w)
+{
+	w->hop->pressure.high_bytes = w->hop->pressure.low_bytes = SIZE_MAX / 4;
+	hop_turns(w);
+	assert_false(w->hop->pressure.is_on);
+	assert_false(w->hop->relay.makes_no_pushes);
+}
+
+/* One thing has to go, whatever it is. */
+static void press(struct hop_world *w)
+{
+	w->hop->pressure.high_bytes = w->hop->budget.used_bytes;
+	w->hop->pressure.low_bytes = w->hop->budget.used_bytes - 1;
+	hop_turns(w);
+	relax(w);
+}
+
+static void expect_shed(
+    const struct hop_world *w, uint64_t holds, uint64_t offers, uint64_t connections, uint64_t streams)
+{
+	assert_int_equal(w->counters.shed_holds, holds);
+	assert_int_equal(w->counters.shed_offers, offers);
+	assert_int_equal(w->counters.shed_connections, connections);
+	assert_int_equal(w->counters.shed_streams, streams);
+}
+
+/* A page that is under way at its origin. */
+static struct hop_stream *page(struct hop_world *w, struct hop_peer *client)
+{
+	hop_get(client, "/page");
+	UNTIL(w, hop_find(w, "/page"));
+	return hop_find(w, "/page");
+}
+
+static void answer_fresh(struct hop_stream *s)
+{
+	hop_answer_fields(s, 200, false, "cache-control", "max-age=600", NULL);
+	hop_more(s, 5, true);
+}
+
+static void is_held(struct hop_world *w, struct hop_stream *at, const char *path)
+{
+	uint64_t held = w->counters.pushes_held;
+	answer_fresh(hop_promise(at, "http", "example.com", path));
+	UNTIL(w, w->counters.pushes_held == held + 1);
+	hop_turns(w);
+}
+
+static struct down *newest(struct hop_world *w)
+{
+	return container_of(w->hop->downs.prev, struct down, link);
+}
+
+/* As if it had been so for a while. */
+static void was_idle_long(struct down *d)
+{
+	d->quiet_since -= 10 * USEC_PER_SEC;
+}
+
+static struct hop_peer *idle_client(struct hop_world *w)
+{
+	uint64_t open = w->counters.connections_open;
+	struct hop_peer *p = hop_client(w, NULL);
+	UNTIL(w, w->counters.connections_open == open + 1 && p->settings_came > 0);
+	hop_turns(w);
+	return p;
+}
+
+/* A response that its client takes nothing of. */
+static struct hop_stream *stuck_response(struct hop_world *w)
+{
+	const struct hop_peer_options stuck = {.window = UINT32_MAX};
+	struct hop_stream *s = hop_get(hop_client(w, &stuck), "/stuck");
+	UNTIL(w, hop_find(w, "/stuck"));
+	hop_answer(hop_find(w, "/stuck"), 200, 3000, true);
+	UNTIL(w, s->status == 200);
+	hop_turns(w);
+	list_for_each(&w->hop->relay.live, x, struct exchange, link) if (x->download.body.bytes == 3000)
+	    x->download.taken.last -= 10 * USEC_PER_SEC;
+	return s;
+}
+
+/* covers: R63 */
+static void what_costs_least_goes_first(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL, RULES);
+	const struct hop_peer_options one = {.max_streams = 1};
+	struct hop_peer *client = hop_client(w, &one);
+	struct hop_stream *at = page(w, client);
+	is_held(w, at, "/hold-old");
+	is_held(w, at, "/hold-new");
+	/* One push has begun; another one waits for its place. */
+	struct hop_stream *begun = hop_promise(at, "http", "example.com", "/begun");
+	hop_answer(begun, 200, 5, false);
+	struct hop_stream *waits = hop_promise(at, "http", "example.com", "/waits");
+	hop_answer(waits, 200, 5, true);
+	UNTIL(w, hop_find_at(client, "/waits") && hop_find_at(client, "/begun")->received == 5);
+	struct hop_stream *stuck = stuck_response(w);
+	struct hop_peer *idle = idle_client(w);
+	was_idle_long(newest(w));
+
+	press(w);
+	expect_shed(w, 1, 0, 0, 0);
+	assert_int_equal(w->counters.holds_evicted, 1);
+	assert_int_equal(w->counters.holds_expired, 0);
+	struct hop_stream *fresh = hop_get(client, "/hold-new");
+	UNTIL(w, fresh->is_over);
+	assert_int_equal(w->counters.holds_claimed, 1); /* the old one has gone, not this one */
+
+	press(w);
+	expect_shed(w, 1, 1, 0, 0);
+	UNTIL(w, hop_find_at(client, "/waits")->is_over);
+	assert_int_equal(hop_find_at(client, "/waits")->code, H2_REFUSED_STREAM);
+
+	press(w);
+	expect_shed(w, 1, 1, 1, 0);
+	UNTIL(w, idle->ended);
+	assert_true(idle->goaway_came);
+	assert_int_equal(idle->goaway_code, H2_NO_ERROR);
+
+	press(w);
+	expect_shed(w, 1, 1, 1, 1);
+	UNTIL(w, stuck->is_over);
+	assert_int_equal(stuck->code, H2_INTERNAL_ERROR);
+
+	press(w); /* nothing is left that may go */
+	expect_shed(w, 1, 1, 1, 1);
+	hop_more(begun, 5, true);
+	hop_answer(at, 200, 5, true);
+	UNTIL(w, hop_find_at(client, "/begun")->is_over && hop_find_at(client, "/page")->is_over);
+	assert_int_equal(hop_find_at(client, "/begun")->received, 10);
+	assert_false(hop_find_at(client, "/page")->was_reset);
+	hop_world_free(w);
+}
+
+/* covers: R63 */
+static void requests_are_refused_last_and_served_again_by_themselves(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL, RULES);
+	struct hop_peer *client = hop_client(w, NULL);
+	struct hop_stream *at = page(w, client);
+	w->hop->pressure.high_bytes = w->hop->budget.used_bytes;
+	w->hop->pressure.low_bytes = w->hop->budget.used_bytes / 2;
+	hop_turns(w);
+	assert_true(w->hop->pressure.is_on);
+	/* Above the mark: no pushes any more, but requests. */
+	struct hop_stream *push = hop_promise(at, "http", "example.com", "/style");
+	UNTIL(w, push->is_over);
+	assert_int_equal(push->code, H2_REFUSED_STREAM);
+	expect_shed(w, 0, 1, 0, 0);
+	w->sites[0].serve = ok;
+	struct hop_stream *s = hop_get(client, "/one");
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	/* At the limit: no requests any more either, for the client to send again. */
+	size_t limit = w->hop->budget.limit_bytes;
+	w->hop->budget.limit_bytes = w->hop->budget.used_bytes;
+	struct hop_stream *refused = hop_get(client, "/two");
+	UNTIL(w, refused->is_over);
+	assert_true(refused->unprocessed);
+	assert_int_equal(w->counters.streams_refused_memory, 1);
+	assert_int_equal(hop_seen(&w->sites[0], "/two"), 0);
+	/* And all is as it was. */
+	w->hop->budget.limit_bytes = limit;
+	relax(w);
+	s = hop_get(client, "/two");
+	push = hop_promise(at, "http", "example.com", "/style");
+	hop_answer(push, 200, 5, true);
+	hop_answer(at, 200, 5, true);
+	UNTIL(w, s->is_over && hop_find_at(client, "/style") && hop_find_at(client, "/style")->is_over);
+	assert_int_equal(s->status, 200);
+	assert_int_equal(hop_find_at(client, "/style")->received, 5);
+	hop_world_free(w);
+}
+
+/* covers: R63 */
+static void one_turn_sheds_a_bounded_number(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new("hold-max-count = 128", NULL, NULL, RULES);
+	struct hop_stream *at = page(w, hop_client(w, NULL));
+	char path[32];
+	for (unsigned i = 0; i < 30; i++) {
+		snprintf(path, sizeof(path), "/hold%u", i);
+		is_held(w, at, path);
+	}
+	for (unsigned i = 30; i < 100; i++) {
+		snprintf(path, sizeof(path), "/hold%u", i);
+		answer_fresh(hop_promise(at, "http", "example.com", path));
+	}
+	UNTIL(w, w->counters.pushes_held == 100);
+	w->hop->pressure.low_bytes = 0;
+	pressure_act(w->hop);
+	assert_int_equal(w->counters.shed_holds, 64);
+	assert_true(w->hop->pressure.has_more);
+	w->hop->pressure.high_bytes = 1;
+	hop_turns(w);
+	assert_int_equal(w->counters.shed_holds, 100);
+	assert_false(w->hop->pressure.has_more);
+	relax(w);
+	hop_answer(at, 200, 5, true);
+	hop_world_free(w);
+}
+
+/* covers: R63 */
+static void who_has_just_come_is_not_sent_away(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL, NULL);
+	struct hop_peer *old = idle_client(w);
+	was_idle_long(newest(w));
+	struct hop_peer *new = idle_client(w);
+	w->hop->pressure.high_bytes = w->hop->pressure.low_bytes = 1;
+	UNTIL(w, old->ended);
+	hop_turns(w);
+	assert_false(new->goaway_came);
+	expect_shed(w, 0, 0, 1, 0);
+	relax(w);
+	w->sites[0].serve = ok;
+	struct hop_stream *s = hop_get(new, "/");
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	hop_world_free(w);
+}
+
+/* Its windows let in what they let in; its next requests are refused; others do not notice.
+ * covers: R63 */
+static void a_used_up_allowance_is_its_connections_own_affair(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new("connection-memory = 1M\nhold-max-bytes = 1M", NULL, NULL, NULL);
+	const struct hop_peer_options stuck = {.keeps_credit = true};
+	struct hop_peer *slow = hop_client(w, &stuck), *quick = hop_client(w, NULL);
+	struct hop_stream *s[5];
+	char path[32];
+	for (unsigned i = 0; i < 5; i++) {
+		snprintf(path, sizeof(path), "/slow%u", i);
+		s[i] = hop_get(slow, path);
+		UNTIL(w, hop_find(w, path));
+		hop_answer(hop_find(w, path), 200, 400000, true);
+	}
+	const struct down *d = container_of(w->hop->downs.next, struct down, link);
+	UNTIL(w, d->budget.used_bytes > d->budget.limit_bytes);
+	w->sites[0].serve = ok;
+	struct hop_stream *refused = hop_get(slow, "/more");
+	UNTIL(w, refused->is_over);
+	assert_int_equal(refused->code, H2_REFUSED_STREAM);
+	struct hop_stream *served = hop_get(quick, "/quick");
+	UNTIL(w, served->is_over);
+	assert_int_equal(served->status, 200);
+	/* It reads at last: everything comes, and it is served again. */
+	slow->options.keeps_credit = false;
+	for (unsigned i = 0; i < 5; i++)
+		hop_credit(s[i]);
+	for (unsigned i = 0; i < 5; i++) {
+		UNTIL(w, s[i]->is_over);
+		assert_int_equal(s[i]->received, 400000);
+		assert_false(s[i]->was_reset);
+	}
+	served = hop_get(slow, "/again");
+	UNTIL(w, served->is_over);
+	assert_int_equal(served->status, 200);
+	expect_shed(w, 0, 0, 0, 0);
+	hop_world_free(w);
+}
+
+/* The same with an origin: other requests to it go over another connection.
+ * covers: R63 */
+static void an_origin_connection_without_allowance_gets_no_more_requests(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new("connection-memory = 1M\nhold-max-bytes = 1M", NULL, NULL, NULL);
+	w->sites[0].options.keeps_credit = true;
+	w->sites[0].options.window = UINT32_MAX;
+	struct hop_peer *c = hop_client(w, NULL);
+	for (unsigned i = 0; i < 5; i++)
+		hop_more(hop_request(c, "POST", "example.com", "/up", false, NULL), 400000, false);
+	UNTIL(w, hop_seen(&w->sites[0], "/up") == 5);
+	struct up *u = NULL;
+	for (size_t i = 0; i < 2; i++)
+		if (!list_is_empty(&w->hop->pools[i].ups))
+			u = list_first(&w->hop->pools[i].ups, struct up, link);
+	assert_non_null(u);
+	UNTIL(w, u->budget.used_bytes > u->budget.limit_bytes);
+	w->sites[0].serve = ok;
+	size_t peers = w->sites[0].peer_count;
+	struct hop_stream *s = hop_get(hop_client(w, NULL), "/other");
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	assert_true(w->sites[0].peer_count > peers);
+	hop_world_free(w);
+}
+
+static size_t most_live(const struct hop_world *w)
+{
+	return w->hop->budget.limit_bytes + 4 * MIB;
+}
+
+/* Many clients that take nothing, and one that wants something small again and again.
+ * covers: R63 */
+static void the_stuck_make_room_for_the_honest(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new("memory = 16M\nconnection-memory = 4M", NULL, NULL, NULL);
+	const struct hop_peer_options stuck = {.keeps_credit = true, .window = 1};
+	char path[32];
+	for (unsigned i = 0; i < 8; i++) {
+		struct hop_peer *p = hop_client(w, &stuck);
+		for (unsigned j = 0; j < 20; j++) {
+			snprintf(path, sizeof(path), "/stuck%u-%u", i, j);
+			hop_get(p, path);
+			UNTIL(w, hop_find(w, path) || w->counters.streams_refused_memory > 0);
+			if (hop_find(w, path))
+				hop_answer(hop_find(w, path), 200, 250000, true);
+		}
+	}
+	UNTIL(w, w->hop->pressure.is_on);
+	w->sites[0].serve = ok;
+	struct hop_peer *honest = hop_client(w, NULL);
+	unsigned served = 0;
+	while (served < 20) {
+		struct hop_stream *s = hop_get(honest, "/honest");
+		UNTIL(w, s->is_over);
+		assert_true(s->status == 200 || s->unprocessed || s->status == 503);
+		served += s->status == 200;
+		assert_true(w->hop->budget.used_bytes < most_live(w));
+		assert_true(honest->stream_count < HOP_PEER_STREAMS - 1);
+		if (s->status != 200) /* as a client does */
+			net_run_once(w->loop, 50 * USEC_PER_MSEC);
+	}
+	assert_false(honest->goaway_came);
+	UNTIL(w, w->counters.shed_streams > 0 && !w->hop->pressure.is_on);
+	assert_true(w->hop->budget.peak_bytes < most_live(w));
+	hop_world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(what_costs_least_goes_first),
+	    cmocka_unit_test(requests_are_refused_last_and_served_again_by_themselves),
+	    cmocka_unit_test(one_turn_sheds_a_bounded_number),
+	    cmocka_unit_test(who_has_just_come_is_not_sent_away),
+	    cmocka_unit_test(a_used_up_allowance_is_its_connections_own_affair),
+	    cmocka_unit_test(an_origin_connection_without_allowance_gets_no_more_requests),
+	    cmocka_unit_test(the_stuck_make_room_for_the_honest),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
