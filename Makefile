@@ -122,6 +122,12 @@ check-valgrind:
 	$(Q)$(MAKE) --no-print-directory KIND=debug tests
 	$(Q)TEST_WRAP='valgrind -q --error-exitcode=9 --leak-check=full' tests/run $(TEST_SRC:%.c=build/debug/%)
 
+# Clients and origins that cancel, die, stall and push at random, and accounts at the end.
+SOAK_SECONDS ?= 1800
+SOAK_RATE    ?= 300
+soak: build/pushgate
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate node tests/soak/run.mjs $(SOAK_SECONDS) $(SOAK_RATE)
+
 FUZZ_SECONDS ?= 60
 fuzz:
 	$(Q)$(MAKE) --no-print-directory KIND=fuzz fuzzers
@@ -187,8 +193,9 @@ help:
 	@echo 'make attack         floods, bombs, slow and broken peers, with an honest client beside them (attack-short: briefly)'
 	@echo 'make check-valgrind the unit tests under valgrind'
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
+	@echo 'make soak           random clients and origins for SOAK_SECONDS (1800), with accounts at the end'
 	@echo 'make bench          CPU time beside nghttpx, and micro benchmarks'
 	@echo 'make lint cover install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-browser attack attack-short check-valgrind fuzz fuzzers replays bench cover lint tidy install deb clean help
+.PHONY: all tests check check-peers check-browser attack attack-short soak check-valgrind fuzz fuzzers replays bench cover lint tidy install deb clean help

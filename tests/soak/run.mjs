@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The soak: clients and origins that cancel, die, stall and push at random, for as long as one likes, and accounts at
+ * the end. usage: node tests/soak/run.mjs [SECONDS [REQUESTS-A-SECOND [SEED]]]
+ *
+ * What must hold: every octet that arrives is the right one, nothing incomplete looks complete, what was owed came,
+ * every stream ended on all sides, every request has its line in the access log, memory does not grow in the
+ * second half, descriptors come back, and the program ends well.
+ */
+import { fork, spawn, spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { BINARY, Gate, certs, freePort, section, sleep, until, workDir } from '../support/gate.mjs';
+
+const [seconds = 60, rate = 300, seed = Date.now() % 1e6] = process.argv.slice(2).map(Number);
+/* Longer than any of the deadlines below together. */
+const MAX_STREAM_MS = 45000;
+const here = path.dirname(new URL(import.meta.url).pathname);
+const checks = [];
+let isEnding = false;
+function check(name, isFine, detail = '') {
+	checks.push(isFine);
+	console.log(`${isFine ? 'ok' : 'not ok'} - ${name}${detail ? `: ${detail}` : ''}`);
+}
+
+function child(file, options) {
+	const process_ = fork(path.join(here, file), [JSON.stringify(options)]);
+	const waiting = [];
+	let finished;
+	process_.on('exit', (code, signal) => {
+		if (!isEnding && (signal || code))
+			console.log(`${file} ${options.name ?? ''} died: ${signal ?? code}`);
+	});
+	process_.on('message', (message) => {
+		if (message.finished)
+			finished?.(message.accounts);
+		waiting.shift()?.(message);
+	});
+	return {
+		process: process_,
+		next: () => new Promise((resolve) => { waiting.push(resolve); }),
+		accounts() { process_.send('accounts'); return this.next().then((m) => m.accounts); },
+		finished: new Promise((resolve) => { finished = resolve; }),
+	};
+}
+
+const dir = workDir();
+const ports = { plain: await freePort(), tls: await freePort(), calm: await freePort(), wild: await freePort() };
+const calm = child('origin.mjs', { name: 'calm', port: ports.calm });
+const wild = child('origin.mjs', { name: 'wild', port: ports.wild });
+await Promise.all([calm.next(), wild.next()]);
+
+const tls = { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') };
+const listen = { 'idle-timeout': '8s', 'body-timeout': '8s', 'write-timeout': '8s', 'header-timeout': '5s', 'preface-timeout': '5s', 'tls-timeout': '5s' };
+const origin = { 'idle-timeout': '5s', 'body-timeout': '8s', 'response-timeout': '10s', 'write-timeout': '8s' };
+const rule = (name, at, action) => section(`push ${name}`, { path: `/${at}/*`, action });
+const socket = path.join(dir, 'status');
+/* The access log is read as it is written: half an hour of it would be large. */
+const log = reader();
+const gate = new Gate({
+	dir, ports: [ports.plain, ports.tls], single: false,
+	config: section('server', { workers: 2, 'access-log': path.join(dir, 'access.fifo'), 'error-log': path.join(dir, 'error.log'), 'status-socket': socket, memory: '64M', 'drain-timeout': '10s', 'hold-max-age': '3s' })
+		+ section('listen plain', { address: `127.0.0.1:${ports.plain}`, ...listen })
+		+ section('listen tls', { address: `127.0.0.1:${ports.tls}`, ...tls, ...listen })
+		+ section('origin calm', { server: `h2c://127.0.0.1:${ports.calm}`, ...origin })
+		+ section('origin wild', { server: `h2c://127.0.0.1:${ports.wild}`, ...origin })
+		+ section('route calm', { host: 'calm.test', origin: 'calm' })
+		+ section('route wild', { host: 'wild.test', origin: 'wild' })
+		+ section('preload own', { path: '/own/*', add: '/pushed/77/1234 as=script', link: 'yes' })
+		+ rule('hold', 'hold', 'hold') + rule('hint', 'hint', 'hint+hold') + rule('drop', 'drop', 'drop'),
+});
+await gate.listening();
+
+function reader() {
+	const fifo = path.join(dir, 'access.fifo');
+	spawnSync('mkfifo', [fifo]);
+	const lines = { requests: 0, pushes: 0, outcomes: {} };
+	let rest = '';
+	/* Whoever opens it waits for the other end: better in a process of its own. */
+	const cat = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'inherit'] });
+	process.once('exit', () => cat.kill('SIGKILL'));
+	cat.stdout.setEncoding('utf8').on('data', (text) => {
+		const all = (rest + text).split('\n');
+		rest = all.pop();
+		for (const line of all) {
+			const push = line.includes('"push":true');
+			lines[push ? 'pushes' : 'requests']++;
+			const outcome = `${push ? 'push ' : ''}${line.match(/"outcome":"([^"]*)"/)?.[1]}`;
+			lines.outcomes[outcome] = (lines.outcomes[outcome] ?? 0) + 1;
+		}
+	});
+	return lines;
+}
+
+function status() {
+	const { stdout } = spawnSync(BINARY, ['status', socket], { encoding: 'utf8' });
+	return Object.fromEntries([...stdout.matchAll(/^([a-z0-9_]+) (\d+)$/gm)].map(([, name, n]) => [name, Number(n)]));
+}
+const workers = await until('two workers', () => (gate.workers().length === 2 ? gate.workers() : null));
+const resident = () => workers.reduce((sum, pid) => sum + gate.rss(pid), 0);
+const descriptors = () => workers.reduce((sum, pid) => sum + gate.descriptors(pid), 0);
+await sleep(500);
+const descriptorsBefore = descriptors();
+
+const client = child('client.mjs', { ports, ca: certs().ca.toString(), seed, sessions: 24, rate, maxMs: MAX_STREAM_MS });
+console.log(`soak: ${seconds} s, about ${rate} requests/s, seed ${seed}, ${workers.length} workers`);
+const samples = [];
+const began = Date.now();
+let told = began;
+while (Date.now() - began < seconds * 1000) {
+	await sleep(Math.min(1000, seconds * 10));
+	samples.push(resident());
+	if (Date.now() >= told + 60000) {
+		told = Date.now();
+		const a = await client.accounts(), s = status();
+		console.log(`${Math.round((Date.now() - began) / 1000)} s: ${a.ended} of ${a.begun} requests ended, ${a.pushes} pushes, ${(a.octets / 1048576).toFixed(0)} MiB, `
+			+ `${(samples.at(-1) / 1048576).toFixed(1)} MiB resident, ${descriptors()} descriptors, ${s.connections_open} connections, ${a.broken.length} complaints`);
+	}
+	if (gate.exit || client.process.exitCode !== null)
+		break;
+}
+
+client.process.send('over');
+const limit = new Promise((resolve) => { setTimeout(resolve, 2 * MAX_STREAM_MS, null); });
+const end = await Promise.race([client.finished, limit]) ?? await client.accounts();
+let s = status();
+for (let i = 0; i < 600 && (s.requests_open || s.pushes_open || s.connections_open || s.upstream_connections_open || descriptors() !== descriptorsBefore); i++) {
+	await sleep(100);
+	s = status();
+}
+const origins = await Promise.all([calm.accounts(), wild.accounts()]);
+const descriptorsAfter = descriptors();
+/* The logger's last lines. */
+for (let i = 0; i < 50 && log.requests < s.requests; i++)
+	await sleep(100);
+
+console.log(JSON.stringify({ client: { ...end, broken: undefined }, origins, log: { requests: log.requests, pushes: log.pushes, outcomes: log.outcomes } }, null, 1));
+check('the clients saw nothing broken', end.broken.length === 0, end.broken.slice(0, 10).map((b) => JSON.stringify(b)).join('\n    '));
+check('answers that were owed came', end.owed > 0, `${end.owed} of ${end.begun} requests were owed one`);
+check('every request of the clients ended', end.begun === end.ended, `${end.ended} of ${end.begun}`);
+check('every push to the clients ended', end.pushes === end.pushesEnded, `${end.pushesEnded} of ${end.pushes}`);
+check('held responses were asked for', end.claims > 0, `${end.claims}`);
+for (const o of origins) {
+	check(`every stream of ${o.name} ended`, o.begun === o.ended && o.pushes === o.pushesEnded, `${o.ended} of ${o.begun} requests, ${o.pushesEnded} of ${o.pushes} pushes`);
+	check(`uploads that ended at ${o.name} are whole`, o.uploadsWrong.length === 0, `${o.uploads} uploads ${o.uploadsWrong.slice(0, 5).map((u) => JSON.stringify(u)).join(' ')}`);
+}
+check('nothing is left open', !s.requests_open && !s.pushes_open && !s.connections_open && !s.upstream_connections_open,
+	`${s.requests_open} requests, ${s.pushes_open} pushes, ${s.connections_open} client and ${s.upstream_connections_open} origin connections`);
+check('each request has its line in the log', log.requests === s.requests && s.log_dropped === 0, `${log.requests} lines, ${s.requests} requests, ${s.log_dropped} dropped`);
+check('requests are not more than were made', s.requests <= end.begun, `${s.requests} of ${end.begun}`);
+check('descriptors came back', descriptorsAfter === descriptorsBefore, `${descriptorsBefore} before, ${descriptorsAfter} after`);
+const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
+const quarter = Math.floor(samples.length / 4);
+const third = median(samples.slice(2 * quarter, 3 * quarter)), fourth = median(samples.slice(3 * quarter));
+/* In a short run the pools are still filling. */
+const allowed = Math.max(seconds < 600 ? 8 << 20 : 2 << 20, third * 0.03);
+check('memory is flat in the second half', fourth <= third + allowed, `${(third / 1048576).toFixed(1)} MiB, then ${(fourth / 1048576).toFixed(1)} MiB`);
+
+isEnding = true;
+for (const c of [calm, wild])
+	c.process.send('end');
+client.process.kill();
+try {
+	const stderr = gate.read('error.log');
+	check('no worker died', !/was killed|is started again/.test(stderr), stderr.match(/.*(was killed|is started again).*/)?.[0]);
+	await gate.stop();
+	check('it ended well', true);
+} catch (error) {
+	check('it ended well', false, error.message);
+}
+const failed = checks.filter((isFine) => !isFine).length;
+console.log(`${checks.length - failed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
