@@ -20,9 +20,10 @@ VERSION  := $(shell sed -n 's/^.define PUSHGATE_VERSION "\(.*\)"/\1/p' proxy/lim
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 WERROR   ?= $(if $(CI),-Werror)
 CFLAGS_release := -O2 -g -flto=auto -fno-plt -fPIE -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fstack-clash-protection
-CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# PUSHGATE_INSTRUMENTED: a library of the compiler's works beside the program, and needs system calls of its own.
+CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DPUSHGATE_INSTRUMENTED
 CFLAGS_debug   := -O1 -g
-CFLAGS_cover   := -O0 -g --coverage
+CFLAGS_cover   := -O0 -g --coverage -DPUSHGATE_INSTRUMENTED
 CFLAGS_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DPUSHGATE_FUZZ
 LDFLAGS_release := -flto=auto -O2 -pie -Wl,-z,relro,-z,now
 LDFLAGS_asan    := -fsanitize=address,undefined
@@ -33,7 +34,7 @@ CC := clang
 endif
 CPPFLAGS += -I. -D_GNU_SOURCE $(SSL_CFLAGS)
 ALLFLAGS  = -std=c17 $(WARN) $(WERROR) $(CFLAGS_$(KIND)) $(CPPFLAGS) $(CFLAGS)
-LIBS     := -L$(SSL_LIBDIR) -Wl,-rpath,$(SSL_LIBDIR) -lssl -lcrypto -lev -linih -lpcre2-8 -ljansson -luriparser -lm
+LIBS     := -L$(SSL_LIBDIR) -Wl,-rpath,$(SSL_LIBDIR) -lssl -lcrypto -lev -linih -lpcre2-8 -ljansson -luriparser -lseccomp -lcap -lm
 TESTLIBS := -lcmocka -lnghttp2
 
 OUT  := build/$(KIND)

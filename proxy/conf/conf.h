@@ -21,6 +21,7 @@
 // clang-format off
 enum conf_push_mode { CONF_PUSH_AUTO, CONF_PUSH_ACCEPT, CONF_PUSH_REFUSE };
 enum conf_scheme_mode { CONF_SCHEME_KEEP, CONF_SCHEME_HOP };
+enum conf_sandbox { CONF_SANDBOX_ON, CONF_SANDBOX_OFF, CONF_SANDBOX_LOG };
 enum conf_origin_kind {
 	CONF_ORIGIN_H2_TLS,   /* h2://host:port */
 	CONF_ORIGIN_H2_PLAIN, /* h2c://host:port or h2c+unix:/path */
@@ -29,7 +30,8 @@ enum conf_origin_kind {
 
 struct conf_server {
 	uint32_t workers;             /* 0 = auto: one per CPU */
-	const char *user;             /* NULL = stay */
+	const char *user;             /* NULL = whoever started it; for root, somebody without rights */
+	enum conf_sandbox sandbox;    /* of system calls */
 	const char *access_log;       /* path, "-" = standard output, NULL = off */
 	const char *error_log;        /* path, "-" = standard error */
 	const char *status_socket;    /* path of the master's unix socket, NULL = none */

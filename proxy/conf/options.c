@@ -61,6 +61,7 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 static_assert(sizeof(enum policy_tristate) == sizeof(unsigned), "an enum is an unsigned");
 static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE == 2, "push");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
+static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
 static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 5, "source");
 static_assert(POLICY_FORWARD == 0 && POLICY_DROP == 1 && POLICY_HOLD == 2 && POLICY_HINT == 3 &&
@@ -79,8 +80,13 @@ const struct conf_option conf_options[] = {
         .sentence = "Worker processes. auto: one for each processor."},
     {SERVER(server.user), .key = "user",
         .example = "pushgate", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_user,
-        .sentence = "The user that workers run as when the program was started by root. Not given: the user "
-        "that started it."},
+        .sentence = "The user that workers and logger run as when the program was started by root. Not given: "
+        "pushgate if there is such a user, else nobody. root: they stay root, without its capabilities. Files "
+        "that are read again or written later must be open to it: manifests, and the folder of learned-file."},
+    {SERVER(server.sandbox), .key = "sandbox", CHOICE("on off log"), .preset = "on",
+        .sentence = "Whether workers and logger give up the system calls that they do not need (seccomp); one "
+        "that makes another call is killed and started again.\noff: they keep them.\nlog: such a call is made, and the "
+        "kernel's log says so."},
     {SERVER(server.access_log), .key = "access-log", .type = CONF_TYPE_OTHER, .form = "FILE | - | off",
         .preset = "off", .set = conf_set_access_log,
         .sentence = "Where each request and each push gets its line (JSON). -: standard output."},

@@ -83,22 +83,33 @@ static void say_failure(struct child *c, const char *error)
 		fprintf(stderr, "pushgate: %s\n", error);
 }
 
-static int serve(struct child *c, pid_t master)
+static void serve(struct child *c)
 {
-	/* Set after the change of user, which clears it. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != master)
-		return WORKER_DONE;
-	move_stderr(&c->worker.env);
-	struct net_signal *term = net_signal_new(c->worker.loop, SIGTERM, on_term, c);
-	struct net_watch *watch = net_watch_new(c->worker.loop, c->control, on_control, c);
 	worker_listen(&c->worker, c->worker.env.index);
 	const struct message ready = {MESSAGE_READY, c->worker.env.index};
 	(void)!send(c->control, &ready, sizeof(ready), MSG_NOSIGNAL);
 	net_run(c->worker.loop);
+}
+
+/* With its user taken on. */
+static int confine_and_serve(struct child *c, pid_t master)
+{
+	char error[512];
+	/* Set after the change of user, which clears it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != master)
+		return WORKER_DONE;
+	struct net_signal *term = net_signal_new(c->worker.loop, SIGTERM, on_term, c);
+	struct net_watch *watch = net_watch_new(c->worker.loop, c->control, on_control, c);
+	move_stderr(&c->worker.env);
+	bool is_confined = worker_confine(&c->worker, 0, error, sizeof(error));
+	if (is_confined)
+		serve(c);
+	else
+		observe_log(&c->worker.observe, OBSERVE_ERROR, "%s", error);
 	net_watch_free(watch);
 	net_signal_free(term);
-	return WORKER_DONE;
+	return is_confined ? WORKER_DONE : WORKER_CANNOT_START;
 }
 
 int worker_run(const struct worker_env *env, int control, pid_t master)
@@ -110,8 +121,8 @@ int worker_run(const struct worker_env *env, int control, pid_t master)
 	settle_signals();
 	int status = WORKER_CANNOT_START;
 	if (worker_init(&c.worker, env, error, sizeof(error)) &&
-	    identity_assume(env->identity, error, sizeof(error)))
-		status = serve(&c, master);
+	    worker_drop(&c.worker, error, sizeof(error)))
+		status = confine_and_serve(&c, master);
 	else
 		say_failure(&c, error);
 	worker_fini(&c.worker);

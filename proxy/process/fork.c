@@ -34,6 +34,7 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	let_go(m);
 	logs_close_readers(&s->logs);
 	logs_close_files(&s->logs);
+	logs_close_hands(&s->logs);
 	const struct worker_env env = {
 	    .conf = s->conf,
 	    .sockets = &s->sockets,
@@ -48,11 +49,17 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 
 static _Noreturn void become_logger(struct master *m)
 {
+	struct start *s = m->start;
 	let_go(m);
-	sockets_close(&m->start->sockets);
-	logs_close_writers(&m->start->logs);
-	logger_run(&m->start->logs, m->pid);
-	leave(0);
+	sockets_close(&s->sockets);
+	logs_close_writers(&s->logs);
+	const struct logger_env env = {
+	    .logs = &s->logs,
+	    .identity = &s->identity,
+	    .sandbox = s->conf->server.sandbox,
+	    .master = m->pid,
+	};
+	leave(logger_run(&env) ? 0 : EXIT_FAILURE);
 }
 
 void master_start_worker(struct master *m, uint32_t index)

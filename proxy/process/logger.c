@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The logger: copies what comes through the pipes into the files, as it is. It ends when the last
- * writer has gone; SIGUSR1 reopens the files; SIGUSR2 (the master died) lets it finish what is in
- * the pipes.
+ * The logger: copies what comes through the pipes into the files, as it is, and takes other files
+ * from the master's hands. It ends when the last writer has gone; SIGUSR2 (the master died) lets it
+ * finish what is in the pipes. It may open nothing and call little.
  */
 #include "proxy/observe/observe.h"
 #include "proxy/process/logs.h"
+#include "proxy/process/sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -29,18 +30,27 @@
 
 struct logger {
 	struct logs *logs;
+	int signals;
+	bool may_gather;
 	char buffer[COPY_BYTES];
 };
 
-static void complain(struct logger *g, const struct log *l)
+static void complain(const struct logs *l, const char *text)
 {
 	struct observe_counters counters = {0};
 	struct observe o = {.counters = &counters,
 	    .access_fd = -1,
-	    .error_fd = g->logs->error.file,
+	    .error_fd = l->error.file,
 	    .worker = OBSERVE_MASTER};
-	observe_log(&o, OBSERVE_ERROR, "cannot write to the log %s: %s; lines are lost", l->path,
+	observe_log(&o, OBSERVE_ERROR, "%s", text);
+}
+
+static void complain_of_loss(const struct logger *g, const struct log *l)
+{
+	char text[512];
+	snprintf(text, sizeof(text), "cannot write to the log %s: %s; lines are lost", l->path,
 	    strerror(errno));
+	complain(g->logs, text);
 }
 
 static void write_all(struct logger *g, struct log *l, const char *p, size_t left)
@@ -57,7 +67,7 @@ static void write_all(struct logger *g, struct log *l, const char *p, size_t lef
 		}
 		if (n <= 0) {
 			if (l->lost_bytes == 0)
-				complain(g, l);
+				complain_of_loss(g, l);
 			l->lost_bytes += left;
 			return;
 		}
@@ -87,29 +97,15 @@ static int watch_signals(void)
 {
 	sigset_t set;
 	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	/* A terminal's Ctrl-C is for the master: the logger still has its last lines to write. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
+	signal(SIGUSR1, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/* False: the master has gone. */
-static bool obey_signals(struct logger *g, int signals)
-{
-	struct signalfd_siginfo info;
-	bool goes_on = true;
-	while (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGUSR1)
-			logs_reopen(g->logs);
-		else
-			goes_on = false;
-	}
-	return goes_on;
 }
 
 static bool is_roomy(const struct log *l)
@@ -117,37 +113,63 @@ static bool is_roomy(const struct log *l)
 	return l->reads < 0 || fcntl(l->reads, F_GETPIPE_SZ) >= GATHER_PIPE_BYTES;
 }
 
-/* Waits for lines or a signal, and copies. False: the master has gone. */
-static bool turn(struct logger *g, int signals, bool may_gather)
+/* Waits for lines, files or the signal, and copies. False: the master has gone. */
+static bool turn(struct logger *g)
 {
 	struct log *access = &g->logs->access, *error = &g->logs->error;
 	struct pollfd fds[] = {
-	    {.fd = signals, .events = POLLIN},
+	    {.fd = g->signals, .events = POLLIN},
+	    {.fd = g->logs->takes, .events = POLLIN},
 	    {.fd = access->reads, .events = POLLIN},
 	    {.fd = error->reads, .events = POLLIN},
 	};
-	if (poll(fds, 3, -1) < 0)
+	if (poll(fds, 4, -1) < 0)
 		return true;
 	if (fds[1].revents)
-		copy(g, access, ROUNDS);
+		logs_take(g->logs);
 	if (fds[2].revents)
+		copy(g, access, ROUNDS);
+	if (fds[3].revents)
 		copy(g, error, ROUNDS);
-	if (may_gather && !fds[0].revents && access->reads >= 0)
+	if (g->may_gather && !fds[0].revents && access->reads >= 0)
 		poll(fds, 1, GATHER_MSEC);
-	return !fds[0].revents || obey_signals(g, signals);
+	return !fds[0].revents;
 }
 
-void logger_run(struct logs *l, pid_t master)
+static void copy_all(struct logger *g)
 {
-	struct logger g = {.logs = l};
-	int signals = watch_signals();
-	prctl(PR_SET_NAME, "pushgate-log");
+	struct log *access = &g->logs->access, *error = &g->logs->error;
+	bool goes_on = true;
+	while (goes_on && (access->reads >= 0 || error->reads >= 0))
+		goes_on = turn(g);
+	copy(g, access, LAST_ROUNDS);
+	copy(g, error, LAST_ROUNDS);
+}
+
+/* Its user, the death of its master (which a change of user forgets), its sandbox. */
+static bool settle(const struct logger_env *env, char *error, size_t error_size)
+{
+	if (!identity_assume(env->identity, error, error_size))
+		return false;
 	prctl(PR_SET_PDEATHSIG, SIGUSR2);
-	bool goes_on = signals >= 0 && getppid() == master;
-	bool may_gather = is_roomy(&l->access) && is_roomy(&l->error);
-	while (goes_on && (l->access.reads >= 0 || l->error.reads >= 0))
-		goes_on = turn(&g, signals, may_gather);
-	copy(&g, &l->access, LAST_ROUNDS);
-	copy(&g, &l->error, LAST_ROUNDS);
-	close(signals);
+	if (getppid() != env->master) /* too late for that: the same by hand */
+		kill(getpid(), SIGUSR2);
+	return sandbox_enter(SANDBOX_LOGGER | SANDBOX_BUILD, env->sandbox, error, error_size);
+}
+
+bool logger_run(const struct logger_env *env)
+{
+	struct logs *l = env->logs;
+	struct logger g = {.logs = l,
+	    .signals = watch_signals(),
+	    .may_gather = is_roomy(&l->access) && is_roomy(&l->error)};
+	char error[512];
+	prctl(PR_SET_NAME, "pushgate-log");
+	if (g.signals < 0 || !settle(env, error, sizeof(error))) {
+		complain(l, g.signals < 0 ? "the logger cannot watch signals" : error);
+		return false;
+	}
+	copy_all(&g);
+	close(g.signals);
+	return true;
 }

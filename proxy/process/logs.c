@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening and reopening log files, and their pipes. */
+/* Opening and reopening log files, their pipes, and handing them to the logger (unix(7)). */
 #include "proxy/process/logs.h"
 #include "proxy/observe/observe.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Holds what a few seconds of a stalled disk leave behind. */
 #define PIPE_BYTES (1 << 20)
+
+#define NO_LOG                                                                                     \
+	{                                                                                          \
+		.file = -1, .reads = -1, .writes = -1                                              \
+	}
+const struct logs logs_none = {.access = NO_LOG, .error = NO_LOG, .hands = -1, .takes = -1};
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
 
 static int open_file(const char *path, int standard)
 {
@@ -19,7 +33,7 @@ static int open_file(const char *path, int standard)
 static bool open_one(
     struct log *l, const char *path, int standard, const char *what, char *error, size_t error_size)
 {
-	*l = (struct log){.path = path, .file = -1, .reads = -1, .writes = -1};
+	l->path = path;
 	if (!path)
 		return true;
 	l->file = open_file(path, standard);
@@ -31,7 +45,7 @@ static bool open_one(
 
 bool logs_open(struct logs *l, const struct conf_server *conf, char *error, size_t error_size)
 {
-	l->access = (struct log){.file = -1, .reads = -1, .writes = -1};
+	*l = logs_none;
 	if (!open_one(&l->error, conf->error_log, STDERR_FILENO, "error", error, error_size))
 		return false;
 	if (open_one(&l->access, conf->access_log, STDOUT_FILENO, "access", error, error_size))
@@ -56,8 +70,13 @@ static bool make_pipe(struct log *l)
 
 bool logs_make_pipes(struct logs *l, char *error, size_t error_size)
 {
-	if (make_pipe(&l->access) && make_pipe(&l->error))
+	int pair[2];
+	if (make_pipe(&l->access) && make_pipe(&l->error) &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0) {
+		l->hands = pair[0];
+		l->takes = pair[1];
 		return true;
+	}
 	snprintf(error, error_size, "cannot make a pipe for the logs: %s", strerror(errno));
 	return false;
 }
@@ -67,48 +86,112 @@ int log_target(const struct log *l)
 	return l->writes >= 0 ? l->writes : l->file;
 }
 
-static void reopen_one(struct log *l, struct log *complaints)
+/* ---- handing over ---- */
+
+/* One file is one datagram: an octet that says which, and the descriptor beside it. */
+struct parcel {
+	char is_error;
+	struct iovec octets;
+	union {
+		char octets[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr aligned;
+	} control;
+	struct msghdr message;
+};
+
+static struct msghdr *wrap(struct parcel *p)
 {
-	if (!l->path || strcmp(l->path, "-") == 0)
-		return;
-	int fresh = open_file(l->path, -1);
-	if (fresh >= 0) {
-		/* In place, since others know the descriptor by its number. */
-		dup3(fresh, l->file, O_CLOEXEC);
+	*p = (struct parcel){.octets = {&p->is_error, sizeof(p->is_error)}};
+	p->message = (struct msghdr){
+	    .msg_iov = &p->octets,
+	    .msg_iovlen = 1,
+	    .msg_control = p->control.octets,
+	    .msg_controllen = sizeof(p->control.octets),
+	};
+	return &p->message;
+}
+
+static bool hand_over(const struct logs *l, const struct log *log)
+{
+	struct parcel p;
+	struct cmsghdr *c = CMSG_FIRSTHDR(wrap(&p));
+	p.is_error = log == &l->error;
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &log->file, sizeof(int));
+	return sendmsg(l->hands, &p.message, MSG_NOSIGNAL) > 0;
+}
+
+void logs_take(struct logs *l)
+{
+	struct parcel p;
+	ssize_t n;
+	while ((n = recvmsg(l->takes, wrap(&p), MSG_CMSG_CLOEXEC)) > 0) {
+		const struct cmsghdr *c = CMSG_FIRSTHDR(&p.message);
+		if (!c || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		int fresh;
+		memcpy(&fresh, CMSG_DATA(c), sizeof(int));
+		dup3(fresh, p.is_error ? l->error.file : l->access.file, O_CLOEXEC);
 		close(fresh);
-		return;
 	}
+	if (n == 0) /* the master has gone */
+		close_fd(&l->takes);
+}
+
+/* ---- reopening ---- */
+
+static void complain(struct logs *l, const struct log *about, const char *what)
+{
 	struct observe_counters counters = {0};
 	struct observe o = {.counters = &counters,
 	    .access_fd = -1,
-	    .error_fd = complaints->file,
+	    .error_fd = l->error.file,
 	    .worker = OBSERVE_MASTER};
-	observe_log(&o, OBSERVE_ERROR, "cannot reopen the log %s: %s", l->path, strerror(errno));
+	observe_log(
+	    &o, OBSERVE_ERROR, "cannot %s the log %s: %s", what, about->path, strerror(errno));
+}
+
+static void reopen_one(struct logs *l, struct log *log)
+{
+	if (!log->path || strcmp(log->path, "-") == 0)
+		return;
+	int fresh = open_file(log->path, -1);
+	if (fresh < 0) {
+		complain(l, log, "reopen");
+		return;
+	}
+	/* In place, since others know the descriptor by its number. */
+	dup3(fresh, log->file, O_CLOEXEC);
+	close(fresh);
+	if (l->hands >= 0 && !hand_over(l, log))
+		complain(l, log, "hand over");
 }
 
 void logs_reopen(struct logs *l)
 {
-	reopen_one(&l->error, &l->error);
-	reopen_one(&l->access, &l->error);
-}
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	reopen_one(l, &l->error);
+	reopen_one(l, &l->access);
 }
 
 void logs_close_readers(struct logs *l)
 {
 	close_fd(&l->access.reads);
 	close_fd(&l->error.reads);
+	close_fd(&l->takes);
+}
+
+void logs_close_hands(struct logs *l)
+{
+	close_fd(&l->hands);
 }
 
 void logs_close_writers(struct logs *l)
 {
 	close_fd(&l->access.writes);
 	close_fd(&l->error.writes);
+	logs_close_hands(l);
 }
 
 void logs_close_files(struct logs *l)

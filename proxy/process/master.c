@@ -77,8 +77,9 @@ static void forget_keeper(struct master *m, uint32_t dead)
 static const char *describe_end(int status, char *buffer, size_t size)
 {
 	if (WIFSIGNALED(status))
-		snprintf(buffer, size, "was killed by signal %d (%s)%s", WTERMSIG(status),
-		    strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
+		snprintf(buffer, size, "was killed by signal %d (%s)%s%s", WTERMSIG(status),
+		    strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "",
+		    WTERMSIG(status) == SIGSYS ? ", which is not in its sandbox" : "");
 	else
 		snprintf(buffer, size, "exited with status %d", WEXITSTATUS(status));
 	return buffer;
@@ -134,7 +135,10 @@ static void logger_died(struct master *m, int status)
 		return;
 	usec wait = backoff_after_death(&m->logger_backoff, m->now - m->logger_started);
 	m->logger_start_at = m->now + wait;
-	observe_log(&m->observe, OBSERVE_ERROR, "the logger %s; it is started again",
+	/* Past the logger, which may be what is ill. */
+	struct observe direct = m->observe;
+	direct.error_fd = m->start->logs.error.file;
+	observe_log(&direct, OBSERVE_ERROR, "the logger %s; it is started again",
 	    describe_end(status, how, sizeof(how)));
 }
 
@@ -206,8 +210,7 @@ static void obey_signal(struct master *m, uint32_t number)
 			kill_workers(m);
 		break;
 	case SIGUSR1:
-		if (m->logger)
-			kill(m->logger, SIGUSR1);
+		logs_reopen(&m->start->logs);
 		break;
 	case SIGHUP:
 		observe_log(&m->observe, OBSERVE_WARN,

@@ -6,6 +6,7 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/process.h"
+#include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
 #include <errno.h>
 #include <sched.h>
@@ -66,12 +67,15 @@ void start_announce(const struct start *s, struct observe *o)
 		    s->conf->listens[i].certificate_count ? "TLS, h2" : "plain, h2c", s->workers,
 		    s->workers == 1 ? "" : "s");
 	}
+	if (identity_is_root(&s->identity))
+		observe_log(o, OBSERVE_WARN, "user = root: what faces the network stays root");
 }
 
 static bool open_all(struct start *s, bool single, char *error, size_t error_size)
 {
 	const struct conf_server *server = &s->conf->server;
 	if (!identity_find(&s->identity, server->user, error, error_size) ||
+	    !sandbox_is_possible(server->sandbox, error, error_size) ||
 	    !sockets_open(&s->sockets, s->conf, s->workers, error, error_size))
 		return false;
 	if (!logs_open(&s->logs, server, error, error_size))
@@ -83,7 +87,7 @@ static bool open_all(struct start *s, bool single, char *error, size_t error_siz
 		if (s->status_fd < 0)
 			return false;
 	}
-	return map_slots(s, error, error_size);
+	return map_slots(s, error, error_size) && (single || identity_limit(error, error_size));
 }
 
 static void close_all(struct start *s)
@@ -100,8 +104,7 @@ static void close_all(struct start *s)
 
 int process_run(const char *conf_path, bool single)
 {
-	const struct log no_log = {.file = -1, .reads = -1, .writes = -1};
-	struct start s = {.status_fd = -1, .logs = {no_log, no_log}, .started = clock_monotonic()};
+	struct start s = {.status_fd = -1, .logs = logs_none, .started = clock_monotonic()};
 	s.conf = conf_load(conf_path, true, stderr);
 	if (!s.conf)
 		return EXIT_BAD_CONF;

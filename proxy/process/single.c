@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `--single`: one worker in the only process, for debuggers, tests and small machines. */
+#include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
 #include <signal.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ static void on_reload(void *context)
 	    "SIGHUP: nothing is reloaded; a changed configuration needs a restart");
 }
 
-static void serve(struct single *s)
+static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 {
 	struct net_loop *l = s->worker.loop;
 	struct net_signal *signals[] = {
@@ -67,12 +68,16 @@ static void serve(struct single *s)
 	struct net_watch *watch = NULL;
 	if (s->start->status_fd >= 0)
 		watch = net_watch_new(l, s->start->status_fd, on_status, s);
-	start_announce(s->start, &s->worker.observe);
-	worker_listen(&s->worker, 0);
-	net_run(l);
+	bool is_up = worker_confine(&s->worker, SANDBOX_SINGLE, error, error_size);
+	if (is_up) {
+		start_announce(s->start, &s->worker.observe);
+		worker_listen(&s->worker, 0);
+		net_run(l);
+	}
 	net_watch_free(watch);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		net_signal_free(signals[i]);
+	return is_up;
 }
 
 int single_run(struct start *start)
@@ -88,10 +93,9 @@ int single_run(struct start *start)
 	};
 	char error[512];
 	bool is_up = worker_init(&s.worker, &env, error, sizeof(error)) &&
-		     identity_assume(env.identity, error, sizeof(error));
-	if (is_up)
-		serve(&s);
-	else
+		     worker_drop(&s.worker, error, sizeof(error)) &&
+		     confine_and_serve(&s, error, sizeof(error));
+	if (!is_up)
 		fprintf(stderr, "pushgate: %s\n", error);
 	const struct status status = describe(&s);
 	worker_fini(&s.worker);

@@ -7,6 +7,11 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
+#include "proxy/process/sandbox.h"
+#include "proxy/source/source.h"
+#include <errno.h>
+#include <libgen.h>
+#include <unistd.h>
 
 /* Free chunks kept: 8 MiB, what a worker under load passes through in a few turns. */
 #define CHUNKS_KEPT 512
@@ -32,6 +37,29 @@ static size_t dump(const void *object, char *buffer, size_t size)
 	return hop_describe(object, buffer, size);
 }
 
+static bool has_unix_origins(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf->origin_count; i++)
+		if (conf->origins[i].address_count > 0 &&
+		    conf->origins[i].addresses[0].storage.ss_family == AF_UNIX)
+			return true;
+	return false;
+}
+
+static bool has_manifests(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf->preload_count; i++)
+		if (conf->preloads[i].manifest_count > 0)
+			return true;
+	return false;
+}
+
+/* One of the workers writes it. */
+static const char *saves_to(const struct worker *w)
+{
+	return w->env.index == 0 ? w->env.conf->server.learned_file : NULL;
+}
+
 static bool needs_demo(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->origin_count; i++)
@@ -55,6 +83,7 @@ bool worker_init(struct worker *w, const struct worker_env *env, char *error, si
 	w->loop = net_loop_new(w->chunks);
 	net_timer_init(&w->flush, w->loop, flush_gathered, w);
 	uint64_t seed = hash_random_seed();
+	source_seed(seed);
 	if (needs_demo(env->conf))
 		w->demo = demo_origin_new(w->loop, w->chunks, seed);
 	const struct hop_env hop_env = {
@@ -73,6 +102,61 @@ bool worker_init(struct worker *w, const struct worker_env *env, char *error, si
 	ensure_set_dumper(dump, w->hop);
 	return true;
 }
+
+/* ---- fewer rights ---- */
+
+/* Said now, and not when the first change of the file is missed. */
+static bool can_read_manifests(const struct conf *conf, char *error, size_t error_size)
+{
+	for (size_t i = 0; i < conf->preload_count; i++)
+		for (size_t j = 0; j < conf->preloads[i].manifest_count; j++) {
+			const char *file = conf->preloads[i].manifests[j];
+			if (access(file, R_OK) == 0)
+				continue;
+			snprintf(error, error_size,
+			    "the manifest %s is read again when it changes, which the user of the "
+			    "workers cannot: %s",
+			    file, strerror(errno));
+			return false;
+		}
+	return true;
+}
+
+static bool can_save(const struct worker *w, char *error, size_t error_size)
+{
+	const char *file = saves_to(w);
+	char *copy = file ? memory_strdup(file) : NULL;
+	bool can = !file || access(dirname(copy), W_OK | X_OK) == 0;
+	if (!can)
+		snprintf(error, error_size,
+		    "the user of the workers cannot write %s in its folder: %s", file,
+		    strerror(errno));
+	free(copy);
+	return can;
+}
+
+bool worker_drop(const struct worker *w, char *error, size_t error_size)
+{
+	return identity_assume(w->env.identity, error, error_size) &&
+	       can_read_manifests(w->env.conf, error, error_size) && can_save(w, error, error_size);
+}
+
+bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size)
+{
+	const struct conf *conf = w->env.conf;
+	unsigned parts = SANDBOX_WORKER | SANDBOX_BUILD | more;
+	if (has_unix_origins(conf))
+		parts |= SANDBOX_UNIX;
+	if (w->demo)
+		parts |= SANDBOX_DEMO;
+	if (has_manifests(conf))
+		parts |= SANDBOX_READS;
+	if (saves_to(w))
+		parts |= SANDBOX_SAVES;
+	return sandbox_enter(parts, conf->server.sandbox, error, error_size);
+}
+
+/* ---- life ---- */
 
 void worker_listen(struct worker *w, uint32_t from)
 {

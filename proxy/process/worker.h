@@ -55,8 +55,15 @@ struct worker {
 	bool is_hurried; /* no time for last words */
 };
 
-/* Everything but listening. False with a message; worker_fini is due all the same. */
+/* Everything but listening, as who we are. False with a message; worker_fini is due all the same. */
 bool worker_init(struct worker *w, const struct worker_env *env, char *error, size_t error_size);
+/* Becomes its user, who must get at the files that are used later. False with a message. */
+bool worker_drop(const struct worker *w, char *error, size_t error_size);
+/*
+ * Into the sandbox, with all descriptors open. more: sandbox_part, besides what the configuration
+ * asks for. False with a message.
+ */
+bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size);
 void worker_listen(struct worker *w, uint32_t from);
 /* Finishes what is under way within drain-timeout, then stops the loop. Idempotent. */
 void worker_drain(struct worker *w);

@@ -95,6 +95,12 @@ static void tell(struct source_json *j, size_t offset, const char *text)
 		    j->name, line, column);
 }
 
+void source_seed(uint64_t seed)
+{
+	/* 0 would ask for a seed of its own choice. */
+	json_object_seed((size_t)(seed | 1));
+}
+
 json_t *source_json_parse(struct source_json *j)
 {
 	json_error_t error = {0};

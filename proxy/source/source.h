@@ -26,6 +26,12 @@ enum {
 	SOURCE_LEARNED_RESOURCES = 64, /* of one page in the learned table */
 };
 
+/*
+ * Once in a process, before the first file is read: the secret of the JSON library's tables. Without it
+ * the library would look for one later, when it may open nothing any more.
+ */
+void source_seed(uint64_t seed);
+
 /* ---- manifests ----
  *
  * JSON as the npm package http2-push-manifest writes it. For one page

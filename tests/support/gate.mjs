@@ -235,7 +235,10 @@ function answers(port) {
 }
 
 export function workDir() {
-	return fs.mkdtempSync(path.join(os.tmpdir(), 'pushgate-test-'));
+	const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'pushgate-test-'));
+	/* Started by root, the workers are somebody else. */
+	fs.chmodSync(dir, 0o777);
+	return dir;
 }
 
 /*

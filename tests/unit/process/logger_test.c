@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The logger in a process of its own: it copies, reopens, and ends when the writers have gone. */
+/*
+ * The logger in a process of its own and in its sandbox: it copies, takes the files that it is handed, and ends when the
+ * writers have gone.
+ */
 #include "proxy/process/logs.h"
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,8 +49,14 @@ static int set_up(void **state)
 	b->logger = fork();
 	if (b->logger == 0) {
 		logs_close_writers(&b->logs);
-		logger_run(&b->logs, master);
-		_exit(0);
+		const struct identity stays = {.name = NULL};
+		const struct logger_env env = {
+		    .logs = &b->logs,
+		    .identity = &stays,
+		    .sandbox = CONF_SANDBOX_ON,
+		    .master = master,
+		};
+		_exit(logger_run(&env) ? 0 : 1);
 	}
 	logs_close_readers(&b->logs);
 	return 0;
@@ -164,6 +175,24 @@ static void reopened_logs_write_to_new_files(void **state)
 	assert_string_equal(content(b->access, text, sizeof(text)), "new\n");
 }
 
+static void logger_writes_to_the_files_that_it_is_handed(void **state)
+{
+	struct bench *b = *state;
+	char text[256];
+	assert_int_equal(rename(b->access, b->moved), 0);
+	logs_reopen(&b->logs);
+	/* Two at a time, and each to its own place. */
+	logs_reopen(&b->logs);
+	while (recv(b->logs.hands, text, sizeof(text), MSG_PEEK | MSG_DONTWAIT) > 0)
+		sched_yield();
+	say(log_target(&b->logs.error), "to error\n");
+	say(log_target(&b->logs.access), "to access\n");
+	end_logger(b);
+	assert_string_equal(content(b->access, text, sizeof(text)), "to access\n");
+	assert_string_equal(content(b->error, text, sizeof(text)), "to error\n");
+	assert_string_equal(content(b->moved, text, sizeof(text)), "");
+}
+
 static void log_that_cannot_be_reopened_stays_and_is_complained_about(void **state)
 {
 	struct bench *b = *state;
@@ -214,6 +243,7 @@ int main(void)
 	    TEST(full_pipe_is_emptied_to_the_last_octet),
 	    TEST(death_of_the_master_lets_it_finish_what_is_there),
 	    TEST(reopened_logs_write_to_new_files),
+	    TEST(logger_writes_to_the_files_that_it_is_handed),
 	    TEST(log_that_cannot_be_reopened_stays_and_is_complained_about),
 	    TEST(log_that_cannot_be_opened_is_named),
 	    TEST(access_log_may_be_off),

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of system calls, and the filter that is made of it. A row is here because code that is
+ * named beside it makes the call after the start; a call that is not here kills the process. Values
+ * of arguments are compared where the kernel's reach depends on them: pointers cannot be.
+ */
+#include "proxy/process/sandbox.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct row {
+	int call;
+	unsigned parts;          /* of whom; any of them */
+	unsigned argument_count; /* all must hold; several rows of a call are alternatives */
+	struct scmp_arg_cmp arguments[2];
+};
+
+// clang-format off
+#define WORKER SANDBOX_WORKER
+#define LOGGER SANDBOX_LOGGER
+#define BOTH (SANDBOX_WORKER | SANDBOX_LOGGER)
+#define CALL(name, who) .call = SCMP_SYS(name), .parts = (who)
+#define WHEN(...) .argument_count = sizeof((struct scmp_arg_cmp[]){__VA_ARGS__}) / sizeof(struct scmp_arg_cmp), \
+	.arguments = {__VA_ARGS__}
+/* An int argument: what is above its 32 bits is nobody's promise. */
+#define BITS(argument, mask, value) {(argument), SCMP_CMP_MASKED_EQ, (uint32_t)(mask), (uint32_t)(value)}
+#define IS(argument, value) BITS(argument, UINT32_MAX, value)
+
+#define OPEN_KIND (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND)
+#define SOCKET_KIND (~(SOCK_NONBLOCK | SOCK_CLOEXEC))
+
+static const struct row rows[] = {
+    /* The loop, and octets: net/, hop/ (logs are written by observe/), process/logger.c. */
+    {CALL(epoll_wait, WORKER)},             /* libev */
+    {CALL(epoll_pwait, WORKER)},            /* the same where there is no epoll_wait */
+    {CALL(recvfrom, WORKER)},               /* recv(3): net/conn_read.c, net/tls_bio.c, process/child.c */
+    {CALL(sendto, WORKER)},                 /* send(3): net/tls_bio.c, process/child.c, process/status.c */
+    {CALL(sendmsg, WORKER)},                /* net/conn_send.c */
+    {CALL(write, BOTH)},                    /* logs; libev's eventfd */
+    {CALL(read, BOTH)},                     /* libev's eventfd; files; the logger's pipes and signals */
+    {CALL(epoll_ctl, WORKER)},              /* libev */
+    {CALL(accept4, WORKER)},                /* net/listen.c */
+    {CALL(close, BOTH)},
+    {CALL(shutdown, WORKER)},               /* net/conn_close.c */
+    {CALL(getpeername, WORKER)},            /* net/conn.c */
+    {CALL(fcntl, WORKER), WHEN(IS(1, F_GETFL))}, /* net/conn.c */
+    {CALL(fcntl, WORKER), WHEN(IS(1, F_SETFL))},
+    {CALL(connect, WORKER)},                /* net/conn.c */
+    {CALL(socket, WORKER), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_STREAM))},
+    {CALL(socket, WORKER), WHEN(IS(0, AF_INET6), BITS(1, SOCKET_KIND, SOCK_STREAM))},
+    {CALL(socket, SANDBOX_UNIX), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))},
+    {CALL(socketpair, SANDBOX_DEMO), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))}, /* tool/demo.c */
+    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NODELAY))},       /* net/conn.c */
+    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NOTSENT_LOWAT))}, /* net/conn.c */
+    {CALL(getsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_ERROR))},           /* net/conn.c */
+    {CALL(getsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_INFO))},          /* net/conn.c */
+
+    /* The logger: process/logger.c, and process/logs.c for files that the master opened anew. */
+    {CALL(poll, LOGGER)},
+    {CALL(ppoll, LOGGER)},                  /* poll(3) where there is no such call */
+    {CALL(recvmsg, LOGGER)},
+    {CALL(dup3, LOGGER | SANDBOX_SINGLE)},
+
+    /* Clocks, when the machine has one that cannot be read without the kernel. */
+    {CALL(clock_gettime, BOTH)},            /* base/clock.c, libev */
+    {CALL(gettimeofday, WORKER)},           /* BoringSSL: ages of sessions */
+    {CALL(time, WORKER)},                   /* BoringSSL: dates of certificates */
+
+    /* Memory: malloc(3). Nothing becomes code any more. */
+    {CALL(brk, BOTH)},
+    {CALL(mmap, BOTH), WHEN(BITS(2, PROT_EXEC, 0))},
+    {CALL(munmap, BOTH)},
+    {CALL(mremap, BOTH)},
+    {CALL(madvise, BOTH)},
+    {CALL(mprotect, BOTH), WHEN(BITS(2, PROT_EXEC, 0))}, /* when brk(2) has no more */
+
+    {CALL(getrandom, WORKER)},              /* BoringSSL; base/hash.c; mkstemp(3) */
+    {CALL(futex, WORKER)},                  /* pthread_once(3) of BoringSSL */
+
+    /* Signals, and ends: exit(3), and abort(3) of a broken invariant; tgkill stands below. */
+    {CALL(rt_sigreturn, BOTH)},
+    {CALL(restart_syscall, BOTH)},          /* after SIGSTOP and SIGCONT */
+    {CALL(rt_sigaction, BOTH)},             /* libev takes its handlers back; abort(3) */
+    {CALL(rt_sigprocmask, BOTH)},
+    {CALL(getpid, BOTH)},
+    {CALL(gettid, BOTH)},
+    {CALL(writev, BOTH)},                   /* what the C library says before it aborts */
+    {CALL(exit_group, BOTH)},
+
+    /* Files: source/file.c and source/json.c. */
+    {CALL(openat, SANDBOX_READS), WHEN(BITS(2, OPEN_KIND, O_RDONLY))},
+    {CALL(stat, SANDBOX_READS)},
+    {CALL(fstat, SANDBOX_READS)},
+    {CALL(newfstatat, SANDBOX_READS)},
+
+    /* source/learned_store.c: mkstemp(3), fsync(2), rename(2). */
+    {CALL(openat, SANDBOX_SAVES), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT | O_EXCL), IS(3, 0600))},
+    {CALL(fsync, SANDBOX_SAVES)},
+    {CALL(rename, SANDBOX_SAVES)},
+    {CALL(renameat, SANDBOX_SAVES)},
+    {CALL(renameat2, SANDBOX_SAVES)},
+    {CALL(unlink, SANDBOX_SAVES | SANDBOX_SINGLE)},
+    {CALL(unlinkat, SANDBOX_SAVES | SANDBOX_SINGLE)},
+
+    /* process/single.c: logs_reopen, and the files of unix sockets, which go in the end. */
+    {CALL(openat, SANDBOX_SINGLE), WHEN(BITS(2, OPEN_KIND, O_WRONLY | O_APPEND | O_CREAT), IS(3, 0640))},
+    {CALL(getsockname, SANDBOX_SINGLE)},    /* start_announce */
+
+#ifdef PUSHGATE_INSTRUMENTED
+    /* LeakSanitizer looks through a second process; gcov writes its counts at the end. */
+    {CALL(clone, SANDBOX_COMPILERS)},
+    {CALL(ptrace, SANDBOX_COMPILERS)},
+    {CALL(wait4, SANDBOX_COMPILERS)},
+    {CALL(prctl, SANDBOX_COMPILERS)},
+    {CALL(sched_yield, SANDBOX_COMPILERS)},
+    {CALL(sigaltstack, SANDBOX_COMPILERS)},
+    {CALL(openat, SANDBOX_COMPILERS)},
+    {CALL(open, SANDBOX_COMPILERS)},
+    {CALL(newfstatat, SANDBOX_COMPILERS)},
+    {CALL(fstat, SANDBOX_COMPILERS)},
+    {CALL(readlink, SANDBOX_COMPILERS)},
+    {CALL(getdents, SANDBOX_COMPILERS)},
+    {CALL(getdents64, SANDBOX_COMPILERS)},
+    {CALL(lseek, SANDBOX_COMPILERS)},
+    {CALL(fcntl, SANDBOX_COMPILERS)},
+    {CALL(futex, SANDBOX_COMPILERS)},
+    {CALL(getppid, SANDBOX_COMPILERS)},
+    {CALL(exit, SANDBOX_COMPILERS)},
+    {CALL(mkdir, SANDBOX_COMPILERS)},
+#endif
+};
+// clang-format on
+
+static int add_row(scmp_filter_ctx filter, const struct row *r)
+{
+	int wrong = seccomp_rule_add_array(
+	    filter, SCMP_ACT_ALLOW, r->call, r->argument_count, r->arguments);
+	/* This machine does not have that call. */
+	return wrong == -EDOM ? 0 : wrong;
+}
+
+/* abort(3) of our own, and nobody else's process. */
+static int add_abort(scmp_filter_ctx filter)
+{
+	const struct row row = {CALL(tgkill, BOTH), WHEN(IS(0, getpid()), IS(2, SIGABRT))};
+	return add_row(filter, &row);
+}
+
+static int fill(scmp_filter_ctx filter, unsigned parts)
+{
+	/* By a tree: the kernel remembers the calls whose arguments do not matter; the others should
+	 * not pay for the length of the table either. */
+	int wrong = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (wrong == 0)
+		wrong = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	for (size_t i = 0; wrong == 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].parts & parts)
+			wrong = add_row(filter, &rows[i]);
+	return wrong == 0 ? add_abort(filter) : wrong;
+}
+
+bool sandbox_is_possible(enum conf_sandbox mode, char *error, size_t error_size)
+{
+	static const uint32_t actions[] = {
+	    [CONF_SANDBOX_ON] = SECCOMP_RET_KILL_PROCESS,
+	    [CONF_SANDBOX_LOG] = SECCOMP_RET_LOG,
+	};
+	if (mode == CONF_SANDBOX_OFF ||
+	    syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &actions[mode]) == 0)
+		return true;
+	snprintf(error, error_size,
+	    "this kernel has no seccomp, or not enough of it (%s); sandbox = off does without",
+	    strerror(errno));
+	return false;
+}
+
+bool sandbox_enter(unsigned parts, enum conf_sandbox mode, char *error, size_t error_size)
+{
+	if (mode == CONF_SANDBOX_OFF)
+		return true;
+	/* Nobody of the same user looks into our memory, and no core dump leaves keys on a disk. */
+	bool is_open = parts & SANDBOX_COMPILERS;
+	if (prctl(PR_SET_DUMPABLE, is_open ? 1 : 0, 0, 0, 0) != 0) {
+		snprintf(error, error_size, "cannot keep memory private: %s", strerror(errno));
+		return false;
+	}
+	scmp_filter_ctx filter =
+	    seccomp_init(mode == CONF_SANDBOX_LOG ? SCMP_ACT_LOG : SCMP_ACT_KILL_PROCESS);
+	int wrong = filter ? fill(filter, parts) : -ENOMEM;
+	if (wrong == 0)
+		wrong = seccomp_load(filter);
+	seccomp_release(filter);
+	if (wrong != 0)
+		snprintf(error, error_size,
+		    "cannot enter the sandbox: %s; sandbox = off does without", strerror(-wrong));
+	return wrong == 0;
+}
