@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 struct row {
@@ -52,10 +53,12 @@ static const struct row rows[] = {
     {CALL(epoll_ctl, WORKER)},              /* libev */
     {CALL(accept4, WORKER)},                /* net/listen.c */
     {CALL(close, BOTH)},
+    {CALL(prlimit64, WORKER), WHEN(IS(0, 0), {2, SCMP_CMP_EQ, 0, 0})}, /* getrlimit(3): net/listen.c */
     {CALL(shutdown, WORKER)},               /* net/conn_close.c */
     {CALL(getpeername, WORKER)},            /* net/conn.c */
     {CALL(fcntl, WORKER), WHEN(IS(1, F_GETFL))}, /* net/conn.c */
     {CALL(fcntl, WORKER), WHEN(IS(1, F_SETFL))},
+    {CALL(fcntl, WORKER), WHEN(IS(1, F_DUPFD_CLOEXEC))}, /* net/listen.c: how many are taken */
     {CALL(connect, WORKER)},                /* net/conn.c */
     {CALL(socket, WORKER), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_STREAM))},
     {CALL(socket, WORKER), WHEN(IS(0, AF_INET6), BITS(1, SOCKET_KIND, SOCK_STREAM))},
@@ -133,7 +136,7 @@ static const struct row rows[] = {
     {CALL(getdents, SANDBOX_COMPILERS)},
     {CALL(getdents64, SANDBOX_COMPILERS)},
     {CALL(lseek, SANDBOX_COMPILERS)},
-    {CALL(fcntl, SANDBOX_COMPILERS)},
+    {CALL(fcntl, SANDBOX_COMPILERS), WHEN(IS(1, F_SETLKW))},
     {CALL(futex, SANDBOX_COMPILERS)},
     {CALL(getppid, SANDBOX_COMPILERS)},
     {CALL(exit, SANDBOX_COMPILERS)},
@@ -195,6 +198,8 @@ bool sandbox_enter(unsigned parts, enum conf_sandbox mode, char *error, size_t e
 		snprintf(error, error_size, "cannot keep memory private: %s", strerror(errno));
 		return false;
 	}
+	/* The C library would open the time zone's file at the first date, in a certificate perhaps. */
+	tzset();
 	scmp_filter_ctx filter =
 	    seccomp_init(mode == CONF_SANDBOX_LOG ? SCMP_ACT_LOG : SCMP_ACT_KILL_PROCESS);
 	int wrong = filter ? fill(filter, parts) : -ENOMEM;

@@ -16,11 +16,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -239,6 +241,18 @@ static void filter_again(void)
 	CALL(SYS_seccomp, 1, 0, NULL);
 }
 
+static void read_a_limit(void)
+{
+	struct rlimit limit;
+	CALL(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+}
+
+static void change_a_limit(void)
+{
+	static const struct rlimit none;
+	CALL(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL);
+}
+
 static void load_a_program_into_the_kernel(void)
 {
 	CALL(SYS_bpf, 0, NULL, 0);
@@ -279,6 +293,13 @@ static void ask_for_memory(void)
 	char *volatile p = malloc(1 << 24);
 	p[0] = 1;
 	free(p);
+}
+
+static void read_a_date(void)
+{
+	struct tm t;
+	time_t zero = 0;
+	gmtime_r(&zero, &t);
 }
 
 static void draw_at_random(void)
@@ -325,6 +346,7 @@ static const struct attempt {
     TRY(be_root, 0),
     TRY(change_itself, 0),
     TRY(filter_again, 0),
+    TRY(change_a_limit, 0),
     TRY(load_a_program_into_the_kernel, 0),
     TRY(queue_by_ring, 0),
     TRY(mount_something, 0),
@@ -337,9 +359,11 @@ static const struct attempt {
     TRY(open_tcp, SANDBOX_WORKER),
     TRY(set_options_of_ours, SANDBOX_WORKER),
     TRY(wait_in_a_loop, SANDBOX_WORKER),
+    TRY(read_a_limit, SANDBOX_WORKER),
     TRY(draw_at_random, SANDBOX_WORKER),
     TRY(poll_pipes, SANDBOX_LOGGER),
     TRY(write_and_read, SANDBOX_WORKER | SANDBOX_LOGGER),
+    TRY(read_a_date, SANDBOX_WORKER | SANDBOX_LOGGER),
     TRY(ask_for_memory, SANDBOX_WORKER | SANDBOX_LOGGER),
 };
 
