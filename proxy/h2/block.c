@@ -119,7 +119,7 @@ const struct h2_fault *h2_block_begin(struct h2_conn *c, const uint8_t *payload)
 	b->stream_id = frame->stream_id;
 	b->continuations = 0;
 	bool last = frame->flags & H2_END_HEADERS;
-	if (!last)
+	if (!last && b->deadline == USEC_NEVER)
 		b->deadline = clock_after(c->now, c->limits.block_timeout);
 	return add_fragment(c, payload, n, last);
 }

@@ -94,6 +94,23 @@ SCRIPT_TEST(field_block_that_is_not_finished_ends_the_connection)
 	ends_at_deadline(s, BLOCK / 2, H2_ENHANCE_YOUR_CALM);
 }
 
+/* covers: R65 */
+SCRIPT_TEST(field_block_has_one_clock_from_its_first_octet)
+{
+	struct script *s = timed(H2_SERVER, false, false);
+	script_sends_frame_header(s, 2, H2_HEADERS, H2_END_STREAM, 1);
+	script_sends_octets(s, "\x82", 1);
+	usec deadline = h2_deadline(s->conn);
+	assert_int_equal(deadline, s->now + BLOCK);
+	script_ticks(s, BLOCK / 2);
+	script_sends_octets(s, "\x87", 1);
+	assert_int_equal(h2_deadline(s->conn), deadline);
+	script_sends_frame_header(s, 2, H2_CONTINUATION, 0, 1);
+	script_sends_octets(s, "\x84", 1);
+	assert_int_equal(h2_deadline(s->conn), deadline);
+	ends_at_deadline(s, BLOCK / 2, H2_ENHANCE_YOUR_CALM);
+}
+
 SCRIPT_TEST(finished_field_block_stops_the_clock)
 {
 	struct script *s = timed(H2_SERVER, false, false);
@@ -178,6 +195,7 @@ int main(void)
 	    cmocka_unit_test(later_settings_have_their_own_deadline),
 	    cmocka_unit_test(quiet_connection_has_no_deadline),
 	    cmocka_unit_test(field_block_that_is_not_finished_ends_the_connection),
+	    cmocka_unit_test(field_block_has_one_clock_from_its_first_octet),
 	    cmocka_unit_test(finished_field_block_stops_the_clock),
 	    cmocka_unit_test(frame_that_is_not_finished_ends_the_connection),
 	    cmocka_unit_test(early_tick_does_no_harm),
