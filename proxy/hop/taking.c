@@ -6,24 +6,28 @@
 #include "proxy/hop/private.h"
 
 #define LOOKED_USEC (100 * USEC_PER_MSEC)
+/* While anything waits it is looked at more often than that. */
+#define LOOKS_APART_USEC (2 * USEC_PER_SEC)
 /* A shut window of the connection looks like one of the stream: that much patience in case of
  * doubt. */
 #define DOUBT_TIMES 10u
 
-/* It is slow unless it took the least amount within the limit, or on average since we looked. */
+/* It is slow unless it took the least amount within the limit, or on average since we looked. Of one
+ * that was not looked at for long nothing is known yet. */
 static void look(
     struct taking *t, const struct net_conn *net, usec limit, uint32_t min_rate, usec now)
 {
 	if (t->looked != 0 && now - t->looked < LOOKED_USEC)
 		return;
 	uint64_t delivered = net_conn_delivered(net);
+	bool is_known = t->looked != 0 && now - t->looked < limit + LOOKS_APART_USEC;
 	t->looked = now;
 	usec span = now - t->since > limit ? now - t->since : limit;
 	bool is_enough =
 	    delivered > t->delivered && delivered - t->delivered >= span * min_rate / USEC_PER_SEC;
-	if (is_enough)
+	if (is_enough || !is_known)
 		t->good_until = clock_after(now, limit);
-	if (is_enough || span > limit) {
+	if (is_enough || !is_known || span > limit) {
 		t->since = now;
 		t->delivered = delivered;
 	}
