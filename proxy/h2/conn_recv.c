@@ -65,6 +65,9 @@ static void handle_whole(struct h2_conn *c, const uint8_t *payload)
 static const struct h2_fault *admit(
     struct h2_conn *c, const struct h2_frame *frame, const struct h2_frame_row *row)
 {
+	/* First of all: whoever speaks something else has sent no frame that could be too large. */
+	if (!c->peer_settings_came && (frame->type != H2_SETTINGS || frame->flags & H2_ACK))
+		return h2_fault(FIRST_FRAME);
 	if (frame->length > c->local.max_frame_size)
 		return h2_fault(FRAME_TOO_LARGE);
 	if (c->block.is_open) {
@@ -73,8 +76,6 @@ static const struct h2_fault *admit(
 	} else if (row && row->in_block) {
 		return h2_fault(CONTINUATION_STRAY);
 	}
-	if (!c->peer_settings_came && (frame->type != H2_SETTINGS || frame->flags & H2_ACK))
-		return h2_fault(FIRST_FRAME);
 	/* Answers that nobody reads, heads included, may not pile up. */
 	if (c->out.provoked > c->limits.control_bytes ||
 	    h2_out_length(&c->out) > 4 * (size_t)c->limits.control_bytes)
