@@ -22,6 +22,20 @@ bool facts_came_through(const struct http_head *request)
 	       http_head_find(request, HTTP_TOKEN_X_FORWARDED_FOR);
 }
 
+/* The most hops that we count; more are as good as that (RFC 9110 7.6.2). */
+#define HOPS_MAX UINT32_MAX
+
+/* False: not a number. */
+static bool hops_left(struct slice value, uint64_t *left)
+{
+	for (size_t i = 0; i < value.len; i++)
+		if (value.ptr[i] < '0' || value.ptr[i] > '9')
+			return false;
+	if (!slice_to_number(value, HOPS_MAX, left))
+		*left = HOPS_MAX;
+	return value.len > 0;
+}
+
 /* RFC 9110 7.6.2: true when it has gone far enough. */
 static bool hops_are_used_up(struct http_head *head)
 {
@@ -29,7 +43,7 @@ static bool hops_are_used_up(struct http_head *head)
 	if (head->method_token != HTTP_METHOD_OPTIONS && head->method_token != HTTP_METHOD_TRACE)
 		return false;
 	const struct http_field *f = http_head_find(head, HTTP_TOKEN_MAX_FORWARDS);
-	if (!f || !slice_to_number(f->value, UINT32_MAX, &left))
+	if (!f || !hops_left(f->value, &left))
 		return false;
 	if (left == 0)
 		return true;
