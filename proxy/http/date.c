@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HTTP dates (RFC 9110 5.6.7), by hand: libc's parsers follow the locale and take far more than
- * the three forms. The name of the day is read but not compared with the date. Nothing is written
- * here.
+ * the three forms. The name of the day is read but not compared with the date. Only the preferred
+ * form is written.
  */
 #include "proxy/http/date.h"
+
+#include "proxy/base/ensure.h"
 
 #define DAY_SEC 86400u
 /* 50 years of the mean Gregorian length. */
@@ -150,4 +152,53 @@ bool http_date_parse(struct slice text, uint64_t now_sec, uint64_t *sec)
 		return false;
 	*sec = seconds(&m);
 	return true;
+}
+
+static char *put_number(char *at, unsigned digits, unsigned number)
+{
+	for (unsigned i = digits; i-- > 0; number /= 10)
+		at[i] = (char)('0' + number % 10);
+	return at + digits;
+}
+
+static char *put_text(char *at, const char *text)
+{
+	size_t length = strlen(text);
+	memcpy(at, text, length);
+	return at + length;
+}
+
+/* The civil date of a day since the epoch; years begin in March, so that a leap day is the last. */
+static struct moment moment_of_days(uint64_t days)
+{
+	uint64_t since = days + 719468; /* days from 0000-03-01 */
+	uint64_t era = since / 146097, of_era = since % 146097;
+	uint64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	uint64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+	uint64_t month = (5 * of_year + 2) / 153; /* 0 is March */
+	return (struct moment){
+	    .year = (unsigned)(year + era * 400 + (month >= 10 ? 1 : 0)),
+	    .month = (unsigned)(month >= 10 ? month - 10 : month + 2),
+	    .day = (unsigned)(of_year - (153 * month + 2) / 5 + 1),
+	};
+}
+
+void http_date_write(char text[HTTP_DATE_LEN], uint64_t sec)
+{
+	static const char *const day_names[7] = {"Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"};
+	static const char *const month_names[12] = {
+	    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+	uint64_t days = sec / DAY_SEC;
+	unsigned of_day = (unsigned)(sec % DAY_SEC);
+	struct moment m = moment_of_days(days);
+	ensure(m.year <= 9999);
+	char *at = put_text(text, day_names[days % 7]);
+	at = put_number(put_text(at, ", "), 2, m.day);
+	at = put_text(put_text(at, " "), month_names[m.month]);
+	at = put_number(put_text(at, " "), 4, m.year);
+	at = put_number(put_text(at, " "), 2, of_day / 3600);
+	at = put_number(put_text(at, ":"), 2, of_day / 60 % 60);
+	at = put_number(put_text(at, ":"), 2, of_day % 60);
+	at = put_text(at, " GMT");
+	ensure(at == text + HTTP_DATE_LEN);
 }

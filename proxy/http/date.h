@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* HTTP dates (RFC 9110 5.6.7) as seconds since the epoch. */
+/* HTTP dates (RFC 9110 5.6.7) from and to seconds since the epoch. */
 #ifndef PUSHGATE_HTTP_DATE_H
 #define PUSHGATE_HTTP_DATE_H
 
@@ -11,5 +11,9 @@
  * now_sec places two-digit years: never more than 50 years ahead of it.
  */
 bool http_date_parse(struct slice text, uint64_t now_sec, uint64_t *sec);
+
+#define HTTP_DATE_LEN 29
+/* Writes the preferred form, "Sun, 06 Nov 1994 08:49:37 GMT"; no NUL. Up to the year 9999. */
+void http_date_write(char text[HTTP_DATE_LEN], uint64_t sec);
 
 #endif

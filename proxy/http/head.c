@@ -230,6 +230,37 @@ bool http_response_is_bodyless(const struct http_head *response, enum http_metho
 	       response->status == 204 || response->status == 304;
 }
 
+void http_response_strip_length(struct http_head *response)
+{
+	if (response->content_length == HTTP_LENGTH_UNKNOWN ||
+	    (!http_head_is_interim(response) && response->status != 204))
+		return;
+	http_head_remove(response, HTTP_TOKEN_CONTENT_LENGTH);
+	response->content_length = HTTP_LENGTH_UNKNOWN;
+}
+
+/* What each field costs on top of its name and value. */
+#define LIST_FIELD_OVERHEAD 32u
+
+static size_t pseudo_bytes(enum http_token token, struct slice value)
+{
+	return value.len ? http_token_name(token).len + value.len + LIST_FIELD_OVERHEAD : 0;
+}
+
+size_t http_head_list_bytes(const struct http_head *head)
+{
+	size_t bytes = pseudo_bytes(HTTP_TOKEN_PSEUDO_METHOD, head->method) +
+		       pseudo_bytes(HTTP_TOKEN_PSEUDO_SCHEME, head->scheme) +
+		       pseudo_bytes(HTTP_TOKEN_PSEUDO_AUTHORITY, head->authority) +
+		       pseudo_bytes(HTTP_TOKEN_PSEUDO_PATH, head->path) +
+		       pseudo_bytes(HTTP_TOKEN_PSEUDO_PROTOCOL, head->protocol);
+	if (head->kind == HTTP_RESPONSE)
+		bytes += pseudo_bytes(HTTP_TOKEN_PSEUDO_STATUS, SLICE("200"));
+	for (uint32_t i = 0; i < head->count; i++)
+		bytes += head->fields[i].name.len + head->fields[i].value.len + LIST_FIELD_OVERHEAD;
+	return bytes;
+}
+
 static bool is_for_one_hop(uint16_t token)
 {
 	return token == HTTP_TOKEN_CONNECTION || token == HTTP_TOKEN_KEEP_ALIVE ||

@@ -103,6 +103,9 @@ const struct http_field *http_head_find_name(const struct http_head *head, struc
  */
 const char *http_head_settle(struct http_head *head, enum http_head_kind kind);
 
+/* The size of a settled head as RFC 9113 6.5.2 counts it, as it is now. */
+size_t http_head_list_bytes(const struct http_head *head);
+
 /* Response bodies (RFC 9110 6.4.1): true when this final response to `method` has none. */
 bool http_response_is_bodyless(const struct http_head *response, enum http_method method);
 
@@ -117,5 +120,8 @@ static inline bool http_head_is_interim(const struct http_head *head)
  * RFC 9218 `priority` is end-to-end and stays.
  */
 void http_head_strip_hop(struct http_head *head);
+
+/* Removes content-length from a response that may not have the field: 1xx and 204 (RFC 9110 8.6). */
+void http_response_strip_length(struct http_head *response);
 
 #endif

@@ -612,6 +612,42 @@ static void what_is_no_date_is_refused(void **state)
 		assert_false(http_date_parse(slice_of(whole, length), NOW, &sec));
 }
 
+static void date_is_written_in_the_preferred_form(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t sec;
+		const char *text;
+	} rows[] = {
+	    {0, "Thu, 01 Jan 1970 00:00:00 GMT"},
+	    {784111777, "Sun, 06 Nov 1994 08:49:37 GMT"},
+	    {951782399, "Mon, 28 Feb 2000 23:59:59 GMT"},
+	    {951782400, "Tue, 29 Feb 2000 00:00:00 GMT"},
+	    {951868800, "Wed, 01 Mar 2000 00:00:00 GMT"},
+	    {4107542399, "Sun, 28 Feb 2100 23:59:59 GMT"},
+	    {4107542400, "Mon, 01 Mar 2100 00:00:00 GMT"},
+	    {253402300799, "Fri, 31 Dec 9999 23:59:59 GMT"},
+	};
+	char text[HTTP_DATE_LEN + 1] = "";
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		http_date_write(text, rows[i].sec);
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
+static void what_is_written_reads_the_same(void **state)
+{
+	(void)state;
+	char text[HTTP_DATE_LEN];
+	/* A step that meets each day of a leap year and each hour, over some centuries. */
+	for (uint64_t sec = 0; sec < UINT64_C(13000000000); sec += 86400 * 3 + 3607) {
+		uint64_t read = 0;
+		http_date_write(text, sec);
+		assert_true(http_date_parse(slice_of(text, sizeof(text)), 0, &read));
+		assert_int_equal(read, sec);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -648,6 +684,8 @@ int main(void)
 	    cmocka_unit_test(every_day_follows_the_one_before),
 	    cmocka_unit_test(two_digit_year_is_at_most_fifty_years_ahead),
 	    cmocka_unit_test(what_is_no_date_is_refused),
+	    cmocka_unit_test(date_is_written_in_the_preferred_form),
+	    cmocka_unit_test(what_is_written_reads_the_same),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -253,6 +253,56 @@ static void bodyless_responses_are_those_of_the_rules(void **state)
 	http_head_free(head);
 }
 
+/* RFC 9110 8.6. */
+static void content_length_leaves_responses_that_may_not_have_it(void **state)
+{
+	(void)state;
+	static const struct {
+		uint16_t status;
+		bool stays;
+	} rows[] = {{100, false}, {103, false}, {199, false}, {200, true}, {204, false},
+	    {205, true}, {304, true}, {404, true}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_head *head = http_head_new(pool);
+		char status[4];
+		snprintf(status, sizeof(status), "%u", rows[i].status);
+		http_head_add(head, SLICE(":status"), slice_of_string(status));
+		http_head_add(head, SLICE("content-length"), SLICE("5"));
+		http_head_add(head, SLICE("x-after"), SLICE("1"));
+		assert_null(http_head_settle(head, HTTP_RESPONSE));
+		http_response_strip_length(head);
+		assert_int_equal(head->count, rows[i].stays ? 2 : 1);
+		assert_true(head->content_length == (rows[i].stays ? 5 : HTTP_LENGTH_UNKNOWN));
+		http_head_free(head);
+	}
+}
+
+/* RFC 9113 6.5.2: the size that the decoder counted, for as long as nothing is changed. */
+static void list_bytes_are_those_of_the_present_fields(void **state)
+{
+	(void)state;
+	struct http_head *head = http_head_new(pool);
+	http_head_add(head, SLICE(":method"), SLICE("GET"));
+	http_head_add(head, SLICE(":scheme"), SLICE("https"));
+	http_head_add(head, SLICE(":authority"), SLICE("a.example"));
+	http_head_add(head, SLICE(":path"), SLICE("/"));
+	http_head_add(head, SLICE("x-any"), SLICE("1234"));
+	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_int_equal(head->list_bytes, 42 + 44 + 51 + 38 + 41);
+	assert_int_equal(http_head_list_bytes(head), head->list_bytes);
+	head->scheme = SLICE("http");
+	http_head_add(head, SLICE("via"), SLICE("2 x"));
+	assert_int_equal(http_head_list_bytes(head), head->list_bytes - 1 + 38);
+	http_head_free(head);
+	head = http_head_new(pool);
+	http_head_add(head, SLICE(":status"), SLICE("404"));
+	http_head_add(head, SLICE("x"), SLICE(""));
+	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_int_equal(http_head_list_bytes(head), 42 + 33);
+	assert_int_equal(head->list_bytes, 42 + 33);
+	http_head_free(head);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +318,8 @@ int main(void)
 	    cmocka_unit_test(connection_cannot_remove_what_frames_or_routes),
 	    cmocka_unit_test(strip_keeps_te_of_requests_as_trailers_alone),
 	    cmocka_unit_test(bodyless_responses_are_those_of_the_rules),
+	    cmocka_unit_test(content_length_leaves_responses_that_may_not_have_it),
+	    cmocka_unit_test(list_bytes_are_those_of_the_present_fields),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }
