@@ -187,6 +187,7 @@ static void event_of_ending(struct h2_event *event, struct h2_stream *s)
 	    .reason = s->end_reason,
 	    .code = s->end_code,
 	    .unprocessed = s->end_unprocessed,
+	    .oversize = s->end_fault == h2_fault(LIST_TOO_LARGE),
 	};
 }
 

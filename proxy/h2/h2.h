@@ -182,9 +182,9 @@ struct h2_event {
 	struct slice debug; /* lent until the next call */
 	usec rtt;
 	bool end; /* END_STREAM: the receiving side is over with this event */
-	bool
-	    oversize; /* HEAD at a server: field list over the limit; `head` has only the pseudo-fields
-	                             that came and is not settled: answer 431 */
+	/* HEAD at a server: field list over the limit; `head` has only the pseudo-fields that came
+	 * and is not settled: answer 431. RESET: a response's or trailers' field list was. */
+	bool oversize;
 	bool unprocessed;
 };
 

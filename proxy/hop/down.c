@@ -413,7 +413,7 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 {
 	struct down *d = owner;
 	hop_now(d->hop);
-	if (end == NET_END_TLS) {
+	if (net_end_is_tls(end)) {
 		HOP_COUNT(d->hop, tls_failed, 1);
 		complain(d, d->is_open ? "TLS failed" : "TLS handshake failed", text);
 	}

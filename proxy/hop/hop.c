@@ -21,7 +21,17 @@ struct listener_socket {
 	struct listener *listener;
 };
 
-/* ---- what the relay asks ---- */
+/* ---- what time it is ---- */
+
+struct slice hop_date(struct hop *h)
+{
+	uint64_t sec = clock_wall() / USEC_PER_SEC;
+	if (sec != h->date_sec) {
+		http_date_write(h->date_text, sec);
+		h->date_sec = sec;
+	}
+	return slice_of(h->date_text, sizeof(h->date_text));
+}
 
 usec hop_now(struct hop *h)
 {
@@ -32,6 +42,11 @@ void hop_nudge(struct hop *h)
 {
 	if (h->is_draining && !h->is_drained)
 		net_timer_set(&h->timer, net_now(h->env.loop));
+}
+
+static struct slice date(void *context)
+{
+	return hop_date(context);
 }
 
 static void dispatch(void *context, struct exchange *x)
@@ -109,6 +124,7 @@ static const struct relay_ops relay_ops = {
     .push_promised = promise_made,
     .response_head = response_head,
     .ended = account_ended,
+    .date = date,
     .time_limit = time_limit,
     .min_rate = min_rate,
 };
@@ -404,6 +420,7 @@ static void drain_expired(struct wheel_node *node, usec now)
 		return;
 	}
 	list_for_each(&h->downs, d, struct down, link) down_abort(d);
+	hop_nudge(h);
 }
 
 void hop_drain(struct hop *h, usec deadline, void (*drained)(void *context), void *context)
@@ -426,10 +443,32 @@ void hop_drain(struct hop *h, usec deadline, void (*drained)(void *context), voi
 	hop_check_drained(h);
 }
 
+static bool has_origins(const struct hop *h)
+{
+	for (size_t i = 0; i < 2 * h->env.conf->origin_count; i++)
+		if (!list_is_empty(&h->pools[i].ups))
+			return true;
+	return false;
+}
+
+/* The origins hear of the end once nobody needs them, and have a moment to take it in. */
+static void part(struct hop *h)
+{
+	h->is_parting = true;
+	for (size_t i = 0; i < 2 * h->env.conf->origin_count; i++)
+		pool_part(&h->pools[i]);
+	wheel_set(&h->relay.wheel, &h->drain_timer, hop_now(h) + DRAIN_LAST_WORDS_USEC);
+	set_timer(h);
+}
+
 void hop_check_drained(struct hop *h)
 {
 	if (!h->is_draining || h->is_drained || !list_is_empty(&h->downs) ||
 	    h->relay.live_count > 0)
+		return;
+	if (!h->is_parting)
+		part(h);
+	if (has_origins(h) && !h->is_late)
 		return;
 	h->is_drained = true;
 	for (size_t i = 0; i < 2 * h->env.conf->origin_count; i++)

@@ -25,6 +25,17 @@ void pool_fini(struct pool *p)
 	list_for_each(&p->ups, u, struct up, link) up_kill(u, &relay_cause_DRAINED);
 }
 
+void pool_part(struct pool *p)
+{
+	list_for_each(&p->ups, u, struct up, link)
+	{
+		if (u->is_open)
+			up_terminate(u, H2_NO_ERROR, (struct slice){0});
+		else
+			up_kill(u, &relay_cause_DRAINED);
+	}
+}
+
 /* ---- which pool ---- */
 
 struct pool *pool_choose(struct hop *hop, struct exchange *x)
@@ -114,8 +125,9 @@ void pool_serve(struct pool *p)
 	struct up *u;
 	while ((x = list_first(&p->queue, struct exchange, waiting)) && (u = up_with_room(p, x))) {
 		unqueue(p, x);
-		if (!up_send(u, x))
-			exchange_on_up_failed(x, &relay_cause_NO_MEMORY, 0, NULL);
+		const struct relay_cause *refusal = up_send(u, x);
+		if (refusal)
+			exchange_on_up_failed(x, refusal, 0, NULL);
 	}
 	if (!list_is_empty(&p->queue))
 		grow(p);
@@ -126,8 +138,9 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 	struct up *u = list_is_empty(&p->queue) ? up_with_room(p, x) : NULL;
 	x->pool = p;
 	if (u) {
-		if (!up_send(u, x))
-			exchange_on_up_failed(x, &relay_cause_NO_MEMORY, 0, NULL);
+		const struct relay_cause *refusal = up_send(u, x);
+		if (refusal)
+			exchange_on_up_failed(x, refusal, 0, NULL);
 		else if (h2_request_room(u->h2) < ROOM_WANTED)
 			grow(p);
 		return;

@@ -17,6 +17,7 @@
 #include "proxy/h2/h2.h"
 #include "proxy/hop/facts.h"
 #include "proxy/hop/hop.h"
+#include "proxy/http/date.h"
 #include "proxy/relay/hold.h"
 #include "proxy/relay/relay.h"
 
@@ -89,7 +90,10 @@ struct hop {
 	struct list dead; /* struct corpse */
 	struct slice pseudonym;
 	char pseudonym_text[80];
+	char date_text[HTTP_DATE_LEN]; /* of date_sec, since the epoch */
+	uint64_t date_sec;
 	bool is_draining, is_drained, is_late; /* is_late: the drain's deadline has passed */
+	bool is_parting;                       /* the origins have been told that it is over */
 	struct wheel_node drain_timer;
 	void (*drained)(void *context);
 	void *drained_context;
@@ -201,6 +205,8 @@ struct up {
 void pool_init(struct pool *p, struct hop *hop, const struct conf_origin *origin,
     struct net_tls *tls, bool push);
 void pool_fini(struct pool *p);
+void pool_part(
+    struct pool *p); /* GOAWAY to all (RFC 9113 6.8); nobody waits for anything any more */
 struct pool *pool_choose(struct hop *hop, struct exchange *x);
 void pool_dispatch(struct pool *p, struct exchange *x);
 void pool_undispatch(struct exchange *x);
@@ -217,8 +223,8 @@ void up_kill(struct up *u, const struct relay_cause *cause); /* at once and with
 void up_terminate(struct up *u, enum h2_code code, struct slice why); /* GOAWAY, then close */
 void up_retire(struct up *u); /* takes no more requests; closes when those that it has are over */
 bool up_has_room(const struct up *u);
-/* Sends the exchange's request; false: no room after all. */
-bool up_send(struct up *u, struct exchange *x);
+/* Sends the exchange's request; else why it cannot be sent: no memory, or too large for this origin. */
+const struct relay_cause *up_send(struct up *u, struct exchange *x);
 void up_arm(struct up *u);
 /* How long the origin may take nothing, or too little, of this exchange's upload. */
 usec up_take_limit(struct up *u, const struct leg *leg);
@@ -325,6 +331,8 @@ void account_status(struct hop *h, uint16_t status);
 bool out_fill(struct h2_conn *h2, struct net_out *out);
 
 /* hop.c */
+/* The present as a Date field says it; lent until the next call. */
+struct slice hop_date(struct hop *h);
 usec hop_now(struct hop *h); /* reads the loop's time into the relay */
 /* something is over: while draining, another turn shall follow */
 void hop_nudge(struct hop *h);

@@ -35,6 +35,7 @@ struct h2_settings up_settings(const struct conf_origin *o, bool push)
 	s.max_concurrent_streams = o->max_concurrent_pushes;
 	s.initial_window_size = o->stream_window_bytes;
 	s.max_header_list_size = o->max_header_list_bytes;
+	s.no_rfc7540_priorities = 1; /* none are sent: the priority field says it (RFC 9218 2.1) */
 	return s;
 }
 
@@ -218,22 +219,25 @@ static void reset_event(struct up *u, const struct h2_event *e)
 {
 	struct leg *leg = e->user;
 	const struct relay_cause *cause = &relay_cause_UP_RESET;
+	const char *detail = NULL;
 	if (e->fault) {
 		HOP_COUNT(u->hop, peer_faults_up, 1);
 		complain(u, e->fault->name, e->reason ? e->reason : e->fault->text);
-		cause = &relay_cause_UP_MALFORMED;
+		cause = e->oversize ? &relay_cause_UP_FIELDS_LARGE : &relay_cause_UP_MALFORMED;
+		detail = e->reason ? e->reason : e->fault->name;
 	} else if (e->unprocessed) {
 		cause = &relay_cause_UP_UNPROCESSED;
 	}
 	if (!leg)
 		return;
 	up_leg_cut(leg);
-	exchange_on_up_failed(leg->exchange, cause, e->code, e->fault ? e->fault->name : NULL);
+	exchange_on_up_failed(leg->exchange, cause, e->code, detail);
 }
 
 static void failed_event(struct up *u, const struct h2_event *e)
 {
 	const char *detail = e->fault ? e->fault->name : h2_code_name(e->code);
+	const struct relay_cause *cause = e->fault ? &relay_cause_UP_FAULT : &relay_cause_UP_LOST;
 	HOP_COUNT(u->hop, upstream_failed, 1);
 	if (e->fault) {
 		HOP_COUNT(u->hop, peer_faults_up, 1);
@@ -242,10 +246,9 @@ static void failed_event(struct up *u, const struct h2_event *e)
 		complain(u, "connection ended with an error", detail);
 	}
 	up_retire(u); /* its GOAWAY still leaves; for the pool it is gone */
-	end_exchanges(
-	    u, &relay_cause_UP_LOST, e->fault ? (uint32_t)e->fault->code : e->code, detail);
+	end_exchanges(u, cause, e->fault ? (uint32_t)e->fault->code : e->code, detail);
 	if (!u->is_ready)
-		pool_failed(u->pool, &relay_cause_UP_LOST, detail);
+		pool_failed(u->pool, cause, detail);
 	else
 		pool_serve(u->pool);
 }
@@ -305,6 +308,19 @@ static void data_event(struct up *u, const struct h2_event *e)
 		h2_set_window(u->h2, x->up.stream, u->window);
 }
 
+/* RFC 9110 6.6.1: what has no Date is given the time at which it came. */
+static void head_event(struct up *u, const struct h2_event *e)
+{
+	struct leg *leg = e->user;
+	if (!leg) {
+		http_head_free(e->head);
+		return;
+	}
+	if (!http_head_is_interim(e->head) && !http_head_find(e->head, HTTP_TOKEN_DATE))
+		http_head_add_token(e->head, HTTP_TOKEN_DATE, hop_date(u->hop));
+	exchange_on_response(leg->exchange, e->head, e->end);
+}
+
 static void on_event(struct up *u, struct h2_event *e)
 {
 	struct leg *leg = e->user;
@@ -313,10 +329,7 @@ static void on_event(struct up *u, struct h2_event *e)
 		settings_event(u);
 		break;
 	case H2_EVENT_HEAD:
-		if (leg)
-			exchange_on_response(leg->exchange, e->head, e->end);
-		else
-			http_head_free(e->head);
+		head_event(u, e);
 		break;
 	case H2_EVENT_DATA:
 		data_event(u, e);
@@ -407,20 +420,36 @@ static void conn_fill(void *owner, struct net_out *out)
 	}
 }
 
+/* RFC 9209 2.3.13 to 2.3.15. */
+static const struct relay_cause *cause_of_tls(const struct up *u, enum net_end end)
+{
+	if (u->is_open)
+		return &relay_cause_UP_LOST;
+	if (end == NET_END_CERTIFICATE)
+		return &relay_cause_UP_CERTIFICATE;
+	return end == NET_END_ALERT ? &relay_cause_UP_ALERT : &relay_cause_UP_TLS;
+}
+
 static void conn_ended(void *owner, enum net_end end, const char *text)
 {
 	struct up *u = owner;
 	hop_now(u->hop);
 	switch (end) {
 	case NET_END_CONNECT:
+	case NET_END_NO_ROUTE:
 		complain(u, "cannot connect", text);
 		HOP_COUNT(u->hop, upstream_failed, 1);
-		up_lost(u, &relay_cause_UP_UNREACHABLE, 0, text);
+		up_lost(u,
+		    end == NET_END_CONNECT ? &relay_cause_UP_UNREACHABLE
+					   : &relay_cause_UP_UNROUTABLE,
+		    0, text);
 		return;
 	case NET_END_TLS:
+	case NET_END_CERTIFICATE:
+	case NET_END_ALERT:
 		complain(u, "TLS failed", text);
 		HOP_COUNT(u->hop, upstream_failed, 1);
-		up_lost(u, u->is_open ? &relay_cause_UP_LOST : &relay_cause_UP_TLS, 0, text);
+		up_lost(u, cause_of_tls(u, end), 0, text);
 		return;
 	case NET_END_ERROR:
 		if (!list_is_empty(&u->legs))
@@ -458,6 +487,11 @@ usec up_take_limit(struct up *u, const struct leg *leg)
 	    o->write_timeout, o->limits.min_rate, u->hop->relay.now);
 }
 
+static bool waits_for_settings(const struct up *u)
+{
+	return u->is_open && !u->is_ready && !u->is_closing;
+}
+
 static usec deadline_of(struct up *u)
 {
 	const struct conf_origin *o = u->pool->origin;
@@ -466,7 +500,7 @@ static usec deadline_of(struct up *u)
 	if (!u->is_open)
 		return clock_after(u->started, o->connect_timeout);
 	usec at = h2_deadline(u->h2);
-	if (!u->is_ready && clock_after(u->started, o->settings_timeout) < at)
+	if (waits_for_settings(u) && clock_after(u->started, o->settings_timeout) < at)
 		at = clock_after(u->started, o->settings_timeout);
 	if (can_be_idle(u) && clock_after(u->quiet_since, o->idle_timeout) < at)
 		at = clock_after(u->quiet_since, o->idle_timeout);
@@ -499,10 +533,15 @@ static void timer_expired(struct wheel_node *node, usec now)
 		up_lost(u, &relay_cause_CONNECT_LATE, 0, "connect time-out");
 		return;
 	}
-	if (u->is_open && !u->is_ready && clock_after(u->started, o->settings_timeout) <= now) {
+	if (waits_for_settings(u) && clock_after(u->started, o->settings_timeout) <= now) {
 		HOP_COUNT(u->hop, connect_late, 1);
 		complain(u, "sent no SETTINGS in time", NULL);
-		up_lost(u, &relay_cause_CONNECT_LATE, 0, "no SETTINGS from the origin in time");
+		h2_terminate(u->h2, H2_SETTINGS_TIMEOUT, SLICE("no SETTINGS in time"));
+		up_retire(u);
+		pool_failed(
+		    u->pool, &relay_cause_CONNECT_LATE, "no SETTINGS from the origin in time");
+		net_conn_dirty(u->net);
+		up_arm(u);
 		return;
 	}
 	if (u->is_open && write_deadline(u) <= now) {

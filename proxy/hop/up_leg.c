@@ -26,8 +26,15 @@ bool up_has_room(const struct up *u)
 	       h2_request_room(u->h2) > 0;
 }
 
+/* RFC 9113 10.5.1: an origin may take what is larger for an attack on the whole connection. */
+static bool is_too_large(const struct up *u, const struct http_head *head)
+{
+	uint32_t most = h2_peer_settings(u->h2)->max_header_list_size;
+	return most != UINT32_MAX && http_head_list_bytes(head) > most;
+}
+
 /* What the origin is told: the hop's own scheme and authority where the configuration says so. */
-bool up_send(struct up *u, struct exchange *x)
+const struct relay_cause *up_send(struct up *u, struct exchange *x)
 {
 	const struct conf_origin *o = u->pool->origin;
 	struct http_head *head = x->request;
@@ -36,11 +43,12 @@ bool up_send(struct up *u, struct exchange *x)
 		head->authority = slice_of_string(o->host_override);
 	if (o->scheme == CONF_SCHEME_HOP)
 		head->scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
-	struct h2_stream *s = h2_request(u->h2, head, end, &x->up);
+	bool is_large = is_too_large(u, head);
+	struct h2_stream *s = is_large ? NULL : h2_request(u->h2, head, end, &x->up);
 	head->authority = x->authority;
 	head->scheme = x->scheme;
 	if (!s)
-		return false;
+		return is_large ? &relay_cause_HEAD_LARGE : &relay_cause_NO_MEMORY;
 	const struct leg leg = {
 	    .ops = &up_leg_ops, .carrier = u, .stream = s, .budget = &u->budget};
 	list_append(&u->legs, &x->up.link);
@@ -52,7 +60,7 @@ bool up_send(struct up *u, struct exchange *x)
 		up_retire(u);
 	exchange_on_connected(x, &leg);
 	net_conn_dirty(u->net);
-	return true;
+	return NULL;
 }
 
 static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)

@@ -103,18 +103,26 @@ static bool is_sf_token(struct slice s)
 	return s.len > 0;
 }
 
-static void add_proxy_status(
-    struct http_head *head, struct slice pseudonym, const char *error, const char *details)
+/* RFC 9209 2.3.16: the one error whose answer is not the origin's but for the origin. */
+static struct slice parameters_of(struct arena *a, const struct http_own_answer *answer)
+{
+	if (strcmp(answer->error, "http_request_error") != 0)
+		return slice_of_string(answer->error);
+	return arena_printf(a, "%s; status-code=%u", answer->error, (unsigned)answer->status);
+}
+
+static void add_proxy_status(struct http_head *head, const struct http_own_answer *answer)
 {
 	struct arena *a = &head->arena;
-	struct slice name = is_sf_token(pseudonym) ? pseudonym : quoted(a, pseudonym);
-	struct slice value;
-	if (details) {
-		struct slice text = quoted(a, slice_of_string(details));
-		value = arena_printf(
-		    a, "%.*s; error=%s; details=%.*s", SLICE_ARG(name), error, SLICE_ARG(text));
+	struct slice name =
+	    is_sf_token(answer->pseudonym) ? answer->pseudonym : quoted(a, answer->pseudonym);
+	struct slice error = parameters_of(a, answer), value;
+	if (answer->details) {
+		struct slice text = quoted(a, slice_of_string(answer->details));
+		value = arena_printf(a, "%.*s; error=%.*s; details=%.*s", SLICE_ARG(name),
+		    SLICE_ARG(error), SLICE_ARG(text));
 	} else {
-		value = arena_printf(a, "%.*s; error=%s", SLICE_ARG(name), error);
+		value = arena_printf(a, "%.*s; error=%.*s", SLICE_ARG(name), SLICE_ARG(error));
 	}
 	http_head_add_token(head, HTTP_TOKEN_PROXY_STATUS, value);
 }
@@ -126,29 +134,29 @@ static struct slice own_body(struct arena *a, uint16_t status, const char *detai
 	    details ? ": " : "", details ? details : "");
 }
 
-struct http_head *http_own_response(struct http_head_pool *pool, uint16_t status,
-    struct slice pseudonym, const char *error, const char *details, struct slice *body)
+struct http_head *http_own_response(
+    struct http_head_pool *pool, const struct http_own_answer *answer, struct slice *body)
 {
 	struct http_head *head = http_head_new(pool);
-	ensure(status >= 200 && status <= 999);
+	ensure(answer->status >= 200 && answer->status <= 999);
 	head->kind = HTTP_RESPONSE;
-	head->status = status;
+	head->status = answer->status;
 	*body = SLICE("");
+	if (answer->date.len > 0)
+		http_head_add_token(head, HTTP_TOKEN_DATE, answer->date);
 	if (!http_response_is_bodyless(head, HTTP_METHOD_OTHER)) {
-		*body = own_body(&head->arena, status, details);
+		*body = own_body(&head->arena, answer->status, answer->details);
 		head->content_length = body->len;
 		struct slice length = arena_printf(&head->arena, "%zu", body->len);
 		http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, SLICE("text/plain"));
 		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, length);
 	}
 	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
-	if (status >= 500)
+	if (answer->status >= 500)
 		http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
-	if (error)
-		add_proxy_status(head, pseudonym, error, details);
-	head->list_bytes = sizeof(":status") - 1 + 3 + 32;
-	for (uint32_t i = 0; i < head->count; i++)
-		head->list_bytes += head->fields[i].name.len + head->fields[i].value.len + 32;
+	if (answer->error)
+		add_proxy_status(head, answer);
+	head->list_bytes = http_head_list_bytes(head);
 	return head;
 }
 

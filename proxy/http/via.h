@@ -13,15 +13,23 @@ void http_via_add(struct http_head *head, struct slice pseudonym);
 /* True when this request has passed the pseudonym already. */
 bool http_via_has(const struct http_head *head, struct slice pseudonym);
 
+/* What a response of our own says. */
+struct http_own_answer {
+	uint16_t status;
+	struct slice pseudonym;
+	const char *error;   /* an RFC 9209 2.3 error type, or NULL: no Proxy-Status */
+	const char *details; /* in words, or NULL; escaped */
+	struct slice date;   /* as http_date_write writes it; empty: there is no clock */
+};
+
 /*
- * A final response of our own: status, content-type text/plain, content-length, `server: pushgate`,
- * cache-control no-store for 5xx, and Proxy-Status `<pseudonym>; error=<error>;
- * details="<details>"` when error is not NULL (an RFC 9209 2.3 error type; details may be NULL and
- * is escaped). *body is the short text, living in the head's arena ("502 Bad Gateway:
- * <details>\n"). The head is yours.
+ * A final response of our own: status, date, content-type text/plain, content-length, `server:
+ * pushgate`, cache-control no-store for 5xx, and Proxy-Status `<pseudonym>; error=<error>;
+ * details="<details>"`, with the status-code that an http_request_error has. *body is the short
+ * text, living in the head's arena ("502 Bad Gateway: <details>\n"). The head is yours.
  */
-struct http_head *http_own_response(struct http_head_pool *pool, uint16_t status,
-    struct slice pseudonym, const char *error, const char *details, struct slice *body);
+struct http_head *http_own_response(
+    struct http_head_pool *pool, const struct http_own_answer *answer, struct slice *body);
 
 /* "Bad Gateway" for 502, …; "" when unknown (RFC 9110 15). */
 const char *http_status_reason(uint16_t status);

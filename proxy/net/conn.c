@@ -176,7 +176,9 @@ static void connect_done(struct net_conn *c)
 	if (error == 0 && c->loop->sys.getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
 		error = errno;
 	if (error) {
-		net_conn_end_errno(c, NET_END_CONNECT, c->fd < 0 ? "socket" : "connect", error);
+		bool has_route = error != ENETUNREACH && error != EHOSTUNREACH && error != ENETDOWN;
+		net_conn_end_errno(c, has_route ? NET_END_CONNECT : NET_END_NO_ROUTE,
+		    c->fd < 0 ? "socket" : "connect", error);
 	} else if (c->tls) {
 		c->phase = NET_PHASE_HANDSHAKE;
 		net_conn_tls_start(c);

@@ -140,10 +140,23 @@ void net_out_piece(struct net_out *o, struct piece piece);
 enum net_end {
 	/* the peer closed in good order (for TLS: close_notify, or TCP FIN without one) */
 	NET_END_EOF,
-	NET_END_ERROR,   /* ECONNRESET and the like */
-	NET_END_CONNECT, /* connect failed */
-	NET_END_TLS,     /* handshake or record failed; text says why */
+	NET_END_ERROR,       /* ECONNRESET and the like */
+	NET_END_CONNECT,     /* connect failed */
+	NET_END_NO_ROUTE,    /* the same, as there is no way to the address */
+	NET_END_TLS,         /* handshake or record failed; text says why */
+	NET_END_CERTIFICATE, /* the same: the peer's certificate was not good enough for us */
+	NET_END_ALERT,       /* the same: the peer has refused, by an alert */
 };
+
+static inline bool net_end_is_connect(enum net_end end)
+{
+	return end == NET_END_CONNECT || end == NET_END_NO_ROUTE;
+}
+
+static inline bool net_end_is_tls(enum net_end end)
+{
+	return end == NET_END_TLS || end == NET_END_CERTIFICATE || end == NET_END_ALERT;
+}
 
 struct net_conn_ops {
 	/* Connected, and the TLS handshake is done: ALPN is known. Not called for adopted plain

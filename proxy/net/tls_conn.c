@@ -65,11 +65,20 @@ static uint32_t cause(void)
 	return best;
 }
 
+static enum net_end end_of(uint32_t code)
+{
+	if (ERR_GET_LIB(code) != ERR_LIB_SSL)
+		return NET_END_TLS;
+	if (ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED)
+		return NET_END_CERTIFICATE;
+	return ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET ? NET_END_ALERT : NET_END_TLS;
+}
+
 void net_conn_tls_fail(struct net_conn *c, uint32_t code)
 {
 	char text[256], reason[128];
-	if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
-	    ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED)
+	enum net_end end = end_of(code);
+	if (end == NET_END_CERTIFICATE)
 		snprintf(text, sizeof(text), "certificate verify failed: %s",
 		    X509_verify_cert_error_string(SSL_get_verify_result(c->ssl)));
 	else
@@ -79,7 +88,7 @@ void net_conn_tls_fail(struct net_conn *c, uint32_t code)
 	c->has_alerted = c->loop->output.size > 0;
 	net_conn_try_output(c);
 	if (c->phase == NET_PHASE_HANDSHAKE || c->phase == NET_PHASE_OPEN)
-		net_conn_end(c, NET_END_TLS, text);
+		net_conn_end(c, end, text);
 }
 
 /* What stopped a call into the library: usually that there is nothing more to read for now. */

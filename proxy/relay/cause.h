@@ -57,37 +57,42 @@ struct relay_cause {
  * malformed) */
 // clang-format off
 #define RELAY_CAUSES(X) \
-	X(UP_UNPROCESSED,   "origin-unprocessed",    RELAY_ORIGIN, true,  503, "connection_terminated",    RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
-	X(UP_UNREACHABLE,   "origin-unreachable",    RELAY_ORIGIN, true,  503, "connection_refused",       RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_TLS,           "origin-tls",            RELAY_ORIGIN, false, 503, "tls_protocol_error",       RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_RESET,         "origin-reset",          RELAY_ORIGIN, false, 502, "http_response_incomplete", RELAY_PASS,           RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
-	X(UP_LOST,          "origin-lost",           RELAY_ORIGIN, false, 502, "connection_terminated",    RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_MALFORMED,     "response-malformed",    RELAY_ORIGIN, false, 502, "http_protocol_error",      RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RESPONSE_MALFORMED, false, true ) \
-	X(CONNECT_LATE,     "connect-late",          RELAY_ORIGIN, false, 504, "connection_timeout",       RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(QUEUE_LATE,       "queue-late",            RELAY_SELF,   false, 504, "connection_timeout",       RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(QUEUE_FULL,       "queue-full",            RELAY_SELF,   false, 503, "connection_limit_reached", RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_STALLED,       "origin-stalled",        RELAY_ORIGIN, false, 504, "http_request_error",       RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(HEAD_LATE,        "response-late",         RELAY_ORIGIN, false, 504, "http_response_timeout",    RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
-	X(BODY_LATE,        "response-stalled",      RELAY_ORIGIN, false, 504, "http_response_timeout",    RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(DOWN_STALLED,     "client-stalled",        RELAY_CLIENT, false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
-	X(PUSH_START_LATE,  "push-start-late",       RELAY_CLIENT, false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
-	X(DOWN_RESET,       "client-reset",          RELAY_CLIENT, false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_SAME,           CLIENT_RESET,       false, false) \
-	X(DOWN_LOST,        "client-lost",           RELAY_CLIENT, false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_LOST,        false, false) \
-	X(DOWN_MALFORMED,   "request-malformed",     RELAY_CLIENT, false, 400, NULL,                       RELAY_PROTOCOL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, true ) \
-	X(UPLOAD_LATE,      "request-stalled",       RELAY_CLIENT, false, 408, NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
-	X(UPLOAD_LARGE,     "request-too-large",     RELAY_CLIENT, false, 413, "http_request_error",       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
-	X(UPLOAD_LINGER,    "upload-linger",         RELAY_CLIENT, false, 0,   NULL,                       RELAY_NO_ERROR,       RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
-	X(HEAD_LARGE,       "fields-too-large",      RELAY_CLIENT, false, 431, "http_request_error",       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
-	X(MISDIRECTED,      "misdirected",           RELAY_SELF,   false, 421, "destination_not_found",    RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
-	X(NO_ROUTE,         "no-route",              RELAY_SELF,   false, 404, "destination_not_found",    RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
-	X(LOOP,             "loop",                  RELAY_SELF,   false, 508, "proxy_loop_detected",      RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
-	X(NOT_IMPLEMENTED,  "not-implemented",       RELAY_SELF,   false, 501, "http_request_denied",      RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
-	X(NO_MEMORY,        "no-memory",             RELAY_SELF,   false, 503, "proxy_internal_error",     RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, BUDGET,             false, false) \
-	X(MEMORY_SHORT,     "memory-short",          RELAY_SELF,   false, 503, "proxy_internal_error",     RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
-	X(MEMORY_STALLED,   "memory-stalled",        RELAY_SELF,   false, 503, "proxy_internal_error",     RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
-	X(SHED,             "memory-shed",           RELAY_SELF,   false, 503, "proxy_internal_error",     RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, PUSH_SHED,          false, false) \
-	X(POLICY,           "policy",                RELAY_SELF,   false, 0,   NULL,                       RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RULE,               false, false) \
-	X(DRAINED,          "drained",               RELAY_SELF,   false, 503, "proxy_internal_response",  RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         DRAIN,              false, false)
+	X(UP_UNPROCESSED,     "origin-unprocessed",    RELAY_ORIGIN, true,  503, "connection_terminated",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
+	X(UP_UNREACHABLE,     "origin-unreachable",    RELAY_ORIGIN, true,  503, "connection_refused",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_UNROUTABLE,      "origin-unroutable",     RELAY_ORIGIN, true,  503, "destination_ip_unroutable",        RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_TLS,             "origin-tls",            RELAY_ORIGIN, false, 503, "tls_protocol_error",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_CERTIFICATE,     "origin-certificate",    RELAY_ORIGIN, false, 503, "tls_certificate_error",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_ALERT,           "origin-alert",          RELAY_ORIGIN, false, 503, "tls_alert_received",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_RESET,           "origin-reset",          RELAY_ORIGIN, false, 502, "http_response_incomplete",         RELAY_PASS,           RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
+	X(UP_LOST,            "origin-lost",           RELAY_ORIGIN, false, 502, "connection_terminated",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_FAULT,           "origin-fault",          RELAY_ORIGIN, false, 502, "http_protocol_error",              RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_MALFORMED,       "response-malformed",    RELAY_ORIGIN, false, 502, "http_protocol_error",              RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RESPONSE_MALFORMED, false, true ) \
+	X(UP_FIELDS_LARGE,    "response-fields-large", RELAY_ORIGIN, false, 502, "http_response_header_section_size", RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         RESPONSE_MALFORMED, false, false) \
+	X(CONNECT_LATE,       "connect-late",          RELAY_ORIGIN, false, 504, "connection_timeout",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(QUEUE_LATE,         "queue-late",            RELAY_SELF,   false, 504, "connection_timeout",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(QUEUE_FULL,         "queue-full",            RELAY_SELF,   false, 503, "connection_limit_reached",         RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_STALLED,         "origin-stalled",        RELAY_ORIGIN, false, 504, "connection_write_timeout",         RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(HEAD_LATE,          "response-late",         RELAY_ORIGIN, false, 504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
+	X(BODY_LATE,          "response-stalled",      RELAY_ORIGIN, false, 504, "http_response_timeout",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(DOWN_STALLED,       "client-stalled",        RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
+	X(PUSH_START_LATE,    "push-start-late",       RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
+	X(DOWN_RESET,         "client-reset",          RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_SAME,           CLIENT_RESET,       false, false) \
+	X(DOWN_LOST,          "client-lost",           RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_LOST,        false, false) \
+	X(DOWN_MALFORMED,     "request-malformed",     RELAY_CLIENT, false, 400, "http_request_error",               RELAY_PROTOCOL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, true ) \
+	X(UPLOAD_LATE,        "request-stalled",       RELAY_CLIENT, false, 408, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
+	X(UPLOAD_LARGE,       "request-too-large",     RELAY_CLIENT, false, 413, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(UPLOAD_LINGER,      "upload-linger",         RELAY_CLIENT, false, 0,   NULL,                               RELAY_NO_ERROR,       RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
+	X(HEAD_LARGE,         "fields-too-large",      RELAY_CLIENT, false, 431, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(MISDIRECTED,        "misdirected",           RELAY_SELF,   false, 421, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(NO_ROUTE,           "no-route",              RELAY_SELF,   false, 404, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(LOOP,               "loop",                  RELAY_SELF,   false, 508, "proxy_loop_detected",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(NOT_IMPLEMENTED,    "not-implemented",       RELAY_SELF,   false, 501, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(NO_MEMORY,          "no-memory",             RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, BUDGET,             false, false) \
+	X(MEMORY_SHORT,       "memory-short",          RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
+	X(MEMORY_STALLED,     "memory-stalled",        RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
+	X(SHED,               "memory-shed",           RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, PUSH_SHED,          false, false) \
+	X(POLICY,             "policy",                RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RULE,               false, false) \
+	X(DRAINED,            "drained",               RELAY_SELF,   false, 503, "proxy_internal_response",          RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         DRAIN,              false, false)
 // clang-format on
 
 #define RELAY_CAUSE_EXTERN(symbol, ...) extern const struct relay_cause relay_cause_##symbol;

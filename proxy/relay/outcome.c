@@ -25,8 +25,14 @@ static void answer(
 	ensure(x->down.ops && !x->response_begun && !exchange_is_push(x));
 	exchange_note_cause(x, cause, code, detail);
 	exchange_discard_upload(x);
-	struct http_head *head = http_own_response(r->heads, cause->status, r->pseudonym,
-	    cause->error, x->detail ? x->detail : cause->name, &text);
+	const struct http_own_answer own = {
+	    .status = cause->status,
+	    .pseudonym = r->pseudonym,
+	    .error = cause->error,
+	    .details = x->detail ? x->detail : cause->name,
+	    .date = r->ops->date ? r->ops->date(r->context) : SLICE(""),
+	};
+	struct http_head *head = http_own_response(r->heads, &own, &text);
 	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
 	x->download.source_ended = true;
 	if (!end &&
@@ -53,6 +59,15 @@ void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const 
 		answer(x, cause, 0, detail);
 }
 
+/* RFC 9113 8.7: REFUSED_STREAM says that nothing was processed, which nobody believes who has been
+ * answered in part. */
+static uint32_t code_down(const struct exchange *x, const struct relay_cause *cause, uint32_t came)
+{
+	uint32_t code = relay_code_across(cause->down_code, came);
+	bool was_processed = x->response_begun && !exchange_is_push(x);
+	return code == RELAY_REFUSED_STREAM && was_processed ? RELAY_INTERNAL_ERROR : code;
+}
+
 /* The downstream half of a failure; the upstream leg is gone or has been reset. */
 static void fail_downstream(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
@@ -66,7 +81,7 @@ static void fail_downstream(
 	}
 	if (!x->cause) /* before the reset: a held leg asks for it */
 		exchange_note_cause(x, cause, code, detail);
-	exchange_reset_leg(&x->down, relay_code_across(cause->down_code, code));
+	exchange_reset_leg(&x->down, code_down(x, cause, code));
 	exchange_finish(x, cause, code, detail);
 }
 

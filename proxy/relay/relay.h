@@ -223,6 +223,9 @@ struct relay_ops {
 	void (*response_head)(void *context, struct exchange *x, struct http_head *head);
 	/* It is over: log and count. Legs are gone, all else still stands. */
 	void (*ended)(void *context, struct exchange *x);
+	/* The present as a Date field says it, for answers of our own; may be NULL. Lent until the
+	 * next call. */
+	struct slice (*date)(void *context);
 	/* How long things may take for this exchange, 0 = no limit. */
 	usec (*time_limit)(void *context, const struct exchange *x, enum relay_timeout what);
 	/* Octets a second that this side has to give and to take in that time; 0 = any. */

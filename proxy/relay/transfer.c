@@ -269,6 +269,7 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		return;
 	}
 	http_head_strip_hop(head);
+	http_response_strip_length(head);
 	if (http_head_is_interim(head)) {
 		interim(x, head);
 		return;

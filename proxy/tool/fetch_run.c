@@ -408,7 +408,7 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 		finish(f);
 		return;
 	}
-	bool may_try_another = end == NET_END_CONNECT && f->next_address < f->address_count;
+	bool may_try_another = net_end_is_connect(end) && f->next_address < f->address_count;
 	net_address_format(&f->addresses[f->next_address - 1], at, sizeof(at));
 	if (may_try_another) {
 		net_conn_abort(f->wire.net);
@@ -416,10 +416,10 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 		connect_next(f);
 		return;
 	}
-	if (end == NET_END_CONNECT)
+	if (net_end_is_connect(end))
 		fail(f, FETCH_CONNECT, "cannot connect to %s: %s", at,
 		    text ? text : "unknown error");
-	else if (end == NET_END_TLS)
+	else if (net_end_is_tls(end))
 		fail(f, FETCH_TLS, "TLS with %s failed: %s", at, text ? text : "unknown error");
 	else
 		fail(f, FETCH_CONNECT, "%s closed the connection%s%s", at,

@@ -142,12 +142,12 @@ static void join_that_fails_half_way_is_reset_as_the_outcome_table_says(void **s
 	(void)state;
 	const struct failure failures[] = {
 	    {&relay_cause_UP_RESET, 8, "head 200; reset 8"},
-	    {&relay_cause_UP_RESET, 7, "head 200; reset 7"},
+	    {&relay_cause_UP_RESET, 7, "head 200; reset 2"},
 	    {&relay_cause_UP_RESET, 0, "head 200; reset 0"},
 	    {&relay_cause_UP_RESET, 11, "head 200; reset 2"},
 	    {&relay_cause_UP_LOST, 0, "head 200; reset 2"},
 	    {&relay_cause_UP_MALFORMED, 1, "head 200; reset 1"},
-	    {&relay_cause_UP_UNPROCESSED, 7, "head 200; reset 7"},
+	    {&relay_cause_UP_UNPROCESSED, 7, "head 200; reset 2"},
 	};
 	for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
 		struct joined j = join(true, FRESH);

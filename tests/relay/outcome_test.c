@@ -13,28 +13,34 @@
 
 struct cell {
 	const struct relay_cause *cause;
-	uint32_t code;            /* that came with it */
-	const char *fresh_down;   /* said to the client when nothing had been sent to it; after a retry failed too */
-	const char *begun_down;   /* said to the client when the response had begun */
-	const char *push_down;    /* said to the client on a pushed stream */
+	uint32_t code; /* that came with it */
+	const char *
+	    fresh_down; /* said to the client when nothing had been sent to it; after a retry failed too */
+	const char *begun_down; /* said to the client when the response had begun */
+	const char *push_down;  /* said to the client on a pushed stream */
 	bool retries;
 };
 
 /* What the origin's side brings about. */
 static const struct cell origin_cells[] = {
-    {&relay_cause_UP_UNPROCESSED, 7, "head 503", "reset 7", "reset 7", true},
-    {&relay_cause_UP_UNREACHABLE, 0, "head 503", "reset 7", "reset 7", true},
-    {&relay_cause_UP_TLS, 0, "head 503", "reset 7", "reset 7", false},
+    {&relay_cause_UP_UNPROCESSED, 7, "head 503", "reset 2", "reset 7", true},
+    {&relay_cause_UP_UNREACHABLE, 0, "head 503", "reset 2", "reset 7", true},
+    {&relay_cause_UP_UNROUTABLE, 0, "head 503", "reset 2", "reset 7", true},
+    {&relay_cause_UP_TLS, 0, "head 503", "reset 2", "reset 7", false},
+    {&relay_cause_UP_CERTIFICATE, 0, "head 503", "reset 2", "reset 7", false},
+    {&relay_cause_UP_ALERT, 0, "head 503", "reset 2", "reset 7", false},
     {&relay_cause_UP_RESET, 8, "head 502", "reset 8", "reset 8", false},
-    {&relay_cause_UP_RESET, 7, "head 502", "reset 7", "reset 7", false},
+    {&relay_cause_UP_RESET, 7, "head 502", "reset 2", "reset 7", false},
     {&relay_cause_UP_RESET, 0, "head 502", "reset 0", "reset 0", false},
     {&relay_cause_UP_RESET, 1, "head 502", "reset 2", "reset 2", false},
     {&relay_cause_UP_RESET, 99, "head 502", "reset 2", "reset 2", false},
     {&relay_cause_UP_LOST, 0, "head 502", "reset 2", "reset 2", false},
+    {&relay_cause_UP_FAULT, 1, "head 502", "reset 2", "reset 2", false},
     {&relay_cause_UP_MALFORMED, 1, "head 502", "reset 1", "reset 1", false},
-    {&relay_cause_CONNECT_LATE, 0, "head 504", "reset 7", "reset 7", false},
-    {&relay_cause_QUEUE_LATE, 0, "head 504", "reset 7", "reset 7", false},
-    {&relay_cause_QUEUE_FULL, 0, "head 503", "reset 7", "reset 7", false},
+    {&relay_cause_UP_FIELDS_LARGE, 11, "head 502", "reset 2", "reset 2", false},
+    {&relay_cause_CONNECT_LATE, 0, "head 504", "reset 2", "reset 7", false},
+    {&relay_cause_QUEUE_LATE, 0, "head 504", "reset 2", "reset 7", false},
+    {&relay_cause_QUEUE_FULL, 0, "head 503", "reset 2", "reset 7", false},
     {&relay_cause_HEAD_LATE, 0, "head 504", "reset 8", "reset 8", false},
     {&relay_cause_BODY_LATE, 0, "head 504", "reset 2", "reset 2", false},
 };
@@ -338,7 +344,6 @@ static void upload_that_outlasts_its_linger_is_stopped(void **state)
 	assert_true(x->is_over);
 	world_free(w);
 }
-
 
 static void late_origins_are_answered_504_or_reset(void **state)
 {

@@ -91,12 +91,12 @@ for (const code of ['CANCEL', 'NO_ERROR', 'INTERNAL_ERROR', 'PROTOCOL_ERROR', 'E
 		await client.expectReset(1, across);
 	});
 }
-scenario('origin resets with REFUSED_STREAM in the response: reset with REFUSED_STREAM', async (s) => {
+scenario('origin resets with REFUSED_STREAM in the response: reset with INTERNAL_ERROR, as it was processed', async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.headers(up.stream, { ':status': 200 });
 	await client.expectHead(1);
 	origin.rst(up.stream, 'REFUSED_STREAM');
-	await client.expectReset(1, 'REFUSED_STREAM');
+	await client.expectReset(1, 'INTERNAL_ERROR');
 });
 for (const [code, across] of [['CANCEL', 'CANCEL'], ['REFUSED_STREAM', 'REFUSED_STREAM'], ['NO_ERROR', 'NO_ERROR'], ['PROTOCOL_ERROR', 'INTERNAL_ERROR']])
 	for (const begun of [false, true])

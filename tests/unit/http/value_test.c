@@ -207,8 +207,14 @@ static void own_error_says_who_and_why(void **state)
 {
 	(void)state;
 	struct slice body;
-	struct http_head *head = http_own_response(
-	    pool, 502, SLICE("gate-1"), "connection_refused", "says \"no\" \\ \x01\xc3", &body);
+	const struct http_own_answer answer = {
+	    .status = 502,
+	    .pseudonym = SLICE("gate-1"),
+	    .error = "connection_refused",
+	    .details = "says \"no\" \\ \x01\xc3",
+	    .date = SLICE("Sun, 06 Nov 1994 08:49:37 GMT"),
+	};
+	struct http_head *head = http_own_response(pool, &answer, &body);
 	assert_int_equal(head->kind, HTTP_RESPONSE);
 	assert_int_equal(head->status, 502);
 	assert_true(slice_equal(body, SLICE("502 Bad Gateway: says \"no\" \\ \x01\xc3\n")));
@@ -216,6 +222,7 @@ static void own_error_says_who_and_why(void **state)
 	assert_true(slice_equal(value_of(head, HTTP_TOKEN_CONTENT_LENGTH), SLICE("32")));
 	assert_true(slice_equal(value_of(head, HTTP_TOKEN_CONTENT_TYPE), SLICE("text/plain")));
 	assert_true(slice_equal(value_of(head, HTTP_TOKEN_SERVER), SLICE("pushgate")));
+	assert_true(slice_equal(value_of(head, HTTP_TOKEN_DATE), answer.date));
 	assert_true(slice_equal(value_of(head, HTTP_TOKEN_CACHE_CONTROL), SLICE("no-store")));
 	assert_true(slice_equal(value_of(head, HTTP_TOKEN_PROXY_STATUS),
 	    SLICE("gate-1; error=connection_refused; details=\"says \\\"no\\\" \\\\ ??\"")));
@@ -226,12 +233,15 @@ static void own_response_without_an_error_has_no_proxy_status(void **state)
 {
 	(void)state;
 	struct slice body;
-	struct http_head *head = http_own_response(pool, 404, SLICE("gate"), NULL, NULL, &body);
+	struct http_own_answer answer = {.status = 404, .pseudonym = SLICE("gate")};
+	struct http_head *head = http_own_response(pool, &answer, &body);
 	assert_true(slice_equal(body, SLICE("404 Not Found\n")));
 	assert_null(http_head_find(head, HTTP_TOKEN_PROXY_STATUS));
 	assert_null(http_head_find(head, HTTP_TOKEN_CACHE_CONTROL));
+	assert_null(http_head_find(head, HTTP_TOKEN_DATE));
 	http_head_free(head);
-	head = http_own_response(pool, 599, SLICE("gate"), NULL, NULL, &body);
+	answer.status = 599;
+	head = http_own_response(pool, &answer, &body);
 	assert_true(slice_equal(body, SLICE("599\n")));
 	http_head_free(head);
 }
@@ -240,10 +250,25 @@ static void name_that_is_no_token_is_quoted_in_proxy_status(void **state)
 {
 	(void)state;
 	struct slice body;
-	struct http_head *head =
-	    http_own_response(pool, 504, SLICE("10.0.0.1"), "http_response_timeout", NULL, &body);
+	const struct http_own_answer answer = {
+	    .status = 504, .pseudonym = SLICE("10.0.0.1"), .error = "http_response_timeout"};
+	struct http_head *head = http_own_response(pool, &answer, &body);
 	assert_true(slice_equal(value_of(head, HTTP_TOKEN_PROXY_STATUS),
 	    SLICE("\"10.0.0.1\"; error=http_response_timeout")));
+	http_head_free(head);
+}
+
+static void answer_for_the_origin_says_its_status(void **state)
+{
+	(void)state; /* RFC 9209 2.3.16 */
+	struct slice body;
+	const struct http_own_answer answer = {.status = 431,
+	    .pseudonym = SLICE("gate"),
+	    .error = "http_request_error",
+	    .details = "too large"};
+	struct http_head *head = http_own_response(pool, &answer, &body);
+	assert_true(slice_equal(value_of(head, HTTP_TOKEN_PROXY_STATUS),
+	    SLICE("gate; error=http_request_error; status-code=431; details=\"too large\"")));
 	http_head_free(head);
 }
 
@@ -251,7 +276,9 @@ static void own_response_that_may_have_no_body_has_none(void **state)
 {
 	(void)state;
 	struct slice body;
-	struct http_head *head = http_own_response(pool, 204, SLICE("gate"), NULL, "x", &body);
+	const struct http_own_answer answer = {
+	    .status = 204, .pseudonym = SLICE("gate"), .details = "x"};
+	struct http_head *head = http_own_response(pool, &answer, &body);
 	assert_int_equal(body.len, 0);
 	assert_null(http_head_find(head, HTTP_TOKEN_CONTENT_LENGTH));
 	assert_true(head->content_length == HTTP_LENGTH_UNKNOWN);
@@ -282,6 +309,7 @@ int main(void)
 	    cmocka_unit_test(own_error_says_who_and_why),
 	    cmocka_unit_test(own_response_without_an_error_has_no_proxy_status),
 	    cmocka_unit_test(name_that_is_no_token_is_quoted_in_proxy_status),
+	    cmocka_unit_test(answer_for_the_origin_says_its_status),
 	    cmocka_unit_test(own_response_that_may_have_no_body_has_none),
 	    cmocka_unit_test(reasons_are_known_or_empty),
 	};

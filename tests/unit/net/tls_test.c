@@ -98,7 +98,7 @@ static void client_refuses(
 	meet(&m, server_with(shown, true, true, "h2", NULL), client_with(believed, true, "h2"),
 	    name);
 	assert_int_equal(m.j.client.opened, 0);
-	assert_int_equal(m.j.client.end, NET_END_TLS);
+	assert_int_equal(m.j.client.end, NET_END_CERTIFICATE);
 	assert_string_equal(m.j.client.text, text);
 	part(&m);
 }
@@ -143,7 +143,7 @@ static void the_server_hears_the_alert_of_the_client(void **state)
 	struct net_tls *client = client_with(&others, true, "h2");
 	SSL_CTX_set_max_proto_version(client->context, TLS1_2_VERSION);
 	meet(&m, server_with(&certs, true, true, "h2", NULL), client, "localhost");
-	assert_int_equal(m.j.server.end, NET_END_TLS);
+	assert_int_equal(m.j.server.end, NET_END_ALERT);
 	assert_string_equal(m.j.server.text, "the peer sent the alert: unknown CA");
 	part(&m);
 }
