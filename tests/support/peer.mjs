@@ -350,6 +350,16 @@ export class Connection {
 	}
 
 	end() { this.socket.end(); return this; }
+	/* The same, and waits until the peer has closed too. */
+	async gone() {
+		if (this.closed)
+			return;
+		await new Promise((resolve) => {
+			const timer = setTimeout(() => this.close(), PATIENCE);
+			this.socket.once('close', () => { clearTimeout(timer); resolve(); });
+			this.end();
+		});
+	}
 	close() { this.socket.destroy(); return this; }
 	get trace() { return this.#trace; }
 
@@ -694,6 +704,11 @@ export async function listen(options = {}) {
 					timer.unref();
 				waiting.push((c) => { clearTimeout(timer); resolve(c); });
 			});
+		},
+		/* Ends the connections that there are, in good order, and forgets them. */
+		async clear() {
+			await Promise.all(connections.map((c) => c.gone()));
+			connections.length = ready.length = 0;
 		},
 		close() {
 			for (const c of connections)
