@@ -105,6 +105,8 @@ static void what_a_request_does_not_have_is_not_written(void **state)
 	f->head->authority = SLICE("");
 	f->head->path = SLICE("*");
 	expect_reads_as(f, ":method: OPTIONS\n:path: *\n");
+	f->head->method = SLICE("");
+	expect_reads_as(f, ":path: *\n");
 }
 
 /* RFC 7541 4.4: it would only empty the table. */
