@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All attacks. A row:
- *   name, what        what it is called in the table, and what it does
+ *   name, what        what it is called in the table, and what it does; covers: the requirement (docs/REQUIREMENTS.md)
  *   tape(env)         what each connection sends (raw.mjs), with connections, lives, reads, settings; or
  *   attack(env, clock)    anything else; gives a Tally
  *   listen(env, {port})    an attack by an origin: serves what is asked for at the host evil.test

@@ -13,6 +13,8 @@ import { SCALE } from '../support/peer.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const MB = 1 << 20;
+/* Of the error log: an attack may not become one on the disk. */
+const LINES_MOST = 400;
 
 /* A process that is asked one thing at a time. */
 class Player {
@@ -114,12 +116,12 @@ export class Stage {
 			await gate.listening();
 			await this.#rounds(row, gate, env, out);
 		} catch (error) {
-			out.faults.push(`${error.message}`.split('\n').slice(0, 8).join(' | '));
+			out.faults.push(firstLines(error));
 		}
 		try {
 			await gate.stop();
 		} catch (error) {
-			out.faults.push(error.message);
+			out.faults.push(firstLines(error));
 		}
 		judge(out);
 		return out;
@@ -189,6 +191,8 @@ export class Stage {
 	}
 }
 
+const firstLines = (error) => `${error.message}`.split('\n').slice(0, 6).join(' | ');
+
 function statusOf(gate) {
 	const { stdout } = spawnSync(BINARY, ['status', '-c', gate.config], { encoding: 'utf8' });
 	return Object.fromEntries(stdout.split('\n').filter((l) => l && !l.startsWith('#'))
@@ -251,6 +255,7 @@ function judge(out) {
 		say(!(out.status[counter] > (out.statusBefore[counter] ?? 0)), `the counter ${counter} has not moved`);
 	const bad = out.log.filter((l) => /^\S+ (warn|error) /.test(l) && !expect.log?.test(l));
 	say(bad.length > 0, `${bad.length} lines of the error log, such as ${bad[0]}`);
+	say(out.log.length > LINES_MOST, `${out.log.length} lines in the error log`);
 	const why = expect.judge?.(result, out);
 	say(why, why);
 }

@@ -44,7 +44,7 @@ const resizes = (n) => Buffer.concat(Array.from({ length: n }, (_, i) => integer
 
 export const blocks = [
 	{
-		name: 'CONTINUATION flood, empty',
+		covers: 'R65', name: 'CONTINUATION flood, empty',
 		what: 'a field block that never ends, of empty frames',
 		tape: continued(Buffer.alloc(0)),
 		expect: { ...calm('continuation-flood'), cpu: 20 },
@@ -74,7 +74,7 @@ export const blocks = [
 		expect: { cpu: 40 },
 	},
 	{
-		name: 'HPACK bomb',
+		covers: 'R65', name: 'HPACK bomb',
 		what: 'one large entry, referred to 12,000 times a request; the answer is 431 and the next request is fine',
 		attack: bombs,
 		expect: {
@@ -89,7 +89,7 @@ export const blocks = [
 		expect: { cpu: 200, judge: (r) => (r.statuses[431] > 10 ? null : `answers: ${JSON.stringify(r.statuses)}`) },
 	},
 	{
-		name: 'table thrash',
+		covers: 'R65', name: 'table thrash',
 		what: 'each request has a hundred new entries',
 		tape: (env) => ({ parts: reel(1000, 4, (i) => [whole(2 * i + 1, thrash(env))]), pace: 20 }),
 		expect: { cpu: 600, judge: (r) => (r.statuses[200] > 10 ? null : `answers: ${JSON.stringify(r.statuses)}`) },

@@ -103,7 +103,7 @@ const ALERT = Buffer.from('15030300020228', 'hex'); /* handshake_failure, in the
 
 export const broken = [
 	{
-		name: 'half-closed TCP',
+		covers: 'R65', name: 'half-closed TCP',
 		what: 'requests, and then FIN',
 		attack: talkers((env) => [hello(), request(env, 1), request(env, 3, { path: '/large' })], { after: (c) => c.socket.end() }),
 		expect: { end: ANY, cpu: 1000 },
@@ -133,13 +133,13 @@ export const broken = [
 		expect: { end: ANY, counters: ['peer_faults_down'], cpu: 1500 },
 	},
 	{
-		name: 'random frames',
+		covers: 'R65', name: 'random frames',
 		what: 'frames of all types with random flags, streams and payloads',
 		attack: talkers(frames),
 		expect: { end: ANY, counters: ['peer_faults_down'], cpu: 1500 },
 	},
 	{
-		name: 'mutated sessions',
+		covers: 'R65', name: 'mutated sessions',
 		what: 'a good session with some octets changed, left out or doubled',
 		attack: talkers(mutated, { count: 400 }),
 		expect: { end: ANY, counters: ['peer_faults_down'], cpu: 2500, log: /origin main .*(INTERNAL_ERROR|reset)/ },

@@ -17,7 +17,7 @@ const provoked = (name, code, make) => ({
 	name: `made to reset: ${name}`,
 	what: 'each request is made an error of its stream (CVE-2025-8671)',
 	tape: streams(5000, 100, make),
-	expect: { ...calm('fault-flood'), resets: [code, 'REFUSED_STREAM'], cpu: 40 },
+	expect: { ...calm('fault-flood'), resets: [code, 'REFUSED_STREAM'], cpu: 15 },
 });
 
 /* Waves of requests that are with the origin by the time they are cancelled. */
@@ -86,16 +86,16 @@ const upload = (env, id, fields) => request(env, id, { method: 'POST', path: '/u
 
 export const resets = [
 	{
-		name: 'rapid reset',
+		covers: 'R65', name: 'rapid reset',
 		what: 'HEADERS and at once RST_STREAM (CVE-2023-44487)',
 		tape: streams(5000, 100, (id, env) => [request(env, id), rst(id)]),
-		expect: { ...calm('reset-flood'), cpu: 40 },
+		expect: { ...calm('reset-flood'), cpu: 15 },
 	},
 	{
 		name: 'rapid reset, with the origin',
 		what: 'waves of requests that are cancelled when the origin has them',
 		tape: waves,
-		expect: { ...calm('reset-flood'), cpu: 60 },
+		expect: { ...calm('reset-flood'), cpu: 40 },
 	},
 	provoked('window increment 0', 'PROTOCOL_ERROR', (id, env) => [request(env, id, { path: '/never' }), frame('WINDOW_UPDATE', 0, id, u32(0))]),
 	provoked('window overflow', 'FLOW_CONTROL_ERROR',

@@ -63,7 +63,7 @@ export const slow = [
 		expect: { end: ['closed'], counters: ['tls_late'], cpu: 2000 },
 	},
 	{
-		name: 'TLS: a slow handshake',
+		covers: 'R65', name: 'TLS: a slow handshake',
 		what: '200 ClientHellos, an octet at a time',
 		tls: true,
 		ms: MS,
@@ -75,7 +75,7 @@ export const slow = [
 		expect: { end: ['closed'], counters: ['tls_late'], cpu: 1000 },
 	},
 	{
-		name: 'a slow preface',
+		covers: 'R65', name: 'a slow preface',
 		what: '200 connections, an octet of the preface at a time',
 		ms: MS,
 		listener: { 'preface-timeout': LIMIT },
@@ -92,7 +92,7 @@ export const slow = [
 		expect: { end: ['closed'], faults: ['preface-timeout'], cpu: 1000 },
 	},
 	{
-		name: 'a slow field block',
+		covers: 'R65', name: 'a slow field block',
 		what: '200 requests, an octet of the block at a time',
 		ms: MS,
 		listener: { 'header-timeout': LIMIT },
