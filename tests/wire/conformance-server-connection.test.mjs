@@ -4,6 +4,7 @@
  * authorities, GOAWAY in either direction.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import net from 'node:net';
 import tls from 'node:tls';
 import { PREFACE, frame, settingsPayload } from '../support/frames.mjs';
@@ -170,6 +171,16 @@ scenario('9.2.1. TLS 1.2 is neither compressed nor renegotiated', { tls: true },
 	}), true);
 	socket.destroy();
 	await serves(s);
+});
+
+// covers: R84
+scenario('9.2.3. TLS 1.3 tickets allow no early data', { tls: true }, async (s) => {
+	const socket = tls.connect({ port: s.port, host: '127.0.0.1', ca: certs().ca, servername: 'localhost', ALPNProtocols: ['h2'], minVersion: 'TLSv1.3' });
+	const session = await new Promise((resolve) => { socket.once('session', resolve); });
+	socket.destroy();
+	const shown = spawnSync('openssl', ['sess_id', '-inform', 'DER', '-noout', '-text'], { input: session, encoding: 'utf8' });
+	assert.match(shown.stdout, /Protocol *: TLSv1\.3/);
+	assert.match(shown.stdout, /Max Early Data: 0\n/);
 });
 
 /* ---- authorities ---- */
