@@ -224,34 +224,30 @@ scenario('9.1.1. one connection serves every authority that has a route', {
 /* ---- GOAWAY ---- */
 
 conformance('GOAWAY', [
-	{ covers: 'R86', name: '5.4.1. of ours names the last stream that was acted on', check: async (c, r) => {
+	{ covers: 'R86', name: '5.4.1. of ours names the last stream that was acted on', final: true, check: async (c, r) => {
 		const path = r.site.path();
 		c.headers(7, r.get(path), { endStream: true });
 		await r.site.request(path);
 		c.data(0, 'x').headers(9, r.get('/after'), { endStream: true });
 		assert.equal((await c.expectConnectionError('PROTOCOL_ERROR')).lastId, 7);
-		r.goesOn = async () => {};
 	} },
-	{ covers: 'R86', name: '5.4.1. of ours names 0 when there was none', check: async (c, r) => {
+	{ covers: 'R86', name: '5.4.1. of ours names 0 when there was none', final: true, check: async (c, r) => {
 		c.data(0, 'x');
 		assert.equal((await c.expectConnectionError('PROTOCOL_ERROR')).lastId, 0);
-		r.goesOn = async () => {};
 	} },
-	{ covers: 'R86', name: '5.4.1. of ours is the last frame, and comes once', given: 'open', check: async (c, r) => {
+	{ covers: 'R86', name: '5.4.1. of ours is the last frame, and comes once', given: 'open', final: true, check: async (c, r) => {
 		c.frame('PING', 0, 0, Buffer.alloc(7)).data(0, 'x').ping().frame('SETTINGS', 0, 1);
 		const { seq } = await c.expectConnectionError('FRAME_SIZE_ERROR');
 		assert.equal(c.frames, seq + 1);
 		await r.origin.expectReset(r.up.stream, 'CANCEL');
-		r.goesOn = async () => {};
 	} },
-	{ covers: 'R86', name: '5.4.1. of ours reaches a client that had a whole window on its way', given: 'open', check: async (c, r) => {
+	{ covers: 'R86', name: '5.4.1. of ours reaches a client that had a whole window on its way', given: 'open', final: true, check: async (c, r) => {
 		c.data(0, 'x');
 		for (let i = 0; i < 128; i++)
 			c.data(1, Buffer.alloc(16384));
 		await c.expectGoaway('PROTOCOL_ERROR');
 		await c.expectClosed();
 		await r.origin.expectReset(r.up.stream, 'CANCEL');
-		r.goesOn = async () => {};
 	} },
 	{ covers: 'R86', name: '5.4.1. of ours for one client leaves the others alone', given: 'open', check: async (c, r) => {
 		const other = await r.site.connect();
@@ -261,33 +257,29 @@ conformance('GOAWAY', [
 		r.origin.respond(r.up.stream, { body: 'fine' });
 		assert.equal(String((await c.response(1)).body), 'fine');
 	} },
-	{ covers: 'R89', name: '6.8. NO_ERROR of a client: what it has asked for is answered, then we close', given: 'open', check: async (c, r) => {
+	{ covers: 'R89', name: '6.8. NO_ERROR of a client: what it has asked for is answered, then we close', given: 'open', final: true, check: async (c, r) => {
 		c.goaway(0);
 		await c.sync();
 		c.data(1, '', { endStream: true });
 		r.origin.respond(r.up.stream, { body: 'page' });
 		assert.equal(String((await c.response(1)).body), 'page');
 		await c.expectClosed();
-		r.goesOn = async () => {};
 	} },
-	{ covers: 'R89', name: '6.8. of a client without streams ends the connection', check: async (c, r) => {
+	{ covers: 'R89', name: '6.8. of a client without streams ends the connection', final: true, check: async (c, r) => {
 		c.goaway(0);
 		await c.expectClosed();
-		r.goesOn = async () => {};
 	} },
-	{ covers: 'R89', name: '6.8. of a client with debug data and an unknown code ends the connection', given: 'open', check: async (c, r) => {
+	{ covers: 'R89', name: '6.8. of a client with debug data and an unknown code ends the connection', given: 'open', final: true, check: async (c, r) => {
 		c.goaway(0, 0xdeadbeef, 'd'.repeat(1000));
 		await c.expectClosed();
 		await r.origin.expectReset(r.up.stream, 'CANCEL');
-		r.goesOn = async () => {};
 	} },
-	{ covers: 'R89', name: '6.8. of a client, again and again with the same or a lower id, is fine', given: 'open', check: async (c, r) => {
+	{ covers: 'R89', name: '6.8. of a client, again and again with the same or a lower id, is fine', given: 'open', final: true, check: async (c, r) => {
 		c.goaway(0x7fffffff).goaway(100).goaway(100).goaway(0);
 		await c.sync();
 		c.data(1, '', { endStream: true });
 		r.origin.respond(r.up.stream, { body: 'page' });
 		assert.equal((await c.response(1)).status, 200);
-		r.goesOn = async () => {};
 	} },
 	{ covers: 'R89', name: '6.8. of a client with a raised last id', given: 'open', connection: 'PROTOCOL_ERROR', send: (c) => c.goaway(0).goaway(2) },
 ]);

@@ -167,8 +167,5 @@ conformance('with a HEADER_TABLE_SIZE of ours below the default, a field block',
 	{ covers: 'R119', name: '4.2. without a size update once it is acknowledged', connection: 'COMPRESSION_ERROR',
 		send: (c) => c.headers(5, null, { block: request(c), endStream: true }) },
 	{ covers: 'R119', name: '6.3. with a size update above it', connection: 'COMPRESSION_ERROR', send: first(integer(1025, 5, 0x20)) },
-	{ covers: 'R119', name: '4.2. with the size update', send: first(integer(1024, 5, 0x20)), check: async (c, r) => {
-		await answered(c);
-		r.goesOn = async () => {};
-	} },
+	{ covers: 'R119', name: '4.2. with the size update', send: first(integer(1024, 5, 0x20)), check: answered },
 ], { listen: { 'header-table': '1k' } });

@@ -85,10 +85,10 @@ conformance('streams', [
 		await c.expectReset(7, 'PROTOCOL_ERROR');
 		c.headers(5, r.get(), { endStream: true });
 	} },
-	{ covers: 'R104', name: '5.1.1. ids may skip, up to the last one there is', check: async (c, r) => {
+	{ covers: 'R104', name: '5.1.1. ids may skip, up to the last one there is', final: true, check: async (c, r) => {
 		for (const id of [5, 2001, 0x7fffffff])
 			assert.equal((await c.headers(id, r.get('/after'), { endStream: true }).response(id)).status, 200);
-		r.goesOn = async () => { await c.sync(); };
+		await c.sync();
 	} },
 	{ covers: 'R103', name: '5.1. blocks on a stream that we have reset are decoded', given: 'reset by us', check: async (c, r) => {
 		c.encoder.indexing = true;
