@@ -147,7 +147,9 @@ bench: build/pushgate $(BENCH_BIN)
 cover:
 	rm -rf build/cover
 	$(Q)$(MAKE) --no-print-directory KIND=cover tests
-	-$(Q)PUSHGATE=$(CURDIR)/build/cover/pushgate tests/run $(TEST_SRC:%.c=build/cover/%) $(WIRE_TESTS)
+	# Started by root, the workers are somebody else, and write their counts too.
+	chmod -R a+rwX build/cover
+	-$(Q)umask 0; PUSHGATE=$(CURDIR)/build/cover/pushgate tests/run $(TEST_SRC:%.c=build/cover/%) $(WIRE_TESTS)
 	scripts/cover build/cover
 
 # ---- lint ----
