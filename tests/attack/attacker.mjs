@@ -34,7 +34,7 @@ process.on('message', async ({ run, name, env, ms }) => {
 	const row = rows.find((r) => r.name === name);
 	try {
 		if (run === 'listen')
-			servers.push(await row.listen(env, { port: env.evil }));
+			servers.push(await row.listen(env));
 		else
 			env.server = servers.at(-1);
 		if (row.tape && !tapes.has(name))

@@ -222,3 +222,59 @@ export class Raw {
 		return this.closed;
 	}
 }
+
+/* One connection of the gate's to an origin of ours: greets, and tells of each request that is complete in its HEADERS. */
+class RawUp {
+	answers = { frames: 0, responses: 0, resets: {}, statuses: {} };
+	frames = 0;
+	end = 'open';
+	#reader = new FrameReader();
+	#preface = PREFACE.length;
+
+	constructor(socket, serve) {
+		this.socket = socket;
+		this.serve = serve;
+		socket.setNoDelay(true);
+		socket.on('error', () => {});
+		socket.on('close', () => { this.over = true; });
+		socket.on('data', (chunk) => this.#receive(chunk));
+		this.send(frame('SETTINGS', 0, 0), 0);
+	}
+
+	#receive(chunk) {
+		const skipped = Math.min(this.#preface, chunk.length);
+		this.#preface -= skipped;
+		for (const f of this.#reader.push(chunk.subarray(skipped))) {
+			this.answers.frames++;
+			if (f.type === 'SETTINGS' && !f.ack) {
+				this.send(SETTINGS_ACK, 0);
+			} else if (f.type === 'RST_STREAM') {
+				this.answers.resets[f.code] = (this.answers.resets[f.code] ?? 0) + 1;
+				note(f.code);
+			} else if (f.type === 'GOAWAY' && f.code !== 'NO_ERROR') {
+				this.end = `GOAWAY ${f.code} ${f.debug}`;
+				this.over = true;
+				note(this.end);
+			} else if (f.type === 'HEADERS') {
+				this.serve(this, f.stream);
+			}
+		}
+	}
+
+	/* False once there is no use in more. */
+	send(octets, frames = 1) {
+		if (this.over || !this.socket.writable)
+			return false;
+		this.frames += frames;
+		this.socket.write(octets);
+		return true;
+	}
+}
+
+/* An origin on `port`; serve(connection, stream) does as it likes with each request. Gives its connections so far. */
+export async function originOn(port, serve) {
+	const connections = [];
+	const server = net.createServer((socket) => connections.push(new RawUp(socket, serve)));
+	await new Promise((resolve) => { server.listen(port, '127.0.0.1', resolve); });
+	return connections;
+}

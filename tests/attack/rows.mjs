@@ -4,7 +4,8 @@
  *   name, what        what it is called in the table, and what it does; covers: the requirement (docs/REQUIREMENTS.md)
  *   tape(env)         what each connection sends (raw.mjs), with connections, lives, reads, settings; or
  *   attack(env, clock)    anything else; gives a Tally
- *   listen(env, {port})    an attack by an origin: serves what is asked for at the host evil.test
+ *   listen(env)       an attack by an origin: serves what is asked for at the host evil.test, on the port env.evil; what it
+ *                     gives is env.server for attack; side: 'origin' then
  *   tls               over TLS
  *   server, listener, origin    more lines of [server], [listen main], [origin main]
  *   limit             descriptors that the program may have
@@ -13,7 +14,7 @@
  *   expect            what must have come of it:
  *     end             how connections end: 'GOAWAY CODE debug' or 'closed', or a list of those that may be, of which the first
  *                     must occur; not given: none may end before the attacker ends it; null: anything
- *     resets          codes of RST_STREAM that may come; the first must
+ *     resets          codes of RST_STREAM that may come; the first must; not given or null: any or none
  *     faults, counters    of `pushgate status` that must have moved; that of a GOAWAY's fault must anyway
  *     cpu             µs per frame at most
  *     rss             MB at most, 32 if not given
@@ -24,8 +25,9 @@ import { blocks } from './rows/blocks.mjs';
 import { broken } from './rows/broken.mjs';
 import { crowds } from './rows/crowds.mjs';
 import { floods } from './rows/floods.mjs';
+import { origins } from './rows/origins.mjs';
 import { resets } from './rows/resets.mjs';
 import { slow } from './rows/slow.mjs';
 import { windows } from './rows/windows.mjs';
 
-export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken];
+export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken, ...origins];

@@ -58,7 +58,10 @@ console.log(line(HEAD));
 const table = [];
 let failed = 0;
 for (const row of wanted) {
-	const out = await stage.play(row);
+	let out = await stage.play(row);
+	/* Late answers alone may be some other program's doing: they count if they come again. */
+	if (out.isSlow && out.faults.length === 1)
+		out = await stage.play(row);
 	table.push(cells(out));
 	console.log(line(table.at(-1)));
 	failed += out.faults.length ? 1 : 0;

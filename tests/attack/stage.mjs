@@ -232,7 +232,8 @@ function judge(out) {
 	say(failures.length > 0, `${failures.length} of ${good + failures.length} honest requests failed, such as ${failures.slice(0, 3).join('; ')}`);
 	say(good > 0 && phase('attacked').latencies.length === 0, 'no honest request was answered during the attack');
 	/* The machine has other work too: what is slow while it is quiet says nothing about the attack. */
-	say(out.p99[1] > Math.max(out.slowest, 5 * out.p99[0]), `honest p99 ${out.p99[1].toFixed(0)} ms`);
+	out.isSlow = out.p99[1] > Math.max(out.slowest, 5 * out.p99[0]);
+	say(out.isSlow, `honest p99 ${out.p99[1].toFixed(0)} ms`);
 	if (!out.status)
 		return;
 
@@ -251,7 +252,7 @@ function judge(out) {
 	const resets = judgeWords(result.resets ?? {}, expect.resets, 'reset', say);
 	if (resets)
 		out.end = [out.end, `RST_STREAM ${resets}`].filter(Boolean).join('; ');
-	for (const counter of countersOf(expect))
+	for (const counter of countersOf(expect, row.side ?? 'client'))
 		say(!(out.status[counter] > (out.statusBefore[counter] ?? 0)), `the counter ${counter} has not moved`);
 	const bad = out.log.filter((l) => /^\S+ (warn|error) /.test(l) && !expect.log?.test(l));
 	say(bad.length > 0, `${bad.length} lines of the error log, such as ${bad[0]}`);
@@ -261,10 +262,10 @@ function judge(out) {
 }
 
 /* A connection that is ended for a fault is counted under its name. */
-function countersOf(expect) {
+function countersOf(expect, side) {
 	const [, named] = /^GOAWAY \S+ (\S+)$/.exec([expect.end ?? ''].flat()[0] ?? '') ?? [];
 	const faults = [expect.faults ?? [], named ?? []].flat();
-	return [...faults.map((fault) => `pushgate_fault_total{side="client",fault="${fault}"}`), ...[expect.counters ?? []].flat()];
+	return [...faults.map((fault) => `pushgate_fault_total{side="${side}",fault="${fault}"}`), ...[expect.counters ?? []].flat()];
 }
 
 /* The first word must have occurred, and no other than those; 'open' is what the attacker itself ended. */
