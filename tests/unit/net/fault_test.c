@@ -154,8 +154,9 @@ static void check(struct joined *j, const struct row *row, const char *story)
 	if (row->outcome != UNHARMED && !is_whole && !was_told)
 		fail_msg("%s: the owner was told: %s", story, hit->text);
 	if (was_told)
-		assert_int_equal(
-		    hit->end, row->outcome == NO_CONNECTION ? NET_END_CONNECT : NET_END_ERROR);
+		assert_int_equal(hit->end, row->outcome != NO_CONNECTION ? NET_END_ERROR
+					   : row->error == EHOSTUNREACH  ? NET_END_NO_ROUTE
+									 : NET_END_CONNECT);
 	if (chunk_pool_out(j->rig.chunks) != 1)
 		fail_msg("%s: %zu chunks are out", story, chunk_pool_out(j->rig.chunks));
 }

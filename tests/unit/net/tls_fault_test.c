@@ -66,7 +66,7 @@ static void expect_tls(struct bout *b, const char *text)
 	run_until(&b->j.rig, b->tls->ended);
 	if (strcmp(b->tls->text, text) != 0)
 		fail_msg("%s, not %s", b->tls->text, text);
-	assert_int_equal(b->tls->end, NET_END_TLS);
+	assert_int_equal(b->tls->end, strstr(text, "sent the alert") ? NET_END_ALERT : NET_END_TLS);
 	assert_int_equal(b->tls->opened, 0);
 	assert_int_equal(b->tls->received, 0);
 }
@@ -129,7 +129,7 @@ static void an_alert_on_an_open_connection_is_named(void **state)
 		send_alert(from->conn, alerts[i / 2].code);
 		run_until(&j.rig, to->ended);
 		assert_string_equal(to->text, text);
-		assert_int_equal(to->end, NET_END_TLS);
+		assert_int_equal(to->end, NET_END_ALERT);
 		run_turns(&j.rig, 3);
 		assert_int_equal(to->ended, 1);
 		joined_fini(&j);
