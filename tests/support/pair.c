@@ -201,10 +201,13 @@ static void output_body(struct end *end, const struct h2_turn *turn)
 static void moves_out(struct pair *p, enum h2_role role)
 {
 	struct end *end = &p->end[role];
-	for (uint32_t turns = 1 + dice(p, 5); turns-- > 0 && end->pipe_bytes < PIPE_BYTES / 2;) {
+	/* In the end all that there is leaves at once. */
+	for (uint32_t turns = p->finishing ? 100 : 1 + dice(p, 5);
+	     turns-- > 0 && end->pipe_bytes < PIPE_BYTES / 2;) {
 		struct slice control = h2_control(end->conn);
 		if (control.len > 0) {
-			size_t n = dice(p, 2) ? control.len : 1 + dice(p, (uint32_t)control.len);
+			size_t n = p->finishing || dice(p, 2) ? control.len
+							      : 1 + dice(p, (uint32_t)control.len);
 			if (n > PIPE_BYTES / 3)
 				n = PIPE_BYTES / 3;
 			puts_out(end, control.ptr, n);
@@ -213,7 +216,7 @@ static void moves_out(struct pair *p, enum h2_role role)
 		}
 		struct h2_turn turn;
 		static const uint32_t mosts[] = {1, 100, 5000, 16384, 1 << 20};
-		if (!h2_next_turn(end->conn, mosts[dice(p, 5)], &turn))
+		if (!h2_next_turn(end->conn, mosts[p->finishing ? 3 : dice(p, 5)], &turn))
 			break;
 		output_body(end, &turn);
 	}
@@ -226,7 +229,7 @@ static void moves_in(struct pair *p, enum h2_role role)
 	if (from->pipe_bytes == 0)
 		return;
 	static const uint32_t mosts[] = {1, 9, 300, LIMIT_CHUNK_BYTES};
-	uint32_t n = 1 + dice(p, mosts[dice(p, 4)]);
+	uint32_t n = p->finishing ? LIMIT_CHUNK_BYTES : 1 + dice(p, mosts[dice(p, 4)]);
 	if (n > from->pipe_bytes)
 		n = (uint32_t)from->pipe_bytes;
 	struct chunk *chunk = chunk_acquire(p->chunks);
