@@ -50,6 +50,7 @@ struct pair {
 	uint32_t random, seed;
 	struct slice input; /* what is left of it; then the generator goes on by itself */
 	usec now;
+	bool may_leave; /* before all is done */
 	bool finishing;
 };
 
@@ -428,6 +429,8 @@ static void acts(struct pair *p)
 			changes_settings(p, role);
 		else if (dice(p, 10) == 0)
 			h2_ping(p->end[role].conn, p->now);
+		else if (p->may_leave && dice(p, 40) == 0)
+			h2_shutdown(p->end[role].conn, p->now);
 		break;
 	case 15:
 		if (x)
@@ -472,8 +475,11 @@ static void step(struct pair *p)
 	moves_out(p, H2_SERVER);
 	moves_in(p, H2_CLIENT);
 	moves_in(p, H2_SERVER);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
+		h2_tick(p->end[i].conn, p->now);
+		drain(p, (enum h2_role)i);
 		h2_check(p->end[i].conn);
+	}
 }
 
 /* Everything is answered, sent and credited, with windows that let it through. */
@@ -535,6 +541,7 @@ void pair_run(uint32_t seed, struct slice input, struct pair_totals *totals)
 	p->heads = http_head_pool_new(4);
 	end_init(p, H2_SERVER);
 	end_init(p, H2_CLIENT);
+	p->may_leave = dice(p, 8) == 0;
 	uint32_t steps = input.len ? 0 : 500 + dice(p, 3000);
 	while (p->input.len > 0 || steps-- > 0) {
 		acts(p);
