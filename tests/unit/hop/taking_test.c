@@ -10,7 +10,7 @@
 /* covers: R65 */
 
 #define LIMIT_USEC (500 * USEC_PER_MSEC)
-#define OPTIONS "write-timeout = 500ms\nmin-rate = 10000\nsettings-timeout = 0\n"
+#define OPTIONS "write-timeout = 500ms\nmin-rate = 100000\nsettings-timeout = 0\n"
 #define PAUSE_USEC (5 * USEC_PER_MSEC)
 
 /* The widest windows, and two requests, for /a and /b. */
@@ -71,7 +71,7 @@ static void slow_reader_that_takes_enough_is_served_on_all_its_streams(void **st
 	struct reader r = reader_new();
 	usec since = net_now(r.w->loop);
 	while (net_now(r.w->loop) < since + 4 * LIMIT_USEC)
-		turn(&r, 2048);
+		turn(&r, 4096);
 	assert_int_equal(r.w->counters.connections_open, 1);
 	assert_int_equal(r.w->counters.requests_open, 2);
 	reader_free(&r);
@@ -83,7 +83,7 @@ static void reader_that_dribbles_is_ended(void **state)
 	struct reader r = reader_new();
 	usec since = net_now(r.w->loop);
 	while (r.w->counters.connections_open > 0) {
-		turn(&r, 4);
+		turn(&r, 200); /* forty thousand octets a second */
 		assert_true(net_now(r.w->loop) < since + 20 * USEC_PER_SEC);
 	}
 	assert_int_equal(r.w->counters.write_late_down, 1);
