@@ -4,7 +4,10 @@
  * until its end comes, so that a slow machine makes the test longer and never wrong.
  */
 import assert from 'node:assert/strict';
-import { scenario, sleep } from '../support/gate.mjs';
+import { execFileSync } from 'node:child_process';
+import net from 'node:net';
+import { BINARY, scenario, sleep } from '../support/gate.mjs';
+import { FLAG, PREFACE, frame } from '../support/frames.mjs';
 
 /* 400 ms, in which 2,000 octets have to move. */
 const LIMITS = { 'body-timeout': '400ms', 'write-timeout': '400ms', 'min-rate': 5000 };
@@ -113,4 +116,61 @@ scenario('a client that does not read its socket is ended', { listen: LIMITS }, 
 	await s.gate.error(/does not read: write time-out/);
 	client.socket.resume();
 	await client.expectClosed();
+});
+
+/* ---- what has one deadline from beginning to end ---- */
+
+/* Octet by octet, again and again from its beginning, until the gate ends it. */
+async function trickle(s, octets) {
+	const socket = net.connect(s.port, '127.0.0.1');
+	const ended = new Promise((resolve) => { socket.once('close', resolve); });
+	socket.on('error', () => {});
+	socket.resume();
+	let at = 0;
+	await dribbling(() => { socket.write(octets.subarray(at, at + 1)); at = (at + 1) % octets.length; }, ended);
+}
+
+function counted(s, line) {
+	const text = execFileSync(BINARY, ['status', '-c', s.gate.config], { cwd: s.gate.dir, encoding: 'utf8' });
+	assert.ok(text.includes(`\n${line} 1\n`), `${line} is in\n${text}`);
+}
+
+const BEGINNING = { server: { 'status-socket': 'status' } };
+
+// covers: R65
+scenario('a TLS handshake that comes octet by octet', { ...BEGINNING, tls: true, listen: { 'tls-timeout': '300ms' } }, async (s) => {
+	/* A record of 512 octets with the beginning of a ClientHello of 508. */
+	await trickle(s, Buffer.concat([Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]), Buffer.alloc(500, 7)]));
+	await s.gate.error(/client 127\.0\.0\.1: no TLS handshake in time/);
+	counted(s, 'tls_late');
+});
+
+// covers: R65
+scenario('a preface that comes octet by octet', { ...BEGINNING, listen: { 'preface-timeout': '200ms' } }, async (s) => {
+	await trickle(s, PREFACE);
+	await s.gate.error(/client 127\.0\.0\.1: no HTTP\/2 preface in time/);
+	counted(s, 'preface_late');
+});
+
+// covers: R65
+scenario('SETTINGS that come octet by octet', { ...BEGINNING, listen: { 'preface-timeout': '300ms' } }, async (s) => {
+	const c = await s.connect({ settings: null, auto: { settings: false } });
+	const settings = frame('SETTINGS', 0, 0, Buffer.alloc(600));
+	let at = 0;
+	const ended = c.expectConnectionError('SETTINGS_TIMEOUT');
+	await dribbling(() => c.raw(settings.subarray(at, ++at)), ended);
+	assert.equal((await ended).debug, 'preface-timeout');
+	counted(s, 'pushgate_fault_total{side="client",fault="preface-timeout"}');
+});
+
+// covers: R65
+scenario('a field block that comes octet by octet', { ...BEGINNING, listen: { 'header-timeout': '300ms' } }, async (s) => {
+	const c = await s.connect();
+	await c.ready();
+	const block = Buffer.concat([frame('HEADERS', FLAG.END_STREAM, 1, Buffer.from([0x82, 0x86])), frame('CONTINUATION', 0, 1, Buffer.alloc(600))]);
+	let at = 0;
+	const ended = c.expectConnectionError('ENHANCE_YOUR_CALM');
+	await dribbling(() => c.raw(block.subarray(at, ++at)), ended);
+	assert.equal((await ended).debug, 'field-block-timeout');
+	counted(s, 'pushgate_fault_total{side="client",fault="field-block-timeout"}');
 });
