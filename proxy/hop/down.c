@@ -22,9 +22,6 @@ static const struct net_conn_ops conn_ops = {
     .ended = conn_ended,
 };
 
-/* What a struct down and its engine cost while idle; charged as a lump when it is accepted. */
-#define DOWN_CHARGE_BYTES 4096u
-
 /* ---- life ---- */
 
 static void bury(struct corpse *corpse)
@@ -34,7 +31,7 @@ static void bury(struct corpse *corpse)
 		h2_free(d->h2);
 	memory_fini(d);
 	d->hop->pressure.closing_bytes -= d->closing_bytes;
-	budget_give(&d->hop->budget, DOWN_CHARGE_BYTES);
+	budget_give(&d->hop->budget, connection_bytes(d->listener->tls));
 	budget_fini(&d->hold_budget);
 	budget_fini(&d->budget);
 	free(d);
@@ -49,7 +46,7 @@ static const char *make_room(struct listener *l, const struct address *from, str
 		HOP_COUNT(l->hop, connections_refused_client, 1);
 		return "connection refused (max-connections-per-client)";
 	}
-	if (budget_take(&l->hop->budget, DOWN_CHARGE_BYTES))
+	if (budget_take(&l->hop->budget, connection_bytes(l->tls)))
 		return NULL;
 	clients_leave(l, *client);
 	return "connection refused (memory)";
@@ -164,7 +161,7 @@ void down_shed(struct down *d)
 {
 	struct hop *hop = d->hop;
 	list_remove(&d->idle);
-	d->closing_bytes = DOWN_CHARGE_BYTES + d->budget.used_bytes;
+	d->closing_bytes = connection_bytes(d->listener->tls) + d->budget.used_bytes;
 	hop->pressure.closing_bytes += d->closing_bytes;
 	if (!d->h2 || net_conn_is_blocked(d->net)) {
 		down_abort(d);

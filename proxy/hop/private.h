@@ -116,6 +116,15 @@ struct memory {
 	uint32_t quiet_count, quiet_as_of; /* entries ever made; hop->changes of that time */
 };
 
+/* What a connection costs while idle, its engine and TLS included; charged as a lump from the
+ * beginning. */
+#define CONNECTION_BYTES 4096u
+#define CONNECTION_TLS_BYTES 7168u
+static inline size_t connection_bytes(bool has_tls)
+{
+	return CONNECTION_BYTES + (has_tls ? CONNECTION_TLS_BYTES : 0);
+}
+
 struct down {
 	struct hop *hop;
 	struct listener *listener;

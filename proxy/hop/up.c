@@ -23,8 +23,6 @@ static const struct net_conn_ops conn_ops = {
     .ended = conn_ended,
 };
 
-#define UP_CHARGE_BYTES 4096u
-
 /* ---- life ---- */
 
 /* The transport is open: the time for SETTINGS begins. */
@@ -76,7 +74,7 @@ static void bury(struct corpse *corpse)
 {
 	struct up *u = container_of(corpse, struct up, corpse);
 	h2_free(u->h2);
-	budget_give(&u->hop->budget, UP_CHARGE_BYTES);
+	budget_give(&u->hop->budget, connection_bytes(u->pool->tls));
 	budget_fini(&u->budget);
 	free(u);
 }
@@ -90,7 +88,7 @@ void up_open(struct pool *p)
 	u->started = u->quiet_since = hop->relay.now;
 	u->window = p->origin->stream_window_bytes;
 	budget_init(&u->budget, &hop->budget, hop->env.conf->server.connection_memory_bytes);
-	budget_force(&hop->budget, UP_CHARGE_BYTES);
+	budget_force(&hop->budget, connection_bytes(p->tls));
 	list_init(&u->legs);
 	u->corpse.bury = bury;
 	list_init(&u->corpse.link);

@@ -55,6 +55,7 @@ void source_learned_free(struct source_learned *t)
 	if (!t)
 		return;
 	source_learned_clear(t);
+	budget_give(t->budget.parent, t->slots_charged);
 	map_fini(&t->pages);
 	map_fini(&t->clients);
 	budget_fini(&t->budget);

@@ -78,6 +78,7 @@ struct source_learned {
 	uint64_t seed;
 	struct budget budget;
 	struct map pages, clients;
+	size_t slots_charged;                /* to the budget's parent */
 	struct list established, candidates; /* pages, least recently used first */
 	uint32_t established_count;
 	struct list clients_by_use;

@@ -78,15 +78,9 @@ void source_learned_each(const struct source_learned *t, bool only_proposed,
 	}
 }
 
-/* The maps never grow past their bounds, and never shrink: their slots are not in the budget. */
-static size_t slot_bytes(const struct map *m)
-{
-	return m->slots ? (m->mask + 1) * sizeof(*m->slots) : 0;
-}
-
 struct source_learned_stats source_learned_stats(const struct source_learned *t)
 {
-	size_t fixed = sizeof(*t) + slot_bytes(&t->pages) + slot_bytes(&t->clients);
+	size_t fixed = sizeof(*t) + t->slots_charged;
 	return (struct source_learned_stats){
 	    .bytes = fixed + t->budget.used_bytes,
 	    .peak_bytes = fixed + t->budget.peak_bytes,

@@ -54,6 +54,19 @@ struct source_page *source_page_find(const struct source_learned *t, const struc
 	return NULL;
 }
 
+static size_t slot_bytes(const struct map *m)
+{
+	return m->slots ? (m->mask + 1) * sizeof(*m->slots) : 0;
+}
+
+/* The maps never grow past their bounds, and never shrink, whatever is given back: the worker pays
+ * for their slots, beside what the table may have. */
+static void charge_slots(struct source_learned *t)
+{
+	budget_adjust(
+	    t->budget.parent, &t->slots_charged, slot_bytes(&t->pages) + slot_bytes(&t->clients));
+}
+
 static size_t page_bytes(const struct source_page *p)
 {
 	return sizeof(*p) + p->authority_len + p->path_len;
@@ -145,6 +158,7 @@ struct source_page *source_page_get(
 	list_init(&p->by_use);
 	list_append(&t->candidates, &p->by_use);
 	map_insert(&t->pages, &p->node, name_hash(t, name));
+	charge_slots(t);
 	return p;
 }
 
@@ -310,6 +324,7 @@ struct source_client *source_client_get(struct source_learned *t, uint64_t key)
 	list_init(&c->by_use);
 	list_append(&t->clients_by_use, &c->by_use);
 	map_insert(&t->clients, &c->node, key);
+	charge_slots(t);
 	return c;
 }
 
