@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What RFC 9111 says of any two heads: what may be stored for all may be stored, nothing grows fresher by itself, and a
- * request is answered by what was stored for its like.
+ * What RFC 9111 says of any two heads: what may be stored for all may be stored, nothing grows
+ * fresher by itself, and a request is answered by what was stored for its like.
  *
  * Input: a request's lines, an empty line, another request's, an empty line, and a response's.
  */

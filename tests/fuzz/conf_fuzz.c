@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any octets as a configuration: either a snapshot comes out, or at least one mistake is named, each
- * with its line. Files and names are not touched. What comes out can be decided with.
+ * Any octets as a configuration: either a snapshot comes out, or at least one mistake is named,
+ * each with its line. Files and names are not touched. What comes out can be decided with.
  */
 #include "tests/fuzz/input.h"
 

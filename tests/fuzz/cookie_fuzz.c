@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any octets as a diary's cookie. The first octet chooses: as a cookie's value, or (with a MAC that is right) as the
- * inside of one. What is accepted is in order and comes out again as it went in.
+ * Any octets as a diary's cookie. The first octet chooses: as a cookie's value, or (with a MAC
+ * that is right) as the inside of one. What is accepted is in order and comes out again as it went
+ * in.
  */
 #include "tests/fuzz/input.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any fields as a head: what settles obeys the rules of RFC 9113 8 as they are read here once more, octet by octet; it
- * settles again when it is put together again; and what the relay makes of it is in order.
+ * Any fields as a head: what settles obeys the rules of RFC 9113 8 as they are read here once
+ * more, octet by octet; it settles again when it is put together again; and what the relay makes
+ * of it is in order.
  *
  * Input: one octet for the kind, then the head's lines.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Heads out of a fuzz target's input: "name: value" lines, pseudo-fields too, up to an empty one. */
+/* Heads out of a fuzz target's input: "name: value" lines, pseudo-fields too, to an empty one. */
 #ifndef PUSHGATE_FUZZ_HEAD_TEXT_H
 #define PUSHGATE_FUZZ_HEAD_TEXT_H
 

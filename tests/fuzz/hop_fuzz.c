@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A whole hop between clients and origins that do anything: the real handlers, engines and relay over sockets in
- * memory, with a clock that the input moves. A peer is an engine of ours whose owner does what it is told, or
- * raw octets. Whatever happens, engines keep their invariants, everything that was begun ends when its peers are gone and
- * time has passed, and all gauges and budgets return to where they were.
+ * A whole hop between clients and origins that do anything: the real handlers, engines and relay
+ * over sockets in memory, with a clock that the input moves. A peer is an engine of ours whose
+ * owner does what it is told, or raw octets. Whatever happens, engines keep their invariants,
+ * everything that was begun ends when its peers are gone and time has passed, and all gauges and
+ * budgets return to where they were.
  *
- * Input: one octet chooses the configuration, one what origins are (a bit each, in turn: raw), then
- * steps: an octet for the action, one for the peer, and what the action takes.
+ * Input: one octet chooses the configuration, one what origins are (a bit each, in turn: raw),
+ * then steps: an octet for the action, one for the peer, and what the action takes.
  */
 #include "tests/fuzz/input.h"
 #include "tests/support/h2_owner.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The learned table: any octets as its file, and any sequence of views, requests and outcomes. Counts and octets stay within
- * their bounds, what is proposed has what a proposal needs, and all memory comes back.
+ * The learned table: any octets as its file, and any sequence of views, requests and outcomes.
+ * Counts and octets stay within their bounds, what is proposed has what a proposal needs, and all
+ * memory comes back.
  *
  * Input: one octet; even: what follows is a file. Odd: steps of four octets.
  */
@@ -29,7 +30,7 @@ static void check_item(const struct source_learned_item *item, void *context)
 	ensure(item->confidence <= 10000 && item->came_true <= item->proposed);
 	if (!item->is_proposed)
 		return;
-	/* Rounded; and what was proposed once may have one hit and a fifth of the confidence less. */
+	/* What was proposed once may have one hit and a fifth of the confidence less. */
 	ensure(item->clients >= 2 && item->hits >= 0.5 && item->confidence >= 2800);
 }
 

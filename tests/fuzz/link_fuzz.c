@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any octets as a request's path, a Link field and a date: links are views into the field in order, a filter
- * takes what it was told to and nothing else, a target is one that a request may have, and resolving
- * it again changes nothing.
+ * Any octets as a request's path, a Link field and a date: links are views into the field in
+ * order, a filter takes what it was told to and nothing else, a target is one that a request may
+ * have, and resolving it again changes nothing.
  *
  * Input: the path up to the first newline, then the field.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any octets as a manifest: either a table comes out whose every entry can be offered, or at least one mistake is named, each
- * with line and column.
+ * Any octets as a manifest: either a table comes out whose every entry can be offered, or at least
+ * one mistake is named, each with line and column.
  */
 #include "tests/fuzz/input.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The relay and its held responses between legs in memory that do anything which an HTTP/2 stream
- * may: requests, responses, pushes, resets, credit, in any order and at any time. After each step no
- * octet is lost (received = forwarded + waiting, or discarded) and all credit that is due was given;
- * in the end everything has ended and all budgets are back.
+ * may: requests, responses, pushes, resets, credit, in any order and at any time. After each step
+ * no octet is lost (received = forwarded + waiting, or discarded) and all credit that is due was
+ * given; in the end everything has ended and all budgets are back.
  *
  * Input: one octet of options, then steps of three: the action, which stream, an argument.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any octets as one small thing with a grammar of its own: a priority, a date, an authority, an address, a glob, a text in
- * a log line. What is read comes out of its own written form again.
+ * Any octets as one small thing with a grammar of its own: a priority, a date, an authority, an
+ * address, a glob, a text in a log line. What is read comes out of its own written form again.
  *
  * Input: one octet for the kind, then the text; for those of two parts a newline between them.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine with an owner that does what it is told, octet by octet: anything that a peer of the RFC may do, at any
- * time. What comes is dropped; heads and bodies are of a few kinds. For fuzz targets: the engine's
- * invariants are walked after each step.
+ * An engine with an owner that does what it is told, octet by octet: anything that a peer of the
+ * RFC may do, at any time. What comes is dropped; heads and bodies are of a few kinds. For fuzz
+ * targets: the engine's invariants are walked after each step.
  */
 #ifndef PUSHGATE_TESTS_H2_OWNER_H
 #define PUSHGATE_TESTS_H2_OWNER_H

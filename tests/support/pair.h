@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two engines of ours, a client and a server, joined by two pipes in memory, with owners that do
- * whatever a generator tells them: requests, bodies, pushes, resets, credit, settings, pings, shutdown.
- * After each step both walk their invariants. In the end every octet has arrived in its place, every
- * stream is accounted for on both sides, and all memory is back.
+ * whatever a generator tells them: requests, bodies, pushes, resets, credit, settings, pings,
+ * shutdown. After each step both walk their invariants. In the end every octet has arrived in its
+ * place, every stream is accounted for on both sides, and all memory is back.
  */
 #ifndef PUSHGATE_TESTS_PAIR_H
 #define PUSHGATE_TESTS_PAIR_H
