@@ -256,11 +256,32 @@ static bool is_full(const struct hop_world *w)
 	return w->sites[0].peer_count + 12 >= HOP_PEERS || w->sites[1].peer_count + 12 >= HOP_PEERS;
 }
 
+static void set_marks(struct hop *h, size_t bytes)
+{
+	h->pressure.high_bytes = bytes;
+	h->pressure.low_bytes = bytes / 16 * 13;
+}
+
+/* What is idle or stands still has done so for a while, and a part of what is kept has to go. */
+static void memory_gets_short(struct chaos *c)
+{
+	struct hop *h = c->w->hop;
+	list_for_each(&h->downs, d, struct down, link) if (d->quiet_since != USEC_NEVER)
+	    d->quiet_since -= USEC_PER_SEC;
+	list_for_each(&h->relay.live, x, struct exchange, link)
+	{
+		x->download.taken.last -= 2 * USEC_PER_SEC;
+		x->upload.taken.last -= 2 * USEC_PER_SEC;
+	}
+	set_marks(h, h->budget.used_bytes - pick(c, (uint32_t)h->budget.used_bytes / 4 + 1));
+}
+
 /* From now on everybody reads, ends what he has begun, and answers what he is asked. */
 static void everybody_behaves(struct chaos *c)
 {
 	struct hop_world *w = c->w;
 	budget_fail_nth(&w->hop->budget, 0);
+	set_marks(w->hop, SIZE_MAX);
 	for (size_t i = 0; i < HOP_SITES; i++) {
 		struct hop_site *site = &w->sites[i];
 		if (c->is_closed[i])
@@ -300,13 +321,20 @@ static void run(uint64_t seed, unsigned steps)
 	struct chaos c = {.state = seed * 0x9e3779b97f4a7c15u + 1};
 	const char *server = servers[pick(&c, 4)], *listen = listens[pick(&c, 2)],
 		   *origin = origins[pick(&c, 4)];
-	c.w = hop_world_new(server, listen, origin, NULL);
+	const char *more = seed % 5 == 4 ? "[route a]\norigin = a\n[route b]\nhost = b.example\norigin = b\n"
+					   "[push hold]\naction = hold\n"
+					 : NULL;
+	c.w = hop_world_new(server, listen, origin, more);
 	uint32_t limit = pick(&c, 3) ? 0 : 1 + pick(&c, 5);
 	c.w->sites[0].options.max_streams = limit;
 	if (seed % 3 == 0) /* short of memory once in a while */
 		budget_fail_nth(&c.w->hop->budget, 1 + pick(&c, 200));
 	a_new_client(&c);
 	for (unsigned i = 0; i < steps && !is_full(c.w); i++) {
+		if (seed % 2 == 0 && pick(&c, 100) == 0)
+			memory_gets_short(&c);
+		else if (pick(&c, 30) == 0)
+			set_marks(c.w->hop, SIZE_MAX);
 		switch (pick(&c, 16)) {
 		case 0:
 			a_new_client(&c);
