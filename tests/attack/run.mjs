@@ -52,7 +52,8 @@ if (list) {
 }
 
 /* Of one brief round the 99th percentile is the slowest of some forty requests. */
-const stage = new Stage(isShort ? { rounds: 1, quiet: 500, attacked: 800, p99: 2000 } : { rounds: 3, quiet: 1000, attacked: 1500, p99: 500 });
+const stage = new Stage(isShort ? { warmUp: 15, rounds: 1, quiet: 300, attacked: 600, p99: 2000 }
+	: { warmUp: 50, rounds: 3, quiet: 1000, attacked: 1500, p99: 500 });
 await stage.open();
 console.log(line(HEAD));
 const table = [];

@@ -69,7 +69,7 @@ class Meter {
 }
 
 export class Stage {
-	/* options: rounds, quiet and attacked (ms of each), p99 (ms at most) */
+	/* options: warmUp (requests), rounds, quiet and attacked (ms of each), p99 (ms at most) */
 	constructor(options) {
 		this.options = options;
 	}
@@ -128,7 +128,7 @@ export class Stage {
 	}
 
 	async #rounds(row, gate, env, out) {
-		const { quiet, attacked } = this.options;
+		const { warmUp, quiet, attacked } = this.options;
 		const rounds = row.rounds ?? this.options.rounds;
 		const { honest } = this;
 		await until('all workers are up', () => gate.workers().length === (row.workers ?? 1));
@@ -153,7 +153,7 @@ export class Stage {
 			return result;
 		};
 		try {
-			await until('the honest client is served', async () => ((await done())['warm-up'] ?? 0) >= 30, 20000 * SCALE);
+			await until('the honest client is served', async () => ((await done())['warm-up'] ?? 0) >= warmUp, 20000 * SCALE);
 			out.rssBefore = meter.rss;
 			out.statusBefore = statusOf(gate);
 			most.descriptors = 0;

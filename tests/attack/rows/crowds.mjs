@@ -59,7 +59,7 @@ export const crowds = [
 	{
 		covers: 'R65', name: '8,000 idle connections',
 		what: 'each with a preface and SETTINGS',
-		ms: 6000,
+		ms: 4000,
 		rounds: 1,
 		workers: 2,
 		attack: crowd({ count: 8000, first: hello() }),
@@ -70,7 +70,7 @@ export const crowds = [
 		name: '4,000 half-open TLS connections',
 		what: 'each with half a ClientHello',
 		tls: true,
-		ms: 5000,
+		ms: 3000,
 		rounds: 1,
 		attack: crowd({ count: 4000, first: Buffer.from('160301020001000100', 'hex') }),
 		expect: { cpu: 300, rss: 96 },
@@ -78,7 +78,7 @@ export const crowds = [
 	{
 		name: 'silent connections',
 		what: '4,000 connections without an octet',
-		ms: 4000,
+		ms: 3000,
 		rounds: 1,
 		attack: crowd({ count: 4000 }),
 		expect: { cpu: 200 },
