@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { FLAG, frame, u32 } from '../support/frames.mjs';
-import { conformance } from '../support/faulty.mjs';
+import { answered, conformance } from '../support/faulty.mjs';
 import { integer, string } from '../support/hpack.mjs';
 
 const head = { ':status': 200 };
@@ -32,6 +32,27 @@ conformance('5.1', [
 	{ covers: 'R145', name: 'WINDOW_UPDATE and PRIORITY on a request that was sent whole', send: (o, r) => o.windowUpdate(r.id, 1).priority(r.id), ignored: true },
 	{ covers: 'R145', name: 'WINDOW_UPDATE and PRIORITY on an open stream', given: 'open', send: (o, r) => o.windowUpdate(r.id, 1).priority(r.id), ignored: true },
 	{ covers: 'R145', name: 'WINDOW_UPDATE and PRIORITY in the middle of a response', given: 'answering', send: (o, r) => o.windowUpdate(r.id, 1).priority(r.id), ignored: true },
+
+	{ covers: 'R145', name: 'PUSH_PROMISE while the upload is under way', given: 'open', check: async (o, r) => {
+		r.promise(2, '/pushed').respond(2, { body: 'pushed' });
+		assert.equal(String((await r.client.response((await r.client.expectPromise('/pushed')).promised)).body), 'pushed');
+	} },
+	{ covers: 'R145', name: 'PUSH_PROMISE in the middle of a response', given: 'answering', check: async (o, r) => {
+		r.promise(2, '/pushed').respond(2, { body: 'pushed' });
+		assert.equal(String((await r.client.response((await r.client.expectPromise('/pushed')).promised)).body), 'pushed');
+	} },
+	...['NO_ERROR', 'PROTOCOL_ERROR', 'HTTP_1_1_REQUIRED', 0x12345678, 0xffffffff].map((code) => ({
+		covers: 'R145', name: `RST_STREAM with code ${code}`, check: async (o, r) => {
+			o.rst(r.id, code);
+			await answered(r.client, 1, 502, 'http_response_incomplete');
+		},
+	})),
+	...[['NO_ERROR', 'NO_ERROR'], ['CANCEL', 'CANCEL'], ['STREAM_CLOSED', 'INTERNAL_ERROR'], [0xffffffff, 'INTERNAL_ERROR']].map(([code, across]) => ({
+		covers: 'R145', name: `RST_STREAM with code ${code} in the middle of a response`, given: 'answering', check: async (o, r) => {
+			o.rst(r.id, code);
+			await r.client.expectReset(1, across);
+		},
+	})),
 
 	/* ---- half-closed (remote): the origin has ended its side ---- */
 	{ covers: 'R146', name: 'HEADERS after END_STREAM', given: 'half-closed (remote)', send: (o, r) => o.headers(r.id, { x: 'y' }, { endStream: true }), stream: 'STREAM_CLOSED' },

@@ -285,6 +285,7 @@ SCRIPT_TEST(response_with_too_many_fields_costs_the_stream)
 	script_expects_frame(s, H2_RST_STREAM, 1);
 	struct script_event *e = script_expects_event(s, H2_EVENT_RESET, 1);
 	assert_non_null(e->fault);
+	assert_true(e->oversize);
 	script_sends_headers(s, 3, 0, ":status", "200", "x-kept", "in the table", NULL);
 	assert_int_equal(script_expects_head(s, 3, false)->head->count, 1);
 	script_close(s);

@@ -202,6 +202,22 @@ SCRIPT_TEST(first_frame_of_a_server_must_be_settings)
 	}
 }
 
+/* covers: R140 */
+SCRIPT_TEST(answer_in_http1_is_no_preface_rather_than_too_large_a_frame)
+{
+	static const char *const words[] = {
+	    "HTTP/1.1 400 Bad Request\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		struct script *s = script_open_with(H2_CLIENT, &silent);
+		script_clears(s);
+		script_sends_octets(s, words[i], 9);
+		struct script_event *e = script_expects_event(s, H2_EVENT_FAILED, 0);
+		assert_string_equal(e->fault->name, "first-frame-not-settings");
+		assert_int_equal(e->fault->code, H2_PROTOCOL_ERROR);
+		script_close(s);
+	}
+}
+
 SCRIPT_TEST(first_settings_must_not_be_an_acknowledgement)
 {
 	struct script *s = script_open_with(H2_CLIENT, &silent);
@@ -326,6 +342,7 @@ int main(void)
 	    cmocka_unit_test(each_wrong_octet_of_the_preface_is_noticed),
 	    cmocka_unit_test(first_frame_of_a_client_must_be_settings),
 	    cmocka_unit_test(first_frame_of_a_server_must_be_settings),
+	    cmocka_unit_test(answer_in_http1_is_no_preface_rather_than_too_large_a_frame),
 	    cmocka_unit_test(first_settings_must_not_be_an_acknowledgement),
 	    cmocka_unit_test(everything_in_one_piece_is_understood),
 	    cmocka_unit_test(end_of_transport_before_anything_is_failure_without_fault),

@@ -22,6 +22,39 @@ static void a_refused_connect_ends_from_the_loop(void **state)
 	joined_fini(&j);
 }
 
+static int connect_error;
+
+static int failing_getsockopt(int fd, int level, int name, void *value, socklen_t *length)
+{
+	(void)fd;
+	(void)level;
+	(void)name;
+	assert_int_equal(*length, sizeof(connect_error));
+	memcpy(value, &connect_error, sizeof(connect_error));
+	return 0;
+}
+
+static void a_connect_without_a_way_there_ends_as_such(void **state)
+{
+	(void)state;
+	static const struct {
+		int error;
+		enum net_end end;
+	} rows[] = {{ENETUNREACH, NET_END_NO_ROUTE}, {EHOSTUNREACH, NET_END_NO_ROUTE},
+	    {ENETDOWN, NET_END_NO_ROUTE}, {ECONNREFUSED, NET_END_CONNECT},
+	    {ETIMEDOUT, NET_END_CONNECT}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct joined j;
+		joined_init(&j);
+		connect_error = rows[i].error;
+		j.rig.loop->sys.getsockopt = failing_getsockopt;
+		joined_connect(&j, NULL, NULL, NULL);
+		run_until(&j.rig, j.client.ended);
+		assert_int_equal(j.client.end, rows[i].end);
+		joined_fini(&j);
+	}
+}
+
 static void a_socket_that_cannot_be_made_ends_from_the_loop(void **state)
 {
 	(void)state;
@@ -484,6 +517,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_refused_connect_ends_from_the_loop),
+	    cmocka_unit_test(a_connect_without_a_way_there_ends_as_such),
 	    cmocka_unit_test(a_socket_that_cannot_be_made_ends_from_the_loop),
 	    cmocka_unit_test(eof_leaves_the_sending_side_open),
 	    cmocka_unit_test(close_sends_what_was_put_in),
