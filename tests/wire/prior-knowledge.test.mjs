@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cleartext with prior knowledge (RFC 9113 3.3, 3.4), and those who do not know. */
+/* Cleartext with prior knowledge (RFC 9113 3.3, 3.4); who does not know: conformance-server-connection.test.mjs. */
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { PREFACE, frame, settingsPayload } from '../support/frames.mjs';
@@ -17,23 +17,6 @@ function talk(port, octets) {
 	});
 }
 
-for (const [what, octets] of Object.entries({
-	'an HTTP/1.1 request': 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n',
-	'an upgrade to h2c': 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n',
-	'a POST': 'POST /x HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\nabc',
-	'a preface with an error': PREFACE.toString('latin1').replace('SM', 'SN'),
-}))
-	scenario(`${what} gets an answer that says why, and the connection ends`, async (s) => {
-		const text = await talk(s.port, octets);
-		if (what.startsWith('a preface')) {
-			assert.ok(text === '' || text.startsWith('HTTP/1.1 505') || text.charCodeAt(3) <= 7, text);
-			return;
-		}
-		assert.match(text, /^HTTP\/1\.1 505 /);
-		assert.match(text, /\r\n\r\n/);
-		assert.match(text.toLowerCase(), /connection: close/);
-		assert.equal(s.server.connections.length, 0);
-	});
 scenario('garbage ends the connection', async (s) => {
 	await talk(s.port, Buffer.from('160301020001000100', 'hex'));
 	const client = await s.connect();
@@ -55,18 +38,6 @@ scenario('a preface octet by octet is fine', async (s) => {
 	}
 	await got;
 	socket.destroy();
-});
-scenario('anything but SETTINGS after the preface is a connection error', async (s) => {
-	const client = await s.connect({ settings: null });
-	client.ping('tooearly');
-	await client.expectConnectionError('PROTOCOL_ERROR');
-});
-scenario('our SETTINGS come first, without waiting for the client\'s', async (s) => {
-	const client = await s.connect({ settings: null });
-	const first = await client.take(() => true, 'a first frame');
-	assert.equal(first.type, 'SETTINGS');
-	assert.equal(first.ack, false);
-	assert.equal(first.values.maxConcurrentStreams, 100);
 });
 scenario('an origin gets the preface and SETTINGS first', async (s) => {
 	const { origin } = await s.open();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS on either hop: ALPN, versions, certificates (RFC 9113 3.3, 9.2; RFC 7301). */
+/* TLS on either hop: certificates, sessions, handshakes that fail. What RFC 9113 3.3 and 9.2 ask of the listener: conformance-server-connection.test.mjs. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import tls from 'node:tls';
@@ -19,25 +19,6 @@ for (const version of ['TLSv1.2', 'TLSv1.3'])
 		assert.equal(client.socket.alpnProtocol, 'h2');
 		origin.respond(up.stream, { body: 'x' });
 		assert.equal((await client.response(1)).status, 200);
-	});
-scenario('TLS 1.1 is refused', { tls: true }, async (s) => {
-	const result = await shake(s.port, { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ALPNProtocols: ['h2'], ciphers: 'DEFAULT:@SECLEVEL=0' });
-	assert.ok(result instanceof Error);
-});
-for (const [what, protocols] of [['no ALPN', undefined], ['ALPN http/1.1 alone', ['http/1.1']]])
-	scenario(`a client with ${what} gets no HTTP/2`, { tls: true }, async (s) => {
-		const result = await shake(s.port, { ALPNProtocols: protocols });
-		if (result instanceof Error)
-			return;
-		/* Shaking hands and then saying so is as good as an alert. */
-		result.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
-		const text = await new Promise((resolve) => {
-			let got = '';
-			result.on('data', (d) => { got += d; });
-			result.on('error', () => resolve(got));
-			result.on('close', () => resolve(got));
-		});
-		assert.ok(text === '' || text.startsWith('HTTP/1.1 505'), text);
 	});
 scenario('cleartext on a TLS port ends the connection', { tls: true }, async (s) => {
 	const client = await s.connect({ tls: false });
