@@ -106,7 +106,7 @@ for (const [option, fault, act] of ORIGIN) {
 		assert.equal((await s.gate.access((l) => l.path === '/')).detail, fault);
 		counted(s, `pushgate_fault_total{side="origin",fault="${fault}"}`);
 		counted(s, 'guard_up');
-		counted(s, 'pushgate_end_total{cause="origin-lost"}');
+		counted(s, 'pushgate_end_total{cause="origin-fault"}');
 	});
 }
 
