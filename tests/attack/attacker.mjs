@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The attacker's process. Its parent says {run: 'listen' | 'attack', row, env, ms}; the answer is what came of it.
- * A row either has a tape, which `connections` connections at a time play, each with a fresh connection when its last
+ * A row either has a tape, which a few connections at a time play, each with a fresh connection when its last
  * one was ended, `lives` in all; or it has attack(env, clock), which does as it likes and gives the same kind of answer.
  */
 import os from 'node:os';
@@ -9,6 +9,8 @@ import { Clock, Raw, Tally, addressOf, sleep } from './raw.mjs';
 import { rows } from './rows.mjs';
 
 os.setPriority(10); /* the victim and its honest client are what is measured, not who wins the processor */
+/* At a time, of one tape. */
+const CONNECTIONS = 4;
 const tapes = new Map();
 const servers = [];
 
@@ -16,9 +18,9 @@ async function playAll(row, env, clock) {
 	const tape = tapes.get(row.name);
 	const tally = new Tally();
 	let lives = row.lives ?? 100;
-	await Promise.all(Array.from({ length: row.connections ?? 4 }, async (_, i) => {
+	await Promise.all(Array.from({ length: CONNECTIONS }, async (_, i) => {
 		while (lives-- > 0 && clock.goesOn) {
-			const c = new Raw(env, { from: addressOf(i), reads: row.reads ?? true, settings: row.settings });
+			const c = new Raw(env, { from: addressOf(i), reads: row.reads ?? true });
 			await c.begin();
 			await c.play(tape, clock);
 			/* What was asked for last is answered yet. */

@@ -2,12 +2,12 @@
 /*
  * All attacks. A row:
  *   name, what        what it is called in the table, and what it does; covers: the requirement (docs/REQUIREMENTS.md)
- *   tape(env)         what each connection sends (raw.mjs), with connections, lives, reads, settings; or
+ *   tape(env)         what each connection sends (raw.mjs), with lives, reads; or
  *   attack(env, clock)    anything else; gives a Tally
  *   listen(env)       an attack by an origin: serves what is asked for at the host evil.test, on the port env.evil; what it
  *                     gives is env.server for attack; side: 'origin' then
  *   tls               over TLS
- *   server, listener, origin    more lines of [server], [listen main], [origin main]
+ *   server, listener    more lines of [server], [listen main]
  *   limit             descriptors that the program may have
  *   ms, rounds        another time than the others, a fixed number of rounds
  *   fresh: false      new honest connections are not expected to be served meanwhile

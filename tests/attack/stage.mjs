@@ -10,11 +10,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BINARY, Gate, certs, freePort, patiently, section, sleep, until, workDir } from '../support/gate.mjs';
 import { SCALE } from '../support/peer.mjs';
+import { judge } from './judge.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
-const MB = 1 << 20;
-/* Of the error log: an attack may not become one on the disk. */
-const LINES_MOST = 400;
 
 /* A process that is asked one thing at a time. */
 class Player {
@@ -64,6 +62,18 @@ class Meter {
 		return this.#sum((pid) => fs.readdirSync(`/proc/${pid}/task`).reduce((sum, task) =>
 			sum + Number(fs.readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'latin1').split(' ')[0]) / 1000, 0));
 	}
+	/* Looks every now and then, and keeps the most of each. */
+	watch() {
+		this.forget();
+		this.timer = setInterval(() => { try { this.look(); } catch { /* it ended; seen elsewhere */ } }, 20);
+	}
+	look() {
+		for (const what of ['rss', 'descriptors'])
+			this.most[what] = Math.max(this.most[what], this[what]);
+	}
+	forget() { this.most = { rss: 0, descriptors: 0 }; }
+	rest() { clearInterval(this.timer); }
+
 	get rss() { return this.#sum((pid) => this.gate.rss(pid)); }
 	get descriptors() { return this.#sum((pid) => this.gate.descriptors(pid)); }
 }
@@ -75,7 +85,6 @@ export class Stage {
 	}
 
 	async open() {
-		this.dir = workDir();
 		this.origin = new Player('origin.mjs');
 		this.honest = new Player('honest.mjs');
 		this.attacker = new Player('attacker.mjs');
@@ -85,7 +94,6 @@ export class Stage {
 	close() {
 		for (const player of [this.origin, this.honest, this.attacker])
 			player.end();
-		fs.rmSync(this.dir, { recursive: true, force: true });
 	}
 
 	#config(row, dir, port, evil) {
@@ -96,9 +104,9 @@ export class Stage {
 			address: `127.0.0.1:${port}`, ...(row.tls ? { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') } : {}),
 			...row.listener,
 		}) + section('origin main', {
-			server: `h2c://127.0.0.1:${this.originPort}`, 'idle-timeout': '1s', ...row.origin,
+			server: `h2c://127.0.0.1:${this.originPort}`, 'idle-timeout': '1s',
 		}) + section('route main', { origin: 'main' }) + (evil ? section('origin evil', {
-			server: `h2c://127.0.0.1:${evil}`, 'idle-timeout': '1s', ...row.evil,
+			server: `h2c://127.0.0.1:${evil}`, 'idle-timeout': '1s',
 		}) + section('route evil', { host: 'evil.test', origin: 'evil' }) : '');
 	}
 
@@ -111,7 +119,7 @@ export class Stage {
 			await this.attacker.ask({ run: 'listen', name: row.name, env });
 		const dir = workDir();
 		const gate = new Gate({ config: this.#config(row, dir, port, evil), dir, ports: [port], single: false, limit: row.limit });
-		const out = { row, faults: [], slowest: this.options.p99 * SCALE };
+		const out = { row, faults: [] };
 		try {
 			await gate.listening();
 			await this.#rounds(row, gate, env, out);
@@ -123,71 +131,67 @@ export class Stage {
 		} catch (error) {
 			out.faults.push(firstLines(error));
 		}
-		judge(out);
+		judge(out, this.options.p99 * SCALE);
 		return out;
 	}
 
 	async #rounds(row, gate, env, out) {
-		const { warmUp, quiet, attacked } = this.options;
-		const rounds = row.rounds ?? this.options.rounds;
-		const { honest } = this;
 		await until('all workers are up', () => gate.workers().length === (row.workers ?? 1));
 		const meter = new Meter(gate);
-		out.pids = String(meter.pids);
-		const done = async () => honest.ask({});
-		await honest.ask({ start: { port: env.port, tls: env.tls, ca: env.tls ? certs().ca : undefined, fresh: row.fresh ?? true } });
-		const most = { rss: 0, descriptors: 0 };
-		const look = () => {
-			most.rss = Math.max(most.rss, meter.rss);
-			most.descriptors = Math.max(most.descriptors, meter.descriptors);
-		};
-		const watch = setInterval(() => { try { look(); } catch { /* it ended; seen elsewhere */ } }, 20);
-		const spent = { quiet: 0, attacked: 0 };
-		const asked = { quiet: 0, attacked: 0 };
-		const span = async (phase, work) => {
-			await honest.ask({ phase });
-			const [cpu, before] = [meter.cpu, (await done())[phase] ?? 0];
-			const result = await work();
-			spent[phase] += meter.cpu - cpu;
-			asked[phase] += ((await done())[phase] ?? 0) - before;
-			return result;
-		};
+		out.workersBefore = String(meter.pids);
+		await this.honest.ask({ start: { port: env.port, tls: env.tls, ca: env.tls ? certs().ca : undefined, fresh: row.fresh ?? true } });
+		meter.watch();
 		try {
-			await until('the honest client is served', async () => ((await done())['warm-up'] ?? 0) >= warmUp, 20000 * SCALE);
+			await until('the honest client is served', async () => await this.#served('warm-up') >= this.options.warmUp, 20000 * SCALE);
+			meter.forget();
 			out.rssBefore = meter.rss;
 			out.statusBefore = statusOf(gate);
-			most.descriptors = 0;
-			out.results = [];
-			for (let i = 0; i < rounds; i++) {
-				await span('quiet', () => sleep(quiet));
-				if (i === 0)
-					out.fdsBefore = most.descriptors;
-				out.results.push(await span('attacked', async () => {
-					const [result] = await Promise.all([this.attacker.ask({ run: 'attack', name: row.name, env, ms: row.ms ?? attacked }), sleep(300)]);
-					return result;
-				}));
-				await honest.ask({ phase: 'after' });
-				await sleep(100);
-			}
+			await this.#alternate(row, env, meter, out);
 			/* The attacker has gone: what it held comes back. */
 			await patiently(until('descriptors come back', () => meter.descriptors <= out.fdsBefore, 20000 * SCALE), 21000 * SCALE).catch(() => {});
 			if (row.fresh === false) { /* and new clients are served again */
-				await honest.ask({ fresh: true });
+				await this.honest.ask({ fresh: true });
 				await sleep(1500);
 			}
-			look();
+			meter.look();
 			out.fdsAfter = meter.descriptors;
-			out.fdsMost = most.descriptors;
-			out.rssMost = most.rss;
+			out.fdsMost = meter.most.descriptors;
+			out.rssMost = meter.most.rss;
 			out.workersAfter = String(gate.workers());
 		} finally {
-			clearInterval(watch);
-			out.phases = await honest.ask({ stop: true });
+			meter.rest();
+			out.phases = await this.honest.ask({ stop: true });
 		}
-		const perRequest = spent.quiet / Math.max(1, asked.quiet);
-		out.cpu = Math.max(0, spent.attacked - perRequest * asked.attacked);
 		out.status = statusOf(gate);
 		out.log = gate.read('error.log').split('\n').filter(Boolean);
+	}
+
+	/* Honest requests of a phase that were answered so far. */
+	async #served(phase) { return (await this.honest.ask({}))[phase] ?? 0; }
+
+	/* Quiet and attacked rounds in turn; what the honest client costs in the quiet ones is not the attacker's. */
+	async #alternate(row, env, meter, out) {
+		const { quiet, attacked } = this.options;
+		const spent = { quiet: 0, attacked: 0 };
+		const asked = { quiet: 0, attacked: 0 };
+		const span = async (phase, ...work) => {
+			await this.honest.ask({ phase });
+			const [cpu, before] = [meter.cpu, await this.#served(phase)];
+			const [result] = await Promise.all(work.map((f) => f()));
+			spent[phase] += meter.cpu - cpu;
+			asked[phase] += await this.#served(phase) - before;
+			return result;
+		};
+		const attack = () => this.attacker.ask({ run: 'attack', name: row.name, env, ms: row.ms ?? attacked });
+		out.results = [];
+		for (let i = 0; i < (row.rounds ?? this.options.rounds); i++) {
+			await span('quiet', () => sleep(quiet));
+			out.fdsBefore ??= meter.most.descriptors;
+			out.results.push(await span('attacked', attack, () => sleep(300)));
+			await this.honest.ask({ phase: 'after' });
+			await sleep(100);
+		}
+		out.cpu = Math.max(0, spent.attacked - asked.attacked * spent.quiet / Math.max(1, asked.quiet));
 	}
 }
 
@@ -197,86 +201,4 @@ function statusOf(gate) {
 	const { stdout } = spawnSync(BINARY, ['status', '-c', gate.config], { encoding: 'utf8' });
 	return Object.fromEntries(stdout.split('\n').filter((l) => l && !l.startsWith('#'))
 		.map((l) => [l.slice(0, l.lastIndexOf(' ')), Number(l.slice(l.lastIndexOf(' ') + 1))]));
-}
-
-const percentile = (list, p) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * p))] ?? NaN;
-
-/* Sums of all rounds; strings stay those of the last. */
-function sumUp(results) {
-	const sum = {};
-	for (const result of results)
-		for (const [key, value] of Object.entries(result)) {
-			if (typeof value === 'number')
-				sum[key] = (sum[key] ?? 0) + value;
-			else if (value && typeof value === 'object')
-				sum[key] = sumUp([sum[key] ?? {}, value]);
-			else
-				sum[key] = value;
-		}
-	return sum;
-}
-
-function judge(out) {
-	const { row, faults } = out;
-	const { expect } = row;
-	const say = (isWrong, text) => { if (isWrong) faults.push(text); };
-	if (!out.phases)
-		return;
-	const phase = (name) => out.phases[name] ?? { latencies: [], failures: [] };
-	const all = Object.values(out.phases);
-	const failures = all.flatMap((p) => p.failures);
-	const good = all.reduce((n, p) => n + p.latencies.length, 0);
-	out.honest = 100 * good / (good + failures.length);
-	for (const [name, p] of [['p50', 0.5], ['p99', 0.99]])
-		out[name] = ['quiet', 'attacked'].map((when) => percentile(phase(when).latencies, p));
-	say(failures.length > 0, `${failures.length} of ${good + failures.length} honest requests failed, such as ${failures.slice(0, 3).join('; ')}`);
-	say(good > 0 && phase('attacked').latencies.length === 0, 'no honest request was answered during the attack');
-	/* The machine has other work too: what is slow while it is quiet says nothing about the attack. */
-	out.isSlow = out.p99[1] > Math.max(out.slowest, 5 * out.p99[0]);
-	say(out.isSlow, `honest p99 ${out.p99[1].toFixed(0)} ms`);
-	if (!out.status)
-		return;
-
-	const result = sumUp(out.results);
-	out.result = result;
-	out.growth = (out.rssMost - out.rssBefore) / MB;
-	out.perFrame = out.cpu / Math.max(1, result.frames);
-	say(!(result.frames > 0), 'the attacker sent nothing');
-	say(out.growth > (expect.rss ?? 32), `RSS grew by ${out.growth.toFixed(1)} MB`);
-	/* A fresh connection of the honest client may be there just now. */
-	say(out.fdsAfter > out.fdsBefore + 1, `${out.fdsAfter} descriptors, ${out.fdsBefore} before`);
-	say(expect.cpu !== undefined && out.perFrame > expect.cpu, `${out.perFrame.toFixed(1)} µs per frame, at most ${expect.cpu}`);
-	say(out.pids !== out.workersAfter, `workers ${out.pids} became ${out.workersAfter}`);
-
-	out.end = judgeWords(result.ends ?? {}, expect.end, 'end', say);
-	const resets = judgeWords(result.resets ?? {}, expect.resets, 'reset', say);
-	if (resets)
-		out.end = [out.end, `RST_STREAM ${resets}`].filter(Boolean).join('; ');
-	for (const counter of countersOf(expect, row.side ?? 'client'))
-		say(!(out.status[counter] > (out.statusBefore[counter] ?? 0)), `the counter ${counter} has not moved`);
-	const bad = out.log.filter((l) => /^\S+ (warn|error) /.test(l) && !expect.log?.test(l));
-	say(bad.length > 0, `${bad.length} lines of the error log, such as ${bad[0]}`);
-	say(out.log.length > LINES_MOST, `${out.log.length} lines in the error log`);
-	const why = expect.judge?.(result, out);
-	say(why, why);
-}
-
-/* A connection that is ended for a fault is counted under its name. */
-function countersOf(expect, side) {
-	const [, named] = /^GOAWAY \S+ (\S+)$/.exec([expect.end ?? ''].flat()[0] ?? '') ?? [];
-	const faults = [expect.faults ?? [], named ?? []].flat();
-	return [...faults.map((fault) => `pushgate_fault_total{side="${side}",fault="${fault}"}`), ...[expect.counters ?? []].flat()];
-}
-
-/* The first word must have occurred, and no other than those; 'open' is what the attacker itself ended. */
-function judgeWords(got, wanted, what, say) {
-	const list = Object.entries(got).filter(([word]) => word !== 'open').sort((a, b) => b[1] - a[1]);
-	const shown = list.map(([word, n]) => `${word} ×${n}`).join(', ');
-	if (wanted === null || (wanted === undefined && what === 'reset'))
-		return shown || (got.open ? `open ×${got.open}` : '');
-	const allowed = [wanted ?? []].flat();
-	say(allowed.length > 0 && !got[allowed[0]], `no ${what} was "${allowed[0]}" but ${shown || 'none'}${got.open ? `, ${got.open} stayed open` : ''}`);
-	const other = list.filter(([word]) => !allowed.includes(word));
-	say(other.length > 0, `${what}s that should not be: ${other.map(([word, n]) => `${word} ×${n}`).join(', ')}`);
-	return shown || (got.open ? `open ×${got.open}` : '');
 }

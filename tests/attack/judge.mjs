@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* What came of a row, held against what must: each thing that should not be becomes a line of `faults`. */
+
+/* Of the error log: an attack may not become one on the disk. */
+const LINES_MOST = 400;
+
+const percentile = (list, p) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * p))] ?? NaN;
+
+/* Sums of all rounds; strings stay those of the last. */
+function sumUp(results) {
+	const sum = {};
+	for (const result of results)
+		for (const [key, value] of Object.entries(result)) {
+			if (typeof value === 'number')
+				sum[key] = (sum[key] ?? 0) + value;
+			else if (value && typeof value === 'object')
+				sum[key] = sumUp([sum[key] ?? {}, value]);
+			else
+				sum[key] = value;
+		}
+	return sum;
+}
+
+/* `slowest`: ms, of the 99th percentile. Fills in what the table shows. */
+export function judge(out, slowest) {
+	const { row, faults } = out;
+	const { expect } = row;
+	const say = (isWrong, text) => { if (isWrong) faults.push(text); };
+	if (!out.phases)
+		return;
+	const phase = (name) => out.phases[name] ?? { latencies: [], failures: [] };
+	const all = Object.values(out.phases);
+	const failures = all.flatMap((p) => p.failures);
+	const good = all.reduce((n, p) => n + p.latencies.length, 0);
+	out.honest = 100 * good / (good + failures.length);
+	for (const [name, p] of [['p50', 0.5], ['p99', 0.99]])
+		out[name] = ['quiet', 'attacked'].map((when) => percentile(phase(when).latencies, p));
+	say(failures.length > 0, `${failures.length} of ${good + failures.length} honest requests failed, such as ${failures.slice(0, 3).join('; ')}`);
+	say(good > 0 && phase('attacked').latencies.length === 0, 'no honest request was answered during the attack');
+	/* The machine has other work too: what is slow while it is quiet says nothing about the attack. */
+	out.isSlow = out.p99[1] > Math.max(slowest, 5 * out.p99[0]);
+	say(out.isSlow, `honest p99 ${out.p99[1].toFixed(0)} ms`);
+	if (!out.status)
+		return;
+
+	const result = sumUp(out.results);
+	out.result = result;
+	out.growth = (out.rssMost - out.rssBefore) / (1 << 20);
+	out.perFrame = out.cpu / Math.max(1, result.frames);
+	say(!(result.frames > 0), 'the attacker sent nothing');
+	say(out.growth > (expect.rss ?? 32), `RSS grew by ${out.growth.toFixed(1)} MB`);
+	/* A fresh connection of the honest client may be there just now. */
+	say(out.fdsAfter > out.fdsBefore + 1, `${out.fdsAfter} descriptors, ${out.fdsBefore} before`);
+	say(expect.cpu !== undefined && out.perFrame > expect.cpu, `${out.perFrame.toFixed(1)} µs per frame, at most ${expect.cpu}`);
+	say(out.workersBefore !== out.workersAfter, `workers ${out.workersBefore} became ${out.workersAfter}`);
+
+	out.end = judgeWords(result.ends ?? {}, expect.end, 'end', say);
+	const resets = judgeWords(result.resets ?? {}, expect.resets, 'reset', say);
+	if (resets)
+		out.end = [out.end, `RST_STREAM ${resets}`].filter(Boolean).join('; ');
+	for (const counter of countersOf(expect, row.side ?? 'client'))
+		say(!(out.status[counter] > (out.statusBefore[counter] ?? 0)), `the counter ${counter} has not moved`);
+	const bad = out.log.filter((l) => /^\S+ (warn|error) /.test(l) && !expect.log?.test(l));
+	say(bad.length > 0, `${bad.length} lines of the error log, such as ${bad[0]}`);
+	say(out.log.length > LINES_MOST, `${out.log.length} lines in the error log`);
+	const why = expect.judge?.(result, out);
+	say(why, why);
+}
+
+/* A connection that is ended for a fault is counted under its name. */
+function countersOf(expect, side) {
+	const [, named] = /^GOAWAY \S+ (\S+)$/.exec([expect.end ?? ''].flat()[0] ?? '') ?? [];
+	const faults = [expect.faults ?? [], named ?? []].flat();
+	return [...faults.map((fault) => `pushgate_fault_total{side="${side}",fault="${fault}"}`), ...[expect.counters ?? []].flat()];
+}
+
+/* The first word must have occurred, and no other than those; 'open' is what the attacker itself ended. */
+function judgeWords(got, wanted, what, say) {
+	const list = Object.entries(got).filter(([word]) => word !== 'open').sort((a, b) => b[1] - a[1]);
+	const shown = list.map(([word, n]) => `${word} ×${n}`).join(', ');
+	if (wanted === null || (wanted === undefined && what === 'reset'))
+		return shown || (got.open ? `open ×${got.open}` : '');
+	const allowed = [wanted ?? []].flat();
+	say(allowed.length > 0 && !got[allowed[0]], `no ${what} was "${allowed[0]}" but ${shown || 'none'}${got.open ? `, ${got.open} stayed open` : ''}`);
+	const other = list.filter(([word]) => !allowed.includes(word));
+	say(other.length > 0, `${what}s that should not be: ${other.map(([word, n]) => `${word} ×${n}`).join(', ')}`);
+	return shown || (got.open ? `open ×${got.open}` : '');
+}
