@@ -384,9 +384,11 @@ static void open_world(struct world *w, const struct conf *conf)
 	ensure(w->hop->budget.used_bytes == 0);
 }
 
+/* What the learned table keeps, it keeps for the next visitors. */
 static size_t learned_bytes(const struct world *w)
 {
-	return w->hop->learned ? w->hop->learned->budget.used_bytes : 0;
+	const struct source_learned *t = w->hop->learned;
+	return t ? t->budget.used_bytes + t->slots_charged : 0;
 }
 
 /* Everybody has gone, and so has everything that they began. */
