@@ -279,6 +279,11 @@ struct http_priority h2_stream_priority(const struct h2_stream *s)
 	return s->place.priority;
 }
 
+bool h2_stream_is_shut(const struct h2_stream *s)
+{
+	return s->outflow.window <= 0;
+}
+
 uint32_t h2_stream_window(const struct h2_conn *c, const struct h2_stream *s)
 {
 	int64_t window =

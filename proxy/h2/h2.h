@@ -288,6 +288,8 @@ bool h2_stream_is_pushed(const struct h2_stream *s);
 struct http_priority h2_stream_priority(const struct h2_stream *s);
 /* DATA octets that flow control lets us send on it now (stream and connection). */
 uint32_t h2_stream_window(const struct h2_conn *c, const struct h2_stream *s);
+/* The stream's own window is shut, whatever the connection's is. */
+bool h2_stream_is_shut(const struct h2_stream *s);
 const struct h2_settings *h2_peer_settings(const struct h2_conn *c);
 bool h2_peer_settings_came(const struct h2_conn *c);
 /* the peer acknowledged our first SETTINGS */

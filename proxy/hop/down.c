@@ -444,8 +444,8 @@ static usec deadline_of(struct down *d)
 usec down_take_limit(struct down *d, const struct leg *leg)
 {
 	const struct conf_listen *c = d->listener->conf;
-	return taking_limit(&d->taking, d->net, h2_stream_window(d->h2, leg->stream),
-	    c->write_timeout, c->limits.min_rate, d->hop->relay.now);
+	return taking_limit(&d->taking, d->net, d->h2, leg->stream, c->write_timeout,
+	    c->limits.min_rate, d->hop->relay.now);
 }
 
 /* A connection that is blocked says so to nobody: it is looked at every second. */

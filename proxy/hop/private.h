@@ -259,10 +259,10 @@ void complain_count_origin(void *hop, const struct h2_fault *fault);
 /* When a socket that takes too little is to be given up; USEC_NEVER while it takes all. */
 usec taking_deadline(
     struct taking *t, const struct net_conn *net, usec limit, uint32_t min_rate, usec now);
-/* How long a stream with this window may stand still when `limit` holds for the connection; 0:
- * without limit, since others are served. */
-usec taking_limit(struct taking *t, const struct net_conn *net, uint32_t window, usec limit,
-    uint32_t min_rate, usec now);
+/* How long a stream may stand still when `limit` holds for the connection; 0: without limit, since
+ * others are served. */
+usec taking_limit(struct taking *t, const struct net_conn *net, const struct h2_conn *h2,
+    const struct h2_stream *stream, usec limit, uint32_t min_rate, usec now);
 
 /* limits.c: what the engines enforce */
 struct h2_limits down_limits(const struct conf_listen *c);

@@ -8,8 +8,8 @@
 #define LOOKED_USEC (100 * USEC_PER_MSEC)
 /* While anything waits it is looked at more often than that. */
 #define LOOKS_APART_USEC (2 * USEC_PER_SEC)
-/* A shut window of the connection looks like one of the stream: that much patience in case of
- * doubt. */
+/* The window of the connection is shut, and it may be that others took what it let through: that
+ * much patience in case of doubt. */
 #define DOUBT_TIMES 10u
 
 /* It is slow unless it took the least amount within the limit, or on average since we looked. Of one
@@ -44,12 +44,12 @@ usec taking_deadline(
 	return stalled > t->good_until ? stalled : t->good_until;
 }
 
-usec taking_limit(struct taking *t, const struct net_conn *net, uint32_t window, usec limit,
-    uint32_t min_rate, usec now)
+usec taking_limit(struct taking *t, const struct net_conn *net, const struct h2_conn *h2,
+    const struct h2_stream *stream, usec limit, uint32_t min_rate, usec now)
 {
 	look(t, net, limit, min_rate, now);
-	if (t->good_until <= now)
+	if (t->good_until <= now || h2_stream_is_shut(stream))
 		return limit;
 	/* Others go first (RFC 9218), which is not its fault. */
-	return window > 0 ? 0 : limit * DOUBT_TIMES;
+	return h2_stream_window(h2, stream) > 0 ? 0 : limit * DOUBT_TIMES;
 }

@@ -481,8 +481,8 @@ static usec write_deadline(struct up *u)
 usec up_take_limit(struct up *u, const struct leg *leg)
 {
 	const struct conf_origin *o = u->pool->origin;
-	return taking_limit(&u->taking, u->net, h2_stream_window(u->h2, leg->stream),
-	    o->write_timeout, o->limits.min_rate, u->hop->relay.now);
+	return taking_limit(&u->taking, u->net, u->h2, leg->stream, o->write_timeout,
+	    o->limits.min_rate, u->hop->relay.now);
 }
 
 static bool waits_for_settings(const struct up *u)

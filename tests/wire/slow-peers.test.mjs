@@ -80,6 +80,24 @@ scenario('a client whose connection window stays shut is too slow, on all its st
 });
 
 // covers: R65
+scenario('a stream whose own window stays shut has its time, however busy the others are', {
+	listen: { ...LIMITS, 'write-timeout': '1s' },
+}, async (s) => {
+	const { client, origin, up } = await s.open({ client: { settings: { initialWindowSize: 0 }, auto: { window: false } } });
+	client.request(3, { path: '/busy' });
+	const busy = await origin.expectRequest('/busy');
+	origin.headers(up.stream, { ':status': 200 }).data(up.stream, Buffer.alloc(10000));
+	origin.headers(busy.stream, { ':status': 200 });
+	await dribbling(() => {
+		origin.data(busy.stream, Buffer.alloc(1000));
+		client.windowUpdate(3, 1000).windowUpdate(0, 1000);
+	}, client.expectReset(1, 'CANCEL'));
+	origin.data(busy.stream, 'end', { endStream: true });
+	client.windowUpdate(3, 3).windowUpdate(0, 3);
+	assert.equal((await client.response(3)).status, 200);
+});
+
+// covers: R65
 scenario('an origin that opens its window octet by octet: 504', {
 	origins: { main: { settings: { initialWindowSize: 1 }, auto: { window: false } } }, origin: LIMITS,
 }, async (s) => {

@@ -25,8 +25,10 @@ SCRIPT_TEST(body_stops_at_the_stream_window_and_goes_on)
 	struct script *s = answering(1, window);
 	script_offers(s, 1, 250, true);
 	assert_int_equal(h2_stream_window(s->conn, script_handle(s, 1)), 100);
+	assert_false(h2_stream_is_shut(script_handle(s, 1)));
 	script_expects_body(s, 1, 100, false);
 	script_expects_nothing(s);
+	assert_true(h2_stream_is_shut(script_handle(s, 1)));
 	script_sends_window_update(s, 1, 1);
 	script_expects_body(s, 1, 1, false);
 	script_sends_window_update(s, 1, 1000);
