@@ -115,6 +115,24 @@ conformance('settings', [
 		assert.equal(next.seen('HEADERS').length, 0);
 	}, over: true },
 
+	{ covers: 'R157 R158', name: '6.8. GOAWAY with an error and nothing taken: all is sent again', check: async (o, r) => {
+		o.goaway(0, 'ENHANCE_YOUR_CALM');
+		const next = await r.site.scenario.accept('main');
+		for (const [id, path] of [[1, r.path], [3, r.good.headers[':path']]]) {
+			next.respond((await next.expectRequest(path)).stream, { body: path });
+			assert.equal(String((await r.client.response(id)).body), path);
+		}
+		await o.expectClosed();
+	}, over: true },
+	{ covers: 'R157', name: '6.8. after GOAWAY an origin may still promise on what it answers', check: async (o, r) => {
+		o.goaway(0x7fffffff);
+		r.promise(2, '/pushed').respond(2, { body: 'pushed' }).respond(r.up.stream, { body: 'page' }).respond(r.good.stream, { body: 'two' });
+		assert.equal(String((await r.client.response((await r.client.expectPromise('/pushed')).promised)).body), 'pushed');
+		assert.equal(String((await r.client.response(1)).body), 'page');
+		assert.equal(String((await r.client.response(3)).body), 'two');
+		await o.expectClosed();
+	}, over: true },
+
 	/* ---- 8.7: retries ---- */
 	{ covers: 'R158', name: '8.7. a POST refused before any of its body left is sent again', check: async (o, r) => {
 		const { id, up } = await ask(r, '/refused', { endStream: false }, { method: 'POST' });
@@ -358,7 +376,7 @@ scenario('3.4. an origin that never sends SETTINGS: SETTINGS_TIMEOUT, 504', {
 });
 // covers: R154
 scenario('6.5.3. an origin that never acknowledges our SETTINGS: SETTINGS_TIMEOUT, 502', {
-	origins: { main: { auto: { settings: false } } }, origin: { 'settings-timeout': '300ms' },
+	origins: { main: { auto: { settings: false } } }, origin: { 'settings-timeout': '1s' },
 }, async (s) => {
 	const { client, origin } = await s.open();
 	await origin.expectConnectionError('SETTINGS_TIMEOUT');
@@ -375,8 +393,8 @@ scenario('6.8. an idle connection is ended with GOAWAY NO_ERROR, not torn off', 
 	assert.equal(goaway.lastId, 0);
 	await origin.expectClosed();
 });
-for (const originTls of [false, true])
-	scenario(`6.8. at its end pushgate says GOAWAY NO_ERROR to its origins, ${originTls ? 'TLS' : 'h2c'}`, { originTls }, async (s) => {
+for (const [what, options] of [['h2c', {}], ['TLS', { originTls: true }], ['master and workers', { single: false }]])
+	scenario(`6.8. at its end pushgate says GOAWAY NO_ERROR to its origins, ${what}`, options, async (s) => {
 		const { client, origin, up } = await s.open();
 		origin.push(up, 2, '/a').respond(2, { body: 'a' }).respond(up.stream, { body: 'x' });
 		await client.response(1);

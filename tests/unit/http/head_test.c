@@ -264,7 +264,7 @@ static void content_length_leaves_responses_that_may_not_have_it(void **state)
 	    {205, true}, {304, true}, {404, true}};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct http_head *head = http_head_new(pool);
-		char status[4];
+		char status[8];
 		snprintf(status, sizeof(status), "%u", rows[i].status);
 		http_head_add(head, SLICE(":status"), slice_of_string(status));
 		http_head_add(head, SLICE("content-length"), SLICE("5"));

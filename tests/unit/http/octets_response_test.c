@@ -180,7 +180,7 @@ static void every_octet_of_a_status_is_a_digit(void **state)
 static void every_number_from_100_to_999_but_101_is_a_status(void **state)
 {
 	(void)state;
-	char text[8];
+	char text[16];
 	for (int number = 0; number < 10000; number++) {
 		for (int digits = 1; digits <= 5; digits++) {
 			int length = snprintf(text, sizeof(text), "%0*d", digits, number);
