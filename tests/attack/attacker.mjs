@@ -12,7 +12,7 @@ os.setPriority(10); /* the victim and its honest client are what is measured, no
 /* At a time, of one tape. */
 const CONNECTIONS = 4;
 const tapes = new Map();
-const servers = [];
+let origin = null;
 
 async function playAll(row, env, clock) {
 	const tape = tapes.get(row.name);
@@ -35,14 +35,14 @@ async function playAll(row, env, clock) {
 process.on('message', async ({ run, name, env, ms }) => {
 	const row = rows.find((r) => r.name === name);
 	try {
-		if (run === 'listen')
-			servers.push(await row.listen(env));
-		else
-			env.server = servers.at(-1);
+		if (run === 'listen') {
+			origin?.close();
+			origin = await row.listen(env);
+		}
 		if (row.tape && !tapes.has(name))
 			tapes.set(name, row.tape(env));
 		const clock = new Clock(ms, row.expect);
-		const result = run === 'listen' ? true : await (row.attack ?? playAll.bind(null, row))(env, clock);
+		const result = run === 'listen' ? true : await (row.attack ?? playAll.bind(null, row))(env, clock, origin);
 		process.send({ result });
 	} catch (error) {
 		process.send({ error: error.stack });

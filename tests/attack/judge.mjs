@@ -58,7 +58,7 @@ export function judge(out, slowest) {
 	const resets = judgeWords(result.resets ?? {}, expect.resets, 'reset', say);
 	if (resets)
 		out.end = [out.end, `RST_STREAM ${resets}`].filter(Boolean).join('; ');
-	for (const counter of countersOf(expect, row.side ?? 'client'))
+	for (const counter of countersOf(expect, row.listen ? 'origin' : 'client'))
 		say(!(out.status[counter] > (out.statusBefore[counter] ?? 0)), `the counter ${counter} has not moved`);
 	const bad = out.log.filter((l) => /^\S+ (warn|error) /.test(l) && !expect.log?.test(l));
 	say(bad.length > 0, `${bad.length} lines of the error log, such as ${bad[0]}`);

@@ -117,17 +117,19 @@ export class Raw {
 	end = null; /* how it ended, in words */
 	frames = 0; /* sent */
 	#reader = new FrameReader();
+	#preface; /* octets of it that have not come yet */
 
 	/*
 	 * env: {port, tls}; options: from (local address), reads (false: nothing is read, ever), settings, silent (sends no
-	 * preface), secure, onFrame (sees each frame that comes).
+	 * preface), secure, onFrame (sees each frame that comes); socket: one that was accepted, on which we are the origin.
 	 */
-	constructor(env, { from, reads = true, settings = {}, silent = false, secure = env.tls, onFrame } = {}) {
+	constructor(env, { from, reads = true, settings = {}, silent = false, secure = env.tls, onFrame, socket } = {}) {
 		const where = { port: env.port, host: '127.0.0.1', localAddress: from };
 		this.onFrame = onFrame;
-		this.socket = secure
+		this.#preface = socket ? PREFACE.length : 0;
+		this.socket = socket ?? (secure
 			? tls.connect({ ...where, rejectUnauthorized: false, ALPNProtocols: ['h2'], servername: 'localhost' })
-			: net.connect(where);
+			: net.connect(where));
 		this.socket.setNoDelay(true);
 		this.opened = new Promise((resolve) => { this.socket.once(secure ? 'secureConnect' : 'connect', () => resolve(true)); });
 		this.closed = new Promise((resolve) => { this.socket.once('close', resolve); });
@@ -141,7 +143,7 @@ export class Raw {
 		else
 			this.socket.pause();
 		if (!silent)
-			this.socket.write(hello(settings));
+			this.socket.write(socket ? hello(settings).subarray(PREFACE.length) : hello(settings));
 	}
 
 	#over(how) {
@@ -153,8 +155,10 @@ export class Raw {
 	}
 
 	#receive(chunk) {
+		const skipped = Math.min(this.#preface, chunk.length);
+		this.#preface -= skipped;
 		try {
-			for (const f of this.#reader.push(chunk))
+			for (const f of this.#reader.push(chunk.subarray(skipped)))
 				this.#take(f);
 		} catch (error) {
 			this.#over(`answer that is no HTTP/2: ${error.message}`);
@@ -221,60 +225,4 @@ export class Raw {
 		this.socket.destroy();
 		return this.closed;
 	}
-}
-
-/* One connection of the gate's to an origin of ours: greets, and tells of each request that is complete in its HEADERS. */
-class RawUp {
-	answers = { frames: 0, responses: 0, resets: {}, statuses: {} };
-	frames = 0;
-	end = 'open';
-	#reader = new FrameReader();
-	#preface = PREFACE.length;
-
-	constructor(socket, serve) {
-		this.socket = socket;
-		this.serve = serve;
-		socket.setNoDelay(true);
-		socket.on('error', () => {});
-		socket.on('close', () => { this.over = true; });
-		socket.on('data', (chunk) => this.#receive(chunk));
-		this.send(frame('SETTINGS', 0, 0), 0);
-	}
-
-	#receive(chunk) {
-		const skipped = Math.min(this.#preface, chunk.length);
-		this.#preface -= skipped;
-		for (const f of this.#reader.push(chunk.subarray(skipped))) {
-			this.answers.frames++;
-			if (f.type === 'SETTINGS' && !f.ack) {
-				this.send(SETTINGS_ACK, 0);
-			} else if (f.type === 'RST_STREAM') {
-				this.answers.resets[f.code] = (this.answers.resets[f.code] ?? 0) + 1;
-				note(f.code);
-			} else if (f.type === 'GOAWAY' && f.code !== 'NO_ERROR') {
-				this.end = `GOAWAY ${f.code} ${f.debug}`;
-				this.over = true;
-				note(this.end);
-			} else if (f.type === 'HEADERS') {
-				this.serve(this, f.stream);
-			}
-		}
-	}
-
-	/* False once there is no use in more. */
-	send(octets, frames = 1) {
-		if (this.over || !this.socket.writable)
-			return false;
-		this.frames += frames;
-		this.socket.write(octets);
-		return true;
-	}
-}
-
-/* An origin on `port`; serve(connection, stream) does as it likes with each request. Gives its connections so far. */
-export async function originOn(port, serve) {
-	const connections = [];
-	const server = net.createServer((socket) => connections.push(new RawUp(socket, serve)));
-	await new Promise((resolve) => { server.listen(port, '127.0.0.1', resolve); });
-	return connections;
 }

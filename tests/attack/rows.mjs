@@ -3,18 +3,18 @@
  * All attacks. A row:
  *   name, what        what it is called in the table, and what it does; covers: the requirement (docs/REQUIREMENTS.md)
  *   tape(env)         what each connection sends (raw.mjs), with lives, reads; or
- *   attack(env, clock)    anything else; gives a Tally
- *   listen(env)       an attack by an origin: serves what is asked for at the host evil.test, on the port env.evil; what it
- *                     gives is env.server for attack; side: 'origin' then
+ *   attack(env, clock, origin)    anything else; gives a Tally
+ *   listen(env)       an attack by an origin (Evil), at env.evil: serves what is asked for at the host evil.test
  *   tls               over TLS
- *   server, listener    more lines of [server], [listen main]
+ *   server, listener, evil    more lines of [server], [listen main], [origin evil]
+ *   rules             more sections
  *   limit             descriptors that the program may have
  *   ms, rounds        another time than the others, a fixed number of rounds
  *   fresh: false      new honest connections are not expected to be served meanwhile
  *   expect            what must have come of it:
  *     end             how connections end: 'GOAWAY CODE debug' or 'closed', or a list of those that may be, of which the first
  *                     must occur; not given: none may end before the attacker ends it; null: anything
- *     resets          codes of RST_STREAM that may come; the first must; not given or null: any or none
+ *     resets          codes of RST_STREAM that may come; the first must
  *     faults, counters    of `pushgate status` that must have moved; that of a GOAWAY's fault must anyway
  *     cpu             µs per frame at most
  *     rss             MB at most, 32 if not given

@@ -106,8 +106,8 @@ export class Stage {
 		}) + section('origin main', {
 			server: `h2c://127.0.0.1:${this.originPort}`, 'idle-timeout': '1s',
 		}) + section('route main', { origin: 'main' }) + (evil ? section('origin evil', {
-			server: `h2c://127.0.0.1:${evil}`, 'idle-timeout': '1s',
-		}) + section('route evil', { host: 'evil.test', origin: 'evil' }) : '');
+			server: `h2c://127.0.0.1:${evil}`, 'idle-timeout': '1s', ...row.evil,
+		}) + section('route evil', { host: 'evil.test', origin: 'evil' }) : '') + (row.rules ?? '');
 	}
 
 	/* Runs one row. Gives its numbers and, in `faults`, what should not have been. */
