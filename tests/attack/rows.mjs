@@ -8,6 +8,7 @@
  *   tls               over TLS
  *   server, listener, evil    more lines of [server], [listen main], [origin evil]
  *   rules             more sections
+ *   workers           of the program, 1 if not given
  *   limit             descriptors that the program may have
  *   ms, rounds        another time than the others, a fixed number of rounds
  *   fresh: false      new honest connections are not expected to be served meanwhile

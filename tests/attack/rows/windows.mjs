@@ -28,7 +28,10 @@ function crumbs(c, streams) {
 		...Array.from({ length: streams }, (_, i) => frame('WINDOW_UPDATE', 0, 2 * i + 1, u32(1)))]), streams + 1);
 }
 
-/* What waits for one client is bounded; the chunks that it stands in, and those that are kept free, come on top. */
+/*
+ * What waits for one client is bounded: by this, or by 64 KiB for each of its streams if that is more (relay/charge.c).
+ * The chunks that are kept free come on top.
+ */
 const server = { 'connection-memory': '1M' };
 const rss = 64;
 
