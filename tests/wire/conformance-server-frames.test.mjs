@@ -163,6 +163,21 @@ conformance('a frame', [
 		ended: (r) => r.origin.expectReset(r.up.stream) },
 	{ covers: 'R96', name: '5.4.2. RST_STREAM that crossed ours is not answered', given: 'reset by us', ignored: true, send: (c) => c.rst(1) },
 
+	...Object.entries({
+		'RST_STREAM of the client': async (c) => { c.rst(1); await c.sync(); },
+		'RST_STREAM of ours': async (c) => { c.windowUpdate(1, 0); await c.expectReset(1, 'PROTOCOL_ERROR'); },
+	}).map(([what, reset]) => ({ covers: 'R96', name: `5.1, 6.4. behind ${what} nothing more comes on its stream`, given: 'half-closed (remote)', check: async (c, r) => {
+		r.origin.headers(r.up.stream, { ':status': 200 }).data(r.up.stream, 'before');
+		await c.expect('DATA', { stream: 1 });
+		await reset(c);
+		c.drop((f) => f.stream === 1);
+		r.origin.data(r.up.stream, 'behind').headers(r.up.stream, { x: 'y' }, { endStream: true });
+		await r.origin.expectReset(r.up.stream, 'CANCEL');
+		await r.origin.sync();
+		await c.sync();
+		assert.deepEqual(['HEADERS', 'DATA', 'RST_STREAM', 'WINDOW_UPDATE'].flatMap((type) => c.seen(type, { stream: 1 })), []);
+	} })),
+
 	/* ---- PING ---- */
 	{ covers: 'R97', name: '6.7. PING comes back with its eight octets', send: (c) => c.ping(Buffer.from('0001fe7f80ffaa55', 'hex')),
 		check: async (c) => assert.equal((await c.expect('PING', { ack: true })).payload.toString('hex'), '0001fe7f80ffaa55') },
