@@ -160,6 +160,7 @@ void down_abort(struct down *d)
 void down_shed(struct down *d)
 {
 	struct hop *hop = d->hop;
+	complain_of_client(d->listener, &d->client, "closed while idle: memory is short", NULL);
 	list_remove(&d->idle);
 	d->closing_bytes = connection_bytes(d->listener->tls) + d->budget.used_bytes;
 	hop->pressure.closing_bytes += d->closing_bytes;

@@ -152,6 +152,31 @@ static void what_costs_least_goes_first(void **state)
 	hop_world_free(w);
 }
 
+/* The origin takes nothing of it, and answers nothing.
+ * covers: R63 */
+static void an_upload_that_stands_still_is_answered_503(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL, NULL);
+	w->sites[0].options.window = UINT32_MAX;
+	struct hop_peer *client = hop_client(w, NULL);
+	struct hop_stream *s = hop_request(client, "POST", "example.com", "/up", false, NULL);
+	UNTIL(w, hop_find(w, "/up"));
+	hop_turns(w);
+	hop_more(s, 3000, false);
+	struct exchange *x = list_first(&w->hop->relay.live, struct exchange, link);
+	UNTIL(w, x->upload.body.bytes == 3000);
+	press(w); /* not yet: it has only just come */
+	expect_shed(w, 0, 0, 0, 0);
+	x->upload.taken.last -= 10 * USEC_PER_SEC;
+	press(w);
+	UNTIL(w, s->is_over && hop_find(w, "/up")->is_over);
+	expect_shed(w, 0, 0, 0, 1);
+	assert_int_equal(s->status, 503);
+	assert_int_equal(hop_find(w, "/up")->code, H2_CANCEL);
+	hop_world_free(w);
+}
+
 /* covers: R63 */
 static void requests_are_refused_last_and_served_again_by_themselves(void **state)
 {
@@ -361,6 +386,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_costs_least_goes_first),
+	    cmocka_unit_test(an_upload_that_stands_still_is_answered_503),
 	    cmocka_unit_test(requests_are_refused_last_and_served_again_by_themselves),
 	    cmocka_unit_test(one_turn_sheds_a_bounded_number),
 	    cmocka_unit_test(who_has_just_come_is_not_sent_away),
