@@ -26,6 +26,13 @@ static bool fits(struct budget *b, size_t n)
 	return b->used_bytes <= b->limit_bytes && n <= b->limit_bytes - b->used_bytes;
 }
 
+static void enter(struct budget *b, size_t n)
+{
+	b->used_bytes += n;
+	if (b->used_bytes > b->peak_bytes)
+		b->peak_bytes = b->used_bytes;
+}
+
 bool budget_take(struct budget *b, size_t n)
 {
 	for (struct budget *level = b; level; level = level->parent) {
@@ -34,7 +41,8 @@ bool budget_take(struct budget *b, size_t n)
 			return false;
 		}
 	}
-	budget_force(b, n);
+	for (; b; b = b->parent)
+		enter(b, n); /* what fits does not overflow */
 	return true;
 }
 
@@ -42,9 +50,7 @@ void budget_force(struct budget *b, size_t n)
 {
 	for (; b; b = b->parent) {
 		ensure(n <= SIZE_MAX - b->used_bytes);
-		b->used_bytes += n;
-		if (b->used_bytes > b->peak_bytes)
-			b->peak_bytes = b->used_bytes;
+		enter(b, n);
 	}
 }
 
