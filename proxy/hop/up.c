@@ -409,6 +409,11 @@ static void conn_fill(void *owner, struct net_out *out)
 	if (!list_is_empty(&p->queue)) /* and so have uploads that have ended */
 		pool_serve(p);
 	bool is_over = (u->is_closing && list_is_empty(&u->legs)) || h2_is_done(u->h2);
+	if (u->net && is_over && !h2_wants_write(u->h2) && !h2_has_failed(u->h2)) {
+		/* Whoever closes says so, also after the peer's own GOAWAY (RFC 9113 6.8). */
+		h2_terminate(u->h2, H2_NO_ERROR, (struct slice){0});
+		out_fill(u->h2, out);
+	}
 	if (u->net && is_over && !h2_wants_write(u->h2)) {
 		end_exchanges(u, &relay_cause_UP_LOST, 0, NULL);
 		net_conn_close(u->net);

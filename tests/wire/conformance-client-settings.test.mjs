@@ -91,12 +91,13 @@ conformance('settings', [
 		await answered(r.client, 1, 502, 'connection_terminated');
 		await answered(r.client, 3, 502, 'connection_terminated');
 	}, over: true },
-	{ covers: 'R157', name: '6.8. GOAWAY of 2^31-1, then of what was taken, then the rest', check: async (o, r) => {
+	{ covers: 'R157 R164', name: '6.8. GOAWAY of 2^31-1, then of what was taken, then the rest', check: async (o, r) => {
 		o.goaway(0x7fffffff);
 		await o.sync();
 		o.goaway(r.good.stream).respond(r.up.stream, { body: 'one' }).respond(r.good.stream, { body: 'two' });
 		assert.equal(String((await r.client.response(1)).body), 'one');
 		assert.equal(String((await r.client.response(3)).body), 'two');
+		assert.equal((await o.expect('GOAWAY')).code, 'NO_ERROR');
 		await o.expectClosed();
 	}, over: true },
 	{ covers: 'R157', name: '6.8. GOAWAY with an even last id, as some servers send it', check: async (o, r) => {
