@@ -47,8 +47,8 @@ void relay_turn(struct relay *r, usec now)
 
 void relay_reap(struct relay *r)
 {
-	while (!list_is_empty(&r->over)) {
-		struct exchange *x = list_first(&r->over, struct exchange, link);
+	struct exchange *x;
+	while ((x = list_first(&r->over, struct exchange, link)) != NULL) {
 		list_remove(&x->link);
 		http_head_free(x->request);
 		http_head_free(x->pending_head);

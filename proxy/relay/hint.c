@@ -11,7 +11,7 @@
 bool exchange_may_hint(const struct exchange *x)
 {
 	return !x->is_over && x->down.ops && !x->has_hinted && !x->response_begun &&
-	       !x->own_answer && !exchange_is_push(x);
+	       !exchange_is_push(x);
 }
 
 void exchange_hint(struct exchange *x, const struct http_resource *resource)

@@ -145,11 +145,6 @@ void held_end(
 
 /* ---- age ---- */
 
-static bool is_too_old(const struct held *h, usec now)
-{
-	return now >= clock_after(h->created, h->store->limits.age);
-}
-
 static usec stale_at(const struct held *h)
 {
 	return h->is_whole ? h->arrived + (usec)h->fresh_sec * USEC_PER_SEC : USEC_NEVER;
@@ -161,14 +156,11 @@ static void arm(struct held *h)
 	wheel_set(&held_hold(h)->relay->wheel, &h->timer, old < stale ? old : stale);
 }
 
-/* Those that are being given to somebody end when that is over. */
+/* Too old, or stale. Those that are being given to somebody end when that is over. */
 static void expired(struct wheel_node *node, usec now)
 {
 	struct held *h = container_of(node, struct held, timer);
-	if (!is_too_old(h, now) && now < stale_at(h)) {
-		arm(h);
-		return;
-	}
+	(void)now;
 	held_close(h);
 	held_mark(h);
 	if (h->push && list_is_empty(&h->claims))
@@ -199,15 +191,13 @@ const struct policy_reason *hold_refusal(
 
 const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *push)
 {
-	const struct policy_reason *refusal = hold_refusal(parent, push->request);
-	if (refusal)
-		return refusal;
+	ensure(!hold_refusal(parent, push->request)); /* the policy has been told */
 	struct hold_store *s = parent->held;
 	struct hold *hold = s->hold;
 	uint64_t credentials = credentials_hash(&hold->key, parent->request);
 	if (hold_has(s, credentials, push) || hold_has(&hold->shared, 0, push))
 		return &policy_reason_DUPLICATE;
-	refusal = hold_make_room(s, NULL, 1, 0);
+	const struct policy_reason *refusal = hold_make_room(s, NULL, 1, 0);
 	if (refusal)
 		return refusal;
 	if (!budget_take(s->budget, HELD_BYTES))
@@ -345,8 +335,8 @@ static void run(struct held *h)
 
 void hold_run(struct hold *hold)
 {
-	while (!list_is_empty(&hold->dirty)) {
-		struct held *h = list_first(&hold->dirty, struct held, dirty);
+	struct held *h;
+	while ((h = list_first(&hold->dirty, struct held, dirty)) != NULL) {
 		list_remove(&h->dirty);
 		run(h);
 	}

@@ -142,8 +142,8 @@ void hold_store_fini(
  * promised NULL: whatever it may be, as before the choice of a connection that allows pushes. */
 const struct policy_reason *hold_refusal(
     const struct exchange *parent, const struct http_head *promised);
-/* Makes a held response the downstream leg of a push that has none. NULL: done; else why not, and
- * nothing changed. */
+/* Makes a held response the downstream leg of a push that has none, where hold_refusal says nothing
+ * against it. NULL: done; else why not, and nothing changed. */
 const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *push);
 
 /* ---- requests ---- */

@@ -93,19 +93,19 @@ static void leg_credit(struct leg *leg, size_t n)
 	held_mark(c->held);
 }
 
-/* The claimer is over. */
+/* The claimer is over, and has been given all. */
 static void leg_detach(struct leg *leg)
 {
 	struct claim *c = claim_of(leg);
 	struct held *h = c->held;
 	struct exchange *x = c->exchange;
 	struct hold *hold = held_hold(h);
-	bool is_answered = !x->cause && c->is_ended;
 	bool is_live = c->is_live;
-	hold->counters.revalidated += is_answered && c->not_modified;
-	hold->counters.heads += is_answered && x->method == HTTP_METHOD_HEAD;
-	hold->counters.joined += is_answered && is_live;
-	if (is_answered && (x->method == HTTP_METHOD_GET || c->not_modified)) {
+	ensure(c->is_ended && !x->cause); /* else it has been reset */
+	hold->counters.revalidated += c->not_modified;
+	hold->counters.heads += x->method == HTTP_METHOD_HEAD;
+	hold->counters.joined += is_live;
+	if (x->method == HTTP_METHOD_GET || c->not_modified) {
 		h->served++;
 		const struct hold_note note = {
 		    .outcome = HOLD_CLAIMED,
@@ -236,7 +236,7 @@ static bool begin(struct held *h, struct claim *c)
 static void feed(struct held *h, struct claim *c)
 {
 	struct exchange *x = c->exchange;
-	for (struct http_head *i = h->interims; i && !c->is_begun; i = i->next)
+	for (struct http_head *i = h->interims; i; i = i->next) /* none comes behind the head */
 		exchange_on_response(x, http_head_copy(i), false);
 	if (!h->is_admitted || (!c->is_begun && (!h->push || !begin(h, c))))
 		return;

@@ -98,8 +98,7 @@ bool held_is_fresh(const struct held *h)
 
 uint32_t held_age_sec(const struct held *h)
 {
-	uint64_t age = h->age_sec + resident_sec(h);
-	return age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
+	return h->age_sec + (uint32_t)resident_sec(h); /* 2^31 at most, and what a worker lives */
 }
 
 /* ---- what may be kept ---- */

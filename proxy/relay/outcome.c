@@ -33,7 +33,7 @@ static void answer(
 	    .date = r->ops->date ? r->ops->date(r->context) : SLICE(""),
 	};
 	struct http_head *head = http_own_response(r->heads, &own, &text);
-	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
+	bool end = x->method == HTTP_METHOD_HEAD;
 	x->download.source_ended = true;
 	if (!end &&
 	    body_append_copy(&x->download.body, text, r->small_chunks, x->budget) < text.len) {

@@ -52,7 +52,7 @@ void exchange_discard_upload(struct exchange *x)
 
 void exchange_check_done(struct exchange *x)
 {
-	if (x->is_over || x->download.state != FLOW_DONE)
+	if (x->download.state != FLOW_DONE)
 		return;
 	if (x->upload.state == FLOW_DONE ||
 	    (x->upload.source_ended && x->upload.state == FLOW_ABORTED)) {
@@ -64,11 +64,9 @@ void exchange_check_done(struct exchange *x)
 		exchange_finish(x, NULL, 0, NULL);
 		return;
 	}
-	if (!x->lingers_until) {
-		usec limit = x->relay->ops->time_limit(x->relay->context, x, RELAY_TIMEOUT_LINGER);
-		x->lingers_until = clock_after(x->relay->now, limit);
-		exchange_arm(x);
-	}
+	usec limit = x->relay->ops->time_limit(x->relay->context, x, RELAY_TIMEOUT_LINGER);
+	x->lingers_until = clock_after(x->relay->now, limit);
+	exchange_arm(x);
 }
 
 /* What is held has its end when the store says so, with or without octets and trailers. */
@@ -81,14 +79,13 @@ static bool is_held(const struct exchange *x)
  * */
 static void flow_moved(struct exchange *x, struct flow *f)
 {
-	if (!f->sink->ops || f->state == FLOW_DONE || f->state == FLOW_ABORTED ||
-	    f->state == FLOW_HEAD)
+	if (!f->sink->ops || f->state != FLOW_BODY)
 		return;
 	if (f->body.bytes > 0 || flow_may_end(f) || is_held(x)) {
 		f->sink->ops->send_body(f->sink, f);
 		return;
 	}
-	if (f->source_ended && f->trailers) {
+	if (f->source_ended) { /* with trailers, or its end had been told above */
 		f->state = FLOW_TRAILERS;
 		f->trailers_sent = true;
 		f->sink->ops->send_trailers(f->sink, f->trailers);
@@ -144,7 +141,8 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 		exchange_check_done(x);
 	} else if (f->body.bytes == 0 && f->trailers) {
 		flow_moved(x, f);
-	} else if (f->body.bytes == 0 && x->resets_after_rest && f == &x->download) {
+	} else if (f->body.bytes == 0 &&
+		   x->resets_after_rest) { /* the client's: the other leg is gone */
 		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
 		exchange_finish(x, x->cause, RELAY_NO_ERROR, NULL);
 	}
@@ -167,7 +165,8 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 		return;
 	struct flow *f = &x->upload;
 	f->received += piece.length;
-	f->source_ended = f->source_ended || end;
+	if (end)
+		f->source_ended = true;
 	if (f->state == FLOW_ABORTED) {
 		if (!end && piece.length > 0)
 			x->down.ops->credit(&x->down, piece.length);
@@ -336,7 +335,8 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 			return;
 		}
 	}
-	f->source_ended = f->source_ended || end;
+	if (end)
+		f->source_ended = true;
 	flow_moved(x, f);
 }
 

@@ -181,6 +181,56 @@ static void empty_body_holds_nothing(void **state)
 	rig_fini(&r);
 }
 
+static void octets_that_others_hold_are_not_written_behind(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_init(&r);
+	send(&r, 0, 10);
+	struct piece lent = body_front(&r.body, SIZE_MAX);
+	chunk_hold(lent.chunk);
+	send(&r, 10, 10);
+	assert_int_equal(r.body.count, 2);
+	assert_int_equal(chunk_pool_out(r.small), 2);
+	chunk_release(lent.chunk);
+	send(&r, 20, 10); /* the second is all our own */
+	assert_int_equal(r.body.count, 2);
+	assert_int_equal(take(&r, 0, SIZE_MAX), 30);
+	rig_fini(&r);
+}
+
+/* The copy has no chunk, or half of it has none: the rest pins the chunk that it came in. */
+static void small_pieces_stay_where_they_are_when_there_is_no_chunk_for_a_copy(void **state)
+{
+	(void)state;
+	for (uint32_t first = 0; first <= LIMIT_COPY_BELOW_BYTES - 10; first += LIMIT_COPY_BELOW_BYTES - 10) {
+		struct rig r;
+		rig_init(&r);
+		if (first > 0)
+			send(&r, 0, first);
+		chunk_pool_fail_nth(r.small, 1);
+		send(&r, first, 100);
+		assert_int_equal(chunk_pool_refused(r.small), 1);
+		assert_int_equal(chunk_pool_out(r.chunks), 1);
+		assert_int_equal(r.budget.used_bytes, LIMIT_CHUNK_BYTES + (first > 0 ? LIMIT_COPY_BELOW_BYTES : 0));
+		assert_int_equal(take(&r, 0, SIZE_MAX), first + 100);
+		rig_fini(&r);
+	}
+}
+
+static void copy_says_how_far_it_came(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_init(&r);
+	static const char text[LIMIT_COPY_BELOW_BYTES + 100];
+	chunk_pool_fail_nth(r.small, 2);
+	assert_int_equal(body_append_copy(&r.body, slice_of(text, sizeof(text)), r.small, &r.budget),
+	    LIMIT_COPY_BELOW_BYTES);
+	assert_int_equal(r.body.bytes, LIMIT_COPY_BELOW_BYTES);
+	rig_fini(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +241,9 @@ int main(void)
 	    cmocka_unit_test(pieces_of_one_chunk_are_charged_once),
 	    cmocka_unit_test(another_budget_pays_for_what_is_there),
 	    cmocka_unit_test(empty_body_holds_nothing),
+	    cmocka_unit_test(octets_that_others_hold_are_not_written_behind),
+	    cmocka_unit_test(small_pieces_stay_where_they_are_when_there_is_no_chunk_for_a_copy),
+	    cmocka_unit_test(copy_says_how_far_it_came),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

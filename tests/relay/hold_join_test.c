@@ -401,6 +401,128 @@ static void conditional_request_that_joined_is_answered_304_and_ends_the_push(vo
 	hold_world_free(hw);
 }
 
+/* covers: P-hold-claim */
+static void interim_responses_pass_to_who_waits_in_their_order_and_are_kept_for_nobody(void **state)
+{
+	(void)state;
+	struct joined j = join(false, NULL);
+	exchange_on_response(j.push, world_response(j.hw->w, 102), false);
+	exchange_on_response(j.push, world_response(j.hw->w, 103), false);
+	hold_world_turn(j.hw);
+	assert_string_equal(j.down->said, "head 102; head 103");
+	hold_world_free(j.hw);
+
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	exchange_on_response(push, world_response(hw->w, 103), false);
+	hold_world_turn(hw);
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	hold_world_head(hw, push, 200, FRESH, true);
+	hold_world_turn(hw);
+	hold_world_take(hw, down);
+	assert_string_equal(down->said, "head 200 end; detach");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void trailers_behind_no_octets_pass(void **state)
+{
+	(void)state;
+	struct joined j = join(true, FRESH);
+	exchange_on_download_trailers(j.push, world_trailers(j.hw->w));
+	hold_world_turn(j.hw);
+	hold_world_take(j.hw, j.down);
+	assert_string_equal(j.down->said, "head 200; trailers 1; detach");
+	hold_world_free(j.hw);
+
+	struct hold_world *hw = hold_world_new(); /* the same from memory */
+	struct world_leg *down;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	hold_world_head(hw, push, 200, FRESH, false);
+	exchange_on_download_trailers(push, world_trailers(hw->w));
+	hold_world_turn(hw);
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(down->said, "head 200; trailers 1; detach");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void reset_of_a_head_request_leaves_the_push(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down, *up;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, &up);
+	struct exchange *x = hold_world_request(hw, &hw->store, "HEAD", "/a", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	hold_world_turn(hw);
+	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
+	hold_world_turn(hw);
+	assert_string_equal(up->said, "");
+	assert_false(push->is_over);
+	assert_int_equal(hw->store.count, 1);
+	hold_world_free(hw);
+}
+
+/* A reset with NO_ERROR whose octets and head nobody has looked at: what comes in one turn.
+ * covers: P-hold-claim R52 */
+static void join_of_what_is_reset_before_it_was_looked_at_goes_to_the_origin(void **state)
+{
+	(void)state;
+	struct joined j = join(false, NULL);
+	unsigned dispatched = j.hw->w->dispatch_count;
+	hold_world_head(j.hw, j.push, 200, FRESH, false);
+	world_download(j.hw->w, j.push, "half", false);
+	exchange_on_up_failed(j.push, &relay_cause_UP_RESET, 0, NULL);
+	hold_world_turn(j.hw);
+	assert_int_equal(j.hw->w->dispatch_count, dispatched + 1);
+	assert_ptr_equal(j.hw->w->dispatched[dispatched], j.x);
+	assert_string_equal(j.down->said, "");
+	assert_string_equal(j.hw->notes, "failed origin-reset 4; missed lost");
+	hold_world_free(j.hw);
+}
+
+/* covers: P-hold-claim */
+static void failure_after_it_has_answered_somebody_is_not_noted_again(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *conditional, *down;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	struct exchange *x =
+	    hold_world_request(hw, &hw->store, "GET", "/a", FIELDS("if-none-match", "\"1\""), &conditional);
+	assert_true(hold_claim(&hw->hold, x));
+	struct exchange *y = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	assert_true(hold_claim(&hw->hold, y));
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "max-age=9", "etag", "\"1\""), false);
+	world_download(hw->w, push, "abc", false);
+	hold_world_turn(hw);
+	assert_string_equal(conditional->said, "head 304 end; detach");
+	exchange_on_up_failed(push, &relay_cause_UP_RESET, 8, NULL);
+	hold_world_turn(hw);
+	assert_string_equal(down->said, "head 200; reset 8");
+	assert_string_equal(hw->notes, "claimed live");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-bounds */
+static void claimer_whose_allowance_is_overdrawn_is_reset_and_no_other(void **state)
+{
+	(void)state;
+	struct joined j = join(true, FRESH);
+	char block[4096];
+	fill(block, sizeof(block) - 1, 0);
+	for (int i = 0; i < 24; i++) /* less than one claim's window, more than is borne when memory is short */
+		world_download(j.hw->w, j.push, block, false);
+	j.hw->w->down_budget.limit_bytes = 1;
+	hold_world_turn(j.hw);
+	assert_string_equal(j.down->said, "head 200; reset 2");
+	assert_true(j.x->is_over);
+	assert_ptr_equal(j.x->cause, &relay_cause_MEMORY_SHORT);
+	hold_world_free(j.hw);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,6 +544,12 @@ int main(void)
 	    cmocka_unit_test(outgrown_response_waits_for_the_slower_of_two_claimers),
 	    cmocka_unit_test(head_request_joins_and_does_not_end_the_push),
 	    cmocka_unit_test(conditional_request_that_joined_is_answered_304_and_ends_the_push),
+	    cmocka_unit_test(interim_responses_pass_to_who_waits_in_their_order_and_are_kept_for_nobody),
+	    cmocka_unit_test(trailers_behind_no_octets_pass),
+	    cmocka_unit_test(reset_of_a_head_request_leaves_the_push),
+	    cmocka_unit_test(join_of_what_is_reset_before_it_was_looked_at_goes_to_the_origin),
+	    cmocka_unit_test(failure_after_it_has_answered_somebody_is_not_noted_again),
+	    cmocka_unit_test(claimer_whose_allowance_is_overdrawn_is_reset_and_no_other),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -499,6 +499,19 @@ static void other_methods_and_bodies_go_to_the_origin(void **state)
 	x->upload.source_ended = false;
 	assert_false(hold_claim(&hw->hold, x));
 	assert_string_equal(hw->notes, "missed method; missed method; missed method");
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	/* With a body or trailers that have come already. */
+	for (int with_trailers = 0; with_trailers < 2; with_trailers++) {
+		hw->notes[0] = 0;
+		x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+		x->upload.source_ended = false;
+		if (with_trailers)
+			exchange_on_upload_trailers(x, world_trailers(hw->w));
+		else
+			world_upload(hw->w, x, "body", true);
+		assert_false(hold_claim(&hw->hold, x));
+		assert_string_equal(hw->notes, "missed method");
+	}
 	hold_world_free(hw);
 }
 

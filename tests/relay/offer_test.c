@@ -196,6 +196,60 @@ static void hints_of_a_request_that_ends_go_with_it(void **state)
 	world_free(w);
 }
 
+static void hints_leave_only_before_the_response_and_with_somebody_to_read_them(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	assert_true(exchange_may_hint(x));
+	struct exchange *push = exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
+	assert_non_null(push);
+	assert_false(exchange_may_hint(push));
+	exchange_on_response(x, world_response(w, 200), false);
+	assert_false(exchange_may_hint(x));
+	exchange_on_down_ended(push, &relay_cause_DOWN_LOST, 0, NULL);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	assert_false(exchange_may_hint(x));
+
+	x = world_exchange(w, "GET", true, &down);
+	exchange_on_leg_closed(&x->down);
+	assert_false(exchange_may_hint(x));
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void hints_do_not_join_other_interim_responses(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	w->rules.fallback = POLICY_HINT;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
+	exchange_on_response(x, world_response(w, 102), false);
+	assert_string_equal(down->said, "head 102");
+	relay_send_hints(&w->relay);
+	assert_string_equal(down->said, "head 102; head 103; link </a.css>; rel=preload; as=style");
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void resource_that_makes_no_request_is_not_offered(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	const struct http_resource broken = {
+	    .target = {SLICE("https"), SLICE("example.com"), SLICE("no path")}, .as = SLICE("style")};
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	assert_null(exchange_offer(x, POLICY_LINK, &broken, RELAY_OFFER_PLAIN));
+	assert_string_equal(w->refused, "");
+	assert_string_equal(down->said, "");
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +263,9 @@ int main(void)
 	    cmocka_unit_test(hints_leave_before_a_response_of_the_same_turn),
 	    cmocka_unit_test(promise_may_become_a_hint),
 	    cmocka_unit_test(hints_of_a_request_that_ends_go_with_it),
+	    cmocka_unit_test(hints_leave_only_before_the_response_and_with_somebody_to_read_them),
+	    cmocka_unit_test(hints_do_not_join_other_interim_responses),
+	    cmocka_unit_test(resource_that_makes_no_request_is_not_offered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

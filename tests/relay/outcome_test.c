@@ -494,6 +494,91 @@ static void drained_exchange_is_answered_or_reset(void **state)
 	world_free(w);
 }
 
+static void cause_without_a_status_resets_what_has_not_been_answered(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_abort(x, &relay_cause_POLICY, NULL);
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(down->said, "reset 8");
+	assert_true(x->is_over);
+	world_free(w);
+}
+
+static void answer_that_has_no_memory_for_its_sentence_is_a_reset(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	chunk_pool_fail_nth(w->small, 1);
+	exchange_abort(x, &relay_cause_UPLOAD_LARGE, NULL);
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(down->said, "reset 8");
+	assert_string_equal(w->ended, "x1 request-too-large 0");
+
+	x = world_exchange(w, "GET", true, &down);
+	chunk_pool_fail_nth(w->small, 1);
+	exchange_refuse(x, &relay_cause_NO_ROUTE, NULL);
+	assert_string_equal(down->said, "reset 7");
+	world_free(w);
+}
+
+static struct slice noon(void *context)
+{
+	(void)context;
+	return SLICE("Tue, 15 Nov 1994 12:00:00 GMT");
+}
+
+static char date_sent[64];
+static bool note_date(struct leg *leg, const struct http_head *head, bool end)
+{
+	(void)leg, (void)end;
+	const struct http_field *f = http_head_find(head, HTTP_TOKEN_DATE);
+	snprintf(date_sent, sizeof(date_sent), "%.*s", f ? (int)f->value.len : 0, f ? f->value.ptr : "");
+	return true;
+}
+
+/* RFC 9110 6.6.1: who has a clock says when. */
+static void answers_of_our_own_have_the_owners_date(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down;
+	struct relay_ops ops = *w->relay.ops;
+	for (int dated = 0; dated < 2; dated++) {
+		ops.date = dated ? noon : NULL;
+		w->relay.ops = &ops;
+		struct exchange *x = world_exchange(w, "GET", true, &down);
+		struct leg_ops leg = *x->down.ops;
+		leg.send_head = note_date;
+		x->down.ops = &leg;
+		exchange_refuse(x, &relay_cause_NO_ROUTE, NULL);
+		assert_string_equal(date_sent, dated ? "Tue, 15 Nov 1994 12:00:00 GMT" : "");
+		world_take(down);
+		assert_true(x->is_over);
+	}
+	world_free(w);
+}
+
+static void no_error_when_all_that_came_has_gone_out_resets_at_once(void **state)
+{
+	(void)state; /* covers: R52 */
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	exchange_on_response(x, world_response(w, 200), false);
+	world_download(w, x, "half", false);
+	world_take(down);
+	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
+	assert_string_equal(down->said, "head 200; reset 0");
+	assert_true(x->is_over);
+	assert_ptr_equal(x->cause, &relay_cause_UP_RESET);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -522,6 +607,10 @@ int main(void)
 	    cmocka_unit_test(push_that_never_starts_is_cancelled_on_both_sides),
 	    cmocka_unit_test(refusal_of_ours_needs_no_origin),
 	    cmocka_unit_test(drained_exchange_is_answered_or_reset),
+	    cmocka_unit_test(cause_without_a_status_resets_what_has_not_been_answered),
+	    cmocka_unit_test(answer_that_has_no_memory_for_its_sentence_is_a_reset),
+	    cmocka_unit_test(answers_of_our_own_have_the_owners_date),
+	    cmocka_unit_test(no_error_when_all_that_came_has_gone_out_resets_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,6 +222,149 @@ static void promise_on_a_push_is_refused(void **state)
 	world_free(w);
 }
 
+static void promises_are_repeated_only_by_the_same_method_path_and_authority(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	assert_non_null(world_promise(w, x, "/a.css", &push_up, &push_down));
+	const struct leg ours = {.ops = x->up.ops, .carrier = push_up, .budget = &w->up_budget};
+	struct exchange *head = exchange_on_promise(x, &ours, world_request(w, "HEAD", "/a.css"));
+	assert_non_null(head);
+	struct http_head *elsewhere = world_request(w, "GET", "/a.css");
+	elsewhere->authority = SLICE("other.example.com");
+	assert_non_null(exchange_on_promise(x, &ours, elsewhere));
+	assert_string_equal(down->said, "promise /a.css; promise /a.css; promise /a.css");
+	assert_string_equal(w->refused, "");
+	list_for_each (&w->relay.live, e, struct exchange, link)
+		exchange_on_down_ended(e, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void nothing_is_pushed_while_memory_is_short(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	w->relay.makes_no_pushes = true;
+	assert_null(world_promise(w, x, "/a.css", &push_up, &push_down));
+	assert_string_equal(push_up->said, "reset 7");
+	assert_string_equal(w->refused, "push-shed");
+	w->relay.makes_no_pushes = false;
+	assert_non_null(world_promise(w, x, "/a.css", &push_up, &push_down));
+	list_for_each (&w->relay.live, e, struct exchange, link)
+		exchange_on_down_ended(e, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+/* No path leads there with an engine before it; the relay does not rely on that. */
+static void promise_whose_parent_has_been_answered_whole_is_refused(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	w->limits[RELAY_TIMEOUT_LINGER] = 10 * USEC_PER_SEC;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	exchange_on_response(x, world_response(w, 200), true);
+	assert_null(world_promise(w, x, "/late", &push_up, &push_down));
+	exchange_on_leg_closed(&x->down);
+	assert_null(world_promise(w, x, "/later", &push_up, &push_down));
+	assert_string_equal(w->refused, "parent-gone; parent-gone");
+	exchange_on_up_failed(x, &relay_cause_UP_LOST, 0, NULL);
+	assert_true(x->is_over);
+	world_free(w);
+}
+
+static void owners_facts(void *context, struct exchange *parent, struct http_head *promised,
+    struct policy_offer *offer, struct relay_place *place)
+{
+	(void)context, (void)parent, (void)place;
+	offer->origin_may_promise = offer->listener_covers = true;
+	offer->client_push_enabled = offer->client_accepts_streams = true;
+	offer->duplicate = slice_equal(promised->path, SLICE("/known"));
+	offer->hold_refusal = &policy_reason_HOLD_SHARED;
+}
+
+static void what_the_owner_says_of_an_offer_stands(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct relay_ops ops = *w->relay.ops;
+	ops.offer_facts = owners_facts;
+	w->relay.ops = &ops;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	assert_null(world_promise(w, x, "/known", &push_up, &push_down));
+	w->rules.fallback = POLICY_HOLD;
+	assert_null(world_promise(w, x, "/held", &push_up, &push_down));
+	assert_string_equal(w->refused, "duplicate; hold-shared");
+	/* It says nothing against hints, and they are too late all the same. */
+	w->rules.fallback = POLICY_HINT;
+	exchange_on_response(x, world_response(w, 200), false);
+	assert_null(world_promise(w, x, "/hinted", &push_up, &push_down));
+	assert_null(x->hints);
+	assert_true(relay_hints_due(&w->relay) == USEC_NEVER);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static char shadows[64];
+static void note_shadow(void *context, struct exchange *parent, const struct policy_verdict *verdict)
+{
+	(void)context, (void)parent;
+	strncat(shadows, verdict->rule->name, sizeof(shadows) - 1);
+}
+
+static void shadow_rule_is_told_of_and_changes_nothing(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct policy_rule rule = {.name = "perhaps", .action = POLICY_DROP, .shadow = true, .urgency = -1};
+	w->rules.rules = &rule;
+	w->rules.count = 1;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	assert_non_null(world_promise(w, x, "/unheard", &push_up, &push_down)); /* nobody asks for it */
+	struct relay_ops ops = *w->relay.ops;
+	ops.offer_shadowed = note_shadow;
+	w->relay.ops = &ops;
+	shadows[0] = 0;
+	assert_non_null(world_promise(w, x, "/a", &push_up, &push_down));
+	assert_string_equal(shadows, "perhaps");
+	assert_string_equal(down->said, "promise /unheard; promise /a");
+	rule.shadow = false;
+	assert_null(world_promise(w, x, "/b", &push_up, &push_down));
+	assert_string_equal(shadows, "perhaps");
+	list_for_each (&w->relay.live, e, struct exchange, link)
+		exchange_on_down_ended(e, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
+static void push_that_may_not_start_yet_goes_on_waiting(void **state)
+{
+	(void)state; /* covers: R33 */
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = world_promise(w, x, "/a", &push_up, &push_down);
+	push_down->must_wait = true;
+	exchange_on_start(push); /* there is nothing to start with */
+	assert_string_equal(push_down->said, "");
+	exchange_on_response(push, world_response(w, 204), true);
+	exchange_on_start(push);
+	assert_string_equal(push_down->said, "waits; waits");
+	assert_false(push->is_over);
+	push_down->must_wait = false;
+	exchange_on_start(push);
+	assert_string_equal(push_down->said, "waits; waits; head 204 end; detach");
+	assert_true(push->is_over);
+	exchange_on_start(push); /* and once only */
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +379,12 @@ int main(void)
 	    cmocka_unit_test(review_withdraws_on_both_sides),
 	    cmocka_unit_test(trailers_and_interims_pass_on_a_push),
 	    cmocka_unit_test(promise_on_a_push_is_refused),
+	    cmocka_unit_test(promises_are_repeated_only_by_the_same_method_path_and_authority),
+	    cmocka_unit_test(nothing_is_pushed_while_memory_is_short),
+	    cmocka_unit_test(promise_whose_parent_has_been_answered_whole_is_refused),
+	    cmocka_unit_test(what_the_owner_says_of_an_offer_stands),
+	    cmocka_unit_test(shadow_rule_is_told_of_and_changes_nothing),
+	    cmocka_unit_test(push_that_may_not_start_yet_goes_on_waiting),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+/* Stores of held responses: what is held already, who makes room, what is shared, and what failed before its store
+ * could look at it. */
+#include "tests/support/hold_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define FRESH FIELDS("cache-control", "max-age=60")
+#define SHAREABLE FIELDS("cache-control", "public, max-age=60")
+
+/* Another page of the same client, whose origin promises too. */
+static void another_page(struct hold_world *hw, hold_fields fields)
+{
+	struct world_leg *down;
+	hw->parent = hold_world_request(hw, &hw->store, "GET", "/other", fields, &down);
+	exchange_dispatch(hw->parent);
+}
+
+/* ---- what is held already ---- */
+
+/* covers: P-hold-claim */
+static void promise_is_a_duplicate_while_the_first_is_in_flight(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	another_page(hw, NULL);
+	assert_null(hold_world_promise(hw, "/a", NULL, NULL)); /* nothing is known of it yet */
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "no-cache"), false);
+	hold_world_turn(hw);
+	assert_null(hold_world_promise(hw, "/a", NULL, NULL)); /* open, so as good as fresh */
+	assert_string_equal(hw->w->refused, "duplicate; duplicate");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim P-hold-private */
+static void same_uri_for_another_user_or_another_variant_is_no_duplicate(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_with(FIELDS("cookie", "a"), false, &hold_world_ample, NULL);
+	struct exchange *push = hold_world_promise(hw, "/a", FIELDS("accept-language", "en"), NULL);
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "max-age=60", "vary", "accept-language"), true);
+	hold_world_turn(hw);
+	another_page(hw, FIELDS("cookie", "a"));
+	assert_null(hold_world_promise(hw, "/a", FIELDS("accept-language", "en"), NULL));
+	assert_non_null(hold_world_promise(hw, "/a", FIELDS("accept-language", "fr"), NULL));
+	another_page(hw, FIELDS("cookie", "b"));
+	assert_non_null(hold_world_promise(hw, "/a", FIELDS("accept-language", "en"), NULL));
+	assert_int_equal(hw->store.count, 3);
+	hold_world_free(hw);
+}
+
+/* It is not stored for long: whoever is being given it may have it, and a promise is as good as new. */
+static void stale_response_that_is_being_given_is_no_duplicate(void **state)
+{
+	(void)state; /* covers: P-hold-claim */
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	hold_world_head(hw, push, 200, FIELDS("etag", "\"1\""), false);
+	world_download(hw->w, push, "abc", true);
+	exchange_on_leg_closed(&push->up);
+	hold_world_turn(hw);
+	assert_int_equal(hw->store.count, 1); /* the client has not taken it */
+	another_page(hw, NULL);
+	assert_non_null(hold_world_promise(hw, "/a", NULL, NULL));
+	hold_world_take(hw, down);
+	assert_string_equal(down->octets, "abc");
+	hold_world_free(hw);
+}
+
+/* ---- URIs ---- */
+
+/* covers: P-hold-claim */
+static void host_is_the_same_however_it_is_written(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *scheme, *authority;
+		bool is_same;
+	} cases[] = {
+	    {"https", "example.com", true},
+	    {"HTTPS", "EXAMPLE.com", true},
+	    {"https", "example.com.", true},
+	    {"https", "example.com:443", true},
+	    {"https", "example.com:", true},
+	    {"https", "example.com:8443", false},
+	    {"https", "example.org", false},
+	    /* the same host and port, and another resource all the same */
+	    {"http", "example.com:443", false},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct world_leg *down;
+		hold_world_push(hw, "/a", FRESH, "abc");
+		struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+		x->scheme = slice_of_string(cases[i].scheme);
+		x->authority = slice_of_string(cases[i].authority);
+		assert_int_equal(hold_claim(&hw->hold, x), cases[i].is_same);
+		assert_string_equal(hw->notes, "");
+		hold_world_free(hw);
+	}
+}
+
+/* What the map's key leaves out is compared: no two long names are taken for one. */
+static void long_hosts_differ_to_their_last_octet(void **state)
+{
+	(void)state; /* covers: P-hold-claim P-hold-private */
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	char long_name[301], other_name[301];
+	memset(long_name, 'a', 300);
+	long_name[300] = 0;
+	memcpy(other_name, long_name, 301);
+	other_name[299] = 'b';
+	const struct leg leg = {.ops = hw->parent->up.ops, .carrier = hw->parent_up, .budget = &hw->w->up_budget};
+	struct http_head *promised = world_request(hw->w, "GET", "/a");
+	promised->authority = slice_of_string(long_name);
+	struct exchange *push = exchange_on_promise(hw->parent, &leg, promised);
+	assert_non_null(push);
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	x->authority = slice_of_string(other_name);
+	assert_false(hold_claim(&hw->hold, x));
+	x->authority = slice_of_string(long_name);
+	assert_true(hold_claim(&hw->hold, x));
+	/* Nor are two of them one promise. */
+	promised = world_request(hw->w, "GET", "/a");
+	promised->authority = slice_of_string(other_name);
+	assert_non_null(exchange_on_promise(hw->parent, &leg, promised));
+	hold_world_free(hw);
+}
+
+static void only_the_named_resource_is_dropped_by_a_change(void **state)
+{
+	(void)state; /* covers: P-hold-claim */
+	static const struct {
+		const char *location;
+		bool drops;
+	} cases[] = {
+	    {"https://example.com:443/a", true},
+	    {"http://example.com:443/a", false}, /* another scheme is another resource */
+	    {"https://example.org/a", false},
+	    {"https://", false},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct world_leg *down;
+		hold_world_push(hw, "/a", FRESH, "abc");
+		struct exchange *x = hold_world_request(hw, &hw->store, "POST", "/form", NULL, &down);
+		struct http_head *response = world_response(hw->w, 201);
+		http_head_add(response, SLICE("location"), slice_of_string(cases[i].location));
+		hold_invalidate(&hw->hold, x, response);
+		http_head_free(response);
+		hold_world_turn(hw);
+		assert_string_equal(hw->notes, cases[i].drops ? "invalidated expired 3" : "");
+		hold_world_free(hw);
+	}
+	/* Neither is what a request over another scheme changes, where host and port are the same. */
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	struct exchange *x = hold_world_request(hw, &hw->store, "POST", "/a", NULL, &down);
+	x->scheme = SLICE("http");
+	x->authority = SLICE("example.com:443");
+	struct http_head *response = world_response(hw->w, 200);
+	hold_invalidate(&hw->hold, x, response);
+	http_head_free(response);
+	hold_world_turn(hw);
+	assert_string_equal(hw->notes, "");
+	hold_world_free(hw);
+}
+
+/* ---- room ---- */
+
+/* covers: P-hold-bounds */
+static void used_up_allowance_of_the_store_evicts_the_oldest_and_then_the_newcomer(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct budget mine;
+	budget_init(&mine, &hw->w->budget, 1 << 20);
+	hw->store.budget = &mine;
+	hold_world_push(hw, "/1", FRESH, "one");
+	struct exchange *push = hold_world_promise(hw, "/2", NULL, NULL);
+	hold_world_head(hw, push, 200, FRESH, false);
+	hold_world_turn(hw);
+	mine.limit_bytes = mine.used_bytes; /* nothing more */
+	world_download(hw->w, push, "two", false);
+	hold_world_turn(hw);
+	assert_string_equal(hw->notes, "evicted budget 3");
+	assert_int_equal(hw->store.count, 1);
+	mine.limit_bytes = mine.used_bytes;
+	world_download(hw->w, push, "more", false);
+	hold_world_turn(hw);
+	assert_string_equal(hw->notes, "evicted budget 3; evicted budget 7");
+	assert_int_equal(hw->store.count, 0);
+	relay_reap(&hw->w->relay);
+	assert_int_equal(mine.used_bytes, 0);
+	hw->store.budget = &hw->w->budget;
+	budget_fini(&mine);
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-bounds */
+static void shedding_takes_the_oldest_that_nobody_is_being_given(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	assert_false(hold_shed(&hw->hold));
+	hold_world_push(hw, "/1", FRESH, "one");
+	hold_world_push(hw, "/2", FRESH, "two");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/1", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	assert_true(hold_shed(&hw->hold));
+	assert_string_equal(hw->pushes, "/2 expired hold-shed");
+	assert_false(hold_shed(&hw->hold));
+	hold_world_turn(hw);
+	hold_world_take(hw, down);
+	assert_string_equal(down->octets, "one");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-bounds */
+static void store_says_beforehand_what_it_cannot_hold(void **state)
+{
+	(void)state;
+	const struct hold_limits none = {.count = 0, .bytes = 1000};
+	struct hold_world *hw = hold_world_with(NULL, false, &none, NULL);
+	assert_ptr_equal(hold_refusal(hw->parent, NULL), &policy_reason_HOLD_COUNT);
+	hw->store.limits.count = 1;
+	assert_null(hold_refusal(hw->parent, NULL)); /* whatever will be promised */
+	struct http_head *head = world_request(hw->w, "POST", "/a");
+	assert_ptr_equal(hold_refusal(hw->parent, head), &policy_reason_METHOD);
+	http_head_free(head);
+	head = world_request(hw->w, "GET", "/a");
+	assert_null(hold_refusal(hw->parent, head));
+	http_head_free(head);
+	hold_world_free(hw);
+}
+
+static void stores_are_described_a_line_each(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_with(NULL, false, &hold_world_ample, &hold_world_ample);
+	char text[100];
+	hold_world_push(hw, "/a", FIELDS("cache-control", "private, max-age=60"), "abc");
+	hold_world_push(hw, "/b", SHAREABLE, "abcd");
+	text[hold_describe(&hw->hold, text, sizeof(text))] = 0;
+	assert_string_equal(text, "held 1/64 3/4194304 octets\nheld 1/64 4/4194304 octets shared\n");
+	text[hold_describe(&hw->hold, text, 40)] = 0; /* whole lines only */
+	assert_string_equal(text, "held 1/64 3/4194304 octets\n");
+	hold_world_free(hw);
+}
+
+static void misses_have_names(void **state)
+{
+	(void)state;
+	assert_string_equal(hold_miss_name(HOLD_FITS), "fits");
+	assert_string_equal(hold_miss_name(HOLD_MISS_BUDGET), "budget");
+	assert_string_equal(hold_miss_name(HOLD_MISS_COUNT), "?");
+}
+
+/* ---- shared ---- */
+
+/* covers: P-hold-shared */
+static void what_the_worker_holds_is_not_held_again(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_with(NULL, false, &hold_world_ample, &hold_world_ample);
+	hold_world_push(hw, "/a", SHAREABLE, "abc");
+	another_page(hw, NULL);
+	assert_null(hold_world_promise(hw, "/a", NULL, NULL));
+	assert_string_equal(hw->w->refused, "duplicate");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-shared */
+static void second_of_two_in_flight_stays_with_its_client(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_with(NULL, false, &hold_world_ample, &hold_world_ample);
+	struct hold_store other;
+	hold_store_init(&other, &hw->hold, &hw->w->budget, &hold_world_ample, true);
+	struct exchange *first = hold_world_promise(hw, "/a", NULL, NULL);
+	another_page(hw, NULL);
+	hw->parent->held = &other;
+	struct exchange *second = hold_world_promise(hw, "/a", NULL, NULL);
+	assert_non_null(second);
+	hold_world_head(hw, first, 200, SHAREABLE, false);
+	hold_world_head(hw, second, 200, SHAREABLE, false);
+	hold_world_turn(hw);
+	assert_int_equal(hw->hold.shared.count, 1);
+	assert_int_equal(hw->store.count, 0);
+	assert_int_equal(other.count, 1);
+	hold_world_lose(hw);
+	hold_store_fini(&other);
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-shared P-hold-bounds */
+static void without_room_in_the_workers_store_it_stays_with_its_client(void **state)
+{
+	(void)state;
+	const struct hold_limits one = {.count = 1, .bytes = 1000, .age = 0};
+	struct hold_world *hw = hold_world_with(NULL, false, &hold_world_ample, &one);
+	struct world_leg *down;
+	hold_world_push(hw, "/1", SHAREABLE, "one");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/1", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x)); /* so it may not go */
+	hold_world_push(hw, "/2", SHAREABLE, "two");
+	assert_int_equal(hw->hold.shared.count, 1);
+	assert_int_equal(hw->store.count, 1);
+	hold_world_turn(hw);
+	hold_world_take(hw, down);
+	assert_string_equal(down->octets, "one");
+	assert_true(hold_world_get(hw, "/2", NULL, &down));
+	hold_world_free(hw);
+}
+
+/* RFC 9111 3.5.
+ * covers: P-hold-shared */
+static void must_revalidate_allows_sharing_what_was_asked_for_with_authorization(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_with(
+	    FIELDS("authorization", "Basic YTpi"), false, &hold_world_ample, &hold_world_ample);
+	hold_world_push(hw, "/a", FIELDS("cache-control", "must-revalidate, max-age=60"), "abc");
+	assert_int_equal(hw->hold.shared.count, 1);
+	hold_world_free(hw);
+}
+
+/* ---- what may not be held after all ---- */
+
+/* covers: P-hold-no-store */
+static void of_hint_and_hold_the_hint_is_left(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	hw->w->rules.fallback = POLICY_HINT_HOLD;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "no-store"), false);
+	hold_world_turn(hw);
+	assert_true(push->is_over);
+	assert_int_equal(push->push.verdict.action, POLICY_HINT);
+	assert_ptr_equal(push->push.verdict.reason, &policy_reason_DEFAULT);
+	assert_ptr_equal(push->push.verdict.lost_half, &policy_reason_NOT_STORABLE);
+	assert_string_equal(hw->notes, "withdrawn not-storable 0");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-no-store */
+static void answer_to_a_conditional_promise_is_withdrawn(void **state)
+{
+	(void)state;
+	const char *const *promises[] = {
+	    FIELDS("if-modified-since", "Tue, 15 Nov 1994 12:00:00 GMT"),
+	    FIELDS("if-none-match", "\"1\""),
+	    FIELDS("range", "bytes=0-9"),
+	};
+	for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct exchange *push = hold_world_promise(hw, "/a", promises[i], NULL);
+		assert_non_null(push);
+		hold_world_head(hw, push, 200, FRESH, false);
+		hold_world_turn(hw);
+		assert_string_equal(hw->notes, "withdrawn not-storable 0");
+		hold_world_free(hw);
+	}
+}
+
+/* ---- failed, and not looked at yet ---- */
+
+static void push_that_failed_is_gone_with_its_store(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	exchange_on_up_failed(push, &relay_cause_UP_RESET, 8, NULL);
+	assert_string_equal(hw->notes, "failed origin-reset 0");
+	assert_int_equal(hw->store.count, 1);
+	hold_store_fini(&hw->store); /* the client is lost in the same turn */
+	assert_int_equal(hw->store.count, 0);
+	assert_string_equal(hw->notes, "failed origin-reset 0");
+	hold_store_init(&hw->store, &hw->hold, &hw->w->budget, &hold_world_ample, true);
+	hold_world_free(hw);
+}
+
+static void push_that_failed_does_not_expire_as_well(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	exchange_on_up_failed(push, &relay_cause_UP_RESET, 8, NULL);
+	world_pass(hw->w, 2 * hold_world_ample.age);
+	assert_string_equal(hw->notes, "failed origin-reset 0");
+	hold_world_turn(hw);
+	assert_string_equal(hw->notes, "failed origin-reset 0");
+	assert_int_equal(hw->store.count, 0);
+	hold_world_free(hw);
+}
+
+static void nobody_need_listen_to_what_becomes_of_it(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	const struct hold_ops silent = {.epoch_sec = hw->hold.ops->epoch_sec};
+	struct world_leg *down;
+	hw->hold.ops = &silent;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(hw->notes, "");
+	assert_int_equal(hw->hold.counters.outcomes[HOLD_CLAIMED], 1);
+	hold_world_free(hw);
+}
+
+/* ---- conditions ---- */
+
+/* RFC 9110 13.1: they are about what a 200 would bring, and about what it has.
+ * covers: P-hold-claim */
+static void condition_on_what_cannot_be_compared_goes_to_the_origin(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	assert_false(
+	    hold_world_get(hw, "/a", FIELDS("if-modified-since", "Sat, 21 Nov 2026 04:00:00 GMT"), &down));
+	struct exchange *push = hold_world_promise(hw, "/gone", NULL, NULL);
+	hold_world_head(hw, push, 404, FIELDS("cache-control", "max-age=60", "etag", "\"1\""), true);
+	hold_world_turn(hw);
+	assert_false(hold_world_get(hw, "/gone", FIELDS("if-none-match", "\"1\""), &down));
+	assert_string_equal(hw->notes, "missed busting; missed busting");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void condition_of_a_head_request_that_matches_uses_the_push_up(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FIELDS("cache-control", "max-age=60", "etag", "\"1\""), "abc");
+	assert_true(hold_world_ask(
+	    hw, &hw->store, "HEAD", "/a", FIELDS("if-none-match", "\"1\""), &down));
+	assert_string_equal(down->said, "head 304 end; detach");
+	assert_string_equal(hw->pushes, "/a claimed claimed"); /* the client has it */
+	hold_world_free(hw);
+}
+
+static void request_without_an_authority_finds_nothing(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	x->authority = SLICE("");
+	assert_false(hold_claim(&hw->hold, x));
+	assert_string_equal(hw->notes, "");
+	hold_world_free(hw);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(promise_is_a_duplicate_while_the_first_is_in_flight),
+	    cmocka_unit_test(same_uri_for_another_user_or_another_variant_is_no_duplicate),
+	    cmocka_unit_test(stale_response_that_is_being_given_is_no_duplicate),
+	    cmocka_unit_test(host_is_the_same_however_it_is_written),
+	    cmocka_unit_test(long_hosts_differ_to_their_last_octet),
+	    cmocka_unit_test(only_the_named_resource_is_dropped_by_a_change),
+	    cmocka_unit_test(used_up_allowance_of_the_store_evicts_the_oldest_and_then_the_newcomer),
+	    cmocka_unit_test(shedding_takes_the_oldest_that_nobody_is_being_given),
+	    cmocka_unit_test(store_says_beforehand_what_it_cannot_hold),
+	    cmocka_unit_test(stores_are_described_a_line_each),
+	    cmocka_unit_test(misses_have_names),
+	    cmocka_unit_test(what_the_worker_holds_is_not_held_again),
+	    cmocka_unit_test(second_of_two_in_flight_stays_with_its_client),
+	    cmocka_unit_test(without_room_in_the_workers_store_it_stays_with_its_client),
+	    cmocka_unit_test(must_revalidate_allows_sharing_what_was_asked_for_with_authorization),
+	    cmocka_unit_test(of_hint_and_hold_the_hint_is_left),
+	    cmocka_unit_test(answer_to_a_conditional_promise_is_withdrawn),
+	    cmocka_unit_test(push_that_failed_is_gone_with_its_store),
+	    cmocka_unit_test(push_that_failed_does_not_expire_as_well),
+	    cmocka_unit_test(nobody_need_listen_to_what_becomes_of_it),
+	    cmocka_unit_test(condition_on_what_cannot_be_compared_goes_to_the_origin),
+	    cmocka_unit_test(condition_of_a_head_request_that_matches_uses_the_push_up),
+	    cmocka_unit_test(request_without_an_authority_finds_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
