@@ -30,9 +30,10 @@ static enum policy_action action_of_parts(unsigned parts)
 {
 	unsigned action = 0;
 
-	while (action < POLICY_ACTION_COUNT && action_parts[action] != parts)
+	while (action_parts[action] != parts) {
 		action++;
-	ensure(action < POLICY_ACTION_COUNT);
+		ensure(action < POLICY_ACTION_COUNT);
+	}
 	return (enum policy_action)action;
 }
 

@@ -17,9 +17,10 @@ const struct policy_reason *const policy_reason_table[POLICY_REASON_COUNT] = {
 size_t policy_reason_position(const struct policy_reason *reason)
 {
 	size_t at = 0;
-	while (at < POLICY_REASON_COUNT && policy_reason_table[at] != reason)
+	while (policy_reason_table[at] != reason) {
 		at++;
-	ensure(at < POLICY_REASON_COUNT);
+		ensure(at < POLICY_REASON_COUNT);
+	}
 	return at;
 }
 

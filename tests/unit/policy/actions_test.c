@@ -212,8 +212,10 @@ static void hint_and_hold_without_either_half_says_why_the_last_failed(void **st
 static void rule_may_hint_to_clients_that_do_not_navigate(void **state)
 {
 	struct scene *s = *state;
-	struct policy_rule *rule = scene_rule(s, "one", POLICY_HINT);
 	s->offer.hint_refusal = &policy_reason_HINT_CLIENT;
+	s->set.fallback = POLICY_HINT; /* which nothing widens */
+	assert_decided(s, POLICY_DROP, &policy_reason_HINT_CLIENT, NULL);
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_HINT);
 	assert_decided(s, POLICY_DROP, &policy_reason_HINT_CLIENT, rule);
 	rule->hint_anyone = true;
 	assert_decided(s, POLICY_HINT, &policy_reason_RULE, rule);
@@ -347,6 +349,8 @@ static void urgency_of_a_rule_is_what_it_says(void **state)
 	(void)state;
 	struct policy_rule rule = {.urgency = 0};
 	assert_urgency(&rule, POLICY_TYPE_MEDIA, SLICE("u=5"), 0, false);
+	rule.urgency = 7;
+	assert_urgency(&rule, POLICY_TYPE_MEDIA, SLICE("u=5"), 7, false);
 	rule.urgency = POLICY_URGENCY_AFTER;
 	assert_urgency(&rule, POLICY_TYPE_MEDIA, SLICE("u=0"), 4, false);
 	rule.urgency = POLICY_URGENCY_BEFORE;

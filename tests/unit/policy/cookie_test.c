@@ -183,8 +183,8 @@ static bool raw_is_read(const uint8_t *body, size_t length)
 {
 	static const char letters[] =
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	uint8_t raw[64], mac[POLICY_COOKIE_MAC];
-	char text[128];
+	uint8_t raw[512], mac[POLICY_COOKIE_MAC];
+	char text[POLICY_COOKIE_TEXT];
 	size_t n = 0, out = 0;
 	uint64_t expires = now + 1;
 	raw[n++] = 1;
@@ -240,6 +240,40 @@ static void newest_of_the_diary_go_before_what_was_in_the_cookie(void **state)
 	policy_diary_fini(&diary);
 }
 
+static void letters_beyond_the_alphabet_are_refused(void **state)
+{
+	(void)state;
+	char text[POLICY_COOKIE_TEXT];
+	struct slice value = written(text, 5, &keys);
+	assert_true(is_read(value));
+	for (const char *c = "{~\x7f@[`/:+=. \xff"; *c; c++) {
+		char before = text[3];
+		text[3] = *c;
+		assert_false(is_read(value));
+		text[3] = before;
+	}
+}
+
+/* Nobody could have written more: what is signed is not believed for that alone. */
+static void more_resources_than_there_may_be_are_refused(void **state)
+{
+	(void)state;
+	uint8_t body[POLICY_COOKIE_MOST + 1] = {0}; /* each is one above the one before */
+	assert_true(raw_is_read(body, POLICY_COOKIE_MOST));
+	assert_false(raw_is_read(body, POLICY_COOKIE_MOST + 1));
+}
+
+static void expiry_is_cut_to_what_the_cookie_can_say(void **state)
+{
+	(void)state;
+	char text[POLICY_COOKIE_TEXT];
+	struct policy_cookie_set set = {.count = 0}, back;
+	size_t length = policy_cookie_write(&set, &keys, UINT64_C(1) << 40, text);
+	struct slice value = slice_of(text, length);
+	assert_true(policy_cookie_read(&back, &keys, value, UINT32_MAX - 1u, week));
+	assert_false(policy_cookie_read(&back, &keys, value, UINT32_MAX, week));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +288,9 @@ int main(void)
 	    cmocka_unit_test(expiry_is_obeyed),
 	    cmocka_unit_test(signed_nonsense_is_refused),
 	    cmocka_unit_test(newest_of_the_diary_go_before_what_was_in_the_cookie),
+	    cmocka_unit_test(letters_beyond_the_alphabet_are_refused),
+	    cmocka_unit_test(more_resources_than_there_may_be_are_refused),
+	    cmocka_unit_test(expiry_is_cut_to_what_the_cookie_can_say),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,8 @@ static void promise_that_is_malformed_is_dropped(void **state)
 	s->promised->authority = SLICE("www.example.com");
 	s->promised->path = SLICE("*");
 	assert_decided(s, POLICY_DROP, &policy_reason_MALFORMED, NULL);
+	s->promised->path = SLICE("");
+	assert_decided(s, POLICY_DROP, &policy_reason_MALFORMED, NULL);
 	s->promised->path = SLICE("/");
 	s->promised->scheme.len = 0;
 	assert_decided(s, POLICY_DROP, &policy_reason_MALFORMED, NULL);
@@ -72,7 +74,12 @@ static void promise_with_a_body_is_dropped(void **state)
 	assert_decided(s, POLICY_DROP, &policy_reason_BODY, NULL);
 	s->promised->content_length = 0;
 	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	s->promised->content_length = HTTP_LENGTH_UNKNOWN;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
 	http_head_add(s->promised, SLICE("expect"), SLICE("100-continue"));
+	assert_decided(s, POLICY_DROP, &policy_reason_BODY, NULL);
+	scene_promise(s, "GET", "/a");
+	http_head_add_token(s->promised, HTTP_TOKEN_TRANSFER_ENCODING, SLICE("chunked"));
 	assert_decided(s, POLICY_DROP, &policy_reason_BODY, NULL);
 }
 

@@ -64,11 +64,43 @@ static void draw_is_even_and_stays_with_client_and_path(void **state)
 	assert_in_range(below, 6200, 6900);
 }
 
+static void hosts_are_matched_without_port_and_last_dot(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *authority, *glob;
+		bool takes;
+	} rows[] = {
+	    {"www.example.com", "www.example.com", true},
+	    {"www.example.com:8443", "www.example.com", true},
+	    {"www.example.com.", "www.example.com", true},
+	    {"www.example.com.:8443", "www.example.com", true},
+	    {"[2001:db8::1]", "[2001:db8::1]", true},
+	    {"[2001:db8::1]:443", "[2001:db8::1]", true},
+	    {"", "", true},
+	    {"", "www.example.com", false},
+	    {"www.example.org", "www.example.com", false},
+	};
+	struct scene s;
+	scene_init(&s);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct slice glob = slice_of_string(rows[i].glob);
+		struct policy_rule rule = {.hosts = {&glob, NULL, 1}};
+		s.parent->authority = slice_of_string(rows[i].authority);
+		assert_int_equal(policy_rule_takes(&rule, &s.offer), rows[i].takes);
+	}
+	/* A rule that does not look at the request needs none. */
+	s.offer.parent = NULL;
+	assert_true(policy_rule_takes(&(struct policy_rule){0}, &s.offer));
+	scene_fini(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(fields_tell_navigation_saving_and_revalidation),
 	    cmocka_unit_test(draw_is_even_and_stays_with_client_and_path),
+	    cmocka_unit_test(hosts_are_matched_without_port_and_last_dot),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

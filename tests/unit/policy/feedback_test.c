@@ -216,6 +216,45 @@ static void what_is_long_ago_fades(void **state)
 	assert_int_equal(run(w, 500, 0, POLICY_EVENT_RESET), 1);
 }
 
+static void rule_that_names_no_sample_has_the_usual_one(void **state)
+{
+	struct world *w = *state;
+	w->rule->min_sample = 0;
+	assert_int_equal(run(w, FEEDBACK_SAMPLE - 1, 0, POLICY_EVENT_RESET), 0);
+	assert_false(is_paused(w));
+	assert_int_equal(run(w, 1, 0, POLICY_EVENT_RESET), 1);
+	assert_true(is_paused(w));
+}
+
+/* What set out before the pause may end while it is probed, and even before the first probe does. */
+static void ends_of_what_set_out_earlier_are_no_probes(void **state)
+{
+	struct world *w = *state;
+	pause_to_probes(w);
+	note(w, POLICY_EVENT_FORWARDED); /* a probe */
+	for (int i = 0; i < FEEDBACK_PROBES; i++)
+		assert_int_equal(note(w, POLICY_EVENT_USED), POLICY_CHANGE_NONE);
+	assert_int_equal(w->feedback.tallies[0].state, POLICY_RULE_PROBING);
+	assert_int_equal(w->feedback.tallies[0].probes_open, 0);
+	for (int i = 1; i < FEEDBACK_PROBES; i++)
+		note(w, POLICY_EVENT_FORWARDED);
+	for (int i = 2; i < FEEDBACK_PROBES; i++)
+		assert_int_equal(note(w, POLICY_EVENT_USED), POLICY_CHANGE_NONE);
+	assert_int_equal(note(w, POLICY_EVENT_USED), POLICY_CHANGE_RESUMED);
+}
+
+static void without_rules_there_is_nothing_to_count(void **state)
+{
+	(void)state;
+	struct policy_rules none = {.fallback = POLICY_FORWARD};
+	struct policy_feedback feedback;
+	policy_feedback_init(&feedback, &none);
+	assert_null(feedback.tallies);
+	assert_int_equal(policy_feedback_note(&feedback, NULL, &(struct policy_outcome){.now = 1}),
+	    POLICY_CHANGE_NONE);
+	policy_feedback_fini(&feedback);
+}
+
 static void every_event_has_a_name(void **state)
 {
 	(void)state;
@@ -241,6 +280,9 @@ int main(void)
 	    FEEDBACK_TEST(bad_probes_double_the_pause_up_to_its_bound),
 	    FEEDBACK_TEST(probes_that_never_end_do_not_pause_for_ever),
 	    FEEDBACK_TEST(what_is_long_ago_fades),
+	    FEEDBACK_TEST(rule_that_names_no_sample_has_the_usual_one),
+	    FEEDBACK_TEST(ends_of_what_set_out_earlier_are_no_probes),
+	    cmocka_unit_test(without_rules_there_is_nothing_to_count),
 	    cmocka_unit_test(every_event_has_a_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,6 +154,33 @@ static void rule_asks_its_expressions(void **state)
 	policy_regexes_free(all);
 }
 
+static void message_is_cut_to_the_room_for_it(void **state)
+{
+	(void)state;
+	struct policy_regexes *all = policy_regexes_new();
+	char what[8];
+	size_t at;
+	assert_null(policy_regex_compile(all, SLICE("~[b-a]"), false, &at, what, sizeof what));
+	assert_int_equal(at, 4);
+	assert_in_range(strlen(what), 1, sizeof what - 1);
+	policy_regexes_free(all);
+	policy_regexes_free(NULL); /* a configuration without any */
+}
+
+static void empty_patterns_and_empty_texts_are_compared_as_others(void **state)
+{
+	(void)state;
+	struct slice glob = SLICE("");
+	struct policy_patterns p = {&glob, NULL, 1};
+	assert_true(policy_patterns_take(&p, SLICE(""), false));
+	assert_false(policy_patterns_take(&p, SLICE("a"), false));
+	glob = SLICE("*");
+	assert_true(policy_patterns_take(&p, SLICE(""), false));
+	glob = SLICE("a*");
+	assert_false(policy_patterns_take(&p, SLICE(""), false));
+	assert_false(policy_pattern_is_regex(SLICE("")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +195,8 @@ int main(void)
 #endif
 		cmocka_unit_test(list_may_mix_globs_and_expressions),
 		cmocka_unit_test(rule_asks_its_expressions),
+		cmocka_unit_test(message_is_cut_to_the_room_for_it),
+		cmocka_unit_test(empty_patterns_and_empty_texts_are_compared_as_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,6 +142,8 @@ static void expressions_hide_their_equals_alone(void **state)
 	assert_hidden(&earlier, &later, CERTAIN);
 	earlier.paths = one(&a, "?*");
 	assert_hidden(&earlier, &later, NOT);
+	later.paths = one(&b, ""); /* none, and no path fits it */
+	assert_hidden(&earlier, &later, NOT);
 }
 
 static void one_narrower_condition_is_enough_to_be_reached(void **state)
@@ -152,6 +154,55 @@ static void one_narrower_condition_is_enough_to_be_reached(void **state)
 	earlier.user_agents = one(&a, "curl/*");
 	assert_hidden(&earlier, &later, NOT);
 	assert_hidden(&later, &earlier, CERTAIN);
+}
+
+static void every_condition_counts(void **state)
+{
+	(void)state;
+	struct slice a, b;
+	struct policy_rule any = {0};
+	struct policy_rule narrower[7] = {
+	    {.sources = 1u << POLICY_RELAYED},
+	    {.methods = 1u << HTTP_METHOD_HEAD},
+	    {.push_enabled = POLICY_NO},
+	    {.navigation = POLICY_NO},
+	};
+	narrower[4].hosts = one(&a, "a.example");
+	narrower[5].paths = one(&b, "/a");
+	narrower[6].promised_paths = one(&b, "/a");
+	for (size_t i = 0; i < 7; i++) {
+		assert_hidden(&narrower[i], &any, NOT);
+		assert_hidden(&any, &narrower[i], CERTAIN);
+		assert_hidden(&narrower[i], &narrower[i], CERTAIN);
+		for (size_t other = 0; other < 7; other++)
+			if (other != i)
+				assert_hidden(&narrower[i], &narrower[other], NOT);
+	}
+}
+
+static void one_block_of_several_is_enough(void **state)
+{
+	(void)state;
+	struct cidr blocks[2], inner[3];
+	assert_null(cidr_parse(SLICE("10.0.0.0/8"), &blocks[0]));
+	assert_null(cidr_parse(SLICE("192.0.2.0/24"), &blocks[1]));
+	assert_null(cidr_parse(SLICE("10.1.0.0/16"), &inner[0]));
+	assert_null(cidr_parse(SLICE("192.0.2.7"), &inner[1]));
+	assert_null(cidr_parse(SLICE("198.51.100.0/24"), &inner[2]));
+	struct policy_rule earlier = {.clients = blocks, .client_count = 2};
+	struct policy_rule later = {.clients = inner, .client_count = 2};
+	assert_hidden(&earlier, &later, CERTAIN);
+	later.client_count = 3;
+	assert_hidden(&earlier, &later, NOT);
+}
+
+static void whole_share_is_no_condition(void **state)
+{
+	(void)state;
+	struct policy_rule whole = {.share = POLICY_DRAWS}, tenth = {.share = POLICY_DRAWS / 10}, any = {0};
+	assert_hidden(&whole, &any, CERTAIN);
+	assert_hidden(&whole, &tenth, CERTAIN);
+	assert_hidden(&tenth, &whole, NOT);
 }
 
 int main(void)
@@ -167,6 +218,9 @@ int main(void)
 	    cmocka_unit_test(shadow_rule_hides_shadows_alone),
 	    cmocka_unit_test(expressions_hide_their_equals_alone),
 	    cmocka_unit_test(one_narrower_condition_is_enough_to_be_reached),
+	    cmocka_unit_test(every_condition_counts),
+	    cmocka_unit_test(one_block_of_several_is_enough),
+	    cmocka_unit_test(whole_share_is_no_condition),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

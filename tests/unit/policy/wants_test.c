@@ -44,6 +44,18 @@ static void connection_that_goes_away_wants_none(void **state)
 	assert_false(wants(s));
 }
 
+static void push_or_a_request_that_is_over_wants_none(void **state)
+{
+	struct scene *s = *state;
+	s->offer.parent_is_push = true;
+	assert_false(wants(s));
+	s->offer.parent_is_push = false;
+	s->offer.parent_gone = true;
+	assert_false(wants(s));
+	s->offer.parent_gone = false;
+	assert_true(wants(s));
+}
+
 static void rule_that_drops_all_for_the_request_ends_it(void **state)
 {
 	struct scene *s = *state;
@@ -174,6 +186,7 @@ int main(void)
 	    WANTS_TEST(client_that_accepts_pushes_wants_them),
 	    WANTS_TEST(client_without_push_or_streams_wants_none),
 	    WANTS_TEST(connection_that_goes_away_wants_none),
+	    WANTS_TEST(push_or_a_request_that_is_over_wants_none),
 	    WANTS_TEST(rule_that_drops_all_for_the_request_ends_it),
 	    WANTS_TEST(rule_that_drops_some_leaves_the_rest_wanted),
 	    WANTS_TEST(default_drop_wants_only_what_a_rule_may_forward),
