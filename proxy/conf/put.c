@@ -74,8 +74,8 @@ static bool put_rate(
 	struct rate rate;
 	char right[128];
 
-	if (value_rate(value, &rate) && rate.per_second >= o->min && rate.per_second <= o->max &&
-	    rate.burst >= o->min && rate.burst <= o->max) {
+	if (value_rate(value, (uint32_t)o->max, &rate) && rate.per_second >= o->min &&
+	    rate.burst >= o->min) {
 		*(struct rate *)at = rate;
 		return true;
 	}

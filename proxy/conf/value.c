@@ -76,20 +76,19 @@ bool value_time(struct slice text, usec *span)
 	return value_scaled(text, time_units, TIME_UNITS, span);
 }
 
-bool value_rate(struct slice text, struct rate *rate)
+bool value_rate(struct slice text, uint32_t most, struct rate *rate)
 {
 	struct slice rest = text, word;
 	uint64_t per_second, burst;
 
 	if (value_next_word(&rest, &word) != VALUE_WORD || word.len < 2 ||
 	    !slice_equal(slice_from(word, word.len - 2), SLICE("/s")) ||
-	    !slice_to_number(slice_sub(word, 0, word.len - 2), UINT32_MAX / 2, &per_second))
+	    !slice_to_number(slice_sub(word, 0, word.len - 2), most, &per_second))
 		return false;
-	burst = 2 * per_second;
+	burst = per_second <= most / 2 ? 2 * per_second : most;
 	if (value_next_word(&rest, &word) == VALUE_WORD &&
 	    !(slice_equal_nocase(word, SLICE("burst")) &&
-		value_next_word(&rest, &word) == VALUE_WORD &&
-		slice_to_number(word, UINT32_MAX, &burst)))
+		value_next_word(&rest, &word) == VALUE_WORD && slice_to_number(word, most, &burst)))
 		return false;
 	*rate = (struct rate){(uint32_t)per_second, (uint32_t)burst};
 	return value_next_word(&rest, &word) == VALUE_END;

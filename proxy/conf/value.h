@@ -10,8 +10,9 @@
 bool value_size(struct slice text, uint64_t *octets);
 /* "0", "500ms", "10s", "2m", "1h". */
 bool value_time(struct slice text, usec *span);
-/* "100/s" or "100/s burst 500"; the burst is twice the rate unless it is given. */
-bool value_rate(struct slice text, struct rate *rate);
+/* "100/s" or "100/s burst 500", neither number above `most`; the burst is twice the rate, or `most`,
+ * unless it is given. */
+bool value_rate(struct slice text, uint32_t most, struct rate *rate);
 /* As value_size and value_time read them, in the largest unit that divides. */
 #define VALUE_TEXT 32
 char *value_size_format(uint64_t octets, char *buffer, size_t size);

@@ -112,6 +112,18 @@ static void limits_have_the_defaults_of_the_header(void **state)
 	load_free(&load);
 }
 
+static void the_highest_rate_needs_no_burst(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_LISTEN
+	    "limit-resets = 100000000/s\nlimit-pings = 60000000/s\n" LOAD_ORIGIN LOAD_ROUTE,
+	    "");
+	const struct conf_limits *l = &load.conf->listens[0].limits;
+	assert_rate(l->resets, 100000000, 100000000);
+	assert_rate(l->pings, 60000000, 100000000);
+	load_free(&load);
+}
+
 static void origin_defaults_are_those_of_the_header(void **state)
 {
 	(void)state;
@@ -534,6 +546,7 @@ int main(void)
 	    cmocka_unit_test(defaults_are_those_of_the_header),
 	    cmocka_unit_test(listen_defaults_are_those_of_the_header),
 	    cmocka_unit_test(limits_have_the_defaults_of_the_header),
+	    cmocka_unit_test(the_highest_rate_needs_no_burst),
 	    cmocka_unit_test(origin_defaults_are_those_of_the_header),
 	    cmocka_unit_test(server_options_are_read),
 	    cmocka_unit_test(every_server_form_is_understood),

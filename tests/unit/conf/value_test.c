@@ -44,25 +44,27 @@ static void times_need_a_unit_unless_zero(void **state)
 		assert_false(value_time(slice_of_string(bad[i]), &span));
 }
 
-static void rates_have_a_burst_of_twice_as_many_unless_it_is_given(void **state)
+static void rates_have_a_burst_of_twice_as_many_within_bounds_unless_it_is_given(void **state)
 {
 	(void)state;
 	static const struct {
 		const char *text;
 		struct rate rate;
 	} good[] = {{"100/s", {100, 200}}, {"1/s burst 1", {1, 1}}, {"5/s BURST 500", {5, 500}},
-	    {" 7/s  burst  3 ", {7, 3}}, {"0/s", {0, 0}}};
+	    {" 7/s  burst  3 ", {7, 3}}, {"0/s", {0, 0}}, {"500/s", {500, 1000}},
+	    {"501/s", {501, 1001}}, {"1001/s", {1001, 1001}}, {"1/s burst 1001", {1, 1001}}};
 	static const char *const bad[] = {"", "100", "/s", "100/m", "100 /s", "-1/s", "1.5/s",
-	    "100/s 200", "100/s burst", "100/s burst x", "100/s burst 5 6", "4294967296/s",
-	    "1/s burst 4294967296"};
+	    "100/s 200", "100/s burst", "100/s burst x", "100/s burst 5 6", "1002/s",
+	    "1/s burst 1002"};
+	const uint32_t most = 1001;
 	struct rate rate;
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-		assert_true(value_rate(slice_of_string(good[i].text), &rate));
+		assert_true(value_rate(slice_of_string(good[i].text), most, &rate));
 		assert_int_equal(rate.per_second, good[i].rate.per_second);
 		assert_int_equal(rate.burst, good[i].rate.burst);
 	}
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		assert_false(value_rate(slice_of_string(bad[i]), &rate));
+		assert_false(value_rate(slice_of_string(bad[i]), most, &rate));
 }
 
 static void formats_are_read_back(void **state)
@@ -124,7 +126,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sizes_have_units_of_1024),
 	    cmocka_unit_test(times_need_a_unit_unless_zero),
-	    cmocka_unit_test(rates_have_a_burst_of_twice_as_many_unless_it_is_given),
+	    cmocka_unit_test(rates_have_a_burst_of_twice_as_many_within_bounds_unless_it_is_given),
 	    cmocka_unit_test(formats_are_read_back),
 	    cmocka_unit_test(words_are_cut_at_spaces_and_commas_but_not_in_quotes),
 	    cmocka_unit_test(choices_are_found_without_case),
