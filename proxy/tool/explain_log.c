@@ -91,26 +91,37 @@ static int by_name_and_line(const void *left, const void *right)
 	return d ? d : (a->number > b->number) - (a->number < b->number);
 }
 
+static size_t lines_between(const struct entry *a, const struct entry *b)
+{
+	return a->number > b->number ? a->number - b->number : b->number - a->number;
+}
+
+/* The push's parent so far, or this request of its name if that is nearer. */
+static void take_nearer(struct entry *push, const struct entry *request)
+{
+	if (!request || by_name(request, push) != 0)
+		return;
+	if (!push->parent || lines_between(push, request) < lines_between(push, push->parent))
+		push->parent = request;
+}
+
 /* A worker that was started again begins to count again: of several requests of one name the
- * nearest line counts. */
+ * nearest line counts. In their order that is the last before the push or the first behind it. */
 static void find_parents(struct replay *r)
 {
-	for (size_t from = 0, to; from < r->count; from = to) {
-		for (to = from; to < r->count && by_name(&r->entries[from], &r->entries[to]) == 0;)
-			to++;
-		for (size_t i = from; i < to; i++) {
-			struct entry *push = &r->entries[i];
-			size_t nearest = SIZE_MAX;
-			for (size_t j = from; j < to && push->is_push; j++) {
-				const struct entry *e = &r->entries[j];
-				size_t far = e->number > push->number ? e->number - push->number
-								      : push->number - e->number;
-				if (e->is_push || far >= nearest)
-					continue;
-				nearest = far;
-				push->parent = e;
-			}
-		}
+	const struct entry *request = NULL;
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->entries[i].is_push)
+			take_nearer(&r->entries[i], request);
+		else
+			request = &r->entries[i];
+	}
+	request = NULL;
+	for (size_t i = r->count; i-- > 0;) {
+		if (r->entries[i].is_push)
+			take_nearer(&r->entries[i], request);
+		else
+			request = &r->entries[i];
 	}
 }
 
@@ -131,7 +142,8 @@ static bool was_hinted(const struct entry *e)
 	return has_verdict(e, POLICY_HINT) || has_verdict(e, POLICY_HINT_HOLD);
 }
 
-/* What the pushes of one parent, from `first` on, say of its client. */
+/* What the pushes of one parent say of its client. They stand together, from `first` on, with none
+ * but the parent among them. */
 struct between {
 	bool takes_pushes, takes_none, navigates, does_not;
 };
@@ -140,9 +152,11 @@ static struct between look_between(const struct replay *r, const struct entry *f
 {
 	struct between b = {0};
 	const struct entry *end = r->entries + r->count;
-	for (const struct entry *e = first; e < end && by_name(e, first) == 0; e++) {
-		if (e->parent != first->parent)
+	for (const struct entry *e = first; e < end; e++) {
+		if (e == first->parent)
 			continue;
+		if (e->parent != first->parent)
+			break;
 		b.takes_pushes |= has_verdict(e, POLICY_FORWARD);
 		b.takes_none |= has_reason(e, &policy_reason_PUSH_DISABLED);
 		b.navigates |= was_hinted(e);

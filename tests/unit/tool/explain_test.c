@@ -334,6 +334,24 @@ static void a_worker_that_counts_anew_is_not_mixed_up(void **state)
 	free(text);
 }
 
+/* Several requests of one name: the nearest line asked, of two as near the one before. */
+static void the_nearest_request_of_a_name_is_the_parent(void **state)
+{
+	(void)state;
+#define DECIDED "\"verdict\":\"forward\",\"reason\":\"default\""
+	static const char log[] = LINE("1", "\"path\":\"/one\"") PUSH("1", "/a.css", DECIDED)
+	    PUSH("1", "/b.css", DECIDED) PUSH("1", "/c.css", DECIDED) LINE("1", "\"path\":\"/two\"")
+		LINE("1", "\"path\":\"/three\"") PUSH("1", "/d.css", DECIDED);
+#undef DECIDED
+	char *text = replayed("[push r]\naction = drop\n", log, EXPLAIN_DIFFERS);
+	static const char *const pairs[] = {
+	    "/a.css for /one\n", "/b.css for /one\n", "/c.css for /two\n", "/d.css for /three\n"};
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		if (!strstr(text, pairs[i]))
+			fail_msg("no %s in %s", pairs[i], text);
+	free(text);
+}
+
 static void what_a_terminal_would_obey_is_not_printed(void **state)
 {
 	(void)state;
@@ -390,6 +408,7 @@ int main(void)
 	    cmocka_unit_test(a_log_under_the_same_rules_differs_in_nothing),
 	    cmocka_unit_test(a_log_under_other_rules_shows_what_changes),
 	    cmocka_unit_test(a_worker_that_counts_anew_is_not_mixed_up),
+	    cmocka_unit_test(the_nearest_request_of_a_name_is_the_parent),
 	    cmocka_unit_test(what_a_terminal_would_obey_is_not_printed),
 	    cmocka_unit_test(wrong_words_are_refused),
 	};
