@@ -263,7 +263,8 @@ static struct status describe(struct master *m)
 static void serve_status(struct master *m)
 {
 	const struct status status = describe(m);
-	status_serve(m->start->status_fd, &status);
+	if (!status_serve(m->start->status_fd, &status))
+		m->status_at = m->now + STATUS_PAUSE_USEC;
 }
 
 /* ---- the loop ---- */
@@ -301,6 +302,8 @@ static usec do_what_is_due(struct master *m)
 	if (m->now >= m->deadline)
 		on_deadline(m);
 	usec next = m->deadline;
+	if (m->now < m->status_at && m->status_at < next)
+		next = m->status_at;
 	if (!m->logger && m->now >= m->logger_start_at)
 		master_start_logger(m);
 	if (!m->logger && m->logger_start_at < next)
@@ -319,7 +322,8 @@ static void wait_for_something(struct master *m, usec until)
 	uint32_t workers = m->start->workers;
 	struct pollfd *fds = m->fds;
 	fds[0] = (struct pollfd){.fd = m->signals, .events = POLLIN};
-	fds[1] = (struct pollfd){.fd = m->start->status_fd, .events = POLLIN};
+	fds[1] = (struct pollfd){
+	    .fd = m->now < m->status_at ? -1 : m->start->status_fd, .events = POLLIN};
 	for (uint32_t i = 0; i < workers; i++)
 		fds[2 + i] = (struct pollfd){
 		    .fd = m->seats[i].pid ? m->seats[i].control : -1, .events = POLLIN};

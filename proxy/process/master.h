@@ -36,7 +36,8 @@ struct master {
 	struct backoff logger_backoff;
 	enum master_phase phase;
 	usec now;
-	usec deadline; /* of the phase */
+	usec deadline;  /* of the phase */
+	usec status_at; /* before, the status socket is left alone */
 	int signals;
 	bool was_ready; /* some worker has been, once */
 	bool has_failed;

@@ -10,6 +10,8 @@ struct single {
 	struct start *start;
 	struct worker worker;
 	struct status_worker about;
+	struct net_watch *status; /* of the status socket; NULL while it is left alone */
+	struct net_timer status_timer;
 };
 
 static struct status describe(struct single *s)
@@ -42,11 +44,23 @@ static void on_reopen(void *context)
 	logs_reopen(&s->start->logs);
 }
 
+static void watch_status(void *context);
+
 static void on_status(void *context)
 {
 	struct single *s = context;
 	const struct status status = describe(s);
-	status_serve(s->start->status_fd, &status);
+	if (status_serve(s->start->status_fd, &status))
+		return;
+	net_watch_free(s->status);
+	s->status = NULL;
+	net_timer_set(&s->status_timer, net_now(s->worker.loop) + STATUS_PAUSE_USEC);
+}
+
+static void watch_status(void *context)
+{
+	struct single *s = context;
+	s->status = net_watch_new(s->worker.loop, s->start->status_fd, on_status, s);
 }
 
 static void on_reload(void *context)
@@ -65,16 +79,17 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	    net_signal_new(l, SIGUSR1, on_reopen, s),
 	    net_signal_new(l, SIGHUP, on_reload, s),
 	};
-	struct net_watch *watch = NULL;
+	net_timer_init(&s->status_timer, l, watch_status, s);
 	if (s->start->status_fd >= 0)
-		watch = net_watch_new(l, s->start->status_fd, on_status, s);
+		watch_status(s);
 	bool is_up = worker_confine(&s->worker, SANDBOX_SINGLE, error, error_size);
 	if (is_up) {
 		start_announce(s->start, &s->worker.observe);
 		worker_listen(&s->worker, 0);
 		net_run(l);
 	}
-	net_watch_free(watch);
+	net_watch_free(s->status);
+	net_timer_fini(&s->status_timer);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		net_signal_free(signals[i]);
 	return is_up;

@@ -104,23 +104,30 @@ static void send_text(int fd, const char *text, size_t size)
 	}
 }
 
-void status_serve(int listener, const struct status *s)
+static void answer(int fd, const struct status *s)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	if (!out)
+		return;
+	status_print(s, out);
+	fclose(out);
+	send_text(fd, text, size);
+	free(text);
+}
+
+bool status_serve(int listener, const struct status *s)
 {
 	for (int i = 0; i < SERVED_IN_A_GO; i++) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
-			return;
-		char *text = NULL;
-		size_t size = 0;
-		FILE *out = open_memstream(&text, &size);
-		if (out) {
-			status_print(s, out);
-			fclose(out);
-			send_text(fd, text, size);
-			free(text);
-		}
+			return errno != EMFILE && errno != ENFILE && errno != ENOBUFS &&
+			       errno != ENOMEM;
+		answer(fd, s);
 		close(fd);
 	}
+	return true;
 }
 
 void status_log(const struct status *s, struct observe *o)

@@ -27,8 +27,10 @@ struct status {
 
 /* A listening socket, -1 with a message. An old file that nobody answers on is replaced. */
 int status_listen(const char *path, char *error, size_t error_size);
-/* Answers everyone who waits. */
-void status_serve(int listener, const struct status *s);
+/* Answers those who wait. False: the system has no socket to give; whoever watches the listener
+ * leaves it alone for STATUS_PAUSE_USEC, since they wait on. */
+bool status_serve(int listener, const struct status *s);
+#define STATUS_PAUSE_USEC (500 * USEC_PER_MSEC)
 void status_close(int listener, const char *path); /* -1 is fine */
 /* Comments ("# …") about the processes, then the counters' sum. */
 void status_print(const struct status *s, FILE *out);

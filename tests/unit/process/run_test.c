@@ -7,15 +7,18 @@
 #include "proxy/tool/fetch.h"
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -154,19 +157,29 @@ static int fetch(const struct bench *b, const char *path, size_t *pushes)
 	return status;
 }
 
-static const char *status_text(const struct bench *b)
+static int ask_status(const struct bench *b)
 {
-	static char text[65536];
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	size_t used = 0;
 	strcpy(at.sun_path, b->status);
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+static const char *status_answer(int fd)
+{
+	static char text[65536];
+	size_t used = 0;
 	for (ssize_t n; (n = read(fd, text + used, sizeof(text) - 1 - used)) > 0;)
 		used += (size_t)n;
 	close(fd);
 	text[used] = '\0';
 	return text;
+}
+
+static const char *status_text(const struct bench *b)
+{
+	return status_answer(ask_status(b));
 }
 
 static pid_t worker_pid(const struct bench *b, unsigned index)
@@ -210,6 +223,34 @@ static void status_adds_up_both_workers(void **state)
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(fetch(b, "/logo.svg", NULL), FETCH_OK);
 	assert_int_equal(counter(b, "requests"), 6);
+	assert_int_equal(stop(b), 0);
+}
+
+static usec processor_time(pid_t process)
+{
+	clockid_t clock;
+	struct timespec t;
+	assert_int_equal(clock_getcpuclockid(process, &clock), 0);
+	assert_int_equal(clock_gettime(clock, &t), 0);
+	return (usec)t.tv_sec * USEC_PER_SEC + (usec)t.tv_nsec / 1000;
+}
+
+static void master_without_descriptors_waits_instead_of_turning(void **state)
+{
+	struct bench *b = *state;
+	struct rlimit limit, none;
+	start(b);
+	wait_for(b, "ready");
+	assert_int_equal(prlimit(b->master, RLIMIT_NOFILE, NULL, &limit), 0);
+	none = limit;
+	none.rlim_cur = 2 + 2; /* as many as it gives to poll(2): they are all taken */
+	assert_int_equal(prlimit(b->master, RLIMIT_NOFILE, &none, NULL), 0);
+	usec before = processor_time(b->master);
+	struct pollfd asked = {.fd = ask_status(b), .events = POLLIN};
+	assert_int_equal(poll(&asked, 1, 1000), 0);
+	assert_in_range(processor_time(b->master) - before, 0, 100 * USEC_PER_MSEC);
+	assert_int_equal(prlimit(b->master, RLIMIT_NOFILE, &limit, NULL), 0);
+	assert_non_null(strstr(status_answer(asked.fd), "# worker 1: process "));
 	assert_int_equal(stop(b), 0);
 }
 
@@ -353,6 +394,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(it_serves_and_ends_well_on_sigterm),
 	    TEST(status_adds_up_both_workers),
+	    TEST(master_without_descriptors_waits_instead_of_turning),
 	    TEST(killed_worker_comes_back_and_its_numbers_stay),
 	    TEST(connections_are_accepted_while_a_worker_waits_for_its_restart),
 	    TEST(drain_lets_a_response_finish),

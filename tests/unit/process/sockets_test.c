@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -195,6 +196,33 @@ static void status_is_not_held_up_by_one_who_does_not_read(void **state)
 	status_close(listener, b->path);
 }
 
+static void status_says_when_there_is_no_socket_to_answer_on(void **state)
+{
+	struct bench *b = *state;
+	static struct observe_counters slots[1];
+	static char text[65536];
+	const struct status s = {.slots = slots};
+	char error[256];
+	int listener = status_listen(b->path, error, sizeof(error));
+	assert_true(status_serve(listener, &s)); /* nobody waits */
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	strcpy(at.sun_path, b->path);
+	int waits = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(connect(waits, (const struct sockaddr *)&at, sizeof(at)), 0);
+	struct rlimit limit, none;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	bool is_served = status_serve(listener, &s);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_false(is_served);
+	assert_true(status_serve(listener, &s));
+	assert_true(read(waits, text, sizeof(text)) > 0);
+	close(waits);
+	status_close(listener, b->path);
+}
+
 static void status_socket_of_a_living_process_is_not_taken(void **state)
 {
 	struct bench *b = *state;
@@ -215,6 +243,7 @@ int main(void)
 	    TEST(failure_leaves_no_socket_and_no_file_behind),
 	    TEST(status_answers_with_the_sum_of_all_slots),
 	    TEST(status_is_not_held_up_by_one_who_does_not_read),
+	    TEST(status_says_when_there_is_no_socket_to_answer_on),
 	    TEST(status_socket_of_a_living_process_is_not_taken),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
