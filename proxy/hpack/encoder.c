@@ -231,17 +231,16 @@ static uint8_t *put_status(struct hpack_encoder *e, uint8_t *at, const struct ht
 	    slice_of(digits, sizeof(digits)));
 }
 
-/* RFC 7541 4.2: the smallest size since the last block, then the one that holds now. */
+/* RFC 7541 4.2: the smallest size since the last block, then the one that holds now. One of them is
+ * new, and the smallest is not above the other, so there is always something to say of the latter. */
 static uint8_t *put_updates(struct hpack_encoder *e, uint8_t *at)
 {
 	if (e->smallest < e->table.max_bytes && e->smallest < e->wanted) {
 		table_set_max(&e->table, e->smallest);
 		at = integer_encode(at, FLAG_UPDATE, 5, e->smallest);
 	}
-	if (e->wanted != e->table.max_bytes) {
-		table_set_max(&e->table, e->wanted);
-		at = integer_encode(at, FLAG_UPDATE, 5, e->wanted);
-	}
+	table_set_max(&e->table, e->wanted);
+	at = integer_encode(at, FLAG_UPDATE, 5, e->wanted);
 	index_follow(&e->index, &e->table);
 	e->smallest = e->wanted;
 	return at;

@@ -185,6 +185,21 @@ SCRIPT_TEST(shutdown_does_not_wait_for_a_silent_peer)
 	script_close(s);
 }
 
+/* Nothing has come or gone in between that would have told the time. */
+SCRIPT_TEST(changed_settings_tell_the_time)
+{
+	struct script *s = timed(H2_SERVER, false, false);
+	struct h2_settings local = h2_settings_initial;
+	local.max_concurrent_streams = 5;
+	usec later = s->now + 100 * USEC_PER_SEC;
+	h2_update_settings(s->conn, &local, later);
+	assert_int_equal(h2_deadline(s->conn), later + SETTINGS);
+	local.max_concurrent_streams = 6;
+	h2_update_settings(s->conn, &local, s->now); /* and nobody turns it back */
+	assert_int_equal(h2_deadline(s->conn), later + SETTINGS);
+	script_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +216,7 @@ int main(void)
 	    cmocka_unit_test(early_tick_does_no_harm),
 	    cmocka_unit_test(timeout_of_zero_is_no_timeout),
 	    cmocka_unit_test(shutdown_does_not_wait_for_a_silent_peer),
+	    cmocka_unit_test(changed_settings_tell_the_time),
 	};
 	return SCRIPT_RUN(tests);
 }

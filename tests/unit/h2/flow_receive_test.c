@@ -229,6 +229,31 @@ SCRIPT_TEST(reset_in_the_middle_of_a_data_frame_ignores_the_rest)
 	script_close(s);
 }
 
+SCRIPT_TEST(reset_before_the_pad_length_ignores_the_whole_frame)
+{
+	struct script *s = small_windows(H2_SERVER);
+	script_sends_frame_header(s, 900, H2_DATA, H2_PADDED | H2_END_STREAM, 1);
+	script_resets(s, 1, H2_CANCEL);
+	script_expects_rst(s, 1, H2_CANCEL);
+	char rest[900];
+	memset(rest, 0xff, sizeof rest); /* nor is its padding looked at */
+	script_sends_octets(s, rest, sizeof rest);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+SCRIPT_TEST(stream_that_ends_with_padding_alone_is_over_before_the_padding)
+{
+	struct script *s = small_windows(H2_SERVER);
+	script_responds(s, 1, true, "200");
+	script_expects_frame(s, H2_HEADERS, 1);
+	script_sends_padded_data(s, 1, H2_END_STREAM, 0, 9);
+	script_expects_data(s, 1, 0, true);
+	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_alive(s);
+	script_close(s);
+}
+
 SCRIPT_TEST(data_is_delivered_before_its_frame_is_complete)
 {
 	struct script *s = small_windows(H2_SERVER);
@@ -346,6 +371,8 @@ int main(void)
 	    cmocka_unit_test(connection_credit_comes_for_data_that_is_an_error),
 	    cmocka_unit_test(connection_credit_comes_for_the_frame_that_overruns_its_stream),
 	    cmocka_unit_test(reset_in_the_middle_of_a_data_frame_ignores_the_rest),
+	    cmocka_unit_test(reset_before_the_pad_length_ignores_the_whole_frame),
+	    cmocka_unit_test(stream_that_ends_with_padding_alone_is_over_before_the_padding),
 	    cmocka_unit_test(data_is_delivered_before_its_frame_is_complete),
 	    cmocka_unit_test(empty_data_without_end_is_no_error),
 	    cmocka_unit_test(receive_window_of_a_stream_may_grow_and_never_shrinks),

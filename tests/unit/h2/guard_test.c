@@ -449,6 +449,24 @@ SCRIPT_TEST(usual_traffic_comes_nowhere_near_the_default_limits)
 	script_close(s);
 }
 
+/* Heads of ours are no answers to be counted, and yet somebody has to take them.
+ * covers: R65 */
+SCRIPT_TEST(heads_that_the_peer_does_not_read_are_bounded)
+{
+	struct h2_limits limits = wide();
+	limits.control_bytes = 1000;
+	struct script *s = open_wide(H2_SERVER, &limits);
+	script_sends_get(s, 1);
+	for (uint32_t id = 2; h2_control(s->conn).len <= 4000; id += 2)
+		assert_int_equal(script_promises(s, 1, "/some/path/that/is/not/short"), id);
+	assert_false(h2_has_failed(s->conn));
+	script_sends_ping(s, 1);
+	assert_true(h2_has_failed(s->conn));
+	script_pumps(s);
+	assert_int_equal(s->events[s->events_tail - 1]->code, H2_ENHANCE_YOUR_CALM);
+	script_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -474,6 +492,7 @@ int main(void)
 	    cmocka_unit_test(octets_of_a_field_block_are_bounded),
 	    cmocka_unit_test(octets_of_a_promise_block_are_bounded),
 	    cmocka_unit_test(usual_traffic_comes_nowhere_near_the_default_limits),
+	    cmocka_unit_test(heads_that_the_peer_does_not_read_are_bounded),
 	};
 	return SCRIPT_RUN(tests);
 }

@@ -542,6 +542,32 @@ SCRIPT_TEST(pushes_do_not_count_toward_the_servers_limit_for_requests)
 	script_close(s);
 }
 
+/* So many changes are under way that this one has to wait, and it counts for us all the same.
+ * covers: R6 */
+SCRIPT_TEST(push_is_off_before_the_peer_can_be_told)
+{
+	struct script *s = requesting();
+	struct h2_settings local = h2_settings_initial;
+	uint32_t frames = 0;
+	for (uint32_t i = 1; i <= 10; i++) {
+		local.max_concurrent_streams = i;
+		h2_update_settings(s->conn, &local, s->now);
+	}
+	local.enable_push = 0;
+	h2_update_settings(s->conn, &local, s->now);
+	script_pumps(s);
+	for (; s->frames_head < s->frames_tail; s->frames_head++, frames++) {
+		const struct script_frame *f = s->frames[s->frames_head];
+		for (uint32_t i = 0; i + 6 <= f->length; i += 6)
+			assert_int_not_equal(f->payload[i + 1], 2); /* ENABLE_PUSH is not said yet */
+	}
+	assert_in_range(frames, 1, 9);
+	script_sends_good_promise(s, 1, 2);
+	script_expects_rst(s, 2, H2_REFUSED_STREAM);
+	script_expects_no_event(s);
+	script_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -575,6 +601,7 @@ int main(void)
 	    cmocka_unit_test(server_takes_its_promise_back),
 	    cmocka_unit_test(cancelling_the_parent_leaves_its_pushes),
 	    cmocka_unit_test(pushes_do_not_count_toward_the_servers_limit_for_requests),
+	    cmocka_unit_test(push_is_off_before_the_peer_can_be_told),
 	};
 	return SCRIPT_RUN(tests);
 }

@@ -202,6 +202,9 @@ SCRIPT_TEST(every_move_is_an_arrow_of_the_diagram)
 			assert_string_not_equal(h2_state_name((enum h2_state)from), "?");
 			assert_string_not_equal(h2_input_name((enum h2_input)input), "?");
 		}
+	/* A description may be asked for when nothing can be relied on. */
+	assert_string_equal(h2_state_name(H2_STATE_COUNT), "?");
+	assert_string_equal(h2_input_name(H2_INPUT_COUNT), "?");
 }
 
 static void only_in(enum h2_input input, uint32_t states)
