@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Patterns; see pattern.h. The memory that PCRE2 needs for backtracking is grown to its bound when
- * the set is made, so that no match asks the heap for more.
+ * the set is made, so that no match asks the heap for more. PCRE2's own match limit begins anew at
+ * each octet where a match might begin, so the steps are counted by its callouts, which come before
+ * each item of an expression.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "policy/pattern.h"
@@ -22,6 +24,27 @@ struct policy_regexes {
 	pcre2_match_context *limits;
 	pcre2_match_data *scratch; /* what a match writes to; never looked at afterwards */
 };
+
+/* What is left of one match's steps. */
+struct effort {
+	uint64_t steps;
+	size_t at; /* in the subject, at the last step */
+};
+
+/* Before each item of an expression. Not 0: that was enough. */
+static int take_step(pcre2_callout_block *block, void *context)
+{
+	struct effort *left = context;
+	size_t at = block->current_position;
+	size_t passed = at > left->at ? at - left->at : left->at - at;
+	uint64_t steps = 1 + passed / POLICY_REGEX_OCTETS_PER_STEP;
+
+	left->at = at;
+	if (steps > left->steps)
+		return PCRE2_ERROR_CALLOUT;
+	left->steps -= steps;
+	return 0;
+}
 
 /* PCRE2 gets memory for backtracking when a match needs it, and keeps it with the match data. */
 static void scratch_fill(struct policy_regexes *all)
@@ -74,7 +97,8 @@ const struct policy_regex *policy_regex_compile(struct policy_regexes *all, stru
     bool nocase, size_t *at, char *what, size_t what_size)
 {
 	uint32_t options = PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_NEVER_BACKSLASH_C |
-			   PCRE2_DOLLAR_ENDONLY | (nocase ? PCRE2_CASELESS : 0);
+			   PCRE2_DOLLAR_ENDONLY | PCRE2_AUTO_CALLOUT |
+			   (nocase ? PCRE2_CASELESS : 0);
 	int error;
 	PCRE2_SIZE offset = 0;
 
@@ -104,7 +128,10 @@ const struct policy_regex *policy_regex_compile(struct policy_regexes *all, stru
 bool policy_regex_match(const struct policy_regex *regex, struct slice text)
 {
 	const char *subject = text.len ? text.ptr : "";
+	struct effort left = {
+	    POLICY_REGEX_STEPS + (uint64_t)text.len * POLICY_REGEX_STEPS_PER_OCTET, 0};
 
+	pcre2_set_callout(regex->all->limits, take_step, &left);
 	/* 0: it has matched, and has more groups than there is room for. Bounds that were reached
 	 * are negative. */
 	return pcre2_match(regex->code, (PCRE2_SPTR)subject, text.len, 0, PCRE2_NO_JIT,

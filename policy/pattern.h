@@ -2,7 +2,9 @@
 /*
  * Patterns of rules: globs (base/glob.h), and regular expressions behind a `~` (PCRE2, on octets,
  * not UTF-8). Expressions are compiled when the configuration is read. A match allocates nothing
- * and is bounded in steps, depth and memory; one that reaches a bound has not matched.
+ * and is bounded in steps, depth and memory; one that reaches a bound has not matched. The steps
+ * are those of all places where a match might begin together: for a text of some length each of
+ * them may be cheap, and the sum still be its square.
  */
 #ifndef PUSHGATE_POLICY_PATTERN_H
 #define PUSHGATE_POLICY_PATTERN_H
@@ -25,8 +27,10 @@ struct policy_patterns {
 };
 
 enum {
-	POLICY_REGEX_BYTES = 1024, /* an expression */
-	POLICY_REGEX_STEPS = 20000,
+	POLICY_REGEX_BYTES = 1024,         /* an expression */
+	POLICY_REGEX_STEPS = 50000,        /* of one match */
+	POLICY_REGEX_STEPS_PER_OCTET = 4,  /* and as many more */
+	POLICY_REGEX_OCTETS_PER_STEP = 64, /* passed over in a row, as by [a-z]+ */
 	POLICY_REGEX_DEPTH = 2000,
 	POLICY_REGEX_HEAP_KIB = 256,
 };

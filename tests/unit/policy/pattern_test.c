@@ -106,6 +106,30 @@ static void expression_that_explodes_ends_without_a_match(void **state)
 	policy_regexes_free(all);
 }
 
+/* Each place where a match might begin costs little, and all together their square. */
+static void places_of_a_long_text_are_bounded_together(void **state)
+{
+	(void)state;
+	struct policy_regexes *all = policy_regexes_new();
+	char text[65000];
+	static const char *const squares[] = {
+	    "~a+[bc]", "~[^/x]+[xy]", "~a+\\.js$", "~[a-z]+[.](js|css)"};
+
+	memset(text, 'a', sizeof text);
+	memcpy(text + sizeof text - 12, "/ab/a.js/axs", 12);
+	for (size_t i = 0; i < sizeof squares / sizeof *squares; i++)
+		assert_false(policy_regex_match(
+		    compiled(all, squares[i], false), slice_of(text, sizeof text)));
+	/* A text of usual length has steps enough for the same, */
+	for (size_t i = 0; i < sizeof squares / sizeof *squares; i++)
+		assert_true(policy_regex_match(compiled(all, squares[i], false),
+		    slice_of(text + sizeof text - 300, i == 2 ? 296 : 300)));
+	/* and one without squares is looked at to its end. */
+	assert_true(
+	    policy_regex_match(compiled(all, "~/a[x]s$", false), slice_of(text, sizeof text)));
+	policy_regexes_free(all);
+}
+
 #if !defined(__SANITIZE_ADDRESS__)
 static void match_takes_nothing_from_the_heap(void **state)
 {
@@ -190,6 +214,7 @@ int main(void)
 		cmocka_unit_test(mistake_tells_where_it_is),
 		cmocka_unit_test(overlong_expression_is_refused),
 		cmocka_unit_test(expression_that_explodes_ends_without_a_match),
+		cmocka_unit_test(places_of_a_long_text_are_bounded_together),
 #if !defined(__SANITIZE_ADDRESS__)
 		cmocka_unit_test(match_takes_nothing_from_the_heap),
 #endif
