@@ -15,9 +15,15 @@ void complain_of_client(
 	    more ? more : "");
 }
 
-void complain_of_origin(
-    struct hop *h, const struct conf_origin *o, const char *what, const char *more)
+void complain_of_down(const struct down *d, const char *what, const char *more)
 {
+	complain_of_client(d->listener, &d->client, what, more);
+}
+
+void complain_of_up(const struct up *u, const char *what, const char *more)
+{
+	const struct hop *h = u->hop;
+	const struct conf_origin *o = u->pool->origin;
 	observe_complain(h->env.observe, OBSERVE_WARN, what, h->relay.now, "origin %s (%s): %s%s%s",
 	    o->name, o->server_text, what, more ? ": " : "", more ? more : "");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's connection: its transport, its engine, its deadlines. What its streams carry is in
- * down_leg.c; what becomes of a request is in request.c.
+ * A client's connection: its transport and its engine. What its streams carry is in down_leg.c, its
+ * deadlines are in down_deadline.c; what becomes of a request is in request.c.
  */
 #include "proxy/hop/private.h"
 
@@ -12,8 +12,6 @@ static void conn_opened(void *owner);
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
 static void conn_fill(void *owner, struct net_out *out);
 static void conn_ended(void *owner, enum net_end end, const char *text);
-static void timer_expired(struct wheel_node *node, usec now);
-static usec deadline_of(struct down *d);
 
 static const struct net_conn_ops conn_ops = {
     .opened = conn_opened,
@@ -52,23 +50,6 @@ static const char *make_room(struct listener *l, const struct address *from, str
 	return "connection refused (memory)";
 }
 
-static void is_quiet(struct down *d)
-{
-	d->quiet_since = d->hop->relay.now;
-	list_remove(&d->idle);
-	if (!d->is_closing)
-		list_append(&d->hop->pressure.idle, &d->idle);
-}
-
-void down_is_busy(struct down *d)
-{
-	if (d->quiet_since == USEC_NEVER)
-		return;
-	d->quiet_since = USEC_NEVER;
-	list_remove(&d->idle);
-	down_arm(d);
-}
-
 void down_accept(struct listener *l, int fd, const struct net_address *peer)
 {
 	struct hop *hop = l->hop;
@@ -88,7 +69,7 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	d->listener = l;
 	d->opened = now;
 	list_init(&d->idle);
-	is_quiet(d);
+	down_is_quiet(d);
 	d->client = from;
 	d->counted = client;
 	size_t allowance = hop->env.conf->server.connection_memory_bytes;
@@ -101,7 +82,7 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	list_init(&d->waiting);
 	d->corpse.bury = bury;
 	list_init(&d->corpse.link);
-	wheel_node_init(&d->timer, timer_expired);
+	wheel_node_init(&d->timer, down_expired);
 	list_append(&hop->downs, &d->link);
 	l->connections++;
 	HOP_COUNT(hop, connections, 1);
@@ -147,11 +128,11 @@ static void end_exchanges(
 	}
 }
 
-void down_abort(struct down *d)
+void down_abort(struct down *d, const char *detail)
 {
 	if (!d->net)
 		return;
-	end_exchanges(d, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
+	end_exchanges(d, &relay_cause_DOWN_LOST, RELAY_CANCEL, detail);
 	net_conn_abort(d->net);
 	down_dispose(d);
 }
@@ -160,12 +141,12 @@ void down_abort(struct down *d)
 void down_shed(struct down *d)
 {
 	struct hop *hop = d->hop;
-	complain_of_client(d->listener, &d->client, "closed while idle: memory is short", NULL);
+	complain_of_down(d, "closed while idle: memory is short", NULL);
 	list_remove(&d->idle);
 	d->closing_bytes = connection_bytes(d->listener->tls) + d->budget.used_bytes;
 	hop->pressure.closing_bytes += d->closing_bytes;
 	if (!d->h2 || net_conn_is_blocked(d->net)) {
-		down_abort(d);
+		down_abort(d, NULL);
 		return;
 	}
 	d->is_closing = true;
@@ -220,7 +201,7 @@ static void conn_opened(void *owner)
 	struct down *d = owner;
 	d->is_open = true;
 	d->opened = hop_now(d->hop);
-	is_quiet(d);
+	down_is_quiet(d);
 	if (net_conn_alpn(d->net).len > 0) { /* h2 was agreed: our SETTINGS need not wait */
 		begin_http2(d);
 		net_conn_dirty(d->net);
@@ -228,15 +209,10 @@ static void conn_opened(void *owner)
 	down_arm(d);
 }
 
-static void complain(struct down *d, const char *what, const char *more)
-{
-	complain_of_client(d->listener, &d->client, what, more);
-}
-
 static void refuse_protocol(struct down *d, const char *what)
 {
 	HOP_COUNT(d->hop, not_http2, 1);
-	complain(d, what, NULL);
+	complain_of_down(d, what, NULL);
 	d->is_closing = true;
 	net_conn_dirty(d->net);
 }
@@ -275,7 +251,7 @@ static void reset_event(struct down *d, const struct h2_event *e)
 {
 	if (e->fault) {
 		HOP_COUNT(d->hop, peer_faults_down, 1);
-		complain(d, e->fault->name, e->reason ? e->reason : e->fault->text);
+		complain_of_down(d, e->fault->name, e->reason ? e->reason : e->fault->text);
 	}
 	struct leg *leg = e->user;
 	if (!leg)
@@ -290,7 +266,7 @@ static void failed_event(struct down *d, const struct h2_event *e)
 {
 	if (e->fault) {
 		HOP_COUNT(d->hop, peer_faults_down, 1);
-		complain(d, e->fault->name, e->fault->text);
+		complain_of_down(d, e->fault->name, e->fault->text);
 	}
 	d->is_closing = true;
 	end_exchanges(d, &relay_cause_DOWN_LOST, e->code, e->fault ? e->fault->name : NULL);
@@ -335,14 +311,14 @@ static void on_event(struct down *d, struct h2_event *e)
 	}
 }
 
-static void drain_events(struct down *d)
+void down_take_events(struct down *d)
 {
 	struct h2_event e;
 	while (h2_next_event(d->h2, &e))
 		on_event(d, &e);
 	down_start_waiting(d);
 	if (list_is_empty(&d->legs) && d->quiet_since == USEC_NEVER) {
-		is_quiet(d);
+		down_is_quiet(d);
 		down_arm(d);
 	}
 }
@@ -362,7 +338,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 			struct chunk *copy = chunk_acquire(d->hop->env.chunks);
 			if (!copy) {
 				HOP_COUNT(d->hop, connections_refused, 1);
-				down_abort(d);
+				down_abort(d, NULL);
 				return;
 			}
 			memcpy(copy->data, d->sniffed, had);
@@ -374,12 +350,11 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		size_t n = h2_receive(d->h2, chunk, offset, length, now);
 		offset += n;
 		length -= n;
-		drain_events(d);
+		down_take_events(d);
 	}
 	if (d->net) {
 		net_conn_dirty(d->net);
-		if (deadline_of(d) < d->timer.deadline)
-			down_arm(d);
+		down_arm_sooner(d);
 	}
 	pressure_check(d->hop);
 }
@@ -398,7 +373,7 @@ static void conn_fill(void *owner, struct net_out *out)
 		return;
 	}
 	out_fill(d->h2, out);
-	drain_events(d);
+	down_take_events(d);
 	if (!d->net || h2_wants_write(d->h2))
 		return;
 	if (d->is_closing || h2_is_done(d->h2)) {
@@ -413,93 +388,7 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	hop_now(d->hop);
 	if (net_end_is_tls(end)) {
 		HOP_COUNT(d->hop, tls_failed, 1);
-		complain(d, d->is_open ? "TLS failed" : "TLS handshake failed", text);
+		complain_of_down(d, d->is_open ? "TLS failed" : "TLS handshake failed", text);
 	}
-	down_abort(d);
-}
-
-/* ---- deadlines ---- */
-
-static usec write_deadline(struct down *d)
-{
-	const struct conf_listen *c = d->listener->conf;
-	return taking_deadline(
-	    &d->taking, d->net, c->write_timeout, c->limits.min_rate, d->hop->relay.now);
-}
-
-static usec deadline_of(struct down *d)
-{
-	const struct conf_listen *c = d->listener->conf;
-	usec at = USEC_NEVER;
-	if (!d->is_open)
-		return clock_after(d->opened, c->tls_timeout);
-	if (!d->h2)
-		return clock_after(d->opened, c->preface_timeout);
-	at = h2_deadline(d->h2);
-	if (d->quiet_since != USEC_NEVER && clock_after(d->quiet_since, c->idle_timeout) < at)
-		at = clock_after(d->quiet_since, c->idle_timeout);
-	usec stalled = write_deadline(d);
-	return stalled < at ? stalled : at;
-}
-
-usec down_take_limit(struct down *d, const struct leg *leg)
-{
-	const struct conf_listen *c = d->listener->conf;
-	return taking_limit(&d->taking, d->net, d->h2, leg->stream, c->write_timeout,
-	    c->limits.min_rate, d->hop->relay.now);
-}
-
-/* A connection that is blocked says so to nobody: it is looked at every second. */
-#define LOOK_AGAIN_USEC USEC_PER_SEC
-
-void down_arm(struct down *d)
-{
-	usec at = deadline_of(d);
-	if (d->is_open && !list_is_empty(&d->legs) && at > d->hop->relay.now + LOOK_AGAIN_USEC)
-		at = d->hop->relay.now + LOOK_AGAIN_USEC;
-	wheel_set(&d->hop->relay.wheel, &d->timer, at);
-}
-
-static void timer_expired(struct wheel_node *node, usec now)
-{
-	struct down *d = container_of(node, struct down, timer);
-	const struct conf_listen *c = d->listener->conf;
-	hop_now(d->hop);
-	if (!d->is_open || !d->h2) {
-		if (deadline_of(d) > now) {
-			down_arm(d);
-			return;
-		}
-		if (d->is_open)
-			HOP_COUNT(d->hop, preface_late, 1);
-		else
-			HOP_COUNT(d->hop, tls_late, 1);
-		complain(
-		    d, d->is_open ? "no HTTP/2 preface in time" : "no TLS handshake in time", NULL);
-		net_conn_abort(d->net);
-		down_dispose(d);
-		return;
-	}
-	if (write_deadline(d) <= now) {
-		HOP_COUNT(d->hop, write_late_down, 1);
-		complain(d, "does not read: write time-out", NULL);
-		end_exchanges(d, &relay_cause_DOWN_LOST, RELAY_CANCEL, "write-timeout");
-		net_conn_abort(d->net);
-		down_dispose(d);
-		return;
-	}
-	if (h2_deadline(d->h2) <= now) {
-		h2_tick(d->h2, now);
-		drain_events(d);
-	}
-	if (d->quiet_since != USEC_NEVER && clock_after(d->quiet_since, c->idle_timeout) <= now) {
-		if (h2_is_going_away(d->h2)) /* it was told, and had its time */
-			d->is_closing = true;
-		else
-			HOP_COUNT(d->hop, idle_closed, 1);
-		h2_shutdown(d->h2, now);
-		is_quiet(d);
-	}
-	net_conn_dirty(d->net);
-	down_arm(d);
+	down_abort(d, NULL);
 }

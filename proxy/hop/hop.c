@@ -346,7 +346,7 @@ void hop_free(struct hop *h)
 			list_remove(&s->link);
 			free(s);
 		}
-	list_for_each(&h->downs, d, struct down, link) down_abort(d);
+	list_for_each(&h->downs, d, struct down, link) down_abort(d, NULL);
 	hold_fini(&h->hold);
 	list_for_each(&h->relay.live, x, struct exchange, link)
 	    exchange_abort(x, &relay_cause_DRAINED, NULL);
@@ -419,7 +419,7 @@ static void drain_expired(struct wheel_node *node, usec now)
 		wheel_set(&h->relay.wheel, node, now + DRAIN_LAST_WORDS_USEC);
 		return;
 	}
-	list_for_each(&h->downs, d, struct down, link) down_abort(d);
+	list_for_each(&h->downs, d, struct down, link) down_abort(d, NULL);
 	hop_nudge(h);
 }
 

@@ -152,13 +152,22 @@ struct down {
 	bool is_open, is_closing;
 };
 
+/* A connection that is blocked says so to nobody: while it has exchanges it is looked at so often. */
+#define LOOK_AT_BLOCKED_USEC USEC_PER_SEC
+
 void down_accept(struct listener *l, int fd, const struct net_address *peer);
-void down_shutdown(struct down *d);      /* graceful */
-void down_abort(struct down *d);         /* at once and without a word */
+void down_shutdown(struct down *d); /* graceful */
+/* At once and without a word; detail: for the log of its exchanges, or NULL. */
+void down_abort(struct down *d, const char *detail);
 void down_shed(struct down *d);          /* idle, and its memory is wanted */
-void down_is_busy(struct down *d);       /* a request came */
+void down_take_events(struct down *d);   /* of its engine */
 void down_start_waiting(struct down *d); /* pushes that may begin now */
+/* down_deadline.c */
+void down_is_quiet(struct down *d); /* it has no stream; or: its time without one begins again */
+void down_is_busy(struct down *d);  /* a request came */
 void down_arm(struct down *d);
+void down_arm_sooner(struct down *d); /* if something is due before what the timer is set to */
+void down_expired(struct wheel_node *timer, usec now);
 /* How long this exchange's client may take nothing, or too little, of what waits for it. */
 usec down_take_limit(struct down *d, const struct leg *leg);
 extern const struct leg_ops down_leg_ops;
@@ -186,6 +195,13 @@ struct pool {
 	bool was_used;
 };
 
+/* What its streams' windows have grown to (up_window.c). */
+struct up_window {
+	uint32_t bytes;
+	uint64_t probe_bytes; /* came since the PING was sent */
+	bool is_probing;
+};
+
 struct up {
 	struct hop *hop;
 	struct pool *pool;
@@ -200,10 +216,7 @@ struct up {
 	struct taking taking;
 	uint64_t requests; /* sent so far */
 	uint64_t cancels;  /* of these, reset by us */
-	/* Growth of stream windows with the bandwidth-delay product. */
-	uint32_t window;
-	uint64_t probe_bytes;
-	bool is_probing;
+	struct up_window window;
 	bool is_open, is_ready, is_closing; /* connected; SETTINGS came; no more requests */
 	bool is_gone;                       /* on hop->dead */
 	/* it promised so much that was refused that we turned push off here */
@@ -234,7 +247,18 @@ void up_retire(struct up *u); /* takes no more requests; closes when those that 
 bool up_has_room(const struct up *u);
 /* Sends the exchange's request; else why it cannot be sent: no memory, or too large for this origin. */
 const struct relay_cause *up_send(struct up *u, struct exchange *x);
+/* The connection has failed: no request can start on it any more, and what waited for it hears. */
+void up_lost(struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail);
+void up_take_events(struct up *u); /* of its engine */
+/* up_window.c */
+void up_window_init(struct up_window *w, const struct conf_origin *o);
+void up_window_probe(struct up *u, size_t received); /* so many octets of a body have come */
+void up_window_grow(struct up *u);                   /* the PING is answered */
+/* The exchange's stream may have what the windows have grown to. */
+void up_window_widen(struct up *u, struct exchange *x);
+/* up_deadline.c */
 void up_arm(struct up *u);
+void up_expired(struct wheel_node *timer, usec now);
 /* How long the origin may take nothing, or too little, of this exchange's upload. */
 usec up_take_limit(struct up *u, const struct leg *leg);
 extern const struct leg_ops up_leg_ops;
@@ -249,8 +273,8 @@ void clients_leave(struct listener *l, struct client *client); /* NULL is fine *
 /* complain.c: what peers do wrong. `what` is a constant string: a fault's name, or a few words. */
 void complain_of_client(
     struct listener *l, const struct address *client, const char *what, const char *more);
-void complain_of_origin(
-    struct hop *h, const struct conf_origin *o, const char *what, const char *more);
+void complain_of_down(const struct down *d, const char *what, const char *more);
+void complain_of_up(const struct up *u, const char *what, const char *more);
 /* For h2_env; the context is the hop. */
 void complain_count_client(void *hop, const struct h2_fault *fault);
 void complain_count_origin(void *hop, const struct h2_fault *fault);

@@ -177,8 +177,7 @@ void up_promise(struct up *u, struct h2_event *e)
 	struct leg *parent_leg = e->user;
 	if (!e->promised) { /* the engine has refused it by itself */
 		HOP_COUNT(hop, peer_faults_up, 1);
-		complain_of_origin(
-		    hop, u->pool->origin, e->fault->name, e->reason ? e->reason : e->fault->text);
+		complain_of_up(u, e->fault->name, e->reason ? e->reason : e->fault->text);
 		struct observe_counters *counters = hop->env.observe->counters;
 		counters->pushes_offered++;
 		counters->pushes_dropped++;

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection to an origin: its transport, its engine, its deadlines, and the growth of its
- * windows. It is shared by all clients of the worker; who may use it is the pool's business.
+ * A connection to an origin: its transport and its engine. It is shared by all clients of the
+ * worker; who may use it is the pool's business. What its streams carry is in up_leg.c, its
+ * deadlines are in up_deadline.c, the growth of its windows is in up_window.c.
  */
 #include "proxy/hop/private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 
-#include <unistd.h>
-
 static void conn_opened(void *owner);
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
 static void conn_fill(void *owner, struct net_out *out);
 static void conn_ended(void *owner, enum net_end end, const char *text);
-static void timer_expired(struct wheel_node *node, usec now);
 
 static const struct net_conn_ops conn_ops = {
     .opened = conn_opened,
@@ -86,13 +84,13 @@ void up_open(struct pool *p)
 	u->hop = hop;
 	u->pool = p;
 	u->started = u->quiet_since = hop->relay.now;
-	u->window = p->origin->stream_window_bytes;
+	up_window_init(&u->window, p->origin);
 	budget_init(&u->budget, &hop->budget, hop->env.conf->server.connection_memory_bytes);
 	budget_force(&hop->budget, connection_bytes(p->tls));
 	list_init(&u->legs);
 	u->corpse.bury = bury;
 	list_init(&u->corpse.link);
-	wheel_node_init(&u->timer, timer_expired);
+	wheel_node_init(&u->timer, up_expired);
 	list_append(&p->ups, &u->link);
 	p->count++;
 	p->connecting++;
@@ -158,9 +156,7 @@ static void end_exchanges(
 	}
 }
 
-/* No request can start on it any more; what waited for it must hear about it. */
-static void up_lost(
-    struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail)
+void up_lost(struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	struct pool *p = u->pool;
 	bool was_ready = u->is_ready;
@@ -194,18 +190,13 @@ void up_kill(struct up *u, const struct relay_cause *cause)
 
 /* ---- input ---- */
 
-static void complain(struct up *u, const char *what, const char *more)
-{
-	complain_of_origin(u->hop, u->pool->origin, what, more);
-}
-
 static void conn_opened(void *owner)
 {
 	struct up *u = owner;
 	hop_now(u->hop);
 	begin_http2(u);
 	if (net_conn_is_tls(u->net) && !slice_equal(net_conn_alpn(u->net), SLICE("h2"))) {
-		complain(u, "does not speak h2 over TLS (no ALPN agreement)", NULL);
+		complain_of_up(u, "does not speak h2 over TLS (no ALPN agreement)", NULL);
 		up_lost(u, &relay_cause_UP_TLS, 0, "the origin does not speak h2");
 		return;
 	}
@@ -220,7 +211,7 @@ static void reset_event(struct up *u, const struct h2_event *e)
 	const char *detail = NULL;
 	if (e->fault) {
 		HOP_COUNT(u->hop, peer_faults_up, 1);
-		complain(u, e->fault->name, e->reason ? e->reason : e->fault->text);
+		complain_of_up(u, e->fault->name, e->reason ? e->reason : e->fault->text);
 		cause = e->oversize ? &relay_cause_UP_FIELDS_LARGE : &relay_cause_UP_MALFORMED;
 		detail = e->reason ? e->reason : e->fault->name;
 	} else if (e->unprocessed) {
@@ -239,9 +230,9 @@ static void failed_event(struct up *u, const struct h2_event *e)
 	HOP_COUNT(u->hop, upstream_failed, 1);
 	if (e->fault) {
 		HOP_COUNT(u->hop, peer_faults_up, 1);
-		complain(u, e->fault->name, e->fault->text);
+		complain_of_up(u, e->fault->name, e->fault->text);
 	} else if (e->code != H2_NO_ERROR) {
-		complain(u, "connection ended with an error", detail);
+		complain_of_up(u, "connection ended with an error", detail);
 	}
 	up_retire(u); /* its GOAWAY still leaves; for the pool it is gone */
 	end_exchanges(u, cause, e->fault ? (uint32_t)e->fault->code : e->code, detail);
@@ -262,25 +253,6 @@ static void settings_event(struct up *u)
 	pool_serve(u->pool);
 }
 
-/* What wider windows let in must find room when the client stops reading. */
-static bool is_ample(const struct budget *b)
-{
-	return b->used_bytes < b->limit_bytes / 2;
-}
-
-/* The most that came in one round trip is what the windows must let through (RFC 9113 5.2.1). */
-static void grow_windows(struct up *u)
-{
-	const struct conf_origin *o = u->pool->origin;
-	u->is_probing = false;
-	if (u->probe_bytes < u->window / 3 * 2 || u->window >= o->max_stream_window_bytes)
-		return;
-	if (!is_ample(&u->hop->budget))
-		return;
-	u->window =
-	    u->window > o->max_stream_window_bytes / 2 ? o->max_stream_window_bytes : u->window * 2;
-}
-
 static void data_event(struct up *u, const struct h2_event *e)
 {
 	struct leg *leg = e->user;
@@ -290,20 +262,10 @@ static void data_event(struct up *u, const struct h2_event *e)
 		return;
 	}
 	struct exchange *x = leg->exchange;
-	u->probe_bytes += e->piece.length;
-	if (!u->is_probing && e->piece.length >= 8192 &&
-	    u->window < u->pool->origin->max_stream_window_bytes &&
-	    h2_ping(u->h2, u->hop->relay.now)) {
-		u->is_probing = true;
-		u->probe_bytes = 0;
-	}
+	up_window_probe(u, e->piece.length);
 	exchange_on_download(x, e->piece, e->end);
-	/* Only for a client that keeps up, and only where the window was in the way. */
-	if (!x->is_over && x->up.ops && !e->end &&
-	    u->window > u->pool->origin->stream_window_bytes &&
-	    x->download.body.bytes < u->window / 4 && x->download.received > u->window / 2 &&
-	    is_ample(x->budget) && is_ample(&u->hop->budget))
-		h2_set_window(u->h2, x->up.stream, u->window);
+	if (!e->end)
+		up_window_widen(u, x);
 }
 
 /* RFC 9110 6.6.1: what has no Date is given the time at which it came. */
@@ -353,10 +315,10 @@ static void on_event(struct up *u, struct h2_event *e)
 	case H2_EVENT_GOAWAY:
 		up_retire(u);
 		if (e->code != H2_NO_ERROR)
-			complain(u, "sent GOAWAY", h2_code_name(e->code));
+			complain_of_up(u, "sent GOAWAY", h2_code_name(e->code));
 		break;
 	case H2_EVENT_PONG:
-		grow_windows(u);
+		up_window_grow(u);
 		break;
 	case H2_EVENT_FAILED:
 		failed_event(u, e);
@@ -364,7 +326,7 @@ static void on_event(struct up *u, struct h2_event *e)
 	}
 }
 
-static void drain_events(struct up *u)
+void up_take_events(struct up *u)
 {
 	struct h2_event e;
 	while (h2_next_event(u->h2, &e))
@@ -384,7 +346,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		size_t n = h2_receive(u->h2, chunk, offset, length, now);
 		offset += n;
 		length -= n;
-		drain_events(u);
+		up_take_events(u);
 		is_open = u->net != NULL;
 	}
 	if (is_open) {
@@ -405,7 +367,7 @@ static void conn_fill(void *owner, struct net_out *out)
 	if (!list_is_empty(&p->queue)) /* streams that we have reset have made room */
 		pool_serve(p);
 	out_fill(u->h2, out);
-	drain_events(u);
+	up_take_events(u);
 	if (!list_is_empty(&p->queue)) /* and so have uploads that have ended */
 		pool_serve(p);
 	bool is_over = (u->is_closing && list_is_empty(&u->legs)) || h2_is_done(u->h2);
@@ -440,7 +402,7 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	switch (end) {
 	case NET_END_CONNECT:
 	case NET_END_NO_ROUTE:
-		complain(u, "cannot connect", text);
+		complain_of_up(u, "cannot connect", text);
 		HOP_COUNT(u->hop, upstream_failed, 1);
 		up_lost(u,
 		    end == NET_END_CONNECT ? &relay_cause_UP_UNREACHABLE
@@ -450,115 +412,20 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	case NET_END_TLS:
 	case NET_END_CERTIFICATE:
 	case NET_END_ALERT:
-		complain(u, "TLS failed", text);
+		complain_of_up(u, "TLS failed", text);
 		HOP_COUNT(u->hop, upstream_failed, 1);
 		up_lost(u, cause_of_tls(u, end), 0, text);
 		return;
 	case NET_END_ERROR:
 		if (!list_is_empty(&u->legs))
-			complain(u, "connection lost", text);
+			complain_of_up(u, "connection lost", text);
 		break;
 	case NET_END_EOF:
 		if (!list_is_empty(&u->legs))
-			complain(u, "closed the connection in the middle of a response", NULL);
+			complain_of_up(
+			    u, "closed the connection in the middle of a response", NULL);
 		break;
 	}
 	/* Before its SETTINGS no request was sent on it. */
 	up_lost(u, u->is_ready ? &relay_cause_UP_LOST : &relay_cause_UP_UNPROCESSED, 0, text);
-}
-
-/* ---- deadlines ---- */
-
-#define LOOK_AGAIN_USEC USEC_PER_SEC
-
-static bool can_be_idle(const struct up *u)
-{
-	return u->is_ready && !u->is_closing && u->quiet_since != USEC_NEVER;
-}
-
-static usec write_deadline(struct up *u)
-{
-	const struct conf_origin *o = u->pool->origin;
-	return taking_deadline(
-	    &u->taking, u->net, o->write_timeout, o->limits.min_rate, u->hop->relay.now);
-}
-
-usec up_take_limit(struct up *u, const struct leg *leg)
-{
-	const struct conf_origin *o = u->pool->origin;
-	return taking_limit(&u->taking, u->net, u->h2, leg->stream, o->write_timeout,
-	    o->limits.min_rate, u->hop->relay.now);
-}
-
-static bool waits_for_settings(const struct up *u)
-{
-	return u->is_open && !u->is_ready && !u->is_closing;
-}
-
-static usec deadline_of(struct up *u)
-{
-	const struct conf_origin *o = u->pool->origin;
-	if (!u->net)
-		return u->started;
-	if (!u->is_open)
-		return clock_after(u->started, o->connect_timeout);
-	usec at = h2_deadline(u->h2);
-	if (waits_for_settings(u) && clock_after(u->started, o->settings_timeout) < at)
-		at = clock_after(u->started, o->settings_timeout);
-	if (can_be_idle(u) && clock_after(u->quiet_since, o->idle_timeout) < at)
-		at = clock_after(u->quiet_since, o->idle_timeout);
-	usec stalled = write_deadline(u);
-	return stalled < at ? stalled : at;
-}
-
-void up_arm(struct up *u)
-{
-	usec at = deadline_of(u);
-	if (!list_is_empty(&u->legs) && at > u->hop->relay.now + LOOK_AGAIN_USEC)
-		at = u->hop->relay.now + LOOK_AGAIN_USEC;
-	wheel_set(&u->hop->relay.wheel, &u->timer, at);
-}
-
-static void timer_expired(struct wheel_node *node, usec now)
-{
-	struct up *u = container_of(node, struct up, timer);
-	const struct conf_origin *o = u->pool->origin;
-	hop_now(u->hop);
-	if (!u->net) { /* the demo had no socket to give */
-		up_dispose(u);
-		pool_failed(
-		    u->pool, &relay_cause_UP_UNREACHABLE, "no connection to the demo origin");
-		return;
-	}
-	if (!u->is_open && clock_after(u->started, o->connect_timeout) <= now) {
-		HOP_COUNT(u->hop, connect_late, 1);
-		complain(u, "cannot connect", "time-out");
-		up_lost(u, &relay_cause_CONNECT_LATE, 0, "connect time-out");
-		return;
-	}
-	if (waits_for_settings(u) && clock_after(u->started, o->settings_timeout) <= now) {
-		HOP_COUNT(u->hop, connect_late, 1);
-		complain(u, "sent no SETTINGS in time", NULL);
-		h2_terminate(u->h2, H2_SETTINGS_TIMEOUT, SLICE("no SETTINGS in time"));
-		up_retire(u);
-		pool_failed(
-		    u->pool, &relay_cause_CONNECT_LATE, "no SETTINGS from the origin in time");
-		net_conn_dirty(u->net);
-		up_arm(u);
-		return;
-	}
-	if (u->is_open && write_deadline(u) <= now) {
-		HOP_COUNT(u->hop, write_late_up, 1);
-		complain(u, "does not read: write time-out", NULL);
-		up_lost(u, &relay_cause_UP_LOST, 0, "write-timeout");
-		return;
-	}
-	if (u->is_open && h2_deadline(u->h2) <= now) {
-		h2_tick(u->h2, now);
-		drain_events(u);
-	}
-	if (can_be_idle(u) && clock_after(u->quiet_since, o->idle_timeout) <= now)
-		up_terminate(u, H2_NO_ERROR, (struct slice){0});
-	net_conn_dirty(u->net);
-	up_arm(u);
 }

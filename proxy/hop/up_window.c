@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The growth of the windows that an origin's streams have: a PING measures what comes in one round
+ * trip, which is what they must let through. The connection's own window is the engine's business.
+ */
+#include "proxy/hop/private.h"
+
+/* Fewer octets say nothing about what a window keeps back. */
+#define PROBE_FROM_BYTES 8192u
+
+void up_window_init(struct up_window *w, const struct conf_origin *o)
+{
+	w->bytes = o->stream_window_bytes;
+}
+
+void up_window_probe(struct up *u, size_t received)
+{
+	struct up_window *w = &u->window;
+	w->probe_bytes += received;
+	if (w->is_probing || received < PROBE_FROM_BYTES ||
+	    w->bytes >= u->pool->origin->max_stream_window_bytes ||
+	    !h2_ping(u->h2, u->hop->relay.now))
+		return;
+	w->is_probing = true;
+	w->probe_bytes = 0;
+}
+
+/* What wider windows let in must find room when the client stops reading. */
+static bool is_ample(const struct budget *b)
+{
+	return b->used_bytes < b->limit_bytes / 2;
+}
+
+/* The most that came in one round trip is what the windows must let through (RFC 9113 5.2.1). */
+void up_window_grow(struct up *u)
+{
+	struct up_window *w = &u->window;
+	uint32_t most = u->pool->origin->max_stream_window_bytes;
+	w->is_probing = false;
+	if (w->probe_bytes < w->bytes / 3 * 2 || w->bytes >= most || !is_ample(&u->hop->budget))
+		return;
+	w->bytes = w->bytes > most / 2 ? most : w->bytes * 2;
+}
+
+/* Only for a client that keeps up, and only where the window was in the way. */
+void up_window_widen(struct up *u, struct exchange *x)
+{
+	uint32_t window = u->window.bytes;
+	if (!x->is_over && x->up.ops && window > u->pool->origin->stream_window_bytes &&
+	    x->download.body.bytes < window / 4 && x->download.received > window / 2 &&
+	    is_ample(x->budget) && is_ample(&u->hop->budget))
+		h2_set_window(u->h2, x->up.stream, window);
+}
