@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* The second look at a push, when its response begins: what the offer could not show. */
+#include "policy/guards.h"
+#include "policy/pattern.h"
+
+static bool status_is_allowed(
+    const struct policy_rule *rule, enum policy_source source, uint16_t status)
+{
+	if (rule && rule->statuses_allowed != 0)
+		return rule->statuses_allowed >> (status / 100) & 1u;
+	/* What the origin promised itself is its own business; what we asked for must exist. */
+	return source == POLICY_RELAYED || status < 400;
+}
+
+/* Parameters aside; a response without the field has no type that could be allowed. */
+static bool media_is_allowed(const struct policy_rule *rule, const struct http_head *response)
+{
+	if (!rule || rule->media_types.count == 0)
+		return true;
+	const struct http_field *field = http_head_find(response, HTTP_TOKEN_CONTENT_TYPE);
+	if (!field)
+		return false;
+	struct slice media = slice_sub(field->value, 0, slice_find(field->value, ';'));
+	return policy_patterns_take(&rule->media_types, slice_trim(media), true);
+}
+
+static bool length_is_allowed(const struct policy_rule *rule, const struct policy_offer *offer,
+    const struct http_head *response)
+{
+	/* The length that answers a HEAD is not one that will be sent. */
+	return !rule || rule->max_bytes == 0 || offer->promised->method_token == HTTP_METHOD_HEAD ||
+	       response->content_length == HTTP_LENGTH_UNKNOWN ||
+	       response->content_length <= rule->max_bytes;
+}
+
+struct policy_verdict policy_review(const struct policy_rules *rules,
+    const struct policy_verdict *decided, const struct policy_offer *offer,
+    const struct http_head *response)
+{
+	const struct policy_rule *rule = decided->rule;
+	struct policy_verdict kept = *decided;
+	const struct policy_reason *fault = NULL;
+
+	(void)rules;
+	if ((policy_action_parts(decided->action) & POLICY_PART_BODY) == 0 ||
+	    http_head_is_interim(response))
+		return *decided;
+	if (!status_is_allowed(rule, offer->source, response->status))
+		fault = &policy_reason_STATUS;
+	else if (!media_is_allowed(rule, response))
+		fault = &policy_reason_CONTENT_TYPE;
+	else if (!length_is_allowed(rule, offer, response))
+		fault = &policy_reason_TOO_LARGE;
+	else if (policy_action_parts(decided->action) & POLICY_PART_HOLD)
+		fault = offer->hold_refusal;
+	if (!fault)
+		return *decided;
+	if (decided->action != POLICY_HINT_HOLD)
+		return (struct policy_verdict){POLICY_DROP, fault, rule, NULL};
+	kept.action = POLICY_HINT;
+	kept.lost_half = fault;
+	return kept;
+}
