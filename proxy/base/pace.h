@@ -26,11 +26,11 @@ static inline void pace_move(struct pace *p, uint64_t octets, usec now)
 	p->last = now;
 }
 
-/* So much time has passed that is not to count. */
-static inline void pace_excuse(struct pace *p, usec span)
+/* The time after `from`, which is not before `since`, is not to count. */
+static inline void pace_excuse(struct pace *p, usec from, usec now)
 {
-	p->since += span;
-	p->last += span;
+	p->since += now - from;
+	p->last = p->last < from ? p->last + (now - from) : now;
 }
 
 /* When it will have been too slow; `span` 0: never, `per_second` 0: any octet counts. To be asked

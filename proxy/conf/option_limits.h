@@ -40,7 +40,7 @@
     {SECTION(limits.min_rate), .key = "min-rate", NUMBER(0, 1000000), .preset = "100", \
         .sentence = "Octets a second that the " who " has to send of a body that it owes, and to take of one that waits for it, " \
         "on average over body-timeout and write-timeout. While we hold it back, or others go first, its time does not run. " \
-        "0: one octet in that time is enough."}
+        "0: one octet in that time is enough, as it is for a response without content-length."}
 
 #define LIMITS_OF_CLIENTS(SECTION) \
     {SECTION(limits.resets), .key = "limit-resets", RATE, .preset = "100/s burst 200", \

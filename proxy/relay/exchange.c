@@ -203,19 +203,65 @@ static void nearest(
 	}
 }
 
-/* The same for what moves: `side` is to move it. A side that is not to blame just now begins anew. */
+/* The same for what has to move so many octets a second. Who is not to blame just now begins anew. */
 static usec limit_of_pace(
-    struct exchange *x, struct pace *p, enum relay_timeout what, enum relay_side side)
+    struct exchange *x, struct pace *p, enum relay_timeout what, uint32_t per_second)
 {
 	usec limit = x->relay->ops->time_limit(x->relay->context, x, what);
 	if (limit == 0)
 		pace_begin(p, x->relay->now);
-	return pace_deadline(p, limit, x->relay->ops->min_rate(x->relay->context, x, side));
+	return pace_deadline(p, limit, per_second);
+}
+
+static uint32_t rate_of(const struct exchange *x, enum relay_side side)
+{
+	return x->relay->ops->min_rate(x->relay->context, x, side);
 }
 
 static usec later(usec a, usec b)
 {
 	return a > b ? a : b;
+}
+
+/* The client owes octets of the request, if anybody wants them. */
+static usec owed_by_client(struct exchange *x)
+{
+	bool is_owed = !x->upload.source_ended && x->upload.body.bytes == 0 &&
+		       x->upload.state != FLOW_ABORTED && !x->lingers_until;
+	return is_owed ? limit_of_pace(
+			     x, &x->upload.given, RELAY_TIMEOUT_BODY_UP, rate_of(x, RELAY_CLIENT))
+		       : USEC_NEVER;
+}
+
+/* The origin owes more of the response; while octets wait for the client it is the client that is
+ * slow. Without an announced length it has what it has: events come when they happen. */
+static usec owed_by_origin(struct exchange *x)
+{
+	bool is_owed = x->up.ops && x->response_begun && !x->download.source_ended &&
+		       x->download.body.bytes == 0;
+	bool has_length = x->response_length != HTTP_LENGTH_UNKNOWN;
+	return is_owed ? limit_of_pace(x, &x->download.given, RELAY_TIMEOUT_BODY_DOWN,
+			     has_length ? rate_of(x, RELAY_ORIGIN) : 0)
+		       : USEC_NEVER;
+}
+
+/* Both bodies are under way, as of a call that streams messages: only they know whose turn it is. */
+static bool is_dialogue(const struct exchange *x)
+{
+	return x->up.ops && x->response_begun && !x->download.source_ended &&
+	       !x->upload.source_ended && x->upload.state != FLOW_ABORTED;
+}
+
+static void nearest_of_bodies(struct exchange *x, usec *deadline, const struct relay_cause **cause)
+{
+	usec client = owed_by_client(x), origin = owed_by_origin(x);
+	/* Who listens owes nothing while the other goes on. */
+	if (is_dialogue(x) && client < origin)
+		client = USEC_NEVER;
+	else if (is_dialogue(x))
+		origin = USEC_NEVER;
+	nearest(deadline, cause, client, &relay_cause_UPLOAD_LATE);
+	nearest(deadline, cause, origin, &relay_cause_BODY_LATE);
 }
 
 /* The nearest deadline that holds in the present state, and what it means to miss it. */
@@ -228,7 +274,8 @@ static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 	/* Octets wait, and the side that they are for opens no window. */
 	if (x->response_begun && x->download.body.bytes > 0)
 		nearest(&d, cause,
-		    limit_of_pace(x, &x->download.taken, RELAY_TIMEOUT_TAKE_DOWN, RELAY_CLIENT),
+		    limit_of_pace(
+			x, &x->download.taken, RELAY_TIMEOUT_TAKE_DOWN, rate_of(x, RELAY_CLIENT)),
 		    &relay_cause_DOWN_STALLED);
 	if (x->own_answer)
 		return d;
@@ -238,31 +285,21 @@ static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 	if (x->waits_for_upstream)
 		nearest(&d, cause, limit_from(x, x->waits_since, RELAY_TIMEOUT_QUEUE),
 		    &relay_cause_QUEUE_LATE);
-	/* The client owes octets of the request, if anybody wants them. */
-	if (!x->upload.source_ended && x->upload.body.bytes == 0 &&
-	    x->upload.state != FLOW_ABORTED && !x->lingers_until)
-		nearest(&d, cause,
-		    limit_of_pace(x, &x->upload.given, RELAY_TIMEOUT_BODY_UP, RELAY_CLIENT),
-		    &relay_cause_UPLOAD_LATE);
+	nearest_of_bodies(x, &d, cause);
 	if (x->upload.body.bytes > 0 && x->up.ops)
 		nearest(&d, cause,
-		    limit_of_pace(x, &x->upload.taken, RELAY_TIMEOUT_TAKE_UP, RELAY_ORIGIN),
+		    limit_of_pace(
+			x, &x->upload.taken, RELAY_TIMEOUT_TAKE_UP, rate_of(x, RELAY_ORIGIN)),
 		    &relay_cause_UP_STALLED);
-	if (!x->up.ops || x->download.source_ended)
-		return d;
 	/* The origin owes the response, once it has what the client sent. */
-	if (!x->origin_answered && !exchange_is_push(x) && x->upload.source_ended &&
-	    x->upload.body.bytes == 0) {
+	bool owes_head = x->up.ops && !x->download.source_ended && !x->origin_answered &&
+			 !exchange_is_push(x) && x->upload.source_ended &&
+			 x->upload.body.bytes == 0;
+	if (owes_head) {
 		usec since = later(x->upload.taken.last, x->download.given.last);
 		nearest(&d, cause, limit_from(x, since, RELAY_TIMEOUT_RESPONSE),
 		    &relay_cause_HEAD_LATE);
 	}
-	/* The origin owes more of it; while octets wait for the client it is the client that is
-	 * slow. */
-	if (x->response_begun && x->download.body.bytes == 0)
-		nearest(&d, cause,
-		    limit_of_pace(x, &x->download.given, RELAY_TIMEOUT_BODY_DOWN, RELAY_ORIGIN),
-		    &relay_cause_BODY_LATE);
 	return d;
 }
 

@@ -126,7 +126,7 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 		f->forwarded += n;
 		pace_move(&f->taken, n, x->relay->now);
 		if (f->body.bytes == 0)
-			pace_excuse(&f->given, x->relay->now - f->filled);
+			pace_excuse(&f->given, f->filled, x->relay->now);
 		if (f == &x->download && x->buffered)
 			*x->buffered -= n;
 		if (f->source->ops && !f->source_ended)

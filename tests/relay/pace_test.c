@@ -28,8 +28,21 @@ static struct scene scene(const char *method)
 	s.w->limits[RELAY_TIMEOUT_TAKE_UP] = s.w->limits[RELAY_TIMEOUT_TAKE_DOWN] = LIMIT;
 	s.w->min_rate[RELAY_CLIENT] = s.w->min_rate[RELAY_ORIGIN] = MIN_RATE;
 	s.x = world_connected(s.w, method, method[0] == 'G', &s.down, &s.up);
-	if (method[0] == 'G')
-		exchange_on_response(s.x, world_response(s.w, 200), false);
+	return s;
+}
+
+/* length: as content-length announces it. */
+static void respond(struct scene *s, uint64_t length)
+{
+	struct http_head *head = world_response(s->w, 200);
+	head->content_length = length;
+	exchange_on_response(s->x, head, false);
+}
+
+static struct scene scene_of_response(void)
+{
+	struct scene s = scene("GET");
+	respond(&s, 1000000);
 	return s;
 }
 
@@ -140,7 +153,7 @@ static void client_that_is_held_back_is_not_blamed(void **state)
 static void origin_that_sends_an_octet_now_and_then_is_too_slow(void **state)
 {
 	(void)state;
-	struct scene s = scene("GET");
+	struct scene s = scene_of_response();
 	for (unsigned i = 0; i < 12; i++) {
 		if (!s.x->is_over)
 			download(&s, "x");
@@ -157,7 +170,7 @@ static void origin_that_sends_an_octet_now_and_then_is_too_slow(void **state)
 static void origin_whose_client_is_slow_is_not_blamed(void **state)
 {
 	(void)state;
-	struct scene s = scene("GET");
+	struct scene s = scene_of_response();
 	s.w->limits[RELAY_TIMEOUT_TAKE_DOWN] = 0;
 	download(&s, "x");
 	seconds(&s, 100);
@@ -167,10 +180,77 @@ static void origin_whose_client_is_slow_is_not_blamed(void **state)
 	scene_end(&s);
 }
 
-static void client_that_takes_an_octet_now_and_then_is_too_slow(void **state)
+static void origin_whose_octets_waited_has_no_more_time_for_it(void **state)
+{
+	(void)state;
+	struct scene s = scene_of_response();
+	s.w->limits[RELAY_TIMEOUT_TAKE_DOWN] = 0;
+	for (unsigned i = 0; i < 20; i++) {
+		download(&s, hundred);
+		seconds(&s, 5);
+	}
+	world_take(s.down);
+	seconds(&s, 9);
+	assert_false(s.x->is_over);
+	seconds(&s, 2);
+	assert_true(s.x->is_over);
+	assert_ptr_equal(s.x->cause, &relay_cause_BODY_LATE);
+	scene_end(&s);
+}
+
+/* As of an event stream: a comment now and then says that it is there. */
+static void origin_that_announced_no_length_may_send_little(void **state)
 {
 	(void)state;
 	struct scene s = scene("GET");
+	respond(&s, HTTP_LENGTH_UNKNOWN);
+	for (unsigned i = 0; i < 10; i++) {
+		download(&s, ":\n\n");
+		world_take(s.down);
+		seconds(&s, 9);
+		assert_false(s.x->is_over);
+	}
+	seconds(&s, 2);
+	assert_string_equal(s.down->said, "head 200; reset 2");
+	assert_string_equal(s.w->ended, "x1 response-stalled 200");
+	scene_end(&s);
+}
+
+static void in_a_dialogue_whoever_listens_owes_nothing(void **state)
+{
+	(void)state;
+	struct scene s = scene("POST");
+	respond(&s, HTTP_LENGTH_UNKNOWN);
+	upload(&s, "a question");
+	world_take(s.up);
+	for (unsigned i = 0; i < 5; i++) {
+		seconds(&s, 9);
+		assert_false(s.x->is_over);
+		download(&s, "an answer");
+		world_take(s.down);
+	}
+	for (unsigned i = 0; i < 5; i++) {
+		seconds(&s, 9);
+		assert_false(s.x->is_over);
+		upload(&s, hundred);
+		world_take(s.up);
+	}
+	/* A client that says as good as nothing is no reason to wait for an origin that says nothing. */
+	for (unsigned i = 0; i < 11; i++) {
+		if (!s.x->is_over)
+			upload(&s, "x");
+		world_take(s.up);
+		seconds(&s, 1);
+	}
+	assert_true(s.x->is_over);
+	assert_ptr_equal(s.x->cause, &relay_cause_UPLOAD_LATE);
+	scene_end(&s);
+}
+
+static void client_that_takes_an_octet_now_and_then_is_too_slow(void **state)
+{
+	(void)state;
+	struct scene s = scene_of_response();
 	for (unsigned i = 0; i < 5; i++)
 		download(&s, hundred);
 	for (unsigned i = 0; i < 12; i++) {
@@ -187,7 +267,7 @@ static void client_that_takes_an_octet_now_and_then_is_too_slow(void **state)
 static void client_that_takes_enough_goes_on(void **state)
 {
 	(void)state;
-	struct scene s = scene("GET");
+	struct scene s = scene_of_response();
 	for (unsigned i = 0; i < 20; i++)
 		download(&s, hundred);
 	for (unsigned i = 0; i < 19; i++) {
@@ -201,7 +281,7 @@ static void client_that_takes_enough_goes_on(void **state)
 static void client_that_takes_all_there_is_goes_on(void **state)
 {
 	(void)state;
-	struct scene s = scene("GET");
+	struct scene s = scene_of_response();
 	s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = 0;
 	for (unsigned i = 0; i < 20; i++) {
 		download(&s, "few");
@@ -217,7 +297,7 @@ static void client_that_takes_all_there_is_goes_on(void **state)
 static void client_that_has_to_wait_for_others_has_all_its_time_afterwards(void **state)
 {
 	(void)state;
-	struct scene s = scene("GET");
+	struct scene s = scene_of_response();
 	for (unsigned i = 0; i < 5; i++)
 		download(&s, hundred);
 	seconds(&s, 6);
@@ -272,6 +352,9 @@ int main(void)
 	    cmocka_unit_test(client_that_is_held_back_is_not_blamed),
 	    cmocka_unit_test(origin_that_sends_an_octet_now_and_then_is_too_slow),
 	    cmocka_unit_test(origin_whose_client_is_slow_is_not_blamed),
+	    cmocka_unit_test(origin_whose_octets_waited_has_no_more_time_for_it),
+	    cmocka_unit_test(origin_that_announced_no_length_may_send_little),
+	    cmocka_unit_test(in_a_dialogue_whoever_listens_owes_nothing),
 	    cmocka_unit_test(client_that_takes_an_octet_now_and_then_is_too_slow),
 	    cmocka_unit_test(client_that_takes_enough_goes_on),
 	    cmocka_unit_test(client_that_takes_all_there_is_goes_on),

@@ -44,10 +44,26 @@ scenario('an upload of an octet now and then ends with 408', { listen: LIMITS },
 // covers: R65
 scenario('a response of an octet now and then is given up', { origin: LIMITS }, async (s) => {
 	const { client, origin, up } = await s.open();
-	origin.headers(up.stream, { ':status': 200 });
+	origin.headers(up.stream, { ':status': 200, 'content-length': '100000' });
 	await dribbling(() => origin.data(up.stream, 'x'), origin.expectReset(up.stream, 'CANCEL'));
 	await client.expectReset(1, 'INTERNAL_ERROR');
 	await logged(s, 'response-stalled');
+});
+
+// covers: R65
+scenario('an event stream may say little, and its client nothing', {
+	listen: { ...LIMITS, 'body-timeout': '1500ms' }, origin: { ...LIMITS, 'body-timeout': '1500ms' },
+}, async (s) => {
+	const { client, origin, up } = await s.open({ request: { method: 'POST' }, options: { endStream: false } });
+	client.data(1, 'a subscription');
+	origin.headers(up.stream, { ':status': 200, 'content-type': 'text/event-stream' });
+	for (const end = Date.now() + 2000; Date.now() < end; await sleep(50))
+		origin.data(up.stream, ':\n\n');
+	origin.data(up.stream, 'end', { endStream: true });
+	client.data(1, 'bye', { endStream: true });
+	const { status, body } = await client.response(1);
+	assert.equal(status, 200);
+	assert.match(String(body), /^(:\n\n)+end$/);
 });
 
 // covers: R65

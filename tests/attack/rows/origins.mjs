@@ -193,8 +193,8 @@ export const origins = [
 	attack('no response', 'takes requests and answers none', (line) => { line.frames++; }, {
 		evil: { 'response-timeout': LIMIT }, expect: { end: null, judge: (r) => (r.client.statuses[504] > 0 ? undefined : 'no client got a 504') },
 	}),
-	attack('a body by the octet', 'an octet of the body every 100 ms', async (line, id) => {
-		await line.send(head(id));
+	attack('a body by the octet', 'an octet of the announced body every 100 ms', async (line, id) => {
+		await line.send(head(id, fields({ ':status': '200', 'content-length': '100000' })));
 		while (!line.over && line.socket.writable) {
 			await line.send(frame('DATA', 0, id, Buffer.from('x')));
 			await sleep(100);
