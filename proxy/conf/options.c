@@ -239,8 +239,9 @@ const struct conf_option conf_options[] = {
         .sentence = "Connections that are opened ahead of need once the origin is in use."},
     {ORIGIN(max_queue), .key = "max-queue", NUMBER(0, 1000000), .preset = "10000",
         .sentence = "Requests that may wait for a stream; more get 503."},
-    {ORIGIN(stream_window_bytes), .key = "stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "256k",
-        .sentence = "Octets of one response that may be under way, to begin with."},
+    {ORIGIN(stream_window_bytes), .key = "stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "64k",
+        .sentence = "Octets of one response that may be under way, to begin with; four times that for a client that "
+                    "keeps up."},
     {ORIGIN(max_stream_window_bytes), .key = "max-stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "4M",
         .sentence = "What that may grow to when the distance to the origin asks for it."},
     {ORIGIN(connection_window_bytes), .key = "connection-window", WINDOW(64 * KIB, 1 * GIB), .preset = "16M",

@@ -7,10 +7,13 @@
 
 /* Fewer octets say nothing about what a window keeps back. */
 #define PROBE_FROM_BYTES 8192u
+/* What a stream's first window becomes once its client keeps up, until more is known of the distance. */
+#define WIDE_TIMES 4u
 
 void up_window_init(struct up_window *w, const struct conf_origin *o)
 {
-	w->bytes = o->stream_window_bytes;
+	uint32_t first = o->stream_window_bytes, most = o->max_stream_window_bytes;
+	w->bytes = first < most / WIDE_TIMES ? first * WIDE_TIMES : most;
 }
 
 void up_window_probe(struct up *u, size_t received)
@@ -42,12 +45,14 @@ void up_window_grow(struct up *u)
 	w->bytes = w->bytes > most / 2 ? most : w->bytes * 2;
 }
 
-/* Only for a client that keeps up, and only where the window was in the way. */
+/* For a client that keeps up, that is, has taken half of what has come, once that is more than half
+ * of the first window. A client that takes nothing makes us keep no more than the first window. */
 void up_window_widen(struct up *u, struct exchange *x)
 {
-	uint32_t window = u->window.bytes;
-	if (!x->is_over && x->up.ops && window > u->pool->origin->stream_window_bytes &&
-	    x->download.body.bytes < window / 4 && x->download.received > window / 2 &&
-	    is_ample(x->budget) && is_ample(&u->hop->budget))
-		h2_set_window(u->h2, x->up.stream, window);
+	uint32_t first = u->pool->origin->stream_window_bytes, wide = u->window.bytes;
+	const struct flow *f = &x->download;
+	if (!x->is_over && x->up.ops && wide > first && f->received > first / 2 &&
+	    f->forwarded >= f->received / 2 && f->body.bytes < wide / 4 && is_ample(x->budget) &&
+	    is_ample(&u->hop->budget))
+		h2_set_window(u->h2, x->up.stream, wide);
 }

@@ -47,7 +47,7 @@ bool flow_is_short(const struct exchange *x, const struct flow *f)
 }
 
 /* What one direction may keep when memory has come to its end; before that its window bounds it. */
-#define KEPT_WHEN_SHORT_BYTES 65536u
+#define KEPT_WHEN_SHORT_BYTES 16384u
 
 /* What its windows had let in when a connection's allowance was used up may still come; but nobody
  * gets twice as much. */

@@ -282,7 +282,7 @@ scenario('one client that takes nothing does not stall others on the shared orig
 // covers: R74
 for (const kind of ['response', 'pushed response'])
 	for (const windows of ['shut', 'open'])
-		scenario(`RST_STREAM NO_ERROR behind the end of a ${kind} that is still being delivered loses nothing, windows ${windows}`, async (s) => {
+		scenario(`RST_STREAM NO_ERROR behind the end of a ${kind} that is still being delivered loses nothing, windows ${windows}`, { origin: { 'stream-window': '256k' } }, async (s) => {
 			const { client, origin, up } = await s.open({ client: { settings: { initialWindowSize: windows === 'shut' ? 0 : 1000 } } });
 			await client.ready();
 			await origin.sync();

@@ -64,7 +64,7 @@ scenario('an upload that stops is ended: 408 or a reset, never completed at the 
 	await origin.expectReset(up.stream);
 	assert.equal(origin.seen('DATA', { endStream: true }).length, 0);
 });
-scenario('a client that takes nothing is ended', { listen: { 'write-timeout': LIMIT } }, async (s) => {
+scenario('a client that takes nothing is ended', { listen: { 'write-timeout': LIMIT }, origin: { 'stream-window': '256k' } }, async (s) => {
 	const { client, origin, up } = await s.open({ client: { auto: { window: false } } });
 	await origin.sync();
 	origin.headers(up.stream, { ':status': 200 });

@@ -15,6 +15,9 @@ static void ok(struct hop_stream *s)
 	hop_answer(s, 200, 5, true);
 }
 
+/* So that a few streams are enough to make memory short. */
+#define WIDE "stream-window = 256k"
+
 /* From now on nothing has to go. */
 static void relax(struct hop_world *w)
 {
@@ -273,7 +276,7 @@ static void who_has_just_come_is_not_sent_away(void **state)
 static void a_used_up_allowance_is_its_connections_own_affair(void **state)
 {
 	(void)state;
-	struct hop_world *w = hop_world_new("connection-memory = 1M\nhold-max-bytes = 1M", NULL, NULL, NULL);
+	struct hop_world *w = hop_world_new("connection-memory = 1M\nhold-max-bytes = 1M", NULL, WIDE, NULL);
 	const struct hop_peer_options stuck = {.keeps_credit = true};
 	struct hop_peer *slow = hop_client(w, &stuck), *quick = hop_client(w, NULL);
 	struct hop_stream *s[5];
@@ -346,7 +349,7 @@ static size_t most_live(const struct hop_world *w)
 static void the_stuck_make_room_for_the_honest(void **state)
 {
 	(void)state;
-	struct hop_world *w = hop_world_new("memory = 16M\nconnection-memory = 4M", NULL, NULL, NULL);
+	struct hop_world *w = hop_world_new("memory = 16M\nconnection-memory = 4M", NULL, WIDE, NULL);
 	const struct hop_peer_options stuck = {.keeps_credit = true, .window = 1};
 	char path[32];
 	for (unsigned i = 0; i < 8; i++) {
