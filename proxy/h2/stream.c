@@ -159,8 +159,7 @@ void h2_stream_detach(struct h2_conn *c, struct h2_stream *s)
 	if (c->reader.stream == s) {
 		c->reader.stream = NULL;
 		c->reader.data_left = 0;
-		if (c->reader.at == H2_READING_DATA || c->reader.at == H2_READING_PAD)
-			c->reader.at = H2_READING_SKIP;
+		c->reader.at = H2_READING_SKIP;
 	}
 }
 

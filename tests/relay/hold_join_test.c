@@ -415,8 +415,7 @@ static void interim_responses_pass_to_who_waits_in_their_order_and_are_kept_for_
 	struct hold_world *hw = hold_world_new();
 	struct world_leg *down;
 	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
-	exchange_on_response(push, world_response(hw->w, 103), false);
-	hold_world_turn(hw);
+	exchange_on_response(push, world_response(hw->w, 103), false); /* in the turn of the request, and before it */
 	assert_true(hold_world_get(hw, "/a", NULL, &down));
 	hold_world_head(hw, push, 200, FRESH, true);
 	hold_world_turn(hw);

@@ -222,7 +222,7 @@ static void promise_on_a_push_is_refused(void **state)
 	world_free(w);
 }
 
-static void promises_are_repeated_only_by_the_same_method_path_and_authority(void **state)
+static void promises_are_repeated_only_by_the_same_method_and_uri(void **state)
 {
 	(void)state;
 	struct world *w = world_new();
@@ -235,7 +235,10 @@ static void promises_are_repeated_only_by_the_same_method_path_and_authority(voi
 	struct http_head *elsewhere = world_request(w, "GET", "/a.css");
 	elsewhere->authority = SLICE("other.example.com");
 	assert_non_null(exchange_on_promise(x, &ours, elsewhere));
-	assert_string_equal(down->said, "promise /a.css; promise /a.css; promise /a.css");
+	struct http_head *in_clear = world_request(w, "GET", "/a.css");
+	in_clear->scheme = SLICE("http");
+	assert_non_null(exchange_on_promise(x, &ours, in_clear));
+	assert_string_equal(down->said, "promise /a.css; promise /a.css; promise /a.css; promise /a.css");
 	assert_string_equal(w->refused, "");
 	list_for_each (&w->relay.live, e, struct exchange, link)
 		exchange_on_down_ended(e, &relay_cause_DOWN_LOST, 0, NULL);
@@ -379,7 +382,7 @@ int main(void)
 	    cmocka_unit_test(review_withdraws_on_both_sides),
 	    cmocka_unit_test(trailers_and_interims_pass_on_a_push),
 	    cmocka_unit_test(promise_on_a_push_is_refused),
-	    cmocka_unit_test(promises_are_repeated_only_by_the_same_method_path_and_authority),
+	    cmocka_unit_test(promises_are_repeated_only_by_the_same_method_and_uri),
 	    cmocka_unit_test(nothing_is_pushed_while_memory_is_short),
 	    cmocka_unit_test(promise_whose_parent_has_been_answered_whole_is_refused),
 	    cmocka_unit_test(what_the_owner_says_of_an_offer_stands),

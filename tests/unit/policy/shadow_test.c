@@ -93,6 +93,10 @@ static void address_blocks_hide_what_is_within(void **state)
 	assert_hidden(&later, &earlier, NOT);
 	assert_hidden(&earlier, &any, NOT);
 	assert_hidden(&any, &earlier, CERTAIN);
+	/* One that begins at the same address and goes on behind it is not within. */
+	assert_null(cidr_parse(SLICE("10.0.0.0/16"), &narrow));
+	assert_hidden(&earlier, &later, CERTAIN);
+	assert_hidden(&later, &earlier, NOT);
 }
 
 static void facts_of_the_connection_hide_what_they_contain(void **state)
