@@ -137,6 +137,8 @@ void net_rest_charge(struct net_conn *c, struct budget *budget);
 void net_conn_close_step(struct net_conn *c);
 void net_conn_discard(struct net_conn *c);
 void net_closing_expired(void *loop);
+/* Frees the descriptor of the closed connection that is nearest to its end. False: there is none. */
+bool net_closing_give_way(struct net_loop *l);
 
 /* tls_conn.c */
 void net_conn_tls_start(struct net_conn *c);

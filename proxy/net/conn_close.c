@@ -45,6 +45,16 @@ void net_closing_expired(void *loop)
 	net_timer_set(&l->closing, draining < lingering ? draining : lingering);
 }
 
+bool net_closing_give_way(struct net_loop *l)
+{
+	struct net_conn *c = list_first(&l->lingering, struct net_conn, place);
+	if (!c)
+		c = list_first(&l->draining, struct net_conn, place);
+	if (c)
+		net_conn_die(c);
+	return c != NULL;
+}
+
 void net_conn_close_step(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Listening sockets, and accepting from them with a pause when the system is short of something. */
 #include "proxy/base/memory.h"
-#include "proxy/net/loop.h"
+#include "proxy/net/conn.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +15,9 @@
 #define ACCEPTS_PER_EVENT 64
 #define PAUSE_LEAST_USEC (100 * USEC_PER_MSEC)
 #define PAUSE_MOST_USEC USEC_PER_SEC
-/* A sixteenth of the descriptors, and no more than these, are kept for connections to origins. */
+/* A sixteenth of the descriptors, and no more than these, are kept for connections to origins.
+ * Before newcomers wait for the rest, those go that are closed but for their lingering: no other
+ * limit counts them any more, so a client could have any number of them. */
 #define RESERVE_MOST 1024
 
 /* ---- for the master ---- */
@@ -162,7 +164,7 @@ static void pause_for(struct net_listener *n, int error)
 static void on_resume(void *context)
 {
 	struct net_listener *n = context;
-	if (has_room(n))
+	if (has_room(n) || net_closing_give_way(n->loop))
 		ev_io_start(n->loop->ev, &n->io);
 	else
 		pause_for(n, EMFILE);
@@ -181,10 +183,12 @@ static int accept_batch(struct net_listener *n, const bool *is_freed)
 			n->accepted(n->context, fd, &peer);
 			if (*is_freed)
 				return 0;
-			if (fd >= most)
+			if (fd >= most && !net_closing_give_way(n->loop))
 				return EMFILE;
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
 			return 0;
+		} else if (errno == EMFILE && net_closing_give_way(n->loop)) {
+			continue;
 		} else if (!is_fate_of_one(errno) || ++failures == ACCEPTS_PER_EVENT) {
 			return errno; /* a whole batch of failures: going on at once is no use */
 		}

@@ -238,6 +238,8 @@ struct net_listener;
  *
  * A sixteenth of the process's descriptors (RLIMIT_NOFILE when the listener is made) is not for
  * clients: accepting pauses when only these are left, so that whoever was accepted can be served.
+ * Before it does, closed connections that still linger, or whose last octets nobody takes, give their
+ * descriptors up.
  */
 struct net_listener *net_listener_new(struct net_loop *l, int fd,
     void (*accepted)(void *context, int fd, const struct net_address *peer),

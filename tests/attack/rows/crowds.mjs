@@ -2,6 +2,7 @@
 /* Connections in masses: idle, half-open, come and gone, more than there are descriptors for. */
 import fs from 'node:fs';
 import net from 'node:net';
+import { frame } from '../../support/frames.mjs';
 import { Tally, addressOf, hello, note, sleep } from '../raw.mjs';
 
 /* We may have so many descriptors, and so may the gate. */
@@ -55,6 +56,31 @@ const comeAndGo = (leave, width = 20) => async (env, clock) => {
 	return tally;
 };
 
+/* Connections of one client, each of which is ended for its fault and does not go: twenty every 10 ms. */
+const staying = (octets) => async (env, clock) => {
+	const tally = new Tally();
+	const sockets = new Set();
+	while (clock.goesOn) {
+		for (let i = 0; i < 20; i++) {
+			const s = net.connect({ port: env.port, host: '127.0.0.1', localAddress: '127.0.0.9', allowHalfOpen: true });
+			sockets.add(s);
+			s.on('error', () => {});
+			s.on('end', () => { tally.ends.closed = (tally.ends.closed ?? 0) + 1; note('closed'); });
+			s.on('close', () => sockets.delete(s));
+			s.resume();
+			s.write(octets);
+			tally.frames++;
+			tally.connections++;
+		}
+		await sleep(10);
+	}
+	await Promise.all([...sockets].map((s) => new Promise((resolve) => {
+		s.once('close', resolve);
+		s.destroy();
+	})));
+	return tally;
+};
+
 export const crowds = [
 	{
 		covers: 'R65', name: '8,000 idle connections',
@@ -105,6 +131,14 @@ export const crowds = [
 		fresh: false,
 		attack: crowd({ count: 400, first: hello() }),
 		expect: { counters: ['accept_paused'], cpu: 1000, log: /accept|descriptor|open files/i },
+	},
+	{
+		name: 'closed connections that stay',
+		what: 'two thousand a second from one address, ended by us and not by it, where 200 descriptors may be',
+		limit: 200,
+		listener: { 'max-connections-per-client': 20 },
+		attack: staying(Buffer.concat([hello(), frame('DATA', 0, 1)])),
+		expect: { end: ['closed'], cpu: 500 },
 	},
 	{
 		covers: 'R65', name: 'connections that come and go',

@@ -14,7 +14,8 @@ struct crowd {
 	struct rig rig;
 	struct net_listener *listener;
 	struct net_address at;
-	int fd, clients[CLIENTS], accepted[CLIENTS], accepted_count, pauses, paused_with;
+	int fd, clients[CLIENTS], accepted[CLIENTS], accepted_count, closed_count, pauses,
+	    paused_with;
 };
 
 static void crowd_accepted(void *p, int fd, const struct net_address *peer)
@@ -212,6 +213,34 @@ static void a_batch_is_bounded(void **state)
 	crowd_fini(&c);
 }
 
+/* Closed at once, and then it lingers, as its client does not close. */
+static void closed_when_accepted(void *p, int fd, const struct net_address *peer)
+{
+	static const struct net_conn_ops ops = {.opened = NULL};
+	struct crowd *c = p;
+	(void)peer;
+	net_conn_close(net_conn_new(c->rig.loop, fd, NULL, &ops, c));
+	c->closed_count++;
+}
+
+static void those_who_linger_go_before_newcomers_wait(void **state)
+{
+	(void)state;
+	struct crowd c;
+	crowd_init(&c);
+	c.listener = net_listener_new(c.rig.loop, c.fd, closed_when_accepted, crowd_paused, &c);
+	crowd_comes(&c, 5);
+	/* One for each failure, until none is left. */
+	net_faults_plan((struct net_fault){NET_CALL_ACCEPT, NET_SIDE_ANY, EMFILE, 3, 3});
+	run_until(&c.rig, c.pauses == 1);
+	assert_int_equal(c.closed_count, 2);
+	assert_int_equal(accepts(), 5);
+	assert_false(net_closing_give_way(c.rig.loop));
+	run_until(&c.rig, c.closed_count == 5);
+	assert_int_equal(c.pauses, 1);
+	crowd_fini(&c);
+}
+
 /* ---- without descriptors, for real ---- */
 
 #define LIMIT 64
@@ -283,9 +312,23 @@ static void serve_with_few_descriptors(int fd)
 	_exit(0);
 }
 
-static void without_descriptors_accepting_waits_and_a_reserve_is_left(void **state)
+static void linger_with_few_descriptors(int fd)
 {
-	(void)state;
+	struct crowd c = {.fd = fd};
+	const struct rlimit few = {LIMIT, LIMIT};
+	must(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	rig_init(&c.rig);
+	c.listener = net_listener_new(c.rig.loop, fd, closed_when_accepted, crowd_paused, &c);
+	child_until(&c.rig, c.closed_count == CLIENTS);
+	must(c.pauses == 0);
+	net_listener_free(c.listener);
+	rig_fini(&c.rig);
+	_exit(0);
+}
+
+/* Plays `serve` in a process of its own, to clients that stay. */
+static void with_few_descriptors(void (*serve)(int fd))
+{
 	struct crowd c;
 	crowd_init(&c);
 	crowd_comes(&c, CLIENTS);
@@ -294,12 +337,24 @@ static void without_descriptors_accepting_waits_and_a_reserve_is_left(void **sta
 	if (child == 0) {
 		must(c.fd == 3 || dup2(c.fd, 3) == 3);
 		must(close_range(4, ~0U, 0) == 0);
-		serve_with_few_descriptors(3);
+		serve(3);
 	}
 	int status;
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	crowd_fini(&c);
+}
+
+static void without_descriptors_accepting_waits_and_a_reserve_is_left(void **state)
+{
+	(void)state;
+	with_few_descriptors(serve_with_few_descriptors);
+}
+
+static void those_who_linger_give_their_descriptors_to_newcomers(void **state)
+{
+	(void)state;
+	with_few_descriptors(linger_with_few_descriptors);
 }
 
 /* ---- listening ---- */
@@ -397,7 +452,9 @@ int main(void)
 	    cmocka_unit_test(a_connection_that_is_gone_is_skipped),
 	    cmocka_unit_test(nothing_but_failures_pauses),
 	    cmocka_unit_test(a_batch_is_bounded),
+	    cmocka_unit_test(those_who_linger_go_before_newcomers_wait),
 	    cmocka_unit_test(without_descriptors_accepting_waits_and_a_reserve_is_left),
+	    cmocka_unit_test(those_who_linger_give_their_descriptors_to_newcomers),
 	    cmocka_unit_test(listening_that_fails_says_why_and_leaves_nothing),
 	    cmocka_unit_test(a_socket_file_that_cannot_be_tried_is_left_alone),
 	};
