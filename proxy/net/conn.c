@@ -8,7 +8,6 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -105,9 +104,6 @@ struct net_conn *net_conn_new(
 {
 	struct net_conn *c = conn_new(l, tls, ops, owner);
 	c->fd = fd;
-	int flags = fcntl(fd, F_GETFL);
-	if (flags >= 0 && !(flags & O_NONBLOCK))
-		(void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 	c->peer.length = sizeof(c->peer.storage);
 	if (l->sys.getpeername(fd, (struct sockaddr *)&c->peer.storage, &c->peer.length) != 0)
 		c->peer.length = 0; /* gone already: the first read will say so */

@@ -173,7 +173,7 @@ struct net_conn_ops {
 	void (*ended)(void *owner, enum net_end end, const char *text);
 };
 
-/* Adopts a connected socket (accepted, or one end of a pair), made non-blocking. tls NULL = plain;
+/* Adopts a connected socket (accepted, or one end of a pair) that does not block. tls NULL = plain;
  * a server context makes us the TLS server. Takes fd. */
 struct net_conn *net_conn_new(
     struct net_loop *l, int fd, struct net_tls *tls, const struct net_conn_ops *ops, void *owner);

@@ -56,8 +56,6 @@ static const struct row rows[] = {
     {CALL(prlimit64, WORKER), WHEN(IS(0, 0), {2, SCMP_CMP_EQ, 0, 0})}, /* getrlimit(3): net/listen.c */
     {CALL(shutdown, WORKER)},               /* net/conn_close.c */
     {CALL(getpeername, WORKER)},            /* net/conn.c */
-    {CALL(fcntl, WORKER), WHEN(IS(1, F_GETFL))}, /* net/conn.c */
-    {CALL(fcntl, WORKER), WHEN(IS(1, F_SETFL))},
     {CALL(fcntl, WORKER), WHEN(IS(1, F_DUPFD_CLOEXEC))}, /* net/listen.c: how many are taken */
     {CALL(connect, WORKER)},                /* net/conn.c */
     {CALL(socket, WORKER), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_STREAM))},

@@ -324,7 +324,7 @@ RIG void pair_init(struct pair *p)
 	rig_init(&p->rig);
 	owner_init(&p->a, &p->rig);
 	owner_init(&p->b, &p->rig);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), 0);
 	p->a.conn = net_conn_new(p->rig.loop, fd[0], NULL, &owner_ops, &p->a);
 	p->b.conn = net_conn_new(p->rig.loop, fd[1], NULL, &owner_ops, &p->b);
 }
