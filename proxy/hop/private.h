@@ -369,7 +369,21 @@ struct slice hop_date(struct hop *h);
 usec hop_now(struct hop *h); /* reads the loop's time into the relay */
 /* something is over: while draining, another turn shall follow */
 void hop_nudge(struct hop *h);
-void hop_check_drained(struct hop *h);
+void hop_reap(struct hop *h);      /* what has died in this turn */
+void hop_set_timer(struct hop *h); /* to what is due first */
+
+/* listeners.c */
+bool listeners_open(struct hop *h, char *error, size_t error_size);
+void listeners_stop(struct hop *h); /* accepts no more; the sockets are the master's */
+void listeners_close(struct hop *h);
+
+/* relay_ops.c */
+extern const struct relay_ops hop_relay_ops;
+extern const struct hold_ops hop_hold_ops;
+
+/* drain.c */
+void drain_expired(struct wheel_node *timer, usec now); /* in struct hop: drain_timer */
+void hop_check_drained(struct hop *h);                  /* once more: is it over? */
 
 #define HOP_COUNT(hop, name, n) ((hop)->env.observe->counters->name += (uint64_t)(n))
 
