@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the demo origin serves: a page, what it refers to, and the order in which that is promised.
- * Constants alone; the serving is in demo_serve.c.
+ * Constants alone; the serving is in demo.c.
  */
 #include "proxy/tool/demo.h"
 
