@@ -180,7 +180,7 @@ install: build/pushgate
 	install -D -m 755 build/pushgate $(DESTDIR)$(BINDIR)/pushgate
 	install -d $(DESTDIR)$(CONFDIR) $(DESTDIR)$(DOCDIR)/examples
 	test -e $(DESTDIR)$(CONFDIR)/pushgate.ini || install -m 644 etc/pushgate.ini $(DESTDIR)$(CONFDIR)/
-	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(DOCDIR)/
+	install -m 644 README.md SECURITY.md LICENSE docs/*.md $(DESTDIR)$(DOCDIR)/
 	install -m 644 $(filter-out etc/demo.ini,$(wildcard etc/*.ini)) $(DESTDIR)$(DOCDIR)/examples/
 
 deb: build/pushgate
