@@ -77,7 +77,8 @@ scenario('promised ids toward the client are even and rising whatever the origin
 });
 
 // covers: R45 P-make-messages
-scenario('pushed responses of every kind come through', async (s) => {
+/* The largest of them goes out in one go. */
+scenario('pushed responses of every kind come through', { origin: { 'stream-window': '1M' } }, async (s) => {
 	const { client, origin, up } = await s.open();
 	const big = Buffer.from(Array.from({ length: 300000 }, (_, i) => (i * 7 + (i >> 8)) & 255));
 	const kinds = [

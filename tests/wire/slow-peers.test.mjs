@@ -83,7 +83,9 @@ scenario('a client that opens its window octet by octet is too slow', { listen: 
 });
 
 // covers: R65
-scenario('a client whose connection window stays shut is too slow, on all its streams', { listen: LIMITS }, async (s) => {
+scenario('a client whose connection window stays shut is too slow, on all its streams', {
+	listen: LIMITS, origin: { 'stream-window': '256k' },
+}, async (s) => {
 	const { client, origin, up } = await s.open({ client: { settings: { initialWindowSize: 1 << 20 }, auto: { window: false } } });
 	client.request(3, { path: '/second' });
 	const second = await origin.expectRequest('/second');
