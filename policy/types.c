@@ -146,7 +146,7 @@ bool policy_type_parse(struct slice name, enum policy_type *type)
 static enum policy_type type_lookup(const struct type_row *rows, size_t count, struct slice text)
 {
 	for (size_t i = 0; i < count; i++)
-		if (slice_equal_nocase(rows[i].text, text))
+		if (rows[i].text.len == text.len && slice_equal_nocase(rows[i].text, text))
 			return rows[i].type;
 	return POLICY_TYPE_UNKNOWN;
 }

@@ -20,7 +20,8 @@ bool slice_equal_nocase(struct slice a, struct slice b)
 	if (a.len != b.len)
 		return false;
 	for (size_t i = 0; i < a.len; i++) {
-		if (lower((unsigned char)a.ptr[i]) != lower((unsigned char)b.ptr[i]))
+		unsigned char x = (unsigned char)a.ptr[i], y = (unsigned char)b.ptr[i];
+		if (x != y && lower(x) != lower(y))
 			return false;
 	}
 	return true;
@@ -79,10 +80,12 @@ bool slice_to_number(struct slice s, uint64_t max, uint64_t *value)
 		return false;
 	for (size_t i = 0; i < s.len; i++) {
 		unsigned digit = (unsigned)(unsigned char)s.ptr[i] - '0';
-		if (digit > 9 || digit > max || sum > (max - digit) / 10)
+		if (digit > 9 || __builtin_mul_overflow(sum, 10, &sum) ||
+		    __builtin_add_overflow(sum, digit, &sum))
 			return false;
-		sum = sum * 10 + digit;
 	}
+	if (sum > max)
+		return false;
 	*value = sum;
 	return true;
 }

@@ -70,12 +70,16 @@ const struct h2_fault *h2_guard_count(struct h2_guard *g, enum h2_guarded what, 
 	const struct h2_guard_row *row = &h2_guard_rows[what];
 	struct rate rate;
 	memcpy(&rate, (const char *)g->limits + row->offset, sizeof(rate));
+	g->in_debt |= 1u << what;
 	return bucket_take(&g->buckets[what], &rate, 1, now) ? NULL : &h2_faults[row->fault];
 }
 
 void h2_guard_refund(struct h2_guard *g, enum h2_work work)
 {
-	for (size_t i = 0; i < H2_GUARDED_COUNT; i++)
-		if (h2_guard_rows[i].refund[work])
-			bucket_give(&g->buckets[i], h2_guard_rows[i].refund[work]);
+	for (uint32_t left = g->in_debt; left != 0; left &= left - 1) {
+		unsigned what = (unsigned)__builtin_ctz(left);
+		bucket_give(&g->buckets[what], h2_guard_rows[what].refund[work]);
+		if (g->buckets[what].spent == 0)
+			g->in_debt &= ~(1u << what);
+	}
 }

@@ -42,6 +42,7 @@ extern const struct h2_guard_row h2_guard_rows[H2_GUARDED_COUNT];
 
 struct h2_guard {
 	const struct h2_limits *limits; /* borrows */
+	uint32_t in_debt;               /* a bit for each bucket that may have tokens spent */
 	struct bucket buckets[H2_GUARDED_COUNT];
 };
 

@@ -11,8 +11,6 @@
 #include "proxy/http/via.h"
 #include "proxy/relay/hold.h"
 
-#include <stdio.h>
-
 /* ---- the request ---- */
 
 bool facts_came_through(const struct http_head *request)
@@ -155,13 +153,23 @@ static bool same_authority(struct slice a, struct slice b, struct slice scheme)
 /* What the origin calls itself: "host:port" of its server option. */
 static bool is_hops_own(const struct conf_origin *o, struct slice authority, struct slice scheme)
 {
-	char own[300];
-	if (!o->host)
+	struct http_authority named;
+	if (!o->host || !http_authority_parse(authority, scheme, &named))
 		return false;
-	int n = snprintf(own, sizeof(own), strchr(o->host, ':') ? "[%s]:%u" : "%s:%u", o->host,
-	    (unsigned)o->port);
-	return n > 0 && (size_t)n < sizeof(own) &&
-	       same_authority(slice_of(own, (size_t)n), authority, scheme);
+	if (named.host.ptr[0] == '[') /* the option's value has lost its brackets */
+		named.host = slice_sub(named.host, 1, named.host.len - 2);
+	const struct http_authority own = {.host = slice_of_string(o->host), .port = o->port};
+	return http_authority_equal(&own, &named);
+}
+
+/* Does the hop know by this name what the client calls by the parent's? */
+static bool is_parents(const struct exchange *parent, struct slice authority, struct slice scheme)
+{
+	const struct conf_origin *o = parent->origin;
+	return (o->host_override &&
+		   same_authority(authority, slice_of_string(o->host_override), scheme)) ||
+	       is_hops_own(o, authority, scheme) ||
+	       same_authority(authority, parent->authority, scheme);
 }
 
 /*
@@ -176,10 +184,8 @@ static bool map_back(const struct exchange *parent, struct http_head *promised)
 	if (!slice_equal_nocase(theirs, parent->scheme) && !slice_equal_nocase(theirs, hops_scheme))
 		return false;
 	promised->scheme = arena_copy(&promised->arena, parent->scheme);
-	bool is_ours = (o->host_override && same_authority(promised->authority,
-						slice_of_string(o->host_override), theirs)) ||
-		       is_hops_own(o, promised->authority, theirs);
-	if (is_ours || same_authority(promised->authority, parent->authority, theirs))
+	if (!slice_equal(promised->authority, parent->authority) &&
+	    is_parents(parent, promised->authority, theirs))
 		promised->authority = arena_copy(&promised->arena, parent->authority);
 	http_head_remove(promised, HTTP_TOKEN_HOST);
 	return true;

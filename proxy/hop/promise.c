@@ -165,7 +165,7 @@ void promise_made(void *context, struct exchange *push)
 	struct down *d = push->down.carrier;
 	const struct exchange *parent = push->push.parent;
 	const struct http_field *own = http_head_find(push->request, HTTP_TOKEN_PRIORITY);
-	enum policy_type type = policy_type_of_offer((struct slice){0}, push->request->path);
+	enum policy_type type = policy_type_of_path(push->request->path);
 	h2_set_priority(d->h2, push->down.stream,
 	    policy_urgency(verdict->rule, type, h2_stream_priority(parent->down.stream),
 		own ? own->value : (struct slice){0}));
