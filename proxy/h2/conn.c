@@ -70,6 +70,7 @@ void h2_free(struct h2_conn *c)
 	if (c->has_event)
 		http_head_free(c->event.head);
 	list_for_each(&c->endings, s, struct h2_stream, ending) h2_stream_free(c, s);
+	h2_stream_free_spares(c);
 	size_t cursor = 0;
 	/* The walk does not look at the last node (map.h), which the analyzer cannot know. */
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */

@@ -36,7 +36,7 @@ struct h2_stream {
 	struct map_node node;
 	struct h2_place place; /* with the id and the priority */
 	struct list ending;    /* in h2_conn.endings */
-	void *user;
+	void *user;            /* the owner's; of a spare: the next one */
 	struct h2_outflow outflow;
 	struct h2_inflow inflow;
 	uint64_t body_left; /* octets that content-length still allows; HTTP_LENGTH_UNKNOWN */
@@ -123,6 +123,8 @@ struct h2_conn {
 	struct map streams;      /* alive ones, by id */
 	struct list endings;     /* their last event is queued */
 	struct h2_stream *ended; /* its last event was handed out: freed at the next call */
+	struct h2_stream *spare; /* ready for the next ones, and charged; none while all is quiet */
+	uint32_t spare_count;
 	struct h2_census census;
 	uint32_t handles;
 	uint32_t own_next_id; /* above H2_ID_MAX: used up */
@@ -152,19 +154,18 @@ struct h2_conn {
 
 	/* Events. */
 	struct h2_event event; /* at most one per frame; `endings` follow it */
-	bool has_event;
-	const char *reason; /* of the fault that a handler is about to return */
-	bool failure_queued;
+	const char *reason;    /* of the fault that a handler is about to return */
+	bool has_event, failure_queued;
 	bool was_terminated; /* by the owner: it wants no more events */
 	uint64_t events_made;
 
 	/* The end. */
-	bool has_failed; /* nothing is received or sent any more but what is queued */
 	const struct h2_fault *failure;
 	uint32_t failure_code;
+	bool has_failed; /* nothing is received or sent any more but what is queued */
+	bool goaway_came;
 	enum h2_goaway goaway_sent;
 	uint32_t goaway_sent_last;
-	bool goaway_came;
 	uint32_t goaway_came_last;
 	usec shutdown_deadline;
 
@@ -217,6 +218,8 @@ void h2_conn_bury(struct h2_conn *c);
 /* Opens: the stream object in its first state. NULL: the budget refuses. */
 struct h2_stream *h2_stream_new(struct h2_conn *c, uint32_t id, enum h2_input first);
 void h2_stream_free(struct h2_conn *c, struct h2_stream *s);
+/* Gives back what is kept for streams to come. */
+void h2_stream_free_spares(struct h2_conn *c);
 struct h2_stream *h2_stream_find(const struct h2_conn *c, uint32_t id);
 /* The state of any id, and the object if there is one. */
 enum h2_state h2_stream_state(const struct h2_conn *c, uint32_t id, struct h2_stream **s);

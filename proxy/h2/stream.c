@@ -6,6 +6,9 @@
 #include "proxy/base/memory.h"
 #include "proxy/h2/conn.h"
 
+/* Of these a busy connection keeps so many for its next requests; a page with its pushes. */
+#define SPARES_MOST 32u
+
 /* One to one, so that equal hashes mean equal ids; ids in step with the table's size do not
  * collide. */
 static uint64_t hash_of(const struct h2_conn *c, uint32_t id)
@@ -67,10 +70,10 @@ enum h2_state h2_stream_state(const struct h2_conn *c, uint32_t id, struct h2_st
 	return h2_forgotten_has(&c->forgotten, id) ? H2_STATE_FORGOTTEN : H2_STATE_CLOSED;
 }
 
-/* Where the census counts a stream; NULL: nowhere. */
-static uint32_t *census_of(struct h2_conn *c, const struct h2_stream *s)
+/* Where the census counts a stream in this state; NULL: nowhere. */
+static inline uint32_t *census_of(struct h2_conn *c, const struct h2_stream *s, enum h2_state state)
 {
-	switch ((enum h2_state)s->state) {
+	switch (state) {
 	case H2_STATE_RESERVED_LOCAL:
 		return &c->census.local_reserved;
 	case H2_STATE_RESERVED_REMOTE:
@@ -96,13 +99,15 @@ const struct h2_fault *h2_stream_move(struct h2_conn *c, struct h2_stream *s, en
 		return &h2_faults[t->fault];
 	if (t->verdict == H2_VERDICT_DISCARD || t->next == (enum h2_state)s->state)
 		return NULL;
-	uint32_t *count = census_of(c, s);
-	if (count)
-		--*count;
+	uint32_t *left = census_of(c, s, (enum h2_state)s->state);
+	uint32_t *entered = census_of(c, s, t->next);
 	s->state = (uint8_t)t->next;
-	count = census_of(c, s);
-	if (count)
-		++*count;
+	if (left == entered)
+		return NULL;
+	if (left)
+		--*left;
+	if (entered)
+		++*entered;
 	return NULL;
 }
 
@@ -117,16 +122,42 @@ const struct h2_fault *h2_stream_receive(
 	return t->verdict == H2_VERDICT_FAULT ? &h2_faults[t->fault] : NULL;
 }
 
+/* A stream's memory with its charge, from the last one that ended or from the heap. */
+static struct h2_stream *take_spare(struct h2_conn *c)
+{
+	struct h2_stream *s = c->spare;
+	if (!s)
+		return budget_take(c->env.budget, H2_STREAM_COST) ? memory_alloc(sizeof(*s)) : NULL;
+	c->spare = s->user;
+	c->spare_count--;
+	return s;
+}
+
+static void release(struct h2_conn *c, struct h2_stream *s)
+{
+	budget_give(c->env.budget, H2_STREAM_COST);
+	free(s);
+}
+
+void h2_stream_free_spares(struct h2_conn *c)
+{
+	for (struct h2_stream *s; (s = c->spare) != NULL; release(c, s))
+		c->spare = s->user;
+	c->spare_count = 0;
+}
+
 struct h2_stream *h2_stream_new(struct h2_conn *c, uint32_t id, enum h2_input first)
 {
-	if (!budget_take(c->env.budget, H2_STREAM_COST))
+	struct h2_stream *s = take_spare(c);
+	if (!s)
 		return NULL;
-	struct h2_stream *s = memory_new(struct h2_stream);
-	s->id = id;
-	s->state = H2_STATE_IDLE;
-	s->body_left = HTTP_LENGTH_UNKNOWN;
-	s->is_pushed = first == H2_INPUT_SEND_PROMISED || first == H2_INPUT_RECV_PROMISED;
-	s->outflow.window = c->peer.initial_window_size;
+	*s = (struct h2_stream){
+	    .id = id,
+	    .state = H2_STATE_IDLE,
+	    .body_left = HTTP_LENGTH_UNKNOWN,
+	    .is_pushed = first == H2_INPUT_SEND_PROMISED || first == H2_INPUT_RECV_PROMISED,
+	    .outflow.window = c->peer.initial_window_size,
+	};
 	h2_inflow_init(&s->inflow, c->window_now);
 	h2_place_init(&s->place, id, h2_role_rows[c->role].priority);
 	list_init(&s->ending);
@@ -140,11 +171,17 @@ struct h2_stream *h2_stream_new(struct h2_conn *c, uint32_t id, enum h2_input fi
 void h2_stream_free(struct h2_conn *c, struct h2_stream *s)
 {
 	list_remove(&s->ending);
-	budget_give(c->env.budget, H2_STREAM_COST);
 	c->handles--;
-	free(s);
+	if (c->handles > 0 && c->spare_count < SPARES_MOST) {
+		s->user = c->spare;
+		c->spare = s;
+		c->spare_count++;
+		return;
+	}
+	release(c, s);
 	if (c->handles > 0)
 		return;
+	h2_stream_free_spares(c);
 	h2_out_trim(&c->out);
 	if (c->streams.mask > 31) {
 		map_fini(&c->streams);

@@ -155,6 +155,12 @@ static inline enum indexing choose(const struct hpack_encoder *e, const struct h
 	return indexing;
 }
 
+static inline uint32_t find_pair(
+    const struct hpack_encoder *e, uint32_t key, const struct http_field *f)
+{
+	return index_find_pair(&e->index, &e->table, key, f->token, f->name, f->value);
+}
+
 static uint8_t *put_field(struct hpack_encoder *e, uint8_t *at, const struct http_field *f)
 {
 	uint32_t key = f->hash;
@@ -167,6 +173,10 @@ static uint8_t *put_field(struct hpack_encoder *e, uint8_t *at, const struct htt
 			return put_indexed(at, key);
 		key = 0;
 	}
+	/* What is in the table was let in once: whether it may be need not be asked again. */
+	uint32_t age = key ? find_pair(e, key, f) : 0;
+	if (age)
+		return put_indexed(at, STATIC_ENTRIES + age);
 	enum indexing indexing = choose(e, f);
 	if (indexing == INDEXING_NONE || indexing == INDEXING_NEVER)
 		return put_unknown(e, at, indexing, f, 0);
@@ -174,10 +184,10 @@ static uint8_t *put_field(struct hpack_encoder *e, uint8_t *at, const struct htt
 		key = key_of_field(e->seed, f->token, f->name, f->value);
 		if (key_is_static(key))
 			return put_indexed(at, key);
+		age = find_pair(e, key, f);
+		if (age)
+			return put_indexed(at, STATIC_ENTRIES + age);
 	}
-	uint32_t age = index_find_pair(&e->index, &e->table, key, f->token, f->name, f->value);
-	if (age)
-		return put_indexed(at, STATIC_ENTRIES + age);
 	return put_unknown(e, at, indexing, f, key);
 }
 

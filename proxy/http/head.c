@@ -110,7 +110,7 @@ size_t http_head_bytes(const struct http_head *head)
 }
 
 /* The old array stays in the arena unused: at most as much again, and it dies with the head. */
-static void grow_fields(struct http_head *head, uint32_t capacity)
+static void resize_fields(struct http_head *head, uint32_t capacity)
 {
 	struct http_field *fields = arena_alloc(&head->arena, capacity * sizeof(*fields));
 	memcpy(fields, head->fields, head->count * sizeof(*fields));
@@ -118,32 +118,29 @@ static void grow_fields(struct http_head *head, uint32_t capacity)
 	head->capacity = capacity;
 }
 
-struct http_field *http_head_add_slot(struct http_head *head)
+void http_head_grow_fields(struct http_head *head)
 {
-	if (head->count == head->capacity)
-		grow_fields(
-		    head, head->capacity < FIRST_FIELDS ? 2 * FIRST_FIELDS : 2 * head->capacity);
-	struct http_field *field = &head->fields[head->count++];
-	*field = (struct http_field){0};
-	return field;
+	resize_fields(head, head->capacity < FIRST_FIELDS ? 2 * FIRST_FIELDS : 2 * head->capacity);
 }
 
 void http_head_add(struct http_head *head, struct slice name, struct slice value)
 {
 	enum http_token token = http_token_find(name);
-	struct http_field *field = http_head_add_slot(head);
-	field->token = (uint16_t)token;
-	field->name = token ? http_token_name(token) : arena_copy(&head->arena, name);
-	field->value = arena_copy(&head->arena, value);
+	*http_head_add_slot(head) = (struct http_field){
+	    .name = token ? http_token_name(token) : arena_copy(&head->arena, name),
+	    .value = arena_copy(&head->arena, value),
+	    .token = (uint16_t)token,
+	};
 }
 
 void http_head_add_token(struct http_head *head, enum http_token token, struct slice value)
 {
 	ensure(token != HTTP_TOKEN_NONE);
-	struct http_field *field = http_head_add_slot(head);
-	field->token = (uint16_t)token;
-	field->name = http_token_name(token);
-	field->value = arena_copy(&head->arena, value);
+	*http_head_add_slot(head) = (struct http_field){
+	    .name = http_token_name(token),
+	    .value = arena_copy(&head->arena, value),
+	    .token = (uint16_t)token,
+	};
 }
 
 static struct slice copy_to(char **at, struct slice s)
@@ -160,7 +157,7 @@ struct http_head *http_head_copy(const struct http_head *head)
 {
 	struct http_head *copy = http_head_new(head->pool);
 	if (head->count > copy->capacity)
-		grow_fields(copy, head->count);
+		resize_fields(copy, head->count);
 	size_t bytes = head->method.len + head->scheme.len + head->authority.len + head->path.len +
 		       head->protocol.len;
 	for (uint32_t i = 0; i < head->count; i++)

@@ -73,12 +73,20 @@ void http_head_free(struct http_head *head); /* NULL is fine */
 /* A deep copy, yours. */
 struct http_head *http_head_copy(const struct http_head *head);
 
+/* Room for at least one more field. */
+void http_head_grow_fields(struct http_head *head);
+
 /* Octets of memory that it holds; 0 for NULL. */
 size_t http_head_bytes(const struct http_head *head);
 
-/* Appends a field slot to be filled; the slot's slices must point into head->arena or at
+/* Appends a field slot, to be filled as a whole; its slices must point into head->arena or at
  * constants. The pointer is good until the next add. */
-struct http_field *http_head_add_slot(struct http_head *head);
+static inline struct http_field *http_head_add_slot(struct http_head *head)
+{
+	if (head->count == head->capacity)
+		http_head_grow_fields(head);
+	return &head->fields[head->count++];
+}
 /* Appends a copy of name and value; finds the token itself. For heads of our own making. */
 void http_head_add(struct http_head *head, struct slice name, struct slice value);
 /* The same with a known token: the name is the token's own. */

@@ -13,10 +13,11 @@ void http_via_add(struct http_head *head, struct slice pseudonym)
 	char *value = arena_bytes(&head->arena, 2 + pseudonym.len);
 	memcpy(value, "2 ", 2);
 	memcpy(value + 2, pseudonym.ptr, pseudonym.len);
-	struct http_field *field = http_head_add_slot(head);
-	field->token = HTTP_TOKEN_VIA;
-	field->name = http_token_name(HTTP_TOKEN_VIA);
-	field->value = slice_of(value, 2 + pseudonym.len);
+	*http_head_add_slot(head) = (struct http_field){
+	    .name = http_token_name(HTTP_TOKEN_VIA),
+	    .value = slice_of(value, 2 + pseudonym.len),
+	    .token = HTTP_TOKEN_VIA,
+	};
 }
 
 /* Behind the comment that starts at s[0]; comments nest (RFC 9110 5.6.5). */

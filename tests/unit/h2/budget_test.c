@@ -188,6 +188,38 @@ SCRIPT_TEST(everything_is_given_back_when_streams_end)
 	script_close(s);
 }
 
+/* Streams that ended are kept for the next ones, charged, as long as another one is alive. */
+SCRIPT_TEST(what_is_kept_for_streams_to_come_is_bounded_and_charged)
+{
+	enum { ROUND = 60 };
+	struct script *s = script_open(H2_SERVER);
+	script_sends_post(s, 1); /* what it leaves in the table stays */
+	script_sends_rst(s, 1, H2_CANCEL);
+	script_pumps(s);
+	size_t empty = s->budget.used_bytes;
+	script_sends_post(s, 3);
+	script_pumps(s);
+	size_t one = s->budget.used_bytes - empty;
+	uint32_t id = 5;
+	for (int round = 0; round < 3; round++) {
+		uint32_t first = id;
+		for (; id < first + 2 * ROUND; id += 2)
+			script_sends_post(s, id);
+		script_pumps(s);
+		assert_int_equal(s->budget.used_bytes, empty + (1 + ROUND) * one);
+		for (uint32_t ended = first; ended < id; ended += 2)
+			script_sends_rst(s, ended, H2_CANCEL);
+		script_clears(s);
+		assert_true(s->budget.used_bytes > empty + one);
+		assert_true(s->budget.used_bytes <= empty + 33 * one);
+	}
+	script_sends_rst(s, 3, H2_CANCEL);
+	script_clears(s);
+	script_expects_alive(s);
+	assert_int_equal(s->budget.used_bytes, empty);
+	script_close(s);
+}
+
 /* The tables of both directions; what they had is given back with the connection (script_close). */
 SCRIPT_TEST(tables_are_charged_as_they_grow)
 {
@@ -195,7 +227,8 @@ SCRIPT_TEST(tables_are_charged_as_they_grow)
 	char value[1000] = "";
 	memset(value, 'v', sizeof value - 1);
 	size_t before = s->budget.used_bytes;
-	script_sends_headers(s, 1, H2_END_STREAM, ":method", "GET", URI, "x-a", value, "x-b", value, NULL);
+	script_sends_headers(
+	    s, 1, H2_END_STREAM, ":method", "GET", URI, "x-a", value, "x-b", value, NULL);
 	script_expects_head(s, 1, true);
 	size_t with_decoder = s->budget.used_bytes;
 	assert_true(with_decoder >= before + 2000);
@@ -314,6 +347,7 @@ int main(void)
 	    cmocka_unit_test(streams_beyond_the_budget_are_refused_and_others_served),
 	    cmocka_unit_test(promises_beyond_the_budget_are_refused_and_the_parent_served),
 	    cmocka_unit_test(everything_is_given_back_when_streams_end),
+	    cmocka_unit_test(what_is_kept_for_streams_to_come_is_bounded_and_charged),
 	    cmocka_unit_test(tables_are_charged_as_they_grow),
 	    cmocka_unit_test(request_with_too_many_fields_is_told_with_its_pseudo_fields),
 	    cmocka_unit_test(list_of_exactly_the_limit_is_fine),
