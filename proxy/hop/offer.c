@@ -121,12 +121,12 @@ static void skip_link(
 {
 	struct policy_offer offer = {
 	    .source = POLICY_LINK, .parent = x->request, .client = x->client, .as = link->as};
-	struct http_head *named = http_head_copy(x->request);
-	named->path = arena_copy(&named->arena, link->target);
-	offer.promised = named;
+	/* Borrows all that it has, and is only read: a head may be large, and the links many. */
+	struct http_head named = *x->request;
+	named.path = link->target;
+	offer.promised = &named;
 	const struct policy_verdict dropped = {.action = POLICY_DROP, .reason = reason};
 	x->relay->ops->offer_settled(x->relay->context, x, &offer, dropped);
-	http_head_free(named);
 }
 
 static void offer_link(struct exchange *x, const struct http_link *link)
