@@ -1,121 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client behind `pushgate fetch`: connects (each address in turn), sends one request, takes
- * what is pushed with it, and ends when all of it has come. A promise is accepted only for the very
- * origin that was asked (RFC 9113 8.4).
+ * The client behind `pushgate fetch`: connects (each address in turn), sends one request, and ends
+ * when all that came with it is there. What comes is taken in fetch_events.c.
  */
-#include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
-#include "proxy/base/memory.h"
-#include "proxy/http/authority.h"
 #include "proxy/limits.h"
-#include "proxy/tool/fetch.h"
-#include "proxy/tool/link.h"
+#include "proxy/tool/fetch_state.h"
 #include <errno.h>
-#include <stdarg.h>
 
-#define ADDRESSES_MAX 8
 #define CHUNKS_KEPT 64
 #define HEADS_KEPT 8
 #define MEMORY_BYTES (64u << 20)
 #define STREAM_WINDOW_BYTES (1u << 20)
 #define CONNECTION_WINDOW_BYTES (16u << 20)
-#define PUSHES_MAX 1000u
-#define LAST_WORDS_USEC (200 * USEC_PER_MSEC)
-
-struct fetch {
-	const struct fetch_request *request;
-	struct fetch_result *result;
-	struct net_loop *loop;
-	struct chunk_pool *chunks;
-	struct http_head_pool *heads;
-	struct budget budget;
-	struct net_tls *tls; /* NULL for http */
-	struct link wire;
-	struct net_timer limit; /* --max-time */
-	struct net_address addresses[ADDRESSES_MAX];
-	size_t address_count, next_address;
-	usec started, sent;
-	struct slice unsent;      /* of the request's body */
-	struct h2_stream *stream; /* the request's, while it is alive */
-	size_t open;              /* items under way */
-	FILE *output;             /* NULL = discard */
-	bool is_over;
-};
-
-/* ---- ends ---- */
-
-__attribute__((format(printf, 3, 4))) static void fail(
-    struct fetch *f, int status, const char *format, ...)
-{
-	if (f->result->exit_status != FETCH_OK)
-		return; /* the first reason is the one to tell */
-	f->result->exit_status = status;
-	va_list args;
-	va_start(args, format);
-	vsnprintf(f->result->error, sizeof(f->result->error), format, args);
-	va_end(args);
-}
-
-static void finish(struct fetch *f)
-{
-	if (f->is_over)
-		return;
-	f->is_over = true;
-	net_stop(f->loop);
-}
-
-static usec since_sent(const struct fetch *f)
-{
-	/* Never 0, which means that it has not happened. */
-	usec at = net_now(f->loop) - f->sent;
-	return at ? at : 1;
-}
-
-static void check_finished(struct fetch *f)
-{
-	if (f->open == 0)
-		finish(f);
-}
-
-/* ---- items ---- */
-
-/* What a peer sends may not steer the terminal. */
-static char *printable(struct slice s)
-{
-	char *copy = memory_alloc(s.len + 1);
-	for (size_t i = 0; i < s.len; i++) {
-		unsigned char c = (unsigned char)s.ptr[i];
-		copy[i] = c >= 0x20 && c < 0x7f ? (char)c : '?';
-	}
-	copy[s.len] = '\0';
-	return copy;
-}
-
-static struct fetch_item *add_item(struct fetch *f, uint32_t id, struct slice path)
-{
-	struct fetch_result *result = f->result;
-	result->items = memory_resize(result->items, result->count + 1, sizeof(*result->items));
-	struct fetch_item *i = &result->items[result->count++];
-	*i = (struct fetch_item){.id = id, .path = printable(path)};
-	return i;
-}
-
-static struct fetch_item *item_of(struct fetch *f, uint32_t id)
-{
-	for (size_t i = 0; i < f->result->count; i++)
-		if (f->result->items[i].id == id)
-			return &f->result->items[i];
-	return NULL;
-}
-
-static void end_item(struct fetch *f, struct fetch_item *i, enum fetch_state state, const char *why)
-{
-	i->state = state;
-	i->why = why;
-	i->end = since_sent(f);
-	f->open--;
-}
 
 /* ---- the request ---- */
 
@@ -156,11 +53,11 @@ static void send_request(struct fetch *f)
 	f->stream = h2_request(f->wire.h2, head, !has_body, NULL);
 	http_head_free(head);
 	if (!f->stream) {
-		fail(f, FETCH_PROTOCOL, "the request cannot be sent: it is too large");
-		finish(f);
+		fetch_fail(f, FETCH_PROTOCOL, "the request cannot be sent: it is too large");
+		fetch_finish(f);
 		return;
 	}
-	add_item(f, h2_stream_id(f->stream), r->path);
+	fetch_add_item(f, h2_stream_id(f->stream), r->path);
 	f->open++;
 	f->unsent = r->body;
 	if (has_body)
@@ -175,182 +72,12 @@ static void on_payload(void *owner, struct net_out *out, const struct h2_turn *t
 	f->unsent = slice_from(f->unsent, turn->length);
 }
 
-/* ---- events ---- */
-
-static const char *why_refuse(struct fetch *f, const struct http_head *promised)
-{
-	const struct fetch_request *r = f->request;
-	struct slice scheme = r->is_https ? SLICE("https") : SLICE("http");
-	struct http_authority asked, got;
-	if (!slice_equal_nocase(promised->scheme, scheme))
-		return "another scheme";
-	if (!http_authority_parse(r->authority, scheme, &asked) ||
-	    !http_authority_parse(promised->authority, scheme, &got) ||
-	    !http_authority_equal(&asked, &got))
-		return "another origin";
-	if (f->result->count > PUSHES_MAX)
-		return "too many";
-	return NULL;
-}
-
-static void on_promise(struct fetch *f, struct h2_event *e)
-{
-	if (!e->promised) {
-		struct fetch_item *i = add_item(f, e->last_id, SLICE("?"));
-		f->open++;
-		i->promised = since_sent(f);
-		end_item(f, i, FETCH_REFUSED, e->fault ? e->fault->name : NULL);
-		return;
-	}
-	struct fetch_item *i = add_item(f, h2_stream_id(e->promised), e->head->path);
-	i->promised = since_sent(f);
-	f->open++;
-	const char *why = why_refuse(f, e->head);
-	if (!why)
-		return;
-	h2_reset(f->wire.h2, e->promised, H2_PROTOCOL_ERROR);
-	end_item(f, i, FETCH_REFUSED, why);
-}
-
-static void on_interim(struct fetch *f, struct fetch_item *i, const struct http_head *head)
-{
-	if (i->interim_count == FETCH_INTERIMS_MAX)
-		return;
-	const struct http_field *link = http_head_find(head, HTTP_TOKEN_LINK);
-	i->interims[i->interim_count].status = head->status;
-	i->interims[i->interim_count].at = since_sent(f);
-	i->interims[i->interim_count].link = link ? printable(link->value) : NULL;
-	i->interim_count++;
-}
-
-static void on_head(struct fetch *f, struct fetch_item *i, const struct h2_event *e)
-{
-	if (http_head_is_interim(e->head)) {
-		on_interim(f, i, e->head);
-		return;
-	}
-	i->status = e->head->status;
-	i->first_byte = since_sent(f);
-	i->state = FETCH_RECEIVING;
-	if (e->end)
-		end_item(f, i, FETCH_COMPLETE, NULL);
-}
-
-static void on_data(struct fetch *f, struct fetch_item *i, const struct h2_event *e)
-{
-	struct slice data = piece_slice(e->piece);
-	i->bytes += data.len;
-	bool is_main = i == &f->result->items[0];
-	if (is_main && f->output && data.len > 0 &&
-	    fwrite(data.ptr, 1, data.len, f->output) != data.len) {
-		fail(f, FETCH_WRITE, "cannot write %s: %s", f->request->output, strerror(errno));
-		finish(f);
-		return;
-	}
-	if (e->end)
-		end_item(f, i, FETCH_COMPLETE, NULL);
-	else
-		h2_credit(f->wire.h2, e->stream, e->piece.length);
-}
-
-static bool is_under_way(const struct fetch_item *i)
-{
-	return i->state == FETCH_PROMISED || i->state == FETCH_RECEIVING;
-}
-
-static void on_reset(struct fetch *f, struct fetch_item *i, const struct h2_event *e)
-{
-	if (is_under_way(i))
-		end_item(f, i, FETCH_RESET, e->fault ? e->fault->name : h2_code_name(e->code));
-	if (i == &f->result->items[0]) {
-		f->stream = NULL;
-		if (e->fault)
-			fail(f, FETCH_PROTOCOL, "the response is malformed: %s (%s)",
-			    e->fault->text, e->fault->section);
-		else if (i->state == FETCH_RESET)
-			fail(f, FETCH_PROTOCOL, "the server reset the request: %s%s",
-			    h2_code_name(e->code), e->unprocessed ? " (it was not processed)" : "");
-	}
-}
-
-static void on_goaway(struct fetch *f, const struct h2_event *e)
-{
-	if (e->code == H2_NO_ERROR)
-		return;
-	char *debug = printable(e->debug);
-	fail(f, FETCH_PROTOCOL, "the server ends the connection: GOAWAY %s%s%s",
-	    h2_code_name(e->code), debug[0] ? ", " : "", debug);
-	free(debug);
-}
-
-static void lose_all(struct fetch *f)
-{
-	for (size_t i = 0; i < f->result->count; i++)
-		if (is_under_way(&f->result->items[i]))
-			end_item(f, &f->result->items[i], FETCH_LOST, NULL);
-}
-
-static void on_failed(struct fetch *f, const struct h2_event *e)
-{
-	if (e->fault)
-		fail(f, FETCH_PROTOCOL, "the server broke the protocol: %s (%s)", e->fault->text,
-		    e->fault->section);
-	else if (e->code)
-		fail(f, FETCH_PROTOCOL, "the connection ended with %s", h2_code_name(e->code));
-	else
-		fail(f, FETCH_PROTOCOL, "the server closed the connection");
-	lose_all(f);
-}
-
-static void on_stream_event(struct fetch *f, struct h2_event *e)
-{
-	struct fetch_item *i = e->stream ? item_of(f, h2_stream_id(e->stream)) : NULL;
-	if (!i)
-		return;
-	if (e->kind == H2_EVENT_HEAD)
-		on_head(f, i, e);
-	else if (e->kind == H2_EVENT_DATA)
-		on_data(f, i, e);
-	else if (e->kind == H2_EVENT_TRAILERS)
-		end_item(f, i, FETCH_COMPLETE, NULL);
-	else
-		on_reset(f, i, e);
-}
-
-static void on_event(void *owner, struct h2_event *e)
-{
-	struct fetch *f = owner;
-	switch (e->kind) {
-	case H2_EVENT_HEAD:
-	case H2_EVENT_DATA:
-	case H2_EVENT_TRAILERS:
-	case H2_EVENT_RESET:
-		on_stream_event(f, e);
-		break;
-	case H2_EVENT_PROMISE:
-		on_promise(f, e);
-		break;
-	case H2_EVENT_GOAWAY:
-		on_goaway(f, e);
-		break;
-	case H2_EVENT_FAILED:
-		on_failed(f, e);
-		break;
-	case H2_EVENT_CLOSED:
-	case H2_EVENT_SETTINGS:
-	case H2_EVENT_PONG:
-		break;
-	}
-	http_head_free(e->head);
-	check_finished(f);
-}
+/* ---- the connection ---- */
 
 static void on_finished(void *owner)
 {
-	finish(owner);
+	fetch_finish(owner);
 }
-
-/* ---- the connection ---- */
 
 static void trace(void *context, const char *line)
 {
@@ -363,7 +90,7 @@ static void speak(struct fetch *f)
 	struct h2_settings settings = h2_settings_initial;
 	settings.enable_push = !f->request->no_push;
 	settings.initial_window_size = STREAM_WINDOW_BYTES;
-	settings.max_concurrent_streams = PUSHES_MAX;
+	settings.max_concurrent_streams = FETCH_PUSHES_MAX;
 	struct h2_limits limits = h2_limits_default;
 	limits.connection_window = CONNECTION_WINDOW_BYTES;
 	const struct h2_env env = {
@@ -386,9 +113,9 @@ static void on_opened(void *link)
 	snprintf(f->result->protocol, sizeof(f->result->protocol), "%s%s%s", f->tls ? "h2" : "h2c",
 	    f->tls ? ", " : "", version);
 	if (f->tls && !slice_equal(net_conn_alpn(l->net), SLICE("h2"))) {
-		fail(f, FETCH_PROTOCOL,
+		fetch_fail(f, FETCH_PROTOCOL,
 		    "the server does not speak HTTP/2: it did not choose h2 (ALPN)");
-		finish(f);
+		fetch_finish(f);
 		return;
 	}
 	speak(f);
@@ -402,10 +129,10 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 	char at[NET_ADDRESS_TEXT];
 	if (f->wire.h2) {
 		if (f->open > 0 || f->result->count == 0)
-			fail(f, FETCH_PROTOCOL, "the server closed the connection%s%s",
+			fetch_fail(f, FETCH_PROTOCOL, "the server closed the connection%s%s",
 			    text && text[0] ? ": " : "", text ? text : "");
-		lose_all(f);
-		finish(f);
+		fetch_lose_all(f);
+		fetch_finish(f);
 		return;
 	}
 	bool may_try_another = net_end_is_connect(end) && f->next_address < f->address_count;
@@ -417,17 +144,18 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 		return;
 	}
 	if (net_end_is_connect(end))
-		fail(f, FETCH_CONNECT, "cannot connect to %s: %s", at,
+		fetch_fail(f, FETCH_CONNECT, "cannot connect to %s: %s", at,
 		    text ? text : "unknown error");
 	else if (net_end_is_tls(end))
-		fail(f, FETCH_TLS, "TLS with %s failed: %s", at, text ? text : "unknown error");
+		fetch_fail(
+		    f, FETCH_TLS, "TLS with %s failed: %s", at, text ? text : "unknown error");
 	else
-		fail(f, FETCH_CONNECT, "%s closed the connection%s%s", at,
+		fetch_fail(f, FETCH_CONNECT, "%s closed the connection%s%s", at,
 		    text && text[0] ? ": " : "", text ? text : "");
-	finish(f);
+	fetch_finish(f);
 }
 
-static const struct link_ops fetch_link_ops = {on_event, on_payload, on_finished, on_ended};
+static const struct link_ops fetch_link_ops = {fetch_on_event, on_payload, on_finished, on_ended};
 static const struct net_conn_ops fetch_net_ops = {on_opened, link_received, link_fill, link_ended};
 
 static void connect_next(struct fetch *f)
@@ -441,10 +169,10 @@ static bool prepare(struct fetch *f)
 	const struct fetch_request *r = f->request;
 	const char *host = r->connect_host ? r->connect_host : r->host;
 	const char *why = NULL;
-	f->address_count = net_resolve(
-	    host, r->connect_host ? r->connect_port : r->port, f->addresses, ADDRESSES_MAX, &why);
+	f->address_count = net_resolve(host, r->connect_host ? r->connect_port : r->port,
+	    f->addresses, FETCH_ADDRESSES_MAX, &why);
 	if (f->address_count == 0) {
-		fail(f, FETCH_RESOLVE, "cannot find %s: %s", host, why);
+		fetch_fail(f, FETCH_RESOLVE, "cannot find %s: %s", host, why);
 		return false;
 	}
 	if (r->is_https) {
@@ -453,14 +181,15 @@ static bool prepare(struct fetch *f)
 		char error[400];
 		f->tls = net_tls_client_new(&o, error, sizeof(error));
 		if (!f->tls) {
-			fail(f, FETCH_TLS, "%s", error);
+			fetch_fail(f, FETCH_TLS, "%s", error);
 			return false;
 		}
 	}
 	if (r->output) {
 		f->output = strcmp(r->output, "-") == 0 ? stdout : fopen(r->output, "wb");
 		if (!f->output) {
-			fail(f, FETCH_WRITE, "cannot write %s: %s", r->output, strerror(errno));
+			fetch_fail(
+			    f, FETCH_WRITE, "cannot write %s: %s", r->output, strerror(errno));
 			return false;
 		}
 	}
@@ -470,10 +199,11 @@ static bool prepare(struct fetch *f)
 static void too_late(void *context)
 {
 	struct fetch *f = context;
-	fail(f, FETCH_TIMEOUT, "not finished after %.1f s", (double)f->request->max_time / 1e6);
+	fetch_fail(
+	    f, FETCH_TIMEOUT, "not finished after %.1f s", (double)f->request->max_time / 1e6);
 	if (f->wire.h2)
-		lose_all(f);
-	finish(f);
+		fetch_lose_all(f);
+	fetch_finish(f);
 }
 
 /* GOAWAY, and time for it to leave. */
@@ -492,12 +222,13 @@ static void judge(struct fetch *f)
 {
 	struct fetch_result *result = f->result;
 	if (f->output && (f->output == stdout ? fflush(f->output) : fclose(f->output)) != 0)
-		fail(f, FETCH_WRITE, "cannot write %s: %s", f->request->output, strerror(errno));
+		fetch_fail(
+		    f, FETCH_WRITE, "cannot write %s: %s", f->request->output, strerror(errno));
 	const struct fetch_item *main_item = result->items;
 	if (result->count == 0 || main_item->state != FETCH_COMPLETE)
-		fail(f, FETCH_PROTOCOL, "the response did not come whole");
+		fetch_fail(f, FETCH_PROTOCOL, "the response did not come whole");
 	else if (main_item->status < 200 || main_item->status > 399)
-		fail(f, FETCH_STATUS, "the server answered %u", main_item->status);
+		fetch_fail(f, FETCH_STATUS, "the server answered %u", main_item->status);
 	/* What happened to a push does not spoil the response. */
 	else if (result->exit_status == FETCH_PROTOCOL)
 		result->exit_status = FETCH_OK;
@@ -517,7 +248,7 @@ void fetch_run(const struct fetch_request *r, struct fetch_result *result)
 		net_timer_set(&f.limit, clock_after(f.started, r->max_time));
 		connect_next(&f);
 		net_run(f.loop);
-		result->total = f.sent ? since_sent(&f) : 0;
+		result->total = f.sent ? fetch_since_sent(&f) : 0;
 		say_goodbye(&f);
 	}
 	judge(&f);
@@ -528,14 +259,4 @@ void fetch_run(const struct fetch_request *r, struct fetch_result *result)
 	budget_fini(&f.budget);
 	http_head_pool_free(f.heads);
 	chunk_pool_free(f.chunks);
-}
-
-void fetch_result_fini(struct fetch_result *result)
-{
-	for (size_t i = 0; i < result->count; i++) {
-		free(result->items[i].path);
-		for (uint32_t n = 0; n < result->items[i].interim_count; n++)
-			free(result->items[i].interims[n].link);
-	}
-	free(result->items);
 }
