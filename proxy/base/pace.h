@@ -26,6 +26,13 @@ static inline void pace_move(struct pace *p, uint64_t octets, usec now)
 	p->last = now;
 }
 
+/* Up to now its time was not to count, however it began. */
+static inline void pace_pardon(struct pace *p, usec now)
+{
+	p->since = now;
+	p->moved = 0;
+}
+
 /* The time after `from`, which is not before `since`, is not to count. */
 static inline void pace_excuse(struct pace *p, usec from, usec now)
 {

@@ -162,6 +162,7 @@ static void begin_hold(struct hop *h)
 	    .age = c->hold_max_age,
 	};
 	hold_init(&h->hold, &h->relay, &hop_hold_ops, h, c->hold_shared ? &shared : NULL);
+	h->hold.shared.budget = &h->hold_budget;
 }
 
 struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)

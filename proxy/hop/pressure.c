@@ -5,11 +5,13 @@
  *   1. held responses that nobody has asked for, oldest first;
  *   2. pushes: none is made any more, and those that have not begun end, oldest first;
  *   3. connections of clients that are idle, longest first;
- *   4. exchanges of which nothing has moved for a while.
+ *   4. exchanges of which nothing, or next to nothing, has moved for a while.
  *
  * It begins at a mark below the limit and goes on until a lower one, so many in each turn. Above the
  * limit itself requests are refused as well, for the clients to send once more, and at last
- * connections. Nothing of it is kept: as memory comes back everything is as it was.
+ * connections. What the windows had let in before may still come; an eighth above the limit nothing
+ * is read from origins until that has left or was shed. Nothing of it is kept: as memory comes back
+ * everything is as it was.
  */
 #include "proxy/hop/private.h"
 
@@ -24,6 +26,8 @@
 /* Whoever has just come is about to ask for something. */
 #define IDLE_LEAST_USEC USEC_PER_SEC
 #define STALLED_USEC (2 * USEC_PER_SEC)
+/* At its pace of late what waits would be taken later than this: a dribble. */
+#define TAKEN_WITHIN_USEC (10 * USEC_PER_SEC)
 /* While memory is short: what is idle or stalled now may not have been so long enough before. */
 #define LOOK_AGAIN_USEC (250 * USEC_PER_MSEC)
 #define SAY_AGAIN_USEC (10 * USEC_PER_SEC)
@@ -75,7 +79,12 @@ static bool shed_idle(struct hop *h)
 
 static bool is_old(const struct hop *h, const struct flow *f)
 {
-	return f->body.bytes > 0 && h->relay.now >= clock_after(f->taken.last, STALLED_USEC);
+	usec now = h->relay.now;
+	if (f->body.bytes == 0 || now < clock_after(f->taken.since, STALLED_USEC))
+		return false;
+	usec span = now - f->taken.since;
+	return now >= clock_after(f->taken.last, STALLED_USEC) ||
+	       f->taken.moved * TAKEN_WITHIN_USEC < f->body.bytes * span;
 }
 
 /* Its side takes nothing; or only others have their turn (RFC 9218). */
@@ -124,6 +133,20 @@ static bool shed_one(struct hop *h)
 
 /* ---- when ---- */
 
+/* TCP makes the origins wait; what is shed meanwhile needs nothing of theirs. */
+static void hold_back(struct hop *h, bool on)
+{
+	h->pressure.holds_back = on;
+	for (size_t i = 0; i < 2 * h->env.conf->origin_count; i++)
+		list_for_each(&h->pools[i].ups, u, struct up, link) if (u->net)
+		    net_conn_set_reading(u->net, !on);
+}
+
+static bool is_far_above(const struct budget *b)
+{
+	return b->used_bytes > b->limit_bytes + b->limit_bytes / 8;
+}
+
 static void begins(struct hop *h)
 {
 	struct pressure *p = &h->pressure;
@@ -141,6 +164,8 @@ void pressure_act(struct hop *h)
 	struct pressure *p = &h->pressure;
 	if (!p->is_on)
 		begins(h);
+	if (!p->holds_back && is_far_above(&h->budget))
+		hold_back(h, true);
 	for (unsigned left = SHED_AT_ONCE; left > 0; left--)
 		if (!is_high(h) || !shed_one(h))
 			return;
@@ -157,6 +182,8 @@ void pressure_turn(struct hop *h)
 	h->env.observe->counters->memory_used = h->budget.used_bytes;
 	if (p->is_on && h->budget.used_bytes <= p->low_bytes)
 		p->is_on = h->relay.makes_no_pushes = false;
+	if (p->holds_back && h->budget.used_bytes <= h->budget.limit_bytes)
+		hold_back(h, false);
 	pressure_check(h);
 }
 

@@ -53,6 +53,7 @@ struct pressure {
 	size_t closing_bytes;         /* given back when connections have said their last word */
 	unsigned looks;               /* exchanges that may still be looked at in this turn */
 	bool is_on, has_more;
+	bool holds_back; /* nothing is read from origins */
 	usec says_again;
 };
 

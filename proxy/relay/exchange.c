@@ -209,7 +209,7 @@ static usec limit_of_pace(
 {
 	usec limit = x->relay->ops->time_limit(x->relay->context, x, what);
 	if (limit == 0)
-		pace_begin(p, x->relay->now);
+		pace_pardon(p, x->relay->now);
 	return pace_deadline(p, limit, per_second);
 }
 

@@ -218,6 +218,31 @@ static void an_overdrawn_allowance_costs_the_stream_that_overdraws_it(void **sta
 	end(w);
 }
 
+/* Little as it is: so many have so little. What comes from origins is held back by its connections.
+ * covers: R63 */
+static void far_above_the_limit_nothing_more_of_a_request_is_kept(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *down2, *up2;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	struct exchange *y = world_connected(w, "GET", true, &down2, &up2);
+	exchange_on_response(y, world_response(w, 200), false);
+	size_t limit = w->budget.limit_bytes;
+	world_upload(w, x, "0123456789", false);
+	w->budget.limit_bytes = w->budget.used_bytes / 16 * 15;
+	world_upload(w, x, "0123456789", false);
+	assert_false(x->is_over || x->own_answer);
+	w->budget.limit_bytes = w->budget.used_bytes / 16 * 14;
+	world_download(w, y, "0123456789", false);
+	assert_false(y->is_over);
+	world_upload(w, x, "0123456789", false);
+	assert_true(x->own_answer);
+	assert_ptr_equal(x->cause, &relay_cause_MEMORY_SHORT);
+	w->budget.limit_bytes = limit;
+	end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +253,7 @@ int main(void)
 	    cmocka_unit_test(a_used_up_allowance_refuses_its_own_and_nobody_elses),
 	    cmocka_unit_test(a_source_gets_no_credit_while_the_allowance_is_used_up),
 	    cmocka_unit_test(credit_kept_back_is_given_when_nobody_wants_the_upload),
+	    cmocka_unit_test(far_above_the_limit_nothing_more_of_a_request_is_kept),
 	    cmocka_unit_test(an_overdrawn_allowance_costs_the_stream_that_overdraws_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -302,7 +302,9 @@ static void client_that_has_to_wait_for_others_has_all_its_time_afterwards(void 
 		download(&s, hundred);
 	seconds(&s, 6);
 	s.w->limits[RELAY_TIMEOUT_TAKE_DOWN] = 0; /* it is not its turn */
+	usec last = s.x->download.taken.last;
 	seconds(&s, 60);
+	assert_int_equal(s.x->download.taken.last, last); /* nothing has moved, whoever's fault it is */
 	s.w->limits[RELAY_TIMEOUT_TAKE_DOWN] = LIMIT;
 	seconds(&s, 8);
 	assert_false(s.x->is_over);

@@ -97,7 +97,7 @@ static struct hop_stream *stuck_response(struct hop_world *w)
 	UNTIL(w, s->status == 200);
 	hop_turns(w);
 	list_for_each(&w->hop->relay.live, x, struct exchange, link) if (x->download.body.bytes == 3000)
-	    x->download.taken.last -= 10 * USEC_PER_SEC;
+	    x->download.taken.since = x->download.taken.last -= 10 * USEC_PER_SEC;
 	return s;
 }
 
@@ -171,12 +171,46 @@ static void an_upload_that_stands_still_is_answered_503(void **state)
 	UNTIL(w, x->upload.body.bytes == 3000);
 	press(w); /* not yet: it has only just come */
 	expect_shed(w, 0, 0, 0, 0);
-	x->upload.taken.last -= 10 * USEC_PER_SEC;
+	x->upload.taken.since = x->upload.taken.last -= 10 * USEC_PER_SEC;
 	press(w);
 	UNTIL(w, s->is_over && hop_find(w, "/up")->is_over);
 	expect_shed(w, 0, 0, 0, 1);
 	assert_int_equal(s->status, 503);
 	assert_int_equal(hop_find(w, "/up")->code, H2_CANCEL);
+	hop_world_free(w);
+}
+
+/* It takes an octet just often enough.
+ * covers: R63 */
+static void a_dribble_is_no_progress(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL, NULL);
+	struct hop_stream *stuck = stuck_response(w);
+	struct exchange *x = list_first(&w->hop->relay.live, struct exchange, link);
+	x->download.taken.last = w->hop->relay.now;
+	x->download.taken.moved = 3000; /* the rest of it would leave within ten seconds */
+	press(w);
+	expect_shed(w, 0, 0, 0, 0);
+	x->download.taken.moved = 10;
+	press(w);
+	UNTIL(w, stuck->is_over);
+	expect_shed(w, 0, 0, 0, 1);
+	hop_world_free(w);
+}
+
+/* covers: R63 */
+static void what_is_held_for_everybody_has_its_part_of_the_memory(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new("hold-shared = yes", NULL, NULL, RULES);
+	struct hop_peer *client = hop_client(w, NULL);
+	struct hop_stream *at = page(w, client);
+	is_held(w, at, "/hold-for-all");
+	UNTIL(w, w->hop->hold.shared.count == 1 && w->hop->hold.shared.bytes == 5);
+	assert_true(w->hop->hold_budget.used_bytes > 5);
+	assert_int_equal(container_of(w->hop->downs.next, struct down, link)->hold_budget.used_bytes, 0);
+	hop_answer(at, 200, 5, true);
 	hop_world_free(w);
 }
 
@@ -344,6 +378,43 @@ static size_t most_live(const struct hop_world *w)
 	return w->hop->budget.limit_bytes + 4 * MIB;
 }
 
+#define CROWD 4u
+#define CROWD_EACH 100u
+
+/* None of them is too much alone, and all of them were asked for while there was room.
+ * covers: R63 */
+static void what_comes_at_once_waits_at_the_origins(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL, NULL);
+	size_t limit = w->hop->budget.limit_bytes = 4 * MIB;
+	pressure_init(&w->hop->pressure, &w->hop->budget);
+	const struct hop_peer_options stuck = {.keeps_credit = true, .window = 1};
+	struct hop_stream *s[CROWD * CROWD_EACH];
+	for (unsigned i = 0; i < CROWD; i++) {
+		struct hop_peer *p = hop_client(w, &stuck);
+		for (unsigned j = 0; j < CROWD_EACH; j++)
+			s[i * CROWD_EACH + j] = hop_get(p, "/stuck");
+	}
+	UNTIL(w, hop_seen(&w->sites[0], "/stuck") == CROWD * CROWD_EACH);
+	for (size_t i = 0; i < w->sites[0].peer_count; i++)
+		for (size_t j = 0; j < w->sites[0].peers[i]->stream_count; j++)
+			hop_answer(w->sites[0].peers[i]->streams[j], 200, 16000, true);
+	UNTIL(w, w->hop->pressure.holds_back);
+	UNTIL(w, w->counters.shed_streams > 0 && !w->hop->pressure.is_on);
+	assert_in_range(w->hop->budget.peak_bytes, limit, limit + limit / 8 + MIB);
+	/* No more went than had to, and others are served. */
+	w->sites[0].serve = ok;
+	struct hop_stream *honest = hop_get(hop_client(w, NULL), "/honest");
+	UNTIL(w, honest->is_over);
+	assert_int_equal(honest->status, 200);
+	unsigned shed = 0;
+	for (unsigned i = 0; i < CROWD * CROWD_EACH; i++)
+		shed += s[i]->is_over;
+	assert_true(shed > 0 && shed < CROWD * CROWD_EACH);
+	hop_world_free(w);
+}
+
 /* Many clients that take nothing, and one that wants something small again and again.
  * covers: R63 */
 static void the_stuck_make_room_for_the_honest(void **state)
@@ -390,11 +461,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_costs_least_goes_first),
 	    cmocka_unit_test(an_upload_that_stands_still_is_answered_503),
+	    cmocka_unit_test(a_dribble_is_no_progress),
+	    cmocka_unit_test(what_is_held_for_everybody_has_its_part_of_the_memory),
 	    cmocka_unit_test(requests_are_refused_last_and_served_again_by_themselves),
 	    cmocka_unit_test(one_turn_sheds_a_bounded_number),
 	    cmocka_unit_test(who_has_just_come_is_not_sent_away),
 	    cmocka_unit_test(a_used_up_allowance_is_its_connections_own_affair),
 	    cmocka_unit_test(an_origin_connection_without_allowance_gets_no_more_requests),
+	    cmocka_unit_test(what_comes_at_once_waits_at_the_origins),
 	    cmocka_unit_test(the_stuck_make_room_for_the_honest),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
