@@ -142,6 +142,7 @@ replays: $(REPLAYS:%=$(OUT)/%)
 BENCH_BIN = $(patsubst %.c,$(OUT)/%,$(wildcard tests/bench/*.c))
 bench: build/pushgate $(BENCH_BIN)
 	for b in $(filter %_bench,$(BENCH_BIN)); do ./$$b || exit 1; done
+	scripts/setup bench
 	scripts/bench
 
 # Branch coverage of what scripts/cover.mjs names, by tests without processes and sockets alone: they take the same
