@@ -92,10 +92,7 @@ int log_target(const struct log *l)
 struct parcel {
 	char is_error;
 	struct iovec octets;
-	union {
-		char octets[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr aligned;
-	} control;
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
 	struct msghdr message;
 };
 
@@ -105,8 +102,8 @@ static struct msghdr *wrap(struct parcel *p)
 	p->message = (struct msghdr){
 	    .msg_iov = &p->octets,
 	    .msg_iovlen = 1,
-	    .msg_control = p->control.octets,
-	    .msg_controllen = sizeof(p->control.octets),
+	    .msg_control = p->control,
+	    .msg_controllen = sizeof(p->control),
 	};
 	return &p->message;
 }
