@@ -139,6 +139,7 @@ console.log(JSON.stringify({ client: { ...end, broken: undefined }, origins, log
 check('the clients saw nothing broken', end.broken.length === 0, end.broken.slice(0, 10).map((b) => JSON.stringify(b)).join('\n    '));
 check('answers that were owed came', end.owed > 0, `${end.owed} of ${end.begun} requests were owed one`);
 check('every request of the clients ended', end.begun === end.ended, `${end.ended} of ${end.begun}`);
+check('few sessions went deaf', end.deaf * 100 <= end.sessions, `${end.deaf} of ${end.sessions}`);
 check('every push to the clients ended', end.pushes === end.pushesEnded, `${end.pushesEnded} of ${end.pushes}`);
 check('held responses were asked for', end.claims > 0, `${end.claims}`);
 for (const o of origins) {
