@@ -105,11 +105,14 @@ class Session {
 		};
 		accounts.sessions++;
 		this.socket = isTls ? tls.connect({ port: ports.tls, host: '127.0.0.1', ca, servername: 'a.test', ALPNProtocols: ['h2'] }) : net.connect(ports.plain, '127.0.0.1');
-		this.socket.on('error', () => {});
+		this.socket.on('error', (error) => { this.fault = error.message; });
 		this.h2 = http2.connect(`${isTls ? 'https' : 'http'}://a.test`, { createConnection: () => this.socket, settings });
-		this.h2.on('error', () => {});
+		this.h2.on('error', (error) => { this.fault = error.message; });
 		this.h2.on('stream', (stream, headers) => this.#pushed(stream, headers));
-		this.h2.on('goaway', () => { this.isLeaving = true; });
+		this.h2.on('goaway', (code, last, debug) => {
+			this.isLeaving = true;
+			this.fault ??= `GOAWAY ${code} ${debug ?? ''}`;
+		});
 		this.closed = new Promise((resolve) => { this.h2.on('close', resolve); });
 		this.scheme = isTls ? 'https' : 'http';
 		alive.add(this);
@@ -175,7 +178,7 @@ class Session {
 		accounts.owed++;
 		if (!seen.isGood || seen.status !== 200 || (way === 'trailers' && kind !== 'post' && kind !== 'claim' && seen.trailers !== String(size)))
 			complain('an answer that was owed did not come whole', {
-				kind, way, host, ...expected, status: seen.status, code: seen.code, aborted: seen.aborted, trailers: seen.trailers,
+				kind, way, host, ...expected, status: seen.status, code: seen.code, aborted: seen.aborted, trailers: seen.trailers, fault: this.fault,
 			});
 	}
 
