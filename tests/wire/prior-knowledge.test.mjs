@@ -52,6 +52,9 @@ scenario('a client may close its sending side and still get its answer', async (
 	client.end();
 	await origin.sync();
 	origin.respond(up.stream, { body: 'x' });
-	/* Both are lawful: an answer, or taking the half-close for a leaving client and cancelling. */
-	await Promise.any([client.response(1), origin.expectReset(up.stream, 'CANCEL')]);
+	/*
+	 * Both are lawful: an answer, or taking the half-close for a leaving client: the request is cancelled, if the origin has not
+	 * answered it by then, and the connection closed.
+	 */
+	await Promise.any([client.response(1), origin.expectReset(up.stream, 'CANCEL'), client.expectClosed()]);
 });
