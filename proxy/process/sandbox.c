@@ -78,12 +78,12 @@ static const struct row rows[] = {
     {CALL(gettimeofday, WORKER)},           /* BoringSSL: ages of sessions */
     {CALL(time, WORKER)},                   /* BoringSSL: dates of certificates */
 
-    /* Memory: malloc(3). Nothing becomes code any more. */
+    /* Memory: malloc(3), which mostly gets along with brk(2). Nothing becomes code any more. */
     {CALL(brk, BOTH)},
     {CALL(mmap, BOTH), WHEN(BITS(2, PROT_EXEC, 0))},
     {CALL(munmap, BOTH)},
     {CALL(mremap, BOTH)},
-    {CALL(madvise, BOTH)},
+    {CALL(madvise, BOTH)},                  /* when brk(2) has no more, as mprotect; huge pages */
     {CALL(mprotect, BOTH), WHEN(BITS(2, PROT_EXEC, 0))}, /* when brk(2) has no more */
 
     {CALL(getrandom, WORKER)},              /* BoringSSL; base/hash.c; mkstemp(3) */
@@ -101,14 +101,14 @@ static const struct row rows[] = {
 
     /* Files: source/file.c and source/json.c. */
     {CALL(openat, SANDBOX_READS), WHEN(BITS(2, OPEN_KIND, O_RDONLY))},
+    {CALL(newfstatat, SANDBOX_READS)},      /* stat(2) and fstat(2) of this C library, and of others: */
     {CALL(stat, SANDBOX_READS)},
     {CALL(fstat, SANDBOX_READS)},
-    {CALL(newfstatat, SANDBOX_READS)},
 
     /* source/learned_store.c: mkstemp(3), fsync(2), rename(2). */
     {CALL(openat, SANDBOX_SAVES), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT | O_EXCL), IS(3, 0600))},
     {CALL(fsync, SANDBOX_SAVES)},
-    {CALL(rename, SANDBOX_SAVES)},
+    {CALL(rename, SANDBOX_SAVES)},          /* or, where there is no such call: */
     {CALL(renameat, SANDBOX_SAVES)},
     {CALL(renameat2, SANDBOX_SAVES)},
     {CALL(unlink, SANDBOX_SAVES | SANDBOX_SINGLE)},
