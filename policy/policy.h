@@ -209,9 +209,8 @@ bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_o
 
 /* The pushed response begins: keep it or withdraw it. offer->hold_refusal is asked once more: by
  * now it also knows whether the response may be stored. Of hint+hold the hint remains then. */
-struct policy_verdict policy_review(const struct policy_rules *rules,
-    const struct policy_verdict *decided, const struct policy_offer *offer,
-    const struct http_head *response);
+struct policy_verdict policy_review(const struct policy_verdict *decided,
+    const struct policy_offer *offer, const struct http_head *response);
 
 /* How urgent the pushed stream is (RFC 9218). `own`: the value of the promise's or response's own
  * Priority field, empty if it has none; counts where the rule (NULL = none) says auto. By default a

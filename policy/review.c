@@ -33,15 +33,13 @@ static bool length_is_allowed(const struct policy_rule *rule, const struct polic
 	       response->content_length <= rule->max_bytes;
 }
 
-struct policy_verdict policy_review(const struct policy_rules *rules,
-    const struct policy_verdict *decided, const struct policy_offer *offer,
-    const struct http_head *response)
+struct policy_verdict policy_review(const struct policy_verdict *decided,
+    const struct policy_offer *offer, const struct http_head *response)
 {
 	const struct policy_rule *rule = decided->rule;
 	struct policy_verdict kept = *decided;
 	const struct policy_reason *fault = NULL;
 
-	(void)rules;
 	if ((policy_action_parts(decided->action) & POLICY_PART_BODY) == 0 ||
 	    http_head_is_interim(response))
 		return *decided;

@@ -279,8 +279,7 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 	if (exchange_is_push(x)) {
 		const struct policy_offer offer = {
 		    .source = x->push.source, .promised = x->request};
-		struct policy_verdict v =
-		    policy_review(x->relay->policy, &x->push.verdict, &offer, head);
+		struct policy_verdict v = policy_review(&x->push.verdict, &offer, head);
 		/* of hint+hold the hint may be left */
 		if (v.action == POLICY_DROP || v.action == POLICY_HINT) {
 			x->push.verdict = v;

@@ -21,7 +21,7 @@ static void assert_reviewed(struct scene *s, const char *status, const char *len
 {
 	struct http_head *response = head_response(s->pool, status, length);
 	struct policy_verdict decided = policy_decide(&s->set, &s->offer);
-	struct policy_verdict v = policy_review(&s->set, &decided, &s->offer, response);
+	struct policy_verdict v = policy_review(&decided, &s->offer, response);
 	http_head_free(response);
 	assert_string_equal(v.reason->code, reason->code);
 	assert_int_equal(v.action, action);
@@ -100,7 +100,7 @@ static void other_content_type_than_the_rule_allows_is_withdrawn(void **state)
 			http_head_add(
 			    response, SLICE("content-type"), slice_of_string(rows[i].type));
 		assert_null(http_head_settle(response, HTTP_RESPONSE));
-		struct policy_verdict v = policy_review(&s->set, &decided, &s->offer, response);
+		struct policy_verdict v = policy_review(&decided, &s->offer, response);
 		assert_int_equal(v.action == POLICY_FORWARD, rows[i].is_kept);
 		if (!rows[i].is_kept)
 			assert_ptr_equal(v.reason, &policy_reason_CONTENT_TYPE);
@@ -116,17 +116,17 @@ static void held_response_that_may_not_be_kept_is_withdrawn(void **state)
 	struct policy_verdict decided = policy_decide(&s->set, &s->offer);
 	struct http_head *response = head_response(s->pool, "200", NULL);
 	s->offer.hold_refusal = &policy_reason_NOT_STORABLE;
-	struct policy_verdict v = policy_review(&s->set, &decided, &s->offer, response);
+	struct policy_verdict v = policy_review(&decided, &s->offer, response);
 	assert_int_equal(v.action, POLICY_DROP);
 	assert_ptr_equal(v.reason, &policy_reason_NOT_STORABLE);
 	assert_ptr_equal(v.rule, rule);
 	/* Forwarding asks nobody to keep it. */
 	decided.action = POLICY_FORWARD;
 	assert_int_equal(
-	    policy_review(&s->set, &decided, &s->offer, response).action, POLICY_FORWARD);
+	    policy_review(&decided, &s->offer, response).action, POLICY_FORWARD);
 	/* The hint has left by now. */
 	decided.action = POLICY_HINT_HOLD;
-	v = policy_review(&s->set, &decided, &s->offer, response);
+	v = policy_review(&decided, &s->offer, response);
 	assert_int_equal(v.action, POLICY_HINT);
 	assert_ptr_equal(v.reason, &policy_reason_RULE);
 	assert_ptr_equal(v.lost_half, &policy_reason_NOT_STORABLE);
