@@ -26,6 +26,23 @@ const upload = (name, length, ...body) => ({
 	},
 });
 
+/* Two responses that wait for window, with these priority fields: the second request's goes first. */
+async function secondGoesFirst(c, r, first, second) {
+	const paths = [r.site.path(), r.site.path()];
+	c.headers(5, { ...r.get(paths[0]), priority: first }, { endStream: true }).headers(7, { ...r.get(paths[1]), priority: second }, { endStream: true });
+	for (const path of paths) {
+		const { origin, up } = await r.site.request(path);
+		origin.headers(up.stream, { ':status': 200 }).data(up.stream, path, { endStream: true });
+	}
+	await c.expectHead(5);
+	await c.expectHead(7);
+	await r.site.settle();
+	c.settings({ initialWindowSize: 1000 });
+	const late = await c.expect('DATA', { stream: 5 });
+	const soon = await c.expect('DATA', { stream: 7 });
+	assert.ok(soon.seq < late.seq);
+}
+
 conformance('a request', [
 	/* ---- names and values; each octet: tests/unit/http/octets_test.c ---- */
 	refused('R122', '8.2.1. with an upper-case name', add(['X-Upper', '1'])),
@@ -270,37 +287,11 @@ conformance('a request', [
 	/* ---- RFC 9218 ---- */
 	passed('R138', '9218 5. keeps its priority field', add(['priority', 'u=1, i']), (up) => assert.equal(up.headers.priority, 'u=1, i')),
 	passed('R138', '9218 4. with a priority that is none passes with it', add(['priority', '((']), (up) => assert.equal(up.headers.priority, '((')),
-	{ covers: 'R138', name: '9218 10. the more urgent of two responses goes first', client: { settings: { initialWindowSize: 0 }, auto: { window: false } }, check: async (c, r) => {
-		const paths = [r.site.path(), r.site.path()];
-		c.headers(5, { ...r.get(paths[0]), priority: 'u=6' }, { endStream: true }).headers(7, { ...r.get(paths[1]), priority: 'u=1' }, { endStream: true });
-		for (const path of paths) {
-			const { origin, up } = await r.site.request(path);
-			origin.headers(up.stream, { ':status': 200 }).data(up.stream, path, { endStream: true });
-		}
-		await c.expectHead(5);
-		await c.expectHead(7);
-		await r.site.settle();
-		c.settings({ initialWindowSize: 1000 });
-		const late = await c.expect('DATA', { stream: 5 });
-		const soon = await c.expect('DATA', { stream: 7 });
-		assert.ok(soon.seq < late.seq);
-	} },
+	{ covers: 'R138', name: '9218 10. the more urgent of two responses goes first', client: { settings: { initialWindowSize: 0 }, auto: { window: false } }, check: (c, r) => secondGoesFirst(c, r, 'u=6', 'u=1') },
 	{ covers: 'R138', name: '9218 7. PRIORITY_UPDATE before a request counts for it, and above its field', client: { settings: { initialWindowSize: 0 }, auto: { window: false } },
 		check: async (c, r) => {
 			c.frame('PRIORITY_UPDATE', 0, 0, Buffer.concat([u32(7), Buffer.from('u=0')]));
-			const paths = [r.site.path(), r.site.path()];
-			c.headers(5, { ...r.get(paths[0]), priority: 'u=2' }, { endStream: true }).headers(7, { ...r.get(paths[1]), priority: 'u=7' }, { endStream: true });
-			for (const path of paths) {
-				const { origin, up } = await r.site.request(path);
-				origin.headers(up.stream, { ':status': 200 }).data(up.stream, path, { endStream: true });
-			}
-			await c.expectHead(5);
-			await c.expectHead(7);
-			await r.site.settle();
-			c.settings({ initialWindowSize: 1000 });
-			const late = await c.expect('DATA', { stream: 5 });
-			const soon = await c.expect('DATA', { stream: 7 });
-			assert.ok(soon.seq < late.seq);
+			await secondGoesFirst(c, r, 'u=2', 'u=7');
 		} },
 	{ covers: 'R139', name: '9218 7.1. PRIORITY_UPDATE of stream 0', connection: 'PROTOCOL_ERROR',
 		send: (c) => c.frame('PRIORITY_UPDATE', 0, 0, Buffer.from('\0\0\0\0u=1')) },

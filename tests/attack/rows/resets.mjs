@@ -2,7 +2,7 @@
 /* Streams that are opened to be thrown away: by the client itself, or by faults of its that make us reset them. */
 import { FLAG, frame, u32 } from '../../support/frames.mjs';
 import { Encoder } from '../../support/hpack.mjs';
-import { Raw, Tally, addressOf, block, reel, request } from '../raw.mjs';
+import { Raw, Tally, addressOf, block, reel, request, sleep } from '../raw.mjs';
 
 const CANCEL = u32(8);
 const rst = (id) => frame('RST_STREAM', 0, id, CANCEL);
@@ -31,56 +31,44 @@ function waves(env) {
 	return { parts, pace: 20 };
 }
 
-/* The page with its pushes again and again; each push is refused as soon as it is promised, and never the page. */
-async function refusePushes(env, clock) {
+/*
+ * Connections that ask twenty times, and once more for each `again(f, c)` that holds for a frame of the answers, as long
+ * as the clock lets them.
+ */
+async function askAgain(env, clock, { connections, fields = {}, settings, again }) {
 	const tally = new Tally();
-	await Promise.all([0, 1, 2, 3].map(async (i) => {
+	await Promise.all(Array.from({ length: connections }, async (_, i) => {
 		let next = 1;
-		const ask = () => {
-			if (clock.goesOn && next < 20000) {
-				c.send(request(env, next, { path: '/site' }));
-				next += 2;
-			}
-		};
-		const c = new Raw(env, { from: addressOf(i), onFrame(f) {
-			if (f.type === 'PUSH_PROMISE')
-				c.send(rst(f.promised));
-			else if (f.endStream)
+		const ask = () => { c.send(request(env, next, fields)); next += 2; };
+		const c = new Raw(env, { from: addressOf(i), settings, onFrame(f) {
+			if (again(f, c) && clock.goesOn)
 				ask();
 		} });
 		await c.begin();
 		for (let n = 0; n < 20; n++)
 			ask();
 		while (!c.over && clock.goesOn)
-			await Promise.race([c.gone, new Promise((resolve) => { setTimeout(resolve, 50); })]);
+			await Promise.race([c.gone, sleep(50)]);
 		await c.close();
 		tally.add(c);
 	}));
 	return tally;
 }
 
+/* The page with its pushes again and again; each push is refused as soon as it is promised, and never the page. */
+const refusePushes = (env, clock) => askAgain(env, clock, { connections: 4, fields: { path: '/site' }, again(f, c) {
+	if (f.type !== 'PUSH_PROMISE')
+		return f.endStream && f.stream < 20000;
+	c.send(rst(f.promised));
+	return false;
+} });
+
 /* Requests as fast as they are answered: much work, and nothing wrong with it. */
-async function churn(env, clock) {
-	const tally = new Tally();
-	await Promise.all([0, 1].map(async (i) => {
-		let next = 1;
-		const ask = () => { c.send(request(env, next)); next += 2; };
-		const c = new Raw(env, { from: addressOf(i), settings: { enablePush: 0 }, onFrame(f) {
-			if (f.type === 'DATA')
-				c.send(frame('WINDOW_UPDATE', 0, 0, u32(f.length || 1)), 0);
-			if (f.endStream && clock.goesOn)
-				ask();
-		} });
-		await c.begin();
-		for (let n = 0; n < 20; n++)
-			ask();
-		while (!c.over && clock.goesOn)
-			await Promise.race([c.gone, new Promise((resolve) => { setTimeout(resolve, 50); })]);
-		await c.close();
-		tally.add(c);
-	}));
-	return tally;
-}
+const churn = (env, clock) => askAgain(env, clock, { connections: 2, settings: { enablePush: 0 }, again(f, c) {
+	if (f.type === 'DATA')
+		c.send(frame('WINDOW_UPDATE', 0, 0, u32(f.length || 1)), 0);
+	return f.endStream;
+} });
 
 const upload = (env, id, fields) => request(env, id, { method: 'POST', path: '/upload', ...fields }, 0);
 

@@ -58,27 +58,6 @@ static const struct row rows[] = {
 };
 // clang-format on
 
-static struct certs certs;
-static struct net_tls *server_tls, *client_tls;
-
-static int set_up(void **state)
-{
-	(void)state;
-	certs_init(&certs, "");
-	server_tls = server_with(&certs, false, true, "h2", NULL);
-	client_tls = client_with(&certs, true, "h2");
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	net_tls_free(server_tls);
-	net_tls_free(client_tls);
-	certs_fini(&certs);
-	return 0;
-}
-
 /* ---- a talk: both send, both close ---- */
 
 #define TALK_BYTES 40000u
@@ -500,5 +479,5 @@ int main(void)
 	    cmocka_unit_test(a_refused_chunk_delays_the_read_and_loses_nothing),
 	    cmocka_unit_test(whoever_waits_for_a_chunk_may_be_let_go),
 	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);
 }

@@ -393,4 +393,27 @@ RIG struct net_tls *client_with(const struct certs *c, bool verify, const char *
 	return t;
 }
 
+/* ---- both sides' contexts, for a group of tests ---- */
+
+static __attribute__((unused)) struct certs pair_certs;
+static __attribute__((unused)) struct net_tls *server_tls, *client_tls;
+
+RIG int set_up_tls(void **state)
+{
+	(void)state;
+	certs_init(&pair_certs, "");
+	server_tls = server_with(&pair_certs, false, true, "h2", NULL);
+	client_tls = client_with(&pair_certs, true, "h2");
+	return 0;
+}
+
+RIG int tear_down_tls(void **state)
+{
+	(void)state;
+	net_tls_free(server_tls);
+	net_tls_free(client_tls);
+	certs_fini(&pair_certs);
+	return 0;
+}
+
 #endif

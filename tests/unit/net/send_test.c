@@ -80,27 +80,6 @@ static void replace_calls(struct rig *r)
 	r->loop->sys.recv = counted_recv;
 }
 
-static struct certs certs;
-static struct net_tls *server, *client;
-
-static int set_up(void **state)
-{
-	(void)state;
-	certs_init(&certs, "");
-	server = server_with(&certs, false, true, "h2", NULL);
-	client = client_with(&certs, true, "h2");
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	net_tls_free(server);
-	net_tls_free(client);
-	certs_fini(&certs);
-	return 0;
-}
-
 static void forty_frames(struct owner *o, struct net_out *out)
 {
 	uint8_t frame[100];
@@ -134,7 +113,7 @@ static void many_small_frames_leave_in_one_record_and_one_send(void **state)
 	(void)state;
 	struct joined j;
 	joined_init(&j);
-	joined_open(&j, server, client, "localhost");
+	joined_open(&j, server_tls, client_tls, "localhost");
 	/* The session tickets travel with the first octets. */
 	owner_send(&j.server, 0, 1);
 	run_until(&j.rig, j.client.received == 1);
@@ -156,7 +135,7 @@ static void a_bulk_response_leaves_in_large_sends(void **state)
 	(void)state;
 	struct joined j;
 	joined_init(&j);
-	joined_open(&j, server, client, "localhost");
+	joined_open(&j, server_tls, client_tls, "localhost");
 	run_turns(&j.rig, 3);
 	replace_calls(&j.rig);
 	/* One turn without the client's reads: what the socket takes of 240 KiB at once. */
@@ -176,7 +155,7 @@ static void records_are_small_only_at_the_start(void **state)
 	(void)state;
 	struct joined j;
 	joined_init(&j);
-	joined_open(&j, server, client, "localhost");
+	joined_open(&j, server_tls, client_tls, "localhost");
 	run_turns(&j.rig, 3);
 	replace_calls(&j.rig);
 	owner_send(&j.server, 0, 1u << 20);
@@ -216,7 +195,7 @@ static void tls_octets_survive_short_writes_and_eagain(void **state)
 	replace_calls(&j.rig);
 	sys.send_most = 100;
 	sys.fail_every = 2;
-	joined_open(&j, server, client, "localhost");
+	joined_open(&j, server_tls, client_tls, "localhost");
 	short_writes_lose_nothing(&j.client, &j.server);
 	joined_fini(&j);
 }
@@ -267,7 +246,7 @@ static void a_slow_reader_costs_a_tls_sender_one_batch(void **state)
 	(void)state;
 	struct joined j;
 	joined_init(&j);
-	joined_open(&j, server, client, "localhost");
+	joined_open(&j, server_tls, client_tls, "localhost");
 	no_fill_while_blocked_and_one_batch_at_most_is_kept(&j.server, &j.client);
 	joined_fini(&j);
 }
@@ -291,7 +270,7 @@ static void what_the_socket_does_not_take_is_charged_until_it_does(void **state)
 	for (int tls = 0; tls < 2; tls++) {
 		struct joined j;
 		joined_init(&j);
-		joined_open(&j, tls ? server : NULL, tls ? client : NULL, tls ? "localhost" : NULL);
+		joined_open(&j, tls ? server_tls : NULL, tls ? client_tls : NULL, tls ? "localhost" : NULL);
 		budget_init(&budget, NULL, 1);
 		block(&j.server, &j.client, &budget);
 		net_conn_set_reading(j.client.conn, true);
@@ -388,7 +367,7 @@ static void a_tls_connection_reads_a_bounded_amount_in_a_turn(void **state)
 	struct joined j;
 	joined_init(&j);
 	replace_calls(&j.rig);
-	joined_open(&j, server, client, "localhost");
+	joined_open(&j, server_tls, client_tls, "localhost");
 	received_in_one_turn(&j.client, &j.server);
 	joined_fini(&j);
 }
@@ -404,7 +383,7 @@ static void a_tls_connection_may_pause_after_each_delivery(void **state)
 	(void)state;
 	struct joined j;
 	joined_init(&j);
-	joined_open(&j, server, client, "localhost");
+	joined_open(&j, server_tls, client_tls, "localhost");
 	j.server.on_received = pause_after_each;
 	owner_send(&j.client, 0, 1u << 20);
 	uint64_t before = 0;
@@ -462,7 +441,7 @@ static void a_read_error_ends_a_tls_connection(void **state)
 	(void)state;
 	struct joined j;
 	joined_init(&j);
-	joined_open(&j, server, client, "localhost");
+	joined_open(&j, server_tls, client_tls, "localhost");
 	replace_calls(&j.rig);
 	sys.fail_recv = ETIMEDOUT;
 	owner_send(&j.client, 0, 10);
@@ -477,7 +456,7 @@ static void a_failed_send_while_closing_ends_quietly(void **state)
 	(void)state;
 	struct joined j;
 	joined_init(&j);
-	joined_open(&j, server, client, "localhost");
+	joined_open(&j, server_tls, client_tls, "localhost");
 	replace_calls(&j.rig);
 	sys.fail_send = EPIPE;
 	net_conn_close(j.server.conn);
@@ -507,7 +486,7 @@ static void more_than_the_room_is_kept_whole(void **state)
 	for (int tls = 0; tls < 2; tls++) {
 		struct joined j;
 		joined_init(&j);
-		joined_open(&j, tls ? server : NULL, tls ? client : NULL, "localhost");
+		joined_open(&j, tls ? server_tls : NULL, tls ? client_tls : NULL, "localhost");
 		j.server.on_fill = huge_fill;
 		net_conn_dirty(j.server.conn);
 		run_until(&j.rig, j.client.received == 1u << 20);
@@ -560,9 +539,9 @@ static void an_idle_tls_connection_costs_at_most_seven_kib(void **state)
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pairs[i]), 0);
 		owner_init(&owners[i], &j.rig);
 		owners[i].conn =
-		    net_conn_new(j.rig.loop, pairs[i][0], server, &owner_ops, &owners[i]);
+		    net_conn_new(j.rig.loop, pairs[i][0], server_tls, &owner_ops, &owners[i]);
 		servers++;
-		SSL *ssl = SSL_new(client->context);
+		SSL *ssl = SSL_new(client_tls->context);
 		SSL_set_fd(ssl, pairs[i][1]);
 		SSL_set_connect_state(ssl);
 		SSL_set_verify(ssl, SSL_VERIFY_NONE, NULL);
@@ -614,5 +593,5 @@ int main(void)
 	    cmocka_unit_test(more_pieces_than_a_call_takes_are_copied),
 	    cmocka_unit_test(an_idle_tls_connection_costs_at_most_seven_kib),
 	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);
 }

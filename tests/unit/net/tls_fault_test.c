@@ -7,27 +7,6 @@
 
 #include "tests/support/net_faults.h"
 
-static struct certs certs;
-static struct net_tls *server_tls, *client_tls;
-
-static int set_up(void **state)
-{
-	(void)state;
-	certs_init(&certs, "");
-	server_tls = server_with(&certs, false, true, "h2", NULL);
-	client_tls = client_with(&certs, true, "h2");
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	net_tls_free(server_tls);
-	net_tls_free(client_tls);
-	certs_fini(&certs);
-	return 0;
-}
-
 /* One end speaks TLS, the other is the test, which sends what it likes. */
 struct bout {
 	struct joined j;
@@ -401,5 +380,5 @@ int main(void)
 	    cmocka_unit_test(records_in_single_octets_are_read),
 	    cmocka_unit_test(a_record_that_cannot_be_made_fails_the_connection),
 	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);
 }
