@@ -26,9 +26,12 @@ function child(file, options) {
 	const process_ = fork(path.join(here, file), [JSON.stringify(options)]);
 	const waiting = [];
 	let finished;
+	/* Without its accounts nobody can say that all is well; the others' are still worth having. */
 	process_.on('exit', (code, signal) => {
 		if (!isEnding && (signal || code))
-			console.log(`${file} ${options.name ?? ''} died: ${signal ?? code}`);
+			check(`${file} ${options.name ?? ''} lived`, false, `${signal ?? code}`);
+		for (const answer of waiting.splice(0))
+			answer({});
 	});
 	process_.on('message', (message) => {
 		if (message.finished)
@@ -38,7 +41,12 @@ function child(file, options) {
 	return {
 		process: process_,
 		next: () => new Promise((resolve) => { waiting.push(resolve); }),
-		accounts() { process_.send('accounts'); return this.next().then((m) => m.accounts); },
+		accounts() {
+			if (!process_.connected)
+				return Promise.resolve(undefined);
+			process_.send('accounts');
+			return this.next().then((m) => m.accounts);
+		},
 		finished: new Promise((resolve) => { finished = resolve; }),
 	};
 }
@@ -112,6 +120,8 @@ while (Date.now() - began < seconds * 1000) {
 	if (Date.now() >= told.at + 60000) {
 		told.at = Date.now();
 		const a = await client.accounts(), s = status();
+		if (!a)
+			break;
 		console.log(`${Math.round((Date.now() - began) / 1000)} s: ${a.ended} of ${a.begun} requests ended, ${a.pushes} pushes, ${(a.octets / 1048576).toFixed(0)} MiB, `
 			+ `${(samples.at(-1) / 1048576).toFixed(1)} MiB resident, ${descriptors()} descriptors, ${s.connections_open} connections, ${a.broken.length} complaints`);
 		for (; told.complaints < a.broken.length; told.complaints++)
@@ -121,9 +131,10 @@ while (Date.now() - began < seconds * 1000) {
 		break;
 }
 
-client.process.send('over');
+if (client.process.connected)
+	client.process.send('over');
 const limit = new Promise((resolve) => { setTimeout(resolve, MAX_STREAM_MS + 30000, null); });
-const end = await Promise.race([client.finished, limit]) ?? await client.accounts();
+const end = (client.process.connected ? await Promise.race([client.finished, limit]) : null) ?? await client.accounts() ?? { broken: [] };
 let s = status();
 for (let i = 0; i < 600 && (s.requests_open || s.pushes_open || s.connections_open || s.upstream_connections_open || descriptors() !== descriptorsBefore); i++) {
 	await sleep(100);
@@ -142,7 +153,7 @@ check('every request of the clients ended', end.begun === end.ended, `${end.ende
 check('few sessions went deaf', end.deaf * 100 <= end.sessions, `${end.deaf} of ${end.sessions}`);
 check('every push to the clients ended', end.pushes === end.pushesEnded, `${end.pushesEnded} of ${end.pushes}`);
 check('held responses were asked for', end.claims > 0, `${end.claims}`);
-for (const o of origins) {
+for (const o of origins.filter(Boolean)) {
 	check(`every stream of ${o.name} ended`, o.begun === o.ended && o.pushes === o.pushesEnded, `${o.ended} of ${o.begun} requests, ${o.pushesEnded} of ${o.pushes} pushes`);
 	check(`uploads that ended at ${o.name} are whole`, o.uploadsWrong.length === 0, `${o.uploads} uploads ${o.uploadsWrong.slice(0, 5).map((u) => JSON.stringify(u)).join(' ')}`);
 }
@@ -160,7 +171,8 @@ check('memory is flat in the second half', fourth <= third + allowed, `${(third 
 
 isEnding = true;
 for (const c of [calm, wild])
-	c.process.send('end');
+	if (c.process.connected)
+		c.process.send('end');
 client.process.kill();
 try {
 	const stderr = gate.read('error.log');
