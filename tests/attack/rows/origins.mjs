@@ -89,6 +89,13 @@ function ruthless(line, id) {
 	pouring(() => frame('DATA', 0, p, DATA.subarray(0, 1000)))(line, id);
 }
 
+/* On each stream a frame more than its window has room for; and on the first without end. */
+async function overrun(line, id) {
+	const frames = Math.floor(line.initial / DATA.length) + 1;
+	await line.send(Buffer.concat([head(id), times(frames, () => frame('DATA', 0, id, DATA))]), 1 + frames);
+	pouring(() => frame('DATA', 0, id, DATA), 4)(line, id);
+}
+
 const name = Buffer.from([0x40]);
 const bomb = Buffer.concat([OK, name, string('bomb'), string('x'.repeat(4000)), Buffer.alloc(12000, 0x80 | 62)]);
 const never = () => {};
@@ -116,10 +123,11 @@ export const origins = [
 		expect: { end: [...calm('promise-flood'), 'GOAWAY PROTOCOL_ERROR promise-while-disabled'], resets: null, cpu: 20 },
 	}),
 	attack('endless page', 'a body that never ends', endless, { visitors: { parallel: 1 }, expect: { end: null, cpu: 100 } }),
-	attack('more than the window', 'DATA that waits for no WINDOW_UPDATE', (line, id) => {
-		line.send(head(id));
-		pouring(() => frame('DATA', 0, id, DATA), 4)(line, id);
-	}, { expect: { end: null, resets: ['FLOW_CONTROL_ERROR', 'CANCEL'], faults: ['window-overrun'], cpu: 100 } }),
+	attack('more than the window', 'DATA that waits for no WINDOW_UPDATE', overrun, {
+		/* Clients that take nothing: then no window is opened any further, however fast anybody is. */
+		visitors: { settings: { initialWindowSize: 0 } },
+		expect: { end: null, resets: ['FLOW_CONTROL_ERROR', 'CANCEL'], faults: ['window-overrun'], cpu: 100, judge: told },
+	}),
 	attack('endless page, unread', 'a body that never ends, for clients that read nothing', endless, {
 		visitors: { parallel: 8, reads: false, pace: 20 }, listener: { 'write-timeout': LIMIT },
 		expect: { end: null, cpu: 100 },
