@@ -27,7 +27,7 @@ void account_status(struct hop *h, uint16_t status)
 static enum observe_outcome outcome_of(const struct exchange *x)
 {
 	const struct relay_cause *cause = x->cause;
-	if (!cause)
+	if (!cause || cause == &relay_cause_FINAL_RECIPIENT)
 		return OBSERVE_COMPLETE;
 	if (cause->is_timeout)
 		return OBSERVE_TIMEOUT;

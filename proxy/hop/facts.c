@@ -34,21 +34,28 @@ static bool hops_left(struct slice value, uint64_t *left)
 	return value.len > 0;
 }
 
-/* RFC 9110 7.6.2: true when it has gone far enough. */
-static bool hops_are_used_up(struct http_head *head)
+/*
+ * RFC 9110 7.6.2: counts Max-Forwards down, or says how we answer as the final recipient. TRACE is
+ * not reflected (9.3.8 would like it): what the client sent is no message/http, and a page must not
+ * be shown what its browser sent for it.
+ */
+static const struct relay_cause *count_hop(struct http_head *head, const char **detail)
 {
 	uint64_t left;
 	if (head->method_token != HTTP_METHOD_OPTIONS && head->method_token != HTTP_METHOD_TRACE)
-		return false;
+		return NULL;
 	const struct http_field *f = http_head_find(head, HTTP_TOKEN_MAX_FORWARDS);
 	if (!f || !hops_left(f->value, &left))
-		return false;
-	if (left == 0)
-		return true;
+		return NULL;
+	if (left == 0) {
+		*detail = "Max-Forwards is used up";
+		return head->method_token == HTTP_METHOD_OPTIONS ? &relay_cause_FINAL_RECIPIENT
+								 : &relay_cause_NOT_IMPLEMENTED;
+	}
 	http_head_remove(head, HTTP_TOKEN_MAX_FORWARDS);
 	http_head_add_token(
 	    head, HTTP_TOKEN_MAX_FORWARDS, arena_printf(&head->arena, "%u", (unsigned)(left - 1)));
-	return false;
+	return NULL;
 }
 
 const struct relay_cause *facts_route(
@@ -60,8 +67,6 @@ const struct relay_cause *facts_route(
 		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
 	if (http_via_has(head, base->pseudonym))
 		return *detail = "the request has been here before", &relay_cause_LOOP;
-	if (hops_are_used_up(head))
-		return *detail = "Max-Forwards is used up", &relay_cause_NOT_IMPLEMENTED;
 	if (!http_scheme_is_http(head->scheme))
 		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
 	switch (router_find(base->router, head->authority, head->path, &route)) {
@@ -77,7 +82,7 @@ const struct relay_cause *facts_route(
 	if (x->upload_limit_bytes && head->content_length != HTTP_LENGTH_UNKNOWN &&
 	    head->content_length > x->upload_limit_bytes)
 		return &relay_cause_UPLOAD_LARGE;
-	return NULL;
+	return count_hop(head, detail);
 }
 
 /* Why nothing can be hinted at now: too late, or to a client that would not listen. */

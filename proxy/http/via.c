@@ -153,6 +153,8 @@ struct http_head *http_own_response(
 		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, length);
 	}
 	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
+	if (answer->allow.len > 0)
+		http_head_add_token(head, HTTP_TOKEN_ALLOW, answer->allow);
 	if (answer->status >= 500)
 		http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
 	if (answer->error)

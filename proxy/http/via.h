@@ -20,13 +20,15 @@ struct http_own_answer {
 	const char *error;   /* an RFC 9209 2.3 error type, or NULL: no Proxy-Status */
 	const char *details; /* in words, or NULL; escaped */
 	struct slice date;   /* as http_date_write writes it; empty: there is no clock */
+	struct slice allow;  /* the methods of an Allow field (RFC 9110 10.2.1); empty: none */
 };
 
 /*
  * A final response of our own: status, date, content-type text/plain, content-length, `server:
- * pushgate`, cache-control no-store for 5xx, and Proxy-Status `<pseudonym>; error=<error>;
+ * pushgate`, allow, cache-control no-store for 5xx, and Proxy-Status `<pseudonym>; error=<error>;
  * details="<details>"`, with the status-code that an http_request_error has. *body is the short
- * text, living in the head's arena ("502 Bad Gateway: <details>\n"). The head is yours.
+ * text, living in the head's arena ("502 Bad Gateway: <details>\n"); a 204 has none, and nothing
+ * that describes one. The head is yours.
  */
 struct http_head *http_own_response(
     struct http_head_pool *pool, const struct http_own_answer *answer, struct slice *body);

@@ -16,6 +16,9 @@ void exchange_reset_leg(struct leg *leg, uint32_t code)
 	exchange_unbind(leg);
 }
 
+/* RFC 9110 9.3.7: what may be asked for through a gateway. Not TRACE: none comes back from us. */
+#define METHODS_PASSED_ON "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+
 /* Sends a short response of our own. What is left of the request is read and forgotten. */
 static void answer(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
@@ -25,15 +28,17 @@ static void answer(
 	ensure(x->down.ops && !x->response_begun && !exchange_is_push(x));
 	exchange_note_cause(x, cause, code, detail);
 	exchange_discard_upload(x);
+	bool is_final = cause == &relay_cause_FINAL_RECIPIENT;
 	const struct http_own_answer own = {
 	    .status = cause->status,
 	    .pseudonym = r->pseudonym,
 	    .error = cause->error,
 	    .details = x->detail ? x->detail : cause->name,
 	    .date = r->ops->date ? r->ops->date(r->context) : SLICE(""),
+	    .allow = is_final ? SLICE(METHODS_PASSED_ON) : SLICE(""),
 	};
 	struct http_head *head = http_own_response(r->heads, &own, &text);
-	bool end = x->method == HTTP_METHOD_HEAD;
+	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
 	x->download.source_ended = true;
 	if (!end &&
 	    body_append_copy(&x->download.body, text, r->small_chunks, x->budget) < text.len) {

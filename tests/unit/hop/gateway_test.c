@@ -33,6 +33,9 @@ static void what_no_origin_serves_is_refused(void **state)
 	expect(w, s, 421);
 	assert_non_null(strstr(s->status_error, "destination_not_found"));
 	expect(w, hop_request(c, "GET", "example.com", "/b", true, NULL), 404);
+	/* Who answers as the final recipient answers for what there is. */
+	expect(w, hop_request(c, "OPTIONS", "example.org", "/a", true, "max-forwards", "0", NULL),
+	    421);
 	expect(w, hop_request(c, "CONNECT", "example.com:443", "", true, NULL), 501);
 	expect(w, hop_request(c, "GET", "example.com", "/a", true, NULL), 200);
 	hop_world_free(w);
@@ -44,8 +47,11 @@ static void max_forwards_is_counted_down_and_ends_here_at_zero(void **state)
 	struct hop_world *w = hop_world_new(NULL, NULL, NULL, NULL);
 	w->sites[0].serve = ok;
 	struct hop_peer *c = hop_client(w, NULL);
-	expect(
-	    w, hop_request(c, "OPTIONS", "example.com", "*", true, "max-forwards", "0", NULL), 501);
+	struct hop_stream *s =
+	    hop_request(c, "OPTIONS", "example.com", "*", true, "max-forwards", "0", NULL);
+	expect(w, s, 204);
+	assert_true(s->ended);
+	assert_non_null(strstr(s->status_error, "proxy_internal_response"));
 	expect(
 	    w, hop_request(c, "TRACE", "example.com", "/t", true, "max-forwards", "0", NULL), 501);
 	expect(

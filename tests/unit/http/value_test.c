@@ -282,6 +282,17 @@ static void own_response_that_may_have_no_body_has_none(void **state)
 	assert_int_equal(body.len, 0);
 	assert_null(http_head_find(head, HTTP_TOKEN_CONTENT_LENGTH));
 	assert_true(head->content_length == HTTP_LENGTH_UNKNOWN);
+	assert_null(http_head_find(head, HTTP_TOKEN_ALLOW));
+	http_head_free(head);
+}
+
+static void own_response_says_what_is_allowed(void **state)
+{
+	(void)state;
+	struct slice body;
+	const struct http_own_answer answer = {.status = 204, .allow = SLICE("GET, OPTIONS")};
+	struct http_head *head = http_own_response(pool, &answer, &body);
+	assert_true(slice_equal(value_of(head, HTTP_TOKEN_ALLOW), SLICE("GET, OPTIONS")));
 	http_head_free(head);
 }
 
@@ -311,6 +322,7 @@ int main(void)
 	    cmocka_unit_test(name_that_is_no_token_is_quoted_in_proxy_status),
 	    cmocka_unit_test(answer_for_the_origin_says_its_status),
 	    cmocka_unit_test(own_response_that_may_have_no_body_has_none),
+	    cmocka_unit_test(own_response_says_what_is_allowed),
 	    cmocka_unit_test(reasons_are_known_or_empty),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
