@@ -5,7 +5,7 @@
  */
 #include "policy/policy.h"
 #include "proxy/base/hash.h"
-#include "proxy/http/cache.h"
+#include "proxy/http/cache_control.h"
 
 enum policy_navigation policy_navigation_of(const struct http_head *request)
 {

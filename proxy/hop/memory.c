@@ -14,6 +14,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/cache.h"
+#include "proxy/http/cache_control.h"
 
 /*
  * The ETags that a resource had last, by anybody's response: a client that has the former one has

@@ -8,7 +8,6 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/authority.h"
-#include "proxy/http/cache.h"
 #include "proxy/http/link.h"
 
 static const struct leg_ops claim_leg_ops;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who may have what is held: users, URIs, Vary, freshness, conditions (RFC 9111, RFC 9113 8.4).
- * Nothing changes in here. What RFC 9111 says about one response is in http/cache.h.
+ * Nothing changes in here. What RFC 9111 says about one response is in http/cache.h and vary.h.
  */
 #include "proxy/relay/held.h"
 
 #include "proxy/base/hash.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/cache.h"
+#include "proxy/http/cache_control.h"
+#include "proxy/http/vary.h"
 
 const char *hold_miss_name(enum hold_miss miss)
 {

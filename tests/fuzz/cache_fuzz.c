@@ -9,6 +9,8 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/http/cache.h"
+#include "proxy/http/cache_control.h"
+#include "proxy/http/vary.h"
 
 #define NOW UINT64_C(1795262400)
 #define FRESH_MOST UINT32_C(2147483648)

@@ -10,7 +10,6 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/http/authority.h"
-#include "proxy/http/cache.h"
 #include "proxy/http/promise.h"
 #include "proxy/http/via.h"
 

@@ -1,29 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Heads and their pool: growth, copies, removal, what one hop's head loses before the next. */
-#include "proxy/http/head.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-static struct http_head_pool *pool;
-
-static int start(void **state)
-{
-	(void)state;
-	pool = http_head_pool_new(2);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	http_head_pool_free(pool);
-	return 0;
-}
+#include "tests/unit/http/heads.h"
 
 static void freed_head_comes_back_empty(void **state)
 {

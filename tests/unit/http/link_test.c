@@ -1,37 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The Link field's grammar, what its parameters mean, and what a filter leaves of it. */
 #include "proxy/http/link.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "tests/unit/http/heads.h"
 
 #define HOSTILE_BYTES 65536u
-
-static struct http_head_pool *pool;
-
-static int start(void **state)
-{
-	(void)state;
-	pool = http_head_pool_new(2);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	http_head_pool_free(pool);
-	return 0;
-}
-
-static void assert_slice(struct slice got, const char *want)
-{
-	if (!slice_equal(got, slice_of_string(want)))
-		fail_msg("\"%.*s\", want \"%s\"", SLICE_ARG(got), want);
-}
 
 /* The only link of the value. */
 static struct http_link only(const char *value)

@@ -4,36 +4,13 @@
  * 8.2.1, 8.3.2, 8.4.1, 10.3; RFC 9110 5.1, 5.5, 8.6, 15). It is refused, or kept as it came: a response
  * that could be read as two is never passed on. What may stand where is spelled out here once more.
  */
-#include "proxy/http/head.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "tests/unit/http/heads.h"
 
 #define DIGITS "0123456789"
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define TOKEN LOWER DIGITS "!#$%&'*+-.^_`|~"
 #define HOST LOWER UPPER DIGITS "-._~!$&'()*+,;="
-
-static struct http_head_pool *pool;
-
-static int start(void **state)
-{
-	(void)state;
-	pool = http_head_pool_new(4);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	http_head_pool_free(pool);
-	return 0;
-}
 
 /* One place where an octet is tried: the value of the field `name`, or with "name" a field's name. */
 struct row {

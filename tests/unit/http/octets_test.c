@@ -5,12 +5,7 @@
  * that a slip in the tables of the code is not repeated.
  */
 #include "proxy/http/head.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "tests/unit/http/heads.h"
 
 #define DIGITS "0123456789"
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
@@ -67,22 +62,6 @@ static const struct row rows[] = {
 	LOWER DIGITS TOKEN_SIGNS},
     {PLACE_TRAILER_VALUE, "a value", 0, NULL, NULL, NULL},
 };
-
-static struct http_head_pool *pool;
-
-static int start(void **state)
-{
-	(void)state;
-	pool = http_head_pool_new(4);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	http_head_pool_free(pool);
-	return 0;
-}
 
 static bool may_stand(const struct row *row, size_t at, int octet)
 {

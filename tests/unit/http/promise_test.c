@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Promised requests and hints of our own making. */
 #include "proxy/http/promise.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/http/heads.h"
 
 struct rig {
-	struct http_head_pool *pool;
 	struct http_head *parent;
 	struct http_resource css;
 };
@@ -16,27 +11,16 @@ struct rig {
 static int rig_up(void **state)
 {
 	static struct rig r;
-	r.pool = http_head_pool_new(4);
-	struct http_head *h = r.parent = http_head_new(r.pool);
-	http_head_add(h, SLICE(":method"), SLICE("GET"));
-	http_head_add(h, SLICE(":scheme"), SLICE("https"));
-	http_head_add(h, SLICE(":authority"), SLICE("example.com"));
-	http_head_add(h, SLICE(":path"), SLICE("/page?x=1"));
-	http_head_add(h, SLICE("user-agent"), SLICE("test/1"));
-	http_head_add(h, SLICE("accept"), SLICE("text/html"));
-	http_head_add(h, SLICE("accept-encoding"), SLICE("br, gzip"));
-	http_head_add(h, SLICE("accept-language"), SLICE("de"));
-	http_head_add(h, SLICE("cookie"), SLICE("a=1"));
-	http_head_add(h, SLICE("cookie"), SLICE("b=2"));
-	http_head_add(h, SLICE("authorization"), SLICE("Basic eA=="));
-	http_head_add(h, SLICE("range"), SLICE("bytes=0-1"));
-	http_head_add(h, SLICE("if-none-match"), SLICE("\"x\""));
-	http_head_add(h, SLICE("expect"), SLICE("100-continue"));
-	http_head_add(h, SLICE("priority"), SLICE("u=1"));
-	http_head_add(h, SLICE("sec-fetch-mode"), SLICE("navigate"));
-	if (http_head_settle(h, HTTP_REQUEST))
+	start(state);
+	r.parent = decoded(LINES(":method: GET", ":scheme: https", ":authority: example.com",
+	    ":path: /page?x=1", "user-agent: test/1", "accept: text/html",
+	    "accept-encoding: br, gzip", "accept-language: de", "cookie: a=1", "cookie: b=2",
+	    "authorization: Basic eA==", "range: bytes=0-1", "if-none-match: \"x\"",
+	    "expect: 100-continue", "priority: u=1", "sec-fetch-mode: navigate"));
+	if (http_head_settle(r.parent, HTTP_REQUEST))
 		return 1;
-	r.css = (struct http_resource){.target = {SLICE("https"), SLICE("example.com"), SLICE("/a.css?v=2")},
+	r.css = (struct http_resource){
+	    .target = {SLICE("https"), SLICE("example.com"), SLICE("/a.css?v=2")},
 	    .as = SLICE("style")};
 	*state = &r;
 	return 0;
@@ -46,14 +30,7 @@ static int rig_down(void **state)
 {
 	struct rig *r = *state;
 	http_head_free(r->parent);
-	http_head_pool_free(r->pool);
-	return 0;
-}
-
-static void assert_slice(struct slice got, const char *expected)
-{
-	assert_int_equal(got.len, strlen(expected));
-	assert_memory_equal(got.ptr, expected, got.len);
+	return stop(state);
 }
 
 static void promise_has_what_selects_the_variant_and_nothing_else(void **state)
@@ -99,7 +76,7 @@ static void target_that_is_no_request_gives_none(void **state)
 	assert_null(http_promise_make(r->parent, &r->css, false));
 	r->css.target.path = SLICE("/a b");
 	assert_null(http_promise_make(r->parent, &r->css, false));
-	assert_int_equal(http_head_pool_out(r->pool), 1);
+	assert_int_equal(http_head_pool_out(pool), 1);
 }
 
 static void hint_names_the_resource_and_how_it_is_wanted(void **state)
@@ -112,13 +89,15 @@ static void hint_names_the_resource_and_how_it_is_wanted(void **state)
 	r->css.has_crossorigin = true;
 	r->css.fetchpriority = SLICE("high");
 	assert_slice(http_hint_make(&a, r->parent, &r->css),
-	    "</a.css?v=2>; rel=preload; as=style; type=\"text/css\"; crossorigin; fetchpriority=high");
+	    "</a.css?v=2>; rel=preload; as=style; type=\"text/css\"; crossorigin; "
+	    "fetchpriority=high");
 	r->css.crossorigin = SLICE("use-credentials");
 	r->css.type = SLICE("a\"b");
 	r->css.target.authority = SLICE("cdn.example.com");
 	r->css.is_module = true;
 	assert_slice(http_hint_make(&a, r->parent, &r->css),
-	    "<https://cdn.example.com/a.css?v=2>; rel=modulepreload; as=style; crossorigin=use-credentials; "
+	    "<https://cdn.example.com/a.css?v=2>; rel=modulepreload; as=style; "
+	    "crossorigin=use-credentials; "
 	    "fetchpriority=high");
 	arena_fini(&a);
 }
@@ -127,12 +106,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(
-	        promise_has_what_selects_the_variant_and_nothing_else, rig_up, rig_down),
+		promise_has_what_selects_the_variant_and_nothing_else, rig_up, rig_down),
 	    cmocka_unit_test_setup_teardown(cookies_go_along_only_where_asked, rig_up, rig_down),
 	    cmocka_unit_test_setup_teardown(unknown_destination_accepts_anything, rig_up, rig_down),
 	    cmocka_unit_test_setup_teardown(target_that_is_no_request_gives_none, rig_up, rig_down),
 	    cmocka_unit_test_setup_teardown(
-	        hint_names_the_resource_and_how_it_is_wanted, rig_up, rig_down),
+		hint_names_the_resource_and_how_it_is_wanted, rig_up, rig_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,53 +3,15 @@
  * What a well-formed head is, rule by rule and both ways (RFC 9113 8.2, 8.3, 8.4, 8.5; RFC 9110
  * 5.5, 8.6). Heads are built from lines "name: value" the way a decoder would.
  */
-#include "proxy/http/head.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "tests/unit/http/heads.h"
 
 #define GET_ROOT ":method: GET", ":scheme: https", ":authority: a.example", ":path: /"
 #define GET_OF(authority) ":method: GET", ":scheme: https", ":authority: " authority, ":path: /"
 #define OK ":status: 200"
 
-static struct http_head_pool *pool;
-
-static int start(void **state)
-{
-	(void)state;
-	pool = http_head_pool_new(4);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	http_head_pool_free(pool);
-	return 0;
-}
-
-/* The first ": " behind the first octet parts name and value. */
-static void add_line(struct http_head *head, const char *line)
-{
-	const char *parted = strstr(line + 1, ": ");
-	assert_non_null(parted);
-	http_head_add(head, slice_of(line, (size_t)(parted - line)), slice_of_string(parted + 2));
-}
-
-static struct http_head *built(const char *const *lines)
-{
-	struct http_head *head = http_head_new(pool);
-	for (; *lines; lines++)
-		add_line(head, *lines);
-	return head;
-}
-
 static void check(enum http_head_kind kind, const char *fault, const char *const *lines)
 {
-	struct http_head *head = built(lines);
+	struct http_head *head = decoded(lines);
 	const char *found = http_head_settle(head, kind);
 	if (!fault && found)
 		fail_msg("refused: %s", found);
@@ -60,18 +22,13 @@ static void check(enum http_head_kind kind, const char *fault, const char *const
 	http_head_free(head);
 }
 
-#define LINES(...)                                                                                 \
-	(const char *const[])                                                                      \
-	{                                                                                          \
-		__VA_ARGS__, NULL                                                                  \
-	}
 #define ACCEPT(kind, ...) check(kind, NULL, LINES(__VA_ARGS__))
 #define REFUSE(kind, fault, ...) check(kind, fault, LINES(__VA_ARGS__))
 
 static void pseudo_fields_move_to_their_slots(void **state)
 {
 	(void)state;
-	struct http_head *head = built(LINES(":method: POST", ":path: /a?b", ":scheme: https",
+	struct http_head *head = decoded(LINES(":method: POST", ":path: /a?b", ":scheme: https",
 	    ":authority: a.example:8443", "content-length: 12", "x-one: 1"));
 	head->fields[1].never_index = true;
 	assert_null(http_head_settle(head, HTTP_REQUEST));
@@ -93,7 +50,7 @@ static void pseudo_fields_move_to_their_slots(void **state)
 static void fields_can_be_added_after_settling(void **state)
 {
 	(void)state;
-	struct http_head *head = built(LINES(GET_ROOT, "x-first: 1"));
+	struct http_head *head = decoded(LINES(GET_ROOT, "x-first: 1"));
 	assert_null(http_head_settle(head, HTTP_REQUEST));
 	for (int i = 0; i < 300; i++)
 		http_head_add(head, SLICE("x-more"), SLICE("2"));
@@ -106,11 +63,11 @@ static void fields_can_be_added_after_settling(void **state)
 static void list_bytes_count_every_field_unless_the_decoder_did(void **state)
 {
 	(void)state;
-	struct http_head *head = built(LINES(OK, "age: 10"));
+	struct http_head *head = decoded(LINES(OK, "age: 10"));
 	assert_null(http_head_settle(head, HTTP_RESPONSE));
 	assert_int_equal(head->list_bytes, 7 + 3 + 32 + 3 + 2 + 32);
 	http_head_free(head);
-	head = built(LINES(OK, "age: 10"));
+	head = decoded(LINES(OK, "age: 10"));
 	head->list_bytes = 5;
 	assert_null(http_head_settle(head, HTTP_RESPONSE));
 	assert_int_equal(head->list_bytes, 5);
@@ -354,7 +311,7 @@ static void equal_content_lengths_become_one(void **state)
 {
 	(void)state;
 	struct http_head *head =
-	    built(LINES(OK, "content-length: 5", "age: 1", "content-length: 5", "date: x"));
+	    decoded(LINES(OK, "content-length: 5", "age: 1", "content-length: 5", "date: x"));
 	assert_null(http_head_settle(head, HTTP_RESPONSE));
 	assert_int_equal(head->content_length, 5);
 	assert_int_equal(head->count, 3);
@@ -400,7 +357,7 @@ static void host_stands_in_for_a_missing_authority(void **state)
 {
 	(void)state;
 	struct http_head *head =
-	    built(LINES(":method: GET", ":scheme: https", ":path: /", "host: a.example:8443"));
+	    decoded(LINES(":method: GET", ":scheme: https", ":path: /", "host: a.example:8443"));
 	assert_null(http_head_settle(head, HTTP_REQUEST));
 	assert_true(head->authority_from_host);
 	assert_true(slice_equal(head->authority, SLICE("a.example:8443")));
@@ -483,7 +440,7 @@ static void cookie_crumbs_are_legal_and_kept(void **state)
 {
 	(void)state;
 	struct http_head *head =
-	    built(LINES(GET_ROOT, "cookie: a=1", "cookie: b=2", "cookie: c=3"));
+	    decoded(LINES(GET_ROOT, "cookie: a=1", "cookie: b=2", "cookie: c=3"));
 	assert_null(http_head_settle(head, HTTP_REQUEST));
 	assert_int_equal(head->count, 3);
 	http_head_free(head);

@@ -3,27 +3,7 @@
 #include "proxy/http/authority.h"
 #include "proxy/http/priority.h"
 #include "proxy/http/via.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-static struct http_head_pool *pool;
-
-static int start(void **state)
-{
-	(void)state;
-	pool = http_head_pool_new(4);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	http_head_pool_free(pool);
-	return 0;
-}
+#include "tests/unit/http/heads.h"
 
 static void assert_authority(
     const char *text, const char *scheme, const char *host, uint16_t port, bool given)

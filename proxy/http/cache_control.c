@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cache-Control, a list of directives some of which have an argument (RFC 9111 5.2). What cannot be
+ * read is never taken as leave.
+ */
+#include "proxy/http/cache_control.h"
+
+enum directive {
+	DIRECTIVE_NO_STORE,
+	DIRECTIVE_NO_CACHE,
+	DIRECTIVE_PRIVATE,
+	DIRECTIVE_PUBLIC,
+	DIRECTIVE_MUST_REVALIDATE,
+	DIRECTIVE_PROXY_REVALIDATE,
+	DIRECTIVE_IMMUTABLE,
+	DIRECTIVE_MAX_AGE,
+	DIRECTIVE_S_MAXAGE,
+	DIRECTIVE_ONLY_IF_CACHED,
+	DIRECTIVE_MAX_STALE,
+	DIRECTIVE_MIN_FRESH,
+	DIRECTIVE_COUNT,
+};
+
+static const struct slice directive_names[DIRECTIVE_COUNT] = {
+    [DIRECTIVE_NO_STORE] = SLICE_INIT("no-store"),
+    [DIRECTIVE_NO_CACHE] = SLICE_INIT("no-cache"),
+    [DIRECTIVE_PRIVATE] = SLICE_INIT("private"),
+    [DIRECTIVE_PUBLIC] = SLICE_INIT("public"),
+    [DIRECTIVE_MUST_REVALIDATE] = SLICE_INIT("must-revalidate"),
+    [DIRECTIVE_PROXY_REVALIDATE] = SLICE_INIT("proxy-revalidate"),
+    [DIRECTIVE_IMMUTABLE] = SLICE_INIT("immutable"),
+    [DIRECTIVE_MAX_AGE] = SLICE_INIT("max-age"),
+    [DIRECTIVE_S_MAXAGE] = SLICE_INIT("s-maxage"),
+    [DIRECTIVE_ONLY_IF_CACHED] = SLICE_INIT("only-if-cached"),
+    [DIRECTIVE_MAX_STALE] = SLICE_INIT("max-stale"),
+    [DIRECTIVE_MIN_FRESH] = SLICE_INIT("min-fresh"),
+};
+
+static bool is_number(struct slice s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] < '0' || s.ptr[i] > '9')
+			return false;
+	}
+	return s.len > 0;
+}
+
+bool http_delta_seconds(struct slice s, uint32_t *sec)
+{
+	uint64_t value = HTTP_DELTA_MAX_SEC;
+	if (!is_number(s))
+		return false;
+	slice_to_number(s, HTTP_DELTA_MAX_SEC, &value);
+	*sec = (uint32_t)value;
+	return true;
+}
+
+static enum directive find_directive(struct slice name)
+{
+	unsigned d = 0;
+	while (d < DIRECTIVE_COUNT && !slice_equal_nocase(name, directive_names[d]))
+		d++;
+	return (enum directive)d;
+}
+
+static void note_directive(
+    struct http_cache_control *cc, enum directive d, bool has_value, struct slice value)
+{
+	uint32_t sec = 0;
+	http_delta_seconds(value, &sec);
+	switch (d) {
+	case DIRECTIVE_NO_STORE:
+		cc->no_store = true;
+		break;
+	case DIRECTIVE_NO_CACHE:
+		cc->no_cache = true; /* with field names too: RFC 9111 5.2.2.4 allows it */
+		break;
+	case DIRECTIVE_PRIVATE:
+		cc->is_private = true;
+		break;
+	case DIRECTIVE_PUBLIC:
+		cc->is_public = true;
+		break;
+	case DIRECTIVE_MUST_REVALIDATE:
+		cc->must_revalidate = true;
+		break;
+	case DIRECTIVE_PROXY_REVALIDATE:
+		cc->proxy_revalidate = true;
+		break;
+	case DIRECTIVE_IMMUTABLE:
+		cc->immutable = true;
+		break;
+	case DIRECTIVE_MAX_AGE:
+		cc->has_max_age = true;
+		cc->max_age_sec = sec;
+		break;
+	case DIRECTIVE_S_MAXAGE:
+		cc->has_s_maxage = true;
+		cc->s_maxage_sec = sec;
+		break;
+	case DIRECTIVE_ONLY_IF_CACHED:
+		cc->only_if_cached = true;
+		break;
+	case DIRECTIVE_MAX_STALE:
+		cc->has_max_stale = true;
+		cc->max_stale_sec = has_value ? sec : UINT32_MAX;
+		break;
+	case DIRECTIVE_MIN_FRESH:
+		cc->min_fresh_sec = sec;
+		break;
+	case DIRECTIVE_COUNT:
+		break;
+	}
+}
+
+/*
+ * An argument without its quotes and the spaces in them. *is_open: it begins a quote that never
+ * ends.
+ */
+static struct slice unquoted(struct slice value, bool *is_open)
+{
+	*is_open = false;
+	if (value.len == 0 || value.ptr[0] != '"')
+		return value;
+	*is_open = value.len == 1 || value.ptr[value.len - 1] != '"';
+	return *is_open ? value : slice_trim(slice_sub(value, 1, value.len - 2));
+}
+
+/* The first of equal directives counts (RFC 9111 4.2.1). */
+static void read_directives(struct http_cache_control *cc, struct slice list, unsigned *seen)
+{
+	struct slice member;
+	bool is_open;
+	while (slice_next_member(&list, &member)) {
+		size_t equals = slice_find(member, '=');
+		struct slice name = slice_trim(slice_sub(member, 0, equals));
+		struct slice value = slice_trim(slice_from(member, equals + 1));
+		value = unquoted(value, &is_open);
+		if (is_open)
+			cc->no_store = true; /* the quote may have swallowed just that */
+		enum directive d = find_directive(name);
+		if (d == DIRECTIVE_COUNT || (*seen & 1u << d))
+			continue;
+		*seen |= 1u << d;
+		note_directive(cc, d, equals < member.len, value);
+	}
+}
+
+struct http_cache_control http_cache_control(const struct http_head *head)
+{
+	struct http_cache_control cc = {0};
+	unsigned seen = 0;
+	struct slice member;
+	bool is_request = head->kind == HTTP_REQUEST || head->kind == HTTP_PROMISE;
+	for (uint32_t i = 0; i < head->count; i++) {
+		if (head->fields[i].token == HTTP_TOKEN_CACHE_CONTROL)
+			read_directives(&cc, head->fields[i].value, &seen);
+	}
+	if (!is_request || http_head_find(head, HTTP_TOKEN_CACHE_CONTROL))
+		return cc;
+	for (uint32_t i = 0; i < head->count; i++) {
+		struct slice list = head->fields[i].value;
+		if (head->fields[i].token != HTTP_TOKEN_PRAGMA)
+			continue;
+		while (slice_next_member(&list, &member))
+			cc.no_cache |= slice_equal_nocase(member, SLICE("no-cache"));
+	}
+	return cc;
+}
