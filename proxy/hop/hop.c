@@ -243,7 +243,7 @@ void hop_free(struct hop *h)
 	budget_fini(&h->hold_budget);
 	budget_fini(&h->budget);
 	feedback_fini(h);
-	free(h->etags);
+	etags_fini(&h->etags);
 	free(h->pools);
 	free(h->push_off_until);
 	free(h);

@@ -15,16 +15,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/http/cache.h"
 #include "proxy/http/cache_control.h"
-
-/*
- * The ETags that a resource had last, by anybody's response: a client that has the former one has
- * an old version. One place a key, the newer wins; what is lost here costs nothing but the news.
- */
-#define ETAGS 4096u
-struct memory_etag {
-	uint64_t key;
-	uint32_t etag, former; /* 0: none */
-};
+#include "proxy/http/cookie.h"
 
 /* ---- life ---- */
 
@@ -125,55 +116,6 @@ static bool is_another(const struct memory *m, uint64_t key, uint32_t etag)
 	       policy_diary_knows(&m->diary, key, etag) == POLICY_NOT_KNOWN;
 }
 
-static uint32_t etag_of(const struct http_head *response)
-{
-	const struct http_field *f = http_head_find(response, HTTP_TOKEN_ETAG);
-	return f ? policy_diary_etag(f->value) : 0;
-}
-
-/* ---- ETags, for all connections ---- */
-
-/* Each coding of a resource has an ETag of its own (RFC 9110 8.8.3.3). */
-static uint64_t variant_of(uint64_t key, const struct http_head *request)
-{
-	const struct http_field *f = http_head_find(request, HTTP_TOKEN_ACCEPT_ENCODING);
-	return f ? key ^ policy_diary_key(f->value, (struct slice){0}, (struct slice){0}) : key;
-}
-
-static bool varies_by_coding_alone(const struct http_head *response)
-{
-	const struct http_field *f = http_head_find(response, HTTP_TOKEN_VARY);
-	return !f || slice_equal_nocase(slice_trim(f->value), SLICE("accept-encoding"));
-}
-
-static void learn_etag(struct hop *hop, const struct exchange *x, const struct http_head *response,
-    uint64_t key, uint32_t etag)
-{
-	if (etag == 0)
-		return;
-	if (!hop->etags)
-		hop->etags = memory_zalloc(ETAGS * sizeof(*hop->etags));
-	uint64_t variant = variant_of(key, x->request);
-	struct memory_etag *at = &hop->etags[variant % ETAGS];
-	bool is_news = at->key != variant || at->etag != etag;
-	if (!is_news || !varies_by_coding_alone(response) ||
-	    !http_may_store_shared(x->request, response))
-		return;
-	if (at->key == variant)
-		hop->changes++;
-	*at = (struct memory_etag){variant, etag, at->key == variant ? at->etag : 0};
-}
-
-/* The one before the current one; 0: there was none. */
-static uint32_t former_etag(const struct hop *hop, const struct http_head *parent,
-    const struct http_head *promised, uint64_t key)
-{
-	bool says_coding = http_head_find(promised, HTTP_TOKEN_ACCEPT_ENCODING) != NULL;
-	uint64_t variant = variant_of(key, says_coding ? promised : parent);
-	const struct memory_etag *at = hop->etags ? &hop->etags[variant % ETAGS] : NULL;
-	return at && at->key == variant ? at->former : 0;
-}
-
 /* ---- the cookie ---- */
 
 /* The one that came last counts; a connection's hosts seldom are several. */
@@ -194,62 +136,6 @@ static void take_cookie(struct memory *m, struct slice value)
 	if (!m->cookie)
 		m->cookie = memory_new(struct policy_cookie_set);
 	*m->cookie = came;
-}
-
-/* Cuts our cookies out of one Cookie field's value; the last one of ours is handed out. */
-static struct slice without_ours(
-    struct arena *arena, struct slice value, struct slice name, struct slice *ours)
-{
-	char *kept = arena_bytes(arena, value.len + 1);
-	size_t n = 0;
-	while (value.len > 0) {
-		size_t end = slice_find(value, ';');
-		struct slice pair = slice_trim(slice_sub(value, 0, end));
-		value = slice_from(value, end + 1);
-		if (slice_starts_with(pair, name) && pair.len > name.len &&
-		    pair.ptr[name.len] == '=') {
-			*ours = slice_from(pair, name.len + 1);
-			continue;
-		}
-		if (pair.len == 0)
-			continue;
-		if (n > 0) {
-			kept[n++] = ';';
-			kept[n++] = ' ';
-		}
-		memcpy(kept + n, pair.ptr, pair.len);
-		n += pair.len;
-	}
-	return slice_of(kept, n);
-}
-
-static bool mentions(struct slice value, struct slice name)
-{
-	return memmem(value.ptr, value.len, name.ptr, name.len) != NULL;
-}
-
-/* Ours is for us alone: an origin that saw it would see a new Cookie field, and caches another
- * client, each time. */
-static struct slice cut_cookie(struct http_head *head, struct slice name)
-{
-	struct slice ours = {0};
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < head->count; i++) {
-		struct http_field *f = &head->fields[i];
-		struct slice found = {0}, rest = {0};
-		if (f->token == HTTP_TOKEN_COOKIE && mentions(f->value, name))
-			rest = without_ours(&head->arena, f->value, name, &found);
-		if (found.ptr) {
-			ours = found;
-			if (rest.len == 0)
-				continue;
-			f->value = rest;
-			f->hash = 0;
-		}
-		head->fields[kept++] = *f;
-	}
-	head->count = kept;
-	return ours;
 }
 
 static bool set_equal(const struct policy_cookie_set *a, const struct policy_cookie_set *b)
@@ -299,7 +185,7 @@ enum policy_known memory_knows(const struct exchange *parent, const struct http_
 	if (m->diary.count == 0 && !m->cookie)
 		return POLICY_NOT_KNOWN;
 	uint64_t key = policy_diary_key(promised->method, promised->authority, promised->path);
-	uint32_t former = former_etag(d->hop, parent->request, promised, key);
+	uint32_t former = etags_former(&d->hop->etags, key, promised, parent->request);
 	if (former != 0 && policy_diary_knows(&m->diary, key, former) == POLICY_KNOWN_ETAG) {
 		forget(m, key);
 		return POLICY_NOT_KNOWN;
@@ -365,16 +251,16 @@ void memory_page_ended(struct exchange *page)
 	if (!page->had_known || page->had_news)
 		return;
 	const struct hop *hop = down_of(m)->hop;
-	if (m->quiet_as_of != hop->changes)
+	if (m->quiet_as_of != hop->etags.changes)
 		m->quiet_count = 0;
-	m->quiet_as_of = hop->changes;
+	m->quiet_as_of = hop->etags.changes;
 	m->quiet[m->quiet_count++ % MEMORY_QUIET_PAGES] = key_of(page->request->method, page);
 }
 
 bool memory_is_quiet(const struct exchange *page)
 {
 	const struct down *d = client_of(page);
-	if (!d || d->memory.quiet_count == 0 || d->memory.quiet_as_of != d->hop->changes)
+	if (!d || d->memory.quiet_count == 0 || d->memory.quiet_as_of != d->hop->etags.changes)
 		return false;
 	const struct memory *m = &d->memory;
 	uint64_t key = key_of(page->request->method, page);
@@ -390,7 +276,10 @@ void memory_request(struct down *d, struct exchange *x)
 {
 	const struct conf_server *server = &d->hop->env.conf->server;
 	if (d->hop->cookie_keys.count > 0) {
-		struct slice ours = cut_cookie(x->request, slice_of_string(server->diary_cookie));
+		/* Ours is for us alone: an origin that saw it would see a new Cookie field, and
+		 * caches another client, each time. */
+		struct slice ours =
+		    http_cookie_cut(x->request, slice_of_string(server->diary_cookie));
 		if (ours.len > 0 && d->memory.diary.most > 0 && !x->came_through)
 			take_cookie(&d->memory, ours);
 	}
@@ -414,10 +303,10 @@ static bool is_kept(const struct exchange *x, const struct http_head *response, 
 static void note_get(struct memory *m, const struct exchange *x, const struct http_head *response)
 {
 	uint64_t key = key_of(SLICE("GET"), x);
-	uint32_t etag = etag_of(response);
+	uint32_t etag = etags_of(response);
 	uint16_t status = response->status;
 	if (status == 200 || status == 304)
-		learn_etag(down_of(m)->hop, x, response, key, etag);
+		etags_learn(&down_of(m)->hop->etags, key, etag, x->request, response);
 	if (status == 304 || (status == 200 && is_kept(x, response, etag)))
 		note(m, x->was_forwarded ? POLICY_NOTE_PUSHED : POLICY_NOTE_REQUESTED, key, etag);
 	else if (x->was_forwarded || status == 200 || status == 404 || status == 410)
@@ -431,8 +320,9 @@ void memory_response(struct exchange *x, struct http_head *head)
 		note_get(m, x, head);
 	} else if (x->method == HTTP_METHOD_HEAD && head->status == 200) {
 		uint64_t key = key_of(SLICE("GET"), x);
-		learn_etag(down_of(m)->hop, x, head, key, etag_of(head));
-		if (is_another(m, key, etag_of(head)))
+		uint32_t etag = etags_of(head);
+		etags_learn(&down_of(m)->hop->etags, key, etag, x->request, head);
+		if (is_another(m, key, etag))
 			forget(m, key);
 	} else if (!http_method_is_safe(x->method) && head->status / 100 <= 3) {
 		forget(m, key_of(SLICE("GET"), x));

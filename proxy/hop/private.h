@@ -15,6 +15,7 @@
 #include "proxy/base/map.h"
 #include "proxy/base/rate.h"
 #include "proxy/h2/h2.h"
+#include "proxy/hop/etags.h"
 #include "proxy/hop/facts.h"
 #include "proxy/hop/hop.h"
 #include "proxy/http/date.h"
@@ -64,8 +65,7 @@ struct hop {
 	struct hold_limits hold_limits;        /* of one client connection */
 	struct policy_feedback feedback;       /* what came of the rules' pushes */
 	struct policy_cookie_keys cookie_keys; /* of the diary's cookie; none: there is no cookie */
-	uint32_t changes;                      /* of ETags that were seen */
-	struct memory_etag *etags;             /* owned; NULL until there is one */
+	struct etags etags;                    /* that were seen */
 	struct budget budget;                  /* of the worker */
 	struct pressure pressure;
 	struct budget hold_budget; /* the part of it that held responses may take */
@@ -114,7 +114,7 @@ struct memory {
 	 * the origin has nothing to send and we nothing to refuse. Until some resource has changed.
 	 * */
 	uint64_t quiet[MEMORY_QUIET_PAGES];
-	uint32_t quiet_count, quiet_as_of; /* entries ever made; hop->changes of that time */
+	uint32_t quiet_count, quiet_as_of; /* entries ever made; hop->etags.changes of that time */
 };
 
 /* What a connection costs while idle, its engine and TLS included; charged as a lump from the

@@ -89,7 +89,7 @@ static void connection_without_offers_remembers_nothing(void **state)
 	struct down *d = down_of(&s);
 	assert_false(d->memory.is_awake);
 	assert_int_equal(policy_diary_bytes(&d->memory.diary), 0);
-	assert_null(s.w->hop->etags);
+	assert_null(s.w->hop->etags.entries);
 	hop_world_free(s.w);
 }
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* One cookie out of a request's Cookie fields. What browsers send is taken as it is: pairs between
+ * semicolons, and no more is asked of them. */
+#include "proxy/http/cookie.h"
+
+/* The field's value without the cookies of this name, joined anew. *found: the last one's value. */
+static struct slice without(
+    struct arena *arena, struct slice value, struct slice name, struct slice *found)
+{
+	char *kept = arena_bytes(arena, value.len + 1);
+	size_t n = 0;
+	while (value.len > 0) {
+		size_t end = slice_find(value, ';');
+		struct slice pair = slice_trim(slice_sub(value, 0, end));
+		value = slice_from(value, end + 1);
+		if (slice_starts_with(pair, name) && pair.len > name.len &&
+		    pair.ptr[name.len] == '=') {
+			*found = slice_from(pair, name.len + 1);
+			continue;
+		}
+		if (pair.len == 0)
+			continue;
+		if (n > 0) {
+			kept[n++] = ';';
+			kept[n++] = ' ';
+		}
+		memcpy(kept + n, pair.ptr, pair.len);
+		n += pair.len;
+	}
+	return slice_of(kept, n);
+}
+
+static bool mentions(struct slice value, struct slice name)
+{
+	return memmem(value.ptr, value.len, name.ptr, name.len) != NULL;
+}
+
+struct slice http_cookie_cut(struct http_head *request, struct slice name)
+{
+	struct slice last = {0};
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < request->count; i++) {
+		struct http_field *f = &request->fields[i];
+		struct slice found = {0}, rest = {0};
+		if (f->token == HTTP_TOKEN_COOKIE && mentions(f->value, name))
+			rest = without(&request->arena, f->value, name, &found);
+		if (found.ptr) {
+			last = found;
+			if (rest.len == 0)
+				continue;
+			f->value = rest;
+			f->hash = 0;
+		}
+		request->fields[kept++] = *f;
+	}
+	request->count = kept;
+	return last;
+}
