@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's connection: its transport and its engine. What its streams carry is in down_leg.c, its
- * deadlines are in down_deadline.c; what becomes of a request is in request.c.
+ * A client's connection: its transport and its engine. What its engine tells is in down_events.c,
+ * what its streams carry in down_leg.c, its deadlines are in down_deadline.c; what becomes of a
+ * request is in request.c.
  */
 #include "proxy/hop/private.h"
 
@@ -117,8 +118,7 @@ static void down_close(struct down *d)
 	down_dispose(d);
 }
 
-/* The client is gone, or as good as gone, for all exchanges on it. */
-static void end_exchanges(
+void down_end_exchanges(
     struct down *d, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	while (!list_is_empty(&d->legs)) {
@@ -132,7 +132,7 @@ void down_abort(struct down *d, const char *detail)
 {
 	if (!d->net)
 		return;
-	end_exchanges(d, &relay_cause_DOWN_LOST, RELAY_CANCEL, detail);
+	down_end_exchanges(d, &relay_cause_DOWN_LOST, RELAY_CANCEL, detail);
 	net_conn_abort(d->net);
 	down_dispose(d);
 }
@@ -247,82 +247,6 @@ static const char http11_answer[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n
 
 /* ---- input ---- */
 
-static void reset_event(struct down *d, const struct h2_event *e)
-{
-	if (e->fault) {
-		HOP_COUNT(d->hop, peer_faults_down, 1);
-		complain_of_down(d, e->fault->name, e->reason ? e->reason : e->fault->text);
-	}
-	struct leg *leg = e->user;
-	if (!leg)
-		return;
-	down_leg_cut(leg);
-	exchange_on_down_ended(leg->exchange,
-	    e->fault ? &relay_cause_DOWN_MALFORMED : &relay_cause_DOWN_RESET, e->code,
-	    e->fault ? e->fault->name : NULL);
-}
-
-static void failed_event(struct down *d, const struct h2_event *e)
-{
-	if (e->fault) {
-		HOP_COUNT(d->hop, peer_faults_down, 1);
-		complain_of_down(d, e->fault->name, e->fault->text);
-	}
-	d->is_closing = true;
-	end_exchanges(d, &relay_cause_DOWN_LOST, e->code, e->fault ? e->fault->name : NULL);
-}
-
-static void on_event(struct down *d, struct h2_event *e)
-{
-	struct leg *leg = e->user;
-	switch (e->kind) {
-	case H2_EVENT_HEAD:
-		down_request(d, e->stream, e->head, e->end, e->oversize);
-		break;
-	case H2_EVENT_DATA:
-		if (leg)
-			exchange_on_upload(leg->exchange, e->piece, e->end);
-		else
-			h2_credit(d->h2, e->stream, e->piece.length);
-		break;
-	case H2_EVENT_TRAILERS:
-		if (leg)
-			exchange_on_upload_trailers(leg->exchange, e->head);
-		else
-			http_head_free(e->head);
-		break;
-	case H2_EVENT_RESET:
-		reset_event(d, e);
-		break;
-	case H2_EVENT_CLOSED:
-		if (leg) {
-			down_leg_cut(leg);
-			exchange_on_leg_closed(leg);
-		}
-		break;
-	case H2_EVENT_FAILED:
-		failed_event(d, e);
-		break;
-	case H2_EVENT_SETTINGS:
-	case H2_EVENT_GOAWAY:
-	case H2_EVENT_PONG:
-	case H2_EVENT_PROMISE: /* a client cannot: the engine has made it a fault */
-		break;
-	}
-}
-
-void down_take_events(struct down *d)
-{
-	struct h2_event e;
-	while (h2_next_event(d->h2, &e))
-		on_event(d, &e);
-	down_start_waiting(d);
-	if (list_is_empty(&d->legs) && d->quiet_since == USEC_NEVER) {
-		down_is_quiet(d);
-		down_arm(d);
-	}
-}
-
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
 {
 	struct down *d = owner;
@@ -377,7 +301,7 @@ static void conn_fill(void *owner, struct net_out *out)
 	if (!d->net || h2_wants_write(d->h2))
 		return;
 	if (d->is_closing || h2_is_done(d->h2)) {
-		end_exchanges(d, &relay_cause_DOWN_LOST, 0, NULL);
+		down_end_exchanges(d, &relay_cause_DOWN_LOST, 0, NULL);
 		down_close(d);
 	}
 }

@@ -52,6 +52,31 @@ struct pool *pool_choose(struct hop *hop, struct exchange *x)
 
 /* ---- connections ---- */
 
+void pool_joined(struct pool *p, struct up *u)
+{
+	list_append(&p->ups, &u->link);
+	p->count++;
+	p->connecting++;
+	p->was_used = true;
+}
+
+void pool_reached(struct pool *p)
+{
+	ensure(p->connecting > 0);
+	p->connecting--;
+	p->failures = 0;
+}
+
+void pool_left(struct pool *p, bool was_ready)
+{
+	ensure(p->count > 0);
+	p->count--;
+	if (was_ready)
+		return;
+	ensure(p->connecting > 0);
+	p->connecting--;
+}
+
 /* The first one, if it may be chosen not the one that x has failed on. */
 static struct up *up_with_room(struct pool *p, const struct exchange *x)
 {

@@ -13,14 +13,12 @@
 
 #include "proxy/base/budget.h"
 #include "proxy/base/map.h"
-#include "proxy/base/rate.h"
-#include "proxy/h2/h2.h"
+#include "proxy/hop/down.h"
 #include "proxy/hop/etags.h"
 #include "proxy/hop/facts.h"
 #include "proxy/hop/hop.h"
+#include "proxy/hop/up.h"
 #include "proxy/http/date.h"
-#include "proxy/relay/hold.h"
-#include "proxy/relay/relay.h"
 
 struct listener {
 	struct hop *hop;
@@ -30,20 +28,6 @@ struct listener {
 	struct list sockets;
 	uint32_t connections;
 	struct map clients; /* struct client: who is connected */
-};
-
-/* A connection that is over: its transport is gone, the rest of it goes at the end of the turn. */
-struct corpse {
-	struct list link; /* in hop->dead */
-	void (*bury)(struct corpse *corpse);
-};
-
-/* What the other end of a connection takes (taking.c). */
-struct taking {
-	usec looked; /* last */
-	usec since;  /* when so many octets were `delivered` */
-	uint64_t delivered;
-	usec good_until; /* until then it counts as one that takes enough */
 };
 
 /* What is done while the worker's memory is short (pressure.c). */
@@ -100,173 +84,7 @@ struct hop {
 	void *drained_context;
 };
 
-/* ---- a client's connection ---- */
-
-#define MEMORY_QUIET_PAGES 8u
-
-/* What its client has (memory.c). */
-struct memory {
-	struct policy_diary diary;        /* most 0: nothing is remembered */
-	struct policy_cookie_set *cookie; /* owned; what the client carries; NULL: nothing yet */
-	uint64_t cookie_text;             /* of the cookie that was looked at last, a hash */
-	bool is_awake;                    /* something was offered here, or may be at any time */
-	/* Pages all of whose promises the client knew: the next time they go without push, so that
-	 * the origin has nothing to send and we nothing to refuse. Until some resource has changed.
-	 * */
-	uint64_t quiet[MEMORY_QUIET_PAGES];
-	uint32_t quiet_count, quiet_as_of; /* entries ever made; hop->etags.changes of that time */
-};
-
-/* What a connection costs while idle, its engine and TLS included; charged as a lump from the
- * beginning. */
-#define CONNECTION_BYTES 4096u
-#define CONNECTION_TLS_BYTES 7168u
-static inline size_t connection_bytes(bool has_tls)
-{
-	return CONNECTION_BYTES + (has_tls ? CONNECTION_TLS_BYTES : 0);
-}
-
-struct down {
-	struct hop *hop;
-	struct listener *listener;
-	struct net_conn *net; /* NULL once closed */
-	struct h2_conn *h2;   /* NULL until the preface has been seen */
-	struct budget budget;
-	struct budget hold_budget; /* of what is held for it */
-	struct list link;          /* in hop->downs */
-	struct corpse corpse;
-	struct list legs;
-	struct list waiting;  /* pushes whose response waits for room */
-	struct list idle;     /* in hop->pressure.idle while quiet_since is not USEC_NEVER */
-	size_t closing_bytes; /* its part of hop->pressure.closing_bytes */
-	struct wheel_node timer;
-	struct address client;
-	struct client *counted; /* among the listener's; NULL: not counted */
-	usec opened, quiet_since;
-	struct taking taking;
-	struct hold_store held;
-	struct memory memory;
-	uint64_t push_buffered; /* octets of pushed responses that wait here */
-	uint32_t pushes_open;
-	uint8_t sniffed[H2_PREFACE_LEN];
-	uint8_t sniffed_len;
-	bool is_open, is_closing;
-};
-
-/* A connection that is blocked says so to nobody: while it has exchanges it is looked at so often. */
-#define LOOK_AT_BLOCKED_USEC USEC_PER_SEC
-
-void down_accept(struct listener *l, int fd, const struct net_address *peer);
-void down_shutdown(struct down *d); /* graceful */
-/* At once and without a word; detail: for the log of its exchanges, or NULL. */
-void down_abort(struct down *d, const char *detail);
-void down_shed(struct down *d);          /* idle, and its memory is wanted */
-void down_take_events(struct down *d);   /* of its engine */
-void down_start_waiting(struct down *d); /* pushes that may begin now */
-/* down_deadline.c */
-void down_is_quiet(struct down *d); /* it has no stream; or: its time without one begins again */
-void down_is_busy(struct down *d);  /* a request came */
-void down_arm(struct down *d);
-void down_arm_sooner(struct down *d); /* if something is due before what the timer is set to */
-void down_expired(struct wheel_node *timer, usec now);
-/* How long this exchange's client may take nothing, or too little, of what waits for it. */
-usec down_take_limit(struct down *d, const struct leg *leg);
-extern const struct leg_ops down_leg_ops;
-/* Cuts the links between a leg and its connection and stream; the stream itself is left alone. */
-void down_leg_cut(struct leg *leg);
-/* A request came. Takes head. */
-void down_request(
-    struct down *d, struct h2_stream *s, struct http_head *head, bool end, bool oversize);
-
-/* ---- connections to origins ---- */
-
-struct pool {
-	struct hop *hop;
-	const struct conf_origin *origin;
-	struct net_tls *tls; /* owned by the push-on pool, shared by its twin */
-	bool push;           /* announces ENABLE_PUSH=1 */
-	struct list ups;
-	struct list queue; /* exchanges (waiting) */
-	uint32_t queued;
-	/* connections that take requests, or will; those of them that are not ready */
-	uint32_t count, connecting;
-	uint32_t next_address, failures; /* failures in a row, over the origin's addresses */
-	/* a connection could not be had: no other is tried before, while there are any */
-	usec grows_again;
-	bool was_used;
-};
-
-/* What its streams' windows have grown to (up_window.c). */
-struct up_window {
-	uint32_t bytes;
-	uint64_t probe_bytes; /* came since the PING was sent */
-	bool is_probing;
-};
-
-struct up {
-	struct hop *hop;
-	struct pool *pool;
-	struct net_conn *net;
-	struct h2_conn *h2; /* NULL until connected */
-	struct budget budget;
-	struct list link; /* in pool->ups */
-	struct corpse corpse;
-	struct list legs;
-	struct wheel_node timer;
-	usec started, quiet_since; /* started: to connect; once connected, since then */
-	struct taking taking;
-	uint64_t requests; /* sent so far */
-	uint64_t cancels;  /* of these, reset by us */
-	struct up_window window;
-	bool is_open, is_ready, is_closing; /* connected; SETTINGS came; no more requests */
-	bool is_gone;                       /* on hop->dead */
-	/* it promised so much that was refused that we turned push off here */
-	bool push_was_withdrawn;
-	struct bucket promises, refusals, resets;
-};
-
-void pool_init(struct pool *p, struct hop *hop, const struct conf_origin *origin,
-    struct net_tls *tls, bool push);
-void pool_fini(struct pool *p);
-void pool_part(
-    struct pool *p); /* GOAWAY to all (RFC 9113 6.8); nobody waits for anything any more */
-struct pool *pool_choose(struct hop *hop, struct exchange *x);
-void pool_dispatch(struct pool *p, struct exchange *x);
-void pool_undispatch(struct exchange *x);
-void pool_serve(struct pool *p); /* sends what is queued as far as there is room */
-/* Whether one of its connections may take no more requests, so that another is opened in its place. */
-bool pool_may_replace(const struct pool *p);
-/* a connection could not be opened */
-void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail);
-
-void up_open(struct pool *p);
-/* What we announce to the origin. */
-struct h2_settings up_settings(const struct conf_origin *o, bool push);
-void up_kill(struct up *u, const struct relay_cause *cause); /* at once and without a word */
-void up_terminate(struct up *u, enum h2_code code, struct slice why); /* GOAWAY, then close */
-void up_retire(struct up *u); /* takes no more requests; closes when those that it has are over */
-bool up_has_room(const struct up *u);
-/* Sends the exchange's request; else why it cannot be sent: no memory, or too large for this origin. */
-const struct relay_cause *up_send(struct up *u, struct exchange *x);
-/* The connection has failed: no request can start on it any more, and what waited for it hears. */
-void up_lost(struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail);
-void up_take_events(struct up *u); /* of its engine */
-/* up_window.c */
-void up_window_init(struct up_window *w, const struct conf_origin *o);
-void up_window_probe(struct up *u, size_t received); /* so many octets of a body have come */
-void up_window_grow(struct up *u);                   /* the PING is answered */
-/* The exchange's stream may have what the windows have grown to. */
-void up_window_widen(struct up *u, struct exchange *x);
-/* up_deadline.c */
-void up_arm(struct up *u);
-void up_expired(struct wheel_node *timer, usec now);
-/* How long the origin may take nothing, or too little, of this exchange's upload. */
-usec up_take_limit(struct up *u, const struct leg *leg);
-extern const struct leg_ops up_leg_ops;
-void up_leg_cut(struct leg *leg);
-
 /* clients.c */
-struct client;
 /* Another connection from there. False: it has as many as it may have. */
 bool clients_enter(struct listener *l, const struct address *from, struct client **client);
 void clients_leave(struct listener *l, struct client *client); /* NULL is fine */
@@ -279,15 +97,6 @@ void complain_of_up(const struct up *u, const char *what, const char *more);
 /* For h2_env; the context is the hop. */
 void complain_count_client(void *hop, const struct h2_fault *fault);
 void complain_count_origin(void *hop, const struct h2_fault *fault);
-
-/* taking.c */
-/* When a socket that takes too little is to be given up; USEC_NEVER while it takes all. */
-usec taking_deadline(
-    struct taking *t, const struct net_conn *net, usec limit, uint32_t min_rate, usec now);
-/* How long a stream may stand still when `limit` holds for the connection; 0: without limit, since
- * others are served. */
-usec taking_limit(struct taking *t, const struct net_conn *net, const struct h2_conn *h2,
-    const struct h2_stream *stream, usec limit, uint32_t min_rate, usec now);
 
 /* limits.c: what the engines enforce */
 struct h2_limits down_limits(const struct conf_listen *c);
@@ -303,25 +112,6 @@ void promise_made(void *context, struct exchange *push);
 /* What the client's connection is like just now, in the room that is given; NULL: there is none any
  * more. */
 const struct facts_client *down_facts(const struct exchange *x, struct facts_client *room);
-
-/* memory.c: what clients have */
-void memory_setup(struct hop *hop);
-void memory_init(struct down *d);
-void memory_fini(struct down *d);
-/* A request came, on a connection whose memory is awake. Cuts the diary's cookie out of it. */
-void memory_request(struct down *d, struct exchange *x);
-/* The final response's head goes to the client of x, whose memory is not NULL. */
-void memory_response(struct exchange *x, struct http_head *head);
-/* Does the client have what is offered with the parent? Wakes the memory. */
-enum policy_known memory_knows(const struct exchange *parent, const struct http_head *promised);
-void memory_promised(struct exchange *push);
-/* The relayed offer was dropped as known; and: the page has ended. */
-void memory_refused(struct exchange *page);
-void memory_page_ended(struct exchange *page);
-/* Would nothing that the origin could push with it be new? */
-bool memory_is_quiet(const struct exchange *page);
-void memory_hinted(const struct exchange *parent, const struct http_head *promised);
-void memory_ended(struct exchange *push, enum observe_outcome outcome);
 
 /* feedback.c: what came of the rules' pushes */
 void feedback_init(struct hop *hop);

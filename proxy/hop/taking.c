@@ -3,7 +3,7 @@
  * Whether the other end of a connection takes what it is sent, and how long a stream of it may
  * therefore stand still. Looked at about once a second, since it costs a system call.
  */
-#include "proxy/hop/private.h"
+#include "proxy/hop/taking.h"
 
 #define LOOKED_USEC (100 * USEC_PER_MSEC)
 /* While anything waits it is looked at more often than that. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A connection to an origin: its transport and its engine. It is shared by all clients of the
- * worker; who may use it is the pool's business. What its streams carry is in up_leg.c, its
- * deadlines are in up_deadline.c, the growth of its windows is in up_window.c.
+ * worker; who may use it is the pool's business. What its engine tells is in up_events.c, what its
+ * streams carry in up_leg.c, its deadlines are in up_deadline.c, the growth of its windows is in
+ * up_window.c.
  */
 #include "proxy/hop/private.h"
 
@@ -23,7 +24,6 @@ static const struct net_conn_ops conn_ops = {
 
 /* ---- life ---- */
 
-/* The transport is open: the time for SETTINGS begins. */
 struct h2_settings up_settings(const struct conf_origin *o, bool push)
 {
 	struct h2_settings s = h2_settings_initial;
@@ -35,6 +35,7 @@ struct h2_settings up_settings(const struct conf_origin *o, bool push)
 	return s;
 }
 
+/* The transport is open: the time for SETTINGS begins. */
 static void begin_http2(struct up *u)
 {
 	const struct conf_origin *o = u->pool->origin;
@@ -91,10 +92,7 @@ void up_open(struct pool *p)
 	u->corpse.bury = bury;
 	list_init(&u->corpse.link);
 	wheel_node_init(&u->timer, up_expired);
-	list_append(&p->ups, &u->link);
-	p->count++;
-	p->connecting++;
-	p->was_used = true;
+	pool_joined(p, u);
 	u->net = connect_to(u);
 	if (u->net)
 		net_conn_set_budget(u->net, &u->budget);
@@ -109,16 +107,10 @@ void up_open(struct pool *p)
 
 void up_retire(struct up *u)
 {
-	struct pool *p = u->pool;
 	if (u->is_closing)
 		return;
 	u->is_closing = true;
-	ensure(p->count > 0);
-	p->count--;
-	if (!u->is_ready) {
-		ensure(p->connecting > 0);
-		p->connecting--;
-	}
+	pool_left(u->pool, u->is_ready);
 }
 
 static void up_dispose(struct up *u)
@@ -134,7 +126,7 @@ static void up_dispose(struct up *u)
 	hop_nudge(u->hop);
 }
 
-static void end_exchanges(
+void up_end_exchanges(
     struct up *u, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	/* a retry may land on this very list's successor: take what there is now */
@@ -161,7 +153,7 @@ void up_lost(struct up *u, const struct relay_cause *cause, uint32_t code, const
 	struct pool *p = u->pool;
 	bool was_ready = u->is_ready;
 	up_retire(u);
-	end_exchanges(u, cause, code, detail);
+	up_end_exchanges(u, cause, code, detail);
 	if (u->net)
 		net_conn_abort(u->net);
 	up_dispose(u);
@@ -175,14 +167,14 @@ void up_terminate(struct up *u, enum h2_code code, struct slice why)
 {
 	h2_terminate(u->h2, code, why);
 	up_retire(u);
-	end_exchanges(u, &relay_cause_UP_LOST, code, "terminated");
+	up_end_exchanges(u, &relay_cause_UP_LOST, code, "terminated");
 	net_conn_dirty(u->net);
 }
 
 void up_kill(struct up *u, const struct relay_cause *cause)
 {
 	up_retire(u);
-	end_exchanges(u, cause, 0, NULL);
+	up_end_exchanges(u, cause, 0, NULL);
 	if (u->net)
 		net_conn_abort(u->net);
 	up_dispose(u);
@@ -202,139 +194,6 @@ static void conn_opened(void *owner)
 	}
 	net_conn_dirty(u->net);
 	up_arm(u);
-}
-
-static void reset_event(struct up *u, const struct h2_event *e)
-{
-	struct leg *leg = e->user;
-	const struct relay_cause *cause = &relay_cause_UP_RESET;
-	const char *detail = NULL;
-	if (e->fault) {
-		HOP_COUNT(u->hop, peer_faults_up, 1);
-		complain_of_up(u, e->fault->name, e->reason ? e->reason : e->fault->text);
-		cause = e->oversize ? &relay_cause_UP_FIELDS_LARGE : &relay_cause_UP_MALFORMED;
-		detail = e->reason ? e->reason : e->fault->name;
-	} else if (e->unprocessed) {
-		cause = &relay_cause_UP_UNPROCESSED;
-	}
-	if (!leg)
-		return;
-	up_leg_cut(leg);
-	exchange_on_up_failed(leg->exchange, cause, e->code, detail);
-}
-
-static void failed_event(struct up *u, const struct h2_event *e)
-{
-	const char *detail = e->fault ? e->fault->name : h2_code_name(e->code);
-	const struct relay_cause *cause = e->fault ? &relay_cause_UP_FAULT : &relay_cause_UP_LOST;
-	HOP_COUNT(u->hop, upstream_failed, 1);
-	if (e->fault) {
-		HOP_COUNT(u->hop, peer_faults_up, 1);
-		complain_of_up(u, e->fault->name, e->fault->text);
-	} else if (e->code != H2_NO_ERROR) {
-		complain_of_up(u, "connection ended with an error", detail);
-	}
-	up_retire(u); /* its GOAWAY still leaves; for the pool it is gone */
-	end_exchanges(u, cause, e->fault ? (uint32_t)e->fault->code : e->code, detail);
-	if (!u->is_ready)
-		pool_failed(u->pool, cause, detail);
-	else
-		pool_serve(u->pool);
-}
-
-static void settings_event(struct up *u)
-{
-	if (!u->is_ready && !u->is_closing) {
-		ensure(u->pool->connecting > 0);
-		u->pool->connecting--;
-		u->pool->failures = 0;
-	}
-	u->is_ready = true;
-	pool_serve(u->pool);
-}
-
-static void data_event(struct up *u, const struct h2_event *e)
-{
-	struct leg *leg = e->user;
-	HOP_COUNT(u->hop, bytes_up_in, e->piece.length);
-	if (!leg) {
-		h2_credit(u->h2, e->stream, e->piece.length);
-		return;
-	}
-	struct exchange *x = leg->exchange;
-	up_window_probe(u, e->piece.length);
-	exchange_on_download(x, e->piece, e->end);
-	if (!e->end)
-		up_window_widen(u, x);
-}
-
-/* RFC 9110 6.6.1: what has no Date is given the time at which it came. */
-static void head_event(struct up *u, const struct h2_event *e)
-{
-	struct leg *leg = e->user;
-	if (!leg) {
-		http_head_free(e->head);
-		return;
-	}
-	if (!http_head_is_interim(e->head) && !http_head_find(e->head, HTTP_TOKEN_DATE))
-		http_head_add_token(e->head, HTTP_TOKEN_DATE, hop_date(u->hop));
-	exchange_on_response(leg->exchange, e->head, e->end);
-}
-
-static void on_event(struct up *u, struct h2_event *e)
-{
-	struct leg *leg = e->user;
-	switch (e->kind) {
-	case H2_EVENT_SETTINGS:
-		settings_event(u);
-		break;
-	case H2_EVENT_HEAD:
-		head_event(u, e);
-		break;
-	case H2_EVENT_DATA:
-		data_event(u, e);
-		break;
-	case H2_EVENT_TRAILERS:
-		if (leg)
-			exchange_on_download_trailers(leg->exchange, e->head);
-		else
-			http_head_free(e->head);
-		break;
-	case H2_EVENT_PROMISE:
-		up_promise(u, e);
-		break;
-	case H2_EVENT_RESET:
-		reset_event(u, e);
-		break;
-	case H2_EVENT_CLOSED:
-		if (leg) {
-			up_leg_cut(leg);
-			exchange_on_leg_closed(leg);
-		}
-		break;
-	case H2_EVENT_GOAWAY:
-		up_retire(u);
-		if (e->code != H2_NO_ERROR)
-			complain_of_up(u, "sent GOAWAY", h2_code_name(e->code));
-		break;
-	case H2_EVENT_PONG:
-		up_window_grow(u);
-		break;
-	case H2_EVENT_FAILED:
-		failed_event(u, e);
-		break;
-	}
-}
-
-void up_take_events(struct up *u)
-{
-	struct h2_event e;
-	while (h2_next_event(u->h2, &e))
-		on_event(u, &e);
-	if (list_is_empty(&u->legs) && u->quiet_since == USEC_NEVER) {
-		u->quiet_since = u->hop->relay.now;
-		up_arm(u);
-	}
 }
 
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
@@ -377,7 +236,7 @@ static void conn_fill(void *owner, struct net_out *out)
 		out_fill(u->h2, out);
 	}
 	if (u->net && is_over && !h2_wants_write(u->h2)) {
-		end_exchanges(u, &relay_cause_UP_LOST, 0, NULL);
+		up_end_exchanges(u, &relay_cause_UP_LOST, 0, NULL);
 		net_conn_close(u->net);
 		up_dispose(u);
 		if (!list_is_empty(&p->queue))
