@@ -6,20 +6,18 @@
  * A request is *owed* its answer when client and origin both behave: whatever others do meanwhile, it must come whole.
  * Every other one may fail, but what looks complete must be whole, and every stream must end.
  */
-import http2 from 'node:http2';
 import net from 'node:net';
 import tls from 'node:tls';
+import { Endpoint } from './endpoint.mjs';
 import { Checker, Random, body } from './random.mjs';
 
 const { ports, ca, seed, sessions: wanted, rate, maxMs } = JSON.parse(process.argv[2]);
-const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = http2.constants;
 const random = new Random(seed);
 const accounts = {
-	begun: 0, ended: 0, sessions: 0, lost: 0, deaf: 0, vandals: 0, ends: {}, owed: 0, octets: 0, pushes: 0, pushesEnded: 0, pushEnds: {}, claims: 0,
-	broken: [], longestMs: 0,
+	begun: 0, ended: 0, sessions: 0, lost: 0, vandals: 0, ends: {}, owed: 0, octets: 0, pushes: 0, pushesEnded: 0, pushEnds: {}, claims: 0,
+	uploadsUndone: 0, goaways: {}, broken: [], longestMs: 0,
 };
 let isOver = false, nextSeed = seed * 1000;
-const alive = new Set();
 const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
 function complain(what, more) {
@@ -30,101 +28,89 @@ function complain(what, more) {
 }
 const count = (of, name) => { of[name] = (of[name] ?? 0) + 1; };
 
-/* Reads a stream to its end in the way asked; resolves when it is over. */
-function read(session, stream, event, expected, how, note) {
-	const seen = { status: 0, code: 0, ended: false, cancelled: false };
+/* Reads a stream to its end in the way asked; resolves with what was seen when it is over. */
+async function read(stream, expected, how, note) {
+	const seen = {};
 	const checker = new Checker(expected.seed, expected.size);
 	const began = Date.now();
-	stream.on('error', () => {});
-	stream.on('aborted', () => { seen.aborted = true; });
-	stream.on(event, (headers) => {
-		seen.status = headers[':status'];
+	stream.on.head = (headers) => {
+		seen.status = Number(headers[':status']);
 		seen.checks = seen.status === 200 && headers['x-seed'] !== undefined;
-	});
-	stream.on('trailers', (headers) => { seen.trailers = headers['x-octets']; });
-	stream.on('data', (chunk) => {
-		accounts.octets += chunk.length;
-		/* It can come before the event of the head: what it is, is looked at in the end. */
-		checker.add(chunk);
+		seen.proxyStatus = headers['proxy-status'];
+	};
+	stream.on.trailers = (headers) => { seen.trailers = headers['x-octets']; };
+	stream.on.data = (octets) => {
+		accounts.octets += octets.length;
+		checker.add(octets);
 		if (how.pauseMs && !seen.paused) {
 			seen.paused = true;
 			stream.pause();
 			setTimeout(() => stream.resume(), how.pauseMs);
 		}
-		if (how.cancelAfter !== undefined && checker.received >= how.cancelAfter && !seen.cancelled) {
-			seen.cancelled = true;
-			stream.close(how.code ?? NGHTTP2_CANCEL);
-		}
-	});
-	stream.on('end', () => { seen.ended = true; });
+		if (how.cancelAfter !== undefined && checker.received >= how.cancelAfter)
+			stream.reset(how.code);
+	};
 	if (how.cancelMs !== undefined)
-		setTimeout(() => {
-			if (stream.closed || stream.destroyed)
-				return;
-			seen.cancelled = true;
-			stream.close(how.code ?? NGHTTP2_CANCEL);
-		}, how.cancelMs);
-	return new Promise((resolve) => {
-		stream.on('close', () => {
-			seen.code = stream.rstCode;
-			const ms = Date.now() - began;
-			accounts.longestMs = Math.max(accounts.longestMs, ms);
-			if (ms > maxMs && !session.isDeaf)
-				complain('a stream did not end in time', { ms, ...expected });
-			/* When we end a connection ourselves, what was under way seems to end well here. */
-			seen.isWhole = seen.ended && !seen.aborted && seen.code === 0 && !seen.cancelled && !session.isKilled;
-			if (checker.isWrong && seen.checks)
-				complain('wrong octets', { ...expected, received: checker.received, note, status: seen.status });
-			else if (seen.isWhole && seen.checks && !checker.isWhole)
-				complain('an incomplete body looks complete', { ...expected, received: checker.received, note, status: seen.status });
-			seen.isGood = seen.isWhole && (!seen.checks || checker.isWhole);
-			resolve(seen);
-		});
-	});
+		setTimeout(() => stream.reset(how.code), how.cancelMs);
+	const timer = setTimeout(() => {
+		complain('a stream did not end in time', { note, ...expected, trace: traceOf(stream) });
+		stream.reset();
+	}, maxMs);
+	Object.assign(seen, await stream.over);
+	clearTimeout(timer);
+	accounts.longestMs = Math.max(accounts.longestMs, Date.now() - began);
+	const fault = checker.isWrong ? 'wrong octets' : stream.endReceived && !checker.isWhole ? 'an incomplete body looks complete' : '';
+	if (seen.checks && fault)
+		complain(fault, { ...expected, received: checker.received, note, status: seen.status, trace: traceOf(stream) });
+	seen.isGood = seen.end === 'complete' && seen.status === 200 && (!seen.checks || checker.isWhole);
+	return seen;
 }
 
-function describe(seen) {
-	if (seen.cancelled)
-		return 'cancelled';
-	return seen.isWhole || seen.status === 0 ? `status ${seen.status}` : `reset ${seen.code}${seen.aborted ? ', aborted' : ''}`;
+/* What happened last on the stream and its connection. */
+function traceOf(stream) {
+	const mine = new RegExp(` s(${stream.id}|0) | promised=${stream.id}|!!|closed|error`);
+	return stream.connection.trace.filter((line) => mine.test(line) && !line.includes('s0 WINDOW_UPDATE')).slice(-25);
 }
+const describe = ({ end, code, status }) => (end === 'complete' ? `status ${status}` : code ? `${end} ${code}` : end);
 
 class Session {
 	/* of a push that was seen or promised: what may be asked for */
 	held = [];
-	streams = 0;
 	isKilled = false;
+	lastId = Infinity;
 
 	constructor() {
 		const isTls = random.chance(0.5);
-		this.accepts = random.chance(0.7);
-		const settings = {
-			enablePush: this.accepts,
-			initialWindowSize: random.pick([1000, 16384, 65535, 65535, 262144, 1048576]),
-			maxConcurrentStreams: random.pick([0, 1, 10, 100, 1000]),
-		};
-		accounts.sessions++;
-		this.socket = isTls ? tls.connect({ port: ports.tls, host: '127.0.0.1', ca, servername: 'a.test', ALPNProtocols: ['h2'] }) : net.connect(ports.plain, '127.0.0.1');
-		this.socket.on('error', (error) => { this.fault = error.message; });
-		this.h2 = http2.connect(`${isTls ? 'https' : 'http'}://a.test`, { createConnection: () => this.socket, settings });
-		this.h2.on('error', (error) => { this.fault = error.message; });
-		this.h2.on('stream', (stream, headers) => this.#pushed(stream, headers));
-		this.h2.on('goaway', (code, last, debug) => {
-			this.isLeaving = true;
-			this.fault ??= `GOAWAY ${code} ${debug ?? ''}`;
-		});
-		this.closed = new Promise((resolve) => { this.h2.on('close', resolve); });
 		this.scheme = isTls ? 'https' : 'http';
-		alive.add(this);
-		this.closed.then(() => alive.delete(this));
+		const socket = isTls ? tls.connect({ port: ports.tls, host: '127.0.0.1', ca, servername: 'a.test', ALPNProtocols: ['h2'] }) : net.connect(ports.plain, '127.0.0.1');
+		accounts.sessions++;
+		this.endpoint = new Endpoint(socket, 'client', {
+			name: `client ${accounts.sessions}`, random, settings: {
+				enablePush: random.chance(0.7) ? 1 : 0,
+				initialWindowSize: random.pick([1000, 16384, 65535, 65535, 262144, 1048576]),
+				maxConcurrentStreams: random.pick([0, 1, 10, 100, 1000]),
+				headerTableSize: random.pick([0, 4096, 4096, 65536]),
+			},
+			on: {
+				stream: (stream, headers) => this.#pushed(stream, headers),
+				goaway: (f) => {
+					this.lastId = f.lastId;
+					count(accounts.goaways, `${f.code} ${f.debug}`);
+					if (f.code !== 'NO_ERROR' && !this.isKilled)
+						complain('a client that behaves was told off', { code: f.code, debug: f.debug, trace: this.endpoint.connection.trace.slice(-40) });
+				},
+			},
+		});
 	}
+
+	get isLeaving() { return this.lastId !== Infinity || this.endpoint.isOver || this.isKilled; }
 
 	#pushed(stream, headers) {
 		accounts.pushes++;
 		const [, , s, size] = headers[':path'].split('/');
 		const expected = { path: headers[':path'], seed: Number(s), size: Number(size) };
-		const how = random.pick([{}, {}, {}, { cancelMs: random.int(0, 20), code: random.pick([NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM]) }, { pauseMs: random.int(1, 3000) }]);
-		read(this, stream, 'push', expected, how, 'a push').then((seen) => {
+		const how = random.pick([{}, {}, {}, { cancelMs: random.int(0, 20), code: random.pick(['CANCEL', 'REFUSED_STREAM']) }, { pauseMs: random.int(1, 3000) }]);
+		read(stream, expected, how, 'a push').then((seen) => {
 			accounts.pushesEnded++;
 			count(accounts.pushEnds, describe(seen));
 		});
@@ -134,13 +120,13 @@ class Session {
 		const host = random.chance(0.6) ? 'calm.test' : 'wild.test';
 		const isCalm = host === 'calm.test';
 		const s = nextSeed++, size = random.size();
-		const way = isCalm ? random.pick(['whole', 'whole', 'whole', 'trailers', 'interim', 'late', 'refuse', 'break', 'silent', 'stall'])
-			: random.weighted({ whole: 50, trailers: 5, refuse: 5, break: 10, silent: 2, stall: 3, goaway: 3, cut: 2 });
+		const way = isCalm ? random.weighted({ whole: 60, trailers: 20, interim: 20, late: 20, early: 5, refuse: 15, break: 15, silent: 1, stall: 2, goaway: 1 })
+			: random.weighted({ whole: 50, trailers: 5, early: 5, refuse: 5, break: 10, silent: 1, stall: 1, goaway: 3, cut: 2, deaf: 1 });
 		const kind = random.weighted({ get: 50, page: 20, post: 15, cancel: 10, pause: 5, claim: this.held.length ? 15 : 0 });
 		const expected = { path: `/${random.pick(['a', 'hold', 'hint', 'drop', 'own'])}/${s}`, seed: s, size };
-		const fields = { ':method': 'GET', ':scheme': this.scheme, ':authority': host, 'x-do': way, 'x-size': String(size), 'x-seed': String(s) };
+		const fields = { ':method': 'GET', ':scheme': this.scheme, ':authority': host, ':path': '', 'x-do': way, 'x-size': String(size), 'x-seed': String(s) };
 		let how = {};
-		let isOwed = isCalm && ['whole', 'trailers', 'interim', 'late'].includes(way);
+		let isOwed = isCalm && ['whole', 'trailers', 'interim', 'late', 'goaway'].includes(way);
 		if (kind === 'claim') {
 			Object.assign(expected, this.held.pop());
 			fields[':authority'] = 'calm.test';
@@ -164,85 +150,100 @@ class Session {
 		fields[':path'] = expected.path;
 		if (kind === 'post')
 			fields[':method'] = 'POST';
+		if (this.isLeaving)
+			return;
 		accounts.begun++;
-		this.streams++;
-		const stream = this.h2.request(fields, { endStream: kind !== 'post' });
-		const over = read(this, stream, 'response', expected, how, `${kind} ${way} ${host}`);
+		const stream = this.endpoint.request(fields, { endStream: kind !== 'post' });
+		const over = read(stream, expected, how, `${kind} ${way} ${host}`);
 		if (kind === 'post')
-			isOwed = this.#upload(stream, expected) && isCalm;
-		const seen = await Promise.race([over, this.#lost()]);
+			isOwed = this.#upload(stream, expected) && isOwed;
+		const seen = await over;
 		accounts.ended++;
 		count(accounts.ends, describe(seen));
-		if (!isOwed || this.isKilled || this.isLeaving)
+		if (!isOwed || this.isKilled || stream.id > this.lastId)
 			return;
-		accounts.owed++;
-		if (!seen.isGood || seen.status !== 200 || (way === 'trailers' && kind !== 'post' && kind !== 'claim' && seen.trailers !== String(size)))
-			complain('an answer that was owed did not come whole', {
-				kind, way, host, ...expected, status: seen.status, code: seen.code, aborted: seen.aborted, trailers: seen.trailers, fault: this.fault,
-			});
-	}
-
-	/*
-	 * Sometimes a session of Node's reads its socket no more, and a stream does not hear that its connection has gone:
-	 * whether the gate has anything left open then, its own accounts say in the end.
-	 */
-	async #lost() {
-		const lost = { status: 0, code: 0, isWhole: false, isGood: false };
-		await Promise.race([this.closed.then(() => sleep(2000)), sleep(maxMs + 5000)]);
-		if (!this.h2.destroyed && !this.isKilled) {
-			this.isKilled = this.isDeaf = true;
-			accounts.deaf++;
-			this.socket.destroy();
+		/* It met the origin's GOAWAY, and nobody has its octets to send them again: the client is told that it was not done. */
+		if (kind === 'post' && seen.status === 503 && seen.proxyStatus?.includes('error=connection_terminated')) {
+			accounts.uploadsUndone++;
+			return;
 		}
-		return lost;
+		accounts.owed++;
+		if (!seen.isGood || (way === 'trailers' && kind !== 'post' && kind !== 'claim' && seen.trailers !== String(size)))
+			complain('an answer that was owed did not come whole', { kind, way, host, ...expected, ...seen, trace: traceOf(stream) });
 	}
 
-	/* Whole, cut short, or abandoned. */
+	/* Whole or abandoned; says whether it is to be whole. */
 	#upload(stream, { seed: s, size }) {
 		const stop = random.chance(0.8) ? size : random.int(0, size);
-		let at = 0;
-		const go = () => {
-			while (at < stop && !stream.destroyed && !stream.closed) {
-				const n = Math.min(stop - at, random.int(1, 32768));
-				at += n;
-				if (!stream.write(body(s, at - n, n)))
-					return stream.once('drain', go);
-			}
-			if (stream.destroyed || stream.closed)
-				return undefined;
-			/* close() would end the upload in good order first. */
-			return stop === size ? stream.end() : stream.destroy(new Error('abandoned'));
-		};
-		go();
+		if (stop === size)
+			stream.send(s, 0, size, { endStream: true });
+		else
+			stream.send(s, 0, stop).then(() => stream.reset());
 		return stop === size;
+	}
+
+	/* What a client says besides its requests. */
+	#chatter() {
+		const { connection } = this.endpoint;
+		switch (random.int(0, 3)) {
+		case 0: return connection.ping(String(random.int(1e7, 9e7)));
+		case 1: return connection.settings({ initialWindowSize: random.pick([1000, 16384, 65535, 262144]) });
+		case 2: return connection.settings({ headerTableSize: random.pick([0, 100, 4096]), maxConcurrentStreams: random.pick([0, 1, 100]) });
+		default: return connection.frame('PRIORITY_UPDATE', 0, 0, Buffer.from(`\0\0\0\x01u=${random.int(0, 7)}`, 'latin1'));
+		}
 	}
 
 	async run() {
 		const parallel = random.pick([1, 2, 5, 20]);
 		let left = random.int(3, 200);
+		const naps = random.chance(0.05);
 		await Promise.all(Array.from({ length: parallel }, async () => {
-			while (left-- > 0 && !isOver && !this.isLeaving && !this.h2.closed && !this.h2.destroyed) {
+			while (left-- > 0 && !isOver && !this.isLeaving) {
 				await this.request();
+				if (random.chance(0.03) && !this.isLeaving)
+					this.#chatter();
+				if (naps && random.chance(0.05))
+					this.#nap();
 				/* So that all of them together keep to the rate. */
 				await sleep(random.next() * 2000 * wanted * Math.min(parallel, 4) / rate);
 			}
 		}));
 	}
 
+	/* Reads nothing for a moment. */
+	#nap() {
+		this.endpoint.socket.pause();
+		setTimeout(() => this.endpoint.socket.resume(), random.int(1, 2000));
+	}
+
 	async end() {
-		await sleep(0);
-		const how = random.weighted({ close: 60, destroy: 15, cut: 15, half: 10 });
+		const { socket, connection, over } = this.endpoint;
 		this.isKilled = true;
-		if (how === 'destroy')
-			this.h2.destroy();
-		else if (how === 'cut')
-			this.socket.destroy();
-		else if (how === 'half')
-			this.socket.end();
-		else
-			this.h2.close();
-		await Promise.race([this.closed, sleep(5000)]);
-		this.h2.destroy();
+		switch (random.weighted({ close: 60, destroy: 15, cut: 10, half: 10, deaf: 5 })) {
+		case 'destroy':
+			socket.destroy();
+			break;
+		case 'cut':
+			this.scheme === 'http' ? socket.resetAndDestroy() : socket.destroy();
+			break;
+		case 'half':
+			socket.end();
+			break;
+		case 'deaf': /* with whatever is on its way */
+			socket.pause();
+			await sleep(random.int(0, 15000));
+			socket.destroy();
+			break;
+		default:
+			connection.goaway(0);
+			socket.end();
+		}
+		await Promise.race([over, sleep(maxMs)]);
+		if (!this.endpoint.isOver)
+			complain('a connection did not end in time', { trace: connection.trace.slice(-10) });
+		socket.destroy();
+		for (const violation of connection.violations)
+			complain('violation', { violation, trace: connection.trace.slice(-40) });
 	}
 }
 
@@ -250,7 +251,7 @@ async function visitor() {
 	while (!isOver) {
 		const session = new Session();
 		/* Some die with everything under way. */
-		const early = random.chance(0.2) ? sleep(random.int(1, 4000)).then(() => { session.isKilled = true; accounts.lost++; return session.end(); }) : null;
+		const early = random.chance(0.2) ? sleep(random.int(1, 4000)).then(() => { accounts.lost++; return session.end(); }) : null;
 		await session.run();
 		await (early ?? session.end());
 	}

@@ -4,165 +4,160 @@
  * of answering, `x-size` and `x-seed` say the body, `x-pushes` how many pushes go before it. Its parent asks for its
  * accounts with the message 'accounts'.
  */
-import http2 from 'node:http2';
 import net from 'node:net';
-import { Checker, Random, body } from './random.mjs';
+import { Endpoint } from './endpoint.mjs';
+import { Checker, Random } from './random.mjs';
 
-const { port, name } = JSON.parse(process.argv[2]);
-const { NGHTTP2_REFUSED_STREAM } = http2.constants;
-const random = new Random(port);
-const accounts = { name, begun: 0, ended: 0, pushes: 0, pushesEnded: 0, refusedPushes: 0, uploads: 0, uploadsWrong: [], sessions: 0 };
-const sessions = new Set();
-/* by the port of the inner end */
-const lines = new Map();
-/* A dribble or a stall ends on its own, so that nothing outlives the soak. */
+const { port, name, seed: ownSeed } = JSON.parse(process.argv[2]);
+const isCalm = name === 'calm';
+const random = new Random(ownSeed);
+const accounts = { name, begun: 0, ended: 0, pushes: 0, pushesEnded: 0, pushesUnsent: 0, badPromises: 0, uploads: 0, uploadsWrong: [], connections: 0, goaways: {}, violations: [] };
+const endpoints = new Set();
+const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
+/* What stalls ends on its own, so that nothing outlives the soak. */
 const STALL_MS = 15000;
 const WILD_PUSHES = { whole: 80, trailers: 5, break: 5, late: 5, silent: 2, stall: 3 };
 
 function watched(stream, counter) {
-	stream.on('error', () => {});
-	stream.on('close', () => { accounts[counter]++; });
+	stream.over.then(() => { accounts[counter]++; });
 	return stream;
 }
 
-/* Writes [at, size) in pieces, as fast as it is taken, and then calls back. */
-function write(stream, seed, at, size, then) {
-	for (;;) {
-		if (stream.destroyed || stream.closed)
-			return;
-		if (at === size)
-			return then();
-		const n = Math.min(size - at, random.int(1, 32768));
-		const octets = body(seed, at, n);
-		at += n;
-		if (!stream.write(octets)) {
-			stream.once('drain', () => write(stream, seed, at, size, then));
-			return;
-		}
+async function answer(line, stream, way, seed, size) {
+	const head = { ':status': 200, 'x-seed': seed, 'cache-control': 'max-age=60' };
+	/* Some lengths are announced, some not. */
+	if (seed & 1)
+		head['content-length'] = size;
+	const half = Math.floor(size / 2);
+	const whole = () => {
+		stream.head(head);
+		return stream.send(seed, 0, size, { endStream: true });
+	};
+	const begin = () => {
+		stream.head(head);
+		return stream.send(seed, 0, half);
+	};
+	switch (way) {
+	case 'trailers':
+		stream.head(head);
+		await stream.send(seed, 0, size);
+		return stream.trailers({ 'x-octets': size });
+	case 'interim':
+		stream.interim({ ':status': 103, link: '</pushed/5/500>; rel=preload; as=style' });
+		return whole();
+	case 'late':
+		await sleep(random.int(1, 500));
+		return whole();
+	case 'refuse':
+		return stream.reset('REFUSED_STREAM');
+	case 'break':
+		await begin();
+		return stream.reset(random.pick(['INTERNAL_ERROR', 'CANCEL', 'PROTOCOL_ERROR']));
+	case 'silent':
+		await sleep(STALL_MS);
+		return stream.reset('INTERNAL_ERROR');
+	case 'stall':
+		await begin();
+		await sleep(STALL_MS);
+		return stream.reset('INTERNAL_ERROR');
+	case 'goaway': {
+		const answered = whole();
+		line.goaway();
+		await answered;
+		return leave(line);
+	}
+	case 'cut':
+		await begin();
+		return line.socket.resetAndDestroy();
+	case 'deaf': /* reads no more, and what it sends stops with that when the other end waits for its windows */
+		line.socket.pause();
+		setTimeout(() => line.socket.resume(), random.int(1, STALL_MS));
+		return whole();
+	default:
+		return whole();
 	}
 }
 
-/* close() would end the body in good order first. */
-const breakOff = (stream) => stream.destroy(new Error('broken off'));
-
-function answer(stream, way, seed, size) {
-	const head = { ':status': 200, 'x-seed': String(seed), 'cache-control': 'max-age=60' };
-	/* Some lengths are announced, some not. */
-	if (seed & 1)
-		head['content-length'] = String(size);
-	const half = Math.floor(size / 2);
-	if (stream.destroyed || stream.closed)
-		return undefined;
-	switch (way) {
-	case 'trailers':
-		stream.respond(head, { waitForTrailers: true });
-		stream.on('wantTrailers', () => stream.sendTrailers({ 'x-octets': String(size) }));
-		return write(stream, seed, 0, size, () => stream.end());
-	case 'interim':
-		stream.additionalHeaders({ ':status': 103, link: '</pushed/5/500>; rel=preload; as=style' });
-		stream.respond(head);
-		return write(stream, seed, 0, size, () => stream.end());
-	case 'late':
-		return setTimeout(() => {
-			if (stream.destroyed || stream.closed)
-				return;
-			stream.respond(head);
-			write(stream, seed, 0, size, () => stream.end());
-		}, random.int(1, 500));
-	case 'refuse':
-		return stream.close(NGHTTP2_REFUSED_STREAM);
-	case 'break':
-		stream.respond(head);
-		return write(stream, seed, 0, half, () => breakOff(stream));
-	case 'silent':
-		return setTimeout(() => breakOff(stream), STALL_MS);
-	case 'stall':
-		stream.respond(head);
-		return write(stream, seed, 0, half, () => setTimeout(() => breakOff(stream), STALL_MS));
-	case 'goaway':
-		stream.respond(head);
-		write(stream, seed, 0, size, () => stream.end());
-		return stream.session?.goaway();
-	case 'cut':
-		stream.respond(head);
-		return write(stream, seed, 0, half, () => lines.get(stream.session?.socket?.remotePort)?.resetAndDestroy());
-	default:
-		stream.respond(head);
-		return write(stream, seed, 0, size, () => stream.end());
-	}
+/* The connection ends when all that came before the GOAWAY has been answered. */
+async function leave(line) {
+	while (line.streams.size)
+		await Promise.race([...line.streams.values()].map((stream) => stream.over));
+	line.socket.end();
 }
 
 /* Its seed and size stand in its path, so that it can be asked for as well. */
-function push(stream, seed) {
+async function push(line, parent, request, seed) {
+	const { peerSettings } = line.connection;
 	const size = new Random(seed).size();
-	stream.pushStream({ ':path': `/pushed/${seed}/${size}` }, (error, pushed) => {
-		if (error) {
-			accounts.refusedPushes++;
-			return;
-		}
-		accounts.pushes++;
-		watched(pushed, 'pushesEnded');
-		answer(pushed, name === 'calm' ? 'whole' : random.weighted(WILD_PUSHES), seed, size);
-	});
+	const fields = { ':method': 'GET', ':scheme': request[':scheme'], ':authority': request[':authority'], ':path': `/pushed/${seed}/${size}` };
+	const isBad = !isCalm && random.chance(0.05);
+	if (isBad) {
+		accounts.badPromises++;
+		Object.assign(fields, random.pick([{ ':authority': 'elsewhere.test' }, { ':method': 'POST' }, { ':scheme': 'ftp' }]));
+	}
+	accounts.pushes++;
+	const stream = watched(line.promise(parent, fields), 'pushesEnded');
+	/* A promise may wait; what it promises may begin when there is room for it. */
+	while (!stream.isOver && line.begunPushes >= (peerSettings.maxConcurrentStreams ?? Infinity))
+		await Promise.race([stream.over, ...line.pushes.filter((p) => p.isBegun).map((p) => p.over)]);
+	if (stream.isOver) {
+		accounts.pushesUnsent++;
+		return undefined;
+	}
+	stream.isBegun = true;
+	line.begunPushes++;
+	stream.over.then(() => { line.begunPushes--; });
+	return answer(line, stream, isCalm ? 'whole' : random.weighted(WILD_PUSHES), seed, size);
 }
 
-const server = http2.createServer({ maxSessionMemory: 100 });
-server.on('session', (session) => {
-	accounts.sessions++;
-	sessions.add(session);
-	session.on('error', () => {});
-	session.on('close', () => sessions.delete(session));
-});
-server.on('sessionError', () => {});
-server.on('stream', (stream, headers) => {
+function serve(line, stream, headers) {
 	accounts.begun++;
 	watched(stream, 'ended');
 	const [, of, ...numbers] = headers[':path'].split('/');
 	const [seed, size] = of === 'pushed' ? numbers.map(Number) : [Number(headers['x-seed'] ?? 0), Number(headers['x-size'] ?? 1000)];
-	for (let i = Number(headers['x-pushes'] ?? 0); i > 0 && stream.pushAllowed; i--)
-		push(stream, seed * 31 + i);
-	if (headers[':method'] !== 'POST')
-		return answer(stream, headers['x-do'] ?? 'whole', seed, size);
+	if (line.connection.peerSettings.enablePush !== 0)
+		for (let i = Number(headers['x-pushes'] ?? 0); i > 0; i--)
+			push(line, stream, headers, seed * 31 + i);
+	const way = headers['x-do'] ?? 'whole';
+	if (headers[':method'] !== 'POST' || way === 'early')
+		return answer(line, stream, way, seed, size);
 	const upload = new Checker(seed, size);
-	stream.on('data', (chunk) => upload.add(chunk));
-	/* The reading side ends when the stream is reset as well: that shows a moment later. */
-	stream.on('end', () => setImmediate(() => {
-		if (stream.aborted || stream.destroyed || stream.closed || stream.rstCode)
-			return;
+	stream.on.data = (octets) => upload.add(octets);
+	stream.on.end = () => {
 		accounts.uploads++;
 		if (!upload.isWhole)
 			accounts.uploadsWrong.push({ seed, size, received: upload.received });
-		stream.respond({ ':status': upload.isWhole ? 200 : 500, 'x-octets': String(upload.received) });
-		stream.end();
-	}));
-});
+		answer(line, stream, way, seed, size);
+	};
+	return undefined;
+}
 
-/*
- * A line to the server that can be cut: what dies is then the connection as the other end sees it, and the server's
- * own socket ends like any that its peer has left.
- */
-const line = net.createServer((outer) => {
-	const inner = net.connect(server.address().port, '127.0.0.1');
-	for (const [from, to] of [[outer, inner], [inner, outer]]) {
-		from.pipe(to);
-		from.on('error', () => {});
-		from.on('close', () => to.destroy());
-	}
-	inner.on('connect', () => {
-		const { localPort } = inner;
-		lines.set(localPort, outer);
-		inner.on('close', () => lines.delete(localPort));
+const server = net.createServer((socket) => {
+	accounts.connections++;
+	const line = new Endpoint(socket, 'origin', {
+		name: `${name} ${accounts.connections}`, random, settings: { maxConcurrentStreams: random.pick([5, 100, 1000]), initialWindowSize: random.pick([16384, 65535, 1048576]) },
+		on: {
+			stream: (stream, headers) => serve(line, stream, headers),
+			goaway: (f) => { accounts.goaways[`${f.code} ${f.debug}`] = (accounts.goaways[`${f.code} ${f.debug}`] ?? 0) + 1; },
+		},
+	});
+	line.begunPushes = 0;
+	endpoints.add(line);
+	line.over.then(() => {
+		endpoints.delete(line);
+		for (const violation of line.connection.violations)
+			if (accounts.violations.length < 20)
+				accounts.violations.push({ violation, trace: line.connection.trace.slice(-40) });
 	});
 });
-server.listen(0, '127.0.0.1', () => line.listen(port, '127.0.0.1', () => process.send({ ready: true })));
+server.listen(port, '127.0.0.1', () => process.send({ ready: true }));
 process.on('message', (message) => {
 	if (message === 'accounts')
 		process.send({ accounts });
 	if (message === 'end') {
-		for (const session of sessions)
-			session.destroy();
+		for (const line of endpoints)
+			line.socket.destroy();
 		server.close();
-		line.close();
 		process.disconnect();
 	}
 });

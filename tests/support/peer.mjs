@@ -31,7 +31,11 @@ export class Connection {
 	#waiters = [];
 	#trace = [];
 	#streams = new Map();
+	/* of #streams: what counts as concurrent */
+	#requests = new Set();
+	#pushes = new Set();
 	#unacknowledged = [];
+	#onFrame;
 	#held = null;
 	#prefaceLeft;
 	#reader = new FrameReader();
@@ -41,8 +45,10 @@ export class Connection {
 	#lastPeerId = 0;
 	#sawPreface;
 
-	constructor(socket, role, { name = role, auto = {}, settings = {} } = {}) {
+	/* With onFrame, frames go there instead of the inbox. */
+	constructor(socket, role, { name = role, auto = {}, settings = {}, onFrame } = {}) {
 		this.socket = socket;
+		this.#onFrame = onFrame;
 		this.role = role;
 		this.name = name;
 		this.auto = { settings: true, ping: true, window: true, ...auto };
@@ -436,6 +442,10 @@ export class Connection {
 		if (this.checking)
 			this.#check(f);
 		this.#react(f);
+		if (this.#onFrame) {
+			this.#onFrame(f);
+			return;
+		}
 		const at = this.#waiters.findIndex((w) => w.matches(f));
 		if (at < 0) {
 			this.#inbox.push(f);
@@ -514,13 +524,11 @@ export class Connection {
 	#sent(f) {
 		if (f.type === 'HEADERS') {
 			const s = this.#stream(f.stream);
-			s.open = true;
 			s.sentEnd ||= f.endStream;
 		} else if (f.type === 'DATA' && f.endStream) {
 			this.#stream(f.stream).sentEnd = true;
 		} else if (f.type === 'PUSH_PROMISE') {
-			const s = this.#stream(f.promised);
-			s.open = true;
+			this.#stream(f.promised);
 		} else if (f.type === 'RST_STREAM') {
 			this.#stream(f.stream).weReset = true;
 		} else if (f.type === 'WINDOW_UPDATE') {
@@ -529,14 +537,21 @@ export class Connection {
 			else
 				this.#window += f.increment;
 		}
+		if (this.#streams.has(f.stream))
+			this.#settle(this.#streams.get(f.stream));
 	}
 
-	#openPushes() {
-		return [...this.#streams.values()].filter((s) => s.pushed && s.gotHead && !s.gotEnd && !s.weReset && !s.peerReset).length;
+	/* After each frame that may end a stream. */
+	#settle(s) {
+		const isReset = s.weReset || s.peerReset;
+		if (isReset || s.gotEnd)
+			this.#pushes.delete(s);
+		if (isReset || (s.gotEnd && s.sentEnd))
+			this.#requests.delete(s);
 	}
-	#openRequests() {
-		return [...this.#streams.values()].filter((s) => s.requested && !(s.gotEnd && s.sentEnd) && !s.weReset && !s.peerReset).length;
-	}
+
+	/* For a long-lived connection: a stream that has been over for so long that nothing can come for it any more. */
+	forget(id) { this.#streams.delete(id); }
 
 	#check(f) {
 		if (f.length > this.#local.maxFrameSize)
@@ -566,16 +581,16 @@ export class Connection {
 			return;
 		}
 		if (opens) {
-			s.open = true;
-			s.requested = true;
 			s.method = f.headers[':method'];
-			if (this.#openRequests() > this.#local.maxConcurrentStreams)
-				this.#violation(`${this.#openRequests()} requests at a time, allowed ${this.#local.maxConcurrentStreams}`);
+			this.#requests.add(s);
+			if (this.#requests.size > this.#local.maxConcurrentStreams)
+				this.#violation(`${this.#requests.size} requests at a time, allowed ${this.#local.maxConcurrentStreams}`);
 		}
 		if (f.type === 'HEADERS' || f.type === 'DATA')
 			this.#checkMessage(f, s);
 		else if (f.type === 'RST_STREAM')
 			s.peerReset = true;
+		this.#settle(s);
 	}
 
 	#checkPromise(f) {
@@ -609,8 +624,11 @@ export class Connection {
 			s.gotHead = true;
 			s.status = f.headers[':status'];
 			s.length = f.headers['content-length'];
-			if (s.pushed && this.#openPushes() > this.#local.maxConcurrentStreams)
-				this.#violation(`${this.#openPushes()} pushed responses at a time, allowed ${this.#local.maxConcurrentStreams}`);
+			if (s.pushed && !s.weReset) {
+				this.#pushes.add(s);
+				if (this.#pushes.size > this.#local.maxConcurrentStreams)
+					this.#violation(`${this.#pushes.size} pushed responses at a time, allowed ${this.#local.maxConcurrentStreams}`);
+			}
 		}
 		if (f.endStream) {
 			s.gotEnd = true;
