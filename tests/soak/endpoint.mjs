@@ -18,6 +18,9 @@ const FRAME_BYTES = 16384;
 class Stream {
 	on = {};
 	isOver = false;
+	/* the head, and not an interim one, has been sent; has come */
+	isBegun = false;
+	hasHead = false;
 	endSent = false;
 	endReceived = false;
 	#endpoint;
@@ -41,6 +44,7 @@ class Stream {
 	head(fields, { endStream = false } = {}) {
 		if (this.isOver)
 			return;
+		this.isBegun = true;
 		this.connection.headers(this.id, fields, { endStream });
 		this.#sent(endStream);
 	}
@@ -165,8 +169,6 @@ export class Endpoint {
 		this.connection.encoder.huffman = random.chance(0.5);
 		this.socket = socket;
 		socket.on('drain', () => this.pump());
-		/* A side that is closed on purpose has been said so by whoever did. */
-		socket.on('end', () => socket.end());
 		socket.on('close', () => this.#close());
 	}
 
@@ -196,7 +198,8 @@ export class Endpoint {
 		this.#ignoreAbove = Math.min(this.#ignoreAbove, this.#highest);
 		this.connection.goaway(this.#ignoreAbove);
 	}
-	get pushes() { return [...this.streams.values()].filter((s) => !(s.id % 2)); }
+	/* As an origin: the promised streams whose response has begun. */
+	get begunPushes() { return [...this.streams.values()].filter((s) => !(s.id % 2) && s.isBegun); }
 
 	/* A frame of each stream that may send, as long as anything moves and the socket takes it. */
 	pump() {
@@ -259,8 +262,6 @@ export class Endpoint {
 		this.#gone.push([now, stream.id]);
 		while (this.#gone.length && this.#gone[0][0] < now - FORGET_MS)
 			this.connection.forget(this.#gone.shift()[1]);
-		if (!this.streams.size)
-			this.#on.idle?.();
 	}
 	#close() {
 		this.isOver = true;

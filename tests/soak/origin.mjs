@@ -98,15 +98,12 @@ async function push(line, parent, request, seed) {
 	accounts.pushes++;
 	const stream = watched(line.promise(parent, fields), 'pushesEnded');
 	/* A promise may wait; what it promises may begin when there is room for it. */
-	while (!stream.isOver && line.begunPushes >= (peerSettings.maxConcurrentStreams ?? Infinity))
-		await Promise.race([stream.over, ...line.pushes.filter((p) => p.isBegun).map((p) => p.over)]);
+	while (!stream.isOver && line.begunPushes.length >= (peerSettings.maxConcurrentStreams ?? Infinity))
+		await Promise.race([stream.over, ...line.begunPushes.map((begun) => begun.over)]);
 	if (stream.isOver) {
 		accounts.pushesUnsent++;
 		return undefined;
 	}
-	stream.isBegun = true;
-	line.begunPushes++;
-	stream.over.then(() => { line.begunPushes--; });
 	return answer(line, stream, isCalm ? 'whole' : random.weighted(WILD_PUSHES), seed, size);
 }
 
@@ -141,7 +138,6 @@ const server = net.createServer((socket) => {
 			goaway: (f) => { accounts.goaways[`${f.code} ${f.debug}`] = (accounts.goaways[`${f.code} ${f.debug}`] ?? 0) + 1; },
 		},
 	});
-	line.begunPushes = 0;
 	endpoints.add(line);
 	line.over.then(() => {
 		endpoints.delete(line);
