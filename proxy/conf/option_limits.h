@@ -34,9 +34,10 @@
         "let max-header-list be smaller."}, \
     {SECTION(limits.continuations), .key = "max-continuations", NUMBER(0, LIMIT_CONTINUATIONS), .preset = "32", \
         .sentence = "CONTINUATION frames of one field block; more end the connection."}, \
-    {SECTION(limits.control_bytes), .key = "max-control-output", WINDOW(4 * KIB, 16 * MIB), .preset = "256k", \
-        .sentence = "Octets of answers (acknowledgements, resets) that may wait for a " who " that provokes them and does not " \
-        "read them; more end the connection."}, \
+    /* At least what the frames of one turn may ask for: nobody can read an answer before it has left. */ \
+    {SECTION(limits.control_bytes), .key = "max-control-output", WINDOW(LIMIT_READ_PER_TURN_BYTES, 16 * MIB), .preset = "256k", \
+        .sentence = "Octets of answers (acknowledgements, resets) that may wait while the " who " provokes them and does not " \
+        "read them; more end the connection. Requests, responses and promises do not count."}, \
     {SECTION(limits.min_rate), .key = "min-rate", NUMBER(0, 1000000), .preset = "100", \
         .sentence = "Octets a second that the " who " has to send of a body that it owes, and to take of one that waits for it, " \
         "on average over body-timeout and write-timeout. While we hold it back, or others go first, its time does not run. " \

@@ -116,13 +116,14 @@ void h2_conn_fail(struct h2_conn *c, const struct h2_fault *fault, uint32_t code
 
 /*
  * Is it an offence? Not what the peer could not know (streams above a limit that is still on its
- * way), not our own want of memory, and not what answers a request of ours or a promise, which are
- * counted.
+ * way), not what there is no room for just now, and not what answers a request of ours or a
+ * promise, which are counted.
  */
 static bool counts_as_provoked(
     const struct h2_conn *c, const struct h2_stream *s, const struct h2_fault *fault)
 {
-	if (fault->code == H2_REFUSED_STREAM && (!c->was_acked || fault == h2_fault(STREAM_MEMORY)))
+	bool is_for_later = fault == h2_fault(STREAM_MEMORY) || fault == h2_fault(STREAM_UNREAD);
+	if (is_for_later || (fault->code == H2_REFUSED_STREAM && !c->was_acked))
 		return false;
 	return !s || (c->role == H2_SERVER && !h2_id_is_own(c, s->id));
 }

@@ -93,6 +93,9 @@ static const struct h2_fault *recv_request(
 			  head->method_token != HTTP_METHOD_CONNECT;
 	if (!fault && has_length && end && head->content_length > 0)
 		fault = h2_fault(BODY_SHORT);
+	/* A slow reader is no flood: it may ask again once it has read what waits for it. */
+	if (!fault && h2_out_length(&c->out) > c->limits.output_bytes)
+		fault = h2_fault(STREAM_UNREAD);
 	if (!fault) {
 		s = h2_stream_new(c, id, H2_INPUT_RECV_HEADERS);
 		fault = s ? NULL : h2_fault(STREAM_MEMORY);

@@ -76,9 +76,8 @@ static const struct h2_fault *admit(
 	} else if (row && row->in_block) {
 		return h2_fault(CONTINUATION_STRAY);
 	}
-	/* Answers that nobody reads, heads included, may not pile up. */
-	if (c->out.provoked > c->limits.control_bytes ||
-	    h2_out_length(&c->out) > 4 * (size_t)c->limits.control_bytes)
+	/* Answers that nobody reads may not pile up. (For heads see recv_request.) */
+	if (c->out.provoked > c->limits.control_bytes)
 		return h2_fault(FLOOD_CONTROL);
 	const struct h2_fault *fault = h2_frame_verify(frame, h2_other_role(c->role));
 	if (fault)

@@ -122,6 +122,8 @@
 		"The peer exceeds our SETTINGS_MAX_CONCURRENT_STREAMS.") \
 	X(STREAM_MEMORY, "no-memory-for-stream", "RFC 9113 8.7", REFUSED_STREAM, STREAM, \
 		"There is no memory for another stream now.") \
+	X(STREAM_UNREAD, "responses-unread", "RFC 9113 10.5", REFUSED_STREAM, STREAM, \
+		"The peer asks for more before it has read the responses that wait for it.") \
 	/* Promises. */ \
 	X(PROMISE_SENDER, "promise-from-client", "RFC 9113 8.4", PROTOCOL_ERROR, CONNECTION, \
 		"A client sent PUSH_PROMISE.") \

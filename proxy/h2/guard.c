@@ -16,6 +16,8 @@ const struct h2_limits h2_limits_default = {
     .interim_responses = 32,
     .reserved_streams = 4096,
     .control_bytes = 262144,
+    /* A hundred responses with heads of 10 KiB each. */
+    .output_bytes = 1u << 20,
     /* A user who leaves a page cancels everything at once; nobody does so for long without
      * completing requests too. */
     .resets_received = {.per_second = 100, .burst = 200},

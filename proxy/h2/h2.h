@@ -93,6 +93,8 @@ struct h2_limits {
 	                                   refuses with REFUSED_STREAM by itself */
 	uint32_t control_bytes;    /* queued control output that the peer provoked (acks, pings,
 	                                   resets); above: ENHANCE_YOUR_CALM */
+	uint32_t output_bytes;     /* server: queued heads and promises; above: requests are
+	                                   refused with REFUSED_STREAM until the peer has read */
 	/* Floods. */
 	struct rate resets_received; /* rapid reset (CVE-2023-44487) */
 	struct rate resets_provoked; /* the peer's faults make us reset (CVE-2025-8671) */

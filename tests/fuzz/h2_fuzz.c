@@ -94,6 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		limits.settings = limits.priorities = limits.empty_frames = rate;
 		limits.promises = limits.field_blocks = limits.window_updates = rate;
 		limits.control_bytes = 200;
+		limits.output_bytes = 1000;
 	}
 	o.gives_credit = options & OPTION_CREDIT;
 	h2_owner_init(&o, is_client ? H2_CLIENT : H2_SERVER, &settings, &limits,

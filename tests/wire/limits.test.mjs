@@ -67,7 +67,7 @@ scenario('max-field-block and max-continuations', { server: SERVER, listen: { 'm
 });
 
 // covers: R65
-scenario('max-control-output: answers that nobody reads', { server: SERVER, listen: { 'max-control-output': '4k', 'limit-pings': '1000000/s' } }, async (s) => {
+scenario('max-control-output: answers that nobody reads', { server: SERVER, listen: { 'max-control-output': '64k', 'limit-pings': '1000000/s' } }, async (s) => {
 	const c = await s.connect();
 	await c.ready();
 	c.socket.pause();

@@ -449,19 +449,81 @@ SCRIPT_TEST(usual_traffic_comes_nowhere_near_the_default_limits)
 	script_close(s);
 }
 
-/* Heads of ours are no answers to be counted, and yet somebody has to take them.
+/* Of a head that is long, and that no table takes. */
+static const char *long_text(void)
+{
+	static char text[8001];
+	memset(text, '/', sizeof(text) - 1);
+	return text;
+}
+
+/* Heads and promises are what the peer asked for: it may take its time with them, and do more.
  * covers: R65 */
-SCRIPT_TEST(heads_that_the_peer_does_not_read_are_bounded)
+SCRIPT_TEST(responses_that_wait_for_a_slow_peer_are_no_flood)
 {
 	struct h2_limits limits = wide();
-	limits.control_bytes = 1000;
+	limits.control_bytes = 65536;
 	struct script *s = open_wide(H2_SERVER, &limits);
-	script_sends_get(s, 1);
-	for (uint32_t id = 2; h2_control(s->conn).len <= 4000; id += 2)
-		assert_int_equal(script_promises(s, 1, "/some/path/that/is/not/short"), id);
-	assert_false(h2_has_failed(s->conn));
+	for (uint32_t id = 1; id < 200; id += 2) {
+		script_sends_get(s, id);
+		struct http_head *head =
+		    script_head(s, HTTP_RESPONSE, ":status", "200", "x-policy", long_text(), NULL);
+		assert_true(h2_respond(s->conn, script_handle(s, id), head, true));
+		http_head_free(head);
+	}
 	script_sends_ping(s, 1);
-	assert_true(h2_has_failed(s->conn));
+	script_sends_window_update(s, 0, 1000);
+	script_sends_get(s, 201);
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+/* Nor are our own requests, for an origin that does not read for a moment. */
+SCRIPT_TEST(requests_that_wait_for_a_slow_peer_are_no_flood)
+{
+	struct h2_limits limits = wide();
+	limits.control_bytes = 65536;
+	struct script *s = open_wide(H2_CLIENT, &limits);
+	for (uint32_t i = 0; i < 90; i++)
+		assert_true(script_requests(s, true, "GET", long_text()) > 0);
+	script_sends_ping(s, 1);
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+/* Who asks for more without reading what it has is refused until it has read, and not for ever.
+ * covers: R65 */
+SCRIPT_TEST(requests_beside_unread_responses_are_refused)
+{
+	struct h2_limits limits = wide();
+	limits.output_bytes = 4000;
+	struct script *s = open_wide(H2_SERVER, &limits);
+	uint32_t id = 1;
+	for (; h2_control(s->conn).len <= 4000; id += 2) {
+		script_sends_get(s, id);
+		assert_true(script_responds(s, id, true, "200"));
+	}
+	script_sends_get(s, id);
+	for (uint32_t answered = 1; answered < id; answered += 2)
+		script_expects_frame(s, H2_HEADERS, answered);
+	script_expects_rst(s, id, H2_REFUSED_STREAM);
+	script_clears(s);
+	script_sends_get(s, id + 2);
+	script_expects_head(s, id + 2, true);
+	script_expects_alive(s);
+	script_close(s);
+	/* The refusals are no offence, but answers to be read. */
+	limits.control_bytes = 1000;
+	limits.resets_provoked = (struct rate){1, 5};
+	s = open_wide(H2_SERVER, &limits);
+	script_sends_get(s, 1);
+	while (h2_control(s->conn).len <= 4000)
+		assert_true(script_promises(s, 1, "/some/path/that/is/not/short") > 0);
+	for (id = 3; id < 1000 && !h2_has_failed(s->conn); id += 2)
+		script_sends_get(s, id);
+	assert_in_range(id, 100, 200);
 	script_pumps(s);
 	assert_int_equal(s->events[s->events_tail - 1]->code, H2_ENHANCE_YOUR_CALM);
 	script_close(s);
@@ -492,7 +554,9 @@ int main(void)
 	    cmocka_unit_test(octets_of_a_field_block_are_bounded),
 	    cmocka_unit_test(octets_of_a_promise_block_are_bounded),
 	    cmocka_unit_test(usual_traffic_comes_nowhere_near_the_default_limits),
-	    cmocka_unit_test(heads_that_the_peer_does_not_read_are_bounded),
+	    cmocka_unit_test(responses_that_wait_for_a_slow_peer_are_no_flood),
+	    cmocka_unit_test(requests_that_wait_for_a_slow_peer_are_no_flood),
+	    cmocka_unit_test(requests_beside_unread_responses_are_refused),
 	};
 	return SCRIPT_RUN(tests);
 }

@@ -25,7 +25,7 @@ static const struct row {
     {2, "limit-promises", "2/s burst 2000", AT(promises), 2},
     {BOTH, "max-field-block", "100k", AT(field_block_bytes), 100 << 10},
     {BOTH, "max-continuations", "11", AT(continuations), 11},
-    {BOTH, "max-control-output", "12k", AT(control_bytes), 12 << 10},
+    {BOTH, "max-control-output", "120k", AT(control_bytes), 120 << 10},
     {2, "max-interim-responses", "13", AT(interim_responses), 13},
     {2, "max-reserved-pushes", "14", AT(reserved_streams), 14},
     {BOTH, "connection-window", "2M", AT(connection_window), 2 << 20},
