@@ -10,6 +10,17 @@
 	for (struct conf_section *s = (l)->first; s; s = s->next)                                  \
 		if (s->kind == (wanted))
 
+/* Where one of two options that do not go together stands: the first, or the other if that has its
+ * default. */
+static uint32_t line_of(const struct conf_section *s, const char *key, const char *other)
+{
+	uint32_t line = conf_option_line(s, key);
+
+	if (line == 0)
+		line = conf_option_line(s, other);
+	return line ? line : s->line;
+}
+
 static void check_required(struct conf_loader *l, const struct conf_section *s)
 {
 	char form[256];
@@ -101,10 +112,8 @@ static void check_address(struct conf_loader *l, const struct conf_section *s)
 static void check_limits(struct conf_loader *l, const struct conf_section *s,
     const struct conf_limits *limits, uint32_t max_header_list_bytes)
 {
-	uint32_t line = conf_option_line(s, "max-field-block");
-
 	if (limits->field_block_bytes < max_header_list_bytes)
-		conf_warning(l, s->file, line ? line : conf_option_line(s, "max-header-list"),
+		conf_warning(l, s->file, line_of(s, "max-field-block", "max-header-list"),
 		    "max-field-block is smaller than max-header-list, so that a large head ends "
 		    "the connection; make it larger");
 }
@@ -112,12 +121,10 @@ static void check_limits(struct conf_loader *l, const struct conf_section *s,
 static void check_listen(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
-	uint32_t line = conf_option_line(s, "limit-resets");
 
 	check_limits(l, s, &listen->limits, listen->max_header_list_bytes);
 	if (listen->limits.resets.burst < listen->max_concurrent_streams)
-		conf_warning(l, s->file,
-		    line ? line : conf_option_line(s, "max-concurrent-streams"),
+		conf_warning(l, s->file, line_of(s, "limit-resets", "max-concurrent-streams"),
 		    "the burst of limit-resets is smaller than max-concurrent-streams, so that a "
 		    "client may not cancel all its requests at once; make it larger");
 }
@@ -130,11 +137,9 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 
 	if (s->is_broken)
 		return;
-	if (o->max_stream_window_bytes < o->stream_window_bytes) {
-		line = conf_option_line(s, "max-stream-window");
-		conf_mistake(l, s->file, line ? line : conf_option_line(s, "stream-window"),
+	if (o->max_stream_window_bytes < o->stream_window_bytes)
+		conf_mistake(l, s->file, line_of(s, "max-stream-window", "stream-window"),
 		    "max-stream-window is smaller than stream-window; make it at least as large");
-	}
 	if (o->spare_connections > o->max_connections)
 		conf_mistake(l, s->file, conf_option_line(s, "spare-connections"),
 		    "spare-connections is larger than max-connections; make it at most as large");
@@ -269,8 +274,13 @@ static void check_server(struct conf_loader *l, const struct conf_section *s)
 	const struct conf_server *server = &l->conf->server;
 
 	if (server->connection_memory_bytes > server->memory_bytes)
-		conf_mistake(l, s->file, s->line,
+		conf_mistake(l, s->file, line_of(s, "connection-memory", "memory"),
 		    "connection-memory is larger than memory; make it at most as large");
+	else if (server->connection_memory_bytes >= server->memory_bytes / 2)
+		/* What its windows had let in may be as much again (relay/charge.c). */
+		conf_warning(l, s->file, line_of(s, "connection-memory", "memory"),
+		    "connection-memory is half of memory or more, so that a single connection can "
+		    "use up a worker's memory; make it smaller, or memory larger");
 	if (server->diary_cookie && server->diary_key_count == 0)
 		conf_mistake(l, s->file, conf_option_line(s, "diary-cookie"),
 		    "diary-cookie has no key; add diary-cookie-key = FILE");
@@ -278,7 +288,7 @@ static void check_server(struct conf_loader *l, const struct conf_section *s)
 		conf_mistake(l, s->file, conf_option_line(s, "diary-cookie"),
 		    "diary-cookie has no diary; make diary-entries larger than 0");
 	if (server->hold_max_bytes > server->connection_memory_bytes)
-		conf_warning(l, s->file, s->line,
+		conf_warning(l, s->file, line_of(s, "hold-max-bytes", "connection-memory"),
 		    "hold-max-bytes is larger than connection-memory, which comes first");
 }
 

@@ -442,6 +442,26 @@ static void limit_that_is_in_the_way_of_another_option_is_a_warning(void **state
 	load_free(&load);
 }
 
+static void memory_that_one_connection_can_use_up_is_a_warning(void **state)
+{
+	(void)state;
+	static const char warning[] =
+	    "test.ini:8: warning: connection-memory is half of memory or more, so that a single "
+	    "connection can use up a worker's memory; make it smaller, or memory larger\n";
+	struct load load = load_fine(LOAD_REST "[server]\nmemory = 32M\n", warning);
+	load_free(&load);
+	load = load_fine(LOAD_REST "[server]\nconnection-memory = 128M\n", warning);
+	load_free(&load);
+	load = load_fine(LOAD_REST "[server]\nconnection-memory = 127M\n", "");
+	load_free(&load);
+	load = load_fine(LOAD_REST "[server]\nmemory = 33M\n", "");
+	load_free(&load);
+	load = load_fine(LOAD_REST "[server]\nhold-max-bytes = 17M\n",
+	    "test.ini:8: warning: hold-max-bytes is larger than connection-memory, which comes "
+	    "first\n");
+	load_free(&load);
+}
+
 static void tls_option_of_a_cleartext_origin_is_a_warning(void **state)
 {
 	(void)state;
@@ -489,7 +509,7 @@ static void limits_that_contradict_each_other_are_refused(void **state)
 	assert_refused(LOAD_REST
 	    "[server]\nmemory = 16M\nconnection-memory = 17M\n"
 	    "[origin p]\nserver = demo:\nstream-window = 8M\nspare-connections = 5\n",
-	    "test.ini:7: connection-memory is larger than memory; make it at most as large\n"
+	    "test.ini:9: connection-memory is larger than memory; make it at most as large\n"
 	    "test.ini:12: max-stream-window is smaller than stream-window; make it at least as "
 	    "large\n"
 	    "test.ini:13: spare-connections is larger than max-connections; make it at most as "
@@ -607,6 +627,7 @@ int main(void)
 	    cmocka_unit_test(bad_expressions_are_refused_with_the_octet),
 	    cmocka_unit_test(bad_media_types_are_refused),
 	    cmocka_unit_test(limit_that_is_in_the_way_of_another_option_is_a_warning),
+	    cmocka_unit_test(memory_that_one_connection_can_use_up_is_a_warning),
 	    cmocka_unit_test(tls_option_of_a_cleartext_origin_is_a_warning),
 	    cmocka_unit_test(route_that_is_never_taken_is_a_warning),
 	    cmocka_unit_test(status_socket_has_the_length_of_a_socket_path),
