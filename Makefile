@@ -172,17 +172,30 @@ $(TIDY): tidy-%:
 
 # ---- install ----
 
+# The documents keep their places to each other, so that their links lead somewhere.
+BINARY  ?= build/pushgate
 PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
-CONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)/pushgate
+# Where the program looks unless it is told otherwise.
+CONFDIR ?= /etc/pushgate
 DOCDIR  ?= $(PREFIX)/share/doc/pushgate
+MANDIR  ?= $(PREFIX)/share/man
+UNITDIR ?= $(if $(filter /usr,$(PREFIX)),/lib,$(PREFIX)/lib)/systemd/system
+AT_HOME := sed -e 's|/usr/bin/|$(BINDIR)/|g' -e 's|/etc/pushgate/|$(CONFDIR)/|g' -e 's|/usr/share/doc/pushgate/|$(DOCDIR)/|g'
 
-install: build/pushgate
-	install -D -m 755 build/pushgate $(DESTDIR)$(BINDIR)/pushgate
-	install -d $(DESTDIR)$(CONFDIR) $(DESTDIR)$(DOCDIR)/examples
+install: $(BINARY)
+	install -D -m 755 $(BINARY) $(DESTDIR)$(BINDIR)/pushgate
+	install -d $(DESTDIR)$(CONFDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(MANDIR)/man1
 	test -e $(DESTDIR)$(CONFDIR)/pushgate.ini || install -m 644 etc/pushgate.ini $(DESTDIR)$(CONFDIR)/
-	install -m 644 README.md SECURITY.md LICENSE docs/*.md $(DESTDIR)$(DOCDIR)/
+	$(AT_HOME) etc/pushgate.service > $(DESTDIR)$(UNITDIR)/pushgate.service
+	$(AT_HOME) docs/pushgate.1 > $(DESTDIR)$(MANDIR)/man1/pushgate.1
+	chmod 644 $(DESTDIR)$(UNITDIR)/pushgate.service $(DESTDIR)$(MANDIR)/man1/pushgate.1
+	install -d $(DESTDIR)$(DOCDIR)/docs/decisions $(DESTDIR)$(DOCDIR)/examples
+	install -m 644 README.md SECURITY.md LICENSE $(DESTDIR)$(DOCDIR)/
+	install -m 644 docs/*.md $(DESTDIR)$(DOCDIR)/docs/
+	install -m 644 docs/decisions/*.md $(DESTDIR)$(DOCDIR)/docs/decisions/
 	install -m 644 $(filter-out etc/demo.ini,$(wildcard etc/*.ini)) $(DESTDIR)$(DOCDIR)/examples/
+	ln -sfn examples $(DESTDIR)$(DOCDIR)/etc
 
 deb: build/pushgate
 	scripts/make-deb $(VERSION)

@@ -17,6 +17,33 @@ static const char *const level_names[] = {
     [OBSERVE_ERROR] = "error",
 };
 
+/* Of syslog(3), as the journal reads them (sd-daemon(3)). */
+static const char *const level_marks[] = {
+    [OBSERVE_DEBUG] = "<7>",
+    [OBSERVE_INFO] = "<6>",
+    [OBSERVE_WARN] = "<4>",
+    [OBSERVE_ERROR] = "<3>",
+};
+
+static void put_prefix(struct line *l, struct observe *o, enum observe_level level)
+{
+	if (o->is_journal) {
+		line_text(l, slice_of_string(level_marks[level]));
+	} else {
+		line_time(l, o, clock_wall());
+		LINE_LITERAL(l, " ");
+		line_text(l, slice_of_string(level_names[level]));
+		LINE_LITERAL(l, " ");
+	}
+	if (o->worker == OBSERVE_MASTER) {
+		LINE_LITERAL(l, "[master] ");
+	} else {
+		LINE_LITERAL(l, "[w");
+		line_number(l, o->worker);
+		LINE_LITERAL(l, "] ");
+	}
+}
+
 static void put_line(struct observe *o, enum observe_level level, const char *format, va_list args)
 {
 	/* One octet more than is shown tells that there was more. */
@@ -28,16 +55,7 @@ static void put_line(struct observe *o, enum observe_level level, const char *fo
 
 	char buffer[TEXT_BYTES + 100];
 	struct line l = {.at = buffer};
-	line_time(&l, o, clock_wall());
-	LINE_LITERAL(&l, " ");
-	line_text(&l, slice_of_string(level_names[level]));
-	if (o->worker == OBSERVE_MASTER) {
-		LINE_LITERAL(&l, " [master] ");
-	} else {
-		LINE_LITERAL(&l, " [w");
-		line_number(&l, o->worker);
-		LINE_LITERAL(&l, "] ");
-	}
+	put_prefix(&l, o, level);
 	line_plain(&l, slice_of(text, text_len), TEXT_BYTES);
 	LINE_LITERAL(&l, "\n");
 

@@ -153,8 +153,9 @@ struct observe_kind {
 struct observe {
 	struct observe_counters *counters; /* this worker's slot, never NULL (borrows) */
 	int access_fd, error_fd;           /* write ends of pipes, or files; -1 = off */
-	enum observe_level level;          /* lines below it are not written */
-	uint32_t worker;                   /* 0…, in every line */
+	bool is_journal;          /* where the error log ends: it keeps time and level by itself */
+	enum observe_level level; /* lines below it are not written */
+	uint32_t worker;          /* 0…, in every line */
 	/*
 	 * Called when the first access line of a batch has come: see to it that observe_flush
 	 * follows soon. May be NULL.
@@ -230,7 +231,7 @@ void observe_access(struct observe *o, const struct observe_exchange *x);
 void observe_flush(struct observe *o);
 /*
  * "2026-01-02T03:04:05.678Z warn [w0] text\n" to the error log; text is cut at 1,000 octets,
- * controls escaped.
+ * controls escaped. To the journal "<4>[w0] text\n" (sd-daemon(3)).
  */
 void observe_log(struct observe *o, enum observe_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

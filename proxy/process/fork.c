@@ -16,6 +16,8 @@ static void let_go(struct master *m)
 	close(m->signals);
 	if (m->start->status_fd >= 0)
 		close(m->start->status_fd);
+	if (m->start->notify_fd >= 0)
+		close(m->start->notify_fd);
 	for (uint32_t i = 0; i < m->start->workers; i++)
 		if (m->seats[i].pid)
 			close(m->seats[i].control);

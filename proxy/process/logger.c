@@ -41,6 +41,7 @@ static void complain(const struct logs *l, const char *text)
 	struct observe o = {.counters = &counters,
 	    .access_fd = -1,
 	    .error_fd = l->error.file,
+	    .is_journal = l->error.is_journal,
 	    .worker = OBSERVE_MASTER};
 	observe_log(&o, OBSERVE_ERROR, "%s", text);
 }

@@ -4,7 +4,9 @@
 #include "proxy/observe/observe.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Holds what a few seconds of a stalled disk leave behind. */
@@ -43,11 +45,24 @@ static bool open_one(
 	return false;
 }
 
+/* The variable is inherited by whoever a service starts: the file must be the one that it names. */
+static bool is_journal(int fd)
+{
+	const char *named = getenv("JOURNAL_STREAM");
+	struct stat st;
+	char ours[64];
+	if (!named || fd < 0 || fstat(fd, &st) != 0)
+		return false;
+	snprintf(ours, sizeof(ours), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return strcmp(named, ours) == 0;
+}
+
 bool logs_open(struct logs *l, const struct conf_server *conf, char *error, size_t error_size)
 {
 	*l = logs_none;
 	if (!open_one(&l->error, conf->error_log, STDERR_FILENO, "error", error, error_size))
 		return false;
+	l->error.is_journal = is_journal(l->error.file);
 	if (open_one(&l->access, conf->access_log, STDOUT_FILENO, "access", error, error_size))
 		return true;
 	logs_close_files(l);
@@ -145,6 +160,7 @@ static void complain(struct logs *l, const struct log *about, const char *what)
 	struct observe o = {.counters = &counters,
 	    .access_fd = -1,
 	    .error_fd = l->error.file,
+	    .is_journal = l->error.is_journal,
 	    .worker = OBSERVE_MASTER};
 	observe_log(
 	    &o, OBSERVE_ERROR, "cannot %s the log %s: %s", what, about->path, strerror(errno));

@@ -16,6 +16,7 @@ struct log {
 	int file;            /* appends; -1 = off */
 	int reads, writes;   /* the pipe; -1 = none */
 	uint64_t lost_bytes; /* since the last write that went well */
+	bool is_journal;     /* systemd reads it (systemd.exec(5), JOURNAL_STREAM) */
 };
 
 struct logs {

@@ -8,6 +8,7 @@
  */
 #include "proxy/process/master.h"
 #include "proxy/base/memory.h"
+#include "proxy/process/notify.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -163,6 +164,7 @@ static void drain(struct master *m)
 	m->phase = MASTER_DRAINING;
 	m->deadline = limit ? m->now + limit + DRAIN_GRACE_USEC : USEC_NEVER;
 	observe_log(&m->observe, OBSERVE_INFO, "draining");
+	notify_stopping(m->start->notify_fd, limit);
 	sockets_close(&m->start->sockets);
 	tell_all(m, MESSAGE_DRAIN);
 }
@@ -278,11 +280,13 @@ static void read_control(struct master *m, uint32_t index)
 		if (message.kind != MESSAGE_READY)
 			continue;
 		seat->is_ready = true;
-		if (!m->was_ready)
+		if (!m->was_ready) {
 			observe_log(&m->observe, OBSERVE_INFO, "ready");
-		else if (seat->starts > 1)
+			notify_ready(m->start->notify_fd);
+		} else if (seat->starts > 1) {
 			observe_log(&m->observe, OBSERVE_INFO, "worker %u (process %d) is up again",
 			    index, (int)seat->pid);
+		}
 		m->was_ready = true;
 		master_find_keepers(m);
 	}

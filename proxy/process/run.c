@@ -5,6 +5,7 @@
  */
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/process/notify.h"
 #include "proxy/process/process.h"
 #include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
@@ -54,6 +55,7 @@ void start_observe(const struct start *s, struct observe *o)
 	*o = (struct observe){.counters = &s->slots[s->workers],
 	    .access_fd = -1,
 	    .error_fd = log_target(&s->logs.error),
+	    .is_journal = s->logs.error.is_journal,
 	    .level = OBSERVE_INFO,
 	    .worker = OBSERVE_MASTER};
 }
@@ -97,6 +99,8 @@ static void close_all(struct start *s)
 	logs_close_readers(&s->logs);
 	logs_close_writers(&s->logs);
 	logs_close_files(&s->logs);
+	if (s->notify_fd >= 0)
+		close(s->notify_fd);
 	if (s->slots)
 		munmap(s->slots, (s->workers + 1) * sizeof(*s->slots));
 	conf_free(s->conf);
@@ -104,7 +108,8 @@ static void close_all(struct start *s)
 
 int process_run(const char *conf_path, bool single)
 {
-	struct start s = {.status_fd = -1, .logs = logs_none, .started = clock_monotonic()};
+	struct start s = {
+	    .status_fd = -1, .notify_fd = -1, .logs = logs_none, .started = clock_monotonic()};
 	s.conf = conf_load(conf_path, true, stderr);
 	if (!s.conf)
 		return EXIT_BAD_CONF;
@@ -114,6 +119,7 @@ int process_run(const char *conf_path, bool single)
 	hash_random(s.ticket_key, sizeof(s.ticket_key));
 	char error[512];
 	int status = EXIT_NOT_STARTED;
+	s.notify_fd = notify_open();
 	if (!open_all(&s, single, error, sizeof(error)))
 		fprintf(stderr, "pushgate: %s\n", error);
 	else

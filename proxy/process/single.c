@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `--single`: one worker in the only process, for debuggers, tests and small machines. */
+#include "proxy/process/notify.h"
 #include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
 #include <signal.h>
@@ -31,10 +32,12 @@ static struct status describe(struct single *s)
 static void on_end(void *context)
 {
 	struct single *s = context;
-	if (s->worker.is_draining)
+	if (s->worker.is_draining) {
 		worker_quit(&s->worker);
-	else
-		worker_drain(&s->worker);
+		return;
+	}
+	notify_stopping(s->start->notify_fd, s->start->conf->server.drain_timeout);
+	worker_drain(&s->worker);
 }
 
 static void on_reopen(void *context)
@@ -86,6 +89,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	if (is_up) {
 		start_announce(s->start, &s->worker.observe);
 		worker_listen(&s->worker, 0);
+		notify_ready(s->start->notify_fd);
 		net_run(l);
 	}
 	net_watch_free(s->status);

@@ -12,6 +12,7 @@ struct start {
 	struct sockets sockets;
 	struct logs logs;
 	int status_fd; /* -1 = none */
+	int notify_fd; /* to the service manager; -1 = none */
 	uint32_t workers;
 	struct observe_counters *slots; /* shared memory: one a worker, the last one the master's */
 	uint8_t ticket_key[TICKET_KEY_BYTES];

@@ -74,6 +74,7 @@ bool worker_init(struct worker *w, const struct worker_env *env, char *error, si
 	w->observe.counters = env->counters;
 	w->observe.access_fd = log_target(&env->logs->access);
 	w->observe.error_fd = log_target(&env->logs->error);
+	w->observe.is_journal = env->logs->error.is_journal;
 	w->observe.level = OBSERVE_INFO;
 	w->observe.worker = env->index;
 	w->observe.gathers = flush_soon;

@@ -61,6 +61,35 @@ static void line_says_level_and_worker(void **state)
 	    "error [master] x\n");
 }
 
+static void line_for_the_journal_has_its_mark_and_no_time(void **state)
+{
+	(void)state;
+	static const char *const marks[] = {
+	    [OBSERVE_DEBUG] = "<7>",
+	    [OBSERVE_INFO] = "<6>",
+	    [OBSERVE_WARN] = "<4>",
+	    [OBSERVE_ERROR] = "<3>",
+	};
+	for (enum observe_level level = OBSERVE_DEBUG; level <= OBSERVE_ERROR; level++) {
+		char text[100], expected[100];
+		int fds[2];
+		assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+		struct observe o = {.counters = counters,
+		    .access_fd = -1,
+		    .error_fd = fds[1],
+		    .is_journal = true,
+		    .level = OBSERVE_DEBUG,
+		    .worker = 3};
+		observe_log(&o, level, "it rains");
+		ssize_t n = read(fds[0], text, sizeof(text) - 1);
+		close(fds[0]);
+		close(fds[1]);
+		text[n > 0 ? n : 0] = '\0';
+		snprintf(expected, sizeof(expected), "%s[w3] it rains\n", marks[level]);
+		assert_string_equal(text, expected);
+	}
+}
+
 static void lines_below_the_level_are_not_written(void **state)
 {
 	(void)state;
@@ -273,6 +302,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(line_says_level_and_worker),
+	    TEST(line_for_the_journal_has_its_mark_and_no_time),
 	    TEST(faults_and_causes_that_came_have_a_line_each),
 	    TEST(complaints_of_one_kind_are_few_a_second),
 	    TEST(what_was_left_out_is_told_when_a_flood_has_ended),

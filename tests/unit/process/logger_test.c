@@ -234,6 +234,27 @@ static void access_log_may_be_off(void **state)
 	logs_close_files(&l);
 }
 
+static void journal_is_known_by_its_stream_alone(void **state)
+{
+	const struct bench *b = *state;
+	struct conf_server conf = {.error_log = b->error};
+	struct logs l;
+	struct stat st;
+	char text[256];
+	assert_int_equal(stat(b->error, &st), 0);
+	snprintf(text, sizeof(text), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	setenv("JOURNAL_STREAM", text, 1);
+	assert_true(logs_open(&l, &conf, text, sizeof(text)));
+	assert_true(l.error.is_journal);
+	logs_close_files(&l);
+
+	setenv("JOURNAL_STREAM", "8:1", 1); /* of another, which started us with a file */
+	assert_true(logs_open(&l, &conf, text, sizeof(text)));
+	assert_false(l.error.is_journal);
+	logs_close_files(&l);
+	unsetenv("JOURNAL_STREAM");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -247,6 +268,7 @@ int main(void)
 	    TEST(log_that_cannot_be_reopened_stays_and_is_complained_about),
 	    TEST(log_that_cannot_be_opened_is_named),
 	    TEST(access_log_may_be_off),
+	    TEST(journal_is_known_by_its_stream_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

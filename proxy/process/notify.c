@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Datagrams to the service manager, by hand: two lines of text need no library. */
+#include "proxy/process/notify.h"
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Beyond drain-timeout: the master's patience with workers and logger (master.c), twice. */
+#define GRACE_USEC (10 * USEC_PER_SEC)
+
+/* A path, or behind an @ a name in the abstract namespace (unix(7)), which begins with a NUL. */
+static socklen_t address_of(const char *name, struct sockaddr_un *at)
+{
+	size_t length = strlen(name);
+	*at = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if ((name[0] != '/' && name[0] != '@') || length >= sizeof(at->sun_path))
+		return 0;
+	memcpy(at->sun_path, name, length);
+	if (name[0] == '@')
+		at->sun_path[0] = '\0';
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+}
+
+int notify_open(void)
+{
+	const char *name = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un at;
+	socklen_t length = name ? address_of(name, &at) : 0;
+	if (length == 0)
+		return -1;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&at, length) != 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void tell(int fd, const char *text)
+{
+	if (fd >= 0)
+		(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
+}
+
+void notify_ready(int fd)
+{
+	tell(fd, "READY=1");
+}
+
+void notify_stopping(int fd, usec drain_timeout)
+{
+	char text[64] = "STOPPING=1";
+	if (drain_timeout > 0)
+		snprintf(text, sizeof(text), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu",
+		    (unsigned long long)(drain_timeout + GRACE_USEC));
+	tell(fd, text);
+}

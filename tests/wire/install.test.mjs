@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* What `make install` leaves behind, as an operator finds it; and that the documents' links lead somewhere, here and there. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { BINARY, ROOT, workDir } from '../support/gate.mjs';
+
+function install(dir, ...variables) {
+	/* Not as a part of the make that runs the tests: its job server is its own. */
+	const { MAKEFLAGS, MAKELEVEL, MFLAGS, ...env } = process.env;
+	const r = spawnSync('make', ['-s', 'install', `BINARY=${BINARY}`, `DESTDIR=${dir}`, ...variables], { cwd: ROOT, env, encoding: 'utf8' });
+	assert.equal(r.status, 0, r.stderr);
+}
+
+/* Names below the folder, which no tool has made for itself. */
+function files(dir, name = '') {
+	return fs.readdirSync(path.join(dir, name), { withFileTypes: true }).flatMap((entry) => {
+		const below = path.join(name, entry.name);
+		if (!entry.isDirectory())
+			return [below];
+		return ['node_modules', 'build', '.git'].includes(entry.name) ? [] : files(dir, below);
+	});
+}
+
+function assertLinks(dir) {
+	const documents = files(dir).filter((name) => name.endsWith('.md'));
+	const links = documents.flatMap((name) => {
+		const text = fs.readFileSync(path.join(dir, name), 'utf8');
+		return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => [name, target.split('#')[0]]);
+	}).filter(([, target]) => target && !/^[a-z]+:/.test(target));
+	assert.ok(links.length > 20, `${links.length} links`);
+	assert.deepEqual(links.filter(([name, target]) => !fs.existsSync(path.join(dir, path.dirname(name), target))), []);
+	return documents;
+}
+
+test('links of the documents lead somewhere', () => {
+	assertLinks(ROOT);
+});
+
+test('installed documents keep their links', () => {
+	const dir = workDir();
+	install(dir, 'PREFIX=/usr');
+	const documents = assertLinks(path.join(dir, 'usr/share/doc/pushgate'));
+	assert.ok(documents.includes('README.md') && documents.includes('docs/decisions/README.md'));
+});
+
+test('installed program reads the installed configuration, which a later install leaves alone', () => {
+	const dir = workDir();
+	install(dir);
+	const ini = path.join(dir, 'etc/pushgate/pushgate.ini');
+	const check = () => spawnSync(path.join(dir, 'usr/local/bin/pushgate'), ['check', '-c', ini], { encoding: 'utf8' });
+	assert.equal(check().status, 0, check().stderr);
+	fs.appendFileSync(ini, '; mine\n');
+	install(dir);
+	assert.match(fs.readFileSync(ini, 'utf8'), /; mine\n$/);
+});
+
+test('unit and manual name the places that were asked for', () => {
+	const dir = workDir();
+	install(dir, 'PREFIX=/opt/gate', 'CONFDIR=/opt/gate/etc');
+	const unit = fs.readFileSync(path.join(dir, 'opt/gate/lib/systemd/system/pushgate.service'), 'utf8');
+	assert.match(unit, /^ExecStart=\/opt\/gate\/bin\/pushgate run -c \/opt\/gate\/etc\/pushgate\.ini$/m);
+	assert.match(unit, /file:\/opt\/gate\/share\/doc\/pushgate\/README\.md$/m);
+	const manual = fs.readFileSync(path.join(dir, 'opt/gate/share/man/man1/pushgate.1'), 'utf8');
+	assert.match(manual, /^\.It Pa \/opt\/gate\/share\/doc\/pushgate\/$/m);
+	for (const place of ['/usr/bin/', '/usr/share/', '/etc/pushgate/'])
+		assert.equal((unit + manual).includes(place), false, place);
+});
+
+test('manual has each command of `pushgate help`', () => {
+	const help = spawnSync(BINARY, ['help'], { encoding: 'utf8' }).stdout;
+	const commands = [...help.matchAll(/^ {2}([a-z][a-z-]*) /gm)].map(([, name]) => name);
+	assert.ok(commands.length >= 8, help);
+	const manual = fs.readFileSync(path.join(ROOT, 'docs/pushgate.1'), 'utf8');
+	assert.deepEqual(commands.filter((name) => !manual.includes(`\n.Cm ${name}\n`)), []);
+});
