@@ -54,8 +54,8 @@ void notify_ready(int fd)
 void notify_stopping(int fd, usec drain_timeout)
 {
 	char text[64] = "STOPPING=1";
+	unsigned long long wanted = drain_timeout + GRACE_USEC;
 	if (drain_timeout > 0)
-		snprintf(text, sizeof(text), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu",
-		    (unsigned long long)(drain_timeout + GRACE_USEC));
+		snprintf(text, sizeof(text), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu", wanted);
 	tell(fd, text);
 }
