@@ -92,8 +92,8 @@ const struct conf_option conf_options[] = {
         .sentence = "Where each request and each push gets its line (JSON). -: standard output."},
     {SERVER(server.error_log), .key = "error-log", .type = CONF_TYPE_OTHER, .form = "FILE | - | off",
         .preset = "-", .set = conf_set_error_log,
-        .sentence = "Where faults and events are written. -: standard error; if that is systemd's journal, lines "
-			    "have their level for it and no time."},
+        .sentence = "Where faults and events are written. -: standard error. Lines for systemd's journal "
+			    "carry their level as it reads it, and no time."},
     {SERVER(server.status_socket), .key = "status-socket", .type = CONF_TYPE_OTHER, .form = "FILE | off",
         .preset = "off", .set = conf_set_status_socket,
         .sentence = "The unix socket that `pushgate status` asks."},
