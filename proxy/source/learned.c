@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a request means for what is learned: begins a view, belongs to one, or says nothing; and what a view counts for
- * when its window is over. The rules stand in source.h; the tables in learned_table.c.
+ * What a request means for what is learned: begins a view, belongs to one, or says nothing. The
+ * rules stand in source.h; what a view counts for when it is over is in learned_count.c.
  */
 #include "proxy/source/learned.h"
 #include "proxy/base/ensure.h"
-#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 
 /* ---- life ---- */
@@ -62,173 +61,15 @@ void source_learned_free(struct source_learned *t)
 	free(t);
 }
 
-/* ---- what a client has ---- */
-
-static uint32_t fingerprint(
-    const struct source_learned *t, struct slice authority, struct slice path)
-{
-	uint64_t hash = hash_bytes(t->seed, authority.ptr, authority.len);
-	uint32_t mark = (uint32_t)(hash_bytes(~hash, path.ptr, path.len) >> 16);
-	return mark ? mark : 1;
-}
-
-static uint32_t seconds(usec at)
-{
-	return (uint32_t)(at / USEC_PER_SEC);
-}
-
-/* For longer than since that second; UINT32_MAX: at all. */
-static bool client_has(const struct source_client *c, uint32_t mark, uint32_t before)
-{
-	for (int i = 0; i < CLIENT_HAS; i++)
-		if (c->has[i] == mark)
-			return c->since[i] < before;
-	return false;
-}
-
-static void note_client_has(struct source_client *c, uint32_t mark, usec now)
-{
-	if (client_has(c, mark, UINT32_MAX))
-		return;
-	c->has[c->has_at] = mark;
-	c->since[c->has_at] = seconds(now);
-	c->has_at = (c->has_at + 1) % CLIENT_HAS;
-}
-
-/*
- * A client that fetches again most of what it should have, of what this page is known to need, has come back with an
- * empty cache: what it fetched before this view, and the tabs that opened along with it, is forgotten.
- */
-static void check_cache(const struct source_learned *t, const struct source_view *v)
-{
-	const struct source_page *p = v->page;
-	struct source_client *c = v->client;
-	uint32_t begun = seconds(v->begun), tabs = seconds(t->options.window_usec);
-	int again = 0, spared = 0;
-	for (int i = 0; i < SOURCE_LEARNED_RESOURCES; i++) {
-		const struct source_known *k = p->resources[i];
-		/* Nothing speaks against one that is new here. */
-		bool is_needed =
-		    k && (k->views < 1 || source_known_confidence(k) >= t->options.confidence);
-		if (!is_needed || v->excused >> i & 1 ||
-		    !client_has(c, fingerprint(t, page_authority(p), known_path(k)), begun))
-			continue;
-		if (v->asked >> i & 1)
-			again++;
-		else
-			spared++;
-	}
-	for (int i = 0; again > spared && i < CLIENT_HAS; i++)
-		if (c->since[i] + tabs < begun)
-			c->has[i] = 0;
-}
-
-/* ---- counting ---- */
-
-static bool has_vote(
-    const struct source_learned *t, const struct source_page *p, uint64_t client, usec now)
-{
-	for (int i = 0; i < SOURCE_VOTERS; i++)
-		if (p->voters[i].at && p->voters[i].client == client &&
-		    (now < p->voters[i].at || now - p->voters[i].at < t->options.half_life_usec))
-			return false;
-	return true;
-}
-
-static uint32_t distinct_voters(const struct source_page *p)
-{
-	uint32_t count = 0;
-	for (int i = 0; i < SOURCE_VOTERS; i++) {
-		bool is_first = p->voters[i].at != 0;
-		for (int j = 0; j < i && is_first; j++)
-			is_first = p->voters[j].client != p->voters[i].client;
-		count += is_first;
-	}
-	return count;
-}
-
-static void note_vote(struct source_learned *t, struct source_page *p, uint64_t client, usec now)
-{
-	p->voters[p->voter_at] = (struct source_vote){client, now};
-	p->voter_at = (p->voter_at + 1) % SOURCE_VOTERS;
-	if (!p->is_established && distinct_voters(p) >= t->options.support)
-		source_page_establish(t, p);
-}
-
-/* One place for each client; the oldest goes. */
-static void note_supporter(struct source_known *k, uint64_t client, usec now)
-{
-	struct source_vote *place = &k->supporters[0];
-	for (int i = 0; i < SOURCE_SUPPORTERS; i++) {
-		struct source_vote *s = &k->supporters[i];
-		if (s->at && s->client == client) {
-			s->at = now;
-			return;
-		}
-		if (s->at < place->at)
-			place = s;
-	}
-	*place = (struct source_vote){client, now};
-}
-
-static void count_known(struct source_learned *t, const struct source_view *v, int i, usec now)
-{
-	struct source_known *k = v->page->resources[i];
-	uint64_t bit = UINT64_C(1) << i;
-	uint32_t mark = fingerprint(t, page_authority(v->page), known_path(k));
-	bool is_taken = v->taken & bit, is_hit = v->asked & bit || is_taken;
-	/* What it had before is not told by a cache, so neither a miss nor a hit (whatever cannot be cached) counts then. */
-	uint32_t before = is_hit ? seconds(v->begun) : UINT32_MAX;
-	if (!is_taken && ((!is_hit && v->excused & bit) || client_has(v->client, mark, before)))
-		return;
-	if (source_known_is_proposed(t, k, 1, now)) {
-		k->proposed++;
-		k->came_true += is_hit;
-		/* Others need it here: most likely it came with a cache that is older than we are. One miss tells that. */
-		if (!is_hit)
-			note_client_has(v->client, mark, now);
-	}
-	k->views += 1;
-	if (is_hit) {
-		k->hits += 1;
-		note_supporter(k, v->client->node.hash, now);
-	}
-	if (k->views > WEIGHT_MOST) {
-		k->hits *= WEIGHT_MOST / k->views;
-		k->views = WEIGHT_MOST;
-	}
-	k->stands = source_known_is_proposed(t, k, 1, now);
-}
-
-/* The view is over. */
-static void count_view(struct source_learned *t, struct source_view *v, usec now)
-{
-	struct source_page *p = v->page;
-	check_cache(t, v);
-	if (!(v->asked | v->taken))
-		t->silent++;
-	else if (!v->counts)
-		t->repeated++;
-	else {
-		t->counted++;
-		source_page_decay(t, p, now);
-		for (int i = 0; i < SOURCE_LEARNED_RESOURCES; i++)
-			if (p->used >> i & 1)
-				count_known(t, v, i, now);
-		note_vote(t, p, v->client->node.hash, now);
-	}
-	source_view_free(t, v);
-}
+/* ---- views ---- */
 
 void source_learned_tick(struct source_learned *t, usec now)
 {
 	struct source_view *v;
 	while ((v = list_first(&t->views, struct source_view, by_time)) &&
 	       now >= clock_after(v->begun, t->options.window_usec))
-		count_view(t, v, now);
+		source_view_count(t, v, now);
 }
-
-/* ---- views ---- */
 
 static struct source_view *open_view(const struct source_client *c, const struct source_page *p)
 {
@@ -239,9 +80,10 @@ static struct source_view *open_view(const struct source_client *c, const struct
 static void make_room_for_view(struct source_learned *t, struct source_client *c, usec now)
 {
 	if (c->view_count >= CLIENT_VIEWS)
-		count_view(t, container_of(c->views.prev, struct source_view, of_client), now);
+		source_view_count(
+		    t, container_of(c->views.prev, struct source_view, of_client), now);
 	if (t->view_count >= t->options.views)
-		count_view(t, list_first(&t->views, struct source_view, by_time), now);
+		source_view_count(t, list_first(&t->views, struct source_view, by_time), now);
 }
 
 void source_learned_view(struct source_learned *t, const struct source_request *request, usec now)
@@ -263,7 +105,7 @@ void source_learned_view(struct source_learned *t, const struct source_request *
 		return;
 	struct source_view *v = source_view_new(t, c, p, now);
 	if (v)
-		v->counts = has_vote(t, p, c->node.hash, now);
+		v->counts = source_page_has_vote(t, p, c->node.hash, now);
 }
 
 /* ---- to which view a request belongs ---- */
@@ -298,7 +140,8 @@ static struct source_view *only_view(const struct source_client *c, struct slice
 	return only;
 }
 
-/* The view that has the referring style sheet or script: one that asked for it before one that only knows it. */
+/* The view that has the referring style sheet or script: one that asked for it before one that only
+ * knows it. */
 static struct source_view *view_of_resource(
     const struct source_client *c, const struct source_name *from)
 {
@@ -376,7 +219,7 @@ void source_learned_request(
 			v->excused |= UINT64_C(1) << i;
 	}
 	if (!request->has_credentials)
-		note_client_has(c, fingerprint(t, name.authority, name.path), now);
+		source_cache_note(&c->cache, source_mark(t, name.authority, name.path), now);
 }
 
 /* ---- outcomes ---- */
@@ -421,5 +264,5 @@ void source_learned_outcome(struct source_learned *t, const struct source_reques
 	struct source_client *c = source_client_find(t, source_client_key(t, view->client));
 	note_outcome(p->resources[i], c ? open_view(c, p) : NULL, UINT64_C(1) << i, outcome);
 	if (c && (outcome == SOURCE_TAKEN || outcome == SOURCE_REFUSED))
-		note_client_has(c, fingerprint(t, name.authority, path), now);
+		source_cache_note(&c->cache, source_mark(t, name.authority, path), now);
 }

@@ -5,7 +5,8 @@
  *     table ─┬─ pages ──── resources           what belongs to a page, as counted
  *            └─ clients ── views ──→ page      who is looking at what now; a view dies when it is counted
  *
- * learned_table.c makes, finds and forgets them; learned.c says what a request means and counts;
+ * learned_table.c makes, finds and forgets them; learned.c says what a request means;
+ * learned_count.c counts a view that is over; learned_cache.c knows what a client has;
  * learned_list.c tells what is proposed; learned_store.c saves and loads.
  */
 #ifndef PUSHGATE_SOURCE_LEARNED_H
@@ -17,7 +18,7 @@
 
 enum {
 	CLIENT_VIEWS = 8,  /* open at once for one client: tabs that load at the same time */
-	CLIENT_HAS = 128,  /* resources that a client is remembered to have, the newest */
+	CACHE_MARKS = 128, /* resources that a client is remembered to have, the newest */
 	VIEW_NEW = 32,     /* resources that one view may add to a page */
 	WEIGHT_MOST = 200, /* views that a figure is made of at most: newer ones replace older */
 	SUPPORT_LIVES = 4, /* half-lives after which a supporter does not count any more */
@@ -52,14 +53,18 @@ struct source_page {
 	char name[]; /* authority in lower case, path without query */
 };
 
+struct source_cache {
+	uint32_t at;                 /* ring */
+	uint32_t marks[CACHE_MARKS]; /* of resources; 0 = none */
+	uint32_t since[CACHE_MARKS]; /* seconds */
+};
+
 struct source_client {
 	struct map_node node;
 	struct list by_use;
 	struct list views; /* newest first */
 	uint32_t view_count;
-	uint32_t has_at;            /* ring */
-	uint32_t has[CLIENT_HAS];   /* 0 = none */
-	uint32_t since[CLIENT_HAS]; /* seconds */
+	struct source_cache cache;
 };
 
 struct source_view {
@@ -147,5 +152,21 @@ void source_client_free(
 struct source_view *source_view_new(
     struct source_learned *t, struct source_client *c, struct source_page *p, usec now);
 void source_view_free(struct source_learned *t, struct source_view *v);
+
+/* learned_count.c */
+/* May another view of the page count for this client? */
+bool source_page_has_vote(
+    const struct source_learned *t, const struct source_page *p, uint64_t client, usec now);
+/* Counts a view that is over, and frees it. */
+void source_view_count(struct source_learned *t, struct source_view *v, usec now);
+
+/* learned_cache.c */
+/* What stands for a resource there; never 0. */
+uint32_t source_mark(const struct source_learned *t, struct slice authority, struct slice path);
+uint32_t source_cache_sec(usec at);
+/* Did it come before that second? UINT32_MAX: has it come at all. */
+bool source_cache_has(const struct source_cache *cache, uint32_t mark, uint32_t before);
+void source_cache_note(struct source_cache *cache, uint32_t mark, usec now);
+void source_cache_forget(struct source_cache *cache, uint32_t before); /* what came by then */
 
 #endif
