@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the demo origin answers, and what it promises before it does (RFC 9113 8.4): constants, one
+ * after the other within the client's windows and limits.
+ */
+#include "proxy/tool/demo_stream.h"
+
+#include "proxy/base/memory.h"
+#include "proxy/tool/demo.h"
+
+#define BIG_BYTES (10u << 20)
+#define SLOW_STEP_USEC (300 * USEC_PER_MSEC)
+
+/* ---- streams ---- */
+
+static void slow_step(void *context);
+
+struct demo_stream *demo_stream_new(struct demo_conn *c, struct h2_stream *h2)
+{
+	struct demo_stream *s = memory_new(struct demo_stream);
+	s->conn = c;
+	s->h2 = h2;
+	net_timer_init(&s->timer, c->wire.loop, slow_step, s);
+	list_append(&c->streams, &s->link);
+	if (h2)
+		h2_stream_set_user(h2, s);
+	return s;
+}
+
+void demo_stream_free(struct demo_stream *s)
+{
+	list_remove(&s->link);
+	net_timer_fini(&s->timer);
+	demo_body_fini(&s->body);
+	http_head_free(s->request);
+	free(s);
+}
+
+void demo_stream_offer(struct demo_stream *s)
+{
+	h2_offer(s->conn->wire.h2, s->h2, (size_t)demo_body_ready(&s->body), s->is_complete);
+}
+
+/* ---- answers ---- */
+
+static struct http_head *new_response(struct demo_conn *c, uint16_t status)
+{
+	struct http_head *head = http_head_new(c->heads);
+	head->kind = HTTP_RESPONSE;
+	head->status = status;
+	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate-demo"));
+	return head;
+}
+
+/* Sends the head (takes it) and offers the body. */
+static void respond(struct demo_stream *s, struct http_head *head)
+{
+	bool has_no_body = s->is_head || (s->is_complete && demo_body_ready(&s->body) == 0);
+	bool is_sent = h2_respond(s->conn->wire.h2, s->h2, head, has_no_body);
+	http_head_free(head);
+	if (is_sent && !has_no_body)
+		demo_stream_offer(s);
+}
+
+static void add_length(struct http_head *head, uint64_t length)
+{
+	head->content_length = length;
+	struct slice text = arena_printf(&head->arena, "%llu", (unsigned long long)length);
+	http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, text);
+}
+
+static void answer_text(
+    struct demo_stream *s, uint16_t status, struct slice text, struct slice allow)
+{
+	struct http_head *head = new_response(s->conn, status);
+	http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, SLICE("text/plain"));
+	add_length(head, text.len);
+	if (allow.len > 0)
+		http_head_add_token(head, HTTP_TOKEN_ALLOW, allow);
+	s->body = (struct demo_body){.kind = DEMO_BODY_TEXT, .text = text};
+	s->is_complete = true;
+	respond(s, head);
+}
+
+static void answer_asset(struct demo_stream *s, const struct demo_asset *a)
+{
+	struct http_head *head = new_response(s->conn, 200);
+	http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, a->type);
+	http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("max-age=60"));
+	http_head_add_token(head, HTTP_TOKEN_ETAG, a->etag);
+	add_length(head, a->body.len);
+	s->body = (struct demo_body){.kind = DEMO_BODY_TEXT, .text = a->body};
+	s->is_complete = true;
+	respond(s, head);
+}
+
+static void answer_not_modified(struct demo_stream *s, const struct demo_asset *a)
+{
+	struct http_head *head = new_response(s->conn, 304);
+	http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("max-age=60"));
+	http_head_add_token(head, HTTP_TOKEN_ETAG, a->etag);
+	s->is_complete = true;
+	respond(s, head);
+}
+
+static void answer_big(struct demo_stream *s)
+{
+	struct http_head *head = new_response(s->conn, 200);
+	http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, SLICE("application/octet-stream"));
+	add_length(head, BIG_BYTES);
+	s->body = (struct demo_body){.kind = DEMO_BODY_PATTERN, .length = BIG_BYTES};
+	s->is_complete = true;
+	respond(s, head);
+}
+
+static void answer_echo(struct demo_stream *s, const struct http_head *request, bool end)
+{
+	struct http_head *head = new_response(s->conn, 200);
+	const struct http_field *type = http_head_find(request, HTTP_TOKEN_CONTENT_TYPE);
+	http_head_add_token(
+	    head, HTTP_TOKEN_CONTENT_TYPE, type ? type->value : SLICE("application/octet-stream"));
+	http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
+	s->body = (struct demo_body){.kind = DEMO_BODY_ECHO};
+	s->is_complete = end;
+	respond(s, head);
+}
+
+/* ---- pushes ---- */
+
+static void promise(
+    struct demo_stream *parent, const struct http_head *request, const struct demo_asset *a)
+{
+	struct demo_conn *c = parent->conn;
+	struct h2_conn *h2 = c->wire.h2;
+	if (h2_may_promise(h2, parent->h2) != H2_PROMISE_POSSIBLE)
+		return;
+	struct http_head *head = http_head_new(c->heads);
+	head->kind = HTTP_PROMISE;
+	head->method = SLICE("GET");
+	head->method_token = HTTP_METHOD_GET;
+	head->scheme = request->scheme;
+	head->authority = request->authority;
+	head->path = a->path;
+	http_head_add_token(head, HTTP_TOKEN_ACCEPT, SLICE("*/*"));
+	struct demo_stream *s = demo_stream_new(c, NULL);
+	s->asset = a;
+	s->h2 = h2_promise(h2, parent->h2, head, s);
+	http_head_free(head);
+	if (!s->h2)
+		demo_stream_free(s);
+}
+
+void demo_start_pushes(struct demo_conn *c)
+{
+	list_for_each(&c->streams, s, struct demo_stream, link)
+	{
+		if (!s->asset)
+			continue;
+		if (h2_push_room(c->wire.h2) == 0)
+			return;
+		const struct demo_asset *a = s->asset;
+		s->asset = NULL;
+		answer_asset(s, a);
+	}
+}
+
+static void answer_page(struct demo_stream *s, const struct http_head *request)
+{
+	for (size_t i = DEMO_FIRST_PUSHED; i < DEMO_LATE && !s->is_head; i++)
+		promise(s, request, &demo_assets[i]);
+	answer_asset(s, &demo_assets[DEMO_PAGE]);
+	demo_start_pushes(s->conn);
+}
+
+/* ---- /slow: one part now, one later, and a promise in between ---- */
+
+static void slow_part(struct demo_stream *s)
+{
+	s->body.text = demo_slow_parts[DEMO_SLOW_PARTS - s->slow_parts];
+	s->is_complete = --s->slow_parts == 0;
+	if (s->slow_parts > 0)
+		net_timer_set(&s->timer, net_now(s->conn->wire.loop) + SLOW_STEP_USEC);
+}
+
+static void slow_step(void *context)
+{
+	struct demo_stream *s = context;
+	/* The client has not taken the first part yet: wait for it. */
+	if (demo_body_ready(&s->body) > 0) {
+		net_timer_set(&s->timer, net_now(s->conn->wire.loop) + SLOW_STEP_USEC);
+		return;
+	}
+	promise(s, s->request, &demo_assets[DEMO_LATE]);
+	slow_part(s);
+	demo_stream_offer(s);
+	demo_start_pushes(s->conn);
+	link_wake(&s->conn->wire);
+}
+
+static void answer_slow(struct demo_stream *s, const struct http_head *request)
+{
+	struct http_head *head = new_response(s->conn, 200);
+	http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, SLICE("text/html; charset=utf-8"));
+	http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
+	s->body.kind = DEMO_BODY_TEXT;
+	s->slow_parts = DEMO_SLOW_PARTS;
+	s->request = http_head_copy(request);
+	slow_part(s);
+	respond(s, head);
+}
+
+/* ---- requests ---- */
+
+static struct slice path_of(const struct http_head *request)
+{
+	return slice_sub(request->path, 0, slice_find(request->path, '?'));
+}
+
+static const struct demo_asset *find_asset(struct slice path)
+{
+	if (slice_equal(path, SLICE("/index.html")))
+		return &demo_assets[DEMO_PAGE];
+	for (size_t i = 0; i < DEMO_ASSETS; i++)
+		if (slice_equal(path, demo_assets[i].path))
+			return &demo_assets[i];
+	return NULL;
+}
+
+static void answer_get(struct demo_stream *s, const struct http_head *request)
+{
+	struct slice path = path_of(request);
+	const struct demo_asset *a = find_asset(path);
+	const struct http_field *known = http_head_find(request, HTTP_TOKEN_IF_NONE_MATCH);
+	if (a && known && slice_equal(known->value, a->etag))
+		answer_not_modified(s, a);
+	else if (a == &demo_assets[DEMO_PAGE])
+		answer_page(s, request);
+	else if (a)
+		answer_asset(s, a);
+	else if (slice_equal(path, SLICE("/big")))
+		answer_big(s);
+	else if (slice_equal(path, SLICE("/slow")) && !s->is_head)
+		answer_slow(s, request);
+	else
+		answer_text(s, 404, SLICE("There is nothing here.\n"), SLICE(""));
+}
+
+void demo_stream_answer(struct demo_stream *s, const struct h2_event *e)
+{
+	const struct http_head *request = e->head;
+	if (e->oversize) {
+		answer_text(s, 431, SLICE("The request's fields are too large.\n"), SLICE(""));
+		return;
+	}
+	s->is_head = request->method_token == HTTP_METHOD_HEAD;
+	if (slice_equal(path_of(request), SLICE("/echo")) && !s->is_head)
+		answer_echo(s, request, e->end);
+	else if (request->method_token == HTTP_METHOD_GET || s->is_head)
+		answer_get(s, request);
+	else
+		answer_text(s, 405, SLICE("Only /echo takes that method.\n"), SLICE("GET, HEAD"));
+}
