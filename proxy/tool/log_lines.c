@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* See log_lines.h. A push names its parent by worker and number, which are not unique over time. */
+#include "proxy/tool/log_lines.h"
+
+#include "proxy/base/memory.h"
+#include <jansson.h>
+#include <stdlib.h>
+
+#define LINES_MAX 4000000u
+
+static int64_t number_of(const json_t *json, const char *key)
+{
+	return (int64_t)json_integer_value(json_object_get(json, key));
+}
+
+static void add_line(struct log_lines *l, const char *text, size_t len, size_t number)
+{
+	json_error_t error;
+	json_t *json = json_loadb(text, len, 0, &error);
+	if (!json_is_object(json) || l->count == LINES_MAX) {
+		json_decref(json);
+		l->unread++;
+		return;
+	}
+	if (l->count == l->room) {
+		l->room = l->room ? l->room * 2 : 256;
+		l->lines = memory_resize(l->lines, l->room, sizeof(*l->lines));
+	}
+	bool is_push = json_is_true(json_object_get(json, "push"));
+	l->lines[l->count++] = (struct log_line){
+	    .json = json,
+	    .number = number,
+	    .worker = number_of(json, "worker"),
+	    .id = number_of(json, is_push ? "parent" : "id"),
+	    .is_push = is_push,
+	};
+}
+
+static int by_name(const struct log_line *a, const struct log_line *b)
+{
+	if (a->worker != b->worker)
+		return a->worker < b->worker ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static int by_name_and_line(const void *left, const void *right)
+{
+	const struct log_line *a = left, *b = right;
+	int d = by_name(a, b);
+	return d ? d : (a->number > b->number) - (a->number < b->number);
+}
+
+static size_t lines_between(const struct log_line *a, const struct log_line *b)
+{
+	return a->number > b->number ? a->number - b->number : b->number - a->number;
+}
+
+/* The push's parent so far, or this request of its name if that is nearer. */
+static void take_nearer(struct log_line *push, const struct log_line *request)
+{
+	if (!request || by_name(request, push) != 0)
+		return;
+	if (!push->parent || lines_between(push, request) < lines_between(push, push->parent))
+		push->parent = request;
+}
+
+/* A worker that was started again begins to count again: of several requests of one name the
+ * nearest line counts. In their order that is the last before the push or the first behind it. */
+static void find_parents(struct log_lines *l)
+{
+	const struct log_line *request = NULL;
+	for (size_t i = 0; i < l->count; i++) {
+		if (l->lines[i].is_push)
+			take_nearer(&l->lines[i], request);
+		else
+			request = &l->lines[i];
+	}
+	request = NULL;
+	for (size_t i = l->count; i-- > 0;) {
+		if (l->lines[i].is_push)
+			take_nearer(&l->lines[i], request);
+		else
+			request = &l->lines[i];
+	}
+}
+
+void log_lines_read(struct log_lines *l, FILE *log)
+{
+	char *text = NULL;
+	size_t size = 0, number = 0;
+	for (ssize_t n; (n = getline(&text, &size, log)) > 0;)
+		add_line(l, text, (size_t)n, ++number);
+	free(text);
+	if (l->count > 0)
+		qsort(l->lines, l->count, sizeof(*l->lines), by_name_and_line);
+	find_parents(l);
+}
+
+const char *log_line_text(const struct log_line *line, const char *key)
+{
+	const char *text = json_string_value(json_object_get(line->json, key));
+	return text ? text : "";
+}
+
+void log_lines_free(struct log_lines *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		json_decref(l->lines[i].json);
+	free(l->lines);
+}
