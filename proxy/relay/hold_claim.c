@@ -7,8 +7,6 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-#include "proxy/http/authority.h"
-#include "proxy/http/link.h"
 
 static const struct leg_ops claim_leg_ops;
 
@@ -360,55 +358,4 @@ bool hold_claim(struct hold *hold, struct exchange *x)
 	else if (s.missed)
 		note_miss(hold, s.missed, x, s.miss, s.field);
 	return false;
-}
-
-/* ---- what changes a resource ---- */
-
-static void drop(struct hold *hold, struct slice scheme, struct slice authority, struct slice path)
-{
-	uint64_t hash = hold_uri_hash(hold, scheme, authority, path);
-	list_for_each(&hold->used, s, struct hold_store, link)
-	{
-		struct map_node *next;
-		for (struct map_node *n = map_find(&s->by_uri, hash); n; n = next) {
-			struct held *h = container_of(n, struct held, node);
-			next = map_next(n);
-			if (!held_is_for(h, scheme, authority, path))
-				continue;
-			held_close(h); /* hold_run ends it: this may be in the middle of anything */
-			h->end_outcome = HOLD_INVALIDATED;
-			held_mark(h);
-		}
-	}
-}
-
-static void drop_named(struct hold *hold, const struct exchange *x,
-    const struct http_head *response, enum http_token name)
-{
-	const struct http_field *f = http_head_find(response, name);
-	struct http_authority ours, theirs;
-	struct http_target t;
-	struct arena scratch;
-	if (!f)
-		return;
-	arena_init(&scratch, NULL, 0);
-	bool is_same = http_target_resolve(&scratch, x->request, f->value, &t) &&
-		       slice_equal_nocase(t.scheme, x->scheme) &&
-		       http_authority_parse(x->authority, x->scheme, &ours) &&
-		       http_authority_parse(t.authority, t.scheme, &theirs) &&
-		       http_authority_equal(&ours, &theirs);
-	if (is_same)
-		drop(hold, t.scheme, t.authority, t.path);
-	arena_fini(&scratch);
-}
-
-void hold_invalidate(struct hold *hold, const struct exchange *x, const struct http_head *response)
-{
-	bool changed =
-	    !http_method_is_safe(x->method) && response->status >= 200 && response->status < 400;
-	if (!changed || list_is_empty(&hold->used))
-		return;
-	drop(hold, x->scheme, x->authority, x->request->path);
-	drop_named(hold, x, response, HTTP_TOKEN_LOCATION);
-	drop_named(hold, x, response, HTTP_TOKEN_CONTENT_LOCATION);
 }

@@ -107,55 +107,21 @@ static void host_is_the_same_however_it_is_written(void **state)
 	}
 }
 
-/* A promise of a resource with this scheme and authority. */
-static struct exchange *promise_of(struct hold_world *hw, const char *scheme, const char *authority)
-{
-	const struct leg leg = {.ops = hw->parent->up.ops, .carrier = hw->parent_up, .budget = &hw->w->up_budget};
-	struct http_head *promised = world_request(hw->w, "GET", "/a");
-	promised->scheme = slice_of_string(scheme);
-	promised->authority = slice_of_string(authority);
-	return exchange_on_promise(hw->parent, &leg, promised);
-}
-
 /* covers: P-hold-claim P-hold-private */
 static void schemes_on_one_port_are_two_resources(void **state)
 {
 	(void)state;
 	struct hold_world *hw = hold_world_new();
 	struct world_leg *down;
-	assert_non_null(promise_of(hw, "https", "example.com:8443"));
+	assert_non_null(hold_world_promise_at(hw, "https", "example.com:8443"));
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
 	x->authority = SLICE("example.com:8443");
 	x->scheme = SLICE("http");
 	assert_false(hold_claim(&hw->hold, x));
 	x->scheme = SLICE("https");
 	assert_true(hold_claim(&hw->hold, x));
-	assert_non_null(promise_of(hw, "http", "example.com:8443"));
+	assert_non_null(hold_world_promise_at(hw, "http", "example.com:8443"));
 	hold_world_free(hw);
-}
-
-/* RFC 9111 4.4: nobody invalidates what is another origin's.
- * covers: P-hold-claim */
-static void change_names_nothing_of_another_scheme(void **state)
-{
-	(void)state;
-	for (int is_same = 0; is_same < 2; is_same++) {
-		struct hold_world *hw = hold_world_new();
-		struct world_leg *down;
-		struct exchange *push = promise_of(hw, "http", "example.com:8443");
-		hold_world_head(hw, push, 200, FRESH, true);
-		hold_world_turn(hw);
-		struct exchange *x = hold_world_request(hw, &hw->store, "POST", "/form", NULL, &down);
-		x->authority = SLICE("example.com:8443");
-		x->scheme = is_same ? SLICE("http") : SLICE("https");
-		struct http_head *response = world_response(hw->w, 201);
-		http_head_add(response, SLICE("location"), SLICE("http://example.com:8443/a"));
-		hold_invalidate(&hw->hold, x, response);
-		http_head_free(response);
-		hold_world_turn(hw);
-		assert_string_equal(hw->notes, is_same ? "invalidated expired 0" : "");
-		hold_world_free(hw);
-	}
 }
 
 /* What the map's key leaves out is compared: no two long names are taken for one. */
@@ -169,54 +135,14 @@ static void long_hosts_differ_to_their_last_octet(void **state)
 	long_name[300] = 0;
 	memcpy(other_name, long_name, 301);
 	other_name[299] = 'b';
-	assert_non_null(promise_of(hw, "https", long_name));
+	assert_non_null(hold_world_promise_at(hw, "https", long_name));
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
 	x->authority = slice_of_string(other_name);
 	assert_false(hold_claim(&hw->hold, x));
 	x->authority = slice_of_string(long_name);
 	assert_true(hold_claim(&hw->hold, x));
 	/* Nor are two of them one promise. */
-	assert_non_null(promise_of(hw, "https", other_name));
-	hold_world_free(hw);
-}
-
-static void only_the_named_resource_is_dropped_by_a_change(void **state)
-{
-	(void)state; /* covers: P-hold-claim */
-	static const struct {
-		const char *location;
-		bool drops;
-	} cases[] = {
-	    {"https://example.com:443/a", true},
-	    {"http://example.com:443/a", false}, /* another scheme is another resource */
-	    {"https://example.org/a", false},
-	    {"https://", false},
-	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct hold_world *hw = hold_world_new();
-		struct world_leg *down;
-		hold_world_push(hw, "/a", FRESH, "abc");
-		struct exchange *x = hold_world_request(hw, &hw->store, "POST", "/form", NULL, &down);
-		struct http_head *response = world_response(hw->w, 201);
-		http_head_add(response, SLICE("location"), slice_of_string(cases[i].location));
-		hold_invalidate(&hw->hold, x, response);
-		http_head_free(response);
-		hold_world_turn(hw);
-		assert_string_equal(hw->notes, cases[i].drops ? "invalidated expired 3" : "");
-		hold_world_free(hw);
-	}
-	/* Neither is what a request over another scheme changes, where host and port are the same. */
-	struct hold_world *hw = hold_world_new();
-	struct world_leg *down;
-	hold_world_push(hw, "/a", FRESH, "abc");
-	struct exchange *x = hold_world_request(hw, &hw->store, "POST", "/a", NULL, &down);
-	x->scheme = SLICE("http");
-	x->authority = SLICE("example.com:443");
-	struct http_head *response = world_response(hw->w, 200);
-	hold_invalidate(&hw->hold, x, response);
-	http_head_free(response);
-	hold_world_turn(hw);
-	assert_string_equal(hw->notes, "");
+	assert_non_null(hold_world_promise_at(hw, "https", other_name));
 	hold_world_free(hw);
 }
 
@@ -519,9 +445,7 @@ int main(void)
 	    cmocka_unit_test(stale_response_that_is_being_given_is_no_duplicate),
 	    cmocka_unit_test(host_is_the_same_however_it_is_written),
 	    cmocka_unit_test(schemes_on_one_port_are_two_resources),
-	    cmocka_unit_test(change_names_nothing_of_another_scheme),
 	    cmocka_unit_test(long_hosts_differ_to_their_last_octet),
-	    cmocka_unit_test(only_the_named_resource_is_dropped_by_a_change),
 	    cmocka_unit_test(used_up_allowance_of_the_store_evicts_the_oldest_and_then_the_newcomer),
 	    cmocka_unit_test(shedding_takes_the_oldest_that_nobody_is_being_given),
 	    cmocka_unit_test(store_says_beforehand_what_it_cannot_hold),

@@ -171,6 +171,15 @@ struct exchange *hold_world_promise(
 	return push;
 }
 
+struct exchange *hold_world_promise_at(struct hold_world *hw, const char *scheme, const char *authority)
+{
+	const struct leg leg = {.ops = hw->parent->up.ops, .carrier = hw->parent_up, .budget = &hw->w->up_budget};
+	struct http_head *promised = world_request(hw->w, "GET", "/a");
+	promised->scheme = slice_of_string(scheme);
+	promised->authority = slice_of_string(authority);
+	return exchange_on_promise(hw->parent, &leg, promised);
+}
+
 void hold_world_head(
     struct hold_world *hw, struct exchange *push, unsigned status, hold_fields fields, bool end)
 {

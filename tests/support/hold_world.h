@@ -41,6 +41,8 @@ void hold_world_free(struct hold_world *hw);
 
 /* The origin promises path on the parent. NULL: refused. *up: the promised leg; may be NULL. */
 struct exchange *hold_world_promise(struct hold_world *hw, const char *path, hold_fields fields, struct world_leg **up);
+/* The same for /a of another scheme and authority. */
+struct exchange *hold_world_promise_at(struct hold_world *hw, const char *scheme, const char *authority);
 /* The response's head. */
 void hold_world_head(struct hold_world *hw, struct exchange *push, unsigned status, hold_fields fields, bool end);
 /* Promise, head and body, whole, at the end of a turn. */
