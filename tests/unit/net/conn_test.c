@@ -93,8 +93,7 @@ static void close_sends_what_was_put_in(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, NULL, NULL, NULL);
+	joined_init_plain(&j);
 	j.client.receive_seed = 9;
 	/* Far more than the sockets hold: the rest is kept and goes on leaving after the close. */
 	net_conn_set_reading(j.client.conn, false);
@@ -116,8 +115,7 @@ static void close_lingers_so_that_unread_octets_cause_no_reset(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, NULL, NULL, NULL);
+	joined_init_plain(&j);
 	j.client.receive_seed = 5;
 	net_conn_set_reading(j.server.conn, false);
 	owner_send(&j.client, 6, 50000);
@@ -168,8 +166,7 @@ static void a_reset_is_an_error_with_a_reason(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, NULL, NULL, NULL);
+	joined_init_plain(&j);
 	struct linger hard = {1, 0};
 	setsockopt(j.client.conn->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
 	net_conn_abort(j.client.conn);
@@ -196,8 +193,7 @@ static void an_owner_may_let_go_in_any_callback(void **state)
 	(void)state;
 	for (unsigned how = 0; how < 4; how++) {
 		struct joined j;
-		joined_init(&j);
-		joined_open(&j, NULL, NULL, NULL);
+		joined_init_plain(&j);
 		j.server.random = how;
 		if (how < 2)
 			j.server.on_received = let_go;
@@ -365,8 +361,7 @@ static void facts_of_a_plain_connection(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, NULL, NULL, NULL);
+	joined_init_plain(&j);
 	char text[NET_ADDRESS_TEXT], expected[NET_ADDRESS_TEXT];
 	assert_string_equal(net_address_format(net_conn_peer(j.client.conn), text, sizeof(text)),
 	    net_address_format(&j.at, expected, sizeof(expected)));
@@ -386,9 +381,7 @@ static void a_peer_that_takes_nothing_is_given_up(void **state)
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	net_conn_set_reading(p.b.conn, false);
-	owner_send(&p.a, 0, 64u << 20);
-	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	pair_block(&p);
 	net_conn_close(p.a.conn);
 	p.a.conn = NULL;
 	run_turns(&p.rig, 3);
@@ -407,9 +400,7 @@ static void a_peer_may_end_while_the_last_octets_leave(void **state)
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	net_conn_set_reading(p.b.conn, false);
-	owner_send(&p.a, 0, 64u << 20);
-	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	pair_block(&p);
 	uint64_t put_in = p.a.sent;
 	net_conn_close(p.a.conn);
 	p.a.conn = NULL;
@@ -427,9 +418,7 @@ static void the_loop_may_be_freed_while_connections_drain_and_linger(void **stat
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	net_conn_set_reading(p.b.conn, false);
-	owner_send(&p.a, 0, 64u << 20);
-	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	pair_block(&p);
 	net_conn_close(p.a.conn);
 	net_conn_close(p.b.conn);
 	p.a.conn = p.b.conn = NULL;
@@ -488,9 +477,7 @@ static void answers_behind_a_blocked_send_stay_in_order_and_bounded(void **state
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	net_conn_set_reading(p.b.conn, false);
-	owner_send(&p.a, 0, 64u << 20);
-	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	pair_block(&p);
 	p.a.to_send = p.a.sent; /* nothing more of its own */
 	for (int i = 0; i < 20; i++) {
 		uint8_t octet = pattern_at(0, p.a.sent++);

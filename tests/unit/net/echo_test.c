@@ -20,8 +20,7 @@ static void plain_octets_arrive_both_ways(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, NULL, NULL, NULL);
+	joined_init_plain(&j);
 	both_ways(&j.client, &j.server, 16u << 20);
 	joined_fini(&j);
 }

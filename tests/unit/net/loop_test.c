@@ -8,98 +8,100 @@ static void count(void *context)
 	++*(int *)context;
 }
 
+/* A loop with a timer, and how often it went off. */
+struct timed {
+	struct rig rig;
+	struct net_timer timer;
+	int fired;
+};
+
+static void timed_init(struct timed *t)
+{
+	rig_init(&t->rig);
+	t->fired = 0;
+	net_timer_init(&t->timer, t->rig.loop, count, &t->fired);
+}
+
+static void timed_fini(struct timed *t)
+{
+	net_timer_fini(&t->timer);
+	rig_fini(&t->rig);
+}
+
 static void a_timer_fires_once_and_never_early(void **state)
 {
 	(void)state;
-	struct rig r;
-	struct net_timer t;
-	int fired = 0;
-	rig_init(&r);
-	net_timer_init(&t, r.loop, count, &fired);
-	usec deadline = net_now(r.loop) + 30 * USEC_PER_MSEC;
-	net_timer_set(&t, deadline);
-	run_until(&r, fired > 0);
-	assert_true(net_now(r.loop) >= deadline);
-	assert_true(t.deadline == USEC_NEVER);
-	run_turns(&r, 3);
-	assert_int_equal(fired, 1);
-	net_timer_fini(&t);
-	rig_fini(&r);
+	struct timed t;
+	timed_init(&t);
+	usec deadline = net_now(t.rig.loop) + 30 * USEC_PER_MSEC;
+	net_timer_set(&t.timer, deadline);
+	run_until(&t.rig, t.fired > 0);
+	assert_true(net_now(t.rig.loop) >= deadline);
+	assert_true(t.timer.deadline == USEC_NEVER);
+	run_turns(&t.rig, 3);
+	assert_int_equal(t.fired, 1);
+	timed_fini(&t);
 }
 
 static void moving_a_timer_later_leaves_it_armed_as_it_is(void **state)
 {
 	(void)state;
-	struct rig r;
-	struct net_timer t;
-	int fired = 0;
-	rig_init(&r);
-	net_timer_init(&t, r.loop, count, &fired);
-	usec first = net_now(r.loop) + 10 * USEC_PER_MSEC;
+	struct timed t;
+	timed_init(&t);
+	usec first = net_now(t.rig.loop) + 10 * USEC_PER_MSEC;
 	usec later = first + 30 * USEC_PER_MSEC;
-	net_timer_set(&t, first);
-	assert_true(t.armed == first);
-	net_timer_set(&t, later);
-	assert_true(t.armed == first);
-	run_until(&r, t.armed == later || fired);
-	assert_int_equal(fired, 0);
-	run_until(&r, fired > 0);
-	assert_true(net_now(r.loop) >= later);
-	net_timer_fini(&t);
-	rig_fini(&r);
+	net_timer_set(&t.timer, first);
+	assert_true(t.timer.armed == first);
+	net_timer_set(&t.timer, later);
+	assert_true(t.timer.armed == first);
+	run_until(&t.rig, t.timer.armed == later || t.fired);
+	assert_int_equal(t.fired, 0);
+	run_until(&t.rig, t.fired > 0);
+	assert_true(net_now(t.rig.loop) >= later);
+	timed_fini(&t);
 }
 
 static void moving_a_timer_earlier_arms_it_again(void **state)
 {
 	(void)state;
-	struct rig r;
-	struct net_timer t;
-	int fired = 0;
-	rig_init(&r);
-	net_timer_init(&t, r.loop, count, &fired);
-	net_timer_set(&t, net_now(r.loop) + 1000 * USEC_PER_SEC);
-	usec soon = net_now(r.loop) + USEC_PER_MSEC;
-	net_timer_set(&t, soon);
-	assert_true(t.armed == soon);
-	run_until(&r, fired > 0);
-	net_timer_fini(&t);
-	rig_fini(&r);
+	struct timed t;
+	timed_init(&t);
+	net_timer_set(&t.timer, net_now(t.rig.loop) + 1000 * USEC_PER_SEC);
+	usec soon = net_now(t.rig.loop) + USEC_PER_MSEC;
+	net_timer_set(&t.timer, soon);
+	assert_true(t.timer.armed == soon);
+	run_until(&t.rig, t.fired > 0);
+	timed_fini(&t);
 }
 
 static void a_timer_that_was_switched_off_stays_silent(void **state)
 {
 	(void)state;
-	struct rig r;
-	struct net_timer off, on;
-	int fired = 0, reached = 0;
-	rig_init(&r);
-	net_timer_init(&off, r.loop, count, &fired);
-	net_timer_init(&on, r.loop, count, &reached);
-	net_timer_set(&off, net_now(r.loop) + USEC_PER_MSEC);
-	net_timer_set(&off, USEC_NEVER);
-	net_timer_set(&on, net_now(r.loop) + 10 * USEC_PER_MSEC);
-	run_until(&r, reached > 0);
-	assert_int_equal(fired, 0);
-	net_timer_fini(&off);
+	struct timed off;
+	struct net_timer on;
+	int reached = 0;
+	timed_init(&off);
+	net_timer_init(&on, off.rig.loop, count, &reached);
+	net_timer_set(&off.timer, net_now(off.rig.loop) + USEC_PER_MSEC);
+	net_timer_set(&off.timer, USEC_NEVER);
+	net_timer_set(&on, net_now(off.rig.loop) + 10 * USEC_PER_MSEC);
+	run_until(&off.rig, reached > 0);
+	assert_int_equal(off.fired, 0);
 	net_timer_fini(&on);
-	rig_fini(&r);
+	timed_fini(&off);
 }
 
 static void a_timer_may_set_itself_again(void **state)
 {
 	(void)state;
-	struct rig r;
-	struct net_timer t;
-	int fired = 0;
-	rig_init(&r);
-	net_timer_init(&t, r.loop, count, &fired);
-	while (fired < 3) {
-		int before = fired;
-		net_timer_set(&t, net_now(r.loop));
-		run_until(&r, fired > before);
+	struct timed t;
+	timed_init(&t);
+	while (t.fired < 3) {
+		int before = t.fired;
+		net_timer_set(&t.timer, net_now(t.rig.loop));
+		run_until(&t.rig, t.fired > before);
 	}
-	net_timer_fini(&t);
-	rig_fini(&r);
+	timed_fini(&t);
 }
 
 static void a_watch_tells_of_octets_in_a_pipe(void **state)

@@ -292,6 +292,13 @@ RIG void joined_open(
 	assert_int_equal(j->client.ended, 0);
 }
 
+/* A new one whose ends are open, without TLS. */
+RIG void joined_init_plain(struct joined *j)
+{
+	joined_init(j);
+	joined_open(j, NULL, NULL, NULL);
+}
+
 /* Lets go of both ends, so that others can be joined. */
 RIG void joined_part(struct joined *j)
 {
@@ -327,6 +334,14 @@ RIG void pair_init(struct pair *p)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), 0);
 	p->a.conn = net_conn_new(p->rig.loop, fd[0], NULL, &owner_ops, &p->a);
 	p->b.conn = net_conn_new(p->rig.loop, fd[1], NULL, &owner_ops, &p->b);
+}
+
+/* The octets of a wait, since b reads nothing. */
+RIG void pair_block(struct pair *p)
+{
+	net_conn_set_reading(p->b.conn, false);
+	owner_send(&p->a, 0, 64u << 20);
+	run_until(&p->rig, net_conn_is_blocked(p->a.conn));
 }
 
 RIG void pair_fini(struct pair *p)
@@ -414,6 +429,13 @@ RIG int tear_down_tls(void **state)
 	net_tls_free(client_tls);
 	certs_fini(&pair_certs);
 	return 0;
+}
+
+/* A new one whose ends are open, with these contexts. */
+RIG void joined_init_tls(struct joined *j)
+{
+	joined_init(j);
+	joined_open(j, server_tls, client_tls, "localhost");
 }
 
 #endif

@@ -112,8 +112,7 @@ static void many_small_frames_leave_in_one_record_and_one_send(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, server_tls, client_tls, "localhost");
+	joined_init_tls(&j);
 	/* The session tickets travel with the first octets. */
 	owner_send(&j.server, 0, 1);
 	run_until(&j.rig, j.client.received == 1);
@@ -134,8 +133,7 @@ static void a_bulk_response_leaves_in_large_sends(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, server_tls, client_tls, "localhost");
+	joined_init_tls(&j);
 	run_turns(&j.rig, 3);
 	replace_calls(&j.rig);
 	/* One turn without the client's reads: what the socket takes of 240 KiB at once. */
@@ -154,8 +152,7 @@ static void records_are_small_only_at_the_start(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, server_tls, client_tls, "localhost");
+	joined_init_tls(&j);
 	run_turns(&j.rig, 3);
 	replace_calls(&j.rig);
 	owner_send(&j.server, 0, 1u << 20);
@@ -235,8 +232,7 @@ static void a_slow_reader_costs_a_plain_sender_one_batch(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, NULL, NULL, NULL);
+	joined_init_plain(&j);
 	no_fill_while_blocked_and_one_batch_at_most_is_kept(&j.server, &j.client);
 	joined_fini(&j);
 }
@@ -245,8 +241,7 @@ static void a_slow_reader_costs_a_tls_sender_one_batch(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, server_tls, client_tls, "localhost");
+	joined_init_tls(&j);
 	no_fill_while_blocked_and_one_batch_at_most_is_kept(&j.server, &j.client);
 	joined_fini(&j);
 }
@@ -291,8 +286,7 @@ static void the_loop_pays_for_what_closed_connections_have_not_sent(void **state
 	(void)state;
 	struct budget budget, worker;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, NULL, NULL, NULL);
+	joined_init_plain(&j);
 	budget_init(&budget, NULL, 1);
 	budget_init(&worker, NULL, 1);
 	net_set_closing_budget(j.rig.loop, &worker);
@@ -382,8 +376,7 @@ static void a_tls_connection_may_pause_after_each_delivery(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, server_tls, client_tls, "localhost");
+	joined_init_tls(&j);
 	j.server.on_received = pause_after_each;
 	owner_send(&j.client, 0, 1u << 20);
 	uint64_t before = 0;
@@ -425,9 +418,7 @@ static void a_write_error_while_blocked_ends_the_connection(void **state)
 	struct pair p;
 	pair_init(&p);
 	replace_calls(&p.rig);
-	net_conn_set_reading(p.b.conn, false);
-	owner_send(&p.a, 0, 64u << 20);
-	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
+	pair_block(&p);
 	sys.fail_send = ECONNRESET;
 	net_conn_set_reading(p.b.conn, true);
 	run_until(&p.rig, p.a.ended);
@@ -440,8 +431,7 @@ static void a_read_error_ends_a_tls_connection(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, server_tls, client_tls, "localhost");
+	joined_init_tls(&j);
 	replace_calls(&j.rig);
 	sys.fail_recv = ETIMEDOUT;
 	owner_send(&j.client, 0, 10);
@@ -455,8 +445,7 @@ static void a_failed_send_while_closing_ends_quietly(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, server_tls, client_tls, "localhost");
+	joined_init_tls(&j);
 	replace_calls(&j.rig);
 	sys.fail_send = EPIPE;
 	net_conn_close(j.server.conn);

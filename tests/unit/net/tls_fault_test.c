@@ -99,8 +99,7 @@ static void an_alert_on_an_open_connection_is_named(void **state)
 		char text[64];
 		snprintf(text, sizeof(text), "the peer sent the alert: %s", alerts[i / 2].name);
 		struct joined j;
-		joined_init(&j);
-		joined_open(&j, server_tls, client_tls, "localhost");
+		joined_init_tls(&j);
 		struct owner *from = i % 2 ? &j.server : &j.client;
 		struct owner *to = i % 2 ? &j.client : &j.server;
 		owner_send(from, 0, 1000);
@@ -119,8 +118,7 @@ static void octets_before_an_alert_are_delivered(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, server_tls, client_tls, "localhost");
+	joined_init_tls(&j);
 	net_conn_set_reading(j.server.conn, false);
 	owner_send(&j.client, 0, 50000);
 	run_until(&j.rig, j.client.sent == 50000);
@@ -254,8 +252,7 @@ static void what_is_no_record_ends_an_open_connection(void **state)
 	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
 		struct joined j;
 		const struct open_row *row = &rows[i / 2];
-		joined_init(&j);
-		joined_open(&j, server_tls, client_tls, "localhost");
+		joined_init_tls(&j);
 		struct owner *from = i % 2 ? &j.server : &j.client;
 		struct owner *to = i % 2 ? &j.client : &j.server;
 		owner_send(from, 0, 1000);
@@ -293,8 +290,7 @@ static void an_end_within_a_record_delivers_nothing_of_it(void **state)
 	(void)state;
 	for (size_t cut = 1; cut < 600; cut += 45) {
 		struct joined j;
-		joined_init(&j);
-		joined_open(&j, server_tls, client_tls, "localhost");
+		joined_init_tls(&j);
 		owner_send(&j.client, 0, 1000);
 		run_until(&j.rig, j.server.received == 1000);
 		j.rig.loop->sys.send = cutting_send;
@@ -330,8 +326,7 @@ static void a_record_that_cannot_be_made_fails_the_connection(void **state)
 {
 	(void)state;
 	struct joined j;
-	joined_init(&j);
-	joined_open(&j, server_tls, client_tls, "localhost");
+	joined_init_tls(&j);
 	/* The library takes nothing more after its close_notify. */
 	assert_int_equal(SSL_shutdown(j.server.conn->ssl), 0);
 	net_buffer_reset(&j.rig.loop->output, NET_OUTPUT_BYTES);
