@@ -147,9 +147,7 @@ static void an_interim_response_takes_the_place_of_a_push(void **state)
 	push_down->must_wait = false;
 	exchange_on_response(push, world_response(w, 103), false);
 	assert_int_equal(push->push.state, PUSH_ANSWERING);
-	exchange_on_down_ended(push, &relay_cause_DOWN_LOST, 0, NULL);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 /* ---- memory ---- */

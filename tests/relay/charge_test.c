@@ -22,17 +22,6 @@ static size_t own_bytes(const struct exchange *x)
 	return sizeof(*x) + http_head_bytes(x->request);
 }
 
-/* Ends what is left; nobody may owe anything then. */
-static void end(struct world *w)
-{
-	list_for_each(&w->relay.live, x, struct exchange, link)
-	    exchange_abort(x, &relay_cause_DRAINED, NULL);
-	while (!list_is_empty(&w->relay.live)) /* answers of our own */
-		exchange_on_down_ended(list_first(&w->relay.live, struct exchange, link),
-		    &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
-}
-
 /* covers: R63 */
 static void the_response_is_charged_to_the_clients_side(void **state)
 {
@@ -47,7 +36,7 @@ static void the_response_is_charged_to_the_clients_side(void **state)
 	assert_int_equal(w->up_budget.used_bytes, 0);
 	world_take(down);
 	assert_int_equal(w->down_budget.used_bytes, own_bytes(x));
-	end(w);
+	world_end(w);
 }
 
 /* covers: R63 */
@@ -70,7 +59,7 @@ static void the_request_body_is_charged_where_it_waits(void **state)
 	exchange_on_up_failed(x, &relay_cause_UP_UNPROCESSED, 0, NULL);
 	assert_int_equal(w->up_budget.used_bytes, 0);
 	assert_int_equal(w->down_budget.used_bytes, own_bytes(x) + SMALL);
-	end(w);
+	world_end(w);
 }
 
 /* covers: R63 */
@@ -97,7 +86,7 @@ static void heads_that_wait_are_charged(void **state)
 	world_take(push_down);
 	relay_reap(&w->relay);
 	assert_int_equal(w->down_budget.used_bytes, own_bytes(x));
-	end(w);
+	world_end(w);
 }
 
 /* The client's connection is gone when the upload is over at last.
@@ -117,7 +106,7 @@ static void what_outlives_its_connection_is_the_workers(void **state)
 	assert_int_equal(w->budget.used_bytes, SMALL + own_bytes(x));
 	world_take(up);
 	assert_true(x->is_over);
-	end(w);
+	world_end(w);
 }
 
 /* covers: R63 */
@@ -138,7 +127,7 @@ static void a_used_up_allowance_refuses_its_own_and_nobody_elses(void **state)
 	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
 	relay_reap(&w->relay);
 	budget_fini(&other);
-	end(w);
+	world_end(w);
 }
 
 /* covers: R63 */
@@ -165,7 +154,7 @@ static void a_source_gets_no_credit_while_the_allowance_is_used_up(void **state)
 	world_take(down);
 	assert_true(x->is_over);
 	assert_null(x->cause);
-	end(w);
+	world_end(w);
 }
 
 /* covers: R63 */
@@ -181,7 +170,7 @@ static void credit_kept_back_is_given_when_nobody_wants_the_upload(void **state)
 	assert_int_equal(down->credit, 0);
 	exchange_refuse(x, &relay_cause_UPLOAD_LARGE, NULL);
 	assert_int_equal(down->credit, 10);
-	end(w);
+	world_end(w);
 }
 
 static void download(struct world *w, struct exchange *x, size_t bytes)
@@ -215,7 +204,7 @@ static void an_overdrawn_allowance_costs_the_stream_that_overdraws_it(void **sta
 	world_download(w, x[1], "", true);
 	world_take(down[1]);
 	assert_null(x[1]->cause);
-	end(w);
+	world_end(w);
 }
 
 /* Little as it is: so many have so little. What comes from origins is held back by its connections.
@@ -240,7 +229,7 @@ static void far_above_the_limit_nothing_more_of_a_request_is_kept(void **state)
 	assert_true(x->own_answer);
 	assert_ptr_equal(x->cause, &relay_cause_MEMORY_SHORT);
 	w->budget.limit_bytes = limit;
-	end(w);
+	world_end(w);
 }
 
 int main(void)

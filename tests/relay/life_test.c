@@ -70,8 +70,7 @@ static void structs_are_used_again_and_only_so_many_are_kept(void **state)
 	assert_int_equal(x->id, KEPT + 2);
 	assert_false(x->is_over);
 	assert_null(x->cause);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void leg_without_a_budget_is_paid_for_by_the_worker(void **state)
@@ -82,8 +81,7 @@ static void leg_without_a_budget_is_paid_for_by_the_worker(void **state)
 	assert_ptr_equal(x->budget, &w->budget);
 	assert_int_equal(w->budget.used_bytes, sizeof(*x) + http_head_bytes(x->request));
 	assert_int_equal(w->down_budget.used_bytes, 0);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void request_that_ends_in_a_queue_leaves_it(void **state)
@@ -116,8 +114,7 @@ static void push_that_ends_while_it_waits_for_its_start_leaves_the_queue(void **
 	list_append(&queue, &push->waiting);
 	exchange_on_down_ended(push, &relay_cause_DOWN_RESET, 8, NULL);
 	assert_true(list_is_empty(&queue));
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void octets_that_wait_for_the_client_are_counted_until_they_are_gone(void **state)
@@ -169,8 +166,7 @@ static void exchange_says_how_far_it_is(void **state)
 	char text[256];
 	exchange_describe(x, text, sizeof(text));
 	assert_non_null(strstr(text, " status=413 up=aborted/0(no leg) down=body/"));
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static char when_trailers_were_sent[256];
@@ -207,8 +203,7 @@ static void description_is_cut_where_there_is_no_room(void **state)
 	assert_string_equal(text, "x1 GE");
 	assert_int_equal(exchange_describe(x, text, 0), 0);
 	assert_string_equal(text, "x1 GE");
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void causes_know_their_place_in_the_table(void **state)
@@ -240,8 +235,7 @@ static void interim_responses_are_bounded_and_end_with_the_response(void **state
 	exchange_on_response(x, world_response(w, 200), false);
 	exchange_on_response(x, world_response(w, 103), false);
 	assert_string_equal(down->said, "head 200");
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void response_may_be_whole_before_the_request_is(void **state)

@@ -57,8 +57,7 @@ static void failed_response_to_a_push_of_our_own_is_withdrawn(void **state)
 	assert_string_equal(push_up->said, "reset 8");
 	assert_string_equal(push_down->said, "reset 8");
 	assert_ptr_equal(push->push.verdict.reason, &policy_reason_STATUS);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void cancelled_by_the_client_its_request_is_cancelled_too(void **state)
@@ -72,8 +71,7 @@ static void cancelled_by_the_client_its_request_is_cancelled_too(void **state)
 	exchange_on_down_ended(push, &relay_cause_DOWN_RESET, 8, NULL);
 	assert_string_equal(push_up->said, "reset 8");
 	assert_false(x->is_over);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void refused_offer_of_our_own_asks_the_origin_nothing(void **state)
@@ -86,8 +84,7 @@ static void refused_offer_of_our_own_asks_the_origin_nothing(void **state)
 	assert_null(exchange_offer(x, POLICY_LINK, &css, RELAY_OFFER_PLAIN));
 	assert_int_equal(w->dispatch_count, 1);
 	assert_string_equal(w->refused, "push-disabled");
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void hints_of_one_turn_leave_in_one_103(void **state)
@@ -128,8 +125,7 @@ static void hints_wait_as_long_as_configured(void **state)
 	relay_send_hints(&w->relay);
 	assert_string_equal(down->said, "head 103; link </a.css>; rel=preload; as=style");
 	assert_true(relay_hints_due(&w->relay) == USEC_NEVER);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void hints_join_the_103_of_the_origin(void **state)
@@ -176,8 +172,7 @@ static void promise_may_become_a_hint(void **state)
 	assert_string_equal(push_up->said, "reset 8");
 	relay_send_hints(&w->relay);
 	assert_string_equal(down->said, "head 103; link </style/a.css>; rel=preload; as=style");
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void hints_of_a_request_that_ends_go_with_it(void **state)
@@ -215,8 +210,7 @@ static void hints_leave_only_before_the_response_and_with_somebody_to_read_them(
 	x = world_exchange(w, "GET", true, &down);
 	exchange_on_leg_closed(&x->down);
 	assert_false(exchange_may_hint(x));
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void hints_do_not_join_other_interim_responses(void **state)
@@ -231,8 +225,7 @@ static void hints_do_not_join_other_interim_responses(void **state)
 	assert_string_equal(down->said, "head 102");
 	relay_send_hints(&w->relay);
 	assert_string_equal(down->said, "head 102; head 103; link </a.css>; rel=preload; as=style");
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void resource_that_makes_no_request_is_not_offered(void **state)
@@ -246,8 +239,7 @@ static void resource_that_makes_no_request_is_not_offered(void **state)
 	assert_null(exchange_offer(x, POLICY_LINK, &broken, RELAY_OFFER_PLAIN));
 	assert_string_equal(w->refused, "");
 	assert_string_equal(down->said, "");
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 int main(void)

@@ -379,8 +379,7 @@ static void slow_client_is_not_held_against_the_origin(void **state)
 	world_download(w, x, "waits for the client", false);
 	world_pass(w, 30 * USEC_PER_SEC);
 	assert_false(x->is_over);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void client_that_takes_nothing_is_reset(void **state)
@@ -448,8 +447,7 @@ static void push_that_never_starts_is_cancelled_on_both_sides(void **state)
 	assert_string_equal(push_up->said, "reset 8");
 	assert_string_equal(push_down->said, "reset 8");
 	assert_ptr_equal(push->push.end_reason, &policy_reason_START_TIMEOUT);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void refusal_of_ours_needs_no_origin(void **state)

@@ -79,9 +79,7 @@ static void refused_promise_is_reset_with_the_code_of_its_reason(void **state)
 	assert_string_equal(down->said, "");
 	assert_non_null(world_promise(w, x, "/good", &push_up, &push_down));
 	assert_string_equal(down->said, "promise /good");
-	exchange_on_down_ended(push_down->leg->exchange, &relay_cause_DOWN_LOST, 0, NULL);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void same_resource_is_promised_once_per_parent(void **state)
@@ -90,13 +88,11 @@ static void same_resource_is_promised_once_per_parent(void **state)
 	struct world *w = world_new();
 	struct world_leg *down, *up, *push_up, *push_down;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
+	assert_non_null(world_promise(w, x, "/a.css", &push_up, &push_down));
 	struct world_leg *again_up, *again_down;
 	assert_null(world_promise(w, x, "/a.css", &again_up, &again_down));
 	assert_string_equal(w->refused, "duplicate");
-	exchange_on_down_ended(push, &relay_cause_DOWN_LOST, 0, NULL);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void parent_cap_refuses_what_is_above_it(void **state)
@@ -111,9 +107,7 @@ static void parent_cap_refuses_what_is_above_it(void **state)
 	assert_null(world_promise(w, x, "/3", &push_up, &push_down));
 	assert_string_equal(push_up->said, "reset 7");
 	assert_string_equal(w->refused, "parent-cap");
-	list_for_each (&w->relay.live, e, struct exchange, link)
-		exchange_on_down_ended(e, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void used_up_budget_refuses_the_promise_and_nothing_else(void **state)
@@ -148,8 +142,7 @@ static void pushed_response_waits_for_room_and_starts_when_there_is(void **state
 	world_take(push_down);
 	assert_string_equal(push_down->said, "waits; head 200; end; detach");
 	assert_memory_equal(push_down->octets, "abc", 3);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void waiting_push_gives_no_credit_to_the_origin(void **state)
@@ -167,9 +160,7 @@ static void waiting_push_gives_no_credit_to_the_origin(void **state)
 	exchange_on_start(push);
 	world_take(push_down);
 	assert_int_equal(push_up->credit, 3);
-	exchange_on_down_ended(push, &relay_cause_DOWN_LOST, 0, NULL);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void review_withdraws_on_both_sides(void **state)
@@ -204,8 +195,7 @@ static void trailers_and_interims_pass_on_a_push(void **state)
 	exchange_on_download_trailers(push, world_trailers(w));
 	world_take(push_down);
 	assert_string_equal(push_down->said, "head 103; head 200; trailers 1; detach");
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void promise_on_a_push_is_refused(void **state)
@@ -217,9 +207,7 @@ static void promise_on_a_push_is_refused(void **state)
 	struct exchange *push = world_promise(w, x, "/a", &push_up, &push_down);
 	assert_null(world_promise(w, push, "/b", &second_up, &second_down));
 	assert_string_equal(w->refused, "parent-pushed");
-	exchange_on_down_ended(push, &relay_cause_DOWN_LOST, 0, NULL);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void promises_are_repeated_only_by_the_same_method_and_uri(void **state)
@@ -240,9 +228,7 @@ static void promises_are_repeated_only_by_the_same_method_and_uri(void **state)
 	assert_non_null(exchange_on_promise(x, &ours, in_clear));
 	assert_string_equal(down->said, "promise /a.css; promise /a.css; promise /a.css; promise /a.css");
 	assert_string_equal(w->refused, "");
-	list_for_each (&w->relay.live, e, struct exchange, link)
-		exchange_on_down_ended(e, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void nothing_is_pushed_while_memory_is_short(void **state)
@@ -257,9 +243,7 @@ static void nothing_is_pushed_while_memory_is_short(void **state)
 	assert_string_equal(w->refused, "push-shed");
 	w->relay.makes_no_pushes = false;
 	assert_non_null(world_promise(w, x, "/a.css", &push_up, &push_down));
-	list_for_each (&w->relay.live, e, struct exchange, link)
-		exchange_on_down_ended(e, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 /* No path leads there with an engine before it; the relay does not rely on that. */
@@ -309,8 +293,7 @@ static void what_the_owner_says_of_an_offer_stands(void **state)
 	assert_null(world_promise(w, x, "/hinted", &push_up, &push_down));
 	assert_null(x->hints);
 	assert_true(relay_hints_due(&w->relay) == USEC_NEVER);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static char shadows[64];
@@ -340,9 +323,7 @@ static void shadow_rule_is_told_of_and_changes_nothing(void **state)
 	rule.shadow = false;
 	assert_null(world_promise(w, x, "/b", &push_up, &push_down));
 	assert_string_equal(shadows, "perhaps");
-	list_for_each (&w->relay.live, e, struct exchange, link)
-		exchange_on_down_ended(e, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 static void push_that_may_not_start_yet_goes_on_waiting(void **state)
@@ -364,8 +345,7 @@ static void push_that_may_not_start_yet_goes_on_waiting(void **state)
 	assert_string_equal(push_down->said, "waits; waits; head 204 end; detach");
 	assert_true(push->is_over);
 	exchange_on_start(push); /* and once only */
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	world_end(w);
 }
 
 int main(void)

@@ -254,6 +254,16 @@ void world_free(struct world *w)
 	free(w);
 }
 
+void world_end(struct world *w)
+{
+	list_for_each(&w->relay.live, x, struct exchange, link)
+	    exchange_abort(x, &relay_cause_DRAINED, NULL);
+	while (!list_is_empty(&w->relay.live)) /* answers of our own */
+		exchange_on_down_ended(list_first(&w->relay.live, struct exchange, link),
+		    &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
+}
+
 struct http_head *world_request(struct world *w, const char *method, const char *path)
 {
 	struct http_head *h = http_head_new(w->heads);

@@ -46,6 +46,7 @@ struct world {
 
 struct world *world_new(void);
 void world_free(struct world *w); /* ensures that nothing is left */
+void world_end(struct world *w);  /* ends what is left first */
 
 /* A settled request or response head: "GET", "/path", then name, value, …, NULL. */
 struct http_head *world_request(struct world *w, const char *method, const char *path);
