@@ -70,7 +70,8 @@ static void structs_are_used_again_and_only_so_many_are_kept(void **state)
 	assert_int_equal(x->id, KEPT + 2);
 	assert_false(x->is_over);
 	assert_null(x->cause);
-	world_end(w);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
 }
 
 static void leg_without_a_budget_is_paid_for_by_the_worker(void **state)
@@ -81,7 +82,8 @@ static void leg_without_a_budget_is_paid_for_by_the_worker(void **state)
 	assert_ptr_equal(x->budget, &w->budget);
 	assert_int_equal(w->budget.used_bytes, sizeof(*x) + http_head_bytes(x->request));
 	assert_int_equal(w->down_budget.used_bytes, 0);
-	world_end(w);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
 }
 
 static void request_that_ends_in_a_queue_leaves_it(void **state)
@@ -203,7 +205,8 @@ static void description_is_cut_where_there_is_no_room(void **state)
 	assert_string_equal(text, "x1 GE");
 	assert_int_equal(exchange_describe(x, text, 0), 0);
 	assert_string_equal(text, "x1 GE");
-	world_end(w);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
 }
 
 static void causes_know_their_place_in_the_table(void **state)

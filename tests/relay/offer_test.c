@@ -210,7 +210,8 @@ static void hints_leave_only_before_the_response_and_with_somebody_to_read_them(
 	x = world_exchange(w, "GET", true, &down);
 	exchange_on_leg_closed(&x->down);
 	assert_false(exchange_may_hint(x));
-	world_end(w);
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(w);
 }
 
 static void hints_do_not_join_other_interim_responses(void **state)
