@@ -181,7 +181,8 @@ bool sandbox_is_possible(enum conf_sandbox mode, char *error, size_t error_size)
 	    syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &actions[mode]) == 0)
 		return true;
 	snprintf(error, error_size,
-	    "this kernel has no seccomp, or not enough of it (%s); sandbox = off does without",
+	    "not enough of seccomp: the kernel lacks it, or a filter around us forbids it (%s); "
+	    "sandbox = off does without",
 	    strerror(errno));
 	return false;
 }

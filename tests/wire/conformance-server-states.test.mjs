@@ -158,7 +158,8 @@ conformance('streams', [
 		assert.equal(String((await c.response(5)).body), 'other');
 	} },
 	...Object.entries({
-		421: { ':scheme': 'gopher' }, 501: { ':method': 'TRACE', 'max-forwards': '0' }, 431: { x: 'b'.repeat(80000) },
+		204: { ':method': 'OPTIONS', 'max-forwards': '0' }, 421: { ':scheme': 'gopher' }, 431: { x: 'b'.repeat(80000) },
+		501: { ':method': 'TRACE', 'max-forwards': '0' },
 	}).map(([status, fields]) => ({ covers: 'R107', name: `8.1. an answer of our own (${status}) is over before its request too, and harms nobody`, check: async (c, r) => {
 		c.headers(5, { ...r.get(), ':method': 'POST', ...fields }, { huffman: true, split: status === '431' ? [16000, 16000, 16000] : [] });
 		c.data(5, 'on its way');
