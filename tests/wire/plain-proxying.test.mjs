@@ -118,6 +118,17 @@ scenario('OPTIONS * comes through', async (s) => {
 	origin.respond(up.stream, { status: 204 });
 	await client.response(1);
 });
+scenario('OPTIONS with Max-Forwards 0 is answered here, and that is no failure', async (s) => {
+	const client = await s.connect();
+	client.request(1, { method: 'OPTIONS', path: '/', 'max-forwards': 0 });
+	assert.equal((await client.response(1)).status, 204);
+	client.request(3, { method: 'TRACE', path: '/', 'max-forwards': 0 });
+	assert.equal((await client.response(3)).status, 501);
+	const { outcome, route, detail } = await s.gate.access((line) => line.status === 204);
+	assert.deepEqual({ outcome, route, detail }, { outcome: 'complete', route: 'main', detail: 'Max-Forwards is used up' });
+	assert.equal((await s.gate.access((line) => line.status === 501)).outcome, 'refused');
+});
+
 scenario('a request with host alone is answered like one with :authority', async (s) => {
 	const client = await s.connect();
 	client.headers(1, { ':method': 'GET', ':scheme': 'http', ':path': '/', host: client.authority }, { endStream: true });
