@@ -119,8 +119,8 @@ const struct conf_option conf_options[] = {
     {SERVER(policy.caps.per_connection), .key = "max-pushes-per-connection", NUMBER(1, 100000),
         .preset = "256", .sentence = "Pushes under way at a time on one client connection; more are refused."},
     {SERVER(policy.caps.bytes_in_flight), .key = "max-push-bytes", SIZE(64 * KIB, 1 * GIB), .preset = "4M",
-        .sentence = "Pushed octets that may wait for one client connection; while there are more, pushes are "
-        "refused."},
+        .sentence = "Pushed octets that may wait for one client connection, with the heads and promises that it has not "
+        "read; while there are more, pushes are refused."},
     {SERVER(server.promise_rate), .key = "promise-rate", NUMBER(1, 1000000), .preset = "100000",
         .sentence = "Promises a second that one origin connection may make; more are refused."},
     {SERVER(server.promise_refusals), .key = "promise-refusals", NUMBER(1, 1000000), .preset = "1000",

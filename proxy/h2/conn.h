@@ -299,6 +299,11 @@ void h2_send_ping(struct h2_conn *c, enum h2_ping_kind kind);
 /* HEADERS or PUSH_PROMISE, with the CONTINUATIONs that the peer's MAX_FRAME_SIZE asks for. */
 void h2_send_block(struct h2_conn *c, enum h2_frame_type type, uint8_t flags, uint32_t id,
     uint32_t promised_id, const struct http_head *head);
+/* So much waits for the peer to read it that it is given nothing that can be done without. */
+static inline bool h2_peer_is_behind(const struct h2_conn *c)
+{
+	return h2_out_length(&c->out) > c->limits.output_bytes;
+}
 
 /* ---- conn_shutdown.c ---- */
 

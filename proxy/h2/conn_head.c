@@ -94,7 +94,7 @@ static const struct h2_fault *recv_request(
 	if (!fault && has_length && end && head->content_length > 0)
 		fault = h2_fault(BODY_SHORT);
 	/* A slow reader is no flood: it may ask again once it has read what waits for it. */
-	if (!fault && h2_out_length(&c->out) > c->limits.output_bytes)
+	if (!fault && h2_peer_is_behind(c))
 		fault = h2_fault(STREAM_UNREAD);
 	if (!fault) {
 		s = h2_stream_new(c, id, H2_INPUT_RECV_HEADERS);

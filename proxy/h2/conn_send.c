@@ -232,6 +232,8 @@ bool h2_respond(struct h2_conn *c, struct h2_stream *s, const struct http_head *
 	if (s->state == H2_STATE_RESERVED_LOCAL && h2_push_room(c) == 0)
 		return false;
 	ensure(!(http_head_is_interim(head) && end));
+	if (http_head_is_interim(head) && h2_peer_is_behind(c))
+		return false;
 	const struct h2_fault *fault = h2_stream_move(c, s, H2_INPUT_SEND_HEADERS);
 	ensure(!fault);
 	if (!http_head_is_interim(head))

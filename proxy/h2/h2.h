@@ -94,7 +94,8 @@ struct h2_limits {
 	uint32_t control_bytes;    /* queued control output that the peer provoked (acks, pings,
 	                                   resets); above: ENHANCE_YOUR_CALM */
 	uint32_t output_bytes;     /* server: queued heads and promises; above: requests are
-	                                   refused with REFUSED_STREAM until the peer has read */
+	                                   refused with REFUSED_STREAM, and interim responses left
+	                                   out, until the peer has read */
 	/* Floods. */
 	struct rate resets_received; /* rapid reset (CVE-2023-44487) */
 	struct rate resets_provoked; /* the peer's faults make us reset (CVE-2025-8671) */
@@ -233,7 +234,8 @@ uint32_t h2_request_room(const struct h2_conn *c);
 /* Client: opens a stream. NULL when h2_request_room is 0 or the field block budget refuses. */
 struct h2_stream *h2_request(struct h2_conn *c, const struct http_head *head, bool end, void *user);
 /* Server: an interim or final response head. On a pushed stream only while h2_push_room is not 0.
- * False: the stream can take none any more (nothing was sent). */
+ * False: the stream can take none any more, or it is an interim one and output_bytes of other heads
+ * wait (nothing was sent). */
 bool h2_respond(struct h2_conn *c, struct h2_stream *s, const struct http_head *head, bool end);
 /* After all DATA of the stream has been taken by h2_next_turn; ends our side. */
 bool h2_trailers(struct h2_conn *c, struct h2_stream *s, const struct http_head *head);

@@ -40,7 +40,8 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 	}
 	if (!http_head_is_interim(head))
 		list_remove(&x->waiting);
-	h2_respond(d->h2, leg->stream, head, end);
+	if (!h2_respond(d->h2, leg->stream, head, end) && http_head_is_interim(head))
+		return false;
 	account_status(d->hop, head->status);
 	net_conn_dirty(d->net);
 	return true;

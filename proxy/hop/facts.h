@@ -29,7 +29,7 @@ struct facts_client {
 	bool is_http1;          /* no pushes, and browsers do not listen to hints there */
 	usec rtt_usec;          /* 0 = not measured */
 	uint32_t open_pushes;   /* promised and not done */
-	uint64_t waiting_bytes; /* of pushed responses */
+	uint64_t waiting_bytes; /* of pushed responses, and of all heads and promises */
 };
 
 /* Did the request come through another proxy? One connection of a proxy is many users. */

@@ -24,7 +24,7 @@ const struct facts_client *down_facts(const struct exchange *x, struct facts_cli
 	    .is_going_away = h2_is_going_away(d->h2),
 	    .rtt_usec = d->hop->asks_rtt ? net_conn_rtt_usec(d->net) : 0,
 	    .open_pushes = d->pushes_open,
-	    .waiting_bytes = d->push_buffered,
+	    .waiting_bytes = d->push_buffered + h2_control(d->h2).len,
 	};
 	return room;
 }

@@ -37,7 +37,8 @@ struct leg;
  */
 struct leg_ops {
 	/* A response head, interim or final (down). False: not now, a push that must wait for the
-	 * client's MAX_CONCURRENT_STREAMS: the leg calls exchange_on_start when it may begin. */
+	 * client's MAX_CONCURRENT_STREAMS: the leg calls exchange_on_start when it may begin;
+	 * or an interim one that is left out. */
 	bool (*send_head)(struct leg *leg, const struct http_head *head, bool end);
 	/* The flow towards this leg has changed: it has flow->body.bytes octets, and its end when
 	 * flow_may_end(). The leg looks with body_front and takes with exchange_on_taken. */

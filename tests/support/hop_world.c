@@ -529,18 +529,19 @@ void hop_site_open(struct hop_site *site)
 
 static void replace(char *text, size_t size, const char *what, const char *by)
 {
-	char copy[8192];
+	size_t before = strlen(what), now = strlen(by);
 	char *at;
 	while ((at = strstr(text, what)) != NULL) {
-		snprintf(copy, sizeof(copy), "%s%s", by, at + strlen(what));
-		snprintf(at, size - (size_t)(at - text), "%s", copy);
+		assert_true(strlen(text) + now < size);
+		memmove(at + now, at + before, strlen(at + before) + 1);
+		memcpy(at, by, now);
 	}
 }
 
 static struct conf *configure(struct hop_world *w, const char *server, const char *listen_lines,
     const char *origin, const char *more)
 {
-	char text[8192], a[64], b[64];
+	char text[1 << 17], a[64], b[64];
 	const char *lines = origin ? origin : "";
 	snprintf(a, sizeof(a), "h2c://127.0.0.1:%u", w->sites[0].port);
 	snprintf(b, sizeof(b), "h2c://127.0.0.1:%u", w->sites[1].port);

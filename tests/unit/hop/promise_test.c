@@ -270,7 +270,8 @@ static void a_raised_limit_starts_the_pushes_that_wait(void **state)
 	struct scene s = scene_of(hop_world_new(NULL, NULL, NULL, NULL), &one);
 	struct hop_stream *first = hop_promise(s.at, "http", "example.com", "/first");
 	hop_answer(first, 200, 1, false);
-	UNTIL(s.w, hop_find_at(s.client, "/first") && hop_find_at(s.client, "/first")->received == 1);
+	UNTIL(
+	    s.w, hop_find_at(s.client, "/first") && hop_find_at(s.client, "/first")->received == 1);
 	struct hop_stream *second = hop_promise(s.at, "http", "example.com", "/second");
 	hop_answer(second, 200, 9, true);
 	UNTIL(s.w, hop_find_at(s.client, "/second"));
@@ -527,6 +528,29 @@ static void more_than_the_cap_of_a_parent_is_refused(void **state)
 	hop_world_free(s.w);
 }
 
+/* What waits for the client to read it are promises too, not only what was pushed. */
+static void unread_promises_count_as_pushed_octets(void **state)
+{
+	(void)state;
+	enum { PATHS = 80, PATH_BYTES = 1000 };
+	char *text = malloc(PATHS * (PATH_BYTES + 20) + 100);
+	char long_text[PATH_BYTES + 1] = "";
+	memset(long_text, 'Z', PATH_BYTES); /* eight bits of a Huffman code */
+	int n = sprintf(text, "[route r]\norigin = a\n[preload p]\n");
+	for (int i = 0; i < PATHS; i++)
+		n += sprintf(text + n, "add = /%s%d\n", long_text, i);
+	struct scene s = scene_new("default-action = forward\nmax-push-bytes = 64k", NULL, text);
+	free(text);
+	size_t reason = policy_reason_position(&policy_reason_BYTES_CAP);
+	uint64_t refused = s.w->counters.push[POLICY_CONFIG][POLICY_DROP][reason];
+	assert_in_range(refused, 1, PATHS - 1);
+	UNTIL(s.w, s.client->stream_count == 1 + PATHS - refused);
+	/* It has read them. */
+	hop_get(s.client, "/next");
+	UNTIL(s.w, s.client->stream_count > 2 + PATHS - refused);
+	hop_world_free(s.w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -556,6 +580,7 @@ int main(void)
 	    cmocka_unit_test(past_reset_rate_the_route_uses_connections_without_push),
 	    cmocka_unit_test(past_promise_refusals_push_is_turned_off_on_the_connection),
 	    cmocka_unit_test(more_than_the_cap_of_a_parent_is_refused),
+	    cmocka_unit_test(unread_promises_count_as_pushed_octets),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
