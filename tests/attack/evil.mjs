@@ -4,8 +4,23 @@
  * which may send on it what it likes. And the clients that set it off, who mean no harm.
  */
 import net from 'node:net';
-import { frame, u32 } from '../support/frames.mjs';
+import { FLAG, frame, u32 } from '../support/frames.mjs';
+import { Encoder } from '../support/hpack.mjs';
 import { Raw, Tally, addressOf, request, sleep } from './raw.mjs';
+
+/* Blocks that leave the table alone. */
+export const fields = (list) => new Encoder().encode(list);
+export const OK = fields({ ':status': '200' });
+export const head = (id, octets = OK, flags = 0) => frame('HEADERS', FLAG.END_HEADERS | flags, id, octets);
+export const page = (id, octets = OK, body = 'x') => Buffer.concat([head(id, octets), frame('DATA', FLAG.END_STREAM, id, Buffer.from(body))]);
+
+/* Promised ids belong to the connection. */
+export function promised(line) {
+	line.lastPromised = (line.lastPromised ?? 0) + 2;
+	return line.lastPromised;
+}
+export const promise = (parent, id, path = `/pushed/${id}`) => frame('PUSH_PROMISE', FLAG.END_HEADERS, parent,
+	Buffer.concat([u32(id), fields({ ':method': 'GET', ':scheme': 'http', ':authority': 'evil.test', ':path': path })]));
 
 export class Evil {
 	lines = new Set();
@@ -27,9 +42,11 @@ export class Evil {
 		const { accept, ...options } = this.options;
 		this.accepted++;
 		const line = new Raw({}, { socket, ...options, onFrame: (f) => {
-			if (f.type === 'SETTINGS' && !f.ack)
+			if (f.type === 'SETTINGS' && !f.ack) {
 				line.initial = f.values.initialWindowSize ?? 65535;
-			else if (f.type === 'WINDOW_UPDATE')
+				line.takesPushes = f.values.enablePush !== 0;
+			}
+			if (f.type === 'WINDOW_UPDATE')
 				line.granted[f.stream] = (line.granted[f.stream] ?? 0) + f.increment;
 			else if (f.type === 'RST_STREAM')
 				line.refused.add(f.stream);

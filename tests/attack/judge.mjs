@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What came of a row, held against what must: each thing that should not be becomes a line of `faults`. */
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+const CONTROL = /[\x00-\x1f\x7f-\x9f]/;
+
 /* Of the error log: an attack may not become one on the disk. */
 const LINES_MOST = 400;
 
@@ -58,13 +61,33 @@ export function judge(out, slowest) {
 	const resets = judgeWords(result.resets ?? {}, expect.resets, 'reset', say);
 	if (resets)
 		out.end = [out.end, `RST_STREAM ${resets}`].filter(Boolean).join('; ');
-	for (const counter of countersOf(expect, row.listen ? 'origin' : 'client'))
+	for (const counter of countersOf(expect, row.by ?? (row.listen ? 'origin' : 'client')))
 		say(!(out.status[counter] > (out.statusBefore[counter] ?? 0)), `the counter ${counter} has not moved`);
 	const bad = out.log.filter((l) => /^\S+ (warn|error) /.test(l) && !expect.log?.test(l));
 	say(bad.length > 0, `${bad.length} lines of the error log, such as ${bad[0]}`);
 	say(out.log.length > LINES_MOST, `${out.log.length} lines in the error log`);
+	say(out.log.some((l) => CONTROL.test(l)), 'the error log has controls');
+	out.lines = judgeAccess(out.access, say);
 	const why = expect.judge?.(result, out);
 	say(why, why);
+}
+
+/* One JSON object a line, whatever peers put into their requests. */
+function judgeAccess(octets, say) {
+	const lines = { cut: 0, escaped: 0, bad: 0 };
+	let first;
+	for (let at = 0, end; (end = octets.indexOf('\n', at)) >= 0; at = end + 1) {
+		const line = octets.subarray(at, end);
+		try {
+			lines.cut += JSON.parse(UTF8.decode(line)).cut ? 1 : 0;
+			lines.escaped += line.includes('\\u00') ? 1 : 0;
+		} catch {
+			lines.bad++;
+			first ??= line.toString('latin1');
+		}
+	}
+	say(lines.bad > 0, `${lines.bad} lines of the access log are no JSON, such as ${first}`);
+	return lines;
 }
 
 /* A connection that is ended for a fault is counted under its name. */

@@ -5,8 +5,9 @@
  *   tape(env)         what each connection sends (raw.mjs), with lives, reads; or
  *   attack(env, clock, origin)    anything else; gives a Tally
  *   listen(env)       an attack by an origin (Evil), at env.evil: serves what is asked for at the host evil.test
+ *   by                'client': though there is such an origin
  *   tls               over TLS
- *   server, listener, evil    more lines of [server], [listen main], [origin evil]
+ *   server, listener, evil    more lines of [server] (or a function that gives them for a work directory), [listen main], [origin evil]
  *   rules             more sections
  *   workers           of the program, 1 if not given
  *   limit             descriptors that the program may have
@@ -26,9 +27,10 @@ import { blocks } from './rows/blocks.mjs';
 import { broken } from './rows/broken.mjs';
 import { crowds } from './rows/crowds.mjs';
 import { floods } from './rows/floods.mjs';
+import { kept } from './rows/kept.mjs';
 import { origins } from './rows/origins.mjs';
 import { resets } from './rows/resets.mjs';
 import { slow } from './rows/slow.mjs';
 import { windows } from './rows/windows.mjs';
 
-export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken, ...origins];
+export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken, ...kept, ...origins];

@@ -99,7 +99,7 @@ export class Stage {
 	#config(row, dir, port, evil) {
 		return section('server', {
 			workers: row.workers ?? 1, 'access-log': path.join(dir, 'access.log'), 'error-log': path.join(dir, 'error.log'),
-			'status-socket': path.join(dir, 'status'), 'drain-timeout': '1s', ...row.server,
+			'status-socket': path.join(dir, 'status'), 'drain-timeout': '1s', ...(typeof row.server === 'function' ? row.server(dir) : row.server),
 		}) + section('listen main', {
 			address: `127.0.0.1:${port}`, ...(row.tls ? { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') } : {}),
 			...row.listener,
@@ -163,6 +163,7 @@ export class Stage {
 			out.phases = await this.honest.ask({ stop: true });
 		}
 		out.status = statusOf(gate);
+		out.access = fs.readFileSync(path.join(gate.dir, 'access.log'));
 		out.log = gate.read('error.log').split('\n').filter(Boolean);
 	}
 

@@ -2,6 +2,7 @@
 /* Connections in masses: idle, half-open, come and gone, more than there are descriptors for. */
 import fs from 'node:fs';
 import net from 'node:net';
+import tls from 'node:tls';
 import { frame } from '../../support/frames.mjs';
 import { Tally, addressOf, hello, note, sleep } from '../raw.mjs';
 
@@ -55,6 +56,27 @@ const comeAndGo = (leave, width = 20) => async (env, clock) => {
 	}));
 	return tally;
 };
+
+/* Whole handshakes, and nothing after them; each asks for another name. */
+const handshakes = (width = 8) => async (env, clock) => {
+	const tally = new Tally();
+	await Promise.all(Array.from({ length: width }, async (_, i) => {
+		for (let n = 0; clock.goesOn; n++) {
+			const s = tls.connect({ port: env.port, host: '127.0.0.1', localAddress: addressOf(i), rejectUnauthorized: false, ALPNProtocols: ['h2'],
+				servername: NAMES[n % NAMES.length](`${i}-${n}`) });
+			s.on('error', () => {});
+			const closed = new Promise((resolve) => { s.once('close', resolve); });
+			s.once('secureConnect', () => {
+				tally.frames++;
+				s.destroy();
+			});
+			await closed;
+			tally.connections++;
+		}
+	}));
+	return tally;
+};
+const NAMES = [(n) => `${n}.test`, () => 'localhost', () => 'a.test', (n) => `${n}.${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}.test`];
 
 /* Connections of one client, each of which is ended for its fault and does not go: twenty every 10 ms. */
 const staying = (octets) => async (env, clock) => {
@@ -139,6 +161,13 @@ export const crowds = [
 		listener: { 'max-connections-per-client': 20 },
 		attack: staying(Buffer.concat([hello(), frame('DATA', 0, 1)])),
 		expect: { end: ['closed'], cpu: 500 },
+	},
+	{
+		name: 'TLS handshakes that lead to nothing',
+		what: 'one after the other over eight connections at a time, for names that are served and names that are not',
+		tls: true,
+		attack: handshakes(),
+		expect: { cpu: 10000, judge: (r) => (r.frames > 10 ? undefined : `only ${r.frames} handshakes`) },
 	},
 	{
 		covers: 'R65', name: 'connections that come and go',

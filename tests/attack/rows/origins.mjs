@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Attacks by an origin: on whoever stands between it and the clients, and on the other origins' clients. */
 import { FLAG, frame, settingsPayload, u32 } from '../../support/frames.mjs';
-import { Encoder, integer, string } from '../../support/hpack.mjs';
-import { Evil, visit } from '../evil.mjs';
+import { integer, string } from '../../support/hpack.mjs';
+import { Evil, OK, fields, head, page, promise, promised, visit } from '../evil.mjs';
 import { request, sleep } from '../raw.mjs';
 
-/* Blocks that leave the table alone. */
-const fields = (list) => new Encoder().encode(list);
-const OK = fields({ ':status': '200' });
 const EARLY = fields({ ':status': '103', link: '</a>; rel=preload' });
-const head = (id, octets = OK, flags = 0) => frame('HEADERS', FLAG.END_HEADERS | flags, id, octets);
-const end = (id) => frame('DATA', FLAG.END_STREAM, id, Buffer.from('x'));
-const page = (id) => Buffer.concat([head(id), end(id)]);
 const DATA = Buffer.alloc(16384, 'x');
 const times = (n, make) => Buffer.concat(Array.from({ length: n }, (_, i) => make(i)));
-
-/* Promised ids belong to the connection. */
-function promised(line) {
-	line.lastPromised = (line.lastPromised ?? 0) + 2;
-	return line.lastPromised;
-}
-const promise = (parent, id, path = `/pushed/${id}`) => frame('PUSH_PROMISE', FLAG.END_HEADERS, parent,
-	Buffer.concat([u32(id), fields({ ':method': 'GET', ':scheme': 'http', ':authority': 'evil.test', ':path': path })]));
 
 /* The same frames again and again, for as long as the connection lives. */
 async function pour(line, octets, frames, pace = 1) {
@@ -67,6 +53,17 @@ function promiseMuch(line, id) {
 	})();
 }
 
+/* Many parents, of which none is ever answered. */
+function promiseAndNoMore(line, id) {
+	const ids = Array.from({ length: line.takesPushes ? 8 : 0 }, () => promised(line));
+	line.send(Buffer.concat(ids.map((p) => promise(id, p))), ids.length);
+}
+const unanswered = {
+	server: { 'push-start-timeout': '500ms', 'reset-rate': 1000000, 'promise-refusals': 1000000 }, evil: { 'response-timeout': '700ms' },
+	visitors: { connections: 4, parallel: 100, pace: 0 },
+	expect: { end: null, resets: null, cpu: 100, judge: (r) => (r.client.statuses[504] > 0 ? undefined : 'no client got a 504') },
+};
+
 /* Eight promises a page; what becomes of them is each row's own. */
 const promising = (then) => (line, id) => {
 	const ids = Array.from({ length: 8 }, () => promised(line));
@@ -96,6 +93,8 @@ async function overrun(line, id) {
 	pouring(() => frame('DATA', 0, id, DATA), 4)(line, id);
 }
 
+/* No table takes it. */
+const LARGE = fields({ ':status': '103', 'x-large': 'x'.repeat(16000) });
 const name = Buffer.from([0x40]);
 const bomb = Buffer.concat([OK, name, string('bomb'), string('x'.repeat(4000)), Buffer.alloc(12000, 0x80 | 62)]);
 const never = () => {};
@@ -117,6 +116,10 @@ export const origins = [
 	attack('promises without responses', 'eight promises a page and nothing more', promising(() => Buffer.alloc(0)), {
 		server: { 'push-start-timeout': '500ms' },
 		expect: { end: null, resets: null, cpu: 40, judge: (r) => (r.resets.CANCEL > 0 ? undefined : 'no promise was given up') },
+	}),
+	attack('promises on many parents', 'eight promises for each of 400 requests at a time, and never an answer', promiseAndNoMore, unanswered),
+	attack('promises on many parents, held', 'the same where pushes are held', promiseAndNoMore, {
+		...unanswered, rules: '[push keep]\naction = hold\n', server: { ...unanswered.server, 'hold-max-count': 1000 },
 	}),
 	attack('promise flood', 'as many promises as go onto the wire', (line, id) => promiseMuch(line, id), {
 		server: { 'promise-refusals': 1000000, 'reset-rate': 1000000 }, evil: { 'limit-promises': '1000/s' },
@@ -144,6 +147,13 @@ export const origins = [
 	}),
 	attack('interim responses', 'more 103s than anybody needs', (line, id) => line.send(times(40, () => head(id, EARLY)), 40), {
 		expect: { end: null, resets: ['ENHANCE_YOUR_CALM'], faults: ['interim-flood'], cpu: 40, judge: (r) => (r.client.statuses[502] > 0 ? undefined : 'no client got a 502') },
+	}),
+	attack('heads unread', '30 interim responses of 16 KB for each of 400 requests, for clients that read nothing', async (line, id) => {
+		await sleep(500); /* as long as little waits, more requests are taken */
+		await line.send(times(30, () => head(id, LARGE)), 30);
+	}, {
+		visitors: { connections: 4, parallel: 100, pace: 0, reads: false }, server: { 'connection-memory': '1M' },
+		expect: { end: null, cpu: 2000 },
 	}),
 	attack('CONTINUATION flood in a response', 'a field block that never ends', (line, id) => {
 		line.send(frame('HEADERS', 0, id, OK));
