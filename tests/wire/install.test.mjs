@@ -7,6 +7,12 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { BINARY, ROOT, workDir } from '../support/gate.mjs';
 
+function folder(t) {
+	const dir = workDir();
+	t.after(() => fs.rmSync(dir, { recursive: true }));
+	return dir;
+}
+
 function install(dir, ...variables) {
 	/* Not as a part of the make that runs the tests: its job server is its own. */
 	const { MAKEFLAGS, MAKELEVEL, MFLAGS, ...env } = process.env;
@@ -39,15 +45,15 @@ test('links of the documents lead somewhere', () => {
 	assertLinks(ROOT);
 });
 
-test('installed documents keep their links', () => {
-	const dir = workDir();
+test('installed documents keep their links', (t) => {
+	const dir = folder(t);
 	install(dir, 'PREFIX=/usr');
 	const documents = assertLinks(path.join(dir, 'usr/share/doc/pushgate'));
 	assert.ok(documents.includes('README.md') && documents.includes('docs/decisions/README.md'));
 });
 
-test('installed program reads the installed configuration, which a later install leaves alone', () => {
-	const dir = workDir();
+test('installed program reads the installed configuration, which a later install leaves alone', (t) => {
+	const dir = folder(t);
 	install(dir);
 	const ini = path.join(dir, 'etc/pushgate/pushgate.ini');
 	const check = () => spawnSync(path.join(dir, 'usr/local/bin/pushgate'), ['check', '-c', ini], { encoding: 'utf8' });
@@ -57,8 +63,8 @@ test('installed program reads the installed configuration, which a later install
 	assert.match(fs.readFileSync(ini, 'utf8'), /; mine\n$/);
 });
 
-test('unit and manual name the places that were asked for', () => {
-	const dir = workDir();
+test('unit and manual name the places that were asked for', (t) => {
+	const dir = folder(t);
 	install(dir, 'PREFIX=/opt/gate', 'CONFDIR=/opt/gate/etc');
 	const unit = fs.readFileSync(path.join(dir, 'opt/gate/lib/systemd/system/pushgate.service'), 'utf8');
 	assert.match(unit, /^ExecStart=\/opt\/gate\/bin\/pushgate run -c \/opt\/gate\/etc\/pushgate\.ini$/m);
