@@ -19,7 +19,8 @@ endif
 VERSION  := $(shell sed -n 's/^.define PUSHGATE_VERSION "\(.*\)"/\1/p' proxy/limits.h)
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 WERROR   ?= $(if $(CI),-Werror)
-CFLAGS_release := -O2 -g -flto=auto -fno-plt -fPIE -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fstack-clash-protection
+# -ffile-prefix-map: the same source makes the same program, wherever it lies.
+CFLAGS_release := -O2 -g -ffile-prefix-map=$(CURDIR)=. -flto=auto -fno-plt -fPIE -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fstack-clash-protection
 # PUSHGATE_INSTRUMENTED: a library of the compiler's works beside the program, and needs system calls of its own.
 CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DPUSHGATE_INSTRUMENTED
 CFLAGS_debug   := -O1 -g
