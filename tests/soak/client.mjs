@@ -93,6 +93,7 @@ class Session {
 			},
 			on: {
 				stream: (stream, headers) => this.#pushed(stream, headers),
+				violation: (what) => complain('the gate did not keep to the protocol', what),
 				goaway: (f) => {
 					this.lastId = f.lastId;
 					count(accounts.goaways, `${f.code} ${f.debug}`);
@@ -242,8 +243,6 @@ class Session {
 		if (!this.endpoint.isOver)
 			complain('a connection did not end in time', { trace: connection.trace.slice(-10) });
 		socket.destroy();
-		for (const violation of connection.violations)
-			complain('violation', { violation, trace: connection.trace.slice(-40) });
 	}
 }
 

@@ -2,7 +2,7 @@
 /*
  * One end of an HTTP/2 connection that carries many streams by itself: it keeps to the other end's windows and
  * settings, sends bodies as fast as they are taken, and tells each stream what comes for it. The connection below
- * checks meanwhile what must hold always (tests/support/peer.mjs); its `violations` are part of the soak's accounts.
+ * checks meanwhile what must hold always (tests/support/peer.mjs); on.violation hears of what did not.
  */
 import { Connection } from '../support/peer.mjs';
 import { body } from './random.mjs';
@@ -156,15 +156,18 @@ export class Endpoint {
 	#resolve;
 
 	/*
-	 * `on`: stream(stream, headers) for each one the other end opens, goaway(frame). `over` resolves when the
-	 * connection has gone.
+	 * `on`: stream(stream, headers) for each one the other end opens, goaway(frame), violation({ violation, trace }).
+	 * `over` resolves when the connection has gone.
 	 */
 	constructor(socket, role, { name, settings, random, on = {} }) {
 		this.#random = random;
 		this.#on = on;
 		this.#next = role === 'client' ? 1 : 2;
 		this.over = new Promise((resolve) => { this.#resolve = resolve; });
-		this.connection = new Connection(socket, role, { name, settings, auto: { window: 'connection' }, onFrame: (f) => this.#receive(f) });
+		this.connection = new Connection(socket, role, {
+			name, settings, auto: { window: 'connection' }, onFrame: (f) => this.#receive(f),
+			onViolation: (violation) => on.violation?.({ violation, trace: this.connection.trace.slice(-40) }),
+		});
 		this.connection.encoder.indexing = true;
 		this.connection.encoder.huffman = random.chance(0.5);
 		this.socket = socket;

@@ -135,16 +135,12 @@ const server = net.createServer((socket) => {
 		name: `${name} ${accounts.connections}`, random, settings: { maxConcurrentStreams: random.pick([5, 100, 1000]), initialWindowSize: random.pick([16384, 65535, 1048576]) },
 		on: {
 			stream: (stream, headers) => serve(line, stream, headers),
+			violation: (what) => accounts.violations.length < 20 && accounts.violations.push(what),
 			goaway: (f) => { accounts.goaways[`${f.code} ${f.debug}`] = (accounts.goaways[`${f.code} ${f.debug}`] ?? 0) + 1; },
 		},
 	});
 	endpoints.add(line);
-	line.over.then(() => {
-		endpoints.delete(line);
-		for (const violation of line.connection.violations)
-			if (accounts.violations.length < 20)
-				accounts.violations.push({ violation, trace: line.connection.trace.slice(-40) });
-	});
+	line.over.then(() => endpoints.delete(line));
 });
 server.listen(port, '127.0.0.1', () => process.send({ ready: true }));
 process.on('message', (message) => {

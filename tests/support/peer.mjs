@@ -36,6 +36,7 @@ export class Connection {
 	#pushes = new Set();
 	#unacknowledged = [];
 	#onFrame;
+	#onViolation;
 	#held = null;
 	#prefaceLeft;
 	#reader = new FrameReader();
@@ -45,10 +46,11 @@ export class Connection {
 	#lastPeerId = 0;
 	#sawPreface;
 
-	/* With onFrame, frames go there instead of the inbox. */
-	constructor(socket, role, { name = role, auto = {}, settings = {}, onFrame } = {}) {
+	/* With onFrame, frames go there instead of the inbox; onViolation hears of each violation when it is seen. */
+	constructor(socket, role, { name = role, auto = {}, settings = {}, onFrame, onViolation } = {}) {
 		this.socket = socket;
 		this.#onFrame = onFrame;
+		this.#onViolation = onViolation;
 		this.role = role;
 		this.name = name;
 		this.auto = { settings: true, ping: true, window: true, ...auto };
@@ -492,7 +494,7 @@ export class Connection {
 		for (const [key, value] of list) {
 			if (key === 'headerTableSize')
 				this.decoder.limit = value;
-			else if (key === 'initialWindowSize' && value < this.#local.initialWindowSize)
+			else if (key === 'initialWindowSize')
 				this.#resizeWindows(value);
 			else if (key in this.#local)
 				this.#local[key] = value;
@@ -504,6 +506,7 @@ export class Connection {
 	#violation(text) {
 		this.violations.push(text);
 		this.#note(`!! ${text}`);
+		this.#onViolation?.(text);
 	}
 
 	#stream(id) {

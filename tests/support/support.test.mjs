@@ -59,6 +59,28 @@ test('two scripted peers understand each other, and see what may not be', async 
 	await server.close();
 });
 
+test('windows follow SETTINGS of which several are on their way', async () => {
+	const server = await listen();
+	const client = await connect(server.port, { settings: { initialWindowSize: 200000 } });
+	const origin = await server.accept();
+	await client.ready();
+	client.request(1);
+	await origin.expectRequest('/');
+	client.settings({ initialWindowSize: 1000 }).settings({ initialWindowSize: 50000 });
+	await client.sync();
+	origin.headers(1, { ':status': 200 }).data(1, 'x'.repeat(16000));
+	await client.sync();
+	assert.deepEqual(client.violations, []);
+	client.settings({ initialWindowSize: 0 });
+	await client.sync();
+	client.auto.window = false;
+	origin.data(1, 'x'.repeat(1));
+	await client.sync();
+	assert.equal(client.violations.length, 1, client.violations.join('\n'));
+	client.close();
+	await server.close();
+});
+
 test('node as the client and as the server of scripted peers', async () => {
 	const server = await listen();
 	const session = http2.connect(`http://127.0.0.1:${server.port}`);
