@@ -23,224 +23,218 @@ static struct http_head *hinted(struct world *w, const char *link)
 	return h;
 }
 
+/* A page that a client has asked an origin for. */
+struct page {
+	struct world *w;
+	struct exchange *x;
+	struct world_leg *down;
+};
+
+/* What is offered with it becomes this. */
+static struct page page_asked_for(enum policy_action action)
+{
+	struct page p = {.w = world_new()};
+	struct world_leg *up;
+	p.w->rules.fallback = action;
+	p.x = world_connected(p.w, "GET", true, &p.down, &up);
+	return p;
+}
+
+static struct exchange *offer(const struct page *p, const struct http_resource *resource)
+{
+	return exchange_offer(p->x, POLICY_CONFIG, resource, RELAY_OFFER_PLAIN);
+}
+
 static void offer_of_our_own_is_promised_first_and_asked_for_then(void **state)
 {
 	(void)state; /* covers: R78 P-make-before-reference */
-	struct world *w = world_new();
-	struct world_leg *down, *up;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	struct exchange *push = exchange_offer(x, POLICY_LINK, &css, RELAY_OFFER_PLAIN);
+	struct page p = page_asked_for(POLICY_FORWARD);
+	struct exchange *push = exchange_offer(p.x, POLICY_LINK, &css, RELAY_OFFER_PLAIN);
 	assert_non_null(push);
-	assert_string_equal(down->said, "promise /a.css");
-	assert_ptr_equal(w->dispatched[1], push);
+	assert_string_equal(p.down->said, "promise /a.css");
+	assert_ptr_equal(p.w->dispatched[1], push);
 	assert_non_null(http_head_find(push->request, HTTP_TOKEN_VIA));
 	assert_int_equal(push->push.source, POLICY_LINK);
-	struct world_leg *push_down = world_leg_of(w, &push->down);
-	exchange_on_response(push, world_response(w, 200), false);
-	world_download(w, push, "body", true);
+	struct world_leg *push_down = world_leg_of(p.w, &push->down);
+	exchange_on_response(push, world_response(p.w, 200), false);
+	world_download(p.w, push, "body", true);
 	world_take(push_down);
 	assert_string_equal(push_down->said, "head 200; end; detach");
-	exchange_on_response(x, world_response(w, 200), true);
-	assert_string_equal(w->ended, "x2 complete 200; x1 complete 200");
-	world_free(w);
+	exchange_on_response(p.x, world_response(p.w, 200), true);
+	assert_string_equal(p.w->ended, "x2 complete 200; x1 complete 200");
+	world_free(p.w);
 }
 
 static void failed_response_to_a_push_of_our_own_is_withdrawn(void **state)
 {
 	(void)state; /* covers: P-make-withdrawn */
-	struct world *w = world_new();
-	struct world_leg *down, *up;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	struct exchange *push = exchange_offer(x, POLICY_LINK, &css, RELAY_OFFER_PLAIN);
-	struct world_leg *push_down = world_leg_of(w, &push->down), *push_up = world_leg_of(w, &push->up);
-	exchange_on_response(push, world_response(w, 404), false);
+	struct page p = page_asked_for(POLICY_FORWARD);
+	struct exchange *push = exchange_offer(p.x, POLICY_LINK, &css, RELAY_OFFER_PLAIN);
+	struct world_leg *push_down = world_leg_of(p.w, &push->down),
+			 *push_up = world_leg_of(p.w, &push->up);
+	exchange_on_response(push, world_response(p.w, 404), false);
 	assert_string_equal(push_up->said, "reset 8");
 	assert_string_equal(push_down->said, "reset 8");
 	assert_ptr_equal(push->push.verdict.reason, &policy_reason_STATUS);
-	world_end(w);
+	world_end(p.w);
 }
 
 static void cancelled_by_the_client_its_request_is_cancelled_too(void **state)
 {
 	(void)state; /* covers: R80 */
-	struct world *w = world_new();
-	struct world_leg *down, *up;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	struct exchange *push = exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
-	struct world_leg *push_up = world_leg_of(w, &push->up);
+	struct page p = page_asked_for(POLICY_FORWARD);
+	struct exchange *push = offer(&p, &css);
+	struct world_leg *push_up = world_leg_of(p.w, &push->up);
 	exchange_on_down_ended(push, &relay_cause_DOWN_RESET, 8, NULL);
 	assert_string_equal(push_up->said, "reset 8");
-	assert_false(x->is_over);
-	world_end(w);
+	assert_false(p.x->is_over);
+	world_end(p.w);
 }
 
 static void refused_offer_of_our_own_asks_the_origin_nothing(void **state)
 {
 	(void)state; /* covers: R79 */
-	struct world *w = world_new();
-	struct world_leg *down, *up;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	w->push_enabled = false;
-	assert_null(exchange_offer(x, POLICY_LINK, &css, RELAY_OFFER_PLAIN));
-	assert_int_equal(w->dispatch_count, 1);
-	assert_string_equal(w->refused, "push-disabled");
-	world_end(w);
+	struct page p = page_asked_for(POLICY_FORWARD);
+	p.w->push_enabled = false;
+	assert_null(exchange_offer(p.x, POLICY_LINK, &css, RELAY_OFFER_PLAIN));
+	assert_int_equal(p.w->dispatch_count, 1);
+	assert_string_equal(p.w->refused, "push-disabled");
+	world_end(p.w);
 }
 
 static void hints_of_one_turn_leave_in_one_103(void **state)
 {
 	(void)state; /* covers: P-hint-once */
-	struct world *w = world_new();
-	struct world_leg *down, *up;
-	w->rules.fallback = POLICY_HINT;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	assert_null(exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN));
-	assert_null(exchange_offer(x, POLICY_CONFIG, &script, RELAY_OFFER_PLAIN));
-	assert_string_equal(down->said, "");
-	relay_send_hints(&w->relay);
-	assert_string_equal(
-	    down->said, "head 103; link </a.css>; rel=preload; as=style; link </b.js>; rel=preload; as=script");
-	assert_string_equal(w->refused, "hint default; hint default");
-	relay_send_hints(&w->relay);
-	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
-	assert_string_equal(w->refused, "hint default; hint default; hint-late");
-	exchange_on_response(x, world_response(w, 200), true);
-	assert_true(x->is_over);
-	world_free(w);
+	struct page p = page_asked_for(POLICY_HINT);
+	assert_null(offer(&p, &css));
+	assert_null(offer(&p, &script));
+	assert_string_equal(p.down->said, "");
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(p.down->said,
+	    "head 103; link </a.css>; rel=preload; as=style; link </b.js>; rel=preload; as=script");
+	assert_string_equal(p.w->refused, "hint default; hint default");
+	relay_send_hints(&p.w->relay);
+	offer(&p, &css);
+	assert_string_equal(p.w->refused, "hint default; hint default; hint-late");
+	exchange_on_response(p.x, world_response(p.w, 200), true);
+	assert_true(p.x->is_over);
+	world_free(p.w);
 }
 
 static void hints_wait_as_long_as_configured(void **state)
 {
 	(void)state; /* covers: P-hint-once */
-	struct world *w = world_new();
-	struct world_leg *down, *up;
-	w->rules.fallback = POLICY_HINT;
-	w->relay.hint_wait = 50000;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
-	relay_send_hints(&w->relay);
-	assert_string_equal(down->said, "");
-	assert_true(relay_hints_due(&w->relay) == w->relay.now + 50000);
-	world_pass(w, 60000);
-	relay_send_hints(&w->relay);
-	assert_string_equal(down->said, "head 103; link </a.css>; rel=preload; as=style");
-	assert_true(relay_hints_due(&w->relay) == USEC_NEVER);
-	world_end(w);
+	struct page p = page_asked_for(POLICY_HINT);
+	p.w->relay.hint_wait = 50000;
+	offer(&p, &css);
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(p.down->said, "");
+	assert_true(relay_hints_due(&p.w->relay) == p.w->relay.now + 50000);
+	world_pass(p.w, 60000);
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(p.down->said, "head 103; link </a.css>; rel=preload; as=style");
+	assert_true(relay_hints_due(&p.w->relay) == USEC_NEVER);
+	world_end(p.w);
 }
 
 static void hints_join_the_103_of_the_origin(void **state)
 {
 	(void)state; /* covers: P-hint-once */
-	struct world *w = world_new();
-	struct world_leg *down, *up;
-	w->rules.fallback = POLICY_HINT;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
-	exchange_on_response(x, hinted(w, "</o.css>; rel=preload"), false);
-	assert_string_equal(down->said,
+	struct page p = page_asked_for(POLICY_HINT);
+	offer(&p, &css);
+	exchange_on_response(p.x, hinted(p.w, "</o.css>; rel=preload"), false);
+	assert_string_equal(p.down->said,
 	    "head 103; link </o.css>; rel=preload; link </a.css>; rel=preload; as=style");
-	relay_send_hints(&w->relay);
-	exchange_on_response(x, world_response(w, 200), true);
-	assert_string_equal(down->said, "head 103; link </o.css>; rel=preload; link </a.css>; rel=preload; "
-	                                "as=style; head 200 end; detach");
-	world_free(w);
+	relay_send_hints(&p.w->relay);
+	exchange_on_response(p.x, world_response(p.w, 200), true);
+	assert_string_equal(p.down->said,
+	    "head 103; link </o.css>; rel=preload; link </a.css>; rel=preload; "
+	    "as=style; head 200 end; detach");
+	world_free(p.w);
 }
 
 static void hints_leave_before_a_response_of_the_same_turn(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
-	struct world_leg *down, *up;
-	w->rules.fallback = POLICY_HINT;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
-	exchange_on_response(x, world_response(w, 200), true);
+	struct page p = page_asked_for(POLICY_HINT);
+	offer(&p, &css);
+	exchange_on_response(p.x, world_response(p.w, 200), true);
 	assert_string_equal(
-	    down->said, "head 103; link </a.css>; rel=preload; as=style; head 200 end; detach");
-	world_free(w);
+	    p.down->said, "head 103; link </a.css>; rel=preload; as=style; head 200 end; detach");
+	world_free(p.w);
 }
 
 static void promise_may_become_a_hint(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
-	struct world_leg *down, *up, *push_up, *push_down;
-	w->rules.fallback = POLICY_HINT;
-	w->push_enabled = false;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	assert_null(world_promise(w, x, "/style/a.css", &push_up, &push_down));
+	struct page p = page_asked_for(POLICY_HINT);
+	struct world_leg *push_up, *push_down;
+	p.w->push_enabled = false;
+	assert_null(world_promise(p.w, p.x, "/style/a.css", &push_up, &push_down));
 	assert_string_equal(push_up->said, "reset 8");
-	relay_send_hints(&w->relay);
-	assert_string_equal(down->said, "head 103; link </style/a.css>; rel=preload; as=style");
-	world_end(w);
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(p.down->said, "head 103; link </style/a.css>; rel=preload; as=style");
+	world_end(p.w);
 }
 
 static void hints_of_a_request_that_ends_go_with_it(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
-	struct world_leg *down, *up;
-	w->rules.fallback = POLICY_HINT;
-	w->relay.hint_wait = 50000;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
-	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
-	world_pass(w, 60000);
-	relay_send_hints(&w->relay);
-	assert_string_equal(down->said, "");
-	world_free(w);
+	struct page p = page_asked_for(POLICY_HINT);
+	p.w->relay.hint_wait = 50000;
+	offer(&p, &css);
+	exchange_on_down_ended(p.x, &relay_cause_DOWN_RESET, 8, NULL);
+	world_pass(p.w, 60000);
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(p.down->said, "");
+	world_free(p.w);
 }
 
 static void hints_leave_only_before_the_response_and_with_somebody_to_read_them(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
-	struct world_leg *down, *up;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	assert_true(exchange_may_hint(x));
-	struct exchange *push = exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
+	struct page p = page_asked_for(POLICY_FORWARD);
+	assert_true(exchange_may_hint(p.x));
+	struct exchange *push = offer(&p, &css);
 	assert_non_null(push);
 	assert_false(exchange_may_hint(push));
-	exchange_on_response(x, world_response(w, 200), false);
-	assert_false(exchange_may_hint(x));
+	exchange_on_response(p.x, world_response(p.w, 200), false);
+	assert_false(exchange_may_hint(p.x));
 	exchange_on_down_ended(push, &relay_cause_DOWN_LOST, 0, NULL);
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	assert_false(exchange_may_hint(x));
+	exchange_on_down_ended(p.x, &relay_cause_DOWN_LOST, 0, NULL);
+	assert_false(exchange_may_hint(p.x));
 
-	x = world_exchange(w, "GET", true, &down);
-	exchange_on_leg_closed(&x->down);
-	assert_false(exchange_may_hint(x));
-	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	world_free(w);
+	p.x = world_exchange(p.w, "GET", true, &p.down);
+	exchange_on_leg_closed(&p.x->down);
+	assert_false(exchange_may_hint(p.x));
+	exchange_on_down_ended(p.x, &relay_cause_DOWN_LOST, 0, NULL);
+	world_free(p.w);
 }
 
 static void hints_do_not_join_other_interim_responses(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
-	struct world_leg *down, *up;
-	w->rules.fallback = POLICY_HINT;
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_offer(x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
-	exchange_on_response(x, world_response(w, 102), false);
-	assert_string_equal(down->said, "head 102");
-	relay_send_hints(&w->relay);
-	assert_string_equal(down->said, "head 102; head 103; link </a.css>; rel=preload; as=style");
-	world_end(w);
+	struct page p = page_asked_for(POLICY_HINT);
+	offer(&p, &css);
+	exchange_on_response(p.x, world_response(p.w, 102), false);
+	assert_string_equal(p.down->said, "head 102");
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(
+	    p.down->said, "head 102; head 103; link </a.css>; rel=preload; as=style");
+	world_end(p.w);
 }
 
 static void resource_that_makes_no_request_is_not_offered(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
-	struct world_leg *down, *up;
+	struct page p = page_asked_for(POLICY_FORWARD);
 	const struct http_resource broken = {
-	    .target = {SLICE("https"), SLICE("example.com"), SLICE("no path")}, .as = SLICE("style")};
-	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	assert_null(exchange_offer(x, POLICY_LINK, &broken, RELAY_OFFER_PLAIN));
-	assert_string_equal(w->refused, "");
-	assert_string_equal(down->said, "");
-	world_end(w);
+	    .target = {SLICE("https"), SLICE("example.com"), SLICE("no path")},
+	    .as = SLICE("style")};
+	assert_null(exchange_offer(p.x, POLICY_LINK, &broken, RELAY_OFFER_PLAIN));
+	assert_string_equal(p.w->refused, "");
+	assert_string_equal(p.down->said, "");
+	world_end(p.w);
 }
 
 int main(void)
