@@ -2,7 +2,7 @@
 /*
  * The life of a held response: bound to its push, fed by it, aged, ended. The stores and their room
  * are hold_store.c, the claimers' side is hold_claim.c, the rules of who may have what are
- * hold_rules.c.
+ * hold_rules.c, and what a change ends is hold_invalidate.c.
  */
 #include "proxy/relay/held.h"
 

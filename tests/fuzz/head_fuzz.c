@@ -10,6 +10,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/http/authority.h"
+#include "proxy/http/cookie.h"
 #include "proxy/http/promise.h"
 #include "proxy/http/via.h"
 
@@ -117,6 +118,19 @@ static void check_again(struct http_head_pool *pool, const struct http_head *h)
 	http_head_free(again);
 }
 
+/* Our cookie is cut out whole, whatever stands around it: there is none a second time. */
+static void check_cookie(const struct http_head *h)
+{
+	const struct slice name = SLICE("seen");
+	struct http_head *copy = http_head_copy(h);
+	bool had = http_cookie_cut(copy, name).ptr != NULL;
+	check(copy);
+	ensure(had || copy->count == h->count);
+	uint32_t count = copy->count;
+	ensure(http_cookie_cut(copy, name).ptr == NULL && copy->count == count);
+	http_head_free(copy);
+}
+
 /* What becomes of it on its way through. */
 static void use(struct http_head_pool *pool, struct http_head *h)
 {
@@ -140,6 +154,7 @@ static void use(struct http_head_pool *pool, struct http_head *h)
 		}
 		http_head_free(promise);
 		(void)http_hint_make(&copy->arena, h, &resource);
+		check_cookie(h);
 	}
 	http_head_free(copy);
 }
