@@ -7,8 +7,8 @@
 #include "proxy/relay/private.h"
 
 /* What one held response is charged for beside its octets and its head: the struct and two slots
- * of the map. And what one claim is. */
-#define HELD_BYTES (sizeof(struct held) + 2 * sizeof(void *))
+ * of each map. And what one claim is. */
+#define HELD_BYTES (sizeof(struct held) + 4 * sizeof(void *))
 #define CLAIM_BYTES sizeof(struct claim)
 
 /* Octets that a claimer has been given and has not sent; and of one that outgrew its store, octets
@@ -20,6 +20,8 @@ struct held {
 	struct hold_store *store;
 	struct exchange *push; /* whose downstream leg this is; NULL once that has failed */
 	struct map_node node;  /* in store->by_uri unless is_closed */
+	struct map_node first; /* in hold->by_uri if it is the first of its ring */
+	struct list same_uri;  /* the ring of those with one hash, in all stores */
 	struct list entry;     /* in store->entries */
 	struct list dirty;     /* in hold->dirty */
 	struct list unclaimed; /* in hold->unclaimed while nobody is being given it */
@@ -71,8 +73,7 @@ struct claim {
 
 /* ---- hold.c: one held response ---- */
 
-void held_mark(struct held *h);  /* hold_run shall look at it */
-void held_close(struct held *h); /* nobody new may claim it */
+void held_mark(struct held *h); /* hold_run shall look at it */
 /* Over, and freed; has no claims. code: for the origin if it is still at it. */
 void held_end(
     struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code);
@@ -98,6 +99,7 @@ extern const struct leg_ops held_leg_ops;
 
 void held_enter(struct held *h, struct hold_store *s);
 void held_leave(struct held *h);
+void held_close(struct held *h);                       /* nobody new may claim it */
 void held_move(struct held *h, struct hold_store *to); /* before any octets came */
 /* Unclaimed ones go, oldest first, until one of so many octets more (count 1: one more response)
  * has its place. */

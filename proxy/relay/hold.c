@@ -21,6 +21,7 @@ void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *op
 	hash_random(&hold->key, sizeof(hold->key));
 	hold->seed = hash_random_seed();
 	list_init(&hold->used);
+	map_init(&hold->by_uri);
 	list_init(&hold->unclaimed);
 	list_init(&hold->dirty);
 	list_init(&hold->dead);
@@ -44,6 +45,8 @@ void hold_fini(struct hold *hold)
 	hold_store_fini(&hold->shared);
 	bury(hold);
 	ensure(list_is_empty(&hold->dirty) && list_is_empty(&hold->used));
+	ensure(hold->by_uri.count == 0);
+	map_fini(&hold->by_uri);
 }
 
 void hold_note(struct hold *hold, const struct hold_note *note)
@@ -86,13 +89,6 @@ void held_mark(struct held *h)
 {
 	if (!list_is_linked(&h->dirty))
 		list_append(&held_hold(h)->dirty, &h->dirty);
-}
-
-void held_close(struct held *h)
-{
-	if (!h->is_closed)
-		map_remove(&h->store->by_uri, &h->node);
-	h->is_closed = true;
 }
 
 /* As the policy's second look would have it: of hint and hold the hint is left. */
@@ -213,6 +209,7 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	h->end_outcome = HOLD_EXPIRED;
 	h->end_reason = &policy_reason_EXPIRED;
 	list_init(&h->entry);
+	list_init(&h->same_uri);
 	list_init(&h->dirty);
 	list_init(&h->unclaimed);
 	list_init(&h->claims);

@@ -108,7 +108,8 @@ struct hold {
 	bool shares; /* what a shared cache may store is held for everybody */
 	struct credentials_key key;
 	uint64_t seed;
-	struct list used; /* stores with something in them */
+	struct list used;  /* stores with something in them */
+	struct map by_uri; /* of what may be claimed in any store, the first of each URI */
 	struct list
 	    unclaimed; /* held responses that nobody is being given, in all stores, oldest first */
 	struct list dirty; /* held responses that hold_run shall look at */

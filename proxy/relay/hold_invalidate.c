@@ -8,22 +8,25 @@
 #include "proxy/http/authority.h"
 #include "proxy/http/link.h"
 
+static void drop_if_for(
+    struct held *h, struct slice scheme, struct slice authority, struct slice path)
+{
+	if (!held_is_for(h, scheme, authority, path))
+		return;
+	held_close(h); /* hold_run ends it: this may be in the middle of anything */
+	h->end_outcome = HOLD_INVALIDATED;
+	held_mark(h);
+}
+
 static void drop(struct hold *hold, struct slice scheme, struct slice authority, struct slice path)
 {
-	uint64_t hash = hold_uri_hash(hold, scheme, authority, path);
-	list_for_each(&hold->used, s, struct hold_store, link)
-	{
-		struct map_node *next;
-		for (struct map_node *n = map_find(&s->by_uri, hash); n; n = next) {
-			struct held *h = container_of(n, struct held, node);
-			next = map_next(n);
-			if (!held_is_for(h, scheme, authority, path))
-				continue;
-			held_close(h); /* hold_run ends it: this may be in the middle of anything */
-			h->end_outcome = HOLD_INVALIDATED;
-			held_mark(h);
-		}
-	}
+	struct map_node *n = map_find(&hold->by_uri, hold_uri_hash(hold, scheme, authority, path));
+	if (!n)
+		return;
+	struct held *first = container_of(n, struct held, first);
+	list_for_each(&first->same_uri, h, struct held, same_uri)
+	    drop_if_for(h, scheme, authority, path);
+	drop_if_for(first, scheme, authority, path);
 }
 
 static void drop_named(struct hold *hold, const struct exchange *x,

@@ -19,6 +19,51 @@ void hold_store_init(struct hold_store *s, struct hold *hold, struct budget *bud
 	list_init(&s->link);
 }
 
+/* ---- what may be claimed, by URI ---- */
+
+/*
+ * One map has the first of each URI in all stores, and a ring behind it the others (of one hash, to
+ * be exact): what a request changes is found without a look at each store.
+ */
+static void enter_ring(struct held *h)
+{
+	struct map *firsts = &held_hold(h)->by_uri;
+	struct map_node *n = map_find(firsts, h->node.hash);
+	if (n)
+		list_append(&container_of(n, struct held, first)->same_uri, &h->same_uri);
+	else
+		map_insert(firsts, &h->first, h->node.hash);
+}
+
+/* The next one is the first then. */
+static void leave_ring(struct held *h)
+{
+	struct map *firsts = &held_hold(h)->by_uri;
+	struct held *next = list_first(&h->same_uri, struct held, same_uri);
+	bool is_first = map_find(firsts, h->node.hash) == &h->first;
+	list_remove(&h->same_uri);
+	if (!is_first)
+		return;
+	map_remove(firsts, &h->first);
+	if (next)
+		map_insert(firsts, &next->first, h->node.hash);
+	if (firsts->count == 0) { /* what was large is not kept for the few that come next */
+		map_fini(firsts);
+		map_init(firsts);
+	}
+}
+
+void held_close(struct held *h)
+{
+	if (!h->is_closed) {
+		leave_ring(h);
+		map_remove(&h->store->by_uri, &h->node);
+	}
+	h->is_closed = true;
+}
+
+/* ---- what is in a store ---- */
+
 void held_enter(struct held *h, struct hold_store *s)
 {
 	h->store = s;
@@ -28,6 +73,7 @@ void held_enter(struct held *h, struct hold_store *s)
 	list_append(&s->entries, &h->entry);
 	map_insert(&s->by_uri, &h->node,
 	    hold_uri_hash(s->hold, h->push->scheme, h->push->authority, h->push->request->path));
+	enter_ring(h);
 }
 
 void held_leave(struct held *h)

@@ -97,6 +97,40 @@ static void change_on_one_connection_drops_what_others_hold_and_the_worker(void 
 	hold_world_free(hw);
 }
 
+/* What is promised from now on is for the connection with this store. */
+static void asks_for_page(struct hold_world *hw, struct hold_store *s)
+{
+	hw->parent = hold_world_request(hw, s, "GET", "/page", NULL, &hw->parent_down);
+	exchange_dispatch(hw->parent);
+	hw->parent_up = world_leg_of(hw->w, &hw->parent->up);
+}
+
+/* covers: P-hold-no-store */
+static void change_reaches_every_connection_whoever_was_the_first(void **state)
+{
+	(void)state;
+	enum { CONNECTIONS = 4 };
+	for (unsigned gone = 0; gone < CONNECTIONS; gone++) {
+		struct hold_world *hw = hold_world_new();
+		struct hold_store stores[CONNECTIONS];
+		for (unsigned i = 0; i < CONNECTIONS; i++) {
+			hold_store_init(
+			    &stores[i], &hw->hold, &hw->w->budget, &hold_world_ample, true);
+			asks_for_page(hw, &stores[i]);
+			hold_world_push(hw, "/a", FRESH, "abc");
+			hold_world_push(hw, "/b", FRESH, "abc");
+		}
+		hold_store_fini(&stores[gone]); /* its connection is over */
+		respond(hw, "POST", "/a", 200, NULL);
+		for (unsigned i = 0; i < CONNECTIONS; i++)
+			assert_int_equal(stores[i].count, i != gone);
+		for (unsigned i = 0; i < CONNECTIONS; i++)
+			if (i != gone)
+				hold_store_fini(&stores[i]);
+		hold_world_free(hw);
+	}
+}
+
 /* covers: P-hold-no-store */
 static void answer_under_way_is_finished_after_a_change_and_given_to_nobody_else(void **state)
 {
@@ -174,6 +208,7 @@ int main(void)
 	    cmocka_unit_test(unsafe_method_that_succeeds_drops_what_is_held_for_its_uri),
 	    cmocka_unit_test(location_and_content_location_of_the_same_authority_are_dropped_too),
 	    cmocka_unit_test(change_on_one_connection_drops_what_others_hold_and_the_worker),
+	    cmocka_unit_test(change_reaches_every_connection_whoever_was_the_first),
 	    cmocka_unit_test(answer_under_way_is_finished_after_a_change_and_given_to_nobody_else),
 	    cmocka_unit_test(change_names_nothing_of_another_scheme),
 	    cmocka_unit_test(only_the_named_resource_is_dropped_by_a_change),
