@@ -3,15 +3,16 @@
  * semicolons, and no more is asked of them. */
 #include "proxy/http/cookie.h"
 
-/* The field's value without the cookies of this name, joined anew. *found: the last one's value. */
+/* The field's value without the cookies of this name, never longer than it was: the others are
+ * copied as they stand. *found: the last one's value. */
 static struct slice without(
     struct arena *arena, struct slice value, struct slice name, struct slice *found)
 {
-	char *kept = arena_bytes(arena, value.len + 1);
+	char *kept = arena_bytes(arena, value.len);
 	size_t n = 0;
 	while (value.len > 0) {
 		size_t end = slice_find(value, ';');
-		struct slice pair = slice_trim(slice_sub(value, 0, end));
+		struct slice part = slice_sub(value, 0, end), pair = slice_trim(part);
 		value = slice_from(value, end + 1);
 		if (slice_starts_with(pair, name) && pair.len > name.len &&
 		    pair.ptr[name.len] == '=') {
@@ -20,14 +21,12 @@ static struct slice without(
 		}
 		if (pair.len == 0)
 			continue;
-		if (n > 0) {
+		if (n > 0)
 			kept[n++] = ';';
-			kept[n++] = ' ';
-		}
-		memcpy(kept + n, pair.ptr, pair.len);
-		n += pair.len;
+		memcpy(kept + n, part.ptr, part.len);
+		n += part.len;
 	}
-	return slice_of(kept, n);
+	return slice_trim(slice_of(kept, n));
 }
 
 static bool mentions(struct slice value, struct slice name)

@@ -7,8 +7,8 @@
 
 /*
  * Cuts the cookies of this name, whose case counts, out of a request: a field that had nothing else
- * goes with them, and one that had none stays to the octet. The value of the last of them, lent as
- * long as the head's octets; its ptr is NULL when there was none.
+ * goes with them, the other cookies stay as they are, and no field grows. The value of the last of
+ * them, lent as long as the head's octets; its ptr is NULL when there was none.
  */
 struct slice http_cookie_cut(struct http_head *request, struct slice name);
 

@@ -34,12 +34,29 @@ static void cookie_of_the_name_goes_and_others_stay(void **state)
 	check("cookie: seen=x=y", "x=y", NULL);
 }
 
-static void spacing_and_empty_pairs_go_with_it(void **state)
+static void spacing_of_the_others_stays_and_empty_pairs_go(void **state)
 {
 	(void)state;
-	check("cookie: a=1;seen=x;b=2", "x", "a=1; b=2");
-	check("cookie: ;; a=1 ;  seen=x\t; ;b;", "x", "a=1; b");
+	check("cookie: a=1;seen=x;b=2", "x", "a=1;b=2");
+	check("cookie: ;; a=1 ;  seen=x\t; ;b;", "x", "a=1 ;b");
 	check("cookie: ; seen=x ; ;", "x", NULL);
+}
+
+/* Nothing is ever longer than it was, however little stands between the pairs. */
+static void many_short_pairs_fit_into_their_room(void **state)
+{
+	(void)state;
+	enum { PAIRS = 4000 };
+	char line[sizeof("cookie: ") + 2 * PAIRS + sizeof("seen=x")] = "cookie: ";
+	size_t length = strlen(line);
+	for (int i = 0; i < PAIRS; i++, length += 2)
+		memcpy(line + length, "a;", 2);
+	memcpy(line + length, "seen=x", sizeof("seen=x"));
+	struct http_head *head = REQUEST(line);
+	assert_slice(http_cookie_cut(head, NAME), "x");
+	assert_int_equal(head->fields[0].value.len, 2 * PAIRS - 1);
+	assert_memory_equal(head->fields[0].value.ptr, line + strlen("cookie: "), 2 * PAIRS - 1);
+	http_head_free(head);
 }
 
 static void last_of_several_counts_and_all_go(void **state)
@@ -82,7 +99,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(cookie_of_the_name_goes_and_others_stay),
-	    cmocka_unit_test(spacing_and_empty_pairs_go_with_it),
+	    cmocka_unit_test(spacing_of_the_others_stays_and_empty_pairs_go),
+	    cmocka_unit_test(many_short_pairs_fit_into_their_room),
 	    cmocka_unit_test(last_of_several_counts_and_all_go),
 	    cmocka_unit_test(like_names_are_left_to_the_octet),
 	    cmocka_unit_test(changed_field_is_compressed_anew),
