@@ -138,15 +138,15 @@ void down_abort(struct down *d, const char *detail)
 }
 
 /* GOAWAY says which requests were not looked at: the client may send them once more elsewhere. */
-void down_shed(struct down *d)
+void down_shed(struct down *d, const char *why)
 {
 	struct hop *hop = d->hop;
-	complain_of_down(d, "closed while idle: memory is short", NULL);
+	complain_of_down(d, why, NULL);
 	list_remove(&d->idle);
 	d->closing_bytes = connection_bytes(d->listener->tls) + d->budget.used_bytes;
 	hop->pressure.closing_bytes += d->closing_bytes;
 	if (!d->h2 || net_conn_is_blocked(d->net)) {
-		down_abort(d, NULL);
+		down_abort(d, "memory-short");
 		return;
 	}
 	d->is_closing = true;

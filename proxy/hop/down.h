@@ -44,8 +44,8 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer);
 void down_shutdown(struct down *d); /* graceful */
 /* At once and without a word; detail: for the log of its exchanges, or NULL. */
 void down_abort(struct down *d, const char *detail);
-void down_shed(struct down *d);          /* idle, and its memory is wanted */
-void down_start_waiting(struct down *d); /* pushes that may begin now */
+void down_shed(struct down *d, const char *why); /* idle or unread, and its memory is wanted */
+void down_start_waiting(struct down *d);         /* pushes that may begin now */
 /* The client is gone, or as good as gone, for all exchanges on it. */
 void down_end_exchanges(
     struct down *d, const struct relay_cause *cause, uint32_t code, const char *detail);

@@ -5,7 +5,8 @@
  *   1. held responses that nobody has asked for, oldest first;
  *   2. pushes: none is made any more, and those that have not begun end, oldest first;
  *   3. connections of clients that are idle, longest first;
- *   4. exchanges of which nothing, or next to nothing, has moved for a while.
+ *   4. exchanges of which nothing, or next to nothing, has moved for a while, and connections of
+ *      clients that have left heads and promises unread for as long.
  *
  * It begins at a mark below the limit and goes on until a lower one, so many in each turn. Above the
  * limit itself requests are refused as well, for the clients to send once more, and at last
@@ -28,6 +29,8 @@
 #define STALLED_USEC (2 * USEC_PER_SEC)
 /* At its pace of late what waits would be taken later than this: a dribble. */
 #define TAKEN_WITHIN_USEC (10 * USEC_PER_SEC)
+/* Of heads and promises, which no exchange alone can give back. */
+#define UNREAD_BYTES 65536u
 /* While memory is short: what is idle or stalled now may not have been so long enough before. */
 #define LOOK_AGAIN_USEC (250 * USEC_PER_MSEC)
 #define SAY_AGAIN_USEC (10 * USEC_PER_SEC)
@@ -73,7 +76,7 @@ static bool shed_idle(struct hop *h)
 	if (!d || h->relay.now < clock_after(d->quiet_since, IDLE_LEAST_USEC))
 		return false;
 	HOP_COUNT(h, shed_connections, 1);
-	down_shed(d);
+	down_shed(d, "closed while idle: memory is short");
 	return true;
 }
 
@@ -87,12 +90,16 @@ static bool is_old(const struct hop *h, const struct flow *f)
 	       f->taken.moved * TAKEN_WITHIN_USEC < f->body.bytes * span;
 }
 
+static bool is_blocked(const struct hop *h, const struct net_conn *net)
+{
+	usec since = net_conn_blocked_since(net);
+	return since != USEC_NEVER && h->relay.now >= clock_after(since, STALLED_USEC);
+}
+
 /* Its side takes nothing; or only others have their turn (RFC 9218). */
 static bool is_shut(struct hop *h, struct h2_conn *h2, struct net_conn *net, const struct leg *leg)
 {
-	usec blocked = net_conn_blocked_since(net);
-	return h2_stream_window(h2, leg->stream) == 0 ||
-	       (blocked != USEC_NEVER && h->relay.now >= clock_after(blocked, STALLED_USEC));
+	return h2_stream_window(h2, leg->stream) == 0 || is_blocked(h, net);
 }
 
 static bool is_stalled(struct hop *h, const struct exchange *x)
@@ -109,6 +116,18 @@ static bool is_stalled(struct hop *h, const struct exchange *x)
 	return false;
 }
 
+static bool shed_unread(struct hop *h, const struct exchange *x)
+{
+	if (x->down.ops != &down_leg_ops)
+		return false;
+	struct down *d = x->down.carrier;
+	if (h2_control(d->h2).len < UNREAD_BYTES || !is_blocked(h, d->net))
+		return false;
+	HOP_COUNT(h, shed_connections, 1);
+	down_shed(d, "does not read: memory is short");
+	return true;
+}
+
 /* Goes through all of them, some in each turn. */
 static bool shed_stalled(struct hop *h)
 {
@@ -122,6 +141,8 @@ static bool shed_stalled(struct hop *h)
 			end(h, x, &relay_cause_MEMORY_STALLED);
 			return true;
 		}
+		if (shed_unread(h, x))
+			return true;
 	}
 	return false;
 }

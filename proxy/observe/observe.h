@@ -75,7 +75,7 @@
 	X(streams_refused_memory, "requests refused (REFUSED_STREAM) for want of memory") \
 	X(shed_holds, "held responses dropped because the worker's memory was short") \
 	X(shed_offers, "pushes not made, or ended before they began, because memory was short") \
-	X(shed_connections, "idle client connections closed because memory was short") \
+	X(shed_connections, "client connections closed because memory was short: idle, or with much unread") \
 	X(shed_streams, "exchanges reset because memory was short and they kept too much, or did not move") \
 	X(log_dropped, "log lines dropped because the pipe was full") \
 	X(log_left_out, "error log lines left out because there were too many of their kind")

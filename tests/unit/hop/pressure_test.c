@@ -5,6 +5,11 @@
  */
 #include "tests/support/hop_world.h"
 
+#include "proxy/net/conn.h"
+#include "tests/support/net_faults.h"
+
+#include <errno.h>
+
 #define RULES                                                                                      \
 	"[route a]\norigin = a\n[push hold]\npromised-path = /hold*\naction = hold\n"              \
 	"[push all]\naction = forward\n"
@@ -36,8 +41,8 @@ static void press(struct hop_world *w)
 	relax(w);
 }
 
-static void expect_shed(
-    const struct hop_world *w, uint64_t holds, uint64_t offers, uint64_t connections, uint64_t streams)
+static void expect_shed(const struct hop_world *w, uint64_t holds, uint64_t offers,
+    uint64_t connections, uint64_t streams)
 {
 	assert_int_equal(w->counters.shed_holds, holds);
 	assert_int_equal(w->counters.shed_offers, offers);
@@ -96,8 +101,9 @@ static struct hop_stream *stuck_response(struct hop_world *w)
 	hop_answer(hop_find(w, "/stuck"), 200, 3000, true);
 	UNTIL(w, s->status == 200);
 	hop_turns(w);
-	list_for_each(&w->hop->relay.live, x, struct exchange, link) if (x->download.body.bytes == 3000)
-	    x->download.taken.since = x->download.taken.last -= 10 * USEC_PER_SEC;
+	list_for_each(&w->hop->relay.live, x, struct exchange,
+	    link) if (x->download.body.bytes == 3000) x->download.taken.since =
+	    x->download.taken.last -= 10 * USEC_PER_SEC;
 	return s;
 }
 
@@ -209,7 +215,8 @@ static void what_is_held_for_everybody_has_its_part_of_the_memory(void **state)
 	is_held(w, at, "/hold-for-all");
 	UNTIL(w, w->hop->hold.shared.count == 1 && w->hop->hold.shared.bytes == 5);
 	assert_true(w->hop->hold_budget.used_bytes > 5);
-	assert_int_equal(container_of(w->hop->downs.next, struct down, link)->hold_budget.used_bytes, 0);
+	assert_int_equal(
+	    container_of(w->hop->downs.next, struct down, link)->hold_budget.used_bytes, 0);
 	hop_answer(at, 200, 5, true);
 	hop_world_free(w);
 }
@@ -249,7 +256,8 @@ static void requests_are_refused_last_and_served_again_by_themselves(void **stat
 	push = hop_promise(at, "http", "example.com", "/style");
 	hop_answer(push, 200, 5, true);
 	hop_answer(at, 200, 5, true);
-	UNTIL(w, s->is_over && hop_find_at(client, "/style") && hop_find_at(client, "/style")->is_over);
+	UNTIL(w,
+	    s->is_over && hop_find_at(client, "/style") && hop_find_at(client, "/style")->is_over);
 	assert_int_equal(s->status, 200);
 	assert_int_equal(hop_find_at(client, "/style")->received, 5);
 	hop_world_free(w);
@@ -310,7 +318,8 @@ static void who_has_just_come_is_not_sent_away(void **state)
 static void a_used_up_allowance_is_its_connections_own_affair(void **state)
 {
 	(void)state;
-	struct hop_world *w = hop_world_new("connection-memory = 1M\nhold-max-bytes = 1M", NULL, WIDE, NULL);
+	struct hop_world *w =
+	    hop_world_new("connection-memory = 1M\nhold-max-bytes = 1M", NULL, WIDE, NULL);
 	const struct hop_peer_options stuck = {.keeps_credit = true};
 	struct hop_peer *slow = hop_client(w, &stuck), *quick = hop_client(w, NULL);
 	struct hop_stream *s[5];
@@ -351,7 +360,8 @@ static void a_used_up_allowance_is_its_connections_own_affair(void **state)
 static void an_origin_connection_without_allowance_gets_no_more_requests(void **state)
 {
 	(void)state;
-	struct hop_world *w = hop_world_new("connection-memory = 1M\nhold-max-bytes = 1M", NULL, NULL, NULL);
+	struct hop_world *w =
+	    hop_world_new("connection-memory = 1M\nhold-max-bytes = 1M", NULL, NULL, NULL);
 	w->sites[0].options.keeps_credit = true;
 	w->sites[0].options.window = UINT32_MAX;
 	struct hop_peer *c = hop_client(w, NULL);
@@ -420,7 +430,8 @@ static void what_comes_at_once_waits_at_the_origins(void **state)
 static void the_stuck_make_room_for_the_honest(void **state)
 {
 	(void)state;
-	struct hop_world *w = hop_world_new("memory = 16M\nconnection-memory = 4M", NULL, WIDE, NULL);
+	struct hop_world *w =
+	    hop_world_new("memory = 16M\nconnection-memory = 4M", NULL, WIDE, NULL);
 	const struct hop_peer_options stuck = {.keeps_credit = true, .window = 1};
 	char path[32];
 	for (unsigned i = 0; i < 8; i++) {
@@ -444,7 +455,8 @@ static void the_stuck_make_room_for_the_honest(void **state)
 			honest = hop_client(w, NULL);
 		struct hop_stream *s = hop_get(honest, "/honest");
 		UNTIL(w, s->is_over || honest->ended);
-		assert_true(s->status == 200 || s->unprocessed || s->status == 503 || honest->ended);
+		assert_true(
+		    s->status == 200 || s->unprocessed || s->status == 503 || honest->ended);
 		served += s->status == 200;
 		assert_true(w->hop->budget.used_bytes < most_live(w));
 		assert_true(honest->stream_count < HOP_PEER_STREAMS - 1);
@@ -453,6 +465,55 @@ static void the_stuck_make_room_for_the_honest(void **state)
 	}
 	UNTIL(w, w->counters.shed_streams > 0 && !w->hop->pressure.is_on);
 	assert_true(w->hop->budget.peak_bytes < most_live(w));
+	hop_world_free(w);
+}
+
+/* Heads of so many octets are said to the client on the stream of its only request. */
+static void say_heads(struct hop_world *w, struct down *d, size_t octets)
+{
+	static char text[8000];
+	memset(text, '!', sizeof(text)); /* a table takes no such field */
+	struct leg *leg = list_first(&d->legs, struct leg, link);
+	for (size_t said = 0; said < octets; said += sizeof(text)) {
+		struct http_head *head = http_head_new(w->heads);
+		http_head_add(head, SLICE(":status"), SLICE("103"));
+		http_head_add(head, SLICE("x-large"), slice_of(text, sizeof(text)));
+		assert_null(http_head_settle(head, HTTP_RESPONSE));
+		assert_true(h2_respond(d->h2, leg->stream, head, false));
+		http_head_free(head);
+	}
+	net_conn_dirty(d->net);
+	hop_turns(w);
+}
+
+/* covers: R63 */
+static void who_leaves_heads_unread_is_closed(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL, NULL);
+	net_faults_begin(w->loop);
+	struct hop_peer *client = hop_client(w, NULL);
+	page(w, client);
+	hop_turns(w);
+	struct down *d = newest(w);
+	/* Its socket takes nothing; what leaves the engine first waits in front of it. */
+	net_faults_plan((struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, SIZE_MAX});
+	say_heads(w, d, 1);
+	assert_true(net_conn_is_blocked(d->net));
+	say_heads(w, d, 60000);
+	d->net->blocked_since -= 10 * USEC_PER_SEC;
+	press(w);
+	expect_shed(w, 0, 0, 0, 0); /* that much anybody may leave */
+	say_heads(w, d, 60000);
+	d->net->blocked_since = w->hop->relay.now;
+	press(w);
+	expect_shed(w, 0, 0, 0, 0); /* and for a moment any amount */
+	d->net->blocked_since -= 10 * USEC_PER_SEC;
+	press(w);
+	expect_shed(w, 0, 0, 1, 0);
+	net_faults_plan((struct net_fault){.error = 0});
+	UNTIL(w, client->ended);
+	UNTIL(w, hop_find(w, "/page")->is_over);
 	hop_world_free(w);
 }
 
@@ -470,6 +531,7 @@ int main(void)
 	    cmocka_unit_test(an_origin_connection_without_allowance_gets_no_more_requests),
 	    cmocka_unit_test(what_comes_at_once_waits_at_the_origins),
 	    cmocka_unit_test(the_stuck_make_room_for_the_honest),
+	    cmocka_unit_test(who_leaves_heads_unread_is_closed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
