@@ -48,7 +48,7 @@ struct policy_reason {
 	    "Raise max-pushes-per-parent, or promise less.")                                          \
 	X(CONNECTION_CAP, "connection-cap", "The downstream connection has as many pushes as allowed.", \
 	    "Raise max-pushes-per-connection, or promise less.")                                      \
-	X(BYTES_CAP, "bytes-cap", "Too many pushed bytes are waiting for this client.",                \
+	X(BYTES_CAP, "bytes-cap", "Too many pushed bytes are waiting for this client, or heads and promises.",                \
 	    "Raise max-push-bytes, or push less to slow clients.")                                    \
 	X(PROMISE_RATE, "promise-rate", "The origin promises faster than allowed.",                   \
 	    "Raise promise-rate, or mend the origin.")                                                \

@@ -127,7 +127,7 @@ export const kept = [
 	{
 		...hold, name: 'held: claimed and not taken', what: 'large responses claimed with a window of 0, and left there',
 		listen: (env) => new Evil(pushing(whole(fields(FRESH), Buffer.alloc(16384, 'x')))).listen(env.evil),
-		attack: again(16, async (c) => { await c.ask(all); await sleep(100); await c.cancel(); }, { settings: { enablePush: 0, initialWindowSize: 1 } }),
+		attack: again(16, async (c) => { await c.ask(all); await sleep(100); await c.cancel(); }, { settings: { enablePush: 0, initialWindowSize: 0 } }),
 		expect: { end: null, counters: ['pushes_held'], cpu: 150, judge: calm },
 	},
 	{
