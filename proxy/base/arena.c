@@ -23,16 +23,15 @@ struct arena_block {
 void arena_init(struct arena *a, void *first, size_t first_bytes)
 {
 	*a = (struct arena){.first = first, .first_bytes = first_bytes};
-	if (first) {
-		a->at = first;
-		a->end = a->first + first_bytes;
-	}
+	arena_reset(a);
 }
 
 void arena_fini(struct arena *a)
 {
 	arena_reset(a);
 	a->at = a->end = NULL;
+	if (a->first)
+		unpoison(a->first, a->first_bytes);
 }
 
 void arena_reset(struct arena *a)
@@ -43,8 +42,11 @@ void arena_reset(struct arena *a)
 		free(b);
 	}
 	a->heap_bytes = 0;
-	a->at = a->first;
-	a->end = a->first ? a->first + a->first_bytes : NULL;
+	a->at = a->end = a->first;
+	if (!a->first)
+		return;
+	a->end += a->first_bytes;
+	poison(a->first, a->first_bytes);
 }
 
 static struct arena_block *new_block(struct arena *a, size_t bytes)
@@ -72,6 +74,7 @@ void *arena_alloc_slow(struct arena *a, size_t n, size_t align)
 	if (skip <= room && n <= room - skip && a->at) {
 		char *p = a->at + skip;
 		a->at = p + n;
+		unpoison(p, n);
 		return p;
 	}
 	size_t bytes = a->heap_bytes < BLOCK_MIN_BYTES   ? BLOCK_MIN_BYTES
@@ -84,6 +87,7 @@ void *arena_alloc_slow(struct arena *a, size_t n, size_t align)
 	a->block = b;
 	a->at = b->data + n;
 	a->end = b->data + bytes;
+	poison(a->at, bytes - n);
 	return b->data;
 }
 
@@ -98,13 +102,16 @@ struct slice arena_printf(struct arena *a, const char *format, ...)
 	va_start(args, format);
 	va_copy(again, args);
 	size_t room = (size_t)(a->end - a->at);
-	int length = vsnprintf(a->at, room, format, args);
+	char *p = a->at;
+	unpoison(p, room);
+	int length = vsnprintf(p, room, format, args);
 	ensure(length >= 0);
 	size_t n = (size_t)length;
-	char *p = a->at;
 	if (n < room) {
 		a->at += n + 1;
+		poison(a->at, room - n - 1);
 	} else {
+		poison(p, room);
 		p = arena_bytes(a, n + 1);
 		vsnprintf(p, n + 1, format, again);
 	}

@@ -2,11 +2,12 @@
 /*
  * An arena: allocations that die together. Blocks are chained and never move, so what was
  * returned stays where it is until arena_reset or arena_fini. Allocation failure aborts; what a
- * peer can make grow is bounded by the caller.
+ * peer can make grow is bounded by the caller. What lies behind the newest piece is poisoned.
  */
 #ifndef PUSHGATE_BASE_ARENA_H
 #define PUSHGATE_BASE_ARENA_H
 
+#include "proxy/base/poison.h"
 #include "proxy/base/slice.h"
 
 struct arena_block;
@@ -35,7 +36,17 @@ static inline char *arena_bytes(struct arena *a, size_t n)
 		return arena_alloc_slow(a, n, 1);
 	char *p = a->at;
 	a->at += n;
+	unpoison(p, n);
 	return p;
+}
+
+/* Gives back what a piece of n octets has beyond `keep`, if it is the newest. */
+static inline void arena_shorten(struct arena *a, char *p, size_t n, size_t keep)
+{
+	if (a->at != p + n)
+		return;
+	a->at = p + keep;
+	poison(a->at, n - keep);
 }
 
 /* n octets aligned for any type. */

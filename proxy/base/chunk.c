@@ -1,36 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool of chunks: one size, a stack of free ones, and a count of those on loan. It knows
- * nothing of what is in them and does not clear them.
+ * The pool of chunks: one size, spares, and a count of those on loan. It knows nothing of what is
+ * in them and does not clear them.
  */
 #include "proxy/base/chunk.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/spares.h"
 
 struct chunk_pool {
-	struct chunk *spare;
+	struct spares spares;
 	size_t out, refused;
 	size_t fail_in; /* chunk_pool_fail_nth: chunks until the refused one, 0 = off */
-	uint32_t chunk_bytes, spare_count, keep;
 };
 
 struct chunk_pool *chunk_pool_new(uint32_t chunk_bytes, uint32_t keep)
 {
 	struct chunk_pool *pool = memory_new(struct chunk_pool);
-	pool->chunk_bytes = chunk_bytes;
-	pool->keep = keep;
+	spares_init(&pool->spares, sizeof(struct chunk) + chunk_bytes, keep);
 	return pool;
 }
 
 void chunk_pool_free(struct chunk_pool *pool)
 {
 	ensure(pool->out == 0);
-	while (pool->spare) {
-		struct chunk *c = pool->spare;
-		pool->spare = c->next;
-		free(c);
-	}
+	spares_free(&pool->spares);
 	free(pool);
 }
 
@@ -54,18 +49,8 @@ static struct chunk *find(struct chunk_pool *pool)
 {
 	if (__builtin_expect(pool->fail_in > 0, 0) && --pool->fail_in == 0)
 		return NULL;
-	struct chunk *c = pool->spare;
-	if (c) {
-		pool->spare = c->next;
-		pool->spare_count--;
-		return c;
-	}
-	c = malloc(sizeof(*c) + pool->chunk_bytes);
-	if (!c)
-		return NULL;
-	c->pool = pool;
-	c->capacity = pool->chunk_bytes;
-	return c;
+	struct chunk *c = spares_take(&pool->spares);
+	return c ? c : malloc(pool->spares.bytes);
 }
 
 struct chunk *chunk_acquire(struct chunk_pool *pool)
@@ -75,8 +60,9 @@ struct chunk *chunk_acquire(struct chunk_pool *pool)
 		pool->refused++;
 		return NULL;
 	}
-	c->next = NULL;
+	c->pool = pool;
 	c->refs = 1;
+	c->capacity = (uint32_t)(pool->spares.bytes - sizeof(*c));
 	pool->out++;
 	return c;
 }
@@ -86,11 +72,5 @@ void chunk_return(struct chunk *c)
 	struct chunk_pool *pool = c->pool;
 	ensure(c->refs == 0 && pool->out > 0);
 	pool->out--;
-	if (pool->spare_count >= pool->keep) {
-		free(c);
-		return;
-	}
-	c->next = pool->spare;
-	pool->spare = c;
-	pool->spare_count++;
+	spares_keep_or_free(&pool->spares, c);
 }

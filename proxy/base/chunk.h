@@ -13,7 +13,6 @@ struct chunk_pool;
 
 struct chunk {
 	struct chunk_pool *pool;
-	struct chunk *next; /* while free */
 	uint32_t refs;
 	uint32_t capacity; /* octets in data */
 	uint8_t data[];

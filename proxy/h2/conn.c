@@ -38,6 +38,7 @@ struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
 	if (row->expects_preface)
 		c->preface_deadline = clock_after(now, limits->preface_timeout);
 	map_init(&c->streams);
+	spares_init(&c->spares, sizeof(struct h2_stream), H2_SPARE_STREAMS);
 	list_init(&c->endings);
 	c->own_next_id = row->own_first_id;
 	for (size_t i = 0; i < H2_GAPS_KEPT; i++)

@@ -6,6 +6,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/list.h"
 #include "proxy/base/map.h"
+#include "proxy/base/spares.h"
 #include "proxy/h2/block.h"
 #include "proxy/h2/early.h"
 #include "proxy/h2/flow.h"
@@ -36,7 +37,7 @@ struct h2_stream {
 	struct map_node node;
 	struct h2_place place; /* with the id and the priority */
 	struct list ending;    /* in h2_conn.endings */
-	void *user;            /* the owner's; of a spare: the next one */
+	void *user;            /* the owner's */
 	struct h2_outflow outflow;
 	struct h2_inflow inflow;
 	uint64_t body_left; /* octets that content-length still allows; HTTP_LENGTH_UNKNOWN */
@@ -59,6 +60,8 @@ struct h2_stream {
 
 /* What one of our streams costs the budget: the struct and two slots of the map. */
 #define H2_STREAM_COST (sizeof(struct h2_stream) + 2 * sizeof(void *))
+/* A busy connection keeps so many of them for its next requests; a page with its pushes. */
+#define H2_SPARE_STREAMS 32u
 
 enum h2_reading {
 	H2_READING_PREFACE,
@@ -123,8 +126,8 @@ struct h2_conn {
 	struct map streams;      /* alive ones, by id */
 	struct list endings;     /* their last event is queued */
 	struct h2_stream *ended; /* its last event was handed out: freed at the next call */
-	struct h2_stream *spare; /* ready for the next ones, and charged; none while all is quiet */
-	uint32_t spare_count;
+	struct spares
+	    spares; /* streams ready for the next ones, and charged; none while all is quiet */
 	struct h2_census census;
 	uint32_t handles;
 	uint32_t own_next_id; /* above H2_ID_MAX: used up */

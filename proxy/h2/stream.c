@@ -6,9 +6,6 @@
 #include "proxy/base/memory.h"
 #include "proxy/h2/conn.h"
 
-/* Of these a busy connection keeps so many for its next requests; a page with its pushes. */
-#define SPARES_MOST 32u
-
 /* One to one, so that equal hashes mean equal ids; ids in step with the table's size do not
  * collide. */
 static uint64_t hash_of(const struct h2_conn *c, uint32_t id)
@@ -125,11 +122,9 @@ const struct h2_fault *h2_stream_receive(
 /* A stream's memory with its charge, from the last one that ended or from the heap. */
 static struct h2_stream *take_spare(struct h2_conn *c)
 {
-	struct h2_stream *s = c->spare;
-	if (!s)
-		return budget_take(c->env.budget, H2_STREAM_COST) ? memory_alloc(sizeof(*s)) : NULL;
-	c->spare = s->user;
-	c->spare_count--;
+	struct h2_stream *s = spares_take(&c->spares);
+	if (!s && budget_take(c->env.budget, H2_STREAM_COST))
+		s = memory_alloc(sizeof(*s));
 	return s;
 }
 
@@ -141,9 +136,8 @@ static void release(struct h2_conn *c, struct h2_stream *s)
 
 void h2_stream_free_spares(struct h2_conn *c)
 {
-	for (struct h2_stream *s; (s = c->spare) != NULL; release(c, s))
-		c->spare = s->user;
-	c->spare_count = 0;
+	for (struct h2_stream *s; (s = spares_take(&c->spares)) != NULL;)
+		release(c, s);
 }
 
 struct h2_stream *h2_stream_new(struct h2_conn *c, uint32_t id, enum h2_input first)
@@ -172,12 +166,8 @@ void h2_stream_free(struct h2_conn *c, struct h2_stream *s)
 {
 	list_remove(&s->ending);
 	c->handles--;
-	if (c->handles > 0 && c->spare_count < SPARES_MOST) {
-		s->user = c->spare;
-		c->spare = s;
-		c->spare_count++;
+	if (c->handles > 0 && spares_keep(&c->spares, s))
 		return;
-	}
 	release(c, s);
 	if (c->handles > 0)
 		return;

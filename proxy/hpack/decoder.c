@@ -125,8 +125,7 @@ static bool read_string(
 	size_t len = huffman_decode(from, n, p);
 	if (len == HUFFMAN_BAD)
 		return false;
-	if (r->to->at == p + bound)
-		r->to->at = p + len;
+	arena_shorten(r->to, p, bound, len);
 	*out = slice_of(p, len);
 	return true;
 }

@@ -9,6 +9,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/list.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/spares.h"
 
 #include <stdalign.h>
 
@@ -17,9 +18,8 @@
 #define NOMINATED_MAX 32u
 
 struct http_head_pool {
-	struct http_head *spare;
+	struct spares spares;
 	size_t out;
-	uint32_t spare_count, keep;
 };
 
 struct pooled_head {
@@ -31,18 +31,14 @@ struct pooled_head {
 struct http_head_pool *http_head_pool_new(uint32_t keep)
 {
 	struct http_head_pool *pool = memory_new(struct http_head_pool);
-	pool->keep = keep;
+	spares_init(&pool->spares, sizeof(struct pooled_head), keep);
 	return pool;
 }
 
 void http_head_pool_free(struct http_head_pool *pool)
 {
 	ensure(pool->out == 0);
-	while (pool->spare) {
-		struct http_head *head = pool->spare;
-		pool->spare = head->next;
-		free(container_of(head, struct pooled_head, head));
-	}
+	spares_free(&pool->spares);
 	free(pool);
 }
 
@@ -70,14 +66,9 @@ static void clear(struct http_head *head)
 
 struct http_head *http_head_new(struct http_head_pool *pool)
 {
-	struct pooled_head *p;
-	if (pool->spare) {
-		p = container_of(pool->spare, struct pooled_head, head);
-		pool->spare = p->head.next;
-		pool->spare_count--;
-	} else {
+	struct pooled_head *p = spares_take(&pool->spares);
+	if (!p)
 		p = memory_alloc(sizeof(*p));
-	}
 	pool->out++;
 	clear(&p->head);
 	p->head.fields = p->fields;
@@ -95,13 +86,7 @@ void http_head_free(struct http_head *head)
 	pool->out--;
 	arena_fini(&head->arena);
 	head->pool = NULL; /* so that a second free is seen */
-	if (pool->spare_count >= pool->keep) {
-		free(container_of(head, struct pooled_head, head));
-		return;
-	}
-	head->next = pool->spare;
-	pool->spare = head;
-	pool->spare_count++;
+	spares_keep_or_free(&pool->spares, container_of(head, struct pooled_head, head));
 }
 
 size_t http_head_bytes(const struct http_head *head)

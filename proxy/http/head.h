@@ -60,7 +60,7 @@ struct http_head {
 	uint64_t content_length; /* HTTP_LENGTH_UNKNOWN without a field */
 	size_t list_bytes;       /* size as RFC 9113 6.5.2 counts it, pseudo-fields included */
 	struct http_head_pool *pool;
-	struct http_head *next; /* while free; the owner's to use meanwhile */
+	struct http_head *next; /* the owner's */
 };
 
 struct http_head_pool *http_head_pool_new(uint32_t keep);

@@ -23,20 +23,14 @@ void relay_init(struct relay *r)
 	r->makes_no_pushes = false;
 	r->live_count = 0;
 	r->next_id = 1;
-	r->free = NULL;
-	r->free_count = 0;
+	spares_init(&r->spares, sizeof(struct exchange), EXCHANGES_KEPT);
 }
 
 void relay_fini(struct relay *r)
 {
 	relay_reap(r);
 	ensure(list_is_empty(&r->live));
-	while (r->free) {
-		struct exchange *x = r->free;
-		r->free = x->push.parent; /* NOLINT(clang-analyzer-unix.Malloc): see list_remove */
-		free(x);
-	}
-	r->free_count = 0;
+	spares_free(&r->spares);
 }
 
 void relay_turn(struct relay *r, usec now)
@@ -53,13 +47,7 @@ void relay_reap(struct relay *r)
 		http_head_free(x->request);
 		http_head_free(x->pending_head);
 		budget_give(x->budget, x->charge);
-		if (r->free_count >= EXCHANGES_KEPT) {
-			free(x);
-			continue;
-		}
-		x->push.parent = r->free;
-		r->free = x;
-		r->free_count++;
+		spares_keep_or_free(&r->spares, x);
 	}
 }
 
@@ -68,13 +56,9 @@ struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct h
 	size_t charge = EXCHANGE_BYTES + http_head_bytes(head);
 	if (!budget_take(budget, charge))
 		return NULL;
-	struct exchange *x = r->free;
-	if (x) {
-		r->free = x->push.parent;
-		r->free_count--;
-	} else {
+	struct exchange *x = spares_take(&r->spares);
+	if (!x)
 		x = memory_alloc(sizeof(*x));
-	}
 	*x = (struct exchange){
 	    .relay = r,
 	    .id = r->next_id++,

@@ -19,6 +19,7 @@
 #include "proxy/base/budget.h"
 #include "proxy/base/list.h"
 #include "proxy/base/pace.h"
+#include "proxy/base/spares.h"
 #include "proxy/base/wheel.h"
 #include "proxy/http/promise.h"
 #include "proxy/relay/body.h"
@@ -251,9 +252,8 @@ struct relay {
 	bool makes_no_pushes; /* the owner's memory is short: offers become hints at most */
 	size_t live_count;
 	uint64_t next_id;
-	struct exchange *free; /* kept for reuse */
-	size_t free_count;
-	usec now; /* of this turn: relay_turn */
+	struct spares spares; /* exchanges */
+	usec now;             /* of this turn: relay_turn */
 };
 
 void relay_init(struct relay *r);           /* after the public members were set */

@@ -62,11 +62,12 @@ static void structs_are_used_again_and_only_so_many_are_kept(void **state)
 		exchange_on_down_ended(silent(w), &relay_cause_DOWN_LOST, 0, NULL);
 	}
 	relay_reap(&w->relay);
-	assert_int_equal(w->relay.free_count, KEPT);
+	assert_int_equal(w->relay.spares.count, KEPT);
 	assert_int_equal(w->budget.used_bytes, 0);
-	struct exchange *again = w->relay.free, *x = silent(w);
+	void *again = w->relay.spares.first;
+	struct exchange *x = silent(w);
 	assert_ptr_equal(x, again);
-	assert_int_equal(w->relay.free_count, KEPT - 1);
+	assert_int_equal(w->relay.spares.count, KEPT - 1);
 	assert_int_equal(x->id, KEPT + 2);
 	assert_false(x->is_over);
 	assert_null(x->cause);

@@ -115,6 +115,49 @@ static void printf_fits_or_takes_a_block(void **state)
 	arena_fini(&a);
 }
 
+static void what_is_behind_the_newest_piece_is_nobodys(void **state)
+{
+	(void)state;
+#ifndef POISON_IS_SEEN
+	skip();
+#endif
+	alignas(8) char first[256];
+	struct arena a;
+	arena_init(&a, first, sizeof(first));
+	char *p = arena_bytes(&a, 13);
+	assert_false(poison_is_at(p + 12));
+	assert_true(poison_is_at(p + 13));
+	p = arena_bytes(&a, 20);
+	arena_shorten(&a, p, 20, 5);
+	assert_false(poison_is_at(p + 4));
+	assert_true(poison_is_at(p + 5));
+	struct slice s = arena_printf(&a, "%d", 1234);
+	assert_false(poison_is_at(s.ptr + 4));
+	assert_true(poison_is_at(s.ptr + 5));
+	p = arena_bytes(&a, 500);
+	assert_false(poison_is_at(p + 499));
+	assert_true(poison_is_at(p + 500));
+	arena_reset(&a);
+	assert_true(poison_is_at(first));
+	arena_fini(&a);
+	assert_false(poison_is_at(first));
+	assert_false(poison_is_at(first + sizeof(first) - 1));
+}
+
+static void shortening_gives_back_the_newest_piece_alone(void **state)
+{
+	(void)state;
+	struct arena a;
+	arena_init(&a, NULL, 0);
+	char *p = arena_bytes(&a, 10);
+	arena_shorten(&a, p, 10, 4);
+	char *q = arena_bytes(&a, 10);
+	assert_ptr_equal(q, p + 4);
+	arena_shorten(&a, p, 4, 0);
+	assert_ptr_equal(arena_bytes(&a, 1), q + 10);
+	arena_fini(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +168,8 @@ int main(void)
 	    cmocka_unit_test(reset_gives_the_heap_back_and_starts_over),
 	    cmocka_unit_test(copy_is_another_string_and_empty_costs_nothing),
 	    cmocka_unit_test(printf_fits_or_takes_a_block),
+	    cmocka_unit_test(shortening_gives_back_the_newest_piece_alone),
+	    cmocka_unit_test(what_is_behind_the_newest_piece_is_nobodys),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
