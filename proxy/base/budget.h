@@ -41,6 +41,12 @@ static inline void budget_adjust(struct budget *b, size_t *charged, size_t now)
 /* Another parent pays for all of it from now on, even above its limit; NULL = none. */
 void budget_set_parent(struct budget *b, struct budget *parent);
 
+/* From now on the peak is what this level is used for from now on. */
+static inline void budget_forget_peak(struct budget *b)
+{
+	b->peak_bytes = b->used_bytes;
+}
+
 /* Bytes left at the tightest level; 0 when any is overdrawn. */
 size_t budget_room(const struct budget *b);
 

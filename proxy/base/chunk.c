@@ -29,6 +29,11 @@ void chunk_pool_free(struct chunk_pool *pool)
 	free(pool);
 }
 
+size_t chunk_pool_trim(struct chunk_pool *pool)
+{
+	return spares_trim(&pool->spares);
+}
+
 size_t chunk_pool_out(const struct chunk_pool *pool)
 {
 	return pool->out;

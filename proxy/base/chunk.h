@@ -27,6 +27,8 @@ struct piece {
 struct chunk_pool *chunk_pool_new(uint32_t chunk_bytes, uint32_t keep);
 /* Ensures that no chunk is out. */
 void chunk_pool_free(struct chunk_pool *pool);
+/* Frees the chunks that it has kept and nobody needed since the last time. Returns their octets. */
+size_t chunk_pool_trim(struct chunk_pool *pool);
 /* Chunks out on loan now. */
 size_t chunk_pool_out(const struct chunk_pool *pool);
 

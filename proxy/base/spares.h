@@ -2,7 +2,8 @@
 /*
  * Spares: objects of one size that have served and are kept for whoever wants the next one. They
  * come from malloc, and come back with undefined content. Whoever touches one that is kept is caught
- * under AddressSanitizer, as if it had been freed.
+ * under AddressSanitizer, as if it had been freed. How many are worth keeping shows in how few
+ * were ever left.
  */
 #ifndef PUSHGATE_BASE_SPARES_H
 #define PUSHGATE_BASE_SPARES_H
@@ -16,6 +17,7 @@ struct spares {
 	void *first;  /* the next one stands in its first octets */
 	size_t bytes; /* of each */
 	uint32_t count, most;
+	uint32_t least; /* that there were since spares_trim */
 };
 
 /* bytes: of each, at least a pointer's. */
@@ -33,7 +35,8 @@ static inline void *spares_take(struct spares *s)
 		return NULL;
 	unpoison(object, s->bytes);
 	s->first = *(void **)object;
-	s->count--;
+	if (--s->count < s->least)
+		s->least = s->count;
 	return object;
 }
 
@@ -54,6 +57,16 @@ static inline void spares_keep_or_free(struct spares *s, void *object)
 {
 	if (!spares_keep(s, object))
 		free(object);
+}
+
+/* Frees those that nobody needed since the last time. Returns their octets. */
+static inline size_t spares_trim(struct spares *s)
+{
+	uint32_t unneeded = s->least;
+	for (uint32_t i = 0; i < unneeded; i++)
+		free(spares_take(s));
+	s->least = s->count;
+	return unneeded * s->bytes;
 }
 
 static inline void spares_free(struct spares *s)

@@ -74,6 +74,7 @@ static void on_turn(void *context)
 	hold_run(&h->hold);
 	hop_reap(h);
 	pressure_turn(h);
+	leftover_turn(h);
 	hop_set_timer(h);
 	observe_tell_left_out(h->env.observe, h->relay.now);
 	hop_check_drained(h);
@@ -192,6 +193,7 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	for (size_t i = 0; i < conf->policy.count; i++)
 		h->asks_rtt =
 		    h->asks_rtt || conf->policy.rules[i].rtt_compare != POLICY_COMPARE_NONE;
+	leftover_init(h);
 	wheel_node_init(&h->drain_timer, drain_expired);
 	wheel_node_init(&h->manifests_timer, check_manifests);
 	wheel_node_init(&h->learned_timer, NULL);
@@ -230,6 +232,7 @@ void hop_free(struct hop *h)
 	listeners_close(h);
 	for (size_t i = 0; h->pools && i < conf->origin_count; i++)
 		net_tls_free(h->pools[2 * i].tls);
+	leftover_fini(h);
 	wheel_forget(&h->relay.wheel, &h->drain_timer);
 	wheel_forget(&h->relay.wheel, &h->manifests_timer);
 	manifests_close(h->manifests);

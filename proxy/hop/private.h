@@ -42,6 +42,12 @@ struct pressure {
 	usec says_again;
 };
 
+/* What was needed at a peak and is no more (leftover.c). */
+struct leftover {
+	struct wheel_node timer; /* set after a peak */
+	size_t freed_bytes;      /* of spares: malloc has them, the system not yet */
+};
+
 struct hop {
 	struct hop_env env;
 	struct relay relay;
@@ -52,6 +58,7 @@ struct hop {
 	struct etags etags;                    /* that were seen */
 	struct budget budget;                  /* of the worker */
 	struct pressure pressure;
+	struct leftover leftover;
 	struct budget hold_budget; /* the part of it that held responses may take */
 	struct chunk_pool *small;
 	struct http_head_pool *heads;
@@ -145,6 +152,12 @@ static inline void pressure_check(struct hop *h)
 	if (h->budget.used_bytes >= p->high_bytes || p->is_on)
 		pressure_act(h);
 }
+
+/* leftover.c */
+void leftover_init(struct hop *h);
+void leftover_fini(struct hop *h);
+/* The end of a turn. */
+void leftover_turn(struct hop *h);
 
 /* account.c */
 void account_ended(void *context, struct exchange *x);

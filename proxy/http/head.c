@@ -42,6 +42,11 @@ void http_head_pool_free(struct http_head_pool *pool)
 	free(pool);
 }
 
+size_t http_head_pool_trim(struct http_head_pool *pool)
+{
+	return spares_trim(&pool->spares);
+}
+
 size_t http_head_pool_out(const struct http_head_pool *pool)
 {
 	return pool->out;

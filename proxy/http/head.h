@@ -65,6 +65,8 @@ struct http_head {
 
 struct http_head_pool *http_head_pool_new(uint32_t keep);
 void http_head_pool_free(struct http_head_pool *pool); /* ensures that no head is out */
+/* Frees the heads that it has kept and nobody needed since the last time. Returns their octets. */
+size_t http_head_pool_trim(struct http_head_pool *pool);
 size_t http_head_pool_out(const struct http_head_pool *pool);
 
 /* An empty head, yours. Never NULL. */

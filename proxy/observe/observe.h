@@ -71,6 +71,7 @@
 	X(push_bytes_out, "pushed body octets to clients") \
 	X(push_bytes_reset, "pushed body octets sent on streams that the client then reset") \
 	X(memory_used, "octets that the memory budget is charged with now") \
+	X(memory_trims, "times that a worker gave memory of a peak back to the system") \
 	X(memory_refused, "requests, pushes and connections that a memory budget refused") \
 	X(streams_refused_memory, "requests refused (REFUSED_STREAM) for want of memory") \
 	X(shed_holds, "held responses dropped because the worker's memory was short") \

@@ -83,7 +83,7 @@ static const struct row rows[] = {
     {CALL(mmap, BOTH), WHEN(BITS(2, PROT_EXEC, 0))},
     {CALL(munmap, BOTH)},
     {CALL(mremap, BOTH)},
-    {CALL(madvise, BOTH)},                  /* when brk(2) has no more, as mprotect; huge pages */
+    {CALL(madvise, BOTH)},                  /* when brk(2) has no more, as mprotect; malloc_trim(3) */
     {CALL(mprotect, BOTH), WHEN(BITS(2, PROT_EXEC, 0))}, /* when brk(2) has no more */
 
     {CALL(getrandom, WORKER)},              /* BoringSSL; base/hash.c; mkstemp(3) */
