@@ -34,7 +34,7 @@ static inline void *spares_take(struct spares *s)
 	if (!object)
 		return NULL;
 	unpoison(object, s->bytes);
-	s->first = *(void **)object;
+	s->first = *(void **)object; /* NOLINT(clang-analyzer-unix.Malloc): see list_remove */
 	if (--s->count < s->least)
 		s->least = s->count;
 	return object;
