@@ -49,6 +49,19 @@ static void little_is_not_worth_it(void **state)
 	hop_world_free(w);
 }
 
+static void a_little_more_than_is_used_is_not_worth_it(void **state)
+{
+	(void)state;
+	struct hop_world *w = hop_world_new(NULL, NULL, NULL, NULL);
+	budget_force(&w->hop->budget, 20 * MIB);
+	use_for_a_moment(w, 9 * MIB);
+	assert_false(will_look(w));
+	use_for_a_moment(w, 11 * MIB);
+	assert_true(will_look(w));
+	budget_give(&w->hop->budget, 20 * MIB);
+	hop_world_free(w);
+}
+
 static void what_is_needed_again_stays(void **state)
 {
 	(void)state;
@@ -90,6 +103,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(memory_of_a_peak_goes_back_once),
 	    cmocka_unit_test(little_is_not_worth_it),
+	    cmocka_unit_test(a_little_more_than_is_used_is_not_worth_it),
 	    cmocka_unit_test(what_is_needed_again_stays),
 	    cmocka_unit_test(kept_chunks_count),
 	};
