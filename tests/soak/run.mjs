@@ -162,11 +162,12 @@ check('nothing is left open', !s.requests_open && !s.pushes_open && !s.connectio
 check('each request has its line in the log', log.requests === s.requests && s.log_dropped === 0, `${log.requests} lines, ${s.requests} requests, ${s.log_dropped} dropped`);
 check('requests are not more than were made', s.requests <= end.begun, `${s.requests} of ${end.begun}`);
 check('descriptors came back', descriptorsAfter === descriptorsBefore, `${descriptorsBefore} before, ${descriptorsAfter} after`);
-const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
+/* What is held at quiet moments: above that it goes up and down with what is under way. */
+const base = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 10)] ?? 0;
 const quarter = Math.floor(samples.length / 4);
-const third = median(samples.slice(2 * quarter, 3 * quarter)), fourth = median(samples.slice(3 * quarter));
+const third = base(samples.slice(2 * quarter, 3 * quarter)), fourth = base(samples.slice(3 * quarter));
 /* In a short run the pools are still filling. */
-const allowed = Math.max(seconds < 600 ? 8 << 20 : 2 << 20, third * 0.03);
+const allowed = Math.max(seconds < 600 ? 8 << 20 : 2 << 20, third * 0.05);
 check('memory is flat in the second half', fourth <= third + allowed, `${(third / 1048576).toFixed(1)} MiB, then ${(fourth / 1048576).toFixed(1)} MiB`);
 
 isEnding = true;
