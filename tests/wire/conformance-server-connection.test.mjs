@@ -4,11 +4,13 @@
  * authorities, GOAWAY in either direction.
  */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
 import net from 'node:net';
+import path from 'node:path';
 import tls from 'node:tls';
 import { PREFACE, frame, settingsPayload } from '../support/frames.mjs';
-import { certs, scenario, section } from '../support/gate.mjs';
+import { certs, scenario, section, until, workDir } from '../support/gate.mjs';
 import { conformance } from '../support/site.mjs';
 
 const hello = Buffer.concat([PREFACE, frame('SETTINGS', 0, 0, settingsPayload({}))]);
@@ -175,10 +177,16 @@ scenario('9.2.1. TLS 1.2 is neither compressed nor renegotiated', { tls: true },
 
 // covers: R84
 scenario('9.2.3. TLS 1.3 tickets allow no early data', { tls: true }, async (s) => {
-	const socket = tls.connect({ port: s.port, host: '127.0.0.1', ca: certs().ca, servername: 'localhost', ALPNProtocols: ['h2'], minVersion: 'TLSv1.3' });
-	const session = await new Promise((resolve) => { socket.once('session', resolve); });
-	socket.destroy();
-	const shown = spawnSync('openssl', ['sess_id', '-inform', 'DER', '-noout', '-text'], { input: session, encoding: 'utf8' });
+	const dir = workDir(), file = path.join(dir, 'ticket.pem');
+	const client = spawn('openssl', ['s_client', '-connect', `127.0.0.1:${s.port}`, '-servername', 'localhost', '-alpn', 'h2', '-tls1_3', '-sess_out', file],
+		{ stdio: ['pipe', 'ignore', 'ignore'] });
+	try {
+		await until('a ticket', () => /END SSL SESSION/.test(fs.existsSync(file) && fs.readFileSync(file, 'utf8')));
+	} finally {
+		client.kill();
+	}
+	const shown = spawnSync('openssl', ['sess_id', '-in', file, '-noout', '-text'], { encoding: 'utf8' });
+	fs.rmSync(dir, { recursive: true });
 	assert.match(shown.stdout, /Protocol *: TLSv1\.3/);
 	assert.match(shown.stdout, /Max Early Data: 0\n/);
 });
