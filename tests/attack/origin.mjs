@@ -1,62 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The honest origin, a process of its own with Node's http2, for honest clients and attackers alike:
+ * The honest origin, a process of its own, for honest clients and attackers alike:
  *   /small       1 KiB            /site      the same with two pushes, /site/a and /site/b
  *   /large       64 KiB           /huge      8 MiB
  *   /upload      says how many octets came, when all have      /slow    1 KiB after 50 ms
  *   /never       no answer
  */
-import http2 from 'node:http2';
-import { Readable } from 'node:stream';
+import net from 'node:net';
+import { Endpoint } from '../support/endpoint.mjs';
 import { bodyOf } from './bodies.mjs';
 
-function* pieces(body) {
-	for (let at = 0; at < body.length; at += 16384)
-		yield body.subarray(at, at + 16384);
+function answer(stream, path, fields = {}) {
+	const body = bodyOf(path);
+	stream.head({ ':status': 200, ...fields });
+	stream.send((at, n) => body.subarray(at, at + n), 0, body.length, { endStream: true });
 }
 
-/* What waits for clients that do not take it may not make Node refuse requests. */
-const server = http2.createServer({ settings: { maxConcurrentStreams: 1000 }, maxSessionMemory: 1000 });
-server.on('session', (session) => session.on('error', () => {}));
-server.on('stream', (stream, headers) => {
-	const path = headers[':path'];
-	stream.on('error', () => {});
+function push(line, parent, request, path) {
+	const fields = { ':method': 'GET', ':scheme': request[':scheme'], ':authority': request[':authority'], ':path': path };
+	answer(line.promise(parent, fields), path);
+}
+
+function count(stream) {
+	let octets = 0;
+	stream.on.data = (data) => { octets += data.length; };
+	stream.on.end = () => {
+		const text = Buffer.from(String(octets));
+		stream.head({ ':status': 200 });
+		stream.send((at, n) => text.subarray(at, at + n), 0, text.length, { endStream: true });
+	};
+}
+
+function serve(line, stream, request) {
+	const path = request[':path'];
+	if (path === '/upload') {
+		count(stream);
+		return;
+	}
+	/* What comes with any other request is not wanted. */
+	stream.pause();
 	if (path === '/never')
 		return;
-	if (path === '/upload') {
-		let octets = 0;
-		stream.on('data', (chunk) => { octets += chunk.length; });
-		stream.on('end', () => {
-			if (stream.destroyed)
-				return;
-			stream.respond({ ':status': 200 });
-			stream.end(String(octets));
-		});
-		return;
-	}
-	if (path === '/site' && stream.pushAllowed) {
+	if (path === '/site' && line.connection.peerSettings.enablePush !== 0)
 		for (const resource of ['/site/a', '/site/b'])
-			stream.pushStream({ ':path': resource }, (error, push) => {
-				if (error)
-					return;
-				push.on('error', () => {});
-				push.respond({ ':status': 200 });
-				push.end(bodyOf(resource));
-			});
-	}
-	const answer = () => {
-		if (stream.destroyed)
-			return;
-		stream.respond({ ':status': 200, 'content-type': 'text/plain' });
-		if (path === '/huge')
-			Readable.from(pieces(bodyOf(path))).pipe(stream);
-		else
-			stream.end(bodyOf(path));
-	};
+			push(line, stream, request, resource);
 	if (path === '/slow')
-		setTimeout(answer, 50);
+		setTimeout(() => answer(stream, path), 50);
 	else
-		answer();
+		answer(stream, path, { 'content-type': 'text/plain' });
+}
+
+const server = net.createServer((socket) => {
+	const line = new Endpoint(socket, 'origin', {
+		name: 'origin', settings: { maxConcurrentStreams: 1000 }, on: { stream: (stream, request) => serve(line, stream, request) },
+	});
 });
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
 process.on('disconnect', () => process.exit());

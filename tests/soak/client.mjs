@@ -8,8 +8,8 @@
  */
 import net from 'node:net';
 import tls from 'node:tls';
-import { Endpoint } from './endpoint.mjs';
-import { Checker, Random, body } from './random.mjs';
+import { Endpoint } from '../support/endpoint.mjs';
+import { Checker, Random, body, bodyOf } from './random.mjs';
 
 const { ports, ca, seed, sessions: wanted, rate, maxMs } = JSON.parse(process.argv[2]);
 const random = new Random(seed);
@@ -85,7 +85,7 @@ class Session {
 		const socket = isTls ? tls.connect({ port: ports.tls, host: '127.0.0.1', ca, servername: 'a.test', ALPNProtocols: ['h2'] }) : net.connect(ports.plain, '127.0.0.1');
 		accounts.sessions++;
 		this.endpoint = new Endpoint(socket, 'client', {
-			name: `client ${accounts.sessions}`, random, settings: {
+			name: `client ${accounts.sessions}`, huffman: random.chance(0.5), frameBytes: () => random.int(1, 16384), settings: {
 				enablePush: random.chance(0.7) ? 1 : 0,
 				initialWindowSize: random.pick([1000, 16384, 65535, 65535, 262144, 1048576]),
 				maxConcurrentStreams: random.pick([0, 1, 10, 100, 1000]),
@@ -177,9 +177,9 @@ class Session {
 	#upload(stream, { seed: s, size }) {
 		const stop = random.chance(0.8) ? size : random.int(0, size);
 		if (stop === size)
-			stream.send(s, 0, size, { endStream: true });
+			stream.send(bodyOf(s), 0, size, { endStream: true });
 		else
-			stream.send(s, 0, stop).then(() => stream.reset());
+			stream.send(bodyOf(s), 0, stop).then(() => stream.reset());
 		return stop === size;
 	}
 

@@ -5,8 +5,8 @@
  * accounts with the message 'accounts'.
  */
 import net from 'node:net';
-import { Endpoint } from './endpoint.mjs';
-import { Checker, Random } from './random.mjs';
+import { Endpoint } from '../support/endpoint.mjs';
+import { Checker, Random, bodyOf } from './random.mjs';
 
 const { port, name, seed: ownSeed } = JSON.parse(process.argv[2]);
 const isCalm = name === 'calm';
@@ -31,16 +31,16 @@ async function answer(line, stream, way, seed, size) {
 	const half = Math.floor(size / 2);
 	const whole = () => {
 		stream.head(head);
-		return stream.send(seed, 0, size, { endStream: true });
+		return stream.send(bodyOf(seed), 0, size, { endStream: true });
 	};
 	const begin = () => {
 		stream.head(head);
-		return stream.send(seed, 0, half);
+		return stream.send(bodyOf(seed), 0, half);
 	};
 	switch (way) {
 	case 'trailers':
 		stream.head(head);
-		await stream.send(seed, 0, size);
+		await stream.send(bodyOf(seed), 0, size);
 		return stream.trailers({ 'x-octets': size });
 	case 'interim':
 		stream.interim({ ':status': 103, link: '</pushed/5/500>; rel=preload; as=style' });
@@ -132,7 +132,8 @@ function serve(line, stream, headers) {
 const server = net.createServer((socket) => {
 	accounts.connections++;
 	const line = new Endpoint(socket, 'origin', {
-		name: `${name} ${accounts.connections}`, random, settings: { maxConcurrentStreams: random.pick([5, 100, 1000]), initialWindowSize: random.pick([16384, 65535, 1048576]) },
+		name: `${name} ${accounts.connections}`, huffman: random.chance(0.5), frameBytes: () => random.int(1, 16384),
+		settings: { maxConcurrentStreams: random.pick([5, 100, 1000]), initialWindowSize: random.pick([16384, 65535, 1048576]) },
 		on: {
 			stream: (stream, headers) => serve(line, stream, headers),
 			violation: (what) => accounts.violations.length < 20 && accounts.violations.push(what),

@@ -48,6 +48,7 @@ function* pieces(seed, at, n) {
 	}
 }
 export const body = (seed, at, n) => Buffer.concat([...pieces(seed, at, n)]);
+export const bodyOf = (seed) => (at, n) => body(seed, at, n);
 
 /* Compares what comes with what should. */
 export class Checker {

@@ -2,14 +2,13 @@
 /*
  * One end of an HTTP/2 connection that carries many streams by itself: it keeps to the other end's windows and
  * settings, sends bodies as fast as they are taken, and tells each stream what comes for it. The connection below
- * checks meanwhile what must hold always (tests/support/peer.mjs); on.violation hears of what did not.
+ * checks meanwhile what must hold always (peer.mjs); on.violation hears of what did not.
  */
-import { Connection } from '../support/peer.mjs';
-import { body } from './random.mjs';
+import { Connection } from './peer.mjs';
 
-/* A stream that is over gets nothing more after this; no client of the soak leaves its socket unread for as long. */
+/* A stream that is over gets nothing more after this: nobody leaves a socket unread for as long. */
 const FORGET_MS = 40000;
-const FRAME_BYTES = 16384;
+const MAX_FRAME_BYTES = 16384;
 
 /*
  * One stream. `on` has what its owner wants to hear: head(headers), data(octets), trailers(headers). `over` resolves
@@ -49,26 +48,26 @@ class Stream {
 		this.#sent(endStream);
 	}
 	/*
-	 * The octets [at, end) of the body `seed`, and with endStream the end of the stream behind them. Resolves when all
-	 * has left, with false when the stream was over before.
+	 * The octets [at, end) of a body, and with endStream the end of the stream behind them; `octets` gives n of them from
+	 * some place on: (at, n). Resolves when all has left, with false when the stream was over before.
 	 */
-	send(seed, at, end, { endStream = false } = {}) {
+	send(octets, at, end, { endStream = false } = {}) {
 		if (this.isOver)
 			return Promise.resolve(false);
 		return new Promise((resolve) => {
-			this.pending = { seed, at, end, endStream, resolve };
+			this.pending = { octets, at, end, endStream, resolve };
 			this.#endpoint.pump();
 		});
 	}
 	/* n octets of what is pending, as one DATA frame. */
 	sendFrame(n) {
-		const { seed, at, end, endStream, resolve } = this.pending;
+		const { octets, at, end, endStream, resolve } = this.pending;
 		const isLast = at + n === end;
 		this.window -= n;
 		this.pending.at += n;
 		if (isLast)
 			this.pending = undefined;
-		this.connection.data(this.id, body(seed, at, n), { endStream: isLast && endStream });
+		this.connection.data(this.id, octets(at, n), { endStream: isLast && endStream });
 		if (!isLast)
 			return;
 		this.#sent(endStream);
@@ -145,7 +144,7 @@ class Stream {
 export class Endpoint {
 	streams = new Map();
 	isOver = false;
-	#random;
+	#frameBytes;
 	#on;
 	#window = 65535;
 	#initialWindow = 65535;
@@ -156,11 +155,11 @@ export class Endpoint {
 	#resolve;
 
 	/*
-	 * `on`: stream(stream, headers) for each one the other end opens, goaway(frame), violation({ violation, trace }).
-	 * `over` resolves when the connection has gone.
+	 * frameBytes: how many octets the next DATA frame may have. `on`: stream(stream, headers) for each one the other end
+	 * opens, goaway(frame), violation({ violation, trace }). `over` resolves when the connection has gone.
 	 */
-	constructor(socket, role, { name, settings, random, on = {} }) {
-		this.#random = random;
+	constructor(socket, role, { name, settings, huffman = true, frameBytes = () => MAX_FRAME_BYTES, on = {} }) {
+		this.#frameBytes = frameBytes;
 		this.#on = on;
 		this.#next = role === 'client' ? 1 : 2;
 		this.over = new Promise((resolve) => { this.#resolve = resolve; });
@@ -169,7 +168,7 @@ export class Endpoint {
 			onViolation: (violation) => on.violation?.({ violation, trace: this.connection.trace.slice(-40) }),
 		});
 		this.connection.encoder.indexing = true;
-		this.connection.encoder.huffman = random.chance(0.5);
+		this.connection.encoder.huffman = huffman;
 		this.socket = socket;
 		socket.on('drain', () => this.pump());
 		socket.on('close', () => this.#close());
@@ -214,7 +213,7 @@ export class Endpoint {
 				if (this.socket.writableNeedDrain || this.socket.destroyed)
 					return;
 				const left = stream.pending.end - stream.pending.at;
-				const n = Math.min(left, stream.window, this.#window, this.#random.int(1, FRAME_BYTES));
+				const n = Math.min(left, stream.window, this.#window, this.#frameBytes());
 				if (left > 0 && n <= 0)
 					continue;
 				this.#window -= n;
