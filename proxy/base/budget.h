@@ -41,10 +41,16 @@ static inline void budget_adjust(struct budget *b, size_t *charged, size_t now)
 /* Another parent pays for all of it from now on, even above its limit; NULL = none. */
 void budget_set_parent(struct budget *b, struct budget *parent);
 
-/* From now on the peak is what this level is used for from now on. */
+/* The peak begins again with what is in use now. */
 static inline void budget_forget_peak(struct budget *b)
 {
 	b->peak_bytes = b->used_bytes;
+}
+
+/* This level is an eighth above its limit, by what was forced in. */
+static inline bool budget_is_far_overdrawn(const struct budget *b)
+{
+	return b->used_bytes > b->limit_bytes + b->limit_bytes / 8;
 }
 
 /* Bytes left at the tightest level; 0 when any is overdrawn. */

@@ -126,8 +126,7 @@ struct h2_conn {
 	struct map streams;      /* alive ones, by id */
 	struct list endings;     /* their last event is queued */
 	struct h2_stream *ended; /* its last event was handed out: freed at the next call */
-	struct spares
-	    spares; /* streams ready for the next ones, and charged; none while all is quiet */
+	struct spares spares;    /* streams, charged; none while all is quiet */
 	struct h2_census census;
 	uint32_t handles;
 	uint32_t own_next_id; /* above H2_ID_MAX: used up */

@@ -163,11 +163,6 @@ static void hold_back(struct hop *h, bool on)
 		    net_conn_set_reading(u->net, !on);
 }
 
-static bool is_far_above(const struct budget *b)
-{
-	return b->used_bytes > b->limit_bytes + b->limit_bytes / 8;
-}
-
 static void begins(struct hop *h)
 {
 	struct pressure *p = &h->pressure;
@@ -185,7 +180,7 @@ void pressure_act(struct hop *h)
 	struct pressure *p = &h->pressure;
 	if (!p->is_on)
 		begins(h);
-	if (!p->holds_back && is_far_above(&h->budget))
+	if (!p->holds_back && budget_is_far_overdrawn(&h->budget))
 		hold_back(h, true);
 	for (unsigned left = SHED_AT_ONCE; left > 0; left--)
 		if (!is_high(h) || !shed_one(h))

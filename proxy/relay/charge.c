@@ -56,18 +56,13 @@ static bool is_overdrawn(const struct budget *b)
 	return b->used_bytes / 2 > b->limit_bytes;
 }
 
-/* So far above the limit no more of a request is kept. (What comes from origins waits in their
- * sockets then: that is their connections' business.) */
-static bool is_far_overdrawn(const struct budget *b)
-{
-	return b->used_bytes > b->limit_bytes + b->limit_bytes / 8;
-}
-
 bool flow_is_too_much(const struct exchange *x, const struct flow *f)
 {
-	/* Pushes are the first to go when memory is short, then what moves too slowly. */
+	/* Pushes are the first to go when memory is short, then what moves too slowly. Far above the
+	 * limit no more of a request is kept; what comes from origins waits in their sockets then:
+	 * that is their connections' business. */
 	bool must_go =
-	    exchange_is_push(x) || (f == &x->upload && is_far_overdrawn(x->relay->budget));
+	    exchange_is_push(x) || (f == &x->upload && budget_is_far_overdrawn(x->relay->budget));
 	size_t most = must_go ? 0 : KEPT_WHEN_SHORT_BYTES;
 	return f->body.bytes > most &&
 	       (budget_room(x->relay->budget) == 0 || is_overdrawn(flow_budget(x, f)));
