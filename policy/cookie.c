@@ -85,7 +85,7 @@ void policy_cookie_merge(struct policy_cookie_set *set, const struct policy_diar
 
 /* ---- coding ---- */
 
-/* LEB128: seven bits an octet, the lowest first. */
+/* LEB128: seven bits a byte, the lowest first. */
 static size_t put_number(uint8_t *out, uint32_t value)
 {
 	size_t n = 0;
@@ -96,7 +96,7 @@ static size_t put_number(uint8_t *out, uint32_t value)
 	return n;
 }
 
-/* Octets read; 0: cut off, too large, or not in the shortest form. */
+/* Bytes read; 0: cut off, too large, or not in the shortest form. */
 static size_t get_number(const uint8_t *in, size_t length, uint32_t *value)
 {
 	*value = 0;
@@ -156,7 +156,7 @@ static bool base64_get(struct slice text, uint8_t *out, size_t *length)
 	return (bits & ((1u << held) - 1)) == 0;
 }
 
-/* How many of the set's hashes fit, and their octets. */
+/* How many of the set's hashes fit, and their bytes. */
 static size_t body_put(const struct policy_cookie_set *set, uint8_t *out, uint32_t *fit)
 {
 	size_t n = 0;

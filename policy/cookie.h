@@ -15,11 +15,10 @@
 #include "policy/diary.h"
 
 enum {
-	POLICY_COOKIE_TEXT = 1024, /* octets of its value, at most */
+	POLICY_COOKIE_TEXT = 1024, /* bytes of its value, at most */
 	POLICY_COOKIE_MOST = 256,  /* resources */
 	POLICY_COOKIE_HASH_BITS = 24,
-	POLICY_COOKIE_MAC =
-	    32, /* octets that the callback writes; the first half of them travels */
+	POLICY_COOKIE_MAC = 32, /* bytes that the callback writes; the first half of them travels */
 	POLICY_COOKIE_KEYS = 2,
 };
 

@@ -25,7 +25,7 @@ enum { POLICY_DIARY_MOST = 32768 };
 /* most: 0 = none, at most POLICY_DIARY_MOST. */
 void policy_diary_init(struct policy_diary *d, uint32_t most);
 void policy_diary_fini(struct policy_diary *d);
-/* Octets that it takes now, and that the next note may add to them. */
+/* Bytes that it takes now, and that the next note may add to them. */
 size_t policy_diary_bytes(const struct policy_diary *d);
 size_t policy_diary_growth(const struct policy_diary *d);
 

@@ -38,7 +38,7 @@ uint32_t policy_draw(const struct address *client, struct slice authority, struc
 {
 	/* No secret: a client that looks for its side of a canary may find it. Stable over
 	 * restarts. */
-	uint64_t hash = hash_bytes(1, client->octets, sizeof client->octets);
+	uint64_t hash = hash_bytes(1, client->bytes, sizeof client->bytes);
 
 	hash = hash_bytes(hash, authority.ptr, authority.len);
 	hash = hash_bytes(hash, path.ptr, slice_find(path, '?'));

@@ -36,7 +36,7 @@ const char *policy_event_name(enum policy_event event);
 struct policy_outcome {
 	enum policy_event event;
 	usec span;      /* RESET: since the promise */
-	uint64_t bytes; /* octets of body that went to the client or were kept */
+	uint64_t bytes; /* bytes of body that went to the client or were kept */
 	usec now;
 };
 

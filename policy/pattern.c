@@ -2,7 +2,7 @@
 /*
  * Patterns; see pattern.h. The memory that PCRE2 needs for backtracking is grown to its bound when
  * the set is made, so that no match asks the heap for more. PCRE2's own match limit begins anew at
- * each octet where a match might begin, so the steps are counted by its callouts, which come before
+ * each byte where a match might begin, so the steps are counted by its callouts, which come before
  * each item of an expression.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -37,7 +37,7 @@ static int take_step(pcre2_callout_block *block, void *context)
 	struct effort *left = context;
 	size_t at = block->current_position;
 	size_t passed = at > left->at ? at - left->at : left->at - at;
-	uint64_t steps = 1 + passed / POLICY_REGEX_OCTETS_PER_STEP;
+	uint64_t steps = 1 + passed / POLICY_REGEX_BYTES_PER_STEP;
 
 	left->at = at;
 	if (steps > left->steps)
@@ -107,7 +107,7 @@ const struct policy_regex *policy_regex_compile(struct policy_regexes *all, stru
 	*at = 1;
 	if (expression.len == 0 || expression.len > POLICY_REGEX_BYTES) {
 		snprintf(what, what_size,
-		    expression.len ? "it is longer than %d octets" : "it is empty",
+		    expression.len ? "it is longer than %d bytes" : "it is empty",
 		    POLICY_REGEX_BYTES);
 		return NULL;
 	}
@@ -129,7 +129,7 @@ bool policy_regex_match(const struct policy_regex *regex, struct slice text)
 {
 	const char *subject = text.len ? text.ptr : "";
 	struct effort left = {
-	    POLICY_REGEX_STEPS + (uint64_t)text.len * POLICY_REGEX_STEPS_PER_OCTET, 0};
+	    POLICY_REGEX_STEPS + (uint64_t)text.len * POLICY_REGEX_STEPS_PER_BYTE, 0};
 
 	pcre2_set_callout(regex->all->limits, take_step, &left);
 	/* 0: it has matched, and has more groups than there is room for. Bounds that were reached

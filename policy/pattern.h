@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns of rules: globs (base/glob.h), and regular expressions behind a `~` (PCRE2, on octets,
+ * Patterns of rules: globs (base/glob.h), and regular expressions behind a `~` (PCRE2, on bytes,
  * not UTF-8). Expressions are compiled when the configuration is read. A match allocates nothing
  * and is bounded in steps, depth and memory; one that reaches a bound has not matched. The steps
  * are those of all places where a match might begin together: for a text of some length each of
@@ -27,10 +27,10 @@ struct policy_patterns {
 };
 
 enum {
-	POLICY_REGEX_BYTES = 1024,         /* an expression */
-	POLICY_REGEX_STEPS = 50000,        /* of one match */
-	POLICY_REGEX_STEPS_PER_OCTET = 4,  /* and as many more */
-	POLICY_REGEX_OCTETS_PER_STEP = 64, /* passed over in a row, as by [a-z]+ */
+	POLICY_REGEX_BYTES = 1024,        /* an expression */
+	POLICY_REGEX_STEPS = 50000,       /* of one match */
+	POLICY_REGEX_STEPS_PER_BYTE = 4,  /* and as many more */
+	POLICY_REGEX_BYTES_PER_STEP = 64, /* passed over in a row, as by [a-z]+ */
 	POLICY_REGEX_DEPTH = 2000,
 	POLICY_REGEX_HEAP_KIB = 256,
 };
@@ -43,7 +43,7 @@ static inline bool policy_pattern_is_regex(struct slice text)
 	return text.len > 0 && text.ptr[0] == '~';
 }
 
-/* Text begins with `~`. NULL: `what` says what is wrong, *at is the octet of text at which it was
+/* Text begins with `~`. NULL: `what` says what is wrong, *at is the byte of text at which it was
  * found. The expression lives as long as `all`. */
 const struct policy_regex *policy_regex_compile(struct policy_regexes *all, struct slice text,
     bool nocase, size_t *at, char *what, size_t what_size);

@@ -81,7 +81,7 @@ struct policy_reason {
 	    "Nothing: the connection may carry several users.")                                       \
 	X(HOLD_COUNT, "hold-count", "The connection holds as many responses as allowed.",             \
 	    "Raise hold-max-count, or hold less.")                                      \
-	X(HOLD_BYTES, "hold-bytes", "The connection holds as many octets as allowed.",                \
+	X(HOLD_BYTES, "hold-bytes", "The connection holds as many bytes as allowed.",                \
 	    "Raise hold-max-bytes, or hold less.")                                      \
 	X(HOLD_SHED, "hold-shed",                                                                     \
 	    "The worker's memory was short: what nobody had asked for yet went first.",              \

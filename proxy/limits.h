@@ -15,8 +15,8 @@
 /* A DATA piece below this is copied, so that a tiny frame never pins a whole chunk. */
 #define LIMIT_COPY_BELOW_BYTES 2048u
 
-/* At most this much is read from one connection in one loop turn: nobody starves the others. */
-#define LIMIT_READ_PER_TURN_BYTES 65536u
+/* At most this much is read from one connection in one loop pass: nobody starves the others. */
+#define LIMIT_READ_PER_PASS_BYTES 65536u
 
 /* A field block on the wire, HEADERS or PUSH_PROMISE with its CONTINUATIONs (RFC 9113 10.5.1). */
 #define LIMIT_FIELD_BLOCK_BYTES 262144u
@@ -27,7 +27,7 @@
 /* CONTINUATION frames in one block: 256 KiB in frames of the smallest sensible size. */
 #define LIMIT_CONTINUATIONS 64u
 
-/* Interim (1xx) responses in one exchange (RFC 9110 15.2 sets none); counted in an octet. */
+/* Interim (1xx) responses in one exchange (RFC 9110 15.2 sets none); counted in a byte. */
 #define LIMIT_INTERIM_RESPONSES 200u
 
 /* Promises kept unanswered on one origin connection. Each holds a stream of ours. */

@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs';
 
 const header = readFileSync(new URL('../proxy/http/token.h', import.meta.url), 'utf8');
 const rows = [...header.matchAll(/X\(([A-Z0-9_]+), "([^"]+)"\)/g)].map(([, symbol, name]) => ({ symbol, name }));
-const octet = (name, at) => name.charCodeAt(at);
-const keys = rows.map(({ name }) => octet(name, 0) | octet(name, name.length >> 1) << 8 |
-	octet(name, name.length - 2) << 16 | name.length << 24);
+const byte = (name, at) => name.charCodeAt(at);
+const keys = rows.map(({ name }) => byte(name, 0) | byte(name, name.length >> 1) << 8 |
+	byte(name, name.length - 2) << 16 | name.length << 24);
 if (new Set(keys).size !== keys.length)
 	throw new Error('two names share all four properties: slot_of has to look at others');
 

@@ -29,7 +29,7 @@ void arena_reset(struct arena *a);
 
 void *arena_alloc_slow(struct arena *a, size_t n, size_t align);
 
-/* n octets without alignment, for strings. */
+/* n bytes without alignment, for strings. */
 static inline char *arena_bytes(struct arena *a, size_t n)
 {
 	if ((size_t)(a->end - a->at) < n)
@@ -40,7 +40,7 @@ static inline char *arena_bytes(struct arena *a, size_t n)
 	return p;
 }
 
-/* Gives back what a piece of n octets has beyond `keep`, if it is the newest. */
+/* Gives back what a piece of n bytes has beyond `keep`, if it is the newest. */
 static inline void arena_shorten(struct arena *a, char *p, size_t n, size_t keep)
 {
 	if (a->at != p + n)
@@ -49,7 +49,7 @@ static inline void arena_shorten(struct arena *a, char *p, size_t n, size_t keep
 	poison(a->at, n - keep);
 }
 
-/* n octets aligned for any type. */
+/* n bytes aligned for any type. */
 void *arena_alloc(struct arena *a, size_t n);
 
 /* A copy of s in the arena. */

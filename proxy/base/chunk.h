@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Chunks: the only counted references of the program. A chunk is usually LIMIT_CHUNK_BYTES of
- * octets that were read once and are passed on by reference; a piece is a run of octets inside a
+ * bytes that were read once and are passed on by reference; a piece is a run of bytes inside a
  * chunk. A pool belongs to one worker (no locks) and keeps a bounded number of free chunks.
  */
 #ifndef PUSHGATE_BASE_CHUNK_H
@@ -14,7 +14,7 @@ struct chunk_pool;
 struct chunk {
 	struct chunk_pool *pool;
 	uint32_t refs;
-	uint32_t capacity; /* octets in data */
+	uint32_t capacity; /* bytes in data */
 	uint8_t data[];
 };
 
@@ -27,7 +27,7 @@ struct piece {
 struct chunk_pool *chunk_pool_new(uint32_t chunk_bytes, uint32_t keep);
 /* Ensures that no chunk is out. */
 void chunk_pool_free(struct chunk_pool *pool);
-/* Frees the chunks that it has kept and nobody needed since the last time. Returns their octets. */
+/* Frees the chunks that it has kept and nobody needed since the last time. Returns their bytes. */
 size_t chunk_pool_trim(struct chunk_pool *pool);
 /* Chunks out on loan now. */
 size_t chunk_pool_out(const struct chunk_pool *pool);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * IP addresses and CIDR blocks as octets. The textual forms are the C library's (inet_pton); no
+ * IP addresses and CIDR blocks as bytes. The textual forms are the C library's (inet_pton); no
  * names, no zones, no ports.
  */
 #include "proxy/base/cidr.h"
@@ -9,35 +9,35 @@
 
 static const uint8_t mapped_prefix[12] = {[10] = 0xff, [11] = 0xff};
 
-static bool is_mapped(const uint8_t *octets)
+static bool is_mapped(const uint8_t *bytes)
 {
-	return memcmp(octets, mapped_prefix, sizeof(mapped_prefix)) == 0;
+	return memcmp(bytes, mapped_prefix, sizeof(mapped_prefix)) == 0;
 }
 
 /* *was_mapped: the text was IPv6, the address is IPv4. */
 static bool parse(struct slice text, struct address *a, bool *was_mapped)
 {
 	char string[INET6_ADDRSTRLEN];
-	uint8_t octets[16] = {0};
+	uint8_t bytes[16] = {0};
 	*was_mapped = false;
 	if (text.len == 0 || text.len >= sizeof(string) || slice_find(text, 0) < text.len)
 		return false;
 	memcpy(string, text.ptr, text.len);
 	string[text.len] = 0;
-	if (inet_pton(AF_INET, string, octets) == 1) {
+	if (inet_pton(AF_INET, string, bytes) == 1) {
 		a->family = 4;
-	} else if (inet_pton(AF_INET6, string, octets) == 1) {
+	} else if (inet_pton(AF_INET6, string, bytes) == 1) {
 		a->family = 6;
-		if (is_mapped(octets)) {
+		if (is_mapped(bytes)) {
 			*was_mapped = true;
 			a->family = 4;
-			memmove(octets, octets + 12, 4);
-			memset(octets + 4, 0, 12);
+			memmove(bytes, bytes + 12, 4);
+			memset(bytes + 4, 0, 12);
 		}
 	} else {
 		return false;
 	}
-	memcpy(a->octets, octets, sizeof(octets));
+	memcpy(a->bytes, bytes, sizeof(bytes));
 	return true;
 }
 
@@ -49,10 +49,10 @@ bool address_parse(struct slice text, struct address *a)
 
 static bool has_host_bits(const struct cidr *c)
 {
-	size_t octets = c->base.family == 4 ? 4 : 16;
-	for (size_t i = c->bits / 8u; i < octets; i++) {
+	size_t bytes = c->base.family == 4 ? 4 : 16;
+	for (size_t i = c->bits / 8u; i < bytes; i++) {
 		unsigned mask = i == c->bits / 8u ? 0xffu >> c->bits % 8u : 0xffu;
-		if (c->base.octets[i] & mask)
+		if (c->base.bytes[i] & mask)
 			return true;
 	}
 	return false;
@@ -83,9 +83,9 @@ bool cidr_contains(const struct cidr *c, const struct address *a)
 		return false;
 	size_t whole = c->bits / 8u;
 	unsigned rest = c->bits % 8u;
-	if (memcmp(a->octets, c->base.octets, whole) != 0)
+	if (memcmp(a->bytes, c->base.bytes, whole) != 0)
 		return false;
-	return rest == 0 || (a->octets[whole] ^ c->base.octets[whole]) >> (8 - rest) == 0;
+	return rest == 0 || (a->bytes[whole] ^ c->base.bytes[whole]) >> (8 - rest) == 0;
 }
 
 char *address_format(const struct address *a, char *buffer, size_t size)
@@ -94,7 +94,7 @@ char *address_format(const struct address *a, char *buffer, size_t size)
 	if (size == 0)
 		return buffer;
 	if (a->family != 0)
-		inet_ntop(a->family == 4 ? AF_INET : AF_INET6, a->octets, string, sizeof(string));
+		inet_ntop(a->family == 4 ? AF_INET : AF_INET6, a->bytes, string, sizeof(string));
 	size_t n = strnlen(string, size - 1);
 	memcpy(buffer, string, n);
 	buffer[n] = 0;

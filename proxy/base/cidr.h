@@ -6,8 +6,8 @@
 #include "proxy/base/slice.h"
 
 struct address {
-	uint8_t octets[16]; /* IPv4 in the first four, the rest zero */
-	uint8_t family;     /* 4, 6, or 0 = none (a unix socket) */
+	uint8_t bytes[16]; /* IPv4 in the first four, the rest zero */
+	uint8_t family;    /* 4, 6, or 0 = none (a unix socket) */
 };
 
 struct cidr {
@@ -20,7 +20,7 @@ bool address_parse(struct slice text, struct address *a);
  * wrong, in words for a configuration error; host bits that are set are an error. */
 const char *cidr_parse(struct slice text, struct cidr *c);
 bool cidr_contains(const struct cidr *c, const struct address *a);
-/* Writes at most size-1 octets and a NUL ("-" for family 0); returns buffer. 46 octets suffice. */
+/* Writes at most size-1 bytes and a NUL ("-" for family 0); returns buffer. 46 bytes suffice. */
 char *address_format(const struct address *a, char *buffer, size_t size);
 
 #endif

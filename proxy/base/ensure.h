@@ -18,7 +18,7 @@ _Noreturn void ensure_failed(
     const char *condition, const char *file, int line, const char *function);
 
 /*
- * A dumper writes a description of `object` into buffer (at most size octets) and returns its
+ * A dumper writes a description of `object` into buffer (at most size bytes) and returns its
  * length. It runs in the crash, so it may allocate nothing and must distrust what it reads.
  * One dumper at a time: the worker registers itself; NULL takes it back.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Globs without recursion: on a mismatch only the last `*` takes one octet more. An earlier star
+ * Globs without recursion: on a mismatch only the last `*` takes one byte more. An earlier star
  * never needs to, because the later one can absorb whatever it would have. Not a path matcher:
  * `*` matches `/`.
  */
@@ -11,8 +11,8 @@ static char fold_case(char c, bool nocase)
 	return nocase && c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-/* Does the pattern's item at p match the octet? *width: octets of pattern that the item has. */
-static bool item_matches(struct slice pattern, size_t p, char octet, bool nocase, size_t *width)
+/* Does the pattern's item at p match the byte? *width: bytes of pattern that the item has. */
+static bool item_matches(struct slice pattern, size_t p, char byte, bool nocase, size_t *width)
 {
 	char c = pattern.ptr[p];
 	*width = 1;
@@ -22,7 +22,7 @@ static bool item_matches(struct slice pattern, size_t p, char octet, bool nocase
 		*width = 2;
 		c = pattern.ptr[p + 1];
 	}
-	return fold_case(c, nocase) == fold_case(octet, nocase);
+	return fold_case(c, nocase) == fold_case(byte, nocase);
 }
 
 static bool match(struct slice pattern, struct slice text, bool nocase)

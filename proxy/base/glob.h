@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Globs: `*` matches any run of octets (also `/` and none), `?` any one octet, `\` takes the
- * next octet as itself. Nothing else is special. Linear in pattern × text, no recursion.
+ * Globs: `*` matches any run of bytes (also `/` and none), `?` any one byte, `\` takes the
+ * next byte as itself. Nothing else is special. Linear in pattern × text, no recursion.
  */
 #ifndef PUSHGATE_BASE_GLOB_H
 #define PUSHGATE_BASE_GLOB_H

@@ -2,7 +2,7 @@
 /*
  * Hashing by multiply and fold: each step multiplies 64 bits by a secret odd number into 128 and
  * adds both halves without carry. The multiplier comes from the seed, so nobody who does not know
- * it can choose octets that cancel a step. Not a digest, not stable between releases.
+ * it can choose bytes that cancel a step. Not a digest, not stable between releases.
  */
 #include "proxy/base/hash.h"
 

@@ -8,7 +8,7 @@
 
 #include "proxy/base/slice.h"
 
-/* Fast: eight octets a step. */
+/* Fast: eight bytes a step. */
 uint64_t hash_bytes(uint64_t seed, const void *ptr, size_t len);
 
 /* From the kernel; aborts when there is none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Progress that counts against a deadline. Whoever has to send or to take octets must move a least
- * amount (a rate times the span) before the deadline begins anew; fewer octets, however often, do
- * not help. Moving octets costs an addition; the sum is drawn when the deadline is looked at.
+ * Progress that counts against a deadline. Whoever has to send or to take bytes must move a least
+ * amount (a rate times the span) before the deadline begins anew; fewer bytes, however often, do
+ * not help. Moving bytes costs an addition; the sum is drawn when the deadline is looked at.
  */
 #ifndef PUSHGATE_BASE_PACE_H
 #define PUSHGATE_BASE_PACE_H
@@ -12,7 +12,7 @@
 struct pace {
 	usec since;     /* the deadline counts from here */
 	usec last;      /* when anything moved */
-	uint64_t moved; /* octets after `since` */
+	uint64_t moved; /* bytes after `since` */
 };
 
 static inline void pace_begin(struct pace *p, usec now)
@@ -20,9 +20,9 @@ static inline void pace_begin(struct pace *p, usec now)
 	*p = (struct pace){.since = now, .last = now};
 }
 
-static inline void pace_move(struct pace *p, uint64_t octets, usec now)
+static inline void pace_move(struct pace *p, uint64_t bytes, usec now)
 {
-	p->moved += octets;
+	p->moved += bytes;
 	p->last = now;
 }
 
@@ -40,7 +40,7 @@ static inline void pace_excuse(struct pace *p, usec from, usec now)
 	p->last = p->last < from ? p->last + (now - from) : now;
 }
 
-/* When it will have been too slow; `span` 0: never, `per_second` 0: any octet counts. To be asked
+/* When it will have been too slow; `span` 0: never, `per_second` 0: any byte counts. To be asked
  * more often than once in a span. */
 static inline usec pace_deadline(struct pace *p, usec span, uint32_t per_second)
 {

@@ -23,7 +23,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/* From now on nobody may touch these octets. */
+/* From now on nobody may touch these bytes. */
 static inline void poison(const void *p, size_t bytes)
 {
 #ifdef POISON_IS_SEEN
@@ -43,7 +43,7 @@ static inline void unpoison(const void *p, size_t bytes)
 #endif
 }
 
-/* For tests: is touching this octet a fault that is seen? */
+/* For tests: is touching this byte a fault that is seen? */
 static inline bool poison_is_at(const void *p)
 {
 #ifdef POISON_IS_SEEN

@@ -27,11 +27,11 @@ bool slice_equal_nocase(struct slice a, struct slice b)
 	return true;
 }
 
-size_t slice_find(struct slice s, char octet)
+size_t slice_find(struct slice s, char byte)
 {
 	if (s.len == 0)
 		return 0;
-	const char *at = memchr(s.ptr, octet, s.len);
+	const char *at = memchr(s.ptr, byte, s.len);
 	return at ? (size_t)(at - s.ptr) : s.len;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A slice: a borrowed run of octets. It owns nothing and is not NUL-terminated.
+ * A slice: a borrowed run of bytes. It owns nothing and is not NUL-terminated.
  * Passed by value. The empty slice may have any pointer, NULL included.
  */
 #ifndef PUSHGATE_BASE_SLICE_H
@@ -64,8 +64,8 @@ static inline bool slice_starts_with(struct slice s, struct slice prefix)
 /* Case-insensitive for ASCII letters alone (RFC 9110 5.6.2: tokens and names). */
 bool slice_equal_nocase(struct slice a, struct slice b);
 
-/* Where the octet first stands, or s.len. */
-size_t slice_find(struct slice s, char octet);
+/* Where the byte first stands, or s.len. */
+size_t slice_find(struct slice s, char byte);
 
 /* Without leading and trailing SP and HTAB (RFC 9110 5.6.3 OWS). */
 struct slice slice_trim(struct slice s);

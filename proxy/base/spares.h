@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 struct spares {
-	void *first;  /* the next one stands in its first octets */
+	void *first;  /* the next one stands in its first bytes */
 	size_t bytes; /* of each */
 	uint32_t count, most;
 	uint32_t least; /* that there were since spares_trim */
@@ -59,7 +59,7 @@ static inline void spares_keep_or_free(struct spares *s, void *object)
 		free(object);
 }
 
-/* Frees those that nobody needed since the last time. Returns their octets. */
+/* Frees those that nobody needed since the last time. Returns their bytes. */
 static inline size_t spares_trim(struct spares *s)
 {
 	uint32_t unneeded = s->least;

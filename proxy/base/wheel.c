@@ -102,7 +102,7 @@ static void find_soonest(struct wheel *w)
 	}
 }
 
-void wheel_turn(struct wheel *w, usec now)
+void wheel_advance(struct wheel *w, usec now)
 {
 	if (now < w->at)
 		return;

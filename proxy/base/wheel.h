@@ -5,7 +5,7 @@
  * most two ticks late. Moving a deadline further away costs nothing: the node stays in its
  * slot and is looked at again there.
  *
- * No clock in here: the owner says what time it is (wheel_turn) and asks when to come back.
+ * No clock in here: the owner says what time it is (wheel_advance) and asks when to come back.
  */
 #ifndef PUSHGATE_BASE_WHEEL_H
 #define PUSHGATE_BASE_WHEEL_H
@@ -38,8 +38,8 @@ void wheel_set(struct wheel *w, struct wheel_node *n, usec deadline);
 /* Cancels it for good. */
 void wheel_forget(struct wheel *w, struct wheel_node *n);
 /* Lets everything expire whose deadline is not after now. */
-void wheel_turn(struct wheel *w, usec now);
-/* When wheel_turn wants to be called next; USEC_NEVER when the wheel is empty. */
+void wheel_advance(struct wheel *w, usec now);
+/* When wheel_advance wants to be called next; USEC_NEVER when the wheel is empty. */
 usec wheel_next(const struct wheel *w);
 
 #endif

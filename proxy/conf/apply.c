@@ -302,7 +302,7 @@ static struct conf_section *section_new(
 void conf_begin_section(struct conf_loader *l, struct slice header)
 {
 	if (header.len > LIMIT_CONF_NAME_BYTES) {
-		conf_mistake_here(l, "the section's name is longer than %u octets; shorten it",
+		conf_mistake_here(l, "the section's name is longer than %u bytes; shorten it",
 		    LIMIT_CONF_NAME_BYTES);
 		return;
 	}

@@ -56,7 +56,7 @@ struct conf_server {
 	uint64_t hold_max_bytes;      /* 2 MiB */
 	usec hold_max_age;            /* 30 s */
 	bool hold_shared;             /* what a shared cache may store serves all clients of the worker */
-	usec hint_wait;               /* a 103 of ours gathers hints for so long: 0 = one loop turn */
+	usec hint_wait;               /* a 103 of ours gathers hints for so long: 0 = one loop pass */
 };
 
 /* What the peer of one connection may do (docs/LIMITS.md). */
@@ -65,7 +65,7 @@ struct conf_limits {
 	uint32_t field_block_bytes;   /* on the wire: 128 KiB */
 	uint32_t continuations;       /* of one field block: 32 */
 	uint32_t control_bytes;       /* of answers that it provokes and does not read: 256 KiB */
-	uint32_t min_rate;            /* octets a second of what it has to send or to take: 100; 0 = any */
+	uint32_t min_rate;            /* bytes a second of what it has to send or to take: 100; 0 = any */
 	struct rate resets;           /* clients */
 	struct rate promises;         /* origins, as the next two */
 	uint32_t reserved_pushes;     /* promised and unanswered at a time: 4096 */

@@ -19,7 +19,7 @@ static const char introduction[] =
     ";\n"
     "; One option a line, comments on lines of their own. Lists are separated by spaces or "
     "commas;\n"
-    "; \"double quotes\" keep a member with spaces together. Sizes are octets (k, M, G: powers of "
+    "; \"double quotes\" keep a member with spaces together. Sizes are bytes (k, M, G: powers of "
     "1024),\n"
     "; times have a unit (ms, s, m, h), a rate is so many a second and so many at once (100/s "
     "burst 500;\n"

@@ -5,7 +5,7 @@
  */
 #include "proxy/conf/setters.h"
 
-static bool is_token_octet(char c)
+static bool is_token_byte(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
@@ -14,7 +14,7 @@ static bool is_token_octet(char c)
 bool conf_is_token(struct slice text)
 {
 	for (size_t i = 0; i < text.len; i++)
-		if (!is_token_octet(text.ptr[i]))
+		if (!is_token_byte(text.ptr[i]))
 			return false;
 	return text.len > 0;
 }

@@ -84,7 +84,7 @@ const char *conf_option_form(const struct conf_option *o, char *buffer, size_t s
 		break;
 	case CONF_TYPE_SIZE:
 	case CONF_TYPE_WINDOW:
-		snprintf(buffer, size, "%s ... %s octets (64k, 1M, 1G)",
+		snprintf(buffer, size, "%s ... %s bytes (64k, 1M, 1G)",
 		    value_size_format(o->min, least, sizeof least),
 		    value_size_format(o->max, most, sizeof most));
 		break;
@@ -168,7 +168,7 @@ static void print_syntax(FILE *out)
 	    "that begin "
 	    "with ; or # are comments; there are none behind a value. Lists are separated by "
 	    "spaces or "
-	    "commas, and \"double quotes\" keep a member with spaces together. Sizes are octets "
+	    "commas, and \"double quotes\" keep a member with spaces together. Sizes are bytes "
 	    "(k, M and G "
 	    "are powers of 1024), times need a unit (ms, s, m, h), a rate is so many a second "
 	    "and so many at once (100/s burst 500; twice as many where none is given). Relative "

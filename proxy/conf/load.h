@@ -51,7 +51,7 @@ struct conf_loader {
 	struct conf_seen *seen;
 };
 
-/* "file:line: text\n"; the first counts as a mistake. Octets that a terminal would obey become '?'.
+/* "file:line: text\n"; the first counts as a mistake. Bytes that a terminal would obey become '?'.
  * */
 void conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

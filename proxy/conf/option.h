@@ -22,8 +22,8 @@ enum conf_kind {
 
 enum conf_type {
 	CONF_TYPE_NUMBER,   /* uint32_t */
-	CONF_TYPE_SIZE,     /* uint64_t, octets */
-	CONF_TYPE_WINDOW,   /* uint32_t, octets */
+	CONF_TYPE_SIZE,     /* uint64_t, bytes */
+	CONF_TYPE_WINDOW,   /* uint32_t, bytes */
 	CONF_TYPE_TIME,     /* usec */
 	CONF_TYPE_RATE,     /* struct rate */
 	CONF_TYPE_SWITCH,   /* bool: the second of two choices is true */

@@ -30,18 +30,18 @@
         "that we send 32, for its promises and their answers."}, \
     {SECTION(limits.field_block_bytes), .key = "max-field-block", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES), \
         .preset = "128k", \
-        .sentence = "Octets of one field block on the wire. A larger one ends the connection, because it cannot be skipped: " \
+        .sentence = "Bytes of one field block on the wire. A larger one ends the connection, because it cannot be skipped: " \
         "let max-header-list be smaller."}, \
     {SECTION(limits.continuations), .key = "max-continuations", NUMBER(0, LIMIT_CONTINUATIONS), .preset = "32", \
         .sentence = "CONTINUATION frames of one field block; more end the connection."}, \
     /* At least what the frames of one turn may ask for: nobody can read an answer before it has left. */ \
-    {SECTION(limits.control_bytes), .key = "max-control-output", WINDOW(LIMIT_READ_PER_TURN_BYTES, 16 * MIB), .preset = "256k", \
-        .sentence = "Octets of answers (acknowledgements, resets) that may wait while the " who " provokes them and does not " \
+    {SECTION(limits.control_bytes), .key = "max-control-output", WINDOW(LIMIT_READ_PER_PASS_BYTES, 16 * MIB), .preset = "256k", \
+        .sentence = "Bytes of answers (acknowledgements, resets) that may wait while the " who " provokes them and does not " \
         "read them; more end the connection. Requests, responses and promises do not count."}, \
     {SECTION(limits.min_rate), .key = "min-rate", NUMBER(0, 1000000), .preset = "100", \
-        .sentence = "Octets a second that the " who " has to send of a body that it owes, and to take of one that waits for it, " \
+        .sentence = "Bytes a second that the " who " has to send of a body that it owes, and to take of one that waits for it, " \
         "on average over body-timeout and write-timeout. While we hold it back, or others go first, its time does not run. " \
-        "0: one octet in that time is enough, as it is for a response without content-length."}
+        "0: one byte in that time is enough, as it is for a response without content-length."}
 
 #define LIMITS_OF_CLIENTS(SECTION) \
     {SECTION(limits.resets), .key = "limit-resets", RATE, .preset = "100/s burst 200", \

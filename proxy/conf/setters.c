@@ -81,7 +81,7 @@ bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice va
 	if (!c->server.status_socket || strlen(c->server.status_socket) <= most)
 		return true;
 	conf_mistake_here(
-	    l, "the path of status-socket is longer than %zu octets; choose a shorter one", most);
+	    l, "the path of status-socket is longer than %zu bytes; choose a shorter one", most);
 	return false;
 }
 
@@ -115,25 +115,25 @@ bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice val
 	return true;
 }
 
-/* A secret of 16 to 1024 octets; a newline at its end does not belong to it. */
+/* A secret of 16 to 1024 bytes; a newline at its end does not belong to it. */
 static bool read_secret(struct conf_loader *l, const char *path, struct slice *secret)
 {
-	char octets[1026];
+	char bytes[1026];
 	FILE *in = fopen(path, "re");
-	size_t n = in ? fread(octets, 1, sizeof octets, in) : 0;
+	size_t n = in ? fread(bytes, 1, sizeof bytes, in) : 0;
 
 	if (!in || ferror(in)) {
 		conf_mistake_here(l,
 		    "the diary-cookie-key file '%s' cannot be read: %m; name a readable file",
 		    path);
 	} else {
-		if (n > 0 && octets[n - 1] == '\n')
+		if (n > 0 && bytes[n - 1] == '\n')
 			n--;
 		if (n >= 16 && n <= 1024)
-			*secret = arena_copy(&l->conf->arena, slice_of(octets, n));
+			*secret = arena_copy(&l->conf->arena, slice_of(bytes, n));
 		else
 			conf_mistake_here(l,
-			    "the diary-cookie-key file '%s' has %s octets; write 16 to 1024 random "
+			    "the diary-cookie-key file '%s' has %s bytes; write 16 to 1024 random "
 			    "ones "
 			    "into it",
 			    path, n < 16 ? "too few" : "too many");
@@ -224,7 +224,7 @@ static bool bad_server(struct conf_loader *l, struct slice value, const char *wr
 
 static bool server_unix(struct conf_loader *l, struct conf_origin *o, struct slice value)
 {
-	/* "h2c+unix:/path" without its first four octets is what net understands. */
+	/* "h2c+unix:/path" without its first four bytes is what net understands. */
 	const char *wrong = net_address_parse(slice_from(value, 4), &o->addresses[0]);
 
 	if (wrong)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From files to section headers and options. inih splits and trims the lines; the reader that feeds
- * it counts them, refuses what inih would cut or skip in silence (long lines and names, NUL octets,
+ * it counts them, refuses what inih would cut or skip in silence (long lines and names, NUL bytes,
  * lines that are nothing), and hands section headers over itself, as inih does not report them.
  */
 #include "proxy/base/memory.h"
@@ -55,12 +55,12 @@ static bool take_line(struct conf_loader *l, struct slice line)
 {
 	if (line.len > LIMIT_CONF_LINE_BYTES) {
 		conf_mistake_here(l,
-		    "the line is longer than %u octets; split the list over several lines",
+		    "the line is longer than %u bytes; split the list over several lines",
 		    LIMIT_CONF_LINE_BYTES);
 		return false;
 	}
 	if (slice_find(line, '\0') < line.len) {
-		conf_mistake_here(l, "the line contains a NUL octet; save the file as plain text");
+		conf_mistake_here(l, "the line contains a NUL byte; save the file as plain text");
 		return false;
 	}
 	line = trim(line);
@@ -79,7 +79,7 @@ static bool take_line(struct conf_loader *l, struct slice line)
 	}
 	if (key.len > LIMIT_CONF_NAME_BYTES) {
 		conf_mistake_here(l,
-		    "the option's name is longer than %u octets; no option has such a name",
+		    "the option's name is longer than %u bytes; no option has such a name",
 		    LIMIT_CONF_NAME_BYTES);
 		return false;
 	}
@@ -164,7 +164,7 @@ static void read_lines(struct conf_loader *l, struct slice text)
 	if (slice_starts_with(r.rest, SLICE("\xef\xbb\xbf")))
 		r.rest = slice_from(r.rest, 3);
 	/* Debian builds inih with these as variables; its defaults would join indented lines to the
-	 * value above, cut values at " ;", and cut lines at 200 octets. */
+	 * value above, cut values at " ;", and cut lines at 200 bytes. */
 	ini_allow_multiline = false;
 	ini_allow_inline_comments = false;
 	ini_stop_on_first_error = false;
@@ -225,7 +225,7 @@ static bool is_new(struct conf_loader *l, const char *path, const struct stat *s
 	return true;
 }
 
-/* The octets of fd, on the heap; NULL with errno set. */
+/* The bytes of fd, on the heap; NULL with errno set. */
 static char *read_all(int fd, size_t *length)
 {
 	size_t used = 0, size = 16384;

@@ -62,9 +62,9 @@ static char *value_format(
 	return buffer;
 }
 
-bool value_size(struct slice text, uint64_t *octets)
+bool value_size(struct slice text, uint64_t *bytes)
 {
-	return value_scaled(text, size_units, SIZE_UNITS, octets);
+	return value_scaled(text, size_units, SIZE_UNITS, bytes);
 }
 
 bool value_time(struct slice text, usec *span)
@@ -94,9 +94,9 @@ bool value_rate(struct slice text, uint32_t most, struct rate *rate)
 	return value_next_word(&rest, &word) == VALUE_END;
 }
 
-char *value_size_format(uint64_t octets, char *buffer, size_t size)
+char *value_size_format(uint64_t bytes, char *buffer, size_t size)
 {
-	return value_format(octets, size_units, SIZE_UNITS, buffer, size);
+	return value_format(bytes, size_units, SIZE_UNITS, buffer, size);
 }
 
 char *value_time_format(usec span, char *buffer, size_t size)

@@ -7,7 +7,7 @@
 #include "proxy/base/slice.h"
 
 /* "65536", "64k", "1M", "1MiB", "2g": powers of 1024. */
-bool value_size(struct slice text, uint64_t *octets);
+bool value_size(struct slice text, uint64_t *bytes);
 /* "0", "500ms", "10s", "2m", "1h". */
 bool value_time(struct slice text, usec *span);
 /* "100/s" or "100/s burst 500", neither number above `most`; the burst is twice the rate, or `most`,
@@ -15,7 +15,7 @@ bool value_time(struct slice text, usec *span);
 bool value_rate(struct slice text, uint32_t most, struct rate *rate);
 /* As value_size and value_time read them, in the largest unit that divides. */
 #define VALUE_TEXT 32
-char *value_size_format(uint64_t octets, char *buffer, size_t size);
+char *value_size_format(uint64_t bytes, char *buffer, size_t size);
 char *value_time_format(usec span, char *buffer, size_t size);
 
 /* Position of the word among choices (separated by spaces), without case; -1 when it is none of
@@ -30,7 +30,7 @@ enum value_word value_next_word(struct slice *rest, struct slice *word);
 /* Letters, digits, '.', '_', '-'; at least one. */
 bool value_is_name(struct slice text);
 
-/* Number of single-octet edits between two short texts; at most `most` + 1 is told apart. */
+/* Number of single-byte edits between two short texts; at most `most` + 1 is told apart. */
 unsigned value_distance(struct slice a, struct slice b, unsigned most);
 
 #endif

@@ -19,9 +19,9 @@ void h2_block_fini(struct h2_block *b, struct budget *budget)
 	h2_block_init(b);
 }
 
-bool h2_block_reserve(struct h2_block *b, struct budget *budget, uint32_t octets)
+bool h2_block_reserve(struct h2_block *b, struct budget *budget, uint32_t bytes)
 {
-	uint32_t need = b->length + b->partial + octets;
+	uint32_t need = b->length + b->partial + bytes;
 	if (need <= b->capacity)
 		return true;
 	uint32_t capacity = b->capacity ? b->capacity : 256;
@@ -38,10 +38,10 @@ bool h2_block_reserve(struct h2_block *b, struct budget *budget, uint32_t octets
 	return true;
 }
 
-void h2_block_gather(struct h2_block *b, const uint8_t *octets, uint32_t n)
+void h2_block_gather(struct h2_block *b, const uint8_t *bytes, uint32_t n)
 {
 	ensure(n <= b->capacity - b->length - b->partial);
-	memcpy(b->data + b->length + b->partial, octets, n);
+	memcpy(b->data + b->length + b->partial, bytes, n);
 	b->partial += n;
 }
 

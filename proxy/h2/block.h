@@ -28,10 +28,10 @@ struct h2_block {
 
 void h2_block_init(struct h2_block *b);
 void h2_block_fini(struct h2_block *b, struct budget *budget);
-/* Room for `octets` behind length + partial. False: the budget refuses. */
-bool h2_block_reserve(struct h2_block *b, struct budget *budget, uint32_t octets);
-/* Octets of a frame's payload that is not complete yet. */
-void h2_block_gather(struct h2_block *b, const uint8_t *octets, uint32_t n);
+/* Room for `bytes` behind length + partial. False: the budget refuses. */
+bool h2_block_reserve(struct h2_block *b, struct budget *budget, uint32_t bytes);
+/* Bytes of a frame's payload that is not complete yet. */
+void h2_block_gather(struct h2_block *b, const uint8_t *bytes, uint32_t n);
 /* A fragment of the field block; may lie inside the buffer. */
 void h2_block_append(struct h2_block *b, const uint8_t *fragment, uint32_t n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connection's life and time, its events, and the one place where a fault of the peer's
- * becomes RST_STREAM or GOAWAY (RFC 9113 5.4). Octets come in through conn_recv.c.
+ * becomes RST_STREAM or GOAWAY (RFC 9113 5.4). Bytes come in through conn_recv.c.
  */
 #include "proxy/h2/conn.h"
 #include "proxy/base/memory.h"

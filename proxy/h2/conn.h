@@ -40,9 +40,9 @@ struct h2_stream {
 	void *user;            /* the owner's */
 	struct h2_outflow outflow;
 	struct h2_inflow inflow;
-	uint64_t body_left; /* octets that content-length still allows; HTTP_LENGTH_UNKNOWN */
-	uint64_t offered;   /* h2_offer: octets … */
-	uint64_t unread;    /* octets handed out and not credited yet */
+	uint64_t body_left; /* bytes that content-length still allows; HTTP_LENGTH_UNKNOWN */
+	uint64_t offered;   /* h2_offer: bytes … */
+	uint64_t unread;    /* bytes handed out and not credited yet */
 	uint32_t id;
 	uint8_t state, life, recv_phase, send_phase;
 	uint8_t interims;
@@ -74,16 +74,16 @@ enum h2_reading {
 
 struct h2_reader {
 	enum h2_reading at;
-	uint8_t filled; /* octets of the preface or of `header` */
+	uint8_t filled; /* bytes of the preface or of `header` */
 	uint8_t header[H2_FRAME_HEADER_LEN];
 	struct h2_frame frame;
-	uint32_t left;            /* payload octets still to come */
-	uint32_t data_left;       /* of them DATA octets; the rest is padding */
+	uint32_t left;            /* payload bytes still to come */
+	uint32_t data_left;       /* of them DATA bytes; the rest is padding */
 	struct h2_stream *stream; /* DATA: whose; NULL = nobody's any more */
-	struct chunk *chunk;      /* borrows: the octets at hand, during h2_receive */
+	struct chunk *chunk;      /* borrows: the bytes at hand, during h2_receive */
 };
 
-/* PINGs of ours; the kind is the first octet of the payload. */
+/* PINGs of ours; the kind is the first byte of the payload. */
 enum h2_ping_kind { H2_PING_OWNER = 1, H2_PING_RESETS = 2, H2_PING_SHUTDOWN = 3 };
 
 enum h2_goaway {
@@ -267,7 +267,7 @@ const struct h2_fault *h2_block_continue(struct h2_conn *c, const uint8_t *paylo
 
 /* The pad length came. */
 const struct h2_fault *h2_recv_pad_length(struct h2_conn *c, uint8_t pad);
-/* A run of DATA octets. */
+/* A run of DATA bytes. */
 void h2_recv_data_piece(struct h2_conn *c, struct chunk *chunk, size_t offset, uint32_t length);
 
 /* ---- conn_head.c, conn_push.c: a complete field block ---- */

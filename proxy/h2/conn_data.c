@@ -5,23 +5,23 @@
  */
 #include "proxy/h2/conn.h"
 
-static void credit_stream(struct h2_conn *c, struct h2_stream *s, uint32_t octets)
+static void credit_stream(struct h2_conn *c, struct h2_stream *s, uint32_t bytes)
 {
 	if (!h2_state_allows((enum h2_state)s->state, H2_INPUT_SEND_WINDOW_UPDATE))
 		return;
-	uint32_t increment = h2_inflow_give(&s->inflow, octets);
+	uint32_t increment = h2_inflow_give(&s->inflow, bytes);
 	if (increment > 0)
 		h2_send_window_update(c, s->id, increment);
 }
 
 /* How much of content-length (RFC 9113 8.1.1) this frame uses up. */
-static const struct h2_fault *use_body(struct h2_stream *s, uint32_t octets, bool end)
+static const struct h2_fault *use_body(struct h2_stream *s, uint32_t bytes, bool end)
 {
 	if (s->body_left == HTTP_LENGTH_UNKNOWN)
 		return NULL;
-	if (octets > s->body_left)
+	if (bytes > s->body_left)
 		return s->is_bodyless ? h2_fault(BODY_FORBIDDEN) : h2_fault(BODY_LONG);
-	s->body_left -= octets;
+	s->body_left -= bytes;
 	return end && s->body_left > 0 ? h2_fault(BODY_SHORT) : NULL;
 }
 
@@ -36,23 +36,23 @@ static void emit(struct h2_conn *c, struct h2_stream *s, struct piece piece, boo
 		h2_stream_end(c, s, H2_INPUT_RECV_END_STREAM);
 }
 
-/* The frame's own octets are known, the rest of its length is padding. */
-static const struct h2_fault *begin(struct h2_conn *c, struct h2_stream *s, uint32_t octets)
+/* The frame's own bytes are known, the rest of its length is padding. */
+static const struct h2_fault *begin(struct h2_conn *c, struct h2_stream *s, uint32_t bytes)
 {
 	struct h2_reader *r = &c->reader;
 	bool end = r->frame.flags & H2_END_STREAM;
-	const struct h2_fault *fault = use_body(s, octets, end);
+	const struct h2_fault *fault = use_body(s, bytes, end);
 	if (fault)
 		return fault;
-	if (octets == 0 && !end)
+	if (bytes == 0 && !end)
 		fault = h2_guard_count(&c->guard, H2_GUARDED_EMPTY, c->now);
 	if (fault)
 		return fault;
-	if (r->frame.length > octets)
-		credit_stream(c, s, r->frame.length - octets);
-	if (octets > 0) {
+	if (r->frame.length > bytes)
+		credit_stream(c, s, r->frame.length - bytes);
+	if (bytes > 0) {
 		r->stream = s;
-		r->data_left = octets;
+		r->data_left = bytes;
 		r->at = H2_READING_DATA;
 	} else if (end) {
 		emit(c, s, (struct piece){.chunk = r->chunk}, true);
@@ -106,12 +106,12 @@ void h2_recv_data_piece(struct h2_conn *c, struct chunk *chunk, size_t offset, u
 	emit(c, r->stream, piece, r->data_left == 0 && r->frame.flags & H2_END_STREAM);
 }
 
-void h2_credit(struct h2_conn *c, struct h2_stream *s, size_t octets)
+void h2_credit(struct h2_conn *c, struct h2_stream *s, size_t bytes)
 {
-	ensure(octets <= s->unread);
-	s->unread -= octets;
+	ensure(bytes <= s->unread);
+	s->unread -= bytes;
 	if (!c->has_failed && s->life == H2_LIFE_ALIVE)
-		credit_stream(c, s, (uint32_t)octets);
+		credit_stream(c, s, (uint32_t)bytes);
 }
 
 void h2_set_window(struct h2_conn *c, struct h2_stream *s, uint32_t window)

@@ -42,10 +42,10 @@ const struct h2_fault *h2_decode(
 	return h2_fault(COMPRESSION);
 }
 
-static const struct h2_fault *settle(struct h2_conn *c, struct http_head *head,
+static const struct h2_fault *validate(struct h2_conn *c, struct http_head *head,
     enum http_head_kind kind, const struct h2_fault *fault)
 {
-	c->reason = http_head_settle(head, kind);
+	c->reason = http_head_validate(head, kind);
 	return c->reason ? fault : NULL;
 }
 
@@ -88,7 +88,7 @@ static const struct h2_fault *recv_request(
 	if (c->census.remote_open >= h2_streams_allowed(c))
 		fault = h2_fault(STREAMS_TOO_MANY);
 	else if (!too_large)
-		fault = settle(c, head, HTTP_REQUEST, h2_fault(REQUEST_MALFORMED));
+		fault = validate(c, head, HTTP_REQUEST, h2_fault(REQUEST_MALFORMED));
 	bool has_length = !too_large && head->content_length != HTTP_LENGTH_UNKNOWN &&
 			  head->method_token != HTTP_METHOD_CONNECT;
 	if (!fault && has_length && end && head->content_length > 0)
@@ -120,7 +120,8 @@ static const struct h2_fault *recv_trailers(
 {
 	if (!end)
 		return h2_fault(TRAILERS_WITHOUT_END);
-	const struct h2_fault *fault = settle(c, head, HTTP_TRAILERS, h2_fault(TRAILERS_MALFORMED));
+	const struct h2_fault *fault =
+	    validate(c, head, HTTP_TRAILERS, h2_fault(TRAILERS_MALFORMED));
 	if (fault)
 		return fault;
 	if (s->body_left != HTTP_LENGTH_UNKNOWN && s->body_left > 0)
@@ -162,7 +163,8 @@ static const struct h2_fault *recv_final(
 static const struct h2_fault *recv_response(
     struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
 {
-	const struct h2_fault *fault = settle(c, head, HTTP_RESPONSE, h2_fault(RESPONSE_MALFORMED));
+	const struct h2_fault *fault =
+	    validate(c, head, HTTP_RESPONSE, h2_fault(RESPONSE_MALFORMED));
 	if (fault)
 		return fault;
 	return http_head_is_interim(head) ? recv_interim(c, s, head, end)

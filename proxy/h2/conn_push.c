@@ -65,7 +65,7 @@ static void refuse_malformed(
 static void accept_promise(
     struct h2_conn *c, struct h2_stream *parent, uint32_t id, struct http_head *head)
 {
-	const char *reason = http_head_settle(head, HTTP_PROMISE);
+	const char *reason = http_head_validate(head, HTTP_PROMISE);
 	struct h2_stream *s = reason ? NULL : h2_stream_new(c, id, H2_INPUT_RECV_PROMISED);
 	if (!s) {
 		http_head_free(head);

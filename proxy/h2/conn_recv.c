@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Octets in: the preface (RFC 9113 3.4), frame headers (4.1), and payloads, whole or streamed as
+ * Bytes in: the preface (RFC 9113 3.4), frame headers (4.1), and payloads, whole or streamed as
  * the frame table says. What a frame means is in its handler.
  */
 #include "proxy/h2/conn.h"
 
-/* The next octet begins a frame, unless payload is left to be skipped. */
+/* The next byte begins a frame, unless payload is left to be skipped. */
 static void after_payload(struct h2_conn *c)
 {
 	struct h2_reader *r = &c->reader;
@@ -36,7 +36,7 @@ static size_t read_preface(struct h2_conn *c, const uint8_t *p, size_t n)
 	return take;
 }
 
-/* Gives the assembly buffer back, unless an event lends its octets until the next call. */
+/* Gives the assembly buffer back, unless an event lends its bytes until the next call. */
 static void release_block(struct h2_conn *c)
 {
 	bool is_lent = c->has_event && c->event.kind == H2_EVENT_GOAWAY;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames out: control frames into the queue, DATA frames by turns (RFC 9113 6.1, RFC 9218), and
+ * Frames out: control frames into the queue, DATA frames one at a time (RFC 9113 6.1, RFC 9218), and
  * the owner's commands on streams. Promises: conn_push.c; GOAWAY: conn_shutdown.c.
  */
 #include "proxy/h2/conn.h"
@@ -117,9 +117,9 @@ struct slice h2_control(const struct h2_conn *c)
 	return slice_of(c->out.data + c->out.start, h2_out_length(&c->out));
 }
 
-void h2_control_taken(struct h2_conn *c, size_t octets)
+void h2_control_taken(struct h2_conn *c, size_t bytes)
 {
-	h2_out_taken(&c->out, octets);
+	h2_out_taken(&c->out, bytes);
 	if (c->handles == 0)
 		h2_out_trim(&c->out);
 }
@@ -136,7 +136,7 @@ void h2_offer(struct h2_conn *c, struct h2_stream *s, size_t bytes, bool end)
 	h2_stream_schedule(c, s);
 }
 
-static uint32_t turn_length(const struct h2_conn *c, const struct h2_stream *s, uint32_t most)
+static uint32_t data_length(const struct h2_conn *c, const struct h2_stream *s, uint32_t most)
 {
 	uint64_t length = s->offered;
 	if (length > most)
@@ -147,7 +147,7 @@ static uint32_t turn_length(const struct h2_conn *c, const struct h2_stream *s, 
 	return length < window ? (uint32_t)length : window;
 }
 
-bool h2_next_turn(struct h2_conn *c, uint32_t most, struct h2_turn *turn)
+bool h2_next_data(struct h2_conn *c, uint32_t most, struct h2_data_frame *data)
 {
 	if (c->has_failed)
 		return false;
@@ -155,19 +155,19 @@ bool h2_next_turn(struct h2_conn *c, uint32_t most, struct h2_turn *turn)
 	if (!place)
 		return false;
 	struct h2_stream *s = container_of(place, struct h2_stream, place);
-	uint32_t length = turn_length(c, s, most);
+	uint32_t length = data_length(c, s, most);
 	bool end = s->offered_end && length == s->offered;
 	ensure(length > 0 || end);
 	s->offered -= length;
 	s->outflow.window -= length;
 	c->outflow.window -= length;
 	c->counters.data_out += length;
-	turn->stream = s;
-	turn->user = s->user;
-	turn->length = length;
-	turn->end = end;
+	data->stream = s;
+	data->user = s->user;
+	data->length = length;
+	data->end = end;
 	struct h2_frame frame = {length, s->id, H2_DATA, end ? H2_END_STREAM : 0};
-	h2_frame_write(turn->header, frame);
+	h2_frame_write(data->header, frame);
 	note_out(c, &frame);
 	h2_sched_took_turn(&c->sched, place);
 	h2_guard_refund(&c->guard, H2_WORK_DATA_OUT);

@@ -28,7 +28,7 @@
 	X(FRAME_LENGTH, "frame-length-wrong", "RFC 9113 4.2", FRAME_SIZE_ERROR, CONNECTION, \
 		"A frame is too short or too long for its fields.") \
 	X(PRIORITY_LENGTH, "priority-length-wrong", "RFC 9113 6.3", FRAME_SIZE_ERROR, STREAM, \
-		"A PRIORITY frame is not 5 octets long.") \
+		"A PRIORITY frame is not 5 bytes long.") \
 	X(SETTINGS_ACK_LENGTH, "settings-ack-not-empty", "RFC 9113 6.5", FRAME_SIZE_ERROR, CONNECTION, \
 		"A SETTINGS acknowledgement has a payload.") \
 	X(PADDING_TOO_LONG, "padding-too-long", "RFC 9113 6.1", PROTOCOL_ERROR, CONNECTION, \
@@ -172,11 +172,11 @@
 	X(DATA_BEFORE_HEAD, "data-before-head", "RFC 9113 8.1", PROTOCOL_ERROR, STREAM, \
 		"DATA before the final head of a response.") \
 	X(BODY_FORBIDDEN, "body-forbidden", "RFC 9113 8.1.1", PROTOCOL_ERROR, STREAM, \
-		"DATA octets in a response that has no content.") \
+		"DATA bytes in a response that has no content.") \
 	X(BODY_LONG, "body-longer-than-content-length", "RFC 9113 8.1.1", PROTOCOL_ERROR, STREAM, \
-		"More DATA octets than content-length says.") \
+		"More DATA bytes than content-length says.") \
 	X(BODY_SHORT, "body-shorter-than-content-length", "RFC 9113 8.1.1", PROTOCOL_ERROR, STREAM, \
-		"Fewer DATA octets than content-length says.") \
+		"Fewer DATA bytes than content-length says.") \
 	X(GOAWAY_RAISED, "goaway-raised", "RFC 9113 6.8", PROTOCOL_ERROR, CONNECTION, \
 		"A later GOAWAY has a higher last stream id.") \
 	/* Floods: guard.c. */ \

@@ -18,11 +18,11 @@ void h2_inflow_init(struct h2_inflow *f, uint32_t size)
 	*f = (struct h2_inflow){.window = size, .size = size};
 }
 
-bool h2_inflow_take(struct h2_inflow *f, uint32_t octets)
+bool h2_inflow_take(struct h2_inflow *f, uint32_t bytes)
 {
-	if (octets > 0 && octets > f->window)
+	if (bytes > 0 && bytes > f->window)
 		return false;
-	f->window -= octets;
+	f->window -= bytes;
 	return true;
 }
 
@@ -35,9 +35,9 @@ static uint32_t announce(struct h2_inflow *f)
 	return increment;
 }
 
-uint32_t h2_inflow_give(struct h2_inflow *f, uint32_t octets)
+uint32_t h2_inflow_give(struct h2_inflow *f, uint32_t bytes)
 {
-	f->owed += octets;
+	f->owed += bytes;
 	return f->owed > 0 && f->owed * 2 >= f->size ? announce(f) : 0;
 }
 

@@ -26,9 +26,9 @@ struct h2_inflow {
 
 void h2_inflow_init(struct h2_inflow *f, uint32_t size);
 /* DATA came. False: it overruns the window (nothing changed). */
-bool h2_inflow_take(struct h2_inflow *f, uint32_t octets);
+bool h2_inflow_take(struct h2_inflow *f, uint32_t bytes);
 /* Credit. Returns the increment to announce now, 0 = not yet (less than half of the size). */
-uint32_t h2_inflow_give(struct h2_inflow *f, uint32_t octets);
+uint32_t h2_inflow_give(struct h2_inflow *f, uint32_t bytes);
 /* The size moves without an announcement of its own (SETTINGS). */
 void h2_inflow_shift(struct h2_inflow *f, int64_t by);
 /* Grows to `size`, if that is more. Returns the increment to announce, with all that is owed. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame types as a table (RFC 9113 6, RFC 9218 7.1) and the 9-octet frame header (RFC 9113
+ * The frame types as a table (RFC 9113 6, RFC 9218 7.1) and the 9-byte frame header (RFC 9113
  * 4.1). What depends on the stream's state is in state.c, not here.
  */
 #ifndef PUSHGATE_H2_FRAME_H
@@ -29,7 +29,7 @@ enum { H2_BY_SERVER = 1 << H2_SERVER, H2_BY_CLIENT = 1 << H2_CLIENT, H2_BY_BOTH 
 /* How its payload is handed over. */
 enum h2_payload {
 	H2_PAYLOAD_WHOLE, /* when complete */
-	/* at the frame header (payload NULL), the rest octet run by octet run */
+	/* at the frame header (payload NULL), the rest byte run by byte run */
 	H2_PAYLOAD_STREAMED,
 };
 

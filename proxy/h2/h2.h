@@ -4,7 +4,7 @@
  * clock, no log: bytes and the time come in, events and bytes go out.
  *
  *   input    h2_receive until it has consumed all; after each call h2_next_event until false
- *   output   h2_control (frames already made), then h2_next_turn (one DATA frame each), until
+ *   output   h2_control (frames already made), then h2_next_data (one DATA frame each), until
  *            both are empty
  *   time     h2_deadline says when h2_tick wants to be called next
  *   commands everything else; a command never emits an event about its own stream at once, but may
@@ -114,7 +114,7 @@ struct h2_counters {
 	uint64_t frames_in[16], frames_out[16]; /* by type; [15] = unknown types */
 	uint64_t resets_in, resets_out, resets_provoked;
 	uint64_t promises_in, promises_refused, promises_out;
-	uint64_t data_in, data_out; /* DATA payload octets without padding */
+	uint64_t data_in, data_out; /* DATA payload bytes without padding */
 };
 
 struct h2_conn;
@@ -144,7 +144,7 @@ void h2_free(struct h2_conn *c);
 /* ---- input ---- */
 
 /*
- * Takes octets that came from the peer: chunk->data[offset, offset+length). Returns how many were
+ * Takes bytes that came from the peer: chunk->data[offset, offset+length). Returns how many were
  * consumed: all, or up to the end of the first frame (or piece of a DATA payload) that caused an
  * event: fetch the events, then call again with the rest. After H2_EVENT_FAILED everything is
  * consumed and ignored.
@@ -157,7 +157,7 @@ enum h2_event_kind {
 	H2_EVENT_SETTINGS, /* the peer's SETTINGS hold now: h2_peer_settings */
 	H2_EVENT_HEAD,     /* `head` (takes: yours to free), `end` */
 	H2_EVENT_DATA, /* `piece` (borrows the chunk given to h2_receive: hold it to keep it), `end`. The
-	                      owner owes h2_credit for these octets, whatever becomes of them. */
+	                      owner owes h2_credit for these bytes, whatever becomes of them. */
 	H2_EVENT_TRAILERS, /* `head` (takes); ends the stream's receiving side */
 	H2_EVENT_PROMISE, /* client: `stream` is the parent, `promised` the new stream, `head` (takes). With `fault`:
 	                      malformed and refused by the engine, for the log only: `promised` and `head` are
@@ -179,14 +179,14 @@ struct h2_event {
 	struct http_head *head;
 	struct piece piece;
 	const struct h2_fault *fault;
-	/* RESET, PROMISE: what http_head_settle found wrong, for the log; or NULL */
+	/* RESET, PROMISE: what http_head_validate found wrong, for the log; or NULL */
 	const char *reason;
 	uint32_t code, last_id;
 	struct slice debug; /* lent until the next call */
 	usec rtt;
 	bool end; /* END_STREAM: the receiving side is over with this event */
 	/* HEAD at a server: field list over the limit; `head` has only the pseudo-fields that came
-	 * and is not settled: answer 431. RESET: a response's or trailers' field list was. */
+	 * and is not validated: answer 431. RESET: a response's or trailers' field list was. */
 	bool oversize;
 	bool unprocessed;
 };
@@ -199,19 +199,19 @@ bool h2_next_event(struct h2_conn *c, struct h2_event *event);
 /* Frames ready to leave, in order, contiguous; valid until the next command. Everything here leaves
  * before any further DATA frame. */
 struct slice h2_control(const struct h2_conn *c);
-void h2_control_taken(struct h2_conn *c, size_t octets);
+void h2_control_taken(struct h2_conn *c, size_t bytes);
 
 /*
- * Says what body the owner has for a stream: `bytes` octets, and then (or at once, when bytes is 0)
- * the end of the stream. Replaces what was said before; h2_next_turn counts down. Nothing may be
+ * Says what body the owner has for a stream: `bytes` bytes, and then (or at once, when bytes is 0)
+ * the end of the stream. Replaces what was said before; h2_next_data counts down. Nothing may be
  * said after `end` was sent.
  */
 void h2_offer(struct h2_conn *c, struct h2_stream *s, size_t bytes, bool end);
 
-struct h2_turn {
+struct h2_data_frame {
 	struct h2_stream *stream;
 	void *user;
-	/* DATA octets that the owner must put behind the header, from the front of its body */
+	/* DATA bytes that the owner must put behind the header, from the front of its body */
 	uint32_t length;
 	bool end;
 	uint8_t header[9];
@@ -219,11 +219,11 @@ struct h2_turn {
 
 /*
  * The next DATA frame by RFC 9218 (urgency first; incremental streams take turns), at most `most`
- * octets of payload. Committed when it returns true: windows are charged, the stream may be closed
+ * bytes of payload. Committed when it returns true: windows are charged, the stream may be closed
  * (its CLOSED event queued). False: nothing can be sent now.
  */
-bool h2_next_turn(struct h2_conn *c, uint32_t most, struct h2_turn *turn);
-/* True when h2_control or h2_next_turn has something. */
+bool h2_next_data(struct h2_conn *c, uint32_t most, struct h2_data_frame *frame);
+/* True when h2_control or h2_next_data has something. */
 bool h2_wants_write(const struct h2_conn *c);
 
 /* ---- commands ---- */
@@ -237,7 +237,7 @@ struct h2_stream *h2_request(struct h2_conn *c, const struct http_head *head, bo
  * False: the stream can take none any more, or it is an interim one and output_bytes of other heads
  * wait (nothing was sent). */
 bool h2_respond(struct h2_conn *c, struct h2_stream *s, const struct http_head *head, bool end);
-/* After all DATA of the stream has been taken by h2_next_turn; ends our side. */
+/* After all DATA of the stream has been taken by h2_next_data; ends our side. */
 bool h2_trailers(struct h2_conn *c, struct h2_stream *s, const struct http_head *head);
 
 /* Server: why a promise on this parent is impossible now. */
@@ -259,9 +259,9 @@ uint32_t h2_push_room(const struct h2_conn *c);
 
 /* RST_STREAM; the handle is dead after it, no event follows. What still comes for it is ignored. */
 void h2_reset(struct h2_conn *c, struct h2_stream *s, uint32_t code);
-/* The owner is done with n octets of DATA events: stream-level WINDOW_UPDATE at half the window.
+/* The owner is done with n bytes of DATA events: stream-level WINDOW_UPDATE at half the window.
  * Connection level credit is the engine's own, given on receipt. */
-void h2_credit(struct h2_conn *c, struct h2_stream *s, size_t octets);
+void h2_credit(struct h2_conn *c, struct h2_stream *s, size_t bytes);
 /* Lets this stream's receive window grow to `window` (never shrinks): sends the difference at once.
  * */
 void h2_set_window(struct h2_conn *c, struct h2_stream *s, uint32_t window);
@@ -290,7 +290,7 @@ void h2_stream_set_user(struct h2_stream *s, void *user);
 uint32_t h2_stream_id(const struct h2_stream *s);
 bool h2_stream_is_pushed(const struct h2_stream *s);
 struct http_priority h2_stream_priority(const struct h2_stream *s);
-/* DATA octets that flow control lets us send on it now (stream and connection). */
+/* DATA bytes that flow control lets us send on it now (stream and connection). */
 uint32_t h2_stream_window(const struct h2_conn *c, const struct h2_stream *s);
 /* The stream's own window is shut, whatever the connection's is. */
 bool h2_stream_is_shut(const struct h2_stream *s);
@@ -311,7 +311,7 @@ size_t h2_describe(const struct h2_conn *c, char *buffer, size_t size);
 /* Walks every invariant (debug and fuzz builds). */
 void h2_check(const struct h2_conn *c);
 
-/* The frame types, flags and the 9-octet header for tests, trace and tools (RFC 9113 4.1, 6). */
+/* The frame types, flags and the 9-byte header for tests, trace and tools (RFC 9113 4.1, 6). */
 enum h2_frame_type {
 	H2_DATA = 0x0,
 	H2_HEADERS = 0x1,

@@ -15,14 +15,14 @@
 struct h2_out {
 	uint8_t *data;
 	size_t start, end, capacity;
-	size_t provoked; /* octets among them that the peer made us send */
+	size_t provoked; /* bytes among them that the peer made us send */
 	size_t charged;
 	struct budget *budget; /* borrows */
 };
 
 void h2_out_init(struct h2_out *o, struct budget *budget);
 void h2_out_fini(struct h2_out *o);
-/* Room for n octets behind the last one; valid until the next call. */
+/* Room for n bytes behind the last one; valid until the next call. */
 uint8_t *h2_out_reserve(struct h2_out *o, size_t n);
 static inline void h2_out_commit(struct h2_out *o, size_t n)
 {

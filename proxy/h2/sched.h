@@ -14,7 +14,7 @@
 
 enum h2_ready {
 	H2_READY_NOT,
-	H2_READY_DATA, /* has octets and stream window: needs connection window too */
+	H2_READY_DATA, /* has bytes and stream window: needs connection window too */
 	/* only the end is left, an empty frame that needs no window (RFC 9113 6.9.1) */
 	H2_READY_END,
 };
@@ -41,7 +41,7 @@ void h2_place_init(struct h2_place *p, uint32_t id, struct http_priority priorit
  * */
 void h2_sched_set(struct h2_sched *s, struct h2_place *p, enum h2_ready ready);
 void h2_sched_set_priority(struct h2_sched *s, struct h2_place *p, struct http_priority priority);
-/* The one to send; NULL when none. `data`: there is connection window for octets. */
+/* The one to send; NULL when none. `data`: there is connection window for bytes. */
 struct h2_place *h2_sched_first(const struct h2_sched *s, bool data);
 /* It has sent a frame and is still ready: the next one's turn. */
 void h2_sched_took_turn(struct h2_sched *s, struct h2_place *p);

@@ -27,7 +27,7 @@ uint32_t h2_setting_get(const struct h2_settings *s, const struct h2_setting_row
 void h2_setting_set(struct h2_settings *s, const struct h2_setting_row *row, uint32_t value);
 
 /* Writes each setting in which `now` differs from `before` (H2_SETTING_COUNT × H2_SETTING_LEN
- * octets at most) and returns the length. */
+ * bytes at most) and returns the length. */
 size_t h2_settings_write(
     uint8_t *out, const struct h2_settings *now, const struct h2_settings *before);
 

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* Octets of an IPv6 address that stand for the subscriber. */
+/* Bytes of an IPv6 address that stand for the subscriber. */
 #define SUBSCRIBER_BYTES 8u
 
 struct client {
@@ -23,7 +23,7 @@ struct client {
 static struct address subscriber(struct address a)
 {
 	if (a.family == 6)
-		memset(a.octets + SUBSCRIBER_BYTES, 0, sizeof(a.octets) - SUBSCRIBER_BYTES);
+		memset(a.bytes + SUBSCRIBER_BYTES, 0, sizeof(a.bytes) - SUBSCRIBER_BYTES);
 	return a;
 }
 
@@ -33,7 +33,7 @@ static struct client *find(const struct map *clients, const struct address *a, u
 	while (n) {
 		struct client *c = container_of(n, struct client, node);
 		if (c->address.family == a->family &&
-		    memcmp(c->address.octets, a->octets, sizeof(a->octets)) == 0)
+		    memcmp(c->address.bytes, a->bytes, sizeof(a->bytes)) == 0)
 			return c;
 		n = map_next(n);
 	}
@@ -47,7 +47,7 @@ bool clients_enter(struct listener *l, const struct address *from, struct client
 	if (most == 0 || from->family == 0)
 		return true;
 	struct address a = subscriber(*from);
-	uint64_t hash = hash_bytes(l->hop->env.seed, a.octets, sizeof(a.octets)) ^ a.family;
+	uint64_t hash = hash_bytes(l->hop->env.seed, a.bytes, sizeof(a.bytes)) ^ a.family;
 	struct client *c = find(&l->clients, &a, hash);
 	if (c && c->connections >= most)
 		return false;

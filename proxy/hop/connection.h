@@ -6,7 +6,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/list.h"
 
-/* A connection that is over: its transport is gone, the rest of it goes at the end of the turn. */
+/* A connection that is over: its transport is gone, the rest of it goes at the end of the loop pass. */
 struct corpse {
 	struct list link; /* in hop->dead */
 	void (*bury)(struct corpse *corpse);

@@ -109,7 +109,7 @@ static void down_dispose(struct down *d)
 	d->hop->env.observe->counters->connections_open--;
 }
 
-/* The transport is left to its own end; everything else of it dies with this turn. */
+/* The transport is left to its own end; everything else of it dies with this loop pass. */
 static void down_close(struct down *d)
 {
 	if (!d->net)
@@ -217,7 +217,7 @@ static void refuse_protocol(struct down *d, const char *what)
 	net_conn_dirty(d->net);
 }
 
-/* In cleartext the first octets tell HTTP/2 from all else; over TLS nothing but ALPN does (RFC 9113
+/* In cleartext the first bytes tell HTTP/2 from all else; over TLS nothing but ALPN does (RFC 9113
  * 3.3). True once the engine has taken over. */
 static bool sniff(struct down *d, struct chunk *chunk, size_t offset, size_t length)
 {
@@ -226,12 +226,12 @@ static bool sniff(struct down *d, struct chunk *chunk, size_t offset, size_t len
 		return false;
 	}
 	for (size_t i = 0; i < length && d->sniffed_len < H2_PREFACE_LEN; i++) {
-		uint8_t octet = chunk->data[offset + i];
-		if (octet != (uint8_t)H2_PREFACE[d->sniffed_len]) {
+		uint8_t byte = chunk->data[offset + i];
+		if (byte != (uint8_t)H2_PREFACE[d->sniffed_len]) {
 			refuse_protocol(d, "spoke something other than HTTP/2, answered 505");
 			return false;
 		}
-		d->sniffed[d->sniffed_len++] = octet;
+		d->sniffed[d->sniffed_len++] = byte;
 	}
 	if (d->sniffed_len < H2_PREFACE_LEN)
 		return false;

@@ -33,7 +33,7 @@ struct down {
 	struct taking taking;
 	struct hold_store held;
 	struct memory memory;
-	uint64_t push_buffered; /* octets of pushed responses that wait here */
+	uint64_t push_buffered; /* bytes of pushed responses that wait here */
 	uint32_t pushes_open;
 	uint8_t sniffed[H2_PREFACE_LEN];
 	uint8_t sniffed_len;

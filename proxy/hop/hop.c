@@ -50,10 +50,10 @@ void hop_reap(struct hop *h)
 	}
 }
 
-static void turn_the_wheel(void *context)
+static void advance_wheel(void *context)
 {
 	struct hop *h = context;
-	relay_turn(&h->relay, net_now(h->env.loop));
+	relay_advance(&h->relay, net_now(h->env.loop));
 }
 
 void hop_set_timer(struct hop *h)
@@ -66,15 +66,15 @@ void hop_set_timer(struct hop *h)
 	net_timer_set(&h->timer, next);
 }
 
-/* Before the dirty connections are walked: nothing of this turn is needed any more. */
-static void on_turn(void *context)
+/* Before the dirty connections are walked: nothing of this loop pass is needed any more. */
+static void on_pass(void *context)
 {
 	struct hop *h = context;
 	relay_send_hints(&h->relay);
 	hold_run(&h->hold);
 	hop_reap(h);
-	pressure_turn(h);
-	leftover_turn(h);
+	pressure_pass(h);
+	leftover_pass(h);
 	hop_set_timer(h);
 	observe_tell_left_out(h->env.observe, h->relay.now);
 	hop_check_drained(h);
@@ -197,7 +197,7 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	wheel_node_init(&h->drain_timer, drain_expired);
 	wheel_node_init(&h->manifests_timer, check_manifests);
 	wheel_node_init(&h->learned_timer, NULL);
-	net_timer_init(&h->timer, env->loop, turn_the_wheel, h);
+	net_timer_init(&h->timer, env->loop, advance_wheel, h);
 	bool is_open = listeners_open(h, error, error_size);
 	if (is_open) {
 		h->manifests = manifests_open(conf, error, error_size);
@@ -213,14 +213,14 @@ struct hop *hop_new(const struct hop_env *env, char *error, size_t error_size)
 	if (manifests_count(h->manifests) > 0)
 		wheel_set(
 		    &h->relay.wheel, &h->manifests_timer, h->relay.now + MANIFESTS_CHECK_USEC);
-	net_on_turn(env->loop, on_turn, h);
+	net_on_pass(env->loop, on_pass, h);
 	return h;
 }
 
 void hop_free(struct hop *h)
 {
 	const struct conf *conf = h->env.conf;
-	net_on_turn(h->env.loop, NULL, NULL);
+	net_on_pass(h->env.loop, NULL, NULL);
 	listeners_stop(h);
 	list_for_each(&h->downs, d, struct down, link) down_abort(d, NULL);
 	hold_fini(&h->hold);

@@ -18,7 +18,7 @@ struct hop_env {
 	struct chunk_pool *chunks; /* borrows: the pool that the loop reads into */
 	const struct conf *conf;   /* borrows, const for the life of the hop */
 	struct observe *observe;   /* borrows */
-	const uint8_t *ticket_key; /* 48 octets shared by all workers, borrows */
+	const uint8_t *ticket_key; /* 48 bytes shared by all workers, borrows */
 	uint64_t seed;
 	/* Connects to the built-in demo origin: a connected socket whose other end speaks h2c as a
 	 * server, or -1. NULL when no origin is demo:. */

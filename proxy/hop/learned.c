@@ -82,9 +82,7 @@ void learned_close(struct hop *hop)
 /* An IPv4 address or an IPv6 /64: what one client is, whatever its connections. */
 static struct slice client_of(const struct exchange *x)
 {
-	return slice_of(x->client.octets, x->client.family == 4   ? 4
-					  : x->client.family == 6 ? 8
-								  : 0);
+	return slice_of(x->client.bytes, x->client.family == 4 ? 4 : x->client.family == 6 ? 8 : 0);
 }
 
 static struct source_request request_of(const struct exchange *x)

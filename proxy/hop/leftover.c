@@ -41,7 +41,7 @@ static void look(struct wheel_node *timer, usec now)
 	HOP_COUNT(h, memory_trims, 1);
 }
 
-void leftover_turn(struct hop *h)
+void leftover_pass(struct hop *h)
 {
 	if (h->leftover.timer.deadline != USEC_NEVER || !is_worthwhile(h))
 		return;

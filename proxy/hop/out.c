@@ -13,17 +13,17 @@
  * batch. */
 #define FRAME_BYTES_LEAST 4096u
 
-static void put_payload(struct leg *leg, struct net_out *out, const struct h2_turn *turn)
+static void put_payload(struct leg *leg, struct net_out *out, const struct h2_data_frame *frame)
 {
 	const struct flow *f = exchange_flow_to(leg);
-	uint32_t left = turn->length;
+	uint32_t left = frame->length;
 	do {
 		struct piece p = body_front(&f->body, left);
 		ensure(p.length > 0 || left == 0);
 		if (p.length > 0)
 			net_out_piece(out, p);
 		left -= p.length;
-		exchange_on_taken(leg, p.length, left == 0 && turn->end);
+		exchange_on_taken(leg, p.length, left == 0 && frame->end);
 	} while (left > 0);
 }
 
@@ -42,11 +42,11 @@ bool out_fill(struct h2_conn *h2, struct net_out *out)
 		uint32_t most = room < FRAME_BYTES_MAX ? (uint32_t)room : FRAME_BYTES_MAX;
 		if (most < FRAME_BYTES_LEAST)
 			most = FRAME_BYTES_LEAST;
-		struct h2_turn turn;
-		if (!h2_next_turn(h2, most, &turn))
+		struct h2_data_frame frame;
+		if (!h2_next_data(h2, most, &frame))
 			break;
-		net_out_copy(out, turn.header, sizeof(turn.header));
-		put_payload(turn.user, out, &turn);
+		net_out_copy(out, frame.header, sizeof(frame.header));
+		put_payload(frame.user, out, &frame);
 		any = true;
 	}
 	return any;

@@ -2,7 +2,7 @@
 /*
  * The connections of one worker to one origin, and the queue before them. There are two pools an
  * origin: requests whose pushes can be used go over connections with ENABLE_PUSH=1, the others over
- * connections with ENABLE_PUSH=0, so that no origin sends octets that nobody will get.
+ * connections with ENABLE_PUSH=0, so that no origin sends bytes that nobody will get.
  *
  * A request goes onto the first connection that has room, so that few connections carry much and
  * share system calls; another one is opened when a queue has formed, or just before one would.

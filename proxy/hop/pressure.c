@@ -8,7 +8,7 @@
  *   4. exchanges of which nothing, or next to nothing, has moved for a while, and connections of
  *      clients that have left heads and promises unread for as long.
  *
- * It begins at a mark below the limit and goes on until a lower one, so many in each turn. Above the
+ * It begins at a mark below the limit and goes on until a lower one, so many in each loop pass. Above the
  * limit itself requests are refused as well, for the clients to send once more, and at last
  * connections. What the windows had let in before may still come; an eighth above the limit nothing
  * is read from origins until that has left or was shed. Nothing of it is kept: as memory comes back
@@ -43,7 +43,7 @@ void pressure_init(struct pressure *p, const struct budget *budget)
 	list_init(&p->idle);
 }
 
-/* What has ended gives its memory back at the end of a turn, or a little later. */
+/* What has ended gives its memory back at the end of a loop pass, or a little later. */
 static bool is_high(const struct hop *h)
 {
 	const struct pressure *p = &h->pressure;
@@ -52,7 +52,7 @@ static bool is_high(const struct hop *h)
 
 /* ---- the kinds ---- */
 
-/* It is over: the rest of it goes with the turn. */
+/* It is over: the rest of it goes with the loop pass. */
 static void end(struct hop *h, struct exchange *x, const struct relay_cause *cause)
 {
 	exchange_abort(x, cause, NULL);
@@ -128,7 +128,7 @@ static bool shed_unread(struct hop *h, const struct exchange *x)
 	return true;
 }
 
-/* Goes through all of them, some in each turn. */
+/* Goes through all of them, some in each loop pass. */
 static bool shed_stalled(struct hop *h)
 {
 	struct list *live = &h->relay.live;
@@ -171,7 +171,7 @@ static void begins(struct hop *h)
 		return;
 	p->says_again = h->relay.now + SAY_AGAIN_USEC;
 	observe_log(h->env.observe, OBSERVE_WARN,
-	    "memory is short: %zu of %zu octets are in use; what costs least goes",
+	    "memory is short: %zu of %zu bytes are in use; what costs least goes",
 	    h->budget.used_bytes, h->budget.limit_bytes);
 }
 
@@ -188,7 +188,7 @@ void pressure_act(struct hop *h)
 	p->has_more = true;
 }
 
-void pressure_turn(struct hop *h)
+void pressure_pass(struct hop *h)
 {
 	struct pressure *p = &h->pressure;
 	p->leaving_bytes = 0;

@@ -6,7 +6,7 @@
  *        ├─ pool (two an origin: push on, push off) ─── up (a connection to it) ─── legs of exchanges
  *        └─ relay ─── exchanges
  *
- * Everything dies at the end of a loop turn, on hop->dead or in relay_reap.
+ * Everything dies at the end of a loop pass, on hop->dead or in relay_reap.
  */
 #ifndef PUSHGATE_HOP_PRIVATE_H
 #define PUSHGATE_HOP_PRIVATE_H
@@ -34,9 +34,9 @@ struct listener {
 struct pressure {
 	size_t high_bytes, low_bytes; /* it begins at the one and is over at the other */
 	struct list idle;             /* struct down: without a stream, longest first */
-	size_t leaving_bytes;         /* given back with this turn */
+	size_t leaving_bytes;         /* given back with this loop pass */
 	size_t closing_bytes;         /* given back when connections have said their last word */
-	unsigned looks;               /* exchanges that may still be looked at in this turn */
+	unsigned looks;               /* exchanges that may still be looked at in this loop pass */
 	bool is_on, has_more;
 	bool holds_back; /* nothing is read from origins */
 	usec says_again;
@@ -141,9 +141,9 @@ void learned_ended(struct hop *hop, const struct exchange *x, enum observe_outco
 void pressure_init(struct pressure *p, const struct budget *budget);
 /* So much is in use that something has to go. */
 void pressure_act(struct hop *h);
-/* The end of a turn, after the reaper. */
-void pressure_turn(struct hop *h);
-/* When another turn shall come though nothing happens; USEC_NEVER: not. */
+/* The end of a loop pass, after the reaper. */
+void pressure_pass(struct hop *h);
+/* When another loop pass shall come though nothing happens; USEC_NEVER: not. */
 usec pressure_due(const struct hop *h);
 /* After each read, which is little beside what is left above the mark. */
 static inline void pressure_check(struct hop *h)
@@ -156,8 +156,8 @@ static inline void pressure_check(struct hop *h)
 /* leftover.c */
 void leftover_init(struct hop *h);
 void leftover_fini(struct hop *h);
-/* The end of a turn. */
-void leftover_turn(struct hop *h);
+/* The end of a loop pass. */
+void leftover_pass(struct hop *h);
 
 /* account.c */
 void account_ended(void *context, struct exchange *x);
@@ -171,9 +171,9 @@ bool out_fill(struct h2_conn *h2, struct net_out *out);
 /* The present as a Date field says it; lent until the next call. */
 struct slice hop_date(struct hop *h);
 usec hop_now(struct hop *h); /* reads the loop's time into the relay */
-/* something is over: while draining, another turn shall follow */
+/* something is over: while draining, another loop pass shall follow */
 void hop_nudge(struct hop *h);
-void hop_reap(struct hop *h);      /* what has died in this turn */
+void hop_reap(struct hop *h);      /* what has died in this loop pass */
 void hop_set_timer(struct hop *h); /* to what is due first */
 
 /* listeners.c */

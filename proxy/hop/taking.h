@@ -11,7 +11,7 @@
 
 struct taking {
 	usec looked; /* last */
-	usec since;  /* when so many octets were `delivered` */
+	usec since;  /* when so many bytes were `delivered` */
 	uint64_t delivered;
 	usec good_until; /* until then it counts as one that takes enough */
 };

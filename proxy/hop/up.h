@@ -57,7 +57,7 @@ void up_take_events(struct up *u); /* of its engine */
 
 /* up_window.c */
 void up_window_init(struct up_window *w, const struct conf_origin *o);
-void up_window_probe(struct up *u, size_t received); /* so many octets of a body have come */
+void up_window_probe(struct up *u, size_t received); /* so many bytes of a body have come */
 void up_window_grow(struct up *u);                   /* the PING is answered */
 /* The exchange's stream may have what the windows have grown to. */
 void up_window_widen(struct up *u, struct exchange *x);

@@ -5,7 +5,7 @@
  */
 #include "proxy/hop/private.h"
 
-/* Fewer octets say nothing about what a window keeps back. */
+/* Fewer bytes say nothing about what a window keeps back. */
 #define PROBE_FROM_BYTES 8192u
 /* What a stream's first window becomes once its client keeps up, until more is known of the distance. */
 #define WIDE_TIMES 4u

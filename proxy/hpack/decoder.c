@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The decoder (RFC 7541 3, 6): one complete field block into a head. It does not judge the fields;
- * http_head_settle does. Once the list is over its limit, the rest is decoded into a scratch arena
+ * http_head_validate does. Once the list is over its limit, the rest is decoded into a scratch arena
  * for the sake of the table alone.
  */
 #include "proxy/hpack/hpack.h"
@@ -26,7 +26,7 @@ struct reading {
 	struct hpack_decoder *d;
 	struct http_head *head;
 	struct arena *to; /* the head's arena, or the scratch once the list is too large */
-	size_t room;      /* octets of the list that are left */
+	size_t room;      /* bytes of the list that are left */
 	bool is_discarding;
 	struct arena scratch;
 };

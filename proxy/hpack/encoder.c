@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The encoder (RFC 7541 6): a settled head into a field block. A field that was decoded with an
+ * The encoder (RFC 7541 6): a validated head into a field block. A field that was decoded with an
  * index comes with its key (key.h), so that finding it again hashes nothing.
  */
 #include "proxy/hpack/hpack.h"
@@ -81,13 +81,13 @@ static uint8_t *put_string(uint8_t *at, struct slice s)
 			memcpy(raw, s.ptr, s.len);
 		return raw + s.len;
 	}
-	/* Its length was unknown and may need fewer octets than the string's own. */
-	uint8_t length[INTEGER_OCTETS_MAX];
-	size_t length_octets = (size_t)(integer_encode(length, 0x80, 7, (uint32_t)n) - length);
-	if (at + length_octets != raw)
-		memmove(at + length_octets, raw, n);
-	memcpy(at, length, length_octets);
-	return at + length_octets + n;
+	/* Its length was unknown and may need fewer bytes than the string's own. */
+	uint8_t length[INTEGER_BYTES_MAX];
+	size_t length_bytes = (size_t)(integer_encode(length, 0x80, 7, (uint32_t)n) - length);
+	if (at + length_bytes != raw)
+		memmove(at + length_bytes, raw, n);
+	memcpy(at, length, length_bytes);
+	return at + length_bytes + n;
 }
 
 static uint8_t *put_indexed(uint8_t *at, uint32_t index)
@@ -257,12 +257,12 @@ static uint8_t *put_updates(struct hpack_encoder *e, uint8_t *at)
 }
 
 /* What a literal takes on top of its strings: its index and two lengths. */
-#define LITERAL_OVERHEAD (3 * INTEGER_OCTETS_MAX)
+#define LITERAL_OVERHEAD (3 * INTEGER_BYTES_MAX)
 
 size_t hpack_encode_bound(const struct hpack_encoder *e, const struct http_head *head)
 {
-	/* At most five pseudo-fields, each with a name of up to ten octets that may be spelt. */
-	size_t bytes = 2 * INTEGER_OCTETS_MAX + 5 * (LITERAL_OVERHEAD + 10) + 3;
+	/* At most five pseudo-fields, each with a name of up to ten bytes that may be spelt. */
+	size_t bytes = 2 * INTEGER_BYTES_MAX + 5 * (LITERAL_OVERHEAD + 10) + 3;
 
 	(void)e;
 	bytes += head->method.len + head->scheme.len + head->authority.len + head->path.len;

@@ -37,13 +37,13 @@ void hpack_decoder_set_limit(struct hpack_decoder *d, uint32_t table_bytes);
 
 /*
  * Decodes one complete field block into a fresh head (http_head_add_slot per field, tokens and
- * hashes filled, not settled). list_limit: SETTINGS_MAX_HEADER_LIST_SIZE, counted as RFC 9113
+ * hashes filled, not validated). list_limit: SETTINGS_MAX_HEADER_LIST_SIZE, counted as RFC 9113
  * 6.5.2 says; also bounded by LIMIT_FIELDS_PER_HEAD. After HPACK_BAD the decoder is dead.
  */
 enum hpack_result hpack_decode(
     struct hpack_decoder *d, struct slice block, size_t list_limit, struct http_head *head);
 
-/* Octets of memory now held by the table. */
+/* Bytes of memory now held by the table. */
 size_t hpack_decoder_bytes(const struct hpack_decoder *d);
 
 /* table_bytes: the most that we are willing to use, whatever the peer allows. */
@@ -54,10 +54,10 @@ void hpack_encoder_free(struct hpack_encoder *e);
 void hpack_encoder_set_limit(struct hpack_encoder *e, uint32_t table_bytes);
 size_t hpack_encoder_bytes(const struct hpack_encoder *e);
 
-/* At most this many octets come out of hpack_encode for this head. */
+/* At most this many bytes come out of hpack_encode for this head. */
 size_t hpack_encode_bound(const struct hpack_encoder *e, const struct http_head *head);
 /*
- * Encodes a settled head, pseudo-fields first, into `out` (hpack_encode_bound octets at least);
+ * Encodes a validated head, pseudo-fields first, into `out` (hpack_encode_bound bytes at least);
  * returns the length. never_index fields stay so; authorization, proxy-authorization, set-cookie
  * and short cookie crumbs are never indexed either (RFC 7541 7.1.3); what often changes with each
  * message (:path, content-length, date-like values, etag, unknown names, …) is put into the table

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Huffman coding of strings (RFC 7541 5.2). Both directions keep up to 64 bits in a register;
- * decoding looks up eleven bits at a time, which mostly gives two octets.
+ * decoding looks up eleven bits at a time, which mostly gives two bytes.
  */
 #include "proxy/hpack/huffman.h"
 
@@ -24,7 +24,7 @@ static unsigned long_symbol(uint32_t window, unsigned *bits)
 	return huffman_symbols[run->symbols + ((window - run->low) >> (32 - run->bits))];
 }
 
-/* The last octets: a code must lie wholly within the `bits` that are left (RFC 7541 5.2). */
+/* The last bytes: a code must lie wholly within the `bits` that are left (RFC 7541 5.2). */
 static size_t decode_tail(uint64_t acc, unsigned bits, char *out)
 {
 	char *at = out;
@@ -33,7 +33,7 @@ static size_t decode_tail(uint64_t acc, unsigned bits, char *out)
 	for (;;) {
 		const struct huffman_step *step = &huffman_steps[acc >> (64 - HUFFMAN_LOOKUP_BITS)];
 		unsigned taken = step->first_bits;
-		unsigned symbol = step->octets[0];
+		unsigned symbol = step->bytes[0];
 
 		if (taken == 0)
 			symbol = long_symbol((uint32_t)(acc >> 32), &taken);
@@ -45,7 +45,7 @@ static size_t decode_tail(uint64_t acc, unsigned bits, char *out)
 		acc = acc << taken | ((1ull << taken) - 1);
 		bits -= taken;
 	}
-	/* Padding: less than an octet, and the beginning of EOS, which is all ones. */
+	/* Padding: less than a byte, and the beginning of EOS, which is all ones. */
 	return bits < 8 && acc == UINT64_MAX ? (size_t)(at - out) : HUFFMAN_BAD;
 }
 
@@ -74,7 +74,7 @@ size_t huffman_decode(const uint8_t *code, size_t n, char *out)
 			    &huffman_steps[acc >> (64 - HUFFMAN_LOOKUP_BITS)];
 
 			if (__builtin_expect(step->bits != 0, 1)) {
-				memcpy(at, step->octets, 2);
+				memcpy(at, step->bytes, 2);
 				at += 1 + (step->bits != step->first_bits);
 				acc <<= step->bits;
 				bits -= step->bits;

@@ -8,28 +8,28 @@
 
 #include "proxy/base/slice.h"
 
-/* Not the length of anything: the octets are not a valid code (RFC 7541 5.2). */
+/* Not the length of anything: the bytes are not a valid code (RFC 7541 5.2). */
 #define HUFFMAN_BAD SIZE_MAX
 
-/* Room that huffman_decode needs for n octets of code: the shortest code has five bits, and the
- * last write may be one octet too long. */
+/* Room that huffman_decode needs for n bytes of code: the shortest code has five bits, and the
+ * last write may be one byte too long. */
 static inline size_t huffman_decode_bound(size_t n)
 {
 	return n / 5 * 8 + n % 5 * 8 / 5 + 2;
 }
 
-/* Least octets that n octets of code stand for: 30 bits at most each, and 7 bits of padding. */
+/* Least bytes that n bytes of code stand for: 30 bits at most each, and 7 bits of padding. */
 static inline size_t huffman_decode_least(size_t n)
 {
 	return n < 4 ? 0 : (n - 1) / 4;
 }
 
-/* Octets written, or HUFFMAN_BAD: padding too long or not of ones, or an EOS. */
+/* Bytes written, or HUFFMAN_BAD: padding too long or not of ones, or an EOS. */
 size_t huffman_decode(const uint8_t *code, size_t n, char *out);
 
 /*
  * Writes the code of s and returns its length, or 0 as soon as it would not be shorter than s.
- * `out` has room for s.len + HUFFMAN_ENCODE_SLACK octets; what lies behind the length is garbage.
+ * `out` has room for s.len + HUFFMAN_ENCODE_SLACK bytes; what lies behind the length is garbage.
  */
 #define HUFFMAN_ENCODE_SLACK 8u
 size_t huffman_encode(struct slice s, uint8_t *out);
@@ -45,10 +45,10 @@ struct huffman_code {
 };
 extern const struct huffman_code huffman_codes[256];
 
-/* What the next eleven bits begin with: one octet, two, or (bits 0) a longer code. */
+/* What the next eleven bits begin with: one byte, two, or (bits 0) a longer code. */
 struct huffman_step {
-	uint8_t octets[2];
-	uint8_t first_bits; /* of the first octet's code */
+	uint8_t bytes[2];
+	uint8_t first_bits; /* of the first byte's code */
 	uint8_t bits;       /* of both; equal to first_bits when there is one alone */
 };
 extern const struct huffman_step huffman_steps[1 << HUFFMAN_LOOKUP_BITS];

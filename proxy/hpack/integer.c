@@ -11,11 +11,11 @@ bool integer_decode_more(
 	for (unsigned shift = 0; shift <= 28; shift += 7) {
 		if (p == end)
 			return false;
-		uint8_t octet = *p++;
-		sum += (uint64_t)(octet & 0x7f) << shift;
+		uint8_t byte = *p++;
+		sum += (uint64_t)(byte & 0x7f) << shift;
 		if (sum > UINT32_MAX)
 			return false;
-		if (!(octet & 0x80)) {
+		if (!(byte & 0x80)) {
 			*at = p;
 			*value = (uint32_t)sum;
 			return true;

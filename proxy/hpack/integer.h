@@ -7,18 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an integer takes at most: the prefix and five more octets. */
-#define INTEGER_OCTETS_MAX 6u
+/* What an integer takes at most: the prefix and five more bytes. */
+#define INTEGER_BYTES_MAX 6u
 
 /* The continuation of an integer whose prefix was full (`prefix_max`). *at is advanced. False:
- * cut off, longer than five octets, or above 32 bits. */
+ * cut off, longer than five bytes, or above 32 bits. */
 bool integer_decode_more(
     const uint8_t **at, const uint8_t *end, uint32_t prefix_max, uint32_t *value);
 
 /* Writes what is left of a value above the full prefix; returns where it ends. */
 uint8_t *integer_encode_more(uint8_t *at, uint32_t rest);
 
-/* Reads the integer that begins in the low `prefix` bits of **at (there is one octet at least). */
+/* Reads the integer that begins in the low `prefix` bits of **at (there is one byte at least). */
 static inline bool integer_decode(
     const uint8_t **at, const uint8_t *end, unsigned prefix, uint32_t *value)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The encoder's choice for each name. An entry of a table of 4,096 octets pays when it is used
+ * The encoder's choice for each name. An entry of a table of 4,096 bytes pays when it is used
  * again before some forty others push it out, so values that differ from message to message
  * must prove first that they repeat: `date` does at a high rate and not at a low one, `:path`
  * does under a load test or for a favicon and not for a page, a validator does for a hot object.

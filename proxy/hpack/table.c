@@ -45,7 +45,7 @@ static void evict_until(struct table *t, uint32_t used_bytes)
 	}
 }
 
-/* Position of the oldest octet that is still in use. */
+/* Position of the oldest byte that is still in use. */
 static uint32_t live_from(const struct table *t)
 {
 	return t->count ? table_at(t, t->count)->at : t->end;
@@ -62,7 +62,7 @@ static void resize_slots(struct table *t, uint32_t slots)
 	t->slots = slots;
 }
 
-/* Moves the octets in use to the front of a buffer of this capacity. */
+/* Moves the bytes in use to the front of a buffer of this capacity. */
 static void move_bytes(struct table *t, uint32_t capacity)
 {
 	uint32_t from = live_from(t), live = t->end - from;
@@ -83,7 +83,7 @@ static void move_bytes(struct table *t, uint32_t capacity)
 	t->base = from;
 }
 
-/* A quarter more than can ever be in use, so that moving costs each octet a constant share. */
+/* A quarter more than can ever be in use, so that moving costs each byte a constant share. */
 static uint32_t capacity_limit(const struct table *t)
 {
 	return t->max_bytes + t->max_bytes / 4 + 1;

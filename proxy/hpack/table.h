@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The dynamic table of one direction (RFC 7541 2.3.2, 4): a ring of entries and, for the octets,
+ * The dynamic table of one direction (RFC 7541 2.3.2, 4): a ring of entries and, for the bytes,
  * one buffer that is filled from the left and moved together when its end is reached, so that
  * every string stays in one piece. Names that have a token are not stored.
  *
  * Unused it costs nothing; it grows with what is put in and is bounded by max_bytes: a quarter
- * more for the octets, and 32 to 64 octets for each entry of 32 (RFC 7541 4.1).
+ * more for the bytes, and 32 to 64 bytes for each entry of 32 (RFC 7541 4.1).
  */
 #ifndef PUSHGATE_HPACK_TABLE_H
 #define PUSHGATE_HPACK_TABLE_H
@@ -21,7 +21,7 @@
 
 struct table_entry {
 	const char *name; /* the token's own, or NULL: in front of the value */
-	uint32_t at;      /* position in the stream of all octets ever put in */
+	uint32_t at;      /* position in the stream of all bytes ever put in */
 	uint32_t name_len, value_len;
 	uint32_t key; /* see key.h */
 	uint16_t token;
@@ -34,7 +34,7 @@ struct table {
 	uint32_t next;  /* number of the next entry; starts at 1 and may wrap */
 	uint32_t count;
 	uint32_t used_bytes, max_bytes; /* as RFC 7541 4.1 counts */
-	uint32_t base, end;             /* positions: of bytes[0], and behind the last octet */
+	uint32_t base, end;             /* positions: of bytes[0], and behind the last byte */
 	uint32_t bytes_capacity;
 };
 
@@ -49,7 +49,7 @@ void table_set_max(struct table *t, uint32_t max_bytes);
 bool table_insert(
     struct table *t, uint16_t token, struct slice name, struct slice value, uint32_t key);
 
-/* Octets of memory. */
+/* Bytes of memory. */
 size_t table_memory(const struct table *t);
 void table_check(const struct table *t);
 

@@ -8,7 +8,7 @@
 #include "proxy/base/cidr.h"
 
 /* RFC 3986: unreserved and sub-delims; '%' is looked at on its own. */
-static const bool is_name_octet[256] = {
+static const bool is_name_byte[256] = {
     ['-'] = 1,
     ['.'] = 1,
     ['_'] = 1,
@@ -39,7 +39,7 @@ static size_t name_length(struct slice s)
 {
 	size_t i = 0;
 	while (i < s.len) {
-		if (is_name_octet[(unsigned char)s.ptr[i]])
+		if (is_name_byte[(unsigned char)s.ptr[i]])
 			i++;
 		else if (s.ptr[i] == '%' && s.len - i > 2 && is_hex(s.ptr[i + 1]) &&
 			 is_hex(s.ptr[i + 2]))

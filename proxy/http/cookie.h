@@ -8,7 +8,7 @@
 /*
  * Cuts the cookies of this name, whose case counts, out of a request: a field that had nothing else
  * goes with them, the other cookies stay as they are, and no field grows. The value of the last of
- * them, lent as long as the head's octets; its ptr is NULL when there was none.
+ * them, lent as long as the head's bytes; its ptr is NULL when there was none.
  */
 struct slice http_cookie_cut(struct http_head *request, struct slice name);
 

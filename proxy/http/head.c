@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Heads: their pool, their fields, and what one hop's head loses before the next. The rules of a
- * well-formed head are in settle.c. A pooled head carries a first block for its octets and a first
+ * well-formed head are in head_validate.c. A pooled head carries a first block for its bytes and a first
  * array for its fields, so that a usual head touches the heap not at all.
  */
 #include "proxy/http/head.h"

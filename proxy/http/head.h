@@ -4,10 +4,10 @@
  * section (RFC 9110 6), without a protocol version. Names are lower case, order is kept.
  *
  * A decoder fills the fields as they come, pseudo-fields included (http_head_add);
- * http_head_settle then moves the pseudo-fields into their own slots and checks everything that
- * RFC 9113 8.2, 8.3 and RFC 9110 5.5 ask. Only settled heads travel between modules.
+ * http_head_validate then moves the pseudo-fields into their own slots and checks everything that
+ * RFC 9113 8.2, 8.3 and RFC 9110 5.5 ask. Only validated heads travel between modules.
  *
- * Heads come from a pool (one per worker) and go back with http_head_free. All octets live in
+ * Heads come from a pool (one per worker) and go back with http_head_free. All bytes live in
  * the head's arena: a head may be passed on and outlive the connection that it came from.
  */
 #ifndef PUSHGATE_HTTP_HEAD_H
@@ -21,7 +21,7 @@ struct http_head_pool;
 struct http_field {
 	struct slice name, value;
 	uint32_t hash;    /* of name and value as hpack computes it, 0 = not known; travels with the
-	                    field from decoder to encoder so that no octet is hashed twice */
+	                    field from decoder to encoder so that no byte is hashed twice */
 	uint16_t token;   /* enum http_token */
 	bool never_index; /* RFC 7541 6.2.3: must be sent on as never indexed */
 };
@@ -50,7 +50,7 @@ struct http_head {
 	struct http_field *fields;
 	uint32_t count, capacity;
 	enum http_head_kind kind;
-	/* Set by http_head_settle; empty where the kind has none. */
+	/* Set by http_head_validate; empty where the kind has none. */
 	struct slice method, scheme, authority, path, protocol;
 	uint16_t method_token; /* enum http_method */
 	uint16_t status;       /* 100…999, 0 for requests */
@@ -65,7 +65,7 @@ struct http_head {
 
 struct http_head_pool *http_head_pool_new(uint32_t keep);
 void http_head_pool_free(struct http_head_pool *pool); /* ensures that no head is out */
-/* Frees the heads that it has kept and nobody needed since the last time. Returns their octets. */
+/* Frees the heads that it has kept and nobody needed since the last time. Returns their bytes. */
 size_t http_head_pool_trim(struct http_head_pool *pool);
 size_t http_head_pool_out(const struct http_head_pool *pool);
 
@@ -78,7 +78,7 @@ struct http_head *http_head_copy(const struct http_head *head);
 /* Room for at least one more field. */
 void http_head_grow_fields(struct http_head *head);
 
-/* Octets of memory that it holds; 0 for NULL. */
+/* Bytes of memory that it holds; 0 for NULL. */
 size_t http_head_bytes(const struct http_head *head);
 
 /* Appends a field slot, to be filled as a whole; its slices must point into head->arena or at
@@ -111,9 +111,9 @@ const struct http_field *http_head_find_name(const struct http_head *head, struc
  * content-length or other framing field in trailers. HTTP_PROMISE: method GET or HEAD, no
  * content-length above 0, no transfer coding, :authority present (RFC 9113 8.4).
  */
-const char *http_head_settle(struct http_head *head, enum http_head_kind kind);
+const char *http_head_validate(struct http_head *head, enum http_head_kind kind);
 
-/* The size of a settled head as RFC 9113 6.5.2 counts it, as it is now. */
+/* The size of a validated head as RFC 9113 6.5.2 counts it, as it is now. */
 size_t http_head_list_bytes(const struct http_head *head);
 
 /* Response bodies (RFC 9110 6.4.1): true when this final response to `method` has none. */
@@ -125,7 +125,7 @@ static inline bool http_head_is_interim(const struct http_head *head)
 }
 
 /*
- * Makes a settled head fit for the next hop: removes what is for one hop alone (RFC 9110 7.6.1;
+ * Makes a validated head fit for the next hop: removes what is for one hop alone (RFC 9110 7.6.1;
  * also `te`, which is kept as "trailers" for requests, `proxy-connection`, `http2-settings`).
  * RFC 9218 `priority` is end-to-end and stays.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The Link field's grammar (RFC 8288 3, B.2 to B.4): cutting a value into link-values, reading
- * their parameters. Targets are not looked into here (target.c is for that), and no octet is
+ * their parameters. Targets are not looked into here (target.c is for that), and no byte is
  * looked at more than a fixed number of times, whatever the value holds.
  *
- * More strict than RFC 8288 B: what does not end (a quote, a bracket), has a control octet or
+ * More strict than RFC 8288 B: what does not end (a quote, a bracket), has a control byte or
  * something between parameters is malformed and skipped. More lenient than its grammar: empty
  * parameters, and values that are neither token nor quoted ("type=text/css").
  */
@@ -43,7 +43,7 @@ static const struct slice param_names[PARAM_COUNT] = {
 };
 
 /* RFC 9110 5.6.2 */
-static const bool is_token_octet[256] = {
+static const bool is_token_byte[256] = {
     ['!'] = 1,
     ['#'] = 1,
     ['$'] = 1,
@@ -77,7 +77,7 @@ static bool is_control(char c)
 static char peek(struct slice s)
 {
 	if (s.len == 0)
-		return '\0'; /* a control octet: nothing asks for it */
+		return '\0'; /* a control byte: nothing asks for it */
 	return s.ptr[0];
 }
 
@@ -139,7 +139,7 @@ static bool read_param(struct slice *s, struct slice *name, struct slice *value)
 	size_t n = 0;
 	*value = (struct slice){"", 0};
 	skip_spaces(s);
-	while (n < s->len && is_token_octet[(unsigned char)s->ptr[n]])
+	while (n < s->len && is_token_byte[(unsigned char)s->ptr[n]])
 		n++;
 	*name = slice_sub(*s, 0, n);
 	skip(s, n);
@@ -308,7 +308,7 @@ static size_t append(char *to, size_t length, struct slice s)
 	return length + s.len;
 }
 
-/* A field of which nothing goes keeps its octets, separators included; so does what precedes the
+/* A field of which nothing goes keeps its bytes, separators included; so does what precedes the
  * first member to go. */
 static void filter_value(struct filter *f, struct arena *a, struct http_field *field)
 {
@@ -321,7 +321,7 @@ static void filter_value(struct filter *f, struct arena *a, struct http_field *f
 	}
 	if (!is_changed)
 		return;
-	/* A member and its comma are at least two octets, and the comma may become two. */
+	/* A member and its comma are at least two bytes, and the comma may become two. */
 	char *to = arena_bytes(a, 2 * field->value.len);
 	size_t length = append(to, 0, before);
 	while (next_member(&rest, &member)) {

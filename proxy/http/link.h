@@ -30,7 +30,7 @@ bool http_link_next(struct slice *rest, struct http_link *link);
 /* A reference resolved: what a request for it would have. */
 struct http_target {
 	struct slice scheme; /* "http" or "https" */
-	/* The base's own octets where it is the same one; else lower case, without a default port.
+	/* The base's own bytes where it is the same one; else lower case, without a default port.
 	 * */
 	struct slice authority;
 	/* With query, without fragment; dot segments removed, percent-encoding kept. */
@@ -39,7 +39,7 @@ struct http_target {
 
 /*
  * Resolves a reference against the URI of a request (RFC 3986 5.2, strictly), into the arena. A
- * reference without a path keeps the base's path octet for octet, and without a query its query
+ * reference without a path keeps the base's path byte for byte, and without a query its query
  * too. False: not a valid reference, longer than LIMIT_REFERENCE_BYTES, relative to a path that is
  * longer than that or no valid URI path, without an http(s) authority, or with userinfo.
  */

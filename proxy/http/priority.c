@@ -84,7 +84,7 @@ static struct item read_string(struct slice *s)
 	return (struct item){ITEM_BAD, 0};
 }
 
-static struct item read_octets(struct slice *s)
+static struct item read_bytes(struct slice *s)
 {
 	for (skip(s, 1); s->len > 0; skip(s, 1)) {
 		char c = peek(*s);
@@ -118,7 +118,7 @@ static struct item read_bare_item(struct slice *s)
 	if (c == '"')
 		return read_string(s);
 	if (c == ':')
-		return read_octets(s);
+		return read_bytes(s);
 	if (c == '*' || is_alpha(c))
 		return read_token(s);
 	if (c == '?' && s->len > 1 && (s->ptr[1] == '0' || s->ptr[1] == '1')) {

@@ -46,7 +46,7 @@ struct http_head *http_promise_make(
 	copy_fields(h, parent, HTTP_TOKEN_USER_AGENT);
 	if (with_cookie)
 		copy_fields(h, parent, HTTP_TOKEN_COOKIE);
-	if (http_head_settle(h, HTTP_PROMISE) == NULL)
+	if (http_head_validate(h, HTTP_PROMISE) == NULL)
 		return h;
 	http_head_free(h);
 	return NULL;

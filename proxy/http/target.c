@@ -164,7 +164,7 @@ static struct slice joined(struct arena *a, const UriUriA *uri)
 
 /*
  * The part of the base's path that counts for this reference: none unless it is relative to it. A
- * base may have octets that no URI has (browsers send "|" as it is); then only what needs them
+ * base may have bytes that no URI has (browsers send "|" as it is); then only what needs them
  * fails.
  */
 static struct slice base_path(const struct http_head *base, const UriUriA *ref)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Known names as numbers. A name is found by one multiplication of four of its properties, which
- * no two known names share in full; the product's top octet is its slot, in which no two meet.
+ * no two known names share in full; the product's top byte is its slot, in which no two meet.
  * After a name was added, scripts/token-slots.mjs prints the table anew; a test sees to it.
  */
 #include "proxy/http/token.h"
@@ -10,7 +10,7 @@
 
 #define MULTIPLIER UINT32_C(0x9e3a9f7d)
 
-_Static_assert(HTTP_TOKEN_COUNT <= UINT8_MAX, "a slot is one octet");
+_Static_assert(HTTP_TOKEN_COUNT <= UINT8_MAX, "a slot is one byte");
 
 // clang-format off
 static const struct slice names[HTTP_TOKEN_COUNT] = {

@@ -18,7 +18,7 @@ static bool is_list(enum http_token token)
 	       token == HTTP_TOKEN_X_FORWARDED_FOR || token == HTTP_TOKEN_TE;
 }
 
-/* Walks all values of one field name: members of a list, or octets of the lines joined. */
+/* Walks all values of one field name: members of a list, or bytes of the lines joined. */
 struct walk {
 	const struct http_head *head;
 	struct slice name;
@@ -64,16 +64,16 @@ static bool same_lists(struct walk *a, struct walk *b)
 }
 
 /*
- * The next octet of the lines joined as a recipient would (RFC 9110 5.3; cookies: RFC 9113 8.2.3).
+ * The next byte of the lines joined as a recipient would (RFC 9110 5.3; cookies: RFC 9113 8.2.3).
  */
-static int next_octet(struct walk *w, struct slice *separator)
+static int next_byte(struct walk *w, struct slice *separator)
 {
 	for (;;) {
 		struct slice *from = separator->len > 0 ? separator : &w->rest;
 		if (from->len > 0) {
-			int octet = (unsigned char)from->ptr[0];
+			int byte = (unsigned char)from->ptr[0];
 			*from = slice_from(*from, 1);
-			return octet;
+			return byte;
 		}
 		bool is_first = !w->was_found;
 		if (!next_line(w))
@@ -83,11 +83,11 @@ static int next_octet(struct walk *w, struct slice *separator)
 	}
 }
 
-static bool same_octets(struct walk *a, struct walk *b)
+static bool same_bytes(struct walk *a, struct walk *b)
 {
 	struct slice between_a = {"", 0}, between_b = {"", 0};
 	for (;;) {
-		int x = next_octet(a, &between_a), y = next_octet(b, &between_b);
+		int x = next_byte(a, &between_a), y = next_byte(b, &between_b);
 		if (x != y)
 			return false;
 		if (x < 0)
@@ -100,7 +100,7 @@ static bool same_values(const struct http_head *stored, const struct http_head *
 {
 	struct walk a = {.head = stored, .name = name, .token = token};
 	struct walk b = {.head = request, .name = name, .token = token};
-	return is_list(token) ? same_lists(&a, &b) : same_octets(&a, &b);
+	return is_list(token) ? same_lists(&a, &b) : same_bytes(&a, &b);
 }
 
 static enum http_token token_of(struct slice name)

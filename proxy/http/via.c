@@ -76,7 +76,7 @@ bool http_via_has(const struct http_head *head, struct slice pseudonym)
 	return false;
 }
 
-/* A string of RFC 8941 3.3.3, quotes included; octets that it cannot hold become '?'. */
+/* A string of RFC 8941 3.3.3, quotes included; bytes that it cannot hold become '?'. */
 static struct slice quoted(struct arena *a, struct slice s)
 {
 	char *p = arena_bytes(a, 2 * s.len + 2), *at = p;

@@ -15,13 +15,13 @@ static void set_ip(struct net_address *a, const struct address *ip, uint16_t por
 		struct sockaddr_in *in = (struct sockaddr_in *)&a->storage;
 		in->sin_family = AF_INET;
 		in->sin_port = htons(port);
-		memcpy(&in->sin_addr, ip->octets, 4);
+		memcpy(&in->sin_addr, ip->bytes, 4);
 		a->length = sizeof(*in);
 	} else {
 		struct sockaddr_in6 *in = (struct sockaddr_in6 *)&a->storage;
 		in->sin6_family = AF_INET6;
 		in->sin6_port = htons(port);
-		memcpy(&in->sin6_addr, ip->octets, 16);
+		memcpy(&in->sin6_addr, ip->bytes, 16);
 		a->length = sizeof(*in);
 	}
 }
@@ -126,12 +126,12 @@ void net_address_ip(const struct net_address *a, struct address *ip)
 	*ip = (struct address){0};
 	if (a->length >= sizeof(struct sockaddr_in) && a->storage.ss_family == AF_INET) {
 		ip->family = 4;
-		memcpy(ip->octets, &((const struct sockaddr_in *)&a->storage)->sin_addr, 4);
+		memcpy(ip->bytes, &((const struct sockaddr_in *)&a->storage)->sin_addr, 4);
 	} else if (a->length >= sizeof(struct sockaddr_in6) && a->storage.ss_family == AF_INET6) {
-		const uint8_t *octets =
+		const uint8_t *bytes =
 		    ((const struct sockaddr_in6 *)&a->storage)->sin6_addr.s6_addr;
-		bool is_mapped = memcmp(octets, mapped, sizeof(mapped)) == 0;
+		bool is_mapped = memcmp(bytes, mapped, sizeof(mapped)) == 0;
 		ip->family = is_mapped ? 4 : 6;
-		memcpy(ip->octets, is_mapped ? octets + 12 : octets, is_mapped ? 4 : 16);
+		memcpy(ip->bytes, is_mapped ? bytes + 12 : bytes, is_mapped ? 4 : 16);
 	}
 }

@@ -2,7 +2,7 @@
 /*
  * Connections: their life from the first call to the reaper, and what the owner may ask them.
  * Reading, sending, closing and TLS have files of their own. Nothing here calls the owner from
- * inside a call of the owner's: what is known at once is told in the next turn.
+ * inside a call of the owner's: what is known at once is told in the next loop pass.
  */
 #include "proxy/net/conn.h"
 #include "proxy/base/ensure.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Unsent octets that the kernel may hold for a client: what is decided late is decided well, but
+/* Unsent bytes that the kernel may hold for a client: what is decided late is decided well, but
  * the socket must not run dry between two turns. */
 #define NOTSENT_LOWAT_BYTES 65536
 
@@ -295,7 +295,7 @@ void net_conn_set_reading(struct net_conn *c, bool on)
 	if (c->phase != NET_PHASE_OPEN)
 		return;
 	net_conn_arm(c);
-	/* Octets that left the socket already cause no event. */
+	/* Bytes that left the socket already cause no event. */
 	if (on && !c->is_eof && (c->kept || (c->ssl && SSL_pending(c->ssl) > 0)))
 		net_conn_again(c);
 }

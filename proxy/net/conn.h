@@ -19,7 +19,7 @@
 /* One send: five full records. Halved and more for a socket that does not keep up. */
 #define NET_BATCH_BYTES 81920u
 #define NET_BATCH_LEAST_BYTES 16384u
-/* What one connection may send in one turn before the others have theirs. */
+/* What one connection may send in one loop pass before the others have theirs. */
 #define NET_SEND_PER_TURN_BYTES 262144u
 #define NET_OUT_SEGMENTS 64u
 
@@ -33,14 +33,14 @@ enum net_phase {
 	NET_PHASE_DEAD,
 };
 
-/* A run of octets to send: in a chunk (one reference is ours), or in a buffer when chunk is NULL.
+/* A run of bytes to send: in a chunk (one reference is ours), or in a buffer when chunk is NULL.
  * */
 struct net_segment {
 	struct chunk *chunk;
 	size_t offset, length;
 };
 
-/* What a send left behind. Buffer segments point into the octets behind the segments. */
+/* What a send left behind. Buffer segments point into the bytes behind the segments. */
 struct net_rest {
 	struct net_rest *next;
 	size_t charge;
@@ -57,7 +57,7 @@ struct net_kept {
 struct net_out {
 	struct net_conn *conn;
 	size_t limit, taken;
-	size_t gathered; /* TLS: octets in the loop's record buffer */
+	size_t gathered; /* TLS: bytes in the loop's record buffer */
 	bool has_failed; /* TLS: a record could not be made */
 	unsigned count;  /* plain: segments */
 	struct net_segment segments[NET_OUT_SEGMENTS];
@@ -75,18 +75,18 @@ struct net_conn {
 	struct net_rest *rest;
 	struct budget *budget; /* borrows: pays for the rest; NULL = nobody does */
 	struct net_kept *kept;
-	usec write_progress; /* last octet taken by the socket */
+	usec write_progress; /* last byte taken by the socket */
 	usec blocked_since;  /* while there is a rest */
 	uint64_t sent_bytes; /* taken by the socket */
 	usec deadline;       /* while draining or lingering */
-	uint64_t turn;       /* of the last flush */
+	uint64_t pass;       /* of the last flush */
 	int fd;
 	int connect_errno;
 	uint32_t batch_bytes;
 	uint32_t sent_since_idle_bytes;
 	uint32_t discarded_bytes;
 	enum net_phase phase : 8;
-	bool is_reading : 1;  /* the owner wants octets */
+	bool is_reading : 1;  /* the owner wants bytes */
 	bool is_eof : 1;      /* the peer has ended */
 	bool is_starved : 1;  /* no chunk to read into: waits in the loop's list */
 	bool has_ended : 1;   /* `ended` was called */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Closing in good order: what was put in leaves, then close_notify and FIN; then the connection
- * reads and discards for a short while, because closing a socket with unread octets makes the
+ * reads and discards for a short while, because closing a socket with unread bytes makes the
  * kernel send a RST that may overtake our last ones (RFC 9112 9.6). All of it is bounded in time
- * and octets.
+ * and bytes.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/net/conn.h"
@@ -92,7 +92,7 @@ void net_conn_discard(struct net_conn *c)
 		net_conn_die(c);
 		return;
 	}
-	/* While our own octets still leave, the peer's may wait or end. */
+	/* While our own bytes still leave, the peer's may wait or end. */
 	if (n == 0)
 		c->is_eof = true;
 	c->is_reading = c->discarded_bytes <= DISCARD_BYTES;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reading. The loop lends its chunk; a connection has no read buffer of its own. At most
- * LIMIT_READ_PER_TURN_BYTES leave a socket in a turn; the poll is level-triggered and brings the
- * rest. When the pool has no chunk the octets stay where they are, in the socket, for a moment.
+ * LIMIT_READ_PER_PASS_BYTES leave a socket in a loop pass; the poll is level-triggered and brings the
+ * rest. When the pool has no chunk the bytes stay where they are, in the socket, for a moment.
  */
 #include "proxy/limits.h"
 #include "proxy/net/conn.h"
@@ -43,7 +43,7 @@ void net_feeding_expired(void *loop)
 static void read_plain(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
-	size_t budget = LIMIT_READ_PER_TURN_BYTES;
+	size_t budget = LIMIT_READ_PER_PASS_BYTES;
 	while (budget > 0 && net_conn_can_read(c)) {
 		struct chunk *chunk = net_loop_read_chunk(l);
 		if (!chunk) {

@@ -10,7 +10,7 @@
 #include "proxy/net/conn.h"
 #include <errno.h>
 
-/* One TCP segment's worth after the record's own 22 or 29 octets, on a path with options and
+/* One TCP segment's worth after the record's own 22 or 29 bytes, on a path with options and
  * tunnels. */
 #define SMALL_RECORD_BYTES 1300u
 /* After so long without a send the congestion window counts as small again. */
@@ -24,7 +24,7 @@
 
 size_t net_out_room(const struct net_out *o)
 {
-	/* The last segment is kept free for copied octets. */
+	/* The last segment is kept free for copied bytes. */
 	if (o->has_failed || o->taken >= o->limit || o->count >= NET_OUT_SEGMENTS - 2)
 		return 0;
 	return o->limit - o->taken;
@@ -132,7 +132,7 @@ static ssize_t transmit(
 	return n;
 }
 
-/* Drops n sent octets; returns the first segment that has any left. */
+/* Drops n sent bytes; returns the first segment that has any left. */
 static size_t skip_sent(struct net_segment *segments, size_t first, size_t count, size_t n)
 {
 	while (first < count && n >= segments[first].length) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop: libev with one prepare and one check watcher. A turn begins in check (the clock is
+ * The loop: libev with one prepare and one check watcher. A loop pass begins in check (the clock is
  * read, connections that asked to be looked at again are), goes on with what the poll found, and
  * ends in the prepare step: the owner's work, the dirty list, the reaper. It knows nothing of
- * octets.
+ * bytes.
  */
 #include "proxy/net/loop.h"
 #include "proxy/base/ensure.h"
@@ -54,7 +54,7 @@ void net_buffer_reset(struct net_buffer *b, size_t capacity)
 static void turn_begins(struct net_loop *l)
 {
 	l->now = clock_monotonic();
-	l->turn++;
+	l->pass++;
 	struct list again;
 	list_init(&again);
 	list_splice(&again, &l->again);
@@ -66,7 +66,7 @@ static void turn_begins(struct net_loop *l)
 }
 
 /* Each connection is flushed once; one that became dirty again behind its own flush waits for the
- * next turn. */
+ * next loop pass. */
 static void turn_ends(struct net_loop *l)
 {
 	if (l->work)
@@ -76,11 +76,11 @@ static void turn_ends(struct net_loop *l)
 	struct net_conn *c;
 	while ((c = list_first(&l->dirty, struct net_conn, dirty))) {
 		list_remove(&c->dirty);
-		if (c->turn == l->turn) {
+		if (c->pass == l->pass) {
 			list_append(&later, &c->dirty);
 			continue;
 		}
-		c->turn = l->turn;
+		c->pass = l->pass;
 		net_conn_flush(c);
 	}
 	list_splice(&l->dirty, &later);
@@ -123,7 +123,7 @@ struct net_loop *net_loop_new(struct chunk_pool *chunks)
 	ensure(l->read_chunk != NULL);
 	l->sys = net_sys_default;
 	l->now = clock_monotonic();
-	l->turn = 1;
+	l->pass = 1;
 	list_init(&l->dirty);
 	list_init(&l->again);
 	list_init(&l->starved);
@@ -208,7 +208,7 @@ void net_run_once(struct net_loop *l, usec most)
 	turn_ends(l);
 }
 
-void net_on_turn(struct net_loop *l, void (*work)(void *context), void *context)
+void net_on_pass(struct net_loop *l, void (*work)(void *context), void *context)
 {
 	l->work = work;
 	l->work_context = context;

@@ -31,12 +31,12 @@ struct net_loop {
 	ev_prepare prepare;
 	ev_check check;
 	ev_idle
-	    idle; /* active while something waits for the next turn, so that the poll does not */
+	    idle; /* active while something waits for the next loop pass, so that the poll does not */
 	struct chunk_pool *chunks;
 	struct chunk *read_chunk;
 	struct net_sys sys;
 	usec now;
-	uint64_t turn;
+	uint64_t pass;
 	void (*work)(void *context);
 	void *work_context;
 
@@ -46,16 +46,16 @@ struct net_loop {
 	struct list live;      /* net_conn.place: in an owner's hands */
 	struct list draining;  /* closed by the owner, oldest first */
 	struct list lingering; /* FIN sent, oldest first */
-	struct list dead;      /* freed at the end of the turn */
+	struct list dead;      /* freed at the end of the loop pass */
 	struct net_timer closing, feeding;
 	struct budget closing_budget; /* pays for what the closed ones have not sent */
 
-	/* One connection at a time uses these, from the first octet to the system call. */
-	struct net_buffer output; /* copied octets (plain) or records (TLS) */
+	/* One connection at a time uses these, from the first byte to the system call. */
+	struct net_buffer output; /* copied bytes (plain) or records (TLS) */
 	uint8_t *record;          /* plaintext gathered for one record */
 	uint8_t *input;           /* ciphertext just read */
 	size_t input_at, input_end;
-	size_t read_budget; /* octets that the connection may still read in this turn */
+	size_t read_budget; /* bytes that the connection may still read in this loop pass */
 	bool read_drained, read_eof;
 	int read_errno;
 	BIO_METHOD *bio_method;
@@ -63,7 +63,7 @@ struct net_loop {
 
 /* The loop's read chunk, unshared; NULL when that cannot be had for now. */
 struct chunk *net_loop_read_chunk(struct net_loop *l);
-/* Another turn comes without waiting for an event. */
+/* Another loop pass comes without waiting for an event. */
 void net_loop_hurry(struct net_loop *l);
 
 #endif

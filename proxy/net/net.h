@@ -3,7 +3,7 @@
  * Sockets, TLS and time: the only folder that names libev and BoringSSL. Everything here belongs
  * to one worker's loop; there are no threads and no globals.
  *
- * The discipline of one loop turn: read what came (at most LIMIT_READ_PER_TURN_BYTES from each
+ * The discipline of one loop pass: read what came (at most LIMIT_READ_PER_PASS_BYTES from each
  * connection), let the owners act, then walk the dirty list once and let each dirty connection
  * leave in as few system calls as possible, then reap what was closed.
  */
@@ -23,14 +23,14 @@ struct net_loop;
 
 struct net_loop *net_loop_new(struct chunk_pool *chunks); /* borrows the pool */
 void net_loop_free(struct net_loop *l);                   /* ensures that no connection is left */
-usec net_now(const struct net_loop *l);                   /* monotonic, of this turn */
+usec net_now(const struct net_loop *l);                   /* monotonic, of this loop pass */
 void net_run(struct net_loop *l);                         /* until net_stop */
 void net_stop(struct net_loop *l);
-/* One turn at most; waits no longer than `most` (tests). */
+/* One loop pass at most; waits no longer than `most` (tests). */
 void net_run_once(struct net_loop *l, usec most);
-/* Runs work(context) in the prepare step of each turn, before the dirty list is walked. One per
+/* Runs work(context) in the prepare step of each loop pass, before the dirty list is walked. One per
  * loop. */
-void net_on_turn(struct net_loop *l, void (*work)(void *context), void *context);
+void net_on_pass(struct net_loop *l, void (*work)(void *context), void *context);
 
 /* What connections that were closed have not sent yet is charged to `budget` (borrows); NULL: to
  * nobody. */
@@ -81,7 +81,7 @@ const char *net_address_parse(struct slice text, struct net_address *a);
  * addresses, returns how many; 0 and *error (a constant string) when none. */
 size_t net_resolve(
     const char *host, uint16_t port, struct net_address *out, size_t most, const char **error);
-/* "127.0.0.1:80"; returns buffer; NET_ADDRESS_TEXT octets suffice. */
+/* "127.0.0.1:80"; returns buffer; NET_ADDRESS_TEXT bytes suffice. */
 #define NET_ADDRESS_TEXT 128
 char *net_address_format(const struct net_address *a, char *buffer, size_t size);
 void net_address_ip(const struct net_address *a, struct address *ip);
@@ -100,7 +100,7 @@ struct net_tls_server_options {
 	const struct net_certificate *certificates;
 	size_t certificate_count;
 	const char *alpn;          /* "h2": offered protocols, comma-separated, ours first */
-	const uint8_t *ticket_key; /* 48 octets shared by all workers, or NULL for a random one */
+	const uint8_t *ticket_key; /* 48 bytes shared by all workers, or NULL for a random one */
 };
 
 struct net_tls_client_options {
@@ -129,7 +129,7 @@ struct net_conn;
 
 /* What the owner puts into one send; see net_conn_ops.fill. */
 struct net_out;
-/* Octets that still fit in this send. 0: stop filling. */
+/* Bytes that still fit in this send. 0: stop filling. */
 size_t net_out_room(const struct net_out *o);
 /* Copies. More than the room is allowed and kept (frames are not torn), then the room is 0. */
 void net_out_copy(struct net_out *o, const void *ptr, size_t len);
@@ -162,7 +162,7 @@ struct net_conn_ops {
 	/* Connected, and the TLS handshake is done: ALPN is known. Not called for adopted plain
 	 * sockets whose net_conn_new returned: they are open at once. */
 	void (*opened)(void *owner);
-	/* Octets came. The chunk is lent until the call returns: hold it to keep it. */
+	/* Bytes came. The chunk is lent until the call returns: hold it to keep it. */
 	void (*received)(void *owner, struct chunk *chunk, size_t offset, size_t length);
 	/* The connection is dirty and can send: put in what there is, as much as has room. Called
 	 * again while it fills anything and the socket takes it. */
@@ -182,7 +182,7 @@ struct net_conn *net_conn_new(
 struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls,
     const char *server_name, const struct net_conn_ops *ops, void *owner);
 
-/* There is something to send: puts it on the dirty list (at the end of this turn `fill` is called).
+/* There is something to send: puts it on the dirty list (at the end of this loop pass `fill` is called).
  * Cheap when it is there already. */
 void net_conn_dirty(struct net_conn *c);
 /* What a socket does not take is charged to `budget` (borrows) as long as the owner has the handle,
@@ -191,7 +191,7 @@ void net_conn_set_budget(struct net_conn *c, struct budget *budget);
 /* Stops and restarts reading (back-pressure). */
 void net_conn_set_reading(struct net_conn *c, bool on);
 /* Orderly: sends what was put in already, close_notify, FIN; reads and discards for a short while
- * so that the last octets are not lost to a RST. The owner is called no more; the handle is dead
+ * so that the last bytes are not lost to a RST. The owner is called no more; the handle is dead
  * for it at once. What was not put in by then is not asked for; a connection that is not open yet
  * is aborted. */
 void net_conn_close(struct net_conn *c);
@@ -202,7 +202,7 @@ void net_conn_abort(struct net_conn *c);
 bool net_conn_is_blocked(const struct net_conn *c);
 /* Since when it has been so; USEC_NEVER: it is not. */
 usec net_conn_blocked_since(const struct net_conn *c);
-/* Octets that the peer's TCP has acknowledged, TLS and all; without TCP those that the socket took.
+/* Bytes that the peer's TCP has acknowledged, TLS and all; without TCP those that the socket took.
  * Costs a system call. */
 uint64_t net_conn_delivered(const struct net_conn *c);
 bool net_conn_is_open(const struct net_conn *c); /* opened and not ended */
@@ -238,7 +238,7 @@ struct net_listener;
  *
  * A sixteenth of the process's descriptors (RLIMIT_NOFILE when the listener is made) is not for
  * clients: accepting pauses when only these are left, so that whoever was accepted can be served.
- * Before it does, closed connections that still linger, or whose last octets nobody takes, give their
+ * Before it does, closed connections that still linger, or whose last bytes nobody takes, give their
  * descriptors up.
  */
 struct net_listener *net_listener_new(struct net_loop *l, int fd,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * TLS on one connection: the handshake, records in, records out, close_notify (RFC 8446, RFC 5246).
- * What an idle connection keeps is the library's state alone: its buffers go with the last octet,
+ * What an idle connection keeps is the library's state alone: its buffers go with the last byte,
  * the handshake's configuration with the handshake.
  */
 #include "proxy/base/ensure.h"
@@ -16,7 +16,7 @@ void net_conn_tls_begin(struct net_conn *c)
 	struct net_loop *l = c->loop;
 	ensure(l->output.size == 0);
 	l->input_at = l->input_end = 0;
-	l->read_budget = LIMIT_READ_PER_TURN_BYTES;
+	l->read_budget = LIMIT_READ_PER_PASS_BYTES;
 	l->read_drained = l->read_eof = false;
 	l->read_errno = 0;
 }

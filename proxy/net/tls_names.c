@@ -27,12 +27,12 @@ static void add_dns(struct tls_names *n, const char *ptr, size_t len)
 	n->dns[n->dns_count++] = name;
 }
 
-static void add_ip(struct tls_names *n, const uint8_t *octets, size_t len)
+static void add_ip(struct tls_names *n, const uint8_t *bytes, size_t len)
 {
 	if (len != 4 && len != 16)
 		return;
 	struct address a = {.family = len == 4 ? 4 : 6};
-	memcpy(a.octets, octets, len);
+	memcpy(a.bytes, bytes, len);
 	n->ips = memory_resize(n->ips, n->ip_count + 1, sizeof(*n->ips));
 	n->ips[n->ip_count++] = a;
 }
@@ -85,7 +85,7 @@ bool tls_names_cover(const struct tls_names *n, struct slice host)
 	if (address_parse(host, &ip)) {
 		for (size_t i = 0; i < n->ip_count; i++)
 			if (n->ips[i].family == ip.family &&
-			    memcmp(n->ips[i].octets, ip.octets, 16) == 0)
+			    memcmp(n->ips[i].bytes, ip.bytes, 16) == 0)
 				return true;
 		return false;
 	}

@@ -19,7 +19,7 @@
 
 /* ---- what the client can verify ---- */
 
-static uint16_t two_octets(const uint8_t *p)
+static uint16_t two_bytes(const uint8_t *p)
 {
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
@@ -33,7 +33,7 @@ static bool reader_has(
     struct reader r, bool (*matches)(uint16_t value, const void *what), const void *what)
 {
 	for (; r.length >= 2; r.at += 2, r.length -= 2)
-		if (matches(two_octets(r.at), what))
+		if (matches(two_bytes(r.at), what))
 			return true;
 	return false;
 }

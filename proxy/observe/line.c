@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Escaping, numbers and dates for log lines (RFC 8259 7, RFC 3629 4, RFC 3339 5.6). Most octets of
+ * Escaping, numbers and dates for log lines (RFC 8259 7, RFC 3629 4, RFC 3339 5.6). Most bytes of
  * most values need no escape: they are looked at and copied eight at a time.
  */
 #include "proxy/observe/line.h"
@@ -8,7 +8,7 @@
 /* "…" */
 #define ELLIPSIS "\xe2\x80\xa6"
 
-#define EVERY_OCTET(n) (0x0101010101010101u * (uint64_t)(n))
+#define EVERY_BYTE(n) (0x0101010101010101u * (uint64_t)(n))
 
 static const char hex_digits[16] = "0123456789abcdef";
 
@@ -38,23 +38,23 @@ void line_padded(struct line *l, uint32_t n, uint32_t digits)
 
 static bool any_zero(uint64_t word)
 {
-	return ((word - EVERY_OCTET(1)) & ~word & EVERY_OCTET(0x80)) != 0;
+	return ((word - EVERY_BYTE(1)) & ~word & EVERY_BYTE(0x80)) != 0;
 }
 
-/* No control, no DEL, no quote, no backslash, nothing above ASCII in these eight octets. */
+/* No control, no DEL, no quote, no backslash, nothing above ASCII in these eight bytes. */
 static bool are_clean(uint64_t word)
 {
-	bool has_control = ((word - EVERY_OCTET(0x20)) & ~word & EVERY_OCTET(0x80)) != 0;
-	return !has_control && !(word & EVERY_OCTET(0x80)) && !any_zero(word ^ EVERY_OCTET('"')) &&
-	       !any_zero(word ^ EVERY_OCTET('\\')) && !any_zero(word ^ EVERY_OCTET(0x7f));
+	bool has_control = ((word - EVERY_BYTE(0x20)) & ~word & EVERY_BYTE(0x80)) != 0;
+	return !has_control && !(word & EVERY_BYTE(0x80)) && !any_zero(word ^ EVERY_BYTE('"')) &&
+	       !any_zero(word ^ EVERY_BYTE('\\')) && !any_zero(word ^ EVERY_BYTE(0x7f));
 }
 
-static bool is_between(uint8_t octet, uint8_t low, uint8_t high)
+static bool is_between(uint8_t byte, uint8_t low, uint8_t high)
 {
-	return octet >= low && octet <= high;
+	return byte >= low && byte <= high;
 }
 
-/* Octets of the UTF-8 character above ASCII that begins here (RFC 3629 4), 0 when none does. The
+/* Bytes of the UTF-8 character above ASCII that begins here (RFC 3629 4), 0 when none does. The
  * C1 controls count as none, since terminals obey them. */
 static size_t utf8_length(const uint8_t *p, size_t left)
 {
@@ -92,7 +92,7 @@ static const struct style style_json = {"\\u00", 4, true};
 static const struct style style_plain = {"\\x", 2, false};
 
 /*
- * One unit (a character, or an escape) at *at: its octets in unit; returns how many of the input it
+ * One unit (a character, or an escape) at *at: its bytes in unit; returns how many of the input it
  * used.
  */
 static size_t next_unit(

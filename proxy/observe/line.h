@@ -28,7 +28,7 @@ void line_number(struct line *l, uint64_t n);
 void line_padded(struct line *l, uint32_t n, uint32_t digits);
 
 /*
- * The inside of a JSON string (RFC 8259 7) in at most `most` octets: controls and octets that are
+ * The inside of a JSON string (RFC 8259 7) in at most `most` bytes: controls and bytes that are
  * not UTF-8 become \\u00XX, and what is too long is cut between characters and ends in "…".
  */
 void line_json(struct line *l, struct slice value, size_t most);

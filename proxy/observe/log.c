@@ -46,7 +46,7 @@ static void put_prefix(struct line *l, struct observe *o, enum observe_level lev
 
 static void put_line(struct observe *o, enum observe_level level, const char *format, va_list args)
 {
-	/* One octet more than is shown tells that there was more. */
+	/* One byte more than is shown tells that there was more. */
 	char text[TEXT_BYTES + 1];
 	int length = vsnprintf(text, sizeof(text), format, args);
 	if (length < 0)

@@ -42,10 +42,10 @@
 	X(responses_own, "responses made by pushgate itself") \
 	X(requests_retried, "requests sent to the origin once more") \
 	X(requests_aborted, "exchanges that ended by a reset") \
-	X(bytes_down_in, "request body octets from clients") \
-	X(bytes_down_out, "response body octets to clients, pushes included") \
-	X(bytes_up_in, "response body octets from origins") \
-	X(bytes_up_out, "request body octets to origins") \
+	X(bytes_down_in, "request body bytes from clients") \
+	X(bytes_down_out, "response body bytes to clients, pushes included") \
+	X(bytes_up_in, "response body bytes from origins") \
+	X(bytes_up_out, "request body bytes to origins") \
 	X(upstream_connections, "connections to origins opened") \
 	X(upstream_connections_open, "connections to origins open now") \
 	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
@@ -62,15 +62,15 @@
 	X(holds_missed, "requests for something held that it did not answer") \
 	X(holds_expired, "held responses that nobody asked for in their time") \
 	X(holds_evicted, "held responses dropped unclaimed for want of room, shed_holds included") \
-	X(hold_bytes_wasted, "octets received for held responses that nobody got") \
+	X(hold_bytes_wasted, "bytes received for held responses that nobody got") \
 	X(pushes_dropped, "pushes dropped") \
 	X(pushes_completed, "pushed responses delivered whole") \
 	X(pushes_reset, "pushes reset by the client") \
 	X(pushes_failed, "pushes that failed otherwise") \
 	X(pushes_open, "pushes under way now") \
-	X(push_bytes_out, "pushed body octets to clients") \
-	X(push_bytes_reset, "pushed body octets sent on streams that the client then reset") \
-	X(memory_used, "octets that the memory budget is charged with now") \
+	X(push_bytes_out, "pushed body bytes to clients") \
+	X(push_bytes_reset, "pushed body bytes sent on streams that the client then reset") \
+	X(memory_used, "bytes that the memory budget is charged with now") \
 	X(memory_trims, "times that a worker gave memory of a peak back to the system") \
 	X(memory_refused, "requests, pushes and connections that a memory budget refused") \
 	X(streams_refused_memory, "requests refused (REFUSED_STREAM) for want of memory") \
@@ -203,8 +203,8 @@ struct observe_exchange {
 	struct address client;
 	struct slice method, scheme, authority, path, user_agent, referer;
 	uint16_t status;         /* of the final response; 0 = none */
-	uint64_t request_bytes;  /* body octets received from the client */
-	uint64_t response_bytes; /* body octets sent to the client */
+	uint64_t request_bytes;  /* body bytes received from the client */
+	uint64_t response_bytes; /* body bytes sent to the client */
 	enum observe_outcome outcome;
 	uint32_t code;         /* HTTP/2 code of the reset; 0 = none */
 	const char *code_name; /* NULL = none */
@@ -231,7 +231,7 @@ void observe_access(struct observe *o, const struct observe_exchange *x);
 /* Writes what has gathered. Cheap when there is nothing. */
 void observe_flush(struct observe *o);
 /*
- * "2026-01-02T03:04:05.678Z warn [w0] text\n" to the error log; text is cut at 1,000 octets,
+ * "2026-01-02T03:04:05.678Z warn [w0] text\n" to the error log; text is cut at 1,000 bytes,
  * controls escaped. To the journal "<4>[w0] text\n" (sd-daemon(3)).
  */
 void observe_log(struct observe *o, enum observe_level level, const char *format, ...)

@@ -56,7 +56,7 @@ static void on_term(void *context)
 }
 
 /* A terminal sends its signals to us too, but what they mean is for the master to say. */
-static void settle_signals(void)
+static void set_signals(void)
 {
 	static const int ignored[] = {SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
@@ -118,7 +118,7 @@ int worker_run(const struct worker_env *env, int control, pid_t master)
 	char error[512], name[16];
 	snprintf(name, sizeof(name), "pushgate-w%u", env->index % 100000u);
 	prctl(PR_SET_NAME, name);
-	settle_signals();
+	set_signals();
 	int status = WORKER_CANNOT_START;
 	if (worker_init(&c.worker, env, error, sizeof(error)) &&
 	    worker_drop(&c.worker, error, sizeof(error)))

@@ -19,8 +19,8 @@ static void let_go(struct master *m)
 	if (m->start->notify_fd >= 0)
 		close(m->start->notify_fd);
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		if (m->seats[i].pid)
-			close(m->seats[i].control);
+		if (m->slots[i].pid)
+			close(m->slots[i].control);
 	m->start->sockets.owns_files = false;
 }
 
@@ -36,7 +36,7 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	let_go(m);
 	logs_close_readers(&s->logs);
 	logs_close_files(&s->logs);
-	logs_close_hands(&s->logs);
+	logs_close_sender(&s->logs);
 	const struct worker_env env = {
 	    .conf = s->conf,
 	    .sockets = &s->sockets,
@@ -66,9 +66,9 @@ static _Noreturn void become_logger(struct master *m)
 
 void master_start_worker(struct master *m, uint32_t index)
 {
-	struct seat *seat = &m->seats[index];
+	struct worker_slot *slot = &m->slots[index];
 	int pair[2];
-	seat->start_at = m->now + FORK_AGAIN_USEC;
+	slot->start_at = m->now + FORK_AGAIN_USEC;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
 		observe_log(
 		    &m->observe, OBSERVE_ERROR, "cannot make a socketpair: %s", strerror(errno));
@@ -86,10 +86,10 @@ void master_start_worker(struct master *m, uint32_t index)
 		close(pair[0]);
 		return;
 	}
-	seat->pid = pid;
-	seat->control = pair[0];
-	seat->started = m->now;
-	seat->starts++;
+	slot->pid = pid;
+	slot->control = pair[0];
+	slot->started = m->now;
+	slot->starts++;
 }
 
 void master_start_logger(struct master *m)

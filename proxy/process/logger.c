@@ -120,7 +120,7 @@ static bool turn(struct logger *g)
 	struct log *access = &g->logs->access, *error = &g->logs->error;
 	struct pollfd fds[] = {
 	    {.fd = g->signals, .events = POLLIN},
-	    {.fd = g->logs->takes, .events = POLLIN},
+	    {.fd = g->logs->fd_receiver, .events = POLLIN},
 	    {.fd = access->reads, .events = POLLIN},
 	    {.fd = error->reads, .events = POLLIN},
 	};
@@ -148,7 +148,7 @@ static void copy_all(struct logger *g)
 }
 
 /* Its user, the death of its master (which a change of user forgets), its sandbox. */
-static bool settle(const struct logger_env *env, char *error, size_t error_size)
+static bool become_logger(const struct logger_env *env, char *error, size_t error_size)
 {
 	if (!identity_assume(env->identity, error, error_size))
 		return false;
@@ -166,7 +166,7 @@ bool logger_run(const struct logger_env *env)
 	    .may_gather = is_roomy(&l->access) && is_roomy(&l->error)};
 	char error[512];
 	prctl(PR_SET_NAME, "pushgate-log");
-	if (g.signals < 0 || !settle(env, error, sizeof(error))) {
+	if (g.signals < 0 || !become_logger(env, error, sizeof(error))) {
 		complain(l, g.signals < 0 ? "the logger cannot watch signals" : error);
 		return false;
 	}

@@ -16,7 +16,8 @@
 	{                                                                                          \
 		.file = -1, .reads = -1, .writes = -1                                              \
 	}
-const struct logs logs_none = {.access = NO_LOG, .error = NO_LOG, .hands = -1, .takes = -1};
+const struct logs logs_none = {
+    .access = NO_LOG, .error = NO_LOG, .fd_sender = -1, .fd_receiver = -1};
 
 static void close_fd(int *fd)
 {
@@ -88,8 +89,8 @@ bool logs_make_pipes(struct logs *l, char *error, size_t error_size)
 	int pair[2];
 	if (make_pipe(&l->access) && make_pipe(&l->error) &&
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0) {
-		l->hands = pair[0];
-		l->takes = pair[1];
+		l->fd_sender = pair[0];
+		l->fd_receiver = pair[1];
 		return true;
 	}
 	snprintf(error, error_size, "cannot make a pipe for the logs: %s", strerror(errno));
@@ -103,19 +104,19 @@ int log_target(const struct log *l)
 
 /* ---- handing over ---- */
 
-/* One file is one datagram: an octet that says which, and the descriptor beside it. */
+/* One file is one datagram: a byte that says which, and the descriptor beside it. */
 struct parcel {
 	char is_error;
-	struct iovec octets;
+	struct iovec bytes;
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
 	struct msghdr message;
 };
 
 static struct msghdr *wrap(struct parcel *p)
 {
-	*p = (struct parcel){.octets = {&p->is_error, sizeof(p->is_error)}};
+	*p = (struct parcel){.bytes = {&p->is_error, sizeof(p->is_error)}};
 	p->message = (struct msghdr){
-	    .msg_iov = &p->octets,
+	    .msg_iov = &p->bytes,
 	    .msg_iovlen = 1,
 	    .msg_control = p->control,
 	    .msg_controllen = sizeof(p->control),
@@ -132,14 +133,14 @@ static bool hand_over(const struct logs *l, const struct log *log)
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &log->file, sizeof(int));
-	return sendmsg(l->hands, &p.message, MSG_NOSIGNAL) > 0;
+	return sendmsg(l->fd_sender, &p.message, MSG_NOSIGNAL) > 0;
 }
 
 void logs_take(struct logs *l)
 {
 	struct parcel p;
 	ssize_t n;
-	while ((n = recvmsg(l->takes, wrap(&p), MSG_CMSG_CLOEXEC)) > 0) {
+	while ((n = recvmsg(l->fd_receiver, wrap(&p), MSG_CMSG_CLOEXEC)) > 0) {
 		const struct cmsghdr *c = CMSG_FIRSTHDR(&p.message);
 		if (!c || c->cmsg_type != SCM_RIGHTS)
 			continue;
@@ -149,7 +150,7 @@ void logs_take(struct logs *l)
 		close(fresh);
 	}
 	if (n == 0) /* the master has gone */
-		close_fd(&l->takes);
+		close_fd(&l->fd_receiver);
 }
 
 /* ---- reopening ---- */
@@ -178,7 +179,7 @@ static void reopen_one(struct logs *l, struct log *log)
 	/* In place, since others know the descriptor by its number. */
 	dup3(fresh, log->file, O_CLOEXEC);
 	close(fresh);
-	if (l->hands >= 0 && !hand_over(l, log))
+	if (l->fd_sender >= 0 && !hand_over(l, log))
 		complain(l, log, "hand over");
 }
 
@@ -192,19 +193,19 @@ void logs_close_readers(struct logs *l)
 {
 	close_fd(&l->access.reads);
 	close_fd(&l->error.reads);
-	close_fd(&l->takes);
+	close_fd(&l->fd_receiver);
 }
 
-void logs_close_hands(struct logs *l)
+void logs_close_sender(struct logs *l)
 {
-	close_fd(&l->hands);
+	close_fd(&l->fd_sender);
 }
 
 void logs_close_writers(struct logs *l)
 {
 	close_fd(&l->access.writes);
 	close_fd(&l->error.writes);
-	logs_close_hands(l);
+	logs_close_sender(l);
 }
 
 void logs_close_files(struct logs *l)

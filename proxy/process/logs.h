@@ -21,7 +21,8 @@ struct log {
 
 struct logs {
 	struct log access, error;
-	int hands, takes; /* a socketpair from master to logger, for files; -1 = no logger */
+	int fd_sender,
+	    fd_receiver; /* a socketpair from master to logger, for files; -1 = no logger */
 };
 
 /* Nothing is open. */
@@ -41,7 +42,7 @@ void logs_take(struct logs *l);
 int log_target(const struct log *l);
 void logs_close_readers(struct logs *l);
 void logs_close_writers(struct logs *l);
-void logs_close_hands(struct logs *l); /* a worker writes lines, and hands over nothing */
+void logs_close_sender(struct logs *l); /* a worker writes lines, and hands over nothing */
 void logs_close_files(struct logs *l);
 
 struct logger_env {

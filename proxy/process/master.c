@@ -2,7 +2,7 @@
 /*
  * The master: forks workers and a logger, starts again what dies, passes signals on, and answers on
  * the status socket. It waits in poll(2) with signals as a descriptor: no handler, no loop that a
- * fork would have to take apart. It never reads a peer's octets.
+ * fork would have to take apart. It never reads a peer's bytes.
  *
  *   RUNNING ──TERM/INT──→ DRAINING ──TERM/INT, or the deadline──→ FORCED (killed a second later)
  */
@@ -25,10 +25,10 @@
 
 static void tell(const struct master *m, uint32_t worker, enum message_kind kind, uint32_t about)
 {
-	const struct seat *seat = &m->seats[worker];
+	const struct worker_slot *slot = &m->slots[worker];
 	const struct message message = {kind, about};
-	if (seat->pid)
-		(void)!send(seat->control, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (slot->pid)
+		(void)!send(slot->control, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void tell_all(const struct master *m, enum message_kind kind)
@@ -41,7 +41,7 @@ static void tell_all(const struct master *m, enum message_kind kind)
 
 static bool is_keeper(const struct master *m, uint32_t candidate)
 {
-	return m->seats[candidate].pid && m->seats[candidate].is_ready;
+	return m->slots[candidate].pid && m->slots[candidate].is_ready;
 }
 
 /*
@@ -52,16 +52,16 @@ void master_find_keepers(struct master *m)
 {
 	uint32_t count = m->start->workers;
 	for (uint32_t i = 0; i < count; i++) {
-		struct seat *seat = &m->seats[i];
-		if (seat->pid || seat->has_keeper)
+		struct worker_slot *slot = &m->slots[i];
+		if (slot->pid || slot->has_keeper)
 			continue;
-		for (uint32_t step = 1; step < count && !seat->has_keeper; step++) {
+		for (uint32_t step = 1; step < count && !slot->has_keeper; step++) {
 			uint32_t candidate = (i + step) % count;
 			if (!is_keeper(m, candidate))
 				continue;
 			tell(m, candidate, MESSAGE_ADOPT, i);
-			seat->keeper = candidate;
-			seat->has_keeper = true;
+			slot->keeper = candidate;
+			slot->has_keeper = true;
 		}
 	}
 }
@@ -69,8 +69,8 @@ void master_find_keepers(struct master *m)
 static void forget_keeper(struct master *m, uint32_t dead)
 {
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		if (m->seats[i].has_keeper && m->seats[i].keeper == dead)
-			m->seats[i].has_keeper = false;
+		if (m->slots[i].has_keeper && m->slots[i].keeper == dead)
+			m->slots[i].has_keeper = false;
 }
 
 /* ---- deaths ---- */
@@ -97,13 +97,13 @@ static void clear_gauges(struct observe_counters *c)
 
 static void worker_died(struct master *m, uint32_t index, int status)
 {
-	struct seat *seat = &m->seats[index];
-	bool was_ready = seat->is_ready;
-	pid_t pid = seat->pid;
+	struct worker_slot *slot = &m->slots[index];
+	bool was_ready = slot->is_ready;
+	pid_t pid = slot->pid;
 	char how[128];
-	close(seat->control);
-	seat->pid = 0;
-	seat->is_ready = false;
+	close(slot->control);
+	slot->pid = 0;
+	slot->is_ready = false;
 	clear_gauges(&m->start->slots[index]);
 	forget_keeper(m, index);
 	if (m->phase != MASTER_RUNNING) {
@@ -119,8 +119,8 @@ static void worker_died(struct master *m, uint32_t index, int status)
 		master_force(m);
 		return;
 	}
-	usec wait = backoff_after_death(&seat->backoff, m->now - seat->started);
-	seat->start_at = m->now + wait;
+	usec wait = backoff_after_death(&slot->backoff, m->now - slot->started);
+	slot->start_at = m->now + wait;
 	observe_log(&m->observe, OBSERVE_ERROR,
 	    "worker %u (process %d) %s; it is started again in %llu ms", index, (int)pid,
 	    describe_end(status, how, sizeof(how)), (unsigned long long)(wait / USEC_PER_MSEC));
@@ -151,7 +151,7 @@ static void reap(struct master *m)
 		if (pid == m->logger)
 			logger_died(m, status);
 		for (uint32_t i = 0; i < m->start->workers; i++)
-			if (m->seats[i].pid == pid)
+			if (m->slots[i].pid == pid)
 				worker_died(m, i, status);
 	}
 }
@@ -179,8 +179,8 @@ void master_force(struct master *m)
 static void kill_workers(struct master *m)
 {
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		if (m->seats[i].pid)
-			kill(m->seats[i].pid, SIGKILL);
+		if (m->slots[i].pid)
+			kill(m->slots[i].pid, SIGKILL);
 	m->deadline = USEC_NEVER;
 }
 
@@ -248,9 +248,9 @@ static struct status describe(struct master *m)
 {
 	for (uint32_t i = 0; i < m->start->workers; i++)
 		m->about[i] = (struct status_worker){
-		    .pid = m->seats[i].pid,
-		    .starts = m->seats[i].starts,
-		    .up = m->now - m->seats[i].started,
+		    .pid = m->slots[i].pid,
+		    .starts = m->slots[i].starts,
+		    .up = m->now - m->slots[i].started,
 		};
 	return (struct status){
 	    .up = m->now - m->start->started,
@@ -273,19 +273,19 @@ static void serve_status(struct master *m)
 
 static void read_control(struct master *m, uint32_t index)
 {
-	struct seat *seat = &m->seats[index];
+	struct worker_slot *slot = &m->slots[index];
 	struct message message;
-	while (recv(seat->control, &message, sizeof(message), MSG_DONTWAIT) ==
+	while (recv(slot->control, &message, sizeof(message), MSG_DONTWAIT) ==
 	       (ssize_t)sizeof(message)) {
 		if (message.kind != MESSAGE_READY)
 			continue;
-		seat->is_ready = true;
+		slot->is_ready = true;
 		if (!m->was_ready) {
 			observe_log(&m->observe, OBSERVE_INFO, "ready");
 			notify_ready(m->start->notify_fd);
-		} else if (seat->starts > 1) {
+		} else if (slot->starts > 1) {
 			observe_log(&m->observe, OBSERVE_INFO, "worker %u (process %d) is up again",
-			    index, (int)seat->pid);
+			    index, (int)slot->pid);
 		}
 		m->was_ready = true;
 		master_find_keepers(m);
@@ -295,7 +295,7 @@ static void read_control(struct master *m, uint32_t index)
 static bool any_worker(const struct master *m)
 {
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		if (m->seats[i].pid)
+		if (m->slots[i].pid)
 			return true;
 	return false;
 }
@@ -313,10 +313,10 @@ static usec do_what_is_due(struct master *m)
 	if (!m->logger && m->logger_start_at < next)
 		next = m->logger_start_at;
 	for (uint32_t i = 0; m->phase == MASTER_RUNNING && i < m->start->workers; i++) {
-		if (!m->seats[i].pid && m->now >= m->seats[i].start_at)
+		if (!m->slots[i].pid && m->now >= m->slots[i].start_at)
 			master_start_worker(m, i);
-		if (!m->seats[i].pid && m->seats[i].start_at < next)
-			next = m->seats[i].start_at;
+		if (!m->slots[i].pid && m->slots[i].start_at < next)
+			next = m->slots[i].start_at;
 	}
 	return next;
 }
@@ -330,7 +330,7 @@ static void wait_for_something(struct master *m, usec until)
 	    .fd = m->now < m->status_at ? -1 : m->start->status_fd, .events = POLLIN};
 	for (uint32_t i = 0; i < workers; i++)
 		fds[2 + i] = (struct pollfd){
-		    .fd = m->seats[i].pid ? m->seats[i].control : -1, .events = POLLIN};
+		    .fd = m->slots[i].pid ? m->slots[i].control : -1, .events = POLLIN};
 	int timeout = -1;
 	if (until != USEC_NEVER)
 		timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
@@ -378,7 +378,7 @@ int master_run(struct start *start)
 	uint32_t workers = start->workers;
 	struct master m = {
 	    .start = start, .signals = -1, .deadline = USEC_NEVER, .now = clock_monotonic()};
-	m.seats = memory_zalloc(workers * sizeof(*m.seats));
+	m.slots = memory_zalloc(workers * sizeof(*m.slots));
 	m.about = memory_zalloc(workers * sizeof(*m.about));
 	m.fds = memory_zalloc((workers + 2) * sizeof(*m.fds));
 	m.pid = getpid();
@@ -394,7 +394,7 @@ int master_run(struct start *start)
 		m.has_failed = true;
 		fprintf(stderr, "pushgate: cannot watch signals: %s\n", strerror(errno));
 	}
-	free(m.seats);
+	free(m.slots);
 	free(m.about);
 	free(m.fds);
 	return m.has_failed ? 1 : 0;

@@ -12,7 +12,7 @@
 enum master_phase { MASTER_RUNNING, MASTER_DRAINING, MASTER_FORCED, MASTER_ENDED };
 
 /* A worker's place: its sockets and its slot stay when the worker dies. */
-struct seat {
+struct worker_slot {
 	pid_t pid;   /* 0 = down */
 	int control; /* our end of its socketpair, while it is up */
 	uint32_t starts;
@@ -28,7 +28,7 @@ struct pollfd;
 struct master {
 	struct start *start;
 	struct observe observe;
-	struct seat *seats;
+	struct worker_slot *slots;
 	struct status_worker *about; /* room for describe() */
 	struct pollfd *fds;          /* room for poll */
 	pid_t pid, logger;           /* logger: 0 = down */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes: a master that binds and watches, workers that run one loop each, a logger behind a
- * pipe. The master never reads a peer's octets.
+ * pipe. The master never reads a peer's bytes.
  */
 #ifndef PUSHGATE_PROCESS_PROCESS_H
 #define PUSHGATE_PROCESS_PROCESS_H

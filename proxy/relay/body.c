@@ -40,7 +40,7 @@ static struct body_piece *push_piece(struct body *b)
 	return at(b, b->count++);
 }
 
-/* Octets that still fit behind the last piece, when that is a small chunk all our own. */
+/* Bytes that still fit behind the last piece, when that is a small chunk all our own. */
 static uint32_t tail_room(struct body *b, const struct chunk_pool *small)
 {
 	if (b->count == 0)
@@ -52,10 +52,10 @@ static uint32_t tail_room(struct body *b, const struct chunk_pool *small)
 }
 
 size_t body_append_copy(
-    struct body *b, struct slice octets, struct chunk_pool *small, struct budget *budget)
+    struct body *b, struct slice bytes, struct chunk_pool *small, struct budget *budget)
 {
-	size_t all = octets.len;
-	while (octets.len > 0) {
+	size_t all = bytes.len;
+	while (bytes.len > 0) {
 		uint32_t room = tail_room(b, small);
 		if (room == 0) {
 			struct chunk *c = chunk_acquire(small);
@@ -66,13 +66,13 @@ size_t body_append_copy(
 			room = c->capacity;
 		}
 		struct piece *last = &at(b, b->count - 1)->piece;
-		uint32_t n = octets.len < room ? (uint32_t)octets.len : room;
-		memcpy(last->chunk->data + last->offset + last->length, octets.ptr, n);
+		uint32_t n = bytes.len < room ? (uint32_t)bytes.len : room;
+		memcpy(last->chunk->data + last->offset + last->length, bytes.ptr, n);
 		last->length += n;
 		b->bytes += n;
-		octets = slice_from(octets, n);
+		bytes = slice_from(bytes, n);
 	}
-	return all - octets.len;
+	return all - bytes.len;
 }
 
 void body_append(

@@ -29,10 +29,10 @@ enum relay_code {
 enum relay_timeout {
 	RELAY_TIMEOUT_QUEUE,      /* for an upstream stream */
 	RELAY_TIMEOUT_RESPONSE,   /* request sent → final response head */
-	RELAY_TIMEOUT_BODY_DOWN,  /* between octets of the response from the origin */
-	RELAY_TIMEOUT_BODY_UP,    /* between octets of the request from the client */
-	RELAY_TIMEOUT_TAKE_DOWN,  /* octets wait and the client takes none */
-	RELAY_TIMEOUT_TAKE_UP,    /* octets wait and the origin takes none */
+	RELAY_TIMEOUT_BODY_DOWN,  /* between bytes of the response from the origin */
+	RELAY_TIMEOUT_BODY_UP,    /* between bytes of the request from the client */
+	RELAY_TIMEOUT_TAKE_DOWN,  /* bytes wait and the client takes none */
+	RELAY_TIMEOUT_TAKE_UP,    /* bytes wait and the origin takes none */
 	RELAY_TIMEOUT_PUSH_START, /* promise → beginning of its response */
 	RELAY_TIMEOUT_LINGER,     /* response done → end of the request body */
 };
@@ -40,7 +40,7 @@ enum relay_timeout {
 struct relay_cause {
 	const char *name;     /* "origin-lost" */
 	enum relay_side side; /* who brought it about */
-	/* once more, while no octet of the request body has left our buffer */
+	/* once more, while no byte of the request body has left our buffer */
 	bool may_retry;
 	/* answered when nothing was sent downstream yet; 0 = reset at once */
 	uint16_t status;

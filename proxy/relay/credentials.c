@@ -4,7 +4,7 @@
 
 struct sip {
 	uint64_t v[4];
-	uint64_t word; /* octets that do not fill eight yet, the first one lowest */
+	uint64_t word; /* bytes that do not fill eight yet, the first one lowest */
 	uint64_t total;
 };
 
@@ -47,10 +47,10 @@ static void absorb(struct sip *s)
 	s->word = 0;
 }
 
-static void sip_add(struct sip *s, struct slice octets)
+static void sip_add(struct sip *s, struct slice bytes)
 {
-	for (size_t i = 0; i < octets.len; i++) {
-		s->word |= (uint64_t)(unsigned char)octets.ptr[i] << (s->total % 8 * 8);
+	for (size_t i = 0; i < bytes.len; i++) {
+		s->word |= (uint64_t)(unsigned char)bytes.ptr[i] << (s->total % 8 * 8);
 		if (++s->total % 8 == 0)
 			absorb(s);
 	}
@@ -65,11 +65,11 @@ static uint64_t sip_end(struct sip *s)
 	return s->v[0] ^ s->v[1] ^ s->v[2] ^ s->v[3];
 }
 
-uint64_t credentials_siphash(const struct credentials_key *key, struct slice octets)
+uint64_t credentials_siphash(const struct credentials_key *key, struct slice bytes)
 {
 	struct sip s;
 	sip_init(&s, key);
-	sip_add(&s, octets);
+	sip_add(&s, bytes);
 	return sip_end(&s);
 }
 

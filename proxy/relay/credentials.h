@@ -17,7 +17,7 @@ struct credentials_key {
  * field that is not there differs from an empty one, and two requests without either are equal. */
 uint64_t credentials_hash(const struct credentials_key *key, const struct http_head *request);
 
-/* SipHash-2-4 of some octets. */
-uint64_t credentials_siphash(const struct credentials_key *key, struct slice octets);
+/* SipHash-2-4 of some bytes. */
+uint64_t credentials_siphash(const struct credentials_key *key, struct slice bytes);
 
 #endif

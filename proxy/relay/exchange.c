@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life and the deadlines of an exchange; how octets flow through it is in transfer.c. */
+/* The life and the deadlines of an exchange; how bytes flow through it is in transfer.c. */
 #include "proxy/relay/private.h"
 
 #include "proxy/base/ensure.h"
@@ -33,10 +33,10 @@ void relay_fini(struct relay *r)
 	spares_free(&r->spares);
 }
 
-void relay_turn(struct relay *r, usec now)
+void relay_advance(struct relay *r, usec now)
 {
 	r->now = now;
-	wheel_turn(&r->wheel, now);
+	wheel_advance(&r->wheel, now);
 }
 
 void relay_reap(struct relay *r)
@@ -187,7 +187,7 @@ static void nearest(
 	}
 }
 
-/* The same for what has to move so many octets a second. Who is not to blame just now begins anew. */
+/* The same for what has to move so many bytes a second. Who is not to blame just now begins anew. */
 static usec limit_of_pace(
     struct exchange *x, struct pace *p, enum relay_timeout what, uint32_t per_second)
 {
@@ -207,7 +207,7 @@ static usec later(usec a, usec b)
 	return a > b ? a : b;
 }
 
-/* The client owes octets of the request, if anybody wants them. */
+/* The client owes bytes of the request, if anybody wants them. */
 static usec owed_by_client(struct exchange *x)
 {
 	bool is_owed = !x->upload.source_ended && x->upload.body.bytes == 0 &&
@@ -217,7 +217,7 @@ static usec owed_by_client(struct exchange *x)
 		       : USEC_NEVER;
 }
 
-/* The origin owes more of the response; while octets wait for the client it is the client that is
+/* The origin owes more of the response; while bytes wait for the client it is the client that is
  * slow. Without an announced length it has what it has: events come when they happen. */
 static usec owed_by_origin(struct exchange *x)
 {
@@ -255,7 +255,7 @@ static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 	*cause = NULL;
 	if (x->lingers_until)
 		nearest(&d, cause, x->lingers_until, &relay_cause_UPLOAD_LINGER);
-	/* Octets wait, and the side that they are for opens no window. */
+	/* Bytes wait, and the side that they are for opens no window. */
 	if (x->response_begun && x->download.body.bytes > 0)
 		nearest(&d, cause,
 		    limit_of_pace(
@@ -287,7 +287,7 @@ static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
 	return d;
 }
 
-/* Which deadline holds changes as octets come and go; rather than arming at each of them it is
+/* Which deadline holds changes as bytes come and go; rather than arming at each of them it is
  * looked at again every second at least. */
 #define LOOK_AGAIN_USEC USEC_PER_SEC
 

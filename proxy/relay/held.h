@@ -6,12 +6,12 @@
 #include "proxy/relay/hold.h"
 #include "proxy/relay/private.h"
 
-/* What one held response is charged for beside its octets and its head: the struct and two slots
+/* What one held response is charged for beside its bytes and its head: the struct and two slots
  * of each map. And what one claim is. */
 #define HELD_BYTES (sizeof(struct held) + 4 * sizeof(void *))
 #define CLAIM_BYTES sizeof(struct claim)
 
-/* Octets that a claimer has been given and has not sent; and of one that outgrew its store, octets
+/* Bytes that a claimer has been given and has not sent; and of one that outgrew its store, bytes
  * kept. */
 #define CLAIM_WINDOW_BYTES 262144u
 #define OUTGROWN_KEPT_BYTES 65536u
@@ -35,13 +35,13 @@ struct held {
 	/* The response. */
 	struct http_head *head;     /* owned; NULL until it came */
 	struct http_head *interims; /* owned; for claimers that joined, chained */
-	struct body body;           /* octets from `dropped` on */
-	uint64_t dropped;           /* octets at the front that are gone, once it is outgrown */
+	struct body body;           /* bytes from `dropped` on */
+	uint64_t dropped;           /* bytes at the front that are gone, once it is outgrown */
 	usec arrived;               /* the head */
 	uint32_t age_sec;           /* that it came with */
 	uint32_t fresh_sec;         /* when it came */
 	bool is_admitted;           /* the head has been looked at */
-	bool is_whole;              /* with all its octets, and trailers if any */
+	bool is_whole;              /* with all its bytes, and trailers if any */
 	bool is_closed;             /* nobody new may claim it */
 	bool is_outgrown;           /* larger than its store */
 	bool is_abandoned;          /* its last live claimer gave it up, with this code */
@@ -62,7 +62,7 @@ struct claim {
 	struct budget *budget; /* of the store where it was when it was claimed */
 	struct list link;      /* in held->claims */
 	struct body_mark mark;
-	uint64_t at;             /* octets given */
+	uint64_t at;             /* bytes given */
 	uint64_t outstanding;    /* of those, not sent yet */
 	bool is_live;            /* joined while in flight */
 	bool had_head;           /* and after the head had come */
@@ -100,8 +100,8 @@ extern const struct leg_ops held_leg_ops;
 void held_enter(struct held *h, struct hold_store *s);
 void held_leave(struct held *h);
 void held_close(struct held *h);                       /* nobody new may claim it */
-void held_move(struct held *h, struct hold_store *to); /* before any octets came */
-/* Unclaimed ones go, oldest first, until one of so many octets more (count 1: one more response)
+void held_move(struct held *h, struct hold_store *to); /* before any bytes came */
+/* Unclaimed ones go, oldest first, until one of so many bytes more (count 1: one more response)
  * has its place. */
 const struct policy_reason *hold_make_room(
     struct hold_store *s, const struct held *but, uint32_t count, uint64_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * 103 Early Hints of our own (RFC 8297): one for each request, before its final response. It leaves at
- * the end of the loop turn of the first hint, or when hint_wait is over; the origin's own 103 takes
+ * the end of the loop pass of the first hint, or when hint_wait is over; the origin's own 103 takes
  * the hints along.
  */
 #include "proxy/relay/private.h"
@@ -22,7 +22,7 @@ void exchange_hint(struct exchange *x, const struct http_resource *resource)
 	if (!x->hints) {
 		x->hints = http_head_new(r->heads);
 		http_head_add_token(x->hints, HTTP_TOKEN_PSEUDO_STATUS, SLICE("103"));
-		const char *fault = http_head_settle(x->hints, HTTP_RESPONSE);
+		const char *fault = http_head_validate(x->hints, HTTP_RESPONSE);
 		ensure(fault == NULL);
 		x->hints_due = r->now + r->hint_wait;
 		list_append(&r->hinting, &x->hinting);

@@ -30,7 +30,7 @@ void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *op
 	hold->shared.is_shared = true;
 }
 
-/* At the end of the turn: callers further up may still look at it. */
+/* At the end of the loop pass: callers further up may still look at it. */
 static void bury(struct hold *hold)
 {
 	list_for_each(&hold->dead, h, struct held, entry)

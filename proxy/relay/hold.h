@@ -16,7 +16,7 @@
  * when it has been claimed. And, where the owner switches it on, one for the worker: what a shared
  * cache may store, for everybody, until it is stale.
  *
- * No sockets, no engine, no clock: legs are called back in hold_run only, once in every turn.
+ * No sockets, no engine, no clock: legs are called back in hold_run only, once in every loop pass.
  */
 #ifndef PUSHGATE_RELAY_HOLD_H
 #define PUSHGATE_RELAY_HOLD_H
@@ -59,7 +59,7 @@ struct hold_note {
 	const struct exchange *claimer; /* HOLD_CLAIMED and HOLD_MISSED, else NULL */
 	enum hold_miss miss;
 	struct slice field;    /* HOLD_MISS_VARY: the field's name */
-	uint64_t wasted_bytes; /* body octets that came for nobody */
+	uint64_t wasted_bytes; /* body bytes that came for nobody */
 	bool is_live;          /* HOLD_CLAIMED: joined while in flight */
 };
 
@@ -72,7 +72,7 @@ struct hold_counters {
 
 struct hold_limits {
 	uint32_t count; /* responses in one store */
-	uint64_t bytes; /* body octets in one store */
+	uint64_t bytes; /* body bytes in one store */
 	usec age;       /* 0 = as long as it is fresh */
 };
 
@@ -113,7 +113,7 @@ struct hold {
 	struct list
 	    unclaimed; /* held responses that nobody is being given, in all stores, oldest first */
 	struct list dirty; /* held responses that hold_run shall look at */
-	struct list dead;  /* held responses that are over, until the turn is */
+	struct list dead;  /* held responses that are over, until the loop pass is */
 	struct hold_counters counters;
 };
 
@@ -123,7 +123,7 @@ void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *op
     const struct hold_limits *shared);
 void hold_fini(struct hold *hold);  /* drops what is in the worker's store */
 void hold_drain(struct hold *hold); /* drops all that nobody is being given, in every store */
-/* Moves octets, answers, drops. Once a turn, before relay_reap and before connections are written.
+/* Moves bytes, answers, drops. Once a loop pass, before relay_reap and before connections are written.
  * */
 void hold_run(struct hold *hold);
 
@@ -162,7 +162,7 @@ bool hold_claim(struct hold *hold, struct exchange *x);
  */
 void hold_invalidate(struct hold *hold, const struct exchange *x, const struct http_head *response);
 
-/* "held 3/128 41216/4194304 octets", a line each store that is used. */
+/* "held 3/128 41216/4194304 bytes", a line each store that is used. */
 size_t hold_describe(const struct hold *hold, char *buffer, size_t size);
 
 #endif

@@ -44,8 +44,8 @@ const char *hold_miss_name(enum hold_miss miss)
 
 static unsigned char lower(char c)
 {
-	unsigned char octet = (unsigned char)c;
-	return octet >= 'A' && octet <= 'Z' ? (unsigned char)(octet | 0x20u) : octet;
+	unsigned char byte = (unsigned char)c;
+	return byte >= 'A' && byte <= 'Z' ? (unsigned char)(byte | 0x20u) : byte;
 }
 
 /* Equal for all ways to write one host and port: the comparison follows. */

@@ -171,7 +171,7 @@ size_t hold_describe(const struct hold *hold, char *buffer, size_t size)
 	size_t used = 0;
 	list_for_each(&hold->used, s, struct hold_store, link)
 	{
-		int n = snprintf(buffer + used, size - used, "held %u/%u %llu/%llu octets%s\n",
+		int n = snprintf(buffer + used, size - used, "held %u/%u %llu/%llu bytes%s\n",
 		    s->count, s->limits.count, (unsigned long long)s->bytes,
 		    (unsigned long long)s->limits.bytes, s->is_shared ? " shared" : "");
 		if (n < 0 || (size_t)n >= size - used)

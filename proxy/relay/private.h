@@ -23,7 +23,7 @@ static inline void exchange_upload_pay_from(struct exchange *x, struct budget *b
 		exchange_move_upload(x, budget);
 	x->up.budget = budget;
 }
-/* What pays for the octets that wait in the flow. */
+/* What pays for the bytes that wait in the flow. */
 struct budget *flow_budget(const struct exchange *x, const struct flow *f);
 /* No more shall come than must. */
 bool flow_is_short(const struct exchange *x, const struct flow *f);

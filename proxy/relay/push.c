@@ -2,7 +2,7 @@
 /*
  * An offer, from its facts to the verdict to a pushed exchange or a hint. An origin's promise is
  * settled here and now, before anything else of the origin's is read, so that downstream too it
- * stands before the octets that refer to it; an offer of our own before the head that names it.
+ * stands before the bytes that refer to it; an offer of our own before the head that names it.
  */
 #include "proxy/relay/private.h"
 

@@ -10,7 +10,7 @@
  *
  * A leg tells the exchange what came with the exchange_on_… functions and hears from it through its
  * ops. Whatever is called, the exchange stays allocated until relay_reap, at the end of
- * the loop turn; after its `ended` it has no legs and ignores everything.
+ * the loop pass; after its `ended` it has no legs and ignores everything.
  */
 #ifndef PUSHGATE_RELAY_RELAY_H
 #define PUSHGATE_RELAY_RELAY_H
@@ -41,17 +41,17 @@ struct leg_ops {
 	 * client's MAX_CONCURRENT_STREAMS: the leg calls exchange_on_start when it may begin;
 	 * or an interim one that is left out. */
 	bool (*send_head)(struct leg *leg, const struct http_head *head, bool end);
-	/* The flow towards this leg has changed: it has flow->body.bytes octets, and its end when
+	/* The flow towards this leg has changed: it has flow->body.bytes bytes, and its end when
 	 * flow_may_end(). The leg looks with body_front and takes with exchange_on_taken. */
 	void (*send_body)(struct leg *leg, const struct flow *flow);
-	/* After all body octets were taken. Ends this side. */
+	/* After all body bytes were taken. Ends this side. */
 	void (*send_trailers)(struct leg *leg, const struct http_head *trailers);
 	/* Down: a PUSH_PROMISE on this leg, child->down becomes the promised stream's leg. False:
 	 * not possible. */
 	bool (*promise)(struct leg *leg, const struct http_head *request, struct exchange *child);
 	/* RST_STREAM; the leg is gone for the exchange. */
 	void (*reset)(struct leg *leg, uint32_t code);
-	/* n octets of the body that came from this leg have been dealt with. */
+	/* n bytes of the body that came from this leg have been dealt with. */
 	void (*credit)(struct leg *leg, size_t n);
 	/* Not needed any more, both sides are over: cut the links, the leg is gone for the
 	 * exchange. */
@@ -76,20 +76,20 @@ enum flow_state { FLOW_HEAD, FLOW_BODY, FLOW_TRAILERS, FLOW_DONE, FLOW_ABORTED }
 /* One direction. `state` is what the sink has been told; what came from the source may be ahead. */
 struct flow {
 	enum flow_state state;
-	bool source_ended; /* the last octet (and trailers) came */
+	bool source_ended; /* the last byte (and trailers) came */
 	bool trailers_sent;
 	struct body body;             /* came and not taken yet */
 	struct http_head *trailers;   /* came and not sent yet; owned */
-	uint64_t received, forwarded; /* octets */
+	uint64_t received, forwarded; /* bytes */
 	size_t owed; /* taken, and kept from the source's credit for want of memory */
-	/* What the source gave, not counting the time in which octets waited here, since `filled`;
+	/* What the source gave, not counting the time in which bytes waited here, since `filled`;
 	 * and what the sink took of them. */
 	struct pace given, taken;
 	usec filled;
 	struct leg *source, *sink;
 };
 
-/* The sink may put its end of stream behind the octets that are there. */
+/* The sink may put its end of stream behind the bytes that are there. */
 static inline bool flow_may_end(const struct flow *f)
 {
 	return f->source_ended && f->trailers == NULL;
@@ -183,7 +183,7 @@ struct exchange {
 	struct hold_store *held;
 	/* what its client's connection remembers; NULL = it does not */
 	void *memory;
-	/* borrows: counts the octets that wait in `download`; NULL = nobody counts */
+	/* borrows: counts the bytes that wait in `download`; NULL = nobody counts */
 	uint64_t *buffered;
 	uint64_t upload_limit_bytes; /* 0 = none */
 	/* in a queue of the hop's: for an upstream stream, or for a push's start */
@@ -230,7 +230,7 @@ struct relay_ops {
 	struct slice (*date)(void *context);
 	/* How long things may take for this exchange, 0 = no limit. */
 	usec (*time_limit)(void *context, const struct exchange *x, enum relay_timeout what);
-	/* Octets a second that this side has to give and to take in that time; 0 = any. */
+	/* Bytes a second that this side has to give and to take in that time; 0 = any. */
 	uint32_t (*min_rate)(void *context, const struct exchange *x, enum relay_side side);
 };
 
@@ -239,7 +239,7 @@ struct relay {
 	void *context;
 	const struct policy_rules *policy;
 	const struct policy_feedback *feedback; /* what came of earlier pushes; may be NULL */
-	/* a 103 of ours waits so long for more hints; 0 = to the end of the turn */
+	/* a 103 of ours waits so long for more hints; 0 = to the end of the loop pass */
 	usec hint_wait;
 	struct chunk_pool *chunks, *small_chunks; /* borrows */
 	struct http_head_pool *heads;             /* borrows */
@@ -253,13 +253,13 @@ struct relay {
 	size_t live_count;
 	uint64_t next_id;
 	struct spares spares; /* exchanges */
-	usec now;             /* of this turn: relay_turn */
+	usec now;             /* of this loop pass: relay_advance */
 };
 
-void relay_init(struct relay *r);           /* after the public members were set */
-void relay_fini(struct relay *r);           /* ensures that none is live */
-void relay_turn(struct relay *r, usec now); /* the time; lets deadlines expire */
-void relay_reap(struct relay *r);           /* frees what is over */
+void relay_init(struct relay *r);              /* after the public members were set */
+void relay_fini(struct relay *r);              /* ensures that none is live */
+void relay_advance(struct relay *r, usec now); /* the time; lets deadlines expire */
+void relay_reap(struct relay *r);              /* frees what is over */
 
 /* ---- from the downstream side ---- */
 
@@ -274,7 +274,7 @@ struct exchange *exchange_new(
 void exchange_dispatch(struct exchange *x);
 /* Answers it here and now instead. */
 void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const char *detail);
-/* Body octets of the request, or its end. The piece is borrowed. */
+/* Body bytes of the request, or its end. The piece is borrowed. */
 void exchange_on_upload(struct exchange *x, struct piece piece, bool end);
 void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers); /* takes */
 /* The client reset the stream (the leg is gone), or its connection is lost. */
@@ -318,14 +318,14 @@ struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
     const struct http_resource *resource, enum relay_offer_flags flags);
 /* May a hint still leave before the response? */
 bool exchange_may_hint(const struct exchange *x);
-/* Sends the 103s that are due. At the end of each turn. */
+/* Sends the 103s that are due. At the end of each loop pass. */
 void relay_send_hints(struct relay *r);
 /* When relay_send_hints wants to be called although nothing happens; USEC_NEVER: not. */
 usec relay_hints_due(const struct relay *r);
 
 /* ---- from a sink ---- */
 
-/* n octets at the front of the flow towards this leg have been sent: drops them and gives the
+/* n bytes at the front of the flow towards this leg have been sent: drops them and gives the
  * credit. end: and the end of the stream was sent behind them. */
 void exchange_on_taken(struct leg *sink, size_t n, bool end);
 

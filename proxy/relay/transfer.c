@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heads, octets and trailers on their way through an exchange. Stream credit goes to the source
- * only for octets that the sink took, so that what waits here is bounded by the source's window.
+ * Heads, bytes and trailers on their way through an exchange. Stream credit goes to the source
+ * only for bytes that the sink took, so that what waits here is bounded by the source's window.
  */
 #include "proxy/relay/private.h"
 
@@ -69,7 +69,7 @@ void exchange_check_done(struct exchange *x)
 	exchange_arm(x);
 }
 
-/* What is held has its end when the store says so, with or without octets and trailers. */
+/* What is held has its end when the store says so, with or without bytes and trailers. */
 static bool is_held(const struct exchange *x)
 {
 	return x->push.state == PUSH_HELD;

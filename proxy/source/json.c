@@ -24,7 +24,7 @@ static int open_regular(const char *path, size_t most, struct stat *status, FILE
 	else if (!S_ISREG(status->st_mode))
 		fprintf(errors, "%s: is not a regular file\n", path);
 	else if ((uint64_t)status->st_size > most)
-		fprintf(errors, "%s: is larger than %zu octets\n", path, most);
+		fprintf(errors, "%s: is larger than %zu bytes\n", path, most);
 	else
 		return fd;
 	close(fd);
@@ -37,12 +37,12 @@ bool source_json_read(
 	int fd = open_regular(path, most, status, errors);
 	if (fd < 0)
 		return false;
-	/* One octet more than it had, to see whether it has grown meanwhile. */
+	/* One byte more than it had, to see whether it has grown meanwhile. */
 	size_t room = (size_t)status->st_size + 1, got = 0;
-	char *octets = memory_alloc(room);
+	char *bytes = memory_alloc(room);
 	ssize_t n = 1;
 	while (got < room && n != 0) {
-		n = read(fd, octets + got, room - got);
+		n = read(fd, bytes + got, room - got);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -56,11 +56,11 @@ bool source_json_read(
 	else if (got == room)
 		fprintf(errors, "%s: is being written to\n", path);
 	else {
-		*text = octets;
+		*text = bytes;
 		*length = got;
 		return true;
 	}
-	free(octets);
+	free(bytes);
 	return false;
 }
 
@@ -76,7 +76,7 @@ struct source_json_word source_json_word(const char *word)
 	return out;
 }
 
-/* Lines and columns begin at 1; columns count octets. */
+/* Lines and columns begin at 1; columns count bytes. */
 static void tell(struct source_json *j, size_t offset, const char *text)
 {
 	size_t line = 1, column = 1;

@@ -20,7 +20,7 @@ struct source_json {
 };
 
 /*
- * The whole of a regular file of at most `most` octets, from malloc. False: one line in `errors`. *status is the file
+ * The whole of a regular file of at most `most` bytes, from malloc. False: one line in `errors`. *status is the file
  * that was read, or (false) what stands there as far as it can be seen, else all zeros.
  */
 bool source_json_read(

@@ -109,10 +109,10 @@ static inline struct slice known_path(const struct source_known *k)
 
 /* An authority and a path that may be learned, in the form that the tables have them. */
 struct source_name {
-	char octets[SOURCE_AUTHORITY_BYTES];
+	char bytes[SOURCE_AUTHORITY_BYTES];
 	struct slice authority, path;
 };
-/* False: too long, or of octets that no URI has. Borrows the path; with is_page without its query. */
+/* False: too long, or of bytes that no URI has. Borrows the path; with is_page without its query. */
 bool source_name_set(
     struct source_name *name, struct slice authority, struct slice path, bool is_page);
 

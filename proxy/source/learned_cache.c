@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a client is taken to have in its cache: the resources that it was seen to get, the newest,
- * and since when. They are marks of a few octets: two that are alike cost a count.
+ * and since when. They are marks of a few bytes: two that are alike cost a count.
  */
 #include "proxy/base/hash.h"
 #include "proxy/source/learned.h"

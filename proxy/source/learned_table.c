@@ -22,15 +22,15 @@ bool source_name_set(
 {
 	if (is_page)
 		path.len = slice_find(path, '?');
-	if (authority.len == 0 || authority.len > sizeof(name->octets) || path.len == 0 ||
+	if (authority.len == 0 || authority.len > sizeof(name->bytes) || path.len == 0 ||
 	    path.len > SOURCE_PATH_BYTES || path.ptr[0] != '/' || !is_visible(authority) ||
 	    !is_visible(path) || slice_find(path, '#') != path.len)
 		return false;
 	for (size_t i = 0; i < authority.len; i++) {
 		char c = authority.ptr[i];
-		name->octets[i] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+		name->bytes[i] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 	}
-	name->authority = slice_of(name->octets, authority.len);
+	name->authority = slice_of(name->bytes, authority.len);
 	name->path = path;
 	return true;
 }

@@ -80,7 +80,7 @@ static bool read_target(
 	if (!reference[0] || reference[0] == '#' || !resolve(r, page, reference, &target)) {
 		mistake(r,
 		    "\"%s\" is no URI reference to a resource; write a path, percent-encoded, of "
-		    "at most %u octets",
+		    "at most %u bytes",
 		    source_json_word(reference).text, LIMIT_REFERENCE_BYTES);
 		return false;
 	}
@@ -284,7 +284,7 @@ struct source_manifest *source_manifest_parse(struct slice text, const char *nam
 {
 	struct reader r = {.json = {.text = text, .name = name, .errors = errors}};
 	if (text.len > SOURCE_FILE_BYTES) {
-		fprintf(errors, "%s:1:1: is larger than %d octets\n", name, SOURCE_FILE_BYTES);
+		fprintf(errors, "%s:1:1: is larger than %d bytes\n", name, SOURCE_FILE_BYTES);
 		return NULL;
 	}
 	json_t *root = source_json_parse(&r.json);

@@ -61,7 +61,7 @@ struct source_manifest;
 
 /*
  * NULL: the text is no manifest; each mistake is one line of `errors`, "NAME:line:column: what is wrong; what would be
- * right". Columns count octets. Nothing is said of a good one.
+ * right". Columns count bytes. Nothing is said of a good one.
  */
 struct source_manifest *source_manifest_parse(struct slice text, const char *name, FILE *errors);
 void source_manifest_free(struct source_manifest *m); /* NULL is fine */
@@ -106,7 +106,7 @@ enum source_check source_file_check(struct source_file *f, FILE *errors);
  * resource needs `support` distinct ones. A page needs as many before it can displace another such page.
  * Clients are known by a keyed hash that ends with the process.
  *
- * Bounded: pages, clients, open views, resources of a page, and octets. The least recently used goes first, of pages and
+ * Bounded: pages, clients, open views, resources of a page, and bytes. The least recently used goes first, of pages and
  * resources those first that too few clients asked for.
  */
 
@@ -127,7 +127,7 @@ struct source_learned_options {
 
 struct source_learned;
 
-/* seed: the process's own secret (hash_random_seed). parent: what the octets are taken from as well, borrowed, or NULL. */
+/* seed: the process's own secret (hash_random_seed). parent: what the bytes are taken from as well, borrowed, or NULL. */
 struct source_learned *source_learned_new(
     const struct source_learned_options *options, uint64_t seed, struct budget *parent);
 void source_learned_free(struct source_learned *t); /* NULL is fine */

@@ -30,7 +30,7 @@ static void on_data(struct demo_conn *c, const struct h2_event *e)
 		h2_credit(c->wire.h2, e->stream, e->piece.length);
 		return;
 	}
-	/* Credit comes when the octets have gone back out: the client's window bounds the ring. */
+	/* Credit comes when the bytes have gone back out: the client's window bounds the ring. */
 	if (e->piece.length > 0)
 		demo_body_append(&s->body, piece_slice(e->piece));
 	s->is_complete = e->end;
@@ -88,13 +88,13 @@ static void on_event(void *owner, struct h2_event *e)
 	http_head_free(e->head);
 }
 
-static void on_payload(void *owner, struct net_out *out, const struct h2_turn *turn)
+static void on_payload(void *owner, struct net_out *out, const struct h2_data_frame *frame)
 {
 	struct demo_conn *c = owner;
-	struct demo_stream *s = turn->user;
-	demo_body_take(&s->body, out, turn->length);
-	if (s->body.kind == DEMO_BODY_ECHO && !turn->end)
-		h2_credit(c->wire.h2, turn->stream, turn->length);
+	struct demo_stream *s = frame->user;
+	demo_body_take(&s->body, out, frame->length);
+	if (s->body.kind == DEMO_BODY_ECHO && !frame->end)
+		h2_credit(c->wire.h2, frame->stream, frame->length);
 }
 
 static void on_finished(void *owner)

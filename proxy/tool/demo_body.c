@@ -6,7 +6,7 @@
 
 #define RING_LEAST_BYTES 16384u
 
-/* 64 octets, so that an offset in a hex dump is easily found. */
+/* 64 bytes, so that an offset in a hex dump is easily found. */
 static const struct slice pattern =
     SLICE_INIT("pushgate 0123456789 abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOP\n");
 

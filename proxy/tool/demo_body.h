@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The body of one response of the demo origin: octets of a constant, of a pattern, or those that
+ * The body of one response of the demo origin: bytes of a constant, of a pattern, or those that
  * the client has just sent. It knows no HTTP. Private to tool/.
  */
 #ifndef PUSHGATE_TOOL_DEMO_BODY_H
@@ -18,9 +18,9 @@ struct demo_body {
 	size_t capacity, first, used;
 };
 
-/* Octets that could be sent now. */
+/* Bytes that could be sent now. */
 uint64_t demo_body_ready(const struct demo_body *b);
-/* Puts the next n octets into the send. */
+/* Puts the next n bytes into the send. */
 void demo_body_take(struct demo_body *b, struct net_out *out, size_t n);
 /* ECHO: what came from the client. */
 void demo_body_append(struct demo_body *b, struct slice data);

@@ -33,7 +33,7 @@ static const char page[] =
     "<p>Measured by this browser, which asked for each of them. See the same page pushed with\n"
     "<code>pushgate fetch https://127.0.0.1:8443/ --insecure</code>.</p>\n"
     "<table id=\"timing\"><thead><tr>\n"
-    "<th>asset</th><th>protocol</th><th>asked at</th><th>waited</th><th>octets</th><th class=\"wide\">timeline</th>\n"
+    "<th>asset</th><th>protocol</th><th>asked at</th><th>waited</th><th>bytes</th><th class=\"wide\">timeline</th>\n"
     "</tr></thead><tbody></tbody></table>\n"
     "<noscript><p>The measuring needs JavaScript.</p></noscript>\n"
     "</section>\n"
@@ -146,7 +146,7 @@ static const char facts_json[] =
     "\"A promised request has a method that is safe and cacheable, and no body.\",\n"
     "\"Promised streams have even numbers: the server opens them.\",\n"
     "\"A client that wants no pushes says so with ENABLE_PUSH=0, for its own hop alone.\",\n"
-    "\"A PUSH_PROMISE comes before the octets that refer to what is promised.\"\n"
+    "\"A PUSH_PROMISE comes before the bytes that refer to what is promised.\"\n"
     "]\n";
 
 static const char logo_svg[] =

@@ -53,17 +53,17 @@ void explain_scene_init(struct explain_scene *s);
 void explain_scene_fini(struct explain_scene *s);
 struct http_head *explain_head(struct explain_scene *s); /* empty, yours */
 
-/* The client asks (takes the settled head). NULL: it has a route, and s->x is its exchange; else
+/* The client asks (takes the validated head). NULL: it has a route, and s->x is its exchange; else
  * why it is answered here. */
 const struct relay_cause *explain_ask(
     struct explain_scene *s, struct http_head *request, const char **detail);
 /* And off it goes, with what is offered with a request or without. */
 void explain_dispatch(struct explain_scene *s, bool with_offers);
 /* What follows comes later than what was before: hints that need not wait have left. */
-void explain_turn(struct explain_scene *s);
-/* The origin promises (takes the settled head). */
+void explain_pass(struct explain_scene *s);
+/* The origin promises (takes the validated head). */
 void explain_promise(struct explain_scene *s, struct http_head *promised);
-/* The origin answers (takes the settled head). */
+/* The origin answers (takes the validated head). */
 void explain_answer(struct explain_scene *s, struct http_head *response);
 /* All that is under way ends, and what was held is forgotten: as good as a new connection. */
 void explain_end(struct explain_scene *s);
@@ -103,7 +103,7 @@ int explain_log(const struct conf *conf, FILE *log, FILE *out);
 /* explain_show.c */
 void explain_show(
     FILE *out, unsigned number, const struct policy_rules *rules, const struct explain_offer *e);
-/* Octets that a terminal would obey become '?'. */
+/* Bytes that a terminal would obey become '?'. */
 void explain_print(FILE *out, struct slice text);
 
 #endif

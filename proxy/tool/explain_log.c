@@ -227,7 +227,7 @@ static bool ask(struct replay *r, const struct log_line *first)
 	struct http_head *head = head_of(r, parent);
 	if (b.navigates)
 		http_head_add_token(head, HTTP_TOKEN_SEC_FETCH_MODE, SLICE("navigate"));
-	if (http_head_settle(head, HTTP_REQUEST)) {
+	if (http_head_validate(head, HTTP_REQUEST)) {
 		http_head_free(head);
 		return false;
 	}
@@ -240,7 +240,7 @@ static bool ask(struct replay *r, const struct log_line *first)
 static void decide_relayed(struct replay *r)
 {
 	struct http_head *head = head_of(r, r->now);
-	if (http_head_settle(head, HTTP_REQUEST) == NULL)
+	if (http_head_validate(head, HTTP_REQUEST) == NULL)
 		explain_promise(&r->scene, head);
 	else
 		http_head_free(head);

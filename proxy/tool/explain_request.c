@@ -161,7 +161,7 @@ static int promise(struct request *r, const char *text)
 		http_head_add_token(head, HTTP_TOKEN_PSEUDO_AUTHORITY, target.authority);
 		http_head_add_token(head, HTTP_TOKEN_PSEUDO_PATH, target.path);
 		/* As a request: what only a promise may not be is the policy's to say. */
-		wrong = http_head_settle(head, HTTP_REQUEST);
+		wrong = http_head_validate(head, HTTP_REQUEST);
 	}
 	http_head_free(base);
 	if (wrong) {
@@ -183,7 +183,7 @@ static int answer(struct request *r)
 		http_head_add(head, o->response_fields[i].name, o->response_fields[i].value);
 		has_link = has_link || slice_equal(o->response_fields[i].name, SLICE("link"));
 	}
-	const char *wrong = http_head_settle(head, HTTP_RESPONSE);
+	const char *wrong = http_head_validate(head, HTTP_RESPONSE);
 	if (wrong) {
 		http_head_free(head);
 		return bad(r, "the response", "is malformed", wrong);
@@ -237,7 +237,7 @@ static int play(struct request *r, const struct fetch_request *url)
 {
 	const char *detail;
 	struct http_head *head = make_request(r, url);
-	const char *wrong = http_head_settle(head, HTTP_REQUEST);
+	const char *wrong = http_head_validate(head, HTTP_REQUEST);
 	if (wrong) {
 		http_head_free(head);
 		return bad(r, "the request", "is malformed", wrong);
@@ -251,7 +251,7 @@ static int play(struct request *r, const struct fetch_request *url)
 	}
 	show_way(r);
 	explain_dispatch(&r->scene, true);
-	explain_turn(&r->scene);
+	explain_pass(&r->scene);
 	if (!r->scene.wants_pushes)
 		fputs("\nThe origin is asked with ENABLE_PUSH=0: it does not even promise.\n",
 		    r->out);

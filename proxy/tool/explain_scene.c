@@ -299,7 +299,7 @@ void explain_dispatch(struct explain_scene *s, bool with_offers)
 	exchange_dispatch(s->x);
 }
 
-void explain_turn(struct explain_scene *s)
+void explain_pass(struct explain_scene *s)
 {
 	relay_send_hints(&s->relay);
 }

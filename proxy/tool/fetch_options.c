@@ -70,7 +70,7 @@ const char *fetch_parse_url(struct fetch_request *r, const char *url)
 	if (!slice_starts_with(rest, SLICE("://")))
 		return "the URL must begin with http:// or https://";
 	if (!is_printable(rest))
-		return "the URL has an octet that must be percent-encoded";
+		return "the URL has a byte that must be percent-encoded";
 	rest = slice_from(rest, 3);
 	r->authority = part_until(rest, "/?#");
 	struct http_authority authority;

@@ -65,11 +65,11 @@ static void send_request(struct fetch *f)
 	link_wake(&f->wire);
 }
 
-static void on_payload(void *owner, struct net_out *out, const struct h2_turn *turn)
+static void on_payload(void *owner, struct net_out *out, const struct h2_data_frame *frame)
 {
 	struct fetch *f = owner;
-	net_out_copy(out, f->unsent.ptr, turn->length);
-	f->unsent = slice_from(f->unsent, turn->length);
+	net_out_copy(out, f->unsent.ptr, frame->length);
+	f->unsent = slice_from(f->unsent, frame->length);
 }
 
 /* ---- the connection ---- */

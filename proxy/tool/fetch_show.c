@@ -2,7 +2,7 @@
 /* The waterfall: a line for the response and each push, with bars on one scale of time. */
 #include "proxy/tool/fetch.h"
 
-/* Octets of a column's text. */
+/* Bytes of a column's text. */
 #define CELL 24
 
 #define BAR_LEAST 10u

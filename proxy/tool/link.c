@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Octets into the engine, events to the owner, frames into the socket, and the engine's clock. */
+/* Bytes into the engine, events to the owner, frames into the socket, and the engine's clock. */
 #include "proxy/tool/link.h"
 #include "proxy/base/ensure.h"
 
@@ -80,11 +80,11 @@ static bool fill_once(struct link *l, struct net_out *out, size_t room)
 		h2_control_taken(l->h2, control.len);
 		return true;
 	}
-	struct h2_turn turn;
-	if (!h2_next_turn(l->h2, room < FRAME_BYTES ? (uint32_t)room : FRAME_BYTES, &turn))
+	struct h2_data_frame frame;
+	if (!h2_next_data(l->h2, room < FRAME_BYTES ? (uint32_t)room : FRAME_BYTES, &frame))
 		return false;
-	net_out_copy(out, turn.header, sizeof(turn.header));
-	l->ops->payload(l->owner, out, &turn);
+	net_out_copy(out, frame.header, sizeof(frame.header));
+	l->ops->payload(l->owner, out, &frame);
 	return true;
 }
 

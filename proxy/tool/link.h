@@ -12,8 +12,8 @@
 struct link_ops {
 	/* Takes event->head when there is one. */
 	void (*event)(void *owner, struct h2_event *event);
-	/* Put turn->length octets of the stream's body into out. */
-	void (*payload)(void *owner, struct net_out *out, const struct h2_turn *turn);
+	/* Put frame->length bytes of the stream's body into out. */
+	void (*payload)(void *owner, struct net_out *out, const struct h2_data_frame *frame);
 	/* The engine has nothing left to say or to hear: close it. */
 	void (*finished)(void *owner);
 	/* The transport ended; what the engine made of it has been told as events. */

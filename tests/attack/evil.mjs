@@ -11,8 +11,8 @@ import { Raw, Tally, addressOf, request, sleep } from './raw.mjs';
 /* Blocks that leave the table alone. */
 export const fields = (list) => new Encoder().encode(list);
 export const OK = fields({ ':status': '200' });
-export const head = (id, octets = OK, flags = 0) => frame('HEADERS', FLAG.END_HEADERS | flags, id, octets);
-export const page = (id, octets = OK, body = 'x') => Buffer.concat([head(id, octets), frame('DATA', FLAG.END_STREAM, id, Buffer.from(body))]);
+export const head = (id, bytes = OK, flags = 0) => frame('HEADERS', FLAG.END_HEADERS | flags, id, bytes);
+export const page = (id, bytes = OK, body = 'x') => Buffer.concat([head(id, bytes), frame('DATA', FLAG.END_STREAM, id, Buffer.from(body))]);
 
 /* Promised ids belong to the connection. */
 export function promised(line) {
@@ -69,14 +69,14 @@ export class Evil {
 	}
 
 	/* DATA without end, as far as the windows go; until the stream is reset. */
-	async fill(line, id, octets) {
-		const one = frame('DATA', 0, id, octets);
+	async fill(line, id, bytes) {
+		const one = frame('DATA', 0, id, bytes);
 		for (let sent = 0; !line.over && !line.refused.has(id);) {
-			if (line.initial + (line.granted[id] ?? 0) - sent < octets.length) {
+			if (line.initial + (line.granted[id] ?? 0) - sent < bytes.length) {
 				await sleep(2);
 				continue;
 			}
-			sent += octets.length;
+			sent += bytes.length;
 			await line.send(one);
 		}
 	}

@@ -32,7 +32,7 @@ class Client {
 		const mine = record();
 		gather(stream).then((body) => {
 			if (!body.equals(bodyOf(path)))
-				mine.failures.push(`push ${path}: ${body.length} octets of ${bodyOf(path).length}`);
+				mine.failures.push(`push ${path}: ${body.length} bytes of ${bodyOf(path).length}`);
 		}, (error) => mine.failures.push(`push ${path}: ${error.message}`));
 	}
 
@@ -50,7 +50,7 @@ class Client {
 			stream.on('response', (headers) => { status = headers[':status']; });
 			const body = await gather(stream);
 			if (status !== 200 || !body.equals(bodyOf(path)))
-				throw new Error(`status ${status}, ${body.length} octets of ${bodyOf(path).length}`);
+				throw new Error(`status ${status}, ${body.length} bytes of ${bodyOf(path).length}`);
 			mine.latencies.push(performance.now() - begun - (path === '/slow' ? 50 : 0));
 		} catch (error) {
 			mine.failures.push(`${path} after ${Math.round(performance.now() - begun)} ms: ${error.message}${this.fault ? ` (${this.fault})` : ''}`);

@@ -73,11 +73,11 @@ export function judge(out, slowest) {
 }
 
 /* One JSON object a line, whatever peers put into their requests. */
-function judgeAccess(octets, say) {
+function judgeAccess(bytes, say) {
 	const lines = { cut: 0, escaped: 0, bad: 0 };
 	let first;
-	for (let at = 0, end; (end = octets.indexOf('\n', at)) >= 0; at = end + 1) {
-		const line = octets.subarray(at, end);
+	for (let at = 0, end; (end = bytes.indexOf('\n', at)) >= 0; at = end + 1) {
+		const line = bytes.subarray(at, end);
 		try {
 			lines.cut += JSON.parse(UTF8.decode(line)).cut ? 1 : 0;
 			lines.escaped += line.includes('\\u00') ? 1 : 0;

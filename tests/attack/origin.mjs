@@ -3,7 +3,7 @@
  * The honest origin, a process of its own, for honest clients and attackers alike:
  *   /small       1 KiB            /site      the same with two pushes, /site/a and /site/b
  *   /large       64 KiB           /huge      8 MiB
- *   /upload      says how many octets came, when all have      /slow    1 KiB after 50 ms
+ *   /upload      says how many bytes came, when all have      /slow    1 KiB after 50 ms
  *   /never       no answer
  */
 import net from 'node:net';
@@ -22,10 +22,10 @@ function push(line, parent, request, path) {
 }
 
 function count(stream) {
-	let octets = 0;
-	stream.on.data = (data) => { octets += data.length; };
+	let bytes = 0;
+	stream.on.data = (data) => { bytes += data.length; };
 	stream.on.end = () => {
-		const text = Buffer.from(String(octets));
+		const text = Buffer.from(String(bytes));
 		stream.head({ ':status': 200 });
 		stream.send((at, n) => text.subarray(at, at + n), 0, text.length, { endStream: true });
 	};

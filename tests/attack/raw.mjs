@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The attacker's own end of a connection: octets out as they are given, and of what comes in only
+ * The attacker's own end of a connection: bytes out as they are given, and of what comes in only
  * what tells how it ended. Nothing is checked and little is kept, so that the attacker's cost per
  * frame stays below its victim's.
  */
@@ -17,7 +17,7 @@ const SETTINGS_ACK = frame('SETTINGS', FLAG.ACK, 0);
 export const addressOf = (i) => `127.0.0.${2 + (i % 200)}`;
 
 /*
- * The client's first octets. Without a table of ours an answer's status can be read off its block; the connection's
+ * The client's first bytes. Without a table of ours an answer's status can be read off its block; the connection's
  * window stands open, so that no response waits for it.
  */
 export const hello = (settings = {}) => Buffer.concat([PREFACE,
@@ -32,7 +32,7 @@ export function request(env, id, fields = {}, flags = FLAG.END_STREAM) {
 }
 
 /*
- * A tape is what one connection sends after its first octets: first (if given) and parts, each [{octets, frames}], played
+ * A tape is what one connection sends after its first bytes: first (if given) and parts, each [{bytes, frames}], played
  * in order and, if `repeat`, the parts again. reel(n, size, make) cuts make(0), make(1), … (each a list of frames) into parts of about `size` frames.
  */
 export function reel(count, size, make) {
@@ -40,7 +40,7 @@ export function reel(count, size, make) {
 	let list = [];
 	const cut = () => {
 		if (list.length)
-			parts.push({ octets: Buffer.concat(list), frames: list.length });
+			parts.push({ bytes: Buffer.concat(list), frames: list.length });
 		list = [];
 	};
 	for (let i = 0; i < count; i++) {
@@ -117,7 +117,7 @@ export class Raw {
 	end = null; /* how it ended, in words */
 	frames = 0; /* sent */
 	#reader = new FrameReader();
-	#preface; /* octets of it that have not come yet */
+	#preface; /* bytes of it that have not come yet */
 
 	/*
 	 * env: {port, tls}; options: from (local address), reads (false: nothing is read, ever), settings, silent (sends no
@@ -189,11 +189,11 @@ export class Raw {
 	}
 
 	/* Resolves when the kernel has it; at once when the connection is over. */
-	send(octets, frames = 1) {
+	send(bytes, frames = 1) {
 		if (this.over || !this.socket.writable)
 			return Promise.resolve();
 		return Promise.race([this.gone, new Promise((resolve) => {
-			this.socket.write(octets, () => { this.frames += frames; resolve(); });
+			this.socket.write(bytes, () => { this.frames += frames; resolve(); });
 		})]);
 	}
 
@@ -212,7 +212,7 @@ export class Raw {
 			for (const part of list) {
 				if (this.over || !clock.goesOn)
 					return;
-				await this.send(part.octets, part.frames);
+				await this.send(part.bytes, part.frames);
 				await sleep(pace);
 			}
 			list = parts;

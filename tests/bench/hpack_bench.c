@@ -104,7 +104,7 @@ static struct slice *peer_blocks(
 				    (int)(mark - l->value), l->value, i, mark + 2);
 			http_head_add(head, slice_of_string(l->name), value);
 		}
-		if (http_head_settle(head, kind))
+		if (http_head_validate(head, kind))
 			fail("malformed head");
 		uint8_t *out = malloc(hpack_encode_bound(peer, head));
 		if (!out)
@@ -130,7 +130,7 @@ static void relay(struct hpack_decoder *d, struct hpack_encoder *e, struct http_
 	if (hpack_decode(d, block, 65536, head) != HPACK_OK)
 		fail("cannot decode");
 	double t1 = now_nsec();
-	if (http_head_settle(head, kind))
+	if (http_head_validate(head, kind))
 		fail("malformed head");
 	double t2 = now_nsec();
 	if (hpack_encode_bound(e, head) > sizeof(out))
@@ -186,7 +186,7 @@ static void run(const char *what, const struct line *lines, enum http_head_kind 
 		hpack_encoder_free(e);
 	}
 	printf(
-	    "%-16s decode %4.0f ns  settle %4.0f ns  encode %4.0f ns  in %5.1f  out %5.1f octets\n",
+	    "%-16s decode %4.0f ns  settle %4.0f ns  encode %4.0f ns  in %5.1f  out %5.1f bytes\n",
 	    what, best.decode / n - clock, best.settle / n - clock, best.encode / n - clock,
 	    (double)best.in / n, (double)best.out / n);
 	for (int i = 0; i < VARIANTS; i++)

@@ -19,7 +19,7 @@ static struct http_head *request(struct http_head_pool *pool, struct slice path)
 	http_head_add(head, SLICE(":path"), path);
 	http_head_add(head, SLICE("user-agent"),
 	    SLICE("Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"));
-	if (http_head_settle(head, HTTP_REQUEST))
+	if (http_head_validate(head, HTTP_REQUEST))
 		abort();
 	return head;
 }

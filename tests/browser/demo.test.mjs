@@ -18,11 +18,11 @@ scenario('the demo page loads whole, and its table has a row for the page and ea
 	const shown = new Set(rows.map(([path]) => path));
 	shown.delete('/facts.json');
 	assert.deepEqual([...shown].sort(), ['/', ...assets].sort());
-	for (const [path, protocol, asked, waited, octets] of rows) {
+	for (const [path, protocol, asked, waited, bytes] of rows) {
 		assert.equal(protocol, 'h2', path);
 		assert.match(asked, /^\d+\.\d ms$/, path);
 		assert.match(waited, /^\d+\.\d ms$/, path);
-		assert.ok(Number(octets) > 0, path);
+		assert.ok(Number(bytes) > 0, path);
 	}
 	assert.match(await page.textContent('#hello'), /^Good /);
 	await page.waitForFunction(() => !document.querySelector('#facts').textContent.startsWith('Loading'));

@@ -20,7 +20,7 @@ static struct http_head *read_head(
 {
 	struct http_head *head = head_text(pool, in);
 	head->kind = kind;
-	if (http_head_settle(head, kind) == NULL)
+	if (http_head_validate(head, kind) == NULL)
 		return head;
 	http_head_free(head);
 	return NULL;

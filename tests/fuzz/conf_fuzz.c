@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any octets as a configuration: either a snapshot comes out, or at least one mistake is named,
+ * Any bytes as a configuration: either a snapshot comes out, or at least one mistake is named,
  * each with its line. Files and names are not touched. What comes out can be decided with.
  */
 #include "tests/fuzz/input.h"
@@ -9,7 +9,7 @@
 #include "proxy/conf/conf.h"
 #include <stdlib.h>
 
-/* Every line begins "fuzz.ini:NUMBER: " and has no octet that a terminal would obey. */
+/* Every line begins "fuzz.ini:NUMBER: " and has no byte that a terminal would obey. */
 static size_t check_errors(const char *text)
 {
 	size_t mistakes = 0;

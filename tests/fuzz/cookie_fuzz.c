@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any octets as a diary's cookie. The first octet chooses: as a cookie's value, or (with a MAC
+ * Any bytes as a diary's cookie. The first byte chooses: as a cookie's value, or (with a MAC
  * that is right) as the inside of one. What is accepted is in order and comes out again as it went
  * in.
  */
@@ -23,7 +23,7 @@ static void digest(void *context, unsigned key, struct slice text, uint8_t out[P
 
 static const struct policy_cookie_keys keys = {2, digest, NULL};
 
-/* Octets as the signed inside of a cookie. */
+/* Bytes as the signed inside of a cookie. */
 static struct slice signed_text(const uint8_t *data, size_t size, char text[POLICY_COOKIE_TEXT + 4])
 {
 	static const char letters[] =

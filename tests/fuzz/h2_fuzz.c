@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engine under arbitrary octets, arbitrarily split, with an owner that does arbitrary (but
+ * The engine under arbitrary bytes, arbitrarily split, with an owner that does arbitrary (but
  * legal) things in between. The invariants are walked after each step.
  *
- * Input: one octet of options, then steps of one octet. Below 0x60: so many octets (and one) of
+ * Input: one byte of options, then steps of one byte. Below 0x60: so many bytes (and one) of
  * what follows come from the peer. Below 0x80: a frame does, of which the input says type, flags,
  * stream and content, and the target the length. Any other is an action of the owner's, with one
- * octet of argument.
+ * byte of argument.
  */
 #include "tests/fuzz/input.h"
 #include "tests/support/h2_owner.h"
@@ -31,10 +31,10 @@ static void receive_frame(struct h2_owner *o, struct input *in, uint8_t step)
 {
 	uint8_t frame[9 + 256] = {0};
 	uint8_t type = step & 0x1f;
-	frame[3] = type == 0x1f ? input_octet(in) : type;
-	frame[4] = input_octet(in);
-	frame[8] = input_octet(in);
-	struct slice content = input_take(in, input_octet(in));
+	frame[3] = type == 0x1f ? input_byte(in) : type;
+	frame[4] = input_byte(in);
+	frame[8] = input_byte(in);
+	struct slice content = input_take(in, input_byte(in));
 	frame[2] = (uint8_t)content.len;
 	memcpy(frame + 9, content.ptr, content.len);
 	h2_owner_receive(o, frame, 9 + content.len);
@@ -42,10 +42,10 @@ static void receive_frame(struct h2_owner *o, struct input *in, uint8_t step)
 
 static void act(struct h2_owner *o, uint8_t step, uint8_t argument)
 {
-	struct h2_turn turn;
+	struct h2_data_frame frame;
 	unsigned action = step % ACTIONS;
 	if (action == TURN) {
-		h2_next_turn(o->conn, (uint32_t)argument * 100, &turn);
+		h2_next_data(o->conn, (uint32_t)argument * 100, &frame);
 	} else if (action == CONTROL) {
 		struct slice control = h2_control(o->conn);
 		h2_control_taken(o->conn, argument < 128 ? control.len : control.len / 2);
@@ -62,14 +62,14 @@ static void act(struct h2_owner *o, uint8_t step, uint8_t argument)
 static void run(struct h2_owner *o, struct input *in)
 {
 	while (in->left > 0) {
-		uint8_t step = input_octet(in);
+		uint8_t step = input_byte(in);
 		if (step < 0x60) {
-			struct slice octets = input_take(in, (size_t)step + 1);
-			h2_owner_receive(o, octets.ptr, octets.len);
+			struct slice bytes = input_take(in, (size_t)step + 1);
+			h2_owner_receive(o, bytes.ptr, bytes.len);
 		} else if (step < 0x80) {
 			receive_frame(o, in, step);
 		} else {
-			act(o, step, input_octet(in));
+			act(o, step, input_byte(in));
 		}
 	}
 }
@@ -77,7 +77,7 @@ static void run(struct h2_owner *o, struct input *in)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
-	uint8_t options = input_octet(&in);
+	uint8_t options = input_byte(&in);
 	bool is_client = options & OPTION_CLIENT;
 	struct h2_owner o = {.chunks = chunk_pool_new(16384, 1), .heads = http_head_pool_new(4)};
 	struct h2_settings settings = h2_settings_initial;

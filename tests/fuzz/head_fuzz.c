@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any fields as a head: what settles obeys the rules of RFC 9113 8 as they are read here once
- * more, octet by octet; it settles again when it is put together again; and what the relay makes
+ * more, byte by byte; it settles again when it is put together again; and what the relay makes
  * of it is in order.
  *
- * Input: one octet for the kind, then the head's lines.
+ * Input: one byte for the kind, then the head's lines.
  */
 #include "tests/fuzz/head_text.h"
 
@@ -112,7 +112,7 @@ static struct http_head *together(struct http_head_pool *pool, const struct http
 static void check_again(struct http_head_pool *pool, const struct http_head *h)
 {
 	struct http_head *again = together(pool, h);
-	ensure(http_head_settle(again, h->kind) == NULL);
+	ensure(http_head_validate(again, h->kind) == NULL);
 	ensure(again->count == h->count && again->content_length == h->content_length);
 	ensure(slice_equal(again->authority, h->authority) && slice_equal(again->path, h->path));
 	http_head_free(again);
@@ -165,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct http_head_pool *pool = http_head_pool_new(2);
 	enum http_head_kind kind = (enum http_head_kind)input_below(&in, 4);
 	struct http_head *h = head_text(pool, &in);
-	if (http_head_settle(h, kind) == NULL) {
+	if (http_head_validate(h, kind) == NULL) {
 		check(h);
 		check_again(pool, h);
 		use(pool, h);

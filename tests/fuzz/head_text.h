@@ -13,7 +13,7 @@ static inline struct http_head *head_text(struct http_head_pool *pool, struct in
 		struct slice line = input_line(in);
 		if (line.len == 0)
 			break;
-		/* A pseudo-field's own colon is its first octet. */
+		/* A pseudo-field's own colon is its first byte. */
 		size_t colon = 1 + slice_find(slice_from(line, 1), ':');
 		struct slice value = slice_from(line, colon + 1);
 		if (slice_starts_with(value, SLICE(" ")))

@@ -2,12 +2,12 @@
 /*
  * A whole hop between clients and origins that do anything: the real handlers, engines and relay
  * over sockets in memory, with a clock that the input moves. A peer is an engine of ours whose
- * owner does what it is told, or raw octets. Whatever happens, engines keep their invariants,
+ * owner does what it is told, or raw bytes. Whatever happens, engines keep their invariants,
  * everything that was begun ends when its peers are gone and time has passed, and all gauges and
  * budgets return to where they were.
  *
- * Input: one octet chooses the configuration, one what origins are (a bit each, in turn: raw),
- * then steps: an octet for the action, one for the peer, and what the action takes.
+ * Input: one byte chooses the configuration, one what origins are (a bit each, in turn: raw),
+ * then steps: a byte for the action, one for the peer, and what the action takes.
  */
 #include "tests/fuzz/input.h"
 #include "tests/support/h2_owner.h"
@@ -162,7 +162,7 @@ static void origins_come(struct world *w)
 }
 
 /* False: there was nothing to say, on either side. */
-static bool exchange_octets(struct world *w, struct peer *p)
+static bool exchange_bytes(struct world *w, struct peer *p)
 {
 	struct memory_socket *s = p->socket;
 	bool has_moved = s->out.size > 0;
@@ -193,7 +193,7 @@ static bool turn(struct world *w)
 	bool has_moved = false;
 	origins_come(w);
 	for (unsigned i = 0; i < w->peer_count; i++)
-		if (!w->peers[i].is_lazy && exchange_octets(w, &w->peers[i]))
+		if (!w->peers[i].is_lazy && exchange_bytes(w, &w->peers[i]))
 			has_moved = true;
 	net_run_once(w->loop, 0);
 	return has_moved;
@@ -258,9 +258,9 @@ static void put_frame(struct peer *p, struct input *in, uint8_t type)
 {
 	uint8_t frame[9 + 256] = {0};
 	frame[3] = type;
-	frame[4] = input_octet(in);
-	frame[8] = input_octet(in);
-	struct slice content = input_take(in, input_octet(in));
+	frame[4] = input_byte(in);
+	frame[8] = input_byte(in);
+	struct slice content = input_take(in, input_byte(in));
 	frame[2] = (uint8_t)content.len;
 	memcpy(frame + 9, content.ptr, content.len);
 	memory_socket_put(p->socket, frame, 9 + content.len);
@@ -298,7 +298,7 @@ static void change_transport(struct world *w, struct peer *p, uint8_t argument)
 
 enum {
 	STEP_DIAL = H2_OWNER_ACTION_COUNT,
-	STEP_OCTETS,
+	STEP_BYTES,
 	STEP_FRAME,
 	STEP_TRANSPORT,
 	STEP_PASS,
@@ -309,8 +309,8 @@ enum {
 
 static void step(struct world *w, struct input *in)
 {
-	uint8_t octet = input_octet(in), which = input_octet(in);
-	unsigned action = octet % STEP_COUNT;
+	uint8_t byte = input_byte(in), which = input_byte(in);
+	unsigned action = byte % STEP_COUNT;
 	if (action == STEP_DIAL) {
 		dial(w, which);
 		return;
@@ -334,21 +334,21 @@ static void step(struct world *w, struct input *in)
 		return;
 	struct peer *p = &w->peers[(which & 15) % w->peer_count];
 	if (action == STEP_TRANSPORT) {
-		change_transport(w, p, input_octet(in));
-	} else if (action == STEP_OCTETS) {
-		struct slice octets = input_take(in, (size_t)input_octet(in) + 1);
-		memory_socket_put(p->socket, octets.ptr, octets.len);
+		change_transport(w, p, input_byte(in));
+	} else if (action == STEP_BYTES) {
+		struct slice bytes = input_take(in, (size_t)input_byte(in) + 1);
+		memory_socket_put(p->socket, bytes.ptr, bytes.len);
 	} else if (action == STEP_FRAME) {
 		put_frame(p, in, which >> 4);
 	} else if (!p->is_raw) {
-		h2_owner_act(&p->owner, (enum h2_owner_action)action, which >> 4, input_octet(in));
+		h2_owner_act(&p->owner, (enum h2_owner_action)action, which >> 4, input_byte(in));
 	}
 }
 
 static void run(struct world *w, struct input *in)
 {
 	while (in->left > 0) {
-		bool goes_on = *in->at >= 0x80; /* the next step comes in the same turn */
+		bool goes_on = *in->at >= 0x80; /* the next step comes in the same loop pass */
 		step(w, in);
 		if (!goes_on)
 			turns(w);
@@ -432,9 +432,9 @@ static void close_world(struct world *w)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
-	uint8_t options = input_octet(&in);
+	uint8_t options = input_byte(&in);
 	struct world *w = memory_new(struct world);
-	w->raw_origins = input_octet(&in);
+	w->raw_origins = input_byte(&in);
 	open_world(w, configuration(options % CONFIGURATIONS));
 	run(w, &in);
 	if (!(options & 0x80))

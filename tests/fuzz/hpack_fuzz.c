@@ -3,8 +3,8 @@
  * HPACK against libnghttp2: both must accept the same blocks and give the same lists, and what
  * either's encoder makes of a list must read as that list to the other's decoder.
  *
- * Input: one octet for the list's limit, then records of an octet (kind), two of length, and that
- * many of content. Kind 1 is a new table limit (two octets), any other a field block.
+ * Input: one byte for the list's limit, then records of a byte (kind), two of length, and that
+ * many of content. Kind 1 is a new table limit (two bytes), any other a field block.
  *
  * Known differences: an empty block where a size update is due (not fed), and strings of 64 KiB,
  * which nghttp2 refuses (inputs are shorter).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fuzz target's input, taken octet by octet from the front. Used up, it gives zeros and nothing
+ * A fuzz target's input, taken byte by byte from the front. Used up, it gives zeros and nothing
  * more, so that each target ends by itself.
  */
 #ifndef PUSHGATE_FUZZ_INPUT_H
@@ -16,7 +16,7 @@ struct input {
 	size_t left;
 };
 
-static inline uint8_t input_octet(struct input *in)
+static inline uint8_t input_byte(struct input *in)
 {
 	if (in->left == 0)
 		return 0;
@@ -24,16 +24,16 @@ static inline uint8_t input_octet(struct input *in)
 	return *in->at++;
 }
 
-/* 0 … below - 1; below ≤ 256 costs one octet, more costs two. */
+/* 0 … below - 1; below ≤ 256 costs one byte, more costs two. */
 static inline uint32_t input_below(struct input *in, uint32_t below)
 {
-	uint32_t n = input_octet(in);
+	uint32_t n = input_byte(in);
 	if (below > 256)
-		n = n << 8 | input_octet(in);
+		n = n << 8 | input_byte(in);
 	return n % below;
 }
 
-/* The next octets, at most so many. */
+/* The next bytes, at most so many. */
 static inline struct slice input_take(struct input *in, size_t most)
 {
 	struct slice taken = slice_of(in->at, most < in->left ? most : in->left);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The learned table: any octets as its file, and any sequence of views, requests and outcomes.
- * Counts and octets stay within their bounds, what is proposed has what a proposal needs, and all
+ * The learned table: any bytes as its file, and any sequence of views, requests and outcomes.
+ * Counts and bytes stay within their bounds, what is proposed has what a proposal needs, and all
  * memory comes back.
  *
- * Input: one octet; even: what follows is a file. Odd: steps of four octets.
+ * Input: one byte; even: what follows is a file. Odd: steps of four bytes.
  */
 #include "tests/fuzz/input.h"
 
@@ -71,7 +71,7 @@ static void step(struct source_learned *t, struct input *in, usec *now)
 {
 	static const char *const paths[] = {
 	    "/", "/a.css", "/b.js", "/c.png?q", "/page", "/d", "/e/f", "/index.html"};
-	uint8_t action = input_octet(in), page = input_octet(in), who = input_octet(in);
+	uint8_t action = input_byte(in), page = input_byte(in), who = input_byte(in);
 	char client[2] = {(char)('a' + who % 12), 0}, referer[64];
 	const char *authority = who & 128 ? "b.example" : "a.example";
 	snprintf(referer, sizeof(referer), "http://%s%s", authority, paths[page / 8 % 8]);
@@ -85,7 +85,7 @@ static void step(struct source_learned *t, struct input *in, usec *now)
 	    .has_credentials = action == 200,
 	    .status = action == 201 ? 304 : 200,
 	};
-	uint8_t argument = input_octet(in);
+	uint8_t argument = input_byte(in);
 	*now += (usec)argument * argument * USEC_PER_MSEC * 10;
 	if (action % 8 == 0)
 		source_learned_view(t, &request, *now);
@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct budget budget;
 	budget_init(&budget, NULL, 2 * TABLE_BYTES);
 	struct source_learned *t = source_learned_new(&options, 1, &budget);
-	if (input_octet(&in) % 2 == 0)
+	if (input_byte(&in) % 2 == 0)
 		read_file(t, &in);
 	else
 		while (in.left > 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any octets as a request's path, a Link field and a date: links are views into the field in
+ * Any bytes as a request's path, a Link field and a date: links are views into the field in
  * order, a filter takes what it was told to and nothing else, a target is one that a request may
  * have, and resolving it again changes nothing.
  *

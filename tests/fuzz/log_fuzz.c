@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any octets as an access log whose pushes are decided again: whatever stands in it, each line is
+ * Any bytes as an access log whose pushes are decided again: whatever stands in it, each line is
  * counted once, and nothing that a terminal would obey is printed.
  */
 #include "tests/fuzz/input.h"

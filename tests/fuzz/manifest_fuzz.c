@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any octets as a manifest: either a table comes out whose every entry can be offered, or at least
+ * Any bytes as a manifest: either a table comes out whose every entry can be offered, or at least
  * one mistake is named, each with line and column.
  */
 #include "tests/fuzz/input.h"
@@ -9,7 +9,7 @@
 #include "proxy/source/source.h"
 #include <stdlib.h>
 
-/* "NAME:line:column: text", and no octet that a terminal would obey. */
+/* "NAME:line:column: text", and no byte that a terminal would obey. */
 static size_t check_errors(const char *text)
 {
 	size_t lines = 0;

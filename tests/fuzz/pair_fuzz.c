@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two engines of ours, a client and a server, whose owners do what the input says: nothing that
- * one may say is a fault to the other, no octet is lost, every stream ends on both sides. See
- * tests/support/pair.h; input: what is drawn from, octet by octet.
+ * one may say is a fault to the other, no byte is lost, every stream ends on both sides. See
+ * tests/support/pair.h; input: what is drawn from, byte by byte.
  */
 #include "tests/fuzz/input.h"
 #include "tests/support/pair.h"

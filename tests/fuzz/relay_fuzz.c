@@ -2,10 +2,10 @@
 /*
  * The relay and its held responses between legs in memory that do anything which an HTTP/2 stream
  * may: requests, responses, pushes, resets, credit, in any order and at any time. After each step
- * no octet is lost (received = forwarded + waiting, or discarded) and all credit that is due was
+ * no byte is lost (received = forwarded + waiting, or discarded) and all credit that is due was
  * given; in the end everything has ended and all budgets are back.
  *
- * Input: one octet of options, then steps of three: the action, which stream, an argument.
+ * Input: one byte of options, then steps of three: the action, which stream, an argument.
  */
 #include "tests/fuzz/input.h"
 
@@ -314,7 +314,7 @@ static struct http_head *request(struct world *w, const char *method, uint8_t ar
 	add(head, ":authority", "a.example");
 	add(head, ":path", paths[argument % PATHS]);
 	add(head, fields[argument / PATHS % 8][0], fields[argument / PATHS % 8][1]);
-	ensure(!http_head_settle(head, HTTP_REQUEST));
+	ensure(!http_head_validate(head, HTTP_REQUEST));
 	return head;
 }
 
@@ -331,7 +331,7 @@ static struct http_head *response(struct world *w, uint8_t argument)
 	add(head, fields[argument / 8 % 8][0], fields[argument / 8 % 8][1]);
 	if (argument >= 64)
 		add(head, "cache-control", "max-age=4");
-	ensure(!http_head_settle(head, HTTP_RESPONSE));
+	ensure(!http_head_validate(head, HTTP_RESPONSE));
 	return head;
 }
 
@@ -341,7 +341,7 @@ static struct http_head *other(struct world *w, enum http_head_kind kind, const 
 	if (kind == HTTP_RESPONSE)
 		add(head, ":status", status);
 	add(head, "x-field", "value");
-	ensure(!http_head_settle(head, kind));
+	ensure(!http_head_validate(head, kind));
 	return head;
 }
 
@@ -353,8 +353,8 @@ enum action {
 	ACTION_REFUSE,
 	ACTION_INTERIM,
 	ACTION_RESPONSE,
-	ACTION_OCTETS,
-	ACTION_OCTETS_END,
+	ACTION_BYTES,
+	ACTION_BYTES_END,
 	ACTION_TRAILERS,
 	ACTION_FAIL,
 	ACTION_PROMISE,
@@ -410,7 +410,7 @@ static void respond(struct world *w, struct stream *s, uint8_t argument)
 	exchange_on_response(x, head, s->source_ended);
 }
 
-static void give_octets(struct world *w, struct stream *s, uint8_t argument, bool end)
+static void give_bytes(struct world *w, struct stream *s, uint8_t argument, bool end)
 {
 	if (!s->head_came || s->source_ended)
 		return;
@@ -497,7 +497,7 @@ static void pass(struct world *w, usec span)
 {
 	usec until = w->relay.now + span;
 	while (w->relay.now < until) {
-		relay_turn(&w->relay, w->relay.now + USEC_PER_SEC / 4);
+		relay_advance(&w->relay, w->relay.now + USEC_PER_SEC / 4);
 		turn(w);
 	}
 }
@@ -550,9 +550,9 @@ static void act_on_stream(struct world *w, enum action action, struct stream *s,
 	case ACTION_RESPONSE:
 		respond(w, s, argument);
 		break;
-	case ACTION_OCTETS:
-	case ACTION_OCTETS_END:
-		give_octets(w, s, argument, action == ACTION_OCTETS_END);
+	case ACTION_BYTES:
+	case ACTION_BYTES_END:
+		give_bytes(w, s, argument, action == ACTION_BYTES_END);
 		break;
 	case ACTION_TRAILERS:
 		give_trailers(w, s);
@@ -744,11 +744,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
 	struct world *w = memory_new(struct world);
-	open_world(w, input_octet(&in));
+	open_world(w, input_byte(&in));
 	while (in.left > 0) {
 		enum action action = (enum action)input_below(&in, ACTION_COUNT);
-		uint8_t which = input_octet(&in);
-		act(w, action, which, input_octet(&in));
+		uint8_t which = input_byte(&in);
+		act(w, action, which, input_byte(&in));
 		check(w);
 	}
 	close_world(w);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any octets as one small thing with a grammar of its own: a priority, a date, an authority, an
+ * Any bytes as one small thing with a grammar of its own: a priority, a date, an authority, an
  * address, a glob, a text in a log line. What is read comes out of its own written form again.
  *
- * Input: one octet for the kind, then the text; for those of two parts a newline between them.
+ * Input: one byte for the kind, then the text; for those of two parts a newline between them.
  */
 #include "tests/fuzz/input.h"
 
@@ -67,7 +67,7 @@ static void check_address(struct slice text)
 	if (address_parse(text, &a)) {
 		address_format(&a, again, sizeof(again));
 		ensure(address_parse(slice_of_string(again), &back));
-		ensure(back.family == a.family && memcmp(back.octets, a.octets, 16) == 0);
+		ensure(back.family == a.family && memcmp(back.bytes, a.bytes, 16) == 0);
 	}
 	if (cidr_parse(text, &c) == NULL)
 		ensure(cidr_contains(&c, &c.base) && c.bits <= 128);

@@ -24,14 +24,14 @@ static void random_owners_lose_nothing(void **state)
 	for (uint32_t seed = first; seed <= last; seed++)
 		pair_run(seed, SLICE(""), &totals);
 	print_message(
-	    "%zu streams, %zu of them pushes with a body, %zu ended well, %zu reset, %zu octets\n",
-	    totals.exchanges, totals.pushes, totals.closed, totals.reset, totals.octets);
+	    "%zu streams, %zu of them pushes with a body, %zu ended well, %zu reset, %zu bytes\n",
+	    totals.exchanges, totals.pushes, totals.closed, totals.reset, totals.bytes);
 	if (last - first >= 99) {
 		assert_true(totals.exchanges > 5000);
 		assert_true(totals.pushes > 500);
 		assert_true(totals.closed > totals.reset);
 		assert_true(totals.reset > 200);
-		assert_true(totals.octets > 10000000);
+		assert_true(totals.bytes > 10000000);
 	}
 }
 

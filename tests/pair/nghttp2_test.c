@@ -57,7 +57,7 @@ static uint32_t dice(struct joint *j, uint32_t sides)
 	return (j->random >> 4) % sides;
 }
 
-static uint8_t octet(uint32_t id, bool ours, size_t at)
+static uint8_t byte(uint32_t id, bool ours, size_t at)
 {
 	return (uint8_t)(at * 17 + at / 253 + id * 5 + ours);
 }
@@ -95,7 +95,7 @@ static ssize_t they_read(nghttp2_session *session, int32_t id, uint8_t *out, siz
 	if (n > 1000 && dice(j, 2))
 		n = 1 + dice(j, 1000);
 	for (size_t i = 0; i < n; i++)
-		out[i] = octet(x->id, false, x->they_sent + i);
+		out[i] = byte(x->id, false, x->they_sent + i);
 	x->they_sent += n;
 	if (x->they_sent == x->they_send)
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
@@ -130,7 +130,7 @@ static int they_frame(nghttp2_session *session, const nghttp2_frame *frame, void
 	return 0;
 }
 
-static int they_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *octets,
+static int they_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *bytes,
     size_t length, void *user)
 {
 	(void)session;
@@ -138,7 +138,7 @@ static int they_data(nghttp2_session *session, uint8_t flags, int32_t id, const 
 	struct joint *j = user;
 	struct exchange *x = exchange_find(j, (uint32_t)id);
 	for (size_t i = 0; i < length; i++)
-		if (octets[i] != octet(x->id, true, x->they_got + i))
+		if (bytes[i] != byte(x->id, true, x->they_got + i))
 			return NGHTTP2_ERR_CALLBACK_FAILURE;
 	x->they_got += length;
 	return 0;
@@ -213,7 +213,7 @@ static struct http_head *head_of(struct joint *j, enum http_head_kind kind, cons
 		http_head_add(head, SLICE(":path"), SLICE("/ours"));
 	}
 	http_head_add(head, SLICE("x-table"), SLICE("a value for the table"));
-	assert_null(http_head_settle(head, kind));
+	assert_null(http_head_validate(head, kind));
 	return head;
 }
 
@@ -285,11 +285,11 @@ static void on_data(struct joint *j, struct exchange *x, const struct h2_event *
 {
 	if (e->piece.length == 0)
 		return;
-	struct slice octets = piece_slice(e->piece);
-	for (size_t i = 0; i < octets.len; i++)
-		assert_int_equal((uint8_t)octets.ptr[i], octet(x->id, false, x->we_got + i));
-	x->we_got += octets.len;
-	h2_credit(j->conn, e->stream, octets.len);
+	struct slice bytes = piece_slice(e->piece);
+	for (size_t i = 0; i < bytes.len; i++)
+		assert_int_equal((uint8_t)bytes.ptr[i], byte(x->id, false, x->we_got + i));
+	x->we_got += bytes.len;
+	h2_credit(j->conn, e->stream, bytes.len);
 }
 
 static void on_event(struct joint *j, struct h2_event *e)
@@ -330,12 +330,12 @@ static size_t drain(struct joint *j)
 	return n;
 }
 
-/* ---- octets ---- */
+/* ---- bytes ---- */
 
-static void append(uint8_t *pipe, size_t *length, const void *octets, size_t n)
+static void append(uint8_t *pipe, size_t *length, const void *bytes, size_t n)
 {
 	assert_true(*length + n <= PIPE_BYTES);
-	memcpy(pipe + *length, octets, n);
+	memcpy(pipe + *length, bytes, n);
 	*length += n;
 }
 
@@ -347,28 +347,28 @@ static void we_put_out(struct joint *j)
 			append(j->to_them, &j->to_them_bytes, control.ptr, control.len);
 			h2_control_taken(j->conn, control.len);
 		}
-		struct h2_turn turn;
-		if (!h2_next_turn(j->conn, 1 + dice(j, 20000), &turn))
+		struct h2_data_frame frame;
+		if (!h2_next_data(j->conn, 1 + dice(j, 20000), &frame))
 			break;
-		struct exchange *x = exchange_find(j, h2_stream_id(turn.stream));
-		append(j->to_them, &j->to_them_bytes, turn.header, 9);
-		for (uint32_t n = 0; n < turn.length; n++)
-			j->to_them[j->to_them_bytes++] = octet(x->id, true, x->we_sent + n);
-		x->we_sent += turn.length;
-		x->our_end |= turn.end;
+		struct exchange *x = exchange_find(j, h2_stream_id(frame.stream));
+		append(j->to_them, &j->to_them_bytes, frame.header, 9);
+		for (uint32_t n = 0; n < frame.length; n++)
+			j->to_them[j->to_them_bytes++] = byte(x->id, true, x->we_sent + n);
+		x->we_sent += frame.length;
+		x->our_end |= frame.end;
 	}
 	drain(j);
 }
 
 static void they_put_out(struct joint *j)
 {
-	const uint8_t *octets;
+	const uint8_t *bytes;
 	for (uint32_t i = 0; i < 8 && j->to_us_bytes < PIPE_BYTES / 2; i++) {
-		ssize_t n = nghttp2_session_mem_send(j->session, &octets);
+		ssize_t n = nghttp2_session_mem_send(j->session, &bytes);
 		assert_true(n >= 0);
 		if (n == 0)
 			break;
-		append(j->to_us, &j->to_us_bytes, octets, (size_t)n);
+		append(j->to_us, &j->to_us_bytes, bytes, (size_t)n);
 	}
 }
 

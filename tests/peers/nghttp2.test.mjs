@@ -26,8 +26,8 @@ function chain(name, options, body) {
 	}, async (s) => {
 		const dir = workDir();
 		s.cleanups.push(() => fs.rmSync(dir, { recursive: true, force: true }));
-		for (const [name, octets] of Object.entries(files))
-			fs.writeFileSync(path.join(dir, name), octets);
+		for (const [name, bytes] of Object.entries(files))
+			fs.writeFileSync(path.join(dir, name), bytes);
 		const port = await freePort();
 		s.daemon = await daemon(s, 'nghttpd', ['--no-tls', '--address=127.0.0.1', `--htdocs=${dir}`,
 			'--push=/index.html=/a.css,/b.js', ...(options.nghttpd ?? []), String(port)], port);
@@ -118,7 +118,7 @@ chain('trailers of nghttpd come through', { nghttpd: ['--trailer=x-check: sum'] 
 	assert.match(stdout, /x-check: sum/);
 });
 
-chain('padding on both hops changes no octet', { nghttpd: ['--padding=200'] }, async (s, url) => {
+chain('padding on both hops changes no byte', { nghttpd: ['--padding=200'] }, async (s, url) => {
 	const { code } = await run('nghttp', ['-nv', '--padding=100', `${url}/index.html`]);
 	assert.equal(code, 0);
 	const [near] = s.front.connections;

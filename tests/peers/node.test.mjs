@@ -12,7 +12,7 @@ import { SCALE } from '../support/peer.mjs';
 const { constants } = http2;
 const pattern = (n, salt = 0) => Buffer.from(Array.from({ length: n }, (_, i) => (i * 131 + salt + (i >> 8) * 7) & 255));
 const TEN_MB = Buffer.concat(Array.from({ length: 10 }, (_, i) => pattern(1 << 20, i)));
-const sum = (octets) => createHash('sha256').update(octets).digest('hex');
+const sum = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
 /* A gate before a node origin; `serve(stream, headers, session)` answers requests. */
 async function node(name, { serve, tls = false, ...options }, body) {
@@ -218,7 +218,7 @@ await node('a graceful close of the origin session loses no request', {
 		})), 'a round');
 	assert.equal(failed, 0);
 });
-await node('uploads of 10 MB arrive to the octet, several at a time, with a gentle origin', {
+await node('uploads of 10 MB arrive to the byte, several at a time, with a gentle origin', {
 	serve(stream) {
 		const hash = createHash('sha256');
 		let n = 0;

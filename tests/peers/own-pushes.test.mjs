@@ -32,8 +32,8 @@ scenario('Link fields that a route adds to the responses of nghttpd become pushe
 	const dir = workDir();
 	s.cleanups.push(() => fs.rmSync(dir, { recursive: true, force: true }));
 	fs.mkdirSync(path.join(dir, 'dir'));
-	for (const [name, octets] of [['dir/page.html', 'page'], ['a.css', 'a'.repeat(100000)], ['b,c.css', 'b'], ['never.css', 'n']])
-		fs.writeFileSync(path.join(dir, name), octets);
+	for (const [name, bytes] of [['dir/page.html', 'page'], ['a.css', 'a'.repeat(100000)], ['b,c.css', 'b'], ['never.css', 'n']])
+		fs.writeFileSync(path.join(dir, name), bytes);
 	await daemon(s, 'nghttpd', ['--no-tls', '--address=127.0.0.1', `--htdocs=${dir}`, String(backPort)], backPort);
 	const front = await tap(s.port);
 	s.cleanups.push(() => front.close());
@@ -42,8 +42,8 @@ scenario('Link fields that a route adds to the responses of nghttpd become pushe
 	const [near] = front.connections;
 	const promises = near.of('server', 'PUSH_PROMISE');
 	assert.deepEqual(promises.map((f) => f.headers[':path']), ['/a.css', '/b,c.css'], 'each once, without the nopush one');
-	const octets = (stream) => Buffer.concat(near.of('server', 'DATA').filter((f) => f.stream === stream).map((f) => f.data)).length;
-	assert.deepEqual(promises.map((f) => octets(f.promised)), [100000, 1]);
+	const bytes = (stream) => Buffer.concat(near.of('server', 'DATA').filter((f) => f.stream === stream).map((f) => f.data)).length;
+	assert.deepEqual(promises.map((f) => bytes(f.promised)), [100000, 1]);
 	const head = near.of('server', 'HEADERS').find((f) => f.stream === promises[0].stream);
 	assert.ok(promises.every((f) => f.seq < head.seq), 'promised before the links are seen');
 });
@@ -98,7 +98,7 @@ for (const [what, link, pushed] of [
 		assert.equal((await client.get({ ':path': '/next' })).body, 'this is /next');
 	}, { origin: { 'max-header-list': '128k' } });
 
-/* A gate that holds what a node origin pushes: /page pushes `count` assets of `size` octets, named for page and user. */
+/* A gate that holds what a node origin pushes: /page pushes `count` assets of `size` bytes, named for page and user. */
 async function holding(name, { count, size = 10, ...options }, body) {
 	const port = await freePort();
 	scenario(name, {

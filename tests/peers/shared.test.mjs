@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Three clients on one origin connection (nghttpd), each with a page and two pushes under way. One of
- * them misbehaves in the middle of it; to the other two octets flow throughout, to the last.
+ * them misbehaves in the middle of it; to the other two bytes flow throughout, to the last.
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -43,9 +43,9 @@ for (const [what, spoil] of Object.entries({
 			clients.push(c);
 		}
 		const [bad, ...good] = clients;
-		await until('octets flow to all', () => clients.every((c) => c.received > 1 << 20), PATIENCE * 2);
+		await until('bytes flow to all', () => clients.every((c) => c.received > 1 << 20), PATIENCE * 2);
 		spoil(bad);
-		await until(() => `both others get all: ${good.map((c) => `${c.received} octets, ${c.ends} ends`)}`,
+		await until(() => `both others get all: ${good.map((c) => `${c.received} bytes, ${c.ends} ends`)}`,
 			() => good.every((c) => c.received === 3 * SIZE), PATIENCE * 6);
 		for (const c of good)
 			assert.deepEqual(c.violations, []);

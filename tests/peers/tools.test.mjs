@@ -82,14 +82,14 @@ for (const [what, tls] of [['over TLS', true], ['in cleartext with prior knowled
 		const many = await run('curl', [...args(), '--parallel', `${url(s)}/p[1-50]`]);
 		assert.equal(many.stdout.match(/\/p\d+/g).length, 50);
 	});
-	await gate(`curl ${what}: uploads arrive to the octet`, { tls }, async (s) => {
+	await gate(`curl ${what}: uploads arrive to the byte`, { tls }, async (s) => {
 		const file = path.join(s.dir, 'upload');
-		const octets = Buffer.from(Array.from({ length: 5 * MIB }, (_, i) => (i * 37 + (i >> 9)) & 255));
-		fs.writeFileSync(file, octets);
-		const digest = createHash('sha256').update(octets).digest('hex');
+		const bytes = Buffer.from(Array.from({ length: 5 * MIB }, (_, i) => (i * 37 + (i >> 9)) & 255));
+		fs.writeFileSync(file, bytes);
+		const digest = createHash('sha256').update(bytes).digest('hex');
 		assert.equal((await run('curl', [...args(), '-T', file, `${url(s)}/sum`])).stdout, digest);
 		assert.equal((await run('curl', [...args(), '-H', 'expect:', '--data-binary', `@${file}`, `${url(s)}/sum`])).stdout, digest);
-		assert.equal((await run('curl', [...args(), '-H', 'transfer-encoding: chunked', '-T', '-', `${url(s)}/sum`], { input: octets })).stdout, digest);
+		assert.equal((await run('curl', [...args(), '-H', 'transfer-encoding: chunked', '-T', '-', `${url(s)}/sum`], { input: bytes })).stdout, digest);
 		assert.equal((await run('curl', [...args(), '--limit-rate', '4M', '-T', file, `${url(s)}/sum`])).stdout, digest);
 	});
 }

@@ -152,7 +152,7 @@ static void an_interim_response_takes_the_place_of_a_push(void **state)
 
 /* ---- memory ---- */
 
-/* Sends until the exchange is over; returns the octets. */
+/* Sends until the exchange is over; returns the bytes. */
 static size_t flood(struct world *w, struct exchange *x, bool upwards)
 {
 	static char text[8193];

@@ -32,8 +32,8 @@ static void rig_fini(struct rig *r)
 	budget_fini(&r->budget);
 }
 
-/* The octet at position i of the stream that the tests send. */
-static uint8_t octet_at(size_t i)
+/* The byte at position i of the stream that the tests send. */
+static uint8_t byte_at(size_t i)
 {
 	return (uint8_t)(i * 131 + (i >> 8) * 17);
 }
@@ -42,7 +42,7 @@ static void send(struct rig *r, size_t from, uint32_t n)
 {
 	struct chunk *c = chunk_acquire(r->chunks);
 	for (uint32_t i = 0; i < n; i++)
-		c->data[i] = octet_at(from + i);
+		c->data[i] = byte_at(from + i);
 	body_append(&r->body, (struct piece){c, 0, n}, r->small, &r->budget);
 	chunk_release(c);
 }
@@ -54,14 +54,14 @@ static size_t take(struct rig *r, size_t from, size_t most)
 		struct piece p = body_front(&r->body, most - taken);
 		assert_true(p.length > 0);
 		for (uint32_t i = 0; i < p.length; i++)
-			assert_int_equal(p.chunk->data[p.offset + i], octet_at(from + taken + i));
+			assert_int_equal(p.chunk->data[p.offset + i], byte_at(from + taken + i));
 		taken += p.length;
 		body_take(&r->body, p.length, &r->budget);
 	}
 	return taken;
 }
 
-static void octets_come_out_as_they_went_in(void **state)
+static void bytes_come_out_as_they_went_in(void **state)
 {
 	(void)state;
 	struct rig r;
@@ -117,7 +117,7 @@ static void neighbours_in_one_chunk_become_one_piece(void **state)
 	rig_init(&r);
 	struct chunk *c = chunk_acquire(r.chunks);
 	for (uint32_t i = 0; i < LIMIT_CHUNK_BYTES; i++)
-		c->data[i] = octet_at(i);
+		c->data[i] = byte_at(i);
 	for (uint32_t at = 0; at < LIMIT_CHUNK_BYTES; at += 4096)
 		body_append(&r.body, (struct piece){c, at, 4096}, r.small, &r.budget);
 	chunk_release(c);
@@ -181,7 +181,7 @@ static void empty_body_holds_nothing(void **state)
 	rig_fini(&r);
 }
 
-static void octets_that_others_hold_are_not_written_behind(void **state)
+static void bytes_that_others_hold_are_not_written_behind(void **state)
 {
 	(void)state;
 	struct rig r;
@@ -234,14 +234,14 @@ static void copy_says_how_far_it_came(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(octets_come_out_as_they_went_in),
+	    cmocka_unit_test(bytes_come_out_as_they_went_in),
 	    cmocka_unit_test(small_pieces_pin_no_chunk),
 	    cmocka_unit_test(large_pieces_are_held_by_reference_and_charged_whole),
 	    cmocka_unit_test(neighbours_in_one_chunk_become_one_piece),
 	    cmocka_unit_test(pieces_of_one_chunk_are_charged_once),
 	    cmocka_unit_test(another_budget_pays_for_what_is_there),
 	    cmocka_unit_test(empty_body_holds_nothing),
-	    cmocka_unit_test(octets_that_others_hold_are_not_written_behind),
+	    cmocka_unit_test(bytes_that_others_hold_are_not_written_behind),
 	    cmocka_unit_test(small_pieces_stay_where_they_are_when_there_is_no_chunk_for_a_copy),
 	    cmocka_unit_test(copy_says_how_far_it_came),
 	};

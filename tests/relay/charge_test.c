@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* Octets that pin no chunk: they are copied into small ones. */
+/* Bytes that pin no chunk: they are copied into small ones. */
 #define SMALL LIMIT_COPY_BELOW_BYTES
 
 static size_t own_bytes(const struct exchange *x)

@@ -18,7 +18,7 @@ static void respond_to(
 		http_head_add(head, slice_of_string(fields[0]), slice_of_string(fields[1]));
 	hold_invalidate(&hw->hold, x, head);
 	http_head_free(head);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 }
 
 static void respond(struct hold_world *hw, const char *method, const char *path, unsigned status,
@@ -143,9 +143,9 @@ static void answer_under_way_is_finished_after_a_change_and_given_to_nobody_else
 	respond(hw, "POST", "/a", 200, NULL);
 	assert_false(hold_world_get(hw, "/a", NULL, &late));
 	world_download(hw->w, push, "abc", true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hold_world_take(hw, down);
-	assert_string_equal(down->octets, "abc");
+	assert_string_equal(down->bytes, "abc");
 	assert_int_equal(hw->store.count, 0);
 	hold_world_free(hw);
 }
@@ -160,7 +160,7 @@ static void change_names_nothing_of_another_scheme(void **state)
 		struct world_leg *down;
 		struct exchange *push = hold_world_promise_at(hw, "http", "example.com:8443");
 		hold_world_head(hw, push, 200, FRESH, true);
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 		struct exchange *x =
 		    hold_world_request(hw, &hw->store, "POST", "/form", NULL, &down);
 		x->authority = SLICE("example.com:8443");

@@ -25,10 +25,10 @@ static struct joined join(bool with_head, hold_fields fields)
 	j.push = hold_world_promise(j.hw, "/a", NULL, &j.up);
 	if (with_head)
 		hold_world_head(j.hw, j.push, 200, fields, false);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	j.x = hold_world_request(j.hw, &j.hw->store, "GET", "/a", NULL, &j.down);
 	assert_true(hold_claim(&j.hw->hold, j.x));
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	return j;
 }
 
@@ -43,13 +43,13 @@ static void response_in_flight_is_joined_as_it_comes(void **state)
 	assert_string_equal(
 	    hold_world_field(j.hw, j.x->id, "age"), "0"); /* it was here before the request */
 	world_download(j.hw->w, j.push, "one ", false);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	hold_world_take(j.hw, j.down);
-	assert_string_equal(j.down->octets, "one ");
+	assert_string_equal(j.down->bytes, "one ");
 	world_download(j.hw->w, j.push, "two", true);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	hold_world_take(j.hw, j.down);
-	assert_string_equal(j.down->octets, "one two");
+	assert_string_equal(j.down->bytes, "one two");
 	assert_string_equal(j.down->said, "head 200; end; detach");
 	assert_string_equal(j.hw->notes, "claimed live");
 	assert_string_equal(j.hw->pushes, "/a claimed claimed");
@@ -63,14 +63,14 @@ static void joined_before_the_head_gets_the_head_when_it_comes(void **state)
 	struct joined j = join(false, NULL);
 	assert_string_equal(j.down->said, "");
 	exchange_on_response(j.push, world_response(j.hw->w, 103), false);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	hold_world_head(j.hw, j.push, 200, FRESH, false);
 	world_download(j.hw->w, j.push, "abc", true);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	hold_world_take(j.hw, j.down);
 	assert_string_equal(j.down->said, "head 103; head 200; end; detach");
 	assert_string_equal(hold_world_field(j.hw, j.x->id, "age"), ""); /* nothing was stored */
-	assert_string_equal(j.down->octets, "abc");
+	assert_string_equal(j.down->bytes, "abc");
 	hold_world_free(j.hw);
 }
 
@@ -80,15 +80,15 @@ static void no_cache_is_given_while_the_promised_stream_is_open(void **state)
 	(void)state;
 	struct joined j = join(true, NO_CACHE);
 	world_download(j.hw->w, j.push, "abc", true);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	hold_world_take(j.hw, j.down);
-	assert_string_equal(j.down->octets, "abc");
+	assert_string_equal(j.down->bytes, "abc");
 	hold_world_free(j.hw);
 
 	/* And when head and end come at once to one who waited for them. */
 	j = join(false, NULL);
 	hold_world_head(j.hw, j.push, 204, NO_CACHE, true);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	assert_string_equal(j.down->said, "head 204 end; detach");
 	hold_world_free(j.hw);
 }
@@ -102,16 +102,16 @@ static void several_requests_join_one_response(void **state)
 	world_download(j.hw->w, j.push, "one ", false);
 	assert_true(hold_world_get(j.hw, "/a", NULL, &second));
 	world_download(j.hw->w, j.push, "two", false);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	assert_true(hold_world_get(j.hw, "/a", NULL, &third));
 	world_download(j.hw->w, j.push, "", true);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	hold_world_take(j.hw, third);
 	hold_world_take(j.hw, j.down);
 	hold_world_take(j.hw, second);
-	assert_string_equal(j.down->octets, "one two");
-	assert_string_equal(second->octets, "one two");
-	assert_string_equal(third->octets, "one two");
+	assert_string_equal(j.down->bytes, "one two");
+	assert_string_equal(second->bytes, "one two");
+	assert_string_equal(third->bytes, "one two");
 	assert_string_equal(j.hw->notes, "claimed live; claimed live; claimed live");
 	assert_int_equal(j.hw->store.count, 0);
 	hold_world_free(j.hw);
@@ -124,7 +124,7 @@ static void trailers_of_a_joined_response_pass(void **state)
 	struct joined j = join(true, FRESH);
 	world_download(j.hw->w, j.push, "abc", false);
 	exchange_on_download_trailers(j.push, world_trailers(j.hw->w));
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	hold_world_take(j.hw, j.down);
 	assert_string_equal(j.down->said, "head 200; trailers 1; detach");
 	hold_world_free(j.hw);
@@ -154,7 +154,7 @@ static void join_that_fails_half_way_is_reset_as_the_outcome_table_says(void **s
 		unsigned dispatched = j.hw->w->dispatch_count;
 		world_download(j.hw->w, j.push, "half", false);
 		exchange_on_up_failed(j.push, failures[i].cause, failures[i].code, NULL);
-		hold_world_turn(j.hw);
+		hold_world_pass(j.hw);
 		if (failures[i].cause == &relay_cause_UP_RESET && failures[i].code == 0)
 			hold_world_take(j.hw, j.down); /* what came goes out first */
 		assert_string_equal(j.down->said, failures[i].said);
@@ -167,7 +167,7 @@ static void join_that_fails_half_way_is_reset_as_the_outcome_table_says(void **s
 }
 
 /* covers: P-hold-claim R52 */
-static void octets_before_a_reset_with_no_error_are_given_and_a_whole_response_ends_well(
+static void bytes_before_a_reset_with_no_error_are_given_and_a_whole_response_ends_well(
     void **state)
 {
 	(void)state;
@@ -176,9 +176,9 @@ static void octets_before_a_reset_with_no_error_are_given_and_a_whole_response_e
 		j.push->response_length = whole ? 4 : HTTP_LENGTH_UNKNOWN;
 		world_download(j.hw->w, j.push, "half", false); /* not taken yet */
 		exchange_on_up_failed(j.push, &relay_cause_UP_RESET, 0, NULL);
-		hold_world_turn(j.hw);
+		hold_world_pass(j.hw);
 		hold_world_take(j.hw, j.down);
-		assert_string_equal(j.down->octets, "half");
+		assert_string_equal(j.down->bytes, "half");
 		assert_string_equal(
 		    j.down->said, whole ? "head 200; end; detach" : "head 200; reset 0");
 		assert_string_equal(j.hw->notes, whole ? "claimed live" : "failed origin-reset 4");
@@ -193,7 +193,7 @@ static void join_that_fails_before_the_head_goes_to_the_origin(void **state)
 	struct joined j = join(false, NULL);
 	unsigned dispatched = j.hw->w->dispatch_count;
 	exchange_on_up_failed(j.push, &relay_cause_UP_RESET, 8, NULL);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	assert_int_equal(j.hw->w->dispatch_count, dispatched + 1);
 	assert_ptr_equal(j.hw->w->dispatched[dispatched], j.x);
 	assert_false(j.x->retried); /* it has been nowhere else */
@@ -212,7 +212,7 @@ static void join_of_what_turns_out_not_to_be_storable_goes_to_the_origin(void **
 	unsigned dispatched = j.hw->w->dispatch_count;
 	hold_world_head(j.hw, j.push, 200, FIELDS("cache-control", "no-store"), false);
 	world_download(j.hw->w, j.push, "secret", false);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	assert_string_equal(j.up->said, "reset 8");
 	assert_int_equal(j.hw->w->dispatch_count, dispatched + 1);
 	assert_string_equal(j.down->said, "");
@@ -234,7 +234,7 @@ static void join_whose_vary_differs_goes_to_the_origin_when_that_is_seen(void **
 	unsigned dispatched = hw->w->dispatch_count;
 	hold_world_head(
 	    hw, push, 200, FIELDS("cache-control", "max-age=9", "vary", "accept-language"), false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_int_equal(hw->w->dispatch_count, dispatched + 1);
 	assert_string_equal(hw->notes, "missed vary:accept-language");
 	assert_false(push->is_over); /* somebody else may still want it */
@@ -247,9 +247,9 @@ static void reset_by_the_only_claimer_cancels_the_push(void **state)
 	(void)state;
 	struct joined j = join(true, FRESH);
 	world_download(j.hw->w, j.push, "half", false);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	exchange_on_down_ended(j.x, &relay_cause_DOWN_RESET, 8, NULL);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	assert_string_equal(j.up->said, "reset 8");
 	assert_string_equal(j.hw->pushes, "/a expired client-reset");
 	assert_string_equal(j.hw->notes, "expired client-reset 4");
@@ -264,12 +264,12 @@ static void reset_by_one_of_two_claimers_leaves_the_push_to_the_other(void **sta
 	struct world_leg *second;
 	assert_true(hold_world_get(j.hw, "/a", NULL, &second));
 	exchange_on_down_ended(j.x, &relay_cause_DOWN_RESET, 8, NULL);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	assert_string_equal(j.up->said, "");
 	world_download(j.hw->w, j.push, "abc", true);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	hold_world_take(j.hw, second);
-	assert_string_equal(second->octets, "abc");
+	assert_string_equal(second->bytes, "abc");
 	hold_world_free(j.hw);
 }
 
@@ -310,7 +310,7 @@ static void response_that_outgrows_the_store_flows_at_its_claimers_pace(void **s
 	for (size_t i = 0; i < 60; i++) {
 		fill(block, 10000, i * 10000);
 		world_download(hw->w, push, block, i == 59);
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 	}
 	/* The client has sent nothing: its window is full, a little is kept, and the rest waits for credit. */
 	assert_int_equal(x->download.body.bytes, 262144);
@@ -324,7 +324,7 @@ static void response_that_outgrows_the_store_flows_at_its_claimers_pace(void **s
 			assert_int_equal(piece_slice(p).ptr[i], 'a' + (char)((seen + i) % 23));
 		seen += p.length;
 		exchange_on_taken(&x->down, p.length, p.length == f->body.bytes && flow_may_end(f));
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 		assert_true(hw->store.bytes <= 80000);
 	}
 	assert_int_equal(seen, 600000);
@@ -343,19 +343,19 @@ static void outgrown_response_waits_for_the_slower_of_two_claimers(void **state)
 	char block[10001];
 	struct exchange *push = hold_world_promise(hw, "/big", NULL, &up);
 	hold_world_head(hw, push, 200, FRESH, false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/big", NULL, &slow);
 	assert_true(hold_claim(&hw->hold, x));
 	assert_true(hold_world_get(hw, "/big", NULL, &fast));
 	for (size_t i = 0; i < 50; i++) {
 		fill(block, 10000, i * 10000);
 		world_download(hw->w, push, block, i == 49);
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 		hold_world_take(hw, fast);
 	}
 	assert_in_range(hw->taken, 262144, 262144 + 80000);
 	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL); /* the slow one gives up */
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hold_world_take(hw, fast);
 	assert_int_equal(hw->taken, 500000);
 	assert_string_equal(fast->said, "head 200; end; detach");
@@ -372,12 +372,12 @@ static void head_request_joins_and_does_not_end_the_push(void **state)
 	struct exchange *x = hold_world_request(hw, &hw->store, "HEAD", "/a", NULL, &down);
 	assert_true(hold_claim(&hw->hold, x));
 	hold_world_head(hw, push, 200, FRESH, false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(down->said, "head 200 end; detach");
 	assert_string_equal(up->said, "");
 	world_download(hw->w, push, "abc", true);
 	assert_true(hold_world_get(hw, "/a", NULL, &get));
-	assert_string_equal(get->octets, "abc");
+	assert_string_equal(get->bytes, "abc");
 	hold_world_free(hw);
 }
 
@@ -394,7 +394,7 @@ static void conditional_request_that_joined_is_answered_304_and_ends_the_push(vo
 	hold_world_head(
 	    hw, push, 200, FIELDS("cache-control", "max-age=9", "etag", "\"1\""), false);
 	world_download(hw->w, push, "abc", false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(down->said, "head 304 end; detach");
 	assert_string_equal(up->said, "reset 8"); /* the client has the rest */
 	assert_string_equal(hw->pushes, "/a claimed claimed");
@@ -408,7 +408,7 @@ static void interim_responses_pass_to_who_waits_in_their_order_and_are_kept_for_
 	struct joined j = join(false, NULL);
 	exchange_on_response(j.push, world_response(j.hw->w, 102), false);
 	exchange_on_response(j.push, world_response(j.hw->w, 103), false);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	assert_string_equal(j.down->said, "head 102; head 103");
 	hold_world_free(j.hw);
 
@@ -418,19 +418,19 @@ static void interim_responses_pass_to_who_waits_in_their_order_and_are_kept_for_
 	exchange_on_response(push, world_response(hw->w, 103), false); /* in the turn of the request, and before it */
 	assert_true(hold_world_get(hw, "/a", NULL, &down));
 	hold_world_head(hw, push, 200, FRESH, true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hold_world_take(hw, down);
 	assert_string_equal(down->said, "head 200 end; detach");
 	hold_world_free(hw);
 }
 
 /* covers: P-hold-claim */
-static void trailers_behind_no_octets_pass(void **state)
+static void trailers_behind_no_bytes_pass(void **state)
 {
 	(void)state;
 	struct joined j = join(true, FRESH);
 	exchange_on_download_trailers(j.push, world_trailers(j.hw->w));
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	hold_world_take(j.hw, j.down);
 	assert_string_equal(j.down->said, "head 200; trailers 1; detach");
 	hold_world_free(j.hw);
@@ -440,7 +440,7 @@ static void trailers_behind_no_octets_pass(void **state)
 	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
 	hold_world_head(hw, push, 200, FRESH, false);
 	exchange_on_download_trailers(push, world_trailers(hw->w));
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_true(hold_world_get(hw, "/a", NULL, &down));
 	assert_string_equal(down->said, "head 200; trailers 1; detach");
 	hold_world_free(hw);
@@ -455,16 +455,16 @@ static void reset_of_a_head_request_leaves_the_push(void **state)
 	struct exchange *push = hold_world_promise(hw, "/a", NULL, &up);
 	struct exchange *x = hold_world_request(hw, &hw->store, "HEAD", "/a", NULL, &down);
 	assert_true(hold_claim(&hw->hold, x));
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(up->said, "");
 	assert_false(push->is_over);
 	assert_int_equal(hw->store.count, 1);
 	hold_world_free(hw);
 }
 
-/* A reset with NO_ERROR whose octets and head nobody has looked at: what comes in one turn.
+/* A reset with NO_ERROR whose bytes and head nobody has looked at: what comes in one loop pass.
  * covers: P-hold-claim R52 */
 static void join_of_what_is_reset_before_it_was_looked_at_goes_to_the_origin(void **state)
 {
@@ -474,7 +474,7 @@ static void join_of_what_is_reset_before_it_was_looked_at_goes_to_the_origin(voi
 	hold_world_head(j.hw, j.push, 200, FRESH, false);
 	world_download(j.hw->w, j.push, "half", false);
 	exchange_on_up_failed(j.push, &relay_cause_UP_RESET, 0, NULL);
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	assert_int_equal(j.hw->w->dispatch_count, dispatched + 1);
 	assert_ptr_equal(j.hw->w->dispatched[dispatched], j.x);
 	assert_string_equal(j.down->said, "");
@@ -496,10 +496,10 @@ static void failure_after_it_has_answered_somebody_is_not_noted_again(void **sta
 	assert_true(hold_claim(&hw->hold, y));
 	hold_world_head(hw, push, 200, FIELDS("cache-control", "max-age=9", "etag", "\"1\""), false);
 	world_download(hw->w, push, "abc", false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(conditional->said, "head 304 end; detach");
 	exchange_on_up_failed(push, &relay_cause_UP_RESET, 8, NULL);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(down->said, "head 200; reset 8");
 	assert_string_equal(hw->notes, "claimed live");
 	hold_world_free(hw);
@@ -515,7 +515,7 @@ static void claimer_whose_allowance_is_overdrawn_is_reset_and_no_other(void **st
 	for (int i = 0; i < 24; i++) /* less than one claim's window, more than is borne when memory is short */
 		world_download(j.hw->w, j.push, block, false);
 	j.hw->w->down_budget.limit_bytes = 1;
-	hold_world_turn(j.hw);
+	hold_world_pass(j.hw);
 	assert_string_equal(j.down->said, "head 200; reset 2");
 	assert_true(j.x->is_over);
 	assert_ptr_equal(j.x->cause, &relay_cause_MEMORY_SHORT);
@@ -532,7 +532,7 @@ int main(void)
 	    cmocka_unit_test(trailers_of_a_joined_response_pass),
 	    cmocka_unit_test(join_that_fails_half_way_is_reset_as_the_outcome_table_says),
 	    cmocka_unit_test(
-		octets_before_a_reset_with_no_error_are_given_and_a_whole_response_ends_well),
+		bytes_before_a_reset_with_no_error_are_given_and_a_whole_response_ends_well),
 	    cmocka_unit_test(join_that_fails_before_the_head_goes_to_the_origin),
 	    cmocka_unit_test(join_of_what_turns_out_not_to_be_storable_goes_to_the_origin),
 	    cmocka_unit_test(join_whose_vary_differs_goes_to_the_origin_when_that_is_seen),
@@ -544,7 +544,7 @@ int main(void)
 	    cmocka_unit_test(head_request_joins_and_does_not_end_the_push),
 	    cmocka_unit_test(conditional_request_that_joined_is_answered_304_and_ends_the_push),
 	    cmocka_unit_test(interim_responses_pass_to_who_waits_in_their_order_and_are_kept_for_nobody),
-	    cmocka_unit_test(trailers_behind_no_octets_pass),
+	    cmocka_unit_test(trailers_behind_no_bytes_pass),
 	    cmocka_unit_test(reset_of_a_head_request_leaves_the_push),
 	    cmocka_unit_test(join_of_what_is_reset_before_it_was_looked_at_goes_to_the_origin),
 	    cmocka_unit_test(failure_after_it_has_answered_somebody_is_not_noted_again),

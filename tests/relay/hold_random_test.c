@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Random pushes and requests of two users on one connection, against a model that knows only the rules: whatever
- * the order of events, a claim is one that the rules allow, its octets are the right ones, and (where nothing
+ * the order of events, a claim is one that the rules allow, its bytes are the right ones, and (where nothing
  * had to make room) what the rules allow is claimed.
  */
 #include "proxy/relay/held.h"
@@ -124,7 +124,7 @@ static void head(struct game *g)
 			g->requests[r].item = NULL;
 }
 
-static void octets(struct game *g)
+static void bytes(struct game *g)
 {
 	struct item *i = pick(g, true);
 	char text[32];
@@ -142,7 +142,7 @@ static void look(struct game *g)
 {
 	unsigned user = draw(g, USERS), path = draw(g, PATHS), language = draw(g, 2);
 	bool busts = draw(g, 6) == 0, is_expected = false;
-	hold_world_turn(g->hw);
+	hold_world_pass(g->hw);
 	for (unsigned i = 0; i < g->item_count; i++)
 		is_expected =
 		    is_expected || (!busts && fits(g, &g->items[i], user, path, language));
@@ -198,17 +198,17 @@ static void give_up(struct game *g)
 /* Clients take what there is; whoever has a whole answer has the right one, and others a beginning of it. */
 static void settle(struct game *g)
 {
-	hold_world_turn(g->hw);
+	hold_world_pass(g->hw);
 	for (unsigned n = 0; n < g->request_count; n++) {
 		struct request *r = &g->requests[n];
 		if (r->item && draw(g, 3) > 0)
 			hold_world_take(g->hw, r->down);
 		if (!r->item)
 			continue;
-		assert_memory_equal(r->down->octets, r->item->body, r->down->octet_count);
+		assert_memory_equal(r->down->bytes, r->item->body, r->down->byte_count);
 		if (r->x->is_over && !r->x->cause) {
 			assert_true(r->item->is_whole);
-			assert_string_equal(r->down->octets, r->item->body);
+			assert_string_equal(r->down->bytes, r->item->body);
 			r->item = NULL;
 		}
 	}
@@ -229,7 +229,7 @@ static void step(struct game *g)
 		break;
 	case 4:
 	case 5:
-		octets(g);
+		bytes(g);
 		break;
 	case 6:
 	case 7:
@@ -237,7 +237,7 @@ static void step(struct game *g)
 		look(g);
 		break;
 	case 9:
-		hold_world_pass(g->hw, draw(g, 3) * USEC_PER_SEC);
+		hold_world_wait(g->hw, draw(g, 3) * USEC_PER_SEC);
 		break;
 	case 10:
 		draw(g, 2) ? change(g) : break_off(g);

@@ -64,7 +64,7 @@ static void two_users_on_one_connection_never_get_each_others(void **state)
 		assert_int_equal(
 		    hold_world_get(hw, "/private", cases[i].request, &down), cases[i].is_same);
 		assert_string_equal(hw->notes, cases[i].is_same ? "claimed" : "missed cookie");
-		assert_string_equal(down->octets, cases[i].is_same ? "mine" : "");
+		assert_string_equal(down->bytes, cases[i].is_same ? "mine" : "");
 		if (!cases[i].is_same) /* it is still there for whom it is for */
 			assert_true(hold_world_get(hw, "/private", cases[i].parent, &down));
 		hold_world_free(hw);
@@ -72,7 +72,7 @@ static void two_users_on_one_connection_never_get_each_others(void **state)
 }
 
 /* covers: P-hold-private */
-static void another_users_live_join_is_refused_before_any_octet_came(void **state)
+static void another_users_live_join_is_refused_before_any_byte_came(void **state)
 {
 	(void)state;
 	struct hold_world *hw =
@@ -154,15 +154,15 @@ static void what_a_shared_cache_may_store_serves_every_client_until_it_is_stale(
 	assert_int_equal(hw->store.count, 0);
 	assert_true(hold_world_get(hw, "/style", NULL, &down));
 	assert_true(hold_world_ask(hw, &other, "GET", "/style", FIELDS("cookie", "bob"), &down));
-	assert_string_equal(down->octets, "abc");
+	assert_string_equal(down->bytes, "abc");
 	struct exchange *x =
 	    hold_world_request(hw, NULL, "GET", "/style", NULL, &down); /* HTTP/1.1, say */
 	x->came_through = true;
 	assert_true(hold_claim(&hw->hold, x));
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hold_world_take(hw, down);
 	assert_string_equal(hw->notes, "claimed; claimed; claimed");
-	hold_world_pass(hw, 5 * USEC_PER_SEC);
+	hold_world_wait(hw, 5 * USEC_PER_SEC);
 	assert_false(hold_world_ask(hw, &other, "GET", "/style", NULL, &down));
 	assert_string_equal(hw->pushes, "/style claimed claimed");
 	assert_int_equal(hw->hold.counters.wasted_bytes, 0);
@@ -186,7 +186,7 @@ static void what_a_shared_cache_may_not_store_is_not_shared(void **state)
 		    hold_world_with(NULL, false, &hold_world_ample, &hold_world_ample);
 		struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
 		hold_world_head(hw, push, 200, responses[i], false);
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 		assert_int_equal(hw->hold.shared.count, 0);
 		assert_int_equal(hw->store.count, 1);
 		hold_world_free(hw);
@@ -220,15 +220,15 @@ static void on_a_shared_listener_a_push_waits_unseen_for_a_head_that_allows_shar
 	assert_false(hold_world_get(hw, "/a", NULL, &down));
 	assert_string_equal(hw->notes, "missed outside");
 	hold_world_head(hw, push, 200, FIELDS("cache-control", "public, max-age=60"), false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_true(hold_world_get(hw, "/a", NULL, &down)); /* joined live */
 	world_download(hw->w, push, "abc", true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hold_world_take(hw, down);
-	assert_string_equal(down->octets, "abc");
+	assert_string_equal(down->bytes, "abc");
 	push = hold_world_promise(hw, "/b", NULL, &up);
 	hold_world_head(hw, push, 200, FIELDS("cache-control", "private, max-age=60"), false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(up->said, "reset 8");
 	assert_string_equal(hw->pushes, "/b cancelled rule");
 	hold_world_free(hw);
@@ -262,7 +262,7 @@ static void what_may_not_be_stored_is_withdrawn(void **state)
 	struct world_leg *down, *up;
 	struct exchange *push = hold_world_promise(hw, "/a", NULL, &up);
 	hold_world_head(hw, push, 200, FIELDS("cache-control", "no-store"), false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(up->said, "reset 8");
 	assert_string_equal(hw->notes, "withdrawn not-storable 0");
 	assert_string_equal(hw->pushes, "/a cancelled rule");
@@ -290,7 +290,7 @@ static void partial_and_conditional_responses_are_withdrawn(void **state)
 		struct hold_world *hw = hold_world_new();
 		struct exchange *push = hold_world_promise(hw, "/a", cases[i].promise, NULL);
 		hold_world_head(hw, push, cases[i].status, FRESH, true);
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 		assert_string_equal(hw->notes, "withdrawn not-storable 0");
 		hold_world_free(hw);
 	}
@@ -314,7 +314,7 @@ static void second_look_of_the_policy_withdraws_what_is_held(void **state)
 	assert_true(hold_claim(&hw->hold, x));
 	unsigned dispatched = hw->w->dispatch_count;
 	hold_world_head(hw, push, 404, NULL, true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_true(push->is_over);
 	assert_int_equal(push->push.verdict.action, POLICY_HINT);
 	assert_ptr_equal(push->push.verdict.lost_half, &policy_reason_STATUS);
@@ -337,10 +337,10 @@ static void without_freshness_nothing_stays_when_the_promised_stream_is_over(voi
 		struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
 		hold_world_head(hw, push, 200, responses[i], false);
 		world_download(hw->w, push, "abc", false);
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 		assert_false(push->is_over);
 		world_download(hw->w, push, "", true);
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 		assert_true(push->is_over);
 		assert_string_equal(hw->notes, "expired expired 3");
 		assert_false(hold_world_get(hw, "/a", NULL, &down));
@@ -358,11 +358,11 @@ static void stale_response_is_not_claimed(void **state)
 	hw->w->relay.now += 2 * USEC_PER_SEC;
 	struct exchange *x = hold_world_request(hw, &hw->store, "HEAD", "/a", NULL, &down);
 	assert_true(hold_claim(&hw->hold, x));
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hw->w->relay.now += 2 * USEC_PER_SEC; /* and the wheel has not turned */
 	assert_false(hold_world_get(hw, "/a", NULL, &down));
 	assert_string_equal(hw->notes, "missed stale");
-	hold_world_pass(hw, USEC_PER_SEC);
+	hold_world_wait(hw, USEC_PER_SEC);
 	assert_string_equal(hw->notes, "missed stale; expired expired 3");
 	hold_world_free(hw);
 }
@@ -395,7 +395,7 @@ static void request_that_wants_the_origin_goes_there(void **state)
 		    FIELDS("cache-control", "max-age=60", "etag", "\"1\"", "last-modified",
 			"Sat, 21 Nov 2026 04:00:00 GMT"),
 		    "abc");
-		hold_world_pass(hw, 2 * USEC_PER_SEC);
+		hold_world_wait(hw, 2 * USEC_PER_SEC);
 		assert_false(hold_world_get(hw, "/a", requests[i], &down));
 		assert_string_equal(hw->notes, "missed busting");
 		assert_true(hold_world_get(
@@ -446,7 +446,7 @@ static void every_field_that_vary_names_must_be_equal(void **state)
 	    FIELDS("cache-control", "max-age=60", "vary",
 		"Accept-Encoding, X-Variant, Accept-Language"),
 	    true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_false(hold_world_get(hw, "/a", FIELDS("x-variant", "7"), &down));
 	assert_false(
 	    hold_world_get(hw, "/a", FIELDS("accept-encoding", "br", "x-variant", "8"), &down));
@@ -463,7 +463,7 @@ static void every_field_that_vary_names_must_be_equal(void **state)
 
 	push = hold_world_promise(hw, "/star", NULL, NULL);
 	hold_world_head(hw, push, 200, FIELDS("cache-control", "max-age=60", "vary", "*"), true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hw->notes[0] = 0;
 	assert_false(hold_world_get(hw, "/star", NULL, &down));
 	assert_string_equal(hw->notes, "missed vary:*");
@@ -480,7 +480,7 @@ static void vary_on_cookie_does_not_widen_who_may_claim(void **state)
 	struct exchange *push = hold_world_promise(hw, "/a", FIELDS("cookie", "bob"), NULL);
 	hold_world_head(
 	    hw, push, 200, FIELDS("cache-control", "max-age=60", "vary", "cookie"), true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_false(hold_world_get(hw, "/a", FIELDS("cookie", "bob"), &down));
 	assert_string_equal(hw->notes, "missed cookie");
 	hold_world_free(hw);
@@ -519,7 +519,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(two_users_on_one_connection_never_get_each_others),
-	    cmocka_unit_test(another_users_live_join_is_refused_before_any_octet_came),
+	    cmocka_unit_test(another_users_live_join_is_refused_before_any_byte_came),
 	    cmocka_unit_test(another_connection_gets_nothing_private),
 	    cmocka_unit_test(nothing_private_is_held_where_clients_are_shared),
 	    cmocka_unit_test(nothing_private_is_held_for_a_request_that_came_through_a_proxy),

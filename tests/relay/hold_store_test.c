@@ -30,7 +30,7 @@ static void promise_is_a_duplicate_while_the_first_is_in_flight(void **state)
 	another_page(hw, NULL);
 	assert_null(hold_world_promise(hw, "/a", NULL, NULL)); /* nothing is known of it yet */
 	hold_world_head(hw, push, 200, FIELDS("cache-control", "no-cache"), false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_null(hold_world_promise(hw, "/a", NULL, NULL)); /* open, so as good as fresh */
 	assert_string_equal(hw->w->refused, "duplicate; duplicate");
 	hold_world_free(hw);
@@ -43,7 +43,7 @@ static void same_uri_for_another_user_or_another_variant_is_no_duplicate(void **
 	struct hold_world *hw = hold_world_with(FIELDS("cookie", "a"), false, &hold_world_ample, NULL);
 	struct exchange *push = hold_world_promise(hw, "/a", FIELDS("accept-language", "en"), NULL);
 	hold_world_head(hw, push, 200, FIELDS("cache-control", "max-age=60", "vary", "accept-language"), true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	another_page(hw, FIELDS("cookie", "a"));
 	assert_null(hold_world_promise(hw, "/a", FIELDS("accept-language", "en"), NULL));
 	assert_non_null(hold_world_promise(hw, "/a", FIELDS("accept-language", "fr"), NULL));
@@ -65,12 +65,12 @@ static void stale_response_that_is_being_given_is_no_duplicate(void **state)
 	hold_world_head(hw, push, 200, FIELDS("etag", "\"1\""), false);
 	world_download(hw->w, push, "abc", true);
 	exchange_on_leg_closed(&push->up);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_int_equal(hw->store.count, 1); /* the client has not taken it */
 	another_page(hw, NULL);
 	assert_non_null(hold_world_promise(hw, "/a", NULL, NULL));
 	hold_world_take(hw, down);
-	assert_string_equal(down->octets, "abc");
+	assert_string_equal(down->bytes, "abc");
 	hold_world_free(hw);
 }
 
@@ -125,7 +125,7 @@ static void schemes_on_one_port_are_two_resources(void **state)
 }
 
 /* What the map's key leaves out is compared: no two long names are taken for one. */
-static void long_hosts_differ_to_their_last_octet(void **state)
+static void long_hosts_differ_to_their_last_byte(void **state)
 {
 	(void)state; /* covers: P-hold-claim P-hold-private */
 	struct hold_world *hw = hold_world_new();
@@ -159,15 +159,15 @@ static void used_up_allowance_of_the_store_evicts_the_oldest_and_then_the_newcom
 	hold_world_push(hw, "/1", FRESH, "one");
 	struct exchange *push = hold_world_promise(hw, "/2", NULL, NULL);
 	hold_world_head(hw, push, 200, FRESH, false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	mine.limit_bytes = mine.used_bytes; /* nothing more */
 	world_download(hw->w, push, "two", false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(hw->notes, "evicted budget 3");
 	assert_int_equal(hw->store.count, 1);
 	mine.limit_bytes = mine.used_bytes;
 	world_download(hw->w, push, "more", false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(hw->notes, "evicted budget 3; evicted budget 7");
 	assert_int_equal(hw->store.count, 0);
 	relay_reap(&hw->w->relay);
@@ -191,9 +191,9 @@ static void shedding_takes_the_oldest_that_nobody_is_being_given(void **state)
 	assert_true(hold_shed(&hw->hold));
 	assert_string_equal(hw->pushes, "/2 expired hold-shed");
 	assert_false(hold_shed(&hw->hold));
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hold_world_take(hw, down);
-	assert_string_equal(down->octets, "one");
+	assert_string_equal(down->bytes, "one");
 	hold_world_free(hw);
 }
 
@@ -223,9 +223,9 @@ static void stores_are_described_a_line_each(void **state)
 	hold_world_push(hw, "/a", FIELDS("cache-control", "private, max-age=60"), "abc");
 	hold_world_push(hw, "/b", SHAREABLE, "abcd");
 	text[hold_describe(&hw->hold, text, sizeof(text))] = 0;
-	assert_string_equal(text, "held 1/64 3/4194304 octets\nheld 1/64 4/4194304 octets shared\n");
+	assert_string_equal(text, "held 1/64 3/4194304 bytes\nheld 1/64 4/4194304 bytes shared\n");
 	text[hold_describe(&hw->hold, text, 40)] = 0; /* whole lines only */
-	assert_string_equal(text, "held 1/64 3/4194304 octets\n");
+	assert_string_equal(text, "held 1/64 3/4194304 bytes\n");
 	hold_world_free(hw);
 }
 
@@ -265,7 +265,7 @@ static void second_of_two_in_flight_stays_with_its_client(void **state)
 	assert_non_null(second);
 	hold_world_head(hw, first, 200, SHAREABLE, false);
 	hold_world_head(hw, second, 200, SHAREABLE, false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_int_equal(hw->hold.shared.count, 1);
 	assert_int_equal(hw->store.count, 0);
 	assert_int_equal(other.count, 1);
@@ -287,9 +287,9 @@ static void without_room_in_the_workers_store_it_stays_with_its_client(void **st
 	hold_world_push(hw, "/2", SHAREABLE, "two");
 	assert_int_equal(hw->hold.shared.count, 1);
 	assert_int_equal(hw->store.count, 1);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hold_world_take(hw, down);
-	assert_string_equal(down->octets, "one");
+	assert_string_equal(down->bytes, "one");
 	assert_true(hold_world_get(hw, "/2", NULL, &down));
 	hold_world_free(hw);
 }
@@ -316,7 +316,7 @@ static void of_hint_and_hold_the_hint_is_left(void **state)
 	hw->w->rules.fallback = POLICY_HINT_HOLD;
 	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
 	hold_world_head(hw, push, 200, FIELDS("cache-control", "no-store"), false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_true(push->is_over);
 	assert_int_equal(push->push.verdict.action, POLICY_HINT);
 	assert_ptr_equal(push->push.verdict.reason, &policy_reason_DEFAULT);
@@ -339,7 +339,7 @@ static void answer_to_a_conditional_promise_is_withdrawn(void **state)
 		struct exchange *push = hold_world_promise(hw, "/a", promises[i], NULL);
 		assert_non_null(push);
 		hold_world_head(hw, push, 200, FRESH, false);
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 		assert_string_equal(hw->notes, "withdrawn not-storable 0");
 		hold_world_free(hw);
 	}
@@ -355,7 +355,7 @@ static void push_that_failed_is_gone_with_its_store(void **state)
 	exchange_on_up_failed(push, &relay_cause_UP_RESET, 8, NULL);
 	assert_string_equal(hw->notes, "failed origin-reset 0");
 	assert_int_equal(hw->store.count, 1);
-	hold_store_fini(&hw->store); /* the client is lost in the same turn */
+	hold_store_fini(&hw->store); /* the client is lost in the same loop pass */
 	assert_int_equal(hw->store.count, 0);
 	assert_string_equal(hw->notes, "failed origin-reset 0");
 	hold_store_init(&hw->store, &hw->hold, &hw->w->budget, &hold_world_ample, true);
@@ -370,7 +370,7 @@ static void push_that_failed_does_not_expire_as_well(void **state)
 	exchange_on_up_failed(push, &relay_cause_UP_RESET, 8, NULL);
 	world_pass(hw->w, 2 * hold_world_ample.age);
 	assert_string_equal(hw->notes, "failed origin-reset 0");
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(hw->notes, "failed origin-reset 0");
 	assert_int_equal(hw->store.count, 0);
 	hold_world_free(hw);
@@ -404,7 +404,7 @@ static void condition_on_what_cannot_be_compared_goes_to_the_origin(void **state
 	    hold_world_get(hw, "/a", FIELDS("if-modified-since", "Sat, 21 Nov 2026 04:00:00 GMT"), &down));
 	struct exchange *push = hold_world_promise(hw, "/gone", NULL, NULL);
 	hold_world_head(hw, push, 404, FIELDS("cache-control", "max-age=60", "etag", "\"1\""), true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_false(hold_world_get(hw, "/gone", FIELDS("if-none-match", "\"1\""), &down));
 	assert_string_equal(hw->notes, "missed busting; missed busting");
 	hold_world_free(hw);
@@ -445,7 +445,7 @@ int main(void)
 	    cmocka_unit_test(stale_response_that_is_being_given_is_no_duplicate),
 	    cmocka_unit_test(host_is_the_same_however_it_is_written),
 	    cmocka_unit_test(schemes_on_one_port_are_two_resources),
-	    cmocka_unit_test(long_hosts_differ_to_their_last_octet),
+	    cmocka_unit_test(long_hosts_differ_to_their_last_byte),
 	    cmocka_unit_test(used_up_allowance_of_the_store_evicts_the_oldest_and_then_the_newcomer),
 	    cmocka_unit_test(shedding_takes_the_oldest_that_nobody_is_being_given),
 	    cmocka_unit_test(store_says_beforehand_what_it_cannot_hold),

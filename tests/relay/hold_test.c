@@ -23,12 +23,12 @@ static void held_push_is_not_promised_and_answers_the_clients_own_request(void *
 	assert_string_equal(hw->parent_down->said, "");
 	hold_world_head(hw, push, 200, FRESH, false);
 	world_download(hw->w, push, "body { }", true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	unsigned dispatched = hw->w->dispatch_count;
 	assert_true(hold_world_get(hw, "/a.css", NULL, &down));
 	assert_int_equal(hw->w->dispatch_count, dispatched);
 	assert_string_equal(down->said, "head 200; end; detach");
-	assert_string_equal(down->octets, "body { }");
+	assert_string_equal(down->bytes, "body { }");
 	assert_string_equal(hw->notes, "claimed");
 	assert_string_equal(hw->pushes, "/a.css claimed claimed");
 	hold_world_free(hw);
@@ -67,7 +67,7 @@ static void requests_for_other_uris_are_dispatched_and_nothing_is_missed(void **
 	x->authority = SLICE("EXAMPLE.com:443"); /* another way to write the same */
 	assert_true(hold_claim(&hw->hold, x));
 	assert_string_equal(hw->notes, "");
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hold_world_free(hw);
 }
 
@@ -79,7 +79,7 @@ static void answer_says_hit_and_its_age(void **state)
 	struct world_leg *down;
 	hold_world_push(hw, "/a",
 	    FIELDS("cache-control", "max-age=60", "age", "5", "cache-status", "other; hit"), "abc");
-	hold_world_pass(hw, 3 * USEC_PER_SEC);
+	hold_world_wait(hw, 3 * USEC_PER_SEC);
 	assert_true(hold_world_get(hw, "/a", NULL, &down));
 	assert_string_equal(hold_world_field(hw, 3, "age"), "8");
 	const char *text = strstr(hw->heads[3], "cache-status: other; hit\n");
@@ -101,7 +101,7 @@ static void head_is_answered_from_a_held_get_which_stays(void **state)
 	assert_string_equal(hold_world_field(hw, 3, "content-length"), "3");
 	assert_int_equal(hw->hold.counters.heads, 1);
 	assert_true(hold_world_get(hw, "/a", NULL, &down));
-	assert_string_equal(down->octets, "abc");
+	assert_string_equal(down->bytes, "abc");
 	hold_world_free(hw);
 }
 
@@ -113,7 +113,7 @@ static void response_without_a_body_and_one_with_trailers_are_answered_whole(voi
 	struct world_leg *down;
 	struct exchange *push = hold_world_promise(hw, "/empty", NULL, NULL);
 	hold_world_head(hw, push, 204, FRESH, true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_true(hold_world_get(hw, "/empty", NULL, &down));
 	assert_string_equal(down->said, "head 204 end; detach");
 
@@ -121,11 +121,11 @@ static void response_without_a_body_and_one_with_trailers_are_answered_whole(voi
 	hold_world_head(hw, push, 200, FRESH, false);
 	world_download(hw->w, push, "abc", false);
 	exchange_on_download_trailers(push, world_trailers(hw->w));
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_false(push->is_over);
 	assert_true(hold_world_get(hw, "/trailers", NULL, &down));
 	assert_string_equal(down->said, "head 200; trailers 1; detach");
-	assert_string_equal(down->octets, "abc");
+	assert_string_equal(down->bytes, "abc");
 	assert_string_equal(hw->pushes, "/empty claimed claimed; /trailers claimed claimed");
 	hold_world_free(hw);
 }
@@ -141,13 +141,13 @@ static void large_response_is_answered_in_windows(void **state)
 	struct exchange *push = hold_world_promise(hw, "/big", NULL, &up);
 	hold_world_head(hw, push, 200, FRESH, false);
 	for (int i = 0; i < 60; i++)
-		world_download(hw->w, push, block, false), hold_world_turn(hw);
+		world_download(hw->w, push, block, false), hold_world_pass(hw);
 	assert_int_equal(up->credit, 60 * 16000); /* the origin never waits */
 	world_download(hw->w, push, "end", true);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/big", NULL, &down);
 	assert_true(hold_claim(&hw->hold, x));
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_in_range(x->download.body.bytes, 200000, 262144);
 	hold_world_take(hw, down);
 	assert_int_equal(hw->taken, 60 * 16000 + 3);
@@ -164,12 +164,12 @@ static void claim_that_the_client_resets_leaves_a_whole_response_claimable(void 
 	hold_world_push(hw, "/a", FRESH, "abc");
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
 	assert_true(hold_claim(&hw->hold, x));
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(hw->notes, "");
 	assert_true(hold_world_get(hw, "/a", NULL, &down));
-	assert_string_equal(down->octets, "abc");
+	assert_string_equal(down->bytes, "abc");
 	hold_world_free(hw);
 }
 
@@ -205,16 +205,16 @@ static void those_that_are_being_answered_do_not_make_room(void **state)
 	hold_world_push(hw, "/1", FRESH, "one");
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/1", NULL, &down);
 	assert_true(hold_claim(&hw->hold, x));
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_null(hold_world_promise(hw, "/2", NULL, &up));
 	assert_string_equal(hw->w->refused, "hold-count");
 	hold_world_take(hw, down);
-	assert_string_equal(down->octets, "one");
+	assert_string_equal(down->bytes, "one");
 	hold_world_free(hw);
 }
 
 /* covers: P-hold-bounds */
-static void octets_are_bounded_and_the_oldest_make_room(void **state)
+static void bytes_are_bounded_and_the_oldest_make_room(void **state)
 {
 	(void)state;
 	const struct hold_limits ten = {.count = 9, .bytes = 10, .age = USEC_PER_SEC};
@@ -226,7 +226,7 @@ static void octets_are_bounded_and_the_oldest_make_room(void **state)
 	struct exchange *push = hold_world_promise(hw, "/3", NULL, &up);
 	hold_world_head(hw, push, 200, FRESH, false);
 	world_download(hw->w, push, "12345678901", false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(up->said, "reset 8");
 	assert_string_equal(hw->notes, "evicted hold-bytes 8; evicted hold-bytes 11");
 	assert_string_equal(hw->pushes, "/1 expired hold-bytes; /3 expired hold-bytes");
@@ -246,7 +246,7 @@ static void what_nobody_asks_for_expires_by_age(void **state)
 	struct exchange *push = hold_world_promise(hw, "/flying", NULL, &up);
 	hold_world_head(hw, push, 200, FRESH, false);
 	world_download(hw->w, push, "123", false);
-	hold_world_pass(hw, 3 * USEC_PER_SEC);
+	hold_world_wait(hw, 3 * USEC_PER_SEC);
 	assert_string_equal(up->said, "reset 8");
 	assert_string_equal(hw->pushes, "/whole expired expired; /flying expired expired");
 	assert_string_equal(hw->notes, "expired expired 5; expired expired 3");
@@ -265,10 +265,10 @@ static void answer_under_way_outlives_the_age(void **state)
 	hold_world_push(hw, "/a", FRESH, "12345");
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
 	assert_true(hold_claim(&hw->hold, x));
-	hold_world_pass(hw, 3 * USEC_PER_SEC);
+	hold_world_wait(hw, 3 * USEC_PER_SEC);
 	assert_false(hold_world_get(hw, "/a", NULL, &late));
 	hold_world_take(hw, down);
-	assert_string_equal(down->octets, "12345");
+	assert_string_equal(down->bytes, "12345");
 	assert_string_equal(hw->pushes, "/a claimed claimed");
 	hold_world_free(hw);
 }
@@ -299,10 +299,10 @@ static void drain_drops_what_nobody_is_being_given(void **state)
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/used", NULL, &down);
 	assert_true(hold_claim(&hw->hold, x));
 	hold_drain(&hw->hold);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(hw->notes, "expired drain 5");
 	hold_world_take(hw, down);
-	assert_string_equal(down->octets, "abc");
+	assert_string_equal(down->bytes, "abc");
 	assert_int_equal(hw->store.count, 0);
 	hold_world_free(hw);
 }
@@ -323,7 +323,7 @@ static void refused_memory_costs_the_held_response_and_nothing_else(void **state
 		if (push) {
 			hold_world_head(hw, push, 200, FRESH, false);
 			world_download(hw->w, push, "abc", true);
-			hold_world_turn(hw);
+			hold_world_pass(hw);
 		} else {
 			assert_string_equal(hw->w->refused, "budget");
 			assert_string_equal(hw->pushes, "");
@@ -334,7 +334,7 @@ static void refused_memory_costs_the_held_response_and_nothing_else(void **state
 		assert_string_equal(hw->notes, refused == CLAIM ? "missed budget" : "");
 		if (refused != NONE)
 			exchange_dispatch(x);
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 		hold_world_free(hw); /* ensures that all is given back */
 	}
 }
@@ -348,10 +348,10 @@ static void used_up_memory_drops_unclaimed_responses_first(void **state)
 	hold_world_push(hw, "/1", FRESH, "one");
 	struct exchange *push = hold_world_promise(hw, "/2", NULL, &up);
 	hold_world_head(hw, push, 200, FRESH, false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hw->w->budget.limit_bytes = hw->w->budget.used_bytes + 1; /* one chunk more is too much */
 	world_download(hw->w, push, "two", false);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	assert_string_equal(up->said, "reset 7");
 	assert_string_equal(hw->notes, "failed budget 3");
 	hw->w->budget.limit_bytes = hw->w->budget.used_bytes; /* and nothing at all */
@@ -405,7 +405,7 @@ static void store_describes_itself(void **state)
 	char text[100];
 	hold_world_push(hw, "/a", FRESH, "abc");
 	text[hold_describe(&hw->hold, text, sizeof(text))] = 0;
-	assert_string_equal(text, "held 1/64 3/4194304 octets\n");
+	assert_string_equal(text, "held 1/64 3/4194304 bytes\n");
 	assert_int_equal(hold_describe(&hw->hold, text, 10), 0);
 	hold_world_free(hw);
 }
@@ -414,10 +414,10 @@ static void siphash_agrees_with_its_published_vector(void **state)
 {
 	(void)state;
 	struct credentials_key key = {{UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)}};
-	char octets[15];
-	for (size_t i = 0; i < sizeof(octets); i++)
-		octets[i] = (char)i;
-	assert_true(credentials_siphash(&key, slice_of(octets, sizeof(octets))) ==
+	char bytes[15];
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)i;
+	assert_true(credentials_siphash(&key, slice_of(bytes, sizeof(bytes))) ==
 		    UINT64_C(0xa129ca6149be45e5));
 }
 
@@ -434,7 +434,7 @@ int main(void)
 	    cmocka_unit_test(claim_that_the_client_resets_leaves_a_whole_response_claimable),
 	    cmocka_unit_test(oldest_goes_when_there_are_too_many),
 	    cmocka_unit_test(those_that_are_being_answered_do_not_make_room),
-	    cmocka_unit_test(octets_are_bounded_and_the_oldest_make_room),
+	    cmocka_unit_test(bytes_are_bounded_and_the_oldest_make_room),
 	    cmocka_unit_test(what_nobody_asks_for_expires_by_age),
 	    cmocka_unit_test(answer_under_way_outlives_the_age),
 	    cmocka_unit_test(end_of_the_connection_drops_what_is_held_for_it),

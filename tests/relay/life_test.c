@@ -120,7 +120,7 @@ static void push_that_ends_while_it_waits_for_its_start_leaves_the_queue(void **
 	world_end(w);
 }
 
-static void octets_that_wait_for_the_client_are_counted_until_they_are_gone(void **state)
+static void bytes_that_wait_for_the_client_are_counted_until_they_are_gone(void **state)
 {
 	(void)state;
 	struct world *w = world_new();
@@ -340,7 +340,7 @@ int main(void)
 	    cmocka_unit_test(leg_without_a_budget_is_paid_for_by_the_worker),
 	    cmocka_unit_test(request_that_ends_in_a_queue_leaves_it),
 	    cmocka_unit_test(push_that_ends_while_it_waits_for_its_start_leaves_the_queue),
-	    cmocka_unit_test(octets_that_wait_for_the_client_are_counted_until_they_are_gone),
+	    cmocka_unit_test(bytes_that_wait_for_the_client_are_counted_until_they_are_gone),
 	    cmocka_unit_test(exchange_says_how_far_it_is),
 	    cmocka_unit_test(trailers_on_their_way_are_a_state_of_their_own),
 	    cmocka_unit_test(description_is_cut_where_there_is_no_room),

@@ -153,7 +153,7 @@ static void hints_join_the_103_of_the_origin(void **state)
 	world_free(p.w);
 }
 
-static void hints_leave_before_a_response_of_the_same_turn(void **state)
+static void hints_leave_before_a_response_of_the_same_pass(void **state)
 {
 	(void)state;
 	struct page p = page_asked_for(POLICY_HINT);
@@ -247,7 +247,7 @@ int main(void)
 	    cmocka_unit_test(hints_of_one_turn_leave_in_one_103),
 	    cmocka_unit_test(hints_wait_as_long_as_configured),
 	    cmocka_unit_test(hints_join_the_103_of_the_origin),
-	    cmocka_unit_test(hints_leave_before_a_response_of_the_same_turn),
+	    cmocka_unit_test(hints_leave_before_a_response_of_the_same_pass),
 	    cmocka_unit_test(promise_may_become_a_hint),
 	    cmocka_unit_test(hints_of_a_request_that_ends_go_with_it),
 	    cmocka_unit_test(hints_leave_only_before_the_response_and_with_somebody_to_read_them),

@@ -62,7 +62,7 @@ static void origin_fails_before_anything_was_sent(void **state)
 		assert_int_equal(w->dispatch_count, c->retries ? 2 : 1);
 		world_take(down);
 		assert_true(strncmp(down->said, c->fresh_down, strlen(c->fresh_down)) == 0);
-		assert_true(down->octet_count > 0);
+		assert_true(down->byte_count > 0);
 		assert_true(x->is_over);
 		assert_ptr_equal(x->cause, c->cause);
 		world_free(w);
@@ -224,7 +224,7 @@ static void too_large_a_request_body_is_answered_413(void **state)
 	world_free(w);
 }
 
-static void retry_is_over_once_a_body_octet_has_left(void **state)
+static void retry_is_over_once_a_body_byte_has_left(void **state)
 {
 	(void)state;
 	struct world *w = world_new();
@@ -252,7 +252,7 @@ static void retry_sends_the_body_that_has_not_left(void **state)
 	struct world_leg *again = world_leg_of(w, &x->up);
 	assert_ptr_not_equal(again, up);
 	world_take(again);
-	assert_memory_equal(again->octets, "abc", 3);
+	assert_memory_equal(again->bytes, "abc", 3);
 	assert_string_equal(again->said, "end");
 	exchange_on_response(x, world_response(w, 204), true);
 	assert_string_equal(w->ended, "x1 complete 204");
@@ -271,7 +271,7 @@ static void early_response_and_no_error_reach_the_client_whole(void **state)
 	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
 	assert_false(x->is_over);
 	world_take(down);
-	assert_memory_equal(down->octets, "whole", 5);
+	assert_memory_equal(down->bytes, "whole", 5);
 	assert_string_equal(down->said, "head 200; end; reset 0");
 	assert_string_equal(w->ended, "x1 complete 200");
 	world_free(w);
@@ -288,13 +288,13 @@ static void no_error_in_the_middle_lets_what_came_out_first(void **state)
 	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
 	assert_string_equal(down->said, "head 200");
 	world_take(down);
-	assert_memory_equal(down->octets, "what came", 9);
+	assert_memory_equal(down->bytes, "what came", 9);
 	assert_string_equal(down->said, "head 200; reset 0");
 	assert_string_equal(w->ended, "x1 origin-reset 200");
 	world_free(w);
 }
 
-static void no_error_after_all_announced_octets_is_a_normal_end(void **state)
+static void no_error_after_all_announced_bytes_is_a_normal_end(void **state)
 {
 	(void)state;
 	struct world *w = world_new();
@@ -303,7 +303,7 @@ static void no_error_after_all_announced_octets_is_a_normal_end(void **state)
 	struct http_head *head = http_head_new(w->heads);
 	http_head_add(head, SLICE(":status"), SLICE("200"));
 	http_head_add(head, SLICE("content-length"), SLICE("5"));
-	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_null(http_head_validate(head, HTTP_RESPONSE));
 	exchange_on_response(x, head, false);
 	world_download(w, x, "whole", false);
 	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
@@ -324,7 +324,7 @@ static void upload_goes_on_after_the_response_within_its_linger(void **state)
 	assert_false(x->is_over);
 	world_upload(w, x, "late", true);
 	world_take(up);
-	assert_memory_equal(up->octets, "late", 4);
+	assert_memory_equal(up->bytes, "late", 4);
 	assert_true(x->is_over);
 	assert_null(x->cause);
 	world_free(w);
@@ -593,11 +593,11 @@ int main(void)
 	    cmocka_unit_test(malformed_request_body_never_completes_upstream),
 	    cmocka_unit_test(stalled_request_body_is_answered_408),
 	    cmocka_unit_test(too_large_a_request_body_is_answered_413),
-	    cmocka_unit_test(retry_is_over_once_a_body_octet_has_left),
+	    cmocka_unit_test(retry_is_over_once_a_body_byte_has_left),
 	    cmocka_unit_test(retry_sends_the_body_that_has_not_left),
 	    cmocka_unit_test(early_response_and_no_error_reach_the_client_whole),
 	    cmocka_unit_test(no_error_in_the_middle_lets_what_came_out_first),
-	    cmocka_unit_test(no_error_after_all_announced_octets_is_a_normal_end),
+	    cmocka_unit_test(no_error_after_all_announced_bytes_is_a_normal_end),
 	    cmocka_unit_test(upload_goes_on_after_the_response_within_its_linger),
 	    cmocka_unit_test(upload_that_outlasts_its_linger_is_stopped),
 	    cmocka_unit_test(late_origins_are_answered_504_or_reset),

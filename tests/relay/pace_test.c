@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Too slow is as bad as not at all: who has to send or to take octets must move a least amount in
+ * Too slow is as bad as not at all: who has to send or to take bytes must move a least amount in
  * its time. Whom we hold back, or who takes all there is, is never blamed.
  */
 #include "tests/support/relay_world.h"
@@ -13,7 +13,7 @@
 /* covers: R65 */
 
 #define LIMIT (10 * USEC_PER_SEC)
-#define MIN_RATE 10u /* 100 octets in LIMIT */
+#define MIN_RATE 10u /* 100 bytes in LIMIT */
 
 struct scene {
 	struct world *w;
@@ -63,10 +63,10 @@ static void download(struct scene *s, const char *text)
 	world_download(s->w, s->x, text, false);
 }
 
-/* So many octets of what waits for the leg. */
-static void take(struct world_leg *l, size_t octets)
+/* So many bytes of what waits for the leg. */
+static void take(struct world_leg *l, size_t bytes)
 {
-	exchange_on_taken(l->leg, octets, false);
+	exchange_on_taken(l->leg, bytes, false);
 }
 
 static void seconds(struct scene *s, unsigned n)
@@ -78,7 +78,7 @@ static const char hundred[] =
     "0123456789012345678901234567890123456789012345678901234567890123456789"
     "012345678901234567890123456789";
 
-static void client_that_sends_an_octet_now_and_then_is_too_slow(void **state)
+static void client_that_sends_a_byte_now_and_then_is_too_slow(void **state)
 {
 	(void)state;
 	struct scene s = scene("POST");
@@ -117,14 +117,14 @@ static void client_that_sends_enough_goes_on(void **state)
 {
 	(void)state;
 	struct scene s = scene("POST");
-	for (unsigned i = 0; i < 10; i++) { /* at eleven octets a second */
+	for (unsigned i = 0; i < 10; i++) { /* at eleven bytes a second */
 		for (unsigned j = 0; j < 10; j++)
 			upload(&s, "0123456789!");
 		world_take(s.up);
 		seconds(&s, 9);
 	}
 	assert_false(s.x->is_over);
-	/* From its last octet on it has the whole time. */
+	/* From its last byte on it has the whole time. */
 	upload(&s, hundred);
 	world_take(s.up);
 	seconds(&s, 9);
@@ -150,7 +150,7 @@ static void client_that_is_held_back_is_not_blamed(void **state)
 	scene_end(&s);
 }
 
-static void origin_that_sends_an_octet_now_and_then_is_too_slow(void **state)
+static void origin_that_sends_a_byte_now_and_then_is_too_slow(void **state)
 {
 	(void)state;
 	struct scene s = scene_of_response();
@@ -180,7 +180,7 @@ static void origin_whose_client_is_slow_is_not_blamed(void **state)
 	scene_end(&s);
 }
 
-static void origin_whose_octets_waited_has_no_more_time_for_it(void **state)
+static void origin_whose_bytes_waited_has_no_more_time_for_it(void **state)
 {
 	(void)state;
 	struct scene s = scene_of_response();
@@ -247,7 +247,7 @@ static void in_a_dialogue_whoever_listens_owes_nothing(void **state)
 	scene_end(&s);
 }
 
-static void client_that_takes_an_octet_now_and_then_is_too_slow(void **state)
+static void client_that_takes_a_byte_now_and_then_is_too_slow(void **state)
 {
 	(void)state;
 	struct scene s = scene_of_response();
@@ -313,7 +313,7 @@ static void client_that_has_to_wait_for_others_has_all_its_time_afterwards(void 
 	scene_end(&s);
 }
 
-static void origin_that_takes_an_octet_now_and_then_is_too_slow(void **state)
+static void origin_that_takes_a_byte_now_and_then_is_too_slow(void **state)
 {
 	(void)state;
 	struct scene s = scene("POST");
@@ -331,7 +331,7 @@ static void origin_that_takes_an_octet_now_and_then_is_too_slow(void **state)
 	scene_end(&s);
 }
 
-static void without_a_rate_an_octet_is_enough(void **state)
+static void without_a_rate_a_byte_is_enough(void **state)
 {
 	(void)state;
 	struct scene s = scene("POST");
@@ -348,21 +348,21 @@ static void without_a_rate_an_octet_is_enough(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(client_that_sends_an_octet_now_and_then_is_too_slow),
+	    cmocka_unit_test(client_that_sends_a_byte_now_and_then_is_too_slow),
 	    cmocka_unit_test(empty_pieces_of_an_upload_are_nothing),
 	    cmocka_unit_test(client_that_sends_enough_goes_on),
 	    cmocka_unit_test(client_that_is_held_back_is_not_blamed),
-	    cmocka_unit_test(origin_that_sends_an_octet_now_and_then_is_too_slow),
+	    cmocka_unit_test(origin_that_sends_a_byte_now_and_then_is_too_slow),
 	    cmocka_unit_test(origin_whose_client_is_slow_is_not_blamed),
-	    cmocka_unit_test(origin_whose_octets_waited_has_no_more_time_for_it),
+	    cmocka_unit_test(origin_whose_bytes_waited_has_no_more_time_for_it),
 	    cmocka_unit_test(origin_that_announced_no_length_may_send_little),
 	    cmocka_unit_test(in_a_dialogue_whoever_listens_owes_nothing),
-	    cmocka_unit_test(client_that_takes_an_octet_now_and_then_is_too_slow),
+	    cmocka_unit_test(client_that_takes_a_byte_now_and_then_is_too_slow),
 	    cmocka_unit_test(client_that_takes_enough_goes_on),
 	    cmocka_unit_test(client_that_takes_all_there_is_goes_on),
 	    cmocka_unit_test(client_that_has_to_wait_for_others_has_all_its_time_afterwards),
-	    cmocka_unit_test(origin_that_takes_an_octet_now_and_then_is_too_slow),
-	    cmocka_unit_test(without_a_rate_an_octet_is_enough),
+	    cmocka_unit_test(origin_that_takes_a_byte_now_and_then_is_too_slow),
+	    cmocka_unit_test(without_a_rate_a_byte_is_enough),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void push_outlives_its_parent(void **state)
 	exchange_on_response(push, world_response(w, 200), false);
 	world_download(w, push, "body { }", true);
 	world_take(push_down);
-	assert_memory_equal(push_down->octets, "body { }", 8);
+	assert_memory_equal(push_down->bytes, "body { }", 8);
 	assert_string_equal(push_down->said, "head 200; end; detach");
 	assert_true(push->is_over);
 	assert_int_equal(push->push.state, PUSH_DONE);
@@ -141,7 +141,7 @@ static void pushed_response_waits_for_room_and_starts_when_there_is(void **state
 	exchange_on_start(push);
 	world_take(push_down);
 	assert_string_equal(push_down->said, "waits; head 200; end; detach");
-	assert_memory_equal(push_down->octets, "abc", 3);
+	assert_memory_equal(push_down->bytes, "abc", 3);
 	world_end(w);
 }
 

@@ -14,7 +14,7 @@ import { Checker, Random, body, bodyOf } from './random.mjs';
 const { ports, ca, seed, sessions: wanted, rate, maxMs } = JSON.parse(process.argv[2]);
 const random = new Random(seed);
 const accounts = {
-	begun: 0, ended: 0, sessions: 0, lost: 0, vandals: 0, ends: {}, owed: 0, octets: 0, pushes: 0, pushesEnded: 0, pushEnds: {}, claims: 0,
+	begun: 0, ended: 0, sessions: 0, lost: 0, vandals: 0, ends: {}, owed: 0, bytes: 0, pushes: 0, pushesEnded: 0, pushEnds: {}, claims: 0,
 	uploadsUndone: 0, goaways: {}, broken: [], longestMs: 0,
 };
 let isOver = false, nextSeed = seed * 1000;
@@ -38,10 +38,10 @@ async function read(stream, expected, how, note) {
 		seen.checks = seen.status === 200 && headers['x-seed'] !== undefined;
 		seen.proxyStatus = headers['proxy-status'];
 	};
-	stream.on.trailers = (headers) => { seen.trailers = headers['x-octets']; };
-	stream.on.data = (octets) => {
-		accounts.octets += octets.length;
-		checker.add(octets);
+	stream.on.trailers = (headers) => { seen.trailers = headers['x-bytes']; };
+	stream.on.data = (bytes) => {
+		accounts.bytes += bytes.length;
+		checker.add(bytes);
 		if (how.pauseMs && !seen.paused) {
 			seen.paused = true;
 			stream.pause();
@@ -59,7 +59,7 @@ async function read(stream, expected, how, note) {
 	Object.assign(seen, await stream.over);
 	clearTimeout(timer);
 	accounts.longestMs = Math.max(accounts.longestMs, Date.now() - began);
-	const fault = checker.isWrong ? 'wrong octets' : stream.endReceived && !checker.isWhole ? 'an incomplete body looks complete' : '';
+	const fault = checker.isWrong ? 'wrong bytes' : stream.endReceived && !checker.isWhole ? 'an incomplete body looks complete' : '';
 	if (seen.checks && fault)
 		complain(fault, { ...expected, received: checker.received, note, status: seen.status, trace: traceOf(stream) });
 	seen.isGood = seen.end === 'complete' && seen.status === 200 && (!seen.checks || checker.isWhole);
@@ -163,7 +163,7 @@ class Session {
 		count(accounts.ends, describe(seen));
 		if (!isOwed || this.isKilled || stream.id > this.lastId)
 			return;
-		/* It met the origin's GOAWAY, and nobody has its octets to send them again: the client is told that it was not done. */
+		/* It met the origin's GOAWAY, and nobody has its bytes to send them again: the client is told that it was not done. */
 		if (kind === 'post' && seen.status === 503 && seen.proxyStatus?.includes('error=connection_terminated')) {
 			accounts.uploadsUndone++;
 			return;
@@ -265,11 +265,11 @@ async function vandal() {
 			: net.connect(random.chance(0.3) ? ports.tls : ports.plain, '127.0.0.1');
 		socket.on('error', () => {});
 		socket.on('data', () => {});
-		const octets = body(random.int(0, 1e6), 0, random.int(0, 2000));
+		const bytes = body(random.int(0, 1e6), 0, random.int(0, 2000));
 		if (random.chance(0.5))
 			socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
 		if (random.chance(0.7))
-			socket.write(octets);
+			socket.write(bytes);
 		await sleep(random.int(0, 500));
 		if (random.chance(0.5) && !isTls)
 			socket.resetAndDestroy();

@@ -41,7 +41,7 @@ async function answer(line, stream, way, seed, size) {
 	case 'trailers':
 		stream.head(head);
 		await stream.send(bodyOf(seed), 0, size);
-		return stream.trailers({ 'x-octets': size });
+		return stream.trailers({ 'x-bytes': size });
 	case 'interim':
 		stream.interim({ ':status': 103, link: '</pushed/5/500>; rel=preload; as=style' });
 		return whole();
@@ -119,7 +119,7 @@ function serve(line, stream, headers) {
 	if (headers[':method'] !== 'POST' || way === 'early')
 		return answer(line, stream, way, seed, size);
 	const upload = new Checker(seed, size);
-	stream.on.data = (octets) => upload.add(octets);
+	stream.on.data = (bytes) => upload.add(bytes);
 	stream.on.end = () => {
 		accounts.uploads++;
 		if (!upload.isWhole)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers that come again for the same seed, and bodies of which every octet is known at both ends. */
+/* Numbers that come again for the same seed, and bodies of which every byte is known at both ends. */
 
 /* mulberry32: small, and even enough for choosing. */
 export class Random {
@@ -37,7 +37,7 @@ const words = new Random(20161);
 for (let i = 0; i < TAPE_BYTES; i++)
 	tape[i] = words.int(0, 255);
 
-/* The octets [at, at + n) of the body with this seed. */
+/* The bytes [at, at + n) of the body with this seed. */
 function* pieces(seed, at, n) {
 	let from = (seed * 7919 + at) % TAPE_BYTES;
 	while (n > 0) {

@@ -3,7 +3,7 @@
  * The soak: clients and origins that cancel, die, stall and push at random, for as long as one likes, and accounts at
  * the end. usage: node tests/soak/run.mjs [SECONDS [REQUESTS-A-SECOND [SEED]]]
  *
- * What must hold: every octet that arrives is the right one, nothing incomplete looks complete, what was owed came,
+ * What must hold: every byte that arrives is the right one, nothing incomplete looks complete, what was owed came,
  * every stream ended on all sides, every request has its line in the access log, memory does not grow in the
  * second half, descriptors come back, and the program ends well.
  */
@@ -122,7 +122,7 @@ while (Date.now() - began < seconds * 1000) {
 		const a = await client.accounts(), s = status();
 		if (!a)
 			break;
-		console.log(`${Math.round((Date.now() - began) / 1000)} s: ${a.ended} of ${a.begun} requests ended, ${a.pushes} pushes, ${(a.octets / 1048576).toFixed(0)} MiB, `
+		console.log(`${Math.round((Date.now() - began) / 1000)} s: ${a.ended} of ${a.begun} requests ended, ${a.pushes} pushes, ${(a.bytes / 1048576).toFixed(0)} MiB, `
 			+ `${(samples.at(-1) / 1048576).toFixed(1)} MiB resident, ${descriptors()} descriptors, ${s.connections_open} connections, ${a.broken.length} complaints`);
 		for (; told.complaints < a.broken.length; told.complaints++)
 			console.log(`    ${JSON.stringify(a.broken[told.complaints])}`);

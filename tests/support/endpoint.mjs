@@ -11,7 +11,7 @@ const FORGET_MS = 40000;
 const MAX_FRAME_BYTES = 16384;
 
 /*
- * One stream. `on` has what its owner wants to hear: head(headers), data(octets), trailers(headers). `over` resolves
+ * One stream. `on` has what its owner wants to hear: head(headers), data(bytes), trailers(headers). `over` resolves
  * once with { end: 'complete' | 'reset' | 'cancelled' | 'connection', code }.
  */
 class Stream {
@@ -48,26 +48,26 @@ class Stream {
 		this.#sent(endStream);
 	}
 	/*
-	 * The octets [at, end) of a body, and with endStream the end of the stream behind them; `octets` gives n of them from
+	 * The bytes [at, end) of a body, and with endStream the end of the stream behind them; `bytes` gives n of them from
 	 * some place on: (at, n). Resolves when all has left, with false when the stream was over before.
 	 */
-	send(octets, at, end, { endStream = false } = {}) {
+	send(bytes, at, end, { endStream = false } = {}) {
 		if (this.isOver)
 			return Promise.resolve(false);
 		return new Promise((resolve) => {
-			this.pending = { octets, at, end, endStream, resolve };
+			this.pending = { bytes, at, end, endStream, resolve };
 			this.#endpoint.pump();
 		});
 	}
-	/* n octets of what is pending, as one DATA frame. */
+	/* n bytes of what is pending, as one DATA frame. */
 	sendFrame(n) {
-		const { octets, at, end, endStream, resolve } = this.pending;
+		const { bytes, at, end, endStream, resolve } = this.pending;
 		const isLast = at + n === end;
 		this.window -= n;
 		this.pending.at += n;
 		if (isLast)
 			this.pending = undefined;
-		this.connection.data(this.id, octets(at, n), { endStream: isLast && endStream });
+		this.connection.data(this.id, bytes(at, n), { endStream: isLast && endStream });
 		if (!isLast)
 			return;
 		this.#sent(endStream);
@@ -155,7 +155,7 @@ export class Endpoint {
 	#resolve;
 
 	/*
-	 * frameBytes: how many octets the next DATA frame may have. `on`: stream(stream, headers) for each one the other end
+	 * frameBytes: how many bytes the next DATA frame may have. `on`: stream(stream, headers) for each one the other end
 	 * opens, goaway(frame), violation({ violation, trace }). `over` resolves when the connection has gone.
 	 */
 	constructor(socket, role, { name, settings, huffman = true, frameBytes = () => MAX_FRAME_BYTES, on = {} }) {

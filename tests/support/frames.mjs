@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP/2 frames as octets and back (RFC 9113 4.1, 6), for the scripted peers of the tests. It
+ * HTTP/2 frames as bytes and back (RFC 9113 4.1, 6), for the scripted peers of the tests. It
  * writes whatever it is told, however illegal; it shares nothing with the product's own codec.
  */
 export const TYPE = {
@@ -75,7 +75,7 @@ function interpret(f) {
 	const { payload } = f;
 	const size = (n) => {
 		if (payload.length !== n)
-			throw new Error(`${f.type} of ${payload.length} octets`);
+			throw new Error(`${f.type} of ${payload.length} bytes`);
 	};
 	switch (f.type) {
 	case 'DATA':
@@ -102,7 +102,7 @@ function interpret(f) {
 		break;
 	case 'SETTINGS':
 		if (payload.length % 6)
-			throw new Error(`SETTINGS of ${payload.length} octets`);
+			throw new Error(`SETTINGS of ${payload.length} bytes`);
 		f.ack = !!(f.flags & FLAG.ACK);
 		f.entries = [];
 		for (let i = 0; i < payload.length; i += 6) {
@@ -128,7 +128,7 @@ function interpret(f) {
 	return f;
 }
 
-/* Cuts a stream of octets into frames. */
+/* Cuts a stream of bytes into frames. */
 export class FrameReader {
 	#rest = [];
 	#length = 0;

@@ -168,7 +168,7 @@ export class Gate {
 		return until(() => `error log line ${pattern}; there are:\n${this.read('error.log')}`, () => this.read('error.log').match(pattern));
 	}
 
-	/* Resident octets of a process, the gate itself by default. */
+	/* Resident bytes of a process, the gate itself by default. */
 	rss(pid = this.pid) {
 		return 1024 * Number(fs.readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]);
 	}

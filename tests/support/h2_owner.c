@@ -75,7 +75,7 @@ static struct http_head *request(struct h2_owner *o, uint8_t argument, enum http
 	add(head, ":authority", requests[i].authority);
 	add(head, ":path", requests[i].path);
 	add(head, requests[i].name, requests[i].value);
-	ensure(!http_head_settle(head, kind));
+	ensure(!http_head_validate(head, kind));
 	return head;
 }
 
@@ -88,7 +88,7 @@ static struct http_head *response(struct h2_owner *o, uint8_t argument, bool is_
 	    is_interim ? interims[i].value : responses[i].value);
 	if (argument & 32)
 		add(head, "date", "Sat, 21 Nov 2026 12:00:00 GMT");
-	ensure(!http_head_settle(head, HTTP_RESPONSE));
+	ensure(!http_head_validate(head, HTTP_RESPONSE));
 	return head;
 }
 
@@ -135,9 +135,9 @@ void h2_owner_drain(struct h2_owner *o)
 	}
 }
 
-void h2_owner_receive(struct h2_owner *o, const void *octets, size_t n)
+void h2_owner_receive(struct h2_owner *o, const void *bytes, size_t n)
 {
-	const uint8_t *from = octets;
+	const uint8_t *from = bytes;
 	while (n > 0) {
 		struct chunk *chunk = chunk_acquire(o->chunks);
 		size_t most = n < chunk->capacity ? n : chunk->capacity;
@@ -206,7 +206,7 @@ static void send_trailers(struct h2_owner *o, struct h2_stream *s)
 {
 	struct http_head *head = http_head_new(o->heads);
 	add(head, "x-checksum", "1");
-	ensure(!http_head_settle(head, HTTP_TRAILERS));
+	ensure(!http_head_validate(head, HTTP_TRAILERS));
 	h2_trailers(o->conn, s, head);
 	http_head_free(head);
 }
@@ -279,7 +279,7 @@ void h2_owner_act(struct h2_owner *o, enum h2_owner_action action, uint8_t which
 size_t h2_owner_output(struct h2_owner *o, uint8_t *buffer, size_t size)
 {
 	size_t at = 0;
-	struct h2_turn turn;
+	struct h2_data_frame frame;
 	while (size - at > 9) {
 		struct slice control = h2_control(o->conn);
 		if (control.len > 0) {
@@ -289,11 +289,11 @@ size_t h2_owner_output(struct h2_owner *o, uint8_t *buffer, size_t size)
 			at += n;
 			continue;
 		}
-		if (!h2_next_turn(o->conn, (uint32_t)(size - at - 9), &turn))
+		if (!h2_next_data(o->conn, (uint32_t)(size - at - 9), &frame))
 			break;
-		memcpy(buffer + at, turn.header, 9);
-		memset(buffer + at + 9, 'x', turn.length);
-		at += 9 + turn.length;
+		memcpy(buffer + at, frame.header, 9);
+		memset(buffer + at + 9, 'x', frame.length);
+		at += 9 + frame.length;
 	}
 	if (at > 0)
 		h2_check(o->conn);

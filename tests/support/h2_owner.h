@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine with an owner that does what it is told, octet by octet: anything that a peer of the
+ * An engine with an owner that does what it is told, byte by byte: anything that a peer of the
  * RFC may do, at any time. What comes is dropped; heads and bodies are of a few kinds. For fuzz
  * targets: the engine's invariants are walked after each step.
  */
@@ -19,7 +19,7 @@ struct h2_owner {
 	struct h2_stream *handles[H2_OWNER_HANDLES];
 	size_t count;
 	usec now;
-	bool gives_credit; /* for all octets, as they come; else only when it is told to */
+	bool gives_credit; /* for all bytes, as they come; else only when it is told to */
 };
 
 enum h2_owner_action {
@@ -43,12 +43,12 @@ void h2_owner_init(struct h2_owner *o, enum h2_role role, const struct h2_settin
     const struct h2_limits *limits, size_t budget_bytes, usec now);
 void h2_owner_fini(struct h2_owner *o);
 
-/* Octets from the peer. */
-void h2_owner_receive(struct h2_owner *o, const void *octets, size_t n);
+/* Bytes from the peer. */
+void h2_owner_receive(struct h2_owner *o, const void *bytes, size_t n);
 /* which: one of the streams, for the actions that have one. */
 void h2_owner_act(struct h2_owner *o, enum h2_owner_action action, uint8_t which, uint8_t argument);
 void h2_owner_drain(struct h2_owner *o);
-/* Frames for the peer, as many as are ready and have room. Returns how many octets. */
+/* Frames for the peer, as many as are ready and have room. Returns how many bytes. */
 size_t h2_owner_output(struct h2_owner *o, uint8_t *buffer, size_t size);
 
 #endif

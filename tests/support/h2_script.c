@@ -10,8 +10,8 @@
 
 #define TRANSCRIPT_ROOM 32768u
 
-enum split { SPLIT_WHOLE, SPLIT_OCTETS, SPLIT_RANDOM, SPLIT_COUNT };
-static const char *const split_names[SPLIT_COUNT] = {"whole", "octet by octet", "random pieces"};
+enum split { SPLIT_WHOLE, SPLIT_BYTES, SPLIT_RANDOM, SPLIT_COUNT };
+static const char *const split_names[SPLIT_COUNT] = {"whole", "byte by byte", "random pieces"};
 
 /* cmocka gives tests no way to a parameter of the run. */
 static enum split split;
@@ -192,7 +192,7 @@ static size_t events_drain(struct script *s, const struct chunk *chunk)
 static size_t piece_bytes(struct script *s, size_t left)
 {
 	size_t n = left < LIMIT_CHUNK_BYTES ? left : LIMIT_CHUNK_BYTES;
-	if (split == SPLIT_OCTETS)
+	if (split == SPLIT_BYTES)
 		n = left > 40000 ? 251 : 1; /* floods would take for ever */
 	if (split == SPLIT_RANDOM)
 		n = 1 + script_random(s) % (left > 4000 ? 2000 : 30);
@@ -207,13 +207,13 @@ uint32_t script_random(struct script *s)
 	return s->random;
 }
 
-static void deliver_piece(struct script *s, const uint8_t *octets, size_t length)
+static void deliver_piece(struct script *s, const uint8_t *bytes, size_t length)
 {
 	struct chunk *chunk = chunk_acquire(s->chunks);
 	size_t offset =
 	    length < chunk->capacity ? script_random(s) % (chunk->capacity - length + 1) : 0;
 	size_t end = offset + length;
-	memcpy(chunk->data + offset, octets, length);
+	memcpy(chunk->data + offset, bytes, length);
 	while (offset < end) {
 		size_t n = h2_receive(s->conn, chunk, offset, end - offset, s->now);
 		if (n > end - offset)
@@ -222,19 +222,19 @@ static void deliver_piece(struct script *s, const uint8_t *octets, size_t length
 		if (events_drain(s, chunk) == 0 && n == 0)
 			script_fail(s, "h2_receive consumed nothing and had no event");
 	}
-	/* Every time would make long bodies octet by octet take for ever. */
+	/* Every time would make long bodies byte by byte take for ever. */
 	if (split == SPLIT_WHOLE || script_random(s) % 32 == 0)
 		h2_check(s->conn);
 	memset(chunk->data + end - length, 0xdd, length);
 	chunk_release(chunk);
 }
 
-void script_sends_octets(struct script *s, const void *octets, size_t length)
+void script_sends_bytes(struct script *s, const void *bytes, size_t length)
 {
-	const uint8_t *at = octets;
+	const uint8_t *at = bytes;
 	if (s->glue) {
 		s->glued = realloc(s->glued, s->glued_bytes + length + 1);
-		memcpy(s->glued + s->glued_bytes, octets, length);
+		memcpy(s->glued + s->glued_bytes, bytes, length);
 		s->glued_bytes += length;
 		return;
 	}
@@ -253,7 +253,7 @@ void script_delivers(struct script *s)
 	s->glued = NULL;
 	s->glued_bytes = 0;
 	s->glue = false;
-	script_sends_octets(s, glued, length);
+	script_sends_bytes(s, glued, length);
 	free(glued);
 }
 
@@ -276,25 +276,25 @@ void script_ticks(struct script *s, usec span)
 
 /* ---- output ---- */
 
-static void output_turn(struct script *s, const struct h2_turn *turn)
+static void output_turn(struct script *s, const struct h2_data_frame *frame)
 {
-	uint32_t id = h2_stream_id(turn->stream);
+	uint32_t id = h2_stream_id(frame->stream);
 	struct script_stream *stream = script_stream(s, id);
-	if (turn->stream != stream->handle)
+	if (frame->stream != stream->handle)
 		script_fail(s, "a turn for stream %u with an unknown handle", id);
 	uint32_t length =
-	    (uint32_t)turn->header[0] << 16 | (uint32_t)turn->header[1] << 8 | turn->header[2];
-	if (length != turn->length || length > s->turn_most)
+	    (uint32_t)frame->header[0] << 16 | (uint32_t)frame->header[1] << 8 | frame->header[2];
+	if (length != frame->length || length > s->turn_most)
 		script_fail(s,
-		    "a turn of %u octets has %u in its header (at most %u were asked for)",
-		    turn->length, length, s->turn_most);
-	if (turn->header[3] != H2_DATA || !!(turn->header[4] & H2_END_STREAM) != turn->end)
+		    "a turn of %u bytes has %u in its header (at most %u were asked for)",
+		    frame->length, length, s->turn_most);
+	if (frame->header[3] != H2_DATA || !!(frame->header[4] & H2_END_STREAM) != frame->end)
 		script_fail(s, "a turn whose header does not say what the turn says");
 	uint8_t *body = malloc(length + 1u);
 	for (uint32_t i = 0; i < length; i++)
 		body[i] = (uint8_t)((stream->body_at + i) * 31 + id);
 	stream->body_at += length;
-	script_takes_output(s, turn->header, sizeof turn->header);
+	script_takes_output(s, frame->header, sizeof frame->header);
 	script_takes_output(s, body, length);
 	free(body);
 }
@@ -312,10 +312,10 @@ void script_pumps(struct script *s)
 			h2_control_taken(s->conn, n);
 			continue;
 		}
-		struct h2_turn turn;
-		if (!h2_next_turn(s->conn, s->turn_most, &turn))
+		struct h2_data_frame frame;
+		if (!h2_next_data(s->conn, s->turn_most, &frame))
 			break;
-		output_turn(s, &turn);
+		output_turn(s, &frame);
 	}
 	events_drain(s, NULL);
 	h2_check(s->conn);

@@ -7,7 +7,7 @@
  *
  * This is not a second engine: it keeps no stream states and answers nothing by itself.
  *
- * Every suite runs several times (script_run): input whole, octet by octet, in random pieces.
+ * Every suite runs several times (script_run): input whole, byte by byte, in random pieces.
  */
 #ifndef PUSHGATE_TESTS_SUPPORT_H2_SCRIPT_H
 #define PUSHGATE_TESTS_SUPPORT_H2_SCRIPT_H
@@ -78,7 +78,7 @@ struct script_stream {
 	uint32_t id;
 	struct h2_stream *handle; /* NULL: not (or no longer) alive */
 	int64_t window;           /* what the engine may still send */
-	size_t body_at;           /* octets of body sent by the engine */
+	size_t body_at;           /* bytes of body sent by the engine */
 	bool announced;           /* the owner has seen it */
 	bool over;                /* RESET or CLOSED seen, or reset by the owner */
 	bool sent_end, sent_rst;  /* by the engine */
@@ -100,7 +100,7 @@ struct script {
 	void *deflater, *inflater;
 	uint32_t peer_window_initial, peer_frame_size, peer_push, peer_table_size;
 	int64_t connection_window; /* what the engine may still send */
-	uint8_t *out;              /* octets of an unfinished output frame */
+	uint8_t *out;              /* bytes of an unfinished output frame */
 	size_t out_bytes, out_room;
 	uint8_t *block; /* a field block that is not complete yet */
 	size_t block_bytes;
@@ -114,7 +114,7 @@ struct script {
 	uint32_t pings_due;     /* sent and not answered by the script */
 	size_t frames_answered; /* up to here script_answers_pings has looked */
 	size_t credit_from;     /* WINDOW_UPDATEs before this one are not counted any more */
-	uint32_t turn_most;     /* h2_next_turn's `most` */
+	uint32_t turn_most;     /* h2_next_data's `most` */
 	bool glue;              /* sends collect until script_delivers */
 	uint8_t *glued;
 	size_t glued_bytes;
@@ -148,7 +148,7 @@ _Noreturn void script_fail(struct script *s, const char *format, ...)
 
 /* ---- the peer sends ---- */
 
-void script_sends_octets(struct script *s, const void *octets, size_t length);
+void script_sends_bytes(struct script *s, const void *bytes, size_t length);
 void script_sends_preface(struct script *s);
 void script_sends_raw(
     struct script *s, uint8_t type, uint8_t flags, uint32_t id, const void *payload, size_t length);
@@ -185,7 +185,7 @@ void script_ticks(struct script *s, usec span);
 /* A field block by the peer's encoder; returns its length. */
 size_t script_encodes(struct script *s, uint8_t *out, size_t room, ...);
 size_t script_encodes_list(struct script *s, uint8_t *out, size_t room, va_list list);
-/* One literal field without indexing, any octets, not by the encoder; returns the length. */
+/* One literal field without indexing, any bytes, not by the encoder; returns the length. */
 size_t script_literal(
     uint8_t *out, const void *name, size_t name_bytes, const void *value, size_t value_bytes);
 void script_put32(uint8_t *out, uint32_t value);
@@ -194,17 +194,17 @@ void script_put32(uint8_t *out, uint32_t value);
 
 struct script_stream *script_stream(struct script *s, uint32_t id); /* made if unknown */
 struct h2_stream *script_handle(struct script *s, uint32_t id);     /* fails when dead */
-/* A settled head. The caller frees it. */
+/* A validated head. The caller frees it. */
 struct http_head *script_head(struct script *s, enum http_head_kind kind, ...);
 uint32_t script_requests(struct script *s, bool end, const char *method, const char *path);
 uint32_t script_gets(struct script *s); /* GET /, ended; 0 when refused */
 bool script_responds(struct script *s, uint32_t id, bool end, const char *status);
 bool script_trails(struct script *s, uint32_t id);
 uint32_t script_promises(struct script *s, uint32_t parent, const char *path); /* 0: refused */
-/* h2_offer: so many octets of body, then the end or not. */
+/* h2_offer: so many bytes of body, then the end or not. */
 void script_offers(struct script *s, uint32_t id, size_t bytes, bool end);
 void script_resets(struct script *s, uint32_t id, uint32_t code);
-void script_credits(struct script *s, uint32_t id, size_t octets);
+void script_credits(struct script *s, uint32_t id, size_t bytes);
 
 /* ---- expectations ---- */
 
@@ -214,7 +214,7 @@ void script_pumps(struct script *s);
 /* Next event; fails when it is another, or of another stream. Lent until script_close. */
 struct script_event *script_expects_event(struct script *s, enum h2_event_kind kind, uint32_t id);
 struct script_event *script_expects_head(struct script *s, uint32_t id, bool end);
-/* DATA events for `length` octets together; `end` on the last. */
+/* DATA events for `length` bytes together; `end` on the last. */
 void script_expects_data(struct script *s, uint32_t id, size_t length, bool end);
 void script_expects_no_event(struct script *s);
 /*
@@ -230,14 +230,14 @@ struct script_frame *script_expects_goaway(struct script *s, uint32_t code);
 void script_expects_stream_error(struct script *s, uint32_t id, uint32_t code);
 /* GOAWAY as the last frame, FAILED as the last event, both with the code. */
 void script_expects_connection_error(struct script *s, uint32_t code);
-/* DATA frames for `length` octets together, `end` on the last. */
+/* DATA frames for `length` bytes together, `end` on the last. */
 void script_expects_body(struct script *s, uint32_t id, size_t length, bool end);
 void script_expects_settings_ack(struct script *s);
 /* The field block is exactly this text (script_frame.fields). */
 void script_expects_fields(struct script *s, const struct script_frame *frame, const char *text);
 /* Still alive: a PING is answered, and that is all. */
 void script_expects_alive(struct script *s);
-/* How many octets of WINDOW_UPDATE for the stream (0: the connection) are in the queue; taken out. */
+/* How many bytes of WINDOW_UPDATE for the stream (0: the connection) are in the queue; taken out. */
 uint32_t script_takes_credit(struct script *s, uint32_t id);
 /* Forgets all frames and events that are queued. */
 void script_clears(struct script *s);

@@ -58,7 +58,7 @@ void script_expects_data(struct script *s, uint32_t id, size_t length, bool end)
 			break;
 	}
 	if (got != length || ended != end)
-		script_fail(s, "expected %zu octets (end %d) on s%u, got %zu (end %d)", length, end,
+		script_fail(s, "expected %zu bytes (end %d) on s%u, got %zu (end %d)", length, end,
 		    id, got, ended);
 }
 
@@ -183,7 +183,7 @@ void script_expects_body(struct script *s, uint32_t id, size_t length, bool end)
 			break;
 	}
 	if (got != length || ended != end)
-		script_fail(s, "expected %zu octets of DATA (end %d) on s%u, got %zu (end %d)",
+		script_fail(s, "expected %zu bytes of DATA (end %d) on s%u, got %zu (end %d)",
 		    length, end, id, got, ended);
 }
 
@@ -209,7 +209,7 @@ void script_expects_alive(struct script *s)
 	while (!(f->flags & H2_ACK))
 		f = script_expects_frame(s, H2_PING, 0);
 	if (memcmp(f->payload, &payload, 8) != 0)
-		script_fail(s, "PING answered with other octets");
+		script_fail(s, "PING answered with other bytes");
 	script_expects_nothing(s);
 	if (h2_has_failed(s->conn))
 		script_fail(s, "the connection has failed");

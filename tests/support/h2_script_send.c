@@ -62,7 +62,7 @@ static void frame_note(struct script *s, uint8_t type, uint8_t flags, uint32_t i
 
 void script_sends_preface(struct script *s)
 {
-	script_sends_octets(s, H2_PREFACE, H2_PREFACE_LEN);
+	script_sends_bytes(s, H2_PREFACE, H2_PREFACE_LEN);
 }
 
 static void header_put(uint8_t out[9], uint32_t length, uint8_t type, uint8_t flags, uint32_t id)
@@ -80,7 +80,7 @@ void script_sends_frame_header(
 	header_put(header, length, type, flags, id);
 	script_notes(s, "-> header of %s s%u len=%u flags=%02x\n", script_frame_name(type), id,
 	    length, flags);
-	script_sends_octets(s, header, sizeof header);
+	script_sends_bytes(s, header, sizeof header);
 }
 
 void script_sends_raw(
@@ -91,7 +91,7 @@ void script_sends_raw(
 	if (length)
 		memcpy(frame + 9, payload, length);
 	frame_note(s, type, flags, id & 0x7fffffff, frame + 9, length);
-	script_sends_octets(s, frame, 9 + length);
+	script_sends_bytes(s, frame, 9 + length);
 	free(frame);
 }
 
@@ -315,7 +315,7 @@ struct http_head *script_head(struct script *s, enum http_head_kind kind, ...)
 		head->fields[head->count - 1].never_index = never;
 	}
 	va_end(list);
-	const char *wrong = http_head_settle(head, kind);
+	const char *wrong = http_head_validate(head, kind);
 	if (wrong)
 		script_fail(s, "the test's own head is wrong: %s", wrong);
 	return head;
@@ -388,8 +388,8 @@ void script_resets(struct script *s, uint32_t id, uint32_t code)
 	h2_check(s->conn);
 }
 
-void script_credits(struct script *s, uint32_t id, size_t octets)
+void script_credits(struct script *s, uint32_t id, size_t bytes)
 {
-	h2_credit(s->conn, script_handle(s, id), octets);
+	h2_credit(s->conn, script_handle(s, id), bytes);
 	h2_check(s->conn);
 }

@@ -59,7 +59,7 @@ static void check_data(struct script *s, const struct script_frame *frame)
 	struct script_stream *stream = check_sendable(s, frame->id, "DATA");
 	int64_t length = frame->length;
 	if (length > 0 && (length > stream->window || length > s->connection_window))
-		script_fail(s, "DATA of %u octets on stream %u with windows %lld and %lld",
+		script_fail(s, "DATA of %u bytes on stream %u with windows %lld and %lld",
 		    frame->length, frame->id, (long long)stream->window,
 		    (long long)s->connection_window);
 	stream->window -= length;
@@ -102,7 +102,7 @@ static void check_promise(struct script *s, struct script_frame *frame)
 static void check_rst(struct script *s, struct script_frame *frame)
 {
 	if (frame->id == 0 || frame->length != 4)
-		script_fail(s, "RST_STREAM on stream %u of %u octets", frame->id, frame->length);
+		script_fail(s, "RST_STREAM on stream %u of %u bytes", frame->id, frame->length);
 	frame->code = script_get32(frame->payload);
 	bool ours = s->role == H2_CLIENT ? frame->id % 2 == 1 : frame->id % 2 == 0;
 	uint32_t highest = !ours                  ? s->last_peer
@@ -120,7 +120,7 @@ static void check_rst(struct script *s, struct script_frame *frame)
 static void check_settings(struct script *s, const struct script_frame *frame)
 {
 	if (frame->id != 0 || frame->length % 6 || ((frame->flags & H2_ACK) && frame->length))
-		script_fail(s, "SETTINGS on stream %u of %u octets", frame->id, frame->length);
+		script_fail(s, "SETTINGS on stream %u of %u bytes", frame->id, frame->length);
 	for (uint32_t i = 0; i < frame->length; i += 6) {
 		uint32_t id = (uint32_t)frame->payload[i] << 8 | frame->payload[i + 1];
 		uint32_t value = script_get32(frame->payload + i + 2);
@@ -137,7 +137,7 @@ static void check_settings(struct script *s, const struct script_frame *frame)
 static void check_goaway(struct script *s, struct script_frame *frame)
 {
 	if (frame->id != 0 || frame->length < 8)
-		script_fail(s, "GOAWAY on stream %u of %u octets", frame->id, frame->length);
+		script_fail(s, "GOAWAY on stream %u of %u bytes", frame->id, frame->length);
 	frame->last_id = script_get32(frame->payload) & 0x7fffffff;
 	frame->code = script_get32(frame->payload + 4);
 	if (frame->last_id > s->goaway_id)
@@ -149,7 +149,7 @@ static void check_goaway(struct script *s, struct script_frame *frame)
 static void check_window_update(struct script *s, struct script_frame *frame)
 {
 	if (frame->length != 4)
-		script_fail(s, "WINDOW_UPDATE of %u octets", frame->length);
+		script_fail(s, "WINDOW_UPDATE of %u bytes", frame->length);
 	frame->increment = script_get32(frame->payload);
 	if (frame->increment == 0 || frame->increment > 0x7fffffff)
 		script_fail(s, "WINDOW_UPDATE by %u", frame->increment);
@@ -160,7 +160,7 @@ static void check_window_update(struct script *s, struct script_frame *frame)
 static void check_ping(struct script *s, const struct script_frame *frame)
 {
 	if (frame->id != 0 || frame->length != 8)
-		script_fail(s, "PING on stream %u of %u octets", frame->id, frame->length);
+		script_fail(s, "PING on stream %u of %u bytes", frame->id, frame->length);
 	if (frame->flags & H2_ACK)
 		return;
 	s->pings_due++;
@@ -202,11 +202,11 @@ static void block_decode(struct script *s, struct script_frame *frame)
 	s->block_bytes = 0;
 }
 
-static void block_add(struct script *s, const uint8_t *octets, size_t length)
+static void block_add(struct script *s, const uint8_t *bytes, size_t length)
 {
 	s->block = realloc(s->block, s->block_bytes + length + 1);
 	if (length)
-		memcpy(s->block + s->block_bytes, octets, length);
+		memcpy(s->block + s->block_bytes, bytes, length);
 	s->block_bytes += length;
 }
 
@@ -263,7 +263,7 @@ static void frame_take(struct script *s, struct script_frame *frame)
 	    frame->length, frame->flags);
 	if (frame->length > s->peer_frame_size)
 		script_fail(
-		    s, "a frame of %u octets, %u are allowed", frame->length, s->peer_frame_size);
+		    s, "a frame of %u bytes, %u are allowed", frame->length, s->peer_frame_size);
 	if (!s->settings_seen && (frame->type != H2_SETTINGS || (frame->flags & H2_ACK)))
 		script_fail(s, "the first frame is not SETTINGS");
 	s->settings_seen = true;
@@ -320,14 +320,14 @@ static size_t frame_cut(struct script *s)
 	return 9 + length;
 }
 
-void script_takes_output(struct script *s, const void *octets, size_t length)
+void script_takes_output(struct script *s, const void *bytes, size_t length)
 {
 	if (s->out_bytes + length > s->out_room) {
 		s->out_room = 2 * (s->out_bytes + length);
 		s->out = realloc(s->out, s->out_room);
 	}
 	if (length)
-		memcpy(s->out + s->out_bytes, octets, length);
+		memcpy(s->out + s->out_bytes, bytes, length);
 	s->out_bytes += length;
 	for (size_t n; (n = frame_cut(s)) > 0;) {
 		s->out_bytes -= n;

@@ -9,8 +9,8 @@ void script_notes(struct script *s, const char *format, ...) __attribute__((form
 const char *script_event_name(enum h2_event_kind kind);
 const char *script_frame_name(uint8_t type);
 uint32_t script_random(struct script *s);
-/* Octets that the engine put out: cut into frames, checked, queued. */
-void script_takes_output(struct script *s, const void *octets, size_t length);
+/* Bytes that the engine put out: cut into frames, checked, queued. */
+void script_takes_output(struct script *s, const void *bytes, size_t length);
 /* Pairs ended by 0; NULL: none. */
 void script_sends_settings_list(struct script *s, const uint32_t *pairs);
 uint32_t script_get32(const uint8_t *at);

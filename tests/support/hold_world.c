@@ -196,7 +196,7 @@ struct exchange *hold_world_push(
 	hold_world_head(hw, push, 200, fields, false);
 	world_download(hw->w, push, body, true);
 	exchange_on_leg_closed(&push->up);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	return push;
 }
 
@@ -220,7 +220,7 @@ bool hold_world_ask(struct hold_world *hw, struct hold_store *s, const char *met
 	bool is_claimed = hold_claim(&hw->hold, x);
 	if (!is_claimed)
 		exchange_dispatch(x);
-	hold_world_turn(hw);
+	hold_world_pass(hw);
 	hold_world_take(hw, *down);
 	return is_claimed;
 }
@@ -231,22 +231,22 @@ bool hold_world_get(
 	return hold_world_ask(hw, &hw->store, "GET", path, fields, down);
 }
 
-void hold_world_turn(struct hold_world *hw)
+void hold_world_pass(struct hold_world *hw)
 {
 	hold_run(&hw->hold);
 }
 
-void hold_world_pass(struct hold_world *hw, usec span)
+void hold_world_wait(struct hold_world *hw, usec span)
 {
 	usec until = hw->w->relay.now + span;
 	while (hw->w->relay.now < until) {
 		usec step = until - hw->w->relay.now;
 		world_pass(hw->w, step < USEC_PER_SEC / 4 ? step : USEC_PER_SEC / 4);
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 	}
 }
 
-/* Octets beyond what the leg has room for are counted only. */
+/* Bytes beyond what the leg has room for are counted only. */
 static bool take_once(struct hold_world *hw, struct world_leg *l)
 {
 	struct leg *leg = l->leg;
@@ -255,11 +255,11 @@ static bool take_once(struct hold_world *hw, struct world_leg *l)
 	bool end = p.length == f->body.bytes && flow_may_end(f) && f->state == FLOW_BODY;
 	if (p.length == 0 && !end)
 		return false;
-	size_t room = sizeof(l->octets) - 1 - l->octet_count,
+	size_t room = sizeof(l->bytes) - 1 - l->byte_count,
 	       kept = p.length < room ? p.length : room;
 	if (kept > 0)
-		memcpy(l->octets + l->octet_count, piece_slice(p).ptr, kept);
-	l->octet_count += kept;
+		memcpy(l->bytes + l->byte_count, piece_slice(p).ptr, kept);
+	l->byte_count += kept;
 	hw->taken += p.length;
 	if (end)
 		say(l->said, "end");
@@ -275,7 +275,7 @@ void hold_world_take(struct hold_world *hw, struct world_leg *down)
 			took = true;
 		if (!took)
 			return;
-		hold_world_turn(hw);
+		hold_world_pass(hw);
 	}
 }
 

@@ -28,7 +28,7 @@ struct hold_world {
 	char pushes[WORLD_SAID];     /* how pushes ended: "x2 claimed claimed; …" */
 	char heads[HOLD_WORLD_HEADS][HOLD_WORLD_HEAD_BYTES]; /* by exchange: the fields that its client was sent */
 	char value[HOLD_WORLD_HEAD_BYTES]; /* hold_world_field's answer */
-	uint64_t taken;              /* octets by hold_world_take */
+	uint64_t taken;              /* bytes by hold_world_take */
 };
 
 struct hold_world *hold_world_new(void);
@@ -45,22 +45,22 @@ struct exchange *hold_world_promise(struct hold_world *hw, const char *path, hol
 struct exchange *hold_world_promise_at(struct hold_world *hw, const char *scheme, const char *authority);
 /* The response's head. */
 void hold_world_head(struct hold_world *hw, struct exchange *push, unsigned status, hold_fields fields, bool end);
-/* Promise, head and body, whole, at the end of a turn. */
+/* Promise, head and body, whole, at the end of a loop pass. */
 struct exchange *hold_world_push(struct hold_world *hw, const char *path, hold_fields fields, const char *body);
 
 /* A request on a connection with this store, not looked up. */
 struct exchange *hold_world_request(struct hold_world *hw, struct hold_store *s, const char *method, const char *path,
     hold_fields fields, struct world_leg **down);
-/* The same, looked up and, when nothing is held for it, dispatched. True: claimed. The turn ends, and what came is taken. */
+/* The same, looked up and, when nothing is held for it, dispatched. True: claimed. The loop pass ends, and what came is taken. */
 bool hold_world_ask(struct hold_world *hw, struct hold_store *s, const char *method, const char *path, hold_fields fields,
     struct world_leg **down);
 /* GET on the client's connection. */
 bool hold_world_get(struct hold_world *hw, const char *path, hold_fields fields, struct world_leg **down);
-/* The turn's end. */
-void hold_world_turn(struct hold_world *hw);
-/* Time passes, in turns. */
-void hold_world_pass(struct hold_world *hw, usec span);
-/* The leg takes all that there is, turn after turn. */
+/* The end of a loop pass. */
+void hold_world_pass(struct hold_world *hw);
+/* Time passes, in loop passes. */
+void hold_world_wait(struct hold_world *hw, usec span);
+/* The leg takes all that there is, pass after pass. */
 void hold_world_take(struct hold_world *hw, struct world_leg *down);
 /* All exchanges of clients are lost. */
 void hold_world_lose(struct hold_world *hw);

@@ -154,10 +154,10 @@ static void on_data(struct hop_peer *p, struct h2_event *e)
 {
 	struct hop_stream *s = e->user;
 	if (s) {
-		struct slice octets = piece_slice(e->piece);
-		for (size_t i = 0; i < octets.len && s->received + i < sizeof(s->text) - 1; i++)
-			s->text[s->received + i] = (uint8_t)octets.ptr[i];
-		s->received += octets.len;
+		struct slice bytes = piece_slice(e->piece);
+		for (size_t i = 0; i < bytes.len && s->received + i < sizeof(s->text) - 1; i++)
+			s->text[s->received + i] = (uint8_t)bytes.ptr[i];
+		s->received += bytes.len;
 		s->ended = s->ended || e->end;
 	}
 	if (!p->options.keeps_credit)
@@ -256,15 +256,15 @@ static void on_fill(void *owner, struct net_out *out)
 	size_t room;
 	while (!p->options.is_silent && (room = net_out_room(out)) > 0) {
 		struct slice control = h2_control(p->h2);
-		struct h2_turn turn;
+		struct h2_data_frame frame;
 		if (control.len > 0) {
 			net_out_copy(out, control.ptr, control.len);
 			h2_control_taken(p->h2, control.len);
-		} else if (h2_next_turn(p->h2, 16384, &turn)) {
-			struct hop_stream *s = turn.user;
-			net_out_copy(out, turn.header, 9);
-			net_out_copy(out, zeroes, turn.length);
-			s->out -= turn.length;
+		} else if (h2_next_data(p->h2, 16384, &frame)) {
+			struct hop_stream *s = frame.user;
+			net_out_copy(out, frame.header, 9);
+			net_out_copy(out, zeroes, frame.length);
+			s->out -= frame.length;
 		} else {
 			break;
 		}
@@ -326,7 +326,7 @@ struct hop_stream *hop_request(
 		http_head_add(
 		    head, slice_of_string(field), slice_of_string(va_arg(list, const char *)));
 	va_end(list);
-	const char *wrong = http_head_settle(head, HTTP_REQUEST);
+	const char *wrong = http_head_validate(head, HTTP_REQUEST);
 	if (wrong)
 		fail_msg("%s", wrong);
 	struct hop_stream *s = stream_new(p, NULL);
@@ -375,7 +375,7 @@ size_t hop_seen(const struct hop_site *site, const char *path)
 
 static void respond(struct hop_stream *s, struct http_head *head, bool end)
 {
-	const char *wrong = http_head_settle(head, HTTP_RESPONSE);
+	const char *wrong = http_head_validate(head, HTTP_RESPONSE);
 	if (wrong)
 		fail_msg("%s", wrong);
 	if (s->handle)
@@ -420,7 +420,7 @@ void hop_trailers(struct hop_stream *s)
 {
 	struct http_head *head = http_head_new(s->peer->world->heads);
 	http_head_add(head, SLICE("x-checksum"), SLICE("1"));
-	assert_null(http_head_settle(head, HTTP_TRAILERS));
+	assert_null(http_head_validate(head, HTTP_TRAILERS));
 	if (s->handle)
 		h2_trailers(s->peer->h2, s->handle, head);
 	http_head_free(head);
@@ -454,7 +454,7 @@ struct hop_stream *hop_promise(
 	http_head_add(head, SLICE(":scheme"), slice_of_string(scheme));
 	http_head_add(head, SLICE(":authority"), slice_of_string(authority));
 	http_head_add(head, SLICE(":path"), slice_of_string(path));
-	assert_null(http_head_settle(head, HTTP_PROMISE));
+	assert_null(http_head_validate(head, HTTP_PROMISE));
 	struct hop_stream *s = stream_new(p, NULL);
 	s->parent = parent;
 	name(s, head);
@@ -642,7 +642,7 @@ void hop_world_drain(struct hop_world *w, usec span)
 	hop_drain(w->hop, net_now(w->loop) + span, on_drained, w);
 }
 
-void hop_turns(struct hop_world *w)
+void hop_passes(struct hop_world *w)
 {
 	for (unsigned i = 0; i < 40; i++)
 		net_run_once(w->loop, 0);

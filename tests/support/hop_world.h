@@ -39,7 +39,7 @@ struct hop_stream {
 	uint32_t code;
 	bool unprocessed;
 	struct hop_stream *parent; /* of a promise */
-	/* What it still sends: so many octets of 'x', and then the end. */
+	/* What it still sends: so many bytes of 'x', and then the end. */
 	size_t out;
 	bool out_end;
 };
@@ -143,7 +143,7 @@ void hop_shutdown(struct hop_peer *p);
 void hop_terminate(struct hop_peer *p, enum h2_code code);
 
 /* So many turns without waiting: enough for everything that is under way on loopback. */
-void hop_turns(struct hop_world *w);
+void hop_passes(struct hop_world *w);
 
 /* Turns the loop until the condition holds; fails when it never does. */
 #define UNTIL(w, condition)                                                                        \

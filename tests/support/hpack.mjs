@@ -2,7 +2,7 @@
 /*
  * HPACK (RFC 7541) for the scripted peers: an encoder that can be told every representation, and
  * a strict decoder that keeps how each field was represented. Independent of the product's own
- * implementation on purpose, and slow. Strings are latin1: one character is one octet.
+ * implementation on purpose, and slow. Strings are latin1: one character is one byte.
  */
 const STATIC = `:authority|
 :method|GET
@@ -98,19 +98,19 @@ const TREE = [];
 	}
 }
 
-export function huffmanEncode(octets) {
+export function huffmanEncode(bytes) {
 	let bits = '';
-	for (const o of octets)
+	for (const o of bytes)
 		bits += CODES[o];
 	bits += '1'.repeat((8 - (bits.length % 8)) % 8);
 	return Buffer.from((bits.match(/.{8}/g) ?? []).map((b) => parseInt(b, 2)));
 }
 
-export function huffmanDecode(octets) {
+export function huffmanDecode(bytes) {
 	const out = [];
 	let node = TREE;
 	let pending = '';
-	for (const o of octets) {
+	for (const o of bytes) {
 		for (let bit = 7; bit >= 0; bit--) {
 			const b = (o >> bit) & 1;
 			pending += b;
@@ -143,8 +143,8 @@ export function integer(value, n, top = 0) {
 
 export function string(text, huffman = false) {
 	const raw = Buffer.from(text, 'latin1');
-	const octets = huffman ? huffmanEncode(raw) : raw;
-	return Buffer.concat([integer(octets.length, 7, huffman ? 128 : 0), octets]);
+	const bytes = huffman ? huffmanEncode(raw) : raw;
+	return Buffer.concat([integer(bytes.length, 7, huffman ? 128 : 0), bytes]);
 }
 
 class Table {
@@ -243,7 +243,7 @@ export class Decoder {
 	decode(block) {
 		const fields = [];
 		let at = 0;
-		const octet = () => {
+		const byte = () => {
 			if (at >= block.length)
 				throw new Error('block ends inside a field');
 			return block[at++];
@@ -254,7 +254,7 @@ export class Decoder {
 			if (value < max)
 				return value;
 			for (let scale = 1; ; scale *= 128) {
-				const o = octet();
+				const o = byte();
 				value += (o & 127) * scale;
 				if (value > 2 ** 31)
 					throw new Error('integer too large');
@@ -263,7 +263,7 @@ export class Decoder {
 			}
 		};
 		const text = () => {
-			const first = octet();
+			const first = byte();
 			const length = number(first, 7);
 			if (at + length > block.length)
 				throw new Error('string longer than the block');
@@ -272,7 +272,7 @@ export class Decoder {
 			return (first & 128 ? huffmanDecode(raw) : raw).toString('latin1');
 		};
 		while (at < block.length) {
-			const first = octet();
+			const first = byte();
 			if (first & 0x80) {
 				const [name, value] = this.table.at(number(first, 7));
 				fields.push({ name, value, as: 'indexed' });

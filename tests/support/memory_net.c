@@ -135,7 +135,7 @@ static ssize_t on_recv(int fd, void *buffer, size_t size, int flags)
 	return (ssize_t)n;
 }
 
-static ssize_t take(struct memory_socket *s, const void *octets, size_t size)
+static ssize_t take(struct memory_socket *s, const void *bytes, size_t size)
 {
 	size_t room = s->room > s->out.size ? s->room - s->out.size : 0;
 	errno = s->error ? s->error : EAGAIN;
@@ -143,7 +143,7 @@ static ssize_t take(struct memory_socket *s, const void *octets, size_t size)
 		return -1;
 	if (size > room)
 		size = room;
-	net_buffer_append(&s->out, octets, size);
+	net_buffer_append(&s->out, bytes, size);
 	return (ssize_t)size;
 }
 
@@ -278,13 +278,13 @@ struct memory_socket *memory_net_next(struct memory_net *n)
 	return NULL;
 }
 
-void memory_socket_put(struct memory_socket *s, const void *octets, size_t n)
+void memory_socket_put(struct memory_socket *s, const void *bytes, size_t n)
 {
 	if (s->in_ended || s->fd < 0 || n == 0)
 		return;
 	if (s->in_at == s->in.size)
 		s->in_at = s->in.size = 0;
-	net_buffer_append(&s->in, octets, n);
+	net_buffer_append(&s->in, bytes, n);
 	look(s);
 }
 

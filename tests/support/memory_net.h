@@ -24,8 +24,8 @@ struct memory_socket {
 	struct net_buffer in; /* for the loop; in_at: read already */
 	size_t in_at;
 	struct net_buffer out; /* from the loop */
-	uint64_t read;         /* octets of it that the test has taken */
-	size_t room;           /* octets that may wait in `out` */
+	uint64_t read;         /* bytes of it that the test has taken */
+	size_t room;           /* bytes that may wait in `out` */
 	int error;             /* what each call says, 0 = none */
 	bool in_ended;         /* the test's end has said FIN */
 	bool out_ended;        /* and the loop's */
@@ -49,7 +49,7 @@ struct memory_socket *memory_net_dial(struct memory_net *n);
 /* A connection that the loop has made and that was not asked for before; NULL: none. */
 struct memory_socket *memory_net_next(struct memory_net *n);
 
-void memory_socket_put(struct memory_socket *s, const void *octets, size_t n);
+void memory_socket_put(struct memory_socket *s, const void *bytes, size_t n);
 void memory_socket_end(struct memory_socket *s);
 void memory_socket_fail(struct memory_socket *s, int error);
 /* Forgets what the loop has sent: it was read. */

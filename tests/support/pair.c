@@ -70,7 +70,7 @@ static uint32_t dice(struct pair *p, uint32_t sides)
 	return (p->random >> 4) % sides;
 }
 
-static uint8_t octet(uint32_t id, enum h2_role from, size_t at)
+static uint8_t byte(uint32_t id, enum h2_role from, size_t at)
 {
 	return (uint8_t)(at * 31 + at / 251 + id * 3 + (uint32_t)from * 7);
 }
@@ -98,12 +98,12 @@ static struct exchange *any_alive(struct pair *p, enum h2_role role)
 
 static void on_data(struct exchange *x, enum h2_role role, const struct h2_event *e)
 {
-	struct slice octets = e->piece.length ? piece_slice(e->piece) : SLICE("");
-	for (size_t i = 0; i < octets.len; i++)
-		assert_int_equal((uint8_t)octets.ptr[i],
-		    octet(x->id, role == H2_SERVER ? H2_CLIENT : H2_SERVER, x->got[role] + i));
-	x->got[role] += octets.len;
-	x->owed[role] += octets.len;
+	struct slice bytes = e->piece.length ? piece_slice(e->piece) : SLICE("");
+	for (size_t i = 0; i < bytes.len; i++)
+		assert_int_equal((uint8_t)bytes.ptr[i],
+		    byte(x->id, role == H2_SERVER ? H2_CLIENT : H2_SERVER, x->got[role] + i));
+	x->got[role] += bytes.len;
+	x->owed[role] += bytes.len;
 	assert_true(x->head_got[role]);
 }
 
@@ -172,30 +172,30 @@ static size_t drain(struct pair *p, enum h2_role role)
 	return n;
 }
 
-/* ---- octets ---- */
+/* ---- bytes ---- */
 
-static void puts_out(struct end *end, const void *octets, size_t length)
+static void puts_out(struct end *end, const void *bytes, size_t length)
 {
 	assert_true(end->pipe_bytes + length <= PIPE_BYTES);
-	memcpy(end->pipe + end->pipe_bytes, octets, length);
+	memcpy(end->pipe + end->pipe_bytes, bytes, length);
 	end->pipe_bytes += length;
 }
 
-static void output_body(struct end *end, const struct h2_turn *turn)
+static void output_body(struct end *end, const struct h2_data_frame *frame)
 {
-	struct exchange *x = turn->user;
+	struct exchange *x = frame->user;
 	assert_non_null(x);
-	assert_int_equal(h2_stream_id(turn->stream), x->id);
-	assert_true(turn->length <= x->offered[end->role]);
-	uint8_t *body = malloc(turn->length + 1u);
-	for (uint32_t i = 0; i < turn->length; i++)
-		body[i] = octet(x->id, end->role, x->sent[end->role] + i);
-	puts_out(end, turn->header, 9);
-	puts_out(end, body, turn->length);
+	assert_int_equal(h2_stream_id(frame->stream), x->id);
+	assert_true(frame->length <= x->offered[end->role]);
+	uint8_t *body = malloc(frame->length + 1u);
+	for (uint32_t i = 0; i < frame->length; i++)
+		body[i] = byte(x->id, end->role, x->sent[end->role] + i);
+	puts_out(end, frame->header, 9);
+	puts_out(end, body, frame->length);
 	free(body);
-	x->sent[end->role] += turn->length;
-	x->offered[end->role] -= turn->length;
-	if (turn->end)
+	x->sent[end->role] += frame->length;
+	x->offered[end->role] -= frame->length;
+	if (frame->end)
 		x->end_sent[end->role] = true;
 }
 
@@ -215,11 +215,11 @@ static void moves_out(struct pair *p, enum h2_role role)
 			h2_control_taken(end->conn, n);
 			continue;
 		}
-		struct h2_turn turn;
+		struct h2_data_frame frame;
 		static const uint32_t mosts[] = {1, 100, 5000, 16384, 1 << 20};
-		if (!h2_next_turn(end->conn, mosts[p->finishing ? 3 : dice(p, 5)], &turn))
+		if (!h2_next_data(end->conn, mosts[p->finishing ? 3 : dice(p, 5)], &frame))
 			break;
-		output_body(end, &turn);
+		output_body(end, &frame);
 	}
 	drain(p, role);
 }
@@ -268,7 +268,7 @@ static struct http_head *head_of(
 			value[k] = (char)('a' + (k * 7 + n + (uint8_t)name[2]) % 26);
 		http_head_add(head, slice_of_string(name), slice_of(value, n));
 	}
-	assert_null(http_head_settle(head, kind));
+	assert_null(http_head_validate(head, kind));
 	return head;
 }
 
@@ -511,7 +511,7 @@ static void accounts(struct pair *p, struct pair_totals *totals)
 		const struct exchange *x = &p->all[i];
 		totals->exchanges++;
 		totals->pushes += x->id % 2 == 0 && x->got[H2_CLIENT] > 0;
-		totals->octets += x->got[0] + x->got[1];
+		totals->bytes += x->got[0] + x->got[1];
 		*(x->closed[0] && x->closed[1] ? &totals->closed : &totals->reset) += 1;
 		for (int role = 0; role < 2; role++) {
 			if (x->known[role] && !x->over[role])

@@ -24,8 +24,8 @@ export class Connection {
 	peerSettings = {};
 	violations = [];
 	frames = 0;
-	received = 0; /* DATA payload octets, padding not counted */
-	/* The checker is of no use once raw octets have been sent: it cannot know what they opened. */
+	received = 0; /* DATA payload bytes, padding not counted */
+	/* The checker is of no use once raw bytes have been sent: it cannot know what they opened. */
 	checking = true;
 	#inbox = [];
 	#waiters = [];
@@ -77,23 +77,23 @@ export class Connection {
 
 	/* ---- out ---- */
 
-	write(octets) {
+	write(bytes) {
 		if (!this.socket.destroyed && this.socket.writable)
-			this.socket.write(octets);
+			this.socket.write(bytes);
 		return this;
 	}
 
-	raw(octets) {
+	raw(bytes) {
 		this.checking = false;
-		this.#note(`-> raw ${octets.length} octets ${octets.subarray(0, 40).toString('hex')}`);
-		return this.write(octets);
+		this.#note(`-> raw ${bytes.length} bytes ${bytes.subarray(0, 40).toString('hex')}`);
+		return this.write(bytes);
 	}
 
 	frame(type, flags = 0, stream = 0, payload = Buffer.alloc(0), shown = undefined) {
-		const octets = frame(type, flags, stream, payload);
+		const bytes = frame(type, flags, stream, payload);
 		const [f] = (() => {
 			try {
-				return [...new FrameReader().push(octets)];
+				return [...new FrameReader().push(bytes)];
 			} catch (error) {
 				return [];
 			}
@@ -101,7 +101,7 @@ export class Connection {
 		this.#note(`-> ${f ? describe({ ...f, fields: shown }) : `s${stream} ${type} len=${payload.length} (illegal)`}`);
 		if (f)
 			this.#sent(f);
-		return this.write(octets);
+		return this.write(bytes);
 	}
 
 	settings(values = {}, flags = 0) {
@@ -124,8 +124,8 @@ export class Connection {
 
 	/*
 	 * options: endStream, endHeaders (false leaves the block open), padding, priority
-	 * ({dependsOn, exclusive, weight}), split ([n, …]: octets of each fragment, the rest last),
-	 * block (octets instead of fields), and those of Encoder.encode.
+	 * ({dependsOn, exclusive, weight}), split ([n, …]: bytes of each fragment, the rest last),
+	 * block (bytes instead of fields), and those of Encoder.encode.
 	 */
 	headers(stream, fields, options = {}) {
 		const prefix = options.priority
@@ -512,7 +512,7 @@ export class Connection {
 	#stream(id) {
 		let s = this.#streams.get(id);
 		if (!s) {
-			s = { id, window: this.#local.initialWindowSize, octets: 0 };
+			s = { id, window: this.#local.initialWindowSize, bytes: 0 };
 			this.#streams.set(id, s);
 		}
 		return s;
@@ -558,7 +558,7 @@ export class Connection {
 
 	#check(f) {
 		if (f.length > this.#local.maxFrameSize)
-			this.#violation(`${f.type} of ${f.length} octets`);
+			this.#violation(`${f.type} of ${f.length} bytes`);
 		if (f.fields)
 			this.#checkFields(f);
 		if (f.type === 'SETTINGS') {
@@ -620,7 +620,7 @@ export class Connection {
 				this.#violation(`DATA before HEADERS on ${f.stream}`);
 			s.window -= f.length;
 			this.#window -= f.length;
-			s.octets += f.data.length;
+			s.bytes += f.data.length;
 			if (f.length && (s.window < 0 || this.#window < 0))
 				this.#violation(`window overrun on ${f.stream}: stream ${s.window}, connection ${this.#window}`);
 		} else if (!s.gotHead && !f.headers[':status']?.startsWith('1')) {
@@ -636,8 +636,8 @@ export class Connection {
 		if (f.endStream) {
 			s.gotEnd = true;
 			const bodyless = this.role === 'client' && (s.method === 'HEAD' || s.status === '304');
-			if (s.length !== undefined && Number(s.length) !== s.octets && !bodyless)
-				this.#violation(`normal end of ${f.stream} after ${s.octets} octets of ${s.length}`);
+			if (s.length !== undefined && Number(s.length) !== s.bytes && !bodyless)
+				this.#violation(`normal end of ${f.stream} after ${s.bytes} bytes of ${s.length}`);
 		}
 	}
 

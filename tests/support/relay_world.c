@@ -39,9 +39,9 @@ void world_take(struct world_leg *l)
 	while (l->leg && (f->body.bytes > 0 || (flow_may_end(f) && f->state == FLOW_BODY))) {
 		struct piece p = body_front(&f->body, SIZE_MAX);
 		if (p.length > 0) {
-			ensure(l->octet_count + p.length < WORLD_SAID);
-			memcpy(l->octets + l->octet_count, piece_slice(p).ptr, p.length);
-			l->octet_count += p.length;
+			ensure(l->byte_count + p.length < WORLD_SAID);
+			memcpy(l->bytes + l->byte_count, piece_slice(p).ptr, p.length);
+			l->byte_count += p.length;
 		}
 		bool end = p.length == f->body.bytes && flow_may_end(f);
 		if (end)
@@ -271,7 +271,7 @@ struct http_head *world_request(struct world *w, const char *method, const char 
 	http_head_add(h, SLICE(":scheme"), SLICE("https"));
 	http_head_add(h, SLICE(":authority"), SLICE("example.com"));
 	http_head_add(h, SLICE(":path"), slice_of_string(path));
-	ensure(http_head_settle(h, HTTP_REQUEST) == NULL);
+	ensure(http_head_validate(h, HTTP_REQUEST) == NULL);
 	return h;
 }
 
@@ -281,7 +281,7 @@ struct http_head *world_response(struct world *w, unsigned status)
 	struct http_head *h = http_head_new(w->heads);
 	snprintf(text, sizeof(text), "%u", status % 1000);
 	http_head_add(h, SLICE(":status"), slice_of_string(text));
-	ensure(http_head_settle(h, HTTP_RESPONSE) == NULL);
+	ensure(http_head_validate(h, HTTP_RESPONSE) == NULL);
 	return h;
 }
 
@@ -289,7 +289,7 @@ struct http_head *world_trailers(struct world *w)
 {
 	struct http_head *h = http_head_new(w->heads);
 	http_head_add(h, SLICE("x-checksum"), SLICE("1"));
-	ensure(http_head_settle(h, HTTP_TRAILERS) == NULL);
+	ensure(http_head_validate(h, HTTP_TRAILERS) == NULL);
 	return h;
 }
 
@@ -358,5 +358,5 @@ void world_pass(struct world *w, usec span)
 {
 	usec until = w->relay.now + span;
 	while (w->relay.now < until)
-		relay_turn(&w->relay, w->relay.now + WHEEL_TICK_USEC);
+		relay_advance(&w->relay, w->relay.now + WHEEL_TICK_USEC);
 }

@@ -15,8 +15,8 @@
 struct world_leg {
 	struct leg *leg;         /* NULL: not bound, or gone */
 	char said[WORLD_SAID];   /* what it was asked, separated by "; " */
-	char octets[WORLD_SAID]; /* body octets that it took */
-	size_t octet_count;
+	char bytes[WORLD_SAID]; /* body bytes that it took */
+	size_t byte_count;
 	size_t credit;
 	bool is_ready;           /* was told that there is something to take: world_take */
 	bool is_push;

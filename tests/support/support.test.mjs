@@ -12,7 +12,7 @@ import { Decoder, Encoder, huffmanDecode, huffmanEncode } from './hpack.mjs';
 import { connect, listen } from './peer.mjs';
 import { tap } from './tap.mjs';
 
-test('huffman code gives back every octet and the examples of RFC 7541 C.4', () => {
+test('huffman code gives back every byte and the examples of RFC 7541 C.4', () => {
 	const all = Buffer.from([...Array(256).keys()]);
 	assert.deepEqual(huffmanDecode(huffmanEncode(all)), all);
 	assert.equal(huffmanEncode(Buffer.from('www.example.com')).toString('hex'), 'f1e3c2e5f23a6ba0ab90f4ff');
@@ -150,10 +150,10 @@ test('nghttpd pushes to the scripted client, nghttp takes pushes from the script
 
 test('a frame of any size survives being cut anywhere', async () => {
 	const { FrameReader } = await import('./frames.mjs');
-	const octets = Buffer.concat([frame('DATA', 0, 1, Buffer.alloc(100)), frame('PING', 0, 0, Buffer.alloc(8)), frame('SETTINGS', 1, 0)]);
-	for (let cut = 0; cut <= octets.length; cut++) {
+	const bytes = Buffer.concat([frame('DATA', 0, 1, Buffer.alloc(100)), frame('PING', 0, 0, Buffer.alloc(8)), frame('SETTINGS', 1, 0)]);
+	for (let cut = 0; cut <= bytes.length; cut++) {
 		const reader = new FrameReader();
-		const frames = [...reader.push(octets.subarray(0, cut)), ...reader.push(octets.subarray(cut))];
+		const frames = [...reader.push(bytes.subarray(0, cut)), ...reader.push(bytes.subarray(cut))];
 		assert.deepEqual(frames.map((f) => f.type), ['DATA', 'PING', 'SETTINGS']);
 	}
 });

@@ -185,7 +185,7 @@ scenario('a CONTINUATION flood in a request ends the client connection alone', a
 	const other = await s.connect();
 	await other.sync();
 });
-/* One dynamic entry of 4,000 octets, referred to over and over. */
+/* One dynamic entry of 4,000 bytes, referred to over and over. */
 function bomb(references) {
 	const e = new Encoder();
 	e.indexing = true;
@@ -318,7 +318,7 @@ scenario('a flood of DATA on dropped pushes is thrown away with credit, others a
 	});
 	await other.ask();
 });
-scenario('a DATA flood of one-octet frames does not pin memory', { origin: { 'max-connections': 1 } }, async (s) => {
+scenario('a DATA flood of one-byte frames does not pin memory', { origin: { 'max-connections': 1 } }, async (s) => {
 	const { client, origin, up } = await s.open({ client: { settings: { initialWindowSize: 0 } } });
 	origin.headers(up.stream, { ':status': 200 });
 	await client.expectHead(1);

@@ -117,7 +117,7 @@ scenario('promises on several parents keep the table toward the client in step',
 
 // covers: R75
 for (const size of [0, 64, 4096, 65536])
-	scenario(`a client table of ${size} octets is kept to`, async (s) => {
+	scenario(`a client table of ${size} bytes is kept to`, async (s) => {
 		const client = await s.connect({ settings: { headerTableSize: size } });
 		for (let i = 0; i < 5; i++)
 			client.request(1 + 2 * i, { path: `/${i}` });

@@ -75,7 +75,7 @@ conformance('gateway', [
 		o.rst(r.up.stream, 'INTERNAL_ERROR');
 		isNow((await answered(r.client, 1, 502)).f.headers.date);
 	}),
-	row('R180', '9110 5.3, 7.7. fields of requests go on in their order, octet for octet', async (o, r) => {
+	row('R180', '9110 5.3, 7.7. fields of requests go on in their order, byte for byte', async (o, r) => {
 		const { up, done } = await forwarded(r, [['x-b', '\x80\xff, "q"'], ['x-a', '1'], ['x-b', ''], ['accept', 'a'], ['accept', 'b'], ['cookie', 'a=1; b=2']]);
 		assert.deepEqual(values(up, 'x-b'), ['\x80\xff, "q"', '']);
 		assert.deepEqual(values(up, 'accept'), ['a', 'b']);

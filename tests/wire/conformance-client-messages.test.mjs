@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Responses and promises as messages: what is malformed costs its own stream alone and reaches no client
- * (RFC 9113 8.1.1), what is odd and well formed arrives octet for octet. This is the table against response
+ * (RFC 9113 8.1.1), what is odd and well formed arrives byte for byte. This is the table against response
  * splitting: whatever an origin writes, one answer comes out of one request, with the meaning that it has.
  */
 import assert from 'node:assert/strict';
@@ -21,26 +21,26 @@ const values = (f, name) => f.fields.filter((x) => x.name === name).map((x) => x
 conformance('responses', [
 	/* ---- 8.2.1: names ---- */
 	...[['upper case', 'X-Any'], ['a known name in upper case', 'Server'], ['an empty name', ''], ['a space', 'x y'], ['a space at the end', 'x '],
-		['a tab', 'x\ty'], ['CR LF', 'x\r\ny'], ['LF', 'x\ny'], ['NUL', 'x\0'], ['an octet of 127', 'x\x7f'], ['an octet of 128', 'x\x80'], ['a colon inside', 'x:y'],
+		['a tab', 'x\ty'], ['CR LF', 'x\r\ny'], ['LF', 'x\ny'], ['NUL', 'x\0'], ['a byte of 127', 'x\x7f'], ['a byte of 128', 'x\x80'], ['a colon inside', 'x:y'],
 		['a colon at the end', 'x:'], ['a line that splits', 'x: y\r\nset-cookie'], ['parentheses', 'x(y)'], ['a slash', 'x/y'], ['a quote', 'x"y'], ['a comma', 'x,y']]
 		.map(([what, name]) => refused('R165', `8.2.1. a field name with ${what}`, fields([name, 'v']), '8\\.2\\.1|5\\.1')),
 	/* ---- 8.2.1: values ---- */
 	...[['CR', 'a\rb'], ['LF', 'a\nb'], ['CR LF', 'a\r\nset-cookie: b=c'], ['obs-fold', 'a\r\n b'], ['LF at its end', 'a\n'], ['NUL', 'a\0b'], ['NUL alone', '\0'],
 		['a leading space', ' a'], ['a trailing space', 'a '], ['a leading tab', '\ta'], ['a trailing tab', 'a\t'], ['a space alone', ' '],
-		['a control octet', 'a\x01b'], ['an octet of 127', 'a\x7fb'], ['a whole response', 'a\r\n\r\nHTTP/1.1 200 OK\r\n\r\nevil']]
+		['a control byte', 'a\x01b'], ['a byte of 127', 'a\x7fb'], ['a whole response', 'a\r\n\r\nHTTP/1.1 200 OK\r\n\r\nevil']]
 		.flatMap(([what, value]) => ['x-any', 'location', 'set-cookie'].map((name) =>
 			refused('R165', `8.2.1. ${name} with ${what}`, fields([name, value]), '8\\.2\\.1'))),
-	arrives('R166', '8.2.1. every octet that a value may have, inside and in any place', (o, r) => {
+	arrives('R166', '8.2.1. every byte that a value may have, inside and in any place', (o, r) => {
 		const inside = Array.from({ length: 256 }, (_, i) => i).filter((i) => i === 9 || (i >= 0x20 && i !== 0x7f));
 		r.value = `<${String.fromCharCode(...inside)}>`;
-		fields(['x-octets', r.value], ['x-high', '\x80\xff'], ['x-empty', ''], ['x-inside', 'a \t b'])(o, r);
+		fields(['x-bytes', r.value], ['x-high', '\x80\xff'], ['x-empty', ''], ['x-inside', 'a \t b'])(o, r);
 	}, ({ headers }, r) => {
-		assert.equal(headers['x-octets'], r.value);
+		assert.equal(headers['x-bytes'], r.value);
 		assert.equal(headers['x-high'], '\x80\xff');
 		assert.equal(headers['x-empty'], '');
 		assert.equal(headers['x-inside'], 'a \t b');
 	}),
-	arrives('R166', '8.2.1. every octet that a name may have', fields(['!#$%&\'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz', 'v']), ({ headers }) => {
+	arrives('R166', '8.2.1. every byte that a name may have', fields(['!#$%&\'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz', 'v']), ({ headers }) => {
 		assert.equal(headers['!#$%&\'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz'], 'v');
 	}),
 	arrives('R166', 'RFC 9110 5.3. equal names in their order, set-cookie each for itself, lists as they were cut', fields(
@@ -225,7 +225,7 @@ conformance('promises', [
 	...[
 		['an upper-case name', add(['X-Any', 'v'])], ['an empty name', add(['', 'v'])], ['CR LF in a name', add(['x\r\ny', 'v'])],
 		['CR LF in a value', add(['x', 'a\r\nhost: evil'])], ['LF in a value', add(['x', 'a\n'])], ['NUL in a value', add(['x', '\0'])], ['spaces around a value', add(['x', ' a'])],
-		['a control octet in a value', add(['x', '\x1f'])], ['connection', add(['connection', 'close'])], ['transfer-encoding', add(['transfer-encoding', 'chunked'])],
+		['a control byte in a value', add(['x', '\x1f'])], ['connection', add(['connection', 'close'])], ['transfer-encoding', add(['transfer-encoding', 'chunked'])],
 		['te: gzip', add(['te', 'gzip'])], ['upgrade', add(['upgrade', 'x'])], ['keep-alive', add(['keep-alive', '1'])], ['proxy-connection', add(['proxy-connection', 'x'])],
 		['content-length 1', add(['content-length', '1'])], ['content-length -1', add(['content-length', '-1'])], ['two content-lengths', add(['content-length', '0'], ['content-length', '1'])],
 		['no :method', without(':method')], ['no :scheme', without(':scheme')], ['no :path', without(':path')], ['no :authority', without(':authority')],
@@ -248,7 +248,7 @@ conformance('promises', [
 			await r.client.response(1);
 		},
 	})),
-	{ covers: 'R175', name: '8.4.1. a promise of odd and well-formed fields arrives octet for octet', send: promise(add(['x-odd', '\x80\xff "q", \t z'], ['cookie', 'a=1'], ['cookie', 'b=2'], ['accept', ''])), check: async (o, r) => {
+	{ covers: 'R175', name: '8.4.1. a promise of odd and well-formed fields arrives byte for byte', send: promise(add(['x-odd', '\x80\xff "q", \t z'], ['cookie', 'a=1'], ['cookie', 'b=2'], ['accept', ''])), check: async (o, r) => {
 		const told = await r.client.expectPromise('/pushed');
 		assert.equal(told.headers['x-odd'], '\x80\xff "q", \t z');
 		assert.equal(values(told, 'cookie').join('; '), 'a=1; b=2');

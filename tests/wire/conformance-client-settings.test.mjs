@@ -264,7 +264,7 @@ scenario('4.2, 6.5.2. DATA and HEADERS keep to MAX_FRAME_SIZE, what is longer go
 	const small = await upload(origin, up.stream);
 	assert.equal(small.total, 65536);
 	assert.ok(small.lengths.every((n) => n <= 16384), String(small.lengths));
-	/* A field block of more than 16384 octets, random so that no coding shortens it. */
+	/* A field block of more than 16384 bytes, random so that no coding shortens it. */
 	const long = Array.from({ length: 3 }, (_, i) => [`x-${i}`, Array.from({ length: 7000 }, (_, k) => '\\^~{}'[(k * 7 + i) % 5]).join('')]);
 	client.headers(3, [[':method', 'GET'], [':scheme', 'http'], [':authority', client.authority], [':path', '/long'], ...long], { endStream: true, split: [16000] });
 	const far = await origin.expectRequest('/long');
@@ -333,7 +333,7 @@ scenario('6.5.2. a request larger than the origin\'s MAX_HEADER_LIST_SIZE is ans
 
 /* ---- 3.4: the preface ---- */
 // covers: R140
-for (const [what, octets, why] of [
+for (const [what, bytes, why] of [
 	['HTTP/1.1', Buffer.from('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n'), 'first-frame-not-settings'],
 	['a TLS record', Buffer.from('1603010200010001fc0303', 'hex'), 'first-frame-not-settings'],
 	['zeros', zeros(40), 'first-frame-not-settings'],
@@ -352,7 +352,7 @@ for (const [what, octets, why] of [
 			const client = await s.connect();
 			client.request(1);
 			const origin = await s.accept();
-			origin.raw(octets);
+			origin.raw(bytes);
 			const goaway = await origin.expectConnectionError('PROTOCOL_ERROR');
 			assert.equal(goaway.debug, why);
 			const { params } = await answered(client, 1, 502, 'http_protocol_error');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's connection from its first octet to its last (RFC 9113 3, 5.4.1, 6.8, 9): prefaces, TLS,
+ * A client's connection from its first byte to its last (RFC 9113 3, 5.4.1, 6.8, 9): prefaces, TLS,
  * authorities, GOAWAY in either direction.
  */
 import assert from 'node:assert/strict';
@@ -15,15 +15,15 @@ import { conformance } from '../support/site.mjs';
 
 const hello = Buffer.concat([PREFACE, frame('SETTINGS', 0, 0, settingsPayload({}))]);
 
-/* What comes back for these octets, until the connection ends. */
-function last(socket, octets = undefined) {
+/* What comes back for these bytes, until the connection ends. */
+function last(socket, bytes = undefined) {
 	return new Promise((resolve) => {
 		const parts = [];
 		socket.on('data', (d) => parts.push(d));
 		socket.on('error', () => {});
 		socket.on('close', () => resolve(Buffer.concat(parts)));
-		if (octets)
-			socket.write(octets);
+		if (bytes)
+			socket.write(bytes);
 	});
 }
 const plain = (s) => net.connect({ port: s.port, host: '127.0.0.1' });
@@ -76,7 +76,7 @@ scenario('3.4. a second preface is a connection error', async (s) => {
 	await serves(s);
 });
 // covers: R81
-scenario('3.4. a preface that breaks off, or differs in its last octet, gets no HTTP/2', async (s) => {
+scenario('3.4. a preface that breaks off, or differs in its last byte, gets no HTTP/2', async (s) => {
 	const wrong = Buffer.from(PREFACE);
 	wrong[23] = 0x20;
 	const text = await last(plain(s), wrong);
@@ -103,7 +103,7 @@ scenario('3.4. requests may follow the preface at once', async (s) => {
 });
 
 // covers: R82
-for (const [what, octets] of Object.entries({
+for (const [what, bytes] of Object.entries({
 	'an HTTP/1.1 request': 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n',
 	'an HTTP/1.0 request': 'GET / HTTP/1.0\r\n\r\n',
 	'an upgrade to h2c': 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n',
@@ -113,7 +113,7 @@ for (const [what, octets] of Object.entries({
 	'a TLS hello': Buffer.from('160301020001000100', 'hex'),
 }))
 	scenario(`3.1. ${what} in cleartext gets one 505 and the end`, async (s) => {
-		const text = String(await last(plain(s), octets));
+		const text = String(await last(plain(s), bytes));
 		assert.match(text, /^HTTP\/1\.1 505 /);
 		assert.match(text.toLowerCase(), /\r\nconnection: close\r\n/);
 		assert.doesNotMatch(text, /101|upgrade:/i);
@@ -140,9 +140,9 @@ scenario('RFC 7301 3.2. h2 is chosen wherever it stands in the list', { tls: tru
 });
 // covers: R83
 scenario('3.3. without ALPN nothing is taken for HTTP/2, its preface neither', { tls: true }, async (s) => {
-	for (const octets of [hello, 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n']) {
+	for (const bytes of [hello, 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n']) {
 		const socket = await shake(s, { ALPNProtocols: undefined });
-		assert.match(String(await last(socket, octets)), /^HTTP\/1\.1 505 /);
+		assert.match(String(await last(socket, bytes)), /^HTTP\/1\.1 505 /);
 	}
 	assert.equal(s.server.connections.length, 0);
 	await serves(s);

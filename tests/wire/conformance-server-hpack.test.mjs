@@ -47,7 +47,7 @@ conformance('a field block', [
 	bad('R117', '5.1. with an integer that has no end', block('ff 80 80 80 80 80 80 80 80 80 80 80 80 01')),
 	bad('R117', '5.1. with an integer above 2^32', block('ff ff ff ff ff 7f')),
 	bad('R117', '5.1. that ends inside an integer', block('ff')),
-	bad('R117', '5.1. that ends inside the octets of an integer', block('ff 80')),
+	bad('R117', '5.1. that ends inside the bytes of an integer', block('ff 80')),
 	good('R117', '5.1. with an integer longer than it needs to be', block('0f 80 80 00', string('u'))),
 
 	/* ---- strings ---- */
@@ -61,7 +61,7 @@ conformance('a field block', [
 	field('R118', '5.2. with an empty Huffman string', '', '40', string('x'), '80'),
 	field('R118', '5.2. with Huffman in name and value', 'www.example.com', '00', join(Buffer.from([0x80 | huffmanEncode(Buffer.from('x')).length]),
 		huffmanEncode(Buffer.from('x'))), string('www.example.com', true)),
-	field('R118', '5.2. with every octet that a value may have, by Huffman', Buffer.from([9, ...Array.from({ length: 95 }, (_, i) => 32 + i),
+	field('R118', '5.2. with every byte that a value may have, by Huffman', Buffer.from([9, ...Array.from({ length: 95 }, (_, i) => 32 + i),
 		...Array.from({ length: 128 }, (_, i) => 128 + i)]).toString('latin1').trim(), '00', string('x'),
 	string(Buffer.from([9, ...Array.from({ length: 95 }, (_, i) => 32 + i), ...Array.from({ length: 128 }, (_, i) => 128 + i)]).toString('latin1').trim(), true)),
 

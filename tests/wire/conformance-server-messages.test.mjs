@@ -44,13 +44,13 @@ async function secondGoesFirst(c, r, first, second) {
 }
 
 conformance('a request', [
-	/* ---- names and values; each octet: tests/unit/http/octets_test.c ---- */
+	/* ---- names and values; each byte: tests/unit/http/bytes_test.c ---- */
 	refused('R122', '8.2.1. with an upper-case name', add(['X-Upper', '1'])),
 	refused('R122', '8.2.1. with an empty name', add(['', '1'])),
 	refused('R122', '8.2.1. with a space in a name', add(['x y', '1'])),
 	refused('R122', '8.2.1. with a colon in a name', add(['x:y', '1'])),
-	refused('R122', '8.2.1. with an octet of 0x7f in a name', add(['x\x7f', '1'])),
-	refused('R122', '8.2.1. with an octet of 0x80 in a name', add(['x\x80', '1'])),
+	refused('R122', '8.2.1. with a byte of 0x7f in a name', add(['x\x7f', '1'])),
+	refused('R122', '8.2.1. with a byte of 0x80 in a name', add(['x\x80', '1'])),
 	refused('R123', '8.2.1. with NUL in a value', add(['x', 'a\0b'])),
 	refused('R123', '8.2.1. with LF in a value', add(['x', 'a\nb'])),
 	refused('R123', '8.2.1. with CR in a value', add(['x', 'a\rb'])),
@@ -147,7 +147,7 @@ conformance('a request', [
 	/* ---- trailers ---- */
 	...[':method', ':path', ':authority', ':scheme', ':status', ':unknown'].map((name) => trailers(name, { [name]: 'x' })),
 	trailers('an upper-case name', { Upper: 'x' }),
-	trailers('a control octet', { x: 'a\nb' }),
+	trailers('a control byte', { x: 'a\nb' }),
 	trailers('connection', { connection: 'close' }),
 	trailers('transfer-encoding', { 'transfer-encoding': 'chunked' }),
 	trailers('content-length', { 'content-length': '4' }),
@@ -217,7 +217,7 @@ conformance('a request', [
 	}),
 	passed('R135', '8.2.3. keeps its cookies, in pieces or whole', add(['cookie', 'a=1'], ['cookie', 'b=2; c=3']), (up) =>
 		assert.equal(values(up, 'cookie').join('; '), 'a=1; b=2; c=3')),
-	{ covers: 'R135', name: '9110 7.7. keeps its content, octet by octet', check: async (c, r) => {
+	{ covers: 'R135', name: '9110 7.7. keeps its content, byte by byte', check: async (c, r) => {
 		const all = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7 + (i >> 8)) & 255));
 		await r.ask({ endStream: false }, { method: 'POST' });
 		for (let at = 0, n = 1; at < all.length; at += n, n = n * 2 + 1)

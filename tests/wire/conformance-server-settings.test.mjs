@@ -5,9 +5,9 @@ import { conformance } from '../support/site.mjs';
 
 const settings = (...values) => (c) => c.settings(...values);
 const acknowledged = (c) => c.expect('SETTINGS', { ack: true });
-const octets = (n) => Buffer.alloc(n, 0x61);
+const bytes = (n) => Buffer.alloc(n, 0x61);
 
-/* So many octets of DATA come for these streams, and no more. */
+/* So many bytes of DATA come for these streams, and no more. */
 async function arrives(c, wanted, ...streams) {
 	const matches = (f) => f.type === 'DATA' && streams.includes(f.stream);
 	let n = 0;
@@ -19,12 +19,12 @@ async function arrives(c, wanted, ...streams) {
 	n += streams.flatMap((stream) => c.seen('DATA', { stream })).reduce((sum, f) => sum + f.length, 0);
 	assert.equal(n, wanted);
 }
-/* The response head, and as many octets of body at the gate as the origin may send. */
+/* The response head, and as many bytes of body at the gate as the origin may send. */
 async function body(c, { origin, up, id }, n) {
 	origin.headers(up.stream, { ':status': 200 });
 	for (; n > 16384; n -= 16384)
-		origin.data(up.stream, octets(16384));
-	origin.data(up.stream, octets(n), { endStream: true });
+		origin.data(up.stream, bytes(16384));
+	origin.data(up.stream, bytes(n), { endStream: true });
 	await c.expectHead(id);
 	await origin.sync();
 }
@@ -159,7 +159,7 @@ conformance('SETTINGS', [
 				const path = r.site.path();
 				c.headers(id, r.get(path), { endStream: true });
 				const { origin, up } = await r.site.request(path);
-				origin.respond(up.stream, { body: octets(16384) });
+				origin.respond(up.stream, { body: bytes(16384) });
 				await c.expectHead(id);
 			}
 			await arrives(c, 65535, 1, 5, 7, 9, 11);
@@ -173,7 +173,7 @@ conformance('SETTINGS', [
 	{ covers: 'R113', name: '4.2. DATA keeps to the initial MAX_FRAME_SIZE', given: 'half-closed (remote)', check: async (c, r) => {
 		r.origin.headers(r.up.stream, { ':status': 200 });
 		for (let i = 0; i < 3; i++)
-			r.origin.data(r.up.stream, octets(16384));
+			r.origin.data(r.up.stream, bytes(16384));
 		r.origin.data(r.up.stream, '', { endStream: true });
 		let n = 0;
 		for (let f; !f?.endStream; n += f.length) {
@@ -222,19 +222,19 @@ conformance('SETTINGS', [
 ]);
 
 conformance('windows of a small listener', [
-	{ covers: 'R112', name: '6.9.1. an upload one octet beyond the stream\'s window', stream: 'FLOW_CONTROL_ERROR', on: 1, send: async (c, r) => {
+	{ covers: 'R112', name: '6.9.1. an upload one byte beyond the stream\'s window', stream: 'FLOW_CONTROL_ERROR', on: 1, send: async (c, r) => {
 		/* The origin takes nothing: no credit comes back. */
 		await r.ask({ endStream: false }, { method: 'POST' });
 		for (let i = 0; i < 4; i++)
-			c.data(1, octets(16384));
+			c.data(1, bytes(16384));
 		await c.sync();
 		assert.equal(await credit(c, 1), 0);
 		c.data(1, 'x');
 	} },
-	{ covers: 'R112', name: '6.9.1. an upload to the last octet of the stream\'s window is fine', check: async (c, r) => {
+	{ covers: 'R112', name: '6.9.1. an upload to the last byte of the stream\'s window is fine', check: async (c, r) => {
 		await r.ask({ endStream: false }, { method: 'POST' });
 		for (let i = 0; i < 4; i++)
-			c.data(1, octets(16384));
+			c.data(1, bytes(16384));
 		await c.sync();
 		assert.deepEqual(c.seen('RST_STREAM'), []);
 		r.origin.windowUpdate(r.up.stream, 65536);
@@ -256,7 +256,7 @@ async function uploads(c, r, frames, send) {
 			const f = await c.expect('WINDOW_UPDATE');
 			room[f.stream] += f.increment;
 		}
-		c.data(1, octets(length), { padding });
+		c.data(1, bytes(length), { padding });
 		room[0] -= all;
 		room[1] -= all;
 		sent += length;

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { PATIENCE } from '../support/peer.mjs';
 import { scenario, section } from '../support/gate.mjs';
 
-/* Sends as the windows allow until `total` octets are gone or `stop` says so; returns what was sent. */
+/* Sends as the windows allow until `total` bytes are gone or `stop` says so; returns what was sent. */
 class Sender {
 	constructor(connection, stream) {
 		this.c = connection;
@@ -203,10 +203,10 @@ scenario('what is taken for a client that does not read is bounded', async (s) =
 		idle = n ? 0 : idle + 1;
 		await origin.sync();
 	}
-	assert.ok(senders[0].sent <= 2 << 20, `${senders[0].sent} octets of the push`);
-	assert.ok(senders[1].sent <= 2 << 20, `${senders[1].sent} octets of the page`);
+	assert.ok(senders[0].sent <= 2 << 20, `${senders[0].sent} bytes of the push`);
+	assert.ok(senders[1].sent <= 2 << 20, `${senders[1].sent} bytes of the page`);
 	if (!process.env.PUSHGATE?.includes('asan'))
-		assert.ok(s.gate.rss() - before < 6 << 20, `${s.gate.rss() - before} octets of memory`);
+		assert.ok(s.gate.rss() - before < 6 << 20, `${s.gate.rss() - before} bytes of memory`);
 	/* Credit to the client lets all of it out. */
 	client.auto.window = true;
 	const total = senders[0].sent + senders[1].sent;
@@ -215,7 +215,7 @@ scenario('what is taken for a client that does not read is bounded', async (s) =
 		await client.expect('DATA');
 });
 
-scenario('an upload goes as fast as the origin takes it, to the octet', async (s) => {
+scenario('an upload goes as fast as the origin takes it, to the byte', async (s) => {
 	const { client, origin, up } = await s.open({ request: { method: 'PUT' }, options: { endStream: false } });
 	await client.ready();
 	const sender = new Sender(client, 1);
@@ -243,7 +243,7 @@ scenario('an upload that the origin does not read is held back at the client', a
 		idle = sender.burst() ? 0 : idle + 1;
 		await client.sync();
 	}
-	assert.ok(sender.sent <= 2 << 20, `${sender.sent} octets`);
+	assert.ok(sender.sent <= 2 << 20, `${sender.sent} bytes`);
 	/* Others are not held back with it. */
 	client.request(3, { path: '/other' });
 	const other = await origin.expectRequest('/other');
@@ -302,8 +302,8 @@ for (const kind of ['response', 'pushed response'])
 			client.windowUpdate(near, 1 << 20);
 			let got = 0;
 			for (let f; !f?.endStream;) {
-				f = await client.take((x) => x.stream === near && ['DATA', 'RST_STREAM'].includes(x.type), `the rest after ${got} octets`);
-				assert.equal(f.type, 'DATA', `reset with ${f.code} after ${got} octets`);
+				f = await client.take((x) => x.stream === near && ['DATA', 'RST_STREAM'].includes(x.type), `the rest after ${got} bytes`);
+				assert.equal(f.type, 'DATA', `reset with ${f.code} after ${got} bytes`);
 				got += f.length;
 			}
 			assert.equal(got, 6 * 16384);

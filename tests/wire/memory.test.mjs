@@ -98,7 +98,7 @@ scenario('clients that take nothing use up the memory: an honest one is served, 
 	if (MEASURED)
 		assert.ok(most - before < 32 * MIB, `grown by ${((most - before) / MIB).toFixed(1)} MiB`);
 	const peak = counters(s);
-	assert.ok(peak.memory_used < 20 * MIB, `${peak.memory_used} octets are in use`);
+	assert.ok(peak.memory_used < 20 * MIB, `${peak.memory_used} bytes are in use`);
 	for (const c of stuck)
 		c.close();
 	await until(() => `memory comes back: ${counters(s).memory_used}`, () => counters(s).memory_used < MIB);

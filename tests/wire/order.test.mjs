@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which octets leave first when a page and its pushes are all ready at once (RFC 9218 10, `urgency` of [push]). */
+/* Which bytes leave first when a page and its pushes are all ready at once (RFC 9218 10, `urgency` of [push]). */
 import assert from 'node:assert/strict';
 import { scenario, section } from '../support/gate.mjs';
 
@@ -37,7 +37,7 @@ async function race(s, request = {}) {
 const before = (order, first, then) => order.lastIndexOf(first) < order.indexOf(then);
 
 // covers: P-make-never-starves
-scenario('a push never delays its parent: what is ready of the page leaves before any pushed octet', async (s) => {
+scenario('a push never delays its parent: what is ready of the page leaves before any pushed byte', async (s) => {
 	const { order, promised } = await race(s);
 	for (const id of promised)
 		assert.ok(before(order, 1, id), order.join(' '));
@@ -53,7 +53,7 @@ scenario('urgency = after: one step behind the page', { extra: section('push all
 	for (const id of promised)
 		assert.ok(before(order, 1, id), order.join(' '));
 });
-scenario('urgency = before: pushed octets leave first', { extra: section('push all', { action: 'forward', urgency: 'before' }) }, async (s) => {
+scenario('urgency = before: pushed bytes leave first', { extra: section('push all', { action: 'forward', urgency: 'before' }) }, async (s) => {
 	const { order, promised } = await race(s);
 	for (const id of promised)
 		assert.ok(before(order, id, 1), order.join(' '));

@@ -134,14 +134,14 @@ scenario('origin lost while two pushes and a page are under way: each of them is
 	await client.expectReset(b.promised, ['INTERNAL_ERROR', 'CANCEL', 'REFUSED_STREAM']);
 	await status(client, 502);
 });
-for (const [what, octets] of Object.entries({
-	'HTTP/1.1': 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n', nothing: '', 'random octets': '\x16\x03\x01\xff\xff\xff\x00\x01\x02\x03\x04\x05\x06\x07\x08',
+for (const [what, bytes] of Object.entries({
+	'HTTP/1.1': 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n', nothing: '', 'random bytes': '\x16\x03\x01\xff\xff\xff\x00\x01\x02\x03\x04\x05\x06\x07\x08',
 }))
 	scenario(`an origin that answers with ${what} and closes: 5xx`, { origins: { main: { settings: null } } }, async (s) => {
 		const client = await s.connect();
 		client.request(1);
 		/* A second attempt is lawful: nothing was processed. */
-		const serve = async () => { (await s.accept()).raw(Buffer.from(octets, 'latin1')).end(); };
+		const serve = async () => { (await s.accept()).raw(Buffer.from(bytes, 'latin1')).end(); };
 		serve().then(serve).catch(() => {});
 		const f = await final(client);
 		assert.match(f.headers?.[':status'] ?? f.code, /^50[234]$/);

@@ -306,7 +306,7 @@ scenario('unknown frames and settings are ignored, PING is answered, SETTINGS ar
 	origin.respond(up.stream, { body: 'x' });
 	assert.equal((await client.response(1)).status, 200);
 });
-scenario('PING carries its octets back', async (s) => {
+scenario('PING carries its bytes back', async (s) => {
 	const client = await s.connect();
 	client.ping(Buffer.from('0001fe7f80ffaa55', 'hex'));
 	assert.equal((await client.expect('PING', { ack: true })).payload.toString('hex'), '0001fe7f80ffaa55');

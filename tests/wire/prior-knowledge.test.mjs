@@ -5,7 +5,7 @@ import net from 'node:net';
 import { PREFACE, frame, settingsPayload } from '../support/frames.mjs';
 import { scenario } from '../support/gate.mjs';
 
-function talk(port, octets) {
+function talk(port, bytes) {
 	return new Promise((resolve) => {
 		const socket = net.connect(port, '127.0.0.1');
 		let text = '';
@@ -13,7 +13,7 @@ function talk(port, octets) {
 		socket.on('data', (d) => { text += d; });
 		socket.on('error', () => {});
 		socket.on('close', () => resolve(text));
-		socket.write(octets);
+		socket.write(bytes);
 	});
 }
 
@@ -22,18 +22,18 @@ scenario('garbage ends the connection', async (s) => {
 	const client = await s.connect();
 	await client.ready();
 });
-scenario('a preface octet by octet is fine', async (s) => {
+scenario('a preface byte by byte is fine', async (s) => {
 	const client = await s.connect();
 	await client.ready();
 	const socket = net.connect(s.port, '127.0.0.1');
 	socket.setNoDelay(true);
-	const all = Buffer.concat([PREFACE, frame('SETTINGS', 0, 0, settingsPayload({})), frame('PING', 0, 0, Buffer.from('octetwis'))]);
+	const all = Buffer.concat([PREFACE, frame('SETTINGS', 0, 0, settingsPayload({})), frame('PING', 0, 0, Buffer.from('bytewise'))]);
 	const got = new Promise((resolve) => {
 		let text = '';
-		socket.setEncoding('latin1').on('data', (d) => { text += d; if (text.includes('octetwis')) resolve(text); });
+		socket.setEncoding('latin1').on('data', (d) => { text += d; if (text.includes('bytewise')) resolve(text); });
 	});
-	for (const octet of all) {
-		socket.write(Buffer.from([octet]));
+	for (const byte of all) {
+		socket.write(Buffer.from([byte]));
 		await new Promise(setImmediate);
 	}
 	await got;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a forwarded push, from the promise to the last octet (RFC 9113 8.4). */
+/* The life of a forwarded push, from the promise to the last byte (RFC 9113 8.4). */
 import assert from 'node:assert/strict';
 import { scenario } from '../support/gate.mjs';
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Peers that do too little rather than nothing: an octet now and then does not move a deadline. Each dribbles
+ * Peers that do too little rather than nothing: a byte now and then does not move a deadline. Each dribbles
  * until its end comes, so that a slow machine makes the test longer and never wrong.
  */
 import assert from 'node:assert/strict';
@@ -9,7 +9,7 @@ import net from 'node:net';
 import { BINARY, scenario, sleep } from '../support/gate.mjs';
 import { FLAG, PREFACE, frame } from '../support/frames.mjs';
 
-/* 400 ms, in which 2,000 octets have to move. */
+/* 400 ms, in which 2,000 bytes have to move. */
 const LIMITS = { 'body-timeout': '400ms', 'write-timeout': '400ms', 'min-rate': 5000 };
 
 /* Does it again and again until `promise` is settled. */
@@ -31,7 +31,7 @@ async function logged(s, detail) {
 }
 
 // covers: R65
-scenario('an upload of an octet now and then ends with 408', { listen: LIMITS }, async (s) => {
+scenario('an upload of a byte now and then ends with 408', { listen: LIMITS }, async (s) => {
 	const { client, origin, up } = await s.open({ request: { method: 'POST' }, options: { endStream: false } });
 	const answer = client.expectHead(1);
 	await dribbling(() => client.data(1, 'x'), answer);
@@ -42,7 +42,7 @@ scenario('an upload of an octet now and then ends with 408', { listen: LIMITS },
 });
 
 // covers: R65
-scenario('a response of an octet now and then is given up', { origin: LIMITS }, async (s) => {
+scenario('a response of a byte now and then is given up', { origin: LIMITS }, async (s) => {
 	const { client, origin, up } = await s.open();
 	origin.headers(up.stream, { ':status': 200, 'content-length': '100000' });
 	await dribbling(() => origin.data(up.stream, 'x'), origin.expectReset(up.stream, 'CANCEL'));
@@ -67,7 +67,7 @@ scenario('an event stream may say little, and its client nothing', {
 });
 
 // covers: R65
-scenario('a client that opens its window octet by octet is too slow', { listen: LIMITS }, async (s) => {
+scenario('a client that opens its window byte by byte is too slow', { listen: LIMITS }, async (s) => {
 	const { client, origin, up } = await s.open({ client: { settings: { initialWindowSize: 1 }, auto: { window: false } } });
 	await origin.sync();
 	origin.headers(up.stream, { ':status': 200 }).data(up.stream, Buffer.alloc(10000));
@@ -116,7 +116,7 @@ scenario('a stream whose own window stays shut has its time, however busy the ot
 });
 
 // covers: R65
-scenario('an origin that opens its window octet by octet: 504', {
+scenario('an origin that opens its window byte by byte: 504', {
 	origins: { main: { settings: { initialWindowSize: 1 }, auto: { window: false } } }, origin: LIMITS,
 }, async (s) => {
 	const { client, origin, up } = await s.open({ request: { method: 'POST' }, options: { endStream: false } });
@@ -156,14 +156,14 @@ scenario('a client that does not read its socket is ended', { listen: LIMITS }, 
 
 /* ---- what has one deadline from beginning to end ---- */
 
-/* Octet by octet, again and again from its beginning, until the gate ends it. */
-async function trickle(s, octets) {
+/* Byte by byte, again and again from its beginning, until the gate ends it. */
+async function trickle(s, bytes) {
 	const socket = net.connect(s.port, '127.0.0.1');
 	const ended = new Promise((resolve) => { socket.once('close', resolve); });
 	socket.on('error', () => {});
 	socket.resume();
 	let at = 0;
-	await dribbling(() => { socket.write(octets.subarray(at, at + 1)); at = (at + 1) % octets.length; }, ended);
+	await dribbling(() => { socket.write(bytes.subarray(at, at + 1)); at = (at + 1) % bytes.length; }, ended);
 }
 
 function counted(s, line) {
@@ -174,22 +174,22 @@ function counted(s, line) {
 const BEGINNING = { server: { 'status-socket': 'status' } };
 
 // covers: R65
-scenario('a TLS handshake that comes octet by octet', { ...BEGINNING, tls: true, listen: { 'tls-timeout': '300ms' } }, async (s) => {
-	/* A record of 512 octets with the beginning of a ClientHello of 508. */
+scenario('a TLS handshake that comes byte by byte', { ...BEGINNING, tls: true, listen: { 'tls-timeout': '300ms' } }, async (s) => {
+	/* A record of 512 bytes with the beginning of a ClientHello of 508. */
 	await trickle(s, Buffer.concat([Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]), Buffer.alloc(500, 7)]));
 	await s.gate.error(/client 127\.0\.0\.1: no TLS handshake in time/);
 	counted(s, 'tls_late');
 });
 
 // covers: R65
-scenario('a preface that comes octet by octet', { ...BEGINNING, listen: { 'preface-timeout': '200ms' } }, async (s) => {
+scenario('a preface that comes byte by byte', { ...BEGINNING, listen: { 'preface-timeout': '200ms' } }, async (s) => {
 	await trickle(s, PREFACE);
 	await s.gate.error(/client 127\.0\.0\.1: no HTTP\/2 preface in time/);
 	counted(s, 'preface_late');
 });
 
 // covers: R65
-scenario('SETTINGS that come octet by octet', { ...BEGINNING, listen: { 'preface-timeout': '300ms' } }, async (s) => {
+scenario('SETTINGS that come byte by byte', { ...BEGINNING, listen: { 'preface-timeout': '300ms' } }, async (s) => {
 	const c = await s.connect({ settings: null, auto: { settings: false } });
 	const settings = frame('SETTINGS', 0, 0, Buffer.alloc(600));
 	let at = 0;
@@ -200,7 +200,7 @@ scenario('SETTINGS that come octet by octet', { ...BEGINNING, listen: { 'preface
 });
 
 // covers: R65
-scenario('a field block that comes octet by octet', { ...BEGINNING, listen: { 'header-timeout': '300ms' } }, async (s) => {
+scenario('a field block that comes byte by byte', { ...BEGINNING, listen: { 'header-timeout': '300ms' } }, async (s) => {
 	const c = await s.connect();
 	await c.ready();
 	const block = Buffer.concat([frame('HEADERS', FLAG.END_STREAM, 1, Buffer.from([0x82, 0x86])), frame('CONTINUATION', 0, 1, Buffer.alloc(600))]);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Request smuggling (RFC 9113 10.3): whatever a client writes, one request in gives at most one out,
- * and what reaches the origin is what was written, octet by octet, or nothing. The rules one by one,
+ * and what reaches the origin is what was written, byte by byte, or nothing. The rules one by one,
  * with their sections, are in conformance-server-messages.test.mjs.
  */
 import assert from 'node:assert/strict';
 import { scenario } from '../support/gate.mjs';
 import { add, conformance, passed, refused, set, without } from '../support/site.mjs';
 
-/* ---- every octet in every place ---- */
+/* ---- every byte in every place ---- */
 
 const all = Array.from({ length: 256 }, (_, i) => String.fromCharCode(i));
 const LOWER_TOKEN = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz";
@@ -17,12 +17,12 @@ const VALUE = all.filter((o) => o >= ' ' && o !== '\x7f');
 const HOST = "-._~!$&'()*+,;=0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /*
- * at: the field list with the octet in this place; from: what of the request at the origin must hold
- * it; first, middle, last: the octets that are passed on there. Any other is refused.
+ * at: the field list with the byte in this place; from: what of the request at the origin must hold
+ * it; first, middle, last: the bytes that are passed on there. Any other is refused.
  */
 const PLACES = {
 	'a name': {
-		at: (f, text) => [...f, [text, 'v']], from: (up) => up.fields.at(-3).name, /* x-octet and via follow */
+		at: (f, text) => [...f, [text, 'v']], from: (up) => up.fields.at(-3).name, /* x-byte and via follow */
 		first: LOWER_TOKEN, middle: LOWER_TOKEN, last: LOWER_TOKEN,
 	},
 	'a value': {
@@ -53,9 +53,9 @@ const PLACES = {
 /* The requests of one connection, all at once; what became of each, and what the origin saw. */
 async function sweep(s, place, requests) {
 	const client = await s.connect();
-	requests.forEach(({ octet, text }, i) => client.headers(1 + 2 * i, place.at([
+	requests.forEach(({ byte, text }, i) => client.headers(1 + 2 * i, place.at([
 		[':method', 'POST'], [':scheme', 'http'], [':authority', client.authority], [':path', '/'],
-	], text).concat([['x-octet', String(octet.charCodeAt(0))]]), { endStream: place.endStream ?? true }));
+	], text).concat([['x-byte', String(byte.charCodeAt(0))]]), { endStream: place.endStream ?? true }));
 	for (let i = 0; i < requests.length; i++)
 		await client.take((f) => f.stream === 1 + 2 * i && (f.type === 'RST_STREAM' ? f.code === 'PROTOCOL_ERROR' : f.headers?.[':status'] === '204'), `the end of ${i}`);
 	await client.sync();
@@ -65,13 +65,13 @@ async function sweep(s, place, requests) {
 
 // covers: R77 R131 R132
 for (const [what, place] of Object.entries(PLACES))
-	scenario(`every octet at every place of ${what} is passed on as it is, or refused`, async (s) => {
+	scenario(`every byte at every place of ${what} is passed on as it is, or refused`, async (s) => {
 		const seen = new Map();
 		const serve = async () => {
 			const origin = await s.accept('main', 3600e3);
 			for (;;) {
 				const up = await origin.expectRequest(undefined, 3600e3);
-				seen.set(up.headers['x-octet'], [...seen.get(up.headers['x-octet']) ?? [], place.from(up)]);
+				seen.set(up.headers['x-byte'], [...seen.get(up.headers['x-byte']) ?? [], place.from(up)]);
 				origin.respond(up.stream, { status: 204 });
 			}
 		};
@@ -82,12 +82,12 @@ for (const [what, place] of Object.entries(PLACES))
 		})) {
 			seen.clear();
 			const lead = what === ':path' && position !== 'first' ? '/' : '';
-			const requests = all.map((octet) => ({ octet, text: lead + write(octet) }));
+			const requests = all.map((byte) => ({ byte, text: lead + write(byte) }));
 			for (let i = 0; i < requests.length; i += 64)
 				await sweep(s, place, requests.slice(i, i + 64));
-			for (const { octet, text } of requests) {
-				const wanted = [...place[position]].includes(octet) ? [text] : undefined;
-				assert.deepEqual(seen.get(String(octet.charCodeAt(0))), wanted, `${JSON.stringify(octet)} as the ${position} octet`);
+			for (const { byte, text } of requests) {
+				const wanted = [...place[position]].includes(byte) ? [text] : undefined;
+				assert.deepEqual(seen.get(String(byte.charCodeAt(0))), wanted, `${JSON.stringify(byte)} as the ${position} byte`);
 			}
 		}
 	});

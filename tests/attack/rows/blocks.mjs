@@ -9,7 +9,7 @@ const open = (env) => frame('HEADERS', 0, 1, block(env));
 /* A block that is begun, and then continued. */
 const continued = (piece) => (env) => ({ parts: reel(2000, 20, (i) => [i ? frame('CONTINUATION', 0, 1, piece) : open(env)]) });
 
-const whole = (id, octets) => frame('HEADERS', FLAG.END_HEADERS | FLAG.END_STREAM, id, octets);
+const whole = (id, bytes) => frame('HEADERS', FLAG.END_HEADERS | FLAG.END_STREAM, id, bytes);
 
 /* A literal with incremental indexing, of a new name. */
 const entry = (name, value) => Buffer.concat([Buffer.from([0x40]), string(name), string(value)]);
@@ -24,10 +24,10 @@ async function bombs(env, clock) {
 	await Promise.all([0, 1, 2, 3].map(async (i) => {
 		const c = new Raw(env, { from: addressOf(i) });
 		await c.begin();
-		const octets = bomb(env);
+		const bytes = bomb(env);
 		const after = Buffer.concat([block(env), newest]); /* 4 KB of a field that the origin gets */
 		for (let id = 1; id < 4000 && !c.over && clock.goesOn; id += 4) {
-			await c.send(whole(id, octets));
+			await c.send(whole(id, bytes));
 			await c.send(whole(id + 2, after));
 			await sleep(4);
 		}
@@ -51,7 +51,7 @@ export const blocks = [
 	},
 	{
 		name: 'CONTINUATION flood, crumbs',
-		what: 'a field block that never ends, an octet at a time',
+		what: 'a field block that never ends, a byte at a time',
 		tape: continued(Buffer.from([0x82])),
 		expect: { ...calm('continuation-flood'), cpu: 20 },
 	},
@@ -65,11 +65,11 @@ export const blocks = [
 		name: 'field blocks in crumbs',
 		what: 'requests whose blocks all come in 30 pieces',
 		tape: (env) => ({ parts: reel(3000, 120, (i) => {
-			const octets = block(env, { path: '/small' });
-			const at = (n) => octets.subarray(n, n + 1);
+			const bytes = block(env, { path: '/small' });
+			const at = (n) => bytes.subarray(n, n + 1);
 			return [frame('HEADERS', FLAG.END_STREAM, 2 * i + 1, at(0)),
 				...Array.from({ length: 29 }, (_, n) => frame('CONTINUATION', 0, 2 * i + 1, at(n + 1))),
-				frame('CONTINUATION', FLAG.END_HEADERS, 2 * i + 1, octets.subarray(30))];
+				frame('CONTINUATION', FLAG.END_HEADERS, 2 * i + 1, bytes.subarray(30))];
 		}), pace: 20 }),
 		expect: { cpu: 40 },
 	},
@@ -84,7 +84,7 @@ export const blocks = [
 	},
 	{
 		name: 'thousands of fields',
-		what: 'fields of the static table, an octet each',
+		what: 'fields of the static table, a byte each',
 		tape: (env) => ({ parts: reel(2000, 4, (i) => [whole(2 * i + 1, Buffer.concat([block(env), Buffer.alloc(5000, 0x90)]))]), pace: 4 }),
 		expect: { cpu: 200, judge: (r) => (r.statuses[431] > 10 ? null : `answers: ${JSON.stringify(r.statuses)}`) },
 	},
@@ -119,7 +119,7 @@ export const blocks = [
 		name: 'blocks that cannot be decoded',
 		what: 'an index that is in no table, on a fresh connection each',
 		lives: 1000,
-		tape: (env) => ({ parts: [{ octets: whole(1, Buffer.concat([block(env), Buffer.from([0xff, 0xff, 0x7f])])), frames: 1 }] }),
+		tape: (env) => ({ parts: [{ bytes: whole(1, Buffer.concat([block(env), Buffer.from([0xff, 0xff, 0x7f])])), frames: 1 }] }),
 		expect: { end: ['GOAWAY COMPRESSION_ERROR field-block-undecodable', 'closed'], cpu: 1500 },
 	},
 	{

@@ -8,14 +8,14 @@ import { Raw, Tally, addressOf, hello, request, sleep } from '../raw.mjs';
 
 const ANY = null; /* whatever end there is */
 
-/* Octets from a seed, so that a failure can be seen again. */
+/* Bytes from a seed, so that a failure can be seen again. */
 function* dice(seed) {
 	for (let n = 0; ; n++)
 		yield* crypto.createHash('sha256').update(`${seed}/${n}`).digest();
 }
 
-/* Connections of octets(env, i), `width` at a time. */
-const talkers = (octets, { width = 8, count = 60, secure, silent = true, after } = {}) => async (env, clock) => {
+/* Connections of bytes(env, i), `width` at a time. */
+const talkers = (bytes, { width = 8, count = 60, secure, silent = true, after } = {}) => async (env, clock) => {
 	const tally = new Tally();
 	let next = 0;
 	await Promise.all(Array.from({ length: width }, async () => {
@@ -23,7 +23,7 @@ const talkers = (octets, { width = 8, count = 60, secure, silent = true, after }
 			const i = next++;
 			const c = new Raw(env, { from: addressOf(i), silent, secure });
 			await Promise.race([c.opened, c.gone]);
-			for (const part of [octets(env, i)].flat())
+			for (const part of [bytes(env, i)].flat())
 				await c.send(part);
 			after?.(c);
 			await Promise.race([c.gone, sleep(100)]);
@@ -45,22 +45,22 @@ const session = (env) => Buffer.concat([
 	frame('RST_STREAM', 0, 5, u32(8)), request(env, 7),
 ]);
 
-/* The same with some octets changed, left out or doubled. */
+/* The same with some bytes changed, left out or doubled. */
 function mutated(env, i) {
 	const roll = dice(`session ${i}`);
 	const any = (n) => ((roll.next().value << 8) | roll.next().value) % n;
-	let octets = Buffer.from(session(env));
+	let bytes = Buffer.from(session(env));
 	for (let n = 1 + any(6); n > 0; n--) {
-		const at = 24 + any(octets.length - 24);
+		const at = 24 + any(bytes.length - 24);
 		const kind = any(3);
 		if (kind === 0)
-			octets[at] ^= 1 << any(8);
+			bytes[at] ^= 1 << any(8);
 		else if (kind === 1)
-			octets = Buffer.concat([octets.subarray(0, at), octets.subarray(at + 1 + any(20))]);
+			bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + any(20))]);
 		else
-			octets = Buffer.concat([octets.subarray(0, at), octets.subarray(Math.max(0, at - any(60)))]);
+			bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(Math.max(0, at - any(60)))]);
 	}
-	return octets;
+	return bytes;
 }
 
 function noise(i, length) {
@@ -121,13 +121,13 @@ export const broken = [
 		expect: { end: ANY, counters: ['not_http2'], cpu: 1500 },
 	},
 	{
-		name: 'random octets',
+		name: 'random bytes',
 		what: 'from the first one on',
 		attack: talkers((env, i) => noise(i, 2000)),
 		expect: { end: ANY, counters: ['not_http2'], cpu: 1500 },
 	},
 	{
-		name: 'random octets behind the preface',
+		name: 'random bytes behind the preface',
 		what: 'where frames should be',
 		attack: talkers((env, i) => [hello(), noise(i, 2000)]),
 		expect: { end: ANY, counters: ['peer_faults_down'], cpu: 1500 },
@@ -140,7 +140,7 @@ export const broken = [
 	},
 	{
 		covers: 'R65', name: 'mutated sessions',
-		what: 'a good session with some octets changed, left out or doubled',
+		what: 'a good session with some bytes changed, left out or doubled',
 		attack: talkers(mutated, { count: 400 }),
 		expect: { end: ANY, counters: ['peer_faults_down'], cpu: 2500, log: /origin main .*(INTERNAL_ERROR|reset)/ },
 	},
@@ -153,7 +153,7 @@ export const broken = [
 	},
 	{
 		name: 'TLS: random records',
-		what: 'records of a handshake with random octets',
+		what: 'records of a handshake with random bytes',
 		tls: true,
 		attack: talkers((env, i) => Buffer.concat([Buffer.from('1603010200', 'hex'), noise(i, 512)]), { secure: false }),
 		expect: { end: ANY, counters: ['tls_failed'], cpu: 1500 },

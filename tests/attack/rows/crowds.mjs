@@ -79,7 +79,7 @@ const handshakes = (width = 8) => async (env, clock) => {
 const NAMES = [(n) => `${n}.test`, () => 'localhost', () => 'a.test', (n) => `${n}.${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}.test`];
 
 /* Connections of one client, each of which is ended for its fault and does not go: twenty every 10 ms. */
-const staying = (octets) => async (env, clock) => {
+const staying = (bytes) => async (env, clock) => {
 	const tally = new Tally();
 	const sockets = new Set();
 	while (clock.goesOn) {
@@ -90,7 +90,7 @@ const staying = (octets) => async (env, clock) => {
 			s.on('end', () => { tally.ends.closed = (tally.ends.closed ?? 0) + 1; note('closed'); });
 			s.on('close', () => sockets.delete(s));
 			s.resume();
-			s.write(octets);
+			s.write(bytes);
 			tally.frames++;
 			tally.connections++;
 		}
@@ -125,7 +125,7 @@ export const crowds = [
 	},
 	{
 		name: 'silent connections',
-		what: '4,000 connections without an octet',
+		what: '4,000 connections without a byte',
 		ms: 3000,
 		rounds: 1,
 		attack: crowd({ count: 4000 }),

@@ -9,7 +9,7 @@ const calm = (...faults) => ({ end: [...faults.map((f) => `GOAWAY ENHANCE_YOUR_C
 const unseen = (fault) => ({ end: null, faults: [fault] });
 
 /* First `begin(env)`, then `frames(env)` for ever. */
-const after = (begin, frames, size = 100) => (env) => ({ first: [{ octets: begin(env), frames: 1 }], ...loop(frames(env), size) });
+const after = (begin, frames, size = 100) => (env) => ({ first: [{ bytes: begin(env), frames: 1 }], ...loop(frames(env), size) });
 const upload = (env) => request(env, 1, { method: 'POST', path: '/upload' }, 0);
 const never = (env) => request(env, 1, { path: '/never' });
 
@@ -113,7 +113,7 @@ export const floods = [
 	},
 	{
 		covers: 'R65', name: 'empty DATA',
-		what: 'DATA without octets on an upload',
+		what: 'DATA without bytes on an upload',
 		tape: after(upload, () => [frame('DATA', 0, 1)], 200),
 		expect: { ...calm('empty-frame-flood'), cpu: 4 },
 	},
@@ -124,7 +124,7 @@ export const floods = [
 		expect: { ...calm('empty-frame-flood'), cpu: 4 },
 	},
 	{
-		name: 'DATA of one octet',
+		name: 'DATA of one byte',
 		what: 'an upload in the smallest pieces there are, as fast as it goes',
 		tape: after(upload, () => [frame('DATA', 0, 1, Buffer.from('x'))], 500),
 		expect: { cpu: 20 },
@@ -144,7 +144,7 @@ export const floods = [
 	},
 	{
 		name: 'WINDOW_UPDATE flood',
-		what: 'one octet at a time, for the connection',
+		what: 'one byte at a time, for the connection',
 		tape: () => loop([frame('WINDOW_UPDATE', 0, 0, u32(1))], 5000),
 		expect: { ...calm('window-update-flood'), cpu: 1 },
 	},

@@ -22,7 +22,7 @@ const pushing = (make, count = RESOURCES) => (line, id) => {
 	const ids = Array.from({ length: line.takesPushes ? count : 0 }, () => promised(line));
 	line.send(Buffer.concat([...ids.map((p, n) => promise(id, p, resource(n))), page(id, fields(FRESH)), ...ids.map(make)]), 0);
 };
-const whole = (octets, body = 'x') => (id) => page(id, octets, body);
+const whole = (bytes, body = 'x') => (id) => page(id, bytes, body);
 /* Begun, and never at its end. */
 const half = (id) => Buffer.concat([head(id, fields(FRESH)), frame('DATA', 0, id, Buffer.from('x'))]);
 let serial = 0;
@@ -66,7 +66,7 @@ const visiting = (env, clock) => callers(evil(env), clock, 8, async (c, life) =>
 	}
 }, quiet);
 
-/* Octets that a log has to do something about; some of them no request may have. */
+/* Bytes that a log has to do something about; some of them no request may have. */
 const ODD = ['"', '\\', '\\"', '\\u0000', '</script>', '\x01', '\x1b[31m', '\x7f', '\x80\x9f', '\xff\xfe', '\xc3\xa9', '\xed\xa0\x80', '\xf0\x9f\x98\x80', '\u0000',
 	'\xc3', ' { "a": 1 } ', '\r\n{}', '%00%0a', 'x'.repeat(15000), '"'.repeat(15000), '\xff'.repeat(15000)];
 const odd = ODD.flatMap((text) => [
@@ -169,7 +169,7 @@ export const kept = [
 		expect: { cpu: 200 },
 	},
 	{
-		...serve(() => FRESH), name: 'diary: forged cookies', what: 'a diary of made-up octets with each request',
+		...serve(() => FRESH), name: 'diary: forged cookies', what: 'a diary of made-up bytes with each request',
 		server: diaryCookie,
 		attack: again(8, (c, n) => c.ask(all.map((wanted, i) => ({ ...wanted, 'sec-fetch-mode': 'navigate',
 			cookie: [`seen=${Buffer.alloc(600, `${n}${i}`).toString('base64url')}`, `seen=${'A'.repeat(3000)}`, 'seen='.repeat(500)][i % 3] })))),
@@ -182,7 +182,7 @@ export const kept = [
 		expect: { cpu: 200, rss: 48 }, /* the table may have 32 MiB */
 	},
 	{
-		...serve(() => FRESH), ms: 2000, name: 'log: odd values', what: 'quotes, controls, 8-bit octets and huge values wherever a request has any',
+		...serve(() => FRESH), ms: 2000, name: 'log: odd values', what: 'quotes, controls, 8-bit bytes and huge values wherever a request has any',
 		attack: writing,
 		expect: { resets: ['PROTOCOL_ERROR'], cpu: 500, judge: (r, out) => (out.lines.cut > 0 && out.lines.escaped > 0 ? undefined : `of the values in the log ${out.lines.cut} were cut, ${out.lines.escaped} escaped`) },
 	},

@@ -10,9 +10,9 @@ const DATA = Buffer.alloc(16384, 'x');
 const times = (n, make) => Buffer.concat(Array.from({ length: n }, (_, i) => make(i)));
 
 /* The same frames again and again, for as long as the connection lives. */
-async function pour(line, octets, frames, pace = 1) {
+async function pour(line, bytes, frames, pace = 1) {
 	while (!line.over) {
-		await line.send(octets, frames);
+		await line.send(bytes, frames);
 		await sleep(pace);
 	}
 }
@@ -167,8 +167,8 @@ export const origins = [
 		expect: { end: null, resets: ['ENHANCE_YOUR_CALM'], cpu: 400, judge: (r) => (r.client.statuses[502] > 0 ? undefined : 'no client got a 502') },
 	}),
 	attack('bomb in promises', 'the same in promises', (line, id) => {
-		const octets = Buffer.concat([fields({ ':method': 'GET', ':scheme': 'http', ':authority': 'evil.test', ':path': '/b' }), bomb.subarray(OK.length)]);
-		line.send(Buffer.concat([frame('PUSH_PROMISE', FLAG.END_HEADERS, id, Buffer.concat([u32(promised(line)), octets])), page(id)]), 3);
+		const bytes = Buffer.concat([fields({ ':method': 'GET', ':scheme': 'http', ':authority': 'evil.test', ':path': '/b' }), bomb.subarray(OK.length)]);
+		line.send(Buffer.concat([frame('PUSH_PROMISE', FLAG.END_HEADERS, id, Buffer.concat([u32(promised(line)), bytes])), page(id)]), 3);
 	}, { expect: { end: null, resets: ['REFUSED_STREAM'], cpu: 400, judge: told } }),
 	attack('table churn', 'size updates and entries that push each other out', (line, id) => line.send(head(id, Buffer.concat([
 		...Array.from({ length: 2 }, (_, i) => integer(i ? 4096 : 0, 5, 0x20)), OK,
@@ -183,13 +183,13 @@ export const origins = [
 		} }).listen(env.evil),
 		expect: { end: ['closed'], faults: ['ping-flood'] },
 	}),
-	flood('empty DATA', 'DATA without an octet', (id) => frame('DATA', 0, id), 'empty-frame-flood', {
+	flood('empty DATA', 'DATA without a byte', (id) => frame('DATA', 0, id), 'empty-frame-flood', {
 		listen: (env) => new Evil((line, id) => {
 			line.send(head(id));
 			pouring(() => frame('DATA', 0, id))(line, id);
 		}).listen(env.evil),
 	}),
-	flood('WINDOW_UPDATE flood', 'an octet of window at a time', () => frame('WINDOW_UPDATE', 0, 0, u32(1)), 'window-update-flood',
+	flood('WINDOW_UPDATE flood', 'a byte of window at a time', () => frame('WINDOW_UPDATE', 0, 0, u32(1)), 'window-update-flood',
 		{ evil: { 'limit-window-updates': '1000/s' } }),
 	flood('PRIORITY flood', 'frames without effect', (id) => frame('PRIORITY', 0, id, Buffer.concat([u32(0), Buffer.from([16])])), 'priority-flood'),
 	attack('window overflow', 'more window than there can be', (line) => line.send(frame('WINDOW_UPDATE', 0, 0, u32(0x7fffffff))), {
@@ -211,7 +211,7 @@ export const origins = [
 	attack('no response', 'takes requests and answers none', (line) => { line.frames++; }, {
 		evil: { 'response-timeout': LIMIT }, expect: { end: null, judge: (r) => (r.client.statuses[504] > 0 ? undefined : 'no client got a 504') },
 	}),
-	attack('a body by the octet', 'an octet of the announced body every 100 ms', async (line, id) => {
+	attack('a body by the byte', 'a byte of the announced body every 100 ms', async (line, id) => {
 		await line.send(head(id, fields({ ':status': '200', 'content-length': '100000' })));
 		while (!line.over && line.socket.writable) {
 			await line.send(frame('DATA', 0, id, Buffer.from('x')));
@@ -221,7 +221,7 @@ export const origins = [
 		evil: { 'body-timeout': LIMIT, 'min-rate': 1000 }, ms: 3000,
 		expect: { end: null, resets: ['CANCEL'], judge: (r) => (r.client.resets.INTERNAL_ERROR > 0 ? undefined : 'no client was told') },
 	}),
-	attack('a head by the octet', 'a field block of which an octet comes every 50 ms', async (line, id) => {
+	attack('a head by the byte', 'a field block of which a byte comes every 50 ms', async (line, id) => {
 		if (line.isPouring)
 			return;
 		line.isPouring = true;

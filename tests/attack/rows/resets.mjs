@@ -25,8 +25,8 @@ function waves(env) {
 	const parts = [];
 	for (let first = 1; first < 4000; first += 100) {
 		const ids = Array.from({ length: 50 }, (_, i) => first + 2 * i);
-		parts.push({ octets: Buffer.concat(ids.map((id) => request(env, id, { path: '/never' }))), frames: 50 });
-		parts.push({ octets: Buffer.concat(ids.map(rst)), frames: 50 });
+		parts.push({ bytes: Buffer.concat(ids.map((id) => request(env, id, { path: '/never' }))), frames: 50 });
+		parts.push({ bytes: Buffer.concat(ids.map(rst)), frames: 50 });
 	}
 	return { parts, pace: 20 };
 }
@@ -99,7 +99,7 @@ export const resets = [
 	provoked('content-length that is no number', 'PROTOCOL_ERROR', (id, env) => [upload(env, id, { 'content-length': '1e3' })]),
 	provoked('PRIORITY on itself', 'PROTOCOL_ERROR',
 		(id, env) => [request(env, id, { path: '/never' }), frame('PRIORITY', 0, id, Buffer.concat([u32(id), Buffer.alloc(1)]))]),
-	provoked('PRIORITY of 4 octets', 'FRAME_SIZE_ERROR',
+	provoked('PRIORITY of 4 bytes', 'FRAME_SIZE_ERROR',
 		(id, env) => [request(env, id, { path: '/never' }), frame('PRIORITY', 0, id, Buffer.alloc(4))]),
 	provoked('malformed fields', 'PROTOCOL_ERROR', (id, env) => [request(env, id, { Upper: 'case' })]),
 	provoked('malformed trailers', 'PROTOCOL_ERROR', (id, env) => [upload(env, id),
@@ -115,8 +115,8 @@ export const resets = [
 		name: 'PUSH_PROMISE from a client',
 		what: 'a promise in the wrong direction',
 		tape: (env) => ({ parts: [
-			{ octets: request(env, 1, { path: '/never' }), frames: 1 },
-			{ octets: frame('PUSH_PROMISE', FLAG.END_HEADERS, 1, Buffer.concat([u32(2), block(env)])), frames: 1 },
+			{ bytes: request(env, 1, { path: '/never' }), frames: 1 },
+			{ bytes: frame('PUSH_PROMISE', FLAG.END_HEADERS, 1, Buffer.concat([u32(2), block(env)])), frames: 1 },
 		] }),
 		expect: { end: ['GOAWAY PROTOCOL_ERROR promise-from-client', 'closed'], cpu: 1000 },
 	},

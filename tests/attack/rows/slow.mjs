@@ -8,7 +8,7 @@ const LIMIT = '1s';
 const MS = 2500;
 
 /*
- * `count` connections, each of which sends `first(env)` at once and then `rest(env)`, `step` octets every `every` ms; if
+ * `count` connections, each of which sends `first(env)` at once and then `rest(env)`, `step` bytes every `every` ms; if
  * that is a whole frame, again and again.
  */
 const dribblers = ({ count = 200, first = () => null, rest, step = 1, every = 100, secure, silent = true, reads = true }) => async (env, clock) => {
@@ -19,18 +19,18 @@ const dribblers = ({ count = 200, first = () => null, rest, step = 1, every = 10
 		const begin = first(env);
 		if (begin)
 			await c.send(begin);
-		const octets = rest ? rest(env) : [];
+		const bytes = rest ? rest(env) : [];
 		let at = 0;
 		while (!c.over && clock.goesOn) {
-			if (at < octets.length) {
-				c.send(octets.subarray(at, at + step));
+			if (at < bytes.length) {
+				c.send(bytes.subarray(at, at + step));
 				at += step;
 			} else if (step > 1) {
 				at = 0; /* whole frames can come again */
 			}
 			await Promise.race([c.gone, sleep(every)]);
 		}
-		if (!begin && !octets.length)
+		if (!begin && !bytes.length)
 			c.frames++; /* the connection itself is all that it sends */
 		await c.close();
 		tally.add(c);
@@ -46,10 +46,10 @@ async function clientHello() {
 	const got = new Promise((resolve) => { server.once('connection', (s) => { s.on('error', () => {}); s.once('data', (d) => { s.destroy(); resolve(d); }); }); });
 	const client = connect({ port: server.address().port, host: '127.0.0.1', ALPNProtocols: ['h2'], servername: 'localhost' });
 	client.on('error', () => {});
-	const octets = await got;
+	const bytes = await got;
 	client.destroy();
 	server.close();
-	return octets;
+	return bytes;
 }
 
 export const slow = [
@@ -64,19 +64,19 @@ export const slow = [
 	},
 	{
 		covers: 'R65', name: 'TLS: a slow handshake',
-		what: '200 ClientHellos, an octet at a time',
+		what: '200 ClientHellos, a byte at a time',
 		tls: true,
 		ms: MS,
 		listener: { 'tls-timeout': LIMIT },
 		attack: async (env, clock) => {
-			const octets = await clientHello();
-			return dribblers({ secure: false, rest: () => octets })(env, clock);
+			const bytes = await clientHello();
+			return dribblers({ secure: false, rest: () => bytes })(env, clock);
 		},
 		expect: { end: ['closed'], counters: ['tls_late'], cpu: 1000 },
 	},
 	{
 		covers: 'R65', name: 'a slow preface',
-		what: '200 connections, an octet of the preface at a time',
+		what: '200 connections, a byte of the preface at a time',
 		ms: MS,
 		listener: { 'preface-timeout': LIMIT },
 		attack: dribblers({ rest: () => hello() }),
@@ -84,7 +84,7 @@ export const slow = [
 	},
 	{
 		name: 'a slow first SETTINGS',
-		what: '200 connections, the preface at once and SETTINGS an octet at a time',
+		what: '200 connections, the preface at once and SETTINGS a byte at a time',
 		ms: MS,
 		listener: { 'preface-timeout': LIMIT },
 		attack: dribblers({ first: () => hello().subarray(0, 24), rest: () => frame('SETTINGS', 0, 0, Buffer.alloc(600)), reads: false }),
@@ -93,7 +93,7 @@ export const slow = [
 	},
 	{
 		covers: 'R65', name: 'a slow field block',
-		what: '200 requests, an octet of the block at a time',
+		what: '200 requests, a byte of the block at a time',
 		ms: MS,
 		listener: { 'header-timeout': LIMIT },
 		attack: dribblers({ silent: false, first: (env) => request(env, 1).subarray(0, 9), rest: (env) => block(env, { x: 'y'.repeat(200) }) }),
@@ -118,7 +118,7 @@ export const slow = [
 	},
 	{
 		name: 'a body in crumbs',
-		what: '200 uploads, an octet now and then: below min-rate',
+		what: '200 uploads, a byte now and then: below min-rate',
 		ms: MS,
 		listener: { 'body-timeout': LIMIT },
 		attack: dribblers({ silent: false, first: (env) => request(env, 1, { method: 'POST', path: '/upload' }, 0),
@@ -127,7 +127,7 @@ export const slow = [
 	},
 	{
 		name: 'DATA frames in crumbs',
-		what: '200 uploads, a DATA frame of an octet now and then',
+		what: '200 uploads, a DATA frame of a byte now and then',
 		ms: MS,
 		listener: { 'body-timeout': LIMIT },
 		attack: dribblers({ silent: false, first: (env) => request(env, 1, { method: 'POST', path: '/upload' }, 0),

@@ -3,7 +3,7 @@
 import { FLAG, frame, u32 } from '../../support/frames.mjs';
 import { Raw, Tally, addressOf, block, request, sleep } from '../raw.mjs';
 
-const octets = (n) => Buffer.alloc(n, 'x');
+const bytes = (n) => Buffer.alloc(n, 'x');
 
 /* `count` connections ask for `path` on `streams` streams each, and then turn(c) happens every `every` ms. */
 const takers = ({ count = 8, streams = 100, path = '/huge', settings, reads, every = 10, turn = () => {}, ask = (env, id) => request(env, id, { path }) }) => async (env, clock) => {
@@ -22,7 +22,7 @@ const takers = ({ count = 8, streams = 100, path = '/huge', settings, reads, eve
 	}));
 	return tally;
 };
-/* An octet for each stream and as many for the connection. */
+/* A byte for each stream and as many for the connection. */
 function crumbs(c, streams) {
 	c.send(Buffer.concat([frame('WINDOW_UPDATE', 0, 0, u32(streams)),
 		...Array.from({ length: streams }, (_, i) => frame('WINDOW_UPDATE', 0, 2 * i + 1, u32(1)))]), streams + 1);
@@ -38,19 +38,19 @@ export const windows = [
 		name: 'connection window overflow',
 		what: 'WINDOW_UPDATE beyond 2^31-1',
 		lives: 500,
-		tape: () => ({ parts: [{ octets: frame('WINDOW_UPDATE', 0, 0, u32(0x7fffffff)), frames: 1 }] }),
+		tape: () => ({ parts: [{ bytes: frame('WINDOW_UPDATE', 0, 0, u32(0x7fffffff)), frames: 1 }] }),
 		expect: { end: ['GOAWAY FLOW_CONTROL_ERROR connection-window-overflow', 'closed'], cpu: 1500 },
 	},
 	{
 		name: 'our window overrun',
 		what: 'an upload that does not wait for WINDOW_UPDATE, to an origin that does not read',
-		tape: (env) => ({ parts: [{ octets: request(env, 1, { method: 'POST', path: '/never' }, 0), frames: 1 },
-			...Array.from({ length: 64 }, () => ({ octets: frame('DATA', 0, 1, octets(16384)), frames: 1 }))] }),
+		tape: (env) => ({ parts: [{ bytes: request(env, 1, { method: 'POST', path: '/never' }, 0), frames: 1 },
+			...Array.from({ length: 64 }, () => ({ bytes: frame('DATA', 0, 1, bytes(16384)), frames: 1 }))] }),
 		expect: { resets: ['FLOW_CONTROL_ERROR'], faults: ['window-overrun'], cpu: 400 },
 	},
 	{
-		covers: 'R65', name: 'windows of one octet',
-		what: '800 large responses, of each an octet now and then',
+		covers: 'R65', name: 'windows of one byte',
+		what: '800 large responses, of each a byte now and then',
 		server,
 		attack: takers({ settings: { initialWindowSize: 1 }, turn: crumbs }),
 		expect: { cpu: 60 },
@@ -78,7 +78,7 @@ export const windows = [
 		expect: { cpu: 2000 },
 	},
 	{
-		name: 'windows of one octet, too slow',
+		name: 'windows of one byte, too slow',
 		what: 'the same with a write-timeout that they do not live to see the end of',
 		...impatient,
 		attack: takers({ count: 4, streams: 50, settings: { initialWindowSize: 1 }, turn: crumbs }),

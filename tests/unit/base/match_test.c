@@ -48,7 +48,7 @@ static void empty_pattern_matches_nothing_but_empty(void **state)
 	assert_true(glob_match((struct slice){NULL, 0}, (struct slice){NULL, 0}));
 }
 
-static void backslash_takes_the_next_octet_as_itself(void **state)
+static void backslash_takes_the_next_byte_as_itself(void **state)
 {
 	(void)state;
 	assert_true(glob("a\\*b", "a*b"));
@@ -192,7 +192,7 @@ int main(void)
 	    cmocka_unit_test(star_matches_any_run_and_none),
 	    cmocka_unit_test(question_mark_matches_exactly_one),
 	    cmocka_unit_test(empty_pattern_matches_nothing_but_empty),
-	    cmocka_unit_test(backslash_takes_the_next_octet_as_itself),
+	    cmocka_unit_test(backslash_takes_the_next_byte_as_itself),
 	    cmocka_unit_test(case_counts_unless_asked_not_to),
 	    cmocka_unit_test(many_stars_stay_linear),
 	    cmocka_unit_test(addresses_come_back_as_they_went_in),

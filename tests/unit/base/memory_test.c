@@ -64,7 +64,7 @@ static void heap_gives_even_nothing_an_address(void **state)
 	free(text);
 }
 
-static void hash_depends_on_seed_octets_and_length(void **state)
+static void hash_depends_on_seed_bytes_and_length(void **state)
 {
 	(void)state;
 	char zeros[40] = {0};
@@ -214,7 +214,7 @@ int main(void)
 	    cmocka_unit_test(released_chunk_is_used_again),
 	    cmocka_unit_test(held_chunk_lives_until_the_last_release),
 	    cmocka_unit_test(heap_gives_even_nothing_an_address),
-	    cmocka_unit_test(hash_depends_on_seed_octets_and_length),
+	    cmocka_unit_test(hash_depends_on_seed_bytes_and_length),
 	    cmocka_unit_test(every_bit_of_the_input_changes_about_half_of_the_hash),
 	    cmocka_unit_test(short_keys_spread_over_few_slots),
 	    cmocka_unit_test(random_seeds_differ),

@@ -121,7 +121,7 @@ static void numbers_are_digits_up_to_the_maximum(void **state)
 	assert_int_equal(n, 65535);
 }
 
-static void numbers_have_no_sign_space_or_other_octets(void **state)
+static void numbers_have_no_sign_space_or_other_bytes(void **state)
 {
 	(void)state;
 	uint64_t n;
@@ -144,7 +144,7 @@ int main(void)
 	    cmocka_unit_test(quoted_members_keep_their_commas),
 	    cmocka_unit_test(unclosed_quote_takes_all_that_is_left),
 	    cmocka_unit_test(numbers_are_digits_up_to_the_maximum),
-	    cmocka_unit_test(numbers_have_no_sign_space_or_other_octets),
+	    cmocka_unit_test(numbers_have_no_sign_space_or_other_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 struct object {
-	char octets[40];
+	char bytes[40];
 };
 
 static void the_last_that_came_goes_first(void **state)
@@ -37,7 +37,7 @@ static void what_is_too_much_stays_with_its_owner(void **state)
 	struct object *a = calloc(1, sizeof(*a)), *b = calloc(1, sizeof(*b));
 	assert_true(spares_keep(&s, a));
 	assert_false(spares_keep(&s, b));
-	b->octets[0] = 'b';
+	b->bytes[0] = 'b';
 	spares_keep_or_free(&s, b);
 	assert_int_equal(s.count, 1);
 	spares_free(&s);
@@ -75,13 +75,13 @@ static void who_touches_a_kept_one_is_seen(void **state)
 	struct spares s;
 	struct object *a = calloc(1, sizeof(*a));
 	spares_init(&s, sizeof(*a), 1);
-	assert_false(poison_is_at(&a->octets[0]));
+	assert_false(poison_is_at(&a->bytes[0]));
 	assert_true(spares_keep(&s, a));
-	assert_true(poison_is_at(&a->octets[0]));
-	assert_true(poison_is_at(&a->octets[sizeof(*a) - 1]));
+	assert_true(poison_is_at(&a->bytes[0]));
+	assert_true(poison_is_at(&a->bytes[sizeof(*a) - 1]));
 	assert_ptr_equal(spares_take(&s), a);
-	assert_false(poison_is_at(&a->octets[0]));
-	assert_false(poison_is_at(&a->octets[sizeof(*a) - 1]));
+	assert_false(poison_is_at(&a->bytes[0]));
+	assert_false(poison_is_at(&a->bytes[sizeof(*a) - 1]));
 	free(a);
 }
 

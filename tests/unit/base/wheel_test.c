@@ -35,7 +35,7 @@ static void deadline_fires_once_and_not_early(void **state)
 	wheel_node_init(&a.node, ring);
 	wheel_set(&w, &a.node, START + 100000);
 	for (usec now = START; now < START + 300000; now += 1000)
-		wheel_turn(&w, now);
+		wheel_advance(&w, now);
 	assert_int_equal(a.rings, 1);
 	assert_true(a.rang >= START + 100000);
 	assert_true(a.rang <= START + 100000 + 2 * WHEEL_TICK_USEC);
@@ -54,7 +54,7 @@ static void deadline_beyond_the_span_fires_in_its_time(void **state)
 	while (a.rings == 0) {
 		usec next = wheel_next(&w);
 		assert_true(next != USEC_NEVER);
-		wheel_turn(&w, next);
+		wheel_advance(&w, next);
 	}
 	assert_true(a.rang >= far);
 	assert_true(a.rang <= far + 2 * WHEEL_TICK_USEC);
@@ -69,9 +69,9 @@ static void moved_later_it_fires_at_the_later_time(void **state)
 	wheel_node_init(&a.node, ring);
 	wheel_set(&w, &a.node, START + 50000);
 	wheel_set(&w, &a.node, START + 500000);
-	wheel_turn(&w, START + 400000);
+	wheel_advance(&w, START + 400000);
 	assert_int_equal(a.rings, 0);
-	wheel_turn(&w, START + 600000);
+	wheel_advance(&w, START + 600000);
 	assert_int_equal(a.rings, 1);
 }
 
@@ -85,7 +85,7 @@ static void moved_earlier_it_fires_at_the_earlier_time(void **state)
 	wheel_set(&w, &a.node, START + 3 * USEC_PER_SEC);
 	wheel_set(&w, &a.node, START + 50000);
 	assert_true(wheel_next(&w) <= START + 50000 + 2 * WHEEL_TICK_USEC);
-	wheel_turn(&w, START + 100000);
+	wheel_advance(&w, START + 100000);
 	assert_int_equal(a.rings, 1);
 }
 
@@ -98,7 +98,7 @@ static void cancelled_it_never_fires(void **state)
 	wheel_node_init(&a.node, ring);
 	wheel_set(&w, &a.node, START + 50000);
 	wheel_set(&w, &a.node, USEC_NEVER);
-	wheel_turn(&w, START + USEC_PER_SEC);
+	wheel_advance(&w, START + USEC_PER_SEC);
 	assert_int_equal(a.rings, 0);
 	assert_int_equal(w.count, 0);
 }
@@ -112,7 +112,7 @@ static void callback_may_set_it_again(void **state)
 	wheel_node_init(&a.node, ring);
 	wheel_set(&w, &a.node, START + WHEEL_TICK_USEC);
 	for (unsigned i = 0; i < 100; i++)
-		wheel_turn(&w, START + i * WHEEL_TICK_USEC);
+		wheel_advance(&w, START + i * WHEEL_TICK_USEC);
 	assert_in_range(a.rings, 10, 20);
 	wheel_forget(&w, &a.node);
 	assert_int_equal(w.count, 0);
@@ -128,7 +128,7 @@ static void long_sleep_loses_nothing(void **state)
 		wheel_node_init(&a[i].node, ring);
 		wheel_set(&w, &a[i].node, START + i * 700000);
 	}
-	wheel_turn(&w, START + 3600 * USEC_PER_SEC);
+	wheel_advance(&w, START + 3600 * USEC_PER_SEC);
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(a[i].rings, 1);
 }

@@ -15,7 +15,7 @@ static struct http_head *request(
 	http_head_add(head, SLICE(":authority"), SLICE("example.com"));
 	http_head_add(head, SLICE(":path"), slice_of_string(path));
 	http_head_add(head, SLICE("user-agent"), slice_of_string(user_agent));
-	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
 	return head;
 }
 

@@ -144,11 +144,11 @@ static void cookie_needs_a_key_a_name_and_a_diary(void **state)
 	    "before\n");
 }
 
-static void key_file(const char *path, size_t octets)
+static void key_file(const char *path, size_t bytes)
 {
 	FILE *out = fopen(path, "w");
 	assert_non_null(out);
-	for (size_t i = 0; i < octets; i++)
+	for (size_t i = 0; i < bytes; i++)
 		fputc('k', out);
 	fputc('\n', out);
 	fclose(out);
@@ -164,21 +164,21 @@ static void keys_are_read_from_their_files(void **state)
 	snprintf(text, sizeof text, LOAD_REST "[server]\ndiary-cookie = c\ndiary-cookie-key = %s\n",
 	    path);
 	static const struct {
-		size_t octets;
+		size_t bytes;
 		const char *wrong;
 	} rows[] = {
 	    {16, NULL}, {1024, NULL}, {15, "too few"}, {1025, "too many"}, {100000, "too many"}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		key_file(path, rows[i].octets);
+		key_file(path, rows[i].bytes);
 		struct load load = everything(text, true);
 		snprintf(errors, sizeof errors,
-		    "test.ini:9: the diary-cookie-key file '%s' has %s octets; write 16 to 1024 "
+		    "test.ini:9: the diary-cookie-key file '%s' has %s bytes; write 16 to 1024 "
 		    "random ones "
 		    "into it\n",
 		    path, rows[i].wrong ? rows[i].wrong : "");
 		assert_string_equal(load.errors, rows[i].wrong ? errors : "");
 		if (load.conf)
-			assert_int_equal(load.conf->server.diary_keys[0].len, rows[i].octets);
+			assert_int_equal(load.conf->server.diary_keys[0].len, rows[i].bytes);
 		load_free(&load);
 	}
 	unlink(path);
@@ -289,7 +289,7 @@ static void preload_takes_the_requests_of_its_conditions(void **state)
 	http_head_add(head, SLICE(":scheme"), SLICE("https"));
 	http_head_add(head, SLICE(":authority"), SLICE("a.example"));
 	http_head_add(head, SLICE(":path"), SLICE("/shop/1"));
-	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
 	struct policy_offer facts = {.parent = head, .navigation = POLICY_NAVIGATION_YES};
 	const struct policy_rule *when = &load.conf->preloads[0].when;
 	assert_true(policy_rule_takes(when, &facts));

@@ -23,7 +23,7 @@ struct load {
 	size_t errors_length;
 };
 
-static inline struct load load_octets(struct slice text, bool resolve)
+static inline struct load load_bytes(struct slice text, bool resolve)
 {
 	struct load load = {0};
 	FILE *errors = open_memstream(&load.errors, &load.errors_length);
@@ -34,7 +34,7 @@ static inline struct load load_octets(struct slice text, bool resolve)
 
 static inline struct load load_text(const char *text)
 {
-	return load_octets(slice_of_string(text), false);
+	return load_bytes(slice_of_string(text), false);
 }
 
 static inline struct load load_file(const char *path, bool resolve)

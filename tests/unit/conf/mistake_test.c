@@ -66,12 +66,12 @@ static void size_without_sense_is_refused_with_examples(void **state)
 	(void)state;
 	assert_refused(LOAD_REST "[server]\nmemory = 12Q\nconnection-memory = 1k\n"
 				 "max-push-bytes = 99999999999999999999G\n",
-	    "test.ini:8: bad value '12Q' for memory; give octets from 16M to 1024G, such as 65536, "
+	    "test.ini:8: bad value '12Q' for memory; give bytes from 16M to 1024G, such as 65536, "
 	    "64k or 1M\n"
-	    "test.ini:9: bad value '1k' for connection-memory; give octets from 1M to 64G, such as "
+	    "test.ini:9: bad value '1k' for connection-memory; give bytes from 1M to 64G, such as "
 	    "65536, "
 	    "64k or 1M\n"
-	    "test.ini:10: bad value '99999999999999999999G' for max-push-bytes; give octets from "
+	    "test.ini:10: bad value '99999999999999999999G' for max-push-bytes; give bytes from "
 	    "64k to 1G, "
 	    "such as 65536, 64k or 1M\n");
 }
@@ -307,18 +307,18 @@ static void source_that_does_not_exist_is_refused(void **state)
 	assert_refused(LOAD_REST "[push a]\nsource = nowhere\naction = drop\n", errors);
 }
 
-static void bad_expressions_are_refused_with_the_octet(void **state)
+static void bad_expressions_are_refused_with_the_byte(void **state)
 {
 	(void)state;
 	assert_refused(LOAD_REST
 	    "[push a]\naction = drop\npath = /ok \"~^/a{2,1}$\"\nhost = ~(a\nuser-agent = ~\n",
 	    "test.ini:9: bad value '~^/a{2,1}$' for path: numbers out of order in {} quantifier, "
-	    "at octet 8; "
+	    "at byte 8; "
 	    "correct the expression\n"
-	    "test.ini:10: bad value '~(a' for host: missing closing parenthesis, at octet 3; "
+	    "test.ini:10: bad value '~(a' for host: missing closing parenthesis, at byte 3; "
 	    "correct the "
 	    "expression\n"
-	    "test.ini:11: bad value '~' for user-agent: it is empty, at octet 1; correct the "
+	    "test.ini:11: bad value '~' for user-agent: it is empty, at byte 1; correct the "
 	    "expression\n");
 }
 
@@ -499,7 +499,7 @@ static void status_socket_has_the_length_of_a_socket_path(void **state)
 	load_free(&load);
 	path[107] = 'a', path[108] = '\0';
 	snprintf(text, sizeof text, LOAD_REST "[server]\nstatus-socket = %s\n", path);
-	assert_refused(text, "test.ini:8: the path of status-socket is longer than 107 octets; "
+	assert_refused(text, "test.ini:8: the path of status-socket is longer than 107 bytes; "
 			     "choose a shorter one\n");
 }
 
@@ -524,7 +524,7 @@ static void overlong_line_is_refused_and_the_rest_is_read(void **state)
 	memset(text, 'x', length);
 	strcpy(text + length, "\n" LOAD_REST "[server]\nworkers = y\n");
 	assert_refused(text,
-	    "test.ini:1: the line is longer than 16384 octets; split the list over several lines\n"
+	    "test.ini:1: the line is longer than 16384 bytes; split the list over several lines\n"
 	    "test.ini:9: bad value 'y' for workers; write auto or a number from 1 to 256\n");
 	free(text);
 }
@@ -547,27 +547,27 @@ static void line_of_the_greatest_length_is_read_whole(void **state)
 static void overlong_names_are_refused(void **state)
 {
 	(void)state;
-	/* 48 octets are allowed, header word and name together. */
+	/* 48 bytes are allowed, header word and name together. */
 	assert_refused(LOAD_REST
 	    "[push a234567890123456789012345678901234567890123]\naction = drop\n"
 	    "[push a2345678901234567890123456789012345678901234]\naction = drop\n"
 	    "[server]\na234567890123456789012345678901234567890123456789 = 1\n",
-	    "test.ini:9: the section's name is longer than 48 octets; shorten it\n"
-	    "test.ini:12: the option's name is longer than 48 octets; no option has such a name\n");
+	    "test.ini:9: the section's name is longer than 48 bytes; shorten it\n"
+	    "test.ini:12: the option's name is longer than 48 bytes; no option has such a name\n");
 }
 
-static void nul_octet_is_refused(void **state)
+static void nul_byte_is_refused(void **state)
 {
 	(void)state;
 	static const char text[] = LOAD_REST "[server]\nworkers = 1\0002\n";
-	struct load load = load_octets(slice_of(text, sizeof text - 1), false);
+	struct load load = load_bytes(slice_of(text, sizeof text - 1), false);
 	assert_string_equal(load.errors,
-	    "test.ini:8: the line contains a NUL octet; save the file as plain text\n");
+	    "test.ini:8: the line contains a NUL byte; save the file as plain text\n");
 	assert_null(load.conf);
 	load_free(&load);
 }
 
-static void control_octets_do_not_reach_the_terminal(void **state)
+static void control_bytes_do_not_reach_the_terminal(void **state)
 {
 	(void)state;
 	assert_refused(LOAD_REST "[server]\npseudonym = \033[31m\n",
@@ -624,7 +624,7 @@ int main(void)
 	    cmocka_unit_test(every_row_of_what_is_not_available_is_refused_as_such),
 	    cmocka_unit_test(section_of_a_later_version_is_refused_with_one_line),
 	    cmocka_unit_test(source_that_does_not_exist_is_refused),
-	    cmocka_unit_test(bad_expressions_are_refused_with_the_octet),
+	    cmocka_unit_test(bad_expressions_are_refused_with_the_byte),
 	    cmocka_unit_test(bad_media_types_are_refused),
 	    cmocka_unit_test(limit_that_is_in_the_way_of_another_option_is_a_warning),
 	    cmocka_unit_test(memory_that_one_connection_can_use_up_is_a_warning),
@@ -635,8 +635,8 @@ int main(void)
 	    cmocka_unit_test(overlong_line_is_refused_and_the_rest_is_read),
 	    cmocka_unit_test(line_of_the_greatest_length_is_read_whole),
 	    cmocka_unit_test(overlong_names_are_refused),
-	    cmocka_unit_test(nul_octet_is_refused),
-	    cmocka_unit_test(control_octets_do_not_reach_the_terminal),
+	    cmocka_unit_test(nul_byte_is_refused),
+	    cmocka_unit_test(control_bytes_do_not_reach_the_terminal),
 	    cmocka_unit_test(bad_names_of_hosts_are_refused),
 	    cmocka_unit_test(include_inside_a_section_is_refused),
 	};

@@ -12,18 +12,18 @@ static void sizes_have_units_of_1024(void **state)
 	(void)state;
 	static const struct {
 		const char *text;
-		uint64_t octets;
+		uint64_t bytes;
 	} good[] = {{"0", 0}, {"65536", 65536}, {"64k", 65536}, {"64 KiB", 65536}, {"1M", 1 << 20},
 	    {"1mib", 1 << 20}, {"2g", UINT64_C(2) << 30}, {"3GB", UINT64_C(3) << 30}};
 	static const char *const bad[] = {
 	    "", "k", "-1", "1.5M", "1T", "0x10", "17179869184G", "18446744073709551616"};
-	uint64_t octets;
+	uint64_t bytes;
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-		assert_true(value_size(slice_of_string(good[i].text), &octets));
-		assert_int_equal(octets, good[i].octets);
+		assert_true(value_size(slice_of_string(good[i].text), &bytes));
+		assert_int_equal(bytes, good[i].bytes);
 	}
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		assert_false(value_size(slice_of_string(bad[i]), &octets));
+		assert_false(value_size(slice_of_string(bad[i]), &bytes));
 }
 
 static void times_need_a_unit_unless_zero(void **state)

@@ -20,7 +20,7 @@ static bool path_is(const struct script_event *e, const char *path)
 	return slice_equal(e->head->path, slice_of_string(path));
 }
 
-/* A block in pieces of `most` octets, the first frame with `first` octets of fixed fields. */
+/* A block in pieces of `most` bytes, the first frame with `first` bytes of fixed fields. */
 static void sends_in_pieces(struct script *s, uint8_t type, uint8_t flags, uint32_t id,
     const uint8_t *block, size_t length, size_t first, size_t most)
 {
@@ -246,19 +246,19 @@ SCRIPT_TEST(data_that_is_all_padding_may_end_the_stream)
 
 /* ---- blocks that do not decode ---- */
 
-static void block_is_bad(const char *what, const void *octets, size_t length)
+static void block_is_bad(const char *what, const void *bytes, size_t length)
 {
 	struct script *s = script_open(H2_SERVER);
-	script_sends_raw(s, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, 1, octets, length);
+	script_sends_raw(s, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, 1, bytes, length);
 	script_expects_connection_error(s, H2_COMPRESSION_ERROR);
 	script_close(s);
 	s = client_with_request();
-	script_sends_raw(s, H2_HEADERS, H2_END_HEADERS, 1, octets, length);
+	script_sends_raw(s, H2_HEADERS, H2_END_HEADERS, 1, bytes, length);
 	script_expects_connection_error(s, H2_COMPRESSION_ERROR);
 	script_close(s);
 	s = client_with_request();
 	uint8_t promise[64] = {0, 0, 0, 2};
-	memcpy(promise + 4, octets, length);
+	memcpy(promise + 4, bytes, length);
 	script_sends_raw(s, H2_PUSH_PROMISE, H2_END_HEADERS, 1, promise, length + 4);
 	script_expects_connection_error(s, H2_COMPRESSION_ERROR);
 	script_close(s);
@@ -266,7 +266,7 @@ static void block_is_bad(const char *what, const void *octets, size_t length)
 	s = script_open(H2_SERVER);
 	script_sends_post(s, 1);
 	script_expects_head(s, 1, false);
-	script_sends_raw(s, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, 1, octets, length);
+	script_sends_raw(s, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, 1, bytes, length);
 	script_expects_connection_error(s, H2_COMPRESSION_ERROR);
 	script_close(s);
 	(void)what;
@@ -446,7 +446,7 @@ SCRIPT_TEST(long_field_block_of_ours_is_split_into_continuations)
 			value[n] = (char)('!' + (n * 7 + i * 13) % 90);
 		http_head_add(head, SLICE("x-long"), slice_of(value, sizeof value));
 	}
-	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_null(http_head_validate(head, HTTP_RESPONSE));
 	assert_true(h2_respond(s->conn, script_handle(s, 1), head, true));
 	http_head_free(head);
 	struct script_frame *f = script_expects_frame(s, H2_HEADERS, 1);

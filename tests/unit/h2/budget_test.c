@@ -9,7 +9,7 @@
 
 #define URI ":scheme", "https", ":authority", "example.org", ":path", "/"
 
-/* A block that is gathered over many octets, on a stream above those of the scenarios. */
+/* A block that is gathered over many bytes, on a stream above those of the scenarios. */
 static void sends_long_block(struct script *s, uint32_t id)
 {
 	uint8_t *block = malloc(32000);

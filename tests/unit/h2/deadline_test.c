@@ -41,7 +41,7 @@ SCRIPT_TEST(half_a_preface_does_not_stop_the_clock)
 {
 	struct script *s = timed(H2_SERVER, true, false);
 	script_ticks(s, USEC_PER_SEC);
-	script_sends_octets(s, H2_PREFACE, 10);
+	script_sends_bytes(s, H2_PREFACE, 10);
 	ends_at_deadline(s, PREFACE - USEC_PER_SEC, H2_SETTINGS_TIMEOUT);
 }
 
@@ -95,18 +95,18 @@ SCRIPT_TEST(field_block_that_is_not_finished_ends_the_connection)
 }
 
 /* covers: R65 */
-SCRIPT_TEST(field_block_has_one_clock_from_its_first_octet)
+SCRIPT_TEST(field_block_has_one_clock_from_its_first_byte)
 {
 	struct script *s = timed(H2_SERVER, false, false);
 	script_sends_frame_header(s, 2, H2_HEADERS, H2_END_STREAM, 1);
-	script_sends_octets(s, "\x82", 1);
+	script_sends_bytes(s, "\x82", 1);
 	usec deadline = h2_deadline(s->conn);
 	assert_int_equal(deadline, s->now + BLOCK);
 	script_ticks(s, BLOCK / 2);
-	script_sends_octets(s, "\x87", 1);
+	script_sends_bytes(s, "\x87", 1);
 	assert_int_equal(h2_deadline(s->conn), deadline);
 	script_sends_frame_header(s, 2, H2_CONTINUATION, 0, 1);
-	script_sends_octets(s, "\x84", 1);
+	script_sends_bytes(s, "\x84", 1);
 	assert_int_equal(h2_deadline(s->conn), deadline);
 	ends_at_deadline(s, BLOCK / 2, H2_ENHANCE_YOUR_CALM);
 }
@@ -132,13 +132,13 @@ SCRIPT_TEST(frame_that_is_not_finished_ends_the_connection)
 {
 	struct script *s = timed(H2_SERVER, false, false);
 	script_sends_frame_header(s, 8, H2_PING, 0, 0);
-	script_sends_octets(s, "123", 3);
+	script_sends_bytes(s, "123", 3);
 	ends_at_deadline(s, BLOCK, H2_ENHANCE_YOUR_CALM);
 	s = timed(H2_SERVER, false, false);
 	script_sends_frame_header(s, 8, H2_PING, 0, 0);
-	script_sends_octets(s, "123", 3);
+	script_sends_bytes(s, "123", 3);
 	script_ticks(s, BLOCK - 1);
-	script_sends_octets(s, "45678", 5);
+	script_sends_bytes(s, "45678", 5);
 	assert_int_equal(script_expects_frame(s, H2_PING, 0)->flags, H2_ACK);
 	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
 	script_close(s);
@@ -211,7 +211,7 @@ int main(void)
 	    cmocka_unit_test(later_settings_have_their_own_deadline),
 	    cmocka_unit_test(quiet_connection_has_no_deadline),
 	    cmocka_unit_test(field_block_that_is_not_finished_ends_the_connection),
-	    cmocka_unit_test(field_block_has_one_clock_from_its_first_octet),
+	    cmocka_unit_test(field_block_has_one_clock_from_its_first_byte),
 	    cmocka_unit_test(finished_field_block_stops_the_clock),
 	    cmocka_unit_test(frame_that_is_not_finished_ends_the_connection),
 	    cmocka_unit_test(early_tick_does_no_harm),

@@ -109,7 +109,7 @@ SCRIPT_TEST(stream_credit_goes_out_at_half_the_window)
 SCRIPT_TEST(padding_of_a_live_stream_is_credited_by_the_engine)
 {
 	struct script *s = small_windows(H2_SERVER);
-	/* 1000 octets of padding for each one of data: the owner can only credit the data. */
+	/* 1000 bytes of padding for each one of data: the owner can only credit the data. */
 	for (int i = 0; i < 40; i++) {
 		script_sends_padded_data(s, 1, 0, 1, 99);
 		script_expects_data(s, 1, 1, false);
@@ -129,9 +129,9 @@ SCRIPT_TEST(no_stream_credit_once_the_peer_has_ended)
 	script_close(s);
 }
 
-static void sends_much(struct script *s, uint32_t id, size_t octets)
+static void sends_much(struct script *s, uint32_t id, size_t bytes)
 {
-	for (size_t n = 0; n < octets; n += 1000)
+	for (size_t n = 0; n < bytes; n += 1000)
 		script_sends_data(s, id, 0, 1000);
 }
 
@@ -189,7 +189,7 @@ SCRIPT_TEST(connection_credit_comes_for_data_of_refused_promises)
 /* covers: R57 */
 SCRIPT_TEST(connection_credit_comes_for_data_that_is_an_error)
 {
-	/* Data on a half-closed (remote) stream: the stream is reset, its octets still count. */
+	/* Data on a half-closed (remote) stream: the stream is reset, its bytes still count. */
 	struct script *s = small_windows(H2_SERVER);
 	for (uint32_t id = 3; id < 183; id += 2) {
 		script_sends_get(s, id);
@@ -218,13 +218,13 @@ SCRIPT_TEST(reset_in_the_middle_of_a_data_frame_ignores_the_rest)
 {
 	struct script *s = small_windows(H2_SERVER);
 	script_sends_frame_header(s, 900, H2_DATA, 0, 1);
-	script_sends_octets(s, "ddddd", 5);
+	script_sends_bytes(s, "ddddd", 5);
 	script_expects_data(s, 1, 5, false);
 	script_resets(s, 1, H2_CANCEL);
 	script_expects_rst(s, 1, H2_CANCEL);
 	char rest[895];
 	memset(rest, 'd', sizeof rest);
-	script_sends_octets(s, rest, sizeof rest);
+	script_sends_bytes(s, rest, sizeof rest);
 	script_expects_alive(s);
 	script_close(s);
 }
@@ -237,7 +237,7 @@ SCRIPT_TEST(reset_before_the_pad_length_ignores_the_whole_frame)
 	script_expects_rst(s, 1, H2_CANCEL);
 	char rest[900];
 	memset(rest, 0xff, sizeof rest); /* nor is its padding looked at */
-	script_sends_octets(s, rest, sizeof rest);
+	script_sends_bytes(s, rest, sizeof rest);
 	script_expects_alive(s);
 	script_close(s);
 }
@@ -258,13 +258,13 @@ SCRIPT_TEST(data_is_delivered_before_its_frame_is_complete)
 {
 	struct script *s = small_windows(H2_SERVER);
 	script_sends_frame_header(s, 900, H2_DATA, H2_END_STREAM, 1);
-	script_sends_octets(s, "ddd", 3);
+	script_sends_bytes(s, "ddd", 3);
 	script_expects_data(s, 1, 3, false);
 	char rest[897];
 	memset(rest, 'd', sizeof rest);
-	script_sends_octets(s, rest, 896);
+	script_sends_bytes(s, rest, 896);
 	script_expects_data(s, 1, 896, false);
-	script_sends_octets(s, rest, 1);
+	script_sends_bytes(s, rest, 1);
 	script_expects_data(s, 1, 1, true);
 	script_close(s);
 }

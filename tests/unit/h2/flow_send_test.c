@@ -77,7 +77,7 @@ SCRIPT_TEST(empty_end_needs_no_connection_window)
 	script_close(s);
 }
 
-SCRIPT_TEST(end_goes_with_the_last_octets_when_it_is_known)
+SCRIPT_TEST(end_goes_with_the_last_bytes_when_it_is_known)
 {
 	struct script *s = answering(1, NULL);
 	script_offers(s, 1, 10, true);
@@ -342,7 +342,7 @@ int main(void)
 	    cmocka_unit_test(body_stops_at_the_connection_window_and_goes_on),
 	    cmocka_unit_test(empty_end_needs_no_window),
 	    cmocka_unit_test(empty_end_needs_no_connection_window),
-	    cmocka_unit_test(end_goes_with_the_last_octets_when_it_is_known),
+	    cmocka_unit_test(end_goes_with_the_last_bytes_when_it_is_known),
 	    cmocka_unit_test(offer_of_nothing_sends_nothing),
 	    cmocka_unit_test(lowered_initial_window_makes_windows_negative),
 	    cmocka_unit_test(empty_end_leaves_even_a_negative_window),

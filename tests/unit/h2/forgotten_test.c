@@ -207,7 +207,7 @@ SCRIPT_TEST(unasked_ping_answers_are_ignored)
 }
 
 /* covers: R75 */
-SCRIPT_TEST(ping_is_answered_with_its_octets)
+SCRIPT_TEST(ping_is_answered_with_its_bytes)
 {
 	struct script *s = with_request();
 	script_sends_raw(s, H2_PING, 0, 0, "\0\1\2\3\4\5\6\7", 8);
@@ -276,10 +276,10 @@ SCRIPT_TEST(overflow_lasts_until_a_later_ping_is_back)
 
 /* ---- a reset between an event's making and its fetching ---- */
 
-static void receives_up_to_the_event(struct script *s, const void *octets, size_t length)
+static void receives_up_to_the_event(struct script *s, const void *bytes, size_t length)
 {
 	struct chunk *chunk = chunk_acquire(s->chunks);
-	memcpy(chunk->data, octets, length);
+	memcpy(chunk->data, bytes, length);
 	assert_int_equal(h2_receive(s->conn, chunk, 0, length, s->now), length);
 	script_resets(s, 1, H2_CANCEL);
 	struct h2_event e;
@@ -327,7 +327,7 @@ int main(void)
 	    cmocka_unit_test(pings_of_the_memory_are_not_told_to_the_owner),
 	    cmocka_unit_test(owners_ping_and_the_memorys_do_not_mix),
 	    cmocka_unit_test(unasked_ping_answers_are_ignored),
-	    cmocka_unit_test(ping_is_answered_with_its_octets),
+	    cmocka_unit_test(ping_is_answered_with_its_bytes),
 	    cmocka_unit_test(data_on_a_stream_that_the_peer_ended_long_ago_is_stream_closed),
 	    cmocka_unit_test(later_reset_is_followed_by_its_own_ping),
 	    cmocka_unit_test(overflow_lasts_until_a_later_ping_is_back),

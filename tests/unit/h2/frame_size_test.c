@@ -43,7 +43,7 @@ static void length_is_connection_error(uint8_t type, uint8_t flags, uint32_t id,
 	}
 }
 
-SCRIPT_TEST(ping_is_8_octets)
+SCRIPT_TEST(ping_is_8_bytes)
 {
 	length_is_connection_error(H2_PING, 0, 0, 0);
 	length_is_connection_error(H2_PING, 0, 0, 7);
@@ -52,7 +52,7 @@ SCRIPT_TEST(ping_is_8_octets)
 }
 
 /* covers: R38 */
-SCRIPT_TEST(rst_stream_is_4_octets)
+SCRIPT_TEST(rst_stream_is_4_bytes)
 {
 	length_is_connection_error(H2_RST_STREAM, 0, 1, 0);
 	length_is_connection_error(H2_RST_STREAM, 0, 1, 3);
@@ -60,7 +60,7 @@ SCRIPT_TEST(rst_stream_is_4_octets)
 }
 
 /* covers: R38 */
-SCRIPT_TEST(window_update_is_4_octets)
+SCRIPT_TEST(window_update_is_4_bytes)
 {
 	length_is_connection_error(H2_WINDOW_UPDATE, 0, 0, 3);
 	length_is_connection_error(H2_WINDOW_UPDATE, 0, 0, 5);
@@ -69,7 +69,7 @@ SCRIPT_TEST(window_update_is_4_octets)
 	length_is_connection_error(H2_WINDOW_UPDATE, 0, 1, 5);
 }
 
-SCRIPT_TEST(settings_is_a_multiple_of_6_octets)
+SCRIPT_TEST(settings_is_a_multiple_of_6_bytes)
 {
 	length_is_connection_error(H2_SETTINGS, 0, 0, 1);
 	length_is_connection_error(H2_SETTINGS, 0, 0, 5);
@@ -82,14 +82,14 @@ SCRIPT_TEST(settings_acknowledgement_is_empty)
 	length_is_connection_error(H2_SETTINGS, H2_ACK, 0, 6);
 }
 
-SCRIPT_TEST(goaway_has_at_least_8_octets)
+SCRIPT_TEST(goaway_has_at_least_8_bytes)
 {
 	length_is_connection_error(H2_GOAWAY, 0, 0, 0);
 	length_is_connection_error(H2_GOAWAY, 0, 0, 7);
 }
 
 /* RFC 9113 6.3: the one size error that costs only the stream. */
-SCRIPT_TEST(priority_of_other_than_5_octets_is_stream_error)
+SCRIPT_TEST(priority_of_other_than_5_bytes_is_stream_error)
 {
 	for (int role = 0; role < 2; role++) {
 		static const size_t lengths[] = {0, 4, 6};
@@ -350,7 +350,7 @@ SCRIPT_TEST(bare_headers_of_every_length_do_no_harm)
 		for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
 			struct script *s = opened(H2_SERVER);
 			script_sends_frame_header(s, lengths[i], (uint8_t)type, 0, 1);
-			script_sends_octets(s, "\0\0\0\1", lengths[i] < 4 ? lengths[i] : 4);
+			script_sends_bytes(s, "\0\0\0\1", lengths[i] < 4 ? lengths[i] : 4);
 			script_eof(s);
 			script_close(s);
 		}
@@ -359,13 +359,13 @@ SCRIPT_TEST(bare_headers_of_every_length_do_no_harm)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(ping_is_8_octets),
-	    cmocka_unit_test(rst_stream_is_4_octets),
-	    cmocka_unit_test(window_update_is_4_octets),
-	    cmocka_unit_test(settings_is_a_multiple_of_6_octets),
+	    cmocka_unit_test(ping_is_8_bytes),
+	    cmocka_unit_test(rst_stream_is_4_bytes),
+	    cmocka_unit_test(window_update_is_4_bytes),
+	    cmocka_unit_test(settings_is_a_multiple_of_6_bytes),
 	    cmocka_unit_test(settings_acknowledgement_is_empty),
-	    cmocka_unit_test(goaway_has_at_least_8_octets),
-	    cmocka_unit_test(priority_of_other_than_5_octets_is_stream_error),
+	    cmocka_unit_test(goaway_has_at_least_8_bytes),
+	    cmocka_unit_test(priority_of_other_than_5_bytes_is_stream_error),
 	    cmocka_unit_test(headers_too_short_for_priority_is_frame_size_error),
 	    cmocka_unit_test(padded_frame_without_its_pad_length_is_frame_size_error),
 	    cmocka_unit_test(promise_too_short_for_its_id_is_frame_size_error),

@@ -369,16 +369,16 @@ SCRIPT_TEST(what_the_owner_sends_is_not_counted_as_provoked)
 /* ---- field blocks ---- */
 
 /* A request in `frames` CONTINUATIONs, each with some fields. */
-static void continues(struct script *s, uint32_t frames, size_t octets)
+static void continues(struct script *s, uint32_t frames, size_t bytes)
 {
 	uint8_t block[256];
-	uint8_t *filler = malloc(octets + 1);
-	memset(filler, 'v', octets + 1);
+	uint8_t *filler = malloc(bytes + 1);
+	memset(filler, 'v', bytes + 1);
 	size_t n = script_encodes(s, block, sizeof block, ":method", "GET", ":scheme", "https",
 	    ":authority", "a", ":path", "/", NULL);
 	script_sends_raw(s, H2_HEADERS, H2_END_STREAM, 1, block, n);
 	for (uint32_t i = 1; i <= frames && !h2_has_failed(s->conn); i++) {
-		n = script_literal(block, "x-a", 3, filler, octets);
+		n = script_literal(block, "x-a", 3, filler, bytes);
 		script_sends_raw(s, H2_CONTINUATION, i == frames ? H2_END_HEADERS : 0, 1, block, n);
 	}
 	free(filler);
@@ -400,7 +400,7 @@ SCRIPT_TEST(continuations_are_bounded)
 }
 
 /* covers: R64 P-recv-oversize */
-SCRIPT_TEST(octets_of_a_field_block_are_bounded)
+SCRIPT_TEST(bytes_of_a_field_block_are_bounded)
 {
 	struct h2_limits limits = wide();
 	limits.field_block_bytes = 1000;
@@ -415,7 +415,7 @@ SCRIPT_TEST(octets_of_a_field_block_are_bounded)
 }
 
 /* covers: R64 P-recv-oversize */
-SCRIPT_TEST(octets_of_a_promise_block_are_bounded)
+SCRIPT_TEST(bytes_of_a_promise_block_are_bounded)
 {
 	struct h2_limits limits = wide();
 	limits.field_block_bytes = 1000;
@@ -555,8 +555,8 @@ int main(void)
 	    cmocka_unit_test(answers_that_the_peer_reads_are_not),
 	    cmocka_unit_test(what_the_owner_sends_is_not_counted_as_provoked),
 	    cmocka_unit_test(continuations_are_bounded),
-	    cmocka_unit_test(octets_of_a_field_block_are_bounded),
-	    cmocka_unit_test(octets_of_a_promise_block_are_bounded),
+	    cmocka_unit_test(bytes_of_a_field_block_are_bounded),
+	    cmocka_unit_test(bytes_of_a_promise_block_are_bounded),
 	    cmocka_unit_test(usual_traffic_comes_nowhere_near_the_default_limits),
 	    cmocka_unit_test(responses_that_wait_for_a_slow_peer_are_no_flood),
 	    cmocka_unit_test(requests_that_wait_for_a_slow_peer_are_no_flood),

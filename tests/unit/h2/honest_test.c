@@ -17,10 +17,10 @@ static void ends_alive(struct script *s)
 	script_close(s);
 }
 
-static void answers(struct script *s, uint32_t id, size_t octets)
+static void answers(struct script *s, uint32_t id, size_t bytes)
 {
 	script_responds(s, id, false, "200");
-	script_offers(s, id, octets, true);
+	script_offers(s, id, bytes, true);
 	script_pumps(s);
 }
 
@@ -162,7 +162,7 @@ static const struct shape {
 	    PAYS(EXCHANGE, 100)}},
     {"gRPC, a stream of messages from us", 50000,
 	{PAYS(DATA_OUT, 100), COSTS(WINDOWS, 200), COSTS(PINGS, 25)}},
-    {"a client that announces its windows for every few octets", 20000,
+    {"a client that announces its windows for every few bytes", 20000,
 	{PAYS(DATA_OUT, 100), COSTS(WINDOWS, 400)}},
     {"pages with eight pushes, all refused, half of them too late", 20000,
 	{COSTS(BLOCKS, 100), PAYS(PROMISE, 800), PAYS(DATA_OUT, 500), PAYS(EXCHANGE, 500),

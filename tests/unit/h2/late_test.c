@@ -251,7 +251,7 @@ SCRIPT_TEST(a_stream_that_is_over_may_depend_on_itself)
 SCRIPT_TEST(an_answer_to_no_ping_is_harmless)
 {
 	struct script *s = script_open(H2_CLIENT);
-	/* The first octet tells which of ours it was, the last four which one of these. */
+	/* The first byte tells which of ours it was, the last four which one of these. */
 	for (unsigned kind = 0; kind < 6; kind++) {
 		uint8_t payload[8] = {(uint8_t)kind, 0, 0, 0, 0, 0, 0, 99};
 		script_sends_raw(s, H2_PING, H2_ACK, 0, payload, 8);

@@ -155,20 +155,20 @@ SCRIPT_TEST(wrong_preface_is_protocol_error)
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct script *s = script_open_with(H2_SERVER, &silent);
 		script_clears(s);
-		script_sends_octets(s, wrong[i], strlen(wrong[i]));
+		script_sends_bytes(s, wrong[i], strlen(wrong[i]));
 		expects_failed(s, H2_PROTOCOL_ERROR);
 		script_close(s);
 	}
 }
 
-SCRIPT_TEST(each_wrong_octet_of_the_preface_is_noticed)
+SCRIPT_TEST(each_wrong_byte_of_the_preface_is_noticed)
 {
 	for (size_t i = 0; i < H2_PREFACE_LEN; i++) {
 		char preface[H2_PREFACE_LEN];
 		memcpy(preface, H2_PREFACE, H2_PREFACE_LEN);
 		preface[i] ^= 0x20;
 		struct script *s = script_open_with(H2_SERVER, &silent);
-		script_sends_octets(s, preface, H2_PREFACE_LEN);
+		script_sends_bytes(s, preface, H2_PREFACE_LEN);
 		expects_failed(s, H2_PROTOCOL_ERROR);
 		script_close(s);
 	}
@@ -210,7 +210,7 @@ SCRIPT_TEST(answer_in_http1_is_no_preface_rather_than_too_large_a_frame)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		struct script *s = script_open_with(H2_CLIENT, &silent);
 		script_clears(s);
-		script_sends_octets(s, words[i], 9);
+		script_sends_bytes(s, words[i], 9);
 		struct script_event *e = script_expects_event(s, H2_EVENT_FAILED, 0);
 		assert_string_equal(e->fault->name, "first-frame-not-settings");
 		assert_int_equal(e->fault->code, H2_PROTOCOL_ERROR);
@@ -278,7 +278,7 @@ SCRIPT_TEST(all_input_after_failure_is_ignored)
 	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
 	script_sends_get(s, 1);
 	script_sends_ping(s, 5);
-	script_sends_octets(s, "garbage that is no frame at all", 31);
+	script_sends_bytes(s, "garbage that is no frame at all", 31);
 	script_expects_nothing(s);
 	script_eof(s);
 	script_expects_nothing(s);
@@ -339,7 +339,7 @@ int main(void)
 	    cmocka_unit_test(requests_may_come_before_the_acknowledgement),
 	    cmocka_unit_test(client_may_request_before_the_servers_settings),
 	    cmocka_unit_test(wrong_preface_is_protocol_error),
-	    cmocka_unit_test(each_wrong_octet_of_the_preface_is_noticed),
+	    cmocka_unit_test(each_wrong_byte_of_the_preface_is_noticed),
 	    cmocka_unit_test(first_frame_of_a_client_must_be_settings),
 	    cmocka_unit_test(first_frame_of_a_server_must_be_settings),
 	    cmocka_unit_test(answer_in_http1_is_no_preface_rather_than_too_large_a_frame),

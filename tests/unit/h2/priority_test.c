@@ -36,10 +36,10 @@ static void data_order_is(struct script *s, const char *expected)
 	assert_string_equal(got, expected);
 }
 
-static void answers(struct script *s, uint32_t id, size_t octets)
+static void answers(struct script *s, uint32_t id, size_t bytes)
 {
 	script_responds(s, id, false, "200");
-	script_offers(s, id, octets, true);
+	script_offers(s, id, bytes, true);
 }
 
 SCRIPT_TEST(priority_field_is_read)

@@ -150,7 +150,7 @@ SCRIPT_TEST(names_are_lower_case_tokens)
 SCRIPT_TEST(values_hold_no_controls_and_no_outer_whitespace)
 {
 	static const struct {
-		const char *octets;
+		const char *bytes;
 		size_t length;
 	} bad[] = {{"\r", 1}, {"\n", 1}, {"\0", 1}, {"a\rb", 3}, {"a\nb", 3}, {"a\0b", 3},
 	    {"a\r\nb: c", 7}, {" a", 2}, {"a ", 2}, {"\ta", 2}, {"a\t", 2}, {" ", 1}};
@@ -158,7 +158,7 @@ SCRIPT_TEST(values_hold_no_controls_and_no_outer_whitespace)
 		struct script *s = script_open(H2_SERVER);
 		uint8_t block[256];
 		size_t n = script_encodes(s, block, 128, GET, NULL);
-		n += script_literal(block + n, "x-a", 3, bad[i].octets, bad[i].length);
+		n += script_literal(block + n, "x-a", 3, bad[i].bytes, bad[i].length);
 		script_sends_raw(s, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, 1, block, n);
 		only_the_stream_is_lost(s, 1);
 	}
@@ -254,7 +254,7 @@ SCRIPT_TEST(body_shorter_than_content_length_is_malformed)
 }
 
 /* covers: R69 R77 */
-SCRIPT_TEST(last_octets_of_a_short_body_never_come_with_an_end)
+SCRIPT_TEST(last_bytes_of_a_short_body_never_come_with_an_end)
 {
 	struct script *s = posting("10");
 	script_sends_data(s, 1, H2_END_STREAM, 9);
@@ -345,7 +345,7 @@ int main(void)
 	    cmocka_unit_test(connect_carries_data_both_ways),
 	    cmocka_unit_test(body_as_long_as_content_length_is_fine),
 	    cmocka_unit_test(body_shorter_than_content_length_is_malformed),
-	    cmocka_unit_test(last_octets_of_a_short_body_never_come_with_an_end),
+	    cmocka_unit_test(last_bytes_of_a_short_body_never_come_with_an_end),
 	    cmocka_unit_test(body_longer_than_content_length_is_malformed),
 	    cmocka_unit_test(trailers_end_the_request),
 	    cmocka_unit_test(malformed_trailers),

@@ -212,7 +212,7 @@ SCRIPT_TEST(table_size_down_and_up_before_the_next_block_announces_both)
 	script_responds(s, 3, true, "299");
 	struct script_frame *f = script_expects_frame(s, H2_HEADERS, 3);
 	script_expects_fields(s, f, ":status: 299\n");
-	/* 0x20 is a size update to 0 and must be the first octet; then the way back up. */
+	/* 0x20 is a size update to 0 and must be the first byte; then the way back up. */
 	assert_int_equal(f->payload[0], 0x20);
 	assert_int_equal(f->payload[1] & 0xe0, 0x20);
 	script_close(s);

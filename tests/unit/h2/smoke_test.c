@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two engines of ours that talk in memory: an exchange, a push, a shutdown, octet by octet and in one go.
+ * Two engines of ours that talk in memory: an exchange, a push, a shutdown, byte by byte and in one go.
  * The rules one by one are in the other tests of this folder.
  */
 #include "proxy/h2/h2.h"
@@ -30,7 +30,7 @@ struct pair {
 	struct http_head_pool *heads;
 	struct end server, client;
 	usec now;
-	size_t step; /* octets given at a time; 0 = all */
+	size_t step; /* bytes given at a time; 0 = all */
 };
 
 static void end_open(struct pair *p, struct end *e, enum h2_role role)
@@ -75,7 +75,7 @@ static struct http_head *request_head(struct pair *p, const char *path)
 	http_head_add(head, SLICE(":scheme"), SLICE("http"));
 	http_head_add(head, SLICE(":authority"), SLICE("a.example"));
 	http_head_add(head, SLICE(":path"), slice_of_string(path));
-	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
 	return head;
 }
 
@@ -84,7 +84,7 @@ static struct http_head *response_head(struct pair *p, const char *status)
 	struct http_head *head = http_head_new(p->heads);
 	http_head_add(head, SLICE(":status"), slice_of_string(status));
 	http_head_add(head, SLICE("server"), SLICE("smoke"));
-	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_null(http_head_validate(head, HTTP_RESPONSE));
 	return head;
 }
 
@@ -147,9 +147,9 @@ static void drain_events(struct pair *p, struct end *e)
 	h2_check(e->conn);
 }
 
-static void give(struct pair *p, struct end *to, const void *octets, size_t length)
+static void give(struct pair *p, struct end *to, const void *bytes, size_t length)
 {
-	const uint8_t *from = octets;
+	const uint8_t *from = bytes;
 	while (length > 0) {
 		struct chunk *chunk = chunk_acquire(p->chunks);
 		size_t n = length < chunk->capacity ? length : chunk->capacity;
@@ -176,11 +176,11 @@ static bool carry(struct pair *p, struct end *from, struct end *to)
 	assert_true(n < 16384);
 	memcpy(wire, control.ptr, n);
 	h2_control_taken(from->conn, n);
-	struct h2_turn turn;
-	while (n < 32768 && h2_next_turn(from->conn, 16384, &turn)) {
-		memcpy(wire + n, turn.header, 9);
-		memset(wire + n + 9, 'x', turn.length);
-		n += 9 + turn.length;
+	struct h2_data_frame frame;
+	while (n < 32768 && h2_next_data(from->conn, 16384, &frame)) {
+		memcpy(wire + n, frame.header, 9);
+		memset(wire + n + 9, 'x', frame.length);
+		n += 9 + frame.length;
 	}
 	drain_events(p, from);
 	give(p, to, wire, n);
@@ -222,7 +222,7 @@ static void an_exchange_ends_on_both_sides(void **state)
 	assert_true(h2_settings_acknowledged(p->client.conn));
 }
 
-static void an_exchange_may_come_octet_by_octet(void **state)
+static void an_exchange_may_come_byte_by_byte(void **state)
 {
 	struct pair *p = *state;
 	p->step = 1;
@@ -322,7 +322,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pair_open, pair_close)
 	const struct CMUnitTest tests[] = {
 	    TEST(an_exchange_ends_on_both_sides),
-	    TEST(an_exchange_may_come_octet_by_octet),
+	    TEST(an_exchange_may_come_byte_by_byte),
 	    TEST(a_push_is_promised_and_answered),
 	    TEST(a_refused_push_leaves_its_parent_alone),
 	    TEST(a_shutdown_lets_streams_end),

@@ -345,7 +345,7 @@ SCRIPT_TEST(trace_has_a_line_per_frame)
 	http_head_pool_free(heads);
 }
 
-SCRIPT_TEST(frames_and_octets_are_counted)
+SCRIPT_TEST(frames_and_bytes_are_counted)
 {
 	struct script *s = script_open(H2_SERVER);
 	script_sends_post(s, 1);
@@ -387,7 +387,7 @@ int main(void)
 	    cmocka_unit_test(server_promises_nothing_past_the_last_id),
 	    cmocka_unit_test(description_fits_into_any_buffer),
 	    cmocka_unit_test(trace_has_a_line_per_frame),
-	    cmocka_unit_test(frames_and_octets_are_counted),
+	    cmocka_unit_test(frames_and_bytes_are_counted),
 	};
 	return SCRIPT_RUN(tests);
 }

@@ -34,10 +34,10 @@ static void on_fault(void *context, const struct h2_fault *fault)
 }
 
 /* Delivers up to the first frame that causes an event; returns how much that was. */
-static size_t alone_receives(struct alone *a, const void *octets, size_t length)
+static size_t alone_receives(struct alone *a, const void *bytes, size_t length)
 {
 	struct chunk *chunk = chunk_acquire(a->chunks);
-	memcpy(chunk->data, octets, length);
+	memcpy(chunk->data, bytes, length);
 	size_t n = h2_receive(a->conn, chunk, 0, length, SCRIPT_START);
 	chunk_release(chunk);
 	return n;
@@ -58,7 +58,7 @@ static void alone_says_nothing(struct alone *a)
 	assert_false(alone_fetches(a));
 }
 
-#define ALONE_OCTETS(a, text)                                                                      \
+#define ALONE_BYTES(a, text)                                                                      \
 	assert_int_equal(alone_receives(a, text, sizeof(text) - 1), sizeof(text) - 1)
 
 /* The prefaces have been exchanged. */
@@ -77,9 +77,9 @@ static void alone_init(struct alone *a)
 	    .fault = on_fault,
 	    .fault_context = a};
 	a->conn = h2_new(H2_SERVER, &h2_settings_initial, &h2_limits_default, &env, SCRIPT_START);
-	ALONE_OCTETS(a, H2_PREFACE "\0\0\0\x04\0\0\0\0\0");
+	ALONE_BYTES(a, H2_PREFACE "\0\0\0\x04\0\0\0\0\0");
 	assert_true(alone_fetches(a));
-	ALONE_OCTETS(a, "\0\0\0\x04\1\0\0\0\0");
+	ALONE_BYTES(a, "\0\0\0\x04\1\0\0\0\0");
 	h2_control_taken(a->conn, h2_control(a->conn).len);
 	alone_says_nothing(a);
 }
@@ -101,12 +101,12 @@ SCRIPT_TEST(freeing_takes_what_was_not_fetched)
 {
 	struct alone a;
 	alone_init(&a);
-	ALONE_OCTETS(&a, POST_ON_1);
+	ALONE_BYTES(&a, POST_ON_1);
 	alone_fini(&a);
 	alone_init(&a);
-	ALONE_OCTETS(&a, POST_ON_1);
+	ALONE_BYTES(&a, POST_ON_1);
 	assert_true(alone_fetches(&a));
-	ALONE_OCTETS(&a, RST_ON_1);
+	ALONE_BYTES(&a, RST_ON_1);
 	alone_fini(&a);
 }
 
@@ -114,15 +114,15 @@ SCRIPT_TEST(commands_on_a_stream_that_has_ended_unseen_do_nothing)
 {
 	struct alone a;
 	alone_init(&a);
-	ALONE_OCTETS(&a, POST_ON_1);
+	ALONE_BYTES(&a, POST_ON_1);
 	assert_true(alone_fetches(&a));
 	struct h2_stream *stream = a.event.stream;
 	struct http_head *head = http_head_new(a.heads);
 	http_head_add(head, SLICE(":status"), SLICE("200"));
-	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_null(http_head_validate(head, HTTP_RESPONSE));
 	assert_true(h2_respond(a.conn, stream, head, false));
 	h2_control_taken(a.conn, h2_control(a.conn).len);
-	ALONE_OCTETS(&a, RST_ON_1);
+	ALONE_BYTES(&a, RST_ON_1);
 	assert_false(h2_respond(a.conn, stream, head, false));
 	assert_false(h2_trailers(a.conn, stream, head));
 	h2_offer(a.conn, stream, 100, true);
@@ -130,8 +130,8 @@ SCRIPT_TEST(commands_on_a_stream_that_has_ended_unseen_do_nothing)
 	h2_set_window(a.conn, stream, 1 << 20);
 	h2_set_priority(a.conn, stream, (struct http_priority){.urgency = 1});
 	assert_int_equal(h2_may_promise(a.conn, stream), H2_PROMISE_PARENT_CLOSED);
-	struct h2_turn turn;
-	assert_false(h2_next_turn(a.conn, 16384, &turn));
+	struct h2_data_frame frame;
+	assert_false(h2_next_data(a.conn, 16384, &frame));
 	h2_reset(a.conn, stream, H2_CANCEL);
 	/* The owner has let go of it: its end is not told. */
 	alone_says_nothing(&a);
@@ -143,10 +143,10 @@ SCRIPT_TEST(resetting_one_stream_leaves_the_event_of_another)
 {
 	struct alone a;
 	alone_init(&a);
-	ALONE_OCTETS(&a, POST_ON_1);
+	ALONE_BYTES(&a, POST_ON_1);
 	assert_true(alone_fetches(&a));
 	struct h2_stream *one = a.event.stream;
-	ALONE_OCTETS(&a, GET_ON_3);
+	ALONE_BYTES(&a, GET_ON_3);
 	h2_reset(a.conn, one, H2_CANCEL);
 	assert_true(alone_fetches(&a));
 	assert_int_equal(a.event.kind, H2_EVENT_HEAD);
@@ -158,9 +158,9 @@ SCRIPT_TEST(resetting_a_stream_in_the_event_of_its_end_does_nothing)
 {
 	struct alone a;
 	alone_init(&a);
-	ALONE_OCTETS(&a, POST_ON_1);
+	ALONE_BYTES(&a, POST_ON_1);
 	assert_true(alone_fetches(&a));
-	ALONE_OCTETS(&a, RST_ON_1);
+	ALONE_BYTES(&a, RST_ON_1);
 	assert_true(alone_fetches(&a));
 	assert_int_equal(a.event.kind, H2_EVENT_RESET);
 	assert_int_equal(a.event.code, H2_CANCEL);
@@ -169,32 +169,32 @@ SCRIPT_TEST(resetting_a_stream_in_the_event_of_its_end_does_nothing)
 	alone_fini(&a);
 }
 
-/* An END_STREAM without octets needs neither room nor window. */
+/* An END_STREAM without bytes needs neither room nor window. */
 SCRIPT_TEST(an_empty_end_leaves_when_there_is_no_room)
 {
 	struct alone a;
 	alone_init(&a);
-	ALONE_OCTETS(&a, POST_ON_1);
+	ALONE_BYTES(&a, POST_ON_1);
 	assert_true(alone_fetches(&a));
 	struct http_head *head = http_head_new(a.heads);
 	http_head_add(head, SLICE(":status"), SLICE("200"));
-	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_null(http_head_validate(head, HTTP_RESPONSE));
 	assert_true(h2_respond(a.conn, a.event.stream, head, false));
 	http_head_free(head);
 	h2_control_taken(a.conn, h2_control(a.conn).len);
-	struct h2_turn turn;
+	struct h2_data_frame frame;
 	h2_offer(a.conn, a.event.stream, 5, false);
-	assert_false(h2_next_turn(a.conn, 0, &turn));
+	assert_false(h2_next_data(a.conn, 0, &frame));
 	h2_offer(a.conn, a.event.stream, 0, true);
-	assert_true(h2_next_turn(a.conn, 0, &turn));
-	assert_int_equal(turn.length, 0);
-	assert_true(turn.header[4] & H2_END_STREAM);
+	assert_true(h2_next_data(a.conn, 0, &frame));
+	assert_int_equal(frame.length, 0);
+	assert_true(frame.header[4] & H2_END_STREAM);
 	alone_fini(&a);
 }
 
 SCRIPT_TEST(what_is_left_of_a_frame_of_a_reset_stream_is_skipped)
 {
-	/* Ten octets of DATA: in the octets, and in the padding. */
+	/* Ten bytes of DATA: in the bytes, and in the padding. */
 	static const char *const begun[] = {"\0\0\x0a\0\0\0\0\0\1"
 					    "abcd",
 	    "\0\0\x0a\0\x08\0\0\0\1"
@@ -204,7 +204,7 @@ SCRIPT_TEST(what_is_left_of_a_frame_of_a_reset_stream_is_skipped)
 	for (size_t i = 0; i < 2; i++) {
 		struct alone a;
 		alone_init(&a);
-		ALONE_OCTETS(&a, POST_ON_1);
+		ALONE_BYTES(&a, POST_ON_1);
 		assert_true(alone_fetches(&a));
 		struct h2_stream *stream = a.event.stream;
 		for (size_t at = 0; at < 13;) {
@@ -215,7 +215,7 @@ SCRIPT_TEST(what_is_left_of_a_frame_of_a_reset_stream_is_skipped)
 		h2_reset(a.conn, stream, H2_CANCEL);
 		h2_control_taken(a.conn, h2_control(a.conn).len);
 		/* Were it not skipped it would be read as frames. */
-		ALONE_OCTETS(&a, "\xff\xff\xff\xff\xff\xff" GET_ON_3);
+		ALONE_BYTES(&a, "\xff\xff\xff\xff\xff\xff" GET_ON_3);
 		assert_true(alone_fetches(&a));
 		assert_int_equal(a.event.kind, H2_EVENT_HEAD);
 		assert_int_equal(h2_stream_id(a.event.stream), 3);
@@ -227,7 +227,7 @@ SCRIPT_TEST(what_is_left_of_a_frame_of_a_reset_stream_is_skipped)
 SCRIPT_TEST(each_frame_is_one_line_of_the_trace)
 {
 	// clang-format off
-	static const char octets[] =
+	static const char bytes[] =
 	    "\0\0\x01\x01\0\0\0\0\1\x82"              /* HEADERS without END_HEADERS */
 	    "\0\0\x02\x09\x04\0\0\0\1\x84\x87"        /* CONTINUATION */
 	    "\0\0\x03\x00\x08\0\0\0\1\x01x\0"         /* DATA, padded */
@@ -237,8 +237,8 @@ SCRIPT_TEST(each_frame_is_one_line_of_the_trace)
 	// clang-format on
 	struct alone a;
 	alone_init(&a);
-	for (size_t at = 0; at < sizeof(octets) - 1;) {
-		at += alone_receives(&a, octets + at, sizeof(octets) - 1 - at);
+	for (size_t at = 0; at < sizeof(bytes) - 1;) {
+		at += alone_receives(&a, bytes + at, sizeof(bytes) - 1 - at);
 		while (alone_fetches(&a))
 			;
 	}
@@ -257,7 +257,7 @@ SCRIPT_TEST(a_fault_is_noted_once_and_has_a_name)
 	struct alone a;
 	alone_init(&a);
 	/* Two frames in one delivery, each of which would be the end. */
-	ALONE_OCTETS(&a, "\0\0\x08\6\0\0\0\0\1"
+	ALONE_BYTES(&a, "\0\0\x08\6\0\0\0\0\1"
 			 "12345678"
 			 "\0\0\0\x04\0\0\0\0\1");
 	assert_int_equal(a.faults, 1);

@@ -63,7 +63,7 @@ static void client_is_an_address_or_an_ipv6_64(void **state)
 	assert_false(are_one("2001:db8:1:2::1", "2001:db8:1:3::1"));
 	assert_false(are_one("2001:db8::1", "192.0.2.1"));
 	assert_true(are_one("::ffff:192.0.2.1", "192.0.2.1"));
-	/* The same octets in another family. */
+	/* The same bytes in another family. */
 	assert_false(are_one("32.1.13.184", "2001:db8::"));
 }
 

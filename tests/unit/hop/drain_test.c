@@ -37,7 +37,7 @@ static void idle_clients_are_told_to_go_away(void **state)
 	UNTIL(w, c->ended);
 	assert_true(c->goaway_came);
 	assert_int_equal(c->goaway_code, H2_NO_ERROR);
-	hop_turns(w);
+	hop_passes(w);
 	assert_int_equal(w->drained, 1);
 	hop_world_free(w);
 }
@@ -53,7 +53,7 @@ static void what_is_under_way_is_finished(void **state)
 	struct hop_stream *push = hop_promise(at, "http", "example.com", "/a.css");
 	UNTIL(w, hop_find_at(c, "/a.css"));
 	hop_world_drain(w, LONG);
-	hop_turns(w);
+	hop_passes(w);
 	assert_int_equal(w->drained, 0);
 	assert_true(c->goaway_came);
 	/* No promise after the first GOAWAY. */
@@ -79,7 +79,7 @@ static void requests_in_the_queue_are_finished_too(void **state)
 	struct hop_stream *first = hop_get(c, "/first"), *second = hop_get(c, "/second");
 	UNTIL(w, hop_find(w, "/first"));
 	hop_world_drain(w, LONG);
-	hop_turns(w);
+	hop_passes(w);
 	w->sites[0].serve = ok;
 	ok(hop_find(w, "/first"));
 	UNTIL(w, w->drained == 1);
@@ -214,7 +214,7 @@ static void a_busy_exchange(struct hop_world *w)
 	/* The client is dealt with in good order, and never for a fault. */
 	if (page->is_over && page->was_reset && page->unprocessed)
 		assert_int_equal(page->code, H2_REFUSED_STREAM);
-	hop_turns(w);
+	hop_passes(w);
 }
 
 static void every_refusal_of_memory_is_survived(void **state)
@@ -256,7 +256,7 @@ static void what_moves_too_slowly_ends_when_memory_is_short(void **state)
 			hop_answer(w->sites[0].peers[i]->streams[j], 200, 1000000, true);
 	/* 200 windows of 256 KiB would be 50 MiB. */
 	for (unsigned i = 0; i < 40; i++)
-		hop_turns(w);
+		hop_passes(w);
 	assert_true(w->hop->budget.peak_bytes < 40u << 20);
 	/* Somebody who reads is served all the while. */
 	w->sites[0].serve = ok;

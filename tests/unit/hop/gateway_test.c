@@ -163,7 +163,7 @@ static void head_204_and_304_have_no_body(void **state)
 	/* Our own answers too. */
 	hop_site_close(&w->sites[0]);
 	hop_peer_abort(w->sites[0].peers[0]);
-	hop_turns(w);
+	hop_passes(w);
 	s = hop_request(c, "HEAD", "example.com", "/head", true, NULL);
 	expect(w, s, 503);
 	assert_int_equal(s->received, 0);
@@ -275,7 +275,7 @@ static void a_slow_client_stalls_nobody_on_a_shared_connection(void **state)
 	struct hop_peer *o = w->sites[0].peers[0];
 	for (size_t i = 0; i < o->stream_count; i++)
 		hop_answer(o->streams[i], 200, 1000000, true);
-	hop_turns(w);
+	hop_passes(w);
 	struct hop_stream *s = hop_get(quick, "/quick");
 	UNTIL(w, hop_find(w, "/quick"));
 	hop_answer(hop_find(w, "/quick"), 200, 1000000, true);
@@ -349,11 +349,11 @@ static void a_preface_in_pieces_is_understood(void **state)
 	char text[512];
 	for (size_t i = 0; i < H2_PREFACE_LEN; i++) {
 		assert_int_equal(send(fd, &H2_PREFACE[i], 1, 0), 1);
-		hop_turns(w);
+		hop_passes(w);
 	}
 	for (size_t i = 0; i < 9; i++) {
 		assert_int_equal(send(fd, &"\0\0\0\4\0\0\0\0\0"[i], 1, 0), 1);
-		hop_turns(w);
+		hop_passes(w);
 	}
 	ssize_t n = recv(fd, text, sizeof(text), MSG_DONTWAIT);
 	assert_true(n > 9);
@@ -472,7 +472,7 @@ static void a_client_that_reads_nothing_at_all_is_cut_off(void **state)
 	/* Wide windows, and a socket that fills up. */
 	h2_ping(c->h2, net_now(w->loop));
 	net_conn_dirty(c->net);
-	hop_turns(w);
+	hop_passes(w);
 	net_conn_set_reading(c->net, false);
 	hop_answer(hop_find(w, "/a"), 200, 60000000, true);
 	UNTIL(w, w->counters.connections_open == 0);

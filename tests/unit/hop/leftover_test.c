@@ -8,7 +8,7 @@ static void use_for_a_moment(struct hop_world *w, size_t bytes)
 {
 	budget_force(&w->hop->budget, bytes);
 	budget_give(&w->hop->budget, bytes);
-	hop_turns(w);
+	hop_passes(w);
 }
 
 static bool will_look(const struct hop_world *w)
@@ -32,7 +32,7 @@ static void memory_of_a_peak_goes_back_once(void **state)
 	assert_int_equal(w->counters.memory_trims, 0);
 	look_now(w);
 	assert_int_equal(w->counters.memory_trims, 1);
-	hop_turns(w);
+	hop_passes(w);
 	assert_false(will_look(w));
 	use_for_a_moment(w, 8 * MIB);
 	look_now(w);
@@ -71,7 +71,7 @@ static void what_is_needed_again_stays(void **state)
 	look_now(w);
 	assert_int_equal(w->counters.memory_trims, 0);
 	budget_give(&w->hop->budget, 8 * MIB);
-	hop_turns(w);
+	hop_passes(w);
 	look_now(w);
 	assert_int_equal(w->counters.memory_trims, 1);
 	hop_world_free(w);

@@ -57,7 +57,7 @@ static void the_limit_holds_for_requests_queued_before_settings(void **state)
 		s[i] = hop_get(c, path);
 	}
 	UNTIL(w, w->sites[0].peer_count == 1 && w->sites[0].peers[0]->open_now == 3);
-	hop_turns(w);
+	hop_passes(w);
 	struct hop_peer *o = w->sites[0].peers[0];
 	for (unsigned i = 0; i < 20; i++) {
 		UNTIL(w, o->stream_count > i);
@@ -81,7 +81,7 @@ static void a_cancelled_request_makes_room_for_the_next(void **state)
 	struct hop_stream *first = hop_get(c, "/first");
 	UNTIL(w, hop_find(w, "/first"));
 	struct hop_stream *second = hop_get(c, "/second");
-	hop_turns(w);
+	hop_passes(w);
 	assert_null(hop_find(w, "/second"));
 	hop_reset_stream(first, H2_CANCEL);
 	UNTIL(w, hop_find(w, "/second"));
@@ -103,7 +103,7 @@ static void an_upload_that_ends_makes_room_for_the_next(void **state)
 	ok(hop_find(w, "/first"));
 	UNTIL(w, first->ended);
 	struct hop_stream *second = hop_get(c, "/second");
-	hop_turns(w);
+	hop_passes(w);
 	assert_null(hop_find(w, "/second"));
 	hop_more(first, 10, true);
 	w->sites[0].serve = ok;
@@ -192,7 +192,7 @@ static void a_queue_opens_connections_up_to_the_limit(void **state)
 		hop_get(c, path);
 	}
 	UNTIL(w, w->sites[0].peer_count == 3 && w->sites[0].peers[2]->open_now == 2);
-	hop_turns(w);
+	hop_passes(w);
 	assert_int_equal(w->sites[0].peer_count, 3);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(w->sites[0].peers[i]->open_most, 2);
@@ -281,7 +281,7 @@ static void a_refused_stream_is_rather_tried_on_another_connection(void **state)
 	/* One stream is free on the first connection, and one at least on others. */
 	ok(w->sites[0].peers[0]->streams[0]);
 	UNTIL(w, c->streams[0]->is_over || c->streams[1]->is_over || c->streams[2]->is_over);
-	hop_turns(w);
+	hop_passes(w);
 	struct hop_stream *s = hop_get(c, "/a");
 	UNTIL(w, hop_find(w, "/a"));
 	struct hop_peer *first = hop_find(w, "/a")->peer;
@@ -345,7 +345,7 @@ static void requests_go_elsewhere_after_goaway(void **state)
 	UNTIL(w, hop_find(w, "/first"));
 	struct hop_stream *at = hop_find(w, "/first");
 	hop_shutdown(w->sites[0].peers[0]);
-	hop_turns(w);
+	hop_passes(w);
 	struct hop_stream *second = hop_get(c, "/second");
 	w->sites[0].serve = ok;
 	UNTIL(w, second->is_over);
@@ -415,7 +415,7 @@ static void refused_connections_are_not_asked_for_again_and_again(void **state)
 	struct hop_stream *s[20];
 	for (unsigned i = 0; i < 20; i++)
 		s[i] = hop_get(c, "/more");
-	hop_turns(w);
+	hop_passes(w);
 	uint64_t since = w->counters.upstream_connections;
 	w->sites[0].serve = ok;
 	ok(hop_find(w, "/first"));
@@ -532,7 +532,7 @@ static void a_queue_is_served_when_the_only_connection_has_closed(void **state)
 	struct hop_stream *first = hop_get(c, "/first");
 	UNTIL(w, hop_find(w, "/first"));
 	struct hop_stream *second = hop_get(c, "/second");
-	hop_turns(w);
+	hop_passes(w);
 	w->sites[0].serve = ok;
 	hop_peer_abort(w->sites[0].peers[0]);
 	UNTIL(w, first->is_over && second->is_over);

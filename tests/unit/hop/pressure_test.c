@@ -27,7 +27,7 @@ static void ok(struct hop_stream *s)
 static void relax(struct hop_world *w)
 {
 	w->hop->pressure.high_bytes = w->hop->pressure.low_bytes = SIZE_MAX / 4;
-	hop_turns(w);
+	hop_passes(w);
 	assert_false(w->hop->pressure.is_on);
 	assert_false(w->hop->relay.makes_no_pushes);
 }
@@ -37,7 +37,7 @@ static void press(struct hop_world *w)
 {
 	w->hop->pressure.high_bytes = w->hop->budget.used_bytes;
 	w->hop->pressure.low_bytes = w->hop->budget.used_bytes - 1;
-	hop_turns(w);
+	hop_passes(w);
 	relax(w);
 }
 
@@ -69,7 +69,7 @@ static void is_held(struct hop_world *w, struct hop_stream *at, const char *path
 	uint64_t held = w->counters.pushes_held;
 	answer_fresh(hop_promise(at, "http", "example.com", path));
 	UNTIL(w, w->counters.pushes_held == held + 1);
-	hop_turns(w);
+	hop_passes(w);
 }
 
 static struct down *newest(struct hop_world *w)
@@ -88,7 +88,7 @@ static struct hop_peer *idle_client(struct hop_world *w)
 	uint64_t open = w->counters.connections_open;
 	struct hop_peer *p = hop_client(w, NULL);
 	UNTIL(w, w->counters.connections_open == open + 1 && p->settings_came > 0);
-	hop_turns(w);
+	hop_passes(w);
 	return p;
 }
 
@@ -100,7 +100,7 @@ static struct hop_stream *stuck_response(struct hop_world *w)
 	UNTIL(w, hop_find(w, "/stuck"));
 	hop_answer(hop_find(w, "/stuck"), 200, 3000, true);
 	UNTIL(w, s->status == 200);
-	hop_turns(w);
+	hop_passes(w);
 	list_for_each(&w->hop->relay.live, x, struct exchange,
 	    link) if (x->download.body.bytes == 3000) x->download.taken.since =
 	    x->download.taken.last -= 10 * USEC_PER_SEC;
@@ -171,7 +171,7 @@ static void an_upload_that_stands_still_is_answered_503(void **state)
 	struct hop_peer *client = hop_client(w, NULL);
 	struct hop_stream *s = hop_request(client, "POST", "example.com", "/up", false, NULL);
 	UNTIL(w, hop_find(w, "/up"));
-	hop_turns(w);
+	hop_passes(w);
 	hop_more(s, 3000, false);
 	struct exchange *x = list_first(&w->hop->relay.live, struct exchange, link);
 	UNTIL(w, x->upload.body.bytes == 3000);
@@ -186,7 +186,7 @@ static void an_upload_that_stands_still_is_answered_503(void **state)
 	hop_world_free(w);
 }
 
-/* It takes an octet just often enough.
+/* It takes a byte just often enough.
  * covers: R63 */
 static void a_dribble_is_no_progress(void **state)
 {
@@ -230,7 +230,7 @@ static void requests_are_refused_last_and_served_again_by_themselves(void **stat
 	struct hop_stream *at = page(w, client);
 	w->hop->pressure.high_bytes = w->hop->budget.used_bytes;
 	w->hop->pressure.low_bytes = w->hop->budget.used_bytes / 2;
-	hop_turns(w);
+	hop_passes(w);
 	assert_true(w->hop->pressure.is_on);
 	/* Above the mark: no pushes any more, but requests. */
 	struct hop_stream *push = hop_promise(at, "http", "example.com", "/style");
@@ -284,7 +284,7 @@ static void one_turn_sheds_a_bounded_number(void **state)
 	assert_int_equal(w->counters.shed_holds, 64);
 	assert_true(w->hop->pressure.has_more);
 	w->hop->pressure.high_bytes = 1;
-	hop_turns(w);
+	hop_passes(w);
 	assert_int_equal(w->counters.shed_holds, 100);
 	assert_false(w->hop->pressure.has_more);
 	relax(w);
@@ -302,7 +302,7 @@ static void who_has_just_come_is_not_sent_away(void **state)
 	struct hop_peer *new = idle_client(w);
 	w->hop->pressure.high_bytes = w->hop->pressure.low_bytes = 1;
 	UNTIL(w, old->ended);
-	hop_turns(w);
+	hop_passes(w);
 	assert_false(new->goaway_came);
 	expect_shed(w, 0, 0, 1, 0);
 	relax(w);
@@ -468,22 +468,22 @@ static void the_stuck_make_room_for_the_honest(void **state)
 	hop_world_free(w);
 }
 
-/* Heads of so many octets are said to the client on the stream of its only request. */
-static void say_heads(struct hop_world *w, struct down *d, size_t octets)
+/* Heads of so many bytes are said to the client on the stream of its only request. */
+static void say_heads(struct hop_world *w, struct down *d, size_t bytes)
 {
 	static char text[8000];
 	memset(text, '!', sizeof(text)); /* a table takes no such field */
 	struct leg *leg = list_first(&d->legs, struct leg, link);
-	for (size_t said = 0; said < octets; said += sizeof(text)) {
+	for (size_t said = 0; said < bytes; said += sizeof(text)) {
 		struct http_head *head = http_head_new(w->heads);
 		http_head_add(head, SLICE(":status"), SLICE("103"));
 		http_head_add(head, SLICE("x-large"), slice_of(text, sizeof(text)));
-		assert_null(http_head_settle(head, HTTP_RESPONSE));
+		assert_null(http_head_validate(head, HTTP_RESPONSE));
 		assert_true(h2_respond(d->h2, leg->stream, head, false));
 		http_head_free(head);
 	}
 	net_conn_dirty(d->net);
-	hop_turns(w);
+	hop_passes(w);
 }
 
 /* covers: R63 */
@@ -494,7 +494,7 @@ static void who_leaves_heads_unread_is_closed(void **state)
 	net_faults_begin(w->loop);
 	struct hop_peer *client = hop_client(w, NULL);
 	page(w, client);
-	hop_turns(w);
+	hop_passes(w);
 	struct down *d = newest(w);
 	/* Its socket takes nothing; what leaves the engine first waits in front of it. */
 	net_faults_plan((struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, SIZE_MAX});

@@ -275,7 +275,7 @@ static void a_raised_limit_starts_the_pushes_that_wait(void **state)
 	struct hop_stream *second = hop_promise(s.at, "http", "example.com", "/second");
 	hop_answer(second, 200, 9, true);
 	UNTIL(s.w, hop_find_at(s.client, "/second"));
-	hop_turns(s.w);
+	hop_passes(s.w);
 	assert_int_equal(hop_find_at(s.client, "/second")->status, 0);
 	struct h2_settings settings = hop_peer_settings(&s.client->options, true);
 	settings.max_concurrent_streams = 2;
@@ -287,7 +287,7 @@ static void a_raised_limit_starts_the_pushes_that_wait(void **state)
 	settings.max_concurrent_streams = 0;
 	h2_update_settings(s.client->h2, &settings, net_now(s.w->loop));
 	net_conn_dirty(s.client->net);
-	hop_turns(s.w);
+	hop_passes(s.w);
 	struct hop_stream *third = hop_promise(s.at, "http", "example.com", "/third");
 	UNTIL(s.w, third->is_over);
 	assert_null(hop_find_at(s.client, "/third"));
@@ -428,7 +428,7 @@ static void goaway_without_error_lets_pushes_complete(void **state)
 	struct hop_stream *a = hop_promise(s.at, "http", "example.com", "/a");
 	UNTIL(s.w, hop_find_at(s.client, "/a"));
 	hop_shutdown(s.at->peer);
-	hop_turns(s.w);
+	hop_passes(s.w);
 	hop_answer(a, 200, 30000, true);
 	hop_answer(s.at, 200, 5, true);
 	UNTIL(s.w, hop_find_at(s.client, "/a")->is_over && s.page->is_over);
@@ -446,7 +446,7 @@ static void nothing_is_promised_to_a_client_that_goes_away(void **state)
 	UNTIL(s.w, hop_find_at(s.client, "/a"));
 	h2_shutdown(s.client->h2, net_now(s.w->loop));
 	net_conn_dirty(s.client->net);
-	hop_turns(s.w);
+	hop_passes(s.w);
 	struct hop_stream *b = hop_promise(s.at, "http", "example.com", "/b");
 	UNTIL(s.w, b->is_over);
 	assert_int_equal(b->code, H2_CANCEL);
@@ -529,7 +529,7 @@ static void more_than_the_cap_of_a_parent_is_refused(void **state)
 }
 
 /* What waits for the client to read it are promises too, not only what was pushed. */
-static void unread_promises_count_as_pushed_octets(void **state)
+static void unread_promises_count_as_pushed_bytes(void **state)
 {
 	(void)state;
 	enum { PATHS = 80, PATH_BYTES = 1000 };
@@ -580,7 +580,7 @@ int main(void)
 	    cmocka_unit_test(past_reset_rate_the_route_uses_connections_without_push),
 	    cmocka_unit_test(past_promise_refusals_push_is_turned_off_on_the_connection),
 	    cmocka_unit_test(more_than_the_cap_of_a_parent_is_refused),
-	    cmocka_unit_test(unread_promises_count_as_pushed_octets),
+	    cmocka_unit_test(unread_promises_count_as_pushed_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

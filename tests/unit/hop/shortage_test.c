@@ -46,11 +46,11 @@ static void a_request_without_a_socket_is_answered_503_and_the_next_is_served(vo
 		assert_non_null(strstr(s->status_error, strerrordesc_np(errors[i])));
 		assert_in_range(tries(), 1, 2); /* it may be tried once more */
 		size_t before = tries();
-		uint64_t turns = w->loop->turn;
+		uint64_t turns = w->loop->pass;
 		for (unsigned j = 0; j < 5; j++)
 			net_run_once(w->loop, 10 * USEC_PER_MSEC);
 		assert_int_equal(tries(), before);
-		assert_in_range(w->loop->turn - turns, 1, 12);
+		assert_in_range(w->loop->pass - turns, 1, 12);
 		net_faults_plan((struct net_fault){.error = 0});
 		s = hop_get(c, "/b");
 		UNTIL(w, s->is_over);
@@ -68,7 +68,7 @@ static void what_waits_for_room_is_served_by_the_connections_there_are(void **st
 	struct hop_stream *s[10];
 	s[0] = hop_get(c, "/0");
 	UNTIL(w, hop_find(w, "/0"));
-	hop_turns(w);
+	hop_passes(w);
 	size_t peers = w->sites[0].peer_count;
 	fail_sockets(w, EMFILE);
 	for (unsigned i = 1; i < 10; i++) {
@@ -77,7 +77,7 @@ static void what_waits_for_room_is_served_by_the_connections_there_are(void **st
 		s[i] = hop_get(c, path);
 	}
 	w->sites[0].serve = ok;
-	hop_turns(w);
+	hop_passes(w);
 	ok(hop_find(w, "/0"));
 	for (unsigned i = 0; i < 10; i++) {
 		UNTIL(w, s[i]->is_over);
@@ -122,7 +122,7 @@ static void a_failing_call_costs_at_most_its_own_connection(void **state)
 			if (s->is_over && !s->was_reset)
 				assert_true(
 				    s->status == 200 || s->status == 502 || s->status == 503);
-			hop_turns(w);
+			hop_passes(w);
 			has_failed = net_faults.failed > 0;
 			net_faults_plan((struct net_fault){.error = 0});
 			struct hop_peer *other = hop_client(w, NULL);
@@ -178,7 +178,7 @@ static void everything_at_once(
 	hop_more(*page, 150000, true);
 	*lost = hop_get(*c, "/lost");
 	assert_int_equal(send(raw, preface, 10, MSG_NOSIGNAL), 10);
-	hop_turns(w);
+	hop_passes(w);
 	(void)send(raw, preface + 10, sizeof(preface) - 11, MSG_NOSIGNAL);
 	UNTIL(w, hop_find(w, "/page") && hop_find(w, "/lost"));
 	hop_answer(hop_find(w, "/page"), 200, 150000, false);
@@ -187,7 +187,7 @@ static void everything_at_once(
 	hop_trailers(hop_find(w, "/page"));
 	UNTIL(w, (*page)->is_over && (*lost)->is_over);
 	close(raw);
-	hop_turns(w);
+	hop_passes(w);
 }
 
 static void every_refused_read_chunk_is_only_a_delay(void **state)

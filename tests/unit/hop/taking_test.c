@@ -54,15 +54,15 @@ static void reader_free(struct reader *r)
 	hop_world_free(r->w);
 }
 
-/* A turn, in which it reads so many octets if it has paused long enough. */
-static void turn(struct reader *r, size_t octets)
+/* A turn, in which it reads so many bytes if it has paused long enough. */
+static void turn(struct reader *r, size_t bytes)
 {
 	char into[4096];
 	net_run_once(r->w->loop, USEC_PER_MSEC);
 	if (net_now(r->w->loop) < r->read_at + PAUSE_USEC)
 		return;
 	r->read_at = net_now(r->w->loop);
-	(void)!recv(r->fd, into, octets, MSG_DONTWAIT);
+	(void)!recv(r->fd, into, bytes, MSG_DONTWAIT);
 }
 
 static void slow_reader_that_takes_enough_is_served_on_all_its_streams(void **state)
@@ -83,7 +83,7 @@ static void reader_that_dribbles_is_ended(void **state)
 	struct reader r = reader_new();
 	usec since = net_now(r.w->loop);
 	while (r.w->counters.connections_open > 0) {
-		turn(&r, 200); /* forty thousand octets a second */
+		turn(&r, 200); /* forty thousand bytes a second */
 		assert_true(net_now(r.w->loop) < since + 20 * USEC_PER_SEC);
 	}
 	assert_int_equal(r.w->counters.write_late_down, 1);

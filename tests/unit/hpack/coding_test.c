@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Integers and Huffman's code (RFC 7541 5): every boundary, every octet, every length. */
+/* Integers and Huffman's code (RFC 7541 5): every boundary, every byte, every length. */
 #include "tests/unit/hpack/kit.h"
 
 #include "proxy/hpack/huffman.h"
@@ -19,7 +19,7 @@ static void integers_survive_at_every_boundary(void **state)
 				if (more && value > UINT32_MAX - full)
 					continue;
 				value += more ? full : 0;
-				uint8_t out[INTEGER_OCTETS_MAX];
+				uint8_t out[INTEGER_BYTES_MAX];
 				uint8_t flags = (uint8_t)(0xff << prefix);
 				uint8_t *end = integer_encode(out, flags, prefix, value);
 				assert_true(end - out <= (ptrdiff_t)sizeof(out));
@@ -30,7 +30,7 @@ static void integers_survive_at_every_boundary(void **state)
 				assert_true(integer_decode(&at, end, prefix, &got));
 				assert_int_equal(got, value);
 				assert_ptr_equal(at, end);
-				/* Cut off anywhere behind the first octet it is none. */
+				/* Cut off anywhere behind the first byte it is none. */
 				for (uint8_t *cut = out + 1; cut < end; cut++) {
 					at = out;
 					assert_false(integer_decode(&at, cut, prefix, &got));
@@ -47,7 +47,7 @@ static void integer_one_above_32_bits_is_refused(void **state)
 	for (unsigned prefix = 4; prefix <= 7; prefix++) {
 		uint32_t full = (1u << prefix) - 1, got;
 		uint64_t rest = (1ull << 32) - full;
-		uint8_t out[INTEGER_OCTETS_MAX] = {(uint8_t)full};
+		uint8_t out[INTEGER_BYTES_MAX] = {(uint8_t)full};
 		uint8_t *end = out + 1;
 		const uint8_t *at = out;
 
@@ -82,22 +82,22 @@ static size_t round_trip(struct slice s)
 	return n;
 }
 
-static void every_octet_survives_among_short_ones(void **state)
+static void every_byte_survives_among_short_ones(void **state)
 {
 	char text[200];
 	(void)state;
 
-	for (unsigned octet = 0; octet < 256; octet++) {
+	for (unsigned byte = 0; byte < 256; byte++) {
 		for (unsigned at = 90; at < 110; at++) {
 			memset(text, 'e', sizeof(text));
-			text[at] = (char)octet;
-			text[at + 3] = (char)octet;
+			text[at] = (char)byte;
+			text[at + 3] = (char)byte;
 			assert_true(round_trip(slice_of(text, sizeof(text))) > 0);
 		}
 	}
 }
 
-static void every_pair_of_octets_survives(void **state)
+static void every_pair_of_bytes_survives(void **state)
 {
 	char text[64];
 	(void)state;
@@ -133,7 +133,7 @@ static void code_that_gains_nothing_is_given_up(void **state)
 	assert_int_equal(round_trip(SLICE("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")), 0);
 }
 
-/* All inputs of one and two octets: what decodes must encode to the same bits. */
+/* All inputs of one and two bytes: what decodes must encode to the same bits. */
 static void short_codes_are_accepted_only_in_their_own_form(void **state)
 {
 	(void)state;
@@ -165,8 +165,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(integers_survive_at_every_boundary),
 	    cmocka_unit_test(integer_one_above_32_bits_is_refused),
-	    cmocka_unit_test(every_octet_survives_among_short_ones),
-	    cmocka_unit_test(every_pair_of_octets_survives),
+	    cmocka_unit_test(every_byte_survives_among_short_ones),
+	    cmocka_unit_test(every_pair_of_bytes_survives),
 	    cmocka_unit_test(every_length_survives),
 	    cmocka_unit_test(code_that_gains_nothing_is_given_up),
 	    cmocka_unit_test(short_codes_are_accepted_only_in_their_own_form),

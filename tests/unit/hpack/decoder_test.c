@@ -67,10 +67,10 @@ static void every_static_index_is_known(void **state)
 	struct fixture *f = *state;
 
 	for (unsigned index = 1; index <= 61; index++) {
-		uint8_t octet = (uint8_t)(0x80 | index);
+		uint8_t byte = (uint8_t)(0x80 | index);
 		struct http_head *head = http_head_new(f->pool);
 		assert_int_equal(
-		    hpack_decode(f->d, slice_of(&octet, 1), KIT_NO_LIMIT, head), HPACK_OK);
+		    hpack_decode(f->d, slice_of(&byte, 1), KIT_NO_LIMIT, head), HPACK_OK);
 		assert_int_equal(head->count, 1);
 		assert_true(head->fields[0].name.len > 0);
 		assert_int_equal(head->fields[0].token, http_token_find(head->fields[0].name));
@@ -105,7 +105,7 @@ static void integer_above_32_bits_is_bad(void **state)
 	kit_expect_bad(f->pool, "3fe2ffffff0f"); /* a size update: 2^32 + 1 */
 }
 
-static void integer_may_be_padded_to_five_octets(void **state)
+static void integer_may_be_padded_to_five_bytes(void **state)
 {
 	struct fixture *f = *state;
 
@@ -125,7 +125,7 @@ static void string_beyond_the_block_is_bad(void **state)
 	struct fixture *f = *state;
 
 	kit_expect_bad(f->pool, "40");          /* no name */
-	kit_expect_bad(f->pool, "4001");        /* a name of one octet, none there */
+	kit_expect_bad(f->pool, "4001");        /* a name of one byte, none there */
 	kit_expect_bad(f->pool, "400161");      /* no value */
 	kit_expect_bad(f->pool, "40016102 61"); /* a value of two, one there */
 	kit_expect_bad(f->pool, "40016182 ff"); /* the same with Huffman's code */
@@ -272,7 +272,7 @@ static void name_of_an_entry_that_is_evicted_by_its_use_survives(void **state)
 {
 	struct fixture *f = *state;
 
-	/* 40 octets hold one entry: the new one takes its name from the one it pushes out. */
+	/* 40 bytes hold one entry: the new one takes its name from the one it pushes out. */
 	kit_expect(f->d, f->pool, "3f09 40 03 616263 0162", "abc: b\n");
 	kit_expect(f->d, f->pool, "7e 02 6363 be", "abc: cc\nabc: cc\n");
 }
@@ -328,7 +328,7 @@ static void more_fields_than_the_bound_are_too_large(void **state)
 	http_head_free(head);
 }
 
-/* A block of one-octet references to a large entry costs no more memory than the list's limit. */
+/* A block of one-byte references to a large entry costs no more memory than the list's limit. */
 static void references_to_a_large_entry_are_bounded(void **state)
 {
 	struct fixture *f = *state;
@@ -358,7 +358,7 @@ int main(void)
 	    TEST(every_static_index_is_known),
 	    TEST(integer_cut_off_is_bad),
 	    TEST(integer_above_32_bits_is_bad),
-	    TEST(integer_may_be_padded_to_five_octets),
+	    TEST(integer_may_be_padded_to_five_bytes),
 	    TEST(string_beyond_the_block_is_bad),
 	    TEST(empty_strings_are_strings),
 	    TEST(huffman_padding_must_be_ones_and_short),

@@ -22,7 +22,7 @@ static const char *const values[] = {"", "GET", "POST", "/", "/index.html", "htt
 
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof((a)[0])))
 
-static struct slice random_octets(uint64_t *random, struct arena *arena, uint32_t max, bool any)
+static struct slice random_bytes(uint64_t *random, struct arena *arena, uint32_t max, bool any)
 {
 	size_t n = kit_below(random, max + 1);
 	char *p = arena_bytes(arena, n + 1);
@@ -36,7 +36,7 @@ static struct slice random_name(uint64_t *random, struct arena *arena)
 {
 	if (kit_below(random, 8) != 0)
 		return slice_of_string(names[kit_below(random, COUNT(names))]);
-	struct slice name = random_octets(random, arena, 30, false);
+	struct slice name = random_bytes(random, arena, 30, false);
 	return name.len ? name : SLICE("n");
 }
 
@@ -44,11 +44,11 @@ static struct slice random_value(uint64_t *random, struct arena *arena)
 {
 	switch (kit_below(random, 8)) {
 	case 0:
-		return random_octets(random, arena, 40, true);
+		return random_bytes(random, arena, 40, true);
 	case 1:
-		return random_octets(random, arena, kit_below(random, 10) ? 300 : 6000, false);
+		return random_bytes(random, arena, kit_below(random, 10) ? 300 : 6000, false);
 	case 2:
-		return random_octets(random, arena, 2, false);
+		return random_bytes(random, arena, 2, false);
 	default:
 		return slice_of_string(values[kit_below(random, COUNT(values))]);
 	}
@@ -123,10 +123,10 @@ static void our_blocks(uint64_t seed)
 			hpack_encoder_set_limit(e, size);
 		}
 		struct http_head *head = random_head(pool, &random);
-		struct slice octets = kit_encode(e, head);
-		if (octets.len > 0)
-			expect_nghttp2_reads(inflater, octets, head);
-		free((void *)octets.ptr);
+		struct slice bytes = kit_encode(e, head);
+		if (bytes.len > 0)
+			expect_nghttp2_reads(inflater, bytes, head);
+		free((void *)bytes.ptr);
 		http_head_free(head);
 	}
 	nghttp2_hd_inflate_del(inflater);
@@ -180,13 +180,13 @@ static void their_blocks(uint64_t seed)
 			hpack_decoder_set_limit(d, size);
 		}
 		struct http_head *head = random_head(pool, &random), *got = http_head_new(pool);
-		struct slice octets = nghttp2_writes(deflater, head);
+		struct slice bytes = nghttp2_writes(deflater, head);
 		/* Sometimes the list is too large for us; the table must keep step all the same. */
 		size_t limit = kit_below(&random, 4) ? KIT_NO_LIMIT : kit_below(&random, 2000);
 		size_t list = 0;
 		for (uint32_t i = 0; i < head->count; i++)
 			list += head->fields[i].name.len + head->fields[i].value.len + 32;
-		enum hpack_result result = hpack_decode(d, octets, limit, got);
+		enum hpack_result result = hpack_decode(d, bytes, limit, got);
 		hpack_decoder_check(d);
 		assert_int_equal(result, list > limit ? HPACK_TOO_LARGE : HPACK_OK);
 		if (result == HPACK_OK)
@@ -197,7 +197,7 @@ static void their_blocks(uint64_t seed)
 			assert_int_equal(got->fields[i].token, head->fields[i].token);
 			assert_int_equal(got->fields[i].never_index, is_marked(&head->fields[i]));
 		}
-		free((void *)octets.ptr);
+		free((void *)bytes.ptr);
 		http_head_free(got);
 		http_head_free(head);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the encoder writes: settled heads, sizes, secrets, and its choice of what to index. */
+/* What the encoder writes: validated heads, sizes, secrets, and its choice of what to index. */
 #include "tests/unit/hpack/kit.h"
 
 struct fixture {
@@ -40,7 +40,7 @@ static void add(struct fixture *f, const char *name, const char *value)
 
 static void settle(struct fixture *f, enum http_head_kind kind)
 {
-	const char *fault = http_head_settle(f->head, kind);
+	const char *fault = http_head_validate(f->head, kind);
 
 	if (fault)
 		fail_msg("%s", fault);
@@ -60,7 +60,7 @@ static void expect_reads_as(struct fixture *f, const char *expected)
 	hpack_decoder_free(d);
 }
 
-/* How one field is represented (RFC 7541 6), by the first octet of the block. */
+/* How one field is represented (RFC 7541 6), by the first byte of the block. */
 enum representation { INDEXED, INCREMENTAL, UPDATE, NEVER, PLAIN };
 
 static enum representation written_as(struct fixture *f)
@@ -165,8 +165,8 @@ static void usual_request_is_mostly_static(void **state)
 	add(f, ":path", "/");
 	add(f, "accept-encoding", "gzip, deflate");
 	settle(f, HTTP_REQUEST);
-	kit_expect_octets(f->e, f->head, "82 87 418c f1e3c2e5f23a6ba0ab90f4ff 84 90");
-	kit_expect_octets(f->e, f->head, "82 87 be 84 90");
+	kit_expect_bytes(f->e, f->head, "82 87 418c f1e3c2e5f23a6ba0ab90f4ff 84 90");
+	kit_expect_bytes(f->e, f->head, "82 87 be 84 90");
 }
 
 static void freeing_nothing_is_fine(void **state)
@@ -202,11 +202,11 @@ static void plain_connect_has_method_and_authority_alone(void **state)
 	expect_reads_as(f, ":method: CONNECT\n:authority: example.com:443\n");
 }
 
-static void response_status_is_one_octet_when_the_static_table_has_it(void **state)
+static void response_status_is_one_byte_when_the_static_table_has_it(void **state)
 {
 	static const struct {
 		uint16_t status;
-		uint8_t octet;
+		uint8_t byte;
 	} rows[] = {{200, 0x88}, {204, 0x89}, {206, 0x8a}, {304, 0x8b}, {400, 0x8c}, {404, 0x8d},
 	    {500, 0x8e}};
 	struct fixture *f = *state;
@@ -216,7 +216,7 @@ static void response_status_is_one_octet_when_the_static_table_has_it(void **sta
 		f->head->status = rows[i].status;
 		struct slice block = kit_encode(f->e, f->head);
 		assert_int_equal(block.len, 1);
-		assert_int_equal((uint8_t)block.ptr[0], rows[i].octet);
+		assert_int_equal((uint8_t)block.ptr[0], rows[i].byte);
 		free((void *)block.ptr);
 	}
 }
@@ -227,8 +227,8 @@ static void other_status_is_spelt_once_then_indexed(void **state)
 
 	f->head->kind = HTTP_RESPONSE;
 	f->head->status = 103;
-	kit_expect_octets(f->e, f->head, "48 82 0819");
-	kit_expect_octets(f->e, f->head, "be");
+	kit_expect_bytes(f->e, f->head, "48 82 0819");
+	kit_expect_bytes(f->e, f->head, "be");
 }
 
 static void never_indexed_pseudo_fields_stay_so(void **state)
@@ -343,21 +343,21 @@ static void huffman_is_used_only_when_shorter(void **state)
 {
 	struct fixture *f = *state;
 
-	add(f, "server", "aaa"); /* 15 bits: 2 octets instead of 3 */
-	kit_expect_octets(f->e, f->head, "76 82 18c7");
+	add(f, "server", "aaa"); /* 15 bits: 2 bytes instead of 3 */
+	kit_expect_bytes(f->e, f->head, "76 82 18c7");
 	f->head->count = 0;
 	add(f, "server", "a"); /* no gain */
-	kit_expect_octets(f->e, f->head, "76 01 61");
+	kit_expect_bytes(f->e, f->head, "76 01 61");
 	f->head->count = 0;
 	add(f, "server", "\\\\\\"); /* 57 bits */
-	kit_expect_octets(f->e, f->head, "76 03 5c5c5c");
+	kit_expect_bytes(f->e, f->head, "76 03 5c5c5c");
 }
 
-static void length_of_a_long_string_takes_as_many_octets_as_needed(void **state)
+static void length_of_a_long_string_takes_as_many_bytes_as_needed(void **state)
 {
 	struct fixture *f = *state;
 
-	/* 130 letters need two octets of length, their 82 octets of code one. */
+	/* 130 letters need two bytes of length, their 82 bytes of code one. */
 	for (unsigned n = 120; n < 420; n++) {
 		struct hpack_decoder *d = hpack_decoder_new(4096, KIT_SEED);
 		struct http_head *got = http_head_new(f->pool);
@@ -400,11 +400,11 @@ static void peer_without_a_table_gets_literals_alone(void **state)
 
 	add(f, "server", "a");
 	hpack_encoder_set_limit(f->e, 0);
-	kit_expect_octets(f->e, f->head, "20 0f27 01 61");
-	kit_expect_octets(f->e, f->head, "0f27 01 61");
+	kit_expect_bytes(f->e, f->head, "20 0f27 01 61");
+	kit_expect_bytes(f->e, f->head, "0f27 01 61");
 	f->head->count = 0;
 	add(f, "accept-encoding", "gzip, deflate");
-	kit_expect_octets(f->e, f->head, "90");
+	kit_expect_bytes(f->e, f->head, "90");
 }
 
 static void smallest_then_last_size_begin_the_next_block(void **state)
@@ -415,8 +415,8 @@ static void smallest_then_last_size_begin_the_next_block(void **state)
 	hpack_encoder_set_limit(f->e, 100);
 	hpack_encoder_set_limit(f->e, 10);
 	hpack_encoder_set_limit(f->e, 200);
-	kit_expect_octets(f->e, f->head, "2a 3fa901 93");
-	kit_expect_octets(f->e, f->head, "93"); /* once */
+	kit_expect_bytes(f->e, f->head, "2a 3fa901 93");
+	kit_expect_bytes(f->e, f->head, "93"); /* once */
 }
 
 static void size_that_came_back_is_still_announced_with_the_smallest(void **state)
@@ -426,7 +426,7 @@ static void size_that_came_back_is_still_announced_with_the_smallest(void **stat
 	add(f, "accept", "");
 	hpack_encoder_set_limit(f->e, 0);
 	hpack_encoder_set_limit(f->e, 4096);
-	kit_expect_octets(f->e, f->head, "20 3fe11f 93");
+	kit_expect_bytes(f->e, f->head, "20 3fe11f 93");
 }
 
 static void unchanged_size_is_not_announced(void **state)
@@ -435,9 +435,9 @@ static void unchanged_size_is_not_announced(void **state)
 
 	add(f, "accept", "");
 	hpack_encoder_set_limit(f->e, 4096);
-	kit_expect_octets(f->e, f->head, "93");
+	kit_expect_bytes(f->e, f->head, "93");
 	hpack_encoder_set_limit(f->e, 65536); /* more than we want */
-	kit_expect_octets(f->e, f->head, "93");
+	kit_expect_bytes(f->e, f->head, "93");
 }
 
 static void own_limit_below_the_default_is_announced_first(void **state)
@@ -446,7 +446,7 @@ static void own_limit_below_the_default_is_announced_first(void **state)
 	struct hpack_encoder *e = hpack_encoder_new(1000, KIT_SEED);
 
 	add(f, "accept", "");
-	kit_expect_octets(e, f->head, "3fc907 93");
+	kit_expect_bytes(e, f->head, "3fc907 93");
 	hpack_encoder_free(e);
 }
 
@@ -456,9 +456,9 @@ static void own_limit_above_the_default_waits_for_the_peer(void **state)
 	struct hpack_encoder *e = hpack_encoder_new(8192, KIT_SEED);
 
 	add(f, "accept", "");
-	kit_expect_octets(e, f->head, "93");
+	kit_expect_bytes(e, f->head, "93");
 	hpack_encoder_set_limit(e, 65536);
-	kit_expect_octets(e, f->head, "3fe13f 93"); /* 8192 */
+	kit_expect_bytes(e, f->head, "3fe13f 93"); /* 8192 */
 	hpack_encoder_free(e);
 }
 
@@ -492,7 +492,7 @@ static void key_of_a_decoder_finds_the_encoders_entry(void **state)
 	assert_int_equal(hpack_decode(d, block, KIT_NO_LIMIT, got), HPACK_OK);
 	assert_int_not_equal(got->fields[0].hash, 0);
 	got->kind = HTTP_TRAILERS;
-	kit_expect_octets(f->e, got, "be");
+	kit_expect_bytes(f->e, got, "be");
 	free((void *)block.ptr);
 	http_head_free(got);
 	hpack_decoder_free(d);
@@ -510,7 +510,7 @@ int main(void)
 	    TEST(freeing_nothing_is_fine),
 	    TEST(extended_connect_keeps_its_protocol),
 	    TEST(plain_connect_has_method_and_authority_alone),
-	    TEST(response_status_is_one_octet_when_the_static_table_has_it),
+	    TEST(response_status_is_one_byte_when_the_static_table_has_it),
 	    TEST(other_status_is_spelt_once_then_indexed),
 	    TEST(never_indexed_pseudo_fields_stay_so),
 	    TEST(never_indexed_status_stays_so),
@@ -521,7 +521,7 @@ int main(void)
 	    TEST(values_that_never_repeat_leave_the_table_alone),
 	    TEST(entry_above_half_of_the_table_is_not_indexed),
 	    TEST(huffman_is_used_only_when_shorter),
-	    TEST(length_of_a_long_string_takes_as_many_octets_as_needed),
+	    TEST(length_of_a_long_string_takes_as_many_bytes_as_needed),
 	    TEST(wrong_key_costs_compression_alone),
 	    TEST(peer_without_a_table_gets_literals_alone),
 	    TEST(smallest_then_last_size_begin_the_next_block),

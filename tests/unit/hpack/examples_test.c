@@ -18,10 +18,10 @@ static void expect_series(uint32_t table_bytes, const struct message *messages, 
 	if (table_bytes != 4096) {
 		hpack_decoder_set_limit(d, table_bytes);
 		char update[32];
-		uint8_t octets[INTEGER_OCTETS_MAX];
-		size_t len = (size_t)(integer_encode(octets, 0x20, 5, table_bytes) - octets);
+		uint8_t bytes[INTEGER_BYTES_MAX];
+		size_t len = (size_t)(integer_encode(bytes, 0x20, 5, table_bytes) - bytes);
 		for (size_t i = 0; i < len; i++)
-			snprintf(update + 2 * i, 3, "%02x", octets[i]);
+			snprintf(update + 2 * i, 3, "%02x", bytes[i]);
 		kit_expect(d, pool, update, "");
 	}
 	for (size_t i = 0; i < n; i++)
@@ -32,7 +32,7 @@ static void expect_series(uint32_t table_bytes, const struct message *messages, 
 
 static void integers_of_c1(void **state)
 {
-	uint8_t out[INTEGER_OCTETS_MAX];
+	uint8_t out[INTEGER_BYTES_MAX];
 	uint32_t value;
 	(void)state;
 
@@ -148,9 +148,9 @@ static void encoder_writes_the_requests_of_c4(void **state)
 	http_head_add(head, SLICE(":scheme"), SLICE("http"));
 	http_head_add(head, SLICE(":path"), SLICE("/"));
 	http_head_add(head, SLICE(":authority"), SLICE("www.example.com"));
-	kit_expect_octets(e, head, "8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff");
+	kit_expect_bytes(e, head, "8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff");
 	http_head_add(head, SLICE("cache-control"), SLICE("no-cache"));
-	kit_expect_octets(e, head, "8286 84be 5886 a8eb 1064 9cbf");
+	kit_expect_bytes(e, head, "8286 84be 5886 a8eb 1064 9cbf");
 	http_head_free(head);
 	hpack_encoder_free(e);
 	http_head_pool_free(pool);

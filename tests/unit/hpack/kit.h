@@ -17,7 +17,7 @@
 #define KIT_SEED UINT64_C(0x5eed)
 #define KIT_NO_LIMIT SIZE_MAX
 
-/* Octets from hex digits (other characters are skipped); freed by the caller. */
+/* Bytes from hex digits (other characters are skipped); freed by the caller. */
 static inline struct slice kit_hex(const char *hex)
 {
 	uint8_t *out = malloc(strlen(hex) / 2 + 1);
@@ -134,8 +134,8 @@ static inline struct slice kit_encode(struct hpack_encoder *e, const struct http
 	return slice_of(out, n);
 }
 
-/* The head is encoded as exactly these octets. */
-static inline void kit_expect_octets(
+/* The head is encoded as exactly these bytes. */
+static inline void kit_expect_bytes(
     struct hpack_encoder *e, const struct http_head *head, const char *hex)
 {
 	struct slice block = kit_encode(e, head), expected = kit_hex(hex);

@@ -101,7 +101,7 @@ static void memory_is_bounded_by_the_size(void **state)
 		assert_int_equal(table_memory(&t), 0);
 		for (int i = 0; i < 1000; i++)
 			table_insert(&t, HTTP_TOKEN_NONE, SLICE(""), slice_of(text, value_len), 99);
-		/* A quarter more for the octets, and 128 slots. */
+		/* A quarter more for the bytes, and 128 slots. */
 		assert_true(
 		    table_memory(&t) <= 4096 + 4096 / 4 + 1 + 128 * sizeof(struct table_entry));
 		table_check(&t);

@@ -71,7 +71,7 @@ static void last_of_several_counts_and_all_go(void **state)
 	http_head_free(head);
 }
 
-static void like_names_are_left_to_the_octet(void **state)
+static void like_names_are_left_to_the_byte(void **state)
 {
 	(void)state;
 	static const char *const others[] = {
@@ -102,7 +102,7 @@ int main(void)
 	    cmocka_unit_test(spacing_of_the_others_stays_and_empty_pairs_go),
 	    cmocka_unit_test(many_short_pairs_fit_into_their_room),
 	    cmocka_unit_test(last_of_several_counts_and_all_go),
-	    cmocka_unit_test(like_names_are_left_to_the_octet),
+	    cmocka_unit_test(like_names_are_left_to_the_byte),
 	    cmocka_unit_test(changed_field_is_compressed_anew),
 	};
 	return cmocka_run_group_tests(tests, start, stop);

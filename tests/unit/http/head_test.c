@@ -100,7 +100,7 @@ static void copy_survives_its_original(void **state)
 	head->fields[50].never_index = true;
 	head->fields[50].hash = 77;
 	http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, SLICE("9"));
-	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
 	struct http_head *copy = http_head_copy(head);
 	size_t list_bytes = head->list_bytes;
 	memset((void *)(uintptr_t)head->path.ptr, '!', head->path.len);
@@ -246,7 +246,7 @@ static void content_length_leaves_responses_that_may_not_have_it(void **state)
 		http_head_add(head, SLICE(":status"), slice_of_string(status));
 		http_head_add(head, SLICE("content-length"), SLICE("5"));
 		http_head_add(head, SLICE("x-after"), SLICE("1"));
-		assert_null(http_head_settle(head, HTTP_RESPONSE));
+		assert_null(http_head_validate(head, HTTP_RESPONSE));
 		http_response_strip_length(head);
 		assert_int_equal(head->count, rows[i].stays ? 2 : 1);
 		assert_true(head->content_length == (rows[i].stays ? 5 : HTTP_LENGTH_UNKNOWN));
@@ -264,7 +264,7 @@ static void list_bytes_are_those_of_the_present_fields(void **state)
 	http_head_add(head, SLICE(":authority"), SLICE("a.example"));
 	http_head_add(head, SLICE(":path"), SLICE("/"));
 	http_head_add(head, SLICE("x-any"), SLICE("1234"));
-	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
 	assert_int_equal(head->list_bytes, 42 + 44 + 51 + 38 + 41);
 	assert_int_equal(http_head_list_bytes(head), head->list_bytes);
 	head->scheme = SLICE("http");
@@ -274,7 +274,7 @@ static void list_bytes_are_those_of_the_present_fields(void **state)
 	head = http_head_new(pool);
 	http_head_add(head, SLICE(":status"), SLICE("404"));
 	http_head_add(head, SLICE("x"), SLICE(""));
-	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_null(http_head_validate(head, HTTP_RESPONSE));
 	assert_int_equal(http_head_list_bytes(head), 42 + 33);
 	assert_int_equal(head->list_bytes, 42 + 33);
 	http_head_free(head);

@@ -206,7 +206,7 @@ static void odd_but_harmless_forms_are_read(void **state)
 	assert_slice(only("< /a >").target, " /a ");
 }
 
-/* Every octet belongs to at most one value, and each call gets on. */
+/* Every byte belongs to at most one value, and each call gets on. */
 static size_t count_links(struct slice value)
 {
 	struct slice rest = value;
@@ -243,7 +243,7 @@ static void hostile_lengths_are_walked_once(void **state)
 		if (strcmp(rows[r].unit, "<a>;x=\",") != 0) /* its quotes pair up as they like */
 			assert_int_equal(got, rows[r].links_a_unit * units + rows[r].links);
 	}
-	/* One link with a parameter, a relation type, a space or a quoted pair for each octet. */
+	/* One link with a parameter, a relation type, a space or a quoted pair for each byte. */
 	static const char *const tails[] = {";", ";a", "; rel=x", " ", "\\a", "a "};
 	for (size_t t = 0; t < sizeof(tails) / sizeof(tails[0]); t++) {
 		bool is_quoted = t >= 4;
@@ -308,7 +308,7 @@ static void filter_removes_what_is_dropped_and_nothing_else(void **state)
 	    "<b>,<a>,<c>,<d>,<e>,<f>,<g>,<h>", "a", "<b>, <c>, <d>, <e>, <f>, <g>, <h>", 1);
 }
 
-static void filter_keeps_every_octet_when_nothing_goes(void **state)
+static void filter_keeps_every_byte_when_nothing_goes(void **state)
 {
 	(void)state;
 	static const char *const values[] = {
@@ -383,7 +383,7 @@ int main(void)
 	    cmocka_unit_test(odd_but_harmless_forms_are_read),
 	    cmocka_unit_test(hostile_lengths_are_walked_once),
 	    cmocka_unit_test(filter_removes_what_is_dropped_and_nothing_else),
-	    cmocka_unit_test(filter_keeps_every_octet_when_nothing_goes),
+	    cmocka_unit_test(filter_keeps_every_byte_when_nothing_goes),
 	    cmocka_unit_test(filter_leaves_malformed_values_alone),
 	    cmocka_unit_test(filter_goes_through_all_fields_and_asks_once_a_link),
 	    cmocka_unit_test(filter_of_hostile_length_keeps_to_its_bound),

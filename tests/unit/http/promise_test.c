@@ -17,7 +17,7 @@ static int rig_up(void **state)
 	    "accept-encoding: br, gzip", "accept-language: de", "cookie: a=1", "cookie: b=2",
 	    "authorization: Basic eA==", "range: bytes=0-1", "if-none-match: \"x\"",
 	    "expect: 100-continue", "priority: u=1", "sec-fetch-mode: navigate"));
-	if (http_head_settle(r.parent, HTTP_REQUEST))
+	if (http_head_validate(r.parent, HTTP_REQUEST))
 		return 1;
 	r.css = (struct http_resource){
 	    .target = {SLICE("https"), SLICE("example.com"), SLICE("/a.css?v=2")},

@@ -144,7 +144,7 @@ static void percent_encoding_stays_as_written(void **state)
 	check("https", "a", "/", "/%", NULL);
 }
 
-static void same_authority_has_the_octets_of_the_base(void **state)
+static void same_authority_has_the_bytes_of_the_base(void **state)
 {
 	(void)state;
 	check("https", "A.example", "/", "https://a.EXAMPLE:443/x", "https://A.example/x");
@@ -180,7 +180,7 @@ static void what_http_cannot_name_is_refused(void **state)
 		check("https", "a", "/", bad[i], NULL);
 }
 
-static void octets_that_no_uri_has_are_refused(void **state)
+static void bytes_that_no_uri_has_are_refused(void **state)
 {
 	(void)state;
 	for (int c = 0; c < 256; c++) {
@@ -195,7 +195,7 @@ static void octets_that_no_uri_has_are_refused(void **state)
 		struct arena a;
 		arena_init(&a, NULL, 0);
 		if (http_target_resolve(&a, &base, slice_of(text, 4), &t) != is_allowed)
-			fail_msg("octet %d", c);
+			fail_msg("byte %d", c);
 		arena_fini(&a);
 	}
 	check("https", "a", "/", " /x", NULL);
@@ -281,10 +281,10 @@ int main(void)
 	    cmocka_unit_test(reference_without_a_path_keeps_the_base_s_as_it_is),
 	    cmocka_unit_test(empty_segments_stay),
 	    cmocka_unit_test(percent_encoding_stays_as_written),
-	    cmocka_unit_test(same_authority_has_the_octets_of_the_base),
+	    cmocka_unit_test(same_authority_has_the_bytes_of_the_base),
 	    cmocka_unit_test(other_authority_is_written_in_its_usual_form),
 	    cmocka_unit_test(what_http_cannot_name_is_refused),
-	    cmocka_unit_test(octets_that_no_uri_has_are_refused),
+	    cmocka_unit_test(bytes_that_no_uri_has_are_refused),
 	    cmocka_unit_test(odd_base_hurts_only_what_needs_it),
 	    cmocka_unit_test(colon_in_a_relative_path_needs_a_dot),
 	    cmocka_unit_test(length_is_bounded),

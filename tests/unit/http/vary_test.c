@@ -73,7 +73,7 @@ static void lists_compare_without_their_spacing_and_lines(void **state)
 	    REQUEST("accept: a;x=\"1,2\""), "accept");
 }
 
-static void other_fields_compare_by_their_octets(void **state)
+static void other_fields_compare_by_their_bytes(void **state)
 {
 	(void)state;
 	check_vary(RESPONSE("vary: user-agent"), REQUEST("user-agent: a, b"),
@@ -110,7 +110,7 @@ int main(void)
 	    cmocka_unit_test(all_vary_fields_count_and_the_first_to_differ_is_named),
 	    cmocka_unit_test(absent_and_empty_are_not_the_same),
 	    cmocka_unit_test(lists_compare_without_their_spacing_and_lines),
-	    cmocka_unit_test(other_fields_compare_by_their_octets),
+	    cmocka_unit_test(other_fields_compare_by_their_bytes),
 	    cmocka_unit_test(vary_without_end_matches_nothing),
 	};
 	return cmocka_run_group_tests(tests, start, stop);

@@ -73,7 +73,7 @@ static void a_mapped_address_counts_as_ipv4(void **state)
 	net_address_ip(&v6, &other);
 	assert_int_equal(other.family, 6);
 	assert_int_equal(ip.family, 4);
-	assert_memory_equal(ip.octets, ((uint8_t[]){192, 0, 2, 1}), 4);
+	assert_memory_equal(ip.bytes, ((uint8_t[]){192, 0, 2, 1}), 4);
 }
 
 static void a_unix_socket_has_no_ip(void **state)

@@ -111,7 +111,7 @@ static void close_sends_what_was_put_in(void **state)
 	joined_fini(&j);
 }
 
-static void close_lingers_so_that_unread_octets_cause_no_reset(void **state)
+static void close_lingers_so_that_unread_bytes_cause_no_reset(void **state)
 {
 	(void)state;
 	struct joined j;
@@ -255,7 +255,7 @@ static void nothing_is_read_while_reading_is_off(void **state)
 	p.b.receive_seed = 4;
 	net_conn_set_reading(p.b.conn, false);
 	owner_send(&p.a, 4, 1000);
-	run_turns(&p.rig, 5);
+	run_passes(&p.rig, 5);
 	assert_int_equal(p.b.received, 0);
 	net_conn_set_reading(p.b.conn, true);
 	run_until(&p.rig, p.b.received == 1000);
@@ -384,7 +384,7 @@ static void a_peer_that_takes_nothing_is_given_up(void **state)
 	pair_block(&p);
 	net_conn_close(p.a.conn);
 	p.a.conn = NULL;
-	run_turns(&p.rig, 3);
+	run_passes(&p.rig, 3);
 	assert_false(list_is_empty(&p.rig.loop->draining));
 	p.rig.loop->now += 14 * USEC_PER_SEC;
 	net_closing_expired(p.rig.loop);
@@ -395,7 +395,7 @@ static void a_peer_that_takes_nothing_is_given_up(void **state)
 	pair_fini(&p);
 }
 
-static void a_peer_may_end_while_the_last_octets_leave(void **state)
+static void a_peer_may_end_while_the_last_bytes_leave(void **state)
 {
 	(void)state;
 	struct pair p;
@@ -405,7 +405,7 @@ static void a_peer_may_end_while_the_last_octets_leave(void **state)
 	net_conn_close(p.a.conn);
 	p.a.conn = NULL;
 	shutdown(p.b.conn->fd, SHUT_WR);
-	run_turns(&p.rig, 3);
+	run_passes(&p.rig, 3);
 	net_conn_set_reading(p.b.conn, true);
 	run_until(&p.rig, p.b.ended);
 	assert_int_equal(p.b.received, put_in);
@@ -422,7 +422,7 @@ static void the_loop_may_be_freed_while_connections_drain_and_linger(void **stat
 	net_conn_close(p.a.conn);
 	net_conn_close(p.b.conn);
 	p.a.conn = p.b.conn = NULL;
-	run_turns(&p.rig, 1);
+	run_passes(&p.rig, 1);
 	assert_false(list_is_empty(&p.rig.loop->draining));
 	pair_fini(&p);
 }
@@ -436,7 +436,7 @@ static void close_before_open_aborts(void **state)
 	net_conn_dirty(j.client.conn);
 	net_conn_close(j.client.conn);
 	j.client.conn = NULL;
-	run_turns(&j.rig, 3);
+	run_passes(&j.rig, 3);
 	assert_int_equal(j.client.opened + j.client.ended + j.client.fills, 0);
 	joined_fini(&j);
 }
@@ -480,8 +480,8 @@ static void answers_behind_a_blocked_send_stay_in_order_and_bounded(void **state
 	pair_block(&p);
 	p.a.to_send = p.a.sent; /* nothing more of its own */
 	for (int i = 0; i < 20; i++) {
-		uint8_t octet = pattern_at(0, p.a.sent++);
-		net_buffer_append(&p.rig.loop->output, &octet, 1);
+		uint8_t byte = pattern_at(0, p.a.sent++);
+		net_buffer_append(&p.rig.loop->output, &byte, 1);
 		net_conn_send_output(p.a.conn);
 	}
 	net_conn_set_reading(p.b.conn, true);
@@ -508,7 +508,7 @@ int main(void)
 	    cmocka_unit_test(a_socket_that_cannot_be_made_ends_from_the_loop),
 	    cmocka_unit_test(eof_leaves_the_sending_side_open),
 	    cmocka_unit_test(close_sends_what_was_put_in),
-	    cmocka_unit_test(close_lingers_so_that_unread_octets_cause_no_reset),
+	    cmocka_unit_test(close_lingers_so_that_unread_bytes_cause_no_reset),
 	    cmocka_unit_test(lingering_ends_after_a_bounded_amount),
 	    cmocka_unit_test(lingering_ends_after_a_second),
 	    cmocka_unit_test(a_reset_is_an_error_with_a_reason),
@@ -522,7 +522,7 @@ int main(void)
 	    cmocka_unit_test(two_sockets_may_listen_on_one_port),
 	    cmocka_unit_test(star_listens_for_ipv4_too),
 	    cmocka_unit_test(a_peer_that_takes_nothing_is_given_up),
-	    cmocka_unit_test(a_peer_may_end_while_the_last_octets_leave),
+	    cmocka_unit_test(a_peer_may_end_while_the_last_bytes_leave),
 	    cmocka_unit_test(the_loop_may_be_freed_while_connections_drain_and_linger),
 	    cmocka_unit_test(close_before_open_aborts),
 	    cmocka_unit_test(a_listener_may_be_freed_when_it_accepts),

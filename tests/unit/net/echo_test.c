@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Octets arrive as they were sent, in both directions, whatever the portions. */
+/* Bytes arrive as they were sent, in both directions, whatever the portions. */
 #include "tests/unit/net/rig.h"
 
 static void both_ways(struct owner *client, struct owner *server, uint64_t bytes)
@@ -16,7 +16,7 @@ static void both_ways(struct owner *client, struct owner *server, uint64_t bytes
 	assert_in_range(server->queued_peak_bytes, 1, 131072 + LIMIT_CHUNK_BYTES);
 }
 
-static void plain_octets_arrive_both_ways(void **state)
+static void plain_bytes_arrive_both_ways(void **state)
 {
 	(void)state;
 	struct joined j;
@@ -25,7 +25,7 @@ static void plain_octets_arrive_both_ways(void **state)
 	joined_fini(&j);
 }
 
-static void plain_octets_arrive_over_a_socket_pair(void **state)
+static void plain_bytes_arrive_over_a_socket_pair(void **state)
 {
 	(void)state;
 	struct pair p;
@@ -34,7 +34,7 @@ static void plain_octets_arrive_over_a_socket_pair(void **state)
 	pair_fini(&p);
 }
 
-static void tls_octets_arrive_both_ways(void **state)
+static void tls_bytes_arrive_both_ways(void **state)
 {
 	(void)state;
 	struct certs certs;
@@ -53,7 +53,7 @@ static void tls_octets_arrive_both_ways(void **state)
 }
 
 /* Each end sends its own pattern at once. */
-static void tls_octets_cross(void **state)
+static void tls_bytes_cross(void **state)
 {
 	(void)state;
 	struct certs certs;
@@ -79,10 +79,10 @@ static void tls_octets_cross(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(plain_octets_arrive_both_ways),
-	    cmocka_unit_test(plain_octets_arrive_over_a_socket_pair),
-	    cmocka_unit_test(tls_octets_arrive_both_ways),
-	    cmocka_unit_test(tls_octets_cross),
+	    cmocka_unit_test(plain_bytes_arrive_both_ways),
+	    cmocka_unit_test(plain_bytes_arrive_over_a_socket_pair),
+	    cmocka_unit_test(tls_bytes_arrive_both_ways),
+	    cmocka_unit_test(tls_bytes_cross),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every system call of a connection fails once, at each place where it is made: while connecting, in the handshake,
- * open, closing. The owner hears of it once and with the reason, the other end gets no octet twice or wrong, nothing
+ * open, closing. The owner hears of it once and with the reason, the other end gets no byte twice or wrong, nothing
  * is left behind and nothing spins.
  */
 #include "tests/unit/net/rig.h"
@@ -10,7 +10,7 @@
 #include <poll.h>
 
 enum outcome {
-	UNHARMED, /* all octets arrive, nobody is told anything */
+	UNHARMED, /* all bytes arrive, nobody is told anything */
 	NO_CONNECTION,
 	LOST,
 };
@@ -125,7 +125,7 @@ static void check(struct joined *j, const struct row *row, const char *story)
 	struct owner *other = hit == &j->client ? &j->server : &j->client;
 	bool was_told = hit->ended > 0 && strcmp(hit->text, row->text ? row->text : "") == 0;
 	if (hit->is_wrong || other->is_wrong || hit->ended > 1 || other->ended > 1)
-		fail_msg("%s: octets are wrong, or an end was told twice", story);
+		fail_msg("%s: bytes are wrong, or an end was told twice", story);
 	bool is_whole = has_all(hit) && has_all(other) && hit->ended == 0 && other->ended == 0;
 	/* What fails when everything has arrived is the closing. */
 	if (row->outcome == UNHARMED && !is_whole)
@@ -207,7 +207,7 @@ static void pieces_and_copies(struct owner *o, struct net_out *out)
 	}
 }
 
-static void octets_survive_sends_of_any_size(void **state)
+static void bytes_survive_sends_of_any_size(void **state)
 {
 	(void)state;
 	/* Around the borders of the segments: 2048 and 7. */
@@ -241,7 +241,7 @@ static void octets_survive_sends_of_any_size(void **state)
 
 /* ---- what never ends ---- */
 
-static void a_connect_that_never_ends_costs_no_turns(void **state)
+static void a_connect_that_never_ends_costs_no_passes(void **state)
 {
 	(void)state;
 	struct net_address at;
@@ -268,10 +268,10 @@ static void a_connect_that_never_ends_costs_no_turns(void **state)
 	net_faults_begin(r.loop);
 	o.conn = net_connect(r.loop, &at, NULL, NULL, &owner_ops, &o);
 	net_conn_dirty(o.conn);
-	uint64_t turns = r.loop->turn;
+	uint64_t turns = r.loop->pass;
 	for (int i = 0; i < 5; i++)
 		net_run_once(r.loop, 20 * USEC_PER_MSEC);
-	assert_in_range(r.loop->turn - turns, 1, 10);
+	assert_in_range(r.loop->pass - turns, 1, 10);
 	assert_int_equal(o.opened + o.ended + o.fills, 0);
 	assert_int_equal(net_faults_calls(), 3); /* socket, an option, connect */
 	owner_fini(&o);
@@ -299,12 +299,12 @@ static void a_failure_after_the_end_was_told_is_not_told_again(void **state)
 		    (struct net_fault){NET_CALL_SEND, NET_SIDE_ANY, EPIPE, 1, SIZE_MAX});
 		owner_send(&j.server, 0, 100000);
 		run_until(&j.rig, net_faults.failed > 0);
-		uint64_t turns = j.rig.loop->turn;
+		uint64_t turns = j.rig.loop->pass;
 		int fills = j.server.fills;
 		net_conn_dirty(j.server.conn);
 		for (int i = 0; i < 5; i++)
 			net_run_once(j.rig.loop, 5 * USEC_PER_MSEC);
-		assert_in_range(j.rig.loop->turn - turns, 1, 10);
+		assert_in_range(j.rig.loop->pass - turns, 1, 10);
 		assert_int_equal(j.server.ended, 1);
 		assert_int_equal(j.server.fills, fills);
 		assert_int_equal(net_faults.failed, 1);
@@ -323,7 +323,7 @@ static void a_socket_that_cannot_be_watched_ends(void **state)
 	run_until(&p.rig, p.a.ended);
 	assert_int_equal(p.a.end, NET_END_ERROR);
 	assert_string_equal(p.a.text, "no event can be had for the socket");
-	run_turns(&p.rig, 3);
+	run_passes(&p.rig, 3);
 	assert_int_equal(p.a.ended, 1);
 	pair_fini(&p);
 }
@@ -332,11 +332,11 @@ static void a_socket_that_cannot_be_watched_ends(void **state)
 
 static void copies(struct owner *o, struct net_out *out)
 {
-	uint8_t octets[5000];
+	uint8_t bytes[5000];
 	while (o->sent < o->to_send && net_out_room(out) > 0) {
-		pattern_write(o->send_seed, o->sent, octets, sizeof(octets));
-		net_out_copy(out, octets, sizeof(octets));
-		o->sent += sizeof(octets);
+		pattern_write(o->send_seed, o->sent, bytes, sizeof(bytes));
+		net_out_copy(out, bytes, sizeof(bytes));
+		o->sent += sizeof(bytes);
 	}
 }
 
@@ -344,7 +344,7 @@ static void a_failure_while_closing_ends_it_at_once(void **state)
 {
 	(void)state;
 	static const struct {
-		bool is_blocked; /* octets are left when it is closed */
+		bool is_blocked; /* bytes are left when it is closed */
 		enum net_call call;
 		int error;
 	} closings[] = {
@@ -368,7 +368,7 @@ static void a_failure_while_closing_ends_it_at_once(void **state)
 		net_conn_close(p.a.conn);
 		p.a.conn = NULL;
 		if (closings[i].call == NET_CALL_RECV) {
-			run_turns(&p.rig, 2);
+			run_passes(&p.rig, 2);
 			assert_false(list_is_empty(&l->draining) && list_is_empty(&l->lingering));
 			p.b.on_fill = copies;
 			owner_send(&p.b, 0, 5000);
@@ -416,7 +416,7 @@ static size_t echo_short_of_chunks(size_t n, size_t times, bool with_tls)
 	assert_false(j.client.is_wrong);
 	assert_int_equal(j.client.ended + j.server.ended, 0);
 	/* While a read waits for a chunk the loop sleeps. */
-	assert_in_range(j.rig.loop->turn, 1, 500);
+	assert_in_range(j.rig.loop->pass, 1, 500);
 	joined_fini(&j);
 	return refused;
 }
@@ -456,7 +456,7 @@ static void whoever_waits_for_a_chunk_may_be_let_go(void **state)
 		} else { /* or read on later */
 			net_conn_set_reading(j.server.conn, false);
 			run_until(&j.rig, !j.server.conn->is_starved);
-			run_turns(&j.rig, 3);
+			run_passes(&j.rig, 3);
 			assert_int_equal(j.server.received, 0);
 			net_conn_set_reading(j.server.conn, true);
 			run_until(&j.rig, j.server.received == 100000);
@@ -471,8 +471,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_call_of_a_plain_connection_may_fail),
 	    cmocka_unit_test(every_call_of_a_tls_connection_may_fail),
-	    cmocka_unit_test(octets_survive_sends_of_any_size),
-	    cmocka_unit_test(a_connect_that_never_ends_costs_no_turns),
+	    cmocka_unit_test(bytes_survive_sends_of_any_size),
+	    cmocka_unit_test(a_connect_that_never_ends_costs_no_passes),
 	    cmocka_unit_test(a_failure_after_the_end_was_told_is_not_told_again),
 	    cmocka_unit_test(a_socket_that_cannot_be_watched_ends),
 	    cmocka_unit_test(a_failure_while_closing_ends_it_at_once),

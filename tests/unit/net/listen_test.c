@@ -119,10 +119,10 @@ static void a_long_shortage_is_looked_at_once_a_second(void **state)
 	run_until(&c.rig, accepts() == 5); /* after 0.1 + 0.2 + 0.4 + 0.8 s */
 	assert_int_equal(c.pauses, 1);
 	usec start = net_now(c.rig.loop);
-	uint64_t turns = c.rig.loop->turn;
+	uint64_t turns = c.rig.loop->pass;
 	run_until(&c.rig, accepts() == 6);
 	assert_in_range(net_now(c.rig.loop) - start, USEC_PER_SEC, 10 * USEC_PER_SEC);
-	assert_in_range(c.rig.loop->turn - turns, 1, 60); /* the test itself looks every 20 ms */
+	assert_in_range(c.rig.loop->pass - turns, 1, 60); /* the test itself looks every 20 ms */
 	net_faults_plan((struct net_fault){.error = 0});
 	run_until(&c.rig, c.accepted_count == 3);
 	crowd_fini(&c);
@@ -283,13 +283,13 @@ static void serve_with_few_descriptors(int fd)
 	/* Nothing at all is left now, and nothing spins. */
 	int accepted = c.accepted_count;
 	size_t calls = accepts();
-	uint64_t turns = c.rig.loop->turn;
+	uint64_t turns = c.rig.loop->pass;
 	usec until = clock_monotonic() + 400 * USEC_PER_MSEC;
 	while (clock_monotonic() < until)
 		net_run_once(c.rig.loop, until - clock_monotonic());
 	must(c.accepted_count == accepted);
 	must(accepts() - calls <= 3);
-	must(c.rig.loop->turn - turns < 30);
+	must(c.rig.loop->pass - turns < 30);
 	must(c.pauses == 1);
 	/* The reserve comes back: that alone is no reason to go on. */
 	while (count > 0)

@@ -38,7 +38,7 @@ static void a_timer_fires_once_and_never_early(void **state)
 	run_until(&t.rig, t.fired > 0);
 	assert_true(net_now(t.rig.loop) >= deadline);
 	assert_true(t.timer.deadline == USEC_NEVER);
-	run_turns(&t.rig, 3);
+	run_passes(&t.rig, 3);
 	assert_int_equal(t.fired, 1);
 	timed_fini(&t);
 }
@@ -104,7 +104,7 @@ static void a_timer_may_set_itself_again(void **state)
 	timed_fini(&t);
 }
 
-static void a_watch_tells_of_octets_in_a_pipe(void **state)
+static void a_watch_tells_of_bytes_in_a_pipe(void **state)
 {
 	(void)state;
 	struct rig r;
@@ -112,13 +112,13 @@ static void a_watch_tells_of_octets_in_a_pipe(void **state)
 	rig_init(&r);
 	assert_int_equal(pipe(fd), 0);
 	struct net_watch *w = net_watch_new(r.loop, fd[0], count, &readable);
-	run_turns(&r, 2);
+	run_passes(&r, 2);
 	assert_int_equal(readable, 0);
 	assert_int_equal(write(fd[1], "x", 1), 1);
 	run_until(&r, readable > 0);
 	net_watch_free(w);
 	int before = readable;
-	run_turns(&r, 2);
+	run_passes(&r, 2);
 	assert_int_equal(readable, before);
 	close(fd[0]);
 	close(fd[1]);
@@ -151,7 +151,7 @@ static void run_goes_on_until_stop(void **state)
 	struct net_timer t;
 	int turns = 0;
 	rig_init(&r);
-	net_on_turn(r.loop, count, &turns);
+	net_on_pass(r.loop, count, &turns);
 	net_timer_init(&t, r.loop, stop_in, r.loop);
 	net_timer_set(&t, net_now(r.loop) + 5 * USEC_PER_MSEC);
 	net_run(r.loop);
@@ -177,7 +177,7 @@ int main(void)
 	    cmocka_unit_test(moving_a_timer_earlier_arms_it_again),
 	    cmocka_unit_test(a_timer_that_was_switched_off_stays_silent),
 	    cmocka_unit_test(a_timer_may_set_itself_again),
-	    cmocka_unit_test(a_watch_tells_of_octets_in_a_pipe),
+	    cmocka_unit_test(a_watch_tells_of_bytes_in_a_pipe),
 	    cmocka_unit_test(a_signal_calls_back_in_the_loop),
 	    cmocka_unit_test(run_goes_on_until_stop),
 	    cmocka_unit_test(freeing_nothing_is_fine),

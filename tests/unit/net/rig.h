@@ -81,7 +81,7 @@ RIG void rig_fini(struct rig *r)
 		}                                                                                  \
 	} while (0)
 
-RIG void run_turns(struct rig *r, int turns)
+RIG void run_passes(struct rig *r, int turns)
 {
 	for (int i = 0; i < turns; i++)
 		net_run_once(r->loop, 0);
@@ -100,9 +100,9 @@ struct owner {
 	/* What came, checked against the pattern of receive_seed. */
 	uint64_t receive_seed, received, deliveries;
 	bool is_wrong;
-	/* What goes out: `to_send` octets of the pattern, in random portions. */
+	/* What goes out: `to_send` bytes of the pattern, in random portions. */
 	uint64_t send_seed, sent, to_send, random;
-	bool by_copy; /* one octet run per portion, always copied */
+	bool by_copy; /* one byte run per portion, always copied */
 	/* An echo sends back what came. */
 	bool echoes, is_paused;
 	struct piece queue[QUEUE_PIECES];
@@ -304,7 +304,7 @@ RIG void joined_part(struct joined *j)
 {
 	owner_fini(&j->client);
 	owner_fini(&j->server);
-	run_turns(&j->rig, 2);
+	run_passes(&j->rig, 2);
 	owner_init(&j->client, &j->rig);
 	owner_init(&j->server, &j->rig);
 }
@@ -336,7 +336,7 @@ RIG void pair_init(struct pair *p)
 	p->b.conn = net_conn_new(p->rig.loop, fd[1], NULL, &owner_ops, &p->b);
 }
 
-/* The octets of a wait, since b reads nothing. */
+/* The bytes of a wait, since b reads nothing. */
 RIG void pair_block(struct pair *p)
 {
 	net_conn_set_reading(p->b.conn, false);

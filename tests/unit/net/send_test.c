@@ -113,7 +113,7 @@ static void many_small_frames_leave_in_one_record_and_one_send(void **state)
 	(void)state;
 	struct joined j;
 	joined_init_tls(&j);
-	/* The session tickets travel with the first octets. */
+	/* The session tickets travel with the first bytes. */
 	owner_send(&j.server, 0, 1);
 	run_until(&j.rig, j.client.received == 1);
 	j.client.received = j.server.sent = 0;
@@ -124,7 +124,7 @@ static void many_small_frames_leave_in_one_record_and_one_send(void **state)
 	assert_false(j.client.is_wrong);
 	assert_int_equal(sys.sends, 1);
 	assert_int_equal(sys.recvs, 1);
-	/* 5 octets of header, 1 of type, 16 of tag. */
+	/* 5 bytes of header, 1 of type, 16 of tag. */
 	assert_int_equal(sys.sent_bytes, 4000 + 22);
 	joined_fini(&j);
 }
@@ -134,7 +134,7 @@ static void a_bulk_response_leaves_in_large_sends(void **state)
 	(void)state;
 	struct joined j;
 	joined_init_tls(&j);
-	run_turns(&j.rig, 3);
+	run_passes(&j.rig, 3);
 	replace_calls(&j.rig);
 	/* One turn without the client's reads: what the socket takes of 240 KiB at once. */
 	int size = 1 << 20;
@@ -153,11 +153,11 @@ static void records_are_small_only_at_the_start(void **state)
 	(void)state;
 	struct joined j;
 	joined_init_tls(&j);
-	run_turns(&j.rig, 3);
+	run_passes(&j.rig, 3);
 	replace_calls(&j.rig);
 	owner_send(&j.server, 0, 1u << 20);
 	run_until(&j.rig, j.client.received == 1u << 20);
-	/* 22 octets for each record: about 50 small and 60 full ones, not 800 small ones. */
+	/* 22 bytes for each record: about 50 small and 60 full ones, not 800 small ones. */
 	size_t records = (sys.sent_bytes - (1u << 20)) / 22;
 	assert_in_range(records, 75, 140);
 	joined_fini(&j);
@@ -174,7 +174,7 @@ static void short_writes_lose_nothing(struct owner *from, struct owner *to)
 	assert_int_equal(to->received, 2u << 20);
 }
 
-static void plain_octets_survive_short_writes_and_eagain(void **state)
+static void plain_bytes_survive_short_writes_and_eagain(void **state)
 {
 	(void)state;
 	struct pair p;
@@ -184,7 +184,7 @@ static void plain_octets_survive_short_writes_and_eagain(void **state)
 	pair_fini(&p);
 }
 
-static void tls_octets_survive_short_writes_and_eagain(void **state)
+static void tls_bytes_survive_short_writes_and_eagain(void **state)
 {
 	(void)state;
 	struct joined j;
@@ -197,13 +197,13 @@ static void tls_octets_survive_short_writes_and_eagain(void **state)
 	joined_fini(&j);
 }
 
-static size_t rest_octets(const struct net_conn *c)
+static size_t rest_bytes(const struct net_conn *c)
 {
-	size_t octets = 0;
+	size_t bytes = 0;
 	for (const struct net_rest *r = c->rest; r; r = r->next)
 		for (uint32_t i = r->first; i < r->count; i++)
-			octets += r->segments[i].length;
-	return octets;
+			bytes += r->segments[i].length;
+	return bytes;
 }
 
 static void no_fill_while_blocked_and_one_batch_at_most_is_kept(
@@ -212,16 +212,16 @@ static void no_fill_while_blocked_and_one_batch_at_most_is_kept(
 	net_conn_set_reading(to->conn, false);
 	owner_send(from, 0, 64u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
-	run_turns(from->rig, 3);
+	run_passes(from->rig, 3);
 	int fills = from->fills;
 	uint64_t sent = from->sent;
 	for (int i = 0; i < 20; i++) {
 		net_conn_dirty(from->conn);
-		run_turns(from->rig, 1);
+		run_passes(from->rig, 1);
 	}
 	assert_int_equal(from->fills, fills);
 	assert_int_equal(from->sent, sent);
-	assert_in_range(rest_octets(from->conn), 1, NET_BATCH_BYTES + LIMIT_CHUNK_BYTES + 200);
+	assert_in_range(rest_bytes(from->conn), 1, NET_BATCH_BYTES + LIMIT_CHUNK_BYTES + 200);
 	assert_int_equal(from->conn->batch_bytes, NET_BATCH_LEAST_BYTES);
 	net_conn_set_reading(to->conn, true);
 	run_until(from->rig, to->received >= sent + (8u << 20));
@@ -253,7 +253,7 @@ static void block(struct owner *from, struct owner *to, struct budget *budget)
 	net_conn_set_reading(to->conn, false);
 	owner_send(from, 0, 16u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
-	assert_true(budget->used_bytes >= rest_octets(from->conn));
+	assert_true(budget->used_bytes >= rest_bytes(from->conn));
 	assert_in_range(budget->used_bytes, 1, NET_OUT_SEGMENTS * LIMIT_CHUNK_BYTES + NET_BATCH_BYTES);
 }
 
@@ -327,7 +327,7 @@ static void blocked_since_and_what_was_delivered_are_known(void **state)
 	pair_fini(&p);
 }
 
-static void received_in_one_turn(struct owner *from, struct owner *to)
+static void received_in_one_pass(struct owner *from, struct owner *to)
 {
 	net_conn_set_reading(to->conn, false);
 	owner_send(from, 0, 64u << 20);
@@ -338,31 +338,31 @@ static void received_in_one_turn(struct owner *from, struct owner *to)
 		sys.received_bytes = 0;
 		uint64_t before = to->received;
 		net_run_once(from->rig->loop, 0);
-		assert_in_range(sys.received_bytes, 0, LIMIT_READ_PER_TURN_BYTES);
-		assert_in_range(to->received - before, 0, LIMIT_READ_PER_TURN_BYTES + 16384);
+		assert_in_range(sys.received_bytes, 0, LIMIT_READ_PER_PASS_BYTES);
+		assert_in_range(to->received - before, 0, LIMIT_READ_PER_PASS_BYTES + 16384);
 	}
 	run_until(from->rig, to->received >= 4u << 20);
 	assert_false(to->is_wrong);
 }
 
-static void a_plain_connection_reads_a_bounded_amount_in_a_turn(void **state)
+static void a_plain_connection_reads_a_bounded_amount_in_a_pass(void **state)
 {
 	(void)state;
 	struct pair p;
 	pair_init(&p);
 	replace_calls(&p.rig);
-	received_in_one_turn(&p.a, &p.b);
+	received_in_one_pass(&p.a, &p.b);
 	pair_fini(&p);
 }
 
-static void a_tls_connection_reads_a_bounded_amount_in_a_turn(void **state)
+static void a_tls_connection_reads_a_bounded_amount_in_a_pass(void **state)
 {
 	(void)state;
 	struct joined j;
 	joined_init(&j);
 	replace_calls(&j.rig);
 	joined_open(&j, server_tls, client_tls, "localhost");
-	received_in_one_turn(&j.client, &j.server);
+	received_in_one_pass(&j.client, &j.server);
 	joined_fini(&j);
 }
 
@@ -406,7 +406,7 @@ static void a_write_error_ends_the_connection(void **state)
 	assert_string_equal(p.a.text, "write: Broken pipe");
 	int fills = p.a.fills;
 	net_conn_dirty(p.a.conn);
-	run_turns(&p.rig, 3);
+	run_passes(&p.rig, 3);
 	assert_int_equal(p.a.fills, fills);
 	assert_int_equal(p.a.ended, 1);
 	pair_fini(&p);
@@ -539,14 +539,14 @@ static void an_idle_tls_connection_costs_at_most_seven_kib(void **state)
 			net_run_once(j.rig.loop, 0);
 		}
 		SSL_free(ssl);
-		/* It has been in use: octets have left, and the session tickets with them. */
+		/* It has been in use: bytes have left, and the session tickets with them. */
 		owner_send(&owners[i], 0, 50000);
 		run_until(&j.rig, owners[i].sent == 50000);
 		assert_false(net_conn_is_blocked(owners[i].conn));
 	}
 	size_t each = (mallinfo2().uordblks - before) / 32;
 	if (before > 0) {
-		print_message("an idle TLS connection: %zu octets, of them %zu our own\n", each,
+		print_message("an idle TLS connection: %zu bytes, of them %zu our own\n", each,
 		    sizeof(struct net_conn));
 		assert_in_range(each, 1, 7168);
 	}
@@ -564,15 +564,15 @@ int main(void)
 	    cmocka_unit_test(many_small_frames_leave_in_one_record_and_one_send),
 	    cmocka_unit_test(a_bulk_response_leaves_in_large_sends),
 	    cmocka_unit_test(records_are_small_only_at_the_start),
-	    cmocka_unit_test(plain_octets_survive_short_writes_and_eagain),
-	    cmocka_unit_test(tls_octets_survive_short_writes_and_eagain),
+	    cmocka_unit_test(plain_bytes_survive_short_writes_and_eagain),
+	    cmocka_unit_test(tls_bytes_survive_short_writes_and_eagain),
 	    cmocka_unit_test(a_slow_reader_costs_a_plain_sender_one_batch),
 	    cmocka_unit_test(a_slow_reader_costs_a_tls_sender_one_batch),
 	    cmocka_unit_test(blocked_since_and_what_was_delivered_are_known),
 	    cmocka_unit_test(what_the_socket_does_not_take_is_charged_until_it_does),
 	    cmocka_unit_test(the_loop_pays_for_what_closed_connections_have_not_sent),
-	    cmocka_unit_test(a_plain_connection_reads_a_bounded_amount_in_a_turn),
-	    cmocka_unit_test(a_tls_connection_reads_a_bounded_amount_in_a_turn),
+	    cmocka_unit_test(a_plain_connection_reads_a_bounded_amount_in_a_pass),
+	    cmocka_unit_test(a_tls_connection_reads_a_bounded_amount_in_a_pass),
 	    cmocka_unit_test(a_tls_connection_may_pause_after_each_delivery),
 	    cmocka_unit_test(a_write_error_ends_the_connection),
 	    cmocka_unit_test(a_write_error_while_blocked_ends_the_connection),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Peers that break TLS: alerts in each phase, octets that are none of it, records cut short or too large, sockets
+ * Peers that break TLS: alerts in each phase, bytes that are none of it, records cut short or too large, sockets
  * that fail under it. The owner hears of it once, with a text that names the matter.
  */
 #include "tests/unit/net/rig.h"
@@ -24,18 +24,18 @@ static void bout_init(struct bout *b, bool we_serve)
 	run_until(&j->rig, we_serve ? j->client.opened && j->server.conn : j->server.received > 0);
 }
 
-static void bout_say(struct bout *b, const void *octets, size_t length)
+static void bout_say(struct bout *b, const void *bytes, size_t length)
 {
-	assert_int_equal(send(b->raw->conn->fd, octets, length, MSG_NOSIGNAL), length);
+	assert_int_equal(send(b->raw->conn->fd, bytes, length, MSG_NOSIGNAL), length);
 }
 
 /* Nothing more happens, and it costs nothing. */
 static void bout_fini(struct bout *b)
 {
-	uint64_t turns = b->j.rig.loop->turn;
+	uint64_t turns = b->j.rig.loop->pass;
 	for (int i = 0; i < 4; i++)
 		net_run_once(b->j.rig.loop, 2 * USEC_PER_MSEC);
-	assert_in_range(b->j.rig.loop->turn - turns, 1, 16);
+	assert_in_range(b->j.rig.loop->pass - turns, 1, 16);
 	assert_true(b->tls->ended <= 1);
 	joined_fini(&b->j);
 }
@@ -108,13 +108,13 @@ static void an_alert_on_an_open_connection_is_named(void **state)
 		run_until(&j.rig, to->ended);
 		assert_string_equal(to->text, text);
 		assert_int_equal(to->end, NET_END_ALERT);
-		run_turns(&j.rig, 3);
+		run_passes(&j.rig, 3);
 		assert_int_equal(to->ended, 1);
 		joined_fini(&j);
 	}
 }
 
-static void octets_before_an_alert_are_delivered(void **state)
+static void bytes_before_an_alert_are_delivered(void **state)
 {
 	(void)state;
 	struct joined j;
@@ -122,7 +122,7 @@ static void octets_before_an_alert_are_delivered(void **state)
 	net_conn_set_reading(j.server.conn, false);
 	owner_send(&j.client, 0, 50000);
 	run_until(&j.rig, j.client.sent == 50000);
-	run_turns(&j.rig, 2);
+	run_passes(&j.rig, 2);
 	send_alert(j.client.conn, SSL_AD_INTERNAL_ERROR);
 	net_conn_set_reading(j.server.conn, true);
 	run_until(&j.rig, j.server.ended);
@@ -147,33 +147,33 @@ static void an_early_close_notify_ends_the_handshake(void **state)
 
 /* ---- no TLS at all ---- */
 
-#define OCTETS(text) text, sizeof(text) - 1
+#define BYTES(text) text, sizeof(text) - 1
 
 // clang-format off
 static const struct {
 	bool we_serve;
-	const char *octets;
+	const char *bytes;
 	size_t length;
 	const char *text;
 } garbage[] = {
-    {true,  OCTETS("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "http request"},
-    {true,  OCTETS("CONNECT localhost:443 HTTP/1.1\r\n\r\n"), "https proxy request"},
-    {true,  OCTETS("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "wrong version number"},
-    {true,  OCTETS("PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n"), "wrong version number"},
-    {true,  OCTETS("SSH-2.0-OpenSSH_9.2\r\n"), "wrong version number"},
-    {true,  OCTETS("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), "wrong version number"},
-    {true,  OCTETS("\x80\x10\x01\x00\x02\x00\x03\x00\x00\x00\x04\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1"), "wrong version number"}, /* SSL 2 */
-    {true,  OCTETS("\x16\x03\x01\x00\x04\x02\x00\x00\x00"), "unexpected message"}, /* a ServerHello */
-    {true,  OCTETS("\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00"), "decode error"}, /* a ClientHello of one octet */
-    {true,  OCTETS("\x16\x03\x01\x48\x01garbage"), "encrypted length too long"}, /* a record of 18433 octets */
-    {true,  OCTETS("\x17\x03\x03\x00\x01x"), "unexpected record"}, /* application data */
-    {true,  OCTETS("\x16\x03\x01\x00\x04\x01\xff\xff\xff"), "excessive message size"}, /* a message of 16 MiB */
-    {false, OCTETS("HTTP/1.1 400 Bad Request\r\n\r\n"), "wrong version number"},
-    {false, OCTETS("220 mail.example ESMTP\r\n"), "wrong version number"},
-    {false, OCTETS("\0\0\6\4\0\0\0\0\0\0\3\0\0\0\144"), "wrong version number"}, /* HTTP/2 SETTINGS in cleartext */
-    {false, OCTETS("\x16\x03\x03\x00\x04\x02\x00\x00\x00"), "decode error"}, /* an empty ServerHello */
-    {false, OCTETS("\x16\x03\x03\x48\x01garbage"), "encrypted length too long"},
-    {false, OCTETS("\x17\x03\x03\x00\x01x"), "application data instead of handshake"},
+    {true,  BYTES("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "http request"},
+    {true,  BYTES("CONNECT localhost:443 HTTP/1.1\r\n\r\n"), "https proxy request"},
+    {true,  BYTES("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "wrong version number"},
+    {true,  BYTES("PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n"), "wrong version number"},
+    {true,  BYTES("SSH-2.0-OpenSSH_9.2\r\n"), "wrong version number"},
+    {true,  BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), "wrong version number"},
+    {true,  BYTES("\x80\x10\x01\x00\x02\x00\x03\x00\x00\x00\x04\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1"), "wrong version number"}, /* SSL 2 */
+    {true,  BYTES("\x16\x03\x01\x00\x04\x02\x00\x00\x00"), "unexpected message"}, /* a ServerHello */
+    {true,  BYTES("\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00"), "decode error"}, /* a ClientHello of one byte */
+    {true,  BYTES("\x16\x03\x01\x48\x01garbage"), "encrypted length too long"}, /* a record of 18433 bytes */
+    {true,  BYTES("\x17\x03\x03\x00\x01x"), "unexpected record"}, /* application data */
+    {true,  BYTES("\x16\x03\x01\x00\x04\x01\xff\xff\xff"), "excessive message size"}, /* a message of 16 MiB */
+    {false, BYTES("HTTP/1.1 400 Bad Request\r\n\r\n"), "wrong version number"},
+    {false, BYTES("220 mail.example ESMTP\r\n"), "wrong version number"},
+    {false, BYTES("\0\0\6\4\0\0\0\0\0\0\3\0\0\0\144"), "wrong version number"}, /* HTTP/2 SETTINGS in cleartext */
+    {false, BYTES("\x16\x03\x03\x00\x04\x02\x00\x00\x00"), "decode error"}, /* an empty ServerHello */
+    {false, BYTES("\x16\x03\x03\x48\x01garbage"), "encrypted length too long"},
+    {false, BYTES("\x17\x03\x03\x00\x01x"), "application data instead of handshake"},
 };
 // clang-format on
 
@@ -185,7 +185,7 @@ static void what_is_no_tls_is_named(void **state)
 	for (size_t i = 0; i < GARBAGE; i++) {
 		struct bout b;
 		bout_init(&b, garbage[i].we_serve);
-		bout_say(&b, garbage[i].octets, garbage[i].length);
+		bout_say(&b, garbage[i].bytes, garbage[i].length);
 		expect_tls(&b, garbage[i].text);
 		bout_fini(&b);
 	}
@@ -221,7 +221,7 @@ static void an_end_within_the_hello_is_an_end_in_the_handshake(void **state)
 		struct bout b;
 		bout_init(&b, true);
 		bout_say(&b, begun, length);
-		run_turns(&b.j.rig, 3);
+		run_passes(&b.j.rig, 3);
 		assert_int_equal(b.tls->ended, 0);
 		shutdown(b.raw->conn->fd, SHUT_WR);
 		expect_tls(&b, "closed by the peer during the handshake");
@@ -232,7 +232,7 @@ static void an_end_within_the_hello_is_an_end_in_the_handshake(void **state)
 /* ---- an open connection ---- */
 
 struct open_row {
-	const char *octets;
+	const char *bytes;
 	size_t length;
 	const char *text;
 };
@@ -242,11 +242,11 @@ static void what_is_no_record_ends_an_open_connection(void **state)
 	(void)state;
 	// clang-format off
 	static const struct open_row rows[] = {
-	    {OCTETS("\x17\x03\x03\x48\x01garbage"), "encrypted length too long"},
-	    {OCTETS("\x17\x03\x03\x00\x02xx"), "decryption failed or bad record mac"},
-	    {OCTETS("\x17\x03\x03\x00\x00"), "decryption failed or bad record mac"},
-	    {OCTETS("\x15\x03\x03\x00\x02\x02\x28"), "decryption failed or bad record mac"}, /* an alert in cleartext */
-	    {OCTETS("GET / HTTP/1.1\r\n\r\n"), "wrong version number"},
+	    {BYTES("\x17\x03\x03\x48\x01garbage"), "encrypted length too long"},
+	    {BYTES("\x17\x03\x03\x00\x02xx"), "decryption failed or bad record mac"},
+	    {BYTES("\x17\x03\x03\x00\x00"), "decryption failed or bad record mac"},
+	    {BYTES("\x15\x03\x03\x00\x02\x02\x28"), "decryption failed or bad record mac"}, /* an alert in cleartext */
+	    {BYTES("GET / HTTP/1.1\r\n\r\n"), "wrong version number"},
 	};
 	// clang-format on
 	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
@@ -258,7 +258,7 @@ static void what_is_no_record_ends_an_open_connection(void **state)
 		owner_send(from, 0, 1000);
 		run_until(&j.rig, to->received == 1000);
 		assert_int_equal(
-		    send(from->conn->fd, row->octets, row->length, MSG_NOSIGNAL), row->length);
+		    send(from->conn->fd, row->bytes, row->length, MSG_NOSIGNAL), row->length);
 		run_until(&j.rig, to->ended);
 		if (strcmp(to->text, row->text) != 0)
 			fail_msg("%s, not %s", to->text, row->text);
@@ -297,7 +297,7 @@ static void an_end_within_a_record_delivers_nothing_of_it(void **state)
 		cut_to = cut;
 		owner_send(&j.client, 0, 600);
 		run_until(&j.rig, j.client.sent == 1600);
-		run_turns(&j.rig, 2);
+		run_passes(&j.rig, 2);
 		assert_int_equal(j.server.ended, 0);
 		shutdown(j.client.conn->fd, SHUT_WR);
 		run_until(&j.rig, j.server.ended);
@@ -307,7 +307,7 @@ static void an_end_within_a_record_delivers_nothing_of_it(void **state)
 	}
 }
 
-static void records_in_single_octets_are_read(void **state)
+static void records_in_single_bytes_are_read(void **state)
 {
 	(void)state;
 	struct joined j;
@@ -336,7 +336,7 @@ static void a_record_that_cannot_be_made_fails_the_connection(void **state)
 	assert_string_equal(j.server.text, "a record could not be written");
 	int fills = j.server.fills;
 	net_conn_dirty(j.server.conn);
-	run_turns(&j.rig, 3);
+	run_passes(&j.rig, 3);
 	assert_int_equal(j.server.fills, fills);
 	assert_int_equal(j.server.ended, 1);
 	joined_fini(&j);
@@ -364,7 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_alert_in_the_handshake_is_named),
 	    cmocka_unit_test(an_alert_on_an_open_connection_is_named),
-	    cmocka_unit_test(octets_before_an_alert_are_delivered),
+	    cmocka_unit_test(bytes_before_an_alert_are_delivered),
 	    cmocka_unit_test(an_early_close_notify_ends_the_handshake),
 	    cmocka_unit_test(what_is_no_tls_is_named),
 	    cmocka_unit_test(what_is_wrong_is_told_even_if_the_alert_cannot_leave),
@@ -372,7 +372,7 @@ int main(void)
 	    cmocka_unit_test(a_reset_in_the_handshake_is_an_error_with_a_reason),
 	    cmocka_unit_test(what_is_no_record_ends_an_open_connection),
 	    cmocka_unit_test(an_end_within_a_record_delivers_nothing_of_it),
-	    cmocka_unit_test(records_in_single_octets_are_read),
+	    cmocka_unit_test(records_in_single_bytes_are_read),
 	    cmocka_unit_test(a_record_that_cannot_be_made_fails_the_connection),
 	};
 	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);

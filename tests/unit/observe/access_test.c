@@ -157,20 +157,20 @@ static void quotes_backslashes_and_controls_are_escaped(void **state)
 	    line, "\"path\":\"/a\\\"b\\\\c\\u000ad\\u0001\\u007f/long enough for the fast way\""));
 }
 
-static void every_octet_is_escaped_wherever_it_stands(void **state)
+static void every_byte_is_escaped_wherever_it_stands(void **state)
 {
-	/* Eight positions, so that each octet meets the eight-at-a-time way in each place. */
-	for (unsigned octet = 0; octet < 256; octet++) {
+	/* Eight positions, so that each byte meets the eight-at-a-time way in each place. */
+	for (unsigned byte = 0; byte < 256; byte++) {
 		for (size_t place = 0; place < 8; place++) {
 			char path[] = "abcdefghijklmnop", want[64];
-			path[place] = (char)octet;
+			path[place] = (char)byte;
 			char shown[8];
-			if (octet == '"' || octet == '\\')
-				snprintf(shown, sizeof(shown), "\\%c", octet);
-			else if (octet < 0x20 || octet >= 0x7f)
-				snprintf(shown, sizeof(shown), "\\u00%02x", octet);
+			if (byte == '"' || byte == '\\')
+				snprintf(shown, sizeof(shown), "\\%c", byte);
+			else if (byte < 0x20 || byte >= 0x7f)
+				snprintf(shown, sizeof(shown), "\\u00%02x", byte);
 			else
-				snprintf(shown, sizeof(shown), "%c", octet);
+				snprintf(shown, sizeof(shown), "%c", byte);
 			snprintf(want, sizeof(want), "\"path\":\"%.*s%s%s\"", (int)place,
 			    "abcdefghijklmnop", shown, &"abcdefghijklmnop"[place + 1]);
 			assert_non_null(strstr(line_of_path(*state, slice_of(path, 16)), want));
@@ -184,7 +184,7 @@ static void valid_utf8_stays(void **state)
 	    "\"path\":\"/\u00e9\u20ac\U0001f600\ud7ff\""));
 }
 
-static void invalid_utf8_is_escaped_octet_by_octet(void **state)
+static void invalid_utf8_is_escaped_byte_by_byte(void **state)
 {
 	static const struct {
 		struct slice in;
@@ -264,7 +264,7 @@ static void longest_possible_line_fits_into_a_batch(void **state)
 	    .reason = &reason,
 	    .end_reason = &reason,
 	};
-	memset(x.client.octets, 0xff, sizeof(x.client.octets));
+	memset(x.client.bytes, 0xff, sizeof(x.client.bytes));
 	x.client.family = 6;
 	struct bench *b = *state;
 	b->observe.worker = UINT32_MAX - 1;
@@ -353,9 +353,9 @@ int main(void)
 	    TEST(reset_with_no_error_still_shows_its_code),
 	    TEST(dates_are_right_across_months_and_leap_days),
 	    TEST(quotes_backslashes_and_controls_are_escaped),
-	    TEST(every_octet_is_escaped_wherever_it_stands),
+	    TEST(every_byte_is_escaped_wherever_it_stands),
 	    TEST(valid_utf8_stays),
-	    TEST(invalid_utf8_is_escaped_octet_by_octet),
+	    TEST(invalid_utf8_is_escaped_byte_by_byte),
 	    TEST(long_values_are_cut_and_marked_and_the_line_stays_whole),
 	    TEST(cut_never_tears_a_character_or_an_escape),
 	    TEST(longest_possible_line_fits_into_a_batch),

@@ -109,7 +109,7 @@ static void controls_cannot_forge_a_line(void **state)
 	    "warn [w0] a\\x0ab\\x1b[2J \"q\" c\\\\n\n");
 }
 
-static void long_text_is_cut_at_a_thousand_octets(void **state)
+static void long_text_is_cut_at_a_thousand_bytes(void **state)
 {
 	(void)state;
 	char text[3000], b[3000];
@@ -309,7 +309,7 @@ int main(void)
 	    TEST(kinds_without_end_have_a_bound_together),
 	    TEST(lines_below_the_level_are_not_written),
 	    TEST(controls_cannot_forge_a_line),
-	    TEST(long_text_is_cut_at_a_thousand_octets),
+	    TEST(long_text_is_cut_at_a_thousand_bytes),
 	    TEST(counters_add_up),
 	    TEST(printed_counters_name_each_and_only_pushes_that_happened),
 	    TEST(every_outcome_has_its_name),

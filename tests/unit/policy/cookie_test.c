@@ -90,7 +90,7 @@ static void extreme_hashes_come_back(void **state)
 	assert_int_equal(back.count, 4);
 }
 
-static void value_is_made_of_cookie_octets_and_bounded(void **state)
+static void value_is_made_of_cookie_bytes_and_bounded(void **state)
 {
 	(void)state;
 	char text[POLICY_COOKIE_TEXT];
@@ -111,7 +111,7 @@ static void set_that_does_not_fit_is_shortened(void **state)
 	(void)state;
 	char text[POLICY_COOKIE_TEXT];
 	struct policy_cookie_set set = {.count = 0}, back;
-	/* Evenly spread, each difference takes three octets: more than there is room for. */
+	/* Evenly spread, each difference takes three bytes: more than there is room for. */
 	for (uint64_t i = 0; i < POLICY_COOKIE_MOST; i++)
 		assert_true(policy_cookie_add(&set, i << 56));
 	assert_false(policy_cookie_add(&set, UINT64_MAX));
@@ -122,7 +122,7 @@ static void set_that_does_not_fit_is_shortened(void **state)
 	assert_memory_equal(back.hashes, set.hashes, set.count * sizeof set.hashes[0]);
 }
 
-static void every_changed_octet_is_noticed(void **state)
+static void every_changed_byte_is_noticed(void **state)
 {
 	(void)state;
 	char text[POLICY_COOKIE_TEXT];
@@ -240,7 +240,7 @@ static void newest_of_the_diary_go_before_what_was_in_the_cookie(void **state)
 	policy_diary_fini(&diary);
 }
 
-/* Octets that stand where a letter would if its range went on: they are no other way to write it. */
+/* Bytes that stand where a letter would if its range went on: they are no other way to write it. */
 static void letters_beyond_the_alphabet_are_refused(void **state)
 {
 	(void)state;
@@ -291,9 +291,9 @@ int main(void)
 	    cmocka_unit_test(set_comes_back_as_it_was),
 	    cmocka_unit_test(removed_key_is_gone_and_others_stay),
 	    cmocka_unit_test(extreme_hashes_come_back),
-	    cmocka_unit_test(value_is_made_of_cookie_octets_and_bounded),
+	    cmocka_unit_test(value_is_made_of_cookie_bytes_and_bounded),
 	    cmocka_unit_test(set_that_does_not_fit_is_shortened),
-	    cmocka_unit_test(every_changed_octet_is_noticed),
+	    cmocka_unit_test(every_changed_byte_is_noticed),
 	    cmocka_unit_test(cut_or_extended_values_are_refused),
 	    cmocka_unit_test(keys_may_be_changed_once_without_loss),
 	    cmocka_unit_test(expiry_is_obeyed),

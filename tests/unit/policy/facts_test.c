@@ -8,7 +8,7 @@ static struct http_head *request(struct http_head_pool *pool, const char *const 
 	struct http_head *head = head_request(pool, "GET", "a.example", "/");
 	for (int i = 0; i < 4 && fields[i]; i += 2)
 		http_head_add(head, slice_of_string(fields[i]), slice_of_string(fields[i + 1]));
-	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
 	return head;
 }
 
@@ -56,7 +56,7 @@ static void draw_is_even_and_stays_with_client_and_path(void **state)
 	assert_int_not_equal(draw, policy_draw(&client, host, SLICE("/b")));
 	unsigned below = 0;
 	for (unsigned i = 0; i < 65536; i++) {
-		client.octets[2] = (uint8_t)(i >> 8), client.octets[3] = (uint8_t)i;
+		client.bytes[2] = (uint8_t)(i >> 8), client.bytes[3] = (uint8_t)i;
 		draw = policy_draw(&client, host, SLICE("/a"));
 		assert_in_range(draw, 0, POLICY_DRAWS - 1);
 		below += draw < POLICY_DRAWS / 10;

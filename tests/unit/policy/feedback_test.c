@@ -52,7 +52,7 @@ static unsigned run(struct world *w, unsigned count, unsigned used, enum policy_
 	return told;
 }
 
-static void events_are_counted_with_their_octets_and_times(void **state)
+static void events_are_counted_with_their_bytes_and_times(void **state)
 {
 	struct world *w = *state;
 	static const struct policy_outcome outcomes[] = {
@@ -267,7 +267,7 @@ static void every_event_has_a_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    FEEDBACK_TEST(events_are_counted_with_their_octets_and_times),
+	    FEEDBACK_TEST(events_are_counted_with_their_bytes_and_times),
 	    FEEDBACK_TEST(what_no_rule_decided_is_nobodys),
 	    FEEDBACK_TEST(rule_is_not_judged_before_its_sample_is_full),
 	    FEEDBACK_TEST(rule_that_is_used_enough_goes_on),

@@ -36,7 +36,7 @@ static inline struct http_head *head_response(
 	http_head_add(head, SLICE(":status"), slice_of_string(status));
 	if (length)
 		http_head_add(head, SLICE("content-length"), slice_of_string(length));
-	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_null(http_head_validate(head, HTTP_RESPONSE));
 	return head;
 }
 
@@ -45,7 +45,7 @@ static inline void scene_promise(struct scene *s, const char *method, const char
 	http_head_free(s->promised);
 	s->promised = head_request(s->pool, method, "www.example.com", path);
 	/* As a request: what a guard refuses would not settle as a promise. */
-	assert_null(http_head_settle(s->promised, HTTP_REQUEST));
+	assert_null(http_head_validate(s->promised, HTTP_REQUEST));
 	s->offer.promised = s->promised;
 }
 
@@ -55,7 +55,7 @@ static inline void scene_init(struct scene *s)
 	s->pool = http_head_pool_new(4);
 	s->parent = head_request(s->pool, "GET", "www.example.com:8443", "/shop/index.html?id=1");
 	http_head_add(s->parent, SLICE("user-agent"), SLICE("Example/1.0 (X; Y)"));
-	assert_null(http_head_settle(s->parent, HTTP_REQUEST));
+	assert_null(http_head_validate(s->parent, HTTP_REQUEST));
 	s->offer = (struct policy_offer){
 	    .source = POLICY_RELAYED,
 	    .parent = s->parent,

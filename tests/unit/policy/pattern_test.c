@@ -38,7 +38,7 @@ static void case_is_ignored_where_the_patterns_ignore_it(void **state)
 	policy_regexes_free(all);
 }
 
-static void octets_above_ascii_are_octets(void **state)
+static void bytes_above_ascii_are_bytes(void **state)
 {
 	(void)state;
 	struct policy_regexes *all = policy_regexes_new();
@@ -86,7 +86,7 @@ static void overlong_expression_is_refused(void **state)
 	    all, slice_of(text, sizeof text - 1), false, &at, what, sizeof what));
 	assert_null(
 	    policy_regex_compile(all, slice_of(text, sizeof text), false, &at, what, sizeof what));
-	assert_string_equal(what, "it is longer than 1024 octets");
+	assert_string_equal(what, "it is longer than 1024 bytes");
 	policy_regexes_free(all);
 }
 
@@ -210,7 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(expression_matches_anywhere_unless_anchored),
 		cmocka_unit_test(case_is_ignored_where_the_patterns_ignore_it),
-		cmocka_unit_test(octets_above_ascii_are_octets),
+		cmocka_unit_test(bytes_above_ascii_are_bytes),
 		cmocka_unit_test(mistake_tells_where_it_is),
 		cmocka_unit_test(overlong_expression_is_refused),
 		cmocka_unit_test(expression_that_explodes_ends_without_a_match),

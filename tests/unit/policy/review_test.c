@@ -99,7 +99,7 @@ static void other_content_type_than_the_rule_allows_is_withdrawn(void **state)
 		if (rows[i].type)
 			http_head_add(
 			    response, SLICE("content-type"), slice_of_string(rows[i].type));
-		assert_null(http_head_settle(response, HTTP_RESPONSE));
+		assert_null(http_head_validate(response, HTTP_RESPONSE));
 		struct policy_verdict v = policy_review(&decided, &s->offer, response);
 		assert_int_equal(v.action == POLICY_FORWARD, rows[i].is_kept);
 		if (!rows[i].is_kept)

@@ -132,7 +132,7 @@ static void files_are_appended_to_and_not_for_everyone(void **state)
 	assert_int_equal(st.st_mode & 0027, 0);
 }
 
-static void full_pipe_is_emptied_to_the_last_octet(void **state)
+static void full_pipe_is_emptied_to_the_last_byte(void **state)
 {
 	struct bench *b = *state;
 	static char block[4096];
@@ -183,7 +183,7 @@ static void logger_writes_to_the_files_that_it_is_handed(void **state)
 	logs_reopen(&b->logs);
 	/* Two at a time, and each to its own place. */
 	logs_reopen(&b->logs);
-	while (recv(b->logs.hands, text, sizeof(text), MSG_PEEK | MSG_DONTWAIT) > 0)
+	while (recv(b->logs.fd_sender, text, sizeof(text), MSG_PEEK | MSG_DONTWAIT) > 0)
 		sched_yield();
 	say(log_target(&b->logs.error), "to error\n");
 	say(log_target(&b->logs.access), "to access\n");
@@ -261,7 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(lines_arrive_in_their_files_before_the_logger_ends),
 	    TEST(files_are_appended_to_and_not_for_everyone),
-	    TEST(full_pipe_is_emptied_to_the_last_octet),
+	    TEST(full_pipe_is_emptied_to_the_last_byte),
 	    TEST(death_of_the_master_lets_it_finish_what_is_there),
 	    TEST(reopened_logs_write_to_new_files),
 	    TEST(logger_writes_to_the_files_that_it_is_handed),

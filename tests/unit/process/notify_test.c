@@ -97,8 +97,8 @@ static void expect(int manager, const char *text, pid_t from)
 {
 	char said[256];
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred))];
-	struct iovec octets = {said, sizeof(said) - 1};
-	struct msghdr message = {.msg_iov = &octets,
+	struct iovec bytes = {said, sizeof(said) - 1};
+	struct msghdr message = {.msg_iov = &bytes,
 	    .msg_iovlen = 1,
 	    .msg_control = control,
 	    .msg_controllen = sizeof(control)};

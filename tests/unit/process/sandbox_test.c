@@ -67,8 +67,8 @@ static void be_traced(void)
 
 static void read_the_memory_of_the_parent(void)
 {
-	char octet;
-	struct iovec here = {&octet, 1}, there = {&octet, 1};
+	char byte;
+	struct iovec here = {&byte, 1}, there = {&byte, 1};
 	CALL(SYS_process_vm_readv, getppid(), &here, 1, &there, 1, 0);
 }
 
@@ -270,8 +270,8 @@ static void mount_something(void)
 
 static void write_and_read(void)
 {
-	char octet = 'x';
-	if (write(in[0], &octet, 1) != 1 || read(in[1], &octet, 1) != 1)
+	char byte = 'x';
+	if (write(in[0], &byte, 1) != 1 || read(in[1], &byte, 1) != 1)
 		LEAVE(2);
 }
 
@@ -304,8 +304,8 @@ static void read_a_date(void)
 
 static void draw_at_random(void)
 {
-	char octet;
-	CALL(SYS_getrandom, &octet, 1, 0);
+	char byte;
+	CALL(SYS_getrandom, &byte, 1, 0);
 }
 
 /* Who may make it. */

@@ -167,7 +167,7 @@ static void file_that_is_too_large_is_refused_unread(void **state)
 	put(f, f->path, "{}");
 	assert_int_equal(truncate(f->path, SOURCE_FILE_BYTES + 1), 0);
 	assert_null(source_file_open(f->path, f->stream));
-	assert_true(has_said(f, "is larger than 1048576 octets"));
+	assert_true(has_said(f, "is larger than 1048576 bytes"));
 }
 
 int main(void)

@@ -207,7 +207,7 @@ static void every_mistake_is_told_up_to_a_bound(void **state)
 	done(&p);
 }
 
-/* n resources of one page, with `pad` octets of space in front. */
+/* n resources of one page, with `pad` bytes of space in front. */
 static char *many(size_t n, size_t pad)
 {
 	char *text = memory_alloc(n * 24 + pad + 16), *at = text;
@@ -249,7 +249,7 @@ static void a_manifest_over_a_mebibyte_is_refused(void **state)
 	free(text);
 	text = many(1, SOURCE_FILE_BYTES);
 	p = parse(text);
-	assert_string_equal(p.errors, "push.json:1:1: is larger than 1048576 octets\n");
+	assert_string_equal(p.errors, "push.json:1:1: is larger than 1048576 bytes\n");
 	done(&p);
 	free(text);
 }

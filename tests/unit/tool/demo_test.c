@@ -98,11 +98,11 @@ static void on_event(void *owner, struct h2_event *e)
 	http_head_free(e->head);
 }
 
-static void on_payload(void *owner, struct net_out *out, const struct h2_turn *turn)
+static void on_payload(void *owner, struct net_out *out, const struct h2_data_frame *frame)
 {
 	struct bench *b = owner;
-	net_out_copy(out, b->upload.ptr, turn->length);
-	b->upload = slice_from(b->upload, turn->length);
+	net_out_copy(out, b->upload.ptr, frame->length);
+	b->upload = slice_from(b->upload, frame->length);
 }
 
 static void on_finished(void *owner)
@@ -191,7 +191,7 @@ static bool all_complete(const struct bench *b)
 }
 
 /*
- * Until every stream that is known of is complete; each turn ends at once when something happened.
+ * Until every stream that is known of is complete; each loop pass ends at once when something happened.
  */
 static void run(struct bench *b)
 {

@@ -188,13 +188,13 @@ static void ask(struct both *b)
 	struct http_head *head = request_head(&b->scene, "http", "example.com", said.path);
 	for (unsigned i = 0; i < FIELDS; i++)
 		http_head_add(head, slice_of_string(f[i][0]), slice_of_string(f[i][1]));
-	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
 	const char *detail;
 	assert_null(explain_ask(&b->scene, head, &detail));
 	explain_dispatch(&b->scene, true);
-	explain_turn(&b->scene);
+	explain_pass(&b->scene);
 	b->at = NULL;
-	hop_turns(b->w);
+	hop_passes(b->w);
 	UNTIL(b->w, (b->at = find_open(b->w, said.path)) != NULL);
 	assert_int_equal(b->scene.wants_pushes, b->at->peer->enable_push);
 	compare(b);
@@ -213,11 +213,11 @@ static void promise(struct both *b)
 	uint64_t offered = b->w->counters.pushes_offered;
 	assert_non_null(hop_promise(b->at, scheme, name, path));
 	UNTIL(b->w, b->w->counters.pushes_offered == offered + 1);
-	hop_turns(b->w);
+	hop_passes(b->w);
 	struct http_head *head = request_head(&b->scene, scheme, name, path);
-	assert_null(http_head_settle(head, HTTP_PROMISE));
+	assert_null(http_head_validate(head, HTTP_PROMISE));
 	explain_promise(&b->scene, head);
-	explain_turn(&b->scene);
+	explain_pass(&b->scene);
 	compare(b);
 }
 
@@ -232,12 +232,12 @@ static void answer(struct both *b)
 	const char *first = ANY_OF(links), *second = ANY_OF(links);
 	hop_answer_fields(b->at, 200, 1, "link", first, "link", second, NULL);
 	UNTIL(b->w, b->page->is_over);
-	hop_turns(b->w);
+	hop_passes(b->w);
 	struct http_head *head = explain_head(&b->scene);
 	http_head_add(head, SLICE(":status"), SLICE("200"));
 	http_head_add(head, SLICE("link"), slice_of_string(first));
 	http_head_add(head, SLICE("link"), slice_of_string(second));
-	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_null(http_head_validate(head, HTTP_RESPONSE));
 	explain_answer(&b->scene, head);
 	compare(b);
 }
@@ -259,7 +259,7 @@ static void what_is_explained_is_what_happens(void **state)
 				promise(&b);
 			answer(&b);
 			hop_peer_abort(b.client);
-			hop_turns(b.w);
+			hop_passes(b.w);
 		}
 		explain_scene_fini(&b.scene);
 		hop_world_free(b.w);

@@ -114,10 +114,10 @@ static void on_event(void *owner, struct h2_event *e)
 	http_head_free(e->head);
 }
 
-static void on_payload(void *owner, struct net_out *out, const struct h2_turn *turn)
+static void on_payload(void *owner, struct net_out *out, const struct h2_data_frame *frame)
 {
 	(void)owner;
-	net_out_copy(out, "hello", turn->length);
+	net_out_copy(out, "hello", frame->length);
 }
 
 static void on_finished(void *owner)

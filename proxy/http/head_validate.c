@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Settling: a head as a peer sent it becomes one that the program works with, or is malformed
- * (RFC 9113 8.1.1). One pass over the fields; long values are looked at eight octets at a time.
+ * (RFC 9113 8.1.1). One pass over the fields; long values are looked at eight bytes at a time.
  * It judges form alone: whether a scheme, a host or a method is served is the caller's question.
  */
 #include "proxy/http/authority.h"
@@ -10,13 +10,13 @@
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGHS (ONES * 0x80)
 
-#define BAD_VALUE "control octet in a field value (RFC 9113 8.2.1)"
+#define BAD_VALUE "control byte in a field value (RFC 9113 8.2.1)"
 #define BAD_ORDER "pseudo-field after a regular field (RFC 9113 8.3)"
 
 /* RFC 9110 5.6.2 tchar. */
-enum { TOKEN_OCTET = 1, LOWER_OCTET = 2, SCHEME_OCTET = 4 };
+enum { TOKEN_BYTE = 1, LOWER_BYTE = 2, SCHEME_BYTE = 4 };
 
-static const uint8_t octet_class[256] = {
+static const uint8_t byte_class[256] = {
     ['!'] = 3,
     ['#'] = 3,
     ['$'] = 3,
@@ -34,19 +34,19 @@ static const uint8_t octet_class[256] = {
     ['~'] = 3,
     ['0' ... '9'] = 7,
     ['a' ... 'z'] = 7,
-    ['A' ... 'Z'] = TOKEN_OCTET | SCHEME_OCTET,
+    ['A' ... 'Z'] = TOKEN_BYTE | SCHEME_BYTE,
 };
 
 static bool all_of_class(struct slice s, unsigned class)
 {
 	for (size_t i = 0; i < s.len; i++) {
-		if (!(octet_class[(unsigned char)s.ptr[i]] & class))
+		if (!(byte_class[(unsigned char)s.ptr[i]] & class))
 			return false;
 	}
 	return true;
 }
 
-/* Some octet of the word is below `least` (at most 128), is 0x7f, or is `other`. */
+/* Some byte of the word is below `least` (at most 128), is 0x7f, or is `other`. */
 static inline bool word_has(uint64_t word, uint8_t least, uint8_t other)
 {
 	uint64_t del = word ^ ONES * 0x7f, odd = word ^ ONES * other;
@@ -77,7 +77,7 @@ static inline bool slice_has(struct slice s, uint8_t least, uint8_t other)
 	return word_has(load_word(s.ptr + s.len - 8), least, other);
 }
 
-/* Tabs are rare: only a value that has one is read octet by octet. */
+/* Tabs are rare: only a value that has one is read byte by byte. */
 static bool has_control(struct slice value)
 {
 	for (size_t i = 0; i < value.len; i++) {
@@ -106,9 +106,9 @@ static const char *check_name(struct slice name)
 		return "empty field name (RFC 9110 5.1)";
 	if (name.ptr[0] == ':')
 		return "unknown pseudo-field (RFC 9113 8.3)";
-	if (all_of_class(name, LOWER_OCTET))
+	if (all_of_class(name, LOWER_BYTE))
 		return NULL;
-	if (all_of_class(name, TOKEN_OCTET))
+	if (all_of_class(name, TOKEN_BYTE))
 		return "field name in upper case (RFC 9113 8.2.1)";
 	return "field name is not a token (RFC 9113 8.2.1)";
 }
@@ -226,14 +226,14 @@ static const char *check_path(const struct http_head *head)
 	    !(head->method_token == HTTP_METHOD_OPTIONS && slice_equal(path, SLICE("*"))))
 		return ":path does not begin with a slash (RFC 9113 8.3.1)";
 	if (slice_has(path, 0x21, '#'))
-		return "control octet, space or fragment in :path (RFC 9113 8.3.1)";
+		return "control byte, space or fragment in :path (RFC 9113 8.3.1)";
 	return NULL;
 }
 
 static bool is_scheme(struct slice scheme)
 {
 	return scheme.len > 0 && (scheme.ptr[0] | 0x20) >= 'a' && (scheme.ptr[0] | 0x20) <= 'z' &&
-	       all_of_class(scheme, SCHEME_OCTET);
+	       all_of_class(scheme, SCHEME_BYTE);
 }
 
 static const char *check_host(const struct http_head *head, const struct http_field *host,
@@ -250,7 +250,7 @@ static const char *check_host(const struct http_head *head, const struct http_fi
 }
 
 /* :authority, or Host in its place, and both alike when there are both. */
-static const char *settle_authority(struct pass *p)
+static const char *validate_authority(struct pass *p)
 {
 	struct http_head *head = p->head;
 	struct http_authority authority;
@@ -304,7 +304,7 @@ static const char *check_request(struct pass *p)
 		return ":protocol without extended CONNECT (RFC 8441 4)";
 	head->method_token = (uint16_t)http_method_find(head->method);
 	if (head->method_token == HTTP_METHOD_OTHER &&
-	    (head->method.len == 0 || !all_of_class(head->method, TOKEN_OCTET)))
+	    (head->method.len == 0 || !all_of_class(head->method, TOKEN_BYTE)))
 		return "no :method, or it is not a token (RFC 9113 8.3.1)";
 	if (head->kind == HTTP_PROMISE && (fault = check_promise(p)) != NULL)
 		return fault;
@@ -314,7 +314,7 @@ static const char *check_request(struct pass *p)
 		return "no :scheme, or it is not one (RFC 9113 8.3.1)";
 	if ((fault = check_path(head)) != NULL)
 		return fault;
-	return settle_authority(p);
+	return validate_authority(p);
 }
 
 static const char *check_response(const struct pass *p)
@@ -366,7 +366,7 @@ static size_t list_bytes_of(const struct http_head *head)
 	return bytes;
 }
 
-const char *http_head_settle(struct http_head *head, enum http_head_kind kind)
+const char *http_head_validate(struct http_head *head, enum http_head_kind kind)
 {
 	struct pass p = {.head = head};
 	const char *fault;

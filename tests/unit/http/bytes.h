@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every octet in every place of a head, by rows: each is refused, or kept as it came. What may stand
+ * Every byte in every place of a head, by rows: each is refused, or kept as it came. What may stand
  * where is spelled out in the rows once more, so that a slip in the tables of the code is not
  * repeated.
  */
-#ifndef PUSHGATE_TESTS_HTTP_OCTETS_H
-#define PUSHGATE_TESTS_HTTP_OCTETS_H
+#ifndef PUSHGATE_TESTS_HTTP_BYTES_H
+#define PUSHGATE_TESTS_HTTP_BYTES_H
 
 #include "tests/unit/http/heads.h"
 
@@ -15,11 +15,11 @@
 #define TOKEN LOWER DIGITS "!#$%&'*+-.^_`|~"
 #define HOST LOWER UPPER DIGITS "-._~!$&'()*+,;="
 
-/* One place where an octet is tried: the value of the field `name`, or with "name" a field's name. */
+/* One place where a byte is tried: the value of the field `name`, or with "name" a field's name. */
 struct row {
 	enum http_head_kind kind;
 	const char *name;
-	const char *text; /* well-formed; one of its octets is replaced */
+	const char *text; /* well-formed; one of its bytes is replaced */
 	/* What may stand first, in the middle, last. NULL: what a value may have; edges without
 	 * blanks. */
 	const char *first, *middle, *last;
@@ -28,18 +28,18 @@ struct row {
 #define VALUE NULL, NULL, NULL
 #define NAME TOKEN, TOKEN, TOKEN
 
-static inline bool may_stand(const struct row *row, size_t at, int octet)
+static inline bool may_stand(const struct row *row, size_t at, int byte)
 {
 	size_t last = strlen(row->text) - 1;
 	const char *set = at == 0 ? row->first : at == last ? row->last : row->middle;
 	bool is_edge = at == 0 || at == last;
 	if (set && strcmp(row->name, "te") == 0 && !is_edge)
-		return (octet | 0x20) == row->text[at] && octet >= 'A';
+		return (byte | 0x20) == row->text[at] && byte >= 'A';
 	if (set)
-		return octet != 0 && strchr(set, octet) != NULL;
-	if (octet == ' ' || octet == '\t')
+		return byte != 0 && strchr(set, byte) != NULL;
+	if (byte == ' ' || byte == '\t')
 		return !is_edge;
-	return octet > 0x20 && octet != 0x7f;
+	return byte > 0x20 && byte != 0x7f;
 }
 
 /* Those that the kind must have; the text stands for the row's own. */
@@ -87,25 +87,25 @@ static inline struct slice found(const struct http_head *head, const struct row 
 	return strcmp(row->name, "name") == 0 ? head->fields[0].name : head->fields[0].value;
 }
 
-static inline void judge(const struct row *row, size_t at, int octet)
+static inline void judge(const struct row *row, size_t at, int byte)
 {
 	char text[64];
 	size_t length = strlen(row->text);
 	struct http_head *head = http_head_new(pool);
 	memcpy(text, row->text, length);
-	text[at] = (char)octet;
+	text[at] = (char)byte;
 	struct slice written = slice_of(text, length);
 	add_pseudos(head, row, written);
 	if (strcmp(row->name, "name") == 0)
 		http_head_add(head, written, SLICE("1"));
 	else if (row->name[0] != ':')
 		http_head_add(head, slice_of_string(row->name), written);
-	const char *fault = http_head_settle(head, row->kind);
-	if (may_stand(row, at, octet) != (fault == NULL))
-		fail_msg("0x%02x at %zu of %s: %s: %s", (unsigned)octet, at, row->name, row->text,
+	const char *fault = http_head_validate(head, row->kind);
+	if (may_stand(row, at, byte) != (fault == NULL))
+		fail_msg("0x%02x at %zu of %s: %s: %s", (unsigned)byte, at, row->name, row->text,
 		    fault ? fault : "accepted");
 	if (!fault && !slice_equal(found(head, row), written))
-		fail_msg("0x%02x at %zu of %s: %s was changed", (unsigned)octet, at, row->name,
+		fail_msg("0x%02x at %zu of %s: %s was changed", (unsigned)byte, at, row->name,
 		    row->text);
 	http_head_free(head);
 }
@@ -113,8 +113,8 @@ static inline void judge(const struct row *row, size_t at, int octet)
 static inline void judge_from(const struct row *row, size_t first)
 {
 	for (size_t at = first; at < strlen(row->text); at++)
-		for (int octet = 0; octet < 256; octet++)
-			judge(row, at, octet);
+		for (int byte = 0; byte < 256; byte++)
+			judge(row, at, byte);
 }
 
 static inline void judge_all(const struct row *rows, size_t count)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every octet in every place of what an origin writes: responses, trailers and promised requests (RFC 9113
+ * Every byte in every place of what an origin writes: responses, trailers and promised requests (RFC 9113
  * 8.2.1, 8.3.2, 8.4.1, 10.3; RFC 9110 5.1, 5.5, 8.6, 15). A response that could be read as two is never
  * passed on.
  */
-#include "tests/unit/http/octets.h"
+#include "tests/unit/http/bytes.h"
 
 static const struct row rows[] = {
     {HTTP_RESPONSE, "name", "x", NAME},
@@ -33,7 +33,7 @@ static const struct row rows[] = {
 };
 
 /* covers: R165 R166 R167 R169 R172 R175 */
-static void every_octet_in_every_place_is_refused_or_kept(void **state)
+static void every_byte_in_every_place_is_refused_or_kept(void **state)
 {
 	(void)state;
 	judge_all(rows, sizeof(rows) / sizeof(rows[0]));
@@ -43,20 +43,20 @@ static bool status_passes(struct slice text)
 {
 	struct http_head *head = http_head_new(pool);
 	http_head_add(head, SLICE(":status"), text);
-	bool passes = http_head_settle(head, HTTP_RESPONSE) == NULL;
+	bool passes = http_head_validate(head, HTTP_RESPONSE) == NULL;
 	http_head_free(head);
 	return passes;
 }
 
 /* covers: R168 */
-static void every_octet_of_a_status_is_a_digit(void **state)
+static void every_byte_of_a_status_is_a_digit(void **state)
 {
 	(void)state;
 	for (size_t at = 0; at < 3; at++) {
-		for (int octet = 0; octet < 256; octet++) {
+		for (int byte = 0; byte < 256; byte++) {
 			char text[] = {'2', '2', '2'};
-			text[at] = (char)octet;
-			bool want = octet >= (at == 0 ? '1' : '0') && octet <= '9';
+			text[at] = (char)byte;
+			bool want = byte >= (at == 0 ? '1' : '0') && byte <= '9';
 			assert_int_equal(status_passes(slice_of(text, 3)), want);
 		}
 	}
@@ -79,8 +79,8 @@ static void every_number_from_100_to_999_but_101_is_a_status(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(every_octet_in_every_place_is_refused_or_kept),
-	    cmocka_unit_test(every_octet_of_a_status_is_a_digit),
+	    cmocka_unit_test(every_byte_in_every_place_is_refused_or_kept),
+	    cmocka_unit_test(every_byte_of_a_status_is_a_digit),
 	    cmocka_unit_test(every_number_from_100_to_999_but_101_is_a_status),
 	};
 	return cmocka_run_group_tests(tests, start, stop);

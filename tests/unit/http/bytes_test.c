@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every octet in every place of a request (RFC 9113 8.2.1, 8.3.1, 10.3; RFC 9110 5.1, 5.5, 8.6, 9.1;
+ * Every byte in every place of a request (RFC 9113 8.2.1, 8.3.1, 10.3; RFC 9110 5.1, 5.5, 8.6, 9.1;
  * RFC 3986 3).
  */
-#include "tests/unit/http/octets.h"
+#include "tests/unit/http/bytes.h"
 
 #define METHOD LOWER UPPER DIGITS "!#$%&'*+-.^_`|~"
 #define SCHEME LOWER UPPER DIGITS "+-."
@@ -28,7 +28,7 @@ static const struct row rows[] = {
 };
 
 /* covers: R77 R131 */
-static void every_octet_in_every_place_is_refused_or_kept(void **state)
+static void every_byte_in_every_place_is_refused_or_kept(void **state)
 {
 	(void)state;
 	judge_all(rows, sizeof(rows) / sizeof(rows[0]));
@@ -37,23 +37,23 @@ static void every_octet_in_every_place_is_refused_or_kept(void **state)
 }
 
 /* covers: R126 R131 */
-static void every_octet_of_a_path_is_refused_or_kept(void **state)
+static void every_byte_of_a_path_is_refused_or_kept(void **state)
 {
 	(void)state;
-	/* What a value may have, but for the space and the fragment; a tab is a control octet. */
+	/* What a value may have, but for the space and the fragment; a tab is a control byte. */
 	static const char path[] = "/a/path?of=several&parts";
 	const struct row row = {HTTP_REQUEST, ":path", path, VALUE};
 	for (size_t at = 1; at < sizeof(path) - 1; at++) {
-		for (int octet = 0; octet < 256; octet++) {
-			if (octet != ' ' && octet != '\t' && octet != '#')
-				judge(&row, at, octet);
+		for (int byte = 0; byte < 256; byte++) {
+			if (byte != ' ' && byte != '\t' && byte != '#')
+				judge(&row, at, byte);
 		}
 	}
-	for (const char *octet = " \t#"; *octet; octet++) {
+	for (const char *byte = " \t#"; *byte; byte++) {
 		struct http_head *head = http_head_new(pool);
-		const char text[] = {'/', 'a', *octet, 'b'};
+		const char text[] = {'/', 'a', *byte, 'b'};
 		add_pseudos(head, &row, slice_of(text, sizeof(text)));
-		assert_non_null(http_head_settle(head, HTTP_REQUEST));
+		assert_non_null(http_head_validate(head, HTTP_REQUEST));
 		http_head_free(head);
 	}
 }
@@ -61,8 +61,8 @@ static void every_octet_of_a_path_is_refused_or_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(every_octet_in_every_place_is_refused_or_kept),
-	    cmocka_unit_test(every_octet_of_a_path_is_refused_or_kept),
+	    cmocka_unit_test(every_byte_in_every_place_is_refused_or_kept),
+	    cmocka_unit_test(every_byte_of_a_path_is_refused_or_kept),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -12,7 +12,7 @@
 static void check(enum http_head_kind kind, const char *fault, const char *const *lines)
 {
 	struct http_head *head = decoded(lines);
-	const char *found = http_head_settle(head, kind);
+	const char *found = http_head_validate(head, kind);
 	if (!fault && found)
 		fail_msg("refused: %s", found);
 	if (fault && !found)
@@ -31,7 +31,7 @@ static void pseudo_fields_move_to_their_slots(void **state)
 	struct http_head *head = decoded(LINES(":method: POST", ":path: /a?b", ":scheme: https",
 	    ":authority: a.example:8443", "content-length: 12", "x-one: 1"));
 	head->fields[1].never_index = true;
-	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
 	assert_true(slice_equal(head->method, SLICE("POST")));
 	assert_int_equal(head->method_token, HTTP_METHOD_POST);
 	assert_true(slice_equal(head->path, SLICE("/a?b")));
@@ -51,7 +51,7 @@ static void fields_can_be_added_after_settling(void **state)
 {
 	(void)state;
 	struct http_head *head = decoded(LINES(GET_ROOT, "x-first: 1"));
-	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
 	for (int i = 0; i < 300; i++)
 		http_head_add(head, SLICE("x-more"), SLICE("2"));
 	assert_int_equal(head->count, 301);
@@ -64,12 +64,12 @@ static void list_bytes_count_every_field_unless_the_decoder_did(void **state)
 {
 	(void)state;
 	struct http_head *head = decoded(LINES(OK, "age: 10"));
-	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_null(http_head_validate(head, HTTP_RESPONSE));
 	assert_int_equal(head->list_bytes, 7 + 3 + 32 + 3 + 2 + 32);
 	http_head_free(head);
 	head = decoded(LINES(OK, "age: 10"));
 	head->list_bytes = 5;
-	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_null(http_head_validate(head, HTTP_RESPONSE));
 	assert_int_equal(head->list_bytes, 5);
 	http_head_free(head);
 }
@@ -177,15 +177,15 @@ static void path_begins_with_a_slash_or_is_the_star_of_options(void **state)
 	    HTTP_REQUEST, "slash", ":method: GET", ":scheme: https", ":authority: a", ":path: ?q");
 }
 
-/* True when this octet is accepted at this place of a value (or path) of this length. */
-static bool octet_passes(const char *name, size_t len, size_t at, int octet)
+/* True when this byte is accepted at this place of a value (or path) of this length. */
+static bool byte_passes(const char *name, size_t len, size_t at, int byte)
 {
 	struct http_head *head = http_head_new(pool);
 	char text[40];
 	bool is_path = strcmp(name, ":path") == 0;
 	memset(text, 'v', len);
 	text[0] = is_path ? '/' : 'v';
-	text[at] = (char)octet;
+	text[at] = (char)byte;
 	if (is_path) {
 		add_line(head, ":method: GET");
 		add_line(head, ":scheme: https");
@@ -194,23 +194,23 @@ static bool octet_passes(const char *name, size_t len, size_t at, int octet)
 		add_line(head, OK);
 	}
 	http_head_add(head, slice_of_string(name), slice_of(text, len));
-	bool passes = !http_head_settle(head, is_path ? HTTP_REQUEST : HTTP_RESPONSE);
+	bool passes = !http_head_validate(head, is_path ? HTTP_REQUEST : HTTP_RESPONSE);
 	http_head_free(head);
 	return passes;
 }
 
-static void every_octet_of_a_value_is_judged_at_every_place(void **state)
+static void every_byte_of_a_value_is_judged_at_every_place(void **state)
 {
 	(void)state;
-	for (int octet = 0; octet < 256; octet++) {
-		bool is_control = (octet < 0x20 && octet != '\t') || octet == 0x7f;
-		bool is_blank = octet == ' ' || octet == '\t';
+	for (int byte = 0; byte < 256; byte++) {
+		bool is_control = (byte < 0x20 && byte != '\t') || byte == 0x7f;
+		bool is_blank = byte == ' ' || byte == '\t';
 		for (size_t len = 1; len <= 25; len++) {
 			for (size_t at = 0; at < len; at++) {
 				bool is_edge = at == 0 || at == len - 1;
 				bool want = !is_control && !(is_blank && is_edge);
-				assert_int_equal(octet_passes("x-any", len, at, octet), want);
-				assert_int_equal(octet_passes("server", len, at, octet), want);
+				assert_int_equal(byte_passes("x-any", len, at, byte), want);
+				assert_int_equal(byte_passes("server", len, at, byte), want);
 			}
 		}
 	}
@@ -225,31 +225,31 @@ static void value_with_a_tab_is_still_searched_for_controls(void **state)
 	ACCEPT(HTTP_RESPONSE, OK, "x-any: ");
 }
 
-static void every_octet_of_a_path_is_judged_at_every_place(void **state)
+static void every_byte_of_a_path_is_judged_at_every_place(void **state)
 {
 	(void)state;
-	for (int octet = 0; octet < 256; octet++) {
-		bool want = octet > 0x20 && octet != 0x7f && octet != '#';
+	for (int byte = 0; byte < 256; byte++) {
+		bool want = byte > 0x20 && byte != 0x7f && byte != '#';
 		for (size_t len = 2; len <= 25; len++) {
 			for (size_t at = 1; at < len; at++)
-				assert_int_equal(octet_passes(":path", len, at, octet), want);
+				assert_int_equal(byte_passes(":path", len, at, byte), want);
 		}
 	}
 }
 
-static void every_octet_of_a_name_is_judged(void **state)
+static void every_byte_of_a_name_is_judged(void **state)
 {
 	(void)state;
 	const char *specials = "!#$%&'*+-.^_`|~";
-	for (int octet = 0; octet < 256; octet++) {
-		bool want = (octet >= 'a' && octet <= 'z') || (octet >= '0' && octet <= '9') ||
-			    (octet != 0 && strchr(specials, octet));
+	for (int byte = 0; byte < 256; byte++) {
+		bool want = (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ||
+			    (byte != 0 && strchr(specials, byte));
 		for (size_t at = 0; at < 3; at++) {
 			char name[3] = {'x', 'x', 'x'};
 			struct http_head *head = http_head_new(pool);
-			name[at] = (char)octet;
+			name[at] = (char)byte;
 			http_head_add(head, slice_of(name, 3), SLICE("1"));
-			assert_int_equal(http_head_settle(head, HTTP_TRAILERS) == NULL, want);
+			assert_int_equal(http_head_validate(head, HTTP_TRAILERS) == NULL, want);
 			http_head_free(head);
 		}
 	}
@@ -260,7 +260,7 @@ static void names_say_what_is_wrong_with_them(void **state)
 	(void)state;
 	struct http_head *head = http_head_new(pool);
 	http_head_add(head, SLICE(""), SLICE("1"));
-	assert_non_null(strstr(http_head_settle(head, HTTP_TRAILERS), "empty field name"));
+	assert_non_null(strstr(http_head_validate(head, HTTP_TRAILERS), "empty field name"));
 	http_head_free(head);
 	REFUSE(HTTP_RESPONSE, "upper case", OK, "X-Any: 1");
 	REFUSE(HTTP_RESPONSE, "upper case", OK, "Server: 1");
@@ -312,7 +312,7 @@ static void equal_content_lengths_become_one(void **state)
 	(void)state;
 	struct http_head *head =
 	    decoded(LINES(OK, "content-length: 5", "age: 1", "content-length: 5", "date: x"));
-	assert_null(http_head_settle(head, HTTP_RESPONSE));
+	assert_null(http_head_validate(head, HTTP_RESPONSE));
 	assert_int_equal(head->content_length, 5);
 	assert_int_equal(head->count, 3);
 	assert_int_equal(head->fields[0].token, HTTP_TOKEN_CONTENT_LENGTH);
@@ -358,7 +358,7 @@ static void host_stands_in_for_a_missing_authority(void **state)
 	(void)state;
 	struct http_head *head =
 	    decoded(LINES(":method: GET", ":scheme: https", ":path: /", "host: a.example:8443"));
-	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
 	assert_true(head->authority_from_host);
 	assert_true(slice_equal(head->authority, SLICE("a.example:8443")));
 	assert_non_null(http_head_find(head, HTTP_TOKEN_HOST));
@@ -441,7 +441,7 @@ static void cookie_crumbs_are_legal_and_kept(void **state)
 	(void)state;
 	struct http_head *head =
 	    decoded(LINES(GET_ROOT, "cookie: a=1", "cookie: b=2", "cookie: c=3"));
-	assert_null(http_head_settle(head, HTTP_REQUEST));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
 	assert_int_equal(head->count, 3);
 	http_head_free(head);
 }
@@ -460,10 +460,10 @@ int main(void)
 	    cmocka_unit_test(method_is_a_token),
 	    cmocka_unit_test(scheme_has_its_own_form),
 	    cmocka_unit_test(path_begins_with_a_slash_or_is_the_star_of_options),
-	    cmocka_unit_test(every_octet_of_a_value_is_judged_at_every_place),
+	    cmocka_unit_test(every_byte_of_a_value_is_judged_at_every_place),
 	    cmocka_unit_test(value_with_a_tab_is_still_searched_for_controls),
-	    cmocka_unit_test(every_octet_of_a_path_is_judged_at_every_place),
-	    cmocka_unit_test(every_octet_of_a_name_is_judged),
+	    cmocka_unit_test(every_byte_of_a_path_is_judged_at_every_place),
+	    cmocka_unit_test(every_byte_of_a_name_is_judged),
 	    cmocka_unit_test(names_say_what_is_wrong_with_them),
 	    cmocka_unit_test(connection_specific_fields_are_malformed),
 	    cmocka_unit_test(te_says_trailers_or_nothing),

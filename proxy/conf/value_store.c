@@ -35,17 +35,17 @@ static bool put_number(
 static bool put_size(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
-	uint64_t octets;
+	uint64_t bytes;
 	char least[VALUE_TEXT], most[VALUE_TEXT], right[128];
 
-	if (value_size(value, &octets) && octets >= o->min && octets <= o->max) {
+	if (value_size(value, &bytes) && bytes >= o->min && bytes <= o->max) {
 		if (o->type == CONF_TYPE_WINDOW)
-			*(uint32_t *)at = (uint32_t)octets;
+			*(uint32_t *)at = (uint32_t)bytes;
 		else
-			*(uint64_t *)at = octets;
+			*(uint64_t *)at = bytes;
 		return true;
 	}
-	snprintf(right, sizeof right, "give octets from %s to %s, such as 65536, 64k or 1M",
+	snprintf(right, sizeof right, "give bytes from %s to %s, such as 65536, 64k or 1M",
 	    value_size_format(o->min, least, sizeof least),
 	    value_size_format(o->max, most, sizeof most));
 	return conf_bad_value(l, o, value, right);
@@ -201,7 +201,7 @@ static const struct policy_regex *compile(
 	    policy_regex_compile(l->conf->regexes, word, o->min == 1, &at, what, sizeof what);
 	if (!regex)
 		conf_mistake_here(l,
-		    "bad value '%.*s' for %s: %s, at octet %zu; correct the expression",
+		    "bad value '%.*s' for %s: %s, at byte %zu; correct the expression",
 		    SLICE_ARG(slice_sub(word, 0, 80)), o->key, what, at);
 	return regex;
 }
