@@ -172,7 +172,7 @@ struct conf {
 	size_t listen_count;
 	struct conf_origin *origins;
 	size_t origin_count;
-	struct conf_route *routes;    /* in order of the file; matching is most specific first: see hop/router.h */
+	struct conf_route *routes;    /* in order of the file; matching is most specific first: see offer/router.h */
 	size_t route_count;
 	struct conf_preload *preloads; /* in order of the file; all that take a request count */
 	size_t preload_count;

@@ -294,6 +294,11 @@ uint32_t h2_stream_window(const struct h2_conn *c, const struct h2_stream *s)
 	return window > 0 ? (uint32_t)window : 0;
 }
 
+const struct h2_settings *h2_local_settings(const struct h2_conn *c)
+{
+	return &c->local;
+}
+
 const struct h2_settings *h2_peer_settings(const struct h2_conn *c)
 {
 	return &c->peer;

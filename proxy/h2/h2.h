@@ -295,6 +295,7 @@ uint32_t h2_stream_window(const struct h2_conn *c, const struct h2_stream *s);
 /* The stream's own window is shut, whatever the connection's is. */
 bool h2_stream_is_shut(const struct h2_stream *s);
 const struct h2_settings *h2_peer_settings(const struct h2_conn *c);
+const struct h2_settings *h2_local_settings(const struct h2_conn *c); /* as announced last */
 bool h2_peer_settings_came(const struct h2_conn *c);
 /* the peer acknowledged our first SETTINGS */
 bool h2_settings_acknowledged(const struct h2_conn *c);

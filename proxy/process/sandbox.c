@@ -42,7 +42,7 @@ struct row {
 #define SOCKET_KIND (~(SOCK_NONBLOCK | SOCK_CLOEXEC))
 
 static const struct row rows[] = {
-    /* The loop, and bytes: net/, hop/ (logs are written by observe/), process/logger.c. */
+    /* The loop, and bytes: net/, gateway/ (logs are written by observe/), process/logger.c. */
     {CALL(epoll_wait, WORKER)},             /* libev */
     {CALL(epoll_pwait, WORKER)},            /* the same where there is no epoll_wait */
     {CALL(recvfrom, WORKER)},               /* recv(3): net/conn_read.c, net/tls_bio.c, process/child.c */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One worker: a loop, a data plane (hop/) and what ends it. It runs in a process of its own, told
+ * One worker: a loop, a data plane (gateway/) and what ends it. It runs in a process of its own, told
  * by the master through a socketpair, or in single mode in the only one there is, told by signals.
  */
 #ifndef PUSHGATE_PROCESS_WORKER_H
 #define PUSHGATE_PROCESS_WORKER_H
 
-#include "proxy/hop/hop.h"
+#include "proxy/gateway/gateway.h"
 #include "proxy/process/identity.h"
 #include "proxy/process/logs.h"
 #include "proxy/process/sockets.h"
@@ -47,7 +47,7 @@ struct worker {
 	struct observe observe;
 	struct net_loop *loop;
 	struct chunk_pool *chunks;
-	struct hop *hop;
+	struct gateway *gateway;
 	struct demo_origin *demo; /* NULL when no origin is demo: */
 	struct net_timer flush;   /* of gathered access lines */
 	bool *adopted;            /* by worker: we accept from its sockets too */

@@ -8,7 +8,7 @@
 #define PUSHGATE_TOOL_EXPLAIN_H
 
 #include "policy/diary.h"
-#include "proxy/hop/facts.h"
+#include "proxy/offer/offer.h"
 #include "proxy/relay/hold.h"
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ struct explain_scene {
 	/* The caller's. */
 	const struct conf *conf;
 	const struct conf_listen *listen; /* NULL: none fits */
-	struct facts_client client;
+	struct client_facts client;
 	const struct manifests *manifests; /* NULL: they offer nothing */
 	/* May correct facts that the caller knows better; may be NULL. */
 	void (*correct)(void *context, struct policy_offer *offer);
@@ -36,7 +36,7 @@ struct explain_scene {
 	bool wants_pushes;
 	/* Private. */
 	struct router *router;
-	struct facts_base base;
+	struct offer_env base;
 	struct relay relay;
 	struct hold hold;
 	struct hold_store held;

@@ -216,10 +216,11 @@ static bool ask(struct replay *r, const struct log_line *first)
 	struct between b = look_between(r, first);
 	const char *detail;
 	guess(&b, parent);
-	struct facts_client *client = &r->scene.client;
-	*client = (struct facts_client){
+	struct client_facts *client = &r->scene.client;
+	*client = (struct client_facts){
 	    .push_enabled = b.takes_pushes || !b.takes_none,
 	    .accepts_streams = true,
+	    .takes_interim = true,
 	};
 	address_parse(slice_of_string(log_line_text(parent, "client")), &client->address);
 	r->scene.listen = find_listen(r->conf, log_line_text(parent, "listen"));

@@ -63,15 +63,22 @@ static void open_manifests(struct request *r)
 		fprintf(r->errors, "pushgate explain: %s; manifests offer nothing here\n", error);
 }
 
-static struct facts_client client_of(const struct explain_options *o, const struct net_tls *tls)
+/* Without certificates every name counts as covered. */
+static bool covers(const void *tls, struct slice host)
+{
+	return !tls || net_tls_covers(tls, host);
+}
+
+static struct client_facts client_of(const struct explain_options *o, const struct net_tls *tls)
 {
 	bool takes_pushes = o->kind == EXPLAIN_PUSH;
-	return (struct facts_client){
+	return (struct client_facts){
 	    .address = o->address,
-	    .listener_tls = tls,
+	    .covers = covers,
+	    .listener = tls,
 	    .push_enabled = takes_pushes,
 	    .accepts_streams = o->kind != EXPLAIN_HTTP1,
-	    .is_http1 = o->kind == EXPLAIN_HTTP1,
+	    .takes_interim = o->kind != EXPLAIN_HTTP1,
 	    .rtt_usec = o->rtt_usec,
 	};
 }

@@ -78,7 +78,7 @@ static void dispatch(void *context, struct exchange *x)
 	if (x->push.state != PUSH_NONE)
 		return; /* its response is not thought of */
 	struct explain_scene *s = context;
-	s->wants_pushes = facts_want_pushes(&s->base, &s->client, x);
+	s->wants_pushes = offer_wants_pushes(&s->base, &s->client, x);
 	const struct leg up = {.ops = &leg_ops, .carrier = s};
 	exchange_on_connected(x, &up);
 }
@@ -97,7 +97,7 @@ static void offer_facts(void *context, struct exchange *parent, struct http_head
     struct policy_offer *offer, struct relay_place *place)
 {
 	struct explain_scene *s = context;
-	facts_of_offer(&s->base, &s->client, parent, promised, offer, place);
+	offer_context(&s->base, &s->client, parent, promised, offer, place);
 	if (!parent->came_through)
 		offer->known = policy_diary_knows(&s->diary, key_of(promised), 0);
 	if (s->correct)
@@ -143,7 +143,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	const struct conf_route *route = x->route;
 	if (route && !http_head_is_interim(head))
 		fields_apply(&route->response_fields, head);
-	offer_with_response(x, head);
+	offer_on_response(x, head);
 }
 
 static void ended(void *context, struct exchange *x)
@@ -203,7 +203,7 @@ void explain_scene_init(struct explain_scene *s)
 	s->small = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 0);
 	s->heads = http_head_pool_new(16);
 	s->router = router_new(conf, 0);
-	s->base = (struct facts_base){
+	s->base = (struct offer_env){
 	    .conf = conf,
 	    .router = s->router,
 	    .pseudonym = slice_of_string(conf->server.pseudonym),
@@ -284,9 +284,9 @@ const struct relay_cause *explain_ask(
 	x->listen = s->listen;
 	x->client = s->client.address;
 	x->held = &s->held;
-	x->came_through = facts_came_through(request);
+	x->came_through = offer_came_through(request);
 	*detail = NULL;
-	const struct relay_cause *refusal = facts_route(&s->base, x, detail);
+	const struct relay_cause *refusal = offer_route(&s->base, x, detail);
 	if (!refusal)
 		http_head_remove(request, HTTP_TOKEN_HOST);
 	return refusal;
@@ -295,7 +295,7 @@ const struct relay_cause *explain_ask(
 void explain_dispatch(struct explain_scene *s, bool with_offers)
 {
 	if (with_offers)
-		offer_with_request(&s->base, &s->client, s->x);
+		offer_on_request(&s->base, &s->client, s->x);
 	exchange_dispatch(s->x);
 }
 

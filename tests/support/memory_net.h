@@ -36,7 +36,7 @@ struct memory_socket {
 struct memory_net {
 	struct memory_socket *sockets[MEMORY_SOCKETS];
 	unsigned count;
-	int listener; /* an eventfd; hop_listen */
+	int listener; /* an eventfd; gateway_listen */
 	/* Of the next connect: 0, EINPROGRESS (which then succeeds), or why not. */
 	int connect_errno;
 };

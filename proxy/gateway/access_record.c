@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters, and the access log's line, of an exchange that is over. */
+#include "proxy/gateway/private.h"
+
+static enum observe_outcome outcome_of(const struct exchange *x)
+{
+	const struct relay_cause *cause = x->cause;
+	if (!cause || cause == &relay_cause_FINAL_RECIPIENT)
+		return OBSERVE_COMPLETE;
+	if (cause->is_timeout)
+		return OBSERVE_TIMEOUT;
+	if (cause->is_malformed)
+		return OBSERVE_MALFORMED;
+	switch (cause->side) {
+	case RELAY_CLIENT:
+		if (cause == &relay_cause_DOWN_LOST)
+			return OBSERVE_CLIENT_LOST;
+		return x->own_answer ? OBSERVE_REFUSED : OBSERVE_CLIENT_RESET;
+	case RELAY_ORIGIN:
+		return cause == &relay_cause_UP_RESET ? OBSERVE_ORIGIN_RESET : OBSERVE_ORIGIN_LOST;
+	case RELAY_SELF:
+		return OBSERVE_REFUSED;
+	}
+	return OBSERVE_REFUSED;
+}
+
+void access_record_held(void *context, const struct hold_note *note)
+{
+	struct gateway *g = context;
+	struct observe_counters *c = g->env.observe->counters;
+	c->hold_bytes_wasted += note->wasted_bytes;
+	c->holds_claimed += note->outcome == HOLD_CLAIMED;
+	c->holds_joined += note->outcome == HOLD_CLAIMED && note->is_live;
+	c->holds_missed += note->outcome == HOLD_MISSED;
+	c->holds_expired += note->outcome == HOLD_EXPIRED;
+	c->holds_evicted += note->outcome == HOLD_EVICTED;
+	c->shed_holds += note->reason == &policy_reason_HOLD_SHED;
+	feedback_held(g, note);
+}
+
+/* A held one ends with its store's note; what its claimers got is on their own account. */
+static bool was_held(const struct exchange *x)
+{
+	return x->push.verdict.action == POLICY_HOLD || x->push.verdict.action == POLICY_HINT_HOLD;
+}
+
+static void count_push(
+    struct observe_counters *c, const struct exchange *x, enum observe_outcome outcome)
+{
+	c->pushes_open--;
+	if (was_held(x))
+		return;
+	c->push_bytes_out += x->download.forwarded;
+	if (outcome == OBSERVE_COMPLETE) {
+		c->pushes_completed++;
+	} else if (outcome == OBSERVE_CLIENT_RESET) {
+		c->pushes_reset++;
+		c->push_bytes_reset += x->download.forwarded;
+	} else {
+		c->pushes_failed++;
+	}
+}
+
+void access_record_ended(void *context, struct exchange *x)
+{
+	struct gateway *g = context;
+	struct observe_counters *c = g->env.observe->counters;
+	const struct conf_listen *listen = x->listen;
+	const struct conf_route *route = x->route;
+	const struct conf_origin *origin = x->origin;
+	enum observe_outcome outcome = outcome_of(x);
+	const struct http_head *head = x->request;
+	bool is_push = x->push.state != PUSH_NONE;
+
+	worker_nudge(&g->env);
+	c->requests_open--;
+	c->bytes_down_in += x->upload.received;
+	c->bytes_up_out += x->upload.forwarded;
+	c->bytes_down_out += x->download.forwarded;
+	c->responses_own += x->own_answer;
+	c->requests_retried += x->retried;
+	if (x->cause)
+		c->causes[relay_cause_index(x->cause)]++;
+	c->shed_offers += x->cause == &relay_cause_SHED;
+	c->shed_streams +=
+	    x->cause == &relay_cause_MEMORY_STALLED || x->cause == &relay_cause_MEMORY_SHORT;
+	c->requests_aborted += outcome != OBSERVE_COMPLETE && !x->own_answer;
+	if (is_push)
+		count_push(c, x, outcome);
+	if (x->was_forwarded) {
+		feedback_ended(g, x, outcome);
+		client_diary_ended(x, outcome);
+	}
+	learned_ended(g, x, outcome);
+	if (g->env.observe->access_fd < 0)
+		return;
+
+	const struct http_field *agent = http_head_find(head, HTTP_TOKEN_USER_AGENT);
+	const struct http_field *referer = http_head_find(head, HTTP_TOKEN_REFERER);
+	usec now = g->relay.now;
+	struct observe_exchange line = {
+	    .started_wall = clock_wall() - (now - x->started),
+	    .duration = now - x->started,
+	    .first_byte = x->first_byte ? x->first_byte - x->started : 0,
+	    .id = x->id,
+	    .parent_id = x->push.parent_id,
+	    .listen = listen ? listen->name : NULL,
+	    .route = route ? route->name : NULL,
+	    .origin = origin ? origin->name : NULL,
+	    .client = x->client,
+	    .method = head->method,
+	    .scheme = x->scheme,
+	    .authority = x->authority,
+	    .path = head->path,
+	    .user_agent = agent ? agent->value : (struct slice){0},
+	    .referer = referer ? referer->value : (struct slice){0},
+	    .status = x->status,
+	    .request_bytes = x->upload.received,
+	    .response_bytes = x->download.forwarded,
+	    .outcome = outcome,
+	    .code = x->code,
+	    .code_name = x->cause && !x->own_answer ? session_code_name(x->code) : NULL,
+	    .detail = x->detail  ? x->detail
+		      : x->cause ? x->cause->name
+				 : NULL,
+	    .retried = x->retried,
+	    .is_push = is_push,
+	    .source = x->push.source,
+	    .verdict = x->push.verdict.action,
+	    .rule = is_push && x->push.verdict.rule ? x->push.verdict.rule->name : NULL,
+	    .reason = is_push ? x->push.verdict.reason : NULL,
+	    .end_reason = x->push.end_reason,
+	};
+	observe_access(g->env.observe, &line);
+}
