@@ -62,7 +62,7 @@ void down_accept(struct listener *l, int fd, const struct net_address *peer)
 	if (refusal) {
 		HOP_COUNT(hop, connections_refused, 1);
 		complain_of_client(l, &from, refusal, NULL);
-		net_refuse(hop->env.loop, fd);
+		net_refuse(fd);
 		return;
 	}
 	struct down *d = memory_new(struct down);

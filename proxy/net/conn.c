@@ -11,7 +11,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* Unsent bytes that the kernel may hold for a client: what is decided late is decided well, but
  * the socket must not run dry between two turns. */
@@ -96,7 +95,7 @@ static struct net_conn *conn_new(
 static void set_option(struct net_conn *c, int level, int name, int value)
 {
 	/* A socket that does not know the option works without it. */
-	(void)c->loop->sys.setsockopt(c->fd, level, name, &value, sizeof(value));
+	(void)net_sys_setsockopt(c->fd, level, name, &value, sizeof(value));
 }
 
 struct net_conn *net_conn_new(
@@ -105,7 +104,7 @@ struct net_conn *net_conn_new(
 	struct net_conn *c = conn_new(l, tls, ops, owner);
 	c->fd = fd;
 	c->peer.length = sizeof(c->peer.storage);
-	if (l->sys.getpeername(fd, (struct sockaddr *)&c->peer.storage, &c->peer.length) != 0)
+	if (net_sys_getpeername(fd, (struct sockaddr *)&c->peer.storage, &c->peer.length) != 0)
 		c->peer.length = 0; /* gone already: the first read will say so */
 	if (is_tcp(&c->peer)) {
 		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -135,7 +134,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	if (length > 1 && server_name[length - 1] == '.')
 		c->server_name[length - 1] = '\0';
 	int family = to->storage.ss_family;
-	c->fd = l->sys.socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	c->fd = net_sys_socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->fd < 0) {
 		c->connect_errno = errno;
 		net_conn_again(c);
@@ -143,7 +142,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	}
 	if (is_tcp(to))
 		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
-	int r = l->sys.connect(c->fd, (const struct sockaddr *)&to->storage, to->length);
+	int r = net_sys_connect(c->fd, (const struct sockaddr *)&to->storage, to->length);
 	/* An interrupted one goes on by itself (POSIX). */
 	if (r == 0 || (errno != EINPROGRESS && errno != EINTR)) {
 		c->connect_errno = r == 0 ? 0 : errno;
@@ -169,7 +168,7 @@ static void connect_done(struct net_conn *c)
 {
 	int error = c->connect_errno;
 	socklen_t size = sizeof(error);
-	if (error == 0 && c->loop->sys.getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+	if (error == 0 && net_sys_getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
 		error = errno;
 	if (error) {
 		bool has_route = error != ENETUNREACH && error != EHOSTUNREACH && error != ENETDOWN;
@@ -245,7 +244,7 @@ void net_conn_die(struct net_conn *c)
 	list_remove(&c->place);
 	list_append(&c->loop->dead, &c->place);
 	if (c->fd >= 0)
-		c->loop->sys.close(c->fd);
+		net_sys_close(c->fd);
 	c->fd = -1;
 }
 

@@ -68,7 +68,7 @@ void net_conn_close_step(struct net_conn *c)
 		if (c->phase == NET_PHASE_DEAD || c->rest)
 			return;
 	}
-	if (c->is_eof || l->sys.shutdown(c->fd, SHUT_WR) != 0) {
+	if (c->is_eof || net_sys_shutdown(c->fd, SHUT_WR) != 0) {
 		net_conn_die(c);
 		return;
 	}
@@ -82,7 +82,7 @@ void net_conn_close_step(struct net_conn *c)
 void net_conn_discard(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
-	ssize_t n = l->sys.recv(c->fd, l->input, NET_INPUT_BYTES, 0);
+	ssize_t n = net_sys_recv(c->fd, l->input, NET_INPUT_BYTES, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return;
 	if (n > 0)

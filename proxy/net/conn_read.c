@@ -51,7 +51,7 @@ static void read_plain(struct net_conn *c)
 			return;
 		}
 		size_t size = chunk->capacity < budget ? chunk->capacity : budget;
-		ssize_t n = l->sys.recv(c->fd, chunk->data, size, 0);
+		ssize_t n = net_sys_recv(c->fd, chunk->data, size, 0);
 		if (n > 0) {
 			budget -= (size_t)n;
 			net_conn_deliver(c, (size_t)n);

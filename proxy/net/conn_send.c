@@ -118,10 +118,10 @@ static ssize_t transmit(
 	ssize_t n;
 	do {
 		if (count == 1)
-			n = c->loop->sys.send(
+			n = net_sys_send(
 			    c->fd, vector[0].iov_base, vector[0].iov_len, MSG_NOSIGNAL);
 		else
-			n = c->loop->sys.sendmsg(c->fd, &message, MSG_NOSIGNAL);
+			n = net_sys_sendmsg(c->fd, &message, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return 0;

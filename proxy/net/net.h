@@ -246,6 +246,6 @@ struct net_listener *net_listener_new(struct net_loop *l, int fd,
     void (*paused)(void *context, int error), void *context);
 void net_listener_free(struct net_listener *n); /* NULL is fine */
 /* Closes a socket that was handed over and is not wanted. Takes fd. */
-void net_refuse(struct net_loop *l, int fd);
+void net_refuse(int fd);
 
 #endif

@@ -5,6 +5,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
+#include "tests/support/net_sys.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -568,6 +569,7 @@ struct hop_world *hop_world_new(
 	w->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 16);
 	w->heads = http_head_pool_new(16);
 	budget_init(&w->budget, NULL, 1u << 30);
+	net_sys_reset();
 	w->loop = net_loop_new(w->chunks);
 	w->observe = (struct observe){.counters = &w->counters, .access_fd = -1, .error_fd = -1};
 	for (size_t i = 0; i < HOP_SITES; i++) {

@@ -491,7 +491,7 @@ static void who_leaves_heads_unread_is_closed(void **state)
 {
 	(void)state;
 	struct hop_world *w = hop_world_new(NULL, NULL, NULL, NULL);
-	net_faults_begin(w->loop);
+	net_faults_begin();
 	struct hop_peer *client = hop_client(w, NULL);
 	page(w, client);
 	hop_passes(w);

@@ -47,7 +47,7 @@ static void a_connect_without_a_way_there_ends_as_such(void **state)
 		struct joined j;
 		joined_init(&j);
 		connect_error = rows[i].error;
-		j.rig.loop->sys.getsockopt = failing_getsockopt;
+		net_sys.getsockopt = failing_getsockopt;
 		joined_connect(&j, NULL, NULL, NULL);
 		run_until(&j.rig, j.client.ended);
 		assert_int_equal(j.client.end, rows[i].end);

@@ -149,7 +149,7 @@ static bool fails_at(const struct row *row, size_t n, size_t count, bool with_tl
 	    row->side == NET_SIDE_ACCEPTED ? " (server)" : "", n, count == 1 ? "" : " and after");
 	joined_init(&j);
 	j.client.random = j.server.random = closes;
-	net_faults_begin(j.rig.loop);
+	net_faults_begin();
 	size_t before = net_faults_open_descriptors();
 	net_faults.send_most = 7000; /* so that there are several sends */
 	net_faults_plan((struct net_fault){row->call, row->side, row->error, n, count});
@@ -218,7 +218,7 @@ static void bytes_survive_sends_of_any_size(void **state)
 		bool with_tls = i % 2;
 		joined_open(
 		    &j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
-		net_faults_begin(j.rig.loop);
+		net_faults_begin();
 		net_faults.send_most = sizes[i / 2];
 		/* And one in the middle takes nothing. */
 		net_faults_plan(
@@ -265,7 +265,7 @@ static void a_connect_that_never_ends_costs_no_passes(void **state)
 	struct owner o;
 	rig_init(&r);
 	owner_init(&o, &r);
-	net_faults_begin(r.loop);
+	net_faults_begin();
 	o.conn = net_connect(r.loop, &at, NULL, NULL, &owner_ops, &o);
 	net_conn_dirty(o.conn);
 	uint64_t turns = r.loop->pass;
@@ -291,7 +291,7 @@ static void a_failure_after_the_end_was_told_is_not_told_again(void **state)
 		joined_init(&j);
 		joined_open(
 		    &j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
-		net_faults_begin(j.rig.loop);
+		net_faults_begin();
 		shutdown(j.client.conn->fd, SHUT_WR);
 		run_until(&j.rig, j.server.ended);
 		assert_int_equal(j.server.end, NET_END_EOF);
@@ -357,7 +357,7 @@ static void a_failure_while_closing_ends_it_at_once(void **state)
 		struct pair p;
 		pair_init(&p);
 		const struct net_loop *l = p.rig.loop;
-		net_faults_begin(p.rig.loop);
+		net_faults_begin();
 		net_conn_set_reading(p.b.conn, false);
 		if (closings[i].is_blocked) {
 			owner_send(&p.a, 0, 64u << 20);
@@ -396,7 +396,7 @@ static size_t echo_short_of_chunks(size_t n, size_t times, bool with_tls)
 {
 	struct joined j;
 	joined_init(&j);
-	net_faults_begin(j.rig.loop);
+	net_faults_begin();
 	j.server.echoes = true;
 	j.client.receive_seed = 10;
 	j.client.on_fill = copies;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the tests of net/ share: a loop, two owners that record what they are told, a pattern that can be
- * checked at any position, test certificates. It reaches into the loop to replace system calls.
+ * checked at any position, test certificates. A test may replace system calls (tests/support/net_sys.h) until the
+ * next rig begins.
  */
 #ifndef PUSHGATE_TESTS_NET_RIG_H
 #define PUSHGATE_TESTS_NET_RIG_H
@@ -15,6 +16,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
 #include "proxy/net/conn.h"
+#include "tests/support/net_sys.h"
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -61,6 +63,7 @@ struct rig {
 
 RIG void rig_init(struct rig *r)
 {
+	net_sys_reset();
 	r->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 8);
 	r->loop = net_loop_new(r->chunks);
 }

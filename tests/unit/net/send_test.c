@@ -72,12 +72,12 @@ static ssize_t counted_recv(int fd, void *buffer, size_t size, int flags)
 	return n;
 }
 
-static void replace_calls(struct rig *r)
+static void replace_calls(void)
 {
 	memset(&sys, 0, sizeof(sys));
-	r->loop->sys.send = counted_send;
-	r->loop->sys.sendmsg = counted_sendmsg;
-	r->loop->sys.recv = counted_recv;
+	net_sys.send = counted_send;
+	net_sys.sendmsg = counted_sendmsg;
+	net_sys.recv = counted_recv;
 }
 
 static void forty_frames(struct owner *o, struct net_out *out)
@@ -97,7 +97,7 @@ static void many_small_frames_leave_in_one_send(void **state)
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	replace_calls(&p.rig);
+	replace_calls();
 	p.a.on_fill = forty_frames;
 	for (int i = 0; i < 10; i++)
 		net_conn_dirty(p.a.conn);
@@ -117,7 +117,7 @@ static void many_small_frames_leave_in_one_record_and_one_send(void **state)
 	owner_send(&j.server, 0, 1);
 	run_until(&j.rig, j.client.received == 1);
 	j.client.received = j.server.sent = 0;
-	replace_calls(&j.rig);
+	replace_calls();
 	j.server.on_fill = forty_frames;
 	net_conn_dirty(j.server.conn);
 	run_until(&j.rig, j.client.received == 4000);
@@ -135,7 +135,7 @@ static void a_bulk_response_leaves_in_large_sends(void **state)
 	struct joined j;
 	joined_init_tls(&j);
 	run_passes(&j.rig, 3);
-	replace_calls(&j.rig);
+	replace_calls();
 	/* One turn without the client's reads: what the socket takes of 240 KiB at once. */
 	int size = 1 << 20;
 	setsockopt(j.server.conn->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
@@ -154,7 +154,7 @@ static void records_are_small_only_at_the_start(void **state)
 	struct joined j;
 	joined_init_tls(&j);
 	run_passes(&j.rig, 3);
-	replace_calls(&j.rig);
+	replace_calls();
 	owner_send(&j.server, 0, 1u << 20);
 	run_until(&j.rig, j.client.received == 1u << 20);
 	/* 22 bytes for each record: about 50 small and 60 full ones, not 800 small ones. */
@@ -179,7 +179,7 @@ static void plain_bytes_survive_short_writes_and_eagain(void **state)
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	replace_calls(&p.rig);
+	replace_calls();
 	short_writes_lose_nothing(&p.a, &p.b);
 	pair_fini(&p);
 }
@@ -189,7 +189,7 @@ static void tls_bytes_survive_short_writes_and_eagain(void **state)
 	(void)state;
 	struct joined j;
 	joined_init(&j);
-	replace_calls(&j.rig);
+	replace_calls();
 	sys.send_most = 100;
 	sys.fail_every = 2;
 	joined_open(&j, server_tls, client_tls, "localhost");
@@ -350,7 +350,7 @@ static void a_plain_connection_reads_a_bounded_amount_in_a_pass(void **state)
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	replace_calls(&p.rig);
+	replace_calls();
 	received_in_one_pass(&p.a, &p.b);
 	pair_fini(&p);
 }
@@ -360,7 +360,7 @@ static void a_tls_connection_reads_a_bounded_amount_in_a_pass(void **state)
 	(void)state;
 	struct joined j;
 	joined_init(&j);
-	replace_calls(&j.rig);
+	replace_calls();
 	joined_open(&j, server_tls, client_tls, "localhost");
 	received_in_one_pass(&j.client, &j.server);
 	joined_fini(&j);
@@ -397,7 +397,7 @@ static void a_write_error_ends_the_connection(void **state)
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	replace_calls(&p.rig);
+	replace_calls();
 	sys.fail_send = EPIPE;
 	owner_send(&p.a, 0, 100000);
 	assert_int_equal(p.a.ended, 0);
@@ -417,7 +417,7 @@ static void a_write_error_while_blocked_ends_the_connection(void **state)
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	replace_calls(&p.rig);
+	replace_calls();
 	pair_block(&p);
 	sys.fail_send = ECONNRESET;
 	net_conn_set_reading(p.b.conn, true);
@@ -432,7 +432,7 @@ static void a_read_error_ends_a_tls_connection(void **state)
 	(void)state;
 	struct joined j;
 	joined_init_tls(&j);
-	replace_calls(&j.rig);
+	replace_calls();
 	sys.fail_recv = ETIMEDOUT;
 	owner_send(&j.client, 0, 10);
 	run_until(&j.rig, j.server.ended);
@@ -446,7 +446,7 @@ static void a_failed_send_while_closing_ends_quietly(void **state)
 	(void)state;
 	struct joined j;
 	joined_init_tls(&j);
-	replace_calls(&j.rig);
+	replace_calls();
 	sys.fail_send = EPIPE;
 	net_conn_close(j.server.conn);
 	j.server.conn = NULL;

@@ -200,7 +200,7 @@ static void what_is_wrong_is_told_even_if_the_alert_cannot_leave(void **state)
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		struct bout b;
 		bout_init(&b, true);
-		net_faults_begin(b.j.rig.loop);
+		net_faults_begin();
 		net_faults_plan(
 		    (struct net_fault){NET_CALL_SEND, NET_SIDE_ANY, errors[i], 1, SIZE_MAX});
 		bout_say(&b, hello, sizeof(hello));
@@ -293,7 +293,7 @@ static void an_end_within_a_record_delivers_nothing_of_it(void **state)
 		joined_init_tls(&j);
 		owner_send(&j.client, 0, 1000);
 		run_until(&j.rig, j.server.received == 1000);
-		j.rig.loop->sys.send = cutting_send;
+		net_sys.send = cutting_send;
 		cut_to = cut;
 		owner_send(&j.client, 0, 600);
 		run_until(&j.rig, j.client.sent == 1600);
@@ -312,7 +312,7 @@ static void records_in_single_bytes_are_read(void **state)
 	(void)state;
 	struct joined j;
 	joined_init(&j);
-	net_faults_begin(j.rig.loop);
+	net_faults_begin();
 	net_faults.send_most = 1; /* from the hello on */
 	joined_open(&j, server_tls, client_tls, "localhost");
 	owner_send(&j.client, 0, 500);
