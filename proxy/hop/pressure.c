@@ -154,13 +154,21 @@ static bool shed_one(struct hop *h)
 
 /* ---- when ---- */
 
+static void hold_reading(struct net_conn *net, bool on)
+{
+	if (on)
+		net_conn_hold_reading(net, NET_HOLD_MEMORY);
+	else
+		net_conn_release_reading(net, NET_HOLD_MEMORY);
+}
+
 /* TCP makes the origins wait; what is shed meanwhile needs nothing of theirs. */
 static void hold_back(struct hop *h, bool on)
 {
 	h->pressure.holds_back = on;
 	for (size_t i = 0; i < 2 * h->env.conf->origin_count; i++)
 		list_for_each(&h->pools[i].ups, u, struct up, link) if (u->net)
-		    net_conn_set_reading(u->net, !on);
+		    hold_reading(u->net, on);
 }
 
 static void begins(struct hop *h)

@@ -280,6 +280,7 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 			complain_of_up(u, "connection lost", text);
 		break;
 	case NET_END_EOF:
+	case NET_END_TRUNCATED:
 		if (!list_is_empty(&u->legs))
 			complain_of_up(
 			    u, "closed the connection in the middle of a response", NULL);

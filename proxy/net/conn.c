@@ -54,7 +54,7 @@ void net_conn_arm(struct net_conn *c)
 		break;
 	case NET_PHASE_DRAINING:
 	case NET_PHASE_LINGERING:
-		events = c->is_eof || !c->is_reading ? 0 : EV_READ;
+		events = c->is_eof || c->discarded_bytes > NET_DISCARD_BYTES ? 0 : EV_READ;
 		break;
 	case NET_PHASE_FAILED:
 	case NET_PHASE_DEAD:
@@ -81,7 +81,6 @@ static struct net_conn *conn_new(
 	c->owner = owner;
 	c->tls = tls ? net_tls_hold(tls) : NULL;
 	c->fd = -1;
-	c->is_reading = true;
 	c->batch_bytes = NET_BATCH_BYTES;
 	list_init(&c->dirty);
 	list_init(&c->again);
@@ -157,8 +156,8 @@ void net_conn_opened(struct net_conn *c)
 {
 	c->phase = NET_PHASE_OPEN;
 	c->write_progress = c->loop->now;
-	if (c->wants_fill)
-		net_conn_dirty(c);
+	if (c->wants_flush)
+		net_conn_queue(c);
 	net_conn_arm(c);
 	if (c->ops->opened)
 		c->ops->opened(c->owner);
@@ -203,16 +202,17 @@ void net_conn_end(struct net_conn *c, enum net_end end, const char *text)
 {
 	if (c->phase == NET_PHASE_DEAD)
 		return;
-	if (end == NET_END_EOF)
+	bool is_failure = end != NET_END_EOF && end != NET_END_TRUNCATED;
+	if (!is_failure)
 		c->is_eof = true;
 	else
 		c->phase = c->ops ? NET_PHASE_FAILED : c->phase;
 	if (!c->ops) {
-		if (end != NET_END_EOF)
+		if (is_failure)
 			net_conn_die(c);
 		return;
 	}
-	if (end != NET_END_EOF) {
+	if (is_failure) {
 		net_rest_drop(c);
 		list_remove(&c->dirty);
 		list_remove(&c->again);
@@ -266,12 +266,12 @@ void net_conn_dirty(struct net_conn *c)
 	switch (c->phase) {
 	case NET_PHASE_CONNECTING:
 	case NET_PHASE_HANDSHAKE:
-		c->wants_fill = true;
+		c->wants_flush = true;
 		return;
 	case NET_PHASE_OPEN:
 		/* A blocked one is filled when the socket takes again. */
-		if (!c->rest && !list_is_linked(&c->dirty))
-			list_append(&c->loop->dirty, &c->dirty);
+		if (!c->rest && c->sending == NET_SENDING_OPEN)
+			net_conn_queue(c);
 		return;
 	case NET_PHASE_FAILED:
 	case NET_PHASE_DRAINING:
@@ -284,19 +284,6 @@ void net_conn_dirty(struct net_conn *c)
 void net_conn_set_budget(struct net_conn *c, struct budget *budget)
 {
 	net_rest_charge(c, budget);
-}
-
-void net_conn_set_reading(struct net_conn *c, bool on)
-{
-	if (c->is_reading == on)
-		return;
-	c->is_reading = on;
-	if (c->phase != NET_PHASE_OPEN)
-		return;
-	net_conn_arm(c);
-	/* Bytes that left the socket already cause no event. */
-	if (on && !c->is_eof && (c->kept || (c->ssl && SSL_pending(c->ssl) > 0)))
-		net_conn_again(c);
 }
 
 bool net_conn_is_blocked(const struct net_conn *c)

@@ -15,7 +15,12 @@ static void on_opened(void *owner);
 static void on_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
 static void on_fill(void *owner, struct net_out *out);
 static void on_ended(void *owner, enum net_end end, const char *text);
-static const struct net_conn_ops ops = {on_opened, on_received, on_fill, on_ended};
+static const struct net_conn_ops ops = {
+    .opened = on_opened,
+    .received = on_received,
+    .fill = on_fill,
+    .ended = on_ended,
+};
 
 /* ---- peers ---- */
 
