@@ -286,10 +286,6 @@ static int send_output(struct net_conn *c)
 
 void net_conn_send_output(struct net_conn *c)
 {
-	if (c->has_said_goodbye) { /* nothing may follow close_notify */
-		net_buffer_reset(&c->loop->output, NET_OUTPUT_BYTES);
-		return;
-	}
 	size_t blocks = 0;
 	for (const struct net_rest *r = c->rest; r; r = r->next)
 		blocks++;

@@ -219,7 +219,7 @@ static void a_fin_that_cannot_be_sent_is_a_failure(void **state)
 	}
 }
 
-/* TLS would answer the peer's KeyUpdate, but nothing may follow close_notify. */
+/* Not even TLS's own answers: the library keeps its answer to a KeyUpdate to itself. */
 static void nothing_follows_close_notify(void **state)
 {
 	(void)state;
