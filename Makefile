@@ -43,7 +43,9 @@ SRC  := $(wildcard proxy/*/*.c) $(wildcard policy/*.c)
 OBJ  := $(SRC:%.c=$(OUT)/%.o)
 LIB  := $(OUT)/libpushgate.a
 TEST_SRC := $(wildcard tests/unit/*/*_test.c tests/pair/*_test.c tests/relay/*_test.c)
-SUPPORT_OBJ := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support/*.c))
+# Stands in for proxy/net/sys.o in test programs: an object comes before a library's member of the same names.
+TEST_SYS := $(OUT)/tests/support/net_sys.o
+SUPPORT_OBJ := $(filter-out $(TEST_SYS),$(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support/*.c)))
 SUPPORT  := $(OUT)/libsupport.a
 TEST_BIN := $(TEST_SRC:%.c=$(OUT)/%)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
@@ -74,7 +76,7 @@ $(OUT)/%.o: %.c
 	$(SAY) "  CC   $@"
 	$(Q)$(CC) $(ALLFLAGS) -MMD -MP -c -o $@ $<
 
-$(OUT)/tests/%_test: $(OUT)/tests/%_test.o $(SUPPORT) $(LIB)
+$(OUT)/tests/%_test: $(OUT)/tests/%_test.o $(TEST_SYS) $(SUPPORT) $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
@@ -82,11 +84,11 @@ $(OUT)/tests/bench/%: $(OUT)/tests/bench/%.o $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
-$(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(SUPPORT) $(LIB)
+$(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(TEST_SYS) $(SUPPORT) $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(LDFLAGS_$(KIND)) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TESTLIBS)
 
-$(OUT)/tests/fuzz/%_replay: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/tests/fuzz/replay.o $(SUPPORT) $(LIB)
+$(OUT)/tests/fuzz/%_replay: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/tests/fuzz/replay.o $(TEST_SYS) $(SUPPORT) $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 

@@ -97,7 +97,7 @@ static inline size_t connection_bytes(bool has_tls)
 	return CONNECTION_BYTES + (has_tls ? CONNECTION_TLS_BYTES : 0);
 }
 
-/* The net layer does not report a blocked connection: one with exchanges is looked at this often. */
+/* While a connection is blocked, how fast its peer reads is looked at this often. */
 #define LOOK_AT_BLOCKED_USEC USEC_PER_SEC
 
 #endif

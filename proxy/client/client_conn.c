@@ -12,12 +12,14 @@ static void conn_opened(void *owner);
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
 static void conn_fill(void *owner, struct net_out *out);
 static void conn_ended(void *owner, enum net_end end, const char *text);
+static void conn_blocked(void *owner);
 
 static const struct net_conn_ops conn_ops = {
     .opened = conn_opened,
     .received = conn_received,
     .fill = conn_fill,
     .ended = conn_ended,
+    .blocked = conn_blocked,
 };
 
 /* ---- life ---- */
@@ -87,7 +89,7 @@ void client_accept(struct client_listener *l, int fd, const struct net_address *
 	if (refusal) {
 		WORKER_COUNT(env, connections_refused, 1);
 		client_log_refused(l, &from, refusal);
-		net_refuse(env->loop, fd);
+		net_refuse(fd);
 		return;
 	}
 	struct client_conn *c = conn_new(l);
@@ -349,4 +351,12 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 		client_log_fault(c, c->is_open ? "TLS failed" : "TLS handshake failed", text);
 	}
 	client_conn_abort(c, NULL);
+}
+
+/* The client has until write-timeout to read. */
+static void conn_blocked(void *owner)
+{
+	struct client_conn *c = owner;
+	worker_now(c->clients->env);
+	client_conn_arm_sooner(c);
 }

@@ -64,7 +64,7 @@ static usec deadline_of(struct client_conn *c)
 void client_conn_arm(struct client_conn *c)
 {
 	usec at = deadline_of(c), soon = now_of(c) + LOOK_AT_BLOCKED_USEC;
-	if (c->is_open && !list_is_empty(&c->legs) && at > soon)
+	if (net_conn_is_blocked(c->net) && at > soon)
 		at = soon;
 	wheel_set(worker_wheel(c->clients->env), &c->timer, at);
 }

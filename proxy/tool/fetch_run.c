@@ -156,7 +156,12 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 }
 
 static const struct link_ops fetch_link_ops = {fetch_on_event, on_payload, on_finished, on_ended};
-static const struct net_conn_ops fetch_net_ops = {on_opened, link_received, link_fill, link_ended};
+static const struct net_conn_ops fetch_net_ops = {
+    .opened = on_opened,
+    .received = link_received,
+    .fill = link_fill,
+    .ended = link_ended,
+};
 
 static void connect_next(struct fetch *f)
 {

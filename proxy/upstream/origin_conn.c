@@ -14,12 +14,14 @@ static void conn_opened(void *owner);
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
 static void conn_fill(void *owner, struct net_out *out);
 static void conn_ended(void *owner, enum net_end end, const char *text);
+static void conn_blocked(void *owner);
 
 static const struct net_conn_ops conn_ops = {
     .opened = conn_opened,
     .received = conn_received,
     .fill = conn_fill,
     .ended = conn_ended,
+    .blocked = conn_blocked,
 };
 
 /* ---- life ---- */
@@ -272,6 +274,7 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 			origin_log_fault(c, "connection lost", text);
 		break;
 	case NET_END_EOF:
+	case NET_END_TRUNCATED:
 		if (!list_is_empty(&c->legs))
 			origin_log_fault(
 			    c, "closed the connection in the middle of a response", NULL);
@@ -280,4 +283,12 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	/* Before its SETTINGS no request was sent on it. */
 	origin_conn_lost(
 	    c, c->is_ready ? &relay_cause_UP_LOST : &relay_cause_UP_UNPROCESSED, 0, text);
+}
+
+/* The origin has until write-timeout to read. */
+static void conn_blocked(void *owner)
+{
+	struct origin_conn *c = owner;
+	worker_now(c->upstream->env);
+	origin_conn_arm(c);
 }

@@ -65,7 +65,8 @@ static usec deadline_of(struct origin_conn *c)
 void origin_conn_arm(struct origin_conn *c)
 {
 	usec at = deadline_of(c);
-	if (!list_is_empty(&c->legs) && at > c->upstream->env->relay->now + LOOK_AT_BLOCKED_USEC)
+	if (c->net && net_conn_is_blocked(c->net) &&
+	    at > c->upstream->env->relay->now + LOOK_AT_BLOCKED_USEC)
 		at = c->upstream->env->relay->now + LOOK_AT_BLOCKED_USEC;
 	wheel_set(worker_wheel(c->upstream->env), &c->timer, at);
 }

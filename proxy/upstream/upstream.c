@@ -129,12 +129,20 @@ bool origin_may_promise_more(const struct exchange *parent)
 
 /* ---- memory is short ---- */
 
+static void hold_reading(struct net_conn *net, bool on)
+{
+	if (on)
+		net_conn_hold_reading(net, NET_HOLD_MEMORY);
+	else
+		net_conn_release_reading(net, NET_HOLD_MEMORY);
+}
+
 /* TCP makes the origins wait. */
 void upstream_hold_reading(struct upstream *u, bool on)
 {
 	for (size_t i = 0; i < pool_count(u); i++)
 		list_for_each(&u->pools[i].conns, c, struct origin_conn, link) if (c->net)
-		    net_conn_set_reading(c->net, !on);
+		    hold_reading(c->net, on);
 }
 
 size_t upstream_describe(const struct upstream *u, char *buffer, size_t size)

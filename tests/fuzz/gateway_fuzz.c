@@ -369,7 +369,7 @@ static void open_world(struct world *w, const struct conf *conf)
 	w->peer_chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 4);
 	w->heads = http_head_pool_new(16);
 	w->loop = net_loop_new(w->chunks);
-	w->net = memory_net_new(w->loop);
+	w->net = memory_net_new();
 	w->observe = (struct observe){.counters = &w->counters,
 	    .access_fd = nowhere,
 	    .error_fd = nowhere,

@@ -5,6 +5,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
+#include "tests/support/net_sys.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -14,7 +15,12 @@ static void on_opened(void *owner);
 static void on_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
 static void on_fill(void *owner, struct net_out *out);
 static void on_ended(void *owner, enum net_end end, const char *text);
-static const struct net_conn_ops ops = {on_opened, on_received, on_fill, on_ended};
+static const struct net_conn_ops ops = {
+    .opened = on_opened,
+    .received = on_received,
+    .fill = on_fill,
+    .ended = on_ended,
+};
 
 /* ---- peers ---- */
 
@@ -568,6 +574,7 @@ struct gate_world *gate_world_new(
 	w->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 16);
 	w->heads = http_head_pool_new(16);
 	budget_init(&w->budget, NULL, 1u << 30);
+	net_sys_reset();
 	w->loop = net_loop_new(w->chunks);
 	w->observe = (struct observe){.counters = &w->counters, .access_fd = -1, .error_fd = -1};
 	for (size_t i = 0; i < GATE_SITES; i++) {

@@ -491,7 +491,7 @@ static void who_leaves_heads_unread_is_closed(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
-	net_faults_begin(w->loop);
+	net_faults_begin();
 	struct gate_peer *client = gate_client(w, NULL);
 	page(w, client);
 	gate_passes(w);

@@ -5,6 +5,7 @@
  */
 #include "tests/support/gateway_world.h"
 
+#include "proxy/net/loop.h"
 #include "tests/support/net_faults.h"
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +16,9 @@ static void ok(struct gate_stream *s)
 	gate_answer(s, 200, 5, true);
 }
 
-static void fail_sockets(struct gate_world *w, int error)
+static void fail_sockets(int error)
 {
-	net_faults_begin(w->loop);
+	net_faults_begin();
 	net_faults_plan(
 	    (struct net_fault){NET_CALL_SOCKET, NET_SIDE_CONNECTING, error, 1, SIZE_MAX});
 }
@@ -38,7 +39,7 @@ static void a_request_without_a_socket_is_answered_503_and_the_next_is_served(vo
 		w->sites[0].serve = ok;
 		struct gate_peer *c = gate_client(w, NULL);
 		UNTIL(w, c->settings_came);
-		fail_sockets(w, errors[i]);
+		fail_sockets(errors[i]);
 		struct gate_stream *s = gate_get(c, "/a");
 		UNTIL(w, s->is_over);
 		assert_int_equal(s->status, 503);
@@ -70,7 +71,7 @@ static void what_waits_for_room_is_served_by_the_connections_there_are(void **st
 	UNTIL(w, gate_find(w, "/0"));
 	gate_passes(w);
 	size_t peers = w->sites[0].peer_count;
-	fail_sockets(w, EMFILE);
+	fail_sockets(EMFILE);
 	for (unsigned i = 1; i < 10; i++) {
 		char path[16];
 		snprintf(path, sizeof(path), "/%u", i);
@@ -114,7 +115,7 @@ static void a_failing_call_costs_at_most_its_own_connection(void **state)
 			/* The client's own calls would fail as well: it is there already. */
 			struct gate_peer *c = gate_client(w, NULL);
 			UNTIL(w, c->settings_came);
-			net_faults_begin(w->loop);
+			net_faults_begin();
 			net_faults_plan(
 			    (struct net_fault){rows[i].call, NET_SIDE_ANY, rows[i].error, n, 1});
 			struct gate_stream *s = gate_get(c, "/a");
@@ -141,7 +142,7 @@ static void a_connection_lost_before_its_settings_is_tried_once_more(void **stat
 	w->sites[0].serve = ok;
 	struct gate_peer *c = gate_client(w, NULL);
 	UNTIL(w, c->settings_came);
-	net_faults_begin(w->loop);
+	net_faults_begin();
 	/* The hop's connection reads first when the origin's SETTINGS come; the client's has nothing to read. */
 	struct gate_stream *s = gate_request(c, "POST", "example.com", "/a", true, NULL);
 	UNTIL(w, w->counters.upstream_connections == 1);
