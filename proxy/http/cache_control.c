@@ -5,6 +5,8 @@
  */
 #include "proxy/http/cache_control.h"
 
+#include "proxy/base/ascii.h"
+
 enum directive {
 	DIRECTIVE_NO_STORE,
 	DIRECTIVE_NO_CACHE,
@@ -36,19 +38,10 @@ static const struct slice directive_names[DIRECTIVE_COUNT] = {
     [DIRECTIVE_MIN_FRESH] = SLICE_INIT("min-fresh"),
 };
 
-static bool is_number(struct slice s)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		if (s.ptr[i] < '0' || s.ptr[i] > '9')
-			return false;
-	}
-	return s.len > 0;
-}
-
 bool http_delta_seconds(struct slice s, uint32_t *sec)
 {
 	uint64_t value = HTTP_DELTA_MAX_SEC;
-	if (!is_number(s))
+	if (s.len == 0 || !ascii_all(s, ASCII_DIGIT))
 		return false;
 	slice_to_number(s, HTTP_DELTA_MAX_SEC, &value);
 	*sec = (uint32_t)value;
