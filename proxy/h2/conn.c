@@ -8,8 +8,8 @@
 #include "proxy/limits.h"
 
 const struct h2_role_row h2_role_rows[2] = {
-    [H2_SERVER] = {"server", 2, true, false, true, {3, false}, HTTP_REQUEST},
-    [H2_CLIENT] = {"client", 1, false, true, false, {3, true}, HTTP_RESPONSE},
+    [H2_SERVER] = {"server", 2, true, true, {3, false}},
+    [H2_CLIENT] = {"client", 1, false, false, {3, true}},
 };
 
 struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
@@ -144,7 +144,6 @@ void h2_fault_apply(struct h2_conn *c, uint32_t stream_id, const struct h2_fault
 	if (state == H2_STATE_FORGOTTEN)
 		return;
 	h2_note_fault(c, fault);
-	c->counters.resets_provoked++;
 	const struct h2_fault *flood = counts_as_provoked(c, s, fault)
 					   ? h2_guard_count(&c->guard, H2_GUARDED_PROVOKED, c->now)
 					   : NULL;
@@ -257,11 +256,6 @@ void h2_tick(struct h2_conn *c, usec now)
 
 /* ---- questions ---- */
 
-void *h2_stream_user(const struct h2_stream *s)
-{
-	return s->user;
-}
-
 void h2_stream_set_user(struct h2_stream *s, void *user)
 {
 	s->user = user;
@@ -270,11 +264,6 @@ void h2_stream_set_user(struct h2_stream *s, void *user)
 uint32_t h2_stream_id(const struct h2_stream *s)
 {
 	return s->id;
-}
-
-bool h2_stream_is_pushed(const struct h2_stream *s)
-{
-	return s->is_pushed;
 }
 
 struct http_priority h2_stream_priority(const struct h2_stream *s)
@@ -299,21 +288,6 @@ const struct h2_settings *h2_peer_settings(const struct h2_conn *c)
 	return &c->peer;
 }
 
-bool h2_peer_settings_came(const struct h2_conn *c)
-{
-	return c->peer_settings_came;
-}
-
-bool h2_settings_acknowledged(const struct h2_conn *c)
-{
-	return c->was_acked;
-}
-
-uint32_t h2_open_streams(const struct h2_conn *c)
-{
-	return c->handles;
-}
-
 bool h2_has_failed(const struct h2_conn *c)
 {
 	return c->has_failed;
@@ -328,9 +302,4 @@ bool h2_is_done(const struct h2_conn *c)
 {
 	return c->has_failed ||
 	       (c->handles == 0 && (c->goaway_came || c->goaway_sent == H2_GOAWAY_FINAL));
-}
-
-const struct h2_counters *h2_counters(const struct h2_conn *c)
-{
-	return &c->counters;
 }

@@ -97,7 +97,6 @@ static void begin_frame(struct h2_conn *c)
 	struct h2_reader *r = &c->reader;
 	const struct h2_frame *frame = &r->frame;
 	const struct h2_frame_row *row = h2_frame_row(frame->type);
-	c->counters.frames_in[h2_counter_of(frame->type)]++;
 	h2_trace(c, false, frame);
 	r->left = frame->length;
 	after_payload(c);

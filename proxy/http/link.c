@@ -20,9 +20,6 @@ enum param {
 	PARAM_TYPE,
 	PARAM_CROSSORIGIN,
 	PARAM_FETCHPRIORITY,
-	PARAM_MEDIA,
-	PARAM_IMAGESRCSET,
-	PARAM_INTEGRITY,
 	PARAM_ANCHOR,
 	PARAM_NOPUSH,
 	PARAM_PUSH_ONLY,
@@ -35,9 +32,6 @@ static const struct slice param_names[PARAM_COUNT] = {
     [PARAM_TYPE] = SLICE_INIT("type"),
     [PARAM_CROSSORIGIN] = SLICE_INIT("crossorigin"),
     [PARAM_FETCHPRIORITY] = SLICE_INIT("fetchpriority"),
-    [PARAM_MEDIA] = SLICE_INIT("media"),
-    [PARAM_IMAGESRCSET] = SLICE_INIT("imagesrcset"),
-    [PARAM_INTEGRITY] = SLICE_INIT("integrity"),
     [PARAM_ANCHOR] = SLICE_INIT("anchor"),
     [PARAM_NOPUSH] = SLICE_INIT("nopush"),
     [PARAM_PUSH_ONLY] = SLICE_INIT("x-http2-push-only"),
@@ -189,15 +183,6 @@ static void note_param(struct http_link *link, enum param param, struct slice va
 		break;
 	case PARAM_FETCHPRIORITY:
 		link->fetchpriority = value;
-		break;
-	case PARAM_MEDIA:
-		link->media = value;
-		break;
-	case PARAM_IMAGESRCSET:
-		link->imagesrcset = value;
-		break;
-	case PARAM_INTEGRITY:
-		link->integrity = value;
 		break;
 	case PARAM_ANCHOR:
 		link->has_anchor = true;

@@ -12,8 +12,9 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "proxy/h2/h2.h"
 #include "proxy/limits.h"
+#include "tests/support/h2_inside.h"
+#include "tests/support/head_names.h"
 
 #include <nghttp2/nghttp2.h>
 #include <stdio.h>

@@ -151,7 +151,6 @@ static void event_takes(struct script *s, const struct h2_event *e, const struct
 	    .reason = e->reason,
 	    .code = e->code,
 	    .last_id = e->last_id,
-	    .rtt = e->rtt,
 	    .user = e->user,
 	    .end = e->end,
 	    .oversize = e->oversize,

@@ -5,6 +5,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
+#include "tests/support/head_names.h"
 
 #include <netinet/in.h>
 #include <stdio.h>

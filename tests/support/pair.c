@@ -10,7 +10,7 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "proxy/h2/h2.h"
+#include "tests/support/h2_inside.h"
 #include "proxy/limits.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Two engines of ours that talk in memory: an exchange, a push, a shutdown, byte by byte and in one go.
  * The rules one by one are in the other tests of this folder.
  */
-#include "proxy/h2/h2.h"
+#include "tests/support/h2_inside.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
