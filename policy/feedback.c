@@ -27,7 +27,7 @@ const char *policy_event_name(enum policy_event event)
 
 void policy_feedback_init(struct policy_feedback *f, const struct policy_rules *rules)
 {
-	*f = (struct policy_feedback){.rules = rules, .count = rules->count};
+	*f = (struct policy_feedback){.count = rules->count};
 	if (f->count > 0)
 		f->tallies = memory_zalloc(f->count * sizeof *f->tallies);
 }
@@ -160,15 +160,9 @@ enum policy_change policy_feedback_note(
 		return POLICY_CHANGE_NONE;
 	case POLICY_EVENT_USED:
 	case POLICY_EVENT_CLAIMED:
-		t->used_bytes += outcome->bytes;
-		return note_end(t, rule, outcome->event, outcome->now);
 	case POLICY_EVENT_RESET:
-		t->reset_usec += outcome->span;
-		t->wasted_bytes += outcome->bytes;
-		return note_end(t, rule, outcome->event, outcome->now);
 	case POLICY_EVENT_EXPIRED:
 	case POLICY_EVENT_WITHDRAWN:
-		t->wasted_bytes += outcome->bytes;
 		return note_end(t, rule, outcome->event, outcome->now);
 	case POLICY_EVENT_COUNT:
 		break;

@@ -113,7 +113,6 @@ struct h2_conn;
 struct h2_stream;
 
 struct h2_env {
-	struct chunk_pool *chunks;    /* borrows */
 	struct http_head_pool *heads; /* borrows */
 	/* borrows: the connection's; the engine takes what a peer can grow */
 	struct budget *budget;

@@ -186,7 +186,6 @@ static void begin_http2(struct down *d)
 	struct h2_settings settings = local_settings(c);
 	struct h2_limits limits = down_limits(c);
 	const struct h2_env env = {
-	    .chunks = d->hop->env.chunks,
 	    .heads = d->hop->heads,
 	    .budget = &d->budget,
 	    .seed = d->hop->env.seed,

@@ -42,7 +42,6 @@ static void begin_http2(struct up *u)
 	struct h2_settings s = up_settings(o, u->pool->push);
 	struct h2_limits limits = up_limits(o);
 	const struct h2_env env = {
-	    .chunks = u->hop->env.chunks,
 	    .heads = u->hop->heads,
 	    .budget = &u->budget,
 	    .seed = u->hop->env.seed,

@@ -447,7 +447,7 @@ static void conn_new(struct joint *j)
 	limits.window_updates = limits.empty_frames = (struct rate){1000000, 1000000};
 	limits.connection_window = 65535 + dice(j, 100000);
 	const struct h2_env env = {
-	    .chunks = j->chunks, .heads = j->heads, .budget = &j->budget, .seed = 3};
+	    .heads = j->heads, .budget = &j->budget, .seed = 3};
 	j->conn = h2_new(j->role, &local, &limits, &env, j->now);
 }
 

@@ -366,7 +366,7 @@ struct script *script_open_with(enum h2_role role, const struct script_options *
 	s->deflater = deflater;
 	s->inflater = inflater;
 	const struct h2_env env = {
-	    .chunks = s->chunks, .heads = s->heads, .budget = &s->budget, .seed = 7};
+	    .heads = s->heads, .budget = &s->budget, .seed = 7};
 	s->conn = h2_new(
 	    role, local, options->limits ? options->limits : &h2_limits_default, &env, s->now);
 	assert_non_null(s->conn);

@@ -44,7 +44,7 @@ static struct hop_peer *peer_new(
 	struct h2_settings s = hop_peer_settings(&p->options, !site);
 	struct h2_limits limits = h2_limits_default;
 	const struct h2_env env = {
-	    .chunks = w->chunks, .heads = w->heads, .budget = &p->budget, .seed = 7};
+	    .heads = w->heads, .budget = &p->budget, .seed = 7};
 	p->h2 = h2_new(site ? H2_SERVER : H2_CLIENT, &s, &limits, &env, net_now(w->loop));
 	return p;
 }

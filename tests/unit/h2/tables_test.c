@@ -310,8 +310,7 @@ SCRIPT_TEST(trace_has_a_line_per_frame)
 	budget_init(&budget, NULL, 1 << 20);
 	struct h2_limits limits = h2_limits_default;
 	limits.connection_window = 65535;
-	const struct h2_env env = {.chunks = chunks,
-	    .heads = heads,
+	const struct h2_env env = {.heads = heads,
 	    .budget = &budget,
 	    .trace = take_line,
 	    .trace_context = &lines};

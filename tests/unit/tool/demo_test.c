@@ -155,7 +155,7 @@ static void connect_with(struct bench *b, const struct h2_settings *settings)
 	assert_true(fd >= 0);
 	b->wire.net = net_conn_new(b->loop, fd, NULL, &net_ops, &b->wire);
 	const struct h2_env env = {
-	    .chunks = b->chunks, .heads = b->heads, .budget = &b->budget, .seed = 2};
+	    .heads = b->heads, .budget = &b->budget, .seed = 2};
 	link_speak(&b->wire, H2_CLIENT, settings, &h2_limits_default, &env);
 }
 
