@@ -55,6 +55,7 @@ bool policy_feedback_is_paused(
 {
 	const struct policy_tally *t = tally_of(f, rule);
 
+	/* uncovered: a value outside the enum */
 	switch (t->state) {
 	case POLICY_RULE_ACTIVE:
 		return false;
@@ -149,6 +150,7 @@ enum policy_change policy_feedback_note(
 	ensure(rule->index < f->count && (unsigned)outcome->event < POLICY_EVENT_COUNT);
 	struct policy_tally *t = &f->tallies[rule->index];
 	t->events[outcome->event]++;
+	/* uncovered 2: an ensure() has refused the enum's count and a value outside it */
 	switch (outcome->event) {
 	case POLICY_EVENT_OFFERED:
 	case POLICY_EVENT_HINTED:

@@ -101,11 +101,13 @@ void h2_note_fault(const struct h2_conn *c, const struct h2_fault *fault)
 
 void h2_conn_fail(struct h2_conn *c, const struct h2_fault *fault, uint32_t code, bool say)
 {
+	/* uncovered: each caller has asked; the first cause must stand in any case */
 	if (c->has_failed)
 		return;
 	if (fault)
 		h2_note_fault(c, fault);
 	if (say)
+		/* uncovered: each failure that is told to the peer has a row today */
 		h2_send_goaway(c, h2_last_taken_id(c), code,
 		    fault ? slice_of_string(fault->name) : slice_of("", 0));
 	c->has_failed = true;
@@ -131,6 +133,7 @@ static bool counts_as_provoked(
 
 void h2_fault_apply(struct h2_conn *c, uint32_t stream_id, const struct h2_fault *fault)
 {
+	/* uncovered: nothing is read after a failure */
 	if (c->has_failed)
 		return;
 	struct h2_stream *s = NULL;

@@ -96,6 +96,7 @@ const struct h2_fault *h2_recv_promise(struct h2_conn *c, struct slice block)
 	if (fault)
 		return fault;
 	const struct h2_fault *why = why_refuse(c, parent, too_large);
+	/* uncovered: ids only rise: a promise up to the GOAWAY's last id has the fault PROMISE_ID */
 	bool is_above_goaway = c->goaway_sent == H2_GOAWAY_FINAL && id > c->goaway_sent_last;
 	if (!why && !is_above_goaway) {
 		accept_promise(c, parent, id, head);
