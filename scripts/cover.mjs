@@ -92,8 +92,8 @@ function readMarks(file, source) {
 	const marks = new Map(), lines = source.split("\n");
 	for (const { 0: text, 1: count, 2: why, index } of source.matchAll(/\/\* uncovered(?: (\d+))?:([\s\S]*?)\*\//g)) {
 		const at = lineAt(source, index), end = lineAt(source, index + text.length);
-		const rest = lines[at - 1].slice(0, index - source.lastIndexOf("\n", index - 1) - 1).trim();
-		const number = rest === "" ? end + 1 : at;
+		const before = lines[at - 1].slice(0, index - source.lastIndexOf("\n", index - 1) - 1).trim();
+		const number = before === "" ? end + 1 : at;
 		if (why.trim() === "")
 			fail(`${file}:${at}: does not say why`);
 		if (marks.has(number))
