@@ -216,7 +216,7 @@ help:
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak           random clients and origins for SOAK_SECONDS (1800), with accounts at the end'
 	@echo 'make bench          CPU time beside nghttpx, and micro benchmarks'
-	@echo 'make cover          branch coverage of engine, HPACK, relay and policy, compared with tests/uncovered.txt'
+	@echo 'make cover          branch coverage of engine, HPACK, relay and policy, compared with the marks of what no test takes'
 	@echo 'make lint install deb clean'
 
 .SECONDARY:

@@ -25,7 +25,4 @@ struct policy_verdict policy_explain(const struct policy_rules *rules,
     const struct policy_feedback *feedback, const struct policy_offer *offer,
     void (*step)(void *context, const struct policy_step *step), void *context);
 
-/* The first condition of the rule that does not hold for the offer; NULL: all do. */
-const char *policy_rule_failure(const struct policy_rule *rule, const struct policy_offer *offer);
-
 #endif

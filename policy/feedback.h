@@ -45,8 +45,6 @@ enum policy_rule_state { POLICY_RULE_ACTIVE, POLICY_RULE_PAUSED, POLICY_RULE_PRO
 struct policy_tally {
 	/* For the metrics. */
 	uint64_t events[POLICY_EVENT_COUNT];
-	uint64_t used_bytes, wasted_bytes;
-	usec reset_usec; /* sum; over events[POLICY_EVENT_RESET] it is the mean time to a reset */
 	/* For the judgement: both are halved together, so that what is long ago fades. */
 	uint32_t recent_ended, recent_used, recent_withdrawn;
 	enum policy_rule_state state;
@@ -55,8 +53,7 @@ struct policy_tally {
 };
 
 struct policy_feedback {
-	const struct policy_rules *rules; /* borrows */
-	struct policy_tally *tallies;     /* by policy_rule.index */
+	struct policy_tally *tallies; /* by policy_rule.index */
 	size_t count;
 };
 

@@ -3,8 +3,8 @@
  * Push policy: offers in, verdicts out. Pure: no I/O, no clock, no allocation in the decision;
  * everything that goes in is const, so a logged offer can be decided again offline.
  *
- *   policy_decide   when the offer comes (for a relayed one: at the PUSH_PROMISE)
- *   policy_review   when the pushed response begins
+ *   policy_decide_with   when the offer comes (for a relayed one: at the PUSH_PROMISE)
+ *   policy_review        when the pushed response begins
  *
  * Guards come first and cannot be configured away; then the rules in order, the first match wins;
  * then the default. Every verdict carries a reason (one table, policy/reasons.h) and the rule's
@@ -55,11 +55,8 @@ enum policy_type {
 	POLICY_TYPE_MEDIA,
 	POLICY_TYPE_COUNT,
 };
-const char *policy_type_name(enum policy_type type);
 enum policy_type policy_type_of_path(struct slice path); /* query ignored, case ignored */
-enum policy_type policy_type_of_media(struct slice content_type);
 enum policy_type policy_type_of_offer(struct slice as, struct slice promised_path);
-bool policy_type_parse(struct slice name, enum policy_type *type);
 /* The `as` word of a preload link for the type (the Fetch standard's destinations); "" = none. */
 const char *policy_type_as(enum policy_type type);
 
@@ -188,12 +185,8 @@ struct policy_verdict {
 	const struct policy_reason *lost_half;
 };
 
-/* Without memory: no rule is paused, shadow rules do nothing. */
-struct policy_verdict policy_decide(
-    const struct policy_rules *rules, const struct policy_offer *offer);
-
 /*
- * The same with what came of earlier pushes (feedback NULL = nothing is known). *shadow (may be
+ * feedback: what came of earlier pushes; NULL = nothing is known, and no rule is paused. *shadow (may be
  * NULL) is what would have been said if the shadow rules were live: its rule is NULL when no shadow
  * rule would have been the first to match; its reason is that of the guard that would have held it
  * up, else policy_reason_SHADOW.

@@ -46,7 +46,6 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 	list_init(&c->idle);
 	c->measures_rtt = asks_for_rtt(&conf->policy);
 	c->session_env = (struct session_env){
-	    .chunks = c->env->chunks,
 	    .heads = c->env->heads,
 	    .seed = c->env->seed,
 	    .fault = client_count_fault,

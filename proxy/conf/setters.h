@@ -45,8 +45,7 @@ const char *conf_check_path_glob(struct slice member);
 const char *conf_check_host_glob(struct slice member);
 const char *conf_check_media_glob(struct slice member);
 
-/* RFC 9110 5.6.2, and 5.5: no controls but HTAB. */
-bool conf_is_token(struct slice text);
+/* RFC 9110 5.5: no controls but HTAB. */
 bool conf_is_text(struct slice text);
 
 #endif

@@ -173,11 +173,8 @@ struct h2_conn {
 
 	/* PINGs. */
 	bool owner_ping;
-	usec owner_pinged_at;
 	uint32_t ping_serial;
 	uint32_t owner_serial, resets_serial, shutdown_serial;
-
-	struct h2_counters counters;
 };
 
 /* What differs between the roles. */
@@ -185,10 +182,8 @@ struct h2_role_row {
 	const char *name;
 	uint32_t own_first_id;
 	bool peer_opens_by_headers;    /* RFC 9113 8.1: requests come from clients */
-	bool peer_opens_by_promise;    /* RFC 9113 8.4 */
 	bool expects_preface;          /* RFC 9113 3.4 */
 	struct http_priority priority; /* of new streams: a client shares out its uploads fairly */
-	enum http_head_kind receives;
 };
 extern const struct h2_role_row h2_role_rows[2];
 
@@ -322,10 +317,6 @@ static inline void h2_trace(const struct h2_conn *c, bool out, const struct h2_f
 {
 	if (__builtin_expect(c->env.trace != NULL, 0))
 		h2_trace_frame(c, out, frame);
-}
-static inline size_t h2_counter_of(uint8_t type)
-{
-	return type < 15 ? type : 15;
 }
 
 #endif

@@ -53,6 +53,7 @@ void h2_sched_set(struct h2_sched *s, struct h2_place *p, enum h2_ready ready)
 	leave(s, p);
 	p->ready = (uint8_t)ready;
 	uint8_t u = p->priority.urgency;
+	/* uncovered: a value outside the enum */
 	switch (ready) {
 	case H2_READY_NOT:
 		break;

@@ -83,6 +83,7 @@ uint32_t index_find_pair(const struct index *x, const struct table *t, uint32_t 
 	/* Ages grow along a chain; a number that was reused after 2^32 inserts ends it too. */
 	for (uint32_t number = x->pairs[key & mask];;) {
 		uint32_t age = t->next - number;
+		/* uncovered: a number that was used again after 2^32 inserts */
 		if (age > t->count || age <= last)
 			return 0;
 		const struct table_entry *e = &t->entries[number & mask];
@@ -103,6 +104,7 @@ uint32_t index_find_name(const struct index *x, const struct table *t, uint32_t 
 		return 0;
 	for (uint32_t number = x->names[name_key & mask];;) {
 		uint32_t age = t->next - number;
+		/* uncovered: a number that was used again after 2^32 inserts */
 		if (age > t->count || age <= last)
 			return 0;
 		if (x->links[number & mask].name_key == name_key &&

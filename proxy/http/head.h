@@ -97,8 +97,6 @@ void http_head_add_token(struct http_head *head, enum http_token token, struct s
 uint32_t http_head_remove(struct http_head *head, enum http_token token);
 /* First field with the token or NULL. */
 const struct http_field *http_head_find(const struct http_head *head, enum http_token token);
-/* By name, for names without a token. */
-const struct http_field *http_head_find_name(const struct http_head *head, struct slice name);
 
 /*
  * Settles a head that a peer sent. NULL when it is well formed, else what is wrong with its rule

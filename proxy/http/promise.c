@@ -2,6 +2,8 @@
 /* Promised requests and hints that we make ourselves; see promise.h. */
 #include "proxy/http/promise.h"
 
+#include "proxy/base/ascii.h"
+
 /* What browsers send by destination (Fetch, "accept" by destination). */
 static const struct {
 	struct slice as, accept;
@@ -56,9 +58,7 @@ static bool is_token(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++) {
 		char c = s.ptr[i];
-		bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-			    (c >= '0' && c <= '9') || c == '-';
-		if (!fine)
+		if (!ascii_is(c, ASCII_ALNUM) && c != '-')
 			return false;
 	}
 	return s.len > 0;

@@ -5,6 +5,8 @@
  */
 #include "proxy/http/vary.h"
 
+#include "proxy/base/ascii.h"
+
 /* Names compared; each costs a walk over both heads. A response that names more is nobody's. */
 #define VARY_NAMES_MAX 64u
 
@@ -108,11 +110,7 @@ static enum http_token token_of(struct slice name)
 	char lower[64];
 	if (name.len > sizeof(lower))
 		return HTTP_TOKEN_NONE;
-	for (size_t i = 0; i < name.len; i++) {
-		lower[i] = name.ptr[i];
-		if (lower[i] >= 'A' && lower[i] <= 'Z')
-			lower[i] = (char)(lower[i] | 0x20);
-	}
+	ascii_lower_copy(lower, name);
 	return http_token_find(slice_of(lower, name.len));
 }
 

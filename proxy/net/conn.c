@@ -300,8 +300,3 @@ bool net_conn_is_open(const struct net_conn *c)
 {
 	return c->phase == NET_PHASE_OPEN && !c->has_ended;
 }
-
-const struct net_address *net_conn_peer(const struct net_conn *c)
-{
-	return &c->peer;
-}

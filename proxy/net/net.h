@@ -230,12 +230,9 @@ uint64_t net_conn_delivered(const struct net_conn *c);
 bool net_conn_is_open(const struct net_conn *c); /* opened and not ended */
 bool net_conn_is_tls(const struct net_conn *c);
 struct slice net_conn_alpn(const struct net_conn *c); /* empty when none */
-/* Server: what the client asked for; empty when none. */
-struct slice net_conn_sni(const struct net_conn *c);
 /* Client: does the verified certificate of the peer cover this host? */
 bool net_conn_peer_covers(const struct net_conn *c, struct slice host);
 const char *net_conn_tls_version(const struct net_conn *c); /* "TLSv1.3", "" for plain */
-const struct net_address *net_conn_peer(const struct net_conn *c);
 /* From TCP_INFO; 0 when unknown. */
 uint32_t net_conn_rtt_usec(const struct net_conn *c);
 

@@ -214,12 +214,6 @@ struct slice net_conn_alpn(const struct net_conn *c)
 	return slice_of(name, length);
 }
 
-struct slice net_conn_sni(const struct net_conn *c)
-{
-	const char *name = c->ssl ? SSL_get_servername(c->ssl, TLSEXT_NAMETYPE_host_name) : NULL;
-	return name ? slice_of_string(name) : slice_of("", 0);
-}
-
 const char *net_conn_tls_version(const struct net_conn *c)
 {
 	return c->ssl ? SSL_get_version(c->ssl) : "";

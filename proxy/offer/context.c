@@ -7,6 +7,7 @@
  */
 #include "proxy/offer/offer.h"
 
+#include "proxy/base/ascii.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/via.h"
 #include "proxy/relay/hold.h"
@@ -26,9 +27,8 @@ bool offer_came_through(const struct http_head *request)
 /* False: not a number. */
 static bool hops_left(struct slice value, uint64_t *left)
 {
-	for (size_t i = 0; i < value.len; i++)
-		if (value.ptr[i] < '0' || value.ptr[i] > '9')
-			return false;
+	if (!ascii_all(value, ASCII_DIGIT))
+		return false;
 	if (!slice_to_number(value, HOPS_MAX, left))
 		*left = HOPS_MAX;
 	return value.len > 0;

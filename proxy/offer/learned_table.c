@@ -3,6 +3,7 @@
  * Pages, their resources, clients and views: made within bounds, found, and forgotten in an order in which no client
  * alone can push out what others have earned. Knows nothing of requests (learned.c does).
  */
+#include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
@@ -26,10 +27,7 @@ bool offer_name_set(
 	    path.len > OFFER_PATH_BYTES || path.ptr[0] != '/' || !is_visible(authority) ||
 	    !is_visible(path) || slice_find(path, '#') != path.len)
 		return false;
-	for (size_t i = 0; i < authority.len; i++) {
-		char c = authority.ptr[i];
-		name->bytes[i] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-	}
+	ascii_lower_copy(name->bytes, authority);
 	name->authority = slice_of(name->bytes, authority.len);
 	name->path = path;
 	return true;

@@ -3,6 +3,7 @@
  * */
 #include "proxy/offer/router.h"
 
+#include "proxy/base/ascii.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/map.h"
 #include "proxy/base/memory.h"
@@ -89,10 +90,7 @@ static bool fold(struct slice host, char *out, struct slice *folded)
 		host.len--;
 	if (host.len == 0 || host.len > HOST_BYTES_MAX)
 		return false;
-	for (size_t i = 0; i < host.len; i++) {
-		char c = host.ptr[i];
-		out[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-	}
+	ascii_lower_copy(out, host);
 	*folded = slice_of(out, host.len);
 	return true;
 }

@@ -40,7 +40,9 @@ static void drop_named(struct hold *hold, const struct exchange *x,
 		return;
 	arena_init(&scratch, NULL, 0);
 	bool is_same = http_target_resolve(&scratch, x->request, f->value, &t) &&
+		       /* uncovered: the router has parsed the request's authority */
 		       slice_equal_nocase(t.scheme, x->scheme) &&
+		       /* uncovered: a reference whose authority cannot be parsed is not resolved */
 		       http_authority_parse(x->authority, x->scheme, &ours) &&
 		       http_authority_parse(t.authority, t.scheme, &theirs) &&
 		       http_authority_equal(&ours, &theirs);

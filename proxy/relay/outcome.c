@@ -78,6 +78,7 @@ static void fail_downstream(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	bool can_answer =
+	    /* uncovered: no engine ends the client's leg in good order before the response is whole */
 	    x->down.ops && !x->response_begun && !exchange_is_push(x) && cause->status != 0;
 	if (can_answer) {
 		exchange_drop_body(x, &x->download);
@@ -98,6 +99,7 @@ static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause,
 {
 	struct flow *f = &x->download;
 	if (cause != &relay_cause_UP_RESET || code != RELAY_NO_ERROR || f->state != FLOW_BODY ||
+	    /* uncovered: no engine ends the client's leg in good order before the response is whole */
 	    !x->down.ops)
 		return false;
 	bool is_whole = f->received == x->response_length;

@@ -263,6 +263,7 @@ static void interim(struct exchange *x, struct http_head *head)
 
 void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 {
+	/* uncovered: no engine ends the client's leg in good order before the response is whole */
 	if (x->is_over || !x->down.ops) {
 		http_head_free(head);
 		return;

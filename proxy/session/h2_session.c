@@ -391,7 +391,6 @@ static struct session *begin(enum h2_role role, const struct h2_settings *settin
 	s->session.ops = &h2_ops;
 	s->env = env;
 	const struct h2_env engine = {
-	    .chunks = env->chunks,
 	    .heads = env->heads,
 	    .budget = conn->budget,
 	    .seed = env->seed,

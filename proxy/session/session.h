@@ -162,7 +162,6 @@ struct session {
 
 /* What the owner of the transports gives to all of its sessions. */
 struct session_env {
-	struct chunk_pool *chunks;    /* borrows */
 	struct http_head_pool *heads; /* borrows */
 	uint64_t seed;
 	/* Hears of each fault that ends a stream or the connection, for counters. Must not call

@@ -94,7 +94,6 @@ static void speak(struct fetch *f)
 	struct h2_limits limits = h2_limits_default;
 	limits.connection_window = CONNECTION_WINDOW_BYTES;
 	const struct h2_env env = {
-	    .chunks = f->chunks,
 	    .heads = f->heads,
 	    .budget = &f->budget,
 	    .seed = hash_random_seed(),

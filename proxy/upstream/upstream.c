@@ -40,7 +40,6 @@ bool upstream_open(struct upstream *u, char *error, size_t error_size)
 {
 	const struct conf *conf = u->env->conf;
 	u->session_env = (struct session_env){
-	    .chunks = u->env->chunks,
 	    .heads = u->env->heads,
 	    .seed = u->env->seed,
 	    .fault = origin_count_fault,

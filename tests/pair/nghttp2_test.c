@@ -12,8 +12,9 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "proxy/h2/h2.h"
 #include "proxy/limits.h"
+#include "tests/support/h2_inside.h"
+#include "tests/support/head_names.h"
 
 #include <nghttp2/nghttp2.h>
 #include <stdio.h>
@@ -446,7 +447,7 @@ static void conn_new(struct joint *j)
 	limits.window_updates = limits.empty_frames = (struct rate){1000000, 1000000};
 	limits.connection_window = 65535 + dice(j, 100000);
 	const struct h2_env env = {
-	    .chunks = j->chunks, .heads = j->heads, .budget = &j->budget, .seed = 3};
+	    .heads = j->heads, .budget = &j->budget, .seed = 3};
 	j->conn = h2_new(j->role, &local, &limits, &env, j->now);
 }
 

@@ -5,6 +5,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
+#include "tests/support/head_names.h"
 #include "tests/support/net_sys.h"
 
 #include <netinet/in.h>
@@ -49,7 +50,7 @@ static struct gate_peer *peer_new(
 	struct h2_settings s = gate_peer_settings(&p->options, !site);
 	struct h2_limits limits = h2_limits_default;
 	const struct h2_env env = {
-	    .chunks = w->chunks, .heads = w->heads, .budget = &p->budget, .seed = 7};
+	    .heads = w->heads, .budget = &p->budget, .seed = 7};
 	p->h2 = h2_new(site ? H2_SERVER : H2_CLIENT, &s, &limits, &env, net_now(w->loop));
 	return p;
 }

@@ -308,7 +308,7 @@ void h2_owner_init(struct h2_owner *o, enum h2_role role, const struct h2_settin
 {
 	budget_init(&o->budget, NULL, budget_bytes);
 	const struct h2_env env = {
-	    .chunks = o->chunks, .heads = o->heads, .budget = &o->budget, .seed = 1};
+	    .heads = o->heads, .budget = &o->budget, .seed = 1};
 	o->count = 0;
 	o->now = now;
 	o->conn = h2_new(role, settings, limits, &env, now);

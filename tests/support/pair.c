@@ -10,7 +10,7 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "proxy/h2/h2.h"
+#include "tests/support/h2_inside.h"
 #include "proxy/limits.h"
 
 #include <stdio.h>
@@ -464,7 +464,7 @@ static void end_init(struct pair *p, enum h2_role role)
 	budget_init(&end->budget, NULL, (size_t)1 << 28);
 	end->pipe = malloc(PIPE_BYTES);
 	const struct h2_env env = {
-	    .chunks = p->chunks, .heads = p->heads, .budget = &end->budget, .seed = p->seed};
+	    .heads = p->heads, .budget = &end->budget, .seed = p->seed};
 	end->conn = h2_new(role, &end->local, &limits, &env, p->now);
 }
 

@@ -25,6 +25,15 @@
 
 #define RIG static __attribute__((unused))
 
+/* ---- a connection ---- */
+
+/* Server: what the client asked for; empty when none. */
+RIG struct slice net_conn_sni(const struct net_conn *c)
+{
+	const char *name = c->ssl ? SSL_get_servername(c->ssl, TLSEXT_NAMETYPE_host_name) : NULL;
+	return name ? slice_of_string(name) : SLICE("");
+}
+
 /* ---- a pattern ---- */
 
 RIG uint64_t mix(uint64_t x)
