@@ -148,6 +148,18 @@ bench: build/pushgate $(BENCH_BIN)
 	scripts/setup bench
 	scripts/bench
 
+# Instructions and memory beside the committed baseline; COST='NAME …' for some works.
+COST_TOOLS := $(OUT)/tests/bench/idle_load $(OUT)/tests/bench/fixed_random.so
+$(OUT)/tests/bench/%.so: tests/bench/preload/%.c
+	@mkdir -p $(@D)
+	$(SAY) "  LINK $@"
+	$(Q)$(CC) -std=c17 $(WARN) $(WERROR) -O2 $(CPPFLAGS) -shared -fPIC -o $@ $<
+
+cost-tools: $(COST_TOOLS)
+
+cost:
+	+scripts/cost $(COST)
+
 # Branch coverage of what scripts/cover.mjs names, by tests without processes and sockets alone: they take the same
 # branches each time.
 COVER_BIN := $(patsubst %.c,build/cover/%,$(filter $(addprefix tests/,unit/h2/% unit/hpack/% unit/policy/% pair/% relay/%),$(TEST_SRC)))
@@ -217,7 +229,8 @@ help:
 	@echo 'make soak           random clients and origins for SOAK_SECONDS (1800), with accounts at the end'
 	@echo 'make bench          CPU time beside nghttpx, and micro benchmarks'
 	@echo 'make cover          branch coverage of engine, HPACK, relay and policy, compared with the marks of what no test takes'
+	@echo 'make cost           instructions per request and push, memory per idle connection, beside tests/bench/cost.baseline'
 	@echo 'make lint install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-browser attack attack-short soak check-valgrind fuzz fuzzers replays bench cover lint tidy install deb clean help
+.PHONY: all tests check check-peers check-browser attack attack-short soak check-valgrind fuzz fuzzers replays bench cost cost-tools cover lint tidy install deb clean help
