@@ -93,7 +93,7 @@ struct net_conn {
 	bool wants_fill : 1;  /* made dirty before it was open */
 	bool has_alerted : 1; /* TLS failed with an alert sent: linger for it */
 	bool has_said_goodbye : 1;
-	struct net_address peer;
+	bool is_tcp : 1;
 };
 
 /* conn.c */
