@@ -231,7 +231,7 @@ static bool sniff(struct down *d, struct chunk *chunk, size_t offset, size_t len
 			refuse_protocol(d, "spoke something other than HTTP/2, answered 505");
 			return false;
 		}
-		d->sniffed[d->sniffed_len++] = byte;
+		d->sniffed_len++;
 	}
 	if (d->sniffed_len < H2_PREFACE_LEN)
 		return false;
@@ -265,7 +265,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 				down_abort(d, NULL);
 				return;
 			}
-			memcpy(copy->data, d->sniffed, had);
+			memcpy(copy->data, H2_PREFACE, had);
 			h2_receive(d->h2, copy, 0, had, now);
 			chunk_release(copy);
 		}

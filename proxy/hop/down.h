@@ -35,8 +35,7 @@ struct down {
 	struct memory memory;
 	uint64_t push_buffered; /* bytes of pushed responses that wait here */
 	uint32_t pushes_open;
-	uint8_t sniffed[H2_PREFACE_LEN];
-	uint8_t sniffed_len;
+	uint8_t sniffed_len; /* bytes of the preface that came, in cleartext */
 	bool is_open, is_closing;
 };
 

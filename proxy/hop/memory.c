@@ -67,6 +67,7 @@ void memory_fini(struct down *d)
 	struct memory *m = &d->memory;
 	budget_give(&d->budget, policy_diary_bytes(&m->diary));
 	policy_diary_fini(&m->diary);
+	free(m->quiet);
 	if (m->cookie) {
 		budget_give(&d->budget, sizeof(*m->cookie));
 		free(m->cookie);
@@ -254,6 +255,8 @@ void memory_page_ended(struct exchange *page)
 	if (m->quiet_as_of != hop->etags.changes)
 		m->quiet_count = 0;
 	m->quiet_as_of = hop->etags.changes;
+	if (!m->quiet)
+		m->quiet = memory_alloc(MEMORY_QUIET_PAGES * sizeof(*m->quiet));
 	m->quiet[m->quiet_count++ % MEMORY_QUIET_PAGES] = key_of(page->request->method, page);
 }
 

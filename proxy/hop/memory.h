@@ -23,7 +23,7 @@ struct memory {
 	/* Pages all of whose promises the client knew: the next time they go without push, so that
 	 * the origin has nothing to send and we nothing to refuse. Until some resource has changed.
 	 * */
-	uint64_t quiet[MEMORY_QUIET_PAGES];
+	uint64_t *quiet;                   /* MEMORY_QUIET_PAGES of them; NULL until the first */
 	uint32_t quiet_count, quiet_as_of; /* entries ever made; hop->etags.changes of that time */
 };
 
