@@ -104,7 +104,7 @@ void h2_send_block(struct h2_conn *c, enum h2_frame_type type, uint8_t flags, ui
 	} else {
 		frame.length = (uint32_t)most;
 		split_block(c, p, length, most, id);
-		c->counters.frames_out[H2_CONTINUATION] += (length - 1) / most;
+		c->counters.frames_out[H2_CONTINUATION] += (uint32_t)((length - 1) / most);
 	}
 	h2_frame_write(p, frame);
 	note_out(c, &frame);

@@ -111,7 +111,7 @@ extern const struct h2_limits h2_limits_default;
 
 /* Counted for the log and the status page. */
 struct h2_counters {
-	uint64_t frames_in[16], frames_out[16]; /* by type; [15] = unknown types */
+	uint32_t frames_in[16], frames_out[16]; /* by type; [15] = unknown types; may wrap */
 	uint64_t resets_in, resets_out, resets_provoked;
 	uint64_t promises_in, promises_refused, promises_out;
 	uint64_t data_in, data_out; /* DATA payload bytes without padding */
@@ -136,7 +136,7 @@ struct h2_env {
 };
 
 /* The preface and our SETTINGS (and the connection window's update) are queued at once. A server
- * never announces ENABLE_PUSH (RFC 9113 6.5.2). */
+ * never announces ENABLE_PUSH (RFC 9113 6.5.2). Copies `local` and `env`, borrows `limits`. */
 struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
     const struct h2_limits *limits, const struct h2_env *env, usec now);
 void h2_free(struct h2_conn *c);

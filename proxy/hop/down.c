@@ -184,7 +184,6 @@ static void begin_http2(struct down *d)
 {
 	const struct conf_listen *c = d->listener->conf;
 	struct h2_settings settings = local_settings(c);
-	struct h2_limits limits = down_limits(c);
 	const struct h2_env env = {
 	    .chunks = d->hop->env.chunks,
 	    .heads = d->hop->heads,
@@ -193,7 +192,7 @@ static void begin_http2(struct down *d)
 	    .fault = complain_count_client,
 	    .fault_context = d->hop,
 	};
-	d->h2 = h2_new(H2_SERVER, &settings, &limits, &env, hop_now(d->hop));
+	d->h2 = h2_new(H2_SERVER, &settings, &d->listener->limits, &env, hop_now(d->hop));
 }
 
 static void conn_opened(void *owner)

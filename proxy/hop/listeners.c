@@ -23,6 +23,7 @@ bool listeners_open(struct hop *h, char *error, size_t error_size)
 		struct listener *l = &h->listeners[i];
 		l->hop = h;
 		l->conf = &conf->listens[i];
+		l->limits = down_limits(l->conf);
 		list_init(&l->sockets);
 		map_init(&l->clients);
 	}

@@ -15,6 +15,7 @@ void pool_init(struct pool *p, struct hop *hop, const struct conf_origin *origin
     struct net_tls *tls, bool push)
 {
 	*p = (struct pool){.hop = hop, .origin = origin, .tls = tls, .push = push};
+	p->limits = up_limits(origin);
 	list_init(&p->ups);
 	list_init(&p->queue);
 }

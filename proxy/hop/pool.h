@@ -16,8 +16,9 @@ struct up;
 struct pool {
 	struct hop *hop;
 	const struct conf_origin *origin;
-	struct net_tls *tls; /* owned by the push-on pool, shared by its twin */
-	bool push;           /* announces ENABLE_PUSH=1 */
+	struct h2_limits limits; /* of its connections */
+	struct net_tls *tls;     /* owned by the push-on pool, shared by its twin */
+	bool push;               /* announces ENABLE_PUSH=1 */
 	struct list ups;
 	struct list queue; /* exchanges (waiting) */
 	uint32_t queued;

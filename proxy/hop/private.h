@@ -23,7 +23,8 @@
 struct listener {
 	struct hop *hop;
 	const struct conf_listen *conf;
-	struct net_tls *tls; /* owned; NULL = plain */
+	struct h2_limits limits; /* of its connections */
+	struct net_tls *tls;     /* owned; NULL = plain */
 	/* struct listener_socket: siblings' sockets may be adopted for a while */
 	struct list sockets;
 	uint32_t connections;

@@ -40,7 +40,6 @@ static void begin_http2(struct up *u)
 {
 	const struct conf_origin *o = u->pool->origin;
 	struct h2_settings s = up_settings(o, u->pool->push);
-	struct h2_limits limits = up_limits(o);
 	const struct h2_env env = {
 	    .chunks = u->hop->env.chunks,
 	    .heads = u->hop->heads,
@@ -49,7 +48,7 @@ static void begin_http2(struct up *u)
 	    .fault = complain_count_origin,
 	    .fault_context = u->hop,
 	};
-	u->h2 = h2_new(H2_CLIENT, &s, &limits, &env, u->hop->relay.now);
+	u->h2 = h2_new(H2_CLIENT, &s, &u->pool->limits, &env, u->hop->relay.now);
 	u->is_open = true;
 	u->started = u->quiet_since = u->hop->relay.now;
 }
