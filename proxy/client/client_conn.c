@@ -215,12 +215,11 @@ bool client_is_stuck(const struct exchange *x, usec since)
 
 /* ---- the beginning ---- */
 
-static void begin_session(struct client_conn *c, const struct session_protocol *protocol)
+static void begin_session(struct client_conn *c, const struct session_plan *plan)
 {
 	const struct session_conn conn = {.budget = &c->budget};
 	struct clients *clients = c->clients;
-	c->session = protocol->serve(
-	    c->listener->conf, &clients->session_env, &conn, worker_now(clients->env));
+	c->session = session_begin(plan, &clients->session_env, &conn, worker_now(clients->env));
 }
 
 static void conn_opened(void *owner)
@@ -230,10 +229,10 @@ static void conn_opened(void *owner)
 	c->is_open = true;
 	c->opened = worker_now(env);
 	client_conn_is_quiet(c);
-	const struct session_protocol *protocol =
-	    session_by_alpn(env->protocols, net_conn_alpn(c->net));
-	if (protocol) { /* our first frames need not wait for the client's */
-		begin_session(c, protocol);
+	const struct session_plan *plan =
+	    session_by_alpn(c->listener->plans, net_conn_alpn(c->net));
+	if (plan) { /* our first frames need not wait for the client's */
+		begin_session(c, plan);
 		net_conn_dirty(c->net);
 	}
 	client_conn_arm(c);
@@ -260,13 +259,13 @@ static bool recognise(struct client_conn *c, const uint8_t *bytes, size_t n)
 		c->first_bytes[c->first_count++] = *bytes++;
 		n--;
 	}
-	const struct session_protocol *protocol =
-	    session_match(c->clients->env->protocols, c->first_bytes, c->first_count, &more);
-	if (protocol)
-		begin_session(c, protocol);
+	const struct session_plan *plan =
+	    session_match(c->listener->plans, c->first_bytes, c->first_count, &more);
+	if (plan)
+		begin_session(c, plan);
 	else if (!more)
 		refuse_protocol(c, "spoke something other than HTTP/2, answered 505");
-	return protocol != NULL;
+	return plan != NULL;
 }
 
 static const char http11_answer[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n"

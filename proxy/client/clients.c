@@ -59,6 +59,7 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 		struct client_listener *l = &c->listeners[i];
 		l->clients = c;
 		l->conf = &conf->listens[i];
+		l->plans = session_plans_for_clients(c->env->protocols, l->conf);
 		map_init(&l->addresses);
 	}
 	for (size_t i = 0; i < conf->listen_count; i++)
@@ -71,6 +72,7 @@ void clients_close(struct clients *c)
 {
 	for (size_t i = 0; c->listeners && i < c->env->conf->listen_count; i++) {
 		net_tls_free(c->listeners[i].tls);
+		session_plans_free(c->listeners[i].plans);
 		map_fini(&c->listeners[i].addresses);
 	}
 	free(c->listeners);

@@ -17,7 +17,8 @@ struct client_address;
 struct client_listener {
 	struct clients *clients;
 	const struct conf_listen *conf;
-	struct net_tls *tls; /* owned; NULL: cleartext */
+	struct session_plan *plans; /* owned: the protocols of its connections */
+	struct net_tls *tls;        /* owned; NULL: cleartext */
 	uint32_t connections;
 	struct map addresses; /* struct client_address: how many connections each has */
 };

@@ -26,7 +26,7 @@ struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
 	struct h2_conn *c = memory_new(struct h2_conn);
 	c->role = role;
 	c->env = *env;
-	c->limits = *limits;
+	c->limits = limits;
 	c->now = now;
 	c->id_mix = env->seed | 1u;
 	c->local = c->acked = c->peer = h2_settings_initial;
@@ -48,7 +48,7 @@ struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
 	c->reader.at = row->expects_preface ? H2_READING_PREFACE : H2_READING_HEADER;
 	h2_block_init(&c->block);
 	h2_inflow_init(&c->inflow, limits->connection_window);
-	h2_guard_init(&c->guard, &c->limits, now);
+	h2_guard_init(&c->guard, limits, now);
 	h2_out_init(&c->out, env->budget);
 	c->outflow.window = H2_DEFAULT_WINDOW;
 	h2_sched_init(&c->sched);
@@ -81,6 +81,7 @@ void h2_free(struct h2_conn *c)
 		free(s);
 	}
 	map_fini(&c->streams);
+	free(c->pending);
 	h2_forgotten_fini(&c->forgotten);
 	h2_early_fini(&c->early, c->env.budget);
 	h2_block_fini(&c->block, c->env.budget);

@@ -107,15 +107,15 @@ struct h2_census {
 struct h2_conn {
 	enum h2_role role;
 	struct h2_env env;
-	struct h2_limits limits;
+	const struct h2_limits *limits; /* borrows */
 	usec now;
 	uint64_t id_mix;
 
 	/* Settings. */
-	struct h2_settings local;  /* as we announced last */
-	struct h2_settings wanted; /* as the owner wants: announced when a place is free */
-	struct h2_settings acked;  /* as the peer has acknowledged */
-	struct h2_settings pending[H2_SETTINGS_PENDING];
+	struct h2_settings local;    /* as we announced last */
+	struct h2_settings wanted;   /* as the owner wants: announced when a place is free */
+	struct h2_settings acked;    /* as the peer has acknowledged */
+	struct h2_settings *pending; /* H2_SETTINGS_PENDING of them; NULL while there are none */
 	uint32_t pending_count;
 	uint32_t window_now; /* the initial window that we hold the peer to */
 	struct h2_settings peer;
@@ -299,7 +299,7 @@ void h2_send_block(struct h2_conn *c, enum h2_frame_type type, uint8_t flags, ui
 /* So much waits for the peer to read it that it is given nothing that can be done without. */
 static inline bool h2_peer_is_behind(const struct h2_conn *c)
 {
-	return h2_out_length(&c->out) > c->limits.output_bytes;
+	return h2_out_length(&c->out) > c->limits->output_bytes;
 }
 
 /* ---- conn_shutdown.c ---- */

@@ -136,7 +136,7 @@ static const struct h2_fault *recv_interim(
 {
 	if (end)
 		return h2_fault(INTERIM_WITH_END);
-	if (s->interims == c->limits.interim_responses)
+	if (s->interims == c->limits->interim_responses)
 		return h2_fault(INTERIM_TOO_MANY);
 	s->interims++;
 	deliver(c, s, H2_EVENT_HEAD, head, false);

@@ -37,7 +37,7 @@ static const struct h2_fault *why_refuse(
 		return h2_fault(PROMISE_UNWANTED);
 	if (too_large)
 		return h2_fault(PROMISE_LIST);
-	if (c->census.remote_reserved >= c->limits.reserved_streams)
+	if (c->census.remote_reserved >= c->limits->reserved_streams)
 		return h2_fault(PROMISE_TOO_MANY);
 	return NULL;
 }

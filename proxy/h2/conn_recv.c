@@ -77,7 +77,7 @@ static const struct h2_fault *admit(
 		return h2_fault(CONTINUATION_STRAY);
 	}
 	/* Answers that nobody reads may not pile up. (For heads see recv_request.) */
-	if (c->out.provoked > c->limits.control_bytes)
+	if (c->out.provoked > c->limits->control_bytes)
 		return h2_fault(FLOOD_CONTROL);
 	const struct h2_fault *fault = h2_frame_verify(frame, h2_other_role(c->role));
 	if (fault)
@@ -86,7 +86,7 @@ static const struct h2_fault *admit(
 		return h2_guard_count(&c->guard, H2_GUARDED_PRIORITIES, c->now);
 	bool is_block =
 	    row->in_block || frame->type == H2_HEADERS || frame->type == H2_PUSH_PROMISE;
-	if (is_block && c->block.length + frame->length > c->limits.field_block_bytes)
+	if (is_block && c->block.length + frame->length > c->limits->field_block_bytes)
 		return h2_fault(BLOCK_TOO_LARGE);
 	return NULL;
 }
@@ -144,7 +144,7 @@ static size_t read_payload(struct h2_conn *c, const uint8_t *p, size_t n)
 	}
 	/* A slow frame holds memory as a slow block does. */
 	if (b->deadline == USEC_NEVER)
-		b->deadline = clock_after(c->now, c->limits.block_timeout);
+		b->deadline = clock_after(c->now, c->limits->block_timeout);
 	uint32_t take = at_most(n, r->left);
 	h2_block_gather(b, p, take);
 	r->left -= take;

@@ -127,7 +127,7 @@ struct h2_env {
 };
 
 /* The preface and our SETTINGS (and the connection window's update) are queued at once. A server
- * never announces ENABLE_PUSH (RFC 9113 6.5.2). */
+ * never announces ENABLE_PUSH (RFC 9113 6.5.2). Copies `local` and `env`, borrows `limits`. */
 struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
     const struct h2_limits *limits, const struct h2_env *env, usec now);
 void h2_free(struct h2_conn *c);

@@ -102,10 +102,10 @@ struct net_conn *net_conn_new(
 {
 	struct net_conn *c = conn_new(l, tls, ops, owner);
 	c->fd = fd;
-	c->peer.length = sizeof(c->peer.storage);
-	if (net_sys_getpeername(fd, (struct sockaddr *)&c->peer.storage, &c->peer.length) != 0)
-		c->peer.length = 0; /* gone already: the first read will say so */
-	if (is_tcp(&c->peer)) {
+	struct net_address peer;
+	(void)net_conn_peer(c, &peer); /* gone already: the first read will say so */
+	c->is_tcp = is_tcp(&peer);
+	if (c->is_tcp) {
 		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
 		set_option(c, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_LOWAT_BYTES);
 	}
@@ -126,7 +126,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	struct net_conn *c = conn_new(l, tls, ops, owner);
 	ensure(!tls || !tls->is_server);
 	c->phase = NET_PHASE_CONNECTING;
-	c->peer = *to;
+	c->is_tcp = is_tcp(to);
 	c->server_name = server_name ? memory_strdup(server_name) : NULL;
 	/* The root's dot is no part of SNI (RFC 6066 3), nor of the names in certificates. */
 	size_t length = server_name ? strlen(server_name) : 0;
@@ -139,7 +139,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 		net_conn_again(c);
 		return c;
 	}
-	if (is_tcp(to))
+	if (c->is_tcp)
 		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
 	int r = net_sys_connect(c->fd, (const struct sockaddr *)&to->storage, to->length);
 	/* An interrupted one goes on by itself (POSIX). */
@@ -299,4 +299,13 @@ usec net_conn_blocked_since(const struct net_conn *c)
 bool net_conn_is_open(const struct net_conn *c)
 {
 	return c->phase == NET_PHASE_OPEN && !c->has_ended;
+}
+
+bool net_conn_peer(const struct net_conn *c, struct net_address *peer)
+{
+	*peer = (struct net_address){.length = sizeof(peer->storage)};
+	if (net_sys_getpeername(c->fd, (struct sockaddr *)&peer->storage, &peer->length) == 0)
+		return true;
+	peer->length = 0;
+	return false;
 }

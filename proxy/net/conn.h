@@ -104,7 +104,7 @@ struct net_conn {
 	bool has_alerted : 1; /* TLS failed with an alert sent: linger for it */
 	bool has_said_goodbye : 1;
 	bool has_blocked : 1; /* since `blocked` was called last */
-	struct net_address peer;
+	bool is_tcp : 1;
 };
 
 /* conn.c */

@@ -233,6 +233,8 @@ struct slice net_conn_alpn(const struct net_conn *c); /* empty when none */
 /* Client: does the verified certificate of the peer cover this host? */
 bool net_conn_peer_covers(const struct net_conn *c, struct slice host);
 const char *net_conn_tls_version(const struct net_conn *c); /* "TLSv1.3", "" for plain */
+/* Asks the kernel. False: the connection is not open, or is over; *peer is empty then. */
+bool net_conn_peer(const struct net_conn *c, struct net_address *peer);
 /* From TCP_INFO; 0 when unknown. */
 uint32_t net_conn_rtt_usec(const struct net_conn *c);
 

@@ -383,9 +383,32 @@ static const struct session_ops h2_ops = {
 
 /* ---- beginning ---- */
 
-static struct session *begin(enum h2_role role, const struct h2_settings *settings,
-    const struct h2_limits *limits, const struct session_env *env, const struct session_conn *conn,
-    usec now)
+struct session_config {
+	enum h2_role role;
+	struct h2_settings settings;
+	struct h2_limits limits;
+};
+
+static struct session_config *for_clients(const struct conf_listen *conf)
+{
+	struct session_config *config = memory_new(struct session_config);
+	config->role = H2_SERVER;
+	config->settings = h2_options_settings_for_client(conf);
+	config->limits = h2_options_limits_for_client(conf);
+	return config;
+}
+
+static struct session_config *for_origin(const struct conf_origin *conf, bool push)
+{
+	struct session_config *config = memory_new(struct session_config);
+	config->role = H2_CLIENT;
+	config->settings = h2_options_settings_for_origin(conf, push);
+	config->limits = h2_options_limits_for_origin(conf);
+	return config;
+}
+
+static struct session *begin(const struct session_config *config, const struct session_env *env,
+    const struct session_conn *conn, usec now)
 {
 	struct h2_session *s = memory_new(struct h2_session);
 	s->session.ops = &h2_ops;
@@ -399,24 +422,8 @@ static struct session *begin(enum h2_role role, const struct h2_settings *settin
 	    .trace = conn->traced ? env->trace : NULL,
 	    .trace_context = conn->traced,
 	};
-	s->conn = h2_new(role, settings, limits, &engine, now);
+	s->conn = h2_new(config->role, &config->settings, &config->limits, &engine, now);
 	return &s->session;
-}
-
-static struct session *serve(const struct conf_listen *conf, const struct session_env *env,
-    const struct session_conn *conn, usec now)
-{
-	const struct h2_settings settings = h2_options_settings_for_client(conf);
-	const struct h2_limits limits = h2_options_limits_for_client(conf);
-	return begin(H2_SERVER, &settings, &limits, env, conn, now);
-}
-
-static struct session *connect_to_origin(const struct conf_origin *conf, bool push,
-    const struct session_env *env, const struct session_conn *conn, usec now)
-{
-	const struct h2_settings settings = h2_options_settings_for_origin(conf, push);
-	const struct h2_limits limits = h2_options_limits_for_origin(conf);
-	return begin(H2_CLIENT, &settings, &limits, env, conn, now);
 }
 
 /* RFC 9113 3.4. */
@@ -431,6 +438,7 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 const struct session_protocol session_h2 = {
     .alpn = "h2",
     .match = match,
-    .serve = serve,
-    .connect = connect_to_origin,
+    .for_clients = for_clients,
+    .for_origin = for_origin,
+    .begin = begin,
 };

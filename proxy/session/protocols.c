@@ -2,18 +2,60 @@
 /* The program's protocols, and how one of them is chosen for a connection. */
 #include "proxy/session/session.h"
 
+#include "proxy/base/memory.h"
+
 #include <stdio.h>
 
 const struct session_protocol *const session_protocols[] = {&session_h2, NULL};
 
-const struct session_protocol *session_match(
-    const struct session_protocol *const *protocols, const uint8_t *bytes, size_t n, bool *more)
+/* ---- plans ---- */
+
+static struct session_plan *new_plans(const struct session_protocol *const *protocols)
+{
+	size_t count = 0;
+	while (protocols[count])
+		count++;
+	struct session_plan *plans = memory_zalloc((count + 1) * sizeof(*plans));
+	for (size_t i = 0; i < count; i++)
+		plans[i].protocol = protocols[i];
+	return plans;
+}
+
+struct session_plan *session_plans_for_clients(
+    const struct session_protocol *const *protocols, const struct conf_listen *conf)
+{
+	struct session_plan *plans = new_plans(protocols);
+	for (struct session_plan *p = plans; p->protocol; p++)
+		p->config = p->protocol->for_clients(conf);
+	return plans;
+}
+
+struct session_plan *session_plans_for_origin(
+    const struct session_protocol *const *protocols, const struct conf_origin *conf, bool push)
+{
+	struct session_plan *plans = new_plans(protocols);
+	for (struct session_plan *p = plans; p->protocol; p++)
+		p->config = p->protocol->for_origin(conf, push);
+	return plans;
+}
+
+void session_plans_free(struct session_plan *plans)
+{
+	for (struct session_plan *p = plans; p && p->protocol; p++)
+		free(p->config);
+	free(plans);
+}
+
+/* ---- which one ---- */
+
+const struct session_plan *session_match(
+    const struct session_plan *plans, const uint8_t *bytes, size_t n, bool *more)
 {
 	*more = false;
-	for (; *protocols; protocols++) {
-		switch ((*protocols)->match(bytes, n)) {
+	for (const struct session_plan *p = plans; p->protocol; p++) {
+		switch (p->protocol->match(bytes, n)) {
 		case SESSION_MATCH_YES:
-			return *protocols;
+			return p;
 		case SESSION_MATCH_MORE:
 			*more = true;
 			break;
@@ -24,12 +66,11 @@ const struct session_protocol *session_match(
 	return NULL;
 }
 
-const struct session_protocol *session_by_alpn(
-    const struct session_protocol *const *protocols, struct slice alpn)
+const struct session_plan *session_by_alpn(const struct session_plan *plans, struct slice alpn)
 {
-	for (; *protocols; protocols++)
-		if (slice_equal(slice_of_string((*protocols)->alpn), alpn))
-			return *protocols;
+	for (const struct session_plan *p = plans; p->protocol; p++)
+		if (slice_equal(slice_of_string(p->protocol->alpn), alpn))
+			return p;
 	return NULL;
 }
 

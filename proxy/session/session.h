@@ -188,16 +188,27 @@ enum session_match {
 	SESSION_MATCH_YES,
 };
 
+/* What all sessions with the clients of one listen section, or with one origin, have in common. A
+ * protocol's own; free() frees it. */
+struct session_config;
+
 struct session_protocol {
 	const char *alpn; /* "h2" */
 	/* Do these first bytes of a cleartext connection begin this protocol? */
 	enum session_match (*match)(const uint8_t *bytes, size_t n);
-	/* We are the server of a client's connection. Borrows conf and env. */
-	struct session *(*serve)(const struct conf_listen *conf, const struct session_env *env,
-	    const struct session_conn *conn, usec now);
+	/* We are the server of clients. */
+	struct session_config *(*for_clients)(const struct conf_listen *conf);
 	/* We are the client of an origin; push: its pushes are wanted. */
-	struct session *(*connect)(const struct conf_origin *conf, bool push,
-	    const struct session_env *env, const struct session_conn *conn, usec now);
+	struct session_config *(*for_origin)(const struct conf_origin *conf, bool push);
+	/* Borrows config and env. */
+	struct session *(*begin)(const struct session_config *config, const struct session_env *env,
+	    const struct session_conn *conn, usec now);
+};
+
+/* A protocol, and its configuration for one listen section or one origin. */
+struct session_plan {
+	const struct session_protocol *protocol; /* NULL: behind the last */
+	struct session_config *config;           /* owned */
 };
 
 /* HTTP/2 (RFC 9113). */
@@ -207,16 +218,27 @@ extern const struct session_protocol *const session_protocols[];
 
 /* No protocol needs more bytes than these to be told from the others. */
 #define SESSION_MATCH_BYTES 24u
-/* The protocol that these first bytes begin; NULL with *more false: none does. */
-const struct session_protocol *session_match(
-    const struct session_protocol *const *protocols, const uint8_t *bytes, size_t n, bool *more);
-/* The protocol that was agreed on by ALPN; NULL: none of ours. */
-const struct session_protocol *session_by_alpn(
-    const struct session_protocol *const *protocols, struct slice alpn);
+/* One plan for each protocol, in their order. */
+struct session_plan *session_plans_for_clients(
+    const struct session_protocol *const *protocols, const struct conf_listen *conf);
+struct session_plan *session_plans_for_origin(
+    const struct session_protocol *const *protocols, const struct conf_origin *conf, bool push);
+void session_plans_free(struct session_plan *plans); /* NULL is fine */
+/* The plan whose protocol these first bytes begin; NULL with *more false: no protocol's. */
+const struct session_plan *session_match(
+    const struct session_plan *plans, const uint8_t *bytes, size_t n, bool *more);
+/* The plan whose protocol was agreed on by ALPN; NULL: none of ours. */
+const struct session_plan *session_by_alpn(const struct session_plan *plans, struct slice alpn);
 /* The protocols' ALPN names, comma-separated, for net_tls_server_options. */
 void session_alpn_list(const struct session_protocol *const *protocols, char *text, size_t size);
 
 /* ---- calls, see struct session_ops ---- */
+
+static inline struct session *session_begin(const struct session_plan *plan,
+    const struct session_env *env, const struct session_conn *conn, usec now)
+{
+	return plan->protocol->begin(plan->config, env, conn, now);
+}
 
 static inline void session_free(struct session *s) /* NULL is fine */
 {

@@ -91,8 +91,8 @@ static void speak(struct fetch *f)
 	settings.enable_push = !f->request->no_push;
 	settings.initial_window_size = STREAM_WINDOW_BYTES;
 	settings.max_concurrent_streams = FETCH_PUSHES_MAX;
-	struct h2_limits limits = h2_limits_default;
-	limits.connection_window = CONNECTION_WINDOW_BYTES;
+	f->limits = h2_limits_default;
+	f->limits.connection_window = CONNECTION_WINDOW_BYTES;
 	const struct h2_env env = {
 	    .heads = f->heads,
 	    .budget = &f->budget,
@@ -100,7 +100,7 @@ static void speak(struct fetch *f)
 	    .trace = f->request->trace ? trace : NULL,
 	    .trace_context = f,
 	};
-	link_speak(&f->wire, H2_CLIENT, &settings, &limits, &env);
+	link_speak(&f->wire, H2_CLIENT, &settings, &f->limits, &env);
 	send_request(f);
 }
 

@@ -27,12 +27,12 @@ static const struct net_conn_ops conn_ops = {
 /* ---- life ---- */
 
 /* The transport is open: the time for the origin's SETTINGS begins. */
-static void begin_session(struct origin_conn *c, const struct session_protocol *protocol)
+static void begin_session(struct origin_conn *c, const struct session_plan *plan)
 {
 	struct upstream *u = c->upstream;
 	const struct session_conn conn = {.budget = &c->budget};
 	usec now = u->env->relay->now;
-	c->session = protocol->connect(c->pool->origin, c->pool->push, &u->session_env, &conn, now);
+	c->session = session_begin(plan, &u->session_env, &conn, now);
 	c->is_open = true;
 	c->started = c->quiet_since = now;
 }
@@ -82,7 +82,7 @@ void origin_conn_open(struct pool *p)
 	WORKER_COUNT(env, upstream_connections, 1);
 	WORKER_COUNT(env, upstream_connections_open, 1);
 	if (p->origin->kind == CONF_ORIGIN_DEMO && c->net) { /* a socketpair is open at once */
-		begin_session(c, env->protocols[0]);
+		begin_session(c, p->plans);
 		net_conn_dirty(c->net);
 	}
 	origin_conn_arm(c);
@@ -167,24 +167,23 @@ void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause)
 /* ---- input ---- */
 
 /* Over TLS the protocol must have been agreed on; in cleartext it is ours by prior knowledge. */
-static const struct session_protocol *protocol_of(const struct origin_conn *c)
+static const struct session_plan *plan_of(const struct origin_conn *c)
 {
-	const struct session_protocol *const *protocols = c->upstream->env->protocols;
-	return net_conn_is_tls(c->net) ? session_by_alpn(protocols, net_conn_alpn(c->net))
-				       : protocols[0];
+	const struct session_plan *plans = c->pool->plans;
+	return net_conn_is_tls(c->net) ? session_by_alpn(plans, net_conn_alpn(c->net)) : plans;
 }
 
 static void conn_opened(void *owner)
 {
 	struct origin_conn *c = owner;
 	worker_now(c->upstream->env);
-	const struct session_protocol *protocol = protocol_of(c);
-	if (!protocol) {
+	const struct session_plan *plan = plan_of(c);
+	if (!plan) {
 		origin_log_fault(c, "does not speak h2 over TLS (no ALPN agreement)", NULL);
 		origin_conn_lost(c, &relay_cause_UP_TLS, 0, "the origin does not speak h2");
 		return;
 	}
-	begin_session(c, protocol);
+	begin_session(c, plan);
 	net_conn_dirty(c->net);
 	origin_conn_arm(c);
 }

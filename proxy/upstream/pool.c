@@ -15,6 +15,7 @@ void pool_init(struct pool *p, struct upstream *upstream, const struct conf_orig
     struct net_tls *tls, bool push)
 {
 	*p = (struct pool){.upstream = upstream, .origin = origin, .tls = tls, .push = push};
+	p->plans = session_plans_for_origin(upstream->env->protocols, origin, push);
 	list_init(&p->conns);
 	list_init(&p->queue);
 }

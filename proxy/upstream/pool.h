@@ -10,14 +10,16 @@
 #include "proxy/net/net.h"
 #include "proxy/relay/relay.h"
 
+struct session_plan;
 struct upstream;
 struct origin_conn;
 
 struct pool {
 	struct upstream *upstream;
 	const struct conf_origin *origin;
-	struct net_tls *tls; /* owned by the push-on pool, shared by its twin */
-	bool push;           /* announces ENABLE_PUSH=1 */
+	struct session_plan *plans; /* owned: the protocols of its connections */
+	struct net_tls *tls;        /* owned by the push-on pool, shared by its twin */
+	bool push;                  /* announces ENABLE_PUSH=1 */
 	struct list conns;
 	struct list queue; /* exchanges (waiting) */
 	uint32_t queued;

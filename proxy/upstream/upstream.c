@@ -68,8 +68,11 @@ void upstream_close(struct upstream *u)
 
 void upstream_free(struct upstream *u)
 {
-	for (size_t i = 0; u->pools && i < pool_count(u); i += 2)
-		net_tls_free(u->pools[i].tls);
+	for (size_t i = 0; u->pools && i < pool_count(u); i++) {
+		if (u->pools[i].push) /* the other pool of the origin borrows it */
+			net_tls_free(u->pools[i].tls);
+		session_plans_free(u->pools[i].plans);
+	}
 	free(u->pools);
 	free(u->push_off_until);
 }

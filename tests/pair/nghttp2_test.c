@@ -36,6 +36,7 @@ struct exchange {
 };
 
 struct joint {
+	struct h2_limits limits;
 	struct h2_conn *conn;
 	enum h2_role role; /* ours */
 	nghttp2_session *session;
@@ -448,7 +449,8 @@ static void conn_new(struct joint *j)
 	limits.connection_window = 65535 + dice(j, 100000);
 	const struct h2_env env = {
 	    .heads = j->heads, .budget = &j->budget, .seed = 3};
-	j->conn = h2_new(j->role, &local, &limits, &env, j->now);
+	j->limits = limits;
+	j->conn = h2_new(j->role, &local, &j->limits, &env, j->now);
 }
 
 static bool is_busy(struct joint *j)

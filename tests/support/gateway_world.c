@@ -48,10 +48,9 @@ static struct gate_peer *peer_new(
 	p->enable_push = 1;
 	budget_init(&p->budget, &w->budget, 1u << 30);
 	struct h2_settings s = gate_peer_settings(&p->options, !site);
-	struct h2_limits limits = h2_limits_default;
 	const struct h2_env env = {
 	    .heads = w->heads, .budget = &p->budget, .seed = 7};
-	p->h2 = h2_new(site ? H2_SERVER : H2_CLIENT, &s, &limits, &env, net_now(w->loop));
+	p->h2 = h2_new(site ? H2_SERVER : H2_CLIENT, &s, &h2_limits_default, &env, net_now(w->loop));
 	return p;
 }
 

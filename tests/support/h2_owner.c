@@ -311,7 +311,8 @@ void h2_owner_init(struct h2_owner *o, enum h2_role role, const struct h2_settin
 	    .heads = o->heads, .budget = &o->budget, .seed = 1};
 	o->count = 0;
 	o->now = now;
-	o->conn = h2_new(role, settings, limits, &env, now);
+	o->limits = *limits;
+	o->conn = h2_new(role, settings, &o->limits, &env, now);
 }
 
 void h2_owner_fini(struct h2_owner *o)

@@ -367,8 +367,8 @@ struct script *script_open_with(enum h2_role role, const struct script_options *
 	s->inflater = inflater;
 	const struct h2_env env = {
 	    .heads = s->heads, .budget = &s->budget, .seed = 7};
-	s->conn = h2_new(
-	    role, local, options->limits ? options->limits : &h2_limits_default, &env, s->now);
+	s->limits = options->limits ? *options->limits : h2_limits_default;
+	s->conn = h2_new(role, local, &s->limits, &env, s->now);
 	assert_non_null(s->conn);
 	if (!options->silent)
 		handshake(s, options);

@@ -86,6 +86,7 @@ struct script_stream {
 
 struct script {
 	struct h2_conn *conn;
+	struct h2_limits limits;
 	enum h2_role role; /* the engine's */
 	usec now;
 	struct chunk_pool *chunks;

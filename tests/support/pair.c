@@ -36,6 +36,7 @@ struct end {
 	enum h2_role role;
 	struct budget budget;
 	struct h2_settings local;
+	struct h2_limits limits;
 	uint8_t *pipe; /* what it has put out and the other has not read yet */
 	size_t pipe_bytes;
 	bool going_away;
@@ -465,7 +466,8 @@ static void end_init(struct pair *p, enum h2_role role)
 	end->pipe = malloc(PIPE_BYTES);
 	const struct h2_env env = {
 	    .heads = p->heads, .budget = &end->budget, .seed = p->seed};
-	end->conn = h2_new(role, &end->local, &limits, &env, p->now);
+	end->limits = limits;
+	end->conn = h2_new(role, &end->local, &end->limits, &env, p->now);
 }
 
 static void step(struct pair *p)

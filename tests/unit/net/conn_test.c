@@ -350,7 +350,9 @@ static void star_listens_for_ipv4_too(void **state)
 	    ((struct sockaddr_in6 *)&bound.storage)->sin6_port;
 	joined_open(&j, NULL, NULL, NULL);
 	struct address ip;
-	net_address_ip(&j.server.conn->peer, &ip);
+	struct net_address peer;
+	assert_true(net_conn_peer(j.server.conn, &peer));
+	net_address_ip(&peer, &ip);
 	assert_true(ip.family == 4 || bound.storage.ss_family == AF_INET);
 	net_listener_free(n);
 	close(fd);
@@ -363,7 +365,9 @@ static void facts_of_a_plain_connection(void **state)
 	struct joined j;
 	joined_init_plain(&j);
 	char text[NET_ADDRESS_TEXT], expected[NET_ADDRESS_TEXT];
-	assert_string_equal(net_address_format(&j.client.conn->peer, text, sizeof(text)),
+	struct net_address peer;
+	assert_true(net_conn_peer(j.client.conn, &peer));
+	assert_string_equal(net_address_format(&peer, text, sizeof(text)),
 	    net_address_format(&j.at, expected, sizeof(expected)));
 	assert_true(net_conn_is_open(j.client.conn));
 	assert_false(net_conn_is_tls(j.client.conn));
