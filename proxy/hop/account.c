@@ -63,7 +63,8 @@ void account_held(void *context, const struct hold_note *note)
 /* A held one ends with its store's note; what its claimers got is on their own account. */
 static bool was_held(const struct exchange *x)
 {
-	return x->push.verdict.action == POLICY_HOLD || x->push.verdict.action == POLICY_HINT_HOLD;
+	return x->pushed.verdict.action == POLICY_HOLD ||
+	       x->pushed.verdict.action == POLICY_HINT_HOLD;
 }
 
 static void count_push(
@@ -87,12 +88,12 @@ void account_ended(void *context, struct exchange *x)
 {
 	struct hop *hop = context;
 	struct observe_counters *c = hop->env.observe->counters;
-	const struct conf_listen *listen = x->listen;
-	const struct conf_route *route = x->route;
-	const struct conf_origin *origin = x->origin;
+	const struct conf_listen *listen = x->context.listen;
+	const struct conf_route *route = x->context.route;
+	const struct conf_origin *origin = x->context.origin;
 	enum observe_outcome outcome = outcome_of(x);
 	const struct http_head *head = x->request;
-	bool is_push = x->push.state != PUSH_NONE;
+	bool is_push = x->pushed.state != PUSH_NONE;
 
 	hop_nudge(hop);
 	c->requests_open--;
@@ -109,12 +110,10 @@ void account_ended(void *context, struct exchange *x)
 	c->requests_aborted += outcome != OBSERVE_COMPLETE && !x->own_answer;
 	if (is_push)
 		count_push(c, x, outcome);
-	if (x->was_forwarded) {
+	if (x->context.was_forwarded) {
 		feedback_ended(hop, x, outcome);
 		memory_ended(x, outcome);
 	}
-	if (!is_push)
-		memory_page_ended(x);
 	learned_ended(hop, x, outcome);
 	if (hop->env.observe->access_fd < 0)
 		return;
@@ -127,11 +126,11 @@ void account_ended(void *context, struct exchange *x)
 	    .duration = now - x->started,
 	    .first_byte = x->first_byte ? x->first_byte - x->started : 0,
 	    .id = x->id,
-	    .parent_id = x->push.parent_id,
+	    .parent_id = x->pushed.parent_id,
 	    .listen = listen ? listen->name : NULL,
 	    .route = route ? route->name : NULL,
 	    .origin = origin ? origin->name : NULL,
-	    .client = x->client,
+	    .client = x->context.client,
 	    .method = head->method,
 	    .scheme = x->scheme,
 	    .authority = x->authority,
@@ -149,11 +148,11 @@ void account_ended(void *context, struct exchange *x)
 				 : NULL,
 	    .retried = x->retried,
 	    .is_push = is_push,
-	    .source = x->push.source,
-	    .verdict = x->push.verdict.action,
-	    .rule = is_push && x->push.verdict.rule ? x->push.verdict.rule->name : NULL,
-	    .reason = is_push ? x->push.verdict.reason : NULL,
-	    .end_reason = x->push.end_reason,
+	    .source = x->pushed.source,
+	    .verdict = x->pushed.verdict.action,
+	    .rule = is_push && x->pushed.verdict.rule ? x->pushed.verdict.rule->name : NULL,
+	    .reason = is_push ? x->pushed.verdict.reason : NULL,
+	    .end_reason = x->pushed.end_reason,
 	};
 	observe_access(hop->env.observe, &line);
 }

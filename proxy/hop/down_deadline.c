@@ -37,8 +37,8 @@ static usec write_deadline(struct down *d)
 usec down_take_limit(struct down *d, const struct leg *leg)
 {
 	const struct conf_listen *c = d->listener->conf;
-	return taking_limit(&d->taking, d->net, d->h2, leg->stream, c->write_timeout,
-	    c->limits.min_rate, d->hop->relay.now);
+	return taking_limit(&d->taking, d->net, d->h2, (struct h2_stream *)leg->stream,
+	    c->write_timeout, c->limits.min_rate, d->hop->relay.now);
 }
 
 static usec idle_deadline(const struct down *d)

@@ -13,9 +13,9 @@ void down_leg_cut(struct leg *leg)
 {
 	struct down *d = down_of(leg);
 	struct exchange *x = leg->exchange;
-	h2_stream_set_user(leg->stream, NULL);
+	h2_stream_set_user((struct h2_stream *)leg->stream, NULL);
 	list_remove(&leg->link);
-	if (x->push.state != PUSH_NONE) {
+	if (x->pushed.state != PUSH_NONE) {
 		if (!x->waits_for_upstream) /* then it waits in a pool's queue, not here for room */
 			list_remove(&x->waiting);
 		ensure(d->pushes_open > 0);
@@ -28,7 +28,7 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 {
 	struct down *d = down_of(leg);
 	struct exchange *x = leg->exchange;
-	bool must_wait = x->push.state == PUSH_PROMISED &&
+	bool must_wait = x->pushed.state == PUSH_PROMISED &&
 			 (h2_push_room(d->h2) == 0 || !list_is_empty(&d->waiting));
 	/* An interim response opens the pushed stream just as a final one does. */
 	if (must_wait && list_is_linked(&x->waiting))
@@ -40,7 +40,8 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 	}
 	if (!http_head_is_interim(head))
 		list_remove(&x->waiting);
-	if (!h2_respond(d->h2, leg->stream, head, end) && http_head_is_interim(head))
+	if (!h2_respond(d->h2, (struct h2_stream *)leg->stream, head, end) &&
+	    http_head_is_interim(head))
 		return false;
 	account_status(d->hop, head->status);
 	net_conn_dirty(d->net);
@@ -60,26 +61,27 @@ void down_start_waiting(struct down *d)
 static void leg_send_body(struct leg *leg, const struct flow *flow)
 {
 	struct down *d = down_of(leg);
-	h2_offer(d->h2, leg->stream, flow->body.bytes, flow_may_end(flow));
+	h2_offer(d->h2, (struct h2_stream *)leg->stream, flow->body.bytes, flow_may_end(flow));
 	net_conn_dirty(d->net);
 }
 
 static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
 {
 	struct down *d = down_of(leg);
-	h2_trailers(d->h2, leg->stream, trailers);
+	h2_trailers(d->h2, (struct h2_stream *)leg->stream, trailers);
 	net_conn_dirty(d->net);
 }
 
 static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
 {
 	struct down *d = down_of(leg);
-	struct h2_stream *promised = h2_promise(d->h2, leg->stream, request, &child->down);
+	struct h2_stream *promised =
+	    h2_promise(d->h2, (struct h2_stream *)leg->stream, request, &child->down);
 	if (!promised)
 		return false;
 	child->down.ops = &down_leg_ops;
 	child->down.carrier = d;
-	child->down.stream = promised;
+	child->down.stream = (struct session_stream *)promised;
 	child->down.budget = &d->budget;
 	child->buffered = &d->push_buffered;
 	list_append(&d->legs, &child->down.link);
@@ -91,7 +93,7 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 static void leg_reset(struct leg *leg, uint32_t code)
 {
 	struct down *d = down_of(leg);
-	struct h2_stream *s = leg->stream;
+	struct h2_stream *s = (struct h2_stream *)leg->stream;
 	down_leg_cut(leg);
 	h2_reset(d->h2, s, code);
 	net_conn_dirty(d->net);
@@ -100,7 +102,7 @@ static void leg_reset(struct leg *leg, uint32_t code)
 static void leg_credit(struct leg *leg, size_t n)
 {
 	struct down *d = down_of(leg);
-	h2_credit(d->h2, leg->stream, n);
+	h2_credit(d->h2, (struct h2_stream *)leg->stream, n);
 	net_conn_dirty(d->net);
 }
 

@@ -71,10 +71,10 @@ void feedback_settled(struct hop *hop, const struct policy_verdict *verdict)
 
 void feedback_made(struct hop *hop, const struct exchange *push)
 {
-	const struct policy_verdict *v = &push->push.verdict;
+	const struct policy_verdict *v = &push->pushed.verdict;
 	feedback_settled(hop, v);
 	note_event(hop, v->rule,
-	    push->push.state == PUSH_HELD ? POLICY_EVENT_HELD : POLICY_EVENT_FORWARDED);
+	    push->pushed.state == PUSH_HELD ? POLICY_EVENT_HELD : POLICY_EVENT_FORWARDED);
 }
 
 void feedback_shadowed(void *context, struct exchange *parent, const struct policy_verdict *verdict)
@@ -89,7 +89,7 @@ void feedback_shadowed(void *context, struct exchange *parent, const struct poli
 /* What the origin promised itself is its own business; what we asked for should not have been. */
 static bool was_our_idea(const struct exchange *push)
 {
-	return push->push.source != POLICY_RELAYED;
+	return push->pushed.source != POLICY_RELAYED;
 }
 
 void feedback_ended(struct hop *hop, const struct exchange *push, enum observe_outcome outcome)
@@ -105,7 +105,7 @@ void feedback_ended(struct hop *hop, const struct exchange *push, enum observe_o
 	} else {
 		return; /* says nothing about the rule */
 	}
-	note(hop, push->push.verdict.rule, o);
+	note(hop, push->pushed.verdict.rule, o);
 }
 
 void feedback_held(struct hop *hop, const struct hold_note *held)
@@ -135,5 +135,5 @@ void feedback_held(struct hop *hop, const struct hold_note *held)
 	case HOLD_OUTCOME_COUNT:
 		return;
 	}
-	note(hop, held->push->push.verdict.rule, o);
+	note(hop, held->push->pushed.verdict.rule, o);
 }

@@ -82,7 +82,9 @@ void learned_close(struct hop *hop)
 /* An IPv4 address or an IPv6 /64: what one client is, whatever its connections. */
 static struct slice client_of(const struct exchange *x)
 {
-	return slice_of(x->client.bytes, x->client.family == 4 ? 4 : x->client.family == 6 ? 8 : 0);
+	return slice_of(x->context.client.bytes, x->context.client.family == 4   ? 4
+						 : x->context.client.family == 6 ? 8
+										 : 0);
 }
 
 static struct source_request request_of(const struct exchange *x)
@@ -103,7 +105,7 @@ static struct source_request request_of(const struct exchange *x)
 
 void learned_view(struct hop *hop, const struct exchange *x)
 {
-	if (!hop->learned || x->came_through)
+	if (!hop->learned || x->context.came_through)
 		return;
 	struct source_request r = request_of(x);
 	if (r.is_navigation)
@@ -121,21 +123,21 @@ void learned_offered(struct hop *hop, const struct exchange *page, struct slice 
 /* A request of the client's own, answered; or a push from the table, over. */
 void learned_ended(struct hop *hop, const struct exchange *x, enum observe_outcome outcome)
 {
-	if (!hop->learned || x->came_through)
+	if (!hop->learned || x->context.came_through)
 		return;
 	struct source_request r = request_of(x);
-	if (x->push.state == PUSH_NONE) {
+	if (x->pushed.state == PUSH_NONE) {
 		if (!r.is_navigation && x->status != 0)
 			source_learned_request(hop->learned, &r, hop->relay.now);
 		return;
 	}
-	const struct exchange *page = x->push.parent;
-	if (x->push.source != POLICY_LEARNED || !page)
+	const struct exchange *page = x->pushed.parent;
+	if (x->pushed.source != POLICY_LEARNED || !page)
 		return;
 	const struct source_request view = request_of(page);
-	bool is_taken = x->push.state == PUSH_DONE || x->push.state == PUSH_CLAIMED;
+	bool is_taken = x->pushed.state == PUSH_DONE || x->pushed.state == PUSH_CLAIMED;
 	enum source_outcome came = SOURCE_OFFERED;
-	if (x->push.verdict.reason == &policy_reason_STATUS)
+	if (x->pushed.verdict.reason == &policy_reason_STATUS)
 		came = SOURCE_GONE;
 	else if (outcome == OBSERVE_CLIENT_RESET)
 		came = SOURCE_REFUSED;

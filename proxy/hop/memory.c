@@ -103,7 +103,6 @@ static void note(struct memory *m, enum policy_note what, uint64_t key, uint32_t
 /* The cookie knows no ETag and cannot be told of changes: out of the set. */
 static void forget(struct memory *m, uint64_t key)
 {
-	m->quiet_count = 0;
 	policy_note(&m->diary, POLICY_NOTE_GONE, key, 0);
 	if (m->cookie)
 		policy_cookie_remove(m->cookie, key);
@@ -178,7 +177,7 @@ static void offer_cookie(struct memory *m, const struct exchange *x, struct http
 enum policy_known memory_knows(const struct exchange *parent, const struct http_head *promised)
 {
 	struct down *d = parent->down.ops == &down_leg_ops ? parent->down.carrier : NULL;
-	if (!d || d->memory.diary.most == 0 || parent->came_through)
+	if (!d || d->memory.diary.most == 0 || parent->context.came_through)
 		return POLICY_NOT_KNOWN;
 	struct memory *m = &d->memory;
 	m->is_awake = true;
@@ -198,27 +197,28 @@ enum policy_known memory_knows(const struct exchange *parent, const struct http_
 
 void memory_promised(struct exchange *push)
 {
-	const struct exchange *parent = push->push.parent;
+	const struct exchange *parent = push->pushed.parent;
 	struct down *d = push->down.carrier;
-	if (d->memory.diary.most == 0 || parent->came_through || push->method != HTTP_METHOD_GET)
+	if (d->memory.diary.most == 0 || parent->context.came_through ||
+	    push->method != HTTP_METHOD_GET)
 		return;
 	/* From now on it is not promised again on this connection; what goes wrong takes it back.
 	 * */
-	push->memory = &d->memory;
-	note(push->memory, POLICY_NOTE_PUSHED, key_of(push->request->method, push), 0);
+	push->context.diary = &d->memory;
+	note(push->context.diary, POLICY_NOTE_PUSHED, key_of(push->request->method, push), 0);
 }
 
 void memory_hinted(const struct exchange *parent, const struct http_head *promised)
 {
 	struct down *d = parent->down.ops == &down_leg_ops ? parent->down.carrier : NULL;
-	if (d && d->memory.diary.most > 0 && !parent->came_through)
+	if (d && d->memory.diary.most > 0 && !parent->context.came_through)
 		note(&d->memory, POLICY_NOTE_HINTED,
 		    policy_diary_key(promised->method, promised->authority, promised->path), 0);
 }
 
 void memory_ended(struct exchange *push, enum observe_outcome outcome)
 {
-	struct memory *m = push->memory;
+	struct memory *m = push->context.diary;
 	if (!m)
 		return;
 	uint64_t key = key_of(push->request->method, push);
@@ -226,48 +226,6 @@ void memory_ended(struct exchange *push, enum observe_outcome outcome)
 		note(m, POLICY_NOTE_RESET, key, 0);
 	else if (outcome != OBSERVE_COMPLETE)
 		forget(m, key);
-}
-
-/* ---- quiet pages ---- */
-
-static struct down *client_of(const struct exchange *page)
-{
-	struct down *d = page->down.ops == &down_leg_ops ? page->down.carrier : NULL;
-	return d && d->memory.diary.most > 0 && !page->came_through ? d : NULL;
-}
-
-void memory_refused(struct exchange *page)
-{
-	struct down *d = client_of(page);
-	if (!d)
-		return;
-	page->had_known = true;
-	page->memory = &d->memory;
-}
-
-void memory_page_ended(struct exchange *page)
-{
-	struct memory *m = page->memory;
-	if (!page->had_known || page->had_news)
-		return;
-	const struct hop *hop = down_of(m)->hop;
-	if (m->quiet_as_of != hop->etags.changes)
-		m->quiet_count = 0;
-	m->quiet_as_of = hop->etags.changes;
-	m->quiet[m->quiet_count++ % MEMORY_QUIET_PAGES] = key_of(page->request->method, page);
-}
-
-bool memory_is_quiet(const struct exchange *page)
-{
-	const struct down *d = client_of(page);
-	if (!d || d->memory.quiet_count == 0 || d->memory.quiet_as_of != d->hop->etags.changes)
-		return false;
-	const struct memory *m = &d->memory;
-	uint64_t key = key_of(page->request->method, page);
-	for (uint32_t i = 0; i < MEMORY_QUIET_PAGES && i < m->quiet_count; i++)
-		if (m->quiet[i] == key)
-			return true;
-	return false;
 }
 
 /* ---- requests and responses ---- */
@@ -280,11 +238,11 @@ void memory_request(struct down *d, struct exchange *x)
 		 * caches another client, each time. */
 		struct slice ours =
 		    http_cookie_cut(x->request, slice_of_string(server->diary_cookie));
-		if (ours.len > 0 && d->memory.diary.most > 0 && !x->came_through)
+		if (ours.len > 0 && d->memory.diary.most > 0 && !x->context.came_through)
 			take_cookie(&d->memory, ours);
 	}
-	if (d->memory.diary.most > 0 && !x->came_through)
-		x->memory = &d->memory;
+	if (d->memory.diary.most > 0 && !x->context.came_through)
+		x->context.diary = &d->memory;
 }
 
 /* Will the client still have it when it next wants it? */
@@ -292,7 +250,7 @@ static bool is_kept(const struct exchange *x, const struct http_head *response, 
 {
 	if (!http_may_store(x->request, response))
 		return false;
-	if (x->was_forwarded || etag != 0)
+	if (x->context.was_forwarded || etag != 0)
 		return true;
 	const struct http_cache_control control = http_cache_control(response);
 	if (control.has_max_age)
@@ -308,14 +266,15 @@ static void note_get(struct memory *m, const struct exchange *x, const struct ht
 	if (status == 200 || status == 304)
 		etags_learn(&down_of(m)->hop->etags, key, etag, x->request, response);
 	if (status == 304 || (status == 200 && is_kept(x, response, etag)))
-		note(m, x->was_forwarded ? POLICY_NOTE_PUSHED : POLICY_NOTE_REQUESTED, key, etag);
-	else if (x->was_forwarded || status == 200 || status == 404 || status == 410)
+		note(m, x->context.was_forwarded ? POLICY_NOTE_PUSHED : POLICY_NOTE_REQUESTED, key,
+		    etag);
+	else if (x->context.was_forwarded || status == 200 || status == 404 || status == 410)
 		forget(m, key);
 }
 
 void memory_response(struct exchange *x, struct http_head *head)
 {
-	struct memory *m = x->memory;
+	struct memory *m = x->context.diary;
 	if (x->method == HTTP_METHOD_GET) {
 		note_get(m, x, head);
 	} else if (x->method == HTTP_METHOD_HEAD && head->status == 200) {
@@ -327,6 +286,6 @@ void memory_response(struct exchange *x, struct http_head *head)
 	} else if (!http_method_is_safe(x->method) && head->status / 100 <= 3) {
 		forget(m, key_of(SLICE("GET"), x));
 	}
-	if (down_of(m)->hop->cookie_keys.count > 0 && !x->was_forwarded)
+	if (down_of(m)->hop->cookie_keys.count > 0 && !x->context.was_forwarded)
 		offer_cookie(m, x, head);
 }

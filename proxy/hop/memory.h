@@ -13,18 +13,11 @@
 struct down;
 struct hop;
 
-#define MEMORY_QUIET_PAGES 8u
-
 struct memory {
 	struct policy_diary diary;        /* most 0: nothing is remembered */
 	struct policy_cookie_set *cookie; /* owned; what the client carries; NULL: nothing yet */
 	uint64_t cookie_text;             /* of the cookie that was looked at last, a hash */
 	bool is_awake;                    /* something was offered here, or may be at any time */
-	/* Pages all of whose promises the client knew: the next time they go without push, so that
-	 * the origin has nothing to send and we nothing to refuse. Until some resource has changed.
-	 * */
-	uint64_t quiet[MEMORY_QUIET_PAGES];
-	uint32_t quiet_count, quiet_as_of; /* entries ever made; hop->etags.changes of that time */
 };
 
 void memory_setup(struct hop *hop);
@@ -37,11 +30,6 @@ void memory_response(struct exchange *x, struct http_head *head);
 /* Does the client have what is offered with the parent? Wakes the memory. */
 enum policy_known memory_knows(const struct exchange *parent, const struct http_head *promised);
 void memory_promised(struct exchange *push);
-/* The relayed offer was dropped as known; and: the page has ended. */
-void memory_refused(struct exchange *page);
-void memory_page_ended(struct exchange *page);
-/* Would nothing that the origin could push with it be new? */
-bool memory_is_quiet(const struct exchange *page);
 void memory_hinted(const struct exchange *parent, const struct http_head *promised);
 void memory_ended(struct exchange *push, enum observe_outcome outcome);
 

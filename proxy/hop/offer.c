@@ -91,7 +91,7 @@ static void look_for_links(
     const struct facts_base *base, struct exchange *x, const struct conf_preload *preload)
 {
 	(void)base;
-	x->takes_links = x->takes_links || preload->link;
+	x->context.takes_links = x->context.takes_links || preload->link;
 }
 
 /* What a [preload] section that takes the request may be for, in the order of the offers. */
@@ -104,7 +104,8 @@ void offer_with_request(
 {
 	const struct conf *conf = base->conf;
 	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
-	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || x->push.state != PUSH_NONE)
+	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET ||
+	    x->pushed.state != PUSH_NONE)
 		return;
 	facts_of_request(base, client, x, &facts);
 	for (size_t use = 0; use < sizeof(uses) / sizeof(uses[0]); use++)
@@ -119,8 +120,10 @@ void offer_with_request(
 static void skip_link(
     struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
 {
-	struct policy_offer offer = {
-	    .source = POLICY_LINK, .parent = x->request, .client = x->client, .as = link->as};
+	struct policy_offer offer = {.source = POLICY_LINK,
+	    .parent = x->request,
+	    .client = x->context.client,
+	    .as = link->as};
 	/* Borrows all that it has, and is only read: a head may be large, and the links many. */
 	struct http_head named = *x->request;
 	named.path = link->target;
@@ -173,7 +176,7 @@ void offer_with_response(struct exchange *x, struct http_head *head)
 	uint32_t seen = 0;
 	bool has_push_only = false;
 	/* Our own 103 has Link fields too; the origin's responses alone are a source. */
-	if (!x->takes_links || head == x->hints || !speaks_of_resources(head))
+	if (!x->context.takes_links || head == x->hints || !speaks_of_resources(head))
 		return;
 	for (uint32_t i = 0; i < head->count && seen < LIMIT_LINKS_PER_RESPONSE; i++) {
 		if (head->fields[i].token != HTTP_TOKEN_LINK)

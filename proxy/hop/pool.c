@@ -40,11 +40,11 @@ void pool_part(struct pool *p)
 
 struct pool *pool_choose(struct hop *hop, struct exchange *x)
 {
-	const struct conf_origin *o = x->origin;
+	const struct conf_origin *o = x->context.origin;
 	struct pool *with_push = &hop->pools[2 * o->index], *without = with_push + 1;
-	const struct conf_route *route = x->route;
+	const struct conf_route *route = x->context.route;
 	bool is_off = hop->push_off_until[route - hop->env.conf->routes] > hop->relay.now;
-	if (o->push == CONF_PUSH_AUTO && (is_off || memory_is_quiet(x)))
+	if (o->push == CONF_PUSH_AUTO && is_off)
 		return without;
 	struct facts_client room;
 	return facts_want_pushes(&hop->facts, down_facts(x, &room), x) ? with_push : without;
@@ -85,7 +85,7 @@ static struct up *up_with_room(struct pool *p, const struct exchange *x)
 	{
 		if (!up_has_room(u))
 			continue;
-		if (u != x->avoid)
+		if (u != x->context.avoid)
 			return u;
 		last_choice = u;
 	}
@@ -161,7 +161,7 @@ void pool_serve(struct pool *p)
 void pool_dispatch(struct pool *p, struct exchange *x)
 {
 	struct up *u = list_is_empty(&p->queue) ? up_with_room(p, x) : NULL;
-	x->pool = p;
+	x->context.pool = p;
 	if (u) {
 		const struct relay_cause *refusal = up_send(u, x);
 		if (refusal)
@@ -186,7 +186,7 @@ void pool_undispatch(struct exchange *x)
 		return;
 	}
 	if (list_is_linked(&x->waiting))
-		unqueue(x->pool, x);
+		unqueue(x->context.pool, x);
 }
 
 /* Every address of the origin is tried before anyone is told. */

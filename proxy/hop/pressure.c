@@ -99,7 +99,7 @@ static bool is_blocked(const struct hop *h, const struct net_conn *net)
 /* Its side takes nothing; or only others have their turn (RFC 9218). */
 static bool is_shut(struct hop *h, struct h2_conn *h2, struct net_conn *net, const struct leg *leg)
 {
-	return h2_stream_window(h2, leg->stream) == 0 || is_blocked(h, net);
+	return h2_stream_window(h2, (struct h2_stream *)leg->stream) == 0 || is_blocked(h, net);
 }
 
 static bool is_stalled(struct hop *h, const struct exchange *x)

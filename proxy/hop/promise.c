@@ -82,12 +82,12 @@ static void charge_reset(struct up *u, const struct exchange *parent)
 		return;
 	const struct rate resets = {s->reset_rate, s->reset_rate};
 	if (!bucket_take(&u->resets, &resets, 1, now))
-		turn_route_off(hop, parent->route);
+		turn_route_off(hop, parent->context.route);
 	/* so many a minute */
 	const struct rate refusals = {s->promise_refusals, s->promise_refusals * 60};
 	bool is_flood = !bucket_take(&u->refusals, &refusals, 60, now);
 	if (is_flood) {
-		turn_route_off(hop, parent->route);
+		turn_route_off(hop, parent->context.route);
 		withdraw_push(u);
 	}
 }
@@ -108,15 +108,12 @@ void promise_settled(void *context, struct exchange *parent, const struct policy
 	feedback_settled(hop, &verdict);
 	if (is_hinted) {
 		memory_hinted(parent, head);
-		parent->had_news = true;
 		if (offer->source == POLICY_LEARNED)
 			learned_offered(hop, parent, head->path);
-	} else if (verdict.reason == &policy_reason_KNOWN) {
-		memory_refused(parent);
 	}
-	const struct conf_listen *listen = parent->listen;
-	const struct conf_route *route = parent->route;
-	const struct conf_origin *origin = parent->origin;
+	const struct conf_listen *listen = parent->context.listen;
+	const struct conf_route *route = parent->context.route;
+	const struct conf_origin *origin = parent->context.origin;
 	const struct observe_exchange line = {
 	    .started_wall = clock_wall(),
 	    .parent_id = parent->id,
@@ -142,32 +139,32 @@ void promise_made(void *context, struct exchange *push)
 {
 	struct hop *hop = context;
 	struct observe_counters *counters = hop->env.observe->counters;
-	const struct policy_verdict *verdict = &push->push.verdict;
-	bool is_held = push->push.state == PUSH_HELD;
+	const struct policy_verdict *verdict = &push->pushed.verdict;
+	bool is_held = push->pushed.state == PUSH_HELD;
 	counters->pushes_offered++;
 	counters->pushes_forwarded += !is_held;
 	counters->pushes_held += is_held;
 	counters->pushes_open++;
 	counters->requests_open++;
 	counters
-	    ->push[push->push.source][verdict->action][policy_reason_position(verdict->reason)]++;
+	    ->push[push->pushed.source][verdict->action][policy_reason_position(verdict->reason)]++;
 	feedback_made(hop, push);
-	push->push.parent->had_news = true;
-	if (push->push.source == POLICY_LEARNED)
-		learned_offered(hop, push->push.parent, push->request->path);
+	if (push->pushed.source == POLICY_LEARNED)
+		learned_offered(hop, push->pushed.parent, push->request->path);
 	if (is_held) {
 		if (verdict->action == POLICY_HINT_HOLD)
-			memory_hinted(push->push.parent, push->request);
+			memory_hinted(push->pushed.parent, push->request);
 		return;
 	}
-	push->was_forwarded = true;
+	push->context.was_forwarded = true;
 	memory_promised(push);
 	struct down *d = push->down.carrier;
-	const struct exchange *parent = push->push.parent;
+	const struct exchange *parent = push->pushed.parent;
 	const struct http_field *own = http_head_find(push->request, HTTP_TOKEN_PRIORITY);
 	enum policy_type type = policy_type_of_path(push->request->path);
-	h2_set_priority(d->h2, push->down.stream,
-	    policy_urgency(verdict->rule, type, h2_stream_priority(parent->down.stream),
+	h2_set_priority(d->h2, (struct h2_stream *)push->down.stream,
+	    policy_urgency(verdict->rule, type,
+		h2_stream_priority((struct h2_stream *)parent->down.stream),
 		own ? own->value : (struct slice){0}));
 }
 
@@ -194,8 +191,10 @@ void up_promise(struct up *u, struct h2_event *e)
 		return;
 	}
 	struct exchange *parent = parent_leg->exchange;
-	const struct leg leg = {
-	    .ops = &up_leg_ops, .carrier = u, .stream = e->promised, .budget = &u->budget};
+	const struct leg leg = {.ops = &up_leg_ops,
+	    .carrier = u,
+	    .stream = (struct session_stream *)e->promised,
+	    .budget = &u->budget};
 	struct exchange *push = exchange_on_promise(parent, &leg, e->head);
 	if (!push) {
 		charge_reset(u, parent);

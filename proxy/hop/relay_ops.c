@@ -15,7 +15,7 @@ static struct slice date(void *context)
 static void dispatch(void *context, struct exchange *x)
 {
 	struct hop *h = context;
-	const struct conf_route *route = x->route;
+	const struct conf_route *route = x->context.route;
 	if (!x->retried)
 		fields_apply(&route->request_fields, x->request);
 	pool_dispatch(pool_choose(h, x), x);
@@ -30,13 +30,13 @@ static void undispatch(void *context, struct exchange *x)
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct hop *h = context;
-	const struct conf_route *route = x->route;
+	const struct conf_route *route = x->context.route;
 	if (route && !http_head_is_interim(head))
 		fields_apply(&route->response_fields, head);
 	if (!http_head_is_interim(head) && !list_is_empty(&h->hold.used))
 		hold_invalidate(&h->hold, x, head);
 	offer_with_response(x, head);
-	if (x->memory && !http_head_is_interim(head))
+	if (x->context.diary && !http_head_is_interim(head))
 		memory_response(x, head);
 	http_via_add(head, h->pseudonym);
 }
@@ -44,8 +44,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
 {
 	struct hop *h = context;
-	const struct conf_origin *o = x->origin;
-	const struct conf_listen *l = x->listen;
+	const struct conf_origin *o = x->context.origin;
+	const struct conf_listen *l = x->context.listen;
 	switch (what) {
 	case RELAY_TIMEOUT_BODY_UP:
 		return l ? l->body_timeout : 0;
@@ -71,8 +71,8 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 static uint32_t min_rate(void *context, const struct exchange *x, enum relay_side side)
 {
 	(void)context;
-	const struct conf_origin *o = x->origin;
-	const struct conf_listen *l = x->listen;
+	const struct conf_origin *o = x->context.origin;
+	const struct conf_listen *l = x->context.listen;
 	if (side == RELAY_CLIENT)
 		return l ? l->limits.min_rate : 0;
 	return o ? o->limits.min_rate : 0;

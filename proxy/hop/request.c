@@ -33,8 +33,10 @@ void down_request(
 	struct hop *hop = d->hop;
 	if (oversize)
 		name_unsettled(head);
-	const struct leg leg = {
-	    .ops = &down_leg_ops, .carrier = d, .stream = s, .budget = &d->budget};
+	const struct leg leg = {.ops = &down_leg_ops,
+	    .carrier = d,
+	    .stream = (struct session_stream *)s,
+	    .budget = &d->budget};
 	struct exchange *x = exchange_new(&hop->relay, &leg, head, end);
 	HOP_COUNT(hop, requests, 1);
 	if (!x) {
@@ -47,15 +49,15 @@ void down_request(
 	list_append(&d->legs, &x->down.link);
 	hop->env.observe->counters->requests_open++;
 	down_is_busy(d);
-	x->listen = d->listener->conf;
-	x->client = d->client;
-	x->held = &d->held;
-	x->upload_limit_bytes = d->listener->conf->max_request_body_bytes;
+	x->context.listen = d->listener->conf;
+	x->context.client = d->client;
+	x->context.hold_store = &d->held;
+	x->context.upload_limit_bytes = d->listener->conf->max_request_body_bytes;
 	if (oversize) {
 		exchange_refuse(x, &relay_cause_HEAD_LARGE, NULL);
 		return;
 	}
-	x->came_through = facts_came_through(head);
+	x->context.came_through = facts_came_through(head);
 	if (d->memory.is_awake)
 		memory_request(d, x);
 	const char *detail = NULL;

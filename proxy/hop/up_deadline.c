@@ -39,8 +39,8 @@ static usec write_deadline(struct up *u)
 usec up_take_limit(struct up *u, const struct leg *leg)
 {
 	const struct conf_origin *o = u->pool->origin;
-	return taking_limit(&u->taking, u->net, u->h2, leg->stream, o->write_timeout,
-	    o->limits.min_rate, u->hop->relay.now);
+	return taking_limit(&u->taking, u->net, u->h2, (struct h2_stream *)leg->stream,
+	    o->write_timeout, o->limits.min_rate, u->hop->relay.now);
 }
 
 static usec deadline_of(struct up *u)

@@ -11,7 +11,7 @@ static struct up *up_of(struct leg *leg)
 
 void up_leg_cut(struct leg *leg)
 {
-	h2_stream_set_user(leg->stream, NULL);
+	h2_stream_set_user((struct h2_stream *)leg->stream, NULL);
 	list_remove(&leg->link);
 	leg->ops = NULL;
 }
@@ -49,8 +49,10 @@ const struct relay_cause *up_send(struct up *u, struct exchange *x)
 	head->scheme = x->scheme;
 	if (!s)
 		return is_large ? &relay_cause_HEAD_LARGE : &relay_cause_NO_MEMORY;
-	const struct leg leg = {
-	    .ops = &up_leg_ops, .carrier = u, .stream = s, .budget = &u->budget};
+	const struct leg leg = {.ops = &up_leg_ops,
+	    .carrier = u,
+	    .stream = (struct session_stream *)s,
+	    .budget = &u->budget};
 	list_append(&u->legs, &x->up.link);
 	if (u->quiet_since != USEC_NEVER) {
 		u->quiet_since = USEC_NEVER;
@@ -82,14 +84,14 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 static void leg_send_body(struct leg *leg, const struct flow *flow)
 {
 	struct up *u = up_of(leg);
-	h2_offer(u->h2, leg->stream, flow->body.bytes, flow_may_end(flow));
+	h2_offer(u->h2, (struct h2_stream *)leg->stream, flow->body.bytes, flow_may_end(flow));
 	net_conn_dirty(u->net);
 }
 
 static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
 {
 	struct up *u = up_of(leg);
-	h2_trailers(u->h2, leg->stream, trailers);
+	h2_trailers(u->h2, (struct h2_stream *)leg->stream, trailers);
 	net_conn_dirty(u->net);
 }
 
@@ -110,12 +112,12 @@ static void count_cancel(struct up *u)
 static void leg_reset(struct leg *leg, uint32_t code)
 {
 	struct up *u = up_of(leg);
-	struct h2_stream *s = leg->stream;
+	struct h2_stream *s = (struct h2_stream *)leg->stream;
 	/* A promise that is refused before it became an exchange has a leg of its own in no list.
 	 * */
 	if (leg->exchange) {
 		up_leg_cut(leg);
-		if (leg->exchange->push.state == PUSH_NONE)
+		if (leg->exchange->pushed.state == PUSH_NONE)
 			count_cancel(u);
 	}
 	h2_reset(u->h2, s, code);
@@ -125,7 +127,7 @@ static void leg_reset(struct leg *leg, uint32_t code)
 static void leg_credit(struct leg *leg, size_t n)
 {
 	struct up *u = up_of(leg);
-	h2_credit(u->h2, leg->stream, n);
+	h2_credit(u->h2, (struct h2_stream *)leg->stream, n);
 	net_conn_dirty(u->net);
 }
 

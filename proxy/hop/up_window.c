@@ -54,5 +54,5 @@ void up_window_widen(struct up *u, struct exchange *x)
 	if (!x->is_over && x->up.ops && wide > first && f->received > first / 2 &&
 	    f->forwarded >= f->received / 2 && f->body.bytes < wide / 4 && is_ample(x->budget) &&
 	    is_ample(&u->hop->budget))
-		h2_set_window(u->h2, x->up.stream, wide);
+		h2_set_window(u->h2, (struct h2_stream *)x->up.stream, wide);
 }

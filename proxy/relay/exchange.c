@@ -78,7 +78,7 @@ struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct h
 	list_init(&x->down.link);
 	list_init(&x->up.link);
 	list_init(&x->pushes);
-	list_init(&x->push.sibling);
+	list_init(&x->pushed.sibling);
 	list_init(&x->waiting);
 	list_init(&x->hinting);
 	list_init(&x->unbegun);
@@ -141,24 +141,24 @@ void exchange_finish(
 	exchange_drop_body(x, &x->upload);
 	exchange_drop_body(x, &x->download);
 	exchange_drop_hints(x);
-	list_for_each(&x->pushes, child, struct exchange, push.sibling)
+	list_for_each(&x->pushes, child, struct exchange, pushed.sibling)
 	{
-		list_remove(&child->push.sibling);
-		child->push.parent = NULL;
+		list_remove(&child->pushed.sibling);
+		child->pushed.parent = NULL;
 	}
-	list_remove(&x->push.sibling);
+	list_remove(&x->pushed.sibling);
 	list_remove(&x->unbegun);
-	bool is_known = x->push.state != PUSH_OFFERED;
+	bool is_known = x->pushed.state != PUSH_OFFERED;
 	if (exchange_is_push(x)) {
-		bool is_told = x->push.state == PUSH_CLAIMED || x->push.state == PUSH_EXPIRED;
+		bool is_told = x->pushed.state == PUSH_CLAIMED || x->pushed.state == PUSH_EXPIRED;
 		if (!is_told) { /* by the store that held it, with the reason */
-			x->push.state = cause ? PUSH_CANCELLED : PUSH_DONE;
-			x->push.end_reason = cause ? cause->push_reason : NULL;
+			x->pushed.state = cause ? PUSH_CANCELLED : PUSH_DONE;
+			x->pushed.end_reason = cause ? cause->push_reason : NULL;
 		}
 	}
 	if (is_known)
 		r->ops->ended(r->context, x);
-	x->push.parent = NULL;
+	x->pushed.parent = NULL;
 	x->buffered = NULL;
 	list_remove(&x->link);
 	list_append(&r->over, &x->link);

@@ -109,14 +109,14 @@ static void end_push(
 	h->push = NULL;
 	list_remove(&h->unclaimed);
 	if (outcome != HOLD_WITHDRAWN)
-		push->push.state = was_claimed ? PUSH_CLAIMED : PUSH_EXPIRED;
-	push->push.end_reason = was_claimed ? &policy_reason_CLAIMED : reason;
+		push->pushed.state = was_claimed ? PUSH_CLAIMED : PUSH_EXPIRED;
+	push->pushed.end_reason = was_claimed ? &policy_reason_CLAIMED : reason;
 	if (h->is_whole) {
 		exchange_on_taken(&push->down, 0, true); /* detaches */
 		return;
 	}
 	if (outcome == HOLD_WITHDRAWN)
-		withdraw_verdict(&push->push.verdict, reason);
+		withdraw_verdict(&push->pushed.verdict, reason);
 	bool is_clients = reason == &policy_reason_CLIENT_RESET;
 	exchange_on_down_ended(
 	    push, is_clients ? &relay_cause_DOWN_RESET : &relay_cause_POLICY, code, NULL);
@@ -167,13 +167,13 @@ static void expired(struct wheel_node *node, usec now)
 
 static bool is_for_one_user(const struct exchange *parent)
 {
-	return parent->held->one_user && !parent->came_through;
+	return parent->context.hold_store->one_user && !parent->context.came_through;
 }
 
 const struct policy_reason *hold_refusal(
     const struct exchange *parent, const struct http_head *promised)
 {
-	const struct hold_store *s = parent->held;
+	const struct hold_store *s = parent->context.hold_store;
 	if (!s)
 		return &policy_reason_NO_HOLD;
 	if (promised && promised->method_token == HTTP_METHOD_HEAD)
@@ -188,7 +188,7 @@ const struct policy_reason *hold_refusal(
 const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *push)
 {
 	ensure(!hold_refusal(parent, push->request)); /* the policy has been told */
-	struct hold_store *s = parent->held;
+	struct hold_store *s = parent->context.hold_store;
 	struct hold *hold = s->hold;
 	uint64_t credentials = credentials_hash(&hold->key, parent->request);
 	if (hold_has(s, credentials, push) || hold_has(&hold->shared, 0, push))
@@ -219,7 +219,7 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	arm(h);
 	const struct leg leg = {.ops = &held_leg_ops, .carrier = h, .budget = s->budget};
 	exchange_bind(&push->down, &leg);
-	push->push.state = PUSH_HELD;
+	push->pushed.state = PUSH_HELD;
 	hold->counters.held++;
 	return NULL;
 }

@@ -139,7 +139,7 @@ void hold_store_fini(
 
 /* ---- a promise with verdict hold ---- */
 
-/* Why what is promised on `parent` cannot be held in its store (parent->held), NULL = it can.
+/* Why what is promised on `parent` cannot be held in its store (parent->context.hold_store), NULL = it can.
  * promised NULL: whatever it may be, as before the choice of a connection that allows pushes. */
 const struct policy_reason *hold_refusal(
     const struct exchange *parent, const struct http_head *promised);

@@ -347,8 +347,8 @@ static bool claim(struct held *h, struct exchange *x, const struct search *s)
 bool hold_claim(struct hold *hold, struct exchange *x)
 {
 	struct search s = {0};
-	if (x->held)
-		look(x->held, x, &s);
+	if (x->context.hold_store)
+		look(x->context.hold_store, x, &s);
 	if (!s.held && hold->shares)
 		look(&hold->shared, x, &s);
 	if (s.held && claim(s.held, x, &s))

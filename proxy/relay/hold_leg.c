@@ -74,7 +74,7 @@ static void leg_reset(struct leg *leg, uint32_t code)
 	if (h->served == 0) {
 		const struct hold_note note = {
 		    .outcome = is_withdrawn ? HOLD_WITHDRAWN : HOLD_FAILED,
-		    .reason = is_withdrawn ? h->push->push.verdict.reason : cause->push_reason,
+		    .reason = is_withdrawn ? h->push->pushed.verdict.reason : cause->push_reason,
 		    .push = h->push,
 		    .wasted_bytes = h->push->download.received,
 		};

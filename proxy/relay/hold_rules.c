@@ -180,7 +180,7 @@ enum hold_miss held_lets(const struct held *h, const struct exchange *x)
 	if (!is_asked)
 		return HOLD_MISS_METHOD;
 	if (!h->store->is_shared) {
-		if (x->came_through || !h->for_one_user)
+		if (x->context.came_through || !h->for_one_user)
 			return HOLD_MISS_OUTSIDE;
 		if (credentials_hash(&held_hold(h)->key, x->request) != h->credentials)
 			return HOLD_MISS_COOKIE;

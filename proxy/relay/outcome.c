@@ -119,7 +119,7 @@ void exchange_on_up_failed(
 {
 	if (x->is_over)
 		return;
-	x->avoid = x->up.carrier;
+	x->context.avoid = x->up.carrier;
 	exchange_on_leg_closed(&x->up);
 	x->waits_for_upstream = false;
 	if (x->download.source_ended) {

@@ -54,7 +54,8 @@ static inline void exchange_unbind(struct leg *leg)
 	else
 		exchange_pay_from(x, x->relay->budget);
 	leg->ops = NULL;
-	leg->carrier = leg->stream = NULL;
+	leg->carrier = NULL;
+	leg->stream = NULL;
 }
 /* How it ends; the detail is copied. */
 void exchange_note_cause(
@@ -89,7 +90,7 @@ void exchange_reset_leg(struct leg *leg, uint32_t code); /* a missing leg is fin
 
 static inline bool exchange_is_push(const struct exchange *x)
 {
-	return x->push.state != PUSH_NONE;
+	return x->pushed.state != PUSH_NONE;
 }
 
 #endif

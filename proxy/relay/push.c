@@ -54,7 +54,7 @@ static void settle_without_push(struct offering *o, struct policy_verdict verdic
 /* The same resource, asked for in the same way, pushed already for this parent. */
 static bool is_repeated(const struct exchange *parent, const struct http_head *promised)
 {
-	list_for_each(&parent->pushes, child, struct exchange, push.sibling)
+	list_for_each(&parent->pushes, child, struct exchange, pushed.sibling)
 	{
 		if (child->request->method_token == promised->method_token &&
 		    slice_equal(child->request->path, promised->path) &&
@@ -83,33 +83,35 @@ static void fill_push(
     struct exchange *push, const struct offering *o, struct policy_verdict verdict)
 {
 	struct exchange *x = o->parent;
-	push->listen = x->listen;
-	push->client = x->client;
-	push->route = o->place.route;
-	push->origin = o->place.origin;
-	push->pool = x->pool;
+	push->context = (struct exchange_context){
+	    .listen = x->context.listen,
+	    .route = o->place.route,
+	    .origin = o->place.origin,
+	    .client = x->context.client,
+	    .pool = x->context.pool,
+	};
 	push->waits_since = x->relay->now;
 	push->upload.source_ended = true;
 	push->upload.state = FLOW_DONE;
-	push->push = (struct push){
+	push->pushed = (struct pushed_exchange){
 	    .state = PUSH_OFFERED,
 	    .source = o->offer.source,
 	    .parent = x,
 	    .parent_id = x->id,
 	    .verdict = verdict,
 	};
-	list_init(&push->push.sibling);
+	list_init(&push->pushed.sibling);
 }
 
 /* Promised downstream, or held: the push has its downstream leg. Else why not. */
 static const struct policy_reason *give_down_leg(const struct offering *o, struct exchange *push)
 {
 	struct exchange *x = o->parent;
-	if (push->push.verdict.action != POLICY_FORWARD)
+	if (push->pushed.verdict.action != POLICY_FORWARD)
 		return hold_bind(x, push);
 	if (!x->down.ops->promise(&x->down, o->head, push))
 		return &policy_reason_BUDGET;
-	push->push.state = PUSH_PROMISED;
+	push->pushed.state = PUSH_PROMISED;
 	list_append(&x->relay->unbegun, &push->unbegun);
 	return NULL;
 }
@@ -136,7 +138,7 @@ static struct exchange *make_push(struct offering *o, struct policy_verdict verd
 		exchange_finish(push, &relay_cause_NO_MEMORY, 0, NULL);
 		return NULL;
 	}
-	list_append(&x->pushes, &push->push.sibling);
+	list_append(&x->pushes, &push->pushed.sibling);
 	x->push_count++;
 	return push;
 }
@@ -152,7 +154,7 @@ static struct exchange *settle(struct offering *o)
 	o->offer.parent_is_push = exchange_is_push(x);
 	o->offer.parent_pushes = x->push_count;
 	o->offer.now = r->now;
-	o->place = (struct relay_place){x->route, x->origin};
+	o->place = (struct relay_place){x->context.route, x->context.origin};
 	r->ops->offer_facts(r->context, x, o->head, &o->offer, &o->place);
 	o->offer.duplicate = o->offer.duplicate || is_repeated(x, o->head);
 	if (!o->offer.hold_refusal)

@@ -29,6 +29,15 @@ struct exchange;
 struct flow;
 struct hold_store;
 struct leg;
+struct session_stream; /* the data plane's handle of a stream */
+
+/* Types of the data plane and of the configuration, to which the relay only hands pointers on. */
+struct conf_listen;
+struct conf_origin;
+struct conf_route;
+struct memory;
+struct pool;
+struct up;
 
 /* ---- legs ---- */
 
@@ -61,8 +70,8 @@ struct leg_ops {
 struct leg {
 	const struct leg_ops *ops; /* NULL: no leg (not connected yet, or gone) */
 	struct exchange *exchange; /* the one that it is embedded in */
-	void *carrier;             /* the connection handler's */
-	void *stream;              /* the engine's handle */
+	void *carrier; /* the owner's object behind the leg: a connection, a held response */
+	struct session_stream *stream;
 	/* borrows: pays for what is kept on its side's account; NULL = down: the worker's, up: what
 	 * pays for the exchange */
 	struct budget *budget;
@@ -110,7 +119,8 @@ enum push_state {
 	PUSH_EXPIRED, /* the end of a held one that nobody asked for */
 };
 
-struct push {
+/* What an exchange has beyond a request's when the origin, or an offer of our own, began it. */
+struct pushed_exchange {
 	enum push_state state;
 	enum policy_source source;
 	struct exchange *parent; /* NULL once it is gone */
@@ -118,6 +128,30 @@ struct push {
 	struct policy_verdict verdict;
 	const struct policy_reason *end_reason; /* NULL when it went well */
 	struct list sibling;                    /* in the parent's pushes */
+};
+
+/*
+ * What the data plane keeps for an exchange. It fills this in between exchange_new and
+ * exchange_dispatch. A push inherits the client, the listener and the pool of its parent; its route
+ * and origin are those of its struct relay_place.
+ */
+struct exchange_context {
+	const struct conf_listen *listen;
+	const struct conf_route *route;
+	const struct conf_origin *origin;
+	struct address client;
+	struct pool *pool;
+	/* The origin connection that just failed. dispatch prefers any other; never dereferenced. */
+	const struct up *avoid;
+	/* borrows: pushes for this client are held here; NULL = they cannot be held */
+	struct hold_store *hold_store;
+	struct memory *diary;        /* what this client has; NULL = nothing is noted for it */
+	uint64_t upload_limit_bytes; /* 0 = none */
+	bool takes_links;            /* Link fields of the response are offers */
+	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which
+	 * may speak for several users. */
+	bool came_through;
+	bool was_forwarded; /* a push: the client was sent a PUSH_PROMISE */
 };
 
 struct exchange {
@@ -140,21 +174,13 @@ struct exchange {
 	bool waits_for_upstream; /* dispatched, and no leg yet */
 	/* the origin ended with NO_ERROR: what came goes out first */
 	bool resets_after_rest;
-	/* Link fields of its response are offers (the hop's) */
-	/* offers with it that the client knew, and others (the hop's) */
-	bool had_known, had_news;
-	bool takes_links;
-	/* Via, Forwarded or X-Forwarded-For came with it: another proxy's clients */
-	bool came_through;
-	/* a push that was promised to the client (the hop's) */
-	bool was_forwarded;
 	/* a 103 of our own has left, alone or with the origin's */
 	bool has_hinted;
 	uint16_t status;
 	uint8_t interims;
 	/* content-length of the response, or HTTP_LENGTH_UNKNOWN */
 	uint64_t response_length;
-	struct push push;
+	struct pushed_exchange pushed;
 	struct list pushes; /* children */
 	/* A 103 of our own in the making (RFC 8297); one for each exchange. */
 	struct http_head *hints; /* owned; NULL: none, or gone */
@@ -173,19 +199,9 @@ struct exchange {
 	const struct relay_cause *cause; /* NULL: complete */
 	uint32_t code;
 	const char *detail; /* in the request's arena, or NULL */
-	/* The hop's: where it came from and where it goes. */
-	const void *listen, *route, *origin;
-	struct address client;
-	void *pool;
-	/* the carrier that it failed on: rather another one; only compared */
-	const void *avoid;
-	/* borrows: the client's connection's; NULL = nothing is held for it */
-	struct hold_store *held;
-	/* what its client's connection remembers; NULL = it does not */
-	void *memory;
+	struct exchange_context context;
 	/* borrows: counts the bytes that wait in `download`; NULL = nobody counts */
 	uint64_t *buffered;
-	uint64_t upload_limit_bytes; /* 0 = none */
 	/* in a queue of the hop's: for an upstream stream, or for a push's start */
 	struct list waiting;
 	struct list link; /* in the relay's list, live or to be reaped */
@@ -193,9 +209,10 @@ struct exchange {
 
 /* ---- the relay: what all exchanges of a worker share ---- */
 
-/* Where a request goes; the owner's words. */
+/* Where a request goes. */
 struct relay_place {
-	const void *route, *origin;
+	const struct conf_route *route;
+	const struct conf_origin *origin;
 };
 
 /* What the relay asks of its owner. */

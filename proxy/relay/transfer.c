@@ -72,7 +72,7 @@ void exchange_check_done(struct exchange *x)
 /* What is held has its end when the store says so, with or without bytes and trailers. */
 static bool is_held(const struct exchange *x)
 {
-	return x->push.state == PUSH_HELD;
+	return x->pushed.state == PUSH_HELD;
 }
 
 /* The flow has more, or its end: tells the sink, or sends the trailers when nothing is before them.
@@ -173,7 +173,7 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 	} else if (piece.length > 0) {
 		flow_append(x, f, piece);
 		const struct relay_cause *refusal = NULL;
-		if (x->upload_limit_bytes && f->received > x->upload_limit_bytes)
+		if (x->context.upload_limit_bytes && f->received > x->context.upload_limit_bytes)
 			refusal = &relay_cause_UPLOAD_LARGE;
 		else if (flow_is_too_much(x, f))
 			refusal = &relay_cause_MEMORY_SHORT;
@@ -218,7 +218,7 @@ void exchange_on_connected(struct exchange *x, const struct leg *up)
 
 static void begin_push(struct exchange *x)
 {
-	x->push.state = PUSH_ANSWERING;
+	x->pushed.state = PUSH_ANSWERING;
 	list_remove(&x->unbegun);
 }
 
@@ -254,7 +254,8 @@ static void interim(struct exchange *x, struct http_head *head)
 		}
 		/* A push that waits for room tells its interim responses to nobody: they only
 		 * make sense before the final one and cost the client a stream. */
-		if (x->down.ops->send_head(&x->down, head, false) && x->push.state == PUSH_PROMISED)
+		if (x->down.ops->send_head(&x->down, head, false) &&
+		    x->pushed.state == PUSH_PROMISED)
 			/* it has its place among the client's streams */
 			begin_push(x);
 	}
@@ -278,11 +279,11 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 	x->download.source_ended = end;
 	if (exchange_is_push(x)) {
 		const struct policy_offer offer = {
-		    .source = x->push.source, .promised = x->request};
-		struct policy_verdict v = policy_review(&x->push.verdict, &offer, head);
+		    .source = x->pushed.source, .promised = x->request};
+		struct policy_verdict v = policy_review(&x->pushed.verdict, &offer, head);
 		/* of hint+hold the hint may be left */
 		if (v.action == POLICY_DROP || v.action == POLICY_HINT) {
-			x->push.verdict = v;
+			x->pushed.verdict = v;
 			http_head_free(head);
 			exchange_abort(x, &relay_cause_POLICY, NULL);
 			return;

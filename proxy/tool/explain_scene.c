@@ -73,9 +73,9 @@ static const struct leg_ops leg_ops = {
 
 static void dispatch(void *context, struct exchange *x)
 {
-	const struct conf_route *route = x->route;
+	const struct conf_route *route = x->context.route;
 	fields_apply(&route->request_fields, x->request);
-	if (x->push.state != PUSH_NONE)
+	if (x->pushed.state != PUSH_NONE)
 		return; /* its response is not thought of */
 	struct explain_scene *s = context;
 	s->wants_pushes = facts_want_pushes(&s->base, &s->client, x);
@@ -98,7 +98,7 @@ static void offer_facts(void *context, struct exchange *parent, struct http_head
 {
 	struct explain_scene *s = context;
 	facts_of_offer(&s->base, &s->client, parent, promised, offer, place);
-	if (!parent->came_through)
+	if (!parent->context.came_through)
 		offer->known = policy_diary_knows(&s->diary, key_of(promised), 0);
 	if (s->correct)
 		s->correct(s->context, offer);
@@ -116,7 +116,7 @@ static void tell(struct explain_scene *s, const struct exchange *parent,
 		e.hint = hints->fields[hints->count - 1].value;
 	s->settled(s->context, &e);
 	s->deciding = NULL;
-	if (parent->came_through)
+	if (parent->context.came_through)
 		return;
 	if (is_hinted)
 		policy_note(&s->diary, POLICY_NOTE_HINTED, key_of(offer->promised), 0);
@@ -134,13 +134,13 @@ static void offer_settled(void *context, struct exchange *parent, const struct p
 static void push_promised(void *context, struct exchange *push)
 {
 	struct explain_scene *s = context;
-	tell(s, push->push.parent, s->deciding, push->push.verdict);
+	tell(s, push->pushed.parent, s->deciding, push->pushed.verdict);
 }
 
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
 	(void)context;
-	const struct conf_route *route = x->route;
+	const struct conf_route *route = x->context.route;
 	if (route && !http_head_is_interim(head))
 		fields_apply(&route->response_fields, head);
 	offer_with_response(x, head);
@@ -281,10 +281,10 @@ const struct relay_cause *explain_ask(
 	struct exchange *x = exchange_new(&s->relay, &down, request, true);
 	ensure(x != NULL);
 	s->x = x;
-	x->listen = s->listen;
-	x->client = s->client.address;
-	x->held = &s->held;
-	x->came_through = facts_came_through(request);
+	x->context.listen = s->listen;
+	x->context.client = s->client.address;
+	x->context.hold_store = &s->held;
+	x->context.came_through = facts_came_through(request);
 	*detail = NULL;
 	const struct relay_cause *refusal = facts_route(&s->base, x, detail);
 	if (!refusal)

@@ -97,7 +97,7 @@ static void the_end_of_an_upload_that_is_too_large_is_noticed(void **state)
 	struct world *w = world_new();
 	struct world_leg *down, *up;
 	struct exchange *x = world_connected(w, "POST", false, &down, &up);
-	x->upload_limit_bytes = 3;
+	x->context.upload_limit_bytes = 3;
 	world_upload(w, x, "0123456789", true);
 	assert_string_equal(up->said, "reset 8");
 	world_take(down);
@@ -143,10 +143,10 @@ static void an_interim_response_takes_the_place_of_a_push(void **state)
 	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
 	push_down->must_wait = true;
 	exchange_on_response(push, world_response(w, 103), false);
-	assert_int_equal(push->push.state, PUSH_PROMISED);
+	assert_int_equal(push->pushed.state, PUSH_PROMISED);
 	push_down->must_wait = false;
 	exchange_on_response(push, world_response(w, 103), false);
-	assert_int_equal(push->push.state, PUSH_ANSWERING);
+	assert_int_equal(push->pushed.state, PUSH_ANSWERING);
 	world_end(w);
 }
 
@@ -208,7 +208,7 @@ static void a_push_goes_first_and_a_quick_response_stays(void **state)
 	world_download(w, push, "some", false);
 	assert_true(push->is_over);
 	assert_string_equal(push_up->said, "reset 7");
-	assert_ptr_equal(push->push.end_reason, &policy_reason_BUDGET);
+	assert_ptr_equal(push->pushed.end_reason, &policy_reason_BUDGET);
 	world_download(w, x, "more", true);
 	world_take(down);
 	assert_true(x->is_over);

@@ -160,7 +160,7 @@ static void join_that_fails_half_way_is_reset_as_the_outcome_table_says(void **s
 		assert_string_equal(j.down->said, failures[i].said);
 		assert_int_equal(j.hw->w->dispatch_count, dispatched);
 		assert_ptr_equal(j.x->cause, failures[i].cause);
-		assert_int_equal(j.push->push.state, PUSH_CANCELLED);
+		assert_int_equal(j.push->pushed.state, PUSH_CANCELLED);
 		assert_int_equal(j.hw->store.count, 0);
 		hold_world_free(j.hw);
 	}
@@ -217,7 +217,7 @@ static void join_of_what_turns_out_not_to_be_storable_goes_to_the_origin(void **
 	assert_int_equal(j.hw->w->dispatch_count, dispatched + 1);
 	assert_string_equal(j.down->said, "");
 	assert_string_equal(j.hw->notes, "missed lost; withdrawn not-storable 6");
-	assert_ptr_equal(j.push->push.verdict.reason, &policy_reason_NOT_STORABLE);
+	assert_ptr_equal(j.push->pushed.verdict.reason, &policy_reason_NOT_STORABLE);
 	hold_world_free(j.hw);
 }
 

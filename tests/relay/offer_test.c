@@ -54,7 +54,7 @@ static void offer_of_our_own_is_promised_first_and_asked_for_then(void **state)
 	assert_string_equal(p.down->said, "promise /a.css");
 	assert_ptr_equal(p.w->dispatched[1], push);
 	assert_non_null(http_head_find(push->request, HTTP_TOKEN_VIA));
-	assert_int_equal(push->push.source, POLICY_LINK);
+	assert_int_equal(push->pushed.source, POLICY_LINK);
 	struct world_leg *push_down = world_leg_of(p.w, &push->down);
 	exchange_on_response(push, world_response(p.w, 200), false);
 	world_download(p.w, push, "body", true);
@@ -75,7 +75,7 @@ static void failed_response_to_a_push_of_our_own_is_withdrawn(void **state)
 	exchange_on_response(push, world_response(p.w, 404), false);
 	assert_string_equal(push_up->said, "reset 8");
 	assert_string_equal(push_down->said, "reset 8");
-	assert_ptr_equal(push->push.verdict.reason, &policy_reason_STATUS);
+	assert_ptr_equal(push->pushed.verdict.reason, &policy_reason_STATUS);
 	world_end(p.w);
 }
 

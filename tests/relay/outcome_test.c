@@ -116,7 +116,7 @@ static void origin_fails_a_push(void **state)
 		exchange_on_up_failed(push, c->cause, c->code, NULL);
 		assert_string_equal(push_down->said, c->push_down);
 		assert_true(push->is_over);
-		assert_ptr_equal(push->push.end_reason, c->cause->push_reason);
+		assert_ptr_equal(push->pushed.end_reason, c->cause->push_reason);
 		/* The parent goes on. */
 		exchange_on_response(x, world_response(w, 200), true);
 		assert_string_equal(down->said, "promise /a.css; head 200 end; detach");
@@ -214,7 +214,7 @@ static void too_large_a_request_body_is_answered_413(void **state)
 	struct world *w = world_new();
 	struct world_leg *down, *up;
 	struct exchange *x = world_connected(w, "POST", false, &down, &up);
-	x->upload_limit_bytes = 4;
+	x->context.upload_limit_bytes = 4;
 	world_upload(w, x, "abcd", false);
 	assert_string_equal(up->said, "");
 	world_upload(w, x, "e", false);
@@ -446,7 +446,7 @@ static void push_that_never_starts_is_cancelled_on_both_sides(void **state)
 	assert_true(push->is_over);
 	assert_string_equal(push_up->said, "reset 8");
 	assert_string_equal(push_down->said, "reset 8");
-	assert_ptr_equal(push->push.end_reason, &policy_reason_START_TIMEOUT);
+	assert_ptr_equal(push->pushed.end_reason, &policy_reason_START_TIMEOUT);
 	world_end(w);
 }
 

@@ -30,7 +30,7 @@ static void push_outlives_its_parent(void **state)
 	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
 	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
 	relay_reap(&w->relay);
-	assert_null(push->push.parent);
+	assert_null(push->pushed.parent);
 	assert_string_equal(push_up->said, "");
 	exchange_on_response(push, world_response(w, 200), false);
 	world_download(w, push, "body { }", true);
@@ -38,8 +38,8 @@ static void push_outlives_its_parent(void **state)
 	assert_memory_equal(push_down->bytes, "body { }", 8);
 	assert_string_equal(push_down->said, "head 200; end; detach");
 	assert_true(push->is_over);
-	assert_int_equal(push->push.state, PUSH_DONE);
-	assert_null(push->push.end_reason);
+	assert_int_equal(push->pushed.state, PUSH_DONE);
+	assert_null(push->pushed.end_reason);
 	world_free(w);
 }
 
@@ -176,7 +176,7 @@ static void review_withdraws_on_both_sides(void **state)
 	exchange_on_response(push, world_response(w, 404), false);
 	assert_string_equal(push_up->said, "reset 8");
 	assert_string_equal(push_down->said, "reset 8");
-	assert_ptr_equal(push->push.verdict.reason, &policy_reason_STATUS);
+	assert_ptr_equal(push->pushed.verdict.reason, &policy_reason_STATUS);
 	exchange_on_response(x, world_response(w, 200), true);
 	assert_true(x->is_over);
 	world_free(w);

@@ -479,7 +479,7 @@ static void say_heads(struct hop_world *w, struct down *d, size_t bytes)
 		http_head_add(head, SLICE(":status"), SLICE("103"));
 		http_head_add(head, SLICE("x-large"), slice_of(text, sizeof(text)));
 		assert_null(http_head_validate(head, HTTP_RESPONSE));
-		assert_true(h2_respond(d->h2, leg->stream, head, false));
+		assert_true(h2_respond(d->h2, (struct h2_stream *)leg->stream, head, false));
 		http_head_free(head);
 	}
 	net_conn_dirty(d->net);
