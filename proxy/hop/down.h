@@ -7,7 +7,7 @@
 #include "proxy/hop/connection.h"
 #include "proxy/hop/memory.h"
 #include "proxy/hop/taking.h"
-#include "proxy/relay/hold.h"
+#include "proxy/relay/relay.h"
 
 struct client;
 struct hop;

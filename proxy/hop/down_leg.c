@@ -16,7 +16,7 @@ void down_leg_cut(struct leg *leg)
 	h2_stream_set_user((struct h2_stream *)leg->stream, NULL);
 	list_remove(&leg->link);
 	if (x->pushed.state != PUSH_NONE) {
-		if (!x->waits_for_upstream) /* then it waits in a pool's queue, not here for room */
+		if (!exchange_is_queued(x)) /* then it waits in a pool's queue, not here for room */
 			list_remove(&x->waiting);
 		ensure(d->pushes_open > 0);
 		d->pushes_open--;
@@ -83,7 +83,7 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 	child->down.carrier = d;
 	child->down.stream = (struct session_stream *)promised;
 	child->down.budget = &d->budget;
-	child->buffered = &d->push_buffered;
+	child->payer.buffered = &d->push_buffered;
 	list_append(&d->legs, &child->down.link);
 	d->pushes_open++;
 	net_conn_dirty(d->net);

@@ -9,7 +9,7 @@
 
 #include "proxy/http/authority.h"
 #include "proxy/http/via.h"
-#include "proxy/relay/hold.h"
+#include "proxy/relay/relay.h"
 
 /* ---- the request ---- */
 

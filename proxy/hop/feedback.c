@@ -99,8 +99,8 @@ void feedback_ended(struct hop *hop, const struct exchange *push, enum observe_o
 		o.event = POLICY_EVENT_USED;
 	} else if (outcome == OBSERVE_CLIENT_RESET) {
 		o.event = POLICY_EVENT_RESET;
-		o.span = hop->relay.now - push->started;
-	} else if (push->cause == &relay_cause_POLICY && was_our_idea(push)) {
+		o.span = hop->relay.now - push->timing.started;
+	} else if (push->ending.cause == &relay_cause_POLICY && was_our_idea(push)) {
 		o.event = POLICY_EVENT_WITHDRAWN;
 	} else {
 		return; /* says nothing about the rule */

@@ -99,7 +99,7 @@ static struct source_request request_of(const struct exchange *x)
 	    .is_navigation = policy_navigation_of(x->request) == POLICY_NAVIGATION_YES,
 	    .has_credentials = http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION) ||
 			       http_head_find(x->request, HTTP_TOKEN_COOKIE),
-	    .status = x->status,
+	    .status = x->response.status,
 	};
 }
 
@@ -127,7 +127,7 @@ void learned_ended(struct hop *hop, const struct exchange *x, enum observe_outco
 		return;
 	struct source_request r = request_of(x);
 	if (x->pushed.state == PUSH_NONE) {
-		if (!r.is_navigation && x->status != 0)
+		if (!r.is_navigation && x->response.status != 0)
 			source_learned_request(hop->learned, &r, hop->relay.now);
 		return;
 	}

@@ -22,7 +22,7 @@ static void offer_adds(
     const struct facts_base *base, struct exchange *x, const struct conf_preload *preload)
 {
 	(void)base;
-	for (size_t i = 0; i < preload->add_count && !x->is_over; i++) {
+	for (size_t i = 0; i < preload->add_count && !exchange_is_over(x); i++) {
 		const struct conf_add *add = &preload->adds[i];
 		struct http_resource resource = {
 		    .as = add->as,
@@ -45,7 +45,7 @@ static void offer_manifests(
 	for (size_t i = 0; base->manifests && i < preload->manifest_count; i++) {
 		struct source_resources found =
 		    manifests_find(base->manifests, preload, i, x->request->path);
-		for (size_t j = 0; j < found.count && !x->is_over; j++) {
+		for (size_t j = 0; j < found.count && !exchange_is_over(x); j++) {
 			const struct source_resource *of = &found.list[j];
 			struct http_resource resource = {
 			    .as = of->as,
@@ -81,7 +81,7 @@ static void offer_learned(
 			arena_copy(&x->request->arena, items[i].path)},
 		    .as = arena_copy(&x->request->arena, items[i].as),
 		};
-	for (size_t i = 0; i < count && !x->is_over; i++)
+	for (size_t i = 0; i < count && !exchange_is_over(x); i++)
 		exchange_offer(x, POLICY_LEARNED, &resources[i],
 		    preload->learned == CONF_LEARNED_APPLY ? RELAY_OFFER_PLAIN
 							   : RELAY_OFFER_PROPOSAL);
@@ -109,7 +109,7 @@ void offer_with_request(
 		return;
 	facts_of_request(base, client, x, &facts);
 	for (size_t use = 0; use < sizeof(uses) / sizeof(uses[0]); use++)
-		for (size_t i = 0; i < conf->preload_count && !x->is_over; i++)
+		for (size_t i = 0; i < conf->preload_count && !exchange_is_over(x); i++)
 			if (policy_rule_takes(&conf->preloads[i].when, &facts))
 				uses[use](base, x, &conf->preloads[i]);
 }
@@ -176,14 +176,14 @@ void offer_with_response(struct exchange *x, struct http_head *head)
 	uint32_t seen = 0;
 	bool has_push_only = false;
 	/* Our own 103 has Link fields too; the origin's responses alone are a source. */
-	if (!x->context.takes_links || head == x->hints || !speaks_of_resources(head))
+	if (!x->context.takes_links || head == x->hints.head || !speaks_of_resources(head))
 		return;
 	for (uint32_t i = 0; i < head->count && seen < LIMIT_LINKS_PER_RESPONSE; i++) {
 		if (head->fields[i].token != HTTP_TOKEN_LINK)
 			continue;
 		struct slice rest = head->fields[i].value;
 		struct http_link link;
-		while (seen < LIMIT_LINKS_PER_RESPONSE && !x->is_over &&
+		while (seen < LIMIT_LINKS_PER_RESPONSE && !exchange_is_over(x) &&
 		       http_link_next(&rest, &link)) {
 			if (!link.is_preload)
 				continue;

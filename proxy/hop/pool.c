@@ -181,7 +181,7 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 
 void pool_undispatch(struct exchange *x)
 {
-	if (!x->waits_for_upstream) { /* a push that waits for its client: not ours */
+	if (!exchange_is_queued(x)) { /* a push that waits for its client: not ours */
 		list_remove(&x->waiting);
 		return;
 	}

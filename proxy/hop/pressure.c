@@ -56,13 +56,13 @@ static bool is_high(const struct hop *h)
 static void end(struct hop *h, struct exchange *x, const struct relay_cause *cause)
 {
 	exchange_abort(x, cause, NULL);
-	if (x->is_over)
-		h->pressure.leaving_bytes += x->charge;
+	if (exchange_is_over(x))
+		h->pressure.leaving_bytes += x->payer.charge;
 }
 
 static bool shed_push(struct hop *h)
 {
-	struct exchange *x = list_first(&h->relay.unbegun, struct exchange, unbegun);
+	struct exchange *x = list_first(&h->relay.unbegun, struct exchange, pushed.unbegun);
 	h->relay.makes_no_pushes = true;
 	if (!x)
 		return false;

@@ -16,7 +16,7 @@ static void dispatch(void *context, struct exchange *x)
 {
 	struct hop *h = context;
 	const struct conf_route *route = x->context.route;
-	if (!x->retried)
+	if (!exchange_was_retried(x))
 		fields_apply(&route->request_fields, x->request);
 	pool_dispatch(pool_choose(h, x), x);
 }

@@ -75,6 +75,6 @@ void down_request(
 		learned_view(hop, x);
 		offer_with_request(&hop->facts, down_facts(x, &room), x);
 	}
-	if (!x->is_over)
+	if (!exchange_is_over(x))
 		exchange_dispatch(x);
 }

@@ -51,8 +51,8 @@ void up_window_widen(struct up *u, struct exchange *x)
 {
 	uint32_t first = u->pool->origin->stream_window_bytes, wide = u->window.bytes;
 	const struct flow *f = &x->download;
-	if (!x->is_over && x->up.ops && wide > first && f->received > first / 2 &&
-	    f->forwarded >= f->received / 2 && f->body.bytes < wide / 4 && is_ample(x->budget) &&
-	    is_ample(&u->hop->budget))
+	if (!exchange_is_over(x) && x->up.ops && wide > first && f->received > first / 2 &&
+	    f->forwarded >= f->received / 2 && f->body.bytes < wide / 4 &&
+	    is_ample(x->payer.budget) && is_ample(&u->hop->budget))
 		h2_set_window(u->h2, (struct h2_stream *)x->up.stream, wide);
 }

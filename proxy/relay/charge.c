@@ -8,37 +8,38 @@
 
 static size_t heads_bytes(const struct exchange *x)
 {
-	return http_head_bytes(x->request) + http_head_bytes(x->pending_head) +
-	       http_head_bytes(x->hints) + http_head_bytes(x->upload.trailers) +
+	return http_head_bytes(x->request) + http_head_bytes(x->response.pending) +
+	       http_head_bytes(x->hints.head) + http_head_bytes(x->upload.trailers) +
 	       http_head_bytes(x->download.trailers);
 }
 
 void exchange_charge(struct exchange *x)
 {
-	budget_adjust(x->budget, &x->charge, EXCHANGE_BYTES + heads_bytes(x));
+	budget_adjust(x->payer.budget, &x->payer.charge, EXCHANGE_BYTES + heads_bytes(x));
 }
 
 struct budget *flow_budget(const struct exchange *x, const struct flow *f)
 {
-	return f == &x->upload && x->up.budget ? x->up.budget : x->budget;
+	return f == &x->upload && x->up.budget ? x->up.budget : x->payer.budget;
 }
 
 void exchange_pay_from(struct exchange *x, struct budget *budget)
 {
-	if (x->budget == budget)
+	if (x->payer.budget == budget)
 		return;
-	budget_give(x->budget, x->charge);
-	budget_force(budget, x->charge);
+	budget_give(x->payer.budget, x->payer.charge);
+	budget_force(budget, x->payer.charge);
 	if (x->download.body.bytes > 0)
-		body_move_charge(&x->download.body, x->budget, budget);
+		body_move_charge(&x->download.body, x->payer.budget, budget);
 	if (!x->up.budget && x->upload.body.bytes > 0)
-		body_move_charge(&x->upload.body, x->budget, budget);
-	x->budget = budget;
+		body_move_charge(&x->upload.body, x->payer.budget, budget);
+	x->payer.budget = budget;
 }
 
 void exchange_move_upload(struct exchange *x, struct budget *budget)
 {
-	body_move_charge(&x->upload.body, flow_budget(x, &x->upload), budget ? budget : x->budget);
+	body_move_charge(
+	    &x->upload.body, flow_budget(x, &x->upload), budget ? budget : x->payer.budget);
 }
 
 bool flow_is_short(const struct exchange *x, const struct flow *f)

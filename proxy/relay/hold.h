@@ -23,7 +23,7 @@
 
 #include "proxy/base/map.h"
 #include "proxy/relay/credentials.h"
-#include "proxy/relay/relay.h"
+#include "proxy/relay/exchange.h"
 
 /* Why a response that is held did not answer a request for it. */
 enum hold_miss {

@@ -98,7 +98,7 @@ static void leg_detach(struct leg *leg)
 	struct exchange *x = c->exchange;
 	struct hold *hold = held_hold(h);
 	bool is_live = c->is_live;
-	ensure(c->is_ended && !x->cause); /* else it has been reset */
+	ensure(c->is_ended && !x->ending.cause); /* else it has been reset */
 	hold->counters.revalidated += c->not_modified;
 	hold->counters.heads += x->method == HTTP_METHOD_HEAD;
 	hold->counters.joined += is_live;
@@ -227,7 +227,7 @@ static bool begin(struct held *h, struct claim *c)
 	c->is_ended = c->not_modified || x->method == HTTP_METHOD_HEAD ||
 		      (is_given_whole(h, c) && !h->push->download.trailers);
 	exchange_on_response(x, answer_head(h, c), c->is_ended);
-	return !x->is_over;
+	return !exchange_is_over(x);
 }
 
 static void feed(struct held *h, struct claim *c)
@@ -245,7 +245,7 @@ static void feed(struct held *h, struct claim *c)
 		c->outstanding += p.length;
 		c->is_ended = is_given_whole(h, c) && !h->push->download.trailers;
 		exchange_on_download(x, p, c->is_ended);
-		if (x->is_over)
+		if (exchange_is_over(x))
 			return;
 	}
 	if (c->is_ended || !is_given_whole(h, c))

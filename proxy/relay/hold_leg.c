@@ -66,7 +66,7 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 static void leg_reset(struct leg *leg, uint32_t code)
 {
 	struct held *h = held_of(leg);
-	const struct relay_cause *cause = h->push->cause;
+	const struct relay_cause *cause = h->push->ending.cause;
 	ensure(cause);
 	bool is_withdrawn = cause == &relay_cause_POLICY;
 	h->cause = cause;

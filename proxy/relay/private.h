@@ -4,7 +4,7 @@
 #define PUSHGATE_RELAY_PRIVATE_H
 
 #include "proxy/base/ensure.h"
-#include "proxy/relay/relay.h"
+#include "proxy/relay/exchange.h"
 
 /* What one exchange is charged for beside its bodies and its heads. */
 #define EXCHANGE_BYTES sizeof(struct exchange)
@@ -30,6 +30,10 @@ bool flow_is_short(const struct exchange *x, const struct flow *f);
 /* It keeps more than can be borne any longer. */
 bool flow_is_too_much(const struct exchange *x, const struct flow *f);
 
+/* phase.c */
+/* The only place that changes the phase; an event that the table does not allow is our own bug. */
+void exchange_move(struct exchange *x, enum exchange_event event);
+
 /* exchange.c */
 /* takes head, borrows budget; NULL: that refuses, head is still yours */
 struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct http_head *head);
@@ -42,7 +46,7 @@ static inline void exchange_bind(struct leg *slot, const struct leg *from)
 	struct exchange *x = slot->exchange;
 	if (slot == &x->up)
 		exchange_upload_pay_from(x, from->budget);
-	else if (from->budget && from->budget != x->budget)
+	else if (from->budget && from->budget != x->payer.budget)
 		exchange_pay_from(x, from->budget);
 }
 /* The leg is gone for the exchange; its carrier may be gone before that. */
@@ -63,6 +67,8 @@ void exchange_note_cause(
 /* Cuts both legs, clears, logs, and puts it on the reap list. */
 void exchange_finish(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* Out of the queue in which it waits for an upstream leg, or for the start of a push. */
+void exchange_leave_queue(struct exchange *x);
 /* Sets the timer for the nearest deadline of its present state. */
 void exchange_arm(struct exchange *x);
 
@@ -87,10 +93,5 @@ void exchange_drop_hints(struct exchange *x);
 
 /* outcome.c */
 void exchange_reset_leg(struct leg *leg, uint32_t code); /* a missing leg is fine */
-
-static inline bool exchange_is_push(const struct exchange *x)
-{
-	return x->pushed.state != PUSH_NONE;
-}
 
 #endif

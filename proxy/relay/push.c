@@ -54,7 +54,7 @@ static void settle_without_push(struct offering *o, struct policy_verdict verdic
 /* The same resource, asked for in the same way, pushed already for this parent. */
 static bool is_repeated(const struct exchange *parent, const struct http_head *promised)
 {
-	list_for_each(&parent->pushes, child, struct exchange, pushed.sibling)
+	list_for_each(&parent->pushes.list, child, struct exchange, pushed.sibling)
 	{
 		if (child->request->method_token == promised->method_token &&
 		    slice_equal(child->request->path, promised->path) &&
@@ -90,7 +90,7 @@ static void fill_push(
 	    .client = x->context.client,
 	    .pool = x->context.pool,
 	};
-	push->waits_since = x->relay->now;
+	push->timing.waits_since = x->relay->now;
 	push->upload.source_ended = true;
 	push->upload.state = FLOW_DONE;
 	push->pushed = (struct pushed_exchange){
@@ -101,6 +101,7 @@ static void fill_push(
 	    .verdict = verdict,
 	};
 	list_init(&push->pushed.sibling);
+	list_init(&push->pushed.unbegun);
 }
 
 /* Promised downstream, or held: the push has its downstream leg. Else why not. */
@@ -112,7 +113,7 @@ static const struct policy_reason *give_down_leg(const struct offering *o, struc
 	if (!x->down.ops->promise(&x->down, o->head, push))
 		return &policy_reason_BUDGET;
 	push->pushed.state = PUSH_PROMISED;
-	list_append(&x->relay->unbegun, &push->unbegun);
+	list_append(&x->relay->unbegun, &push->pushed.unbegun);
 	return NULL;
 }
 
@@ -122,7 +123,8 @@ static struct exchange *make_push(struct offering *o, struct policy_verdict verd
 {
 	struct exchange *x = o->parent;
 	bool is_short = x->relay->makes_no_pushes;
-	struct exchange *push = is_short ? NULL : exchange_alloc(x->relay, x->budget, o->head);
+	struct exchange *push =
+	    is_short ? NULL : exchange_alloc(x->relay, x->payer.budget, o->head);
 	if (!push) {
 		settle_without_push(o, is_short ? shed : no_memory);
 		http_head_free(o->head);
@@ -138,8 +140,8 @@ static struct exchange *make_push(struct offering *o, struct policy_verdict verd
 		exchange_finish(push, &relay_cause_NO_MEMORY, 0, NULL);
 		return NULL;
 	}
-	list_append(&x->pushes, &push->pushed.sibling);
-	x->push_count++;
+	list_append(&x->pushes.list, &push->pushed.sibling);
+	x->pushes.count++;
 	return push;
 }
 
@@ -150,9 +152,10 @@ static struct exchange *settle(struct offering *o)
 	struct relay *r = x->relay;
 	o->offer.parent = x->request;
 	o->offer.promised = o->head;
-	o->offer.parent_gone = x->is_over || !x->down.ops || x->download.state == FLOW_DONE;
+	o->offer.parent_gone =
+	    exchange_is_over(x) || !x->down.ops || x->download.state == FLOW_DONE;
 	o->offer.parent_is_push = exchange_is_push(x);
-	o->offer.parent_pushes = x->push_count;
+	o->offer.parent_pushes = x->pushes.count;
 	o->offer.now = r->now;
 	o->place = (struct relay_place){x->context.route, x->context.origin};
 	r->ops->offer_facts(r->context, x, o->head, &o->offer, &o->place);
@@ -183,6 +186,7 @@ struct exchange *exchange_on_promise(
 	if (!push)
 		return NULL;
 	exchange_bind(&push->up, &leg);
+	exchange_move(push, EXCHANGE_CONNECT);
 	exchange_arm(push);
 	x->relay->ops->push_promised(x->relay->context, push);
 	return push;

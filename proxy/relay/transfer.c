@@ -33,8 +33,8 @@ void flow_begin(struct flow *f, usec now)
 
 void exchange_drop_body(struct exchange *x, struct flow *f)
 {
-	if (f == &x->download && x->buffered)
-		*x->buffered -= f->body.bytes;
+	if (f == &x->download && x->payer.buffered)
+		*x->payer.buffered -= f->body.bytes;
 	if (f->body.bytes > 0)
 		body_clear(&f->body, flow_budget(x, f));
 	drop_trailers(x, f);
@@ -64,8 +64,8 @@ void exchange_check_done(struct exchange *x)
 		exchange_finish(x, NULL, 0, NULL);
 		return;
 	}
-	usec limit = x->relay->ops->time_limit(x->relay->context, x, RELAY_TIMEOUT_LINGER);
-	x->lingers_until = clock_after(x->relay->now, limit);
+	exchange_move(x, EXCHANGE_RESPONSE_ENDED);
+	x->timing.lingers_since = x->relay->now;
 	exchange_arm(x);
 }
 
@@ -127,8 +127,8 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 		pace_move(&f->taken, n, x->relay->now);
 		if (f->body.bytes == 0)
 			pace_excuse(&f->given, f->filled, x->relay->now);
-		if (f == &x->download && x->buffered)
-			*x->buffered -= n;
+		if (f == &x->download && x->payer.buffered)
+			*x->payer.buffered -= n;
 		if (f->source->ops && !f->source_ended)
 			give_credit(x, f, n);
 	}
@@ -141,10 +141,9 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 		exchange_check_done(x);
 	} else if (f->body.bytes == 0 && f->trailers) {
 		flow_moved(x, f);
-	} else if (f->body.bytes == 0 &&
-		   x->resets_after_rest) { /* the client's: the other leg is gone */
+	} else if (f->body.bytes == 0 && x->phase == EXCHANGE_CUT_SHORT) {
 		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
-		exchange_finish(x, x->cause, RELAY_NO_ERROR, NULL);
+		exchange_finish(x, x->ending.cause, RELAY_NO_ERROR, NULL);
 	}
 }
 
@@ -161,7 +160,7 @@ static void upload_end(struct exchange *x)
 
 void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 {
-	if (x->is_over)
+	if (exchange_is_over(x))
 		return;
 	struct flow *f = &x->upload;
 	f->received += piece.length;
@@ -190,19 +189,19 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 
 void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers)
 {
-	if (x->is_over || x->upload.state == FLOW_ABORTED) {
+	if (exchange_is_over(x) || x->upload.state == FLOW_ABORTED) {
 		http_head_free(trailers);
 	} else {
 		keep_trailers(x, &x->upload, trailers);
 	}
-	if (!x->is_over)
+	if (!exchange_is_over(x))
 		upload_end(x);
 }
 
 void exchange_on_connected(struct exchange *x, const struct leg *up)
 {
 	exchange_bind(&x->up, up);
-	x->waits_for_upstream = false;
+	exchange_move(x, EXCHANGE_CONNECT);
 	flow_begin(&x->upload, x->relay->now);
 	flow_begin(&x->download, x->relay->now);
 	if (x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers) {
@@ -219,7 +218,7 @@ void exchange_on_connected(struct exchange *x, const struct leg *up)
 static void begin_push(struct exchange *x)
 {
 	x->pushed.state = PUSH_ANSWERING;
-	list_remove(&x->unbegun);
+	list_remove(&x->pushed.unbegun);
 }
 
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
@@ -227,17 +226,17 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 	exchange_send_hints(x);
 	if (!x->down.ops->send_head(&x->down, head, end)) {
 		ensure(exchange_is_push(x));
-		x->pending_head = head;
-		x->pending_end = end;
+		x->response.pending = head;
+		exchange_move(x, EXCHANGE_HEAD_WAITS);
 		exchange_charge(x);
 		return false;
 	}
-	x->status = head->status;
-	x->response_begun = true;
-	x->first_byte = x->relay->now;
+	x->response.status = head->status;
+	x->timing.first_byte = x->relay->now;
 	flow_begin(&x->download, x->relay->now);
 	if (exchange_is_push(x) && !is_held(x))
 		begin_push(x);
+	exchange_move(x, exchange_is_own_answer(x) ? EXCHANGE_REFUSE : EXCHANGE_HEAD_SENT);
 	http_head_free(head);
 	x->download.state = end ? FLOW_DONE : FLOW_BODY;
 	return true;
@@ -245,7 +244,7 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 
 static void interim(struct exchange *x, struct http_head *head)
 {
-	bool may_pass = ++x->interims <= LIMIT_INTERIM_RESPONSES && !x->response_begun;
+	bool may_pass = ++x->response.interims <= LIMIT_INTERIM_RESPONSES && !exchange_has_begun(x);
 	pace_begin(&x->download.given, x->relay->now);
 	if (may_pass) {
 		if (!is_held(x)) {
@@ -264,7 +263,7 @@ static void interim(struct exchange *x, struct http_head *head)
 
 void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 {
-	if (x->is_over || !x->down.ops) {
+	if (exchange_is_over(x) || !x->down.ops) {
 		http_head_free(head);
 		return;
 	}
@@ -274,8 +273,8 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		interim(x, head);
 		return;
 	}
-	x->origin_answered = true;
-	x->response_length = head->content_length;
+	x->response.answered_by = ANSWERED_BY_ORIGIN;
+	x->response.length = head->content_length;
 	x->download.source_ended = end;
 	if (exchange_is_push(x)) {
 		const struct policy_offer offer = {
@@ -295,17 +294,17 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		x->relay->ops->response_head(x->relay->context, x, head);
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
-	if (!x->is_over)
+	if (!exchange_is_over(x))
 		exchange_arm(x);
 }
 
 void exchange_on_start(struct exchange *x)
 {
-	struct http_head *head = x->pending_head;
-	if (x->is_over || !head)
+	struct http_head *head = x->response.pending;
+	if (exchange_is_over(x) || !head)
 		return;
-	bool end = x->pending_end;
-	x->pending_head = NULL;
+	bool end = flow_may_end(&x->download) && x->download.body.bytes == 0;
+	x->response.pending = NULL;
 	if (!exchange_send_final(x, head, end))
 		return;
 	exchange_charge(x);
@@ -313,20 +312,20 @@ void exchange_on_start(struct exchange *x)
 		exchange_check_done(x);
 	else
 		flow_moved(x, &x->download);
-	if (!x->is_over)
+	if (!exchange_is_over(x))
 		exchange_arm(x);
 }
 
 void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 {
-	if (x->is_over)
+	if (exchange_is_over(x))
 		return;
 	struct flow *f = &x->download;
 	f->received += piece.length;
 	if (piece.length > 0) {
 		flow_append(x, f, piece);
-		if (x->buffered)
-			*x->buffered += piece.length;
+		if (x->payer.buffered)
+			*x->payer.buffered += piece.length;
 		if (flow_is_too_much(x, f)) {
 			exchange_abort(x,
 			    exchange_is_push(x) ? &relay_cause_NO_MEMORY
@@ -342,7 +341,7 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 
 void exchange_on_download_trailers(struct exchange *x, struct http_head *trailers)
 {
-	if (x->is_over) {
+	if (exchange_is_over(x)) {
 		http_head_free(trailers);
 		return;
 	}

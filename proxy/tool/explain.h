@@ -9,7 +9,7 @@
 
 #include "policy/diary.h"
 #include "proxy/hop/facts.h"
-#include "proxy/relay/hold.h"
+#include "proxy/relay/relay.h"
 #include <stdio.h>
 
 /* ---- a request that is only thought of (explain_scene.c) ---- */

@@ -110,7 +110,7 @@ static void tell(struct explain_scene *s, const struct exchange *parent,
 {
 	struct explain_offer e = {
 	    .offer = offer, .verdict = verdict, .was_decided = offer == s->deciding};
-	const struct http_head *hints = parent->hints;
+	const struct http_head *hints = parent->hints.head;
 	bool is_hinted = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
 	if (is_hinted && hints && hints->count > 0)
 		e.hint = hints->fields[hints->count - 1].value;
@@ -234,7 +234,7 @@ static void end_all(struct explain_scene *s)
 	/* The client leaves, and then the rest has nobody. */
 	list_for_each(&s->relay.live, gone, struct exchange, link)
 	{
-		if (gone->is_over || gone->down.ops != &leg_ops)
+		if (exchange_is_over(gone) || gone->down.ops != &leg_ops)
 			continue;
 		gone->down.ops = NULL;
 		exchange_on_down_ended(gone, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);

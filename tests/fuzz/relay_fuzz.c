@@ -12,7 +12,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
-#include "proxy/relay/hold.h"
+#include "proxy/relay/relay.h"
 
 #define STREAMS 96u
 #define CLIENTS 2u
@@ -244,14 +244,14 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	struct world *w = context;
 	if (!http_head_is_interim(head) && !list_is_empty(&w->hold.used))
 		hold_invalidate(&w->hold, x, head);
-	if (w->offers_links && x->pushed.state == PUSH_NONE && !x->is_over)
+	if (w->offers_links && x->pushed.state == PUSH_NONE && !exchange_is_over(x))
 		offer(x, POLICY_LINK, head->status);
 }
 
 static void ended(void *context, struct exchange *x)
 {
 	struct world *w = context;
-	ensure(x->is_over && !x->down.ops && !x->up.ops);
+	ensure(exchange_is_over(x) && !x->down.ops && !x->up.ops);
 	ensure(x->upload.body.bytes == 0 && x->download.body.bytes == 0);
 	w->ended++;
 }
@@ -660,8 +660,8 @@ static void check(struct world *w)
 	{
 		live++;
 		check_flow(&x->upload, false);
-		check_flow(&x->download, x->own_answer);
-		ensure(!x->is_over);
+		check_flow(&x->download, exchange_is_own_answer(x));
+		ensure(!exchange_is_over(x));
 		/* Nobody is left to answer but of what was answered. */
 		ensure(x->down.ops || x->download.state == FLOW_DONE);
 	}

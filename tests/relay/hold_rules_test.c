@@ -315,7 +315,7 @@ static void second_look_of_the_policy_withdraws_what_is_held(void **state)
 	unsigned dispatched = hw->w->dispatch_count;
 	hold_world_head(hw, push, 404, NULL, true);
 	hold_world_pass(hw);
-	assert_true(push->is_over);
+	assert_true(exchange_is_over(push));
 	assert_int_equal(push->pushed.verdict.action, POLICY_HINT);
 	assert_ptr_equal(push->pushed.verdict.lost_half, &policy_reason_STATUS);
 	assert_int_equal(hw->w->dispatch_count, dispatched + 1); /* who waited asks the origin */
@@ -338,10 +338,10 @@ static void without_freshness_nothing_stays_when_the_promised_stream_is_over(voi
 		hold_world_head(hw, push, 200, responses[i], false);
 		world_download(hw->w, push, "abc", false);
 		hold_world_pass(hw);
-		assert_false(push->is_over);
+		assert_false(exchange_is_over(push));
 		world_download(hw->w, push, "", true);
 		hold_world_pass(hw);
-		assert_true(push->is_over);
+		assert_true(exchange_is_over(push));
 		assert_string_equal(hw->notes, "expired expired 3");
 		assert_false(hold_world_get(hw, "/a", NULL, &down));
 		hold_world_free(hw);

@@ -317,7 +317,7 @@ static void of_hint_and_hold_the_hint_is_left(void **state)
 	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
 	hold_world_head(hw, push, 200, FIELDS("cache-control", "no-store"), false);
 	hold_world_pass(hw);
-	assert_true(push->is_over);
+	assert_true(exchange_is_over(push));
 	assert_int_equal(push->pushed.verdict.action, POLICY_HINT);
 	assert_ptr_equal(push->pushed.verdict.reason, &policy_reason_DEFAULT);
 	assert_ptr_equal(push->pushed.verdict.lost_half, &policy_reason_NOT_STORABLE);

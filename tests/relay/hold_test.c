@@ -122,7 +122,7 @@ static void response_without_a_body_and_one_with_trailers_are_answered_whole(voi
 	world_download(hw->w, push, "abc", false);
 	exchange_on_download_trailers(push, world_trailers(hw->w));
 	hold_world_pass(hw);
-	assert_false(push->is_over);
+	assert_false(exchange_is_over(push));
 	assert_true(hold_world_get(hw, "/trailers", NULL, &down));
 	assert_string_equal(down->said, "head 200; trailers 1; detach");
 	assert_string_equal(down->bytes, "abc");

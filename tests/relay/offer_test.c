@@ -87,7 +87,7 @@ static void cancelled_by_the_client_its_request_is_cancelled_too(void **state)
 	struct world_leg *push_up = world_leg_of(p.w, &push->up);
 	exchange_on_down_ended(push, &relay_cause_DOWN_RESET, 8, NULL);
 	assert_string_equal(push_up->said, "reset 8");
-	assert_false(p.x->is_over);
+	assert_false(exchange_is_over(p.x));
 	world_end(p.w);
 }
 
@@ -117,7 +117,7 @@ static void hints_of_one_turn_leave_in_one_103(void **state)
 	offer(&p, &css);
 	assert_string_equal(p.w->refused, "hint default; hint default; hint-late");
 	exchange_on_response(p.x, world_response(p.w, 200), true);
-	assert_true(p.x->is_over);
+	assert_true(exchange_is_over(p.x));
 	world_free(p.w);
 }
 

@@ -86,7 +86,7 @@ static void ended(void *context, struct exchange *x)
 {
 	struct world *w = context;
 	say(w->ended, "x%llu %s %u", (unsigned long long)x->id,
-	    x->cause ? x->cause->name : "complete", x->status);
+	    x->ending.cause ? x->ending.cause->name : "complete", x->response.status);
 	if (x->pushed.state != PUSH_NONE)
 		say(mine(x)->pushes, "%.*s %s %s", SLICE_ARG(x->request->path),
 		    end_name(x->pushed.state), x->pushed.end_reason ? x->pushed.end_reason->code : "-");

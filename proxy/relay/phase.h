@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How far an exchange is: phase × event → the next phase. Only exchange_move applies the table; a pair
+ * that is not in it is our own bug (ensure).
+ *
+ *               ,-- CONNECT: a promise, a held response ---,
+ *               |                                          v
+ *            +-----+ DISPATCH  +--------+    CONNECT    +------+   HEAD_WAITS   +-------+ HEAD_WAITS
+ *            | new |---------->| queued |-------------->| sent |--------------->| ready |<---.
+ *            +-----+           +--------+               +------+  (pushes only) +-------+----'
+ *               |               |  ^   ^    DISPATCH     |   |                      |
+ *               |   DISPATCH    |  |   '-----------------+   | HEAD_SENT            | HEAD_SENT
+ *               |   (one retry) '--'      (one retry)    |   v                      |
+ *               | REFUSE   | REFUSE               REFUSE |  +-----------+           |
+ *               v          v                             |  | answering |<----------'
+ *            +---------+                                 |  +-----------+
+ *            | refused |<--------------------------------'    |       |
+ *            +---------+                          CUT_SHORT   |       | RESPONSE_ENDED
+ *                                                             v       v
+ *                                               +-----------+       +-----------+
+ *                                               | cut short |       | lingering |
+ *                                               +-----------+       +-----------+
+ *
+ *   FINISH: from every phase to over. Nothing leaves over.
+ */
+#ifndef PUSHGATE_RELAY_PHASE_H
+#define PUSHGATE_RELAY_PHASE_H
+
+#include <stdint.h>
+
+enum exchange_phase {
+	EXCHANGE_NEW,    /* made, not dispatched yet */
+	EXCHANGE_QUEUED, /* dispatched, waits for an upstream leg */
+	EXCHANGE_SENT,   /* has an upstream leg; the final response head has not come */
+	EXCHANGE_READY,  /* a push: its final head waits for the client's MAX_CONCURRENT_STREAMS */
+	EXCHANGE_ANSWERING, /* the final head went downstream, the response has not ended */
+	/* The origin reset the stream with NO_ERROR in the middle of the response: what came goes
+	 * downstream, and a reset behind it. */
+	EXCHANGE_CUT_SHORT,
+	EXCHANGE_LINGERING, /* the response has ended, the request body has not */
+	EXCHANGE_REFUSED,   /* an answer of our own goes downstream */
+	EXCHANGE_OVER,      /* no legs any more; freed at the end of the loop pass */
+	EXCHANGE_PHASE_COUNT
+};
+
+enum exchange_event {
+	EXCHANGE_DISPATCH, /* the owner is asked for an upstream leg */
+	EXCHANGE_CONNECT,  /* the upstream leg is there */
+	EXCHANGE_HEAD_WAITS,
+	EXCHANGE_HEAD_SENT,      /* the final head of the origin's response, downstream */
+	EXCHANGE_CUT,            /* NO_ERROR in the middle of the response, and bytes of it wait */
+	EXCHANGE_RESPONSE_ENDED, /* and the request has not */
+	EXCHANGE_REFUSE,
+	EXCHANGE_FINISH,
+	EXCHANGE_EVENT_COUNT
+};
+
+/* The next phase; EXCHANGE_NEW, which no event leads to: the event must not happen in this phase. */
+extern const uint8_t exchange_transitions[EXCHANGE_PHASE_COUNT][EXCHANGE_EVENT_COUNT];
+
+const char *exchange_phase_name(enum exchange_phase phase); /* "cut-short" */
+const char *exchange_event_name(enum exchange_event event); /* "head-sent" */
+
+/* Phases as bits of a mask. */
+#define PHASE_BIT(phase) (1u << (phase))
+/* The final head, or that of an answer of our own, has been sent downstream. */
+#define EXCHANGE_BEGUN_PHASES                                                                      \
+	(PHASE_BIT(EXCHANGE_ANSWERING) | PHASE_BIT(EXCHANGE_CUT_SHORT) |                           \
+	    PHASE_BIT(EXCHANGE_LINGERING) | PHASE_BIT(EXCHANGE_REFUSED))
+
+#endif
