@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The life and the deadlines of an exchange; how bytes flow through it is in transfer.c. */
+/* The life of an exchange. How bytes flow through it is in transfer.c, how long it may take in
+ * deadline.c. */
 #include "proxy/relay/private.h"
 
 #include "proxy/base/ensure.h"
@@ -10,8 +11,6 @@
 
 /* Structs kept for reuse: enough for the swings of a busy worker, and no more. */
 #define EXCHANGES_KEPT 1024u
-
-static void timer_expired(struct wheel_node *node, usec now);
 
 void relay_init(struct relay *r)
 {
@@ -81,7 +80,7 @@ struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct h
 	list_init(&x->waiting);
 	list_init(&x->hints.link);
 	list_init(&x->pushed.unbegun);
-	wheel_node_init(&x->timing.timer, timer_expired);
+	wheel_node_init(&x->timing.timer, exchange_look);
 	list_append(&r->live, &x->link);
 	r->live_count++;
 	return x;
@@ -174,150 +173,7 @@ void exchange_on_leg_closed(struct leg *leg)
 	list_remove(&leg->link);
 }
 
-/* ---- deadlines ---- */
-
-static usec limit_from(struct exchange *x, usec from, enum relay_timeout what)
-{
-	return clock_after(from, x->relay->ops->time_limit(x->relay->context, x, what));
-}
-
-static void nearest(
-    usec *deadline, const struct relay_cause **cause, usec at, const struct relay_cause *why)
-{
-	if (at < *deadline) {
-		*deadline = at;
-		*cause = why;
-	}
-}
-
-/* The same for what has to move so many bytes a second. Who is not to blame just now begins anew. */
-static usec limit_of_pace(
-    struct exchange *x, struct pace *p, enum relay_timeout what, uint32_t per_second)
-{
-	usec limit = x->relay->ops->time_limit(x->relay->context, x, what);
-	if (limit == 0)
-		pace_pardon(p, x->relay->now);
-	return pace_deadline(p, limit, per_second);
-}
-
-static uint32_t rate_of(const struct exchange *x, enum relay_side side)
-{
-	return x->relay->ops->min_rate(x->relay->context, x, side);
-}
-
-static usec later(usec a, usec b)
-{
-	return a > b ? a : b;
-}
-
-/* The client owes bytes of the request, if anybody wants them. */
-static usec owed_by_client(struct exchange *x)
-{
-	bool is_owed = !x->upload.source_ended && x->upload.body.bytes == 0 &&
-		       x->upload.state != FLOW_ABORTED && x->phase != EXCHANGE_LINGERING;
-	return is_owed ? limit_of_pace(
-			     x, &x->upload.given, RELAY_TIMEOUT_BODY_UP, rate_of(x, RELAY_CLIENT))
-		       : USEC_NEVER;
-}
-
-/* The origin owes more of the response; while bytes wait for the client it is the client that is
- * slow. Without an announced length it has what it has: events come when they happen. */
-static usec owed_by_origin(struct exchange *x)
-{
-	bool is_owed = x->up.ops && exchange_has_begun(x) && !x->download.source_ended &&
-		       x->download.body.bytes == 0;
-	bool has_length = x->response.length != HTTP_LENGTH_UNKNOWN;
-	return is_owed ? limit_of_pace(x, &x->download.given, RELAY_TIMEOUT_BODY_DOWN,
-			     has_length ? rate_of(x, RELAY_ORIGIN) : 0)
-		       : USEC_NEVER;
-}
-
-/* Both bodies are under way, as of a call that streams messages: only they know whose turn it is. */
-static bool is_dialogue(const struct exchange *x)
-{
-	return x->up.ops && exchange_has_begun(x) && !x->download.source_ended &&
-	       !x->upload.source_ended && x->upload.state != FLOW_ABORTED;
-}
-
-static void nearest_of_bodies(struct exchange *x, usec *deadline, const struct relay_cause **cause)
-{
-	usec client = owed_by_client(x), origin = owed_by_origin(x);
-	/* Who listens owes nothing while the other goes on. */
-	if (is_dialogue(x) && client < origin)
-		client = USEC_NEVER;
-	else if (is_dialogue(x))
-		origin = USEC_NEVER;
-	nearest(deadline, cause, client, &relay_cause_UPLOAD_LATE);
-	nearest(deadline, cause, origin, &relay_cause_BODY_LATE);
-}
-
-/* The nearest deadline that holds in the present state, and what it means to miss it. */
-static usec deadline_of(struct exchange *x, const struct relay_cause **cause)
-{
-	usec d = USEC_NEVER;
-	*cause = NULL;
-	if (x->phase == EXCHANGE_LINGERING)
-		nearest(&d, cause, limit_from(x, x->timing.lingers_since, RELAY_TIMEOUT_LINGER),
-		    &relay_cause_UPLOAD_LINGER);
-	/* Bytes wait, and the side that they are for opens no window. */
-	if (exchange_has_begun(x) && x->download.body.bytes > 0)
-		nearest(&d, cause,
-		    limit_of_pace(
-			x, &x->download.taken, RELAY_TIMEOUT_TAKE_DOWN, rate_of(x, RELAY_CLIENT)),
-		    &relay_cause_DOWN_STALLED);
-	if (exchange_is_own_answer(x))
-		return d;
-	if (exchange_is_push(x) && !exchange_has_begun(x))
-		nearest(&d, cause, limit_from(x, x->timing.waits_since, RELAY_TIMEOUT_PUSH_START),
-		    x->response.pending ? &relay_cause_PUSH_START_LATE : &relay_cause_HEAD_LATE);
-	if (exchange_is_queued(x))
-		nearest(&d, cause, limit_from(x, x->timing.waits_since, RELAY_TIMEOUT_QUEUE),
-		    &relay_cause_QUEUE_LATE);
-	nearest_of_bodies(x, &d, cause);
-	if (x->upload.body.bytes > 0 && x->up.ops)
-		nearest(&d, cause,
-		    limit_of_pace(
-			x, &x->upload.taken, RELAY_TIMEOUT_TAKE_UP, rate_of(x, RELAY_ORIGIN)),
-		    &relay_cause_UP_STALLED);
-	/* The origin owes the response, once it has what the client sent. */
-	bool owes_head = x->up.ops && !x->download.source_ended &&
-			 x->response.answered_by == ANSWERED_BY_NOBODY && !exchange_is_push(x) &&
-			 x->upload.source_ended && x->upload.body.bytes == 0;
-	if (owes_head) {
-		usec since = later(x->upload.taken.last, x->download.given.last);
-		nearest(&d, cause, limit_from(x, since, RELAY_TIMEOUT_RESPONSE),
-		    &relay_cause_HEAD_LATE);
-	}
-	return d;
-}
-
-/* Which deadline holds changes as bytes come and go; rather than arming at each of them it is
- * looked at again every second at least. */
-#define LOOK_AGAIN_USEC USEC_PER_SEC
-
-static void arm(struct exchange *x, usec deadline)
-{
-	usec soon = x->relay->now + LOOK_AGAIN_USEC;
-	wheel_set(&x->relay->wheel, &x->timing.timer, deadline < soon ? deadline : soon);
-}
-
-void exchange_arm(struct exchange *x)
-{
-	const struct relay_cause *cause;
-	arm(x, deadline_of(x, &cause));
-}
-
-static void timer_expired(struct wheel_node *node, usec now)
-{
-	struct exchange *x = container_of(node, struct exchange, timing.timer);
-	const struct relay_cause *cause;
-	usec deadline = deadline_of(x, &cause);
-	if (deadline > now) {
-		arm(x, deadline);
-		return;
-	}
-	exchange_abort(x, cause, NULL);
-}
+/* ---- its description ---- */
 
 static const char *flow_state_name(enum flow_state state)
 {

@@ -69,8 +69,23 @@ void exchange_finish(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /* Out of the queue in which it waits for an upstream leg, or for the start of a push. */
 void exchange_leave_queue(struct exchange *x);
-/* Sets the timer for the nearest deadline of its present state. */
+
+/* deadline.c */
+/* Which deadline holds changes as bytes come and go. The timer is not set at each of them, but at
+ * the latest this long after them. */
+#define LOOK_AGAIN_USEC USEC_PER_SEC
+/* After a change of phase: sets the timer to the nearest deadline, or to the next look. */
 void exchange_arm(struct exchange *x);
+void exchange_look_soon(struct exchange *x);
+/* The timer's: ends what is late, and sets the timer again. */
+void exchange_look(struct wheel_node *node, usec now);
+/* Bytes came or were taken, or a side ended. The timer of an exchange in which nothing moved may be
+ * far away. */
+static inline void exchange_stir(struct exchange *x)
+{
+	if (x->timing.timer.deadline > x->relay->now + LOOK_AGAIN_USEC)
+		exchange_look_soon(x);
+}
 
 /* transfer.c */
 /* The clocks of both sides of a flow begin anew. */

@@ -13,6 +13,7 @@ static void keep_trailers(struct exchange *x, struct flow *f, struct http_head *
 	http_head_strip_hop(trailers);
 	f->trailers = trailers;
 	exchange_charge(x);
+	exchange_stir(x);
 }
 
 static void drop_trailers(struct exchange *x, struct flow *f)
@@ -121,6 +122,7 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 {
 	struct exchange *x = sink->exchange;
 	struct flow *f = exchange_flow_to(sink);
+	exchange_stir(x);
 	if (n > 0) {
 		body_take(&f->body, n, flow_budget(x, f));
 		f->forwarded += n;
@@ -163,6 +165,7 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 	if (exchange_is_over(x))
 		return;
 	struct flow *f = &x->upload;
+	exchange_stir(x);
 	f->received += piece.length;
 	if (end)
 		f->source_ended = true;
@@ -246,6 +249,7 @@ static void interim(struct exchange *x, struct http_head *head)
 {
 	bool may_pass = ++x->response.interims <= LIMIT_INTERIM_RESPONSES && !exchange_has_begun(x);
 	pace_begin(&x->download.given, x->relay->now);
+	exchange_stir(x);
 	if (may_pass) {
 		if (!is_held(x)) {
 			exchange_join_hints(x, head);
@@ -321,6 +325,7 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 	if (exchange_is_over(x))
 		return;
 	struct flow *f = &x->download;
+	exchange_stir(x);
 	f->received += piece.length;
 	if (piece.length > 0) {
 		flow_append(x, f, piece);
