@@ -47,23 +47,6 @@ static struct pace *download_taken(struct exchange *x)
 	return &x->download.taken;
 }
 
-/* ---- what is owed ---- */
-
-static bool request_is_open(const struct exchange *x)
-{
-	return !x->upload.source_ended && x->upload.state != FLOW_ABORTED;
-}
-
-static bool request_has_ended(const struct exchange *x)
-{
-	return x->upload.source_ended;
-}
-
-static bool response_is_open(const struct exchange *x)
-{
-	return !x->download.source_ended;
-}
-
 /* ---- the table ---- */
 
 #define QUEUED PHASE_BIT(EXCHANGE_QUEUED)
@@ -76,7 +59,6 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
     [DEADLINE_LINGER] =
 	{
 	    .phases = LINGERING,
-	    .kinds = DEADLINE_BOTH,
 	    .limit = RELAY_TIMEOUT_LINGER,
 	    .since = lingers_since,
 	    .cause = &relay_cause_UPLOAD_LINGER,
@@ -84,17 +66,16 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
     [DEADLINE_CLIENT_TAKES] =
 	{
 	    .phases = EXCHANGE_BEGUN_PHASES,
-	    .kinds = DEADLINE_BOTH,
 	    .limit = RELAY_TIMEOUT_TAKE_DOWN,
 	    .pace = download_taken,
 	    .rate = RELAY_CLIENT,
-	    .counts_while_waiting = DEADLINE_DOWNLOAD,
+	    .needs = DEADLINE_DOWNLOAD_WAITS,
 	    .cause = &relay_cause_DOWN_STALLED,
 	},
     [DEADLINE_PUSH_HEAD] =
 	{
 	    .phases = QUEUED | SENT,
-	    .kinds = DEADLINE_PUSHES,
+	    .needs = DEADLINE_PUSH,
 	    .limit = RELAY_TIMEOUT_PUSH_START,
 	    .since = waits_since,
 	    .cause = &relay_cause_HEAD_LATE,
@@ -102,7 +83,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
     [DEADLINE_PUSH_START] =
 	{
 	    .phases = READY,
-	    .kinds = DEADLINE_PUSHES,
+	    .needs = DEADLINE_PUSH,
 	    .limit = RELAY_TIMEOUT_PUSH_START,
 	    .since = waits_since,
 	    .cause = &relay_cause_PUSH_START_LATE,
@@ -110,7 +91,6 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
     [DEADLINE_QUEUE] =
 	{
 	    .phases = QUEUED,
-	    .kinds = DEADLINE_BOTH,
 	    .limit = RELAY_TIMEOUT_QUEUE,
 	    .since = waits_since,
 	    .cause = &relay_cause_QUEUE_LATE,
@@ -118,12 +98,11 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
     [DEADLINE_CLIENT_SENDS] =
 	{
 	    .phases = QUEUED | SENT | ANSWERING,
-	    .kinds = DEADLINE_REQUESTS,
+	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_OPEN,
 	    .limit = RELAY_TIMEOUT_BODY_UP,
 	    .pace = upload_given,
 	    .rate = RELAY_CLIENT,
-	    .stands_while_waiting = DEADLINE_UPLOAD,
-	    .is_owed = request_is_open,
+	    .stands_still = DEADLINE_UPLOAD_WAITS,
 	    .has_partner = true,
 	    .partner = DEADLINE_ORIGIN_SENDS,
 	    .cause = &relay_cause_UPLOAD_LATE,
@@ -131,13 +110,12 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
     [DEADLINE_ORIGIN_SENDS] =
 	{
 	    .phases = ANSWERING,
-	    .kinds = DEADLINE_BOTH,
+	    .needs = DEADLINE_DOWNLOAD_OPEN,
 	    .limit = RELAY_TIMEOUT_BODY_DOWN,
 	    .pace = download_given,
 	    .rate = RELAY_ORIGIN,
 	    .rate_needs_length = true,
-	    .stands_while_waiting = DEADLINE_DOWNLOAD,
-	    .is_owed = response_is_open,
+	    .stands_still = DEADLINE_DOWNLOAD_WAITS,
 	    .has_partner = true,
 	    .partner = DEADLINE_CLIENT_SENDS,
 	    .cause = &relay_cause_BODY_LATE,
@@ -145,38 +123,53 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
     [DEADLINE_ORIGIN_TAKES] =
 	{
 	    .phases = SENT | ANSWERING | LINGERING,
-	    .kinds = DEADLINE_REQUESTS,
+	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_WAITS,
 	    .limit = RELAY_TIMEOUT_TAKE_UP,
 	    .pace = upload_taken,
 	    .rate = RELAY_ORIGIN,
-	    .counts_while_waiting = DEADLINE_UPLOAD,
 	    .cause = &relay_cause_UP_STALLED,
 	},
     [DEADLINE_HEAD] =
 	{
 	    .phases = SENT,
-	    .kinds = DEADLINE_REQUESTS,
+	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_ENDED,
 	    .limit = RELAY_TIMEOUT_RESPONSE,
 	    .since = asked_since,
-	    .stands_while_waiting = DEADLINE_UPLOAD,
-	    .is_owed = request_has_ended,
+	    .stands_still = DEADLINE_UPLOAD_WAITS,
 	    .cause = &relay_cause_HEAD_LATE,
 	},
 };
 
 /* ---- the nearest of them ---- */
 
-static bool has_bytes(const struct exchange *x, enum deadline_flow flow)
+/* Once for each look at the table: without a branch. */
+static unsigned facts_of(const struct exchange *x)
 {
-	switch (flow) {
-	case DEADLINE_NO_FLOW:
-		return false;
-	case DEADLINE_UPLOAD:
-		return x->upload.body.bytes > 0;
-	case DEADLINE_DOWNLOAD:
-		return x->download.body.bytes > 0;
+	const struct flow *up = &x->upload, *down = &x->download;
+	bool is_wanted = up->state != FLOW_ABORTED;
+	return (unsigned)!exchange_is_push(x) * DEADLINE_REQUEST |
+	       (unsigned)exchange_is_push(x) * DEADLINE_PUSH |
+	       (unsigned)(up->body.bytes > 0) * DEADLINE_UPLOAD_WAITS |
+	       (unsigned)(down->body.bytes > 0) * DEADLINE_DOWNLOAD_WAITS |
+	       ((unsigned)!up->source_ended & is_wanted) * DEADLINE_UPLOAD_OPEN |
+	       (unsigned)up->source_ended * DEADLINE_UPLOAD_ENDED |
+	       (unsigned)!down->source_ended * DEADLINE_DOWNLOAD_OPEN;
+}
+
+void deadlines_init(struct relay *r)
+{
+	_Static_assert(DEADLINE_COUNT <= 16, "a bit each");
+	for (unsigned phase = 0; phase < EXCHANGE_PHASE_COUNT; phase++) {
+		r->deadline_rows[phase] = 0;
+		for (unsigned i = 0; i < DEADLINE_COUNT; i++)
+			if (exchange_deadlines[i].phases & PHASE_BIT(phase))
+				r->deadline_rows[phase] |= (uint16_t)(1u << i);
 	}
-	return false;
+}
+
+static bool holds(const struct deadline_row *row, unsigned facts)
+{
+	return (facts & row->needs) == row->needs && !(facts & row->stands_still);
 }
 
 static uint32_t rate_of(const struct deadline_row *row, const struct exchange *x)
@@ -185,17 +178,9 @@ static uint32_t rate_of(const struct deadline_row *row, const struct exchange *x
 	return is_any_enough ? 0 : x->relay->ops->min_rate(x->relay->context, x, row->rate);
 }
 
-static bool holds(const struct deadline_row *row, const struct exchange *x)
-{
-	return !has_bytes(x, row->stands_while_waiting) &&
-	       (!row->counts_while_waiting || has_bytes(x, row->counts_while_waiting)) &&
-	       (!row->is_owed || row->is_owed(x));
-}
-
+/* Of a row that holds. */
 static usec deadline_of(const struct deadline_row *row, struct exchange *x)
 {
-	if (!holds(row, x))
-		return USEC_NEVER;
 	usec limit = x->relay->ops->time_limit(x->relay->context, x, row->limit);
 	if (row->since)
 		return clock_after(row->since(x), limit);
@@ -207,34 +192,32 @@ static usec deadline_of(const struct deadline_row *row, struct exchange *x)
 	return pace_deadline(p, limit, rate_of(row, x));
 }
 
-/* Both bodies are under way, as in a call that streams messages: which side sends next, only the
- * two know. While one of them sends, the other's silence is not a timeout. */
-static bool is_dialogue(const struct exchange *x)
-{
-	return x->phase == EXCHANGE_ANSWERING && response_is_open(x) && request_is_open(x);
-}
-
-/* Only the later of the two holds; of equals the first row. */
-static bool yields_to_partner(const struct deadline_row *row, struct exchange *x, usec at)
+/*
+ * In a dialogue both bodies are under way, as in a call that streams messages: which side sends
+ * next, only the two know. While one of them sends, the other's silence is not a timeout: only the
+ * later of the two deadlines holds; of equals the first row.
+ */
+static bool yields_to_partner(
+    const struct deadline_row *row, struct exchange *x, unsigned facts, usec at)
 {
 	const struct deadline_row *other = &exchange_deadlines[row->partner];
-	usec others = deadline_of(other, x);
+	unsigned both = DEADLINE_UPLOAD_OPEN | DEADLINE_DOWNLOAD_OPEN;
+	if (x->phase != EXCHANGE_ANSWERING || (facts & both) != both)
+		return false;
+	usec others = holds(other, facts) ? deadline_of(other, x) : USEC_NEVER;
 	return at < others || (at == others && other < row);
 }
 
 struct exchange_deadline exchange_deadline(struct exchange *x)
 {
 	struct exchange_deadline nearest = {.at = USEC_NEVER};
-	unsigned phase = PHASE_BIT(x->phase);
-	unsigned kind = exchange_is_push(x) ? DEADLINE_PUSHES : DEADLINE_REQUESTS;
-	for (const struct deadline_row *row = exchange_deadlines;
-	     row < exchange_deadlines + DEADLINE_COUNT; row++) {
-		if (!(row->phases & phase) || !(row->kinds & kind))
+	unsigned facts = facts_of(x);
+	for (unsigned left = x->relay->deadline_rows[x->phase]; left; left &= left - 1) {
+		const struct deadline_row *row = &exchange_deadlines[__builtin_ctz(left)];
+		if (!holds(row, facts))
 			continue;
 		usec at = deadline_of(row, x);
-		if (at >= nearest.at)
-			continue;
-		if (row->has_partner && is_dialogue(x) && yields_to_partner(row, x, at))
+		if (at >= nearest.at || (row->has_partner && yields_to_partner(row, x, facts, at)))
 			continue;
 		nearest = (struct exchange_deadline){at, row->cause};
 	}

@@ -9,8 +9,16 @@
 
 #include "proxy/relay/exchange.h"
 
-enum deadline_kinds { DEADLINE_REQUESTS = 1, DEADLINE_PUSHES = 2, DEADLINE_BOTH = 3 };
-enum deadline_flow { DEADLINE_NO_FLOW, DEADLINE_UPLOAD, DEADLINE_DOWNLOAD };
+/* What a row asks about an exchange beside its phase. */
+enum deadline_fact {
+	DEADLINE_REQUEST = 1, /* it is one, and no push */
+	DEADLINE_PUSH = 2,
+	DEADLINE_UPLOAD_WAITS = 4, /* bytes of the request wait for the origin */
+	DEADLINE_DOWNLOAD_WAITS = 8,
+	DEADLINE_UPLOAD_OPEN = 16, /* the client has not ended the request, and it is wanted */
+	DEADLINE_UPLOAD_ENDED = 32,
+	DEADLINE_DOWNLOAD_OPEN = 64, /* the origin has not ended the response */
+};
 
 /* The order breaks ties: of two deadlines at the same time the first row names the cause. */
 enum deadline_id {
@@ -28,7 +36,9 @@ enum deadline_id {
 
 struct deadline_row {
 	unsigned phases; /* PHASE_BITs */
-	enum deadline_kinds kinds;
+	uint8_t needs;   /* deadline_facts, all of which must be */
+	/* The clock stands still while one of these is: we hold the peer back. */
+	uint8_t stands_still;
 	enum relay_timeout limit;
 	/* The clock: a start, or a pace. A pace starts anew whenever enough bytes have moved. */
 	usec (*since)(const struct exchange *x);
@@ -37,11 +47,6 @@ struct deadline_row {
 	enum relay_side rate;
 	/* Without an announced length any byte is enough: events come when they happen. */
 	bool rate_needs_length;
-	/* The deadline holds only while bytes wait in this flow. */
-	enum deadline_flow counts_while_waiting;
-	/* The clock stands still while bytes wait in this flow: we hold the peer back. */
-	enum deadline_flow stands_while_waiting;
-	bool (*is_owed)(const struct exchange *x); /* NULL: in these phases always */
 	/* In a dialogue only the later of this row and its partner holds. */
 	bool has_partner;
 	enum deadline_id partner;

@@ -22,6 +22,7 @@ void relay_init(struct relay *r)
 	r->makes_no_pushes = false;
 	r->live_count = 0;
 	r->next_id = 1;
+	deadlines_init(r);
 	spares_init(&r->spares, sizeof(struct exchange), EXCHANGES_KEPT);
 }
 

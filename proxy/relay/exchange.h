@@ -318,6 +318,8 @@ struct relay {
 	struct http_head_pool *heads;             /* borrows */
 	struct budget *budget;                    /* borrows: the worker's */
 	struct wheel wheel;
+	/* the rows of the table of deadlines that count in each phase, as bits (deadline.c) */
+	uint16_t deadline_rows[EXCHANGE_PHASE_COUNT];
 	struct slice pseudonym;
 	struct list live, over;
 	struct list hinting;  /* exchanges whose 103 has not left */

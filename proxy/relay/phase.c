@@ -66,18 +66,10 @@ const char *exchange_event_name(enum exchange_event event)
 	return names[event];
 }
 
-static _Noreturn void move_failed(const struct exchange *x, enum exchange_event event)
+_Noreturn void exchange_move_failed(const struct exchange *x, enum exchange_event event)
 {
 	char what[128];
 	snprintf(what, sizeof(what), "exchange x%llu: %s in phase %s", (unsigned long long)x->id,
 	    exchange_event_name(event), exchange_phase_name(x->phase));
 	ensure_failed(what, __FILE__, __LINE__, "exchange_move");
-}
-
-void exchange_move(struct exchange *x, enum exchange_event event)
-{
-	uint8_t next = exchange_transitions[x->phase][event];
-	if (next == EXCHANGE_NEW)
-		move_failed(x, event);
-	x->phase = (enum exchange_phase)next;
 }

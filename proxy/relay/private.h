@@ -31,8 +31,15 @@ bool flow_is_short(const struct exchange *x, const struct flow *f);
 bool flow_is_too_much(const struct exchange *x, const struct flow *f);
 
 /* phase.c */
+_Noreturn void exchange_move_failed(const struct exchange *x, enum exchange_event event);
 /* The only place that changes the phase; an event that the table does not allow is our own bug. */
-void exchange_move(struct exchange *x, enum exchange_event event);
+static inline void exchange_move(struct exchange *x, enum exchange_event event)
+{
+	uint8_t next = exchange_transitions[x->phase][event];
+	if (__builtin_expect(next == EXCHANGE_NEW, 0))
+		exchange_move_failed(x, event);
+	x->phase = (enum exchange_phase)next;
+}
 
 /* exchange.c */
 /* takes head, borrows budget; NULL: that refuses, head is still yours */
@@ -71,16 +78,19 @@ void exchange_finish(
 void exchange_leave_queue(struct exchange *x);
 
 /* deadline.c */
+/* Sorts the table by phase. */
+void deadlines_init(struct relay *r);
 /* Which deadline holds changes as bytes come and go. The timer is not set at each of them, but at
  * the latest this long after them. */
 #define LOOK_AGAIN_USEC USEC_PER_SEC
-/* After a change of phase: sets the timer to the nearest deadline, or to the next look. */
+/* When a clock has begun whose limit may be less than LOOK_AGAIN_USEC: sets the timer to the nearest
+ * deadline, or to the next look. */
 void exchange_arm(struct exchange *x);
 void exchange_look_soon(struct exchange *x);
 /* The timer's: ends what is late, and sets the timer again. */
 void exchange_look(struct wheel_node *node, usec now);
-/* Bytes came or were taken, or a side ended. The timer of an exchange in which nothing moved may be
- * far away. */
+/* A head or bytes came, or a side ended. The timer of an exchange in which nothing moved may be far
+ * away; where bytes wait, or the phase has just changed, it is not. */
 static inline void exchange_stir(struct exchange *x)
 {
 	if (x->timing.timer.deadline > x->relay->now + LOOK_AGAIN_USEC)

@@ -99,7 +99,8 @@ static void flow_moved(struct exchange *x, struct flow *f)
 
 static void flow_append(struct exchange *x, struct flow *f, struct piece piece)
 {
-	if (f->body.bytes == 0) {
+	if (f->body.bytes == 0) { /* else it is looked at every second already */
+		exchange_stir(x);
 		f->filled = x->relay->now;
 		pace_begin(&f->taken, f->filled);
 	}
@@ -122,7 +123,6 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 {
 	struct exchange *x = sink->exchange;
 	struct flow *f = exchange_flow_to(sink);
-	exchange_stir(x);
 	if (n > 0) {
 		body_take(&f->body, n, flow_budget(x, f));
 		f->forwarded += n;
@@ -154,6 +154,7 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 static void upload_end(struct exchange *x)
 {
 	x->upload.source_ended = true;
+	exchange_stir(x);
 	if (x->upload.state == FLOW_ABORTED)
 		exchange_check_done(x);
 	else
@@ -165,7 +166,6 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 	if (exchange_is_over(x))
 		return;
 	struct flow *f = &x->upload;
-	exchange_stir(x);
 	f->received += piece.length;
 	if (end)
 		f->source_ended = true;
@@ -299,7 +299,7 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
 	if (!exchange_is_over(x))
-		exchange_arm(x);
+		exchange_stir(x);
 }
 
 void exchange_on_start(struct exchange *x)
@@ -317,7 +317,7 @@ void exchange_on_start(struct exchange *x)
 	else
 		flow_moved(x, &x->download);
 	if (!exchange_is_over(x))
-		exchange_arm(x);
+		exchange_stir(x);
 }
 
 void exchange_on_download(struct exchange *x, struct piece piece, bool end)
@@ -325,7 +325,6 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 	if (exchange_is_over(x))
 		return;
 	struct flow *f = &x->download;
-	exchange_stir(x);
 	f->received += piece.length;
 	if (piece.length > 0) {
 		flow_append(x, f, piece);
