@@ -129,7 +129,7 @@ static void skip_link(
 	named.path = link->target;
 	offer.promised = &named;
 	const struct policy_verdict dropped = {.action = POLICY_DROP, .reason = reason};
-	x->relay->ops->offer_settled(x->relay->context, x, &offer, dropped);
+	x->relay->ops->offer_decided(x->relay->context, x, &offer, dropped);
 }
 
 static void offer_link(struct exchange *x, const struct http_link *link)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who pays for what an exchange keeps. The client's connection does for the exchange itself, its
- * heads, and what waits for the client; the origin's connection for the part of the request's body
- * that waits there; the store for all that is held. What outlives its connection is the worker's.
+ * Which budget an exchange is charged to. The client connection pays for the exchange itself, its
+ * heads, and the bytes that wait for the client; the origin connection for the bytes of the request
+ * that wait for the origin; the hold store for a push that is held. An exchange that outlives its
+ * client connection is charged to the worker.
  */
 #include "proxy/relay/private.h"
 
@@ -47,11 +48,12 @@ bool flow_is_short(const struct exchange *x, const struct flow *f)
 	return budget_room(flow_budget(x, f)) == 0;
 }
 
-/* What one direction may keep when memory has come to its end; before that its window bounds it. */
+/* How many bytes one direction may keep once a budget is used up. Before that the stream's window
+ * bounds it. */
 #define KEPT_WHEN_SHORT_BYTES 16384u
 
-/* What its windows had let in when a connection's allowance was used up may still come; but nobody
- * gets twice as much. */
+/* When a connection's budget is used up, bytes for which it has given credit may still come. At twice
+ * the limit the exchange is ended. */
 static bool is_overdrawn(const struct budget *b)
 {
 	return b->used_bytes / 2 > b->limit_bytes;
@@ -59,9 +61,8 @@ static bool is_overdrawn(const struct budget *b)
 
 bool flow_is_too_much(const struct exchange *x, const struct flow *f)
 {
-	/* Pushes are the first to go when memory is short, then what moves too slowly. Far above the
-	 * limit no more of a request is kept; what comes from origins waits in their sockets then:
-	 * that is their connections' business. */
+	/* A push may keep nothing. A request may keep nothing when the worker is far over its limit.
+	 * Responses may keep a little: reading from origins is then held back elsewhere. */
 	bool must_go =
 	    exchange_is_push(x) || (f == &x->upload && budget_is_far_overdrawn(x->relay->budget));
 	size_t most = must_go ? 0 : KEPT_WHEN_SHORT_BYTES;

@@ -20,7 +20,7 @@ static usec lingers_since(const struct exchange *x)
 	return x->timing.lingers_since;
 }
 
-/* The origin has the whole request, or has sent an interim response. */
+/* The later of: the origin has the whole request, the origin sent an interim response. */
 static usec asked_since(const struct exchange *x)
 {
 	usec sent = x->upload.taken.last, interim = x->download.given.last;
@@ -142,7 +142,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 
 /* ---- the nearest of them ---- */
 
-/* Once for each look at the table: without a branch. */
+/* Written without branches: it runs several times for each request. */
 static unsigned facts_of(const struct exchange *x)
 {
 	const struct flow *up = &x->upload, *down = &x->download;
@@ -178,7 +178,7 @@ static uint32_t rate_of(const struct deadline_row *row, const struct exchange *x
 	return is_any_enough ? 0 : x->relay->ops->min_rate(x->relay->context, x, row->rate);
 }
 
-/* Of a row that holds. */
+/* The deadline of a row that holds. */
 static usec deadline_of(const struct deadline_row *row, struct exchange *x)
 {
 	usec limit = x->relay->ops->time_limit(x->relay->context, x, row->limit);
@@ -195,7 +195,7 @@ static usec deadline_of(const struct deadline_row *row, struct exchange *x)
 /*
  * In a dialogue both bodies are under way, as in a call that streams messages: which side sends
  * next, only the two know. While one of them sends, the other's silence is not a timeout: only the
- * later of the two deadlines holds; of equals the first row.
+ * later of the two deadlines holds.
  */
 static bool yields_to_partner(
     const struct deadline_row *row, struct exchange *x, unsigned facts, usec at)
@@ -205,7 +205,7 @@ static bool yields_to_partner(
 	if (x->phase != EXCHANGE_ANSWERING || (facts & both) != both)
 		return false;
 	usec others = holds(other, facts) ? deadline_of(other, x) : USEC_NEVER;
-	return at < others || (at == others && other < row);
+	return at < others;
 }
 
 struct exchange_deadline exchange_deadline(struct exchange *x)

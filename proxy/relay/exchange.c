@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* Structs kept for reuse: enough for the swings of a busy worker, and no more. */
+/* How many freed structs are kept for reuse. */
 #define EXCHANGES_KEPT 1024u
 
 void relay_init(struct relay *r)
@@ -109,7 +109,7 @@ void exchange_dispatch(struct exchange *x)
 	exchange_move(x, EXCHANGE_DISPATCH);
 	x->timing.waits_since = x->relay->now;
 	x->relay->ops->dispatch(x->relay->context, x);
-	if (exchange_is_queued(x)) /* else it was armed when it left the queue */
+	if (exchange_is_queued(x)) /* else exchange_on_connected has set the timer */
 		exchange_arm(x);
 }
 
@@ -133,7 +133,7 @@ void exchange_finish(
 	struct relay *r = x->relay;
 	exchange_leave_queue(x);
 	exchange_move(x, EXCHANGE_FINISH);
-	if (!x->ending.cause) /* an answer of our own has named its cause before */
+	if (!x->ending.cause) /* an answer of our own has set it before */
 		exchange_note_cause(x, cause, code, detail);
 	wheel_forget(&r->wheel, &x->timing.timer);
 	if (x->down.ops)
@@ -154,7 +154,7 @@ void exchange_finish(
 	bool is_known = x->pushed.state != PUSH_OFFERED;
 	if (exchange_is_push(x)) {
 		bool is_told = x->pushed.state == PUSH_CLAIMED || x->pushed.state == PUSH_EXPIRED;
-		if (!is_told) { /* by the store that held it, with the reason */
+		if (!is_told) { /* else the hold store has set state and reason */
 			x->pushed.state = cause ? PUSH_CANCELLED : PUSH_DONE;
 			x->pushed.end_reason = cause ? cause->push_reason : NULL;
 		}

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Joining two hops. An exchange is one request and its answer between two legs; a push is an
- * exchange that the origin began. No sockets and no engine in here: a leg is whatever stands
- * behind struct leg_ops (hop/ has the HTTP/2 ones, the tests have theirs in memory).
+ * exchange that the origin began. It knows no sockets and no engine: a leg is anything that
+ * implements struct leg_ops (the data plane's are HTTP/2 streams, the tests' are in memory).
  *
  *            request body: flow up
  *   client ─ leg down ─────── exchange ─────── leg up ─ origin
  *            response body: flow down
  *
- * A leg tells the exchange what came with the exchange_on_… functions and hears from it through its
- * ops. Whatever is called, the exchange stays allocated until relay_reap, at the end of
- * the loop pass; after its `ended` it has no legs and ignores everything.
+ * A leg calls the exchange_on_… functions with what came, and the exchange calls the leg's ops. An
+ * exchange stays allocated until relay_reap, at the end of the loop pass. After relay_ops.ended it has
+ * no legs and ignores every call.
  */
 #ifndef PUSHGATE_RELAY_EXCHANGE_H
 #define PUSHGATE_RELAY_EXCHANGE_H
@@ -43,13 +43,13 @@ struct up;
 /* ---- legs ---- */
 
 /*
- * What the exchange asks of a leg. None of these may call back into the exchange at once: a
- * leg that finds out that it cannot says so with its next event.
+ * What the exchange asks of a leg. None of these may call back into the exchange: a leg that cannot do
+ * what it is asked reports that later, as an event.
  */
 struct leg_ops {
-	/* A response head, interim or final (down). False: not now, a push that must wait for the
-	 * client's MAX_CONCURRENT_STREAMS: the leg calls exchange_on_start when it may begin;
-	 * or an interim one that is left out. */
+	/* Down: sends a response head, interim or final. False for a final one: a push must wait
+	 * for the client's MAX_CONCURRENT_STREAMS, and the leg calls exchange_on_start when there
+	 * is room. False for an interim one: it was left out. */
 	bool (*send_head)(struct leg *leg, const struct http_head *head, bool end);
 	/* The flow towards this leg has changed: it has flow->body.bytes bytes, and its end when
 	 * flow_may_end(). The leg looks with body_front and takes with exchange_on_taken. */
@@ -73,8 +73,8 @@ struct leg {
 	struct exchange *exchange; /* the one that it is embedded in */
 	void *carrier; /* the owner's object behind the leg: a connection, a held response */
 	struct session_stream *stream;
-	/* borrows: pays for what is kept on its side's account; NULL = down: the worker's, up: what
-	 * pays for the exchange */
+	/* borrows: is charged for the bytes that are kept for this side. NULL: down, the worker's;
+	 * up, the one that the exchange is charged to */
 	struct budget *budget;
 	struct list link; /* in the carrier's list */
 };
@@ -83,7 +83,7 @@ struct leg {
 
 enum flow_state { FLOW_HEAD, FLOW_BODY, FLOW_TRAILERS, FLOW_DONE, FLOW_ABORTED };
 
-/* One direction. `state` is what the sink has been told; what came from the source may be ahead. */
+/* One direction. `state` is how far the sink is; the source may be further. */
 struct flow {
 	enum flow_state state;
 	bool source_ended; /* the last byte (and trailers) came */
@@ -91,9 +91,10 @@ struct flow {
 	struct body body;             /* came and not taken yet */
 	struct http_head *trailers;   /* came and not sent yet; owned */
 	uint64_t received, forwarded; /* bytes */
-	size_t owed; /* taken, and kept from the source's credit for want of memory */
-	/* What the source gave, not counting the time in which bytes waited here, since `filled`;
-	 * and what the sink took of them. */
+	size_t
+	    owed; /* bytes that were taken, and whose credit is kept back while memory is short */
+	/* How fast the source sends and the sink takes. The source's clock stands still while bytes
+	 * wait here, which they do since `filled`. */
 	struct pace given, taken;
 	usec filled;
 	struct leg *source, *sink;
@@ -109,22 +110,22 @@ static inline bool flow_may_end(const struct flow *f)
 
 enum push_state {
 	PUSH_NONE,      /* an ordinary request */
-	PUSH_OFFERED,   /* not promised yet: if it ends so nobody is told of it */
+	PUSH_OFFERED,   /* not promised yet: an end in this state is not reported */
 	PUSH_PROMISED,  /* promised to the client */
 	PUSH_ANSWERING, /* its response, or an interim one, has begun downstream */
 	PUSH_DONE,
 	PUSH_CANCELLED,
-	/* kept for the client's own request, with what came of it so far (hold.h) */
+	/* held for the client's own request (hold.h) */
 	PUSH_HELD,
-	PUSH_CLAIMED, /* the end of a held one that answered a request */
-	PUSH_EXPIRED, /* the end of a held one that nobody asked for */
+	PUSH_CLAIMED, /* over: it was held and answered a request */
+	PUSH_EXPIRED, /* over: it was held, and no request came for it */
 };
 
 /* What an exchange has beyond a request's when the origin, or an offer of our own, began it. */
 struct pushed_exchange {
 	enum push_state state;
 	enum policy_source source;
-	struct exchange *parent; /* NULL once it is gone */
+	struct exchange *parent; /* NULL once the parent is over */
 	uint64_t parent_id;
 	struct policy_verdict verdict;
 	const struct policy_reason *end_reason; /* NULL when it went well */
@@ -276,34 +277,31 @@ struct relay_ops {
 	/* Find an upstream leg: ends, now or later, in exchange_on_connected or
 	 * exchange_on_up_failed. False: it failed at once and the exchange has been told. */
 	void (*dispatch)(void *context, struct exchange *x);
-	/* Take it out of whatever queue it waits in. */
+	/* Take it out of the queue that its member `waiting` is linked in. */
 	void (*undispatch)(void *context, struct exchange *x);
 	/* Fill what the relay cannot know: authority answers, client facts, caps' counts, and where
 	 * an offer of our own would be sent (*place comes filled with the parent's). The promised
 	 * head may be mapped back to the client's side here (authority, scheme). */
 	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised,
 	    struct policy_offer *offer, struct relay_place *place);
-	/* An offer became no push: refused, or only hinted at (for log and counters). Everything is
-	 * borrowed. */
-	void (*offer_settled)(void *context, struct exchange *parent,
+	/* An offer was dropped, or is only hinted at: for log and counters. Everything is borrowed. */
+	void (*offer_decided)(void *context, struct exchange *parent,
 	    const struct policy_offer *offer, struct policy_verdict verdict);
-	/* What would have been said if the shadow rules were live; may be NULL. Before the offer is
-	 * settled or made. */
+	/* The verdict that the shadow rules would have given; called before offer_decided or
+	 * push_promised. May be NULL. */
 	void (*offer_shadowed)(
 	    void *context, struct exchange *parent, const struct policy_verdict *verdict);
-	/* The push has been promised downstream, or is held (push.state says which: then its legs
-	 * are the store's). */
+	/* The push has been promised downstream, or is held (pushed.state says which). */
 	void (*push_promised)(void *context, struct exchange *push);
 	/* A response head goes downstream, ready to be changed for this hop. */
 	void (*response_head)(void *context, struct exchange *x, struct http_head *head);
-	/* It is over: log and count. Legs are gone, all else still stands. */
+	/* The exchange is over: log and count. It has no legs any more; all else is still there. */
 	void (*ended)(void *context, struct exchange *x);
-	/* The present as a Date field says it, for answers of our own; may be NULL. Lent until the
-	 * next call. */
+	/* The current time as the value of a Date field; may be NULL. Borrowed until the next call. */
 	struct slice (*date)(void *context);
-	/* How long things may take for this exchange, 0 = no limit. */
+	/* A limit of this exchange; 0 = no limit now, and the clock starts anew. */
 	usec (*time_limit)(void *context, const struct exchange *x, enum relay_timeout what);
-	/* Bytes a second that this side has to give and to take in that time; 0 = any. */
+	/* The least bytes a second at which this side must send and take; 0 = any byte is enough. */
 	uint32_t (*min_rate)(void *context, const struct exchange *x, enum relay_side side);
 };
 
@@ -311,7 +309,7 @@ struct relay {
 	const struct relay_ops *ops;
 	void *context;
 	const struct policy_rules *policy;
-	const struct policy_feedback *feedback; /* what came of earlier pushes; may be NULL */
+	const struct policy_feedback *feedback; /* of earlier pushes; may be NULL */
 	/* a 103 of ours waits so long for more hints; 0 = to the end of the loop pass */
 	usec hint_wait;
 	struct chunk_pool *chunks, *small_chunks; /* borrows */
@@ -324,7 +322,7 @@ struct relay {
 	struct list live, over;
 	struct list hinting;  /* exchanges whose 103 has not left */
 	struct list unbegun;  /* pushes that were promised and have not begun, oldest first */
-	bool makes_no_pushes; /* the owner's memory is short: offers become hints at most */
+	bool makes_no_pushes; /* memory is short: offers are dropped, or hinted at */
 	size_t live_count;
 	uint64_t next_id;
 	struct spares spares; /* exchanges */
@@ -340,14 +338,14 @@ void relay_reap(struct relay *r);              /* frees what is over */
 
 /*
  * A request came on `down` (ops, carrier and stream are copied from it). Takes head. end: it has no
- * body. The budget may refuse: NULL, and head is freed. The owner sets listen and so on and then
+ * body. The budget may refuse: NULL, and head is freed. The owner fills in x->context and then
  * calls exchange_dispatch.
  */
 struct exchange *exchange_new(
     struct relay *r, const struct leg *down, struct http_head *head, bool end);
-/* Sends it on its way. */
+/* Asks the owner for an upstream leg (relay_ops.dispatch). */
 void exchange_dispatch(struct exchange *x);
-/* Answers it here and now instead. */
+/* Answers the request here, in place of exchange_dispatch. */
 void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const char *detail);
 /* Body bytes of the request, or its end. The piece is borrowed. */
 void exchange_on_upload(struct exchange *x, struct piece piece, bool end);
@@ -382,7 +380,7 @@ struct exchange *exchange_on_promise(
 enum relay_offer_flags {
 	RELAY_OFFER_PLAIN = 0,
 	RELAY_OFFER_CROSS_ORIGIN = 1, /* of another scheme or authority than x */
-	RELAY_OFFER_PROPOSAL = 2,     /* learned, and nobody has said that it be applied */
+	RELAY_OFFER_PROPOSAL = 2,     /* learned, and not confirmed by the configuration */
 };
 
 /*
@@ -395,7 +393,7 @@ struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
 bool exchange_may_hint(const struct exchange *x);
 /* Sends the 103s that are due. At the end of each loop pass. */
 void relay_send_hints(struct relay *r);
-/* When relay_send_hints wants to be called although nothing happens; USEC_NEVER: not. */
+/* When relay_send_hints must be called at the latest; USEC_NEVER: need not. */
 usec relay_hints_due(const struct relay *r);
 
 /* ---- from a sink ---- */
@@ -404,7 +402,7 @@ usec relay_hints_due(const struct relay *r);
  * credit. end: and the end of the stream was sent behind them. */
 void exchange_on_taken(struct leg *sink, size_t n, bool end);
 
-/* The engine is done with the leg's stream in good order: the handle dies. */
+/* The leg's stream has ended in good order: the leg is gone. */
 void exchange_on_leg_closed(struct leg *leg);
 
 /* The flow towards a leg, and the one from it. */
@@ -416,7 +414,7 @@ static inline struct flow *exchange_flow_to(struct leg *leg)
 /* Ends it from our side: resets what is left of both legs. */
 void exchange_abort(struct exchange *x, const struct relay_cause *cause, const char *detail);
 
-/* "x12 GET https://a/ body down=BODY …" for the status page and the crash dump. */
+/* "x12 GET https://a/ answering status=200 up=done/0 down=body/17" for the status page and the crash dump. */
 size_t exchange_describe(const struct exchange *x, char *buffer, size_t size);
 
 #endif

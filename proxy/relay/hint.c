@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * 103 Early Hints of our own (RFC 8297): one for each request, before its final response. It leaves at
- * the end of the loop pass of the first hint, or when hint_wait is over; the origin's own 103 takes
- * the hints along.
+ * 103 Early Hints of our own (RFC 8297): one for each request, before its final response. It is sent at
+ * the end of the loop pass in which the first hint came, or hint_wait later. If the origin sends a 103
+ * before that, the hints are added to it.
  */
 #include "proxy/relay/private.h"
 
@@ -78,6 +78,6 @@ void relay_send_hints(struct relay *r)
 usec relay_hints_due(const struct relay *r)
 {
 	const struct exchange *x = list_first(&r->hinting, struct exchange, hints.link);
-	/* in the order of their coming, and all wait as long */
+	/* the first in the list is due first: all wait equally long */
 	return x ? x->hints.due : USEC_NEVER;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What follows when one side of an exchange ends otherwise than it should: once more, an answer of
- * our own, or a reset of the other side. The rows are in cause.h.
+ * What follows when one side of an exchange fails: a retry, an answer of our own, or a reset of the
+ * other side. The table is in cause.h.
  */
 #include "proxy/relay/private.h"
 
@@ -16,10 +16,11 @@ void exchange_reset_leg(struct leg *leg, uint32_t code)
 	exchange_unbind(leg);
 }
 
-/* RFC 9110 9.3.7: what may be asked for through a gateway. Not TRACE: none comes back from us. */
+/* For Allow (RFC 9110 9.3.7): the methods that may be sent through this gateway. TRACE is not: it is
+ * never passed on. */
 #define METHODS_PASSED_ON "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
-/* Sends a short response of our own. What is left of the request is read and forgotten. */
+/* Sends a short response of our own. The rest of the request is read and dropped. */
 static void answer(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
@@ -42,7 +43,7 @@ static void answer(
 	x->download.source_ended = true;
 	if (!end && body_append_copy(&x->download.body, text, r->small_chunks, x->payer.budget) <
 			text.len) {
-		/* There is no memory for a sentence. */
+		/* There is no memory even for the text: reset both sides. */
 		http_head_free(head);
 		exchange_reset_leg(&x->up, relay_code_across(cause->up_code, code));
 		exchange_reset_leg(&x->down, relay_code_across(cause->down_code, code));
@@ -64,8 +65,8 @@ void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const 
 		answer(x, cause, 0, detail);
 }
 
-/* RFC 9113 8.7: REFUSED_STREAM says that nothing was processed, which nobody believes who has been
- * answered in part. */
+/* REFUSED_STREAM says that the request was not processed at all (RFC 9113 8.7). After a part of the
+ * response that would be wrong. */
 static uint32_t code_down(const struct exchange *x, const struct relay_cause *cause, uint32_t came)
 {
 	uint32_t code = relay_code_across(cause->down_code, came);
@@ -73,7 +74,7 @@ static uint32_t code_down(const struct exchange *x, const struct relay_cause *ca
 	return code == RELAY_REFUSED_STREAM && was_processed ? RELAY_INTERNAL_ERROR : code;
 }
 
-/* The downstream half of a failure; the upstream leg is gone or has been reset. */
+/* Answers or resets the downstream side; the upstream leg is gone already. */
 static void fail_downstream(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
@@ -84,15 +85,16 @@ static void fail_downstream(
 		answer(x, cause, code, detail);
 		return;
 	}
-	if (!x->ending.cause) /* before the reset: a held leg asks for it */
+	if (!x->ending.cause) /* before the reset: the held response's leg reads the cause */
 		exchange_note_cause(x, cause, code, detail);
 	exchange_reset_leg(&x->down, code_down(x, cause, code));
 	exchange_finish(x, cause, code, detail);
 }
 
 /*
- * NO_ERROR in the middle of a response: some origins lose their own last, empty DATA frame so. What
- * came goes out first; if it is all that was announced it ends normally, else with the same reset.
+ * RST_STREAM with NO_ERROR before END_STREAM: some origins send it in place of a last, empty DATA
+ * frame. The bytes that came are sent on first. If content-length says that they are all, the response
+ * ends normally, else with the same reset.
  */
 static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause, uint32_t code)
 {
@@ -122,8 +124,8 @@ void exchange_on_up_failed(
 	x->context.avoid = x->up.carrier;
 	exchange_on_leg_closed(&x->up);
 	if (x->download.source_ended) {
-		/* It has answered whole and does not want the rest of the request (RFC 9113 8.1).
-		 * */
+		/* The response is complete, and the origin does not want the rest of the request (RFC
+		 * 9113 8.1). */
 		exchange_discard_upload(x);
 		exchange_check_done(x);
 		if (!exchange_is_over(x))
@@ -161,7 +163,7 @@ void exchange_abort(struct exchange *x, const struct relay_cause *cause, const c
 		exchange_leave_queue(x);
 	uint32_t rule = exchange_is_push(x) ? cause->push_up_code : cause->up_code;
 	exchange_reset_leg(&x->up, relay_code_across(rule, RELAY_CANCEL));
-	if (x->download.state == FLOW_DONE) { /* only the upload was left */
+	if (x->download.state == FLOW_DONE) { /* the client has the whole response */
 		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
 		exchange_finish(x, cause, 0, detail);
 		return;

@@ -3,24 +3,20 @@
  * How far an exchange is: phase × event → the next phase. Only exchange_move applies the table; a pair
  * that is not in it is our own bug (ensure).
  *
- *               ,-- CONNECT: a promise, a held response ---,
- *               |                                          v
- *            +-----+ DISPATCH  +--------+    CONNECT    +------+   HEAD_WAITS   +-------+ HEAD_WAITS
- *            | new |---------->| queued |-------------->| sent |--------------->| ready |<---.
- *            +-----+           +--------+               +------+  (pushes only) +-------+----'
- *               |               |  ^   ^    DISPATCH     |   |                      |
- *               |   DISPATCH    |  |   '-----------------+   | HEAD_SENT            | HEAD_SENT
- *               |   (one retry) '--'      (one retry)    |   v                      |
- *               | REFUSE   | REFUSE               REFUSE |  +-----------+           |
- *               v          v                             |  | answering |<----------'
- *            +---------+                                 |  +-----------+
- *            | refused |<--------------------------------'    |       |
- *            +---------+                          CUT_SHORT   |       | RESPONSE_ENDED
- *                                                             v       v
- *                                               +-----------+       +-----------+
- *                                               | cut short |       | lingering |
- *                                               +-----------+       +-----------+
+ *      new ---DISPATCH--> queued ---CONNECT--> sent ---HEAD_WAITS--> ready  (pushes alone)
+ *       |  `--------------- | ----- CONNECT ---^ | `--HEAD_SENT--.     | HEAD_SENT
+ *       |                   |                    |               v     v
+ *     REFUSE              REFUSE               REFUSE           answering
+ *       |                   |                    |               |     |
+ *       `----------.        v        .-----------'              CUT    RESPONSE_ENDED
+ *                  `---> refused <---'                           |     |
+ *                                                                v     v
+ *                                                        cut short     lingering
  *
+ *   CONNECT from new: a promised stream is there from the start, and so is a held response.
+ *   DISPATCH from queued, and from sent back to queued: the one retry, or a request that had joined
+ *     a held response which is not for it after all.
+ *   HEAD_WAITS in ready: the push was told to start, and there still is no room.
  *   FINISH: from every phase to over. Nothing leaves over.
  */
 #ifndef PUSHGATE_RELAY_PHASE_H

@@ -6,13 +6,13 @@
 #include "proxy/base/ensure.h"
 #include "proxy/relay/exchange.h"
 
-/* What one exchange is charged for beside its bodies and its heads. */
+/* What an exchange is charged for, beside bodies and heads. */
 #define EXCHANGE_BYTES sizeof(struct exchange)
 
 /* charge.c */
-/* The heads that it keeps have changed, or have grown. */
+/* To be called when the heads that it keeps have changed or have grown. */
 void exchange_charge(struct exchange *x);
-/* Another budget than that of its downstream leg's carrier pays from now on, even above its limit.
+/* Charges the exchange to another budget from now on, even above its limit.
  */
 void exchange_pay_from(struct exchange *x, struct budget *budget);
 void exchange_move_upload(struct exchange *x, struct budget *budget);
@@ -25,9 +25,9 @@ static inline void exchange_upload_pay_from(struct exchange *x, struct budget *b
 }
 /* What pays for the bytes that wait in the flow. */
 struct budget *flow_budget(const struct exchange *x, const struct flow *f);
-/* No more shall come than must. */
+/* The budget is used up: credit is kept back. */
 bool flow_is_short(const struct exchange *x, const struct flow *f);
-/* It keeps more than can be borne any longer. */
+/* It keeps so much that the exchange must end. */
 bool flow_is_too_much(const struct exchange *x, const struct flow *f);
 
 /* phase.c */
@@ -98,15 +98,15 @@ static inline void exchange_stir(struct exchange *x)
 }
 
 /* transfer.c */
-/* The clocks of both sides of a flow begin anew. */
+/* Restarts the clocks of both sides of a flow. */
 void flow_begin(struct flow *f, usec now);
 void exchange_drop_body(struct exchange *x, struct flow *f);
-/* Nobody wants the request's body any more: what there is and what comes is credited and forgotten.
+/* Drops the request's body, what is here and what still comes, and gives the credit for it.
  * */
 void exchange_discard_upload(struct exchange *x);
-/* Ends the exchange if both directions are over, or lets it linger. */
+/* Ends the exchange if both directions are over. If only the response is, it lingers. */
 void exchange_check_done(struct exchange *x);
-/* Sends a response head downstream; false: it waits (pushes). Takes head. */
+/* Sends the final head downstream. False: a push must wait for room. Takes head. */
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end);
 
 /* hint.c */

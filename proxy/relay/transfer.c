@@ -60,7 +60,7 @@ void exchange_check_done(struct exchange *x)
 		exchange_finish(x, NULL, 0, NULL);
 		return;
 	}
-	if (!x->up.ops) { /* nobody wants the rest of the request (RFC 9113 8.1) */
+	if (!x->up.ops) { /* the rest of the request has nowhere to go (RFC 9113 8.1) */
 		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
 		exchange_finish(x, NULL, 0, NULL);
 		return;
@@ -70,14 +70,13 @@ void exchange_check_done(struct exchange *x)
 	exchange_arm(x);
 }
 
-/* What is held has its end when the store says so, with or without bytes and trailers. */
+/* A held response's leg takes bytes and the end by itself, in hold_run. */
 static bool is_held(const struct exchange *x)
 {
 	return x->pushed.state == PUSH_HELD;
 }
 
-/* The flow has more, or its end: tells the sink, or sends the trailers when nothing is before them.
- * */
+/* More bytes came, or the end: tells the sink. Sends trailers when no bytes are before them. */
 static void flow_moved(struct exchange *x, struct flow *f)
 {
 	if (!f->sink->ops || f->state != FLOW_BODY)
@@ -86,7 +85,7 @@ static void flow_moved(struct exchange *x, struct flow *f)
 		f->sink->ops->send_body(f->sink, f);
 		return;
 	}
-	if (f->source_ended) { /* with trailers, or its end had been told above */
+	if (f->source_ended) { /* trailers are all that is left */
 		f->state = FLOW_TRAILERS;
 		f->trailers_sent = true;
 		f->sink->ops->send_trailers(f->sink, f->trailers);
@@ -99,7 +98,8 @@ static void flow_moved(struct exchange *x, struct flow *f)
 
 static void flow_append(struct exchange *x, struct flow *f, struct piece piece)
 {
-	if (f->body.bytes == 0) { /* else it is looked at every second already */
+	if (f->body.bytes ==
+	    0) { /* else the timer is near: exchange_look looks every second while bytes wait */
 		exchange_stir(x);
 		f->filled = x->relay->now;
 		pace_begin(&f->taken, f->filled);
@@ -108,7 +108,7 @@ static void flow_append(struct exchange *x, struct flow *f, struct piece piece)
 	body_append(&f->body, piece, x->relay->small_chunks, flow_budget(x, f));
 }
 
-/* While memory is short the source gets no credit until all that it sent has been taken. */
+/* While memory is short, credit is kept back until all bytes that came have been taken. */
 static void give_credit(struct exchange *x, struct flow *f, size_t n)
 {
 	f->owed += n;
@@ -208,7 +208,7 @@ void exchange_on_connected(struct exchange *x, const struct leg *up)
 	flow_begin(&x->upload, x->relay->now);
 	flow_begin(&x->download, x->relay->now);
 	if (x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers) {
-		x->upload.state = FLOW_DONE; /* the head was its end */
+		x->upload.state = FLOW_DONE; /* the request's head had END_STREAM */
 	} else {
 		x->upload.state = FLOW_BODY;
 		flow_moved(x, &x->upload);
@@ -255,11 +255,11 @@ static void interim(struct exchange *x, struct http_head *head)
 			exchange_join_hints(x, head);
 			x->relay->ops->response_head(x->relay->context, x, head);
 		}
-		/* A push that waits for room tells its interim responses to nobody: they only
-		 * make sense before the final one and cost the client a stream. */
+		/* send_head drops the interim response of a push for which there is no room: it is of
+		 * use only before the final head, and would cost the client a stream. */
 		if (x->down.ops->send_head(&x->down, head, false) &&
 		    x->pushed.state == PUSH_PROMISED)
-			/* it has its place among the client's streams */
+			/* it counts among the client's streams from now on */
 			begin_push(x);
 	}
 	http_head_free(head);
@@ -292,7 +292,7 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 			return;
 		}
 	}
-	if (is_held(x)) /* whoever claims it makes it fit for the client */
+	if (is_held(x)) /* the claiming exchange calls response_head for its own client */
 		end = false;
 	else
 		x->relay->ops->response_head(x->relay->context, x, head);

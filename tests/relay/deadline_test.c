@@ -278,6 +278,32 @@ static void every_kind_of_activity_wakes_it(void **state)
 	}
 }
 
+static void sink_that_takes_what_waited_long_is_activity(void **state)
+{
+	(void)state;
+	struct scene s = event_stream(0);
+	world_download(s.w, s.x, "waits for the client", false);
+	seconds(&s, 10);
+	world_take(s.down);
+	seconds(&s, 1);
+	assert_true(s.x->timing.timer.deadline != USEC_NEVER);
+	seconds(&s, 2);
+	assert_int_equal(s.x->timing.timer.deadline, USEC_NEVER);
+	world_end(s.w);
+}
+
+static void of_equal_deadlines_in_a_dialogue_the_clients_counts(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_BODY_UP] = s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
+	upload(&s);
+	exchange_on_response(s.x, world_response(s.w, 200), false);
+	assert_int_equal(exchange_deadline(s.x).at, s.w->relay.now + LIMIT);
+	assert_ptr_equal(exchange_deadline(s.x).cause, &relay_cause_UPLOAD_LATE);
+	world_end(s.w);
+}
+
 /* The limit for what waits depends on the connection's other streams, which nobody tells of. */
 static void while_bytes_wait_it_looks_every_second(void **state)
 {
@@ -313,6 +339,8 @@ int main(void)
 	    cmocka_unit_test(silent_event_stream_with_a_limit_is_looked_at_when_that_is_over),
 	    cmocka_unit_test(next_event_brings_the_deadlines_back),
 	    cmocka_unit_test(every_kind_of_activity_wakes_it),
+	    cmocka_unit_test(sink_that_takes_what_waited_long_is_activity),
+	    cmocka_unit_test(of_equal_deadlines_in_a_dialogue_the_clients_counts),
 	    cmocka_unit_test(while_bytes_wait_it_looks_every_second),
 	    cmocka_unit_test(limit_of_less_than_a_second_is_kept),
 	};
