@@ -62,8 +62,7 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 	return false; /* no pushes from pushes */
 }
 
-/* The push has failed: the origin reset it, memory or time ran out, or policy_review dropped it.
- * */
+/* The push has failed: the origin reset it, memory or time ran out, or policy_review dropped it. */
 static void leg_reset(struct leg *leg, uint32_t code)
 {
 	struct held *h = held_of(leg);

@@ -101,8 +101,7 @@ static inline void exchange_stir(struct exchange *x)
 /* Restarts the clocks of both sides of a flow. */
 void flow_begin(struct flow *f, usec now);
 void exchange_drop_body(struct exchange *x, struct flow *f);
-/* Drops the request's body, what is here and what still comes, and gives the credit for it.
- * */
+/* Drops the request's body, what is here and what still comes, and gives the credit for it. */
 void exchange_discard_upload(struct exchange *x);
 /* Ends the exchange if both directions are over. If only the response is, it lingers. */
 void exchange_check_done(struct exchange *x);
