@@ -10,7 +10,6 @@
 #include "policy/cookie.h"
 #include "proxy/client/latest_etags.h"
 #include "proxy/offer/offer.h"
-#include "proxy/relay/hold.h"
 #include "proxy/session/session.h"
 #include "proxy/worker_env.h"
 

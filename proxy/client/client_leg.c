@@ -15,8 +15,8 @@ void client_leg_cut(struct leg *leg)
 	struct exchange *x = leg->exchange;
 	session_set_user(c->session, leg->stream, NULL);
 	list_remove(&leg->link);
-	if (x->push.state != PUSH_NONE) {
-		if (!x->waits_for_upstream) /* else it waits in an origin's queue, not in ours */
+	if (exchange_is_push(x)) {
+		if (!exchange_is_queued(x)) /* else it waits in an origin's queue, not in ours */
 			list_remove(&x->waiting);
 		ensure(c->pushes_open > 0);
 		c->pushes_open--;
@@ -28,7 +28,7 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 {
 	struct client_conn *c = conn_of(leg);
 	struct exchange *x = leg->exchange;
-	bool must_wait = x->push.state == PUSH_PROMISED &&
+	bool must_wait = x->pushed.state == PUSH_PROMISED &&
 			 (session_push_room(c->session) == 0 || !list_is_empty(&c->waiting));
 	/* An interim response opens the pushed stream just as a final one does. */
 	if (must_wait && list_is_linked(&x->waiting))
@@ -82,7 +82,7 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 	child->down.carrier = c;
 	child->down.stream = promised;
 	child->down.budget = &c->budget;
-	child->buffered = &c->push_buffered;
+	child->payer.buffered = &c->push_buffered;
 	list_append(&c->legs, &child->down.link);
 	c->pushes_open++;
 	net_conn_dirty(c->net);

@@ -181,7 +181,7 @@ enum policy_known client_diary_knows(
     const struct exchange *parent, const struct http_head *promised)
 {
 	struct client_conn *c = client_conn_of(parent);
-	if (!c || c->diary.resources.most == 0 || parent->came_through)
+	if (!c || c->diary.resources.most == 0 || parent->context.came_through)
 		return POLICY_NOT_KNOWN;
 	struct client_diary *diary = &c->diary;
 	diary->is_awake = true;
@@ -202,27 +202,28 @@ enum policy_known client_diary_knows(
 
 void client_diary_promised(struct exchange *push)
 {
-	const struct exchange *parent = push->push.parent;
+	const struct exchange *parent = push->pushed.parent;
 	struct client_conn *c = push->down.carrier;
-	if (c->diary.resources.most == 0 || parent->came_through || push->method != HTTP_METHOD_GET)
+	if (c->diary.resources.most == 0 || parent->context.came_through ||
+	    push->method != HTTP_METHOD_GET)
 		return;
 	/* From now on it is not promised again on this connection; what goes wrong takes it back.
 	 * */
-	push->memory = &c->diary;
-	note(push->memory, POLICY_NOTE_PUSHED, key_of(push->request->method, push), 0);
+	push->context.diary = &c->diary;
+	note(push->context.diary, POLICY_NOTE_PUSHED, key_of(push->request->method, push), 0);
 }
 
 void client_diary_hinted(const struct exchange *parent, const struct http_head *promised)
 {
 	struct client_conn *c = client_conn_of(parent);
-	if (c && c->diary.resources.most > 0 && !parent->came_through)
+	if (c && c->diary.resources.most > 0 && !parent->context.came_through)
 		note(&c->diary, POLICY_NOTE_HINTED,
 		    policy_diary_key(promised->method, promised->authority, promised->path), 0);
 }
 
 void client_diary_ended(struct exchange *push, enum observe_outcome outcome)
 {
-	struct client_diary *diary = push->memory;
+	struct client_diary *diary = push->context.diary;
 	if (!diary)
 		return;
 	uint64_t key = key_of(push->request->method, push);
@@ -242,11 +243,11 @@ void client_diary_request(struct client_conn *c, struct exchange *x)
 		 * caches another client, each time. */
 		struct slice ours =
 		    http_cookie_cut(x->request, slice_of_string(server->diary_cookie));
-		if (ours.len > 0 && c->diary.resources.most > 0 && !x->came_through)
+		if (ours.len > 0 && c->diary.resources.most > 0 && !x->context.came_through)
 			take_cookie(&c->diary, ours);
 	}
-	if (c->diary.resources.most > 0 && !x->came_through)
-		x->memory = &c->diary;
+	if (c->diary.resources.most > 0 && !x->context.came_through)
+		x->context.diary = &c->diary;
 }
 
 /* Will the client still have it when it next wants it? */
@@ -254,7 +255,7 @@ static bool is_kept(const struct exchange *x, const struct http_head *response, 
 {
 	if (!http_may_store(x->request, response))
 		return false;
-	if (x->was_forwarded || etag != 0)
+	if (x->context.was_forwarded || etag != 0)
 		return true;
 	const struct http_cache_control control = http_cache_control(response);
 	if (control.has_max_age)
@@ -272,15 +273,15 @@ static void note_get(
 		latest_etags_learn(
 		    &conn_of(diary)->clients->etags, key, etag, x->request, response);
 	if (status == 304 || (status == 200 && is_kept(x, response, etag)))
-		note(diary, x->was_forwarded ? POLICY_NOTE_PUSHED : POLICY_NOTE_REQUESTED, key,
-		    etag);
-	else if (x->was_forwarded || status == 200 || status == 404 || status == 410)
+		note(diary, x->context.was_forwarded ? POLICY_NOTE_PUSHED : POLICY_NOTE_REQUESTED,
+		    key, etag);
+	else if (x->context.was_forwarded || status == 200 || status == 404 || status == 410)
 		forget(diary, key);
 }
 
 void client_diary_response(struct exchange *x, struct http_head *head)
 {
-	struct client_diary *diary = x->memory;
+	struct client_diary *diary = x->context.diary;
 	if (x->method == HTTP_METHOD_GET) {
 		note_get(diary, x, head);
 	} else if (x->method == HTTP_METHOD_HEAD && head->status == 200) {
@@ -292,6 +293,6 @@ void client_diary_response(struct exchange *x, struct http_head *head)
 	} else if (!http_method_is_safe(x->method) && head->status / 100 <= 3) {
 		forget(diary, key_of(SLICE("GET"), x));
 	}
-	if (conn_of(diary)->clients->cookie_keys.count > 0 && !x->was_forwarded)
+	if (conn_of(diary)->clients->cookie_keys.count > 0 && !x->context.was_forwarded)
 		offer_cookie(diary, x, head);
 }

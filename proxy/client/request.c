@@ -44,10 +44,10 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	list_append(&c->legs, &x->down.link);
 	WORKER_COUNT(env, requests_open, 1);
 	client_conn_is_busy(c);
-	x->listen = c->listener->conf;
-	x->client = c->address;
-	x->held = &c->held;
-	x->upload_limit_bytes = c->listener->conf->max_request_body_bytes;
+	x->context.listen = c->listener->conf;
+	x->context.client = c->address;
+	x->context.hold_store = &c->held;
+	x->context.upload_limit_bytes = c->listener->conf->max_request_body_bytes;
 	return x;
 }
 
@@ -62,7 +62,7 @@ void client_request(struct client_conn *c, struct session_event *e)
 		exchange_refuse(x, &relay_cause_HEAD_LARGE, NULL);
 		return;
 	}
-	x->came_through = offer_came_through(x->request);
+	x->context.came_through = offer_came_through(x->request);
 	if (c->diary.is_awake)
 		client_diary_request(c, x);
 	c->clients->ops->request(c->clients->context, x);

@@ -62,7 +62,7 @@ static bool has_hint(const struct policy_verdict *v)
 	return v->action == POLICY_HINT || v->action == POLICY_HINT_HOLD;
 }
 
-void feedback_settled(struct gateway *g, const struct policy_verdict *verdict)
+void feedback_decided(struct gateway *g, const struct policy_verdict *verdict)
 {
 	note_event(g, verdict->rule, POLICY_EVENT_OFFERED);
 	if (has_hint(verdict))
@@ -71,10 +71,10 @@ void feedback_settled(struct gateway *g, const struct policy_verdict *verdict)
 
 void feedback_made(struct gateway *g, const struct exchange *push)
 {
-	const struct policy_verdict *v = &push->push.verdict;
-	feedback_settled(g, v);
-	note_event(
-	    g, v->rule, push->push.state == PUSH_HELD ? POLICY_EVENT_HELD : POLICY_EVENT_FORWARDED);
+	const struct policy_verdict *v = &push->pushed.verdict;
+	feedback_decided(g, v);
+	note_event(g, v->rule,
+	    push->pushed.state == PUSH_HELD ? POLICY_EVENT_HELD : POLICY_EVENT_FORWARDED);
 }
 
 void feedback_shadowed(void *context, struct exchange *parent, const struct policy_verdict *verdict)
@@ -89,7 +89,7 @@ void feedback_shadowed(void *context, struct exchange *parent, const struct poli
 /* What the origin promised itself is its own business; what we asked for should not have been. */
 static bool was_our_idea(const struct exchange *push)
 {
-	return push->push.source != POLICY_RELAYED;
+	return push->pushed.source != POLICY_RELAYED;
 }
 
 void feedback_ended(struct gateway *g, const struct exchange *push, enum observe_outcome outcome)
@@ -99,13 +99,13 @@ void feedback_ended(struct gateway *g, const struct exchange *push, enum observe
 		o.event = POLICY_EVENT_USED;
 	} else if (outcome == OBSERVE_CLIENT_RESET) {
 		o.event = POLICY_EVENT_RESET;
-		o.span = g->relay.now - push->started;
-	} else if (push->cause == &relay_cause_POLICY && was_our_idea(push)) {
+		o.span = g->relay.now - push->timing.started;
+	} else if (push->ending.cause == &relay_cause_POLICY && was_our_idea(push)) {
 		o.event = POLICY_EVENT_WITHDRAWN;
 	} else {
 		return; /* says nothing about the rule */
 	}
-	note(g, push->push.verdict.rule, o);
+	note(g, push->pushed.verdict.rule, o);
 }
 
 void feedback_held(struct gateway *g, const struct hold_note *held)
@@ -135,5 +135,5 @@ void feedback_held(struct gateway *g, const struct hold_note *held)
 	case HOLD_OUTCOME_COUNT:
 		return;
 	}
-	note(g, held->push->push.verdict.rule, o);
+	note(g, held->push->pushed.verdict.rule, o);
 }

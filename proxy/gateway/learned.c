@@ -81,7 +81,9 @@ void learned_close(struct gateway *g)
 /* An IPv4 address or an IPv6 /64: what one client is, whatever its connections. */
 static struct slice client_of(const struct exchange *x)
 {
-	return slice_of(x->client.bytes, x->client.family == 4 ? 4 : x->client.family == 6 ? 8 : 0);
+	return slice_of(x->context.client.bytes, x->context.client.family == 4   ? 4
+						 : x->context.client.family == 6 ? 8
+										 : 0);
 }
 
 static struct offer_request request_of(const struct exchange *x)
@@ -96,13 +98,13 @@ static struct offer_request request_of(const struct exchange *x)
 	    .is_navigation = policy_navigation_of(x->request) == POLICY_NAVIGATION_YES,
 	    .has_credentials = http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION) ||
 			       http_head_find(x->request, HTTP_TOKEN_COOKIE),
-	    .status = x->status,
+	    .status = x->response.status,
 	};
 }
 
 void learned_view(struct gateway *g, const struct exchange *x)
 {
-	if (!g->learned || x->came_through)
+	if (!g->learned || x->context.came_through)
 		return;
 	struct offer_request r = request_of(x);
 	if (r.is_navigation)
@@ -120,21 +122,21 @@ void learned_offered(struct gateway *g, const struct exchange *page, struct slic
 /* A request of the client's own, answered; or a push from the table, over. */
 void learned_ended(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
 {
-	if (!g->learned || x->came_through)
+	if (!g->learned || x->context.came_through)
 		return;
 	struct offer_request r = request_of(x);
-	if (x->push.state == PUSH_NONE) {
-		if (!r.is_navigation && x->status != 0)
+	if (!exchange_is_push(x)) {
+		if (!r.is_navigation && x->response.status != 0)
 			offer_learned_request(g->learned, &r, g->relay.now);
 		return;
 	}
-	const struct exchange *page = x->push.parent;
-	if (x->push.source != POLICY_LEARNED || !page)
+	const struct exchange *page = x->pushed.parent;
+	if (x->pushed.source != POLICY_LEARNED || !page)
 		return;
 	const struct offer_request view = request_of(page);
-	bool is_taken = x->push.state == PUSH_DONE || x->push.state == PUSH_CLAIMED;
+	bool is_taken = x->pushed.state == PUSH_DONE || x->pushed.state == PUSH_CLAIMED;
 	enum offer_outcome came = OFFER_OFFERED;
-	if (x->push.verdict.reason == &policy_reason_STATUS)
+	if (x->pushed.verdict.reason == &policy_reason_STATUS)
 		came = OFFER_GONE;
 	else if (outcome == OBSERVE_CLIENT_RESET)
 		came = OFFER_REFUSED;

@@ -50,13 +50,13 @@ static bool is_high(const struct gateway *g)
 static void end(struct gateway *g, struct exchange *x, const struct relay_cause *cause)
 {
 	exchange_abort(x, cause, NULL);
-	if (x->is_over)
-		g->pressure.leaving_bytes += x->charge;
+	if (exchange_is_over(x))
+		g->pressure.leaving_bytes += x->payer.charge;
 }
 
 static bool shed_push(struct gateway *g)
 {
-	struct exchange *x = list_first(&g->relay.unbegun, struct exchange, unbegun);
+	struct exchange *x = list_first(&g->relay.unbegun, struct exchange, pushed.unbegun);
 	g->relay.makes_no_pushes = true;
 	if (!x)
 		return false;

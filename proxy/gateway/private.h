@@ -85,7 +85,7 @@ extern const struct hold_ops gateway_hold_ops;
 
 void promise_facts(void *gateway, struct exchange *parent, struct http_head *promised,
     struct policy_offer *offer, struct relay_place *place);
-void promise_settled(void *gateway, struct exchange *parent, const struct policy_offer *offer,
+void promise_decided(void *gateway, struct exchange *parent, const struct policy_offer *offer,
     struct policy_verdict verdict);
 void promise_made(void *gateway, struct exchange *push);
 
@@ -93,7 +93,7 @@ void promise_made(void *gateway, struct exchange *push);
 
 void feedback_init(struct gateway *g);
 void feedback_fini(struct gateway *g);
-void feedback_settled(struct gateway *g, const struct policy_verdict *verdict);
+void feedback_decided(struct gateway *g, const struct policy_verdict *verdict);
 void feedback_made(struct gateway *g, const struct exchange *push);
 void feedback_shadowed(
     void *gateway, struct exchange *parent, const struct policy_verdict *verdict);

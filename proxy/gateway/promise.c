@@ -19,7 +19,7 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
 
 /* ---- verdicts ---- */
 
-void promise_settled(void *context, struct exchange *parent, const struct policy_offer *offer,
+void promise_decided(void *context, struct exchange *parent, const struct policy_offer *offer,
     struct policy_verdict verdict)
 {
 	struct gateway *g = context;
@@ -32,15 +32,15 @@ void promise_settled(void *context, struct exchange *parent, const struct policy
 	counters->shed_offers += verdict.reason == &policy_reason_PUSH_SHED;
 	counters->memory_refused += verdict.reason == &policy_reason_BUDGET;
 	counters->push[offer->source][verdict.action][policy_reason_position(verdict.reason)]++;
-	feedback_settled(g, &verdict);
+	feedback_decided(g, &verdict);
 	if (is_hinted) {
 		client_diary_hinted(parent, head);
 		if (offer->source == POLICY_LEARNED)
 			learned_offered(g, parent, head->path);
 	}
-	const struct conf_listen *listen = parent->listen;
-	const struct conf_route *route = parent->route;
-	const struct conf_origin *origin = parent->origin;
+	const struct conf_listen *listen = parent->context.listen;
+	const struct conf_route *route = parent->context.route;
+	const struct conf_origin *origin = parent->context.origin;
 	const struct observe_exchange line = {
 	    .started_wall = clock_wall(),
 	    .parent_id = parent->id,
@@ -66,26 +66,26 @@ void promise_made(void *context, struct exchange *push)
 {
 	struct gateway *g = context;
 	struct observe_counters *counters = g->env.observe->counters;
-	const struct policy_verdict *verdict = &push->push.verdict;
-	bool is_held = push->push.state == PUSH_HELD;
+	const struct policy_verdict *verdict = &push->pushed.verdict;
+	bool is_held = push->pushed.state == PUSH_HELD;
 	counters->pushes_offered++;
 	counters->pushes_forwarded += !is_held;
 	counters->pushes_held += is_held;
 	counters->pushes_open++;
 	counters->requests_open++;
 	counters
-	    ->push[push->push.source][verdict->action][policy_reason_position(verdict->reason)]++;
+	    ->push[push->pushed.source][verdict->action][policy_reason_position(verdict->reason)]++;
 	feedback_made(g, push);
-	if (push->push.source == POLICY_LEARNED)
-		learned_offered(g, push->push.parent, push->request->path);
+	if (push->pushed.source == POLICY_LEARNED)
+		learned_offered(g, push->pushed.parent, push->request->path);
 	if (is_held) {
 		if (verdict->action == POLICY_HINT_HOLD)
-			client_diary_hinted(push->push.parent, push->request);
+			client_diary_hinted(push->pushed.parent, push->request);
 		return;
 	}
-	push->was_forwarded = true;
+	push->context.was_forwarded = true;
 	client_diary_promised(push);
-	const struct exchange *parent = push->push.parent;
+	const struct exchange *parent = push->pushed.parent;
 	const struct http_field *own = http_head_find(push->request, HTTP_TOKEN_PRIORITY);
 	enum policy_type type = policy_type_of_path(push->request->path);
 	client_set_priority(push, policy_urgency(verdict->rule, type, client_priority(parent),

@@ -16,8 +16,8 @@ static struct slice date(void *context)
 static void dispatch(void *context, struct exchange *x)
 {
 	struct gateway *g = context;
-	const struct conf_route *route = x->route;
-	if (!x->retried)
+	const struct conf_route *route = x->context.route;
+	if (!exchange_was_retried(x))
 		fields_apply(&route->request_fields, x->request);
 	struct client_facts room;
 	upstream_dispatch(
@@ -33,13 +33,13 @@ static void undispatch(void *context, struct exchange *x)
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct gateway *g = context;
-	const struct conf_route *route = x->route;
+	const struct conf_route *route = x->context.route;
 	if (route && !http_head_is_interim(head))
 		fields_apply(&route->response_fields, head);
 	if (!http_head_is_interim(head) && !list_is_empty(&g->hold.used))
 		hold_invalidate(&g->hold, x, head);
 	offer_on_response(x, head);
-	if (x->memory && !http_head_is_interim(head))
+	if (x->context.diary && !http_head_is_interim(head))
 		client_diary_response(x, head);
 	http_via_add(head, g->offers.pseudonym);
 }
@@ -47,8 +47,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
 {
 	struct gateway *g = context;
-	const struct conf_origin *o = x->origin;
-	const struct conf_listen *l = x->listen;
+	const struct conf_origin *o = x->context.origin;
+	const struct conf_listen *l = x->context.listen;
 	switch (what) {
 	case RELAY_TIMEOUT_BODY_UP:
 		return l ? l->body_timeout : 0;
@@ -73,8 +73,8 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 static uint32_t min_rate(void *context, const struct exchange *x, enum relay_side side)
 {
 	(void)context;
-	const struct conf_origin *o = x->origin;
-	const struct conf_listen *l = x->listen;
+	const struct conf_origin *o = x->context.origin;
+	const struct conf_listen *l = x->context.listen;
 	if (side == RELAY_CLIENT)
 		return l ? l->limits.min_rate : 0;
 	return o ? o->limits.min_rate : 0;
@@ -84,7 +84,7 @@ const struct relay_ops gateway_relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
     .offer_facts = promise_facts,
-    .offer_settled = promise_settled,
+    .offer_decided = promise_decided,
     .offer_shadowed = feedback_shadowed,
     .push_promised = promise_made,
     .response_head = response_head,

@@ -20,6 +20,6 @@ void gateway_request(void *context, struct exchange *x)
 		learned_view(g, x);
 		offer_on_request(&g->offers, client_facts(x, &room), x);
 	}
-	if (!x->is_over)
+	if (!exchange_is_over(x))
 		exchange_dispatch(x);
 }

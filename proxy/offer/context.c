@@ -10,7 +10,7 @@
 #include "proxy/base/ascii.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/via.h"
-#include "proxy/relay/hold.h"
+#include "proxy/relay/relay.h"
 
 /* ---- the request ---- */
 
@@ -77,10 +77,10 @@ const struct relay_cause *offer_route(
 	case ROUTER_FOUND:
 		break;
 	}
-	x->route = route;
-	x->origin = route->origin;
-	if (x->upload_limit_bytes && head->content_length != HTTP_LENGTH_UNKNOWN &&
-	    head->content_length > x->upload_limit_bytes)
+	x->context.route = route;
+	x->context.origin = route->origin;
+	if (x->context.upload_limit_bytes && head->content_length != HTTP_LENGTH_UNKNOWN &&
+	    head->content_length > x->context.upload_limit_bytes)
 		return &relay_cause_UPLOAD_LARGE;
 	return count_hop(head, detail);
 }
@@ -99,7 +99,7 @@ static const struct policy_reason *hint_refusal(
 bool offer_wants_pushes(
     const struct offer_env *base, const struct client_facts *client, const struct exchange *x)
 {
-	const struct conf_origin *o = x->origin;
+	const struct conf_origin *o = x->context.origin;
 	switch (o->push) {
 	case CONF_PUSH_ACCEPT:
 		return true;
@@ -108,7 +108,7 @@ bool offer_wants_pushes(
 	case CONF_PUSH_AUTO:
 		break;
 	}
-	if (x->push.state != PUSH_NONE) /* nothing is pushed out of a push */
+	if (exchange_is_push(x)) /* nothing is pushed out of a push */
 		return false;
 	struct policy_offer facts = {
 	    .source = POLICY_RELAYED, .parent = x->request, .now = x->relay->now};
@@ -170,7 +170,7 @@ static bool is_hops_own(const struct conf_origin *o, struct slice authority, str
 /* Does the hop know by this name what the client calls by the parent's? */
 static bool is_parents(const struct exchange *parent, struct slice authority, struct slice scheme)
 {
-	const struct conf_origin *o = parent->origin;
+	const struct conf_origin *o = parent->context.origin;
 	return (o->host_override &&
 		   same_authority(authority, slice_of_string(o->host_override), scheme)) ||
 	       is_hops_own(o, authority, scheme) ||
@@ -183,7 +183,7 @@ static bool is_parents(const struct exchange *parent, struct slice authority, st
  */
 static bool map_back(const struct exchange *parent, struct http_head *promised)
 {
-	const struct conf_origin *o = parent->origin;
+	const struct conf_origin *o = parent->context.origin;
 	struct slice hops_scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
 	struct slice theirs = promised->scheme;
 	if (!slice_equal_nocase(theirs, parent->scheme) && !slice_equal_nocase(theirs, hops_scheme))
@@ -214,7 +214,7 @@ static bool may_promise(
 	return map_back(parent, promised) &&
 	       router_find(base->router, promised->authority, promised->path, &route) ==
 		   ROUTER_FOUND &&
-	       route->origin == parent->origin;
+	       route->origin == parent->context.origin;
 }
 
 /* What we offer ourselves: whatever a route of ours leads to. */

@@ -22,7 +22,7 @@ static void offer_adds(
     const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
 {
 	(void)base;
-	for (size_t i = 0; i < preload->add_count && !x->is_over; i++) {
+	for (size_t i = 0; i < preload->add_count && !exchange_is_over(x); i++) {
 		const struct conf_add *add = &preload->adds[i];
 		struct http_resource resource = {
 		    .as = add->as,
@@ -45,7 +45,7 @@ static void offer_manifests(
 	for (size_t i = 0; base->manifests && i < preload->manifest_count; i++) {
 		struct offer_resources found =
 		    manifests_find(base->manifests, preload, i, x->request->path);
-		for (size_t j = 0; j < found.count && !x->is_over; j++) {
+		for (size_t j = 0; j < found.count && !exchange_is_over(x); j++) {
 			const struct offer_resource *of = &found.list[j];
 			struct http_resource resource = {
 			    .as = of->as,
@@ -81,7 +81,7 @@ static void offer_learned(
 			arena_copy(&x->request->arena, items[i].path)},
 		    .as = arena_copy(&x->request->arena, items[i].as),
 		};
-	for (size_t i = 0; i < count && !x->is_over; i++)
+	for (size_t i = 0; i < count && !exchange_is_over(x); i++)
 		exchange_offer(x, POLICY_LEARNED, &resources[i],
 		    preload->learned == CONF_LEARNED_APPLY ? RELAY_OFFER_PLAIN
 							   : RELAY_OFFER_PROPOSAL);
@@ -91,7 +91,7 @@ static void look_for_links(
     const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
 {
 	(void)base;
-	x->takes_links = x->takes_links || preload->link;
+	x->context.takes_links = x->context.takes_links || preload->link;
 }
 
 /* What a [preload] section that takes the request may be for, in the order of the offers. */
@@ -104,11 +104,11 @@ void offer_on_request(
 {
 	const struct conf *conf = base->conf;
 	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
-	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || x->push.state != PUSH_NONE)
+	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || exchange_is_push(x))
 		return;
 	offer_request_context(base, client, x, &facts);
 	for (size_t use = 0; use < sizeof(uses) / sizeof(uses[0]); use++)
-		for (size_t i = 0; i < conf->preload_count && !x->is_over; i++)
+		for (size_t i = 0; i < conf->preload_count && !exchange_is_over(x); i++)
 			if (policy_rule_takes(&conf->preloads[i].when, &facts))
 				uses[use](base, x, &conf->preloads[i]);
 }
@@ -119,14 +119,16 @@ void offer_on_request(
 static void skip_link(
     struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
 {
-	struct policy_offer offer = {
-	    .source = POLICY_LINK, .parent = x->request, .client = x->client, .as = link->as};
+	struct policy_offer offer = {.source = POLICY_LINK,
+	    .parent = x->request,
+	    .client = x->context.client,
+	    .as = link->as};
 	/* Borrows all that it has, and is only read: a head may be large, and the links many. */
 	struct http_head named = *x->request;
 	named.path = link->target;
 	offer.promised = &named;
 	const struct policy_verdict dropped = {.action = POLICY_DROP, .reason = reason};
-	x->relay->ops->offer_settled(x->relay->context, x, &offer, dropped);
+	x->relay->ops->offer_decided(x->relay->context, x, &offer, dropped);
 }
 
 static void offer_link(struct exchange *x, const struct http_link *link)
@@ -173,14 +175,14 @@ void offer_on_response(struct exchange *x, struct http_head *head)
 	uint32_t seen = 0;
 	bool has_push_only = false;
 	/* Our own 103 has Link fields too; the origin's responses alone are a source. */
-	if (!x->takes_links || head == x->hints || !speaks_of_resources(head))
+	if (!x->context.takes_links || head == x->hints.head || !speaks_of_resources(head))
 		return;
 	for (uint32_t i = 0; i < head->count && seen < LIMIT_LINKS_PER_RESPONSE; i++) {
 		if (head->fields[i].token != HTTP_TOKEN_LINK)
 			continue;
 		struct slice rest = head->fields[i].value;
 		struct http_link link;
-		while (seen < LIMIT_LINKS_PER_RESPONSE && !x->is_over &&
+		while (seen < LIMIT_LINKS_PER_RESPONSE && !exchange_is_over(x) &&
 		       http_link_next(&rest, &link)) {
 			if (!link.is_preload)
 				continue;

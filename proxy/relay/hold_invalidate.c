@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a request has changed at the origin is held no longer, in any store, for anybody (RFC 9111
- * 4.4): what is being given is finished, and nobody new may claim it.
+ * Invalidation (RFC 9111 4.4): when a request may have changed a resource at the origin, all held
+ * responses of that URI are closed, in every store. Requests that are being answered from one are
+ * finished; no other may claim it.
  */
 #include "proxy/relay/held.h"
 
@@ -13,7 +14,7 @@ static void drop_if_for(
 {
 	if (!held_is_for(h, scheme, authority, path))
 		return;
-	held_close(h); /* hold_run ends it: this may be in the middle of anything */
+	held_close(h); /* hold_run ends it later: a caller may be using it now */
 	h->end_outcome = HOLD_INVALIDATED;
 	held_mark(h);
 }

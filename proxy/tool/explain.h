@@ -9,7 +9,6 @@
 
 #include "policy/diary.h"
 #include "proxy/offer/offer.h"
-#include "proxy/relay/hold.h"
 #include <stdio.h>
 
 /* ---- a request that is only thought of (explain_scene.c) ---- */

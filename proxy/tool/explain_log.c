@@ -268,7 +268,7 @@ static void decide_again(struct replay *r, const struct log_line *line)
 {
 	size_t before = r->decided;
 	r->now = line;
-	if (!is_beyond_policy(line) && r->scene.x && !r->scene.x->is_over) {
+	if (!is_beyond_policy(line) && r->scene.x && !exchange_is_over(r->scene.x)) {
 		for (unsigned source = 0; source < POLICY_SOURCE_COUNT; source++) {
 			if (strcmp(policy_source_name(source), log_line_text(line, "source")) != 0)
 				continue;

@@ -195,7 +195,7 @@ static int answer(struct request *r)
 		http_head_free(head);
 		return bad(r, "the response", "is malformed", wrong);
 	}
-	if (has_link && !r->scene.x->takes_links)
+	if (has_link && !r->scene.x->context.takes_links)
 		fputs("\nLink fields are no offers here: no [preload] section with link = yes "
 		      "takes the "
 		      "request.\n",
@@ -218,7 +218,7 @@ static void show_request(struct request *r)
 
 static void show_way(struct request *r)
 {
-	const struct conf_route *route = r->scene.x->route;
+	const struct conf_route *route = r->scene.x->context.route;
 	fprintf(r->out, "listen %s, route %s, origin %s\n",
 	    r->scene.listen ? r->scene.listen->name : "-", route->name, route->origin->name);
 }

@@ -73,9 +73,9 @@ static const struct leg_ops leg_ops = {
 
 static void dispatch(void *context, struct exchange *x)
 {
-	const struct conf_route *route = x->route;
+	const struct conf_route *route = x->context.route;
 	fields_apply(&route->request_fields, x->request);
-	if (x->push.state != PUSH_NONE)
+	if (exchange_is_push(x))
 		return; /* its response is not thought of */
 	struct explain_scene *s = context;
 	s->wants_pushes = offer_wants_pushes(&s->base, &s->client, x);
@@ -98,7 +98,7 @@ static void offer_facts(void *context, struct exchange *parent, struct http_head
 {
 	struct explain_scene *s = context;
 	offer_context(&s->base, &s->client, parent, promised, offer, place);
-	if (!parent->came_through)
+	if (!parent->context.came_through)
 		offer->known = policy_diary_knows(&s->diary, key_of(promised), 0);
 	if (s->correct)
 		s->correct(s->context, offer);
@@ -110,13 +110,13 @@ static void tell(struct explain_scene *s, const struct exchange *parent,
 {
 	struct explain_offer e = {
 	    .offer = offer, .verdict = verdict, .was_decided = offer == s->deciding};
-	const struct http_head *hints = parent->hints;
+	const struct http_head *hints = parent->hints.head;
 	bool is_hinted = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
 	if (is_hinted && hints && hints->count > 0)
 		e.hint = hints->fields[hints->count - 1].value;
 	s->settled(s->context, &e);
 	s->deciding = NULL;
-	if (parent->came_through)
+	if (parent->context.came_through)
 		return;
 	if (is_hinted)
 		policy_note(&s->diary, POLICY_NOTE_HINTED, key_of(offer->promised), 0);
@@ -134,13 +134,13 @@ static void offer_settled(void *context, struct exchange *parent, const struct p
 static void push_promised(void *context, struct exchange *push)
 {
 	struct explain_scene *s = context;
-	tell(s, push->push.parent, s->deciding, push->push.verdict);
+	tell(s, push->pushed.parent, s->deciding, push->pushed.verdict);
 }
 
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
 	(void)context;
-	const struct conf_route *route = x->route;
+	const struct conf_route *route = x->context.route;
 	if (route && !http_head_is_interim(head))
 		fields_apply(&route->response_fields, head);
 	offer_on_response(x, head);
@@ -167,7 +167,7 @@ static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
     .offer_facts = offer_facts,
-    .offer_settled = offer_settled,
+    .offer_decided = offer_settled,
     .push_promised = push_promised,
     .response_head = response_head,
     .ended = ended,
@@ -234,7 +234,7 @@ static void end_all(struct explain_scene *s)
 	/* The client leaves, and then the rest has nobody. */
 	list_for_each(&s->relay.live, gone, struct exchange, link)
 	{
-		if (gone->is_over || gone->down.ops != &leg_ops)
+		if (exchange_is_over(gone) || gone->down.ops != &leg_ops)
 			continue;
 		gone->down.ops = NULL;
 		exchange_on_down_ended(gone, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
@@ -281,10 +281,10 @@ const struct relay_cause *explain_ask(
 	struct exchange *x = exchange_new(&s->relay, &down, request, true);
 	ensure(x != NULL);
 	s->x = x;
-	x->listen = s->listen;
-	x->client = s->client.address;
-	x->held = &s->held;
-	x->came_through = offer_came_through(request);
+	x->context.listen = s->listen;
+	x->context.client = s->client.address;
+	x->context.hold_store = &s->held;
+	x->context.came_through = offer_came_through(request);
 	*detail = NULL;
 	const struct relay_cause *refusal = offer_route(&s->base, x, detail);
 	if (!refusal)

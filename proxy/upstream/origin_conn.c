@@ -124,7 +124,8 @@ void origin_conn_end_exchanges(
 		 * 9.2.2). */
 		bool was_stale = cause == &relay_cause_UP_LOST && c->requests > 1 && code == 0 &&
 				 http_method_is_safe(x->method) && x->upload.forwarded == 0 &&
-				 !x->origin_answered && x->interims == 0;
+				 x->response.answered_by != ANSWERED_BY_ORIGIN &&
+				 x->response.interims == 0;
 		origin_leg_cut(leg);
 		exchange_on_up_failed(
 		    x, was_stale ? &relay_cause_UP_UNPROCESSED : cause, code, detail);

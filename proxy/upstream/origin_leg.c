@@ -109,7 +109,7 @@ static void leg_reset(struct leg *leg, uint32_t code)
 	 * */
 	if (leg->exchange) {
 		origin_leg_cut(leg);
-		if (leg->exchange->push.state == PUSH_NONE)
+		if (leg->exchange->pushed.state == PUSH_NONE)
 			count_cancel(c);
 	}
 	session_reset(c->session, stream, code);

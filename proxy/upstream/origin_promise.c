@@ -44,12 +44,12 @@ static void charge_reset(struct origin_conn *c, const struct exchange *parent)
 		return;
 	const struct rate resets = {s->reset_rate, s->reset_rate};
 	if (!bucket_take(&c->resets, &resets, 1, now))
-		turn_route_off(u, parent->route);
+		turn_route_off(u, parent->context.route);
 	/* so many a minute */
 	const struct rate refusals = {s->promise_refusals, s->promise_refusals * 60};
 	bool is_flood = !bucket_take(&c->refusals, &refusals, 60, now);
 	if (is_flood) {
-		turn_route_off(u, parent->route);
+		turn_route_off(u, parent->context.route);
 		withdraw_push(c);
 	}
 }

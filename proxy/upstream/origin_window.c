@@ -52,8 +52,8 @@ void origin_window_widen(struct origin_conn *c, struct exchange *x)
 {
 	uint32_t first = c->pool->origin->stream_window_bytes, wide = c->window.bytes;
 	const struct flow *f = &x->download;
-	if (!x->is_over && x->up.ops && wide > first && f->received > first / 2 &&
-	    f->forwarded >= f->received / 2 && f->body.bytes < wide / 4 && is_ample(x->budget) &&
-	    is_ample(&c->upstream->env->budget))
+	if (!exchange_is_over(x) && x->up.ops && wide > first && f->received > first / 2 &&
+	    f->forwarded >= f->received / 2 && f->body.bytes < wide / 4 &&
+	    is_ample(x->payer.budget) && is_ample(&c->upstream->env->budget))
 		session_widen(c->session, x->up.stream, wide);
 }

@@ -73,7 +73,7 @@ static struct origin_conn *conn_with_room(struct pool *p, const struct exchange 
 	{
 		if (!origin_conn_has_room(c))
 			continue;
-		if (c != x->avoid)
+		if (c != x->context.avoid)
 			return c;
 		last_choice = c;
 	}
@@ -150,7 +150,7 @@ void pool_serve(struct pool *p)
 void pool_dispatch(struct pool *p, struct exchange *x)
 {
 	struct origin_conn *c = list_is_empty(&p->queue) ? conn_with_room(p, x) : NULL;
-	x->pool = p;
+	x->context.pool = p;
 	if (c) {
 		const struct relay_cause *refusal = origin_conn_send(c, x);
 		if (refusal)
@@ -170,12 +170,12 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 
 void pool_undispatch(struct exchange *x)
 {
-	if (!x->waits_for_upstream) { /* a push that waits for its client: not ours */
+	if (!exchange_is_queued(x)) { /* a push that waits for its client: not ours */
 		list_remove(&x->waiting);
 		return;
 	}
 	if (list_is_linked(&x->waiting))
-		unqueue(x->pool, x);
+		unqueue(x->context.pool, x);
 }
 
 /* Every address of the origin is tried before anyone is told. */

@@ -95,8 +95,8 @@ bool upstream_is_empty(const struct upstream *u)
 
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 {
-	const struct conf_origin *o = x->origin;
-	const struct conf_route *route = x->route;
+	const struct conf_origin *o = x->context.origin;
+	const struct conf_route *route = x->context.route;
 	usec off_until = u->push_off_until[route - u->env->conf->routes];
 	struct pool *with_push = &u->pools[2 * o->index], *without = with_push + 1;
 	if (o->push == CONF_PUSH_AUTO && off_until > u->env->relay->now)

@@ -15,29 +15,29 @@
 
 #define HEAD "[listen l]\naddress = 127.0.0.1:1\n[origin o]\nserver = h2c://127.0.0.1:2\n"
 
-struct map {
+struct case_map {
 	struct conf *conf;
 	struct router *router;
 };
 
-static struct map map_new(const char *routes)
+static struct case_map map_new(const char *routes)
 {
 	char text[8192];
 	snprintf(text, sizeof(text), HEAD "%s", routes);
-	struct map m = {.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr)};
+	struct case_map m = {.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr)};
 	assert_non_null(m.conf);
 	m.router = router_new(m.conf, 7);
 	return m;
 }
 
-static void map_free(struct map *m)
+static void map_free(struct case_map *m)
 {
 	router_free(m->router);
 	conf_free(m->conf);
 }
 
 /* The name of the route, "421" or "404". */
-static const char *where(const struct map *m, const char *authority, const char *path)
+static const char *where(const struct case_map *m, const char *authority, const char *path)
 {
 	const struct conf_route *route = NULL;
 	switch (router_find(m->router, slice_of_string(authority), slice_of_string(path), &route)) {
@@ -55,7 +55,7 @@ static const char *where(const struct map *m, const char *authority, const char 
 static void a_route_without_conditions_takes_everything(void **state)
 {
 	(void)state;
-	struct map m = map_new("[route all]\norigin = o\n");
+	struct case_map m = map_new("[route all]\norigin = o\n");
 	assert_string_equal(where(&m, "example.com", "/"), "all");
 	assert_string_equal(where(&m, "192.0.2.1:8443", "/x/y?z"), "all");
 	assert_string_equal(where(&m, "[::1]:1", "*"), "all");
@@ -65,7 +65,7 @@ static void a_route_without_conditions_takes_everything(void **state)
 static void an_exact_host_comes_before_a_wildcard_and_that_before_any(void **state)
 {
 	(void)state;
-	struct map m =
+	struct case_map m =
 	    map_new("[route any]\norigin = o\n[route wild]\nhost = *.example.com\norigin = o\n"
 		    "[route longer]\nhost = *.a.example.com\norigin = o\n"
 		    "[route exact]\nhost = b.a.example.com\norigin = o\n");
@@ -81,7 +81,7 @@ static void an_exact_host_comes_before_a_wildcard_and_that_before_any(void **sta
 static void case_ports_and_a_last_dot_do_not_matter(void **state)
 {
 	(void)state;
-	struct map m = map_new("[route r]\nhost = Example.COM\norigin = o\n[route w]\nhost = "
+	struct case_map m = map_new("[route r]\nhost = Example.COM\norigin = o\n[route w]\nhost = "
 			       "*.Example.org\norigin = o\n");
 	assert_string_equal(where(&m, "example.com", "/"), "r");
 	assert_string_equal(where(&m, "EXAMPLE.com:8443", "/"), "r");
@@ -94,7 +94,7 @@ static void case_ports_and_a_last_dot_do_not_matter(void **state)
 static void an_unknown_host_is_misdirected(void **state)
 {
 	(void)state;
-	struct map m = map_new("[route r]\nhost = example.com\norigin = o\n");
+	struct case_map m = map_new("[route r]\nhost = example.com\norigin = o\n");
 	assert_string_equal(where(&m, "example.org", "/"), "421");
 	assert_string_equal(where(&m, "www.example.com", "/"), "421");
 	assert_string_equal(where(&m, "", "/"), "421");
@@ -111,7 +111,7 @@ static void an_unknown_host_is_misdirected(void **state)
 static void a_path_ends_at_a_border_of_segments(void **state)
 {
 	(void)state;
-	struct map m = map_new(
+	struct case_map m = map_new(
 	    "[route api]\npath = /api\norigin = o\n[route img]\npath = /img/\norigin = o\n");
 	assert_string_equal(where(&m, "h", "/api"), "api");
 	assert_string_equal(where(&m, "h", "/api/"), "api");
@@ -130,7 +130,7 @@ static void a_path_ends_at_a_border_of_segments(void **state)
 static void the_longest_path_wins_and_between_equals_the_first(void **state)
 {
 	(void)state;
-	struct map m = map_new("[route root]\norigin = o\n[route a]\npath = /a\norigin = o\n"
+	struct case_map m = map_new("[route root]\norigin = o\n[route a]\npath = /a\norigin = o\n"
 			       "[route ab]\npath = /a/b\norigin = o\n[route again]\nhost = *\npath "
 			       "= /a\norigin = o\n");
 	assert_string_equal(where(&m, "h", "/a/b/c"), "ab");
@@ -142,7 +142,7 @@ static void the_longest_path_wins_and_between_equals_the_first(void **state)
 static void a_host_without_the_path_leaves_it_to_less_specific_hosts(void **state)
 {
 	(void)state;
-	struct map m = map_new("[route exact]\nhost = www.example.com\npath = /only\norigin = o\n"
+	struct case_map m = map_new("[route exact]\nhost = www.example.com\npath = /only\norigin = o\n"
 			       "[route wild]\nhost = *.example.com\npath = /wild\norigin = o\n"
 			       "[route any]\npath = /any\norigin = o\n");
 	assert_string_equal(where(&m, "www.example.com", "/only"), "exact");
@@ -156,7 +156,7 @@ static void a_host_without_the_path_leaves_it_to_less_specific_hosts(void **stat
 static void one_route_may_have_many_hosts_and_paths(void **state)
 {
 	(void)state;
-	struct map m =
+	struct case_map m =
 	    map_new("[route r]\nhost = a.test b.test\nhost = *.c.test\npath = /x /y\norigin = o\n");
 	static const char *const hosts[] = {"a.test", "b.test", "z.c.test"};
 	for (size_t i = 0; i < 3; i++) {
@@ -171,7 +171,7 @@ static void one_route_may_have_many_hosts_and_paths(void **state)
 static void options_star_goes_where_the_root_goes(void **state)
 {
 	(void)state;
-	struct map m = map_new("[route a]\npath = /a\norigin = o\n[route root]\norigin = o\n");
+	struct case_map m = map_new("[route a]\npath = /a\norigin = o\n[route root]\norigin = o\n");
 	assert_string_equal(where(&m, "h", "*"), "root");
 	map_free(&m);
 	m = map_new("[route a]\npath = /a\norigin = o\n");
@@ -182,7 +182,7 @@ static void options_star_goes_where_the_root_goes(void **state)
 static void addresses_are_hosts_too(void **state)
 {
 	(void)state;
-	struct map m = map_new(
+	struct case_map m = map_new(
 	    "[route four]\nhost = 192.0.2.1\norigin = o\n[route name]\nhost = *.1\norigin = o\n");
 	assert_string_equal(where(&m, "192.0.2.1", "/"), "four");
 	assert_string_equal(where(&m, "192.0.2.1:80", "/"), "four");
@@ -197,7 +197,7 @@ static void many_hosts_are_all_found(void **state)
 	for (unsigned i = 0; i < 1000; i++)
 		n += (size_t)snprintf(
 		    text + n, sizeof(text) - n, "[route r%u]\nhost = h%u.test\norigin = o\n", i, i);
-	struct map m = {.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr)};
+	struct case_map m = {.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr)};
 	assert_non_null(m.conf);
 	m.router = router_new(m.conf, 99);
 	for (unsigned i = 0; i < 1000; i++) {
