@@ -292,6 +292,37 @@ static void sink_that_takes_what_waited_long_is_activity(void **state)
 	world_end(s.w);
 }
 
+static void end_that_is_taken_is_activity(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	upload(&s);
+	world_upload(s.w, s.x, "first", false);
+	world_take(s.up);
+	seconds(&s, 10);
+	world_upload(s.w, s.x, "", true);
+	world_take(s.up);
+	seconds(&s, 1);
+	assert_true(s.x->timing.timer.deadline != USEC_NEVER);
+	seconds(&s, 3);
+	assert_int_equal(s.x->timing.timer.deadline, USEC_NEVER);
+	world_end(s.w);
+}
+
+/* What holds then is that the client takes nothing. */
+static void in_a_dialogue_the_client_need_not_send_while_the_response_waits_for_it(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_BODY_UP] = s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
+	upload(&s);
+	exchange_on_response(s.x, world_response(s.w, 200), false);
+	world_download(s.w, s.x, "waits for the client", false);
+	seconds(&s, 100);
+	assert_int_equal(s.x->phase, EXCHANGE_ANSWERING);
+	world_end(s.w);
+}
+
 static void of_equal_deadlines_in_a_dialogue_the_clients_counts(void **state)
 {
 	(void)state;
@@ -340,6 +371,8 @@ int main(void)
 	    cmocka_unit_test(next_event_brings_the_deadlines_back),
 	    cmocka_unit_test(every_kind_of_activity_wakes_it),
 	    cmocka_unit_test(sink_that_takes_what_waited_long_is_activity),
+	    cmocka_unit_test(end_that_is_taken_is_activity),
+	    cmocka_unit_test(in_a_dialogue_the_client_need_not_send_while_the_response_waits_for_it),
 	    cmocka_unit_test(of_equal_deadlines_in_a_dialogue_the_clients_counts),
 	    cmocka_unit_test(while_bytes_wait_it_looks_every_second),
 	    cmocka_unit_test(limit_of_less_than_a_second_is_kept),
