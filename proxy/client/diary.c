@@ -82,7 +82,7 @@ static struct client_conn *conn_of(struct client_diary *diary)
 
 static uint64_t key_of(struct slice method, const struct exchange *x)
 {
-	return policy_diary_key(method, x->authority, x->request->path);
+	return policy_diary_key(method, x->request->authority, x->request->path);
 }
 
 /* As far as the connection's memory allows; a diary without the newest entry is a diary still. */
@@ -168,7 +168,7 @@ static void offer_cookie(
 	if (!diary->cookie)
 		diary->cookie = memory_new(struct policy_cookie_set);
 	*diary->cookie = now;
-	bool is_secure = slice_equal(x->scheme, SLICE("https"));
+	bool is_secure = slice_equal(x->request->scheme, SLICE("https"));
 	http_head_add_token(head, HTTP_TOKEN_SET_COOKIE,
 	    arena_printf(&head->arena, "%s=%.*s; Path=/; Max-Age=%llu; HttpOnly; SameSite=Lax%s",
 		server->diary_cookie, (int)n, text, (unsigned long long)age,
@@ -235,18 +235,22 @@ void client_diary_ended(struct exchange *push, enum observe_outcome outcome)
 
 /* ---- requests and responses ---- */
 
+/* The cookie is for us alone: an origin that saw it would see a new Cookie field, and caches another
+ * client, each time; so would a held response. It goes before anything reads the request. */
+void client_diary_take_cookie(struct client_conn *c, struct http_head *request, bool came_through)
+{
+	const struct clients *clients = c->clients;
+	if (!c->diary.is_awake || clients->cookie_keys.count == 0)
+		return;
+	const char *name = clients->env->conf->server.diary_cookie;
+	struct slice ours = http_cookie_cut(request, slice_of_string(name));
+	if (ours.len > 0 && c->diary.resources.most > 0 && !came_through)
+		take_cookie(&c->diary, ours);
+}
+
 void client_diary_request(struct client_conn *c, struct exchange *x)
 {
-	const struct conf_server *server = &c->clients->env->conf->server;
-	if (c->clients->cookie_keys.count > 0) {
-		/* Ours is for us alone: an origin that saw it would see a new Cookie field, and
-		 * caches another client, each time. */
-		struct slice ours =
-		    http_cookie_cut(x->request, slice_of_string(server->diary_cookie));
-		if (ours.len > 0 && c->diary.resources.most > 0 && !x->context.came_through)
-			take_cookie(&c->diary, ours);
-	}
-	if (c->diary.resources.most > 0 && !x->context.came_through)
+	if (c->diary.is_awake && c->diary.resources.most > 0 && !x->context.came_through)
 		x->context.diary = &c->diary;
 }
 

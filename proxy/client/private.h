@@ -109,7 +109,9 @@ void client_address_leave(
 void client_diaries_open(struct clients *c);
 void client_diary_init(struct client_conn *c);
 void client_diary_fini(struct client_conn *c);
-/* A request came on a connection whose diary is awake. Takes the diary's cookie out of it. */
+/* Takes the diary's cookie out of a request that has just come. */
+void client_diary_take_cookie(struct client_conn *c, struct http_head *request, bool came_through);
+/* A request came: its exchange gets the diary, if that is awake. */
 void client_diary_request(struct client_conn *c, struct exchange *x);
 
 /* ---- fault_log.c: what clients do wrong; `what` is a constant string ---- */

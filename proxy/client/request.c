@@ -55,6 +55,9 @@ void client_request(struct client_conn *c, struct session_event *e)
 {
 	if (e->oversize)
 		name_unvalidated(e->head);
+	bool came_through = offer_came_through(e->head);
+	if (!e->oversize)
+		client_diary_take_cookie(c, e->head, came_through);
 	struct exchange *x = begin_exchange(c, e);
 	if (!x)
 		return;
@@ -62,8 +65,7 @@ void client_request(struct client_conn *c, struct session_event *e)
 		exchange_refuse(x, &relay_cause_HEAD_LARGE, NULL);
 		return;
 	}
-	x->context.came_through = offer_came_through(x->request);
-	if (c->diary.is_awake)
-		client_diary_request(c, x);
+	x->context.came_through = came_through;
+	client_diary_request(c, x);
 	c->clients->ops->request(c->clients->context, x);
 }

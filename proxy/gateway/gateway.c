@@ -183,8 +183,10 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	drain_open(g);
 	memory_trim_open(g);
 	memory_pressure_open(g);
-	g->upstream = (struct upstream){
-	    .env = &g->env, .demo_connect = env->demo_connect, .demo_context = env->demo_context};
+	g->upstream = (struct upstream){.env = &g->env,
+	    .offers = &g->offers,
+	    .demo_connect = env->demo_connect,
+	    .demo_context = env->demo_context};
 	if (!open_clients(g, error, error_size) || !open_offers(g, error, error_size) ||
 	    !upstream_open(&g->upstream, error, error_size)) {
 		gateway_free(g);

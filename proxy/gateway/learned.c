@@ -90,7 +90,7 @@ static struct offer_request request_of(const struct exchange *x)
 {
 	const struct http_field *referer = http_head_find(x->request, HTTP_TOKEN_REFERER);
 	return (struct offer_request){
-	    .authority = x->authority,
+	    .authority = x->request->authority,
 	    .path = x->request->path,
 	    .referer = referer ? referer->value : (struct slice){0},
 	    .client = client_of(x),

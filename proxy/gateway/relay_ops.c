@@ -16,9 +16,6 @@ static struct slice date(void *context)
 static void dispatch(void *context, struct exchange *x)
 {
 	struct gateway *g = context;
-	const struct conf_route *route = x->context.route;
-	if (!exchange_was_retried(x))
-		fields_apply(&route->request_fields, x->request);
 	struct client_facts room;
 	upstream_dispatch(
 	    &g->upstream, x, offer_wants_pushes(&g->offers, client_facts(x, &room), x));
@@ -100,4 +97,16 @@ static uint64_t epoch_sec(void *context)
 	return clock_wall() / USEC_PER_SEC;
 }
 
-const struct hold_ops gateway_hold_ops = {.epoch_sec = epoch_sec, .note = access_record_held};
+static struct http_head *origin_request(void *context, const struct exchange *x)
+{
+	const struct gateway *g = context;
+	if (x->context.route->request_fields.count == 0)
+		return NULL;
+	return offer_origin_request(&g->offers, x);
+}
+
+const struct hold_ops gateway_hold_ops = {
+    .epoch_sec = epoch_sec,
+    .origin_request = origin_request,
+    .note = access_record_held,
+};

@@ -11,8 +11,6 @@ void gateway_request(void *context, struct exchange *x)
 		exchange_refuse(x, refusal, detail);
 		return;
 	}
-	/* :authority says it all, and must stay the only one to say it (RFC 9113 8.3.1). */
-	http_head_remove(x->request, HTTP_TOKEN_HOST);
 	if (!list_is_empty(&g->hold.used) && hold_claim(&g->hold, x))
 		return;
 	if (g->env.conf->preload_count > 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heads: their pool, their fields, and what one hop's head loses before the next. The rules of a
- * well-formed head are in head_validate.c. A pooled head carries a first block for its bytes and a first
+ * Heads: their pool and their fields. The rules of a well-formed head are in head_validate.c, what a
+ * head loses before the next hop is in next_hop.c. A pooled head carries a first block for its bytes and a first
  * array for its fields, so that a usual head touches the heap not at all.
  */
 #include "proxy/http/head.h"
@@ -15,7 +15,6 @@
 
 #define FIRST_FIELDS 24u
 #define FIRST_BYTES 2048u
-#define NOMINATED_MAX 32u
 
 struct http_head_pool {
 	struct spares spares;
@@ -113,6 +112,12 @@ void http_head_grow_fields(struct http_head *head)
 	resize_fields(head, head->capacity < FIRST_FIELDS ? 2 * FIRST_FIELDS : 2 * head->capacity);
 }
 
+void http_head_reserve_fields(struct http_head *head, uint32_t count)
+{
+	if (count > head->capacity)
+		resize_fields(head, count);
+}
+
 void http_head_add(struct http_head *head, struct slice name, struct slice value)
 {
 	enum http_token token = http_token_find(name);
@@ -146,8 +151,7 @@ static struct slice copy_to(char **at, struct slice s)
 struct http_head *http_head_copy(const struct http_head *head)
 {
 	struct http_head *copy = http_head_new(head->pool);
-	if (head->count > copy->capacity)
-		resize_fields(copy, head->count);
+	http_head_reserve_fields(copy, head->count);
 	size_t bytes = head->method.len + head->scheme.len + head->authority.len + head->path.len +
 		       head->protocol.len;
 	for (uint32_t i = 0; i < head->count; i++)
@@ -237,86 +241,4 @@ size_t http_head_list_bytes(const struct http_head *head)
 	for (uint32_t i = 0; i < head->count; i++)
 		bytes += head->fields[i].name.len + head->fields[i].value.len + LIST_FIELD_OVERHEAD;
 	return bytes;
-}
-
-static bool is_for_one_hop(uint16_t token)
-{
-	return token == HTTP_TOKEN_CONNECTION || token == HTTP_TOKEN_KEEP_ALIVE ||
-	       token == HTTP_TOKEN_PROXY_CONNECTION || token == HTTP_TOKEN_TRANSFER_ENCODING ||
-	       token == HTTP_TOKEN_UPGRADE || token == HTTP_TOKEN_HTTP2_SETTINGS;
-}
-
-/* What Connection names (RFC 9110 7.6.1), up to a bound: each is compared with every field. */
-struct nominated {
-	struct slice options[NOMINATED_MAX];
-	uint32_t count;
-};
-
-static void collect_nominated(const struct http_head *head, struct nominated *n)
-{
-	n->count = 0;
-	for (uint32_t i = 0; i < head->count; i++) {
-		if (head->fields[i].token != HTTP_TOKEN_CONNECTION)
-			continue;
-		struct slice rest = head->fields[i].value, option;
-		while (n->count < NOMINATED_MAX && slice_next_member(&rest, &option))
-			n->options[n->count++] = option;
-	}
-}
-
-/* What frames or routes the message is not the sender's to remove. */
-static bool is_nominated(const struct nominated *n, const struct http_field *field)
-{
-	if (field->token == HTTP_TOKEN_HOST || field->token == HTTP_TOKEN_CONTENT_LENGTH ||
-	    field->token == HTTP_TOKEN_TE)
-		return false;
-	for (uint32_t i = 0; i < n->count; i++) {
-		if (slice_equal_nocase(n->options[i], field->name))
-			return true;
-	}
-	return false;
-}
-
-/* "trailers" says what every hop of ours can carry, so it survives (RFC 9110 10.1.4). */
-static bool te_has_trailers(struct slice value)
-{
-	struct slice member;
-	while (slice_next_member(&value, &member)) {
-		if (slice_equal_nocase(member, SLICE("trailers")))
-			return true;
-	}
-	return false;
-}
-
-/* True when the field stays; its value may be cut down to what stays of it. */
-static bool keep_te(const struct http_head *head, struct http_field *field, bool *had_te)
-{
-	bool is_request = head->kind == HTTP_REQUEST || head->kind == HTTP_PROMISE;
-	if (!is_request || *had_te || !te_has_trailers(field->value))
-		return false;
-	*had_te = true;
-	if (!slice_equal(field->value, SLICE("trailers"))) {
-		field->value = SLICE("trailers");
-		field->hash = 0;
-	}
-	return true;
-}
-
-void http_head_strip_hop(struct http_head *head)
-{
-	struct nominated nominated;
-	bool had_te = false;
-	uint32_t kept = 0;
-	collect_nominated(head, &nominated);
-	for (uint32_t i = 0; i < head->count; i++) {
-		struct http_field *field = &head->fields[i];
-		if (is_for_one_hop(field->token) || is_nominated(&nominated, field))
-			continue;
-		if (field->token == HTTP_TOKEN_TE && !keep_te(head, field, &had_te))
-			continue;
-		if (kept != i)
-			head->fields[kept] = *field;
-		kept++;
-	}
-	head->count = kept;
 }

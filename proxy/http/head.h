@@ -75,8 +75,9 @@ void http_head_free(struct http_head *head); /* NULL is fine */
 /* A deep copy, yours. */
 struct http_head *http_head_copy(const struct http_head *head);
 
-/* Room for at least one more field. */
+/* Room for at least one more field; and for so many in all. */
 void http_head_grow_fields(struct http_head *head);
+void http_head_reserve_fields(struct http_head *head, uint32_t count);
 
 /* Bytes of memory that it holds; 0 for NULL. */
 size_t http_head_bytes(const struct http_head *head);
@@ -128,6 +129,13 @@ static inline bool http_head_is_interim(const struct http_head *head)
  * RFC 9218 `priority` is end-to-end and stays.
  */
 void http_head_strip_hop(struct http_head *head);
+
+/*
+ * An overlay: the head for the next hop, to be changed, sent and freed (yours), while the head itself
+ * stays as it came. It has the end-to-end fields alone, and no Host when it is a request's (:authority
+ * says the same). Its bytes are those of `head` until they are changed: it is freed before that.
+ */
+struct http_head *http_head_overlay(const struct http_head *head);
 
 /* Removes content-length from a response that may not have the field: 1xx and 204 (RFC 9110 8.6). */
 void http_response_strip_length(struct http_head *response);

@@ -21,47 +21,28 @@ bool offer_came_through(const struct http_head *request)
 	       http_head_find(request, HTTP_TOKEN_X_FORWARDED_FOR);
 }
 
-/* The most hops that we count; more are as good as that (RFC 9110 7.6.2). */
-#define HOPS_MAX UINT32_MAX
-
-/* False: not a number. */
-static bool hops_left(struct slice value, uint64_t *left)
-{
-	if (!ascii_all(value, ASCII_DIGIT))
-		return false;
-	if (!slice_to_number(value, HOPS_MAX, left))
-		*left = HOPS_MAX;
-	return value.len > 0;
-}
-
 /*
- * RFC 9110 7.6.2: counts Max-Forwards down, or says how we answer as the final recipient. TRACE is
+ * RFC 9110 7.6.2: with Max-Forwards used up, says how we answer as the final recipient. TRACE is
  * not reflected (9.3.8 would like it): what the client sent is no message/http, and a page must not
  * be shown what its browser sent for it.
  */
-static const struct relay_cause *count_hop(struct http_head *head, const char **detail)
+static const struct relay_cause *last_hop(const struct http_head *head, const char **detail)
 {
 	uint64_t left;
 	if (head->method_token != HTTP_METHOD_OPTIONS && head->method_token != HTTP_METHOD_TRACE)
 		return NULL;
 	const struct http_field *f = http_head_find(head, HTTP_TOKEN_MAX_FORWARDS);
-	if (!f || !hops_left(f->value, &left))
+	if (!f || !offer_max_forwards(f->value, &left) || left > 0)
 		return NULL;
-	if (left == 0) {
-		*detail = "Max-Forwards is used up";
-		return head->method_token == HTTP_METHOD_OPTIONS ? &relay_cause_FINAL_RECIPIENT
-								 : &relay_cause_NOT_IMPLEMENTED;
-	}
-	http_head_remove(head, HTTP_TOKEN_MAX_FORWARDS);
-	http_head_add_token(
-	    head, HTTP_TOKEN_MAX_FORWARDS, arena_printf(&head->arena, "%u", (unsigned)(left - 1)));
-	return NULL;
+	*detail = "Max-Forwards is used up";
+	return head->method_token == HTTP_METHOD_OPTIONS ? &relay_cause_FINAL_RECIPIENT
+							 : &relay_cause_NOT_IMPLEMENTED;
 }
 
 const struct relay_cause *offer_route(
     const struct offer_env *base, struct exchange *x, const char **detail)
 {
-	struct http_head *head = x->request;
+	const struct http_head *head = x->request;
 	const struct conf_route *route = NULL;
 	if (x->method == HTTP_METHOD_CONNECT)
 		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
@@ -82,7 +63,7 @@ const struct relay_cause *offer_route(
 	if (x->context.upload_limit_bytes && head->content_length != HTTP_LENGTH_UNKNOWN &&
 	    head->content_length > x->context.upload_limit_bytes)
 		return &relay_cause_UPLOAD_LARGE;
-	return count_hop(head, detail);
+	return last_hop(head, detail);
 }
 
 /* Why nothing can be hinted at now: too late, or to a client that would not listen. */
@@ -140,7 +121,8 @@ void offer_request_context(const struct offer_env *base, const struct client_fac
 	if (looks_at_requests(base->conf)) {
 		offer->save_data = policy_save_data_of(x->request);
 		offer->navigation = policy_navigation_of(x->request);
-		offer->draw = policy_draw(&client->address, x->authority, x->request->path);
+		offer->draw =
+		    policy_draw(&client->address, x->request->authority, x->request->path);
 	}
 	offer->rtt_usec = client->rtt_usec;
 	offer->connection_pushes = client->open_pushes;
@@ -174,7 +156,7 @@ static bool is_parents(const struct exchange *parent, struct slice authority, st
 	return (o->host_override &&
 		   same_authority(authority, slice_of_string(o->host_override), scheme)) ||
 	       is_hops_own(o, authority, scheme) ||
-	       same_authority(authority, parent->authority, scheme);
+	       same_authority(authority, parent->request->authority, scheme);
 }
 
 /*
@@ -186,12 +168,13 @@ static bool map_back(const struct exchange *parent, struct http_head *promised)
 	const struct conf_origin *o = parent->context.origin;
 	struct slice hops_scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
 	struct slice theirs = promised->scheme;
-	if (!slice_equal_nocase(theirs, parent->scheme) && !slice_equal_nocase(theirs, hops_scheme))
+	if (!slice_equal_nocase(theirs, parent->request->scheme) &&
+	    !slice_equal_nocase(theirs, hops_scheme))
 		return false;
-	promised->scheme = arena_copy(&promised->arena, parent->scheme);
-	if (!slice_equal(promised->authority, parent->authority) &&
+	promised->scheme = arena_copy(&promised->arena, parent->request->scheme);
+	if (!slice_equal(promised->authority, parent->request->authority) &&
 	    is_parents(parent, promised->authority, theirs))
-		promised->authority = arena_copy(&promised->arena, parent->authority);
+		promised->authority = arena_copy(&promised->arena, parent->request->authority);
 	http_head_remove(promised, HTTP_TOKEN_HOST);
 	return true;
 }
@@ -200,7 +183,7 @@ static bool listener_covers(const struct client_facts *client, const struct exch
     const struct http_head *promised)
 {
 	struct http_authority a;
-	if (slice_equal(promised->authority, parent->authority) || !client->covers)
+	if (slice_equal(promised->authority, parent->request->authority) || !client->covers)
 		return true;
 	return http_authority_parse(promised->authority, promised->scheme, &a) &&
 	       client->covers(client->listener, a.host);

@@ -62,6 +62,12 @@ void offer_on_request(
     const struct offer_env *base, const struct client_facts *client, struct exchange *x);
 void offer_on_response(struct exchange *x, struct http_head *head);
 
+/* The request of x as its origin gets it: an overlay, yours, freed before the exchange is over
+ * (origin_request.c). */
+struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x);
+/* The value of Max-Forwards (RFC 9110 7.6.2). False: it is no number, and means nothing. */
+bool offer_max_forwards(struct slice value, uint64_t *left);
+
 /* A route's changes to the fields of its requests or responses (fields.c). */
 void fields_apply(const struct conf_fields *rules, struct http_head *head);
 

@@ -11,8 +11,8 @@
 
 static enum relay_offer_flags place_of(const struct exchange *x, const struct http_target *target)
 {
-	bool is_foreign = !slice_equal(target->scheme, x->scheme) ||
-			  !slice_equal(target->authority, x->authority);
+	bool is_foreign = !slice_equal(target->scheme, x->request->scheme) ||
+			  !slice_equal(target->authority, x->request->authority);
 	return is_foreign ? RELAY_OFFER_CROSS_ORIGIN : RELAY_OFFER_PLAIN;
 }
 
@@ -31,8 +31,7 @@ static void offer_adds(
 		    .has_crossorigin = add->crossorigin.len > 0,
 		    .fetchpriority = add->fetchpriority,
 		};
-		if (http_target_resolve(
-			&x->request->arena, x->request, add->path, &resource.target))
+		if (http_target_resolve(exchange_arena(x), x->request, add->path, &resource.target))
 			exchange_offer(x, POLICY_CONFIG, &resource, place_of(x, &resource.target));
 	}
 }
@@ -53,7 +52,7 @@ static void offer_manifests(
 			    .has_crossorigin = of->crossorigin.len > 0,
 			};
 			if (http_target_resolve(
-				&x->request->arena, x->request, of->target, &resource.target))
+				exchange_arena(x), x->request, of->target, &resource.target))
 				exchange_offer(
 				    x, POLICY_MANIFEST, &resource, place_of(x, &resource.target));
 		}
@@ -71,15 +70,15 @@ static void offer_learned(
 	struct offer_learned_item items[LEARNED_MOST];
 	if (!base->learned || preload->learned == CONF_LEARNED_OFF)
 		return;
-	size_t count = offer_learned_offers(
-	    base->learned, x->authority, x->request->path, items, LEARNED_MOST, x->relay->now);
+	size_t count = offer_learned_offers(base->learned, x->request->authority, x->request->path,
+	    items, LEARNED_MOST, x->relay->now);
 	/* the items are lent until the table changes */
 	struct http_resource resources[LEARNED_MOST];
 	for (size_t i = 0; i < count; i++)
 		resources[i] = (struct http_resource){
-		    .target = {x->scheme, x->authority,
-			arena_copy(&x->request->arena, items[i].path)},
-		    .as = arena_copy(&x->request->arena, items[i].as),
+		    .target = {x->request->scheme, x->request->authority,
+			arena_copy(exchange_arena(x), items[i].path)},
+		    .as = arena_copy(exchange_arena(x), items[i].as),
 		};
 	for (size_t i = 0; i < count && !exchange_is_over(x); i++)
 		exchange_offer(x, POLICY_LEARNED, &resources[i],
@@ -146,7 +145,7 @@ static void offer_link(struct exchange *x, const struct http_link *link)
 	} else if (link->has_anchor) {
 		skip_link(x, link, &policy_reason_LINK_ANCHOR);
 	} else if (!http_target_resolve(
-		       &x->request->arena, x->request, link->target, &resource.target)) {
+		       exchange_arena(x), x->request, link->target, &resource.target)) {
 		skip_link(x, link, &policy_reason_LINK_TARGET);
 	} else {
 		enum relay_offer_flags place = place_of(x, &resource.target);

@@ -5,7 +5,6 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-#include "proxy/http/via.h"
 
 #include <stdio.h>
 
@@ -44,7 +43,7 @@ void relay_reap(struct relay *r)
 	struct exchange *x;
 	while ((x = list_first(&r->over, struct exchange, link)) != NULL) {
 		list_remove(&x->link);
-		http_head_free(x->request);
+		http_head_free((struct http_head *)(uintptr_t)x->request);
 		http_head_free(x->response.pending);
 		budget_give(x->payer.budget, x->payer.charge);
 		spares_keep_or_free(&r->spares, x);
@@ -64,8 +63,6 @@ struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct h
 	    .id = r->next_id++,
 	    .payer = {.budget = budget, .charge = charge},
 	    .request = head,
-	    .authority = head->authority,
-	    .scheme = head->scheme,
 	    .method = (enum http_method)head->method_token,
 	    .timing = {.started = r->now},
 	};
@@ -102,10 +99,7 @@ struct exchange *exchange_new(
 
 void exchange_dispatch(struct exchange *x)
 {
-	if (x->attempts++ == 0) {
-		http_head_strip_hop(x->request);
-		http_via_add(x->request, x->relay->pseudonym);
-	}
+	x->attempts++;
 	exchange_move(x, EXCHANGE_DISPATCH);
 	x->timing.waits_since = x->relay->now;
 	x->relay->ops->dispatch(x->relay->context, x);
@@ -124,7 +118,7 @@ void exchange_note_cause(
 {
 	x->ending.cause = cause;
 	x->ending.code = code;
-	x->ending.detail = detail ? arena_printf(&x->request->arena, "%s", detail).ptr : NULL;
+	x->ending.detail = detail ? arena_printf(exchange_arena(x), "%s", detail).ptr : NULL;
 }
 
 void exchange_finish(
@@ -198,11 +192,11 @@ size_t exchange_describe(const struct exchange *x, char *buffer, size_t size)
 	int n = snprintf(buffer, size,
 	    "x%llu%s %.*s %.*s://%.*s%.*s %s status=%u up=%s/%zu%s down=%s/%zu%s\n",
 	    (unsigned long long)x->id, exchange_is_push(x) ? " push" : "",
-	    SLICE_ARG(x->request->method), SLICE_ARG(x->scheme), SLICE_ARG(x->authority),
-	    SLICE_ARG(x->request->path), exchange_phase_name(x->phase), x->response.status,
-	    flow_state_name(x->upload.state), x->upload.body.bytes, x->up.ops ? "" : "(no leg)",
-	    flow_state_name(x->download.state), x->download.body.bytes,
-	    x->down.ops ? "" : "(no leg)");
+	    SLICE_ARG(x->request->method), SLICE_ARG(x->request->scheme),
+	    SLICE_ARG(x->request->authority), SLICE_ARG(x->request->path),
+	    exchange_phase_name(x->phase), x->response.status, flow_state_name(x->upload.state),
+	    x->upload.body.bytes, x->up.ops ? "" : "(no leg)", flow_state_name(x->download.state),
+	    x->download.body.bytes, x->down.ops ? "" : "(no leg)");
 	if (n < 0)
 		return 0;
 	return (size_t)n < size ? (size_t)n : size ? size - 1 : 0;

@@ -217,9 +217,8 @@ struct exchange {
 	enum http_method method;
 	uint8_t attempts; /* times that it was dispatched: the second time is the retry */
 	struct leg down, up;
-	struct flow upload, download;   /* request body, response body */
-	struct http_head *request;      /* owned; fit for the next hop once dispatched */
-	struct slice authority, scheme; /* as the client sent them (request's arena) */
+	struct flow upload, download;    /* request body, response body */
+	const struct http_head *request; /* as the client sent it; owned */
 	struct exchange_response response;
 	struct exchange_hints hints;
 	struct exchange_pushes pushes;
@@ -233,6 +232,12 @@ struct exchange {
 	struct list waiting;
 	struct list link; /* in the relay's list, live or over */
 };
+
+/* Where bytes that the exchange needs to its end may be kept: they die with the request. */
+static inline struct arena *exchange_arena(struct exchange *x)
+{
+	return (struct arena *)(uintptr_t)&x->request->arena;
+}
 
 static inline bool exchange_is_in(const struct exchange *x, unsigned phases)
 {
@@ -293,8 +298,9 @@ struct relay_ops {
 	    void *context, struct exchange *parent, const struct policy_verdict *verdict);
 	/* The push has been promised downstream, or is held (pushed.state says which). */
 	void (*push_promised)(void *context, struct exchange *push);
-	/* A response head goes downstream, ready to be changed for this hop. */
-	void (*response_head)(void *context, struct exchange *x, struct http_head *head);
+	/* A response head goes downstream: `overlay` is the origin's, to be changed for the client.
+	 * Called once more when a push that had to wait begins. */
+	void (*response_head)(void *context, struct exchange *x, struct http_head *overlay);
 	/* The exchange is over: log and count. It has no legs any more; all else is still there. */
 	void (*ended)(void *context, struct exchange *x);
 	/* The current time as the value of a Date field; may be NULL. Borrowed until the next call. */

@@ -125,7 +125,7 @@ bool hold_request_busts(const struct http_head *request);
 enum hold_miss held_lets(const struct held *h, const struct exchange *x);
 /* And with the head? joined: the claim began before the response was complete. *not_modified: the answer
  * is 304. */
-enum hold_miss held_fits(const struct held *h, const struct http_head *request, bool joined,
+enum hold_miss held_fits(const struct held *h, const struct exchange *x, bool joined,
     struct slice *field, bool *not_modified);
 /* The same resource is held for the same user already, and is fresh. */
 bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exchange *push);

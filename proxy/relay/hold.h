@@ -80,6 +80,9 @@ struct hold_limits {
 
 struct hold_ops {
 	uint64_t (*epoch_sec)(void *context); /* since 1970, for Date and Expires */
+	/* The fields that the origin gets with x when the route of x changes them: an overlay, for
+	 * the hold to free. NULL: those of x->request. May be NULL itself. */
+	struct http_head *(*origin_request)(void *context, const struct exchange *x);
 	/* For feedback, log and counters. Everything is borrowed; may be NULL. */
 	void (*note)(void *context, const struct hold_note *note);
 };

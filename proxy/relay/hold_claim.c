@@ -214,8 +214,7 @@ static bool begin(struct held *h, struct claim *c)
 	struct exchange *x = c->exchange;
 	struct slice field = {0};
 	if (!c->is_checked) {
-		enum hold_miss miss =
-		    held_fits(h, x->request, c->is_live, &field, &c->not_modified);
+		enum hold_miss miss = held_fits(h, x, c->is_live, &field, &c->not_modified);
 		if (miss) {
 			note_miss(held_hold(h), h, x, miss, field);
 			send_away(c);
@@ -293,7 +292,7 @@ static enum hold_miss consider(
 	bool not_modified = false;
 	enum hold_miss miss = held_lets(h, x);
 	if (miss == HOLD_FITS && h->is_admitted)
-		miss = held_fits(h, x->request, false, field, &not_modified);
+		miss = held_fits(h, x, false, field, &not_modified);
 	s->is_checked = h->is_admitted;
 	s->not_modified = not_modified;
 	return miss;
@@ -302,11 +301,12 @@ static enum hold_miss consider(
 /* Finds the newest held response that fits. A map's chain has the newest first. */
 static void look(struct hold_store *store, const struct exchange *x, struct search *s)
 {
-	uint64_t hash = hold_uri_hash(store->hold, x->scheme, x->authority, x->request->path);
+	uint64_t hash =
+	    hold_uri_hash(store->hold, x->request->scheme, x->request->authority, x->request->path);
 	for (struct map_node *n = map_find(&store->by_uri, hash); n; n = map_next(n)) {
 		struct held *h = container_of(n, struct held, node);
 		struct slice field = {0};
-		if (!held_is_for(h, x->scheme, x->authority, x->request->path))
+		if (!held_is_for(h, x->request->scheme, x->request->authority, x->request->path))
 			continue;
 		enum hold_miss miss = consider(h, x, s, &field);
 		if (miss == HOLD_FITS) {

@@ -42,9 +42,9 @@ static void drop_named(struct hold *hold, const struct exchange *x,
 	arena_init(&scratch, NULL, 0);
 	bool is_same = http_target_resolve(&scratch, x->request, f->value, &t) &&
 		       /* uncovered: the router has parsed the request's authority */
-		       slice_equal_nocase(t.scheme, x->scheme) &&
+		       slice_equal_nocase(t.scheme, x->request->scheme) &&
 		       /* uncovered: a reference whose authority cannot be parsed is not resolved */
-		       http_authority_parse(x->authority, x->scheme, &ours) &&
+		       http_authority_parse(x->request->authority, x->request->scheme, &ours) &&
 		       http_authority_parse(t.authority, t.scheme, &theirs) &&
 		       http_authority_equal(&ours, &theirs);
 	if (is_same)
@@ -58,7 +58,7 @@ void hold_invalidate(struct hold *hold, const struct exchange *x, const struct h
 	    !http_method_is_safe(x->method) && response->status >= 200 && response->status < 400;
 	if (!changed || list_is_empty(&hold->used))
 		return;
-	drop(hold, x->scheme, x->authority, x->request->path);
+	drop(hold, x->request->scheme, x->request->authority, x->request->path);
 	drop_named(hold, x, response, HTTP_TOKEN_LOCATION);
 	drop_named(hold, x, response, HTTP_TOKEN_CONTENT_LOCATION);
 }

@@ -82,8 +82,8 @@ bool held_is_for(
 {
 	return slice_equal(h->push->request->path, path) &&
 	       /* uncovered: another path with the same 64 bits of a hash with a random seed */
-	       slice_equal_nocase(h->push->scheme, scheme) &&
-	       same_authority(h->push->authority, authority, scheme);
+	       slice_equal_nocase(h->push->request->scheme, scheme) &&
+	       same_authority(h->push->request->authority, authority, scheme);
 }
 
 /* ---- time ---- */
@@ -142,19 +142,46 @@ bool held_may_be_shared(const struct held *h)
 	       (!h->parent_had_authorization || is_said_to_be);
 }
 
+/* The fields that the origin got with x. What an origin promises has its own view already. */
+static struct http_head *changed_request(const struct hold *hold, const struct exchange *x)
+{
+	bool is_origins = exchange_is_push(x) && x->pushed.source == POLICY_RELAYED;
+	return is_origins || !hold->ops->origin_request
+		   ? NULL
+		   : hold->ops->origin_request(hold->context, x);
+}
+
+/*
+ * Does the response fit the request of x by its Vary? A response varies by what the origin was sent
+ * (RFC 9111 4.1): a field that a route sets, adds or removes is compared as the origin got it.
+ */
+static bool vary_matches(const struct held *h, const struct exchange *x, struct slice *field)
+{
+	if (!http_head_find(h->head, HTTP_TOKEN_VARY))
+		return true;
+	struct http_head *stored = changed_request(held_hold(h), h->push);
+	struct http_head *asked = changed_request(held_hold(h), x);
+	bool is_match = http_vary_matches(
+	    h->head, stored ? stored : h->push->request, asked ? asked : x->request, field);
+	http_head_free(stored);
+	http_head_free(asked);
+	return is_match;
+}
+
 bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exchange *push)
 {
-	uint64_t hash = hold_uri_hash(s->hold, push->scheme, push->authority, push->request->path);
+	uint64_t hash = hold_uri_hash(
+	    s->hold, push->request->scheme, push->request->authority, push->request->path);
 	for (struct map_node *n = map_find(&s->by_uri, hash); n; n = map_next(n)) {
 		const struct held *h = container_of(n, struct held, node);
 		struct slice field;
 		if ((!s->is_shared && h->credentials != credentials) ||
-		    !held_is_for(h, push->scheme, push->authority, push->request->path))
+		    !held_is_for(
+			h, push->request->scheme, push->request->authority, push->request->path))
 			continue;
 		if (!h->is_admitted)
 			return true;
-		if ((held_is_open(h) || held_is_fresh(h)) &&
-		    http_vary_matches(h->head, h->push->request, push->request, &field))
+		if ((held_is_open(h) || held_is_fresh(h)) && vary_matches(h, push, &field))
 			return true;
 	}
 	return false;
@@ -214,12 +241,12 @@ static enum hold_miss conditions(
 	return *not_modified && h->head->status == 200 ? HOLD_FITS : HOLD_MISS_BUSTING;
 }
 
-enum hold_miss held_fits(const struct held *h, const struct http_head *request, bool joined,
+enum hold_miss held_fits(const struct held *h, const struct exchange *x, bool joined,
     struct slice *field, bool *not_modified)
 {
-	const struct http_cache_control cc = http_cache_control(request);
+	const struct http_cache_control cc = http_cache_control(x->request);
 	*not_modified = false;
-	if (!http_vary_matches(h->head, h->push->request, request, field))
+	if (!vary_matches(h, x, field))
 		return HOLD_MISS_VARY;
 	/* While the promised stream is open the response counts as validated (RFC 9113 8.4), for
 	 * its own client. */
@@ -229,5 +256,5 @@ enum hold_miss held_fits(const struct held *h, const struct http_head *request, 
 	uint64_t left = held_is_fresh(h) ? h->fresh_sec - resident_sec(h) : 0;
 	if ((cc.has_max_age && held_age_sec(h) > cc.max_age_sec) || cc.min_fresh_sec > left)
 		return HOLD_MISS_BUSTING;
-	return conditions(h, request, not_modified);
+	return conditions(h, x->request, not_modified);
 }

@@ -72,7 +72,8 @@ void held_enter(struct held *h, struct hold_store *s)
 	s->bytes += h->body.bytes;
 	list_append(&s->entries, &h->entry);
 	map_insert(&s->by_uri, &h->node,
-	    hold_uri_hash(s->hold, h->push->scheme, h->push->authority, h->push->request->path));
+	    hold_uri_hash(s->hold, h->push->request->scheme, h->push->request->authority,
+		h->push->request->path));
 	enter_ring(h);
 }
 

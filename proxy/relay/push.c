@@ -59,8 +59,8 @@ static bool is_repeated(const struct exchange *parent, const struct http_head *p
 	{
 		if (child->request->method_token == promised->method_token &&
 		    slice_equal(child->request->path, promised->path) &&
-		    slice_equal(child->authority, promised->authority) &&
-		    slice_equal(child->scheme, promised->scheme))
+		    slice_equal(child->request->authority, promised->authority) &&
+		    slice_equal(child->request->scheme, promised->scheme))
 			return true;
 	}
 	return false;

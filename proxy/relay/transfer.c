@@ -224,10 +224,25 @@ static void begin_push(struct exchange *x)
 	list_remove(&x->pushed.unbegun);
 }
 
+/* The head as the client gets it: an overlay of the origin's, which the owner changes. NULL: the head
+ * goes as it is, since the answer is our own, or the response is only held. */
+static struct http_head *overlay_for_client(struct exchange *x, const struct http_head *head)
+{
+	if (exchange_is_own_answer(x) || is_held(x))
+		return NULL;
+	struct http_head *overlay = http_head_overlay(head);
+	exchange_join_hints(x, overlay);
+	x->relay->ops->response_head(x->relay->context, x, overlay);
+	return overlay;
+}
+
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 {
-	exchange_send_hints(x);
-	if (!x->down.ops->send_head(&x->down, head, end)) {
+	struct http_head *overlay = overlay_for_client(x, head);
+	exchange_send_hints(x); /* the offers of this head among them */
+	bool is_sent = x->down.ops->send_head(&x->down, overlay ? overlay : head, end);
+	http_head_free(overlay);
+	if (!is_sent) {
 		ensure(exchange_is_push(x));
 		x->response.pending = head;
 		exchange_move(x, EXCHANGE_HEAD_WAITS);
@@ -251,16 +266,13 @@ static void interim(struct exchange *x, struct http_head *head)
 	pace_begin(&x->download.given, x->relay->now);
 	exchange_stir(x);
 	if (may_pass) {
-		if (!is_held(x)) {
-			exchange_join_hints(x, head);
-			x->relay->ops->response_head(x->relay->context, x, head);
-		}
-		/* send_head drops the interim response of a push for which there is no room: it is of
+		struct http_head *overlay = overlay_for_client(x, head);
+		/* The leg drops the interim response of a push for which there is no room: it is of
 		 * use only before the final head, and would cost the client a stream. */
-		if (x->down.ops->send_head(&x->down, head, false) &&
-		    x->pushed.state == PUSH_PROMISED)
-			/* it counts among the client's streams from now on */
-			begin_push(x);
+		bool is_sent = x->down.ops->send_head(&x->down, overlay ? overlay : head, false);
+		http_head_free(overlay);
+		if (is_sent && x->pushed.state == PUSH_PROMISED)
+			begin_push(x); /* it counts among the client's streams from now on */
 	}
 	http_head_free(head);
 }
@@ -271,7 +283,6 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		http_head_free(head);
 		return;
 	}
-	http_head_strip_hop(head);
 	http_response_strip_length(head);
 	if (http_head_is_interim(head)) {
 		interim(x, head);
@@ -292,10 +303,8 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 			return;
 		}
 	}
-	if (is_held(x)) /* the claiming exchange calls response_head for its own client */
+	if (is_held(x)) /* the claiming exchange sends the end to its own client */
 		end = false;
-	else
-		x->relay->ops->response_head(x->relay->context, x, head);
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
 	if (!exchange_is_over(x))

@@ -258,8 +258,8 @@ static void decide_own(struct replay *r, enum policy_source source)
 	};
 	enum policy_type type = policy_type_of_path(resource.target.path);
 	resource.as = slice_of_string(policy_type_as(type));
-	bool is_foreign = !slice_equal(resource.target.scheme, x->scheme) ||
-			  !slice_equal(resource.target.authority, x->authority);
+	bool is_foreign = !slice_equal(resource.target.scheme, x->request->scheme) ||
+			  !slice_equal(resource.target.authority, x->request->authority);
 	exchange_offer(
 	    x, source, &resource, is_foreign ? RELAY_OFFER_CROSS_ORIGIN : RELAY_OFFER_PLAIN);
 }

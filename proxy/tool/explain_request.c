@@ -158,8 +158,8 @@ static int promise(struct request *r, const char *text)
 	}
 	struct http_head *base = explain_head(&r->scene), *head = explain_head(&r->scene);
 	struct http_target target;
-	base->scheme = x->scheme;
-	base->authority = x->authority;
+	base->scheme = x->request->scheme;
+	base->authority = x->request->authority;
 	base->path = x->request->path;
 	const char *wrong = "not a path or URL";
 	if (http_target_resolve(&head->arena, base, reference, &target)) {

@@ -73,8 +73,6 @@ static const struct leg_ops leg_ops = {
 
 static void dispatch(void *context, struct exchange *x)
 {
-	const struct conf_route *route = x->context.route;
-	fields_apply(&route->request_fields, x->request);
 	if (exchange_is_push(x))
 		return; /* its response is not thought of */
 	struct explain_scene *s = context;

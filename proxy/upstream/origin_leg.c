@@ -26,21 +26,14 @@ bool origin_conn_has_room(const struct origin_conn *c)
 	       session_request_room(c->session) > 0;
 }
 
-/* What the origin is told: the hop's own scheme and authority where the configuration says so. */
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)
 {
-	const struct conf_origin *o = c->pool->origin;
-	struct http_head *head = x->request;
+	struct http_head *head = offer_origin_request(c->upstream->offers, x);
 	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers;
-	if (o->host_override)
-		head->authority = slice_of_string(o->host_override);
-	if (o->scheme == CONF_SCHEME_HOP)
-		head->scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
 	bool fits = session_request_fits(c->session, head);
 	struct session_stream *stream =
 	    fits ? session_request(c->session, head, end, &x->up) : NULL;
-	head->authority = x->authority;
-	head->scheme = x->scheme;
+	http_head_free(head);
 	if (!stream)
 		return fits ? &relay_cause_NO_MEMORY : &relay_cause_HEAD_LARGE;
 	const struct leg leg = {

@@ -7,6 +7,7 @@
 #ifndef PUSHGATE_UPSTREAM_UPSTREAM_H
 #define PUSHGATE_UPSTREAM_UPSTREAM_H
 
+#include "proxy/offer/offer.h"
 #include "proxy/session/session.h"
 #include "proxy/worker_env.h"
 
@@ -14,7 +15,8 @@ struct pool;
 
 /* All origins of a worker. */
 struct upstream {
-	struct worker_env *env; /* borrows */
+	struct worker_env *env;         /* borrows */
+	const struct offer_env *offers; /* borrows: how requests become those that origins get */
 	/* Connects to the built-in demo origin: a connected socket whose other end speaks h2c as a
 	 * server, or -1. NULL when no origin is demo:. */
 	int (*demo_connect)(void *context);
@@ -28,7 +30,7 @@ struct upstream {
 	bool is_closed; /* nothing is dispatched any more */
 };
 
-/* env and the demo's members are set. False with a message: a CA file cannot be read. */
+/* env, offers and the demo's members are set. False with a message: a CA file cannot be read. */
 bool upstream_open(struct upstream *u, char *error, size_t error_size);
 void upstream_close(struct upstream *u); /* ends every connection at once */
 void upstream_free(struct upstream *u);

@@ -234,7 +234,7 @@ static void push_promised(void *context, struct exchange *push)
 static void offer(struct exchange *x, enum policy_source source, unsigned path)
 {
 	const struct http_resource resource = {
-	    .target = {x->scheme, x->authority, slice_of_string(paths[path % PATHS])},
+	    .target = {x->request->scheme, x->request->authority, slice_of_string(paths[path % PATHS])},
 	    .as = SLICE("style")};
 	exchange_offer(x, source, &resource, RELAY_OFFER_PLAIN);
 }

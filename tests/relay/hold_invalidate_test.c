@@ -163,8 +163,8 @@ static void change_names_nothing_of_another_scheme(void **state)
 		hold_world_pass(hw);
 		struct exchange *x =
 		    hold_world_request(hw, &hw->store, "POST", "/form", NULL, &down);
-		x->authority = SLICE("example.com:8443");
-		x->scheme = is_same ? SLICE("http") : SLICE("https");
+		world_request_of(x)->authority = SLICE("example.com:8443");
+		world_request_of(x)->scheme = is_same ? SLICE("http") : SLICE("https");
 		respond_to(hw, x, 201, FIELDS("location", "http://example.com:8443/a"));
 		assert_string_equal(hw->notes, is_same ? "invalidated expired 0" : "");
 		hold_world_free(hw);
@@ -195,8 +195,8 @@ static void only_the_named_resource_is_dropped_by_a_change(void **state)
 	struct world_leg *down;
 	hold_world_push(hw, "/a", FRESH, "abc");
 	struct exchange *x = hold_world_request(hw, &hw->store, "POST", "/a", NULL, &down);
-	x->scheme = SLICE("http");
-	x->authority = SLICE("example.com:443");
+	world_request_of(x)->scheme = SLICE("http");
+	world_request_of(x)->authority = SLICE("example.com:443");
 	respond_to(hw, x, 200, NULL);
 	assert_string_equal(hw->notes, "");
 	hold_world_free(hw);

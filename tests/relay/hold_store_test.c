@@ -99,8 +99,8 @@ static void host_is_the_same_however_it_is_written(void **state)
 		struct world_leg *down;
 		hold_world_push(hw, "/a", FRESH, "abc");
 		struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
-		x->scheme = slice_of_string(cases[i].scheme);
-		x->authority = slice_of_string(cases[i].authority);
+		world_request_of(x)->scheme = slice_of_string(cases[i].scheme);
+		world_request_of(x)->authority = slice_of_string(cases[i].authority);
 		assert_int_equal(hold_claim(&hw->hold, x), cases[i].is_same);
 		assert_string_equal(hw->notes, "");
 		hold_world_free(hw);
@@ -115,10 +115,10 @@ static void schemes_on_one_port_are_two_resources(void **state)
 	struct world_leg *down;
 	assert_non_null(hold_world_promise_at(hw, "https", "example.com:8443"));
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
-	x->authority = SLICE("example.com:8443");
-	x->scheme = SLICE("http");
+	world_request_of(x)->authority = SLICE("example.com:8443");
+	world_request_of(x)->scheme = SLICE("http");
 	assert_false(hold_claim(&hw->hold, x));
-	x->scheme = SLICE("https");
+	world_request_of(x)->scheme = SLICE("https");
 	assert_true(hold_claim(&hw->hold, x));
 	assert_non_null(hold_world_promise_at(hw, "http", "example.com:8443"));
 	hold_world_free(hw);
@@ -137,9 +137,9 @@ static void long_hosts_differ_to_their_last_byte(void **state)
 	other_name[299] = 'b';
 	assert_non_null(hold_world_promise_at(hw, "https", long_name));
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
-	x->authority = slice_of_string(other_name);
+	world_request_of(x)->authority = slice_of_string(other_name);
 	assert_false(hold_claim(&hw->hold, x));
-	x->authority = slice_of_string(long_name);
+	world_request_of(x)->authority = slice_of_string(long_name);
 	assert_true(hold_claim(&hw->hold, x));
 	/* Nor are two of them one promise. */
 	assert_non_null(hold_world_promise_at(hw, "https", other_name));
@@ -431,7 +431,7 @@ static void request_without_an_authority_finds_nothing(void **state)
 	struct world_leg *down;
 	hold_world_push(hw, "/a", FRESH, "abc");
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
-	x->authority = SLICE("");
+	world_request_of(x)->authority = SLICE("");
 	assert_false(hold_claim(&hw->hold, x));
 	assert_string_equal(hw->notes, "");
 	hold_world_free(hw);

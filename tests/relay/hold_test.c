@@ -58,13 +58,13 @@ static void requests_for_other_uris_are_dispatched_and_nothing_is_missed(void **
 	assert_false(hold_world_get(hw, "/a?x", NULL, &down));
 	assert_false(hold_world_get(hw, "/A", NULL, &down));
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
-	x->authority = SLICE("other.example");
+	world_request_of(x)->authority = SLICE("other.example");
 	assert_false(hold_claim(&hw->hold, x));
-	x->authority = SLICE("example.com");
-	x->scheme = SLICE("http");
+	world_request_of(x)->authority = SLICE("example.com");
+	world_request_of(x)->scheme = SLICE("http");
 	assert_false(hold_claim(&hw->hold, x));
-	x->scheme = SLICE("https");
-	x->authority = SLICE("EXAMPLE.com:443"); /* another way to write the same */
+	world_request_of(x)->scheme = SLICE("https");
+	world_request_of(x)->authority = SLICE("EXAMPLE.com:443"); /* another way to write the same */
 	assert_true(hold_claim(&hw->hold, x));
 	assert_string_equal(hw->notes, "");
 	hold_world_pass(hw);

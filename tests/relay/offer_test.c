@@ -53,7 +53,7 @@ static void offer_of_our_own_is_promised_first_and_asked_for_then(void **state)
 	assert_non_null(push);
 	assert_string_equal(p.down->said, "promise /a.css");
 	assert_ptr_equal(p.w->dispatched[1], push);
-	assert_non_null(http_head_find(push->request, HTTP_TOKEN_VIA));
+	assert_null(http_head_find(push->request, HTTP_TOKEN_VIA));
 	assert_int_equal(push->pushed.source, POLICY_LINK);
 	struct world_leg *push_down = world_leg_of(p.w, &push->down);
 	exchange_on_response(push, world_response(p.w, 200), false);

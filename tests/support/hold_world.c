@@ -113,7 +113,7 @@ static void note(void *context, const struct hold_note *n)
 		    (unsigned long long)n->wasted_bytes);
 }
 
-static const struct hold_ops hold_ops = {epoch_sec, note};
+static const struct hold_ops hold_ops = {.epoch_sec = epoch_sec, .note = note};
 
 /* ---- life ---- */
 
@@ -207,8 +207,9 @@ struct exchange *hold_world_request(struct hold_world *hw, struct hold_store *s,
 {
 	struct exchange *x = world_exchange(hw->w, method, true, down);
 	ensure(x);
-	x->request->path = arena_copy(&x->request->arena, slice_of_string(path));
-	add(x->request, fields);
+	struct http_head *request = world_request_of(x);
+	request->path = arena_copy(&request->arena, slice_of_string(path));
+	add(request, fields);
 	x->context.hold_store = s;
 	return x;
 }

@@ -68,4 +68,10 @@ void world_take(struct world_leg *l);
 /* Lets time pass in small steps. */
 void world_pass(struct world *w, usec span);
 
+/* The request of an exchange while the test is still making it up; const for everything else. */
+static inline struct http_head *world_request_of(struct exchange *x)
+{
+	return (struct http_head *)(uintptr_t)x->request;
+}
+
 #endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* What is for one hop alone is removed before a head goes to the next (RFC 9110 7.6.1). */
+#include "proxy/http/head.h"
+
+/* Options of Connection that are looked at: each is compared with every field. */
+#define NOMINATED_MAX 32u
+
+enum hop_class {
+	END_TO_END,
+	ONE_HOP,
+	ONE_HOP_IN_REQUESTS, /* Host: :authority says the same, and must be the only one (RFC 9113
+				8.3.1) */
+	NOMINATES,           /* Connection, which names others */
+	TE,                  /* stays as "trailers" */
+};
+
+static const uint8_t class_of[HTTP_TOKEN_COUNT] = {
+    [HTTP_TOKEN_CONNECTION] = NOMINATES,
+    [HTTP_TOKEN_KEEP_ALIVE] = ONE_HOP,
+    [HTTP_TOKEN_PROXY_CONNECTION] = ONE_HOP,
+    [HTTP_TOKEN_TRANSFER_ENCODING] = ONE_HOP,
+    [HTTP_TOKEN_UPGRADE] = ONE_HOP,
+    [HTTP_TOKEN_HTTP2_SETTINGS] = ONE_HOP,
+    [HTTP_TOKEN_HOST] = ONE_HOP_IN_REQUESTS,
+    [HTTP_TOKEN_TE] = TE,
+};
+
+/* ---- Connection ---- */
+
+struct nominated {
+	struct slice options[NOMINATED_MAX];
+	uint32_t count;
+};
+
+static void collect_nominated(const struct http_head *head, struct nominated *n)
+{
+	n->count = 0;
+	for (uint32_t i = 0; i < head->count; i++) {
+		if (head->fields[i].token != HTTP_TOKEN_CONNECTION)
+			continue;
+		struct slice rest = head->fields[i].value, option;
+		while (n->count < NOMINATED_MAX && slice_next_member(&rest, &option))
+			n->options[n->count++] = option;
+	}
+}
+
+/* A sender cannot nominate a field that frames or routes the message. */
+static bool is_nominated(const struct nominated *n, const struct http_field *field)
+{
+	if (field->token == HTTP_TOKEN_HOST || field->token == HTTP_TOKEN_CONTENT_LENGTH ||
+	    field->token == HTTP_TOKEN_TE)
+		return false;
+	for (uint32_t i = 0; i < n->count; i++) {
+		if (slice_equal_nocase(n->options[i], field->name))
+			return true;
+	}
+	return false;
+}
+
+static void drop_nominated(const struct http_head *from, struct http_head *head)
+{
+	struct nominated nominated;
+	uint32_t kept = 0;
+	collect_nominated(from, &nominated);
+	for (uint32_t i = 0; i < head->count; i++)
+		if (!is_nominated(&nominated, &head->fields[i]))
+			head->fields[kept++] = head->fields[i];
+	head->count = kept;
+}
+
+/* ---- TE ---- */
+
+/* "trailers" says what every hop of ours can carry, so it survives (RFC 9110 10.1.4). */
+static bool te_has_trailers(struct slice value)
+{
+	struct slice member;
+	while (slice_next_member(&value, &member)) {
+		if (slice_equal_nocase(member, SLICE("trailers")))
+			return true;
+	}
+	return false;
+}
+
+static bool is_request(const struct http_head *head)
+{
+	return head->kind == HTTP_REQUEST || head->kind == HTTP_PROMISE;
+}
+
+/* True when the field stays; its value becomes "trailers". */
+static bool keep_te(const struct http_head *head, struct http_field *field, bool *had_te)
+{
+	if (!is_request(head) || *had_te || !te_has_trailers(field->value))
+		return false;
+	*had_te = true;
+	if (!slice_equal(field->value, SLICE("trailers"))) {
+		field->value = SLICE("trailers");
+		field->hash = 0;
+	}
+	return true;
+}
+
+/* ---- heads ---- */
+
+/* Fills the overlay with the fields of `from` that may go on. */
+static void keep_end_to_end(const struct http_head *from, struct http_head *to, bool keeps_host)
+{
+	bool had_te = false, nominates = false;
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < from->count; i++) {
+		struct http_field *field = &to->fields[kept];
+		enum hop_class class = class_of[from->fields[i].token];
+		*field = from->fields[i];
+		kept += class == END_TO_END || (class == TE && keep_te(from, field, &had_te)) ||
+			(class == ONE_HOP_IN_REQUESTS && keeps_host);
+		nominates |= class == NOMINATES;
+	}
+	to->count = kept;
+	if (nominates) /* never in HTTP/2 */
+		drop_nominated(from, to);
+}
+
+void http_head_strip_hop(struct http_head *head)
+{
+	struct nominated nominated;
+	bool had_te = false;
+	uint32_t kept = 0;
+	collect_nominated(head, &nominated);
+	for (uint32_t i = 0; i < head->count; i++) {
+		struct http_field *field = &head->fields[i];
+		enum hop_class class = class_of[field->token];
+		if (class == ONE_HOP || class == NOMINATES || is_nominated(&nominated, field) ||
+		    (class == TE && !keep_te(head, field, &had_te)))
+			continue;
+		if (kept != i)
+			head->fields[kept] = *field;
+		kept++;
+	}
+	head->count = kept;
+}
+
+struct http_head *http_head_overlay(const struct http_head *head)
+{
+	struct http_head *overlay = http_head_new(head->pool);
+	http_head_reserve_fields(overlay, head->count);
+	overlay->kind = head->kind;
+	overlay->method = head->method;
+	overlay->scheme = head->scheme;
+	overlay->authority = head->authority;
+	overlay->path = head->path;
+	overlay->protocol = head->protocol;
+	overlay->method_token = head->method_token;
+	overlay->status = head->status;
+	overlay->never_index_pseudo = head->never_index_pseudo;
+	overlay->content_length = head->content_length;
+	keep_end_to_end(head, overlay, !is_request(head));
+	return overlay;
+}

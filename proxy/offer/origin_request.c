@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The request as its origin gets it. The client's own request stays as it came: holds, diary, learning,
+ * Vary, rules and the log read that one.
+ */
+#include "proxy/offer/offer.h"
+
+#include "proxy/base/ascii.h"
+#include "proxy/http/via.h"
+
+/* A larger number counts as this one. */
+#define HOPS_MAX UINT32_MAX
+
+bool offer_max_forwards(struct slice value, uint64_t *left)
+{
+	if (value.len == 0 || !ascii_all(value, ASCII_DIGIT))
+		return false;
+	if (!slice_to_number(value, HOPS_MAX, left))
+		*left = HOPS_MAX;
+	return true;
+}
+
+/* RFC 9110 7.6.2: one hop fewer. */
+static void count_hop(struct http_head *head)
+{
+	uint64_t left;
+	if (head->method_token != HTTP_METHOD_OPTIONS && head->method_token != HTTP_METHOD_TRACE)
+		return;
+	const struct http_field *f = http_head_find(head, HTTP_TOKEN_MAX_FORWARDS);
+	if (!f || !offer_max_forwards(f->value, &left) || left == 0)
+		return;
+	http_head_remove(head, HTTP_TOKEN_MAX_FORWARDS);
+	http_head_add_token(
+	    head, HTTP_TOKEN_MAX_FORWARDS, arena_printf(&head->arena, "%u", (unsigned)(left - 1)));
+}
+
+struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x)
+{
+	const struct conf_origin *o = x->context.origin;
+	struct http_head *head = http_head_overlay(x->request);
+	count_hop(head);
+	http_via_add(head, env->pseudonym);
+	fields_apply(&x->context.route->request_fields, head);
+	if (o->host_override)
+		head->authority = slice_of_string(o->host_override);
+	if (o->scheme == CONF_SCHEME_HOP)
+		head->scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
+	return head;
+}
