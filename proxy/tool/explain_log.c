@@ -79,7 +79,7 @@ static void guess_from_request(struct client_guess *guess, const struct log_line
 }
 
 /*
- * Some guards send_parent_request about the state of that moment, which the log does not have: let them decide as
+ * Some guards ask about the state of that moment, which the log does not have: let them decide as
  * logged.
  */
 static void correct(void *context, struct policy_offer *offer)
