@@ -154,7 +154,7 @@ struct conf_add {
 struct conf_preload {
 	const char *name, *file;
 	uint32_t line;
-	struct policy_rule when;      /* conditions only, for policy_rule_takes_request */
+	struct policy_rule when;      /* conditions only, for policy_rule_takes */
 	bool link;
 	enum conf_learned learned;
 	const char **manifests;       /* paths of files */
