@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of the policy's enums, and what a resource is: by `as`, by the path's extension, by media
- * type. A guess for choosing rules and priorities; it never decides what is correct HTTP.
+ * Names of the policy's enums, and the type of a resource: by `as`, by the path's extension, by
+ * media type. The type is a guess for choosing rules and priorities; it never decides what is
+ * correct HTTP.
  */
 #include "policy/rules.h"
 #include "proxy/base/ensure.h"
@@ -180,7 +181,7 @@ enum policy_type policy_type_of_media(struct slice content_type)
 		if (slice_equal_nocase(row, head))
 			return media_types[i].type;
 	}
-	/* RFC 6839 3.1: a structured syntax. */
+	/* RFC 6839 3.1: the suffix of a structured syntax. */
 	if (media.len > 5 && slice_equal_nocase(slice_from(media, media.len - 5), SLICE("+json")))
 		return POLICY_TYPE_JSON;
 	return POLICY_TYPE_UNKNOWN;

@@ -100,7 +100,7 @@ static void a_browser_gets_hints_and_what_is_held(void **state)
 	    "   guards   authority ... parent-cap: all 12 pass\n"
 	    "   verdict  hint+hold, rule browsers\n"
 	    "   reason   rule: A rule of the configuration decided.\n"
-	    "   advice   Look at the rule that is named.\n"
+	    "   advice   See the named rule.\n"
 	    "   client   103 with Link: </a.css>; rel=preload; as=style; held for its own request\n"
 	    "\n"
 	    "1 offer: 1 hint+hold\n");
@@ -115,8 +115,8 @@ static void half_of_hint_and_hold_for_a_client_that_does_not_navigate(void **sta
 	    "   guards   parent-cap ... parent-cap: all 2 pass\n"
 	    "   verdict  hold, rule browsers\n"
 	    "   reason   rule: A rule of the configuration decided.\n"
-	    "   advice   Look at the rule that is named.\n"
-	    "   but      hint-client: Not a navigation over HTTP/2: browsers ignore hints there.\n"
+	    "   advice   See the named rule.\n"
+	    "   but      hint-client: The request is not a navigation over HTTP/2: browsers ignore hints for it.\n"
 	    "   client   nothing yet: held for its own request\n");
 }
 
@@ -129,7 +129,7 @@ static void links_of_the_response_and_why_they_are_no_offers(void **state)
 	    "2. link GET /b.css\n"
 	    "   verdict  drop\n"
 	    "   reason   link-nopush: The link has the parameter nopush.\n"
-	    "   advice   Nothing: the origin wants it so.\n"
+	    "   advice   None needed: the origin asks for this.\n"
 	    "   client   nothing\n"
 	    "\n"
 	    "2 offers: 1 forward, 1 drop\n");
