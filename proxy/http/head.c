@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heads: their pool, their fields, and what one hop's head loses before the next. The rules of a
- * well-formed head are in head_validate.c. A pooled head carries a first block for its bytes and a first
- * array for its fields, so that a usual head touches the heap not at all.
+ * Heads: their pool, their fields, and the removal of hop-by-hop fields. head_validate.c has the
+ * rules of a well-formed head. A pooled head contains a first block for its bytes and a first array
+ * for its fields, so that a usual head needs no heap allocation.
  */
 #include "proxy/http/head.h"
 
@@ -15,7 +15,7 @@
 
 #define FIRST_FIELDS 24u
 #define FIRST_BYTES 2048u
-#define NOMINATED_MAX 32u
+#define CONNECTION_OPTIONS_MAX 32u
 
 struct http_head_pool {
 	struct spares spares;
@@ -52,7 +52,9 @@ size_t http_head_pool_out(const struct http_head_pool *pool)
 	return pool->out;
 }
 
-/* Member by member: compilers clear the whole at once with a string instruction, which is slow. */
+/*
+ * Clears member by member: for the whole struct compilers use a string instruction, which is slow.
+ */
 static void clear(struct http_head *head)
 {
 	const struct slice none = {"", 0};
@@ -90,7 +92,7 @@ void http_head_free(struct http_head *head)
 	ensure(pool && pool->out > 0);
 	pool->out--;
 	arena_fini(&head->arena);
-	head->pool = NULL; /* so that a second free is seen */
+	head->pool = NULL; /* so that a second free is detected */
 	spares_keep_or_free(&pool->spares, container_of(head, struct pooled_head, head));
 }
 
@@ -99,7 +101,10 @@ size_t http_head_bytes(const struct http_head *head)
 	return head ? sizeof(struct pooled_head) + head->arena.heap_bytes : 0;
 }
 
-/* The old array stays in the arena unused: at most as much again, and it dies with the head. */
+/*
+ * The old array stays unused in the arena until the head is freed; it is at most as large as the
+ * new one.
+ */
 static void resize_fields(struct http_head *head, uint32_t capacity)
 {
 	struct http_field *fields = arena_alloc(&head->arena, capacity * sizeof(*fields));
@@ -212,7 +217,7 @@ const struct http_field *http_head_find_name(const struct http_head *head, struc
 bool http_response_is_bodyless(const struct http_head *response, enum http_method method)
 {
 	if (method == HTTP_METHOD_CONNECT && response->status >= 200 && response->status < 300)
-		return true; /* what follows is the tunnel, RFC 9110 9.3.6 */
+		return true; /* the tunnel follows the head, RFC 9110 9.3.6 */
 	return method == HTTP_METHOD_HEAD || http_head_is_interim(response) ||
 	       response->status == 204 || response->status == 304;
 }
@@ -226,7 +231,7 @@ void http_response_strip_length(struct http_head *response)
 	response->content_length = HTTP_LENGTH_UNKNOWN;
 }
 
-/* What each field costs on top of its name and value. */
+/* RFC 9113 6.5.2: bytes that each field counts besides its name and value. */
 #define LIST_FIELD_OVERHEAD 32u
 
 static size_t pseudo_bytes(enum http_token token, struct slice value)
@@ -255,26 +260,29 @@ static bool is_for_one_hop(uint16_t token)
 	       token == HTTP_TOKEN_UPGRADE || token == HTTP_TOKEN_HTTP2_SETTINGS;
 }
 
-/* What Connection names (RFC 9110 7.6.1), up to a bound: each is compared with every field. */
-struct nominated {
-	struct slice options[NOMINATED_MAX];
+/*
+ * The connection options in Connection fields (RFC 9110 7.6.1). Bounded, because each is compared
+ * with every field.
+ */
+struct connection_options {
+	struct slice options[CONNECTION_OPTIONS_MAX];
 	uint32_t count;
 };
 
-static void collect_nominated(const struct http_head *head, struct nominated *n)
+static void collect_connection_options(const struct http_head *head, struct connection_options *n)
 {
 	n->count = 0;
 	for (uint32_t i = 0; i < head->count; i++) {
 		if (head->fields[i].token != HTTP_TOKEN_CONNECTION)
 			continue;
 		struct slice rest = head->fields[i].value, option;
-		while (n->count < NOMINATED_MAX && slice_next_member(&rest, &option))
+		while (n->count < CONNECTION_OPTIONS_MAX && slice_next_member(&rest, &option))
 			n->options[n->count++] = option;
 	}
 }
 
-/* What frames or routes the message is not the sender's to remove. */
-static bool is_nominated(const struct nominated *n, const struct http_field *field)
+/* A sender may not remove the fields that frame or route the message. */
+static bool is_connection_option(const struct connection_options *n, const struct http_field *field)
 {
 	if (field->token == HTTP_TOKEN_HOST || field->token == HTTP_TOKEN_CONTENT_LENGTH ||
 	    field->token == HTTP_TOKEN_TE)
@@ -286,7 +294,7 @@ static bool is_nominated(const struct nominated *n, const struct http_field *fie
 	return false;
 }
 
-/* "trailers" says what every hop of ours can carry, so it survives (RFC 9110 10.1.4). */
+/* Every hop here can carry trailers, so "trailers" is kept (RFC 9110 10.1.4). */
 static bool te_has_trailers(struct slice value)
 {
 	struct slice member;
@@ -297,7 +305,7 @@ static bool te_has_trailers(struct slice value)
 	return false;
 }
 
-/* True when the field stays; its value may be cut down to what stays of it. */
+/* True if the te field stays; its value is then reduced to "trailers". */
 static bool keep_te(const struct http_head *head, struct http_field *field, bool *had_te)
 {
 	bool is_request = head->kind == HTTP_REQUEST || head->kind == HTTP_PROMISE;
@@ -313,13 +321,14 @@ static bool keep_te(const struct http_head *head, struct http_field *field, bool
 
 void http_head_strip_hop(struct http_head *head)
 {
-	struct nominated nominated;
+	struct connection_options connection_options;
 	bool had_te = false;
 	uint32_t kept = 0;
-	collect_nominated(head, &nominated);
+	collect_connection_options(head, &connection_options);
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct http_field *field = &head->fields[i];
-		if (is_for_one_hop(field->token) || is_nominated(&nominated, field))
+		if (is_for_one_hop(field->token) ||
+		    is_connection_option(&connection_options, field))
 			continue;
 		if (field->token == HTTP_TOKEN_TE && !keep_te(head, field, &had_te))
 			continue;
