@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduler of DATA frames (RFC 9218 10). It knows neither streams nor windows. */
+/* The scheduler of DATA frames (RFC 9218 10). It does not use streams or windows. */
 #include "proxy/h2/sched.h"
 #include "proxy/base/ensure.h"
 
@@ -22,8 +22,10 @@ void h2_place_init(struct h2_place *p, uint32_t id, struct http_priority priorit
 	p->ready = H2_READY_NOT;
 }
 
-/* By id. New streams have the highest ids and the one being served the lowest, so both ends are
- * near. */
+/*
+ * Inserts by id. New streams have the highest ids and the stream being sent has the lowest, so the
+ * search is short from both ends.
+ */
 static void insert_ordered(struct list *head, struct h2_place *p)
 {
 	struct h2_place *first = list_first(head, struct h2_place, link);
