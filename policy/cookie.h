@@ -18,8 +18,7 @@ enum {
 	POLICY_COOKIE_TEXT = 1024, /* longest value, in bytes */
 	POLICY_COOKIE_MOST = 256,  /* most resources */
 	POLICY_COOKIE_HASH_BITS = 24,
-	POLICY_COOKIE_MAC =
-	    32, /* bytes that the callback writes; the cookie carries the first half */
+	POLICY_COOKIE_MAC = 32, /* bytes from the callback; the cookie carries half */
 	POLICY_COOKIE_KEYS = 2,
 };
 

@@ -143,8 +143,8 @@ bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_o
 
 	if (facts->parent_is_push || facts->parent_gone)
 		return false;
-	if (rules->count ==
-	    0) /* called for each request: without rules the facts need not be gathered */
+	/* Called for each request: without rules the facts need not be gathered. */
+	if (rules->count == 0)
 		return action_is_useful(rules->fallback, NULL, facts);
 	request.promised = NULL;
 	policy_facts_init(&f, &request);

@@ -27,10 +27,8 @@ static bool item_matches(struct slice pattern, size_t p, char byte, bool nocase,
 static bool match(struct slice pattern, struct slice text, bool nocase)
 {
 	size_t p = 0, t = 0, width;
-	size_t
-	    star = SIZE_MAX,
-	    star_text =
-		0; /* positions after the last star: in the pattern, and in the text after its match */
+	/* Positions after the last star: in the pattern, and in the text after its match. */
+	size_t star = SIZE_MAX, star_text = 0;
 	while (t < text.len) {
 		if (p < pattern.len && pattern.ptr[p] == '*') {
 			star = ++p;

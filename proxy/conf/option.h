@@ -84,8 +84,8 @@ extern const struct conf_section_type conf_section_types[CONF_SECTION_COUNT];
 struct conf_unavailable {
 	enum conf_kind section;
 	const char *key, *value;
-	const char
-	    *right; /* what to write instead; NULL: the available choices, else "remove it" */
+	/* What to write instead; NULL: the available choices, else "remove it". */
+	const char *right;
 };
 extern const struct conf_unavailable conf_unavailable_rows[];
 extern const size_t conf_unavailable_count;

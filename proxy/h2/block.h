@@ -15,8 +15,7 @@
 #define H2_BLOCK_BASE 16384u
 
 struct h2_block {
-	uint8_t
-	    *data; /* [0, length): fragments; [length, length + partial): the unfinished frame */
+	uint8_t *data; /* [0, length): fragments; then `partial` bytes of the unfinished frame */
 	uint32_t length, partial, capacity;
 	size_t charged;
 	bool is_open;           /* between HEADERS or PUSH_PROMISE and END_HEADERS */

@@ -86,16 +86,15 @@ struct h2_limits {
 	/* Announced to the peer, besides the settings. */
 	uint32_t connection_window; /* receive window of the connection, ≥ 65535 */
 	/* Local resources. */
-	uint32_t field_block_bytes; /* ≤ LIMIT_FIELD_BLOCK_BYTES; above: ENHANCE_YOUR_CALM */
-	uint32_t continuations;     /* in one block */
-	uint32_t
-	    encoder_table_bytes;    /* highest table size to use of the peer's HEADER_TABLE_SIZE */
-	uint32_t interim_responses; /* client: of one request; above: the stream is reset */
-	uint32_t reserved_streams;  /* client: promised and unanswered at a time; above: the engine
+	uint32_t field_block_bytes;   /* ≤ LIMIT_FIELD_BLOCK_BYTES; above: ENHANCE_YOUR_CALM */
+	uint32_t continuations;       /* in one block */
+	uint32_t encoder_table_bytes; /* highest table size used, whatever the peer allows */
+	uint32_t interim_responses;   /* client: of one request; above: the stream is reset */
+	uint32_t reserved_streams; /* client: promised and unanswered at a time; above: the engine
 	                                   refuses with REFUSED_STREAM by itself */
-	uint32_t control_bytes;     /* queued control output that the peer provoked (acks, pings,
+	uint32_t control_bytes;    /* queued control output that the peer provoked (acks, pings,
 	                                   resets); above: ENHANCE_YOUR_CALM */
-	uint32_t output_bytes;      /* server: queued heads and promises; above: requests are
+	uint32_t output_bytes;     /* server: queued heads and promises; above: requests are
 	                                   refused with REFUSED_STREAM, and interim responses left
 	                                   out, until the peer has read */
 	/* Floods. */
@@ -178,7 +177,7 @@ enum h2_event_kind {
 	H2_EVENT_GOAWAY,
 	H2_EVENT_PONG, /* an h2_ping was answered: `rtt` */
 	H2_EVENT_FAILED, /* the connection is over: `fault` (peer's, NULL = transport or GOAWAY with error),
-	                      `code`. Flush the output, then close. Each stream's fate is the owner's to settle */
+	                      `code`. Flush the output, then close. The owner ends each stream */
 };
 
 struct h2_event {

@@ -14,9 +14,8 @@ struct h2_setting_row {
 	size_t offset; /* of the member in struct h2_settings */
 	uint32_t initial;
 	uint32_t min;
-	uint32_t max[2]; /* by the sender's role: [H2_SERVER], [H2_CLIENT] */
-	enum h2_fault_id
-	    fault; /* for a value outside the range; H2_FAULT_COUNT: every value is inside */
+	uint32_t max[2];        /* by the sender's role: [H2_SERVER], [H2_CLIENT] */
+	enum h2_fault_id fault; /* outside the range; H2_FAULT_COUNT: no value is outside */
 };
 
 extern const struct h2_setting_row h2_setting_rows[H2_SETTING_COUNT];

@@ -52,8 +52,7 @@ static size_t decode_tail(uint64_t acc, unsigned bits, char *out)
 size_t huffman_decode(const uint8_t *code, size_t n, char *out)
 {
 	const uint8_t *end = code + n;
-	uint64_t acc =
-	    0; /* the next bits, from the top; bits after the first `bits` may be set too */
+	uint64_t acc = 0; /* the next bits, from the top; more than `bits` may be set */
 	unsigned bits = 0;
 	char *at = out;
 

@@ -20,8 +20,8 @@ struct http_head_pool;
 
 struct http_field {
 	struct slice name, value;
-	uint32_t
-	    hash; /* of name and value, by hpack; 0 = unknown; saves the encoder hashing what the decoder has hashed */
+	/* Of name and value, by hpack; 0 = unknown. Saves the encoder hashing them again. */
+	uint32_t hash;
 	uint16_t token;   /* enum http_token */
 	bool never_index; /* RFC 7541 6.2.3: must be forwarded as never indexed */
 };

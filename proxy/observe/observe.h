@@ -154,8 +154,7 @@ struct observe_kind {
 struct observe {
 	struct observe_counters *counters; /* this worker's slot, never NULL (borrows) */
 	int access_fd, error_fd;           /* write ends of pipes, or files; -1 = off */
-	bool
-	    is_journal; /* the error log is systemd's journal, which records time and level itself */
+	bool is_journal; /* the error log is systemd's journal, which records time and level */
 	enum observe_level level; /* lines below it are not written */
 	uint32_t worker;          /* the worker's index, in every line */
 	/*

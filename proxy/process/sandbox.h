@@ -12,15 +12,14 @@
 
 /* What a process does: flags, to be combined. */
 enum sandbox_part {
-	SANDBOX_WORKER = 1 << 0, /* serves clients over TCP */
-	SANDBOX_LOGGER = 1 << 1, /* copies lines into files that the master opened */
-	SANDBOX_UNIX = 1 << 2,   /* a worker: connects to unix sockets */
-	SANDBOX_DEMO = 1 << 3,   /* a worker: has the demo origin in it */
-	SANDBOX_READS = 1 << 4,  /* a worker: reads manifests when they change */
-	SANDBOX_SAVES = 1 << 5,  /* a worker: writes the learned-file */
-	SANDBOX_SINGLE = 1 << 6, /* a worker: does the master's work too */
-	SANDBOX_COMPILERS =
-	    1 << 7, /* is built with a sanitizer or gcov, which make calls of their own */
+	SANDBOX_WORKER = 1 << 0,    /* serves clients over TCP */
+	SANDBOX_LOGGER = 1 << 1,    /* copies lines into files that the master opened */
+	SANDBOX_UNIX = 1 << 2,      /* a worker: connects to unix sockets */
+	SANDBOX_DEMO = 1 << 3,      /* a worker: has the demo origin in it */
+	SANDBOX_READS = 1 << 4,     /* a worker: reads manifests when they change */
+	SANDBOX_SAVES = 1 << 5,     /* a worker: writes the learned-file */
+	SANDBOX_SINGLE = 1 << 6,    /* a worker: does the master's work too */
+	SANDBOX_COMPILERS = 1 << 7, /* is built with a sanitizer or gcov, which make calls */
 #ifdef PUSHGATE_INSTRUMENTED
 	SANDBOX_BUILD = SANDBOX_COMPILERS,
 #else

@@ -25,8 +25,7 @@ struct demo_stream {
 	struct demo_conn *conn;
 	struct h2_stream *h2;
 	struct list link;
-	const struct demo_asset
-	    *asset; /* of a push that waits for MAX_CONCURRENT_STREAMS; else NULL */
+	const struct demo_asset *asset; /* of a push that cannot begin yet; else NULL */
 	struct demo_body body;
 	struct http_head *request; /* of /slow, owned; its later promise refers to it */
 	uint32_t slow_parts;       /* of /slow: parts not yet sent */
