@@ -43,7 +43,9 @@ SRC  := $(wildcard proxy/*/*.c) $(wildcard policy/*.c)
 OBJ  := $(SRC:%.c=$(OUT)/%.o)
 LIB  := $(OUT)/libpushgate.a
 TEST_SRC := $(wildcard tests/unit/*/*_test.c tests/pair/*_test.c tests/relay/*_test.c)
-SUPPORT_OBJ := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support/*.c))
+# Stands in for proxy/net/sys.o in test programs: an object comes before a library's member of the same names.
+TEST_SYS := $(OUT)/tests/support/net_sys.o
+SUPPORT_OBJ := $(filter-out $(TEST_SYS),$(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support/*.c)))
 SUPPORT  := $(OUT)/libsupport.a
 TEST_BIN := $(TEST_SRC:%.c=$(OUT)/%)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
@@ -74,7 +76,7 @@ $(OUT)/%.o: %.c
 	$(SAY) "  CC   $@"
 	$(Q)$(CC) $(ALLFLAGS) -MMD -MP -c -o $@ $<
 
-$(OUT)/tests/%_test: $(OUT)/tests/%_test.o $(SUPPORT) $(LIB)
+$(OUT)/tests/%_test: $(OUT)/tests/%_test.o $(TEST_SYS) $(SUPPORT) $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
@@ -82,11 +84,11 @@ $(OUT)/tests/bench/%: $(OUT)/tests/bench/%.o $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
-$(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(SUPPORT) $(LIB)
+$(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(TEST_SYS) $(SUPPORT) $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(LDFLAGS_$(KIND)) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TESTLIBS)
 
-$(OUT)/tests/fuzz/%_replay: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/tests/fuzz/replay.o $(SUPPORT) $(LIB)
+$(OUT)/tests/fuzz/%_replay: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/tests/fuzz/replay.o $(TEST_SYS) $(SUPPORT) $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
@@ -145,6 +147,18 @@ bench: build/pushgate $(BENCH_BIN)
 	for b in $(filter %_bench,$(BENCH_BIN)); do ./$$b || exit 1; done
 	scripts/setup bench
 	scripts/bench
+
+# Instructions and memory beside the committed baseline; COST='NAME …' for some works.
+COST_TOOLS := $(OUT)/tests/bench/idle_load $(OUT)/tests/bench/fixed_random.so
+$(OUT)/tests/bench/%.so: tests/bench/preload/%.c
+	@mkdir -p $(@D)
+	$(SAY) "  LINK $@"
+	$(Q)$(CC) -std=c17 $(WARN) $(WERROR) -O2 $(CPPFLAGS) -shared -fPIC -o $@ $<
+
+cost-tools: $(COST_TOOLS)
+
+cost:
+	+scripts/cost $(COST)
 
 # Branch coverage of what scripts/cover.mjs names, by tests without processes and sockets alone: they take the same
 # branches each time.
@@ -214,8 +228,9 @@ help:
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak           random clients and origins for SOAK_SECONDS (1800), with accounts at the end'
 	@echo 'make bench          CPU time beside nghttpx, and micro benchmarks'
-	@echo 'make cover          branch coverage of engine, HPACK, relay and policy, compared with tests/uncovered.txt'
+	@echo 'make cover          branch coverage of engine, HPACK, relay and policy, compared with the marks of what no test takes'
+	@echo 'make cost           instructions per request and push, memory per idle connection, beside tests/bench/cost.baseline'
 	@echo 'make lint install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-browser attack attack-short soak check-valgrind fuzz fuzzers replays bench cover lint tidy install deb clean help
+.PHONY: all tests check check-peers check-browser attack attack-short soak check-valgrind fuzz fuzzers replays bench cost cost-tools cover lint tidy install deb clean help

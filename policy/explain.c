@@ -63,18 +63,10 @@ static const char *failure_of(const struct policy_rule *rule, const struct polic
 		struct policy_rule alone = {.name = rule->name};
 		conditions[i].copy(&alone, rule);
 		if (!policy_rule_takes_request(&alone, facts) ||
-		    (facts->offer->promised && !policy_rule_takes_promise(&alone, facts)))
+		    !policy_rule_takes_promise(&alone, facts))
 			return conditions[i].name;
 	}
 	return NULL;
-}
-
-const char *policy_rule_failure(const struct policy_rule *rule, const struct policy_offer *offer)
-{
-	struct policy_facts facts;
-
-	policy_facts_init(&facts, offer);
-	return failure_of(rule, &facts);
 }
 
 struct reporter {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A decision, step by step: the guards that were asked, the rules that were tried, and which
- * condition of a rule did not match. It runs the same code as policy_decide, and is as pure.
+ * condition of a rule did not match. It runs the same code as policy_decide_with, and is as pure.
  */
 #ifndef PUSHGATE_POLICY_EXPLAIN_H
 #define PUSHGATE_POLICY_EXPLAIN_H
@@ -24,8 +24,5 @@ struct policy_step {
 struct policy_verdict policy_explain(const struct policy_rules *rules,
     const struct policy_feedback *feedback, const struct policy_offer *offer,
     void (*step)(void *context, const struct policy_step *step), void *context);
-
-/* The first condition of the rule that does not match the offer; NULL: all match. */
-const char *policy_rule_failure(const struct policy_rule *rule, const struct policy_offer *offer);
 
 #endif

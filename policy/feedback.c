@@ -26,7 +26,7 @@ const char *policy_event_name(enum policy_event event)
 
 void policy_feedback_init(struct policy_feedback *f, const struct policy_rules *rules)
 {
-	*f = (struct policy_feedback){.rules = rules, .count = rules->count};
+	*f = (struct policy_feedback){.count = rules->count};
 	if (f->count > 0)
 		f->tallies = memory_zalloc(f->count * sizeof *f->tallies);
 }
@@ -54,6 +54,7 @@ bool policy_feedback_is_paused(
 {
 	const struct policy_tally *t = tally_of(f, rule);
 
+	/* uncovered: a value outside the enum */
 	switch (t->state) {
 	case POLICY_RULE_ACTIVE:
 		return false;
@@ -149,6 +150,7 @@ enum policy_change policy_feedback_note(
 	ensure(rule->index < f->count && (unsigned)outcome->event < POLICY_EVENT_COUNT);
 	struct policy_tally *t = &f->tallies[rule->index];
 	t->events[outcome->event]++;
+	/* uncovered 2: an ensure() has refused the enum's count and a value outside it */
 	switch (outcome->event) {
 	case POLICY_EVENT_OFFERED:
 	case POLICY_EVENT_HINTED:
@@ -160,15 +162,9 @@ enum policy_change policy_feedback_note(
 		return POLICY_CHANGE_NONE;
 	case POLICY_EVENT_USED:
 	case POLICY_EVENT_CLAIMED:
-		t->used_bytes += outcome->bytes;
-		return note_end(t, rule, outcome->event, outcome->now);
 	case POLICY_EVENT_RESET:
-		t->reset_usec += outcome->span;
-		t->wasted_bytes += outcome->bytes;
-		return note_end(t, rule, outcome->event, outcome->now);
 	case POLICY_EVENT_EXPIRED:
 	case POLICY_EVENT_WITHDRAWN:
-		t->wasted_bytes += outcome->bytes;
 		return note_end(t, rule, outcome->event, outcome->now);
 	case POLICY_EVENT_COUNT:
 		break;

@@ -46,8 +46,6 @@ enum policy_rule_state { POLICY_RULE_ACTIVE, POLICY_RULE_PAUSED, POLICY_RULE_PRO
 struct policy_tally {
 	/* For the counters. */
 	uint64_t events[POLICY_EVENT_COUNT];
-	uint64_t used_bytes, wasted_bytes;
-	usec reset_usec; /* sum of the times to a reset */
 	/*
 	 * Recent ends, which decide about a pause. All are halved together, so that old ones fade.
 	 */
@@ -58,8 +56,7 @@ struct policy_tally {
 };
 
 struct policy_feedback {
-	const struct policy_rules *rules; /* borrows */
-	struct policy_tally *tallies;     /* by policy_rule.index */
+	struct policy_tally *tallies; /* by policy_rule.index */
 	size_t count;
 };
 

@@ -113,12 +113,6 @@ struct policy_verdict policy_decide_with(const struct policy_rules *rules,
 	return policy_decide_watched(rules, feedback, offer, shadow, NULL);
 }
 
-struct policy_verdict policy_decide(
-    const struct policy_rules *rules, const struct policy_offer *offer)
-{
-	return policy_decide_with(rules, NULL, offer, NULL);
-}
-
 /* ---- before anything is promised ---- */
 
 static bool action_is_useful(

@@ -3,8 +3,8 @@
  * Push policy: offers in, verdicts out. Pure: no I/O, no clock, no allocation in the decision. All
  * inputs are const, so that a logged offer can be decided again offline.
  *
- *   policy_decide   when the offer comes (for a relayed one: at the PUSH_PROMISE)
- *   policy_review   when the pushed response begins
+ *   policy_decide_with   when the offer comes (for a relayed one: at the PUSH_PROMISE)
+ *   policy_review        when the pushed response begins
  *
  * Guards come first and cannot be switched off. Then the rules are tried in order; the first match
  * wins. Then the default applies. Every verdict carries a reason (policy/reasons.h) and the rule's
@@ -55,11 +55,8 @@ enum policy_type {
 	POLICY_TYPE_MEDIA,
 	POLICY_TYPE_COUNT,
 };
-const char *policy_type_name(enum policy_type type);
 enum policy_type policy_type_of_path(struct slice path); /* ignores query and case */
-enum policy_type policy_type_of_media(struct slice content_type);
 enum policy_type policy_type_of_offer(struct slice as, struct slice promised_path);
-bool policy_type_parse(struct slice name, enum policy_type *type);
 /* The `as` word of a preload link for the type (the Fetch standard's destinations); "" = none. */
 const char *policy_type_as(enum policy_type type);
 
@@ -200,14 +197,10 @@ struct policy_verdict {
 	const struct policy_reason *lost_half;
 };
 
-/* Decides without feedback (no rule is paused) and without shadow rules. */
-struct policy_verdict policy_decide(
-    const struct policy_rules *rules, const struct policy_offer *offer);
-
 /*
- * The same with feedback (NULL = none). *shadow (may be NULL) is the verdict if the shadow rules
- * were live. Its rule is NULL if no shadow rule would have matched first. Its reason is that of the
- * guard that would have refused, else policy_reason_SHADOW.
+ * feedback: outcomes of earlier pushes; NULL = none, and no rule is paused. *shadow (may be NULL) is
+ * the verdict if the shadow rules were live. Its rule is NULL if no shadow rule would have matched
+ * first. Its reason is that of the guard that would have refused, else policy_reason_SHADOW.
  */
 struct policy_verdict policy_decide_with(const struct policy_rules *rules,
     const struct policy_feedback *feedback, const struct policy_offer *offer,

@@ -39,6 +39,7 @@ void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer)
 
 static bool bits_match(uint32_t wanted, unsigned value)
 {
+	/* uncovered: no source, type or method has such a number; a shift by it would be undefined */
 	return wanted == 0 || (value < 32 && (wanted >> value & 1u));
 }
 
@@ -52,6 +53,7 @@ static bool clients_match(const struct policy_rule *rule, const struct address *
 
 static bool switch_matches(enum policy_tristate wanted, bool is_on)
 {
+	/* uncovered: a value outside the enum */
 	switch (wanted) {
 	case POLICY_ANY:
 		return true;
@@ -65,6 +67,7 @@ static bool switch_matches(enum policy_tristate wanted, bool is_on)
 
 static bool navigation_matches(enum policy_tristate wanted, enum policy_navigation is)
 {
+	/* uncovered: a value outside the enum */
 	switch (wanted) {
 	case POLICY_ANY:
 		return true;
@@ -78,6 +81,7 @@ static bool navigation_matches(enum policy_tristate wanted, enum policy_navigati
 
 static bool rtt_matches(const struct policy_rule *rule, usec rtt)
 {
+	/* uncovered: a value outside the enum */
 	switch (rule->rtt_compare) {
 	case POLICY_COMPARE_NONE:
 		return true;

@@ -73,6 +73,7 @@ static bool tristate_covers(enum policy_tristate earlier, enum policy_tristate l
 
 static bool rtt_covers(const struct policy_rule *earlier, const struct policy_rule *later)
 {
+	/* uncovered: a value outside the enum */
 	switch (earlier->rtt_compare) {
 	case POLICY_COMPARE_NONE:
 		return true;

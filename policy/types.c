@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of the policy's enums, and the type of a resource: by `as`, by the path's extension, by
- * media type. The type is a guess for choosing rules and priorities; it never decides what is
- * correct HTTP.
+ * Names of the policy's enums, and the type of a resource: by `as`, by the path's extension. The
+ * type is a guess for choosing rules and priorities; it never decides what is correct HTTP.
  */
 #include "policy/rules.h"
 #include "proxy/base/ensure.h"
 
-static const char *const source_names[POLICY_SOURCE_COUNT] = {
+static const char *const offer_names[POLICY_SOURCE_COUNT] = {
     [POLICY_RELAYED] = "relayed",
     [POLICY_LINK] = "link",
     [POLICY_CONFIG] = "config",
@@ -21,17 +20,6 @@ static const char *const action_names[POLICY_ACTION_COUNT] = {
     [POLICY_HOLD] = "hold",
     [POLICY_HINT] = "hint",
     [POLICY_HINT_HOLD] = "hint+hold",
-};
-
-static const char *const type_names[POLICY_TYPE_COUNT] = {
-    [POLICY_TYPE_UNKNOWN] = "unknown",
-    [POLICY_TYPE_DOCUMENT] = "document",
-    [POLICY_TYPE_STYLE] = "style",
-    [POLICY_TYPE_SCRIPT] = "script",
-    [POLICY_TYPE_IMAGE] = "image",
-    [POLICY_TYPE_FONT] = "font",
-    [POLICY_TYPE_JSON] = "json",
-    [POLICY_TYPE_MEDIA] = "media",
 };
 
 struct type_row {
@@ -83,40 +71,16 @@ static const struct type_row destinations[] = {
     {SLICE_INIT("track"), POLICY_TYPE_MEDIA},
 };
 
-/* Media types without parameters; one that ends in '/' stands for all its subtypes. */
-static const struct type_row media_types[] = {
-    {SLICE_INIT("text/html"), POLICY_TYPE_DOCUMENT},
-    {SLICE_INIT("application/xhtml+xml"), POLICY_TYPE_DOCUMENT},
-    {SLICE_INIT("text/css"), POLICY_TYPE_STYLE},
-    {SLICE_INIT("text/javascript"), POLICY_TYPE_SCRIPT},
-    {SLICE_INIT("application/javascript"), POLICY_TYPE_SCRIPT},
-    {SLICE_INIT("application/x-javascript"), POLICY_TYPE_SCRIPT},
-    {SLICE_INIT("application/json"), POLICY_TYPE_JSON},
-    {SLICE_INIT("application/font-woff"), POLICY_TYPE_FONT},
-    {SLICE_INIT("application/vnd.ms-fontobject"), POLICY_TYPE_FONT},
-    {SLICE_INIT("text/vtt"), POLICY_TYPE_MEDIA},
-    {SLICE_INIT("image/"), POLICY_TYPE_IMAGE},
-    {SLICE_INIT("font/"), POLICY_TYPE_FONT},
-    {SLICE_INIT("audio/"), POLICY_TYPE_MEDIA},
-    {SLICE_INIT("video/"), POLICY_TYPE_MEDIA},
-};
-
 const char *policy_source_name(enum policy_source source)
 {
 	ensure((unsigned)source < POLICY_SOURCE_COUNT);
-	return source_names[source];
+	return offer_names[source];
 }
 
 const char *policy_action_name(enum policy_action action)
 {
 	ensure((unsigned)action < POLICY_ACTION_COUNT);
 	return action_names[action];
-}
-
-const char *policy_type_name(enum policy_type type)
-{
-	ensure((unsigned)type < POLICY_TYPE_COUNT);
-	return type_names[type];
 }
 
 const char *policy_type_as(enum policy_type type)
@@ -131,17 +95,6 @@ const char *policy_type_as(enum policy_type type)
 	};
 	ensure((unsigned)type < POLICY_TYPE_COUNT);
 	return words[type] ? words[type] : "";
-}
-
-bool policy_type_parse(struct slice name, enum policy_type *type)
-{
-	for (unsigned i = 0; i < POLICY_TYPE_COUNT; i++) {
-		if (slice_equal_nocase(name, slice_of_string(type_names[i]))) {
-			*type = (enum policy_type)i;
-			return true;
-		}
-	}
-	return false;
 }
 
 static enum policy_type type_lookup(const struct type_row *rows, size_t count, struct slice text)
@@ -169,22 +122,6 @@ enum policy_type policy_type_of_path(struct slice path)
 		return POLICY_TYPE_UNKNOWN;
 	return type_lookup(
 	    extensions, sizeof extensions / sizeof *extensions, slice_from(path, dot));
-}
-
-enum policy_type policy_type_of_media(struct slice content_type)
-{
-	struct slice media = slice_trim(slice_sub(content_type, 0, slice_find(content_type, ';')));
-	for (size_t i = 0; i < sizeof media_types / sizeof *media_types; i++) {
-		struct slice row = media_types[i].text;
-		bool is_family = row.ptr[row.len - 1] == '/';
-		struct slice head = is_family ? slice_sub(media, 0, row.len) : media;
-		if (slice_equal_nocase(row, head))
-			return media_types[i].type;
-	}
-	/* RFC 6839 3.1: the suffix of a structured syntax. */
-	if (media.len > 5 && slice_equal_nocase(slice_from(media, media.len - 5), SLICE("+json")))
-		return POLICY_TYPE_JSON;
-	return POLICY_TYPE_UNKNOWN;
 }
 
 enum policy_type policy_type_of_offer(struct slice as, struct slice promised_path)

@@ -2,10 +2,15 @@
 // SPDX-License-Identifier: MIT
 //
 // Branch coverage of the folders that hold the meaning, from gcov's data below the build folder given.
-// Prints a table, and fails when a folder is below its share, when a branch that no test takes is missing
-// in tests/uncovered.txt, or when that list names one that is taken now or is gone.
+// Prints a table, and fails when a folder is below its share, when a branch that no test takes has no mark
+// in the source, or when a mark stands where all branches are taken.
 //
-//   usage: scripts/cover.mjs BUILD [--list]       --list: the branches never taken, in the list's format
+// A mark is a comment, on the line of the branch or in lines of its own right above it, and says why:
+//
+//   /* uncovered: REASON */       one branch
+//   /* uncovered 2: REASON */     as many as gcov (GCC 12, -O0) shows
+//
+//   usage: scripts/cover.mjs BUILD [--list]       --list: the lines that lack a mark, or have too many
 //
 // Branches of an ensure() are left out of the shares, both sides: the other one is our own bug, which no
 // test can show. Their number stands in a column of its own. All others count, those that the compiler made included.
@@ -15,7 +20,6 @@ import { join } from "node:path";
 
 const SHARE = 90;
 const FOLDERS = ["proxy/h2", "proxy/hpack", "proxy/relay", "policy"];
-const LIST = "tests/uncovered.txt";
 
 const [build, option] = process.argv.slice(2);
 if (!build || (option && option !== "--list")) {
@@ -34,7 +38,13 @@ function notesIn(folder) {
 		.map((name) => join(build, folder, name));
 }
 
-/** file → lines, each {number, function, counts}: how often each branch was taken, over all objects that have it. */
+/** Sources of the folders that have no branch at all: a mark in them is wrong. */
+function sourcesWithout(files) {
+	return FOLDERS.flatMap((folder) => readdirSync(folder).filter((name) => /\.[ch]$/.test(name)).map((name) => join(folder, name)))
+		.filter((file) => !files.has(file));
+}
+
+/** file → lines, each {number, counts}: how often each branch was taken, over all objects that have it. */
 function readBranches() {
 	const data = FOLDERS.flatMap(notesIn);
 	const json = execFileSync("gcov", ["--json-format", "--branch-probabilities", "--stdout", ...data],
@@ -54,7 +64,7 @@ function readBranches() {
 function addLine(lines, { line_number: number, function_name: name, branches }) {
 	const key = `${number} ${name}`, known = lines.get(key);
 	const counts = branches.map((branch) => branch.count);
-	lines.set(key, { number, function: name, counts: known ? known.counts.map((count, i) => count + counts[i]) : counts });
+	lines.set(key, { number, counts: known ? known.counts.map((count, i) => count + counts[i]) : counts });
 }
 
 // ---- what the source says ----
@@ -75,57 +85,60 @@ function ensureLines(source) {
 	return lines;
 }
 
-const squeeze = (text) => text.trim().replace(/\s+/g, " ");
+const lineAt = (source, index) => source.slice(0, index).split("\n").length;
 
-// ---- the list ----
-
-/** One entry: FILE FUNCTION COUNT, below it the line of the source behind a bar, then why in one or more lines. */
-function readList() {
-	const entries = new Map();
-	let entry = null;
-	readFileSync(LIST, "utf8").split("\n").forEach((line, i) => {
-		const place = `${LIST}:${i + 1}`;
-		if (line === "" || line.startsWith("#")) {
-			entry = null;
-		} else if (/^\S+ \S+ \d+$/.test(line)) {
-			const [file, name, count] = line.split(" ");
-			entry = { place, file, function: name, count: Number(count), text: null, why: "" };
-		} else if (entry && !entry.text && /^\t\| /.test(line)) {
-			entry.text = squeeze(line.slice(3));
-			if (entries.has(keyOf(entry)))
-				fail(`${place}: a second entry for this line`);
-			entries.set(keyOf(entry), entry);
-		} else if (entry?.text && /^\t\S/.test(line)) {
-			entry.why += line.trim();
-		} else {
-			fail(`${place}: not an entry: FILE FUNCTION COUNT, then "| source", then why`);
-		}
-	});
-	for (const { place, why } of entries.values()) {
-		if (why === "")
-			fail(`${place}: does not say why`);
+/** line → {count, at}: the branches that the source's marks say no test takes; `at` is where the mark begins. */
+function readMarks(file, source) {
+	const marks = new Map(), lines = source.split("\n");
+	for (const { 0: text, 1: count, 2: why, index } of source.matchAll(/\/\* uncovered(?: (\d+))?:([\s\S]*?)\*\//g)) {
+		const at = lineAt(source, index), end = lineAt(source, index + text.length);
+		const before = lines[at - 1].slice(0, index - source.lastIndexOf("\n", index - 1) - 1).trim();
+		const number = before === "" ? end + 1 : at;
+		if (why.trim() === "")
+			fail(`${file}:${at}: does not say why`);
+		if (marks.has(number))
+			fail(`${file}:${at}: a second mark for one line; give the first a count`);
+		marks.set(number, { count: Number(count ?? 1), at });
 	}
-	return entries;
+	return marks;
 }
-
-// Lines of one function with the same text are one entry: the list stays true when lines move.
-const keyOf = (e) => `${e.file} ${e.function} ${e.text}`;
-const format = (e) => `${e.file} ${e.function} ${e.count}\n\t| ${e.text}`;
 
 // ---- both compared ----
 
 let failures = 0;
 function fail(text) {
-	console.error(text);
+	(option ? console.log : console.error)(text);
 	failures++;
 }
 
+/** A line's branches that are not taken, in all functions that gcov finds there (one after another for a header's). */
+function missingOn(missing, number, counts) {
+	const line = missing.get(number) ?? { count: 0, shown: [] };
+	line.count += counts.filter((count) => count === 0).length;
+	line.shown.push(counts.map((count) => (count > 0 ? "+" : "-")).join(""));
+	missing.set(number, line);
+}
+
+function compare(file, source, missing) {
+	const texts = source.split("\n"), marks = readMarks(file, source);
+	for (const [number, { count, shown }] of missing) {
+		const mark = marks.get(number);
+		if (mark?.count !== count)
+			fail(`${file}:${number}: no test takes ${count} of ${shown.join(" ")} (taken +, not -), ` +
+				`${mark ? `the mark says ${mark.count}` : "no mark says why"}\n\t${texts[number - 1].trim()}`);
+	}
+	for (const [number, { at }] of marks) {
+		if (!missing.has(number))
+			fail(`${file}:${at}: is marked, and all is taken\n\t${(texts[number - 1] ?? "").trim()}`);
+	}
+}
+
 const totals = new Map(FOLDERS.map((folder) => [folder, { all: 0, taken: 0, ensures: 0, ensuresTaken: 0 }]));
-const missing = new Map();
-for (const [file, lines] of readBranches()) {
+const branches = readBranches();
+for (const [file, lines] of branches) {
 	const source = readFileSync(file, "utf8");
-	const texts = source.split("\n"), ensures = ensureLines(source), total = totals.get(folderOf(file));
-	for (const { number, function: name, counts } of lines.values()) {
+	const ensures = ensureLines(source), total = totals.get(folderOf(file)), missing = new Map();
+	for (const { number, counts } of lines.values()) {
 		const taken = counts.filter((count) => count > 0).length;
 		if (ensures.has(number)) {
 			total.ensures += counts.length;
@@ -134,37 +147,19 @@ for (const [file, lines] of readBranches()) {
 		}
 		total.all += counts.length;
 		total.taken += taken;
-		if (taken === counts.length)
-			continue;
-		const e = { file, function: name, text: squeeze(texts[number - 1]), count: counts.length - taken, at: [] };
-		const entry = missing.get(keyOf(e)) ?? { ...e, count: 0 };
-		entry.count += e.count;
-		entry.at.push(`${number}: ${counts.map((count) => (count > 0 ? "+" : "-")).join("")}`);
-		missing.set(keyOf(e), entry);
+		if (taken < counts.length)
+			missingOn(missing, number, counts);
 	}
+	compare(file, source, missing);
 }
+for (const file of sourcesWithout(branches))
+	compare(file, readFileSync(file, "utf8"), new Map());
 
-if (option === "--list") {
-	for (const e of missing.values())
-		console.log(`${format(e)}\n\t${e.at.join(", ")}\n`);
+if (option === "--list")
 	process.exit(0);
-}
-
-const listed = readList();
-for (const [key, e] of missing) {
-	const entry = listed.get(key);
-	if (!entry)
-		fail(`no test takes, and ${LIST} does not say why (line: taken +, not -; ${e.at.join(", ")}):\n${format(e)}`);
-	else if (entry.count !== e.count)
-		fail(`${entry.place}: ${e.count} branches are not taken now (${e.at.join(", ")}):\n${format(e)}`);
-}
-for (const [key, entry] of listed) {
-	if (!missing.has(key))
-		fail(`${entry.place}: is taken now, or gone:\n${format(entry)}`);
-}
 
 const percent = (part, whole) => (100 * part / whole).toFixed(1).padStart(6);
-console.log("folder       branches   taken  share  listed   in ensure()  share with them");
+console.log("folder       branches   taken  share  marked   in ensure()  share with them");
 for (const [folder, t] of totals) {
 	const row = [folder.padEnd(12), String(t.all).padStart(8), String(t.taken).padStart(7), percent(t.taken, t.all),
 		String(t.all - t.taken).padStart(7), String(t.ensures).padStart(13),

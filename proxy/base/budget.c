@@ -83,5 +83,5 @@ size_t budget_room(const struct budget *b)
 
 void budget_fail_nth(struct budget *b, size_t n)
 {
-	b->fail_in = n;
+	b->fail_in = (uint32_t)n;
 }

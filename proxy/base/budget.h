@@ -9,12 +9,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct budget {
 	struct budget *parent; /* borrows; NULL at the root */
 	size_t limit_bytes, used_bytes, peak_bytes;
-	size_t refused; /* takes that this level refused */
-	size_t fail_in; /* budget_fail_nth: takes until the refused one, 0 = off */
+	uint32_t refused; /* takes that this level refused */
+	uint32_t fail_in; /* budget_fail_nth: takes until the refused one, 0 = off */
 };
 
 void budget_init(struct budget *b, struct budget *parent, size_t limit_bytes);

@@ -5,10 +5,7 @@
  */
 #include "proxy/base/glob.h"
 
-static char fold_case(char c, bool nocase)
-{
-	return nocase && c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
+#include "proxy/base/ascii.h"
 
 /* Whether the pattern's item at p matches the byte. *width: the item's length in the pattern. */
 static bool item_matches(struct slice pattern, size_t p, char byte, bool nocase, size_t *width)
@@ -21,7 +18,7 @@ static bool item_matches(struct slice pattern, size_t p, char byte, bool nocase,
 		*width = 2;
 		c = pattern.ptr[p + 1];
 	}
-	return fold_case(c, nocase) == fold_case(byte, nocase);
+	return c == byte || (nocase && ascii_lower(c) == ascii_lower(byte));
 }
 
 static bool match(struct slice pattern, struct slice text, bool nocase)

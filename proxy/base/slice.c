@@ -5,10 +5,7 @@
  */
 #include "proxy/base/slice.h"
 
-static unsigned char lower(unsigned char c)
-{
-	return c >= 'A' && c <= 'Z' ? (unsigned char)(c | 0x20) : c;
-}
+#include "proxy/base/ascii.h"
 
 static bool is_ows(char c)
 {
@@ -20,8 +17,8 @@ bool slice_equal_nocase(struct slice a, struct slice b)
 	if (a.len != b.len)
 		return false;
 	for (size_t i = 0; i < a.len; i++) {
-		unsigned char x = (unsigned char)a.ptr[i], y = (unsigned char)b.ptr[i];
-		if (x != y && lower(x) != lower(y))
+		char x = a.ptr[i], y = b.ptr[i];
+		if (x != y && ascii_lower(x) != ascii_lower(y))
 			return false;
 	}
 	return true;

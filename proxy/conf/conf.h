@@ -171,7 +171,7 @@ struct conf {
 	size_t listen_count;
 	struct conf_origin *origins;
 	size_t origin_count;
-	struct conf_route *routes;    /* in order of the file; the most specific one matches (router.h) */
+	struct conf_route *routes;    /* in order of the file; the most specific one matches (offer/router.h) */
 	size_t route_count;
 	struct conf_preload *preloads; /* in order of the file; all that match a request are used */
 	size_t preload_count;

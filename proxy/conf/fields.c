@@ -5,29 +5,12 @@
  */
 #include "proxy/conf/setters.h"
 
-static bool is_token_byte(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
-}
-
-bool conf_is_token(struct slice text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		if (!is_token_byte(text.ptr[i]))
-			return false;
-	return text.len > 0;
-}
+#include "proxy/base/ascii.h"
 
 /* RFC 9110 5.5: no control characters but HTAB. The caller has trimmed the value. */
 bool conf_is_text(struct slice text)
 {
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return false;
-	}
-	return true;
+	return !ascii_has(text, ASCII_CONTROL);
 }
 
 /* Why the configuration may not change the field, or NULL. */
@@ -56,7 +39,7 @@ static const char *fault_of(
 {
 	if (name.len > 0 && name.ptr[0] == ':')
 		return "pseudo-fields cannot be changed; name a field";
-	if (!conf_is_token(name))
+	if (!ascii_is_token(name))
 		return needs_value ? "write NAME: VALUE" : "write the field's NAME alone";
 	if (forbidden(token))
 		return forbidden(token);
@@ -73,10 +56,8 @@ bool conf_store_field(
 	size_t colon = slice_find(slice_from(value, 1), ':') + 1;
 	char *name = conf_copy(l, slice_sub(value, 0, colon));
 
-	for (char *c = name; *c; c++)
-		if (*c >= 'A' && *c <= 'Z')
-			*c = (char)(*c | 0x20);
 	struct slice lower = slice_sub(slice_of_string(name), 0, colon);
+	ascii_lower_copy(name, lower);
 	struct slice text = slice_trim(slice_from(value, colon + 1));
 	enum http_token token = http_token_find(lower);
 	const char *wrong =

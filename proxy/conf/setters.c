@@ -4,6 +4,7 @@
  * certificates, users. Each reports a mistake at the line that is being read.
  */
 #include "proxy/conf/setters.h"
+#include "proxy/base/ascii.h"
 #include "proxy/conf/value.h"
 #include "proxy/http/authority.h"
 #include <pwd.h>
@@ -106,7 +107,7 @@ bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice val
 		c->server.diary_cookie = NULL;
 		return true;
 	}
-	if (!conf_is_token(value)) {
+	if (!ascii_is_token(value)) {
 		conf_mistake_here(l,
 		    "bad value '%.*s' for diary-cookie; write off or a cookie's name",
 		    SHOWN(value));

@@ -48,8 +48,7 @@ const char *conf_check_path_glob(struct slice member);
 const char *conf_check_host_glob(struct slice member);
 const char *conf_check_media_glob(struct slice member);
 
-/* RFC 9110: a token (5.6.2); a field value without control characters but HTAB (5.5). */
-bool conf_is_token(struct slice text);
+/* RFC 9110 5.5: a field value without control characters but HTAB. */
 bool conf_is_text(struct slice text);
 
 #endif

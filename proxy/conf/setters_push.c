@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Setters and checks of [push] and [preload]: patterns, shares, times, urgency, resources. */
+#include "proxy/base/ascii.h"
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 
@@ -129,8 +130,8 @@ static bool is_media_type(struct slice text)
 {
 	size_t slash = slice_find(text, '/');
 
-	return conf_is_token(slice_sub(text, 0, slash)) &&
-	       conf_is_token(slice_from(text, slash + 1));
+	return ascii_is_token(slice_sub(text, 0, slash)) &&
+	       ascii_is_token(slice_from(text, slash + 1));
 }
 
 /* The parameters of a preload link and their values (HTML, Fetch). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts texts to values and back; see value.h. */
 #include "proxy/conf/value.h"
+#include "proxy/base/ascii.h"
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -38,7 +39,7 @@ static bool value_scaled(struct slice text, const struct unit *units, size_t cou
 	size_t digits = 0;
 	uint64_t number;
 
-	while (digits < text.len && text.ptr[digits] >= '0' && text.ptr[digits] <= '9')
+	while (digits < text.len && ascii_is(text.ptr[digits], ASCII_DIGIT))
 		digits++;
 	if (!slice_to_number(slice_sub(text, 0, digits), UINT64_MAX, &number))
 		return false;
@@ -160,8 +161,7 @@ bool value_is_name(struct slice text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.ptr[i];
-		bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-		if (!is_letter && !(c >= '0' && c <= '9') && c != '.' && c != '_' && c != '-')
+		if (!ascii_is(c, ASCII_ALNUM) && c != '.' && c != '_' && c != '-')
 			return false;
 	}
 	return text.len > 0;

@@ -120,7 +120,7 @@ const struct h2_fault *h2_block_begin(struct h2_conn *c, const uint8_t *payload)
 	b->continuations = 0;
 	bool last = frame->flags & H2_END_HEADERS;
 	if (!last && b->deadline == USEC_NEVER)
-		b->deadline = clock_after(c->now, c->limits.block_timeout);
+		b->deadline = clock_after(c->now, c->limits->block_timeout);
 	return add_fragment(c, payload, n, last);
 }
 
@@ -128,7 +128,7 @@ const struct h2_fault *h2_block_continue(struct h2_conn *c, const uint8_t *paylo
 {
 	const struct h2_frame *frame = &c->reader.frame;
 	c->block.continuations++;
-	if (c->block.continuations > c->limits.continuations)
+	if (c->block.continuations > c->limits->continuations)
 		return h2_fault(BLOCK_CONTINUATIONS);
 	return add_fragment(c, payload, frame->length, frame->flags & H2_END_HEADERS);
 }

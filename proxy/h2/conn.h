@@ -112,15 +112,15 @@ struct h2_census {
 struct h2_conn {
 	enum h2_role role;
 	struct h2_env env;
-	struct h2_limits limits;
+	const struct h2_limits *limits; /* borrows */
 	usec now;
 	uint64_t id_mix;
 
 	/* Settings. */
-	struct h2_settings local;  /* announced last */
-	struct h2_settings wanted; /* wanted by the owner; announced when `pending` has room */
-	struct h2_settings acked;  /* acknowledged by the peer */
-	struct h2_settings pending[H2_SETTINGS_PENDING];
+	struct h2_settings local;    /* announced last */
+	struct h2_settings wanted;   /* wanted by the owner; announced when `pending` has room */
+	struct h2_settings acked;    /* acknowledged by the peer */
+	struct h2_settings *pending; /* array of H2_SETTINGS_PENDING; NULL while none is pending */
 	uint32_t pending_count;
 	uint32_t window_now; /* the initial window that is enforced */
 	struct h2_settings peer;
@@ -177,11 +177,8 @@ struct h2_conn {
 
 	/* PINGs. */
 	bool owner_ping;
-	usec owner_pinged_at;
 	uint32_t ping_serial;
 	uint32_t owner_serial, resets_serial, shutdown_serial;
-
-	struct h2_counters counters;
 };
 
 /* The differences between the roles. */
@@ -189,10 +186,8 @@ struct h2_role_row {
 	const char *name;
 	uint32_t own_first_id;
 	bool peer_opens_by_headers;    /* RFC 9113 8.1: requests come from clients */
-	bool peer_opens_by_promise;    /* RFC 9113 8.4 */
 	bool expects_preface;          /* RFC 9113 3.4 */
 	struct http_priority priority; /* of new streams: a client's uploads take turns */
-	enum http_head_kind receives;
 };
 extern const struct h2_role_row h2_role_rows[2];
 
@@ -318,7 +313,7 @@ void h2_send_block(struct h2_conn *c, enum h2_frame_type type, uint8_t flags, ui
 /* The peer has so much unread output that it gets only what is necessary. */
 static inline bool h2_peer_is_behind(const struct h2_conn *c)
 {
-	return h2_out_length(&c->out) > c->limits.output_bytes;
+	return h2_out_length(&c->out) > c->limits->output_bytes;
 }
 
 /* ---- conn_shutdown.c ---- */
@@ -336,10 +331,6 @@ static inline void h2_trace(const struct h2_conn *c, bool out, const struct h2_f
 {
 	if (__builtin_expect(c->env.trace != NULL, 0))
 		h2_trace_frame(c, out, frame);
-}
-static inline size_t h2_counter_of(uint8_t type)
-{
-	return type < 15 ? type : 15;
 }
 
 #endif

@@ -30,7 +30,6 @@ static void emit(struct h2_conn *c, struct h2_stream *s, struct piece piece, boo
 	struct h2_event *event = h2_event_make(c, H2_EVENT_DATA, s);
 	event->piece = piece;
 	event->end = end;
-	c->counters.data_in += piece.length;
 	s->unread += piece.length;
 	if (end)
 		h2_stream_end(c, s, H2_INPUT_RECV_END_STREAM);

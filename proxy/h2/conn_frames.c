@@ -44,7 +44,6 @@ const struct h2_fault *h2_recv_rst_stream(struct h2_conn *c, const uint8_t *payl
 		return t->verdict == H2_VERDICT_FAULT ? &h2_faults[t->fault]
 						      : count_reset(c, id, false);
 	}
-	c->counters.resets_in++;
 	h2_stream_abort(c, s, H2_INPUT_RECV_RST_STREAM, NULL, code, code == H2_REFUSED_STREAM);
 	return count_reset(c, id, true);
 }
@@ -57,7 +56,7 @@ static const struct h2_fault *recv_pong(struct h2_conn *c, const uint8_t *payloa
 		if (!c->owner_ping || serial != c->owner_serial)
 			break;
 		c->owner_ping = false;
-		h2_event_make(c, H2_EVENT_PONG, NULL)->rtt = c->now - c->owner_pinged_at;
+		h2_event_make(c, H2_EVENT_PONG, NULL);
 		return NULL;
 	case H2_PING_RESETS:
 		if (!c->forgotten.ping_under_way || serial != c->resets_serial)

@@ -32,6 +32,7 @@ const struct h2_fault *h2_decode(
 	*head = http_head_new(c->env.heads);
 	enum hpack_result result = hpack_decode(decoder(c), block, limit, *head);
 	budget_adjust(c->env.budget, &c->decoder_charged, hpack_decoder_bytes(c->decoder));
+	/* uncovered: a value outside the enum */
 	switch (result) {
 	case HPACK_OK:
 		return NULL;
@@ -139,7 +140,7 @@ static const struct h2_fault *recv_interim(
 {
 	if (end)
 		return h2_fault(INTERIM_WITH_END);
-	if (s->interims == c->limits.interim_responses)
+	if (s->interims == c->limits->interim_responses)
 		return h2_fault(INTERIM_TOO_MANY);
 	s->interims++;
 	deliver(c, s, H2_EVENT_HEAD, head, false);
@@ -226,6 +227,7 @@ const struct h2_fault *h2_recv_headers(struct h2_conn *c, struct slice block)
 	const struct h2_fault *undecodable = h2_decode(c, block, &head, &too_large);
 	if (undecodable)
 		return undecodable;
+	/* uncovered: a block on another stream has its own fault, or is ignored */
 	if (!fault && c->block.depends_on_itself && (s || is_new))
 		fault = h2_fault(SELF_DEPENDENCY);
 	if (fault || (!s && !is_new)) {

@@ -79,7 +79,7 @@ static const struct h2_fault *admit(
 		return h2_fault(CONTINUATION_STRAY);
 	}
 	/* Bounds the replies that the peer does not read. (recv_request bounds the heads.) */
-	if (c->out.provoked > c->limits.control_bytes)
+	if (c->out.provoked > c->limits->control_bytes)
 		return h2_fault(FLOOD_CONTROL);
 	const struct h2_fault *fault = h2_frame_verify(frame, h2_other_role(c->role));
 	if (fault)
@@ -88,7 +88,7 @@ static const struct h2_fault *admit(
 		return h2_guard_count(&c->guard, H2_GUARDED_PRIORITIES, c->now);
 	bool is_block =
 	    row->in_block || frame->type == H2_HEADERS || frame->type == H2_PUSH_PROMISE;
-	if (is_block && c->block.length + frame->length > c->limits.field_block_bytes)
+	if (is_block && c->block.length + frame->length > c->limits->field_block_bytes)
 		return h2_fault(BLOCK_TOO_LARGE);
 	return NULL;
 }
@@ -99,7 +99,6 @@ static void begin_frame(struct h2_conn *c)
 	struct h2_reader *r = &c->reader;
 	const struct h2_frame *frame = &r->frame;
 	const struct h2_frame_row *row = h2_frame_row(frame->type);
-	c->counters.frames_in[h2_counter_of(frame->type)]++;
 	h2_trace(c, false, frame);
 	r->left = frame->length;
 	after_payload(c);
@@ -147,7 +146,7 @@ static size_t read_payload(struct h2_conn *c, const uint8_t *p, size_t n)
 	}
 	/* A slow frame occupies memory like a slow field block, so it has a deadline too. */
 	if (b->deadline == USEC_NEVER)
-		b->deadline = clock_after(c->now, c->limits.block_timeout);
+		b->deadline = clock_after(c->now, c->limits->block_timeout);
 	uint32_t take = at_most(n, r->left);
 	h2_block_gather(b, p, take);
 	r->left -= take;
@@ -193,6 +192,7 @@ static size_t skip(struct h2_conn *c, size_t n)
 static size_t step(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t n)
 {
 	const uint8_t *p = chunk->data + offset;
+	/* uncovered: a value outside the enum */
 	switch (c->reader.at) {
 	case H2_READING_PREFACE:
 		return read_preface(c, p, n);

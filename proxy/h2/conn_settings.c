@@ -3,6 +3,7 @@
  * SETTINGS in both directions (RFC 9113 6.5). The peer's settings apply when they are received.
  * Ours bind the peer when it has acknowledged them; a more generous value applies at once.
  */
+#include "proxy/base/memory.h"
 #include "proxy/h2/conn.h"
 
 /* ---- ours ---- */
@@ -38,9 +39,11 @@ void h2_settings_announce(struct h2_conn *c)
 		return;
 	h2_send_frame(c, H2_SETTINGS, 0, 0, payload, length);
 	c->local = c->wanted;
+	if (!c->pending)
+		c->pending = memory_alloc(H2_SETTINGS_PENDING * sizeof(*c->pending));
 	c->pending[c->pending_count++] = c->local;
 	if (c->settings_deadline == USEC_NEVER)
-		c->settings_deadline = clock_after(c->now, c->limits.settings_timeout);
+		c->settings_deadline = clock_after(c->now, c->limits->settings_timeout);
 	enforce_window(c);
 }
 
@@ -68,11 +71,15 @@ static const struct h2_fault *recv_ack(struct h2_conn *c)
 	c->acked = c->pending[0];
 	c->pending_count--;
 	memmove(c->pending, c->pending + 1, c->pending_count * sizeof(c->pending[0]));
+	if (c->pending_count == 0) {
+		free(c->pending);
+		c->pending = NULL;
+	}
 	if (!c->was_acked && c->decoder)
 		hpack_decoder_set_limit(c->decoder, c->acked.header_table_size);
 	c->was_acked = true;
 	c->settings_deadline =
-	    c->pending_count > 0 ? clock_after(c->now, c->limits.settings_timeout) : USEC_NEVER;
+	    c->pending_count > 0 ? clock_after(c->now, c->limits->settings_timeout) : USEC_NEVER;
 	enforce_window(c);
 	h2_settings_announce(c);
 	return NULL;
@@ -83,7 +90,7 @@ static const struct h2_fault *recv_ack(struct h2_conn *c)
 struct hpack_encoder *h2_encoder(struct h2_conn *c)
 {
 	if (!c->encoder)
-		c->encoder = hpack_encoder_new(c->limits.encoder_table_bytes, c->env.seed);
+		c->encoder = hpack_encoder_new(c->limits->encoder_table_bytes, c->env.seed);
 	return c->encoder;
 }
 

@@ -20,6 +20,7 @@ void h2_forgotten_fini(struct h2_forgotten *f)
 
 bool h2_forgotten_wants_ping(const struct h2_forgotten *f)
 {
+	/* uncovered: overflow means that some are not confirmed */
 	return !f->ping_under_way && (f->count > f->confirmed || f->overflow);
 }
 

@@ -110,19 +110,10 @@ struct h2_limits {
 };
 extern const struct h2_limits h2_limits_default;
 
-/* Counted for the log and the status page. */
-struct h2_counters {
-	uint64_t frames_in[16], frames_out[16]; /* by type; [15] = unknown types */
-	uint64_t resets_in, resets_out, resets_provoked;
-	uint64_t promises_in, promises_refused, promises_out;
-	uint64_t data_in, data_out; /* DATA payload bytes without padding */
-};
-
 struct h2_conn;
 struct h2_stream;
 
 struct h2_env {
-	struct chunk_pool *chunks;    /* borrows */
 	struct http_head_pool *heads; /* borrows */
 	/* borrows: the connection's; the engine charges what a peer can make grow */
 	struct budget *budget;
@@ -143,7 +134,7 @@ struct h2_env {
 
 /*
  * Makes a connection and queues its preface, SETTINGS, and the connection's WINDOW_UPDATE. A server
- * never announces ENABLE_PUSH (RFC 9113 6.5.2).
+ * never announces ENABLE_PUSH (RFC 9113 6.5.2). Copies `local` and `env`; borrows `limits`.
  */
 struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
     const struct h2_limits *limits, const struct h2_env *env, usec now);
@@ -175,7 +166,7 @@ enum h2_event_kind {
 	H2_EVENT_CLOSED, /* both sides ended normally */
 	/* from the peer: `code`, `last_id`, `debug`; no new streams can be opened */
 	H2_EVENT_GOAWAY,
-	H2_EVENT_PONG, /* an h2_ping was answered: `rtt` */
+	H2_EVENT_PONG, /* an h2_ping was answered */
 	H2_EVENT_FAILED, /* the connection is over: `fault` (peer's, NULL = transport or GOAWAY with error),
 	                      `code`. Flush the output, then close. The owner ends each stream */
 };
@@ -191,8 +182,7 @@ struct h2_event {
 	const char *reason;
 	uint32_t code, last_id;
 	struct slice debug; /* lent until the next call */
-	usec rtt;
-	bool end; /* END_STREAM: the receiving side ends with this event */
+	bool end;           /* END_STREAM: the receiving side ends with this event */
 	/*
 	 * HEAD at a server: the field list is over the limit; `head` has only the pseudo-fields so
 	 * far and is not validated: answer 431. RESET: the field list of a response or trailers was
@@ -320,20 +310,15 @@ void h2_tick(struct h2_conn *c, usec now);
 
 /* ---- questions ---- */
 
-void *h2_stream_user(const struct h2_stream *s);
 void h2_stream_set_user(struct h2_stream *s, void *user);
 uint32_t h2_stream_id(const struct h2_stream *s);
-bool h2_stream_is_pushed(const struct h2_stream *s);
 struct http_priority h2_stream_priority(const struct h2_stream *s);
 /* DATA bytes that flow control allows now on the stream (stream and connection window). */
 uint32_t h2_stream_window(const struct h2_conn *c, const struct h2_stream *s);
 /* The stream's own window is used up, whatever the connection's is. */
 bool h2_stream_is_shut(const struct h2_stream *s);
 const struct h2_settings *h2_peer_settings(const struct h2_conn *c);
-bool h2_peer_settings_came(const struct h2_conn *c);
-/* The peer has acknowledged the first SETTINGS. */
-bool h2_settings_acknowledged(const struct h2_conn *c);
-uint32_t h2_open_streams(const struct h2_conn *c); /* number of valid handles */
+const struct h2_settings *h2_local_settings(const struct h2_conn *c); /* announced last */
 /*
  * No stream is open, and GOAWAY was sent or received or the connection has failed: flush the
  * output, then close the transport.
@@ -341,7 +326,6 @@ uint32_t h2_open_streams(const struct h2_conn *c); /* number of valid handles */
 bool h2_is_done(const struct h2_conn *c);
 bool h2_has_failed(const struct h2_conn *c);
 bool h2_is_going_away(const struct h2_conn *c); /* GOAWAY sent or received */
-const struct h2_counters *h2_counters(const struct h2_conn *c);
 /* One line per connection and stream, for the status page and the crash dump. Returns its length.
  * */
 size_t h2_describe(const struct h2_conn *c, char *buffer, size_t size);

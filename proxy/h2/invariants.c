@@ -24,7 +24,7 @@ static void check_stream(const struct h2_conn *c, const struct h2_stream *s)
 		ensure(may_send && s->offered > 0 && s->outflow.window > 0);
 	if (s->place.ready == H2_READY_END)
 		ensure(may_send && s->offered == 0 && s->offered_end);
-	ensure((s->place.ready != H2_READY_NOT) == list_is_linked(&s->place.link));
+	ensure(h2_sched_agrees(&c->sched, &s->place));
 }
 
 static void count_stream(const struct h2_conn *c, const struct h2_stream *s, struct h2_census *n)
@@ -59,7 +59,7 @@ static void check_streams(const struct h2_conn *c)
 	ensure(handles == c->handles);
 	ensure(handles > 0 || c->spares.count == 0);
 	ensure(memcmp(&census, &c->census, sizeof(census)) == 0);
-	ensure(census.remote_reserved <= c->limits.reserved_streams);
+	ensure(census.remote_reserved <= c->limits->reserved_streams);
 }
 
 static void check_reader(const struct h2_conn *c)
@@ -73,7 +73,7 @@ static void check_reader(const struct h2_conn *c)
 	ensure(b->length + b->partial <= b->capacity);
 	ensure(b->charged == b->capacity);
 	ensure(b->is_open || b->length == 0);
-	ensure(b->length <= c->limits.field_block_bytes);
+	ensure(b->length <= c->limits->field_block_bytes);
 	ensure(b->is_open || b->partial > 0 || b->deadline == USEC_NEVER);
 }
 
@@ -90,7 +90,7 @@ void h2_check(const struct h2_conn *c)
 	ensure(c->forgotten.ping_under_way || c->forgotten.count == c->forgotten.confirmed ||
 	       c->has_failed);
 	ensure(c->early.count <= c->early.capacity && c->early.capacity <= H2_EARLY_KEPT);
-	ensure(c->pending_count <= H2_SETTINGS_PENDING);
+	ensure(c->pending_count <= H2_SETTINGS_PENDING && !c->pending == (c->pending_count == 0));
 	ensure(c->goaway_sent == H2_GOAWAY_FINAL || c->goaway_sent_last == H2_ID_MAX);
 	if (c->decoder)
 		hpack_decoder_check(c->decoder);

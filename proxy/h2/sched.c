@@ -5,12 +5,7 @@
 
 void h2_sched_init(struct h2_sched *s)
 {
-	list_init(&s->ends);
-	for (size_t u = 0; u < H2_URGENCIES; u++) {
-		list_init(&s->ordered[u]);
-		list_init(&s->turns[u]);
-	}
-	s->busy = s->turn_next = 0;
+	*s = (struct h2_sched){0};
 }
 
 void h2_place_init(struct h2_place *p, uint32_t id, struct http_priority priority)
@@ -22,28 +17,58 @@ void h2_place_init(struct h2_place *p, uint32_t id, struct http_priority priorit
 	p->ready = H2_READY_NOT;
 }
 
+static struct h2_place *of_link(struct list *link)
+{
+	return container_of(link, struct h2_place, link);
+}
+
+static void append(struct h2_place **first, struct h2_place *p)
+{
+	if (*first)
+		list_insert_before(&(*first)->link, &p->link);
+	else
+		*first = p;
+}
+
 /*
  * Inserts by id. New streams have the highest ids and the stream being sent has the lowest, so the
  * search is short from both ends.
  */
-static void insert_ordered(struct list *head, struct h2_place *p)
+static void insert_ordered(struct h2_place **first, struct h2_place *p)
 {
-	struct h2_place *first = list_first(head, struct h2_place, link);
-	if (first && p->id < first->id) {
-		list_prepend(head, &p->link);
+	if (!*first) {
+		*first = p;
 		return;
 	}
-	struct list *at = head;
-	while (at->prev != head && container_of(at->prev, struct h2_place, link)->id > p->id)
+	struct list *at = &(*first)->link;
+	if (p->id < (*first)->id) {
+		list_insert_before(at, &p->link);
+		*first = p;
+		return;
+	}
+	while (of_link(at->prev)->id > p->id)
 		at = at->prev;
 	list_insert_before(at, &p->link);
 }
 
-static void leave(struct h2_sched *s, struct h2_place *p)
+static struct h2_place **ring_of(struct h2_sched *s, const struct h2_place *p)
 {
 	uint8_t u = p->priority.urgency;
+	if (p->ready == H2_READY_END)
+		return &s->ends;
+	return p->priority.incremental ? &s->turns[u] : &s->ordered[u];
+}
+
+static void leave(struct h2_sched *s, struct h2_place *p)
+{
+	if (p->ready == H2_READY_NOT)
+		return;
+	struct h2_place **first = ring_of(s, p);
+	uint8_t u = p->priority.urgency;
+	if (*first == p)
+		*first = list_is_linked(&p->link) ? of_link(p->link.next) : NULL;
 	list_remove(&p->link);
-	if (list_is_empty(&s->ordered[u]) && list_is_empty(&s->turns[u]))
+	if (!s->ordered[u] && !s->turns[u])
 		s->busy &= (uint8_t) ~(1u << u);
 	p->ready = H2_READY_NOT;
 }
@@ -54,19 +79,19 @@ void h2_sched_set(struct h2_sched *s, struct h2_place *p, enum h2_ready ready)
 		return;
 	leave(s, p);
 	p->ready = (uint8_t)ready;
-	uint8_t u = p->priority.urgency;
+	/* uncovered: a value outside the enum */
 	switch (ready) {
 	case H2_READY_NOT:
 		break;
 	case H2_READY_END:
-		list_append(&s->ends, &p->link);
+		append(&s->ends, p);
 		break;
 	case H2_READY_DATA:
 		if (p->priority.incremental)
-			list_append(&s->turns[u], &p->link);
+			append(ring_of(s, p), p);
 		else
-			insert_ordered(&s->ordered[u], p);
-		s->busy |= (uint8_t)(1u << u);
+			insert_ordered(ring_of(s, p), p);
+		s->busy |= (uint8_t)(1u << p->priority.urgency);
 		break;
 	}
 }
@@ -82,15 +107,25 @@ void h2_sched_set_priority(struct h2_sched *s, struct h2_place *p, struct http_p
 
 struct h2_place *h2_sched_first(const struct h2_sched *s, bool data)
 {
-	if (!list_is_empty(&s->ends))
-		return container_of(s->ends.next, struct h2_place, link);
+	if (s->ends)
+		return s->ends;
 	if (!data || s->busy == 0)
 		return NULL;
 	unsigned u = (unsigned)__builtin_ctz(s->busy);
-	bool turns = list_is_empty(&s->ordered[u]) ||
-		     (s->turn_next & 1u << u && !list_is_empty(&s->turns[u]));
-	const struct list *from = turns ? &s->turns[u] : &s->ordered[u];
-	return container_of(from->next, struct h2_place, link);
+	bool turns = !s->ordered[u] || (s->turn_next & 1u << u && s->turns[u]);
+	return turns ? s->turns[u] : s->ordered[u];
+}
+
+bool h2_sched_agrees(const struct h2_sched *s, const struct h2_place *p)
+{
+	uint8_t u = p->priority.urgency;
+	const struct h2_place *first = p->priority.incremental ? s->turns[u] : s->ordered[u];
+	if (p->ready == H2_READY_END)
+		first = s->ends;
+	bool is_linked = list_is_linked(&p->link);
+	/* The only one of its ring is linked to itself. */
+	return p->ready == H2_READY_NOT ? first != p && !is_linked
+					: first && (first == p || is_linked);
 }
 
 void h2_sched_took_turn(struct h2_sched *s, struct h2_place *p)
@@ -101,8 +136,13 @@ void h2_sched_took_turn(struct h2_sched *s, struct h2_place *p)
 		return;
 	}
 	s->turn_next &= (uint8_t)~bit;
-	if (p->ready == H2_READY_DATA) {
-		list_remove(&p->link);
-		list_append(&s->turns[p->priority.urgency], &p->link);
+	struct h2_place **first = &s->turns[p->priority.urgency];
+	if (p->ready != H2_READY_DATA)
+		return;
+	if (*first == p) { /* from the front to the end of a ring is a step */
+		*first = of_link(p->link.next);
+		return;
 	}
+	list_remove(&p->link);
+	append(first, p);
 }

@@ -31,12 +31,14 @@ struct h2_place {
 	uint8_t ready; /* enum h2_ready */
 };
 
+/* Rings of places without a head: the first one, or NULL. An idle connection has 17 of them. */
 struct h2_sched {
-	struct list ends;
-	struct list ordered[H2_URGENCIES]; /* not incremental, by id */
-	struct list turns[H2_URGENCIES];   /* incremental; the one that waited longest is first */
-	uint8_t busy;                      /* bit u: ordered[u] or turns[u] is not empty */
-	uint8_t turn_next;                 /* bit u: it is the incremental group's turn */
+	struct h2_place *ends;
+	struct h2_place *ordered[H2_URGENCIES]; /* not incremental, by id */
+	struct h2_place
+	    *turns[H2_URGENCIES]; /* incremental; the one that waited longest is first */
+	uint8_t busy;             /* bit u: ordered[u] or turns[u] is not empty */
+	uint8_t turn_next;        /* bit u: it is the incremental group's turn */
 };
 
 void h2_sched_init(struct h2_sched *s);
@@ -46,6 +48,8 @@ void h2_sched_set(struct h2_sched *s, struct h2_place *p, enum h2_ready ready);
 void h2_sched_set_priority(struct h2_sched *s, struct h2_place *p, struct http_priority priority);
 /* The stream to send from, or NULL. `data`: the connection window is not used up. */
 struct h2_place *h2_sched_first(const struct h2_sched *s, bool data);
+/* For the invariants: the place is in the ring of its readiness, or in none if it is not ready. */
+bool h2_sched_agrees(const struct h2_sched *s, const struct h2_place *p);
 /* The stream has sent a frame and is still ready: the next stream's turn. */
 void h2_sched_took_turn(struct h2_sched *s, struct h2_place *p);
 

@@ -12,7 +12,6 @@ struct h2_setting_row {
 	const char *name, *section;
 	uint16_t id;
 	size_t offset; /* of the member in struct h2_settings */
-	uint32_t initial;
 	uint32_t min;
 	uint32_t max[2];        /* by the sender's role: [H2_SERVER], [H2_CLIENT] */
 	enum h2_fault_id fault; /* outside the range; H2_FAULT_COUNT: no value is outside */

@@ -177,25 +177,3 @@ const char *h2_state_name(enum h2_state state)
 	};
 	return state < H2_STATE_COUNT ? names[state] : "?";
 }
-
-const char *h2_input_name(enum h2_input input)
-{
-	static const char *const names[H2_INPUT_COUNT] = {
-	    [H2_INPUT_RECV_HEADERS] = "recv HEADERS",
-	    [H2_INPUT_RECV_DATA] = "recv DATA",
-	    [H2_INPUT_RECV_END_STREAM] = "recv END_STREAM",
-	    [H2_INPUT_RECV_PUSH_PROMISE] = "recv PUSH_PROMISE",
-	    [H2_INPUT_RECV_PROMISED] = "recv PUSH_PROMISE of it",
-	    [H2_INPUT_RECV_RST_STREAM] = "recv RST_STREAM",
-	    [H2_INPUT_RECV_WINDOW_UPDATE] = "recv WINDOW_UPDATE",
-	    [H2_INPUT_RECV_PRIORITY] = "recv PRIORITY",
-	    [H2_INPUT_SEND_HEADERS] = "send HEADERS",
-	    [H2_INPUT_SEND_DATA] = "send DATA",
-	    [H2_INPUT_SEND_END_STREAM] = "send END_STREAM",
-	    [H2_INPUT_SEND_PUSH_PROMISE] = "send PUSH_PROMISE",
-	    [H2_INPUT_SEND_PROMISED] = "send PUSH_PROMISE of it",
-	    [H2_INPUT_SEND_RST_STREAM] = "send RST_STREAM",
-	    [H2_INPUT_SEND_WINDOW_UPDATE] = "send WINDOW_UPDATE",
-	};
-	return input < H2_INPUT_COUNT ? names[input] : "?";
-}

@@ -74,7 +74,6 @@ struct h2_transition {
 extern const struct h2_transition h2_transitions[H2_STATE_COUNT][H2_INPUT_COUNT];
 
 const char *h2_state_name(enum h2_state state);
-const char *h2_input_name(enum h2_input input);
 
 /* Whether this side may send the input in this state. */
 static inline bool h2_state_allows(enum h2_state state, enum h2_input input)

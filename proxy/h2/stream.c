@@ -41,6 +41,7 @@ void h2_stream_note_id(struct h2_conn *c, uint32_t id)
 void h2_stream_forget(struct h2_conn *c, uint32_t id)
 {
 	h2_forgotten_add(&c->forgotten, id);
+	/* uncovered: no stream is reset after the failure; a PING after the GOAWAY would be wrong */
 	if (h2_forgotten_wants_ping(&c->forgotten) && !c->has_failed) {
 		h2_forgotten_pinged(&c->forgotten);
 		h2_send_ping(c, H2_PING_RESETS);
@@ -69,6 +70,7 @@ enum h2_state h2_stream_state(const struct h2_conn *c, uint32_t id, struct h2_st
 /* The census counter for a stream in this state; NULL: none. */
 static inline uint32_t *census_of(struct h2_conn *c, const struct h2_stream *s, enum h2_state state)
 {
+	/* uncovered: a value outside the enum */
 	switch (state) {
 	case H2_STATE_RESERVED_LOCAL:
 		return &c->census.local_reserved;
@@ -93,6 +95,7 @@ const struct h2_fault *h2_stream_move(struct h2_conn *c, struct h2_stream *s, en
 	ensure(t->verdict != H2_VERDICT_NEVER);
 	if (t->verdict == H2_VERDICT_FAULT)
 		return &h2_faults[t->fault];
+	/* uncovered: DISCARD is in the table for streams without an object alone */
 	if (t->verdict == H2_VERDICT_DISCARD || t->next == (enum h2_state)s->state)
 		return NULL;
 	uint32_t *left = census_of(c, s, (enum h2_state)s->state);

@@ -29,6 +29,7 @@ static size_t decode_tail(uint64_t acc, unsigned bits, char *out)
 {
 	char *at = out;
 
+	/* uncovered: the loop leaves fewer than 64 bits; a shift by 64 would be undefined */
 	acc |= bits < 64 ? UINT64_MAX >> bits : 0;
 	for (;;) {
 		const struct huffman_step *step = &huffman_steps[acc >> (64 - HUFFMAN_LOOKUP_BITS)];

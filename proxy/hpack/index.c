@@ -86,6 +86,7 @@ uint32_t index_find_pair(const struct index *x, const struct table *t, uint32_t 
 	/* Ages increase along a chain. A number reused after 2^32 insertions ends it too. */
 	for (uint32_t number = x->pairs[key & mask];;) {
 		uint32_t age = t->next - number;
+		/* uncovered: a number that was used again after 2^32 inserts */
 		if (age > t->count || age <= last)
 			return 0;
 		const struct table_entry *e = &t->entries[number & mask];
@@ -106,6 +107,7 @@ uint32_t index_find_name(const struct index *x, const struct table *t, uint32_t 
 		return 0;
 	for (uint32_t number = x->names[name_key & mask];;) {
 		uint32_t age = t->next - number;
+		/* uncovered: a number that was used again after 2^32 inserts */
 		if (age > t->count || age <= last)
 			return 0;
 		if (x->links[number & mask].name_key == name_key &&
@@ -116,19 +118,26 @@ uint32_t index_find_name(const struct index *x, const struct table *t, uint32_t 
 	}
 }
 
+/* Half of a key tells it from the few of its set; to mistake it costs an entry of the table. */
+static uint16_t mark_of(uint32_t key)
+{
+	return (uint16_t)(key >> 16 | 1u);
+}
+
 bool index_saw(struct index *x, uint32_t key)
 {
 	if (!x->seen)
 		x->seen = memory_zalloc(INDEX_SEEN * sizeof(*x->seen));
-	uint32_t *set = &x->seen[key % (INDEX_SEEN / INDEX_SEEN_SET) * INDEX_SEEN_SET];
+	uint16_t *set = &x->seen[key % (INDEX_SEEN / INDEX_SEEN_SET) * INDEX_SEEN_SET];
+	uint16_t mark = mark_of(key);
 	for (uint32_t i = 0; i < INDEX_SEEN_SET; i++) {
-		if (set[i] == key) {
+		if (set[i] == mark) {
 			set[i] = 0; /* the caller inserts the field now */
 			return true;
 		}
 	}
 	memmove(set + 1, set, (INDEX_SEEN_SET - 1) * sizeof(*set));
-	set[0] = key;
+	set[0] = mark;
 	return false;
 }
 

@@ -21,7 +21,7 @@ struct index_link {
 struct index {
 	struct index_link *links; /* one per slot of the table; NULL until the first insertion */
 	uint32_t *pairs, *names;  /* newest entry of each bucket; as many as slots */
-	uint32_t *seen;           /* INDEX_SEEN keys; NULL until the first one */
+	uint16_t *seen;           /* marks of INDEX_SEEN keys; NULL until the first one */
 	uint32_t slots;
 };
 

@@ -5,44 +5,18 @@
  */
 #include "proxy/http/authority.h"
 
+#include "proxy/base/ascii.h"
 #include "proxy/base/cidr.h"
-
-/* RFC 3986: unreserved and sub-delims. name_length handles '%'. */
-static const bool is_name_byte[256] = {
-    ['-'] = 1,
-    ['.'] = 1,
-    ['_'] = 1,
-    ['~'] = 1,
-    ['!'] = 1,
-    ['$'] = 1,
-    ['&'] = 1,
-    ['\''] = 1,
-    ['('] = 1,
-    [')'] = 1,
-    ['*'] = 1,
-    ['+'] = 1,
-    [','] = 1,
-    [';'] = 1,
-    ['='] = 1,
-    ['0' ... '9'] = 1,
-    ['A' ... 'Z'] = 1,
-    ['a' ... 'z'] = 1,
-};
-
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
-}
 
 /* Length of the registered name or IPv4 address at the start. */
 static size_t name_length(struct slice s)
 {
 	size_t i = 0;
 	while (i < s.len) {
-		if (is_name_byte[(unsigned char)s.ptr[i]])
+		if (ascii_is(s.ptr[i], ASCII_ALNUM | ASCII_HOST_MARK))
 			i++;
-		else if (s.ptr[i] == '%' && s.len - i > 2 && is_hex(s.ptr[i + 1]) &&
-			 is_hex(s.ptr[i + 2]))
+		else if (s.ptr[i] == '%' && s.len - i > 2 && ascii_is(s.ptr[i + 1], ASCII_HEX) &&
+			 ascii_is(s.ptr[i + 2], ASCII_HEX))
 			i += 3;
 		else
 			break;

@@ -5,18 +5,16 @@
  */
 #include "proxy/http/cache_control.h"
 
+#include "proxy/base/ascii.h"
+
 enum directive {
 	DIRECTIVE_NO_STORE,
 	DIRECTIVE_NO_CACHE,
 	DIRECTIVE_PRIVATE,
 	DIRECTIVE_PUBLIC,
 	DIRECTIVE_MUST_REVALIDATE,
-	DIRECTIVE_PROXY_REVALIDATE,
-	DIRECTIVE_IMMUTABLE,
 	DIRECTIVE_MAX_AGE,
 	DIRECTIVE_S_MAXAGE,
-	DIRECTIVE_ONLY_IF_CACHED,
-	DIRECTIVE_MAX_STALE,
 	DIRECTIVE_MIN_FRESH,
 	DIRECTIVE_COUNT,
 };
@@ -27,28 +25,15 @@ static const struct slice directive_names[DIRECTIVE_COUNT] = {
     [DIRECTIVE_PRIVATE] = SLICE_INIT("private"),
     [DIRECTIVE_PUBLIC] = SLICE_INIT("public"),
     [DIRECTIVE_MUST_REVALIDATE] = SLICE_INIT("must-revalidate"),
-    [DIRECTIVE_PROXY_REVALIDATE] = SLICE_INIT("proxy-revalidate"),
-    [DIRECTIVE_IMMUTABLE] = SLICE_INIT("immutable"),
     [DIRECTIVE_MAX_AGE] = SLICE_INIT("max-age"),
     [DIRECTIVE_S_MAXAGE] = SLICE_INIT("s-maxage"),
-    [DIRECTIVE_ONLY_IF_CACHED] = SLICE_INIT("only-if-cached"),
-    [DIRECTIVE_MAX_STALE] = SLICE_INIT("max-stale"),
     [DIRECTIVE_MIN_FRESH] = SLICE_INIT("min-fresh"),
 };
-
-static bool is_number(struct slice s)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		if (s.ptr[i] < '0' || s.ptr[i] > '9')
-			return false;
-	}
-	return s.len > 0;
-}
 
 bool http_delta_seconds(struct slice s, uint32_t *sec)
 {
 	uint64_t value = HTTP_DELTA_MAX_SEC;
-	if (!is_number(s))
+	if (s.len == 0 || !ascii_all(s, ASCII_DIGIT))
 		return false;
 	slice_to_number(s, HTTP_DELTA_MAX_SEC, &value);
 	*sec = (uint32_t)value;
@@ -63,8 +48,7 @@ static enum directive find_directive(struct slice name)
 	return (enum directive)d;
 }
 
-static void note_directive(
-    struct http_cache_control *cc, enum directive d, bool has_value, struct slice value)
+static void note_directive(struct http_cache_control *cc, enum directive d, struct slice value)
 {
 	uint32_t sec = 0;
 	http_delta_seconds(value, &sec);
@@ -84,12 +68,6 @@ static void note_directive(
 	case DIRECTIVE_MUST_REVALIDATE:
 		cc->must_revalidate = true;
 		break;
-	case DIRECTIVE_PROXY_REVALIDATE:
-		cc->proxy_revalidate = true;
-		break;
-	case DIRECTIVE_IMMUTABLE:
-		cc->immutable = true;
-		break;
 	case DIRECTIVE_MAX_AGE:
 		cc->has_max_age = true;
 		cc->max_age_sec = sec;
@@ -97,13 +75,6 @@ static void note_directive(
 	case DIRECTIVE_S_MAXAGE:
 		cc->has_s_maxage = true;
 		cc->s_maxage_sec = sec;
-		break;
-	case DIRECTIVE_ONLY_IF_CACHED:
-		cc->only_if_cached = true;
-		break;
-	case DIRECTIVE_MAX_STALE:
-		cc->has_max_stale = true;
-		cc->max_stale_sec = has_value ? sec : UINT32_MAX;
 		break;
 	case DIRECTIVE_MIN_FRESH:
 		cc->min_fresh_sec = sec;
@@ -142,7 +113,7 @@ static void read_directives(struct http_cache_control *cc, struct slice list, un
 		if (d == DIRECTIVE_COUNT || (*seen & 1u << d))
 			continue;
 		*seen |= 1u << d;
-		note_directive(cc, d, equals < member.len, value);
+		note_directive(cc, d, value);
 	}
 }
 

@@ -13,19 +13,18 @@ bool http_delta_seconds(struct slice s, uint32_t *sec);
 
 struct http_cache_control {
 	bool no_store, no_cache, is_private, is_public;
-	bool must_revalidate, proxy_revalidate, immutable;
+	bool must_revalidate;
 	bool has_max_age, has_s_maxage;
 	/* A malformed value counts as 0 (RFC 9111 4.2.1). */
 	uint32_t max_age_sec, s_maxage_sec;
-	bool only_if_cached, has_max_stale; /* requests */
-	uint32_t max_stale_sec, min_fresh_sec;
+	uint32_t min_fresh_sec; /* requests */
 };
 
 /*
  * Reads all Cache-Control fields of the head; of equal directives the first counts. Without such a
  * field a request's Pragma: no-cache counts. Arguments of no-cache and private are ignored. An
- * unclosed quote counts as no-store, because it may contain one. max_stale_sec is UINT32_MAX
- * without a value.
+ * unclosed quote counts as no-store, because it may contain one. max-stale and only-if-cached are
+ * not read: the gateway serves nothing stale, and a request always has an origin to go to.
  */
 struct http_cache_control http_cache_control(const struct http_head *head);
 

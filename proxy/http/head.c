@@ -205,15 +205,6 @@ const struct http_field *http_head_find(const struct http_head *head, enum http_
 	return NULL;
 }
 
-const struct http_field *http_head_find_name(const struct http_head *head, struct slice name)
-{
-	for (uint32_t i = 0; i < head->count; i++) {
-		if (slice_equal(head->fields[i].name, name))
-			return &head->fields[i];
-	}
-	return NULL;
-}
-
 bool http_response_is_bodyless(const struct http_head *response, enum http_method method)
 {
 	if (method == HTTP_METHOD_CONNECT && response->status >= 200 && response->status < 300)

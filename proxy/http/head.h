@@ -99,8 +99,6 @@ void http_head_add_token(struct http_head *head, enum http_token token, struct s
 uint32_t http_head_remove(struct http_head *head, enum http_token token);
 /* Returns the first field with the token, or NULL. */
 const struct http_field *http_head_find(const struct http_head *head, enum http_token token);
-/* The same by name, for names without a token. */
-const struct http_field *http_head_find_name(const struct http_head *head, struct slice name);
 
 /*
  * Validates a head that a peer sent. Returns NULL if it is well formed; otherwise the message is

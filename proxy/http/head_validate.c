@@ -4,6 +4,7 @@
  * (RFC 9113 8.1.1). One pass over the fields; long values are checked eight bytes at a time. It
  * checks only the form: the caller decides whether a scheme, a host or a method is served.
  */
+#include "proxy/base/ascii.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/head.h"
 
@@ -12,39 +13,6 @@
 
 #define BAD_VALUE "control byte in a field value (RFC 9113 8.2.1)"
 #define BAD_ORDER "pseudo-field after a regular field (RFC 9113 8.3)"
-
-/* RFC 9110 5.6.2 tchar. */
-enum { TOKEN_BYTE = 1, LOWER_BYTE = 2, SCHEME_BYTE = 4 };
-
-static const uint8_t byte_class[256] = {
-    ['!'] = 3,
-    ['#'] = 3,
-    ['$'] = 3,
-    ['%'] = 3,
-    ['&'] = 3,
-    ['\''] = 3,
-    ['*'] = 3,
-    ['+'] = 7,
-    ['-'] = 7,
-    ['.'] = 7,
-    ['^'] = 3,
-    ['_'] = 3,
-    ['`'] = 3,
-    ['|'] = 3,
-    ['~'] = 3,
-    ['0' ... '9'] = 7,
-    ['a' ... 'z'] = 7,
-    ['A' ... 'Z'] = TOKEN_BYTE | SCHEME_BYTE,
-};
-
-static bool all_of_class(struct slice s, unsigned class)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		if (!(byte_class[(unsigned char)s.ptr[i]] & class))
-			return false;
-	}
-	return true;
-}
 
 /* Whether any byte of the word is below `least` (at most 128), is 0x7f, or is `other`. */
 static inline bool word_has(uint64_t word, uint8_t least, uint8_t other)
@@ -77,17 +45,6 @@ static inline bool slice_has(struct slice s, uint8_t least, uint8_t other)
 	return word_has(load_word(s.ptr + s.len - 8), least, other);
 }
 
-/* Tabs are allowed but rare: only a value that has one is read byte by byte. */
-static bool has_control(struct slice value)
-{
-	for (size_t i = 0; i < value.len; i++) {
-		unsigned char c = (unsigned char)value.ptr[i];
-		if ((c < 0x20 && c != '\t') || c == 0x7f)
-			return true;
-	}
-	return false;
-}
-
 static inline const char *check_value(struct slice value)
 {
 	if (value.len == 0)
@@ -95,7 +52,8 @@ static inline const char *check_value(struct slice value)
 	char first = value.ptr[0], last = value.ptr[value.len - 1];
 	if (first == ' ' || first == '\t' || last == ' ' || last == '\t')
 		return "whitespace around a field value (RFC 9113 8.2.1)";
-	if (__builtin_expect(slice_has(value, 0x20, 0x7f), 0) && has_control(value))
+	/* Tabs are rare: only a value that has one is read byte by byte. */
+	if (__builtin_expect(slice_has(value, 0x20, 0x7f), 0) && ascii_has(value, ASCII_CONTROL))
 		return BAD_VALUE;
 	return NULL;
 }
@@ -106,9 +64,9 @@ static const char *check_name(struct slice name)
 		return "empty field name (RFC 9110 5.1)";
 	if (name.ptr[0] == ':')
 		return "unknown pseudo-field (RFC 9113 8.3)";
-	if (all_of_class(name, LOWER_BYTE))
+	if (ascii_all(name, ASCII_LOWER_TOKEN))
 		return NULL;
-	if (all_of_class(name, TOKEN_BYTE))
+	if (ascii_all(name, ASCII_TOKEN))
 		return "field name in upper case (RFC 9113 8.2.1)";
 	return "field name is not a token (RFC 9113 8.2.1)";
 }
@@ -232,8 +190,8 @@ static const char *check_path(const struct http_head *head)
 
 static bool is_scheme(struct slice scheme)
 {
-	return scheme.len > 0 && (scheme.ptr[0] | 0x20) >= 'a' && (scheme.ptr[0] | 0x20) <= 'z' &&
-	       all_of_class(scheme, SCHEME_BYTE);
+	return scheme.len > 0 && ascii_is(scheme.ptr[0], ASCII_ALPHA) &&
+	       ascii_all(scheme, ASCII_SCHEME);
 }
 
 static const char *check_host(const struct http_head *head, const struct http_field *host,
@@ -303,8 +261,7 @@ static const char *check_request(struct pass *p)
 	if (p->seen & HTTP_PSEUDO_PROTOCOL)
 		return ":protocol without extended CONNECT (RFC 8441 4)";
 	head->method_token = (uint16_t)http_method_find(head->method);
-	if (head->method_token == HTTP_METHOD_OTHER &&
-	    (head->method.len == 0 || !all_of_class(head->method, TOKEN_BYTE)))
+	if (head->method_token == HTTP_METHOD_OTHER && !ascii_is_token(head->method))
 		return "no :method, or it is not a token (RFC 9113 8.3.1)";
 	if (head->kind == HTTP_PROMISE && (fault = check_promise(p)) != NULL)
 		return fault;

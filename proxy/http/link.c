@@ -10,6 +10,7 @@
  */
 #include "proxy/http/link.h"
 
+#include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 
 /* The parameters that are used; others are read and ignored. */
@@ -19,9 +20,6 @@ enum param {
 	PARAM_TYPE,
 	PARAM_CROSSORIGIN,
 	PARAM_FETCHPRIORITY,
-	PARAM_MEDIA,
-	PARAM_IMAGESRCSET,
-	PARAM_INTEGRITY,
 	PARAM_ANCHOR,
 	PARAM_NOPUSH,
 	PARAM_PUSH_ONLY,
@@ -34,44 +32,14 @@ static const struct slice param_names[PARAM_COUNT] = {
     [PARAM_TYPE] = SLICE_INIT("type"),
     [PARAM_CROSSORIGIN] = SLICE_INIT("crossorigin"),
     [PARAM_FETCHPRIORITY] = SLICE_INIT("fetchpriority"),
-    [PARAM_MEDIA] = SLICE_INIT("media"),
-    [PARAM_IMAGESRCSET] = SLICE_INIT("imagesrcset"),
-    [PARAM_INTEGRITY] = SLICE_INIT("integrity"),
     [PARAM_ANCHOR] = SLICE_INIT("anchor"),
     [PARAM_NOPUSH] = SLICE_INIT("nopush"),
     [PARAM_PUSH_ONLY] = SLICE_INIT("x-http2-push-only"),
 };
 
-/* RFC 9110 5.6.2 */
-static const bool is_token_byte[256] = {
-    ['!'] = 1,
-    ['#'] = 1,
-    ['$'] = 1,
-    ['%'] = 1,
-    ['&'] = 1,
-    ['\''] = 1,
-    ['*'] = 1,
-    ['+'] = 1,
-    ['-'] = 1,
-    ['.'] = 1,
-    ['^'] = 1,
-    ['_'] = 1,
-    ['`'] = 1,
-    ['|'] = 1,
-    ['~'] = 1,
-    ['0' ... '9'] = 1,
-    ['A' ... 'Z'] = 1,
-    ['a' ... 'z'] = 1,
-};
-
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\t';
-}
-
-static bool is_control(char c)
-{
-	return ((unsigned char)c < ' ' && c != '\t') || c == 0x7f;
 }
 
 static char peek(struct slice s)
@@ -139,7 +107,7 @@ static bool read_param(struct slice *s, struct slice *name, struct slice *value)
 	size_t n = 0;
 	*value = (struct slice){"", 0};
 	skip_spaces(s);
-	while (n < s->len && is_token_byte[(unsigned char)s->ptr[n]])
+	while (n < s->len && ascii_is(s->ptr[n], ASCII_TOKEN))
 		n++;
 	*name = slice_sub(*s, 0, n);
 	skip(s, n);
@@ -216,15 +184,6 @@ static void note_param(struct http_link *link, enum param param, struct slice va
 	case PARAM_FETCHPRIORITY:
 		link->fetchpriority = value;
 		break;
-	case PARAM_MEDIA:
-		link->media = value;
-		break;
-	case PARAM_IMAGESRCSET:
-		link->imagesrcset = value;
-		break;
-	case PARAM_INTEGRITY:
-		link->integrity = value;
-		break;
 	case PARAM_ANCHOR:
 		link->has_anchor = true;
 		break;
@@ -253,11 +212,7 @@ static bool read_link(struct slice member, struct http_link *link)
 	struct slice rest = member, name, value;
 	unsigned seen = 0;
 	size_t close = slice_find(member, '>');
-	for (size_t i = 0; i < member.len; i++) {
-		if (is_control(member.ptr[i]))
-			return false;
-	}
-	if (peek(member) != '<' || close == member.len)
+	if (ascii_has(member, ASCII_CONTROL) || peek(member) != '<' || close == member.len)
 		return false;
 	*link = (struct http_link){.value = member, .target = slice_sub(member, 1, close - 1)};
 	skip(&rest, close + 1);

@@ -14,7 +14,7 @@ struct http_link {
 	struct slice target; /* the URI reference, without the brackets */
 	/* Parameters (the first of each name counts, RFC 8288 3.3); quoted ones without the quotes,
 	 * backslashes left as they are. Empty when absent. */
-	struct slice rel, as, type, crossorigin, fetchpriority, media, imagesrcset, integrity;
+	struct slice rel, as, type, crossorigin, fetchpriority;
 	bool is_preload;      /* rel has the token preload or modulepreload, in any case */
 	bool is_module;       /* modulepreload */
 	bool has_crossorigin; /* with or without a value: without one it means "anonymous" */

@@ -5,6 +5,8 @@
  */
 #include "proxy/http/priority.h"
 
+#include "proxy/base/ascii.h"
+
 /* The type of a bare item. Only small integers and booleans are used. */
 enum item_kind { ITEM_BAD, ITEM_INTEGER, ITEM_BOOLEAN, ITEM_OTHER };
 
@@ -12,21 +14,6 @@ struct item {
 	enum item_kind kind;
 	int64_t number; /* also 0 and 1 for booleans */
 };
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_lower(char c)
-{
-	return c >= 'a' && c <= 'z';
-}
-
-static bool is_alpha(char c)
-{
-	return is_lower((char)(c | 0x20));
-}
 
 static char peek(struct slice s)
 {
@@ -51,7 +38,7 @@ static struct item read_number(struct slice *s)
 	bool is_negative = peek(*s) == '-';
 	if (is_negative)
 		skip(s, 1);
-	for (; is_digit(peek(*s)); whole++, skip(s, 1)) {
+	for (; ascii_is(peek(*s), ASCII_DIGIT); whole++, skip(s, 1)) {
 		if (whole < 15)
 			number = number * 10 + (peek(*s) - '0');
 	}
@@ -59,7 +46,7 @@ static struct item read_number(struct slice *s)
 		return (struct item){ITEM_BAD, 0};
 	if (peek(*s) != '.')
 		return (struct item){ITEM_INTEGER, is_negative ? -number : number};
-	for (skip(s, 1); is_digit(peek(*s)); fraction++)
+	for (skip(s, 1); ascii_is(peek(*s), ASCII_DIGIT); fraction++)
 		skip(s, 1);
 	bool is_decimal = whole <= 12 && fraction >= 1 && fraction <= 3;
 	return (struct item){is_decimal ? ITEM_OTHER : ITEM_BAD, 0};
@@ -92,7 +79,7 @@ static struct item read_bytes(struct slice *s)
 			skip(s, 1);
 			return (struct item){ITEM_OTHER, 0};
 		}
-		if (!is_alpha(c) && !is_digit(c) && c != '+' && c != '/' && c != '=')
+		if (!ascii_is(c, ASCII_ALNUM) && c != '+' && c != '/' && c != '=')
 			break;
 	}
 	return (struct item){ITEM_BAD, 0};
@@ -103,7 +90,7 @@ static struct item read_token(struct slice *s)
 	size_t n = 1;
 	for (; n < s->len; n++) {
 		char c = s->ptr[n];
-		if (!is_alpha(c) && !is_digit(c) && (c == '\0' || !strchr("!#$%&'*+-.^_`|~:/", c)))
+		if (!ascii_is(c, ASCII_TOKEN) && c != ':' && c != '/')
 			break;
 	}
 	skip(s, n);
@@ -113,13 +100,13 @@ static struct item read_token(struct slice *s)
 static struct item read_bare_item(struct slice *s)
 {
 	char c = peek(*s);
-	if (c == '-' || is_digit(c))
+	if (c == '-' || ascii_is(c, ASCII_DIGIT))
 		return read_number(s);
 	if (c == '"')
 		return read_string(s);
 	if (c == ':')
 		return read_bytes(s);
-	if (c == '*' || is_alpha(c))
+	if (c == '*' || ascii_is(c, ASCII_ALPHA))
 		return read_token(s);
 	if (c == '?' && s->len > 1 && (s->ptr[1] == '0' || s->ptr[1] == '1')) {
 		int64_t number = s->ptr[1] - '0';
@@ -132,9 +119,9 @@ static struct item read_bare_item(struct slice *s)
 static bool read_key(struct slice *s, struct slice *key)
 {
 	size_t n = 0;
-	if (!is_lower(peek(*s)) && peek(*s) != '*')
+	if (!ascii_is(peek(*s), ASCII_LOWER) && peek(*s) != '*')
 		return false;
-	while (n < s->len && (is_lower(s->ptr[n]) || is_digit(s->ptr[n]) || s->ptr[n] == '_' ||
+	while (n < s->len && (ascii_is(s->ptr[n], ASCII_LOWER | ASCII_DIGIT) || s->ptr[n] == '_' ||
 				 s->ptr[n] == '-' || s->ptr[n] == '.' || s->ptr[n] == '*'))
 		n++;
 	*key = slice_sub(*s, 0, n);

@@ -2,6 +2,8 @@
 /* Makes promised requests and hints; see promise.h. */
 #include "proxy/http/promise.h"
 
+#include "proxy/base/ascii.h"
+
 /* The accept fields that browsers send for each destination (Fetch). */
 static const struct {
 	struct slice as, accept;
@@ -56,9 +58,7 @@ static bool is_token(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++) {
 		char c = s.ptr[i];
-		bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-			    (c >= '0' && c <= '9') || c == '-';
-		if (!fine)
+		if (!ascii_is(c, ASCII_ALNUM) && c != '-')
 			return false;
 	}
 	return s.len > 0;

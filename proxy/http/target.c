@@ -8,6 +8,7 @@
  * LIMIT_REFERENCE_BYTES bounds both, for the reference and for the base's path. The nodes are in an
  * arena that is freed when the call returns.
  */
+#include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/link.h"
@@ -117,11 +118,7 @@ static bool foreign_authority(struct arena *a, const struct http_head *base, con
 		return true;
 	}
 	char *host = arena_bytes(a, named.host.len);
-	for (size_t i = 0; i < named.host.len; i++) {
-		host[i] = named.host.ptr[i];
-		if (host[i] >= 'A' && host[i] <= 'Z')
-			host[i] = (char)(host[i] | 0x20);
-	}
+	ascii_lower_copy(host, named.host);
 	*out = slice_of(host, named.host.len);
 	ensure(http_authority_parse(*out, scheme, &standard));
 	if (named.port != standard.port)

@@ -5,6 +5,8 @@
  */
 #include "proxy/http/vary.h"
 
+#include "proxy/base/ascii.h"
+
 /*
  * Most names to compare, since each costs a walk over both heads. A response with more never
  * matches.
@@ -115,11 +117,7 @@ static enum http_token token_of(struct slice name)
 	char lower[64];
 	if (name.len > sizeof(lower))
 		return HTTP_TOKEN_NONE;
-	for (size_t i = 0; i < name.len; i++) {
-		lower[i] = name.ptr[i];
-		if (lower[i] >= 'A' && lower[i] <= 'Z')
-			lower[i] = (char)(lower[i] | 0x20);
-	}
+	ascii_lower_copy(lower, name);
 	return http_token_find(slice_of(lower, name.len));
 }
 

@@ -5,6 +5,7 @@
  */
 #include "proxy/http/via.h"
 
+#include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 
 void http_via_add(struct http_head *head, struct slice pseudonym)
@@ -95,10 +96,9 @@ static struct slice quoted(struct arena *a, struct slice s)
 static bool is_sf_token(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++) {
-		char c = s.ptr[i], letter = (char)(c | 0x20);
-		bool is_letter = letter >= 'a' && letter <= 'z';
-		bool is_inner = (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
-		if (!is_letter && !(i > 0 && is_inner))
+		char c = s.ptr[i];
+		bool is_inner = ascii_is(c, ASCII_DIGIT) || c == '-' || c == '.' || c == '_';
+		if (!ascii_is(c, ASCII_ALPHA) && !(i > 0 && is_inner))
 			return false;
 	}
 	return s.len > 0;

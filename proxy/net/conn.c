@@ -11,7 +11,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* Unsent bytes that the kernel may hold for a client: what is decided late is decided well, but
  * the socket must not run dry between two turns. */
@@ -55,7 +54,7 @@ void net_conn_arm(struct net_conn *c)
 		break;
 	case NET_PHASE_DRAINING:
 	case NET_PHASE_LINGERING:
-		events = c->is_eof || !c->is_reading ? 0 : EV_READ;
+		events = c->is_eof || c->discarded_bytes > NET_DISCARD_BYTES ? 0 : EV_READ;
 		break;
 	case NET_PHASE_FAILED:
 	case NET_PHASE_DEAD:
@@ -82,7 +81,6 @@ static struct net_conn *conn_new(
 	c->owner = owner;
 	c->tls = tls ? net_tls_hold(tls) : NULL;
 	c->fd = -1;
-	c->is_reading = true;
 	c->batch_bytes = NET_BATCH_BYTES;
 	list_init(&c->dirty);
 	list_init(&c->again);
@@ -96,7 +94,7 @@ static struct net_conn *conn_new(
 static void set_option(struct net_conn *c, int level, int name, int value)
 {
 	/* A socket that does not know the option works without it. */
-	(void)c->loop->sys.setsockopt(c->fd, level, name, &value, sizeof(value));
+	(void)net_sys_setsockopt(c->fd, level, name, &value, sizeof(value));
 }
 
 struct net_conn *net_conn_new(
@@ -104,10 +102,10 @@ struct net_conn *net_conn_new(
 {
 	struct net_conn *c = conn_new(l, tls, ops, owner);
 	c->fd = fd;
-	c->peer.length = sizeof(c->peer.storage);
-	if (l->sys.getpeername(fd, (struct sockaddr *)&c->peer.storage, &c->peer.length) != 0)
-		c->peer.length = 0; /* gone already: the first read will say so */
-	if (is_tcp(&c->peer)) {
+	struct net_address peer;
+	(void)net_conn_peer(c, &peer); /* gone already: the first read will say so */
+	c->is_tcp = is_tcp(&peer);
+	if (c->is_tcp) {
 		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
 		set_option(c, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_LOWAT_BYTES);
 	}
@@ -128,22 +126,22 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	struct net_conn *c = conn_new(l, tls, ops, owner);
 	ensure(!tls || !tls->is_server);
 	c->phase = NET_PHASE_CONNECTING;
-	c->peer = *to;
+	c->is_tcp = is_tcp(to);
 	c->server_name = server_name ? memory_strdup(server_name) : NULL;
 	/* The root's dot is no part of SNI (RFC 6066 3), nor of the names in certificates. */
 	size_t length = server_name ? strlen(server_name) : 0;
 	if (length > 1 && server_name[length - 1] == '.')
 		c->server_name[length - 1] = '\0';
 	int family = to->storage.ss_family;
-	c->fd = l->sys.socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	c->fd = net_sys_socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->fd < 0) {
 		c->connect_errno = errno;
 		net_conn_again(c);
 		return c;
 	}
-	if (is_tcp(to))
+	if (c->is_tcp)
 		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
-	int r = l->sys.connect(c->fd, (const struct sockaddr *)&to->storage, to->length);
+	int r = net_sys_connect(c->fd, (const struct sockaddr *)&to->storage, to->length);
 	/* An interrupted one goes on by itself (POSIX). */
 	if (r == 0 || (errno != EINPROGRESS && errno != EINTR)) {
 		c->connect_errno = r == 0 ? 0 : errno;
@@ -158,8 +156,8 @@ void net_conn_opened(struct net_conn *c)
 {
 	c->phase = NET_PHASE_OPEN;
 	c->write_progress = c->loop->now;
-	if (c->wants_fill)
-		net_conn_dirty(c);
+	if (c->wants_flush)
+		net_conn_queue(c);
 	net_conn_arm(c);
 	if (c->ops->opened)
 		c->ops->opened(c->owner);
@@ -169,7 +167,7 @@ static void connect_done(struct net_conn *c)
 {
 	int error = c->connect_errno;
 	socklen_t size = sizeof(error);
-	if (error == 0 && c->loop->sys.getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+	if (error == 0 && net_sys_getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
 		error = errno;
 	if (error) {
 		bool has_route = error != ENETUNREACH && error != EHOSTUNREACH && error != ENETDOWN;
@@ -204,16 +202,17 @@ void net_conn_end(struct net_conn *c, enum net_end end, const char *text)
 {
 	if (c->phase == NET_PHASE_DEAD)
 		return;
-	if (end == NET_END_EOF)
+	bool is_failure = end != NET_END_EOF && end != NET_END_TRUNCATED;
+	if (!is_failure)
 		c->is_eof = true;
 	else
 		c->phase = c->ops ? NET_PHASE_FAILED : c->phase;
 	if (!c->ops) {
-		if (end != NET_END_EOF)
+		if (is_failure)
 			net_conn_die(c);
 		return;
 	}
-	if (end != NET_END_EOF) {
+	if (is_failure) {
 		net_rest_drop(c);
 		list_remove(&c->dirty);
 		list_remove(&c->again);
@@ -245,7 +244,7 @@ void net_conn_die(struct net_conn *c)
 	list_remove(&c->place);
 	list_append(&c->loop->dead, &c->place);
 	if (c->fd >= 0)
-		c->loop->sys.close(c->fd);
+		net_sys_close(c->fd);
 	c->fd = -1;
 }
 
@@ -267,12 +266,12 @@ void net_conn_dirty(struct net_conn *c)
 	switch (c->phase) {
 	case NET_PHASE_CONNECTING:
 	case NET_PHASE_HANDSHAKE:
-		c->wants_fill = true;
+		c->wants_flush = true;
 		return;
 	case NET_PHASE_OPEN:
 		/* A blocked one is filled when the socket takes again. */
-		if (!c->rest && !list_is_linked(&c->dirty))
-			list_append(&c->loop->dirty, &c->dirty);
+		if (!c->rest && c->sending == NET_SENDING_OPEN)
+			net_conn_queue(c);
 		return;
 	case NET_PHASE_FAILED:
 	case NET_PHASE_DRAINING:
@@ -285,19 +284,6 @@ void net_conn_dirty(struct net_conn *c)
 void net_conn_set_budget(struct net_conn *c, struct budget *budget)
 {
 	net_rest_charge(c, budget);
-}
-
-void net_conn_set_reading(struct net_conn *c, bool on)
-{
-	if (c->is_reading == on)
-		return;
-	c->is_reading = on;
-	if (c->phase != NET_PHASE_OPEN)
-		return;
-	net_conn_arm(c);
-	/* Bytes that left the socket already cause no event. */
-	if (on && !c->is_eof && (c->kept || (c->ssl && SSL_pending(c->ssl) > 0)))
-		net_conn_again(c);
 }
 
 bool net_conn_is_blocked(const struct net_conn *c)
@@ -315,7 +301,11 @@ bool net_conn_is_open(const struct net_conn *c)
 	return c->phase == NET_PHASE_OPEN && !c->has_ended;
 }
 
-const struct net_address *net_conn_peer(const struct net_conn *c)
+bool net_conn_peer(const struct net_conn *c, struct net_address *peer)
 {
-	return &c->peer;
+	*peer = (struct net_address){.length = sizeof(peer->storage)};
+	if (net_sys_getpeername(c->fd, (struct sockaddr *)&peer->storage, &peer->length) == 0)
+		return true;
+	peer->length = 0;
+	return false;
 }

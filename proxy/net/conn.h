@@ -19,9 +19,19 @@
 /* One send: five full records. Halved and more for a socket that does not keep up. */
 #define NET_BATCH_BYTES 81920u
 #define NET_BATCH_LEAST_BYTES 16384u
+/* More than the window of a connection (1 MiB by default) and what a socket holds besides: a peer
+ * that was about to read why we close may rightly have had so much on its way. */
+#define NET_DISCARD_BYTES (4u << 20)
 /* What one connection may send in one loop pass before the others have theirs. */
 #define NET_SEND_PER_TURN_BYTES 262144u
 #define NET_OUT_SEGMENTS 64u
+
+/* Our sending side, while OPEN; OPEN → ENDING → ENDED, by net_conn_finish. */
+enum net_sending {
+	NET_SENDING_OPEN,
+	NET_SENDING_ENDING, /* the rest, close_notify and FIN are still to leave */
+	NET_SENDING_ENDED,
+};
 
 enum net_phase {
 	NET_PHASE_CONNECTING,
@@ -86,20 +96,21 @@ struct net_conn {
 	uint32_t sent_since_idle_bytes;
 	uint32_t discarded_bytes;
 	enum net_phase phase : 8;
-	bool is_reading : 1;  /* the owner wants bytes */
+	enum net_sending sending : 8;
+	uint8_t holds;        /* enum net_hold; CHUNK: waits in the loop's list */
 	bool is_eof : 1;      /* the peer has ended */
-	bool is_starved : 1;  /* no chunk to read into: waits in the loop's list */
 	bool has_ended : 1;   /* `ended` was called */
-	bool wants_fill : 1;  /* made dirty before it was open */
+	bool wants_flush : 1; /* made dirty, or finished, before it was open */
 	bool has_alerted : 1; /* TLS failed with an alert sent: linger for it */
 	bool has_said_goodbye : 1;
-	struct net_address peer;
+	bool has_blocked : 1; /* since `blocked` was called last */
+	bool is_tcp : 1;
 };
 
 /* conn.c */
 void net_conn_arm(struct net_conn *c);
 void net_conn_opened(struct net_conn *c);
-/* Tells the owner, once; anything but EOF fails the connection. */
+/* Tells the owner, once; anything but the end of the peer's sending side fails the connection. */
 void net_conn_end(struct net_conn *c, enum net_end end, const char *text);
 void net_conn_end_errno(struct net_conn *c, enum net_end end, const char *what, int error);
 void net_conn_die(struct net_conn *c);
@@ -107,7 +118,7 @@ void net_conn_reap(struct net_loop *l);
 /* True while the handle is the owner's and the connection works. */
 static inline bool net_conn_can_read(const struct net_conn *c)
 {
-	return c->phase == NET_PHASE_OPEN && c->is_reading && !c->is_eof && !c->is_starved;
+	return c->phase == NET_PHASE_OPEN && c->holds == 0 && !c->is_eof;
 }
 /* Comes back without an event. */
 void net_conn_again(struct net_conn *c);
@@ -122,6 +133,10 @@ void net_feeding_expired(void *loop);
 
 /* conn_send.c */
 void net_conn_flush(struct net_conn *c);
+/* Puts the connection into the dirty list: it is flushed at the end of the loop pass. */
+void net_conn_queue(struct net_conn *c);
+/* Calls `blocked` if the connection became blocked since the last call. */
+void net_conn_tell_blocked(struct net_conn *c);
 /* The socket takes again: sends what was left; true when nothing is left. False may mean that it
  * failed. */
 bool net_conn_drain(struct net_conn *c);
@@ -134,6 +149,8 @@ void net_rest_drop(struct net_conn *c);
 void net_rest_charge(struct net_conn *c, struct budget *budget);
 
 /* conn_close.c */
+/* Goes on with what net_conn_finish began, as far as the socket takes it. */
+void net_conn_finish_step(struct net_conn *c);
 void net_conn_close_step(struct net_conn *c);
 void net_conn_discard(struct net_conn *c);
 void net_closing_expired(void *loop);

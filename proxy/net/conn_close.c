@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closing in good order: what was put in leaves, then close_notify and FIN; then the connection
- * reads and discards for a short while, because closing a socket with unread bytes makes the
- * kernel send a RST that may overtake our last ones (RFC 9112 9.6). All of it is bounded in time
- * and bytes.
+ * Ending in good order: what was put in leaves, then close_notify and FIN. A finished connection
+ * stays with its owner and goes on reading. A closed connection reads and discards for a short
+ * while, because closing a socket with unread bytes makes the kernel send a RST that may overtake
+ * our last ones (RFC 9112 9.6); its end is bounded in time and bytes.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/net/conn.h"
@@ -12,9 +12,6 @@
 /* One batch at most is left: even 2 KiB/s take it. */
 #define DRAIN_USEC (15 * USEC_PER_SEC)
 #define LINGER_USEC USEC_PER_SEC
-/* More than the window of a connection (1 MiB by default) and what a socket holds besides: a peer
- * that was about to read why we close may rightly have had so much on its way. */
-#define DISCARD_BYTES (4u << 20)
 
 static void wait_in(struct net_conn *c, struct list *where, usec span)
 {
@@ -55,6 +52,31 @@ bool net_closing_give_way(struct net_loop *l)
 	return c != NULL;
 }
 
+void net_conn_finish(struct net_conn *c)
+{
+	ensure(c->ops != NULL);
+	if (c->sending != NET_SENDING_OPEN || c->phase == NET_PHASE_FAILED)
+		return;
+	c->sending = NET_SENDING_ENDING;
+	if (c->phase == NET_PHASE_OPEN)
+		net_conn_queue(c);
+	else
+		c->wants_flush = true;
+}
+
+void net_conn_finish_step(struct net_conn *c)
+{
+	if (c->phase != NET_PHASE_OPEN || c->rest)
+		return;
+	if (c->ssl && !c->has_said_goodbye)
+		net_conn_tls_goodbye(c);
+	if (c->phase != NET_PHASE_OPEN || c->rest)
+		return;
+	c->sending = NET_SENDING_ENDED;
+	if (net_sys_shutdown(c->fd, SHUT_WR) != 0)
+		net_conn_end_errno(c, NET_END_ERROR, "shutdown", errno);
+}
+
 void net_conn_close_step(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
@@ -63,17 +85,16 @@ void net_conn_close_step(struct net_conn *c)
 		return;
 	}
 	if (c->ssl && c->phase == NET_PHASE_DRAINING && !c->has_said_goodbye) {
-		c->has_said_goodbye = true;
 		net_conn_tls_goodbye(c);
 		if (c->phase == NET_PHASE_DEAD || c->rest)
 			return;
 	}
-	if (c->is_eof || l->sys.shutdown(c->fd, SHUT_WR) != 0) {
+	bool has_fin = c->sending == NET_SENDING_ENDED;
+	if (c->is_eof || (!has_fin && net_sys_shutdown(c->fd, SHUT_WR) != 0)) {
 		net_conn_die(c);
 		return;
 	}
 	c->phase = NET_PHASE_LINGERING;
-	c->is_reading = true;
 	c->discarded_bytes = 0;
 	wait_in(c, &l->lingering, LINGER_USEC);
 	net_conn_arm(c);
@@ -82,20 +103,19 @@ void net_conn_close_step(struct net_conn *c)
 void net_conn_discard(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
-	ssize_t n = l->sys.recv(c->fd, l->input, NET_INPUT_BYTES, 0);
+	ssize_t n = net_sys_recv(c->fd, l->input, NET_INPUT_BYTES, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return;
 	if (n > 0)
 		c->discarded_bytes += (uint32_t)n;
 	bool is_lingering = c->phase == NET_PHASE_LINGERING;
-	if (n < 0 || (is_lingering && (n == 0 || c->discarded_bytes > DISCARD_BYTES))) {
+	if (n < 0 || (is_lingering && (n == 0 || c->discarded_bytes > NET_DISCARD_BYTES))) {
 		net_conn_die(c);
 		return;
 	}
 	/* While our own bytes still leave, the peer's may wait or end. */
 	if (n == 0)
 		c->is_eof = true;
-	c->is_reading = c->discarded_bytes <= DISCARD_BYTES;
 	net_conn_arm(c);
 }
 
@@ -114,12 +134,10 @@ void net_conn_close(struct net_conn *c)
 		c->phase = NET_PHASE_DRAINING;
 	free(c->kept);
 	c->kept = NULL;
-	c->is_reading = true;
 	list_remove(&c->again);
 	wait_in(c, &c->loop->draining, DRAIN_USEC);
 	net_conn_arm(c);
-	if (!list_is_linked(&c->dirty))
-		list_append(&c->loop->dirty, &c->dirty);
+	net_conn_queue(c);
 }
 
 void net_conn_abort(struct net_conn *c)

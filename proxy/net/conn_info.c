@@ -6,11 +6,10 @@
 
 static bool ask(const struct net_conn *c, struct tcp_info *info)
 {
-	sa_family_t family = c->peer.storage.ss_family;
 	socklen_t size = sizeof(*info);
 	memset(info, 0, sizeof(*info));
-	return (family == AF_INET || family == AF_INET6) && c->fd >= 0 &&
-	       c->loop->sys.getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0;
+	return c->is_tcp && c->fd >= 0 &&
+	       net_sys_getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0;
 }
 
 uint32_t net_conn_rtt_usec(const struct net_conn *c)

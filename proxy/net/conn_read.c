@@ -11,6 +11,26 @@
 /* Between two tries when chunks are short. */
 #define STARVED_USEC (10 * USEC_PER_MSEC)
 
+void net_conn_hold_reading(struct net_conn *c, enum net_hold reason)
+{
+	unsigned before = c->holds;
+	c->holds = (uint8_t)(before | reason);
+	if (before == 0 && c->phase == NET_PHASE_OPEN)
+		net_conn_arm(c);
+}
+
+void net_conn_release_reading(struct net_conn *c, enum net_hold reason)
+{
+	unsigned before = c->holds;
+	c->holds = (uint8_t)(before & ~(unsigned)reason);
+	if (before == 0 || !net_conn_can_read(c))
+		return;
+	net_conn_arm(c);
+	/* Bytes that left the socket already cause no event. */
+	if (c->kept || (c->ssl && SSL_pending(c->ssl) > 0))
+		net_conn_again(c);
+}
+
 void net_conn_deliver(struct net_conn *c, size_t length)
 {
 	struct chunk *chunk = c->loop->read_chunk;
@@ -20,8 +40,7 @@ void net_conn_deliver(struct net_conn *c, size_t length)
 void net_conn_starve(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
-	c->is_starved = true;
-	net_conn_arm(c);
+	net_conn_hold_reading(c, NET_HOLD_CHUNK);
 	list_remove(&c->again);
 	list_append(&l->starved, &c->again);
 	if (l->feeding.deadline == USEC_NEVER)
@@ -34,9 +53,7 @@ void net_feeding_expired(void *loop)
 	struct net_conn *c;
 	while ((c = list_first(&l->starved, struct net_conn, again))) {
 		list_remove(&c->again);
-		c->is_starved = false;
-		net_conn_arm(c);
-		net_conn_again(c); /* what TLS has read already causes no event */
+		net_conn_release_reading(c, NET_HOLD_CHUNK);
 	}
 }
 
@@ -51,7 +68,7 @@ static void read_plain(struct net_conn *c)
 			return;
 		}
 		size_t size = chunk->capacity < budget ? chunk->capacity : budget;
-		ssize_t n = l->sys.recv(c->fd, chunk->data, size, 0);
+		ssize_t n = net_sys_recv(c->fd, chunk->data, size, 0);
 		if (n > 0) {
 			budget -= (size_t)n;
 			net_conn_deliver(c, (size_t)n);

@@ -118,10 +118,10 @@ static ssize_t transmit(
 	ssize_t n;
 	do {
 		if (count == 1)
-			n = c->loop->sys.send(
+			n = net_sys_send(
 			    c->fd, vector[0].iov_base, vector[0].iov_len, MSG_NOSIGNAL);
 		else
-			n = c->loop->sys.sendmsg(c->fd, &message, MSG_NOSIGNAL);
+			n = net_sys_sendmsg(c->fd, &message, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return 0;
@@ -214,8 +214,10 @@ static void keep_rest(
 		r->segments[i].offset = at;
 		at += segments[i].length;
 	}
-	if (!c->rest)
+	if (!c->rest) {
 		c->blocked_since = c->loop->now;
+		c->has_blocked = true;
+	}
 	struct net_rest **tail = &c->rest;
 	while (*tail)
 		tail = &(*tail)->next;
@@ -268,8 +270,7 @@ bool net_conn_drain(struct net_conn *c)
 		drop_first(c);
 	}
 	if (c->phase == NET_PHASE_DRAINING || c->phase == NET_PHASE_OPEN)
-		if (!list_is_linked(&c->dirty))
-			list_append(&c->loop->dirty, &c->dirty);
+		net_conn_queue(c);
 	return true;
 }
 
@@ -305,6 +306,21 @@ void net_conn_try_output(struct net_conn *c)
 
 /* ---- the flush ---- */
 
+void net_conn_queue(struct net_conn *c)
+{
+	if (!list_is_linked(&c->dirty))
+		list_append(&c->loop->dirty, &c->dirty);
+}
+
+void net_conn_tell_blocked(struct net_conn *c)
+{
+	if (!c->has_blocked || c->phase != NET_PHASE_OPEN)
+		return;
+	c->has_blocked = false;
+	if (c->rest && c->ops->blocked)
+		c->ops->blocked(c->owner);
+}
+
 /* To what the socket took of a batch. */
 static void adapt(struct net_conn *c, size_t bytes, size_t sent)
 {
@@ -316,6 +332,11 @@ static void adapt(struct net_conn *c, size_t bytes, size_t sent)
 	else if (bytes >= c->batch_bytes && c->batch_bytes < NET_BATCH_BYTES)
 		c->batch_bytes =
 		    c->batch_bytes * 2 < NET_BATCH_BYTES ? c->batch_bytes * 2 : NET_BATCH_BYTES;
+}
+
+static bool can_fill(const struct net_conn *c)
+{
+	return c->phase == NET_PHASE_OPEN && c->sending == NET_SENDING_OPEN && !c->rest;
 }
 
 /* One batch. False: nothing more for now. */
@@ -354,21 +375,28 @@ static bool flush_batch(struct net_conn *c, size_t *total)
 	else if (is_sendable && out.count > 0)
 		adapt(c, bytes, sent);
 	*total += bytes;
-	return bytes > 0 && sent == bytes && c->phase == NET_PHASE_OPEN;
+	return bytes > 0 && sent == bytes && can_fill(c);
+}
+
+static void flush_batches(struct net_conn *c)
+{
+	if (c->loop->now - c->write_progress > IDLE_USEC)
+		c->sent_since_idle_bytes = 0;
+	size_t total = 0;
+	while (flush_batch(c, &total))
+		if (total >= NET_SEND_PER_TURN_BYTES) {
+			net_conn_dirty(c);
+			return;
+		}
 }
 
 void net_conn_flush(struct net_conn *c)
 {
-	if (c->phase == NET_PHASE_OPEN && !c->rest) {
-		if (c->loop->now - c->write_progress > IDLE_USEC)
-			c->sent_since_idle_bytes = 0;
-		size_t total = 0;
-		while (flush_batch(c, &total))
-			if (total >= NET_SEND_PER_TURN_BYTES) {
-				net_conn_dirty(c);
-				break;
-			}
-	}
+	if (can_fill(c))
+		flush_batches(c);
+	if (c->sending == NET_SENDING_ENDING)
+		net_conn_finish_step(c);
+	net_conn_tell_blocked(c);
 	if (c->phase == NET_PHASE_DRAINING || (c->phase == NET_PHASE_FAILED && !c->ops))
 		net_conn_close_step(c);
 }

@@ -29,7 +29,7 @@ static const char *reason(void)
 }
 
 /* NULL when the path is free now. */
-static const char *clear_path(const struct net_sys *sys, const struct net_address *at)
+static const char *clear_path(const struct net_address *at)
 {
 	const char *path = ((const struct sockaddr_un *)&at->storage)->sun_path;
 	struct stat st;
@@ -37,32 +37,31 @@ static const char *clear_path(const struct net_sys *sys, const struct net_addres
 		return errno == ENOENT ? NULL : reason();
 	if (!S_ISSOCK(st.st_mode))
 		return "the path is taken by something that is not a socket";
-	int fd = sys->socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = net_sys_socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return reason();
-	int r = sys->connect(fd, (const struct sockaddr *)&at->storage, at->length);
+	int r = net_sys_connect(fd, (const struct sockaddr *)&at->storage, at->length);
 	bool nobody_answers = r != 0 && errno == ECONNREFUSED;
-	sys->close(fd);
+	net_sys_close(fd);
 	if (!nobody_answers)
 		return "another process listens there";
 	return unlink(path) == 0 ? NULL : reason();
 }
 
-static int bind_and_listen(
-    const struct net_sys *sys, int fd, const struct net_address *at, int backlog)
+static int bind_and_listen(int fd, const struct net_address *at, int backlog)
 {
 	int on = 1, off = 0;
 	int family = at->storage.ss_family;
 	if (family != AF_UNIX &&
-	    (sys->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-		sys->setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0))
+	    (net_sys_setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+		net_sys_setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0))
 		return -1;
 	if (family == AF_INET6 &&
-	    sys->setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0)
+	    net_sys_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0)
 		return -1;
-	if (sys->bind(fd, (const struct sockaddr *)&at->storage, at->length) != 0)
+	if (net_sys_bind(fd, (const struct sockaddr *)&at->storage, at->length) != 0)
 		return -1;
-	if (sys->listen(fd, backlog) == 0)
+	if (net_sys_listen(fd, backlog) == 0)
 		return 0;
 	int error = errno;
 	if (family == AF_UNIX)
@@ -71,14 +70,13 @@ static int bind_and_listen(
 	return -1;
 }
 
-int net_listen_by(
-    const struct net_sys *sys, const struct net_address *at, int backlog, const char **error)
+int net_listen(const struct net_address *at, int backlog, const char **error)
 {
 	struct net_address any4 = {.length = sizeof(struct sockaddr_in)};
 	int family = at->storage.ss_family;
-	if (family == AF_UNIX && (*error = clear_path(sys, at)))
+	if (family == AF_UNIX && (*error = clear_path(at)))
 		return -1;
-	int fd = sys->socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int fd = net_sys_socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&at->storage;
 	if (fd < 0 && errno == EAFNOSUPPORT && family == AF_INET6 &&
 	    IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr)) {
@@ -87,23 +85,18 @@ int net_listen_by(
 		in->sin_family = AF_INET;
 		in->sin_port = in6->sin6_port;
 		at = &any4;
-		fd = sys->socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		fd = net_sys_socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	}
 	if (fd < 0) {
 		*error = reason();
 		return -1;
 	}
-	if (bind_and_listen(sys, fd, at, backlog) != 0) {
+	if (bind_and_listen(fd, at, backlog) != 0) {
 		*error = reason();
-		sys->close(fd);
+		net_sys_close(fd);
 		return -1;
 	}
 	return fd;
-}
-
-int net_listen(const struct net_address *at, int backlog, const char **error)
-{
-	return net_listen_by(&net_sys_default, at, backlog, error);
 }
 
 /* ---- for the worker ---- */
@@ -176,8 +169,8 @@ static int accept_batch(struct net_listener *n, const bool *is_freed)
 	int failures = 0;
 	for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
 		struct net_address peer = {.length = sizeof(peer.storage)};
-		int fd = n->loop->sys.accept4(n->io.fd, (struct sockaddr *)&peer.storage,
-		    &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = net_sys_accept4(n->io.fd, (struct sockaddr *)&peer.storage, &peer.length,
+		    SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0) {
 			int most = n->most;
 			n->accepted(n->context, fd, &peer);
@@ -240,7 +233,7 @@ void net_listener_free(struct net_listener *n)
 	free(n);
 }
 
-void net_refuse(struct net_loop *l, int fd)
+void net_refuse(int fd)
 {
-	l->sys.close(fd);
+	net_sys_close(fd);
 }

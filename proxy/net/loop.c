@@ -10,23 +10,6 @@
 #include "proxy/base/memory.h"
 #include "proxy/net/conn.h"
 #include <errno.h>
-#include <unistd.h>
-
-const struct net_sys net_sys_default = {
-    .socket = socket,
-    .bind = bind,
-    .listen = listen,
-    .connect = connect,
-    .accept4 = accept4,
-    .recv = recv,
-    .send = send,
-    .sendmsg = sendmsg,
-    .shutdown = shutdown,
-    .close = close,
-    .getsockopt = getsockopt,
-    .setsockopt = setsockopt,
-    .getpeername = getpeername,
-};
 
 void net_buffer_append(struct net_buffer *b, const void *ptr, size_t len)
 {
@@ -121,7 +104,6 @@ struct net_loop *net_loop_new(struct chunk_pool *chunks)
 	l->chunks = chunks;
 	l->read_chunk = chunk_acquire(chunks);
 	ensure(l->read_chunk != NULL);
-	l->sys = net_sys_default;
 	l->now = clock_monotonic();
 	l->pass = 1;
 	list_init(&l->dirty);

@@ -34,7 +34,6 @@ struct net_loop {
 	    idle; /* active while something waits for the next loop pass, so that the poll does not */
 	struct chunk_pool *chunks;
 	struct chunk *read_chunk;
-	struct net_sys sys;
 	usec now;
 	uint64_t pass;
 	void (*work)(void *context);

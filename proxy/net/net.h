@@ -138,12 +138,12 @@ void net_out_copy(struct net_out *o, const void *ptr, size_t len);
 void net_out_piece(struct net_out *o, struct piece piece);
 
 enum net_end {
-	/* the peer closed in good order (for TLS: close_notify, or TCP FIN without one) */
-	NET_END_EOF,
-	NET_END_ERROR,       /* ECONNRESET and the like */
-	NET_END_CONNECT,     /* connect failed */
-	NET_END_NO_ROUTE,    /* the same, as there is no way to the address */
-	NET_END_TLS,         /* handshake or record failed; text says why */
+	NET_END_EOF, /* the peer ended its sending side: TLS close_notify, or FIN without TLS */
+	NET_END_TRUNCATED, /* FIN on a TLS connection without close_notify: bytes may be missing */
+	NET_END_ERROR,     /* ECONNRESET and the like */
+	NET_END_CONNECT,   /* connect failed */
+	NET_END_NO_ROUTE,  /* the same, as there is no way to the address */
+	NET_END_TLS,       /* handshake or record failed; text says why */
 	NET_END_CERTIFICATE, /* the same: the peer's certificate was not good enough for us */
 	NET_END_ALERT,       /* the same: the peer has refused, by an alert */
 };
@@ -168,9 +168,17 @@ struct net_conn_ops {
 	 * again while it fills anything and the socket takes it. */
 	void (*fill)(void *owner, struct net_out *out);
 	/* The peer ended or the connection failed; called once, never after net_conn_close or
-	 * net_conn_abort. Only NET_END_EOF leaves the sending side open. The owner closes or aborts
-	 * in any case. */
+	 * net_conn_abort. Only NET_END_EOF and NET_END_TRUNCATED leave the sending side open; a
+	 * failure to send after them is not told. The owner closes or aborts in any case. */
 	void (*ended)(void *owner, enum net_end end, const char *text);
+	/* A send was not finished because the socket takes no more: the connection is blocked (see
+	 * net_conn_blocked_since), and fill is not called until the socket has taken the rest. May
+	 * be NULL. Called once each time an open connection becomes blocked: by the loop, after it
+	 * has flushed the connection, or after it has read from it if TLS itself had something to
+	 * send. Never called within a call of the owner's, nor within another of these functions.
+	 * The owner may close or abort in it. Bytes of the handshake that still wait when the
+	 * connection opens are told of after `opened`. */
+	void (*blocked)(void *owner);
 };
 
 /* Adopts a connected socket (accepted, or one end of a pair) that does not block. tls NULL = plain;
@@ -188,8 +196,22 @@ void net_conn_dirty(struct net_conn *c);
 /* What a socket does not take is charged to `budget` (borrows) as long as the owner has the handle,
  * and to the loop's after that. */
 void net_conn_set_budget(struct net_conn *c, struct budget *budget);
-/* Stops and restarts reading (back-pressure). */
-void net_conn_set_reading(struct net_conn *c, bool on);
+/* Why a connection is not read from (back-pressure): one bit for each reason. */
+enum net_hold {
+	NET_HOLD_MEMORY = 1, /* the worker is short of memory */
+	NET_HOLD_PEER = 2,   /* the connection that the bytes go to does not take more */
+	NET_HOLD_CHUNK = 4,  /* no chunk to read into; for net/ alone, which tries again soon */
+};
+/* Reads nothing as long as any reason holds; the end of one reason does not undo another. May be
+ * called at any time: what is set right after net_conn_new or net_connect holds from the first byte
+ * on (a TLS handshake goes on all the same). */
+void net_conn_hold_reading(struct net_conn *c, enum net_hold reason);
+void net_conn_release_reading(struct net_conn *c, enum net_hold reason);
+/* Ends our sending side alone: what was put in leaves, then close_notify and FIN. `fill` is not
+ * called any more; called within fill, what that fill has put in still leaves. `received`, `ended`
+ * and `blocked` go on. A connection that is not open yet ends its sending side when it opens. Does
+ * nothing when called again or after a failure. The owner still closes or aborts. */
+void net_conn_finish(struct net_conn *c);
 /* Orderly: sends what was put in already, close_notify, FIN; reads and discards for a short while
  * so that the last bytes are not lost to a RST. The owner is called no more; the handle is dead
  * for it at once. What was not put in by then is not asked for; a connection that is not open yet
@@ -208,12 +230,11 @@ uint64_t net_conn_delivered(const struct net_conn *c);
 bool net_conn_is_open(const struct net_conn *c); /* opened and not ended */
 bool net_conn_is_tls(const struct net_conn *c);
 struct slice net_conn_alpn(const struct net_conn *c); /* empty when none */
-/* Server: what the client asked for; empty when none. */
-struct slice net_conn_sni(const struct net_conn *c);
 /* Client: does the verified certificate of the peer cover this host? */
 bool net_conn_peer_covers(const struct net_conn *c, struct slice host);
 const char *net_conn_tls_version(const struct net_conn *c); /* "TLSv1.3", "" for plain */
-const struct net_address *net_conn_peer(const struct net_conn *c);
+/* Asks the kernel. False: the connection is not open, or is over; *peer is empty then. */
+bool net_conn_peer(const struct net_conn *c, struct net_address *peer);
 /* From TCP_INFO; 0 when unknown. */
 uint32_t net_conn_rtt_usec(const struct net_conn *c);
 
@@ -246,6 +267,6 @@ struct net_listener *net_listener_new(struct net_loop *l, int fd,
     void (*paused)(void *context, int error), void *context);
 void net_listener_free(struct net_listener *n); /* NULL is fine */
 /* Closes a socket that was handed over and is not wanted. Takes fd. */
-void net_refuse(struct net_loop *l, int fd);
+void net_refuse(int fd);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* TLS contexts: what servers and clients have in common. */
 #include "proxy/net/tls.h"
+#include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-#include <ctype.h>
 #include <errno.h>
 #include <openssl/err.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ const char *tls_reason(uint32_t code, char *buffer, size_t size)
 		return "unknown TLS failure";
 	in_words("", text, buffer, size);
 	for (char *p = buffer; *p; p++)
-		*p = (char)tolower((unsigned char)*p);
+		*p = ascii_lower(*p);
 	return buffer;
 }
 

@@ -38,7 +38,7 @@ static bool refill(struct net_conn *c)
 	size_t size = l->read_budget < NET_INPUT_BYTES ? l->read_budget : NET_INPUT_BYTES;
 	ssize_t n;
 	do
-		n = l->sys.recv(c->fd, l->input, size, 0);
+		n = net_sys_recv(c->fd, l->input, size, 0);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0) {
 		l->read_drained = true;

@@ -103,8 +103,10 @@ static void stopped(struct net_conn *c, int error, uint32_t code)
 		net_conn_tls_fail(c, code);
 	} else if (c->phase == NET_PHASE_HANDSHAKE) {
 		net_conn_end(c, NET_END_TLS, "closed by the peer during the handshake");
-	} else if (error == SSL_ERROR_ZERO_RETURN || l->read_eof) {
+	} else if (error == SSL_ERROR_ZERO_RETURN) {
 		net_conn_end(c, NET_END_EOF, "closed by the peer");
+	} else if (l->read_eof) {
+		net_conn_end(c, NET_END_TRUNCATED, "closed by the peer");
 	} else {
 		net_conn_tls_fail(c, 0);
 	}
@@ -170,6 +172,7 @@ void net_conn_tls_readable(struct net_conn *c)
 	while (net_conn_can_read(c) && read_some(c))
 		;
 	net_conn_tls_finish(c);
+	net_conn_tell_blocked(c);
 }
 
 bool net_conn_tls_write(struct net_conn *c, const void *ptr, size_t len, size_t record_bytes)
@@ -194,6 +197,7 @@ void net_conn_tls_goodbye(struct net_conn *c)
 	    c->ssl); /* puts close_notify into the output; its result is about the peer's */
 	ERR_clear_error();
 	net_conn_send_output(c);
+	c->has_said_goodbye = true;
 }
 
 bool net_conn_is_tls(const struct net_conn *c)
@@ -208,12 +212,6 @@ struct slice net_conn_alpn(const struct net_conn *c)
 	if (c->ssl)
 		SSL_get0_alpn_selected(c->ssl, &name, &length);
 	return slice_of(name, length);
-}
-
-struct slice net_conn_sni(const struct net_conn *c)
-{
-	const char *name = c->ssl ? SSL_get_servername(c->ssl, TLSEXT_NAMETYPE_host_name) : NULL;
-	return name ? slice_of_string(name) : slice_of("", 0);
 }
 
 const char *net_conn_tls_version(const struct net_conn *c)

@@ -3,14 +3,10 @@
  * Which hosts a certificate covers (RFC 9525 6): exact dNSNames, `*` as the whole leftmost label
  * for exactly one label, iPAddress for literals. The subject's common name never counts.
  */
+#include "proxy/base/ascii.h"
 #include "proxy/base/memory.h"
 #include "proxy/net/tls.h"
 #include <openssl/x509v3.h>
-
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
 
 static void add_dns(struct tls_names *n, const char *ptr, size_t len)
 {
@@ -20,8 +16,7 @@ static void add_dns(struct tls_names *n, const char *ptr, size_t len)
 	if (len == 0 || memchr(ptr, '\0', len))
 		return;
 	char *name = memory_alloc(len + 1);
-	for (size_t i = 0; i < len; i++)
-		name[i] = lower(ptr[i]);
+	ascii_lower_copy(name, slice_of(ptr, len));
 	name[len] = '\0';
 	n->dns = memory_resize(n->dns, n->dns_count + 1, sizeof(*n->dns));
 	n->dns[n->dns_count++] = name;

@@ -42,7 +42,7 @@ struct row {
 #define SOCKET_KIND (~(SOCK_NONBLOCK | SOCK_CLOEXEC))
 
 static const struct row rows[] = {
-    /* The loop and its connections: net/, hop/. Log lines: observe/, process/logger.c. */
+    /* The loop and its connections: net/, gateway/. Log lines: observe/, process/logger.c. */
     {CALL(epoll_wait, WORKER)},             /* libev */
     {CALL(epoll_pwait, WORKER)},            /* the same where there is no epoll_wait */
     {CALL(recvfrom, WORKER)},               /* recv(3): net/conn_read.c, net/tls_bio.c, process/child.c */
@@ -99,13 +99,13 @@ static const struct row rows[] = {
     {CALL(writev, BOTH)},                   /* the C library's message before it aborts */
     {CALL(exit_group, BOTH)},
 
-    /* Files: source/file.c and source/json.c. */
+    /* Files: offer/manifest_file.c and offer/json.c. */
     {CALL(openat, SANDBOX_READS), WHEN(BITS(2, OPEN_KIND, O_RDONLY))},
     {CALL(newfstatat, SANDBOX_READS)},      /* stat(2) and fstat(2) in this C library; others use the next two */
     {CALL(stat, SANDBOX_READS)},
     {CALL(fstat, SANDBOX_READS)},
 
-    /* source/learned_store.c: mkstemp(3), fsync(2), rename(2). */
+    /* offer/learned_store.c: mkstemp(3), fsync(2), rename(2). */
     {CALL(openat, SANDBOX_SAVES), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT | O_EXCL), IS(3, 0600))},
     {CALL(fsync, SANDBOX_SAVES)},
     {CALL(rename, SANDBOX_SAVES)},          /* other C libraries use one of the next two */

@@ -2,10 +2,10 @@
 /* The status text, the socket that serves it, and the command that prints it. */
 #include "proxy/process/status.h"
 #include "proxy/base/memory.h"
-#include "proxy/h2/h2.h"
 #include "proxy/limits.h"
 #include "proxy/process/process.h"
 #include "proxy/relay/relay.h"
+#include "proxy/session/session.h"
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -77,7 +77,7 @@ static void print_counters(const struct status *s, FILE *out)
 {
 	struct observe_counters *sum = add_up(s);
 	observe_counters_print(sum, out);
-	observe_faults_print(sum, h2_fault_name, out);
+	observe_faults_print(sum, session_fault_name, out);
 	observe_causes_print(sum, cause_name, out);
 	if (s->rules)
 		observe_rules_print(sum, s->rules, out);

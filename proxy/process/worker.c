@@ -5,8 +5,8 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
+#include "proxy/offer/offer.h"
 #include "proxy/process/sandbox.h"
-#include "proxy/source/source.h"
 #include <errno.h>
 #include <libgen.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ static void flush_soon(void *context)
 
 static size_t dump(const void *object, char *buffer, size_t size)
 {
-	return hop_describe(object, buffer, size);
+	return gateway_describe(object, buffer, size);
 }
 
 static bool has_unix_origins(const struct conf *conf)
@@ -82,10 +82,10 @@ bool worker_init(struct worker *w, const struct worker_env *env, char *error, si
 	w->loop = net_loop_new(w->chunks);
 	net_timer_init(&w->flush, w->loop, flush_gathered, w);
 	uint64_t seed = hash_random_seed();
-	source_seed(seed);
+	offer_seed(seed);
 	if (needs_demo(env->conf))
 		w->demo = demo_origin_new(w->loop, w->chunks, seed);
-	const struct hop_env hop_env = {
+	const struct gateway_env gateway_env = {
 	    .loop = w->loop,
 	    .chunks = w->chunks,
 	    .conf = env->conf,
@@ -95,10 +95,10 @@ bool worker_init(struct worker *w, const struct worker_env *env, char *error, si
 	    .demo_connect = w->demo ? demo_origin_connect : NULL,
 	    .demo_context = w->demo,
 	};
-	w->hop = hop_new(&hop_env, error, error_size);
-	if (!w->hop)
+	w->gateway = gateway_new(&gateway_env, error, error_size);
+	if (!w->gateway)
 		return false;
-	ensure_set_dumper(dump, w->hop);
+	ensure_set_dumper(dump, w->gateway);
 	return true;
 }
 
@@ -169,7 +169,7 @@ void worker_listen(struct worker *w, uint32_t from)
 		int fd = sockets_of(env->sockets, i, from);
 		/* All workers share one unix socket: do not listen on it twice. */
 		if (from == env->index || fd != sockets_of(env->sockets, i, env->index))
-			hop_listen(w->hop, &env->conf->listens[i], fd);
+			gateway_listen(w->gateway, &env->conf->listens[i], fd);
 	}
 }
 
@@ -185,7 +185,7 @@ void worker_drain(struct worker *w)
 		return;
 	w->is_draining = true;
 	usec deadline = clock_after(net_now(w->loop), w->env.conf->server.drain_timeout);
-	hop_drain(w->hop, deadline, drained, w);
+	gateway_drain(w->gateway, deadline, drained, w);
 	/*
 	 * Refuse new clients; otherwise they would wait in a backlog from which no worker accepts.
 	 */
@@ -201,8 +201,8 @@ void worker_quit(struct worker *w)
 void worker_fini(struct worker *w)
 {
 	ensure_set_dumper(NULL, NULL);
-	if (w->hop)
-		hop_free(w->hop);
+	if (w->gateway)
+		gateway_free(w->gateway);
 	if (!w->is_quitting && w->is_draining) {
 		usec until = clock_monotonic() + CLOSE_USEC;
 		for (usec now = clock_monotonic(); now < until; now = clock_monotonic())

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One worker: a loop, a data plane (hop/), and the verbs that end it. It runs in its own process
+ * One worker: a loop, a data plane (gateway/), and the verbs that end it. It runs in its own process
  * and gets messages from the master through a socketpair; in single mode it runs in the only
  * process and gets signals.
  */
 #ifndef PUSHGATE_PROCESS_WORKER_H
 #define PUSHGATE_PROCESS_WORKER_H
 
-#include "proxy/hop/hop.h"
+#include "proxy/gateway/gateway.h"
 #include "proxy/process/identity.h"
 #include "proxy/process/logs.h"
 #include "proxy/process/sockets.h"
@@ -48,7 +48,7 @@ struct worker {
 	struct observe observe;
 	struct net_loop *loop;
 	struct chunk_pool *chunks;
-	struct hop *hop;
+	struct gateway *gateway;
 	struct demo_origin *demo; /* NULL when no origin is of kind demo */
 	struct net_timer flush;   /* writes gathered access lines */
 	bool *adopted;            /* by worker index: this worker accepts from that one's sockets */

@@ -40,7 +40,8 @@ static struct body_piece *push_piece(struct body *b)
 	return at(b, b->count++);
 }
 
-/* Bytes that still fit behind the last piece, when that is a small chunk all our own. */
+/* How many bytes still fit into the chunk of the last piece: 0 unless it is a small chunk that only
+ * this body holds. */
 static uint32_t tail_room(struct body *b, const struct chunk_pool *small)
 {
 	if (b->count == 0)
@@ -82,7 +83,7 @@ void body_append(
 		size_t copied = body_append_copy(b, piece_slice(piece), small, budget);
 		if (copied == piece.length)
 			return;
-		/* No chunk for the copy: it pins the one it came in after all. */
+		/* There is no chunk for a copy: keep the chunk that the bytes came in. */
 		piece.offset += (uint32_t)copied;
 		piece.length -= (uint32_t)copied;
 	}
@@ -90,7 +91,7 @@ void body_append(
 	if (b->count > 0) {
 		struct piece *last = &at(b, b->count - 1)->piece;
 		if (last->chunk == piece.chunk) {
-			charge = 0; /* it is pinned already */
+			charge = 0; /* the piece before it has paid for this chunk */
 			if (last->offset + last->length == piece.offset) {
 				last->length += piece.length;
 				b->bytes += piece.length;
@@ -130,7 +131,7 @@ struct piece body_next(const struct body *b, struct body_mark *mark, size_t most
 			return p;
 		}
 		if (mark->index + 1 == b->count)
-			break; /* it may still grow where it ends */
+			break; /* the last piece may still grow: the mark stays in it */
 	}
 	return (struct piece){0};
 }
@@ -144,8 +145,8 @@ struct body_mark body_seek(const struct body *b, size_t n)
 	return mark;
 }
 
-/* The piece at the front is empty. What it was charged for goes back with the last piece of its
- * chunk. */
+/* Drops the empty piece at the front. The charge for a chunk is given back with the last piece in
+ * it. */
 static void drop_front(struct body *b, struct budget *budget)
 {
 	struct body_piece *front = at(b, 0);

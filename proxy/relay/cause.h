@@ -39,10 +39,10 @@ enum relay_timeout {
 
 struct relay_cause {
 	const char *name;     /* "origin-lost" */
-	enum relay_side side; /* who brought it about */
-	/* once more, while no byte of the request body has left our buffer */
+	enum relay_side side; /* which side failed */
+	/* it may be retried, if no byte of the request body was sent */
 	bool may_retry;
-	/* answered when nothing was sent downstream yet; 0 = reset at once */
+	/* status of our own answer, if no head was sent downstream; 0 = no answer, a reset */
 	uint16_t status;
 	const char *error; /* Proxy-Status error; NULL = none */
 	/* RST_STREAM downstream when a response has begun, and for pushes */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* SipHash-2-4 over fields as they come, without putting them together; see credentials.h. */
+/* SipHash-2-4 over several fields, without copying them into one buffer first; see credentials.h. */
 #include "proxy/relay/credentials.h"
 
 struct sip {
 	uint64_t v[4];
-	uint64_t word; /* bytes that do not fill eight yet, the first one lowest */
+	uint64_t
+	    word; /* up to seven bytes that are not absorbed yet, the first one in the lowest bits */
 	uint64_t total;
 };
 
@@ -73,7 +74,8 @@ uint64_t credentials_siphash(const struct credentials_key *key, struct slice byt
 	return sip_end(&s);
 }
 
-/* All fields with the token; what stands before and between them occurs in no value. */
+/* Hashes all fields with the token. The separators occur in no field value, so that different lists of
+ * fields never hash the same bytes. */
 static void add_fields(
     struct sip *s, const struct http_head *head, enum http_token token, struct slice between)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the store share: one held response, and one claim on it. */
+/* What the hold_….c files share: one held response, and one claim on it. */
 #ifndef PUSHGATE_RELAY_HELD_H
 #define PUSHGATE_RELAY_HELD_H
 
 #include "proxy/relay/hold.h"
 #include "proxy/relay/private.h"
 
-/* What one held response is charged for beside its bytes and its head: the struct and two slots
- * of each map. And what one claim is. */
+/* What a held response is charged for, beside its body and its head: the struct, and two slots of each
+ * map. What a claim is charged for. */
 #define HELD_BYTES (sizeof(struct held) + 4 * sizeof(void *))
 #define CLAIM_BYTES sizeof(struct claim)
 
-/* Bytes that a claimer has been given and has not sent; and of one that outgrew its store, bytes
- * kept. */
+/* How many bytes a claiming exchange may have that are not sent yet; and how many are kept of a response
+ * that is larger than its store. */
 #define CLAIM_WINDOW_BYTES 262144u
 #define OUTGROWN_KEPT_BYTES 65536u
 
@@ -20,34 +20,35 @@ struct held {
 	struct hold_store *store;
 	struct exchange *push; /* whose downstream leg this is; NULL once that has failed */
 	struct map_node node;  /* in store->by_uri unless is_closed */
-	struct map_node first; /* in hold->by_uri if it is the first of its ring */
-	struct list same_uri;  /* the ring of those with one hash, in all stores */
+	struct map_node first; /* in hold->by_uri, if it is the one of its ring that the map has */
+	struct list same_uri;  /* the ring of all with the same hash, of all stores */
 	struct list entry;     /* in store->entries */
 	struct list dirty;     /* in hold->dirty */
-	struct list unclaimed; /* in hold->unclaimed while nobody is being given it */
+	struct list unclaimed; /* in hold->unclaimed while it has no claim */
 	struct list claims;
 	struct wheel_node timer;
 	usec created;
 	size_t charge;        /* for all but the body */
 	uint64_t credentials; /* of the push's parent */
 	bool parent_had_authorization;
-	bool for_one_user; /* may be claimed in its connection's store */
+	bool for_one_user; /* it may be in the store of its client connection */
 	/* The response. */
-	struct http_head *head;     /* owned; NULL until it came */
-	struct http_head *interims; /* owned; for claimers that joined, chained */
-	struct body body;           /* bytes from `dropped` on */
-	uint64_t dropped;           /* bytes at the front that are gone, once it is outgrown */
-	usec arrived;               /* the head */
-	uint32_t age_sec;           /* that it came with */
-	uint32_t fresh_sec;         /* when it came */
-	bool is_admitted;           /* the head has been looked at */
-	bool is_whole;              /* with all its bytes, and trailers if any */
-	bool is_closed;             /* nobody new may claim it */
-	bool is_outgrown;           /* larger than its store */
-	bool is_abandoned;          /* its last live claimer gave it up, with this code */
+	struct http_head *head; /* owned; NULL until it came */
+	struct http_head
+	    *interims;      /* owned, chained; for the claims that joined before the final head */
+	struct body body;   /* bytes from `dropped` on */
+	uint64_t dropped;   /* bytes at the front that were dropped, of an outgrown one */
+	usec arrived;       /* the head */
+	uint32_t age_sec;   /* that it came with */
+	uint32_t fresh_sec; /* when it came */
+	bool is_admitted;   /* the head has been looked at */
+	bool is_whole;      /* with all its bytes, and trailers if any */
+	bool is_closed;     /* no further request may claim it */
+	bool is_outgrown;   /* larger than its store */
+	bool is_abandoned;  /* its last claim was reset, with this code */
 	uint32_t abandon_code;
 	uint32_t served; /* times */
-	/* How it ends if nobody claims it any more. */
+	/* How it ends when it has no claim any more. */
 	enum hold_outcome end_outcome;
 	const struct policy_reason *end_reason;
 	/* How the push failed. */
@@ -59,7 +60,7 @@ struct held {
 struct claim {
 	struct held *held;
 	struct exchange *exchange;
-	struct budget *budget; /* of the store where it was when it was claimed */
+	struct budget *budget; /* of the store where the response was when it was claimed */
 	struct list link;      /* in held->claims */
 	struct body_mark mark;
 	uint64_t at;             /* bytes given */
@@ -73,11 +74,11 @@ struct claim {
 
 /* ---- hold.c: one held response ---- */
 
-void held_mark(struct held *h); /* hold_run shall look at it */
-/* Over, and freed; has no claims. code: for the origin if it is still at it. */
+void held_mark(struct held *h); /* hold_run must look at it */
+/* Ends and frees it; it must have no claims. code: for RST_STREAM, if the push is not complete. */
 void held_end(
     struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code);
-/* The same when its push has failed already. */
+/* The same, when its push has failed already. */
 void held_free(struct held *h);
 void hold_note(struct hold *hold, const struct hold_note *note);
 static inline struct hold *held_hold(const struct held *h)
@@ -88,7 +89,7 @@ static inline usec held_now(const struct held *h)
 {
 	return h->store->hold->relay->now;
 }
-/* The head has come: which store, and may it be kept at all. NULL: yes. */
+/* The head has come: moves it to the store where it may be. Returns NULL, or why it may not be held. */
 const struct policy_reason *held_admit(struct held *h);
 
 /* ---- hold_leg.c ---- */
@@ -99,14 +100,14 @@ extern const struct leg_ops held_leg_ops;
 
 void held_enter(struct held *h, struct hold_store *s);
 void held_leave(struct held *h);
-void held_close(struct held *h);                       /* nobody new may claim it */
+void held_close(struct held *h);                       /* no further request may claim it */
 void held_move(struct held *h, struct hold_store *to); /* before any bytes came */
-/* Unclaimed ones go, oldest first, until one of so many bytes more (count 1: one more response)
- * has its place. */
+/* Ends unclaimed ones, oldest first, until there is room for `count` more responses and `bytes` more
+ * bytes. Returns NULL, or why there is none. */
 const struct policy_reason *hold_make_room(
     struct hold_store *s, const struct held *but, uint32_t count, uint64_t bytes);
 
-/* ---- hold_rules.c: who may have what ---- */
+/* ---- hold_rules.c: which request may have which response ---- */
 
 uint64_t hold_uri_hash(
     const struct hold *hold, struct slice scheme, struct slice authority, struct slice path);
@@ -118,22 +119,23 @@ uint32_t held_age_sec(const struct held *h);
 /* Why the response may not be held. */
 const struct policy_reason *held_storable(const struct held *h);
 bool held_may_be_shared(const struct held *h);
-/* Whoever asks with such a request wants the origin. */
+/* Such a request must be answered by the origin. */
 bool hold_request_busts(const struct http_head *request);
-/* May this request have it, as far as can be said without its head? */
+/* May this request be answered from it, as far as the response's head does not matter? */
 enum hold_miss held_lets(const struct held *h, const struct exchange *x);
-/* And with it? joined: it was claimed while in flight. *not_modified: 304 is the answer. */
+/* And with the head? joined: the claim began before the response was complete. *not_modified: the answer
+ * is 304. */
 enum hold_miss held_fits(const struct held *h, const struct http_head *request, bool joined,
     struct slice *field, bool *not_modified);
-/* The same resource for the same user is held already, as good as new. */
+/* The same resource is held for the same user already, and is fresh. */
 bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exchange *push);
 
-/* ---- hold_claim.c: the claimers' side ---- */
+/* ---- hold_claim.c: claims ---- */
 
-void held_feed(struct held *h); /* all claims */
-void held_trim(struct held *h); /* outgrown: drops what all have been given */
-/* No more will come: claims that have begun fail as the outcome table says, the others go to the
- * origin. */
+void held_feed(struct held *h); /* gives all claims what they may have */
+void held_trim(struct held *h); /* outgrown: drops the bytes that all claims have been given */
+/* The response will not be completed. Claims that were given the head fail as the outcome table says;
+ * the requests of the others are dispatched to the origin. */
 void held_fail_claims(struct held *h, const struct relay_cause *cause, uint32_t code);
 
 #endif

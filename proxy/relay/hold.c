@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a held response: bound to its push, fed by it, aged, ended. The stores and their room
- * are hold_store.c, the claimers' side is hold_claim.c, the rules of who may have what are
- * hold_rules.c, and what a change ends is hold_invalidate.c.
+ * The life of one held response: it is bound to its push, takes the push's bytes, grows old, ends.
+ * hold_store.c has the stores, hold_claim.c the requests that are answered from them, hold_rules.c the
+ * rules for which request may have which response, hold_invalidate.c what a change at the origin ends.
  */
 #include "proxy/relay/held.h"
 
@@ -30,7 +30,7 @@ void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *op
 	hold->shared.is_shared = true;
 }
 
-/* At the end of the loop pass: callers further up may still look at it. */
+/* Frees the held responses that are over. Not earlier: callers may still look at one in this pass. */
 static void bury(struct hold *hold)
 {
 	list_for_each(&hold->dead, h, struct held, entry)
@@ -91,7 +91,7 @@ void held_mark(struct held *h)
 		list_append(&held_hold(h)->dirty, &h->dirty);
 }
 
-/* As the policy's second look would have it: of hint and hold the hint is left. */
+/* Changes the verdict as policy_review would: of hint+hold the hint is left. */
 static void withdraw_verdict(struct policy_verdict *v, const struct policy_reason *reason)
 {
 	bool hints = v->action == POLICY_HINT_HOLD;
@@ -100,7 +100,7 @@ static void withdraw_verdict(struct policy_verdict *v, const struct policy_reaso
 	v->reason = hints ? v->reason : reason;
 }
 
-/* The exchange that brought it ends with it. */
+/* Ends the pushed exchange together with its held response. */
 static void end_push(
     struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code)
 {
@@ -109,14 +109,14 @@ static void end_push(
 	h->push = NULL;
 	list_remove(&h->unclaimed);
 	if (outcome != HOLD_WITHDRAWN)
-		push->push.state = was_claimed ? PUSH_CLAIMED : PUSH_EXPIRED;
-	push->push.end_reason = was_claimed ? &policy_reason_CLAIMED : reason;
+		push->pushed.state = was_claimed ? PUSH_CLAIMED : PUSH_EXPIRED;
+	push->pushed.end_reason = was_claimed ? &policy_reason_CLAIMED : reason;
 	if (h->is_whole) {
 		exchange_on_taken(&push->down, 0, true); /* detaches */
 		return;
 	}
 	if (outcome == HOLD_WITHDRAWN)
-		withdraw_verdict(&push->push.verdict, reason);
+		withdraw_verdict(&push->pushed.verdict, reason);
 	bool is_clients = reason == &policy_reason_CLIENT_RESET;
 	exchange_on_down_ended(
 	    push, is_clients ? &relay_cause_DOWN_RESET : &relay_cause_POLICY, code, NULL);
@@ -126,7 +126,7 @@ void held_end(
     struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code)
 {
 	ensure(h->push && list_is_empty(&h->claims));
-	if (h->served == 0) { /* claims were noted one by one */
+	if (h->served == 0) { /* else each claim was noted when it ended */
 		const struct hold_note note = {
 		    .outcome = outcome,
 		    .reason = reason,
@@ -152,7 +152,7 @@ static void arm(struct held *h)
 	wheel_set(&held_hold(h)->relay->wheel, &h->timer, old < stale ? old : stale);
 }
 
-/* Too old, or stale. Those that are being given to somebody end when that is over. */
+/* The held response is too old or stale. If requests are being answered from it, it ends after them. */
 static void expired(struct wheel_node *node, usec now)
 {
 	struct held *h = container_of(node, struct held, timer);
@@ -167,13 +167,13 @@ static void expired(struct wheel_node *node, usec now)
 
 static bool is_for_one_user(const struct exchange *parent)
 {
-	return parent->held->one_user && !parent->came_through;
+	return parent->context.hold_store->one_user && !parent->context.came_through;
 }
 
 const struct policy_reason *hold_refusal(
     const struct exchange *parent, const struct http_head *promised)
 {
-	const struct hold_store *s = parent->held;
+	const struct hold_store *s = parent->context.hold_store;
 	if (!s)
 		return &policy_reason_NO_HOLD;
 	if (promised && promised->method_token == HTTP_METHOD_HEAD)
@@ -187,8 +187,9 @@ const struct policy_reason *hold_refusal(
 
 const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *push)
 {
-	ensure(!hold_refusal(parent, push->request)); /* the policy has been told */
-	struct hold_store *s = parent->held;
+	ensure(!hold_refusal(
+	    parent, push->request)); /* the policy knew the refusal and decided otherwise then */
+	struct hold_store *s = parent->context.hold_store;
 	struct hold *hold = s->hold;
 	uint64_t credentials = credentials_hash(&hold->key, parent->request);
 	if (hold_has(s, credentials, push) || hold_has(&hold->shared, 0, push))
@@ -219,14 +220,14 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	arm(h);
 	const struct leg leg = {.ops = &held_leg_ops, .carrier = h, .budget = s->budget};
 	exchange_bind(&push->down, &leg);
-	push->push.state = PUSH_HELD;
+	push->pushed.state = PUSH_HELD;
 	hold->counters.held++;
 	return NULL;
 }
 
 /* ---- the response comes ---- */
 
-/* To the worker's store, when everybody may have it and it has a place there. */
+/* Moves the held response to the worker's store, if a shared cache may store it and there is room. */
 static bool share(struct held *h)
 {
 	struct hold_store *to = &held_hold(h)->shared;
@@ -252,7 +253,7 @@ const struct policy_reason *held_admit(struct held *h)
 	return NULL;
 }
 
-/* False: it has ended for want of room. */
+/* Takes the bytes that came. False: there was no room, and the held response has ended. */
 static bool take(struct held *h)
 {
 	struct hold_store *s = h->store;
@@ -260,7 +261,7 @@ static bool take(struct held *h)
 	while (f->body.bytes > 0) {
 		struct piece p = body_front(&f->body, SIZE_MAX);
 		if (h->is_outgrown && h->body.bytes >= OUTGROWN_KEPT_BYTES)
-			return true; /* as fast as the claimers */
+			return true; /* the rest is taken when the claimers have sent some */
 		const struct policy_reason *refusal =
 		    h->is_outgrown ? NULL : hold_make_room(s, h, 0, p.length);
 		if (refusal && list_is_empty(&h->claims)) {
@@ -285,8 +286,8 @@ static bool take(struct held *h)
 	return true;
 }
 
-/* Nobody is being given it: does it stay? */
-static void settle(struct held *h)
+/* Ends the held response if no request is being answered from it and no other may be. */
+static void end_if_unneeded(struct held *h)
 {
 	bool is_used_up = h->served > 0 && !h->store->is_shared;
 	if (!list_is_empty(&h->claims))
@@ -320,14 +321,14 @@ static void run(struct held *h)
 			return;
 		held_feed(h);
 		free_interims(h);
-		/* reset behind what came: it is dirty again, and the claims fail behind that too */
+		/* The push was reset: it is marked dirty again, and run() ends the claims next time. */
 		if (!h->push)
 			return;
 		held_trim(h);
 		is_stuck = !h->is_outgrown || h->push->download.body.bytes == 0 ||
 			   h->body.bytes >= OUTGROWN_KEPT_BYTES;
 	} while (!is_stuck);
-	settle(h);
+	end_if_unneeded(h);
 }
 
 void hold_run(struct hold *hold)

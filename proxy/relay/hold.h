@@ -1,72 +1,74 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Held responses: what an origin pushed and the client was not told of, kept for the client's own
- * request.
+ * Held responses: the origin pushed them, the client was sent no promise, and they are kept to answer
+ * the client's own request.
  *
  * A held response is the downstream leg of its pushed exchange, which lives as long as the response
  * is held, and the upstream leg of every exchange that claims it (RFC 9113 8.4, RFC 9111):
  *
  *   origin ─ leg up ─ pushed exchange ─ leg down ─ HELD ─ leg up ─ claiming exchange ─ leg down ─ client
  *
- *   OPEN (the promised stream is) ──whole──► COMPLETE ──claimed whole, or stale, old, dropped──► over
- *     │ joined live; outgrown: not claimable any more, and only as fast as its claimers
+ *   OPEN ── the promised stream ended ──► COMPLETE ── claimed to the end, or stale, old, evicted ──► over
  *
- * Two kinds of store. One for each downstream connection: what is in there is claimed on that
- * connection alone, by requests with the cookie and authorization of the push's parent, and goes
- * when it has been claimed. And, where the owner switches it on, one for the worker: what a shared
- * cache may store, for everybody, until it is stale.
+ * While it is open, requests join it live. If it outgrows its store, no further request may claim it,
+ * and its bytes are taken only as fast as its claims are sent.
  *
- * No sockets, no engine, no clock: legs are called back in hold_run only, once in every loop pass.
+ * There are two kinds of store. Each client connection has one: its responses are claimed on that
+ * connection alone, by requests with the same cookie and authorization as the push's parent, and end
+ * once they are claimed. If the owner switches it on, the worker has one: it has what a shared cache
+ * may store, for every client, until it is stale.
+ *
+ * It knows no sockets, no engine and no clock. Legs are called in hold_run only, once in a loop pass.
  */
 #ifndef PUSHGATE_RELAY_HOLD_H
 #define PUSHGATE_RELAY_HOLD_H
 
 #include "proxy/base/map.h"
 #include "proxy/relay/credentials.h"
-#include "proxy/relay/relay.h"
+#include "proxy/relay/exchange.h"
 
-/* Why a response that is held did not answer a request for it. */
+/* Why a held response did not answer a request for its URI. */
 enum hold_miss {
-	HOLD_FITS,        /* it did */
+	HOLD_FITS,        /* it does */
 	HOLD_MISS_METHOD, /* neither GET nor HEAD, or with a body */
 	HOLD_MISS_VARY,   /* a field that Vary names differs (hold_note.field) */
 	HOLD_MISS_COOKIE, /* another user's cookie or authorization */
 	HOLD_MISS_STALE,
-	/* the request wants the origin: no-cache, Range, an If-… that does not match */
+	/* the request must go to the origin: no-cache, Range, an If-… that does not match */
 	HOLD_MISS_BUSTING,
-	HOLD_MISS_OUTSIDE, /* came through another proxy, or on a listener for many users */
-	HOLD_MISS_LOST,    /* joined before its head came, and then there was no response to give */
+	HOLD_MISS_OUTSIDE, /* it came through another proxy, or on a listener for many users */
+	HOLD_MISS_LOST,    /* the request joined before the head came, and then the push failed */
 	HOLD_MISS_BUDGET,
 	HOLD_MISS_COUNT
 };
 const char *hold_miss_name(enum hold_miss miss); /* "vary" */
 
 enum hold_outcome {
-	HOLD_CLAIMED,     /* it answered a request, whole (a live join too; a 304 counts) */
+	HOLD_CLAIMED,     /* it answered a request, to the end (also a live join, or with a 304) */
 	HOLD_EXPIRED,     /* unclaimed: too old, stale, with its connection */
-	HOLD_EVICTED,     /* unclaimed: for want of room */
+	HOLD_EVICTED,     /* unclaimed: there was no room */
 	HOLD_INVALIDATED, /* unclaimed: an unsafe method changed the resource */
-	HOLD_WITHDRAWN,   /* may not be held after all */
-	HOLD_FAILED,      /* the origin did not deliver */
-	HOLD_MISSED,      /* a request for it that it did not answer */
+	HOLD_WITHDRAWN,   /* its head says that it may not be held */
+	HOLD_FAILED,      /* the push failed */
+	HOLD_MISSED,      /* a request for its URI that it did not answer */
 	HOLD_OUTCOME_COUNT
 };
 
 struct hold_note {
 	enum hold_outcome outcome;
 	const struct policy_reason *reason; /* NULL for HOLD_MISSED */
-	const struct exchange *push;    /* its rule, parent and so on; NULL for HOLD_MISS_LOST */
-	const struct exchange *claimer; /* HOLD_CLAIMED and HOLD_MISSED, else NULL */
+	const struct exchange *push;        /* NULL for HOLD_MISS_LOST */
+	const struct exchange *claimer;     /* HOLD_CLAIMED and HOLD_MISSED, else NULL */
 	enum hold_miss miss;
 	struct slice field;    /* HOLD_MISS_VARY: the field's name */
-	uint64_t wasted_bytes; /* body bytes that came for nobody */
-	bool is_live;          /* HOLD_CLAIMED: joined while in flight */
+	uint64_t wasted_bytes; /* body bytes that no client was sent */
+	bool is_live; /* HOLD_CLAIMED: the request joined before the response was complete */
 };
 
 struct hold_counters {
 	uint64_t held; /* ever */
 	uint64_t outcomes[HOLD_OUTCOME_COUNT], misses[HOLD_MISS_COUNT];
-	uint64_t joined, revalidated, heads; /* of the answers: live ones, 304, to HEAD */
+	uint64_t joined, revalidated, heads; /* of the answers: live joins, 304, to HEAD */
 	uint64_t wasted_bytes;
 };
 
@@ -93,7 +95,7 @@ struct hold_store {
 	    /* false: the listener's connections carry several users, nothing private is held */
 	    one_user;
 	struct map by_uri;
-	struct list entries; /* the first to go first */
+	struct list entries; /* in the order of eviction */
 	struct list link;    /* in hold->used while anything is in it */
 	uint32_t count;
 	uint64_t bytes;
@@ -108,12 +110,11 @@ struct hold {
 	bool shares; /* what a shared cache may store is held for everybody */
 	struct credentials_key key;
 	uint64_t seed;
-	struct list used;  /* stores with something in them */
-	struct map by_uri; /* of what may be claimed in any store, the first of each URI */
-	struct list
-	    unclaimed; /* held responses that nobody is being given, in all stores, oldest first */
-	struct list dirty; /* held responses that hold_run shall look at */
-	struct list dead;  /* held responses that are over, until the loop pass is */
+	struct list used;      /* stores with something in them */
+	struct map by_uri;     /* the first held response of each URI hash, of all stores */
+	struct list unclaimed; /* held responses without a claim, of all stores, oldest first */
+	struct list dirty;     /* held responses that hold_run must look at */
+	struct list dead;      /* held responses that are over; freed at the end of the loop pass */
 	struct hold_counters counters;
 };
 
@@ -121,14 +122,14 @@ struct hold {
  * limits. */
 void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *ops, void *context,
     const struct hold_limits *shared);
-void hold_fini(struct hold *hold);  /* drops what is in the worker's store */
-void hold_drain(struct hold *hold); /* drops all that nobody is being given, in every store */
-/* Moves bytes, answers, drops. Once a loop pass, before relay_reap and before connections are written.
- * */
+void hold_fini(struct hold *hold);  /* ends what is in the worker's store */
+void hold_drain(struct hold *hold); /* ends all held responses without a claim, in every store */
+/* Moves bytes, answers requests, ends what is stale or over. To be called once in each
+ * loop pass, before relay_reap and before connections are written. */
 void hold_run(struct hold *hold);
 
-/* The worker's memory is short: the oldest of those that nobody is being given goes, whatever store
- * it is in. False: there is none. */
+/* For when memory is short: ends the oldest held response without a claim, of all stores. False: there
+ * is none. */
 bool hold_shed(struct hold *hold);
 
 /* For one downstream connection. */
@@ -139,30 +140,30 @@ void hold_store_fini(
 
 /* ---- a promise with verdict hold ---- */
 
-/* Why what is promised on `parent` cannot be held in its store (parent->held), NULL = it can.
- * promised NULL: whatever it may be, as before the choice of a connection that allows pushes. */
+/* Why what is promised on `parent` cannot be held in its store (parent->context.hold_store), NULL = it can.
+ * promised NULL: the answer for any promise, before a connection with or without push is chosen. */
 const struct policy_reason *hold_refusal(
     const struct exchange *parent, const struct http_head *promised);
-/* Makes a held response the downstream leg of a push that has none, where hold_refusal says nothing
- * against it. NULL: done; else why not, and nothing changed. */
+/* Makes a held response the downstream leg of a push, for which hold_refusal was NULL. Returns NULL, or
+ * why it could not be done; then nothing has changed. */
 const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *push);
 
 /* ---- requests ---- */
 
 /*
- * A request that has not been dispatched: answers it, or joins it to a response in flight. True: do
- * not dispatch (if nothing comes of the join after all it is dispatched by itself). False: dispatch
- * it.
+ * For a request that is not dispatched yet: answers it from a held response, or joins it to one that is
+ * not complete. True: the caller must not dispatch it; if the join fails, it is dispatched in here.
+ * False: the caller dispatches it.
  */
 bool hold_claim(struct hold *hold, struct exchange *x);
 /*
- * The response to x, on its way to the client: when x succeeded and was not safe, drops what is
- * held for its URI, and for Location and Content-Location of the same authority (RFC 9111 4.4), in
- * every store.
+ * To be called with the final response to x. If the method of x is unsafe and the response a success,
+ * ends what is held for the URI of x, and for Location and Content-Location of the same authority (RFC
+ * 9111 4.4), in every store.
  */
 void hold_invalidate(struct hold *hold, const struct exchange *x, const struct http_head *response);
 
-/* "held 3/128 41216/4194304 bytes", a line each store that is used. */
+/* "held 3/128 41216/4194304 bytes", a line for each store that is not empty. */
 size_t hold_describe(const struct hold *hold, char *buffer, size_t size);
 
 #endif

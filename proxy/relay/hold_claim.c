@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The claimers' side of the store: a request finds what is held for it, and is answered from there.
- * The store is the upstream leg of its exchange. Cache-Status is RFC 9211, Age RFC 9111 5.1.
+ * Claims: a request finds a held response and is answered from it. The claim is the upstream leg of the
+ * request's exchange. Cache-Status is RFC 9211, Age RFC 9111 5.1.
  */
 #include "proxy/relay/held.h"
 
@@ -44,7 +44,7 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 {
 	(void)head;
 	(void)end;
-	ensure(!leg); /* there is nobody to send a request to */
+	ensure(!leg); /* a claim sends no request anywhere */
 	return false;
 }
 
@@ -68,7 +68,7 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 	return false;
 }
 
-/* The claimer has been reset. What was in flight for it alone is not wanted any more. */
+/* The claiming request was reset. If it was the only claim, the push need not go on. */
 static void leg_reset(struct leg *leg, uint32_t code)
 {
 	struct claim *c = claim_of(leg);
@@ -90,7 +90,7 @@ static void leg_credit(struct leg *leg, size_t n)
 	held_mark(c->held);
 }
 
-/* The claimer is over, and has been given all. */
+/* The claiming request has got the whole response. */
 static void leg_detach(struct leg *leg)
 {
 	struct claim *c = claim_of(leg);
@@ -98,7 +98,7 @@ static void leg_detach(struct leg *leg)
 	struct exchange *x = c->exchange;
 	struct hold *hold = held_hold(h);
 	bool is_live = c->is_live;
-	ensure(c->is_ended && !x->cause); /* else it has been reset */
+	ensure(c->is_ended && !x->ending.cause); /* else it has been reset */
 	hold->counters.revalidated += c->not_modified;
 	hold->counters.heads += x->method == HTTP_METHOD_HEAD;
 	hold->counters.joined += is_live;
@@ -127,9 +127,9 @@ static const struct leg_ops claim_leg_ops = {
     .detach = leg_detach,
 };
 
-/* ---- the end of a claim that could not be met ---- */
+/* ---- a claim that fails ---- */
 
-/* To the origin after all: it has been nowhere yet, so this is no second try. */
+/* Dispatches the request to the origin after all. It was sent nowhere yet, so this is no retry. */
 static void send_away(struct claim *c)
 {
 	struct exchange *x = c->exchange;
@@ -157,7 +157,7 @@ void held_fail_claims(struct held *h, const struct relay_cause *cause, uint32_t 
 
 /* ---- answers ---- */
 
-/* RFC 9110 15.4.5: what a 304 has. */
+/* The fields that a 304 has (RFC 9110 15.4.5). */
 static bool is_of_304(uint16_t token)
 {
 	switch (token) {
@@ -186,7 +186,7 @@ static void make_304(struct http_head *head)
 	head->content_length = HTTP_LENGTH_UNKNOWN;
 }
 
-/* What this response went through before stays in front (RFC 9211 2). */
+/* Our member of Cache-Status goes behind those that the response came with (RFC 9211 2). */
 static struct http_head *answer_head(const struct held *h, const struct claim *c)
 {
 	struct http_head *head = http_head_copy(h->head);
@@ -208,7 +208,7 @@ static bool is_given_whole(const struct held *h, const struct claim *c)
 	return h->is_whole && c->at == h->dropped + h->body.bytes;
 }
 
-/* True: the claim goes on, its head has been given. False: it is over. */
+/* Sends the head. False: the claim is over. */
 static bool begin(struct held *h, struct claim *c)
 {
 	struct exchange *x = c->exchange;
@@ -227,13 +227,14 @@ static bool begin(struct held *h, struct claim *c)
 	c->is_ended = c->not_modified || x->method == HTTP_METHOD_HEAD ||
 		      (is_given_whole(h, c) && !h->push->download.trailers);
 	exchange_on_response(x, answer_head(h, c), c->is_ended);
-	return !x->is_over;
+	return !exchange_is_over(x);
 }
 
 static void feed(struct held *h, struct claim *c)
 {
 	struct exchange *x = c->exchange;
-	for (struct http_head *i = h->interims; i; i = i->next) /* none comes behind the head */
+	for (struct http_head *i = h->interims; i;
+	     i = i->next) /* they are freed when the final head has come */
 		exchange_on_response(x, http_head_copy(i), false);
 	if (!h->is_admitted || (!c->is_begun && (!h->push || !begin(h, c))))
 		return;
@@ -245,7 +246,7 @@ static void feed(struct held *h, struct claim *c)
 		c->outstanding += p.length;
 		c->is_ended = is_given_whole(h, c) && !h->push->download.trailers;
 		exchange_on_download(x, p, c->is_ended);
-		if (x->is_over)
+		if (exchange_is_over(x))
 			return;
 	}
 	if (c->is_ended || !is_given_whole(h, c))
@@ -280,7 +281,7 @@ void held_trim(struct held *h)
 
 struct search {
 	struct held *held;
-	enum hold_miss miss; /* the best of them, for the count */
+	enum hold_miss miss; /* why `missed` does not fit */
 	struct slice field;
 	const struct held *missed;
 	bool is_checked, not_modified;
@@ -298,7 +299,7 @@ static enum hold_miss consider(
 	return miss;
 }
 
-/* The newest that fits. What is in a map's chain last was put in first. */
+/* Finds the newest held response that fits. A map's chain has the newest first. */
 static void look(struct hold_store *store, const struct exchange *x, struct search *s)
 {
 	uint64_t hash = hold_uri_hash(store->hold, x->scheme, x->authority, x->request->path);
@@ -334,7 +335,7 @@ static bool claim(struct held *h, struct exchange *x, const struct search *s)
 	list_append(&h->claims, &c->link);
 	list_remove(&h->unclaimed);
 	h->is_abandoned = false;
-	if (h->store->is_shared) { /* the one that was asked for last goes last */
+	if (h->store->is_shared) { /* the last one to be asked for is evicted last */
 		list_remove(&h->entry);
 		list_append(&h->store->entries, &h->entry);
 	}
@@ -347,8 +348,8 @@ static bool claim(struct held *h, struct exchange *x, const struct search *s)
 bool hold_claim(struct hold *hold, struct exchange *x)
 {
 	struct search s = {0};
-	if (x->held)
-		look(x->held, x, &s);
+	if (x->context.hold_store)
+		look(x->context.hold_store, x, &s);
 	if (!s.held && hold->shares)
 		look(&hold->shared, x, &s);
 	if (s.held && claim(s.held, x, &s))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a request has changed at the origin is held no longer, in any store, for anybody (RFC 9111
- * 4.4): what is being given is finished, and nobody new may claim it.
+ * Invalidation (RFC 9111 4.4): when a request may have changed a resource at the origin, all held
+ * responses of that URI are closed, in every store. Requests that are being answered from one are
+ * finished; no other may claim it.
  */
 #include "proxy/relay/held.h"
 
@@ -13,7 +14,7 @@ static void drop_if_for(
 {
 	if (!held_is_for(h, scheme, authority, path))
 		return;
-	held_close(h); /* hold_run ends it: this may be in the middle of anything */
+	held_close(h); /* hold_run ends it later: a caller may be using it now */
 	h->end_outcome = HOLD_INVALIDATED;
 	held_mark(h);
 }
@@ -40,7 +41,9 @@ static void drop_named(struct hold *hold, const struct exchange *x,
 		return;
 	arena_init(&scratch, NULL, 0);
 	bool is_same = http_target_resolve(&scratch, x->request, f->value, &t) &&
+		       /* uncovered: the router has parsed the request's authority */
 		       slice_equal_nocase(t.scheme, x->scheme) &&
+		       /* uncovered: a reference whose authority cannot be parsed is not resolved */
 		       http_authority_parse(x->authority, x->scheme, &ours) &&
 		       http_authority_parse(t.authority, t.scheme, &theirs) &&
 		       http_authority_equal(&ours, &theirs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The held response as the downstream leg of its push: what comes is kept or looked at in the same
- * turn, by hold_run. A promised request has no body, and nothing is pushed out of a push.
+ * The held response as the downstream leg of its push. It keeps the head; hold_run takes the bytes in
+ * the same loop pass. A promised request has no body, and nothing is pushed out of a push.
  */
 #include "proxy/relay/held.h"
 
@@ -12,7 +12,8 @@ static struct held *held_of(struct leg *leg)
 	return leg->carrier;
 }
 
-/* Interim responses are for those who wait for this one; others would get them out of season. */
+/* Keeps an interim response for the requests that have joined. One that joins later must not get it:
+ * it says what is going on now. */
 static void keep_interim(struct held *h, const struct http_head *head)
 {
 	if (list_is_empty(&h->claims))
@@ -27,7 +28,7 @@ static void keep_interim(struct held *h, const struct http_head *head)
 static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
 {
 	struct held *h = held_of(leg);
-	ensure(!end); /* it has no end before it is over here */
+	ensure(!end); /* exchange_on_response never passes the end to a held leg */
 	if (http_head_is_interim(head)) {
 		keep_interim(h, head);
 		return false;
@@ -61,12 +62,11 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 	return false; /* no pushes from pushes */
 }
 
-/* The push has failed: the origin's doing, or want of memory or time, or the policy's second look.
- * */
+/* The push has failed: the origin reset it, memory or time ran out, or policy_review dropped it. */
 static void leg_reset(struct leg *leg, uint32_t code)
 {
 	struct held *h = held_of(leg);
-	const struct relay_cause *cause = h->push->cause;
+	const struct relay_cause *cause = h->push->ending.cause;
 	ensure(cause);
 	bool is_withdrawn = cause == &relay_cause_POLICY;
 	h->cause = cause;
@@ -74,7 +74,7 @@ static void leg_reset(struct leg *leg, uint32_t code)
 	if (h->served == 0) {
 		const struct hold_note note = {
 		    .outcome = is_withdrawn ? HOLD_WITHDRAWN : HOLD_FAILED,
-		    .reason = is_withdrawn ? h->push->push.verdict.reason : cause->push_reason,
+		    .reason = is_withdrawn ? h->push->pushed.verdict.reason : cause->push_reason,
 		    .push = h->push,
 		    .wasted_bytes = h->push->download.received,
 		};
@@ -94,7 +94,7 @@ static void leg_credit(struct leg *leg, size_t n)
 
 static void leg_detach(struct leg *leg)
 {
-	ensure(!held_of(leg)->push); /* only the store ends it in good order */
+	ensure(!held_of(leg)->push); /* held_end cuts the link before the push detaches */
 }
 
 const struct leg_ops held_leg_ops = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who may have what is held: users, URIs, Vary, freshness, conditions (RFC 9111, RFC 9113 8.4).
- * Nothing changes in here. What RFC 9111 says about one response is in http/cache.h and vary.h.
+ * Which request may be answered from which held response: user, URI, Vary, freshness, conditions (RFC
+ * 9111, RFC 9113 8.4). These functions change nothing. What RFC 9111 says about a single response is in
+ * http/cache.h and vary.h.
  */
 #include "proxy/relay/held.h"
 
@@ -13,6 +14,7 @@
 
 const char *hold_miss_name(enum hold_miss miss)
 {
+	/* uncovered: a value outside the enum */
 	switch (miss) {
 	case HOLD_FITS:
 		return "fits";
@@ -48,7 +50,7 @@ static unsigned char lower(char c)
 	return byte >= 'A' && byte <= 'Z' ? (unsigned char)(byte | 0x20u) : byte;
 }
 
-/* Equal for all ways to write one host and port: the comparison follows. */
+/* The hash is equal for all spellings of one host and port; held_is_for compares exactly. */
 uint64_t hold_uri_hash(
     const struct hold *hold, struct slice scheme, struct slice authority, struct slice path)
 {
@@ -68,7 +70,9 @@ uint64_t hold_uri_hash(
 static bool same_authority(struct slice a, struct slice b, struct slice scheme)
 {
 	struct http_authority left, right;
+	/* uncovered: an authority that cannot be parsed with the hash of one that can */
 	return slice_equal(a, b) ||
+	       /* uncovered: the same, the other way round */
 	       (http_authority_parse(a, scheme, &left) && http_authority_parse(b, scheme, &right) &&
 		   http_authority_equal(&left, &right));
 }
@@ -77,6 +81,7 @@ bool held_is_for(
     const struct held *h, struct slice scheme, struct slice authority, struct slice path)
 {
 	return slice_equal(h->push->request->path, path) &&
+	       /* uncovered: another path with the same 64 bits of a hash with a random seed */
 	       slice_equal_nocase(h->push->scheme, scheme) &&
 	       same_authority(h->push->authority, authority, scheme);
 }
@@ -100,7 +105,9 @@ bool held_is_fresh(const struct held *h)
 
 uint32_t held_age_sec(const struct held *h)
 {
-	return h->age_sec + (uint32_t)resident_sec(h); /* 2^31 at most, and what a worker lives */
+	return h->age_sec +
+	       (uint32_t)resident_sec(
+		   h); /* cannot wrap: age_sec is at most 2^31, and no worker lives as long */
 }
 
 /* ---- what may be kept ---- */
@@ -121,8 +128,8 @@ const struct policy_reason *held_storable(const struct held *h)
 }
 
 /*
- * More careful than RFC 9111 3 asks: a promise need not repeat the parent's Authorization, on which
- * its response may depend all the same, and a cookie is set for one user.
+ * Stricter than RFC 9111 3. The response may depend on the parent's Authorization, even if the promise
+ * does not repeat it; and Set-Cookie is for one user.
  */
 bool held_may_be_shared(const struct held *h)
 {
@@ -180,7 +187,7 @@ enum hold_miss held_lets(const struct held *h, const struct exchange *x)
 	if (!is_asked)
 		return HOLD_MISS_METHOD;
 	if (!h->store->is_shared) {
-		if (x->came_through || !h->for_one_user)
+		if (x->context.came_through || !h->for_one_user)
 			return HOLD_MISS_OUTSIDE;
 		if (credentials_hash(&held_hold(h)->key, x->request) != h->credentials)
 			return HOLD_MISS_COOKIE;
@@ -188,8 +195,8 @@ enum hold_miss held_lets(const struct held *h, const struct exchange *x)
 	return hold_request_busts(x->request) ? HOLD_MISS_BUSTING : HOLD_FITS;
 }
 
-/* RFC 9110 13.2.2: If-Modified-Since counts only without If-None-Match; a date that is not the very
- * one says too little. */
+/* RFC 9110 13.2.2: If-Modified-Since is ignored when there is If-None-Match. Dates are compared for
+ * equality: Last-Modified of an older version may be any date before. */
 static enum hold_miss conditions(
     const struct held *h, const struct http_head *request, bool *not_modified)
 {
@@ -203,7 +210,7 @@ static enum hold_miss conditions(
 	} else {
 		return HOLD_FITS;
 	}
-	/* Conditions are about what a 200 would bring. */
+	/* Conditions are evaluated only for a response that would be a 200. */
 	return *not_modified && h->head->status == 200 ? HOLD_FITS : HOLD_MISS_BUSTING;
 }
 

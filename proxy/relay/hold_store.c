@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stores of held responses: what is in them, how much room there is, and who goes when there is
- * none. The life of one held response is hold.c.
+ * The stores of held responses: their contents, their limits, and which response is evicted when there
+ * is no room. The life of one held response is hold.c.
  */
 #include "proxy/relay/held.h"
 
@@ -22,8 +22,8 @@ void hold_store_init(struct hold_store *s, struct hold *hold, struct budget *bud
 /* ---- what may be claimed, by URI ---- */
 
 /*
- * One map has the first of each URI in all stores, and a ring behind it the others (of one hash, to
- * be exact): what a request changes is found without a look at each store.
+ * hold->by_uri has one held response for each URI hash, and the others with the same hash are in a ring
+ * with it. So invalidation finds all of them without a search of each store.
  */
 static void enter_ring(struct held *h)
 {
@@ -35,7 +35,7 @@ static void enter_ring(struct held *h)
 		map_insert(firsts, &h->first, h->node.hash);
 }
 
-/* The next one is the first then. */
+/* If it was the one in the map, the next of the ring takes its place. */
 static void leave_ring(struct held *h)
 {
 	struct map *firsts = &held_hold(h)->by_uri;
@@ -47,7 +47,7 @@ static void leave_ring(struct held *h)
 	map_remove(firsts, &h->first);
 	if (next)
 		map_insert(firsts, &next->first, h->node.hash);
-	if (firsts->count == 0) { /* what was large is not kept for the few that come next */
+	if (firsts->count == 0) { /* gives the memory of a large map back */
 		map_fini(firsts);
 		map_init(firsts);
 	}
@@ -99,7 +99,7 @@ void held_move(struct held *h, struct hold_store *to)
 
 /* ---- room ---- */
 
-/* The first of those that nobody is being given goes. */
+/* Ends the first held response from which no request is being answered. */
 static bool evict(struct hold_store *s, const struct held *but, const struct policy_reason *reason)
 {
 	list_for_each(&s->entries, h, struct held, entry)
@@ -174,6 +174,7 @@ size_t hold_describe(const struct hold *hold, char *buffer, size_t size)
 		int n = snprintf(buffer + used, size - used, "held %u/%u %llu/%llu bytes%s\n",
 		    s->count, s->limits.count, (unsigned long long)s->bytes,
 		    (unsigned long long)s->limits.bytes, s->is_shared ? " shared" : "");
+		/* uncovered: snprintf does not fail with this format */
 		if (n < 0 || (size_t)n >= size - used)
 			break;
 		used += (size_t)n;

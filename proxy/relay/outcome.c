@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What follows when one side of an exchange ends otherwise than it should: once more, an answer of
- * our own, or a reset of the other side. The rows are in cause.h.
+ * What follows when one side of an exchange fails: a retry, an answer of our own, or a reset of the
+ * other side. The table is in cause.h.
  */
 #include "proxy/relay/private.h"
 
@@ -16,16 +16,17 @@ void exchange_reset_leg(struct leg *leg, uint32_t code)
 	exchange_unbind(leg);
 }
 
-/* RFC 9110 9.3.7: what may be asked for through a gateway. Not TRACE: none comes back from us. */
+/* For Allow (RFC 9110 9.3.7): the methods that may be sent through this gateway. TRACE is not: it is
+ * never passed on. */
 #define METHODS_PASSED_ON "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
-/* Sends a short response of our own. What is left of the request is read and forgotten. */
+/* Sends a short response of our own. The rest of the request is read and dropped. */
 static void answer(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	struct relay *r = x->relay;
 	struct slice text;
-	ensure(x->down.ops && !x->response_begun && !exchange_is_push(x));
+	ensure(x->down.ops && !exchange_has_begun(x) && !exchange_is_push(x));
 	exchange_note_cause(x, cause, code, detail);
 	exchange_discard_upload(x);
 	bool is_final = cause == &relay_cause_FINAL_RECIPIENT;
@@ -33,23 +34,23 @@ static void answer(
 	    .status = cause->status,
 	    .pseudonym = r->pseudonym,
 	    .error = cause->error,
-	    .details = x->detail ? x->detail : cause->name,
+	    .details = x->ending.detail ? x->ending.detail : cause->name,
 	    .date = r->ops->date ? r->ops->date(r->context) : SLICE(""),
 	    .allow = is_final ? SLICE(METHODS_PASSED_ON) : SLICE(""),
 	};
 	struct http_head *head = http_own_response(r->heads, &own, &text);
 	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
 	x->download.source_ended = true;
-	if (!end &&
-	    body_append_copy(&x->download.body, text, r->small_chunks, x->budget) < text.len) {
-		/* There is no memory for a sentence. */
+	if (!end && body_append_copy(&x->download.body, text, r->small_chunks, x->payer.budget) <
+			text.len) {
+		/* There is no memory even for the text: reset both sides. */
 		http_head_free(head);
 		exchange_reset_leg(&x->up, relay_code_across(cause->up_code, code));
 		exchange_reset_leg(&x->down, relay_code_across(cause->down_code, code));
 		exchange_finish(x, cause, code, detail);
 		return;
 	}
-	x->own_answer = true;
+	x->response.answered_by = ANSWERED_BY_SELF;
 	exchange_send_final(x, head, end);
 	exchange_arm(x);
 	if (end)
@@ -60,39 +61,40 @@ static void answer(
 
 void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
-	if (!x->is_over)
+	if (!exchange_is_over(x))
 		answer(x, cause, 0, detail);
 }
 
-/* RFC 9113 8.7: REFUSED_STREAM says that nothing was processed, which nobody believes who has been
- * answered in part. */
+/* REFUSED_STREAM says that the request was not processed at all (RFC 9113 8.7). After a part of the
+ * response that would be wrong. */
 static uint32_t code_down(const struct exchange *x, const struct relay_cause *cause, uint32_t came)
 {
 	uint32_t code = relay_code_across(cause->down_code, came);
-	bool was_processed = x->response_begun && !exchange_is_push(x);
+	bool was_processed = exchange_has_begun(x) && !exchange_is_push(x);
 	return code == RELAY_REFUSED_STREAM && was_processed ? RELAY_INTERNAL_ERROR : code;
 }
 
-/* The downstream half of a failure; the upstream leg is gone or has been reset. */
+/* Answers or resets the downstream side; the upstream leg is gone already. */
 static void fail_downstream(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	bool can_answer =
-	    x->down.ops && !x->response_begun && !exchange_is_push(x) && cause->status != 0;
+	    x->down.ops && !exchange_has_begun(x) && !exchange_is_push(x) && cause->status != 0;
 	if (can_answer) {
 		exchange_drop_body(x, &x->download);
 		answer(x, cause, code, detail);
 		return;
 	}
-	if (!x->cause) /* before the reset: a held leg asks for it */
+	if (!x->ending.cause) /* before the reset: the held response's leg reads the cause */
 		exchange_note_cause(x, cause, code, detail);
 	exchange_reset_leg(&x->down, code_down(x, cause, code));
 	exchange_finish(x, cause, code, detail);
 }
 
 /*
- * NO_ERROR in the middle of a response: some origins lose their own last, empty DATA frame so. What
- * came goes out first; if it is all that was announced it ends normally, else with the same reset.
+ * RST_STREAM with NO_ERROR before END_STREAM: some origins send it in place of a last, empty DATA
+ * frame. The bytes that came are sent on first. If content-length says that they are all, the response
+ * ends normally, else with the same reset.
  */
 static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause, uint32_t code)
 {
@@ -100,14 +102,14 @@ static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause,
 	if (cause != &relay_cause_UP_RESET || code != RELAY_NO_ERROR || f->state != FLOW_BODY ||
 	    !x->down.ops)
 		return false;
-	bool is_whole = f->received == x->response_length;
+	bool is_whole = f->received == x->response.length;
 	if (!is_whole && f->body.bytes == 0)
 		return false;
 	exchange_discard_upload(x);
 	if (is_whole) {
 		f->source_ended = true;
 	} else {
-		x->resets_after_rest = true;
+		exchange_move(x, EXCHANGE_CUT);
 		exchange_note_cause(x, cause, code, NULL);
 	}
 	x->down.ops->send_body(&x->down, f);
@@ -117,25 +119,23 @@ static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause,
 void exchange_on_up_failed(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
-	if (x->is_over)
+	if (exchange_is_over(x))
 		return;
-	x->avoid = x->up.carrier;
+	x->context.avoid = x->up.carrier;
 	exchange_on_leg_closed(&x->up);
-	x->waits_for_upstream = false;
 	if (x->download.source_ended) {
-		/* It has answered whole and does not want the rest of the request (RFC 9113 8.1).
-		 * */
+		/* The response is complete, and the origin does not want the rest of the request (RFC
+		 * 9113 8.1). */
 		exchange_discard_upload(x);
 		exchange_check_done(x);
-		if (!x->is_over)
+		if (!exchange_is_over(x))
 			exchange_arm(x);
 		return;
 	}
-	bool can_retry = cause->may_retry && !x->retried && !x->origin_answered &&
-			 !exchange_is_push(x) && x->upload.forwarded == 0 &&
-			 !x->upload.trailers_sent;
+	bool can_retry = cause->may_retry && !exchange_was_retried(x) &&
+			 x->response.answered_by == ANSWERED_BY_NOBODY && !exchange_is_push(x) &&
+			 x->upload.forwarded == 0 && !x->upload.trailers_sent;
 	if (can_retry) {
-		x->retried = true;
 		x->upload.state = FLOW_HEAD;
 		exchange_dispatch(x);
 		return;
@@ -147,7 +147,7 @@ void exchange_on_up_failed(
 void exchange_on_down_ended(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
-	if (x->is_over)
+	if (exchange_is_over(x))
 		return;
 	exchange_on_leg_closed(&x->down);
 	uint32_t rule = exchange_is_push(x) ? cause->push_up_code : cause->up_code;
@@ -157,15 +157,13 @@ void exchange_on_down_ended(
 
 void exchange_abort(struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
-	if (x->is_over)
+	if (exchange_is_over(x))
 		return;
-	if (x->waits_for_upstream) {
-		x->relay->ops->undispatch(x->relay->context, x);
-		x->waits_for_upstream = false;
-	}
+	if (exchange_is_queued(x))
+		exchange_leave_queue(x);
 	uint32_t rule = exchange_is_push(x) ? cause->push_up_code : cause->up_code;
 	exchange_reset_leg(&x->up, relay_code_across(rule, RELAY_CANCEL));
-	if (x->download.state == FLOW_DONE) { /* only the upload was left */
+	if (x->download.state == FLOW_DONE) { /* the client has the whole response */
 		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
 		exchange_finish(x, cause, 0, detail);
 		return;

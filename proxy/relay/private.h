@@ -4,15 +4,15 @@
 #define PUSHGATE_RELAY_PRIVATE_H
 
 #include "proxy/base/ensure.h"
-#include "proxy/relay/relay.h"
+#include "proxy/relay/exchange.h"
 
-/* What one exchange is charged for beside its bodies and its heads. */
+/* What an exchange is charged for, beside bodies and heads. */
 #define EXCHANGE_BYTES sizeof(struct exchange)
 
 /* charge.c */
-/* The heads that it keeps have changed, or have grown. */
+/* To be called when the heads that it keeps have changed or have grown. */
 void exchange_charge(struct exchange *x);
-/* Another budget than that of its downstream leg's carrier pays from now on, even above its limit.
+/* Charges the exchange to another budget from now on, even above its limit.
  */
 void exchange_pay_from(struct exchange *x, struct budget *budget);
 void exchange_move_upload(struct exchange *x, struct budget *budget);
@@ -25,10 +25,21 @@ static inline void exchange_upload_pay_from(struct exchange *x, struct budget *b
 }
 /* What pays for the bytes that wait in the flow. */
 struct budget *flow_budget(const struct exchange *x, const struct flow *f);
-/* No more shall come than must. */
+/* The budget is used up: credit is kept back. */
 bool flow_is_short(const struct exchange *x, const struct flow *f);
-/* It keeps more than can be borne any longer. */
+/* It keeps so much that the exchange must end. */
 bool flow_is_too_much(const struct exchange *x, const struct flow *f);
+
+/* phase.c */
+_Noreturn void exchange_move_failed(const struct exchange *x, enum exchange_event event);
+/* The only place that changes the phase; an event that the table does not allow is our own bug. */
+static inline void exchange_move(struct exchange *x, enum exchange_event event)
+{
+	uint8_t next = exchange_transitions[x->phase][event];
+	if (__builtin_expect(next == EXCHANGE_NEW, 0))
+		exchange_move_failed(x, event);
+	x->phase = (enum exchange_phase)next;
+}
 
 /* exchange.c */
 /* takes head, borrows budget; NULL: that refuses, head is still yours */
@@ -42,7 +53,7 @@ static inline void exchange_bind(struct leg *slot, const struct leg *from)
 	struct exchange *x = slot->exchange;
 	if (slot == &x->up)
 		exchange_upload_pay_from(x, from->budget);
-	else if (from->budget && from->budget != x->budget)
+	else if (from->budget && from->budget != x->payer.budget)
 		exchange_pay_from(x, from->budget);
 }
 /* The leg is gone for the exchange; its carrier may be gone before that. */
@@ -54,7 +65,8 @@ static inline void exchange_unbind(struct leg *leg)
 	else
 		exchange_pay_from(x, x->relay->budget);
 	leg->ops = NULL;
-	leg->carrier = leg->stream = NULL;
+	leg->carrier = NULL;
+	leg->stream = NULL;
 }
 /* How it ends; the detail is copied. */
 void exchange_note_cause(
@@ -62,19 +74,38 @@ void exchange_note_cause(
 /* Cuts both legs, clears, logs, and puts it on the reap list. */
 void exchange_finish(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
-/* Sets the timer for the nearest deadline of its present state. */
+/* Out of the queue in which it waits for an upstream leg, or for the start of a push. */
+void exchange_leave_queue(struct exchange *x);
+
+/* deadline.c */
+/* Sorts the table by phase. */
+void deadlines_init(struct relay *r);
+/* Which deadline holds changes as bytes come and go. The timer is not set at each of them, but at
+ * the latest this long after them. */
+#define LOOK_AGAIN_USEC USEC_PER_SEC
+/* When a clock has begun whose limit may be less than LOOK_AGAIN_USEC: sets the timer to the nearest
+ * deadline, or to the next look. */
 void exchange_arm(struct exchange *x);
+void exchange_look_soon(struct exchange *x);
+/* The timer's: ends what is late, and sets the timer again. */
+void exchange_look(struct wheel_node *node, usec now);
+/* A head or bytes came, or a side ended. The timer of an exchange in which nothing moved may be far
+ * away; where bytes wait, or the phase has just changed, it is not. */
+static inline void exchange_stir(struct exchange *x)
+{
+	if (x->timing.timer.deadline > x->relay->now + LOOK_AGAIN_USEC)
+		exchange_look_soon(x);
+}
 
 /* transfer.c */
-/* The clocks of both sides of a flow begin anew. */
+/* Restarts the clocks of both sides of a flow. */
 void flow_begin(struct flow *f, usec now);
 void exchange_drop_body(struct exchange *x, struct flow *f);
-/* Nobody wants the request's body any more: what there is and what comes is credited and forgotten.
- * */
+/* Drops the request's body, what is here and what still comes, and gives the credit for it. */
 void exchange_discard_upload(struct exchange *x);
-/* Ends the exchange if both directions are over, or lets it linger. */
+/* Ends the exchange if both directions are over. If only the response is, it lingers. */
 void exchange_check_done(struct exchange *x);
-/* Sends a response head downstream; false: it waits (pushes). Takes head. */
+/* Sends the final head downstream. False: a push must wait for room. Takes head. */
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end);
 
 /* hint.c */
@@ -86,10 +117,5 @@ void exchange_drop_hints(struct exchange *x);
 
 /* outcome.c */
 void exchange_reset_leg(struct leg *leg, uint32_t code); /* a missing leg is fine */
-
-static inline bool exchange_is_push(const struct exchange *x)
-{
-	return x->push.state != PUSH_NONE;
-}
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An offer, from its facts to the verdict to a pushed exchange or a hint. An origin's promise is
- * settled here and now, before anything else of the origin's is read, so that downstream too it
- * stands before the bytes that refer to it; an offer of our own before the head that names it.
+ * Offers: facts are gathered, the policy decides, and a push or a hint is made. An origin's promise is
+ * decided at once, before anything else of the origin is read, so that the client too gets it before
+ * the bytes that refer to the resource. An offer of our own is decided before the head that names it is
+ * sent.
  */
 #include "proxy/relay/private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/relay/hold.h"
 
-/* How a refused promise is reset at the origin (RFC 9113 8.4, 8.4.2). */
+/* The code of the RST_STREAM that refuses a promise (RFC 9113 8.4, 8.4.2). */
 static uint32_t refusal_code(const struct policy_reason *reason)
 {
 	static const struct {
@@ -33,7 +34,7 @@ static uint32_t refusal_code(const struct policy_reason *reason)
 	return RELAY_CANCEL;
 }
 
-/* One offer on its way to its verdict. */
+/* One offer, until it has its verdict. */
 struct offering {
 	struct exchange *parent;
 	struct leg *up;                       /* the promised stream; NULL: an offer of our own */
@@ -43,18 +44,18 @@ struct offering {
 	struct relay_place place;
 };
 
-static void settle_without_push(struct offering *o, struct policy_verdict verdict)
+static void decide_without_push(struct offering *o, struct policy_verdict verdict)
 {
 	struct relay *r = o->parent->relay;
 	if (o->up)
 		o->up->ops->reset(o->up, refusal_code(verdict.reason));
-	r->ops->offer_settled(r->context, o->parent, &o->offer, verdict);
+	r->ops->offer_decided(r->context, o->parent, &o->offer, verdict);
 }
 
-/* The same resource, asked for in the same way, pushed already for this parent. */
+/* This parent has a push of the same method and URI already. */
 static bool is_repeated(const struct exchange *parent, const struct http_head *promised)
 {
-	list_for_each(&parent->pushes, child, struct exchange, push.sibling)
+	list_for_each(&parent->pushes.list, child, struct exchange, pushed.sibling)
 	{
 		if (child->request->method_token == promised->method_token &&
 		    slice_equal(child->request->path, promised->path) &&
@@ -83,46 +84,51 @@ static void fill_push(
     struct exchange *push, const struct offering *o, struct policy_verdict verdict)
 {
 	struct exchange *x = o->parent;
-	push->listen = x->listen;
-	push->client = x->client;
-	push->route = o->place.route;
-	push->origin = o->place.origin;
-	push->pool = x->pool;
-	push->waits_since = x->relay->now;
+	push->context = (struct exchange_context){
+	    .listen = x->context.listen,
+	    .route = o->place.route,
+	    .origin = o->place.origin,
+	    .client = x->context.client,
+	    .pool = x->context.pool,
+	};
+	push->timing.waits_since = x->relay->now;
 	push->upload.source_ended = true;
 	push->upload.state = FLOW_DONE;
-	push->push = (struct push){
+	push->pushed = (struct pushed_exchange){
 	    .state = PUSH_OFFERED,
 	    .source = o->offer.source,
 	    .parent = x,
 	    .parent_id = x->id,
 	    .verdict = verdict,
 	};
-	list_init(&push->push.sibling);
+	list_init(&push->pushed.sibling);
+	list_init(&push->pushed.unbegun);
 }
 
-/* Promised downstream, or held: the push has its downstream leg. Else why not. */
+/* Promises the push downstream, or holds it: then it has a downstream leg. Returns why it could not be
+ * done, or NULL. */
 static const struct policy_reason *give_down_leg(const struct offering *o, struct exchange *push)
 {
 	struct exchange *x = o->parent;
-	if (push->push.verdict.action != POLICY_FORWARD)
+	if (push->pushed.verdict.action != POLICY_FORWARD)
 		return hold_bind(x, push);
 	if (!x->down.ops->promise(&x->down, o->head, push))
 		return &policy_reason_BUDGET;
-	push->push.state = PUSH_PROMISED;
-	list_append(&x->relay->unbegun, &push->unbegun);
+	push->pushed.state = PUSH_PROMISED;
+	list_append(&x->relay->unbegun, &push->pushed.unbegun);
 	return NULL;
 }
 
-/* The pushed exchange, promised or held; NULL: there was no room for it, and the offer has been
- * told. */
+/* Returns the pushed exchange, promised or held. NULL: there was no memory, and the owner has been told
+ * that the offer was dropped. */
 static struct exchange *make_push(struct offering *o, struct policy_verdict verdict)
 {
 	struct exchange *x = o->parent;
 	bool is_short = x->relay->makes_no_pushes;
-	struct exchange *push = is_short ? NULL : exchange_alloc(x->relay, x->budget, o->head);
+	struct exchange *push =
+	    is_short ? NULL : exchange_alloc(x->relay, x->payer.budget, o->head);
 	if (!push) {
-		settle_without_push(o, is_short ? shed : no_memory);
+		decide_without_push(o, is_short ? shed : no_memory);
 		http_head_free(o->head);
 		return NULL;
 	}
@@ -132,27 +138,28 @@ static struct exchange *make_push(struct offering *o, struct policy_verdict verd
 	if (failure) {
 		const struct policy_verdict failed = {
 		    .action = POLICY_DROP, .reason = failure, .rule = verdict.rule};
-		settle_without_push(o, failed);
+		decide_without_push(o, failed);
 		exchange_finish(push, &relay_cause_NO_MEMORY, 0, NULL);
 		return NULL;
 	}
-	list_append(&x->pushes, &push->push.sibling);
-	x->push_count++;
+	list_append(&x->pushes.list, &push->pushed.sibling);
+	x->pushes.count++;
 	return push;
 }
 
 /* Gathers the facts, decides, acts. */
-static struct exchange *settle(struct offering *o)
+static struct exchange *decide(struct offering *o)
 {
 	struct exchange *x = o->parent;
 	struct relay *r = x->relay;
 	o->offer.parent = x->request;
 	o->offer.promised = o->head;
-	o->offer.parent_gone = x->is_over || !x->down.ops || x->download.state == FLOW_DONE;
+	o->offer.parent_gone =
+	    exchange_is_over(x) || !x->down.ops || x->download.state == FLOW_DONE;
 	o->offer.parent_is_push = exchange_is_push(x);
-	o->offer.parent_pushes = x->push_count;
+	o->offer.parent_pushes = x->pushes.count;
 	o->offer.now = r->now;
-	o->place = (struct relay_place){x->route, x->origin};
+	o->place = (struct relay_place){x->context.route, x->context.origin};
 	r->ops->offer_facts(r->context, x, o->head, &o->offer, &o->place);
 	o->offer.duplicate = o->offer.duplicate || is_repeated(x, o->head);
 	if (!o->offer.hold_refusal)
@@ -166,7 +173,7 @@ static struct exchange *settle(struct offering *o)
 		hint(o);
 	if (verdict.action != POLICY_DROP && verdict.action != POLICY_HINT)
 		return make_push(o, verdict);
-	settle_without_push(o, verdict);
+	decide_without_push(o, verdict);
 	http_head_free(o->head);
 	return NULL;
 }
@@ -177,10 +184,11 @@ struct exchange *exchange_on_promise(
 	struct leg leg = *up;
 	struct offering o = {
 	    .parent = x, .up = &leg, .head = head, .offer = {.source = POLICY_RELAYED}};
-	struct exchange *push = settle(&o);
+	struct exchange *push = decide(&o);
 	if (!push)
 		return NULL;
 	exchange_bind(&push->up, &leg);
+	exchange_move(push, EXCHANGE_CONNECT);
 	exchange_arm(push);
 	x->relay->ops->push_promised(x->relay->context, push);
 	return push;
@@ -190,7 +198,7 @@ struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
     const struct http_resource *resource, enum relay_offer_flags flags)
 {
 	struct http_head *head = http_promise_make(x->request, resource, false);
-	exchange_charge(x); /* what is offered stands in the request's arena */
+	exchange_charge(x); /* the promised head is in the request's arena, which has grown */
 	if (!head)
 		return NULL;
 	struct offering o = {
@@ -205,7 +213,7 @@ struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
 		    .is_proposal = (flags & RELAY_OFFER_PROPOSAL) != 0,
 		},
 	};
-	struct exchange *push = settle(&o);
+	struct exchange *push = decide(&o);
 	if (!push)
 		return NULL;
 	x->relay->ops->push_promised(x->relay->context, push);

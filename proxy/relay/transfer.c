@@ -13,6 +13,7 @@ static void keep_trailers(struct exchange *x, struct flow *f, struct http_head *
 	http_head_strip_hop(trailers);
 	f->trailers = trailers;
 	exchange_charge(x);
+	exchange_stir(x);
 }
 
 static void drop_trailers(struct exchange *x, struct flow *f)
@@ -33,8 +34,8 @@ void flow_begin(struct flow *f, usec now)
 
 void exchange_drop_body(struct exchange *x, struct flow *f)
 {
-	if (f == &x->download && x->buffered)
-		*x->buffered -= f->body.bytes;
+	if (f == &x->download && x->payer.buffered)
+		*x->payer.buffered -= f->body.bytes;
 	if (f->body.bytes > 0)
 		body_clear(&f->body, flow_budget(x, f));
 	drop_trailers(x, f);
@@ -59,24 +60,23 @@ void exchange_check_done(struct exchange *x)
 		exchange_finish(x, NULL, 0, NULL);
 		return;
 	}
-	if (!x->up.ops) { /* nobody wants the rest of the request (RFC 9113 8.1) */
+	if (!x->up.ops) { /* the rest of the request has nowhere to go (RFC 9113 8.1) */
 		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
 		exchange_finish(x, NULL, 0, NULL);
 		return;
 	}
-	usec limit = x->relay->ops->time_limit(x->relay->context, x, RELAY_TIMEOUT_LINGER);
-	x->lingers_until = clock_after(x->relay->now, limit);
+	exchange_move(x, EXCHANGE_RESPONSE_ENDED);
+	x->timing.lingers_since = x->relay->now;
 	exchange_arm(x);
 }
 
-/* What is held has its end when the store says so, with or without bytes and trailers. */
+/* A held response's leg takes bytes and the end by itself, in hold_run. */
 static bool is_held(const struct exchange *x)
 {
-	return x->push.state == PUSH_HELD;
+	return x->pushed.state == PUSH_HELD;
 }
 
-/* The flow has more, or its end: tells the sink, or sends the trailers when nothing is before them.
- * */
+/* More bytes came, or the end: tells the sink. Sends trailers when no bytes are before them. */
 static void flow_moved(struct exchange *x, struct flow *f)
 {
 	if (!f->sink->ops || f->state != FLOW_BODY)
@@ -85,7 +85,7 @@ static void flow_moved(struct exchange *x, struct flow *f)
 		f->sink->ops->send_body(f->sink, f);
 		return;
 	}
-	if (f->source_ended) { /* with trailers, or its end had been told above */
+	if (f->source_ended) { /* trailers are all that is left */
 		f->state = FLOW_TRAILERS;
 		f->trailers_sent = true;
 		f->sink->ops->send_trailers(f->sink, f->trailers);
@@ -98,7 +98,9 @@ static void flow_moved(struct exchange *x, struct flow *f)
 
 static void flow_append(struct exchange *x, struct flow *f, struct piece piece)
 {
-	if (f->body.bytes == 0) {
+	if (f->body.bytes ==
+	    0) { /* else the timer is near: exchange_look looks every second while bytes wait */
+		exchange_stir(x);
 		f->filled = x->relay->now;
 		pace_begin(&f->taken, f->filled);
 	}
@@ -106,7 +108,7 @@ static void flow_append(struct exchange *x, struct flow *f, struct piece piece)
 	body_append(&f->body, piece, x->relay->small_chunks, flow_budget(x, f));
 }
 
-/* While memory is short the source gets no credit until all that it sent has been taken. */
+/* While memory is short, credit is kept back until all bytes that came have been taken. */
 static void give_credit(struct exchange *x, struct flow *f, size_t n)
 {
 	f->owed += n;
@@ -127,8 +129,8 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 		pace_move(&f->taken, n, x->relay->now);
 		if (f->body.bytes == 0)
 			pace_excuse(&f->given, f->filled, x->relay->now);
-		if (f == &x->download && x->buffered)
-			*x->buffered -= n;
+		if (f == &x->download && x->payer.buffered)
+			*x->payer.buffered -= n;
 		if (f->source->ops && !f->source_ended)
 			give_credit(x, f, n);
 	}
@@ -141,10 +143,9 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 		exchange_check_done(x);
 	} else if (f->body.bytes == 0 && f->trailers) {
 		flow_moved(x, f);
-	} else if (f->body.bytes == 0 &&
-		   x->resets_after_rest) { /* the client's: the other leg is gone */
+	} else if (f->body.bytes == 0 && x->phase == EXCHANGE_CUT_SHORT) {
 		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
-		exchange_finish(x, x->cause, RELAY_NO_ERROR, NULL);
+		exchange_finish(x, x->ending.cause, RELAY_NO_ERROR, NULL);
 	}
 }
 
@@ -153,6 +154,7 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 static void upload_end(struct exchange *x)
 {
 	x->upload.source_ended = true;
+	exchange_stir(x);
 	if (x->upload.state == FLOW_ABORTED)
 		exchange_check_done(x);
 	else
@@ -161,7 +163,7 @@ static void upload_end(struct exchange *x)
 
 void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 {
-	if (x->is_over)
+	if (exchange_is_over(x))
 		return;
 	struct flow *f = &x->upload;
 	f->received += piece.length;
@@ -173,7 +175,7 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 	} else if (piece.length > 0) {
 		flow_append(x, f, piece);
 		const struct relay_cause *refusal = NULL;
-		if (x->upload_limit_bytes && f->received > x->upload_limit_bytes)
+		if (x->context.upload_limit_bytes && f->received > x->context.upload_limit_bytes)
 			refusal = &relay_cause_UPLOAD_LARGE;
 		else if (flow_is_too_much(x, f))
 			refusal = &relay_cause_MEMORY_SHORT;
@@ -190,23 +192,23 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 
 void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers)
 {
-	if (x->is_over || x->upload.state == FLOW_ABORTED) {
+	if (exchange_is_over(x) || x->upload.state == FLOW_ABORTED) {
 		http_head_free(trailers);
 	} else {
 		keep_trailers(x, &x->upload, trailers);
 	}
-	if (!x->is_over)
+	if (!exchange_is_over(x))
 		upload_end(x);
 }
 
 void exchange_on_connected(struct exchange *x, const struct leg *up)
 {
 	exchange_bind(&x->up, up);
-	x->waits_for_upstream = false;
+	exchange_move(x, EXCHANGE_CONNECT);
 	flow_begin(&x->upload, x->relay->now);
 	flow_begin(&x->download, x->relay->now);
 	if (x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers) {
-		x->upload.state = FLOW_DONE; /* the head was its end */
+		x->upload.state = FLOW_DONE; /* the request's head had END_STREAM */
 	} else {
 		x->upload.state = FLOW_BODY;
 		flow_moved(x, &x->upload);
@@ -218,8 +220,8 @@ void exchange_on_connected(struct exchange *x, const struct leg *up)
 
 static void begin_push(struct exchange *x)
 {
-	x->push.state = PUSH_ANSWERING;
-	list_remove(&x->unbegun);
+	x->pushed.state = PUSH_ANSWERING;
+	list_remove(&x->pushed.unbegun);
 }
 
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
@@ -227,17 +229,17 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 	exchange_send_hints(x);
 	if (!x->down.ops->send_head(&x->down, head, end)) {
 		ensure(exchange_is_push(x));
-		x->pending_head = head;
-		x->pending_end = end;
+		x->response.pending = head;
+		exchange_move(x, EXCHANGE_HEAD_WAITS);
 		exchange_charge(x);
 		return false;
 	}
-	x->status = head->status;
-	x->response_begun = true;
-	x->first_byte = x->relay->now;
+	x->response.status = head->status;
+	x->timing.first_byte = x->relay->now;
 	flow_begin(&x->download, x->relay->now);
 	if (exchange_is_push(x) && !is_held(x))
 		begin_push(x);
+	exchange_move(x, exchange_is_own_answer(x) ? EXCHANGE_REFUSE : EXCHANGE_HEAD_SENT);
 	http_head_free(head);
 	x->download.state = end ? FLOW_DONE : FLOW_BODY;
 	return true;
@@ -245,17 +247,19 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 
 static void interim(struct exchange *x, struct http_head *head)
 {
-	bool may_pass = ++x->interims <= LIMIT_INTERIM_RESPONSES && !x->response_begun;
+	bool may_pass = ++x->response.interims <= LIMIT_INTERIM_RESPONSES && !exchange_has_begun(x);
 	pace_begin(&x->download.given, x->relay->now);
+	exchange_stir(x);
 	if (may_pass) {
 		if (!is_held(x)) {
 			exchange_join_hints(x, head);
 			x->relay->ops->response_head(x->relay->context, x, head);
 		}
-		/* A push that waits for room tells its interim responses to nobody: they only
-		 * make sense before the final one and cost the client a stream. */
-		if (x->down.ops->send_head(&x->down, head, false) && x->push.state == PUSH_PROMISED)
-			/* it has its place among the client's streams */
+		/* send_head drops the interim response of a push for which there is no room: it is of
+		 * use only before the final head, and would cost the client a stream. */
+		if (x->down.ops->send_head(&x->down, head, false) &&
+		    x->pushed.state == PUSH_PROMISED)
+			/* it counts among the client's streams from now on */
 			begin_push(x);
 	}
 	http_head_free(head);
@@ -263,7 +267,7 @@ static void interim(struct exchange *x, struct http_head *head)
 
 void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 {
-	if (x->is_over || !x->down.ops) {
+	if (exchange_is_over(x) || !x->down.ops) {
 		http_head_free(head);
 		return;
 	}
@@ -273,38 +277,38 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		interim(x, head);
 		return;
 	}
-	x->origin_answered = true;
-	x->response_length = head->content_length;
+	x->response.answered_by = ANSWERED_BY_ORIGIN;
+	x->response.length = head->content_length;
 	x->download.source_ended = end;
 	if (exchange_is_push(x)) {
 		const struct policy_offer offer = {
-		    .source = x->push.source, .promised = x->request};
-		struct policy_verdict v = policy_review(&x->push.verdict, &offer, head);
+		    .source = x->pushed.source, .promised = x->request};
+		struct policy_verdict v = policy_review(&x->pushed.verdict, &offer, head);
 		/* of hint+hold the hint may be left */
 		if (v.action == POLICY_DROP || v.action == POLICY_HINT) {
-			x->push.verdict = v;
+			x->pushed.verdict = v;
 			http_head_free(head);
 			exchange_abort(x, &relay_cause_POLICY, NULL);
 			return;
 		}
 	}
-	if (is_held(x)) /* whoever claims it makes it fit for the client */
+	if (is_held(x)) /* the claiming exchange calls response_head for its own client */
 		end = false;
 	else
 		x->relay->ops->response_head(x->relay->context, x, head);
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
-	if (!x->is_over)
-		exchange_arm(x);
+	if (!exchange_is_over(x))
+		exchange_stir(x);
 }
 
 void exchange_on_start(struct exchange *x)
 {
-	struct http_head *head = x->pending_head;
-	if (x->is_over || !head)
+	struct http_head *head = x->response.pending;
+	if (exchange_is_over(x) || !head)
 		return;
-	bool end = x->pending_end;
-	x->pending_head = NULL;
+	bool end = flow_may_end(&x->download) && x->download.body.bytes == 0;
+	x->response.pending = NULL;
 	if (!exchange_send_final(x, head, end))
 		return;
 	exchange_charge(x);
@@ -312,20 +316,20 @@ void exchange_on_start(struct exchange *x)
 		exchange_check_done(x);
 	else
 		flow_moved(x, &x->download);
-	if (!x->is_over)
-		exchange_arm(x);
+	if (!exchange_is_over(x))
+		exchange_stir(x);
 }
 
 void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 {
-	if (x->is_over)
+	if (exchange_is_over(x))
 		return;
 	struct flow *f = &x->download;
 	f->received += piece.length;
 	if (piece.length > 0) {
 		flow_append(x, f, piece);
-		if (x->buffered)
-			*x->buffered += piece.length;
+		if (x->payer.buffered)
+			*x->payer.buffered += piece.length;
 		if (flow_is_too_much(x, f)) {
 			exchange_abort(x,
 			    exchange_is_push(x) ? &relay_cause_NO_MEMORY
@@ -341,7 +345,7 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 
 void exchange_on_download_trailers(struct exchange *x, struct http_head *trailers)
 {
-	if (x->is_over) {
+	if (exchange_is_over(x)) {
 		http_head_free(trailers);
 		return;
 	}

@@ -164,8 +164,7 @@ int demo_origin_connect(void *demo)
 	c->wire.net = net_conn_new(d->loop, fds[1], NULL, &conn_net_ops, &c->wire);
 	struct h2_settings settings = h2_settings_initial;
 	settings.max_concurrent_streams = 100;
-	const struct h2_env env = {
-	    .chunks = d->chunks, .heads = d->heads, .budget = &c->budget, .seed = d->seed};
+	const struct h2_env env = {.heads = d->heads, .budget = &c->budget, .seed = d->seed};
 	link_start_http2(&c->wire, H2_SERVER, &settings, &h2_limits_default, &env);
 	return fds[0];
 }

@@ -20,7 +20,4 @@ extern const struct demo_asset demo_assets[DEMO_ASSETS];
 #define DEMO_SLOW_PARTS 2
 extern const struct slice demo_slow_parts[DEMO_SLOW_PARTS];
 
-#define DEMO_GRADIENT_PNG_BYTES 1117
-extern const char demo_gradient_png[DEMO_GRADIENT_PNG_BYTES + 1];
-
 #endif

@@ -38,7 +38,7 @@ static const char page[] =
     "<noscript><p>The measuring needs JavaScript.</p></noscript>\n"
     "</section>\n"
     "<section class=\"card row\">\n"
-    "<img src=\"/gradient.png\" alt=\"a small gradient\" width=\"96\" height=\"96\">\n"
+    "<img src=\"/gradient.svg\" alt=\"a small gradient\" width=\"96\" height=\"96\">\n"
     "<div>\n"
     "<h2 id=\"hello\">Hello</h2>\n"
     "<p id=\"facts\">Loading facts\xe2\x80\xa6</p>\n"
@@ -156,6 +156,13 @@ static const char logo_svg[] =
     "<path d=\"M32 26v20m-8-8 8 8 8-8\" fill=\"none\" stroke=\"#f2a65a\" stroke-width=\"6\" stroke-linecap=\"round\" stroke-linejoin=\"round\"/>\n"
     "</svg>\n";
 
+static const char gradient_svg[] =
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 96 96\" width=\"96\" height=\"96\">\n"
+    "<linearGradient id=\"g\" x2=\"1\" y2=\"1\"><stop stop-color=\"#3f6fd8\"/><stop offset=\"1\" stop-color=\"#f2a65a\"/></linearGradient>\n"
+    "<rect width=\"96\" height=\"96\" fill=\"url(#g)\"/>\n"
+    "<circle cx=\"48\" cy=\"48\" r=\"26\" fill=\"none\" stroke=\"#fff\" stroke-width=\"6\"/>\n"
+    "</svg>\n";
+
 static const char waves_svg[] =
     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1200 120\" preserveAspectRatio=\"none\">\n"
     "<path fill=\"#3f6fd8\" fill-opacity=\".25\" d=\"M0 60c200-60 400 60 600 0s400-60 600 0v60H0z\"/>\n"
@@ -182,13 +189,13 @@ const struct slice demo_slow_parts[DEMO_SLOW_PARTS] = {
 };
 
 const struct demo_asset demo_assets[DEMO_ASSETS] = {
-	{SLICE_INIT("/"), SLICE_INIT("text/html; charset=utf-8"), {page, sizeof(page) - 1}, SLICE_INIT("\"5836f0947715\"")},
+	{SLICE_INIT("/"), SLICE_INIT("text/html; charset=utf-8"), {page, sizeof(page) - 1}, SLICE_INIT("\"07173c154fd4\"")},
 	{SLICE_INIT("/base.css"), SLICE_INIT("text/css"), {base_css, sizeof(base_css) - 1}, SLICE_INIT("\"b9809ca5f94b\"")},
 	{SLICE_INIT("/page.css"), SLICE_INIT("text/css"), {page_css, sizeof(page_css) - 1}, SLICE_INIT("\"32fb201c72cd\"")},
 	{SLICE_INIT("/timing.js"), SLICE_INIT("text/javascript"), {timing_js, sizeof(timing_js) - 1}, SLICE_INIT("\"1b4b6f2949d3\"")},
 	{SLICE_INIT("/greet.js"), SLICE_INIT("text/javascript"), {greet_js, sizeof(greet_js) - 1}, SLICE_INIT("\"5fe75b58f0b7\"")},
 	{SLICE_INIT("/logo.svg"), SLICE_INIT("image/svg+xml"), {logo_svg, sizeof(logo_svg) - 1}, SLICE_INIT("\"5d22314e4b29\"")},
-	{SLICE_INIT("/gradient.png"), SLICE_INIT("image/png"), {demo_gradient_png, DEMO_GRADIENT_PNG_BYTES}, SLICE_INIT("\"5a4f00707191\"")},
+	{SLICE_INIT("/gradient.svg"), SLICE_INIT("image/svg+xml"), {gradient_svg, sizeof(gradient_svg) - 1}, SLICE_INIT("\"e1c423754b53\"")},
 	{SLICE_INIT("/facts.json"), SLICE_INIT("application/json"), {facts_json, sizeof(facts_json) - 1}, SLICE_INIT("\"6ba4cbe18f24\"")},
 	{SLICE_INIT("/waves.svg"), SLICE_INIT("image/svg+xml"), {waves_svg, sizeof(waves_svg) - 1}, SLICE_INIT("\"561dec7b2f6c\"")},
 	{SLICE_INIT("/late.css"), SLICE_INIT("text/css"), {late_css, sizeof(late_css) - 1}, SLICE_INIT("\"564c9e315936\"")},

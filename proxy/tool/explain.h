@@ -7,8 +7,7 @@
 #define PUSHGATE_TOOL_EXPLAIN_H
 
 #include "policy/diary.h"
-#include "proxy/hop/facts.h"
-#include "proxy/relay/hold.h"
+#include "proxy/offer/offer.h"
 #include <stdio.h>
 
 /* ---- a simulated request (explain_scene.c) ---- */
@@ -25,7 +24,7 @@ struct explain_scene {
 	/* Set by the caller. */
 	const struct conf *conf;
 	const struct conf_listen *listen; /* NULL: no section matches */
-	struct facts_client client;
+	struct client_facts client;
 	const struct manifests *manifests; /* NULL: no manifests */
 	/* Lets the caller change the facts before the decision; may be NULL. */
 	void (*correct)(void *context, struct policy_offer *offer);
@@ -36,7 +35,7 @@ struct explain_scene {
 	bool wants_pushes;
 	/* Private. */
 	struct router *router;
-	struct facts_base base;
+	struct offer_env base;
 	struct relay relay;
 	struct hold hold;
 	struct hold_store held;

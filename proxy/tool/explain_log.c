@@ -234,10 +234,11 @@ static bool send_parent_request(struct log_replay *r, const struct log_line *fir
 	struct client_guess guess = guess_from_pushes(r, first);
 	const char *detail;
 	guess_from_request(&guess, parent);
-	struct facts_client *client = &r->scene.client;
-	*client = (struct facts_client){
+	struct client_facts *client = &r->scene.client;
+	*client = (struct client_facts){
 	    .push_enabled = guess.accepts_pushes || !guess.refuses_pushes,
 	    .accepts_streams = true,
+	    .takes_interim = true,
 	};
 	address_parse(slice_of_string(log_line_text(parent, "client")), &client->address);
 	r->scene.listen = find_listen(r->conf, log_line_text(parent, "listen"));
@@ -285,7 +286,7 @@ static void decide_again(struct log_replay *r, const struct log_line *line)
 {
 	size_t before = r->decided;
 	r->now = line;
-	if (!is_beyond_policy(line) && r->scene.x && !r->scene.x->is_over) {
+	if (!is_beyond_policy(line) && r->scene.x && !exchange_is_over(r->scene.x)) {
 		for (unsigned source = 0; source < POLICY_SOURCE_COUNT; source++) {
 			if (strcmp(policy_source_name(source), log_line_text(line, "source")) != 0)
 				continue;

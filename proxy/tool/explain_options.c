@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the options of `pushgate explain`. explain_request.c parses the URL and the promises. */
+#include "proxy/base/ascii.h"
 #include "proxy/tool/explain.h"
 #include "proxy/tool/tool.h"
-#include <ctype.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static int add_field(struct explain_field *fields, size_t *count, char *text)
 	if (*count == EXPLAIN_FIELDS_MAX)
 		return usage_error("too many headers", NULL);
 	for (char *p = text; p < colon; p++)
-		*p = (char)tolower((unsigned char)*p);
+		*p = ascii_lower(*p);
 	fields[(*count)++] = (struct explain_field){
 	    .name = slice_of(text, (size_t)(colon - text)),
 	    .value = slice_trim(slice_of_string(colon + 1)),

@@ -62,15 +62,22 @@ static void open_manifests(struct request *r)
 		fprintf(r->errors, "pushgate explain: %s; continuing without manifests\n", error);
 }
 
-static struct facts_client client_of(const struct explain_options *o, const struct net_tls *tls)
+/* Without certificates every name counts as covered. */
+static bool covers(const void *tls, struct slice host)
+{
+	return !tls || net_tls_covers(tls, host);
+}
+
+static struct client_facts client_of(const struct explain_options *o, const struct net_tls *tls)
 {
 	bool accepts_pushes = o->kind == EXPLAIN_PUSH;
-	return (struct facts_client){
+	return (struct client_facts){
 	    .address = o->address,
-	    .listener_tls = tls,
+	    .covers = covers,
+	    .listener = tls,
 	    .push_enabled = accepts_pushes,
 	    .accepts_streams = o->kind != EXPLAIN_HTTP1,
-	    .is_http1 = o->kind == EXPLAIN_HTTP1,
+	    .takes_interim = o->kind != EXPLAIN_HTTP1,
 	    .rtt_usec = o->rtt_usec,
 	};
 }
@@ -190,7 +197,7 @@ static int answer(struct request *r)
 		http_head_free(head);
 		return print_error(r, "the response", "is malformed", wrong);
 	}
-	if (has_link && !r->scene.x->takes_links)
+	if (has_link && !r->scene.x->context.takes_links)
 		fputs("\nLink fields offer nothing here: no [preload] section with link = yes "
 		      "matches the request.\n",
 		    r->out);
@@ -212,7 +219,7 @@ static void print_request(struct request *r)
 
 static void print_route(struct request *r)
 {
-	const struct conf_route *route = r->scene.x->route;
+	const struct conf_route *route = r->scene.x->context.route;
 	fprintf(r->out, "listen %s, route %s, origin %s\n",
 	    r->scene.listen ? r->scene.listen->name : "-", route->name, route->origin->name);
 }

@@ -73,12 +73,12 @@ static const struct leg_ops leg_ops = {
 
 static void dispatch(void *context, struct exchange *x)
 {
-	const struct conf_route *route = x->route;
+	const struct conf_route *route = x->context.route;
 	fields_apply(&route->request_fields, x->request);
-	if (x->push.state != PUSH_NONE)
+	if (exchange_is_push(x))
 		return; /* the pushed response is not simulated */
 	struct explain_scene *s = context;
-	s->wants_pushes = facts_want_pushes(&s->base, &s->client, x);
+	s->wants_pushes = offer_wants_pushes(&s->base, &s->client, x);
 	const struct leg up = {.ops = &leg_ops, .carrier = s};
 	exchange_on_connected(x, &up);
 }
@@ -97,8 +97,8 @@ static void offer_facts(void *context, struct exchange *parent, struct http_head
     struct policy_offer *offer, struct relay_place *place)
 {
 	struct explain_scene *s = context;
-	facts_of_offer(&s->base, &s->client, parent, promised, offer, place);
-	if (!parent->came_through)
+	offer_context(&s->base, &s->client, parent, promised, offer, place);
+	if (!parent->context.came_through)
 		offer->known = policy_diary_knows(&s->diary, key_of(promised), 0);
 	if (s->correct)
 		s->correct(s->context, offer);
@@ -110,13 +110,13 @@ static void report_verdict(struct explain_scene *s, const struct exchange *paren
 {
 	struct explain_offer e = {
 	    .offer = offer, .verdict = verdict, .was_decided = offer == s->deciding};
-	const struct http_head *hints = parent->hints;
+	const struct http_head *hints = parent->hints.head;
 	bool is_hinted = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
 	if (is_hinted && hints && hints->count > 0)
 		e.hint = hints->fields[hints->count - 1].value;
 	s->decided(s->context, &e);
 	s->deciding = NULL;
-	if (parent->came_through)
+	if (parent->context.came_through)
 		return;
 	if (is_hinted)
 		policy_note(&s->diary, POLICY_NOTE_HINTED, key_of(offer->promised), 0);
@@ -134,16 +134,16 @@ static void offer_settled(void *context, struct exchange *parent, const struct p
 static void push_promised(void *context, struct exchange *push)
 {
 	struct explain_scene *s = context;
-	report_verdict(s, push->push.parent, s->deciding, push->push.verdict);
+	report_verdict(s, push->pushed.parent, s->deciding, push->pushed.verdict);
 }
 
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
 	(void)context;
-	const struct conf_route *route = x->route;
+	const struct conf_route *route = x->context.route;
 	if (route && !http_head_is_interim(head))
 		fields_apply(&route->response_fields, head);
-	offer_with_response(x, head);
+	offer_on_response(x, head);
 }
 
 static void ended(void *context, struct exchange *x)
@@ -167,7 +167,7 @@ static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
     .offer_facts = offer_facts,
-    .offer_settled = offer_settled,
+    .offer_decided = offer_settled,
     .push_promised = push_promised,
     .response_head = response_head,
     .ended = ended,
@@ -203,7 +203,7 @@ void explain_scene_init(struct explain_scene *s)
 	s->small = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 0);
 	s->heads = http_head_pool_new(16);
 	s->router = router_new(conf, 0);
-	s->base = (struct facts_base){
+	s->base = (struct offer_env){
 	    .conf = conf,
 	    .router = s->router,
 	    .pseudonym = slice_of_string(conf->server.pseudonym),
@@ -236,7 +236,7 @@ static void end_all(struct explain_scene *s)
 	 */
 	list_for_each(&s->relay.live, gone, struct exchange, link)
 	{
-		if (gone->is_over || gone->down.ops != &leg_ops)
+		if (exchange_is_over(gone) || gone->down.ops != &leg_ops)
 			continue;
 		gone->down.ops = NULL;
 		exchange_on_down_ended(gone, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
@@ -283,12 +283,12 @@ const struct relay_cause *explain_ask(
 	struct exchange *x = exchange_new(&s->relay, &down, request, true);
 	ensure(x != NULL);
 	s->x = x;
-	x->listen = s->listen;
-	x->client = s->client.address;
-	x->held = &s->held;
-	x->came_through = facts_came_through(request);
+	x->context.listen = s->listen;
+	x->context.client = s->client.address;
+	x->context.hold_store = &s->held;
+	x->context.came_through = offer_came_through(request);
 	*detail = NULL;
-	const struct relay_cause *refusal = facts_route(&s->base, x, detail);
+	const struct relay_cause *refusal = offer_route(&s->base, x, detail);
 	if (!refusal)
 		http_head_remove(request, HTTP_TOKEN_HOST);
 	return refusal;
@@ -297,7 +297,7 @@ const struct relay_cause *explain_ask(
 void explain_dispatch(struct explain_scene *s, bool with_offers)
 {
 	if (with_offers)
-		offer_with_request(&s->base, &s->client, s->x);
+		offer_on_request(&s->base, &s->client, s->x);
 	exchange_dispatch(s->x);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the options and the URL of `pushgate fetch` (RFC 3986 3; http and https only). */
+#include "proxy/base/ascii.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/token.h"
 #include "proxy/tool/fetch.h"
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -106,7 +106,7 @@ static int add_header(struct fetch_request *r, char *text)
 	if (r->header_count == FETCH_HEADERS_MAX)
 		return usage_error("too many headers", NULL);
 	for (char *p = text; p < colon; p++)
-		*p = (char)tolower((unsigned char)*p);
+		*p = ascii_lower(*p);
 	struct fetch_header *h = &r->headers[r->header_count++];
 	h->name = slice_of(text, (size_t)(colon - text));
 	h->value = slice_trim(slice_of_string(colon + 1));

@@ -91,17 +91,16 @@ static void start_http2(struct fetch *f)
 	settings.enable_push = !f->request->no_push;
 	settings.initial_window_size = STREAM_WINDOW_BYTES;
 	settings.max_concurrent_streams = FETCH_PUSHES_MAX;
-	struct h2_limits limits = h2_limits_default;
-	limits.connection_window = CONNECTION_WINDOW_BYTES;
+	f->limits = h2_limits_default;
+	f->limits.connection_window = CONNECTION_WINDOW_BYTES;
 	const struct h2_env env = {
-	    .chunks = f->chunks,
 	    .heads = f->heads,
 	    .budget = &f->budget,
 	    .seed = hash_random_seed(),
 	    .trace = f->request->trace ? trace : NULL,
 	    .trace_context = f,
 	};
-	link_start_http2(&f->wire, H2_CLIENT, &settings, &limits, &env);
+	link_start_http2(&f->wire, H2_CLIENT, &settings, &f->limits, &env);
 	send_request(f);
 }
 
@@ -156,7 +155,12 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 }
 
 static const struct link_ops fetch_link_ops = {fetch_on_event, on_payload, on_finished, on_ended};
-static const struct net_conn_ops fetch_net_ops = {on_opened, link_received, link_fill, link_ended};
+static const struct net_conn_ops fetch_net_ops = {
+    .opened = on_opened,
+    .received = link_received,
+    .fill = link_fill,
+    .ended = link_ended,
+};
 
 static void connect_next(struct fetch *f)
 {

@@ -20,7 +20,8 @@ struct fetch {
 	struct chunk_pool *chunks;
 	struct http_head_pool *heads;
 	struct budget budget;
-	struct net_tls *tls; /* NULL for http */
+	struct net_tls *tls;     /* NULL for http */
+	struct h2_limits limits; /* of the wire */
 	struct link wire;
 	struct net_timer limit; /* --max-time */
 	struct net_address addresses[FETCH_ADDRESSES_MAX];

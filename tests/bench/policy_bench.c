@@ -3,7 +3,7 @@
  * Nanoseconds for one decision against 50 rules of which the last matches, and for the question
  * whether a request wants pushes at all. Usage: policy_bench [rounds]
  */
-#include "policy/policy.h"
+#include "tests/support/decide.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

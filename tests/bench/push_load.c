@@ -173,7 +173,12 @@ static void ended(void *owner, enum net_end end, const char *text)
 		net_stop(l->load->loop);
 }
 
-static const struct net_conn_ops ops = {opened, received, fill, ended};
+static const struct net_conn_ops ops = {
+    .opened = opened,
+    .received = received,
+    .fill = fill,
+    .ended = ended,
+};
 
 static void link_open(struct load *load, struct link *l, const struct net_address *to, struct net_tls *tls)
 {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { scenario } from '../support/gate.mjs';
 import { browse, skip } from './chromium.mjs';
 
-const assets = ['/base.css', '/page.css', '/timing.js', '/greet.js', '/logo.svg', '/gradient.png', '/waves.svg'];
+const assets = ['/base.css', '/page.css', '/timing.js', '/greet.js', '/logo.svg', '/gradient.svg', '/waves.svg'];
 
 scenario('the demo page loads whole, and its table has a row for the page and each asset', {
 	skip, tls: true, origins: { demo: { server: 'demo:' } }, timeout: 90000,

@@ -9,7 +9,7 @@
 #include "tests/fuzz/input.h"
 
 #include "proxy/base/ensure.h"
-#include "proxy/source/source.h"
+#include "proxy/offer/offer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@
 
 enum { PAGES = 6, CLIENTS = 8, VIEWS = 6, TABLE_BYTES = 400000 };
 
-static void check_item(const struct source_learned_item *item, void *context)
+static void check_item(const struct offer_learned_item *item, void *context)
 {
 	size_t *count = context;
 	(*count)++;
 	ensure(item->authority.len > 0 && item->path.len > 0 && item->page.len > 0);
-	ensure(item->authority.len <= SOURCE_AUTHORITY_BYTES);
-	ensure(item->path.len <= SOURCE_PATH_BYTES && item->page.len <= SOURCE_PATH_BYTES);
+	ensure(item->authority.len <= OFFER_AUTHORITY_BYTES);
+	ensure(item->path.len <= OFFER_PATH_BYTES && item->page.len <= OFFER_PATH_BYTES);
 	ensure(item->path.ptr[0] == '/' && item->page.ptr[0] == '/');
 	ensure(item->hits >= 0 && item->hits <= item->views + 1e-6);
 	ensure(item->confidence <= 10000 && item->came_true <= item->proposed);
@@ -34,24 +34,24 @@ static void check_item(const struct source_learned_item *item, void *context)
 	ensure(item->clients >= 2 && item->hits >= 0.5 && item->confidence >= 2800);
 }
 
-static void check(const struct source_learned *t, usec now)
+static void check(const struct offer_learned *t, usec now)
 {
-	struct source_learned_stats s = source_learned_stats(t);
-	struct source_learned_item items[SOURCE_LEARNED_RESOURCES];
+	struct offer_learned_stats s = offer_learned_stats(t);
+	struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
 	size_t known = 0, proposed = 0;
 	ensure(s.pages <= PAGES && s.clients <= CLIENTS && s.views <= VIEWS);
 	ensure(s.bytes <= TABLE_BYTES && s.peak_bytes >= s.bytes);
-	source_learned_each(t, false, check_item, &known, now);
-	source_learned_each(t, true, check_item, &proposed, now);
+	offer_learned_each(t, false, check_item, &known, now);
+	offer_learned_each(t, true, check_item, &proposed, now);
 	ensure(known == s.resources && proposed <= known);
-	size_t n = source_learned_offers(
-	    t, SLICE("a.example"), SLICE("/"), items, SOURCE_LEARNED_RESOURCES, now);
+	size_t n = offer_learned_offers(
+	    t, SLICE("a.example"), SLICE("/"), items, OFFER_LEARNED_RESOURCES, now);
 	for (size_t i = 0; i < n; i++)
 		ensure(items[i].is_proposed &&
 		       (i == 0 || items[i - 1].confidence >= items[i].confidence));
 }
 
-static void read_file(struct source_learned *t, const struct input *in)
+static void read_file(struct offer_learned *t, const struct input *in)
 {
 	char path[64], *text = NULL;
 	size_t length = 0;
@@ -59,15 +59,15 @@ static void read_file(struct source_learned *t, const struct input *in)
 	FILE *errors = open_memstream(&text, &length);
 	ensure(fd >= 0 && errors && write(fd, in->at, in->left) == (ssize_t)in->left);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	bool is_loaded = source_learned_load(t, path, USEC_PER_SEC, errors);
+	bool is_loaded = offer_learned_load(t, path, USEC_PER_SEC, errors);
 	fclose(errors);
 	close(fd);
 	ensure(is_loaded == (length == 0));
-	ensure(is_loaded || source_learned_stats(t).pages == 0);
+	ensure(is_loaded || offer_learned_stats(t).pages == 0);
 	free(text);
 }
 
-static void step(struct source_learned *t, struct input *in, usec *now)
+static void step(struct offer_learned *t, struct input *in, usec *now)
 {
 	static const char *const paths[] = {
 	    "/", "/a.css", "/b.js", "/c.png?q", "/page", "/d", "/e/f", "/index.html"};
@@ -75,7 +75,7 @@ static void step(struct source_learned *t, struct input *in, usec *now)
 	char client[2] = {(char)('a' + who % 12), 0}, referer[64];
 	const char *authority = who & 128 ? "b.example" : "a.example";
 	snprintf(referer, sizeof(referer), "http://%s%s", authority, paths[page / 8 % 8]);
-	const struct source_request request = {
+	const struct offer_request request = {
 	    .authority = slice_of_string(authority),
 	    .path = slice_of_string(paths[page % 8]),
 	    .referer = slice_of_string(page & 64 ? "" : referer),
@@ -88,19 +88,19 @@ static void step(struct source_learned *t, struct input *in, usec *now)
 	uint8_t argument = input_byte(in);
 	*now += (usec)argument * argument * USEC_PER_MSEC * 10;
 	if (action % 8 == 0)
-		source_learned_view(t, &request, *now);
+		offer_learned_view(t, &request, *now);
 	else if (action % 8 < 6)
-		source_learned_request(t, &request, *now);
+		offer_learned_request(t, &request, *now);
 	else if (action % 8 == 6)
-		source_learned_outcome(t, &request, slice_of_string(paths[page / 8 % 8]),
-		    (enum source_outcome)(action / 8 % 4), *now);
+		offer_learned_outcome(t, &request, slice_of_string(paths[page / 8 % 8]),
+		    (enum offer_outcome)(action / 8 % 4), *now);
 	else
-		source_learned_tick(t, *now);
+		offer_learned_tick(t, *now);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct source_learned_options options = {.pages = PAGES,
+	const struct offer_learned_options options = {.pages = PAGES,
 	    .clients = CLIENTS,
 	    .views = VIEWS,
 	    .bytes = TABLE_BYTES,
@@ -111,16 +111,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	usec now = USEC_PER_SEC;
 	struct budget budget;
 	budget_init(&budget, NULL, 2 * TABLE_BYTES);
-	struct source_learned *t = source_learned_new(&options, 1, &budget);
+	struct offer_learned *t = offer_learned_new(&options, 1, &budget);
 	if (input_byte(&in) % 2 == 0)
 		read_file(t, &in);
 	else
 		while (in.left > 0)
 			step(t, &in, &now);
 	check(t, now);
-	source_learned_tick(t, now + 3600 * USEC_PER_SEC);
+	offer_learned_tick(t, now + 3600 * USEC_PER_SEC);
 	check(t, now + 3600 * USEC_PER_SEC);
-	source_learned_free(t);
+	offer_learned_free(t);
 	budget_fini(&budget);
 	return 0;
 }

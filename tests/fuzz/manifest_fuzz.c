@@ -6,7 +6,7 @@
 #include "tests/fuzz/input.h"
 
 #include "proxy/base/ensure.h"
-#include "proxy/source/source.h"
+#include "proxy/offer/offer.h"
 #include <stdlib.h>
 
 /* "NAME:line:column: text", and no byte that a terminal would obey. */
@@ -33,10 +33,10 @@ static size_t check_errors(const char *text)
 	return lines;
 }
 
-static void check_page(const struct source_manifest *m, struct slice path)
+static void check_page(const struct offer_manifest *m, struct slice path)
 {
-	struct source_resources r = source_manifest_find(m, path);
-	ensure(r.count <= SOURCE_RESOURCES);
+	struct offer_resources r = offer_manifest_find(m, path);
+	ensure(r.count <= OFFER_RESOURCES);
 	for (size_t i = 0; i < r.count; i++) {
 		struct slice target = r.list[i].target;
 		ensure(target.len > 0 && r.list[i].weight <= 256);
@@ -52,16 +52,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t length = 0;
 	FILE *errors = open_memstream(&text, &length);
 	ensure(errors);
-	struct source_manifest *m = source_manifest_parse(slice_of(data, size), "f.json", errors);
+	struct offer_manifest *m = offer_manifest_parse(slice_of(data, size), "f.json", errors);
 	fclose(errors);
 	ensure((m == NULL) == (check_errors(text) > 0));
 	if (m) {
 		check_page(m, SLICE("/"));
 		check_page(m, SLICE("/page.html?x"));
 		check_page(m, slice_of(data, size));
-		ensure(source_manifest_pages(m) <= SOURCE_PAGES && source_manifest_bytes(m) > 0);
+		ensure(offer_manifest_pages(m) <= OFFER_PAGES && offer_manifest_bytes(m) > 0);
 	}
-	source_manifest_free(m);
+	offer_manifest_free(m);
 	free(text);
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
-#include "proxy/relay/hold.h"
+#include "proxy/relay/relay.h"
 
 #define STREAMS 96u
 #define CLIENTS 2u
@@ -66,7 +66,6 @@ static struct leg leg_from(struct world *w, struct stream *s)
 {
 	return (struct leg){.ops = &leg_ops,
 	    .carrier = s,
-	    .stream = s,
 	    .budget = s->is_down ? &w->client_budgets[s->client] : &w->origin_budget};
 }
 
@@ -100,9 +99,9 @@ static bool send_head(struct leg *leg, const struct http_head *head, bool end)
 {
 	struct world *w = world_of(leg);
 	struct exchange *x = leg->exchange;
-	struct stream *s = leg->stream;
+	struct stream *s = leg->carrier;
 	ensure(s->is_down && !s->sink_ended);
-	if (x->push.state == PUSH_PROMISED && !w->has_room) {
+	if (x->pushed.state == PUSH_PROMISED && !w->has_room) {
 		if (!http_head_is_interim(head) && !list_is_linked(&x->waiting))
 			list_append(&w->starting, &x->waiting);
 		return false;
@@ -116,21 +115,21 @@ static bool send_head(struct leg *leg, const struct http_head *head, bool end)
 
 static void send_body(struct leg *leg, const struct flow *flow)
 {
-	struct stream *s = leg->stream;
+	struct stream *s = leg->carrier;
 	ensure(flow == exchange_flow_to(leg) && !s->sink_ended);
 	s->has_body = true;
 }
 
 static void send_trailers(struct leg *leg, const struct http_head *trailers)
 {
-	struct stream *s = leg->stream;
+	struct stream *s = leg->carrier;
 	ensure(trailers->kind == HTTP_TRAILERS && !s->sink_ended);
 	s->sink_ended = true;
 }
 
 static void reset(struct leg *leg, uint32_t code)
 {
-	struct stream *s = leg->stream;
+	struct stream *s = leg->carrier;
 	ensure(code < RELAY_PASS);
 	if (leg->exchange)
 		stream_cut(s);
@@ -140,20 +139,20 @@ static void reset(struct leg *leg, uint32_t code)
 
 static void credit(struct leg *leg, size_t n)
 {
-	struct stream *s = leg->stream;
+	struct stream *s = leg->carrier;
 	s->credited += n;
 	ensure(s->credited <= s->given && !s->source_ended);
 }
 
 static void detach(struct leg *leg)
 {
-	stream_cut(leg->stream);
+	stream_cut(leg->carrier);
 }
 
 static bool promise(struct leg *leg, const struct http_head *request, struct exchange *child)
 {
 	struct world *w = world_of(leg);
-	struct stream *parent = leg->stream;
+	struct stream *parent = leg->carrier;
 	struct stream *s = w->cannot_promise ? NULL : stream_new(w, true);
 	ensure(parent->is_down && request->method.len > 0);
 	if (!s)
@@ -162,7 +161,7 @@ static bool promise(struct leg *leg, const struct http_head *request, struct exc
 	s->is_push = s->source_ended = true;
 	s->leg = &child->down;
 	child->down.ops = &leg_ops;
-	child->down.carrier = child->down.stream = s;
+	child->down.carrier = s;
 	child->down.budget = &w->client_budgets[s->client];
 	return true;
 }
@@ -228,7 +227,7 @@ static void offer_settled(void *context, struct exchange *parent, const struct p
 static void push_promised(void *context, struct exchange *push)
 {
 	struct world *w = context;
-	ensure(push->push.state == PUSH_PROMISED || push->push.state == PUSH_HELD);
+	ensure(push->pushed.state == PUSH_PROMISED || push->pushed.state == PUSH_HELD);
 	w->begun++;
 }
 
@@ -245,14 +244,14 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	struct world *w = context;
 	if (!http_head_is_interim(head) && !list_is_empty(&w->hold.used))
 		hold_invalidate(&w->hold, x, head);
-	if (w->offers_links && x->push.state == PUSH_NONE && !x->is_over)
+	if (w->offers_links && x->pushed.state == PUSH_NONE && !exchange_is_over(x))
 		offer(x, POLICY_LINK, head->status);
 }
 
 static void ended(void *context, struct exchange *x)
 {
 	struct world *w = context;
-	ensure(x->is_over && !x->down.ops && !x->up.ops);
+	ensure(exchange_is_over(x) && !x->down.ops && !x->up.ops);
 	ensure(x->upload.body.bytes == 0 && x->download.body.bytes == 0);
 	w->ended++;
 }
@@ -274,7 +273,7 @@ static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
     .offer_facts = offer_facts,
-    .offer_settled = offer_settled,
+    .offer_decided = offer_settled,
     .push_promised = push_promised,
     .response_head = response_head,
     .ended = ended,
@@ -390,9 +389,9 @@ static void begin_request(struct world *w, uint8_t which, uint8_t argument)
 	}
 	w->begun++;
 	s->leg = &x->down;
-	x->held = &w->stores[s->client];
-	x->came_through = which & 128;
-	x->upload_limit_bytes = argument & 128 ? 20000 : 0;
+	x->context.hold_store = &w->stores[s->client];
+	x->context.came_through = which & 128;
+	x->context.upload_limit_bytes = argument & 128 ? 20000 : 0;
 	if (!list_is_empty(&w->hold.used) && hold_claim(&w->hold, x))
 		return;
 	exchange_dispatch(x);
@@ -646,7 +645,7 @@ static void check_flow(const struct flow *f, bool is_own)
 	if (is_own)
 		return;
 	ensure(f->state == FLOW_ABORTED ? known <= f->received : known == f->received);
-	const struct stream *s = f->source->ops == &leg_ops ? f->source->stream : NULL;
+	const struct stream *s = f->source->ops == &leg_ops ? f->source->carrier : NULL;
 	if (!s || s->source_ended)
 		return;
 	ensure(s->given == f->received);
@@ -661,14 +660,14 @@ static void check(struct world *w)
 	{
 		live++;
 		check_flow(&x->upload, false);
-		check_flow(&x->download, x->own_answer);
-		ensure(!x->is_over);
+		check_flow(&x->download, exchange_is_own_answer(x));
+		ensure(!exchange_is_over(x));
 		/* Nobody is left to answer but of what was answered. */
 		ensure(x->down.ops || x->download.state == FLOW_DONE);
 	}
 	ensure(live == w->relay.live_count);
 	for (unsigned i = 0; i < STREAMS; i++)
-		ensure(!w->streams[i].leg || w->streams[i].leg->stream == &w->streams[i]);
+		ensure(!w->streams[i].leg || w->streams[i].leg->carrier == &w->streams[i]);
 }
 
 /* ---- life ---- */

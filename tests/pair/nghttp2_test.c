@@ -12,8 +12,9 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "proxy/h2/h2.h"
 #include "proxy/limits.h"
+#include "tests/support/h2_inside.h"
+#include "tests/support/head_names.h"
 
 #include <nghttp2/nghttp2.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@ struct exchange {
 };
 
 struct joint {
+	struct h2_limits limits;
 	struct h2_conn *conn;
 	enum h2_role role; /* ours */
 	nghttp2_session *session;
@@ -446,8 +448,9 @@ static void conn_new(struct joint *j)
 	limits.window_updates = limits.empty_frames = (struct rate){1000000, 1000000};
 	limits.connection_window = 65535 + dice(j, 100000);
 	const struct h2_env env = {
-	    .chunks = j->chunks, .heads = j->heads, .budget = &j->budget, .seed = 3};
-	j->conn = h2_new(j->role, &local, &limits, &env, j->now);
+	    .heads = j->heads, .budget = &j->budget, .seed = 3};
+	j->limits = limits;
+	j->conn = h2_new(j->role, &local, &j->limits, &env, j->now);
 }
 
 static bool is_busy(struct joint *j)

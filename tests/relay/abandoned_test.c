@@ -61,14 +61,14 @@ static void what_nobody_wants_of_an_upload_is_credited(void **state)
 	world_download(w, x, "no", true);
 	/* It wants no more of the request; what waits is let go, and so is what still comes. */
 	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
-	assert_false(x->is_over);
+	assert_false(exchange_is_over(x));
 	assert_int_equal(down->credit, 10);
 	world_upload(w, x, "abc", false);
 	assert_int_equal(down->credit, 13);
 	assert_int_equal(x->upload.body.bytes, 0);
 	world_take(down);
 	assert_string_equal(down->said, "head 403; end; reset 0");
-	assert_null(x->cause);
+	assert_null(x->ending.cause);
 	world_free(w);
 }
 
@@ -83,11 +83,11 @@ static void an_upload_that_nobody_wants_is_not_late(void **state)
 	world_download(w, x, "no", true);
 	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
 	world_pass(w, 5 * USEC_PER_SEC);
-	assert_false(x->is_over);
+	assert_false(exchange_is_over(x));
 	/* The client ends it in good order. */
 	world_take(down);
-	assert_true(x->is_over);
-	assert_null(x->cause);
+	assert_true(exchange_is_over(x));
+	assert_null(x->ending.cause);
 	world_free(w);
 }
 
@@ -97,7 +97,7 @@ static void the_end_of_an_upload_that_is_too_large_is_noticed(void **state)
 	struct world *w = world_new();
 	struct world_leg *down, *up;
 	struct exchange *x = world_connected(w, "POST", false, &down, &up);
-	x->upload_limit_bytes = 3;
+	x->context.upload_limit_bytes = 3;
 	world_upload(w, x, "0123456789", true);
 	assert_string_equal(up->said, "reset 8");
 	world_take(down);
@@ -114,7 +114,7 @@ static void an_own_answer_that_nobody_takes_is_given_up(void **state)
 	struct exchange *x = world_exchange(w, "GET", true, &down);
 	exchange_refuse(x, &relay_cause_NO_ROUTE, NULL);
 	world_pass(w, 3 * USEC_PER_SEC);
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 	assert_string_equal(down->said, "head 404; reset 8");
 	world_free(w);
 }
@@ -143,10 +143,10 @@ static void an_interim_response_takes_the_place_of_a_push(void **state)
 	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
 	push_down->must_wait = true;
 	exchange_on_response(push, world_response(w, 103), false);
-	assert_int_equal(push->push.state, PUSH_PROMISED);
+	assert_int_equal(push->pushed.state, PUSH_PROMISED);
 	push_down->must_wait = false;
 	exchange_on_response(push, world_response(w, 103), false);
-	assert_int_equal(push->push.state, PUSH_ANSWERING);
+	assert_int_equal(push->pushed.state, PUSH_ANSWERING);
 	world_end(w);
 }
 
@@ -158,7 +158,7 @@ static size_t flood(struct world *w, struct exchange *x, bool upwards)
 	static char text[8193];
 	size_t n = 0;
 	memset(text, 'x', sizeof(text) - 1);
-	for (; !x->is_over && !x->own_answer && n < (4u << 20); n += sizeof(text) - 1)
+	for (; !exchange_is_over(x) && !exchange_is_own_answer(x) && n < (4u << 20); n += sizeof(text) - 1)
 		(upwards ? world_upload : world_download)(w, x, text, false);
 	return n;
 }
@@ -172,7 +172,7 @@ static void a_slow_response_ends_when_memory_is_used_up(void **state)
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
 	exchange_on_response(x, world_response(w, 200), false);
 	flood(w, x, false);
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 	assert_string_equal(down->said, "head 200; reset 2");
 	assert_string_equal(up->said, "reset 8");
 	assert_true(w->budget.peak_bytes < (1 << 20) + 65536);
@@ -204,15 +204,15 @@ static void a_push_goes_first_and_a_quick_response_stays(void **state)
 	exchange_on_response(push, world_response(w, 200), false);
 	w->budget.limit_bytes = 1;
 	world_download(w, x, "some", false);
-	assert_false(x->is_over);
+	assert_false(exchange_is_over(x));
 	world_download(w, push, "some", false);
-	assert_true(push->is_over);
+	assert_true(exchange_is_over(push));
 	assert_string_equal(push_up->said, "reset 7");
-	assert_ptr_equal(push->push.end_reason, &policy_reason_BUDGET);
+	assert_ptr_equal(push->pushed.end_reason, &policy_reason_BUDGET);
 	world_download(w, x, "more", true);
 	world_take(down);
-	assert_true(x->is_over);
-	assert_null(x->cause);
+	assert_true(exchange_is_over(x));
+	assert_null(x->ending.cause);
 	world_free(w);
 }
 

@@ -105,7 +105,7 @@ static void what_outlives_its_connection_is_the_workers(void **state)
 	assert_int_equal(w->up_budget.used_bytes, SMALL);
 	assert_int_equal(w->budget.used_bytes, SMALL + own_bytes(x));
 	world_take(up);
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 	world_end(w);
 }
 
@@ -152,8 +152,8 @@ static void a_source_gets_no_credit_while_the_allowance_is_used_up(void **state)
 	assert_int_equal(up->credit, 15);
 	world_download(w, x, "", true);
 	world_take(down);
-	assert_true(x->is_over);
-	assert_null(x->cause);
+	assert_true(exchange_is_over(x));
+	assert_null(x->ending.cause);
 	world_end(w);
 }
 
@@ -177,7 +177,7 @@ static void download(struct world *w, struct exchange *x, size_t bytes)
 {
 	static char text[4097];
 	memset(text, 'x', sizeof(text) - 1);
-	for (size_t n = 0; n < bytes && !x->is_over; n += sizeof(text) - 1)
+	for (size_t n = 0; n < bytes && !exchange_is_over(x); n += sizeof(text) - 1)
 		world_download(w, x, text, false);
 }
 
@@ -196,14 +196,14 @@ static void an_overdrawn_allowance_costs_the_stream_that_overdraws_it(void **sta
 	w->down_budget.limit_bytes = 512 << 10;
 	world_download(w, x[1], "some", false);
 	download(w, x[0], 200 << 10);
-	assert_false(x[0]->is_over);
+	assert_false(exchange_is_over(x[0]));
 	download(w, x[0], 200 << 10);
-	assert_true(x[0]->is_over);
-	assert_ptr_equal(x[0]->cause, &relay_cause_MEMORY_SHORT);
-	assert_false(x[1]->is_over);
+	assert_true(exchange_is_over(x[0]));
+	assert_ptr_equal(x[0]->ending.cause, &relay_cause_MEMORY_SHORT);
+	assert_false(exchange_is_over(x[1]));
 	world_download(w, x[1], "", true);
 	world_take(down[1]);
-	assert_null(x[1]->cause);
+	assert_null(x[1]->ending.cause);
 	world_end(w);
 }
 
@@ -221,13 +221,13 @@ static void far_above_the_limit_nothing_more_of_a_request_is_kept(void **state)
 	world_upload(w, x, "0123456789", false);
 	w->budget.limit_bytes = w->budget.used_bytes / 16 * 15;
 	world_upload(w, x, "0123456789", false);
-	assert_false(x->is_over || x->own_answer);
+	assert_false(exchange_is_over(x) || exchange_is_own_answer(x));
 	w->budget.limit_bytes = w->budget.used_bytes / 16 * 14;
 	world_download(w, y, "0123456789", false);
-	assert_false(y->is_over);
+	assert_false(exchange_is_over(y));
 	world_upload(w, x, "0123456789", false);
-	assert_true(x->own_answer);
-	assert_ptr_equal(x->cause, &relay_cause_MEMORY_SHORT);
+	assert_true(exchange_is_own_answer(x));
+	assert_ptr_equal(x->ending.cause, &relay_cause_MEMORY_SHORT);
 	w->budget.limit_bytes = limit;
 	world_end(w);
 }

@@ -159,8 +159,8 @@ static void join_that_fails_half_way_is_reset_as_the_outcome_table_says(void **s
 			hold_world_take(j.hw, j.down); /* what came goes out first */
 		assert_string_equal(j.down->said, failures[i].said);
 		assert_int_equal(j.hw->w->dispatch_count, dispatched);
-		assert_ptr_equal(j.x->cause, failures[i].cause);
-		assert_int_equal(j.push->push.state, PUSH_CANCELLED);
+		assert_ptr_equal(j.x->ending.cause, failures[i].cause);
+		assert_int_equal(j.push->pushed.state, PUSH_CANCELLED);
 		assert_int_equal(j.hw->store.count, 0);
 		hold_world_free(j.hw);
 	}
@@ -173,7 +173,7 @@ static void bytes_before_a_reset_with_no_error_are_given_and_a_whole_response_en
 	(void)state;
 	for (int whole = 0; whole < 2; whole++) {
 		struct joined j = join(true, FRESH);
-		j.push->response_length = whole ? 4 : HTTP_LENGTH_UNKNOWN;
+		j.push->response.length = whole ? 4 : HTTP_LENGTH_UNKNOWN;
 		world_download(j.hw->w, j.push, "half", false); /* not taken yet */
 		exchange_on_up_failed(j.push, &relay_cause_UP_RESET, 0, NULL);
 		hold_world_pass(j.hw);
@@ -196,7 +196,7 @@ static void join_that_fails_before_the_head_goes_to_the_origin(void **state)
 	hold_world_pass(j.hw);
 	assert_int_equal(j.hw->w->dispatch_count, dispatched + 1);
 	assert_ptr_equal(j.hw->w->dispatched[dispatched], j.x);
-	assert_false(j.x->retried); /* it has been nowhere else */
+	assert_false(exchange_was_retried(j.x)); /* it has been nowhere else */
 	assert_non_null(http_head_find(j.x->request, HTTP_TOKEN_VIA));
 	hold_world_head(j.hw, j.x, 200, NULL, true);
 	assert_string_equal(j.down->said, "head 200 end; detach");
@@ -217,7 +217,7 @@ static void join_of_what_turns_out_not_to_be_storable_goes_to_the_origin(void **
 	assert_int_equal(j.hw->w->dispatch_count, dispatched + 1);
 	assert_string_equal(j.down->said, "");
 	assert_string_equal(j.hw->notes, "missed lost; withdrawn not-storable 6");
-	assert_ptr_equal(j.push->push.verdict.reason, &policy_reason_NOT_STORABLE);
+	assert_ptr_equal(j.push->pushed.verdict.reason, &policy_reason_NOT_STORABLE);
 	hold_world_free(j.hw);
 }
 
@@ -237,7 +237,7 @@ static void join_whose_vary_differs_goes_to_the_origin_when_that_is_seen(void **
 	hold_world_pass(hw);
 	assert_int_equal(hw->w->dispatch_count, dispatched + 1);
 	assert_string_equal(hw->notes, "missed vary:accept-language");
-	assert_false(push->is_over); /* somebody else may still want it */
+	assert_false(exchange_is_over(push)); /* somebody else may still want it */
 	hold_world_free(hw);
 }
 
@@ -459,7 +459,7 @@ static void reset_of_a_head_request_leaves_the_push(void **state)
 	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
 	hold_world_pass(hw);
 	assert_string_equal(up->said, "");
-	assert_false(push->is_over);
+	assert_false(exchange_is_over(push));
 	assert_int_equal(hw->store.count, 1);
 	hold_world_free(hw);
 }
@@ -517,8 +517,8 @@ static void claimer_whose_allowance_is_overdrawn_is_reset_and_no_other(void **st
 	j.hw->w->down_budget.limit_bytes = 1;
 	hold_world_pass(j.hw);
 	assert_string_equal(j.down->said, "head 200; reset 2");
-	assert_true(j.x->is_over);
-	assert_ptr_equal(j.x->cause, &relay_cause_MEMORY_SHORT);
+	assert_true(exchange_is_over(j.x));
+	assert_ptr_equal(j.x->ending.cause, &relay_cause_MEMORY_SHORT);
 	hold_world_free(j.hw);
 }
 

@@ -60,7 +60,7 @@ static unsigned draw(struct game *g, unsigned below)
 
 static bool is_alive(const struct item *i)
 {
-	return !i->push->is_over;
+	return !exchange_is_over(i->push);
 }
 
 /* What the rules say of one item and a GET. */
@@ -190,7 +190,7 @@ static void give_up(struct game *g)
 	if (g->request_count == 0)
 		return;
 	struct request *r = &g->requests[draw(g, g->request_count)];
-	if (!r->x->is_over)
+	if (!exchange_is_over(r->x))
 		exchange_on_down_ended(r->x, &relay_cause_DOWN_RESET, RELAY_CANCEL, NULL);
 	r->item = NULL;
 }
@@ -206,7 +206,7 @@ static void settle(struct game *g)
 		if (!r->item)
 			continue;
 		assert_memory_equal(r->down->bytes, r->item->body, r->down->byte_count);
-		if (r->x->is_over && !r->x->cause) {
+		if (exchange_is_over(r->x) && !r->x->ending.cause) {
 			assert_true(r->item->is_whole);
 			assert_string_equal(r->down->bytes, r->item->body);
 			r->item = NULL;

@@ -132,7 +132,7 @@ static void request_that_came_through_a_proxy_claims_nothing_private(void **stat
 	struct world_leg *down;
 	hold_world_push(hw, "/a", FRESH, "abc");
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
-	x->came_through = true;
+	x->context.came_through = true;
 	assert_false(hold_claim(&hw->hold, x));
 	assert_string_equal(hw->notes, "missed outside");
 	hold_world_free(hw);
@@ -157,7 +157,7 @@ static void what_a_shared_cache_may_store_serves_every_client_until_it_is_stale(
 	assert_string_equal(down->bytes, "abc");
 	struct exchange *x =
 	    hold_world_request(hw, NULL, "GET", "/style", NULL, &down); /* HTTP/1.1, say */
-	x->came_through = true;
+	x->context.came_through = true;
 	assert_true(hold_claim(&hw->hold, x));
 	hold_world_pass(hw);
 	hold_world_take(hw, down);
@@ -266,8 +266,8 @@ static void what_may_not_be_stored_is_withdrawn(void **state)
 	assert_string_equal(up->said, "reset 8");
 	assert_string_equal(hw->notes, "withdrawn not-storable 0");
 	assert_string_equal(hw->pushes, "/a cancelled rule");
-	assert_ptr_equal(push->push.verdict.reason, &policy_reason_NOT_STORABLE);
-	assert_int_equal(push->push.verdict.action, POLICY_DROP);
+	assert_ptr_equal(push->pushed.verdict.reason, &policy_reason_NOT_STORABLE);
+	assert_int_equal(push->pushed.verdict.action, POLICY_DROP);
 	assert_false(hold_world_get(hw, "/a", NULL, &down));
 	hold_world_free(hw);
 }
@@ -309,15 +309,15 @@ static void second_look_of_the_policy_withdraws_what_is_held(void **state)
 	hw->w->rules.rules = &rule;
 	hw->w->rules.count = 1;
 	struct exchange *push = hold_world_promise(hw, "/a", NULL, &up);
-	assert_int_equal(push->push.state, PUSH_HELD);
+	assert_int_equal(push->pushed.state, PUSH_HELD);
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
 	assert_true(hold_claim(&hw->hold, x));
 	unsigned dispatched = hw->w->dispatch_count;
 	hold_world_head(hw, push, 404, NULL, true);
 	hold_world_pass(hw);
-	assert_true(push->is_over);
-	assert_int_equal(push->push.verdict.action, POLICY_HINT);
-	assert_ptr_equal(push->push.verdict.lost_half, &policy_reason_STATUS);
+	assert_true(exchange_is_over(push));
+	assert_int_equal(push->pushed.verdict.action, POLICY_HINT);
+	assert_ptr_equal(push->pushed.verdict.lost_half, &policy_reason_STATUS);
 	assert_int_equal(hw->w->dispatch_count, dispatched + 1); /* who waited asks the origin */
 	hold_world_free(hw);
 }
@@ -338,10 +338,10 @@ static void without_freshness_nothing_stays_when_the_promised_stream_is_over(voi
 		hold_world_head(hw, push, 200, responses[i], false);
 		world_download(hw->w, push, "abc", false);
 		hold_world_pass(hw);
-		assert_false(push->is_over);
+		assert_false(exchange_is_over(push));
 		world_download(hw->w, push, "", true);
 		hold_world_pass(hw);
-		assert_true(push->is_over);
+		assert_true(exchange_is_over(push));
 		assert_string_equal(hw->notes, "expired expired 3");
 		assert_false(hold_world_get(hw, "/a", NULL, &down));
 		hold_world_free(hw);

@@ -260,7 +260,7 @@ static void second_of_two_in_flight_stays_with_its_client(void **state)
 	hold_store_init(&other, &hw->hold, &hw->w->budget, &hold_world_ample, true);
 	struct exchange *first = hold_world_promise(hw, "/a", NULL, NULL);
 	another_page(hw, NULL);
-	hw->parent->held = &other;
+	hw->parent->context.hold_store = &other;
 	struct exchange *second = hold_world_promise(hw, "/a", NULL, NULL);
 	assert_non_null(second);
 	hold_world_head(hw, first, 200, SHAREABLE, false);
@@ -317,10 +317,10 @@ static void of_hint_and_hold_the_hint_is_left(void **state)
 	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
 	hold_world_head(hw, push, 200, FIELDS("cache-control", "no-store"), false);
 	hold_world_pass(hw);
-	assert_true(push->is_over);
-	assert_int_equal(push->push.verdict.action, POLICY_HINT);
-	assert_ptr_equal(push->push.verdict.reason, &policy_reason_DEFAULT);
-	assert_ptr_equal(push->push.verdict.lost_half, &policy_reason_NOT_STORABLE);
+	assert_true(exchange_is_over(push));
+	assert_int_equal(push->pushed.verdict.action, POLICY_HINT);
+	assert_ptr_equal(push->pushed.verdict.reason, &policy_reason_DEFAULT);
+	assert_ptr_equal(push->pushed.verdict.lost_half, &policy_reason_NOT_STORABLE);
 	assert_string_equal(hw->notes, "withdrawn not-storable 0");
 	hold_world_free(hw);
 }

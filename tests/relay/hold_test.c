@@ -19,7 +19,7 @@ static void held_push_is_not_promised_and_answers_the_clients_own_request(void *
 	struct world_leg *down, *up;
 	struct exchange *push = hold_world_promise(hw, "/a.css", NULL, &up);
 	assert_non_null(push);
-	assert_int_equal(push->push.state, PUSH_HELD);
+	assert_int_equal(push->pushed.state, PUSH_HELD);
 	assert_string_equal(hw->parent_down->said, "");
 	hold_world_head(hw, push, 200, FRESH, false);
 	world_download(hw->w, push, "body { }", true);
@@ -122,7 +122,7 @@ static void response_without_a_body_and_one_with_trailers_are_answered_whole(voi
 	world_download(hw->w, push, "abc", false);
 	exchange_on_download_trailers(push, world_trailers(hw->w));
 	hold_world_pass(hw);
-	assert_false(push->is_over);
+	assert_false(exchange_is_over(push));
 	assert_true(hold_world_get(hw, "/trailers", NULL, &down));
 	assert_string_equal(down->said, "head 200; trailers 1; detach");
 	assert_string_equal(down->bytes, "abc");
@@ -391,7 +391,7 @@ static void promised_head_is_not_held(void **state)
 	struct http_head *head = world_request(hw->w, "HEAD", "/a");
 	assert_ptr_equal(hold_refusal(hw->parent, head), &policy_reason_HEAD);
 	http_head_free(head);
-	hw->parent->held = NULL;
+	hw->parent->context.hold_store = NULL;
 	struct world_leg *up;
 	assert_null(hold_world_promise(hw, "/b", NULL, &up));
 	assert_string_equal(hw->w->refused, "no-hold");

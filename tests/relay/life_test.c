@@ -69,8 +69,8 @@ static void structs_are_used_again_and_only_so_many_are_kept(void **state)
 	assert_ptr_equal(x, again);
 	assert_int_equal(w->relay.spares.count, KEPT - 1);
 	assert_int_equal(x->id, KEPT + 2);
-	assert_false(x->is_over);
-	assert_null(x->cause);
+	assert_false(exchange_is_over(x));
+	assert_null(x->ending.cause);
 	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
 	world_free(w);
 }
@@ -80,7 +80,7 @@ static void leg_without_a_budget_is_paid_for_by_the_worker(void **state)
 	(void)state;
 	struct world *w = world_new();
 	struct exchange *x = silent(w);
-	assert_ptr_equal(x->budget, &w->budget);
+	assert_ptr_equal(x->payer.budget, &w->budget);
 	assert_int_equal(w->budget.used_bytes, sizeof(*x) + http_head_bytes(x->request));
 	assert_int_equal(w->down_budget.used_bytes, 0);
 	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
@@ -127,7 +127,7 @@ static void bytes_that_wait_for_the_client_are_counted_until_they_are_gone(void 
 	struct world_leg *down, *up;
 	uint64_t waiting = 100; /* others' */
 	struct exchange *x = world_connected(w, "POST", false, &down, &up);
-	x->buffered = &waiting;
+	x->payer.buffered = &waiting;
 	exchange_on_response(x, world_response(w, 200), false);
 	world_download(w, x, "0123456789", false);
 	assert_int_equal(waiting, 110);
@@ -148,19 +148,19 @@ static void exchange_says_how_far_it_is(void **state)
 	struct world_leg *down, *up, *push_up, *push_down;
 	w->connects = false;
 	struct exchange *x = world_exchange(w, "POST", false, &down);
-	assert_described(x, "x1 POST https://example.com/ status=0 up=head/0(no leg) down=head/0\n");
+	assert_described(x, "x1 POST https://example.com/ new status=0 up=head/0(no leg) down=head/0\n");
 	exchange_dispatch(x);
-	assert_described(x, "x1 POST https://example.com/ status=0 up=head/0(no leg) down=head/0 waits\n");
+	assert_described(x, "x1 POST https://example.com/ queued status=0 up=head/0(no leg) down=head/0\n");
 	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
-	assert_described(x, "x1 POST https://example.com/ status=0 up=head/0(no leg) down=head/0(no leg) over\n");
+	assert_described(x, "x1 POST https://example.com/ over status=0 up=head/0(no leg) down=head/0(no leg)\n");
 
 	x = world_connected(w, "POST", false, &down, &up);
 	world_upload(w, x, "abc", false);
 	exchange_on_response(x, world_response(w, 200), false);
 	world_download(w, x, "four", false);
-	assert_described(x, "x2 POST https://example.com/ status=200 up=body/3 down=body/4\n");
+	assert_described(x, "x2 POST https://example.com/ answering status=200 up=body/3 down=body/4\n");
 	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
-	assert_described(push, "x3 push GET https://example.com/a.css status=0 up=done/0 down=head/0\n");
+	assert_described(push, "x3 push GET https://example.com/a.css sent status=0 up=done/0 down=head/0\n");
 	exchange_on_down_ended(push, &relay_cause_DOWN_LOST, 0, NULL);
 	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
 
@@ -168,7 +168,7 @@ static void exchange_says_how_far_it_is(void **state)
 	exchange_abort(x, &relay_cause_UPLOAD_LARGE, NULL);
 	char text[256];
 	exchange_describe(x, text, sizeof(text));
-	assert_non_null(strstr(text, " status=413 up=aborted/0(no leg) down=body/"));
+	assert_non_null(strstr(text, " refused status=413 up=aborted/0(no leg) down=body/"));
 	world_end(w);
 }
 
@@ -191,8 +191,8 @@ static void trailers_on_their_way_are_a_state_of_their_own(void **state)
 	exchange_on_response(x, world_response(w, 200), false);
 	exchange_on_download_trailers(x, world_trailers(w));
 	assert_string_equal(
-	    when_trailers_were_sent, "x1 GET https://example.com/ status=200 up=done/0 down=trailers/0\n");
-	assert_true(x->is_over);
+	    when_trailers_were_sent, "x1 GET https://example.com/ answering status=200 up=done/0 down=trailers/0\n");
+	assert_true(exchange_is_over(x));
 	world_free(w);
 }
 
@@ -250,11 +250,11 @@ static void response_may_be_whole_before_the_request_is(void **state)
 	struct exchange *x = world_connected(w, "POST", false, &down, &up);
 	world_upload(w, x, "rest", true); /* came whole, and waits for the origin */
 	exchange_on_response(x, world_response(w, 200), true);
-	assert_false(x->is_over);
+	assert_false(exchange_is_over(x));
 	world_take(up);
 	assert_string_equal(up->said, "end; detach");
-	assert_true(x->is_over);
-	assert_null(x->cause);
+	assert_true(exchange_is_over(x));
+	assert_null(x->ending.cause);
 	world_free(w);
 }
 
@@ -266,10 +266,10 @@ static void upload_that_nobody_wants_is_given_up_with_the_origin(void **state)
 	w->limits[RELAY_TIMEOUT_LINGER] = 10 * USEC_PER_SEC;
 	struct exchange *x = world_connected(w, "POST", false, &down, &up);
 	exchange_on_response(x, world_response(w, 200), true);
-	assert_false(x->is_over);
+	assert_false(exchange_is_over(x));
 	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
 	assert_string_equal(down->said, "head 200 end; reset 0");
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 
 	/* The same when the client's side has been closed meanwhile: there is nobody to tell. */
 	x = world_connected(w, "POST", false, &down, &up);
@@ -279,7 +279,7 @@ static void upload_that_nobody_wants_is_given_up_with_the_origin(void **state)
 	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
 	assert_string_equal(down->said, "head 200 end");
 	assert_int_equal(down->credit, 0);
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 	world_free(w);
 }
 
@@ -296,10 +296,10 @@ static void upload_after_an_answer_of_our_own_is_credited_and_forgotten(void **s
 	assert_int_equal(x->upload.body.bytes, 0);
 	world_upload(w, x, "more", true);
 	assert_int_equal(down->credit, 10); /* nothing follows that would need it */
-	assert_false(x->is_over);
+	assert_false(exchange_is_over(x));
 	world_take(down);
 	assert_string_equal(down->said, "head 404; end; detach");
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 
 	/* Trailers end it as well, and go nowhere. */
 	x = world_exchange(w, "POST", false, &down);
@@ -308,7 +308,7 @@ static void upload_after_an_answer_of_our_own_is_credited_and_forgotten(void **s
 	world_take(down);
 	assert_string_equal(down->said, "head 404; end; detach");
 	assert_null(x->upload.trailers);
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 	world_free(w);
 }
 
@@ -323,12 +323,11 @@ static void request_with_trailers_alone_has_its_end_behind_the_head(void **state
 	exchange_on_upload_trailers(x, world_trailers(w));
 	assert_non_null(x->upload.trailers); /* until there is somebody to send them to */
 	w->connects = true;
-	x->waits_for_upstream = false;
 	exchange_dispatch(x);
 	assert_string_equal(world_leg_of(w, &x->up)->said, "trailers 1");
 	assert_int_equal(x->upload.state, FLOW_DONE);
 	exchange_on_response(x, world_response(w, 200), true);
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 	world_free(w);
 }
 

@@ -54,7 +54,7 @@ static void offer_of_our_own_is_promised_first_and_asked_for_then(void **state)
 	assert_string_equal(p.down->said, "promise /a.css");
 	assert_ptr_equal(p.w->dispatched[1], push);
 	assert_non_null(http_head_find(push->request, HTTP_TOKEN_VIA));
-	assert_int_equal(push->push.source, POLICY_LINK);
+	assert_int_equal(push->pushed.source, POLICY_LINK);
 	struct world_leg *push_down = world_leg_of(p.w, &push->down);
 	exchange_on_response(push, world_response(p.w, 200), false);
 	world_download(p.w, push, "body", true);
@@ -75,7 +75,7 @@ static void failed_response_to_a_push_of_our_own_is_withdrawn(void **state)
 	exchange_on_response(push, world_response(p.w, 404), false);
 	assert_string_equal(push_up->said, "reset 8");
 	assert_string_equal(push_down->said, "reset 8");
-	assert_ptr_equal(push->push.verdict.reason, &policy_reason_STATUS);
+	assert_ptr_equal(push->pushed.verdict.reason, &policy_reason_STATUS);
 	world_end(p.w);
 }
 
@@ -87,7 +87,7 @@ static void cancelled_by_the_client_its_request_is_cancelled_too(void **state)
 	struct world_leg *push_up = world_leg_of(p.w, &push->up);
 	exchange_on_down_ended(push, &relay_cause_DOWN_RESET, 8, NULL);
 	assert_string_equal(push_up->said, "reset 8");
-	assert_false(p.x->is_over);
+	assert_false(exchange_is_over(p.x));
 	world_end(p.w);
 }
 
@@ -117,7 +117,7 @@ static void hints_of_one_turn_leave_in_one_103(void **state)
 	offer(&p, &css);
 	assert_string_equal(p.w->refused, "hint default; hint default; hint-late");
 	exchange_on_response(p.x, world_response(p.w, 200), true);
-	assert_true(p.x->is_over);
+	assert_true(exchange_is_over(p.x));
 	world_free(p.w);
 }
 

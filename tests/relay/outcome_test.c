@@ -63,8 +63,8 @@ static void origin_fails_before_anything_was_sent(void **state)
 		world_take(down);
 		assert_true(strncmp(down->said, c->fresh_down, strlen(c->fresh_down)) == 0);
 		assert_true(down->byte_count > 0);
-		assert_true(x->is_over);
-		assert_ptr_equal(x->cause, c->cause);
+		assert_true(exchange_is_over(x));
+		assert_ptr_equal(x->ending.cause, c->cause);
 		world_free(w);
 	}
 }
@@ -85,7 +85,7 @@ static void origin_fails_after_the_response_began(void **state)
 		snprintf(expected, sizeof(expected), "head 200; %s", c->begun_down);
 		assert_string_equal(down->said, expected);
 		assert_int_equal(w->dispatch_count, 1);
-		assert_true(x->is_over);
+		assert_true(exchange_is_over(x));
 		world_free(w);
 	}
 }
@@ -115,13 +115,13 @@ static void origin_fails_a_push(void **state)
 		assert_non_null(push);
 		exchange_on_up_failed(push, c->cause, c->code, NULL);
 		assert_string_equal(push_down->said, c->push_down);
-		assert_true(push->is_over);
-		assert_ptr_equal(push->push.end_reason, c->cause->push_reason);
+		assert_true(exchange_is_over(push));
+		assert_ptr_equal(push->pushed.end_reason, c->cause->push_reason);
 		/* The parent goes on. */
 		exchange_on_response(x, world_response(w, 200), true);
 		assert_string_equal(down->said, "promise /a.css; head 200 end; detach");
-		assert_true(x->is_over);
-		assert_null(x->cause);
+		assert_true(exchange_is_over(x));
+		assert_null(x->ending.cause);
 		world_free(w);
 	}
 }
@@ -138,7 +138,7 @@ static void client_reset_cancels_upstream(void **state)
 			exchange_on_response(x, world_response(w, 200), false);
 		exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 5, NULL);
 		assert_string_equal(up->said, "reset 8");
-		assert_true(x->is_over);
+		assert_true(exchange_is_over(x));
 		world_free(w);
 	}
 }
@@ -157,7 +157,7 @@ static void client_reset_of_a_push_carries_its_code_upstream(void **state)
 		snprintf(expected, sizeof(expected), "reset %u", codes[i]);
 		assert_string_equal(push_up->said, expected);
 		assert_string_equal(up->said, "");
-		assert_false(x->is_over);
+		assert_false(exchange_is_over(x));
 		exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
 		world_free(w);
 	}
@@ -214,7 +214,7 @@ static void too_large_a_request_body_is_answered_413(void **state)
 	struct world *w = world_new();
 	struct world_leg *down, *up;
 	struct exchange *x = world_connected(w, "POST", false, &down, &up);
-	x->upload_limit_bytes = 4;
+	x->context.upload_limit_bytes = 4;
 	world_upload(w, x, "abcd", false);
 	assert_string_equal(up->said, "");
 	world_upload(w, x, "e", false);
@@ -269,7 +269,7 @@ static void early_response_and_no_error_reach_the_client_whole(void **state)
 	exchange_on_response(x, world_response(w, 200), false);
 	world_download(w, x, "whole", true);
 	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
-	assert_false(x->is_over);
+	assert_false(exchange_is_over(x));
 	world_take(down);
 	assert_memory_equal(down->bytes, "whole", 5);
 	assert_string_equal(down->said, "head 200; end; reset 0");
@@ -321,12 +321,12 @@ static void upload_goes_on_after_the_response_within_its_linger(void **state)
 	w->limits[RELAY_TIMEOUT_LINGER] = 5 * USEC_PER_SEC;
 	struct exchange *x = world_connected(w, "POST", false, &down, &up);
 	exchange_on_response(x, world_response(w, 200), true);
-	assert_false(x->is_over);
+	assert_false(exchange_is_over(x));
 	world_upload(w, x, "late", true);
 	world_take(up);
 	assert_memory_equal(up->bytes, "late", 4);
-	assert_true(x->is_over);
-	assert_null(x->cause);
+	assert_true(exchange_is_over(x));
+	assert_null(x->ending.cause);
 	world_free(w);
 }
 
@@ -341,7 +341,7 @@ static void upload_that_outlasts_its_linger_is_stopped(void **state)
 	world_pass(w, 4 * USEC_PER_SEC);
 	assert_string_equal(up->said, "reset 8");
 	assert_string_equal(down->said, "head 200 end; reset 0");
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 	world_free(w);
 }
 
@@ -378,7 +378,7 @@ static void slow_client_is_not_held_against_the_origin(void **state)
 	exchange_on_response(x, world_response(w, 200), false);
 	world_download(w, x, "waits for the client", false);
 	world_pass(w, 30 * USEC_PER_SEC);
-	assert_false(x->is_over);
+	assert_false(exchange_is_over(x));
 	world_end(w);
 }
 
@@ -396,9 +396,9 @@ static void client_that_takes_nothing_is_reset(void **state)
 	world_take(down);
 	world_download(w, x, "second", false);
 	world_pass(w, USEC_PER_SEC);
-	assert_false(x->is_over);
+	assert_false(exchange_is_over(x));
 	world_pass(w, 3 * USEC_PER_SEC);
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 	assert_string_equal(down->said, "head 200; reset 8");
 	assert_string_equal(up->said, "reset 8");
 	world_free(w);
@@ -443,10 +443,10 @@ static void push_that_never_starts_is_cancelled_on_both_sides(void **state)
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
 	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
 	world_pass(w, 4 * USEC_PER_SEC);
-	assert_true(push->is_over);
+	assert_true(exchange_is_over(push));
 	assert_string_equal(push_up->said, "reset 8");
 	assert_string_equal(push_down->said, "reset 8");
-	assert_ptr_equal(push->push.end_reason, &policy_reason_START_TIMEOUT);
+	assert_ptr_equal(push->pushed.end_reason, &policy_reason_START_TIMEOUT);
 	world_end(w);
 }
 
@@ -503,7 +503,7 @@ static void cause_without_a_status_resets_what_has_not_been_answered(void **stat
 	exchange_abort(x, &relay_cause_POLICY, NULL);
 	assert_string_equal(up->said, "reset 8");
 	assert_string_equal(down->said, "reset 8");
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 	world_free(w);
 }
 
@@ -559,7 +559,7 @@ static void answers_of_our_own_have_the_owners_date(void **state)
 		exchange_refuse(x, &relay_cause_NO_ROUTE, NULL);
 		assert_string_equal(date_sent, dated ? "Tue, 15 Nov 1994 12:00:00 GMT" : "");
 		world_take(down);
-		assert_true(x->is_over);
+		assert_true(exchange_is_over(x));
 	}
 	world_free(w);
 }
@@ -575,8 +575,8 @@ static void no_error_when_all_that_came_has_gone_out_resets_at_once(void **state
 	world_take(down);
 	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
 	assert_string_equal(down->said, "head 200; reset 0");
-	assert_true(x->is_over);
-	assert_ptr_equal(x->cause, &relay_cause_UP_RESET);
+	assert_true(exchange_is_over(x));
+	assert_ptr_equal(x->ending.cause, &relay_cause_UP_RESET);
 	world_free(w);
 }
 

@@ -48,7 +48,7 @@ static struct scene scene_of_response(void)
 
 static void scene_end(struct scene *s)
 {
-	if (!s->x->is_over)
+	if (!exchange_is_over(s->x))
 		exchange_on_down_ended(s->x, &relay_cause_DOWN_LOST, 0, NULL);
 	world_free(s->w);
 }
@@ -123,7 +123,7 @@ static void client_that_sends_enough_goes_on(void **state)
 		world_take(s.up);
 		seconds(&s, 9);
 	}
-	assert_false(s.x->is_over);
+	assert_false(exchange_is_over(s.x));
 	/* From its last byte on it has the whole time. */
 	upload(&s, hundred);
 	world_take(s.up);
@@ -155,11 +155,11 @@ static void origin_that_sends_a_byte_now_and_then_is_too_slow(void **state)
 	(void)state;
 	struct scene s = scene_of_response();
 	for (unsigned i = 0; i < 12; i++) {
-		if (!s.x->is_over)
+		if (!exchange_is_over(s.x))
 			download(&s, "x");
 		world_take(s.down);
 		seconds(&s, 1);
-		assert_true(i >= 9 || !s.x->is_over); /* steps are a little longer */
+		assert_true(i >= 9 || !exchange_is_over(s.x)); /* steps are a little longer */
 	}
 	assert_string_equal(s.up->said, "reset 8");
 	assert_string_equal(s.down->said, "head 200; reset 2");
@@ -176,7 +176,7 @@ static void origin_whose_client_is_slow_is_not_blamed(void **state)
 	seconds(&s, 100);
 	world_take(s.down);
 	seconds(&s, 9);
-	assert_false(s.x->is_over);
+	assert_false(exchange_is_over(s.x));
 	scene_end(&s);
 }
 
@@ -191,10 +191,10 @@ static void origin_whose_bytes_waited_has_no_more_time_for_it(void **state)
 	}
 	world_take(s.down);
 	seconds(&s, 9);
-	assert_false(s.x->is_over);
+	assert_false(exchange_is_over(s.x));
 	seconds(&s, 2);
-	assert_true(s.x->is_over);
-	assert_ptr_equal(s.x->cause, &relay_cause_BODY_LATE);
+	assert_true(exchange_is_over(s.x));
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_BODY_LATE);
 	scene_end(&s);
 }
 
@@ -208,7 +208,7 @@ static void origin_that_announced_no_length_may_send_little(void **state)
 		download(&s, ":\n\n");
 		world_take(s.down);
 		seconds(&s, 9);
-		assert_false(s.x->is_over);
+		assert_false(exchange_is_over(s.x));
 	}
 	seconds(&s, 2);
 	assert_string_equal(s.down->said, "head 200; reset 2");
@@ -225,25 +225,25 @@ static void in_a_dialogue_whoever_listens_owes_nothing(void **state)
 	world_take(s.up);
 	for (unsigned i = 0; i < 5; i++) {
 		seconds(&s, 9);
-		assert_false(s.x->is_over);
+		assert_false(exchange_is_over(s.x));
 		download(&s, "an answer");
 		world_take(s.down);
 	}
 	for (unsigned i = 0; i < 5; i++) {
 		seconds(&s, 9);
-		assert_false(s.x->is_over);
+		assert_false(exchange_is_over(s.x));
 		upload(&s, hundred);
 		world_take(s.up);
 	}
 	/* A client that says as good as nothing is no reason to wait for an origin that says nothing. */
 	for (unsigned i = 0; i < 11; i++) {
-		if (!s.x->is_over)
+		if (!exchange_is_over(s.x))
 			upload(&s, "x");
 		world_take(s.up);
 		seconds(&s, 1);
 	}
-	assert_true(s.x->is_over);
-	assert_ptr_equal(s.x->cause, &relay_cause_UPLOAD_LATE);
+	assert_true(exchange_is_over(s.x));
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_UPLOAD_LATE);
 	scene_end(&s);
 }
 
@@ -254,10 +254,10 @@ static void client_that_takes_a_byte_now_and_then_is_too_slow(void **state)
 	for (unsigned i = 0; i < 5; i++)
 		download(&s, hundred);
 	for (unsigned i = 0; i < 12; i++) {
-		if (!s.x->is_over)
+		if (!exchange_is_over(s.x))
 			take(s.down, 1);
 		seconds(&s, 1);
-		assert_true(i >= 9 || !s.x->is_over); /* steps are a little longer */
+		assert_true(i >= 9 || !exchange_is_over(s.x)); /* steps are a little longer */
 	}
 	assert_string_equal(s.down->said, "head 200; reset 8");
 	assert_string_equal(s.w->ended, "x1 client-stalled 200");
@@ -274,7 +274,7 @@ static void client_that_takes_enough_goes_on(void **state)
 		take(s.down, 100);
 		seconds(&s, 9);
 	}
-	assert_false(s.x->is_over);
+	assert_false(exchange_is_over(s.x));
 	scene_end(&s);
 }
 
@@ -290,7 +290,7 @@ static void client_that_takes_all_there_is_goes_on(void **state)
 		take(s.down, 2);
 		seconds(&s, 8);
 	}
-	assert_false(s.x->is_over);
+	assert_false(exchange_is_over(s.x));
 	scene_end(&s);
 }
 
@@ -307,9 +307,9 @@ static void client_that_has_to_wait_for_others_has_all_its_time_afterwards(void 
 	assert_int_equal(s.x->download.taken.last, last); /* nothing has moved, whoever's fault it is */
 	s.w->limits[RELAY_TIMEOUT_TAKE_DOWN] = LIMIT;
 	seconds(&s, 8);
-	assert_false(s.x->is_over);
+	assert_false(exchange_is_over(s.x));
 	seconds(&s, 3);
-	assert_true(s.x->is_over);
+	assert_true(exchange_is_over(s.x));
 	scene_end(&s);
 }
 
@@ -341,7 +341,7 @@ static void without_a_rate_a_byte_is_enough(void **state)
 		world_take(s.up);
 		seconds(&s, 9);
 	}
-	assert_false(s.x->is_over);
+	assert_false(exchange_is_over(s.x));
 	scene_end(&s);
 }
 

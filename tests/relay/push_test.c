@@ -30,16 +30,16 @@ static void push_outlives_its_parent(void **state)
 	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
 	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
 	relay_reap(&w->relay);
-	assert_null(push->push.parent);
+	assert_null(push->pushed.parent);
 	assert_string_equal(push_up->said, "");
 	exchange_on_response(push, world_response(w, 200), false);
 	world_download(w, push, "body { }", true);
 	world_take(push_down);
 	assert_memory_equal(push_down->bytes, "body { }", 8);
 	assert_string_equal(push_down->said, "head 200; end; detach");
-	assert_true(push->is_over);
-	assert_int_equal(push->push.state, PUSH_DONE);
-	assert_null(push->push.end_reason);
+	assert_true(exchange_is_over(push));
+	assert_int_equal(push->pushed.state, PUSH_DONE);
+	assert_null(push->pushed.end_reason);
 	world_free(w);
 }
 
@@ -176,9 +176,9 @@ static void review_withdraws_on_both_sides(void **state)
 	exchange_on_response(push, world_response(w, 404), false);
 	assert_string_equal(push_up->said, "reset 8");
 	assert_string_equal(push_down->said, "reset 8");
-	assert_ptr_equal(push->push.verdict.reason, &policy_reason_STATUS);
+	assert_ptr_equal(push->pushed.verdict.reason, &policy_reason_STATUS);
 	exchange_on_response(x, world_response(w, 200), true);
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 	world_free(w);
 }
 
@@ -260,7 +260,7 @@ static void promise_whose_parent_has_been_answered_whole_is_refused(void **state
 	assert_null(world_promise(w, x, "/later", &push_up, &push_down));
 	assert_string_equal(w->refused, "parent-gone; parent-gone");
 	exchange_on_up_failed(x, &relay_cause_UP_LOST, 0, NULL);
-	assert_true(x->is_over);
+	assert_true(exchange_is_over(x));
 	world_free(w);
 }
 
@@ -291,7 +291,7 @@ static void what_the_owner_says_of_an_offer_stands(void **state)
 	w->rules.fallback = POLICY_HINT;
 	exchange_on_response(x, world_response(w, 200), false);
 	assert_null(world_promise(w, x, "/hinted", &push_up, &push_down));
-	assert_null(x->hints);
+	assert_null(x->hints.head);
 	assert_true(relay_hints_due(&w->relay) == USEC_NEVER);
 	world_end(w);
 }
@@ -339,11 +339,11 @@ static void push_that_may_not_start_yet_goes_on_waiting(void **state)
 	exchange_on_response(push, world_response(w, 204), true);
 	exchange_on_start(push);
 	assert_string_equal(push_down->said, "waits; waits");
-	assert_false(push->is_over);
+	assert_false(exchange_is_over(push));
 	push_down->must_wait = false;
 	exchange_on_start(push);
 	assert_string_equal(push_down->said, "waits; waits; head 204 end; detach");
-	assert_true(push->is_over);
+	assert_true(exchange_is_over(push));
 	exchange_on_start(push); /* and once only */
 	world_end(w);
 }

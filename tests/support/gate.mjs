@@ -104,20 +104,20 @@ const SICK = /ERROR: (Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime er
 
 /*
  * The process. options: config (text), single (default true), ports (that must answer), env, limit (the most
- * descriptors that it may have).
+ * descriptors that it may have), wrap (a command and its arguments that the program is run by, such as valgrind).
  */
 export class Gate {
 	stderr = '';
 	stdout = '';
 	exit = null;
 
-	constructor({ config, dir, ports, single = true, env = {}, limit = null }) {
+	constructor({ config, dir, ports, single = true, env = {}, limit = null, wrap = [] }) {
 		this.dir = dir;
 		this.ports = ports;
 		[this.port] = ports;
 		this.config = path.join(dir, 'pushgate.ini');
 		fs.writeFileSync(this.config, config);
-		const args = [BINARY, 'run', '-c', this.config, ...(single ? ['--single'] : [])];
+		const args = [...wrap, BINARY, 'run', '-c', this.config, ...(single ? ['--single'] : [])];
 		if (limit)
 			args.unshift('sh', '-c', `ulimit -n ${limit} && exec "$@"`, 'sh');
 		this.child = spawn(args[0], args.slice(1), {

@@ -308,10 +308,11 @@ void h2_owner_init(struct h2_owner *o, enum h2_role role, const struct h2_settin
 {
 	budget_init(&o->budget, NULL, budget_bytes);
 	const struct h2_env env = {
-	    .chunks = o->chunks, .heads = o->heads, .budget = &o->budget, .seed = 1};
+	    .heads = o->heads, .budget = &o->budget, .seed = 1};
 	o->count = 0;
 	o->now = now;
-	o->conn = h2_new(role, settings, limits, &env, now);
+	o->limits = *limits;
+	o->conn = h2_new(role, settings, &o->limits, &env, now);
 }
 
 void h2_owner_fini(struct h2_owner *o)

@@ -13,6 +13,7 @@
 
 struct h2_owner {
 	struct h2_conn *conn;
+	struct h2_limits limits;
 	struct chunk_pool *chunks;    /* borrows */
 	struct http_head_pool *heads; /* borrows */
 	struct budget budget;

@@ -151,7 +151,6 @@ static void event_takes(struct script *s, const struct h2_event *e, const struct
 	    .reason = e->reason,
 	    .code = e->code,
 	    .last_id = e->last_id,
-	    .rtt = e->rtt,
 	    .user = e->user,
 	    .end = e->end,
 	    .oversize = e->oversize,
@@ -367,9 +366,9 @@ struct script *script_open_with(enum h2_role role, const struct script_options *
 	s->deflater = deflater;
 	s->inflater = inflater;
 	const struct h2_env env = {
-	    .chunks = s->chunks, .heads = s->heads, .budget = &s->budget, .seed = 7};
-	s->conn = h2_new(
-	    role, local, options->limits ? options->limits : &h2_limits_default, &env, s->now);
+	    .heads = s->heads, .budget = &s->budget, .seed = 7};
+	s->limits = options->limits ? *options->limits : h2_limits_default;
+	s->conn = h2_new(role, local, &s->limits, &env, s->now);
 	assert_non_null(s->conn);
 	if (!options->silent)
 		handshake(s, options);

@@ -20,7 +20,8 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "proxy/h2/h2.h"
+#include "tests/support/h2_inside.h"
+#include "tests/support/head_names.h"
 
 #define SCRIPT_START ((usec)1000000)
 
@@ -56,7 +57,6 @@ struct script_event {
 	const char *reason;
 	uint32_t code, last_id;
 	char debug[64];
-	usec rtt;
 	void *user;
 	bool end, oversize, unprocessed;
 };
@@ -86,6 +86,7 @@ struct script_stream {
 
 struct script {
 	struct h2_conn *conn;
+	struct h2_limits limits;
 	enum h2_role role; /* the engine's */
 	usec now;
 	struct chunk_pool *chunks;

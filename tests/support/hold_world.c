@@ -86,10 +86,10 @@ static void ended(void *context, struct exchange *x)
 {
 	struct world *w = context;
 	say(w->ended, "x%llu %s %u", (unsigned long long)x->id,
-	    x->cause ? x->cause->name : "complete", x->status);
-	if (x->push.state != PUSH_NONE)
+	    x->ending.cause ? x->ending.cause->name : "complete", x->response.status);
+	if (x->pushed.state != PUSH_NONE)
 		say(mine(x)->pushes, "%.*s %s %s", SLICE_ARG(x->request->path),
-		    end_name(x->push.state), x->push.end_reason ? x->push.end_reason->code : "-");
+		    end_name(x->pushed.state), x->pushed.end_reason ? x->pushed.end_reason->code : "-");
 }
 
 static uint64_t epoch_sec(void *context)
@@ -131,7 +131,7 @@ struct hold_world *hold_world_with(hold_fields parent, bool came_through,
 	hold_init(&hw->hold, &hw->w->relay, &hold_ops, hw, shared);
 	hold_store_init(&hw->store, &hw->hold, &hw->w->budget, own, true);
 	hw->parent = hold_world_request(hw, &hw->store, "GET", "/", parent, &hw->parent_down);
-	hw->parent->came_through = came_through;
+	hw->parent->context.came_through = came_through;
 	exchange_dispatch(hw->parent);
 	hw->parent_up = world_leg_of(hw->w, &hw->parent->up);
 	return hw;
@@ -144,7 +144,7 @@ struct hold_world *hold_world_new(void)
 
 void hold_world_lose(struct hold_world *hw)
 {
-	list_for_each(&hw->w->relay.live, x, struct exchange, link) if (x->push.state == PUSH_NONE)
+	list_for_each(&hw->w->relay.live, x, struct exchange, link) if (x->pushed.state == PUSH_NONE)
 	    exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
 }
 
@@ -209,7 +209,7 @@ struct exchange *hold_world_request(struct hold_world *hw, struct hold_store *s,
 	ensure(x);
 	x->request->path = arena_copy(&x->request->arena, slice_of_string(path));
 	add(x->request, fields);
-	x->held = s;
+	x->context.hold_store = s;
 	return x;
 }
 

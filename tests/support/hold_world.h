@@ -6,7 +6,6 @@
 #ifndef PUSHGATE_TESTS_HOLD_WORLD_H
 #define PUSHGATE_TESTS_HOLD_WORLD_H
 
-#include "proxy/relay/hold.h"
 #include "tests/support/relay_world.h"
 
 #define HOLD_WORLD_HEADS 64u

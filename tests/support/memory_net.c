@@ -4,6 +4,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "tests/support/net_sys.h"
 
 #include <errno.h>
 #include <linux/tcp.h>
@@ -213,7 +214,7 @@ static int on_getpeername(int fd, struct sockaddr *peer, socklen_t *length)
 	return 0;
 }
 
-static const struct net_sys sys = {
+static const struct net_sys memory_sys = {
     .socket = on_socket,
     .connect = on_connect,
     .accept4 = on_accept,
@@ -229,12 +230,12 @@ static const struct net_sys sys = {
 
 /* ---- the test's ---- */
 
-struct memory_net *memory_net_new(struct net_loop *l)
+struct memory_net *memory_net_new(void)
 {
 	ensure(net == NULL);
 	net = memory_new(struct memory_net);
 	net->listener = new_descriptor();
-	l->sys = sys;
+	net_sys = memory_sys;
 	return net;
 }
 
@@ -252,6 +253,7 @@ void memory_net_free(struct memory_net *n)
 	close(n->listener);
 	free(n);
 	net = NULL;
+	net_sys_reset();
 }
 
 struct memory_socket *memory_net_dial(struct memory_net *n)

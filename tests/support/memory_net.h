@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets in memory behind a loop's system calls (proxy/net/sys.h): what the loop sends waits
- * until the test takes it, and the other way round. A descriptor is an eventfd that is readable
- * while there is something to read, so that the loop polls as ever. It is always writable: a
- * socket that is full says EAGAIN when it is asked.
+ * Sockets in memory behind the system calls of net/ (net_sys.h): what the loop sends waits until
+ * the test takes it, and the other way round. A descriptor is an eventfd that is readable while
+ * there is something to read, so that the loop polls as ever. It is always writable: a socket that
+ * is full says EAGAIN when it is asked.
  *
  * One at a time in a process: system calls have no context.
  */
@@ -36,12 +36,12 @@ struct memory_socket {
 struct memory_net {
 	struct memory_socket *sockets[MEMORY_SOCKETS];
 	unsigned count;
-	int listener; /* an eventfd; hop_listen */
+	int listener; /* an eventfd; gateway_listen */
 	/* Of the next connect: 0, EINPROGRESS (which then succeeds), or why not. */
 	int connect_errno;
 };
 
-struct memory_net *memory_net_new(struct net_loop *l);
+struct memory_net *memory_net_new(void);
 void memory_net_free(struct memory_net *n); /* after the loop */
 
 /* Connects to the listener. NULL: too many. */

@@ -3,6 +3,7 @@
 #include "tests/support/net_faults.h"
 
 #include "proxy/base/ensure.h"
+#include "tests/support/net_sys.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -136,15 +137,10 @@ static const struct net_sys fault_sys = {
     .getpeername = fault_getpeername,
 };
 
-const struct net_sys *net_faults_sys(void)
-{
-	return &fault_sys;
-}
-
-void net_faults_begin(struct net_loop *l)
+void net_faults_begin(void)
 {
 	net_faults = (struct net_faults){0};
-	l->sys = fault_sys;
+	net_sys = fault_sys;
 }
 
 void net_faults_plan(struct net_fault plan)

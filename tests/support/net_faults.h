@@ -6,7 +6,9 @@
 #ifndef PUSHGATE_TESTS_NET_FAULTS_H
 #define PUSHGATE_TESTS_NET_FAULTS_H
 
-#include "proxy/net/loop.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum net_call {
 	NET_CALL_SOCKET,
@@ -48,11 +50,10 @@ struct net_faults {
 
 extern struct net_faults net_faults;
 
-/* Replaces the calls of the loop and forgets what was before. */
-void net_faults_begin(struct net_loop *l);
+/* Replaces the calls of net/ until net_sys_reset, and forgets what was before. */
+void net_faults_begin(void);
 /* From now on; the counts begin again. */
 void net_faults_plan(struct net_fault plan);
-const struct net_sys *net_faults_sys(void);
 size_t net_faults_calls(void); /* all together */
 
 /* Descriptors that are open in this process. */

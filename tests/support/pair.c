@@ -10,7 +10,7 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "proxy/h2/h2.h"
+#include "tests/support/h2_inside.h"
 #include "proxy/limits.h"
 
 #include <stdio.h>
@@ -36,6 +36,7 @@ struct end {
 	enum h2_role role;
 	struct budget budget;
 	struct h2_settings local;
+	struct h2_limits limits;
 	uint8_t *pipe; /* what it has put out and the other has not read yet */
 	size_t pipe_bytes;
 	bool going_away;
@@ -464,8 +465,9 @@ static void end_init(struct pair *p, enum h2_role role)
 	budget_init(&end->budget, NULL, (size_t)1 << 28);
 	end->pipe = malloc(PIPE_BYTES);
 	const struct h2_env env = {
-	    .chunks = p->chunks, .heads = p->heads, .budget = &end->budget, .seed = p->seed};
-	end->conn = h2_new(role, &end->local, &limits, &env, p->now);
+	    .heads = p->heads, .budget = &end->budget, .seed = p->seed};
+	end->limits = limits;
+	end->conn = h2_new(role, &end->local, &end->limits, &env, p->now);
 }
 
 static void step(struct pair *p)

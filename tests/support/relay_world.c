@@ -185,7 +185,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 static void ended(void *context, struct exchange *x)
 {
 	struct world *w = context;
-	say(w->ended, "x%llu %s %u", (unsigned long long)x->id, x->cause ? x->cause->name : "complete", x->status);
+	say(w->ended, "x%llu %s %u", (unsigned long long)x->id, x->ending.cause ? x->ending.cause->name : "complete", x->response.status);
 }
 
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
@@ -206,7 +206,7 @@ static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
     .offer_facts = facts,
-    .offer_settled = settled,
+    .offer_decided = settled,
     .push_promised = promised,
     .response_head = response_head,
     .ended = ended,

@@ -381,24 +381,3 @@ scenario('what is held, claimed and hinted counts for its rule', {
 	await until('the counters of a hold', () => wanted.every((w) => status(s).includes(w)));
 	assert.ok(status(s).includes('pushgate_rule_used_rate{rule="hold"} 0.5000\n'));
 });
-
-// covers: P-src-once
-scenario('a page with nothing new goes over a connection without push the next time', async (s) => {
-	const serve = pushing(() => '"1"', ['/a.css', '/b.js']);
-	const { client, origin, paths } = await first(s, serve);
-	assert.deepEqual(paths, ['/a.css', '/b.js']);
-	client.request(3, { path: '/page1', ...VISIT });
-	const again = await origin.expectRequest('/page1');
-	await serve(s, origin, again);
-	await client.response(3);
-	assert.equal(origin.seen('RST_STREAM').length, 2, 'known: refused once');
-	await s.settle(client, origin);
-	client.request(5, { path: '/page1', ...VISIT });
-	const quiet = await s.accept();
-	const asked = await quiet.expectRequest('/page1');
-	assert.equal(quiet.peerSettings.enablePush, 0);
-	quiet.respond(asked.stream, { body: 'page' });
-	await client.response(5);
-	client.request(7, { path: '/page7', ...VISIT }); // another page may have news
-	await origin.expectRequest('/page7');
-});

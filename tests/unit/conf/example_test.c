@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The examples in etc/ do what their comments say. */
+#include "tests/support/decide.h"
 #include "tests/unit/conf/load.h"
 
 struct client {

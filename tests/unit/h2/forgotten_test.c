@@ -185,10 +185,8 @@ SCRIPT_TEST(owners_ping_and_the_memorys_do_not_mix)
 	assert_false(h2_ping(s->conn, s->now));
 	script_resets(s, 1, H2_CANCEL);
 	script_expects_rst(s, 1, H2_CANCEL);
-	s->now += 1234;
 	script_answers_pings(s);
-	struct script_event *e = script_expects_event(s, H2_EVENT_PONG, 0);
-	assert_int_equal(e->rtt, 1234);
+	script_expects_event(s, H2_EVENT_PONG, 0);
 	script_expects_nothing(s);
 	assert_true(h2_ping(s->conn, s->now));
 	script_close(s);

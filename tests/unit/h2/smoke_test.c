@@ -3,7 +3,7 @@
  * Two engines of ours that talk in memory: an exchange, a push, a shutdown, byte by byte and in one go.
  * The rules one by one are in the other tests of this folder.
  */
-#include "proxy/h2/h2.h"
+#include "tests/support/h2_inside.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void end_open(struct pair *p, struct end *e, enum h2_role role)
 	settings.max_concurrent_streams = 100;
 	budget_init(&e->budget, NULL, 1u << 24);
 	struct h2_env env = {
-	    .chunks = p->chunks, .heads = p->heads, .budget = &e->budget, .seed = 7};
+	    .heads = p->heads, .budget = &e->budget, .seed = 7};
 	e->conn = h2_new(role, &settings, &h2_limits_default, &env, p->now);
 }
 

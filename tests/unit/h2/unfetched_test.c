@@ -68,8 +68,7 @@ static void alone_init(struct alone *a)
 	a->chunks = chunk_pool_new(4096, 1);
 	a->heads = http_head_pool_new(4);
 	budget_init(&a->budget, NULL, 1u << 20);
-	const struct h2_env env = {.chunks = a->chunks,
-	    .heads = a->heads,
+	const struct h2_env env = {.heads = a->heads,
 	    .budget = &a->budget,
 	    .seed = 1,
 	    .trace = on_line,

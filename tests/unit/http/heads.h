@@ -4,6 +4,7 @@
 #define PUSHGATE_TESTS_HTTP_HEADS_H
 
 #include "proxy/http/head.h"
+#include "tests/support/head_names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -149,7 +149,7 @@ static bool fails_at(const struct row *row, size_t n, size_t count, bool with_tl
 	    row->side == NET_SIDE_ACCEPTED ? " (server)" : "", n, count == 1 ? "" : " and after");
 	joined_init(&j);
 	j.client.random = j.server.random = closes;
-	net_faults_begin(j.rig.loop);
+	net_faults_begin();
 	size_t before = net_faults_open_descriptors();
 	net_faults.send_most = 7000; /* so that there are several sends */
 	net_faults_plan((struct net_fault){row->call, row->side, row->error, n, count});
@@ -218,7 +218,7 @@ static void bytes_survive_sends_of_any_size(void **state)
 		bool with_tls = i % 2;
 		joined_open(
 		    &j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
-		net_faults_begin(j.rig.loop);
+		net_faults_begin();
 		net_faults.send_most = sizes[i / 2];
 		/* And one in the middle takes nothing. */
 		net_faults_plan(
@@ -265,7 +265,7 @@ static void a_connect_that_never_ends_costs_no_passes(void **state)
 	struct owner o;
 	rig_init(&r);
 	owner_init(&o, &r);
-	net_faults_begin(r.loop);
+	net_faults_begin();
 	o.conn = net_connect(r.loop, &at, NULL, NULL, &owner_ops, &o);
 	net_conn_dirty(o.conn);
 	uint64_t turns = r.loop->pass;
@@ -291,10 +291,10 @@ static void a_failure_after_the_end_was_told_is_not_told_again(void **state)
 		joined_init(&j);
 		joined_open(
 		    &j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
-		net_faults_begin(j.rig.loop);
+		net_faults_begin();
 		shutdown(j.client.conn->fd, SHUT_WR);
 		run_until(&j.rig, j.server.ended);
-		assert_int_equal(j.server.end, NET_END_EOF);
+		assert_int_equal(j.server.end, with_tls ? NET_END_TRUNCATED : NET_END_EOF);
 		net_faults_plan(
 		    (struct net_fault){NET_CALL_SEND, NET_SIDE_ANY, EPIPE, 1, SIZE_MAX});
 		owner_send(&j.server, 0, 100000);
@@ -357,8 +357,8 @@ static void a_failure_while_closing_ends_it_at_once(void **state)
 		struct pair p;
 		pair_init(&p);
 		const struct net_loop *l = p.rig.loop;
-		net_faults_begin(p.rig.loop);
-		net_conn_set_reading(p.b.conn, false);
+		net_faults_begin();
+		net_conn_hold_reading(p.b.conn, NET_HOLD_PEER);
 		if (closings[i].is_blocked) {
 			owner_send(&p.a, 0, 64u << 20);
 			run_until(&p.rig, net_conn_is_blocked(p.a.conn));
@@ -374,7 +374,7 @@ static void a_failure_while_closing_ends_it_at_once(void **state)
 			owner_send(&p.b, 0, 5000);
 		}
 		if (closings[i].call == NET_CALL_SEND)
-			net_conn_set_reading(p.b.conn, true);
+			net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
 		run_until(&p.rig, net_faults.failed > 0);
 		assert_true(list_is_empty(&l->draining) && list_is_empty(&l->lingering));
 		assert_int_equal(net_faults.failed, 1);
@@ -396,7 +396,7 @@ static size_t echo_short_of_chunks(size_t n, size_t times, bool with_tls)
 {
 	struct joined j;
 	joined_init(&j);
-	net_faults_begin(j.rig.loop);
+	net_faults_begin();
 	j.server.echoes = true;
 	j.client.receive_seed = 10;
 	j.client.on_fill = copies;
@@ -446,7 +446,7 @@ static void whoever_waits_for_a_chunk_may_be_let_go(void **state)
 		chunk_pool_fail_nth(j.rig.chunks, 1);
 		j.client.on_fill = copies;
 		owner_send(&j.client, 0, 100000);
-		run_until(&j.rig, j.server.conn->is_starved);
+		run_until(&j.rig, j.server.conn->holds & NET_HOLD_CHUNK);
 		assert_int_equal(j.server.received, 0);
 		chunk_release(held);
 		if (how < 4) {
@@ -454,11 +454,11 @@ static void whoever_waits_for_a_chunk_may_be_let_go(void **state)
 			let_go(&j.server);
 			run_until(&j.rig, j.client.ended);
 		} else { /* or read on later */
-			net_conn_set_reading(j.server.conn, false);
-			run_until(&j.rig, !j.server.conn->is_starved);
+			net_conn_hold_reading(j.server.conn, NET_HOLD_PEER);
+			run_until(&j.rig, !(j.server.conn->holds & NET_HOLD_CHUNK));
 			run_passes(&j.rig, 3);
 			assert_int_equal(j.server.received, 0);
-			net_conn_set_reading(j.server.conn, true);
+			net_conn_release_reading(j.server.conn, NET_HOLD_PEER);
 			run_until(&j.rig, j.server.received == 100000);
 			assert_false(j.server.is_wrong);
 		}

@@ -37,7 +37,7 @@ static void crowd_init(struct crowd *c)
 	memset(c, 0, sizeof(*c));
 	const char *error = NULL;
 	rig_init(&c->rig);
-	net_faults_begin(c->rig.loop);
+	net_faults_begin();
 	assert_null(net_address_parse(SLICE("127.0.0.1:0"), &c->at));
 	c->fd = net_listen(&c->at, CLIENTS, &error);
 	assert_true(c->fd >= 0);
@@ -270,7 +270,7 @@ static void serve_with_few_descriptors(int fd)
 	const struct rlimit few = {LIMIT, LIMIT};
 	must(setrlimit(RLIMIT_NOFILE, &few) == 0);
 	rig_init(&c.rig);
-	net_faults_begin(c.rig.loop);
+	net_faults_begin();
 	crowd_listen(&c);
 	child_until(&c.rig, c.pauses == 1);
 	must(c.paused_with == EMFILE);
@@ -383,7 +383,7 @@ static void listening_that_fails_says_why_and_leaves_nothing(void **state)
 	// clang-format on
 	struct rig r;
 	rig_init(&r);
-	net_faults_begin(r.loop);
+	net_faults_begin();
 	char directory[] = P_tmpdir "/pushgate-listen-XXXXXX", path[128], address[140];
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/socket", directory);
@@ -397,7 +397,7 @@ static void listening_that_fails_says_why_and_leaves_nothing(void **state)
 		size_t before = net_faults_open_descriptors();
 		net_faults_plan(
 		    (struct net_fault){rows[i].call, NET_SIDE_ANY, rows[i].error, 1, 1});
-		assert_int_equal(net_listen_by(net_faults_sys(), &at, 5, &error), -1);
+		assert_int_equal(net_listen(&at, 5, &error), -1);
 		assert_string_equal(error, rows[i].text);
 		assert_int_equal(net_faults.failed, 1);
 		assert_int_equal(net_faults_open_descriptors(), before);
@@ -413,7 +413,7 @@ static void a_socket_file_that_cannot_be_tried_is_left_alone(void **state)
 	(void)state;
 	struct rig r;
 	rig_init(&r);
-	net_faults_begin(r.loop);
+	net_faults_begin();
 	char directory[] = P_tmpdir "/pushgate-listen-XXXXXX", address[140];
 	assert_non_null(mkdtemp(directory));
 	snprintf(address, sizeof(address), "unix:%s/socket", directory);
@@ -433,7 +433,7 @@ static void a_socket_file_that_cannot_be_tried_is_left_alone(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		net_faults_plan(
 		    (struct net_fault){rows[i].call, NET_SIDE_ANY, rows[i].error, 1, 1});
-		assert_int_equal(net_listen_by(net_faults_sys(), &at, 5, &error), -1);
+		assert_int_equal(net_listen(&at, 5, &error), -1);
 		assert_string_equal(error, rows[i].text);
 		assert_int_equal(access(path, F_OK), 0);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the tests of net/ share: a loop, two owners that record what they are told, a pattern that can be
- * checked at any position, test certificates. It reaches into the loop to replace system calls.
+ * checked at any position, test certificates. A test may replace system calls (tests/support/net_sys.h) until the
+ * next rig begins.
  */
 #ifndef PUSHGATE_TESTS_NET_RIG_H
 #define PUSHGATE_TESTS_NET_RIG_H
@@ -15,6 +16,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
 #include "proxy/net/conn.h"
+#include "tests/support/net_sys.h"
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -22,6 +24,15 @@
 #include <unistd.h>
 
 #define RIG static __attribute__((unused))
+
+/* ---- a connection ---- */
+
+/* Server: what the client asked for; empty when none. */
+RIG struct slice net_conn_sni(const struct net_conn *c)
+{
+	const char *name = c->ssl ? SSL_get_servername(c->ssl, TLSEXT_NAMETYPE_host_name) : NULL;
+	return name ? slice_of_string(name) : SLICE("");
+}
 
 /* ---- a pattern ---- */
 
@@ -61,6 +72,7 @@ struct rig {
 
 RIG void rig_init(struct rig *r)
 {
+	net_sys_reset();
 	r->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 8);
 	r->loop = net_loop_new(r->chunks);
 }
@@ -94,7 +106,8 @@ RIG void run_passes(struct rig *r, int turns)
 struct owner {
 	struct rig *rig;
 	struct net_conn *conn;
-	int opened, ended, fills;
+	int opened, ended, fills, blocked;
+	bool is_filling;
 	enum net_end end;
 	char text[256];
 	/* What came, checked against the pattern of receive_seed. */
@@ -110,6 +123,7 @@ struct owner {
 	void (*on_received)(struct owner *o);
 	void (*on_fill)(struct owner *o, struct net_out *out);
 	void (*on_ended)(struct owner *o);
+	void (*on_blocked)(struct owner *o);
 };
 
 RIG void owner_opened(void *p)
@@ -132,7 +146,7 @@ RIG void owner_received(void *p, struct chunk *chunk, size_t offset, size_t leng
 			o->queued_peak_bytes = o->queued_bytes;
 		if (o->queued_bytes > 131072 || o->queued > QUEUE_PIECES / 2) {
 			o->is_paused = true;
-			net_conn_set_reading(o->conn, false);
+			net_conn_hold_reading(o->conn, NET_HOLD_PEER);
 		}
 		net_conn_dirty(o->conn);
 	} else if (!pattern_is(o->receive_seed, o->received, chunk->data + offset, length)) {
@@ -162,7 +176,7 @@ RIG void owner_fill_echo(struct owner *o, struct net_out *out)
 	o->queued -= done;
 	if (o->is_paused && o->queued_bytes < 65536) {
 		o->is_paused = false;
-		net_conn_set_reading(o->conn, true);
+		net_conn_release_reading(o->conn, NET_HOLD_PEER);
 	}
 }
 
@@ -190,12 +204,14 @@ RIG void owner_fill(void *p, struct net_out *out)
 {
 	struct owner *o = p;
 	o->fills++;
+	o->is_filling = true;
 	if (o->on_fill)
 		o->on_fill(o, out);
 	else if (o->echoes)
 		owner_fill_echo(o, out);
 	else
 		owner_fill_pattern(o, out);
+	o->is_filling = false;
 }
 
 RIG void owner_ended(void *p, enum net_end end, const char *text)
@@ -208,11 +224,22 @@ RIG void owner_ended(void *p, enum net_end end, const char *text)
 		o->on_ended(o);
 }
 
+RIG void owner_blocked(void *p)
+{
+	struct owner *o = p;
+	o->blocked++;
+	assert_false(o->is_filling);
+	assert_true(net_conn_is_blocked(o->conn));
+	if (o->on_blocked)
+		o->on_blocked(o);
+}
+
 static const struct net_conn_ops owner_ops = {
     .opened = owner_opened,
     .received = owner_received,
     .fill = owner_fill,
     .ended = owner_ended,
+    .blocked = owner_blocked,
 };
 
 RIG void owner_init(struct owner *o, struct rig *r)
@@ -339,7 +366,7 @@ RIG void pair_init(struct pair *p)
 /* The bytes of a wait, since b reads nothing. */
 RIG void pair_block(struct pair *p)
 {
-	net_conn_set_reading(p->b.conn, false);
+	net_conn_hold_reading(p->b.conn, NET_HOLD_PEER);
 	owner_send(&p->a, 0, 64u << 20);
 	run_until(&p->rig, net_conn_is_blocked(p->a.conn));
 }

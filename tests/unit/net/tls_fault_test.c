@@ -119,12 +119,12 @@ static void bytes_before_an_alert_are_delivered(void **state)
 	(void)state;
 	struct joined j;
 	joined_init_tls(&j);
-	net_conn_set_reading(j.server.conn, false);
+	net_conn_hold_reading(j.server.conn, NET_HOLD_PEER);
 	owner_send(&j.client, 0, 50000);
 	run_until(&j.rig, j.client.sent == 50000);
 	run_passes(&j.rig, 2);
 	send_alert(j.client.conn, SSL_AD_INTERNAL_ERROR);
-	net_conn_set_reading(j.server.conn, true);
+	net_conn_release_reading(j.server.conn, NET_HOLD_PEER);
 	run_until(&j.rig, j.server.ended);
 	assert_int_equal(j.server.received, 50000);
 	assert_false(j.server.is_wrong);
@@ -200,7 +200,7 @@ static void what_is_wrong_is_told_even_if_the_alert_cannot_leave(void **state)
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		struct bout b;
 		bout_init(&b, true);
-		net_faults_begin(b.j.rig.loop);
+		net_faults_begin();
 		net_faults_plan(
 		    (struct net_fault){NET_CALL_SEND, NET_SIDE_ANY, errors[i], 1, SIZE_MAX});
 		bout_say(&b, hello, sizeof(hello));
@@ -293,7 +293,7 @@ static void an_end_within_a_record_delivers_nothing_of_it(void **state)
 		joined_init_tls(&j);
 		owner_send(&j.client, 0, 1000);
 		run_until(&j.rig, j.server.received == 1000);
-		j.rig.loop->sys.send = cutting_send;
+		net_sys.send = cutting_send;
 		cut_to = cut;
 		owner_send(&j.client, 0, 600);
 		run_until(&j.rig, j.client.sent == 1600);
@@ -301,7 +301,7 @@ static void an_end_within_a_record_delivers_nothing_of_it(void **state)
 		assert_int_equal(j.server.ended, 0);
 		shutdown(j.client.conn->fd, SHUT_WR);
 		run_until(&j.rig, j.server.ended);
-		assert_int_equal(j.server.end, NET_END_EOF);
+		assert_int_equal(j.server.end, NET_END_TRUNCATED);
 		assert_int_equal(j.server.received, 1000);
 		joined_fini(&j);
 	}
@@ -312,7 +312,7 @@ static void records_in_single_bytes_are_read(void **state)
 	(void)state;
 	struct joined j;
 	joined_init(&j);
-	net_faults_begin(j.rig.loop);
+	net_faults_begin();
 	net_faults.send_most = 1; /* from the hello on */
 	joined_open(&j, server_tls, client_tls, "localhost");
 	owner_send(&j.client, 0, 500);

@@ -420,7 +420,7 @@ static void a_trailing_dot_of_the_server_name_does_not_matter(void **state)
 	part(&m);
 }
 
-static void fin_without_close_notify_is_an_end_too(void **state)
+static void fin_without_close_notify_is_an_end_of_its_own(void **state)
 {
 	(void)state;
 	struct meeting m;
@@ -428,7 +428,7 @@ static void fin_without_close_notify_is_an_end_too(void **state)
 	    "localhost");
 	shutdown(m.j.server.conn->fd, SHUT_WR);
 	run_until(&m.j.rig, m.j.client.ended);
-	assert_int_equal(m.j.client.end, NET_END_EOF);
+	assert_int_equal(m.j.client.end, NET_END_TRUNCATED);
 	part(&m);
 }
 
@@ -628,7 +628,7 @@ int main(void)
 	    cmocka_unit_test(close_says_close_notify_and_the_peer_sees_a_good_end),
 	    cmocka_unit_test(close_notify_leaves_our_sending_side_open),
 	    cmocka_unit_test(a_trailing_dot_of_the_server_name_does_not_matter),
-	    cmocka_unit_test(fin_without_close_notify_is_an_end_too),
+	    cmocka_unit_test(fin_without_close_notify_is_an_end_of_its_own),
 	    cmocka_unit_test(garbage_fails_the_handshake),
 	    cmocka_unit_test(a_broken_record_fails_the_connection_with_an_alert),
 	    cmocka_unit_test(an_end_during_the_handshake_is_a_tls_failure),

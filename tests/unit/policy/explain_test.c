@@ -79,18 +79,15 @@ static void a_shadow_rule_is_told_and_decides_nothing(void **state)
 	scene_fini(&s);
 }
 
-static void without_a_promise_conditions_on_it_are_not_asked(void **state)
+static void a_condition_on_the_client_is_named(void **state)
 {
 	(void)state;
 	struct scene s;
 	scene_init(&s);
 	struct policy_rule *rule = scene_rule(&s, "r", POLICY_DROP);
-	rule->types = 1u << POLICY_TYPE_IMAGE;
-	assert_string_equal(policy_rule_failure(rule, &s.offer), "type");
-	s.offer.promised = NULL;
-	assert_null(policy_rule_failure(rule, &s.offer));
 	rule->push_enabled = POLICY_NO;
-	assert_string_equal(policy_rule_failure(rule, &s.offer), "push-enabled");
+	scene_rule(&s, "any", POLICY_FORWARD);
+	hears(&s, POLICY_FORWARD, "r-push-enabled any+ ");
 	scene_fini(&s);
 }
 
@@ -101,7 +98,7 @@ int main(void)
 	    cmocka_unit_test(a_guard_before_the_rules_ends_it),
 	    cmocka_unit_test(guards_that_take_each_half_are_both_told),
 	    cmocka_unit_test(a_shadow_rule_is_told_and_decides_nothing),
-	    cmocka_unit_test(without_a_promise_conditions_on_it_are_not_asked),
+	    cmocka_unit_test(a_condition_on_the_client_is_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static unsigned run(struct world *w, unsigned count, unsigned used, enum policy_
 	return told;
 }
 
-static void events_are_counted_with_their_bytes_and_times(void **state)
+static void events_are_counted(void **state)
 {
 	struct world *w = *state;
 	static const struct policy_outcome outcomes[] = {
@@ -73,9 +73,6 @@ static void events_are_counted_with_their_bytes_and_times(void **state)
 	assert_int_equal(t->events[POLICY_EVENT_OFFERED], 2);
 	assert_int_equal(t->events[POLICY_EVENT_RESET], 2);
 	assert_int_equal(t->events[POLICY_EVENT_SHADOWED], 1);
-	assert_int_equal(t->used_bytes, 150);
-	assert_int_equal(t->wasted_bytes, 11);
-	assert_int_equal(t->reset_usec, 400);
 	assert_int_equal(policy_feedback_used_rate(t), 3333);
 	assert_int_equal(policy_feedback_used_rate(&(struct policy_tally){0}), 0);
 }
@@ -267,7 +264,7 @@ static void every_event_has_a_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    FEEDBACK_TEST(events_are_counted_with_their_bytes_and_times),
+	    FEEDBACK_TEST(events_are_counted),
 	    FEEDBACK_TEST(what_no_rule_decided_is_nobodys),
 	    FEEDBACK_TEST(rule_is_not_judged_before_its_sample_is_full),
 	    FEEDBACK_TEST(rule_that_is_used_enough_goes_on),

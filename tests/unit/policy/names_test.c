@@ -20,16 +20,9 @@ static void every_reason_is_complete_and_found_by_its_code(void **state)
 	assert_null(policy_reason_find("no-such-code"));
 }
 
-static void types_have_names_that_are_read_back(void **state)
+static void sources_and_actions_have_names(void **state)
 {
 	(void)state;
-	enum policy_type type;
-	for (unsigned i = 0; i < POLICY_TYPE_COUNT; i++) {
-		assert_true(policy_type_parse(
-		    slice_of_string(policy_type_name((enum policy_type)i)), &type));
-		assert_int_equal(type, i);
-	}
-	assert_false(policy_type_parse(SLICE("css"), &type));
 	assert_string_equal(policy_source_name(POLICY_LEARNED), "learned");
 	assert_string_equal(policy_action_name(POLICY_HINT_HOLD), "hint+hold");
 }
@@ -60,37 +53,12 @@ static void paths_tell_types_by_their_ending(void **state)
 		assert_int_equal(policy_type_of_path(slice_of_string(rows[i].path)), rows[i].type);
 }
 
-static void media_types_tell_types_without_their_parameters(void **state)
-{
-	(void)state;
-	static const struct {
-		const char *media;
-		enum policy_type type;
-	} rows[] = {
-	    {"text/html; charset=utf-8", POLICY_TYPE_DOCUMENT},
-	    {"TEXT/CSS", POLICY_TYPE_STYLE},
-	    {"text/javascript ;x", POLICY_TYPE_SCRIPT},
-	    {"image/webp", POLICY_TYPE_IMAGE},
-	    {"font/woff2", POLICY_TYPE_FONT},
-	    {"application/json", POLICY_TYPE_JSON},
-	    {"application/ld+json;a=b", POLICY_TYPE_JSON},
-	    {"video/mp4", POLICY_TYPE_MEDIA},
-	    {"text/plain", POLICY_TYPE_UNKNOWN},
-	    {"image", POLICY_TYPE_UNKNOWN},
-	    {"", POLICY_TYPE_UNKNOWN},
-	};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		assert_int_equal(
-		    policy_type_of_media(slice_of_string(rows[i].media)), rows[i].type);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_reason_is_complete_and_found_by_its_code),
-	    cmocka_unit_test(types_have_names_that_are_read_back),
+	    cmocka_unit_test(sources_and_actions_have_names),
 	    cmocka_unit_test(paths_tell_types_by_their_ending),
-	    cmocka_unit_test(media_types_tell_types_without_their_parameters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

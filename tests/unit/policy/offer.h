@@ -4,6 +4,7 @@
 #define PUSHGATE_TESTS_POLICY_OFFER_H
 
 #include "policy/policy.h"
+#include "tests/support/decide.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * What is explained is what happens: random rules, requests, promises and links go through a whole hop and through
  * explain's scene, and after each step both have given the same verdicts for the same reasons.
  */
-#include "tests/support/hop_world.h"
+#include "tests/support/gateway_world.h"
 
 #include "proxy/tool/explain.h"
 
@@ -67,7 +67,7 @@ static void add_rule(char *text, unsigned number)
 	add(text, line);
 }
 
-static struct hop_world *new_world(void)
+static struct gate_world *new_world(void)
 {
 	char more[TEXT] = "[route a]\norigin = a\n";
 	if (chance(2))
@@ -84,18 +84,18 @@ static struct hop_world *new_world(void)
 	    "diary-entries = 0", "hold-max-count = 2", "default-action = hold",
 	    "default-action = hint"};
 	static const char *const listens[] = {NULL, NULL, "clients = shared"};
-	return hop_world_new(
+	return gate_world_new(
 	    ANY_OF(servers), ANY_OF(listens), chance(2) ? "push = accept" : NULL, more);
 }
 
 /* ---- both sides of one request ---- */
 
 struct both {
-	struct hop_world *w;
+	struct gate_world *w;
 	struct explain_scene scene;
 	tally explained, before;
-	struct hop_peer *client;
-	struct hop_stream *page, *at;
+	struct gate_peer *client;
+	struct gate_stream *page, *at;
 	size_t *compared;
 };
 
@@ -158,13 +158,13 @@ static struct http_head *request_head(
 }
 
 /* The request as its origin has it, on whichever connection. */
-static struct hop_stream *find_open(struct hop_world *w, const char *path)
+static struct gate_stream *find_open(struct gate_world *w, const char *path)
 {
-	for (unsigned i = 0; i < HOP_SITES; i++)
+	for (unsigned i = 0; i < GATE_SITES; i++)
 		for (size_t j = 0; j < w->sites[i].peer_count; j++) {
-			struct hop_peer *p = w->sites[i].peers[j];
+			struct gate_peer *p = w->sites[i].peers[j];
 			for (size_t k = 0; p && k < p->stream_count; k++) {
-				struct hop_stream *s = p->streams[k];
+				struct gate_stream *s = p->streams[k];
 				if (!s->parent && !s->is_over && strcmp(s->path, path) == 0)
 					return s;
 			}
@@ -176,13 +176,13 @@ static void ask(struct both *b)
 {
 	const struct said said = any_request();
 	const char *const(*f)[2] = said.fields;
-	const struct hop_peer_options options = {
+	const struct gate_peer_options options = {
 	    .no_push = chance(2), .max_streams = chance(5) ? 0 : UINT32_MAX};
-	b->client = hop_client(b->w, &options);
-	b->page = hop_request(b->client, "GET", "example.com", said.path, 1, f[0][0], f[0][1],
+	b->client = gate_client(b->w, &options);
+	b->page = gate_request(b->client, "GET", "example.com", said.path, 1, f[0][0], f[0][1],
 	    f[1][0], f[1][1], f[2][0], f[2][1], f[3][0], f[3][1], f[4][0], f[4][1], NULL);
-	b->scene.client = (struct facts_client){
-	    .push_enabled = !options.no_push, .accepts_streams = options.max_streams == 0};
+	b->scene.client = (struct client_facts){
+	    .push_enabled = !options.no_push, .accepts_streams = options.max_streams == 0, .takes_interim = true};
 	assert_true(address_parse(SLICE("127.0.0.1"), &b->scene.client.address));
 	explain_end(&b->scene);
 	struct http_head *head = request_head(&b->scene, "http", "example.com", said.path);
@@ -194,7 +194,7 @@ static void ask(struct both *b)
 	explain_dispatch(&b->scene, true);
 	explain_pass(&b->scene);
 	b->at = NULL;
-	hop_passes(b->w);
+	gate_passes(b->w);
 	UNTIL(b->w, (b->at = find_open(b->w, said.path)) != NULL);
 	assert_int_equal(b->scene.wants_pushes, b->at->peer->enable_push);
 	compare(b);
@@ -211,9 +211,9 @@ static void promise(struct both *b)
 	if (!b->at->peer->enable_push)
 		return;
 	uint64_t offered = b->w->counters.pushes_offered;
-	assert_non_null(hop_promise(b->at, scheme, name, path));
+	assert_non_null(gate_promise(b->at, scheme, name, path));
 	UNTIL(b->w, b->w->counters.pushes_offered == offered + 1);
-	hop_passes(b->w);
+	gate_passes(b->w);
 	struct http_head *head = request_head(&b->scene, scheme, name, path);
 	assert_null(http_head_validate(head, HTTP_PROMISE));
 	explain_promise(&b->scene, head);
@@ -230,9 +230,9 @@ static void answer(struct both *b)
 	    "<mailto:a@b>; rel=preload", "</l5.css>; rel=preload; anchor=\"#a\"",
 	    "</next>; rel=next"};
 	const char *first = ANY_OF(links), *second = ANY_OF(links);
-	hop_answer_fields(b->at, 200, 1, "link", first, "link", second, NULL);
+	gate_answer_fields(b->at, 200, 1, "link", first, "link", second, NULL);
 	UNTIL(b->w, b->page->is_over);
-	hop_passes(b->w);
+	gate_passes(b->w);
 	struct http_head *head = explain_head(&b->scene);
 	http_head_add(head, SLICE(":status"), SLICE("200"));
 	http_head_add(head, SLICE("link"), slice_of_string(first));
@@ -258,11 +258,11 @@ static void what_is_explained_is_what_happens(void **state)
 			for (unsigned j = 0; j < PROMISES; j++)
 				promise(&b);
 			answer(&b);
-			hop_peer_abort(b.client);
-			hop_passes(b.w);
+			gate_peer_abort(b.client);
+			gate_passes(b.w);
 		}
 		explain_scene_fini(&b.scene);
-		hop_world_free(b.w);
+		gate_world_free(b.w);
 	}
 }
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Classes of bytes in one table, and lower case, for ASCII alone: a byte from 128 on is in no class
+ * and has no case. Independent of the locale.
+ */
+#ifndef PUSHGATE_BASE_ASCII_H
+#define PUSHGATE_BASE_ASCII_H
+
+#include "proxy/base/slice.h"
+
+enum {
+	ASCII_UPPER = 1,
+	ASCII_LOWER = 2,
+	ASCII_DIGIT = 4,
+	ASCII_SCHEME_MARK = 8, /* + - . */
+	ASCII_TOKEN_MARK = 16, /* the other marks of a tchar */
+	ASCII_HEX_LETTER = 32, /* of either case */
+	ASCII_HOST_MARK = 64,  /* RFC 3986: marks of unreserved and sub-delims */
+	ASCII_CONTROL = 128,   /* and DEL, without HTAB: in no field value (RFC 9110 5.5) */
+
+	ASCII_ALPHA = ASCII_UPPER | ASCII_LOWER,
+	ASCII_ALNUM = ASCII_ALPHA | ASCII_DIGIT,
+	ASCII_HEX = ASCII_DIGIT | ASCII_HEX_LETTER,
+	ASCII_SCHEME = ASCII_ALNUM | ASCII_SCHEME_MARK,          /* RFC 3986 3.1 */
+	ASCII_TOKEN = ASCII_SCHEME | ASCII_TOKEN_MARK,           /* RFC 9110 5.6.2 tchar */
+	ASCII_LOWER_TOKEN = ASCII_TOKEN & ~(unsigned)ASCII_UPPER /* RFC 9113 8.2.1 */
+};
+
+extern const uint8_t ascii_classes[256];
+
+/* Is the byte in one of the classes? */
+static inline bool ascii_is(char c, unsigned classes)
+{
+	return (ascii_classes[(unsigned char)c] & classes) != 0;
+}
+
+/* Is each byte? True for the empty slice. */
+static inline bool ascii_all(struct slice s, unsigned classes)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (!ascii_is(s.ptr[i], classes))
+			return false;
+	}
+	return true;
+}
+
+/* Is some byte? */
+static inline bool ascii_has(struct slice s, unsigned classes)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (ascii_is(s.ptr[i], classes))
+			return true;
+	}
+	return false;
+}
+
+static inline bool ascii_is_token(struct slice s)
+{
+	return s.len > 0 && ascii_all(s, ASCII_TOKEN);
+}
+
+static inline char ascii_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+/* `to` has room for s.len bytes; it may be where s stands. */
+static inline void ascii_lower_copy(char *to, struct slice s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		to[i] = ascii_lower(s.ptr[i]);
+}
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client's connection: its transport and its session. The session's events are in
+ * client_conn_events.c, its streams in client_leg.c, its deadlines in client_deadline.c.
+ */
+#include "proxy/client/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+static void conn_opened(void *owner);
+static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
+static void conn_fill(void *owner, struct net_out *out);
+static void conn_ended(void *owner, enum net_end end, const char *text);
+static void conn_blocked(void *owner);
+
+static const struct net_conn_ops conn_ops = {
+    .opened = conn_opened,
+    .received = conn_received,
+    .fill = conn_fill,
+    .ended = conn_ended,
+    .blocked = conn_blocked,
+};
+
+/* ---- life ---- */
+
+static void free_conn(struct deferred_free *deferred)
+{
+	struct client_conn *c = container_of(deferred, struct client_conn, deferred);
+	session_free(c->session);
+	client_diary_fini(c);
+	c->clients->closing_bytes -= c->closing_bytes;
+	budget_give(&c->clients->env->budget, connection_bytes(c->listener->tls));
+	budget_fini(&c->hold_budget);
+	budget_fini(&c->budget);
+	free(c);
+}
+
+/* Room for another connection: NULL, or what is in the way. */
+static const char *make_room(
+    struct client_listener *l, const struct address *from, struct client_address **entered)
+{
+	struct worker_env *env = l->clients->env;
+	if (l->connections >= l->conf->max_connections)
+		return "connection refused (max-connections)";
+	if (!client_address_enter(l, from, entered)) {
+		WORKER_COUNT(env, connections_refused_client, 1);
+		return "connection refused (max-connections-per-client)";
+	}
+	if (budget_take(&env->budget, connection_bytes(l->tls)))
+		return NULL;
+	client_address_leave(l, *entered);
+	return "connection refused (memory)";
+}
+
+static struct client_conn *conn_new(struct client_listener *l)
+{
+	struct clients *clients = l->clients;
+	struct worker_env *env = clients->env;
+	struct client_conn *c = memory_new(struct client_conn);
+	size_t allowance = env->conf->server.connection_memory_bytes;
+	c->clients = clients;
+	c->listener = l;
+	c->opened = env->relay->now;
+	c->deferred.free = free_conn;
+	list_init(&c->deferred.link);
+	list_init(&c->idle);
+	list_init(&c->legs);
+	list_init(&c->waiting);
+	wheel_node_init(&c->timer, client_conn_expired);
+	budget_init(&c->budget, &env->budget, allowance);
+	budget_init(&c->hold_budget, clients->hold_budget, allowance);
+	hold_store_init(&c->held, clients->hold, &c->hold_budget, &clients->hold_limits,
+	    !l->conf->clients_shared);
+	client_diary_init(c);
+	list_append(&clients->conns, &c->link);
+	client_conn_is_quiet(c);
+	return c;
+}
+
+void client_accept(struct client_listener *l, int fd, const struct net_address *peer)
+{
+	struct worker_env *env = l->clients->env;
+	struct address from;
+	struct client_address *entered;
+	worker_now(env);
+	net_address_ip(peer, &from);
+	const char *refusal = make_room(l, &from, &entered);
+	if (refusal) {
+		WORKER_COUNT(env, connections_refused, 1);
+		client_log_refused(l, &from, refusal);
+		net_refuse(fd);
+		return;
+	}
+	struct client_conn *c = conn_new(l);
+	c->address = from;
+	c->counted = entered;
+	l->connections++;
+	WORKER_COUNT(env, connections, 1);
+	WORKER_COUNT(env, connections_open, 1);
+	c->is_open = l->tls == NULL;
+	c->net = net_conn_new(env->loop, fd, l->tls, &conn_ops, c);
+	net_conn_set_budget(c->net, &c->budget);
+	client_conn_arm(c);
+}
+
+static void dispose(struct client_conn *c)
+{
+	struct worker_env *env = c->clients->env;
+	ensure(list_is_empty(&c->legs) && list_is_empty(&c->waiting));
+	hold_store_fini(&c->held);
+	c->net = NULL;
+	wheel_forget(worker_wheel(env), &c->timer);
+	list_remove(&c->link);
+	list_remove(&c->idle);
+	worker_free_later(env, &c->deferred);
+	c->listener->connections--;
+	client_address_leave(c->listener, c->counted);
+	worker_nudge(env);
+	env->observe->counters->connections_open--;
+}
+
+/* The transport ends by itself; everything else of the connection dies with this loop pass. */
+static void close_conn(struct client_conn *c)
+{
+	if (!c->net)
+		return;
+	net_conn_close(c->net);
+	dispose(c);
+}
+
+void client_conn_end_exchanges(
+    struct client_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	while (!list_is_empty(&c->legs)) {
+		struct leg *leg = list_first(&c->legs, struct leg, link);
+		client_leg_cut(leg);
+		exchange_on_down_ended(leg->exchange, cause, code, detail);
+	}
+}
+
+void client_conn_abort(struct client_conn *c, const char *detail)
+{
+	if (!c->net)
+		return;
+	client_conn_end_exchanges(c, &relay_cause_DOWN_LOST, SESSION_CANCEL, detail);
+	net_conn_abort(c->net);
+	dispose(c);
+}
+
+void client_conn_shutdown(struct client_conn *c)
+{
+	if (!c->net)
+		return;
+	if (!c->session) {
+		close_conn(c);
+		return;
+	}
+	session_shutdown(c->session, worker_now(c->clients->env));
+	net_conn_dirty(c->net);
+	client_conn_arm(c);
+}
+
+/* ---- memory is short ---- */
+
+/* GOAWAY says which requests were not looked at: the client may send them once more elsewhere. */
+static void shed(struct client_conn *c, const char *why)
+{
+	WORKER_COUNT(c->clients->env, shed_connections, 1);
+	client_log_fault(c, why, NULL);
+	list_remove(&c->idle);
+	c->closing_bytes = connection_bytes(c->listener->tls) + c->budget.used_bytes;
+	c->clients->closing_bytes += c->closing_bytes;
+	if (!c->session || net_conn_is_blocked(c->net)) {
+		client_conn_abort(c, "memory-short");
+		return;
+	}
+	c->is_closing = true;
+	session_terminate(c->session, SESSION_NO_ERROR, SLICE("memory-short"));
+	net_conn_dirty(c->net);
+}
+
+bool clients_shed_idle(struct clients *clients, usec since)
+{
+	struct client_conn *c = list_first(&clients->idle, struct client_conn, idle);
+	if (!c || c->quiet_since > since)
+		return false;
+	shed(c, "closed while idle: memory is short");
+	return true;
+}
+
+static bool is_blocked(const struct client_conn *c, usec since)
+{
+	usec blocked = net_conn_blocked_since(c->net);
+	return blocked != USEC_NEVER && blocked <= since;
+}
+
+bool client_shed_unread(struct exchange *x, size_t bytes, usec since)
+{
+	struct client_conn *c = client_conn_of(x);
+	if (!c || session_peer(c->session).unsent_bytes < bytes || !is_blocked(c, since))
+		return false;
+	shed(c, "does not read: memory is short");
+	return true;
+}
+
+bool client_is_stuck(const struct exchange *x, usec since)
+{
+	const struct client_conn *c = client_conn_of(x);
+	/* With an open window and a socket that takes bytes, only more urgent streams go first (RFC
+	 * 9218). */
+	return c &&
+	       (session_stream_window(c->session, x->down.stream) == 0 || is_blocked(c, since));
+}
+
+/* ---- the beginning ---- */
+
+static void begin_session(struct client_conn *c, const struct session_plan *plan)
+{
+	const struct session_conn conn = {.budget = &c->budget};
+	struct clients *clients = c->clients;
+	c->session = session_begin(plan, &clients->session_env, &conn, worker_now(clients->env));
+}
+
+static void conn_opened(void *owner)
+{
+	struct client_conn *c = owner;
+	struct worker_env *env = c->clients->env;
+	c->is_open = true;
+	c->opened = worker_now(env);
+	client_conn_is_quiet(c);
+	const struct session_plan *plan =
+	    session_by_alpn(c->listener->plans, net_conn_alpn(c->net));
+	if (plan) { /* our first frames need not wait for the client's */
+		begin_session(c, plan);
+		net_conn_dirty(c->net);
+	}
+	client_conn_arm(c);
+}
+
+static void refuse_protocol(struct client_conn *c, const char *what)
+{
+	WORKER_COUNT(c->clients->env, not_http2, 1);
+	client_log_fault(c, what, NULL);
+	c->is_closing = true;
+	net_conn_dirty(c->net);
+}
+
+/* In cleartext the first bytes tell HTTP/2 from all else; over TLS ALPN alone does (RFC 9113 3.3).
+ * True once the connection has its session. */
+static bool recognise(struct client_conn *c, const uint8_t *bytes, size_t n)
+{
+	bool more;
+	if (c->listener->tls) {
+		refuse_protocol(c, "did not agree on HTTP/2 by ALPN, answered 505");
+		return false;
+	}
+	while (n > 0 && c->first_count < SESSION_MATCH_BYTES) {
+		c->first_bytes[c->first_count++] = *bytes++;
+		n--;
+	}
+	const struct session_plan *plan =
+	    session_match(c->listener->plans, c->first_bytes, c->first_count, &more);
+	if (plan)
+		begin_session(c, plan);
+	else if (!more)
+		refuse_protocol(c, "spoke something other than HTTP/2, answered 505");
+	return plan != NULL;
+}
+
+static const char http11_answer[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n"
+				    "content-type: text/plain\r\n"
+				    "content-length: 29\r\n"
+				    "connection: close\r\n\r\n"
+				    "This endpoint speaks HTTP/2.\n";
+
+/* ---- input ---- */
+
+/* The bytes by which the protocol was recognised came in earlier reads: their chunks are gone, and
+ * the session wants them too. False: there is no memory for them. */
+static bool replay_first_bytes(struct client_conn *c, size_t n)
+{
+	struct worker_env *env = c->clients->env;
+	struct chunk *copy = chunk_acquire(env->chunks);
+	if (!copy) {
+		WORKER_COUNT(env, connections_refused, 1);
+		client_conn_abort(c, NULL);
+		return false;
+	}
+	memcpy(copy->data, c->first_bytes, n);
+	session_receive(c->session, copy, 0, n, env->relay->now);
+	chunk_release(copy);
+	return true;
+}
+
+static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
+{
+	struct client_conn *c = owner;
+	struct worker_env *env = c->clients->env;
+	usec now = worker_now(env);
+	if (!c->session) {
+		size_t had = c->first_count;
+		if (c->is_closing || !recognise(c, chunk->data + offset, length))
+			return;
+		if (had > 0 && !replay_first_bytes(c, had))
+			return;
+	}
+	while (length > 0 && c->net) {
+		size_t n = session_receive(c->session, chunk, offset, length, now);
+		offset += n;
+		length -= n;
+		client_conn_take_events(c);
+	}
+	if (c->net) {
+		net_conn_dirty(c->net);
+		client_conn_arm_sooner(c);
+	}
+	worker_check_memory(env);
+}
+
+/* ---- output ---- */
+
+static void conn_fill(void *owner, struct net_out *out)
+{
+	struct client_conn *c = owner;
+	worker_now(c->clients->env);
+	if (!c->session) {
+		if (c->is_closing) {
+			net_out_copy(out, http11_answer, sizeof(http11_answer) - 1);
+			close_conn(c);
+		}
+		return;
+	}
+	session_fill(c->session, out);
+	client_conn_take_events(c);
+	if (!c->net || session_wants_write(c->session))
+		return;
+	if (c->is_closing || session_is_done(c->session)) {
+		client_conn_end_exchanges(c, &relay_cause_DOWN_LOST, 0, NULL);
+		close_conn(c);
+	}
+}
+
+static void conn_ended(void *owner, enum net_end end, const char *text)
+{
+	struct client_conn *c = owner;
+	worker_now(c->clients->env);
+	if (net_end_is_tls(end)) {
+		WORKER_COUNT(c->clients->env, tls_failed, 1);
+		client_log_fault(c, c->is_open ? "TLS failed" : "TLS handshake failed", text);
+	}
+	client_conn_abort(c, NULL);
+}
+
+/* The client has until write-timeout to read. */
+static void conn_blocked(void *owner)
+{
+	struct client_conn *c = owner;
+	worker_now(c->clients->env);
+	client_conn_arm_sooner(c);
+}

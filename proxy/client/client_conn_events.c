@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* The events of a client connection's session, and what each means for the exchanges on it. */
+#include "proxy/client/private.h"
+
+static void reset_event(struct client_conn *c, const struct session_event *e)
+{
+	if (e->fault) {
+		WORKER_COUNT(c->clients->env, peer_faults_down, 1);
+		client_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
+	}
+	struct leg *leg = e->user;
+	if (!leg)
+		return;
+	client_leg_cut(leg);
+	exchange_on_down_ended(leg->exchange,
+	    e->fault ? &relay_cause_DOWN_MALFORMED : &relay_cause_DOWN_RESET, e->code,
+	    e->fault ? e->fault->name : NULL);
+}
+
+static void failed_event(struct client_conn *c, const struct session_event *e)
+{
+	if (e->fault) {
+		WORKER_COUNT(c->clients->env, peer_faults_down, 1);
+		client_log_fault(c, e->fault->name, e->fault->text);
+	}
+	c->is_closing = true;
+	client_conn_end_exchanges(
+	    c, &relay_cause_DOWN_LOST, e->code, e->fault ? e->fault->name : NULL);
+}
+
+static void on_event(struct client_conn *c, struct session_event *e)
+{
+	struct leg *leg = e->user;
+	switch (e->kind) {
+	case SESSION_EVENT_HEAD:
+		client_request(c, e);
+		break;
+	case SESSION_EVENT_DATA:
+		if (leg)
+			exchange_on_upload(leg->exchange, e->piece, e->end);
+		else
+			session_credit(c->session, e->stream, e->piece.length);
+		break;
+	case SESSION_EVENT_TRAILERS:
+		if (leg)
+			exchange_on_upload_trailers(leg->exchange, e->head);
+		else
+			http_head_free(e->head);
+		break;
+	case SESSION_EVENT_RESET:
+		reset_event(c, e);
+		break;
+	case SESSION_EVENT_CLOSED:
+		if (leg) {
+			client_leg_cut(leg);
+			exchange_on_leg_closed(leg);
+		}
+		break;
+	case SESSION_EVENT_FAILED:
+		failed_event(c, e);
+		break;
+	case SESSION_EVENT_READY:
+	case SESSION_EVENT_GOAWAY:
+	case SESSION_EVENT_PONG:
+	case SESSION_EVENT_PROMISE: /* a client cannot promise: the session has made it a fault */
+		break;
+	}
+}
+
+void client_conn_take_events(struct client_conn *c)
+{
+	struct session_event e;
+	while (session_next_event(c->session, &e))
+		on_event(c, &e);
+	client_conn_start_waiting(c);
+	if (list_is_empty(&c->legs) && c->quiet_since == USEC_NEVER) {
+		client_conn_is_quiet(c);
+		client_conn_arm(c);
+	}
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long a client's connection may be in its present state: before the TLS handshake is done,
+ * before its protocol is known, without a stream, and while it reads nothing of what is sent. One
+ * timer for all of it, set to the nearest of these deadlines.
+ */
+#include "proxy/client/private.h"
+
+static usec now_of(const struct client_conn *c)
+{
+	return c->clients->env->relay->now;
+}
+
+/* ---- quiet and busy ---- */
+
+void client_conn_is_quiet(struct client_conn *c)
+{
+	c->quiet_since = now_of(c);
+	list_remove(&c->idle);
+	if (!c->is_closing)
+		list_append(&c->clients->idle, &c->idle);
+}
+
+void client_conn_is_busy(struct client_conn *c)
+{
+	if (c->quiet_since == USEC_NEVER)
+		return;
+	c->quiet_since = USEC_NEVER;
+	list_remove(&c->idle);
+	client_conn_arm(c);
+}
+
+/* ---- the deadlines ---- */
+
+static usec write_deadline(struct client_conn *c)
+{
+	const struct conf_listen *conf = c->listener->conf;
+	return peer_progress_deadline(
+	    &c->progress, c->net, conf->write_timeout, conf->limits.min_rate, now_of(c));
+}
+
+static usec idle_deadline(const struct client_conn *c)
+{
+	if (c->quiet_since == USEC_NEVER)
+		return USEC_NEVER;
+	return clock_after(c->quiet_since, c->listener->conf->idle_timeout);
+}
+
+static usec deadline_of(struct client_conn *c)
+{
+	const struct conf_listen *conf = c->listener->conf;
+	if (!c->is_open)
+		return clock_after(c->opened, conf->tls_timeout);
+	if (!c->session)
+		return clock_after(c->opened, conf->preface_timeout);
+	usec at = session_deadline(c->session), idle = idle_deadline(c),
+	     stalled = write_deadline(c);
+	at = idle < at ? idle : at;
+	return stalled < at ? stalled : at;
+}
+
+/* ---- the timer ---- */
+
+void client_conn_arm(struct client_conn *c)
+{
+	usec at = deadline_of(c), soon = now_of(c) + LOOK_AT_BLOCKED_USEC;
+	if (net_conn_is_blocked(c->net) && at > soon)
+		at = soon;
+	wheel_set(worker_wheel(c->clients->env), &c->timer, at);
+}
+
+void client_conn_arm_sooner(struct client_conn *c)
+{
+	if (deadline_of(c) < c->timer.deadline)
+		client_conn_arm(c);
+}
+
+static void begin_is_late(struct client_conn *c)
+{
+	if (c->is_open) {
+		WORKER_COUNT(c->clients->env, preface_late, 1);
+		client_log_fault(c, "no HTTP/2 preface in time", NULL);
+	} else {
+		WORKER_COUNT(c->clients->env, tls_late, 1);
+		client_log_fault(c, "no TLS handshake in time", NULL);
+	}
+	client_conn_abort(c, NULL);
+}
+
+static void write_is_late(struct client_conn *c)
+{
+	WORKER_COUNT(c->clients->env, write_late_down, 1);
+	client_log_fault(c, "does not read: write time-out", NULL);
+	client_conn_abort(c, "write-timeout");
+}
+
+/* First GOAWAY; when the client has had its time for that as well, the connection closes. */
+static void idle_is_over(struct client_conn *c, usec now)
+{
+	if (session_peer(c->session).is_going_away)
+		c->is_closing = true;
+	else
+		WORKER_COUNT(c->clients->env, idle_closed, 1);
+	session_shutdown(c->session, now);
+	client_conn_is_quiet(c);
+}
+
+void client_conn_expired(struct wheel_node *node, usec now)
+{
+	struct client_conn *c = container_of(node, struct client_conn, timer);
+	worker_now(c->clients->env);
+	if (!c->is_open || !c->session) {
+		if (deadline_of(c) > now)
+			client_conn_arm(c);
+		else
+			begin_is_late(c);
+		return;
+	}
+	if (write_deadline(c) <= now) {
+		write_is_late(c);
+		return;
+	}
+	if (session_deadline(c->session) <= now) {
+		session_tick(c->session, now);
+		client_conn_take_events(c);
+	}
+	if (idle_deadline(c) <= now)
+		idle_is_over(c, now);
+	net_conn_dirty(c->net);
+	client_conn_arm(c);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* The downstream leg of an exchange: a stream of a client's connection. */
+#include "proxy/client/private.h"
+
+#include "proxy/base/ensure.h"
+
+static struct client_conn *conn_of(const struct leg *leg)
+{
+	return leg->carrier;
+}
+
+void client_leg_cut(struct leg *leg)
+{
+	struct client_conn *c = conn_of(leg);
+	struct exchange *x = leg->exchange;
+	session_set_user(c->session, leg->stream, NULL);
+	list_remove(&leg->link);
+	if (exchange_is_push(x)) {
+		if (!exchange_is_queued(x)) /* else it waits in an origin's queue, not in ours */
+			list_remove(&x->waiting);
+		ensure(c->pushes_open > 0);
+		c->pushes_open--;
+	}
+	leg->ops = NULL;
+}
+
+static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
+{
+	struct client_conn *c = conn_of(leg);
+	struct exchange *x = leg->exchange;
+	bool must_wait = x->pushed.state == PUSH_PROMISED &&
+			 (session_push_room(c->session) == 0 || !list_is_empty(&c->waiting));
+	/* An interim response opens the pushed stream just as a final one does. */
+	if (must_wait && list_is_linked(&x->waiting))
+		must_wait = session_push_room(c->session) == 0;
+	if (must_wait) {
+		if (!http_head_is_interim(head) && !list_is_linked(&x->waiting))
+			list_append(&c->waiting, &x->waiting);
+		return false;
+	}
+	if (!http_head_is_interim(head))
+		list_remove(&x->waiting);
+	if (!session_respond(c->session, leg->stream, head, end) && http_head_is_interim(head))
+		return false;
+	client_count_status(c->clients, head->status);
+	net_conn_dirty(c->net);
+	return true;
+}
+
+/* In the order in which they came to wait. */
+void client_conn_start_waiting(struct client_conn *c)
+{
+	while (c->net && !list_is_empty(&c->waiting) && session_push_room(c->session) > 0) {
+		struct exchange *x = list_first(&c->waiting, struct exchange, waiting);
+		exchange_on_start(x);
+		ensure(!list_is_linked(&x->waiting));
+	}
+}
+
+static void leg_send_body(struct leg *leg, const struct flow *flow)
+{
+	struct client_conn *c = conn_of(leg);
+	session_offer(c->session, leg->stream, flow->body.bytes, flow_may_end(flow));
+	net_conn_dirty(c->net);
+}
+
+static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
+{
+	struct client_conn *c = conn_of(leg);
+	session_trailers(c->session, leg->stream, trailers);
+	net_conn_dirty(c->net);
+}
+
+static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
+{
+	struct client_conn *c = conn_of(leg);
+	struct session_stream *promised =
+	    session_promise(c->session, leg->stream, request, &child->down);
+	if (!promised)
+		return false;
+	child->down.ops = &client_leg_ops;
+	child->down.carrier = c;
+	child->down.stream = promised;
+	child->down.budget = &c->budget;
+	child->payer.buffered = &c->push_buffered;
+	list_append(&c->legs, &child->down.link);
+	c->pushes_open++;
+	net_conn_dirty(c->net);
+	return true;
+}
+
+static void leg_reset(struct leg *leg, uint32_t code)
+{
+	struct client_conn *c = conn_of(leg);
+	struct session_stream *stream = leg->stream;
+	client_leg_cut(leg);
+	session_reset(c->session, stream, code);
+	net_conn_dirty(c->net);
+}
+
+static void leg_credit(struct leg *leg, size_t n)
+{
+	struct client_conn *c = conn_of(leg);
+	session_credit(c->session, leg->stream, n);
+	net_conn_dirty(c->net);
+}
+
+static void leg_detach(struct leg *leg)
+{
+	client_leg_cut(leg);
+}
+
+const struct leg_ops client_leg_ops = {
+    .send_head = leg_send_head,
+    .send_body = leg_send_body,
+    .send_trailers = leg_send_trailers,
+    .promise = leg_promise,
+    .reset = leg_reset,
+    .credit = leg_credit,
+    .detach = leg_detach,
+};
+
+/* ---- one exchange's client ---- */
+
+usec client_take_limit(const struct exchange *x)
+{
+	struct client_conn *c = client_conn_of(x);
+	if (!c)
+		return 0;
+	const struct conf_listen *conf = c->listener->conf;
+	return peer_progress_stream_limit(&c->progress, c->net, c->session, x->down.stream,
+	    conf->write_timeout, conf->limits.min_rate, c->clients->env->relay->now);
+}
+
+static bool listener_covers(const void *listener, struct slice host)
+{
+	const struct client_listener *l = listener;
+	return !l->tls || net_tls_covers(l->tls, host);
+}
+
+const struct client_facts *client_facts(const struct exchange *x, struct client_facts *room)
+{
+	const struct client_conn *c = client_conn_of(x);
+	if (!c)
+		return NULL;
+	const struct session_peer peer = session_peer(c->session);
+	*room = (struct client_facts){
+	    .address = c->address,
+	    .covers = listener_covers,
+	    .listener = c->listener,
+	    .push_enabled = peer.takes_pushes,
+	    .accepts_streams = peer.takes_streams,
+	    .is_going_away = peer.is_going_away,
+	    .takes_interim = session_can(c->session, SESSION_INTERIM),
+	    .rtt_usec = c->clients->measures_rtt ? net_conn_rtt_usec(c->net) : 0,
+	    .open_pushes = c->pushes_open,
+	    .waiting_bytes = c->push_buffered + peer.unsent_bytes,
+	};
+	return room;
+}
+
+struct http_priority client_priority(const struct exchange *x)
+{
+	return session_priority(conn_of(&x->down)->session, x->down.stream);
+}
+
+void client_set_priority(struct exchange *push, struct http_priority priority)
+{
+	session_set_priority(conn_of(&push->down)->session, push->down.stream, priority);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* All client connections of a worker: the listen sections, and the connections as a whole. */
+#include "proxy/client/private.h"
+
+#include "proxy/base/memory.h"
+
+static bool asks_for_rtt(const struct policy_rules *policy)
+{
+	for (size_t i = 0; i < policy->count; i++)
+		if (policy->rules[i].rtt_compare != POLICY_COMPARE_NONE)
+			return true;
+	return false;
+}
+
+static struct piece body_of_leg(void *leg, size_t most)
+{
+	return exchange_front(leg, most);
+}
+
+static void leg_sent(void *leg, size_t n, bool end)
+{
+	exchange_on_taken(leg, n, end);
+}
+
+static bool open_tls(struct client_listener *l, char *error, size_t error_size)
+{
+	char alpn[64];
+	const struct conf_listen *conf = l->conf;
+	if (conf->certificate_count == 0)
+		return true;
+	session_alpn_list(l->clients->env->protocols, alpn, sizeof(alpn));
+	const struct net_tls_server_options o = {
+	    .certificates = conf->certificates,
+	    .certificate_count = conf->certificate_count,
+	    .alpn = alpn,
+	    .ticket_key = l->clients->env->ticket_key,
+	};
+	l->tls = net_tls_server_new(&o, error, error_size);
+	return l->tls != NULL;
+}
+
+bool clients_open(struct clients *c, char *error, size_t error_size)
+{
+	const struct conf *conf = c->env->conf;
+	list_init(&c->conns);
+	list_init(&c->idle);
+	c->measures_rtt = asks_for_rtt(&conf->policy);
+	c->session_env = (struct session_env){
+	    .heads = c->env->heads,
+	    .seed = c->env->seed,
+	    .fault = client_count_fault,
+	    .context = c,
+	    .front = body_of_leg,
+	    .taken = leg_sent,
+	};
+	client_diaries_open(c);
+	c->listeners = memory_zalloc((conf->listen_count + 1) * sizeof(*c->listeners));
+	for (size_t i = 0; i < conf->listen_count; i++) {
+		struct client_listener *l = &c->listeners[i];
+		l->clients = c;
+		l->conf = &conf->listens[i];
+		l->plans = session_plans_for_clients(c->env->protocols, l->conf);
+		map_init(&l->addresses);
+	}
+	for (size_t i = 0; i < conf->listen_count; i++)
+		if (!open_tls(&c->listeners[i], error, error_size))
+			return false;
+	return true;
+}
+
+void clients_close(struct clients *c)
+{
+	for (size_t i = 0; c->listeners && i < c->env->conf->listen_count; i++) {
+		net_tls_free(c->listeners[i].tls);
+		session_plans_free(c->listeners[i].plans);
+		map_fini(&c->listeners[i].addresses);
+	}
+	free(c->listeners);
+	latest_etags_fini(&c->etags);
+}
+
+struct client_listener *clients_listener(struct clients *c, const struct conf_listen *conf)
+{
+	return &c->listeners[conf - c->env->conf->listens];
+}
+
+const struct conf_listen *client_listener_conf(const struct client_listener *l)
+{
+	return l->conf;
+}
+
+void clients_shutdown(struct clients *clients)
+{
+	list_for_each(&clients->conns, c, struct client_conn, link) client_conn_shutdown(c);
+}
+
+void clients_abort(struct clients *clients)
+{
+	list_for_each(&clients->conns, c, struct client_conn, link) client_conn_abort(c, NULL);
+}
+
+bool clients_are_gone(const struct clients *clients)
+{
+	return list_is_empty(&clients->conns);
+}
+
+size_t clients_describe(const struct clients *clients, char *buffer, size_t size)
+{
+	size_t n = 0;
+	list_for_each(&clients->conns, c, struct client_conn, link) if (c->session && n < size) n +=
+	    session_describe(c->session, buffer + n, size - n);
+	return n;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters, and the access log's line, of an exchange that is over. */
+#include "proxy/gateway/private.h"
+
+static enum observe_outcome outcome_of(const struct exchange *x)
+{
+	const struct relay_cause *cause = x->ending.cause;
+	if (!cause || cause == &relay_cause_FINAL_RECIPIENT)
+		return OBSERVE_COMPLETE;
+	if (cause->is_timeout)
+		return OBSERVE_TIMEOUT;
+	if (cause->is_malformed)
+		return OBSERVE_MALFORMED;
+	switch (cause->side) {
+	case RELAY_CLIENT:
+		if (cause == &relay_cause_DOWN_LOST)
+			return OBSERVE_CLIENT_LOST;
+		return exchange_is_own_answer(x) ? OBSERVE_REFUSED : OBSERVE_CLIENT_RESET;
+	case RELAY_ORIGIN:
+		return cause == &relay_cause_UP_RESET ? OBSERVE_ORIGIN_RESET : OBSERVE_ORIGIN_LOST;
+	case RELAY_SELF:
+		return OBSERVE_REFUSED;
+	}
+	return OBSERVE_REFUSED;
+}
+
+void access_record_held(void *context, const struct hold_note *note)
+{
+	struct gateway *g = context;
+	struct observe_counters *c = g->env.observe->counters;
+	c->hold_bytes_wasted += note->wasted_bytes;
+	c->holds_claimed += note->outcome == HOLD_CLAIMED;
+	c->holds_joined += note->outcome == HOLD_CLAIMED && note->is_live;
+	c->holds_missed += note->outcome == HOLD_MISSED;
+	c->holds_expired += note->outcome == HOLD_EXPIRED;
+	c->holds_evicted += note->outcome == HOLD_EVICTED;
+	c->shed_holds += note->reason == &policy_reason_HOLD_SHED;
+	feedback_held(g, note);
+}
+
+/* A held one ends with its store's note; what its claimers got is on their own account. */
+static bool was_held(const struct exchange *x)
+{
+	return x->pushed.verdict.action == POLICY_HOLD ||
+	       x->pushed.verdict.action == POLICY_HINT_HOLD;
+}
+
+static void count_push(
+    struct observe_counters *c, const struct exchange *x, enum observe_outcome outcome)
+{
+	c->pushes_open--;
+	if (was_held(x))
+		return;
+	c->push_bytes_out += x->download.forwarded;
+	if (outcome == OBSERVE_COMPLETE) {
+		c->pushes_completed++;
+	} else if (outcome == OBSERVE_CLIENT_RESET) {
+		c->pushes_reset++;
+		c->push_bytes_reset += x->download.forwarded;
+	} else {
+		c->pushes_failed++;
+	}
+}
+
+void access_record_ended(void *context, struct exchange *x)
+{
+	struct gateway *g = context;
+	struct observe_counters *c = g->env.observe->counters;
+	const struct conf_listen *listen = x->context.listen;
+	const struct conf_route *route = x->context.route;
+	const struct conf_origin *origin = x->context.origin;
+	enum observe_outcome outcome = outcome_of(x);
+	const struct http_head *head = x->request;
+	bool is_push = exchange_is_push(x);
+
+	worker_nudge(&g->env);
+	c->requests_open--;
+	c->bytes_down_in += x->upload.received;
+	c->bytes_up_out += x->upload.forwarded;
+	c->bytes_down_out += x->download.forwarded;
+	c->responses_own += exchange_is_own_answer(x);
+	c->requests_retried += exchange_was_retried(x);
+	if (x->ending.cause)
+		c->causes[relay_cause_index(x->ending.cause)]++;
+	c->shed_offers += x->ending.cause == &relay_cause_SHED;
+	c->shed_streams += x->ending.cause == &relay_cause_MEMORY_STALLED ||
+			   x->ending.cause == &relay_cause_MEMORY_SHORT;
+	c->requests_aborted += outcome != OBSERVE_COMPLETE && !exchange_is_own_answer(x);
+	if (is_push)
+		count_push(c, x, outcome);
+	if (x->context.was_forwarded) {
+		feedback_ended(g, x, outcome);
+		client_diary_ended(x, outcome);
+	}
+	learned_ended(g, x, outcome);
+	if (g->env.observe->access_fd < 0)
+		return;
+
+	const struct http_field *agent = http_head_find(head, HTTP_TOKEN_USER_AGENT);
+	const struct http_field *referer = http_head_find(head, HTTP_TOKEN_REFERER);
+	usec now = g->relay.now;
+	struct observe_exchange line = {
+	    .started_wall = clock_wall() - (now - x->timing.started),
+	    .duration = now - x->timing.started,
+	    .first_byte = x->timing.first_byte ? x->timing.first_byte - x->timing.started : 0,
+	    .id = x->id,
+	    .parent_id = x->pushed.parent_id,
+	    .listen = listen ? listen->name : NULL,
+	    .route = route ? route->name : NULL,
+	    .origin = origin ? origin->name : NULL,
+	    .client = x->context.client,
+	    .method = head->method,
+	    .scheme = x->scheme,
+	    .authority = x->authority,
+	    .path = head->path,
+	    .user_agent = agent ? agent->value : (struct slice){0},
+	    .referer = referer ? referer->value : (struct slice){0},
+	    .status = x->response.status,
+	    .request_bytes = x->upload.received,
+	    .response_bytes = x->download.forwarded,
+	    .outcome = outcome,
+	    .code = x->ending.code,
+	    .code_name = x->ending.cause && !exchange_is_own_answer(x)
+			     ? session_code_name(x->ending.code)
+			     : NULL,
+	    .detail = x->ending.detail  ? x->ending.detail
+		      : x->ending.cause ? x->ending.cause->name
+					: NULL,
+	    .retried = exchange_was_retried(x),
+	    .is_push = is_push,
+	    .source = x->pushed.source,
+	    .verdict = x->pushed.verdict.action,
+	    .rule = is_push && x->pushed.verdict.rule ? x->pushed.verdict.rule->name : NULL,
+	    .reason = is_push ? x->pushed.verdict.reason : NULL,
+	    .end_reason = x->pushed.end_reason,
+	};
+	observe_access(g->env.observe, &line);
+}

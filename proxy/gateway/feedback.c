@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What came of each rule's pushes: told to the policy, which pauses rules for it, and counted. When
+ * an offer is decided and when what became of it is over; nothing is decided here.
+ */
+#include "proxy/gateway/private.h"
+
+static void say_change(struct gateway *g, const struct policy_rule *rule, enum policy_change change)
+{
+	const struct policy_tally *t = &g->feedback.tallies[rule->index];
+	switch (change) {
+	case POLICY_CHANGE_NONE:
+		return;
+	case POLICY_CHANGE_PAUSED:
+		observe_log(g->env.observe, OBSERVE_WARN,
+		    "push %s: too little of what it pushed was of use (%u.%02u %% of all so far): "
+		    "it pauses for %llu s",
+		    rule->name, policy_feedback_used_rate(t) / 100,
+		    policy_feedback_used_rate(t) % 100,
+		    (unsigned long long)(t->pause_usec / USEC_PER_SEC));
+		return;
+	case POLICY_CHANGE_RESUMED:
+		observe_log(g->env.observe, OBSERVE_INFO,
+		    "push %s: its pushes are of use again: the pause is over", rule->name);
+		return;
+	}
+}
+
+static void note(struct gateway *g, const struct policy_rule *rule, struct policy_outcome outcome)
+{
+	if (!rule)
+		return;
+	uint32_t slot = rule->index < OBSERVE_RULES ? rule->index : OBSERVE_RULES;
+	struct observe_rule *counters = &g->env.observe->counters->rules[slot];
+	bool is_used = outcome.event == POLICY_EVENT_USED || outcome.event == POLICY_EVENT_CLAIMED;
+	counters->events[outcome.event]++;
+	counters->used_bytes += is_used ? outcome.bytes : 0;
+	counters->wasted_bytes += is_used ? 0 : outcome.bytes;
+	counters->reset_usec += outcome.span;
+	outcome.now = g->relay.now;
+	say_change(g, rule, policy_feedback_note(&g->feedback, rule, &outcome));
+}
+
+static void note_event(struct gateway *g, const struct policy_rule *rule, enum policy_event event)
+{
+	note(g, rule, (struct policy_outcome){.event = event});
+}
+
+void feedback_init(struct gateway *g)
+{
+	policy_feedback_init(&g->feedback, &g->env.conf->policy);
+	g->relay.feedback = &g->feedback;
+}
+
+void feedback_fini(struct gateway *g)
+{
+	policy_feedback_fini(&g->feedback);
+}
+
+static bool has_hint(const struct policy_verdict *v)
+{
+	return v->action == POLICY_HINT || v->action == POLICY_HINT_HOLD;
+}
+
+void feedback_decided(struct gateway *g, const struct policy_verdict *verdict)
+{
+	note_event(g, verdict->rule, POLICY_EVENT_OFFERED);
+	if (has_hint(verdict))
+		note_event(g, verdict->rule, POLICY_EVENT_HINTED);
+}
+
+void feedback_made(struct gateway *g, const struct exchange *push)
+{
+	const struct policy_verdict *v = &push->pushed.verdict;
+	feedback_decided(g, v);
+	note_event(g, v->rule,
+	    push->pushed.state == PUSH_HELD ? POLICY_EVENT_HELD : POLICY_EVENT_FORWARDED);
+}
+
+void feedback_shadowed(void *context, struct exchange *parent, const struct policy_verdict *verdict)
+{
+	struct gateway *g = context;
+	(void)parent;
+	note_event(g, verdict->rule, POLICY_EVENT_OFFERED);
+	if (verdict->reason == &policy_reason_SHADOW) /* else a guard would have been in its way */
+		note_event(g, verdict->rule, POLICY_EVENT_SHADOWED);
+}
+
+/* What the origin promised itself is its own business; what we asked for should not have been. */
+static bool was_our_idea(const struct exchange *push)
+{
+	return push->pushed.source != POLICY_RELAYED;
+}
+
+void feedback_ended(struct gateway *g, const struct exchange *push, enum observe_outcome outcome)
+{
+	struct policy_outcome o = {.bytes = push->download.forwarded};
+	if (outcome == OBSERVE_COMPLETE) {
+		o.event = POLICY_EVENT_USED;
+	} else if (outcome == OBSERVE_CLIENT_RESET) {
+		o.event = POLICY_EVENT_RESET;
+		o.span = g->relay.now - push->timing.started;
+	} else if (push->ending.cause == &relay_cause_POLICY && was_our_idea(push)) {
+		o.event = POLICY_EVENT_WITHDRAWN;
+	} else {
+		return; /* says nothing about the rule */
+	}
+	note(g, push->pushed.verdict.rule, o);
+}
+
+void feedback_held(struct gateway *g, const struct hold_note *held)
+{
+	struct policy_outcome o = {.bytes = held->wasted_bytes};
+	if (!held->push)
+		return;
+	switch (held->outcome) {
+	case HOLD_CLAIMED:
+		o.event = POLICY_EVENT_CLAIMED;
+		o.bytes = held->claimer ? held->claimer->download.forwarded : 0;
+		break;
+	case HOLD_EVICTED:
+		if (held->reason == &policy_reason_HOLD_SHED)
+			return; /* says nothing about the rule */
+		o.event = POLICY_EVENT_EXPIRED;
+		break;
+	case HOLD_EXPIRED:
+	case HOLD_INVALIDATED:
+		o.event = POLICY_EVENT_EXPIRED;
+		break;
+	case HOLD_WITHDRAWN:
+		o.event = was_our_idea(held->push) ? POLICY_EVENT_WITHDRAWN : POLICY_EVENT_EXPIRED;
+		break;
+	case HOLD_FAILED:
+	case HOLD_MISSED:
+	case HOLD_OUTCOME_COUNT:
+		return;
+	}
+	note(g, held->push->pushed.verdict.rule, o);
+}

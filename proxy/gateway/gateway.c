@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* The data plane as a whole: how its parts begin and end, and what a loop pass does. */
+#include "proxy/gateway/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/memory.h"
+#include "proxy/limits.h"
+
+/* Free heads kept for the swings of a busy worker. */
+#define HEADS_KEPT 2048u
+/* Small chunks hold pieces that were copied; see LIMIT_COPY_BELOW_BYTES. */
+#define SMALL_CHUNKS_KEPT 1024u
+/* The store of responses held for all clients has room for as much as so many connections. */
+#define HOLD_SHARED_TIMES 16u
+/* A manifest that a build has written anew is in use after this time at the latest. */
+#define MANIFESTS_CHECK_USEC (2 * USEC_PER_SEC)
+
+/* ---- the loop pass ---- */
+
+void gateway_reap(struct gateway *g)
+{
+	relay_reap(&g->relay);
+	while (!list_is_empty(&g->env.dead)) {
+		struct list *link = g->env.dead.next;
+		list_remove(link);
+		struct deferred_free *object = container_of(link, struct deferred_free, link);
+		object->free(object);
+	}
+}
+
+static void advance_wheel(void *context)
+{
+	struct gateway *g = context;
+	relay_advance(&g->relay, net_now(g->env.loop));
+}
+
+void gateway_set_timer(struct gateway *g)
+{
+	const usec due[] = {
+	    wheel_next(&g->relay.wheel), relay_hints_due(&g->relay), memory_pressure_due(g)};
+	usec next = USEC_NEVER;
+	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
+		next = due[i] < next ? due[i] : next;
+	net_timer_set(&g->env.timer, next);
+}
+
+/* Before the dirty connections are written: nothing of this loop pass is needed any more. */
+static void on_pass(void *context)
+{
+	struct gateway *g = context;
+	relay_send_hints(&g->relay);
+	hold_run(&g->hold);
+	gateway_reap(g);
+	memory_pressure_pass(g);
+	memory_trim_pass(g);
+	gateway_set_timer(g);
+	observe_tell_left_out(g->env.observe, g->relay.now);
+	drain_check(g);
+}
+
+/* ---- life ---- */
+
+static void open_env(struct gateway *g, const struct gateway_env *env)
+{
+	g->env = (struct worker_env){
+	    .loop = env->loop,
+	    .conf = env->conf,
+	    .observe = env->observe,
+	    .chunks = env->chunks,
+	    .ticket_key = env->ticket_key,
+	    .seed = env->seed,
+	    .protocols = env->protocols ? env->protocols : session_protocols,
+	    .heads = http_head_pool_new(HEADS_KEPT),
+	    .relay = &g->relay,
+	};
+	budget_init(&g->env.budget, NULL, env->conf->server.memory_bytes);
+	list_init(&g->env.dead);
+	net_timer_init(&g->env.timer, env->loop, advance_wheel, g);
+	net_set_closing_budget(env->loop, &g->env.budget);
+	g->small_chunks = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, SMALL_CHUNKS_KEPT);
+	list_init(&g->sockets);
+}
+
+/* With a pseudonym that others share, a chain of two gateways would look like a loop. */
+static struct slice make_pseudonym(struct gateway *g)
+{
+	const char *configured = g->env.conf->server.pseudonym;
+	if (strcmp(configured, "pushgate") == 0 && g->env.ticket_key)
+		snprintf(g->pseudonym_text, sizeof(g->pseudonym_text), "pushgate-%08x",
+		    (unsigned)(hash_bytes(0, g->env.ticket_key, 48) & 0xffffffffu));
+	else
+		snprintf(g->pseudonym_text, sizeof(g->pseudonym_text), "%s", configured);
+	return slice_of_string(g->pseudonym_text);
+}
+
+static void open_relay(struct gateway *g, struct slice pseudonym)
+{
+	g->relay = (struct relay){
+	    .ops = &gateway_relay_ops,
+	    .context = g,
+	    .policy = &g->env.conf->policy,
+	    .chunks = g->env.chunks,
+	    .small_chunks = g->small_chunks,
+	    .heads = g->env.heads,
+	    .budget = &g->env.budget,
+	    .pseudonym = pseudonym,
+	    .hint_wait = g->env.conf->server.hint_wait,
+	    .now = net_now(g->env.loop),
+	};
+	relay_init(&g->relay);
+}
+
+static void open_hold(struct gateway *g)
+{
+	const struct conf_server *c = &g->env.conf->server;
+	/* Responses that are kept in the hope of a request must leave room for requests. */
+	budget_init(&g->hold_budget, &g->env.budget, c->memory_bytes / 2);
+	const struct hold_limits shared = {
+	    .count = c->hold_max_count * HOLD_SHARED_TIMES,
+	    .bytes = c->hold_max_bytes * HOLD_SHARED_TIMES,
+	    .age = c->hold_max_age,
+	};
+	hold_init(&g->hold, &g->relay, &gateway_hold_ops, g, c->hold_shared ? &shared : NULL);
+	g->hold.shared.budget = &g->hold_budget;
+}
+
+static void say_manifest(void *context, const char *line)
+{
+	struct gateway *g = context;
+	observe_log(g->env.observe, OBSERVE_WARN, "manifest %s", line);
+}
+
+static void check_manifests(struct wheel_node *node, usec now)
+{
+	struct gateway *g = container_of(node, struct gateway, manifests_timer);
+	manifests_check(g->manifests, say_manifest, g);
+	wheel_set(&g->relay.wheel, node, now + MANIFESTS_CHECK_USEC);
+}
+
+static bool open_offers(struct gateway *g, char *error, size_t error_size)
+{
+	g->offers.router = g->router = router_new(g->env.conf, g->env.seed);
+	g->offers.manifests = g->manifests = manifests_open(g->env.conf, error, error_size);
+	if (!g->manifests)
+		return false;
+	if (manifests_count(g->manifests) > 0)
+		wheel_set(
+		    &g->relay.wheel, &g->manifests_timer, g->relay.now + MANIFESTS_CHECK_USEC);
+	learned_open(g);
+	return true;
+}
+
+static const struct client_ops client_ops = {.request = gateway_request};
+
+static bool open_clients(struct gateway *g, char *error, size_t error_size)
+{
+	const struct conf_server *c = &g->env.conf->server;
+	g->clients = (struct clients){
+	    .env = &g->env,
+	    .ops = &client_ops,
+	    .context = g,
+	    .hold = &g->hold,
+	    .hold_limits = {.count = c->hold_max_count,
+		.bytes = c->hold_max_bytes,
+		.age = c->hold_max_age},
+	    .hold_budget = &g->hold_budget,
+	};
+	return clients_open(&g->clients, error, error_size);
+}
+
+struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t error_size)
+{
+	struct gateway *g = memory_new(struct gateway);
+	ensure(!session_fault_name(OBSERVE_FAULTS) && RELAY_CAUSE_COUNT <= OBSERVE_CAUSES);
+	open_env(g, env);
+	g->offers = (struct offer_env){.conf = env->conf, .pseudonym = make_pseudonym(g)};
+	open_relay(g, g->offers.pseudonym);
+	feedback_init(g);
+	open_hold(g);
+	wheel_node_init(&g->manifests_timer, check_manifests);
+	wheel_node_init(&g->learned_timer, NULL);
+	drain_open(g);
+	memory_trim_open(g);
+	memory_pressure_open(g);
+	g->upstream = (struct upstream){
+	    .env = &g->env, .demo_connect = env->demo_connect, .demo_context = env->demo_context};
+	if (!open_clients(g, error, error_size) || !open_offers(g, error, error_size) ||
+	    !upstream_open(&g->upstream, error, error_size)) {
+		gateway_free(g);
+		return NULL;
+	}
+	net_on_pass(env->loop, on_pass, g);
+	return g;
+}
+
+void gateway_free(struct gateway *g)
+{
+	net_on_pass(g->env.loop, NULL, NULL);
+	listeners_stop(g);
+	clients_abort(&g->clients);
+	hold_fini(&g->hold);
+	list_for_each(&g->relay.live, x, struct exchange, link)
+	    exchange_abort(x, &relay_cause_DRAINED, NULL);
+	upstream_close(&g->upstream);
+	gateway_reap(g);
+	clients_close(&g->clients);
+	upstream_free(&g->upstream);
+	memory_trim_close(g);
+	wheel_forget(&g->relay.wheel, &g->drain.timer);
+	wheel_forget(&g->relay.wheel, &g->manifests_timer);
+	manifests_close(g->manifests);
+	learned_close(g);
+	net_timer_fini(&g->env.timer);
+	relay_fini(&g->relay);
+	router_free(g->router);
+	chunk_pool_free(g->small_chunks);
+	http_head_pool_free(g->env.heads);
+	net_set_closing_budget(g->env.loop, NULL);
+	budget_fini(&g->hold_budget);
+	budget_fini(&g->env.budget);
+	feedback_fini(g);
+	free(g);
+}
+
+size_t gateway_describe(const struct gateway *g, char *buffer, size_t size)
+{
+	size_t n = clients_describe(&g->clients, buffer, size);
+	if (n < size)
+		n += upstream_describe(&g->upstream, buffer + n, size - n);
+	list_for_each(&g->relay.live, x, struct exchange, link) if (n < size) n +=
+	    exchange_describe(x, buffer + n, size - n);
+	return n;
+}

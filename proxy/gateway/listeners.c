@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sockets from which connections are accepted, each for one listen section. For a while a worker
+ * may accept from the sockets of one that died.
+ */
+#include "proxy/gateway/private.h"
+
+#include "proxy/base/memory.h"
+
+struct listener_socket {
+	struct list link; /* in gateway->sockets */
+	struct net_listener *net;
+	struct gateway *gateway;
+	struct client_listener *listener;
+};
+
+static void accepted(void *context, int fd, const struct net_address *peer)
+{
+	struct listener_socket *s = context;
+	client_accept(s->listener, fd, peer);
+}
+
+static void paused(void *context, int error)
+{
+	struct listener_socket *s = context;
+	struct worker_env *env = &s->gateway->env;
+	WORKER_COUNT(env, accept_paused, 1);
+	observe_log(env->observe, OBSERVE_WARN, "%s: accepting pauses: %s",
+	    client_listener_conf(s->listener)->name, strerror(error));
+}
+
+void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd)
+{
+	struct listener_socket *s = memory_new(struct listener_socket);
+	s->gateway = g;
+	s->listener = clients_listener(&g->clients, listen);
+	s->net = net_listener_new(g->env.loop, fd, accepted, paused, s);
+	list_append(&g->sockets, &s->link);
+}
+
+void listeners_stop(struct gateway *g)
+{
+	list_for_each(&g->sockets, s, struct listener_socket, link)
+	{
+		net_listener_free(s->net);
+		list_remove(&s->link);
+		free(s);
+	}
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the relay asks of the gateway: to which origin a request goes, what is done to a response's head,
+ * and how long anything may take by the configuration of both sides.
+ */
+#include "proxy/gateway/private.h"
+
+#include "proxy/http/via.h"
+
+static struct slice date(void *context)
+{
+	struct gateway *g = context;
+	return worker_date(&g->env);
+}
+
+static void dispatch(void *context, struct exchange *x)
+{
+	struct gateway *g = context;
+	const struct conf_route *route = x->context.route;
+	if (!exchange_was_retried(x))
+		fields_apply(&route->request_fields, x->request);
+	struct client_facts room;
+	upstream_dispatch(
+	    &g->upstream, x, offer_wants_pushes(&g->offers, client_facts(x, &room), x));
+}
+
+static void undispatch(void *context, struct exchange *x)
+{
+	(void)context;
+	upstream_undispatch(x);
+}
+
+static void response_head(void *context, struct exchange *x, struct http_head *head)
+{
+	struct gateway *g = context;
+	const struct conf_route *route = x->context.route;
+	if (route && !http_head_is_interim(head))
+		fields_apply(&route->response_fields, head);
+	if (!http_head_is_interim(head) && !list_is_empty(&g->hold.used))
+		hold_invalidate(&g->hold, x, head);
+	offer_on_response(x, head);
+	if (x->context.diary && !http_head_is_interim(head))
+		client_diary_response(x, head);
+	http_via_add(head, g->offers.pseudonym);
+}
+
+static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
+{
+	struct gateway *g = context;
+	const struct conf_origin *o = x->context.origin;
+	const struct conf_listen *l = x->context.listen;
+	switch (what) {
+	case RELAY_TIMEOUT_BODY_UP:
+		return l ? l->body_timeout : 0;
+	case RELAY_TIMEOUT_TAKE_DOWN:
+		return client_take_limit(x);
+	case RELAY_TIMEOUT_TAKE_UP:
+		return origin_take_limit(x);
+	case RELAY_TIMEOUT_PUSH_START:
+		return g->env.conf->server.push_start_timeout;
+	case RELAY_TIMEOUT_QUEUE:
+		return o ? o->queue_timeout : 0;
+	case RELAY_TIMEOUT_RESPONSE:
+		return o ? o->response_timeout : 0;
+	case RELAY_TIMEOUT_BODY_DOWN:
+		return o ? o->body_timeout : 0;
+	case RELAY_TIMEOUT_LINGER:
+		return o ? o->upload_linger : USEC_PER_SEC;
+	}
+	return 0;
+}
+
+static uint32_t min_rate(void *context, const struct exchange *x, enum relay_side side)
+{
+	(void)context;
+	const struct conf_origin *o = x->context.origin;
+	const struct conf_listen *l = x->context.listen;
+	if (side == RELAY_CLIENT)
+		return l ? l->limits.min_rate : 0;
+	return o ? o->limits.min_rate : 0;
+}
+
+const struct relay_ops gateway_relay_ops = {
+    .dispatch = dispatch,
+    .undispatch = undispatch,
+    .offer_facts = promise_facts,
+    .offer_decided = promise_decided,
+    .offer_shadowed = feedback_shadowed,
+    .push_promised = promise_made,
+    .response_head = response_head,
+    .ended = access_record_ended,
+    .date = date,
+    .time_limit = time_limit,
+    .min_rate = min_rate,
+};
+
+static uint64_t epoch_sec(void *context)
+{
+	(void)context;
+	return clock_wall() / USEC_PER_SEC;
+}
+
+const struct hold_ops gateway_hold_ops = {.epoch_sec = epoch_sec, .note = access_record_held};

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the policy needs to know, gathered; see offer.h. Nothing is decided here.
+ *
+ * Who may promise what: the promised authority and path, routed as if this client had asked on this
+ * listener, must end at the very origin that sent the promise. A certificate never widens that.
+ */
+#include "proxy/offer/offer.h"
+
+#include "proxy/base/ascii.h"
+#include "proxy/http/authority.h"
+#include "proxy/http/via.h"
+#include "proxy/relay/relay.h"
+
+/* ---- the request ---- */
+
+bool offer_came_through(const struct http_head *request)
+{
+	return http_head_find(request, HTTP_TOKEN_VIA) ||
+	       http_head_find(request, HTTP_TOKEN_FORWARDED) ||
+	       http_head_find(request, HTTP_TOKEN_X_FORWARDED_FOR);
+}
+
+/* The most hops that we count; more are as good as that (RFC 9110 7.6.2). */
+#define HOPS_MAX UINT32_MAX
+
+/* False: not a number. */
+static bool hops_left(struct slice value, uint64_t *left)
+{
+	if (!ascii_all(value, ASCII_DIGIT))
+		return false;
+	if (!slice_to_number(value, HOPS_MAX, left))
+		*left = HOPS_MAX;
+	return value.len > 0;
+}
+
+/*
+ * RFC 9110 7.6.2: counts Max-Forwards down, or says how we answer as the final recipient. TRACE is
+ * not reflected (9.3.8 would like it): what the client sent is no message/http, and a page must not
+ * be shown what its browser sent for it.
+ */
+static const struct relay_cause *count_hop(struct http_head *head, const char **detail)
+{
+	uint64_t left;
+	if (head->method_token != HTTP_METHOD_OPTIONS && head->method_token != HTTP_METHOD_TRACE)
+		return NULL;
+	const struct http_field *f = http_head_find(head, HTTP_TOKEN_MAX_FORWARDS);
+	if (!f || !hops_left(f->value, &left))
+		return NULL;
+	if (left == 0) {
+		*detail = "Max-Forwards is used up";
+		return head->method_token == HTTP_METHOD_OPTIONS ? &relay_cause_FINAL_RECIPIENT
+								 : &relay_cause_NOT_IMPLEMENTED;
+	}
+	http_head_remove(head, HTTP_TOKEN_MAX_FORWARDS);
+	http_head_add_token(
+	    head, HTTP_TOKEN_MAX_FORWARDS, arena_printf(&head->arena, "%u", (unsigned)(left - 1)));
+	return NULL;
+}
+
+const struct relay_cause *offer_route(
+    const struct offer_env *base, struct exchange *x, const char **detail)
+{
+	struct http_head *head = x->request;
+	const struct conf_route *route = NULL;
+	if (x->method == HTTP_METHOD_CONNECT)
+		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
+	if (http_via_has(head, base->pseudonym))
+		return *detail = "the request has been here before", &relay_cause_LOOP;
+	if (!http_scheme_is_http(head->scheme))
+		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
+	switch (router_find(base->router, head->authority, head->path, &route)) {
+	case ROUTER_NO_HOST:
+		return *detail = "no route for this host", &relay_cause_MISDIRECTED;
+	case ROUTER_NO_PATH:
+		return *detail = "no route for this path", &relay_cause_NO_ROUTE;
+	case ROUTER_FOUND:
+		break;
+	}
+	x->context.route = route;
+	x->context.origin = route->origin;
+	if (x->context.upload_limit_bytes && head->content_length != HTTP_LENGTH_UNKNOWN &&
+	    head->content_length > x->context.upload_limit_bytes)
+		return &relay_cause_UPLOAD_LARGE;
+	return count_hop(head, detail);
+}
+
+/* Why nothing can be hinted at now: too late, or to a client that would not listen. */
+static const struct policy_reason *hint_refusal(
+    const struct client_facts *client, const struct exchange *x, const struct policy_offer *offer)
+{
+	if (!exchange_may_hint(x))
+		return &policy_reason_HINT_LATE;
+	if (offer->navigation != POLICY_NAVIGATION_YES || !client || !client->takes_interim)
+		return &policy_reason_HINT_CLIENT;
+	return NULL;
+}
+
+bool offer_wants_pushes(
+    const struct offer_env *base, const struct client_facts *client, const struct exchange *x)
+{
+	const struct conf_origin *o = x->context.origin;
+	switch (o->push) {
+	case CONF_PUSH_ACCEPT:
+		return true;
+	case CONF_PUSH_REFUSE:
+		return false;
+	case CONF_PUSH_AUTO:
+		break;
+	}
+	if (exchange_is_push(x)) /* nothing is pushed out of a push */
+		return false;
+	struct policy_offer facts = {
+	    .source = POLICY_RELAYED, .parent = x->request, .now = x->relay->now};
+	offer_request_context(base, client, x, &facts);
+	facts.hold_refusal = hold_refusal(x, NULL);
+	facts.hint_refusal = hint_refusal(client, x, &facts);
+	return policy_wants_pushes(&base->conf->policy, &facts);
+}
+
+/* ---- an offer ---- */
+
+/* Only rules, sections and hints ask for what a request's fields say: the rest need not be read. */
+static bool looks_at_requests(const struct conf *conf)
+{
+	enum policy_action fallback = conf->policy.fallback;
+	return conf->policy.count > 0 || conf->preload_count > 0 || fallback == POLICY_HINT ||
+	       fallback == POLICY_HINT_HOLD;
+}
+
+void offer_request_context(const struct offer_env *base, const struct client_facts *client,
+    const struct exchange *x, struct policy_offer *offer)
+{
+	if (!client)
+		return;
+	offer->client = client->address;
+	offer->client_push_enabled = client->push_enabled;
+	offer->client_accepts_streams = client->accepts_streams;
+	offer->client_going_away = client->is_going_away;
+	if (looks_at_requests(base->conf)) {
+		offer->save_data = policy_save_data_of(x->request);
+		offer->navigation = policy_navigation_of(x->request);
+		offer->draw = policy_draw(&client->address, x->authority, x->request->path);
+	}
+	offer->rtt_usec = client->rtt_usec;
+	offer->connection_pushes = client->open_pushes;
+	offer->connection_push_bytes = client->waiting_bytes;
+}
+
+static bool same_authority(struct slice a, struct slice b, struct slice scheme)
+{
+	struct http_authority left, right;
+	return slice_equal(a, b) ||
+	       (http_authority_parse(a, scheme, &left) && http_authority_parse(b, scheme, &right) &&
+		   http_authority_equal(&left, &right));
+}
+
+/* What the origin calls itself: "host:port" of its server option. */
+static bool is_hops_own(const struct conf_origin *o, struct slice authority, struct slice scheme)
+{
+	struct http_authority named;
+	if (!o->host || !http_authority_parse(authority, scheme, &named))
+		return false;
+	if (named.host.ptr[0] == '[') /* the option's value has lost its brackets */
+		named.host = slice_sub(named.host, 1, named.host.len - 2);
+	const struct http_authority own = {.host = slice_of_string(o->host), .port = o->port};
+	return http_authority_equal(&own, &named);
+}
+
+/* Does the hop know by this name what the client calls by the parent's? */
+static bool is_parents(const struct exchange *parent, struct slice authority, struct slice scheme)
+{
+	const struct conf_origin *o = parent->context.origin;
+	return (o->host_override &&
+		   same_authority(authority, slice_of_string(o->host_override), scheme)) ||
+	       is_hops_own(o, authority, scheme) ||
+	       same_authority(authority, parent->authority, scheme);
+}
+
+/*
+ * The client's own scheme and authority in place of those that we sent, or that the hop has. False:
+ * the promise names a scheme that is neither.
+ */
+static bool map_back(const struct exchange *parent, struct http_head *promised)
+{
+	const struct conf_origin *o = parent->context.origin;
+	struct slice hops_scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
+	struct slice theirs = promised->scheme;
+	if (!slice_equal_nocase(theirs, parent->scheme) && !slice_equal_nocase(theirs, hops_scheme))
+		return false;
+	promised->scheme = arena_copy(&promised->arena, parent->scheme);
+	if (!slice_equal(promised->authority, parent->authority) &&
+	    is_parents(parent, promised->authority, theirs))
+		promised->authority = arena_copy(&promised->arena, parent->authority);
+	http_head_remove(promised, HTTP_TOKEN_HOST);
+	return true;
+}
+
+static bool listener_covers(const struct client_facts *client, const struct exchange *parent,
+    const struct http_head *promised)
+{
+	struct http_authority a;
+	if (slice_equal(promised->authority, parent->authority) || !client->covers)
+		return true;
+	return http_authority_parse(promised->authority, promised->scheme, &a) &&
+	       client->covers(client->listener, a.host);
+}
+
+/* What an origin promised: only what this client would get from that very origin. */
+static bool may_promise(
+    const struct offer_env *base, const struct exchange *parent, struct http_head *promised)
+{
+	const struct conf_route *route;
+	return map_back(parent, promised) &&
+	       router_find(base->router, promised->authority, promised->path, &route) ==
+		   ROUTER_FOUND &&
+	       route->origin == parent->context.origin;
+}
+
+/* What we offer ourselves: whatever a route of ours leads to. */
+static bool find_place(
+    const struct offer_env *base, const struct http_head *promised, struct relay_place *place)
+{
+	const struct conf_route *route;
+	if (router_find(base->router, promised->authority, promised->path, &route) != ROUTER_FOUND)
+		return false;
+	*place = (struct relay_place){route, route->origin};
+	return true;
+}
+
+void offer_context(const struct offer_env *base, const struct client_facts *client,
+    const struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
+    struct relay_place *place)
+{
+	offer_request_context(base, client, parent, offer);
+	offer->parent_revalidates = policy_revalidates(parent->request);
+	offer->hold_refusal = hold_refusal(parent, promised);
+	offer->hint_refusal = hint_refusal(client, parent, offer);
+	if (offer->source == POLICY_RELAYED)
+		offer->origin_may_promise = may_promise(base, parent, promised);
+	else
+		offer->origin_may_promise = find_place(base, promised, place);
+	offer->listener_covers = client && listener_covers(client, parent, promised);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A route's rules on the fields of its requests and responses, in the order of the file. */
+#include "proxy/offer/offer.h"
+
+/* Names without a token are compared; those with one are found by it. */
+static void remove_field(struct http_head *head, const struct conf_field *field)
+{
+	if (field->token != HTTP_TOKEN_NONE) {
+		http_head_remove(head, field->token);
+		return;
+	}
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < head->count; i++)
+		if (!slice_equal(head->fields[i].name, field->name))
+			head->fields[kept++] = head->fields[i];
+	head->count = kept;
+}
+
+void fields_apply(const struct conf_fields *rules, struct http_head *head)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct conf_field *field = &rules->fields[i];
+		if (field->change != CONF_FIELD_ADD)
+			remove_field(head, field);
+		if (field->change != CONF_FIELD_REMOVE)
+			http_head_add(head, field->name, field->value);
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a client is taken to have in its cache: the resources that it was seen to get, the newest,
+ * and since when. They are marks of a few bytes: two that are alike cost a count.
+ */
+#include "proxy/base/hash.h"
+#include "proxy/offer/learned.h"
+
+uint32_t offer_mark(const struct offer_learned *t, struct slice authority, struct slice path)
+{
+	uint64_t hash = hash_bytes(t->seed, authority.ptr, authority.len);
+	uint32_t mark = (uint32_t)(hash_bytes(~hash, path.ptr, path.len) >> 16);
+	return mark ? mark : 1;
+}
+
+uint32_t offer_cache_sec(usec at)
+{
+	return (uint32_t)(at / USEC_PER_SEC);
+}
+
+bool offer_cache_has(const struct offer_cache *cache, uint32_t mark, uint32_t before)
+{
+	for (int i = 0; i < CACHE_MARKS; i++)
+		if (cache->marks[i] == mark)
+			return cache->since[i] < before;
+	return false;
+}
+
+void offer_cache_note(struct offer_cache *cache, uint32_t mark, usec now)
+{
+	if (offer_cache_has(cache, mark, UINT32_MAX))
+		return;
+	cache->marks[cache->at] = mark;
+	cache->since[cache->at] = offer_cache_sec(now);
+	cache->at = (cache->at + 1) % CACHE_MARKS;
+}
+
+void offer_cache_forget(struct offer_cache *cache, uint32_t before)
+{
+	for (int i = 0; i < CACHE_MARKS; i++)
+		if (cache->since[i] < before)
+			cache->marks[i] = 0;
+}

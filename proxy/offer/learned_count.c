@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a view counts for when it is over: for each resource of its page a hit, a miss, or nothing.
+ * A client has one vote a page in each half-life, so that nobody alone makes a page known.
+ */
+#include "proxy/offer/learned.h"
+
+/*
+ * A client that fetches again most of what it should have, of what this page is known to need, has
+ * come back with an empty cache: what it fetched before this view, and the tabs that opened along
+ * with it, is forgotten.
+ */
+static void check_cache(const struct offer_learned *t, const struct offer_view *v)
+{
+	const struct offer_page *p = v->page;
+	struct offer_client *c = v->client;
+	uint32_t begun = offer_cache_sec(v->begun);
+	uint32_t tabs = offer_cache_sec(t->options.window_usec);
+	int again = 0, spared = 0;
+	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
+		const struct offer_known *k = p->resources[i];
+		/* Nothing speaks against one that is new here. */
+		bool is_needed =
+		    k && (k->views < 1 || offer_known_confidence(k) >= t->options.confidence);
+		if (!is_needed || v->excused >> i & 1 ||
+		    !offer_cache_has(
+			&c->cache, offer_mark(t, page_authority(p), known_path(k)), begun))
+			continue;
+		if (v->asked >> i & 1)
+			again++;
+		else
+			spared++;
+	}
+	if (again > spared && begun > tabs)
+		offer_cache_forget(&c->cache, begun - tabs);
+}
+
+/* ---- counting ---- */
+
+bool offer_page_has_vote(
+    const struct offer_learned *t, const struct offer_page *p, uint64_t client, usec now)
+{
+	for (int i = 0; i < OFFER_VOTERS; i++)
+		if (p->voters[i].at && p->voters[i].client == client &&
+		    (now < p->voters[i].at || now - p->voters[i].at < t->options.half_life_usec))
+			return false;
+	return true;
+}
+
+static uint32_t distinct_voters(const struct offer_page *p)
+{
+	uint32_t count = 0;
+	for (int i = 0; i < OFFER_VOTERS; i++) {
+		bool is_first = p->voters[i].at != 0;
+		for (int j = 0; j < i && is_first; j++)
+			is_first = p->voters[j].client != p->voters[i].client;
+		count += is_first;
+	}
+	return count;
+}
+
+static void note_vote(struct offer_learned *t, struct offer_page *p, uint64_t client, usec now)
+{
+	p->voters[p->voter_at] = (struct offer_vote){client, now};
+	p->voter_at = (p->voter_at + 1) % OFFER_VOTERS;
+	if (!p->is_established && distinct_voters(p) >= t->options.support)
+		offer_page_establish(t, p);
+}
+
+/* One place for each client; the oldest goes. */
+static void note_supporter(struct offer_known *k, uint64_t client, usec now)
+{
+	struct offer_vote *place = &k->supporters[0];
+	for (int i = 0; i < OFFER_SUPPORTERS; i++) {
+		struct offer_vote *s = &k->supporters[i];
+		if (s->at && s->client == client) {
+			s->at = now;
+			return;
+		}
+		if (s->at < place->at)
+			place = s;
+	}
+	*place = (struct offer_vote){client, now};
+}
+
+static void count_known(struct offer_learned *t, const struct offer_view *v, int i, usec now)
+{
+	struct offer_known *k = v->page->resources[i];
+	uint64_t bit = UINT64_C(1) << i;
+	uint32_t mark = offer_mark(t, page_authority(v->page), known_path(k));
+	bool is_taken = v->taken & bit, is_hit = v->asked & bit || is_taken;
+	/* What it had before is not told by a cache, so neither a miss nor a hit (whatever cannot
+	 * be cached) counts then. */
+	uint32_t before = is_hit ? offer_cache_sec(v->begun) : UINT32_MAX;
+	if (!is_taken &&
+	    ((!is_hit && v->excused & bit) || offer_cache_has(&v->client->cache, mark, before)))
+		return;
+	if (offer_known_is_proposed(t, k, 1, now)) {
+		k->proposed++;
+		k->came_true += is_hit;
+		/* Others need it here: most likely it came with a cache that is older than we are.
+		 * One miss tells that. */
+		if (!is_hit)
+			offer_cache_note(&v->client->cache, mark, now);
+	}
+	k->views += 1;
+	if (is_hit) {
+		k->hits += 1;
+		note_supporter(k, v->client->node.hash, now);
+	}
+	if (k->views > WEIGHT_MOST) {
+		k->hits *= WEIGHT_MOST / k->views;
+		k->views = WEIGHT_MOST;
+	}
+	k->stands = offer_known_is_proposed(t, k, 1, now);
+}
+
+void offer_view_count(struct offer_learned *t, struct offer_view *v, usec now)
+{
+	struct offer_page *p = v->page;
+	check_cache(t, v);
+	if (!(v->asked | v->taken))
+		t->silent++;
+	else if (!v->counts)
+		t->repeated++;
+	else {
+		t->counted++;
+		offer_page_decay(t, p, now);
+		for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
+			if (p->used >> i & 1)
+				count_known(t, v, i, now);
+		note_vote(t, p, v->client->node.hash, now);
+	}
+	offer_view_free(t, v);
+}

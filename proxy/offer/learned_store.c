@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What was learned, in a file, so that it survives a restart. Clients are not in it, not even as hashes: only how many
+ * stood behind a resource. What too few stand behind is not written, so that nobody can gather support for something
+ * over several lives of the process.
+ */
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/offer/json.h"
+#include "proxy/offer/learned.h"
+#include <errno.h>
+#include <unistd.h>
+
+enum { STORE_VERSION = 1 };
+
+/* ---- saving ---- */
+
+static json_t *text_of(struct slice s)
+{
+	return json_stringn(s.ptr, s.len);
+}
+
+static json_t *known_to_json(const struct offer_known *k, uint32_t clients, double fade)
+{
+	return json_pack("{s:o, s:f, s:f, s:i, s:I, s:I, s:I, s:I, s:I}", "path",
+	    text_of(known_path(k)), "hits", k->hits * fade, "views", k->views * fade, "clients",
+	    (int)clients, "proposed", (json_int_t)k->proposed, "came_true",
+	    (json_int_t)k->came_true, "offered", (json_int_t)k->offered, "taken",
+	    (json_int_t)k->taken, "refused", (json_int_t)k->refused);
+}
+
+/* NULL: nothing of it is worth a line. */
+static json_t *page_to_json(const struct offer_learned *t, const struct offer_page *p, usec now)
+{
+	json_t *resources = json_array();
+	double fade = offer_page_fade(t, p, now);
+	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
+		const struct offer_known *k = p->resources[i];
+		if (!k || !offer_known_has_hits(t, k, fade))
+			continue;
+		uint32_t clients = offer_known_clients(t, k, now);
+		if (clients >= t->options.support)
+			json_array_append_new(resources, known_to_json(k, clients, fade));
+	}
+	if (json_array_size(resources) == 0) {
+		json_decref(resources);
+		return NULL;
+	}
+	return json_pack("{s:o, s:o, s:o}", "authority", text_of(page_authority(p)), "path",
+	    text_of(page_path(p)), "resources", resources);
+}
+
+/* Least recently used first, so that loading gives the same order of use. */
+static json_t *table_to_json(const struct offer_learned *t, usec now)
+{
+	json_t *pages = json_array();
+	const struct list *lists[] = {&t->candidates, &t->established};
+	for (size_t i = 0; i < 2; i++)
+		list_for_each(lists[i], p, struct offer_page, by_use)
+		{
+			json_t *page = page_to_json(t, p, now);
+			if (page)
+				json_array_append_new(pages, page);
+		}
+	return json_pack("{s:i, s:o}", "version", STORE_VERSION, "pages", pages);
+}
+
+/* In the same folder, as rename(2) asks. True: PATH is the new file, whole. */
+static bool replace(const char *path, const char *aside, int fd, const json_t *root)
+{
+	bool is_written = json_dumpfd(root, fd, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) == 0 &&
+			  write(fd, "\n", 1) == 1 && fsync(fd) == 0;
+	int error = errno;
+	if (close(fd) != 0 && is_written) {
+		error = errno;
+		is_written = false;
+	}
+	if (is_written && rename(aside, path) == 0)
+		return true;
+	if (is_written)
+		error = errno;
+	unlink(aside);
+	errno = error;
+	return false;
+}
+
+bool offer_learned_save(const struct offer_learned *t, const char *path, usec now, FILE *errors)
+{
+	size_t length = strlen(path);
+	char *aside = memory_alloc(length + sizeof(".XXXXXX"));
+	memcpy(aside, path, length);
+	memcpy(aside + length, ".XXXXXX", sizeof(".XXXXXX"));
+	int fd = mkstemp(aside);
+	json_t *root = fd >= 0 ? table_to_json(t, now) : NULL;
+	bool is_saved = fd >= 0 && replace(path, aside, fd, root);
+	if (!is_saved)
+		fprintf(errors, "%s: cannot be written: %s\n", path, strerror(errno));
+	json_decref(root);
+	free(aside);
+	return is_saved;
+}
+
+/* ---- loading ---- */
+
+static bool read_count(const json_t *object, const char *key, uint32_t *out)
+{
+	const json_t *value = json_object_get(object, key);
+	json_int_t number = json_integer_value(value);
+	if (!json_is_integer(value) || number < 0 || number > UINT32_MAX)
+		return false;
+	*out = (uint32_t)number;
+	return true;
+}
+
+static bool read_weight(const json_t *object, const char *key, double *out)
+{
+	const json_t *value = json_object_get(object, key);
+	*out = json_number_value(value);
+	return json_is_number(value) && *out >= 0 && *out <= WEIGHT_MOST;
+}
+
+static struct slice read_text(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	return slice_of(json_string_value(value), json_string_length(value));
+}
+
+/* NULL, or what is wrong. Of too few clients (the options may have changed): no mistake, and left out. */
+static const char *load_known(
+    struct offer_learned *t, struct offer_page *p, const json_t *object, usec now)
+{
+	struct offer_known read = {0};
+	struct offer_name name;
+	if (!offer_name_set(&name, page_authority(p), read_text(object, "path"), false))
+		return "\"path\" is no path";
+	if (!read_weight(object, "views", &read.views) ||
+	    !read_weight(object, "hits", &read.hits) || read.hits > read.views + 1e-6)
+		return "\"hits\" and \"views\" are no numbers that views can give";
+	if (!read_count(object, "clients", &read.earlier) ||
+	    !read_count(object, "proposed", &read.proposed) ||
+	    !read_count(object, "came_true", &read.came_true) ||
+	    !read_count(object, "offered", &read.offered) ||
+	    !read_count(object, "taken", &read.taken) ||
+	    !read_count(object, "refused", &read.refused))
+		return "a count is missing, or no whole number";
+	if (read.came_true > read.proposed)
+		return "\"came_true\" is more than \"proposed\"";
+	if (offer_known_find(p, name.path) >= 0)
+		return "\"path\" is there twice";
+	if (read.earlier < t->options.support)
+		return NULL;
+	int i = offer_known_add(t, p, name.path, now);
+	if (i < 0)
+		return NULL;
+	struct offer_known *k = p->resources[i];
+	read.path = k->path;
+	read.path_len = k->path_len;
+	read.earlier = read.earlier < OFFER_SUPPORTERS ? read.earlier : OFFER_SUPPORTERS;
+	if (read.hits > read.views)
+		read.hits = read.views;
+	*k = read;
+	k->stands = k->proposed > 0;
+	k->stands = offer_known_is_proposed(t, k, 1, now);
+	return NULL;
+}
+
+static bool has_room(const struct offer_learned *t)
+{
+	size_t page = sizeof(struct offer_page) + OFFER_AUTHORITY_BYTES + OFFER_PATH_BYTES;
+	size_t known = sizeof(struct offer_known) + OFFER_PATH_BYTES;
+	return t->pages.count < t->options.pages - (t->options.pages + 7) / 8 &&
+	       budget_room(&t->budget) >= page + OFFER_LEARNED_RESOURCES * known;
+}
+
+static const char *load_page(struct offer_learned *t, const json_t *object, usec now)
+{
+	struct offer_name name;
+	const json_t *resources = json_object_get(object, "resources"), *resource;
+	size_t i;
+	const char *mistake = NULL;
+	if (!offer_name_set(&name, read_text(object, "authority"), read_text(object, "path"), true))
+		return "\"authority\" and \"path\" name no page";
+	if (!json_is_array(resources) || json_array_size(resources) > OFFER_LEARNED_RESOURCES)
+		return "\"resources\" is no list, or too long";
+	if (offer_page_find(t, &name))
+		return "the page is there twice";
+	if (!has_room(t))
+		return NULL;
+	struct offer_page *p = offer_page_get(t, &name, now);
+	if (!p)
+		return NULL;
+	offer_page_establish(t, p);
+	json_array_foreach(resources, i, resource)
+	{
+		mistake = load_known(t, p, resource, now);
+		if (mistake)
+			return mistake;
+	}
+	if (!p->used)
+		offer_page_free(t, p);
+	return NULL;
+}
+
+static bool load_root(
+    struct offer_learned *t, const json_t *root, const char *path, usec now, FILE *errors)
+{
+	const json_t *pages = json_object_get(root, "pages"), *page;
+	const json_t *version = json_object_get(root, "version");
+	size_t i;
+	if (!json_is_integer(version) || json_integer_value(version) != STORE_VERSION) {
+		fprintf(errors, "%s: has not the version that is read here, which is %d\n", path,
+		    STORE_VERSION);
+		return false;
+	}
+	if (!json_is_array(pages)) {
+		fprintf(errors, "%s: \"pages\" is no list\n", path);
+		return false;
+	}
+	json_array_foreach(pages, i, page)
+	{
+		const char *mistake = load_page(t, page, now);
+		if (mistake) {
+			fprintf(errors, "%s: page %zu of the list: %s\n", path, i + 1, mistake);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool offer_learned_load(struct offer_learned *t, const char *path, usec now, FILE *errors)
+{
+	char *text;
+	size_t length;
+	struct stat status;
+	ensure(t->pages.count == 0 && t->clients.count == 0);
+	if (access(path, F_OK) != 0 && errno == ENOENT)
+		return true;
+	if (!offer_json_read(path, OFFER_STATE_BYTES, &text, &length, &status, errors))
+		return false;
+	struct offer_json json = {.text = slice_of(text, length), .name = path, .errors = errors};
+	json_t *root = offer_json_parse(&json);
+	bool is_loaded = root && load_root(t, root, path, now, errors);
+	json_decref(root);
+	free(text);
+	if (!is_loaded)
+		offer_learned_clear(t);
+	return is_loaded;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pages, their resources, clients and views: made within bounds, found, and forgotten in an order in which no client
+ * alone can push out what others have earned. Knows nothing of requests (learned.c does).
+ */
+#include "proxy/base/ascii.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/memory.h"
+#include "proxy/offer/learned.h"
+#include <math.h>
+
+static bool is_visible(struct slice s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (s.ptr[i] <= ' ' || s.ptr[i] > '~')
+			return false;
+	return true;
+}
+
+bool offer_name_set(
+    struct offer_name *name, struct slice authority, struct slice path, bool is_page)
+{
+	if (is_page)
+		path.len = slice_find(path, '?');
+	if (authority.len == 0 || authority.len > sizeof(name->bytes) || path.len == 0 ||
+	    path.len > OFFER_PATH_BYTES || path.ptr[0] != '/' || !is_visible(authority) ||
+	    !is_visible(path) || slice_find(path, '#') != path.len)
+		return false;
+	ascii_lower_copy(name->bytes, authority);
+	name->authority = slice_of(name->bytes, authority.len);
+	name->path = path;
+	return true;
+}
+
+/* ---- pages ---- */
+
+static uint64_t name_hash(const struct offer_learned *t, const struct offer_name *name)
+{
+	uint64_t hash = hash_bytes(t->seed, name->authority.ptr, name->authority.len);
+	return hash_bytes(hash, name->path.ptr, name->path.len);
+}
+
+struct offer_page *offer_page_find(const struct offer_learned *t, const struct offer_name *name)
+{
+	for (struct map_node *n = map_find(&t->pages, name_hash(t, name)); n; n = map_next(n)) {
+		struct offer_page *p = container_of(n, struct offer_page, node);
+		if (slice_equal(page_path(p), name->path) &&
+		    slice_equal(page_authority(p), name->authority))
+			return p;
+	}
+	return NULL;
+}
+
+static size_t slot_bytes(const struct map *m)
+{
+	return m->slots ? (m->mask + 1) * sizeof(*m->slots) : 0;
+}
+
+/* The maps never grow past their bounds, and never shrink, whatever is given back: the worker pays
+ * for their slots, beside what the table may have. */
+static void charge_slots(struct offer_learned *t)
+{
+	budget_adjust(
+	    t->budget.parent, &t->slots_charged, slot_bytes(&t->pages) + slot_bytes(&t->clients));
+}
+
+static size_t page_bytes(const struct offer_page *p)
+{
+	return sizeof(*p) + p->authority_len + p->path_len;
+}
+
+void offer_page_free(struct offer_learned *t, struct offer_page *p)
+{
+	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
+		if (p->used >> i & 1)
+			offer_known_remove(t, p, i);
+	list_for_each(&p->views, v, struct offer_view, of_page) offer_view_free(t, v);
+	map_remove(&t->pages, &p->node);
+	list_remove(&p->by_use);
+	t->established_count -= p->is_established;
+	budget_give(&t->budget, page_bytes(p));
+	free(p);
+}
+
+/* Candidates go first: a client that makes up paths pushes out only other such paths. */
+static bool drop_page(struct offer_learned *t)
+{
+	struct offer_page *p = list_first(&t->candidates, struct offer_page, by_use);
+	if (!p)
+		p = list_first(&t->established, struct offer_page, by_use);
+	if (p)
+		offer_page_free(t, p);
+	return p != NULL;
+}
+
+static bool take(struct offer_learned *t, size_t bytes)
+{
+	if (budget_take(&t->budget, bytes))
+		return true;
+	/* Only what nobody stands for is given up for something new. */
+	struct offer_page *p = list_first(&t->candidates, struct offer_page, by_use);
+	if (p && list_is_empty(&p->views)) {
+		offer_page_free(t, p);
+		if (budget_take(&t->budget, bytes))
+			return true;
+	}
+	t->refused++;
+	return false;
+}
+
+/* The established have at most seven eighths of the table, so that there is room to become one of them. */
+static uint32_t most_established(const struct offer_learned *t)
+{
+	return t->options.pages - (t->options.pages + 7) / 8;
+}
+
+void offer_page_establish(struct offer_learned *t, struct offer_page *p)
+{
+	if (p->is_established)
+		return;
+	if (t->established_count >= most_established(t)) {
+		struct offer_page *oldest = list_first(&t->established, struct offer_page, by_use);
+		if (!oldest)
+			return;
+		offer_page_free(t, oldest);
+	}
+	p->is_established = true;
+	t->established_count++;
+	list_remove(&p->by_use);
+	list_append(&t->established, &p->by_use);
+}
+
+struct offer_page *offer_page_get(struct offer_learned *t, const struct offer_name *name, usec now)
+{
+	struct offer_page *p = offer_page_find(t, name);
+	if (p) {
+		list_remove(&p->by_use);
+		list_append(p->is_established ? &t->established : &t->candidates, &p->by_use);
+		return p;
+	}
+	if (t->pages.count >= t->options.pages)
+		drop_page(t);
+	size_t text = name->authority.len + name->path.len;
+	if (!take(t, sizeof(*p) + text))
+		return NULL;
+	p = memory_zalloc(sizeof(*p) + text);
+	p->authority_len = name->authority.len;
+	p->path_len = name->path.len;
+	memcpy(p->name, name->authority.ptr, name->authority.len);
+	memcpy(p->name + p->authority_len, name->path.ptr, name->path.len);
+	p->decayed_at = now;
+	list_init(&p->views);
+	list_init(&p->by_use);
+	list_append(&t->candidates, &p->by_use);
+	map_insert(&t->pages, &p->node, name_hash(t, name));
+	charge_slots(t);
+	return p;
+}
+
+double offer_page_fade(const struct offer_learned *t, const struct offer_page *p, usec now)
+{
+	if (now <= p->decayed_at)
+		return 1;
+	return exp2(-(double)(now - p->decayed_at) / (double)t->options.half_life_usec);
+}
+
+void offer_page_decay(const struct offer_learned *t, struct offer_page *p, usec now)
+{
+	double fade = offer_page_fade(t, p, now);
+	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
+		if (!(p->used >> i & 1))
+			continue;
+		p->resources[i]->hits *= fade;
+		p->resources[i]->views *= fade;
+	}
+	if (now > p->decayed_at)
+		p->decayed_at = now;
+}
+
+/* ---- resources ---- */
+
+int offer_known_find(const struct offer_page *p, struct slice path)
+{
+	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
+		if (p->used >> i & 1 && slice_equal(known_path(p->resources[i]), path))
+			return i;
+	return -1;
+}
+
+void offer_known_remove(struct offer_learned *t, struct offer_page *p, int i)
+{
+	struct offer_known *k = p->resources[i];
+	uint64_t bit = UINT64_C(1) << i;
+	/* Another resource may get the place: views that are open must not carry this one's bits over to it. */
+	list_for_each(&p->views, v, struct offer_view, of_page)
+	{
+		v->asked &= ~bit;
+		v->taken &= ~bit;
+		v->excused &= ~bit;
+	}
+	p->used &= ~bit;
+	p->resources[i] = NULL;
+	t->resource_count--;
+	budget_give(&t->budget, sizeof(*k) + k->path_len);
+	free(k->path);
+	free(k);
+}
+
+uint32_t offer_known_clients(const struct offer_learned *t, const struct offer_known *k, usec now)
+{
+	uint32_t count = 0;
+	for (int i = 0; i < OFFER_SUPPORTERS; i++) {
+		const struct offer_vote *s = &k->supporters[i];
+		if (s->at &&
+		    (now < s->at || (now - s->at) / SUPPORT_LIVES < t->options.half_life_usec))
+			count++;
+	}
+	return count > k->earlier ? count : k->earlier;
+}
+
+uint32_t offer_known_confidence(const struct offer_known *k)
+{
+	return k->views > 0 ? (uint32_t)(k->hits / k->views * 10000 + 0.5) : 0;
+}
+
+/*
+ * Hits are rounded: those of the last few minutes have faded a little already. What has been proposed stays so until it is
+ * clearly below the marks, so that no single view switches it on and off.
+ */
+bool offer_known_has_hits(const struct offer_learned *t, const struct offer_known *k, double fade)
+{
+	return k->hits * fade + (k->stands ? 1.5 : 0.5) >= t->options.hits;
+}
+
+bool offer_known_is_proposed(
+    const struct offer_learned *t, const struct offer_known *k, double fade, usec now)
+{
+	uint32_t confidence = t->options.confidence;
+	return offer_known_has_hits(t, k, fade) &&
+	       offer_known_confidence(k) >=
+		   (k->stands ? confidence - confidence / 5 : confidence) &&
+	       offer_known_clients(t, k, now) >= t->options.support;
+}
+
+/* A place for a new one: a free one, else that of the least asked for of those that have too few clients. */
+static int place_for_known(struct offer_learned *t, struct offer_page *p, usec now)
+{
+	int worst = -1;
+	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
+		if (!(p->used >> i & 1))
+			return i;
+		const struct offer_known *k = p->resources[i];
+		bool is_weak = offer_known_clients(t, k, now) < t->options.support ||
+			       offer_known_confidence(k) < t->options.confidence / 4;
+		if (is_weak &&
+		    (worst < 0 || k->hits / (k->views + 1) <
+				      p->resources[worst]->hits / (p->resources[worst]->views + 1)))
+			worst = i;
+	}
+	if (worst >= 0)
+		offer_known_remove(t, p, worst);
+	return worst;
+}
+
+int offer_known_add(struct offer_learned *t, struct offer_page *p, struct slice path, usec now)
+{
+	int i = place_for_known(t, p, now);
+	if (i < 0 || !take(t, sizeof(struct offer_known) + path.len))
+		return -1;
+	struct offer_known *k = memory_new(struct offer_known);
+	k->path = memory_alloc(path.len);
+	memcpy(k->path, path.ptr, path.len);
+	k->path_len = path.len;
+	p->resources[i] = k;
+	p->used |= UINT64_C(1) << i;
+	t->resource_count++;
+	return i;
+}
+
+/* ---- clients and views ---- */
+
+uint64_t offer_client_key(const struct offer_learned *t, struct slice client)
+{
+	return hash_bytes(t->seed ^ UINT64_C(0x636c69656e74), client.ptr, client.len);
+}
+
+struct offer_client *offer_client_find(const struct offer_learned *t, uint64_t key)
+{
+	struct map_node *n = map_find(&t->clients, key);
+	return n ? container_of(n, struct offer_client, node) : NULL;
+}
+
+void offer_client_free(struct offer_learned *t, struct offer_client *c)
+{
+	list_for_each(&c->views, v, struct offer_view, of_client) offer_view_free(t, v);
+	map_remove(&t->clients, &c->node);
+	list_remove(&c->by_use);
+	budget_give(&t->budget, sizeof(*c));
+	free(c);
+}
+
+struct offer_client *offer_client_get(struct offer_learned *t, uint64_t key)
+{
+	struct offer_client *c = offer_client_find(t, key);
+	if (c) {
+		list_remove(&c->by_use);
+		list_append(&t->clients_by_use, &c->by_use);
+		return c;
+	}
+	struct offer_client *oldest = list_first(&t->clients_by_use, struct offer_client, by_use);
+	if (oldest && t->clients.count >= t->options.clients)
+		offer_client_free(t, oldest);
+	if (!take(t, sizeof(*c)))
+		return NULL;
+	c = memory_new(struct offer_client);
+	list_init(&c->views);
+	list_init(&c->by_use);
+	list_append(&t->clients_by_use, &c->by_use);
+	map_insert(&t->clients, &c->node, key);
+	charge_slots(t);
+	return c;
+}
+
+struct offer_view *offer_view_new(
+    struct offer_learned *t, struct offer_client *c, struct offer_page *p, usec now)
+{
+	/* Not `take`: it may free a candidate page, and this page may be one. */
+	if (!budget_take(&t->budget, sizeof(struct offer_view))) {
+		t->refused++;
+		return NULL;
+	}
+	struct offer_view *v = memory_new(struct offer_view);
+	*v = (struct offer_view){.client = c, .page = p, .begun = now};
+	list_init(&v->by_time);
+	list_init(&v->of_client);
+	list_init(&v->of_page);
+	list_append(&t->views, &v->by_time);
+	list_prepend(&c->views, &v->of_client);
+	list_append(&p->views, &v->of_page);
+	c->view_count++;
+	t->view_count++;
+	return v;
+}
+
+void offer_view_free(struct offer_learned *t, struct offer_view *v)
+{
+	list_remove(&v->by_time);
+	list_remove(&v->of_client);
+	list_remove(&v->of_page);
+	v->client->view_count--;
+	t->view_count--;
+	budget_give(&t->budget, sizeof(*v));
+	free(v);
+}

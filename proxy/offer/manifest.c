@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Push manifests: which resources belong to a page, as an operator's build wrote it down (the format of the npm package
+ * http2-push-manifest). Turns text into a table; it reads no file (file.c does) and offers nothing itself.
+ */
+#include "policy/policy.h"
+#include "proxy/base/arena.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/map.h"
+#include "proxy/base/memory.h"
+#include "proxy/http/link.h"
+#include "proxy/limits.h"
+#include "proxy/offer/json.h"
+#include "proxy/offer/sources.h"
+
+enum { WEIGHT_MOST = 256, TYPE_BYTES = 32 };
+
+/* Stands for the authority that is not known yet (RFC 6761 6.4: nobody's). */
+#define OWN_AUTHORITY SLICE("manifest.invalid")
+
+struct page {
+	struct map_node node;
+	struct slice path; /* no query; a directory where it was its index.html */
+	struct offer_resources resources;
+};
+
+struct offer_manifest {
+	struct arena arena;
+	struct map pages;
+	bool is_single;
+	struct offer_resources single;
+};
+
+struct reader {
+	struct offer_json json;
+	struct offer_manifest *manifest;
+	size_t index[3]; /* of the member that is being read, at each level */
+	size_t depth;
+	struct arena scratch;
+};
+
+#define mistake(r, ...) offer_json_mistake(&(r)->json, (r)->index, (r)->depth, __VA_ARGS__)
+
+/* RFC 9110 has no index files; the tool's keys are names of files, and servers agree on this one. */
+static struct slice canonical_page(struct slice path)
+{
+	const struct slice name = SLICE_INIT("/index.html");
+	path.len = slice_find(path, '?');
+	if (path.len >= name.len && slice_equal(slice_from(path, path.len - name.len), name))
+		path.len -= name.len - 1;
+	return path;
+}
+
+static struct page *find_page(const struct offer_manifest *m, struct slice path)
+{
+	uint64_t hash = hash_bytes(0, path.ptr, path.len);
+	for (struct map_node *n = map_find(&m->pages, hash); n; n = map_next(n)) {
+		struct page *page = container_of(n, struct page, node);
+		if (slice_equal(page->path, path))
+			return page;
+	}
+	return NULL;
+}
+
+static bool resolve(
+    struct reader *r, struct slice base, const char *reference, struct http_target *out)
+{
+	const struct http_head head = {.kind = HTTP_REQUEST,
+	    .scheme = SLICE("https"),
+	    .authority = OWN_AUTHORITY,
+	    .path = base};
+	return http_target_resolve(&r->scratch, &head, slice_of_string(reference), out);
+}
+
+static bool read_target(
+    struct reader *r, struct slice page, const char *reference, struct slice *out)
+{
+	struct arena *arena = &r->manifest->arena;
+	struct http_target target;
+	if (!reference[0] || reference[0] == '#' || !resolve(r, page, reference, &target)) {
+		mistake(r,
+		    "\"%s\" is no URI reference to a resource; write a path, percent-encoded, of "
+		    "at most %u bytes",
+		    offer_json_word(reference).text, LIMIT_REFERENCE_BYTES);
+		return false;
+	}
+	if (slice_equal(target.authority, OWN_AUTHORITY))
+		*out = arena_copy(arena, target.path);
+	else
+		*out = arena_printf(arena, "%.*s://%.*s%.*s", SLICE_ARG(target.scheme),
+		    SLICE_ARG(target.authority), SLICE_ARG(target.path));
+	return true;
+}
+
+static bool is_type_word(const char *word)
+{
+	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz-");
+	return word[n] == '\0' && n <= TYPE_BYTES;
+}
+
+static void read_type(struct reader *r, const json_t *value, struct offer_resource *resource)
+{
+	const char *word = json_string_value(value);
+	if (!word || !is_type_word(word))
+		mistake(r,
+		    "\"type\" must be what stands in as=, like \"style\", \"script\" or \"font\"");
+	else
+		resource->as = arena_copy(&r->manifest->arena, slice_of_string(word));
+}
+
+static void read_weight(struct reader *r, const json_t *value, struct offer_resource *resource)
+{
+	json_int_t weight = json_integer_value(value);
+	if (!json_is_integer(value) || weight < 0 || weight > WEIGHT_MOST)
+		mistake(r, "\"weight\" must be a whole number from 0 to %d", WEIGHT_MOST);
+	else
+		resource->weight = (uint32_t)weight;
+}
+
+static void read_crossorigin(struct reader *r, const json_t *value, struct offer_resource *resource)
+{
+	const char *word = json_string_value(value);
+	if (word && (!word[0] || !strcmp(word, "anonymous")))
+		resource->crossorigin = SLICE("anonymous");
+	else if (word && !strcmp(word, "use-credentials"))
+		resource->crossorigin = SLICE("use-credentials");
+	else
+		mistake(r, "\"crossorigin\" must be \"anonymous\" or \"use-credentials\"");
+}
+
+/* The properties of one resource; r->depth is that of its key. */
+static void read_properties(struct reader *r, json_t *object, struct offer_resource *resource)
+{
+	const char *key;
+	json_t *value;
+	size_t *at = &r->index[r->depth++];
+	*at = 0;
+	json_object_foreach(object, key, value)
+	{
+		if (!strcmp(key, "type"))
+			read_type(r, value, resource);
+		else if (!strcmp(key, "weight"))
+			read_weight(r, value, resource);
+		else if (!strcmp(key, "crossorigin"))
+			read_crossorigin(r, value, resource);
+		++*at;
+	}
+	r->depth--;
+	if (resource->as.len == 0)
+		resource->as =
+		    slice_of_string(policy_type_as(policy_type_of_path(resource->target)));
+}
+
+static bool is_in_list(const struct offer_resource *list, size_t count, struct slice target)
+{
+	for (size_t i = 0; i < count; i++)
+		if (slice_equal(list[i].target, target))
+			return true;
+	return false;
+}
+
+/* The members of a page, or of the root of the form for one page; r->depth is the depth of `object` itself. */
+static struct offer_resources read_resources(struct reader *r, struct slice page, json_t *object)
+{
+	const char *key;
+	json_t *value;
+	size_t count = 0, most = json_object_size(object);
+	if (most > OFFER_RESOURCES) {
+		mistake(r, "a page has %zu resources, and %d are the most", most, OFFER_RESOURCES);
+		return (struct offer_resources){0};
+	}
+	struct offer_resource *list = arena_alloc(&r->manifest->arena, most * sizeof(*list) + 1);
+	size_t *at = &r->index[r->depth++];
+	*at = 0;
+	json_object_foreach(object, key, value)
+	{
+		struct offer_resource *resource = &list[count];
+		*resource = (struct offer_resource){.weight = 1};
+		if (!json_is_object(value))
+			mistake(r,
+			    "\"%s\" must be an object like {\"type\": \"style\", \"weight\": 1}",
+			    offer_json_word(key).text);
+		else if (read_target(r, page, key, &resource->target)) {
+			read_properties(r, value, resource);
+			if (is_in_list(list, count, resource->target))
+				mistake(r, "\"%s\" names a resource that this page has already",
+				    offer_json_word(key).text);
+			else
+				count++;
+		}
+		arena_reset(&r->scratch);
+		++*at;
+	}
+	r->depth--;
+	return (struct offer_resources){list, count};
+}
+
+static void read_page(struct reader *r, const char *key, json_t *object)
+{
+	struct offer_manifest *m = r->manifest;
+	struct http_target target;
+	if (!resolve(r, SLICE("/"), key, &target) ||
+	    !slice_equal(target.authority, OWN_AUTHORITY)) {
+		mistake(r,
+		    "\"%s\" is no page; write its path, percent-encoded, like \"/shop/index.html\"",
+		    offer_json_word(key).text);
+		return;
+	}
+	struct slice path = arena_copy(&m->arena, canonical_page(target.path));
+	if (find_page(m, path)) {
+		mistake(r, "\"%s\" names a page that is there already", offer_json_word(key).text);
+		return;
+	}
+	struct page *page = arena_alloc(&m->arena, sizeof(*page));
+	*page = (struct page){.path = path};
+	map_insert(&m->pages, &page->node, hash_bytes(0, path.ptr, path.len));
+	page->resources = read_resources(r, path, object);
+}
+
+static bool has_object_member(json_t *object)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach(object, key, value) if (json_is_object(value)) return true;
+	return false;
+}
+
+/* One property is enough to make a member of the root a resource, one resource to make it a page. */
+static bool is_single_form(json_t *root)
+{
+	const char *key;
+	json_t *value;
+	bool has_properties = false;
+	json_object_foreach(root, key, value)
+	{
+		if (has_object_member(value))
+			return false;
+		has_properties |= !json_is_object(value) || json_object_size(value) > 0;
+	}
+	return has_properties || json_object_size(root) == 0;
+}
+
+static void read_pages(struct reader *r, json_t *root)
+{
+	const char *key;
+	json_t *value;
+	if (json_object_size(root) > OFFER_PAGES) {
+		mistake(r, "there are %zu pages, and %d are the most", json_object_size(root),
+		    OFFER_PAGES);
+		return;
+	}
+	r->depth = 1;
+	json_object_foreach(root, key, value)
+	{
+		if (!json_is_object(value) ||
+		    (json_object_size(value) > 0 && !has_object_member(value)))
+			mistake(r,
+			    "\"%s\" must be a page, an object of resources, as others in this file "
+			    "are",
+			    offer_json_word(key).text);
+		else
+			read_page(r, key, value);
+		arena_reset(&r->scratch);
+		r->index[0]++;
+	}
+}
+
+static void read_root(struct reader *r, json_t *root)
+{
+	struct offer_manifest *m = r->manifest;
+	if (!json_is_object(root)) {
+		mistake(r, "a manifest is an object, {\"/css/app.css\": {\"type\": \"style\"}}");
+		return;
+	}
+	m->is_single = is_single_form(root);
+	if (m->is_single)
+		m->single = read_resources(r, SLICE("/"), root);
+	else
+		read_pages(r, root);
+}
+
+struct offer_manifest *offer_manifest_parse(struct slice text, const char *name, FILE *errors)
+{
+	struct reader r = {.json = {.text = text, .name = name, .errors = errors}};
+	if (text.len > OFFER_FILE_BYTES) {
+		fprintf(errors, "%s:1:1: is larger than %d bytes\n", name, OFFER_FILE_BYTES);
+		return NULL;
+	}
+	json_t *root = offer_json_parse(&r.json);
+	if (!root)
+		return NULL;
+	r.manifest = memory_new(struct offer_manifest);
+	arena_init(&r.manifest->arena, NULL, 0);
+	arena_init(&r.scratch, NULL, 0);
+	map_init(&r.manifest->pages);
+	read_root(&r, root);
+	json_decref(root);
+	arena_fini(&r.scratch);
+	if (r.json.mistakes == 0)
+		return r.manifest;
+	offer_manifest_free(r.manifest);
+	return NULL;
+}
+
+void offer_manifest_free(struct offer_manifest *m)
+{
+	if (!m)
+		return;
+	map_fini(&m->pages);
+	arena_fini(&m->arena);
+	free(m);
+}
+
+struct offer_resources offer_manifest_find(const struct offer_manifest *m, struct slice path)
+{
+	if (m->is_single)
+		return m->single;
+	const struct page *page = find_page(m, canonical_page(path));
+	return page ? page->resources : (struct offer_resources){0};
+}
+
+bool offer_manifest_is_single(const struct offer_manifest *m)
+{
+	return m->is_single;
+}
+
+size_t offer_manifest_pages(const struct offer_manifest *m)
+{
+	return m->is_single ? 1 : m->pages.count;
+}
+
+size_t offer_manifest_bytes(const struct offer_manifest *m)
+{
+	size_t slots = m->pages.slots ? m->pages.mask + 1 : 0;
+	return sizeof(*m) + m->arena.heap_bytes + slots * sizeof(*m->pages.slots);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Offers of our own: `add` lists and manifests when a request arrives, Link fields when a response
+ * does. What becomes of them is the policy's to say; here stands only what a source means (RFC
+ * 8288, Preload).
+ */
+#include "proxy/offer/offer.h"
+
+#include "proxy/http/link.h"
+#include "proxy/limits.h"
+
+static enum relay_offer_flags place_of(const struct exchange *x, const struct http_target *target)
+{
+	bool is_foreign = !slice_equal(target->scheme, x->scheme) ||
+			  !slice_equal(target->authority, x->authority);
+	return is_foreign ? RELAY_OFFER_CROSS_ORIGIN : RELAY_OFFER_PLAIN;
+}
+
+/* ---- add lists ---- */
+
+static void offer_adds(
+    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+{
+	(void)base;
+	for (size_t i = 0; i < preload->add_count && !exchange_is_over(x); i++) {
+		const struct conf_add *add = &preload->adds[i];
+		struct http_resource resource = {
+		    .as = add->as,
+		    .type = add->type,
+		    .crossorigin = add->crossorigin,
+		    .has_crossorigin = add->crossorigin.len > 0,
+		    .fetchpriority = add->fetchpriority,
+		};
+		if (http_target_resolve(
+			&x->request->arena, x->request, add->path, &resource.target))
+			exchange_offer(x, POLICY_CONFIG, &resource, place_of(x, &resource.target));
+	}
+}
+
+/* ---- manifests ---- */
+
+static void offer_manifests(
+    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+{
+	for (size_t i = 0; base->manifests && i < preload->manifest_count; i++) {
+		struct offer_resources found =
+		    manifests_find(base->manifests, preload, i, x->request->path);
+		for (size_t j = 0; j < found.count && !exchange_is_over(x); j++) {
+			const struct offer_resource *of = &found.list[j];
+			struct http_resource resource = {
+			    .as = of->as,
+			    .crossorigin = of->crossorigin,
+			    .has_crossorigin = of->crossorigin.len > 0,
+			};
+			if (http_target_resolve(
+				&x->request->arena, x->request, of->target, &resource.target))
+				exchange_offer(
+				    x, POLICY_MANIFEST, &resource, place_of(x, &resource.target));
+		}
+	}
+}
+
+/* ---- what was learned ---- */
+
+/* As many as a page is ever seen to need at once; the surest come first. */
+#define LEARNED_MOST 32u
+
+static void offer_learned(
+    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+{
+	struct offer_learned_item items[LEARNED_MOST];
+	if (!base->learned || preload->learned == CONF_LEARNED_OFF)
+		return;
+	size_t count = offer_learned_offers(
+	    base->learned, x->authority, x->request->path, items, LEARNED_MOST, x->relay->now);
+	/* the items are lent until the table changes */
+	struct http_resource resources[LEARNED_MOST];
+	for (size_t i = 0; i < count; i++)
+		resources[i] = (struct http_resource){
+		    .target = {x->scheme, x->authority,
+			arena_copy(&x->request->arena, items[i].path)},
+		    .as = arena_copy(&x->request->arena, items[i].as),
+		};
+	for (size_t i = 0; i < count && !exchange_is_over(x); i++)
+		exchange_offer(x, POLICY_LEARNED, &resources[i],
+		    preload->learned == CONF_LEARNED_APPLY ? RELAY_OFFER_PLAIN
+							   : RELAY_OFFER_PROPOSAL);
+}
+
+static void look_for_links(
+    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+{
+	(void)base;
+	x->context.takes_links = x->context.takes_links || preload->link;
+}
+
+/* What a [preload] section that takes the request may be for, in the order of the offers. */
+static void (*const uses[])(
+    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload) = {
+    look_for_links, offer_adds, offer_manifests, offer_learned};
+
+void offer_on_request(
+    const struct offer_env *base, const struct client_facts *client, struct exchange *x)
+{
+	const struct conf *conf = base->conf;
+	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
+	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || exchange_is_push(x))
+		return;
+	offer_request_context(base, client, x, &facts);
+	for (size_t use = 0; use < sizeof(uses) / sizeof(uses[0]); use++)
+		for (size_t i = 0; i < conf->preload_count && !exchange_is_over(x); i++)
+			if (policy_rule_takes(&conf->preloads[i].when, &facts))
+				uses[use](base, x, &conf->preloads[i]);
+}
+
+/* ---- Link fields ---- */
+
+/* A link that is no offer; it is logged as one that was dropped, so that nobody has to wonder. */
+static void skip_link(
+    struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
+{
+	struct policy_offer offer = {.source = POLICY_LINK,
+	    .parent = x->request,
+	    .client = x->context.client,
+	    .as = link->as};
+	/* Borrows all that it has, and is only read: a head may be large, and the links many. */
+	struct http_head named = *x->request;
+	named.path = link->target;
+	offer.promised = &named;
+	const struct policy_verdict dropped = {.action = POLICY_DROP, .reason = reason};
+	x->relay->ops->offer_decided(x->relay->context, x, &offer, dropped);
+}
+
+static void offer_link(struct exchange *x, const struct http_link *link)
+{
+	struct http_resource resource = {
+	    .as = link->as,
+	    .type = link->type,
+	    .crossorigin = link->crossorigin,
+	    .has_crossorigin = link->has_crossorigin,
+	    .fetchpriority = link->fetchpriority,
+	    .is_module = link->is_module,
+	};
+	if (link->nopush) {
+		skip_link(x, link, &policy_reason_LINK_NOPUSH);
+	} else if (link->has_anchor) {
+		skip_link(x, link, &policy_reason_LINK_ANCHOR);
+	} else if (!http_target_resolve(
+		       &x->request->arena, x->request, link->target, &resource.target)) {
+		skip_link(x, link, &policy_reason_LINK_TARGET);
+	} else {
+		enum relay_offer_flags place = place_of(x, &resource.target);
+		if (place == RELAY_OFFER_PLAIN &&
+		    slice_equal(resource.target.path, x->request->path))
+			skip_link(x, link, &policy_reason_LINK_SELF);
+		else
+			exchange_offer(x, POLICY_LINK, &resource, place);
+	}
+}
+
+static bool is_for_us_alone(const struct http_link *link, void *context)
+{
+	(void)context;
+	return link->is_preload && link->push_only;
+}
+
+/* Final responses that have something to say about the page, and 103. */
+static bool speaks_of_resources(const struct http_head *head)
+{
+	return head->status == 103 || head->status / 100 == 2 || head->status == 304;
+}
+
+void offer_on_response(struct exchange *x, struct http_head *head)
+{
+	uint32_t seen = 0;
+	bool has_push_only = false;
+	/* Our own 103 has Link fields too; the origin's responses alone are a source. */
+	if (!x->context.takes_links || head == x->hints.head || !speaks_of_resources(head))
+		return;
+	for (uint32_t i = 0; i < head->count && seen < LIMIT_LINKS_PER_RESPONSE; i++) {
+		if (head->fields[i].token != HTTP_TOKEN_LINK)
+			continue;
+		struct slice rest = head->fields[i].value;
+		struct http_link link;
+		while (seen < LIMIT_LINKS_PER_RESPONSE && !exchange_is_over(x) &&
+		       http_link_next(&rest, &link)) {
+			if (!link.is_preload)
+				continue;
+			seen++;
+			has_push_only = has_push_only || link.push_only;
+			offer_link(x, &link);
+		}
+	}
+	if (has_push_only)
+		http_link_filter(head, is_for_us_alone, NULL);
+}

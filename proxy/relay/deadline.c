@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The deadlines of an exchange (deadline.h), and the one timer that watches them. What moves in a
+ * flow does not set the timer: an exchange in which bytes move or wait is looked at every
+ * LOOK_AGAIN_USEC, one in which nothing does at its deadline.
+ */
+#include "proxy/relay/deadline.h"
+
+#include "proxy/relay/private.h"
+
+/* ---- clocks ---- */
+
+static usec waits_since(const struct exchange *x)
+{
+	return x->timing.waits_since;
+}
+
+static usec lingers_since(const struct exchange *x)
+{
+	return x->timing.lingers_since;
+}
+
+/* The later of: the origin has the whole request, the origin sent an interim response. */
+static usec asked_since(const struct exchange *x)
+{
+	usec sent = x->upload.taken.last, interim = x->download.given.last;
+	return sent > interim ? sent : interim;
+}
+
+static struct pace *upload_given(struct exchange *x)
+{
+	return &x->upload.given;
+}
+
+static struct pace *upload_taken(struct exchange *x)
+{
+	return &x->upload.taken;
+}
+
+static struct pace *download_given(struct exchange *x)
+{
+	return &x->download.given;
+}
+
+static struct pace *download_taken(struct exchange *x)
+{
+	return &x->download.taken;
+}
+
+/* ---- the table ---- */
+
+#define QUEUED PHASE_BIT(EXCHANGE_QUEUED)
+#define SENT PHASE_BIT(EXCHANGE_SENT)
+#define READY PHASE_BIT(EXCHANGE_READY)
+#define ANSWERING PHASE_BIT(EXCHANGE_ANSWERING)
+#define LINGERING PHASE_BIT(EXCHANGE_LINGERING)
+
+const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
+    [DEADLINE_LINGER] =
+	{
+	    .phases = LINGERING,
+	    .limit = RELAY_TIMEOUT_LINGER,
+	    .since = lingers_since,
+	    .cause = &relay_cause_UPLOAD_LINGER,
+	},
+    [DEADLINE_CLIENT_TAKES] =
+	{
+	    .phases = EXCHANGE_BEGUN_PHASES,
+	    .limit = RELAY_TIMEOUT_TAKE_DOWN,
+	    .pace = download_taken,
+	    .rate = RELAY_CLIENT,
+	    .needs = DEADLINE_DOWNLOAD_WAITS,
+	    .cause = &relay_cause_DOWN_STALLED,
+	},
+    [DEADLINE_PUSH_HEAD] =
+	{
+	    .phases = QUEUED | SENT,
+	    .needs = DEADLINE_PUSH,
+	    .limit = RELAY_TIMEOUT_PUSH_START,
+	    .since = waits_since,
+	    .cause = &relay_cause_HEAD_LATE,
+	},
+    [DEADLINE_PUSH_START] =
+	{
+	    .phases = READY,
+	    .needs = DEADLINE_PUSH,
+	    .limit = RELAY_TIMEOUT_PUSH_START,
+	    .since = waits_since,
+	    .cause = &relay_cause_PUSH_START_LATE,
+	},
+    [DEADLINE_QUEUE] =
+	{
+	    .phases = QUEUED,
+	    .limit = RELAY_TIMEOUT_QUEUE,
+	    .since = waits_since,
+	    .cause = &relay_cause_QUEUE_LATE,
+	},
+    [DEADLINE_CLIENT_SENDS] =
+	{
+	    .phases = QUEUED | SENT | ANSWERING,
+	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_OPEN,
+	    .limit = RELAY_TIMEOUT_BODY_UP,
+	    .pace = upload_given,
+	    .rate = RELAY_CLIENT,
+	    .stands_still = DEADLINE_UPLOAD_WAITS,
+	    .has_partner = true,
+	    .partner = DEADLINE_ORIGIN_SENDS,
+	    .cause = &relay_cause_UPLOAD_LATE,
+	},
+    [DEADLINE_ORIGIN_SENDS] =
+	{
+	    .phases = ANSWERING,
+	    .needs = DEADLINE_DOWNLOAD_OPEN,
+	    .limit = RELAY_TIMEOUT_BODY_DOWN,
+	    .pace = download_given,
+	    .rate = RELAY_ORIGIN,
+	    .rate_needs_length = true,
+	    .stands_still = DEADLINE_DOWNLOAD_WAITS,
+	    .has_partner = true,
+	    .partner = DEADLINE_CLIENT_SENDS,
+	    .cause = &relay_cause_BODY_LATE,
+	},
+    [DEADLINE_ORIGIN_TAKES] =
+	{
+	    .phases = SENT | ANSWERING | LINGERING,
+	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_WAITS,
+	    .limit = RELAY_TIMEOUT_TAKE_UP,
+	    .pace = upload_taken,
+	    .rate = RELAY_ORIGIN,
+	    .cause = &relay_cause_UP_STALLED,
+	},
+    [DEADLINE_HEAD] =
+	{
+	    .phases = SENT,
+	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_ENDED,
+	    .limit = RELAY_TIMEOUT_RESPONSE,
+	    .since = asked_since,
+	    .stands_still = DEADLINE_UPLOAD_WAITS,
+	    .cause = &relay_cause_HEAD_LATE,
+	},
+};
+
+/* ---- the nearest of them ---- */
+
+/* Written without branches: it runs several times for each request. */
+static unsigned facts_of(const struct exchange *x)
+{
+	const struct flow *up = &x->upload, *down = &x->download;
+	bool is_wanted = up->state != FLOW_ABORTED;
+	return (unsigned)!exchange_is_push(x) * DEADLINE_REQUEST |
+	       (unsigned)exchange_is_push(x) * DEADLINE_PUSH |
+	       (unsigned)(up->body.bytes > 0) * DEADLINE_UPLOAD_WAITS |
+	       (unsigned)(down->body.bytes > 0) * DEADLINE_DOWNLOAD_WAITS |
+	       ((unsigned)!up->source_ended & is_wanted) * DEADLINE_UPLOAD_OPEN |
+	       (unsigned)up->source_ended * DEADLINE_UPLOAD_ENDED |
+	       (unsigned)!down->source_ended * DEADLINE_DOWNLOAD_OPEN;
+}
+
+void deadlines_init(struct relay *r)
+{
+	_Static_assert(DEADLINE_COUNT <= 16, "a bit each");
+	for (unsigned phase = 0; phase < EXCHANGE_PHASE_COUNT; phase++) {
+		r->deadline_rows[phase] = 0;
+		for (unsigned i = 0; i < DEADLINE_COUNT; i++)
+			if (exchange_deadlines[i].phases & PHASE_BIT(phase))
+				r->deadline_rows[phase] |= (uint16_t)(1u << i);
+	}
+}
+
+static bool holds(const struct deadline_row *row, unsigned facts)
+{
+	return (facts & row->needs) == row->needs && !(facts & row->stands_still);
+}
+
+static uint32_t rate_of(const struct deadline_row *row, const struct exchange *x)
+{
+	bool is_any_enough = row->rate_needs_length && x->response.length == HTTP_LENGTH_UNKNOWN;
+	return is_any_enough ? 0 : x->relay->ops->min_rate(x->relay->context, x, row->rate);
+}
+
+/* The deadline of a row that holds. */
+static usec deadline_of(const struct deadline_row *row, struct exchange *x)
+{
+	usec limit = x->relay->ops->time_limit(x->relay->context, x, row->limit);
+	if (row->since)
+		return clock_after(row->since(x), limit);
+	struct pace *p = row->pace(x);
+	if (limit == 0) { /* the peer is not to blame now: its time begins anew */
+		pace_pardon(p, x->relay->now);
+		return USEC_NEVER;
+	}
+	return pace_deadline(p, limit, rate_of(row, x));
+}
+
+/*
+ * In a dialogue both bodies are under way, as in a call that streams messages: which side sends
+ * next, only the two know. While one of them sends, the other's silence is not a timeout: only the
+ * later of the two deadlines holds.
+ */
+static bool yields_to_partner(
+    const struct deadline_row *row, struct exchange *x, unsigned facts, usec at)
+{
+	const struct deadline_row *other = &exchange_deadlines[row->partner];
+	unsigned both = DEADLINE_UPLOAD_OPEN | DEADLINE_DOWNLOAD_OPEN;
+	if (x->phase != EXCHANGE_ANSWERING || (facts & both) != both)
+		return false;
+	usec others = holds(other, facts) ? deadline_of(other, x) : USEC_NEVER;
+	return at < others;
+}
+
+struct exchange_deadline exchange_deadline(struct exchange *x)
+{
+	struct exchange_deadline nearest = {.at = USEC_NEVER};
+	unsigned facts = facts_of(x);
+	for (unsigned left = x->relay->deadline_rows[x->phase]; left; left &= left - 1) {
+		const struct deadline_row *row = &exchange_deadlines[__builtin_ctz(left)];
+		if (!holds(row, facts))
+			continue;
+		usec at = deadline_of(row, x);
+		if (at >= nearest.at || (row->has_partner && yields_to_partner(row, x, facts, at)))
+			continue;
+		nearest = (struct exchange_deadline){at, row->cause};
+	}
+	return nearest;
+}
+
+/* ---- the timer ---- */
+
+static usec earlier(usec a, usec b)
+{
+	return a < b ? a : b;
+}
+
+void exchange_arm(struct exchange *x)
+{
+	usec soon = x->relay->now + LOOK_AGAIN_USEC;
+	wheel_set(&x->relay->wheel, &x->timing.timer, earlier(exchange_deadline(x).at, soon));
+}
+
+void exchange_look_soon(struct exchange *x)
+{
+	wheel_set(&x->relay->wheel, &x->timing.timer, x->relay->now + LOOK_AGAIN_USEC);
+}
+
+static bool has_moved_since(const struct flow *f, usec since)
+{
+	return f->given.last >= since || f->taken.last >= since;
+}
+
+/* The limit for bytes that wait may change with the other streams of the connection. */
+static bool is_active(const struct exchange *x)
+{
+	return x->upload.body.bytes > 0 || x->download.body.bytes > 0 ||
+	       has_moved_since(&x->upload, x->timing.looked) ||
+	       has_moved_since(&x->download, x->timing.looked);
+}
+
+void exchange_look(struct wheel_node *node, usec now)
+{
+	struct exchange *x = container_of(node, struct exchange, timing.timer);
+	struct exchange_deadline d = exchange_deadline(x);
+	if (d.at <= now) {
+		exchange_abort(x, d.cause, NULL);
+		return;
+	}
+	usec next = is_active(x) ? earlier(d.at, now + LOOK_AGAIN_USEC) : d.at;
+	x->timing.looked = now;
+	wheel_set(&x->relay->wheel, node, next);
+}

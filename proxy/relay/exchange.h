@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Joining two hops. An exchange is one request and its answer between two legs; a push is an
+ * exchange that the origin began. It knows no sockets and no engine: a leg is anything that
+ * implements struct leg_ops (the data plane's are HTTP/2 streams, the tests' are in memory).
+ *
+ *            request body: flow up
+ *   client ─ leg down ─────── exchange ─────── leg up ─ origin
+ *            response body: flow down
+ *
+ * A leg calls the exchange_on_… functions with what came, and the exchange calls the leg's ops. An
+ * exchange stays allocated until relay_reap, at the end of the loop pass. After relay_ops.ended it has
+ * no legs and ignores every call.
+ */
+#ifndef PUSHGATE_RELAY_EXCHANGE_H
+#define PUSHGATE_RELAY_EXCHANGE_H
+
+#include "policy/policy.h"
+#include "proxy/base/budget.h"
+#include "proxy/base/list.h"
+#include "proxy/base/pace.h"
+#include "proxy/base/spares.h"
+#include "proxy/base/wheel.h"
+#include "proxy/http/promise.h"
+#include "proxy/relay/body.h"
+#include "proxy/relay/cause.h"
+#include "proxy/relay/phase.h"
+
+struct exchange;
+struct flow;
+struct hold_store;
+struct leg;
+struct session_stream; /* the data plane's handle of a stream */
+
+/* Types of the data plane and of the configuration, to which the relay only hands pointers on. */
+struct conf_listen;
+struct conf_origin;
+struct conf_route;
+struct client_diary;
+struct origin_conn;
+struct pool;
+
+/* ---- legs ---- */
+
+/*
+ * What the exchange asks of a leg. None of these may call back into the exchange: a leg that cannot do
+ * what it is asked reports that later, as an event.
+ */
+struct leg_ops {
+	/* Down: sends a response head, interim or final. False for a final one: a push must wait
+	 * for the client's MAX_CONCURRENT_STREAMS, and the leg calls exchange_on_start when there
+	 * is room. False for an interim one: it was left out. */
+	bool (*send_head)(struct leg *leg, const struct http_head *head, bool end);
+	/* The flow towards this leg has changed: it has flow->body.bytes bytes, and its end when
+	 * flow_may_end(). The leg looks with body_front and takes with exchange_on_taken. */
+	void (*send_body)(struct leg *leg, const struct flow *flow);
+	/* After all body bytes were taken. Ends this side. */
+	void (*send_trailers)(struct leg *leg, const struct http_head *trailers);
+	/* Down: a PUSH_PROMISE on this leg, child->down becomes the promised stream's leg. False:
+	 * not possible. */
+	bool (*promise)(struct leg *leg, const struct http_head *request, struct exchange *child);
+	/* RST_STREAM; the leg is gone for the exchange. */
+	void (*reset)(struct leg *leg, uint32_t code);
+	/* n bytes of the body that came from this leg have been dealt with. */
+	void (*credit)(struct leg *leg, size_t n);
+	/* Not needed any more, both sides are over: cut the links, the leg is gone for the
+	 * exchange. */
+	void (*detach)(struct leg *leg);
+};
+
+struct leg {
+	const struct leg_ops *ops; /* NULL: no leg (not connected yet, or gone) */
+	struct exchange *exchange; /* the one that it is embedded in */
+	void *carrier; /* the owner's object behind the leg: a connection, a held response */
+	struct session_stream *stream;
+	/* borrows: is charged for the bytes that are kept for this side. NULL: down, the worker's;
+	 * up, the one that the exchange is charged to */
+	struct budget *budget;
+	struct list link; /* in the carrier's list */
+};
+
+/* ---- flows ---- */
+
+enum flow_state { FLOW_HEAD, FLOW_BODY, FLOW_TRAILERS, FLOW_DONE, FLOW_ABORTED };
+
+/* One direction. `state` is how far the sink is; the source may be further. */
+struct flow {
+	enum flow_state state;
+	bool source_ended; /* the last byte (and trailers) came */
+	bool trailers_sent;
+	struct body body;             /* came and not taken yet */
+	struct http_head *trailers;   /* came and not sent yet; owned */
+	uint64_t received, forwarded; /* bytes */
+	size_t
+	    owed; /* bytes that were taken, and whose credit is kept back while memory is short */
+	/* How fast the source sends and the sink takes. The source's clock stands still while bytes
+	 * wait here, which they do since `filled`. */
+	struct pace given, taken;
+	usec filled;
+	struct leg *source, *sink;
+};
+
+/* The sink may put its end of stream behind the bytes that are there. */
+static inline bool flow_may_end(const struct flow *f)
+{
+	return f->source_ended && f->trailers == NULL;
+}
+
+/* ---- exchanges and pushes ---- */
+
+enum push_state {
+	PUSH_NONE,      /* an ordinary request */
+	PUSH_OFFERED,   /* not promised yet: an end in this state is not reported */
+	PUSH_PROMISED,  /* promised to the client */
+	PUSH_ANSWERING, /* its response, or an interim one, has begun downstream */
+	PUSH_DONE,
+	PUSH_CANCELLED,
+	/* held for the client's own request (hold.h) */
+	PUSH_HELD,
+	PUSH_CLAIMED, /* over: it was held and answered a request */
+	PUSH_EXPIRED, /* over: it was held, and no request came for it */
+};
+
+/* What an exchange has beyond a request's when the origin, or an offer of our own, began it. */
+struct pushed_exchange {
+	enum push_state state;
+	enum policy_source source;
+	struct exchange *parent; /* NULL once the parent is over */
+	uint64_t parent_id;
+	struct policy_verdict verdict;
+	const struct policy_reason *end_reason; /* NULL when it went well */
+	struct list sibling;                    /* in the parent's pushes */
+	struct list unbegun;                    /* in relay->unbegun while PUSH_PROMISED */
+};
+
+/*
+ * What the data plane keeps for an exchange. It fills this in between exchange_new and
+ * exchange_dispatch. A push inherits the client, the listener and the pool of its parent; its route
+ * and origin are those of its struct relay_place.
+ */
+struct exchange_context {
+	const struct conf_listen *listen;
+	const struct conf_route *route;
+	const struct conf_origin *origin;
+	struct address client;
+	struct pool *pool;
+	/* The origin connection that just failed. dispatch prefers any other; never dereferenced. */
+	const struct origin_conn *avoid;
+	/* borrows: pushes for this client are held here; NULL = they cannot be held */
+	struct hold_store *hold_store;
+	struct client_diary *diary;  /* what this client has; NULL = nothing is noted for it */
+	uint64_t upload_limit_bytes; /* 0 = none */
+	bool takes_links;            /* Link fields of the response are offers */
+	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which
+	 * may speak for several users. */
+	bool came_through;
+	bool was_forwarded; /* a push: the client was sent a PUSH_PROMISE */
+};
+
+/* The pushes of an exchange: those that the origin promised on it, and offers of our own with it. */
+struct exchange_pushes {
+	struct list list; /* of pushed.sibling; those that are not over */
+	uint32_t count;   /* ever */
+};
+
+/* Whose final response the client was, or will be, sent. */
+enum exchange_answer { ANSWERED_BY_NOBODY, ANSWERED_BY_ORIGIN, ANSWERED_BY_SELF };
+
+struct exchange_response {
+	enum exchange_answer answered_by;
+	uint16_t status;  /* of the final head that went downstream; 0 = none yet */
+	uint8_t interims; /* that came from the origin */
+	uint64_t length;  /* content-length, or HTTP_LENGTH_UNKNOWN */
+	/* In phase EXCHANGE_READY: the final head; owned. */
+	struct http_head *pending;
+};
+
+enum hint_state { HINT_NONE, HINT_GATHERING, HINT_SENT };
+
+/* A 103 of our own (RFC 8297); one for each exchange. */
+struct exchange_hints {
+	enum hint_state state;  /* HINT_SENT: alone, or in a 103 of the origin's */
+	struct http_head *head; /* owned; NULL unless HINT_GATHERING */
+	usec due;
+	struct list link; /* in relay->hinting while HINT_GATHERING */
+};
+
+struct exchange_timing {
+	usec started;
+	usec first_byte;    /* the final head was sent downstream; 0 = not yet */
+	usec waits_since;   /* it was dispatched, or the push was promised */
+	usec lingers_since; /* the response ended; in phase EXCHANGE_LINGERING */
+	usec looked;        /* when the timer last fired; deadline.c */
+	struct wheel_node timer;
+};
+
+/* How it ended. */
+struct exchange_ending {
+	const struct relay_cause *cause; /* NULL: complete */
+	uint32_t code;                   /* RST_STREAM's, as it came */
+	const char *detail;              /* in the request's arena, or NULL */
+};
+
+/* Who pays for what it keeps (charge.c). */
+struct exchange_payer {
+	/* borrows: of the downstream leg, of the hold store, or the worker's */
+	struct budget *budget;
+	size_t charge; /* bytes charged beside bodies */
+	/* borrows: counts the bytes that wait in `download`; NULL = they are not counted */
+	uint64_t *buffered;
+};
+
+struct exchange {
+	struct relay *relay;
+	uint64_t id;
+	enum exchange_phase phase; /* set by exchange_move alone */
+	enum http_method method;
+	uint8_t attempts; /* times that it was dispatched: the second time is the retry */
+	struct leg down, up;
+	struct flow upload, download;   /* request body, response body */
+	struct http_head *request;      /* owned; fit for the next hop once dispatched */
+	struct slice authority, scheme; /* as the client sent them (request's arena) */
+	struct exchange_response response;
+	struct exchange_hints hints;
+	struct exchange_pushes pushes;
+	struct pushed_exchange pushed;
+	struct exchange_timing timing;
+	struct exchange_payer payer;
+	struct exchange_ending ending;
+	struct exchange_context context;
+	/* In a queue of the owner's: for an upstream leg (EXCHANGE_QUEUED), or for the start of a
+	 * push (EXCHANGE_READY). */
+	struct list waiting;
+	struct list link; /* in the relay's list, live or over */
+};
+
+static inline bool exchange_is_in(const struct exchange *x, unsigned phases)
+{
+	return (PHASE_BIT(x->phase) & phases) != 0;
+}
+static inline bool exchange_is_over(const struct exchange *x)
+{
+	return x->phase == EXCHANGE_OVER;
+}
+static inline bool exchange_is_queued(const struct exchange *x)
+{
+	return x->phase == EXCHANGE_QUEUED;
+}
+/* The final head, or that of an answer of our own, went downstream. Of what is not over. */
+static inline bool exchange_has_begun(const struct exchange *x)
+{
+	return exchange_is_in(x, EXCHANGE_BEGUN_PHASES);
+}
+static inline bool exchange_is_push(const struct exchange *x)
+{
+	return x->pushed.state != PUSH_NONE;
+}
+static inline bool exchange_was_retried(const struct exchange *x)
+{
+	return x->attempts > 1;
+}
+static inline bool exchange_is_own_answer(const struct exchange *x)
+{
+	return x->response.answered_by == ANSWERED_BY_SELF;
+}
+
+/* ---- the relay: what all exchanges of a worker share ---- */
+
+/* Where a request goes. */
+struct relay_place {
+	const struct conf_route *route;
+	const struct conf_origin *origin;
+};
+
+/* What the relay asks of its owner. */
+struct relay_ops {
+	/* Find an upstream leg: ends, now or later, in exchange_on_connected or
+	 * exchange_on_up_failed. False: it failed at once and the exchange has been told. */
+	void (*dispatch)(void *context, struct exchange *x);
+	/* Take it out of the queue that its member `waiting` is linked in. */
+	void (*undispatch)(void *context, struct exchange *x);
+	/* Fill what the relay cannot know: authority answers, client facts, caps' counts, and where
+	 * an offer of our own would be sent (*place comes filled with the parent's). The promised
+	 * head may be mapped back to the client's side here (authority, scheme). */
+	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised,
+	    struct policy_offer *offer, struct relay_place *place);
+	/* An offer was dropped, or is only hinted at: for log and counters. Everything is borrowed. */
+	void (*offer_decided)(void *context, struct exchange *parent,
+	    const struct policy_offer *offer, struct policy_verdict verdict);
+	/* The verdict that the shadow rules would have given; called before offer_decided or
+	 * push_promised. May be NULL. */
+	void (*offer_shadowed)(
+	    void *context, struct exchange *parent, const struct policy_verdict *verdict);
+	/* The push has been promised downstream, or is held (pushed.state says which). */
+	void (*push_promised)(void *context, struct exchange *push);
+	/* A response head goes downstream, ready to be changed for this hop. */
+	void (*response_head)(void *context, struct exchange *x, struct http_head *head);
+	/* The exchange is over: log and count. It has no legs any more; all else is still there. */
+	void (*ended)(void *context, struct exchange *x);
+	/* The current time as the value of a Date field; may be NULL. Borrowed until the next call. */
+	struct slice (*date)(void *context);
+	/* A limit of this exchange; 0 = no limit now, and the clock starts anew. */
+	usec (*time_limit)(void *context, const struct exchange *x, enum relay_timeout what);
+	/* The least bytes a second at which this side must send and take; 0 = any byte is enough. */
+	uint32_t (*min_rate)(void *context, const struct exchange *x, enum relay_side side);
+};
+
+struct relay {
+	const struct relay_ops *ops;
+	void *context;
+	const struct policy_rules *policy;
+	const struct policy_feedback *feedback; /* of earlier pushes; may be NULL */
+	/* a 103 of ours waits so long for more hints; 0 = to the end of the loop pass */
+	usec hint_wait;
+	struct chunk_pool *chunks, *small_chunks; /* borrows */
+	struct http_head_pool *heads;             /* borrows */
+	struct budget *budget;                    /* borrows: the worker's */
+	struct wheel wheel;
+	/* the rows of the table of deadlines that count in each phase, as bits (deadline.c) */
+	uint16_t deadline_rows[EXCHANGE_PHASE_COUNT];
+	struct slice pseudonym;
+	struct list live, over;
+	struct list hinting;  /* exchanges whose 103 has not left */
+	struct list unbegun;  /* pushes that were promised and have not begun, oldest first */
+	bool makes_no_pushes; /* memory is short: offers are dropped, or hinted at */
+	size_t live_count;
+	uint64_t next_id;
+	struct spares spares; /* exchanges */
+	usec now;             /* of this loop pass: relay_advance */
+};
+
+void relay_init(struct relay *r);              /* after the public members were set */
+void relay_fini(struct relay *r);              /* ensures that none is live */
+void relay_advance(struct relay *r, usec now); /* the time; lets deadlines expire */
+void relay_reap(struct relay *r);              /* frees what is over */
+
+/* ---- from the downstream side ---- */
+
+/*
+ * A request came on `down` (ops, carrier and stream are copied from it). Takes head. end: it has no
+ * body. The budget may refuse: NULL, and head is freed. The owner fills in x->context and then
+ * calls exchange_dispatch.
+ */
+struct exchange *exchange_new(
+    struct relay *r, const struct leg *down, struct http_head *head, bool end);
+/* Asks the owner for an upstream leg (relay_ops.dispatch). */
+void exchange_dispatch(struct exchange *x);
+/* Answers the request here, in place of exchange_dispatch. */
+void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const char *detail);
+/* Body bytes of the request, or its end. The piece is borrowed. */
+void exchange_on_upload(struct exchange *x, struct piece piece, bool end);
+void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers); /* takes */
+/* The client reset the stream (the leg is gone), or its connection is lost. */
+void exchange_on_down_ended(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* A push that had to wait may begin its response now. */
+void exchange_on_start(struct exchange *x);
+
+/* ---- from the upstream side ---- */
+
+/* The request has been sent on `up`. */
+void exchange_on_connected(struct exchange *x, const struct leg *up);
+/* A response head, interim or final. Takes. */
+void exchange_on_response(struct exchange *x, struct http_head *head, bool end);
+void exchange_on_download(struct exchange *x, struct piece piece, bool end);
+void exchange_on_download_trailers(struct exchange *x, struct http_head *trailers); /* takes */
+/* The origin's side ended otherwise than by END_STREAM: the leg (if there was one) is gone. The
+ * outcome table says what follows: a retry, an answer of our own, or a reset. */
+void exchange_on_up_failed(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+/*
+ * The origin promises `head` (takes) on the stream of x. `up` is the promised stream's leg. Returns
+ * the push, or NULL when it was refused: then the promised stream has been reset through up->ops.
+ */
+struct exchange *exchange_on_promise(
+    struct exchange *x, const struct leg *up, struct http_head *head);
+
+/* ---- offers of our own ---- */
+
+enum relay_offer_flags {
+	RELAY_OFFER_PLAIN = 0,
+	RELAY_OFFER_CROSS_ORIGIN = 1, /* of another scheme or authority than x */
+	RELAY_OFFER_PROPOSAL = 2,     /* learned, and not confirmed by the configuration */
+};
+
+/*
+ * Offers a resource with x: a push that no origin promised, made, hinted at or dropped by policy.
+ * The request for it goes to the origin that it routes to. Returns the push, or NULL.
+ */
+struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
+    const struct http_resource *resource, enum relay_offer_flags flags);
+/* May a hint still leave before the response? */
+bool exchange_may_hint(const struct exchange *x);
+/* Sends the 103s that are due. At the end of each loop pass. */
+void relay_send_hints(struct relay *r);
+/* When relay_send_hints must be called at the latest; USEC_NEVER: need not. */
+usec relay_hints_due(const struct relay *r);
+
+/* ---- from a sink ---- */
+
+/* n bytes at the front of the flow towards this leg have been sent: drops them and gives the
+ * credit. end: and the end of the stream was sent behind them. */
+void exchange_on_taken(struct leg *sink, size_t n, bool end);
+
+/* The leg's stream has ended in good order: the leg is gone. */
+void exchange_on_leg_closed(struct leg *leg);
+
+/* The flow towards a leg, and the one from it. */
+static inline struct flow *exchange_flow_to(struct leg *leg)
+{
+	return leg == &leg->exchange->down ? &leg->exchange->download : &leg->exchange->upload;
+}
+
+/* The next piece of the body towards a leg, at most `most` bytes; borrowed until the next take. */
+static inline struct piece exchange_front(const struct leg *sink, size_t most)
+{
+	const struct exchange *x = sink->exchange;
+	return body_front(sink == &x->down ? &x->download.body : &x->upload.body, most);
+}
+
+/* Ends it from our side: resets what is left of both legs. */
+void exchange_abort(struct exchange *x, const struct relay_cause *cause, const char *detail);
+
+/* "x12 GET https://a/ answering status=200 up=done/0 down=body/17" for the status page and the crash dump. */
+size_t exchange_describe(const struct exchange *x, char *buffer, size_t size);
+
+#endif

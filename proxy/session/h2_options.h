@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* From the configuration to what the HTTP/2 engine announces and enforces: one member an option. */
+#ifndef PUSHGATE_SESSION_H2_OPTIONS_H
+#define PUSHGATE_SESSION_H2_OPTIONS_H
+
+#include "proxy/h2/h2.h"
+#include "proxy/session/session.h"
+
+struct h2_settings h2_options_settings_for_client(const struct conf_listen *conf);
+struct h2_limits h2_options_limits_for_client(const struct conf_listen *conf);
+struct h2_settings h2_options_settings_for_origin(const struct conf_origin *conf, bool push);
+struct h2_limits h2_options_limits_for_origin(const struct conf_origin *conf);
+
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One connection's protocol, whichever version of HTTP it is. The owner of the transport (client/
+ * for a client's connection, upstream/ for an origin's) drives a session and knows no version:
+ *
+ *   input    session_receive until it has consumed all bytes; after each call session_next_event
+ *            until it returns false
+ *   output   session_fill puts frames into a send; then session_next_event again, since output may
+ *            end streams
+ *   time     session_deadline says when session_tick wants to be called
+ *   commands everything else; a command reports nothing by itself at once, but may leave an event
+ *
+ * A stream is a handle on which the owner hangs a pointer (`user`). A handle dies when its
+ * SESSION_EVENT_RESET or SESSION_EVENT_CLOSED has been seen, in session_reset, and in session_free.
+ * After SESSION_EVENT_FAILED every handle stays valid until session_free, but commands do nothing.
+ *
+ * This is the only folder that calls h2_*. A protocol is a row (struct session_protocol): ALPN name,
+ * how its first bytes look, and the constructors for both roles.
+ */
+#ifndef PUSHGATE_SESSION_SESSION_H
+#define PUSHGATE_SESSION_SESSION_H
+
+#include "proxy/base/budget.h"
+#include "proxy/base/chunk.h"
+#include "proxy/base/clock.h"
+#include "proxy/conf/conf.h"
+#include "proxy/http/head.h"
+#include "proxy/http/priority.h"
+#include "proxy/net/net.h"
+#include "proxy/session/peer_progress.h"
+
+struct session;
+struct session_stream;
+
+/* Codes that end a stream or a connection (RFC 9113 7); a version without codes maps them. */
+enum session_code {
+	SESSION_NO_ERROR = 0x0,
+	SESSION_SETTINGS_TIMEOUT = 0x4,
+	SESSION_REFUSED_STREAM = 0x7,
+	SESSION_CANCEL = 0x8,
+};
+const char *session_code_name(uint32_t code); /* "CANCEL"; "UNKNOWN" for any other number */
+
+/* What a peer did against the protocol. */
+struct session_fault {
+	const char *name; /* a reason code for logs and counters: "promise-on-stream-zero" */
+	const char *text; /* a sentence */
+	uint32_t code;    /* of the RST_STREAM or GOAWAY that answers it */
+	size_t index;     /* of its row, from 0, for counters */
+	bool is_flood;    /* it ends the connection because there was too much of something */
+};
+const char *session_fault_name(size_t index); /* NULL behind the last row */
+
+/* ---- events ---- */
+
+enum session_event_kind {
+	SESSION_EVENT_READY, /* the peer's settings hold now: an origin takes requests */
+	SESSION_EVENT_HEAD,  /* `head` (yours to free), `end`; `oversize`: answer 431 */
+	/* `piece` (borrows the chunk given to session_receive), `end`. The owner owes
+	 * session_credit for these bytes, whatever becomes of them. */
+	SESSION_EVENT_DATA,
+	SESSION_EVENT_TRAILERS, /* `head` (yours to free); ends the receiving side */
+	/* origins: `stream` is the parent, `promised` the new stream, `head` (yours to free).
+	 * `promised` NULL: the session has refused it already, `fault` says why */
+	SESSION_EVENT_PROMISE,
+	/* the stream is over: by the peer (`fault` NULL, `code`), or by us for its `fault`.
+	 * `unprocessed`: the peer says that it did nothing for the request */
+	SESSION_EVENT_RESET,
+	SESSION_EVENT_CLOSED, /* both sides of the stream ended normally */
+	SESSION_EVENT_GOAWAY, /* the peer takes no new streams; `code` */
+	SESSION_EVENT_PONG,   /* a session_ping came back */
+	SESSION_EVENT_FAILED, /* the connection is over: flush the output, then close */
+};
+
+struct session_event {
+	enum session_event_kind kind;
+	struct session_stream *stream, *promised;
+	void *user; /* of `stream`; NULL when the owner set none */
+	struct http_head *head;
+	struct piece piece;
+	const struct session_fault *fault; /* NULL, or lent until the next event */
+	const char *reason; /* RESET, PROMISE: what was wrong with the message, or NULL */
+	uint32_t code;
+	bool end, oversize, unprocessed;
+	struct session_fault fault_room; /* private: what `fault` points at */
+};
+
+/* ---- sessions ---- */
+
+/* What a session can do at all, whatever its peer allows at the moment. */
+enum session_capability {
+	SESSION_MULTIPLEXES = 1,  /* several requests at a time */
+	SESSION_SENDS_PUSHES = 2, /* PUSH_PROMISE to a client */
+	SESSION_TAKES_PUSHES = 4, /* PUSH_PROMISE from an origin */
+	SESSION_TRAILERS = 8,
+	SESSION_INTERIM = 16, /* 1xx responses beside 100 */
+};
+
+/* What the peer allows at the moment. */
+struct session_peer {
+	bool takes_pushes;   /* ENABLE_PUSH */
+	bool takes_streams;  /* MAX_CONCURRENT_STREAMS is not 0 */
+	bool is_going_away;  /* GOAWAY sent or received */
+	size_t unsent_bytes; /* heads and promises that have not left yet */
+};
+
+struct session_ops {
+	const char *name; /* "h2" */
+	unsigned capabilities;
+	void (*free)(struct session *s);
+	/* input */
+	size_t (*receive)(
+	    struct session *s, struct chunk *chunk, size_t offset, size_t length, usec now);
+	bool (*next_event)(struct session *s, struct session_event *event);
+	/* output */
+	bool (*fill)(struct session *s, struct net_out *out);
+	bool (*wants_write)(const struct session *s);
+	void (*offer)(struct session *s, struct session_stream *stream, size_t bytes, bool end);
+	/* to an origin */
+	uint32_t (*request_room)(const struct session *s);
+	bool (*request_fits)(const struct session *s, const struct http_head *head);
+	struct session_stream *(*request)(
+	    struct session *s, const struct http_head *head, bool end, void *user);
+	void (*refuse_pushes)(struct session *s, usec now);
+	void (*widen)(struct session *s, struct session_stream *stream, uint32_t window);
+	bool (*ping)(struct session *s, usec now);
+	/* to a client */
+	bool (*respond)(struct session *s, struct session_stream *stream,
+	    const struct http_head *head, bool end);
+	struct session_stream *(*promise)(struct session *s, struct session_stream *parent,
+	    const struct http_head *request, void *user);
+	uint32_t (*push_room)(const struct session *s);
+	void (*set_priority)(
+	    struct session *s, struct session_stream *stream, struct http_priority priority);
+	struct http_priority (*priority)(
+	    const struct session *s, const struct session_stream *stream);
+	/* both */
+	void (*trailers)(
+	    struct session *s, struct session_stream *stream, const struct http_head *head);
+	void (*reset)(struct session *s, struct session_stream *stream, uint32_t code);
+	void (*credit)(struct session *s, struct session_stream *stream, size_t bytes);
+	void (*set_user)(struct session *s, struct session_stream *stream, void *user);
+	void (*shutdown)(struct session *s, usec now);
+	void (*terminate)(struct session *s, uint32_t code, struct slice why);
+	/* time */
+	usec (*deadline)(const struct session *s);
+	void (*tick)(struct session *s, usec now);
+	/* questions */
+	struct session_peer (*peer)(const struct session *s);
+	uint32_t (*stream_window)(const struct session *s, const struct session_stream *stream);
+	bool (*stream_is_shut)(const struct session *s, const struct session_stream *stream);
+	bool (*is_done)(const struct session *s);
+	bool (*has_failed)(const struct session *s);
+	size_t (*describe)(const struct session *s, char *buffer, size_t size);
+	void (*check)(const struct session *s);
+};
+
+/* The head of every session; the protocol's own state follows it. */
+struct session {
+	const struct session_ops *ops;
+};
+
+/* What the owner of the transports gives to all of its sessions. */
+struct session_env {
+	struct http_head_pool *heads; /* borrows */
+	uint64_t seed;
+	/* Hears of each fault that ends a stream or the connection, for counters. Must not call
+	 * back. */
+	void (*fault)(void *context, const struct session_fault *fault);
+	void *context;
+	/* Sees each frame of a traced session, in and out, as one line. */
+	void (*trace)(void *conn, const char *line);
+	/* The body that the owner offered on the stream with this `user`: its next piece, at most
+	 * `most` bytes (borrowed); and: n of them, and perhaps the end, have been put into a send. */
+	struct piece (*front)(void *user, size_t most);
+	void (*taken)(void *user, size_t n, bool end);
+};
+
+/* What one session is given beside that. */
+struct session_conn {
+	struct budget *budget; /* borrows: the connection's */
+	void *traced;          /* for env->trace; NULL: this session is not traced */
+};
+
+enum session_match {
+	SESSION_MATCH_NO,
+	SESSION_MATCH_MORE, /* so far they fit: more bytes will tell */
+	SESSION_MATCH_YES,
+};
+
+/* What all sessions with the clients of one listen section, or with one origin, have in common. A
+ * protocol's own; free() frees it. */
+struct session_config;
+
+struct session_protocol {
+	const char *alpn; /* "h2" */
+	/* Do these first bytes of a cleartext connection begin this protocol? */
+	enum session_match (*match)(const uint8_t *bytes, size_t n);
+	/* We are the server of clients. */
+	struct session_config *(*for_clients)(const struct conf_listen *conf);
+	/* We are the client of an origin; push: its pushes are wanted. */
+	struct session_config *(*for_origin)(const struct conf_origin *conf, bool push);
+	/* Borrows config and env. */
+	struct session *(*begin)(const struct session_config *config, const struct session_env *env,
+	    const struct session_conn *conn, usec now);
+};
+
+/* A protocol, and its configuration for one listen section or one origin. */
+struct session_plan {
+	const struct session_protocol *protocol; /* NULL: behind the last */
+	struct session_config *config;           /* owned */
+};
+
+/* HTTP/2 (RFC 9113). */
+extern const struct session_protocol session_h2;
+/* All protocols of the program, the preferred first, NULL at the end. */
+extern const struct session_protocol *const session_protocols[];
+
+/* No protocol needs more bytes than these to be told from the others. */
+#define SESSION_MATCH_BYTES 24u
+/* One plan for each protocol, in their order. */
+struct session_plan *session_plans_for_clients(
+    const struct session_protocol *const *protocols, const struct conf_listen *conf);
+struct session_plan *session_plans_for_origin(
+    const struct session_protocol *const *protocols, const struct conf_origin *conf, bool push);
+void session_plans_free(struct session_plan *plans); /* NULL is fine */
+/* The plan whose protocol these first bytes begin; NULL with *more false: no protocol's. */
+const struct session_plan *session_match(
+    const struct session_plan *plans, const uint8_t *bytes, size_t n, bool *more);
+/* The plan whose protocol was agreed on by ALPN; NULL: none of ours. */
+const struct session_plan *session_by_alpn(const struct session_plan *plans, struct slice alpn);
+/* The protocols' ALPN names, comma-separated, for net_tls_server_options. */
+void session_alpn_list(const struct session_protocol *const *protocols, char *text, size_t size);
+
+/* ---- calls, see struct session_ops ---- */
+
+static inline struct session *session_begin(const struct session_plan *plan,
+    const struct session_env *env, const struct session_conn *conn, usec now)
+{
+	return plan->protocol->begin(plan->config, env, conn, now);
+}
+
+static inline void session_free(struct session *s) /* NULL is fine */
+{
+	if (s)
+		s->ops->free(s);
+}
+
+static inline bool session_can(const struct session *s, enum session_capability what)
+{
+	return (s->ops->capabilities & what) != 0;
+}
+
+/* Returns how many bytes were consumed: all, or up to the first that caused an event. */
+static inline size_t session_receive(
+    struct session *s, struct chunk *chunk, size_t offset, size_t length, usec now)
+{
+	return s->ops->receive(s, chunk, offset, length, now);
+}
+
+static inline bool session_next_event(struct session *s, struct session_event *event)
+{
+	return s->ops->next_event(s, event);
+}
+
+/* Puts into the send whatever is to leave, as far as it has room. True: there was something. */
+static inline bool session_fill(struct session *s, struct net_out *out)
+{
+	return s->ops->fill(s, out);
+}
+
+static inline bool session_wants_write(const struct session *s)
+{
+	return s->ops->wants_write(s);
+}
+
+/* The body that the owner has for the stream: `bytes`, and then the end. Replaces what was said
+ * before. */
+static inline void session_offer(
+    struct session *s, struct session_stream *stream, size_t bytes, bool end)
+{
+	s->ops->offer(s, stream, bytes, end);
+}
+
+/* How many more requests may be sent now. */
+static inline uint32_t session_request_room(const struct session *s)
+{
+	return s->ops->request_room(s);
+}
+
+/* False: the peer has announced that it does not take a head of this size. */
+static inline bool session_request_fits(const struct session *s, const struct http_head *head)
+{
+	return s->ops->request_fits(s, head);
+}
+
+/* NULL: there is no room, or a budget refuses. */
+static inline struct session_stream *session_request(
+    struct session *s, const struct http_head *head, bool end, void *user)
+{
+	return s->ops->request(s, head, end, user);
+}
+
+/* The origin is told that no push is wanted any more. */
+static inline void session_refuse_pushes(struct session *s, usec now)
+{
+	s->ops->refuse_pushes(s, now);
+}
+
+/* Lets the receive window of a stream grow; it never shrinks. */
+static inline void session_widen(struct session *s, struct session_stream *stream, uint32_t window)
+{
+	s->ops->widen(s, stream, window);
+}
+
+/* Asks for a sign of life; SESSION_EVENT_PONG follows. False: one is under way. */
+static inline bool session_ping(struct session *s, usec now)
+{
+	return s->ops->ping(s, now);
+}
+
+/* An interim or final response head. False: nothing was sent. */
+static inline bool session_respond(
+    struct session *s, struct session_stream *stream, const struct http_head *head, bool end)
+{
+	return s->ops->respond(s, stream, head, end);
+}
+
+/* NULL: not possible now. */
+static inline struct session_stream *session_promise(
+    struct session *s, struct session_stream *parent, const struct http_head *request, void *user)
+{
+	return s->ops->promise(s, parent, request, user);
+}
+
+/* How many pushed responses may begin now. */
+static inline uint32_t session_push_room(const struct session *s)
+{
+	return s->ops->push_room(s);
+}
+
+static inline void session_set_priority(
+    struct session *s, struct session_stream *stream, struct http_priority priority)
+{
+	s->ops->set_priority(s, stream, priority);
+}
+
+static inline struct http_priority session_priority(
+    const struct session *s, const struct session_stream *stream)
+{
+	return s->ops->priority(s, stream);
+}
+
+/* After the whole body has left; ends our side of the stream. */
+static inline void session_trailers(
+    struct session *s, struct session_stream *stream, const struct http_head *head)
+{
+	s->ops->trailers(s, stream, head);
+}
+
+/* The handle is dead after it, and no event follows. */
+static inline void session_reset(struct session *s, struct session_stream *stream, uint32_t code)
+{
+	s->ops->reset(s, stream, code);
+}
+
+/* The owner has dealt with these bytes of DATA events. */
+static inline void session_credit(struct session *s, struct session_stream *stream, size_t bytes)
+{
+	s->ops->credit(s, stream, bytes);
+}
+
+static inline void session_set_user(struct session *s, struct session_stream *stream, void *user)
+{
+	s->ops->set_user(s, stream, user);
+}
+
+/* Graceful: no new streams; those that are open go on. Idempotent. */
+static inline void session_shutdown(struct session *s, usec now)
+{
+	s->ops->shutdown(s, now);
+}
+
+/* At once: says `code`, and no event comes any more. The streams are the owner's to end. */
+static inline void session_terminate(struct session *s, uint32_t code, struct slice why)
+{
+	s->ops->terminate(s, code, why);
+}
+
+static inline usec session_deadline(const struct session *s) /* USEC_NEVER: none */
+{
+	return s->ops->deadline(s);
+}
+
+static inline void session_tick(struct session *s, usec now)
+{
+	s->ops->tick(s, now);
+}
+
+static inline struct session_peer session_peer(const struct session *s)
+{
+	return s->ops->peer(s);
+}
+
+/* Body bytes that flow control lets us send on it now. */
+static inline uint32_t session_stream_window(
+    const struct session *s, const struct session_stream *stream)
+{
+	return s->ops->stream_window(s, stream);
+}
+
+/* The stream's own window is shut, whatever the connection's is. */
+static inline bool session_stream_is_shut(
+    const struct session *s, const struct session_stream *stream)
+{
+	return s->ops->stream_is_shut(s, stream);
+}
+
+/* No stream is left and none will come: the transport may be closed after the output has left. */
+static inline bool session_is_done(const struct session *s)
+{
+	return s->ops->is_done(s);
+}
+
+static inline bool session_has_failed(const struct session *s)
+{
+	return s->ops->has_failed(s);
+}
+
+/* One line for the connection and each stream. Returns the length. */
+static inline size_t session_describe(const struct session *s, char *buffer, size_t size)
+{
+	return s->ops->describe(s, buffer, size);
+}
+
+/* Ensures every invariant of the session, for tests and fuzzing. */
+static inline void session_check(const struct session *s)
+{
+	s->ops->check(s);
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What origins do wrong: counted by the fault's row, and said in the error log, which bounds how
+ * many lines a flood of faults may cause.
+ */
+#include "proxy/upstream/private.h"
+
+void origin_log_fault(const struct origin_conn *c, const char *what, const char *more)
+{
+	const struct worker_env *env = c->upstream->env;
+	const struct conf_origin *o = c->pool->origin;
+	observe_complain(env->observe, OBSERVE_WARN, what, env->relay->now,
+	    "origin %s (%s): %s%s%s", o->name, o->server_text, what, more ? ": " : "",
+	    more ? more : "");
+}
+
+void origin_count_fault(void *context, const struct session_fault *fault)
+{
+	const struct upstream *u = context;
+	struct observe_counters *c = u->env->observe->counters;
+	c->faults[OBSERVE_ORIGIN][fault->index]++;
+	c->guard_up += fault->is_flood;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection to an origin: its transport and its engine. It is shared by all clients of the
+ * worker; who may use it is the pool's business. What its engine tells is in up_events.c, what its
+ * streams carry in up_leg.c, its deadlines are in up_deadline.c, the growth of its windows is in
+ * up_window.c.
+ */
+#include "proxy/upstream/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+static void conn_opened(void *owner);
+static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
+static void conn_fill(void *owner, struct net_out *out);
+static void conn_ended(void *owner, enum net_end end, const char *text);
+static void conn_blocked(void *owner);
+
+static const struct net_conn_ops conn_ops = {
+    .opened = conn_opened,
+    .received = conn_received,
+    .fill = conn_fill,
+    .ended = conn_ended,
+    .blocked = conn_blocked,
+};
+
+/* ---- life ---- */
+
+/* The transport is open: the time for the origin's SETTINGS begins. */
+static void begin_session(struct origin_conn *c, const struct session_plan *plan)
+{
+	struct upstream *u = c->upstream;
+	const struct session_conn conn = {.budget = &c->budget};
+	usec now = u->env->relay->now;
+	c->session = session_begin(plan, &u->session_env, &conn, now);
+	c->is_open = true;
+	c->started = c->quiet_since = now;
+}
+
+static struct net_conn *connect_to(struct origin_conn *c)
+{
+	struct pool *p = c->pool;
+	const struct conf_origin *o = p->origin;
+	struct upstream *u = c->upstream;
+	struct net_loop *loop = u->env->loop;
+	if (o->kind == CONF_ORIGIN_DEMO) {
+		int fd = u->demo_connect ? u->demo_connect(u->demo_context) : -1;
+		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, &conn_ops, c);
+	}
+	const struct net_address *to = &o->addresses[p->next_address % o->address_count];
+	return net_connect(loop, to, p->tls, o->tls_name ? o->tls_name : o->host, &conn_ops, c);
+}
+
+static void free_conn(struct deferred_free *deferred)
+{
+	struct origin_conn *c = container_of(deferred, struct origin_conn, deferred);
+	session_free(c->session);
+	budget_give(&c->upstream->env->budget, connection_bytes(c->pool->tls));
+	budget_fini(&c->budget);
+	free(c);
+}
+
+void origin_conn_open(struct pool *p)
+{
+	struct upstream *u = p->upstream;
+	struct worker_env *env = u->env;
+	struct origin_conn *c = memory_new(struct origin_conn);
+	c->upstream = u;
+	c->pool = p;
+	c->started = c->quiet_since = env->relay->now;
+	origin_window_init(&c->window, p->origin);
+	budget_init(&c->budget, &env->budget, env->conf->server.connection_memory_bytes);
+	budget_force(&env->budget, connection_bytes(p->tls));
+	list_init(&c->legs);
+	c->deferred.free = free_conn;
+	list_init(&c->deferred.link);
+	wheel_node_init(&c->timer, origin_conn_expired);
+	pool_joined(p, c);
+	c->net = connect_to(c);
+	if (c->net)
+		net_conn_set_budget(c->net, &c->budget);
+	WORKER_COUNT(env, upstream_connections, 1);
+	WORKER_COUNT(env, upstream_connections_open, 1);
+	if (p->origin->kind == CONF_ORIGIN_DEMO && c->net) { /* a socketpair is open at once */
+		begin_session(c, p->plans);
+		net_conn_dirty(c->net);
+	}
+	origin_conn_arm(c);
+}
+
+void origin_conn_retire(struct origin_conn *c)
+{
+	if (c->is_closing)
+		return;
+	c->is_closing = true;
+	pool_left(c->pool, c->is_ready);
+}
+
+static void dispose(struct origin_conn *c)
+{
+	ensure(list_is_empty(&c->legs) && !c->is_gone);
+	origin_conn_retire(c);
+	c->is_gone = true;
+	c->net = NULL;
+	wheel_forget(worker_wheel(c->upstream->env), &c->timer);
+	list_remove(&c->link);
+	worker_free_later(c->upstream->env, &c->deferred);
+	c->upstream->env->observe->counters->upstream_connections_open--;
+	worker_nudge(c->upstream->env);
+}
+
+void origin_conn_end_exchanges(
+    struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	/* a retry may land on this very list's successor: take what there is now */
+	struct list legs;
+	list_init(&legs);
+	list_splice(&legs, &c->legs);
+	while (!list_is_empty(&legs)) {
+		struct leg *leg = list_first(&legs, struct leg, link);
+		struct exchange *x = leg->exchange;
+		/* Nothing at all came back on a connection that had been idle: the origin has
+		 * closed it at the same moment. What is safe to repeat is repeated (RFC 9110
+		 * 9.2.2). */
+		bool was_stale = cause == &relay_cause_UP_LOST && c->requests > 1 && code == 0 &&
+				 http_method_is_safe(x->method) && x->upload.forwarded == 0 &&
+				 x->response.answered_by != ANSWERED_BY_ORIGIN &&
+				 x->response.interims == 0;
+		origin_leg_cut(leg);
+		exchange_on_up_failed(
+		    x, was_stale ? &relay_cause_UP_UNPROCESSED : cause, code, detail);
+	}
+}
+
+void origin_conn_lost(
+    struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	struct pool *p = c->pool;
+	bool was_ready = c->is_ready;
+	origin_conn_retire(c);
+	origin_conn_end_exchanges(c, cause, code, detail);
+	if (c->net)
+		net_conn_abort(c->net);
+	dispose(c);
+	if (!was_ready)
+		pool_failed(p, cause, detail);
+	else
+		pool_serve(p);
+}
+
+void origin_conn_terminate(struct origin_conn *c, uint32_t code, struct slice why)
+{
+	session_terminate(c->session, code, why);
+	origin_conn_retire(c);
+	origin_conn_end_exchanges(c, &relay_cause_UP_LOST, code, "terminated");
+	net_conn_dirty(c->net);
+}
+
+void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause)
+{
+	origin_conn_retire(c);
+	origin_conn_end_exchanges(c, cause, 0, NULL);
+	if (c->net)
+		net_conn_abort(c->net);
+	dispose(c);
+}
+
+/* ---- input ---- */
+
+/* Over TLS the protocol must have been agreed on; in cleartext it is ours by prior knowledge. */
+static const struct session_plan *plan_of(const struct origin_conn *c)
+{
+	const struct session_plan *plans = c->pool->plans;
+	return net_conn_is_tls(c->net) ? session_by_alpn(plans, net_conn_alpn(c->net)) : plans;
+}
+
+static void conn_opened(void *owner)
+{
+	struct origin_conn *c = owner;
+	worker_now(c->upstream->env);
+	const struct session_plan *plan = plan_of(c);
+	if (!plan) {
+		origin_log_fault(c, "does not speak h2 over TLS (no ALPN agreement)", NULL);
+		origin_conn_lost(c, &relay_cause_UP_TLS, 0, "the origin does not speak h2");
+		return;
+	}
+	begin_session(c, plan);
+	net_conn_dirty(c->net);
+	origin_conn_arm(c);
+}
+
+static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
+{
+	struct origin_conn *c = owner;
+	usec now = worker_now(c->upstream->env);
+	bool is_open = true;
+	while (length > 0 && is_open) {
+		size_t n = session_receive(c->session, chunk, offset, length, now);
+		offset += n;
+		length -= n;
+		origin_conn_take_events(c);
+		is_open = c->net != NULL;
+	}
+	if (is_open) {
+		if (!list_is_empty(&c->pool->queue))
+			pool_serve(c->pool); /* streams that ended have made room */
+		net_conn_dirty(c->net);
+	}
+	worker_check_memory(c->upstream->env);
+}
+
+/* ---- output ---- */
+
+static void conn_fill(void *owner, struct net_out *out)
+{
+	struct origin_conn *c = owner;
+	struct pool *p = c->pool;
+	worker_now(c->upstream->env);
+	if (!list_is_empty(&p->queue)) /* streams that we have reset have made room */
+		pool_serve(p);
+	session_fill(c->session, out);
+	origin_conn_take_events(c);
+	if (!list_is_empty(&p->queue)) /* and so have uploads that have ended */
+		pool_serve(p);
+	bool is_over = (c->is_closing && list_is_empty(&c->legs)) || session_is_done(c->session);
+	if (c->net && is_over && !session_wants_write(c->session) &&
+	    !session_has_failed(c->session)) {
+		/* Whoever closes says so, also after the peer's own GOAWAY (RFC 9113 6.8). */
+		session_terminate(c->session, SESSION_NO_ERROR, (struct slice){0});
+		session_fill(c->session, out);
+	}
+	if (c->net && is_over && !session_wants_write(c->session)) {
+		origin_conn_end_exchanges(c, &relay_cause_UP_LOST, 0, NULL);
+		net_conn_close(c->net);
+		dispose(c);
+		if (!list_is_empty(&p->queue))
+			pool_serve(p);
+	}
+}
+
+/* RFC 9209 2.3.13 to 2.3.15. */
+static const struct relay_cause *cause_of_tls(const struct origin_conn *c, enum net_end end)
+{
+	if (c->is_open)
+		return &relay_cause_UP_LOST;
+	if (end == NET_END_CERTIFICATE)
+		return &relay_cause_UP_CERTIFICATE;
+	return end == NET_END_ALERT ? &relay_cause_UP_ALERT : &relay_cause_UP_TLS;
+}
+
+static void conn_ended(void *owner, enum net_end end, const char *text)
+{
+	struct origin_conn *c = owner;
+	worker_now(c->upstream->env);
+	switch (end) {
+	case NET_END_CONNECT:
+	case NET_END_NO_ROUTE:
+		origin_log_fault(c, "cannot connect", text);
+		WORKER_COUNT(c->upstream->env, upstream_failed, 1);
+		origin_conn_lost(c,
+		    end == NET_END_CONNECT ? &relay_cause_UP_UNREACHABLE
+					   : &relay_cause_UP_UNROUTABLE,
+		    0, text);
+		return;
+	case NET_END_TLS:
+	case NET_END_CERTIFICATE:
+	case NET_END_ALERT:
+		origin_log_fault(c, "TLS failed", text);
+		WORKER_COUNT(c->upstream->env, upstream_failed, 1);
+		origin_conn_lost(c, cause_of_tls(c, end), 0, text);
+		return;
+	case NET_END_ERROR:
+		if (!list_is_empty(&c->legs))
+			origin_log_fault(c, "connection lost", text);
+		break;
+	case NET_END_EOF:
+	case NET_END_TRUNCATED:
+		if (!list_is_empty(&c->legs))
+			origin_log_fault(
+			    c, "closed the connection in the middle of a response", NULL);
+		break;
+	}
+	/* Before its SETTINGS no request was sent on it. */
+	origin_conn_lost(
+	    c, c->is_ready ? &relay_cause_UP_LOST : &relay_cause_UP_UNPROCESSED, 0, text);
+}
+
+/* The origin has until write-timeout to read. */
+static void conn_blocked(void *owner)
+{
+	struct origin_conn *c = owner;
+	worker_now(c->upstream->env);
+	origin_conn_arm(c);
+}

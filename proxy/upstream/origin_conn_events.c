@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the engine of a connection to an origin tells, and what that is for the exchanges on it and
+ * for its pool.
+ */
+#include "proxy/upstream/private.h"
+
+static void reset_event(struct origin_conn *c, const struct session_event *e)
+{
+	struct leg *leg = e->user;
+	const struct relay_cause *cause = &relay_cause_UP_RESET;
+	const char *detail = NULL;
+	if (e->fault) {
+		WORKER_COUNT(c->upstream->env, peer_faults_up, 1);
+		origin_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
+		cause = e->oversize ? &relay_cause_UP_FIELDS_LARGE : &relay_cause_UP_MALFORMED;
+		detail = e->reason ? e->reason : e->fault->name;
+	} else if (e->unprocessed) {
+		cause = &relay_cause_UP_UNPROCESSED;
+	}
+	if (!leg)
+		return;
+	origin_leg_cut(leg);
+	exchange_on_up_failed(leg->exchange, cause, e->code, detail);
+}
+
+static void failed_event(struct origin_conn *c, const struct session_event *e)
+{
+	const char *detail = e->fault ? e->fault->name : session_code_name(e->code);
+	const struct relay_cause *cause = e->fault ? &relay_cause_UP_FAULT : &relay_cause_UP_LOST;
+	WORKER_COUNT(c->upstream->env, upstream_failed, 1);
+	if (e->fault) {
+		WORKER_COUNT(c->upstream->env, peer_faults_up, 1);
+		origin_log_fault(c, e->fault->name, e->fault->text);
+	} else if (e->code != SESSION_NO_ERROR) {
+		origin_log_fault(c, "connection ended with an error", detail);
+	}
+	origin_conn_retire(c); /* its GOAWAY still leaves; for the pool it is gone */
+	origin_conn_end_exchanges(c, cause, e->fault ? (uint32_t)e->fault->code : e->code, detail);
+	if (!c->is_ready)
+		pool_failed(c->pool, cause, detail);
+	else
+		pool_serve(c->pool);
+}
+
+static void settings_event(struct origin_conn *c)
+{
+	if (!c->is_ready && !c->is_closing)
+		pool_reached(c->pool);
+	c->is_ready = true;
+	pool_serve(c->pool);
+}
+
+static void data_event(struct origin_conn *c, const struct session_event *e)
+{
+	struct leg *leg = e->user;
+	WORKER_COUNT(c->upstream->env, bytes_up_in, e->piece.length);
+	if (!leg) {
+		session_credit(c->session, e->stream, e->piece.length);
+		return;
+	}
+	struct exchange *x = leg->exchange;
+	origin_window_probe(c, e->piece.length);
+	exchange_on_download(x, e->piece, e->end);
+	if (!e->end)
+		origin_window_widen(c, x);
+}
+
+/* RFC 9110 6.6.1: what has no Date is given the time at which it came. */
+static void head_event(struct origin_conn *c, const struct session_event *e)
+{
+	struct leg *leg = e->user;
+	if (!leg) {
+		http_head_free(e->head);
+		return;
+	}
+	if (!http_head_is_interim(e->head) && !http_head_find(e->head, HTTP_TOKEN_DATE))
+		http_head_add_token(e->head, HTTP_TOKEN_DATE, worker_date(c->upstream->env));
+	exchange_on_response(leg->exchange, e->head, e->end);
+}
+
+static void on_event(struct origin_conn *c, struct session_event *e)
+{
+	struct leg *leg = e->user;
+	switch (e->kind) {
+	case SESSION_EVENT_READY:
+		settings_event(c);
+		break;
+	case SESSION_EVENT_HEAD:
+		head_event(c, e);
+		break;
+	case SESSION_EVENT_DATA:
+		data_event(c, e);
+		break;
+	case SESSION_EVENT_TRAILERS:
+		if (leg)
+			exchange_on_download_trailers(leg->exchange, e->head);
+		else
+			http_head_free(e->head);
+		break;
+	case SESSION_EVENT_PROMISE:
+		origin_promise(c, e);
+		break;
+	case SESSION_EVENT_RESET:
+		reset_event(c, e);
+		break;
+	case SESSION_EVENT_CLOSED:
+		if (leg) {
+			origin_leg_cut(leg);
+			exchange_on_leg_closed(leg);
+		}
+		break;
+	case SESSION_EVENT_GOAWAY:
+		origin_conn_retire(c);
+		if (e->code != SESSION_NO_ERROR)
+			origin_log_fault(c, "sent GOAWAY", session_code_name(e->code));
+		break;
+	case SESSION_EVENT_PONG:
+		origin_window_grow(c);
+		break;
+	case SESSION_EVENT_FAILED:
+		failed_event(c, e);
+		break;
+	}
+}
+
+void origin_conn_take_events(struct origin_conn *c)
+{
+	struct session_event e;
+	while (session_next_event(c->session, &e))
+		on_event(c, &e);
+	if (list_is_empty(&c->legs) && c->quiet_since == USEC_NEVER) {
+		c->quiet_since = c->upstream->env->relay->now;
+		origin_conn_arm(c);
+	}
+}

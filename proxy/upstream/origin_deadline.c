@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long a connection to an origin may be in the state that it is in: before it is open, before
+ * the origin's SETTINGS, without a stream, and while the origin takes nothing of what is sent. One
+ * timer for all of it, set to what is due first.
+ */
+#include "proxy/upstream/private.h"
+
+/* ---- what is due when ---- */
+
+static usec connect_deadline(const struct origin_conn *c)
+{
+	if (c->is_open)
+		return USEC_NEVER;
+	return clock_after(c->started, c->pool->origin->connect_timeout);
+}
+
+static usec settings_deadline(const struct origin_conn *c)
+{
+	if (!c->is_open || c->is_ready || c->is_closing)
+		return USEC_NEVER;
+	return clock_after(c->started, c->pool->origin->settings_timeout);
+}
+
+static usec idle_deadline(const struct origin_conn *c)
+{
+	if (!c->is_ready || c->is_closing || c->quiet_since == USEC_NEVER)
+		return USEC_NEVER;
+	return clock_after(c->quiet_since, c->pool->origin->idle_timeout);
+}
+
+static usec write_deadline(struct origin_conn *c)
+{
+	const struct conf_origin *o = c->pool->origin;
+	return peer_progress_deadline(&c->progress, c->net, o->write_timeout, o->limits.min_rate,
+	    c->upstream->env->relay->now);
+}
+
+usec origin_take_limit(const struct exchange *x)
+{
+	struct origin_conn *c = origin_conn_of(x);
+	if (!c)
+		return 0;
+	const struct conf_origin *o = c->pool->origin;
+	return peer_progress_stream_limit(&c->progress, c->net, c->session, x->up.stream,
+	    o->write_timeout, o->limits.min_rate, c->upstream->env->relay->now);
+}
+
+static usec deadline_of(struct origin_conn *c)
+{
+	if (!c->net) /* the demo had no socket to give */
+		return c->started;
+	if (!c->is_open)
+		return connect_deadline(c);
+	const usec due[] = {session_deadline(c->session), settings_deadline(c), idle_deadline(c),
+	    write_deadline(c)};
+	usec first = USEC_NEVER;
+	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
+		first = due[i] < first ? due[i] : first;
+	return first;
+}
+
+/* ---- the timer ---- */
+
+void origin_conn_arm(struct origin_conn *c)
+{
+	usec at = deadline_of(c);
+	if (c->net && net_conn_is_blocked(c->net) &&
+	    at > c->upstream->env->relay->now + LOOK_AT_BLOCKED_USEC)
+		at = c->upstream->env->relay->now + LOOK_AT_BLOCKED_USEC;
+	wheel_set(worker_wheel(c->upstream->env), &c->timer, at);
+}
+
+static void connect_is_late(struct origin_conn *c)
+{
+	WORKER_COUNT(c->upstream->env, connect_late, 1);
+	origin_log_fault(c, "cannot connect", "time-out");
+	origin_conn_lost(c, &relay_cause_CONNECT_LATE, 0, "connect time-out");
+}
+
+/* Its GOAWAY still leaves; for the pool it is gone. */
+static void settings_are_late(struct origin_conn *c)
+{
+	WORKER_COUNT(c->upstream->env, connect_late, 1);
+	origin_log_fault(c, "sent no SETTINGS in time", NULL);
+	session_terminate(c->session, SESSION_SETTINGS_TIMEOUT, SLICE("no SETTINGS in time"));
+	origin_conn_retire(c);
+	pool_failed(c->pool, &relay_cause_CONNECT_LATE, "no SETTINGS from the origin in time");
+	net_conn_dirty(c->net);
+	origin_conn_arm(c);
+}
+
+static void write_is_late(struct origin_conn *c)
+{
+	WORKER_COUNT(c->upstream->env, write_late_up, 1);
+	origin_log_fault(c, "does not read: write time-out", NULL);
+	origin_conn_lost(c, &relay_cause_UP_LOST, 0, "write-timeout");
+}
+
+static void open_expired(struct origin_conn *c, usec now)
+{
+	if (settings_deadline(c) <= now) {
+		settings_are_late(c);
+		return;
+	}
+	if (write_deadline(c) <= now) {
+		write_is_late(c);
+		return;
+	}
+	if (session_deadline(c->session) <= now) {
+		session_tick(c->session, now);
+		origin_conn_take_events(c);
+	}
+	if (idle_deadline(c) <= now)
+		origin_conn_terminate(c, SESSION_NO_ERROR, (struct slice){0});
+	net_conn_dirty(c->net);
+	origin_conn_arm(c);
+}
+
+void origin_conn_expired(struct wheel_node *node, usec now)
+{
+	struct origin_conn *c = container_of(node, struct origin_conn, timer);
+	worker_now(c->upstream->env);
+	if (!c->net)
+		origin_conn_lost(
+		    c, &relay_cause_UP_UNREACHABLE, 0, "no connection to the demo origin");
+	else if (c->is_open)
+		open_expired(c, now);
+	else if (connect_deadline(c) <= now)
+		connect_is_late(c);
+	else
+		origin_conn_arm(c);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* The upstream end of an exchange: a stream of a connection to an origin. */
+#include "proxy/upstream/private.h"
+
+#include "proxy/base/ensure.h"
+
+static struct origin_conn *conn_of(struct leg *leg)
+{
+	return leg->carrier;
+}
+
+void origin_leg_cut(struct leg *leg)
+{
+	session_set_user(conn_of(leg)->session, leg->stream, NULL);
+	list_remove(&leg->link);
+	leg->ops = NULL;
+}
+
+/* Stream ids end at 2^31 - 1 (RFC 9113 5.1.1): before that another connection takes over. */
+#define REQUESTS_MAX 1000000000u
+
+bool origin_conn_has_room(const struct origin_conn *c)
+{
+	/* Its own allowance: another connection may do. */
+	return c->is_ready && !c->is_closing && c->budget.used_bytes < c->budget.limit_bytes &&
+	       session_request_room(c->session) > 0;
+}
+
+/* What the origin is told: the hop's own scheme and authority where the configuration says so. */
+const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)
+{
+	const struct conf_origin *o = c->pool->origin;
+	struct http_head *head = x->request;
+	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers;
+	if (o->host_override)
+		head->authority = slice_of_string(o->host_override);
+	if (o->scheme == CONF_SCHEME_HOP)
+		head->scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
+	bool fits = session_request_fits(c->session, head);
+	struct session_stream *stream =
+	    fits ? session_request(c->session, head, end, &x->up) : NULL;
+	head->authority = x->authority;
+	head->scheme = x->scheme;
+	if (!stream)
+		return fits ? &relay_cause_NO_MEMORY : &relay_cause_HEAD_LARGE;
+	const struct leg leg = {
+	    .ops = &origin_leg_ops, .carrier = c, .stream = stream, .budget = &c->budget};
+	list_append(&c->legs, &x->up.link);
+	if (c->quiet_since != USEC_NEVER) {
+		c->quiet_since = USEC_NEVER;
+		origin_conn_arm(c);
+	}
+	if (++c->requests >= REQUESTS_MAX)
+		origin_conn_retire(c);
+	exchange_on_connected(x, &leg);
+	net_conn_dirty(c->net);
+	return NULL;
+}
+
+static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
+{
+	(void)leg;
+	(void)head;
+	(void)end;
+	ensure_failed("a request's head goes out with its stream", __FILE__, __LINE__, __func__);
+}
+
+static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
+{
+	(void)leg;
+	(void)request;
+	(void)child;
+	ensure_failed("clients do not promise (RFC 9113 8.4)", __FILE__, __LINE__, __func__);
+}
+
+static void leg_send_body(struct leg *leg, const struct flow *flow)
+{
+	struct origin_conn *c = conn_of(leg);
+	session_offer(c->session, leg->stream, flow->body.bytes, flow_may_end(flow));
+	net_conn_dirty(c->net);
+}
+
+static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
+{
+	struct origin_conn *c = conn_of(leg);
+	session_trailers(c->session, leg->stream, trailers);
+	net_conn_dirty(c->net);
+}
+
+/*
+ * An origin takes a client that cancels a lot for an attacker (CVE-2023-44487) and ends its
+ * connection, with all that is under way on it: one like us after 200 cancellations (limit-resets),
+ * others after 500 or 1,000. Ours are those of all clients together: before it comes to that
+ * another connection takes over, and this one ends with its last request.
+ */
+#define CANCELS_MOST 150u
+
+static void count_cancel(struct origin_conn *c)
+{
+	if (++c->cancels % CANCELS_MOST == 0 && pool_may_replace(c->pool))
+		origin_conn_retire(c);
+}
+
+static void leg_reset(struct leg *leg, uint32_t code)
+{
+	struct origin_conn *c = conn_of(leg);
+	struct session_stream *stream = leg->stream;
+	/* A promise that is refused before it became an exchange has a leg of its own in no list.
+	 * */
+	if (leg->exchange) {
+		origin_leg_cut(leg);
+		if (leg->exchange->pushed.state == PUSH_NONE)
+			count_cancel(c);
+	}
+	session_reset(c->session, stream, code);
+	net_conn_dirty(c->net);
+}
+
+static void leg_credit(struct leg *leg, size_t n)
+{
+	struct origin_conn *c = conn_of(leg);
+	session_credit(c->session, leg->stream, n);
+	net_conn_dirty(c->net);
+}
+
+static void leg_detach(struct leg *leg)
+{
+	origin_leg_cut(leg);
+}
+
+const struct leg_ops origin_leg_ops = {
+    .send_head = leg_send_head,
+    .send_body = leg_send_body,
+    .send_trailers = leg_send_trailers,
+    .promise = leg_promise,
+    .reset = leg_reset,
+    .credit = leg_credit,
+    .detach = leg_detach,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An origin's promises on one connection: to the relay, which settles them with the policy; and what
+ * refusing them costs: each refusal is a RST_STREAM, and an origin that gets too many takes us for
+ * an attacker.
+ */
+#include "proxy/upstream/private.h"
+
+/* After so many resets in its name a route does without pushes for this long. */
+#define PUSH_OFF_USEC (60 * USEC_PER_SEC)
+
+static void turn_route_off(struct upstream *u, const struct conf_route *route)
+{
+	usec now = u->env->relay->now;
+	usec *until = &u->push_off_until[route - u->env->conf->routes];
+	if (*until <= now)
+		observe_log(u->env->observe, OBSERVE_WARN,
+		    "route %s: %s: its pushes are refused so often that it uses connections "
+		    "without push for a while",
+		    route->name, policy_reason_RESET_BUDGET.code);
+	*until = now + PUSH_OFF_USEC;
+}
+
+/* What is under way on the connection goes on; new requests use connections without push, or
+ * another connection. */
+static void withdraw_push(struct origin_conn *c)
+{
+	struct worker_env *env = c->upstream->env;
+	c->push_was_withdrawn = true;
+	origin_conn_retire(c);
+	session_refuse_pushes(c->session, env->relay->now);
+	observe_log(env->observe, OBSERVE_WARN,
+	    "origin %s: too many refused promises: push is off on this connection",
+	    c->pool->origin->name);
+}
+
+static void charge_reset(struct origin_conn *c, const struct exchange *parent)
+{
+	struct upstream *u = c->upstream;
+	const struct conf_server *s = &u->env->conf->server;
+	usec now = u->env->relay->now;
+	if (c->push_was_withdrawn)
+		/* the session refuses by itself, and counts, until the origin has acknowledged */
+		return;
+	const struct rate resets = {s->reset_rate, s->reset_rate};
+	if (!bucket_take(&c->resets, &resets, 1, now))
+		turn_route_off(u, parent->context.route);
+	/* so many a minute */
+	const struct rate refusals = {s->promise_refusals, s->promise_refusals * 60};
+	bool is_flood = !bucket_take(&c->refusals, &refusals, 60, now);
+	if (is_flood) {
+		turn_route_off(u, parent->context.route);
+		withdraw_push(c);
+	}
+}
+
+/* The session has refused a malformed promise already. */
+static void count_malformed(struct origin_conn *c, const struct session_event *e)
+{
+	struct observe_counters *counters = c->upstream->env->observe->counters;
+	counters->peer_faults_up++;
+	counters->pushes_offered++;
+	counters->pushes_dropped++;
+	counters
+	    ->push[POLICY_RELAYED][POLICY_DROP][policy_reason_position(&policy_reason_MALFORMED)]++;
+	origin_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
+}
+
+void origin_promise(struct origin_conn *c, struct session_event *e)
+{
+	struct leg *parent_leg = e->user;
+	if (!e->promised) {
+		count_malformed(c, e);
+		http_head_free(e->head);
+		if (parent_leg)
+			charge_reset(c, parent_leg->exchange);
+		return;
+	}
+	if (!parent_leg) { /* the parent's client is gone */
+		session_reset(c->session, e->promised, SESSION_CANCEL);
+		http_head_free(e->head);
+		return;
+	}
+	struct exchange *parent = parent_leg->exchange;
+	const struct leg leg = {
+	    .ops = &origin_leg_ops, .carrier = c, .stream = e->promised, .budget = &c->budget};
+	struct exchange *push = exchange_on_promise(parent, &leg, e->head);
+	if (!push) {
+		charge_reset(c, parent);
+		return;
+	}
+	list_append(&c->legs, &push->up.link);
+	session_set_user(c->session, e->promised, &push->up);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The connections of one worker to one origin, and the queue before them. There are two pools an
+ * origin: requests whose pushes can be used go over connections with ENABLE_PUSH=1, the others over
+ * connections with ENABLE_PUSH=0, so that no origin sends bytes that nobody will get.
+ *
+ * A request goes onto the first connection that has room, so that few connections carry much and
+ * share system calls; another one is opened when a queue has formed, or just before one would.
+ */
+#include "proxy/upstream/private.h"
+
+#include "proxy/base/ensure.h"
+
+void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
+    struct net_tls *tls, bool push)
+{
+	*p = (struct pool){.upstream = upstream, .origin = origin, .tls = tls, .push = push};
+	p->plans = session_plans_for_origin(upstream->env->protocols, origin, push);
+	list_init(&p->conns);
+	list_init(&p->queue);
+}
+
+void pool_fini(struct pool *p)
+{
+	ensure(list_is_empty(&p->queue));
+	list_for_each(&p->conns, c, struct origin_conn, link)
+	    origin_conn_kill(c, &relay_cause_DRAINED);
+}
+
+void pool_part(struct pool *p)
+{
+	list_for_each(&p->conns, c, struct origin_conn, link)
+	{
+		if (c->is_open)
+			origin_conn_terminate(c, SESSION_NO_ERROR, (struct slice){0});
+		else
+			origin_conn_kill(c, &relay_cause_DRAINED);
+	}
+}
+
+/* ---- connections ---- */
+
+void pool_joined(struct pool *p, struct origin_conn *c)
+{
+	list_append(&p->conns, &c->link);
+	p->count++;
+	p->connecting++;
+	p->was_used = true;
+}
+
+void pool_reached(struct pool *p)
+{
+	ensure(p->connecting > 0);
+	p->connecting--;
+	p->failures = 0;
+}
+
+void pool_left(struct pool *p, bool was_ready)
+{
+	ensure(p->count > 0);
+	p->count--;
+	if (was_ready)
+		return;
+	ensure(p->connecting > 0);
+	p->connecting--;
+}
+
+/* The first one, if it may be chosen not the one that x has failed on. */
+static struct origin_conn *conn_with_room(struct pool *p, const struct exchange *x)
+{
+	struct origin_conn *last_choice = NULL;
+	list_for_each(&p->conns, c, struct origin_conn, link)
+	{
+		if (!origin_conn_has_room(c))
+			continue;
+		if (c != x->context.avoid)
+			return c;
+		last_choice = c;
+	}
+	return last_choice;
+}
+
+/* Room on all connections together, counted up to `enough`. */
+static uint32_t room_of(struct pool *p, uint32_t enough)
+{
+	uint32_t room = 0;
+	list_for_each(&p->conns, c, struct origin_conn, link)
+	{
+		if (origin_conn_has_room(c))
+			room += session_request_room(c->session);
+		if (room >= enough)
+			return enough;
+	}
+	return room;
+}
+
+/* Streams that a connection is taken to give before its SETTINGS tell. */
+#define STREAMS_ASSUMED 100u
+/* Below this much room another connection is opened ahead of need. */
+#define ROOM_WANTED 16u
+/* After a failure, while other connections serve: how long not to try again. */
+#define GROW_PAUSE_USEC USEC_PER_SEC
+
+static void grow(struct pool *p)
+{
+	uint32_t most = p->origin->max_connections;
+	if (p->count > 0 && p->upstream->env->relay->now < p->grows_again)
+		return;
+	while (p->count < most && p->queued > p->connecting * STREAMS_ASSUMED)
+		origin_conn_open(p);
+	if (p->count < most && p->connecting == 0 && room_of(p, ROOM_WANTED) < ROOM_WANTED)
+		origin_conn_open(p);
+	while (p->count < most && p->connecting == 0 && p->was_used &&
+	       p->count <= p->origin->spare_connections)
+		origin_conn_open(p);
+}
+
+/* Those on their way out may be as many as serve: who holds them open does not multiply them. */
+bool pool_may_replace(const struct pool *p)
+{
+	uint32_t leaving = 0;
+	list_for_each(&p->conns, c, struct origin_conn, link) leaving += c->is_closing;
+	return leaving < p->origin->max_connections;
+}
+
+/* ---- the queue ---- */
+
+static void unqueue(struct pool *p, struct exchange *x)
+{
+	ensure(p->queued > 0);
+	p->queued--;
+	list_remove(&x->waiting);
+}
+
+void pool_serve(struct pool *p)
+{
+	struct exchange *x;
+	struct origin_conn *c;
+	while (
+	    (x = list_first(&p->queue, struct exchange, waiting)) && (c = conn_with_room(p, x))) {
+		unqueue(p, x);
+		const struct relay_cause *refusal = origin_conn_send(c, x);
+		if (refusal)
+			exchange_on_up_failed(x, refusal, 0, NULL);
+	}
+	if (!list_is_empty(&p->queue))
+		grow(p);
+}
+
+void pool_dispatch(struct pool *p, struct exchange *x)
+{
+	struct origin_conn *c = list_is_empty(&p->queue) ? conn_with_room(p, x) : NULL;
+	x->context.pool = p;
+	if (c) {
+		const struct relay_cause *refusal = origin_conn_send(c, x);
+		if (refusal)
+			exchange_on_up_failed(x, refusal, 0, NULL);
+		else if (session_request_room(c->session) < ROOM_WANTED)
+			grow(p);
+		return;
+	}
+	if (p->queued >= p->origin->max_queue) {
+		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
+		return;
+	}
+	list_append(&p->queue, &x->waiting);
+	p->queued++;
+	grow(p);
+}
+
+void pool_undispatch(struct exchange *x)
+{
+	if (!exchange_is_queued(x)) { /* a push that waits for its client: not ours */
+		list_remove(&x->waiting);
+		return;
+	}
+	if (list_is_linked(&x->waiting))
+		unqueue(x->context.pool, x);
+}
+
+/* Every address of the origin is tried before anyone is told. */
+void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail)
+{
+	p->failures++;
+	p->next_address++;
+	bool has_more_addresses =
+	    p->origin->address_count > 0 && p->failures % p->origin->address_count != 0;
+	bool has_others = p->connecting > 0;
+	list_for_each(&p->conns, c, struct origin_conn, link) has_others =
+	    has_others || (c->is_ready && !c->is_closing);
+	if (has_others) {
+		p->grows_again = p->upstream->env->relay->now + GROW_PAUSE_USEC;
+		return;
+	}
+	if (list_is_empty(&p->queue) || p->upstream->is_closed)
+		return;
+	if (has_more_addresses) {
+		origin_conn_open(p);
+		return;
+	}
+	/* Some of them are tried once more, and wait behind these. */
+	for (uint32_t left = p->queued; left > 0 && !list_is_empty(&p->queue); left--) {
+		struct exchange *x = list_first(&p->queue, struct exchange, waiting);
+		unqueue(p, x);
+		exchange_on_up_failed(x, cause, 0, detail);
+	}
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* All origins of a worker: which pool a request takes, and the pools as a whole. */
+#include "proxy/upstream/private.h"
+
+#include "proxy/base/memory.h"
+
+#include <stdlib.h>
+
+static size_t pool_count(const struct upstream *u)
+{
+	return 2 * u->env->conf->origin_count;
+}
+
+static struct piece body_of_leg(void *leg, size_t most)
+{
+	return exchange_front(leg, most);
+}
+
+static void leg_sent(void *leg, size_t n, bool end)
+{
+	exchange_on_taken(leg, n, end);
+}
+
+/* The TLS context of an origin belongs to its pool with pushes; the other one borrows it. */
+static bool open_tls(struct upstream *u, size_t index, char *error, size_t error_size)
+{
+	const struct conf_origin *o = &u->env->conf->origins[index];
+	char alpn[64];
+	if (o->kind != CONF_ORIGIN_H2_TLS)
+		return true;
+	session_alpn_list(u->env->protocols, alpn, sizeof(alpn));
+	const struct net_tls_client_options options = {
+	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
+	struct net_tls *tls = net_tls_client_new(&options, error, error_size);
+	u->pools[2 * index].tls = u->pools[2 * index + 1].tls = tls;
+	return tls != NULL;
+}
+
+bool upstream_open(struct upstream *u, char *error, size_t error_size)
+{
+	const struct conf *conf = u->env->conf;
+	u->session_env = (struct session_env){
+	    .heads = u->env->heads,
+	    .seed = u->env->seed,
+	    .fault = origin_count_fault,
+	    .context = u,
+	    .front = body_of_leg,
+	    .taken = leg_sent,
+	};
+	u->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*u->push_off_until));
+	u->pools = memory_zalloc((pool_count(u) + 1) * sizeof(*u->pools));
+	for (size_t i = 0; i < conf->origin_count; i++) {
+		pool_init(&u->pools[2 * i], u, &conf->origins[i], NULL, true);
+		pool_init(&u->pools[2 * i + 1], u, &conf->origins[i], NULL, false);
+	}
+	for (size_t i = 0; i < conf->origin_count; i++)
+		if (!open_tls(u, i, error, error_size))
+			return false;
+	return true;
+}
+
+void upstream_close(struct upstream *u)
+{
+	u->is_closed = true;
+	for (size_t i = 0; u->pools && i < pool_count(u); i++)
+		pool_fini(&u->pools[i]);
+}
+
+void upstream_free(struct upstream *u)
+{
+	for (size_t i = 0; u->pools && i < pool_count(u); i++) {
+		if (u->pools[i].push) /* the other pool of the origin borrows it */
+			net_tls_free(u->pools[i].tls);
+		session_plans_free(u->pools[i].plans);
+	}
+	free(u->pools);
+	free(u->push_off_until);
+}
+
+void upstream_part(struct upstream *u)
+{
+	for (size_t i = 0; i < pool_count(u); i++)
+		pool_part(&u->pools[i]);
+}
+
+bool upstream_is_empty(const struct upstream *u)
+{
+	for (size_t i = 0; i < pool_count(u); i++)
+		if (!list_is_empty(&u->pools[i].conns))
+			return false;
+	return true;
+}
+
+/* ---- requests ---- */
+
+void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
+{
+	const struct conf_origin *o = x->context.origin;
+	const struct conf_route *route = x->context.route;
+	usec off_until = u->push_off_until[route - u->env->conf->routes];
+	struct pool *with_push = &u->pools[2 * o->index], *without = with_push + 1;
+	if (o->push == CONF_PUSH_AUTO && off_until > u->env->relay->now)
+		wants_push = false;
+	pool_dispatch(wants_push ? with_push : without, x);
+}
+
+void upstream_undispatch(struct exchange *x)
+{
+	pool_undispatch(x);
+}
+
+/* ---- one exchange's origin ---- */
+
+bool origin_is_stuck(const struct exchange *x, usec since)
+{
+	const struct origin_conn *c = origin_conn_of(x);
+	if (!c)
+		return false;
+	usec blocked = net_conn_blocked_since(c->net);
+	return session_stream_window(c->session, x->up.stream) == 0 ||
+	       (blocked != USEC_NEVER && blocked <= since);
+}
+
+bool origin_may_promise_more(const struct exchange *parent)
+{
+	struct origin_conn *c = parent->up.carrier;
+	const uint32_t n = c->upstream->env->conf->server.promise_rate;
+	const struct rate rate = {n, n};
+	return bucket_take(&c->promises, &rate, 1, c->upstream->env->relay->now);
+}
+
+/* ---- memory is short ---- */
+
+static void hold_reading(struct net_conn *net, bool on)
+{
+	if (on)
+		net_conn_hold_reading(net, NET_HOLD_MEMORY);
+	else
+		net_conn_release_reading(net, NET_HOLD_MEMORY);
+}
+
+/* TCP makes the origins wait. */
+void upstream_hold_reading(struct upstream *u, bool on)
+{
+	for (size_t i = 0; i < pool_count(u); i++)
+		list_for_each(&u->pools[i].conns, c, struct origin_conn, link) if (c->net)
+		    hold_reading(c->net, on);
+}
+
+size_t upstream_describe(const struct upstream *u, char *buffer, size_t size)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < pool_count(u); i++)
+		list_for_each(&u->pools[i].conns, c, struct origin_conn,
+		    link) if (c->session && n < size) n +=
+		    session_describe(c->session, buffer + n, size - n);
+	return n;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a request, a push and an idle connection cost the gateway process. scripts/cost starts this and has the usage.
+ *
+ * Callgrind counts the instructions. Two runs differ only in their number of requests, and the difference of their
+ * counts is what the additional requests cost: start-up, handshakes and shutdown are in both. The lockstep peers and
+ * a fixed seed of the hash tables make a repeated run count the same. One seed may be luckier than another, so the
+ * result is the mean over several.
+ */
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { Gate, ROOT, certs, freePort, section, sleep, workDir } from '../support/gate.mjs';
+import { BODY_BYTES, Lockstep } from './lockstep.mjs';
+
+const BASELINE = path.join(ROOT, 'tests/bench/cost.baseline');
+const IDLE_LOAD = path.join(ROOT, 'build/release/tests/bench/idle_load');
+const FIXED_RANDOM = path.join(ROOT, 'build/release/tests/bench/fixed_random.so');
+
+const SEEDS = [1, 2, 3, 4];
+const CONNECTIONS = 4;
+/* Both runs have these; they fill the gateway's pools and HPACK tables. */
+const WARM_UP_RESPONSES = 1000;
+const MEASURED_RESPONSES = 5000;
+
+/* The first connections make the process touch memory that all share; they are not counted. */
+const FIRST_IDLE_CONNECTIONS = 100;
+const FIRST_SETTLE_MS = 2000;
+const IDLE_CONNECTIONS = 5000;
+/* The gateway gives memory back 10 s after a peak. */
+const SETTLE_MS = 12000;
+
+/* ---- what is asked for, and what is answered ---- */
+
+const request = (scheme, asked) => ({
+	':method': 'GET', ':scheme': scheme, ':authority': 'localhost', ':path': asked,
+	'user-agent': 'pushgate-cost', accept: '*/*', 'accept-encoding': 'gzip, deflate, br',
+});
+const response = [
+	[':status', '200'], ['server', 'lockstep'], ['date', 'Thu, 01 Jan 2026 00:00:00 GMT'],
+	['content-type', 'text/plain'], ['content-length', String(BODY_BYTES)], ['cache-control', 'max-age=3600'],
+	['last-modified', 'Wed, 31 Dec 2025 00:00:00 GMT'],
+];
+const eight = (make) => Array.from({ length: 8 }, (_, i) => make(i));
+/* The gateway reads them in a field named link, and passes them on in any other. */
+const preloads = (name) => eight((i) => [name, `</assets/style-${i}.css>; rel=preload; as=style`]);
+
+function page({ scheme = 'http', fields = [], pushes = [] } = {}) {
+	return { request: request(scheme, '/1k.txt'), response: [...response, ...fields], pushes: pushes.map((p) => request(scheme, p)) };
+}
+
+/* ---- the works ---- */
+
+const PRELOAD = '[preload links]\nlink = yes\n';
+const perRequest = { measure: instructions, unit: 'instructions/request', tolerance: '1%', streams: 32 };
+const WORKS = {
+	'request-h2c': { ...perRequest, page: page() },
+	'request-tls': { ...perRequest, page: page({ scheme: 'https' }), isTls: true },
+	/* A page and its 8 pushes are 9 responses. Without a diary each page is pushed anew. */
+	'push-h2c': {
+		...perRequest, unit: 'instructions/response', streams: 4, page: page({ pushes: eight((i) => `/p${i}.js`) }),
+		server: { 'diary-entries': 0, 'promise-rate': 1000000 },
+	},
+	'links-8': { ...perRequest, page: page({ fields: preloads('link') }), extra: PRELOAD },
+	'fields-8': { ...perRequest, page: page({ fields: preloads('note') }), extra: PRELOAD },
+	'idle-tls-kib': { measure: memory, unit: 'KiB/connection', tolerance: '3%' },
+};
+
+const directories = [];
+function newDirectory() {
+	directories.push(workDir());
+	return directories.at(-1);
+}
+
+function configuration(dir, port, { originPort, isTls, server, listen, extra = '' }) {
+	return section('server', { workers: 1, 'error-log': path.join(dir, 'error.log'), 'drain-timeout': '1s', ...server })
+		+ section('listen main', {
+			address: `127.0.0.1:${port}`,
+			...(isTls ? { certificate: certs().file('ecdsa.pem'), key: certs().file('ecdsa.key') } : {}),
+			...listen,
+		})
+		+ section('origin main', { server: `h2c://127.0.0.1:${originPort}`, 'max-connections': 1 })
+		+ section('route main', { origin: 'main' }) + extra;
+}
+
+/* ---- instructions ---- */
+
+/* Valgrind makes system calls of its own, and at the end it writes its file as the user that it started as. */
+const UNDER_VALGRIND = { sandbox: 'off', user: process.getuid() === 0 ? 'root' : undefined };
+
+/* Those of a whole run, from the start of the process to its end. */
+async function countInstructions(work, pages, seed, keep) {
+	const dir = newDirectory();
+	const out = path.join(dir, 'callgrind.out');
+	const peers = new Lockstep(work);
+	let gate;
+	try {
+		const port = await freePort();
+		const originPort = await peers.listen();
+		gate = new Gate({
+			config: configuration(dir, port, { ...work, originPort, server: { ...UNDER_VALGRIND, ...work.server } }),
+			dir,
+			ports: [port],
+			wrap: ['valgrind', '-q', '--vgdb=no', '--tool=callgrind', `--callgrind-out-file=${out}`],
+			env: { LD_PRELOAD: FIXED_RANDOM, COST_SEED: String(seed) },
+		});
+		await gate.listening();
+		await peers.connect(port, { connections: CONNECTIONS, isTls: work.isTls });
+		await peers.run(pages);
+		peers.stop();
+		gate.child.kill('SIGTERM');
+		await gate.ended();
+		if (keep)
+			fs.copyFileSync(out, keep);
+		return Number(/^totals: (\d+)$/m.exec(fs.readFileSync(out, 'latin1'))[1]);
+	} finally {
+		peers.stop();
+		await gate?.stop();
+	}
+}
+
+async function instructions(name, work, keep) {
+	const responses = 1 + work.page.pushes.length;
+	/* Whole batches, the same number on each connection. */
+	const round = work.streams * CONNECTIONS;
+	const pages = (count) => Math.ceil(count / responses / round) * round;
+	const few = pages(WARM_UP_RESPONSES), more = pages(MEASURED_RESPONSES);
+	let sum = 0;
+	for (const seed of SEEDS) {
+		const short = await countInstructions(work, few, seed);
+		const long = await countInstructions(work, few + more, seed, keep && path.join(keep, `${name}.${seed}`));
+		sum += (long - short) / (more * responses);
+	}
+	return Math.round(sum / SEEDS.length);
+}
+
+/* ---- memory ---- */
+
+/* The helper, with a promise `ready` that all of its connections are there. */
+function idleLoad(port, connections) {
+	const child = spawn(IDLE_LOAD, ['-n', String(connections), `127.0.0.1:${port}`], { stdio: ['pipe', 'pipe', 'pipe'] });
+	let errors = '';
+	child.stderr.on('data', (text) => { errors += text; });
+	child.stdin.on('error', () => {});
+	child.ready = new Promise((resolve, reject) => {
+		child.stdout.once('data', resolve);
+		child.once('error', reject);
+		child.once('close', (code) => reject(new Error(`idle_load ended with status ${code}: ${errors}`)));
+	});
+	return child;
+}
+
+async function memory() {
+	const dir = newDirectory();
+	const loads = [];
+	let gate;
+	try {
+		const port = await freePort();
+		/* Nobody asks for anything, so there need not be an origin. */
+		const config = configuration(dir, port, { originPort: 1, isTls: true, listen: { 'max-connections-per-client': 0 } });
+		gate = new Gate({ config, dir, ports: [port] });
+		await gate.listening();
+		const residentWith = async (connections, settle) => {
+			loads.push(idleLoad(port, connections));
+			await loads.at(-1).ready;
+			await sleep(settle);
+			return gate.rss();
+		};
+		const before = await residentWith(FIRST_IDLE_CONNECTIONS, FIRST_SETTLE_MS);
+		const after = await residentWith(IDLE_CONNECTIONS, SETTLE_MS);
+		if (loads.some((load) => load.exitCode !== null))
+			throw new Error(`the gateway closed an idle connection\n${gate.report()}`);
+		return Math.round((after - before) / IDLE_CONNECTIONS / 1024 * 100) / 100;
+	} finally {
+		for (const load of loads)
+			load.stdin.end();
+		await gate?.stop();
+	}
+}
+
+/* ---- the baseline ---- */
+
+const HEAD = `# What scripts/cost compares with; scripts/cost --update writes it.
+# x86-64, Debian 12's compiler and libraries: others count differently, so measure the older program with them first.
+# work, number, unit, tolerance
+`;
+
+/* Rows by name, each { value, unit, tolerance }. */
+function readBaseline() {
+	const text = fs.existsSync(BASELINE) ? fs.readFileSync(BASELINE, 'utf8') : '';
+	const lines = text.split('\n').filter((line) => line && !line.startsWith('#'));
+	return Object.fromEntries(lines.map((line) => {
+		const [name, value, unit, tolerance] = line.split(/\s+/);
+		return [name, { value: Number(value), unit, tolerance }];
+	}));
+}
+
+function writeBaseline(rows) {
+	const lines = Object.keys(WORKS).filter((name) => rows[name]).map((name) => {
+		const { value, unit, tolerance } = rows[name];
+		return `${name.padEnd(14)} ${String(value).padStart(8)}  ${unit.padEnd(22)} ${tolerance}\n`;
+	});
+	fs.writeFileSync(BASELINE, HEAD + lines.join(''));
+}
+
+/* ---- the command ---- */
+
+function usage() {
+	console.error(`usage: scripts/cost [--update] [--keep DIR] [WORK...]\nworks: ${Object.keys(WORKS).join(' ')}`);
+	process.exit(2);
+}
+
+function parse(args) {
+	const options = { names: [] };
+	while (args.length > 0) {
+		const arg = args.shift();
+		if (arg === '--update')
+			options.isUpdate = true;
+		else if (arg === '--keep' && args.length > 0)
+			options.keep = path.resolve(args.shift());
+		else if (WORKS[arg])
+			options.names.push(arg);
+		else
+			usage();
+	}
+	if (options.names.length === 0)
+		options.names = Object.keys(WORKS);
+	return options;
+}
+
+const show = (...cells) => console.log(cells.map((cell, i) => (i === 0 ? cell.padEnd(14) : cell.padStart(10))).join(''));
+
+async function main({ names, isUpdate, keep }) {
+	const rows = readBaseline();
+	let isWithin = true;
+	if (keep)
+		fs.mkdirSync(keep, { recursive: true });
+	show('work', 'baseline', 'now', 'ratio');
+	for (const name of names) {
+		const { measure, unit, tolerance } = WORKS[name];
+		const now = await measure(name, WORKS[name], keep);
+		const row = rows[name];
+		const ratio = row ? now / row.value : NaN;
+		const isFine = isUpdate || ratio <= 1 + parseFloat(row?.tolerance) / 100;
+		const verdict = isFine ? '' : row ? `  more than ${row.tolerance} above` : '  not in the baseline';
+		show(name, row ? String(row.value) : '-', String(now), row ? ratio.toFixed(3) : '-', `  ${unit}${verdict}`);
+		isWithin &&= isFine;
+		rows[name] = { value: now, unit, tolerance };
+	}
+	if (isUpdate)
+		writeBaseline(rows);
+	return isWithin ? 0 : 1;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+	process.once(signal, () => process.exit(130));
+/* The gateway has been ended by then, whatever happened. */
+process.on('exit', () => {
+	for (const dir of directories)
+		fs.rmSync(dir, { recursive: true, force: true });
+});
+try {
+	process.exitCode = await main(parse(process.argv.slice(2)));
+} catch (error) {
+	console.error(`cost: ${error.message}`);
+	process.exitCode = 2;
+}

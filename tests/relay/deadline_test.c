@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* The deadlines of an exchange: each row of the table ends what it is about, in its time, and nothing else; and the timer,
+ * which does not fire while nothing happens. */
+#include "tests/support/relay_world.h"
+
+#include "proxy/relay/deadline.h"
+#include "proxy/relay/private.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+/* covers: R65 */
+
+#define LIMIT (10 * USEC_PER_SEC)
+
+struct scene {
+	struct world *w;
+	struct exchange *x;
+	struct world_leg *down, *up;
+};
+
+static void request(struct scene *s)
+{
+	s->x = world_connected(s->w, "GET", true, &s->down, &s->up);
+}
+
+static void upload(struct scene *s)
+{
+	s->x = world_connected(s->w, "POST", false, &s->down, &s->up);
+}
+
+static void upload_that_waits(struct scene *s)
+{
+	upload(s);
+	world_upload(s->w, s->x, "waits for the origin", false);
+}
+
+static void whole_upload_that_waits(struct scene *s)
+{
+	upload(s);
+	world_upload(s->w, s->x, "waits for the origin", true);
+}
+
+static void queued(struct scene *s)
+{
+	s->w->connects = false;
+	s->x = world_exchange(s->w, "GET", true, &s->down);
+	exchange_dispatch(s->x);
+}
+
+static void response(struct scene *s)
+{
+	request(s);
+	exchange_on_response(s->x, world_response(s->w, 200), false);
+}
+
+static void response_that_waits(struct scene *s)
+{
+	response(s);
+	world_download(s->w, s->x, "waits for the client", false);
+}
+
+static void lingering(struct scene *s)
+{
+	upload(s);
+	exchange_on_response(s->x, world_response(s->w, 200), true);
+}
+
+static void push(struct scene *s)
+{
+	struct exchange *parent = world_connected(s->w, "GET", true, &s->down, &s->up);
+	exchange_on_response(parent, world_response(s->w, 200), false);
+	s->x = world_promise(s->w, parent, "/a.css", &s->up, &s->down);
+}
+
+static void push_without_room(struct scene *s)
+{
+	push(s);
+	s->down->must_wait = true;
+	exchange_on_response(s->x, world_response(s->w, 200), false);
+}
+
+static void own_answer(struct scene *s)
+{
+	s->x = world_exchange(s->w, "POST", false, &s->down);
+	exchange_refuse(s->x, &relay_cause_NO_ROUTE, NULL);
+}
+
+static const struct row {
+	enum deadline_id id;
+	enum exchange_phase phase;
+	void (*late)(struct scene *s);  /* is ended by the row */
+	void (*never)(struct scene *s); /* is not: we hold the peer back, or it is of the other kind */
+} rows[] = {
+    {DEADLINE_LINGER, EXCHANGE_LINGERING, lingering, response},
+    {DEADLINE_CLIENT_TAKES, EXCHANGE_ANSWERING, response_that_waits, response},
+    {DEADLINE_CLIENT_TAKES, EXCHANGE_REFUSED, own_answer, request},
+    {DEADLINE_PUSH_HEAD, EXCHANGE_SENT, push, request},
+    {DEADLINE_PUSH_START, EXCHANGE_READY, push_without_room, request},
+    {DEADLINE_QUEUE, EXCHANGE_QUEUED, queued, request},
+    {DEADLINE_CLIENT_SENDS, EXCHANGE_SENT, upload, upload_that_waits},
+    {DEADLINE_CLIENT_SENDS, EXCHANGE_SENT, upload, own_answer},
+    {DEADLINE_ORIGIN_SENDS, EXCHANGE_ANSWERING, response, response_that_waits},
+    {DEADLINE_ORIGIN_TAKES, EXCHANGE_SENT, upload_that_waits, upload},
+    {DEADLINE_HEAD, EXCHANGE_SENT, request, whole_upload_that_waits},
+    {DEADLINE_HEAD, EXCHANGE_SENT, request, push},
+};
+
+static struct scene scene(enum deadline_id id, void (*set)(struct scene *s))
+{
+	struct scene s = {.w = world_new()};
+	s.w->limits[exchange_deadlines[id].limit] = LIMIT;
+	set(&s);
+	return s;
+}
+
+static void seconds(struct scene *s, unsigned n)
+{
+	world_pass(s->w, n * USEC_PER_SEC);
+}
+
+static void every_row_ends_what_is_late(void **state)
+{
+	(void)state;
+	unsigned seen = 0;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct deadline_row *row = &exchange_deadlines[rows[i].id];
+		struct scene s = scene(rows[i].id, rows[i].late);
+		assert_int_equal(s.x->phase, rows[i].phase);
+		assert_true(row->phases & PHASE_BIT(s.x->phase));
+		assert_ptr_equal(exchange_deadline(s.x).cause, row->cause);
+		seconds(&s, 9);
+		assert_int_equal(s.x->phase, rows[i].phase);
+		seconds(&s, 2);
+		assert_true(exchange_is_over(s.x) || (s.x->phase == EXCHANGE_REFUSED && rows[i].phase != EXCHANGE_REFUSED));
+		/* an answer of our own has named its cause before */
+		if (rows[i].phase != EXCHANGE_REFUSED)
+			assert_ptr_equal(s.x->ending.cause, row->cause);
+		seen |= 1u << rows[i].id;
+		world_end(s.w);
+	}
+	assert_int_equal(seen, (1u << DEADLINE_COUNT) - 1);
+}
+
+static void no_row_ends_what_is_held_back_or_not_meant(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scene s = scene(rows[i].id, rows[i].never);
+		enum exchange_phase phase = s.x->phase;
+		seconds(&s, 100);
+		assert_int_equal(s.x->phase, phase);
+		world_end(s.w);
+	}
+}
+
+/* Each row says in one way when its clock runs. */
+static void every_row_has_one_clock_and_a_cause(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < DEADLINE_COUNT; i++) {
+		const struct deadline_row *row = &exchange_deadlines[i];
+		assert_true((row->since != NULL) != (row->pace != NULL));
+		assert_true(row->cause && row->cause->is_timeout);
+		assert_true(row->phases != 0);
+		assert_false(row->phases & PHASE_BIT(EXCHANGE_OVER));
+		if (row->has_partner)
+			assert_int_equal(exchange_deadlines[row->partner].partner, i);
+	}
+}
+
+static void the_nearest_of_several_counts(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_RESPONSE] = 20 * USEC_PER_SEC;
+	s.w->limits[RELAY_TIMEOUT_BODY_UP] = LIMIT;
+	upload(&s);
+	assert_ptr_equal(exchange_deadline(s.x).cause, &relay_cause_UPLOAD_LATE);
+	world_upload(s.w, s.x, "", true);
+	world_take(s.up);
+	assert_ptr_equal(exchange_deadline(s.x).cause, &relay_cause_HEAD_LATE);
+	exchange_on_response(s.x, world_response(s.w, 200), false);
+	assert_null(exchange_deadline(s.x).cause);
+	assert_int_equal(exchange_deadline(s.x).at, USEC_NEVER);
+	world_end(s.w);
+}
+
+/* ---- the timer ---- */
+
+static unsigned looks;
+static void counted_look(struct wheel_node *node, usec now)
+{
+	looks++;
+	exchange_look(node, now);
+}
+
+static struct scene event_stream(usec body_timeout)
+{
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = body_timeout;
+	response(&s);
+	world_download(s.w, s.x, "data: 1\n\n", false);
+	world_take(s.down);
+	looks = 0;
+	s.x->timing.timer.expired = counted_look;
+	return s;
+}
+
+static void silent_event_stream_costs_no_timer(void **state)
+{
+	(void)state;
+	struct scene s = event_stream(0);
+	seconds(&s, 3);
+	assert_true(looks <= 2);
+	looks = 0;
+	seconds(&s, 3600);
+	assert_int_equal(looks, 0);
+	assert_int_equal(s.w->relay.wheel.count, 0);
+	assert_false(exchange_is_over(s.x));
+	world_end(s.w);
+}
+
+static void silent_event_stream_with_a_limit_is_looked_at_when_that_is_over(void **state)
+{
+	(void)state;
+	struct scene s = event_stream(60 * USEC_PER_SEC);
+	seconds(&s, 59);
+	assert_false(exchange_is_over(s.x));
+	assert_true(looks <= 2);
+	seconds(&s, 2);
+	assert_true(exchange_is_over(s.x));
+	assert_true(looks <= 3);
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_BODY_LATE);
+	world_end(s.w);
+}
+
+static void next_event_brings_the_deadlines_back(void **state)
+{
+	(void)state;
+	struct scene s = event_stream(0);
+	s.w->limits[RELAY_TIMEOUT_TAKE_DOWN] = LIMIT;
+	seconds(&s, 1000);
+	assert_int_equal(s.x->timing.timer.deadline, USEC_NEVER);
+	world_download(s.w, s.x, "data: 2\n\n", false);
+	assert_true(s.x->timing.timer.deadline <= s.w->relay.now + LOOK_AGAIN_USEC);
+	seconds(&s, 9);
+	assert_false(exchange_is_over(s.x));
+	seconds(&s, 2);
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_DOWN_STALLED);
+	world_end(s.w);
+}
+
+static void every_kind_of_activity_wakes_it(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < 5; kind++) {
+		struct scene s = {.w = world_new()};
+		upload(&s);
+		world_upload(s.w, s.x, "first", false);
+		world_take(s.up);
+		seconds(&s, 10);
+		assert_int_equal(s.x->timing.timer.deadline, USEC_NEVER);
+		if (kind == 0)
+			world_upload(s.w, s.x, "more", false);
+		else if (kind == 1)
+			exchange_on_upload_trailers(s.x, world_trailers(s.w));
+		else if (kind == 2)
+			exchange_on_response(s.x, world_response(s.w, 103), false);
+		else if (kind == 3)
+			exchange_on_response(s.x, world_response(s.w, 200), false);
+		else
+			exchange_on_up_failed(s.x, &relay_cause_UP_MALFORMED, 0, NULL);
+		assert_true(s.x->timing.timer.deadline <= s.w->relay.now + LOOK_AGAIN_USEC);
+		world_end(s.w);
+	}
+}
+
+static void sink_that_takes_what_waited_long_is_activity(void **state)
+{
+	(void)state;
+	struct scene s = event_stream(0);
+	world_download(s.w, s.x, "waits for the client", false);
+	seconds(&s, 10);
+	world_take(s.down);
+	seconds(&s, 1);
+	assert_true(s.x->timing.timer.deadline != USEC_NEVER);
+	seconds(&s, 2);
+	assert_int_equal(s.x->timing.timer.deadline, USEC_NEVER);
+	world_end(s.w);
+}
+
+static void end_that_is_taken_is_activity(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	upload(&s);
+	world_upload(s.w, s.x, "first", false);
+	world_take(s.up);
+	seconds(&s, 10);
+	world_upload(s.w, s.x, "", true);
+	world_take(s.up);
+	seconds(&s, 1);
+	assert_true(s.x->timing.timer.deadline != USEC_NEVER);
+	seconds(&s, 3);
+	assert_int_equal(s.x->timing.timer.deadline, USEC_NEVER);
+	world_end(s.w);
+}
+
+/* What holds then is that the client takes nothing. */
+static void in_a_dialogue_the_client_need_not_send_while_the_response_waits_for_it(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_BODY_UP] = s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
+	upload(&s);
+	exchange_on_response(s.x, world_response(s.w, 200), false);
+	world_download(s.w, s.x, "waits for the client", false);
+	seconds(&s, 100);
+	assert_int_equal(s.x->phase, EXCHANGE_ANSWERING);
+	world_end(s.w);
+}
+
+static void of_equal_deadlines_in_a_dialogue_the_clients_counts(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_BODY_UP] = s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
+	upload(&s);
+	exchange_on_response(s.x, world_response(s.w, 200), false);
+	assert_int_equal(exchange_deadline(s.x).at, s.w->relay.now + LIMIT);
+	assert_ptr_equal(exchange_deadline(s.x).cause, &relay_cause_UPLOAD_LATE);
+	world_end(s.w);
+}
+
+/* The limit for what waits depends on the connection's other streams, which nobody tells of. */
+static void while_bytes_wait_it_looks_every_second(void **state)
+{
+	(void)state;
+	struct scene s = event_stream(0);
+	world_download(s.w, s.x, "waits for the client", false);
+	seconds(&s, 100);
+	assert_true(looks >= 90 && looks <= 102);
+	world_end(s.w);
+}
+
+static void limit_of_less_than_a_second_is_kept(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_RESPONSE] = 200 * USEC_PER_MSEC;
+	request(&s);
+	world_pass(s.w, 180 * USEC_PER_MSEC);
+	assert_int_equal(s.x->phase, EXCHANGE_SENT);
+	world_pass(s.w, 60 * USEC_PER_MSEC);
+	assert_int_equal(s.x->phase, EXCHANGE_REFUSED);
+	world_end(s.w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(every_row_ends_what_is_late),
+	    cmocka_unit_test(no_row_ends_what_is_held_back_or_not_meant),
+	    cmocka_unit_test(every_row_has_one_clock_and_a_cause),
+	    cmocka_unit_test(the_nearest_of_several_counts),
+	    cmocka_unit_test(silent_event_stream_costs_no_timer),
+	    cmocka_unit_test(silent_event_stream_with_a_limit_is_looked_at_when_that_is_over),
+	    cmocka_unit_test(next_event_brings_the_deadlines_back),
+	    cmocka_unit_test(every_kind_of_activity_wakes_it),
+	    cmocka_unit_test(sink_that_takes_what_waited_long_is_activity),
+	    cmocka_unit_test(end_that_is_taken_is_activity),
+	    cmocka_unit_test(in_a_dialogue_the_client_need_not_send_while_the_response_waits_for_it),
+	    cmocka_unit_test(of_equal_deadlines_in_a_dialogue_the_clients_counts),
+	    cmocka_unit_test(while_bytes_wait_it_looks_every_second),
+	    cmocka_unit_test(limit_of_less_than_a_second_is_kept),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A whole hop in one process and one loop: clients and origins are peers of the test's own, with our engine, over
+ * loopback sockets. The test turns the loop until a condition holds (UNTIL), never for a time.
+ *
+ * What a peer of the RFC would not do is not to be had here: tests/wire sends such things.
+ */
+#ifndef PUSHGATE_TESTS_GATEWAY_WORLD_H
+#define PUSHGATE_TESTS_GATEWAY_WORLD_H
+
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include "proxy/client/private.h"
+#include "proxy/gateway/private.h"
+#include "proxy/h2/h2.h"
+#include "proxy/upstream/private.h"
+
+#define GATE_SITES 2u
+#define GATE_PEER_STREAMS 512u
+#define GATE_PEERS 64u
+
+struct gate_world;
+struct gate_peer;
+struct gate_site;
+
+struct gate_stream {
+	struct gate_peer *peer;
+	struct h2_stream *handle; /* NULL: dead */
+	uint32_t id;
+	char method[16], scheme[8], authority[128], path[256], via[256], status_error[256];
+	unsigned status, interims, trailers;
+	size_t received, unread; /* unread: kept credit, see keeps_credit */
+	uint8_t text[128];       /* how the body began */
+	bool ended;              /* END_STREAM came */
+	bool was_reset, is_over;
+	uint32_t code;
+	bool unprocessed;
+	struct gate_stream *parent; /* of a promise */
+	/* What it still sends: so many bytes of 'x', and then the end. */
+	size_t out;
+	bool out_end;
+};
+
+/* What a peer announces; zero is the usual thing. */
+struct gate_peer_options {
+	uint32_t max_streams; /* 0: no limit; UINT32_MAX: 0 */
+	uint32_t window;      /* 0: 65535 */
+	bool no_push;         /* a client: ENABLE_PUSH=0 */
+	bool is_silent;       /* reads and says nothing at all */
+	bool keeps_credit;    /* gives no stream credit for DATA */
+	struct net_tls *tls;
+	const char *server_name;
+};
+
+struct gate_peer {
+	struct gate_world *world;
+	struct gate_site *site; /* NULL: a client */
+	struct net_conn *net;  /* NULL: over */
+	struct h2_conn *h2;
+	struct budget budget;
+	struct gate_peer_options options;
+	struct gate_stream *streams[GATE_PEER_STREAMS];
+	size_t stream_count;
+	size_t open_now, open_most; /* requests (an origin) or pushes (a client) under way */
+	unsigned settings_came;     /* SETTINGS frames of the hop's */
+	uint32_t enable_push;       /* as the hop announced it first */
+	bool ended, goaway_came, failed;
+	uint32_t goaway_code;
+};
+
+struct gate_site {
+	struct gate_world *world;
+	int fd;
+	uint16_t port;
+	struct net_listener *listener;
+	struct gate_peer_options options; /* of the peers that it accepts */
+	struct gate_peer *peers[GATE_PEERS];
+	size_t peer_count;
+	/* Called when a request's head came; NULL: nobody answers by himself. */
+	void (*serve)(struct gate_stream *s);
+};
+
+struct gate_world {
+	struct chunk_pool *chunks;
+	struct http_head_pool *heads;
+	struct budget budget;
+	struct net_loop *loop;
+	struct conf *conf;
+	struct gateway *gateway;
+	struct observe observe;
+	struct observe_counters counters;
+	struct gate_site sites[GATE_SITES];
+	int fd;
+	struct net_address at;
+	struct gate_peer *clients[GATE_PEERS];
+	size_t client_count;
+	unsigned drained;
+};
+
+/*
+ * The configuration has one [listen l], the origins a and b (both listening) and what `more` says. In it "%A" is
+ * the text of server = for the first origin, "%B" for the second, "%a" and "%b" its IP and port. NULL: a route for any host to a.
+ * `server`, `listen`, `origin`: more lines for these sections, may be NULL; origin's are for both.
+ */
+struct gate_world *gate_world_new(
+    const char *server, const char *listen, const char *origin, const char *more);
+void gate_world_free(struct gate_world *w); /* the hop goes first, if it is still there */
+void gate_world_free_hop(struct gate_world *w);
+void gate_world_drain(struct gate_world *w, usec span);
+/* The origin listens no more: connecting is refused; and again. */
+void gate_site_close(struct gate_site *site);
+void gate_site_open(struct gate_site *site);
+
+struct gate_peer *gate_client(
+    struct gate_world *w, const struct gate_peer_options *options); /* NULL: the usual */
+/* A plain socket connected to the listener, non-blocking. */
+int gate_raw(struct gate_world *w);
+void gate_peer_abort(struct gate_peer *p);
+struct h2_settings gate_peer_settings(const struct gate_peer_options *options, bool is_client);
+
+struct gate_stream *gate_get(struct gate_peer *p, const char *path);
+struct gate_stream *gate_request(
+    struct gate_peer *p, const char *method, const char *authority, const char *path, int end, ...);
+/* The stream of the origin that has this path, NULL if none came yet; the last one of several. */
+struct gate_stream *gate_find(struct gate_world *w, const char *path);
+struct gate_stream *gate_find_at(struct gate_peer *p, const char *path);
+/* Request streams that the site has seen for this path. */
+size_t gate_seen(const struct gate_site *site, const char *path);
+
+void gate_answer(struct gate_stream *s, unsigned status, size_t body, bool end);
+void gate_answer_fields(
+    struct gate_stream *s, unsigned status, int end, ...); /* name, value, …, NULL */
+void gate_more(struct gate_stream *s, size_t body, bool end);
+void gate_trailers(struct gate_stream *s);
+void gate_credit(struct gate_stream *s); /* what was kept back */
+void gate_reset_stream(struct gate_stream *s, uint32_t code);
+struct gate_stream *gate_promise(
+    struct gate_stream *parent, const char *scheme, const char *authority, const char *path);
+void gate_shutdown(struct gate_peer *p);
+void gate_terminate(struct gate_peer *p, enum h2_code code);
+
+/* So many turns without waiting: enough for everything that is under way on loopback. */
+void gate_passes(struct gate_world *w);
+
+/* Turns the loop until the condition holds; fails when it never does. */
+#define UNTIL(w, condition)                                                                        \
+	do {                                                                                       \
+		usec since_ = clock_monotonic();                                                   \
+		while (!(condition)) {                                                             \
+			if (clock_monotonic() - since_ > 20 * USEC_PER_SEC)                        \
+				fail_msg("never: %s", #condition);                                 \
+			net_run_once((w)->loop, USEC_PER_MSEC);                                    \
+		}                                                                                  \
+	} while (0)
+
+#endif

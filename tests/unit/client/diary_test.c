@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* What a client's connection remembers, what that costs, and what is noted for each rule. */
+#include "tests/support/gateway_world.h"
+
+/* covers: P-src-once P-make-client-reset P-make-withdrawn P-num-metrics */
+
+#define ROUTE "[route a]\norigin = a\n"
+
+/* A world, a client, and its page at the origin. */
+struct scene {
+	struct gate_world *w;
+	struct gate_peer *client;
+	struct gate_stream *page, *at;
+};
+
+static void visit(struct scene *s, const char *path)
+{
+	s->page = gate_get(s->client, path);
+	UNTIL(s->w, gate_find(s->w, path));
+	s->at = gate_find(s->w, path);
+}
+
+static struct scene scene_new(const char *server, const char *more)
+{
+	struct scene s = {.w = gate_world_new(server, NULL, NULL, more)};
+	s.client = gate_client(s.w, NULL);
+	visit(&s, "/page");
+	return s;
+}
+
+static void finish_page(struct scene *s)
+{
+	gate_answer(s->at, 200, 10, true);
+	UNTIL(s->w, s->page->is_over);
+}
+
+static struct client_conn *conn_of(const struct scene *s)
+{
+	return list_first(&s->w->gateway->clients.conns, struct client_conn, link);
+}
+
+static uint64_t known_count(const struct scene *s)
+{
+	return s->w->counters
+	    .push[POLICY_RELAYED][POLICY_DROP][policy_reason_position(&policy_reason_KNOWN)];
+}
+
+static struct gate_stream *promise(struct scene *s, const char *path)
+{
+	struct gate_stream *p = gate_promise(s->at, "http", "example.com", path);
+	assert_non_null(p);
+	return p;
+}
+
+/* The client gets the promise; its stream there. */
+static struct gate_stream *is_forwarded(struct scene *s, const char *path)
+{
+	struct gate_stream *before = gate_find_at(s->client, path);
+	struct gate_stream *p = promise(s, path);
+	UNTIL(s->w,
+	    p->is_over || (gate_find_at(s->client, path) && gate_find_at(s->client, path) != before));
+	assert_false(p->is_over);
+	return p;
+}
+
+static void is_dropped_as_known(struct scene *s, const char *path)
+{
+	uint64_t before = known_count(s);
+	struct gate_stream *p = promise(s, path);
+	UNTIL(s->w, p->is_over);
+	assert_true(p->was_reset);
+	assert_int_equal(p->code, H2_CANCEL);
+	assert_int_equal(known_count(s), before + 1);
+}
+
+static uint64_t rule_count(const struct scene *s, uint32_t rule, enum policy_event event)
+{
+	return s->w->counters.rules[rule].events[event];
+}
+
+/* ---- the diary ---- */
+
+static void connection_without_offers_remembers_nothing(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	gate_answer_fields(s.at, 200, true, "etag", "\"1\"", NULL);
+	UNTIL(s.w, s.page->is_over);
+	struct client_conn *c = conn_of(&s);
+	assert_false(c->diary.is_awake);
+	assert_int_equal(policy_diary_bytes(&c->diary.resources), 0);
+	assert_null(s.w->gateway->clients.etags.entries);
+	gate_world_free(s.w);
+}
+
+static void own_sources_wake_it_from_the_start(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, ROUTE "[preload p]\npath = /elsewhere\nlink = yes\n");
+	gate_answer_fields(s.at, 200, true, "etag", "\"1\"", NULL);
+	UNTIL(s.w, s.page->is_over);
+	assert_int_equal(conn_of(&s)->diary.resources.count, 1);
+	visit(&s, "/other");
+	is_dropped_as_known(&s, "/page");
+	finish_page(&s);
+	gate_world_free(s.w);
+}
+
+static void push_in_flight_is_not_promised_again(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	struct gate_stream *p = is_forwarded(&s, "/a.css");
+	struct scene other = s;
+	visit(&other, "/page2");
+	is_dropped_as_known(&other, "/a.css");
+	gate_answer(p, 200, 5, true);
+	finish_page(&s);
+	finish_page(&other);
+	gate_world_free(s.w);
+}
+
+static void failed_push_is_unknown_again(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	struct gate_stream *p = is_forwarded(&s, "/a.css");
+	gate_answer(p, 200, 5, false);
+	UNTIL(s.w, gate_find_at(s.client, "/a.css")->received == 5);
+	gate_reset_stream(p, H2_INTERNAL_ERROR);
+	UNTIL(s.w, gate_find_at(s.client, "/a.css")->is_over);
+	finish_page(&s);
+	visit(&s, "/page2");
+	gate_answer(is_forwarded(&s, "/a.css"), 200, 5, true);
+	finish_page(&s);
+	gate_world_free(s.w);
+}
+
+static void push_answered_with_an_error_is_unknown_again(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	gate_answer(is_forwarded(&s, "/a.css"), 503, 5, true);
+	finish_page(&s);
+	visit(&s, "/page2");
+	gate_answer(is_forwarded(&s, "/a.css"), 200, 5, true);
+	finish_page(&s);
+	gate_world_free(s.w);
+}
+
+static void reset_by_the_client_counts_as_known(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	struct gate_stream *p = is_forwarded(&s, "/a.css");
+	gate_reset_stream(gate_find_at(s.client, "/a.css"), H2_CANCEL);
+	UNTIL(s.w, p->is_over);
+	finish_page(&s);
+	visit(&s, "/page2");
+	is_dropped_as_known(&s, "/a.css");
+	finish_page(&s);
+	gate_world_free(s.w);
+}
+
+static void hint_counts_as_known(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, ROUTE "[push h]\naction = hint\nhint-clients = all\n");
+	struct gate_stream *p = promise(&s, "/a.css");
+	UNTIL(s.w, p->is_over && s.page->interims == 1);
+	finish_page(&s);
+	visit(&s, "/page2");
+	is_dropped_as_known(&s, "/a.css");
+	finish_page(&s);
+	assert_int_equal(rule_count(&s, 0, POLICY_EVENT_HINTED), 1);
+	gate_world_free(s.w);
+}
+
+static void diary_is_charged_to_its_connection(void **state)
+{
+	(void)state;
+	struct scene s = scene_new("diary-entries = 100", NULL);
+	struct client_conn *c = conn_of(&s);
+	struct gate_stream *pushes[40];
+	char path[32];
+	for (unsigned i = 0; i < 40; i++) {
+		snprintf(path, sizeof(path), "/%u.css", i);
+		pushes[i] = is_forwarded(&s, path);
+		size_t diary = policy_diary_bytes(&c->diary.resources);
+		assert_true(diary > 0 && diary <= c->budget.used_bytes);
+	}
+	assert_int_equal(c->diary.resources.count, 40);
+	for (unsigned i = 0; i < 40; i++)
+		gate_answer(pushes[i], 200, 0, true);
+	finish_page(&s);
+	size_t used = c->budget.used_bytes, diary = policy_diary_bytes(&c->diary.resources);
+	client_diary_fini(c);
+	assert_int_equal(c->budget.used_bytes, used - diary);
+	gate_world_free(s.w);
+}
+
+/* The n-th take from the connection's budget is refused: somewhere among those of a promise is the diary's. */
+static void diary_does_without_what_the_budget_refuses(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	struct client_conn *c = conn_of(&s);
+	struct gate_stream *p = NULL, *got = NULL;
+	char path[32];
+	for (unsigned n = 1; !got; n++) {
+		assert_true(n < 20);
+		snprintf(path, sizeof(path), "/%u.css", n);
+		budget_fail_nth(&c->budget, n);
+		p = promise(&s, path);
+		UNTIL(s.w, p->is_over || gate_find_at(s.client, path));
+		got = gate_find_at(s.client, path);
+	}
+	budget_fail_nth(&c->budget, 0);
+	assert_int_equal(c->diary.resources.count, 0);
+	assert_int_equal(policy_diary_bytes(&c->diary.resources), 0);
+	gate_answer(p, 200, 5, true);
+	UNTIL(s.w, got->is_over);
+	assert_int_equal(c->diary.resources.count, 1); /* the response's head noted it once more */
+	finish_page(&s);
+	gate_world_free(s.w);
+}
+
+/* ---- rules ---- */
+
+static void ends_of_pushes_are_noted_for_their_rule(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL,
+	    ROUTE "[push none]\npath = /never\naction = drop\n[push all]\naction = forward\n");
+	gate_answer(is_forwarded(&s, "/used"), 200, 7, true);
+	struct gate_stream *reset = is_forwarded(&s, "/reset");
+	gate_answer(reset, 200, 5, false);
+	UNTIL(s.w, gate_find_at(s.client, "/reset")->received == 5 &&
+		       gate_find_at(s.client, "/used")->is_over);
+	gate_reset_stream(gate_find_at(s.client, "/reset"), H2_CANCEL);
+	UNTIL(s.w, reset->is_over);
+	struct gate_stream *failed = is_forwarded(&s, "/failed");
+	gate_reset_stream(failed, H2_INTERNAL_ERROR);
+	UNTIL(s.w, gate_find_at(s.client, "/failed")->is_over);
+	finish_page(&s);
+	assert_int_equal(rule_count(&s, 1, POLICY_EVENT_OFFERED), 3);
+	assert_int_equal(rule_count(&s, 1, POLICY_EVENT_FORWARDED), 3);
+	assert_int_equal(rule_count(&s, 1, POLICY_EVENT_USED), 1);
+	assert_int_equal(rule_count(&s, 1, POLICY_EVENT_RESET), 1);
+	assert_int_equal(rule_count(&s, 1, POLICY_EVENT_WITHDRAWN), 0);
+	assert_int_equal(s.w->counters.rules[1].used_bytes, 7);
+	assert_int_equal(s.w->counters.rules[1].wasted_bytes, 5);
+	assert_int_equal(rule_count(&s, 0, POLICY_EVENT_OFFERED), 0);
+	gate_world_free(s.w);
+}
+
+static void withdrawn_pushes_of_our_own_pause_their_rule(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, ROUTE "[push own]\naction = forward\nmin-sample = 3\n"
+					       "[preload p]\npath = /page*\nlink = yes\n");
+	gate_answer_fields(s.at, 200, true, "link",
+	    "</1.css>; rel=preload, </2.css>; rel=preload, </3.css>; rel=preload", NULL);
+	static const char *const paths[] = {"/1.css", "/2.css", "/3.css"};
+	for (unsigned i = 0; i < 3; i++) {
+		UNTIL(s.w, gate_find(s.w, paths[i]));
+		gate_answer(gate_find(s.w, paths[i]), 404, 0, true);
+		UNTIL(s.w, gate_find_at(s.client, paths[i])->is_over);
+	}
+	UNTIL(s.w, s.page->is_over);
+	assert_int_equal(rule_count(&s, 0, POLICY_EVENT_WITHDRAWN), 3);
+	assert_int_equal(s.w->gateway->feedback.tallies[0].state, POLICY_RULE_PAUSED);
+	visit(&s, "/page2");
+	gate_answer_fields(s.at, 200, true, "link", "</4.css>; rel=preload", NULL);
+	UNTIL(s.w, s.page->is_over);
+	size_t paused = policy_reason_position(&policy_reason_PAUSED);
+	assert_int_equal(s.w->counters.push[POLICY_LINK][POLICY_DROP][paused], 1);
+	assert_null(gate_find(s.w, "/4.css"));
+	gate_world_free(s.w);
+}
+
+static void rules_beyond_the_slots_are_counted_together(void **state)
+{
+	(void)state;
+	char more[8192] = ROUTE, text[8192];
+	size_t n = strlen(more), size = sizeof(more);
+	for (unsigned i = 0; i < OBSERVE_RULES + 2; i++)
+		n += (size_t)snprintf(more + n, size - n,
+		    "[push r%u]\npromised-path = /%u.css\naction = forward\n", i, i);
+	struct scene s = scene_new(NULL, more);
+	char path[32];
+	for (unsigned i = OBSERVE_RULES - 1; i < OBSERVE_RULES + 2; i++) {
+		snprintf(path, sizeof(path), "/%u.css", i);
+		gate_answer(is_forwarded(&s, path), 200, 1, true);
+	}
+	finish_page(&s);
+	assert_int_equal(rule_count(&s, OBSERVE_RULES - 1, POLICY_EVENT_FORWARDED), 1);
+	assert_int_equal(rule_count(&s, OBSERVE_RULES, POLICY_EVENT_FORWARDED), 2);
+	FILE *out = fmemopen(text, sizeof(text), "w");
+	observe_rules_print(&s.w->counters, &s.w->conf->policy, out);
+	fclose(out);
+	assert_non_null(strstr(text, "pushgate_rule_total{rule=\"r63\",event=\"forwarded\"} 1\n"));
+	assert_non_null(
+	    strstr(text, "pushgate_rule_total{rule=\"other\",event=\"forwarded\"} 2\n"));
+	assert_null(strstr(text, "r64"));
+	gate_world_free(s.w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(connection_without_offers_remembers_nothing),
+	    cmocka_unit_test(own_sources_wake_it_from_the_start),
+	    cmocka_unit_test(push_in_flight_is_not_promised_again),
+	    cmocka_unit_test(failed_push_is_unknown_again),
+	    cmocka_unit_test(push_answered_with_an_error_is_unknown_again),
+	    cmocka_unit_test(reset_by_the_client_counts_as_known),
+	    cmocka_unit_test(hint_counts_as_known),
+	    cmocka_unit_test(diary_is_charged_to_its_connection),
+	    cmocka_unit_test(diary_does_without_what_the_budget_refuses),
+	    cmocka_unit_test(ends_of_pushes_are_noted_for_their_rule),
+	    cmocka_unit_test(withdrawn_pushes_of_our_own_pause_their_rule),
+	    cmocka_unit_test(rules_beyond_the_slots_are_counted_together),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

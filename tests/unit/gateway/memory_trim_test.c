@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* After a peak memory goes back to the system: when there is much of it, and once. */
+#include "tests/support/gateway_world.h"
+
+#define MIB ((size_t)1 << 20)
+
+static void use_for_a_moment(struct gate_world *w, size_t bytes)
+{
+	budget_force(&w->gateway->env.budget, bytes);
+	budget_give(&w->gateway->env.budget, bytes);
+	gate_passes(w);
+}
+
+static bool will_look(const struct gate_world *w)
+{
+	return w->gateway->trim.timer.deadline != USEC_NEVER;
+}
+
+/* As if ten seconds had passed. */
+static void look_now(struct gate_world *w)
+{
+	assert_true(will_look(w));
+	wheel_set(&w->gateway->relay.wheel, &w->gateway->trim.timer, w->gateway->relay.now);
+	UNTIL(w, !will_look(w));
+}
+
+static void memory_of_a_peak_goes_back_once(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	use_for_a_moment(w, 8 * MIB);
+	assert_int_equal(w->counters.memory_trims, 0);
+	look_now(w);
+	assert_int_equal(w->counters.memory_trims, 1);
+	gate_passes(w);
+	assert_false(will_look(w));
+	use_for_a_moment(w, 8 * MIB);
+	look_now(w);
+	assert_int_equal(w->counters.memory_trims, 2);
+	gate_world_free(w);
+}
+
+static void little_is_not_worth_it(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	use_for_a_moment(w, 3 * MIB);
+	assert_false(will_look(w));
+	gate_world_free(w);
+}
+
+static void a_little_more_than_is_used_is_not_worth_it(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	budget_force(&w->gateway->env.budget, 20 * MIB);
+	use_for_a_moment(w, 9 * MIB);
+	assert_false(will_look(w));
+	use_for_a_moment(w, 11 * MIB);
+	assert_true(will_look(w));
+	budget_give(&w->gateway->env.budget, 20 * MIB);
+	gate_world_free(w);
+}
+
+static void what_is_needed_again_stays(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	use_for_a_moment(w, 8 * MIB);
+	budget_force(&w->gateway->env.budget, 8 * MIB);
+	look_now(w);
+	assert_int_equal(w->counters.memory_trims, 0);
+	budget_give(&w->gateway->env.budget, 8 * MIB);
+	gate_passes(w);
+	look_now(w);
+	assert_int_equal(w->counters.memory_trims, 1);
+	gate_world_free(w);
+}
+
+static void kept_chunks_count(void **state)
+{
+	(void)state;
+	enum { CHUNKS = 300 };
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	static struct chunk *chunks[CHUNKS];
+	use_for_a_moment(w, 4 * MIB);
+	assert_true(will_look(w));
+	struct chunk_pool *pool = w->gateway->env.chunks;
+	for (unsigned i = 0; i < CHUNKS; i++)
+		assert_non_null(chunks[i] = chunk_acquire(pool));
+	for (unsigned i = 0; i < CHUNKS; i++)
+		chunk_release(chunks[i]);
+	/* They were needed in this time, but not in the next. */
+	look_now(w);
+	assert_int_equal(w->counters.memory_trims, 1);
+	size_t freed = chunk_pool_trim(pool);
+	assert_true(freed > 0);
+	gate_world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(memory_of_a_peak_goes_back_once),
+	    cmocka_unit_test(little_is_not_worth_it),
+	    cmocka_unit_test(a_little_more_than_is_used_is_not_worth_it),
+	    cmocka_unit_test(what_is_needed_again_stays),
+	    cmocka_unit_test(kept_chunks_count),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Back-pressure both ways: reading that is held back for several reasons, and word of a socket that takes no more. */
+#include "tests/unit/net/rig.h"
+
+#include "tests/support/net_faults.h"
+
+/* ---- reading ---- */
+
+static void reading_waits_for_the_end_of_every_reason(void **state)
+{
+	(void)state;
+	for (int with_tls = 0; with_tls < 2; with_tls++) {
+		struct joined j;
+		joined_init(&j);
+		joined_open(
+		    &j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
+		struct net_conn *c = j.server.conn;
+		net_conn_hold_reading(c, NET_HOLD_MEMORY);
+		net_conn_hold_reading(c, NET_HOLD_PEER);
+		net_conn_hold_reading(c, NET_HOLD_PEER);
+		owner_send(&j.client, 0, 50000);
+		run_until(&j.rig, j.client.sent == 50000);
+		run_passes(&j.rig, 3);
+		net_conn_release_reading(c, NET_HOLD_MEMORY);
+		net_conn_release_reading(c, NET_HOLD_MEMORY);
+		run_passes(&j.rig, 3);
+		assert_int_equal(j.server.received, 0);
+		net_conn_hold_reading(c, NET_HOLD_MEMORY);
+		net_conn_release_reading(c, NET_HOLD_PEER);
+		run_passes(&j.rig, 3);
+		assert_int_equal(j.server.received, 0);
+		net_conn_release_reading(c, NET_HOLD_MEMORY);
+		run_until(&j.rig, j.server.received == 50000);
+		assert_false(j.server.is_wrong);
+		joined_fini(&j);
+	}
+}
+
+static void accepted_held(void *p, int fd, const struct net_address *peer)
+{
+	struct joined *j = p;
+	joined_accepted(p, fd, peer);
+	net_conn_hold_reading(j->server.conn, NET_HOLD_MEMORY);
+}
+
+static void a_connection_may_be_held_from_the_beginning(void **state)
+{
+	(void)state;
+	for (int with_tls = 0; with_tls < 2; with_tls++) {
+		struct joined j;
+		joined_init(&j);
+		net_listener_free(j.listener);
+		j.listener =
+		    net_listener_new(j.rig.loop, j.listen_fd, accepted_held, NULL, &j);
+		joined_connect(&j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL,
+		    "localhost");
+		net_conn_hold_reading(j.client.conn, NET_HOLD_MEMORY);
+		owner_send(&j.client, 0, 1000);
+		run_until(&j.rig, j.client.sent == 1000 && j.server.conn &&
+				      net_conn_is_open(j.server.conn));
+		owner_send(&j.server, 0, 1000);
+		run_until(&j.rig, j.server.sent == 1000);
+		run_passes(&j.rig, 5);
+		assert_int_equal(j.server.received + j.client.received, 0);
+		net_conn_release_reading(j.server.conn, NET_HOLD_MEMORY);
+		net_conn_release_reading(j.client.conn, NET_HOLD_MEMORY);
+		run_until(&j.rig, j.server.received == 1000 && j.client.received == 1000);
+		assert_false(j.server.is_wrong || j.client.is_wrong);
+		joined_fini(&j);
+	}
+}
+
+static void the_peers_end_is_told_when_reading_goes_on(void **state)
+{
+	(void)state;
+	struct pair p;
+	pair_init(&p);
+	net_conn_hold_reading(p.a.conn, NET_HOLD_PEER);
+	net_conn_finish(p.b.conn);
+	run_passes(&p.rig, 4);
+	assert_int_equal(p.a.ended, 0);
+	net_conn_release_reading(p.a.conn, NET_HOLD_PEER);
+	run_until(&p.rig, p.a.ended);
+	assert_int_equal(p.a.end, NET_END_EOF);
+	pair_fini(&p);
+}
+
+/* ---- blocked ---- */
+
+/* Its sends can be made to take nothing. */
+static void joined_init_watched(struct joined *j, bool with_tls)
+{
+	joined_init(j);
+	net_faults_begin();
+	joined_open(j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
+}
+
+static void a_connection_tells_each_time_it_becomes_blocked(void **state)
+{
+	(void)state;
+	for (int with_tls = 0; with_tls < 2; with_tls++) {
+		struct joined j;
+		joined_init_watched(&j, with_tls);
+		owner_send(&j.server, 0, 1000);
+		run_until(&j.rig, j.client.received == 1000);
+		assert_int_equal(j.server.blocked, 0);
+		for (int round = 1; round <= 3; round++) {
+			/* Two sends take nothing: the first blocks it, the second changes nothing. */
+			net_faults_plan((struct net_fault){
+			    NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, 2});
+			owner_send(&j.server, 0, 1000);
+			assert_int_equal(j.server.blocked, round - 1);
+			run_until(&j.rig, net_conn_is_blocked(j.server.conn));
+			assert_int_equal(j.server.blocked, round);
+			run_until(&j.rig, j.client.received == 1000u * (unsigned)(round + 1));
+			assert_int_equal(net_faults.failed, 2);
+			assert_false(net_conn_is_blocked(j.server.conn));
+			assert_int_equal(j.server.blocked, round);
+		}
+		joined_fini(&j);
+	}
+}
+
+static void what_tls_answers_may_block_too(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init_watched(&j, true);
+	net_faults_plan((struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, 1});
+	SSL_send_fatal_alert(j.server.conn->ssl, SSL_AD_INTERNAL_ERROR);
+	net_conn_send_output(j.server.conn);
+	assert_true(net_conn_is_blocked(j.server.conn));
+	assert_int_equal(j.server.blocked, 0);
+	/* The library had something to send: it is told at the end of the turn to read. */
+	net_conn_readable(j.server.conn);
+	assert_int_equal(j.server.blocked, 1);
+	assert_int_equal(j.server.fills, 0);
+	run_until(&j.rig, j.client.ended);
+	assert_int_equal(j.server.blocked, 1);
+	joined_fini(&j);
+}
+
+static void close_it(struct owner *o)
+{
+	net_conn_close(o->conn);
+	o->conn = NULL;
+}
+
+static void abort_it(struct owner *o)
+{
+	net_conn_abort(o->conn);
+	o->conn = NULL;
+}
+
+static void an_owner_may_let_go_of_a_blocked_connection(void **state)
+{
+	(void)state;
+	for (unsigned how = 0; how < 4; how++) {
+		struct joined j;
+		joined_init_watched(&j, how / 2);
+		net_faults_plan(
+		    (struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, 1});
+		j.server.on_blocked = how % 2 ? abort_it : close_it;
+		owner_send(&j.server, 0, 1000);
+		run_until(&j.rig, j.client.ended);
+		assert_int_equal(j.server.blocked, 1);
+		assert_int_equal(j.client.received, how % 2 ? 0 : 1000);
+		joined_fini(&j);
+	}
+}
+
+static void what_is_closed_or_wants_no_word_is_not_told(void **state)
+{
+	(void)state;
+	struct net_conn_ops silent = owner_ops;
+	silent.blocked = NULL;
+	struct joined j;
+	joined_init_watched(&j, false);
+	j.server.conn->ops = &silent;
+	net_faults_plan((struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, 1});
+	owner_send(&j.server, 0, 1000);
+	run_until(&j.rig, j.client.received == 1000);
+	assert_int_equal(net_faults.failed, 1);
+	j.server.conn->ops = &owner_ops;
+	net_faults_plan((struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, 1});
+	owner_send(&j.server, 0, 1000);
+	run_until(&j.rig, j.server.blocked == 1);
+	net_conn_close(j.server.conn);
+	j.server.conn = NULL;
+	net_faults_plan((struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, 1});
+	run_until(&j.rig, j.client.ended);
+	assert_int_equal(j.client.received, 2000);
+	assert_int_equal(j.server.blocked, 1);
+	joined_fini(&j);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(reading_waits_for_the_end_of_every_reason),
+	    cmocka_unit_test(a_connection_may_be_held_from_the_beginning),
+	    cmocka_unit_test(the_peers_end_is_told_when_reading_goes_on),
+	    cmocka_unit_test(a_connection_tells_each_time_it_becomes_blocked),
+	    cmocka_unit_test(what_tls_answers_may_block_too),
+	    cmocka_unit_test(an_owner_may_let_go_of_a_blocked_connection),
+	    cmocka_unit_test(what_is_closed_or_wants_no_word_is_not_told),
+	};
+	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);
+}

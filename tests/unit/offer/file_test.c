@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* A manifest's file: taken again when it changes, kept when what comes is bad. */
+/* covers: P-src-manifest */
+#include "proxy/offer/offer.h"
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct fixture {
+	char folder[32], path[64], aside[64];
+	time_t second; /* of the next write: states must differ without waiting for the clock */
+	char *errors;
+	size_t length;
+	FILE *stream;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	strcpy(f->folder, "/tmp/manifest-XXXXXX");
+	assert_non_null(mkdtemp(f->folder));
+	snprintf(f->path, sizeof(f->path), "%s/push.json", f->folder);
+	snprintf(f->aside, sizeof(f->aside), "%s/aside.json", f->folder);
+	f->second = 1000;
+	f->stream = open_memstream(&f->errors, &f->length);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	fclose(f->stream);
+	free(f->errors);
+	unlink(f->path);
+	unlink(f->aside);
+	rmdir(f->folder);
+	free(f);
+	return 0;
+}
+
+static void put(struct fixture *f, const char *path, const char *text)
+{
+	FILE *out = fopen(path, "w");
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+	const struct timespec times[2] = {{.tv_sec = f->second}, {.tv_sec = f->second}};
+	f->second++;
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static size_t count_of(const struct offer_file *file)
+{
+	return offer_manifest_find(offer_file_manifest(file), SLICE("/")).count;
+}
+
+static bool has_said(struct fixture *f, const char *text)
+{
+	fflush(f->stream);
+	bool is_said = f->errors && strstr(f->errors, text);
+	rewind(f->stream);
+	fflush(f->stream);
+	if (f->errors)
+		f->errors[0] = '\0';
+	return is_said;
+}
+
+static bool is_silent(struct fixture *f)
+{
+	fflush(f->stream);
+	return f->length == 0;
+}
+
+static void unchanged_file_is_not_read_again(void **state)
+{
+	struct fixture *f = *state;
+	put(f, f->path, "{\"/a.css\": {}, \"/b.css\": {\"weight\": 1}}");
+	struct offer_file *file = offer_file_open(f->path, f->stream);
+	assert_non_null(file);
+	const struct offer_manifest *m = offer_file_manifest(file);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(offer_file_check(file, f->stream), OFFER_UNCHANGED);
+	assert_ptr_equal(offer_file_manifest(file), m);
+	assert_int_equal(count_of(file), 2);
+	assert_true(is_silent(f));
+	offer_file_close(file);
+}
+
+static void changed_file_is_reloaded(void **state)
+{
+	struct fixture *f = *state;
+	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
+	struct offer_file *file = offer_file_open(f->path, f->stream);
+	put(f, f->path, "{\"/a.css\": {\"weight\": 1}, \"/b.css\": {}}");
+	assert_int_equal(offer_file_check(file, f->stream), OFFER_RELOADED);
+	assert_int_equal(count_of(file), 2);
+	/* The same length, another time. */
+	put(f, f->path, "{\"/a.css\": {\"weight\": 1}, \"/c.css\": {}}");
+	assert_int_equal(offer_file_check(file, f->stream), OFFER_RELOADED);
+	/* The same length and time, another inode. */
+	f->second--;
+	put(f, f->aside, "{\"/a.css\": {\"weight\": 2}, \"/c.css\": {}}");
+	assert_int_equal(rename(f->aside, f->path), 0);
+	assert_int_equal(offer_file_check(file, f->stream), OFFER_RELOADED);
+	assert_int_equal(
+	    offer_manifest_find(offer_file_manifest(file), SLICE("/")).list[0].weight, 2);
+	assert_int_equal(offer_file_check(file, f->stream), OFFER_UNCHANGED);
+	assert_true(is_silent(f));
+	offer_file_close(file);
+}
+
+static void bad_change_keeps_the_old_one_and_says_so_once(void **state)
+{
+	struct fixture *f = *state;
+	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
+	struct offer_file *file = offer_file_open(f->path, f->stream);
+	const struct offer_manifest *m = offer_file_manifest(file);
+	put(f, f->path, "{\"/a.css\": {\"wei");
+	assert_int_equal(offer_file_check(file, f->stream), OFFER_KEPT);
+	assert_true(has_said(f, "push.json:1:"));
+	assert_ptr_equal(offer_file_manifest(file), m);
+	assert_int_equal(count_of(file), 1);
+	assert_int_equal(offer_file_check(file, f->stream), OFFER_UNCHANGED);
+	put(f, f->path, "{\"/a.css\": {\"weight\": 1}, \"/b.css\": {}}");
+	assert_int_equal(offer_file_check(file, f->stream), OFFER_RELOADED);
+	assert_int_equal(count_of(file), 2);
+	offer_file_close(file);
+}
+
+static void vanished_file_keeps_the_old_one_and_says_so_once(void **state)
+{
+	struct fixture *f = *state;
+	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
+	struct offer_file *file = offer_file_open(f->path, f->stream);
+	unlink(f->path);
+	assert_int_equal(offer_file_check(file, f->stream), OFFER_KEPT);
+	assert_true(has_said(f, "what was read before stays in use"));
+	assert_int_equal(offer_file_check(file, f->stream), OFFER_UNCHANGED);
+	assert_int_equal(count_of(file), 1);
+	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
+	assert_int_equal(offer_file_check(file, f->stream), OFFER_RELOADED);
+	offer_file_close(file);
+}
+
+static void what_is_no_file_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	assert_null(offer_file_open(f->path, f->stream));
+	assert_true(has_said(f, "cannot be read: No such file"));
+	assert_null(offer_file_open(f->folder, f->stream));
+	assert_true(has_said(f, "is not a regular file"));
+	/* A FIFO without a writer must not hold whoever opens it. */
+	assert_int_equal(mkfifo(f->path, 0600), 0);
+	assert_null(offer_file_open(f->path, f->stream));
+	assert_true(has_said(f, "is not a regular file"));
+}
+
+static void file_that_is_too_large_is_refused_unread(void **state)
+{
+	struct fixture *f = *state;
+	put(f, f->path, "{}");
+	assert_int_equal(truncate(f->path, OFFER_FILE_BYTES + 1), 0);
+	assert_null(offer_file_open(f->path, f->stream));
+	assert_true(has_said(f, "is larger than 1048576 bytes"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(unchanged_file_is_not_read_again, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(changed_file_is_reloaded, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		bad_change_keeps_the_old_one_and_says_so_once, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		vanished_file_keeps_the_old_one_and_says_so_once, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		file_that_is_too_large_is_refused_unread, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

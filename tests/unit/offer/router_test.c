@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Routing: hosts and paths, the most specific first. */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include "proxy/offer/offer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HEAD "[listen l]\naddress = 127.0.0.1:1\n[origin o]\nserver = h2c://127.0.0.1:2\n"
+
+struct case_map {
+	struct conf *conf;
+	struct router *router;
+};
+
+static struct case_map map_new(const char *routes)
+{
+	char text[8192];
+	snprintf(text, sizeof(text), HEAD "%s", routes);
+	struct case_map m = {.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr)};
+	assert_non_null(m.conf);
+	m.router = router_new(m.conf, 7);
+	return m;
+}
+
+static void map_free(struct case_map *m)
+{
+	router_free(m->router);
+	conf_free(m->conf);
+}
+
+/* The name of the route, "421" or "404". */
+static const char *where(const struct case_map *m, const char *authority, const char *path)
+{
+	const struct conf_route *route = NULL;
+	switch (router_find(m->router, slice_of_string(authority), slice_of_string(path), &route)) {
+	case ROUTER_FOUND:
+		assert_non_null(route);
+		return route->name;
+	case ROUTER_NO_HOST:
+		return "421";
+	case ROUTER_NO_PATH:
+		return "404";
+	}
+	return "?";
+}
+
+static void a_route_without_conditions_takes_everything(void **state)
+{
+	(void)state;
+	struct case_map m = map_new("[route all]\norigin = o\n");
+	assert_string_equal(where(&m, "example.com", "/"), "all");
+	assert_string_equal(where(&m, "192.0.2.1:8443", "/x/y?z"), "all");
+	assert_string_equal(where(&m, "[::1]:1", "*"), "all");
+	map_free(&m);
+}
+
+static void an_exact_host_comes_before_a_wildcard_and_that_before_any(void **state)
+{
+	(void)state;
+	struct case_map m =
+	    map_new("[route any]\norigin = o\n[route wild]\nhost = *.example.com\norigin = o\n"
+		    "[route longer]\nhost = *.a.example.com\norigin = o\n"
+		    "[route exact]\nhost = b.a.example.com\norigin = o\n");
+	assert_string_equal(where(&m, "b.a.example.com", "/"), "exact");
+	assert_string_equal(where(&m, "c.a.example.com", "/"), "longer");
+	assert_string_equal(where(&m, "d.c.a.example.com", "/"), "longer");
+	assert_string_equal(where(&m, "a.example.com", "/"), "wild");
+	assert_string_equal(where(&m, "example.com", "/"), "any");
+	assert_string_equal(where(&m, "badexample.com", "/"), "any");
+	map_free(&m);
+}
+
+static void case_ports_and_a_last_dot_do_not_matter(void **state)
+{
+	(void)state;
+	struct case_map m = map_new("[route r]\nhost = Example.COM\norigin = o\n[route w]\nhost = "
+			       "*.Example.org\norigin = o\n");
+	assert_string_equal(where(&m, "example.com", "/"), "r");
+	assert_string_equal(where(&m, "EXAMPLE.com:8443", "/"), "r");
+	assert_string_equal(where(&m, "example.com.", "/"), "r");
+	assert_string_equal(where(&m, "example.com.:443", "/"), "r");
+	assert_string_equal(where(&m, "A.eXample.ORG.", "/"), "w");
+	map_free(&m);
+}
+
+static void an_unknown_host_is_misdirected(void **state)
+{
+	(void)state;
+	struct case_map m = map_new("[route r]\nhost = example.com\norigin = o\n");
+	assert_string_equal(where(&m, "example.org", "/"), "421");
+	assert_string_equal(where(&m, "www.example.com", "/"), "421");
+	assert_string_equal(where(&m, "", "/"), "421");
+	assert_string_equal(where(&m, ".", "/"), "421");
+	assert_string_equal(where(&m, "user@example.com", "/"), "421");
+	assert_string_equal(where(&m, "example.com:port", "/"), "421");
+	char longest[400];
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_string_equal(where(&m, longest, "/"), "421");
+	map_free(&m);
+}
+
+static void a_path_ends_at_a_border_of_segments(void **state)
+{
+	(void)state;
+	struct case_map m = map_new(
+	    "[route api]\npath = /api\norigin = o\n[route img]\npath = /img/\norigin = o\n");
+	assert_string_equal(where(&m, "h", "/api"), "api");
+	assert_string_equal(where(&m, "h", "/api/"), "api");
+	assert_string_equal(where(&m, "h", "/api/x"), "api");
+	assert_string_equal(where(&m, "h", "/api?x=/img/"), "api");
+	assert_string_equal(where(&m, "h", "/apix"), "404");
+	assert_string_equal(where(&m, "h", "/API"), "404");
+	assert_string_equal(where(&m, "h", "/ap"), "404");
+	assert_string_equal(where(&m, "h", "/img/a"), "img");
+	assert_string_equal(where(&m, "h", "/img/"), "img");
+	assert_string_equal(where(&m, "h", "/img"), "404");
+	assert_string_equal(where(&m, "h", "/"), "404");
+	map_free(&m);
+}
+
+static void the_longest_path_wins_and_between_equals_the_first(void **state)
+{
+	(void)state;
+	struct case_map m = map_new("[route root]\norigin = o\n[route a]\npath = /a\norigin = o\n"
+			       "[route ab]\npath = /a/b\norigin = o\n[route again]\nhost = *\npath "
+			       "= /a\norigin = o\n");
+	assert_string_equal(where(&m, "h", "/a/b/c"), "ab");
+	assert_string_equal(where(&m, "h", "/a/c"), "a");
+	assert_string_equal(where(&m, "h", "/b"), "root");
+	map_free(&m);
+}
+
+static void a_host_without_the_path_leaves_it_to_less_specific_hosts(void **state)
+{
+	(void)state;
+	struct case_map m = map_new("[route exact]\nhost = www.example.com\npath = /only\norigin = o\n"
+			       "[route wild]\nhost = *.example.com\npath = /wild\norigin = o\n"
+			       "[route any]\npath = /any\norigin = o\n");
+	assert_string_equal(where(&m, "www.example.com", "/only"), "exact");
+	assert_string_equal(where(&m, "www.example.com", "/wild"), "wild");
+	assert_string_equal(where(&m, "www.example.com", "/any"), "any");
+	assert_string_equal(where(&m, "www.example.com", "/none"), "404");
+	assert_string_equal(where(&m, "other.test", "/only"), "404");
+	map_free(&m);
+}
+
+static void one_route_may_have_many_hosts_and_paths(void **state)
+{
+	(void)state;
+	struct case_map m =
+	    map_new("[route r]\nhost = a.test b.test\nhost = *.c.test\npath = /x /y\norigin = o\n");
+	static const char *const hosts[] = {"a.test", "b.test", "z.c.test"};
+	for (size_t i = 0; i < 3; i++) {
+		assert_string_equal(where(&m, hosts[i], "/x/1"), "r");
+		assert_string_equal(where(&m, hosts[i], "/y"), "r");
+		assert_string_equal(where(&m, hosts[i], "/z"), "404");
+	}
+	assert_string_equal(where(&m, "c.test", "/x"), "421");
+	map_free(&m);
+}
+
+static void options_star_goes_where_the_root_goes(void **state)
+{
+	(void)state;
+	struct case_map m = map_new("[route a]\npath = /a\norigin = o\n[route root]\norigin = o\n");
+	assert_string_equal(where(&m, "h", "*"), "root");
+	map_free(&m);
+	m = map_new("[route a]\npath = /a\norigin = o\n");
+	assert_string_equal(where(&m, "h", "*"), "404");
+	map_free(&m);
+}
+
+static void addresses_are_hosts_too(void **state)
+{
+	(void)state;
+	struct case_map m = map_new(
+	    "[route four]\nhost = 192.0.2.1\norigin = o\n[route name]\nhost = *.1\norigin = o\n");
+	assert_string_equal(where(&m, "192.0.2.1", "/"), "four");
+	assert_string_equal(where(&m, "192.0.2.1:80", "/"), "four");
+	map_free(&m);
+}
+
+static void many_hosts_are_all_found(void **state)
+{
+	(void)state;
+	static char text[65536];
+	size_t n = (size_t)snprintf(text, sizeof(text), HEAD);
+	for (unsigned i = 0; i < 1000; i++)
+		n += (size_t)snprintf(
+		    text + n, sizeof(text) - n, "[route r%u]\nhost = h%u.test\norigin = o\n", i, i);
+	struct case_map m = {.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr)};
+	assert_non_null(m.conf);
+	m.router = router_new(m.conf, 99);
+	for (unsigned i = 0; i < 1000; i++) {
+		char host[32], name[32];
+		snprintf(host, sizeof(host), "h%u.test", i);
+		snprintf(name, sizeof(name), "r%u", i);
+		assert_string_equal(where(&m, host, "/"), name);
+	}
+	assert_string_equal(where(&m, "h1000.test", "/"), "421");
+	map_free(&m);
+}
+
+static void no_routes_at_all_is_fine(void **state)
+{
+	(void)state;
+	const struct conf none = {0};
+	struct router *r = router_new(&none, 1);
+	const struct conf_route *route;
+	assert_int_equal(router_find(r, SLICE("example.com"), SLICE("/"), &route), ROUTER_NO_HOST);
+	router_free(r);
+	router_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_route_without_conditions_takes_everything),
+	    cmocka_unit_test(an_exact_host_comes_before_a_wildcard_and_that_before_any),
+	    cmocka_unit_test(case_ports_and_a_last_dot_do_not_matter),
+	    cmocka_unit_test(an_unknown_host_is_misdirected),
+	    cmocka_unit_test(a_path_ends_at_a_border_of_segments),
+	    cmocka_unit_test(the_longest_path_wins_and_between_equals_the_first),
+	    cmocka_unit_test(a_host_without_the_path_leaves_it_to_less_specific_hosts),
+	    cmocka_unit_test(one_route_may_have_many_hosts_and_paths),
+	    cmocka_unit_test(options_star_goes_where_the_root_goes),
+	    cmocka_unit_test(addresses_are_hosts_too),
+	    cmocka_unit_test(many_hosts_are_all_found),
+	    cmocka_unit_test(no_routes_at_all_is_fine),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Each limit of the configuration reaches the engine, each alone, and the defaults are the engine's own. */
+#include "proxy/conf/option.h"
+#include "proxy/session/h2_options.h"
+#include "tests/unit/conf/load.h"
+
+#define BOTH 3
+
+/* An option, a value that is not its default, and the member of struct h2_limits that it sets. */
+static const struct row {
+	unsigned sections; /* 1: [listen], 2: [origin] */
+	const char *key, *value;
+	size_t offset, size;
+	uint64_t expected; /* of a rate: per_second, burst 1000 times that */
+} rows[] = {
+#define AT(member) offsetof(struct h2_limits, member), sizeof(((struct h2_limits *)NULL)->member)
+    {1, "limit-resets", "3/s burst 3000", AT(resets_received), 3},
+    {BOTH, "limit-faults", "4/s burst 4000", AT(resets_provoked), 4},
+    {BOTH, "limit-pings", "5/s burst 5000", AT(pings), 5},
+    {BOTH, "limit-settings", "6/s burst 6000", AT(settings), 6},
+    {BOTH, "limit-priorities", "7/s burst 7000", AT(priorities), 7},
+    {BOTH, "limit-empty-frames", "8/s burst 8000", AT(empty_frames), 8},
+    {BOTH, "limit-window-updates", "9/s burst 9000", AT(window_updates), 9},
+    {BOTH, "limit-field-blocks", "10/s burst 10000", AT(field_blocks), 10},
+    {2, "limit-promises", "2/s burst 2000", AT(promises), 2},
+    {BOTH, "max-field-block", "100k", AT(field_block_bytes), 100 << 10},
+    {BOTH, "max-continuations", "11", AT(continuations), 11},
+    {BOTH, "max-control-output", "120k", AT(control_bytes), 120 << 10},
+    {2, "max-interim-responses", "13", AT(interim_responses), 13},
+    {2, "max-reserved-pushes", "14", AT(reserved_streams), 14},
+    {BOTH, "connection-window", "2M", AT(connection_window), 2 << 20},
+    {BOTH, "settings-timeout", "15s", AT(settings_timeout), 15 * USEC_PER_SEC},
+    {1, "preface-timeout", "16s", AT(preface_timeout), 16 * USEC_PER_SEC},
+    {1, "header-timeout", "17s", AT(block_timeout), 17 * USEC_PER_SEC},
+};
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+/* With one more line in [listen] (1) or [origin] (2). */
+static struct h2_limits limits_with(unsigned section, const char *line)
+{
+	char text[512];
+	snprintf(text, sizeof(text), LOAD_ROUTE LOAD_LISTEN "%s\n" LOAD_ORIGIN "%s\n",
+	    section == 1 ? line : "", section == 2 ? line : "");
+	struct load load = load_text(text);
+	assert_non_null(load.conf);
+	struct h2_limits limits =
+	    section == 1 ? h2_options_limits_for_client(load.conf->listens) : h2_options_limits_for_origin(load.conf->origins);
+	load_free(&load);
+	return limits;
+}
+
+static void assert_member(const struct h2_limits *limits, const struct row *row)
+{
+	const char *at = (const char *)limits + row->offset;
+	if (row->size == sizeof(uint32_t)) {
+		assert_int_equal(*(const uint32_t *)(const void *)at, row->expected);
+	} else if (strncmp(row->key, "limit-", 6) == 0) {
+		const struct rate *rate = (const void *)at;
+		assert_int_equal(rate->per_second, row->expected);
+		assert_int_equal(rate->burst, row->expected * 1000);
+	} else {
+		assert_int_equal(*(const usec *)(const void *)at, row->expected);
+	}
+}
+
+/* covers: R64 R65 */
+static void each_option_reaches_its_member_and_no_other(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS; i++)
+		for (unsigned section = 1; section <= 2; section++) {
+			const struct row *row = &rows[i];
+			if (!(row->sections & section))
+				continue;
+			char line[128];
+			snprintf(line, sizeof(line), "%s = %s", row->key, row->value);
+			struct h2_limits with = limits_with(section, line);
+			struct h2_limits without = limits_with(section, "");
+			assert_member(&with, row);
+			for (size_t j = 0; j < ROWS; j++) {
+				bool is_equal =
+				    memcmp((char *)&with + rows[j].offset,
+					(char *)&without + rows[j].offset, rows[j].size) == 0;
+				assert_int_equal(is_equal, j != i);
+			}
+		}
+}
+
+static void no_limit_of_the_option_table_is_missing_here(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < conf_option_count; i++) {
+		const struct conf_option *o = &conf_options[i];
+		unsigned section = o->section == CONF_SECTION_LISTEN ? 1 : 2;
+		bool is_here = false;
+		if (strncmp(o->key, "limit-", 6) != 0)
+			continue;
+		for (size_t j = 0; j < ROWS; j++)
+			is_here = is_here ||
+				  (strcmp(rows[j].key, o->key) == 0 && rows[j].sections & section);
+		assert_true(is_here);
+	}
+}
+
+static void defaults_are_those_of_the_engine(void **state)
+{
+	(void)state;
+	struct h2_limits down = limits_with(1, ""), up = limits_with(2, "");
+	assert_int_equal(up.connection_window, 16 << 20);
+	up.connection_window = h2_limits_default.connection_window;
+	for (size_t i = 0; i < ROWS; i++) {
+		const char *preset = (const char *)&h2_limits_default + rows[i].offset;
+		assert_memory_equal((char *)&down + rows[i].offset, preset, rows[i].size);
+		assert_memory_equal((char *)&up + rows[i].offset, preset, rows[i].size);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(each_option_reaches_its_member_and_no_other),
+	    cmocka_unit_test(no_limit_of_the_option_table_is_missing_here),
+	    cmocka_unit_test(defaults_are_those_of_the_engine),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
