@@ -20,7 +20,7 @@ static uint32_t truncated(uint64_t key)
 	return (uint32_t)(key >> (64 - POLICY_COOKIE_HASH_BITS));
 }
 
-/* Where the hash stands or would. */
+/* The position of the hash, or where it would be inserted. */
 static uint32_t position(const struct policy_cookie_set *set, uint32_t hash)
 {
 	uint32_t low = 0, high = set->count;
@@ -85,7 +85,7 @@ void policy_cookie_merge(struct policy_cookie_set *set, const struct policy_diar
 
 /* ---- coding ---- */
 
-/* LEB128: seven bits a byte, the lowest first. */
+/* LEB128: seven bits per byte, the lowest first. */
 static size_t put_number(uint8_t *out, uint32_t value)
 {
 	size_t n = 0;
@@ -96,7 +96,7 @@ static size_t put_number(uint8_t *out, uint32_t value)
 	return n;
 }
 
-/* Bytes read; 0: cut off, too large, or not in the shortest form. */
+/* Returns how many bytes it read; 0: truncated, too large, or not in the shortest form. */
 static size_t get_number(const uint8_t *in, size_t length, uint32_t *value)
 {
 	*value = 0;
@@ -111,15 +111,15 @@ static size_t get_number(const uint8_t *in, size_t length, uint32_t *value)
 static size_t base64_put(char *out, const uint8_t *in, size_t length)
 {
 	size_t n = 0;
-	uint32_t bits = 0, held = 0;
+	uint32_t bits = 0, bit_count = 0;
 
 	for (size_t i = 0; i < length; i++) {
 		bits = bits << 8 | in[i];
-		for (held += 8; held >= 6; held -= 6)
-			out[n++] = alphabet[bits >> (held - 6) & 63];
+		for (bit_count += 8; bit_count >= 6; bit_count -= 6)
+			out[n++] = alphabet[bits >> (bit_count - 6) & 63];
 	}
-	if (held > 0)
-		out[n++] = alphabet[bits << (6 - held) & 63];
+	if (bit_count > 0)
+		out[n++] = alphabet[bits << (6 - bit_count) & 63];
 	return n;
 }
 
@@ -134,10 +134,13 @@ static int digit_of(char c)
 	return c == '-' ? 62 : c == '_' ? 63 : -1;
 }
 
-/* False: other letters, an impossible length, or bits left over that are not zero. */
+/*
+ * False: a character outside the alphabet, an impossible length, or trailing bits that are not
+ * zero.
+ */
 static bool base64_get(struct slice text, uint8_t *out, size_t *length)
 {
-	uint32_t bits = 0, held = 0;
+	uint32_t bits = 0, bit_count = 0;
 
 	*length = 0;
 	if (text.len > POLICY_COOKIE_TEXT || text.len % 4 == 1)
@@ -147,16 +150,16 @@ static bool base64_get(struct slice text, uint8_t *out, size_t *length)
 		if (digit < 0)
 			return false;
 		bits = bits << 6 | (uint32_t)digit;
-		held += 6;
-		if (held >= 8) {
-			held -= 8;
-			out[(*length)++] = (uint8_t)(bits >> held);
+		bit_count += 6;
+		if (bit_count >= 8) {
+			bit_count -= 8;
+			out[(*length)++] = (uint8_t)(bits >> bit_count);
 		}
 	}
-	return (bits & ((1u << held) - 1)) == 0;
+	return (bits & ((1u << bit_count) - 1)) == 0;
 }
 
-/* How many of the set's hashes fit, and their bytes. */
+/* Encodes as many of the set's hashes as fit. *fit: how many. Returns the bytes written. */
 static size_t body_put(const struct policy_cookie_set *set, uint8_t *out, uint32_t *fit)
 {
 	size_t n = 0;
@@ -164,7 +167,10 @@ static size_t body_put(const struct policy_cookie_set *set, uint8_t *out, uint32
 
 	for (*fit = 0; *fit < set->count; ++*fit) {
 		uint8_t number[5];
-		/* The first may be 0, the others are above their predecessor. */
+		/*
+		 * Differences are stored minus one, because each hash is larger than the one
+		 * before.
+		 */
 		size_t more =
 		    put_number(number, *fit ? set->hashes[*fit] - last - 1 : set->hashes[0]);
 		if (n + more > BODY_BYTES)
@@ -210,7 +216,7 @@ size_t policy_cookie_write(struct policy_cookie_set *set, const struct policy_co
 	return base64_put(text, raw, length + MAC_BYTES);
 }
 
-/* Takes the same time whatever differs. */
+/* Compares in constant time. */
 static bool mac_equal(const uint8_t *a, const uint8_t *b)
 {
 	unsigned difference = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The diary; see diary.h. Entries stand in one array, on a chain by their key's slot and in one
- * list by age, both linked by position, so that growing is a copy.
+ * The diary; see diary.h. All entries are in one array. Each is linked into the hash chain of its
+ * key and into one list by age. Links are array positions, so that growing is a plain copy.
  */
 #include "policy/diary.h"
 #include "proxy/base/ensure.h"
@@ -10,13 +10,13 @@
 #include <assert.h>
 
 enum { NONE = UINT16_MAX, FIRST_ROOM = 16 };
-static_assert((int)POLICY_DIARY_MOST < (int)NONE, "positions fit");
+static_assert((int)POLICY_DIARY_MOST < (int)NONE, "a position fits into 16 bits");
 
 struct policy_diary_entry {
 	uint64_t key;
 	uint32_t etag;
-	uint16_t next;         /* on the chain */
-	uint16_t newer, older; /* in the list */
+	uint16_t next;         /* in the hash chain */
+	uint16_t newer, older; /* in the list by age */
 };
 
 void policy_diary_init(struct policy_diary *d, uint32_t most)
@@ -32,7 +32,7 @@ void policy_diary_fini(struct policy_diary *d)
 	policy_diary_init(d, d->most);
 }
 
-/* As many slots as entries, in a power of two. */
+/* At least as many slots as entries, a power of two. */
 static uint32_t slots_for(uint32_t room)
 {
 	uint32_t slots = FIRST_ROOM;
@@ -155,7 +155,7 @@ static void put(struct policy_diary *d, uint64_t key, uint32_t etag)
 	age_prepend(d, at);
 }
 
-/* The last entry moves into the hole, so that those in use stay together. */
+/* Moves the last entry into the hole, so that the used entries stay contiguous. */
 static void forget(struct policy_diary *d, uint16_t at)
 {
 	uint16_t last = (uint16_t)(d->count - 1);
@@ -213,7 +213,7 @@ enum policy_known policy_diary_knows(const struct policy_diary *d, uint64_t key,
 
 bool policy_diary_next(const struct policy_diary *d, uint32_t *cursor, uint64_t *key)
 {
-	/* The cursor is one above the position of the entry before. */
+	/* The cursor is the position of the previous entry, plus one. */
 	uint16_t at = *cursor == 0 ? d->newest : d->entries[*cursor - 1].older;
 
 	if (at == NONE)

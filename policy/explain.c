@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names what a decision went through. Whether a rule takes an offer is asked of rules.c alone: a
- * condition is tried by asking about a rule that has no other.
+ * Reports the steps of a decision. Only rules.c decides whether a rule matches: to test one
+ * condition, a rule with only this condition is made and matched.
  */
 #include "policy/explain.h"
 #include "policy/watch.h"
@@ -69,26 +69,26 @@ static const char *failure_of(const struct policy_rule *rule, const struct polic
 	return NULL;
 }
 
-struct telling {
+struct reporter {
 	struct policy_watch watch;
 	void (*step)(void *context, const struct policy_step *step);
 	void *context;
 };
 
-static void tell_guard(
+static void report_guard(
     const struct policy_watch *watch, const struct policy_reason *reason, bool holds_up)
 {
-	const struct telling *t = container_of(watch, const struct telling, watch);
+	const struct reporter *t = container_of(watch, const struct reporter, watch);
 	const struct policy_step step = {.guard = reason, .holds_up = holds_up};
 
-	if (reason) /* else it has as many reasons as there are offers, and none for this one */
+	if (reason) /* NULL: the guard takes its reason from the offer, and this offer has none */
 		t->step(t->context, &step);
 }
 
-static void tell_rule(const struct policy_watch *watch, const struct policy_rule *rule,
+static void report_rule(const struct policy_watch *watch, const struct policy_rule *rule,
     const struct policy_facts *facts, bool takes)
 {
-	const struct telling *t = container_of(watch, const struct telling, watch);
+	const struct reporter *t = container_of(watch, const struct reporter, watch);
 	const struct policy_step step = {.rule = rule, .condition = failure_of(rule, facts)};
 
 	ensure(takes == (step.condition == NULL));
@@ -99,7 +99,7 @@ struct policy_verdict policy_explain(const struct policy_rules *rules,
     const struct policy_feedback *feedback, const struct policy_offer *offer,
     void (*step)(void *context, const struct policy_step *step), void *context)
 {
-	const struct telling telling = {{tell_guard, tell_rule}, step, context};
+	const struct reporter reporter = {{report_guard, report_rule}, step, context};
 
-	return policy_decide_watched(rules, feedback, offer, NULL, &telling.watch);
+	return policy_decide_watched(rules, feedback, offer, NULL, &reporter.watch);
 }

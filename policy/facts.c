@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Facts that a request's own fields tell: is it a navigation, does it save data, does it check what
- * it has; and its draw for canaries. Client hints, Fetch metadata, RFC 9110 13, RFC 9111 5.2.1.4.
+ * Facts from a request's own fields: whether it is a navigation, saves data, or revalidates; and
+ * its draw for `share` (Fetch metadata, client hints, RFC 9110 13, RFC 9111 5.2.1.4).
  */
 #include "policy/policy.h"
 #include "proxy/base/hash.h"
@@ -21,7 +21,7 @@ bool policy_save_data_of(const struct http_head *request)
 {
 	const struct http_field *field = http_head_find(request, HTTP_TOKEN_SAVE_DATA);
 
-	/* A structured item; parameters have no meaning yet. */
+	/* A structured item (RFC 8941); its parameters are ignored. */
 	return field && slice_equal_nocase(
 			    slice_trim(slice_sub(field->value, 0, slice_find(field->value, ';'))),
 			    SLICE("on"));
@@ -36,8 +36,10 @@ bool policy_revalidates(const struct http_head *request)
 
 uint32_t policy_draw(const struct address *client, struct slice authority, struct slice path)
 {
-	/* No secret: a client that looks for its side of a canary may find it. Stable over
-	 * restarts. */
+	/*
+	 * The hash has no secret, so that it is stable over restarts; a client can compute its
+	 * draw.
+	 */
 	uint64_t hash = hash_bytes(1, client->bytes, sizeof client->bytes);
 
 	hash = hash_bytes(hash, authority.ptr, authority.len);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What came of a rule's pushes; see feedback.h for the states. Nothing is decided about single
- * offers here. */
+/* Counts the outcomes of a rule's pushes and pauses the rule; feedback.h draws the states. */
 #include "policy/feedback.h"
 #include "policy/policy.h"
 #include "proxy/base/ensure.h"
@@ -62,8 +61,10 @@ bool policy_feedback_is_paused(
 	case POLICY_RULE_PAUSED:
 		return now < t->paused_until;
 	case POLICY_RULE_PROBING:
-		/* A connection that was lost tells nothing, so a probe may never end: in time there
-		 * are new ones. */
+		/*
+		 * A probe on a lost connection never reports an end, so new probes start when the
+		 * time is over.
+		 */
 		return t->probes_left == 0 && now < t->paused_until;
 	}
 	return false;
@@ -81,13 +82,13 @@ static void pause_rule(struct policy_tally *t, usec now)
 
 static bool is_poor(const struct policy_tally *t, const struct policy_rule *rule)
 {
-	/* More than half of it errors: that needs no configured share. */
+	/* A rule with more than half errors is poor, whatever min-used says. */
 	if (2 * (uint64_t)t->recent_withdrawn > t->recent_ended)
 		return true;
 	return (uint64_t)t->recent_used * 10000 < (uint64_t)t->recent_ended * rule->min_used;
 }
 
-/* A push of the rule set out. */
+/* A push of the rule begins. */
 static void note_start(struct policy_tally *t, usec now)
 {
 	bool is_probing = t->state == POLICY_RULE_PROBING && t->probes_left > 0;
@@ -110,7 +111,7 @@ static void note_start(struct policy_tally *t, usec now)
 static enum policy_change note_end(
     struct policy_tally *t, const struct policy_rule *rule, enum policy_event event, usec now)
 {
-	/* What set out before the pause says nothing new. */
+	/* A push that began before the pause does not count. */
 	if (t->state == POLICY_RULE_PAUSED)
 		return POLICY_CHANGE_NONE;
 	if (t->recent_ended >= 4 * (uint64_t)sample_of(rule)) {
@@ -131,8 +132,7 @@ static enum policy_change note_end(
 		t->probes_open--;
 	if (t->probes_left > 0 || t->probes_open > 0)
 		return POLICY_CHANGE_NONE;
-	/* All probes are back. */
-	/* The same pause still: that has been told. */
+	/* All probes have ended. Extending a pause is not reported again. */
 	if (is_poor(t, rule)) {
 		pause_rule(t, now);
 		return POLICY_CHANGE_NONE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guards: what no rule can switch off, and what takes away some of what a rule asks for. They
- * follow RFC 9113 8.4 and the allowances of the configuration.
+ * The guards: no rule can switch them off. Offer guards refuse an offer before any rule; action
+ * guards remove parts of a rule's action. They follow RFC 9113 8.4 and the configured caps.
  */
 #include "policy/guards.h"
 #include "policy/rules.h"
@@ -26,7 +26,7 @@ static bool is_own(const struct policy_question *q)
 	return q->offer->source != POLICY_RELAYED;
 }
 
-/* ---- guards that hold up any offer, whatever the rules ---- */
+/* ---- offer guards: refuse an offer before any rule ---- */
 
 static bool is_malformed(const struct policy_question *q)
 {
@@ -59,12 +59,12 @@ static bool parent_is_gone(const struct policy_question *q)
 	return q->offer->parent_gone;
 }
 
-static bool promiser_may_not(const struct policy_question *q)
+static bool origin_may_not_promise(const struct policy_question *q)
 {
 	return !is_own(q) && !q->offer->origin_may_promise;
 }
 
-static bool promised_is_not_covered(const struct policy_question *q)
+static bool relayed_is_not_covered(const struct policy_question *q)
 {
 	return !is_own(q) && !q->offer->listener_covers;
 }
@@ -74,27 +74,27 @@ static bool rate_is_exceeded(const struct policy_question *q)
 	return q->offer->promise_rate_exceeded;
 }
 
-/* In order: a later row may rely on what an earlier one has ruled out. */
+/* The order matters: a later row may rely on the checks of earlier ones. */
 const struct policy_offer_guard policy_offer_guards[] = {
     {&policy_reason_MALFORMED, is_malformed},
     {&policy_reason_METHOD, has_other_method},
     {&policy_reason_BODY, has_body},
     {&policy_reason_PARENT_PUSHED, parent_is_push},
     {&policy_reason_PARENT_GONE, parent_is_gone},
-    {&policy_reason_AUTHORITY, promiser_may_not},
-    {&policy_reason_DOWNSTREAM_AUTHORITY, promised_is_not_covered},
+    {&policy_reason_AUTHORITY, origin_may_not_promise},
+    {&policy_reason_DOWNSTREAM_AUTHORITY, relayed_is_not_covered},
     {&policy_reason_PROMISE_RATE, rate_is_exceeded},
     {NULL, NULL},
 };
 
-/* ---- guards that hold up some of what a rule may ask for ---- */
+/* ---- action guards: remove parts of a rule's action ---- */
 
-static bool route_leads_elsewhere(const struct policy_question *q)
+static bool other_origin_serves(const struct policy_question *q)
 {
 	return !q->offer->origin_may_promise;
 }
 
-static bool listener_covers_not(const struct policy_question *q)
+static bool listener_does_not_cover(const struct policy_question *q)
 {
 	return !q->offer->listener_covers;
 }
@@ -197,11 +197,12 @@ static const struct policy_reason *hint_refusal(const struct policy_offer *offer
 	return offer->hint_refusal;
 }
 
-/* The first that matters is told, so what stays as it is comes before what changes by the minute.
- * */
+/*
+ * The verdict names the first guard that refuses, so lasting conditions come before passing ones.
+ */
 const struct policy_action_guard policy_action_guards[] = {
-    {POLICY_PART_BODY, false, &policy_reason_AUTHORITY, route_leads_elsewhere, NULL},
-    {POLICY_PART_BODY, false, &policy_reason_DOWNSTREAM_AUTHORITY, listener_covers_not, NULL},
+    {POLICY_PART_BODY, false, &policy_reason_AUTHORITY, other_origin_serves, NULL},
+    {POLICY_PART_BODY, false, &policy_reason_DOWNSTREAM_AUTHORITY, listener_does_not_cover, NULL},
     {POLICY_PART_ANY, true, &policy_reason_LEARNED_PROPOSAL, is_only_proposed, NULL},
     {POLICY_PART_ANY, true, &policy_reason_CROSS_ORIGIN, crosses_origins, NULL},
     {POLICY_PART_ANY, true, &policy_reason_PAUSED, rule_is_paused, NULL},

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to policy/: what holds up an offer before or after a rule has spoken, in two tables. Rows
- * in order; a table ends with one that has no holds_up.
+ * Private to policy/: two tables of guards. Offer guards are asked before the rules, action guards
+ * after a rule has been chosen. Rows are asked in order; a table ends with a row without holds_up.
  */
 #ifndef PUSHGATE_POLICY_GUARDS_H
 #define PUSHGATE_POLICY_GUARDS_H
 
 #include "policy/policy.h"
 
-/* What an action asks of the hop. A guard takes parts away; when none is left it is a drop. */
+/* The parts of an action. Guards remove parts; an action without parts is a drop. */
 enum {
 	POLICY_PART_FORWARD = 1,
 	POLICY_PART_HOLD = 2,
@@ -19,13 +19,13 @@ enum {
 
 uint8_t policy_action_parts(enum policy_action action);
 
-/* One offer against one rule (NULL: the default), once it is known which. */
+/* One offer and the rule chosen for it (NULL: the default action). */
 struct policy_question {
 	const struct policy_rules *rules;
 	const struct policy_feedback *feedback;
 	const struct policy_offer *offer;
 	const struct policy_rule *rule;
-	const struct policy_watch *watch; /* NULL: nobody looks on */
+	const struct policy_watch *watch; /* NULL: no watcher */
 };
 
 struct policy_offer_guard {
@@ -35,9 +35,9 @@ struct policy_offer_guard {
 extern const struct policy_offer_guard policy_offer_guards[];
 
 struct policy_action_guard {
-	uint8_t parts;                      /* of the action that it takes away */
-	bool names_rule;                    /* the rule is part of the answer */
-	const struct policy_reason *reason; /* NULL: reason_of tells it */
+	uint8_t parts;                      /* the parts that the guard removes */
+	bool names_rule;                    /* a refusal names the rule too */
+	const struct policy_reason *reason; /* NULL: reason_of returns it */
 	bool (*holds_up)(const struct policy_question *q);
 	const struct policy_reason *(*reason_of)(const struct policy_offer *offer);
 };

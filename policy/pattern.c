@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns; see pattern.h. The memory that PCRE2 needs for backtracking is grown to its bound when
- * the set is made, so that no match asks the heap for more. PCRE2's own match limit begins anew at
- * each byte where a match might begin, so the steps are counted by its callouts, which come before
- * each item of an expression.
+ * Patterns; see pattern.h. PCRE2's memory for backtracking is grown to its bound when the set is
+ * made, so that no match allocates. PCRE2's own match limit starts again at each possible beginning
+ * of a match; therefore callouts before each item of an expression count the steps of the whole
+ * match.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "policy/pattern.h"
@@ -22,19 +22,19 @@ struct policy_regex {
 struct policy_regexes {
 	struct policy_regex *first;
 	pcre2_match_context *limits;
-	pcre2_match_data *scratch; /* what a match writes to; never looked at afterwards */
+	pcre2_match_data *scratch; /* a match writes here; its result is not read */
 };
 
-/* What is left of one match's steps. */
-struct effort {
+/* The steps that one match may still make. */
+struct step_budget {
 	uint64_t steps;
 	size_t at; /* in the subject, at the last step */
 };
 
-/* Before each item of an expression. Not 0: that was enough. */
-static int take_step(pcre2_callout_block *block, void *context)
+/* The callout before each item of an expression. Returns not 0 when the steps are used up. */
+static int count_step(pcre2_callout_block *block, void *context)
 {
-	struct effort *left = context;
+	struct step_budget *left = context;
 	size_t at = block->current_position;
 	size_t passed = at > left->at ? at - left->at : left->at - at;
 	uint64_t steps = 1 + passed / POLICY_REGEX_BYTES_PER_STEP;
@@ -46,7 +46,10 @@ static int take_step(pcre2_callout_block *block, void *context)
 	return 0;
 }
 
-/* PCRE2 gets memory for backtracking when a match needs it, and keeps it with the match data. */
+/*
+ * Runs a match that needs all the backtracking memory allowed: PCRE2 allocates it on demand and
+ * keeps it in the match data.
+ */
 static void scratch_fill(struct policy_regexes *all)
 {
 	enum { SUBJECT = POLICY_REGEX_DEPTH * 16 };
@@ -128,12 +131,14 @@ const struct policy_regex *policy_regex_compile(struct policy_regexes *all, stru
 bool policy_regex_match(const struct policy_regex *regex, struct slice text)
 {
 	const char *subject = text.len ? text.ptr : "";
-	struct effort left = {
+	struct step_budget left = {
 	    POLICY_REGEX_STEPS + (uint64_t)text.len * POLICY_REGEX_STEPS_PER_BYTE, 0};
 
-	pcre2_set_callout(regex->all->limits, take_step, &left);
-	/* 0: it has matched, and has more groups than there is room for. Bounds that were reached
-	 * are negative. */
+	pcre2_set_callout(regex->all->limits, count_step, &left);
+	/*
+	 * 0 means a match with more groups than the match data has room for. A reached bound is
+	 * negative.
+	 */
 	return pcre2_match(regex->code, (PCRE2_SPTR)subject, text.len, 0, PCRE2_NO_JIT,
 		   regex->all->scratch, regex->all->limits) >= 0;
 }
@@ -143,7 +148,10 @@ static bool is_plain(char c)
 	return c != '*' && c != '?' && c != '\\';
 }
 
-/* Most patterns fail at an end already. Case is left open, so this serves both comparisons. */
+/*
+ * A quick check: most patterns already fail at their first or last character. It ignores case, so
+ * both comparisons can use it.
+ */
 static bool ends_fit(struct slice glob, struct slice text)
 {
 	if (glob.len == 0 || text.len == 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns of rules: globs (base/glob.h), and regular expressions behind a `~` (PCRE2, on bytes,
- * not UTF-8). Expressions are compiled when the configuration is read. A match allocates nothing
- * and is bounded in steps, depth and memory; one that reaches a bound has not matched. The steps
- * are those of all places where a match might begin together: for a text of some length each of
- * them may be cheap, and the sum still be its square.
+ * Patterns of rules: globs (base/glob.h), and regular expressions after a `~` (PCRE2, on bytes, not
+ * UTF-8). Expressions are compiled when the configuration is read. A match allocates nothing and is
+ * bounded in steps, depth and memory; a match that reaches a bound counts as no match. Steps are
+ * counted over all possible beginnings of a match together: each may be cheap, but their sum may be
+ * the square of the text's length.
  */
 #ifndef PUSHGATE_POLICY_PATTERN_H
 #define PUSHGATE_POLICY_PATTERN_H
@@ -12,45 +12,48 @@
 #include "proxy/base/slice.h"
 
 struct policy_regex;
-/* What the expressions of one configuration share: limits and room for one match at a time. */
+/* Shared by the expressions of one configuration: limits, and memory for one match at a time. */
 struct policy_regexes;
 
 /*
- * Hosts are matched without port and trailing dot, paths without their query, hosts and user-agents
- * without case. No patterns: everything matches.
+ * A list of patterns. The caller passes hosts without port and trailing dot, and paths without
+ * query. Without patterns every text matches.
  */
 struct policy_patterns {
-	struct slice *globs; /* as written, the `~` of an expression included */
-	const struct policy_regex *
-	    *regexes; /* NULL, or for each glob its expression or NULL; the same number */
+	struct slice *globs;                 /* as written, the `~` of an expression included */
+	const struct policy_regex **regexes; /* NULL, or for each glob its expression or NULL */
 	size_t count;
 };
 
 enum {
-	POLICY_REGEX_BYTES = 1024,        /* an expression */
-	POLICY_REGEX_STEPS = 50000,       /* of one match */
-	POLICY_REGEX_STEPS_PER_BYTE = 4,  /* and as many more */
-	POLICY_REGEX_BYTES_PER_STEP = 64, /* passed over in a row, as by [a-z]+ */
+	POLICY_REGEX_BYTES = 1024,        /* longest expression */
+	POLICY_REGEX_STEPS = 50000,       /* steps of one match, plus */
+	POLICY_REGEX_STEPS_PER_BYTE = 4,  /* as many for each byte of the text */
+	POLICY_REGEX_BYTES_PER_STEP = 64, /* bytes that one item, as [a-z]+, may pass in one step */
 	POLICY_REGEX_DEPTH = 2000,
 	POLICY_REGEX_HEAP_KIB = 256,
 };
 
 struct policy_regexes *policy_regexes_new(void);
-void policy_regexes_free(struct policy_regexes *all); /* NULL is fine; frees the expressions too */
+void policy_regexes_free(struct policy_regexes *all); /* accepts NULL; frees the expressions too */
 
 static inline bool policy_pattern_is_regex(struct slice text)
 {
 	return text.len > 0 && text.ptr[0] == '~';
 }
 
-/* Text begins with `~`. NULL: `what` says what is wrong, *at is the byte of text at which it was
- * found. The expression lives as long as `all`. */
+/*
+ * text begins with `~`. NULL: `what` tells the error and *at its byte offset in text. The
+ * expression lives as long as `all`.
+ */
 const struct policy_regex *policy_regex_compile(struct policy_regexes *all, struct slice text,
     bool nocase, size_t *at, char *what, size_t what_size);
 bool policy_regex_match(const struct policy_regex *regex, struct slice text);
 
-/* With `nocase` the globs compare without case; expressions were compiled the one way or the other.
- * */
+/*
+ * True if any pattern matches. nocase is for globs; an expression was compiled with its own
+ * setting.
+ */
 bool policy_patterns_take(const struct policy_patterns *p, struct slice text, bool nocase);
 
 #endif

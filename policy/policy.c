@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decision: guards, the rules, the default, guards once more; and what may come of it, before
- * anything is offered. Pure functions; the caller carries a verdict out and counts it. The guards
- * are in guards.c, the second look when the response begins is in review.c.
+ * The decision: offer guards, rules, default, action guards; and, before an offer exists, whether
+ * pushes could be useful. Pure functions: the caller carries out and counts the verdict. guards.c
+ * has the guards; review.c reviews a push when its response begins.
  */
 #include "policy/policy.h"
 #include "policy/guards.h"
@@ -20,7 +20,7 @@ static enum policy_action action_of_parts(unsigned parts)
 	return action;
 }
 
-static struct policy_verdict answer(const struct policy_question *q)
+static struct policy_verdict decide_action(const struct policy_question *q)
 {
 	enum policy_action action = q->rule ? q->rule->action : q->rules->fallback;
 	struct policy_verdict verdict = {
@@ -48,7 +48,9 @@ static struct policy_verdict answer(const struct policy_question *q)
 	return verdict;
 }
 
-/* The first live rule that takes the offer, and the shadow rule that would have been before it. */
+/*
+ * Finds the first live rule that matches the offer, and the first matching shadow rule before it.
+ */
 static void match(const struct policy_question *q, const struct policy_rule **live,
     const struct policy_rule **shadow)
 {
@@ -94,14 +96,14 @@ struct policy_verdict policy_decide_watched(const struct policy_rules *rules,
 	if (shadow && shadowed) {
 		q.rule = shadowed;
 		q.watch = NULL;
-		*shadow = answer(&q);
+		*shadow = decide_action(&q);
 		if (shadow->reason == &policy_reason_RULE)
 			shadow->reason = &policy_reason_SHADOW;
 		shadow->rule = shadowed;
 	}
 	q.rule = live;
 	q.watch = watch;
-	return answer(&q);
+	return decide_action(&q);
 }
 
 struct policy_verdict policy_decide_with(const struct policy_rules *rules,
@@ -135,7 +137,8 @@ bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_o
 
 	if (facts->parent_is_push || facts->parent_gone)
 		return false;
-	if (rules->count == 0) /* asked of each request: what no rule looks at is not gathered */
+	/* Called for each request: without rules the facts need not be gathered. */
+	if (rules->count == 0)
 		return action_is_useful(rules->fallback, NULL, facts);
 	request.promised = NULL;
 	policy_facts_init(&f, &request);
@@ -146,7 +149,7 @@ bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_o
 		if (action_is_useful(rule->action, rule, facts))
 			return true;
 		if (!policy_rule_asks_promise(rule))
-			return false; /* it takes every offer that gets this far */
+			return false; /* the rule matches every offer of this request */
 	}
 	return action_is_useful(rules->fallback, NULL, facts);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reason table of reasons.h as data. Nothing is decided here. */
+/* The reason table of reasons.h as data. */
 #include "policy/reasons.h"
 #include "proxy/base/ensure.h"
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The second look at a push, when its response begins: what the offer could not show. */
+/*
+ * Reviews a push when its response begins, by what the offer could not show: status, type, length.
+ */
 #include "policy/guards.h"
 #include "policy/pattern.h"
 
@@ -8,11 +10,11 @@ static bool status_is_allowed(
 {
 	if (rule && rule->statuses_allowed != 0)
 		return rule->statuses_allowed >> (status / 100) & 1u;
-	/* What the origin promised itself is its own business; what we asked for must exist. */
+	/* An origin may push an error response; a resource that pushgate requested must exist. */
 	return source == POLICY_RELAYED || status < 400;
 }
 
-/* Parameters aside; a response without the field has no type that could be allowed. */
+/* Ignores parameters. A response without content-type is not allowed. */
 static bool media_is_allowed(const struct policy_rule *rule, const struct http_head *response)
 {
 	if (!rule || rule->media_types.count == 0)
@@ -27,7 +29,7 @@ static bool media_is_allowed(const struct policy_rule *rule, const struct http_h
 static bool length_is_allowed(const struct policy_rule *rule, const struct policy_offer *offer,
     const struct http_head *response)
 {
-	/* The length that answers a HEAD is not one that will be sent. */
+	/* The content-length of a response to HEAD is not sent as a body. */
 	return !rule || rule->max_bytes == 0 || offer->promised->method_token == HTTP_METHOD_HEAD ||
 	       response->content_length == HTTP_LENGTH_UNKNOWN ||
 	       response->content_length <= rule->max_bytes;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether one rule's conditions hold for one offer. Cheap conditions are asked first; nothing is
- * allocated. What follows from a match is policy.c's business.
+ * Tells whether one rule's conditions match one offer. Cheap conditions are checked first; nothing
+ * is allocated.
  */
 #include "policy/rules.h"
 
 static struct slice host_of(struct slice authority)
 {
 	size_t len = authority.len;
-	/* The port, unless the last colon stands inside an IPv6 literal's brackets. */
+	/* Cut the port, but not inside an IPv6 literal's brackets. */
 	for (size_t i = len; i > 0 && authority.ptr[i - 1] != ']'; i--) {
 		if (authority.ptr[i - 1] == ':') {
 			len = i - 1;
@@ -37,13 +37,13 @@ void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer)
 	}
 }
 
-static bool bits_take(uint32_t wanted, unsigned value)
+static bool bits_match(uint32_t wanted, unsigned value)
 {
 	/* uncovered: no source, type or method has such a number; a shift by it would be undefined */
 	return wanted == 0 || (value < 32 && (wanted >> value & 1u));
 }
 
-static bool clients_take(const struct policy_rule *rule, const struct address *client)
+static bool clients_match(const struct policy_rule *rule, const struct address *client)
 {
 	for (size_t i = 0; i < rule->client_count; i++)
 		if (cidr_contains(&rule->clients[i], client))
@@ -51,7 +51,7 @@ static bool clients_take(const struct policy_rule *rule, const struct address *c
 	return rule->client_count == 0;
 }
 
-static bool switch_takes(enum policy_tristate wanted, bool is_on)
+static bool switch_matches(enum policy_tristate wanted, bool is_on)
 {
 	/* uncovered: a value outside the enum */
 	switch (wanted) {
@@ -65,7 +65,7 @@ static bool switch_takes(enum policy_tristate wanted, bool is_on)
 	return false;
 }
 
-static bool navigation_takes(enum policy_tristate wanted, enum policy_navigation is)
+static bool navigation_matches(enum policy_tristate wanted, enum policy_navigation is)
 {
 	/* uncovered: a value outside the enum */
 	switch (wanted) {
@@ -79,7 +79,7 @@ static bool navigation_takes(enum policy_tristate wanted, enum policy_navigation
 	return false;
 }
 
-static bool rtt_takes(const struct policy_rule *rule, usec rtt)
+static bool rtt_matches(const struct policy_rule *rule, usec rtt)
 {
 	/* uncovered: a value outside the enum */
 	switch (rule->rtt_compare) {
@@ -97,13 +97,13 @@ bool policy_rule_takes_request(const struct policy_rule *rule, const struct poli
 {
 	const struct policy_offer *offer = f->offer;
 
-	return bits_take(rule->sources, offer->source) &&
-	       switch_takes(rule->push_enabled, offer->client_push_enabled) &&
-	       switch_takes(rule->save_data, offer->save_data) &&
-	       navigation_takes(rule->navigation, offer->navigation) &&
-	       rtt_takes(rule, offer->rtt_usec) &&
+	return bits_match(rule->sources, offer->source) &&
+	       switch_matches(rule->push_enabled, offer->client_push_enabled) &&
+	       switch_matches(rule->save_data, offer->save_data) &&
+	       navigation_matches(rule->navigation, offer->navigation) &&
+	       rtt_matches(rule, offer->rtt_usec) &&
 	       (rule->share == 0 || offer->draw < rule->share) &&
-	       clients_take(rule, &offer->client) &&
+	       clients_match(rule, &offer->client) &&
 	       policy_patterns_take(&rule->hosts, f->host, true) &&
 	       policy_patterns_take(&rule->paths, f->path, false) &&
 	       policy_patterns_take(&rule->user_agents, f->user_agent, true);
@@ -111,8 +111,8 @@ bool policy_rule_takes_request(const struct policy_rule *rule, const struct poli
 
 bool policy_rule_takes_promise(const struct policy_rule *rule, const struct policy_facts *f)
 {
-	return bits_take(rule->types, f->type) &&
-	       bits_take(rule->methods, f->offer->promised->method_token) &&
+	return bits_match(rule->types, f->type) &&
+	       bits_match(rule->methods, f->offer->promised->method_token) &&
 	       policy_patterns_take(&rule->promised_paths, f->promised_path, false);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to policy/: what rules are held against, and how one rule is. */
+/* Private to policy/: the facts that conditions read, and the matching of one rule. */
 #ifndef PUSHGATE_POLICY_RULES_H
 #define PUSHGATE_POLICY_RULES_H
 
 #include "policy/policy.h"
 
-/* The parts of an offer that conditions look at, cut out once an offer. Borrows from the offer. */
+/* The parts of an offer that conditions read, extracted once per offer. Borrows from the offer. */
 struct policy_facts {
 	const struct policy_offer *offer;
 	struct slice host;          /* of the parent's authority, without port and trailing dot */
@@ -15,15 +15,17 @@ struct policy_facts {
 	enum policy_type type;
 };
 
-/* With offer->promised NULL only the conditions on the request can be asked. */
+/* With offer->promised NULL only policy_rule_takes_request may be called. */
 void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer);
 
-/* Conditions that the client's request alone decides: source, client, host, path, user-agent, and
- * what its connection is like. */
+/*
+ * Whether the conditions on the request match: source, client, host, path, user-agent, and the
+ * properties of its connection.
+ */
 bool policy_rule_takes_request(const struct policy_rule *rule, const struct policy_facts *f);
-/* Conditions on what is promised: promised-path, type, method. */
+/* Whether the conditions on the promised resource match: promised-path, type, method. */
 bool policy_rule_takes_promise(const struct policy_rule *rule, const struct policy_facts *f);
-/* False: the rule asks nothing of what is promised. */
+/* Whether the rule has conditions on the promised resource. */
 bool policy_rule_asks_promise(const struct policy_rule *rule);
 
 struct slice policy_path_without_query(struct slice path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Can a rule ever be reached? For the configuration's checks alone. `hides` is certain; `may_hide`
- * compares patterns as text, which no one should take for a proof.
+ * Tells whether a rule can never be reached, for the configuration's checks. `hides` is certain.
+ * `may_hide` compares patterns as text, which proves nothing.
  */
 #include "policy/policy.h"
 #include "proxy/base/glob.h"
@@ -22,7 +22,7 @@ static bool patterns_are_any(const struct policy_patterns *p)
 	return p->count == 0;
 }
 
-/* Of expressions nothing is known but that equal ones are equal. */
+/* Regular expressions cannot be compared: only equal ones cover each other. */
 static bool pattern_covers(
     struct slice earlier, struct slice later, bool (*covers)(struct slice, struct slice))
 {
@@ -87,18 +87,20 @@ static bool rtt_covers(const struct policy_rule *earlier, const struct policy_ru
 	return false;
 }
 
-/* Draws are the request's: the smaller share lies within the larger. */
+/* All rules use the same draw of a request, so a larger share contains a smaller one. */
 static bool share_covers(uint32_t earlier, uint32_t later)
 {
 	return earlier == 0 || earlier >= POLICY_DRAWS || (later != 0 && earlier >= later);
 }
 
-/* Does every offer that `later` takes match `earlier` too, as far as `exact` and `nocase` can tell?
- * */
+/*
+ * Whether `earlier` matches every offer that `later` matches, as far as `exact` and `nocase` can
+ * tell.
+ */
 static bool rule_covers(const struct policy_rule *earlier, const struct policy_rule *later,
     bool (*exact)(struct slice, struct slice), bool (*nocase)(struct slice, struct slice))
 {
-	/* A shadow rule takes nothing from live ones behind it. */
+	/* A shadow rule does not hide live rules after it. */
 	return (!earlier->shadow || later->shadow) &&
 	       (bits_effective(later->sources, ALL_SOURCES) &
 		   ~bits_effective(earlier->sources, ALL_SOURCES)) == 0 &&
@@ -117,7 +119,7 @@ static bool rule_covers(const struct policy_rule *earlier, const struct policy_r
 	       patterns_cover(&earlier->user_agents, &later->user_agents, nocase);
 }
 
-/* Equal patterns, bit sets and address blocks that contain each other are certain. */
+/* Certain: compares patterns for equality, and bit sets and address blocks for containment. */
 bool policy_rule_hides(const struct policy_rule *earlier, const struct policy_rule *later)
 {
 	return rule_covers(earlier, later, slice_equal, slice_equal_nocase);

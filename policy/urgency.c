@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How urgent a pushed response is beside its parent (RFC 9218). */
+/* The urgency of a pushed response, relative to its parent (RFC 9218). */
 #include "policy/policy.h"
 #include "proxy/base/ensure.h"
 
-/* How far behind its parent a push of the type stands. */
-static const uint8_t steps_behind[POLICY_TYPE_COUNT] = {
+/* How many steps less urgent than its parent a push of each type is. */
+static const uint8_t steps_below_parent[POLICY_TYPE_COUNT] = {
     [POLICY_TYPE_UNKNOWN] = 2,
     [POLICY_TYPE_DOCUMENT] = 1,
     [POLICY_TYPE_STYLE] = 1,
@@ -15,7 +15,8 @@ static const uint8_t steps_behind[POLICY_TYPE_COUNT] = {
     [POLICY_TYPE_MEDIA] = 3,
 };
 
-static struct http_priority behind(struct http_priority parent, unsigned steps, bool is_incremental)
+static struct http_priority less_urgent(
+    struct http_priority parent, unsigned steps, bool is_incremental)
 {
 	unsigned urgency = parent.urgency + steps;
 	return (struct http_priority){(uint8_t)(urgency < 7 ? urgency : 7), is_incremental};
@@ -36,6 +37,6 @@ struct http_priority policy_urgency(const struct policy_rule *rule, enum policy_
 		return (struct http_priority){parent.urgency, true};
 	if (urgency == POLICY_URGENCY_AUTO && own.len > 0)
 		return http_priority_parse(own);
-	return behind(parent, urgency == POLICY_URGENCY_AFTER ? 1 : steps_behind[type],
+	return less_urgent(parent, urgency == POLICY_URGENCY_AFTER ? 1 : steps_below_parent[type],
 	    urgency == POLICY_URGENCY_AUTO && type == POLICY_TYPE_IMAGE);
 }

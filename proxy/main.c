@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line: finds the command, reads its options, and hands over. */
+/* The command line: finds the command, reads its options and runs it. */
 #include "proxy/conf/conf.h"
 #include "proxy/limits.h"
 #include "proxy/process/process.h"
@@ -10,7 +10,7 @@
 
 #define DEFAULT_CONF TOOL_DEFAULT_CONF
 
-/* Wrong use and wrong configuration look the same to a script. */
+/* A script sees one exit status for wrong arguments and for a wrong configuration. */
 enum { EXIT_USAGE = 2 };
 
 struct command {
@@ -26,12 +26,12 @@ static int version(int argc, char **argv);
 static int help(int argc, char **argv);
 
 static const struct command commands[] = {
-    {"run", "[-c FILE] [--single]", "serve; with --single in one process", run},
-    {"check", "[-c FILE]", "read the configuration and say what is wrong with it", check},
+    {"run", "[-c FILE] [--single]", "serve clients; --single: in one process", run},
+    {"check", "[-c FILE]", "read the configuration and print its errors", check},
     {"help-config", "[SECTION]", "list the configuration's options", help_config},
     {"status", "[-c FILE | SOCKET]", "print the counters of a running pushgate", status},
     {"fetch", "[options] URL", "get a URL and show what was pushed with it", tool_fetch},
-    {"explain", "[options] URL", "say what would be decided on each push, and why", tool_explain},
+    {"explain", "[options] URL", "print the decision on each push, and why", tool_explain},
     {"version", "", "print the version", version},
     {"help", "", "print this", help},
 };
@@ -44,7 +44,7 @@ static void print_usage(FILE *out)
 		    commands[i].sentence);
 	fputs("\nFILE is " DEFAULT_CONF
 	      " unless given. `pushgate fetch --help` and `pushgate explain --help` list\n"
-	      "the options of these two.\n",
+	      "the options of these commands.\n",
 	    out);
 }
 
@@ -59,11 +59,12 @@ struct options {
 	const char *conf;
 	bool conf_given;
 	bool single;
-	const char *rest; /* the one argument that is no option, or NULL */
+	const char *rest; /* the argument that is not an option, or NULL */
 };
 
 /*
- * Reads -c FILE where allowed, --single where allowed, and at most one more argument where allowed.
+ * Reads the options that the flags allow: -c FILE, --single, and one more argument. False after a
+ * usage error, which it has printed.
  */
 static bool read_options(int argc, char **argv, const char *shorts, bool may_be_single,
     bool may_have_rest, struct options *o)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arena's slow half: new blocks, and giving them back. Blocks grow with what was used, so
- * that a large head costs few of them and a small one none.
+ * The arena's slow path: allocates and frees blocks. Blocks grow with the bytes used so far, so
+ * that a large head needs few blocks and a small head none.
  */
 #include "proxy/base/arena.h"
 
@@ -56,7 +56,10 @@ static struct arena_block *new_block(struct arena *a, size_t bytes)
 	return b;
 }
 
-/* A large piece gets a block of its own behind the current one, whose rest stays in use. */
+/*
+ * A large piece gets a block of its own behind the current block, so that the rest of the current
+ * block stays usable.
+ */
 static void *alloc_alone(struct arena *a, size_t n)
 {
 	struct arena_block *b = new_block(a, n);

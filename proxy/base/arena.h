@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An arena: allocations that die together. Blocks are chained and never move, so what was
- * returned stays where it is until arena_reset or arena_fini. Allocation failure aborts; what a
- * peer can make grow is bounded by the caller. What lies behind the newest piece is poisoned.
+ * An arena: allocations that are freed together. Blocks are chained and never move, so pointers
+ * stay valid until arena_reset or arena_fini. Allocation failure aborts; the caller bounds what a
+ * peer can make grow. Memory behind the newest piece is poisoned.
  */
 #ifndef PUSHGATE_BASE_ARENA_H
 #define PUSHGATE_BASE_ARENA_H
@@ -17,19 +17,21 @@ struct arena {
 	struct arena_block *block; /* newest first; NULL while only the first block is in use */
 	char *first;               /* borrows: the caller's own first block, or NULL */
 	size_t first_bytes;
-	size_t heap_bytes; /* taken from the heap by now */
+	size_t heap_bytes; /* allocated from the heap so far */
 };
 
-/* `first` (first_bytes long, borrowed for the arena's life, may be NULL) is used before the heap.
- * */
+/*
+ * `first` is a block of first_bytes to use before the heap; borrowed for the arena's life; may be
+ * NULL.
+ */
 void arena_init(struct arena *a, void *first, size_t first_bytes);
 void arena_fini(struct arena *a);
-/* Empties it; heap blocks are freed. */
+/* Empties the arena and frees its heap blocks. */
 void arena_reset(struct arena *a);
 
 void *arena_alloc_slow(struct arena *a, size_t n, size_t align);
 
-/* n bytes without alignment, for strings. */
+/* Allocates n bytes without alignment, for strings. */
 static inline char *arena_bytes(struct arena *a, size_t n)
 {
 	if ((size_t)(a->end - a->at) < n)
@@ -40,7 +42,7 @@ static inline char *arena_bytes(struct arena *a, size_t n)
 	return p;
 }
 
-/* Gives back what a piece of n bytes has beyond `keep`, if it is the newest. */
+/* Shortens a piece of n bytes to `keep` bytes, if it is the newest piece. */
 static inline void arena_shorten(struct arena *a, char *p, size_t n, size_t keep)
 {
 	if (a->at != p + n)
@@ -49,10 +51,10 @@ static inline void arena_shorten(struct arena *a, char *p, size_t n, size_t keep
 	poison(a->at, n - keep);
 }
 
-/* n bytes aligned for any type. */
+/* Allocates n bytes, aligned for any type. */
 void *arena_alloc(struct arena *a, size_t n);
 
-/* A copy of s in the arena. */
+/* Copies s into the arena. */
 static inline struct slice arena_copy(struct arena *a, struct slice s)
 {
 	if (s.len == 0)
@@ -62,7 +64,7 @@ static inline struct slice arena_copy(struct arena *a, struct slice s)
 	return (struct slice){p, s.len};
 }
 
-/* printf into the arena; the result is NUL-terminated, its slice without the NUL. */
+/* Formats into the arena. The text is NUL-terminated; the slice does not include the NUL. */
 struct slice arena_printf(struct arena *a, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counting what peers make grow. A budget allocates nothing: it says yes or no, and its levels
- * always agree because a take is checked at all of them before it is entered at any.
+ * Counts the memory that peers can make grow. A budget allocates nothing; it only allows or
+ * refuses. A take is checked at all levels before it is recorded at any, so the levels always
+ * agree.
  */
 #include "proxy/base/budget.h"
 
@@ -26,7 +27,7 @@ static bool fits(struct budget *b, size_t n)
 	return b->used_bytes <= b->limit_bytes && n <= b->limit_bytes - b->used_bytes;
 }
 
-static void enter(struct budget *b, size_t n)
+static void record(struct budget *b, size_t n)
 {
 	b->used_bytes += n;
 	if (b->used_bytes > b->peak_bytes)
@@ -42,7 +43,7 @@ bool budget_take(struct budget *b, size_t n)
 		}
 	}
 	for (; b; b = b->parent)
-		enter(b, n); /* what fits does not overflow */
+		record(b, n); /* cannot overflow, since fits() checked it */
 	return true;
 }
 
@@ -50,7 +51,7 @@ void budget_force(struct budget *b, size_t n)
 {
 	for (; b; b = b->parent) {
 		ensure(n <= SIZE_MAX - b->used_bytes);
-		enter(b, n);
+		record(b, n);
 	}
 }
 

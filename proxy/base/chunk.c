@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool of chunks: one size, spares, and a count of those on loan. It knows nothing of what is
- * in them and does not clear them.
+ * The pool of chunks: chunks of one size, spare ones, and a count of those in use. It does not
+ * clear chunks.
  */
 #include "proxy/base/chunk.h"
 
@@ -49,8 +49,8 @@ size_t chunk_pool_refused(const struct chunk_pool *pool)
 	return pool->refused;
 }
 
-/* A spare one or a new one; NULL when there is none. */
-static struct chunk *find(struct chunk_pool *pool)
+/* Returns a spare chunk or a new one; NULL if there is no memory. */
+static struct chunk *spare_or_new(struct chunk_pool *pool)
 {
 	if (__builtin_expect(pool->fail_in > 0, 0) && --pool->fail_in == 0)
 		return NULL;
@@ -60,7 +60,7 @@ static struct chunk *find(struct chunk_pool *pool)
 
 struct chunk *chunk_acquire(struct chunk_pool *pool)
 {
-	struct chunk *c = find(pool);
+	struct chunk *c = spare_or_new(pool);
 	if (!c) {
 		pool->refused++;
 		return NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks: the only counted references of the program. A chunk is usually LIMIT_CHUNK_BYTES of
- * bytes that were read once and are passed on by reference; a piece is a run of bytes inside a
- * chunk. A pool belongs to one worker (no locks) and keeps a bounded number of free chunks.
+ * Chunks: the only reference-counted objects of the program. A chunk is a buffer, usually of
+ * LIMIT_CHUNK_BYTES, whose bytes are read once and passed on by reference. A piece is a run of
+ * bytes inside a chunk. A pool belongs to one worker (no locks) and keeps a bounded number of free
+ * chunks.
  */
 #ifndef PUSHGATE_BASE_CHUNK_H
 #define PUSHGATE_BASE_CHUNK_H
@@ -23,26 +24,26 @@ struct piece {
 	uint32_t offset, length;
 };
 
-/* keep: how many free chunks the pool holds on to. */
+/* keep: how many free chunks the pool keeps at most. */
 struct chunk_pool *chunk_pool_new(uint32_t chunk_bytes, uint32_t keep);
-/* Ensures that no chunk is out. */
+/* Ensures that no chunk is in use. */
 void chunk_pool_free(struct chunk_pool *pool);
-/* Frees the chunks that it has kept and nobody needed since the last time. Returns their bytes. */
+/* Frees the spare chunks that were not needed since the last call. Returns their bytes. */
 size_t chunk_pool_trim(struct chunk_pool *pool);
-/* Chunks out on loan now. */
+/* Number of chunks in use now. */
 size_t chunk_pool_out(const struct chunk_pool *pool);
 
 /*
- * One reference, yours. NULL when there is no memory for another one: chunks are most of what a
- * worker holds, so this is where a shortage shows first, and where it is still harmless. Whoever
- * asks reads later, keeps the chunk that it has, or gives up the one connection.
+ * Returns a chunk with one reference, owned by the caller; NULL if there is no memory. Chunks are
+ * most of a worker's memory, so a shortage shows here first, where it is still harmless: the caller
+ * reads later, reuses the chunk that it has, or ends one connection.
  */
 struct chunk *chunk_acquire(struct chunk_pool *pool);
-/* Tests: refuse the n-th chunk from now on (1 = the next), 0 = off. */
+/* For tests: refuses the n-th chunk (1 = the next); 0 = off. */
 void chunk_pool_fail_nth(struct chunk_pool *pool, size_t n);
-/* Chunks refused, for want of memory or by chunk_pool_fail_nth. */
+/* Number of chunks refused because there was no memory, or by chunk_pool_fail_nth. */
 size_t chunk_pool_refused(const struct chunk_pool *pool);
-void chunk_return(struct chunk *c); /* the last reference went: chunk_release calls it */
+void chunk_return(struct chunk *c); /* called by chunk_release for the last reference */
 
 static inline struct chunk *chunk_hold(struct chunk *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * IP addresses and CIDR blocks as bytes. The textual forms are the C library's (inet_pton); no
- * names, no zones, no ports.
+ * IP addresses and CIDR blocks as bytes. inet_pton(3) parses the texts: no names, no zones, no
+ * ports.
  */
 #include "proxy/base/cidr.h"
 
@@ -14,7 +14,7 @@ static bool is_mapped(const uint8_t *bytes)
 	return memcmp(bytes, mapped_prefix, sizeof(mapped_prefix)) == 0;
 }
 
-/* *was_mapped: the text was IPv6, the address is IPv4. */
+/* *was_mapped: the text was an IPv4-mapped IPv6 address. */
 static bool parse(struct slice text, struct address *a, bool *was_mapped)
 {
 	char string[INET6_ADDRSTRLEN];

@@ -16,8 +16,10 @@ struct cidr {
 };
 
 bool address_parse(struct slice text, struct address *a);
-/* "192.0.2.0/24", "2001:db8::/32", or a bare address (all bits). NULL when fine, else what is
- * wrong, in words for a configuration error; host bits that are set are an error. */
+/*
+ * Parses "192.0.2.0/24", "2001:db8::/32", or a bare address (all bits). Returns NULL, or what is
+ * wrong, for a configuration error. Set host bits are an error.
+ */
 const char *cidr_parse(struct slice text, struct cidr *c);
 bool cidr_contains(const struct cidr *c, const struct address *a);
 /* Writes at most size-1 bytes and a NUL ("-" for family 0); returns buffer. 46 bytes suffice. */

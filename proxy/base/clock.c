@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two clocks, read for net/ and process/; everybody else is told the time. */
+/* Reads the two clocks, for net/ and process/. All other code gets the time as an argument. */
 #include "proxy/base/clock.h"
 
 #include "proxy/base/ensure.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time. Only net/ and process/ read the clock; everything else is told what time it is.
- * A usec counts microseconds on the monotonic clock, of an unspecified origin, never 0.
+ * Time. Only net/ and process/ read the clock; all other code gets the time as an argument. A usec
+ * counts microseconds of the monotonic clock, whose origin is unspecified; it is never 0.
  */
 #ifndef PUSHGATE_BASE_CLOCK_H
 #define PUSHGATE_BASE_CLOCK_H
@@ -15,10 +15,10 @@ typedef uint64_t usec;
 #define USEC_NEVER UINT64_MAX
 
 usec clock_monotonic(void);
-/* Since the Unix epoch, for logs alone. */
+/* Since the Unix epoch, for logs only. */
 usec clock_wall(void);
 
-/* now + span, or USEC_NEVER when span is 0 (0 = no limit) or the sum would wrap. */
+/* now + span, or USEC_NEVER if span is 0 (no limit) or the sum would overflow. */
 static inline usec clock_after(usec now, usec span)
 {
 	return span == 0 || span >= USEC_NEVER - now ? USEC_NEVER : now + span;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dying well: the one line that says where, the dump of what was alive, abort. Runs with a broken
- * program around it, so it uses the stack and write(2) and nothing else.
+ * The end after a broken invariant: prints where it broke, dumps the live objects, and aborts. The
+ * program's state is broken, so this code uses only the stack and write(2).
  */
 #include "proxy/base/ensure.h"
 
@@ -11,7 +11,7 @@
 
 #define DUMP_BYTES 16384
 
-/* Set once by the process's own start-up; the crash has no other way to reach the worker. */
+/* Set once at the start of the process: a crash has no other way to find the worker. */
 static size_t (*dumper)(const void *object, char *buffer, size_t size);
 static const void *dumped;
 
@@ -65,7 +65,7 @@ _Noreturn void ensure_failed(
 	if (dumper) {
 		char buffer[DUMP_BYTES];
 		size_t (*dump)(const void *, char *, size_t) = dumper;
-		dumper = NULL; /* should it fail as well, it is not asked twice */
+		dumper = NULL; /* a crash in the dump does not dump again */
 		size_t len = dump(dumped, buffer, sizeof(buffer));
 		put_bytes(buffer, len < sizeof(buffer) ? len : sizeof(buffer));
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ensure(): an invariant of ours, checked in release too. A false one is our own bug, never a
- * peer's fault: it prints where, lets the registered dumpers describe the live objects to
- * standard error (only write(2) is used), and aborts. The master starts the worker again.
+ * ensure(): an invariant of the program, checked in release builds too. A broken one is a bug in
+ * this program, never a peer's fault. It prints where, lets the registered dumper describe the live
+ * objects on standard error (using only write(2)), and aborts. The master restarts the worker.
  */
 #ifndef PUSHGATE_BASE_ENSURE_H
 #define PUSHGATE_BASE_ENSURE_H
@@ -19,8 +19,8 @@ _Noreturn void ensure_failed(
 
 /*
  * A dumper writes a description of `object` into buffer (at most size bytes) and returns its
- * length. It runs in the crash, so it may allocate nothing and must distrust what it reads.
- * One dumper at a time: the worker registers itself; NULL takes it back.
+ * length. It runs during a crash, so it must not allocate and must not trust what it reads. There
+ * is one dumper: the worker registers itself; NULL removes it.
  */
 void ensure_set_dumper(
     size_t (*dump)(const void *object, char *buffer, size_t size), const void *object);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Globs without recursion: on a mismatch only the last `*` takes one byte more. An earlier star
- * never needs to, because the later one can absorb whatever it would have. Not a path matcher:
- * `*` matches `/`.
+ * Globs without recursion. After a mismatch only the last `*` is extended by one byte: extending an
+ * earlier star cannot help, because the last one can absorb the same bytes. `*` also matches `/`.
  */
 #include "proxy/base/glob.h"
 
 #include "proxy/base/ascii.h"
 
-/* Does the pattern's item at p match the byte? *width: bytes of pattern that the item has. */
+/* Whether the pattern's item at p matches the byte. *width: the item's length in the pattern. */
 static bool item_matches(struct slice pattern, size_t p, char byte, bool nocase, size_t *width)
 {
 	char c = pattern.ptr[p];
@@ -25,7 +24,8 @@ static bool item_matches(struct slice pattern, size_t p, char byte, bool nocase,
 static bool match(struct slice pattern, struct slice text, bool nocase)
 {
 	size_t p = 0, t = 0, width;
-	size_t star = SIZE_MAX, star_text = 0; /* behind the last star; what it has not taken */
+	/* Positions after the last star: in the pattern, and in the text after its match. */
+	size_t star = SIZE_MAX, star_text = 0;
 	while (t < text.len) {
 		if (p < pattern.len && pattern.ptr[p] == '*') {
 			star = ++p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Globs: `*` matches any run of bytes (also `/` and none), `?` any one byte, `\` takes the
- * next byte as itself. Nothing else is special. Linear in pattern × text, no recursion.
+ * Globs: `*` matches any run of bytes (also `/` and none), `?` any one byte, `\` makes the next
+ * byte literal. Nothing else is special. Linear in pattern × text, no recursion.
  */
 #ifndef PUSHGATE_BASE_GLOB_H
 #define PUSHGATE_BASE_GLOB_H
@@ -9,7 +9,7 @@
 #include "proxy/base/slice.h"
 
 bool glob_match(struct slice pattern, struct slice text);
-/* ASCII letters compare without case (hosts, user-agents). */
+/* Ignores the case of ASCII letters (hosts, user-agents). */
 bool glob_match_nocase(struct slice pattern, struct slice text);
 
 #endif

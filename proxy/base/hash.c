@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Hashing by multiply and fold: each step multiplies 64 bits by a secret odd number into 128 and
- * adds both halves without carry. The multiplier comes from the seed, so nobody who does not know
- * it can choose bytes that cancel a step. Not a digest, not stable between releases.
+ * adds both halves without carry. The multiplier comes from the seed, so a peer that does not know
+ * the seed cannot choose bytes that cancel a step. It is not a digest and not stable between
+ * releases.
  */
 #include "proxy/base/hash.h"
 
@@ -44,7 +45,10 @@ uint64_t hash_bytes(uint64_t seed, const void *ptr, size_t len)
 	if (len > 8) {
 		for (size_t left = len; left > 8; left -= 8, p += 8)
 			h = fold(h ^ load8(p), key);
-		/* The last eight, some of them perhaps for the second time: no tail to assemble. */
+		/*
+		 * Read the last eight bytes, which may overlap those read before, instead of a
+		 * partial tail.
+		 */
 		h ^= load8((const unsigned char *)ptr + len - 8);
 	} else if (len >= 4) {
 		h ^= load4(p) | load4(p + len - 4) << 32;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Intrusive doubly linked ring. A head and an unlinked node both point at themselves, so that
- * list_remove is safe on either and list_is_linked tells which it is.
+ * An intrusive doubly linked ring. A list head without nodes and an unlinked node point at
+ * themselves, so list_remove is safe on both.
  */
 #ifndef PUSHGATE_BASE_LIST_H
 #define PUSHGATE_BASE_LIST_H
@@ -48,15 +48,17 @@ static inline void list_prepend(struct list *head, struct list *node)
 
 static inline void list_remove(struct list *node)
 {
-	/* NOLINTBEGIN(clang-analyzer-*): the analyzer does not follow a ring, and takes what was
-	 * unlinked and freed for still linked */
+	/*
+	 * NOLINTBEGIN(clang-analyzer-*): the analyzer does not understand rings and reports
+	 * unlinked, freed nodes as still linked
+	 */
 	node->prev->next = node->next;
 	node->next->prev = node->prev;
 	/* NOLINTEND(clang-analyzer-*) */
 	list_init(node);
 }
 
-/* Moves all of `from` behind the last of `to`; `from` is empty after it. */
+/* Moves all nodes of `from` to the end of `to`; `from` is empty afterwards. */
 static inline void list_splice(struct list *to, struct list *from)
 {
 	if (list_is_empty(from))
@@ -73,7 +75,7 @@ static inline void list_splice(struct list *to, struct list *from)
 #define list_first(head, type, member)                                                             \
 	(list_is_empty(head) ? NULL : container_of((head)->next, type, member))
 
-/* The body may remove the current node, and no other. */
+/* The loop body may remove the current node, but no other node. */
 #define list_for_each(head, node, type, member)                                                    \
 	for (type *node = container_of((head)->next, type, member),                                \
 		  *node##_next = container_of(node->member.next, type, member);                    \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The map: a table of chains, a power of two of them. It never looks at keys, only at hashes;
- * equal hashes are told apart by the caller.
+ * The map: a table of chains; their number is a power of two. It compares only hashes; the caller
+ * compares keys.
  */
 #include "proxy/base/map.h"
 
@@ -9,12 +9,11 @@
 #include "proxy/base/memory.h"
 
 #define FIRST_SLOTS 8u
-#define WALK_END ((size_t)1) /* no node's address */
+#define WALK_END ((size_t)1) /* not the address of any node */
 
 _Static_assert(sizeof(size_t) == sizeof(struct map_node *), "a cursor holds an address");
 
-/* Hashes of small numbers (stream ids) are good enough in their low bits, and so are folded ones.
- * */
+/* The low bits of stream ids and of hash_bytes results are spread well enough. */
 static size_t slot_of(const struct map *m, uint64_t hash)
 {
 	return (size_t)(hash ^ hash >> 32) & m->mask;
@@ -99,7 +98,7 @@ static struct map_node *first_from(const struct map *m, size_t slot)
 	return NULL;
 }
 
-/* The cursor is the address of the node to come, so that the one returned may go away. */
+/* The cursor is the address of the next node, so that the caller may free the returned one. */
 struct map_node *map_walk(const struct map *m, size_t *cursor, struct map_node *last)
 {
 	(void)last;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A seeded hash map with intrusive nodes: the value embeds a struct map_node, the map owns only
- * its table. Keys are the caller's: it gives the hash and compares (map_for_hash walks all nodes
- * of one hash). Grows by doubling at load 1; never shrinks.
+ * A hash map with intrusive nodes: the value embeds a struct map_node, and the map owns only its
+ * table. The caller computes the (seeded) hash and compares keys (map_find and map_next return all
+ * nodes with one hash). The table doubles when it has as many nodes as slots; it never shrinks.
  */
 #ifndef PUSHGATE_BASE_MAP_H
 #define PUSHGATE_BASE_MAP_H
@@ -16,20 +16,26 @@ struct map_node {
 };
 
 struct map {
-	struct map_node **slots; /* NULL while empty: an unused map costs no memory */
+	struct map_node **slots; /* NULL until the first insertion */
 	size_t mask, count;
 };
 
 void map_init(struct map *m);
 void map_fini(struct map *m); /* does not touch the nodes */
 void map_insert(struct map *m, struct map_node *node, uint64_t hash);
-/* Ensures that the node was there. */
+/* Ensures that the node was in the map. */
 void map_remove(struct map *m, struct map_node *node);
-/* First node with this hash, or NULL; map_next gives the next with the same hash. */
+/*
+ * Returns the first node with this hash, or NULL; map_next returns the next node with the same
+ * hash.
+ */
 struct map_node *map_find(const struct map *m, uint64_t hash);
 struct map_node *map_next(const struct map_node *node);
-/* Walk all nodes in no order: cursor starts at 0; NULL at the end. No insertion meanwhile;
- * removing the node just returned, and freeing it, is allowed (`last` is not looked at). */
+/*
+ * Iterates over all nodes, in no order: set *cursor to 0 at first; NULL at the end. Do not insert
+ * meanwhile. The caller may remove and free the node that was just returned; `last` is never
+ * dereferenced.
+ */
 struct map_node *map_walk(const struct map *m, size_t *cursor, struct map_node *last);
 
 #endif

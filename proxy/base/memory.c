@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The heap, without failure: what cannot be had ends the process (its master starts another). */
+/*
+ * Heap allocation that never returns failure: it ends the process, and the master starts another.
+ */
 #include "proxy/base/memory.h"
 
 #include "proxy/base/ensure.h"
@@ -7,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Up to this size glibc keeps what was freed in a cache of the thread, which its calloc passes by. */
+/* Up to this size glibc caches freed memory per thread, but calloc does not use that cache. */
 #define CACHED_BYTES 1024u
 
 void *memory_zalloc(size_t bytes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Heap allocation that aborts on failure, for what peers cannot make grow (see budget.h). */
+/* Heap allocation that aborts on failure, for memory that peers cannot make grow (budget.h). */
 #ifndef PUSHGATE_BASE_MEMORY_H
 #define PUSHGATE_BASE_MEMORY_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Progress that counts against a deadline. Whoever has to send or to take bytes must move a least
- * amount (a rate times the span) before the deadline begins anew; fewer bytes, however often, do
- * not help. Moving bytes costs an addition; the sum is drawn when the deadline is looked at.
+ * The progress of a transfer, measured against a deadline. The deadline starts again only after a
+ * least number of bytes has moved (a rate times the span); fewer bytes, however often, do not
+ * extend it. Moving bytes costs one addition; the comparison is made when the deadline is checked.
  */
 #ifndef PUSHGATE_BASE_PACE_H
 #define PUSHGATE_BASE_PACE_H
@@ -11,8 +11,8 @@
 
 struct pace {
 	usec since;     /* the deadline counts from here */
-	usec last;      /* when anything moved */
-	uint64_t moved; /* bytes after `since` */
+	usec last;      /* when bytes last moved */
+	uint64_t moved; /* bytes moved after `since` */
 };
 
 static inline void pace_begin(struct pace *p, usec now)
@@ -26,22 +26,24 @@ static inline void pace_move(struct pace *p, uint64_t bytes, usec now)
 	p->last = now;
 }
 
-/* Up to now its time was not to count, however it began. */
+/* Time up to now does not count: starts the deadline again. */
 static inline void pace_pardon(struct pace *p, usec now)
 {
 	p->since = now;
 	p->moved = 0;
 }
 
-/* The time after `from`, which is not before `since`, is not to count. */
+/* The time from `from` to now does not count. `from` is not before `since`. */
 static inline void pace_excuse(struct pace *p, usec from, usec now)
 {
 	p->since += now - from;
 	p->last = p->last < from ? p->last + (now - from) : now;
 }
 
-/* When it will have been too slow; `span` 0: never, `per_second` 0: any byte counts. To be asked
- * more often than once in a span. */
+/*
+ * When the transfer becomes too slow; span 0: never; per_second 0: any byte is enough. Call it more
+ * than once in each span.
+ */
 static inline usec pace_deadline(struct pace *p, usec span, uint32_t per_second)
 {
 	if (p->last > p->since && p->moved >= span * per_second / USEC_PER_SEC)

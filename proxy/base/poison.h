@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that has been taken and yet belongs to nobody: what an arena has not given out, objects
- * that a pool keeps. AddressSanitizer sees no end of a piece and no end of a life in there unless it
- * is told; in other builds these do nothing.
+ * Marks memory that is allocated but not in use: the unused part of an arena, spare objects of a
+ * pool. AddressSanitizer then reports every access to it. In other builds these functions do
+ * nothing.
  */
 #ifndef PUSHGATE_BASE_POISON_H
 #define PUSHGATE_BASE_POISON_H
@@ -23,7 +23,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/* From now on nobody may touch these bytes. */
+/* Accessing these bytes is an error from now on. */
 static inline void poison(const void *p, size_t bytes)
 {
 #ifdef POISON_IS_SEEN
@@ -33,7 +33,7 @@ static inline void poison(const void *p, size_t bytes)
 #endif
 }
 
-/* They have an owner again. */
+/* The bytes are in use again. */
 static inline void unpoison(const void *p, size_t bytes)
 {
 #ifdef POISON_IS_SEEN
@@ -43,7 +43,7 @@ static inline void unpoison(const void *p, size_t bytes)
 #endif
 }
 
-/* For tests: is touching this byte a fault that is seen? */
+/* For tests: whether AddressSanitizer would report an access to this byte. */
 static inline bool poison_is_at(const void *p)
 {
 #ifdef POISON_IS_SEEN

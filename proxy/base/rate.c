@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Token buckets, in whole millionths: a microsecond refills as many of them as the rate says. */
+/* Token buckets, counted in millionths of a token: a microsecond refills per_second of them. */
 #include "proxy/base/rate.h"
 
 #define TOKEN UINT64_C(1000000)
-/* The span is cut so that the product stays in range: an hour refills any bucket. */
-#define SPAN_MOST (3600 * USEC_PER_SEC)
+/* Limits the span so that the product cannot overflow. An hour refills any bucket. */
+#define SPAN_MAX_USEC (3600 * USEC_PER_SEC)
 
 static void pay_back(struct bucket *b, uint64_t millionths)
 {
@@ -14,7 +14,7 @@ static void pay_back(struct bucket *b, uint64_t millionths)
 bool bucket_take(struct bucket *b, const struct rate *rate, uint32_t tokens, usec now)
 {
 	if (now > b->at) {
-		usec span = now - b->at < SPAN_MOST ? now - b->at : SPAN_MOST;
+		usec span = now - b->at < SPAN_MAX_USEC ? now - b->at : SPAN_MAX_USEC;
 		pay_back(b, span * rate->per_second);
 		b->at = now;
 	}

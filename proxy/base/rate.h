@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* How often something may happen: a rate is what is allowed, a bucket what is left of it. */
+/* Rate limits: a rate is the allowed frequency, a bucket the tokens used of it. */
 #ifndef PUSHGATE_BASE_RATE_H
 #define PUSHGATE_BASE_RATE_H
 
 #include "proxy/base/clock.h"
 #include <stdbool.h>
 
-/* On average so many tokens a second, and `burst` at once after a rest. */
+/* per_second tokens on average, and up to `burst` tokens at once. */
 struct rate {
 	uint32_t per_second, burst;
 };
 
-/* A token bucket of some rate. Zero is a full one. */
+/* A token bucket. Initialize with zeroes: a full bucket. */
 struct bucket {
 	uint64_t spent; /* millionths of a token */
-	usec at;        /* until when `spent` is true */
+	usec at;        /* the time at which `spent` was computed */
 };
 
-/* Takes so many tokens, all or none. False: there are not so many. */
+/* Takes all the tokens or none. False: the bucket has fewer. */
 bool bucket_take(struct bucket *b, const struct rate *rate, uint32_t tokens, usec now);
-/* Gives back thousandths of a token, as far as any are spent. */
+/* Gives back thousandths of a token, at most what is spent. */
 void bucket_give(struct bucket *b, uint64_t thousandths);
 
 #endif

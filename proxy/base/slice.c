@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The slice functions that are too long to inline: comparing without case, trimming, and walking
- * lists (RFC 9110 5.6). Not a string library: nothing here allocates or copies.
+ * Slice functions that are too long to inline: comparing without case, trimming, and reading lists
+ * (RFC 9110 5.6). Nothing here allocates or copies.
  */
 #include "proxy/base/slice.h"
 
@@ -43,7 +43,7 @@ struct slice slice_trim(struct slice s)
 	return s;
 }
 
-/* Where the member that starts at 0 ends: at a comma outside of quotes, or at the end. */
+/* The length of the member that starts at 0: up to a comma outside quotes, or to the end. */
 static size_t member_length(struct slice s)
 {
 	bool is_quoted = false;

@@ -41,7 +41,7 @@ static inline bool slice_equal(struct slice a, struct slice b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-/* [from, from+len), cut to what there is. */
+/* The bytes [from, from+len), as far as s has them. */
 static inline struct slice slice_sub(struct slice s, size_t from, size_t len)
 {
 	if (from > s.len)
@@ -61,22 +61,22 @@ static inline bool slice_starts_with(struct slice s, struct slice prefix)
 	return s.len >= prefix.len && slice_equal(slice_sub(s, 0, prefix.len), prefix);
 }
 
-/* Case-insensitive for ASCII letters alone (RFC 9110 5.6.2: tokens and names). */
+/* Ignores the case of ASCII letters only (RFC 9110 5.6.2: tokens and names). */
 bool slice_equal_nocase(struct slice a, struct slice b);
 
-/* Where the byte first stands, or s.len. */
+/* Position of the first such byte, or s.len. */
 size_t slice_find(struct slice s, char byte);
 
 /* Without leading and trailing SP and HTAB (RFC 9110 5.6.3 OWS). */
 struct slice slice_trim(struct slice s);
 
 /*
- * Cuts the next member off a comma-separated list (RFC 9110 5.6.1), skipping empty ones; quoted
- * strings are kept whole. False when the list is used up. *rest is advanced.
+ * Cuts the next member off a comma-separated list (RFC 9110 5.6.1) and advances *rest. Skips empty
+ * members; does not split quoted strings. False at the end of the list.
  */
 bool slice_next_member(struct slice *rest, struct slice *member);
 
-/* A decimal number without sign, at most `max`: true and *value, or false (RFC 9110 8.6 form). */
+/* Parses a decimal number without sign, in the form of RFC 9110 8.6, of at most `max`. */
 bool slice_to_number(struct slice s, uint64_t max, uint64_t *value);
 
 #endif

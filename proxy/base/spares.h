@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spares: objects of one size that have served and are kept for whoever wants the next one. They
- * come from malloc, and come back with undefined content. Whoever touches one that is kept is caught
- * under AddressSanitizer, as if it had been freed. How many are worth keeping shows in how few
- * were ever left.
+ * Spares: freed objects of one size, kept for reuse. They were allocated with malloc; a reused
+ * object has undefined content. AddressSanitizer reports an access to a kept object as if it had
+ * been freed. spares_trim frees those that were not needed: the least number that was left since
+ * the last call.
  */
 #ifndef PUSHGATE_BASE_SPARES_H
 #define PUSHGATE_BASE_SPARES_H
@@ -14,20 +14,20 @@
 #include <stdlib.h>
 
 struct spares {
-	void *first;  /* the next one stands in its first bytes */
+	void *first;  /* the first bytes of a spare point to the next one */
 	size_t bytes; /* of each */
 	uint32_t count, most;
-	uint32_t least; /* that there were since spares_trim */
+	uint32_t least; /* lowest count since spares_trim */
 };
 
-/* bytes: of each, at least a pointer's. */
+/* bytes: the size of an object, at least that of a pointer. */
 static inline void spares_init(struct spares *s, size_t bytes, uint32_t most)
 {
 	ensure(bytes >= sizeof(void *));
 	*s = (struct spares){.bytes = bytes, .most = most};
 }
 
-/* Yours; NULL when there is none. */
+/* Returns a spare object, which the caller then owns; NULL if there is none. */
 static inline void *spares_take(struct spares *s)
 {
 	void *object = s->first;
@@ -40,7 +40,7 @@ static inline void *spares_take(struct spares *s)
 	return object;
 }
 
-/* Takes it, unless there are enough: false, and it is still yours. */
+/* Takes the object. False: there are enough spares, and the caller still owns it. */
 static inline bool spares_keep(struct spares *s, void *object)
 {
 	if (s->count >= s->most)
@@ -52,14 +52,14 @@ static inline bool spares_keep(struct spares *s, void *object)
 	return true;
 }
 
-/* Takes it for good. */
+/* Takes the object: keeps it as a spare or frees it. */
 static inline void spares_keep_or_free(struct spares *s, void *object)
 {
 	if (!spares_keep(s, object))
 		free(object);
 }
 
-/* Frees those that nobody needed since the last time. Returns their bytes. */
+/* Frees the spares that were not needed since the last call. Returns their bytes. */
 static inline size_t spares_trim(struct spares *s)
 {
 	uint32_t unneeded = s->least;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wheel: WHEEL_SLOTS lists, each for one tick of the near future. A node whose deadline is
- * beyond the wheel's span stands in the last slot and is filed again when that comes round.
+ * The wheel: WHEEL_SLOTS lists, one for each tick of the near future. A node whose deadline is
+ * beyond the wheel's span is put into the last slot, and put into a slot again when that tick
+ * comes.
  */
 #include "proxy/base/wheel.h"
 
@@ -68,8 +69,8 @@ void wheel_forget(struct wheel *w, struct wheel_node *n)
 	w->count--;
 }
 
-/* Files again or fires every node of one slot; nodes that are set meanwhile are not looked at. */
-static void turn_slot(struct wheel *w, uint32_t slot, usec now)
+/* Fires each node of one slot, or puts it into a later slot. Skips nodes that are set meanwhile. */
+static void run_slot(struct wheel *w, uint32_t slot, usec now)
 {
 	struct list due;
 	list_init(&due);
@@ -114,7 +115,7 @@ void wheel_advance(struct wheel *w, usec now)
 	for (usec tick = first; tick <= last; tick++) {
 		uint32_t slot = (uint32_t)(tick % WHEEL_SLOTS);
 		if (w->occupied[slot / 64] & UINT64_C(1) << (slot % 64))
-			turn_slot(w, slot, now);
+			run_slot(w, slot, now);
 	}
 	find_soonest(w);
 }

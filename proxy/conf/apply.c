@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts what was read into objects, by the option table: a header makes an object with every default
- * in it, an option sets one value. What only the whole file can show is check.c's business.
+ * Applies section headers and options by the option table: a header makes an object with all
+ * defaults, an option sets one value. validate.c checks what involves more than one line.
  */
 #include "proxy/conf/load.h"
 #include "proxy/conf/value.h"
@@ -63,7 +63,9 @@ char *conf_path(struct conf_loader *l, struct slice s)
 
 void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_bytes)
 {
-	/* Full at every power of two. */
+	/*
+	 * The capacity is always a power of two: a count that is one means that the array is full.
+	 */
 	if ((count & (count - 1)) != 0)
 		return items;
 	void *more = arena_alloc(&l->conf->arena, (count ? 2 * count : 1) * item_bytes);
@@ -94,7 +96,7 @@ static bool set_option(
 		conf_mistake_here(l, "%s has no value; give one or remove the line", o->key);
 		return false;
 	}
-	return conf_put(l, o, object, value) && (!o->set || o->set(l, object, value));
+	return conf_store_value(l, o, object, value) && (!o->set || o->set(l, object, value));
 }
 
 void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object)
@@ -158,7 +160,7 @@ static void unknown_option(struct conf_loader *l, struct slice key)
 		    SLICE_ARG(key), word);
 }
 
-/* Says so when the option, or a word of its value, is not. */
+/* Reports a mistake and returns false if this version lacks the option or a word of its value. */
 static bool is_available(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
 	struct slice rest = value, word;
@@ -190,10 +192,10 @@ void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 {
 	struct conf_section *s = l->current;
 	if (!s) {
-		/* In an unknown section one complaint, about its header, is enough. */
+		/* For an unknown section only its header has been reported, not each option. */
 		if (!l->is_in_section)
 			conf_mistake_here(l,
-			    "'%.*s' stands before any section; put it below [server] or another "
+			    "'%.*s' is before the first section; put it below [server] or another "
 			    "header",
 			    SLICE_ARG(key));
 		return;
@@ -212,7 +214,8 @@ void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 		return;
 	}
 	*line = l->line;
-	if (!(l->takes_all || is_available(l, o, value)) || !set_option(l, o, s->object, value))
+	if (!(l->accepts_unavailable || is_available(l, o, value)) ||
+	    !set_option(l, o, s->object, value))
 		s->is_broken = true;
 }
 
@@ -254,7 +257,7 @@ static void unknown_section(struct conf_loader *l, struct slice word)
 	conf_mistake_here(l, "unknown section [%.*s]; write %s", SLICE_ARG(word), known);
 }
 
-static bool name_is_fine(struct conf_loader *l, enum conf_kind kind, struct slice name)
+static bool check_name(struct conf_loader *l, enum conf_kind kind, struct slice name)
 {
 	const struct conf_section_type *type = &conf_section_types[kind];
 
@@ -315,7 +318,7 @@ void conf_begin_section(struct conf_loader *l, struct slice header)
 		unknown_section(l, word);
 		return;
 	}
-	if (!name_is_fine(l, (enum conf_kind)kind, name))
+	if (!check_name(l, (enum conf_kind)kind, name))
 		return;
 	const struct conf_section *earlier = find_section(l, (enum conf_kind)kind, name);
 	if (earlier) {
@@ -325,14 +328,13 @@ void conf_begin_section(struct conf_loader *l, struct slice header)
 	}
 	const struct conf_unavailable *row =
 	    conf_find_unavailable((enum conf_kind)kind, NULL, SLICE(""));
-	if (row && !l->takes_all) {
+	if (row && !l->accepts_unavailable) {
 		conf_mistake_here(l, "[%s] sections are not available yet in this version; %s",
 		    conf_section_types[kind].word, row->right ? row->right : "remove it");
 		return;
 	}
 	l->current = section_new(l, (enum conf_kind)kind, name);
-	/* Of a duplicate the options are read all the same, so that their mistakes show in the same
-	 * run. */
+	/* Read the options of a duplicate section too, so that one run reports all mistakes. */
 	if (!earlier) {
 		*(l->last ? &l->last->next : &l->first) = l->current;
 		l->last = l->current;

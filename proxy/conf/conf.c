@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Begin and end of a load. The steps are in source.c (reading), apply.c (setting) and check.c. */
+/*
+ * Begins and ends a load. source.c reads the files, apply.c sets the values, validate.c checks the
+ * whole.
+ */
 #include "proxy/conf/conf.h"
 #include "proxy/base/memory.h"
 #include "proxy/conf/load.h"
@@ -11,7 +14,7 @@ static struct conf *load_begin(struct conf_loader *l, const char *name, bool res
 	arena_init(&c->arena, NULL, 0);
 	*l = (struct conf_loader){.conf = c, .errors = errors, .resolve = resolve};
 	c->file = conf_copy(l, slice_of_string(name));
-	/* Presets that are paths would be relative to this. */
+	/* Default paths are relative to this file. */
 	l->file = c->file;
 	conf_apply_presets(l, CONF_SECTION_SERVER, c);
 	l->file = NULL;
@@ -35,7 +38,7 @@ struct conf *conf_load(const char *path, bool resolve, FILE *errors)
 	l.follows_includes = true;
 	conf_read_file(&l, c->file);
 	if (l.mistakes > 0 &&
-	    !l.seen) { /* The file itself cannot be read: all else follows from that. */
+	    !l.seen) { /* The main file cannot be read: other mistakes would only follow from that. */
 		conf_free(c);
 		return NULL;
 	}
@@ -57,7 +60,7 @@ struct conf *conf_load_everything(struct slice text, const char *name, bool reso
 	struct conf_loader l;
 	struct conf *c = load_begin(&l, name, resolve, errors);
 
-	l.takes_all = true;
+	l.accepts_unavailable = true;
 	conf_read_text(&l, c->file, text);
 	return load_end(&l);
 }

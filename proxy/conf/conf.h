@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The configuration: INI (inih) read through one option table into one const snapshot. Whatever is
- * wrong is reported as "file:line: what is wrong; what would be right", all mistakes of a file
- * in one go, and no snapshot comes out.
+ * The configuration: INI files (inih), read by one option table into one const snapshot. Mistakes
+ * are reported as "file:line: what is wrong; what to write". One run reports all mistakes of a
+ * file, and then returns no snapshot.
  *
- * The snapshot is a plain tree, freed at once by conf_free; everyone else borrows from it. Numbers
- * are in the units that their names say; 0 in a time means "no limit" unless the option says
- * otherwise.
+ * The snapshot is one tree that conf_free frees; all users borrow from it. Names give the units of
+ * numbers. A time of 0 means "no limit" unless the option says otherwise.
  */
 #ifndef PUSHGATE_CONF_CONF_H
 #define PUSHGATE_CONF_CONF_H
@@ -30,12 +29,12 @@ enum conf_origin_kind {
 
 struct conf_server {
 	uint32_t workers;             /* 0 = auto: one per CPU */
-	const char *user;             /* NULL = whoever started it; for root, somebody without rights */
-	enum conf_sandbox sandbox;    /* of system calls */
+	const char *user;             /* NULL = the user that started pushgate; for root: pushgate or nobody */
+	enum conf_sandbox sandbox;    /* filter of system calls */
 	const char *access_log;       /* path, "-" = standard output, NULL = off */
 	const char *error_log;        /* path, "-" = standard error */
 	const char *status_socket;    /* path of the master's unix socket, NULL = none */
-	const char *learned_file;     /* what is learned, over restarts; NULL = not kept */
+	const char *learned_file;     /* keeps learned resources over restarts; NULL = none */
 	const char *pseudonym;        /* in Via and Proxy-Status: "pushgate" by default */
 	uint64_t memory_bytes;        /* budget of one worker: 256 MiB */
 	uint64_t connection_memory_bytes; /* budget of one connection: 16 MiB */
@@ -43,20 +42,20 @@ struct conf_server {
 	/* Push allowances; the rest of the caps is in policy_rules. */
 	uint32_t promise_refusals;    /* refusals a minute on one origin connection before it turns push off: 1000 */
 	uint32_t promise_rate;        /* promises per second accepted from one origin connection: 100000 */
-	uint32_t reset_rate;          /* refusal RST_STREAMs per second to one origin connection before its routes use the push-off pool: 100 */
-	usec push_start_timeout;      /* a promise waits at most so long for its response to begin: 10 s */
-	/* What a client has (policy/diary.h, cookie.h). */
+	uint32_t reset_rate;          /* refused promises per second on one origin connection before its routes use the pool without push: 100 */
+	usec push_start_timeout;      /* longest wait of a promise for its response to begin: 10 s */
+	/* The diary of what a client has (policy/diary.h, cookie.h). */
 	uint32_t diary_entries;       /* of one client connection: 256; 0 = no diary */
-	const char *diary_cookie;     /* its name, NULL = none */
+	const char *diary_cookie;     /* the cookie's name, NULL = none */
 	usec diary_cookie_age;        /* 7 days */
 	struct slice diary_keys[POLICY_COOKIE_KEYS]; /* secrets: the first signs. Empty when files are not opened */
 	uint32_t diary_key_count;
-	/* What is held for one client connection. */
+	/* Held responses of one client connection. */
 	uint32_t hold_max_count;      /* 32 */
 	uint64_t hold_max_bytes;      /* 2 MiB */
 	usec hold_max_age;            /* 30 s */
-	bool hold_shared;             /* what a shared cache may store serves all clients of the worker */
-	usec hint_wait;               /* a 103 of ours gathers hints for so long: 0 = one loop pass */
+	bool hold_shared;             /* responses that a shared cache may store are served to all clients of the worker */
+	usec hint_wait;               /* how long a 103 gathers hints: 0 = one loop pass */
 };
 
 /* What the peer of one connection may do (docs/LIMITS.md). */
@@ -64,11 +63,11 @@ struct conf_limits {
 	struct rate faults, pings, settings, priorities, empty_frames, window_updates, field_blocks;
 	uint32_t field_block_bytes;   /* on the wire: 128 KiB */
 	uint32_t continuations;       /* of one field block: 32 */
-	uint32_t control_bytes;       /* of answers that it provokes and does not read: 256 KiB */
-	uint32_t min_rate;            /* bytes a second of what it has to send or to take: 100; 0 = any */
+	uint32_t control_bytes;       /* queued replies (acknowledgements, resets): 256 KiB */
+	uint32_t min_rate;            /* least bytes a second that the peer must send or read: 100; 0 = any */
 	struct rate resets;           /* clients */
-	struct rate promises;         /* origins, as the next two */
-	uint32_t reserved_pushes;     /* promised and unanswered at a time: 4096 */
+	struct rate promises;         /* this and the next two: origins */
+	uint32_t reserved_pushes;     /* promises without a response: 4096 */
 	uint32_t interim_responses;   /* to one request: 32 */
 };
 
@@ -82,7 +81,7 @@ struct conf_listen {
 	bool clients_shared;          /* clients = shared: one connection may carry many users */
 	uint32_t max_connections;     /* accepted at a time, per worker: 10000 */
 	uint32_t max_connections_per_client; /* of these: 1000; 0 = no limit */
-	/* Per-hop settings that we announce. */
+	/* Settings sent to the client. */
 	uint32_t max_concurrent_streams; /* 100 */
 	uint32_t stream_window_bytes;    /* 64 KiB … receive, for uploads: 256 KiB */
 	uint32_t connection_window_bytes;/* 1 MiB */
@@ -110,7 +109,7 @@ struct conf_origin {
 	const char *host_override;    /* :authority for the origin; NULL = keep the client's */
 	uint32_t max_concurrent_pushes; /* announced as MAX_CONCURRENT_STREAMS: 1000 */
 	uint32_t max_connections;     /* per worker and pool: 4 */
-	uint32_t spare_connections;   /* opened ahead of need once in use: 0 */
+	uint32_t spare_connections;   /* opened in advance once in use: 0 */
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
 	uint32_t stream_window_bytes; /* 256 KiB */
 	uint32_t max_stream_window_bytes; /* grows with the bandwidth-delay product up to: 4 MiB */
@@ -121,7 +120,7 @@ struct conf_origin {
 	uint32_t index;
 };
 
-/* What a route does to the fields of its requests or responses, in the order of the file. */
+/* A route's changes to the fields of its requests or responses, in the order of the file. */
 enum conf_field_change { CONF_FIELD_SET, CONF_FIELD_ADD, CONF_FIELD_REMOVE };
 struct conf_field {
 	enum conf_field_change change;
@@ -146,16 +145,16 @@ struct conf_route {
 
 enum conf_learned { CONF_LEARNED_OFF, CONF_LEARNED_PROPOSE, CONF_LEARNED_APPLY };
 
-/* A resource that goes with every request that a preload takes; empty slices where nothing was said. */
+/* A resource that a preload offers with each matching request. Empty slices: not given. */
 struct conf_add {
 	struct slice path, as, type, crossorigin, fetchpriority, media;
 };
 
-/* Where offers of our own come from. */
+/* The sources of pushgate's own offers. */
 struct conf_preload {
 	const char *name, *file;
 	uint32_t line;
-	struct policy_rule when;      /* conditions alone: policy_rule_takes */
+	struct policy_rule when;      /* conditions only, for policy_rule_takes */
 	bool link;
 	enum conf_learned learned;
 	const char **manifests;       /* paths of files */
@@ -172,9 +171,9 @@ struct conf {
 	size_t listen_count;
 	struct conf_origin *origins;
 	size_t origin_count;
-	struct conf_route *routes;    /* in order of the file; matching is most specific first: see offer/router.h */
+	struct conf_route *routes;    /* in order of the file; the most specific one matches (offer/router.h) */
 	size_t route_count;
-	struct conf_preload *preloads; /* in order of the file; all that take a request count */
+	struct conf_preload *preloads; /* in order of the file; all that match a request are used */
 	size_t preload_count;
 	struct policy_rules policy;
 	struct policy_regexes *regexes; /* of all patterns; NULL when there are none */
@@ -182,19 +181,20 @@ struct conf {
 // clang-format on
 
 /*
- * Reads, checks and resolves. NULL when anything is wrong; every mistake (and every warning) has
- * been written to `errors` by then, a line each. With `resolve` false names are not looked up and
- * the files and users that options name are not opened or looked for (tests, explain); included
- * files are part of the configuration and are read.
+ * Reads the file, checks it and resolves names. NULL if anything is wrong; then every mistake has
+ * been written to `errors`, one a line. Warnings are written too. With `resolve` false (tests,
+ * explain) names are not looked up, and files and users that options name are not opened or looked
+ * for. Included files are read all the same.
  */
 struct conf *conf_load(const char *path, bool resolve, FILE *errors);
-/* The same for a text in memory; `name` stands for the file in messages. Includes are read with
- * `resolve` alone. */
+/* The same for a text in memory; messages call it `name`. Includes are read only with `resolve`. */
 struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors);
-void conf_free(struct conf *c); /* NULL is fine */
+void conf_free(struct conf *c); /* accepts NULL */
 
-/* The option table as text: `pushgate help-config`. section NULL = all; "example": a commented
- * configuration. */
+/*
+ * `pushgate help-config`: prints the option table. section NULL = all; "example": a commented
+ * configuration.
+ */
 void conf_print_help(FILE *out, const char *section);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `pushgate help-config example`: a configuration with every option that is available, its sentence
- * above it. etc/pushgate.ini is its output. What is needed stands there, everything else is
+ * `pushgate help-config example`: prints a configuration with every available option and its
+ * sentence above it. etc/pushgate.ini is this output. Required options are active, all others are
  * commented out.
  */
 #include "proxy/conf/option.h"
@@ -9,28 +9,27 @@
 enum { EXAMPLE_COLUMNS = 100 };
 
 static const char introduction[] =
-    "; pushgate: every option there is, with its default. What stands behind a single ';' without "
-    "a\n"
-    "; space is what holds anyway, or an example where there is no default; remove the ';' to "
-    "change\n"
-    "; it. `pushgate check -c FILE` tells what is wrong with a file; `pushgate help-config` prints "
+    "; pushgate: all options with their defaults. A line that begins with ';' and no space shows "
     "the\n"
-    "; ranges, and `pushgate help-config example` this file.\n"
+    "; default, or an example if there is no default: remove the ';' to change it.\n"
+    "; `pushgate check -c FILE` reports mistakes in a file, `pushgate help-config` prints the "
+    "ranges,\n"
+    "; and `pushgate help-config example` prints this file.\n"
     ";\n"
-    "; One option a line, comments on lines of their own. Lists are separated by spaces or "
-    "commas;\n"
-    "; \"double quotes\" keep a member with spaces together. Sizes are bytes (k, M, G: powers of "
-    "1024),\n"
-    "; times have a unit (ms, s, m, h), a rate is so many a second and so many at once (100/s "
-    "burst 500;\n"
-    "; twice as many where none is given). Relative paths start at the folder of the file that "
-    "they stand\n"
-    "; in.\n"
+    "; Write one option on a line, and comments on lines of their own. Separate the members of a "
+    "list\n"
+    "; by spaces or commas; write a member with spaces in \"double quotes\". Sizes are in bytes "
+    "(k, M, G:\n"
+    "; powers of 1024). Times need a unit (ms, s, m, h). A rate is an average per second and a "
+    "burst\n"
+    "; (100/s burst 500); the default burst is twice the rate. Relative paths start at the folder "
+    "of\n"
+    "; the file that contains them.\n"
     "\n"
-    "; Other files may be read, above the first section of a file: by name or by a pattern.\n"
+    "; Above its first section a file may include others, by name or by a pattern.\n"
     ";include = conf.d/*.ini\n";
 
-/* How a section is shown; the last ones are not needed, and commented out as a whole. */
+/* The name that a section gets in the example; optional sections are commented out. */
 static const struct {
 	const char *name;
 	bool is_commented;

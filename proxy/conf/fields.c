@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `Name: value` of the field rules of a route (RFC 9110 5.1, 5.5). Fields that belong to the
- * message or to one hop are not the configuration's to change.
+ * `Name: value` in a route's field changes (RFC 9110 5.1, 5.5). The configuration may not change
+ * fields that belong to the message's framing or to one hop.
  */
 #include "proxy/conf/setters.h"
 
 #include "proxy/base/ascii.h"
 
-/* RFC 9110 5.5: no controls but HTAB; what stands around the value has been cut. */
+/* RFC 9110 5.5: no control characters but HTAB. The caller has trimmed the value. */
 bool conf_is_text(struct slice text)
 {
 	return !ascii_has(text, ASCII_CONTROL);
 }
 
-/* Why a field is not to be touched, or NULL. */
+/* Why the configuration may not change the field, or NULL. */
 static const char *forbidden(enum http_token token)
 {
 	switch ((unsigned)token) {
@@ -25,30 +25,30 @@ static const char *forbidden(enum http_token token)
 	case HTTP_TOKEN_TRAILER:
 	case HTTP_TOKEN_TRANSFER_ENCODING:
 	case HTTP_TOKEN_HTTP2_SETTINGS:
-		return "it belongs to one hop";
+		return "pushgate itself sets the fields of one hop";
 	case HTTP_TOKEN_CONTENT_LENGTH:
-		return "it says how the message is framed";
+		return "pushgate itself sets the length of a message";
 	case HTTP_TOKEN_HOST:
-		return "it names what is asked for; see host of [origin NAME]";
+		return "set host of [origin NAME] instead";
 	}
 	return NULL;
 }
 
 static const char *fault_of(
-    struct slice name, struct slice value, enum http_token token, bool takes_value, bool has_colon)
+    struct slice name, struct slice value, enum http_token token, bool needs_value, bool has_colon)
 {
 	if (name.len > 0 && name.ptr[0] == ':')
-		return "pseudo-fields are not to be changed; name a field";
+		return "pseudo-fields cannot be changed; name a field";
 	if (!ascii_is_token(name))
-		return takes_value ? "write NAME: VALUE" : "write the field's NAME alone";
+		return needs_value ? "write NAME: VALUE" : "write the field's NAME alone";
 	if (forbidden(token))
 		return forbidden(token);
-	if (has_colon != takes_value)
-		return takes_value ? "write NAME: VALUE" : "write the field's NAME alone";
-	return conf_is_text(value) ? NULL : "the value has control characters; write text";
+	if (has_colon != needs_value)
+		return needs_value ? "write NAME: VALUE" : "write the field's NAME alone";
+	return conf_is_text(value) ? NULL : "the value has control characters; remove them";
 }
 
-bool conf_put_field(
+bool conf_store_field(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
 {
 	struct conf_fields *f = (struct conf_fields *)(void *)((char *)object + o->offset);

@@ -6,7 +6,7 @@
 
 enum { HELP_COLUMNS = 80 };
 
-/* Words of text between an indentation and the right margin. */
+/* Prints text wrapped at HELP_COLUMNS, each line indented. */
 static void print_wrapped(FILE *out, int indent, const char *text)
 {
 	int column = 0;
@@ -33,27 +33,27 @@ static bool is_available(const struct conf_option *o, struct slice word)
 const char *conf_option_choices(const struct conf_option *o, const char *joint,
     const char *last_joint, char *buffer, size_t size)
 {
-	struct slice rest = slice_of_string(o->choices), word, held = SLICE("");
+	struct slice rest = slice_of_string(o->choices), word, previous = SLICE("");
 	size_t used = 0;
 
 	buffer[0] = '\0';
-	/* One word behind, to know which is the last. */
+	/* Print each word one round later, so that the last one is known. */
 	while (used < size && value_next_word(&rest, &word) == VALUE_WORD) {
 		if (!is_available(o, word))
 			continue;
-		if (held.len > 0)
+		if (previous.len > 0)
 			used += (size_t)snprintf(buffer + used, size - used, "%s%.*s",
-			    used ? joint : "", SLICE_ARG(held));
-		held = word;
+			    used ? joint : "", SLICE_ARG(previous));
+		previous = word;
 	}
 	if (used < size)
-		snprintf(
-		    buffer + used, size - used, "%s%.*s", used ? last_joint : "", SLICE_ARG(held));
+		snprintf(buffer + used, size - used, "%s%.*s", used ? last_joint : "",
+		    SLICE_ARG(previous));
 	return buffer;
 }
 
-/* The pieces between bars, without those that are not available. */
-static void written_form(const struct conf_option *o, char *buffer, size_t size)
+/* Copies the alternatives of the form (separated by " | ") that are available. */
+static void available_form(const struct conf_option *o, char *buffer, size_t size)
 {
 	const char *rest = o->form;
 	size_t used = 0;
@@ -75,7 +75,7 @@ const char *conf_option_form(const struct conf_option *o, char *buffer, size_t s
 	char least[VALUE_TEXT], most[VALUE_TEXT];
 
 	if (o->form) {
-		written_form(o, buffer, size);
+		available_form(o, buffer, size);
 		return buffer;
 	}
 	switch (o->type) {
@@ -164,18 +164,18 @@ static void print_section(FILE *out, enum conf_kind kind)
 static void print_syntax(FILE *out)
 {
 	print_wrapped(out, 0,
-	    "A configuration is made of sections and options, `key = value`, one a line. Lines "
-	    "that begin "
-	    "with ; or # are comments; there are none behind a value. Lists are separated by "
-	    "spaces or "
-	    "commas, and \"double quotes\" keep a member with spaces together. Sizes are bytes "
-	    "(k, M and G "
-	    "are powers of 1024), times need a unit (ms, s, m, h), a rate is so many a second "
-	    "and so many at once (100/s burst 500; twice as many where none is given). Relative "
-	    "paths start at the folder of "
-	    "the file that they stand in. `include = FILE` above the first section of a file reads "
-	    "another "
-	    "file, or with a pattern such as conf.d/*.ini several, at that place.");
+	    "A configuration has sections and options, `key = value`, one on a line. Lines that "
+	    "begin "
+	    "with ; or # are comments; a comment cannot follow a value. Separate the members of a "
+	    "list by spaces or commas; write a member with spaces in \"double quotes\". Sizes are "
+	    "in "
+	    "bytes (k, M and G are powers of 1024). Times need a unit (ms, s, m, h). A rate is an "
+	    "average per second and a burst (100/s burst 500); the default burst is twice the "
+	    "rate. "
+	    "Relative paths start at the folder of the file that contains them. Above its first "
+	    "section a file may include others with `include = FILE`; FILE may be a pattern such "
+	    "as "
+	    "conf.d/*.ini.");
 }
 
 void conf_print_help(FILE *out, const char *section)

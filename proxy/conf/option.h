@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to conf/: the option table. One row per option is all that the parser, the check, the
- * help and the manual know about it.
+ * Private to conf/: the option table. Parser, validation, help and manual know an option only by
+ * its row.
  */
 #ifndef PUSHGATE_CONF_OPTION_H
 #define PUSHGATE_CONF_OPTION_H
@@ -26,37 +26,42 @@ enum conf_type {
 	CONF_TYPE_WINDOW,   /* uint32_t, bytes */
 	CONF_TYPE_TIME,     /* usec */
 	CONF_TYPE_RATE,     /* struct rate */
-	CONF_TYPE_SWITCH,   /* bool: the second of two choices is true */
-	CONF_TYPE_CHOICE,   /* an enum: the position in choices */
-	CONF_TYPE_BITS,     /* uint32_t: a list of choices, bit `min` is the first */
+	CONF_TYPE_SWITCH,   /* bool: of two choices the second is true */
+	CONF_TYPE_CHOICE,   /* an enum: the position among choices */
+	CONF_TYPE_BITS,     /* uint32_t: a list of choices; bit `min` is the first choice */
 	CONF_TYPE_TEXT,     /* const char * */
 	CONF_TYPE_FILE,     /* const char *, relative to the file that names it */
 	CONF_TYPE_LIST,     /* struct slice * and a size_t count */
 	CONF_TYPE_CIDRS,    /* struct cidr * and a size_t count */
-	CONF_TYPE_PATTERNS, /* struct policy_patterns; `min` 1: without case */
+	CONF_TYPE_PATTERNS, /* struct policy_patterns; `min` 1: ignores case */
 	/* const char ** and a size_t count, each relative to the file that names it */
 	CONF_TYPE_FILES,
 	CONF_TYPE_FIELDS, /* struct conf_fields; `min` is the change */
-	CONF_TYPE_OTHER,  /* whatever set() makes of it */
+	CONF_TYPE_OTHER,  /* set() stores the value */
 };
 
 struct conf_option {
 	enum conf_kind section;
 	enum conf_type type;
 	const char *key;
-	const char *form;    /* what to write, for the help; NULL = as the type says */
-	const char *preset;  /* the default as it would be written; NULL = none */
-	const char *example; /* what the commented configuration shows where there is no default */
+	const char *form;    /* syntax of the value, for the help; NULL = derived from the type */
+	const char *preset;  /* the default, as text; NULL = none */
+	const char *example; /* shown in the commented configuration if there is no default */
 	uint64_t min, max;
 	const char *choices; /* separated by spaces */
 	bool is_required, repeats;
 	size_t offset, count_offset;
-	/* Checks (and, for CONF_TYPE_OTHER, stores). False: a mistake has been reported. */
+	/*
+	 * Checks the value (and stores it, for CONF_TYPE_OTHER). False: a mistake has been
+	 * reported.
+	 */
 	bool (*set)(struct conf_loader *l, void *object, struct slice value);
-	/* For lists: what is wrong with a member and what would be right, or NULL. */
+	/* For lists: NULL, or what is wrong with a member and what to write. */
 	const char *(*check)(struct slice member);
-	/* For the operator; also says what 0 means where it is allowed. A line that begins "WORD: "
-	 * is about that choice. */
+	/*
+	 * For the operator; says what 0 means where it is allowed. A line that begins with "WORD: "
+	 * describes that choice.
+	 */
 	const char *sentence;
 };
 
@@ -66,38 +71,39 @@ extern const size_t conf_option_count;
 struct conf_section_type {
 	const char *word; /* "listen" */
 	bool is_named;
-	size_t object_bytes; /* 0: it is the struct conf itself */
+	size_t object_bytes; /* 0: the object is struct conf itself */
 	const char *sentence;
 };
 extern const struct conf_section_type conf_section_types[CONF_SECTION_COUNT];
 
 /*
- * What the option table has and the program does not do yet: a section (key NULL), an option (value
- * NULL), or a word of its value (one that ends in '*' stands for all that begin so). It is refused
- * where it is written, and the help does not show it. To make a thing available is to delete its
- * row.
+ * Parts of the option table that the program does not support yet: a section (key NULL), an option
+ * (value NULL), or a word of an option's value (a final '*' matches all words with this beginning).
+ * Using one is a mistake, and the help does not show it. To make it available, delete its row.
  */
 struct conf_unavailable {
 	enum conf_kind section;
 	const char *key, *value;
-	const char *right; /* NULL: the choices that there are, else "remove it" */
+	/* What to write instead; NULL: the available choices, else "remove it". */
+	const char *right;
 };
 extern const struct conf_unavailable conf_unavailable_rows[];
 extern const size_t conf_unavailable_count;
-/* The row that speaks against it, or NULL. Without a word (the empty slice): against the option as
- * a whole, or the section that it stands in; key NULL: against the section. With one: against this
- * word of the option's value. */
+/*
+ * The row that makes something unavailable, or NULL. key NULL: asks about the section. word empty:
+ * about the option or its section. Otherwise: about this word of the option's value.
+ */
 const struct conf_unavailable *conf_find_unavailable(
     enum conf_kind section, const char *key, struct slice word);
 
-/* What may be written, by the type unless the row says it; what is not available is left out. */
+/* The syntax of an option's value, from its row or its type, without unavailable parts. */
 const char *conf_option_form(const struct conf_option *o, char *buffer, size_t size);
-/* The choices that are available, joined; the last joint may be another. */
+/* The available choices, separated by joint; last_joint separates the last two. */
 const char *conf_option_choices(const struct conf_option *o, const char *joint,
     const char *last_joint, char *buffer, size_t size);
-/* The sentence without lines about words that are not available, on one line. */
+/* The sentence on one line, without lines about unavailable words. */
 const char *conf_option_sentence(const struct conf_option *o, char *buffer, size_t size);
-/* example.c: a configuration with every option that is available, commented. */
+/* example.c: prints a commented configuration with all available options. */
 void conf_print_example(FILE *out);
 const struct conf_option *conf_find_option(enum conf_kind section, struct slice key);
 

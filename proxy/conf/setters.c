@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Setters and checks for options whose value needs more than its type says: addresses, servers,
- * certificates, users. Each reports its own mistake at the line that is being read.
+ * Setters and checks for options whose value needs more than its type: addresses, servers,
+ * certificates, users. Each reports a mistake at the line that is being read.
  */
 #include "proxy/conf/setters.h"
 #include "proxy/base/ascii.h"
@@ -40,13 +40,14 @@ bool conf_set_user(struct conf_loader *l, void *object, struct slice value)
 
 	if (l->resolve && !getpwnam(c->server.user)) {
 		conf_mistake_here(l,
-		    "there is no user '%.*s'; name one that exists or leave it out", SHOWN(value));
+		    "there is no user '%.*s'; name an existing user or remove the line",
+		    SHOWN(value));
 		return false;
 	}
 	return true;
 }
 
-/* "off" is NULL, "-" stays, all else is a path. */
+/* Returns NULL for "off", "-" for "-", and a path for anything else. */
 static const char *log_path(struct conf_loader *l, struct slice value)
 {
 	if (slice_equal(value, SLICE("off")))
@@ -116,7 +117,7 @@ bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice val
 	return true;
 }
 
-/* A secret of 16 to 1024 bytes; a newline at its end does not belong to it. */
+/* Reads a secret of 16 to 1024 bytes, without a newline at its end. */
 static bool read_secret(struct conf_loader *l, const char *path, struct slice *secret)
 {
 	char bytes[1026];
@@ -135,8 +136,7 @@ static bool read_secret(struct conf_loader *l, const char *path, struct slice *s
 		else
 			conf_mistake_here(l,
 			    "the diary-cookie-key file '%s' has %s bytes; write 16 to 1024 random "
-			    "ones "
-			    "into it",
+			    "bytes into it",
 			    path, n < 16 ? "too few" : "too many");
 	}
 	if (in)
@@ -150,7 +150,7 @@ bool conf_set_diary_cookie_key(struct conf_loader *l, void *object, struct slice
 
 	if (server->diary_key_count == POLICY_COOKIE_KEYS) {
 		conf_mistake_here(l,
-		    "there are more than %d diary-cookie-key; keep the newest and the one before",
+		    "there are more than %d diary-cookie-key options; keep the newest two",
 		    POLICY_COOKIE_KEYS);
 		return false;
 	}
@@ -225,7 +225,7 @@ static bool bad_server(struct conf_loader *l, struct slice value, const char *wr
 
 static bool server_unix(struct conf_loader *l, struct conf_origin *o, struct slice value)
 {
-	/* "h2c+unix:/path" without its first four bytes is what net understands. */
+	/* net_address_parse reads "unix:/path": skip "h2c+". */
 	const char *wrong = net_address_parse(slice_from(value, 4), &o->addresses[0]);
 
 	if (wrong)
@@ -259,9 +259,9 @@ static bool server_tcp(
 	if (text.len > 0 && text.ptr[text.len - 1] == '/')
 		text.len--;
 	if (slice_find(text, '/') < text.len)
-		return bad_server(l, value, "a path has no place in it");
+		return bad_server(l, value, "it must not have a path");
 	if (!http_authority_parse(text, scheme, &a) || a.host.len == 0 || a.port == 0)
-		return bad_server(l, value, "that is no HOST:PORT");
+		return bad_server(l, value, "it is not HOST:PORT");
 	if (a.host.len > HOST_BYTES)
 		return bad_server(l, value, "the host name is too long");
 	struct slice host = a.host;
@@ -271,8 +271,9 @@ static bool server_tcp(
 	o->port = a.port;
 	resolve_server(l, o, a.host);
 	if (l->resolve && o->address_count == 0) {
-		conf_mistake_here(
-		    l, "the name '%s' has no address; correct it or write an IP address", o->host);
+		conf_mistake_here(l,
+		    "the host '%s' has no address; correct the name or write an IP address",
+		    o->host);
 		return false;
 	}
 	return true;
@@ -297,7 +298,7 @@ bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 		o->kind = CONF_ORIGIN_H2_PLAIN;
 		return server_tcp(l, o, value, 6);
 	}
-	return bad_server(l, value, "it has no known scheme");
+	return bad_server(l, value, "its scheme is unknown");
 }
 
 bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value)

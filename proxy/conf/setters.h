@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to conf/: what the option table calls for values that need more than their type says. */
+/*
+ * Private to conf/: setters and checks that the option table calls for values that need more than
+ * their type.
+ */
 #ifndef PUSHGATE_CONF_SETTERS_H
 #define PUSHGATE_CONF_SETTERS_H
 
@@ -35,7 +38,7 @@ bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value);
 /* [preload] */
 bool conf_set_add(struct conf_loader *l, void *object, struct slice value);
 /* CONF_TYPE_FIELDS */
-bool conf_put_field(
+bool conf_store_field(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value);
 
 /* Members of lists. */
@@ -45,7 +48,7 @@ const char *conf_check_path_glob(struct slice member);
 const char *conf_check_host_glob(struct slice member);
 const char *conf_check_media_glob(struct slice member);
 
-/* RFC 9110 5.5: no controls but HTAB. */
+/* RFC 9110 5.5: a field value without control characters but HTAB. */
 bool conf_is_text(struct slice text);
 
 #endif

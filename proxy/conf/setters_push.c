@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Setters and checks for what [push] and [preload] say: patterns, shares, times, urgency,
- * resources. */
+/* Setters and checks of [push] and [preload]: patterns, shares, times, urgency, resources. */
 #include "proxy/base/ascii.h"
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
@@ -32,7 +31,8 @@ const char *conf_check_media_glob(struct slice member)
 
 /* ---- conditions and limits ---- */
 
-static bool bad(struct conf_loader *l, enum conf_kind section, const char *key, struct slice value)
+static bool bad_value(
+    struct conf_loader *l, enum conf_kind section, const char *key, struct slice value)
 {
 	char right[300] = "write ";
 	const struct conf_option *o = conf_find_option(section, slice_of_string(key));
@@ -49,14 +49,14 @@ bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value)
 	if (value.len < 2 || (value.ptr[0] != '<' && value.ptr[0] != '>') ||
 	    !value_time(slice_trim(slice_from(value, 1)), &span) || span == 0 ||
 	    span > 60 * USEC_PER_SEC)
-		return bad(l, CONF_SECTION_PUSH, "rtt", value);
+		return bad_value(l, CONF_SECTION_PUSH, "rtt", value);
 	rule->rtt_compare = value.ptr[0] == '<' ? POLICY_COMPARE_BELOW : POLICY_COMPARE_ABOVE;
 	rule->rtt_usec = span;
 	return true;
 }
 
-/* "10%", "0.5%": of 10000. */
-static bool percent(struct slice text, uint32_t *share)
+/* Parses "10%" or "0.5%" into parts of 10000. */
+static bool parse_percent(struct slice text, uint32_t *share)
 {
 	uint64_t whole, part = 0;
 
@@ -77,14 +77,14 @@ bool conf_set_share(struct conf_loader *l, void *object, struct slice value)
 {
 	struct policy_rule *rule = object;
 
-	return (percent(value, &rule->share) && rule->share > 0) ||
-	       bad(l, CONF_SECTION_PUSH, "share", value);
+	return (parse_percent(value, &rule->share) && rule->share > 0) ||
+	       bad_value(l, CONF_SECTION_PUSH, "share", value);
 }
 
 bool conf_set_min_used(struct conf_loader *l, void *object, struct slice value)
 {
-	return percent(value, &((struct policy_rule *)object)->min_used) ||
-	       bad(l, CONF_SECTION_PUSH, "min-used", value);
+	return parse_percent(value, &((struct policy_rule *)object)->min_used) ||
+	       bad_value(l, CONF_SECTION_PUSH, "min-used", value);
 }
 
 bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value)
@@ -108,7 +108,7 @@ bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value)
 		return true;
 	}
 	if (!slice_to_number(value, 7, &number))
-		return bad(l, CONF_SECTION_PUSH, "urgency", value);
+		return bad_value(l, CONF_SECTION_PUSH, "urgency", value);
 	rule->urgency = (int8_t)number;
 	return true;
 }
@@ -134,10 +134,10 @@ static bool is_media_type(struct slice text)
 	       ascii_is_token(slice_from(text, slash + 1));
 }
 
-/* What a parameter of a preload link may say (HTML, Fetch). */
+/* The parameters of a preload link and their values (HTML, Fetch). */
 static const struct add_parameter {
 	struct slice name;
-	const char *choices; /* NULL: see is_good */
+	const char *choices; /* NULL: is_good checks the value */
 	bool (*is_good)(struct slice value);
 	size_t offset;
 	const char *right;
@@ -157,7 +157,7 @@ static const struct add_parameter {
 	"write a media query, such as \"media=(min-width: 600px)\""},
 };
 
-static const char *put_parameter(struct conf_loader *l, struct conf_add *add, struct slice word)
+static const char *set_parameter(struct conf_loader *l, struct conf_add *add, struct slice word)
 {
 	size_t equals = slice_find(word, '=');
 	struct slice name = slice_sub(word, 0, equals), text = slice_from(word, equals + 1);
@@ -174,7 +174,7 @@ static const char *put_parameter(struct conf_loader *l, struct conf_add *add, st
 		*slot = slice_of(conf_copy(l, text), text.len);
 		return NULL;
 	}
-	return "write as=, type=, crossorigin=, fetchpriority= or media= behind the path";
+	return "write as=, type=, crossorigin=, fetchpriority= or media= after the path";
 }
 
 bool conf_set_add(struct conf_loader *l, void *object, struct slice value)
@@ -193,7 +193,7 @@ bool conf_set_add(struct conf_loader *l, void *object, struct slice value)
 	}
 	add.path = slice_of(conf_copy(l, word), word.len);
 	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD) {
-		const char *right = put_parameter(l, &add, word);
+		const char *right = set_parameter(l, &add, word);
 		if (right) {
 			conf_mistake_here(l, "bad value '%.*s' for add; %s", SHOWN(word), right);
 			return false;

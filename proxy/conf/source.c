@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From files to section headers and options. inih splits and trims the lines; the reader that feeds
- * it counts them, refuses what inih would cut or skip in silence (long lines and names, NUL bytes,
- * lines that are nothing), and hands section headers over itself, as inih does not report them.
+ * Reads files into section headers and options. inih splits and trims the lines. The reader that
+ * feeds inih counts the lines and refuses those that inih would cut or skip silently (long lines
+ * and names, NUL bytes, lines of no known form). It handles section headers itself, because inih
+ * does not report them.
  */
 #include "proxy/base/memory.h"
 #include "proxy/conf/load.h"
@@ -14,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A configuration is written by hand; what is larger was named by mistake. */
+/* A configuration is written by hand: a larger file was named by mistake. */
 enum { SOURCE_FILE_BYTES = 4 << 20 };
 
 struct reader {
@@ -36,7 +37,7 @@ static struct slice trim(struct slice s)
 	return s;
 }
 
-static void take_header(struct conf_loader *l, struct slice line)
+static void read_header(struct conf_loader *l, struct slice line)
 {
 	size_t end = slice_find(line, ']');
 	l->is_in_section = true;
@@ -45,13 +46,13 @@ static void take_header(struct conf_loader *l, struct slice line)
 		conf_mistake_here(l, "the section header has no ']'; write [section NAME]");
 	else if (end + 1 != line.len)
 		conf_mistake_here(
-		    l, "there is text behind the section header; write it on the next line");
+		    l, "there is text after the section header; write it on the next line");
 	else
 		conf_begin_section(l, trim(slice_sub(line, 1, end - 1)));
 }
 
-/* True: the line is an option that inih may split. */
-static bool take_line(struct conf_loader *l, struct slice line)
+/* True: the line is an option for inih. Handles and reports all other lines. */
+static bool check_line(struct conf_loader *l, struct slice line)
 {
 	if (line.len > LIMIT_CONF_LINE_BYTES) {
 		conf_mistake_here(l,
@@ -67,14 +68,15 @@ static bool take_line(struct conf_loader *l, struct slice line)
 	if (line.len == 0 || line.ptr[0] == ';' || line.ptr[0] == '#')
 		return false;
 	if (line.ptr[0] == '[') {
-		take_header(l, line);
+		read_header(l, line);
 		return false;
 	}
 	size_t equals = slice_find(line, '='), colon = slice_find(line, ':');
 	size_t end = equals < colon ? equals : colon;
 	struct slice key = trim(slice_sub(line, 0, end));
 	if (end == line.len || key.len == 0) {
-		conf_mistake_here(l, "this is no section, option or comment; write key = value");
+		conf_mistake_here(
+		    l, "the line is not a section, option or comment; write key = value");
 		return false;
 	}
 	if (key.len > LIMIT_CONF_NAME_BYTES) {
@@ -86,7 +88,7 @@ static bool take_line(struct conf_loader *l, struct slice line)
 	return true;
 }
 
-/* ini_reader: gives inih the next option line; everything else has been dealt with by then. */
+/* An ini_reader: gives inih the next option line, after handling the lines before it. */
 static char *read_line(char *buffer, int size, void *stream)
 {
 	struct reader *r = stream;
@@ -95,7 +97,7 @@ static char *read_line(char *buffer, int size, void *stream)
 		struct slice line = slice_sub(r->rest, 0, slice_find(r->rest, '\n'));
 		r->rest = slice_from(r->rest, line.len + 1);
 		r->loader->line++;
-		if (!take_line(r->loader, line))
+		if (!check_line(r->loader, line))
 			continue;
 		line = trim(line);
 		if (line.len + 2 > (size_t)size) {
@@ -117,7 +119,7 @@ static void include(struct conf_loader *l, const char *pattern)
 
 	if (l->is_in_section) {
 		conf_mistake_here(
-		    l, "include stands inside a section; move it above the first section");
+		    l, "include is inside a section; move it above the first section");
 		return;
 	}
 	if (!l->follows_includes)
@@ -128,12 +130,15 @@ static void include(struct conf_loader *l, const char *pattern)
 	}
 	if (l->depth >= LIMIT_CONF_INCLUDE_DEPTH) {
 		conf_mistake_here(l,
-		    "files include one another more than %u deep; include it from a file above",
+		    "includes are nested more than %u deep; include the file from a file above",
 		    LIMIT_CONF_INCLUDE_DEPTH);
 		return;
 	}
 	const char *path = conf_path(l, slice_of_string(pattern));
-	/* A plain name that is not there comes back as itself, and fails to open with a reason. */
+	/*
+	 * With GLOB_NOCHECK a missing plain file is returned too, so that opening it reports the
+	 * reason.
+	 */
 	bool is_plain = strpbrk(path, "*?[") == NULL;
 	int failed = glob(path, is_plain ? GLOB_NOCHECK : 0, NULL, &found);
 	if (failed && failed != GLOB_NOMATCH)
@@ -145,7 +150,7 @@ static void include(struct conf_loader *l, const char *pattern)
 		globfree(&found);
 }
 
-static int take_option(void *user, const char *section, const char *name, const char *value)
+static int on_option(void *user, const char *section, const char *name, const char *value)
 {
 	struct conf_loader *l = ((struct reader *)user)->loader;
 
@@ -163,16 +168,18 @@ static void read_lines(struct conf_loader *l, struct slice text)
 
 	if (slice_starts_with(r.rest, SLICE("\xef\xbb\xbf")))
 		r.rest = slice_from(r.rest, 3);
-	/* Debian builds inih with these as variables; its defaults would join indented lines to the
-	 * value above, cut values at " ;", and cut lines at 200 bytes. */
+	/*
+	 * Debian's inih has these options as variables. The defaults would join indented lines to
+	 * the value above, cut values at " ;", and cut lines at 200 bytes.
+	 */
 	ini_allow_multiline = false;
 	ini_allow_inline_comments = false;
 	ini_stop_on_first_error = false;
 	ini_allow_no_value = false;
 	ini_use_stack = true;
 	ini_max_line = (int)LIMIT_CONF_LINE_BYTES + 3;
-	if (ini_parse_stream(read_line, &r, take_option, &r) < 0)
-		conf_mistake_here(l, "there is no memory left to read on; free some");
+	if (ini_parse_stream(read_line, &r, on_option, &r) < 0)
+		conf_mistake_here(l, "out of memory while reading; free some memory");
 }
 
 void conf_read_text(struct conf_loader *l, const char *name, struct slice text)
@@ -195,8 +202,9 @@ void conf_read_text(struct conf_loader *l, const char *name, struct slice text)
 	l->is_in_section = is_in_section;
 }
 
-/* Where a mistake about a whole file is reported: where it was included, else at its own first
- * line. */
+/*
+ * Reports a mistake about a whole file: at the line that includes it, else at its own first line.
+ */
 static void file_mistake(
     struct conf_loader *l, const char *path, const char *what, const char *right)
 {
@@ -213,7 +221,7 @@ static bool is_new(struct conf_loader *l, const char *path, const struct stat *s
 			continue;
 		if (s->file)
 			conf_mistake_here(l,
-			    "'%s' is included already at %s:%u; include a file once", path, s->file,
+			    "'%s' is already included at %s:%u; include a file once", path, s->file,
 			    s->line);
 		else
 			conf_mistake_here(l, "'%s' includes itself; include other files", path);
@@ -225,7 +233,7 @@ static bool is_new(struct conf_loader *l, const char *path, const struct stat *s
 	return true;
 }
 
-/* The bytes of fd, on the heap; NULL with errno set. */
+/* Returns the bytes of fd, which the caller frees; NULL with errno set. */
 static char *read_all(int fd, size_t *length)
 {
 	size_t used = 0, size = 16384;

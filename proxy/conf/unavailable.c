@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the option table has and the program does not do yet; see option.h. Deleting a row makes the
- * thing available: to the parser, the messages and the help. etc/pushgate.ini then wants its lines.
+ * Parts of the option table that the program does not support yet (option.h). Delete a row to make
+ * the part available to parser, messages and help; then run scripts/make-docs.
  */
 #include "proxy/conf/option.h"
 #include "proxy/conf/value.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What no single line shows: missing options, pairs, names that refer to nothing, rules that no
- * offer can reach. Then the sections' objects move into the snapshot's arrays.
+ * Checks what involves more than one line: missing options, pairs of files, references to missing
+ * sections, rules that no offer can reach. Then moves the sections' objects into the snapshot's
+ * arrays.
  */
 #include "proxy/conf/load.h"
 #include <inttypes.h>
@@ -10,8 +11,10 @@
 	for (struct conf_section *s = (l)->first; s; s = s->next)                                  \
 		if (s->kind == (wanted))
 
-/* Where one of two options that do not go together stands: the first, or the other if that has its
- * default. */
+/*
+ * The line to report for two conflicting options: that of `key`, or of `other` if `key` is not
+ * given.
+ */
 static uint32_t line_of(const struct conf_section *s, const char *key, const char *other)
 {
 	uint32_t line = conf_option_line(s, key);
@@ -74,7 +77,7 @@ static void pair_certificates(struct conf_loader *l, struct conf_section *s)
 	}
 }
 
-/* Port 0 is any free one, so two of them are not the same. */
+/* Port 0 stands for any free port, so two addresses with port 0 are not equal. */
 static bool address_equal(const struct net_address *a, const struct net_address *b)
 {
 	char a_text[NET_ADDRESS_TEXT], b_text[NET_ADDRESS_TEXT];
@@ -99,7 +102,7 @@ static void check_address(struct conf_loader *l, const struct conf_section *s)
 		    !address_equal(&listen->address, &other->address))
 			continue;
 		conf_mistake(l, s->file, conf_option_line(s, "address"),
-		    "%s is used already by %s at %s:%" PRIu32 "; choose another address",
+		    "%s is already used by %s at %s:%" PRIu32 "; choose another address",
 		    listen->address_text, conf_section_title(l, earlier), earlier->file,
 		    conf_option_line(earlier, "address"));
 		return;
@@ -108,14 +111,14 @@ static void check_address(struct conf_loader *l, const struct conf_section *s)
 
 /* ---- [origin] ---- */
 
-/* Limits that come in the way of what another option allows. */
+/* Warns of a limit that is lower than another option allows. */
 static void check_limits(struct conf_loader *l, const struct conf_section *s,
     const struct conf_limits *limits, uint32_t max_header_list_bytes)
 {
 	if (limits->field_block_bytes < max_header_list_bytes)
 		conf_warning(l, s->file, line_of(s, "max-field-block", "max-header-list"),
 		    "max-field-block is smaller than max-header-list, so that a large head ends "
-		    "the connection; make it larger");
+		    "the connection; set it to at least the same size");
 }
 
 static void check_listen(struct conf_loader *l, const struct conf_section *s)
@@ -147,13 +150,13 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 	line = conf_option_line(s, "limit-promises");
 	if (o->limits.promises.per_second < l->conf->server.promise_rate)
 		conf_warning(l, s->file, line ? line : s->line,
-		    "limit-promises is below promise-rate of [server], which would refuse "
-		    "promises one by one before; make it larger");
+		    "limit-promises is below promise-rate of [server], so that it ends the "
+		    "connection before promise-rate refuses promises; make it larger");
 	for (size_t i = 0; i < sizeof tls_options / sizeof *tls_options; i++) {
 		line = conf_option_line(s, tls_options[i]);
 		if (line && o->server_text && o->kind != CONF_ORIGIN_H2_TLS)
 			conf_warning(l, s->file, line,
-			    "%s has no effect, as the server is not h2://; remove it",
+			    "%s has no effect, because server is not h2://; remove it",
 			    tls_options[i]);
 	}
 }
@@ -174,7 +177,7 @@ static void check_route(struct conf_loader *l, struct conf_section *s)
 		    "there is no [origin %s]; add the section or name another", s->origin_name);
 }
 
-static bool takes_host(const struct conf_route *r, struct slice host)
+static bool has_host(const struct conf_route *r, struct slice host)
 {
 	bool is_any = slice_equal(host, SLICE("*"));
 
@@ -184,7 +187,7 @@ static bool takes_host(const struct conf_route *r, struct slice host)
 	return r->host_count == 0 && is_any;
 }
 
-static bool takes_path(const struct conf_route *r, struct slice path)
+static bool has_path(const struct conf_route *r, struct slice path)
 {
 	for (size_t i = 0; i < r->path_count; i++)
 		if (slice_equal(r->paths[i], path))
@@ -192,19 +195,18 @@ static bool takes_path(const struct conf_route *r, struct slice path)
 	return r->path_count == 0 && slice_equal(path, SLICE("/"));
 }
 
-/* Every host and every path of `later` stands in `earlier` too, which wins as the first of equals.
- * */
+/* True if `earlier` has all hosts and paths of `later`. Of equal routes the first one matches. */
 static bool route_hides(const struct conf_route *earlier, const struct conf_route *later)
 {
-	if (later->host_count == 0 && !takes_host(earlier, SLICE("*")))
+	if (later->host_count == 0 && !has_host(earlier, SLICE("*")))
 		return false;
-	if (later->path_count == 0 && !takes_path(earlier, SLICE("/")))
+	if (later->path_count == 0 && !has_path(earlier, SLICE("/")))
 		return false;
 	for (size_t i = 0; i < later->host_count; i++)
-		if (!takes_host(earlier, later->hosts[i]))
+		if (!has_host(earlier, later->hosts[i]))
 			return false;
 	for (size_t i = 0; i < later->path_count; i++)
-		if (!takes_path(earlier, later->paths[i]))
+		if (!has_path(earlier, later->paths[i]))
 			return false;
 	return true;
 }
@@ -218,7 +220,7 @@ static void check_route_order(struct conf_loader *l, const struct conf_section *
 		if (earlier->is_broken || s->is_broken || !route_hides(earlier->object, s->object))
 			continue;
 		conf_warning(l, s->file, s->line,
-		    "%s is never taken, as [route %s] at %s:%" PRIu32
+		    "%s never matches, because [route %s] at %s:%" PRIu32
 		    " has its hosts and paths; remove one of them",
 		    conf_section_title(l, s), earlier->name, earlier->file, earlier->line);
 		return;
@@ -241,14 +243,14 @@ static void check_rule(struct conf_loader *l, const struct conf_section *s)
 		const char *hider = conf_section_title(l, earlier);
 		if (policy_rule_hides(earlier->object, s->object)) {
 			conf_mistake(l, s->file, s->line,
-			    "%s is never reached, as %s at %s:%" PRIu32
-			    " takes all that it would; put it first or remove it",
+			    "%s is never reached, because %s at %s:%" PRIu32
+			    " matches all its offers; put it first or remove it",
 			    title, hider, earlier->file, earlier->line);
 			return;
 		}
 		if (policy_rule_may_hide(earlier->object, s->object)) {
 			conf_warning(l, s->file, s->line,
-			    "%s seems never to be reached, as %s at %s:%" PRIu32
+			    "%s is probably never reached, because %s at %s:%" PRIu32
 			    " looks wider; put the narrower rule first",
 			    title, hider, earlier->file, earlier->line);
 			return;
@@ -277,7 +279,10 @@ static void check_server(struct conf_loader *l, const struct conf_section *s)
 		conf_mistake(l, s->file, line_of(s, "connection-memory", "memory"),
 		    "connection-memory is larger than memory; make it at most as large");
 	else if (server->connection_memory_bytes >= server->memory_bytes / 2)
-		/* What its windows had let in may be as much again (relay/charge.c). */
+		/*
+		 * Data within the flow-control windows may need as much memory again
+		 * (relay/charge.c).
+		 */
 		conf_warning(l, s->file, line_of(s, "connection-memory", "memory"),
 		    "connection-memory is half of memory or more, so that a single connection can "
 		    "use up a worker's memory; make it smaller, or memory larger");
@@ -286,10 +291,11 @@ static void check_server(struct conf_loader *l, const struct conf_section *s)
 		    "diary-cookie has no key; add diary-cookie-key = FILE");
 	if (server->diary_cookie && server->diary_entries == 0)
 		conf_mistake(l, s->file, conf_option_line(s, "diary-cookie"),
-		    "diary-cookie has no diary; make diary-entries larger than 0");
+		    "diary-cookie needs a diary; set diary-entries to more than 0");
 	if (server->hold_max_bytes > server->connection_memory_bytes)
 		conf_warning(l, s->file, line_of(s, "hold-max-bytes", "connection-memory"),
-		    "hold-max-bytes is larger than connection-memory, which comes first");
+		    "hold-max-bytes is larger than connection-memory, which is reached first; "
+		    "make it smaller");
 }
 
 /* ---- the whole ---- */
@@ -301,7 +307,10 @@ static size_t count_sections(const struct conf_loader *l, enum conf_kind kind)
 	return count;
 }
 
-/* Moves the objects of one kind into an array, in order; the sections point there from now on. */
+/*
+ * Moves the objects of one kind into an array, in the order of the file. The sections then point
+ * into it.
+ */
 static void *collect(struct conf_loader *l, enum conf_kind kind, size_t *count)
 {
 	size_t bytes = conf_section_types[kind].object_bytes;
@@ -320,8 +329,8 @@ static void *collect(struct conf_loader *l, enum conf_kind kind, size_t *count)
 	return array;
 }
 
-/* Where each object stands in the configuration. */
-static void label(struct conf_section *s, uint32_t index)
+/* Sets name, file, line and index of a section's object. */
+static void set_position(struct conf_section *s, uint32_t index)
 {
 	struct conf_listen *listen;
 	struct conf_origin *origin;
@@ -399,7 +408,7 @@ void conf_finish(struct conf_loader *l)
 	c->policy.rules = collect(l, CONF_SECTION_PUSH, &c->policy.count);
 	c->preloads = collect(l, CONF_SECTION_PRELOAD, &c->preload_count);
 	for (struct conf_section *s = l->first; s; s = s->next)
-		label(s, indexes[s->kind]++);
+		set_position(s, indexes[s->kind]++);
 	for (struct conf_section *s = l->first; s; s = s->next)
 		check_section(l, s);
 	if (c->listen_count == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts to values and back; see value.h. */
+/* Converts texts to values and back; see value.h. */
 #include "proxy/conf/value.h"
 #include "proxy/base/ascii.h"
 #include <inttypes.h>
@@ -10,7 +10,7 @@ struct unit {
 	uint64_t factor;
 };
 
-/* Largest first, so that formatting takes the first that divides. */
+/* Largest first: formatting uses the first unit that divides the value. */
 static const struct unit size_units[] = {
     {SLICE_INIT("G"), 1u << 30},
     {SLICE_INIT("GiB"), 1u << 30},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to conf/: texts to values and back. Pure; nothing is reported here. */
+/* Private to conf/: converts texts to values and back. Pure: reports nothing. */
 #ifndef PUSHGATE_CONF_VALUE_H
 #define PUSHGATE_CONF_VALUE_H
 
@@ -10,27 +10,33 @@
 bool value_size(struct slice text, uint64_t *bytes);
 /* "0", "500ms", "10s", "2m", "1h". */
 bool value_time(struct slice text, usec *span);
-/* "100/s" or "100/s burst 500", neither number above `most`; the burst is twice the rate, or `most`,
- * unless it is given. */
+/*
+ * "100/s" or "100/s burst 500", neither number above `most`. The default burst is twice the rate,
+ * but at most `most`.
+ */
 bool value_rate(struct slice text, uint32_t most, struct rate *rate);
-/* As value_size and value_time read them, in the largest unit that divides. */
+/* The text that value_size or value_time would read, in the largest unit that divides the value. */
 #define VALUE_TEXT 32
 char *value_size_format(uint64_t bytes, char *buffer, size_t size);
 char *value_time_format(usec span, char *buffer, size_t size);
 
-/* Position of the word among choices (separated by spaces), without case; -1 when it is none of
- * them. */
+/*
+ * Position of the word among choices (separated by spaces), ignoring case; -1 if it is none of
+ * them.
+ */
 int value_choice(struct slice word, const char *choices);
 
 enum value_word { VALUE_WORD, VALUE_END, VALUE_UNCLOSED };
-/* Cuts the next word off a list that is separated by spaces, tabs or commas. A word in double
- * quotes keeps them inside; a backslash protects a quote and stays. */
+/*
+ * Cuts the next word off a list that spaces, tabs or commas separate. A word in double quotes may
+ * contain separators. A backslash protects a quote; it stays in the word.
+ */
 enum value_word value_next_word(struct slice *rest, struct slice *word);
 
 /* Letters, digits, '.', '_', '-'; at least one. */
 bool value_is_name(struct slice text);
 
-/* Number of single-byte edits between two short texts; at most `most` + 1 is told apart. */
+/* Number of single-byte edits between two short texts; `most` + 1 stands for all larger numbers. */
 unsigned value_distance(struct slice a, struct slice b, unsigned most);
 
 #endif

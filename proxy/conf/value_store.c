@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values into objects, by the type of their option. A bad one is reported at the line that is being
- * read, with what would be right.
+ * Stores values in objects, by the type of their option. Reports a bad value at the line that is
+ * being read, with what to write instead.
  */
 #include "proxy/conf/load.h"
 #include "proxy/conf/setters.h"
@@ -17,7 +17,7 @@ bool conf_bad_value(
 	return false;
 }
 
-static bool put_number(
+static bool store_number(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
 	uint64_t number;
@@ -32,7 +32,7 @@ static bool put_number(
 	return conf_bad_value(l, o, value, right);
 }
 
-static bool put_size(
+static bool store_size(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
 	uint64_t bytes;
@@ -51,7 +51,7 @@ static bool put_size(
 	return conf_bad_value(l, o, value, right);
 }
 
-static bool put_time(
+static bool store_time(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
 	usec span;
@@ -68,7 +68,7 @@ static bool put_time(
 	return conf_bad_value(l, o, value, right);
 }
 
-static bool put_rate(
+static bool store_rate(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
 	struct rate rate;
@@ -85,7 +85,7 @@ static bool put_rate(
 	return conf_bad_value(l, o, value, right);
 }
 
-/* "write a, b or c". */
+/* Builds "write a, b or c". */
 static const char *choices_text(const struct conf_option *o, char *buffer, size_t size)
 {
 	size_t used = (size_t)snprintf(buffer, size, "write ");
@@ -94,7 +94,7 @@ static const char *choices_text(const struct conf_option *o, char *buffer, size_
 	return buffer;
 }
 
-static bool put_choice(
+static bool store_choice(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
 	char right[160];
@@ -111,7 +111,7 @@ static bool put_choice(
 	return true;
 }
 
-/* Cuts the next word off; false at the end, and (reported) at an unclosed quote. */
+/* Cuts the next word off. False at the end, and after an unclosed quote, which it reports. */
 static bool next_word(struct conf_loader *l, const struct conf_option *o, struct slice *rest,
     struct slice *word, bool *is_good)
 {
@@ -127,7 +127,7 @@ static bool next_word(struct conf_loader *l, const struct conf_option *o, struct
 	return false;
 }
 
-static bool put_bits(
+static bool store_bits(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
 	struct slice rest = value, word;
@@ -144,7 +144,7 @@ static bool put_bits(
 	return is_good;
 }
 
-static bool put_list(
+static bool store_list(
     struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
 {
 	struct slice **items = (struct slice **)(void *)(object + o->offset);
@@ -164,7 +164,7 @@ static bool put_list(
 	return is_good;
 }
 
-static bool put_cidrs(
+static bool store_cidrs(
     struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
 {
 	struct cidr **items = (struct cidr **)(void *)(object + o->offset);
@@ -206,7 +206,7 @@ static const struct policy_regex *compile(
 	return regex;
 }
 
-static bool put_patterns(
+static bool store_patterns(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
 	struct policy_patterns *p = at;
@@ -231,7 +231,7 @@ static bool put_patterns(
 	return is_good;
 }
 
-static bool put_files(
+static bool store_files(
     struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
 {
 	const char ***files = (const char ***)(void *)(object + o->offset);
@@ -248,35 +248,36 @@ static bool put_files(
 	return true;
 }
 
-bool conf_put(struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
+bool conf_store_value(
+    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
 {
 	void *at = object + o->offset;
 
 	switch (o->type) {
 	case CONF_TYPE_NUMBER:
-		return put_number(l, o, at, value);
+		return store_number(l, o, at, value);
 	case CONF_TYPE_SIZE:
 	case CONF_TYPE_WINDOW:
-		return put_size(l, o, at, value);
+		return store_size(l, o, at, value);
 	case CONF_TYPE_TIME:
-		return put_time(l, o, at, value);
+		return store_time(l, o, at, value);
 	case CONF_TYPE_RATE:
-		return put_rate(l, o, at, value);
+		return store_rate(l, o, at, value);
 	case CONF_TYPE_SWITCH:
 	case CONF_TYPE_CHOICE:
-		return put_choice(l, o, at, value);
+		return store_choice(l, o, at, value);
 	case CONF_TYPE_BITS:
-		return put_bits(l, o, at, value);
+		return store_bits(l, o, at, value);
 	case CONF_TYPE_LIST:
-		return put_list(l, o, object, value);
+		return store_list(l, o, object, value);
 	case CONF_TYPE_CIDRS:
-		return put_cidrs(l, o, object, value);
+		return store_cidrs(l, o, object, value);
 	case CONF_TYPE_PATTERNS:
-		return put_patterns(l, o, at, value);
+		return store_patterns(l, o, at, value);
 	case CONF_TYPE_FILES:
-		return put_files(l, o, object, value);
+		return store_files(l, o, object, value);
 	case CONF_TYPE_FIELDS:
-		return conf_put_field(l, o, object, value);
+		return conf_store_field(l, o, object, value);
 	case CONF_TYPE_TEXT:
 		*(const char **)at = conf_copy(l, value);
 		return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Field-block assembly (RFC 9113 4.3, 6.2, 6.6, 6.10): strips padding, priority and the promised
- * id, joins the fragments, and hands the whole block on. A block in one frame is never copied.
+ * id, joins the fragments, and delivers the whole block. A block in one frame is never copied.
  */
 #include "proxy/h2/block.h"
 #include "proxy/base/memory.h"
@@ -54,9 +54,9 @@ void h2_block_append(struct h2_block *b, const uint8_t *fragment, uint32_t n)
 }
 
 /*
- * The payload's fragment: advances *p and shortens *n past the pad length, the fields before the
- * fragment, and the padding (RFC 9113 6.2, 6.6). Fields that are not there are a wrong size (4.2);
- * padding that leaves no room for them is padding too long.
+ * Finds the payload's fragment: advances *p and shortens *n past the pad length, the fields before
+ * the fragment, and the padding (RFC 9113 6.2, 6.6). A payload too short for its fields has a wrong
+ * size (4.2); padding that leaves no room for them is too long.
  */
 static const struct h2_fault *strip(
     struct h2_block *b, const struct h2_frame *frame, const uint8_t **p, uint32_t *n)
@@ -80,7 +80,7 @@ static const struct h2_fault *strip(
 	return NULL;
 }
 
-/* A fragment is known: the last one completes the block. */
+/* Adds a fragment; the last one completes the block. */
 static const struct h2_fault *add_fragment(
     struct h2_conn *c, const uint8_t *p, uint32_t n, bool last)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The assembly buffer: what has to be complete before it can be understood, i.e. field blocks
- * (RFC 9113 4.3) and small frames that came in several reads. There is one of it, as nothing may
- * come between the frames of a field block. It exists only while it is needed.
+ * The assembly buffer for data that must be complete before it can be parsed: field blocks (RFC
+ * 9113 4.3), and small frames that came in several reads. One buffer is enough, because no other
+ * frame may come between the frames of a field block. It is allocated only while it is needed.
  */
 #ifndef PUSHGATE_H2_BLOCK_H
 #define PUSHGATE_H2_BLOCK_H
@@ -11,11 +11,11 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/slice.h"
 
-/* One frame of the smallest legal maximum is taken even when the budget is short. */
+/* A frame of the smallest legal maximum size is accepted even if the budget is used up. */
 #define H2_BLOCK_BASE 16384u
 
 struct h2_block {
-	uint8_t *data; /* [0, length) fragments, [length, length + partial) of the frame to come */
+	uint8_t *data; /* [0, length): fragments; then `partial` bytes of the unfinished frame */
 	uint32_t length, partial, capacity;
 	size_t charged;
 	bool is_open;           /* between HEADERS or PUSH_PROMISE and END_HEADERS */
@@ -28,11 +28,11 @@ struct h2_block {
 
 void h2_block_init(struct h2_block *b);
 void h2_block_fini(struct h2_block *b, struct budget *budget);
-/* Room for `bytes` behind length + partial. False: the budget refuses. */
+/* Makes room for `bytes` bytes behind length + partial. False: the budget refuses. */
 bool h2_block_reserve(struct h2_block *b, struct budget *budget, uint32_t bytes);
-/* Bytes of a frame's payload that is not complete yet. */
+/* Adds bytes of a frame's unfinished payload. */
 void h2_block_gather(struct h2_block *b, const uint8_t *bytes, uint32_t n);
-/* A fragment of the field block; may lie inside the buffer. */
+/* Adds a fragment of the field block; it may be inside the buffer. */
 void h2_block_append(struct h2_block *b, const uint8_t *fragment, uint32_t n);
 
 #endif

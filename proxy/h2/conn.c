@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection's life and time, its events, and the one place where a fault of the peer's
- * becomes RST_STREAM or GOAWAY (RFC 9113 5.4). Bytes come in through conn_recv.c.
+ * Creates, times and frees a connection, queues its events, and turns a peer's fault into
+ * RST_STREAM or GOAWAY (RFC 9113 5.4), here only. conn_recv.c receives the bytes.
  */
 #include "proxy/h2/conn.h"
 #include "proxy/base/memory.h"
@@ -31,7 +31,7 @@ struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
 	c->id_mix = env->seed | 1u;
 	c->local = c->acked = c->peer = h2_settings_initial;
 	c->wanted = *local;
-	if (role == H2_SERVER) /* RFC 9113 6.5.2: never announced by a server */
+	if (role == H2_SERVER) /* RFC 9113 6.5.2: a server never announces it */
 		c->wanted.enable_push = h2_settings_initial.enable_push;
 	c->window_now = c->acked.initial_window_size;
 	c->settings_deadline = c->shutdown_deadline = c->preface_deadline = USEC_NEVER;
@@ -73,7 +73,7 @@ void h2_free(struct h2_conn *c)
 	list_for_each(&c->endings, s, struct h2_stream, ending) h2_stream_free(c, s);
 	h2_stream_free_spares(c);
 	size_t cursor = 0;
-	/* The walk does not look at the last node (map.h), which the analyzer cannot know. */
+	/* map_walk does not dereference the last node (map.h), which the analyzer cannot know. */
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;) {
 		struct h2_stream *s = container_of(n, struct h2_stream, node);
@@ -119,9 +119,9 @@ void h2_conn_fail(struct h2_conn *c, const struct h2_fault *fault, uint32_t code
 }
 
 /*
- * Is it an offence? Not what the peer could not know (streams above a limit that is still on its
- * way), not what there is no room for just now, and not what answers a request of ours or a
- * promise, which are counted.
+ * Whether a fault counts as a provoked reset. It does not if the peer could not know better (a
+ * limit that it has not acknowledged), if only room is short at the moment, or if it answers a
+ * request or promise, which have counters of their own.
  */
 static bool counts_as_provoked(
     const struct h2_conn *c, const struct h2_stream *s, const struct h2_fault *fault)
@@ -140,7 +140,9 @@ void h2_fault_apply(struct h2_conn *c, uint32_t stream_id, const struct h2_fault
 	struct h2_stream *s = NULL;
 	enum h2_state state =
 	    fault->scope == H2_SCOPE_STREAM ? h2_stream_state(c, stream_id, &s) : H2_STATE_IDLE;
-	/* An idle stream cannot be reset (RFC 9113 6.4), so its fault is the connection's. */
+	/*
+	 * An idle stream cannot be reset (RFC 9113 6.4), so the fault becomes a connection error.
+	 */
 	if (state == H2_STATE_IDLE) {
 		h2_conn_fail(c, fault, fault->code, true);
 		return;

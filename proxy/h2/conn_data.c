@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * DATA in (RFC 9113 6.1): windows, padding, content-length, and the pieces that go to the owner as
- * they come. Connection credit is given here, at once; stream credit is the owner's (h2_credit).
+ * Receives DATA (RFC 9113 6.1): windows, padding, content-length. The bytes go to the owner piece
+ * by piece. Connection credit is given here at once; the owner gives stream credit (h2_credit).
  */
 #include "proxy/h2/conn.h"
 
@@ -14,7 +14,7 @@ static void credit_stream(struct h2_conn *c, struct h2_stream *s, uint32_t bytes
 		h2_send_window_update(c, s->id, increment);
 }
 
-/* How much of content-length (RFC 9113 8.1.1) this frame uses up. */
+/* Counts the frame's bytes against content-length (RFC 9113 8.1.1). */
 static const struct h2_fault *use_body(struct h2_stream *s, uint32_t bytes, bool end)
 {
 	if (s->body_left == HTTP_LENGTH_UNKNOWN)
@@ -35,7 +35,7 @@ static void emit(struct h2_conn *c, struct h2_stream *s, struct piece piece, boo
 		h2_stream_end(c, s, H2_INPUT_RECV_END_STREAM);
 }
 
-/* The frame's own bytes are known, the rest of its length is padding. */
+/* Begins a DATA frame with `bytes` bytes of data; the rest of its length is padding. */
 static const struct h2_fault *begin(struct h2_conn *c, struct h2_stream *s, uint32_t bytes)
 {
 	struct h2_reader *r = &c->reader;

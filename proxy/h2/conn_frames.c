@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The small frames (RFC 9113 6.3, 6.4, 6.7, 6.8, 6.9; RFC 9218 7.1). SETTINGS: conn_settings.c;
- * DATA: conn_data.c; field blocks: block.c.
+ * Receives the small frames (RFC 9113 6.3, 6.4, 6.7, 6.8, 6.9; RFC 9218 7.1). SETTINGS:
+ * conn_settings.c; DATA: conn_data.c; field blocks: block.c.
  */
 #include "proxy/h2/conn.h"
 
-/* Parsed for its form; the weights and trees of RFC 7540 are not used (RFC 9113 5.3.2). */
+/* Checks only the form: RFC 7540's weights and dependencies are not used (RFC 9113 5.3.2). */
 const struct h2_fault *h2_recv_priority(struct h2_conn *c, const uint8_t *payload)
 {
 	const struct h2_frame *frame = &c->reader.frame;
@@ -20,8 +20,9 @@ const struct h2_fault *h2_recv_priority(struct h2_conn *c, const uint8_t *payloa
 }
 
 /*
- * Which bucket a reset is taken from. A client's resets of its own requests cost us their work.
- * What we opened the peer may refuse for free, once; a promise has paid when it came.
+ * Counts a received reset. A client's resets of its own requests waste work, so they use the reset
+ * bucket. A peer may refuse each stream that this side opened once for free; a promise was counted
+ * when it came.
  */
 static const struct h2_fault *count_reset(struct h2_conn *c, uint32_t id, bool had_stream)
 {
@@ -72,7 +73,7 @@ static const struct h2_fault *recv_pong(struct h2_conn *c, const uint8_t *payloa
 		h2_shutdown_finish(c);
 		return NULL;
 	}
-	/* Not asked for: harmless, but counted. */
+	/* An unexpected PING answer is harmless, but counted. */
 	return h2_guard_count(&c->guard, H2_GUARDED_PINGS, c->now);
 }
 
@@ -86,7 +87,7 @@ const struct h2_fault *h2_recv_ping(struct h2_conn *c, const uint8_t *payload)
 	return fault;
 }
 
-/* RFC 9113 6.8: the peer has not looked, and will not look, at what we opened above this id. */
+/* RFC 9113 6.8: the peer has not processed and will not process our streams above this id. */
 static void abort_above(struct h2_conn *c, uint32_t last_id)
 {
 	size_t cursor = 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A complete HEADERS block (RFC 9113 8.1): a request, an interim or final response, or trailers.
- * Whatever becomes of the stream, the block is decoded, as the next one depends on it (4.3).
+ * Receives a complete HEADERS block (RFC 9113 8.1): a request, an interim or final response, or
+ * trailers. The block is always decoded, even if the stream is refused, because the next block
+ * depends on it (4.3).
  */
 #include "proxy/h2/conn.h"
 #include "proxy/limits.h"
 
-/* RFC 7541 4.2: what we announced lowers the table only once the peer has acknowledged it. */
+/* RFC 7541 4.2: a lower announced table size takes effect when the peer has acknowledged it. */
 static struct hpack_decoder *decoder(struct h2_conn *c)
 {
 	if (!c->decoder) {
@@ -20,7 +21,10 @@ static struct hpack_decoder *decoder(struct h2_conn *c)
 const struct h2_fault *h2_decode(
     struct h2_conn *c, struct slice block, struct http_head **head, bool *too_large)
 {
-	/* Without a limit of the owner's ours holds: a small block can mean a huge list. */
+	/*
+	 * Without an announced limit the engine's own applies: a small block can decode to a huge
+	 * list.
+	 */
 	size_t limit = c->local.max_header_list_size;
 	if (limit > LIMIT_FIELD_BLOCK_BYTES)
 		limit = LIMIT_FIELD_BLOCK_BYTES;
@@ -69,8 +73,8 @@ static void deliver(struct h2_conn *c, struct h2_stream *s, enum h2_event_kind k
 		h2_stream_end(c, s, H2_INPUT_RECV_END_STREAM);
 }
 
-/* RFC 9218 5, 7.1: the field, unless a PRIORITY_UPDATE came before. */
-static void take_priority(struct h2_conn *c, struct h2_stream *s, const struct http_head *head)
+/* RFC 9218 5, 7.1: uses the Priority field, unless a PRIORITY_UPDATE came before. */
+static void set_priority(struct h2_conn *c, struct h2_stream *s, const struct http_head *head)
 {
 	struct http_priority priority = s->place.priority;
 	const struct http_field *field = http_head_find(head, HTTP_TOKEN_PRIORITY);
@@ -94,7 +98,7 @@ static const struct h2_fault *recv_request(
 			  head->method_token != HTTP_METHOD_CONNECT;
 	if (!fault && has_length && end && head->content_length > 0)
 		fault = h2_fault(BODY_SHORT);
-	/* A slow reader is no flood: it may ask again once it has read what waits for it. */
+	/* A slow reader is not an attacker: it may retry once it has read the queued output. */
 	if (!fault && h2_peer_is_behind(c))
 		fault = h2_fault(STREAM_UNREAD);
 	if (!fault) {
@@ -110,7 +114,7 @@ static const struct h2_fault *recv_request(
 	if (has_length)
 		s->body_left = head->content_length;
 	if (!too_large)
-		take_priority(c, s, head);
+		set_priority(c, s, head);
 	deliver(c, s, H2_EVENT_HEAD, head, end);
 	c->event.oversize = too_large;
 	return NULL;
@@ -143,7 +147,7 @@ static const struct h2_fault *recv_interim(
 	return NULL;
 }
 
-/* What content the final response may have (RFC 9110 6.4.1, 8.6). */
+/* Decides whether the final response may have content (RFC 9110 6.4.1, 8.6). */
 static const struct h2_fault *recv_final(
     struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
 {
@@ -172,7 +176,7 @@ static const struct h2_fault *recv_response(
 					  : recv_final(c, s, head, end);
 }
 
-/* HEADERS on a stream that exists. Takes the head. */
+/* HEADERS on an existing stream. Takes the head. */
 static const struct h2_fault *recv_more(
     struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end, bool too_large)
 {
@@ -188,7 +192,9 @@ static const struct h2_fault *recv_more(
 	return fault;
 }
 
-/* May HEADERS stand on this id? *is_new: it opens a stream; *s NULL and not new: discard. */
+/*
+ * Whether HEADERS is allowed on this id. *is_new: it opens a stream; *s NULL and not new: discard.
+ */
 static const struct h2_fault *place_block(
     struct h2_conn *c, uint32_t id, struct h2_stream **s, bool *is_new)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Server push (RFC 9113 8.4, 6.6): promises that come (client) and promises that we make (server).
- * Whether a promise is wanted, by whose authority, and where it goes is not decided here.
+ * Server push (RFC 9113 8.4, 6.6): receives promises (as client) and makes promises (as server).
+ * The policy, not this file, decides whether a promise is wanted and authorized.
  */
 #include "proxy/h2/conn.h"
 
@@ -15,14 +15,14 @@ const struct h2_fault *h2_refuse_id(struct h2_conn *c, uint32_t id, const struct
 	return NULL;
 }
 
-/* The rules that end the connection. *orphan: the parent was reset by us. */
+/* Checks the rules whose violation ends the connection. */
 static const struct h2_fault *check_parent(
     struct h2_conn *c, uint32_t id, struct h2_stream **parent)
 {
 	if (c->was_acked && !c->acked.enable_push)
 		return h2_fault(PROMISE_DISABLED);
 	enum h2_state state = h2_stream_state(c, id, parent);
-	/* What a stream of the server's own is in does not matter, unless it is idle. */
+	/* The state of a stream that the server opened matters only if it is idle. */
 	if (!h2_id_is_own(c, id) && state != H2_STATE_IDLE)
 		return h2_fault(PROMISE_ON_PUSHED);
 	return h2_stream_receive(c, id, H2_INPUT_RECV_PUSH_PROMISE, parent);
@@ -49,7 +49,7 @@ static struct h2_event *promise_event(struct h2_conn *c, struct h2_stream *paren
 	return event;
 }
 
-/* A malformed one costs only itself, but the log shall know. */
+/* Refuses only the malformed promise, with an event for the log. */
 static void refuse_malformed(
     struct h2_conn *c, struct h2_stream *parent, uint32_t id, const char *reason)
 {
@@ -103,7 +103,7 @@ const struct h2_fault *h2_recv_promise(struct h2_conn *c, struct slice block)
 		return NULL;
 	}
 	http_head_free(head);
-	/* RFC 9113 6.8: what is above the last id of our GOAWAY is ignored. */
+	/* RFC 9113 6.8: streams above the last id of our GOAWAY are ignored. */
 	return is_above_goaway ? NULL : h2_refuse_id(c, id, why);
 }
 
@@ -123,7 +123,7 @@ enum h2_promise_answer h2_may_promise(const struct h2_conn *c, const struct h2_s
 	return c->own_next_id > H2_ID_MAX ? H2_PROMISE_NO_IDS : H2_PROMISE_POSSIBLE;
 }
 
-/* A push never starves its parent: it comes one urgency after it. */
+/* A push is one step less urgent than its parent, so that it never starves it. */
 static struct http_priority priority_below(struct http_priority parent)
 {
 	if (parent.urgency < H2_URGENCIES - 1)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes in: the preface (RFC 9113 3.4), frame headers (4.1), and payloads, whole or streamed as
- * the frame table says. What a frame means is in its handler.
+ * Receives bytes: the preface (RFC 9113 3.4), frame headers (4.1), and payloads, whole or streamed
+ * as the frame table says. The handlers interpret the frames.
  */
 #include "proxy/h2/conn.h"
 
-/* The next byte begins a frame, unless payload is left to be skipped. */
+/* Continues with the next frame, or skips the rest of the payload first. */
 static void after_payload(struct h2_conn *c)
 {
 	struct h2_reader *r = &c->reader;
@@ -36,7 +36,7 @@ static size_t read_preface(struct h2_conn *c, const uint8_t *p, size_t n)
 	return take;
 }
 
-/* Gives the assembly buffer back, unless an event lends its bytes until the next call. */
+/* Frees the assembly buffer, unless an event lends its bytes until the next call. */
 static void release_block(struct h2_conn *c)
 {
 	bool is_lent = c->has_event && c->event.kind == H2_EVENT_GOAWAY;
@@ -44,7 +44,7 @@ static void release_block(struct h2_conn *c)
 		h2_block_fini(&c->block, c->env.budget);
 }
 
-/* A frame's payload is complete: its handler. */
+/* Calls the handler for a frame with its complete payload. */
 static void handle_whole(struct h2_conn *c, const uint8_t *payload)
 {
 	struct h2_reader *r = &c->reader;
@@ -61,11 +61,13 @@ static void handle_whole(struct h2_conn *c, const uint8_t *payload)
 	}
 }
 
-/* What must hold before a frame is looked at: sizes, order, floods. */
+/* Checks a frame header before its payload is read: size, order, floods. */
 static const struct h2_fault *admit(
     struct h2_conn *c, const struct h2_frame *frame, const struct h2_frame_row *row)
 {
-	/* First of all: whoever speaks something else has sent no frame that could be too large. */
+	/*
+	 * This check is first: a peer that does not speak HTTP/2 should not get a frame size error.
+	 */
 	if (!c->peer_settings_came && (frame->type != H2_SETTINGS || frame->flags & H2_ACK))
 		return h2_fault(FIRST_FRAME);
 	if (frame->length > c->local.max_frame_size)
@@ -76,7 +78,7 @@ static const struct h2_fault *admit(
 	} else if (row && row->in_block) {
 		return h2_fault(CONTINUATION_STRAY);
 	}
-	/* Answers that nobody reads may not pile up. (For heads see recv_request.) */
+	/* Bounds the replies that the peer does not read. (recv_request bounds the heads.) */
 	if (c->out.provoked > c->limits->control_bytes)
 		return h2_fault(FLOOD_CONTROL);
 	const struct h2_fault *fault = h2_frame_verify(frame, h2_other_role(c->role));
@@ -91,7 +93,7 @@ static const struct h2_fault *admit(
 	return NULL;
 }
 
-/* The frame header is complete. */
+/* Begins a frame whose header is complete. */
 static void begin_frame(struct h2_conn *c)
 {
 	struct h2_reader *r = &c->reader;
@@ -142,7 +144,7 @@ static size_t read_payload(struct h2_conn *c, const uint8_t *p, size_t n)
 		h2_fault_apply(c, 0, h2_fault(BLOCK_MEMORY));
 		return n;
 	}
-	/* A slow frame holds memory as a slow block does. */
+	/* A slow frame occupies memory like a slow field block, so it has a deadline too. */
 	if (b->deadline == USEC_NEVER)
 		b->deadline = clock_after(c->now, c->limits->block_timeout);
 	uint32_t take = at_most(n, r->left);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames out: control frames into the queue, DATA frames one at a time (RFC 9113 6.1, RFC 9218), and
- * the owner's commands on streams. Promises: conn_push.c; GOAWAY: conn_shutdown.c.
+ * Sends frames: queues control frames, makes DATA frames one at a time (RFC 9113 6.1, RFC 9218),
+ * and runs the owner's commands on streams. Promises: conn_push.c; GOAWAY: conn_shutdown.c.
  */
 #include "proxy/h2/conn.h"
 
@@ -61,7 +61,10 @@ void h2_send_ping(struct h2_conn *c, enum h2_ping_kind kind)
 	h2_send_frame(c, H2_PING, 0, 0, payload, sizeof(payload));
 }
 
-/* Makes room for the headers of the frames after the first, from the last to the first. */
+/*
+ * Moves the parts of a block, from the last to the first, to make room for the CONTINUATION
+ * headers.
+ */
 static void split_block(struct h2_conn *c, uint8_t *p, size_t length, size_t most, uint32_t id)
 {
 	size_t frames = (length + most - 1) / most;
@@ -177,7 +180,10 @@ bool h2_wants_write(const struct h2_conn *c)
 
 /* ---- commands on streams ---- */
 
-/* RFC 9113 6.5.2: no limit until the peer names one; before its SETTINGS a usual one is kept to. */
+/*
+ * RFC 9113 6.5.2: there is no limit until the peer sends one. Before its SETTINGS a usual limit is
+ * assumed.
+ */
 #define STREAMS_ASSUMED 100u
 
 uint32_t h2_request_room(const struct h2_conn *c)
@@ -243,7 +249,7 @@ bool h2_trailers(struct h2_conn *c, struct h2_stream *s, const struct http_head 
 	return true;
 }
 
-/* An event about the stream that the owner has not fetched yet is not for it any more. */
+/* Drops an event about the stream that the owner has not fetched yet. */
 static void cancel_event(struct h2_conn *c, struct h2_stream *s)
 {
 	if (!c->has_event || c->event.stream != s)

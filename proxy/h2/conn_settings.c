@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SETTINGS, both ways (RFC 9113 6.5). The peer's hold as soon as they come. Ours hold for the
- * peer once it has acknowledged them; what is more generous than before holds at once.
+ * SETTINGS in both directions (RFC 9113 6.5). The peer's settings apply when they are received.
+ * Ours bind the peer when it has acknowledged them; a more generous value applies at once.
  */
 #include "proxy/base/memory.h"
 #include "proxy/h2/conn.h"
 
 /* ---- ours ---- */
 
-/* The widest initial window that the peer may be working with (RFC 9113 6.9.2). */
-static void hold_to_window(struct h2_conn *c)
+/* Enforces the largest initial window that the peer may be using (RFC 9113 6.9.2). */
+static void enforce_window(struct h2_conn *c)
 {
 	uint32_t window = c->acked.initial_window_size;
 	for (uint32_t i = 0; i < c->pending_count; i++)
@@ -22,7 +22,7 @@ static void hold_to_window(struct h2_conn *c)
 	size_t cursor = 0;
 	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;) {
 		struct h2_stream *s = container_of(n, struct h2_stream, node);
-		/* One that h2_set_window has widened may not pass the limit by it. */
+		/* h2_set_window may have enlarged the window already: do not exceed the maximum. */
 		int64_t room = H2_WINDOW_MAX - s->inflow.size;
 		h2_inflow_shift(&s->inflow, by < room ? by : room);
 	}
@@ -44,7 +44,7 @@ void h2_settings_announce(struct h2_conn *c)
 	c->pending[c->pending_count++] = c->local;
 	if (c->settings_deadline == USEC_NEVER)
 		c->settings_deadline = clock_after(c->now, c->limits->settings_timeout);
-	hold_to_window(c);
+	enforce_window(c);
 }
 
 void h2_update_settings(struct h2_conn *c, const struct h2_settings *local, usec now)
@@ -65,7 +65,7 @@ static const struct h2_fault *recv_ack(struct h2_conn *c)
 {
 	if (c->reader.frame.length != 0)
 		return h2_fault(SETTINGS_ACK_LENGTH);
-	/* Not asked for: harmless, but counted. */
+	/* An unexpected acknowledgement is harmless, but counted. */
 	if (c->pending_count == 0)
 		return h2_guard_count(&c->guard, H2_GUARDED_SETTINGS, c->now);
 	c->acked = c->pending[0];
@@ -80,7 +80,7 @@ static const struct h2_fault *recv_ack(struct h2_conn *c)
 	c->was_acked = true;
 	c->settings_deadline =
 	    c->pending_count > 0 ? clock_after(c->now, c->limits->settings_timeout) : USEC_NEVER;
-	hold_to_window(c);
+	enforce_window(c);
 	h2_settings_announce(c);
 	return NULL;
 }
@@ -94,7 +94,7 @@ struct hpack_encoder *h2_encoder(struct h2_conn *c)
 	return c->encoder;
 }
 
-/* RFC 9113 6.9.2: every stream's window moves, below zero if it must. */
+/* RFC 9113 6.9.2: changes the window of every stream; it may become negative. */
 static const struct h2_fault *move_windows(struct h2_conn *c, int64_t by)
 {
 	if (by == 0)
@@ -109,7 +109,7 @@ static const struct h2_fault *move_windows(struct h2_conn *c, int64_t by)
 	return NULL;
 }
 
-static const struct h2_fault *take_setting(struct h2_conn *c, uint16_t id, uint32_t value)
+static const struct h2_fault *apply_setting(struct h2_conn *c, uint16_t id, uint32_t value)
 {
 	const struct h2_setting_row *row = h2_setting_find(id);
 	if (!row)
@@ -117,7 +117,7 @@ static const struct h2_fault *take_setting(struct h2_conn *c, uint16_t id, uint3
 	if (value < row->min || value > row->max[h2_other_role(c->role)])
 		return &h2_faults[row->fault];
 	h2_setting_set(&c->peer, row, value);
-	/* RFC 7541 4.2: the smallest of several counts too, so the encoder sees each. */
+	/* RFC 7541 4.2: the smallest of several values matters too, so the encoder gets each. */
 	if (row->offset == offsetof(struct h2_settings, header_table_size))
 		hpack_encoder_set_limit(h2_encoder(c), value);
 	return NULL;
@@ -132,7 +132,7 @@ const struct h2_fault *h2_recv_settings(struct h2_conn *c, const uint8_t *payloa
 	int64_t window = c->peer.initial_window_size;
 	for (uint32_t at = 0; !fault && at < frame->length; at += H2_SETTING_LEN) {
 		const uint8_t *p = payload + at;
-		fault = take_setting(c, (uint16_t)(p[0] << 8 | p[1]), h2_read32(p + 2));
+		fault = apply_setting(c, (uint16_t)(p[0] << 8 | p[1]), h2_read32(p + 2));
 	}
 	if (!fault)
 		fault = move_windows(c, c->peer.initial_window_size - window);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a connection from our side: GOAWAY, gracefully or at once (RFC 9113 6.8). */
+/* Ends a connection from this side: GOAWAY, gracefully or at once (RFC 9113 6.8). */
 #include "proxy/h2/conn.h"
 
-/* Requests that were under way when the first GOAWAY left arrive within a round trip; a peer that
- * does not answer the PING gets this long. */
+/*
+ * Requests sent before the first GOAWAY arrived come within a round trip. A peer that does not
+ * answer the PING gets this time.
+ */
 #define SHUTDOWN_ROUND_TRIP USEC_PER_SEC
 
-/* Enough for a reason; a peer's log line is no place for more. */
+/* Most bytes of debug data: enough for a reason. */
 #define DEBUG_BYTES 128u
 
 uint32_t h2_last_taken_id(const struct h2_conn *c)
@@ -34,7 +36,10 @@ void h2_shutdown(struct h2_conn *c, usec now)
 		return;
 	c->goaway_sent = H2_GOAWAY_ANNOUNCED;
 	c->shutdown_deadline = clock_after(c->now, SHUTDOWN_ROUND_TRIP);
-	/* The highest id that the peer could open: some take another's parity for an error. */
+	/*
+	 * The highest id that the peer can open: some peers treat an id of the other parity as an
+	 * error.
+	 */
 	uint32_t last_id = h2_id_is_own(c, H2_ID_MAX) ? H2_ID_MAX - 1 : H2_ID_MAX;
 	h2_send_goaway(c, last_id, H2_NO_ERROR, slice_of("", 0));
 	h2_send_ping(c, H2_PING_SHUTDOWN);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection and its streams in words, for the status page and the crash dump: no allocation. */
+/*
+ * Describes a connection and its streams as text, for the status page and the crash dump. Allocates
+ * nothing.
+ */
 #include "proxy/h2/conn.h"
 
 #include <stdarg.h>

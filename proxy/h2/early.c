@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of priorities that came before their requests. What is too many: conn_frames.c. */
+/* Stores priorities that came before their requests. conn_frames.c bounds their rate. */
 #include "proxy/h2/early.h"
 #include "proxy/base/memory.h"
 
@@ -19,7 +19,10 @@ void h2_early_fini(struct h2_early *e, struct budget *budget)
 	h2_early_init(e);
 }
 
-/* False: there is no room and can be none. */
+/*
+ * Makes room for an entry, if need be by dropping the oldest. False: the budget refuses the first
+ * entries.
+ */
 static bool make_room(struct h2_early *e, struct budget *budget)
 {
 	if (e->count < e->capacity)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Priorities of requests that are still to come (RFC 9218 7.1): a PRIORITY_UPDATE may overtake its
- * request. Only ids above the last that the peer has opened are idle, and count. Bounded; what
- * there is no room for is forgotten, which costs a request its priority and nothing else.
+ * Priorities of future requests (RFC 9218 7.1): a PRIORITY_UPDATE may come before its request. Only
+ * idle ids, above the last id that the peer has opened, are stored. The store is bounded; a
+ * priority without room is dropped, and its request gets the default priority.
  */
 #ifndef PUSHGATE_H2_EARLY_H
 #define PUSHGATE_H2_EARLY_H
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* More than the streams that anybody opens at a time. */
+/* More than the streams that a client opens at once. */
 #define H2_EARLY_KEPT 128u
 
 struct h2_early_entry {
@@ -21,18 +21,18 @@ struct h2_early_entry {
 };
 
 struct h2_early {
-	struct h2_early_entry *entries; /* in the order in which they came */
+	struct h2_early_entry *entries; /* in order of arrival */
 	uint32_t count, capacity;
 };
 
 void h2_early_init(struct h2_early *e);
 void h2_early_fini(struct h2_early *e, struct budget *budget);
-/* The latest counts; the oldest is forgotten when there is no room. */
+/* Stores the latest priority of the id; drops the oldest entry if there is no room. */
 void h2_early_put(
     struct h2_early *e, struct budget *budget, uint32_t id, struct http_priority priority);
-/* True, and the priority, when one came for this id. */
+/* True and *priority if there is one for this id. */
 bool h2_early_find(const struct h2_early *e, uint32_t id, struct http_priority *priority);
-/* The peer has used this id: it and all lower ones are idle no more (RFC 9113 5.1.1). */
+/* The peer has opened this id: drops the entries of it and all lower ids (RFC 9113 5.1.1). */
 void h2_early_forget(struct h2_early *e, uint32_t id);
 
 #endif

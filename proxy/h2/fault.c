@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fault table and the names of error codes (RFC 9113 7). What is done about a fault: conn.c. */
+/* The fault table and the names of error codes (RFC 9113 7). conn.c answers faults. */
 #include "proxy/h2/fault.h"
 
 const struct h2_fault h2_faults[H2_FAULT_COUNT] = {

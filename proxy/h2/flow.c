@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Flow-control arithmetic (RFC 9113 6.9). Who sends the WINDOW_UPDATE: conn_data.c, conn_send.c. */
+/* Flow-control arithmetic (RFC 9113 6.9). conn_data.c and conn_send.c send the WINDOW_UPDATEs. */
 #include "proxy/h2/flow.h"
 #include "proxy/base/ensure.h"
 #include "proxy/h2/frame.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of streams that we have reset (RFC 9113 5.1). The PING itself: conn_send.c. */
+/* Remembers the streams that this side has reset (RFC 9113 5.1). conn_send.c sends the PING. */
 #include "proxy/h2/forgotten.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -41,7 +41,7 @@ void h2_forgotten_ponged(struct h2_forgotten *f)
 	f->confirmed = f->sealed;
 }
 
-/* Makes room by the oldest that is confirmed. */
+/* Drops the oldest confirmed id. False: there is none. */
 static bool drop_oldest(struct h2_forgotten *f)
 {
 	if (f->confirmed == 0)

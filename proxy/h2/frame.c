@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The frame table (RFC 9113 6, RFC 9218 7.1). The handlers are in conn_frames.c, conn_data.c,
- * block.c. */
+/*
+ * The frame table (RFC 9113 6, RFC 9218 7.1). conn_frames.c, conn_data.c, conn_settings.c and
+ * block.c have the handlers.
+ */
 #include "proxy/h2/frame.h"
 #include "proxy/h2/conn.h"
 

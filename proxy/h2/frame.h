@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame types as a table (RFC 9113 6, RFC 9218 7.1) and the 9-byte frame header (RFC 9113
- * 4.1). What depends on the stream's state is in state.c, not here.
+ * The frame types as a table (RFC 9113 6, RFC 9218 7.1) and the 9-byte frame header (RFC 9113 4.1).
+ * state.c has the rules that depend on a stream's state.
  */
 #ifndef PUSHGATE_H2_FRAME_H
 #define PUSHGATE_H2_FRAME_H
@@ -23,13 +23,13 @@ struct h2_frame {
 
 enum h2_stream_rule { H2_STREAM_ANY, H2_STREAM_ZERO, H2_STREAM_NONZERO };
 
-/* Who may send it: bits of 1 << enum h2_role. */
+/* The roles that may send a frame: bits of 1 << enum h2_role. */
 enum { H2_BY_SERVER = 1 << H2_SERVER, H2_BY_CLIENT = 1 << H2_CLIENT, H2_BY_BOTH = 3 };
 
-/* How its payload is handed over. */
+/* How a handler gets the payload. */
 enum h2_payload {
-	H2_PAYLOAD_WHOLE, /* when complete */
-	/* at the frame header (payload NULL), the rest byte run by byte run */
+	H2_PAYLOAD_WHOLE, /* in one call, when complete */
+	/* a call at the frame header (payload NULL), then runs of bytes */
 	H2_PAYLOAD_STREAMED,
 };
 
@@ -38,15 +38,15 @@ struct h2_conn;
 struct h2_frame_row {
 	const char *name, *section;
 	uint32_t length_min, length_max;
-	uint32_t length_unit; /* the length is a multiple of it */
+	uint32_t length_unit; /* the length must be a multiple of it */
 	enum h2_fault_id length_fault;
 	enum h2_stream_rule stream_rule;
-	enum h2_fault_id stream_fault; /* when stream_rule is broken */
+	enum h2_fault_id stream_fault; /* if stream_rule is broken */
 	uint8_t flags;                 /* the defined ones; others are ignored */
 	uint8_t senders;
 	enum h2_fault_id sender_fault;
 	enum h2_payload payload;
-	bool in_block; /* may stand between HEADERS and END_HEADERS */
+	bool in_block; /* allowed between HEADERS and END_HEADERS */
 	const struct h2_fault *(*receive)(struct h2_conn *c, const uint8_t *payload);
 };
 
@@ -60,7 +60,7 @@ static inline const struct h2_frame_row *h2_frame_row(uint8_t type)
 	return type < H2_FRAME_ROWS && h2_frame_rows[type].name ? &h2_frame_rows[type] : NULL;
 }
 
-/* What the table says about a header that the peer in `sender`'s role sent; NULL = fine. */
+/* Checks a frame header that a peer of this role sent. NULL or the fault. */
 const struct h2_fault *h2_frame_verify(const struct h2_frame *frame, enum h2_role sender);
 
 static inline uint32_t h2_read32(const uint8_t *p)

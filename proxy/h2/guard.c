@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Token buckets against floods (RFC 9113 10.5) and the default limits. The bounds that are no
- * rates (field block size, CONTINUATIONs, control output, reserved streams) are checked where the
- * thing grows; their rows are in fault.h.
+ * Token buckets against floods (RFC 9113 10.5) and the default limits. Bounds that are not rates
+ * (field block size, CONTINUATIONs, control output, reserved streams) are checked where the data
+ * grows; their rows are in fault.h.
  */
 #include "proxy/h2/guard.h"
 #include <stddef.h>
@@ -18,17 +18,22 @@ const struct h2_limits h2_limits_default = {
     .control_bytes = 262144,
     /* A hundred responses with heads of 10 KiB each. */
     .output_bytes = 1u << 20,
-    /* A user who leaves a page cancels everything at once; nobody does so for long without
-     * completing requests too. */
+    /*
+     * A user who leaves a page cancels all requests at once, but an honest client also completes
+     * requests.
+     */
     .resets_received = {.per_second = 100, .burst = 200},
     .resets_provoked = {.per_second = 100, .burst = 200},
     .pings = {.per_second = 500, .burst = 1000},
     .settings = {.per_second = 20, .burst = 100},
     .priorities = {.per_second = 1000, .burst = 2000},
     .empty_frames = {.per_second = 200, .burst = 1000},
-    /* Some peers announce every few KiB that they have read. */
+    /* Some peers send one for every few KiB that they have read. */
     .window_updates = {.per_second = 50000, .burst = 100000},
-    /* A flood of promises is refused one by one before it ends the connection. */
+    /*
+     * Higher than promise-rate, which refuses single promises before this limit ends the
+     * connection.
+     */
     .promises = {.per_second = 400000, .burst = 400000},
     .field_blocks = {.per_second = 10000, .burst = 20000},
     .preface_timeout = 10 * USEC_PER_SEC,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard: what a peer may do how often before it counts as an attack (RFC 9113 10.5). One
- * token bucket per row. Useful work pays tokens back, so that a busy honest peer never runs dry:
- * the fixed rates bound only what leads to nothing.
+ * The guard: how often a peer may do something before it counts as an attack (RFC 9113 10.5). One
+ * token bucket per row. Useful work refunds tokens, so that a busy honest peer never runs out: the
+ * rates bound only useless work.
  */
 #ifndef PUSHGATE_H2_GUARD_H
 #define PUSHGATE_H2_GUARD_H
@@ -22,12 +22,12 @@ enum h2_guarded {
 	H2_GUARDED_COUNT
 };
 
-/* What pays back. */
+/* Work that refunds tokens. */
 enum h2_work {
 	H2_WORK_EXCHANGE, /* a request and its response ended normally */
-	H2_WORK_REQUEST,  /* we opened a request */
-	H2_WORK_PROMISE,  /* we made a promise, which the peer may well reset */
-	H2_WORK_DATA_OUT, /* we sent a DATA frame */
+	H2_WORK_REQUEST,  /* this side opened a request */
+	H2_WORK_PROMISE,  /* this side made a promise, which the peer may reset */
+	H2_WORK_DATA_OUT, /* this side sent a DATA frame */
 	H2_WORK_COUNT
 };
 
@@ -42,12 +42,12 @@ extern const struct h2_guard_row h2_guard_rows[H2_GUARDED_COUNT];
 
 struct h2_guard {
 	const struct h2_limits *limits; /* borrows */
-	uint32_t in_debt;               /* a bit for each bucket that may have tokens spent */
+	uint32_t in_debt;               /* a bit for each bucket that may have spent tokens */
 	struct bucket buckets[H2_GUARDED_COUNT];
 };
 
 void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits, usec now);
-/* Takes a token. NULL, or the row's fault when there is none. */
+/* Takes a token. NULL, or the row's fault if the bucket is empty. */
 const struct h2_fault *h2_guard_count(struct h2_guard *g, enum h2_guarded what, usec now);
 void h2_guard_refund(struct h2_guard *g, enum h2_work work);
 

@@ -6,16 +6,17 @@
  *   input    h2_receive until it has consumed all; after each call h2_next_event until false
  *   output   h2_control (frames already made), then h2_next_data (one DATA frame each), until
  *            both are empty
- *   time     h2_deadline says when h2_tick wants to be called next
+ *   time     h2_deadline says when to call h2_tick next
  *   commands everything else; a command never emits an event about its own stream at once, but may
  *            leave one in the queue (H2_EVENT_CLOSED after the last DATA): drain events after output too
  *
- * Streams are handles that the owner hangs a pointer on. A handle dies when its H2_EVENT_RESET or
- * H2_EVENT_CLOSED has been seen (at the next call of h2_next_event or h2_receive), in h2_reset, and
- * in h2_free. After H2_EVENT_FAILED every handle stays valid until h2_free, but commands on them do
- * nothing.
+ * Streams are handles; the owner can attach a pointer to each. A handle becomes invalid after its
+ * H2_EVENT_RESET or H2_EVENT_CLOSED (at the next call of h2_next_event or h2_receive), in h2_reset,
+ * and in h2_free. After H2_EVENT_FAILED every handle stays valid until h2_free, but commands on
+ * them do nothing.
  *
- * The peer's faults are rows (struct h2_fault), NULL = fine. Our own mistakes are ensure().
+ * The peer's faults are rows (struct h2_fault); NULL = no fault. Bugs of this program fail
+ * ensure().
  */
 #ifndef PUSHGATE_H2_H2_H
 #define PUSHGATE_H2_H2_H
@@ -46,7 +47,7 @@ enum h2_code {
 	H2_INADEQUATE_SECURITY = 0xc,
 	H2_HTTP_1_1_REQUIRED = 0xd,
 };
-/* "PROTOCOL_ERROR", or "UNKNOWN" above the table. */
+/* "PROTOCOL_ERROR", …; "UNKNOWN" for codes without a name. */
 const char *h2_code_name(uint32_t code);
 
 enum h2_scope { H2_SCOPE_STREAM, H2_SCOPE_CONNECTION };
@@ -62,7 +63,7 @@ struct h2_fault {
 
 /* Rows are numbered from 0, for counters. */
 size_t h2_fault_index(const struct h2_fault *fault);
-const char *h2_fault_name(size_t index); /* NULL behind the last */
+const char *h2_fault_name(size_t index); /* NULL after the last */
 
 /* RFC 9113 6.5.2 and RFC 9218 2.1. */
 struct h2_settings {
@@ -78,16 +79,16 @@ struct h2_settings {
 extern const struct h2_settings h2_settings_initial;
 
 /*
- * What one connection may cost us. The rates have a row each in guard.c with its fault
- * (ENHANCE_YOUR_CALM on the connection).
+ * Limits for one connection. Each rate has a row in guard.c with its fault (ENHANCE_YOUR_CALM on
+ * the connection).
  */
 struct h2_limits {
-	/* What we announce beside the settings. */
+	/* Announced to the peer, besides the settings. */
 	uint32_t connection_window; /* receive window of the connection, ≥ 65535 */
 	/* Local resources. */
 	uint32_t field_block_bytes;   /* ≤ LIMIT_FIELD_BLOCK_BYTES; above: ENHANCE_YOUR_CALM */
 	uint32_t continuations;       /* in one block */
-	uint32_t encoder_table_bytes; /* the most we use of the peer's HEADER_TABLE_SIZE */
+	uint32_t encoder_table_bytes; /* highest table size used, whatever the peer allows */
 	uint32_t interim_responses;   /* client: of one request; above: the stream is reset */
 	uint32_t reserved_streams; /* client: promised and unanswered at a time; above: the engine
 	                                   refuses with REFUSED_STREAM by itself */
@@ -100,7 +101,7 @@ struct h2_limits {
 	struct rate resets_received; /* rapid reset (CVE-2023-44487) */
 	struct rate resets_provoked; /* the peer's faults make us reset (CVE-2025-8671) */
 	struct rate pings, settings, priorities, empty_frames, window_updates;
-	struct rate promises; /* promised to us */
+	struct rate promises; /* received promises */
 	struct rate field_blocks;
 	/* Time. */
 	usec preface_timeout;  /* server: the client's preface and first SETTINGS */
@@ -114,20 +115,27 @@ struct h2_stream;
 
 struct h2_env {
 	struct http_head_pool *heads; /* borrows */
-	/* borrows: the connection's; the engine takes what a peer can grow */
+	/* borrows: the connection's; the engine charges what a peer can make grow */
 	struct budget *budget;
 	uint64_t seed; /* the process's hash seed */
-	/* Optional: hears of each fault that is turned into RST_STREAM or GOAWAY, for counters;
-	 * many come with an event too. Must not call back. */
+	/*
+	 * Optional: called for each fault that becomes RST_STREAM or GOAWAY, for counters; many
+	 * also cause an event. Must not call the engine.
+	 */
 	void (*fault)(void *context, const struct h2_fault *fault);
 	void *fault_context;
-	/* Optional: sees each frame, in and out, as one line ("s5 <- HEADERS len=41 end"). */
+	/*
+	 * Optional: called for each frame received or sent, with one line ("s5 <- HEADERS len=41
+	 * end").
+	 */
 	void (*trace)(void *context, const char *line);
 	void *trace_context;
 };
 
-/* The preface and our SETTINGS (and the connection window's update) are queued at once. A server
- * never announces ENABLE_PUSH (RFC 9113 6.5.2). Copies `local` and `env`, borrows `limits`. */
+/*
+ * Makes a connection and queues its preface, SETTINGS, and the connection's WINDOW_UPDATE. A server
+ * never announces ENABLE_PUSH (RFC 9113 6.5.2). Copies `local` and `env`; borrows `limits`.
+ */
 struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
     const struct h2_limits *limits, const struct h2_env *env, usec now);
 void h2_free(struct h2_conn *c);
@@ -135,18 +143,18 @@ void h2_free(struct h2_conn *c);
 /* ---- input ---- */
 
 /*
- * Takes bytes that came from the peer: chunk->data[offset, offset+length). Returns how many were
- * consumed: all, or up to the end of the first frame (or piece of a DATA payload) that caused an
- * event: fetch the events, then call again with the rest. After H2_EVENT_FAILED everything is
- * consumed and ignored.
+ * Receives bytes from the peer: chunk->data[offset, offset+length). Returns how many were consumed:
+ * all, or up to the end of the first frame (or piece of a DATA payload) that caused an event: fetch
+ * the events, then call again with the rest. After H2_EVENT_FAILED everything is consumed and
+ * ignored.
  */
 size_t h2_receive(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t length, usec now);
-/* The peer closed its side of the transport: FAILED unless everything was over. */
+/* The peer closed its side of the transport: causes FAILED, unless the connection had ended. */
 void h2_receive_eof(struct h2_conn *c);
 
 enum h2_event_kind {
-	H2_EVENT_SETTINGS, /* the peer's SETTINGS hold now: h2_peer_settings */
-	H2_EVENT_HEAD,     /* `head` (takes: yours to free), `end` */
+	H2_EVENT_SETTINGS, /* the peer's SETTINGS apply now: h2_peer_settings */
+	H2_EVENT_HEAD,     /* `head` (the owner frees it), `end` */
 	H2_EVENT_DATA, /* `piece` (borrows the chunk given to h2_receive: hold it to keep it), `end`. The
 	                      owner owes h2_credit for these bytes, whatever becomes of them. */
 	H2_EVENT_TRAILERS, /* `head` (takes); ends the stream's receiving side */
@@ -156,52 +164,57 @@ enum h2_event_kind {
 	H2_EVENT_RESET, /* the stream is over: by the peer (`fault` NULL, `code`) or by us for the peer's `fault`.
 	                      `unprocessed`: GOAWAY or REFUSED_STREAM says that the peer did nothing */
 	H2_EVENT_CLOSED, /* both sides ended normally */
-	/* from the peer: `code`, `last_id`, `debug`; no new streams from now on */
+	/* from the peer: `code`, `last_id`, `debug`; no new streams can be opened */
 	H2_EVENT_GOAWAY,
-	H2_EVENT_PONG, /* an h2_ping came back */
+	H2_EVENT_PONG, /* an h2_ping was answered */
 	H2_EVENT_FAILED, /* the connection is over: `fault` (peer's, NULL = transport or GOAWAY with error),
-	                      `code`. Flush the output, then close. Each stream's fate is the owner's to settle */
+	                      `code`. Flush the output, then close. The owner ends each stream */
 };
 
 struct h2_event {
 	enum h2_event_kind kind;
 	struct h2_stream *stream, *promised;
-	void *user; /* of `stream`; NULL when the owner set none (yet) */
+	void *user; /* the owner's pointer of `stream`; NULL if not set */
 	struct http_head *head;
 	struct piece piece;
 	const struct h2_fault *fault;
-	/* RESET, PROMISE: what http_head_validate found wrong, for the log; or NULL */
+	/* RESET, PROMISE: the error of http_head_validate, for the log; or NULL */
 	const char *reason;
 	uint32_t code, last_id;
 	struct slice debug; /* lent until the next call */
-	bool end;           /* END_STREAM: the receiving side is over with this event */
-	/* HEAD at a server: field list over the limit; `head` has only the pseudo-fields that came
-	 * and is not validated: answer 431. RESET: a response's or trailers' field list was. */
+	bool end;           /* END_STREAM: the receiving side ends with this event */
+	/*
+	 * HEAD at a server: the field list is over the limit; `head` has only the pseudo-fields so
+	 * far and is not validated: answer 431. RESET: the field list of a response or trailers was
+	 * over the limit.
+	 */
 	bool oversize;
 	bool unprocessed;
 };
 
-/* False: none left. */
+/* False: there are no more events. */
 bool h2_next_event(struct h2_conn *c, struct h2_event *event);
 
 /* ---- output ---- */
 
-/* Frames ready to leave, in order, contiguous; valid until the next command. Everything here leaves
- * before any further DATA frame. */
+/*
+ * Frames ready to send, in order, contiguous; valid until the next command. Send all of them before
+ * any further DATA frame.
+ */
 struct slice h2_control(const struct h2_conn *c);
 void h2_control_taken(struct h2_conn *c, size_t bytes);
 
 /*
- * Says what body the owner has for a stream: `bytes` bytes, and then (or at once, when bytes is 0)
- * the end of the stream. Replaces what was said before; h2_next_data counts down. Nothing may be
- * said after `end` was sent.
+ * Tells the engine how much body the owner has for a stream: `bytes` bytes, and with `end` the end
+ * of the stream behind them. Replaces the previous offer; h2_next_data counts down. Do not call it
+ * after `end` was sent.
  */
 void h2_offer(struct h2_conn *c, struct h2_stream *s, size_t bytes, bool end);
 
 struct h2_data_frame {
 	struct h2_stream *stream;
 	void *user;
-	/* DATA bytes that the owner must put behind the header, from the front of its body */
+	/* DATA bytes that the owner must write after the header, from the front of its body */
 	uint32_t length;
 	bool end;
 	uint8_t header[9];
@@ -209,25 +222,32 @@ struct h2_data_frame {
 
 /*
  * The next DATA frame by RFC 9218 (urgency first; incremental streams take turns), at most `most`
- * bytes of payload. Committed when it returns true: windows are charged, the stream may be closed
- * (its CLOSED event queued). False: nothing can be sent now.
+ * bytes of payload. If it returns true the frame must be sent: windows are charged, and the stream
+ * may be closed (its CLOSED event queued). False: no DATA can be sent now.
  */
 bool h2_next_data(struct h2_conn *c, uint32_t most, struct h2_data_frame *frame);
-/* True when h2_control or h2_next_data has something. */
+/* True if h2_control or h2_next_data has output. */
 bool h2_wants_write(const struct h2_conn *c);
 
 /* ---- commands ---- */
 
-/* How many more requests may be opened now: the peer's MAX_CONCURRENT_STREAMS (100 are assumed
- * until its SETTINGS came), ids, GOAWAY. 0 also when failed or shutting down. */
+/*
+ * How many more requests may be opened now, by the peer's MAX_CONCURRENT_STREAMS (100 until its
+ * SETTINGS have come), ids and GOAWAY. 0 if failed or shutting down.
+ */
 uint32_t h2_request_room(const struct h2_conn *c);
-/* Client: opens a stream. NULL when h2_request_room is 0 or the field block budget refuses. */
+/* Client: opens a stream. NULL if h2_request_room is 0 or the budget refuses. */
 struct h2_stream *h2_request(struct h2_conn *c, const struct http_head *head, bool end, void *user);
-/* Server: an interim or final response head. On a pushed stream only while h2_push_room is not 0.
- * False: the stream can take none any more, or it is an interim one and output_bytes of other heads
- * wait (nothing was sent). */
+/*
+ * Server: sends an interim or final response head. On a pushed stream only while h2_push_room is
+ * not 0. False (nothing was sent): the stream accepts no head any more, or the head is interim and
+ * output_bytes of heads are queued.
+ */
 bool h2_respond(struct h2_conn *c, struct h2_stream *s, const struct http_head *head, bool end);
-/* After all DATA of the stream has been taken by h2_next_data; ends our side. */
+/*
+ * Sends trailers, which end the stream's sending side. Call it after h2_next_data has taken all
+ * DATA.
+ */
 bool h2_trailers(struct h2_conn *c, struct h2_stream *s, const struct http_head *head);
 
 /* Server: why a promise on this parent is impossible now. */
@@ -240,37 +260,52 @@ enum h2_promise_answer {
 	H2_PROMISE_NO_IDS,
 };
 enum h2_promise_answer h2_may_promise(const struct h2_conn *c, const struct h2_stream *parent);
-/* Queues PUSH_PROMISE. NULL unless H2_PROMISE_POSSIBLE. The promised stream's urgency starts one
- * below its parent's (never starves it). */
+/*
+ * Queues PUSH_PROMISE. NULL unless H2_PROMISE_POSSIBLE. The promised stream begins one step less
+ * urgent than its parent, so that it never starves it.
+ */
 struct h2_stream *h2_promise(
     struct h2_conn *c, struct h2_stream *parent, const struct http_head *request, void *user);
 /* Server: how many pushed responses may begin now (the client's MAX_CONCURRENT_STREAMS). */
 uint32_t h2_push_room(const struct h2_conn *c);
 
-/* RST_STREAM; the handle is dead after it, no event follows. What still comes for it is ignored. */
+/*
+ * Sends RST_STREAM. The handle is invalid afterwards; no event follows. Frames that still arrive
+ * for the stream are ignored.
+ */
 void h2_reset(struct h2_conn *c, struct h2_stream *s, uint32_t code);
-/* The owner is done with n bytes of DATA events: stream-level WINDOW_UPDATE at half the window.
- * Connection level credit is the engine's own, given on receipt. */
+/*
+ * The owner has processed n bytes of DATA events: sends the stream's WINDOW_UPDATE at half the
+ * window. The engine itself gives connection credit on receipt.
+ */
 void h2_credit(struct h2_conn *c, struct h2_stream *s, size_t bytes);
-/* Lets this stream's receive window grow to `window` (never shrinks): sends the difference at once.
- * */
+/*
+ * Enlarges this stream's receive window to `window` and sends the difference at once. Never shrinks
+ * it.
+ */
 void h2_set_window(struct h2_conn *c, struct h2_stream *s, uint32_t window);
 void h2_set_priority(struct h2_conn *c, struct h2_stream *s, struct http_priority priority);
-/* PING of ours; PONG tells the round trip. At most one is under way: false when one is. */
+/* Sends a PING; H2_EVENT_PONG tells the round trip. False: one is already in transit. */
 bool h2_ping(struct h2_conn *c, usec now);
-/* Graceful: GOAWAY of the highest id that the peer could open, and after a round trip (or a second)
- * GOAWAY(last id); streams go on. Idempotent. */
+/*
+ * Graceful shutdown: sends GOAWAY with the highest id that the peer could open, and after a round
+ * trip (or a second) GOAWAY with the last id. Streams continue. Idempotent.
+ */
 void h2_shutdown(struct h2_conn *c, usec now);
-/* At once: GOAWAY(last id, code). No event comes after it, FAILED neither; streams are the owner's
- * to settle. */
+/*
+ * Ends the connection at once: sends GOAWAY with the last id and the code. No event follows, not
+ * even FAILED; the owner ends its streams.
+ */
 void h2_terminate(struct h2_conn *c, enum h2_code code, struct slice debug);
-/* New values for our own settings (only max_concurrent_streams, initial_window_size, enable_push =
- * 0 may change). */
+/*
+ * Changes this side's settings. Only max_concurrent_streams, initial_window_size and enable_push
+ * (to 0) may change.
+ */
 void h2_update_settings(struct h2_conn *c, const struct h2_settings *local, usec now);
 
 /* ---- time ---- */
 
-usec h2_deadline(const struct h2_conn *c); /* USEC_NEVER when none */
+usec h2_deadline(const struct h2_conn *c); /* USEC_NEVER if there is none */
 void h2_tick(struct h2_conn *c, usec now);
 
 /* ---- questions ---- */
@@ -278,21 +313,23 @@ void h2_tick(struct h2_conn *c, usec now);
 void h2_stream_set_user(struct h2_stream *s, void *user);
 uint32_t h2_stream_id(const struct h2_stream *s);
 struct http_priority h2_stream_priority(const struct h2_stream *s);
-/* DATA bytes that flow control lets us send on it now (stream and connection). */
+/* DATA bytes that flow control allows now on the stream (stream and connection window). */
 uint32_t h2_stream_window(const struct h2_conn *c, const struct h2_stream *s);
-/* The stream's own window is shut, whatever the connection's is. */
+/* The stream's own window is used up, whatever the connection's is. */
 bool h2_stream_is_shut(const struct h2_stream *s);
 const struct h2_settings *h2_peer_settings(const struct h2_conn *c);
-const struct h2_settings *h2_local_settings(const struct h2_conn *c); /* as announced last */
-/* No stream alive and (GOAWAY sent or received, or failed): the transport may be closed after
- * flushing. */
+const struct h2_settings *h2_local_settings(const struct h2_conn *c); /* announced last */
+/*
+ * No stream is open, and GOAWAY was sent or received or the connection has failed: flush the
+ * output, then close the transport.
+ */
 bool h2_is_done(const struct h2_conn *c);
 bool h2_has_failed(const struct h2_conn *c);
 bool h2_is_going_away(const struct h2_conn *c); /* GOAWAY sent or received */
 /* One line per connection and stream, for the status page and the crash dump. Returns its length.
  * */
 size_t h2_describe(const struct h2_conn *c, char *buffer, size_t size);
-/* Walks every invariant (debug and fuzz builds). */
+/* Checks every invariant (debug and fuzz builds). */
 void h2_check(const struct h2_conn *c);
 
 /* The frame types, flags and the 9-byte header for tests, trace and tools (RFC 9113 4.1, 6). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks every invariant of a connection: for tests, debug and fuzz builds. */
+/* Checks every invariant of a connection, in tests, debug and fuzz builds. */
 #include "proxy/h2/conn.h"
 
 static void check_stream(const struct h2_conn *c, const struct h2_stream *s)

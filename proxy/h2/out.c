@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The control output queue. It knows no frames; conn_send.c writes them. */
+/* The control output queue: a byte queue. conn_send.c writes the frames. */
 #include "proxy/h2/out.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -52,7 +52,7 @@ void h2_out_taken(struct h2_out *o, size_t n)
 	if (o->start != o->end)
 		return;
 	o->start = o->end = 0;
-	/* A burst's buffer is not kept for the trickle after it. */
+	/* Free a large buffer after a burst. */
 	if (o->capacity > 4 * H2_OUT_BASE)
 		h2_out_trim(o);
 }

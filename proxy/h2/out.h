@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue of frames that are ready to leave: one contiguous buffer that grows, and is given
- * back when the connection has nothing to do. What it holds above a small base is charged.
+ * The queue of frames that are ready to send: one contiguous buffer. It grows, and is freed when
+ * the connection is idle. Its bytes above a small base are charged to the budget.
  */
 #ifndef PUSHGATE_H2_OUT_H
 #define PUSHGATE_H2_OUT_H
@@ -9,20 +9,20 @@
 #include "proxy/base/budget.h"
 #include "proxy/base/slice.h"
 
-/* Free of charge: every connection needs that much. */
+/* Not charged, because every connection needs this much. */
 #define H2_OUT_BASE 4096u
 
 struct h2_out {
 	uint8_t *data;
 	size_t start, end, capacity;
-	size_t provoked; /* bytes among them that the peer made us send */
+	size_t provoked; /* the bytes among them that the peer provoked */
 	size_t charged;
 	struct budget *budget; /* borrows */
 };
 
 void h2_out_init(struct h2_out *o, struct budget *budget);
 void h2_out_fini(struct h2_out *o);
-/* Room for n bytes behind the last one; valid until the next call. */
+/* Returns room for n bytes at the end; valid until the next call. */
 uint8_t *h2_out_reserve(struct h2_out *o, size_t n);
 static inline void h2_out_commit(struct h2_out *o, size_t n)
 {
@@ -33,7 +33,7 @@ static inline size_t h2_out_length(const struct h2_out *o)
 	return o->end - o->start;
 }
 void h2_out_taken(struct h2_out *o, size_t n);
-/* Gives the memory back if nothing is queued. */
+/* Frees the buffer if nothing is queued. */
 void h2_out_trim(struct h2_out *o);
 
 #endif

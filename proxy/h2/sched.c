@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduler of DATA frames (RFC 9218 10). It knows neither streams nor windows. */
+/* The scheduler of DATA frames (RFC 9218 10). It does not use streams or windows. */
 #include "proxy/h2/sched.h"
 #include "proxy/base/ensure.h"
 
@@ -30,8 +30,10 @@ static void append(struct h2_place **first, struct h2_place *p)
 		*first = p;
 }
 
-/* By id. New streams have the highest ids and the one being served the lowest, so both ends are
- * near. */
+/*
+ * Inserts by id. New streams have the highest ids and the stream being sent has the lowest, so the
+ * search is short from both ends.
+ */
 static void insert_ordered(struct h2_place **first, struct h2_place *p)
 {
 	if (!*first) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The settings table. When a value takes effect is decided in conn_settings.c. */
+/* The settings table. conn_settings.c decides when a value takes effect. */
 #include "proxy/h2/settings.h"
 #include "proxy/h2/frame.h"
 

@@ -14,12 +14,12 @@ struct h2_setting_row {
 	size_t offset; /* of the member in struct h2_settings */
 	uint32_t min;
 	uint32_t max[2];        /* by the sender's role: [H2_SERVER], [H2_CLIENT] */
-	enum h2_fault_id fault; /* outside the range; H2_FAULT_COUNT: cannot be */
+	enum h2_fault_id fault; /* outside the range; H2_FAULT_COUNT: no value is outside */
 };
 
 extern const struct h2_setting_row h2_setting_rows[H2_SETTING_COUNT];
 
-/* NULL: unknown, to be ignored. */
+/* NULL: an unknown setting, to be ignored. */
 const struct h2_setting_row *h2_setting_find(uint16_t id);
 
 uint32_t h2_setting_get(const struct h2_settings *s, const struct h2_setting_row *row);

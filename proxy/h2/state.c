@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of stream states (RFC 9113 5.1). Rules that do not follow from the state alone
- * (whose id it is, which ids are new) are in stream.c, with their sections.
+ * The table of stream states (RFC 9113 5.1). stream.c has the rules that depend on more than the
+ * state: who opened the id, and which ids are new.
  */
 #include "proxy/h2/state.h"
 

@@ -29,8 +29,10 @@ enum h2_state {
 	H2_STATE_HALF_CLOSED_LOCAL,
 	H2_STATE_HALF_CLOSED_REMOTE,
 	H2_STATE_CLOSED,
-	/* Closed by our own RST_STREAM, or above the last id of our GOAWAY: what is still under way
-	 * is tolerated (RFC 9113 5.1, 6.8). No stream object is in it. */
+	/*
+	 * Closed by our own RST_STREAM, or above the last id of our GOAWAY: frames still in transit
+	 * are tolerated (RFC 9113 5.1, 6.8). No stream object has this state.
+	 */
 	H2_STATE_FORGOTTEN,
 	H2_STATE_COUNT
 };
@@ -55,9 +57,9 @@ enum h2_input {
 };
 
 enum h2_verdict {
-	H2_VERDICT_NEVER, /* cannot happen: our own bug */
-	H2_VERDICT_GO,    /* legal: the stream is in `next` now */
-	/* legal and without effect; field blocks are decoded, DATA is credited */
+	H2_VERDICT_NEVER, /* a bug of this program */
+	H2_VERDICT_GO,    /* legal: the stream moves to `next` */
+	/* legal but ignored; field blocks are still decoded, DATA is credited */
 	H2_VERDICT_DISCARD,
 	H2_VERDICT_FAULT, /* the peer's fault `fault` */
 };
@@ -73,7 +75,7 @@ extern const struct h2_transition h2_transitions[H2_STATE_COUNT][H2_INPUT_COUNT]
 
 const char *h2_state_name(enum h2_state state);
 
-/* May we do this in this state? For send inputs. */
+/* Whether this side may send the input in this state. */
 static inline bool h2_state_allows(enum h2_state state, enum h2_input input)
 {
 	return h2_transitions[state][input].verdict == H2_VERDICT_GO;

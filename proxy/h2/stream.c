@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams: their objects, their ids (RFC 9113 5.1.1), and the one function that moves them
- * between the states of state.c and counts them.
+ * Streams: their objects, their ids (RFC 9113 5.1.1), and h2_stream_move, which alone changes their
+ * state (state.c) and counts them.
  */
 #include "proxy/base/memory.h"
 #include "proxy/h2/conn.h"
 
-/* One to one, so that equal hashes mean equal ids; ids in step with the table's size do not
- * collide. */
+/* A one-to-one hash: equal hashes mean equal ids. Ids at regular distances do not collide. */
 static uint64_t hash_of(const struct h2_conn *c, uint32_t id)
 {
 	return __builtin_bswap64((uint64_t)id * c->id_mix);
@@ -57,18 +56,18 @@ enum h2_state h2_stream_state(const struct h2_conn *c, uint32_t id, struct h2_st
 	bool own = h2_id_is_own(c, id);
 	if (own && id >= c->own_next_id)
 		return H2_STATE_IDLE;
-	/* RFC 9113 6.8: what is above the last id of our GOAWAY is not looked at. */
+	/* RFC 9113 6.8: streams above the last id of our GOAWAY are ignored. */
 	if (!own && c->goaway_sent == H2_GOAWAY_FINAL && id > c->goaway_sent_last)
 		return H2_STATE_FORGOTTEN;
 	if (!own && id > c->peer_last_id)
 		return H2_STATE_IDLE;
-	/* A push that was skipped and not promised never lived: no frame can be late on it. */
+	/* A skipped id of a server was never promised, so no late frame can come on it. */
 	if (!own && !h2_role_rows[c->role].peer_opens_by_headers && h2_stream_was_skipped(c, id))
 		return H2_STATE_IDLE;
 	return h2_forgotten_has(&c->forgotten, id) ? H2_STATE_FORGOTTEN : H2_STATE_CLOSED;
 }
 
-/* Where the census counts a stream in this state; NULL: nowhere. */
+/* The census counter for a stream in this state; NULL: none. */
 static inline uint32_t *census_of(struct h2_conn *c, const struct h2_stream *s, enum h2_state state)
 {
 	/* uncovered: a value outside the enum */
@@ -122,7 +121,7 @@ const struct h2_fault *h2_stream_receive(
 	return t->verdict == H2_VERDICT_FAULT ? &h2_faults[t->fault] : NULL;
 }
 
-/* A stream's memory with its charge, from the last one that ended or from the heap. */
+/* Memory for a stream, already charged: a spare stream's, or from the heap. */
 static struct h2_stream *take_spare(struct h2_conn *c)
 {
 	struct h2_stream *s = spares_take(&c->spares);

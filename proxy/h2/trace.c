@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One line per frame: "s5 <- HEADERS len=41 end". Called only when somebody listens. */
+/*
+ * Formats one line per frame: "s5 <- HEADERS len=41 end". Called only if h2_env has a trace
+ * callback.
+ */
 #include "proxy/h2/conn.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decoder (RFC 7541 3, 6): one complete field block into a head. It does not judge the fields;
- * http_head_validate does. Once the list is over its limit, the rest is decoded into a scratch arena
- * for the sake of the table alone.
+ * The decoder (RFC 7541 3, 6): decodes one complete field block into a head. http_head_validate
+ * checks the fields. Once the list is over its limit, the rest is decoded into a scratch arena,
+ * only to keep the table in step.
  */
 #include "proxy/hpack/hpack.h"
 
@@ -17,16 +17,16 @@
 struct hpack_decoder {
 	struct table table;
 	uint64_t seed;
-	uint32_t limit;    /* the most that a size update may ask for */
-	uint32_t smallest; /* the least of the limits since the last block */
+	uint32_t limit;    /* highest size that a size update may ask for */
+	uint32_t smallest; /* lowest limit since the last block */
 };
 
-/* The work on one block. */
+/* The state of decoding one block. */
 struct reading {
 	struct hpack_decoder *d;
 	struct http_head *head;
-	struct arena *to; /* the head's arena, or the scratch once the list is too large */
-	size_t room;      /* bytes of the list that are left */
+	struct arena *to; /* the head's arena, or scratch once the list is too large */
+	size_t room;      /* bytes left until the list's limit */
 	bool is_discarding;
 	struct arena scratch;
 };
@@ -36,7 +36,7 @@ struct hpack_decoder *hpack_decoder_new(uint32_t table_bytes, uint64_t seed)
 	struct hpack_decoder *d = memory_new(struct hpack_decoder);
 
 	ensure(table_bytes <= TABLE_MAX_BYTES);
-	/* Until the peer has acknowledged less it may use the default. */
+	/* The peer may use the default size until it has acknowledged a smaller one. */
 	table_init(&d->table, TABLE_DEFAULT_BYTES);
 	d->seed = seed;
 	d->limit = table_bytes > TABLE_DEFAULT_BYTES ? table_bytes : TABLE_DEFAULT_BYTES;
@@ -71,7 +71,9 @@ void hpack_decoder_check(const struct hpack_decoder *d)
 	table_check(&d->table);
 }
 
-/* From now on only the table counts; of what came, the pseudo-fields stay. */
+/*
+ * Discards all further fields, and those so far but the pseudo-fields. The table is still updated.
+ */
 static void discard(struct reading *r)
 {
 	struct http_head *head = r->head;
@@ -88,8 +90,8 @@ static void discard(struct reading *r)
 	r->to = &r->scratch;
 }
 
-/* True when the list still has room for a field of this size, which is then taken. */
-static inline bool take(struct reading *r, size_t field_bytes)
+/* Counts a field of this size against the list's limit. False: it is over the limit. */
+static inline bool count_field(struct reading *r, size_t field_bytes)
 {
 	size_t size = field_bytes + TABLE_ENTRY_OVERHEAD;
 
@@ -101,7 +103,7 @@ static inline bool take(struct reading *r, size_t field_bytes)
 	return true;
 }
 
-/* RFC 7541 5.2, into the current arena. */
+/* Reads a string (RFC 7541 5.2) into the current arena. */
 static bool read_string(
     struct reading *r, const uint8_t **at, const uint8_t *end, struct slice *out)
 {
@@ -114,7 +116,7 @@ static bool read_string(
 		return false;
 	const uint8_t *from = *at;
 	*at += n;
-	/* Before memory is taken for what would be thrown away. */
+	/* Check the limit before allocating memory for a string that would be discarded. */
 	if ((is_huffman ? huffman_decode_least(n) : n) > r->room)
 		discard(r);
 	if (!is_huffman) {
@@ -136,7 +138,7 @@ static bool read_indexed(struct reading *r, uint32_t index)
 	if (index - 1 < STATIC_ENTRIES) {
 		const struct static_entry *e = &static_table[index];
 
-		if (take(r, e->name.len + e->value.len))
+		if (count_field(r, e->name.len + e->value.len))
 			*http_head_add_slot(r->head) = (struct http_field){
 			    .name = e->name,
 			    .value = e->value,
@@ -150,7 +152,7 @@ static bool read_indexed(struct reading *r, uint32_t index)
 		return false;
 
 	const struct table_entry *e = table_at(t, index - STATIC_ENTRIES);
-	if (!take(r, (size_t)e->name_len + e->value_len))
+	if (!count_field(r, (size_t)e->name_len + e->value_len))
 		return true;
 	struct slice name = table_name(t, e);
 	struct slice value = arena_copy(r->to, table_value(t, e));
@@ -163,7 +165,7 @@ static bool read_indexed(struct reading *r, uint32_t index)
 	return true;
 }
 
-/* The name of a literal: by index, or as a string when the index is 0. */
+/* Reads the name of a literal: by index, or as a string if the index is 0. */
 static bool read_name(struct reading *r, uint32_t index, const uint8_t **at, const uint8_t *end,
     struct slice *name, uint16_t *token)
 {
@@ -213,7 +215,7 @@ static bool read_literal(
 		key = key_of_field(r->d->seed, token, name, value);
 		table_insert(&r->d->table, token, name, value, key);
 	}
-	if (take(r, name.len + value.len))
+	if (count_field(r, name.len + value.len))
 		*http_head_add_slot(r->head) = (struct http_field){
 		    .name = name,
 		    .value = value,
@@ -224,7 +226,7 @@ static bool read_literal(
 	return true;
 }
 
-/* RFC 7541 4.2, 6.3: the size updates that a block begins with. */
+/* Reads the size updates at the beginning of a block (RFC 7541 4.2, 6.3). */
 static bool read_updates(struct hpack_decoder *d, const uint8_t **at, const uint8_t *end)
 {
 	uint32_t size;
@@ -232,7 +234,10 @@ static bool read_updates(struct hpack_decoder *d, const uint8_t **at, const uint
 	while (*at < end && (**at & 0xe0) == 0x20) {
 		if (!integer_decode(at, end, 5, &size) || size > d->limit)
 			return false;
-		/* After a limit below the table's size the first update must go down to it. */
+		/*
+		 * If the limit fell below the table's size, the first update must go down to the
+		 * lowest limit.
+		 */
 		if (d->table.max_bytes > d->smallest && size > d->smallest)
 			return false;
 		d->smallest = d->limit;
@@ -257,7 +262,7 @@ static bool read_fields(struct reading *r, const uint8_t *at, const uint8_t *end
 			if (!read_literal(r, LITERAL_INDEXED, &at, end))
 				return false;
 		} else if (first & 0x20) {
-			return false; /* a size update may only begin a block */
+			return false; /* a size update is allowed only at the beginning of a block */
 		} else if (!read_literal(
 			       r, first & 0x10 ? LITERAL_NEVER : LITERAL_PLAIN, &at, end)) {
 			return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The encoder (RFC 7541 6): a validated head into a field block. A field that was decoded with an
- * index comes with its key (key.h), so that finding it again hashes nothing.
+ * The encoder (RFC 7541 6): encodes a validated head as a field block. A field that a decoder
+ * produced carries its key (key.h), so that it need not be hashed again.
  */
 #include "proxy/hpack/hpack.h"
 
@@ -22,9 +22,9 @@ struct hpack_encoder {
 	struct table table;
 	struct index index;
 	uint64_t seed;
-	uint32_t own_limit; /* the most that we are willing to use */
+	uint32_t own_limit; /* highest table size that this side uses */
 	uint32_t wanted;    /* the table's size from the next block on */
-	uint32_t smallest;  /* the least that was wanted since the last block */
+	uint32_t smallest;  /* lowest `wanted` since the last block */
 };
 
 struct hpack_encoder *hpack_encoder_new(uint32_t table_bytes, uint64_t seed)
@@ -69,7 +69,7 @@ void hpack_encoder_check(const struct hpack_encoder *e)
 	index_check(&e->index, &e->table);
 }
 
-/* RFC 7541 5.2; Huffman's code only when it is shorter. */
+/* Writes a string (RFC 7541 5.2), in Huffman code only if that is shorter. */
 static uint8_t *put_string(uint8_t *at, struct slice s)
 {
 	ensure(s.len <= UINT32_MAX);
@@ -81,7 +81,10 @@ static uint8_t *put_string(uint8_t *at, struct slice s)
 			memcpy(raw, s.ptr, s.len);
 		return raw + s.len;
 	}
-	/* Its length was unknown and may need fewer bytes than the string's own. */
+	/*
+	 * The code was written behind room for the string's length; the code's length may need
+	 * fewer bytes.
+	 */
 	uint8_t length[INTEGER_BYTES_MAX];
 	size_t length_bytes = (size_t)(integer_encode(length, 0x80, 7, (uint32_t)n) - length);
 	if (at + length_bytes != raw)
@@ -106,7 +109,7 @@ static uint32_t find_name(
 	return age ? STATIC_ENTRIES + age : 0;
 }
 
-/* RFC 7541 6.2: flags tell the kind, `prefix` how many bits they leave. */
+/* RFC 7541 6.2: `flags` is the kind of literal, `prefix` the number of bits for the index. */
 static uint8_t *put_literal(uint8_t *at, uint8_t flags, unsigned prefix, uint32_t name_index,
     struct slice name, struct slice value)
 {
@@ -122,11 +125,14 @@ static inline uint32_t short_key_of_name(
 	return (uint32_t)(key_of_name(e->seed, token, name) >> 32);
 }
 
-/* A literal that is, or is not, put into the table. */
+/*
+ * Writes a field that neither table has, and inserts it into the dynamic table if `indexing` says
+ * so.
+ */
 static uint8_t *put_unknown(struct hpack_encoder *e, uint8_t *at, enum indexing indexing,
     const struct http_field *f, uint32_t key)
 {
-	/* A name that stands in the static table is never looked up by its key. */
+	/* A name of the static table is never looked up by its key. */
 	uint32_t name_key = short_key_of_name(e, f->token, f->name);
 	uint32_t name_index = find_name(e, f->token, f->name, name_key);
 
@@ -143,7 +149,10 @@ static uint8_t *put_unknown(struct hpack_encoder *e, uint8_t *at, enum indexing 
 	return at;
 }
 
-/* One entry may not push out most of the others. What the static table could have goes on. */
+/*
+ * Does not insert an entry that would evict most others. Such a field stays INDEXING_SECOND only if
+ * the static table has it, so that it is looked up there.
+ */
 static inline enum indexing choose(const struct hpack_encoder *e, const struct http_field *f)
 {
 	enum indexing indexing = indexing_of(f->token, f->value);
@@ -174,7 +183,7 @@ static uint8_t *put_field(struct hpack_encoder *e, uint8_t *at, const struct htt
 			return put_indexed(at, key);
 		key = 0;
 	}
-	/* What is in the table was let in once: whether it may be need not be asked again. */
+	/* A field in the table has passed the checks for indexing before. */
 	uint32_t age = key ? find_pair(e, key, f) : 0;
 	if (age)
 		return put_indexed(at, STATIC_ENTRIES + age);
@@ -242,8 +251,10 @@ static uint8_t *put_status(struct hpack_encoder *e, uint8_t *at, const struct ht
 	    slice_of(digits, sizeof(digits)));
 }
 
-/* RFC 7541 4.2: the smallest size since the last block, then the one that holds now. One of them is
- * new, and the smallest is not above the other, so there is always something to say of the latter. */
+/*
+ * RFC 7541 4.2: writes the smallest size since the last block if it is below the present one, then
+ * the present size.
+ */
 static uint8_t *put_updates(struct hpack_encoder *e, uint8_t *at)
 {
 	if (e->smallest < e->table.max_bytes && e->smallest < e->wanted) {
@@ -257,12 +268,15 @@ static uint8_t *put_updates(struct hpack_encoder *e, uint8_t *at)
 	return at;
 }
 
-/* What a literal takes on top of its strings: its index and two lengths. */
+/* Bytes of a literal besides its strings: its index and two lengths. */
 #define LITERAL_OVERHEAD (3 * INTEGER_BYTES_MAX)
 
 size_t hpack_encode_bound(const struct hpack_encoder *e, const struct http_head *head)
 {
-	/* At most five pseudo-fields, each with a name of up to ten bytes that may be spelt. */
+	/*
+	 * At most five pseudo-fields, each with a name of up to ten bytes, which may be sent as a
+	 * string.
+	 */
 	size_t bytes = 2 * INTEGER_BYTES_MAX + 5 * (LITERAL_OVERHEAD + 10) + 3;
 
 	(void)e;

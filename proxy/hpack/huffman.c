@@ -13,18 +13,18 @@ static inline uint64_t load_be64(const uint8_t *p)
 	return __builtin_bswap64(v);
 }
 
-/* The symbol of more than eleven bits that the window begins with. */
+/* Decodes the code of more than eleven bits at the beginning of the window. */
 static unsigned long_symbol(uint32_t window, unsigned *bits)
 {
 	const struct huffman_run *run = huffman_runs;
 
-	while (window > run->high) /* the last run ends with the highest window */
+	while (window > run->high) /* ends: the last run contains the highest window */
 		run++;
 	*bits = run->bits;
 	return huffman_symbols[run->symbols + ((window - run->low) >> (32 - run->bits))];
 }
 
-/* The last bytes: a code must lie wholly within the `bits` that are left (RFC 7541 5.2). */
+/* Decodes the last bytes: each code must lie within the `bits` left (RFC 7541 5.2). */
 static size_t decode_tail(uint64_t acc, unsigned bits, char *out)
 {
 	char *at = out;
@@ -46,14 +46,14 @@ static size_t decode_tail(uint64_t acc, unsigned bits, char *out)
 		acc = acc << taken | ((1ull << taken) - 1);
 		bits -= taken;
 	}
-	/* Padding: less than a byte, and the beginning of EOS, which is all ones. */
+	/* Padding is shorter than a byte and all ones, the beginning of EOS. */
 	return bits < 8 && acc == UINT64_MAX ? (size_t)(at - out) : HUFFMAN_BAD;
 }
 
 size_t huffman_decode(const uint8_t *code, size_t n, char *out)
 {
 	const uint8_t *end = code + n;
-	uint64_t acc = 0; /* the next bits from the top; those below `bits` may be set already */
+	uint64_t acc = 0; /* the next bits, from the top; more than `bits` may be set */
 	unsigned bits = 0;
 	char *at = out;
 

@@ -13,7 +13,7 @@ void index_fini(struct index *x)
 	*x = (struct index){0};
 }
 
-static void file(struct index *x, const struct table *t, uint32_t number)
+static void link_entry(struct index *x, const struct table *t, uint32_t number)
 {
 	uint32_t mask = x->slots - 1;
 	ensure(x->links && x->pairs && x->names);
@@ -26,8 +26,11 @@ static void file(struct index *x, const struct table *t, uint32_t number)
 	*pair = *name = number;
 }
 
-/* Takes on the table's slots and files again what it had, from the entry of this age on. */
-static void follow(struct index *x, const struct table *t, uint32_t youngest)
+/*
+ * Resizes to the table's slots and indexes its entries again, from the oldest to the one of this
+ * age.
+ */
+static void rebuild(struct index *x, const struct table *t, uint32_t youngest)
 {
 	if (x->slots == t->slots)
 		return;
@@ -38,7 +41,7 @@ static void follow(struct index *x, const struct table *t, uint32_t youngest)
 		links = memory_resize(NULL, t->slots, sizeof(*links));
 		x->pairs = memory_zalloc(2 * t->slots * sizeof(*x->pairs));
 		x->names = x->pairs + t->slots;
-		/* Number 0 in an empty bucket is older than any entry there is. */
+		/* An empty bucket has number 0, which is older than every entry. */
 		for (uint32_t age = t->count; x->slots > 0 && age >= youngest; age--) {
 			uint32_t number = t->next - age;
 			links[number & (t->slots - 1)] = x->links[number & (x->slots - 1)];
@@ -49,22 +52,22 @@ static void follow(struct index *x, const struct table *t, uint32_t youngest)
 	x->links = links;
 	x->slots = t->slots;
 	for (uint32_t age = filed; age >= youngest; age--)
-		file(x, t, t->next - age);
+		link_entry(x, t, t->next - age);
 }
 
 void index_follow(struct index *x, const struct table *t)
 {
-	follow(x, t, 1);
+	rebuild(x, t, 1);
 }
 
 void index_insert(struct index *x, const struct table *t, uint32_t name_key)
 {
 	uint32_t number = t->next - 1;
 
-	follow(x, t, 2);
+	rebuild(x, t, 2);
 	ensure(x->links != NULL);
 	x->links[number & (x->slots - 1)].name_key = name_key;
-	file(x, t, number);
+	link_entry(x, t, number);
 }
 
 static inline bool has_name(
@@ -80,7 +83,7 @@ uint32_t index_find_pair(const struct index *x, const struct table *t, uint32_t 
 
 	if (t->count == 0)
 		return 0;
-	/* Ages grow along a chain; a number that was reused after 2^32 inserts ends it too. */
+	/* Ages increase along a chain. A number reused after 2^32 insertions ends it too. */
 	for (uint32_t number = x->pairs[key & mask];;) {
 		uint32_t age = t->next - number;
 		/* uncovered: a number that was used again after 2^32 inserts */
@@ -129,7 +132,7 @@ bool index_saw(struct index *x, uint32_t key)
 	uint16_t mark = mark_of(key);
 	for (uint32_t i = 0; i < INDEX_SEEN_SET; i++) {
 		if (set[i] == mark) {
-			set[i] = 0; /* it is in the table from now on; evicted, it starts again */
+			set[i] = 0; /* the caller inserts the field now */
 			return true;
 		}
 	}

@@ -7,18 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an integer takes at most: the prefix and five more bytes. */
+/* The longest integer: the prefix and five more bytes. */
 #define INTEGER_BYTES_MAX 6u
 
-/* The continuation of an integer whose prefix was full (`prefix_max`). *at is advanced. False:
- * cut off, longer than five bytes, or above 32 bits. */
+/*
+ * Reads the rest of an integer whose prefix is full (`prefix_max`) and advances *at. False:
+ * truncated, longer than five bytes, or above 32 bits.
+ */
 bool integer_decode_more(
     const uint8_t **at, const uint8_t *end, uint32_t prefix_max, uint32_t *value);
 
-/* Writes what is left of a value above the full prefix; returns where it ends. */
+/* Writes the part of a value above the full prefix. Returns the end. */
 uint8_t *integer_encode_more(uint8_t *at, uint32_t rest);
 
-/* Reads the integer that begins in the low `prefix` bits of **at (there is one byte at least). */
+/*
+ * Reads the integer that begins in the low `prefix` bits of **at. There must be at least one byte.
+ */
 static inline bool integer_decode(
     const uint8_t **at, const uint8_t *end, unsigned prefix, uint32_t *value)
 {
@@ -28,7 +32,7 @@ static inline bool integer_decode(
 	return *value < prefix_max || integer_decode_more(at, end, prefix_max, value);
 }
 
-/* Writes the integer below the bits of `flags`; returns where it ends. */
+/* Writes the integer into the bits below `flags` and the following bytes. Returns the end. */
 static inline uint8_t *integer_encode(uint8_t *at, uint8_t flags, unsigned prefix, uint32_t value)
 {
 	uint32_t prefix_max = (1u << prefix) - 1;

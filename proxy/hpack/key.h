@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hash that http_field.hash carries from a decoder to an encoder: the index itself for what
- * the static table has (key_is_static), else a seeded hash of name and value. 0 = not known.
+ * The key that http_field.hash carries from a decoder to an encoder: the index of a field in the
+ * static table (key_is_static), else a seeded hash of name and value. 0 = unknown.
  */
 #ifndef PUSHGATE_HPACK_KEY_H
 #define PUSHGATE_HPACK_KEY_H
@@ -14,7 +14,7 @@ static inline bool key_is_static(uint32_t key)
 	return key - 1 < STATIC_ENTRIES;
 }
 
-/* A name that has a token is hashed by its number. */
+/* A name with a token is hashed by the token's number. */
 static inline uint64_t key_of_name(uint64_t seed, uint16_t token, struct slice name)
 {
 	if (token != HTTP_TOKEN_NONE)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The encoder's choice for each name. An entry of a table of 4,096 bytes pays when it is used
- * again before some forty others push it out, so values that differ from message to message
- * must prove first that they repeat: `date` does at a high rate and not at a low one, `:path`
- * does under a load test or for a favicon and not for a page, a validator does for a hot object.
+ * The encoder's choice for each name. An entry in a table of 4,096 bytes is useful only if it is
+ * used again before about forty others evict it. So a value that often changes must first be seen
+ * twice. `date` repeats at a high request rate but not at a low one; `:path` repeats in a load test
+ * or for a favicon but not for a page; a validator repeats for a popular object.
  */
 #include "proxy/hpack/policy.h"
 
-/* Guessing a secret through a shared table gets cheaper the shorter it is (RFC 7541 7.1.3). */
+/*
+ * Cookies below this length are never indexed: the shorter a secret, the easier it is to guess
+ * through a shared table (RFC 7541 7.1.3).
+ */
 #define SHORT_COOKIE_BYTES 20u
 
 static const uint8_t by_token[HTTP_TOKEN_COUNT] = {

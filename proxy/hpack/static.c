@@ -131,7 +131,7 @@ uint32_t static_find(enum http_token token, struct slice value)
 
 	if (index == 0)
 		return 0;
-	/* Rows of one name stand together; no name but :status has more than two values. */
+	/* Rows with the same name are adjacent; only :status has more than two. */
 	for (; index <= STATIC_ENTRIES && static_table[index].token == token; index++)
 		if (slice_equal(static_table[index].value, value))
 			return index;

@@ -12,13 +12,13 @@ struct static_entry {
 	enum http_token token;
 };
 
-/* By index; [0] is no entry. */
+/* By index; [0] is unused. */
 extern const struct static_entry static_table[STATIC_ENTRIES + 1];
 
-/* The first index with this name, 0 when the table has none. */
+/* The first index with this name, 0 if the table has none. */
 extern const uint8_t static_name_index[HTTP_TOKEN_COUNT];
 
-/* The index of exactly this name and value, or 0. */
+/* The index of this name and value, or 0. */
 uint32_t static_find(enum http_token token, struct slice value);
 
 #endif

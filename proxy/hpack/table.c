@@ -45,7 +45,7 @@ static void evict_until(struct table *t, uint32_t used_bytes)
 	}
 }
 
-/* Position of the oldest byte that is still in use. */
+/* Position of the oldest byte in use. */
 static uint32_t live_from(const struct table *t)
 {
 	return t->count ? table_at(t, t->count)->at : t->end;
@@ -83,7 +83,7 @@ static void move_bytes(struct table *t, uint32_t capacity)
 	t->base = from;
 }
 
-/* A quarter more than can ever be in use, so that moving costs each byte a constant share. */
+/* A quarter more than can be in use, so that the cost of moving is constant per byte inserted. */
 static uint32_t capacity_limit(const struct table *t)
 {
 	return t->max_bytes + t->max_bytes / 4 + 1;
@@ -162,7 +162,9 @@ bool table_insert(
 	};
 	ensure(t->bytes != NULL || stored == 0);
 	char *to = t->bytes + (t->end - t->base);
-	/* NOLINTBEGIN(clang-analyzer-core.NonNullParamChecker): there is room for what is stored */
+	/*
+	 * NOLINTBEGIN(clang-analyzer-core.NonNullParamChecker): make_room has allocated the bytes
+	 */
 	if (!e->name && name.len > 0) {
 		memcpy(to, name.ptr, name.len);
 		to += name.len;

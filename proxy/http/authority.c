@@ -24,7 +24,7 @@ static size_t name_length(struct slice s)
 	return i;
 }
 
-/* Length of "[" IPv6 "]" at the start, 0 when it is none. */
+/* Length of "[" IPv6 "]" at the start, or 0. */
 static size_t literal_length(struct slice s)
 {
 	size_t close = slice_find(s, ']');
@@ -90,7 +90,7 @@ bool http_host_matches(struct slice pattern, struct slice host)
 		return true;
 	if (!slice_starts_with(pattern, SLICE("*.")))
 		return slice_equal_nocase(pattern, host);
-	struct slice suffix = slice_from(pattern, 1); /* its dot included */
+	struct slice suffix = slice_from(pattern, 1); /* with its dot */
 	return host.len > suffix.len &&
 	       slice_equal_nocase(slice_from(host, host.len - suffix.len), suffix);
 }

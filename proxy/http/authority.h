@@ -6,23 +6,27 @@
 #include "proxy/base/slice.h"
 
 struct http_authority {
-	struct slice host; /* borrows; as sent, brackets of an IPv6 literal included */
+	struct slice host; /* borrows; as sent, with the brackets of an IPv6 literal */
 	uint16_t port;     /* explicit, or the scheme's default, 0 when unknown */
 	bool port_given;
 };
 
-/* False: not a well-formed host [":" port], or it has userinfo. scheme: "https", "http" or empty.
- * */
+/*
+ * False: the text is not a well-formed host [":" port], or has userinfo. scheme: "https", "http" or
+ * empty.
+ */
 bool http_authority_parse(struct slice text, struct slice scheme, struct http_authority *out);
 
-/* http or https, in whatever case (RFC 9110 4.2): the schemes that HTTP is served under. */
+/* True for http and https, ignoring case (RFC 9110 4.2). */
 bool http_scheme_is_http(struct slice scheme);
 
-/* Same host (without case, a trailing dot ignored) and same effective port. */
+/* Same host (ignoring case and a trailing dot) and same effective port. */
 bool http_authority_equal(const struct http_authority *a, const struct http_authority *b);
 
-/* Does the host match the pattern: "*" anything, "*.example.com" one or more labels below
- * example.com, else exactly; without case, a trailing dot ignored. */
+/*
+ * Whether the host matches the pattern: "*" matches any host, "*.example.com" one or more labels
+ * below example.com, any other pattern only itself. Ignores case and a trailing dot.
+ */
 bool http_host_matches(struct slice pattern, struct slice host);
 
 #endif

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What RFC 9111 says about one response, from its head and its request's. In doubt a response is
- * stale or not stored: what cannot be read is never taken as leave. Heuristic freshness (4.2.2) is
- * not used.
+ * Applies RFC 9111 to one response, from its head and the request's. In doubt a response is stale
+ * or not stored: an unreadable field never permits anything. Heuristic freshness (4.2.2) is not
+ * used.
  */
 #include "proxy/http/cache.h"
 
 #include "proxy/http/cache_control.h"
 #include "proxy/http/date.h"
 
-/* Complete responses whose meaning we know (RFC 9110 15): not parts, not 304, not RFC 6585's. */
+/*
+ * Status codes that this program understands (RFC 9110 15), without 206, 304 and those of RFC 6585.
+ */
 static bool is_understood(uint16_t status)
 {
 	static const uint16_t known[] = {
@@ -21,7 +23,7 @@ static bool is_understood(uint16_t status)
 	return false;
 }
 
-/* RFC 9110 15.1: may be stored even when nothing says for how long. */
+/* RFC 9110 15.1: heuristically cacheable, so it may be stored without explicit freshness. */
 static bool is_storable_by_default(uint16_t status)
 {
 	return is_understood(status) && status != 302 && status != 303 && status != 307;
@@ -64,11 +66,11 @@ uint32_t http_age_sec(const struct http_head *response)
 		return 0;
 	rest = field->value;
 	if (slice_next_member(&rest, &member))
-		http_delta_seconds(member, &sec); /* what is no number is ignored (5.1) */
+		http_delta_seconds(member, &sec); /* ignore an Age that is not a number (5.1) */
 	return sec;
 }
 
-/* False: nothing says (RFC 9111 4.2.1). */
+/* The freshness lifetime (RFC 9111 4.2.1). False: the response does not tell it. */
 static bool lifetime(const struct http_head *response, const struct http_cache_control *cc,
     bool shared, uint64_t date_sec, uint64_t now_sec, uint64_t *sec)
 {
@@ -107,7 +109,10 @@ uint32_t http_freshness_sec(const struct http_head *response, bool shared, uint6
 	return lifetime_sec > HTTP_DELTA_MAX_SEC ? HTTP_DELTA_MAX_SEC : (uint32_t)lifetime_sec;
 }
 
-/* Cuts an entity-tag off, its opaque part without the quotes. Backslashes mean nothing in it. */
+/*
+ * Cuts off an entity-tag; *opaque is its opaque part without quotes. Backslashes are ordinary
+ * characters.
+ */
 static bool read_etag(struct slice *s, struct slice *opaque)
 {
 	if (slice_starts_with(*s, SLICE("W/")))
@@ -123,7 +128,7 @@ static bool read_etag(struct slice *s, struct slice *opaque)
 	return true;
 }
 
-/* A list that stops making sense names nothing more. */
+/* Whether the list has the tag. Stops at the first malformed member. */
 static bool list_has(struct slice list, struct slice wanted)
 {
 	struct slice opaque;

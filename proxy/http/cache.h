@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What RFC 9111 says about one response: may it be stored, by whom, and for how long it may be used
- * again; for which requests is in vary.h. No store in here.
+ * RFC 9111 for one response: whether it may be stored, by whom, and how long it is fresh. vary.h
+ * tells for which requests it may be reused. This module stores nothing.
  */
 #ifndef PUSHGATE_HTTP_CACHE_H
 #define PUSHGATE_HTTP_CACHE_H
 
 #include "proxy/http/head.h"
 
-/* May a shared cache store this response to this request (RFC 9111 3)? */
+/* Whether a shared cache may store this response to this request (RFC 9111 3). */
 bool http_may_store_shared(const struct http_head *request, const struct http_head *response);
-/* May anyone keep it at all: final, understood status, not no-store on either side. */
+/*
+ * Whether any cache may store it: it is final, its status is understood, and neither side sent
+ * no-store.
+ */
 bool http_may_store(const struct http_head *request, const struct http_head *response);
 
 /*
- * Seconds of freshness that are left when it has just arrived (RFC 9111 4.2): lifetime less the age
- * that it came with, by Age or by Date, whichever is more; 0 when stale, no-cache, or nothing says.
- * shared: s-maxage counts. now_sec: since the epoch, for Expires and Date.
+ * Seconds of freshness left for a response that has just arrived (RFC 9111 4.2): its lifetime minus
+ * its age, by Age or by Date, whichever is more. 0 if it is stale, has no-cache, or tells no
+ * lifetime. shared: s-maxage counts. now_sec: since the epoch, for Expires and Date.
  */
 uint32_t http_freshness_sec(const struct http_head *response, bool shared, uint64_t now_sec);
-/* The Age that it came with, 0 when none. */
+/* The value of the response's Age field, 0 without one. */
 uint32_t http_age_sec(const struct http_head *response);
 
-/* Does If-None-Match of the request (weak comparison, RFC 9110 13.1.2) name the response's ETag?
- * False without either. */
+/*
+ * Whether the request's If-None-Match has the response's ETag (weak comparison, RFC 9110 13.1.2).
+ * False if either is missing.
+ */
 bool http_etag_matches(const struct http_head *request, const struct http_head *response);
 
 #endif

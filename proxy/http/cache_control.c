@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cache-Control, a list of directives some of which have an argument (RFC 9111 5.2). What cannot be
- * read is never taken as leave.
+ * Reads Cache-Control, a list of directives, some with an argument (RFC 9111 5.2). An unreadable
+ * directive never permits anything.
  */
 #include "proxy/http/cache_control.h"
 
@@ -57,7 +57,7 @@ static void note_directive(struct http_cache_control *cc, enum directive d, stru
 		cc->no_store = true;
 		break;
 	case DIRECTIVE_NO_CACHE:
-		cc->no_cache = true; /* with field names too: RFC 9111 5.2.2.4 allows it */
+		cc->no_cache = true; /* also with field names, as RFC 9111 5.2.2.4 allows */
 		break;
 	case DIRECTIVE_PRIVATE:
 		cc->is_private = true;
@@ -85,8 +85,8 @@ static void note_directive(struct http_cache_control *cc, enum directive d, stru
 }
 
 /*
- * An argument without its quotes and the spaces in them. *is_open: it begins a quote that never
- * ends.
+ * Returns an argument without its quotes and the spaces inside them. *is_open: its quote has no
+ * end.
  */
 static struct slice unquoted(struct slice value, bool *is_open)
 {
@@ -97,7 +97,7 @@ static struct slice unquoted(struct slice value, bool *is_open)
 	return *is_open ? value : slice_trim(slice_sub(value, 1, value.len - 2));
 }
 
-/* The first of equal directives counts (RFC 9111 4.2.1). */
+/* Of equal directives the first counts (RFC 9111 4.2.1). */
 static void read_directives(struct http_cache_control *cc, struct slice list, unsigned *seen)
 {
 	struct slice member;
@@ -108,7 +108,7 @@ static void read_directives(struct http_cache_control *cc, struct slice list, un
 		struct slice value = slice_trim(slice_from(member, equals + 1));
 		value = unquoted(value, &is_open);
 		if (is_open)
-			cc->no_store = true; /* the quote may have swallowed just that */
+			cc->no_store = true; /* the unclosed quote may contain a no-store */
 		enum directive d = find_directive(name);
 		if (d == DIRECTIVE_COUNT || (*seen & 1u << d))
 			continue;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* One cookie out of a request's Cookie fields. What browsers send is taken as it is: pairs between
- * semicolons, and no more is asked of them. */
+/*
+ * Cuts one cookie out of a request's Cookie fields. Pairs are separated by semicolons; their syntax
+ * is not checked.
+ */
 #include "proxy/http/cookie.h"
 
-/* The field's value without the cookies of this name, never longer than it was: the others are
- * copied as they stand. *found: the last one's value. */
+/*
+ * Returns the field's value without the cookies of this name; it is never longer, and the other
+ * cookies are unchanged. *found: the value of the last cookie removed.
+ */
 static struct slice without(
     struct arena *arena, struct slice value, struct slice name, struct slice *found)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP dates (RFC 9110 5.6.7), by hand: libc's parsers follow the locale and take far more than
- * the three forms. The name of the day is read but not compared with the date. Only the preferred
- * form is written.
+ * HTTP dates (RFC 9110 5.6.7). libc's parsers depend on the locale and accept far more than the
+ * three forms. The name of the day is read, but not compared with the date. Only the preferred form
+ * is written.
  */
 #include "proxy/http/date.h"
 
 #include "proxy/base/ensure.h"
 
 #define DAY_SEC 86400u
-/* 50 years of the mean Gregorian length. */
+/* 50 years of mean Gregorian length. */
 #define FIFTY_YEARS_SEC UINT64_C(1577847600)
 
 static const struct slice short_days[7] = {SLICE_INIT("mon"), SLICE_INIT("tue"), SLICE_INIT("wed"),
@@ -25,7 +25,7 @@ struct moment {
 	unsigned year, month, day, hour, minute, second; /* month: 0 is January */
 };
 
-/* The read_… functions cut what they read off the front of *s. */
+/* The read_… functions remove what they read from the front of *s. */
 
 static bool read_text(struct slice *s, struct slice wanted)
 {
@@ -97,7 +97,7 @@ static bool is_leap(unsigned year)
 	return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-/* 60 is a leap second, which the grammar has. */
+/* Whether the date and time exist. The grammar allows second 60, a leap second. */
 static bool exists(const struct moment *m)
 {
 	static const unsigned char days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -105,7 +105,7 @@ static bool exists(const struct moment *m)
 	return m->day >= 1 && m->day <= last && m->hour < 24 && m->minute < 60 && m->second <= 60;
 }
 
-/* Since 1970; 0 for earlier years. */
+/* Seconds since 1970; 0 for earlier years. */
 static uint64_t seconds(const struct moment *m)
 {
 	static const unsigned before[12] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
@@ -118,7 +118,7 @@ static uint64_t seconds(const struct moment *m)
 	return days * DAY_SEC + (m->hour * UINT64_C(60) + m->minute) * 60 + m->second;
 }
 
-/* The latest year with these last two digits whose moment is at most 50 years ahead. */
+/* Chooses the latest year with these last two digits that is at most 50 years after now. */
 static bool place_century(struct moment *m, uint64_t now_sec)
 {
 	unsigned digits = m->year;
@@ -168,7 +168,10 @@ static char *put_text(char *at, const char *text)
 	return at + length;
 }
 
-/* The civil date of a day since the epoch; years begin in March, so that a leap day is the last. */
+/*
+ * The date of a day since the epoch. It counts in years that begin in March, so that the leap day
+ * is the last day of a year.
+ */
 static struct moment moment_of_days(uint64_t days)
 {
 	uint64_t since = days + 719468; /* days from 0000-03-01 */

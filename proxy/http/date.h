@@ -6,9 +6,9 @@
 #include "proxy/base/slice.h"
 
 /*
- * Reads any of the three forms; without case, as RFC 9111 4.2 asks of caches. False: none of them,
- * a zone that is not GMT, or a day or time that does not exist. Before 1970 counts as 0: long ago.
- * now_sec places two-digit years: never more than 50 years ahead of it.
+ * Reads any of the three forms, ignoring case as RFC 9111 4.2 asks of caches. False: another form,
+ * a zone other than GMT, or a day or time that does not exist. A date before 1970 becomes 0.
+ * now_sec resolves two-digit years: the result is at most 50 years later.
  */
 bool http_date_parse(struct slice text, uint64_t now_sec, uint64_t *sec);
 

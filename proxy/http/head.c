@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heads: their pool and their fields. The rules of a well-formed head are in head_validate.c, what a
- * head loses before the next hop is in next_hop.c. A pooled head carries a first block for its bytes and a first
- * array for its fields, so that a usual head touches the heap not at all.
+ * Heads: their pool and their fields. head_validate.c has the rules of a well-formed head, next_hop.c
+ * the removal of hop-by-hop fields. A pooled head contains a first block for its bytes and a first
+ * array for its fields, so that a usual head needs no heap allocation.
  */
 #include "proxy/http/head.h"
 
@@ -51,7 +51,9 @@ size_t http_head_pool_out(const struct http_head_pool *pool)
 	return pool->out;
 }
 
-/* Member by member: compilers clear the whole at once with a string instruction, which is slow. */
+/*
+ * Clears member by member: for the whole struct compilers use a string instruction, which is slow.
+ */
 static void clear(struct http_head *head)
 {
 	const struct slice none = {"", 0};
@@ -89,7 +91,7 @@ void http_head_free(struct http_head *head)
 	ensure(pool && pool->out > 0);
 	pool->out--;
 	arena_fini(&head->arena);
-	head->pool = NULL; /* so that a second free is seen */
+	head->pool = NULL; /* so that a second free is detected */
 	spares_keep_or_free(&pool->spares, container_of(head, struct pooled_head, head));
 }
 
@@ -98,7 +100,10 @@ size_t http_head_bytes(const struct http_head *head)
 	return head ? sizeof(struct pooled_head) + head->arena.heap_bytes : 0;
 }
 
-/* The old array stays in the arena unused: at most as much again, and it dies with the head. */
+/*
+ * The old array stays unused in the arena until the head is freed; it is at most as large as the
+ * new one.
+ */
 static void resize_fields(struct http_head *head, uint32_t capacity)
 {
 	struct http_field *fields = arena_alloc(&head->arena, capacity * sizeof(*fields));
@@ -207,7 +212,7 @@ const struct http_field *http_head_find(const struct http_head *head, enum http_
 bool http_response_is_bodyless(const struct http_head *response, enum http_method method)
 {
 	if (method == HTTP_METHOD_CONNECT && response->status >= 200 && response->status < 300)
-		return true; /* what follows is the tunnel, RFC 9110 9.3.6 */
+		return true; /* the tunnel follows the head, RFC 9110 9.3.6 */
 	return method == HTTP_METHOD_HEAD || http_head_is_interim(response) ||
 	       response->status == 204 || response->status == 304;
 }
@@ -221,7 +226,7 @@ void http_response_strip_length(struct http_head *response)
 	response->content_length = HTTP_LENGTH_UNKNOWN;
 }
 
-/* What each field costs on top of its name and value. */
+/* RFC 9113 6.5.2: bytes that each field counts besides its name and value. */
 #define LIST_FIELD_OVERHEAD 32u
 
 static size_t pseudo_bytes(enum http_token token, struct slice value)

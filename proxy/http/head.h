@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A head: the control data and fields of one request, response, promised request or trailer
- * section (RFC 9110 6), without a protocol version. Names are lower case, order is kept.
+ * A head: the control data and fields of one request, response, promised request or trailer section
+ * (RFC 9110 6), without a protocol version. Names are lower case, order is kept.
  *
- * A decoder fills the fields as they come, pseudo-fields included (http_head_add);
+ * A decoder appends the fields as they come, pseudo-fields included (http_head_add);
  * http_head_validate then moves the pseudo-fields into their own slots and checks everything that
  * RFC 9113 8.2, 8.3 and RFC 9110 5.5 ask. Only validated heads travel between modules.
  *
- * Heads come from a pool (one per worker) and go back with http_head_free. All bytes live in
- * the head's arena: a head may be passed on and outlive the connection that it came from.
+ * Heads come from a pool (one per worker) and return to it with http_head_free. All bytes are in
+ * the head's arena, so a head may outlive the connection that it came from.
  */
 #ifndef PUSHGATE_HTTP_HEAD_H
 #define PUSHGATE_HTTP_HEAD_H
@@ -20,10 +20,10 @@ struct http_head_pool;
 
 struct http_field {
 	struct slice name, value;
-	uint32_t hash;    /* of name and value as hpack computes it, 0 = not known; travels with the
-	                    field from decoder to encoder so that no byte is hashed twice */
+	/* Of name and value, by hpack; 0 = unknown. Saves the encoder hashing them again. */
+	uint32_t hash;
 	uint16_t token;   /* enum http_token */
-	bool never_index; /* RFC 7541 6.2.3: must be sent on as never indexed */
+	bool never_index; /* RFC 7541 6.2.3: must be forwarded as never indexed */
 };
 
 enum http_head_kind {
@@ -50,7 +50,7 @@ struct http_head {
 	struct http_field *fields;
 	uint32_t count, capacity;
 	enum http_head_kind kind;
-	/* Set by http_head_validate; empty where the kind has none. */
+	/* Set by http_head_validate; empty if the kind has none. */
 	struct slice method, scheme, authority, path, protocol;
 	uint16_t method_token; /* enum http_method */
 	uint16_t status;       /* 100…999, 0 for requests */
@@ -60,62 +60,64 @@ struct http_head {
 	uint64_t content_length; /* HTTP_LENGTH_UNKNOWN without a field */
 	size_t list_bytes;       /* size as RFC 9113 6.5.2 counts it, pseudo-fields included */
 	struct http_head_pool *pool;
-	struct http_head *next; /* the owner's */
+	struct http_head *next; /* for the owner's use */
 };
 
 struct http_head_pool *http_head_pool_new(uint32_t keep);
-void http_head_pool_free(struct http_head_pool *pool); /* ensures that no head is out */
-/* Frees the heads that it has kept and nobody needed since the last time. Returns their bytes. */
+void http_head_pool_free(struct http_head_pool *pool); /* ensures that no head is in use */
+/* Frees the spare heads that were not needed since the last call. Returns their bytes. */
 size_t http_head_pool_trim(struct http_head_pool *pool);
 size_t http_head_pool_out(const struct http_head_pool *pool);
 
-/* An empty head, yours. Never NULL. */
+/* Returns an empty head, owned by the caller. Never NULL. */
 struct http_head *http_head_new(struct http_head_pool *pool);
-void http_head_free(struct http_head *head); /* NULL is fine */
-/* A deep copy, yours. */
+void http_head_free(struct http_head *head); /* accepts NULL */
+/* Returns a deep copy, owned by the caller. */
 struct http_head *http_head_copy(const struct http_head *head);
 
-/* Room for at least one more field; and for so many in all. */
+/* Makes room for at least one more field; for `count` fields in all. */
 void http_head_grow_fields(struct http_head *head);
 void http_head_reserve_fields(struct http_head *head, uint32_t count);
 
-/* Bytes of memory that it holds; 0 for NULL. */
+/* Bytes of memory that the head uses; 0 for NULL. */
 size_t http_head_bytes(const struct http_head *head);
 
-/* Appends a field slot, to be filled as a whole; its slices must point into head->arena or at
- * constants. The pointer is good until the next add. */
+/*
+ * Appends a field slot. The caller fills all its members; slices must point into head->arena or to
+ * constants. The pointer is valid until the next field is added.
+ */
 static inline struct http_field *http_head_add_slot(struct http_head *head)
 {
 	if (head->count == head->capacity)
 		http_head_grow_fields(head);
 	return &head->fields[head->count++];
 }
-/* Appends a copy of name and value; finds the token itself. For heads of our own making. */
+/* Appends a copy of name and value, and finds the token. For heads that this program makes. */
 void http_head_add(struct http_head *head, struct slice name, struct slice value);
-/* The same with a known token: the name is the token's own. */
+/* The same for a known token, whose name is used. */
 void http_head_add_token(struct http_head *head, enum http_token token, struct slice value);
-/* Removes every field with the token, keeping order; returns how many. */
+/* Removes every field with the token; keeps the order. Returns how many. */
 uint32_t http_head_remove(struct http_head *head, enum http_token token);
-/* First field with the token or NULL. */
+/* Returns the first field with the token, or NULL. */
 const struct http_field *http_head_find(const struct http_head *head, enum http_token token);
 
 /*
- * Settles a head that a peer sent. NULL when it is well formed, else what is wrong with its rule
- * ("field name in upper case (RFC 9113 8.2.1)"): the message is malformed, a stream error. Checks:
- * pseudo-fields known, once, first, complete for the kind, none in trailers; :path non-empty ("/…",
- * or "*" for OPTIONS); CONNECT's form; names lower-case tokens; values without CR, LF, NUL, other
- * controls, or surrounding whitespace; no connection-specific field, te only "trailers";
- * content-length one number (equal repeats allowed, RFC 9110 8.6); status three digits, not 101;
- * authority without userinfo, well formed; Host equal to :authority (RFC 9113 8.3.1); no
- * content-length or other framing field in trailers. HTTP_PROMISE: method GET or HEAD, no
- * content-length above 0, no transfer coding, :authority present (RFC 9113 8.4).
+ * Validates a head that a peer sent. Returns NULL if it is well formed; otherwise the message is
+ * malformed (a stream error), and the text tells the broken rule ("field name in upper case (RFC
+ * 9113 8.2.1)"). Checks: pseudo-fields known, once, first, complete for the kind, none in trailers;
+ * :path non-empty ("/…", or "*" for OPTIONS); CONNECT's form; names lower-case tokens; values
+ * without CR, LF, NUL, other controls, or surrounding whitespace; no connection-specific field, te
+ * only "trailers"; content-length one number (equal repeats allowed, RFC 9110 8.6); status three
+ * digits, not 101; authority without userinfo, well formed; Host equal to :authority (RFC 9113
+ * 8.3.1); no content-length or other framing field in trailers. HTTP_PROMISE: method GET or HEAD,
+ * no content-length above 0, no transfer coding, :authority present (RFC 9113 8.4).
  */
 const char *http_head_validate(struct http_head *head, enum http_head_kind kind);
 
-/* The size of a validated head as RFC 9113 6.5.2 counts it, as it is now. */
+/* The present size of a validated head, as RFC 9113 6.5.2 counts it. */
 size_t http_head_list_bytes(const struct http_head *head);
 
-/* Response bodies (RFC 9110 6.4.1): true when this final response to `method` has none. */
+/* True if this final response to `method` has no body (RFC 9110 6.4.1). */
 bool http_response_is_bodyless(const struct http_head *response, enum http_method method);
 
 static inline bool http_head_is_interim(const struct http_head *head)
@@ -124,9 +126,9 @@ static inline bool http_head_is_interim(const struct http_head *head)
 }
 
 /*
- * Makes a validated head fit for the next hop: removes what is for one hop alone (RFC 9110 7.6.1;
- * also `te`, which is kept as "trailers" for requests, `proxy-connection`, `http2-settings`).
- * RFC 9218 `priority` is end-to-end and stays.
+ * Prepares a validated head for the next hop: removes hop-by-hop fields (RFC 9110 7.6.1),
+ * `proxy-connection` and `http2-settings`; reduces a request's `te` to "trailers". `priority` (RFC
+ * 9218) is end-to-end and stays.
  */
 void http_head_strip_hop(struct http_head *head);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settling: a head as a peer sent it becomes one that the program works with, or is malformed
- * (RFC 9113 8.1.1). One pass over the fields; long values are looked at eight bytes at a time.
- * It judges form alone: whether a scheme, a host or a method is served is the caller's question.
+ * Validates a head that a peer sent: it becomes a head that the program can use, or is malformed
+ * (RFC 9113 8.1.1). One pass over the fields; long values are checked eight bytes at a time. It
+ * checks only the form: the caller decides whether a scheme, a host or a method is served.
  */
 #include "proxy/base/ascii.h"
 #include "proxy/http/authority.h"
@@ -14,7 +14,7 @@
 #define BAD_VALUE "control byte in a field value (RFC 9113 8.2.1)"
 #define BAD_ORDER "pseudo-field after a regular field (RFC 9113 8.3)"
 
-/* Some byte of the word is below `least` (at most 128), is 0x7f, or is `other`. */
+/* Whether any byte of the word is below `least` (at most 128), is 0x7f, or is `other`. */
 static inline bool word_has(uint64_t word, uint8_t least, uint8_t other)
 {
 	uint64_t del = word ^ ONES * 0x7f, odd = word ^ ONES * other;
@@ -29,7 +29,7 @@ static inline uint64_t load_word(const char *p)
 	return word;
 }
 
-/* The same over a slice; a short one is filled up with a harmless letter. */
+/* The same for a slice; a short one is padded with a harmless letter. */
 static inline bool slice_has(struct slice s, uint8_t least, uint8_t other)
 {
 	if (s.len < 8) {
@@ -71,7 +71,7 @@ static const char *check_name(struct slice name)
 	return "field name is not a token (RFC 9113 8.2.1)";
 }
 
-/* What one pass over a head gathers. */
+/* The state of one pass over a head. */
 struct pass {
 	struct http_head *head;
 	unsigned seen;                 /* HTTP_PSEUDO_ bits */
@@ -79,7 +79,7 @@ struct pass {
 	const struct http_field *host; /* the Host field of a request */
 };
 
-static const char *take_slot(
+static const char *store_slot(
     struct pass *p, const struct http_field *field, struct slice *slot, unsigned bit)
 {
 	if (p->seen & bit)
@@ -91,11 +91,11 @@ static const char *take_slot(
 	return NULL;
 }
 
-static const char *take_status(struct pass *p, const struct http_field *field)
+static const char *store_status(struct pass *p, const struct http_field *field)
 {
 	struct slice text;
 	uint64_t number = 0;
-	const char *fault = take_slot(p, field, &text, HTTP_PSEUDO_STATUS);
+	const char *fault = store_slot(p, field, &text, HTTP_PSEUDO_STATUS);
 	if (fault)
 		return fault;
 	if (text.len != 3 || !slice_to_number(text, 999, &number) || number < 100)
@@ -104,22 +104,22 @@ static const char *take_status(struct pass *p, const struct http_field *field)
 	return NULL;
 }
 
-static const char *take_pseudo(struct pass *p, const struct http_field *field)
+static const char *store_pseudo(struct pass *p, const struct http_field *field)
 {
 	struct http_head *head = p->head;
 	switch (field->token) {
 	case HTTP_TOKEN_PSEUDO_METHOD:
-		return take_slot(p, field, &head->method, HTTP_PSEUDO_METHOD);
+		return store_slot(p, field, &head->method, HTTP_PSEUDO_METHOD);
 	case HTTP_TOKEN_PSEUDO_SCHEME:
-		return take_slot(p, field, &head->scheme, HTTP_PSEUDO_SCHEME);
+		return store_slot(p, field, &head->scheme, HTTP_PSEUDO_SCHEME);
 	case HTTP_TOKEN_PSEUDO_AUTHORITY:
-		return take_slot(p, field, &head->authority, HTTP_PSEUDO_AUTHORITY);
+		return store_slot(p, field, &head->authority, HTTP_PSEUDO_AUTHORITY);
 	case HTTP_TOKEN_PSEUDO_PATH:
-		return take_slot(p, field, &head->path, HTTP_PSEUDO_PATH);
+		return store_slot(p, field, &head->path, HTTP_PSEUDO_PATH);
 	case HTTP_TOKEN_PSEUDO_PROTOCOL:
-		return take_slot(p, field, &head->protocol, HTTP_PSEUDO_PROTOCOL);
+		return store_slot(p, field, &head->protocol, HTTP_PSEUDO_PROTOCOL);
 	}
-	return take_status(p, field);
+	return store_status(p, field);
 }
 
 static bool is_pseudo(uint16_t token)
@@ -128,7 +128,7 @@ static bool is_pseudo(uint16_t token)
 	       token == HTTP_TOKEN_PSEUDO_PROTOCOL;
 }
 
-static const char *take_length(struct pass *p, struct slice value)
+static const char *store_length(struct pass *p, struct slice value)
 {
 	uint64_t length = 0;
 	if (p->head->kind == HTTP_TRAILERS)
@@ -141,7 +141,7 @@ static const char *take_length(struct pass *p, struct slice value)
 	return NULL;
 }
 
-static const char *take_field(struct pass *p, const struct http_field *field)
+static const char *check_field(struct pass *p, const struct http_field *field)
 {
 	switch (field->token) {
 	case HTTP_TOKEN_NONE: {
@@ -161,7 +161,7 @@ static const char *take_field(struct pass *p, const struct http_field *field)
 			return "te other than \"trailers\" (RFC 9113 8.2.2)";
 		return NULL;
 	case HTTP_TOKEN_CONTENT_LENGTH:
-		return take_length(p, field->value);
+		return store_length(p, field->value);
 	case HTTP_TOKEN_HOST:
 		if (p->head->kind == HTTP_TRAILERS)
 			return "host in trailers (RFC 9110 6.5.1)";
@@ -207,7 +207,7 @@ static const char *check_host(const struct http_head *head, const struct http_fi
 	return NULL;
 }
 
-/* :authority, or Host in its place, and both alike when there are both. */
+/* Takes the authority from :authority, or from Host without it; both must be equal. */
 static const char *validate_authority(struct pass *p)
 {
 	struct http_head *head = p->head;
@@ -268,7 +268,7 @@ static const char *check_request(struct pass *p)
 	if (head->method_token == HTTP_METHOD_CONNECT)
 		return check_connect(p);
 	if (!is_scheme(head->scheme))
-		return "no :scheme, or it is not one (RFC 9113 8.3.1)";
+		return "no :scheme, or it is malformed (RFC 9113 8.3.1)";
 	if ((fault = check_path(head)) != NULL)
 		return fault;
 	return validate_authority(p);
@@ -332,19 +332,19 @@ const char *http_head_validate(struct http_head *head, enum http_head_kind kind)
 	if (head->list_bytes == 0)
 		head->list_bytes = list_bytes_of(head);
 	while (pseudos < head->count && is_pseudo(head->fields[pseudos].token)) {
-		if ((fault = take_pseudo(&p, &head->fields[pseudos])) != NULL)
+		if ((fault = store_pseudo(&p, &head->fields[pseudos])) != NULL)
 			return fault;
 		pseudos++;
 	}
 	for (uint32_t i = pseudos; i < head->count; i++) {
 		if (is_pseudo(head->fields[i].token))
 			return BAD_ORDER;
-		if ((fault = take_field(&p, &head->fields[i])) != NULL)
+		if ((fault = check_field(&p, &head->fields[i])) != NULL)
 			return fault;
 	}
 	if ((fault = check_control(&p)) != NULL)
 		return fault;
-	/* The slots of the pseudo-fields are behind us for good: nothing has to move. */
+	/* Drop the leading pseudo-fields from the array without moving the other fields. */
 	head->fields += pseudos;
 	head->count -= pseudos;
 	head->capacity -= pseudos;

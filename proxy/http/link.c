@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Link field's grammar (RFC 8288 3, B.2 to B.4): cutting a value into link-values, reading
- * their parameters. Targets are not looked into here (target.c is for that), and no byte is
- * looked at more than a fixed number of times, whatever the value holds.
+ * The Link field's grammar (RFC 8288 3, B.2 to B.4): splits a value into link-values and reads
+ * their parameters. target.c resolves targets. The cost is linear: no byte is read more than a
+ * fixed number of times.
  *
- * More strict than RFC 8288 B: what does not end (a quote, a bracket), has a control byte or
- * something between parameters is malformed and skipped. More lenient than its grammar: empty
+ * Stricter than RFC 8288 B: a link-value with an unclosed quote or bracket, a control byte, or text
+ * between parameters is malformed and skipped. More lenient than its grammar: accepts empty
  * parameters, and values that are neither token nor quoted ("type=text/css").
  */
 #include "proxy/http/link.h"
@@ -13,7 +13,7 @@
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 
-/* Parameters that mean something to us; the rest is read and forgotten. */
+/* The parameters that are used; others are read and ignored. */
 enum param {
 	PARAM_REL,
 	PARAM_AS,
@@ -45,7 +45,7 @@ static bool is_space(char c)
 static char peek(struct slice s)
 {
 	if (s.len == 0)
-		return '\0'; /* a control byte: nothing asks for it */
+		return '\0'; /* a control byte matches no expected character */
 	return s.ptr[0];
 }
 
@@ -62,7 +62,7 @@ static void skip_spaces(struct slice *s)
 	skip(s, n);
 }
 
-/* Length of the quoted string that starts s, quotes included; s.len + 1 when it has no end. */
+/* Length of the quoted string at the start of s, with its quotes; s.len + 1 if it has no end. */
 static size_t quoted_length(struct slice s)
 {
 	for (size_t i = 1; i < s.len; i++) {
@@ -74,7 +74,7 @@ static size_t quoted_length(struct slice s)
 	return s.len + 1;
 }
 
-/* Where the first comma outside of quotes and brackets stands, or s.len. */
+/* Position of the first comma outside quotes and brackets, or s.len. */
 static size_t member_length(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -88,7 +88,7 @@ static size_t member_length(struct slice s)
 	return s.len;
 }
 
-/* The next member, well formed or not, without the spaces around it; empty ones are passed over. */
+/* Cuts off the next member, well formed or not, without spaces around it; skips empty members. */
 static bool next_member(struct slice *rest, struct slice *member)
 {
 	while (rest->len > 0) {
@@ -101,7 +101,7 @@ static bool next_member(struct slice *rest, struct slice *member)
 	return false;
 }
 
-/* Cuts one parameter off, behind its semicolon. An empty one has an empty name. */
+/* Cuts off one parameter, after its semicolon. An empty parameter has an empty name. */
 static bool read_param(struct slice *s, struct slice *name, struct slice *value)
 {
 	size_t n = 0;
@@ -134,7 +134,7 @@ static bool read_param(struct slice *s, struct slice *name, struct slice *value)
 	return s->len == 0 || peek(*s) == ';';
 }
 
-/* Does a relation type say the (lower-case) word, once its quoted pairs are undone? */
+/* Whether a relation type, without its quoted pairs, equals the (lower-case) word. */
 static bool is_word(struct slice type, struct slice word)
 {
 	size_t at = 0;
@@ -206,7 +206,7 @@ static enum param find_param(struct slice name)
 	return (enum param)p;
 }
 
-/* Reads a member; false when it is malformed. */
+/* Reads a member. False if it is malformed. */
 static bool read_link(struct slice member, struct http_link *link)
 {
 	struct slice rest = member, name, value;
@@ -247,7 +247,7 @@ struct filter {
 	uint32_t dropped;
 };
 
-/* Asked once of each member: the owner may be counting. */
+/* Calls `drop` once for each member, because the callback may count. */
 static bool is_dropped(struct filter *f, struct slice member)
 {
 	struct http_link link;
@@ -263,8 +263,10 @@ static size_t append(char *to, size_t length, struct slice s)
 	return length + s.len;
 }
 
-/* A field of which nothing goes keeps its bytes, separators included; so does what precedes the
- * first member to go. */
+/*
+ * Removes the dropped members of one field. A field without any, and the text before the first,
+ * keep their bytes, separators included.
+ */
 static void filter_value(struct filter *f, struct arena *a, struct http_field *field)
 {
 	struct slice rest = field->value, member, before = {field->value.ptr, 0};
@@ -276,7 +278,7 @@ static void filter_value(struct filter *f, struct arena *a, struct http_field *f
 	}
 	if (!is_changed)
 		return;
-	/* A member and its comma are at least two bytes, and the comma may become two. */
+	/* A member with its comma has at least two bytes, and the comma may become ", ". */
 	char *to = arena_bytes(a, 2 * field->value.len);
 	size_t length = append(to, 0, before);
 	while (next_member(&rest, &member)) {

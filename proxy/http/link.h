@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link fields (RFC 8288 3), and URI references (RFC 3986 5) resolved against a request. Views into
- * the field's value; nothing is allocated but what resolving and filtering need.
+ * Link fields (RFC 8288 3), and URI references (RFC 3986 5) resolved against a request. Slices
+ * point into the field's value; only resolving and filtering allocate.
  */
 #ifndef PUSHGATE_HTTP_LINK_H
 #define PUSHGATE_HTTP_LINK_H
@@ -23,15 +23,17 @@ struct http_link {
 
 /*
  * Cuts the next link-value off a Link field's value. False: none left. A malformed value is skipped
- * up to the next comma that stands outside of quotes and brackets.
+ * up to the next comma outside quotes and brackets.
  */
 bool http_link_next(struct slice *rest, struct http_link *link);
 
-/* A reference resolved: what a request for it would have. */
+/* A resolved reference: the scheme, authority and path of a request for it. */
 struct http_target {
 	struct slice scheme; /* "http" or "https" */
-	/* The base's own bytes where it is the same one; else lower case, without a default port.
-	 * */
+	/*
+	 * The base's own bytes if it is the same authority; else in lower case, without a default
+	 * port.
+	 */
 	struct slice authority;
 	/* With query, without fragment; dot segments removed, percent-encoding kept. */
 	struct slice path;
@@ -39,17 +41,17 @@ struct http_target {
 
 /*
  * Resolves a reference against the URI of a request (RFC 3986 5.2, strictly), into the arena. A
- * reference without a path keeps the base's path byte for byte, and without a query its query
- * too. False: not a valid reference, longer than LIMIT_REFERENCE_BYTES, relative to a path that is
- * longer than that or no valid URI path, without an http(s) authority, or with userinfo.
+ * reference without a path keeps the base's path byte for byte, and without a query its query too.
+ * False: the reference is invalid, longer than LIMIT_REFERENCE_BYTES, has no http(s) authority, or
+ * has userinfo; or it is relative to a path that is longer than that or invalid.
  */
 bool http_target_resolve(
     struct arena *a, const struct http_head *base, struct slice reference, struct http_target *out);
 
 /*
- * Removes the link-values for which `drop` is true from all Link fields of the head; fields that
- * become empty go. Malformed values stay. `drop` is asked once of each link-value. Returns how many
- * went.
+ * Removes the link-values for which `drop` returns true from all Link fields of the head, and
+ * fields that become empty. Malformed values stay. Calls `drop` once for each link-value. Returns
+ * how many were removed.
  */
 uint32_t http_link_filter(struct http_head *head,
     bool (*drop)(const struct http_link *link, void *context), void *context);

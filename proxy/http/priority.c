@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Priority field (RFC 9218): a reader of structured-field dictionaries (RFC 8941 4.2.2) that
- * checks all of the grammar and keeps two members. It returns no dictionary.
+ * The Priority field (RFC 9218): reads a structured-field dictionary (RFC 8941 4.2.2), checks its
+ * whole grammar, and keeps only two members.
  */
 #include "proxy/http/priority.h"
 
 #include "proxy/base/ascii.h"
 
-/* What a bare item was; only small integers and booleans are of use here. */
+/* The type of a bare item. Only small integers and booleans are used. */
 enum item_kind { ITEM_BAD, ITEM_INTEGER, ITEM_BOOLEAN, ITEM_OTHER };
 
 struct item {
@@ -17,7 +17,7 @@ struct item {
 
 static char peek(struct slice s)
 {
-	return s.len > 0 ? s.ptr[0] : '\0'; /* NUL is part of no item */
+	return s.len > 0 ? s.ptr[0] : '\0'; /* no item contains NUL */
 }
 
 static void skip(struct slice *s, size_t n)
@@ -175,7 +175,7 @@ static bool read_member(struct slice *s, struct slice *key, struct item *item)
 	return item->kind != ITEM_BAD && read_parameters(s);
 }
 
-/* The last of equal keys counts (RFC 8941 4.2.2), even when its value is of no use. */
+/* Of equal keys the last counts (RFC 8941 4.2.2), even if its value is ignored. */
 static void note_member(struct http_priority *p, struct slice key, struct item item)
 {
 	if (slice_equal(key, SLICE("u"))) {
@@ -206,7 +206,7 @@ struct http_priority http_priority_parse(struct slice value)
 		while (peek(value) == ' ' || peek(value) == '\t')
 			skip(&value, 1);
 		if (value.len == 0)
-			return HTTP_PRIORITY_DEFAULT; /* a comma with nothing behind it */
+			return HTTP_PRIORITY_DEFAULT; /* nothing follows the comma */
 	}
 	return p;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The Priority field's value (RFC 9218 4): a structured dictionary of which `u` and `i` count. */
+/* The Priority field's value (RFC 9218 4): a structured dictionary; only `u` and `i` are used. */
 #ifndef PUSHGATE_HTTP_PRIORITY_H
 #define PUSHGATE_HTTP_PRIORITY_H
 
@@ -12,8 +12,9 @@ struct http_priority {
 
 #define HTTP_PRIORITY_DEFAULT ((struct http_priority){3, false})
 
-/* Members that are unknown or out of range are ignored; a value that does not parse gives the
- * default (RFC 9218 4). */
+/*
+ * Ignores unknown members and those out of range. A malformed value gives the default (RFC 9218 4).
+ */
 struct http_priority http_priority_parse(struct slice value);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Promised requests and hints that we make ourselves; see promise.h. */
+/* Makes promised requests and hints; see promise.h. */
 #include "proxy/http/promise.h"
 
 #include "proxy/base/ascii.h"
 
-/* What browsers send by destination (Fetch, "accept" by destination). */
+/* The accept fields that browsers send for each destination (Fetch). */
 static const struct {
 	struct slice as, accept;
 } accepts[] = {
@@ -67,7 +67,10 @@ static bool is_token(struct slice s)
 static struct slice parameter(
     struct arena *a, struct slice so_far, const char *name, struct slice value)
 {
-	/* A media type has a slash and goes quoted; what is stranger is left out. */
+	/*
+	 * A media type has a slash and must be quoted; any other value that is not a token is left
+	 * out.
+	 */
 	if (is_token(value))
 		return arena_printf(a, "%.*s; %s=%.*s", SLICE_ARG(so_far), name, SLICE_ARG(value));
 	if (value.len == 0 || slice_find(value, '"') < value.len ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests of our own making: the promised request for a push that no origin asked for (RFC 9113
- * 8.4), and the Link value for a hint (RFC 8297) about the same resource.
+ * Requests that pushgate makes: the promised request for a push that no origin promised (RFC 9113
+ * 8.4), and the Link value of a hint (RFC 8297) for the same resource.
  */
 #ifndef PUSHGATE_HTTP_PROMISE_H
 #define PUSHGATE_HTTP_PROMISE_H
@@ -9,26 +9,28 @@
 #include "proxy/http/head.h"
 #include "proxy/http/link.h"
 
-/* What is known about a resource beside its URI; empty slices where nothing is. */
+/* A resource: its URI and the known parameters; empty slices = unknown. */
 struct http_resource {
 	struct http_target target;
 	struct slice as, type, crossorigin, fetchpriority;
-	bool has_crossorigin; /* the parameter was there, maybe without a value */
+	bool has_crossorigin; /* the parameter is present, possibly without a value */
 	bool is_module;
 };
 
 /*
- * GET for the resource, as the client would have asked after the parent: accept-encoding,
- * accept-language and user-agent of the parent (they select the variant), accept as browsers send
- * it for that `as`; the parent's cookies only with_cookie. Never authorization, range, conditions,
- * expect, priority or sec-fetch-*. Settled; yours. NULL when the resource makes no well-formed
- * request.
+ * Makes the GET request that the client would send after the parent: with accept-encoding,
+ * accept-language and user-agent of the parent (they select the variant), and accept as browsers
+ * send it for this `as`; the parent's cookies only with_cookie. Never with authorization, range,
+ * conditions, expect, priority or sec-fetch-*. The head is validated and owned by the caller. NULL
+ * if the resource does not give a well-formed request.
  */
 struct http_head *http_promise_make(
     const struct http_head *parent, const struct http_resource *resource, bool with_cookie);
 
-/* "</a.css>; rel=preload; as=style" for a Link field, in the arena. The target is given relative to
- * the parent's origin when it is the same, else absolute. */
+/*
+ * Makes "</a.css>; rel=preload; as=style" for a Link field, in the arena. The target is a path if
+ * it has the parent's origin, else absolute.
+ */
 struct slice http_hint_make(
     struct arena *a, const struct http_head *parent, const struct http_resource *resource);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * URI references resolved against a request (RFC 3986 5.2). The grammar and the algorithm are
- * liburiparser's, which is named in this file alone; what HTTP asks of the result (RFC 9110 4.2)
- * is added here. No normalization besides: percent-encoding stays as the origin wrote it.
+ * Resolves URI references against a request (RFC 3986 5.2). liburiparser, which only this file
+ * uses, parses and resolves; this file adds the requirements of HTTP (RFC 9110 4.2). Nothing else
+ * is normalized: percent-encoding stays as the origin wrote it.
  *
- * The library takes a node for each path segment and recurses over the text. Both are bounded by
- * LIMIT_REFERENCE_BYTES, for the reference and for the base's path, and the nodes live in an arena
- * that goes when the call returns.
+ * The library allocates a node for each path segment and recurses over the text.
+ * LIMIT_REFERENCE_BYTES bounds both, for the reference and for the base's path. The nodes are in an
+ * arena that is freed when the call returns.
  */
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
@@ -20,7 +20,7 @@
 /* Enough for the nodes of two URIs of usual depth. */
 #define SCRATCH_BYTES 4096u
 
-/* The library's allocator on an arena. Each block is preceded by its size, for realloc. */
+/* The library's allocator, on an arena. Its size precedes each block, for realloc. */
 
 static void *scratch_malloc(UriMemoryManager *memory, size_t bytes)
 {
@@ -59,7 +59,7 @@ static void *scratch_reallocarray(UriMemoryManager *memory, void *old, size_t co
 
 static void scratch_free(UriMemoryManager *memory, void *p)
 {
-	(void)memory; /* all of it goes at once */
+	(void)memory; /* the arena frees all blocks at once */
 	(void)p;
 }
 
@@ -86,7 +86,7 @@ static bool parse(UriMemoryManager *memory, struct slice text, UriUriA *uri)
 	return uriParseSingleUriExMmA(uri, first, first + text.len, NULL, memory) == URI_SUCCESS;
 }
 
-/* What stands between "//" and the path, an IPv6 literal's brackets included. */
+/* The text between "//" and the path, with the brackets of an IPv6 literal. */
 static struct slice authority_of(const UriUriA *uri)
 {
 	bool is_literal = uri->hostData.ip6 || uri->hostData.ipFuture.first;
@@ -103,7 +103,7 @@ static struct slice http_scheme(struct slice scheme)
 	return slice_equal_nocase(scheme, SLICE("http")) ? SLICE("http") : SLICE("");
 }
 
-/* The authority of an absolute or network-path reference, as a request for it would have it. */
+/* The :authority of a request for an absolute or network-path reference. */
 static bool foreign_authority(struct arena *a, const struct http_head *base, const UriUriA *ref,
     struct slice scheme, struct slice *out)
 {
@@ -127,8 +127,9 @@ static bool foreign_authority(struct arena *a, const struct http_head *base, con
 }
 
 /*
- * The result's path and query in one piece. The library sets a "." before a path of several empty
- * segments, as if there were no authority to keep it from being read as one; it goes.
+ * Joins the result's path and query. The library puts a "." before a path that begins with empty
+ * segments, so that it is not read as an authority. It is removed here, since the result has an
+ * authority.
  */
 static struct slice joined(struct arena *a, const UriUriA *uri)
 {
@@ -160,9 +161,8 @@ static struct slice joined(struct arena *a, const UriUriA *uri)
 }
 
 /*
- * The part of the base's path that counts for this reference: none unless it is relative to it. A
- * base may have bytes that no URI has (browsers send "|" as it is); then only what needs them
- * fails.
+ * The base's path if the reference is relative to it, else empty. A base may have bytes that are
+ * invalid in a URI (browsers send "|" unencoded); then only references that need the path fail.
  */
 static struct slice base_path(const struct http_head *base, const UriUriA *ref)
 {
@@ -172,7 +172,7 @@ static struct slice base_path(const struct http_head *base, const UriUriA *ref)
 	return slice_sub(path, 0, slice_find(path, '?'));
 }
 
-/* RFC 3986 5.2.2: the base's path as it is, with the reference's query or else the base's. */
+/* RFC 3986 5.2.2: the base's unchanged path, with the reference's query or else the base's. */
 static struct slice same_path(struct arena *a, struct slice path, const UriUriA *ref)
 {
 	if (!ref->query.first)
@@ -196,7 +196,7 @@ static bool resolve(struct arena *a, struct arena *scratch, const struct http_he
 	if (ref.scheme.first) {
 		scheme = http_scheme(range(ref.scheme));
 		if (!ref.hostText.first)
-			return false; /* "http:path": absolute, and without an authority */
+			return false; /* "http:path": absolute, but without an authority */
 	}
 	if (scheme.len == 0)
 		return false;
@@ -211,7 +211,7 @@ static bool resolve(struct arena *a, struct arena *scratch, const struct http_he
 		out->path = same_path(a, base->path, &ref);
 		return true;
 	}
-	/* The authority is settled; the library gets one that it need not think about. */
+	/* The authority is known already; give the library a placeholder. */
 	struct slice path = base_path(base, &ref);
 	if (path.len > LIMIT_REFERENCE_BYTES)
 		return false;

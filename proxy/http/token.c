@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Known names as numbers. A name is found by one multiplication of four of its properties, which
- * no two known names share in full; the product's top byte is its slot, in which no two meet.
- * After a name was added, scripts/token-slots.mjs prints the table anew; a test sees to it.
+ * Known names as numbers, by a perfect hash. Four properties of a name, which no two known names
+ * share, are combined and multiplied; the product's top byte is the name's slot. After adding a
+ * name, run scripts/token-slots.mjs to print the new table; a test fails if it is outdated.
  */
 #include "proxy/http/token.h"
 

@@ -68,12 +68,12 @@ enum http_method {
 	HTTP_METHOD_PATCH,
 };
 
-/* O(1); names compare exactly (lower case). HTTP_TOKEN_NONE when unknown. */
+/* O(1). Compares exactly, so the name must be in lower case. HTTP_TOKEN_NONE if unknown. */
 enum http_token http_token_find(struct slice name);
 struct slice http_token_name(enum http_token token);
 enum http_method http_method_find(struct slice method);
 
-/* RFC 9110 9.2.1: safe methods known to us. */
+/* Whether it is one of the known safe methods (RFC 9110 9.2.1). */
 bool http_method_is_safe(enum http_method method);
 
 #endif

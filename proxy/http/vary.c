@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two requests compared in the fields that a response names (RFC 9111 4.1), line by line as they
- * came: nothing is joined or copied.
+ * Compares two requests in the fields that a response's Vary names (RFC 9111 4.1). Field lines are
+ * compared in place, without joining or copying them.
  */
 #include "proxy/http/vary.h"
 
 #include "proxy/base/ascii.h"
 
-/* Names compared; each costs a walk over both heads. A response that names more is nobody's. */
+/*
+ * Most names to compare, since each costs a walk over both heads. A response with more never
+ * matches.
+ */
 #define VARY_NAMES_MAX 64u
 
-/* Fields of which we know that they are lists: there the spaces around commas mean nothing. */
+/* Fields known to be lists: spaces around their commas are ignored. */
 static bool is_list(enum http_token token)
 {
 	return token == HTTP_TOKEN_ACCEPT || token == HTTP_TOKEN_ACCEPT_CHARSET ||
@@ -20,7 +23,10 @@ static bool is_list(enum http_token token)
 	       token == HTTP_TOKEN_X_FORWARDED_FOR || token == HTTP_TOKEN_TE;
 }
 
-/* Walks all values of one field name: members of a list, or bytes of the lines joined. */
+/*
+ * An iterator over all values of one field name: over list members, or over the bytes of the joined
+ * lines.
+ */
 struct walk {
 	const struct http_head *head;
 	struct slice name;
@@ -66,7 +72,8 @@ static bool same_lists(struct walk *a, struct walk *b)
 }
 
 /*
- * The next byte of the lines joined as a recipient would (RFC 9110 5.3; cookies: RFC 9113 8.2.3).
+ * The next byte of the lines, joined as a recipient would join them (RFC 9110 5.3; cookies: RFC
+ * 9113 8.2.3).
  */
 static int next_byte(struct walk *w, struct slice *separator)
 {

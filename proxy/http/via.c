@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The intermediary's own words in a message: Via (RFC 9110 7.6.3), Proxy-Status (RFC 9209), and
- * whole responses when there is no origin's to pass on. No templates, no HTML.
+ * What an intermediary adds to messages: Via (RFC 9110 7.6.3), Proxy-Status (RFC 9209), and
+ * responses of its own when it has none from an origin. No templates, no HTML.
  */
 #include "proxy/http/via.h"
 
@@ -10,7 +10,7 @@
 
 void http_via_add(struct http_head *head, struct slice pseudonym)
 {
-	/* In every message that passes: no printf. */
+	/* Every message passes here, so avoid printf. */
 	char *value = arena_bytes(&head->arena, 2 + pseudonym.len);
 	memcpy(value, "2 ", 2);
 	memcpy(value + 2, pseudonym.ptr, pseudonym.len);
@@ -21,7 +21,7 @@ void http_via_add(struct http_head *head, struct slice pseudonym)
 	};
 }
 
-/* Behind the comment that starts at s[0]; comments nest (RFC 9110 5.6.5). */
+/* Returns the rest after the comment that starts at s[0]. Comments nest (RFC 9110 5.6.5). */
 static struct slice skip_comment(struct slice s)
 {
 	size_t depth = 0, i = 0;
@@ -48,7 +48,7 @@ static struct slice next_word(struct slice *rest)
 	return word;
 }
 
-/* received-protocol RWS received-by [RWS comment], separated by commas. */
+/* Members are: received-protocol RWS received-by [RWS comment], separated by commas. */
 static bool via_value_has(struct slice rest, struct slice pseudonym)
 {
 	uint32_t words = 0;
@@ -77,7 +77,7 @@ bool http_via_has(const struct http_head *head, struct slice pseudonym)
 	return false;
 }
 
-/* A string of RFC 8941 3.3.3, quotes included; bytes that it cannot hold become '?'. */
+/* Makes a quoted string of RFC 8941 3.3.3. Bytes that it cannot hold become '?'. */
 static struct slice quoted(struct arena *a, struct slice s)
 {
 	char *p = arena_bytes(a, 2 * s.len + 2), *at = p;
@@ -92,7 +92,7 @@ static struct slice quoted(struct arena *a, struct slice s)
 	return slice_of(p, (size_t)(at - p));
 }
 
-/* RFC 8941 3.3.4: letters first, and what a host name may have behind. */
+/* RFC 8941 3.3.4: a token begins with a letter; a host name's characters may follow. */
 static bool is_sf_token(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -104,7 +104,7 @@ static bool is_sf_token(struct slice s)
 	return s.len > 0;
 }
 
-/* RFC 9209 2.3.16: the one error whose answer is not the origin's but for the origin. */
+/* RFC 9209 2.3.16: http_request_error carries the status that pushgate generated. */
 static struct slice parameters_of(struct arena *a, const struct http_own_answer *answer)
 {
 	if (strcmp(answer->error, "http_request_error") != 0)

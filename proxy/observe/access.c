@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The access log: one JSON object a line, written by hand into a batch. At a hundred thousand
- * requests a second a system call for each line would cost more than the line; the batch is
- * as large as a pipe takes in one piece, so lines of several workers never mix.
+ * The access log: one JSON object per line, formatted by hand and gathered in a batch. One system
+ * call per line would cost more than the line itself. A batch is as large as one write that a pipe
+ * takes in one piece, so lines of several workers never mix.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/observe/line.h"
@@ -12,7 +12,7 @@
 
 _Static_assert(OBSERVE_BATCH_BYTES <= PIPE_BUF, "a batch must stay in one piece in the pipe");
 
-/* Bounds of the values in a line. The longest line fits into a batch: */
+/* Bounds of the values in a line, such that the longest line fits into a batch: */
 enum {
 	BOUND_NAME = 64, /* listen, route, origin, rule */
 	BOUND_METHOD = 32,
@@ -33,7 +33,7 @@ _Static_assert(4 * BOUND_NAME + BOUND_METHOD + BOUND_SCHEME + BOUND_AUTHORITY + 
 		   OBSERVE_BATCH_BYTES,
     "an access line must fit into a batch");
 
-/* `key` with its punctuation: `,"path":"`. */
+/* `key` includes its punctuation: `,"path":"`. */
 static void put_string(struct line *l, struct slice key, struct slice value, size_t most)
 {
 	line_text(l, key);
@@ -75,7 +75,7 @@ static void put_request(struct line *l, const struct observe_exchange *x)
 	put_if_any(l, SLICE(",\"referer\":\""), x->referer, BOUND_REFERER);
 }
 
-static void put_answer(struct line *l, const struct observe_exchange *x)
+static void put_response(struct line *l, const struct observe_exchange *x)
 {
 	put_number(l, SLICE(",\"status\":"), x->status);
 	put_number(l, SLICE(",\"request_bytes\":"), x->request_bytes);
@@ -84,7 +84,7 @@ static void put_answer(struct line *l, const struct observe_exchange *x)
 	if (x->first_byte)
 		put_number(l, SLICE(",\"first_byte_us\":"), x->first_byte);
 	put_name(l, SLICE(",\"outcome\":\""), observe_outcome_name(x->outcome), BOUND_CODE);
-	/* NO_ERROR is a code too: its name says that there was one. */
+	/* NO_ERROR is 0, so code_name tells whether there was a code. */
 	if (x->code || x->code_name)
 		put_number(l, SLICE(",\"code\":"), x->code);
 	put_name(l, SLICE(",\"code_name\":\""), x->code_name, BOUND_CODE);
@@ -106,7 +106,7 @@ static void put_push(struct line *l, const struct observe_exchange *x)
 		put_name(l, SLICE(",\"end_reason\":\""), x->end_reason->code, BOUND_CODE);
 }
 
-/* Writes the first `bytes` of the batch. */
+/* Writes the first `bytes` bytes of the batch and empties it. */
 static void write_batch(struct observe *o, size_t bytes)
 {
 	const char *p = o->batch;
@@ -118,7 +118,7 @@ static void write_batch(struct observe *o, size_t bytes)
 			o->counters->log_dropped += o->batch_lines;
 			break;
 		}
-		/* A file on a full disk may take a part; a pipe takes all or nothing. */
+		/* A file on a nearly full disk may accept a part; a pipe accepts all or nothing. */
 		p += n;
 		bytes -= (size_t)n;
 	}
@@ -132,7 +132,10 @@ void observe_flush(struct observe *o)
 		write_batch(o, o->batch_bytes);
 }
 
-/* The line at `start` becomes part of the batch; when it does not fit, the others leave first. */
+/*
+ * Adds the line at `start`, which is just behind the batch. If it does not fit, the batch is
+ * written first.
+ */
 static void add_line(struct observe *o, const char *start, size_t bytes)
 {
 	ensure(bytes <= OBSERVE_BATCH_BYTES);
@@ -156,7 +159,7 @@ void observe_access(struct observe *o, const struct observe_exchange *x)
 	put_number(&l, SLICE("\",\"worker\":"), o->worker);
 	put_number(&l, SLICE(",\"id\":"), x->id);
 	put_request(&l, x);
-	put_answer(&l, x);
+	put_response(&l, x);
 	if (x->is_push)
 		put_push(&l, x);
 	if (l.was_cut)

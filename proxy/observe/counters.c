@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Adding up the workers' counters and printing them, and the names of outcomes. */
+/* Adds up and prints the workers' counters; names of outcomes. */
 #include "proxy/base/ensure.h"
 #include "proxy/observe/observe.h"
 
-_Static_assert(sizeof(struct observe_counters) % sizeof(uint64_t) == 0, "nothing but counters");
+_Static_assert(
+    sizeof(struct observe_counters) % sizeof(uint64_t) == 0, "the struct holds only counters");
 
 static void add_rule(struct observe_rule *a, const struct observe_rule *b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Escaping, numbers and dates for log lines (RFC 8259 7, RFC 3629 4, RFC 3339 5.6). Most bytes of
- * most values need no escape: they are looked at and copied eight at a time.
+ * Escapes values and formats numbers and dates for log lines (RFC 8259 7, RFC 3629 4, RFC 3339
+ * 5.6). Most values need no escape, so bytes are checked and copied eight at a time.
  */
 #include "proxy/observe/line.h"
 
@@ -41,8 +41,8 @@ static bool any_zero(uint64_t word)
 	return ((word - EVERY_BYTE(1)) & ~word & EVERY_BYTE(0x80)) != 0;
 }
 
-/* No control, no DEL, no quote, no backslash, nothing above ASCII in these eight bytes. */
-static bool are_clean(uint64_t word)
+/* True if none of the eight bytes is a control, DEL, a quote, a backslash or above ASCII. */
+static bool need_no_escape(uint64_t word)
 {
 	bool has_control = ((word - EVERY_BYTE(0x20)) & ~word & EVERY_BYTE(0x80)) != 0;
 	return !has_control && !(word & EVERY_BYTE(0x80)) && !any_zero(word ^ EVERY_BYTE('"')) &&
@@ -54,8 +54,10 @@ static bool is_between(uint8_t byte, uint8_t low, uint8_t high)
 	return byte >= low && byte <= high;
 }
 
-/* Bytes of the UTF-8 character above ASCII that begins here (RFC 3629 4), 0 when none does. The
- * C1 controls count as none, since terminals obey them. */
+/*
+ * Length of the non-ASCII UTF-8 character at p (RFC 3629 4), 0 if there is none. C1 controls count
+ * as none, because terminals interpret them.
+ */
 static size_t utf8_length(const uint8_t *p, size_t left)
 {
 	uint8_t low = 0x80, high = 0xbf;
@@ -91,10 +93,7 @@ struct style {
 static const struct style style_json = {"\\u00", 4, true};
 static const struct style style_plain = {"\\x", 2, false};
 
-/*
- * One unit (a character, or an escape) at *at: its bytes in unit; returns how many of the input it
- * used.
- */
+/* Writes the character at p, or its escape, to unit. Returns how many input bytes it stands for. */
 static size_t next_unit(
     const uint8_t *p, size_t left, const struct style *style, char unit[8], size_t *unit_len)
 {
@@ -125,7 +124,7 @@ static void put_value(struct line *l, struct slice value, size_t most, const str
 		uint64_t word;
 		if (left >= sizeof(word) && room >= sizeof(word)) {
 			memcpy(&word, p, sizeof(word));
-			if (are_clean(word)) {
+			if (need_no_escape(word)) {
 				memcpy(l->at, &word, sizeof(word));
 				l->at += sizeof(word);
 				p += sizeof(word);
@@ -159,8 +158,10 @@ void line_plain(struct line *l, struct slice value, size_t most)
 	put_value(l, value, most, &style_plain);
 }
 
-/* The civil date of a day since 1970-01-01, counted in years that begin in March, so that the leap
- * day comes last. */
+/*
+ * Writes the date of a day since 1970-01-01. It counts in years that begin in March, so that the
+ * leap day is the last day of a year.
+ */
 static void put_date(struct line *l, uint64_t days)
 {
 	uint64_t since_0000 = days + 719468;
@@ -179,7 +180,7 @@ static void put_date(struct line *l, uint64_t days)
 	line_padded(l, (uint32_t)(day_of_year - (153 * shifted + 2) / 5 + 1), 2);
 }
 
-static void remember_second(struct observe *o, uint64_t second)
+static void cache_second(struct observe *o, uint64_t second)
 {
 	struct line l = {.at = o->second_text};
 	uint32_t of_day = (uint32_t)(second % 86400);
@@ -198,7 +199,7 @@ void line_time(struct line *l, struct observe *o, usec wall)
 {
 	uint64_t second = wall / USEC_PER_SEC;
 	if (o->second != second || !o->second_text[0])
-		remember_second(o, second);
+		cache_second(o, second);
 	line_text(l, slice_of(o->second_text, sizeof(o->second_text)));
 	line_padded(l, (uint32_t)(wall % USEC_PER_SEC / USEC_PER_MSEC), 3);
 	LINE_LITERAL(l, "Z");

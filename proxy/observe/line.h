@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing one log line into memory that is known to suffice: text as it is, numbers, and escaped
- * values with a bound each. No snprintf: an access line is written for every exchange. Private to
- * observe/.
+ * Writes one log line into memory that the caller knows to suffice: plain text, numbers, and
+ * escaped values of bounded length. It does not use snprintf, because an access line is written for
+ * every exchange. Private to observe/.
  */
 #ifndef PUSHGATE_OBSERVE_LINE_H
 #define PUSHGATE_OBSERVE_LINE_H
@@ -24,18 +24,18 @@ static inline void line_text(struct line *l, struct slice s)
 #define LINE_LITERAL(l, literal) line_text((l), SLICE(literal))
 
 void line_number(struct line *l, uint64_t n);
-/* `n` in exactly `digits` digits. */
+/* Writes n with exactly `digits` digits. */
 void line_padded(struct line *l, uint32_t n, uint32_t digits);
 
 /*
- * The inside of a JSON string (RFC 8259 7) in at most `most` bytes: controls and bytes that are
- * not UTF-8 become \\u00XX, and what is too long is cut between characters and ends in "…".
+ * Writes the inside of a JSON string (RFC 8259 7) of at most `most` bytes. Controls and bytes that
+ * are not UTF-8 become \\u00XX. A value that is too long is cut between characters and ends in "…".
  */
 void line_json(struct line *l, struct slice value, size_t most);
-/* The same for lines that people read: \\xXX instead, and quotes stay as they are. */
+/* The same for lines that people read: escapes are \\xXX, and quotes are not escaped. */
 void line_plain(struct line *l, struct slice value, size_t most);
 
-/* "2026-01-02T03:04:05.678Z" (RFC 3339); `o` remembers the second. */
+/* Writes "2026-01-02T03:04:05.678Z" (RFC 3339). `o` caches the text of the second. */
 void line_time(struct line *l, struct observe *o, usec wall);
 
 #endif

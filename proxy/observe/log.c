@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The error log: lines for people. Rare by design (what may happen once a request belongs to the
- * access log, and what peers can repeat is held back), so each is formatted and written at once.
+ * The error log: lines for people. They are rare: events of single requests go to the access log,
+ * and lines that peers can cause are rate-limited. So each line is formatted and written at once.
  */
 #include "proxy/observe/line.h"
 #include <errno.h>
@@ -17,7 +17,7 @@ static const char *const level_names[] = {
     [OBSERVE_ERROR] = "error",
 };
 
-/* Of syslog(3), as the journal reads them (sd-daemon(3)). */
+/* Levels of syslog(3), as the journal reads them (sd-daemon(3)). */
 static const char *const level_marks[] = {
     [OBSERVE_DEBUG] = "<7>",
     [OBSERVE_INFO] = "<6>",
@@ -46,7 +46,7 @@ static void put_prefix(struct line *l, struct observe *o, enum observe_level lev
 
 static void put_line(struct observe *o, enum observe_level level, const char *format, va_list args)
 {
-	/* One byte more than is shown tells that there was more. */
+	/* One byte more than is printed: it shows that the text must be cut. */
 	char text[TEXT_BYTES + 1];
 	int length = vsnprintf(text, sizeof(text), format, args);
 	if (length < 0)
@@ -77,9 +77,9 @@ void observe_log(struct observe *o, enum observe_level level, const char *format
 	va_end(args);
 }
 
-/* ---- what peers can bring about ---- */
+/* ---- lines that peers can cause ---- */
 
-/* The kind's place, by the address of its name. */
+/* Finds or makes the kind's slot, hashed by the address of its name. */
 static struct observe_kind *find_kind(struct observe *o, const char *name)
 {
 	size_t at = (size_t)((uintptr_t)name >> 3);
@@ -94,12 +94,12 @@ static struct observe_kind *find_kind(struct observe *o, const char *name)
 	return k;
 }
 
-static bool is_over(const struct observe_kind *k, usec now)
+static bool second_is_over(const struct observe_kind *k, usec now)
 {
 	return now - k->since >= USEC_PER_SEC;
 }
 
-/* A second of this kind begins. */
+/* Begins a new second for this kind; reports the lines left out in the last one. */
 static void begin_second(struct observe *o, struct observe_kind *k, usec now)
 {
 	if (k->left_out > 0)
@@ -115,7 +115,7 @@ void observe_complain(struct observe *o, enum observe_level level, const char *k
 	if (o->error_fd < 0 || level < o->level)
 		return;
 	struct observe_kind *k = find_kind(o, kind);
-	if (is_over(k, now))
+	if (second_is_over(k, now))
 		begin_second(o, k, now);
 	if (k->lines >= OBSERVE_LINES_A_SECOND) {
 		k->left_out++;
@@ -138,7 +138,7 @@ void observe_tell_left_out(struct observe *o, usec now)
 	o->left_out_since = 0;
 	for (size_t i = 0; i < OBSERVE_KINDS; i++) {
 		struct observe_kind *k = &o->kinds[i];
-		if (k->left_out > 0 && is_over(k, now))
+		if (k->left_out > 0 && second_is_over(k, now))
 			begin_second(o, k, now);
 		else if (k->left_out > 0)
 			o->left_out_since = k->since;

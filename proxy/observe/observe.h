@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program says about itself: the access log (one JSON line an exchange), the error log,
- * and counters in slots of shared memory (one writer each: the worker that owns the slot).
+ * The program's reports: the access log (one JSON line per exchange), the error log, and counters
+ * in shared memory (one slot for each worker, and only that worker writes it).
  *
- * Lines leave through a pipe to the logger process, shared by the workers. A write never exceeds
- * PIPE_BUF, so the kernel never mixes lines; access lines gather and leave together
- * (observe_flush). The pipe is never waited for: when it is full the lines are dropped and counted
- * (log_dropped). Long values are cut, the line itself never is.
+ * Lines go through a pipe, shared by the workers, to the logger process. A write never exceeds
+ * PIPE_BUF, so the kernel never mixes lines. Access lines are gathered and written together
+ * (observe_flush). No write waits for the pipe: when it is full the lines are dropped and counted
+ * (log_dropped). Long values are cut, whole lines never.
  */
 #ifndef PUSHGATE_OBSERVE_OBSERVE_H
 #define PUSHGATE_OBSERVE_OBSERVE_H
@@ -16,31 +16,31 @@
 #include "proxy/net/net.h"
 #include <stdio.h>
 
-/* X(name, "what it counts"): all are totals since the start, but the *_open gauges. */
+/* X(name, "what it counts"): totals since the start, except the *_open and memory_used gauges. */
 // clang-format off
 #define OBSERVE_COUNTERS(X) \
 	X(connections, "downstream connections accepted") \
 	X(connections_open, "downstream connections open now") \
-	X(connections_refused, "downstream connections closed at once: max-connections or memory") \
-	X(connections_refused_client, "of these, by max-connections-per-client") \
-	X(accept_paused, "times that accepting paused for want of descriptors or memory") \
+	X(connections_refused, "downstream connections closed at once because of max-connections or memory") \
+	X(connections_refused_client, "of these, because of max-connections-per-client") \
+	X(accept_paused, "times that accepting paused because descriptors or memory ran out") \
 	X(tls_failed, "downstream TLS handshakes failed") \
 	X(tls_late, "downstream TLS handshakes ended by tls-timeout") \
 	X(preface_late, "client connections without an HTTP/2 preface within preface-timeout") \
 	X(idle_closed, "client connections closed by idle-timeout") \
-	X(write_late_down, "client connections ended by write-timeout: the socket took too little") \
+	X(write_late_down, "client connections ended by write-timeout: the client read too slowly") \
 	X(write_late_up, "connections to origins ended by write-timeout") \
 	X(connect_late, "connections to origins ended by connect-timeout or settings-timeout") \
 	X(not_http2, "plain connections that did not begin with the HTTP/2 preface") \
 	X(requests, "requests received") \
-	X(requests_open, "exchanges under way now") \
+	X(requests_open, "exchanges open now") \
 	X(responses_1xx, "interim responses sent") \
 	X(responses_2xx, "responses 2xx sent") \
 	X(responses_3xx, "responses 3xx sent") \
 	X(responses_4xx, "responses 4xx sent") \
 	X(responses_5xx, "responses 5xx sent") \
 	X(responses_own, "responses made by pushgate itself") \
-	X(requests_retried, "requests sent to the origin once more") \
+	X(requests_retried, "requests sent to the origin a second time") \
 	X(requests_aborted, "exchanges that ended by a reset") \
 	X(bytes_down_in, "request body bytes from clients") \
 	X(bytes_down_out, "response body bytes to clients, pushes included") \
@@ -57,41 +57,41 @@
 	X(pushes_forwarded, "pushes promised to clients")           \
 	X(pushes_hinted, "pushes turned into Early Hints") \
 	X(pushes_held, "pushes held for the client's own request") \
-	X(holds_claimed, "requests answered from what was held") \
-	X(holds_joined, "of these, joined while the response was in flight") \
-	X(holds_missed, "requests for something held that it did not answer") \
-	X(holds_expired, "held responses that nobody asked for in their time") \
-	X(holds_evicted, "held responses dropped unclaimed for want of room, shed_holds included") \
-	X(hold_bytes_wasted, "bytes received for held responses that nobody got") \
+	X(holds_claimed, "requests answered with a held response") \
+	X(holds_joined, "of these, answered while the response was still arriving") \
+	X(holds_missed, "requests whose held response could not be used for them") \
+	X(holds_expired, "held responses not requested within hold-max-age") \
+	X(holds_evicted, "held responses dropped unclaimed to make room, shed_holds included") \
+	X(hold_bytes_wasted, "bytes of held responses that no client received") \
 	X(pushes_dropped, "pushes dropped") \
-	X(pushes_completed, "pushed responses delivered whole") \
+	X(pushes_completed, "pushed responses delivered completely") \
 	X(pushes_reset, "pushes reset by the client") \
-	X(pushes_failed, "pushes that failed otherwise") \
-	X(pushes_open, "pushes under way now") \
+	X(pushes_failed, "pushes that failed for other reasons") \
+	X(pushes_open, "pushes open now") \
 	X(push_bytes_out, "pushed body bytes to clients") \
 	X(push_bytes_reset, "pushed body bytes sent on streams that the client then reset") \
-	X(memory_used, "bytes that the memory budget is charged with now") \
-	X(memory_trims, "times that a worker gave memory of a peak back to the system") \
+	X(memory_used, "bytes charged to the memory budget now") \
+	X(memory_trims, "times that a worker returned memory to the system after a peak") \
 	X(memory_refused, "requests, pushes and connections that a memory budget refused") \
-	X(streams_refused_memory, "requests refused (REFUSED_STREAM) for want of memory") \
+	X(streams_refused_memory, "requests refused (REFUSED_STREAM) because memory was short") \
 	X(shed_holds, "held responses dropped because the worker's memory was short") \
 	X(shed_offers, "pushes not made, or ended before they began, because memory was short") \
-	X(shed_connections, "client connections closed because memory was short: idle, or with much unread") \
-	X(shed_streams, "exchanges reset because memory was short and they kept too much, or did not move") \
+	X(shed_connections, "client connections closed because memory was short: idle ones, and ones with much unread data") \
+	X(shed_streams, "exchanges reset because memory was short: ones that used too much, or stalled") \
 	X(log_dropped, "log lines dropped because the pipe was full") \
-	X(log_left_out, "error log lines left out because there were too many of their kind")
+	X(log_left_out, "error log lines left out because there were too many of the same kind")
 
-/* Rules with counters of their own; those behind them share one more. */
+/* Rules with counters of their own; all further rules share one more. */
 #define OBSERVE_RULES 64u
 
 struct observe_rule {
 	uint64_t events[POLICY_EVENT_COUNT];
 	uint64_t used_bytes, wasted_bytes;
-	uint64_t reset_usec; /* sum: from the promise to the client's reset */
+	uint64_t reset_usec; /* sum of the times from a promise to the client's reset */
 };
 // clang-format on
 
-/* Tables that belong to others, counted by position. */
+/* Sizes of the tables of faults (h2) and causes (relay), which are counted by row. */
 #define OBSERVE_FAULTS 128u
 #define OBSERVE_CAUSES 64u
 enum observe_side { OBSERVE_CLIENT, OBSERVE_ORIGIN };
@@ -106,25 +106,25 @@ struct observe_counters {
 	uint64_t causes[OBSERVE_CAUSES];              /* why exchanges ended early */
 };
 
-/* Adds b into a, all counters (to sum the workers' slots). */
+/* Adds all counters of b to a. */
 void observe_counters_add(struct observe_counters *a, const struct observe_counters *b);
 /*
- * "name value\n" for each counter, then pushgate_push_total{source="…",verdict="…",reason="…"}
- * value for each that is not 0.
+ * Prints "name value\n" for each counter, then
+ * pushgate_push_total{source="…",verdict="…",reason="…"} for each combination that is not 0.
  */
 void observe_counters_print(const struct observe_counters *c, FILE *out);
 /*
- * What came of each rule's pushes: pushgate_rule_total{rule="…",event="…"}, and where there is any
+ * Prints the counters of each rule's pushes: pushgate_rule_total{rule="…",event="…"}, and if not 0
  * pushgate_rule_bytes_total{rule="…",outcome="used|wasted"},
- * pushgate_rule_reset_usec_total{rule="…"}, pushgate_rule_used_rate{rule="…"} (0 … 1, of those that
- * have ended). Rules beyond OBSERVE_RULES are "other".
+ * pushgate_rule_reset_usec_total{rule="…"}, pushgate_rule_used_rate{rule="…"} (0 … 1, of the ended
+ * pushes). Rules beyond OBSERVE_RULES are "other".
  */
 void observe_rules_print(
     const struct observe_counters *c, const struct policy_rules *rules, FILE *out);
 
 /*
- * pushgate_fault_total{side="client|origin",fault="…"} and pushgate_end_total{cause="…"}, where
- * there is any; `name` gives the name of a position, NULL behind the last.
+ * Print pushgate_fault_total{side="client|origin",fault="…"} and pushgate_end_total{cause="…"} for
+ * each row that is not 0. `name` returns the name of a row, NULL after the last.
  */
 void observe_faults_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
@@ -133,14 +133,14 @@ void observe_causes_print(
 
 enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 
-/* What POSIX promises to write to a pipe in one piece, on Linux. */
+/* PIPE_BUF on Linux: the largest write that a pipe takes in one piece. */
 #define OBSERVE_BATCH_BYTES 4096u
-/* `worker` of the process that is none. */
+/* `worker` of the master, which is not a worker. */
 #define OBSERVE_MASTER UINT32_MAX
 
-/* What peers can bring about is not written more often, of each kind. */
+/* Most lines per second of one kind that peers can cause. */
 #define OBSERVE_LINES_A_SECOND 5u
-/* Kinds told apart; those behind them share one. A power of two. */
+/* Kinds with a slot of their own; further kinds share slots. A power of two. */
 #define OBSERVE_KINDS 256u
 
 /* Private: lines of one kind in the last second that had any. */
@@ -150,34 +150,34 @@ struct observe_kind {
 	uint32_t lines, left_out;
 };
 
-/* Filled in by its owner, who leaves the private part zero. */
+/* The owner fills it in and sets the private part to zero. */
 struct observe {
 	struct observe_counters *counters; /* this worker's slot, never NULL (borrows) */
 	int access_fd, error_fd;           /* write ends of pipes, or files; -1 = off */
-	bool is_journal;          /* where the error log ends: it keeps time and level by itself */
+	bool is_journal; /* the error log is systemd's journal, which records time and level */
 	enum observe_level level; /* lines below it are not written */
-	uint32_t worker;          /* 0…, in every line */
+	uint32_t worker;          /* the worker's index, in every line */
 	/*
-	 * Called when the first access line of a batch has come: see to it that observe_flush
-	 * follows soon. May be NULL.
+	 * Called after the first access line of a batch: the owner must call observe_flush soon.
+	 * May be NULL.
 	 */
 	void (*gathers)(void *context);
 	void *gathers_context;
 	/*
-	 * Private: access lines that wait for observe_flush, room for one more, and the last second
-	 * in words.
+	 * Private: access lines that wait for observe_flush, with room for one more; the cached
+	 * text of the last second.
 	 */
 	uint32_t batch_bytes, batch_lines;
 	char batch[2 * OBSERVE_BATCH_BYTES];
 	uint64_t second;
 	char second_text[20];
 	struct observe_kind kinds[OBSERVE_KINDS];
-	usec left_out_since; /* 0: all was told */
+	usec left_out_since; /* 0: no lines left out since the last report */
 };
 
 /* How an exchange ended. */
 enum observe_outcome {
-	OBSERVE_COMPLETE, /* delivered whole */
+	OBSERVE_COMPLETE, /* delivered completely */
 	OBSERVE_CLIENT_RESET,
 	OBSERVE_CLIENT_LOST,
 	OBSERVE_ORIGIN_RESET,
@@ -190,13 +190,13 @@ enum observe_outcome {
 const char *observe_outcome_name(enum observe_outcome o); /* "complete", "client-reset", … */
 
 /*
- * One exchange, for the access log. Slices are borrowed for the call; empty ones are left out of
- * the line.
+ * One exchange, for the access log. Slices are borrowed for the call; the line leaves out empty
+ * ones.
  */
 struct observe_exchange {
 	usec started_wall;  /* µs since the epoch */
 	usec duration;      /* from the request's head (or the promise) to the end */
-	usec first_byte;    /* to the final response's head; 0 = none came */
+	usec first_byte;    /* from the same start to the head of the final response; 0 = none */
 	uint64_t id;        /* unique in the worker */
 	uint64_t parent_id; /* pushes: the parent's; 0 = not a push */
 	const char *listen, *route, *origin; /* names of the configuration; NULL = none */
@@ -208,7 +208,7 @@ struct observe_exchange {
 	enum observe_outcome outcome;
 	uint32_t code;         /* HTTP/2 code of the reset; 0 = none */
 	const char *code_name; /* NULL = none */
-	const char *detail;    /* reason in words or a fault's name; NULL = none */
+	const char *detail;    /* a text or a fault's name; NULL = none */
 	bool retried;
 	/* Pushes and refused offers. */
 	bool is_push;
@@ -216,33 +216,34 @@ struct observe_exchange {
 	enum policy_action verdict;
 	const char *rule;                       /* NULL = none */
 	const struct policy_reason *reason;     /* of the verdict */
-	const struct policy_reason *end_reason; /* of the end, NULL when it went well */
+	const struct policy_reason *end_reason; /* why it ended early; NULL = it did not */
 };
 
 /*
- * One JSON object a line. Always there: time, worker, id, client, status, request_bytes,
- * response_bytes, duration_us, outcome. Where they apply: listen, route, origin, method, scheme,
- * authority, path, user_agent, referer, first_byte_us, code, code_name, detail, retried (true); for
- * pushes also push (true), parent, source, verdict, rule, reason, end_reason; cut (true) when a
- * value ends in "…" because it was too long. The line leaves at observe_flush, or earlier when more
- * have gathered than a pipe takes in one piece.
+ * Adds one line to the access log: a JSON object. Always present: time, worker, id, client, status,
+ * request_bytes, response_bytes, duration_us, outcome. If they apply: listen, route, origin,
+ * method, scheme, authority, path, user_agent, referer, first_byte_us, code, code_name, detail,
+ * retried (true). For pushes also push (true), parent, source, verdict, rule, reason, end_reason.
+ * cut (true): a value was too long and ends in "…". The line is written at observe_flush, or
+ * earlier when the batch is full.
  */
 void observe_access(struct observe *o, const struct observe_exchange *x);
-/* Writes what has gathered. Cheap when there is nothing. */
+/* Writes the gathered access lines. Cheap if there are none. */
 void observe_flush(struct observe *o);
 /*
- * "2026-01-02T03:04:05.678Z warn [w0] text\n" to the error log; text is cut at 1,000 bytes,
- * controls escaped. To the journal "<4>[w0] text\n" (sd-daemon(3)).
+ * Writes "2026-01-02T03:04:05.678Z warn [w0] text\n" to the error log. The text is cut at 1,000
+ * bytes and its controls are escaped. The journal gets "<4>[w0] text\n" (sd-daemon(3)).
  */
 void observe_log(struct observe *o, enum observe_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /*
- * The same for what a peer can bring about as often as it likes: of each kind OBSERVE_LINES_A_SECOND
- * are written; the rest is counted (log_left_out). The kind is a constant string that stays.
+ * The same for lines that a peer can cause as often as it likes. At most OBSERVE_LINES_A_SECOND
+ * lines of each kind are written; further ones are counted (log_left_out). `kind` must be a string
+ * constant, since its address is kept.
  */
 void observe_complain(struct observe *o, enum observe_level level, const char *kind, usec now,
     const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* To be called now and then: says how many lines were left out of seconds that are over. */
+/* Call this regularly: it logs how many lines were left out in past seconds. */
 void observe_tell_left_out(struct observe *o, usec now);
 
 #endif

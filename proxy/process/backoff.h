@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long to wait before a child that died is started again. Once is an accident: it comes back at
- * once. One that keeps dying soon after its start waits longer each time. Pure, so that it can be
- * tested.
+ * How long the master waits before it starts a dead child again. A child that dies for the first
+ * time is started again at once. A child that keeps dying soon after its start waits longer each
+ * time. The code is pure, so that a test needs no clock.
  */
 #ifndef PUSHGATE_PROCESS_BACKOFF_H
 #define PUSHGATE_PROCESS_BACKOFF_H
@@ -11,15 +11,15 @@
 
 #define BACKOFF_LEAST_USEC (100 * USEC_PER_MSEC)
 #define BACKOFF_MOST_USEC (5 * USEC_PER_SEC)
-/* A child that lived as long as this had a good start. */
+/* A child that lived this long started well: its next death counts as the first. */
 #define BACKOFF_GOOD_LIFE_USEC (10 * USEC_PER_SEC)
 
-/* Zero at first. */
+/* Initialize with zeroes. */
 struct backoff {
-	uint32_t early_deaths; /* since the last good life */
+	uint32_t early_deaths; /* since the last child that lived BACKOFF_GOOD_LIFE_USEC */
 };
 
-/* The child died after `lived`: wait so long. */
+/* The child died `lived` after its start. Returns how long to wait before the next start. */
 static inline usec backoff_after_death(struct backoff *b, usec lived)
 {
 	if (lived >= BACKOFF_GOOD_LIFE_USEC)

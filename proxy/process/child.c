@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker in a process of its own: takes its identity, obeys the master, dies with it. */
+/*
+ * A worker in a process of its own: drops to its user, obeys the master, and ends when the master
+ * does.
+ */
 #include "proxy/process/worker.h"
 #include <errno.h>
 #include <signal.h>
@@ -43,7 +46,10 @@ static void on_control(void *context)
 		}
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		/* The master has gone, and with it everyone who could tell us to stop. */
+		/*
+		 * The master has died. Nothing else could tell this worker to stop, so it stops
+		 * now.
+		 */
 		worker_quit(&c->worker);
 		return;
 	}
@@ -55,7 +61,10 @@ static void on_term(void *context)
 	worker_drain(&c->worker);
 }
 
-/* A terminal sends its signals to us too, but what they mean is for the master to say. */
+/*
+ * A terminal sends its signals to all processes. Workers ignore them: the master decides what they
+ * mean.
+ */
 static void set_signals(void)
 {
 	static const int ignored[] = {SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
@@ -66,7 +75,7 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* What the library and the crash dump say on standard error belongs into the error log too. */
+/* The C library and the crash dump write to standard error: send that to the error log. */
 static void move_stderr(const struct worker_env *env)
 {
 	const struct log *l = &env->logs->error;
@@ -74,8 +83,10 @@ static void move_stderr(const struct worker_env *env)
 		dup2(log_target(l), STDERR_FILENO);
 }
 
-/* Whoever typed the command looks at the terminal, not into the log. */
-static void say_failure(struct child *c, const char *error)
+/*
+ * Logs the error and also prints it on the terminal, where the operator who starts pushgate looks.
+ */
+static void report_failure(struct child *c, const char *error)
 {
 	observe_log(&c->worker.observe, OBSERVE_ERROR, "%s", error);
 	const struct log *l = &c->worker.env.logs->error;
@@ -91,11 +102,11 @@ static void serve(struct child *c)
 	net_run(c->worker.loop);
 }
 
-/* With its user taken on. */
+/* The process runs as its user already. */
 static int confine_and_serve(struct child *c, pid_t master)
 {
 	char error[512];
-	/* Set after the change of user, which clears it. */
+	/* A change of user clears PR_SET_PDEATHSIG, so this call comes after it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != master)
 		return WORKER_DONE;
@@ -124,7 +135,7 @@ int worker_run(const struct worker_env *env, int control, pid_t master)
 	    worker_drop(&c.worker, error, sizeof(error)))
 		status = confine_and_serve(&c, master);
 	else
-		say_failure(&c, error);
+		report_failure(&c, error);
 	worker_fini(&c.worker);
 	return status;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Forking: what a child must let go of, and what it becomes. */
+/*
+ * Forks the workers and the logger. A child first closes the descriptors that only the master may
+ * keep.
+ */
 #include "proxy/process/master.h"
 #include <errno.h>
 #include <stdio.h>
@@ -7,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A failed fork is tried again after this long. */
+/* How long the master waits after a failed fork before it tries again. */
 #define FORK_AGAIN_USEC USEC_PER_SEC
 
-/* Descriptors of the master's trade. */
-static void let_go(struct master *m)
+/* File descriptors that only the master may keep; the child closes them after fork. */
+static void close_master_fds(struct master *m)
 {
 	close(m->signals);
 	if (m->start->status_fd >= 0)
@@ -24,8 +27,8 @@ static void let_go(struct master *m)
 	m->start->sockets.owns_files = false;
 }
 
-/* exit, not _exit: a sanitizer or a coverage build has its last words there. */
-static _Noreturn void leave(int status)
+/* Calls exit(3), not _exit(2): sanitizers and gcov write their reports in exit handlers. */
+static _Noreturn void end_process(int status)
 {
 	exit(status);
 }
@@ -33,7 +36,7 @@ static _Noreturn void leave(int status)
 static _Noreturn void become_worker(struct master *m, uint32_t index, int control)
 {
 	struct start *s = m->start;
-	let_go(m);
+	close_master_fds(m);
 	logs_close_readers(&s->logs);
 	logs_close_files(&s->logs);
 	logs_close_sender(&s->logs);
@@ -46,13 +49,13 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	    .ticket_key = s->ticket_key,
 	    .index = index,
 	};
-	leave(worker_run(&env, control, m->pid));
+	end_process(worker_run(&env, control, m->pid));
 }
 
 static _Noreturn void become_logger(struct master *m)
 {
 	struct start *s = m->start;
-	let_go(m);
+	close_master_fds(m);
 	sockets_close(&s->sockets);
 	logs_close_writers(&s->logs);
 	const struct logger_env env = {
@@ -61,7 +64,7 @@ static _Noreturn void become_logger(struct master *m)
 	    .sandbox = s->conf->server.sandbox,
 	    .master = m->pid,
 	};
-	leave(logger_run(&env) ? 0 : EXIT_FAILURE);
+	end_process(logger_run(&env) ? 0 : EXIT_FAILURE);
 }
 
 void master_start_worker(struct master *m, uint32_t index)

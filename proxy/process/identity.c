@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dropping privileges. A worker's order: the bounding set while that is allowed, then groups, group
- * and user, a look whether there is a way back, then what capabilities are left.
+ * Drops privileges. A worker does this in order: it empties the bounding set while it still may,
+ * sets its groups, group and user, checks that it cannot become root again, and drops the remaining
+ * capabilities.
  */
 #include "proxy/process/identity.h"
 #include <errno.h>
@@ -13,9 +14,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* ---- who ---- */
+/* ---- users ---- */
 
-static const struct passwd *somebody_without_rights(const char **name)
+static const struct passwd *find_unprivileged_user(const char **name)
 {
 	static const char *const names[] = {"pushgate", "nobody"};
 	const struct passwd *entry = NULL;
@@ -33,7 +34,7 @@ bool identity_find(struct identity *i, const char *user, char *error, size_t err
 	if (!user && me != 0)
 		return true;
 	errno = 0;
-	const struct passwd *entry = user ? getpwnam(user) : somebody_without_rights(&user);
+	const struct passwd *entry = user ? getpwnam(user) : find_unprivileged_user(&user);
 	if (!entry) {
 		snprintf(error, error_size, "cannot run as user %s: %s", user,
 		    errno ? strerror(errno) : "there is no such user");
@@ -63,14 +64,17 @@ bool identity_is_root(const struct identity *i)
 	return i->name && i->uid == 0;
 }
 
-static bool take_on(const struct identity *i)
+static bool become_user(const struct identity *i)
 {
 	if (!i->name)
 		return true;
 	if (setgroups((size_t)i->group_count, i->groups) != 0 ||
 	    setresgid(i->gid, i->gid, i->gid) != 0 || setresuid(i->uid, i->uid, i->uid) != 0)
 		return false;
-	/* An old kernel or an odd sandbox might have left a way back. */
+	/*
+	 * Check that root is really gone: a kernel bug or a container's filter may have let the
+	 * calls above succeed without effect.
+	 */
 	if (i->uid != 0 && setuid(0) == 0) {
 		errno = EPERM;
 		return false;
@@ -78,50 +82,50 @@ static bool take_on(const struct identity *i)
 	return true;
 }
 
-/* ---- what ---- */
+/* ---- capabilities ---- */
 
-/* Of the master, from its start on. */
-static const cap_value_t masters[] = {
-    CAP_SETUID, CAP_SETGID, /* a worker becomes its user */
-    CAP_SETPCAP,            /* and empties its bounding set */
-    CAP_KILL,               /* it is another user's process then */
-    CAP_DAC_READ_SEARCH,    /* the worker that is started again reads its keys, whosever they are */
-    CAP_DAC_OVERRIDE,       /* logs are opened again in folders of other users */
+/* The capabilities that the master keeps. */
+static const cap_value_t master_capabilities[] = {
+    CAP_SETUID, CAP_SETGID, /* a new worker becomes its user */
+    CAP_SETPCAP,            /* a new worker empties its bounding set */
+    CAP_KILL,               /* the master signals workers of another user */
+    CAP_DAC_READ_SEARCH,    /* a restarted worker reads keys of any owner */
+    CAP_DAC_OVERRIDE,       /* the master reopens logs in other users' folders */
 };
-enum { MASTERS = sizeof(masters) / sizeof(masters[0]) };
+enum { MASTER_CAPABILITIES = sizeof(master_capabilities) / sizeof(master_capabilities[0]) };
 
-static bool is_masters(cap_value_t c)
+static bool is_master_capability(cap_value_t c)
 {
-	for (int i = 0; i < MASTERS; i++)
-		if (masters[i] == c)
+	for (int i = 0; i < MASTER_CAPABILITIES; i++)
+		if (master_capabilities[i] == c)
 			return true;
 	return false;
 }
 
 /*
- * The bounding set limits what an execve(2) can give. Without CAP_SETPCAP it stays as it is, and
- * with no_new_privs nothing comes of that.
+ * The bounding set limits what an execve(2) can give. Without CAP_SETPCAP the set cannot shrink;
+ * that is harmless, since no_new_privs keeps execve(2) from giving anything.
  */
 static void limit_bounding_set(bool is_master)
 {
 	for (cap_value_t c = 0; c < cap_max_bits(); c++)
-		if (!(is_master && is_masters(c)) && cap_get_bound(c) == 1)
+		if (!(is_master && is_master_capability(c)) && cap_get_bound(c) == 1)
 			(void)cap_drop_bound(c);
 }
 
 /*
- * Those of the master that we have, or none. The inheritable set is emptied, and the kernel empties
- * the ambient set with it.
+ * Keeps those of the master's capabilities that this process has, or, unless is_master, none. This
+ * empties the inheritable set, and the kernel then empties the ambient set.
  */
 static bool limit_capabilities(bool is_master)
 {
 	cap_t have = cap_get_proc(), keep = cap_init();
 	bool done = have && keep;
-	for (int i = 0; done && is_master && i < MASTERS; i++) {
+	for (int i = 0; done && is_master && i < MASTER_CAPABILITIES; i++) {
 		cap_flag_value_t has = CAP_CLEAR;
-		done = cap_get_flag(have, masters[i], CAP_PERMITTED, &has) == 0 &&
-		       cap_set_flag(keep, CAP_PERMITTED, 1, &masters[i], has) == 0 &&
-		       cap_set_flag(keep, CAP_EFFECTIVE, 1, &masters[i], has) == 0;
+		done = cap_get_flag(have, master_capabilities[i], CAP_PERMITTED, &has) == 0 &&
+		       cap_set_flag(keep, CAP_PERMITTED, 1, &master_capabilities[i], has) == 0 &&
+		       cap_set_flag(keep, CAP_EFFECTIVE, 1, &master_capabilities[i], has) == 0;
 	}
 	done = done && cap_set_proc(keep) == 0;
 	cap_free(have);
@@ -141,7 +145,7 @@ bool identity_limit(char *error, size_t error_size)
 bool identity_assume(const struct identity *i, char *error, size_t error_size)
 {
 	limit_bounding_set(false);
-	if (!take_on(i)) {
+	if (!become_user(i)) {
 		snprintf(error, error_size, "cannot become user %s: %s", i->name, strerror(errno));
 		return false;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The logger: copies what comes through the pipes into the files, as it is, and takes other files
- * from the master's hands. It ends when the last writer has gone; SIGUSR2 (the master died) lets it
- * finish what is in the pipes. It may open nothing and call little.
+ * The logger copies lines from the pipes to the log files, unchanged, and receives reopened files
+ * from the master. It ends when all writers have closed their pipes. When the master dies the
+ * kernel sends SIGUSR2 (PR_SET_PDEATHSIG): the logger then copies what is in the pipes and ends.
+ * Its sandbox lets it open no file.
  */
 #include "proxy/observe/observe.h"
 #include "proxy/process/logs.h"
@@ -17,14 +18,16 @@
 
 #define COPY_BYTES 65536
 /*
- * Reads of one pipe before the other and the signals have their turn; at the end, more than a pipe
- * holds.
+ * Reads of one pipe before the logger looks at the other pipe and the signals. The last copy reads
+ * more than a pipe can hold.
  */
-#define ROUNDS 32
-#define LAST_ROUNDS 1024
+#define READS_PER_PASS 32
+#define READS_AT_END 1024
 
-/* After lines came: lets more gather before it reads again, which saves the writers a wake-up each.
- * Only behind a pipe that holds what comes meanwhile. */
+/*
+ * After a read the logger waits this long, so that several lines gather and it wakes up less often.
+ * It does so only when the pipes are large enough to hold the lines of that time.
+ */
 #define GATHER_MSEC 1
 #define GATHER_PIPE_BYTES (1 << 20)
 
@@ -35,7 +38,7 @@ struct logger {
 	char buffer[COPY_BYTES];
 };
 
-static void complain(const struct logs *l, const char *text)
+static void log_error(const struct logs *l, const char *text)
 {
 	struct observe_counters counters = {0};
 	struct observe o = {.counters = &counters,
@@ -46,12 +49,12 @@ static void complain(const struct logs *l, const char *text)
 	observe_log(&o, OBSERVE_ERROR, "%s", text);
 }
 
-static void complain_of_loss(const struct logger *g, const struct log *l)
+static void log_lost_lines(const struct logger *g, const struct log *l)
 {
 	char text[512];
 	snprintf(text, sizeof(text), "cannot write to the log %s: %s; lines are lost", l->path,
 	    strerror(errno));
-	complain(g->logs, text);
+	log_error(g->logs, text);
 }
 
 static void write_all(struct logger *g, struct log *l, const char *p, size_t left)
@@ -61,14 +64,16 @@ static void write_all(struct logger *g, struct log *l, const char *p, size_t lef
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
-			/* Standard output may be somebody's non-blocking pipe. */
+			/*
+			 * Standard output may be a non-blocking pipe: wait until it accepts more.
+			 */
 			struct pollfd wait = {.fd = l->file, .events = POLLOUT};
 			poll(&wait, 1, -1);
 			continue;
 		}
 		if (n <= 0) {
 			if (l->lost_bytes == 0)
-				complain_of_loss(g, l);
+				log_lost_lines(g, l);
 			l->lost_bytes += left;
 			return;
 		}
@@ -78,10 +83,10 @@ static void write_all(struct logger *g, struct log *l, const char *p, size_t lef
 	}
 }
 
-/* Copies what is there, in at most `rounds` reads; behind the last writer the pipe is closed. */
-static void copy(struct logger *g, struct log *l, unsigned rounds)
+/* Copies waiting lines in at most `reads` reads. Closes the pipe when its last writer has gone. */
+static void copy(struct logger *g, struct log *l, unsigned reads)
 {
-	while (rounds-- > 0 && l->reads >= 0) {
+	while (reads-- > 0 && l->reads >= 0) {
 		ssize_t n = read(l->reads, g->buffer, sizeof(g->buffer));
 		if (n > 0) {
 			write_all(g, l, g->buffer, (size_t)n);
@@ -100,7 +105,9 @@ static int watch_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_SETMASK, &set, NULL);
-	/* A terminal's Ctrl-C is for the master: the logger still has its last lines to write. */
+	/*
+	 * The master handles a terminal's Ctrl-C; the logger must live on to write the last lines.
+	 */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
@@ -109,13 +116,13 @@ static int watch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static bool is_roomy(const struct log *l)
+static bool pipe_can_gather(const struct log *l)
 {
 	return l->reads < 0 || fcntl(l->reads, F_GETPIPE_SZ) >= GATHER_PIPE_BYTES;
 }
 
-/* Waits for lines, files or the signal, and copies. False: the master has gone. */
-static bool turn(struct logger *g)
+/* Waits for lines, reopened files or the signal, and copies. False: the master has died. */
+static bool run_pass(struct logger *g)
 {
 	struct log *access = &g->logs->access, *error = &g->logs->error;
 	struct pollfd fds[] = {
@@ -127,11 +134,11 @@ static bool turn(struct logger *g)
 	if (poll(fds, 4, -1) < 0)
 		return true;
 	if (fds[1].revents)
-		logs_take(g->logs);
+		logs_receive_files(g->logs);
 	if (fds[2].revents)
-		copy(g, access, ROUNDS);
+		copy(g, access, READS_PER_PASS);
 	if (fds[3].revents)
-		copy(g, error, ROUNDS);
+		copy(g, error, READS_PER_PASS);
 	if (g->may_gather && !fds[0].revents && access->reads >= 0)
 		poll(fds, 1, GATHER_MSEC);
 	return !fds[0].revents;
@@ -140,20 +147,23 @@ static bool turn(struct logger *g)
 static void copy_all(struct logger *g)
 {
 	struct log *access = &g->logs->access, *error = &g->logs->error;
-	bool goes_on = true;
-	while (goes_on && (access->reads >= 0 || error->reads >= 0))
-		goes_on = turn(g);
-	copy(g, access, LAST_ROUNDS);
-	copy(g, error, LAST_ROUNDS);
+	bool master_lives = true;
+	while (master_lives && (access->reads >= 0 || error->reads >= 0))
+		master_lives = run_pass(g);
+	copy(g, access, READS_AT_END);
+	copy(g, error, READS_AT_END);
 }
 
-/* Its user, the death of its master (which a change of user forgets), its sandbox. */
+/*
+ * Becomes its user, asks for a signal at the master's death (a change of user clears that), enters
+ * the sandbox.
+ */
 static bool become_logger(const struct logger_env *env, char *error, size_t error_size)
 {
 	if (!identity_assume(env->identity, error, error_size))
 		return false;
 	prctl(PR_SET_PDEATHSIG, SIGUSR2);
-	if (getppid() != env->master) /* too late for that: the same by hand */
+	if (getppid() != env->master) /* the master died before the prctl */
 		kill(getpid(), SIGUSR2);
 	return sandbox_enter(SANDBOX_LOGGER | SANDBOX_BUILD, env->sandbox, error, error_size);
 }
@@ -163,11 +173,11 @@ bool logger_run(const struct logger_env *env)
 	struct logs *l = env->logs;
 	struct logger g = {.logs = l,
 	    .signals = watch_signals(),
-	    .may_gather = is_roomy(&l->access) && is_roomy(&l->error)};
+	    .may_gather = pipe_can_gather(&l->access) && pipe_can_gather(&l->error)};
 	char error[512];
 	prctl(PR_SET_NAME, "pushgate-log");
 	if (g.signals < 0 || !become_logger(env, error, sizeof(error))) {
-		complain(l, g.signals < 0 ? "the logger cannot watch signals" : error);
+		log_error(l, g.signals < 0 ? "the logger cannot watch signals" : error);
 		return false;
 	}
 	copy_all(&g);

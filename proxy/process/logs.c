@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening and reopening log files, their pipes, and handing them to the logger (unix(7)). */
+/* Opens and reopens log files, makes their pipes, and sends files to the logger (unix(7)). */
 #include "proxy/process/logs.h"
 #include "proxy/observe/observe.h"
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Holds what a few seconds of a stalled disk leave behind. */
+/* Large enough to hold the lines of a few seconds while the disk stalls. */
 #define PIPE_BYTES (1 << 20)
 
 #define NO_LOG                                                                                     \
@@ -46,7 +46,10 @@ static bool open_one(
 	return false;
 }
 
-/* The variable is inherited by whoever a service starts: the file must be the one that it names. */
+/*
+ * Every descendant of a service inherits JOURNAL_STREAM, so compare the file that it names with
+ * ours.
+ */
 static bool is_journal(int fd)
 {
 	const char *named = getenv("JOURNAL_STREAM");
@@ -77,7 +80,10 @@ static bool make_pipe(struct log *l)
 	int fds[2];
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0)
 		return false;
-	/* Fails harmlessly where the system allows less. */
+	/*
+	 * If the system allows only smaller pipes, this call fails and the pipe keeps its default
+	 * size.
+	 */
 	(void)fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES);
 	l->reads = fds[0];
 	l->writes = fds[1];
@@ -102,19 +108,21 @@ int log_target(const struct log *l)
 	return l->writes >= 0 ? l->writes : l->file;
 }
 
-/* ---- handing over ---- */
+/* ---- sending files to the logger ---- */
 
-/* One file is one datagram: a byte that says which, and the descriptor beside it. */
-struct parcel {
+/*
+ * One datagram carries one file: a byte that names the log, and the descriptor as ancillary data.
+ */
+struct fd_message {
 	char is_error;
 	struct iovec bytes;
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
 	struct msghdr message;
 };
 
-static struct msghdr *wrap(struct parcel *p)
+static struct msghdr *prepare_message(struct fd_message *p)
 {
-	*p = (struct parcel){.bytes = {&p->is_error, sizeof(p->is_error)}};
+	*p = (struct fd_message){.bytes = {&p->is_error, sizeof(p->is_error)}};
 	p->message = (struct msghdr){
 	    .msg_iov = &p->bytes,
 	    .msg_iovlen = 1,
@@ -124,10 +132,10 @@ static struct msghdr *wrap(struct parcel *p)
 	return &p->message;
 }
 
-static bool hand_over(const struct logs *l, const struct log *log)
+static bool send_file(const struct logs *l, const struct log *log)
 {
-	struct parcel p;
-	struct cmsghdr *c = CMSG_FIRSTHDR(wrap(&p));
+	struct fd_message p;
+	struct cmsghdr *c = CMSG_FIRSTHDR(prepare_message(&p));
 	p.is_error = log == &l->error;
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
@@ -136,11 +144,11 @@ static bool hand_over(const struct logs *l, const struct log *log)
 	return sendmsg(l->fd_sender, &p.message, MSG_NOSIGNAL) > 0;
 }
 
-void logs_take(struct logs *l)
+void logs_receive_files(struct logs *l)
 {
-	struct parcel p;
+	struct fd_message p;
 	ssize_t n;
-	while ((n = recvmsg(l->fd_receiver, wrap(&p), MSG_CMSG_CLOEXEC)) > 0) {
+	while ((n = recvmsg(l->fd_receiver, prepare_message(&p), MSG_CMSG_CLOEXEC)) > 0) {
 		const struct cmsghdr *c = CMSG_FIRSTHDR(&p.message);
 		if (!c || c->cmsg_type != SCM_RIGHTS)
 			continue;
@@ -149,13 +157,13 @@ void logs_take(struct logs *l)
 		dup3(fresh, p.is_error ? l->error.file : l->access.file, O_CLOEXEC);
 		close(fresh);
 	}
-	if (n == 0) /* the master has gone */
+	if (n == 0) /* the master has closed its end */
 		close_fd(&l->fd_receiver);
 }
 
 /* ---- reopening ---- */
 
-static void complain(struct logs *l, const struct log *about, const char *what)
+static void log_failure(struct logs *l, const struct log *about, const char *what)
 {
 	struct observe_counters counters = {0};
 	struct observe o = {.counters = &counters,
@@ -173,14 +181,14 @@ static void reopen_one(struct logs *l, struct log *log)
 		return;
 	int fresh = open_file(log->path, -1);
 	if (fresh < 0) {
-		complain(l, log, "reopen");
+		log_failure(l, log, "reopen");
 		return;
 	}
-	/* In place, since others know the descriptor by its number. */
+	/* Keep the descriptor's number: other code has stored it. */
 	dup3(fresh, log->file, O_CLOEXEC);
 	close(fresh);
-	if (l->fd_sender >= 0 && !hand_over(l, log))
-		complain(l, log, "hand over");
+	if (l->fd_sender >= 0 && !send_file(l, log))
+		log_failure(l, log, "send to the logger");
 }
 
 void logs_reopen(struct logs *l)

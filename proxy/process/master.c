@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The master: forks workers and a logger, starts again what dies, passes signals on, and answers on
- * the status socket. It waits in poll(2) with signals as a descriptor: no handler, no loop that a
- * fork would have to take apart. It never reads a peer's bytes.
+ * The master forks workers and a logger, restarts those that die, passes signals on, and answers on
+ * the status socket. It waits in poll(2) and reads signals from a descriptor, so it has no signal
+ * handlers and no event loop that a forked child would have to dismantle. It never reads a peer's
+ * bytes.
  *
  *   RUNNING ──TERM/INT──→ DRAINING ──TERM/INT, or the deadline──→ FORCED (killed a second later)
  */
@@ -18,12 +19,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a worker has beyond drain-timeout to say goodbye, and from there until it is killed. */
+/*
+ * How long a worker may take beyond drain-timeout to close its connections; then, how long after
+ * MESSAGE_QUIT until it is killed.
+ */
 #define DRAIN_GRACE_USEC (2 * USEC_PER_SEC)
 #define QUIT_GRACE_USEC USEC_PER_SEC
 #define LOGGER_GRACE_USEC (2 * USEC_PER_SEC)
 
-static void tell(const struct master *m, uint32_t worker, enum message_kind kind, uint32_t about)
+static void send_message(
+    const struct master *m, uint32_t worker, enum message_kind kind, uint32_t about)
 {
 	const struct worker_slot *slot = &m->slots[worker];
 	const struct message message = {kind, about};
@@ -31,46 +36,47 @@ static void tell(const struct master *m, uint32_t worker, enum message_kind kind
 		(void)!send(slot->control, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void tell_all(const struct master *m, enum message_kind kind)
+static void send_to_all(const struct master *m, enum message_kind kind)
 {
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		tell(m, i, kind, 0);
+		send_message(m, i, kind, 0);
 }
 
-/* ---- orphaned sockets ---- */
+/* ---- sockets of dead workers ---- */
 
-static bool is_keeper(const struct master *m, uint32_t candidate)
+static bool can_adopt(const struct master *m, uint32_t candidate)
 {
 	return m->slots[candidate].pid && m->slots[candidate].is_ready;
 }
 
 /*
- * While a worker is down its sockets still get their share of new connections. One sibling accepts
- * from them, and goes on doing so when the worker is back: two may accept from one socket.
+ * The kernel keeps giving a dead worker's sockets their share of new connections. A sibling
+ * therefore accepts from these sockets too. It continues when the worker is back: two processes may
+ * accept from one socket.
  */
-void master_find_keepers(struct master *m)
+void master_find_adopters(struct master *m)
 {
 	uint32_t count = m->start->workers;
 	for (uint32_t i = 0; i < count; i++) {
 		struct worker_slot *slot = &m->slots[i];
-		if (slot->pid || slot->has_keeper)
+		if (slot->pid || slot->is_adopted)
 			continue;
-		for (uint32_t step = 1; step < count && !slot->has_keeper; step++) {
+		for (uint32_t step = 1; step < count && !slot->is_adopted; step++) {
 			uint32_t candidate = (i + step) % count;
-			if (!is_keeper(m, candidate))
+			if (!can_adopt(m, candidate))
 				continue;
-			tell(m, candidate, MESSAGE_ADOPT, i);
-			slot->keeper = candidate;
-			slot->has_keeper = true;
+			send_message(m, candidate, MESSAGE_ADOPT, i);
+			slot->adopter = candidate;
+			slot->is_adopted = true;
 		}
 	}
 }
 
-static void forget_keeper(struct master *m, uint32_t dead)
+static void forget_adopter(struct master *m, uint32_t dead)
 {
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		if (m->slots[i].has_keeper && m->slots[i].keeper == dead)
-			m->slots[i].has_keeper = false;
+		if (m->slots[i].is_adopted && m->slots[i].adopter == dead)
+			m->slots[i].is_adopted = false;
 }
 
 /* ---- deaths ---- */
@@ -80,13 +86,13 @@ static const char *describe_end(int status, char *buffer, size_t size)
 	if (WIFSIGNALED(status))
 		snprintf(buffer, size, "was killed by signal %d (%s)%s%s", WTERMSIG(status),
 		    strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "",
-		    WTERMSIG(status) == SIGSYS ? ", which is not in its sandbox" : "");
+		    WTERMSIG(status) == SIGSYS ? ": a system call that its sandbox forbids" : "");
 	else
 		snprintf(buffer, size, "exited with status %d", WEXITSTATUS(status));
 	return buffer;
 }
 
-/* The slot outlives its worker, but what was open is not open any more. */
+/* The counters outlive the worker, but its connections and requests do not. */
 static void clear_gauges(struct observe_counters *c)
 {
 	c->connections_open = 0;
@@ -105,7 +111,7 @@ static void worker_died(struct master *m, uint32_t index, int status)
 	slot->pid = 0;
 	slot->is_ready = false;
 	clear_gauges(&m->start->slots[index]);
-	forget_keeper(m, index);
+	forget_adopter(m, index);
 	if (m->phase != MASTER_RUNNING) {
 		if (status != 0)
 			observe_log(&m->observe, OBSERVE_WARN, "worker %u (process %d) %s", index,
@@ -114,7 +120,10 @@ static void worker_died(struct master *m, uint32_t index, int status)
 	}
 	if (!m->was_ready && !was_ready && WIFEXITED(status) &&
 	    WEXITSTATUS(status) == WORKER_CANNOT_START) {
-		/* It has said why. None has ever served: better end than try forever. */
+		/*
+		 * The worker has logged why. Since no worker has ever been ready, a restart would
+		 * fail too: end.
+		 */
 		m->has_failed = true;
 		master_force(m);
 		return;
@@ -125,7 +134,7 @@ static void worker_died(struct master *m, uint32_t index, int status)
 	    "worker %u (process %d) %s; it is started again in %llu ms", index, (int)pid,
 	    describe_end(status, how, sizeof(how)), (unsigned long long)(wait / USEC_PER_MSEC));
 	if (wait > 0)
-		master_find_keepers(m);
+		master_find_adopters(m);
 }
 
 static void logger_died(struct master *m, int status)
@@ -136,7 +145,7 @@ static void logger_died(struct master *m, int status)
 		return;
 	usec wait = backoff_after_death(&m->logger_backoff, m->now - m->logger_started);
 	m->logger_start_at = m->now + wait;
-	/* Past the logger, which may be what is ill. */
+	/* Write to the file directly: the logger, which reads the pipe, is down. */
 	struct observe direct = m->observe;
 	direct.error_fd = m->start->logs.error.file;
 	observe_log(&direct, OBSERVE_ERROR, "the logger %s; it is started again",
@@ -156,7 +165,7 @@ static void reap(struct master *m)
 	}
 }
 
-/* ---- ends ---- */
+/* ---- shutdown ---- */
 
 static void drain(struct master *m)
 {
@@ -166,14 +175,14 @@ static void drain(struct master *m)
 	observe_log(&m->observe, OBSERVE_INFO, "draining");
 	notify_stopping(m->start->notify_fd, limit);
 	sockets_close(&m->start->sockets);
-	tell_all(m, MESSAGE_DRAIN);
+	send_to_all(m, MESSAGE_DRAIN);
 }
 
 void master_force(struct master *m)
 {
 	m->phase = MASTER_FORCED;
 	m->deadline = m->now + QUIT_GRACE_USEC;
-	tell_all(m, MESSAGE_QUIT);
+	send_to_all(m, MESSAGE_QUIT);
 }
 
 static void kill_workers(struct master *m)
@@ -187,7 +196,8 @@ static void kill_workers(struct master *m)
 static void on_deadline(struct master *m)
 {
 	if (m->phase == MASTER_DRAINING) {
-		observe_log(&m->observe, OBSERVE_WARN, "drain-timeout is over: ending the rest");
+		observe_log(&m->observe, OBSERVE_WARN,
+		    "drain-timeout is over: ending the remaining connections");
 		master_force(m);
 	} else {
 		kill_workers(m);
@@ -288,7 +298,7 @@ static void read_control(struct master *m, uint32_t index)
 			    index, (int)slot->pid);
 		}
 		m->was_ready = true;
-		master_find_keepers(m);
+		master_find_adopters(m);
 	}
 }
 
@@ -300,8 +310,8 @@ static bool any_worker(const struct master *m)
 	return false;
 }
 
-/* Starts whose time has come; returns when the next thing is due. */
-static usec do_what_is_due(struct master *m)
+/* Runs the deadline and the restarts that are due. Returns when the next one is due. */
+static usec run_due_tasks(struct master *m)
 {
 	if (m->now >= m->deadline)
 		on_deadline(m);
@@ -321,7 +331,7 @@ static usec do_what_is_due(struct master *m)
 	return next;
 }
 
-static void wait_for_something(struct master *m, usec until)
+static void wait_for_events(struct master *m, usec until)
 {
 	uint32_t workers = m->start->workers;
 	struct pollfd *fds = m->fds;
@@ -338,7 +348,7 @@ static void wait_for_something(struct master *m, usec until)
 	m->now = clock_monotonic();
 	if (n <= 0)
 		return;
-	/* What a worker said comes before the news that it died. */
+	/* Read a worker's messages before SIGCHLD closes its socket. */
 	for (uint32_t i = 0; i < workers; i++)
 		if (fds[2 + i].revents & POLLIN)
 			read_control(m, i);
@@ -348,15 +358,15 @@ static void wait_for_something(struct master *m, usec until)
 		read_signals(m);
 }
 
-static void run_until_nobody_is_left(struct master *m)
+static void run_until_workers_end(struct master *m)
 {
 	while (m->phase == MASTER_RUNNING || any_worker(m)) {
-		usec next = do_what_is_due(m);
-		wait_for_something(m, next);
+		usec next = run_due_tasks(m);
+		wait_for_events(m, next);
 	}
 }
 
-/* The logger ends by itself once the last writer, we, has gone. */
+/* The logger ends by itself when the master, its last writer, closes the pipes. */
 static void end_logger(struct master *m)
 {
 	m->phase = MASTER_ENDED;
@@ -385,7 +395,7 @@ int master_run(struct start *start)
 	start_observe(start, &m.observe);
 	if (watch_signals(&m)) {
 		start_announce(start, &m.observe);
-		run_until_nobody_is_left(&m);
+		run_until_workers_end(&m);
 		const struct status status = describe(&m);
 		status_log(&status, &m.observe);
 		end_logger(&m);

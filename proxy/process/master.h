@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The master as its two files know it: master.c watches, fork.c makes children. Private to
+ * The state that the master's two files share: master.c watches, fork.c starts children. Private to
  * process/.
  */
 #ifndef PUSHGATE_PROCESS_MASTER_H
@@ -11,16 +11,19 @@
 
 enum master_phase { MASTER_RUNNING, MASTER_DRAINING, MASTER_FORCED, MASTER_ENDED };
 
-/* A worker's place: its sockets and its slot stay when the worker dies. */
+/*
+ * What the master knows of one worker. The slot, its sockets and its counters stay when the worker
+ * dies.
+ */
 struct worker_slot {
 	pid_t pid;   /* 0 = down */
-	int control; /* our end of its socketpair, while it is up */
+	int control; /* the master's end of the socketpair, while the worker is up */
 	uint32_t starts;
 	bool is_ready;
 	usec started, start_at;
 	struct backoff backoff;
-	bool has_keeper; /* a sibling accepts from its sockets */
-	uint32_t keeper;
+	bool is_adopted; /* the worker `adopter` accepts from this one's sockets */
+	uint32_t adopter;
 };
 
 struct pollfd;
@@ -29,25 +32,25 @@ struct master {
 	struct start *start;
 	struct observe observe;
 	struct worker_slot *slots;
-	struct status_worker *about; /* room for describe() */
-	struct pollfd *fds;          /* room for poll */
+	struct status_worker *about; /* buffer for describe() */
+	struct pollfd *fds;          /* buffer for poll(2) */
 	pid_t pid, logger;           /* logger: 0 = down */
 	usec logger_started, logger_start_at;
 	struct backoff logger_backoff;
 	enum master_phase phase;
 	usec now;
-	usec deadline;  /* of the phase */
-	usec status_at; /* before, the status socket is left alone */
+	usec deadline;  /* end of the phase */
+	usec status_at; /* do not poll the status socket before */
 	int signals;
-	bool was_ready; /* some worker has been, once */
+	bool was_ready; /* at least one worker has been ready */
 	bool has_failed;
 };
 
 void master_start_worker(struct master *m, uint32_t index);
 void master_start_logger(struct master *m);
-/* Everybody out, at once. */
+/* Tells all workers to end at once. */
 void master_force(struct master *m);
-/* Finds a sibling for the sockets of each worker that is down. */
-void master_find_keepers(struct master *m);
+/* Finds a sibling to accept from the sockets of each worker that is down. */
+void master_find_adopters(struct master *m);
 
 #endif

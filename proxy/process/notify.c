@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Datagrams to the service manager, by hand: two lines of text need no library. */
+/* Sends datagrams to the service manager. Two lines of text need no library. */
 #include "proxy/process/notify.h"
 #include <stddef.h>
 #include <stdio.h>
@@ -9,10 +9,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Beyond drain-timeout: the master's patience with workers and logger (master.c), twice. */
+/*
+ * Time beyond drain-timeout: twice the grace periods that the master gives workers and logger
+ * (master.c).
+ */
 #define GRACE_USEC (10 * USEC_PER_SEC)
 
-/* A path, or behind an @ a name in the abstract namespace (unix(7)), which begins with a NUL. */
+/*
+ * The name is a path, or "@" and a name in the abstract namespace, where NUL replaces the "@"
+ * (unix(7)).
+ */
 static socklen_t address_of(const char *name, struct sockaddr_un *at)
 {
 	size_t length = strlen(name);
@@ -40,7 +46,7 @@ int notify_open(void)
 	return fd;
 }
 
-static void tell(int fd, const char *text)
+static void send_text(int fd, const char *text)
 {
 	if (fd >= 0)
 		(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
@@ -48,7 +54,7 @@ static void tell(int fd, const char *text)
 
 void notify_ready(int fd)
 {
-	tell(fd, "READY=1");
+	send_text(fd, "READY=1");
 }
 
 void notify_stopping(int fd, usec drain_timeout)
@@ -57,5 +63,5 @@ void notify_stopping(int fd, usec drain_timeout)
 	unsigned long long wanted = drain_timeout + GRACE_USEC;
 	if (drain_timeout > 0)
 		snprintf(text, sizeof(text), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu", wanted);
-	tell(fd, text);
+	send_text(fd, text);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a service manager is told (sd_notify(3)): that we serve, and that we end. It names its
- * socket in NOTIFY_SOCKET; started by hand there is none, and nothing is said.
+ * Tells the service manager when pushgate is ready and when it ends (sd_notify(3)). The manager
+ * names its socket in NOTIFY_SOCKET. Without that variable all calls do nothing.
  */
 #ifndef PUSHGATE_PROCESS_NOTIFY_H
 #define PUSHGATE_PROCESS_NOTIFY_H
@@ -9,14 +9,13 @@
 #include "proxy/base/clock.h"
 
 /*
- * A descriptor, to be asked for before the sandbox is entered; -1: nobody wants to know, or cannot
- * be reached, which is no reason not to serve.
+ * Returns a connected socket; call it before the sandbox is entered. -1: there is no service
+ * manager, or its socket cannot be reached; pushgate serves all the same.
  */
 int notify_open(void);
-/* Clients are accepted from now on. */
+/* Pushgate accepts clients now. */
 void notify_ready(int fd);
-/* The end has begun, and requests have so long to finish; 0: for ever, but for the manager's own
- * limit. */
+/* Draining has begun. Requests have drain_timeout to finish; 0: no limit but the manager's own. */
 void notify_stopping(int fd, usec drain_timeout);
 
 #endif

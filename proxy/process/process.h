@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes: a master that binds and watches, workers that run one loop each, a logger behind a
- * pipe. The master never reads a peer's bytes.
+ * The processes: a master that binds sockets and watches its children, workers that run one loop
+ * each, and a logger behind a pipe. The master never reads a peer's bytes.
  */
 #ifndef PUSHGATE_PROCESS_PROCESS_H
 #define PUSHGATE_PROCESS_PROCESS_H
@@ -9,11 +9,14 @@
 #include "proxy/conf/conf.h"
 
 /*
- * `pushgate run`: returns the exit status. single: one worker in this very process, logs to their
- * files directly.
+ * `pushgate run`. Returns the exit status. With single, one worker runs in this process and writes
+ * directly to the log files.
  */
 int process_run(const char *conf_path, bool single);
-/* `pushgate status`: asks the master's unix socket and prints; returns the exit status. */
+/*
+ * `pushgate status`: reads the text from the master's unix socket and prints it. Returns the exit
+ * status.
+ */
 int process_status(const char *socket_path);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `pushgate run`: everything that can be wrong is found out here, before a process is forked or a
- * client is answered, and told to the terminal in words.
+ * `pushgate run`: finds all configuration and start errors before it forks a process or accepts a
+ * client, and prints them on the terminal.
  */
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* As bash and systemd have it: 1 the system said no, 2 the configuration is wrong. */
+/* Exit statuses, in the sense of bash and systemd. */
 enum { EXIT_NOT_STARTED = 1, EXIT_BAD_CONF = 2 };
 
 static uint32_t count_cpus(void)
@@ -70,7 +70,8 @@ void start_announce(const struct start *s, struct observe *o)
 		    s->workers == 1 ? "" : "s");
 	}
 	if (identity_is_root(&s->identity))
-		observe_log(o, OBSERVE_WARN, "user = root: what faces the network stays root");
+		observe_log(
+		    o, OBSERVE_WARN, "user = root: the workers, which face the network, stay root");
 }
 
 static bool open_all(struct start *s, bool single, char *error, size_t error_size)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of system calls, and the filter that is made of it. A row is here because code that is
- * named beside it makes the call after the start; a call that is not here kills the process. Values
- * of arguments are compared where the kernel's reach depends on them: pointers cannot be.
+ * The table of system calls and the filter made of it. Each row allows a call that the code named
+ * beside it makes after the start. A call without a row kills the process. A row compares argument
+ * values where they decide what the call can do; a filter cannot look behind pointers.
  */
 #include "proxy/process/sandbox.h"
 #include <errno.h>
@@ -22,8 +22,8 @@
 
 struct row {
 	int call;
-	unsigned parts;          /* of whom; any of them */
-	unsigned argument_count; /* all must hold; several rows of a call are alternatives */
+	unsigned parts;          /* sandbox_part flags: the row is for processes with any of them */
+	unsigned argument_count; /* all must match; several rows of one call are alternatives */
 	struct scmp_arg_cmp arguments[2];
 };
 
@@ -34,7 +34,7 @@ struct row {
 #define CALL(name, who) .call = SCMP_SYS(name), .parts = (who)
 #define WHEN(...) .argument_count = sizeof((struct scmp_arg_cmp[]){__VA_ARGS__}) / sizeof(struct scmp_arg_cmp), \
 	.arguments = {__VA_ARGS__}
-/* An int argument: what is above its 32 bits is nobody's promise. */
+/* Compares the lower 32 bits of an int argument; the kernel leaves the upper half undefined. */
 #define BITS(argument, mask, value) {(argument), SCMP_CMP_MASKED_EQ, (uint32_t)(mask), (uint32_t)(value)}
 #define IS(argument, value) BITS(argument, UINT32_MAX, value)
 
@@ -42,7 +42,7 @@ struct row {
 #define SOCKET_KIND (~(SOCK_NONBLOCK | SOCK_CLOEXEC))
 
 static const struct row rows[] = {
-    /* The loop, and bytes: net/, gateway/ (logs are written by observe/), process/logger.c. */
+    /* The loop and its connections: net/, gateway/. Log lines: observe/, process/logger.c. */
     {CALL(epoll_wait, WORKER)},             /* libev */
     {CALL(epoll_pwait, WORKER)},            /* the same where there is no epoll_wait */
     {CALL(recvfrom, WORKER)},               /* recv(3): net/conn_read.c, net/tls_bio.c, process/child.c */
@@ -56,7 +56,7 @@ static const struct row rows[] = {
     {CALL(prlimit64, WORKER), WHEN(IS(0, 0), {2, SCMP_CMP_EQ, 0, 0})}, /* getrlimit(3): net/listen.c */
     {CALL(shutdown, WORKER)},               /* net/conn_close.c */
     {CALL(getpeername, WORKER)},            /* net/conn.c */
-    {CALL(fcntl, WORKER), WHEN(IS(1, F_DUPFD_CLOEXEC))}, /* net/listen.c: how many are taken */
+    {CALL(fcntl, WORKER), WHEN(IS(1, F_DUPFD_CLOEXEC))}, /* net/listen.c: how many descriptors are in use */
     {CALL(connect, WORKER)},                /* net/conn.c */
     {CALL(socket, WORKER), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_STREAM))},
     {CALL(socket, WORKER), WHEN(IS(0, AF_INET6), BITS(1, SOCKET_KIND, SOCK_STREAM))},
@@ -67,59 +67,62 @@ static const struct row rows[] = {
     {CALL(getsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_ERROR))},           /* net/conn.c */
     {CALL(getsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_INFO))},          /* net/conn.c */
 
-    /* The logger: process/logger.c, and process/logs.c for files that the master opened anew. */
+    /* The logger: process/logger.c, and process/logs.c for files that the master reopened. */
     {CALL(poll, LOGGER)},
-    {CALL(ppoll, LOGGER)},                  /* poll(3) where there is no such call */
+    {CALL(ppoll, LOGGER)},                  /* poll(3) on machines without poll(2) */
     {CALL(recvmsg, LOGGER)},
     {CALL(dup3, LOGGER | SANDBOX_SINGLE)},
 
-    /* Clocks, when the machine has one that cannot be read without the kernel. */
+    /* Clocks, on machines where reading the clock takes a system call. */
     {CALL(clock_gettime, BOTH)},            /* base/clock.c, libev */
     {CALL(gettimeofday, WORKER)},           /* BoringSSL: ages of sessions */
     {CALL(time, WORKER)},                   /* BoringSSL: dates of certificates */
 
-    /* Memory: malloc(3), which mostly gets along with brk(2). Nothing becomes code any more. */
+    /* Memory: malloc(3), mostly with brk(2). No memory may become executable. */
     {CALL(brk, BOTH)},
     {CALL(mmap, BOTH), WHEN(BITS(2, PROT_EXEC, 0))},
     {CALL(munmap, BOTH)},
     {CALL(mremap, BOTH)},
-    {CALL(madvise, BOTH)},                  /* when brk(2) has no more, as mprotect; malloc_trim(3) */
-    {CALL(mprotect, BOTH), WHEN(BITS(2, PROT_EXEC, 0))}, /* when brk(2) has no more */
+    {CALL(madvise, BOTH)},                  /* malloc(3) when brk(2) fails; malloc_trim(3) */
+    {CALL(mprotect, BOTH), WHEN(BITS(2, PROT_EXEC, 0))}, /* malloc(3) when brk(2) fails */
 
     {CALL(getrandom, WORKER)},              /* BoringSSL; base/hash.c; mkstemp(3) */
     {CALL(futex, WORKER)},                  /* pthread_once(3) of BoringSSL */
 
-    /* Signals, and ends: exit(3), and abort(3) of a broken invariant; tgkill stands below. */
+    /* Signals; exit(3); abort(3) after a broken invariant (add_abort adds its tgkill). */
     {CALL(rt_sigreturn, BOTH)},
     {CALL(restart_syscall, BOTH)},          /* after SIGSTOP and SIGCONT */
-    {CALL(rt_sigaction, BOTH)},             /* libev takes its handlers back; abort(3) */
+    {CALL(rt_sigaction, BOTH)},             /* libev removes its handlers; abort(3) */
     {CALL(rt_sigprocmask, BOTH)},
     {CALL(getpid, BOTH)},
     {CALL(gettid, BOTH)},
-    {CALL(writev, BOTH)},                   /* what the C library says before it aborts */
+    {CALL(writev, BOTH)},                   /* the C library's message before it aborts */
     {CALL(exit_group, BOTH)},
 
-    /* Files: source/file.c and source/json.c. */
+    /* Files: offer/manifest_file.c and offer/json.c. */
     {CALL(openat, SANDBOX_READS), WHEN(BITS(2, OPEN_KIND, O_RDONLY))},
-    {CALL(newfstatat, SANDBOX_READS)},      /* stat(2) and fstat(2) of this C library, and of others: */
+    {CALL(newfstatat, SANDBOX_READS)},      /* stat(2) and fstat(2) in this C library; others use the next two */
     {CALL(stat, SANDBOX_READS)},
     {CALL(fstat, SANDBOX_READS)},
 
-    /* source/learned_store.c: mkstemp(3), fsync(2), rename(2). */
+    /* offer/learned_store.c: mkstemp(3), fsync(2), rename(2). */
     {CALL(openat, SANDBOX_SAVES), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT | O_EXCL), IS(3, 0600))},
     {CALL(fsync, SANDBOX_SAVES)},
-    {CALL(rename, SANDBOX_SAVES)},          /* or, where there is no such call: */
+    {CALL(rename, SANDBOX_SAVES)},          /* other C libraries use one of the next two */
     {CALL(renameat, SANDBOX_SAVES)},
     {CALL(renameat2, SANDBOX_SAVES)},
     {CALL(unlink, SANDBOX_SAVES | SANDBOX_SINGLE)},
     {CALL(unlinkat, SANDBOX_SAVES | SANDBOX_SINGLE)},
 
-    /* process/single.c: logs_reopen, and the files of unix sockets, which go in the end. */
+    /*
+     * process/single.c: logs_reopen. The files of unix sockets are removed at the end (unlink
+     * above).
+     */
     {CALL(openat, SANDBOX_SINGLE), WHEN(BITS(2, OPEN_KIND, O_WRONLY | O_APPEND | O_CREAT), IS(3, 0640))},
     {CALL(getsockname, SANDBOX_SINGLE)},    /* start_announce */
 
 #ifdef PUSHGATE_INSTRUMENTED
-    /* LeakSanitizer looks through a second process; gcov writes its counts at the end. */
+    /* LeakSanitizer scans memory from a second process; gcov writes its counts at exit. */
     {CALL(clone, SANDBOX_COMPILERS)},
     {CALL(ptrace, SANDBOX_COMPILERS)},
     {CALL(wait4, SANDBOX_COMPILERS)},
@@ -147,11 +150,11 @@ static int add_row(scmp_filter_ctx filter, const struct row *r)
 {
 	int wrong = seccomp_rule_add_array(
 	    filter, SCMP_ACT_ALLOW, r->call, r->argument_count, r->arguments);
-	/* This machine does not have that call. */
+	/* -EDOM: this machine does not have that call. */
 	return wrong == -EDOM ? 0 : wrong;
 }
 
-/* abort(3) of our own, and nobody else's process. */
+/* Lets abort(3) signal this process, and no other. */
 static int add_abort(scmp_filter_ctx filter)
 {
 	const struct row row = {CALL(tgkill, BOTH), WHEN(IS(0, getpid()), IS(2, SIGABRT))};
@@ -160,8 +163,10 @@ static int add_abort(scmp_filter_ctx filter)
 
 static int fill(scmp_filter_ctx filter, unsigned parts)
 {
-	/* By a tree: the kernel remembers the calls whose arguments do not matter; the others should
-	 * not pay for the length of the table either. */
+	/*
+	 * Build the filter as a tree. The kernel caches calls that are allowed with any arguments;
+	 * for the others a tree is faster than the rows one by one.
+	 */
 	int wrong = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (wrong == 0)
 		wrong = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -181,8 +186,9 @@ bool sandbox_is_possible(enum conf_sandbox mode, char *error, size_t error_size)
 	    syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &actions[mode]) == 0)
 		return true;
 	snprintf(error, error_size,
-	    "not enough of seccomp: the kernel lacks it, or a filter around us forbids it (%s); "
-	    "sandbox = off does without",
+	    "cannot use seccomp: the kernel lacks it, or an outer filter (a container's) forbids "
+	    "it (%s); "
+	    "set sandbox = off to run without it",
 	    strerror(errno));
 	return false;
 }
@@ -191,13 +197,20 @@ bool sandbox_enter(unsigned parts, enum conf_sandbox mode, char *error, size_t e
 {
 	if (mode == CONF_SANDBOX_OFF)
 		return true;
-	/* Nobody of the same user looks into our memory, and no core dump leaves keys on a disk. */
-	bool is_open = parts & SANDBOX_COMPILERS;
-	if (prctl(PR_SET_DUMPABLE, is_open ? 1 : 0, 0, 0, 0) != 0) {
-		snprintf(error, error_size, "cannot keep memory private: %s", strerror(errno));
+	/*
+	 * Other processes of this user must not read this memory, and no core dump may put keys on
+	 * a disk.
+	 */
+	bool is_dumpable = parts & SANDBOX_COMPILERS;
+	if (prctl(PR_SET_DUMPABLE, is_dumpable ? 1 : 0, 0, 0, 0) != 0) {
+		snprintf(error, error_size,
+		    "cannot protect the process's memory (PR_SET_DUMPABLE): %s", strerror(errno));
 		return false;
 	}
-	/* The C library would open the time zone's file at the first date, in a certificate perhaps. */
+	/*
+	 * Read the time zone's file now: the C library would open it at the first date that it
+	 * formats.
+	 */
 	tzset();
 	scmp_filter_ctx filter =
 	    seccomp_init(mode == CONF_SANDBOX_LOG ? SCMP_ACT_LOG : SCMP_ACT_KILL_PROCESS);
@@ -207,6 +220,7 @@ bool sandbox_enter(unsigned parts, enum conf_sandbox mode, char *error, size_t e
 	seccomp_release(filter);
 	if (wrong != 0)
 		snprintf(error, error_size,
-		    "cannot enter the sandbox: %s; sandbox = off does without", strerror(-wrong));
+		    "cannot enter the sandbox: %s; set sandbox = off to run without it",
+		    strerror(-wrong));
 	return wrong == 0;
 }

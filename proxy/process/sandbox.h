@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sandbox of system calls (seccomp(2)): once a process has everything open that it serves with,
- * it gives up all calls but those in one table. Another one kills it, and the master says so. What
- * a process is not set up to do is not in its part of the table: without manifests no worker can
- * open a file.
+ * The system call sandbox (seccomp(2)). Once a process has opened all descriptors that it serves
+ * with, it gives up all system calls but those in one table. Any other call kills it, and the
+ * master logs that. The table has a part for each optional task, and a process gets only the parts
+ * that its configuration needs: without manifests no worker can open a file.
  */
 #ifndef PUSHGATE_PROCESS_SANDBOX_H
 #define PUSHGATE_PROCESS_SANDBOX_H
 
 #include "proxy/conf/conf.h"
 
-/* What a process does, to be combined. */
+/* What a process does: flags, to be combined. */
 enum sandbox_part {
 	SANDBOX_WORKER = 1 << 0,    /* serves clients over TCP */
-	SANDBOX_LOGGER = 1 << 1,    /* copies lines into files that others opened */
+	SANDBOX_LOGGER = 1 << 1,    /* copies lines into files that the master opened */
 	SANDBOX_UNIX = 1 << 2,      /* a worker: connects to unix sockets */
 	SANDBOX_DEMO = 1 << 3,      /* a worker: has the demo origin in it */
 	SANDBOX_READS = 1 << 4,     /* a worker: reads manifests when they change */
 	SANDBOX_SAVES = 1 << 5,     /* a worker: writes the learned-file */
 	SANDBOX_SINGLE = 1 << 6,    /* a worker: does the master's work too */
-	SANDBOX_COMPILERS = 1 << 7, /* has a sanitizer or gcov in it, which call what they like */
+	SANDBOX_COMPILERS = 1 << 7, /* is built with a sanitizer or gcov, which make calls */
 #ifdef PUSHGATE_INSTRUMENTED
 	SANDBOX_BUILD = SANDBOX_COMPILERS,
 #else
@@ -27,9 +27,9 @@ enum sandbox_part {
 #endif
 };
 
-/* Can the kernel do what the mode asks for? False with a message that says what to do. */
+/* Whether the kernel supports the mode. False with a message that says what to do. */
 bool sandbox_is_possible(enum conf_sandbox mode, char *error, size_t error_size);
-/* Of this process, for good; with CONF_SANDBOX_OFF nothing. False with a message. */
+/* Confines this process permanently; does nothing with CONF_SANDBOX_OFF. False with a message. */
 bool sandbox_enter(unsigned parts, enum conf_sandbox mode, char *error, size_t error_size);
 
 #endif

@@ -11,7 +11,7 @@ struct single {
 	struct start *start;
 	struct worker worker;
 	struct status_worker about;
-	struct net_watch *status; /* of the status socket; NULL while it is left alone */
+	struct net_watch *status; /* of the status socket; NULL during STATUS_PAUSE_USEC */
 	struct net_timer status_timer;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Binding, once for all workers. It never accepts: that is net/'s in the workers. */
+/* Binds the listening sockets of all workers. Accepting is net/'s work, in each worker. */
 #include "proxy/process/sockets.h"
 #include "proxy/base/memory.h"
 #include <errno.h>
@@ -15,14 +15,14 @@ static bool is_unix(const struct net_address *a)
 }
 
 /*
- * SO_REUSEPORT lets a second pushgate of the same user bind the same port, and both would get half
- * of the connections. Binding without it tells whether somebody listens there already.
+ * SO_REUSEPORT lets a second pushgate of the same user bind the same port, and each would get half
+ * of the connections. A bind without SO_REUSEPORT fails if a process already listens there.
  */
-static const char *find_rival(const struct net_address *at)
+static const char *find_other_listener(const struct net_address *at)
 {
 	int fd = socket(at->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return NULL; /* net_listen knows what to do about it */
+		return NULL; /* net_listen will fail too, with a message */
 	int on = 1, off = 0;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (at->storage.ss_family == AF_INET6)
@@ -33,7 +33,7 @@ static const char *find_rival(const struct net_address *at)
 	return is_taken ? strerrordesc_np(EADDRINUSE) : NULL;
 }
 
-/* With port 0 the kernel chooses: the other workers' sockets take the same one. */
+/* With port 0 the kernel chooses a port. The other workers' sockets must use the same port. */
 static void learn_port(int fd, struct net_address *at)
 {
 	struct net_address bound = {.length = sizeof(bound.storage)};
@@ -45,7 +45,7 @@ static const char *open_section(struct sockets *s, size_t index)
 {
 	struct net_address at = s->conf->listens[index].address;
 	int *row = &s->fds[index * s->workers];
-	const char *error = is_unix(&at) ? NULL : find_rival(&at);
+	const char *error = is_unix(&at) ? NULL : find_other_listener(&at);
 	if (error)
 		return error;
 	for (uint32_t w = 0; w < s->workers; w++) {

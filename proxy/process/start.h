@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `run` has in hand once everything that can go wrong at the start went right. */
+/* What `run` has prepared before it serves: configuration, sockets, logs, shared counters. */
 #ifndef PUSHGATE_PROCESS_START_H
 #define PUSHGATE_PROCESS_START_H
 
@@ -14,12 +14,12 @@ struct start {
 	int status_fd; /* -1 = none */
 	int notify_fd; /* to the service manager; -1 = none */
 	uint32_t workers;
-	struct observe_counters *slots; /* shared memory: one a worker, the last one the master's */
+	struct observe_counters *slots; /* shared memory: one for each worker, then the master's */
 	uint8_t ticket_key[TICKET_KEY_BYTES];
 	usec started;
 };
 
-/* The master's own voice: in single mode, before there is a worker. */
+/* Makes a logger for the master itself; in single mode, for use while there is no worker. */
 void start_observe(const struct start *s, struct observe *o);
 void start_announce(const struct start *s, struct observe *o);
 

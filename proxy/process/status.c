@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The status text, the socket that hands it out, and the command that asks for it. */
+/* The status text, the socket that serves it, and the command that prints it. */
 #include "proxy/process/status.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
@@ -12,8 +12,11 @@
 #include <unistd.h>
 
 #define BACKLOG 16
-/* One who does not read is not waited for; the text fits into a socket's buffer. */
-#define SERVED_IN_A_GO 16
+/*
+ * Connections answered per call. The text fits into a socket's buffer, so no send waits for its
+ * reader.
+ */
+#define ANSWERS_PER_CALL 16
 #define ASK_TIMEOUT_SECONDS 5
 
 static const char *make_address(const char *path, struct net_address *at)
@@ -27,7 +30,7 @@ int status_listen(const char *path, char *error, size_t error_size)
 {
 	struct net_address at;
 	const char *why = make_address(path, &at);
-	/* The file appears with the rights that it shall have. */
+	/* The socket's file gets mode 0660 when it is created, not afterwards. */
 	mode_t old = umask(0117);
 	int fd = why ? -1 : net_listen(&at, BACKLOG, &why);
 	umask(old);
@@ -56,7 +59,7 @@ static void print_worker(const struct status *s, uint32_t i, FILE *out)
 	fprintf(out, ", started %u time%s\n", w->starts, w->starts == 1 ? "" : "s");
 }
 
-/* The sum is larger than a stack wants. */
+/* On the heap, since the struct is too large for the stack. The caller frees. */
 static struct observe_counters *add_up(const struct status *s)
 {
 	struct observe_counters *sum = memory_new(struct observe_counters);
@@ -119,7 +122,7 @@ static void answer(int fd, const struct status *s)
 
 bool status_serve(int listener, const struct status *s)
 {
-	for (int i = 0; i < SERVED_IN_A_GO; i++) {
+	for (int i = 0; i < ANSWERS_PER_CALL; i++) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return errno != EMFILE && errno != ENFILE && errno != ENOBUFS &&
@@ -155,18 +158,20 @@ static int ask(const char *path, const char **error)
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	size_t len = strlen(path);
 	if (len == 0 || len >= sizeof(at.sun_path)) {
-		*error = "that is no path of a socket";
+		*error = "the path is empty or too long for a unix socket";
 		return -1;
 	}
 	memcpy(at.sun_path, path, len);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	const struct timeval patience = {.tv_sec = ASK_TIMEOUT_SECONDS};
+	const struct timeval timeout = {.tv_sec = ASK_TIMEOUT_SECONDS};
 	if (fd >= 0)
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	if (fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
 		return fd;
-	*error = errno == ENOENT || errno == ECONNREFUSED ? "pushgate is not running there"
-							  : strerror(errno);
+	*error =
+	    errno == ENOENT || errno == ECONNREFUSED
+		? "no pushgate is listening there; is it running, and is this its status-socket?"
+		: strerror(errno);
 	if (fd >= 0)
 		close(fd);
 	return -1;

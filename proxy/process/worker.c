@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A worker's parts, and their order of birth and death. What drives it is in child.c and single.c.
- */
+/* Makes and frees the parts of a worker, in the right order. child.c and single.c drive it. */
 #include "proxy/process/worker.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
@@ -13,12 +11,12 @@
 #include <libgen.h>
 #include <unistd.h>
 
-/* Free chunks kept: 8 MiB, what a worker under load passes through in a few turns. */
+/* Free chunks kept: 8 MiB, what a loaded worker uses in a few loop passes. */
 #define CHUNKS_KEPT 512
-/* An access line waits no longer than this for company. */
+/* How long an access line may wait for others that are written with it. */
 #define FLUSH_USEC (10 * USEC_PER_MSEC)
-/* After the last exchange: for farewells that are still in the sockets. */
-#define LAST_WORDS_USEC (50 * USEC_PER_MSEC)
+/* After a drain: time to send the GOAWAY and close_notify that are still queued. */
+#define CLOSE_USEC (50 * USEC_PER_MSEC)
 
 static void flush_gathered(void *context)
 {
@@ -54,8 +52,8 @@ static bool has_manifests(const struct conf *conf)
 	return false;
 }
 
-/* One of the workers writes it. */
-static const char *saves_to(const struct worker *w)
+/* The learned-file that this worker writes, or NULL: only worker 0 writes it. */
+static const char *learned_file_of(const struct worker *w)
 {
 	return w->env.index == 0 ? w->env.conf->server.learned_file : NULL;
 }
@@ -104,9 +102,9 @@ bool worker_init(struct worker *w, const struct worker_env *env, char *error, si
 	return true;
 }
 
-/* ---- fewer rights ---- */
+/* ---- privileges ---- */
 
-/* Said now, and not when the first change of the file is missed. */
+/* Fail at the start rather than at the first change of a manifest. */
 static bool can_read_manifests(const struct conf *conf, char *error, size_t error_size)
 {
 	for (size_t i = 0; i < conf->preload_count; i++)
@@ -115,8 +113,9 @@ static bool can_read_manifests(const struct conf *conf, char *error, size_t erro
 			if (access(file, R_OK) == 0)
 				continue;
 			snprintf(error, error_size,
-			    "the manifest %s is read again when it changes, which the user of the "
-			    "workers cannot: %s",
+			    "the workers reread the manifest %s when it changes, but their user "
+			    "cannot "
+			    "read it: %s",
 			    file, strerror(errno));
 			return false;
 		}
@@ -125,13 +124,14 @@ static bool can_read_manifests(const struct conf *conf, char *error, size_t erro
 
 static bool can_save(const struct worker *w, char *error, size_t error_size)
 {
-	const char *file = saves_to(w);
+	const char *file = learned_file_of(w);
 	char *copy = file ? memory_strdup(file) : NULL;
 	bool can = !file || access(dirname(copy), W_OK | X_OK) == 0;
 	if (!can)
 		snprintf(error, error_size,
-		    "the user of the workers cannot write %s in its folder: %s", file,
-		    strerror(errno));
+		    "the workers' user cannot write the learned-file %s: its folder is not "
+		    "writable: %s",
+		    file, strerror(errno));
 	free(copy);
 	return can;
 }
@@ -152,7 +152,7 @@ bool worker_confine(const struct worker *w, unsigned more, char *error, size_t e
 		parts |= SANDBOX_DEMO;
 	if (has_manifests(conf))
 		parts |= SANDBOX_READS;
-	if (saves_to(w))
+	if (learned_file_of(w))
 		parts |= SANDBOX_SAVES;
 	return sandbox_enter(parts, conf->server.sandbox, error, error_size);
 }
@@ -167,7 +167,7 @@ void worker_listen(struct worker *w, uint32_t from)
 	w->adopted[from] = true;
 	for (size_t i = 0; i < env->conf->listen_count; i++) {
 		int fd = sockets_of(env->sockets, i, from);
-		/* Unix sockets are shared anyway. */
+		/* All workers share one unix socket: do not listen on it twice. */
 		if (from == env->index || fd != sockets_of(env->sockets, i, env->index))
 			gateway_listen(w->gateway, &env->conf->listens[i], fd);
 	}
@@ -186,13 +186,15 @@ void worker_drain(struct worker *w)
 	w->is_draining = true;
 	usec deadline = clock_after(net_now(w->loop), w->env.conf->server.drain_timeout);
 	gateway_drain(w->gateway, deadline, drained, w);
-	/* New clients are refused instead of waiting for somebody who will not come. */
+	/*
+	 * Refuse new clients; otherwise they would wait in a backlog from which no worker accepts.
+	 */
 	sockets_close(w->env.sockets);
 }
 
 void worker_quit(struct worker *w)
 {
-	w->is_hurried = true;
+	w->is_quitting = true;
 	net_stop(w->loop);
 }
 
@@ -201,8 +203,8 @@ void worker_fini(struct worker *w)
 	ensure_set_dumper(NULL, NULL);
 	if (w->gateway)
 		gateway_free(w->gateway);
-	if (!w->is_hurried && w->is_draining) {
-		usec until = clock_monotonic() + LAST_WORDS_USEC;
+	if (!w->is_quitting && w->is_draining) {
+		usec until = clock_monotonic() + CLOSE_USEC;
 		for (usec now = clock_monotonic(); now < until; now = clock_monotonic())
 			net_run_once(w->loop, until - now);
 	}

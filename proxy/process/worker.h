@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One worker: a loop, a data plane (gateway/) and what ends it. It runs in a process of its own, told
- * by the master through a socketpair, or in single mode in the only one there is, told by signals.
+ * One worker: a loop, a data plane (gateway/), and the verbs that end it. It runs in its own process
+ * and gets messages from the master through a socketpair; in single mode it runs in the only
+ * process and gets signals.
  */
 #ifndef PUSHGATE_PROCESS_WORKER_H
 #define PUSHGATE_PROCESS_WORKER_H
@@ -14,12 +15,12 @@
 
 #define TICKET_KEY_BYTES 48
 
-/* What master and worker tell each other, one datagram each. */
+/* Messages between master and worker, one datagram each. */
 enum message_kind {
-	MESSAGE_READY, /* worker: it accepts */
-	MESSAGE_DRAIN, /* master: finish and go */
-	MESSAGE_QUIT,  /* master: go at once */
-	MESSAGE_ADOPT, /* master: accept from the sockets of `worker` too, which is down */
+	MESSAGE_READY, /* from the worker: it accepts connections */
+	MESSAGE_DRAIN, /* from the master: finish open requests, then end */
+	MESSAGE_QUIT,  /* from the master: end at once */
+	MESSAGE_ADOPT, /* from the master: also accept from the sockets of the dead `worker` */
 };
 struct message {
 	enum message_kind kind;
@@ -29,11 +30,11 @@ struct message {
 /* Exit statuses of a worker process. */
 enum {
 	WORKER_DONE = 0,
-	WORKER_CANNOT_START = 3, /* the error log says why; another try would end the same way */
+	WORKER_CANNOT_START = 3, /* the error log says why; a restart would fail the same way */
 };
 
 struct worker_env {
-	const struct conf *conf; /* borrows all of these */
+	const struct conf *conf; /* all pointers are borrowed */
 	struct sockets *sockets;
 	struct logs *logs;
 	struct observe_counters *counters;
@@ -48,30 +49,36 @@ struct worker {
 	struct net_loop *loop;
 	struct chunk_pool *chunks;
 	struct gateway *gateway;
-	struct demo_origin *demo; /* NULL when no origin is demo: */
-	struct net_timer flush;   /* of gathered access lines */
-	bool *adopted;            /* by worker: we accept from its sockets too */
+	struct demo_origin *demo; /* NULL when no origin is of kind demo */
+	struct net_timer flush;   /* writes gathered access lines */
+	bool *adopted;            /* by worker index: this worker accepts from that one's sockets */
 	bool is_draining;
-	bool is_hurried; /* no time for last words */
+	bool is_quitting; /* worker_quit was called: do not wait for closing messages */
 };
 
-/* Everything but listening, as who we are. False with a message; worker_fini is due all the same. */
+/*
+ * Makes all parts but the listeners, as the present user. False with a message; call worker_fini
+ * even then.
+ */
 bool worker_init(struct worker *w, const struct worker_env *env, char *error, size_t error_size);
-/* Becomes its user, who must get at the files that are used later. False with a message. */
+/*
+ * Becomes the configured user and checks that it can access the files used later. False with a
+ * message.
+ */
 bool worker_drop(const struct worker *w, char *error, size_t error_size);
 /*
- * Into the sandbox, with all descriptors open. more: sandbox_part, besides what the configuration
- * asks for. False with a message.
+ * Enters the sandbox, once all descriptors are open. more: sandbox_part flags besides those that
+ * the configuration needs. False with a message.
  */
 bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size);
 void worker_listen(struct worker *w, uint32_t from);
-/* Finishes what is under way within drain-timeout, then stops the loop. Idempotent. */
+/* Finishes open exchanges within drain-timeout, then stops the loop. Idempotent. */
 void worker_drain(struct worker *w);
 /* Stops the loop now. */
 void worker_quit(struct worker *w);
 void worker_fini(struct worker *w);
 
-/* The life of a worker process. control: its end of the socketpair. Returns the exit status. */
+/* Runs a worker process. control: its end of the socketpair. Returns the exit status. */
 int worker_run(const struct worker_env *env, int control, pid_t master);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The demo origin: a small HTTP/2 server in the worker's own loop, behind socketpairs, so that
- * pushgate can show what it does without any other server: a demonstration, not a web server. What
- * it answers is in demo_stream.c.
+ * The demo origin: a small HTTP/2 server in the worker's own loop, reached over socketpairs. It
+ * lets pushgate show pushes without another server; it is a demonstration, not a web server.
+ * demo_stream.c makes its responses.
  */
 #include "proxy/base/memory.h"
 #include "proxy/tool/demo_stream.h"
@@ -18,7 +18,7 @@ struct demo_origin {
 	struct http_head_pool *heads;
 	uint64_t seed;
 	struct list conns;
-	struct net_timer reaper; /* of connections that ended in a callback of theirs */
+	struct net_timer reaper; /* frees connections that ended inside a callback of their own */
 };
 
 /* ---- events ---- */
@@ -30,7 +30,10 @@ static void on_data(struct demo_conn *c, const struct h2_event *e)
 		h2_credit(c->wire.h2, e->stream, e->piece.length);
 		return;
 	}
-	/* Credit comes when the bytes have gone back out: the client's window bounds the ring. */
+	/*
+	 * Credit the bytes only after they have been echoed, so that the client's window bounds the
+	 * ring.
+	 */
 	if (e->piece.length > 0)
 		demo_body_append(&s->body, piece_slice(e->piece));
 	s->is_complete = e->end;
@@ -46,7 +49,7 @@ static void on_trailers(const struct h2_event *e)
 	demo_stream_offer(s);
 }
 
-static void conn_over(struct demo_conn *c)
+static void end_conn(struct demo_conn *c)
 {
 	if (c->is_over)
 		return;
@@ -92,20 +95,20 @@ static void on_payload(void *owner, struct net_out *out, const struct h2_data_fr
 {
 	struct demo_conn *c = owner;
 	struct demo_stream *s = frame->user;
-	demo_body_take(&s->body, out, frame->length);
+	demo_body_send(&s->body, out, frame->length);
 	if (s->body.kind == DEMO_BODY_ECHO && !frame->end)
 		h2_credit(c->wire.h2, frame->stream, frame->length);
 }
 
 static void on_finished(void *owner)
 {
-	conn_over(owner);
+	end_conn(owner);
 }
 
 static void on_ended(void *owner, enum net_end end, const char *text)
 {
 	(void)end, (void)text;
-	conn_over(owner);
+	end_conn(owner);
 }
 
 static const struct link_ops conn_link_ops = {on_event, on_payload, on_finished, on_ended};
@@ -162,7 +165,7 @@ int demo_origin_connect(void *demo)
 	struct h2_settings settings = h2_settings_initial;
 	settings.max_concurrent_streams = 100;
 	const struct h2_env env = {.heads = d->heads, .budget = &c->budget, .seed = d->seed};
-	link_speak(&c->wire, H2_SERVER, &settings, &h2_limits_default, &env);
+	link_start_http2(&c->wire, H2_SERVER, &settings, &h2_limits_default, &env);
 	return fds[0];
 }
 

@@ -10,13 +10,13 @@ struct demo_asset {
 };
 
 /*
- * The page, what is promised with it (all between the first and DEMO_LATE), and one that comes
- * late.
+ * Indexes: the page, the assets promised with it (DEMO_FIRST_PUSHED up to DEMO_LATE), and the asset
+ * that /slow promises later.
  */
 enum { DEMO_PAGE = 0, DEMO_FIRST_PUSHED = 1, DEMO_LATE = 9, DEMO_ASSETS = 10 };
 extern const struct demo_asset demo_assets[DEMO_ASSETS];
 
-/* /slow says these one after the other. */
+/* The parts of the body of /slow, sent one after the other. */
 #define DEMO_SLOW_PARTS 2
 extern const struct slice demo_slow_parts[DEMO_SLOW_PARTS];
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Bodies of the demo origin. */
+/* Response bodies of the demo origin. */
 #include "proxy/tool/demo_body.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 
 #define RING_LEAST_BYTES 16384u
 
-/* 64 bytes, so that an offset in a hex dump is easily found. */
+/* 64 bytes long, so that an offset is easy to find in a hex dump. */
 static const struct slice pattern =
     SLICE_INIT("pushgate 0123456789 abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOP\n");
 
@@ -25,7 +25,7 @@ uint64_t demo_body_ready(const struct demo_body *b)
 	return 0;
 }
 
-static void take_pattern(struct demo_body *b, struct net_out *out, size_t n)
+static void send_pattern(struct demo_body *b, struct net_out *out, size_t n)
 {
 	while (n > 0) {
 		struct slice part = slice_sub(pattern, (size_t)(b->at % pattern.len), n);
@@ -35,7 +35,7 @@ static void take_pattern(struct demo_body *b, struct net_out *out, size_t n)
 	}
 }
 
-static void take_echo(struct demo_body *b, struct net_out *out, size_t n)
+static void send_echo(struct demo_body *b, struct net_out *out, size_t n)
 {
 	while (n > 0) {
 		size_t part = b->capacity - b->first < n ? b->capacity - b->first : n;
@@ -46,7 +46,7 @@ static void take_echo(struct demo_body *b, struct net_out *out, size_t n)
 	}
 }
 
-void demo_body_take(struct demo_body *b, struct net_out *out, size_t n)
+void demo_body_send(struct demo_body *b, struct net_out *out, size_t n)
 {
 	ensure(n <= demo_body_ready(b));
 	switch (b->kind) {
@@ -57,10 +57,10 @@ void demo_body_take(struct demo_body *b, struct net_out *out, size_t n)
 		b->text = slice_from(b->text, n);
 		break;
 	case DEMO_BODY_PATTERN:
-		take_pattern(b, out, n);
+		send_pattern(b, out, n);
 		break;
 	case DEMO_BODY_ECHO:
-		take_echo(b, out, n);
+		send_echo(b, out, n);
 		break;
 	}
 }

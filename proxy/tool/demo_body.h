@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The body of one response of the demo origin: bytes of a constant, of a pattern, or those that
- * the client has just sent. It knows no HTTP. Private to tool/.
+ * The body of one response of the demo origin: a constant, a pattern, or an echo of the request's
+ * body. It knows nothing of HTTP. Private to tool/.
  */
 #ifndef PUSHGATE_TOOL_DEMO_BODY_H
 #define PUSHGATE_TOOL_DEMO_BODY_H
@@ -12,17 +12,17 @@ enum demo_body_kind { DEMO_BODY_NONE, DEMO_BODY_TEXT, DEMO_BODY_PATTERN, DEMO_BO
 
 struct demo_body {
 	enum demo_body_kind kind;
-	struct slice text;   /* TEXT: what is left; a constant */
+	struct slice text;   /* TEXT: the rest of a constant */
 	uint64_t at, length; /* PATTERN */
-	char *buffer; /* ECHO: a ring, owned; as large as the client's window allows it to grow */
+	char *buffer;        /* ECHO: a ring, owned; the client's window bounds it */
 	size_t capacity, first, used;
 };
 
-/* Bytes that could be sent now. */
+/* How many bytes could be sent now. */
 uint64_t demo_body_ready(const struct demo_body *b);
-/* Puts the next n bytes into the send. */
-void demo_body_take(struct demo_body *b, struct net_out *out, size_t n);
-/* ECHO: what came from the client. */
+/* Copies the next n bytes into out and removes them from the body. */
+void demo_body_send(struct demo_body *b, struct net_out *out, size_t n);
+/* ECHO: appends bytes that came from the client. */
 void demo_body_append(struct demo_body *b, struct slice data);
 void demo_body_fini(struct demo_body *b);
 

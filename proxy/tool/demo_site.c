@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the demo origin serves: a page, what it refers to, and the order in which that is promised.
- * Constants alone; the serving is in demo.c.
+ * The site that the demo origin serves: constants only. The page comes first, then the assets in
+ * the order in which they are promised.
  */
 #include "proxy/tool/demo.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the demo origin answers, and what it promises before it does (RFC 9113 8.4): constants, one
- * after the other within the client's windows and limits.
+ * The responses and promises of the demo origin. A promise leaves before the response that refers
+ * to it (RFC 9113 8.4).
  */
 #include "proxy/tool/demo_stream.h"
 
@@ -41,7 +41,7 @@ void demo_stream_offer(struct demo_stream *s)
 	h2_offer(s->conn->wire.h2, s->h2, (size_t)demo_body_ready(&s->body), s->is_complete);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static struct http_head *new_response(struct demo_conn *c, uint16_t status)
 {
@@ -52,7 +52,7 @@ static struct http_head *new_response(struct demo_conn *c, uint16_t status)
 	return head;
 }
 
-/* Sends the head (takes it) and offers the body. */
+/* Sends the head (takes it) and tells the engine how much body is ready. */
 static void respond(struct demo_stream *s, struct http_head *head)
 {
 	bool has_no_body = s->is_head || (s->is_complete && demo_body_ready(&s->body) == 0);
@@ -172,7 +172,7 @@ static void answer_page(struct demo_stream *s, const struct http_head *request)
 	demo_start_pushes(s->conn);
 }
 
-/* ---- /slow: one part now, one later, and a promise in between ---- */
+/* ---- /slow: one part now, then a promise, then the other part ---- */
 
 static void slow_part(struct demo_stream *s)
 {
@@ -185,7 +185,7 @@ static void slow_part(struct demo_stream *s)
 static void slow_step(void *context)
 {
 	struct demo_stream *s = context;
-	/* The client has not taken the first part yet: wait for it. */
+	/* Part of the body still waits for the client's window: try again later. */
 	if (demo_body_ready(&s->body) > 0) {
 		net_timer_set(&s->timer, net_now(s->conn->wire.loop) + SLOW_STEP_USEC);
 		return;
@@ -258,5 +258,5 @@ void demo_stream_answer(struct demo_stream *s, const struct h2_event *e)
 	else if (request->method_token == HTTP_METHOD_GET || s->is_head)
 		answer_get(s, request);
 	else
-		answer_text(s, 405, SLICE("Only /echo takes that method.\n"), SLICE("GET, HEAD"));
+		answer_text(s, 405, SLICE("Only /echo accepts this method.\n"), SLICE("GET, HEAD"));
 }

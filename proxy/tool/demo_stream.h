@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stream of the demo origin: what it is asked, and what it answers. Private to tool/. */
+/* A stream of the demo origin: a request and its response, or a push. Private to tool/. */
 #ifndef PUSHGATE_TOOL_DEMO_STREAM_H
 #define PUSHGATE_TOOL_DEMO_STREAM_H
 
@@ -20,28 +20,28 @@ struct demo_conn {
 	bool is_over;
 };
 
-/* A request and its answer, or a promise and its response. */
+/* One stream: a request and its response, or a promise and its response. */
 struct demo_stream {
 	struct demo_conn *conn;
 	struct h2_stream *h2;
 	struct list link;
-	const struct demo_asset *asset; /* of a push that waits for room; else NULL */
+	const struct demo_asset *asset; /* of a push that cannot begin yet; else NULL */
 	struct demo_body body;
-	struct http_head *request; /* of /slow, owned: its late push needs it */
-	uint32_t slow_parts;       /* of /slow, still to come */
-	bool is_head;              /* answers HEAD */
-	bool is_complete;          /* nothing will be added to the body */
+	struct http_head *request; /* of /slow, owned; its later promise refers to it */
+	uint32_t slow_parts;       /* of /slow: parts not yet sent */
+	bool is_head;              /* the request is HEAD */
+	bool is_complete;          /* the body is final */
 	struct net_timer timer;    /* /slow */
 };
 
-/* h2: NULL for a promise that is being made. Belongs to the connection. */
+/* h2 is NULL for a promise, until h2_promise returns its stream. The connection owns the result. */
 struct demo_stream *demo_stream_new(struct demo_conn *c, struct h2_stream *h2);
 void demo_stream_free(struct demo_stream *s);
-/* The request that the event has; the event keeps its head. */
+/* Answers the request in the event. The event keeps its head. */
 void demo_stream_answer(struct demo_stream *s, const struct h2_event *e);
-/* There is more of the body, or its end. */
+/* Tells the engine that the body has grown or ended. */
 void demo_stream_offer(struct demo_stream *s);
-/* Begins pushed responses as far as the client's MAX_CONCURRENT_STREAMS allows. */
+/* Starts pushed responses as far as the client's MAX_CONCURRENT_STREAMS allows. */
 void demo_start_pushes(struct demo_conn *c);
 
 #endif

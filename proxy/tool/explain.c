@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* `pushgate explain`: what would be decided, and why, without serving anything. */
+/* `pushgate explain`: prints which decisions would be made, and why, without serving anything. */
 #include "proxy/tool/explain.h"
 #include "proxy/tool/tool.h"
 #include <errno.h>
 
-static int replay(const struct explain_options *o, const struct conf *conf)
+static int explain_file(const struct explain_options *o, const struct conf *conf)
 {
 	FILE *log = strcmp(o->log, "-") == 0 ? stdin : fopen(o->log, "r");
 	if (!log) {
@@ -26,7 +26,7 @@ int tool_explain(int argc, char **argv)
 	struct conf *conf = conf_load(o.conf, false, stderr);
 	if (!conf)
 		return EXPLAIN_USAGE;
-	status = o.log ? replay(&o, conf) : explain_url(&o, conf, stdout, stderr);
+	status = o.log ? explain_file(&o, conf) : explain_url(&o, conf, stdout, stderr);
 	conf_free(conf);
 	return status;
 }

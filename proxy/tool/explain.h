@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of `pushgate explain` share. The verdicts come from the relay, the policy and the
- * facts that the data plane uses, with a client and an origin that are only said to be there.
- * Private to tool/.
+ * Shared by the files of `pushgate explain`. The verdicts come from the data plane's own relay,
+ * policy and facts; only the client and the origin are simulated. Private to tool/.
  */
 #ifndef PUSHGATE_TOOL_EXPLAIN_H
 #define PUSHGATE_TOOL_EXPLAIN_H
@@ -11,27 +10,28 @@
 #include "proxy/offer/offer.h"
 #include <stdio.h>
 
-/* ---- a request that is only thought of (explain_scene.c) ---- */
+/* ---- a simulated request (explain_scene.c) ---- */
 
-/* One offer and its verdict. Everything is lent for the call. */
+/* One offer and its verdict. All pointers are lent for the call. */
 struct explain_offer {
-	const struct policy_offer *offer; /* its facts, complete where `was_decided` */
+	const struct policy_offer *offer; /* its facts; complete if was_decided */
 	struct policy_verdict verdict;
-	bool was_decided;  /* by the policy; else it was refused before: a link that is no offer */
-	struct slice hint; /* the Link value that the client gets, else empty */
+	bool was_decided;  /* by the policy; false: refused before, such as a link with nopush */
+	struct slice hint; /* the Link value that the client gets, or empty */
 };
 
 struct explain_scene {
-	/* The caller's. */
+	/* Set by the caller. */
 	const struct conf *conf;
-	const struct conf_listen *listen; /* NULL: none fits */
+	const struct conf_listen *listen; /* NULL: no section matches */
 	struct client_facts client;
-	const struct manifests *manifests; /* NULL: they offer nothing */
-	/* May correct facts that the caller knows better; may be NULL. */
+	const struct manifests *manifests; /* NULL: no manifests */
+	/* Lets the caller change the facts before the decision; may be NULL. */
 	void (*correct)(void *context, struct policy_offer *offer);
-	void (*settled)(void *context, const struct explain_offer *offer);
+	/* Called with each verdict. */
+	void (*decided)(void *context, const struct explain_offer *offer);
 	void *context;
-	/* Yours to read: is the origin asked over a connection with ENABLE_PUSH=1? */
+	/* For the caller to read: the request goes to the origin with ENABLE_PUSH=1. */
 	bool wants_pushes;
 	/* Private. */
 	struct router *router;
@@ -39,32 +39,35 @@ struct explain_scene {
 	struct relay relay;
 	struct hold hold;
 	struct hold_store held;
-	struct policy_diary diary; /* what came with this very request alone */
+	struct policy_diary diary; /* only what this request brought */
 	struct budget budget;
 	struct chunk_pool *chunks, *small;
 	struct http_head_pool *heads;
 	struct exchange *x;
-	struct policy_offer *deciding; /* the facts of the offer under way */
+	struct policy_offer *deciding; /* the facts of the offer that is being decided */
 };
 
-/* The caller's members have been set. */
+/* Call after the caller's members have been set. */
 void explain_scene_init(struct explain_scene *s);
 void explain_scene_fini(struct explain_scene *s);
-struct http_head *explain_head(struct explain_scene *s); /* empty, yours */
+struct http_head *explain_head(
+    struct explain_scene *s); /* returns an empty head; the caller owns it */
 
-/* The client asks (takes the validated head). NULL: it has a route, and s->x is its exchange; else
- * why it is answered here. */
+/*
+ * The client sends a request (takes the validated head). NULL: it has a route, and s->x is its
+ * exchange. Otherwise the reason why the gateway answers it itself.
+ */
 const struct relay_cause *explain_ask(
     struct explain_scene *s, struct http_head *request, const char **detail);
-/* And off it goes, with what is offered with a request or without. */
+/* Sends the request to the origin; with_offers: after the offers that come with a request. */
 void explain_dispatch(struct explain_scene *s, bool with_offers);
-/* What follows comes later than what was before: hints that need not wait have left. */
+/* Ends a loop pass: sends the hints that need not wait. */
 void explain_pass(struct explain_scene *s);
-/* The origin promises (takes the validated head). */
+/* The origin sends a promise (takes the validated head). */
 void explain_promise(struct explain_scene *s, struct http_head *promised);
-/* The origin answers (takes the validated head). */
+/* The origin sends a response (takes the validated head). */
 void explain_answer(struct explain_scene *s, struct http_head *response);
-/* All that is under way ends, and what was held is forgotten: as good as a new connection. */
+/* Ends all exchanges and drops all held responses, as if the client had opened a new connection. */
 void explain_end(struct explain_scene *s);
 
 /* ---- the command line (explain_options.c) ---- */
@@ -94,15 +97,18 @@ enum { EXPLAIN_OK = 0, EXPLAIN_DIFFERS = 1, EXPLAIN_USAGE = 2 };
 /* EXPLAIN_OK, or the status to end with (-1: help was printed). Changes the words of argv. */
 int explain_parse(struct explain_options *o, int argc, char **argv);
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
-/* explain_request.c, explain_log.c: the exit status. */
+/* explain_request.c, explain_log.c. Both return the exit status. */
 int explain_url(const struct explain_options *o, const struct conf *conf, FILE *out, FILE *errors);
 int explain_log(const struct conf *conf, FILE *log, FILE *out);
 /* explain_show.c */
 void explain_show(
     FILE *out, unsigned number, const struct policy_rules *rules, const struct explain_offer *e);
-/* Bytes that a terminal would obey become '?'. */
+/*
+ * Prints text with '?' for each byte that is not printable ASCII, so that it cannot control the
+ * terminal.
+ */
 void explain_print(FILE *out, struct slice text);
 
 #endif

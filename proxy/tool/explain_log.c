@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An access log's pushes, decided again under another configuration. A line says what was promised
- * and what was decided; its parent's line says who asked for what. What neither says is taken from
- * the logged verdict: a guard of the moment (a client that took no pushes, a full connection, a
- * resource that was known) stands as it was.
+ * Decides the pushes of an access log again under another configuration. A push's line tells what
+ * was promised and decided; its parent's line tells the client and the request. Facts that neither
+ * line has are taken from the logged verdict: where a guard about the state of that moment decided
+ * (the client accepted no pushes, the connection was full, the resource was known), it decides the
+ * same again.
  */
 #include "proxy/http/link.h"
 #include "proxy/tool/explain.h"
 #include "proxy/tool/log_lines.h"
 
-struct replay {
+struct log_replay {
 	const struct conf *conf;
 	FILE *out;
 	struct log_lines log;
 	struct explain_scene scene;
-	const struct log_line *now;                      /* the push that is decided again */
+	const struct log_line *now;                      /* the push that is being decided again */
 	size_t decided, changed, without_parent, unread; /* pushes */
 };
 
-/* ---- what the log says between the lines ---- */
+/* ---- facts inferred from the log ---- */
 
 static bool has_reason(const struct log_line *line, const struct policy_reason *reason)
 {
@@ -35,46 +36,55 @@ static bool was_hinted(const struct log_line *line)
 	return has_verdict(line, POLICY_HINT) || has_verdict(line, POLICY_HINT_HOLD);
 }
 
-/* What the pushes of one parent say of its client. They stand together, from `first` on, with none
- * but the parent among them. */
-struct between {
-	bool takes_pushes, takes_none, navigates, does_not;
+/*
+ * Infers facts about the client from the pushes of one parent. Their lines are adjacent, from
+ * `first` on; only the parent's own line may stand among them.
+ */
+struct client_guess {
+	bool accepts_pushes, refuses_pushes, navigates, does_not_navigate;
 };
 
-static struct between look_between(const struct replay *r, const struct log_line *first)
+static struct client_guess guess_from_pushes(
+    const struct log_replay *r, const struct log_line *first)
 {
-	struct between b = {0};
+	struct client_guess guess = {0};
 	const struct log_line *end = r->log.lines + r->log.count;
 	for (const struct log_line *line = first; line < end; line++) {
 		if (line == first->parent)
 			continue;
 		if (line->parent != first->parent)
 			break;
-		b.takes_pushes |= has_verdict(line, POLICY_FORWARD);
-		b.takes_none |= has_reason(line, &policy_reason_PUSH_DISABLED);
-		b.navigates |= was_hinted(line);
-		b.does_not |= has_reason(line, &policy_reason_HINT_CLIENT);
+		guess.accepts_pushes |= has_verdict(line, POLICY_FORWARD);
+		guess.refuses_pushes |= has_reason(line, &policy_reason_PUSH_DISABLED);
+		guess.navigates |= was_hinted(line);
+		guess.does_not_navigate |= has_reason(line, &policy_reason_HINT_CLIENT);
 	}
-	return b;
+	return guess;
 }
 
-/* A browser takes no pushes, and what it asks for by a path without an extension is a page. */
-static void guess(struct between *b, const struct log_line *parent)
+/*
+ * Fills in what the pushes did not tell. A browser accepts no pushes; a path without an extension,
+ * or of a document, is a navigation.
+ */
+static void guess_from_request(struct client_guess *guess, const struct log_line *parent)
 {
 	bool is_browser = strncmp(log_line_text(parent, "user_agent"), "Mozilla/", 8) == 0;
 	struct slice path = slice_of_string(log_line_text(parent, "path"));
 	enum policy_type type = policy_type_of_path(path);
 	bool is_page = type == POLICY_TYPE_UNKNOWN || type == POLICY_TYPE_DOCUMENT;
-	if (!b->takes_pushes)
-		b->takes_none = b->takes_none || is_browser;
-	if (!b->does_not)
-		b->navigates = b->navigates || (is_browser && is_page);
+	if (!guess->accepts_pushes)
+		guess->refuses_pushes = guess->refuses_pushes || is_browser;
+	if (!guess->does_not_navigate)
+		guess->navigates = guess->navigates || (is_browser && is_page);
 }
 
-/* Guards of the moment: what they asked about is not in the log, so they stand. */
+/*
+ * Some guards ask about the state of that moment, which the log does not have: let them decide as
+ * logged.
+ */
 static void correct(void *context, struct policy_offer *offer)
 {
-	struct replay *r = context;
+	struct log_replay *r = context;
 	const struct log_line *line = r->now;
 	offer->duplicate |= has_reason(line, &policy_reason_DUPLICATE);
 	offer->parent_gone |= has_reason(line, &policy_reason_PARENT_GONE);
@@ -100,7 +110,9 @@ static void correct(void *context, struct policy_offer *offer)
 		offer->hold_refusal = policy_reason_find(log_line_text(line, "reason"));
 }
 
-/* Said by something other than rules, guards and facts that the log has: the same again. */
+/*
+ * The reason came neither from a rule nor from a guard that can be asked again: the verdict stays.
+ */
 static bool is_beyond_policy(const struct log_line *line)
 {
 	static const struct policy_reason *const reasons[] = {
@@ -120,8 +132,10 @@ static bool is_beyond_policy(const struct log_line *line)
 	return false;
 }
 
-/* The rule decided, and then something else did that the log does not have: the response, or what
- * came of others. */
+/*
+ * After the rule, something that the log does not have changed the verdict: the response, or the
+ * rule's feedback.
+ */
 static bool was_changed_later(const struct log_line *line)
 {
 	return has_reason(line, &policy_reason_PAUSED) || has_reason(line, &policy_reason_STATUS) ||
@@ -138,7 +152,7 @@ static void print_text(FILE *out, const char *text)
 	explain_print(out, slice_of_string(text));
 }
 
-static void show_difference(struct replay *r, struct policy_verdict v)
+static void print_difference(struct log_replay *r, struct policy_verdict v)
 {
 	const struct log_line *line = r->now;
 	FILE *out = r->out;
@@ -166,9 +180,9 @@ static void show_difference(struct replay *r, struct policy_verdict v)
 	fprintf(out, ")  line %zu\n", line->number);
 }
 
-static void settled(void *context, const struct explain_offer *offer)
+static void on_decided(void *context, const struct explain_offer *offer)
 {
-	struct replay *r = context;
+	struct log_replay *r = context;
 	const struct log_line *line = r->now;
 	const struct policy_verdict v = offer->verdict;
 	const char *rule = v.rule ? v.rule->name : "";
@@ -178,7 +192,7 @@ static void settled(void *context, const struct explain_offer *offer)
 	if ((is_same || was_changed_later(line)) && strcmp(rule, log_line_text(line, "rule")) == 0)
 		return;
 	r->changed++;
-	show_difference(r, v);
+	print_difference(r, v);
 }
 
 static void set_field(struct http_head *head, enum http_token token, const char *text)
@@ -187,8 +201,10 @@ static void set_field(struct http_head *head, enum http_token token, const char 
 		http_head_add_token(head, token, slice_of_string(text));
 }
 
-/* The request of a line; settling it tells whether the line has all that it takes. */
-static struct http_head *head_of(struct replay *r, const struct log_line *line)
+/*
+ * Makes a request head from a line. The caller validates it, which fails if the line lacks a part.
+ */
+static struct http_head *head_of(struct log_replay *r, const struct log_line *line)
 {
 	struct http_head *head = explain_head(&r->scene);
 	set_field(head, HTTP_TOKEN_PSEUDO_METHOD, log_line_text(line, "method"));
@@ -208,17 +224,19 @@ static const struct conf_listen *find_listen(const struct conf *conf, const char
 	return conf->listen_count > 0 ? &conf->listens[0] : NULL;
 }
 
-/* The parent's request, as far as the log has it. False: nothing can be offered with it any more.
- * */
-static bool ask(struct replay *r, const struct log_line *first)
+/*
+ * Repeats the parent's request as far as the log has it. False: the gateway would not forward it
+ * now, so it has no offers.
+ */
+static bool send_parent_request(struct log_replay *r, const struct log_line *first)
 {
 	const struct log_line *parent = first->parent;
-	struct between b = look_between(r, first);
+	struct client_guess guess = guess_from_pushes(r, first);
 	const char *detail;
-	guess(&b, parent);
+	guess_from_request(&guess, parent);
 	struct client_facts *client = &r->scene.client;
 	*client = (struct client_facts){
-	    .push_enabled = b.takes_pushes || !b.takes_none,
+	    .push_enabled = guess.accepts_pushes || !guess.refuses_pushes,
 	    .accepts_streams = true,
 	    .takes_interim = true,
 	};
@@ -226,7 +244,7 @@ static bool ask(struct replay *r, const struct log_line *first)
 	r->scene.listen = find_listen(r->conf, log_line_text(parent, "listen"));
 	explain_end(&r->scene);
 	struct http_head *head = head_of(r, parent);
-	if (b.navigates)
+	if (guess.navigates)
 		http_head_add_token(head, HTTP_TOKEN_SEC_FETCH_MODE, SLICE("navigate"));
 	if (http_head_validate(head, HTTP_REQUEST)) {
 		http_head_free(head);
@@ -238,7 +256,7 @@ static bool ask(struct replay *r, const struct log_line *first)
 	return true;
 }
 
-static void decide_relayed(struct replay *r)
+static void decide_relayed(struct log_replay *r)
 {
 	struct http_head *head = head_of(r, r->now);
 	if (http_head_validate(head, HTTP_REQUEST) == NULL)
@@ -247,7 +265,7 @@ static void decide_relayed(struct replay *r)
 		http_head_free(head);
 }
 
-static void decide_own(struct replay *r, enum policy_source source)
+static void decide_own(struct log_replay *r, enum policy_source source)
 {
 	struct exchange *x = r->scene.x;
 	const struct log_line *line = r->now;
@@ -264,7 +282,7 @@ static void decide_own(struct replay *r, enum policy_source source)
 	    x, source, &resource, is_foreign ? RELAY_OFFER_CROSS_ORIGIN : RELAY_OFFER_PLAIN);
 }
 
-static void decide_again(struct replay *r, const struct log_line *line)
+static void decide_again(struct log_replay *r, const struct log_line *line)
 {
 	size_t before = r->decided;
 	r->now = line;
@@ -284,7 +302,7 @@ static void decide_again(struct replay *r, const struct log_line *line)
 		r->unread++;
 }
 
-static void decide_all(struct replay *r)
+static void decide_all(struct log_replay *r)
 {
 	const struct log_line *asked = NULL;
 	for (size_t i = 0; i < r->log.count; i++) {
@@ -295,14 +313,14 @@ static void decide_all(struct replay *r)
 			r->without_parent++;
 			continue;
 		}
-		if (line->parent != asked && !ask(r, line))
+		if (line->parent != asked && !send_parent_request(r, line))
 			explain_end(&r->scene);
 		asked = line->parent;
 		decide_again(r, line);
 	}
 }
 
-static void show_sum(const struct replay *r)
+static void print_sum(const struct log_replay *r)
 {
 	fprintf(r->out, "%zu pushes decided again, %zu differ\n", r->decided, r->changed);
 	if (r->without_parent > 0)
@@ -316,18 +334,18 @@ static void show_sum(const struct replay *r)
 
 int explain_log(const struct conf *conf, FILE *log, FILE *out)
 {
-	struct replay r = {.conf = conf, .out = out};
+	struct log_replay r = {.conf = conf, .out = out};
 	log_lines_read(&r.log, log);
 	r.scene = (struct explain_scene){
 	    .conf = conf,
 	    .correct = correct,
-	    .settled = settled,
+	    .decided = on_decided,
 	    .context = &r,
 	};
 	explain_scene_init(&r.scene);
 	decide_all(&r);
 	explain_scene_fini(&r.scene);
-	show_sum(&r);
+	print_sum(&r);
 	log_lines_free(&r.log);
 	return r.changed > 0 ? EXPLAIN_DIFFERS : EXPLAIN_OK;
 }

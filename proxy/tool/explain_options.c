@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of `pushgate explain`. What the URL and the promises say is looked at later. */
+/* Reads the options of `pushgate explain`. explain_request.c parses the URL and the promises. */
 #include "proxy/base/ascii.h"
 #include "proxy/tool/explain.h"
 #include "proxy/tool/tool.h"
@@ -7,43 +7,37 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* RFC 5737: an address that is nobody's. */
-#define NOBODYS_ADDRESS SLICE("192.0.2.1")
+/* RFC 5737 3: an address reserved for documentation. */
+#define EXAMPLE_ADDRESS SLICE("192.0.2.1")
 
 static const char help_text[] =
     "usage: pushgate explain [-c FILE] [options] URL\n"
     "       pushgate explain [-c FILE] --log FILE\n"
     "\n"
-    "Says, without serving anything, what becomes of each offer of a push: the guards and rules "
-    "that were\n"
-    "asked, the verdict, its reason, and what the client would see.\n"
+    "Prints, without serving anything, how each offer of a push would be decided: the guards and\n"
+    "rules that were asked, the verdict, its reason, and what the client would get.\n"
     "\n"
     "  -c, --config FILE              the configuration\n"
     "  -H, --header 'N: VALUE'        a field of the client's request\n"
     "      --client ADDRESS           the client's address (192.0.2.1)\n"
     "      --client push|chrome|curl|h1\n"
-    "                                 push: takes pushes (the default); chrome: a navigation, "
-    "ENABLE_PUSH=0;\n"
-    "                                 curl: ENABLE_PUSH=0 and no navigation; h1: HTTP/1.1\n"
-    "      --listen NAME              the [listen] section that it came to (the first that fits "
-    "the URL)\n"
-    "      --rtt MILLISECONDS         the round trip to it (not measured)\n"
-    "      --promise [METHOD ]URL     the origin promises this, a path or a whole URL; may be "
-    "repeated\n"
+    "                                 push: accepts pushes (the default);\n"
+    "                                 chrome: ENABLE_PUSH=0, a navigation;\n"
+    "                                 curl: ENABLE_PUSH=0, no navigation; h1: HTTP/1.1\n"
+    "      --listen NAME              the client's [listen] section (the first that fits the URL)\n"
+    "      --rtt MILLISECONDS         the client's round trip time (default: not measured)\n"
+    "      --promise [METHOD ]URL     the origin promises this path or URL; may be repeated\n"
     "      --response-header 'N: V'   a field of the origin's response, such as Link\n"
-    "      --status CODE              of that response (200)\n"
-    "      --log FILE                 decides the pushes of an access log again and prints what "
-    "would change\n"
-    "                                 (-: standard input)\n"
+    "      --status CODE              status of that response (200)\n"
+    "      --log FILE                 decides the pushes of an access log again and prints the\n"
+    "                                 differences (-: standard input)\n"
     "\n"
-    "It is a first visit on a new connection: nothing was pushed, held or paused before. A second "
-    "look at the\n"
-    "status, type and length of the pushed response follows when it comes, which is not explained "
-    "here.\n"
+    "The client is new: nothing was pushed to it, held for it or paused before. When a pushed\n"
+    "response comes, its status, type and length are reviewed too; that is not shown here.\n"
     "\n"
-    "Exit status: 0, 1 with --log when something would change, 2 wrong use or configuration.\n";
+    "Exit status: 0; 1 if --log finds differences; 2 wrong arguments or configuration.\n";
 
-static int complain(const char *what, const char *word)
+static int usage_error(const char *what, const char *word)
 {
 	fprintf(stderr, "pushgate explain: %s%s%s; see `pushgate explain --help`\n", what,
 	    word ? " " : "", word ? word : "");
@@ -54,9 +48,9 @@ static int add_field(struct explain_field *fields, size_t *count, char *text)
 {
 	char *colon = strchr(text, ':');
 	if (!colon || colon == text)
-		return complain("a header must look like 'Name: value', not", text);
+		return usage_error("a header must look like 'Name: value', not", text);
 	if (*count == EXPLAIN_FIELDS_MAX)
-		return complain("too many headers", NULL);
+		return usage_error("too many headers", NULL);
 	for (char *p = text; p < colon; p++)
 		*p = ascii_lower(*p);
 	fields[(*count)++] = (struct explain_field){
@@ -85,7 +79,7 @@ static int set_client(struct explain_options *o, const char *text)
 	}
 	if (address_parse(slice_of_string(text), &o->address))
 		return EXPLAIN_OK;
-	return complain("--client takes an address, push, chrome, curl or h1, not", text);
+	return usage_error("--client takes an address, push, chrome, curl or h1, not", text);
 }
 
 static int set_rtt(struct explain_options *o, const char *text)
@@ -94,7 +88,7 @@ static int set_rtt(struct explain_options *o, const char *text)
 	double milliseconds = strtod(text, &end);
 	if (*end || end == text || !isfinite(milliseconds) || milliseconds <= 0 ||
 	    milliseconds > 1e6)
-		return complain("--rtt takes milliseconds, not", text);
+		return usage_error("--rtt takes milliseconds, not", text);
 	o->rtt_usec = (usec)(milliseconds * 1e3) + 1;
 	return EXPLAIN_OK;
 }
@@ -103,7 +97,7 @@ static int set_status(struct explain_options *o, const char *text)
 {
 	uint64_t status;
 	if (!slice_to_number(slice_of_string(text), 599, &status) || status < 103)
-		return complain("--status takes 103 … 599, not", text);
+		return usage_error("--status takes 103 … 599, not", text);
 	o->status = (uint16_t)status;
 	return EXPLAIN_OK;
 }
@@ -119,7 +113,7 @@ enum {
 	OPTION_HELP
 };
 
-static int take_option(struct explain_options *o, int option, char **argv)
+static int set_option(struct explain_options *o, int option, char **argv)
 {
 	switch (option) {
 	case 'c':
@@ -136,7 +130,7 @@ static int take_option(struct explain_options *o, int option, char **argv)
 		return set_rtt(o, optarg);
 	case OPTION_PROMISE:
 		if (o->promise_count == EXPLAIN_PROMISES_MAX)
-			return complain("too many promises", NULL);
+			return usage_error("too many promises", NULL);
 		o->promises[o->promise_count++] = optarg;
 		return EXPLAIN_OK;
 	case OPTION_RESPONSE_HEADER:
@@ -150,9 +144,9 @@ static int take_option(struct explain_options *o, int option, char **argv)
 		fputs(help_text, stdout);
 		return -1;
 	case ':':
-		return complain("a value is missing after", argv[optind - 1]);
+		return usage_error("a value is missing after", argv[optind - 1]);
 	}
-	return complain("unknown option", argv[optind - 1]);
+	return usage_error("unknown option", argv[optind - 1]);
 }
 
 int explain_parse(struct explain_options *o, int argc, char **argv)
@@ -171,21 +165,21 @@ int explain_parse(struct explain_options *o, int argc, char **argv)
 	    {NULL, 0, NULL, 0},
 	};
 	*o = (struct explain_options){.conf = TOOL_DEFAULT_CONF, .status = 200};
-	address_parse(NOBODYS_ADDRESS, &o->address);
+	address_parse(EXAMPLE_ADDRESS, &o->address);
 	opterr = 0;
 	optind = 1;
 	for (int option; (option = getopt_long(argc, argv, ":c:H:", longs, NULL)) != -1;) {
-		int status = take_option(o, option, argv);
+		int status = set_option(o, option, argv);
 		if (status != EXPLAIN_OK)
 			return status;
 	}
 	if (optind < argc)
 		o->url = argv[optind++];
 	if (optind < argc)
-		return complain("one URL at a time:", argv[optind]);
+		return usage_error("one URL at a time:", argv[optind]);
 	if (!o->url && !o->log)
-		return complain("a URL or --log is missing", NULL);
+		return usage_error("a URL or --log is missing", NULL);
 	if (o->url && o->log)
-		return complain("either a URL or --log, not both:", o->url);
+		return usage_error("either a URL or --log, not both:", o->url);
 	return EXPLAIN_OK;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One request of a client that is described on the command line, and every offer that comes with
- * it. */
+/* Explains one request of a client that the command line describes, and all its offers. */
 #include "proxy/base/ensure.h"
 #include "proxy/http/link.h"
 #include "proxy/tool/explain.h"
@@ -11,12 +10,12 @@ struct request {
 	const struct conf *conf;
 	FILE *out, *errors;
 	struct explain_scene scene;
-	struct manifests *manifests; /* NULL: one of them cannot be read */
-	struct net_tls *tls; /* the listener's certificates; NULL: plain, or they cannot be read */
+	struct manifests *manifests; /* NULL: a manifest cannot be read */
+	struct net_tls *tls;         /* the listener's certificates; NULL: none, or unreadable */
 	unsigned offers, actions[POLICY_ACTION_COUNT];
 };
 
-static void settled(void *context, const struct explain_offer *e)
+static void on_decided(void *context, const struct explain_offer *e)
 {
 	struct request *r = context;
 	explain_show(r->out, ++r->offers, &r->conf->policy, e);
@@ -50,8 +49,8 @@ static void load_certificates(struct request *r, const struct conf_listen *l)
 	r->tls = net_tls_server_new(&options, error, sizeof(error));
 	if (!r->tls)
 		fprintf(r->errors,
-		    "pushgate explain: %s; every promised name counts as covered by the "
-		    "certificate\n",
+		    "pushgate explain: %s; assuming that the certificate covers all "
+		    "promised names\n",
 		    error);
 }
 
@@ -60,7 +59,7 @@ static void open_manifests(struct request *r)
 	char error[512];
 	r->manifests = manifests_open(r->conf, error, sizeof(error));
 	if (!r->manifests)
-		fprintf(r->errors, "pushgate explain: %s; manifests offer nothing here\n", error);
+		fprintf(r->errors, "pushgate explain: %s; continuing without manifests\n", error);
 }
 
 /* Without certificates every name counts as covered. */
@@ -71,12 +70,12 @@ static bool covers(const void *tls, struct slice host)
 
 static struct client_facts client_of(const struct explain_options *o, const struct net_tls *tls)
 {
-	bool takes_pushes = o->kind == EXPLAIN_PUSH;
+	bool accepts_pushes = o->kind == EXPLAIN_PUSH;
 	return (struct client_facts){
 	    .address = o->address,
 	    .covers = covers,
 	    .listener = tls,
-	    .push_enabled = takes_pushes,
+	    .push_enabled = accepts_pushes,
 	    .accepts_streams = o->kind != EXPLAIN_HTTP1,
 	    .takes_interim = o->kind != EXPLAIN_HTTP1,
 	    .rtt_usec = o->rtt_usec,
@@ -87,7 +86,7 @@ static const char *kind_text(enum explain_kind kind)
 {
 	switch (kind) {
 	case EXPLAIN_PUSH:
-		return "HTTP/2, takes pushes";
+		return "HTTP/2, accepts pushes";
 	case EXPLAIN_CHROME:
 		return "HTTP/2, ENABLE_PUSH=0, navigates";
 	case EXPLAIN_CURL:
@@ -98,7 +97,7 @@ static const char *kind_text(enum explain_kind kind)
 	return "?";
 }
 
-/* What such a client sends, where the command line says nothing else. */
+/* Fields that such a client sends unless the command line gives them. */
 static const struct {
 	enum explain_kind kind;
 	struct slice name, value;
@@ -140,13 +139,13 @@ static struct http_head *make_request(struct request *r, const struct fetch_requ
 
 /* ---- the origin ---- */
 
-static int bad(struct request *r, const char *what, const char *text, const char *why)
+static int print_error(struct request *r, const char *what, const char *text, const char *why)
 {
 	fprintf(r->errors, "pushgate explain: %s %s: %s\n", what, text, why);
 	return EXPLAIN_USAGE;
 }
 
-/* "/a.css", "https://host/a.css" or either behind "HEAD ". */
+/* text: "/a.css" or "https://host/a.css", with an optional method before it ("HEAD /a.css"). */
 static int promise(struct request *r, const char *text)
 {
 	const struct exchange *x = r->scene.x;
@@ -167,13 +166,16 @@ static int promise(struct request *r, const char *text)
 		http_head_add_token(head, HTTP_TOKEN_PSEUDO_SCHEME, target.scheme);
 		http_head_add_token(head, HTTP_TOKEN_PSEUDO_AUTHORITY, target.authority);
 		http_head_add_token(head, HTTP_TOKEN_PSEUDO_PATH, target.path);
-		/* As a request: what only a promise may not be is the policy's to say. */
+		/*
+		 * Validate as a request only: the policy refuses promises with a wrong method or a
+		 * body.
+		 */
 		wrong = http_head_validate(head, HTTP_REQUEST);
 	}
 	http_head_free(base);
 	if (wrong) {
 		http_head_free(head);
-		return bad(r, "--promise", text, wrong);
+		return print_error(r, "--promise", text, wrong);
 	}
 	explain_promise(&r->scene, head);
 	return EXPLAIN_OK;
@@ -193,20 +195,19 @@ static int answer(struct request *r)
 	const char *wrong = http_head_validate(head, HTTP_RESPONSE);
 	if (wrong) {
 		http_head_free(head);
-		return bad(r, "the response", "is malformed", wrong);
+		return print_error(r, "the response", "is malformed", wrong);
 	}
 	if (has_link && !r->scene.x->context.takes_links)
-		fputs("\nLink fields are no offers here: no [preload] section with link = yes "
-		      "takes the "
-		      "request.\n",
+		fputs("\nLink fields offer nothing here: no [preload] section with link = yes "
+		      "matches the request.\n",
 		    r->out);
 	explain_answer(&r->scene, head);
 	return EXPLAIN_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the run ---- */
 
-static void show_request(struct request *r)
+static void print_request(struct request *r)
 {
 	char address[64];
 	const struct explain_options *o = r->o;
@@ -216,17 +217,17 @@ static void show_request(struct request *r)
 	    kind_text(o->kind));
 }
 
-static void show_way(struct request *r)
+static void print_route(struct request *r)
 {
 	const struct conf_route *route = r->scene.x->context.route;
 	fprintf(r->out, "listen %s, route %s, origin %s\n",
 	    r->scene.listen ? r->scene.listen->name : "-", route->name, route->origin->name);
 }
 
-static void show_sum(struct request *r)
+static void print_sum(struct request *r)
 {
 	if (r->offers == 0) {
-		fputs("\nNothing is offered.\n", r->out);
+		fputs("\nThere are no offers.\n", r->out);
 		return;
 	}
 	fprintf(r->out, "\n%u offer%s:", r->offers, r->offers == 1 ? "" : "s");
@@ -247,20 +248,21 @@ static int play(struct request *r, const struct fetch_request *url)
 	const char *wrong = http_head_validate(head, HTTP_REQUEST);
 	if (wrong) {
 		http_head_free(head);
-		return bad(r, "the request", "is malformed", wrong);
+		return print_error(r, "the request", "is malformed", wrong);
 	}
-	show_request(r);
+	print_request(r);
 	const struct relay_cause *refusal = explain_ask(&r->scene, head, &detail);
 	if (refusal) {
 		fprintf(r->out, "answered %u by the gateway itself: %s\n", refusal->status,
 		    detail ? detail : refusal->name);
 		return EXPLAIN_OK;
 	}
-	show_way(r);
+	print_route(r);
 	explain_dispatch(&r->scene, true);
 	explain_pass(&r->scene);
 	if (!r->scene.wants_pushes)
-		fputs("\nThe origin is asked with ENABLE_PUSH=0: it does not even promise.\n",
+		fputs("\nThe request goes to the origin with ENABLE_PUSH=0: the origin sends no "
+		      "promises.\n",
 		    r->out);
 	int status = EXPLAIN_OK;
 	for (size_t i = 0; i < r->o->promise_count && status == EXPLAIN_OK; i++)
@@ -268,7 +270,7 @@ static int play(struct request *r, const struct fetch_request *url)
 	if (status == EXPLAIN_OK)
 		status = answer(r);
 	if (status == EXPLAIN_OK)
-		show_sum(r);
+		print_sum(r);
 	return status;
 }
 
@@ -280,9 +282,9 @@ int explain_url(const struct explain_options *o, const struct conf *conf, FILE *
 	int status = EXPLAIN_USAGE;
 	const struct conf_listen *listen = find_listen(&r, url.is_https);
 	if (wrong) {
-		bad(&r, "the URL", o->url, wrong);
+		print_error(&r, "the URL", o->url, wrong);
 	} else if (o->listen && !listen) {
-		bad(&r, "--listen", o->listen, "there is no such [listen] section");
+		print_error(&r, "--listen", o->listen, "there is no such [listen] section");
 	} else {
 		load_certificates(&r, listen);
 		open_manifests(&r);
@@ -291,7 +293,7 @@ int explain_url(const struct explain_options *o, const struct conf *conf, FILE *
 		    .listen = listen,
 		    .client = client_of(o, r.tls),
 		    .manifests = r.manifests,
-		    .settled = settled,
+		    .decided = on_decided,
 		    .context = &r,
 		};
 		explain_scene_init(&r.scene);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hop without connections: the relay, the policy, the store of held responses and the facts of an
- * offer are the data plane's own; the legs on both sides are stand-ins that take what they are
- * given. What only a live connection knows (rates, memory, what came of earlier pushes, what the
- * client has) is at its beginning: nothing has happened yet.
+ * A hop without connections. The relay, the policy, the held responses and the facts of an offer
+ * are the data plane's own code; the legs on both sides are stand-ins that accept everything. State
+ * of a live connection (rates, memory, feedback of earlier pushes, the client's diary) has its
+ * initial value.
  */
 #include "proxy/base/chunk.h"
 #include "proxy/base/ensure.h"
@@ -69,12 +69,12 @@ static const struct leg_ops leg_ops = {
     .detach = leg_detach,
 };
 
-/* ---- what the relay asks ---- */
+/* ---- relay callbacks ---- */
 
 static void dispatch(void *context, struct exchange *x)
 {
 	if (exchange_is_push(x))
-		return; /* its response is not thought of */
+		return; /* the pushed response is not simulated */
 	struct explain_scene *s = context;
 	s->wants_pushes = offer_wants_pushes(&s->base, &s->client, x);
 	const struct leg up = {.ops = &leg_ops, .carrier = s};
@@ -100,10 +100,10 @@ static void offer_facts(void *context, struct exchange *parent, struct http_head
 		offer->known = policy_diary_knows(&s->diary, key_of(promised), 0);
 	if (s->correct)
 		s->correct(s->context, offer);
-	s->deciding = offer; /* stands until it is settled */
+	s->deciding = offer; /* until report_verdict */
 }
 
-static void tell(struct explain_scene *s, const struct exchange *parent,
+static void report_verdict(struct explain_scene *s, const struct exchange *parent,
     const struct policy_offer *offer, struct policy_verdict verdict)
 {
 	struct explain_offer e = {
@@ -112,7 +112,7 @@ static void tell(struct explain_scene *s, const struct exchange *parent,
 	bool is_hinted = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
 	if (is_hinted && hints && hints->count > 0)
 		e.hint = hints->fields[hints->count - 1].value;
-	s->settled(s->context, &e);
+	s->decided(s->context, &e);
 	s->deciding = NULL;
 	if (parent->context.came_through)
 		return;
@@ -126,13 +126,13 @@ static void tell(struct explain_scene *s, const struct exchange *parent,
 static void offer_settled(void *context, struct exchange *parent, const struct policy_offer *offer,
     struct policy_verdict verdict)
 {
-	tell(context, parent, offer, verdict);
+	report_verdict(context, parent, offer, verdict);
 }
 
 static void push_promised(void *context, struct exchange *push)
 {
 	struct explain_scene *s = context;
-	tell(s, push->pushed.parent, s->deciding, push->pushed.verdict);
+	report_verdict(s, push->pushed.parent, s->deciding, push->pushed.verdict);
 }
 
 static void response_head(void *context, struct exchange *x, struct http_head *head)
@@ -229,7 +229,9 @@ void explain_scene_init(struct explain_scene *s)
 
 static void end_all(struct explain_scene *s)
 {
-	/* The client leaves, and then the rest has nobody. */
+	/*
+	 * End the client's exchanges first; what then remains has no client and is aborted below.
+	 */
 	list_for_each(&s->relay.live, gone, struct exchange, link)
 	{
 		if (exchange_is_over(gone) || gone->down.ops != &leg_ops)
@@ -270,7 +272,7 @@ struct http_head *explain_head(struct explain_scene *s)
 	return http_head_new(s->heads);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 const struct relay_cause *explain_ask(
     struct explain_scene *s, struct http_head *request, const char **detail)

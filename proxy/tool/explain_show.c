@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One offer in words: what it is, what was asked, the verdict, and what the client sees of it. */
+/*
+ * Prints one offer: its resource, the guards and rules that were asked, the verdict, and what the
+ * client gets.
+ */
 #include "policy/explain.h"
 #include "proxy/tool/explain.h"
 
@@ -21,7 +24,7 @@ static void print_string(FILE *out, const char *text)
 struct steps {
 	FILE *out;
 	struct policy_verdict verdict;
-	/* Guards since the last line, that let it pass. */
+	/* Guards that passed since the last line was printed. */
 	unsigned passed;
 	const char *first, *last;
 };
@@ -29,10 +32,10 @@ struct steps {
 static void end_line(struct steps *s)
 {
 	if (s->passed > 1)
-		fprintf(s->out, "   guards   %s ... %s: all %u let it pass\n", s->first, s->last,
-		    s->passed);
+		fprintf(
+		    s->out, "   guards   %s ... %s: all %u pass\n", s->first, s->last, s->passed);
 	else if (s->passed > 0)
-		fprintf(s->out, "   guard    %s lets it pass\n", s->first);
+		fprintf(s->out, "   guard    %s passes\n", s->first);
 	s->passed = 0;
 }
 
@@ -47,7 +50,7 @@ static void show_guard(struct steps *s, const struct policy_step *step)
 	end_line(s);
 	bool is_end = s->verdict.action == POLICY_DROP && s->verdict.reason == step->guard;
 	fprintf(s->out, "   guard    %s %s\n", step->guard->code,
-	    is_end ? "stops it" : "takes one half away");
+	    is_end ? "refuses" : "allows only half of hint+hold");
 }
 
 static void show_rule(struct steps *s, const struct policy_step *step)
@@ -64,7 +67,7 @@ static void show_rule(struct steps *s, const struct policy_step *step)
 	if (step->condition)
 		fprintf(s->out, ": %s does not hold\n", step->condition);
 	else
-		fputs(rule->shadow ? ": takes it, as a shadow\n" : ": takes it\n", s->out);
+		fputs(rule->shadow ? ": matches, as a shadow rule\n" : ": matches\n", s->out);
 }
 
 static void show_step(void *context, const struct policy_step *step)
@@ -76,7 +79,7 @@ static void show_step(void *context, const struct policy_step *step)
 		show_rule(s, step);
 }
 
-/* ---- what the client sees ---- */
+/* ---- what the client gets ---- */
 
 static void print_uri(FILE *out, const struct http_head *head)
 {
@@ -128,7 +131,7 @@ void explain_show(
 	if (e->was_decided)
 		print_uri(out, promised);
 	else
-		explain_print(out, promised->path); /* the reference as it stands */
+		explain_print(out, promised->path); /* the unresolved reference */
 	if (e->offer->as.len > 0) {
 		fputs(" as=", out);
 		explain_print(out, e->offer->as);
@@ -140,7 +143,7 @@ void explain_show(
 		decided = policy_explain(rules, NULL, e->offer, show_step, &s);
 	end_line(&s);
 	if (decided.action != v.action)
-		fprintf(out, "   then     %s was decided, and could not be done\n",
+		fprintf(out, "   then     %s was decided, but was not possible\n",
 		    policy_action_name(decided.action));
 	fprintf(out, "   verdict  %s", policy_action_name(v.action));
 	if (v.rule) {

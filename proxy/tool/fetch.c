@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `pushgate fetch`: one request and its pushes, on the project's own engine, as a table. */
+/*
+ * `pushgate fetch`: sends one request with the project's own engine and prints the response and its
+ * pushes as a table.
+ */
 #include "proxy/tool/fetch.h"
 #include "proxy/tool/tool.h"
 #include <signal.h>
@@ -30,7 +33,7 @@ int tool_fetch(int argc, char **argv)
 		struct fetch_result result;
 		signal(SIGPIPE, SIG_IGN);
 		fetch_run(&request, &result);
-		/* The body has standard output for itself. */
+		/* When the body goes to standard output, the table must not. */
 		FILE *out = request.output && strcmp(request.output, "-") == 0 ? stderr : stdout;
 		fetch_show(&request, &result, terminal_width(out), out);
 		if (result.error[0])

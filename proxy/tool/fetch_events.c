@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes back to `pushgate fetch`: the response and the pushes, as items of the result. A promise
- * is accepted only for the very origin that was asked (RFC 9113 8.4).
+ * Records the response and the pushes as items of the result. Fetch accepts a promise only for the
+ * origin of the request (RFC 9113 8.4).
  */
 #include "proxy/base/memory.h"
 #include "proxy/http/authority.h"
@@ -38,7 +38,7 @@ usec fetch_since_sent(const struct fetch *f)
 
 /* ---- items ---- */
 
-/* What a peer sends may not steer the terminal. */
+/* Replaces control bytes, so that a peer cannot control the terminal. */
 static char *printable(struct slice s)
 {
 	char *copy = memory_alloc(s.len + 1);
@@ -77,7 +77,7 @@ static void end_item(struct fetch *f, struct fetch_item *i, enum fetch_state sta
 
 /* ---- events ---- */
 
-static const char *why_refuse(struct fetch *f, const struct http_head *promised)
+static const char *refusal_of(struct fetch *f, const struct http_head *promised)
 {
 	const struct fetch_request *r = f->request;
 	struct slice scheme = r->is_https ? SLICE("https") : SLICE("http");
@@ -89,7 +89,7 @@ static const char *why_refuse(struct fetch *f, const struct http_head *promised)
 	    !http_authority_equal(&asked, &got))
 		return "another origin";
 	if (f->result->count > FETCH_PUSHES_MAX)
-		return "too many";
+		return "too many pushes";
 	return NULL;
 }
 
@@ -105,7 +105,7 @@ static void on_promise(struct fetch *f, struct h2_event *e)
 	struct fetch_item *i = fetch_add_item(f, h2_stream_id(e->promised), e->head->path);
 	i->promised = fetch_since_sent(f);
 	f->open++;
-	const char *why = why_refuse(f, e->head);
+	const char *why = refusal_of(f, e->head);
 	if (!why)
 		return;
 	h2_reset(f->wire.h2, e->promised, H2_PROTOCOL_ERROR);
@@ -194,8 +194,8 @@ void fetch_lose_all(struct fetch *f)
 static void on_failed(struct fetch *f, const struct h2_event *e)
 {
 	if (e->fault)
-		fetch_fail(f, FETCH_PROTOCOL, "the server broke the protocol: %s (%s)",
-		    e->fault->text, e->fault->section);
+		fetch_fail(f, FETCH_PROTOCOL, "the server violated HTTP/2: %s (%s)", e->fault->text,
+		    e->fault->section);
 	else if (e->code)
 		fetch_fail(
 		    f, FETCH_PROTOCOL, "the connection ended with %s", h2_code_name(e->code));

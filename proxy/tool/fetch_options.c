@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options and the URL of `pushgate fetch` (RFC 3986 3, http and https alone). */
+/* Reads the options and the URL of `pushgate fetch` (RFC 3986 3; http and https only). */
 #include "proxy/base/ascii.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/authority.h"
@@ -14,23 +14,22 @@
 static const char help_text[] =
     "usage: pushgate fetch [options] URL\n"
     "\n"
-    "Gets an http (h2c) or https (h2) URL over HTTP/2 and shows when it and what was pushed with "
-    "it arrived.\n"
+    "Gets an http (h2c) or https (h2) URL over HTTP/2 and shows when the response and its pushes\n"
+    "arrived.\n"
     "\n"
     "      --no-push            announce ENABLE_PUSH=0\n"
     "  -k, --insecure           do not verify the server's certificate\n"
     "      --cacert FILE        trust these certificates (PEM) instead of the system's\n"
     "  -H, --header 'N: VALUE'  add a field\n"
-    "  -X, --request METHOD     instead of GET (POST with -d)\n"
+    "  -X, --request METHOD     use METHOD (default: GET, or POST with -d)\n"
     "  -d, --data DATA|@FILE    send a body\n"
-    "  -o, --output FILE        write the response's body there (-: standard output)\n"
-    "      --trace              print each frame, one a line, to standard error\n"
-    "      --max-time SECONDS   give up after that time\n"
-    "      --connect HOST:PORT  connect there, whatever the URL says\n"
+    "  -o, --output FILE        write the response's body to FILE (-: standard output)\n"
+    "      --trace              print each frame on a line of standard error\n"
+    "      --max-time SECONDS   give up after this time\n"
+    "      --connect HOST:PORT  connect to this address instead of the URL's\n"
     "\n"
-    "Exit status: 0 a whole 2xx or 3xx response, 2 wrong use, 6 no such host, 7 no connection, 22 "
-    "another\n"
-    "status, 23 cannot write, 28 too late, 60 TLS, 92 the exchange failed.\n";
+    "Exit status: 0 a complete 2xx or 3xx response, 2 wrong arguments, 6 unknown host, 7 cannot\n"
+    "connect, 22 another status, 23 cannot write, 28 timeout, 60 TLS error, 92 HTTP/2 error.\n";
 
 static struct slice part_until(struct slice s, const char *stops)
 {
@@ -92,7 +91,7 @@ const char *fetch_parse_url(struct fetch_request *r, const char *url)
 	return NULL;
 }
 
-static int complain(const char *what, const char *word)
+static int usage_error(const char *what, const char *word)
 {
 	fprintf(stderr, "pushgate fetch: %s%s%s; see `pushgate fetch --help`\n", what,
 	    word ? " " : "", word ? word : "");
@@ -103,9 +102,9 @@ static int add_header(struct fetch_request *r, char *text)
 {
 	char *colon = strchr(text + (*text == ':'), ':');
 	if (!colon || colon == text)
-		return complain("a header must look like 'Name: value', not", text);
+		return usage_error("a header must look like 'Name: value', not", text);
 	if (r->header_count == FETCH_HEADERS_MAX)
-		return complain("too many headers", NULL);
+		return usage_error("too many headers", NULL);
 	for (char *p = text; p < colon; p++)
 		*p = ascii_lower(*p);
 	struct fetch_header *h = &r->headers[r->header_count++];
@@ -136,7 +135,8 @@ static int read_body(struct fetch_request *r, const char *text)
 	if (f != stdin)
 		fclose(f);
 	r->body = slice_of(r->body_file, size);
-	return is_whole ? FETCH_OK : complain("the body is too large or cannot be read:", text + 1);
+	return is_whole ? FETCH_OK
+			: usage_error("the body is too large or cannot be read:", text + 1);
 }
 
 static int set_max_time(struct fetch_request *r, const char *text)
@@ -144,7 +144,7 @@ static int set_max_time(struct fetch_request *r, const char *text)
 	char *end;
 	double seconds = strtod(text, &end);
 	if (*end || end == text || !isfinite(seconds) || seconds <= 0 || seconds > 1e6)
-		return complain("--max-time takes seconds, not", text);
+		return usage_error("--max-time takes seconds, not", text);
 	r->max_time = (usec)(seconds * 1e6) + 1;
 	return FETCH_OK;
 }
@@ -153,7 +153,7 @@ static int set_connect(struct fetch_request *r, const char *text)
 {
 	struct http_authority a;
 	if (!http_authority_parse(slice_of_string(text), SLICE(""), &a) || !a.port_given)
-		return complain("--connect takes HOST:PORT, not", text);
+		return usage_error("--connect takes HOST:PORT, not", text);
 	free(r->connect_host);
 	r->connect_host = host_without_brackets(a.host);
 	r->connect_port = a.port;
@@ -169,7 +169,7 @@ enum {
 	OPTION_HELP
 };
 
-static int take_option(struct fetch_request *r, int option, char **argv)
+static int set_option(struct fetch_request *r, int option, char **argv)
 {
 	switch (option) {
 	case OPTION_NO_PUSH:
@@ -202,9 +202,9 @@ static int take_option(struct fetch_request *r, int option, char **argv)
 		r->output = optarg;
 		return FETCH_OK;
 	case ':':
-		return complain("a value is missing after", argv[optind - 1]);
+		return usage_error("a value is missing after", argv[optind - 1]);
 	}
-	return complain("unknown option", argv[optind - 1]);
+	return usage_error("unknown option", argv[optind - 1]);
 }
 
 int fetch_parse(struct fetch_request *r, int argc, char **argv)
@@ -227,16 +227,16 @@ int fetch_parse(struct fetch_request *r, int argc, char **argv)
 	opterr = 0;
 	optind = 1;
 	for (int option; (option = getopt_long(argc, argv, ":kH:X:d:o:", longs, NULL)) != -1;) {
-		int status = take_option(r, option, argv);
+		int status = set_option(r, option, argv);
 		if (status != FETCH_OK)
 			return status;
 	}
 	if (optind + 1 != argc)
-		return complain(optind < argc ? "one URL at a time:" : "a URL is missing",
+		return usage_error(optind < argc ? "one URL at a time:" : "a URL is missing",
 		    optind < argc ? argv[optind + 1] : NULL);
 	const char *wrong = fetch_parse_url(r, argv[optind]);
 	if (wrong)
-		return complain(wrong, NULL);
+		return usage_error(wrong, NULL);
 	if (!r->method)
 		r->method = r->has_body ? "POST" : "GET";
 	return FETCH_OK;

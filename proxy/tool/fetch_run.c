@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client behind `pushgate fetch`: connects (each address in turn), sends one request, and ends
- * when all that came with it is there. What comes is taken in fetch_events.c.
+ * The client of `pushgate fetch`: tries each address until one connects, sends one request, and
+ * ends when the response and all pushes have ended. fetch_events.c handles the events.
  */
 #include "proxy/base/hash.h"
 #include "proxy/limits.h"
@@ -85,7 +85,7 @@ static void trace(void *context, const char *line)
 	fprintf(stderr, "%9.3f ms  %s\n", (double)(clock_monotonic() - f->started) / 1e3, line);
 }
 
-static void speak(struct fetch *f)
+static void start_http2(struct fetch *f)
 {
 	struct h2_settings settings = h2_settings_initial;
 	settings.enable_push = !f->request->no_push;
@@ -100,7 +100,7 @@ static void speak(struct fetch *f)
 	    .trace = f->request->trace ? trace : NULL,
 	    .trace_context = f,
 	};
-	link_speak(&f->wire, H2_CLIENT, &settings, &f->limits, &env);
+	link_start_http2(&f->wire, H2_CLIENT, &settings, &f->limits, &env);
 	send_request(f);
 }
 
@@ -113,11 +113,11 @@ static void on_opened(void *link)
 	    f->tls ? ", " : "", version);
 	if (f->tls && !slice_equal(net_conn_alpn(l->net), SLICE("h2"))) {
 		fetch_fail(f, FETCH_PROTOCOL,
-		    "the server does not speak HTTP/2: it did not choose h2 (ALPN)");
+		    "the server does not start_http2 HTTP/2: it did not choose h2 (ALPN)");
 		fetch_finish(f);
 		return;
 	}
-	speak(f);
+	start_http2(f);
 }
 
 static void connect_next(struct fetch *f);
@@ -176,7 +176,7 @@ static bool prepare(struct fetch *f)
 	f->address_count = net_resolve(host, r->connect_host ? r->connect_port : r->port,
 	    f->addresses, FETCH_ADDRESSES_MAX, &why);
 	if (f->address_count == 0) {
-		fetch_fail(f, FETCH_RESOLVE, "cannot find %s: %s", host, why);
+		fetch_fail(f, FETCH_RESOLVE, "cannot resolve %s: %s", host, why);
 		return false;
 	}
 	if (r->is_https) {
@@ -200,7 +200,7 @@ static bool prepare(struct fetch *f)
 	return true;
 }
 
-static void too_late(void *context)
+static void on_timeout(void *context)
 {
 	struct fetch *f = context;
 	fetch_fail(
@@ -210,8 +210,8 @@ static void too_late(void *context)
 	fetch_finish(f);
 }
 
-/* GOAWAY, and time for it to leave. */
-static void say_goodbye(struct fetch *f)
+/* Sends GOAWAY, and runs the loop so that it leaves before the connection is closed. */
+static void close_connection(struct fetch *f)
 {
 	if (f->wire.net && f->wire.h2 && net_conn_is_open(f->wire.net)) {
 		h2_terminate(f->wire.h2, H2_NO_ERROR, SLICE(""));
@@ -222,7 +222,7 @@ static void say_goodbye(struct fetch *f)
 	net_run_once(f->loop, 0);
 }
 
-static void judge(struct fetch *f)
+static void set_exit_status(struct fetch *f)
 {
 	struct fetch_result *result = f->result;
 	if (f->output && (f->output == stdout ? fflush(f->output) : fclose(f->output)) != 0)
@@ -230,10 +230,10 @@ static void judge(struct fetch *f)
 		    f, FETCH_WRITE, "cannot write %s: %s", f->request->output, strerror(errno));
 	const struct fetch_item *main_item = result->items;
 	if (result->count == 0 || main_item->state != FETCH_COMPLETE)
-		fetch_fail(f, FETCH_PROTOCOL, "the response did not come whole");
+		fetch_fail(f, FETCH_PROTOCOL, "the response is incomplete");
 	else if (main_item->status < 200 || main_item->status > 399)
 		fetch_fail(f, FETCH_STATUS, "the server answered %u", main_item->status);
-	/* What happened to a push does not spoil the response. */
+	/* A failed push does not make a complete response a failure. */
 	else if (result->exit_status == FETCH_PROTOCOL)
 		result->exit_status = FETCH_OK;
 }
@@ -247,15 +247,15 @@ void fetch_run(const struct fetch_request *r, struct fetch_result *result)
 	f.loop = net_loop_new(f.chunks);
 	budget_init(&f.budget, NULL, MEMORY_BYTES);
 	link_init(&f.wire, f.loop, &fetch_link_ops, &f);
-	net_timer_init(&f.limit, f.loop, too_late, &f);
+	net_timer_init(&f.limit, f.loop, on_timeout, &f);
 	if (prepare(&f)) {
 		net_timer_set(&f.limit, clock_after(f.started, r->max_time));
 		connect_next(&f);
 		net_run(f.loop);
 		result->total = f.sent ? fetch_since_sent(&f) : 0;
-		say_goodbye(&f);
+		close_connection(&f);
 	}
-	judge(&f);
+	set_exit_status(&f);
 	net_timer_fini(&f.limit);
 	link_fini(&f.wire);
 	net_tls_free(f.tls);

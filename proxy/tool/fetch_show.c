@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The waterfall: a line for the response and each push, with bars on one scale of time. */
+/*
+ * The waterfall table: one line for the response and for each push, with bars on a common time
+ * scale.
+ */
 #include "proxy/tool/fetch.h"
 
-/* Bytes of a column's text. */
+/* Buffer size for one column's text. */
 #define CELL 24
 
 #define BAR_LEAST 10u
 #define BAR_MOST 200u
 #define PATH_LEAST 16u
-/* Everything but the bar and the path. */
+/* Width of all columns but the bar and the path. */
 #define FIXED_COLUMNS 52u
 
 static void format_time(char cell[CELL], usec at)
@@ -35,7 +38,7 @@ static size_t scale(usec at, usec total, size_t columns)
 	return column < columns ? column : columns - 1;
 }
 
-/* `p` promised, `.` waiting, `=` receiving, `x` broken off. */
+/* `p` promised, `.` waiting, `=` receiving, `x` not completed. */
 static void draw_bar(const struct fetch_item *i, usec total, char *bar, size_t columns)
 {
 	memset(bar, ' ', columns);
@@ -113,17 +116,17 @@ static void show_summary(
     const struct fetch_request *r, const struct fetch_result *result, FILE *out)
 {
 	uint64_t bytes = 0;
-	size_t whole = 0;
+	size_t complete = 0;
 	for (size_t i = 0; i < result->count; i++) {
 		bytes += result->items[i].bytes;
-		whole += i > 0 && result->items[i].state == FETCH_COMPLETE;
+		complete += i > 0 && result->items[i].state == FETCH_COMPLETE;
 	}
 	char size[CELL], total[CELL];
 	format_size(size, bytes);
 	format_time(total, result->total);
-	fprintf(out, "%s %s\n%s: %zu push%s promised, %zu whole; %s in %s\n\n", r->method, r->url,
-	    result->protocol, result->count - 1, result->count == 2 ? "" : "es", whole, size,
-	    total);
+	fprintf(out, "%s %s\n%s: %zu push%s promised, %zu complete; %s in %s\n\n", r->method,
+	    r->url, result->protocol, result->count - 1, result->count == 2 ? "" : "es", complete,
+	    size, total);
 }
 
 void fetch_show(

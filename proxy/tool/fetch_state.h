@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A fetch under way: fetch_run.c drives it, fetch_events.c takes what comes. Private to the two. */
+/*
+ * The state of a running fetch: fetch_run.c drives it, fetch_events.c handles its events. Private
+ * to these files.
+ */
 #ifndef PUSHGATE_TOOL_FETCH_STATE_H
 #define PUSHGATE_TOOL_FETCH_STATE_H
 
@@ -24,20 +27,20 @@ struct fetch {
 	struct net_address addresses[FETCH_ADDRESSES_MAX];
 	size_t address_count, next_address;
 	usec started, sent;
-	struct slice unsent;      /* of the request's body */
-	struct h2_stream *stream; /* the request's, while it is alive */
-	size_t open;              /* items under way */
+	struct slice unsent;      /* rest of the request's body */
+	struct h2_stream *stream; /* the request's; NULL after a reset */
+	size_t open;              /* items that have not ended */
 	FILE *output;             /* NULL = discard */
 	bool is_over;
 };
 
-/* Only the first reason is told. */
+/* Sets exit status and message; only the first call counts. */
 __attribute__((format(printf, 3, 4))) void fetch_fail(
     struct fetch *f, int status, const char *format, ...);
 void fetch_finish(struct fetch *f);           /* ends the loop */
-usec fetch_since_sent(const struct fetch *f); /* never 0, which means that it has not happened */
+usec fetch_since_sent(const struct fetch *f); /* at least 1: 0 means "not yet" */
 struct fetch_item *fetch_add_item(struct fetch *f, uint32_t id, struct slice path);
-void fetch_lose_all(struct fetch *f); /* that is under way: the connection is gone */
+void fetch_lose_all(struct fetch *f); /* ends all open items: the connection has ended */
 void fetch_on_event(void *fetch, struct h2_event *e);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes into the engine, events to the owner, frames into the socket, and the engine's clock. */
+/*
+ * Passes bytes to the engine, events to the owner, frames to the socket, and the time to the
+ * engine.
+ */
 #include "proxy/tool/link.h"
 #include "proxy/base/ensure.h"
 
@@ -26,7 +29,7 @@ void link_init(struct link *l, struct net_loop *loop, const struct link_ops *ops
 	net_timer_init(&l->timer, loop, tick, l);
 }
 
-void link_speak(struct link *l, enum h2_role role, const struct h2_settings *settings,
+void link_start_http2(struct link *l, enum h2_role role, const struct h2_settings *settings,
     const struct h2_limits *limits, const struct h2_env *env)
 {
 	ensure(!l->h2);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See log_lines.h. A push names its parent by worker and number, which are not unique over time. */
+/*
+ * See log_lines.h. A push names its parent by worker and id; after a restart a worker uses the same
+ * ids again.
+ */
 #include "proxy/tool/log_lines.h"
 
 #include "proxy/base/memory.h"
@@ -36,17 +39,17 @@ static void add_line(struct log_lines *l, const char *text, size_t len, size_t n
 	};
 }
 
-static int by_name(const struct log_line *a, const struct log_line *b)
+static int compare_ids(const struct log_line *a, const struct log_line *b)
 {
 	if (a->worker != b->worker)
 		return a->worker < b->worker ? -1 : 1;
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static int by_name_and_line(const void *left, const void *right)
+static int compare_ids_and_lines(const void *left, const void *right)
 {
 	const struct log_line *a = left, *b = right;
-	int d = by_name(a, b);
+	int d = compare_ids(a, b);
 	return d ? d : (a->number > b->number) - (a->number < b->number);
 }
 
@@ -55,30 +58,36 @@ static size_t lines_between(const struct log_line *a, const struct log_line *b)
 	return a->number > b->number ? a->number - b->number : b->number - a->number;
 }
 
-/* The push's parent so far, or this request of its name if that is nearer. */
-static void take_nearer(struct log_line *push, const struct log_line *request)
+/*
+ * Makes the request the push's parent, if it has the right id and is nearer than the present
+ * parent.
+ */
+static void choose_nearer_parent(struct log_line *push, const struct log_line *request)
 {
-	if (!request || by_name(request, push) != 0)
+	if (!request || compare_ids(request, push) != 0)
 		return;
 	if (!push->parent || lines_between(push, request) < lines_between(push, push->parent))
 		push->parent = request;
 }
 
-/* A worker that was started again begins to count again: of several requests of one name the
- * nearest line counts. In their order that is the last before the push or the first behind it. */
+/*
+ * A restarted worker counts its ids from the beginning. Of several requests with one id, the
+ * nearest line is the parent. In sorted order that is the last one before the push or the first one
+ * after it.
+ */
 static void find_parents(struct log_lines *l)
 {
 	const struct log_line *request = NULL;
 	for (size_t i = 0; i < l->count; i++) {
 		if (l->lines[i].is_push)
-			take_nearer(&l->lines[i], request);
+			choose_nearer_parent(&l->lines[i], request);
 		else
 			request = &l->lines[i];
 	}
 	request = NULL;
 	for (size_t i = l->count; i-- > 0;) {
 		if (l->lines[i].is_push)
-			take_nearer(&l->lines[i], request);
+			choose_nearer_parent(&l->lines[i], request);
 		else
 			request = &l->lines[i];
 	}
@@ -92,7 +101,7 @@ void log_lines_read(struct log_lines *l, FILE *log)
 		add_line(l, text, (size_t)n, ++number);
 	free(text);
 	if (l->count > 0)
-		qsort(l->lines, l->count, sizeof(*l->lines), by_name_and_line);
+		qsort(l->lines, l->count, sizeof(*l->lines), compare_ids_and_lines);
 	find_parents(l);
 }
 

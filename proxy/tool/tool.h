@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line's own programs, and the built-in demo origin. */
+/* The commands fetch and explain, and the built-in demo origin. */
 #ifndef PUSHGATE_TOOL_TOOL_H
 #define PUSHGATE_TOOL_TOOL_H
 
@@ -8,19 +8,22 @@
 /* `pushgate fetch [options] URL`: argv[0] is "fetch". Returns the exit status. */
 int tool_fetch(int argc, char **argv);
 
-/* The configuration where no -c names one. */
+/* The configuration file unless -c names another. */
 #define TOOL_DEFAULT_CONF "/etc/pushgate/pushgate.ini"
 /* `pushgate explain [options] URL`, or with --log FILE: argv[0] is "explain". Returns the exit
  * status. */
 int tool_explain(int argc, char **argv);
 
 /*
- * The demo origin: a real HTTP/2 server engine in the same loop behind socketpairs; a small site
- * (HTML, CSS, JS, images) that pushes its assets.
+ * The demo origin: an HTTP/2 server in the same loop, reached over socketpairs. It serves a small
+ * site (HTML, CSS, JS, images) and pushes its assets.
  */
 struct demo_origin;
 struct demo_origin *demo_origin_new(struct net_loop *l, struct chunk_pool *chunks, uint64_t seed);
-/* A connected socket whose other end the demo serves as an h2c server, yours; -1 on failure. */
+/*
+ * Returns a connected socket, owned by the caller; the demo serves h2c on its other end. -1 on
+ * failure.
+ */
 int demo_origin_connect(void *demo);
 void demo_origin_free(struct demo_origin *d);
 

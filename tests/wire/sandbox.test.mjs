@@ -143,7 +143,7 @@ for (const args of [[], ['--single']]) {
 		fs.writeFileSync(manifest, '{"/a.css": {"type": "style"}}');
 		try {
 			const unwritable = await run(await basic({ 'learned-file': path.join(closed, 'learned.json') }, section('preload p', { learned: 'apply' })), { args });
-			assert.deepEqual([unwritable.code, /cannot write .*learned\.json in its folder: Permission denied/.test(unwritable.said)], [1, true], unwritable.said);
+			assert.deepEqual([unwritable.code, /cannot write .*learned\.json: its folder is not writable: Permission denied/.test(unwritable.said)], [1, true], unwritable.said);
 			const unreadable = await run(await basic({}, section('preload p', { manifest })), { args });
 			assert.deepEqual([unreadable.code, /the manifest .*push\.json .*Permission denied/.test(unreadable.said)], [1, true], unreadable.said);
 		} finally {

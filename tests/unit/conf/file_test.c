@@ -109,9 +109,9 @@ static void include_cycles_and_missing_includes_are_refused(void **state)
 	write_file("a.ini", "include = b.ini\n");
 	write_file("b.ini", "include = a.ini\ninclude = main.ini\ninclude = b.ini\n");
 	assert_null(load_main(false,
-	    "@/b.ini:1: '@/a.ini' is included already at @/main.ini:1; include a file once\n"
+	    "@/b.ini:1: '@/a.ini' is already included at @/main.ini:1; include a file once\n"
 	    "@/b.ini:2: '@/main.ini' includes itself; include other files\n"
-	    "@/b.ini:3: '@/b.ini' is included already at @/a.ini:1; include a file once\n"
+	    "@/b.ini:3: '@/b.ini' is already included at @/a.ini:1; include a file once\n"
 	    "@/main.ini:2: '@/gone.ini' cannot be read: No such file or directory; name a readable "
 	    "file\n"));
 }
@@ -127,8 +127,7 @@ static void include_depth_is_bounded(void **state)
 		write_file(name, text);
 	}
 	assert_null(load_main(false,
-	    "@/7.ini:1: files include one another more than 8 deep; include it from a "
-	    "file above\n"));
+	    "@/7.ini:1: includes are nested more than 8 deep; include the file from a file above\n"));
 }
 
 #define TLS_LISTEN "[listen l]\naddress = 127.0.0.1:8443\ncertificate = c.pem\nkey = k.pem\n"
@@ -213,8 +212,7 @@ static void names_are_looked_up(void **state)
 	conf_free(c);
 	/* An empty label can be looked up nowhere, so nobody is asked. */
 	write_file("main.ini", LOAD_LISTEN LOAD_ROUTE "[origin o]\nserver = h2c://no..where:81\n");
-	assert_null(load_main(true, "@/main.ini:6: the name 'no..where' has no address; correct it "
-				    "or write an IP address\n"));
+	assert_null(load_main(true, "@/main.ini:6: the host 'no..where' has no address; correct the name or write an IP address\n"));
 }
 
 static void users_are_looked_up(void **state)
@@ -222,8 +220,7 @@ static void users_are_looked_up(void **state)
 	(void)state;
 	write_file("main.ini", LOAD_REST "[server]\nuser = no user of this name\n");
 	assert_null(load_main(true,
-	    "@/main.ini:8: there is no user 'no user of this name'; name one that exists or "
-	    "leave it out\n"));
+	    "@/main.ini:8: there is no user 'no user of this name'; name an existing user or remove the line\n"));
 	write_file("main.ini", LOAD_REST "[server]\nuser = root\naccess-log = logs/access\n");
 	struct conf *c = load_main(true, "");
 	assert_non_null(c);

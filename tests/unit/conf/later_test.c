@@ -135,13 +135,12 @@ static void cookie_needs_a_key_a_name_and_a_diary(void **state)
 	(void)state;
 	refused(LOAD_REST "[server]\ndiary-cookie = known\ndiary-entries = 0\n",
 	    "test.ini:8: diary-cookie has no key; add diary-cookie-key = FILE\n"
-	    "test.ini:8: diary-cookie has no diary; make diary-entries larger than 0\n");
+	    "test.ini:8: diary-cookie needs a diary; set diary-entries to more than 0\n");
 	refused(LOAD_REST
 	    "[server]\ndiary-cookie = a=b\ndiary-cookie-key = a\ndiary-cookie-key = b\n"
 	    "diary-cookie-key = c\n",
 	    "test.ini:8: bad value 'a=b' for diary-cookie; write off or a cookie's name\n"
-	    "test.ini:11: there are more than 2 diary-cookie-key; keep the newest and the one "
-	    "before\n");
+	    "test.ini:11: there are more than 2 diary-cookie-key options; keep the newest two\n");
 }
 
 static void key_file(const char *path, size_t bytes)
@@ -172,9 +171,7 @@ static void keys_are_read_from_their_files(void **state)
 		key_file(path, rows[i].bytes);
 		struct load load = everything(text, true);
 		snprintf(errors, sizeof errors,
-		    "test.ini:9: the diary-cookie-key file '%s' has %s bytes; write 16 to 1024 "
-		    "random ones "
-		    "into it\n",
+		    "test.ini:9: the diary-cookie-key file '%s' has %s bytes; write 16 to 1024 random bytes into it\n",
 		    path, rows[i].wrong ? rows[i].wrong : "");
 		assert_string_equal(load.errors, rows[i].wrong ? errors : "");
 		if (load.conf)
@@ -224,20 +221,15 @@ static void fields_that_are_not_ours_to_change_are_refused(void **state)
 	    "request-set = X-A\nrequest-remove = X-A: b\nresponse-add = X A: b\nresponse-add = "
 	    "x-a: \001\n"
 	    "request-remove = a b\n",
-	    "test.ini:7: bad value ':path: /x' for request-set; pseudo-fields are not to be "
-	    "changed; name a field\n"
-	    "test.ini:8: bad value 'Connection: close' for request-set; it belongs to one hop\n"
-	    "test.ini:9: bad value 'Transfer-Encoding' for request-remove; it belongs to one hop\n"
-	    "test.ini:10: bad value 'Content-Length: 1' for response-set; it says how the message "
-	    "is framed\n"
-	    "test.ini:11: bad value 'host: a' for request-set; it names what is asked for; see "
-	    "host of [origin "
-	    "NAME]\n"
+	    "test.ini:7: bad value ':path: /x' for request-set; pseudo-fields cannot be changed; name a field\n"
+	    "test.ini:8: bad value 'Connection: close' for request-set; pushgate itself sets the fields of one hop\n"
+	    "test.ini:9: bad value 'Transfer-Encoding' for request-remove; pushgate itself sets the fields of one hop\n"
+	    "test.ini:10: bad value 'Content-Length: 1' for response-set; pushgate itself sets the length of a message\n"
+	    "test.ini:11: bad value 'host: a' for request-set; set host of [origin NAME] instead\n"
 	    "test.ini:12: bad value 'X-A' for request-set; write NAME: VALUE\n"
 	    "test.ini:13: bad value 'X-A: b' for request-remove; write the field's NAME alone\n"
 	    "test.ini:14: bad value 'X A: b' for response-add; write NAME: VALUE\n"
-	    "test.ini:15: bad value 'x-a: ?' for response-add; the value has control characters; "
-	    "write text\n"
+	    "test.ini:15: bad value 'x-a: ?' for response-add; the value has control characters; remove them\n"
 	    "test.ini:16: bad value 'a b' for request-remove; write the field's NAME alone\n");
 }
 
@@ -328,7 +320,7 @@ static void bad_adds_are_refused(void **state)
 	    "test.ini:14: bad value 'as=style' for add; give each parameter once\n"
 	    "test.ini:15: bad value 'rel=preload' for add; write as=, type=, crossorigin=, "
 	    "fetchpriority= or "
-	    "media= behind the path\n"
+	    "media= after the path\n"
 	    "test.ini:16: bad value '\"media=x' for add; close the quotation with a '\"'\n"
 	    "test.ini:17: bad value 'yes' for learned; write off, propose or apply\n");
 }

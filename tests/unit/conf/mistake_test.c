@@ -44,7 +44,7 @@ static void option_before_any_section_is_refused(void **state)
 {
 	(void)state;
 	assert_refused("workers = 2\n" LOAD_REST,
-	    "test.ini:1: 'workers' stands before any section; put it "
+	    "test.ini:1: 'workers' is before the first section; put it "
 	    "below [server] or another header\n");
 }
 
@@ -177,15 +177,15 @@ static void section_names_are_checked(void **state)
 	    "test.ini:8: bad name 'a b'; use letters, digits, '.', '_' and '-'\n"
 	    "test.ini:10: [server] takes no name; write [server]\n"
 	    "test.ini:11: the section header has no ']'; write [section NAME]\n"
-	    "test.ini:12: there is text behind the section header; write it on the next line\n");
+	    "test.ini:12: there is text after the section header; write it on the next line\n");
 }
 
 static void line_that_is_nothing_is_refused(void **state)
 {
 	(void)state;
 	assert_refused(LOAD_REST "[server]\nworkers 2\n= 3\n",
-	    "test.ini:8: this is no section, option or comment; write key = value\n"
-	    "test.ini:9: this is no section, option or comment; write key = value\n");
+	    "test.ini:8: the line is not a section, option or comment; write key = value\n"
+	    "test.ini:9: the line is not a section, option or comment; write key = value\n");
 }
 
 static void route_to_nowhere_is_refused(void **state)
@@ -207,7 +207,7 @@ static void address_in_use_by_another_listen_is_refused(void **state)
 {
 	(void)state;
 	assert_refused(LOAD_REST "[listen m]\n\naddress = 127.0.0.1:8443\n",
-	    "test.ini:9: 127.0.0.1:8443 is used already by [listen l] at test.ini:2; choose "
+	    "test.ini:9: 127.0.0.1:8443 is already used by [listen l] at test.ini:2; choose "
 	    "another address\n");
 }
 
@@ -239,11 +239,11 @@ static void server_that_is_none_is_refused(void **state)
 	static const struct {
 		const char *server, *wrong;
 	} cases[] = {
-	    {"example.com:80", "it has no known scheme"},
-	    {"h2://", "that is no HOST:PORT"},
-	    {"h2://user@host:1", "that is no HOST:PORT"},
-	    {"h2c://host:0", "that is no HOST:PORT"},
-	    {"h2c://host:80/path", "a path has no place in it"},
+	    {"example.com:80", "its scheme is unknown"},
+	    {"h2://", "it is not HOST:PORT"},
+	    {"h2://user@host:1", "it is not HOST:PORT"},
+	    {"h2c://host:0", "it is not HOST:PORT"},
+	    {"h2c://host:80/path", "it must not have a path"},
 	    {"h2c+unix:relative", "a unix socket needs an absolute path"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -397,9 +397,7 @@ static void rule_behind_an_unconditional_one_is_refused(void **state)
 	(void)state;
 	assert_refused(LOAD_REST
 	    "[push all]\naction = drop\n[push late]\npath = /a\naction = forward\n",
-	    "test.ini:9: [push late] is never reached, as [push all] at test.ini:7 takes all that "
-	    "it would; put "
-	    "it first or remove it\n");
+	    "test.ini:9: [push late] is never reached, because [push all] at test.ini:7 matches all its offers; put it first or remove it\n");
 }
 
 static void rule_equal_to_an_earlier_one_is_refused(void **state)
@@ -407,9 +405,7 @@ static void rule_equal_to_an_earlier_one_is_refused(void **state)
 	(void)state;
 	assert_refused(LOAD_REST
 	    "[push a]\nhost = X y\naction = drop\n[push b]\nhost = y, x\naction = forward\n",
-	    "test.ini:10: [push b] is never reached, as [push a] at test.ini:7 takes all that it "
-	    "would; put it "
-	    "first or remove it\n");
+	    "test.ini:10: [push b] is never reached, because [push a] at test.ini:7 matches all its offers; put it first or remove it\n");
 }
 
 static void rule_that_looks_shadowed_is_a_warning(void **state)
@@ -417,7 +413,7 @@ static void rule_that_looks_shadowed_is_a_warning(void **state)
 	(void)state;
 	struct load load = load_fine(LOAD_REST "[push a]\npath = /a*\naction = drop\n"
 					       "[push b]\npath = /a/b*\naction = forward\n",
-	    "test.ini:10: warning: [push b] seems never to be reached, as [push a] at test.ini:7 "
+	    "test.ini:10: warning: [push b] is probably never reached, because [push a] at test.ini:7 "
 	    "looks wider; "
 	    "put the narrower rule first\n");
 	assert_int_equal(load.conf->policy.count, 2);
@@ -430,15 +426,12 @@ static void limit_that_is_in_the_way_of_another_option_is_a_warning(void **state
 	struct load load = load_fine(LOAD_ROUTE LOAD_LISTEN
 	    "max-concurrent-streams = 1000\n"
 	    "max-field-block = 32k\n" LOAD_ORIGIN "limit-promises = 10/s\nmax-header-list = 256k\n",
-	    "test.ini:6: warning: max-field-block is smaller than max-header-list, so that a large "
-	    "head ends the connection; make it larger\n"
+	    "test.ini:6: warning: max-field-block is smaller than max-header-list, so that a large head ends the connection; set it to at least the same size\n"
 	    "test.ini:5: warning: the burst of limit-resets is smaller than "
 	    "max-concurrent-streams, so that a client may not cancel all its requests at once; "
 	    "make it larger\n"
-	    "test.ini:10: warning: max-field-block is smaller than max-header-list, so that a "
-	    "large head ends the connection; make it larger\n"
-	    "test.ini:9: warning: limit-promises is below promise-rate of [server], which would "
-	    "refuse promises one by one before; make it larger\n");
+	    "test.ini:10: warning: max-field-block is smaller than max-header-list, so that a large head ends the connection; set it to at least the same size\n"
+	    "test.ini:9: warning: limit-promises is below promise-rate of [server], so that it ends the connection before promise-rate refuses promises; make it larger\n");
 	load_free(&load);
 }
 
@@ -457,8 +450,7 @@ static void memory_that_one_connection_can_use_up_is_a_warning(void **state)
 	load = load_fine(LOAD_REST "[server]\nmemory = 33M\n", "");
 	load_free(&load);
 	load = load_fine(LOAD_REST "[server]\nhold-max-bytes = 17M\n",
-	    "test.ini:8: warning: hold-max-bytes is larger than connection-memory, which comes "
-	    "first\n");
+	    "test.ini:8: warning: hold-max-bytes is larger than connection-memory, which is reached first; make it smaller\n");
 	load_free(&load);
 }
 
@@ -467,7 +459,7 @@ static void tls_option_of_a_cleartext_origin_is_a_warning(void **state)
 	(void)state;
 	struct load load =
 	    load_fine(LOAD_REST "[origin p]\nserver = h2c://127.0.0.1:1\ntls-verify = no\n",
-		"test.ini:9: warning: tls-verify has no effect, as the server is not h2://; remove "
+		"test.ini:9: warning: tls-verify has no effect, because server is not h2://; remove "
 		"it\n");
 	load_free(&load);
 }
@@ -479,10 +471,10 @@ static void route_that_is_never_taken_is_a_warning(void **state)
 					       "[route t]\norigin = o\nhost = a b\npath = /x "
 					       "/y\n[route u]\norigin = o\nhost = B\npath = /y\n"
 					       "[route v]\norigin = o\nhost = b c\npath = /y\n",
-	    "test.ini:7: warning: [route s] is never taken, as [route r] at test.ini:5 has its "
+	    "test.ini:7: warning: [route s] never matches, because [route r] at test.ini:5 has its "
 	    "hosts and paths; "
 	    "remove one of them\n"
-	    "test.ini:15: warning: [route u] is never taken, as [route t] at test.ini:11 has its "
+	    "test.ini:15: warning: [route u] never matches, because [route t] at test.ini:11 has its "
 	    "hosts and paths; "
 	    "remove one of them\n");
 	load_free(&load);
@@ -586,7 +578,7 @@ static void include_inside_a_section_is_refused(void **state)
 {
 	(void)state;
 	assert_refused(LOAD_REST "include = x.ini\n",
-	    "test.ini:7: include stands inside a section; move it above the first section\n");
+	    "test.ini:7: include is inside a section; move it above the first section\n");
 }
 
 int main(void)

@@ -20,7 +20,7 @@ void net_out_copy(struct net_out *o, const void *ptr, size_t len)
 
 static void take(struct demo_body *b, size_t n)
 {
-	demo_body_take(b, NULL, n);
+	demo_body_send(b, NULL, n);
 }
 
 static int set_up(void **state)

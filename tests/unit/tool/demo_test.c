@@ -156,7 +156,7 @@ static void connect_with(struct bench *b, const struct h2_settings *settings)
 	b->wire.net = net_conn_new(b->loop, fd, NULL, &net_ops, &b->wire);
 	const struct h2_env env = {
 	    .heads = b->heads, .budget = &b->budget, .seed = 2};
-	link_speak(&b->wire, H2_CLIENT, settings, &h2_limits_default, &env);
+	link_start_http2(&b->wire, H2_CLIENT, settings, &h2_limits_default, &env);
 }
 
 static uint32_t request(

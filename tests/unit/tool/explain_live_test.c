@@ -250,7 +250,7 @@ static void what_is_explained_is_what_happens(void **state)
 		struct both b = {.w = new_world(), .compared = &compared};
 		b.scene.conf = b.w->conf;
 		b.scene.listen = &b.w->conf->listens[0];
-		b.scene.settled = settled;
+		b.scene.decided = settled;
 		b.scene.context = &b;
 		explain_scene_init(&b.scene);
 		for (unsigned i = 0; i < REQUESTS_A_WORLD; i++) {

@@ -70,13 +70,13 @@ static void a_promise_to_a_client_that_takes_pushes(void **state)
 	prints("[push pictures]\ntype = image\naction = drop\n",
 	    WORDS("http://example.com/", "--promise", "/a.css"),
 	    "GET http://example.com/\n"
-	    "client 192.0.2.1: HTTP/2, takes pushes\n"
+	    "client 192.0.2.1: HTTP/2, accepts pushes\n"
 	    "listen front, route all, origin app\n"
 	    "\n"
 	    "1. relayed GET http://example.com/a.css\n"
-	    "   guards   malformed ... promise-rate: all 8 let it pass\n"
+	    "   guards   malformed ... promise-rate: all 8 pass\n"
 	    "   rule     pictures (t.ini:12): type does not hold\n"
-	    "   guards   authority ... bytes-cap: all 15 let it pass\n"
+	    "   guards   authority ... bytes-cap: all 15 pass\n"
 	    "   verdict  forward\n"
 	    "   reason   default: No rule matched; the default action applied.\n"
 	    "   advice   Add a [push] rule if something else should happen.\n"
@@ -95,12 +95,12 @@ static void a_browser_gets_hints_and_what_is_held(void **state)
 	    "listen front, route all, origin app\n"
 	    "\n"
 	    "1. config GET http://example.com/a.css as=style\n"
-	    "   guards   malformed ... promise-rate: all 8 let it pass\n"
-	    "   rule     browsers (t.ini:12): takes it\n"
-	    "   guards   authority ... parent-cap: all 12 let it pass\n"
+	    "   guards   malformed ... promise-rate: all 8 pass\n"
+	    "   rule     browsers (t.ini:12): matches\n"
+	    "   guards   authority ... parent-cap: all 12 pass\n"
 	    "   verdict  hint+hold, rule browsers\n"
 	    "   reason   rule: A rule of the configuration decided.\n"
-	    "   advice   Look at the rule that is named.\n"
+	    "   advice   See the named rule.\n"
 	    "   client   103 with Link: </a.css>; rel=preload; as=style; held for its own request\n"
 	    "\n"
 	    "1 offer: 1 hint+hold\n");
@@ -111,12 +111,12 @@ static void half_of_hint_and_hold_for_a_client_that_does_not_navigate(void **sta
 	(void)state;
 	has("[push browsers]\naction = hint+hold\n[preload all]\nadd = /a.css as=style\n",
 	    WORDS("http://example.com/", "--client", "curl"),
-	    "   guard    hint-client takes one half away\n"
-	    "   guards   parent-cap ... parent-cap: all 2 let it pass\n"
+	    "   guard    hint-client allows only half of hint+hold\n"
+	    "   guards   parent-cap ... parent-cap: all 2 pass\n"
 	    "   verdict  hold, rule browsers\n"
 	    "   reason   rule: A rule of the configuration decided.\n"
-	    "   advice   Look at the rule that is named.\n"
-	    "   but      hint-client: Not a navigation over HTTP/2: browsers ignore hints there.\n"
+	    "   advice   See the named rule.\n"
+	    "   but      hint-client: The request is not a navigation over HTTP/2: browsers ignore hints for it.\n"
 	    "   client   nothing yet: held for its own request\n");
 }
 
@@ -129,13 +129,13 @@ static void links_of_the_response_and_why_they_are_no_offers(void **state)
 	    "2. link GET /b.css\n"
 	    "   verdict  drop\n"
 	    "   reason   link-nopush: The link has the parameter nopush.\n"
-	    "   advice   Nothing: the origin wants it so.\n"
+	    "   advice   None needed: the origin asks for this.\n"
 	    "   client   nothing\n"
 	    "\n"
 	    "2 offers: 1 forward, 1 drop\n");
 	has("", words,
-	    "Link fields are no offers here: no [preload] section with link = yes takes the "
-	    "request.\n\nNothing is offered.\n");
+	    "Link fields offer nothing here: no [preload] section with link = yes matches the "
+	    "request.\n\nThere are no offers.\n");
 }
 
 static void what_a_manifest_offers(void **state)
@@ -151,14 +151,14 @@ static void what_a_manifest_offers(void **state)
 	has(configuration, WORDS("http://example.com/"),
 	    "1. manifest GET http://example.com/a.css as=style\n");
 	unlink(name);
-	has(configuration, WORDS("http://example.com/"), "manifests offer nothing here\n");
+	has(configuration, WORDS("http://example.com/"), "continuing without manifests\n");
 }
 
 static void an_origin_that_will_not_be_asked_for_pushes(void **state)
 {
 	(void)state;
 	has("", WORDS("http://example.com/", "--client", "curl", "--promise", "/a.css"),
-	    "\nThe origin is asked with ENABLE_PUSH=0: it does not even promise.\n");
+	    "\nThe request goes to the origin with ENABLE_PUSH=0: the origin sends no promises.\n");
 }
 
 static void a_request_that_is_answered_here(void **state)
@@ -256,7 +256,7 @@ static void the_condition_that_fails_is_named(void **state)
 	}
 	has("[push r]\nrtt = >100ms\naction = drop\n",
 	    WORDS("http://example.com/", "--promise", "/a.css", "--rtt", "250"),
-	    "   rule     r (t.ini:12): takes it\n");
+	    "   rule     r (t.ini:12): matches\n");
 }
 
 /* ---- a log ---- */

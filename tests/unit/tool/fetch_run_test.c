@@ -145,7 +145,7 @@ static void accepted(void *context, int fd, const struct net_address *peer)
 	    .heads = v->heads, .budget = &v->budget, .seed = 3};
 	link_init(&v->wire, v->loop, &ops, v);
 	v->wire.net = net_conn_new(v->loop, fd, NULL, &net_ops, &v->wire);
-	link_speak(&v->wire, H2_SERVER, &h2_settings_initial, &h2_limits_default, &env);
+	link_start_http2(&v->wire, H2_SERVER, &h2_settings_initial, &h2_limits_default, &env);
 }
 
 static _Noreturn void serve(int fd)

@@ -54,7 +54,7 @@ static void response_and_pushes_are_lines_with_bars_on_one_scale(void **state)
 	};
 	const struct fetch_result result = result_of(items, 2);
 	char *text = shown(&result, 92);
-	assert_non_null(strstr(text, "h2c: 1 push promised, 1 whole; 12.4kB in 10.0ms\n"));
+	assert_non_null(strstr(text, "h2c: 1 push promised, 1 complete; 12.4kB in 10.0ms\n"));
 	char *copy = strdup(text);
 	assert_string_equal(nth_line(copy, 4),
 	    "     1    200             5.0ms   10.0ms  12.3kB |..........==========| /");
@@ -93,7 +93,7 @@ static void what_did_not_arrive_says_why(void **state)
 	assert_non_null(strstr(text, "/r (reset: CANCEL)\n"));
 	assert_non_null(strstr(text, "/f (refused: another origin)\n"));
 	assert_non_null(strstr(text, "/l (lost)\n"));
-	assert_non_null(strstr(text, "3 pushes promised, 0 whole"));
+	assert_non_null(strstr(text, "3 pushes promised, 0 complete"));
 	free(text);
 }
 
