@@ -293,7 +293,7 @@ static void note(void *context, const struct hold_note *n)
 	ensure((n->reason == NULL) == (n->outcome == HOLD_MISSED));
 }
 
-static const struct hold_ops hold_ops = {epoch_sec, note};
+static const struct hold_ops hold_ops = {.epoch_sec = epoch_sec, .note = note};
 
 /* ---- heads ---- */
 
