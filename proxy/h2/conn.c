@@ -199,31 +199,30 @@ static void event_of_ending(struct h2_event *event, struct h2_stream *s)
 	};
 }
 
-bool h2_next_event(struct h2_conn *c, struct h2_event *event)
+const struct h2_event *h2_take_event(struct h2_conn *c)
 {
 	h2_conn_bury(c);
 	if (c->was_terminated)
-		return false;
+		return NULL;
 	if (c->has_event) {
 		c->has_event = false;
-		*event = c->event;
-		event->user = event->stream ? event->stream->user : NULL;
-		return true;
+		c->event.user = c->event.stream ? c->event.stream->user : NULL;
+		return &c->event;
 	}
 	struct h2_stream *s = list_first(&c->endings, struct h2_stream, ending);
 	if (s) {
 		list_remove(&s->ending);
 		s->life = H2_LIFE_ENDED;
 		c->ended = s;
-		event_of_ending(event, s);
-		return true;
+		event_of_ending(&c->event, s);
+		return &c->event;
 	}
 	if (!c->failure_queued)
-		return false;
+		return NULL;
 	c->failure_queued = false;
-	*event = (struct h2_event){
+	c->event = (struct h2_event){
 	    .kind = H2_EVENT_FAILED, .fault = c->failure, .code = c->failure_code};
-	return true;
+	return &c->event;
 }
 
 /* ---- time ---- */

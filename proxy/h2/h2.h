@@ -192,8 +192,16 @@ struct h2_event {
 	bool unprocessed;
 };
 
-/* False: there are no more events. */
-bool h2_next_event(struct h2_conn *c, struct h2_event *event);
+/* The next event; NULL: there are no more. Lent until the next call that is not a question. */
+const struct h2_event *h2_take_event(struct h2_conn *c);
+/* The same, copied. False: there are no more events. */
+static inline bool h2_next_event(struct h2_conn *c, struct h2_event *event)
+{
+	const struct h2_event *next = h2_take_event(c);
+	if (next)
+		*event = *next;
+	return next != NULL;
+}
 
 /* ---- output ---- */
 

@@ -123,6 +123,23 @@ void http_head_reserve_fields(struct http_head *head, uint32_t count)
 		resize_fields(head, count);
 }
 
+struct http_head *http_head_new_like(const struct http_head *head)
+{
+	struct http_head_pool *pool = head->pool;
+	struct pooled_head *p = spares_take(&pool->spares);
+	if (!p)
+		p = memory_alloc(sizeof(*p));
+	pool->out++;
+	p->head = *head;
+	p->head.fields = p->fields;
+	p->head.count = 0;
+	p->head.capacity = FIRST_FIELDS;
+	p->head.next = NULL;
+	arena_init(&p->head.arena, p->bytes, sizeof(p->bytes));
+	http_head_reserve_fields(&p->head, head->count);
+	return &p->head;
+}
+
 void http_head_add(struct http_head *head, struct slice name, struct slice value)
 {
 	enum http_token token = http_token_find(name);

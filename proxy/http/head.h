@@ -78,6 +78,9 @@ struct http_head *http_head_copy(const struct http_head *head);
 /* Makes room for at least one more field; for `count` fields in all. */
 void http_head_grow_fields(struct http_head *head);
 void http_head_reserve_fields(struct http_head *head, uint32_t count);
+/* A head without fields, owned by the caller, with room for those of `head`. All else is equal, and
+ * its slices are those of `head`. */
+struct http_head *http_head_new_like(const struct http_head *head);
 
 /* Bytes of memory that the head uses; 0 for NULL. */
 size_t http_head_bytes(const struct http_head *head);

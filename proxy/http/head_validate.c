@@ -29,15 +29,25 @@ static inline uint64_t load_word(const char *p)
 	return word;
 }
 
-/* The same for a slice; a short one is padded with a harmless letter. */
-static inline bool slice_has(struct slice s, uint8_t least, uint8_t other)
+/* A word that has each of the n bytes, 1 to 7, at least once, and no others but a harmless letter. */
+static inline uint64_t load_short(const char *p, size_t n)
 {
-	if (s.len < 8) {
-		char padded[8] = "aaaaaaaa";
-		for (size_t i = 0; i < s.len; i++)
-			padded[i] = s.ptr[i];
-		return word_has(load_word(padded), least, other);
+	if (n >= 4) {
+		uint32_t first, last;
+		memcpy(&first, p, sizeof(first));
+		memcpy(&last, p + n - 4, sizeof(last));
+		return first | (uint64_t)last << 32;
 	}
+	const unsigned char *bytes = (const unsigned char *)p;
+	return bytes[0] | (uint64_t)bytes[n / 2] << 8 | (uint64_t)bytes[n - 1] << 16 |
+	       ONES * 'a' << 24;
+}
+
+/* The same for a slice. */
+static inline __attribute__((always_inline)) bool slice_has(struct slice s, uint8_t least, uint8_t other)
+{
+	if (s.len < 8)
+		return s.len > 0 && word_has(load_short(s.ptr, s.len), least, other);
 	for (size_t i = 0; i + 8 < s.len; i += 8) {
 		if (word_has(load_word(s.ptr + i), least, other))
 			return true;

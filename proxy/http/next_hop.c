@@ -101,20 +101,38 @@ static bool keep_te(const struct http_head *head, struct http_field *field, bool
 
 /* ---- heads ---- */
 
+/* True when a field that is not end-to-end stays all the same; TE's value may be cut down. */
+static bool stays(const struct http_head *from, struct http_field *field, bool *had_te)
+{
+	switch ((enum hop_class)class_of[field->token]) {
+	case END_TO_END:
+		return true;
+	case TE:
+		return keep_te(from, field, had_te);
+	case ONE_HOP_IN_REQUESTS:
+		return !is_request(from);
+	case ONE_HOP:
+	case NOMINATES:
+		return false;
+	}
+	return false;
+}
+
 /* Fills the overlay with the fields of `from` that may go on. */
-static void keep_end_to_end(const struct http_head *from, struct http_head *to, bool keeps_host)
+static void keep_end_to_end(const struct http_head *from, struct http_head *to)
 {
 	bool had_te = false, nominates = false;
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < from->count; i++) {
-		struct http_field *field = &to->fields[kept];
-		enum hop_class class = class_of[from->fields[i].token];
-		*field = from->fields[i];
-		kept += class == END_TO_END || (class == TE && keep_te(from, field, &had_te)) ||
-			(class == ONE_HOP_IN_REQUESTS && keeps_host);
-		nominates |= class == NOMINATES;
+	struct http_field *kept = to->fields;
+	for (const struct http_field *f = from->fields, *end = f + from->count; f < end; f++) {
+		*kept = *f;
+		if (class_of[f->token] == END_TO_END) {
+			kept++;
+			continue;
+		}
+		nominates = nominates || f->token == HTTP_TOKEN_CONNECTION;
+		kept += stays(from, kept, &had_te);
 	}
-	to->count = kept;
+	to->count = (uint32_t)(kept - to->fields);
 	if (nominates) /* never in HTTP/2 */
 		drop_nominated(from, to);
 }
@@ -127,9 +145,8 @@ void http_head_strip_hop(struct http_head *head)
 	collect_nominated(head, &nominated);
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct http_field *field = &head->fields[i];
-		enum hop_class class = class_of[field->token];
-		if (class == ONE_HOP || class == NOMINATES || is_nominated(&nominated, field) ||
-		    (class == TE && !keep_te(head, field, &had_te)))
+		bool is_host = field->token == HTTP_TOKEN_HOST;
+		if (is_nominated(&nominated, field) || (!is_host && !stays(head, field, &had_te)))
 			continue;
 		if (kept != i)
 			head->fields[kept] = *field;
@@ -140,18 +157,7 @@ void http_head_strip_hop(struct http_head *head)
 
 struct http_head *http_head_overlay(const struct http_head *head)
 {
-	struct http_head *overlay = http_head_new(head->pool);
-	http_head_reserve_fields(overlay, head->count);
-	overlay->kind = head->kind;
-	overlay->method = head->method;
-	overlay->scheme = head->scheme;
-	overlay->authority = head->authority;
-	overlay->path = head->path;
-	overlay->protocol = head->protocol;
-	overlay->method_token = head->method_token;
-	overlay->status = head->status;
-	overlay->never_index_pseudo = head->never_index_pseudo;
-	overlay->content_length = head->content_length;
-	keep_end_to_end(head, overlay, !is_request(head));
+	struct http_head *overlay = http_head_new_like(head);
+	keep_end_to_end(head, overlay);
 	return overlay;
 }

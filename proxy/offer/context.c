@@ -16,9 +16,13 @@
 
 bool offer_came_through(const struct http_head *request)
 {
-	return http_head_find(request, HTTP_TOKEN_VIA) ||
-	       http_head_find(request, HTTP_TOKEN_FORWARDED) ||
-	       http_head_find(request, HTTP_TOKEN_X_FORWARDED_FOR);
+	for (uint32_t i = 0; i < request->count; i++) {
+		uint16_t token = request->fields[i].token;
+		if (token == HTTP_TOKEN_VIA || token == HTTP_TOKEN_FORWARDED ||
+		    token == HTTP_TOKEN_X_FORWARDED_FOR)
+			return true;
+	}
+	return false;
 }
 
 /*

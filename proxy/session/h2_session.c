@@ -80,54 +80,48 @@ static size_t receive(
 	return h2_receive(conn_of(s), chunk, offset, length, now);
 }
 
-static enum session_event_kind kind_of(enum h2_event_kind kind)
+static const uint8_t kinds[] = {
+    [H2_EVENT_SETTINGS] = SESSION_EVENT_READY,
+    [H2_EVENT_HEAD] = SESSION_EVENT_HEAD,
+    [H2_EVENT_DATA] = SESSION_EVENT_DATA,
+    [H2_EVENT_TRAILERS] = SESSION_EVENT_TRAILERS,
+    [H2_EVENT_PROMISE] = SESSION_EVENT_PROMISE,
+    [H2_EVENT_RESET] = SESSION_EVENT_RESET,
+    [H2_EVENT_CLOSED] = SESSION_EVENT_CLOSED,
+    [H2_EVENT_GOAWAY] = SESSION_EVENT_GOAWAY,
+    [H2_EVENT_PONG] = SESSION_EVENT_PONG,
+    [H2_EVENT_FAILED] = SESSION_EVENT_FAILED,
+};
+
+/* The members that only some events have, all but a DATA event's. */
+static void fill_event(struct session_event *event, const struct h2_event *e)
 {
-	switch (kind) {
-	case H2_EVENT_SETTINGS:
-		return SESSION_EVENT_READY;
-	case H2_EVENT_HEAD:
-		return SESSION_EVENT_HEAD;
-	case H2_EVENT_DATA:
-		return SESSION_EVENT_DATA;
-	case H2_EVENT_TRAILERS:
-		return SESSION_EVENT_TRAILERS;
-	case H2_EVENT_PROMISE:
-		return SESSION_EVENT_PROMISE;
-	case H2_EVENT_RESET:
-		return SESSION_EVENT_RESET;
-	case H2_EVENT_CLOSED:
-		return SESSION_EVENT_CLOSED;
-	case H2_EVENT_GOAWAY:
-		return SESSION_EVENT_GOAWAY;
-	case H2_EVENT_PONG:
-		return SESSION_EVENT_PONG;
-	case H2_EVENT_FAILED:
-		return SESSION_EVENT_FAILED;
+	event->promised = owner_stream(e->promised);
+	event->head = e->head;
+	event->reason = e->reason;
+	event->code = e->code;
+	event->oversize = e->oversize;
+	event->unprocessed = e->unprocessed;
+	event->fault = NULL;
+	if (e->fault) {
+		event->fault_room = fault_from(e->fault);
+		event->fault = &event->fault_room;
 	}
-	ensure_failed("an event of the engine without a name", __FILE__, __LINE__, __func__);
 }
 
 static bool next_event(struct session *s, struct session_event *event)
 {
-	struct h2_event e;
-	if (!h2_next_event(conn_of(s), &e))
+	const struct h2_event *e = h2_take_event(conn_of(s));
+	if (!e)
 		return false;
-	event->kind = kind_of(e.kind);
-	event->stream = owner_stream(e.stream);
-	event->promised = owner_stream(e.promised);
-	event->user = e.user;
-	event->head = e.head;
-	event->piece = e.piece;
-	event->reason = e.reason;
-	event->code = e.code;
-	event->end = e.end;
-	event->oversize = e.oversize;
-	event->unprocessed = e.unprocessed;
-	event->fault = NULL;
-	if (e.fault) {
-		event->fault_room = fault_from(e.fault);
-		event->fault = &event->fault_room;
-	}
+	event->kind = (enum session_event_kind)kinds[e->kind];
+	event->stream = owner_stream(e->stream);
+	event->user = e->user;
+	event->end = e->end;
+	if (e->kind == H2_EVENT_DATA)
+		event->piece = e->piece;
+	else if (e->kind != H2_EVENT_CLOSED)
+		fill_event(event, e);
 	return true;
 }
 

@@ -74,14 +74,18 @@ enum session_event_kind {
 
 struct session_event {
 	enum session_event_kind kind;
-	struct session_stream *stream, *promised;
+	struct session_stream *stream;
 	void *user; /* of `stream`; NULL when the owner set none */
-	struct http_head *head;
+	bool end;
+	/* Of SESSION_EVENT_DATA alone. */
 	struct piece piece;
+	/* Not set for SESSION_EVENT_DATA and SESSION_EVENT_CLOSED. */
+	struct session_stream *promised;
+	struct http_head *head;
 	const struct session_fault *fault; /* NULL, or lent until the next event */
 	const char *reason; /* RESET, PROMISE: what was wrong with the message, or NULL */
 	uint32_t code;
-	bool end, oversize, unprocessed;
+	bool oversize, unprocessed;
 	struct session_fault fault_room; /* private: what `fault` points at */
 };
 
