@@ -12,16 +12,6 @@ static bool asks_for_rtt(const struct policy_rules *policy)
 	return false;
 }
 
-static struct piece body_of_leg(void *leg, size_t most)
-{
-	return exchange_front(leg, most);
-}
-
-static void leg_sent(void *leg, size_t n, bool end)
-{
-	exchange_on_taken(leg, n, end);
-}
-
 static bool open_tls(struct client_listener *l, char *error, size_t error_size)
 {
 	char alpn[64];
@@ -50,8 +40,8 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 	    .seed = c->env->seed,
 	    .fault = client_count_fault,
 	    .context = c,
-	    .front = body_of_leg,
-	    .taken = leg_sent,
+	    .front = exchange_leg_front,
+	    .taken = exchange_leg_taken,
 	};
 	client_diaries_open(c);
 	c->listeners = memory_zalloc((conf->listen_count + 1) * sizeof(*c->listeners));

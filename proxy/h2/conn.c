@@ -201,7 +201,10 @@ static void event_of_ending(struct h2_event *event, struct h2_stream *s)
 
 const struct h2_event *h2_take_event(struct h2_conn *c)
 {
-	h2_conn_bury(c);
+	if (c->ended)
+		h2_conn_bury(c);
+	if (!c->has_event && list_is_empty(&c->endings) && !c->failure_queued)
+		return NULL; /* half of the calls */
 	if (c->was_terminated)
 		return NULL;
 	if (c->has_event) {
@@ -217,8 +220,6 @@ const struct h2_event *h2_take_event(struct h2_conn *c)
 		event_of_ending(&c->event, s);
 		return &c->event;
 	}
-	if (!c->failure_queued)
-		return NULL;
 	c->failure_queued = false;
 	c->event = (struct h2_event){
 	    .kind = H2_EVENT_FAILED, .fault = c->failure, .code = c->failure_code};

@@ -200,6 +200,8 @@ static const char *check_path(const struct http_head *head)
 
 static bool is_scheme(struct slice scheme)
 {
+	if (slice_equal(scheme, SLICE("https")) || slice_equal(scheme, SLICE("http")))
+		return true;
 	return scheme.len > 0 && ascii_is(scheme.ptr[0], ASCII_ALPHA) &&
 	       ascii_all(scheme, ASCII_SCHEME);
 }

@@ -263,6 +263,8 @@ void net_conn_reap(struct net_loop *l)
 
 void net_conn_dirty(struct net_conn *c)
 {
+	if (c->phase == NET_PHASE_OPEN && list_is_linked(&c->dirty))
+		return; /* most calls */
 	switch (c->phase) {
 	case NET_PHASE_CONNECTING:
 	case NET_PHASE_HANDSHAKE:

@@ -417,12 +417,10 @@ static inline struct flow *exchange_flow_to(struct leg *leg)
 	return leg == &leg->exchange->down ? &leg->exchange->download : &leg->exchange->upload;
 }
 
-/* The next piece of the body towards a leg, at most `most` bytes; borrowed until the next take. */
-static inline struct piece exchange_front(const struct leg *sink, size_t most)
-{
-	const struct exchange *x = sink->exchange;
-	return body_front(sink == &x->down ? &x->download.body : &x->upload.body, most);
-}
+/* The same for owners that know a leg as a pointer alone: the next piece of the body towards it, at
+ * most `most` bytes (borrowed until the next take); and exchange_on_taken. */
+struct piece exchange_leg_front(void *sink, size_t most);
+void exchange_leg_taken(void *sink, size_t n, bool end);
 
 /* Ends it from our side: resets what is left of both legs. */
 void exchange_abort(struct exchange *x, const struct relay_cause *cause, const char *detail);

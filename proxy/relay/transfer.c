@@ -149,6 +149,18 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 	}
 }
 
+struct piece exchange_leg_front(void *sink, size_t most)
+{
+	const struct leg *leg = sink;
+	const struct exchange *x = leg->exchange;
+	return body_front(leg == &x->down ? &x->download.body : &x->upload.body, most);
+}
+
+void exchange_leg_taken(void *sink, size_t n, bool end)
+{
+	exchange_on_taken(sink, n, end);
+}
+
 /* ---- the request's body ---- */
 
 static void upload_end(struct exchange *x)

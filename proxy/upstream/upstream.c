@@ -11,16 +11,6 @@ static size_t pool_count(const struct upstream *u)
 	return 2 * u->env->conf->origin_count;
 }
 
-static struct piece body_of_leg(void *leg, size_t most)
-{
-	return exchange_front(leg, most);
-}
-
-static void leg_sent(void *leg, size_t n, bool end)
-{
-	exchange_on_taken(leg, n, end);
-}
-
 /* The TLS context of an origin belongs to its pool with pushes; the other one borrows it. */
 static bool open_tls(struct upstream *u, size_t index, char *error, size_t error_size)
 {
@@ -44,8 +34,8 @@ bool upstream_open(struct upstream *u, char *error, size_t error_size)
 	    .seed = u->env->seed,
 	    .fault = origin_count_fault,
 	    .context = u,
-	    .front = body_of_leg,
-	    .taken = leg_sent,
+	    .front = exchange_leg_front,
+	    .taken = exchange_leg_taken,
 	};
 	u->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*u->push_off_until));
 	u->pools = memory_zalloc((pool_count(u) + 1) * sizeof(*u->pools));
