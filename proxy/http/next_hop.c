@@ -137,8 +137,18 @@ static void keep_end_to_end(const struct http_head *from, struct http_head *to)
 		drop_nominated(from, to);
 }
 
+static bool is_end_to_end(const struct http_head *head)
+{
+	for (uint32_t i = 0; i < head->count; i++)
+		if (class_of[head->fields[i].token] != END_TO_END)
+			return false;
+	return true;
+}
+
 void http_head_strip_hop(struct http_head *head)
 {
+	if (is_end_to_end(head)) /* the usual head */
+		return;
 	struct nominated nominated;
 	bool had_te = false;
 	uint32_t kept = 0;
