@@ -50,7 +50,7 @@ const struct relay_cause *offer_route(
 	const struct conf_route *route = NULL;
 	if (x->method == HTTP_METHOD_CONNECT)
 		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
-	if (http_via_has(head, base->pseudonym))
+	if (x->context.came_through && http_via_has(head, base->pseudonym))
 		return *detail = "the request has been here before", &relay_cause_LOOP;
 	if (!http_scheme_is_http(head->scheme))
 		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;

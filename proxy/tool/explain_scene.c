@@ -286,10 +286,7 @@ const struct relay_cause *explain_ask(
 	x->context.hold_store = &s->held;
 	x->context.came_through = offer_came_through(request);
 	*detail = NULL;
-	const struct relay_cause *refusal = offer_route(&s->base, x, detail);
-	if (!refusal)
-		http_head_remove(request, HTTP_TOKEN_HOST);
-	return refusal;
+	return offer_route(&s->base, x, detail);
 }
 
 void explain_dispatch(struct explain_scene *s, bool with_offers)
