@@ -174,6 +174,7 @@ cover:
 LINT_SRC := $(SRC) proxy/main.c $(wildcard proxy/*/*.h policy/*.h)
 lint: build/pushgate
 	scripts/check-layers
+	scripts/check-docs
 	scripts/make-docs --check
 	scripts/coverage-report --strict
 	clang-format --dry-run --Werror $(LINT_SRC)
@@ -206,7 +207,7 @@ install: $(BINARY)
 	$(AT_HOME) docs/pushgate.1 > $(DESTDIR)$(MANDIR)/man1/pushgate.1
 	chmod 644 $(DESTDIR)$(UNITDIR)/pushgate.service $(DESTDIR)$(MANDIR)/man1/pushgate.1
 	install -d $(DESTDIR)$(DOCDIR)/docs/decisions $(DESTDIR)$(DOCDIR)/examples
-	install -m 644 README.md SECURITY.md LICENSE $(DESTDIR)$(DOCDIR)/
+	install -m 644 README.md SECURITY.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOCDIR)/
 	install -m 644 docs/*.md $(DESTDIR)$(DOCDIR)/docs/
 	install -m 644 docs/decisions/*.md $(DESTDIR)$(DOCDIR)/docs/decisions/
 	install -m 644 $(filter-out etc/demo.ini,$(wildcard etc/*.ini)) $(DESTDIR)$(DOCDIR)/examples/
