@@ -151,6 +151,7 @@ struct session_ops {
 	bool (*stream_is_shut)(const struct session *s, const struct session_stream *stream);
 	bool (*is_done)(const struct session *s);
 	bool (*has_failed)(const struct session *s);
+	void (*trace)(struct session *s, void *traced);
 	size_t (*describe)(const struct session *s, char *buffer, size_t size);
 	void (*check)(const struct session *s);
 };
@@ -425,6 +426,12 @@ static inline bool session_is_done(const struct session *s)
 static inline bool session_has_failed(const struct session *s)
 {
 	return s->ops->has_failed(s);
+}
+
+/* From now on `traced` is for env->trace, see struct session_conn; NULL: it is not called. */
+static inline void session_trace(struct session *s, void *traced)
+{
+	s->ops->trace(s, traced);
 }
 
 /* One line for the connection and each stream. Returns the length. */
