@@ -256,7 +256,8 @@ static bool watch_signals(struct master *m)
 
 static void send_trace(const struct master *m, uint32_t worker, const struct trace_order *o)
 {
-	const struct message message = {.kind = MESSAGE_TRACE, .from = o->from, .until = o->until};
+	const struct message message = {
+	    .kind = MESSAGE_TRACE, .from = o->request.from, .until = o->until};
 	message_send(m->slots[worker].control, &message, o->socket);
 }
 
@@ -267,6 +268,9 @@ static void begin_trace(void *context, struct slice name, int socket)
 	for (uint32_t i = 0; o && i < m->start->workers; i++)
 		if (m->slots[i].pid && m->slots[i].is_ready)
 			send_trace(m, i, o);
+	/* Last: a client that connects after the answer is traced from its first frame. */
+	if (o)
+		trace_accept(socket, &o->request);
 }
 
 /* A worker is ready: it may have missed traces that are on. */

@@ -125,8 +125,7 @@ const struct trace_order *trace_orders_add(
 		trace_refuse(socket, wrong ? wrong : TRACE_TOO_MANY);
 		return NULL;
 	}
-	*o = (struct trace_order){r.from, now + r.seconds * USEC_PER_SEC, socket};
-	trace_accept(socket, &r);
+	*o = (struct trace_order){r, now + r.seconds * USEC_PER_SEC, socket};
 	return o;
 }
 

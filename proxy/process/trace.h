@@ -32,7 +32,7 @@ const char *trace_request_parse(struct slice name, struct trace_request *r);
 
 /* The traces that are on, for workers that start meanwhile. */
 struct trace_order {
-	struct cidr from;
+	struct trace_request request;
 	usec until;
 	int socket; /* owned; -1: free */
 };
@@ -41,7 +41,7 @@ struct trace_orders {
 };
 
 void trace_orders_init(struct trace_orders *t);
-/* Takes socket. NULL: the request was refused, and the command told why. */
+/* Takes socket. NULL: the request was refused. Else the caller answers with trace_accept. */
 const struct trace_order *trace_orders_add(
     struct trace_orders *t, struct slice name, int socket, usec now);
 /* Closes those whose time is over. Returns when to call again. */
