@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line: finds the command, reads its options and runs it. */
+#include "proxy/base/cidr.h"
 #include "proxy/conf/conf.h"
 #include "proxy/limits.h"
 #include "proxy/process/process.h"

@@ -10,8 +10,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* Longer lines are printed in parts. */
-#define LINE_BYTES 1024
+/* The socket's buffer holds some hundred lines: read many of them at a time. */
+#define READ_BYTES 16384
 /* The server ends the trace. This is for a server that does not. */
 #define GRACE_SECONDS 3
 
@@ -21,43 +21,54 @@ static int fail(const char *socket_path, const char *why)
 	return 1;
 }
 
-static void print_line(char *line, FILE *out)
+static ssize_t receive(int fd, char *buffer, size_t size)
+{
+	ssize_t n;
+	do
+		n = read(fd, buffer, size);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+static bool print(char *text, size_t length)
 {
 	/* A worker that was taken over must not control the terminal. */
-	for (char *p = line; *p; p++)
-		if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7f)
-			*p = '?';
-	fputs(line, out);
-	fflush(out);
+	for (size_t i = 0; i < length; i++)
+		if (((unsigned char)text[i] < 0x20 && text[i] != '\n') || text[i] == 0x7f)
+			text[i] = '?';
+	return fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0;
 }
 
-/* NULL, or why there is no trace. */
-static const char *read_answer(FILE *in, char line[LINE_BYTES])
+/* Prints the answer, and the lines that came with it. NULL, or why there is no trace. */
+static const char *read_answer(int fd, char *buffer)
 {
-	if (!fgets(line, LINE_BYTES, in))
+	ssize_t n = receive(fd, buffer, READ_BYTES - 1);
+	if (n <= 0)
 		return "no answer";
-	if (strncmp(line, TRACE_ACCEPTED, strlen(TRACE_ACCEPTED)) == 0)
-		return NULL;
-	if (strncmp(line, TRACE_REFUSED, strlen(TRACE_REFUSED)) != 0)
+	buffer[n] = '\0';
+	size_t answer = strcspn(buffer, "\n");
+	if (strncmp(buffer, TRACE_REFUSED, strlen(TRACE_REFUSED)) == 0) {
+		buffer[answer] = '\0';
+		return buffer;
+	}
+	if (strncmp(buffer, TRACE_ACCEPTED, strlen(TRACE_ACCEPTED)) != 0 || buffer[answer] == '\0')
 		return "the running pushgate is of a version that knows no trace";
-	line[strcspn(line, "\n")] = '\0';
-	return line;
+	fprintf(stderr, "pushgate trace: %.*s\n", (int)answer, buffer);
+	return print(buffer + answer + 1, (size_t)n - answer - 1) ? NULL : "cannot print";
 }
 
-static int print_lines(FILE *in, const char *socket_path, uint32_t seconds)
+static int print_lines(int fd, const char *socket_path, uint32_t seconds)
 {
-	char line[LINE_BYTES];
+	char buffer[READ_BYTES];
 	usec end = clock_monotonic() + seconds * USEC_PER_SEC;
-	const char *wrong = read_answer(in, line);
+	const char *wrong = read_answer(fd, buffer);
 	if (wrong)
 		return fail(socket_path, wrong);
-	fprintf(stderr, "pushgate trace: %s", line);
 	const struct timeval patience = {.tv_sec = (time_t)seconds + GRACE_SECONDS};
-	setsockopt(fileno(in), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	while (!ferror(stdout) && fgets(line, sizeof(line), in))
-		print_line(line, stdout);
-	if (ferror(stdout))
-		return 1;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	for (ssize_t n; (n = receive(fd, buffer, sizeof(buffer))) > 0;)
+		if (!print(buffer, (size_t)n))
+			return fail(socket_path, "cannot print");
 	if (clock_monotonic() + USEC_PER_SEC < end)
 		return fail(socket_path, "pushgate ended before the time was over");
 	return 0;
@@ -72,12 +83,7 @@ int process_trace(const char *socket_path, const struct cidr *from, uint32_t sec
 	int fd = status_connect(socket_path, slice_of(name, length), &error);
 	if (fd < 0)
 		return fail(socket_path, error);
-	FILE *in = fdopen(fd, "r");
-	if (!in) {
-		close(fd);
-		return fail(socket_path, strerror(errno));
-	}
-	int result = print_lines(in, socket_path, seconds);
-	fclose(in);
+	int result = print_lines(fd, socket_path, seconds);
+	close(fd);
 	return result;
 }
