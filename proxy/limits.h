@@ -42,6 +42,11 @@
 /* Links looked at in one response; the rest is ignored. */
 #define LIMIT_LINKS_PER_RESPONSE 100u
 
+/* Traces by `pushgate trace` at a time: each frame is a line for each of them. */
+#define LIMIT_TRACES 4u
+/* The longest one: one that is forgotten must not go on for ever. */
+#define LIMIT_TRACE_SECONDS 3600u
+
 /* inih cuts section and key names at 49 characters; longer ones are refused, not cut. */
 #define LIMIT_CONF_NAME_BYTES 48u
 #define LIMIT_CONF_LINE_BYTES 16384u

@@ -9,6 +9,7 @@
 
 #include "policy/cookie.h"
 #include "proxy/client/latest_etags.h"
+#include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 #include "proxy/session/session.h"
 #include "proxy/worker_env.h"
@@ -19,6 +20,22 @@ struct client_listener;
 struct client_ops {
 	/* A request came and has its exchange: route it, refuse it, dispatch it. */
 	void (*request)(void *context, struct exchange *x);
+};
+
+/* One `pushgate trace`. */
+struct client_trace {
+	struct clients *clients;
+	struct cidr from;
+	int socket;    /* owned, to the command; -1: this one is free */
+	uint32_t lost; /* lines that the socket did not take, since the last one that it took */
+	struct wheel_node timer;
+};
+
+struct client_traces {
+	bool is_on; /* some client may be traced: new connections are compared */
+	struct client_trace live[LIMIT_TRACES];
+	struct bucket log_lines; /* of the option `trace` */
+	uint32_t left_out;       /* of these lines, since the last one that was written */
 };
 
 /* All client connections of a worker. */
@@ -35,6 +52,7 @@ struct clients {
 	struct list idle;
 	size_t closing_bytes; /* come back when connections that were shed have said GOAWAY */
 	struct session_env session_env;
+	struct client_traces traces;
 	struct latest_etags etags;             /* of resources, by any client's response */
 	struct policy_cookie_keys cookie_keys; /* of the diary's cookie; none: there is no cookie */
 	/* Nothing is offered but what origins promise: a diary begins with the first promise. */
@@ -55,6 +73,10 @@ void client_accept(struct client_listener *l, int fd, const struct net_address *
 void clients_shutdown(struct clients *c); /* GOAWAY to all: no new requests */
 void clients_abort(struct clients *c);    /* at once */
 bool clients_are_gone(const struct clients *c);
+
+/* Sends a line for each frame of the clients `from` to a stream socket until then, those connected
+ * now included. Takes socket unless it returns false: LIMIT_TRACES are on already. */
+bool clients_trace(struct clients *c, const struct cidr *from, usec until, int socket);
 
 /* ---- memory is short ---- */
 

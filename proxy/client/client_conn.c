@@ -94,6 +94,7 @@ void client_accept(struct client_listener *l, int fd, const struct net_address *
 	}
 	struct client_conn *c = conn_new(l);
 	c->address = from;
+	c->port = net_address_port(peer);
 	c->counted = entered;
 	l->connections++;
 	WORKER_COUNT(env, connections, 1);
@@ -217,7 +218,8 @@ bool client_is_stuck(const struct exchange *x, usec since)
 
 static void begin_session(struct client_conn *c, const struct session_plan *plan)
 {
-	const struct session_conn conn = {.budget = &c->budget};
+	const struct session_conn conn = {
+	    .budget = &c->budget, .traced = client_is_traced(c) ? c : NULL};
 	struct clients *clients = c->clients;
 	c->session = session_begin(plan, &clients->session_env, &conn, worker_now(clients->env));
 }

@@ -34,12 +34,14 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 	const struct conf *conf = c->env->conf;
 	list_init(&c->conns);
 	list_init(&c->idle);
+	client_traces_open(c);
 	c->measures_rtt = asks_for_rtt(&conf->policy);
 	c->session_env = (struct session_env){
 	    .heads = c->env->heads,
 	    .seed = c->env->seed,
 	    .fault = client_count_fault,
 	    .context = c,
+	    .trace = client_trace_frame,
 	    .front = exchange_leg_front,
 	    .taken = exchange_leg_taken,
 	};
@@ -60,6 +62,7 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 
 void clients_close(struct clients *c)
 {
+	client_traces_close(c);
 	for (size_t i = 0; c->listeners && i < c->env->conf->listen_count; i++) {
 		net_tls_free(c->listeners[i].tls);
 		session_plans_free(c->listeners[i].plans);

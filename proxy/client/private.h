@@ -55,6 +55,7 @@ struct client_conn {
 	uint8_t first_bytes[SESSION_MATCH_BYTES]; /* until the protocol is known */
 	uint8_t first_count;
 	bool is_open, is_closing;
+	uint16_t port; /* the client's, for traces */
 };
 
 /* ---- client_conn.c ---- */
@@ -113,6 +114,13 @@ void client_diary_fini(struct client_conn *c);
 void client_diary_take_cookie(struct client_conn *c, struct http_head *request, bool came_through);
 /* A request came: its exchange gets the diary, if that is awake. */
 void client_diary_request(struct client_conn *c, struct exchange *x);
+
+/* ---- trace.c ---- */
+
+void client_traces_open(struct clients *c);
+void client_traces_close(struct clients *c);
+bool client_is_traced(const struct client_conn *c);
+void client_trace_frame(void *conn, const char *line); /* for session_env */
 
 /* ---- fault_log.c: what clients do wrong; `what` is a constant string ---- */
 

@@ -33,6 +33,8 @@ struct conf_server {
 	enum conf_sandbox sandbox;    /* filter of system calls */
 	const char *access_log;       /* path, "-" = standard output, NULL = off */
 	const char *error_log;        /* path, "-" = standard error */
+	struct cidr *traced;          /* frames of these clients go to the error log */
+	size_t traced_count;
 	const char *status_socket;    /* path of the master's unix socket, NULL = none */
 	const char *learned_file;     /* keeps learned resources over restarts; NULL = none */
 	const char *pseudonym;        /* in Via and Proxy-Status: "pushgate" by default */

@@ -100,7 +100,13 @@ const struct conf_option conf_options[] = {
         "their level (sd-daemon) and have no time."},
     {SERVER(server.status_socket), .key = "status-socket", .type = CONF_TYPE_OTHER, .form = "FILE | off",
         .preset = "off", .set = conf_set_status_socket,
-        .sentence = "The unix socket that `pushgate status` reads from."},
+        .sentence = "The unix socket for `pushgate status` and `pushgate trace`. Only the user and the group that start pushgate "
+        "may use it (mode 0660)."},
+    {SERVER(server.traced), .key = "trace", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS,
+        .form = "ADDRESS[/BITS] ...", .repeats = true, .count_offset = offsetof(struct conf, server.traced_count),
+        .sentence = "Clients whose connections are traced: each HTTP/2 frame is a line in the error log, with stream, "
+        "type and length, without its content. Each worker writes at most 500 such lines a second on average. "
+        "Connections to origins are not traced. `pushgate trace` does the same for a while and without the log."},
     {SERVER(server.learned_file), .key = "learned-file", .type = CONF_TYPE_OTHER, .form = "FILE | off",
         .preset = "off", .set = conf_set_learned_file,
         .sentence = "JSON file that keeps what [preload] sections learn over restarts and shows what is proposed. "

@@ -225,6 +225,12 @@ void gateway_free(struct gateway *g)
 	free(g);
 }
 
+bool gateway_trace(struct gateway *g, const struct cidr *from, usec until, int socket)
+{
+	worker_now(&g->env);
+	return clients_trace(&g->clients, from, until, socket);
+}
+
 size_t gateway_describe(const struct gateway *g, char *buffer, size_t size)
 {
 	size_t n = clients_describe(&g->clients, buffer, size);

@@ -38,6 +38,8 @@ void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd)
 void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *context), void *context);
 /* Ends everything at once. */
 void gateway_free(struct gateway *g);
+/* `pushgate trace`, see clients_trace. Takes socket unless it returns false. */
+bool gateway_trace(struct gateway *g, const struct cidr *from, usec until, int socket);
 /* For the crash dump and the status page. Returns the length. */
 size_t gateway_describe(const struct gateway *g, char *buffer, size_t size);
 

@@ -337,6 +337,8 @@ bool h2_is_going_away(const struct h2_conn *c); /* GOAWAY sent or received */
 /* One line per connection and stream, for the status page and the crash dump. Returns its length.
  * */
 size_t h2_describe(const struct h2_conn *c, char *buffer, size_t size);
+/* Changes the trace of h2_env; trace NULL ends it. May be called by the trace itself. */
+void h2_set_trace(struct h2_conn *c, void (*trace)(void *context, const char *line), void *context);
 /* Checks every invariant (debug and fuzz builds). */
 void h2_check(const struct h2_conn *c);
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Formats one line per frame: "s5 <- HEADERS len=41 end". Called only if h2_env has a trace
- * callback.
+ * callback. A line has nothing of a frame's payload: fields may be secrets.
  */
 #include "proxy/h2/conn.h"
 
 #include <stdio.h>
+
+void h2_set_trace(struct h2_conn *c, void (*trace)(void *context, const char *line), void *context)
+{
+	c->env.trace = trace;
+	c->env.trace_context = context;
+}
 
 void h2_trace_frame(const struct h2_conn *c, bool out, const struct h2_frame *frame)
 {

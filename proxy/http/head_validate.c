@@ -44,7 +44,8 @@ static inline uint64_t load_short(const char *p, size_t n)
 }
 
 /* The same for a slice. */
-static inline __attribute__((always_inline)) bool slice_has(struct slice s, uint8_t least, uint8_t other)
+static inline __attribute__((always_inline)) bool slice_has(
+    struct slice s, uint8_t least, uint8_t other)
 {
 	if (s.len < 8)
 		return s.len > 0 && word_has(load_short(s.ptr, s.len), least, other);

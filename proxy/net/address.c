@@ -135,3 +135,12 @@ void net_address_ip(const struct net_address *a, struct address *ip)
 		memcpy(ip->bytes, is_mapped ? bytes + 12 : bytes, is_mapped ? 4 : 16);
 	}
 }
+
+uint16_t net_address_port(const struct net_address *a)
+{
+	if (a->storage.ss_family == AF_INET)
+		return ntohs(((const struct sockaddr_in *)&a->storage)->sin_port);
+	if (a->storage.ss_family == AF_INET6)
+		return ntohs(((const struct sockaddr_in6 *)&a->storage)->sin6_port);
+	return 0;
+}

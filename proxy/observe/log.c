@@ -6,9 +6,11 @@
 #include "proxy/observe/line.h"
 #include <errno.h>
 #include <stdarg.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define TEXT_BYTES 1000u
+#define LINE_BYTES (TEXT_BYTES + 100)
 
 static const char *const level_names[] = {
     [OBSERVE_DEBUG] = "debug",
@@ -25,9 +27,9 @@ static const char *const level_marks[] = {
     [OBSERVE_ERROR] = "<3>",
 };
 
-static void put_prefix(struct line *l, struct observe *o, enum observe_level level)
+static void put_prefix(struct line *l, struct observe *o, enum observe_level level, bool is_journal)
 {
-	if (o->is_journal) {
+	if (is_journal) {
 		line_text(l, slice_of_string(level_marks[level]));
 	} else {
 		line_time(l, o, clock_wall());
@@ -44,24 +46,30 @@ static void put_prefix(struct line *l, struct observe *o, enum observe_level lev
 	}
 }
 
-static void put_line(struct observe *o, enum observe_level level, const char *format, va_list args)
+/* Returns the line's length. */
+static size_t format_line(char buffer[LINE_BYTES], struct observe *o, enum observe_level level,
+    bool is_journal, const char *format, va_list args)
 {
 	/* One byte more than is printed: it shows that the text must be cut. */
 	char text[TEXT_BYTES + 1];
 	int length = vsnprintf(text, sizeof(text), format, args);
 	if (length < 0)
-		return;
+		length = 0;
 	size_t text_len = (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1;
-
-	char buffer[TEXT_BYTES + 100];
 	struct line l = {.at = buffer};
-	put_prefix(&l, o, level);
+	put_prefix(&l, o, level, is_journal);
 	line_plain(&l, slice_of(text, text_len), TEXT_BYTES);
 	LINE_LITERAL(&l, "\n");
+	return (size_t)(l.at - buffer);
+}
 
+static void put_line(struct observe *o, enum observe_level level, const char *format, va_list args)
+{
+	char buffer[LINE_BYTES];
+	size_t length = format_line(buffer, o, level, o->is_journal, format, args);
 	ssize_t n;
 	do
-		n = write(o->error_fd, buffer, (size_t)(l.at - buffer));
+		n = write(o->error_fd, buffer, length);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		o->counters->log_dropped++;
@@ -75,6 +83,16 @@ void observe_log(struct observe *o, enum observe_level level, const char *format
 	va_start(args, format);
 	put_line(o, level, format, args);
 	va_end(args);
+}
+
+bool observe_send(struct observe *o, int socket, const char *format, ...)
+{
+	char buffer[LINE_BYTES];
+	va_list args;
+	va_start(args, format);
+	size_t length = format_line(buffer, o, OBSERVE_INFO, false, format, args);
+	va_end(args);
+	return send(socket, buffer, length, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)length;
 }
 
 /* ---- lines that peers can cause ---- */

@@ -243,6 +243,12 @@ void observe_log(struct observe *o, enum observe_level level, const char *format
  */
 void observe_complain(struct observe *o, enum observe_level level, const char *kind, usec now,
     const char *format, ...) __attribute__((format(printf, 5, 6)));
+/*
+ * Sends a line of level info, always with its time, to a stream socket instead of the log. Never
+ * waits. False with errno: the line was not sent.
+ */
+bool observe_send(struct observe *o, int socket, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Call this regularly: it logs how many lines were left out in past seconds. */
 void observe_tell_left_out(struct observe *o, usec now);
 

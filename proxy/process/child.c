@@ -17,7 +17,8 @@ struct child {
 	int control;
 };
 
-static void obey(struct child *c, const struct message *m)
+/* Closes fd, the descriptor that came with the message. */
+static void obey(struct child *c, const struct message *m, int fd)
 {
 	switch (m->kind) {
 	case MESSAGE_DRAIN:
@@ -29,9 +30,15 @@ static void obey(struct child *c, const struct message *m)
 	case MESSAGE_ADOPT:
 		worker_listen(&c->worker, m->worker);
 		break;
+	case MESSAGE_TRACE:
+		if (fd >= 0 && worker_trace(&c->worker, &m->from, m->until, fd))
+			return;
+		break;
 	case MESSAGE_READY:
 		break;
 	}
+	if (fd >= 0)
+		close(fd);
 }
 
 static void on_control(void *context)
@@ -39,9 +46,10 @@ static void on_control(void *context)
 	struct child *c = context;
 	for (;;) {
 		struct message m;
-		ssize_t n = recv(c->control, &m, sizeof(m), MSG_DONTWAIT);
+		int fd;
+		ssize_t n = message_receive(c->control, &m, &fd);
 		if (n == (ssize_t)sizeof(m)) {
-			obey(c, &m);
+			obey(c, &m, fd);
 			continue;
 		}
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -97,7 +105,7 @@ static void report_failure(struct child *c, const char *error)
 static void serve(struct child *c)
 {
 	worker_listen(&c->worker, c->worker.env.index);
-	const struct message ready = {MESSAGE_READY, c->worker.env.index};
+	const struct message ready = {.kind = MESSAGE_READY, .worker = c->worker.env.index};
 	(void)!send(c->control, &ready, sizeof(ready), MSG_NOSIGNAL);
 	net_run(c->worker.loop);
 }

@@ -17,6 +17,7 @@
 static void close_master_fds(struct master *m)
 {
 	close(m->signals);
+	trace_orders_close(&m->traces);
 	if (m->start->status_fd >= 0)
 		close(m->start->status_fd);
 	if (m->start->notify_fd >= 0)

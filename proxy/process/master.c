@@ -31,9 +31,9 @@ static void send_message(
     const struct master *m, uint32_t worker, enum message_kind kind, uint32_t about)
 {
 	const struct worker_slot *slot = &m->slots[worker];
-	const struct message message = {kind, about};
+	const struct message message = {.kind = kind, .worker = about};
 	if (slot->pid)
-		(void)!send(slot->control, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
+		message_send(slot->control, &message, -1);
 }
 
 static void send_to_all(const struct master *m, enum message_kind kind)
@@ -252,6 +252,35 @@ static bool watch_signals(struct master *m)
 	return m->signals >= 0;
 }
 
+/* ---- traces ---- */
+
+static void send_trace(const struct master *m, uint32_t worker, const struct trace_order *o)
+{
+	const struct message message = {
+	    .kind = MESSAGE_TRACE, .from = o->request.from, .until = o->until};
+	message_send(m->slots[worker].control, &message, o->socket);
+}
+
+static void begin_trace(void *context, struct slice name, int socket)
+{
+	struct master *m = context;
+	const struct trace_order *o = trace_orders_add(&m->traces, name, socket, m->now);
+	for (uint32_t i = 0; o && i < m->start->workers; i++)
+		if (m->slots[i].pid && m->slots[i].is_ready)
+			send_trace(m, i, o);
+	/* Last: a client that connects after the answer is traced from its first frame. */
+	if (o)
+		trace_accept(socket, &o->request);
+}
+
+/* A worker is ready: it may have missed traces that are on. */
+static void send_traces(const struct master *m, uint32_t worker)
+{
+	for (size_t i = 0; i < LIMIT_TRACES; i++)
+		if (m->traces.orders[i].socket >= 0)
+			send_trace(m, worker, &m->traces.orders[i]);
+}
+
 /* ---- status ---- */
 
 static struct status describe(struct master *m)
@@ -269,6 +298,8 @@ static struct status describe(struct master *m)
 	    .workers = m->about,
 	    .worker_count = m->start->workers,
 	    .rules = &m->start->conf->policy,
+	    .trace = begin_trace,
+	    .trace_context = m,
 	};
 }
 
@@ -290,6 +321,7 @@ static void read_control(struct master *m, uint32_t index)
 		if (message.kind != MESSAGE_READY)
 			continue;
 		slot->is_ready = true;
+		send_traces(m, index);
 		if (!m->was_ready) {
 			observe_log(&m->observe, OBSERVE_INFO, "ready");
 			notify_ready(m->start->notify_fd);
@@ -315,7 +347,9 @@ static usec run_due_tasks(struct master *m)
 {
 	if (m->now >= m->deadline)
 		on_deadline(m);
-	usec next = m->deadline;
+	usec next = trace_orders_expire(&m->traces, m->now);
+	if (m->deadline < next)
+		next = m->deadline;
 	if (m->now < m->status_at && m->status_at < next)
 		next = m->status_at;
 	if (!m->logger && m->now >= m->logger_start_at)
@@ -392,6 +426,7 @@ int master_run(struct start *start)
 	m.about = memory_zalloc(workers * sizeof(*m.about));
 	m.fds = memory_zalloc((workers + 2) * sizeof(*m.fds));
 	m.pid = getpid();
+	trace_orders_init(&m.traces);
 	start_observe(start, &m.observe);
 	if (watch_signals(&m)) {
 		start_announce(start, &m.observe);
@@ -404,6 +439,7 @@ int master_run(struct start *start)
 		m.has_failed = true;
 		fprintf(stderr, "pushgate: cannot watch signals: %s\n", strerror(errno));
 	}
+	trace_orders_close(&m.traces);
 	free(m.slots);
 	free(m.about);
 	free(m.fds);

@@ -8,6 +8,7 @@
 
 #include "proxy/process/backoff.h"
 #include "proxy/process/start.h"
+#include "proxy/process/trace.h"
 
 enum master_phase { MASTER_RUNNING, MASTER_DRAINING, MASTER_FORCED, MASTER_ENDED };
 
@@ -32,6 +33,7 @@ struct master {
 	struct start *start;
 	struct observe observe;
 	struct worker_slot *slots;
+	struct trace_orders traces;
 	struct status_worker *about; /* buffer for describe() */
 	struct pollfd *fds;          /* buffer for poll(2) */
 	pid_t pid, logger;           /* logger: 0 = down */

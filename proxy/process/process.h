@@ -18,5 +18,10 @@ int process_run(const char *conf_path, bool single);
  * status.
  */
 int process_status(const char *socket_path);
+/*
+ * `pushgate trace`: has the running pushgate trace these clients, and prints the lines for so many
+ * seconds (at most LIMIT_TRACE_SECONDS), or until the process is ended. Returns the exit status.
+ */
+int process_trace(const char *socket_path, const struct cidr *from, uint32_t seconds);
 
 #endif

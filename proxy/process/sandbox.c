@@ -45,9 +45,10 @@ static const struct row rows[] = {
     /* The loop and its connections: net/, gateway/. Log lines: observe/, process/logger.c. */
     {CALL(epoll_wait, WORKER)},             /* libev */
     {CALL(epoll_pwait, WORKER)},            /* the same where there is no epoll_wait */
-    {CALL(recvfrom, WORKER)},               /* recv(3): net/conn_read.c, net/tls_bio.c, process/child.c */
-    {CALL(sendto, WORKER)},                 /* send(3): net/tls_bio.c, process/child.c, process/status.c */
+    {CALL(recvfrom, WORKER)},               /* recv(3): net/conn_read.c, net/tls_bio.c, client/trace.c */
+    {CALL(sendto, WORKER)},                 /* send(3): net/tls_bio.c, observe/log.c, process/child.c, process/status.c */
     {CALL(sendmsg, WORKER)},                /* net/conn_send.c */
+    {CALL(recvmsg, WORKER)},                /* process/message.c */
     {CALL(write, BOTH)},                    /* logs; libev's eventfd */
     {CALL(read, BOTH)},                     /* libev's eventfd; files; the logger's pipes and signals */
     {CALL(epoll_ctl, WORKER)},              /* libev */

@@ -3,6 +3,7 @@
 #include "proxy/process/notify.h"
 #include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
+#include "proxy/process/trace.h"
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -15,6 +16,20 @@ struct single {
 	struct net_timer status_timer;
 };
 
+static void begin_trace(void *context, struct slice name, int socket)
+{
+	struct single *s = context;
+	struct trace_request r = {0};
+	const char *wrong = trace_request_parse(name, &r);
+	usec until = net_now(s->worker.loop) + r.seconds * USEC_PER_SEC;
+	if (!wrong && !worker_trace(&s->worker, &r.from, until, socket))
+		wrong = TRACE_TOO_MANY;
+	if (wrong)
+		trace_refuse(socket, wrong);
+	else
+		trace_accept(socket, &r);
+}
+
 static struct status describe(struct single *s)
 {
 	usec up = net_now(s->worker.loop) - s->start->started;
@@ -26,6 +41,8 @@ static struct status describe(struct single *s)
 	    .workers = &s->about,
 	    .worker_count = 1,
 	    .rules = &s->start->conf->policy,
+	    .trace = begin_trace,
+	    .trace_context = s,
 	};
 }
 

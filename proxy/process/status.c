@@ -4,6 +4,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
 #include "proxy/process/process.h"
+#include "proxy/process/trace.h"
 #include "proxy/relay/relay.h"
 #include "proxy/session/session.h"
 #include <errno.h>
@@ -120,13 +121,29 @@ static void answer(int fd, const struct status *s)
 	free(text);
 }
 
+/* The name of the peer's own socket, if that is an abstract one. */
+static struct slice peer_name(const struct sockaddr_un *peer, socklen_t length)
+{
+	size_t before = offsetof(struct sockaddr_un, sun_path) + 1;
+	bool is_abstract = length > before && length <= sizeof(*peer) && !peer->sun_path[0];
+	return is_abstract ? slice_of(peer->sun_path + 1, length - before) : slice_of("", 0);
+}
+
 bool status_serve(int listener, const struct status *s)
 {
 	for (int i = 0; i < ANSWERS_PER_CALL; i++) {
-		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct sockaddr_un peer;
+		socklen_t length = sizeof(peer);
+		int fd = accept4(
+		    listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return errno != EMFILE && errno != ENFILE && errno != ENOBUFS &&
 			       errno != ENOMEM;
+		struct slice name = peer_name(&peer, length);
+		if (s->trace && trace_is_request(name)) {
+			s->trace(s->trace_context, name, fd);
+			continue;
+		}
 		answer(fd, s);
 		close(fd);
 	}
@@ -151,9 +168,17 @@ void status_log(const struct status *s, struct observe *o)
 	}
 }
 
-/* ---- the command ---- */
+/* ---- the commands ---- */
 
-static int ask(const char *path, const char **error)
+static bool name_socket(int fd, struct slice name)
+{
+	struct sockaddr_un own = {.sun_family = AF_UNIX};
+	memcpy(own.sun_path + 1, name.ptr, name.len);
+	socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name.len);
+	return bind(fd, (const struct sockaddr *)&own, length) == 0;
+}
+
+int status_connect(const char *path, struct slice name, const char **error)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	size_t len = strlen(path);
@@ -166,7 +191,8 @@ static int ask(const char *path, const char **error)
 	const struct timeval timeout = {.tv_sec = ASK_TIMEOUT_SECONDS};
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	if (fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
+	bool is_named = fd >= 0 && (name.len == 0 || name_socket(fd, name));
+	if (is_named && connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
 		return fd;
 	*error =
 	    errno == ENOENT || errno == ECONNREFUSED
@@ -180,7 +206,7 @@ static int ask(const char *path, const char **error)
 int process_status(const char *socket_path)
 {
 	const char *error;
-	int fd = ask(socket_path, &error);
+	int fd = status_connect(socket_path, slice_of("", 0), &error);
 	if (fd < 0) {
 		fprintf(stderr, "pushgate status: %s: %s\n", socket_path, error);
 		return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The status socket: each connection gets the text and is closed. Nothing is read from it, so it
- * needs no protocol and keeps no state.
+ * The status socket: each connection gets the text and is closed, but for those of `pushgate trace`
+ * (process/trace.h). Nothing is read from it, so it needs no protocol and keeps no state.
  */
 #ifndef PUSHGATE_PROCESS_STATUS_H
 #define PUSHGATE_PROCESS_STATUS_H
@@ -23,6 +23,9 @@ struct status {
 	const struct status_worker *workers;
 	uint32_t worker_count;
 	const struct policy_rules *rules; /* the rules whose counters are printed; NULL: none */
+	/* A request of `pushgate trace` came, with its name; takes socket. */
+	void (*trace)(void *context, struct slice name, int socket);
+	void *trace_context;
 };
 
 /*
@@ -36,6 +39,11 @@ int status_listen(const char *path, char *error, size_t error_size);
 bool status_serve(int listener, const struct status *s);
 #define STATUS_PAUSE_USEC (500 * USEC_PER_MSEC)
 void status_close(int listener, const char *path); /* accepts -1 */
+/*
+ * For the commands: connects to the status socket, with a name of its own unless that is empty.
+ * Blocking, with a timeout for reads. -1 with *error.
+ */
+int status_connect(const char *path, struct slice name, const char **error);
 /* Prints comment lines ("# …") about the processes, then the sums of the counters. */
 void status_print(const struct status *s, FILE *out);
 /* Writes each counter that is not 0 as a line to the error log. */

@@ -173,6 +173,11 @@ void worker_listen(struct worker *w, uint32_t from)
 	}
 }
 
+bool worker_trace(struct worker *w, const struct cidr *from, usec until, int socket)
+{
+	return gateway_trace(w->gateway, from, until, socket);
+}
+
 static void drained(void *context)
 {
 	struct worker *w = context;

@@ -10,22 +10,11 @@
 #include "proxy/gateway/gateway.h"
 #include "proxy/process/identity.h"
 #include "proxy/process/logs.h"
+#include "proxy/process/message.h"
 #include "proxy/process/sockets.h"
 #include "proxy/tool/tool.h"
 
 #define TICKET_KEY_BYTES 48
-
-/* Messages between master and worker, one datagram each. */
-enum message_kind {
-	MESSAGE_READY, /* from the worker: it accepts connections */
-	MESSAGE_DRAIN, /* from the master: finish open requests, then end */
-	MESSAGE_QUIT,  /* from the master: end at once */
-	MESSAGE_ADOPT, /* from the master: also accept from the sockets of the dead `worker` */
-};
-struct message {
-	enum message_kind kind;
-	uint32_t worker;
-};
 
 /* Exit statuses of a worker process. */
 enum {
@@ -72,6 +61,8 @@ bool worker_drop(const struct worker *w, char *error, size_t error_size);
  */
 bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size);
 void worker_listen(struct worker *w, uint32_t from);
+/* `pushgate trace`, see gateway_trace. Takes socket unless it returns false. */
+bool worker_trace(struct worker *w, const struct cidr *from, usec until, int socket);
 /* Finishes open exchanges within drain-timeout, then stops the loop. Idempotent. */
 void worker_drain(struct worker *w);
 /* Stops the loop now. */

@@ -327,6 +327,11 @@ static bool has_failed(const struct session *s)
 	return h2_has_failed(conn_of(s));
 }
 
+static void trace(struct session *s, void *traced)
+{
+	h2_set_trace(conn_of(s), traced ? of(s)->env->trace : NULL, traced);
+}
+
 static size_t describe(const struct session *s, char *buffer, size_t size)
 {
 	return h2_describe(conn_of(s), buffer, size);
@@ -371,6 +376,7 @@ static const struct session_ops h2_ops = {
     .stream_is_shut = stream_is_shut,
     .is_done = is_done,
     .has_failed = has_failed,
+    .trace = trace,
     .describe = describe,
     .check = check,
 };

@@ -121,7 +121,8 @@ struct session_ops {
 	bool (*wants_write)(const struct session *s);
 	void (*offer)(struct session *s, struct session_stream *stream, size_t bytes, bool end);
 	/* to an origin */
-	uint32_t (*request_room)(const struct session *s);
+	uint32_t (*request_room)(const struct session *s); /* requests that may be sent now */
+	/* False: the peer has announced that it takes no head of this size. */
 	bool (*request_fits)(const struct session *s, const struct http_head *head);
 	struct session_stream *(*request)(
 	    struct session *s, const struct http_head *head, bool end, void *user);
@@ -152,9 +153,11 @@ struct session_ops {
 	/* questions */
 	struct session_peer (*peer)(const struct session *s);
 	uint32_t (*stream_window)(const struct session *s, const struct session_stream *stream);
+	/* The stream's own window, whatever the connection's is. */
 	bool (*stream_is_shut)(const struct session *s, const struct session_stream *stream);
 	bool (*is_done)(const struct session *s);
 	bool (*has_failed)(const struct session *s);
+	void (*trace)(struct session *s, void *traced);
 	size_t (*describe)(const struct session *s, char *buffer, size_t size);
 	void (*check)(const struct session *s);
 };
@@ -286,13 +289,11 @@ static inline void session_offer(
 	s->ops->offer(s, stream, bytes, end);
 }
 
-/* How many more requests may be sent now. */
 static inline uint32_t session_request_room(const struct session *s)
 {
 	return s->ops->request_room(s);
 }
 
-/* False: the peer has announced that it does not take a head of this size. */
 static inline bool session_request_fits(const struct session *s, const struct http_head *head)
 {
 	return s->ops->request_fits(s, head);
@@ -311,7 +312,6 @@ static inline void session_refuse_pushes(struct session *s, usec now)
 	s->ops->refuse_pushes(s, now);
 }
 
-/* Lets the receive window of a stream grow; it never shrinks. */
 static inline void session_widen(struct session *s, struct session_stream *stream, uint32_t window)
 {
 	s->ops->widen(s, stream, window);
@@ -413,7 +413,6 @@ static inline uint32_t session_stream_window(
 	return s->ops->stream_window(s, stream);
 }
 
-/* The stream's own window is shut, whatever the connection's is. */
 static inline bool session_stream_is_shut(
     const struct session *s, const struct session_stream *stream)
 {
@@ -429,6 +428,12 @@ static inline bool session_is_done(const struct session *s)
 static inline bool session_has_failed(const struct session *s)
 {
 	return s->ops->has_failed(s);
+}
+
+/* From now on `traced` is for env->trace, see struct session_conn; NULL: it is not called. */
+static inline void session_trace(struct session *s, void *traced)
+{
+	s->ops->trace(s, traced);
 }
 
 /* One line for the connection and each stream. Returns the length. */

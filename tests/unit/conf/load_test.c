@@ -247,6 +247,22 @@ static void lists_are_separated_and_repeated(void **state)
 	load_free(&load);
 }
 
+static void traced_clients_are_address_blocks(void **state)
+{
+	(void)state;
+	struct load load = load_fine(
+	    LOAD_REST "[server]\ntrace = 192.0.2.0/24, 127.0.0.1\ntrace = 2001:db8::/32\n", "");
+	const struct conf_server *s = &load.conf->server;
+	assert_int_equal(s->traced_count, 3);
+	assert_int_equal(s->traced[0].bits, 24);
+	assert_int_equal(s->traced[1].bits, 32);
+	assert_int_equal(s->traced[2].base.family, 6);
+	load_free(&load);
+	load = load_fine(LOAD_REST, "");
+	assert_int_equal(load.conf->server.traced_count, 0);
+	load_free(&load);
+}
+
 static void push_rule_gets_every_condition_and_limit(void **state)
 {
 	(void)state;
@@ -552,6 +568,7 @@ int main(void)
 	    cmocka_unit_test(every_server_form_is_understood),
 	    cmocka_unit_test(origin_options_are_read),
 	    cmocka_unit_test(lists_are_separated_and_repeated),
+	    cmocka_unit_test(traced_clients_are_address_blocks),
 	    cmocka_unit_test(push_rule_gets_every_condition_and_limit),
 	    cmocka_unit_test(expressions_are_compiled_as_their_option_compares),
 	    cmocka_unit_test(comments_blank_lines_and_a_byte_order_mark_are_skipped),

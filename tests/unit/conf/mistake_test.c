@@ -144,6 +144,14 @@ static void bad_client_block_is_refused(void **state)
 	    "block such as 192.0.2.0/24 or 2001:db8::/32\n");
 }
 
+static void bad_traced_block_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[server]\ntrace = 192.0.2.1/24\n",
+	    "test.ini:8: bad value '192.0.2.1/24' for trace: the address has bits set behind the "
+	    "prefix; write an address or a block such as 192.0.2.0/24 or 2001:db8::/32\n");
+}
+
 static void unclosed_quotation_is_refused(void **state)
 {
 	(void)state;
@@ -594,6 +602,7 @@ int main(void)
 	    cmocka_unit_test(choice_that_does_not_exist_is_refused_with_the_choices),
 	    cmocka_unit_test(value_that_is_empty_is_refused),
 	    cmocka_unit_test(bad_client_block_is_refused),
+	    cmocka_unit_test(bad_traced_block_is_refused),
 	    cmocka_unit_test(unclosed_quotation_is_refused),
 	    cmocka_unit_test(duplicate_section_is_refused_with_the_first),
 	    cmocka_unit_test(duplicate_option_is_refused_with_the_first),
