@@ -149,6 +149,10 @@ struct offer_view *offer_view_new(
     struct offer_learned *t, struct offer_client *c, struct offer_page *p, usec now);
 void offer_view_free(struct offer_learned *t, struct offer_view *v);
 
+/* learned_list.c */
+struct offer_learned_item offer_learned_item_of(const struct offer_learned *t,
+    const struct offer_page *p, const struct offer_known *k, usec now);
+
 /* learned_count.c */
 /* May another view of the page count for this client? */
 bool offer_page_has_vote(

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What the learned table tells: what is proposed for a page, all that is known, and how much room it takes. Changes nothing. */
+/* Reads the learned table: the proposals for a page, and one line for the crash dump. Changes nothing. */
 #include "policy/policy.h"
 #include "proxy/offer/learned.h"
 
-static struct offer_learned_item item_of(const struct offer_learned *t, const struct offer_page *p,
-    const struct offer_known *k, usec now)
+struct offer_learned_item offer_learned_item_of(const struct offer_learned *t,
+    const struct offer_page *p, const struct offer_known *k, usec now)
 {
 	double fade = offer_page_fade(t, p, now);
 	return (struct offer_learned_item){
@@ -48,7 +48,7 @@ size_t offer_learned_offers(const struct offer_learned *t, struct slice authorit
 	for (int i = 0; p && i < OFFER_LEARNED_RESOURCES; i++) {
 		if (!(p->used >> i & 1))
 			continue;
-		struct offer_learned_item item = item_of(t, p, p->resources[i], now);
+		struct offer_learned_item item = offer_learned_item_of(t, p, p->resources[i], now);
 		if (!item.is_proposed)
 			continue;
 		size_t at = count++;
@@ -61,37 +61,15 @@ size_t offer_learned_offers(const struct offer_learned *t, struct slice authorit
 	return count;
 }
 
-void offer_learned_each(const struct offer_learned *t, bool only_proposed,
-    void (*each)(const struct offer_learned_item *item, void *context), void *context, usec now)
+size_t offer_learned_describe(const struct offer_learned *t, char *buffer, size_t size)
 {
-	size_t cursor = 0;
-	struct map_node *n = NULL;
-	while ((n = map_walk(&t->pages, &cursor, n))) {
-		const struct offer_page *p = container_of(n, struct offer_page, node);
-		for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
-			if (!(p->used >> i & 1))
-				continue;
-			struct offer_learned_item item = item_of(t, p, p->resources[i], now);
-			if (item.is_proposed || !only_proposed)
-				each(&item, context);
-		}
-	}
-}
-
-struct offer_learned_stats offer_learned_stats(const struct offer_learned *t)
-{
-	size_t fixed = sizeof(*t) + t->slots_charged;
-	return (struct offer_learned_stats){
-	    .bytes = fixed + t->budget.used_bytes,
-	    .peak_bytes = fixed + t->budget.peak_bytes,
-	    .most_bytes = fixed + t->budget.limit_bytes,
-	    .pages = (uint32_t)t->pages.count,
-	    .clients = (uint32_t)t->clients.count,
-	    .views = t->view_count,
-	    .resources = t->resource_count,
-	    .counted = t->counted,
-	    .silent = t->silent,
-	    .repeated = t->repeated,
-	    .refused = t->refused,
-	};
+	int n = snprintf(buffer, size,
+	    "learned pages=%zu/%u clients=%zu/%u views=%u/%u resources=%u bytes=%llu/%llu "
+	    "counted=%llu silent=%llu repeated=%llu refused=%llu\n",
+	    t->pages.count, t->options.pages, t->clients.count, t->options.clients, t->view_count,
+	    t->options.views, t->resource_count, (unsigned long long)t->budget.used_bytes,
+	    (unsigned long long)t->budget.limit_bytes, (unsigned long long)t->counted,
+	    (unsigned long long)t->silent, (unsigned long long)t->repeated,
+	    (unsigned long long)t->refused);
+	return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }

@@ -108,13 +108,12 @@ static void read_type(struct reader *r, const json_t *value, struct offer_resour
 		resource->as = arena_copy(&r->manifest->arena, slice_of_string(word));
 }
 
-static void read_weight(struct reader *r, const json_t *value, struct offer_resource *resource)
+/* Only checked: an urgency is for rules to say. */
+static void check_weight(struct reader *r, const json_t *value)
 {
 	json_int_t weight = json_integer_value(value);
 	if (!json_is_integer(value) || weight < 0 || weight > WEIGHT_MOST)
 		mistake(r, "\"weight\" must be a whole number from 0 to %d", WEIGHT_MOST);
-	else
-		resource->weight = (uint32_t)weight;
 }
 
 static void read_crossorigin(struct reader *r, const json_t *value, struct offer_resource *resource)
@@ -140,7 +139,7 @@ static void read_properties(struct reader *r, json_t *object, struct offer_resou
 		if (!strcmp(key, "type"))
 			read_type(r, value, resource);
 		else if (!strcmp(key, "weight"))
-			read_weight(r, value, resource);
+			check_weight(r, value);
 		else if (!strcmp(key, "crossorigin"))
 			read_crossorigin(r, value, resource);
 		++*at;
@@ -175,7 +174,7 @@ static struct offer_resources read_resources(struct reader *r, struct slice page
 	json_object_foreach(object, key, value)
 	{
 		struct offer_resource *resource = &list[count];
-		*resource = (struct offer_resource){.weight = 1};
+		*resource = (struct offer_resource){0};
 		if (!json_is_object(value))
 			mistake(r,
 			    "\"%s\" must be an object like {\"type\": \"style\", \"weight\": 1}",
@@ -317,20 +316,4 @@ struct offer_resources offer_manifest_find(const struct offer_manifest *m, struc
 		return m->single;
 	const struct page *page = find_page(m, canonical_page(path));
 	return page ? page->resources : (struct offer_resources){0};
-}
-
-bool offer_manifest_is_single(const struct offer_manifest *m)
-{
-	return m->is_single;
-}
-
-size_t offer_manifest_pages(const struct offer_manifest *m)
-{
-	return m->is_single ? 1 : m->pages.count;
-}
-
-size_t offer_manifest_bytes(const struct offer_manifest *m)
-{
-	size_t slots = m->pages.slots ? m->pages.mask + 1 : 0;
-	return sizeof(*m) + m->arena.heap_bytes + slots * sizeof(*m->pages.slots);
 }

@@ -48,7 +48,6 @@ struct offer_resource {
 	    target; /* "/path?query", or "https://authority/path" for one of another authority */
 	struct slice as; /* "style", …: "type", or told by the extension; empty when neither says */
 	struct slice crossorigin; /* empty (no such property), "anonymous" or "use-credentials" */
-	uint32_t weight;          /* 0 … 256, 1 where the file has none */
 };
 
 /* In the file's order. */
@@ -68,10 +67,6 @@ void offer_manifest_free(struct offer_manifest *m); /* NULL is fine */
 
 /* Of the page that `path` (a request's, with its query) names; none: count 0. Lent until the manifest goes. */
 struct offer_resources offer_manifest_find(const struct offer_manifest *m, struct slice path);
-/* The form for one page: find gives the same resources for every path. */
-bool offer_manifest_is_single(const struct offer_manifest *m);
-size_t offer_manifest_pages(const struct offer_manifest *m);
-size_t offer_manifest_bytes(const struct offer_manifest *m);
 
 struct offer_file;
 
@@ -175,9 +170,6 @@ struct offer_learned_item {
  */
 size_t offer_learned_offers(const struct offer_learned *t, struct slice authority,
     struct slice page, struct offer_learned_item *items, size_t most, usec now);
-/* All that is known, in no order; with only_proposed what is proposed. `each` must not change the table. */
-void offer_learned_each(const struct offer_learned *t, bool only_proposed,
-    void (*each)(const struct offer_learned_item *item, void *context), void *context, usec now);
 
 enum offer_outcome {
 	OFFER_OFFERED, /* the client was promised or hinted it with its page: that it does not ask says nothing */
@@ -190,16 +182,8 @@ enum offer_outcome {
 void offer_learned_outcome(struct offer_learned *t, const struct offer_request *view,
     struct slice path, enum offer_outcome outcome, usec now);
 
-struct offer_learned_stats {
-	size_t bytes, peak_bytes, most_bytes;
-	uint32_t pages, clients, views, resources;
-	uint64_t counted;  /* views that counted */
-	uint64_t silent;   /* in which nothing was asked for */
-	uint64_t repeated; /* whose client had counted for the page already */
-	uint64_t refused;  /* pages, clients, views and resources for which there was no room */
-};
-
-struct offer_learned_stats offer_learned_stats(const struct offer_learned *t);
+/* One line: how much is known, in how many bytes, and what views counted for. */
+size_t offer_learned_describe(const struct offer_learned *t, char *buffer, size_t size);
 
 /*
  * What is proposed, or would be but for confidence, as JSON with a version: the rest has too few clients behind it to be

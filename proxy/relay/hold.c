@@ -51,10 +51,6 @@ void hold_fini(struct hold *hold)
 
 void hold_note(struct hold *hold, const struct hold_note *note)
 {
-	hold->counters.outcomes[note->outcome]++;
-	hold->counters.wasted_bytes += note->wasted_bytes;
-	if (note->outcome == HOLD_MISSED)
-		hold->counters.misses[note->miss]++;
 	if (hold->ops->note)
 		hold->ops->note(hold->context, note);
 }
@@ -221,7 +217,6 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	const struct leg leg = {.ops = &held_leg_ops, .carrier = h, .budget = s->budget};
 	exchange_bind(&push->down, &leg);
 	push->pushed.state = PUSH_HELD;
-	hold->counters.held++;
 	return NULL;
 }
 

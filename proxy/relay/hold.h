@@ -65,13 +65,6 @@ struct hold_note {
 	bool is_live; /* HOLD_CLAIMED: the request joined before the response was complete */
 };
 
-struct hold_counters {
-	uint64_t held; /* ever */
-	uint64_t outcomes[HOLD_OUTCOME_COUNT], misses[HOLD_MISS_COUNT];
-	uint64_t joined, revalidated, heads; /* of the answers: live joins, 304, to HEAD */
-	uint64_t wasted_bytes;
-};
-
 struct hold_limits {
 	uint32_t count; /* responses in one store */
 	uint64_t bytes; /* body bytes in one store */
@@ -118,7 +111,6 @@ struct hold {
 	struct list unclaimed; /* held responses without a claim, of all stores, oldest first */
 	struct list dirty;     /* held responses that hold_run must look at */
 	struct list dead;      /* held responses that are over; freed at the end of the loop pass */
-	struct hold_counters counters;
 };
 
 /* shared: limits of the worker's store, NULL = there is none. Everything is borrowed but the

@@ -10,6 +10,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/offer/offer.h"
+#include "tests/support/learned_look.h"
 
 #include <stdio.h>
 #include <stdlib.h>

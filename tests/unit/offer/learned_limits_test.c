@@ -2,6 +2,7 @@
 /* What was learned, loaded again: how it fades and grows, files without bounds, and no memory. */
 /* covers: P-src-learned */
 #include "proxy/offer/offer.h"
+#include "tests/support/learned_look.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  */
 /* covers: P-src-learned P-src-learned-private */
 #include "proxy/offer/offer.h"
+#include "tests/support/learned_look.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,6 +6,7 @@
  */
 #include "proxy/base/hash.h"
 #include "proxy/offer/offer.h"
+#include "tests/support/learned_look.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

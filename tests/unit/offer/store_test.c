@@ -2,6 +2,7 @@
 /* What was learned outlives the process; files that are not ours change nothing. */
 /* covers: P-src-learned P-src-learned-private */
 #include "proxy/offer/offer.h"
+#include "tests/support/learned_look.h"
 #include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
