@@ -40,17 +40,17 @@ static const struct relay_cause *last_hop(const struct http_head *head, const ch
 }
 
 const struct relay_cause *offer_route(
-    const struct offer_env *base, struct exchange *x, const char **detail)
+    const struct offer_env *env, struct exchange *x, const char **detail)
 {
 	const struct http_head *head = x->request;
 	const struct conf_route *route = NULL;
 	if (x->method == HTTP_METHOD_CONNECT)
 		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
-	if (http_via_has(head, base->pseudonym))
+	if (http_via_has(head, env->pseudonym))
 		return *detail = "the request has been here before", &relay_cause_LOOP;
 	if (!http_scheme_is_http(head->scheme))
 		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
-	switch (router_find(base->router, head->authority, head->path, &route)) {
+	switch (router_find(env->router, head->authority, head->path, &route)) {
 	case ROUTER_NO_HOST:
 		return *detail = "no route for this host", &relay_cause_MISDIRECTED;
 	case ROUTER_NO_PATH:
@@ -78,7 +78,7 @@ static const struct policy_reason *hint_refusal(
 }
 
 bool offer_wants_pushes(
-    const struct offer_env *base, const struct client_facts *client, const struct exchange *x)
+    const struct offer_env *env, const struct client_facts *client, const struct exchange *x)
 {
 	const struct conf_origin *o = x->context.origin;
 	switch (o->push) {
@@ -93,10 +93,10 @@ bool offer_wants_pushes(
 		return false;
 	struct policy_offer facts = {
 	    .source = POLICY_RELAYED, .parent = x->request, .now = x->relay->now};
-	offer_request_context(base, client, x, &facts);
+	offer_request_context(env, client, x, &facts);
 	facts.hold_refusal = hold_refusal(x, NULL);
 	facts.hint_refusal = hint_refusal(client, x, &facts);
-	return policy_wants_pushes(&base->conf->policy, &facts);
+	return policy_wants_pushes(&env->conf->policy, &facts);
 }
 
 /* ---- an offer ---- */
@@ -109,7 +109,7 @@ static bool looks_at_requests(const struct conf *conf)
 	       fallback == POLICY_HINT_HOLD;
 }
 
-void offer_request_context(const struct offer_env *base, const struct client_facts *client,
+void offer_request_context(const struct offer_env *env, const struct client_facts *client,
     const struct exchange *x, struct policy_offer *offer)
 {
 	if (!client)
@@ -118,7 +118,7 @@ void offer_request_context(const struct offer_env *base, const struct client_fac
 	offer->client_push_enabled = client->push_enabled;
 	offer->client_accepts_streams = client->accepts_streams;
 	offer->client_going_away = client->is_going_away;
-	if (looks_at_requests(base->conf)) {
+	if (looks_at_requests(env->conf)) {
 		offer->save_data = policy_save_data_of(x->request);
 		offer->navigation = policy_navigation_of(x->request);
 		offer->draw =
@@ -191,37 +191,37 @@ static bool listener_covers(const struct client_facts *client, const struct exch
 
 /* What an origin promised: only what this client would get from that very origin. */
 static bool may_promise(
-    const struct offer_env *base, const struct exchange *parent, struct http_head *promised)
+    const struct offer_env *env, const struct exchange *parent, struct http_head *promised)
 {
 	const struct conf_route *route;
 	return map_back(parent, promised) &&
-	       router_find(base->router, promised->authority, promised->path, &route) ==
+	       router_find(env->router, promised->authority, promised->path, &route) ==
 		   ROUTER_FOUND &&
 	       route->origin == parent->context.origin;
 }
 
 /* What we offer ourselves: whatever a route of ours leads to. */
 static bool find_place(
-    const struct offer_env *base, const struct http_head *promised, struct relay_place *place)
+    const struct offer_env *env, const struct http_head *promised, struct relay_place *place)
 {
 	const struct conf_route *route;
-	if (router_find(base->router, promised->authority, promised->path, &route) != ROUTER_FOUND)
+	if (router_find(env->router, promised->authority, promised->path, &route) != ROUTER_FOUND)
 		return false;
 	*place = (struct relay_place){route, route->origin};
 	return true;
 }
 
-void offer_context(const struct offer_env *base, const struct client_facts *client,
+void offer_context(const struct offer_env *env, const struct client_facts *client,
     const struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
     struct relay_place *place)
 {
-	offer_request_context(base, client, parent, offer);
+	offer_request_context(env, client, parent, offer);
 	offer->parent_revalidates = policy_revalidates(parent->request);
 	offer->hold_refusal = hold_refusal(parent, promised);
 	offer->hint_refusal = hint_refusal(client, parent, offer);
 	if (offer->source == POLICY_RELAYED)
-		offer->origin_may_promise = may_promise(base, parent, promised);
+		offer->origin_may_promise = may_promise(env, parent, promised);
 	else
-		offer->origin_may_promise = find_place(base, promised, place);
+		offer->origin_may_promise = find_place(env, promised, place);
 	offer->listener_covers = client && listener_covers(client, parent, promised);
 }

@@ -16,7 +16,7 @@ static void remove_field(struct http_head *head, const struct conf_field *field)
 	head->count = kept;
 }
 
-void fields_apply(const struct conf_fields *rules, struct http_head *head)
+void offer_apply_fields(const struct conf_fields *rules, struct http_head *head)
 {
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct conf_field *field = &rules->fields[i];

@@ -2,7 +2,7 @@
 /* See json.h. JSON is RFC 8259. */
 #include "proxy/offer/json.h"
 #include "proxy/base/memory.h"
-#include "proxy/offer/sources.h"
+#include "proxy/offer/offer.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -80,7 +80,7 @@ struct offer_json_word offer_json_word(const char *word)
 static void tell(struct offer_json *j, size_t offset, const char *text)
 {
 	size_t line = 1, column = 1;
-	if (++j->mistakes > OFFER_MISTAKES)
+	if (++j->mistakes > OFFER_JSON_MISTAKES)
 		return;
 	for (size_t i = 0; i < offset && i < j->text.len; i++) {
 		column++;
@@ -90,7 +90,7 @@ static void tell(struct offer_json *j, size_t offset, const char *text)
 		}
 	}
 	fprintf(j->errors, "%s:%zu:%zu: %s\n", j->name, line, column, text);
-	if (j->mistakes == OFFER_MISTAKES)
+	if (j->mistakes == OFFER_JSON_MISTAKES)
 		fprintf(j->errors, "%s:%zu:%zu: what comes behind this has not been told\n",
 		    j->name, line, column);
 }

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+enum { OFFER_JSON_MISTAKES = 20 }; /* reported for one file */
+
 struct offer_json {
 	struct slice text;
 	const char *name; /* of the file */
@@ -31,7 +33,7 @@ json_t *offer_json_parse(struct offer_json *j);
 
 /*
  * Tells of one mistake, at the key of a member: its index in the root, in the member there, and so on. depth 0 means
- * the root itself. Beyond OFFER_MISTAKES it only counts.
+ * the root itself. Beyond OFFER_JSON_MISTAKES it only counts.
  */
 void offer_json_mistake(struct offer_json *j, const size_t *index, size_t depth, const char *format,
     ...) __attribute__((format(printf, 4, 5)));

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the learned table: the proposals for a page, and one line for the crash dump. Changes nothing. */
 #include "policy/policy.h"
-#include "proxy/offer/learned.h"
+#include "proxy/offer/learned_table.h"
 
 struct offer_learned_item offer_learned_item_of(const struct offer_learned *t,
-    const struct offer_page *p, const struct offer_known *k, usec now)
+    const struct offer_learned_page *p, const struct offer_learned_resource *r, usec now)
 {
-	double fade = offer_page_fade(t, p, now);
+	double fade = offer_learned_page_fade(t, p, now);
 	return (struct offer_learned_item){
 	    .authority = page_authority(p),
 	    .page = page_path(p),
-	    .path = known_path(k),
-	    .as = slice_of_string(policy_type_as(policy_type_of_path(known_path(k)))),
-	    .hits = k->hits * fade,
-	    .views = k->views * fade,
-	    .clients = offer_known_clients(t, k, now),
-	    .confidence = offer_known_confidence(k),
-	    .is_proposed = offer_known_is_proposed(t, k, fade, now),
-	    .proposed = k->proposed,
-	    .came_true = k->came_true,
-	    .offered = k->offered,
-	    .taken = k->taken,
-	    .refused = k->refused,
+	    .path = resource_path(r),
+	    .as = slice_of_string(policy_type_as(policy_type_of_path(resource_path(r)))),
+	    .hits = r->hits * fade,
+	    .views = r->views * fade,
+	    .clients = offer_learned_resource_clients(t, r, now),
+	    .confidence = offer_learned_resource_confidence(r),
+	    .is_proposed = offer_learned_resource_is_proposed(t, r, fade, now),
+	    .proposed = r->proposed,
+	    .came_true = r->came_true,
+	    .offered = r->offered,
+	    .taken = r->taken,
+	    .refused = r->refused,
 	};
 }
 
@@ -41,10 +41,11 @@ size_t offer_learned_offers(const struct offer_learned *t, struct slice authorit
     struct slice page, struct offer_learned_item *items, size_t most, usec now)
 {
 	struct offer_learned_item sorted[OFFER_LEARNED_RESOURCES];
-	struct offer_name name;
+	struct offer_learned_name name;
 	size_t count = 0;
-	const struct offer_page *p =
-	    offer_name_set(&name, authority, page, true) ? offer_page_find(t, &name) : NULL;
+	const struct offer_learned_page *p = offer_learned_name_set(&name, authority, page, true)
+						 ? offer_learned_page_find(t, &name)
+						 : NULL;
 	for (int i = 0; p && i < OFFER_LEARNED_RESOURCES; i++) {
 		if (!(p->used >> i & 1))
 			continue;

@@ -3,6 +3,7 @@
  * Push manifests: which resources belong to a page, as an operator's build wrote it down (the format of the npm package
  * http2-push-manifest). Turns text into a table; it reads no file (file.c does) and offers nothing itself.
  */
+#include "proxy/offer/manifest.h"
 #include "policy/policy.h"
 #include "proxy/base/arena.h"
 #include "proxy/base/hash.h"
@@ -11,7 +12,6 @@
 #include "proxy/http/link.h"
 #include "proxy/limits.h"
 #include "proxy/offer/json.h"
-#include "proxy/offer/sources.h"
 
 enum { WEIGHT_MOST = 256, TYPE_BYTES = 32 };
 
@@ -21,14 +21,14 @@ enum { WEIGHT_MOST = 256, TYPE_BYTES = 32 };
 struct page {
 	struct map_node node;
 	struct slice path; /* no query; a directory where it was its index.html */
-	struct offer_resources resources;
+	struct offer_manifest_resources resources;
 };
 
 struct offer_manifest {
 	struct arena arena;
 	struct map pages;
 	bool is_single;
-	struct offer_resources single;
+	struct offer_manifest_resources single;
 };
 
 struct reader {
@@ -98,7 +98,8 @@ static bool is_type_word(const char *word)
 	return word[n] == '\0' && n <= TYPE_BYTES;
 }
 
-static void read_type(struct reader *r, const json_t *value, struct offer_resource *resource)
+static void read_type(
+    struct reader *r, const json_t *value, struct offer_manifest_resource *resource)
 {
 	const char *word = json_string_value(value);
 	if (!word || !is_type_word(word))
@@ -116,7 +117,8 @@ static void check_weight(struct reader *r, const json_t *value)
 		mistake(r, "\"weight\" must be a whole number from 0 to %d", WEIGHT_MOST);
 }
 
-static void read_crossorigin(struct reader *r, const json_t *value, struct offer_resource *resource)
+static void read_crossorigin(
+    struct reader *r, const json_t *value, struct offer_manifest_resource *resource)
 {
 	const char *word = json_string_value(value);
 	if (word && (!word[0] || !strcmp(word, "anonymous")))
@@ -128,7 +130,8 @@ static void read_crossorigin(struct reader *r, const json_t *value, struct offer
 }
 
 /* The properties of one resource; r->depth is that of its key. */
-static void read_properties(struct reader *r, json_t *object, struct offer_resource *resource)
+static void read_properties(
+    struct reader *r, json_t *object, struct offer_manifest_resource *resource)
 {
 	const char *key;
 	json_t *value;
@@ -150,7 +153,8 @@ static void read_properties(struct reader *r, json_t *object, struct offer_resou
 		    slice_of_string(policy_type_as(policy_type_of_path(resource->target)));
 }
 
-static bool is_in_list(const struct offer_resource *list, size_t count, struct slice target)
+static bool is_in_list(
+    const struct offer_manifest_resource *list, size_t count, struct slice target)
 {
 	for (size_t i = 0; i < count; i++)
 		if (slice_equal(list[i].target, target))
@@ -159,22 +163,25 @@ static bool is_in_list(const struct offer_resource *list, size_t count, struct s
 }
 
 /* The members of a page, or of the root of the form for one page; r->depth is the depth of `object` itself. */
-static struct offer_resources read_resources(struct reader *r, struct slice page, json_t *object)
+static struct offer_manifest_resources read_resources(
+    struct reader *r, struct slice page, json_t *object)
 {
 	const char *key;
 	json_t *value;
 	size_t count = 0, most = json_object_size(object);
-	if (most > OFFER_RESOURCES) {
-		mistake(r, "a page has %zu resources, and %d are the most", most, OFFER_RESOURCES);
-		return (struct offer_resources){0};
+	if (most > OFFER_MANIFEST_RESOURCES) {
+		mistake(r, "a page has %zu resources, and %d are the most", most,
+		    OFFER_MANIFEST_RESOURCES);
+		return (struct offer_manifest_resources){0};
 	}
-	struct offer_resource *list = arena_alloc(&r->manifest->arena, most * sizeof(*list) + 1);
+	struct offer_manifest_resource *list =
+	    arena_alloc(&r->manifest->arena, most * sizeof(*list) + 1);
 	size_t *at = &r->index[r->depth++];
 	*at = 0;
 	json_object_foreach(object, key, value)
 	{
-		struct offer_resource *resource = &list[count];
-		*resource = (struct offer_resource){0};
+		struct offer_manifest_resource *resource = &list[count];
+		*resource = (struct offer_manifest_resource){0};
 		if (!json_is_object(value))
 			mistake(r,
 			    "\"%s\" must be an object like {\"type\": \"style\", \"weight\": 1}",
@@ -191,7 +198,7 @@ static struct offer_resources read_resources(struct reader *r, struct slice page
 		++*at;
 	}
 	r->depth--;
-	return (struct offer_resources){list, count};
+	return (struct offer_manifest_resources){list, count};
 }
 
 static void read_page(struct reader *r, const char *key, json_t *object)
@@ -243,9 +250,9 @@ static void read_pages(struct reader *r, json_t *root)
 {
 	const char *key;
 	json_t *value;
-	if (json_object_size(root) > OFFER_PAGES) {
+	if (json_object_size(root) > OFFER_MANIFEST_PAGES) {
 		mistake(r, "there are %zu pages, and %d are the most", json_object_size(root),
-		    OFFER_PAGES);
+		    OFFER_MANIFEST_PAGES);
 		return;
 	}
 	r->depth = 1;
@@ -281,8 +288,8 @@ static void read_root(struct reader *r, json_t *root)
 struct offer_manifest *offer_manifest_parse(struct slice text, const char *name, FILE *errors)
 {
 	struct reader r = {.json = {.text = text, .name = name, .errors = errors}};
-	if (text.len > OFFER_FILE_BYTES) {
-		fprintf(errors, "%s:1:1: is larger than %d bytes\n", name, OFFER_FILE_BYTES);
+	if (text.len > OFFER_MANIFEST_BYTES) {
+		fprintf(errors, "%s:1:1: is larger than %d bytes\n", name, OFFER_MANIFEST_BYTES);
 		return NULL;
 	}
 	json_t *root = offer_json_parse(&r.json);
@@ -310,10 +317,11 @@ void offer_manifest_free(struct offer_manifest *m)
 	free(m);
 }
 
-struct offer_resources offer_manifest_find(const struct offer_manifest *m, struct slice path)
+struct offer_manifest_resources offer_manifest_find(
+    const struct offer_manifest *m, struct slice path)
 {
 	if (m->is_single)
 		return m->single;
 	const struct page *page = find_page(m, canonical_page(path));
-	return page ? page->resources : (struct offer_resources){0};
+	return page ? page->resources : (struct offer_manifest_resources){0};
 }

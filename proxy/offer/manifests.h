@@ -7,7 +7,7 @@
 #define PUSHGATE_OFFER_MANIFESTS_H
 
 #include "proxy/conf/conf.h"
-#include "proxy/offer/sources.h"
+#include "proxy/offer/manifest.h"
 
 struct manifests;
 
@@ -20,7 +20,7 @@ size_t manifests_count(const struct manifests *m);
 void manifests_check(
     struct manifests *m, void (*say)(void *context, const char *line), void *context);
 /* What the index-th file of a section says about the page. Lent until the next check. */
-struct offer_resources manifests_find(
+struct offer_manifest_resources manifests_find(
     const struct manifests *m, const struct conf_preload *preload, size_t index, struct slice path);
 
 #endif

@@ -35,8 +35,8 @@ static size_t check_errors(const char *text)
 
 static void check_page(const struct offer_manifest *m, struct slice path)
 {
-	struct offer_resources r = offer_manifest_find(m, path);
-	ensure(r.count <= OFFER_RESOURCES);
+	struct offer_manifest_resources r = offer_manifest_find(m, path);
+	ensure(r.count <= OFFER_MANIFEST_RESOURCES);
 	for (size_t i = 0; i < r.count; i++) {
 		struct slice target = r.list[i].target;
 		ensure(target.len > 0);

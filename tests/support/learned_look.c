@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/support/learned_look.h"
 
-#include "proxy/offer/learned.h"
+#include "proxy/offer/learned_table.h"
 
 void offer_learned_each(const struct offer_learned *t, bool only_proposed,
     void (*each)(const struct offer_learned_item *item, void *context), void *context, usec now)
@@ -9,7 +9,7 @@ void offer_learned_each(const struct offer_learned *t, bool only_proposed,
 	size_t cursor = 0;
 	struct map_node *n = NULL;
 	while ((n = map_walk(&t->pages, &cursor, n))) {
-		const struct offer_page *p = container_of(n, struct offer_page, node);
+		const struct offer_learned_page *p = container_of(n, struct offer_learned_page, node);
 		for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 			if (!(p->used >> i & 1))
 				continue;

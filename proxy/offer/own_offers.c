@@ -19,9 +19,9 @@ static enum relay_offer_flags place_of(const struct exchange *x, const struct ht
 /* ---- add lists ---- */
 
 static void offer_adds(
-    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
-	(void)base;
+	(void)env;
 	for (size_t i = 0; i < preload->add_count && !exchange_is_over(x); i++) {
 		const struct conf_add *add = &preload->adds[i];
 		struct http_resource resource = {
@@ -39,13 +39,13 @@ static void offer_adds(
 /* ---- manifests ---- */
 
 static void offer_manifests(
-    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
-	for (size_t i = 0; base->manifests && i < preload->manifest_count; i++) {
-		struct offer_resources found =
-		    manifests_find(base->manifests, preload, i, x->request->path);
+	for (size_t i = 0; env->manifests && i < preload->manifest_count; i++) {
+		struct offer_manifest_resources found =
+		    manifests_find(env->manifests, preload, i, x->request->path);
 		for (size_t j = 0; j < found.count && !exchange_is_over(x); j++) {
-			const struct offer_resource *of = &found.list[j];
+			const struct offer_manifest_resource *of = &found.list[j];
 			struct http_resource resource = {
 			    .as = of->as,
 			    .crossorigin = of->crossorigin,
@@ -65,12 +65,12 @@ static void offer_manifests(
 #define LEARNED_MOST 32u
 
 static void offer_learned(
-    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
 	struct offer_learned_item items[LEARNED_MOST];
-	if (!base->learned || preload->learned == CONF_LEARNED_OFF)
+	if (!env->learned || preload->learned == CONF_LEARNED_OFF)
 		return;
-	size_t count = offer_learned_offers(base->learned, x->request->authority, x->request->path,
+	size_t count = offer_learned_offers(env->learned, x->request->authority, x->request->path,
 	    items, LEARNED_MOST, x->relay->now);
 	/* the items are lent until the table changes */
 	struct http_resource resources[LEARNED_MOST];
@@ -87,29 +87,29 @@ static void offer_learned(
 }
 
 static void look_for_links(
-    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
-	(void)base;
+	(void)env;
 	x->context.takes_links = x->context.takes_links || preload->link;
 }
 
 /* What a [preload] section that takes the request may be for, in the order of the offers. */
 static void (*const uses[])(
-    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload) = {
+    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload) = {
     look_for_links, offer_adds, offer_manifests, offer_learned};
 
 void offer_on_request(
-    const struct offer_env *base, const struct client_facts *client, struct exchange *x)
+    const struct offer_env *env, const struct client_facts *client, struct exchange *x)
 {
-	const struct conf *conf = base->conf;
+	const struct conf *conf = env->conf;
 	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
 	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || exchange_is_push(x))
 		return;
-	offer_request_context(base, client, x, &facts);
+	offer_request_context(env, client, x, &facts);
 	for (size_t use = 0; use < sizeof(uses) / sizeof(uses[0]); use++)
 		for (size_t i = 0; i < conf->preload_count && !exchange_is_over(x); i++)
 			if (policy_rule_takes(&conf->preloads[i].when, &facts))
-				uses[use](base, x, &conf->preloads[i]);
+				uses[use](env, x, &conf->preloads[i]);
 }
 
 /* ---- Link fields ---- */
