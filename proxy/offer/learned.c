@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a request means for what is learned: begins a view, belongs to one, or says nothing. The
- * rules stand in source.h; what a view counts for when it is over is in learned_count.c.
+ * Finds the page view that a request begins or belongs to. The rules are in learned.h; learned_count.c
+ * counts a view when it is over.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -105,10 +105,10 @@ void offer_learned_on_navigation(
 	    offer_learned_client_get(t, offer_learned_client_key(t, request->client));
 	if (!c)
 		return;
-	/* Room first: a page that is counted may become established and push out another. */
+	/* Before a page is looked up: counting a view may free a page. */
 	make_room_for_view(t, c, now);
 	struct offer_learned_page *p = offer_learned_page_get(t, &name, now);
-	/* Loaded again, or in another tab, at the same time: one view. */
+	/* A page that is loaded twice at the same time is one view. */
 	if (!p || open_view(c, p))
 		return;
 	struct offer_learned_view *v = offer_learned_view_new(t, c, p, now);
@@ -118,7 +118,7 @@ void offer_learned_on_navigation(
 
 /* ---- to which view a request belongs ---- */
 
-/* Of "scheme://authority/path?query#fragment". */
+/* Splits "scheme://authority/path?query#fragment". */
 static bool split_referer(struct slice referer, struct slice *authority, struct slice *path)
 {
 	size_t colon = slice_find(referer, ':');
@@ -149,8 +149,8 @@ static struct offer_learned_view *only_view(
 	return only;
 }
 
-/* The view that has the referring style sheet or script: one that asked for it before one that only
- * knows it. */
+/* The view whose page has the referring style sheet or script. A view that requested it goes before one
+ * whose page is only known to have it. NULL: none, or several. */
 static struct offer_learned_view *view_of_resource(
     const struct offer_learned_client *c, const struct offer_learned_name *from)
 {
@@ -186,7 +186,7 @@ static struct offer_learned_view *view_of_request(const struct offer_learned_cli
 	list_for_each(&c->views, v, struct offer_learned_view,
 	    of_client) if (slice_equal(page_path(v->page), from.path) &&
 			   slice_equal(page_authority(v->page), from.authority)) return v;
-	/* What a policy of "origin" leaves of a Referer says no more than none. */
+	/* Referrer-Policy: origin sends no path: treat it as a request without a Referer. */
 	if (path.len == 1)
 		return only_view(c, name->authority);
 	from.path = path;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client is taken to have in its cache: the resources that it was seen to get, the newest,
- * and since when. They are marks of a few bytes: two that are alike cost a count.
+ * What a client probably has in its cache: the resources that it got last, and when. Each is a hash of
+ * 32 bits; when two resources have the same one, a hit or a miss may not be counted.
  */
 #include "proxy/base/hash.h"
 #include "proxy/offer/learned_table.h"

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a view counts for when it is over: for each resource of its page a hit, a miss, or nothing.
- * A client has one vote a page in each half-life, so that nobody alone makes a page known.
+ * Counts a view that is over: a hit, a miss or neither for each resource of its page. A client counts
+ * once for a page in each half-life, so that no client alone changes the proposals.
  */
 #include "proxy/offer/learned_table.h"
 
 /*
- * A client that fetches again most of what it should have, of what this page is known to need, has
- * come back with an empty cache: what it fetched before this view, and the tabs that opened along
- * with it, is forgotten.
+ * If a client requests again most of the resources that it should have, its cache has been emptied.
+ * Then forgets what it got before this view, and before other tabs that were opened at the same time.
  */
 static void check_cache(const struct offer_learned *t, const struct offer_learned_view *v)
 {
@@ -19,7 +18,7 @@ static void check_cache(const struct offer_learned *t, const struct offer_learne
 	int again = 0, spared = 0;
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 		const struct offer_learned_resource *r = p->resources[i];
-		/* Nothing speaks against one that is new here. */
+		/* A resource without enough views for a confidence counts as needed. */
 		bool is_needed = r && (r->views < 1 || offer_learned_resource_confidence(r) >=
 							   t->options.confidence);
 		if (!is_needed || v->excused >> i & 1 ||
@@ -68,7 +67,7 @@ static void note_vote(
 		offer_learned_page_establish(t, p);
 }
 
-/* One place for each client; the oldest goes. */
+/* Notes that the client requested the resource; replaces the oldest note. */
 static void note_supporter(struct offer_learned_resource *r, uint64_t client, usec now)
 {
 	struct offer_learned_vote *place = &r->supporters[0];
@@ -91,8 +90,8 @@ static void count_resource(
 	uint64_t bit = UINT64_C(1) << i;
 	uint32_t mark = offer_learned_mark(t, page_authority(v->page), resource_path(r));
 	bool is_taken = v->taken & bit, is_hit = v->asked & bit || is_taken;
-	/* What it had before is not told by a cache, so neither a miss nor a hit (whatever cannot
-	 * be cached) counts then. */
+	/* A client that has the resource counts neither way: a missing request is no miss, and a request
+	 * means that the resource cannot be cached. */
 	uint32_t before = is_hit ? offer_learned_cache_sec(v->begun) : UINT32_MAX;
 	if (!is_taken && ((!is_hit && v->excused & bit) ||
 			     offer_learned_cache_has(&v->client->cache, mark, before)))
@@ -100,8 +99,8 @@ static void count_resource(
 	if (offer_learned_resource_is_proposed(t, r, 1, now)) {
 		r->proposed++;
 		r->came_true += is_hit;
-		/* Others need it here: most likely it came with a cache that is older than we are.
-		 * One miss tells that. */
+		/* Other clients request it here, so this one probably cached it before this process began:
+		 * count one miss, not one for each view. */
 		if (!is_hit)
 			offer_learned_cache_note(&v->client->cache, mark, now);
 	}

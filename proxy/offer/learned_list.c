@@ -25,7 +25,7 @@ struct offer_learned_item offer_learned_item_of(const struct offer_learned *t,
 	};
 }
 
-/* The surest first; of equals the one seen more often; then by path, so that the order never changes by itself. */
+/* Orders by confidence, then by hits, then by path, so that the order is stable. */
 static bool is_surer(const struct offer_learned_item *a, const struct offer_learned_item *b)
 {
 	if (a->confidence != b->confidence)

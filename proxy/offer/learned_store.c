@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was learned, in a file, so that it survives a restart. Clients are not in it, not even as hashes: only how many
- * stood behind a resource. What too few stand behind is not written, so that nobody can gather support for something
- * over several lives of the process.
+ * Saves the learned table to a file and loads it after a restart. The file has the number of clients of
+ * a resource, but no clients, not even as hashes. A resource of too few clients is not written: else one
+ * client could count several times, once in each life of the process.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -30,7 +30,7 @@ static json_t *resource_to_json(
 	    (json_int_t)r->taken, "refused", (json_int_t)r->refused);
 }
 
-/* NULL: nothing of it is worth a line. */
+/* NULL: no resource of the page has enough hits and clients. */
 static json_t *page_to_json(
     const struct offer_learned *t, const struct offer_learned_page *p, usec now)
 {
@@ -52,7 +52,7 @@ static json_t *page_to_json(
 	    text_of(page_path(p)), "resources", resources);
 }
 
-/* Least recently used first, so that loading gives the same order of use. */
+/* Writes the least recently used page first, so that loading restores the order of use. */
 static json_t *table_to_json(const struct offer_learned *t, usec now)
 {
 	json_t *pages = json_array();
@@ -67,7 +67,7 @@ static json_t *table_to_json(const struct offer_learned *t, usec now)
 	return json_pack("{s:i, s:o}", "version", STORE_VERSION, "pages", pages);
 }
 
-/* In the same folder, as rename(2) asks. True: PATH is the new file, whole. */
+/* aside: the new file, in the same folder as `path` (rename(2) needs that). True: `path` is the new file. */
 static bool replace(const char *path, const char *aside, int fd, const json_t *root)
 {
 	bool is_written = json_dumpfd(root, fd, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) == 0 &&
@@ -127,7 +127,8 @@ static struct slice read_text(const json_t *object, const char *key)
 	return slice_of(json_string_value(value), json_string_length(value));
 }
 
-/* NULL, or what is wrong. Of too few clients (the options may have changed): no mistake, and left out. */
+/* Returns NULL, or what is wrong. A resource of too few clients is left out without a mistake: the options
+ * may have changed. */
 static const char *load_resource(
     struct offer_learned *t, struct offer_learned_page *p, const json_t *object, usec now)
 {

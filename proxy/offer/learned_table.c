@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages, their resources, clients and views: made within bounds, found, and forgotten in an order in which no client
- * alone can push out what others have earned. Knows nothing of requests (learned.c does).
+ * Makes, finds and forgets pages, resources, clients and views, within the table's bounds. What one
+ * client alone has asked for is forgotten before what several clients asked for.
  */
 #include "proxy/offer/learned_table.h"
 #include "proxy/base/ascii.h"
@@ -58,8 +58,8 @@ static size_t slot_bytes(const struct map *m)
 	return m->slots ? (m->mask + 1) * sizeof(*m->slots) : 0;
 }
 
-/* The maps never grow past their bounds, and never shrink, whatever is given back: the worker pays
- * for their slots, beside what the table may have. */
+/* The maps grow up to a bound and never shrink. Their slots are charged to the parent budget alone, as the
+ * table's own limit is for what can be forgotten. */
 static void charge_slots(struct offer_learned *t)
 {
 	budget_adjust(
@@ -85,7 +85,7 @@ void offer_learned_page_free(struct offer_learned *t, struct offer_learned_page 
 	free(p);
 }
 
-/* Candidates go first: a client that makes up paths pushes out only other such paths. */
+/* Frees a candidate if there is one: a client that requests random paths displaces only such paths. */
 static bool drop_page(struct offer_learned *t)
 {
 	struct offer_learned_page *p =
@@ -101,7 +101,7 @@ static bool take(struct offer_learned *t, size_t bytes)
 {
 	if (budget_take(&t->budget, bytes))
 		return true;
-	/* Only what nobody stands for is given up for something new. */
+	/* Only a candidate page without open views is freed for something new. */
 	struct offer_learned_page *p =
 	    list_first(&t->candidates, struct offer_learned_page, by_use);
 	if (p && list_is_empty(&p->views)) {
@@ -113,7 +113,7 @@ static bool take(struct offer_learned *t, size_t bytes)
 	return false;
 }
 
-/* The established have at most seven eighths of the table, so that there is room to become one of them. */
+/* At most seven eighths of the pages are established, so that candidates have room. */
 static uint32_t most_established(const struct offer_learned *t)
 {
 	return t->options.pages - (t->options.pages + 7) / 8;
@@ -199,7 +199,7 @@ void offer_learned_resource_remove(struct offer_learned *t, struct offer_learned
 {
 	struct offer_learned_resource *r = p->resources[i];
 	uint64_t bit = UINT64_C(1) << i;
-	/* Another resource may get the place: views that are open must not carry this one's bits over to it. */
+	/* The next resource at this index must not inherit the bits of the open views. */
 	list_for_each(&p->views, v, struct offer_learned_view, of_page)
 	{
 		v->asked &= ~bit;
@@ -233,8 +233,8 @@ uint32_t offer_learned_resource_confidence(const struct offer_learned_resource *
 }
 
 /*
- * Hits are rounded: those of the last few minutes have faded a little already. What has been proposed stays so until it is
- * clearly below the marks, so that no single view switches it on and off.
+ * Hits are rounded, as even those of the last minutes have decayed a little. A proposed resource stays
+ * proposed until it is clearly below the limits, so that a single view does not switch it on and off.
  */
 bool offer_learned_resource_has_hits(
     const struct offer_learned *t, const struct offer_learned_resource *r, double fade)
@@ -252,7 +252,8 @@ bool offer_learned_resource_is_proposed(
 	       offer_learned_resource_clients(t, r, now) >= t->options.support;
 }
 
-/* A place for a new one: a free one, else that of the least asked for of those that have too few clients. */
+/* Returns a free index, else removes the resource with the smallest share of hits among those with too few
+ * clients or little confidence. -1: there is none. */
 static int place_for_resource(struct offer_learned *t, struct offer_learned_page *p, usec now)
 {
 	int worst = -1;
@@ -337,7 +338,7 @@ struct offer_learned_client *offer_learned_client_get(struct offer_learned *t, u
 struct offer_learned_view *offer_learned_view_new(
     struct offer_learned *t, struct offer_learned_client *c, struct offer_learned_page *p, usec now)
 {
-	/* Not `take`: it may free a candidate page, and this page may be one. */
+	/* Not `take`, which may free a candidate page: p may be one. */
 	if (!budget_take(&t->budget, sizeof(struct offer_learned_view))) {
 		t->refused++;
 		return NULL;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to offer/: the tables behind what is learned.
+ * Private to offer/: the objects of the learned table.
  *
- *     table ─┬─ pages ──── resources           what belongs to a page, as counted
- *            └─ clients ── views ──→ page      who is looking at what now; a view dies when it is counted
+ *     table ─┬─ pages ──── resources           resources of a page, with their hits and views
+ *            └─ clients ── views ──→ page      pages that a client is loading now
  *
- * learned_table.c makes, finds and forgets them; learned.c says what a request means;
- * learned_count.c counts a view that is over; learned_cache.c knows what a client has;
- * learned_list.c tells what is proposed; learned_store.c saves and loads.
+ * learned.c           which view a request belongs to
+ * learned_count.c     counts a view that is over, and frees it
+ * learned_cache.c     what a client probably has in its cache
+ * learned_table.c     makes, finds and forgets all objects
+ * learned_list.c      reads the proposals
+ * learned_store.c     saves and loads
  */
 #ifndef PUSHGATE_OFFER_LEARNED_TABLE_H
 #define PUSHGATE_OFFER_LEARNED_TABLE_H
@@ -17,11 +20,11 @@
 #include "proxy/offer/learned.h"
 
 enum {
-	CLIENT_VIEWS = 8,  /* open at once for one client: tabs that load at the same time */
-	CACHE_MARKS = 128, /* resources that a client is remembered to have, the newest */
+	CLIENT_VIEWS = 8,  /* open at once for one client (tabs) */
+	CACHE_MARKS = 128, /* resources remembered for one client, the newest */
 	VIEW_NEW = 32,     /* resources that one view may add to a page */
-	WEIGHT_MOST = 200, /* views that a figure is made of at most: newer ones replace older */
-	SUPPORT_LIVES = 4, /* half-lives after which a supporter does not count any more */
+	WEIGHT_MOST = 200, /* most views of a resource: beyond it, hits and views are scaled down */
+	SUPPORT_LIVES = 4, /* half-lives for which a supporter counts */
 };
 
 struct offer_learned_vote {
@@ -35,7 +38,7 @@ struct offer_learned_resource {
 	double hits, views;
 	bool stands; /* was proposed when it was last counted */
 	struct offer_learned_vote supporters[OFFER_LEARNED_SUPPORTERS];
-	uint32_t earlier; /* supporters of an earlier process: that many at least */
+	uint32_t earlier; /* number of supporters in an earlier process */
 	uint32_t proposed, came_true, offered, taken, refused;
 };
 
@@ -43,8 +46,8 @@ struct offer_learned_page {
 	struct map_node node;
 	struct list by_use;  /* in table.candidates or table.established */
 	struct list views;   /* open ones */
-	bool is_established; /* enough distinct clients have looked at it */
-	usec decayed_at;     /* when the figures were last brought up to date */
+	bool is_established; /* enough distinct clients have viewed it */
+	usec decayed_at;     /* the time that hits and views of all resources are decayed to */
 	uint32_t voter_at;   /* ring */
 	struct offer_learned_vote voters[OFFER_LEARNED_VOTERS];
 	uint64_t used; /* bit i: resources[i] is there */
@@ -72,10 +75,10 @@ struct offer_learned_view {
 	struct offer_learned_client *client;
 	struct offer_learned_page *page;
 	usec begun;
-	bool counts; /* its client had a vote left when it began */
+	bool counts; /* it counts: the client was not among the page's voters when it began */
 	uint32_t added;
 	uint64_t asked, taken; /* bit i: of page->resources[i] */
-	uint64_t excused;      /* had it, or was offered it: no miss */
+	uint64_t excused;      /* these are no misses: the client has them, or was offered them */
 };
 
 struct offer_learned {
@@ -107,33 +110,34 @@ static inline struct slice resource_path(const struct offer_learned_resource *r)
 	return slice_of(r->path, r->path_len);
 }
 
-/* An authority and a path that may be learned, in the form that the tables have them. */
+/* An authority and a path in the form that the table has them. */
 struct offer_learned_name {
 	char bytes[OFFER_LEARNED_AUTHORITY_BYTES];
 	struct slice authority, path;
 };
-/* False: too long, or of bytes that no URI has. Borrows the path; with is_page without its query. */
+/* False: too long, or not of a URI's characters. Borrows the path; is_page: cuts off the query. */
 bool offer_learned_name_set(
     struct offer_learned_name *name, struct slice authority, struct slice path, bool is_page);
 
 struct offer_learned_page *offer_learned_page_find(
     const struct offer_learned *t, const struct offer_learned_name *name);
-/* Finds or makes. NULL: no room. Lately used either way. */
+/* Finds or makes it, and marks it as used. NULL: there is no room. */
 struct offer_learned_page *offer_learned_page_get(
     struct offer_learned *t, const struct offer_learned_name *name, usec now);
 void offer_learned_page_free(
     struct offer_learned *t, struct offer_learned_page *p); /* and its open views, uncounted */
-/* It has the distinct clients that it needs. */
+/* Enough distinct clients have viewed the page: from now on only another such page displaces it. */
 void offer_learned_page_establish(struct offer_learned *t, struct offer_learned_page *p);
-/* Brings the figures to `now`. */
+/* Decays the hits and views of all resources to `now`. fade: the factor for that. */
 void offer_learned_page_decay(
     const struct offer_learned *t, struct offer_learned_page *p, usec now);
 double offer_learned_page_fade(
     const struct offer_learned *t, const struct offer_learned_page *p, usec now);
 
-/* -1: none. */
+/* The index of the resource in the page; -1: none. */
 int offer_learned_resource_find(const struct offer_learned_page *p, struct slice path);
-/* Makes one, in the place of one that too few clients asked for if it must be; -1: no room. */
+/* Makes one and returns its index. If the page is full, replaces a resource that is not worth a proposal.
+ * -1: there is no room. */
 int offer_learned_resource_add(
     struct offer_learned *t, struct offer_learned_page *p, struct slice path, usec now);
 void offer_learned_resource_remove(struct offer_learned *t, struct offer_learned_page *p, int i);
@@ -143,7 +147,7 @@ bool offer_learned_resource_has_hits(
     const struct offer_learned *t, const struct offer_learned_resource *r, double fade);
 bool offer_learned_resource_is_proposed(
     const struct offer_learned *t, const struct offer_learned_resource *r, double fade, usec now);
-/* One of 10000. */
+/* Hits in 10000 views. */
 uint32_t offer_learned_resource_confidence(const struct offer_learned_resource *r);
 
 uint64_t offer_learned_client_key(const struct offer_learned *t, struct slice client);
@@ -161,22 +165,22 @@ struct offer_learned_item offer_learned_item_of(const struct offer_learned *t,
     const struct offer_learned_page *p, const struct offer_learned_resource *r, usec now);
 
 /* learned_count.c */
-/* May another view of the page count for this client? */
+/* Whether another view of the page may count for this client. */
 bool offer_learned_page_has_vote(
     const struct offer_learned *t, const struct offer_learned_page *p, uint64_t client, usec now);
 /* Counts a view that is over, and frees it. */
 void offer_learned_view_count(struct offer_learned *t, struct offer_learned_view *v, usec now);
 
 /* learned_cache.c */
-/* What stands for a resource there; never 0. */
+/* The hash of a resource; never 0. */
 uint32_t offer_learned_mark(
     const struct offer_learned *t, struct slice authority, struct slice path);
 uint32_t offer_learned_cache_sec(usec at);
-/* Did it come before that second? UINT32_MAX: has it come at all. */
+/* Whether the client got the resource before that second; UINT32_MAX: at any time. */
 bool offer_learned_cache_has(
     const struct offer_learned_cache *cache, uint32_t mark, uint32_t before);
 void offer_learned_cache_note(struct offer_learned_cache *cache, uint32_t mark, usec now);
 void offer_learned_cache_forget(
-    struct offer_learned_cache *cache, uint32_t before); /* what came by then */
+    struct offer_learned_cache *cache, uint32_t before); /* all that came before that second */
 
 #endif

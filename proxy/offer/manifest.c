@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Push manifests: which resources belong to a page, as an operator's build wrote it down (the format of the npm package
- * http2-push-manifest). Turns text into a table; it reads no file (file.c does) and offers nothing itself.
+ * Parses a push manifest (format: manifest.h) into a table of pages. manifest_file.c reads the file.
  */
 #include "proxy/offer/manifest.h"
 #include "policy/policy.h"
@@ -15,12 +14,12 @@
 
 enum { WEIGHT_MOST = 256, TYPE_BYTES = 32 };
 
-/* Stands for the authority that is not known yet (RFC 6761 6.4: nobody's). */
+/* Stands for the authority of the page, which is not known yet. RFC 6761 6.4: .invalid never exists. */
 #define OWN_AUTHORITY SLICE("manifest.invalid")
 
 struct page {
 	struct map_node node;
-	struct slice path; /* no query; a directory where it was its index.html */
+	struct slice path; /* without query, and without "index.html" at the end */
 	struct offer_manifest_resources resources;
 };
 
@@ -41,7 +40,7 @@ struct reader {
 
 #define mistake(r, ...) offer_json_mistake(&(r)->json, (r)->index, (r)->depth, __VA_ARGS__)
 
-/* RFC 9110 has no index files; the tool's keys are names of files, and servers agree on this one. */
+/* The keys of http2-push-manifest are file names, and most servers send index.html for its directory. */
 static struct slice canonical_page(struct slice path)
 {
 	const struct slice name = SLICE_INIT("/index.html");
@@ -109,7 +108,7 @@ static void read_type(
 		resource->as = arena_copy(&r->manifest->arena, slice_of_string(word));
 }
 
-/* Only checked: an urgency is for rules to say. */
+/* Checked and ignored: rules set the urgency of a push. */
 static void check_weight(struct reader *r, const json_t *value)
 {
 	json_int_t weight = json_integer_value(value);
@@ -231,7 +230,7 @@ static bool has_object_member(json_t *object)
 	return false;
 }
 
-/* One property is enough to make a member of the root a resource, one resource to make it a page. */
+/* A member of the root that has an object in it is a page; one with any other member is a resource. */
 static bool is_single_form(json_t *root)
 {
 	const char *key;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A manifest's file, read again when it changes. What is in use is replaced only by something good: a file that is half
- * written, bad or gone leaves it as it was, and is complained of once for each change.
+ * A manifest's file, read again when it changes. A file that is half written, bad or gone does not replace
+ * the manifest in use; the mistake is reported once for each change of the file.
  */
 #include "proxy/base/memory.h"
 #include "proxy/offer/json.h"
 #include "proxy/offer/manifest.h"
 
-/* What tells one state of the file from another; all zeros when there is none. */
+/* Differs between two versions of the file; all zeros = there is no file. */
 struct identity {
 	dev_t device;
 	ino_t inode;
@@ -18,7 +18,7 @@ struct identity {
 struct offer_manifest_file {
 	char *path;
 	struct offer_manifest *manifest;
-	struct identity seen; /* good or bad, the last that was looked at */
+	struct identity seen; /* the version that was read last, good or bad */
 };
 
 static struct identity identity_of(const struct stat *s)

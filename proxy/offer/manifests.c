@@ -9,7 +9,7 @@
 
 struct manifests {
 	const struct conf *conf;
-	struct offer_manifest_file **files; /* of all sections, one behind the other */
+	struct offer_manifest_file **files; /* of all sections in turn */
 	size_t count;
 };
 
@@ -22,7 +22,7 @@ static size_t position(const struct manifests *m, const struct conf_preload *pre
 	return at;
 }
 
-/* The first line of what was said about a file, without its newline. */
+/* Copies the first line of the messages about a file, without its newline. */
 static void first_line(const char *text, char *line, size_t size)
 {
 	size_t n = strcspn(text, "\n");

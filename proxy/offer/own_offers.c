@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offers of our own: `add` lists and manifests when a request arrives, Link fields when a response
- * does. What becomes of them is the policy's to say; here stands only what a source means (RFC
- * 8288, Preload).
+ * Pushgate's own offers: from `add` lists, manifests and the learned table when a request arrives, from
+ * Link fields (RFC 8288, Preload) when a response does. The policy decides about each offer.
  */
 #include "proxy/offer/offer.h"
 
@@ -61,7 +60,7 @@ static void offer_manifests(
 
 /* ---- what was learned ---- */
 
-/* As many as a page is ever seen to need at once; the surest come first. */
+/* Offers for one page, the highest confidence first. A page hardly needs more at once. */
 #define LEARNED_MOST 32u
 
 static void offer_learned(
@@ -72,7 +71,7 @@ static void offer_learned(
 		return;
 	size_t count = offer_learned_offers(env->learned, x->request->authority, x->request->path,
 	    items, LEARNED_MOST, x->relay->now);
-	/* the items are lent until the table changes */
+	/* copied first: an offer may change the table, which lends the items */
 	struct http_resource resources[LEARNED_MOST];
 	for (size_t i = 0; i < count; i++)
 		resources[i] = (struct http_resource){
@@ -93,7 +92,7 @@ static void look_for_links(
 	x->context.takes_links = x->context.takes_links || preload->link;
 }
 
-/* What a [preload] section that takes the request may be for, in the order of the offers. */
+/* The sources of a [preload] section that matches the request, in the order of their offers. */
 static void (*const uses[])(
     const struct offer_env *env, struct exchange *x, const struct conf_preload *preload) = {
     look_for_links, offer_adds, offer_manifests, offer_learned};
@@ -114,7 +113,7 @@ void offer_on_request(
 
 /* ---- Link fields ---- */
 
-/* A link that is no offer; it is logged as one that was dropped, so that nobody has to wonder. */
+/* Logs a Link field that makes no offer as a dropped one, with its reason. */
 static void skip_link(
     struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
 {
@@ -122,7 +121,7 @@ static void skip_link(
 	    .parent = x->request,
 	    .client = x->context.client,
 	    .as = link->as};
-	/* Borrows all that it has, and is only read: a head may be large, and the links many. */
+	/* A shallow copy, read only: a real one for each link would be costly. */
 	struct http_head named = *x->request;
 	named.path = link->target;
 	offer.promised = &named;
@@ -163,7 +162,7 @@ static bool is_for_us_alone(const struct http_link *link, void *context)
 	return link->is_preload && link->push_only;
 }
 
-/* Final responses that have something to say about the page, and 103. */
+/* Links of errors and redirects do not name the page's resources. */
 static bool speaks_of_resources(const struct http_head *head)
 {
 	return head->status == 103 || head->status / 100 == 2 || head->status == 304;
@@ -173,7 +172,7 @@ void offer_on_response(struct exchange *x, struct http_head *head)
 {
 	uint32_t seen = 0;
 	bool has_push_only = false;
-	/* Our own 103 has Link fields too; the origin's responses alone are a source. */
+	/* Pushgate's own 103 has Link fields too; only those of the origin are offers. */
 	if (!x->context.takes_links || head == x->hints.head || !speaks_of_resources(head))
 		return;
 	for (uint32_t i = 0; i < head->count && seen < LIMIT_LINKS_PER_RESPONSE; i++) {
