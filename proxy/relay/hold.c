@@ -30,7 +30,8 @@ void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *op
 	hold->shared.is_shared = true;
 }
 
-/* Frees the held responses that are over. Not earlier: callers may still look at one in this pass. */
+/* Frees the held responses that are over, at the end of the loop pass: until then a caller may still use
+ * one. */
 static void bury(struct hold *hold)
 {
 	list_for_each(&hold->dead, h, struct held, entry)
@@ -122,7 +123,7 @@ void held_end(
     struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code)
 {
 	ensure(h->push && list_is_empty(&h->claims));
-	if (h->served == 0) { /* else each claim was noted when it ended */
+	if (h->served == 0) { /* a claimed response was reported with each claim */
 		const struct hold_note note = {
 		    .outcome = outcome,
 		    .reason = reason,
@@ -184,7 +185,7 @@ const struct policy_reason *hold_refusal(
 const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *push)
 {
 	ensure(!hold_refusal(
-	    parent, push->request)); /* the policy knew the refusal and decided otherwise then */
+	    parent, push->request)); /* the policy decides on hold only if hold_refusal was NULL */
 	struct hold_store *s = parent->context.hold_store;
 	struct hold *hold = s->hold;
 	uint64_t credentials = credentials_hash(&hold->key, parent->request);

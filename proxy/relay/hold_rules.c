@@ -181,7 +181,7 @@ bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exc
 	return false;
 }
 
-/* ---- who may have it ---- */
+/* ---- which request may have it ---- */
 
 bool hold_request_busts(const struct http_head *request)
 {
