@@ -49,8 +49,6 @@ void latest_etags_learn(struct latest_etags *e, uint64_t key, uint32_t etag,
 	if (!is_news || !varies_by_coding_alone(response) ||
 	    !http_may_store_shared(request, response))
 		return;
-	if (at->key == variant)
-		e->changes++;
 	*at = (struct latest_etag){variant, etag, at->key == variant ? at->etag : 0};
 }
 

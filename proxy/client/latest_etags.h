@@ -11,7 +11,6 @@
 
 struct latest_etags {
 	struct latest_etag *entries; /* owned; NULL until there is one */
-	uint32_t changes; /* times that a resource was seen with another one, since the start */
 };
 
 /* All zero is a fresh one. */

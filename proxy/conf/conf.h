@@ -95,8 +95,7 @@ struct conf_listen {
 };
 
 struct conf_origin {
-	const char *name, *file;
-	uint32_t line;
+	const char *name;
 	enum conf_origin_kind kind;
 	const char *server_text;      /* as written */
 	const char *host;             /* NULL for unix and demo */
@@ -135,8 +134,7 @@ struct conf_fields {
 };
 
 struct conf_route {
-	const char *name, *file;
-	uint32_t line;
+	const char *name;
 	struct slice *hosts;          /* patterns for http_host_matches; none = any */
 	size_t host_count;
 	struct slice *paths;          /* prefixes that end at a segment border: "/api" matches "/api", "/api/x", "/api?x" and not "/apix"; none = "/" */
@@ -154,8 +152,6 @@ struct conf_add {
 
 /* The sources of pushgate's own offers. */
 struct conf_preload {
-	const char *name, *file;
-	uint32_t line;
 	struct policy_rule when;      /* conditions only, for policy_rule_takes */
 	bool link;
 	enum conf_learned learned;

@@ -336,7 +336,6 @@ static void set_position(struct conf_section *s, uint32_t index)
 	struct conf_origin *origin;
 	struct conf_route *route;
 	struct policy_rule *rule;
-	struct conf_preload *preload;
 
 	switch (s->kind) {
 	case CONF_SECTION_LISTEN:
@@ -345,12 +344,12 @@ static void set_position(struct conf_section *s, uint32_t index)
 		return;
 	case CONF_SECTION_ORIGIN:
 		origin = s->object;
-		origin->name = s->name, origin->file = s->file, origin->line = s->line;
+		origin->name = s->name;
 		origin->index = index;
 		return;
 	case CONF_SECTION_ROUTE:
 		route = s->object;
-		route->name = s->name, route->file = s->file, route->line = s->line;
+		route->name = s->name;
 		return;
 	case CONF_SECTION_PUSH:
 		rule = s->object;
@@ -358,9 +357,6 @@ static void set_position(struct conf_section *s, uint32_t index)
 		rule->index = index;
 		return;
 	case CONF_SECTION_PRELOAD:
-		preload = s->object;
-		preload->name = s->name, preload->file = s->file, preload->line = s->line;
-		return;
 	case CONF_SECTION_SERVER:
 	case CONF_SECTION_COUNT:
 		return;

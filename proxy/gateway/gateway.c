@@ -236,6 +236,10 @@ size_t gateway_describe(const struct gateway *g, char *buffer, size_t size)
 	size_t n = clients_describe(&g->clients, buffer, size);
 	if (n < size)
 		n += upstream_describe(&g->upstream, buffer + n, size - n);
+	if (n < size)
+		n += hold_describe(&g->hold, buffer + n, size - n);
+	if (n < size && g->learned)
+		n += offer_learned_describe(g->learned, buffer + n, size - n);
 	list_for_each(&g->relay.live, x, struct exchange, link) if (n < size) n +=
 	    exchange_describe(x, buffer + n, size - n);
 	return n;

@@ -86,10 +86,10 @@ static struct slice client_of(const struct exchange *x)
 										 : 0);
 }
 
-static struct offer_request request_of(const struct exchange *x)
+static struct offer_learned_request request_of(const struct exchange *x)
 {
 	const struct http_field *referer = http_head_find(x->request, HTTP_TOKEN_REFERER);
-	return (struct offer_request){
+	return (struct offer_learned_request){
 	    .authority = x->request->authority,
 	    .path = x->request->path,
 	    .referer = referer ? referer->value : (struct slice){0},
@@ -106,17 +106,17 @@ void learned_view(struct gateway *g, const struct exchange *x)
 {
 	if (!g->learned || x->context.came_through)
 		return;
-	struct offer_request r = request_of(x);
+	struct offer_learned_request r = request_of(x);
 	if (r.is_navigation)
-		offer_learned_view(g->learned, &r, g->relay.now);
+		offer_learned_on_navigation(g->learned, &r, g->relay.now);
 }
 
 void learned_offered(struct gateway *g, const struct exchange *page, struct slice path)
 {
 	if (!g->learned)
 		return;
-	const struct offer_request view = request_of(page);
-	offer_learned_outcome(g->learned, &view, path, OFFER_OFFERED, g->relay.now);
+	const struct offer_learned_request view = request_of(page);
+	offer_learned_on_outcome(g->learned, &view, path, OFFER_LEARNED_OFFERED, g->relay.now);
 }
 
 /* A request of the client's own, answered; or a push from the table, over. */
@@ -124,24 +124,24 @@ void learned_ended(struct gateway *g, const struct exchange *x, enum observe_out
 {
 	if (!g->learned || x->context.came_through)
 		return;
-	struct offer_request r = request_of(x);
+	struct offer_learned_request r = request_of(x);
 	if (!exchange_is_push(x)) {
 		if (!r.is_navigation && x->response.status != 0)
-			offer_learned_request(g->learned, &r, g->relay.now);
+			offer_learned_on_request(g->learned, &r, g->relay.now);
 		return;
 	}
 	const struct exchange *page = x->pushed.parent;
 	if (x->pushed.source != POLICY_LEARNED || !page)
 		return;
-	const struct offer_request view = request_of(page);
+	const struct offer_learned_request view = request_of(page);
 	bool is_taken = x->pushed.state == PUSH_DONE || x->pushed.state == PUSH_CLAIMED;
-	enum offer_outcome came = OFFER_OFFERED;
+	enum offer_learned_outcome came = OFFER_LEARNED_OFFERED;
 	if (x->pushed.verdict.reason == &policy_reason_STATUS)
-		came = OFFER_GONE;
+		came = OFFER_LEARNED_GONE;
 	else if (outcome == OBSERVE_CLIENT_RESET)
-		came = OFFER_REFUSED;
+		came = OFFER_LEARNED_REFUSED;
 	else if (is_taken)
-		came = OFFER_TAKEN;
-	if (came != OFFER_OFFERED) /* that was told when it was */
-		offer_learned_outcome(g->learned, &view, x->request->path, came, g->relay.now);
+		came = OFFER_LEARNED_TAKEN;
+	if (came != OFFER_LEARNED_OFFERED) /* that was told when it was */
+		offer_learned_on_outcome(g->learned, &view, x->request->path, came, g->relay.now);
 }

@@ -32,7 +32,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	struct gateway *g = context;
 	const struct conf_route *route = x->context.route;
 	if (route && !http_head_is_interim(head))
-		fields_apply(&route->response_fields, head);
+		offer_apply_fields(&route->response_fields, head);
 	if (!http_head_is_interim(head) && !list_is_empty(&g->hold.used))
 		hold_invalidate(&g->hold, x, head);
 	offer_on_response(x, head);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the policy needs to know, gathered; see offer.h. Nothing is decided here.
+ * Gathers the facts that the policy decides by; see offer.h. Decides nothing.
  *
- * Who may promise what: the promised authority and path, routed as if this client had asked on this
- * listener, must end at the very origin that sent the promise. A certificate never widens that.
+ * An origin may promise a resource only if this client's own request for it, on this listener, would be
+ * routed to the same origin. What the origin's certificate covers does not matter.
  */
 #include "proxy/offer/offer.h"
 
@@ -26,9 +26,9 @@ bool offer_came_through(const struct http_head *request)
 }
 
 /*
- * RFC 9110 7.6.2: with Max-Forwards used up, says how we answer as the final recipient. TRACE is
- * not reflected (9.3.8 would like it): what the client sent is no message/http, and a page must not
- * be shown what its browser sent for it.
+ * RFC 9110 7.6.2: if Max-Forwards is 0, pushgate answers as the final recipient; returns how. TRACE
+ * is not reflected, although 9.3.8 suggests it: a web page must not learn the fields that its browser
+ * added, such as cookies.
  */
 static const struct relay_cause *last_hop(const struct http_head *head, const char **detail)
 {
@@ -44,17 +44,17 @@ static const struct relay_cause *last_hop(const struct http_head *head, const ch
 }
 
 const struct relay_cause *offer_route(
-    const struct offer_env *base, struct exchange *x, const char **detail)
+    const struct offer_env *env, struct exchange *x, const char **detail)
 {
 	const struct http_head *head = x->request;
 	const struct conf_route *route = NULL;
 	if (x->method == HTTP_METHOD_CONNECT)
 		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
-	if (x->context.came_through && http_via_has(head, base->pseudonym))
+	if (x->context.came_through && http_via_has(head, env->pseudonym))
 		return *detail = "the request has been here before", &relay_cause_LOOP;
 	if (!http_scheme_is_http(head->scheme))
 		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
-	switch (router_find(base->router, head->authority, head->path, &route)) {
+	switch (router_find(env->router, head->authority, head->path, &route)) {
 	case ROUTER_NO_HOST:
 		return *detail = "no route for this host", &relay_cause_MISDIRECTED;
 	case ROUTER_NO_PATH:
@@ -70,7 +70,7 @@ const struct relay_cause *offer_route(
 	return last_hop(head, detail);
 }
 
-/* Why nothing can be hinted at now: too late, or to a client that would not listen. */
+/* Why a hint is impossible now: the final response has begun, or the client ignores 103 responses. */
 static const struct policy_reason *hint_refusal(
     const struct client_facts *client, const struct exchange *x, const struct policy_offer *offer)
 {
@@ -82,7 +82,7 @@ static const struct policy_reason *hint_refusal(
 }
 
 bool offer_wants_pushes(
-    const struct offer_env *base, const struct client_facts *client, const struct exchange *x)
+    const struct offer_env *env, const struct client_facts *client, const struct exchange *x)
 {
 	const struct conf_origin *o = x->context.origin;
 	switch (o->push) {
@@ -93,19 +93,20 @@ bool offer_wants_pushes(
 	case CONF_PUSH_AUTO:
 		break;
 	}
-	if (exchange_is_push(x)) /* nothing is pushed out of a push */
+	if (exchange_is_push(x)) /* an origin must not push for a pushed request */
 		return false;
 	struct policy_offer facts = {
 	    .source = POLICY_RELAYED, .parent = x->request, .now = x->relay->now};
-	offer_request_context(base, client, x, &facts);
+	offer_request_context(env, client, x, &facts);
 	facts.hold_refusal = hold_refusal(x, NULL);
 	facts.hint_refusal = hint_refusal(client, x, &facts);
-	return policy_wants_pushes(&base->conf->policy, &facts);
+	return policy_wants_pushes(&env->conf->policy, &facts);
 }
 
 /* ---- an offer ---- */
 
-/* Only rules, sections and hints ask for what a request's fields say: the rest need not be read. */
+/* The facts from a request's fields are used only by rules, [preload] sections and hints. Without these,
+ * the fields need not be searched. */
 static bool looks_at_requests(const struct conf *conf)
 {
 	enum policy_action fallback = conf->policy.fallback;
@@ -113,7 +114,7 @@ static bool looks_at_requests(const struct conf *conf)
 	       fallback == POLICY_HINT_HOLD;
 }
 
-void offer_request_context(const struct offer_env *base, const struct client_facts *client,
+void offer_request_context(const struct offer_env *env, const struct client_facts *client,
     const struct exchange *x, struct policy_offer *offer)
 {
 	if (!client)
@@ -122,7 +123,7 @@ void offer_request_context(const struct offer_env *base, const struct client_fac
 	offer->client_push_enabled = client->push_enabled;
 	offer->client_accepts_streams = client->accepts_streams;
 	offer->client_going_away = client->is_going_away;
-	if (looks_at_requests(base->conf)) {
+	if (looks_at_requests(env->conf)) {
 		offer->save_data = policy_save_data_of(x->request);
 		offer->navigation = policy_navigation_of(x->request);
 		offer->draw =
@@ -141,19 +142,19 @@ static bool same_authority(struct slice a, struct slice b, struct slice scheme)
 		   http_authority_equal(&left, &right));
 }
 
-/* What the origin calls itself: "host:port" of its server option. */
+/* Whether the authority is the host and port of the origin's server option. */
 static bool is_hops_own(const struct conf_origin *o, struct slice authority, struct slice scheme)
 {
 	struct http_authority named;
 	if (!o->host || !http_authority_parse(authority, scheme, &named))
 		return false;
-	if (named.host.ptr[0] == '[') /* the option's value has lost its brackets */
+	if (named.host.ptr[0] == '[') /* o->host has no brackets */
 		named.host = slice_sub(named.host, 1, named.host.len - 2);
 	const struct http_authority own = {.host = slice_of_string(o->host), .port = o->port};
 	return http_authority_equal(&own, &named);
 }
 
-/* Does the hop know by this name what the client calls by the parent's? */
+/* Whether the origin may use this authority for what the client calls by the parent's authority. */
 static bool is_parents(const struct exchange *parent, struct slice authority, struct slice scheme)
 {
 	const struct conf_origin *o = parent->context.origin;
@@ -164,8 +165,8 @@ static bool is_parents(const struct exchange *parent, struct slice authority, st
 }
 
 /*
- * The client's own scheme and authority in place of those that we sent, or that the hop has. False:
- * the promise names a scheme that is neither.
+ * Replaces the scheme and authority that the origin knows by those that the client used. False: the
+ * promise has a scheme of neither.
  */
 static bool map_back(const struct exchange *parent, struct http_head *promised)
 {
@@ -193,39 +194,39 @@ static bool listener_covers(const struct client_facts *client, const struct exch
 	       client->covers(client->listener, a.host);
 }
 
-/* What an origin promised: only what this client would get from that very origin. */
+/* For a promise: whether this client's own request would be routed to the same origin. */
 static bool may_promise(
-    const struct offer_env *base, const struct exchange *parent, struct http_head *promised)
+    const struct offer_env *env, const struct exchange *parent, struct http_head *promised)
 {
 	const struct conf_route *route;
 	return map_back(parent, promised) &&
-	       router_find(base->router, promised->authority, promised->path, &route) ==
+	       router_find(env->router, promised->authority, promised->path, &route) ==
 		   ROUTER_FOUND &&
 	       route->origin == parent->context.origin;
 }
 
-/* What we offer ourselves: whatever a route of ours leads to. */
+/* For an offer of pushgate's own: finds the route and the origin. False: no route matches. */
 static bool find_place(
-    const struct offer_env *base, const struct http_head *promised, struct relay_place *place)
+    const struct offer_env *env, const struct http_head *promised, struct relay_place *place)
 {
 	const struct conf_route *route;
-	if (router_find(base->router, promised->authority, promised->path, &route) != ROUTER_FOUND)
+	if (router_find(env->router, promised->authority, promised->path, &route) != ROUTER_FOUND)
 		return false;
 	*place = (struct relay_place){route, route->origin};
 	return true;
 }
 
-void offer_context(const struct offer_env *base, const struct client_facts *client,
+void offer_context(const struct offer_env *env, const struct client_facts *client,
     const struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
     struct relay_place *place)
 {
-	offer_request_context(base, client, parent, offer);
+	offer_request_context(env, client, parent, offer);
 	offer->parent_revalidates = policy_revalidates(parent->request);
 	offer->hold_refusal = hold_refusal(parent, promised);
 	offer->hint_refusal = hint_refusal(client, parent, offer);
 	if (offer->source == POLICY_RELAYED)
-		offer->origin_may_promise = may_promise(base, parent, promised);
+		offer->origin_may_promise = may_promise(env, parent, promised);
 	else
-		offer->origin_may_promise = find_place(base, promised, place);
+		offer->origin_may_promise = find_place(env, promised, place);
 	offer->listener_covers = client && listener_covers(client, parent, promised);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A route's rules on the fields of its requests and responses, in the order of the file. */
+/* A route's changes to the fields of its requests and responses, applied in the order of the file. */
 #include "proxy/offer/offer.h"
 
-/* Names without a token are compared; those with one are found by it. */
+/* A name that the program knows has a token, so that no text need be compared. */
 static void remove_field(struct http_head *head, const struct conf_field *field)
 {
 	if (field->token != HTTP_TOKEN_NONE) {
@@ -16,7 +16,7 @@ static void remove_field(struct http_head *head, const struct conf_field *field)
 	head->count = kept;
 }
 
-void fields_apply(const struct conf_fields *rules, struct http_head *head)
+void offer_apply_fields(const struct conf_fields *rules, struct http_head *head)
 {
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct conf_field *field = &rules->fields[i];

@@ -2,13 +2,13 @@
 /* See json.h. JSON is RFC 8259. */
 #include "proxy/offer/json.h"
 #include "proxy/base/memory.h"
-#include "proxy/offer/sources.h"
+#include "proxy/offer/offer.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
 
-/* O_NONBLOCK: a FIFO that stands where the file should be must not hold the loop. */
+/* O_NONBLOCK: opening a FIFO must not block the loop. */
 static int open_regular(const char *path, size_t most, struct stat *status, FILE *errors)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -37,7 +37,7 @@ bool offer_json_read(
 	int fd = open_regular(path, most, status, errors);
 	if (fd < 0)
 		return false;
-	/* One byte more than it had, to see whether it has grown meanwhile. */
+	/* One byte more than fstat said: if that is read too, the file is being written. */
 	size_t room = (size_t)status->st_size + 1, got = 0;
 	char *bytes = memory_alloc(room);
 	ssize_t n = 1;
@@ -80,7 +80,7 @@ struct offer_json_word offer_json_word(const char *word)
 static void tell(struct offer_json *j, size_t offset, const char *text)
 {
 	size_t line = 1, column = 1;
-	if (++j->mistakes > OFFER_MISTAKES)
+	if (++j->mistakes > OFFER_JSON_MISTAKES)
 		return;
 	for (size_t i = 0; i < offset && i < j->text.len; i++) {
 		column++;
@@ -90,14 +90,14 @@ static void tell(struct offer_json *j, size_t offset, const char *text)
 		}
 	}
 	fprintf(j->errors, "%s:%zu:%zu: %s\n", j->name, line, column, text);
-	if (j->mistakes == OFFER_MISTAKES)
+	if (j->mistakes == OFFER_JSON_MISTAKES)
 		fprintf(j->errors, "%s:%zu:%zu: what comes behind this has not been told\n",
 		    j->name, line, column);
 }
 
 void offer_seed(uint64_t seed)
 {
-	/* 0 would ask for a seed of its own choice. */
+	/* With 0 the library would choose a seed itself. */
 	json_object_seed((size_t)(seed | 1));
 }
 
@@ -116,7 +116,7 @@ json_t *offer_json_parse(struct offer_json *j)
 	return NULL;
 }
 
-/* The walk through text that is known to be JSON. */
+/* Walks through text that has been parsed as JSON already. */
 
 static size_t skip_space(struct slice text, size_t at)
 {
@@ -125,7 +125,7 @@ static size_t skip_space(struct slice text, size_t at)
 	return at;
 }
 
-/* at: the opening quote. */
+/* at: the position of the opening quote. */
 static size_t skip_string(struct slice text, size_t at)
 {
 	for (at++; at < text.len && text.ptr[at] != '"'; at++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a request means for what is learned: begins a view, belongs to one, or says nothing. The
- * rules stand in source.h; what a view counts for when it is over is in learned_count.c.
+ * Finds the page view that a request begins or belongs to. The rules are in learned.h; learned_count.c
+ * counts a view when it is over.
  */
-#include "proxy/offer/learned.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/offer/learned_table.h"
 
 /* ---- life ---- */
 
@@ -20,8 +20,8 @@ static void set_defaults(struct offer_learned_options *o)
 	o->hits = o->hits ? o->hits : 3;
 	o->support = o->support ? o->support : 3;
 	o->confidence = o->confidence ? o->confidence : 3500;
-	if (o->support > OFFER_SUPPORTERS)
-		o->support = OFFER_SUPPORTERS;
+	if (o->support > OFFER_LEARNED_SUPPORTERS)
+		o->support = OFFER_LEARNED_SUPPORTERS;
 }
 
 struct offer_learned *offer_learned_new(
@@ -43,9 +43,12 @@ struct offer_learned *offer_learned_new(
 
 void offer_learned_clear(struct offer_learned *t)
 {
-	list_for_each(&t->clients_by_use, c, struct offer_client, by_use) offer_client_free(t, c);
-	list_for_each(&t->candidates, p, struct offer_page, by_use) offer_page_free(t, p);
-	list_for_each(&t->established, p, struct offer_page, by_use) offer_page_free(t, p);
+	list_for_each(&t->clients_by_use, c, struct offer_learned_client, by_use)
+	    offer_learned_client_free(t, c);
+	list_for_each(&t->candidates, p, struct offer_learned_page, by_use)
+	    offer_learned_page_free(t, p);
+	list_for_each(&t->established, p, struct offer_learned_page, by_use)
+	    offer_learned_page_free(t, p);
 	ensure(t->view_count == 0 && t->resource_count == 0 && t->established_count == 0);
 }
 
@@ -65,51 +68,57 @@ void offer_learned_free(struct offer_learned *t)
 
 void offer_learned_tick(struct offer_learned *t, usec now)
 {
-	struct offer_view *v;
-	while ((v = list_first(&t->views, struct offer_view, by_time)) &&
+	struct offer_learned_view *v;
+	while ((v = list_first(&t->views, struct offer_learned_view, by_time)) &&
 	       now >= clock_after(v->begun, t->options.window_usec))
-		offer_view_count(t, v, now);
+		offer_learned_view_count(t, v, now);
 }
 
-static struct offer_view *open_view(const struct offer_client *c, const struct offer_page *p)
+static struct offer_learned_view *open_view(
+    const struct offer_learned_client *c, const struct offer_learned_page *p)
 {
-	list_for_each(&c->views, v, struct offer_view, of_client) if (v->page == p) return v;
+	list_for_each(
+	    &c->views, v, struct offer_learned_view, of_client) if (v->page == p) return v;
 	return NULL;
 }
 
-static void make_room_for_view(struct offer_learned *t, struct offer_client *c, usec now)
+static void make_room_for_view(struct offer_learned *t, struct offer_learned_client *c, usec now)
 {
 	if (c->view_count >= CLIENT_VIEWS)
-		offer_view_count(t, container_of(c->views.prev, struct offer_view, of_client), now);
+		offer_learned_view_count(
+		    t, container_of(c->views.prev, struct offer_learned_view, of_client), now);
 	if (t->view_count >= t->options.views)
-		offer_view_count(t, list_first(&t->views, struct offer_view, by_time), now);
+		offer_learned_view_count(
+		    t, list_first(&t->views, struct offer_learned_view, by_time), now);
 }
 
-void offer_learned_view(struct offer_learned *t, const struct offer_request *request, usec now)
+void offer_learned_on_navigation(
+    struct offer_learned *t, const struct offer_learned_request *request, usec now)
 {
-	struct offer_name name;
+	struct offer_learned_name name;
 	offer_learned_tick(t, now);
 	if (!request->is_navigation || !request->is_get || request->has_credentials ||
 	    request->client.len == 0 ||
-	    !offer_name_set(&name, request->authority, request->path, true))
+	    !offer_learned_name_set(&name, request->authority, request->path, true))
 		return;
-	struct offer_client *c = offer_client_get(t, offer_client_key(t, request->client));
+	struct offer_learned_client *c =
+	    offer_learned_client_get(t, offer_learned_client_key(t, request->client));
 	if (!c)
 		return;
-	/* Room first: a page that is counted may become established and push out another. */
+	/* Before a page is looked up: counting a view may free a page. */
 	make_room_for_view(t, c, now);
-	struct offer_page *p = offer_page_get(t, &name, now);
-	/* Loaded again, or in another tab, at the same time: one view. */
+	struct offer_learned_page *p = offer_learned_page_get(t, &name, now);
+	/* A page that is loaded twice at the same time is one view. */
 	if (!p || open_view(c, p))
 		return;
-	struct offer_view *v = offer_view_new(t, c, p, now);
+	struct offer_learned_view *v = offer_learned_view_new(t, c, p, now);
 	if (v)
-		v->counts = offer_page_has_vote(t, p, c->node.hash, now);
+		v->counts = offer_learned_page_has_vote(t, p, c->node.hash, now);
 }
 
 /* ---- to which view a request belongs ---- */
 
-/* Of "scheme://authority/path?query#fragment". */
+/* Splits "scheme://authority/path?query#fragment". */
 static bool split_referer(struct slice referer, struct slice *authority, struct slice *path)
 {
 	size_t colon = slice_find(referer, ':');
@@ -125,10 +134,11 @@ static bool split_referer(struct slice referer, struct slice *authority, struct 
 	return true;
 }
 
-static struct offer_view *only_view(const struct offer_client *c, struct slice authority)
+static struct offer_learned_view *only_view(
+    const struct offer_learned_client *c, struct slice authority)
 {
-	struct offer_view *only = NULL;
-	list_for_each(&c->views, v, struct offer_view, of_client)
+	struct offer_learned_view *only = NULL;
+	list_for_each(&c->views, v, struct offer_learned_view, of_client)
 	{
 		if (!slice_equal(page_authority(v->page), authority))
 			continue;
@@ -139,17 +149,17 @@ static struct offer_view *only_view(const struct offer_client *c, struct slice a
 	return only;
 }
 
-/* The view that has the referring style sheet or script: one that asked for it before one that only
- * knows it. */
-static struct offer_view *view_of_resource(
-    const struct offer_client *c, const struct offer_name *from)
+/* The view whose page has the referring style sheet or script. A view that requested it goes before one
+ * whose page is only known to have it. NULL: none, or several. */
+static struct offer_learned_view *view_of_resource(
+    const struct offer_learned_client *c, const struct offer_learned_name *from)
 {
-	struct offer_view *found[2] = {NULL, NULL};
+	struct offer_learned_view *found[2] = {NULL, NULL};
 	uint32_t count[2] = {0, 0};
-	list_for_each(&c->views, v, struct offer_view, of_client)
+	list_for_each(&c->views, v, struct offer_learned_view, of_client)
 	{
 		int i = slice_equal(page_authority(v->page), from->authority)
-			    ? offer_known_find(v->page, from->path)
+			    ? offer_learned_resource_find(v->page, from->path)
 			    : -1;
 		if (i < 0)
 			continue;
@@ -162,21 +172,21 @@ static struct offer_view *view_of_resource(
 	return count[0] == 1 ? found[0] : NULL;
 }
 
-static struct offer_view *view_of_request(
-    const struct offer_client *c, const struct offer_name *name, struct slice referer)
+static struct offer_learned_view *view_of_request(const struct offer_learned_client *c,
+    const struct offer_learned_name *name, struct slice referer)
 {
 	struct slice authority, path;
-	struct offer_name from;
+	struct offer_learned_name from;
 	if (referer.len == 0)
 		return only_view(c, name->authority);
 	if (!split_referer(referer, &authority, &path) ||
 	    !slice_equal_nocase(authority, name->authority) ||
-	    !offer_name_set(&from, authority, path, true))
+	    !offer_learned_name_set(&from, authority, path, true))
 		return NULL;
-	list_for_each(&c->views, v, struct offer_view,
+	list_for_each(&c->views, v, struct offer_learned_view,
 	    of_client) if (slice_equal(page_path(v->page), from.path) &&
 			   slice_equal(page_authority(v->page), from.authority)) return v;
-	/* What a policy of "origin" leaves of a Referer says no more than none. */
+	/* Referrer-Policy: origin sends no path: treat it as a request without a Referer. */
 	if (path.len == 1)
 		return only_view(c, name->authority);
 	from.path = path;
@@ -185,82 +195,89 @@ static struct offer_view *view_of_request(
 
 /* ---- requests ---- */
 
-static void note_asked(struct offer_learned *t, struct offer_view *v, struct slice path, usec now)
+static void note_asked(
+    struct offer_learned *t, struct offer_learned_view *v, struct slice path, usec now)
 {
-	int i = offer_known_find(v->page, path);
+	int i = offer_learned_resource_find(v->page, path);
 	if (i < 0 && v->counts && v->added < VIEW_NEW) {
-		i = offer_known_add(t, v->page, path, now);
+		i = offer_learned_resource_add(t, v->page, path, now);
 		v->added++;
 	}
 	if (i >= 0)
 		v->asked |= UINT64_C(1) << i;
 }
 
-void offer_learned_request(struct offer_learned *t, const struct offer_request *request, usec now)
+void offer_learned_on_request(
+    struct offer_learned *t, const struct offer_learned_request *request, usec now)
 {
-	struct offer_name name;
+	struct offer_learned_name name;
 	offer_learned_tick(t, now);
 	if (request->is_navigation || !request->is_get ||
 	    (request->status != 200 && request->status != 304) ||
-	    !offer_name_set(&name, request->authority, request->path, false))
+	    !offer_learned_name_set(&name, request->authority, request->path, false))
 		return;
-	struct offer_client *c = offer_client_find(t, offer_client_key(t, request->client));
+	struct offer_learned_client *c =
+	    offer_learned_client_find(t, offer_learned_client_key(t, request->client));
 	if (!c)
 		return;
-	struct offer_view *v = view_of_request(c, &name, request->referer);
+	struct offer_learned_view *v = view_of_request(c, &name, request->referer);
 	struct slice plain = slice_sub(name.path, 0, slice_find(name.path, '?'));
 	if (v && !slice_equal(plain, page_path(v->page))) {
-		int i = offer_known_find(v->page, name.path);
+		int i = offer_learned_resource_find(v->page, name.path);
 		if (request->status == 200 && !request->has_credentials)
 			note_asked(t, v, name.path, now);
 		else if (i >= 0)
 			v->excused |= UINT64_C(1) << i;
 	}
 	if (!request->has_credentials)
-		offer_cache_note(&c->cache, offer_mark(t, name.authority, name.path), now);
+		offer_learned_cache_note(
+		    &c->cache, offer_learned_mark(t, name.authority, name.path), now);
 }
 
 /* ---- outcomes ---- */
 
-static void note_outcome(
-    struct offer_known *k, struct offer_view *v, uint64_t bit, enum offer_outcome outcome)
+static void note_outcome(struct offer_learned_resource *r, struct offer_learned_view *v,
+    uint64_t bit, enum offer_learned_outcome outcome)
 {
 	uint64_t none = 0;
 	uint64_t *excused = v ? &v->excused : &none, *taken = v ? &v->taken : &none;
 	switch (outcome) {
-	case OFFER_OFFERED:
-		k->offered++;
+	case OFFER_LEARNED_OFFERED:
+		r->offered++;
 		*excused |= bit;
 		break;
-	case OFFER_TAKEN:
-		k->taken++;
+	case OFFER_LEARNED_TAKEN:
+		r->taken++;
 		*taken |= bit;
 		break;
-	case OFFER_REFUSED:
-		k->refused++;
+	case OFFER_LEARNED_REFUSED:
+		r->refused++;
 		*excused |= bit;
 		break;
-	case OFFER_GONE:
-		k->hits /= 4;
-		k->stands = false;
+	case OFFER_LEARNED_GONE:
+		r->hits /= 4;
+		r->stands = false;
 		*excused |= bit;
 		break;
 	}
 }
 
-void offer_learned_outcome(struct offer_learned *t, const struct offer_request *view,
-    struct slice path, enum offer_outcome outcome, usec now)
+void offer_learned_on_outcome(struct offer_learned *t, const struct offer_learned_request *view,
+    struct slice path, enum offer_learned_outcome outcome, usec now)
 {
-	struct offer_name name;
+	struct offer_learned_name name;
 	offer_learned_tick(t, now);
-	struct offer_page *p = offer_name_set(&name, view->authority, view->path, true)
-				   ? offer_page_find(t, &name)
-				   : NULL;
-	int i = p ? offer_known_find(p, path) : -1;
+	struct offer_learned_page *p =
+	    offer_learned_name_set(&name, view->authority, view->path, true)
+		? offer_learned_page_find(t, &name)
+		: NULL;
+	int i = p ? offer_learned_resource_find(p, path) : -1;
 	if (i < 0)
 		return;
-	struct offer_client *c = offer_client_find(t, offer_client_key(t, view->client));
+	struct offer_learned_client *c =
+	    offer_learned_client_find(t, offer_learned_client_key(t, view->client));
 	note_outcome(p->resources[i], c ? open_view(c, p) : NULL, UINT64_C(1) << i, outcome);
-	if (c && (outcome == OFFER_TAKEN || outcome == OFFER_REFUSED))
-		offer_cache_note(&c->cache, offer_mark(t, name.authority, path), now);
+	if (c && (outcome == OFFER_LEARNED_TAKEN || outcome == OFFER_LEARNED_REFUSED))
+		offer_learned_cache_note(
+		    &c->cache, offer_learned_mark(t, name.authority, path), now);
 }

@@ -1,168 +1,140 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to offer/: the tables behind what is learned.
+ * The learned table: which resources clients ask for after a page. Rules say whether a resource that the
+ * table proposes is offered, and to which client. Included by offer.h.
  *
- *     table ─┬─ pages ──── resources           what belongs to a page, as counted
- *            └─ clients ── views ──→ page      who is looking at what now; a view dies when it is counted
+ * The table opens no socket and reads no clock. Only offer_learned_save and offer_learned_load touch
+ * files.
  *
- * learned_table.c makes, finds and forgets them; learned.c says what a request means;
- * learned_count.c counts a view that is over; learned_cache.c knows what a client has;
- * learned_list.c tells what is proposed; learned_store.c saves and loads.
+ * A page view begins with a navigation. A later GET of the same client for the same authority belongs
+ * to the view if it is answered with 200 within the window, and its Referer is the page or a resource
+ * of the page (a style sheet, say). A request without a Referer belongs to the client's open view, if
+ * the client has just one.
+ *
+ * When the window is over the view is counted: a hit for each resource that was requested, a miss for
+ * each other resource of the page. Some resources count neither way, as the client probably has them in
+ * its cache: it fetched them on another page, validated them with a 304, or was offered them. If the
+ * client requests most of these all the same, its cache has been emptied: the table forgets what it
+ * noted about that cache. A client that does not request a proposed resource is taken to have it from
+ * then on. A view without any request does not count: all was cached, or the client is no browser.
+ *
+ * No client alone can change the proposals. A view counts only if its client is not among the last
+ * OFFER_LEARNED_VOTERS clients whose views of that page have counted within a half-life; a resource
+ * counts once in a view; and a proposal needs requests from `support` distinct clients. A page must
+ * have as many clients before it may displace another such page. The table knows a client by a keyed
+ * hash that is lost when the process ends.
+ *
+ * Pages, clients, open views, resources of a page and bytes are bounded. The least recently used is
+ * forgotten first; pages and resources that too few clients requested go before all others.
  */
 #ifndef PUSHGATE_OFFER_LEARNED_H
 #define PUSHGATE_OFFER_LEARNED_H
 
-#include "proxy/base/list.h"
-#include "proxy/base/map.h"
-#include "proxy/offer/sources.h"
+#include "proxy/base/budget.h"
+#include "proxy/base/clock.h"
+#include "proxy/base/slice.h"
+#include <stdio.h>
 
 enum {
-	CLIENT_VIEWS = 8,  /* open at once for one client: tabs that load at the same time */
-	CACHE_MARKS = 128, /* resources that a client is remembered to have, the newest */
-	VIEW_NEW = 32,     /* resources that one view may add to a page */
-	WEIGHT_MOST = 200, /* views that a figure is made of at most: newer ones replace older */
-	SUPPORT_LIVES = 4, /* half-lives after which a supporter does not count any more */
+	OFFER_LEARNED_RESOURCES = 64,        /* of one page */
+	OFFER_LEARNED_VOTERS = 32,           /* clients remembered for one page */
+	OFFER_LEARNED_SUPPORTERS = 8,        /* clients remembered for one resource */
+	OFFER_LEARNED_PATH_BYTES = 1024,     /* longer paths are not learned */
+	OFFER_LEARNED_AUTHORITY_BYTES = 255, /* longer authorities are not learned */
+	OFFER_LEARNED_FILE_BYTES = 64 << 20, /* of a file to be loaded */
 };
 
-struct offer_vote {
-	uint64_t client;
-	usec at; /* 0 = none */
+/* 0 = the default. */
+struct offer_learned_options {
+	uint32_t pages;      /* remembered: 1000 */
+	uint32_t clients;    /* remembered: 4096 */
+	uint32_t views;      /* open at once: 4096 */
+	size_t bytes;        /* of the whole table: 32 MiB */
+	usec window_usec;    /* length of a view: 10 s */
+	usec half_life_usec; /* of hits and views: 7 days */
+	/* What a resource needs to be proposed. */
+	uint32_t hits;       /* decayed and rounded: 3 */
+	uint32_t support;    /* distinct clients, at most OFFER_LEARNED_SUPPORTERS: 3 */
+	uint32_t confidence; /* hits in 10000 views: 3500 */
 };
 
-struct offer_known {
-	char *path;
-	size_t path_len;
-	double hits, views;
-	bool stands; /* was proposed when it was last counted */
-	struct offer_vote supporters[OFFER_SUPPORTERS];
-	uint32_t earlier; /* supporters of an earlier process: that many at least */
-	uint32_t proposed, came_true, offered, taken, refused;
-};
+struct offer_learned;
 
-struct offer_page {
-	struct map_node node;
-	struct list by_use;  /* in table.candidates or table.established */
-	struct list views;   /* open ones */
-	bool is_established; /* enough distinct clients have looked at it */
-	usec decayed_at;     /* when the figures were last brought up to date */
-	uint32_t voter_at;   /* ring */
-	struct offer_vote voters[OFFER_VOTERS];
-	uint64_t used; /* bit i: resources[i] is there */
-	struct offer_known *resources[OFFER_LEARNED_RESOURCES];
-	size_t authority_len, path_len;
-	char name[]; /* authority in lower case, path without query */
-};
+/* seed: a secret of the process (hash_random_seed). parent: the budget that the table's bytes are also
+ * charged to, borrowed; may be NULL. */
+struct offer_learned *offer_learned_new(
+    const struct offer_learned_options *options, uint64_t seed, struct budget *parent);
+void offer_learned_free(struct offer_learned *t);  /* accepts NULL */
+void offer_learned_clear(struct offer_learned *t); /* forgets everything */
 
-struct offer_cache {
-	uint32_t at;                 /* ring */
-	uint32_t marks[CACHE_MARKS]; /* of resources; 0 = none */
-	uint32_t since[CACHE_MARKS]; /* seconds */
-};
-
-struct offer_client {
-	struct map_node node;
-	struct list by_use;
-	struct list views; /* newest first */
-	uint32_t view_count;
-	struct offer_cache cache;
-};
-
-struct offer_view {
-	struct list by_time, of_client, of_page;
-	struct offer_client *client;
-	struct offer_page *page;
-	usec begun;
-	bool counts; /* its client had a vote left when it began */
-	uint32_t added;
-	uint64_t asked, taken; /* bit i: of page->resources[i] */
-	uint64_t excused;      /* had it, or was offered it: no miss */
-};
-
-struct offer_learned {
-	struct offer_learned_options options;
-	uint64_t seed;
-	struct budget budget;
-	struct map pages, clients;
-	size_t slots_charged;                /* to the budget's parent */
-	struct list established, candidates; /* pages, least recently used first */
-	uint32_t established_count;
-	struct list clients_by_use;
-	struct list views; /* open, oldest first */
-	uint32_t view_count, resource_count;
-	uint64_t counted, silent, repeated, refused;
-};
-
-static inline struct slice page_authority(const struct offer_page *p)
-{
-	return slice_of(p->name, p->authority_len);
-}
-
-static inline struct slice page_path(const struct offer_page *p)
-{
-	return slice_of(p->name + p->authority_len, p->path_len);
-}
-
-static inline struct slice known_path(const struct offer_known *k)
-{
-	return slice_of(k->path, k->path_len);
-}
-
-/* An authority and a path that may be learned, in the form that the tables have them. */
-struct offer_name {
-	char bytes[OFFER_AUTHORITY_BYTES];
+/* One request of a client. Slices are borrowed for the call; empty = the request has no such thing. */
+struct offer_learned_request {
 	struct slice authority, path;
+	struct slice referer; /* the value of the Referer field */
+	/* The address bytes that stand for one client: IPv4, or the /64 of IPv6. */
+	struct slice client;
+	bool is_get, is_navigation;
+	bool has_credentials; /* Authorization or a cookie: nothing is learned from the request */
+	uint16_t status;      /* of the response; not read for a navigation */
 };
-/* False: too long, or of bytes that no URI has. Borrows the path; with is_page without its query. */
-bool offer_name_set(
-    struct offer_name *name, struct slice authority, struct slice path, bool is_page);
 
-struct offer_page *offer_page_find(const struct offer_learned *t, const struct offer_name *name);
-/* Finds or makes. NULL: no room. Lately used either way. */
-struct offer_page *offer_page_get(struct offer_learned *t, const struct offer_name *name, usec now);
-void offer_page_free(
-    struct offer_learned *t, struct offer_page *p); /* and its open views, uncounted */
-/* It has the distinct clients that it needs. */
-void offer_page_establish(struct offer_learned *t, struct offer_page *p);
-/* Brings the figures to `now`. */
-void offer_page_decay(const struct offer_learned *t, struct offer_page *p, usec now);
-double offer_page_fade(const struct offer_learned *t, const struct offer_page *p, usec now);
+/* In all calls `now` must not be earlier than in the call before. */
 
-/* -1: none. */
-int offer_known_find(const struct offer_page *p, struct slice path);
-/* Makes one, in the place of one that too few clients asked for if it must be; -1: no room. */
-int offer_known_add(struct offer_learned *t, struct offer_page *p, struct slice path, usec now);
-void offer_known_remove(struct offer_learned *t, struct offer_page *p, int i);
-uint32_t offer_known_clients(const struct offer_learned *t, const struct offer_known *k, usec now);
-bool offer_known_has_hits(const struct offer_learned *t, const struct offer_known *k, double fade);
-bool offer_known_is_proposed(
-    const struct offer_learned *t, const struct offer_known *k, double fade, usec now);
-/* One of 10000. */
-uint32_t offer_known_confidence(const struct offer_known *k);
+/* A navigation has arrived: begins a view. Other requests, and requests with credentials, are ignored. */
+void offer_learned_on_navigation(
+    struct offer_learned *t, const struct offer_learned_request *request, usec now);
+/* A request that is no navigation has been answered. */
+void offer_learned_on_request(
+    struct offer_learned *t, const struct offer_learned_request *request, usec now);
+/* Counts the views whose window is over. The other calls that change the table do it too. */
+void offer_learned_tick(struct offer_learned *t, usec now);
 
-uint64_t offer_client_key(const struct offer_learned *t, struct slice client);
-struct offer_client *offer_client_find(const struct offer_learned *t, uint64_t key);
-struct offer_client *offer_client_get(struct offer_learned *t, uint64_t key);
-void offer_client_free(
-    struct offer_learned *t, struct offer_client *c); /* and its open views, uncounted */
+/* One resource of one page. Slices are lent until the next call that may change the table. */
+struct offer_learned_item {
+	struct slice authority, page, path;
+	struct slice as;     /* from the extension of the path; may be empty */
+	double hits, views;  /* decayed; views in which the resource counted as hit or miss */
+	uint32_t clients;    /* distinct, counted up to OFFER_LEARNED_SUPPORTERS */
+	uint32_t confidence; /* hits in 10000 views */
+	/* It has the hits, the clients and the confidence. A resource that was proposed before stays so
+	 * with one hit, or a fifth of the confidence, less. */
+	bool is_proposed;
+	/* Views of the page counted while it was proposed, and those in which it was requested. */
+	uint32_t proposed, came_true;
+	uint32_t offered, taken, refused; /* outcomes reported with offer_learned_on_outcome */
+};
 
-struct offer_view *offer_view_new(
-    struct offer_learned *t, struct offer_client *c, struct offer_page *p, usec now);
-void offer_view_free(struct offer_learned *t, struct offer_view *v);
+/* What is proposed for a page, the highest confidence first: writes at most `most` items, and returns how
+ * many there are. The page's query does not matter. */
+size_t offer_learned_offers(const struct offer_learned *t, struct slice authority,
+    struct slice page, struct offer_learned_item *items, size_t most, usec now);
 
-/* learned_count.c */
-/* May another view of the page count for this client? */
-bool offer_page_has_vote(
-    const struct offer_learned *t, const struct offer_page *p, uint64_t client, usec now);
-/* Counts a view that is over, and frees it. */
-void offer_view_count(struct offer_learned *t, struct offer_view *v, usec now);
+/* What came of an offer that the table proposed. */
+enum offer_learned_outcome {
+	OFFER_LEARNED_OFFERED, /* promised or hinted: a missing request is no miss */
+	OFFER_LEARNED_TAKEN,   /* used: counts as a request */
+	OFFER_LEARNED_REFUSED, /* reset by the client, which has it already */
+	OFFER_LEARNED_GONE,    /* 404 or 410: three quarters of the hits are forgotten */
+};
 
-/* learned_cache.c */
-/* What stands for a resource there; never 0. */
-uint32_t offer_mark(const struct offer_learned *t, struct slice authority, struct slice path);
-uint32_t offer_cache_sec(usec at);
-/* Did it come before that second? UINT32_MAX: has it come at all. */
-bool offer_cache_has(const struct offer_cache *cache, uint32_t mark, uint32_t before);
-void offer_cache_note(struct offer_cache *cache, uint32_t mark, usec now);
-void offer_cache_forget(struct offer_cache *cache, uint32_t before); /* what came by then */
+/* `view` is the page's request (only authority, path and client are read), `path` the resource's. */
+void offer_learned_on_outcome(struct offer_learned *t, const struct offer_learned_request *view,
+    struct slice path, enum offer_learned_outcome outcome, usec now);
+
+/* One line: how much the table holds, and how many views counted. */
+size_t offer_learned_describe(const struct offer_learned *t, char *buffer, size_t size);
+
+/*
+ * Writes the resources that have the hits and the clients, with any confidence, as JSON with a version.
+ * The new file takes the old one's name when it is whole, so that no reader sees half of it. False: the
+ * old file is unchanged and `errors` has a line.
+ */
+bool offer_learned_save(const struct offer_learned *t, const char *path, usec now, FILE *errors);
+/*
+ * Fills an empty table. Without a file the table stays empty, and the result is true. False: the file
+ * is not one that offer_learned_save writes; the table stays empty and `errors` has a line. Pages for
+ * which the table has no room are left out.
+ */
+bool offer_learned_load(struct offer_learned *t, const char *path, usec now, FILE *errors);
 
 #endif

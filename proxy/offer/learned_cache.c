@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client is taken to have in its cache: the resources that it was seen to get, the newest,
- * and since when. They are marks of a few bytes: two that are alike cost a count.
+ * What a client probably has in its cache: the resources that it got last, and when. Each is a hash of
+ * 32 bits; when two resources have the same one, a hit or a miss may not be counted.
  */
 #include "proxy/base/hash.h"
-#include "proxy/offer/learned.h"
+#include "proxy/offer/learned_table.h"
 
-uint32_t offer_mark(const struct offer_learned *t, struct slice authority, struct slice path)
+uint32_t offer_learned_mark(
+    const struct offer_learned *t, struct slice authority, struct slice path)
 {
 	uint64_t hash = hash_bytes(t->seed, authority.ptr, authority.len);
 	uint32_t mark = (uint32_t)(hash_bytes(~hash, path.ptr, path.len) >> 16);
 	return mark ? mark : 1;
 }
 
-uint32_t offer_cache_sec(usec at)
+uint32_t offer_learned_cache_sec(usec at)
 {
 	return (uint32_t)(at / USEC_PER_SEC);
 }
 
-bool offer_cache_has(const struct offer_cache *cache, uint32_t mark, uint32_t before)
+bool offer_learned_cache_has(
+    const struct offer_learned_cache *cache, uint32_t mark, uint32_t before)
 {
 	for (int i = 0; i < CACHE_MARKS; i++)
 		if (cache->marks[i] == mark)
@@ -26,16 +28,16 @@ bool offer_cache_has(const struct offer_cache *cache, uint32_t mark, uint32_t be
 	return false;
 }
 
-void offer_cache_note(struct offer_cache *cache, uint32_t mark, usec now)
+void offer_learned_cache_note(struct offer_learned_cache *cache, uint32_t mark, usec now)
 {
-	if (offer_cache_has(cache, mark, UINT32_MAX))
+	if (offer_learned_cache_has(cache, mark, UINT32_MAX))
 		return;
 	cache->marks[cache->at] = mark;
-	cache->since[cache->at] = offer_cache_sec(now);
+	cache->since[cache->at] = offer_learned_cache_sec(now);
 	cache->at = (cache->at + 1) % CACHE_MARKS;
 }
 
-void offer_cache_forget(struct offer_cache *cache, uint32_t before)
+void offer_learned_cache_forget(struct offer_learned_cache *cache, uint32_t before)
 {
 	for (int i = 0; i < CACHE_MARKS; i++)
 		if (cache->since[i] < before)

@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a view counts for when it is over: for each resource of its page a hit, a miss, or nothing.
- * A client has one vote a page in each half-life, so that nobody alone makes a page known.
+ * Counts a view that is over: a hit, a miss or neither for each resource of its page. A client counts
+ * once for a page in each half-life, so that no client alone changes the proposals.
  */
-#include "proxy/offer/learned.h"
+#include "proxy/offer/learned_table.h"
 
 /*
- * A client that fetches again most of what it should have, of what this page is known to need, has
- * come back with an empty cache: what it fetched before this view, and the tabs that opened along
- * with it, is forgotten.
+ * If a client requests again most of the resources that it should have, its cache has been emptied.
+ * Then forgets what it got before this view, and before other tabs that were opened at the same time.
  */
-static void check_cache(const struct offer_learned *t, const struct offer_view *v)
+static void check_cache(const struct offer_learned *t, const struct offer_learned_view *v)
 {
-	const struct offer_page *p = v->page;
-	struct offer_client *c = v->client;
-	uint32_t begun = offer_cache_sec(v->begun);
-	uint32_t tabs = offer_cache_sec(t->options.window_usec);
+	const struct offer_learned_page *p = v->page;
+	struct offer_learned_client *c = v->client;
+	uint32_t begun = offer_learned_cache_sec(v->begun);
+	uint32_t tabs = offer_learned_cache_sec(t->options.window_usec);
 	int again = 0, spared = 0;
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
-		const struct offer_known *k = p->resources[i];
-		/* Nothing speaks against one that is new here. */
-		bool is_needed =
-		    k && (k->views < 1 || offer_known_confidence(k) >= t->options.confidence);
+		const struct offer_learned_resource *r = p->resources[i];
+		/* A resource without enough views for a confidence counts as needed. */
+		bool is_needed = r && (r->views < 1 || offer_learned_resource_confidence(r) >=
+							   t->options.confidence);
 		if (!is_needed || v->excused >> i & 1 ||
-		    !offer_cache_has(
-			&c->cache, offer_mark(t, page_authority(p), known_path(k)), begun))
+		    !offer_learned_cache_has(&c->cache,
+			offer_learned_mark(t, page_authority(p), resource_path(r)), begun))
 			continue;
 		if (v->asked >> i & 1)
 			again++;
@@ -32,25 +31,25 @@ static void check_cache(const struct offer_learned *t, const struct offer_view *
 			spared++;
 	}
 	if (again > spared && begun > tabs)
-		offer_cache_forget(&c->cache, begun - tabs);
+		offer_learned_cache_forget(&c->cache, begun - tabs);
 }
 
 /* ---- counting ---- */
 
-bool offer_page_has_vote(
-    const struct offer_learned *t, const struct offer_page *p, uint64_t client, usec now)
+bool offer_learned_page_has_vote(
+    const struct offer_learned *t, const struct offer_learned_page *p, uint64_t client, usec now)
 {
-	for (int i = 0; i < OFFER_VOTERS; i++)
+	for (int i = 0; i < OFFER_LEARNED_VOTERS; i++)
 		if (p->voters[i].at && p->voters[i].client == client &&
 		    (now < p->voters[i].at || now - p->voters[i].at < t->options.half_life_usec))
 			return false;
 	return true;
 }
 
-static uint32_t distinct_voters(const struct offer_page *p)
+static uint32_t distinct_voters(const struct offer_learned_page *p)
 {
 	uint32_t count = 0;
-	for (int i = 0; i < OFFER_VOTERS; i++) {
+	for (int i = 0; i < OFFER_LEARNED_VOTERS; i++) {
 		bool is_first = p->voters[i].at != 0;
 		for (int j = 0; j < i && is_first; j++)
 			is_first = p->voters[j].client != p->voters[i].client;
@@ -59,20 +58,21 @@ static uint32_t distinct_voters(const struct offer_page *p)
 	return count;
 }
 
-static void note_vote(struct offer_learned *t, struct offer_page *p, uint64_t client, usec now)
+static void note_vote(
+    struct offer_learned *t, struct offer_learned_page *p, uint64_t client, usec now)
 {
-	p->voters[p->voter_at] = (struct offer_vote){client, now};
-	p->voter_at = (p->voter_at + 1) % OFFER_VOTERS;
+	p->voters[p->voter_at] = (struct offer_learned_vote){client, now};
+	p->voter_at = (p->voter_at + 1) % OFFER_LEARNED_VOTERS;
 	if (!p->is_established && distinct_voters(p) >= t->options.support)
-		offer_page_establish(t, p);
+		offer_learned_page_establish(t, p);
 }
 
-/* One place for each client; the oldest goes. */
-static void note_supporter(struct offer_known *k, uint64_t client, usec now)
+/* Notes that the client requested the resource; replaces the oldest note. */
+static void note_supporter(struct offer_learned_resource *r, uint64_t client, usec now)
 {
-	struct offer_vote *place = &k->supporters[0];
-	for (int i = 0; i < OFFER_SUPPORTERS; i++) {
-		struct offer_vote *s = &k->supporters[i];
+	struct offer_learned_vote *place = &r->supporters[0];
+	for (int i = 0; i < OFFER_LEARNED_SUPPORTERS; i++) {
+		struct offer_learned_vote *s = &r->supporters[i];
 		if (s->at && s->client == client) {
 			s->at = now;
 			return;
@@ -80,44 +80,45 @@ static void note_supporter(struct offer_known *k, uint64_t client, usec now)
 		if (s->at < place->at)
 			place = s;
 	}
-	*place = (struct offer_vote){client, now};
+	*place = (struct offer_learned_vote){client, now};
 }
 
-static void count_known(struct offer_learned *t, const struct offer_view *v, int i, usec now)
+static void count_resource(
+    struct offer_learned *t, const struct offer_learned_view *v, int i, usec now)
 {
-	struct offer_known *k = v->page->resources[i];
+	struct offer_learned_resource *r = v->page->resources[i];
 	uint64_t bit = UINT64_C(1) << i;
-	uint32_t mark = offer_mark(t, page_authority(v->page), known_path(k));
+	uint32_t mark = offer_learned_mark(t, page_authority(v->page), resource_path(r));
 	bool is_taken = v->taken & bit, is_hit = v->asked & bit || is_taken;
-	/* What it had before is not told by a cache, so neither a miss nor a hit (whatever cannot
-	 * be cached) counts then. */
-	uint32_t before = is_hit ? offer_cache_sec(v->begun) : UINT32_MAX;
-	if (!is_taken &&
-	    ((!is_hit && v->excused & bit) || offer_cache_has(&v->client->cache, mark, before)))
+	/* A client that has the resource counts neither way: a missing request is no miss, and a request
+	 * means that the resource cannot be cached. */
+	uint32_t before = is_hit ? offer_learned_cache_sec(v->begun) : UINT32_MAX;
+	if (!is_taken && ((!is_hit && v->excused & bit) ||
+			     offer_learned_cache_has(&v->client->cache, mark, before)))
 		return;
-	if (offer_known_is_proposed(t, k, 1, now)) {
-		k->proposed++;
-		k->came_true += is_hit;
-		/* Others need it here: most likely it came with a cache that is older than we are.
-		 * One miss tells that. */
+	if (offer_learned_resource_is_proposed(t, r, 1, now)) {
+		r->proposed++;
+		r->came_true += is_hit;
+		/* Other clients request it here, so this one probably cached it before this process began:
+		 * count one miss, not one for each view. */
 		if (!is_hit)
-			offer_cache_note(&v->client->cache, mark, now);
+			offer_learned_cache_note(&v->client->cache, mark, now);
 	}
-	k->views += 1;
+	r->views += 1;
 	if (is_hit) {
-		k->hits += 1;
-		note_supporter(k, v->client->node.hash, now);
+		r->hits += 1;
+		note_supporter(r, v->client->node.hash, now);
 	}
-	if (k->views > WEIGHT_MOST) {
-		k->hits *= WEIGHT_MOST / k->views;
-		k->views = WEIGHT_MOST;
+	if (r->views > WEIGHT_MOST) {
+		r->hits *= WEIGHT_MOST / r->views;
+		r->views = WEIGHT_MOST;
 	}
-	k->stands = offer_known_is_proposed(t, k, 1, now);
+	r->stands = offer_learned_resource_is_proposed(t, r, 1, now);
 }
 
-void offer_view_count(struct offer_learned *t, struct offer_view *v, usec now)
+void offer_learned_view_count(struct offer_learned *t, struct offer_learned_view *v, usec now)
 {
-	struct offer_page *p = v->page;
+	struct offer_learned_page *p = v->page;
 	check_cache(t, v);
 	if (!(v->asked | v->taken))
 		t->silent++;
@@ -125,11 +126,11 @@ void offer_view_count(struct offer_learned *t, struct offer_view *v, usec now)
 		t->repeated++;
 	else {
 		t->counted++;
-		offer_page_decay(t, p, now);
+		offer_learned_page_decay(t, p, now);
 		for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
 			if (p->used >> i & 1)
-				count_known(t, v, i, now);
+				count_resource(t, v, i, now);
 		note_vote(t, p, v->client->node.hash, now);
 	}
-	offer_view_free(t, v);
+	offer_learned_view_free(t, v);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was learned, in a file, so that it survives a restart. Clients are not in it, not even as hashes: only how many
- * stood behind a resource. What too few stand behind is not written, so that nobody can gather support for something
- * over several lives of the process.
+ * Saves the learned table to a file and loads it after a restart. The file has the number of clients of
+ * a resource, but no clients, not even as hashes. A resource of too few clients is not written: else one
+ * client could count several times, once in each life of the process.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/offer/json.h"
-#include "proxy/offer/learned.h"
+#include "proxy/offer/learned_table.h"
 #include <errno.h>
 #include <unistd.h>
 
@@ -20,27 +20,29 @@ static json_t *text_of(struct slice s)
 	return json_stringn(s.ptr, s.len);
 }
 
-static json_t *known_to_json(const struct offer_known *k, uint32_t clients, double fade)
+static json_t *resource_to_json(
+    const struct offer_learned_resource *r, uint32_t clients, double fade)
 {
 	return json_pack("{s:o, s:f, s:f, s:i, s:I, s:I, s:I, s:I, s:I}", "path",
-	    text_of(known_path(k)), "hits", k->hits * fade, "views", k->views * fade, "clients",
-	    (int)clients, "proposed", (json_int_t)k->proposed, "came_true",
-	    (json_int_t)k->came_true, "offered", (json_int_t)k->offered, "taken",
-	    (json_int_t)k->taken, "refused", (json_int_t)k->refused);
+	    text_of(resource_path(r)), "hits", r->hits * fade, "views", r->views * fade, "clients",
+	    (int)clients, "proposed", (json_int_t)r->proposed, "came_true",
+	    (json_int_t)r->came_true, "offered", (json_int_t)r->offered, "taken",
+	    (json_int_t)r->taken, "refused", (json_int_t)r->refused);
 }
 
-/* NULL: nothing of it is worth a line. */
-static json_t *page_to_json(const struct offer_learned *t, const struct offer_page *p, usec now)
+/* NULL: no resource of the page has enough hits and clients. */
+static json_t *page_to_json(
+    const struct offer_learned *t, const struct offer_learned_page *p, usec now)
 {
 	json_t *resources = json_array();
-	double fade = offer_page_fade(t, p, now);
+	double fade = offer_learned_page_fade(t, p, now);
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
-		const struct offer_known *k = p->resources[i];
-		if (!k || !offer_known_has_hits(t, k, fade))
+		const struct offer_learned_resource *r = p->resources[i];
+		if (!r || !offer_learned_resource_has_hits(t, r, fade))
 			continue;
-		uint32_t clients = offer_known_clients(t, k, now);
+		uint32_t clients = offer_learned_resource_clients(t, r, now);
 		if (clients >= t->options.support)
-			json_array_append_new(resources, known_to_json(k, clients, fade));
+			json_array_append_new(resources, resource_to_json(r, clients, fade));
 	}
 	if (json_array_size(resources) == 0) {
 		json_decref(resources);
@@ -50,13 +52,13 @@ static json_t *page_to_json(const struct offer_learned *t, const struct offer_pa
 	    text_of(page_path(p)), "resources", resources);
 }
 
-/* Least recently used first, so that loading gives the same order of use. */
+/* Writes the least recently used page first, so that loading restores the order of use. */
 static json_t *table_to_json(const struct offer_learned *t, usec now)
 {
 	json_t *pages = json_array();
 	const struct list *lists[] = {&t->candidates, &t->established};
 	for (size_t i = 0; i < 2; i++)
-		list_for_each(lists[i], p, struct offer_page, by_use)
+		list_for_each(lists[i], p, struct offer_learned_page, by_use)
 		{
 			json_t *page = page_to_json(t, p, now);
 			if (page)
@@ -65,7 +67,7 @@ static json_t *table_to_json(const struct offer_learned *t, usec now)
 	return json_pack("{s:i, s:o}", "version", STORE_VERSION, "pages", pages);
 }
 
-/* In the same folder, as rename(2) asks. True: PATH is the new file, whole. */
+/* aside: the new file, in the same folder as `path` (rename(2) needs that). True: `path` is the new file. */
 static bool replace(const char *path, const char *aside, int fd, const json_t *root)
 {
 	bool is_written = json_dumpfd(root, fd, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) == 0 &&
@@ -125,13 +127,14 @@ static struct slice read_text(const json_t *object, const char *key)
 	return slice_of(json_string_value(value), json_string_length(value));
 }
 
-/* NULL, or what is wrong. Of too few clients (the options may have changed): no mistake, and left out. */
-static const char *load_known(
-    struct offer_learned *t, struct offer_page *p, const json_t *object, usec now)
+/* Returns NULL, or what is wrong. A resource of too few clients is left out without a mistake: the options
+ * may have changed. */
+static const char *load_resource(
+    struct offer_learned *t, struct offer_learned_page *p, const json_t *object, usec now)
 {
-	struct offer_known read = {0};
-	struct offer_name name;
-	if (!offer_name_set(&name, page_authority(p), read_text(object, "path"), false))
+	struct offer_learned_resource read = {0};
+	struct offer_learned_name name;
+	if (!offer_learned_name_set(&name, page_authority(p), read_text(object, "path"), false))
 		return "\"path\" is no path";
 	if (!read_weight(object, "views", &read.views) ||
 	    !read_weight(object, "hits", &read.hits) || read.hits > read.views + 1e-6)
@@ -145,59 +148,62 @@ static const char *load_known(
 		return "a count is missing, or no whole number";
 	if (read.came_true > read.proposed)
 		return "\"came_true\" is more than \"proposed\"";
-	if (offer_known_find(p, name.path) >= 0)
+	if (offer_learned_resource_find(p, name.path) >= 0)
 		return "\"path\" is there twice";
 	if (read.earlier < t->options.support)
 		return NULL;
-	int i = offer_known_add(t, p, name.path, now);
+	int i = offer_learned_resource_add(t, p, name.path, now);
 	if (i < 0)
 		return NULL;
-	struct offer_known *k = p->resources[i];
-	read.path = k->path;
-	read.path_len = k->path_len;
-	read.earlier = read.earlier < OFFER_SUPPORTERS ? read.earlier : OFFER_SUPPORTERS;
+	struct offer_learned_resource *r = p->resources[i];
+	read.path = r->path;
+	read.path_len = r->path_len;
+	read.earlier =
+	    read.earlier < OFFER_LEARNED_SUPPORTERS ? read.earlier : OFFER_LEARNED_SUPPORTERS;
 	if (read.hits > read.views)
 		read.hits = read.views;
-	*k = read;
-	k->stands = k->proposed > 0;
-	k->stands = offer_known_is_proposed(t, k, 1, now);
+	*r = read;
+	r->stands = r->proposed > 0;
+	r->stands = offer_learned_resource_is_proposed(t, r, 1, now);
 	return NULL;
 }
 
 static bool has_room(const struct offer_learned *t)
 {
-	size_t page = sizeof(struct offer_page) + OFFER_AUTHORITY_BYTES + OFFER_PATH_BYTES;
-	size_t known = sizeof(struct offer_known) + OFFER_PATH_BYTES;
+	size_t page = sizeof(struct offer_learned_page) + OFFER_LEARNED_AUTHORITY_BYTES +
+		      OFFER_LEARNED_PATH_BYTES;
+	size_t known = sizeof(struct offer_learned_resource) + OFFER_LEARNED_PATH_BYTES;
 	return t->pages.count < t->options.pages - (t->options.pages + 7) / 8 &&
 	       budget_room(&t->budget) >= page + OFFER_LEARNED_RESOURCES * known;
 }
 
 static const char *load_page(struct offer_learned *t, const json_t *object, usec now)
 {
-	struct offer_name name;
+	struct offer_learned_name name;
 	const json_t *resources = json_object_get(object, "resources"), *resource;
 	size_t i;
 	const char *mistake = NULL;
-	if (!offer_name_set(&name, read_text(object, "authority"), read_text(object, "path"), true))
+	if (!offer_learned_name_set(
+		&name, read_text(object, "authority"), read_text(object, "path"), true))
 		return "\"authority\" and \"path\" name no page";
 	if (!json_is_array(resources) || json_array_size(resources) > OFFER_LEARNED_RESOURCES)
 		return "\"resources\" is no list, or too long";
-	if (offer_page_find(t, &name))
+	if (offer_learned_page_find(t, &name))
 		return "the page is there twice";
 	if (!has_room(t))
 		return NULL;
-	struct offer_page *p = offer_page_get(t, &name, now);
+	struct offer_learned_page *p = offer_learned_page_get(t, &name, now);
 	if (!p)
 		return NULL;
-	offer_page_establish(t, p);
+	offer_learned_page_establish(t, p);
 	json_array_foreach(resources, i, resource)
 	{
-		mistake = load_known(t, p, resource, now);
+		mistake = load_resource(t, p, resource, now);
 		if (mistake)
 			return mistake;
 	}
 	if (!p->used)
-		offer_page_free(t, p);
+		offer_learned_page_free(t, p);
 	return NULL;
 }
 
@@ -235,7 +241,7 @@ bool offer_learned_load(struct offer_learned *t, const char *path, usec now, FIL
 	ensure(t->pages.count == 0 && t->clients.count == 0);
 	if (access(path, F_OK) != 0 && errno == ENOENT)
 		return true;
-	if (!offer_json_read(path, OFFER_STATE_BYTES, &text, &length, &status, errors))
+	if (!offer_json_read(path, OFFER_LEARNED_FILE_BYTES, &text, &length, &status, errors))
 		return false;
 	struct offer_json json = {.text = slice_of(text, length), .name = path, .errors = errors};
 	json_t *root = offer_json_parse(&json);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages, their resources, clients and views: made within bounds, found, and forgotten in an order in which no client
- * alone can push out what others have earned. Knows nothing of requests (learned.c does).
+ * Makes, finds and forgets pages, resources, clients and views, within the table's bounds. What one
+ * client alone has asked for is forgotten before what several clients asked for.
  */
+#include "proxy/offer/learned_table.h"
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
-#include "proxy/offer/learned.h"
 #include <math.h>
 
 static bool is_visible(struct slice s)
@@ -18,13 +18,13 @@ static bool is_visible(struct slice s)
 	return true;
 }
 
-bool offer_name_set(
-    struct offer_name *name, struct slice authority, struct slice path, bool is_page)
+bool offer_learned_name_set(
+    struct offer_learned_name *name, struct slice authority, struct slice path, bool is_page)
 {
 	if (is_page)
 		path.len = slice_find(path, '?');
 	if (authority.len == 0 || authority.len > sizeof(name->bytes) || path.len == 0 ||
-	    path.len > OFFER_PATH_BYTES || path.ptr[0] != '/' || !is_visible(authority) ||
+	    path.len > OFFER_LEARNED_PATH_BYTES || path.ptr[0] != '/' || !is_visible(authority) ||
 	    !is_visible(path) || slice_find(path, '#') != path.len)
 		return false;
 	ascii_lower_copy(name->bytes, authority);
@@ -35,16 +35,17 @@ bool offer_name_set(
 
 /* ---- pages ---- */
 
-static uint64_t name_hash(const struct offer_learned *t, const struct offer_name *name)
+static uint64_t name_hash(const struct offer_learned *t, const struct offer_learned_name *name)
 {
 	uint64_t hash = hash_bytes(t->seed, name->authority.ptr, name->authority.len);
 	return hash_bytes(hash, name->path.ptr, name->path.len);
 }
 
-struct offer_page *offer_page_find(const struct offer_learned *t, const struct offer_name *name)
+struct offer_learned_page *offer_learned_page_find(
+    const struct offer_learned *t, const struct offer_learned_name *name)
 {
 	for (struct map_node *n = map_find(&t->pages, name_hash(t, name)); n; n = map_next(n)) {
-		struct offer_page *p = container_of(n, struct offer_page, node);
+		struct offer_learned_page *p = container_of(n, struct offer_learned_page, node);
 		if (slice_equal(page_path(p), name->path) &&
 		    slice_equal(page_authority(p), name->authority))
 			return p;
@@ -57,25 +58,26 @@ static size_t slot_bytes(const struct map *m)
 	return m->slots ? (m->mask + 1) * sizeof(*m->slots) : 0;
 }
 
-/* The maps never grow past their bounds, and never shrink, whatever is given back: the worker pays
- * for their slots, beside what the table may have. */
+/* The maps grow up to a bound and never shrink. Their slots are charged to the parent budget alone, as the
+ * table's own limit is for what can be forgotten. */
 static void charge_slots(struct offer_learned *t)
 {
 	budget_adjust(
 	    t->budget.parent, &t->slots_charged, slot_bytes(&t->pages) + slot_bytes(&t->clients));
 }
 
-static size_t page_bytes(const struct offer_page *p)
+static size_t page_bytes(const struct offer_learned_page *p)
 {
 	return sizeof(*p) + p->authority_len + p->path_len;
 }
 
-void offer_page_free(struct offer_learned *t, struct offer_page *p)
+void offer_learned_page_free(struct offer_learned *t, struct offer_learned_page *p)
 {
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
 		if (p->used >> i & 1)
-			offer_known_remove(t, p, i);
-	list_for_each(&p->views, v, struct offer_view, of_page) offer_view_free(t, v);
+			offer_learned_resource_remove(t, p, i);
+	list_for_each(&p->views, v, struct offer_learned_view, of_page)
+	    offer_learned_view_free(t, v);
 	map_remove(&t->pages, &p->node);
 	list_remove(&p->by_use);
 	t->established_count -= p->is_established;
@@ -83,14 +85,15 @@ void offer_page_free(struct offer_learned *t, struct offer_page *p)
 	free(p);
 }
 
-/* Candidates go first: a client that makes up paths pushes out only other such paths. */
+/* Frees a candidate if there is one: a client that requests random paths displaces only such paths. */
 static bool drop_page(struct offer_learned *t)
 {
-	struct offer_page *p = list_first(&t->candidates, struct offer_page, by_use);
+	struct offer_learned_page *p =
+	    list_first(&t->candidates, struct offer_learned_page, by_use);
 	if (!p)
-		p = list_first(&t->established, struct offer_page, by_use);
+		p = list_first(&t->established, struct offer_learned_page, by_use);
 	if (p)
-		offer_page_free(t, p);
+		offer_learned_page_free(t, p);
 	return p != NULL;
 }
 
@@ -98,10 +101,11 @@ static bool take(struct offer_learned *t, size_t bytes)
 {
 	if (budget_take(&t->budget, bytes))
 		return true;
-	/* Only what nobody stands for is given up for something new. */
-	struct offer_page *p = list_first(&t->candidates, struct offer_page, by_use);
+	/* Only a candidate page without open views is freed for something new. */
+	struct offer_learned_page *p =
+	    list_first(&t->candidates, struct offer_learned_page, by_use);
 	if (p && list_is_empty(&p->views)) {
-		offer_page_free(t, p);
+		offer_learned_page_free(t, p);
 		if (budget_take(&t->budget, bytes))
 			return true;
 	}
@@ -109,21 +113,22 @@ static bool take(struct offer_learned *t, size_t bytes)
 	return false;
 }
 
-/* The established have at most seven eighths of the table, so that there is room to become one of them. */
+/* At most seven eighths of the pages are established, so that candidates have room. */
 static uint32_t most_established(const struct offer_learned *t)
 {
 	return t->options.pages - (t->options.pages + 7) / 8;
 }
 
-void offer_page_establish(struct offer_learned *t, struct offer_page *p)
+void offer_learned_page_establish(struct offer_learned *t, struct offer_learned_page *p)
 {
 	if (p->is_established)
 		return;
 	if (t->established_count >= most_established(t)) {
-		struct offer_page *oldest = list_first(&t->established, struct offer_page, by_use);
+		struct offer_learned_page *oldest =
+		    list_first(&t->established, struct offer_learned_page, by_use);
 		if (!oldest)
 			return;
-		offer_page_free(t, oldest);
+		offer_learned_page_free(t, oldest);
 	}
 	p->is_established = true;
 	t->established_count++;
@@ -131,9 +136,10 @@ void offer_page_establish(struct offer_learned *t, struct offer_page *p)
 	list_append(&t->established, &p->by_use);
 }
 
-struct offer_page *offer_page_get(struct offer_learned *t, const struct offer_name *name, usec now)
+struct offer_learned_page *offer_learned_page_get(
+    struct offer_learned *t, const struct offer_learned_name *name, usec now)
 {
-	struct offer_page *p = offer_page_find(t, name);
+	struct offer_learned_page *p = offer_learned_page_find(t, name);
 	if (p) {
 		list_remove(&p->by_use);
 		list_append(p->is_established ? &t->established : &t->candidates, &p->by_use);
@@ -158,16 +164,17 @@ struct offer_page *offer_page_get(struct offer_learned *t, const struct offer_na
 	return p;
 }
 
-double offer_page_fade(const struct offer_learned *t, const struct offer_page *p, usec now)
+double offer_learned_page_fade(
+    const struct offer_learned *t, const struct offer_learned_page *p, usec now)
 {
 	if (now <= p->decayed_at)
 		return 1;
 	return exp2(-(double)(now - p->decayed_at) / (double)t->options.half_life_usec);
 }
 
-void offer_page_decay(const struct offer_learned *t, struct offer_page *p, usec now)
+void offer_learned_page_decay(const struct offer_learned *t, struct offer_learned_page *p, usec now)
 {
-	double fade = offer_page_fade(t, p, now);
+	double fade = offer_learned_page_fade(t, p, now);
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 		if (!(p->used >> i & 1))
 			continue;
@@ -180,20 +187,20 @@ void offer_page_decay(const struct offer_learned *t, struct offer_page *p, usec 
 
 /* ---- resources ---- */
 
-int offer_known_find(const struct offer_page *p, struct slice path)
+int offer_learned_resource_find(const struct offer_learned_page *p, struct slice path)
 {
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
-		if (p->used >> i & 1 && slice_equal(known_path(p->resources[i]), path))
+		if (p->used >> i & 1 && slice_equal(resource_path(p->resources[i]), path))
 			return i;
 	return -1;
 }
 
-void offer_known_remove(struct offer_learned *t, struct offer_page *p, int i)
+void offer_learned_resource_remove(struct offer_learned *t, struct offer_learned_page *p, int i)
 {
-	struct offer_known *k = p->resources[i];
+	struct offer_learned_resource *r = p->resources[i];
 	uint64_t bit = UINT64_C(1) << i;
-	/* Another resource may get the place: views that are open must not carry this one's bits over to it. */
-	list_for_each(&p->views, v, struct offer_view, of_page)
+	/* The next resource at this index must not inherit the bits of the open views. */
+	list_for_each(&p->views, v, struct offer_learned_view, of_page)
 	{
 		v->asked &= ~bit;
 		v->taken &= ~bit;
@@ -202,77 +209,81 @@ void offer_known_remove(struct offer_learned *t, struct offer_page *p, int i)
 	p->used &= ~bit;
 	p->resources[i] = NULL;
 	t->resource_count--;
-	budget_give(&t->budget, sizeof(*k) + k->path_len);
-	free(k->path);
-	free(k);
+	budget_give(&t->budget, sizeof(*r) + r->path_len);
+	free(r->path);
+	free(r);
 }
 
-uint32_t offer_known_clients(const struct offer_learned *t, const struct offer_known *k, usec now)
+uint32_t offer_learned_resource_clients(
+    const struct offer_learned *t, const struct offer_learned_resource *r, usec now)
 {
 	uint32_t count = 0;
-	for (int i = 0; i < OFFER_SUPPORTERS; i++) {
-		const struct offer_vote *s = &k->supporters[i];
+	for (int i = 0; i < OFFER_LEARNED_SUPPORTERS; i++) {
+		const struct offer_learned_vote *s = &r->supporters[i];
 		if (s->at &&
 		    (now < s->at || (now - s->at) / SUPPORT_LIVES < t->options.half_life_usec))
 			count++;
 	}
-	return count > k->earlier ? count : k->earlier;
+	return count > r->earlier ? count : r->earlier;
 }
 
-uint32_t offer_known_confidence(const struct offer_known *k)
+uint32_t offer_learned_resource_confidence(const struct offer_learned_resource *r)
 {
-	return k->views > 0 ? (uint32_t)(k->hits / k->views * 10000 + 0.5) : 0;
+	return r->views > 0 ? (uint32_t)(r->hits / r->views * 10000 + 0.5) : 0;
 }
 
 /*
- * Hits are rounded: those of the last few minutes have faded a little already. What has been proposed stays so until it is
- * clearly below the marks, so that no single view switches it on and off.
+ * Hits are rounded, as even those of the last minutes have decayed a little. A proposed resource stays
+ * proposed until it is clearly below the limits, so that a single view does not switch it on and off.
  */
-bool offer_known_has_hits(const struct offer_learned *t, const struct offer_known *k, double fade)
+bool offer_learned_resource_has_hits(
+    const struct offer_learned *t, const struct offer_learned_resource *r, double fade)
 {
-	return k->hits * fade + (k->stands ? 1.5 : 0.5) >= t->options.hits;
+	return r->hits * fade + (r->stands ? 1.5 : 0.5) >= t->options.hits;
 }
 
-bool offer_known_is_proposed(
-    const struct offer_learned *t, const struct offer_known *k, double fade, usec now)
+bool offer_learned_resource_is_proposed(
+    const struct offer_learned *t, const struct offer_learned_resource *r, double fade, usec now)
 {
 	uint32_t confidence = t->options.confidence;
-	return offer_known_has_hits(t, k, fade) &&
-	       offer_known_confidence(k) >=
-		   (k->stands ? confidence - confidence / 5 : confidence) &&
-	       offer_known_clients(t, k, now) >= t->options.support;
+	return offer_learned_resource_has_hits(t, r, fade) &&
+	       offer_learned_resource_confidence(r) >=
+		   (r->stands ? confidence - confidence / 5 : confidence) &&
+	       offer_learned_resource_clients(t, r, now) >= t->options.support;
 }
 
-/* A place for a new one: a free one, else that of the least asked for of those that have too few clients. */
-static int place_for_known(struct offer_learned *t, struct offer_page *p, usec now)
+/* Returns a free index, else removes the resource with the smallest share of hits among those with too few
+ * clients or little confidence. -1: there is none. */
+static int place_for_resource(struct offer_learned *t, struct offer_learned_page *p, usec now)
 {
 	int worst = -1;
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 		if (!(p->used >> i & 1))
 			return i;
-		const struct offer_known *k = p->resources[i];
-		bool is_weak = offer_known_clients(t, k, now) < t->options.support ||
-			       offer_known_confidence(k) < t->options.confidence / 4;
+		const struct offer_learned_resource *r = p->resources[i];
+		bool is_weak = offer_learned_resource_clients(t, r, now) < t->options.support ||
+			       offer_learned_resource_confidence(r) < t->options.confidence / 4;
 		if (is_weak &&
-		    (worst < 0 || k->hits / (k->views + 1) <
+		    (worst < 0 || r->hits / (r->views + 1) <
 				      p->resources[worst]->hits / (p->resources[worst]->views + 1)))
 			worst = i;
 	}
 	if (worst >= 0)
-		offer_known_remove(t, p, worst);
+		offer_learned_resource_remove(t, p, worst);
 	return worst;
 }
 
-int offer_known_add(struct offer_learned *t, struct offer_page *p, struct slice path, usec now)
+int offer_learned_resource_add(
+    struct offer_learned *t, struct offer_learned_page *p, struct slice path, usec now)
 {
-	int i = place_for_known(t, p, now);
-	if (i < 0 || !take(t, sizeof(struct offer_known) + path.len))
+	int i = place_for_resource(t, p, now);
+	if (i < 0 || !take(t, sizeof(struct offer_learned_resource) + path.len))
 		return -1;
-	struct offer_known *k = memory_new(struct offer_known);
-	k->path = memory_alloc(path.len);
-	memcpy(k->path, path.ptr, path.len);
-	k->path_len = path.len;
-	p->resources[i] = k;
+	struct offer_learned_resource *r = memory_new(struct offer_learned_resource);
+	r->path = memory_alloc(path.len);
+	memcpy(r->path, path.ptr, path.len);
+	r->path_len = path.len;
+	p->resources[i] = r;
 	p->used |= UINT64_C(1) << i;
 	t->resource_count++;
 	return i;
@@ -280,40 +291,42 @@ int offer_known_add(struct offer_learned *t, struct offer_page *p, struct slice 
 
 /* ---- clients and views ---- */
 
-uint64_t offer_client_key(const struct offer_learned *t, struct slice client)
+uint64_t offer_learned_client_key(const struct offer_learned *t, struct slice client)
 {
 	return hash_bytes(t->seed ^ UINT64_C(0x636c69656e74), client.ptr, client.len);
 }
 
-struct offer_client *offer_client_find(const struct offer_learned *t, uint64_t key)
+struct offer_learned_client *offer_learned_client_find(const struct offer_learned *t, uint64_t key)
 {
 	struct map_node *n = map_find(&t->clients, key);
-	return n ? container_of(n, struct offer_client, node) : NULL;
+	return n ? container_of(n, struct offer_learned_client, node) : NULL;
 }
 
-void offer_client_free(struct offer_learned *t, struct offer_client *c)
+void offer_learned_client_free(struct offer_learned *t, struct offer_learned_client *c)
 {
-	list_for_each(&c->views, v, struct offer_view, of_client) offer_view_free(t, v);
+	list_for_each(&c->views, v, struct offer_learned_view, of_client)
+	    offer_learned_view_free(t, v);
 	map_remove(&t->clients, &c->node);
 	list_remove(&c->by_use);
 	budget_give(&t->budget, sizeof(*c));
 	free(c);
 }
 
-struct offer_client *offer_client_get(struct offer_learned *t, uint64_t key)
+struct offer_learned_client *offer_learned_client_get(struct offer_learned *t, uint64_t key)
 {
-	struct offer_client *c = offer_client_find(t, key);
+	struct offer_learned_client *c = offer_learned_client_find(t, key);
 	if (c) {
 		list_remove(&c->by_use);
 		list_append(&t->clients_by_use, &c->by_use);
 		return c;
 	}
-	struct offer_client *oldest = list_first(&t->clients_by_use, struct offer_client, by_use);
+	struct offer_learned_client *oldest =
+	    list_first(&t->clients_by_use, struct offer_learned_client, by_use);
 	if (oldest && t->clients.count >= t->options.clients)
-		offer_client_free(t, oldest);
+		offer_learned_client_free(t, oldest);
 	if (!take(t, sizeof(*c)))
 		return NULL;
-	c = memory_new(struct offer_client);
+	c = memory_new(struct offer_learned_client);
 	list_init(&c->views);
 	list_init(&c->by_use);
 	list_append(&t->clients_by_use, &c->by_use);
@@ -322,16 +335,16 @@ struct offer_client *offer_client_get(struct offer_learned *t, uint64_t key)
 	return c;
 }
 
-struct offer_view *offer_view_new(
-    struct offer_learned *t, struct offer_client *c, struct offer_page *p, usec now)
+struct offer_learned_view *offer_learned_view_new(
+    struct offer_learned *t, struct offer_learned_client *c, struct offer_learned_page *p, usec now)
 {
-	/* Not `take`: it may free a candidate page, and this page may be one. */
-	if (!budget_take(&t->budget, sizeof(struct offer_view))) {
+	/* Not `take`, which may free a candidate page: p may be one. */
+	if (!budget_take(&t->budget, sizeof(struct offer_learned_view))) {
 		t->refused++;
 		return NULL;
 	}
-	struct offer_view *v = memory_new(struct offer_view);
-	*v = (struct offer_view){.client = c, .page = p, .begun = now};
+	struct offer_learned_view *v = memory_new(struct offer_learned_view);
+	*v = (struct offer_learned_view){.client = c, .page = p, .begun = now};
 	list_init(&v->by_time);
 	list_init(&v->of_client);
 	list_init(&v->of_page);
@@ -343,7 +356,7 @@ struct offer_view *offer_view_new(
 	return v;
 }
 
-void offer_view_free(struct offer_learned *t, struct offer_view *v)
+void offer_learned_view_free(struct offer_learned *t, struct offer_learned_view *v)
 {
 	list_remove(&v->by_time);
 	list_remove(&v->of_client);

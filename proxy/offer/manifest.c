@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Push manifests: which resources belong to a page, as an operator's build wrote it down (the format of the npm package
- * http2-push-manifest). Turns text into a table; it reads no file (file.c does) and offers nothing itself.
+ * Parses a push manifest (format: manifest.h) into a table of pages. manifest_file.c reads the file.
  */
+#include "proxy/offer/manifest.h"
 #include "policy/policy.h"
 #include "proxy/base/arena.h"
 #include "proxy/base/hash.h"
@@ -11,24 +11,23 @@
 #include "proxy/http/link.h"
 #include "proxy/limits.h"
 #include "proxy/offer/json.h"
-#include "proxy/offer/sources.h"
 
 enum { WEIGHT_MOST = 256, TYPE_BYTES = 32 };
 
-/* Stands for the authority that is not known yet (RFC 6761 6.4: nobody's). */
+/* Stands for the authority of the page, which is not known yet. RFC 6761 6.4: .invalid never exists. */
 #define OWN_AUTHORITY SLICE("manifest.invalid")
 
 struct page {
 	struct map_node node;
-	struct slice path; /* no query; a directory where it was its index.html */
-	struct offer_resources resources;
+	struct slice path; /* without query, and without "index.html" at the end */
+	struct offer_manifest_resources resources;
 };
 
 struct offer_manifest {
 	struct arena arena;
 	struct map pages;
 	bool is_single;
-	struct offer_resources single;
+	struct offer_manifest_resources single;
 };
 
 struct reader {
@@ -41,7 +40,7 @@ struct reader {
 
 #define mistake(r, ...) offer_json_mistake(&(r)->json, (r)->index, (r)->depth, __VA_ARGS__)
 
-/* RFC 9110 has no index files; the tool's keys are names of files, and servers agree on this one. */
+/* The keys of http2-push-manifest are file names, and most servers send index.html for its directory. */
 static struct slice canonical_page(struct slice path)
 {
 	const struct slice name = SLICE_INIT("/index.html");
@@ -98,7 +97,8 @@ static bool is_type_word(const char *word)
 	return word[n] == '\0' && n <= TYPE_BYTES;
 }
 
-static void read_type(struct reader *r, const json_t *value, struct offer_resource *resource)
+static void read_type(
+    struct reader *r, const json_t *value, struct offer_manifest_resource *resource)
 {
 	const char *word = json_string_value(value);
 	if (!word || !is_type_word(word))
@@ -108,16 +108,16 @@ static void read_type(struct reader *r, const json_t *value, struct offer_resour
 		resource->as = arena_copy(&r->manifest->arena, slice_of_string(word));
 }
 
-static void read_weight(struct reader *r, const json_t *value, struct offer_resource *resource)
+/* Checked and ignored: rules set the urgency of a push. */
+static void check_weight(struct reader *r, const json_t *value)
 {
 	json_int_t weight = json_integer_value(value);
 	if (!json_is_integer(value) || weight < 0 || weight > WEIGHT_MOST)
 		mistake(r, "\"weight\" must be a whole number from 0 to %d", WEIGHT_MOST);
-	else
-		resource->weight = (uint32_t)weight;
 }
 
-static void read_crossorigin(struct reader *r, const json_t *value, struct offer_resource *resource)
+static void read_crossorigin(
+    struct reader *r, const json_t *value, struct offer_manifest_resource *resource)
 {
 	const char *word = json_string_value(value);
 	if (word && (!word[0] || !strcmp(word, "anonymous")))
@@ -129,7 +129,8 @@ static void read_crossorigin(struct reader *r, const json_t *value, struct offer
 }
 
 /* The properties of one resource; r->depth is that of its key. */
-static void read_properties(struct reader *r, json_t *object, struct offer_resource *resource)
+static void read_properties(
+    struct reader *r, json_t *object, struct offer_manifest_resource *resource)
 {
 	const char *key;
 	json_t *value;
@@ -140,7 +141,7 @@ static void read_properties(struct reader *r, json_t *object, struct offer_resou
 		if (!strcmp(key, "type"))
 			read_type(r, value, resource);
 		else if (!strcmp(key, "weight"))
-			read_weight(r, value, resource);
+			check_weight(r, value);
 		else if (!strcmp(key, "crossorigin"))
 			read_crossorigin(r, value, resource);
 		++*at;
@@ -151,7 +152,8 @@ static void read_properties(struct reader *r, json_t *object, struct offer_resou
 		    slice_of_string(policy_type_as(policy_type_of_path(resource->target)));
 }
 
-static bool is_in_list(const struct offer_resource *list, size_t count, struct slice target)
+static bool is_in_list(
+    const struct offer_manifest_resource *list, size_t count, struct slice target)
 {
 	for (size_t i = 0; i < count; i++)
 		if (slice_equal(list[i].target, target))
@@ -160,22 +162,25 @@ static bool is_in_list(const struct offer_resource *list, size_t count, struct s
 }
 
 /* The members of a page, or of the root of the form for one page; r->depth is the depth of `object` itself. */
-static struct offer_resources read_resources(struct reader *r, struct slice page, json_t *object)
+static struct offer_manifest_resources read_resources(
+    struct reader *r, struct slice page, json_t *object)
 {
 	const char *key;
 	json_t *value;
 	size_t count = 0, most = json_object_size(object);
-	if (most > OFFER_RESOURCES) {
-		mistake(r, "a page has %zu resources, and %d are the most", most, OFFER_RESOURCES);
-		return (struct offer_resources){0};
+	if (most > OFFER_MANIFEST_RESOURCES) {
+		mistake(r, "a page has %zu resources, and %d are the most", most,
+		    OFFER_MANIFEST_RESOURCES);
+		return (struct offer_manifest_resources){0};
 	}
-	struct offer_resource *list = arena_alloc(&r->manifest->arena, most * sizeof(*list) + 1);
+	struct offer_manifest_resource *list =
+	    arena_alloc(&r->manifest->arena, most * sizeof(*list) + 1);
 	size_t *at = &r->index[r->depth++];
 	*at = 0;
 	json_object_foreach(object, key, value)
 	{
-		struct offer_resource *resource = &list[count];
-		*resource = (struct offer_resource){.weight = 1};
+		struct offer_manifest_resource *resource = &list[count];
+		*resource = (struct offer_manifest_resource){0};
 		if (!json_is_object(value))
 			mistake(r,
 			    "\"%s\" must be an object like {\"type\": \"style\", \"weight\": 1}",
@@ -192,7 +197,7 @@ static struct offer_resources read_resources(struct reader *r, struct slice page
 		++*at;
 	}
 	r->depth--;
-	return (struct offer_resources){list, count};
+	return (struct offer_manifest_resources){list, count};
 }
 
 static void read_page(struct reader *r, const char *key, json_t *object)
@@ -225,7 +230,7 @@ static bool has_object_member(json_t *object)
 	return false;
 }
 
-/* One property is enough to make a member of the root a resource, one resource to make it a page. */
+/* A member of the root that has an object in it is a page; one with any other member is a resource. */
 static bool is_single_form(json_t *root)
 {
 	const char *key;
@@ -244,9 +249,9 @@ static void read_pages(struct reader *r, json_t *root)
 {
 	const char *key;
 	json_t *value;
-	if (json_object_size(root) > OFFER_PAGES) {
+	if (json_object_size(root) > OFFER_MANIFEST_PAGES) {
 		mistake(r, "there are %zu pages, and %d are the most", json_object_size(root),
-		    OFFER_PAGES);
+		    OFFER_MANIFEST_PAGES);
 		return;
 	}
 	r->depth = 1;
@@ -282,8 +287,8 @@ static void read_root(struct reader *r, json_t *root)
 struct offer_manifest *offer_manifest_parse(struct slice text, const char *name, FILE *errors)
 {
 	struct reader r = {.json = {.text = text, .name = name, .errors = errors}};
-	if (text.len > OFFER_FILE_BYTES) {
-		fprintf(errors, "%s:1:1: is larger than %d bytes\n", name, OFFER_FILE_BYTES);
+	if (text.len > OFFER_MANIFEST_BYTES) {
+		fprintf(errors, "%s:1:1: is larger than %d bytes\n", name, OFFER_MANIFEST_BYTES);
 		return NULL;
 	}
 	json_t *root = offer_json_parse(&r.json);
@@ -311,26 +316,11 @@ void offer_manifest_free(struct offer_manifest *m)
 	free(m);
 }
 
-struct offer_resources offer_manifest_find(const struct offer_manifest *m, struct slice path)
+struct offer_manifest_resources offer_manifest_find(
+    const struct offer_manifest *m, struct slice path)
 {
 	if (m->is_single)
 		return m->single;
 	const struct page *page = find_page(m, canonical_page(path));
-	return page ? page->resources : (struct offer_resources){0};
-}
-
-bool offer_manifest_is_single(const struct offer_manifest *m)
-{
-	return m->is_single;
-}
-
-size_t offer_manifest_pages(const struct offer_manifest *m)
-{
-	return m->is_single ? 1 : m->pages.count;
-}
-
-size_t offer_manifest_bytes(const struct offer_manifest *m)
-{
-	size_t slots = m->pages.slots ? m->pages.mask + 1 : 0;
-	return sizeof(*m) + m->arena.heap_bytes + slots * sizeof(*m->pages.slots);
+	return page ? page->resources : (struct offer_manifest_resources){0};
 }

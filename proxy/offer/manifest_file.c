@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A manifest's file, read again when it changes. What is in use is replaced only by something good: a file that is half
- * written, bad or gone leaves it as it was, and is complained of once for each change.
+ * A manifest's file, read again when it changes. A file that is half written, bad or gone does not replace
+ * the manifest in use; the mistake is reported once for each change of the file.
  */
 #include "proxy/base/memory.h"
 #include "proxy/offer/json.h"
-#include "proxy/offer/sources.h"
+#include "proxy/offer/manifest.h"
 
-/* What tells one state of the file from another; all zeros when there is none. */
+/* Differs between two versions of the file; all zeros = there is no file. */
 struct identity {
 	dev_t device;
 	ino_t inode;
@@ -15,10 +15,10 @@ struct identity {
 	struct timespec modified;
 };
 
-struct offer_file {
+struct offer_manifest_file {
 	char *path;
 	struct offer_manifest *manifest;
-	struct identity seen; /* good or bad, the last that was looked at */
+	struct identity seen; /* the version that was read last, good or bad */
 };
 
 static struct identity identity_of(const struct stat *s)
@@ -32,13 +32,14 @@ static bool is_same(struct identity a, struct identity b)
 	       a.modified.tv_sec == b.modified.tv_sec && a.modified.tv_nsec == b.modified.tv_nsec;
 }
 
-static struct offer_manifest *read_manifest(struct offer_file *f, FILE *errors)
+static struct offer_manifest *read_manifest(struct offer_manifest_file *f, FILE *errors)
 {
 	char *text;
 	size_t length;
 	struct stat status;
 	struct offer_manifest *m = NULL;
-	bool is_read = offer_json_read(f->path, OFFER_FILE_BYTES, &text, &length, &status, errors);
+	bool is_read =
+	    offer_json_read(f->path, OFFER_MANIFEST_BYTES, &text, &length, &status, errors);
 	f->seen = identity_of(&status);
 	if (is_read) {
 		m = offer_manifest_parse(slice_of(text, length), f->path, errors);
@@ -47,18 +48,18 @@ static struct offer_manifest *read_manifest(struct offer_file *f, FILE *errors)
 	return m;
 }
 
-struct offer_file *offer_file_open(const char *path, FILE *errors)
+struct offer_manifest_file *offer_manifest_file_open(const char *path, FILE *errors)
 {
-	struct offer_file *f = memory_new(struct offer_file);
+	struct offer_manifest_file *f = memory_new(struct offer_manifest_file);
 	f->path = memory_strdup(path);
 	f->manifest = read_manifest(f, errors);
 	if (f->manifest)
 		return f;
-	offer_file_close(f);
+	offer_manifest_file_close(f);
 	return NULL;
 }
 
-void offer_file_close(struct offer_file *f)
+void offer_manifest_file_close(struct offer_manifest_file *f)
 {
 	if (!f)
 		return;
@@ -67,24 +68,24 @@ void offer_file_close(struct offer_file *f)
 	free(f);
 }
 
-const struct offer_manifest *offer_file_manifest(const struct offer_file *f)
+const struct offer_manifest *offer_manifest_file_content(const struct offer_manifest_file *f)
 {
 	return f->manifest;
 }
 
-enum offer_check offer_file_check(struct offer_file *f, FILE *errors)
+enum offer_manifest_check offer_manifest_file_check(struct offer_manifest_file *f, FILE *errors)
 {
 	struct stat status;
 	if (stat(f->path, &status) != 0)
 		status = (struct stat){0};
 	if (is_same(identity_of(&status), f->seen))
-		return OFFER_UNCHANGED;
+		return OFFER_MANIFEST_UNCHANGED;
 	struct offer_manifest *m = read_manifest(f, errors);
 	if (!m) {
 		fprintf(errors, "%s: what was read before stays in use\n", f->path);
-		return OFFER_KEPT;
+		return OFFER_MANIFEST_KEPT;
 	}
 	offer_manifest_free(f->manifest);
 	f->manifest = m;
-	return OFFER_RELOADED;
+	return OFFER_MANIFEST_RELOADED;
 }

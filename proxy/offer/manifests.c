@@ -9,7 +9,7 @@
 
 struct manifests {
 	const struct conf *conf;
-	struct offer_file **files; /* of all sections, one behind the other */
+	struct offer_manifest_file **files; /* of all sections in turn */
 	size_t count;
 };
 
@@ -22,7 +22,7 @@ static size_t position(const struct manifests *m, const struct conf_preload *pre
 	return at;
 }
 
-/* The first line of what was said about a file, without its newline. */
+/* Copies the first line of the messages about a file, without its newline. */
 static void first_line(const char *text, char *line, size_t size)
 {
 	size_t n = strcspn(text, "\n");
@@ -32,13 +32,13 @@ static void first_line(const char *text, char *line, size_t size)
 	line[n] = '\0';
 }
 
-static struct offer_file *open_file(const char *path, char *error, size_t error_size)
+static struct offer_manifest_file *open_file(const char *path, char *error, size_t error_size)
 {
 	char *said = NULL;
 	size_t length = 0;
 	FILE *errors = open_memstream(&said, &length);
 	ensure(errors != NULL);
-	struct offer_file *file = offer_file_open(path, errors);
+	struct offer_manifest_file *file = offer_manifest_file_open(path, errors);
 	fclose(errors);
 	if (!file)
 		first_line(said, error, error_size);
@@ -53,7 +53,7 @@ struct manifests *manifests_open(const struct conf *conf, char *error, size_t er
 	for (size_t i = 0; i < conf->preload_count; i++)
 		for (size_t j = 0; j < conf->preloads[i].manifest_count; j++) {
 			m->files = memory_resize(m->files, m->count + 1, sizeof(*m->files));
-			struct offer_file *file =
+			struct offer_manifest_file *file =
 			    open_file(conf->preloads[i].manifests[j], error, error_size);
 			if (!file) {
 				manifests_close(m);
@@ -69,7 +69,7 @@ void manifests_close(struct manifests *m)
 	if (!m)
 		return;
 	for (size_t i = 0; i < m->count; i++)
-		offer_file_close(m->files[i]);
+		offer_manifest_file_close(m->files[i]);
 	free(m->files);
 	free(m);
 }
@@ -95,12 +95,12 @@ static void check_file(
 	size_t length = 0;
 	FILE *errors = open_memstream(&said, &length);
 	ensure(errors != NULL);
-	enum offer_check answer = offer_file_check(m->files[at], errors);
+	enum offer_manifest_check answer = offer_manifest_file_check(m->files[at], errors);
 	fclose(errors);
-	if (answer == OFFER_RELOADED) {
+	if (answer == OFFER_MANIFEST_RELOADED) {
 		snprintf(line, sizeof(line), "%s: read again", path_of(m, at));
 		say(context, line);
-	} else if (answer == OFFER_KEPT) {
+	} else if (answer == OFFER_MANIFEST_KEPT) {
 		first_line(said, line, sizeof(line));
 		say(context, line);
 	}
@@ -114,9 +114,9 @@ void manifests_check(
 		check_file(m, i, say, context);
 }
 
-struct offer_resources manifests_find(
+struct offer_manifest_resources manifests_find(
     const struct manifests *m, const struct conf_preload *preload, size_t index, struct slice path)
 {
 	return offer_manifest_find(
-	    offer_file_manifest(m->files[position(m, preload, index)]), path);
+	    offer_manifest_file_content(m->files[position(m, preload, index)]), path);
 }

@@ -1,74 +1,105 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a configuration, a client and a request to what the policy is asked: routing, the facts of
- * each offer, and the offers of our own. No connection, no socket, no clock in here: the data plane
- * and `pushgate explain` both go this way, so that what is explained is what happens.
+ * Everything between a request and the policy: the route of a request, the offers that pushgate makes
+ * itself, and the facts about each offer that the policy decides by.
+ *
+ * No connection, no socket and no clock in here. The data plane and `pushgate explain` call the same
+ * functions, so that explain shows what would happen.
+ *
+ *   router.c           host and path to route
+ *   context.c          facts about a request and about an offer
+ *   own_offers.c       offers from `add`, manifests, the learned table and Link fields
+ *   origin_request.c   the request as its origin gets it; fields.c a route's changes of fields
+ *   manifest….c        manifest files
+ *   learned….c         the learned table; learned_table.h is private
+ *   json.c             reads JSON files for both; json.h is private
  */
 #ifndef PUSHGATE_OFFER_OFFER_H
 #define PUSHGATE_OFFER_OFFER_H
 
 #include "proxy/conf/conf.h"
+#include "proxy/offer/learned.h"
 #include "proxy/offer/manifests.h"
 #include "proxy/offer/router.h"
-#include "proxy/offer/sources.h"
 #include "proxy/relay/relay.h"
+
+/* Call once in a process, before it reads the first manifest or learned file: seeds the hash tables of
+ * the JSON library, which would open /dev/urandom later, when the sandbox forbids it. */
+void offer_seed(uint64_t seed);
 
 /* What all requests of a worker share. Borrows. */
 struct offer_env {
 	const struct conf *conf;
 	const struct router *router;
 	struct slice pseudonym;
-	const struct manifests *manifests;   /* NULL: none are open */
-	const struct offer_learned *learned; /* NULL: nothing is learned */
+	const struct manifests *manifests;   /* NULL = no manifest files are open */
+	const struct offer_learned *learned; /* NULL = no section uses the learned table */
 };
 
-/* A client's connection, as it is at the moment. */
+/*
+ * The state of one client connection at the moment of a decision. The caller fills it in: client/ from a
+ * live connection, explain from its options.
+ */
 struct client_facts {
-	struct address address;
-	/* Does the certificate of its listener cover the host name? NULL: every name. */
+	struct address address; /* of the client */
+	/* Whether the certificate of the listener is valid for a host name. NULL = for every name. */
 	bool (*covers)(const void *listener, struct slice host);
-	const void *listener;
-	bool push_enabled, accepts_streams, is_going_away;
+	const void *listener;   /* for covers */
+	bool push_enabled;      /* its SETTINGS_ENABLE_PUSH */
+	bool accepts_streams;   /* its SETTINGS_MAX_CONCURRENT_STREAMS is not 0 */
+	bool is_going_away;     /* GOAWAY was sent or received */
 	bool takes_interim;     /* 103 Early Hints can be sent to it */
-	usec rtt_usec;          /* 0 = not measured */
-	uint32_t open_pushes;   /* promised and not done */
-	uint64_t waiting_bytes; /* of pushed responses, and of all heads and promises */
+	usec rtt_usec;          /* round-trip time; 0 = not measured */
+	uint32_t open_pushes;   /* promised pushes that are not over */
+	uint64_t waiting_bytes; /* bytes not sent yet: bodies of pushes, all heads and promises */
 };
 
-/* Did the request come through another proxy? One connection of a proxy is many users. */
+/* Whether another proxy sent the request (Via, Forwarded, X-Forwarded-For): its connection may carry the
+ * requests of many users. */
 bool offer_came_through(const struct http_head *request);
-/* NULL: it may go on, and x has its route and origin. Else why we answer ourselves. */
+/* Sets the route and the origin of x and returns NULL. Or returns the cause with which pushgate answers
+ * x itself; *detail is for the response and the log. */
 const struct relay_cause *offer_route(
-    const struct offer_env *base, struct exchange *x, const char **detail);
-/* May what the origin would push for this request be of use? Then it goes over a connection with
+    const struct offer_env *env, struct exchange *x, const char **detail);
+/* Whether a push for this request could be of use. If so, the request is sent on a connection with
  * ENABLE_PUSH=1. */
 bool offer_wants_pushes(
-    const struct offer_env *base, const struct client_facts *client, const struct exchange *x);
+    const struct offer_env *env, const struct client_facts *client, const struct exchange *x);
 
-/* What the client and its request say for any offer. */
-void offer_request_context(const struct offer_env *base, const struct client_facts *client,
+/*
+ * Fills in the facts that are the same for all offers of one request: the client's address, its
+ * settings, its connection, and what the request's fields say. client NULL: the client connection is
+ * closed, nothing is filled in.
+ */
+void offer_request_context(const struct offer_env *env, const struct client_facts *client,
     const struct exchange *x, struct policy_offer *offer);
 /*
- * The same and what the relay's offer_facts asks beside it (relay.h), but the rate of promises,
- * which only the origin's connection knows. Client NULL: it is gone.
+ * Fills in all facts about one offer: those of offer_request_context, whether a hint or a hold is
+ * possible, whether the origin may promise this resource, and whether the listener's certificate covers
+ * its host. It does what relay_ops.offer_facts asks for (relay.h), except for the rate of promises, which
+ * only the origin connection knows.
+ *
+ * promised: the request for the resource. What an origin promised is rewritten to the client's scheme
+ * and authority. place: where pushgate requests a resource that it offers itself; only set for these.
  */
-void offer_context(const struct offer_env *base, const struct client_facts *client,
+void offer_context(const struct offer_env *env, const struct client_facts *client,
     const struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
     struct relay_place *place);
 
-/* Offers of our own (offer.c): when a request arrives, and when a response head (any) is about to
- * be sent on. */
+/* Makes pushgate's own offers for a request that has just arrived: `add`, manifests, learned table. */
 void offer_on_request(
-    const struct offer_env *base, const struct client_facts *client, struct exchange *x);
+    const struct offer_env *env, const struct client_facts *client, struct exchange *x);
+/* Makes an offer of each Link field of a response head, final or 103, that is about to be sent to the
+ * client. Removes the links that are for pushgate alone. */
 void offer_on_response(struct exchange *x, struct http_head *head);
 
-/* The request of x as its origin gets it: an overlay, yours, freed before the exchange is over
- * (origin_request.c). */
+/* The request of x as its origin gets it: an overlay of the client's request. The caller frees it before
+ * the exchange is over. */
 struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x);
-/* The value of Max-Forwards (RFC 9110 7.6.2). False: it is no number, and means nothing. */
+/* The value of Max-Forwards (RFC 9110 7.6.2). False: it is no number and must be ignored. */
 bool offer_max_forwards(struct slice value, uint64_t *left);
 
-/* A route's changes to the fields of its requests or responses (fields.c). */
-void fields_apply(const struct conf_fields *rules, struct http_head *head);
+/* Applies a route's changes to the fields of a request or a response. */
+void offer_apply_fields(const struct conf_fields *rules, struct http_head *head);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The request as its origin gets it. The client's own request stays as it came: holds, diary, learning,
- * Vary, rules and the log read that one.
+ * The request as its origin gets it: an overlay of the client's request. The client's request itself never
+ * changes: holds, diary, learned table, Vary, rules and log read it.
  */
 #include "proxy/offer/offer.h"
 
 #include "proxy/base/ascii.h"
 #include "proxy/http/via.h"
 
-/* A larger number counts as this one. */
+/* Larger values of Max-Forwards count as this one. */
 #define HOPS_MAX UINT32_MAX
 
 bool offer_max_forwards(struct slice value, uint64_t *left)
@@ -20,7 +20,7 @@ bool offer_max_forwards(struct slice value, uint64_t *left)
 	return true;
 }
 
-/* RFC 9110 7.6.2: one hop fewer. */
+/* Reduces Max-Forwards by one (RFC 9110 7.6.2). */
 static void count_hop(struct http_head *head)
 {
 	uint64_t left;
@@ -40,7 +40,7 @@ struct http_head *offer_origin_request(const struct offer_env *env, const struct
 	struct http_head *head = http_head_overlay(x->request);
 	count_hop(head);
 	http_via_add(head, env->pseudonym);
-	fields_apply(&x->context.route->request_fields, head);
+	offer_apply_fields(&x->context.route->request_fields, head);
 	if (o->host_override)
 		head->authority = slice_of_string(o->host_override);
 	if (o->scheme == CONF_SCHEME_HOP)

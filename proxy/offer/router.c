@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The route table: hosts in a seeded map and a sorted list of wildcards, paths sorted within each.
- * */
+/* The route table: exact hosts in a map with a random seed, wildcards in a sorted list, and the sorted
+ * path prefixes of each host. */
 #include "proxy/offer/router.h"
 
 #include "proxy/base/ascii.h"
@@ -26,7 +26,8 @@ struct router_host {
 struct router {
 	uint64_t seed;
 	struct map exact;
-	struct router_host *hosts; /* exact ones first, then wildcards longest first, any last */
+	struct router_host
+	    *hosts; /* exact hosts, then wildcards, the longest first, then "any host" */
 	size_t host_count, exact_count;
 };
 
@@ -62,7 +63,7 @@ static struct router_host *host_of(struct router *r, struct slice pattern)
 	return h;
 }
 
-/* Behind every prefix that is at least as long: equals stay in the order of the file. */
+/* Inserts behind all prefixes of at least this length: equal ones stay in the order of the file. */
 static void add_path(struct router_host *h, struct slice prefix, const struct conf_route *route)
 {
 	h->paths = memory_resize(h->paths, h->path_count + 1, sizeof(*h->paths));
@@ -83,7 +84,7 @@ static void add_route(struct router *r, const struct conf_route *route, struct s
 		add_path(h, SLICE("/"), route);
 }
 
-/* Lower case, without a trailing dot; false when it is no host name of sensible length. */
+/* Writes the host in lower case, without a trailing dot. False: the host is empty or too long. */
 static bool fold(struct slice host, char *out, struct slice *folded)
 {
 	if (host.len > 0 && host.ptr[host.len - 1] == '.')
@@ -131,7 +132,7 @@ void router_free(struct router *r)
 	free(r);
 }
 
-/* A prefix ends at a border of segments: "/api" covers "/api", "/api/x" and not "/apix". */
+/* A prefix ends at the end of a segment: "/api" matches "/api" and "/api/x", but not "/apix". */
 static bool path_has_prefix(struct slice path, struct slice prefix)
 {
 	if (!slice_starts_with(path, prefix))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of the outcome table. */
+/* The rows of the outcome table; see cause.h. */
 #include "proxy/relay/cause.h"
 
 #define ROW(symbol, name_, side_, retry_, status_, error_, down_, up_, push_up_, reason_,          \

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The outcome table: what ended one side of an exchange, and what the other side sees of it. Codes
- * are HTTP/2 error codes (RFC 9113 7), by number so that nothing here needs an engine; errors are
- * Proxy-Status types (RFC 9209 2.3).
+ * The outcome table: one row for each cause that ends an exchange, with what the client and the origin
+ * then see. Codes are HTTP/2 error codes (RFC 9113 7), as numbers, so that relay/ includes no engine;
+ * errors are Proxy-Status error types (RFC 9209 2.3).
+ *
+ * If the cause may be retried and no byte of the request's body was sent, the request is queued once
+ * more. Else, if the client got no response head, it gets a response of pushgate's own with `status` and
+ * `error`. If it did, or status is 0, its stream is reset with down_code; so is a promised stream, in any
+ * case. The origin's stream, if it is still open, is reset with up_code, that of a push with push_up_code.
  */
 #ifndef PUSHGATE_RELAY_CAUSE_H
 #define PUSHGATE_RELAY_CAUSE_H
@@ -14,42 +19,42 @@
 
 enum relay_side { RELAY_CLIENT, RELAY_ORIGIN, RELAY_SELF };
 
-/* The codes that the table speaks of. */
+/* HTTP/2 error codes, and two rules for a code that came from the other side. */
 enum relay_code {
 	RELAY_NO_ERROR = 0x0,
 	RELAY_PROTOCOL_ERROR = 0x1,
 	RELAY_INTERNAL_ERROR = 0x2,
 	RELAY_REFUSED_STREAM = 0x7,
 	RELAY_CANCEL = 0x8,
-	/* the code that came, if it is CANCEL, REFUSED_STREAM or NO_ERROR, else INTERNAL_ERROR */
+	/* the received code if it is CANCEL, REFUSED_STREAM or NO_ERROR, else INTERNAL_ERROR */
 	RELAY_PASS = 0x100,
-	RELAY_SAME = 0x101, /* the code that came */
+	RELAY_SAME = 0x101, /* the received code */
 };
 
 enum relay_timeout {
-	RELAY_TIMEOUT_QUEUE,      /* for an upstream stream */
+	RELAY_TIMEOUT_QUEUE,      /* request arrived → stream of an origin connection */
 	RELAY_TIMEOUT_RESPONSE,   /* request sent → final response head */
-	RELAY_TIMEOUT_BODY_DOWN,  /* between bytes of the response from the origin */
-	RELAY_TIMEOUT_BODY_UP,    /* between bytes of the request from the client */
-	RELAY_TIMEOUT_TAKE_DOWN,  /* bytes wait and the client takes none */
-	RELAY_TIMEOUT_TAKE_UP,    /* bytes wait and the origin takes none */
+	RELAY_TIMEOUT_BODY_DOWN,  /* between bytes of the response */
+	RELAY_TIMEOUT_BODY_UP,    /* between bytes of the request's body */
+	RELAY_TIMEOUT_TAKE_DOWN,  /* bytes wait for the client, which reads none */
+	RELAY_TIMEOUT_TAKE_UP,    /* bytes wait for the origin, which reads none */
 	RELAY_TIMEOUT_PUSH_START, /* promise → beginning of its response */
 	RELAY_TIMEOUT_LINGER,     /* response done → end of the request body */
 };
 
 struct relay_cause {
 	const char *name;     /* "origin-lost" */
-	enum relay_side side; /* which side failed */
-	/* it may be retried, if no byte of the request body was sent */
+	enum relay_side side; /* the side that failed; RELAY_SELF: pushgate ended the exchange */
+	/* the request may be sent again, unless bytes of its body were sent */
 	bool may_retry;
-	/* status of our own answer, if no head was sent downstream; 0 = no answer, a reset */
+	/* status of pushgate's own response, if the client got no head yet; 0 = reset instead */
 	uint16_t status;
 	const char *error; /* Proxy-Status error; NULL = none */
-	/* RST_STREAM downstream when a response has begun, and for pushes */
+	/* RST_STREAM to the client if the response has begun, and for pushes */
 	uint32_t down_code;
-	uint32_t up_code;      /* RST_STREAM upstream when that side still lives (requests) */
+	uint32_t up_code;      /* RST_STREAM to the origin, if its stream is open: for requests */
 	uint32_t push_up_code; /* the same for pushes */
-	const struct policy_reason *push_reason; /* how a push ended */
+	const struct policy_reason *push_reason; /* why a push ended, for the log */
 	bool is_timeout, is_malformed;
 };
 
@@ -107,10 +112,10 @@ enum relay_cause_index {
 	    RELAY_CAUSE_COUNT
 };
 extern const struct relay_cause *const relay_cause_table[RELAY_CAUSE_COUNT];
-/* Position in the table, for counters. */
+/* The row's position in the table, for counters. */
 size_t relay_cause_index(const struct relay_cause *cause);
 
-/* The code for one side when `came` was the code on the other. */
+/* The code to send to one side; `came` is the code received from the other. */
 uint32_t relay_code_across(uint32_t rule, uint32_t came);
 
 #endif

@@ -66,14 +66,6 @@ static uint64_t sip_end(struct sip *s)
 	return s->v[0] ^ s->v[1] ^ s->v[2] ^ s->v[3];
 }
 
-uint64_t credentials_siphash(const struct credentials_key *key, struct slice bytes)
-{
-	struct sip s;
-	sip_init(&s, key);
-	sip_add(&s, bytes);
-	return sip_end(&s);
-}
-
 /* Hashes all fields with the token. The separators occur in no field value, so that different lists of
  * fields never hash the same bytes. */
 static void add_fields(

@@ -17,7 +17,4 @@ struct credentials_key {
  * field differs from an empty one. Two requests without both fields have the same hash. */
 uint64_t credentials_hash(const struct credentials_key *key, const struct http_head *request);
 
-/* SipHash-2-4 of some bytes. */
-uint64_t credentials_siphash(const struct credentials_key *key, struct slice bytes);
-
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long an exchange may wait, as a table: who owes what in which phase, for how long, and what it
- * is called when the time is over. What holds for an exchange at a moment is the nearest deadline of
- * all rows.
+ * How long an exchange may wait, as a table: each row is a limit that holds in some phases, with the
+ * clock that it is measured by and the cause (cause.h) when it has passed. The timer of an exchange is set
+ * to the nearest deadline of all rows that hold.
  */
 #ifndef PUSHGATE_RELAY_DEADLINE_H
 #define PUSHGATE_RELAY_DEADLINE_H
 
 #include "proxy/relay/exchange.h"
 
-/* What a row asks about an exchange beside its phase. */
+/* The conditions of a row beside the phase. */
 enum deadline_fact {
-	DEADLINE_REQUEST = 1, /* it is one, and no push */
+	DEADLINE_REQUEST = 1, /* the exchange is a request, not a push */
 	DEADLINE_PUSH = 2,
 	DEADLINE_UPLOAD_WAITS = 4, /* bytes of the request wait for the origin */
 	DEADLINE_DOWNLOAD_WAITS = 8,
-	DEADLINE_UPLOAD_OPEN = 16, /* the client has not ended the request, and it is wanted */
+	DEADLINE_UPLOAD_OPEN =
+	    16, /* the client has not ended the request, whose rest is still wanted */
 	DEADLINE_UPLOAD_ENDED = 32,
 	DEADLINE_DOWNLOAD_OPEN = 64, /* the origin has not ended the response */
 };
@@ -36,14 +37,14 @@ enum deadline_id {
 
 struct deadline_row {
 	unsigned phases; /* PHASE_BITs */
-	uint8_t needs;   /* deadline_facts, all of which must be */
-	/* The clock stands still while one of these is: we hold the peer back. */
+	uint8_t needs;   /* deadline_facts, all of which must hold */
+	/* The clock stands still while one of these holds: pushgate keeps the peer from sending. */
 	uint8_t stands_still;
 	enum relay_timeout limit;
-	/* The clock: a start, or a pace. A pace starts anew whenever enough bytes have moved. */
+	/* The clock: a start, or a pace, which starts again whenever enough bytes have moved. */
 	usec (*since)(const struct exchange *x);
 	struct pace *(*pace)(struct exchange *x);
-	/* Whose min-rate says what is enough; RELAY_SELF: any byte is. */
+	/* The side whose min-rate says how many bytes are enough; RELAY_SELF: any byte is enough. */
 	enum relay_side rate;
 	/* Without an announced length any byte is enough: events come when they happen. */
 	bool rate_needs_length;
@@ -56,11 +57,11 @@ struct deadline_row {
 extern const struct deadline_row exchange_deadlines[DEADLINE_COUNT];
 
 struct exchange_deadline {
-	usec at; /* USEC_NEVER: none holds */
+	usec at; /* USEC_NEVER: no row holds */
 	const struct relay_cause *cause;
 };
 
-/* The nearest one. May begin the span of a pace anew, as its contract says (base/pace.h). */
+/* The nearest deadline. May start a pace again (base/pace.h). */
 struct exchange_deadline exchange_deadline(struct exchange *x);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Joining two hops. An exchange is one request and its answer between two legs; a push is an
- * exchange that the origin began. It knows no sockets and no engine: a leg is anything that
- * implements struct leg_ops (the data plane's are HTTP/2 streams, the tests' are in memory).
+ * An exchange: one request and its response between two legs. A push is an exchange that an origin's
+ * promise, or an offer of pushgate's own, began. A leg is anything that implements struct leg_ops: in the
+ * data plane an HTTP/2 stream or a held response, in tests an object in memory. No sockets, no engine.
  *
  *            request body: flow up
  *   client ─ leg down ─────── exchange ─────── leg up ─ origin
@@ -59,12 +59,11 @@ struct leg_ops {
 	/* Down: a PUSH_PROMISE on this leg, child->down becomes the promised stream's leg. False:
 	 * not possible. */
 	bool (*promise)(struct leg *leg, const struct http_head *request, struct exchange *child);
-	/* RST_STREAM; the leg is gone for the exchange. */
+	/* Sends RST_STREAM. The exchange then forgets the leg. */
 	void (*reset)(struct leg *leg, uint32_t code);
-	/* n bytes of the body that came from this leg have been dealt with. */
+	/* The sink has taken n bytes that came from this leg: give the source credit for them. */
 	void (*credit)(struct leg *leg, size_t n);
-	/* Not needed any more, both sides are over: cut the links, the leg is gone for the
-	 * exchange. */
+	/* Both sides of the stream have ended: cut the links. The exchange then forgets the leg. */
 	void (*detach)(struct leg *leg);
 };
 
@@ -100,7 +99,7 @@ struct flow {
 	struct leg *source, *sink;
 };
 
-/* The sink may put its end of stream behind the bytes that are there. */
+/* Whether the sink's stream ends behind the bytes that wait in the flow. */
 static inline bool flow_may_end(const struct flow *f)
 {
 	return f->source_ended && f->trailers == NULL;
@@ -163,7 +162,7 @@ struct exchange_pushes {
 	uint32_t count;   /* ever */
 };
 
-/* Whose final response the client was, or will be, sent. */
+/* The source of the final response that the client gets. */
 enum exchange_answer { ANSWERED_BY_NOBODY, ANSWERED_BY_ORIGIN, ANSWERED_BY_SELF };
 
 struct exchange_response {
@@ -177,7 +176,7 @@ struct exchange_response {
 
 enum hint_state { HINT_NONE, HINT_GATHERING, HINT_SENT };
 
-/* A 103 of our own (RFC 8297); one for each exchange. */
+/* Pushgate's own 103 (RFC 8297); at most one for each exchange. */
 struct exchange_hints {
 	enum hint_state state;  /* HINT_SENT: alone, or in a 103 of the origin's */
 	struct http_head *head; /* owned; NULL unless HINT_GATHERING */
@@ -201,7 +200,7 @@ struct exchange_ending {
 	const char *detail;              /* in the request's arena, or NULL */
 };
 
-/* Who pays for what it keeps (charge.c). */
+/* The budgets that the exchange is charged to (charge.c). */
 struct exchange_payer {
 	/* borrows: of the downstream leg, of the hold store, or the worker's */
 	struct budget *budget;
@@ -233,7 +232,7 @@ struct exchange {
 	struct list link; /* in the relay's list, live or over */
 };
 
-/* Where bytes that the exchange needs to its end may be kept: they die with the request. */
+/* For bytes that the exchange needs until its end: freed with the request. */
 static inline struct arena *exchange_arena(struct exchange *x)
 {
 	return (struct arena *)(uintptr_t)&x->request->arena;
@@ -251,7 +250,8 @@ static inline bool exchange_is_queued(const struct exchange *x)
 {
 	return x->phase == EXCHANGE_QUEUED;
 }
-/* The final head, or that of an answer of our own, went downstream. Of what is not over. */
+/* Whether a final head, the origin's or pushgate's own, was sent downstream. For exchanges that are not
+ * over. */
 static inline bool exchange_has_begun(const struct exchange *x)
 {
 	return exchange_is_in(x, EXCHANGE_BEGUN_PHASES);
@@ -279,14 +279,13 @@ struct relay_place {
 
 /* What the relay asks of its owner. */
 struct relay_ops {
-	/* Find an upstream leg: ends, now or later, in exchange_on_connected or
-	 * exchange_on_up_failed. False: it failed at once and the exchange has been told. */
+	/* Finds an upstream leg: now or later calls exchange_on_connected or exchange_on_up_failed. */
 	void (*dispatch)(void *context, struct exchange *x);
-	/* Take it out of the queue that its member `waiting` is linked in. */
+	/* Takes the exchange out of the queue that its member `waiting` is linked in. */
 	void (*undispatch)(void *context, struct exchange *x);
-	/* Fill what the relay cannot know: authority answers, client facts, caps' counts, and where
-	 * an offer of our own would be sent (*place comes filled with the parent's). The promised
-	 * head may be mapped back to the client's side here (authority, scheme). */
+	/* Fills in the facts that the relay does not have (offer/offer.h), and in *place, which has the
+	 * parent's route and origin, where an offer of pushgate's own would be requested. May change
+	 * the scheme and authority of the promised head to those of the client. */
 	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised,
 	    struct policy_offer *offer, struct relay_place *place);
 	/* An offer was dropped, or is only hinted at: for log and counters. Everything is borrowed. */
@@ -395,11 +394,11 @@ enum relay_offer_flags {
  */
 struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
     const struct http_resource *resource, enum relay_offer_flags flags);
-/* May a hint still leave before the response? */
+/* Whether a hint can still be sent before the final response. */
 bool exchange_may_hint(const struct exchange *x);
-/* Sends the 103s that are due. At the end of each loop pass. */
+/* Sends the 103 responses that are due. Call it at the end of each loop pass. */
 void relay_send_hints(struct relay *r);
-/* When relay_send_hints must be called at the latest; USEC_NEVER: need not. */
+/* The latest time for the next relay_send_hints; USEC_NEVER: no hint waits. */
 usec relay_hints_due(const struct relay *r);
 
 /* ---- from a sink ---- */

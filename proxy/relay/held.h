@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the hold_….c files share: one held response, and one claim on it. */
+/* Private to the hold_….c files: one held response, and one claim on it. */
 #ifndef PUSHGATE_RELAY_HELD_H
 #define PUSHGATE_RELAY_HELD_H
 
@@ -28,7 +28,7 @@ struct held {
 	struct list claims;
 	struct wheel_node timer;
 	usec created;
-	size_t charge;        /* for all but the body */
+	size_t charge;        /* charged for everything but the body */
 	uint64_t credentials; /* of the push's parent */
 	bool parent_had_authorization;
 	bool for_one_user; /* it may be in the store of its client connection */
@@ -48,7 +48,7 @@ struct held {
 	bool is_abandoned;  /* its last claim was reset, with this code */
 	uint32_t abandon_code;
 	uint32_t served; /* times */
-	/* How it ends when it has no claim any more. */
+	/* How it ends after its last claim. */
 	enum hold_outcome end_outcome;
 	const struct policy_reason *end_reason;
 	/* How the push failed. */
@@ -63,13 +63,13 @@ struct claim {
 	struct budget *budget; /* of the store where the response was when it was claimed */
 	struct list link;      /* in held->claims */
 	struct body_mark mark;
-	uint64_t at;             /* bytes given */
-	uint64_t outstanding;    /* of those, not sent yet */
+	uint64_t at;             /* bytes given to the claiming exchange */
+	uint64_t outstanding;    /* bytes of these that are not sent yet */
 	bool is_live;            /* joined while in flight */
-	bool had_head;           /* and after the head had come */
+	bool had_head;           /* joined after the head had come */
 	bool is_checked;         /* the head fits the request */
 	bool not_modified;       /* the answer is 304 */
-	bool is_begun, is_ended; /* the head, the end have been given */
+	bool is_begun, is_ended; /* the claiming exchange got the head; the end */
 };
 
 /* ---- hold.c: one held response ---- */
@@ -123,11 +123,11 @@ bool held_may_be_shared(const struct held *h);
 bool hold_request_busts(const struct http_head *request);
 /* May this request be answered from it, as far as the response's head does not matter? */
 enum hold_miss held_lets(const struct held *h, const struct exchange *x);
-/* And with the head? joined: the claim began before the response was complete. *not_modified: the answer
- * is 304. */
+/* May it, by the response's head too? joined: the claim began before the response was complete.
+ * *field: the name of the field for HOLD_MISS_VARY. *not_modified: the answer is 304. */
 enum hold_miss held_fits(const struct held *h, const struct exchange *x, bool joined,
     struct slice *field, bool *not_modified);
-/* The same resource is held for the same user already, and is fresh. */
+/* Whether the resource of the push is held for the same user already, and is fresh. */
 bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exchange *push);
 
 /* ---- hold_claim.c: claims ---- */

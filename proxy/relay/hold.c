@@ -30,7 +30,8 @@ void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *op
 	hold->shared.is_shared = true;
 }
 
-/* Frees the held responses that are over. Not earlier: callers may still look at one in this pass. */
+/* Frees the held responses that are over, at the end of the loop pass: until then a caller may still use
+ * one. */
 static void bury(struct hold *hold)
 {
 	list_for_each(&hold->dead, h, struct held, entry)
@@ -51,10 +52,6 @@ void hold_fini(struct hold *hold)
 
 void hold_note(struct hold *hold, const struct hold_note *note)
 {
-	hold->counters.outcomes[note->outcome]++;
-	hold->counters.wasted_bytes += note->wasted_bytes;
-	if (note->outcome == HOLD_MISSED)
-		hold->counters.misses[note->miss]++;
 	if (hold->ops->note)
 		hold->ops->note(hold->context, note);
 }
@@ -126,7 +123,7 @@ void held_end(
     struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code)
 {
 	ensure(h->push && list_is_empty(&h->claims));
-	if (h->served == 0) { /* else each claim was noted when it ended */
+	if (h->served == 0) { /* a claimed response was reported with each claim */
 		const struct hold_note note = {
 		    .outcome = outcome,
 		    .reason = reason,
@@ -188,7 +185,7 @@ const struct policy_reason *hold_refusal(
 const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *push)
 {
 	ensure(!hold_refusal(
-	    parent, push->request)); /* the policy knew the refusal and decided otherwise then */
+	    parent, push->request)); /* the policy decides on hold only if hold_refusal was NULL */
 	struct hold_store *s = parent->context.hold_store;
 	struct hold *hold = s->hold;
 	uint64_t credentials = credentials_hash(&hold->key, parent->request);
@@ -221,7 +218,6 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	const struct leg leg = {.ops = &held_leg_ops, .carrier = h, .budget = s->budget};
 	exchange_bind(&push->down, &leg);
 	push->pushed.state = PUSH_HELD;
-	hold->counters.held++;
 	return NULL;
 }
 

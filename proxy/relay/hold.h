@@ -34,10 +34,10 @@ enum hold_miss {
 	HOLD_MISS_VARY,   /* a field that Vary names differs (hold_note.field) */
 	HOLD_MISS_COOKIE, /* another user's cookie or authorization */
 	HOLD_MISS_STALE,
-	/* the request must go to the origin: no-cache, Range, an If-… that does not match */
+	/* the request must be answered by the origin: no-cache, Range, an If-… that does not match */
 	HOLD_MISS_BUSTING,
-	HOLD_MISS_OUTSIDE, /* it came through another proxy, or on a listener for many users */
-	HOLD_MISS_LOST,    /* the request joined before the head came, and then the push failed */
+	HOLD_MISS_OUTSIDE, /* the request came through another proxy, or on a listener for many users */
+	HOLD_MISS_LOST, /* the request joined before the head came, and then the push failed */
 	HOLD_MISS_BUDGET,
 	HOLD_MISS_COUNT
 };
@@ -65,13 +65,6 @@ struct hold_note {
 	bool is_live; /* HOLD_CLAIMED: the request joined before the response was complete */
 };
 
-struct hold_counters {
-	uint64_t held; /* ever */
-	uint64_t outcomes[HOLD_OUTCOME_COUNT], misses[HOLD_MISS_COUNT];
-	uint64_t joined, revalidated, heads; /* of the answers: live joins, 304, to HEAD */
-	uint64_t wasted_bytes;
-};
-
 struct hold_limits {
 	uint32_t count; /* responses in one store */
 	uint64_t bytes; /* body bytes in one store */
@@ -83,7 +76,8 @@ struct hold_ops {
 	/* The fields that the origin gets with x when the route of x changes them: an overlay, for
 	 * the hold to free. NULL: those of x->request. May be NULL itself. */
 	struct http_head *(*origin_request)(void *context, const struct exchange *x);
-	/* For feedback, log and counters. Everything is borrowed; may be NULL. */
+	/* Reports what became of a held response, or of a request for its URI: for feedback and counters.
+	 * The note is borrowed. May be NULL itself. */
 	void (*note)(void *context, const struct hold_note *note);
 };
 
@@ -118,7 +112,6 @@ struct hold {
 	struct list unclaimed; /* held responses without a claim, of all stores, oldest first */
 	struct list dirty;     /* held responses that hold_run must look at */
 	struct list dead;      /* held responses that are over; freed at the end of the loop pass */
-	struct hold_counters counters;
 };
 
 /* shared: limits of the worker's store, NULL = there is none. Everything is borrowed but the
@@ -127,12 +120,11 @@ void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *op
     const struct hold_limits *shared);
 void hold_fini(struct hold *hold);  /* ends what is in the worker's store */
 void hold_drain(struct hold *hold); /* ends all held responses without a claim, in every store */
-/* Moves bytes, answers requests, ends what is stale or over. To be called once in each
- * loop pass, before relay_reap and before connections are written. */
+/* Moves bytes, answers requests, and ends responses that are stale or over. Call it once in each loop
+ * pass, before relay_reap and before connections are written. */
 void hold_run(struct hold *hold);
 
-/* For when memory is short: ends the oldest held response without a claim, of all stores. False: there
- * is none. */
+/* Frees memory: ends the oldest held response without a claim, of all stores. False: there is none. */
 bool hold_shed(struct hold *hold);
 
 /* For one downstream connection. */

@@ -99,9 +99,6 @@ static void leg_detach(struct leg *leg)
 	struct hold *hold = held_hold(h);
 	bool is_live = c->is_live;
 	ensure(c->is_ended && !x->ending.cause); /* else it has been reset */
-	hold->counters.revalidated += c->not_modified;
-	hold->counters.heads += x->method == HTTP_METHOD_HEAD;
-	hold->counters.joined += is_live;
 	if (x->method == HTTP_METHOD_GET || c->not_modified) {
 		h->served++;
 		const struct hold_note note = {

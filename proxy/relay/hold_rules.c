@@ -6,6 +6,7 @@
  */
 #include "proxy/relay/held.h"
 
+#include "proxy/base/ascii.h"
 #include "proxy/base/hash.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/cache.h"
@@ -44,27 +45,20 @@ const char *hold_miss_name(enum hold_miss miss)
 
 #define HOST_HASHED_BYTES 255u
 
-static unsigned char lower(char c)
-{
-	unsigned char byte = (unsigned char)c;
-	return byte >= 'A' && byte <= 'Z' ? (unsigned char)(byte | 0x20u) : byte;
-}
-
 /* The hash is equal for all spellings of one host and port; held_is_for compares exactly. */
 uint64_t hold_uri_hash(
     const struct hold *hold, struct slice scheme, struct slice authority, struct slice path)
 {
-	unsigned char host[HOST_HASHED_BYTES];
+	char host[HOST_HASHED_BYTES];
 	struct http_authority a;
 	uint64_t h = hash_bytes(hold->seed, path.ptr, path.len);
 	if (!http_authority_parse(authority, scheme, &a))
 		a = (struct http_authority){.host = authority};
 	if (a.host.len > 0 && a.host.ptr[a.host.len - 1] == '.')
 		a.host.len--;
-	size_t n = a.host.len < sizeof(host) ? a.host.len : sizeof(host);
-	for (size_t i = 0; i < n; i++)
-		host[i] = lower(a.host.ptr[i]);
-	return hash_bytes(h ^ a.port, host, n);
+	struct slice start = slice_sub(a.host, 0, sizeof(host));
+	ascii_lower_copy(host, start);
+	return hash_bytes(h ^ a.port, host, start.len);
 }
 
 static bool same_authority(struct slice a, struct slice b, struct slice scheme)
@@ -187,7 +181,7 @@ bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exc
 	return false;
 }
 
-/* ---- who may have it ---- */
+/* ---- which request may have it ---- */
 
 bool hold_request_busts(const struct http_head *request)
 {

@@ -35,7 +35,7 @@ static void enter_ring(struct held *h)
 		map_insert(firsts, &h->first, h->node.hash);
 }
 
-/* If it was the one in the map, the next of the ring takes its place. */
+/* If the map has this one, the next of the ring takes its place. */
 static void leave_ring(struct held *h)
 {
 	struct map *firsts = &held_hold(h)->by_uri;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What follows when one side of an exchange fails: a retry, an answer of our own, or a reset of the
- * other side. The table is in cause.h.
+ * Applies the outcome table (cause.h) when one side of an exchange fails: a retry, a response of
+ * pushgate's own, or a reset of the other side.
  */
 #include "proxy/relay/private.h"
 
@@ -20,7 +20,7 @@ void exchange_reset_leg(struct leg *leg, uint32_t code)
  * never passed on. */
 #define METHODS_PASSED_ON "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
-/* Sends a short response of our own. The rest of the request is read and dropped. */
+/* Sends a short response of pushgate's own. The rest of the request is read and dropped. */
 static void answer(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
@@ -79,6 +79,7 @@ static void fail_downstream(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	bool can_answer =
+	    /* uncovered: an exchange that has lost its client is over */
 	    x->down.ops && !exchange_has_begun(x) && !exchange_is_push(x) && cause->status != 0;
 	if (can_answer) {
 		exchange_drop_body(x, &x->download);
@@ -100,6 +101,7 @@ static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause,
 {
 	struct flow *f = &x->download;
 	if (cause != &relay_cause_UP_RESET || code != RELAY_NO_ERROR || f->state != FLOW_BODY ||
+	    /* uncovered: an exchange that has lost its client is over */
 	    !x->down.ops)
 		return false;
 	bool is_whole = f->received == x->response.length;

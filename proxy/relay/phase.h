@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far an exchange is: phase × event → the next phase. Only exchange_move applies the table; a pair
+ * The phases of an exchange as a table: phase × event → the next phase. Only exchange_move applies the table; a pair
  * that is not in it is our own bug (ensure).
  *
  *      new ---DISPATCH--> queued ---CONNECT--> sent ---HEAD_WAITS--> ready  (pushes alone)

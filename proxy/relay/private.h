@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of relay/ share. */
+/* Private to relay/: what its files share. */
 #ifndef PUSHGATE_RELAY_PRIVATE_H
 #define PUSHGATE_RELAY_PRIVATE_H
 
@@ -36,13 +36,14 @@ _Noreturn void exchange_move_failed(const struct exchange *x, enum exchange_even
 static inline void exchange_move(struct exchange *x, enum exchange_event event)
 {
 	uint8_t next = exchange_transitions[x->phase][event];
+	/* uncovered: our own bug, as for ensure() */
 	if (__builtin_expect(next == EXCHANGE_NEW, 0))
 		exchange_move_failed(x, event);
 	x->phase = (enum exchange_phase)next;
 }
 
 /* exchange.c */
-/* takes head, borrows budget; NULL: that refuses, head is still yours */
+/* takes head, borrows budget. NULL: the budget refuses; the caller keeps head */
 struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct http_head *head);
 static inline void exchange_bind(struct leg *slot, const struct leg *from)
 {
@@ -101,7 +102,7 @@ static inline void exchange_stir(struct exchange *x)
 /* Restarts the clocks of both sides of a flow. */
 void flow_begin(struct flow *f, usec now);
 void exchange_drop_body(struct exchange *x, struct flow *f);
-/* Drops the request's body, what is here and what still comes, and gives the credit for it. */
+/* Drops the request's body, what has come and what still comes, and gives the stream credit for it. */
 void exchange_discard_upload(struct exchange *x);
 /* Ends the exchange if both directions are over. If only the response is, it lingers. */
 void exchange_check_done(struct exchange *x);
@@ -111,7 +112,7 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end);
 /* hint.c */
 void exchange_hint(struct exchange *x, const struct http_resource *resource);
 void exchange_send_hints(struct exchange *x);
-/* Adds them to a 103 of the origin's. */
+/* Adds the hints to a 103 that came from the origin. */
 void exchange_join_hints(struct exchange *x, struct http_head *interim);
 void exchange_drop_hints(struct exchange *x);
 

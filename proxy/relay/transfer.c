@@ -291,6 +291,7 @@ static void interim(struct exchange *x, struct http_head *head)
 
 void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 {
+	/* uncovered: an exchange that has lost its client is over */
 	if (exchange_is_over(x) || !x->down.ops) {
 		http_head_free(head);
 		return;

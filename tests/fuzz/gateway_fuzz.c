@@ -19,7 +19,7 @@
 #include "proxy/gateway/private.h"
 #include "proxy/upstream/private.h"
 #include "proxy/limits.h"
-#include "proxy/offer/learned.h"
+#include "proxy/offer/learned_table.h"
 
 #include <errno.h>
 #include <fcntl.h>

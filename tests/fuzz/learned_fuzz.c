@@ -10,6 +10,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/offer/offer.h"
+#include "tests/support/learned_look.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@ static void check_item(const struct offer_learned_item *item, void *context)
 	size_t *count = context;
 	(*count)++;
 	ensure(item->authority.len > 0 && item->path.len > 0 && item->page.len > 0);
-	ensure(item->authority.len <= OFFER_AUTHORITY_BYTES);
-	ensure(item->path.len <= OFFER_PATH_BYTES && item->page.len <= OFFER_PATH_BYTES);
+	ensure(item->authority.len <= OFFER_LEARNED_AUTHORITY_BYTES);
+	ensure(item->path.len <= OFFER_LEARNED_PATH_BYTES && item->page.len <= OFFER_LEARNED_PATH_BYTES);
 	ensure(item->path.ptr[0] == '/' && item->page.ptr[0] == '/');
 	ensure(item->hits >= 0 && item->hits <= item->views + 1e-6);
 	ensure(item->confidence <= 10000 && item->came_true <= item->proposed);
@@ -75,7 +76,7 @@ static void step(struct offer_learned *t, struct input *in, usec *now)
 	char client[2] = {(char)('a' + who % 12), 0}, referer[64];
 	const char *authority = who & 128 ? "b.example" : "a.example";
 	snprintf(referer, sizeof(referer), "http://%s%s", authority, paths[page / 8 % 8]);
-	const struct offer_request request = {
+	const struct offer_learned_request request = {
 	    .authority = slice_of_string(authority),
 	    .path = slice_of_string(paths[page % 8]),
 	    .referer = slice_of_string(page & 64 ? "" : referer),
@@ -88,12 +89,12 @@ static void step(struct offer_learned *t, struct input *in, usec *now)
 	uint8_t argument = input_byte(in);
 	*now += (usec)argument * argument * USEC_PER_MSEC * 10;
 	if (action % 8 == 0)
-		offer_learned_view(t, &request, *now);
+		offer_learned_on_navigation(t, &request, *now);
 	else if (action % 8 < 6)
-		offer_learned_request(t, &request, *now);
+		offer_learned_on_request(t, &request, *now);
 	else if (action % 8 == 6)
-		offer_learned_outcome(t, &request, slice_of_string(paths[page / 8 % 8]),
-		    (enum offer_outcome)(action / 8 % 4), *now);
+		offer_learned_on_outcome(t, &request, slice_of_string(paths[page / 8 % 8]),
+		    (enum offer_learned_outcome)(action / 8 % 4), *now);
 	else
 		offer_learned_tick(t, *now);
 }

@@ -35,11 +35,11 @@ static size_t check_errors(const char *text)
 
 static void check_page(const struct offer_manifest *m, struct slice path)
 {
-	struct offer_resources r = offer_manifest_find(m, path);
-	ensure(r.count <= OFFER_RESOURCES);
+	struct offer_manifest_resources r = offer_manifest_find(m, path);
+	ensure(r.count <= OFFER_MANIFEST_RESOURCES);
 	for (size_t i = 0; i < r.count; i++) {
 		struct slice target = r.list[i].target;
-		ensure(target.len > 0 && r.list[i].weight <= 256);
+		ensure(target.len > 0);
 		ensure(target.ptr[0] == '/' || slice_starts_with(target, SLICE("http")));
 		for (size_t k = 0; k < target.len; k++)
 			ensure(target.ptr[k] > ' ' && target.ptr[k] < 0x7f);
@@ -59,7 +59,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_page(m, SLICE("/"));
 		check_page(m, SLICE("/page.html?x"));
 		check_page(m, slice_of(data, size));
-		ensure(offer_manifest_pages(m) <= OFFER_PAGES && offer_manifest_bytes(m) > 0);
 	}
 	offer_manifest_free(m);
 	free(text);

@@ -386,7 +386,7 @@ static void nobody_need_listen_to_what_becomes_of_it(void **state)
 	hold_world_push(hw, "/a", FRESH, "abc");
 	assert_true(hold_world_get(hw, "/a", NULL, &down));
 	assert_string_equal(hw->notes, "");
-	assert_int_equal(hw->hold.counters.outcomes[HOLD_CLAIMED], 1);
+	assert_string_equal(hw->pushes, "/a claimed claimed");
 	hold_world_free(hw);
 }
 

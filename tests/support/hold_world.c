@@ -103,6 +103,7 @@ static void note(void *context, const struct hold_note *n)
 	static const char *const names[HOLD_OUTCOME_COUNT] = {
 	    "claimed", "expired", "evicted", "invalidated", "withdrawn", "failed", "missed"};
 	struct hold_world *hw = context;
+	hw->wasted_bytes += n->wasted_bytes;
 	if (n->outcome == HOLD_MISSED)
 		say(hw->notes, "missed %s%s%.*s", hold_miss_name(n->miss), n->field.len ? ":" : "",
 		    SLICE_ARG(n->field));

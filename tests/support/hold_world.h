@@ -28,6 +28,7 @@ struct hold_world {
 	char heads[HOLD_WORLD_HEADS][HOLD_WORLD_HEAD_BYTES]; /* by exchange: the fields that its client was sent */
 	char value[HOLD_WORLD_HEAD_BYTES]; /* hold_world_field's answer */
 	uint64_t taken;              /* bytes by hold_world_take */
+	uint64_t wasted_bytes;       /* of all notes */
 };
 
 struct hold_world *hold_world_new(void);

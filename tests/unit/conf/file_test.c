@@ -74,15 +74,17 @@ static void included_files_are_read_in_place(void **state)
 	write_file("origin.ini", LOAD_ORIGIN);
 	write_file("conf.d/b.ini", "[push b]\nhost = b\naction = drop\n");
 	write_file("conf.d/a.ini", "include = ../route.ini\n[push a]\nhost = a\naction = drop\n");
-	write_file("route.ini", LOAD_ROUTE);
+	write_file("route.ini", LOAD_ROUTE "[push r]\nhost = r\naction = drop\n");
 	struct conf *c = load_main(true, "");
 	assert_non_null(c);
-	assert_int_equal(c->policy.count, 3);
-	assert_string_equal(c->policy.rules[0].name, "a");
-	assert_string_equal(c->policy.rules[1].name, "b");
-	assert_string_equal(c->policy.rules[2].name, "z");
-	assert_string_equal(c->policy.rules[1].file, path_of("conf.d/b.ini"));
-	assert_string_equal(c->routes[0].file, path_of("conf.d/../route.ini"));
+	assert_int_equal(c->route_count, 1);
+	assert_int_equal(c->policy.count, 4);
+	assert_string_equal(c->policy.rules[0].name, "r");
+	assert_string_equal(c->policy.rules[1].name, "a");
+	assert_string_equal(c->policy.rules[2].name, "b");
+	assert_string_equal(c->policy.rules[3].name, "z");
+	assert_string_equal(c->policy.rules[2].file, path_of("conf.d/b.ini"));
+	assert_string_equal(c->policy.rules[0].file, path_of("conf.d/../route.ini"));
 	conf_free(c);
 }
 

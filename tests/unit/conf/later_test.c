@@ -246,8 +246,6 @@ static void preload_gets_its_conditions_and_sources(void **state)
 			   "600px)\"\n[preload rest]\nadd = /x\n");
 	assert_int_equal(load.conf->preload_count, 2);
 	const struct conf_preload *p = load.conf->preloads;
-	assert_string_equal(p->name, "shop");
-	assert_int_equal(p->line, 7);
 	assert_int_equal(p->when.paths.count, 2);
 	assert_non_null(p->when.paths.regexes[1]);
 	assert_int_equal(p->when.client_count, 1);

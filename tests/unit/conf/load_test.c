@@ -338,10 +338,10 @@ static void comments_blank_lines_and_a_byte_order_mark_are_skipped(void **state)
 	(void)state;
 	struct load load =
 	    load_fine("\xef\xbb\xbf; first\r\n\r\n  # second\r\n" LOAD_LISTEN LOAD_ORIGIN
-		      "[ route   r ]\r\n   origin = o  \r\n",
+		      "[ push   r ]\r\n   action = drop  \r\n" LOAD_ROUTE,
 		"");
-	assert_string_equal(load.conf->routes[0].name, "r");
-	assert_int_equal(load.conf->routes[0].line, 8);
+	assert_string_equal(load.conf->policy.rules[0].name, "r");
+	assert_int_equal(load.conf->policy.rules[0].line, 8);
 	load_free(&load);
 }
 

@@ -55,9 +55,9 @@ static void put(struct fixture *f, const char *path, const char *text)
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static size_t count_of(const struct offer_file *file)
+static size_t count_of(const struct offer_manifest_file *file)
 {
-	return offer_manifest_find(offer_file_manifest(file), SLICE("/")).count;
+	return offer_manifest_find(offer_manifest_file_content(file), SLICE("/")).count;
 }
 
 static bool has_said(struct fixture *f, const char *text)
@@ -81,83 +81,83 @@ static void unchanged_file_is_not_read_again(void **state)
 {
 	struct fixture *f = *state;
 	put(f, f->path, "{\"/a.css\": {}, \"/b.css\": {\"weight\": 1}}");
-	struct offer_file *file = offer_file_open(f->path, f->stream);
+	struct offer_manifest_file *file = offer_manifest_file_open(f->path, f->stream);
 	assert_non_null(file);
-	const struct offer_manifest *m = offer_file_manifest(file);
+	const struct offer_manifest *m = offer_manifest_file_content(file);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(offer_file_check(file, f->stream), OFFER_UNCHANGED);
-	assert_ptr_equal(offer_file_manifest(file), m);
+		assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_UNCHANGED);
+	assert_ptr_equal(offer_manifest_file_content(file), m);
 	assert_int_equal(count_of(file), 2);
 	assert_true(is_silent(f));
-	offer_file_close(file);
+	offer_manifest_file_close(file);
 }
 
 static void changed_file_is_reloaded(void **state)
 {
 	struct fixture *f = *state;
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
-	struct offer_file *file = offer_file_open(f->path, f->stream);
+	struct offer_manifest_file *file = offer_manifest_file_open(f->path, f->stream);
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}, \"/b.css\": {}}");
-	assert_int_equal(offer_file_check(file, f->stream), OFFER_RELOADED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
 	assert_int_equal(count_of(file), 2);
 	/* The same length, another time. */
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}, \"/c.css\": {}}");
-	assert_int_equal(offer_file_check(file, f->stream), OFFER_RELOADED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
 	/* The same length and time, another inode. */
 	f->second--;
-	put(f, f->aside, "{\"/a.css\": {\"weight\": 2}, \"/c.css\": {}}");
+	put(f, f->aside, "{\"/d.css\": {\"weight\": 1}, \"/c.css\": {}}");
 	assert_int_equal(rename(f->aside, f->path), 0);
-	assert_int_equal(offer_file_check(file, f->stream), OFFER_RELOADED);
-	assert_int_equal(
-	    offer_manifest_find(offer_file_manifest(file), SLICE("/")).list[0].weight, 2);
-	assert_int_equal(offer_file_check(file, f->stream), OFFER_UNCHANGED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
+	assert_true(slice_equal(
+	    offer_manifest_find(offer_manifest_file_content(file), SLICE("/")).list[0].target, SLICE("/d.css")));
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_UNCHANGED);
 	assert_true(is_silent(f));
-	offer_file_close(file);
+	offer_manifest_file_close(file);
 }
 
 static void bad_change_keeps_the_old_one_and_says_so_once(void **state)
 {
 	struct fixture *f = *state;
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
-	struct offer_file *file = offer_file_open(f->path, f->stream);
-	const struct offer_manifest *m = offer_file_manifest(file);
+	struct offer_manifest_file *file = offer_manifest_file_open(f->path, f->stream);
+	const struct offer_manifest *m = offer_manifest_file_content(file);
 	put(f, f->path, "{\"/a.css\": {\"wei");
-	assert_int_equal(offer_file_check(file, f->stream), OFFER_KEPT);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_KEPT);
 	assert_true(has_said(f, "push.json:1:"));
-	assert_ptr_equal(offer_file_manifest(file), m);
+	assert_ptr_equal(offer_manifest_file_content(file), m);
 	assert_int_equal(count_of(file), 1);
-	assert_int_equal(offer_file_check(file, f->stream), OFFER_UNCHANGED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_UNCHANGED);
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}, \"/b.css\": {}}");
-	assert_int_equal(offer_file_check(file, f->stream), OFFER_RELOADED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
 	assert_int_equal(count_of(file), 2);
-	offer_file_close(file);
+	offer_manifest_file_close(file);
 }
 
 static void vanished_file_keeps_the_old_one_and_says_so_once(void **state)
 {
 	struct fixture *f = *state;
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
-	struct offer_file *file = offer_file_open(f->path, f->stream);
+	struct offer_manifest_file *file = offer_manifest_file_open(f->path, f->stream);
 	unlink(f->path);
-	assert_int_equal(offer_file_check(file, f->stream), OFFER_KEPT);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_KEPT);
 	assert_true(has_said(f, "what was read before stays in use"));
-	assert_int_equal(offer_file_check(file, f->stream), OFFER_UNCHANGED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_UNCHANGED);
 	assert_int_equal(count_of(file), 1);
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
-	assert_int_equal(offer_file_check(file, f->stream), OFFER_RELOADED);
-	offer_file_close(file);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
+	offer_manifest_file_close(file);
 }
 
 static void what_is_no_file_is_refused(void **state)
 {
 	struct fixture *f = *state;
-	assert_null(offer_file_open(f->path, f->stream));
+	assert_null(offer_manifest_file_open(f->path, f->stream));
 	assert_true(has_said(f, "cannot be read: No such file"));
-	assert_null(offer_file_open(f->folder, f->stream));
+	assert_null(offer_manifest_file_open(f->folder, f->stream));
 	assert_true(has_said(f, "is not a regular file"));
 	/* A FIFO without a writer must not hold whoever opens it. */
 	assert_int_equal(mkfifo(f->path, 0600), 0);
-	assert_null(offer_file_open(f->path, f->stream));
+	assert_null(offer_manifest_file_open(f->path, f->stream));
 	assert_true(has_said(f, "is not a regular file"));
 }
 
@@ -165,8 +165,8 @@ static void file_that_is_too_large_is_refused_unread(void **state)
 {
 	struct fixture *f = *state;
 	put(f, f->path, "{}");
-	assert_int_equal(truncate(f->path, OFFER_FILE_BYTES + 1), 0);
-	assert_null(offer_file_open(f->path, f->stream));
+	assert_int_equal(truncate(f->path, OFFER_MANIFEST_BYTES + 1), 0);
+	assert_null(offer_manifest_file_open(f->path, f->stream));
 	assert_true(has_said(f, "is larger than 1048576 bytes"));
 }
 

@@ -2,6 +2,7 @@
 /* What was learned, loaded again: how it fades and grows, files without bounds, and no memory. */
 /* covers: P-src-learned */
 #include "proxy/offer/offer.h"
+#include "tests/support/learned_look.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -61,18 +62,18 @@ static void look(struct offer_learned *t, usec *now, const char *page, int clien
 	char name[32], referer[128];
 	snprintf(name, sizeof(name), "198.51.100.%d", client);
 	snprintf(referer, sizeof(referer), "https://a.example%s", page);
-	struct offer_request r = {.authority = SLICE("a.example"),
+	struct offer_learned_request r = {.authority = SLICE("a.example"),
 	    .path = slice_of_string(page),
 	    .client = slice_of_string(name),
 	    .is_get = true,
 	    .is_navigation = true,
 	    .status = 200};
-	offer_learned_view(t, &r, *now);
+	offer_learned_on_navigation(t, &r, *now);
 	r.is_navigation = false;
 	r.referer = slice_of_string(referer);
 	for (size_t i = 0; i < count; i++) {
 		r.path = slice_of_string(paths[i]);
-		offer_learned_request(t, &r, *now += USEC_PER_MSEC);
+		offer_learned_on_request(t, &r, *now += USEC_PER_MSEC);
 	}
 	*now += 11 * USEC_PER_SEC;
 	offer_learned_tick(t, *now);
@@ -165,7 +166,7 @@ static void support_beyond_what_is_counted_is_cut(void **state)
 	/* What too few stand behind is left out. */
 	assert_int_equal(offers(f->t, items, START), 1);
 	assert_true(slice_equal(items[0].path, SLICE("/a")));
-	assert_int_equal(items[0].clients, OFFER_SUPPORTERS);
+	assert_int_equal(items[0].clients, OFFER_LEARNED_SUPPORTERS);
 }
 
 static void a_page_with_too_many_resources_is_refused(void **state)
@@ -196,7 +197,7 @@ static void a_file_that_is_too_large_is_refused_unread(void **state)
 {
 	struct fixture *f = *state;
 	put(f, "{}");
-	assert_int_equal(truncate(f->path, (off_t)OFFER_STATE_BYTES + 1), 0);
+	assert_int_equal(truncate(f->path, (off_t)OFFER_LEARNED_FILE_BYTES + 1), 0);
 	assert_refused(f, "size");
 }
 

@@ -5,6 +5,7 @@
  */
 /* covers: P-src-learned P-src-learned-private */
 #include "proxy/offer/offer.h"
+#include "tests/support/learned_look.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,9 +38,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct offer_request request(const char *client, const char *path, const char *referer)
+static struct offer_learned_request request(const char *client, const char *path, const char *referer)
 {
-	return (struct offer_request){
+	return (struct offer_learned_request){
 	    .authority = SLICE(HOST),
 	    .path = slice_of_string(path),
 	    .referer = slice_of_string(referer),
@@ -51,15 +52,15 @@ static struct offer_request request(const char *client, const char *path, const 
 
 static void view(struct fixture *f, const char *client, const char *path)
 {
-	struct offer_request r = request(client, path, "");
+	struct offer_learned_request r = request(client, path, "");
 	r.is_navigation = true;
-	offer_learned_view(f->t, &r, f->now++);
+	offer_learned_on_navigation(f->t, &r, f->now++);
 }
 
 static void ask(struct fixture *f, const char *client, const char *path, const char *referer)
 {
-	struct offer_request r = request(client, path, referer);
-	offer_learned_request(f->t, &r, f->now++);
+	struct offer_learned_request r = request(client, path, referer);
+	offer_learned_on_request(f->t, &r, f->now++);
 }
 
 static void wait_for_window(struct fixture *f)
@@ -130,7 +131,7 @@ static void one_client_that_comes_back_stays_one(void **state)
 static void what_is_no_plain_same_origin_get_is_not_learned(void **state)
 {
 	struct fixture *f = *state;
-	struct offer_request rows[11];
+	struct offer_learned_request rows[11];
 	size_t count = 0;
 	const char *referer = "https://" HOST "/p";
 	for (size_t i = 0; i < 11; i++)
@@ -152,7 +153,7 @@ static void what_is_no_plain_same_origin_get_is_not_learned(void **state)
 		for (int i = 0; i < 5; i++) {
 			view(f, names[i], "/p");
 			rows[row].client = slice_of_string(names[i]);
-			offer_learned_request(f->t, &rows[row], f->now++);
+			offer_learned_on_request(f->t, &rows[row], f->now++);
 			wait_for_window(f);
 		}
 		if (offer_learned_stats(f->t).resources != 0)
@@ -163,7 +164,7 @@ static void what_is_no_plain_same_origin_get_is_not_learned(void **state)
 static void paths_that_no_uri_has_are_not_learned(void **state)
 {
 	struct fixture *f = *state;
-	char path[OFFER_PATH_BYTES + 2];
+	char path[OFFER_LEARNED_PATH_BYTES + 2];
 	memset(path, 'a', sizeof(path));
 	path[0] = '/';
 	path[sizeof(path) - 1] = '\0';
@@ -174,7 +175,7 @@ static void paths_that_no_uri_has_are_not_learned(void **state)
 	ask(f, "c0", "*", "https://" HOST "/");
 	ask(f, "c0", "", "https://" HOST "/");
 	assert_int_equal(offer_learned_stats(f->t).resources, 0);
-	path[OFFER_PATH_BYTES] = '\0';
+	path[OFFER_LEARNED_PATH_BYTES] = '\0';
 	ask(f, "c0", path, "https://" HOST "/");
 	assert_int_equal(offer_learned_stats(f->t).resources, 1);
 }
@@ -197,17 +198,17 @@ static void what_comes_after_the_window_is_not_learned(void **state)
 static void a_page_with_credentials_begins_no_view(void **state)
 {
 	struct fixture *f = *state;
-	struct offer_request r = request("c0", "/account", "");
+	struct offer_learned_request r = request("c0", "/account", "");
 	r.is_navigation = r.has_credentials = true;
-	offer_learned_view(f->t, &r, f->now);
+	offer_learned_on_navigation(f->t, &r, f->now);
 	r.has_credentials = r.is_navigation = false;
-	offer_learned_view(f->t, &r, f->now);
+	offer_learned_on_navigation(f->t, &r, f->now);
 	r.is_navigation = true;
 	r.is_get = false;
-	offer_learned_view(f->t, &r, f->now);
+	offer_learned_on_navigation(f->t, &r, f->now);
 	assert_int_equal(offer_learned_stats(f->t).pages, 0);
 	r.is_get = true;
-	offer_learned_view(f->t, &r, f->now);
+	offer_learned_on_navigation(f->t, &r, f->now);
 	assert_int_equal(offer_learned_stats(f->t).pages, 1);
 }
 
@@ -319,10 +320,10 @@ static void a_304_excuses_and_a_silent_view_says_nothing(void **state)
 	struct fixture *f = *state;
 	struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
 	visits(f, 0, 4, "/", "/a.css");
-	struct offer_request r = request("c5", "/a.css", "https://" HOST "/");
+	struct offer_learned_request r = request("c5", "/a.css", "https://" HOST "/");
 	view(f, "c5", "/");
 	r.status = 304;
-	offer_learned_request(f->t, &r, f->now);
+	offer_learned_on_request(f->t, &r, f->now);
 	ask(f, "c5", "/a.js", "https://" HOST "/");
 	wait_for_window(f);
 	view(f, "c6", "/");
@@ -378,14 +379,14 @@ static void pushes_do_not_make_what_is_pushed_look_unused(void **state)
 	struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
 	visits(f, 0, 3, "/", "/a.css");
 	for (int i = 3; i < 10; i++) {
-		struct offer_request page = request(names[i], "/", "");
+		struct offer_learned_request page = request(names[i], "/", "");
 		view(f, names[i], "/");
-		offer_learned_outcome(f->t, &page, SLICE("/a.css"), OFFER_OFFERED, f->now);
+		offer_learned_on_outcome(f->t, &page, SLICE("/a.css"), OFFER_LEARNED_OFFERED, f->now);
 		if (i % 2)
-			offer_learned_outcome(f->t, &page, SLICE("/a.css"), OFFER_TAKEN, f->now);
+			offer_learned_on_outcome(f->t, &page, SLICE("/a.css"), OFFER_LEARNED_TAKEN, f->now);
 		else if (i == 4)
-			offer_learned_outcome(
-			    f->t, &page, SLICE("/a.css"), OFFER_REFUSED, f->now);
+			offer_learned_on_outcome(
+			    f->t, &page, SLICE("/a.css"), OFFER_LEARNED_REFUSED, f->now);
 		ask(f, names[i], "/b.js", "https://" HOST "/");
 		wait_for_window(f);
 	}
@@ -404,13 +405,13 @@ static void pushes_do_not_make_what_is_pushed_look_unused(void **state)
 static void what_is_gone_stops_being_proposed(void **state)
 {
 	struct fixture *f = *state;
-	struct offer_request page = request("c9", "/", "");
+	struct offer_learned_request page = request("c9", "/", "");
 	visits(f, 0, 5, "/", "/a.css");
-	offer_learned_outcome(f->t, &page, SLICE("/a.css"), OFFER_GONE, f->now);
+	offer_learned_on_outcome(f->t, &page, SLICE("/a.css"), OFFER_LEARNED_GONE, f->now);
 	assert_int_equal(offer_count(f, "/"), 0);
-	offer_learned_outcome(f->t, &page, SLICE("/unknown"), OFFER_GONE, f->now);
+	offer_learned_on_outcome(f->t, &page, SLICE("/unknown"), OFFER_LEARNED_GONE, f->now);
 	page.path = SLICE("/unknown");
-	offer_learned_outcome(f->t, &page, SLICE("/a.css"), OFFER_TAKEN, f->now);
+	offer_learned_on_outcome(f->t, &page, SLICE("/a.css"), OFFER_LEARNED_TAKEN, f->now);
 }
 
 static void the_surest_is_offered_first(void **state)

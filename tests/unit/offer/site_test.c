@@ -6,6 +6,7 @@
  */
 #include "proxy/base/hash.h"
 #include "proxy/offer/offer.h"
+#include "tests/support/learned_look.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ static void enqueue(struct site *s, struct event e)
 static void play(struct site *s, const struct event *e)
 {
 	char client[16], path[64], from[64] = "", referer[128] = "";
-	struct offer_request r = {.authority = SLICE(HOST), .is_get = true, .status = 200};
+	struct offer_learned_request r = {.authority = SLICE(HOST), .is_get = true, .status = 200};
 	sprintf(client, "10.0.0.%d", e->client);
 	if (e->resource < 0)
 		page_path(path, e->page);
@@ -121,9 +122,9 @@ static void play(struct site *s, const struct event *e)
 	r.is_navigation = e->resource < 0;
 	s->now = e->at;
 	if (r.is_navigation)
-		offer_learned_view(s->t, &r, e->at);
+		offer_learned_on_navigation(s->t, &r, e->at);
 	else
-		offer_learned_request(s->t, &r, e->at);
+		offer_learned_on_request(s->t, &r, e->at);
 	if (e->resource >= 0 && s->is_cacheable[e->resource])
 		s->clients[e->client].has[e->resource] = true;
 }
@@ -258,9 +259,9 @@ static uint64_t digest(struct site *s)
 	return sum;
 }
 
-static struct offer_request forged(const char *path, const char *referer)
+static struct offer_learned_request forged(const char *path, const char *referer)
 {
-	return (struct offer_request){.authority = SLICE(HOST),
+	return (struct offer_learned_request){.authority = SLICE(HOST),
 	    .path = slice_of_string(path),
 	    .referer = slice_of_string(referer),
 	    .client = SLICE("192.0.2.66"),
@@ -289,9 +290,9 @@ static void forged_referers_without_views_change_nothing(void **state)
 	(void)state;
 	struct site *s = &lied_to;
 	uint64_t before = digest(s), counted = offer_learned_stats(s->t).counted;
-	struct offer_request r = forged("/evil.js", "https://" HOST "/page/3");
+	struct offer_learned_request r = forged("/evil.js", "https://" HOST "/page/3");
 	for (int i = 0; i < 10000; i++)
-		offer_learned_request(s->t, &r, s->now += 8 * MSEC);
+		offer_learned_on_request(s->t, &r, s->now += 8 * MSEC);
 	assert_true(digest(s) == before);
 	assert_true(offer_learned_stats(s->t).counted == counted);
 }
@@ -301,15 +302,15 @@ static void forged_views_and_referers_change_nothing(void **state)
 	(void)state;
 	struct site *s = &lied_to;
 	uint64_t before = digest(s), counted = offer_learned_stats(s->t).counted;
-	struct offer_request page = forged("/page/3", "");
+	struct offer_learned_request page = forged("/page/3", "");
 	page.is_navigation = true;
 	for (int i = 0; i < 10000; i++) {
 		char path[32];
 		sprintf(path, "/evil/%d.js", i % 100);
-		struct offer_request r = forged(path, "https://" HOST "/page/3");
+		struct offer_learned_request r = forged(path, "https://" HOST "/page/3");
 		if (i % 2)
-			offer_learned_view(s->t, &page, s->now);
-		offer_learned_request(s->t, &r, s->now += 8 * MSEC);
+			offer_learned_on_navigation(s->t, &page, s->now);
+		offer_learned_on_request(s->t, &r, s->now += 8 * MSEC);
 	}
 	assert_true(digest(s) == before);
 	assert_true(offer_learned_stats(s->t).counted - counted <= 1);
@@ -325,10 +326,10 @@ static void views_that_ask_for_the_wrong_things_do_not_starve_the_right_ones(voi
 		char path[64], referer[128];
 		page_path(path, i % PAGES);
 		sprintf(referer, "https://" HOST "%s", path);
-		struct offer_request page = forged(path, ""), r = forged("/evil.js", referer);
+		struct offer_learned_request page = forged(path, ""), r = forged("/evil.js", referer);
 		page.is_navigation = true;
-		offer_learned_view(s->t, &page, s->now);
-		offer_learned_request(s->t, &r, s->now += 8 * MSEC);
+		offer_learned_on_navigation(s->t, &page, s->now);
+		offer_learned_on_request(s->t, &r, s->now += 8 * MSEC);
 	}
 	assert_true(digest(s) == before);
 	assert_true(offer_learned_stats(s->t).counted - counted <= PAGES);
@@ -343,10 +344,10 @@ static void pages_made_up_by_one_client_push_no_other_out(void **state)
 		char path[64], referer[128];
 		sprintf(path, "/made-up/%d", i);
 		sprintf(referer, "https://" HOST "%s", path);
-		struct offer_request page = forged(path, ""), r = forged("/evil.js", referer);
+		struct offer_learned_request page = forged(path, ""), r = forged("/evil.js", referer);
 		page.is_navigation = true;
-		offer_learned_view(s->t, &page, s->now);
-		offer_learned_request(s->t, &r, s->now += MSEC);
+		offer_learned_on_navigation(s->t, &page, s->now);
+		offer_learned_on_request(s->t, &r, s->now += MSEC);
 	}
 	assert_true(digest(s) == before);
 	assert_true(offer_learned_stats(s->t).pages <= 1000);
@@ -370,7 +371,7 @@ static void bounds_hold_under_a_million_random_observations(void **state)
 		sprintf(path, "/%d", (int)(d % 400));
 		sprintf(client, "%d", (int)(d >> 9) % 120);
 		sprintf(referer, "https://h%d/%d", (int)(d >> 17) % 3, (int)(d >> 20) % 400);
-		struct offer_request r = {.authority = slice_of(&"h0h1h2"[d % 3 * 2], 2),
+		struct offer_learned_request r = {.authority = slice_of(&"h0h1h2"[d % 3 * 2], 2),
 		    .path = slice_of_string(path),
 		    .client = slice_of_string(client),
 		    .referer = slice_of_string(d >> 30 & 3 ? referer : ""),
@@ -379,12 +380,12 @@ static void bounds_hold_under_a_million_random_observations(void **state)
 		    .status = d >> 38 & 1 ? 200 : 304};
 		s.now += draw(&s, 20) * MSEC;
 		if (r.is_navigation)
-			offer_learned_view(s.t, &r, s.now);
+			offer_learned_on_navigation(s.t, &r, s.now);
 		else
-			offer_learned_request(s.t, &r, s.now);
+			offer_learned_on_request(s.t, &r, s.now);
 		if (d % 64 == 1)
-			offer_learned_outcome(s.t, &r, slice_of_string(path),
-			    (enum offer_outcome)(d >> 33 & 3), s.now);
+			offer_learned_on_outcome(s.t, &r, slice_of_string(path),
+			    (enum offer_learned_outcome)(d >> 33 & 3), s.now);
 		if (i % 1000)
 			continue;
 		struct offer_learned_stats stats = offer_learned_stats(s.t);

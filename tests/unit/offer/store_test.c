@@ -2,6 +2,7 @@
 /* What was learned outlives the process; files that are not ours change nothing. */
 /* covers: P-src-learned P-src-learned-private */
 #include "proxy/offer/offer.h"
+#include "tests/support/learned_look.h"
 #include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
@@ -54,17 +55,17 @@ static void visits(struct fixture *f, int from, int to, const char *page, const 
 	snprintf(referer, sizeof(referer), "https://h.example%s", page);
 	for (int i = from; i < to; i++) {
 		sprintf(client, "c%d", i);
-		struct offer_request r = {.authority = SLICE("h.example"),
+		struct offer_learned_request r = {.authority = SLICE("h.example"),
 		    .client = slice_of_string(client),
 		    .path = slice_of_string(page),
 		    .is_get = true,
 		    .is_navigation = true,
 		    .status = 200};
-		offer_learned_view(f->t, &r, f->now);
+		offer_learned_on_navigation(f->t, &r, f->now);
 		r.is_navigation = false;
 		r.path = slice_of_string(path);
 		r.referer = slice_of_string(referer);
-		offer_learned_request(f->t, &r, f->now);
+		offer_learned_on_request(f->t, &r, f->now);
 		f->now += 11 * SEC;
 		offer_learned_tick(f->t, f->now);
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offers of our own: `add` lists and manifests when a request arrives, Link fields when a response
- * does. What becomes of them is the policy's to say; here stands only what a source means (RFC
- * 8288, Preload).
+ * Pushgate's own offers: from `add` lists, manifests and the learned table when a request arrives, from
+ * Link fields (RFC 8288, Preload) when a response does. The policy decides about each offer.
  */
 #include "proxy/offer/offer.h"
 
@@ -19,9 +18,9 @@ static enum relay_offer_flags place_of(const struct exchange *x, const struct ht
 /* ---- add lists ---- */
 
 static void offer_adds(
-    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
-	(void)base;
+	(void)env;
 	for (size_t i = 0; i < preload->add_count && !exchange_is_over(x); i++) {
 		const struct conf_add *add = &preload->adds[i];
 		struct http_resource resource = {
@@ -39,13 +38,13 @@ static void offer_adds(
 /* ---- manifests ---- */
 
 static void offer_manifests(
-    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
-	for (size_t i = 0; base->manifests && i < preload->manifest_count; i++) {
-		struct offer_resources found =
-		    manifests_find(base->manifests, preload, i, x->request->path);
+	for (size_t i = 0; env->manifests && i < preload->manifest_count; i++) {
+		struct offer_manifest_resources found =
+		    manifests_find(env->manifests, preload, i, x->request->path);
 		for (size_t j = 0; j < found.count && !exchange_is_over(x); j++) {
-			const struct offer_resource *of = &found.list[j];
+			const struct offer_manifest_resource *of = &found.list[j];
 			struct http_resource resource = {
 			    .as = of->as,
 			    .crossorigin = of->crossorigin,
@@ -61,18 +60,18 @@ static void offer_manifests(
 
 /* ---- what was learned ---- */
 
-/* As many as a page is ever seen to need at once; the surest come first. */
+/* Offers for one page, the highest confidence first. A page hardly needs more at once. */
 #define LEARNED_MOST 32u
 
 static void offer_learned(
-    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
 	struct offer_learned_item items[LEARNED_MOST];
-	if (!base->learned || preload->learned == CONF_LEARNED_OFF)
+	if (!env->learned || preload->learned == CONF_LEARNED_OFF)
 		return;
-	size_t count = offer_learned_offers(base->learned, x->request->authority, x->request->path,
+	size_t count = offer_learned_offers(env->learned, x->request->authority, x->request->path,
 	    items, LEARNED_MOST, x->relay->now);
-	/* the items are lent until the table changes */
+	/* copied first: an offer may change the table, which lends the items */
 	struct http_resource resources[LEARNED_MOST];
 	for (size_t i = 0; i < count; i++)
 		resources[i] = (struct http_resource){
@@ -87,34 +86,34 @@ static void offer_learned(
 }
 
 static void look_for_links(
-    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload)
+    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
-	(void)base;
+	(void)env;
 	x->context.takes_links = x->context.takes_links || preload->link;
 }
 
-/* What a [preload] section that takes the request may be for, in the order of the offers. */
+/* The sources of a [preload] section that matches the request, in the order of their offers. */
 static void (*const uses[])(
-    const struct offer_env *base, struct exchange *x, const struct conf_preload *preload) = {
+    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload) = {
     look_for_links, offer_adds, offer_manifests, offer_learned};
 
 void offer_on_request(
-    const struct offer_env *base, const struct client_facts *client, struct exchange *x)
+    const struct offer_env *env, const struct client_facts *client, struct exchange *x)
 {
-	const struct conf *conf = base->conf;
+	const struct conf *conf = env->conf;
 	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
 	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || exchange_is_push(x))
 		return;
-	offer_request_context(base, client, x, &facts);
+	offer_request_context(env, client, x, &facts);
 	for (size_t use = 0; use < sizeof(uses) / sizeof(uses[0]); use++)
 		for (size_t i = 0; i < conf->preload_count && !exchange_is_over(x); i++)
 			if (policy_rule_takes(&conf->preloads[i].when, &facts))
-				uses[use](base, x, &conf->preloads[i]);
+				uses[use](env, x, &conf->preloads[i]);
 }
 
 /* ---- Link fields ---- */
 
-/* A link that is no offer; it is logged as one that was dropped, so that nobody has to wonder. */
+/* Logs a Link field that makes no offer as a dropped one, with its reason. */
 static void skip_link(
     struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
 {
@@ -122,7 +121,7 @@ static void skip_link(
 	    .parent = x->request,
 	    .client = x->context.client,
 	    .as = link->as};
-	/* Borrows all that it has, and is only read: a head may be large, and the links many. */
+	/* A shallow copy, read only: a real one for each link would be costly. */
 	struct http_head named = *x->request;
 	named.path = link->target;
 	offer.promised = &named;
@@ -163,7 +162,7 @@ static bool is_for_us_alone(const struct http_link *link, void *context)
 	return link->is_preload && link->push_only;
 }
 
-/* Final responses that have something to say about the page, and 103. */
+/* Links of errors and redirects do not name the page's resources. */
 static bool speaks_of_resources(const struct http_head *head)
 {
 	return head->status == 103 || head->status / 100 == 2 || head->status == 304;
@@ -173,7 +172,7 @@ void offer_on_response(struct exchange *x, struct http_head *head)
 {
 	uint32_t seen = 0;
 	bool has_push_only = false;
-	/* Our own 103 has Link fields too; the origin's responses alone are a source. */
+	/* Pushgate's own 103 has Link fields too; only those of the origin are offers. */
 	if (!x->context.takes_links || head == x->hints.head || !speaks_of_resources(head))
 		return;
 	for (uint32_t i = 0; i < head->count && seen < LIMIT_LINKS_PER_RESPONSE; i++) {

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Push manifests: JSON files that an operator's build writes, in the format of the npm package
+ * http2-push-manifest. They say which resources belong to which page; rules say whether a resource is
+ * offered, and to which client. Included by offer.h.
+ *
+ * A file for one page:
+ *   {"/css/app.css": {"type": "style", "weight": 1}, …}
+ * Its resources belong to each request for which a [preload] section names the file.
+ *
+ * A file for several pages:
+ *   {"index.html": {"/css/app.css": {…}, …}, "page.html": {…}}
+ * The key of a page is a URI reference from the root. "index.html" at the end of a page's path stands
+ * for its directory, and queries do not matter. The key of a resource is a reference from its page
+ * (in a file for one page: from the root), resolved as in RFC 3986 5.2. Unknown properties are ignored;
+ * "weight" is checked and ignored.
+ */
+#ifndef PUSHGATE_OFFER_MANIFEST_H
+#define PUSHGATE_OFFER_MANIFEST_H
+
+#include "proxy/base/slice.h"
+#include <stdio.h>
+
+enum {
+	OFFER_MANIFEST_BYTES = 1 << 20,  /* of a file: far more than any page's resources need */
+	OFFER_MANIFEST_PAGES = 10000,    /* in one file */
+	OFFER_MANIFEST_RESOURCES = 1000, /* of one page */
+};
+
+struct offer_manifest_resource {
+	/* "/path?query", or "https://authority/path" for another authority */
+	struct slice target;
+	/* "style", …: the property "type", else from the extension of the path; may be empty */
+	struct slice as;
+	/* "anonymous" or "use-credentials"; empty = the file has no such property */
+	struct slice crossorigin;
+};
+
+/* In the order of the file. */
+struct offer_manifest_resources {
+	const struct offer_manifest_resource *list;
+	size_t count;
+};
+
+struct offer_manifest;
+
+/*
+ * NULL: the text is no manifest, and each mistake is one line of `errors`: "NAME:line:column: what is
+ * wrong; what would be right". Columns count bytes. For a manifest nothing is written.
+ */
+struct offer_manifest *offer_manifest_parse(struct slice text, const char *name, FILE *errors);
+void offer_manifest_free(struct offer_manifest *m); /* accepts NULL */
+
+/* The resources of the page with this path (of a request, with its query); count 0 if the manifest has
+ * no such page. Lent until the manifest is freed. */
+struct offer_manifest_resources offer_manifest_find(
+    const struct offer_manifest *m, struct slice path);
+
+/* ---- a manifest's file ---- */
+
+struct offer_manifest_file;
+
+/* NULL: the file cannot be read or is no manifest; `errors` says why. */
+struct offer_manifest_file *offer_manifest_file_open(const char *path, FILE *errors);
+void offer_manifest_file_close(struct offer_manifest_file *f); /* accepts NULL */
+/* Never NULL. Lent until offer_manifest_file_check returns RELOADED. */
+const struct offer_manifest *offer_manifest_file_content(const struct offer_manifest_file *f);
+
+enum offer_manifest_check {
+	OFFER_MANIFEST_UNCHANGED, /* since the last check, be the file good or bad */
+	OFFER_MANIFEST_RELOADED,  /* the file is read; the manifest that was lent is freed */
+	OFFER_MANIFEST_KEPT, /* the file is bad or gone: the old manifest stays, `errors` says why */
+};
+
+/* Reads the file again if it has changed; costs one stat(2) while it has not. For a timer of a second
+ * or more. */
+enum offer_manifest_check offer_manifest_file_check(struct offer_manifest_file *f, FILE *errors);
+
+#endif
