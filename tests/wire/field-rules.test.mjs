@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A route's field rules change what the origin gets, and nothing of what is done here with the client's request: held responses,
- * learning, the diary and the log go by what the client sent.
+ * A route's field rules change what the origin gets. Held responses, learning, the diary and the log read what the client sent.
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -188,7 +187,7 @@ scenario('credentials of the route do not end learning', learning({ 'request-set
 	await client.response(1);
 });
 // covers: P-src-learned-private
-scenario('what is asked for with credentials is not learned, though the route removes them', learning({ 'request-remove': 'Cookie' }), async (s) => {
+scenario('a request with credentials is not learned, even if the route removes them', learning({ 'request-remove': 'Cookie' }), async (s) => {
 	const { client, origin } = await teach(s, { cookie: 'user=one' });
 	const page = await origin.expectRequest('/page');
 	assert.equal(page.headers.cookie, undefined);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of a route's field rules share: fields as text, the exchange behind a client's request, and one play of a page, of
- * what is held for it, and of the request that may claim that. */
+/* For the tests of a route's field rules: fields as text, the exchange of a client's request, and a play: a page, a response that is
+ * held for it, and a request that may claim that response. */
 #ifndef PUSHGATE_TESTS_GATEWAY_FIELD_RULES_H
 #define PUSHGATE_TESTS_GATEWAY_FIELD_RULES_H
 
@@ -40,7 +40,7 @@ static inline void field_is(const struct http_head *head, const char *name, cons
 		fail_msg("%s: %s is \"%s\", not \"%s\"", row, name, text, wanted);
 }
 
-/* The gateway's exchange of a request of some client's that is not over; the newest one. */
+/* The newest exchange of a client's request for this path that is not over. */
 static inline struct exchange *exchange_of(struct gate_world *w, const char *path)
 {
 	struct exchange *found = NULL;
@@ -59,7 +59,7 @@ static inline struct exchange *exchange_of(struct gate_world *w, const char *pat
 
 #define OWN_COOKIE "pg="
 
-/* The value without our own cookie, which the tests put at the end. */
+/* The value without the diary's cookie, which the tests put at the end. */
 static inline struct slice without_own(const char *value)
 {
 	const char *own = strstr(value, OWN_COOKIE);
@@ -69,7 +69,7 @@ static inline struct slice without_own(const char *value)
 	return slice_of(value, n);
 }
 
-/* The exchange's request is byte for byte what the client sent, but for our own cookie. */
+/* The exchange's request is byte for byte what the client sent, but for the diary's cookie. */
 static inline void request_is_as_sent(struct gate_world *w, const char *path, const char *const *sent)
 {
 	const struct exchange *x = exchange_of(w, path);
@@ -92,7 +92,7 @@ static inline void request_is_as_sent(struct gate_world *w, const char *path, co
 	assert_true(slice_equal(head->path, slice_of_string(path)));
 }
 
-/* ---- a page, what is held for it, and who asks for that ---- */
+/* ---- a page, the response that is held for it, and the claimer ---- */
 
 enum held_source {
 	PROMISED, /* the origin pushes it on the page */
@@ -133,7 +133,7 @@ static inline struct gate_stream *at_origin(struct gate_world *w, const char *pa
 	return NULL;
 }
 
-/* The page comes, and with it what is held; both are over. */
+/* The page and the response that is held for it are sent completely. */
 static inline void play_page(struct stage *stage, struct gate_peer *client, const struct play *p, struct played *d)
 {
 	struct gate_world *w = stage->w;
@@ -204,7 +204,7 @@ static inline struct played play(struct stage *stage, const struct play *p)
 	return d;
 }
 
-/* A world whose only route has these rules, and holds whatever is promised or linked. */
+/* A world whose only route has these rules; all promised and linked resources are held. */
 static inline struct gate_world *rules_world(const char *server, const char *rules)
 {
 	char more[1024];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A route's field rules and held responses: whoever asks what the client sent reads the client's request, and Vary alone is
- * compared as the origin got it. Above all: what was answered to one user's page never answers another user's request.
+ * A route's field rules and held responses. Credentials are compared as the clients sent them, Vary as the origin got the fields. A
+ * private response that was held for one user's page never answers a request with other credentials.
  */
 #include "tests/unit/gateway/field_rules.h"
 
@@ -44,7 +44,7 @@ static const field_list users[] = {
 };
 #define USERS (sizeof(users) / sizeof(users[0]))
 
-/* A user's fields for one request, with our own cookie, which is another one each time. */
+/* A user's fields for one request, with the diary's cookie, which differs in each request. */
 static void fields_of_user(const char **fields, size_t user, unsigned nonce, bool has_own, char own[64])
 {
 	bool has_cookie = users[user][0] && strcmp(users[user][0], "cookie") == 0;
@@ -146,7 +146,7 @@ static void no_user_gets_what_is_held_for_another(void **state)
 	}
 }
 
-static void nor_with_holds_for_everybody_since_it_is_private(void **state)
+static void nor_where_holds_are_shared_as_it_is_private(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < KINDS; i++)
@@ -170,7 +170,7 @@ static struct key_file key_file_new(const char *more)
 	return f;
 }
 
-static void our_own_cookie_makes_nobody_another_user(void **state)
+static void the_diary_cookie_makes_no_claim_miss(void **state)
 {
 	(void)state;
 	struct key_file f = key_file_new("");
@@ -181,7 +181,7 @@ static void our_own_cookie_makes_nobody_another_user(void **state)
 	unlink(f.name);
 }
 
-/* ---- Vary, response rules, and holds for everybody ---- */
+/* ---- Vary, response rules, and shared holds ---- */
 
 struct row {
 	const char *rules;
@@ -357,7 +357,7 @@ static void response_rules_are_for_the_claimer(void **state)
 	ROWS_HOLD(rows);
 }
 
-static void what_serves_everybody_is_what_the_origin_sent_for_anybody(void **state)
+static void shared_responses_follow_the_origins_request_and_response(void **state)
 {
 	(void)state;
 	static const struct row rows[] = {
@@ -365,10 +365,10 @@ static void what_serves_everybody_is_what_the_origin_sent_for_anybody(void **sta
 	    {"response-set = Cache-Control: public, max-age=60",
 		{"private, whatever the route says", PROMISED, {NULL}, {NULL}, {PRIVATE}, {NULL}, true}, true, .outcome = "origin"},
 	    {"request-remove = Cookie",
-		{"without anybody's cookies", PROMISED, {"cookie", "a=1"}, {NULL}, {FRESH}, {"cookie", "a=2"}, true}, true,
+		{"the origin gets no cookies", PROMISED, {"cookie", "a=1"}, {NULL}, {FRESH}, {"cookie", "a=2"}, true}, true,
 		.outcome = "claimed", .field = "cookie", .at_page = ""},
 	    {"request-remove = Cookie",
-		{"private, without anybody's cookies", PROMISED, {"cookie", "a=1"}, {NULL}, {PRIVATE}, {"cookie", "a=2"}, true},
+		{"private, and the origin gets no cookies", PROMISED, {"cookie", "a=1"}, {NULL}, {PRIVATE}, {"cookie", "a=2"}, true},
 		true, .outcome = "origin", .field = "cookie", .at_page = "", .at_claim = ""},
 	    {"request-set = Cookie: gate=1",
 		{"with the route's cookies", LINKED, {"cookie", "a=1"}, {NULL}, {FRESH, "vary", "cookie"}, {"cookie", "a=2"},
@@ -379,11 +379,11 @@ static void what_serves_everybody_is_what_the_origin_sent_for_anybody(void **sta
 		    {"accept-language", "fr"}, true},
 		true, .outcome = "vary"},
 	    {"request-remove = Authorization",
-		{"a user's page, though the origin did not see whose", PROMISED, {"authorization", "Basic b25l"}, {NULL},
+		{"the page's client sent Authorization, which the origin did not get", PROMISED, {"authorization", "Basic b25l"}, {NULL},
 		    {FRESH}, {NULL}, true},
 		true, .outcome = "origin", .field = "authorization", .at_page = "", .at_claim = ""},
 	    {"request-remove = Authorization",
-		{"the same, said to be for everybody", PROMISED, {"authorization", "Basic b25l"}, {NULL},
+		{"the same, with a directive that allows it", PROMISED, {"authorization", "Basic b25l"}, {NULL},
 		    {"cache-control", "public, max-age=60"}, {NULL}, true},
 		true, .outcome = "claimed"},
 	    {"request-set = Authorization: Basic x",
@@ -393,20 +393,20 @@ static void what_serves_everybody_is_what_the_origin_sent_for_anybody(void **sta
 		{"asked for with the route's own credentials (RFC 9111 3.5)", LINKED, {NULL}, {NULL}, {FRESH}, {NULL}, true},
 		true, .outcome = "origin", .field = "authorization", .at_own = "Basic x", .at_claim = "Basic x"},
 	    {"request-set = Authorization: Basic x",
-		{"the same, said to be for everybody", LINKED, {NULL}, {NULL}, {"cache-control", "s-maxage=60"}, {NULL}, true},
+		{"the same, with a directive that allows it", LINKED, {NULL}, {NULL}, {"cache-control", "s-maxage=60"}, {NULL}, true},
 		true, .outcome = "claimed"},
 	    {"response-remove = Set-Cookie",
 		{"Set-Cookie is for one user", PROMISED, {NULL}, {NULL}, {FRESH, "set-cookie", "a=1"}, {NULL}, true}, true,
 		.outcome = "origin"},
 	    {"response-set = Set-Cookie: a=1",
-		{"the route's own Set-Cookie is for everybody", PROMISED, {NULL}, {NULL}, {FRESH}, {NULL}, true}, true,
+		{"the route's own Set-Cookie is for every client", PROMISED, {NULL}, {NULL}, {FRESH}, {NULL}, true}, true,
 		.outcome = "claimed", .answer_field = "set-cookie", .in_answer = "a=1"},
 	};
 	ROWS_HOLD(rows);
 }
 
-/* What is held already is known again by its Vary, as the origin would get it. */
-static void what_is_held_is_not_held_twice(void **state)
+/* An offer is a duplicate of a held response when the origin would get equal fields. */
+static void an_offer_with_equal_fields_at_the_origin_is_a_duplicate(void **state)
 {
 	(void)state;
 	static const char *const rules[] = {"request-set = Accept-Language: en", "request-remove = Accept-Language"};
@@ -435,7 +435,7 @@ static void what_is_held_is_not_held_twice(void **state)
 	}
 }
 
-/* RFC 9111 4.4: what the origin's Location names, whatever the client sees of it. */
+/* RFC 9111 4.4: the origin's Location counts, not that which the client gets. */
 static void a_change_ends_what_the_origins_location_names(void **state)
 {
 	(void)state;
@@ -465,13 +465,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(no_user_gets_what_is_held_for_another),
-	    cmocka_unit_test(nor_with_holds_for_everybody_since_it_is_private),
-	    cmocka_unit_test(our_own_cookie_makes_nobody_another_user),
+	    cmocka_unit_test(nor_where_holds_are_shared_as_it_is_private),
+	    cmocka_unit_test(the_diary_cookie_makes_no_claim_miss),
 	    cmocka_unit_test(vary_is_compared_as_the_origin_got_the_field),
 	    cmocka_unit_test(vary_on_a_field_without_a_rule_still_tells_requests_apart),
 	    cmocka_unit_test(response_rules_are_for_the_claimer),
-	    cmocka_unit_test(what_serves_everybody_is_what_the_origin_sent_for_anybody),
-	    cmocka_unit_test(what_is_held_is_not_held_twice),
+	    cmocka_unit_test(shared_responses_follow_the_origins_request_and_response),
+	    cmocka_unit_test(an_offer_with_equal_fields_at_the_origin_is_a_duplicate),
 	    cmocka_unit_test(a_change_ends_what_the_origins_location_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the client sent is what the diary, the learned table, the policy and the log are told, whatever a route does to the fields
- * that the origin gets; and the origin gets the same head each time that it is asked.
+ * The diary, the learned table and the log read the request as the client sent it; a route's rules change only the head that the
+ * origin gets. A retry sends the same head again.
  */
 #include "tests/unit/gateway/field_rules.h"
 
 #include <unistd.h>
 
-/* covers: P-src-once P-src-learned-private P-num-log R92 */
+/* covers: P-src-once P-src-learned-private P-num-log P-make-request-fields R72 */
 
 #define ROUTE "[route a]\norigin = a\n"
 
