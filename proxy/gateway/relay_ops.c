@@ -31,10 +31,11 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 {
 	struct gateway *g = context;
 	const struct conf_route *route = x->context.route;
-	if (route && !http_head_is_interim(head))
-		offer_apply_fields(&route->response_fields, head);
+	/* Location and Content-Location are the origin's here. */
 	if (!http_head_is_interim(head) && !list_is_empty(&g->hold.used))
 		hold_invalidate(&g->hold, x, head);
+	if (route && !http_head_is_interim(head))
+		offer_apply_fields(&route->response_fields, head);
 	offer_on_response(x, head);
 	if (x->context.diary && !http_head_is_interim(head))
 		client_diary_response(x, head);

@@ -28,10 +28,10 @@ struct held {
 	struct list claims;
 	struct wheel_node timer;
 	usec created;
-	size_t charge;        /* charged for everything but the body */
-	uint64_t credentials; /* of the push's parent */
-	bool parent_had_authorization;
-	bool for_one_user; /* it may be in the store of its client connection */
+	size_t charge;              /* charged for everything but the body */
+	uint64_t credentials;       /* of the push's parent */
+	bool parent_was_authorized; /* known only where responses are shared */
+	bool for_one_user;          /* it may be in the store of its client connection */
 	/* The response. */
 	struct http_head *head; /* owned; NULL until it came */
 	struct http_head
@@ -118,6 +118,7 @@ bool held_is_fresh(const struct held *h);
 uint32_t held_age_sec(const struct held *h);
 /* Why the response may not be held. */
 const struct policy_reason *held_storable(const struct held *h);
+bool hold_is_authorized(const struct hold *hold, const struct exchange *x);
 bool held_may_be_shared(const struct held *h);
 /* Such a request must be answered by the origin. */
 bool hold_request_busts(const struct http_head *request);

@@ -201,8 +201,7 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	h->charge = HELD_BYTES;
 	h->created = hold->relay->now;
 	h->credentials = credentials;
-	h->parent_had_authorization =
-	    http_head_find(parent->request, HTTP_TOKEN_AUTHORIZATION) != NULL;
+	h->parent_was_authorized = hold->shares && hold_is_authorized(hold, parent);
 	h->for_one_user = is_for_one_user(parent);
 	h->end_outcome = HOLD_EXPIRED;
 	h->end_reason = &policy_reason_EXPIRED;

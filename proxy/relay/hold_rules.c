@@ -121,9 +121,21 @@ const struct policy_reason *held_storable(const struct held *h)
 	return NULL;
 }
 
+/* Did the client's request have Authorization, or did a rule of the route give it to the origin? */
+bool hold_is_authorized(const struct hold *hold, const struct exchange *x)
+{
+	if (http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION))
+		return true;
+	struct http_head *sent =
+	    hold->ops->origin_request ? hold->ops->origin_request(hold->context, x) : NULL;
+	bool is_authorized = sent && http_head_find(sent, HTTP_TOKEN_AUTHORIZATION);
+	http_head_free(sent);
+	return is_authorized;
+}
+
 /*
- * Stricter than RFC 9111 3. The response may depend on the parent's Authorization, even if the promise
- * does not repeat it; and Set-Cookie is for one user.
+ * Stricter than RFC 9111 3 and 3.5. The response may depend on the parent's Authorization, even if the
+ * promise does not repeat it; and Set-Cookie is for one user.
  */
 bool held_may_be_shared(const struct held *h)
 {
@@ -133,7 +145,7 @@ bool held_may_be_shared(const struct held *h)
 	return hold->shares && http_may_store_shared(h->push->request, h->head) &&
 	       http_freshness_sec(h->head, true, hold->ops->epoch_sec(hold->context)) > 0 &&
 	       !http_head_find(h->head, HTTP_TOKEN_SET_COOKIE) &&
-	       (!h->parent_had_authorization || is_said_to_be);
+	       (is_said_to_be || (!h->parent_was_authorized && !hold_is_authorized(hold, h->push)));
 }
 
 /* The fields that the origin got with x. What an origin promises has its own view already. */

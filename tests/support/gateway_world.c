@@ -61,8 +61,10 @@ static void peer_free(struct gate_peer *p)
 	if (p->net)
 		net_conn_abort(p->net);
 	h2_free(p->h2);
-	for (size_t i = 0; i < p->stream_count; i++)
+	for (size_t i = 0; i < p->stream_count; i++) {
+		http_head_free(p->streams[i]->head);
 		free(p->streams[i]);
+	}
 	budget_fini(&p->budget);
 	free(p);
 }
@@ -114,6 +116,12 @@ static void name(struct gate_stream *s, const struct http_head *head)
 			keep(s->via, sizeof(s->via), head->fields[i].value);
 }
 
+static void keep_head(struct gate_stream *s, struct http_head *head)
+{
+	http_head_free(s->head);
+	s->head = head;
+}
+
 static void begun(struct gate_peer *p)
 {
 	if (++p->open_now > p->open_most)
@@ -140,8 +148,10 @@ static void on_head(struct gate_peer *p, struct h2_event *e)
 		name(s, e->head);
 		begun(p);
 		s->ended = e->end;
+		keep_head(s, e->head);
 		if (p->site->serve)
 			p->site->serve(s);
+		return;
 	} else if (s && http_head_is_interim(e->head)) {
 		s->interims++;
 	} else if (s) {
@@ -152,6 +162,8 @@ static void on_head(struct gate_peer *p, struct h2_event *e)
 		const struct http_field *f = http_head_find_name(e->head, SLICE("proxy-status"));
 		if (f)
 			keep(s->status_error, sizeof(s->status_error), f->value);
+		keep_head(s, e->head);
+		return;
 	}
 	http_head_free(e->head);
 }
@@ -179,6 +191,8 @@ static void on_promised(struct gate_peer *p, struct h2_event *e)
 		attach(s, e->promised);
 		s->parent = e->user;
 		name(s, e->head);
+		keep_head(s, e->head);
+		return;
 	}
 	http_head_free(e->head);
 }
@@ -451,8 +465,8 @@ void gate_reset_stream(struct gate_stream *s, uint32_t code)
 	dirty(s->peer);
 }
 
-struct gate_stream *gate_promise(
-    struct gate_stream *parent, const char *scheme, const char *authority, const char *path)
+static struct gate_stream *promise(struct gate_stream *parent, const char *scheme,
+    const char *authority, const char *path, const struct http_head *fields)
 {
 	struct gate_peer *p = parent->peer;
 	struct http_head *head = http_head_new(p->world->heads);
@@ -460,6 +474,8 @@ struct gate_stream *gate_promise(
 	http_head_add(head, SLICE(":scheme"), slice_of_string(scheme));
 	http_head_add(head, SLICE(":authority"), slice_of_string(authority));
 	http_head_add(head, SLICE(":path"), slice_of_string(path));
+	for (uint32_t i = 0; fields && i < fields->count; i++)
+		http_head_add(head, fields->fields[i].name, fields->fields[i].value);
 	assert_null(http_head_validate(head, HTTP_PROMISE));
 	struct gate_stream *s = stream_new(p, NULL);
 	s->parent = parent;
@@ -473,6 +489,24 @@ struct gate_stream *gate_promise(
 		s->is_over = true;
 	dirty(p);
 	return handle ? s : NULL;
+}
+
+struct gate_stream *gate_promise(
+    struct gate_stream *parent, const char *scheme, const char *authority, const char *path)
+{
+	return promise(parent, scheme, authority, path, NULL);
+}
+
+struct gate_stream *gate_promise_fields(struct gate_stream *parent, const char *scheme,
+    const char *authority, const char *path, ...)
+{
+	va_list list;
+	va_start(list, path);
+	struct http_head *fields = head_of(parent->peer, list);
+	va_end(list);
+	struct gate_stream *s = promise(parent, scheme, authority, path, fields);
+	http_head_free(fields);
+	return s;
 }
 
 void gate_shutdown(struct gate_peer *p)

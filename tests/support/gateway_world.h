@@ -42,6 +42,7 @@ struct gate_stream {
 	uint32_t code;
 	bool unprocessed;
 	struct gate_stream *parent; /* of a promise */
+	struct http_head *head;     /* that came last: of a request, a promise or a final response; NULL: none */
 	/* What it still sends: so many bytes of 'x', and then the end. */
 	size_t out;
 	bool out_end;
@@ -142,6 +143,9 @@ void gate_credit(struct gate_stream *s); /* what was kept back */
 void gate_reset_stream(struct gate_stream *s, uint32_t code);
 struct gate_stream *gate_promise(
     struct gate_stream *parent, const char *scheme, const char *authority, const char *path);
+/* The same with fields: name, value, …, NULL. */
+struct gate_stream *gate_promise_fields(struct gate_stream *parent, const char *scheme,
+    const char *authority, const char *path, ...);
 void gate_shutdown(struct gate_peer *p);
 void gate_terminate(struct gate_peer *p, enum h2_code code);
 
