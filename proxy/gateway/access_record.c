@@ -73,7 +73,7 @@ void access_record_ended(void *context, struct exchange *x)
 	const struct http_head *head = x->request;
 	bool is_push = exchange_is_push(x);
 
-	worker_nudge(&g->env);
+	worker_schedule_drain_check(&g->env);
 	c->requests_open--;
 	c->bytes_down_in += x->upload.received;
 	c->bytes_up_out += x->upload.forwarded;

@@ -6,7 +6,7 @@
 #include "proxy/gateway/private.h"
 
 /* After the deadline everything left is reset or answered 503; those frames have so long to leave. */
-#define LAST_WORDS_USEC USEC_PER_SEC
+#define FINAL_FLUSH_USEC USEC_PER_SEC
 
 static void expired(struct wheel_node *node, usec now)
 {
@@ -15,11 +15,11 @@ static void expired(struct wheel_node *node, usec now)
 		g->drain.is_late = true;
 		list_for_each(&g->relay.live, x, struct exchange, link)
 		    exchange_abort(x, &relay_cause_DRAINED, NULL);
-		wheel_set(&g->relay.wheel, node, now + LAST_WORDS_USEC);
+		wheel_set(&g->relay.wheel, node, now + FINAL_FLUSH_USEC);
 		return;
 	}
 	clients_abort(&g->clients);
-	worker_nudge(&g->env);
+	worker_schedule_drain_check(&g->env);
 }
 
 void drain_open(struct gateway *g)
@@ -44,9 +44,9 @@ void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *conte
 /* No exchange needs the origins any more. They have a moment to take the GOAWAY in. */
 static void part(struct gateway *g)
 {
-	g->drain.is_parting = true;
-	upstream_part(&g->upstream);
-	wheel_set(&g->relay.wheel, &g->drain.timer, worker_now(&g->env) + LAST_WORDS_USEC);
+	g->drain.is_closing_origins = true;
+	upstream_shutdown(&g->upstream);
+	wheel_set(&g->relay.wheel, &g->drain.timer, worker_now(&g->env) + FINAL_FLUSH_USEC);
 	gateway_set_timer(g);
 }
 
@@ -56,7 +56,7 @@ void drain_check(struct gateway *g)
 	if (!g->env.is_draining || d->is_over || !clients_are_gone(&g->clients) ||
 	    g->relay.live_count > 0)
 		return;
-	if (!d->is_parting)
+	if (!d->is_closing_origins)
 		part(g);
 	if (!upstream_is_empty(&g->upstream) && !d->is_late)
 		return;

@@ -87,7 +87,7 @@ void feedback_shadowed(void *context, struct exchange *parent, const struct poli
 }
 
 /* What the origin promised itself is its own business; what we asked for should not have been. */
-static bool was_our_idea(const struct exchange *push)
+static bool is_requested_by_us(const struct exchange *push)
 {
 	return push->pushed.source != POLICY_RELAYED;
 }
@@ -100,7 +100,7 @@ void feedback_ended(struct gateway *g, const struct exchange *push, enum observe
 	} else if (outcome == OBSERVE_CLIENT_RESET) {
 		o.event = POLICY_EVENT_RESET;
 		o.span = g->relay.now - push->timing.started;
-	} else if (push->ending.cause == &relay_cause_POLICY && was_our_idea(push)) {
+	} else if (push->ending.cause == &relay_cause_POLICY && is_requested_by_us(push)) {
 		o.event = POLICY_EVENT_WITHDRAWN;
 	} else {
 		return; /* says nothing about the rule */
@@ -128,7 +128,8 @@ void feedback_held(struct gateway *g, const struct hold_note *held)
 		o.event = POLICY_EVENT_EXPIRED;
 		break;
 	case HOLD_WITHDRAWN:
-		o.event = was_our_idea(held->push) ? POLICY_EVENT_WITHDRAWN : POLICY_EVENT_EXPIRED;
+		o.event =
+		    is_requested_by_us(held->push) ? POLICY_EVENT_WITHDRAWN : POLICY_EVENT_EXPIRED;
 		break;
 	case HOLD_FAILED:
 	case HOLD_MISSED:

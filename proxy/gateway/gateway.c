@@ -55,7 +55,7 @@ static void on_pass(void *context)
 	memory_pressure_pass(g);
 	memory_trim_pass(g);
 	gateway_set_timer(g);
-	observe_tell_left_out(g->env.observe, g->relay.now);
+	observe_log_left_out(g->env.observe, g->relay.now);
 	drain_check(g);
 }
 

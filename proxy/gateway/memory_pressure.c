@@ -121,17 +121,17 @@ static bool shed_one(struct gateway *g)
 /* The bytes wait in the origins' sockets then; sheds in the meantime need nothing from origins. */
 static void hold_back(struct gateway *g, bool on)
 {
-	g->pressure.holds_back = on;
-	upstream_hold_reading(&g->upstream, on);
+	g->pressure.pauses_origins = on;
+	upstream_pause_reading(&g->upstream, on);
 }
 
 static void begins(struct gateway *g)
 {
 	struct memory_pressure *p = &g->pressure;
 	g->env.memory_is_short = true;
-	if (g->relay.now < p->says_again)
+	if (g->relay.now < p->next_log)
 		return;
-	p->says_again = g->relay.now + SAY_AGAIN_USEC;
+	p->next_log = g->relay.now + SAY_AGAIN_USEC;
 	observe_log(g->env.observe, OBSERVE_WARN,
 	    "memory is short: %zu of %zu bytes are in use; what costs least goes",
 	    g->env.budget.used_bytes, g->env.budget.limit_bytes);
@@ -144,7 +144,7 @@ static void shed(struct worker_env *env)
 	struct memory_pressure *p = &g->pressure;
 	if (!env->memory_is_short)
 		begins(g);
-	if (!p->holds_back && budget_is_far_overdrawn(&env->budget))
+	if (!p->pauses_origins && budget_is_far_overdrawn(&env->budget))
 		hold_back(g, true);
 	for (unsigned left = SHED_AT_ONCE; left > 0; left--)
 		if (!is_high(g) || !shed_one(g))
@@ -171,7 +171,7 @@ void memory_pressure_pass(struct gateway *g)
 	g->env.observe->counters->memory_used = b->used_bytes;
 	if (g->env.memory_is_short && b->used_bytes <= p->low_bytes)
 		g->env.memory_is_short = g->relay.makes_no_pushes = false;
-	if (p->holds_back && b->used_bytes <= b->limit_bytes)
+	if (p->pauses_origins && b->used_bytes <= b->limit_bytes)
 		hold_back(g, false);
 	worker_check_memory(&g->env);
 }

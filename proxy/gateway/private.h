@@ -22,8 +22,8 @@ struct memory_pressure {
 	size_t leaving_bytes; /* given back with this loop pass */
 	unsigned looks;       /* exchanges that may still be looked at in this loop pass */
 	bool has_more;
-	bool holds_back; /* nothing is read from origins */
-	usec says_again; /* the next line about it in the error log */
+	bool pauses_origins; /* nothing is read from origins */
+	usec next_log;       /* the next line about it in the error log */
 };
 
 /* Memory that a peak needed and that is unused now (memory_trim.c). */
@@ -34,9 +34,9 @@ struct memory_trim {
 
 /* The end in good order (drain.c). */
 struct drain {
-	bool is_over;    /* `drained` was called */
-	bool is_late;    /* the deadline has passed */
-	bool is_parting; /* the origins have been told */
+	bool is_over;            /* `drained` was called */
+	bool is_late;            /* the deadline has passed */
+	bool is_closing_origins; /* the origins have been told */
 	struct wheel_node timer;
 	void (*drained)(void *context);
 	void *context;

@@ -50,9 +50,9 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	case RELAY_TIMEOUT_BODY_UP:
 		return l ? l->body_timeout : 0;
 	case RELAY_TIMEOUT_TAKE_DOWN:
-		return client_take_limit(x);
+		return client_stall_limit(x);
 	case RELAY_TIMEOUT_TAKE_UP:
-		return origin_take_limit(x);
+		return origin_stall_limit(x);
 	case RELAY_TIMEOUT_PUSH_START:
 		return g->env.conf->server.push_start_timeout;
 	case RELAY_TIMEOUT_QUEUE:

@@ -30,10 +30,10 @@ static void conn_event(struct ev_loop *ev, ev_io *io, int events)
 		return;
 	}
 	if (c->phase == NET_PHASE_CONNECTING) {
-		net_conn_look_again(c);
+		net_conn_recheck(c);
 		return;
 	}
-	if ((events & EV_WRITE) && c->rest && net_conn_drain(c))
+	if ((events & EV_WRITE) && c->unsent && net_conn_drain(c))
 		net_conn_arm(c);
 	if (events & EV_READ)
 		net_conn_readable(c);
@@ -60,7 +60,7 @@ void net_conn_arm(struct net_conn *c)
 	case NET_PHASE_DEAD:
 		break;
 	}
-	if (c->rest && c->phase != NET_PHASE_FAILED && c->phase != NET_PHASE_DEAD)
+	if (c->unsent && c->phase != NET_PHASE_FAILED && c->phase != NET_PHASE_DEAD)
 		events |= EV_WRITE;
 	struct ev_loop *ev = c->loop->ev;
 	if (ev_is_active(&c->io) && (c->io.events & (EV_READ | EV_WRITE)) == events)
@@ -83,9 +83,9 @@ static struct net_conn *conn_new(
 	c->fd = -1;
 	c->batch_bytes = NET_BATCH_BYTES;
 	list_init(&c->dirty);
-	list_init(&c->again);
-	list_init(&c->place);
-	list_append(&l->live, &c->place);
+	list_init(&c->recheck);
+	list_init(&c->owner_link);
+	list_append(&l->live, &c->owner_link);
 	ev_init(&c->io, conn_event);
 	c->io.data = c;
 	return c;
@@ -136,7 +136,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	c->fd = net_sys_socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->fd < 0) {
 		c->connect_errno = errno;
-		net_conn_again(c);
+		net_conn_schedule_recheck(c);
 		return c;
 	}
 	if (c->is_tcp)
@@ -145,7 +145,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	/* An interrupted one goes on by itself (POSIX). */
 	if (r == 0 || (errno != EINPROGRESS && errno != EINTR)) {
 		c->connect_errno = r == 0 ? 0 : errno;
-		net_conn_again(c);
+		net_conn_schedule_recheck(c);
 		return c;
 	}
 	net_conn_arm(c);
@@ -183,14 +183,14 @@ static void connect_done(struct net_conn *c)
 	}
 }
 
-void net_conn_again(struct net_conn *c)
+void net_conn_schedule_recheck(struct net_conn *c)
 {
-	if (!list_is_linked(&c->again))
-		list_append(&c->loop->again, &c->again);
-	net_loop_hurry(c->loop);
+	if (!list_is_linked(&c->recheck))
+		list_append(&c->loop->recheck, &c->recheck);
+	net_loop_run_again(c->loop);
 }
 
-void net_conn_look_again(struct net_conn *c)
+void net_conn_recheck(struct net_conn *c)
 {
 	if (c->phase == NET_PHASE_CONNECTING)
 		connect_done(c);
@@ -213,9 +213,9 @@ void net_conn_end(struct net_conn *c, enum net_end end, const char *text)
 		return;
 	}
 	if (is_failure) {
-		net_rest_drop(c);
+		net_unsent_drop(c);
 		list_remove(&c->dirty);
-		list_remove(&c->again);
+		list_remove(&c->recheck);
 	}
 	net_conn_arm(c);
 	if (c->has_ended)
@@ -238,11 +238,11 @@ void net_conn_die(struct net_conn *c)
 	ev_io_stop(c->loop->ev, &c->io);
 	c->phase = NET_PHASE_DEAD;
 	c->ops = NULL;
-	net_rest_drop(c);
+	net_unsent_drop(c);
 	list_remove(&c->dirty);
-	list_remove(&c->again);
-	list_remove(&c->place);
-	list_append(&c->loop->dead, &c->place);
+	list_remove(&c->recheck);
+	list_remove(&c->owner_link);
+	list_append(&c->loop->dead, &c->owner_link);
 	if (c->fd >= 0)
 		net_sys_close(c->fd);
 	c->fd = -1;
@@ -251,9 +251,9 @@ void net_conn_die(struct net_conn *c)
 void net_conn_reap(struct net_loop *l)
 {
 	struct net_conn *c;
-	while ((c = list_first(&l->dead, struct net_conn, place))) {
-		list_remove(&c->place);
-		free(c->kept);
+	while ((c = list_first(&l->dead, struct net_conn, owner_link))) {
+		list_remove(&c->owner_link);
+		free(c->pending_input);
 		SSL_free(c->ssl);
 		net_tls_free(c->tls);
 		free(c->server_name);
@@ -270,7 +270,7 @@ void net_conn_dirty(struct net_conn *c)
 		return;
 	case NET_PHASE_OPEN:
 		/* A blocked one is filled when the socket takes again. */
-		if (!c->rest && c->sending == NET_SENDING_OPEN)
+		if (!c->unsent && c->sending == NET_SENDING_OPEN)
 			net_conn_queue(c);
 		return;
 	case NET_PHASE_FAILED:
@@ -283,17 +283,17 @@ void net_conn_dirty(struct net_conn *c)
 
 void net_conn_set_budget(struct net_conn *c, struct budget *budget)
 {
-	net_rest_charge(c, budget);
+	net_unsent_charge(c, budget);
 }
 
 bool net_conn_is_blocked(const struct net_conn *c)
 {
-	return c->rest != NULL;
+	return c->unsent != NULL;
 }
 
 usec net_conn_blocked_since(const struct net_conn *c)
 {
-	return c->rest ? c->blocked_since : USEC_NEVER;
+	return c->unsent ? c->blocked_since : USEC_NEVER;
 }
 
 bool net_conn_is_open(const struct net_conn *c)

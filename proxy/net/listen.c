@@ -157,7 +157,7 @@ static void pause_for(struct net_listener *n, int error)
 static void on_resume(void *context)
 {
 	struct net_listener *n = context;
-	if (has_room(n) || net_closing_give_way(n->loop))
+	if (has_room(n) || net_closing_free_descriptor(n->loop))
 		ev_io_start(n->loop->ev, &n->io);
 	else
 		pause_for(n, EMFILE);
@@ -176,11 +176,11 @@ static int accept_batch(struct net_listener *n, const bool *is_freed)
 			n->accepted(n->context, fd, &peer);
 			if (*is_freed)
 				return 0;
-			if (fd >= most && !net_closing_give_way(n->loop))
+			if (fd >= most && !net_closing_free_descriptor(n->loop))
 				return EMFILE;
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
 			return 0;
-		} else if (errno == EMFILE && net_closing_give_way(n->loop)) {
+		} else if (errno == EMFILE && net_closing_free_descriptor(n->loop)) {
 			continue;
 		} else if (!is_fate_of_one(errno) || ++failures == ACCEPTS_PER_EVENT) {
 			return errno; /* a whole batch of failures: going on at once is no use */

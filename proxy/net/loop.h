@@ -39,14 +39,15 @@ struct net_loop {
 	void (*work)(void *context);
 	void *work_context;
 
-	struct list dirty;     /* net_conn.dirty: something to send, or to close */
-	struct list again;     /* net_conn.again: to be looked at without an event */
-	struct list starved;   /* net_conn.again: no chunk to read into, waits for `feeding` */
-	struct list live;      /* net_conn.place: in an owner's hands */
+	struct list dirty;   /* net_conn.dirty: something to send, or to close */
+	struct list recheck; /* net_conn.recheck: to be looked at without an event */
+	struct list
+	    waiting_for_chunk; /* net_conn.recheck: no chunk to read into, waits for `chunk_retry` */
+	struct list live;      /* net_conn.owner_link: in an owner's hands */
 	struct list draining;  /* closed by the owner, oldest first */
 	struct list lingering; /* FIN sent, oldest first */
 	struct list dead;      /* freed at the end of the loop pass */
-	struct net_timer closing, feeding;
+	struct net_timer closing, chunk_retry;
 	struct budget closing_budget; /* pays for what the closed ones have not sent */
 
 	/* One connection at a time uses these, from the first byte to the system call. */
@@ -63,6 +64,6 @@ struct net_loop {
 /* The loop's read chunk, unshared; NULL when that cannot be had for now. */
 struct chunk *net_loop_read_chunk(struct net_loop *l);
 /* Another loop pass comes without waiting for an event. */
-void net_loop_hurry(struct net_loop *l);
+void net_loop_run_again(struct net_loop *l);
 
 #endif

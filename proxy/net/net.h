@@ -197,16 +197,16 @@ void net_conn_dirty(struct net_conn *c);
  * and to the loop's after that. */
 void net_conn_set_budget(struct net_conn *c, struct budget *budget);
 /* Why a connection is not read from (back-pressure): one bit for each reason. */
-enum net_hold {
-	NET_HOLD_MEMORY = 1, /* the worker is short of memory */
-	NET_HOLD_PEER = 2,   /* the connection that the bytes go to does not take more */
-	NET_HOLD_CHUNK = 4,  /* no chunk to read into; for net/ alone, which tries again soon */
+enum net_pause {
+	NET_PAUSE_MEMORY = 1, /* the worker is short of memory */
+	NET_PAUSE_PEER = 2,   /* the connection that the bytes go to does not take more */
+	NET_PAUSE_CHUNK = 4,  /* no chunk to read into; for net/ alone, which tries again soon */
 };
 /* Reads nothing as long as any reason holds; the end of one reason does not undo another. May be
  * called at any time: what is set right after net_conn_new or net_connect holds from the first byte
  * on (a TLS handshake goes on all the same). */
-void net_conn_hold_reading(struct net_conn *c, enum net_hold reason);
-void net_conn_release_reading(struct net_conn *c, enum net_hold reason);
+void net_conn_pause_reading(struct net_conn *c, enum net_pause reason);
+void net_conn_resume_reading(struct net_conn *c, enum net_pause reason);
 /* Ends our sending side alone: what was put in leaves, then close_notify and FIN. `fill` is not
  * called any more; called within fill, what that fill has put in still leaves. `received`, `ended`
  * and `blocked` go on. A connection that is not open yet ends its sending side when it opens. Does

@@ -12,14 +12,14 @@ static int serve(struct net_conn *c, char *out, int size)
 {
 	struct net_loop *l = c->loop;
 	size_t want = (size_t)size;
-	if (c->kept) {
-		struct net_kept *k = c->kept;
+	if (c->pending_input) {
+		struct net_pending_input *k = c->pending_input;
 		size_t n = k->length - k->at < want ? k->length - k->at : want;
 		memcpy(out, k->data + k->at, n);
 		k->at += n;
 		if (k->at == k->length) {
 			free(k);
-			c->kept = NULL;
+			c->pending_input = NULL;
 		}
 		return (int)n;
 	}
@@ -61,7 +61,7 @@ static int bio_read(BIO *bio, char *out, int size)
 	BIO_clear_retry_flags(bio);
 	if (size <= 0)
 		return 0;
-	if (c->kept || l->input_at < l->input_end || refill(c))
+	if (c->pending_input || l->input_at < l->input_end || refill(c))
 		return serve(c, out, size);
 	if (l->read_eof)
 		return 0;

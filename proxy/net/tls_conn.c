@@ -27,12 +27,12 @@ void net_conn_tls_finish(struct net_conn *c)
 	size_t left = l->input_end - l->input_at;
 	if (left == 0 || !c->ops || c->phase == NET_PHASE_FAILED)
 		return;
-	ensure(!c->kept);
-	struct net_kept *k = memory_alloc(sizeof(*k) + left);
+	ensure(!c->pending_input);
+	struct net_pending_input *k = memory_alloc(sizeof(*k) + left);
 	k->at = 0;
 	k->length = left;
 	memcpy(k->data, l->input + l->input_at, left);
-	c->kept = k;
+	c->pending_input = k;
 	l->input_at = l->input_end = 0;
 }
 
@@ -135,7 +135,7 @@ static bool read_some(struct net_conn *c)
 {
 	struct chunk *chunk = net_loop_read_chunk(c->loop);
 	if (!chunk) {
-		net_conn_starve(c);
+		net_conn_wait_for_chunk(c);
 		return false;
 	}
 	size_t filled = 0;
@@ -172,7 +172,7 @@ void net_conn_tls_readable(struct net_conn *c)
 	while (net_conn_can_read(c) && read_some(c))
 		;
 	net_conn_tls_finish(c);
-	net_conn_tell_blocked(c);
+	net_conn_report_blocked(c);
 }
 
 bool net_conn_tls_write(struct net_conn *c, const void *ptr, size_t len, size_t record_bytes)
@@ -189,7 +189,7 @@ bool net_conn_tls_write(struct net_conn *c, const void *ptr, size_t len, size_t 
 	return true;
 }
 
-void net_conn_tls_goodbye(struct net_conn *c)
+void net_conn_tls_close_notify(struct net_conn *c)
 {
 	ensure(c->loop->output.size == 0);
 	ERR_clear_error();
@@ -197,7 +197,7 @@ void net_conn_tls_goodbye(struct net_conn *c)
 	    c->ssl); /* puts close_notify into the output; its result is about the peer's */
 	ERR_clear_error();
 	net_conn_send_output(c);
-	c->has_said_goodbye = true;
+	c->has_sent_close_notify = true;
 }
 
 bool net_conn_is_tls(const struct net_conn *c)

@@ -75,7 +75,7 @@ void origin_conn_open(struct pool *p)
 	c->deferred.free = free_conn;
 	list_init(&c->deferred.link);
 	wheel_node_init(&c->timer, origin_conn_expired);
-	pool_joined(p, c);
+	pool_conn_opened(p, c);
 	c->net = connect_to(c);
 	if (c->net)
 		net_conn_set_budget(c->net, &c->budget);
@@ -93,7 +93,7 @@ void origin_conn_retire(struct origin_conn *c)
 	if (c->is_closing)
 		return;
 	c->is_closing = true;
-	pool_left(c->pool, c->is_ready);
+	pool_conn_retired(c->pool, c->is_ready);
 }
 
 static void dispose(struct origin_conn *c)
@@ -106,7 +106,7 @@ static void dispose(struct origin_conn *c)
 	list_remove(&c->link);
 	worker_free_later(c->upstream->env, &c->deferred);
 	c->upstream->env->observe->counters->upstream_connections_open--;
-	worker_nudge(c->upstream->env);
+	worker_schedule_drain_check(c->upstream->env);
 }
 
 void origin_conn_end_exchanges(
@@ -198,7 +198,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		size_t n = session_receive(c->session, chunk, offset, length, now);
 		offset += n;
 		length -= n;
-		origin_conn_take_events(c);
+		origin_conn_handle_events(c);
 		is_open = c->net != NULL;
 	}
 	if (is_open) {
@@ -219,7 +219,7 @@ static void conn_fill(void *owner, struct net_out *out)
 	if (!list_is_empty(&p->queue)) /* streams that we have reset have made room */
 		pool_serve(p);
 	session_fill(c->session, out);
-	origin_conn_take_events(c);
+	origin_conn_handle_events(c);
 	if (!list_is_empty(&p->queue)) /* and so have uploads that have ended */
 		pool_serve(p);
 	bool is_over = (c->is_closing && list_is_empty(&c->legs)) || session_is_done(c->session);

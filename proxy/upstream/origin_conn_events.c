@@ -46,7 +46,7 @@ static void failed_event(struct origin_conn *c, const struct session_event *e)
 static void settings_event(struct origin_conn *c)
 {
 	if (!c->is_ready && !c->is_closing)
-		pool_reached(c->pool);
+		pool_conn_ready(c->pool);
 	c->is_ready = true;
 	pool_serve(c->pool);
 }
@@ -124,7 +124,7 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 	}
 }
 
-void origin_conn_take_events(struct origin_conn *c)
+void origin_conn_handle_events(struct origin_conn *c)
 {
 	struct session_event e;
 	while (session_next_event(c->session, &e))

@@ -36,7 +36,7 @@ static usec write_deadline(struct origin_conn *c)
 	    c->upstream->env->relay->now);
 }
 
-usec origin_take_limit(const struct exchange *x)
+usec origin_stall_limit(const struct exchange *x)
 {
 	struct origin_conn *c = origin_conn_of(x);
 	if (!c)
@@ -66,8 +66,8 @@ void origin_conn_arm(struct origin_conn *c)
 {
 	usec at = deadline_of(c);
 	if (c->net && net_conn_is_blocked(c->net) &&
-	    at > c->upstream->env->relay->now + LOOK_AT_BLOCKED_USEC)
-		at = c->upstream->env->relay->now + LOOK_AT_BLOCKED_USEC;
+	    at > c->upstream->env->relay->now + BLOCKED_CHECK_USEC)
+		at = c->upstream->env->relay->now + BLOCKED_CHECK_USEC;
 	wheel_set(worker_wheel(c->upstream->env), &c->timer, at);
 }
 
@@ -109,7 +109,7 @@ static void open_expired(struct origin_conn *c, usec now)
 	}
 	if (session_deadline(c->session) <= now) {
 		session_tick(c->session, now);
-		origin_conn_take_events(c);
+		origin_conn_handle_events(c);
 	}
 	if (idle_deadline(c) <= now)
 		origin_conn_terminate(c, SESSION_NO_ERROR, (struct slice){0});

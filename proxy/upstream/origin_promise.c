@@ -9,7 +9,7 @@
 /* After so many resets in its name a route does without pushes for this long. */
 #define PUSH_OFF_USEC (60 * USEC_PER_SEC)
 
-static void turn_route_off(struct upstream *u, const struct conf_route *route)
+static void suspend_route_push(struct upstream *u, const struct conf_route *route)
 {
 	usec now = u->env->relay->now;
 	usec *until = &u->push_off_until[route - u->env->conf->routes];
@@ -44,12 +44,12 @@ static void charge_reset(struct origin_conn *c, const struct exchange *parent)
 		return;
 	const struct rate resets = {s->reset_rate, s->reset_rate};
 	if (!bucket_take(&c->resets, &resets, 1, now))
-		turn_route_off(u, parent->context.route);
+		suspend_route_push(u, parent->context.route);
 	/* so many a minute */
 	const struct rate refusals = {s->promise_refusals, s->promise_refusals * 60};
 	bool is_flood = !bucket_take(&c->refusals, &refusals, 60, now);
 	if (is_flood) {
-		turn_route_off(u, parent->context.route);
+		suspend_route_push(u, parent->context.route);
 		withdraw_push(c);
 	}
 }

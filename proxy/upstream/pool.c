@@ -27,7 +27,7 @@ void pool_fini(struct pool *p)
 	    origin_conn_kill(c, &relay_cause_DRAINED);
 }
 
-void pool_part(struct pool *p)
+void pool_shutdown(struct pool *p)
 {
 	list_for_each(&p->conns, c, struct origin_conn, link)
 	{
@@ -40,7 +40,7 @@ void pool_part(struct pool *p)
 
 /* ---- connections ---- */
 
-void pool_joined(struct pool *p, struct origin_conn *c)
+void pool_conn_opened(struct pool *p, struct origin_conn *c)
 {
 	list_append(&p->conns, &c->link);
 	p->count++;
@@ -48,14 +48,14 @@ void pool_joined(struct pool *p, struct origin_conn *c)
 	p->was_used = true;
 }
 
-void pool_reached(struct pool *p)
+void pool_conn_ready(struct pool *p)
 {
 	ensure(p->connecting > 0);
 	p->connecting--;
 	p->failures = 0;
 }
 
-void pool_left(struct pool *p, bool was_ready)
+void pool_conn_retired(struct pool *p, bool was_ready)
 {
 	ensure(p->count > 0);
 	p->count--;
@@ -104,7 +104,7 @@ static uint32_t room_of(struct pool *p, uint32_t enough)
 static void grow(struct pool *p)
 {
 	uint32_t most = p->origin->max_connections;
-	if (p->count > 0 && p->upstream->env->relay->now < p->grows_again)
+	if (p->count > 0 && p->upstream->env->relay->now < p->grow_after)
 		return;
 	while (p->count < most && p->queued > p->connecting * STREAMS_ASSUMED)
 		origin_conn_open(p);
@@ -189,7 +189,7 @@ void pool_failed(struct pool *p, const struct relay_cause *cause, const char *de
 	list_for_each(&p->conns, c, struct origin_conn, link) has_others =
 	    has_others || (c->is_ready && !c->is_closing);
 	if (has_others) {
-		p->grows_again = p->upstream->env->relay->now + GROW_PAUSE_USEC;
+		p->grow_after = p->upstream->env->relay->now + GROW_PAUSE_USEC;
 		return;
 	}
 	if (list_is_empty(&p->queue) || p->upstream->is_closed)

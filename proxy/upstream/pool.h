@@ -27,7 +27,7 @@ struct pool {
 	uint32_t count, connecting;
 	uint32_t next_address, failures; /* failures in a row, over the origin's addresses */
 	/* a connection could not be had: no other is tried before, while there are any */
-	usec grows_again;
+	usec grow_after;
 	bool was_used;
 };
 
@@ -35,7 +35,7 @@ void pool_init(struct pool *p, struct upstream *upstream, const struct conf_orig
     struct net_tls *tls, bool push);
 void pool_fini(struct pool *p);
 /* GOAWAY to all (RFC 9113 6.8); nobody waits for anything any more. */
-void pool_part(struct pool *p);
+void pool_shutdown(struct pool *p);
 void pool_dispatch(struct pool *p, struct exchange *x);
 void pool_undispatch(struct exchange *x);
 void pool_serve(struct pool *p); /* sends what is queued as far as there is room */
@@ -43,9 +43,9 @@ void pool_serve(struct pool *p); /* sends what is queued as far as there is room
  * What becomes of its connections: one is being opened; one is ready, its SETTINGS have come; one
  * takes no more requests, whether it was ready or never came to that.
  */
-void pool_joined(struct pool *p, struct origin_conn *c);
-void pool_reached(struct pool *p);
-void pool_left(struct pool *p, bool was_ready);
+void pool_conn_opened(struct pool *p, struct origin_conn *c);
+void pool_conn_ready(struct pool *p);
+void pool_conn_retired(struct pool *p, bool was_ready);
 /* Whether one of its connections may take no more requests, so that another is opened in its place. */
 bool pool_may_replace(const struct pool *p);
 /* A connection could not be opened. */

@@ -60,7 +60,7 @@ void origin_conn_end_exchanges(
 
 /* ---- origin_conn_events.c ---- */
 
-void origin_conn_take_events(struct origin_conn *c); /* of its session */
+void origin_conn_handle_events(struct origin_conn *c); /* of its session */
 
 /* ---- origin_promise.c ---- */
 

@@ -77,10 +77,10 @@ void upstream_free(struct upstream *u)
 	free(u->push_off_until);
 }
 
-void upstream_part(struct upstream *u)
+void upstream_shutdown(struct upstream *u)
 {
 	for (size_t i = 0; i < pool_count(u); i++)
-		pool_part(&u->pools[i]);
+		pool_shutdown(&u->pools[i]);
 }
 
 bool upstream_is_empty(const struct upstream *u)
@@ -134,13 +134,13 @@ bool origin_may_promise_more(const struct exchange *parent)
 static void hold_reading(struct net_conn *net, bool on)
 {
 	if (on)
-		net_conn_hold_reading(net, NET_HOLD_MEMORY);
+		net_conn_pause_reading(net, NET_PAUSE_MEMORY);
 	else
-		net_conn_release_reading(net, NET_HOLD_MEMORY);
+		net_conn_resume_reading(net, NET_PAUSE_MEMORY);
 }
 
 /* TCP makes the origins wait. */
-void upstream_hold_reading(struct upstream *u, bool on)
+void upstream_pause_reading(struct upstream *u, bool on)
 {
 	for (size_t i = 0; i < pool_count(u); i++)
 		list_for_each(&u->pools[i].conns, c, struct origin_conn, link) if (c->net)

@@ -35,7 +35,7 @@ bool upstream_open(struct upstream *u, char *error, size_t error_size);
 void upstream_close(struct upstream *u); /* ends every connection at once */
 void upstream_free(struct upstream *u);
 /* GOAWAY to all origins (RFC 9113 6.8): no exchange needs them any more. */
-void upstream_part(struct upstream *u);
+void upstream_shutdown(struct upstream *u);
 bool upstream_is_empty(const struct upstream *u); /* no connection is left */
 
 /* ---- requests ---- */
@@ -49,7 +49,7 @@ void upstream_undispatch(struct exchange *x);
 /* ---- one exchange's origin ---- */
 
 /* How long the origin may take nothing of the request's body; 0: without limit. */
-usec origin_take_limit(const struct exchange *x);
+usec origin_stall_limit(const struct exchange *x);
 /* The origin of x takes nothing: its window is shut, or its socket is full since `since`. */
 bool origin_is_stuck(const struct exchange *x, usec since);
 /* Takes one promise from the allowance (promise-rate) of the parent's connection. False: it is used
@@ -59,7 +59,7 @@ bool origin_may_promise_more(const struct exchange *parent);
 /* ---- memory is short ---- */
 
 /* Nothing is read from any origin until it is called with false. */
-void upstream_hold_reading(struct upstream *u, bool on);
+void upstream_pause_reading(struct upstream *u, bool on);
 
 /* One line for each connection and stream. Returns the length. */
 size_t upstream_describe(const struct upstream *u, char *buffer, size_t size);

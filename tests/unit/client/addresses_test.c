@@ -35,7 +35,7 @@ static bool enters(struct scene *s, const char *text, struct client_address **cl
 {
 	struct address a;
 	assert_true(address_parse(slice_of_string(text), &a));
-	return client_address_enter(&s->listener, &a, client);
+	return client_address_attach(&s->listener, &a, client);
 }
 
 /* Two addresses: does a full one keep the other out? */
@@ -48,9 +48,9 @@ static bool are_one(const char *a, const char *b)
 		assert_true(enters(&s, a, &clients[i]));
 	bool is_one = !enters(&s, b, &other);
 	if (!is_one)
-		client_address_leave(&s.listener, other);
+		client_address_detach(&s.listener, other);
 	for (unsigned i = 0; i < MOST; i++)
-		client_address_leave(&s.listener, clients[i]);
+		client_address_detach(&s.listener, clients[i]);
 	end(&s);
 	return is_one;
 }
@@ -79,10 +79,10 @@ static void who_leaves_makes_room(void **state)
 		for (unsigned i = 0; i < MOST; i++)
 			assert_true(enters(&s, "192.0.2.1", &clients[i]));
 		assert_false(enters(&s, "192.0.2.1", &more));
-		client_address_leave(&s.listener, clients[0]);
+		client_address_detach(&s.listener, clients[0]);
 		assert_true(enters(&s, "192.0.2.1", &clients[0]));
 		for (unsigned i = 0; i < MOST; i++)
-			client_address_leave(&s.listener, clients[i]);
+			client_address_detach(&s.listener, clients[i]);
 	}
 	end(&s);
 }
@@ -98,7 +98,7 @@ static void who_is_gone_is_forgotten(void **state)
 		snprintf(text, sizeof(text), "10.0.%u.%u", i / 250, i % 250);
 		assert_true(enters(&s, text, &client));
 		assert_int_equal(s.listener.addresses.count, 1);
-		client_address_leave(&s.listener, client);
+		client_address_detach(&s.listener, client);
 	}
 	end(&s);
 }
@@ -111,7 +111,7 @@ static void unix_sockets_and_listeners_without_limit_do_not_count(void **state)
 	const struct address none = {.family = 0};
 	begin(&s, 1);
 	for (unsigned i = 0; i < 10; i++)
-		assert_true(client_address_enter(&s.listener, &none, &client));
+		assert_true(client_address_attach(&s.listener, &none, &client));
 	assert_null(client);
 	end(&s);
 	begin(&s, 0);

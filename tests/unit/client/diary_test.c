@@ -87,7 +87,7 @@ static void connection_without_offers_remembers_nothing(void **state)
 	gate_answer_fields(s.at, 200, true, "etag", "\"1\"", NULL);
 	UNTIL(s.w, s.page->is_over);
 	struct client_conn *c = conn_of(&s);
-	assert_false(c->diary.is_awake);
+	assert_false(c->diary.is_recording);
 	assert_int_equal(policy_diary_bytes(&c->diary.resources), 0);
 	assert_null(s.w->gateway->clients.etags.entries);
 	gate_world_free(s.w);

@@ -473,7 +473,7 @@ static void a_client_that_reads_nothing_at_all_is_cut_off(void **state)
 	h2_ping(c->h2, net_now(w->loop));
 	net_conn_dirty(c->net);
 	gate_passes(w);
-	net_conn_hold_reading(c->net, NET_HOLD_PEER);
+	net_conn_pause_reading(c->net, NET_PAUSE_PEER);
 	gate_answer(gate_find(w, "/a"), 200, 60000000, true);
 	UNTIL(w, w->counters.connections_open == 0);
 	assert_false(s->ended);

@@ -410,7 +410,7 @@ static void what_comes_at_once_waits_at_the_origins(void **state)
 	for (size_t i = 0; i < w->sites[0].peer_count; i++)
 		for (size_t j = 0; j < w->sites[0].peers[i]->stream_count; j++)
 			gate_answer(w->sites[0].peers[i]->streams[j], 200, 16000, true);
-	UNTIL(w, w->gateway->pressure.holds_back);
+	UNTIL(w, w->gateway->pressure.pauses_origins);
 	UNTIL(w, w->counters.shed_streams > 0 && !w->gateway->env.memory_is_short);
 	assert_in_range(w->gateway->env.budget.peak_bytes, limit, limit + limit / 8 + MIB);
 	/* No more went than had to, and others are served. */

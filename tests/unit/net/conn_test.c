@@ -96,13 +96,13 @@ static void close_sends_what_was_put_in(void **state)
 	joined_init_plain(&j);
 	j.client.receive_seed = 9;
 	/* Far more than the sockets hold: the rest is kept and goes on leaving after the close. */
-	net_conn_hold_reading(j.client.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(j.client.conn, NET_PAUSE_PEER);
 	owner_send(&j.server, 9, 64u << 20);
 	run_until(&j.rig, net_conn_is_blocked(j.server.conn));
 	uint64_t put_in = j.server.sent;
 	net_conn_close(j.server.conn);
 	j.server.conn = NULL;
-	net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 	run_until(&j.rig, j.client.ended);
 	assert_int_equal(j.client.end, NET_END_EOF);
 	assert_int_equal(j.client.received, put_in);
@@ -117,7 +117,7 @@ static void close_lingers_so_that_unread_bytes_cause_no_reset(void **state)
 	struct joined j;
 	joined_init_plain(&j);
 	j.client.receive_seed = 5;
-	net_conn_hold_reading(j.server.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(j.server.conn, NET_PAUSE_PEER);
 	owner_send(&j.client, 6, 50000);
 	owner_send(&j.server, 5, 50000);
 	run_until(&j.rig, j.server.sent == 50000 && j.client.sent == 50000);
@@ -253,11 +253,11 @@ static void nothing_is_read_while_reading_is_off(void **state)
 	struct pair p;
 	pair_init(&p);
 	p.b.receive_seed = 4;
-	net_conn_hold_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(p.b.conn, NET_PAUSE_PEER);
 	owner_send(&p.a, 4, 1000);
 	run_passes(&p.rig, 5);
 	assert_int_equal(p.b.received, 0);
-	net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, p.b.received == 1000);
 	pair_fini(&p);
 }
@@ -410,7 +410,7 @@ static void a_peer_may_end_while_the_last_bytes_leave(void **state)
 	p.a.conn = NULL;
 	shutdown(p.b.conn->fd, SHUT_WR);
 	run_passes(&p.rig, 3);
-	net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, p.b.ended);
 	assert_int_equal(p.b.received, put_in);
 	assert_true(list_is_empty(&p.rig.loop->lingering));
@@ -488,10 +488,10 @@ static void answers_behind_a_blocked_send_stay_in_order_and_bounded(void **state
 		net_buffer_append(&p.rig.loop->output, &byte, 1);
 		net_conn_send_output(p.a.conn);
 	}
-	net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, p.b.received == p.a.sent);
 	assert_false(p.b.is_wrong);
-	net_conn_hold_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(p.b.conn, NET_PAUSE_PEER);
 	p.a.to_send += 64u << 20;
 	net_conn_dirty(p.a.conn);
 	run_until(&p.rig, net_conn_is_blocked(p.a.conn));

@@ -358,7 +358,7 @@ static void a_failure_while_closing_ends_it_at_once(void **state)
 		pair_init(&p);
 		const struct net_loop *l = p.rig.loop;
 		net_faults_begin();
-		net_conn_hold_reading(p.b.conn, NET_HOLD_PEER);
+		net_conn_pause_reading(p.b.conn, NET_PAUSE_PEER);
 		if (closings[i].is_blocked) {
 			owner_send(&p.a, 0, 64u << 20);
 			run_until(&p.rig, net_conn_is_blocked(p.a.conn));
@@ -374,7 +374,7 @@ static void a_failure_while_closing_ends_it_at_once(void **state)
 			owner_send(&p.b, 0, 5000);
 		}
 		if (closings[i].call == NET_CALL_SEND)
-			net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+			net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 		run_until(&p.rig, net_faults.failed > 0);
 		assert_true(list_is_empty(&l->draining) && list_is_empty(&l->lingering));
 		assert_int_equal(net_faults.failed, 1);
@@ -446,7 +446,7 @@ static void whoever_waits_for_a_chunk_may_be_let_go(void **state)
 		chunk_pool_fail_nth(j.rig.chunks, 1);
 		j.client.on_fill = copies;
 		owner_send(&j.client, 0, 100000);
-		run_until(&j.rig, j.server.conn->holds & NET_HOLD_CHUNK);
+		run_until(&j.rig, j.server.conn->holds & NET_PAUSE_CHUNK);
 		assert_int_equal(j.server.received, 0);
 		chunk_release(held);
 		if (how < 4) {
@@ -454,11 +454,11 @@ static void whoever_waits_for_a_chunk_may_be_let_go(void **state)
 			let_go(&j.server);
 			run_until(&j.rig, j.client.ended);
 		} else { /* or read on later */
-			net_conn_hold_reading(j.server.conn, NET_HOLD_PEER);
-			run_until(&j.rig, !(j.server.conn->holds & NET_HOLD_CHUNK));
+			net_conn_pause_reading(j.server.conn, NET_PAUSE_PEER);
+			run_until(&j.rig, !(j.server.conn->holds & NET_PAUSE_CHUNK));
 			run_passes(&j.rig, 3);
 			assert_int_equal(j.server.received, 0);
-			net_conn_release_reading(j.server.conn, NET_HOLD_PEER);
+			net_conn_resume_reading(j.server.conn, NET_PAUSE_PEER);
 			run_until(&j.rig, j.server.received == 100000);
 			assert_false(j.server.is_wrong);
 		}

@@ -13,7 +13,7 @@ static void joined_init_either(struct joined *j, bool with_tls)
 
 static void block(struct owner *from, struct owner *to)
 {
-	net_conn_hold_reading(to->conn, NET_HOLD_PEER);
+	net_conn_pause_reading(to->conn, NET_PAUSE_PEER);
 	owner_send(from, from->send_seed, 64u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
 }
@@ -46,7 +46,7 @@ static void finish_sends_what_was_put_in_and_goes_on_reading(void **state)
 		net_conn_finish(j.server.conn);
 		run_passes(&j.rig, 3);
 		assert_int_equal(j.client.ended, 0);
-		net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+		net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 		run_until(&j.rig, j.client.ended);
 		assert_int_equal(j.client.end, NET_END_EOF);
 		assert_int_equal(j.client.received, put_in);
@@ -128,7 +128,7 @@ static void a_finished_connection_may_be_closed_at_any_time(void **state)
 		net_conn_finish(j.server.conn);
 		if (how / 2 == 0) /* before anything of the finish has left */
 			close_now(&j.server);
-		net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+		net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 		run_until(&j.rig, j.client.ended);
 		assert_int_equal(j.client.end, NET_END_EOF);
 		assert_int_equal(j.client.received, put_in);
@@ -164,7 +164,7 @@ static void after_the_peers_end_all_that_is_filled_leaves(void **state)
 		exchange_other_way(&j.server, &j.client);
 		/* Also what the socket does not take at once. */
 		block(&j.server, &j.client);
-		net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+		net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 		run_until(&j.rig, j.server.sent == j.server.to_send);
 		if (how / 2)
 			net_conn_finish(j.server.conn);

@@ -15,21 +15,21 @@ static void reading_waits_for_the_end_of_every_reason(void **state)
 		joined_open(
 		    &j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
 		struct net_conn *c = j.server.conn;
-		net_conn_hold_reading(c, NET_HOLD_MEMORY);
-		net_conn_hold_reading(c, NET_HOLD_PEER);
-		net_conn_hold_reading(c, NET_HOLD_PEER);
+		net_conn_pause_reading(c, NET_PAUSE_MEMORY);
+		net_conn_pause_reading(c, NET_PAUSE_PEER);
+		net_conn_pause_reading(c, NET_PAUSE_PEER);
 		owner_send(&j.client, 0, 50000);
 		run_until(&j.rig, j.client.sent == 50000);
 		run_passes(&j.rig, 3);
-		net_conn_release_reading(c, NET_HOLD_MEMORY);
-		net_conn_release_reading(c, NET_HOLD_MEMORY);
+		net_conn_resume_reading(c, NET_PAUSE_MEMORY);
+		net_conn_resume_reading(c, NET_PAUSE_MEMORY);
 		run_passes(&j.rig, 3);
 		assert_int_equal(j.server.received, 0);
-		net_conn_hold_reading(c, NET_HOLD_MEMORY);
-		net_conn_release_reading(c, NET_HOLD_PEER);
+		net_conn_pause_reading(c, NET_PAUSE_MEMORY);
+		net_conn_resume_reading(c, NET_PAUSE_PEER);
 		run_passes(&j.rig, 3);
 		assert_int_equal(j.server.received, 0);
-		net_conn_release_reading(c, NET_HOLD_MEMORY);
+		net_conn_resume_reading(c, NET_PAUSE_MEMORY);
 		run_until(&j.rig, j.server.received == 50000);
 		assert_false(j.server.is_wrong);
 		joined_fini(&j);
@@ -40,7 +40,7 @@ static void accepted_held(void *p, int fd, const struct net_address *peer)
 {
 	struct joined *j = p;
 	joined_accepted(p, fd, peer);
-	net_conn_hold_reading(j->server.conn, NET_HOLD_MEMORY);
+	net_conn_pause_reading(j->server.conn, NET_PAUSE_MEMORY);
 }
 
 static void a_connection_may_be_held_from_the_beginning(void **state)
@@ -54,7 +54,7 @@ static void a_connection_may_be_held_from_the_beginning(void **state)
 		    net_listener_new(j.rig.loop, j.listen_fd, accepted_held, NULL, &j);
 		joined_connect(&j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL,
 		    "localhost");
-		net_conn_hold_reading(j.client.conn, NET_HOLD_MEMORY);
+		net_conn_pause_reading(j.client.conn, NET_PAUSE_MEMORY);
 		owner_send(&j.client, 0, 1000);
 		run_until(&j.rig, j.client.sent == 1000 && j.server.conn &&
 				      net_conn_is_open(j.server.conn));
@@ -62,8 +62,8 @@ static void a_connection_may_be_held_from_the_beginning(void **state)
 		run_until(&j.rig, j.server.sent == 1000);
 		run_passes(&j.rig, 5);
 		assert_int_equal(j.server.received + j.client.received, 0);
-		net_conn_release_reading(j.server.conn, NET_HOLD_MEMORY);
-		net_conn_release_reading(j.client.conn, NET_HOLD_MEMORY);
+		net_conn_resume_reading(j.server.conn, NET_PAUSE_MEMORY);
+		net_conn_resume_reading(j.client.conn, NET_PAUSE_MEMORY);
 		run_until(&j.rig, j.server.received == 1000 && j.client.received == 1000);
 		assert_false(j.server.is_wrong || j.client.is_wrong);
 		joined_fini(&j);
@@ -75,11 +75,11 @@ static void the_peers_end_is_told_when_reading_goes_on(void **state)
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	net_conn_hold_reading(p.a.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(p.a.conn, NET_PAUSE_PEER);
 	net_conn_finish(p.b.conn);
 	run_passes(&p.rig, 4);
 	assert_int_equal(p.a.ended, 0);
-	net_conn_release_reading(p.a.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.a.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, p.a.ended);
 	assert_int_equal(p.a.end, NET_END_EOF);
 	pair_fini(&p);

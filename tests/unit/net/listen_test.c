@@ -235,7 +235,7 @@ static void those_who_linger_go_before_newcomers_wait(void **state)
 	run_until(&c.rig, c.pauses == 1);
 	assert_int_equal(c.closed_count, 2);
 	assert_int_equal(accepts(), 5);
-	assert_false(net_closing_give_way(c.rig.loop));
+	assert_false(net_closing_free_descriptor(c.rig.loop));
 	run_until(&c.rig, c.closed_count == 5);
 	assert_int_equal(c.pauses, 1);
 	crowd_fini(&c);

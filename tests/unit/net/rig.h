@@ -146,7 +146,7 @@ RIG void owner_received(void *p, struct chunk *chunk, size_t offset, size_t leng
 			o->queued_peak_bytes = o->queued_bytes;
 		if (o->queued_bytes > 131072 || o->queued > QUEUE_PIECES / 2) {
 			o->is_paused = true;
-			net_conn_hold_reading(o->conn, NET_HOLD_PEER);
+			net_conn_pause_reading(o->conn, NET_PAUSE_PEER);
 		}
 		net_conn_dirty(o->conn);
 	} else if (!pattern_is(o->receive_seed, o->received, chunk->data + offset, length)) {
@@ -176,7 +176,7 @@ RIG void owner_fill_echo(struct owner *o, struct net_out *out)
 	o->queued -= done;
 	if (o->is_paused && o->queued_bytes < 65536) {
 		o->is_paused = false;
-		net_conn_release_reading(o->conn, NET_HOLD_PEER);
+		net_conn_resume_reading(o->conn, NET_PAUSE_PEER);
 	}
 }
 
@@ -366,7 +366,7 @@ RIG void pair_init(struct pair *p)
 /* The bytes of a wait, since b reads nothing. */
 RIG void pair_block(struct pair *p)
 {
-	net_conn_hold_reading(p->b.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(p->b.conn, NET_PAUSE_PEER);
 	owner_send(&p->a, 0, 64u << 20);
 	run_until(&p->rig, net_conn_is_blocked(p->a.conn));
 }

@@ -200,7 +200,7 @@ static void tls_bytes_survive_short_writes_and_eagain(void **state)
 static size_t rest_bytes(const struct net_conn *c)
 {
 	size_t bytes = 0;
-	for (const struct net_rest *r = c->rest; r; r = r->next)
+	for (const struct net_unsent *r = c->rest; r; r = r->next)
 		for (uint32_t i = r->first; i < r->count; i++)
 			bytes += r->segments[i].length;
 	return bytes;
@@ -209,7 +209,7 @@ static size_t rest_bytes(const struct net_conn *c)
 static void no_fill_while_blocked_and_one_batch_at_most_is_kept(
     struct owner *from, struct owner *to)
 {
-	net_conn_hold_reading(to->conn, NET_HOLD_PEER);
+	net_conn_pause_reading(to->conn, NET_PAUSE_PEER);
 	owner_send(from, 0, 64u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
 	run_passes(from->rig, 3);
@@ -223,7 +223,7 @@ static void no_fill_while_blocked_and_one_batch_at_most_is_kept(
 	assert_int_equal(from->sent, sent);
 	assert_in_range(rest_bytes(from->conn), 1, NET_BATCH_BYTES + LIMIT_CHUNK_BYTES + 200);
 	assert_int_equal(from->conn->batch_bytes, NET_BATCH_LEAST_BYTES);
-	net_conn_release_reading(to->conn, NET_HOLD_PEER);
+	net_conn_resume_reading(to->conn, NET_PAUSE_PEER);
 	run_until(from->rig, to->received >= sent + (8u << 20));
 	assert_false(to->is_wrong);
 }
@@ -250,7 +250,7 @@ static void a_slow_reader_costs_a_tls_sender_one_batch(void **state)
 static void block(struct owner *from, struct owner *to, struct budget *budget)
 {
 	net_conn_set_budget(from->conn, budget);
-	net_conn_hold_reading(to->conn, NET_HOLD_PEER);
+	net_conn_pause_reading(to->conn, NET_PAUSE_PEER);
 	owner_send(from, 0, 16u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
 	assert_true(budget->used_bytes >= rest_bytes(from->conn));
@@ -268,7 +268,7 @@ static void what_the_socket_does_not_take_is_charged_until_it_does(void **state)
 		joined_open(&j, tls ? server_tls : NULL, tls ? client_tls : NULL, tls ? "localhost" : NULL);
 		budget_init(&budget, NULL, 1);
 		block(&j.server, &j.client, &budget);
-		net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+		net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 		run_until(&j.rig, j.client.received == 16u << 20);
 		assert_int_equal(budget.used_bytes, 0);
 		assert_false(j.client.is_wrong);
@@ -298,7 +298,7 @@ static void the_loop_pays_for_what_closed_connections_have_not_sent(void **state
 	assert_int_equal(worker.used_bytes, used);
 	net_set_closing_budget(j.rig.loop, NULL); /* the worker's hop ends, the connection goes on */
 	budget_fini(&worker);
-	net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 	run_until(&j.rig, j.client.ended);
 	assert_int_equal(j.rig.loop->closing_budget.used_bytes, 0);
 	joined_fini(&j);
@@ -309,7 +309,7 @@ static void blocked_since_and_what_was_delivered_are_known(void **state)
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	net_conn_hold_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(p.b.conn, NET_PAUSE_PEER);
 	usec before = net_now(p.rig.loop);
 	assert_true(net_conn_blocked_since(p.a.conn) == USEC_NEVER);
 	assert_int_equal(net_conn_delivered(p.a.conn), 0);
@@ -322,18 +322,18 @@ static void blocked_since_and_what_was_delivered_are_known(void **state)
 	usec later = clock_monotonic() + 5 * USEC_PER_MSEC;
 	run_until(&p.rig, net_now(p.rig.loop) >= later);
 	assert_true(net_conn_blocked_since(p.a.conn) == since);
-	net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, net_conn_delivered(p.a.conn) > delivered);
 	pair_fini(&p);
 }
 
 static void received_in_one_pass(struct owner *from, struct owner *to)
 {
-	net_conn_hold_reading(to->conn, NET_HOLD_PEER);
+	net_conn_pause_reading(to->conn, NET_PAUSE_PEER);
 	owner_send(from, 0, 64u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
 	/* The sender falls silent for the turns that are looked at. */
-	net_conn_release_reading(to->conn, NET_HOLD_PEER);
+	net_conn_resume_reading(to->conn, NET_PAUSE_PEER);
 	for (int i = 0; i < 4; i++) {
 		sys.received_bytes = 0;
 		uint64_t before = to->received;
@@ -368,7 +368,7 @@ static void a_tls_connection_reads_a_bounded_amount_in_a_pass(void **state)
 
 static void pause_after_each(struct owner *o)
 {
-	net_conn_hold_reading(o->conn, NET_HOLD_PEER);
+	net_conn_pause_reading(o->conn, NET_PAUSE_PEER);
 }
 
 /* Records that left the socket already must not be forgotten when reading stops between them. */
@@ -386,7 +386,7 @@ static void a_tls_connection_may_pause_after_each_delivery(void **state)
 		net_run_once(j.rig.loop, USEC_PER_MSEC);
 		assert_in_range(j.server.received - before, 0, LIMIT_CHUNK_BYTES);
 		before = j.server.received;
-		net_conn_release_reading(j.server.conn, NET_HOLD_PEER);
+		net_conn_resume_reading(j.server.conn, NET_PAUSE_PEER);
 	}
 	assert_false(j.server.is_wrong);
 	joined_fini(&j);
@@ -420,7 +420,7 @@ static void a_write_error_while_blocked_ends_the_connection(void **state)
 	replace_calls();
 	pair_block(&p);
 	sys.fail_send = ECONNRESET;
-	net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, p.a.ended);
 	assert_string_equal(p.a.text, "write: Connection reset by peer");
 	assert_false(net_conn_is_blocked(p.a.conn));

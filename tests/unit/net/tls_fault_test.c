@@ -119,12 +119,12 @@ static void bytes_before_an_alert_are_delivered(void **state)
 	(void)state;
 	struct joined j;
 	joined_init_tls(&j);
-	net_conn_hold_reading(j.server.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(j.server.conn, NET_PAUSE_PEER);
 	owner_send(&j.client, 0, 50000);
 	run_until(&j.rig, j.client.sent == 50000);
 	run_passes(&j.rig, 2);
 	send_alert(j.client.conn, SSL_AD_INTERNAL_ERROR);
-	net_conn_release_reading(j.server.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(j.server.conn, NET_PAUSE_PEER);
 	run_until(&j.rig, j.server.ended);
 	assert_int_equal(j.server.received, 50000);
 	assert_false(j.server.is_wrong);

@@ -226,7 +226,7 @@ static void read_log(struct log *l)
 
 static void complain(struct log *l, const char *kind, usec now)
 {
-	observe_complain(&l->o, OBSERVE_WARN, kind, now, "client: %s", kind);
+	observe_log_fault(&l->o, OBSERVE_WARN, kind, now, "client: %s", kind);
 }
 
 static void complaints_of_one_kind_are_few_a_second(void **state)
@@ -259,17 +259,17 @@ static void what_was_left_out_is_told_when_a_flood_has_ended(void **state)
 	for (unsigned i = 0; i < 9; i++)
 		complain(&l, "second", NOW + USEC_PER_SEC / 2);
 	read_log(&l);
-	observe_tell_left_out(&l.o, NOW + USEC_PER_SEC - 1);
+	observe_log_left_out(&l.o, NOW + USEC_PER_SEC - 1);
 	read_log(&l);
 	assert_string_equal(l.text, "");
-	observe_tell_left_out(&l.o, NOW + USEC_PER_SEC);
+	observe_log_left_out(&l.o, NOW + USEC_PER_SEC);
 	read_log(&l);
 	assert_int_equal(count(&l, "first: 2 more lines"), 1);
 	assert_int_equal(count(&l, "second"), 0);
-	observe_tell_left_out(&l.o, NOW + 2 * USEC_PER_SEC);
+	observe_log_left_out(&l.o, NOW + 2 * USEC_PER_SEC);
 	read_log(&l);
 	assert_int_equal(count(&l, "second: 4 more lines"), 1);
-	observe_tell_left_out(&l.o, NOW + 4 * USEC_PER_SEC);
+	observe_log_left_out(&l.o, NOW + 4 * USEC_PER_SEC);
 	read_log(&l);
 	assert_string_equal(l.text, "");
 	log_close(&l);
