@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What origins do wrong: counted by the fault's row, and said in the error log, which bounds how
- * many lines a flood of faults may cause.
+ * Counts the faults of origins by the fault's row and logs them; the error log limits the number of
+ * lines per second.
  */
 #include "proxy/upstream/private.h"
 

@@ -446,7 +446,7 @@ static void whoever_waits_for_a_chunk_may_be_let_go(void **state)
 		chunk_pool_fail_nth(j.rig.chunks, 1);
 		j.client.on_fill = copies;
 		owner_send(&j.client, 0, 100000);
-		run_until(&j.rig, j.server.conn->holds & NET_PAUSE_CHUNK);
+		run_until(&j.rig, j.server.conn->pauses & NET_PAUSE_CHUNK);
 		assert_int_equal(j.server.received, 0);
 		chunk_release(held);
 		if (how < 4) {
@@ -455,7 +455,7 @@ static void whoever_waits_for_a_chunk_may_be_let_go(void **state)
 			run_until(&j.rig, j.client.ended);
 		} else { /* or read on later */
 			net_conn_pause_reading(j.server.conn, NET_PAUSE_PEER);
-			run_until(&j.rig, !(j.server.conn->holds & NET_PAUSE_CHUNK));
+			run_until(&j.rig, !(j.server.conn->pauses & NET_PAUSE_CHUNK));
 			run_passes(&j.rig, 3);
 			assert_int_equal(j.server.received, 0);
 			net_conn_resume_reading(j.server.conn, NET_PAUSE_PEER);
