@@ -197,10 +197,10 @@ static void tls_bytes_survive_short_writes_and_eagain(void **state)
 	joined_fini(&j);
 }
 
-static size_t rest_bytes(const struct net_conn *c)
+static size_t unsent_bytes(const struct net_conn *c)
 {
 	size_t bytes = 0;
-	for (const struct net_unsent *r = c->rest; r; r = r->next)
+	for (const struct net_unsent *r = c->unsent; r; r = r->next)
 		for (uint32_t i = r->first; i < r->count; i++)
 			bytes += r->segments[i].length;
 	return bytes;
@@ -221,7 +221,7 @@ static void no_fill_while_blocked_and_one_batch_at_most_is_kept(
 	}
 	assert_int_equal(from->fills, fills);
 	assert_int_equal(from->sent, sent);
-	assert_in_range(rest_bytes(from->conn), 1, NET_BATCH_BYTES + LIMIT_CHUNK_BYTES + 200);
+	assert_in_range(unsent_bytes(from->conn), 1, NET_BATCH_BYTES + LIMIT_CHUNK_BYTES + 200);
 	assert_int_equal(from->conn->batch_bytes, NET_BATCH_LEAST_BYTES);
 	net_conn_resume_reading(to->conn, NET_PAUSE_PEER);
 	run_until(from->rig, to->received >= sent + (8u << 20));
@@ -253,7 +253,7 @@ static void block(struct owner *from, struct owner *to, struct budget *budget)
 	net_conn_pause_reading(to->conn, NET_PAUSE_PEER);
 	owner_send(from, 0, 16u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
-	assert_true(budget->used_bytes >= rest_bytes(from->conn));
+	assert_true(budget->used_bytes >= unsent_bytes(from->conn));
 	assert_in_range(budget->used_bytes, 1, NET_OUT_SEGMENTS * LIMIT_CHUNK_BYTES + NET_BATCH_BYTES);
 }
 

@@ -508,8 +508,8 @@ static void idle_connections_hold_no_buffers(void **state)
 	    "localhost");
 	owner_send(&m.j.server, 0, 100000);
 	run_until(&m.j.rig, m.j.client.received == 100000);
-	assert_null(m.j.server.conn->rest);
-	assert_null(m.j.client.conn->kept);
+	assert_null(m.j.server.conn->unsent);
+	assert_null(m.j.client.conn->pending_input);
 	/* The loop's own read chunk alone is out. */
 	assert_int_equal(chunk_pool_out(m.j.rig.chunks), 1);
 	part(&m);
