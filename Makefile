@@ -174,6 +174,7 @@ cover:
 LINT_SRC := $(SRC) proxy/main.c $(wildcard proxy/*/*.h policy/*.h)
 lint: build/pushgate
 	scripts/check-layers
+	scripts/check-sizes
 	scripts/make-docs --check
 	scripts/coverage-report --strict
 	clang-format --dry-run --Werror $(LINT_SRC)
