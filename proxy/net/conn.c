@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections: their life from the first call to the reaper, and what the owner may ask them.
- * Reading, sending, closing and TLS have files of their own. Nothing here calls the owner from
- * inside a call of the owner's: what is known at once is told in the next loop pass.
+ * Connections: made, connected, aborted and freed, and their queries. Reading, sending, closing and
+ * TLS have their own files. Nothing here calls the owner from within a call of the owner's: what is
+ * known immediately is reported in the next loop pass.
  */
 #include "proxy/net/conn.h"
 #include "proxy/base/ensure.h"
@@ -12,8 +12,8 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 
-/* Unsent bytes that the kernel may hold for a client: what is decided late is decided well, but
- * the socket must not run dry between two turns. */
+/* Unsent bytes that the kernel may buffer for a connection (TCP_NOTSENT_LOWAT): few, so that a more
+ * urgent stream can still go first; enough that the socket does not run empty between loop passes. */
 #define NOTSENT_LOWAT_BYTES 65536
 
 static bool is_tcp(const struct net_address *a)
@@ -25,8 +25,8 @@ static void conn_event(struct ev_loop *ev, ev_io *io, int events)
 {
 	(void)ev;
 	struct net_conn *c = io->data;
-	if (events & EV_ERROR) { /* the kernel refuses to watch it, and libev has stopped */
-		net_conn_end(c, NET_END_ERROR, "no event can be had for the socket");
+	if (events & EV_ERROR) { /* the kernel refused to watch the socket; libev has stopped */
+		net_conn_end(c, NET_END_ERROR, "the kernel refused to watch the socket");
 		return;
 	}
 	if (c->phase == NET_PHASE_CONNECTING) {
@@ -93,7 +93,7 @@ static struct net_conn *conn_new(
 
 static void set_option(struct net_conn *c, int level, int name, int value)
 {
-	/* A socket that does not know the option works without it. */
+	/* A socket that does not support the option works without it. */
 	(void)net_sys_setsockopt(c->fd, level, name, &value, sizeof(value));
 }
 
@@ -103,7 +103,7 @@ struct net_conn *net_conn_new(
 	struct net_conn *c = conn_new(l, tls, ops, owner);
 	c->fd = fd;
 	struct net_address peer;
-	(void)net_conn_peer(c, &peer); /* gone already: the first read will say so */
+	(void)net_conn_peer(c, &peer); /* if the peer is gone, the first read reports it */
 	c->is_tcp = is_tcp(&peer);
 	if (c->is_tcp) {
 		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -128,7 +128,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	c->phase = NET_PHASE_CONNECTING;
 	c->is_tcp = is_tcp(to);
 	c->server_name = server_name ? memory_strdup(server_name) : NULL;
-	/* The root's dot is no part of SNI (RFC 6066 3), nor of the names in certificates. */
+	/* A trailing dot is not part of SNI (RFC 6066 3), nor of the names in certificates. */
 	size_t length = server_name ? strlen(server_name) : 0;
 	if (length > 1 && server_name[length - 1] == '.')
 		c->server_name[length - 1] = '\0';
@@ -142,7 +142,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	if (c->is_tcp)
 		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
 	int r = net_sys_connect(c->fd, (const struct sockaddr *)&to->storage, to->length);
-	/* An interrupted one goes on by itself (POSIX). */
+	/* An interrupted connect continues asynchronously (POSIX). */
 	if (r == 0 || (errno != EINPROGRESS && errno != EINTR)) {
 		c->connect_errno = r == 0 ? 0 : errno;
 		net_conn_schedule_recheck(c);
@@ -269,7 +269,7 @@ void net_conn_dirty(struct net_conn *c)
 		c->wants_flush = true;
 		return;
 	case NET_PHASE_OPEN:
-		/* A blocked one is filled when the socket takes again. */
+		/* A blocked connection is filled when the socket is writable again. */
 		if (!c->unsent && c->sending == NET_SENDING_OPEN)
 			net_conn_queue(c);
 		return;

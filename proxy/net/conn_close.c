@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ending in good order: what was put in leaves, then close_notify and FIN. A finished connection
- * stays with its owner and goes on reading. A closed connection reads and discards for a short
- * while, because closing a socket with unread bytes makes the kernel send a RST that may overtake
- * our last ones (RFC 9112 9.6); its end is bounded in time and bytes.
+ * Graceful ends: sends the unsent bytes, then close_notify and FIN. After net_conn_finish the owner
+ * keeps the connection and goes on reading. After net_conn_close the connection reads and discards
+ * for a short while, because closing a socket with unread bytes makes the kernel send a RST that may
+ * destroy our last bytes (RFC 9112 9.6); this is bounded in time and bytes.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/net/conn.h"
 #include <errno.h>
 
-/* One batch at most is left: even 2 KiB/s take it. */
+/* Time for the unsent bytes: at most one batch, which is 16 KiB for a slow peer. */
 #define DRAIN_USEC (15 * USEC_PER_SEC)
 #define LINGER_USEC USEC_PER_SEC
 
@@ -113,7 +113,7 @@ void net_conn_discard(struct net_conn *c)
 		net_conn_die(c);
 		return;
 	}
-	/* While our own bytes still leave, the peer's may wait or end. */
+	/* While our own bytes are unsent, the peer may be silent or end its side. */
 	if (n == 0)
 		c->is_eof = true;
 	net_conn_arm(c);

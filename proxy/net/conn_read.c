@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading. The loop lends its chunk; a connection has no read buffer of its own. At most
- * LIMIT_READ_PER_PASS_BYTES leave a socket in a loop pass; the poll is level-triggered and brings the
- * rest. When the pool has no chunk the bytes stay where they are, in the socket, for a moment.
+ * Reading. Connections read into the loop's chunk and have no read buffer of their own. A loop pass
+ * reads at most LIMIT_READ_PER_PASS_BYTES from each socket; the poll is level-triggered, so the next
+ * pass reads more. When the pool has no free chunk, the bytes wait in the socket.
  */
 #include "proxy/limits.h"
 #include "proxy/net/conn.h"
 #include <errno.h>
 
-/* Between two tries when chunks are short. */
+/* The interval between tries to get a chunk. */
 #define CHUNK_RETRY_USEC (10 * USEC_PER_MSEC)
 
 void net_conn_pause_reading(struct net_conn *c, enum net_pause reason)
@@ -26,7 +26,7 @@ void net_conn_resume_reading(struct net_conn *c, enum net_pause reason)
 	if (before == 0 || !net_conn_can_read(c))
 		return;
 	net_conn_arm(c);
-	/* Bytes that left the socket already cause no event. */
+	/* Bytes that were read from the socket already cause no event. */
 	if (c->pending_input || (c->ssl && SSL_pending(c->ssl) > 0))
 		net_conn_schedule_recheck(c);
 }
@@ -72,8 +72,7 @@ static void read_plain(struct net_conn *c)
 		if (n > 0) {
 			budget -= (size_t)n;
 			net_conn_deliver(c, (size_t)n);
-			/* A short read means that the socket is empty: the poll will tell when it
-			 * is not. */
+			/* A short read means that the socket is empty: wait for the next event. */
 			if ((size_t)n < size)
 				return;
 		} else if (n == 0) {

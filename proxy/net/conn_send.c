@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending. One flush asks the owner for one batch after the other; a batch is one system call.
- * Plain connections send small pieces from the loop's buffer and large ones from their chunks; TLS
- * gathers plaintext into full records. Only what a socket did not take stays with the connection.
+ * Sending. A flush calls the owner's fill once for each batch; a batch is one system call. Plain
+ * connections send small pieces from the loop's buffer and large ones from their chunks; TLS gathers
+ * plaintext into full records. A connection itself stores only bytes that its socket did not accept.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -10,21 +10,21 @@
 #include "proxy/net/conn.h"
 #include <errno.h>
 
-/* One TCP segment's worth after the record's own 22 or 29 bytes, on a path with options and
- * tunnels. */
+/* A record of this much plaintext (plus 22 or 29 bytes of its own) fits into one TCP segment, even
+ * with TCP options and tunnels. */
 #define SMALL_RECORD_BYTES 1300u
-/* After so long without a send the congestion window counts as small again. */
+/* After this time without a send the congestion window is assumed to be small again. */
 #define IDLE_USEC USEC_PER_SEC
-/* Small records end when so much was sent since the pause, or half of it is in this very batch. */
+/* Records are small until this much was sent since the pause, or half of it is in one batch. */
 #define SMALL_RECORDS_UNTIL_BYTES 65536u
-/* What may wait for a blocked socket apart from one batch: alerts, key updates. */
-#define REST_BLOCKS 64u
+/* How many writes of TLS itself (alerts, key updates) may wait for a blocked socket. */
+#define UNSENT_TLS_WRITES_MAX 64u
 
-/* ---- what the owner puts in ---- */
+/* ---- struct net_out ---- */
 
 size_t net_out_room(const struct net_out *o)
 {
-	/* The last segment is kept free for copied bytes. */
+	/* The last segment is reserved for copied bytes. */
 	if (o->has_failed || o->filled >= o->limit || o->count >= NET_OUT_SEGMENTS - 2)
 		return 0;
 	return o->limit - o->filled;
@@ -180,7 +180,7 @@ void net_unsent_charge(struct net_conn *c, struct budget *budget)
 	c->budget = budget;
 }
 
-/* What the segments pin: their chunks, each once for its neighbours. */
+/* The capacity of the chunks that the segments hold; neighbours in one chunk count once. */
 static size_t pinned_bytes(const struct net_segment *segments, size_t count)
 {
 	size_t pinned = 0;
@@ -192,7 +192,8 @@ static size_t pinned_bytes(const struct net_segment *segments, size_t count)
 	return pinned;
 }
 
-/* Takes the references; copies what is in the buffer, exactly. */
+/* Appends the segments to the unsent bytes: takes their chunk references, copies bytes that are in
+ * the loop's buffer. */
 static void keep_unsent(
     struct net_conn *c, const uint8_t *base, const struct net_segment *segments, size_t count)
 {
@@ -224,7 +225,8 @@ static void keep_unsent(
 	*tail = r;
 }
 
-/* Sends or keeps all segments, or lets them go: 0, or the error of the socket. */
+/* Sends the segments and keeps what the socket does not accept. Returns 0, or the error of the
+ * socket after releasing all segments. */
 static int send_segments(
     struct net_conn *c, struct net_segment *segments, size_t count, size_t *sent)
 {
@@ -289,9 +291,10 @@ void net_conn_send_output(struct net_conn *c)
 	size_t blocks = 0;
 	for (const struct net_unsent *r = c->unsent; r; r = r->next)
 		blocks++;
-	if (blocks >= REST_BLOCKS && c->loop->output.size > 0) {
+	if (blocks >= UNSENT_TLS_WRITES_MAX && c->loop->output.size > 0) {
 		net_buffer_reset(&c->loop->output, NET_OUTPUT_BYTES);
-		net_conn_end(c, NET_END_TLS, "too many answers asked for and not read");
+		net_conn_end(
+		    c, NET_END_TLS, "the peer does not read the TLS messages that it requests");
 		return;
 	}
 	int error = send_output(c);
@@ -321,7 +324,7 @@ void net_conn_report_blocked(struct net_conn *c)
 		c->ops->blocked(c->owner);
 }
 
-/* To what the socket took of a batch. */
+/* Adapts the size of the next batch to what the socket accepted of this one. */
 static void adapt(struct net_conn *c, size_t bytes, size_t sent)
 {
 	c->sent_since_idle_bytes += (uint32_t)bytes;
@@ -339,7 +342,7 @@ static bool can_fill(const struct net_conn *c)
 	return c->phase == NET_PHASE_OPEN && c->sending == NET_SENDING_OPEN && !c->unsent;
 }
 
-/* One batch. False: nothing more for now. */
+/* Sends one batch. Returns false when there is nothing more to send now. */
 static bool flush_batch(struct net_conn *c, size_t *total)
 {
 	struct net_buffer *b = &c->loop->output;
@@ -352,8 +355,7 @@ static bool flush_batch(struct net_conn *c, size_t *total)
 	ensure(b->size == 0);
 	c->ops->fill(c->owner, &out);
 	if (c->ssl && out.gathered > 0) {
-		/* The tail of a bulk response may as well be one record; so may several small
-		 * frames. */
+		/* The end of a large response, or several small frames, go into one record. */
 		seal(&out, c->loop->record, out.gathered, NET_RECORD_BYTES);
 	}
 	if (c->ssl && b->size > 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop: libev with one prepare and one check watcher. A loop pass begins in check (the clock is
- * read, connections that asked to be looked at again are), goes on with what the poll found, and
- * ends in the prepare step: the owner's work, the dirty list, the reaper. It knows nothing of
- * bytes.
+ * The loop: libev with one prepare and one check watcher. A loop pass begins in the check watcher
+ * (reads the clock, rechecks the connections that asked for it), goes on with the events of the
+ * poll, and ends in the prepare watcher: the owner's work, the dirty list, freeing closed
+ * connections.
  */
 #include "proxy/net/loop.h"
 #include "proxy/base/ensure.h"
@@ -48,8 +48,8 @@ static void pass_begins(struct net_loop *l)
 	}
 }
 
-/* Each connection is flushed once; one that became dirty again behind its own flush waits for the
- * next loop pass. */
+/* Flushes each dirty connection once; one that becomes dirty again after its flush waits for the next
+ * loop pass. */
 static void pass_ends(struct net_loop *l)
 {
 	if (l->work)
@@ -162,7 +162,7 @@ usec net_now(const struct net_loop *l)
 void net_run(struct net_loop *l)
 {
 	ev_run(l->ev, 0);
-	pass_ends(l); /* what the last callbacks put in still leaves */
+	pass_ends(l); /* sends the output of the last callbacks */
 }
 
 void net_stop(struct net_loop *l)

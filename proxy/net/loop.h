@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of net/ share about the loop. Private to net/. */
+/* The loop. Private to net/. */
 #ifndef PUSHGATE_NET_LOOP_H
 #define PUSHGATE_NET_LOOP_H
 
@@ -8,13 +8,12 @@
 #include <ev.h>
 #include <openssl/bio.h>
 
-/* Ciphertext is read in pieces of this size: two records, so a record split by a segment is joined.
- * */
+/* Ciphertext is read in pieces of this size: two records, so that a record split across TCP segments
+ * fits. */
 #define NET_INPUT_BYTES 32768u
-/* Normal size of the shared output buffer; it grows only when an owner puts in more than has room.
- * */
+/* The normal size of the shared output buffer; it grows only if an owner adds more than has room. */
 #define NET_OUTPUT_BYTES 131072u
-/* RFC 8446 5.1: the most plaintext in a record. */
+/* RFC 8446 5.1: the maximum plaintext length of a record. */
 #define NET_RECORD_BYTES 16384u
 
 struct net_buffer {
@@ -23,7 +22,7 @@ struct net_buffer {
 };
 
 void net_buffer_append(struct net_buffer *b, const void *ptr, size_t len);
-/* Empties it and gives back what it grew beyond `capacity`. */
+/* Empties the buffer and frees what it grew beyond `capacity`. */
 void net_buffer_reset(struct net_buffer *b, size_t capacity);
 
 struct net_loop {

@@ -29,7 +29,7 @@ static int serve(struct net_conn *c, char *out, int size)
 	return (int)n;
 }
 
-/* True when there is something in the input buffer. */
+/* Reads from the socket if the input buffer is empty. Returns whether the buffer has bytes. */
 static bool refill(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
@@ -49,7 +49,7 @@ static bool refill(struct net_conn *c)
 	l->input_at = 0;
 	l->input_end = (size_t)n;
 	l->read_budget -= (size_t)n;
-	/* A short read means that the socket is empty: the poll will tell when it is not. */
+	/* A short read means that the socket is empty: wait for the next event. */
 	l->read_drained = (size_t)n < size;
 	return true;
 }

@@ -315,7 +315,7 @@ static void listening_does_not_replace_a_plain_file(void **state)
 	fclose(fopen(text + 5, "w"));
 	assert_null(net_address_parse(slice_of_string(text), &a));
 	assert_int_equal(net_listen(&a, 4, &error), -1);
-	assert_string_equal(error, "the path is taken by something that is not a socket");
+	assert_string_equal(error, "the path exists and is not a socket");
 	assert_int_equal(access(text + 5, F_OK), 0);
 	unlink(text + 5);
 	rmdir(directory);
