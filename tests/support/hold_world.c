@@ -34,7 +34,7 @@ static void add(struct http_head *head, hold_fields fields)
 		http_head_add(head, slice_of_string(fields[0]), slice_of_string(fields[1]));
 }
 
-/* ---- what is listened to ---- */
+/* ---- recorded callbacks ---- */
 
 static void offer_facts(void *context, struct exchange *parent, struct http_head *promised,
     struct policy_offer *offer, struct relay_place *place)
@@ -247,7 +247,7 @@ void hold_world_wait(struct hold_world *hw, usec span)
 	}
 }
 
-/* Bytes beyond what the leg has room for are counted only. */
+/* Bytes that do not fit into the leg's buffer are only counted. */
 static bool take_once(struct hold_world *hw, struct world_leg *l)
 {
 	struct leg *leg = l->leg;

@@ -28,7 +28,7 @@ static struct world_leg *mine(struct leg *leg)
 	return leg->carrier;
 }
 
-/* ---- a leg's side of things ---- */
+/* ---- legs ---- */
 
 void world_take(struct world_leg *l)
 {
@@ -70,7 +70,7 @@ static bool on_head(struct leg *leg, const struct http_head *head, bool end)
 static void on_body(struct leg *leg, const struct flow *flow)
 {
 	(void)flow;
-	mine(leg)->is_ready = true; /* it may not take at once: the test does, as the turn's end would */
+	mine(leg)->is_ready = true; /* the body is read later, by the test, as at the end of a loop pass */
 }
 
 static void on_trailers(struct leg *leg, const struct http_head *trailers)
@@ -83,7 +83,7 @@ static void on_reset(struct leg *leg, uint32_t code)
 	struct world_leg *l = mine(leg);
 	say(l->said, "reset %u", code);
 	l->leg = NULL;
-	if (leg->exchange) /* else a promise that was refused before it became an exchange */
+	if (leg->exchange) /* NULL: a promise that was refused before it became an exchange */
 		list_remove(&leg->link);
 }
 
@@ -124,7 +124,7 @@ static bool on_promise(struct leg *leg, const struct http_head *request, struct 
 
 static const struct leg_ops ops = {on_head, on_body, on_trailers, on_promise, on_reset, on_credit, on_detach};
 
-/* ---- the owner's side ---- */
+/* ---- the relay's owner ---- */
 
 static struct leg leg_from(struct world_leg *l, struct budget *budget)
 {
@@ -164,7 +164,7 @@ static void facts(void *context, struct exchange *parent, struct http_head *prom
 	offer->promise_rate_exceeded = w->rate_exceeded;
 }
 
-static void settled(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict)
+static void record_decision(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict)
 {
 	struct world *w = context;
 	(void)parent, (void)offer;
@@ -206,7 +206,7 @@ static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
     .offer_facts = facts,
-    .offer_decided = settled,
+    .offer_decided = record_decision,
     .push_promised = promised,
     .response_head = response_head,
     .ended = ended,
@@ -258,7 +258,7 @@ void world_end(struct world *w)
 {
 	list_for_each(&w->relay.live, x, struct exchange, link)
 	    exchange_abort(x, &relay_cause_DRAINED, NULL);
-	while (!list_is_empty(&w->relay.live)) /* answers of our own */
+	while (!list_is_empty(&w->relay.live)) /* the relay may still be sending its own answers */
 		exchange_on_down_ended(list_first(&w->relay.live, struct exchange, link),
 		    &relay_cause_DOWN_LOST, 0, NULL);
 	world_free(w);
@@ -332,7 +332,7 @@ struct world_leg *world_leg_of(struct world *w, const struct leg *leg)
 	return NULL;
 }
 
-/* Hands text over in a chunk of its own, as a read would. */
+/* Delivers text in a chunk of its own, as a read does. */
 static void hand_over(struct world *w, struct exchange *x, const char *text, bool end,
     void (*to)(struct exchange *, struct piece, bool))
 {

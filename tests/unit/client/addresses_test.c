@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many connections one client may have, and who counts as one. */
+/* max-connections-per-client: how many connections a client may have, and which addresses are one client. */
 #include "proxy/client/private.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static bool enters(struct scene *s, const char *text, struct client_address **cl
 	return client_address_attach(&s->listener, &a, client);
 }
 
-/* Two addresses: does a full one keep the other out? */
+/* Whether two addresses count as one client: a second connection is refused when the limit is 1. */
 static bool are_one(const char *a, const char *b)
 {
 	struct scene s;
@@ -69,7 +69,7 @@ static void client_is_an_address_or_an_ipv6_64(void **state)
 	assert_false(are_one("32.1.13.184", "2001:db8::"));
 }
 
-static void who_leaves_makes_room(void **state)
+static void closed_connection_frees_its_slot(void **state)
 {
 	(void)state;
 	struct scene s;
@@ -87,7 +87,7 @@ static void who_leaves_makes_room(void **state)
 	end(&s);
 }
 
-static void who_is_gone_is_forgotten(void **state)
+static void address_without_connections_is_removed(void **state)
 {
 	(void)state;
 	struct scene s;
@@ -125,8 +125,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(client_is_an_address_or_an_ipv6_64),
-	    cmocka_unit_test(who_leaves_makes_room),
-	    cmocka_unit_test(who_is_gone_is_forgotten),
+	    cmocka_unit_test(closed_connection_frees_its_slot),
+	    cmocka_unit_test(address_without_connections_is_removed),
 	    cmocka_unit_test(unix_sockets_and_listeners_without_limit_do_not_count),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Back-pressure both ways: reading that is held back for several reasons, and word of a socket that takes no more. */
+/* Back-pressure in both directions: reading that is paused for several reasons, and the `blocked` callback. */
 #include "tests/unit/net/rig.h"
 
 #include "tests/support/net_faults.h"
 
 /* ---- reading ---- */
 
-static void reading_waits_for_the_end_of_every_reason(void **state)
+static void reading_resumes_after_the_last_pause_reason_ends(void **state)
 {
 	(void)state;
 	for (int with_tls = 0; with_tls < 2; with_tls++) {
@@ -43,7 +43,7 @@ static void accepted_held(void *p, int fd, const struct net_address *peer)
 	net_conn_pause_reading(j->server.conn, NET_PAUSE_MEMORY);
 }
 
-static void a_connection_may_be_held_from_the_beginning(void **state)
+static void reading_may_be_paused_from_the_first_byte(void **state)
 {
 	(void)state;
 	for (int with_tls = 0; with_tls < 2; with_tls++) {
@@ -70,7 +70,7 @@ static void a_connection_may_be_held_from_the_beginning(void **state)
 	}
 }
 
-static void the_peers_end_is_told_when_reading_goes_on(void **state)
+static void peers_end_is_reported_when_reading_resumes(void **state)
 {
 	(void)state;
 	struct pair p;
@@ -87,7 +87,7 @@ static void the_peers_end_is_told_when_reading_goes_on(void **state)
 
 /* ---- blocked ---- */
 
-/* Its sends can be made to take nothing. */
+/* A connection whose sends can be made to return EAGAIN. */
 static void joined_init_watched(struct joined *j, bool with_tls)
 {
 	joined_init(j);
@@ -95,7 +95,7 @@ static void joined_init_watched(struct joined *j, bool with_tls)
 	joined_open(j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
 }
 
-static void a_connection_tells_each_time_it_becomes_blocked(void **state)
+static void blocked_is_called_each_time_a_connection_becomes_blocked(void **state)
 {
 	(void)state;
 	for (int with_tls = 0; with_tls < 2; with_tls++) {
@@ -121,7 +121,7 @@ static void a_connection_tells_each_time_it_becomes_blocked(void **state)
 	}
 }
 
-static void what_tls_answers_may_block_too(void **state)
+static void tls_answers_may_block_the_connection(void **state)
 {
 	(void)state;
 	struct joined j;
@@ -131,7 +131,7 @@ static void what_tls_answers_may_block_too(void **state)
 	net_conn_send_output(j.server.conn);
 	assert_true(net_conn_is_blocked(j.server.conn));
 	assert_int_equal(j.server.blocked, 0);
-	/* The library had something to send: it is told at the end of the turn to read. */
+	/* TLS itself had something to send: `blocked` is called after the read. */
 	net_conn_readable(j.server.conn);
 	assert_int_equal(j.server.blocked, 1);
 	assert_int_equal(j.server.fills, 0);
@@ -152,7 +152,7 @@ static void abort_it(struct owner *o)
 	o->conn = NULL;
 }
 
-static void an_owner_may_let_go_of_a_blocked_connection(void **state)
+static void owner_may_close_or_abort_a_blocked_connection(void **state)
 {
 	(void)state;
 	for (unsigned how = 0; how < 4; how++) {
@@ -169,7 +169,7 @@ static void an_owner_may_let_go_of_a_blocked_connection(void **state)
 	}
 }
 
-static void what_is_closed_or_wants_no_word_is_not_told(void **state)
+static void blocked_is_not_called_after_close_or_without_callback(void **state)
 {
 	(void)state;
 	struct net_conn_ops silent = owner_ops;
@@ -197,13 +197,13 @@ static void what_is_closed_or_wants_no_word_is_not_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(reading_waits_for_the_end_of_every_reason),
-	    cmocka_unit_test(a_connection_may_be_held_from_the_beginning),
-	    cmocka_unit_test(the_peers_end_is_told_when_reading_goes_on),
-	    cmocka_unit_test(a_connection_tells_each_time_it_becomes_blocked),
-	    cmocka_unit_test(what_tls_answers_may_block_too),
-	    cmocka_unit_test(an_owner_may_let_go_of_a_blocked_connection),
-	    cmocka_unit_test(what_is_closed_or_wants_no_word_is_not_told),
+	    cmocka_unit_test(reading_resumes_after_the_last_pause_reason_ends),
+	    cmocka_unit_test(reading_may_be_paused_from_the_first_byte),
+	    cmocka_unit_test(peers_end_is_reported_when_reading_resumes),
+	    cmocka_unit_test(blocked_is_called_each_time_a_connection_becomes_blocked),
+	    cmocka_unit_test(tls_answers_may_block_the_connection),
+	    cmocka_unit_test(owner_may_close_or_abort_a_blocked_connection),
+	    cmocka_unit_test(blocked_is_not_called_after_close_or_without_callback),
 	};
 	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);
 }
