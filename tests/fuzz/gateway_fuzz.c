@@ -27,11 +27,11 @@
 
 #define PEERS 12u
 #define OUTPUT_BYTES 40000u
-/* Turns of the loop before everything that is under way in memory can have come to rest. */
+/* Loop passes after which no byte in memory moves any more. */
 #define PASSES_LEAST 2
 #define PASSES_MOST 12
 /* More passes than this: the loop spins. */
-#define TURNS_IN_TIME_MOST 5000
+#define PASSES_PER_TIMEOUT_MOST 5000
 
 /* ---- the clock ---- */
 
@@ -236,7 +236,7 @@ static void pass(struct world *w, usec span)
 		ring(w, &w->loop->closing);
 		ring(w, &w->loop->chunk_retry);
 		loop_pass(w);
-		ensure(n++ < TURNS_IN_TIME_MOST);
+		ensure(n++ < PASSES_PER_TIMEOUT_MOST);
 	}
 }
 

@@ -11,8 +11,8 @@
 
 static const struct leg_ops ops;
 
-static void say(char *said, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(char *said, const char *format, ...)
+static void record(char *said, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void record(char *said, const char *format, ...)
 {
 	va_list list;
 	size_t n = strlen(said);
@@ -45,7 +45,7 @@ void world_take(struct world_leg *l)
 		}
 		bool end = p.length == f->body.bytes && flow_may_end(f);
 		if (end)
-			say(l->said, "end");
+			record(l->said, "end");
 		exchange_on_taken(leg, p.length, end);
 		if (end)
 			return;
@@ -57,13 +57,13 @@ static bool on_head(struct leg *leg, const struct http_head *head, bool end)
 	struct world_leg *l = mine(leg);
 	if (l->must_wait) {
 		if (!http_head_is_interim(head))
-			say(l->said, "waits");
+			record(l->said, "waits");
 		return false;
 	}
-	say(l->said, "head %u%s", head->status, end ? " end" : "");
+	record(l->said, "head %u%s", head->status, end ? " end" : "");
 	for (uint32_t i = 0; i < head->count; i++)
 		if (head->fields[i].token == HTTP_TOKEN_LINK)
-			say(l->said, "link %.*s", SLICE_ARG(head->fields[i].value));
+			record(l->said, "link %.*s", SLICE_ARG(head->fields[i].value));
 	return true;
 }
 
@@ -75,13 +75,13 @@ static void on_body(struct leg *leg, const struct flow *flow)
 
 static void on_trailers(struct leg *leg, const struct http_head *trailers)
 {
-	say(mine(leg)->said, "trailers %u", trailers->count);
+	record(mine(leg)->said, "trailers %u", trailers->count);
 }
 
 static void on_reset(struct leg *leg, uint32_t code)
 {
 	struct world_leg *l = mine(leg);
-	say(l->said, "reset %u", code);
+	record(l->said, "reset %u", code);
 	l->leg = NULL;
 	if (leg->exchange) /* NULL: a promise that was refused before it became an exchange */
 		list_remove(&leg->link);
@@ -94,7 +94,7 @@ static void on_credit(struct leg *leg, size_t n)
 
 static void on_detach(struct leg *leg)
 {
-	say(mine(leg)->said, "detach");
+	record(mine(leg)->said, "detach");
 	mine(leg)->leg = NULL;
 	list_remove(&leg->link);
 }
@@ -112,7 +112,7 @@ static bool on_promise(struct leg *leg, const struct http_head *request, struct 
 	struct world *w = child->relay->context;
 	if (w->cannot_promise)
 		return false;
-	say(parent->said, "promise %.*s", SLICE_ARG(request->path));
+	record(parent->said, "promise %.*s", SLICE_ARG(request->path));
 	struct world_leg *l = leg_new(w);
 	l->is_push = true;
 	l->leg = &child->down;
@@ -169,7 +169,7 @@ static void record_decision(void *context, struct exchange *parent, const struct
 	struct world *w = context;
 	(void)parent, (void)offer;
 	bool is_hint = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
-	say(w->refused, "%s%s", is_hint ? "hint " : "", verdict.reason->code);
+	record(w->refused, "%s%s", is_hint ? "hint " : "", verdict.reason->code);
 }
 
 static void promised(void *context, struct exchange *push)
@@ -185,7 +185,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 static void ended(void *context, struct exchange *x)
 {
 	struct world *w = context;
-	say(w->ended, "x%llu %s %u", (unsigned long long)x->id, x->ending.cause ? x->ending.cause->name : "complete", x->response.status);
+	record(w->ended, "x%llu %s %u", (unsigned long long)x->id, x->ending.cause ? x->ending.cause->name : "complete", x->response.status);
 }
 
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)

@@ -277,7 +277,7 @@ static void memory_gets_short(struct chaos *c)
 }
 
 /* From now on all peers read, end their streams and answer requests. */
-static void everybody_behaves(struct chaos *c)
+static void all_peers_cooperate(struct chaos *c)
 {
 	struct gate_world *w = c->w;
 	budget_fail_nth(&w->gateway->env.budget, 0);
@@ -369,7 +369,7 @@ static void run(uint64_t seed, unsigned steps)
 			UNTIL(c.w, c.w->drained == 1);
 	} else if (c.w->client_count < GATE_PEERS) {
 		/* Nothing is stuck: what is under way comes to its end, long before any deadline. */
-		everybody_behaves(&c);
+		all_peers_cooperate(&c);
 		usec since = clock_monotonic();
 		UNTIL(c.w, streams_alive(c.w) == 0);
 		assert_true(clock_monotonic() - since < 8 * USEC_PER_SEC);

@@ -469,7 +469,7 @@ static void stalled_exchanges_are_shed_for_those_that_progress(void **state)
 }
 
 /* Sends the client interim responses with this many bytes of heads on its only stream. */
-static void say_heads(struct gate_world *w, struct client_conn *c, size_t bytes)
+static void send_interim_heads(struct gate_world *w, struct client_conn *c, size_t bytes)
 {
 	static char text[8000];
 	memset(text, '!', sizeof(text)); /* a table takes no such field */
@@ -498,13 +498,13 @@ static void connection_with_many_unread_heads_is_closed(void **state)
 	struct client_conn *c = newest(w);
 	/* Its socket takes nothing; what leaves the engine first waits in front of it. */
 	net_faults_plan((struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, SIZE_MAX});
-	say_heads(w, c, 1);
+	send_interim_heads(w, c, 1);
 	assert_true(net_conn_is_blocked(c->net));
-	say_heads(w, c, 60000);
+	send_interim_heads(w, c, 60000);
 	c->net->blocked_since -= 10 * USEC_PER_SEC;
 	press(w);
 	expect_shed(w, 0, 0, 0, 0); /* that much anybody may leave */
-	say_heads(w, c, 60000);
+	send_interim_heads(w, c, 60000);
 	c->net->blocked_since = w->gateway->relay.now;
 	press(w);
 	expect_shed(w, 0, 0, 0, 0); /* and for a moment any amount */

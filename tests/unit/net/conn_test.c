@@ -178,7 +178,7 @@ static void a_reset_is_an_error_with_a_reason(void **state)
 	joined_fini(&j);
 }
 
-static void let_go(struct owner *o)
+static void close_or_abort(struct owner *o)
 {
 	struct net_conn *c = o->conn;
 	o->conn = NULL;
@@ -196,9 +196,9 @@ static void owner_may_close_or_abort_in_any_callback(void **state)
 		joined_init_plain(&j);
 		j.server.random = how;
 		if (how < 2)
-			j.server.on_received = let_go;
+			j.server.on_received = close_or_abort;
 		else
-			j.server.on_ended = let_go;
+			j.server.on_ended = close_or_abort;
 		owner_send(&j.client, 1, 100);
 		run_until(&j.rig, j.client.sent == 100);
 		if (how >= 2) {
@@ -217,7 +217,7 @@ static void fill_and_close(struct owner *o, struct net_out *out)
 	memset(c->data, 0, 5000);
 	net_out_piece(out, (struct piece){c, 0, 5000});
 	chunk_release(c);
-	let_go(o);
+	close_or_abort(o);
 }
 
 static void close_in_fill_sends_that_fill(void **state)

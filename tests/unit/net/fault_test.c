@@ -64,7 +64,7 @@ static const struct row rows[] = {
 #define PASSES_MAX 4000
 #define CALLS_MAX 600u
 
-static void let_go(struct owner *o)
+static void close_or_abort(struct owner *o)
 {
 	struct net_conn *c = o->conn;
 	o->conn = NULL;
@@ -102,7 +102,7 @@ static void talk(struct joined *j, bool with_tls, const char *story)
 	j->listener = net_listener_new(j->rig.loop, j->listen_fd, talk_accepted, NULL, j);
 	j->server.receive_seed = 10;
 	j->client.receive_seed = 11;
-	j->server.on_ended = j->client.on_ended = let_go;
+	j->server.on_ended = j->client.on_ended = close_or_abort;
 	joined_connect(j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
 	owner_send(&j->client, 10, TALK_BYTES);
 	int passes = 0;
@@ -111,8 +111,8 @@ static void talk(struct joined *j, bool with_tls, const char *story)
 		if (has_all(&j->client) && has_all(&j->server)) {
 			j->client.random = 1;
 			j->server.random = 1;
-			let_go(&j->client);
-			let_go(&j->server);
+			close_or_abort(&j->client);
+			close_or_abort(&j->server);
 		}
 		if (++passes > PASSES_MAX || net_faults_calls() > CALLS_MAX)
 			fail_msg("%s: %d passes, %zu calls", story, passes, net_faults_calls());
@@ -451,7 +451,7 @@ static void connection_waiting_for_a_chunk_may_be_closed_or_paused(void **state)
 		chunk_release(held);
 		if (how < 4) {
 			j.server.random = how / 2;
-			let_go(&j.server);
+			close_or_abort(&j.server);
 			run_until(&j.rig, j.client.ended);
 		} else { /* or read on later */
 			net_conn_pause_reading(j.server.conn, NET_PAUSE_PEER);
