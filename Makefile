@@ -175,6 +175,7 @@ LINT_SRC := $(SRC) proxy/main.c $(wildcard proxy/*/*.h policy/*.h)
 lint: build/pushgate
 	scripts/check-layers
 	scripts/check-docs
+	scripts/check-sizes
 	scripts/make-docs --check
 	scripts/coverage-report --strict
 	clang-format --dry-run --Werror $(LINT_SRC)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one worker gives to all parts of its data plane: loop, configuration, time, memory and
- * counters. One struct for each worker, owned by its gateway, borrowed by client/ and upstream/.
+ * The worker's environment: the loop, configuration, time, memory and counters that all parts of its
+ * data plane share. Each worker has one; its gateway owns it, client/ and upstream/ borrow it.
  */
 #ifndef PUSHGATE_WORKER_ENV_H
 #define PUSHGATE_WORKER_ENV_H
@@ -21,25 +21,25 @@ struct worker_env {
 	struct observe *observe;   /* borrows */
 	struct chunk_pool *chunks; /* borrows: the loop reads into its chunks */
 	const uint8_t *ticket_key; /* borrows: 48 bytes that all workers share; NULL: random */
-	uint64_t seed;             /* of the worker's hash tables */
+	uint64_t seed;             /* for the worker's hash tables */
 	struct http_head_pool *heads;
 	/* The HTTP versions that connections may speak (session/session.h). */
 	const struct session_protocol *const *protocols;
-	struct relay *relay;  /* the exchanges, and with them the time and the wheel of deadlines */
+	struct relay *relay;  /* borrows: the exchanges, the current time, the wheel of deadlines */
 	struct budget budget; /* all memory that peers can make grow */
 	struct list dead;     /* struct deferred_free: freed at the end of the loop pass */
-	struct net_timer timer; /* advances the wheel */
-	bool is_draining;       /* the worker ends when its last exchange and connection are over */
-	char date_text[HTTP_DATE_LEN]; /* of date_sec, since the epoch */
-	uint64_t date_sec;
-	/* From this much on memory is short; while it is, `shed` is called after each read. */
+	struct net_timer timer;        /* advances the wheel */
+	bool is_draining;              /* the worker ends after its last exchange and connection */
+	char date_text[HTTP_DATE_LEN]; /* the Date field for date_sec */
+	uint64_t date_sec;             /* since the epoch */
+	/* Memory is short from this many bytes on; while it is, each read calls `shed`. */
 	size_t memory_high_bytes;
 	bool memory_is_short;
 	void (*shed)(struct worker_env *env);
 };
 
-/* An object that is over and that callers further up may still look at: it is freed at the end of
- * the loop pass. */
+/* Embedded in an object that has ended but that callers on the stack may still use: the object is
+ * freed at the end of the loop pass. */
 struct deferred_free {
 	struct list link;
 	void (*free)(struct deferred_free *object);
@@ -56,7 +56,7 @@ static inline usec worker_now(struct worker_env *env)
 	return env->relay->now = net_now(env->loop);
 }
 
-/* The present as a Date field says it; lent until the next call. */
+/* The current time as the value of a Date field; valid until the next call. */
 static inline struct slice worker_date(struct worker_env *env)
 {
 	uint64_t sec = clock_wall() / USEC_PER_SEC;
@@ -72,14 +72,15 @@ static inline struct wheel *worker_wheel(struct worker_env *env)
 	return &env->relay->wheel;
 }
 
-/* Something is over: while draining, another loop pass looks whether everything is. */
-static inline void worker_nudge(struct worker_env *env)
+/* Call when an exchange or a connection has ended: while the worker drains, the next loop pass checks
+ * whether it was the last. */
+static inline void worker_schedule_drain_check(struct worker_env *env)
 {
 	if (env->is_draining)
 		net_timer_set(&env->timer, net_now(env->loop));
 }
 
-/* After each read. */
+/* Call after each read. */
 static inline void worker_check_memory(struct worker_env *env)
 {
 	if (env->budget.used_bytes >= env->memory_high_bytes || env->memory_is_short)
@@ -88,8 +89,8 @@ static inline void worker_check_memory(struct worker_env *env)
 
 #define WORKER_COUNT(env, name, n) ((env)->observe->counters->name += (uint64_t)(n))
 
-/* What a connection costs while idle, its session included, and what TLS adds: 2,800 bytes of state,
- * and the holes that many handshakes at a time leave in the heap. Charged as a lump when it
+/* The memory of an idle connection with its session, and what TLS adds: 2,800 bytes of state, and
+ * the heap fragmentation that many simultaneous handshakes leave. Charged when the connection
  * begins. */
 #define CONNECTION_BYTES 2560u
 #define CONNECTION_TLS_BYTES 4608u
@@ -98,7 +99,7 @@ static inline size_t connection_bytes(bool has_tls)
 	return CONNECTION_BYTES + (has_tls ? CONNECTION_TLS_BYTES : 0);
 }
 
-/* While a connection is blocked, how fast its peer reads is looked at this often. */
-#define LOOK_AT_BLOCKED_USEC USEC_PER_SEC
+/* How often the reading speed of a blocked connection's peer is measured. */
+#define BLOCKED_CHECK_USEC USEC_PER_SEC
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many connections each client address has on a listener. A client is an IPv4 address, or the
- * IPv6 /64 that one subscriber has alone. The table knows connected clients only, so the number of
- * connections bounds it.
+ * Counts the connections of each client address on a listener. A client is an IPv4 address or an
+ * IPv6 /64, which belongs to one subscriber. An address is in the table only while it has a
+ * connection, so max-connections bounds the table.
  */
 #include "proxy/client/private.h"
 
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* Bytes of an IPv6 address that stand for the subscriber. */
+/* Leading bytes of an IPv6 address that identify the subscriber. */
 #define SUBSCRIBER_BYTES 8u
 
 struct client_address {
@@ -41,11 +41,11 @@ static struct client_address *find(
 	return NULL;
 }
 
-bool client_address_enter(
-    struct client_listener *l, const struct address *from, struct client_address **entered)
+bool client_address_attach(
+    struct client_listener *l, const struct address *from, struct client_address **counted)
 {
 	uint32_t most = l->conf->max_connections_per_client;
-	*entered = NULL;
+	*counted = NULL;
 	if (most == 0 || from->family == 0)
 		return true;
 	struct address a = subscriber(*from);
@@ -59,11 +59,11 @@ bool client_address_enter(
 		map_insert(&l->addresses, &c->node, hash);
 	}
 	c->connections++;
-	*entered = c;
+	*counted = c;
 	return true;
 }
 
-void client_address_leave(struct client_listener *l, struct client_address *c)
+void client_address_detach(struct client_listener *l, struct client_address *c)
 {
 	if (!c || --c->connections > 0)
 		return;

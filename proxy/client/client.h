@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Client connections: accepting them, their sessions, the downstream legs of exchanges, and the
- * diary of what each client has. Knows nothing about origins; what becomes of a request is the
- * gateway's to say (struct client_ops).
+ * diary of the resources that each client has. These files know nothing about origins; the gateway
+ * decides what happens to a request (struct client_ops).
  */
 #ifndef PUSHGATE_CLIENT_CLIENT_H
 #define PUSHGATE_CLIENT_CLIENT_H
@@ -18,7 +18,7 @@ struct client_conn;
 struct client_listener;
 
 struct client_ops {
-	/* A request came and has its exchange: route it, refuse it, dispatch it. */
+	/* A request arrived and its exchange exists: the callee routes, refuses or dispatches it. */
 	void (*request)(void *context, struct exchange *x);
 };
 
@@ -44,34 +44,35 @@ struct clients {
 	const struct client_ops *ops;
 	void *context;
 	struct hold *hold;                 /* borrows: each connection has a store in it */
-	struct hold_limits hold_limits;    /* of one connection's store */
-	struct budget *hold_budget;        /* borrows: pays for all stores */
-	struct client_listener *listeners; /* one a [listen] section */
+	struct hold_limits hold_limits;    /* for each connection's store */
+	struct budget *hold_budget;        /* borrows: all stores are charged to it */
+	struct client_listener *listeners; /* one for each [listen] section */
 	struct list conns;
-	/* Connections without a stream, the one that is idle for the longest first. */
+	/* Connections without a stream; the one that has been idle for the longest comes first. */
 	struct list idle;
-	size_t closing_bytes; /* come back when connections that were shed have said GOAWAY */
+	size_t closing_bytes; /* will be freed when the connections that were shed have closed */
 	struct session_env session_env;
 	struct client_traces traces;
-	struct latest_etags etags;             /* of resources, by any client's response */
-	struct policy_cookie_keys cookie_keys; /* of the diary's cookie; none: there is no cookie */
-	/* Nothing is offered but what origins promise: a diary begins with the first promise. */
-	bool starts_diaries_late;
-	bool measures_rtt; /* a rule asks for the round trip: a system call for each offer */
+	struct latest_etags etags;             /* learned from the responses to all clients */
+	struct policy_cookie_keys cookie_keys; /* for the diary's cookie; count 0: no cookie */
+	/* The configuration makes no offers of its own, so a diary begins with the first promise. */
+	bool records_from_first_promise;
+	bool measures_rtt; /* a rule compares the round trip: one system call for each offer */
 };
 
-/* env, ops, context, hold, hold_limits and hold_budget are set. False with a message: a certificate
- * cannot be read. */
+/* The caller has set env, ops, context, hold, hold_limits and hold_budget. Returns false and writes
+ * a message to error when a certificate cannot be read. */
 bool clients_open(struct clients *c, char *error, size_t error_size);
-void clients_close(struct clients *c); /* after clients_abort */
+void clients_close(struct clients *c); /* call clients_abort first */
 
 struct client_listener *clients_listener(struct clients *c, const struct conf_listen *conf);
 const struct conf_listen *client_listener_conf(const struct client_listener *l);
-/* A connection came; takes fd. Refused when a limit says so. */
+/* Makes a client connection of an accepted socket (takes fd), or closes it when a limit is
+ * reached. */
 void client_accept(struct client_listener *l, int fd, const struct net_address *peer);
 
-void clients_shutdown(struct clients *c); /* GOAWAY to all: no new requests */
-void clients_abort(struct clients *c);    /* at once */
+void clients_shutdown(struct clients *c); /* sends GOAWAY to all clients: no new requests */
+void clients_abort(struct clients *c);    /* closes all connections at once, without GOAWAY */
 bool clients_are_gone(const struct clients *c);
 
 /* Sends a line for each frame of the clients `from` to a stream socket until then, those connected
@@ -80,36 +81,40 @@ bool clients_trace(struct clients *c, const struct cidr *from, usec until, int s
 
 /* ---- memory is short ---- */
 
-/* Ends the connection that is idle for the longest, at least since `since`. False: none is. */
+/* Closes the connection that has been idle for the longest. Returns false when no connection has
+ * been idle since `since` or earlier. */
 bool clients_shed_idle(struct clients *c, usec since);
-/* Ends the connection of x if it leaves more than `bytes` of heads and promises unread and has taken
- * nothing since `since`. */
+/* Closes the connection of x if at least `bytes` of heads and promises wait for it and its socket
+ * has been full since `since` or earlier. Returns whether it closed the connection. */
 bool client_shed_unread(struct exchange *x, size_t bytes, usec since);
-/* The client of x takes nothing: its window is shut, or its socket is full since `since`. */
+/* The client of x receives nothing: its flow-control window is 0, or its socket has been full since
+ * `since` or earlier. */
 bool client_is_stuck(const struct exchange *x, usec since);
 
 /* ---- one exchange's client ---- */
 
-/* How long the client may take nothing of what waits for it; 0: without limit. */
-usec client_take_limit(const struct exchange *x);
-/* What its connection is like at the moment, in the room given; NULL: there is none any more. */
-const struct client_facts *client_facts(const struct exchange *x, struct client_facts *room);
-/* How urgent a stream of the client is (RFC 9218), and of a push among its others. */
+/* How long the response may make no progress toward the client; 0: no limit. */
+usec client_stall_limit(const struct exchange *x);
+/* Writes the present state of the client's connection to *facts and returns facts; NULL when the
+ * connection is gone. */
+const struct client_facts *client_facts(const struct exchange *x, struct client_facts *facts);
+/* The urgency of the client's stream (RFC 9218); and sets that of a pushed stream. */
 struct http_priority client_priority(const struct exchange *x);
 void client_set_priority(struct exchange *push, struct http_priority priority);
 
-/* ---- the diary: what the client has ---- */
+/* ---- the diary: which resources the client has ---- */
 
-/* Does the client have what is offered with the parent? */
+/* Whether the diary of the parent's client knows the promised resource. */
 enum policy_known client_diary_knows(
     const struct exchange *parent, const struct http_head *promised);
 void client_diary_promised(struct exchange *push);
 void client_diary_hinted(const struct exchange *parent, const struct http_head *promised);
 void client_diary_ended(struct exchange *push, enum observe_outcome outcome);
-/* The final response's head goes to the client of x, which has a diary; the cookie may join it. */
+/* Call before the final response's head is sent to the client of x, if x has a diary. May add the
+ * diary's cookie to the head. */
 void client_diary_response(struct exchange *x, struct http_head *head);
 
-/* One line for each connection and stream. Returns the length. */
+/* Writes one line for each connection and each stream; returns the length. */
 size_t clients_describe(const struct clients *c, char *buffer, size_t size);
 
 #endif

@@ -36,20 +36,20 @@ static void free_conn(struct deferred_free *deferred)
 	free(c);
 }
 
-/* Room for another connection: NULL, or what is in the way. */
-static const char *make_room(
-    struct client_listener *l, const struct address *from, struct client_address **entered)
+/* Counts and charges a new connection. Returns NULL, or the log text of the limit that refuses it. */
+static const char *admit(
+    struct client_listener *l, const struct address *from, struct client_address **counted)
 {
 	struct worker_env *env = l->clients->env;
 	if (l->connections >= l->conf->max_connections)
 		return "connection refused (max-connections)";
-	if (!client_address_enter(l, from, entered)) {
+	if (!client_address_attach(l, from, counted)) {
 		WORKER_COUNT(env, connections_refused_client, 1);
 		return "connection refused (max-connections-per-client)";
 	}
 	if (budget_take(&env->budget, connection_bytes(l->tls)))
 		return NULL;
-	client_address_leave(l, *entered);
+	client_address_detach(l, *counted);
 	return "connection refused (memory)";
 }
 
@@ -82,10 +82,10 @@ void client_accept(struct client_listener *l, int fd, const struct net_address *
 {
 	struct worker_env *env = l->clients->env;
 	struct address from;
-	struct client_address *entered;
+	struct client_address *counted;
 	worker_now(env);
 	net_address_ip(peer, &from);
-	const char *refusal = make_room(l, &from, &entered);
+	const char *refusal = admit(l, &from, &counted);
 	if (refusal) {
 		WORKER_COUNT(env, connections_refused, 1);
 		client_log_refused(l, &from, refusal);
@@ -95,7 +95,7 @@ void client_accept(struct client_listener *l, int fd, const struct net_address *
 	struct client_conn *c = conn_new(l);
 	c->address = from;
 	c->port = net_address_port(peer);
-	c->counted = entered;
+	c->counted = counted;
 	l->connections++;
 	WORKER_COUNT(env, connections, 1);
 	WORKER_COUNT(env, connections_open, 1);
@@ -116,8 +116,8 @@ static void dispose(struct client_conn *c)
 	list_remove(&c->idle);
 	worker_free_later(env, &c->deferred);
 	c->listener->connections--;
-	client_address_leave(c->listener, c->counted);
-	worker_nudge(env);
+	client_address_detach(c->listener, c->counted);
+	worker_schedule_drain_check(env);
 	env->observe->counters->connections_open--;
 }
 
@@ -164,7 +164,8 @@ void client_conn_shutdown(struct client_conn *c)
 
 /* ---- memory is short ---- */
 
-/* GOAWAY says which requests were not looked at: the client may send them once more elsewhere. */
+/* GOAWAY names the last stream that was processed: the client may retry later requests on another
+ * connection. */
 static void shed(struct client_conn *c, const char *why)
 {
 	WORKER_COUNT(c->clients->env, shed_connections, 1);
@@ -208,8 +209,8 @@ bool client_shed_unread(struct exchange *x, size_t bytes, usec since)
 bool client_is_stuck(const struct exchange *x, usec since)
 {
 	const struct client_conn *c = client_conn_of(x);
-	/* With an open window and a socket that takes bytes, only more urgent streams go first (RFC
-	 * 9218). */
+	/* If the window is open and the socket accepts bytes, the stream waits only because more
+	 * urgent streams are sent first (RFC 9218). */
 	return c &&
 	       (session_stream_window(c->session, x->down.stream) == 0 || is_blocked(c, since));
 }
@@ -233,7 +234,7 @@ static void conn_opened(void *owner)
 	client_conn_is_quiet(c);
 	const struct session_plan *plan =
 	    session_by_alpn(c->listener->plans, net_conn_alpn(c->net));
-	if (plan) { /* our first frames need not wait for the client's */
+	if (plan) { /* send our first frames without waiting for the client's */
 		begin_session(c, plan);
 		net_conn_dirty(c->net);
 	}
@@ -248,9 +249,9 @@ static void refuse_protocol(struct client_conn *c, const char *what)
 	net_conn_dirty(c->net);
 }
 
-/* In cleartext the first bytes tell HTTP/2 from all else; over TLS ALPN alone does (RFC 9113 3.3).
- * True once the connection has its session. */
-static bool recognise(struct client_conn *c, const uint8_t *bytes, size_t n)
+/* In cleartext the first bytes of the connection identify HTTP/2; over TLS only ALPN does (RFC 9113
+ * 3.3). Returns true once the connection has its session. */
+static bool identify_protocol(struct client_conn *c, const uint8_t *bytes, size_t n)
 {
 	bool more;
 	if (c->listener->tls) {
@@ -278,8 +279,8 @@ static const char http11_answer[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n
 
 /* ---- input ---- */
 
-/* The bytes by which the protocol was recognised came in earlier reads: their chunks are gone, and
- * the session wants them too. False: there is no memory for them. */
+/* The bytes that identified the protocol arrived in earlier reads, and their chunks are released:
+ * gives the session a copy. Returns false, with the connection aborted, when no chunk is free. */
 static bool replay_first_bytes(struct client_conn *c, size_t n)
 {
 	struct worker_env *env = c->clients->env;
@@ -302,7 +303,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 	usec now = worker_now(env);
 	if (!c->session) {
 		size_t had = c->first_count;
-		if (c->is_closing || !recognise(c, chunk->data + offset, length))
+		if (c->is_closing || !identify_protocol(c, chunk->data + offset, length))
 			return;
 		if (had > 0 && !replay_first_bytes(c, had))
 			return;
@@ -311,7 +312,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		size_t n = session_receive(c->session, chunk, offset, length, now);
 		offset += n;
 		length -= n;
-		client_conn_take_events(c);
+		client_conn_handle_events(c);
 	}
 	if (c->net) {
 		net_conn_dirty(c->net);
@@ -334,7 +335,7 @@ static void conn_fill(void *owner, struct net_out *out)
 		return;
 	}
 	session_fill(c->session, out);
-	client_conn_take_events(c);
+	client_conn_handle_events(c);
 	if (!c->net || session_wants_write(c->session))
 		return;
 	if (c->is_closing || session_is_done(c->session)) {
@@ -354,7 +355,7 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	client_conn_abort(c, NULL);
 }
 
-/* The client has until write-timeout to read. */
+/* Starts the client's write-timeout. */
 static void conn_blocked(void *owner)
 {
 	struct client_conn *c = owner;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of a client connection's session, and what each means for the exchanges on it. */
+/* Passes the events of a client connection's session to the exchanges on the connection. */
 #include "proxy/client/private.h"
 
 static void reset_event(struct client_conn *c, const struct session_event *e)
@@ -62,12 +62,12 @@ static void on_event(struct client_conn *c, struct session_event *e)
 	case SESSION_EVENT_READY:
 	case SESSION_EVENT_GOAWAY:
 	case SESSION_EVENT_PONG:
-	case SESSION_EVENT_PROMISE: /* a client cannot promise: the session has made it a fault */
+	case SESSION_EVENT_PROMISE: /* never: the session treats a client's promise as a fault */
 		break;
 	}
 }
 
-void client_conn_take_events(struct client_conn *c)
+void client_conn_handle_events(struct client_conn *c)
 {
 	struct session_event e;
 	while (session_next_event(c->session, &e))

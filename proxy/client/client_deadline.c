@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a client's connection may be in its present state: before the TLS handshake is done,
- * before its protocol is known, without a stream, and while it reads nothing of what is sent. One
- * timer for all of it, set to the nearest of these deadlines.
+ * The deadlines of a client connection: for the TLS handshake, for the protocol's first bytes, for
+ * idle time without a stream, and for writes that the client does not read. Each connection has one
+ * timer, set to the nearest deadline.
  */
 #include "proxy/client/private.h"
 
@@ -63,7 +63,7 @@ static usec deadline_of(struct client_conn *c)
 
 void client_conn_arm(struct client_conn *c)
 {
-	usec at = deadline_of(c), soon = now_of(c) + LOOK_AT_BLOCKED_USEC;
+	usec at = deadline_of(c), soon = now_of(c) + BLOCKED_CHECK_USEC;
 	if (net_conn_is_blocked(c->net) && at > soon)
 		at = soon;
 	wheel_set(worker_wheel(c->clients->env), &c->timer, at);
@@ -75,7 +75,7 @@ void client_conn_arm_sooner(struct client_conn *c)
 		client_conn_arm(c);
 }
 
-static void begin_is_late(struct client_conn *c)
+static void start_is_late(struct client_conn *c)
 {
 	if (c->is_open) {
 		WORKER_COUNT(c->clients->env, preface_late, 1);
@@ -94,7 +94,7 @@ static void write_is_late(struct client_conn *c)
 	client_conn_abort(c, "write-timeout");
 }
 
-/* First GOAWAY; when the client has had its time for that as well, the connection closes. */
+/* Sends GOAWAY the first time; closes the connection when it has been idle as long again. */
 static void idle_is_over(struct client_conn *c, usec now)
 {
 	if (session_peer(c->session).is_going_away)
@@ -113,7 +113,7 @@ void client_conn_expired(struct wheel_node *node, usec now)
 		if (deadline_of(c) > now)
 			client_conn_arm(c);
 		else
-			begin_is_late(c);
+			start_is_late(c);
 		return;
 	}
 	if (write_deadline(c) <= now) {
@@ -122,7 +122,7 @@ void client_conn_expired(struct wheel_node *node, usec now)
 	}
 	if (session_deadline(c->session) <= now) {
 		session_tick(c->session, now);
-		client_conn_take_events(c);
+		client_conn_handle_events(c);
 	}
 	if (idle_deadline(c) <= now)
 		idle_is_over(c, now);

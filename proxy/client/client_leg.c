@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The downstream leg of an exchange: a stream of a client's connection. */
+/* The downstream leg of an exchange: a stream on a client connection. */
 #include "proxy/client/private.h"
 
 #include "proxy/base/ensure.h"
@@ -16,7 +16,7 @@ void client_leg_cut(struct leg *leg)
 	session_set_user(c->session, leg->stream, NULL);
 	list_remove(&leg->link);
 	if (exchange_is_push(x)) {
-		if (!exchange_is_queued(x)) /* else it waits in an origin's queue, not in ours */
+		if (!exchange_is_queued(x)) /* then x->waiting links it into an origin's queue */
 			list_remove(&x->waiting);
 		ensure(c->pushes_open > 0);
 		c->pushes_open--;
@@ -47,7 +47,6 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 	return true;
 }
 
-/* In the order in which they came to wait. */
 void client_conn_start_waiting(struct client_conn *c)
 {
 	while (c->net && !list_is_empty(&c->waiting) && session_push_room(c->session) > 0) {
@@ -122,7 +121,7 @@ const struct leg_ops client_leg_ops = {
 
 /* ---- one exchange's client ---- */
 
-usec client_take_limit(const struct exchange *x)
+usec client_stall_limit(const struct exchange *x)
 {
 	struct client_conn *c = client_conn_of(x);
 	if (!c)
@@ -138,13 +137,13 @@ static bool listener_covers(const void *listener, struct slice host)
 	return !l->tls || net_tls_covers(l->tls, host);
 }
 
-const struct client_facts *client_facts(const struct exchange *x, struct client_facts *room)
+const struct client_facts *client_facts(const struct exchange *x, struct client_facts *facts)
 {
 	const struct client_conn *c = client_conn_of(x);
 	if (!c)
 		return NULL;
 	const struct session_peer peer = session_peer(c->session);
-	*room = (struct client_facts){
+	*facts = (struct client_facts){
 	    .address = c->address,
 	    .covers = listener_covers,
 	    .listener = c->listener,
@@ -156,7 +155,7 @@ const struct client_facts *client_facts(const struct exchange *x, struct client_
 	    .open_pushes = c->pushes_open,
 	    .waiting_bytes = c->push_buffered + peer.unsent_bytes,
 	};
-	return room;
+	return facts;
 }
 
 struct http_priority client_priority(const struct exchange *x)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All client connections of a worker: the listen sections, and the connections as a whole. */
+/* All client connections of a worker: opens the [listen] sections, and ends all connections. */
 #include "proxy/client/private.h"
 
 #include "proxy/base/memory.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client has, as far as its connection tells: each has a diary (policy/diary.h) that learns
- * from pushes, hints and the client's own requests, and is asked before anything is offered; where
- * configured, a cookie carries it to the client's next connection (policy/cookie.h, RFC 6265). No
- * response is kept here.
+ * The diary of a client connection (policy/diary.h): which resources the client has. It learns from
+ * pushes, hints and the client's own requests, and the policy asks it before each offer. If
+ * configured, a cookie carries it to the client's next connection (policy/cookie.h, RFC 6265).
+ * Responses themselves are not stored.
  *
- * A connection on which nothing was ever offered remembers nothing, unless the configuration has
- * sources, holds or hints of its own: then the first request counts already. Connections that carry
- * several users, and requests that came through another proxy, are not remembered at all.
+ * The diary records from the first promise on; if the configuration makes offers of its own
+ * ([preload] sections, rules that hold or hint), from the first request on. Nothing is recorded on
+ * connections that carry several users, or for requests that came through another proxy.
  */
 #include "proxy/client/private.h"
 
@@ -31,7 +31,7 @@ static bool is_made_here(enum policy_action action)
 	return action != POLICY_FORWARD && action != POLICY_DROP;
 }
 
-/* May there be more than to forward what origins promise? */
+/* Whether the configuration may do more with offers than forward the promises of origins. */
 static bool has_own_offers(const struct conf *conf)
 {
 	bool has = conf->preload_count > 0 || is_made_here(conf->policy.fallback);
@@ -43,23 +43,23 @@ static bool has_own_offers(const struct conf *conf)
 void client_diaries_open(struct clients *clients)
 {
 	const struct conf_server *server = &clients->env->conf->server;
-	clients->starts_diaries_late = !has_own_offers(clients->env->conf);
+	clients->records_from_first_promise = !has_own_offers(clients->env->conf);
 	if (!server->diary_cookie || server->diary_entries == 0)
 		return;
-	clients->starts_diaries_late = false;
+	clients->records_from_first_promise = false;
 	clients->cookie_keys = (struct policy_cookie_keys){
 	    .count = server->diary_key_count,
 	    .mac = sign,
-	    .context = (void *)(uintptr_t)server, /* read alone */
+	    .context = (void *)(uintptr_t)server, /* `sign` only reads it */
 	};
 }
 
 void client_diary_init(struct client_conn *c)
 {
 	const struct conf_server *server = &c->clients->env->conf->server;
-	bool may_note = !c->listener->conf->clients_shared;
-	policy_diary_init(&c->diary.resources, may_note ? server->diary_entries : 0);
-	c->diary.is_awake = !c->clients->starts_diaries_late;
+	bool may_record = !c->listener->conf->clients_shared;
+	policy_diary_init(&c->diary.resources, may_record ? server->diary_entries : 0);
+	c->diary.is_recording = !c->clients->records_from_first_promise;
 }
 
 void client_diary_fini(struct client_conn *c)
@@ -78,19 +78,20 @@ static struct client_conn *conn_of(struct client_diary *diary)
 	return container_of(diary, struct client_conn, diary);
 }
 
-/* ---- noting ---- */
+/* ---- entries ---- */
 
 static uint64_t key_of(struct slice method, const struct exchange *x)
 {
 	return policy_diary_key(method, x->request->authority, x->request->path);
 }
 
-/* As far as the connection's memory allows; a diary without the newest entry is a diary still. */
-static void note(struct client_diary *diary, enum policy_note what, uint64_t key, uint32_t etag)
+/* Adds or changes an entry. Leaves it out when the connection's budget is used up: the only harm is
+ * a needless push. */
+static void record(struct client_diary *diary, enum policy_note what, uint64_t key, uint32_t etag)
 {
 	struct client_conn *c = conn_of(diary);
-	ensure(what != POLICY_NOTE_GONE &&
-	       what != POLICY_NOTE_CHANGED); /* they never grow it: forget() */
+	/* Removing an entry needs no memory: see forget. */
+	ensure(what != POLICY_NOTE_GONE && what != POLICY_NOTE_CHANGED);
 	size_t had = policy_diary_bytes(&diary->resources),
 	       growth = policy_diary_growth(&diary->resources);
 	if (growth > 0 && !budget_take(&c->budget, growth)) {
@@ -101,7 +102,7 @@ static void note(struct client_diary *diary, enum policy_note what, uint64_t key
 	budget_give(&c->budget, had + growth - policy_diary_bytes(&diary->resources));
 }
 
-/* The cookie knows no ETag and cannot be told of changes: out of the set. */
+/* The cookie stores no ETags, so a changed resource must leave its set as well. */
 static void forget(struct client_diary *diary, uint64_t key)
 {
 	policy_note(&diary->resources, POLICY_NOTE_GONE, key, 0);
@@ -109,8 +110,8 @@ static void forget(struct client_diary *diary, uint64_t key)
 		policy_cookie_remove(diary->cookie, key);
 }
 
-/* The diary knows the resource, but not in the version that has this ETag. */
-static bool is_another(const struct client_diary *diary, uint64_t key, uint32_t etag)
+/* The diary has the resource with another ETag than this one. */
+static bool has_other_version(const struct client_diary *diary, uint64_t key, uint32_t etag)
 {
 	return etag != 0 && policy_diary_knows(&diary->resources, key, 0) == POLICY_KNOWN_ETAG &&
 	       policy_diary_knows(&diary->resources, key, etag) == POLICY_NOT_KNOWN;
@@ -118,14 +119,14 @@ static bool is_another(const struct client_diary *diary, uint64_t key, uint32_t 
 
 /* ---- the cookie ---- */
 
-/* The one that came last counts; a connection's hosts seldom are several. */
-static void take_cookie(struct client_diary *diary, struct slice value)
+/* The newest cookie replaces the one before: a connection seldom carries several hosts. */
+static void read_cookie(struct client_diary *diary, struct slice value)
 {
 	struct client_conn *c = conn_of(diary);
 	const struct clients *clients = c->clients;
 	uint64_t text = policy_diary_key(value, (struct slice){0}, (struct slice){0});
 	struct policy_cookie_set came;
-	if (text == diary->cookie_text) /* as with every request before */
+	if (text == diary->cookie_text) /* the same cookie as in the request before */
 		return;
 	diary->cookie_text = text;
 	uint64_t most = clients->env->conf->server.diary_cookie_age / USEC_PER_SEC;
@@ -145,9 +146,8 @@ static bool set_equal(const struct policy_cookie_set *a, const struct policy_coo
 	       memcmp(a->hashes, b->hashes, a->count * sizeof(a->hashes[0])) == 0;
 }
 
-/* On a navigation's response, when the client's set is not what it has any more. */
-static void offer_cookie(
-    struct client_diary *diary, const struct exchange *x, struct http_head *head)
+/* Sets the cookie on a navigation's response if the client's set has changed. */
+static void add_cookie(struct client_diary *diary, const struct exchange *x, struct http_head *head)
 {
 	static const struct policy_cookie_set nothing;
 	struct client_conn *c = conn_of(diary);
@@ -184,7 +184,7 @@ enum policy_known client_diary_knows(
 	if (!c || c->diary.resources.most == 0 || parent->context.came_through)
 		return POLICY_NOT_KNOWN;
 	struct client_diary *diary = &c->diary;
-	diary->is_awake = true;
+	diary->is_recording = true;
 	if (diary->resources.count == 0 && !diary->cookie)
 		return POLICY_NOT_KNOWN;
 	uint64_t key = policy_diary_key(promised->method, promised->authority, promised->path);
@@ -207,17 +207,17 @@ void client_diary_promised(struct exchange *push)
 	if (c->diary.resources.most == 0 || parent->context.came_through ||
 	    push->method != HTTP_METHOD_GET)
 		return;
-	/* From now on it is not promised again on this connection; what goes wrong takes it back.
-	 * */
+	/* Recorded at once, so that the resource is not promised twice on this connection;
+	 * client_diary_ended removes the entry if the push fails. */
 	push->context.diary = &c->diary;
-	note(push->context.diary, POLICY_NOTE_PUSHED, key_of(push->request->method, push), 0);
+	record(push->context.diary, POLICY_NOTE_PUSHED, key_of(push->request->method, push), 0);
 }
 
 void client_diary_hinted(const struct exchange *parent, const struct http_head *promised)
 {
 	struct client_conn *c = client_conn_of(parent);
 	if (c && c->diary.resources.most > 0 && !parent->context.came_through)
-		note(&c->diary, POLICY_NOTE_HINTED,
+		record(&c->diary, POLICY_NOTE_HINTED,
 		    policy_diary_key(promised->method, promised->authority, promised->path), 0);
 }
 
@@ -228,34 +228,36 @@ void client_diary_ended(struct exchange *push, enum observe_outcome outcome)
 		return;
 	uint64_t key = key_of(push->request->method, push);
 	if (outcome == OBSERVE_CLIENT_RESET)
-		note(diary, POLICY_NOTE_RESET, key, 0);
+		record(diary, POLICY_NOTE_RESET, key, 0);
 	else if (outcome != OBSERVE_COMPLETE)
 		forget(diary, key);
 }
 
 /* ---- requests and responses ---- */
 
-/* The cookie is for us alone: an origin that saw it would see a new Cookie field, and caches another
- * client, each time; so would a held response. It goes before anything reads the request. */
-void client_diary_take_cookie(struct client_conn *c, struct http_head *request, bool came_through)
+/* Only pushgate may see the diary's cookie. Its value changes often: with it in the Cookie field, a
+ * cache or a held response that varies by Cookie would never match. So it is removed before anything
+ * else reads the request. */
+void client_diary_extract_cookie(
+    struct client_conn *c, struct http_head *request, bool came_through)
 {
 	const struct clients *clients = c->clients;
-	if (!c->diary.is_awake || clients->cookie_keys.count == 0)
+	if (!c->diary.is_recording || clients->cookie_keys.count == 0)
 		return;
 	const char *name = clients->env->conf->server.diary_cookie;
 	struct slice ours = http_cookie_cut(request, slice_of_string(name));
 	if (ours.len > 0 && c->diary.resources.most > 0 && !came_through)
-		take_cookie(&c->diary, ours);
+		read_cookie(&c->diary, ours);
 }
 
 void client_diary_request(struct client_conn *c, struct exchange *x)
 {
-	if (c->diary.is_awake && c->diary.resources.most > 0 && !x->context.came_through)
+	if (c->diary.is_recording && c->diary.resources.most > 0 && !x->context.came_through)
 		x->context.diary = &c->diary;
 }
 
-/* Will the client still have it when it next wants it? */
-static bool is_kept(const struct exchange *x, const struct http_head *response, uint32_t etag)
+/* Whether the client's cache can use the response for a later request. */
+static bool is_cacheable(const struct exchange *x, const struct http_head *response, uint32_t etag)
 {
 	if (!http_may_store(x->request, response))
 		return false;
@@ -267,7 +269,7 @@ static bool is_kept(const struct exchange *x, const struct http_head *response, 
 	return http_freshness_sec(response, false, clock_wall() / USEC_PER_SEC) > 0;
 }
 
-static void note_get(
+static void record_get(
     struct client_diary *diary, const struct exchange *x, const struct http_head *response)
 {
 	uint64_t key = key_of(SLICE("GET"), x);
@@ -276,8 +278,8 @@ static void note_get(
 	if (status == 200 || status == 304)
 		latest_etags_learn(
 		    &conn_of(diary)->clients->etags, key, etag, x->request, response);
-	if (status == 304 || (status == 200 && is_kept(x, response, etag)))
-		note(diary, x->context.was_forwarded ? POLICY_NOTE_PUSHED : POLICY_NOTE_REQUESTED,
+	if (status == 304 || (status == 200 && is_cacheable(x, response, etag)))
+		record(diary, x->context.was_forwarded ? POLICY_NOTE_PUSHED : POLICY_NOTE_REQUESTED,
 		    key, etag);
 	else if (x->context.was_forwarded || status == 200 || status == 404 || status == 410)
 		forget(diary, key);
@@ -287,16 +289,16 @@ void client_diary_response(struct exchange *x, struct http_head *head)
 {
 	struct client_diary *diary = x->context.diary;
 	if (x->method == HTTP_METHOD_GET) {
-		note_get(diary, x, head);
+		record_get(diary, x, head);
 	} else if (x->method == HTTP_METHOD_HEAD && head->status == 200) {
 		uint64_t key = key_of(SLICE("GET"), x);
 		uint32_t etag = latest_etag_of(head);
 		latest_etags_learn(&conn_of(diary)->clients->etags, key, etag, x->request, head);
-		if (is_another(diary, key, etag))
+		if (has_other_version(diary, key, etag))
 			forget(diary, key);
 	} else if (!http_method_is_safe(x->method) && head->status / 100 <= 3) {
 		forget(diary, key_of(SLICE("GET"), x));
 	}
 	if (conn_of(diary)->clients->cookie_keys.count > 0 && !x->context.was_forwarded)
-		offer_cookie(diary, x, head);
+		add_cookie(diary, x, head);
 }

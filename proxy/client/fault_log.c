@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What clients do wrong: counted by the fault's row, and said in the error log, which bounds how
- * many lines a flood of faults may cause. Responses are counted here as well.
+ * Counts the faults of clients by the fault's row and logs them; the error log limits the number of
+ * lines per second. Also counts responses by status class.
  */
 #include "proxy/client/private.h"
 
@@ -10,9 +10,9 @@ static void log_fault(const struct client_listener *l, const struct address *cli
 {
 	char text[64];
 	struct worker_env *env = l->clients->env;
-	observe_complain(env->observe, OBSERVE_INFO, what, env->relay->now, "%s: client %s: %s%s%s",
-	    l->conf->name, address_format(client, text, sizeof(text)), what, more ? ": " : "",
-	    more ? more : "");
+	observe_log_fault(env->observe, OBSERVE_INFO, what, env->relay->now,
+	    "%s: client %s: %s%s%s", l->conf->name, address_format(client, text, sizeof(text)),
+	    what, more ? ": " : "", more ? more : "");
 }
 
 void client_log_refused(struct client_listener *l, const struct address *from, const char *what)

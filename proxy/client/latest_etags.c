@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See latest_etags.h. A table of fixed size: a key has one place, whatever else falls there goes. */
+/* See latest_etags.h. Each key has one slot in the table; another key with the same slot replaces
+ * it. */
 #include "proxy/client/latest_etags.h"
 
 #include "policy/diary.h"
@@ -9,7 +10,7 @@
 #define ETAGS 4096u
 
 struct latest_etag {
-	uint64_t key;          /* of the resource and its coding */
+	uint64_t key;          /* hash of the resource and its coding */
 	uint32_t etag, former; /* 0: none */
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A request's head becomes an exchange; the gateway says what becomes of that. */
+/* Makes an exchange from a request's head and gives it to the gateway. */
 #include "proxy/client/private.h"
 
-/* 431: the session has decoded the field list for the compression table alone. The log wants the
- * pseudo-fields that came; whether they are well formed is not known. */
-static void name_unvalidated(struct http_head *head)
+/* For a request that is refused with 431: the session decoded its field block without validating it.
+ * Finds the pseudo-fields for the log; they may be malformed. */
+static void find_pseudo_fields(struct http_head *head)
 {
 	for (uint32_t i = 0; i < head->count; i++) {
 		const struct http_field *f = &head->fields[i];
@@ -26,7 +26,7 @@ static void name_unvalidated(struct http_head *head)
 	}
 }
 
-/* The exchange of a request; NULL: there is no memory for it, and its stream was reset. */
+/* Makes the exchange of a request. Resets the stream and returns NULL when memory is short. */
 static struct exchange *begin_exchange(struct client_conn *c, struct session_event *e)
 {
 	struct worker_env *env = c->clients->env;
@@ -54,10 +54,10 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 void client_request(struct client_conn *c, struct session_event *e)
 {
 	if (e->oversize)
-		name_unvalidated(e->head);
+		find_pseudo_fields(e->head);
 	bool came_through = offer_came_through(e->head);
 	if (!e->oversize)
-		client_diary_take_cookie(c, e->head, came_through);
+		client_diary_extract_cookie(c, e->head, came_through);
 	struct exchange *x = begin_exchange(c, e);
 	if (!x)
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters, and the access log's line, of an exchange that is over. */
+/* Counts an exchange that has ended and writes its line to the access log. */
 #include "proxy/gateway/private.h"
 
 static enum observe_outcome outcome_of(const struct exchange *x)
@@ -38,7 +38,8 @@ void access_record_held(void *context, const struct hold_note *note)
 	feedback_held(g, note);
 }
 
-/* A held one ends with its store's note; what its claimers got is on their own account. */
+/* A held push is counted when its store drops it (access_record_held); the bytes that a claiming
+ * request received are counted with that request. */
 static bool was_held(const struct exchange *x)
 {
 	return x->pushed.verdict.action == POLICY_HOLD ||
@@ -62,18 +63,9 @@ static void count_push(
 	}
 }
 
-void access_record_ended(void *context, struct exchange *x)
+static void count_exchange(
+    struct observe_counters *c, const struct exchange *x, enum observe_outcome outcome)
 {
-	struct gateway *g = context;
-	struct observe_counters *c = g->env.observe->counters;
-	const struct conf_listen *listen = x->context.listen;
-	const struct conf_route *route = x->context.route;
-	const struct conf_origin *origin = x->context.origin;
-	enum observe_outcome outcome = outcome_of(x);
-	const struct http_head *head = x->request;
-	bool is_push = exchange_is_push(x);
-
-	worker_nudge(&g->env);
 	c->requests_open--;
 	c->bytes_down_in += x->upload.received;
 	c->bytes_up_out += x->upload.forwarded;
@@ -86,16 +78,17 @@ void access_record_ended(void *context, struct exchange *x)
 	c->shed_streams += x->ending.cause == &relay_cause_MEMORY_STALLED ||
 			   x->ending.cause == &relay_cause_MEMORY_SHORT;
 	c->requests_aborted += outcome != OBSERVE_COMPLETE && !exchange_is_own_answer(x);
-	if (is_push)
+	if (exchange_is_push(x))
 		count_push(c, x, outcome);
-	if (x->context.was_forwarded) {
-		feedback_ended(g, x, outcome);
-		client_diary_ended(x, outcome);
-	}
-	learned_ended(g, x, outcome);
-	if (g->env.observe->access_fd < 0)
-		return;
+}
 
+static void log_exchange(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
+{
+	const struct conf_listen *listen = x->context.listen;
+	const struct conf_route *route = x->context.route;
+	const struct conf_origin *origin = x->context.origin;
+	const struct http_head *head = x->request;
+	bool is_push = exchange_is_push(x);
 	const struct http_field *agent = http_head_find(head, HTTP_TOKEN_USER_AGENT);
 	const struct http_field *referer = http_head_find(head, HTTP_TOKEN_REFERER);
 	usec now = g->relay.now;
@@ -135,4 +128,19 @@ void access_record_ended(void *context, struct exchange *x)
 	    .end_reason = x->pushed.end_reason,
 	};
 	observe_access(g->env.observe, &line);
+}
+
+void access_record_ended(void *context, struct exchange *x)
+{
+	struct gateway *g = context;
+	enum observe_outcome outcome = outcome_of(x);
+	worker_schedule_drain_check(&g->env);
+	count_exchange(g->env.observe->counters, x, outcome);
+	if (x->context.was_forwarded) {
+		feedback_ended(g, x, outcome);
+		client_diary_ended(x, outcome);
+	}
+	learned_ended(g, x, outcome);
+	if (g->env.observe->access_fd >= 0)
+		log_exchange(g, x, outcome);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end in good order: no connection is accepted any more, the clients are told, exchanges may go
- * on until the deadline, and last the origins are told.
+ * The graceful end of a worker: stops accepting, sends GOAWAY to the clients, lets exchanges go on
+ * until the deadline, and sends GOAWAY to the origins last.
  */
 #include "proxy/gateway/private.h"
 
-/* After the deadline everything left is reset or answered 503; those frames have so long to leave. */
-#define LAST_WORDS_USEC USEC_PER_SEC
+/* Time for the frames sent last: after the deadline the exchanges left are reset or answered 503. */
+#define FINAL_FLUSH_USEC USEC_PER_SEC
 
 static void expired(struct wheel_node *node, usec now)
 {
@@ -15,11 +15,11 @@ static void expired(struct wheel_node *node, usec now)
 		g->drain.is_late = true;
 		list_for_each(&g->relay.live, x, struct exchange, link)
 		    exchange_abort(x, &relay_cause_DRAINED, NULL);
-		wheel_set(&g->relay.wheel, node, now + LAST_WORDS_USEC);
+		wheel_set(&g->relay.wheel, node, now + FINAL_FLUSH_USEC);
 		return;
 	}
 	clients_abort(&g->clients);
-	worker_nudge(&g->env);
+	worker_schedule_drain_check(&g->env);
 }
 
 void drain_open(struct gateway *g)
@@ -41,12 +41,12 @@ void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *conte
 	drain_check(g);
 }
 
-/* No exchange needs the origins any more. They have a moment to take the GOAWAY in. */
-static void part(struct gateway *g)
+/* The last exchange is over: sends GOAWAY to the origins, and gives it time to arrive. */
+static void close_origins(struct gateway *g)
 {
-	g->drain.is_parting = true;
-	upstream_part(&g->upstream);
-	wheel_set(&g->relay.wheel, &g->drain.timer, worker_now(&g->env) + LAST_WORDS_USEC);
+	g->drain.is_closing_origins = true;
+	upstream_shutdown(&g->upstream);
+	wheel_set(&g->relay.wheel, &g->drain.timer, worker_now(&g->env) + FINAL_FLUSH_USEC);
 	gateway_set_timer(g);
 }
 
@@ -56,12 +56,12 @@ void drain_check(struct gateway *g)
 	if (!g->env.is_draining || d->is_over || !clients_are_gone(&g->clients) ||
 	    g->relay.live_count > 0)
 		return;
-	if (!d->is_parting)
-		part(g);
+	if (!d->is_closing_origins)
+		close_origins(g);
 	if (!upstream_is_empty(&g->upstream) && !d->is_late)
 		return;
 	d->is_over = true;
-	g->env.is_draining = false; /* nothing is left to nudge for */
+	g->env.is_draining = false; /* no further drain check is needed */
 	upstream_close(&g->upstream);
 	gateway_reap(g);
 	d->drained(d->context);

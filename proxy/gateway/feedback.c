@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What came of each rule's pushes: told to the policy, which pauses rules for it, and counted. When
- * an offer is decided and when what became of it is over; nothing is decided here.
+ * Reports to the policy how each rule's pushes ended, and counts it; the policy pauses a rule of
+ * which too few pushes are used. Called when an offer is decided and when its push has ended.
  */
 #include "proxy/gateway/private.h"
 
-static void say_change(struct gateway *g, const struct policy_rule *rule, enum policy_change change)
+static void log_change(struct gateway *g, const struct policy_rule *rule, enum policy_change change)
 {
 	const struct policy_tally *t = &g->feedback.tallies[rule->index];
 	switch (change) {
@@ -26,7 +26,7 @@ static void say_change(struct gateway *g, const struct policy_rule *rule, enum p
 	}
 }
 
-static void note(struct gateway *g, const struct policy_rule *rule, struct policy_outcome outcome)
+static void report(struct gateway *g, const struct policy_rule *rule, struct policy_outcome outcome)
 {
 	if (!rule)
 		return;
@@ -38,12 +38,12 @@ static void note(struct gateway *g, const struct policy_rule *rule, struct polic
 	counters->wasted_bytes += is_used ? 0 : outcome.bytes;
 	counters->reset_usec += outcome.span;
 	outcome.now = g->relay.now;
-	say_change(g, rule, policy_feedback_note(&g->feedback, rule, &outcome));
+	log_change(g, rule, policy_feedback_note(&g->feedback, rule, &outcome));
 }
 
-static void note_event(struct gateway *g, const struct policy_rule *rule, enum policy_event event)
+static void report_event(struct gateway *g, const struct policy_rule *rule, enum policy_event event)
 {
-	note(g, rule, (struct policy_outcome){.event = event});
+	report(g, rule, (struct policy_outcome){.event = event});
 }
 
 void feedback_init(struct gateway *g)
@@ -64,16 +64,16 @@ static bool has_hint(const struct policy_verdict *v)
 
 void feedback_decided(struct gateway *g, const struct policy_verdict *verdict)
 {
-	note_event(g, verdict->rule, POLICY_EVENT_OFFERED);
+	report_event(g, verdict->rule, POLICY_EVENT_OFFERED);
 	if (has_hint(verdict))
-		note_event(g, verdict->rule, POLICY_EVENT_HINTED);
+		report_event(g, verdict->rule, POLICY_EVENT_HINTED);
 }
 
 void feedback_made(struct gateway *g, const struct exchange *push)
 {
 	const struct policy_verdict *v = &push->pushed.verdict;
 	feedback_decided(g, v);
-	note_event(g, v->rule,
+	report_event(g, v->rule,
 	    push->pushed.state == PUSH_HELD ? POLICY_EVENT_HELD : POLICY_EVENT_FORWARDED);
 }
 
@@ -81,13 +81,13 @@ void feedback_shadowed(void *context, struct exchange *parent, const struct poli
 {
 	struct gateway *g = context;
 	(void)parent;
-	note_event(g, verdict->rule, POLICY_EVENT_OFFERED);
-	if (verdict->reason == &policy_reason_SHADOW) /* else a guard would have been in its way */
-		note_event(g, verdict->rule, POLICY_EVENT_SHADOWED);
+	report_event(g, verdict->rule, POLICY_EVENT_OFFERED);
+	if (verdict->reason == &policy_reason_SHADOW) /* otherwise a guard would have refused it */
+		report_event(g, verdict->rule, POLICY_EVENT_SHADOWED);
 }
 
-/* What the origin promised itself is its own business; what we asked for should not have been. */
-static bool was_our_idea(const struct exchange *push)
+/* Only a push that we requested ourselves counts against its rule when it is withdrawn. */
+static bool is_requested_by_us(const struct exchange *push)
 {
 	return push->pushed.source != POLICY_RELAYED;
 }
@@ -100,12 +100,12 @@ void feedback_ended(struct gateway *g, const struct exchange *push, enum observe
 	} else if (outcome == OBSERVE_CLIENT_RESET) {
 		o.event = POLICY_EVENT_RESET;
 		o.span = g->relay.now - push->timing.started;
-	} else if (push->ending.cause == &relay_cause_POLICY && was_our_idea(push)) {
+	} else if (push->ending.cause == &relay_cause_POLICY && is_requested_by_us(push)) {
 		o.event = POLICY_EVENT_WITHDRAWN;
 	} else {
 		return; /* says nothing about the rule */
 	}
-	note(g, push->pushed.verdict.rule, o);
+	report(g, push->pushed.verdict.rule, o);
 }
 
 void feedback_held(struct gateway *g, const struct hold_note *held)
@@ -128,12 +128,13 @@ void feedback_held(struct gateway *g, const struct hold_note *held)
 		o.event = POLICY_EVENT_EXPIRED;
 		break;
 	case HOLD_WITHDRAWN:
-		o.event = was_our_idea(held->push) ? POLICY_EVENT_WITHDRAWN : POLICY_EVENT_EXPIRED;
+		o.event =
+		    is_requested_by_us(held->push) ? POLICY_EVENT_WITHDRAWN : POLICY_EVENT_EXPIRED;
 		break;
 	case HOLD_FAILED:
 	case HOLD_MISSED:
 	case HOLD_OUTCOME_COUNT:
 		return;
 	}
-	note(g, held->push->pushed.verdict.rule, o);
+	report(g, held->push->pushed.verdict.rule, o);
 }

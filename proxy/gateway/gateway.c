@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The data plane as a whole: how its parts begin and end, and what a loop pass does. */
+/* The data plane: opens and closes its parts in order, and runs the end of each loop pass. */
 #include "proxy/gateway/private.h"
 
 #include "proxy/base/ensure.h"
@@ -7,13 +7,13 @@
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
 
-/* Free heads kept for the swings of a busy worker. */
+/* Free heads that the pool keeps, because the load of a busy worker varies. */
 #define HEADS_KEPT 2048u
-/* Small chunks hold pieces that were copied; see LIMIT_COPY_BELOW_BYTES. */
+/* Free small chunks that the pool keeps; they hold copied pieces, see LIMIT_COPY_BELOW_BYTES. */
 #define SMALL_CHUNKS_KEPT 1024u
-/* The store of responses held for all clients has room for as much as so many connections. */
+/* The store shared by all clients may hold this many times what one connection's store may. */
 #define HOLD_SHARED_TIMES 16u
-/* A manifest that a build has written anew is in use after this time at the latest. */
+/* How often manifests are checked for changes. */
 #define MANIFESTS_CHECK_USEC (2 * USEC_PER_SEC)
 
 /* ---- the loop pass ---- */
@@ -45,7 +45,8 @@ void gateway_set_timer(struct gateway *g)
 	net_timer_set(&g->env.timer, next);
 }
 
-/* Before the dirty connections are written: nothing of this loop pass is needed any more. */
+/* Called after all events of a loop pass, before the dirty connections are written: no caller on the
+ * stack uses the objects that have ended. */
 static void on_pass(void *context)
 {
 	struct gateway *g = context;
@@ -55,7 +56,7 @@ static void on_pass(void *context)
 	memory_pressure_pass(g);
 	memory_trim_pass(g);
 	gateway_set_timer(g);
-	observe_tell_left_out(g->env.observe, g->relay.now);
+	observe_log_left_out(g->env.observe, g->relay.now);
 	drain_check(g);
 }
 
@@ -82,7 +83,7 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	list_init(&g->sockets);
 }
 
-/* With a pseudonym that others share, a chain of two gateways would look like a loop. */
+/* If all gateways had the same pseudonym, a request through two of them would look like a loop. */
 static struct slice make_pseudonym(struct gateway *g)
 {
 	const char *configured = g->env.conf->server.pseudonym;
@@ -114,7 +115,7 @@ static void open_relay(struct gateway *g, struct slice pseudonym)
 static void open_hold(struct gateway *g)
 {
 	const struct conf_server *c = &g->env.conf->server;
-	/* Responses that are kept in the hope of a request must leave room for requests. */
+	/* Held responses may never be requested: keep half of the memory for requests. */
 	budget_init(&g->hold_budget, &g->env.budget, c->memory_bytes / 2);
 	const struct hold_limits shared = {
 	    .count = c->hold_max_count * HOLD_SHARED_TIMES,
@@ -125,7 +126,7 @@ static void open_hold(struct gateway *g)
 	g->hold.shared.budget = &g->hold_budget;
 }
 
-static void say_manifest(void *context, const char *line)
+static void log_manifest(void *context, const char *line)
 {
 	struct gateway *g = context;
 	observe_log(g->env.observe, OBSERVE_WARN, "manifest %s", line);
@@ -134,7 +135,7 @@ static void say_manifest(void *context, const char *line)
 static void check_manifests(struct wheel_node *node, usec now)
 {
 	struct gateway *g = container_of(node, struct gateway, manifests_timer);
-	manifests_check(g->manifests, say_manifest, g);
+	manifests_check(g->manifests, log_manifest, g);
 	wheel_set(&g->relay.wheel, node, now + MANIFESTS_CHECK_USEC);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data plane of one worker as a whole: listeners, client connections, the relay, origins, and
- * what joins them. It is given its loop, its sockets and a const configuration; it has no globals.
+ * The data plane of one worker: it connects listeners, client connections, the relay and origin
+ * connections. The worker gives it a loop, sockets and a const configuration; it has no globals.
  */
 #ifndef PUSHGATE_GATEWAY_GATEWAY_H
 #define PUSHGATE_GATEWAY_GATEWAY_H
@@ -24,19 +24,19 @@ struct gateway_env {
 	 * server, or -1. NULL when no origin is demo:. */
 	int (*demo_connect)(void *context);
 	void *demo_context;
-	/* The HTTP versions to speak; NULL: all that the program knows. */
+	/* The HTTP versions that connections may speak; NULL: all of the program's. */
 	const struct session_protocol *const *protocols;
 };
 
-/* NULL on failure with a message (a certificate that cannot be read). */
+/* Returns NULL and writes a message to error on failure, such as an unreadable certificate. */
 struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t error_size);
-/* Accepts from fd (borrows) for this listen section. */
+/* Accepts connections from the listening socket fd (borrows) for this [listen] section. */
 void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd);
 /* Stops accepting, sends GOAWAY twice on every client connection, and calls drained(context) once
- * from the loop when the last exchange is over or the deadline has come (what is left then is
- * reset). */
+ * from the loop: after the last exchange, or after the deadline, when the exchanges left are
+ * reset. */
 void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *context), void *context);
-/* Ends everything at once. */
+/* Closes every connection at once and frees the gateway. */
 void gateway_free(struct gateway *g);
 /* `pushgate trace`, see clients_trace. Takes socket unless it returns false. */
 bool gateway_trace(struct gateway *g, const struct cidr *from, usec until, int socket);

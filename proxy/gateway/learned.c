@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeding the learned table: which page was asked for, what the same client asked for next, and
- * what became of what was offered. The table belongs to the worker; the first worker keeps it in a
- * file over restarts, where an operator also reads what is proposed.
+ * Updates the learned table: which page a client requested, which resources it requested next, and
+ * whether it used what was offered. Each worker has its own table; the first worker saves its table
+ * to a file, for restarts and for the operator to read.
  */
 #include "proxy/gateway/private.h"
 
 #include <stdlib.h>
 
-/* The file is written anew so often. */
+/* How often the file is written. */
 #define SAVE_USEC (60 * USEC_PER_SEC)
 
-static void say(struct gateway *g, FILE *errors, char **said)
+/* Logs the first message that was written to `errors`, and closes it. */
+static void log_messages(struct gateway *g, FILE *errors, char **messages)
 {
 	fclose(errors);
-	if (*said && **said)
+	if (*messages && **messages)
 		observe_log(g->env.observe, OBSERVE_WARN, "learned: %.*s",
-		    (int)strcspn(*said, "\n"), *said);
-	free(*said);
-	*said = NULL;
+		    (int)strcspn(*messages, "\n"), *messages);
+	free(*messages);
+	*messages = NULL;
 }
 
 static void save(struct gateway *g)
 {
-	char *said = NULL;
+	char *messages = NULL;
 	size_t length = 0;
-	FILE *errors = open_memstream(&said, &length);
+	FILE *errors = open_memstream(&messages, &length);
 	if (!errors)
 		return;
 	offer_learned_save(g->learned, g->env.conf->server.learned_file, g->relay.now, errors);
-	say(g, errors, &said);
+	log_messages(g, errors, &messages);
 }
 
 static void save_expired(struct wheel_node *node, usec now)
@@ -39,7 +40,7 @@ static void save_expired(struct wheel_node *node, usec now)
 	wheel_set(&g->relay.wheel, node, now + SAVE_USEC);
 }
 
-static bool is_asked_for(const struct conf *conf)
+static bool uses_learned(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->preload_count; i++)
 		if (conf->preloads[i].learned != CONF_LEARNED_OFF)
@@ -50,19 +51,19 @@ static bool is_asked_for(const struct conf *conf)
 void learned_open(struct gateway *g)
 {
 	const char *file = g->env.conf->server.learned_file;
-	char *said = NULL;
+	char *messages = NULL;
 	size_t length = 0;
 	wheel_node_init(&g->learned_timer, save_expired);
-	if (!is_asked_for(g->env.conf))
+	if (!uses_learned(g->env.conf))
 		return;
 	const struct offer_learned_options defaults = {0};
 	g->learned = offer_learned_new(&defaults, g->env.seed, &g->env.budget);
 	g->offers.learned = g->learned;
-	FILE *errors = file ? open_memstream(&said, &length) : NULL;
+	FILE *errors = file ? open_memstream(&messages, &length) : NULL;
 	if (!errors)
 		return;
 	offer_learned_load(g->learned, file, g->relay.now, errors);
-	say(g, errors, &said);
+	log_messages(g, errors, &messages);
 	if (g->env.observe->worker == 0)
 		wheel_set(&g->relay.wheel, &g->learned_timer, g->relay.now + SAVE_USEC);
 }
@@ -78,7 +79,7 @@ void learned_close(struct gateway *g)
 	g->learned = NULL;
 }
 
-/* An IPv4 address or an IPv6 /64: what one client is, whatever its connections. */
+/* Identifies a client on all of its connections: its IPv4 address or its IPv6 /64. */
 static struct slice client_of(const struct exchange *x)
 {
 	return slice_of(x->context.client.bytes, x->context.client.family == 4   ? 4
@@ -119,7 +120,7 @@ void learned_offered(struct gateway *g, const struct exchange *page, struct slic
 	offer_learned_on_outcome(g->learned, &view, path, OFFER_LEARNED_OFFERED, g->relay.now);
 }
 
-/* A request of the client's own, answered; or a push from the table, over. */
+/* Records a client's own request that was answered, or the result of a push from the table. */
 void learned_ended(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
 {
 	if (!g->learned || x->context.came_through)
@@ -134,14 +135,14 @@ void learned_ended(struct gateway *g, const struct exchange *x, enum observe_out
 	if (x->pushed.source != POLICY_LEARNED || !page)
 		return;
 	const struct offer_learned_request view = request_of(page);
-	bool is_taken = x->pushed.state == PUSH_DONE || x->pushed.state == PUSH_CLAIMED;
-	enum offer_learned_outcome came = OFFER_LEARNED_OFFERED;
+	bool is_used = x->pushed.state == PUSH_DONE || x->pushed.state == PUSH_CLAIMED;
+	enum offer_learned_outcome result = OFFER_LEARNED_OFFERED;
 	if (x->pushed.verdict.reason == &policy_reason_STATUS)
-		came = OFFER_LEARNED_GONE;
+		result = OFFER_LEARNED_GONE;
 	else if (outcome == OBSERVE_CLIENT_RESET)
-		came = OFFER_LEARNED_REFUSED;
-	else if (is_taken)
-		came = OFFER_LEARNED_TAKEN;
-	if (came != OFFER_LEARNED_OFFERED) /* that was told when it was */
-		offer_learned_on_outcome(g->learned, &view, x->request->path, came, g->relay.now);
+		result = OFFER_LEARNED_REFUSED;
+	else if (is_used)
+		result = OFFER_LEARNED_TAKEN;
+	if (result != OFFER_LEARNED_OFFERED) /* learned_offered has recorded the offer itself */
+		offer_learned_on_outcome(g->learned, &view, x->request->path, result, g->relay.now);
 }

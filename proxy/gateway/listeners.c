@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sockets from which connections are accepted, each for one listen section. For a while a worker
- * may accept from the sockets of one that died.
+ * Listening sockets, each for one [listen] section. A worker may have several for one section: it
+ * also accepts from the sockets of a worker that died until that is replaced.
  */
 #include "proxy/gateway/private.h"
 

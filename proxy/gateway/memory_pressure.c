@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is given up when the worker's memory runs short, the cheapest first:
+ * Sheds load when the worker's memory is short, what costs least first:
  *
- *   1. held responses that no request has asked for, oldest first;
- *   2. pushes: none is made any more, and those that have not begun end, oldest first;
- *   3. connections of clients that are idle, longest first;
- *   4. exchanges of which nothing, or next to nothing, has moved for a while, and connections of
- *      clients that have left heads and promises unread for as long.
+ *   1. held responses that no request has claimed, oldest first;
+ *   2. pushes: no new ones are made, and those that have not begun are ended, oldest first;
+ *   3. idle client connections, longest idle first;
+ *   4. exchanges that make no or almost no progress, and client connections that have left heads and
+ *      promises unread for some time.
  *
- * It begins at a mark below the limit and goes on until a lower mark, a bounded number in each loop
- * pass. Above the limit itself requests are refused as well, for the clients to send once more, and
- * at last connections. Bytes that the windows had let in before may still come; an eighth above the
- * limit nothing is read from origins until those bytes have left or were shed. As memory comes back
- * everything is as it was.
+ * Shedding starts at a high mark below the limit and stops at a low mark; each loop pass sheds a
+ * bounded number of objects. Above the limit itself requests are refused with REFUSED_STREAM (the
+ * client may retry them), and then connections. Bytes that fit into windows opened before may still
+ * arrive: an eighth above the limit, reading from origins pauses until the worker is below the limit.
  */
 #include "proxy/gateway/private.h"
 
-/* In sixteenths of the limit. */
+/* The two marks, in sixteenths of the limit. */
 #define HIGH_SIXTEENTHS 14u
 #define LOW_SIXTEENTHS 13u
 
-/* Most objects that end, and exchanges that are looked at, in one go. */
+/* Bounds for one loop pass: objects shed for one read, and exchanges examined. */
 #define SHED_AT_ONCE 64u
-#define LOOKS_AT_ONCE 256u
+#define CHECKS_AT_ONCE 256u
 
-/* A connection that has just come is about to ask for something. */
+/* A connection that is idle for a shorter time may be about to send a request. */
 #define IDLE_LEAST_USEC USEC_PER_SEC
 #define STALLED_USEC (2 * USEC_PER_SEC)
 /* The peer reads so slowly that the queued bytes would need longer than this: treat the exchange as
  * stalled. */
 #define TAKEN_WITHIN_USEC (10 * USEC_PER_SEC)
-/* Of heads and promises that a client leaves unread: no exchange alone can give them back. */
+/* A client that leaves this much of heads and promises unread loses its connection: ending a single
+ * exchange would not free them. */
 #define UNREAD_BYTES 65536u
-/* While memory is short: a connection or exchange that was not idle or stalled for long enough may
- * be so the next time. */
-#define LOOK_AGAIN_USEC (250 * USEC_PER_MSEC)
-#define SAY_AGAIN_USEC (10 * USEC_PER_SEC)
+/* While memory is short the worker checks this often whether further connections have become idle or
+ * exchanges stalled. */
+#define RECHECK_USEC (250 * USEC_PER_MSEC)
+#define LOG_INTERVAL_USEC (10 * USEC_PER_SEC)
 
-/* Objects that have ended give their memory back at the end of a loop pass, or a little later. */
+/* Whether memory would be above the low mark even after all ended objects are freed. */
 static bool is_high(const struct gateway *g)
 {
 	const struct memory_pressure *p = &g->pressure;
@@ -45,9 +45,9 @@ static bool is_high(const struct gateway *g)
 	       p->low_bytes + p->leaving_bytes + g->clients.closing_bytes;
 }
 
-/* ---- the kinds ---- */
+/* ---- what is shed ---- */
 
-static void end(struct gateway *g, struct exchange *x, const struct relay_cause *cause)
+static void end_exchange(struct gateway *g, struct exchange *x, const struct relay_cause *cause)
 {
 	exchange_abort(x, cause, NULL);
 	if (exchange_is_over(x))
@@ -60,11 +60,11 @@ static bool shed_push(struct gateway *g)
 	g->relay.makes_no_pushes = true;
 	if (!x)
 		return false;
-	end(g, x, &relay_cause_SHED);
+	end_exchange(g, x, &relay_cause_SHED);
 	return true;
 }
 
-/* The time `span` ago; 0 when the worker is younger than that, which is before everything. */
+/* The time `span` ago; 0, which is before all others, if the worker is younger than that. */
 static usec ago(const struct gateway *g, usec span)
 {
 	return g->relay.now > span ? g->relay.now - span : 0;
@@ -75,7 +75,7 @@ static bool shed_idle(struct gateway *g)
 	return clients_shed_idle(&g->clients, ago(g, IDLE_LEAST_USEC));
 }
 
-static bool is_old(const struct gateway *g, const struct flow *f)
+static bool is_too_slow(const struct gateway *g, const struct flow *f)
 {
 	usec now = g->relay.now;
 	if (f->body.bytes == 0 || now < clock_after(f->taken.since, STALLED_USEC))
@@ -88,21 +88,22 @@ static bool is_old(const struct gateway *g, const struct flow *f)
 static bool is_stalled(struct gateway *g, const struct exchange *x)
 {
 	usec since = ago(g, STALLED_USEC);
-	return (is_old(g, &x->download) && client_is_stuck(x, since)) ||
-	       (is_old(g, &x->upload) && origin_is_stuck(x, since));
+	return (is_too_slow(g, &x->download) && client_is_stuck(x, since)) ||
+	       (is_too_slow(g, &x->upload) && origin_is_stuck(x, since));
 }
 
-/* Goes through all exchanges, some in each loop pass. */
+/* Examines a bounded number of exchanges; each is moved to the end of the list, so that the next
+ * loop pass goes on with others. */
 static bool shed_stalled(struct gateway *g)
 {
 	struct list *live = &g->relay.live;
-	while (g->pressure.looks > 0 && !list_is_empty(live)) {
+	while (g->pressure.checks_left > 0 && !list_is_empty(live)) {
 		struct exchange *x = list_first(live, struct exchange, link);
-		g->pressure.looks--;
+		g->pressure.checks_left--;
 		list_remove(&x->link);
 		list_append(live, &x->link);
 		if (is_stalled(g, x)) {
-			end(g, x, &relay_cause_MEMORY_STALLED);
+			end_exchange(g, x, &relay_cause_MEMORY_STALLED);
 			return true;
 		}
 		if (client_shed_unread(x, UNREAD_BYTES, ago(g, STALLED_USEC)))
@@ -116,36 +117,36 @@ static bool shed_one(struct gateway *g)
 	return hold_shed(&g->hold) || shed_push(g) || shed_idle(g) || shed_stalled(g);
 }
 
-/* ---- when ---- */
+/* ---- when to shed ---- */
 
-/* The bytes wait in the origins' sockets then; sheds in the meantime need nothing from origins. */
-static void hold_back(struct gateway *g, bool on)
+/* Unread bytes stay in the kernel; nothing that is shed meanwhile needs bytes from origins. */
+static void pause_origins(struct gateway *g, bool is_paused)
 {
-	g->pressure.holds_back = on;
-	upstream_hold_reading(&g->upstream, on);
+	g->pressure.pauses_origins = is_paused;
+	upstream_pause_reading(&g->upstream, is_paused);
 }
 
-static void begins(struct gateway *g)
+static void enter_shortage(struct gateway *g)
 {
 	struct memory_pressure *p = &g->pressure;
 	g->env.memory_is_short = true;
-	if (g->relay.now < p->says_again)
+	if (g->relay.now < p->next_log)
 		return;
-	p->says_again = g->relay.now + SAY_AGAIN_USEC;
+	p->next_log = g->relay.now + LOG_INTERVAL_USEC;
 	observe_log(g->env.observe, OBSERVE_WARN,
-	    "memory is short: %zu of %zu bytes are in use; what costs least goes",
+	    "memory is short: %zu of %zu bytes are in use; shedding what costs least",
 	    g->env.budget.used_bytes, g->env.budget.limit_bytes);
 }
 
-/* So much memory is in use that something has to go. */
+/* env->shed: called after each read while memory is short. */
 static void shed(struct worker_env *env)
 {
 	struct gateway *g = container_of(env, struct gateway, env);
 	struct memory_pressure *p = &g->pressure;
 	if (!env->memory_is_short)
-		begins(g);
-	if (!p->holds_back && budget_is_far_overdrawn(&env->budget))
-		hold_back(g, true);
+		enter_shortage(g);
+	if (!p->pauses_origins && budget_is_far_overdrawn(&env->budget))
+		pause_origins(g, true);
 	for (unsigned left = SHED_AT_ONCE; left > 0; left--)
 		if (!is_high(g) || !shed_one(g))
 			return;
@@ -166,13 +167,13 @@ void memory_pressure_pass(struct gateway *g)
 	const struct budget *b = &g->env.budget;
 	p->leaving_bytes = 0;
 	p->has_more = false;
-	p->looks =
-	    g->relay.live_count < LOOKS_AT_ONCE ? (unsigned)g->relay.live_count : LOOKS_AT_ONCE;
+	p->checks_left =
+	    g->relay.live_count < CHECKS_AT_ONCE ? (unsigned)g->relay.live_count : CHECKS_AT_ONCE;
 	g->env.observe->counters->memory_used = b->used_bytes;
 	if (g->env.memory_is_short && b->used_bytes <= p->low_bytes)
 		g->env.memory_is_short = g->relay.makes_no_pushes = false;
-	if (p->holds_back && b->used_bytes <= b->limit_bytes)
-		hold_back(g, false);
+	if (p->pauses_origins && b->used_bytes <= b->limit_bytes)
+		pause_origins(g, false);
 	worker_check_memory(&g->env);
 }
 
@@ -181,5 +182,5 @@ usec memory_pressure_due(const struct gateway *g)
 	const struct memory_pressure *p = &g->pressure;
 	if (!g->env.memory_is_short)
 		return USEC_NEVER;
-	return p->has_more ? g->relay.now : g->relay.now + LOOK_AGAIN_USEC;
+	return p->has_more ? g->relay.now : g->relay.now + RECHECK_USEC;
 }

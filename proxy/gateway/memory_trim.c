@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that a peak needed goes back to the system: the spares that nothing has used since, and the
- * pages that malloc keeps between blocks in use. So what a worker holds follows what it uses, and an
- * attack that is over costs nothing any more. The walk through the heap takes a moment (40 ms for
- * 400 MB in a hundred thousand holes): it is done some time after the peak, and only when it can win
- * much beside what stays in use.
+ * Returns memory to the system after a peak: spares that were not used since, and free pages that
+ * malloc keeps. So the memory of a worker goes down again after an attack. malloc_trim walks the
+ * whole heap (40 ms for 400 MB in a hundred thousand holes): it runs some time after the peak, and
+ * only if it can free much in comparison with the memory in use.
  */
 #include "proxy/gateway/private.h"
 #include <malloc.h>
 
 #define WORTHWHILE_BYTES ((size_t)4 << 20)
-/* Another peak that comes sooner finds everything in place. */
-#define REST_USEC (10 * USEC_PER_SEC)
-/* At the heap's end: for what comes next. */
+/* The delay after a peak: if another one comes sooner, the memory is still there. */
+#define TRIM_DELAY_USEC (10 * USEC_PER_SEC)
+/* Free memory that malloc_trim leaves at the end of the heap, for the next allocations. */
 #define PAD_BYTES ((size_t)1 << 20)
 
 static bool is_worthwhile(const struct gateway *g)
 {
 	const struct budget *b = &g->env.budget;
-	size_t behind = g->trim.freed_bytes + b->peak_bytes - b->used_bytes;
-	return behind >= WORTHWHILE_BYTES && behind >= b->used_bytes / 2;
+	size_t unused = g->trim.freed_bytes + b->peak_bytes - b->used_bytes;
+	return unused >= WORTHWHILE_BYTES && unused >= b->used_bytes / 2;
 }
 
 static void free_spares(struct gateway *g)
@@ -28,7 +27,7 @@ static void free_spares(struct gateway *g)
 			       http_head_pool_trim(g->env.heads);
 }
 
-static void look(struct wheel_node *timer, usec now)
+static void trim(struct wheel_node *timer, usec now)
 {
 	struct gateway *g = container_of(timer, struct gateway, trim.timer);
 	(void)now;
@@ -45,14 +44,14 @@ void memory_trim_pass(struct gateway *g)
 {
 	if (g->trim.timer.deadline != USEC_NEVER || !is_worthwhile(g))
 		return;
-	/* Those that are kept from now on are counted from now on. */
+	/* Frees the spares of the peak now; `trim` then frees those that were not used in between. */
 	free_spares(g);
-	wheel_set(&g->relay.wheel, &g->trim.timer, g->relay.now + REST_USEC);
+	wheel_set(&g->relay.wheel, &g->trim.timer, g->relay.now + TRIM_DELAY_USEC);
 }
 
 void memory_trim_open(struct gateway *g)
 {
-	wheel_node_init(&g->trim.timer, look);
+	wheel_node_init(&g->trim.timer, trim);
 }
 
 void memory_trim_close(struct gateway *g)

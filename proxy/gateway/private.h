@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of gateway/ share: the data plane and its parts.
+ * Private to gateway/: the data plane and its parts.
  *
  *   gateway ─┬─ worker_env: loop, configuration, memory, time
  *            ├─ listeners (sockets) ──► clients ─── client connections ─── downstream legs
  *            ├─ relay ─── exchanges, held responses
  *            └─ upstream ─── pools ─── origin connections ─── upstream legs
  *
- * Everything dies at the end of a loop pass, on env.dead or in relay_reap.
+ * Objects that have ended are freed at the end of the loop pass: by relay_reap, or from env.dead.
  */
 #ifndef PUSHGATE_GATEWAY_PRIVATE_H
 #define PUSHGATE_GATEWAY_PRIVATE_H
@@ -16,27 +16,27 @@
 #include "proxy/gateway/gateway.h"
 #include "proxy/upstream/upstream.h"
 
-/* What is done while the worker's memory is short (memory_pressure.c). */
+/* The state of shedding while the worker's memory is short (memory_pressure.c). */
 struct memory_pressure {
-	size_t low_bytes;     /* it begins at env.memory_high_bytes and is over here */
-	size_t leaving_bytes; /* given back with this loop pass */
-	unsigned looks;       /* exchanges that may still be looked at in this loop pass */
-	bool has_more;
-	bool holds_back; /* nothing is read from origins */
-	usec says_again; /* the next line about it in the error log */
+	size_t low_bytes;     /* shedding starts at env.memory_high_bytes and stops here */
+	size_t leaving_bytes; /* will be freed at the end of this loop pass */
+	unsigned checks_left; /* exchanges that may still be examined in this loop pass */
+	bool has_more;        /* the limit of one loop pass was reached: go on in the next one */
+	bool pauses_origins;  /* reading from origins is paused */
+	usec next_log;        /* no warning in the error log before this time */
 };
 
-/* Memory that a peak needed and that is unused now (memory_trim.c). */
+/* Returns unused memory to the system after a peak (memory_trim.c). */
 struct memory_trim {
 	struct wheel_node timer; /* set after a peak */
-	size_t freed_bytes;      /* of spares: malloc has them, the system not yet */
+	size_t freed_bytes;      /* spares that were freed but that malloc still keeps */
 };
 
-/* The end in good order (drain.c). */
+/* The graceful end of the worker (drain.c). */
 struct drain {
-	bool is_over;    /* `drained` was called */
-	bool is_late;    /* the deadline has passed */
-	bool is_parting; /* the origins have been told */
+	bool is_over;            /* `drained` was called */
+	bool is_late;            /* the deadline has passed */
+	bool is_closing_origins; /* GOAWAY was sent to the origins */
 	struct wheel_node timer;
 	void (*drained)(void *context);
 	void *context;
@@ -47,13 +47,13 @@ struct gateway {
 	struct relay relay;
 	struct clients clients;
 	struct upstream upstream;
-	struct hold hold;                /* responses kept for the clients' own requests */
-	struct budget hold_budget;       /* the part of the worker's memory that they may take */
-	struct policy_feedback feedback; /* what came of the rules' pushes */
-	struct offer_env offers;         /* borrows of the members below */
+	struct hold hold;                /* the held responses */
+	struct budget hold_budget;       /* the part of the worker's memory that they may use */
+	struct policy_feedback feedback; /* how many of each rule's pushes were used */
+	struct offer_env offers;         /* borrows the members below */
 	struct router *router;
 	struct manifests *manifests;   /* owned */
-	struct offer_learned *learned; /* owned; NULL: no [preload] section asks for it */
+	struct offer_learned *learned; /* owned; NULL: no [preload] section uses it */
 	struct wheel_node learned_timer, manifests_timer;
 	struct list sockets; /* struct listener_socket */
 	struct memory_pressure pressure;
@@ -65,12 +65,12 @@ struct gateway {
 
 /* ---- gateway.c ---- */
 
-void gateway_reap(struct gateway *g);      /* frees what has died in this loop pass */
+void gateway_reap(struct gateway *g);      /* frees the objects that ended in this loop pass */
 void gateway_set_timer(struct gateway *g); /* to the nearest deadline */
 
 /* ---- listeners.c ---- */
 
-void listeners_stop(struct gateway *g); /* accepts no more; the sockets are the master's */
+void listeners_stop(struct gateway *g); /* stops accepting; the master owns the sockets */
 
 /* ---- request.c ---- */
 
@@ -81,7 +81,7 @@ void gateway_request(void *gateway, struct exchange *x);
 extern const struct relay_ops gateway_relay_ops;
 extern const struct hold_ops gateway_hold_ops;
 
-/* ---- promise.c: the facts of an offer, and what is noted once it is decided ---- */
+/* ---- promise.c: the facts of an offer; counts and logs once it is decided ---- */
 
 void promise_facts(void *gateway, struct exchange *parent, struct http_head *promised,
     struct policy_offer *offer, struct relay_place *place);
@@ -89,7 +89,7 @@ void promise_decided(void *gateway, struct exchange *parent, const struct policy
     struct policy_verdict verdict);
 void promise_made(void *gateway, struct exchange *push);
 
-/* ---- feedback.c: what came of the rules' pushes ---- */
+/* ---- feedback.c: reports the results of pushes to the policy ---- */
 
 void feedback_init(struct gateway *g);
 void feedback_fini(struct gateway *g);
@@ -100,27 +100,27 @@ void feedback_shadowed(
 void feedback_ended(struct gateway *g, const struct exchange *push, enum observe_outcome outcome);
 void feedback_held(struct gateway *g, const struct hold_note *held);
 
-/* ---- learned.c: feeding the learned table ---- */
+/* ---- learned.c: updates the learned table ---- */
 
 void learned_open(struct gateway *g);
 void learned_close(struct gateway *g);
-void learned_view(struct gateway *g, const struct exchange *x); /* a request has come */
+void learned_view(struct gateway *g, const struct exchange *x); /* a request has arrived */
 void learned_offered(struct gateway *g, const struct exchange *page, struct slice path);
 void learned_ended(struct gateway *g, const struct exchange *x, enum observe_outcome outcome);
 
 /* ---- memory_pressure.c ---- */
 
 void memory_pressure_open(struct gateway *g);
-/* The end of a loop pass, after the reaper. */
+/* Call at the end of each loop pass, after gateway_reap. */
 void memory_pressure_pass(struct gateway *g);
-/* When another loop pass shall come although nothing happens; USEC_NEVER: not. */
+/* When the next loop pass must run even without an event; USEC_NEVER: memory is not short. */
 usec memory_pressure_due(const struct gateway *g);
 
 /* ---- memory_trim.c ---- */
 
 void memory_trim_open(struct gateway *g);
 void memory_trim_close(struct gateway *g);
-void memory_trim_pass(struct gateway *g); /* the end of a loop pass */
+void memory_trim_pass(struct gateway *g); /* call at the end of each loop pass */
 
 /* ---- access_record.c ---- */
 
@@ -130,6 +130,6 @@ void access_record_held(void *gateway, const struct hold_note *note);
 /* ---- drain.c ---- */
 
 void drain_open(struct gateway *g);
-void drain_check(struct gateway *g); /* is it over? */
+void drain_check(struct gateway *g); /* ends the drain after the last exchange */
 
 #endif

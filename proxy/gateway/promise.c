@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What joins both connections of a push: the facts that the policy is asked about (offer/context.c
- * gathers most of them), and what is noted, counted and logged once an offer is decided.
+ * The parts of a push decision that need both connections: gathers the facts for the policy (most of
+ * them in offer/context.c), and counts and logs the decision.
  */
 #include "proxy/gateway/private.h"
 
@@ -9,8 +9,8 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
     struct policy_offer *offer, struct relay_place *place)
 {
 	struct gateway *g = context;
-	struct client_facts room;
-	offer_context(&g->offers, client_facts(parent, &room), parent, promised, offer, place);
+	struct client_facts facts;
+	offer_context(&g->offers, client_facts(parent, &facts), parent, promised, offer, place);
 	offer->known = client_diary_knows(parent, promised);
 	if (offer->source != POLICY_RELAYED)
 		return;

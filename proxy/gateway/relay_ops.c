@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the relay asks of the gateway: to which origin a request goes, what is done to a response's head,
- * and how long anything may take by the configuration of both sides.
+ * The relay's callbacks (struct relay_ops, struct hold_ops): dispatches requests to origins, edits
+ * response heads, and looks up timeouts in the configuration of both sides.
  */
 #include "proxy/gateway/private.h"
 
@@ -16,9 +16,9 @@ static struct slice date(void *context)
 static void dispatch(void *context, struct exchange *x)
 {
 	struct gateway *g = context;
-	struct client_facts room;
+	struct client_facts facts;
 	upstream_dispatch(
-	    &g->upstream, x, offer_wants_pushes(&g->offers, client_facts(x, &room), x));
+	    &g->upstream, x, offer_wants_pushes(&g->offers, client_facts(x, &facts), x));
 }
 
 static void undispatch(void *context, struct exchange *x)
@@ -51,9 +51,9 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	case RELAY_TIMEOUT_BODY_UP:
 		return l ? l->body_timeout : 0;
 	case RELAY_TIMEOUT_TAKE_DOWN:
-		return client_take_limit(x);
+		return client_stall_limit(x);
 	case RELAY_TIMEOUT_TAKE_UP:
-		return origin_take_limit(x);
+		return origin_stall_limit(x);
 	case RELAY_TIMEOUT_PUSH_START:
 		return g->env.conf->server.push_start_timeout;
 	case RELAY_TIMEOUT_QUEUE:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of a request: refused here, answered from a held response, or sent to its origin. */
+/* Handles a new request: refuses it, answers it from a held response, or sends it to its origin. */
 #include "proxy/gateway/private.h"
 
 void gateway_request(void *context, struct exchange *x)
@@ -14,9 +14,9 @@ void gateway_request(void *context, struct exchange *x)
 	if (!list_is_empty(&g->hold.used) && hold_claim(&g->hold, x))
 		return;
 	if (g->env.conf->preload_count > 0) {
-		struct client_facts room;
+		struct client_facts facts;
 		learned_view(g, x);
-		offer_on_request(&g->offers, client_facts(x, &room), x);
+		offer_on_request(&g->offers, client_facts(x, &facts), x);
 	}
 	if (!exchange_is_over(x))
 		exchange_dispatch(x);

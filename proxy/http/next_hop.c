@@ -168,6 +168,7 @@ void http_head_strip_hop(struct http_head *head)
 struct http_head *http_head_overlay(const struct http_head *head)
 {
 	struct http_head *overlay = http_head_new_like(head);
+	overlay->authority_from_host = false; /* Host is not among the fields any more */
 	keep_end_to_end(head, overlay);
 	return overlay;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Socket addresses and their text. Names are resolved at the start only, see net_resolve. */
+/* Socket addresses and their text form. Names are resolved only at the start, see net_resolve. */
 #include "proxy/base/ensure.h"
 #include "proxy/net/net.h"
 #include <arpa/inet.h>
@@ -55,7 +55,7 @@ const char *net_address_parse(struct slice text, struct net_address *a)
 	uint64_t port;
 	if (!slice_to_number(slice_from(text, colon), 65535, &port))
 		return "the port is not a number up to 65535";
-	struct address ip = {.family = 6}; /* "*": any, and IPv4 as well */
+	struct address ip = {.family = 6}; /* for "*": ::, which listens for IPv4 as well */
 	if (slice_equal(host, SLICE("*"))) {
 		set_ip(a, &ip, (uint16_t)port);
 		return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections: their life from the first call to the reaper, and what the owner may ask them.
- * Reading, sending, closing and TLS have files of their own. Nothing here calls the owner from
- * inside a call of the owner's: what is known at once is told in the next loop pass.
+ * Connections: made, connected, aborted and freed, and their queries. Reading, sending, closing and
+ * TLS have their own files. Nothing here calls the owner from within a call of the owner's: what is
+ * known immediately is reported in the next loop pass.
  */
 #include "proxy/net/conn.h"
 #include "proxy/base/ensure.h"
@@ -12,8 +12,8 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 
-/* Unsent bytes that the kernel may hold for a client: what is decided late is decided well, but
- * the socket must not run dry between two turns. */
+/* Unsent bytes that the kernel may buffer for a connection (TCP_NOTSENT_LOWAT): few, so that a more
+ * urgent stream can still go first; enough that the socket does not run empty between loop passes. */
 #define NOTSENT_LOWAT_BYTES 65536
 
 static bool is_tcp(const struct net_address *a)
@@ -25,15 +25,15 @@ static void conn_event(struct ev_loop *ev, ev_io *io, int events)
 {
 	(void)ev;
 	struct net_conn *c = io->data;
-	if (events & EV_ERROR) { /* the kernel refuses to watch it, and libev has stopped */
-		net_conn_end(c, NET_END_ERROR, "no event can be had for the socket");
+	if (events & EV_ERROR) { /* the kernel refused to watch the socket; libev has stopped */
+		net_conn_end(c, NET_END_ERROR, "the kernel refused to watch the socket");
 		return;
 	}
 	if (c->phase == NET_PHASE_CONNECTING) {
-		net_conn_look_again(c);
+		net_conn_recheck(c);
 		return;
 	}
-	if ((events & EV_WRITE) && c->rest && net_conn_drain(c))
+	if ((events & EV_WRITE) && c->unsent && net_conn_drain(c))
 		net_conn_arm(c);
 	if (events & EV_READ)
 		net_conn_readable(c);
@@ -60,7 +60,7 @@ void net_conn_arm(struct net_conn *c)
 	case NET_PHASE_DEAD:
 		break;
 	}
-	if (c->rest && c->phase != NET_PHASE_FAILED && c->phase != NET_PHASE_DEAD)
+	if (c->unsent && c->phase != NET_PHASE_FAILED && c->phase != NET_PHASE_DEAD)
 		events |= EV_WRITE;
 	struct ev_loop *ev = c->loop->ev;
 	if (ev_is_active(&c->io) && (c->io.events & (EV_READ | EV_WRITE)) == events)
@@ -83,9 +83,9 @@ static struct net_conn *conn_new(
 	c->fd = -1;
 	c->batch_bytes = NET_BATCH_BYTES;
 	list_init(&c->dirty);
-	list_init(&c->again);
-	list_init(&c->place);
-	list_append(&l->live, &c->place);
+	list_init(&c->recheck);
+	list_init(&c->owner_link);
+	list_append(&l->live, &c->owner_link);
 	ev_init(&c->io, conn_event);
 	c->io.data = c;
 	return c;
@@ -93,7 +93,7 @@ static struct net_conn *conn_new(
 
 static void set_option(struct net_conn *c, int level, int name, int value)
 {
-	/* A socket that does not know the option works without it. */
+	/* A socket that does not support the option works without it. */
 	(void)net_sys_setsockopt(c->fd, level, name, &value, sizeof(value));
 }
 
@@ -103,7 +103,7 @@ struct net_conn *net_conn_new(
 	struct net_conn *c = conn_new(l, tls, ops, owner);
 	c->fd = fd;
 	struct net_address peer;
-	(void)net_conn_peer(c, &peer); /* gone already: the first read will say so */
+	(void)net_conn_peer(c, &peer); /* if the peer is gone, the first read reports it */
 	c->is_tcp = is_tcp(&peer);
 	if (c->is_tcp) {
 		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -128,7 +128,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	c->phase = NET_PHASE_CONNECTING;
 	c->is_tcp = is_tcp(to);
 	c->server_name = server_name ? memory_strdup(server_name) : NULL;
-	/* The root's dot is no part of SNI (RFC 6066 3), nor of the names in certificates. */
+	/* A trailing dot is not part of SNI (RFC 6066 3), nor of the names in certificates. */
 	size_t length = server_name ? strlen(server_name) : 0;
 	if (length > 1 && server_name[length - 1] == '.')
 		c->server_name[length - 1] = '\0';
@@ -136,16 +136,16 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	c->fd = net_sys_socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->fd < 0) {
 		c->connect_errno = errno;
-		net_conn_again(c);
+		net_conn_schedule_recheck(c);
 		return c;
 	}
 	if (c->is_tcp)
 		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
 	int r = net_sys_connect(c->fd, (const struct sockaddr *)&to->storage, to->length);
-	/* An interrupted one goes on by itself (POSIX). */
+	/* An interrupted connect continues asynchronously (POSIX). */
 	if (r == 0 || (errno != EINPROGRESS && errno != EINTR)) {
 		c->connect_errno = r == 0 ? 0 : errno;
-		net_conn_again(c);
+		net_conn_schedule_recheck(c);
 		return c;
 	}
 	net_conn_arm(c);
@@ -183,14 +183,14 @@ static void connect_done(struct net_conn *c)
 	}
 }
 
-void net_conn_again(struct net_conn *c)
+void net_conn_schedule_recheck(struct net_conn *c)
 {
-	if (!list_is_linked(&c->again))
-		list_append(&c->loop->again, &c->again);
-	net_loop_hurry(c->loop);
+	if (!list_is_linked(&c->recheck))
+		list_append(&c->loop->recheck, &c->recheck);
+	net_loop_run_again(c->loop);
 }
 
-void net_conn_look_again(struct net_conn *c)
+void net_conn_recheck(struct net_conn *c)
 {
 	if (c->phase == NET_PHASE_CONNECTING)
 		connect_done(c);
@@ -213,9 +213,9 @@ void net_conn_end(struct net_conn *c, enum net_end end, const char *text)
 		return;
 	}
 	if (is_failure) {
-		net_rest_drop(c);
+		net_unsent_drop(c);
 		list_remove(&c->dirty);
-		list_remove(&c->again);
+		list_remove(&c->recheck);
 	}
 	net_conn_arm(c);
 	if (c->has_ended)
@@ -238,11 +238,11 @@ void net_conn_die(struct net_conn *c)
 	ev_io_stop(c->loop->ev, &c->io);
 	c->phase = NET_PHASE_DEAD;
 	c->ops = NULL;
-	net_rest_drop(c);
+	net_unsent_drop(c);
 	list_remove(&c->dirty);
-	list_remove(&c->again);
-	list_remove(&c->place);
-	list_append(&c->loop->dead, &c->place);
+	list_remove(&c->recheck);
+	list_remove(&c->owner_link);
+	list_append(&c->loop->dead, &c->owner_link);
 	if (c->fd >= 0)
 		net_sys_close(c->fd);
 	c->fd = -1;
@@ -251,9 +251,9 @@ void net_conn_die(struct net_conn *c)
 void net_conn_reap(struct net_loop *l)
 {
 	struct net_conn *c;
-	while ((c = list_first(&l->dead, struct net_conn, place))) {
-		list_remove(&c->place);
-		free(c->kept);
+	while ((c = list_first(&l->dead, struct net_conn, owner_link))) {
+		list_remove(&c->owner_link);
+		free(c->pending_input);
 		SSL_free(c->ssl);
 		net_tls_free(c->tls);
 		free(c->server_name);
@@ -271,8 +271,8 @@ void net_conn_dirty(struct net_conn *c)
 		c->wants_flush = true;
 		return;
 	case NET_PHASE_OPEN:
-		/* A blocked one is filled when the socket takes again. */
-		if (!c->rest && c->sending == NET_SENDING_OPEN)
+		/* A blocked connection is filled when the socket is writable again. */
+		if (!c->unsent && c->sending == NET_SENDING_OPEN)
 			net_conn_queue(c);
 		return;
 	case NET_PHASE_FAILED:
@@ -285,17 +285,17 @@ void net_conn_dirty(struct net_conn *c)
 
 void net_conn_set_budget(struct net_conn *c, struct budget *budget)
 {
-	net_rest_charge(c, budget);
+	net_unsent_charge(c, budget);
 }
 
 bool net_conn_is_blocked(const struct net_conn *c)
 {
-	return c->rest != NULL;
+	return c->unsent != NULL;
 }
 
 usec net_conn_blocked_since(const struct net_conn *c)
 {
-	return c->rest ? c->blocked_since : USEC_NEVER;
+	return c->unsent ? c->blocked_since : USEC_NEVER;
 }
 
 bool net_conn_is_open(const struct net_conn *c)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection as the files of net/ know it. Private to net/.
+ * A connection. Private to net/.
  *
  *   CONNECTING → HANDSHAKE → OPEN → DRAINING → LINGERING → DEAD
  *        └───────────┴─────────┴──→ FAILED ──→ (LINGERING) → DEAD
  *
- * The owner holds the handle in the first three phases and in FAILED; net_conn_close and
- * net_conn_abort take it back. A plain accepted socket starts OPEN; a connecting one without TLS
- * skips HANDSHAKE.
+ * The owner has the handle in the first three phases and in FAILED, until net_conn_close or
+ * net_conn_abort. A plain accepted socket starts in OPEN; a connecting one without TLS skips
+ * HANDSHAKE.
  */
 #ifndef PUSHGATE_NET_CONN_H
 #define PUSHGATE_NET_CONN_H
@@ -16,20 +16,20 @@
 #include "proxy/net/tls.h"
 #include <sys/uio.h>
 
-/* One send: five full records. Halved and more for a socket that does not keep up. */
+/* The size of one send: five full records. Reduced for a socket that does not accept as much. */
 #define NET_BATCH_BYTES 81920u
 #define NET_BATCH_LEAST_BYTES 16384u
-/* More than the window of a connection (1 MiB by default) and what a socket holds besides: a peer
- * that was about to read why we close may rightly have had so much on its way. */
+/* Bytes that a closed connection reads and discards at most. A well-behaved peer may have a
+ * connection window (1 MiB by default) and a socket buffer on the way before it sees our GOAWAY. */
 #define NET_DISCARD_BYTES (4u << 20)
-/* What one connection may send in one loop pass before the others have theirs. */
-#define NET_SEND_PER_TURN_BYTES 262144u
+/* Bytes that one connection may send in one loop pass before the others get to send. */
+#define NET_SEND_PER_PASS_BYTES 262144u
 #define NET_OUT_SEGMENTS 64u
 
-/* Our sending side, while OPEN; OPEN → ENDING → ENDED, by net_conn_finish. */
+/* The state of our sending side in phase OPEN; net_conn_finish moves it: OPEN → ENDING → ENDED. */
 enum net_sending {
 	NET_SENDING_OPEN,
-	NET_SENDING_ENDING, /* the rest, close_notify and FIN are still to leave */
+	NET_SENDING_ENDING, /* unsent bytes, close_notify and FIN must still be sent */
 	NET_SENDING_ENDED,
 };
 
@@ -50,46 +50,47 @@ struct net_segment {
 	size_t offset, length;
 };
 
-/* What a send left behind. Buffer segments point into the bytes behind the segments. */
-struct net_rest {
-	struct net_rest *next;
+/* Bytes of one send that the socket did not accept. Segments without a chunk refer to the bytes
+ * stored after the segments. */
+struct net_unsent {
+	struct net_unsent *next;
 	size_t charge;
 	uint32_t first, count;
 	struct net_segment segments[];
 };
 
-/* Ciphertext that was read and not yet wanted. */
-struct net_kept {
+/* Ciphertext that was read from the socket but not yet given to the TLS library. */
+struct net_pending_input {
 	size_t at, length;
 	uint8_t data[];
 };
 
 struct net_out {
 	struct net_conn *conn;
-	size_t limit, taken;
+	size_t limit, filled;
 	size_t gathered; /* TLS: bytes in the loop's record buffer */
-	bool has_failed; /* TLS: a record could not be made */
+	bool has_failed; /* TLS: the library could not write a record */
 	unsigned count;  /* plain: segments */
 	struct net_segment segments[NET_OUT_SEGMENTS];
 };
 
 struct net_conn {
 	struct net_loop *loop;
-	const struct net_conn_ops *ops; /* NULL once the owner has let go */
+	const struct net_conn_ops *ops; /* NULL after the owner's close or abort */
 	void *owner;
 	ev_io io;
-	struct list dirty, again, place;
+	struct list dirty, recheck, owner_link;
 	struct net_tls *tls;
 	SSL *ssl;
 	char *server_name; /* client */
-	struct net_rest *rest;
-	struct budget *budget; /* borrows: pays for the rest; NULL = nobody does */
-	struct net_kept *kept;
-	usec write_progress; /* last byte taken by the socket */
-	usec blocked_since;  /* while there is a rest */
-	uint64_t sent_bytes; /* taken by the socket */
+	struct net_unsent *unsent;
+	struct budget *budget; /* borrows: pays for `unsent`; NULL: nothing is charged */
+	struct net_pending_input *pending_input;
+	usec write_progress; /* when the socket last accepted a byte */
+	usec blocked_since;  /* valid while `unsent` is not NULL */
+	uint64_t sent_bytes; /* accepted by the socket */
 	usec deadline;       /* while draining or lingering */
-	uint64_t pass;       /* of the last flush */
+	uint64_t pass;       /* the loop pass of the last flush */
 	int fd;
 	int connect_errno;
 	uint32_t batch_bytes;
@@ -97,74 +98,75 @@ struct net_conn {
 	uint32_t discarded_bytes;
 	enum net_phase phase : 8;
 	enum net_sending sending : 8;
-	uint8_t holds;        /* enum net_hold; CHUNK: waits in the loop's list */
-	bool is_eof : 1;      /* the peer has ended */
+	uint8_t pauses;       /* enum net_pause; CHUNK: waits in the loop's list */
+	bool is_eof : 1;      /* the peer has ended its sending side */
 	bool has_ended : 1;   /* `ended` was called */
-	bool wants_flush : 1; /* made dirty, or finished, before it was open */
-	bool has_alerted : 1; /* TLS failed with an alert sent: linger for it */
-	bool has_said_goodbye : 1;
-	bool has_blocked : 1; /* since `blocked` was called last */
+	bool wants_flush : 1; /* became dirty, or was finished, before it was open */
+	bool has_alerted : 1; /* TLS failed and an alert was sent: linger until it arrives */
+	bool has_sent_close_notify : 1;
+	bool has_blocked : 1; /* became blocked since the last call of `blocked` */
 	bool is_tcp : 1;
 };
 
 /* conn.c */
 void net_conn_arm(struct net_conn *c);
 void net_conn_opened(struct net_conn *c);
-/* Tells the owner, once; anything but the end of the peer's sending side fails the connection. */
+/* Calls `ended`, once; fails the connection unless only the peer's sending side has ended. */
 void net_conn_end(struct net_conn *c, enum net_end end, const char *text);
 void net_conn_end_errno(struct net_conn *c, enum net_end end, const char *what, int error);
 void net_conn_die(struct net_conn *c);
 void net_conn_reap(struct net_loop *l);
-/* True while the handle is the owner's and the connection works. */
+/* True while the connection is open, reading is not paused and the peer has not ended. */
 static inline bool net_conn_can_read(const struct net_conn *c)
 {
-	return c->phase == NET_PHASE_OPEN && c->holds == 0 && !c->is_eof;
+	return c->phase == NET_PHASE_OPEN && c->pauses == 0 && !c->is_eof;
 }
-/* Comes back without an event. */
-void net_conn_again(struct net_conn *c);
-void net_conn_look_again(struct net_conn *c);
+/* The next loop pass calls net_conn_recheck, even without an event on the socket. */
+void net_conn_schedule_recheck(struct net_conn *c);
+void net_conn_recheck(struct net_conn *c);
 
 /* conn_read.c */
 void net_conn_readable(struct net_conn *c);
 void net_conn_deliver(struct net_conn *c, size_t length);
-/* There is no chunk to read into: stops reading and tries again soon. */
-void net_conn_starve(struct net_conn *c);
-void net_feeding_expired(void *loop);
+/* No chunk is free to read into: pauses reading and tries again soon. */
+void net_conn_wait_for_chunk(struct net_conn *c);
+void net_chunk_retry_expired(void *loop);
 
 /* conn_send.c */
 void net_conn_flush(struct net_conn *c);
-/* Puts the connection into the dirty list: it is flushed at the end of the loop pass. */
+/* Puts the connection on the dirty list: it is flushed at the end of the loop pass. */
 void net_conn_queue(struct net_conn *c);
 /* Calls `blocked` if the connection became blocked since the last call. */
-void net_conn_tell_blocked(struct net_conn *c);
-/* The socket takes again: sends what was left; true when nothing is left. False may mean that it
- * failed. */
+void net_conn_report_blocked(struct net_conn *c);
+/* The socket is writable again: sends the unsent bytes. Returns true when all have left; false also
+ * when the connection failed. */
 bool net_conn_drain(struct net_conn *c);
-/* Sends what TLS put into the loop's output buffer, or keeps it behind what is kept already. */
+/* Sends the loop's output buffer, which TLS has filled; what the socket does not accept is appended
+ * to the unsent bytes. */
 void net_conn_send_output(struct net_conn *c);
-/* The same, but nobody is told when the socket fails. */
+/* The same, but ignores an error of the socket. */
 void net_conn_try_output(struct net_conn *c);
-void net_rest_drop(struct net_conn *c);
-/* Another budget pays for it. */
-void net_rest_charge(struct net_conn *c, struct budget *budget);
+void net_unsent_drop(struct net_conn *c);
+/* Moves the charge for the unsent bytes to another budget. */
+void net_unsent_charge(struct net_conn *c, struct budget *budget);
 
 /* conn_close.c */
-/* Goes on with what net_conn_finish began, as far as the socket takes it. */
+/* Continues net_conn_finish: once nothing is unsent, sends close_notify, then FIN. */
 void net_conn_finish_step(struct net_conn *c);
 void net_conn_close_step(struct net_conn *c);
 void net_conn_discard(struct net_conn *c);
 void net_closing_expired(void *loop);
-/* Frees the descriptor of the closed connection that is nearest to its end. False: there is none. */
-bool net_closing_give_way(struct net_loop *l);
+/* Frees the descriptor of the closed connection whose deadline is nearest. False: there is none. */
+bool net_closing_free_descriptor(struct net_loop *l);
 
 /* tls_conn.c */
 void net_conn_tls_start(struct net_conn *c);
 void net_conn_tls_readable(struct net_conn *c);
 void net_conn_tls_begin(struct net_conn *c);
 void net_conn_tls_finish(struct net_conn *c);
-/* One or more records from contiguous plaintext, into the loop's output buffer. */
+/* Writes contiguous plaintext as one or more records into the loop's output buffer. */
 bool net_conn_tls_write(struct net_conn *c, const void *ptr, size_t len, size_t record_bytes);
-void net_conn_tls_goodbye(struct net_conn *c);
+void net_conn_tls_close_notify(struct net_conn *c);
 void net_conn_tls_fail(struct net_conn *c, uint32_t code);
 
 /* tls_bio.c */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ending in good order: what was put in leaves, then close_notify and FIN. A finished connection
- * stays with its owner and goes on reading. A closed connection reads and discards for a short
- * while, because closing a socket with unread bytes makes the kernel send a RST that may overtake
- * our last ones (RFC 9112 9.6); its end is bounded in time and bytes.
+ * Graceful ends: sends the unsent bytes, then close_notify and FIN. After net_conn_finish the owner
+ * keeps the connection and goes on reading. After net_conn_close the connection reads and discards
+ * for a short while, because closing a socket with unread bytes makes the kernel send a RST that may
+ * destroy our last bytes (RFC 9112 9.6); this is bounded in time and bytes.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/net/conn.h"
 #include <errno.h>
 
-/* One batch at most is left: even 2 KiB/s take it. */
+/* Time for the unsent bytes: at most one batch, which is 16 KiB for a slow peer. */
 #define DRAIN_USEC (15 * USEC_PER_SEC)
 #define LINGER_USEC USEC_PER_SEC
 
@@ -17,8 +17,8 @@ static void wait_in(struct net_conn *c, struct list *where, usec span)
 {
 	struct net_loop *l = c->loop;
 	c->deadline = l->now + span;
-	list_remove(&c->place);
-	list_append(where, &c->place);
+	list_remove(&c->owner_link);
+	list_append(where, &c->owner_link);
 	if (c->deadline < l->closing.deadline)
 		net_timer_set(&l->closing, c->deadline);
 }
@@ -27,7 +27,7 @@ static void wait_in(struct net_conn *c, struct list *where, usec span)
 static usec expire(struct net_loop *l, struct list *where)
 {
 	struct net_conn *c;
-	while ((c = list_first(where, struct net_conn, place))) {
+	while ((c = list_first(where, struct net_conn, owner_link))) {
 		if (c->deadline > l->now)
 			return c->deadline;
 		net_conn_die(c);
@@ -42,11 +42,11 @@ void net_closing_expired(void *loop)
 	net_timer_set(&l->closing, draining < lingering ? draining : lingering);
 }
 
-bool net_closing_give_way(struct net_loop *l)
+bool net_closing_free_descriptor(struct net_loop *l)
 {
-	struct net_conn *c = list_first(&l->lingering, struct net_conn, place);
+	struct net_conn *c = list_first(&l->lingering, struct net_conn, owner_link);
 	if (!c)
-		c = list_first(&l->draining, struct net_conn, place);
+		c = list_first(&l->draining, struct net_conn, owner_link);
 	if (c)
 		net_conn_die(c);
 	return c != NULL;
@@ -66,11 +66,11 @@ void net_conn_finish(struct net_conn *c)
 
 void net_conn_finish_step(struct net_conn *c)
 {
-	if (c->phase != NET_PHASE_OPEN || c->rest)
+	if (c->phase != NET_PHASE_OPEN || c->unsent)
 		return;
-	if (c->ssl && !c->has_said_goodbye)
-		net_conn_tls_goodbye(c);
-	if (c->phase != NET_PHASE_OPEN || c->rest)
+	if (c->ssl && !c->has_sent_close_notify)
+		net_conn_tls_close_notify(c);
+	if (c->phase != NET_PHASE_OPEN || c->unsent)
 		return;
 	c->sending = NET_SENDING_ENDED;
 	if (net_sys_shutdown(c->fd, SHUT_WR) != 0)
@@ -80,13 +80,13 @@ void net_conn_finish_step(struct net_conn *c)
 void net_conn_close_step(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
-	if (c->rest) {
+	if (c->unsent) {
 		net_conn_arm(c);
 		return;
 	}
-	if (c->ssl && c->phase == NET_PHASE_DRAINING && !c->has_said_goodbye) {
-		net_conn_tls_goodbye(c);
-		if (c->phase == NET_PHASE_DEAD || c->rest)
+	if (c->ssl && c->phase == NET_PHASE_DRAINING && !c->has_sent_close_notify) {
+		net_conn_tls_close_notify(c);
+		if (c->phase == NET_PHASE_DEAD || c->unsent)
 			return;
 	}
 	bool has_fin = c->sending == NET_SENDING_ENDED;
@@ -113,7 +113,7 @@ void net_conn_discard(struct net_conn *c)
 		net_conn_die(c);
 		return;
 	}
-	/* While our own bytes still leave, the peer's may wait or end. */
+	/* While our own bytes are unsent, the peer may be silent or end its side. */
 	if (n == 0)
 		c->is_eof = true;
 	net_conn_arm(c);
@@ -125,16 +125,16 @@ void net_conn_close(struct net_conn *c)
 	bool has_words =
 	    c->phase == NET_PHASE_OPEN || (c->phase == NET_PHASE_FAILED && c->has_alerted);
 	c->ops = NULL;
-	net_rest_charge(c, &c->loop->closing_budget);
+	net_unsent_charge(c, &c->loop->closing_budget);
 	if (!has_words) {
 		net_conn_die(c);
 		return;
 	}
 	if (c->phase == NET_PHASE_OPEN)
 		c->phase = NET_PHASE_DRAINING;
-	free(c->kept);
-	c->kept = NULL;
-	list_remove(&c->again);
+	free(c->pending_input);
+	c->pending_input = NULL;
+	list_remove(&c->recheck);
 	wait_in(c, &c->loop->draining, DRAIN_USEC);
 	net_conn_arm(c);
 	net_conn_queue(c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What TCP knows of a connection (tcp(7), TCP_INFO). The kernel's header has more of it than libc's. */
+/* Statistics of a connection from TCP_INFO (tcp(7)). Uses the kernel's struct, which has more members
+ * than libc's. */
 #include "proxy/net/conn.h"
 #include <linux/tcp.h>
 #include <netinet/in.h>

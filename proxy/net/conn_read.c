@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading. The loop lends its chunk; a connection has no read buffer of its own. At most
- * LIMIT_READ_PER_PASS_BYTES leave a socket in a loop pass; the poll is level-triggered and brings the
- * rest. When the pool has no chunk the bytes stay where they are, in the socket, for a moment.
+ * Reading. Connections read into the loop's chunk and have no read buffer of their own. A loop pass
+ * reads at most LIMIT_READ_PER_PASS_BYTES from each socket; the poll is level-triggered, so the next
+ * pass reads more. When the pool has no free chunk, the bytes wait in the socket.
  */
 #include "proxy/limits.h"
 #include "proxy/net/conn.h"
 #include <errno.h>
 
-/* Between two tries when chunks are short. */
-#define STARVED_USEC (10 * USEC_PER_MSEC)
+/* The interval between tries to get a chunk. */
+#define CHUNK_RETRY_USEC (10 * USEC_PER_MSEC)
 
-void net_conn_hold_reading(struct net_conn *c, enum net_hold reason)
+void net_conn_pause_reading(struct net_conn *c, enum net_pause reason)
 {
-	unsigned before = c->holds;
-	c->holds = (uint8_t)(before | reason);
+	unsigned before = c->pauses;
+	c->pauses = (uint8_t)(before | reason);
 	if (before == 0 && c->phase == NET_PHASE_OPEN)
 		net_conn_arm(c);
 }
 
-void net_conn_release_reading(struct net_conn *c, enum net_hold reason)
+void net_conn_resume_reading(struct net_conn *c, enum net_pause reason)
 {
-	unsigned before = c->holds;
-	c->holds = (uint8_t)(before & ~(unsigned)reason);
+	unsigned before = c->pauses;
+	c->pauses = (uint8_t)(before & ~(unsigned)reason);
 	if (before == 0 || !net_conn_can_read(c))
 		return;
 	net_conn_arm(c);
-	/* Bytes that left the socket already cause no event. */
-	if (c->kept || (c->ssl && SSL_pending(c->ssl) > 0))
-		net_conn_again(c);
+	/* Bytes that were read from the socket already cause no event. */
+	if (c->pending_input || (c->ssl && SSL_pending(c->ssl) > 0))
+		net_conn_schedule_recheck(c);
 }
 
 void net_conn_deliver(struct net_conn *c, size_t length)
@@ -37,23 +37,23 @@ void net_conn_deliver(struct net_conn *c, size_t length)
 	c->ops->received(c->owner, chunk, 0, length);
 }
 
-void net_conn_starve(struct net_conn *c)
+void net_conn_wait_for_chunk(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
-	net_conn_hold_reading(c, NET_HOLD_CHUNK);
-	list_remove(&c->again);
-	list_append(&l->starved, &c->again);
-	if (l->feeding.deadline == USEC_NEVER)
-		net_timer_set(&l->feeding, l->now + STARVED_USEC);
+	net_conn_pause_reading(c, NET_PAUSE_CHUNK);
+	list_remove(&c->recheck);
+	list_append(&l->waiting_for_chunk, &c->recheck);
+	if (l->chunk_retry.deadline == USEC_NEVER)
+		net_timer_set(&l->chunk_retry, l->now + CHUNK_RETRY_USEC);
 }
 
-void net_feeding_expired(void *loop)
+void net_chunk_retry_expired(void *loop)
 {
 	struct net_loop *l = loop;
 	struct net_conn *c;
-	while ((c = list_first(&l->starved, struct net_conn, again))) {
-		list_remove(&c->again);
-		net_conn_release_reading(c, NET_HOLD_CHUNK);
+	while ((c = list_first(&l->waiting_for_chunk, struct net_conn, recheck))) {
+		list_remove(&c->recheck);
+		net_conn_resume_reading(c, NET_PAUSE_CHUNK);
 	}
 }
 
@@ -64,7 +64,7 @@ static void read_plain(struct net_conn *c)
 	while (budget > 0 && net_conn_can_read(c)) {
 		struct chunk *chunk = net_loop_read_chunk(l);
 		if (!chunk) {
-			net_conn_starve(c);
+			net_conn_wait_for_chunk(c);
 			return;
 		}
 		size_t size = chunk->capacity < budget ? chunk->capacity : budget;
@@ -72,8 +72,7 @@ static void read_plain(struct net_conn *c)
 		if (n > 0) {
 			budget -= (size_t)n;
 			net_conn_deliver(c, (size_t)n);
-			/* A short read means that the socket is empty: the poll will tell when it
-			 * is not. */
+			/* A short read means that the socket is empty: wait for the next event. */
 			if ((size_t)n < size)
 				return;
 		} else if (n == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending. One flush asks the owner for one batch after the other; a batch is one system call.
- * Plain connections send small pieces from the loop's buffer and large ones from their chunks; TLS
- * gathers plaintext into full records. Only what a socket did not take stays with the connection.
+ * Sending. A flush calls the owner's fill once for each batch; a batch is one system call. Plain
+ * connections send small pieces from the loop's buffer and large ones from their chunks; TLS gathers
+ * plaintext into full records. A connection itself stores only bytes that its socket did not accept.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -10,31 +10,31 @@
 #include "proxy/net/conn.h"
 #include <errno.h>
 
-/* One TCP segment's worth after the record's own 22 or 29 bytes, on a path with options and
- * tunnels. */
+/* A record of this much plaintext (plus 22 or 29 bytes of its own) fits into one TCP segment, even
+ * with TCP options and tunnels. */
 #define SMALL_RECORD_BYTES 1300u
-/* After so long without a send the congestion window counts as small again. */
+/* After this time without a send the congestion window is assumed to be small again. */
 #define IDLE_USEC USEC_PER_SEC
-/* Small records end when so much was sent since the pause, or half of it is in this very batch. */
+/* Records are small until this much was sent since the pause, or half of it is in one batch. */
 #define SMALL_RECORDS_UNTIL_BYTES 65536u
-/* What may wait for a blocked socket apart from one batch: alerts, key updates. */
-#define REST_BLOCKS 64u
+/* How many writes of TLS itself (alerts, key updates) may wait for a blocked socket. */
+#define UNSENT_TLS_WRITES_MAX 64u
 
-/* ---- what the owner puts in ---- */
+/* ---- struct net_out ---- */
 
 size_t net_out_room(const struct net_out *o)
 {
-	/* The last segment is kept free for copied bytes. */
-	if (o->has_failed || o->taken >= o->limit || o->count >= NET_OUT_SEGMENTS - 2)
+	/* The last segment is reserved for copied bytes. */
+	if (o->has_failed || o->filled >= o->limit || o->count >= NET_OUT_SEGMENTS - 2)
 		return 0;
-	return o->limit - o->taken;
+	return o->limit - o->filled;
 }
 
 static size_t record_bytes(const struct net_out *o)
 {
 	const struct net_conn *c = o->conn;
 	bool is_small = c->sent_since_idle_bytes < SMALL_RECORDS_UNTIL_BYTES &&
-			o->taken <= SMALL_RECORDS_UNTIL_BYTES / 2;
+			o->filled <= SMALL_RECORDS_UNTIL_BYTES / 2;
 	return is_small ? SMALL_RECORD_BYTES : NET_RECORD_BYTES;
 }
 
@@ -83,7 +83,7 @@ void net_out_copy(struct net_out *o, const void *ptr, size_t len)
 {
 	if (len == 0)
 		return;
-	o->taken += len;
+	o->filled += len;
 	if (o->conn->ssl)
 		gather(o, ptr, len);
 	else
@@ -97,7 +97,7 @@ void net_out_piece(struct net_out *o, struct piece piece)
 		net_out_copy(o, piece.chunk->data + piece.offset, piece.length);
 		return;
 	}
-	o->taken += piece.length;
+	o->filled += piece.length;
 	o->segments[o->count++] =
 	    (struct net_segment){chunk_hold(piece.chunk), piece.offset, piece.length};
 }
@@ -158,29 +158,29 @@ static void release_segments(const struct net_segment *segments, size_t count)
 
 static void drop_first(struct net_conn *c)
 {
-	struct net_rest *r = c->rest;
+	struct net_unsent *r = c->unsent;
 	release_segments(r->segments + r->first, r->count - r->first);
-	c->rest = r->next;
+	c->unsent = r->next;
 	budget_give(c->budget, r->charge);
 	free(r);
 }
 
-void net_rest_drop(struct net_conn *c)
+void net_unsent_drop(struct net_conn *c)
 {
-	while (c->rest)
+	while (c->unsent)
 		drop_first(c);
 }
 
-void net_rest_charge(struct net_conn *c, struct budget *budget)
+void net_unsent_charge(struct net_conn *c, struct budget *budget)
 {
-	for (const struct net_rest *r = c->rest; r; r = r->next) {
+	for (const struct net_unsent *r = c->unsent; r; r = r->next) {
 		budget_give(c->budget, r->charge);
 		budget_force(budget, r->charge);
 	}
 	c->budget = budget;
 }
 
-/* What the segments pin: their chunks, each once for its neighbours. */
+/* The capacity of the chunks that the segments hold; neighbours in one chunk count once. */
 static size_t pinned_bytes(const struct net_segment *segments, size_t count)
 {
 	size_t pinned = 0;
@@ -192,16 +192,17 @@ static size_t pinned_bytes(const struct net_segment *segments, size_t count)
 	return pinned;
 }
 
-/* Takes the references; copies what is in the buffer, exactly. */
-static void keep_rest(
+/* Appends the segments to the unsent bytes: takes their chunk references, copies bytes that are in
+ * the loop's buffer. */
+static void keep_unsent(
     struct net_conn *c, const uint8_t *base, const struct net_segment *segments, size_t count)
 {
 	size_t copied = 0;
 	for (size_t i = 0; i < count; i++)
 		copied += segments[i].chunk ? 0 : segments[i].length;
-	size_t size = sizeof(struct net_rest) + count * sizeof(*segments) + copied;
-	struct net_rest *r = memory_alloc(size);
-	*r = (struct net_rest){
+	size_t size = sizeof(struct net_unsent) + count * sizeof(*segments) + copied;
+	struct net_unsent *r = memory_alloc(size);
+	*r = (struct net_unsent){
 	    .count = (uint32_t)count, .charge = size + pinned_bytes(segments, count)};
 	budget_force(c->budget, r->charge);
 	uint8_t *data = (uint8_t *)(r->segments + count);
@@ -214,24 +215,25 @@ static void keep_rest(
 		r->segments[i].offset = at;
 		at += segments[i].length;
 	}
-	if (!c->rest) {
+	if (!c->unsent) {
 		c->blocked_since = c->loop->now;
 		c->has_blocked = true;
 	}
-	struct net_rest **tail = &c->rest;
+	struct net_unsent **tail = &c->unsent;
 	while (*tail)
 		tail = &(*tail)->next;
 	*tail = r;
 }
 
-/* Sends or keeps all segments, or lets them go: 0, or the error of the socket. */
+/* Sends the segments and keeps what the socket does not accept. Returns 0, or the error of the
+ * socket after releasing all segments. */
 static int send_segments(
     struct net_conn *c, struct net_segment *segments, size_t count, size_t *sent)
 {
 	const uint8_t *base = c->loop->output.data;
 	*sent = 0;
 	size_t first = 0;
-	if (!c->rest) {
+	if (!c->unsent) {
 		c->write_progress = c->loop->now;
 		ssize_t n = transmit(c, base, segments, count);
 		if (n < 0) {
@@ -243,7 +245,7 @@ static int send_segments(
 		first = skip_sent(segments, 0, count, (size_t)n);
 	}
 	if (first < count) {
-		keep_rest(c, base, segments + first, count - first);
+		keep_unsent(c, base, segments + first, count - first);
 		net_conn_arm(c);
 	}
 	return 0;
@@ -256,8 +258,8 @@ static void failed(struct net_conn *c, int error)
 
 bool net_conn_drain(struct net_conn *c)
 {
-	struct net_rest *r;
-	while ((r = c->rest)) {
+	struct net_unsent *r;
+	while ((r = c->unsent)) {
 		const uint8_t *base = (const uint8_t *)(r->segments + r->count);
 		ssize_t n = transmit(c, base, r->segments + r->first, r->count - r->first);
 		if (n < 0) {
@@ -287,11 +289,12 @@ static int send_output(struct net_conn *c)
 void net_conn_send_output(struct net_conn *c)
 {
 	size_t blocks = 0;
-	for (const struct net_rest *r = c->rest; r; r = r->next)
+	for (const struct net_unsent *r = c->unsent; r; r = r->next)
 		blocks++;
-	if (blocks >= REST_BLOCKS && c->loop->output.size > 0) {
+	if (blocks >= UNSENT_TLS_WRITES_MAX && c->loop->output.size > 0) {
 		net_buffer_reset(&c->loop->output, NET_OUTPUT_BYTES);
-		net_conn_end(c, NET_END_TLS, "too many answers asked for and not read");
+		net_conn_end(
+		    c, NET_END_TLS, "the peer does not read the TLS messages that it requests");
 		return;
 	}
 	int error = send_output(c);
@@ -312,16 +315,16 @@ void net_conn_queue(struct net_conn *c)
 		list_append(&c->loop->dirty, &c->dirty);
 }
 
-void net_conn_tell_blocked(struct net_conn *c)
+void net_conn_report_blocked(struct net_conn *c)
 {
 	if (!c->has_blocked || c->phase != NET_PHASE_OPEN)
 		return;
 	c->has_blocked = false;
-	if (c->rest && c->ops->blocked)
+	if (c->unsent && c->ops->blocked)
 		c->ops->blocked(c->owner);
 }
 
-/* To what the socket took of a batch. */
+/* Adapts the size of the next batch to what the socket accepted of this one. */
 static void adapt(struct net_conn *c, size_t bytes, size_t sent)
 {
 	c->sent_since_idle_bytes += (uint32_t)bytes;
@@ -336,24 +339,23 @@ static void adapt(struct net_conn *c, size_t bytes, size_t sent)
 
 static bool can_fill(const struct net_conn *c)
 {
-	return c->phase == NET_PHASE_OPEN && c->sending == NET_SENDING_OPEN && !c->rest;
+	return c->phase == NET_PHASE_OPEN && c->sending == NET_SENDING_OPEN && !c->unsent;
 }
 
-/* One batch. False: nothing more for now. */
+/* Sends one batch. Returns false when there is nothing more to send now. */
 static bool flush_batch(struct net_conn *c, size_t *total)
 {
 	struct net_buffer *b = &c->loop->output;
 	struct net_out out;
 	out.conn = c;
 	out.limit = c->batch_bytes;
-	out.taken = out.gathered = 0;
+	out.filled = out.gathered = 0;
 	out.count = 0;
 	out.has_failed = false;
 	ensure(b->size == 0);
 	c->ops->fill(c->owner, &out);
 	if (c->ssl && out.gathered > 0) {
-		/* The tail of a bulk response may as well be one record; so may several small
-		 * frames. */
+		/* The end of a large response, or several small frames, go into one record. */
 		seal(&out, c->loop->record, out.gathered, NET_RECORD_BYTES);
 	}
 	if (c->ssl && b->size > 0)
@@ -384,7 +386,7 @@ static void flush_batches(struct net_conn *c)
 		c->sent_since_idle_bytes = 0;
 	size_t total = 0;
 	while (flush_batch(c, &total))
-		if (total >= NET_SEND_PER_TURN_BYTES) {
+		if (total >= NET_SEND_PER_PASS_BYTES) {
 			net_conn_dirty(c);
 			return;
 		}
@@ -396,7 +398,7 @@ void net_conn_flush(struct net_conn *c)
 		flush_batches(c);
 	if (c->sending == NET_SENDING_ENDING)
 		net_conn_finish_step(c);
-	net_conn_tell_blocked(c);
+	net_conn_report_blocked(c);
 	if (c->phase == NET_PHASE_DRAINING || (c->phase == NET_PHASE_FAILED && !c->ops))
 		net_conn_close_step(c);
 }

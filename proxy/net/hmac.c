@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* HMAC-SHA256 (RFC 2104, FIPS 180-4), for those who may not name BoringSSL. */
+/* HMAC-SHA256 (RFC 2104, FIPS 180-4), for folders that may not include BoringSSL. */
 #include "proxy/base/ensure.h"
 #include "proxy/net/net.h"
 #include <openssl/hmac.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Listening sockets, and accepting from them with a pause when the system is short of something. */
+/* Listening sockets, and accepting from them; pauses when descriptors or memory are short. */
 #include "proxy/base/memory.h"
 #include "proxy/net/conn.h"
 #include <errno.h>
@@ -11,13 +11,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Accepted in one go, so that one busy listener does not hold up the others. */
+/* Connections accepted for one event, so that a busy listener does not delay the others. */
 #define ACCEPTS_PER_EVENT 64
 #define PAUSE_LEAST_USEC (100 * USEC_PER_MSEC)
 #define PAUSE_MOST_USEC USEC_PER_SEC
-/* A sixteenth of the descriptors, and no more than these, are kept for connections to origins.
- * Before newcomers wait for the rest, those go that are closed but for their lingering: no other
- * limit counts them any more, so a client could have any number of them. */
+/* A sixteenth of the descriptors, at most this many, is reserved for connections to origins. Before
+ * accepting pauses, connections that drain or linger after their close are closed: no other limit
+ * counts them, so a client could have any number of them. */
 #define RESERVE_MOST 1024
 
 /* ---- for the master ---- */
@@ -28,7 +28,7 @@ static const char *reason(void)
 	return text ? text : "unknown error";
 }
 
-/* NULL when the path is free now. */
+/* Removes a unix socket file on which no process listens. Returns NULL, or the error as text. */
 static const char *clear_path(const struct net_address *at)
 {
 	const char *path = ((const struct sockaddr_un *)&at->storage)->sun_path;
@@ -36,14 +36,14 @@ static const char *clear_path(const struct net_address *at)
 	if (lstat(path, &st) != 0)
 		return errno == ENOENT ? NULL : reason();
 	if (!S_ISSOCK(st.st_mode))
-		return "the path is taken by something that is not a socket";
+		return "the path exists and is not a socket";
 	int fd = net_sys_socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return reason();
 	int r = net_sys_connect(fd, (const struct sockaddr *)&at->storage, at->length);
-	bool nobody_answers = r != 0 && errno == ECONNREFUSED;
+	bool is_refused = r != 0 && errno == ECONNREFUSED;
 	net_sys_close(fd);
-	if (!nobody_answers)
+	if (!is_refused)
 		return "another process listens there";
 	return unlink(path) == 0 ? NULL : reason();
 }
@@ -80,7 +80,7 @@ int net_listen(const struct net_address *at, int backlog, const char **error)
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&at->storage;
 	if (fd < 0 && errno == EAFNOSUPPORT && family == AF_INET6 &&
 	    IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr)) {
-		/* A kernel without IPv6: "*" still means any address there is. */
+		/* On a kernel without IPv6, "*" means all IPv4 addresses. */
 		struct sockaddr_in *in = (struct sockaddr_in *)&any4.storage;
 		in->sin_family = AF_INET;
 		in->sin_port = in6->sin6_port;
@@ -105,15 +105,15 @@ struct net_listener {
 	ev_io io;
 	struct net_loop *loop;
 	struct net_timer resume;
-	usec pause; /* the last one; 0 once the queue was found empty */
-	int most;   /* descriptors from this one on are for others */
+	usec pause; /* the length of the last pause; 0 after the queue was empty */
+	int most;   /* the first descriptor number of the reserve */
 	void (*accepted)(void *context, int fd, const struct net_address *peer);
 	void (*paused)(void *context, int error);
 	void *context;
-	bool *is_freed; /* set while callbacks run */
+	bool *is_freed; /* points to a flag of the running callback; NULL: none runs */
 };
 
-/* The kernel hands out the lowest free number, so a number tells how many are taken. */
+/* The kernel assigns the lowest free number, so a descriptor's number tells how many are in use. */
 static int most_descriptors(void)
 {
 	struct rlimit limit;
@@ -131,13 +131,13 @@ static bool has_room(const struct net_listener *n)
 	return probe >= 0 && probe < n->most;
 }
 
-/* Of one connection in the queue, which is gone from it now (accept(2), ERRORS). */
-static bool is_fate_of_one(int error)
+/* The error concerns only one connection, which has left the queue (accept(2), ERRORS). */
+static bool is_error_of_one_connection(int error)
 {
-	static const int fates[] = {ECONNABORTED, EPERM, EPROTO, EINTR, ENETDOWN, ENOPROTOOPT,
+	static const int errors[] = {ECONNABORTED, EPERM, EPROTO, EINTR, ENETDOWN, ENOPROTOOPT,
 	    EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH};
-	for (size_t i = 0; i < sizeof(fates) / sizeof(fates[0]); i++)
-		if (fates[i] == error)
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		if (errors[i] == error)
 			return true;
 	return false;
 }
@@ -157,13 +157,14 @@ static void pause_for(struct net_listener *n, int error)
 static void on_resume(void *context)
 {
 	struct net_listener *n = context;
-	if (has_room(n) || net_closing_give_way(n->loop))
+	if (has_room(n) || net_closing_free_descriptor(n->loop))
 		ev_io_start(n->loop->ev, &n->io);
 	else
 		pause_for(n, EMFILE);
 }
 
-/* Accepts until the queue is empty or the batch is full: 0; or until it must pause: why. */
+/* Accepts until the queue is empty or the batch is full. Returns 0, or the error for which accepting
+ * must pause. */
 static int accept_batch(struct net_listener *n, const bool *is_freed)
 {
 	int failures = 0;
@@ -176,14 +177,14 @@ static int accept_batch(struct net_listener *n, const bool *is_freed)
 			n->accepted(n->context, fd, &peer);
 			if (*is_freed)
 				return 0;
-			if (fd >= most && !net_closing_give_way(n->loop))
+			if (fd >= most && !net_closing_free_descriptor(n->loop))
 				return EMFILE;
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
 			return 0;
-		} else if (errno == EMFILE && net_closing_give_way(n->loop)) {
+		} else if (errno == EMFILE && net_closing_free_descriptor(n->loop)) {
 			continue;
-		} else if (!is_fate_of_one(errno) || ++failures == ACCEPTS_PER_EVENT) {
-			return errno; /* a whole batch of failures: going on at once is no use */
+		} else if (!is_error_of_one_connection(errno) || ++failures == ACCEPTS_PER_EVENT) {
+			return errno; /* every accept of the batch failed: pause as well */
 		}
 	}
 	return 0;
@@ -195,7 +196,7 @@ static void on_acceptable(struct ev_loop *ev, ev_io *io, int events)
 	struct net_listener *n = io->data;
 	bool is_freed = false;
 	n->is_freed = &is_freed;
-	/* libev stops watching what the kernel refuses to watch. */
+	/* EV_ERROR: the kernel refused to watch the socket, and libev has stopped. */
 	int error = events & EV_ERROR ? ENOMEM : accept_batch(n, &is_freed);
 	if (!is_freed && error)
 		pause_for(n, error);

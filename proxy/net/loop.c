@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop: libev with one prepare and one check watcher. A loop pass begins in check (the clock is
- * read, connections that asked to be looked at again are), goes on with what the poll found, and
- * ends in the prepare step: the owner's work, the dirty list, the reaper. It knows nothing of
- * bytes.
+ * The loop: libev with one prepare and one check watcher. A loop pass begins in the check watcher
+ * (reads the clock, rechecks the connections that asked for it), goes on with the events of the
+ * poll, and ends in the prepare watcher: the owner's work, the dirty list, freeing closed
+ * connections.
  */
 #include "proxy/net/loop.h"
 #include "proxy/base/ensure.h"
@@ -34,23 +34,23 @@ void net_buffer_reset(struct net_buffer *b, size_t capacity)
 	}
 }
 
-static void turn_begins(struct net_loop *l)
+static void pass_begins(struct net_loop *l)
 {
 	l->now = clock_monotonic();
 	l->pass++;
-	struct list again;
-	list_init(&again);
-	list_splice(&again, &l->again);
+	struct list recheck;
+	list_init(&recheck);
+	list_splice(&recheck, &l->recheck);
 	struct net_conn *c;
-	while ((c = list_first(&again, struct net_conn, again))) {
-		list_remove(&c->again);
-		net_conn_look_again(c);
+	while ((c = list_first(&recheck, struct net_conn, recheck))) {
+		list_remove(&c->recheck);
+		net_conn_recheck(c);
 	}
 }
 
-/* Each connection is flushed once; one that became dirty again behind its own flush waits for the
- * next loop pass. */
-static void turn_ends(struct net_loop *l)
+/* Flushes each dirty connection once; one that becomes dirty again after its flush waits for the next
+ * loop pass. */
+static void pass_ends(struct net_loop *l)
 {
 	if (l->work)
 		l->work(l->work_context);
@@ -68,22 +68,22 @@ static void turn_ends(struct net_loop *l)
 	}
 	list_splice(&l->dirty, &later);
 	net_conn_reap(l);
-	if (list_is_empty(&l->dirty) && list_is_empty(&l->again))
+	if (list_is_empty(&l->dirty) && list_is_empty(&l->recheck))
 		ev_idle_stop(l->ev, &l->idle);
 	else
-		net_loop_hurry(l);
+		net_loop_run_again(l);
 }
 
 static void on_prepare(struct ev_loop *ev, ev_prepare *w, int events)
 {
 	(void)ev, (void)events;
-	turn_ends(w->data);
+	pass_ends(w->data);
 }
 
 static void on_check(struct ev_loop *ev, ev_check *w, int events)
 {
 	(void)ev, (void)events;
-	turn_begins(w->data);
+	pass_begins(w->data);
 }
 
 static void on_idle(struct ev_loop *ev, ev_idle *w, int events)
@@ -91,7 +91,7 @@ static void on_idle(struct ev_loop *ev, ev_idle *w, int events)
 	(void)ev, (void)w, (void)events;
 }
 
-void net_loop_hurry(struct net_loop *l)
+void net_loop_run_again(struct net_loop *l)
 {
 	ev_idle_start(l->ev, &l->idle);
 }
@@ -107,8 +107,8 @@ struct net_loop *net_loop_new(struct chunk_pool *chunks)
 	l->now = clock_monotonic();
 	l->pass = 1;
 	list_init(&l->dirty);
-	list_init(&l->again);
-	list_init(&l->starved);
+	list_init(&l->recheck);
+	list_init(&l->waiting_for_chunk);
 	list_init(&l->live);
 	list_init(&l->draining);
 	list_init(&l->lingering);
@@ -118,7 +118,7 @@ struct net_loop *net_loop_new(struct chunk_pool *chunks)
 	l->input = memory_alloc(NET_INPUT_BYTES);
 	l->bio_method = net_bio_method_new();
 	net_timer_init(&l->closing, l, net_closing_expired, l);
-	net_timer_init(&l->feeding, l, net_feeding_expired, l);
+	net_timer_init(&l->chunk_retry, l, net_chunk_retry_expired, l);
 	budget_init(&l->closing_budget, NULL, SIZE_MAX);
 	ev_prepare_init(&l->prepare, on_prepare);
 	ev_check_init(&l->check, on_check);
@@ -134,14 +134,14 @@ void net_loop_free(struct net_loop *l)
 {
 	ensure(list_is_empty(&l->live));
 	struct net_conn *c;
-	while ((c = list_first(&l->draining, struct net_conn, place)))
+	while ((c = list_first(&l->draining, struct net_conn, owner_link)))
 		net_conn_die(c);
-	while ((c = list_first(&l->lingering, struct net_conn, place)))
+	while ((c = list_first(&l->lingering, struct net_conn, owner_link)))
 		net_conn_die(c);
 	net_conn_reap(l);
 	budget_fini(&l->closing_budget);
 	net_timer_fini(&l->closing);
-	net_timer_fini(&l->feeding);
+	net_timer_fini(&l->chunk_retry);
 	ev_prepare_stop(l->ev, &l->prepare);
 	ev_check_stop(l->ev, &l->check);
 	ev_idle_stop(l->ev, &l->idle);
@@ -162,7 +162,7 @@ usec net_now(const struct net_loop *l)
 void net_run(struct net_loop *l)
 {
 	ev_run(l->ev, 0);
-	turn_ends(l); /* what the last callbacks put in still leaves */
+	pass_ends(l); /* sends the output of the last callbacks */
 }
 
 void net_stop(struct net_loop *l)
@@ -187,7 +187,7 @@ void net_run_once(struct net_loop *l, usec most)
 		ev_run(l->ev, EVRUN_ONCE);
 		ev_timer_stop(l->ev, &limit);
 	}
-	turn_ends(l);
+	pass_ends(l);
 }
 
 void net_on_pass(struct net_loop *l, void (*work)(void *context), void *context)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of net/ share about the loop. Private to net/. */
+/* The loop. Private to net/. */
 #ifndef PUSHGATE_NET_LOOP_H
 #define PUSHGATE_NET_LOOP_H
 
@@ -8,13 +8,12 @@
 #include <ev.h>
 #include <openssl/bio.h>
 
-/* Ciphertext is read in pieces of this size: two records, so a record split by a segment is joined.
- * */
+/* Ciphertext is read in pieces of this size: two records, so that a record split across TCP segments
+ * fits. */
 #define NET_INPUT_BYTES 32768u
-/* Normal size of the shared output buffer; it grows only when an owner puts in more than has room.
- * */
+/* The normal size of the shared output buffer; it grows only if an owner adds more than has room. */
 #define NET_OUTPUT_BYTES 131072u
-/* RFC 8446 5.1: the most plaintext in a record. */
+/* RFC 8446 5.1: the maximum plaintext length of a record. */
 #define NET_RECORD_BYTES 16384u
 
 struct net_buffer {
@@ -23,7 +22,7 @@ struct net_buffer {
 };
 
 void net_buffer_append(struct net_buffer *b, const void *ptr, size_t len);
-/* Empties it and gives back what it grew beyond `capacity`. */
+/* Empties the buffer and frees what it grew beyond `capacity`. */
 void net_buffer_reset(struct net_buffer *b, size_t capacity);
 
 struct net_loop {
@@ -39,14 +38,15 @@ struct net_loop {
 	void (*work)(void *context);
 	void *work_context;
 
-	struct list dirty;     /* net_conn.dirty: something to send, or to close */
-	struct list again;     /* net_conn.again: to be looked at without an event */
-	struct list starved;   /* net_conn.again: no chunk to read into, waits for `feeding` */
-	struct list live;      /* net_conn.place: in an owner's hands */
+	struct list dirty;   /* net_conn.dirty: something to send, or to close */
+	struct list recheck; /* net_conn.recheck: to be looked at without an event */
+	struct list
+	    waiting_for_chunk; /* net_conn.recheck: no chunk to read into, waits for `chunk_retry` */
+	struct list live;      /* net_conn.owner_link: in an owner's hands */
 	struct list draining;  /* closed by the owner, oldest first */
 	struct list lingering; /* FIN sent, oldest first */
 	struct list dead;      /* freed at the end of the loop pass */
-	struct net_timer closing, feeding;
+	struct net_timer closing, chunk_retry;
 	struct budget closing_budget; /* pays for what the closed ones have not sent */
 
 	/* One connection at a time uses these, from the first byte to the system call. */
@@ -63,6 +63,6 @@ struct net_loop {
 /* The loop's read chunk, unshared; NULL when that cannot be had for now. */
 struct chunk *net_loop_read_chunk(struct net_loop *l);
 /* Another loop pass comes without waiting for an event. */
-void net_loop_hurry(struct net_loop *l);
+void net_loop_run_again(struct net_loop *l);
 
 #endif

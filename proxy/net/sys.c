@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system calls as they are; see sys.h. "inline" is for the link: it puts them into their callers
- * in the release build.
+ * The wrappers that call the C library; see sys.h. "inline" lets link-time optimisation inline them
+ * into their callers in the release build.
  */
 #include "proxy/net/sys.h"
 #include <unistd.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system calls that touch sockets, each by a name of its own. The program links sys.c, which
- * calls the C library and which the optimizer dissolves into the callers. Test programs link
- * tests/support/net_sys.c in its place, where each call can be made to fail or to fall short.
- * Private to net/.
+ * Wrappers of the system calls that touch sockets. The program links sys.c, which calls the C
+ * library and is inlined into the callers. Test programs link tests/support/net_sys.c instead, where
+ * each call can be made to fail or to transfer fewer bytes. Private to net/.
  *
- * Not here are the calls that cannot fail on a good descriptor (fcntl for its flags) and those of
- * files (lstat, unlink): tests have the real thing for these.
+ * Calls that cannot fail on a valid descriptor (fcntl for its flags) and calls on files (lstat,
+ * unlink) have no wrapper: tests use the real ones.
  */
 #ifndef PUSHGATE_NET_SYS_H
 #define PUSHGATE_NET_SYS_H

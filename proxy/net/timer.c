@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timers, watched descriptors, signals. A timer that moves later is not touched in libev: it looks
- * at its deadline when it fires and sets itself again. Most deadlines (idle, stall) only ever move
- * later.
+ * Timers, watched descriptors, signals. When a deadline moves later, libev's timer stays as it is: it
+ * fires early, compares the deadline and is set again. Most deadlines (idle, stall) only move later.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS contexts: what servers and clients have in common. */
+/* TLS contexts: the part common to servers and clients. */
 #include "proxy/net/tls.h"
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
@@ -8,13 +8,13 @@
 #include <openssl/err.h>
 #include <stdio.h>
 
-/* RFC 9113 9.2.2: of the TLS 1.2 suites those with ephemeral keys and AEAD. All are good; between
- * them the client knows its own processor best, hence one group of equal preference. */
+/* RFC 9113 9.2.2: the TLS 1.2 suites with ephemeral keys and AEAD. The brackets make them one group
+ * of equal preference: the client knows which one is fastest on its processor. */
 static const char suites[] = "[ECDHE-ECDSA-AES128-GCM-SHA256|ECDHE-RSA-AES128-GCM-SHA256|"
 			     "ECDHE-ECDSA-AES256-GCM-SHA384|ECDHE-RSA-AES256-GCM-SHA384|"
 			     "ECDHE-ECDSA-CHACHA20-POLY1305|ECDHE-RSA-CHACHA20-POLY1305]";
 
-/* "h2,http/1.1" → length-prefixed names. */
+/* Turns "h2,http/1.1" into length-prefixed names. */
 static void set_alpn(struct net_tls *t, const char *list)
 {
 	struct slice rest = slice_of_string(list), name;
@@ -75,7 +75,7 @@ void net_tls_free(struct net_tls *t)
 	free(t);
 }
 
-/* The library's names have underscores, some of them. */
+/* Some of the library's names have underscores: writes spaces instead. */
 static const char *in_words(const char *before, const char *name, char *buffer, size_t size)
 {
 	size_t i = (size_t)snprintf(buffer, size, "%s", before);

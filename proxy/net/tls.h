@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS contexts as the files of net/ know them. Private to net/. */
+/* TLS contexts. Private to net/. */
 #ifndef PUSHGATE_NET_TLS_H
 #define PUSHGATE_NET_TLS_H
 
@@ -48,10 +48,10 @@ struct net_tls *tls_new(bool is_server, const char *alpn);
 SSL_CTX *tls_context_new(struct net_tls *t);
 /* "FILE: reason" into error; NULL. */
 struct net_tls *tls_refuse(struct net_tls *t, char *error, size_t size, const char *file);
-/* The reason of an error code in words; buffer is used when it must be composed. */
+/* The reason of an error code as text; uses buffer if the text must be composed. */
 const char *tls_reason(uint32_t code, char *buffer, size_t size);
 
-/* tls_client.c: what one connection needs before its handshake. NULL, or what is wrong. */
+/* tls_client.c: prepares one connection for its handshake. Returns NULL, or the error as text. */
 const char *tls_client_prepare(struct net_tls *t, SSL *ssl, const char *server_name);
 
 #endif

@@ -12,14 +12,14 @@ static int serve(struct net_conn *c, char *out, int size)
 {
 	struct net_loop *l = c->loop;
 	size_t want = (size_t)size;
-	if (c->kept) {
-		struct net_kept *k = c->kept;
+	if (c->pending_input) {
+		struct net_pending_input *k = c->pending_input;
 		size_t n = k->length - k->at < want ? k->length - k->at : want;
 		memcpy(out, k->data + k->at, n);
 		k->at += n;
 		if (k->at == k->length) {
 			free(k);
-			c->kept = NULL;
+			c->pending_input = NULL;
 		}
 		return (int)n;
 	}
@@ -29,7 +29,7 @@ static int serve(struct net_conn *c, char *out, int size)
 	return (int)n;
 }
 
-/* True when there is something in the input buffer. */
+/* Reads from the socket if the input buffer is empty. Returns whether the buffer has bytes. */
 static bool refill(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
@@ -49,7 +49,7 @@ static bool refill(struct net_conn *c)
 	l->input_at = 0;
 	l->input_end = (size_t)n;
 	l->read_budget -= (size_t)n;
-	/* A short read means that the socket is empty: the poll will tell when it is not. */
+	/* A short read means that the socket is empty: wait for the next event. */
 	l->read_drained = (size_t)n < size;
 	return true;
 }
@@ -61,7 +61,7 @@ static int bio_read(BIO *bio, char *out, int size)
 	BIO_clear_retry_flags(bio);
 	if (size <= 0)
 		return 0;
-	if (c->kept || l->input_at < l->input_end || refill(c))
+	if (c->pending_input || l->input_at < l->input_end || refill(c))
 		return serve(c, out, size);
 	if (l->read_eof)
 		return 0;

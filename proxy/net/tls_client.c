@@ -24,7 +24,7 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 		free(t->session_name);
 		t->session_name = memory_strdup(name);
 	}
-	return 1; /* the reference is ours */
+	return 1; /* 1: we keep the reference */
 }
 
 struct net_tls *net_tls_client_new(
@@ -52,7 +52,7 @@ const char *tls_client_prepare(struct net_tls *t, SSL *ssl, const char *server_n
 		return t->verify ? "no name to verify the server by" : NULL;
 	struct address ip;
 	bool is_ip = address_parse(slice_of_string(server_name), &ip);
-	/* RFC 6066 3: SNI carries no literals. */
+	/* RFC 6066 3: SNI carries no IP literals. */
 	if (!is_ip && !SSL_set_tlsext_host_name(ssl, server_name))
 		return "the server name is not a host name";
 	if (t->verify) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * TLS on one connection: the handshake, records in, records out, close_notify (RFC 8446, RFC 5246).
- * What an idle connection keeps is the library's state alone: its buffers go with the last byte,
- * the handshake's configuration with the handshake.
+ * An idle connection keeps only the library's state: buffers are freed with the last byte, the
+ * handshake's configuration after the handshake.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -27,12 +27,12 @@ void net_conn_tls_finish(struct net_conn *c)
 	size_t left = l->input_end - l->input_at;
 	if (left == 0 || !c->ops || c->phase == NET_PHASE_FAILED)
 		return;
-	ensure(!c->kept);
-	struct net_kept *k = memory_alloc(sizeof(*k) + left);
+	ensure(!c->pending_input);
+	struct net_pending_input *k = memory_alloc(sizeof(*k) + left);
 	k->at = 0;
 	k->length = left;
 	memcpy(k->data, l->input + l->input_at, left);
-	c->kept = k;
+	c->pending_input = k;
 	l->input_at = l->input_end = 0;
 }
 
@@ -52,8 +52,9 @@ void net_conn_tls_start(struct net_conn *c)
 		net_conn_end(c, NET_END_TLS, wrong);
 }
 
-/* Empties the library's queue. The outermost error tells most; a peer's alert tells more. */
-static uint32_t cause(void)
+/* Empties the library's error queue. Returns the peer's alert if there is one, otherwise the
+ * outermost error, which is the most specific. */
+static uint32_t take_error(void)
 {
 	uint32_t best = 0, code;
 	while ((code = ERR_get_error()) != 0) {
@@ -83,16 +84,16 @@ void net_conn_tls_fail(struct net_conn *c, uint32_t code)
 		    X509_verify_cert_error_string(SSL_get_verify_result(c->ssl)));
 	else
 		snprintf(text, sizeof(text), "%s", tls_reason(code, reason, sizeof(reason)));
-	/* Our alert, if there is one: the owner's close lingers so that it arrives. That it cannot
-	 * be sent is less than what is wrong. */
+	/* Send our alert, if there is one; the owner's close then lingers until it arrives. A failure
+	 * to send it is ignored: the TLS error is what the owner must know. */
 	c->has_alerted = c->loop->output.size > 0;
 	net_conn_try_output(c);
 	if (c->phase == NET_PHASE_HANDSHAKE || c->phase == NET_PHASE_OPEN)
 		net_conn_end(c, end, text);
 }
 
-/* What stopped a call into the library: usually that there is nothing more to read for now. */
-static void stopped(struct net_conn *c, int error, uint32_t code)
+/* Handles an incomplete call of the library: usually it only waits for more bytes. */
+static void handle_incomplete(struct net_conn *c, int error, uint32_t code)
 {
 	struct net_loop *l = c->loop;
 	if (error == SSL_ERROR_WANT_READ && !l->read_eof && l->read_errno == 0)
@@ -118,11 +119,11 @@ static void handshake(struct net_conn *c)
 	int r = SSL_do_handshake(c->ssl);
 	int error = r == 1 ? SSL_ERROR_NONE : SSL_get_error(c->ssl, r);
 	if (r != 1) {
-		uint32_t code = cause();
+		uint32_t code = take_error();
 		if (!code || error == SSL_ERROR_WANT_READ)
 			net_conn_send_output(c);
 		if (c->phase == NET_PHASE_HANDSHAKE)
-			stopped(c, error, code);
+			handle_incomplete(c, error, code);
 		return;
 	}
 	net_conn_send_output(c);
@@ -130,12 +131,13 @@ static void handshake(struct net_conn *c)
 		net_conn_opened(c);
 }
 
-/* Fills the read chunk from as many records as came. False: nothing more for now. */
+/* Reads records into the read chunk and delivers them. Returns false when nothing more can be read
+ * now. */
 static bool read_some(struct net_conn *c)
 {
 	struct chunk *chunk = net_loop_read_chunk(c->loop);
 	if (!chunk) {
-		net_conn_starve(c);
+		net_conn_wait_for_chunk(c);
 		return false;
 	}
 	size_t filled = 0;
@@ -146,19 +148,19 @@ static bool read_some(struct net_conn *c)
 		n = SSL_read(c->ssl, chunk->data + filled, (int)(chunk->capacity - filled));
 		if (n <= 0) {
 			error = SSL_get_error(c->ssl, n);
-			code = cause();
+			code = take_error();
 			break;
 		}
 		filled += (size_t)n;
 	}
 	if (code == 0)
-		net_conn_send_output(c); /* else it is an alert, which leaves with the failure */
+		net_conn_send_output(c); /* otherwise it is an alert: net_conn_tls_fail sends it */
 	if (filled > 0 && net_conn_can_read(c))
 		net_conn_deliver(c, filled);
 	if (n > 0)
 		return true;
 	if (c->phase == NET_PHASE_OPEN)
-		stopped(c, error, code);
+		handle_incomplete(c, error, code);
 	else
 		net_buffer_reset(&c->loop->output, NET_OUTPUT_BYTES);
 	return false;
@@ -172,7 +174,7 @@ void net_conn_tls_readable(struct net_conn *c)
 	while (net_conn_can_read(c) && read_some(c))
 		;
 	net_conn_tls_finish(c);
-	net_conn_tell_blocked(c);
+	net_conn_report_blocked(c);
 }
 
 bool net_conn_tls_write(struct net_conn *c, const void *ptr, size_t len, size_t record_bytes)
@@ -189,15 +191,15 @@ bool net_conn_tls_write(struct net_conn *c, const void *ptr, size_t len, size_t 
 	return true;
 }
 
-void net_conn_tls_goodbye(struct net_conn *c)
+void net_conn_tls_close_notify(struct net_conn *c)
 {
 	ensure(c->loop->output.size == 0);
 	ERR_clear_error();
-	(void)SSL_shutdown(
-	    c->ssl); /* puts close_notify into the output; its result is about the peer's */
+	/* Writes close_notify into the output; the result concerns only the peer's close_notify. */
+	(void)SSL_shutdown(c->ssl);
 	ERR_clear_error();
 	net_conn_send_output(c);
-	c->has_said_goodbye = true;
+	c->has_sent_close_notify = true;
 }
 
 bool net_conn_is_tls(const struct net_conn *c)

@@ -12,7 +12,7 @@ static void add_dns(struct tls_names *n, const char *ptr, size_t len)
 {
 	if (len > 0 && ptr[len - 1] == '.')
 		len--;
-	/* A NUL inside is an old way to look like another name. */
+	/* A name with a NUL inside is an old attack: C strings would end there. */
 	if (len == 0 || memchr(ptr, '\0', len))
 		return;
 	char *name = memory_alloc(len + 1);
@@ -66,7 +66,7 @@ static bool dns_covers(struct slice name, struct slice host)
 		return slice_equal_nocase(name, host);
 	struct slice suffix = slice_from(name, 1); /* ".example.com" */
 	size_t label = slice_find(host, '.');
-	/* "*.com" would cover a whole registry. */
+	/* Refuse "*.com", which would cover all names of a registry. */
 	if (slice_find(slice_from(suffix, 1), '.') == suffix.len - 1)
 		return false;
 	return label > 0 && slice_equal_nocase(slice_from(host, label), suffix);

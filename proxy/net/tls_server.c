@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The TLS server: which certificate for which ClientHello, ALPN, tickets. There is one SSL_CTX per
- * certificate, because this BoringSSL holds one key in each; the early callback switches between
- * them.
+ * The TLS server: chooses the certificate for a ClientHello and the ALPN protocol, and sets up
+ * tickets. Each certificate has an SSL_CTX, because this BoringSSL supports one key in each; the
+ * early callback switches between them.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
@@ -17,7 +17,7 @@
 
 #define TICKET_KEY_BYTES 48
 
-/* ---- what the client can verify ---- */
+/* ---- whether the client can verify a certificate ---- */
 
 static uint16_t two_bytes(const uint8_t *p)
 {
@@ -57,7 +57,7 @@ static bool matches_scheme(uint16_t scheme, const void *what)
 	return c->key_type == EVP_PKEY_ED25519 && scheme == SSL_SIGN_ED25519;
 }
 
-/* TLS 1.2 names the key type in the suite too. */
+/* In TLS 1.2 the cipher suite names the key type as well. */
 static bool matches_suite(uint16_t suite, const void *what)
 {
 	const struct tls_certificate *c = what;
@@ -97,7 +97,7 @@ static struct tls_certificate *choose(
 		struct tls_certificate *c = &t->certificates[i];
 		if (!tls_names_cover(&c->names, name) || !client_can_verify(hello, c))
 			continue;
-		/* ECDSA costs us a tenth of what RSA does; else the earlier one. */
+		/* Prefer ECDSA, which costs the server a tenth of RSA; otherwise the earlier one. */
 		if (!best || (c->key_type == EVP_PKEY_EC && best->key_type != EVP_PKEY_EC))
 			best = c;
 	}
@@ -111,7 +111,8 @@ static enum ssl_select_cert_result_t on_client_hello(const SSL_CLIENT_HELLO *hel
 	ensure(t->certificates != NULL);
 	struct tls_certificate *best = sni ? choose(t, hello, slice_of_string(sni)) : NULL;
 	const struct tls_names *first = &t->certificates[0].names;
-	/* Nobody covers the name: the default certificate, or its twin of another key type. */
+	/* No certificate covers the name: use the default one, or one for the same names with another
+	 * key type. */
 	if (!best && first->dns_count > 0)
 		best = choose(t, hello, slice_of_string(first->dns[0]));
 	if (best && best->context != t->context)
@@ -139,7 +140,7 @@ static int on_alpn(SSL *ssl, const uint8_t **out, uint8_t *out_length, const uin
 
 /* ---- loading ---- */
 
-/* The library's message for an unreadable file says nothing; the kernel's does. */
+/* Checks readability first: the library's own message does not tell why a file is unreadable. */
 static bool can_read(const char *file, char *error, size_t size)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -197,7 +198,8 @@ static void set_server(struct net_tls *t, SSL_CTX *x, const uint8_t *ticket_key)
 {
 	static const uint8_t id[] = "pushgate";
 	ensure(SSL_CTX_set_session_id_context(x, id, sizeof(id) - 1));
-	/* Tickets alone: a cache would be one worker's, and would grow. */
+	/* Resumption by tickets only: a session cache would grow, and other workers could not use
+	 * it. */
 	SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_OFF);
 	ensure(SSL_CTX_set_tlsext_ticket_keys(x, ticket_key, TICKET_KEY_BYTES));
 	SSL_CTX_set_select_certificate_cb(x, on_client_hello);

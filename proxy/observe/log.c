@@ -127,7 +127,7 @@ static void begin_second(struct observe *o, struct observe_kind *k, usec now)
 	k->lines = k->left_out = 0;
 }
 
-void observe_complain(struct observe *o, enum observe_level level, const char *kind, usec now,
+void observe_log_fault(struct observe *o, enum observe_level level, const char *kind, usec now,
     const char *format, ...)
 {
 	if (o->error_fd < 0 || level < o->level)
@@ -149,7 +149,7 @@ void observe_complain(struct observe *o, enum observe_level level, const char *k
 	va_end(args);
 }
 
-void observe_tell_left_out(struct observe *o, usec now)
+void observe_log_left_out(struct observe *o, usec now)
 {
 	if (o->left_out_since == 0 || now - o->left_out_since < USEC_PER_SEC)
 		return;

@@ -241,7 +241,7 @@ void observe_log(struct observe *o, enum observe_level level, const char *format
  * lines of each kind are written; further ones are counted (log_left_out). `kind` must be a string
  * constant, since its address is kept.
  */
-void observe_complain(struct observe *o, enum observe_level level, const char *kind, usec now,
+void observe_log_fault(struct observe *o, enum observe_level level, const char *kind, usec now,
     const char *format, ...) __attribute__((format(printf, 5, 6)));
 /*
  * Sends a line of level info, always with its time, to a stream socket instead of the log. Never
@@ -250,6 +250,6 @@ void observe_complain(struct observe *o, enum observe_level level, const char *k
 bool observe_send(struct observe *o, int socket, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Call this regularly: it logs how many lines were left out in past seconds. */
-void observe_tell_left_out(struct observe *o, usec now);
+void observe_log_left_out(struct observe *o, usec now);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From the configuration to what the HTTP/2 engine announces and enforces: one member an option. */
+/* Translates the configuration into the settings that the HTTP/2 engine announces and the limits
+ * that it enforces. */
 #ifndef PUSHGATE_SESSION_H2_OPTIONS_H
 #define PUSHGATE_SESSION_H2_OPTIONS_H
 

@@ -104,8 +104,8 @@ static void fill_event(struct session_event *event, const struct h2_event *e)
 	event->unprocessed = e->unprocessed;
 	event->fault = NULL;
 	if (e->fault) {
-		event->fault_room = fault_from(e->fault);
-		event->fault = &event->fault_room;
+		event->fault_copy = fault_from(e->fault);
+		event->fault = &event->fault_copy;
 	}
 }
 
@@ -129,8 +129,8 @@ static bool next_event(struct session *s, struct session_event *event)
 
 /* A larger frame would delay a more urgent one at the peer. */
 #define FRAME_BYTES_MAX 16384u
-/* When less room than this is left in the send, the send grows rather than that a tiny frame is
- * made. */
+/* When a send has less room left than this, the frame is made this large and the send grows: a tiny
+ * frame costs more. */
 #define FRAME_BYTES_LEAST 4096u
 
 static void put_payload(
@@ -190,7 +190,7 @@ static uint32_t request_room(const struct session *s)
 	return h2_request_room(conn_of(s));
 }
 
-/* RFC 9113 10.5.1: an origin may take what is larger for an attack on the whole connection. */
+/* RFC 9113 10.5.1: an origin may close the whole connection because of a larger field section. */
 static bool request_fits(const struct session *s, const struct http_head *head)
 {
 	uint32_t most = h2_peer_settings(conn_of(s))->max_header_list_size;

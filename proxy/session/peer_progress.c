@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* See peer_progress.h. The socket is asked about once a second, since that costs a system call. */
+/* See peer_progress.h. A measurement costs a system call, so it is made about once a second. */
 #include "proxy/session/session.h"
 
-/* The last answer of the socket is good for so long. */
-#define ANSWER_GOOD_USEC (100 * USEC_PER_MSEC)
-/* While bytes wait, two looks at the socket are never further apart than this. */
-#define LOOKS_APART_USEC (2 * USEC_PER_SEC)
-/* A stream's window is open and the connection's is shut: a single stalled stream and a stalled
- * connection look alike until ten times the limit. */
-#define DOUBT_TIMES 10u
+/* A measurement younger than this is used again. */
+#define MEASUREMENT_VALID_USEC (100 * USEC_PER_MSEC)
+/* While the connection is blocked, two measurements are never further apart than this. */
+#define MEASUREMENT_GAP_MAX_USEC (2 * USEC_PER_SEC)
+/* When the stream's window is open and the connection's window is 0, a single stalled stream and a
+ * stalled connection look alike until ten times the limit. */
+#define UNCERTAIN_TIMES 10u
 
 /*
  * The peer is slow unless it acknowledged min_rate × limit bytes within the limit, or on average
- * since the last look. A connection that was not looked at for longer than the limit gets a fresh
- * start: nothing is known about it.
+ * since the last measurement. A connection that was not measured for longer than the limit counts as
+ * fast for another limit, because nothing is known about it.
  */
-static void look(
+static void measure(
     struct peer_progress *p, const struct net_conn *net, usec limit, uint32_t min_rate, usec now)
 {
-	if (p->looked != 0 && now - p->looked < ANSWER_GOOD_USEC)
+	if (p->measured_at != 0 && now - p->measured_at < MEASUREMENT_VALID_USEC)
 		return;
 	uint64_t delivered = net_conn_delivered(net);
-	bool is_known = p->looked != 0 && now - p->looked < limit + LOOKS_APART_USEC;
-	p->looked = now;
+	bool is_known =
+	    p->measured_at != 0 && now - p->measured_at < limit + MEASUREMENT_GAP_MAX_USEC;
+	p->measured_at = now;
 	usec span = now - p->since > limit ? now - p->since : limit;
 	bool is_enough =
 	    delivered > p->delivered && delivered - p->delivered >= span * min_rate / USEC_PER_SEC;
 	if (is_enough || !is_known)
-		p->good_until = clock_after(now, limit);
+		p->fast_until = clock_after(now, limit);
 	if (is_enough || !is_known || span > limit) {
 		p->since = now;
 		p->delivered = delivered;
@@ -40,18 +41,19 @@ usec peer_progress_deadline(
 	usec blocked = net_conn_blocked_since(net);
 	if (blocked == USEC_NEVER)
 		return USEC_NEVER;
-	look(p, net, limit, min_rate, now);
+	measure(p, net, limit, min_rate, now);
 	usec stalled = clock_after(blocked, limit);
-	return stalled > p->good_until ? stalled : p->good_until;
+	return stalled > p->fast_until ? stalled : p->fast_until;
 }
 
 usec peer_progress_stream_limit(struct peer_progress *p, const struct net_conn *net,
     const struct session *session, const struct session_stream *stream, usec limit,
     uint32_t min_rate, usec now)
 {
-	look(p, net, limit, min_rate, now);
-	if (p->good_until <= now || session_stream_is_shut(session, stream))
+	measure(p, net, limit, min_rate, now);
+	if (p->fast_until <= now || session_stream_is_shut(session, stream))
 		return limit;
-	/* An open window means that more urgent streams go first (RFC 9218): not the peer's fault. */
-	return session_stream_window(session, stream) > 0 ? 0 : limit * DOUBT_TIMES;
+	/* With an open window the stream waits for more urgent streams (RFC 9218): not the peer's
+	 * fault. */
+	return session_stream_window(session, stream) > 0 ? 0 : limit * UNCERTAIN_TIMES;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program's protocols, and how one of them is chosen for a connection. */
+/* The list of protocols, and the choice of one for a connection, by its first bytes or by ALPN. */
 #include "proxy/session/session.h"
 
 #include "proxy/base/memory.h"

@@ -41,21 +41,21 @@ enum session_code {
 };
 const char *session_code_name(uint32_t code); /* "CANCEL"; "UNKNOWN" for any other number */
 
-/* What a peer did against the protocol. */
+/* A peer's violation of the protocol. */
 struct session_fault {
 	const char *name; /* a reason code for logs and counters: "promise-on-stream-zero" */
 	const char *text; /* a sentence */
 	uint32_t code;    /* of the RST_STREAM or GOAWAY that answers it */
 	size_t index;     /* of its row, from 0, for counters */
-	bool is_flood;    /* it ends the connection because there was too much of something */
+	bool is_flood;    /* the peer exceeded a rate limit, which ends the connection */
 };
 const char *session_fault_name(size_t index); /* NULL behind the last row */
 
 /* ---- events ---- */
 
 enum session_event_kind {
-	SESSION_EVENT_READY, /* the peer's settings hold now: an origin takes requests */
-	SESSION_EVENT_HEAD,  /* `head` (yours to free), `end`; `oversize`: answer 431 */
+	SESSION_EVENT_READY, /* the peer's settings are in force: requests may be sent to an origin */
+	SESSION_EVENT_HEAD, /* `head` (yours to free), `end`; `oversize`: answer 431 */
 	/* `piece` (borrows the chunk given to session_receive), `end`. The owner owes
 	 * session_credit for these bytes, whatever becomes of them. */
 	SESSION_EVENT_DATA,
@@ -64,10 +64,10 @@ enum session_event_kind {
 	 * `promised` NULL: the session has refused it already, `fault` says why */
 	SESSION_EVENT_PROMISE,
 	/* the stream is over: by the peer (`fault` NULL, `code`), or by us for its `fault`.
-	 * `unprocessed`: the peer says that it did nothing for the request */
+	 * `unprocessed`: the peer did not process the request, so it may be sent again */
 	SESSION_EVENT_RESET,
 	SESSION_EVENT_CLOSED, /* both sides of the stream ended normally */
-	SESSION_EVENT_GOAWAY, /* the peer takes no new streams; `code` */
+	SESSION_EVENT_GOAWAY, /* the peer accepts no new streams; `code` */
 	SESSION_EVENT_PONG,   /* a session_ping came back */
 	SESSION_EVENT_FAILED, /* the connection is over: flush the output, then close */
 };
@@ -86,7 +86,7 @@ struct session_event {
 	const char *reason; /* RESET, PROMISE: what was wrong with the message, or NULL */
 	uint32_t code;
 	bool oversize, unprocessed;
-	struct session_fault fault_room; /* private: what `fault` points at */
+	struct session_fault fault_copy; /* private: `fault` points to it */
 };
 
 /* ---- sessions ---- */
@@ -171,19 +171,20 @@ struct session {
 struct session_env {
 	struct http_head_pool *heads; /* borrows */
 	uint64_t seed;
-	/* Hears of each fault that ends a stream or the connection, for counters. Must not call
-	 * back. */
+	/* Called for each fault that ends a stream or the connection, for counters. Must not call
+	 * the session. */
 	void (*fault)(void *context, const struct session_fault *fault);
 	void *context;
-	/* Sees each frame of a traced session, in and out, as one line. */
+	/* Called with one line for each frame that a traced session receives or sends. */
 	void (*trace)(void *conn, const char *line);
-	/* The body that the owner offered on the stream with this `user`: its next piece, at most
-	 * `most` bytes (borrowed); and: n of them, and perhaps the end, have been put into a send. */
+	/* front returns the next piece (borrowed, at most `most` bytes) of the body that the owner
+	 * offered on the stream with this `user`. taken reports that n bytes of it, and with `end`
+	 * the end, have been put into a send. */
 	struct piece (*front)(void *user, size_t most);
 	void (*taken)(void *user, size_t n, bool end);
 };
 
-/* What one session is given beside that. */
+/* What the owner gives to one session. */
 struct session_conn {
 	struct budget *budget; /* borrows: the connection's */
 	void *traced;          /* for env->trace; NULL: this session is not traced */
@@ -191,17 +192,17 @@ struct session_conn {
 
 enum session_match {
 	SESSION_MATCH_NO,
-	SESSION_MATCH_MORE, /* so far they fit: more bytes will tell */
+	SESSION_MATCH_MORE, /* more bytes are needed to decide */
 	SESSION_MATCH_YES,
 };
 
-/* What all sessions with the clients of one listen section, or with one origin, have in common. A
- * protocol's own; free() frees it. */
+/* A protocol's configuration for all sessions of one listen section, or with one origin. Each
+ * protocol defines its own struct; free() frees it. */
 struct session_config;
 
 struct session_protocol {
 	const char *alpn; /* "h2" */
-	/* Do these first bytes of a cleartext connection begin this protocol? */
+	/* Whether these first bytes of a cleartext connection belong to this protocol. */
 	enum session_match (*match)(const uint8_t *bytes, size_t n);
 	/* We are the server of clients. */
 	struct session_config *(*for_clients)(const struct conf_listen *conf);
@@ -223,7 +224,7 @@ extern const struct session_protocol session_h2;
 /* All protocols of the program, the preferred first, NULL at the end. */
 extern const struct session_protocol *const session_protocols[];
 
-/* No protocol needs more bytes than these to be told from the others. */
+/* Every protocol can be identified by this many first bytes. */
 #define SESSION_MATCH_BYTES 24u
 /* One plan for each protocol, in their order. */
 struct session_plan *session_plans_for_clients(
@@ -270,7 +271,7 @@ static inline bool session_next_event(struct session *s, struct session_event *e
 	return s->ops->next_event(s, event);
 }
 
-/* Puts into the send whatever is to leave, as far as it has room. True: there was something. */
+/* Fills the send with pending frames, as far as it has room. Returns whether it added any. */
 static inline bool session_fill(struct session *s, struct net_out *out)
 {
 	return s->ops->fill(s, out);
@@ -281,8 +282,8 @@ static inline bool session_wants_write(const struct session *s)
 	return s->ops->wants_write(s);
 }
 
-/* The body that the owner has for the stream: `bytes`, and then the end. Replaces what was said
- * before. */
+/* The owner has `bytes` of body to send on the stream; end: nothing follows them. Replaces the
+ * previous offer. */
 static inline void session_offer(
     struct session *s, struct session_stream *stream, size_t bytes, bool end)
 {
@@ -306,7 +307,7 @@ static inline struct session_stream *session_request(
 	return s->ops->request(s, head, end, user);
 }
 
-/* The origin is told that no push is wanted any more. */
+/* Tells the origin that pushes are no longer wanted. */
 static inline void session_refuse_pushes(struct session *s, usec now)
 {
 	s->ops->refuse_pushes(s, now);
@@ -317,7 +318,7 @@ static inline void session_widen(struct session *s, struct session_stream *strea
 	s->ops->widen(s, stream, window);
 }
 
-/* Asks for a sign of life; SESSION_EVENT_PONG follows. False: one is under way. */
+/* Sends a PING; SESSION_EVENT_PONG follows. False: another one has not been answered yet. */
 static inline bool session_ping(struct session *s, usec now)
 {
 	return s->ops->ping(s, now);
@@ -385,7 +386,7 @@ static inline void session_shutdown(struct session *s, usec now)
 	s->ops->shutdown(s, now);
 }
 
-/* At once: says `code`, and no event comes any more. The streams are the owner's to end. */
+/* Ends the connection with this code; no event follows. The owner ends its exchanges itself. */
 static inline void session_terminate(struct session *s, uint32_t code, struct slice why)
 {
 	s->ops->terminate(s, code, why);
@@ -406,7 +407,7 @@ static inline struct session_peer session_peer(const struct session *s)
 	return s->ops->peer(s);
 }
 
-/* Body bytes that flow control lets us send on it now. */
+/* Body bytes that flow control allows to send on the stream now. */
 static inline uint32_t session_stream_window(
     const struct session *s, const struct session_stream *stream)
 {

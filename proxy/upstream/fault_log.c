@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What origins do wrong: counted by the fault's row, and said in the error log, which bounds how
- * many lines a flood of faults may cause.
+ * Counts the faults of origins by the fault's row and logs them; the error log limits the number of
+ * lines per second.
  */
 #include "proxy/upstream/private.h"
 
@@ -9,7 +9,7 @@ void origin_log_fault(const struct origin_conn *c, const char *what, const char 
 {
 	const struct worker_env *env = c->upstream->env;
 	const struct conf_origin *o = c->pool->origin;
-	observe_complain(env->observe, OBSERVE_WARN, what, env->relay->now,
+	observe_log_fault(env->observe, OBSERVE_WARN, what, env->relay->now,
 	    "origin %s (%s): %s%s%s", o->name, o->server_text, what, more ? ": " : "",
 	    more ? more : "");
 }

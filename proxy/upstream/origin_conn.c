@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection to an origin: its transport and its engine. It is shared by all clients of the
- * worker; who may use it is the pool's business. What its engine tells is in up_events.c, what its
- * streams carry in up_leg.c, its deadlines are in up_deadline.c, the growth of its windows is in
- * up_window.c.
+ * A connection to an origin: its transport and its session. All clients of the worker share it; the
+ * pool decides which requests it gets. The session's events are in origin_conn_events.c, its streams
+ * in origin_leg.c, its deadlines in origin_deadline.c, its window growth in origin_window.c.
  */
 #include "proxy/upstream/private.h"
 
@@ -26,7 +25,7 @@ static const struct net_conn_ops conn_ops = {
 
 /* ---- life ---- */
 
-/* The transport is open: the time for the origin's SETTINGS begins. */
+/* The transport is open: starts the session and settings-timeout. */
 static void begin_session(struct origin_conn *c, const struct session_plan *plan)
 {
 	struct upstream *u = c->upstream;
@@ -75,13 +74,13 @@ void origin_conn_open(struct pool *p)
 	c->deferred.free = free_conn;
 	list_init(&c->deferred.link);
 	wheel_node_init(&c->timer, origin_conn_expired);
-	pool_joined(p, c);
+	pool_conn_opened(p, c);
 	c->net = connect_to(c);
 	if (c->net)
 		net_conn_set_budget(c->net, &c->budget);
 	WORKER_COUNT(env, upstream_connections, 1);
 	WORKER_COUNT(env, upstream_connections_open, 1);
-	if (p->origin->kind == CONF_ORIGIN_DEMO && c->net) { /* a socketpair is open at once */
+	if (p->origin->kind == CONF_ORIGIN_DEMO && c->net) { /* a socketpair needs no connect */
 		begin_session(c, p->plans);
 		net_conn_dirty(c->net);
 	}
@@ -93,7 +92,7 @@ void origin_conn_retire(struct origin_conn *c)
 	if (c->is_closing)
 		return;
 	c->is_closing = true;
-	pool_left(c->pool, c->is_ready);
+	pool_conn_retired(c->pool, c->is_ready);
 }
 
 static void dispose(struct origin_conn *c)
@@ -106,21 +105,21 @@ static void dispose(struct origin_conn *c)
 	list_remove(&c->link);
 	worker_free_later(c->upstream->env, &c->deferred);
 	c->upstream->env->observe->counters->upstream_connections_open--;
-	worker_nudge(c->upstream->env);
+	worker_schedule_drain_check(c->upstream->env);
 }
 
 void origin_conn_end_exchanges(
     struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
-	/* a retry may land on this very list's successor: take what there is now */
+	/* Retried requests may be appended to c->legs: end only those that are on it now. */
 	struct list legs;
 	list_init(&legs);
 	list_splice(&legs, &c->legs);
 	while (!list_is_empty(&legs)) {
 		struct leg *leg = list_first(&legs, struct leg, link);
 		struct exchange *x = leg->exchange;
-		/* Nothing at all came back on a connection that had been idle: the origin has
-		 * closed it at the same moment. What is safe to repeat is repeated (RFC 9110
+		/* A reused connection closed before any byte of the response came: the origin closed
+		 * it while the request was on its way. A safe request is sent again (RFC 9110
 		 * 9.2.2). */
 		bool was_stale = cause == &relay_cause_UP_LOST && c->requests > 1 && code == 0 &&
 				 http_method_is_safe(x->method) && x->upload.forwarded == 0 &&
@@ -167,7 +166,7 @@ void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause)
 
 /* ---- input ---- */
 
-/* Over TLS the protocol must have been agreed on; in cleartext it is ours by prior knowledge. */
+/* Over TLS, ALPN selects the protocol; in cleartext it is the first plan, by prior knowledge. */
 static const struct session_plan *plan_of(const struct origin_conn *c)
 {
 	const struct session_plan *plans = c->pool->plans;
@@ -198,12 +197,12 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		size_t n = session_receive(c->session, chunk, offset, length, now);
 		offset += n;
 		length -= n;
-		origin_conn_take_events(c);
+		origin_conn_handle_events(c);
 		is_open = c->net != NULL;
 	}
 	if (is_open) {
 		if (!list_is_empty(&c->pool->queue))
-			pool_serve(c->pool); /* streams that ended have made room */
+			pool_serve(c->pool); /* streams have ended, so requests may start */
 		net_conn_dirty(c->net);
 	}
 	worker_check_memory(c->upstream->env);
@@ -216,16 +215,16 @@ static void conn_fill(void *owner, struct net_out *out)
 	struct origin_conn *c = owner;
 	struct pool *p = c->pool;
 	worker_now(c->upstream->env);
-	if (!list_is_empty(&p->queue)) /* streams that we have reset have made room */
+	if (!list_is_empty(&p->queue)) /* we may have reset streams, so requests may start */
 		pool_serve(p);
 	session_fill(c->session, out);
-	origin_conn_take_events(c);
-	if (!list_is_empty(&p->queue)) /* and so have uploads that have ended */
+	origin_conn_handle_events(c);
+	if (!list_is_empty(&p->queue)) /* sending the end of an upload may have ended a stream */
 		pool_serve(p);
 	bool is_over = (c->is_closing && list_is_empty(&c->legs)) || session_is_done(c->session);
 	if (c->net && is_over && !session_wants_write(c->session) &&
 	    !session_has_failed(c->session)) {
-		/* Whoever closes says so, also after the peer's own GOAWAY (RFC 9113 6.8). */
+		/* Send GOAWAY before closing, even after the origin's own GOAWAY (RFC 9113 6.8). */
 		session_terminate(c->session, SESSION_NO_ERROR, (struct slice){0});
 		session_fill(c->session, out);
 	}
@@ -239,7 +238,7 @@ static void conn_fill(void *owner, struct net_out *out)
 }
 
 /* RFC 9209 2.3.13 to 2.3.15. */
-static const struct relay_cause *cause_of_tls(const struct origin_conn *c, enum net_end end)
+static const struct relay_cause *tls_failure_cause(const struct origin_conn *c, enum net_end end)
 {
 	if (c->is_open)
 		return &relay_cause_UP_LOST;
@@ -267,7 +266,7 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	case NET_END_ALERT:
 		origin_log_fault(c, "TLS failed", text);
 		WORKER_COUNT(c->upstream->env, upstream_failed, 1);
-		origin_conn_lost(c, cause_of_tls(c, end), 0, text);
+		origin_conn_lost(c, tls_failure_cause(c, end), 0, text);
 		return;
 	case NET_END_ERROR:
 		if (!list_is_empty(&c->legs))
@@ -280,12 +279,12 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 			    c, "closed the connection in the middle of a response", NULL);
 		break;
 	}
-	/* Before its SETTINGS no request was sent on it. */
+	/* No request was sent before the origin's SETTINGS arrived. */
 	origin_conn_lost(
 	    c, c->is_ready ? &relay_cause_UP_LOST : &relay_cause_UP_UNPROCESSED, 0, text);
 }
 
-/* The origin has until write-timeout to read. */
+/* Starts the origin's write-timeout. */
 static void conn_blocked(void *owner)
 {
 	struct origin_conn *c = owner;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the engine of a connection to an origin tells, and what that is for the exchanges on it and
- * for its pool.
+ * Passes the events of an origin connection's session to the exchanges on the connection and to its
+ * pool.
  */
 #include "proxy/upstream/private.h"
 
@@ -35,7 +35,7 @@ static void failed_event(struct origin_conn *c, const struct session_event *e)
 	} else if (e->code != SESSION_NO_ERROR) {
 		origin_log_fault(c, "connection ended with an error", detail);
 	}
-	origin_conn_retire(c); /* its GOAWAY still leaves; for the pool it is gone */
+	origin_conn_retire(c); /* stays open until our GOAWAY is sent */
 	origin_conn_end_exchanges(c, cause, e->fault ? (uint32_t)e->fault->code : e->code, detail);
 	if (!c->is_ready)
 		pool_failed(c->pool, cause, detail);
@@ -46,7 +46,7 @@ static void failed_event(struct origin_conn *c, const struct session_event *e)
 static void settings_event(struct origin_conn *c)
 {
 	if (!c->is_ready && !c->is_closing)
-		pool_reached(c->pool);
+		pool_conn_ready(c->pool);
 	c->is_ready = true;
 	pool_serve(c->pool);
 }
@@ -66,7 +66,7 @@ static void data_event(struct origin_conn *c, const struct session_event *e)
 		origin_window_widen(c, x);
 }
 
-/* RFC 9110 6.6.1: what has no Date is given the time at which it came. */
+/* RFC 9110 6.6.1: a response without Date gets the time at which it arrived. */
 static void head_event(struct origin_conn *c, const struct session_event *e)
 {
 	struct leg *leg = e->user;
@@ -124,7 +124,7 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 	}
 }
 
-void origin_conn_take_events(struct origin_conn *c)
+void origin_conn_handle_events(struct origin_conn *c)
 {
 	struct session_event e;
 	while (session_next_event(c->session, &e))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a connection to an origin may be in the state that it is in: before it is open, before
- * the origin's SETTINGS, without a stream, and while the origin takes nothing of what is sent. One
- * timer for all of it, set to what is due first.
+ * The deadlines of an origin connection: for connecting, for the origin's SETTINGS, for idle time
+ * without a stream, and for writes that the origin does not read. Each connection has one timer, set
+ * to the nearest deadline.
  */
 #include "proxy/upstream/private.h"
 
-/* ---- what is due when ---- */
+/* ---- the deadlines ---- */
 
 static usec connect_deadline(const struct origin_conn *c)
 {
@@ -36,7 +36,7 @@ static usec write_deadline(struct origin_conn *c)
 	    c->upstream->env->relay->now);
 }
 
-usec origin_take_limit(const struct exchange *x)
+usec origin_stall_limit(const struct exchange *x)
 {
 	struct origin_conn *c = origin_conn_of(x);
 	if (!c)
@@ -48,7 +48,7 @@ usec origin_take_limit(const struct exchange *x)
 
 static usec deadline_of(struct origin_conn *c)
 {
-	if (!c->net) /* the demo had no socket to give */
+	if (!c->net) /* demo_connect failed: report it from the timer, not from the dispatch */
 		return c->started;
 	if (!c->is_open)
 		return connect_deadline(c);
@@ -66,8 +66,8 @@ void origin_conn_arm(struct origin_conn *c)
 {
 	usec at = deadline_of(c);
 	if (c->net && net_conn_is_blocked(c->net) &&
-	    at > c->upstream->env->relay->now + LOOK_AT_BLOCKED_USEC)
-		at = c->upstream->env->relay->now + LOOK_AT_BLOCKED_USEC;
+	    at > c->upstream->env->relay->now + BLOCKED_CHECK_USEC)
+		at = c->upstream->env->relay->now + BLOCKED_CHECK_USEC;
 	wheel_set(worker_wheel(c->upstream->env), &c->timer, at);
 }
 
@@ -78,7 +78,7 @@ static void connect_is_late(struct origin_conn *c)
 	origin_conn_lost(c, &relay_cause_CONNECT_LATE, 0, "connect time-out");
 }
 
-/* Its GOAWAY still leaves; for the pool it is gone. */
+/* Retires the connection; it stays open until our GOAWAY is sent. */
 static void settings_are_late(struct origin_conn *c)
 {
 	WORKER_COUNT(c->upstream->env, connect_late, 1);
@@ -109,7 +109,7 @@ static void open_expired(struct origin_conn *c, usec now)
 	}
 	if (session_deadline(c->session) <= now) {
 		session_tick(c->session, now);
-		origin_conn_take_events(c);
+		origin_conn_handle_events(c);
 	}
 	if (idle_deadline(c) <= now)
 		origin_conn_terminate(c, SESSION_NO_ERROR, (struct slice){0});

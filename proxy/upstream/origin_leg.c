@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The upstream end of an exchange: a stream of a connection to an origin. */
+/* The upstream leg of an exchange: a stream on an origin connection. */
 #include "proxy/upstream/private.h"
 
 #include "proxy/base/ensure.h"
@@ -16,12 +16,12 @@ void origin_leg_cut(struct leg *leg)
 	leg->ops = NULL;
 }
 
-/* Stream ids end at 2^31 - 1 (RFC 9113 5.1.1): before that another connection takes over. */
+/* Stream ids end at 2^31 - 1 (RFC 9113 5.1.1): the connection is retired before that. */
 #define REQUESTS_MAX 1000000000u
 
 bool origin_conn_has_room(const struct origin_conn *c)
 {
-	/* Its own allowance: another connection may do. */
+	/* A connection that has used up its own budget gets no request; another one may have room. */
 	return c->is_ready && !c->is_closing && c->budget.used_bytes < c->budget.limit_bytes &&
 	       session_request_room(c->session) > 0;
 }
@@ -55,7 +55,7 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 	(void)leg;
 	(void)head;
 	(void)end;
-	ensure_failed("a request's head goes out with its stream", __FILE__, __LINE__, __func__);
+	ensure_failed("origin_conn_send sends a request's head", __FILE__, __LINE__, __func__);
 }
 
 static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
@@ -63,7 +63,7 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 	(void)leg;
 	(void)request;
 	(void)child;
-	ensure_failed("clients do not promise (RFC 9113 8.4)", __FILE__, __LINE__, __func__);
+	ensure_failed("only servers promise (RFC 9113 8.4)", __FILE__, __LINE__, __func__);
 }
 
 static void leg_send_body(struct leg *leg, const struct flow *flow)
@@ -81,10 +81,10 @@ static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
 }
 
 /*
- * An origin takes a client that cancels a lot for an attacker (CVE-2023-44487) and ends its
- * connection, with all that is under way on it: one like us after 200 cancellations (limit-resets),
- * others after 500 or 1,000. Ours are those of all clients together: before it comes to that
- * another connection takes over, and this one ends with its last request.
+ * An origin treats a peer that cancels many requests as an attacker (CVE-2023-44487) and closes its
+ * connection with all requests on it: another pushgate after 200 cancellations (limit-resets), other
+ * servers after 500 or 1,000. The cancellations of all clients add up on a shared connection, so it
+ * is retired before: a new connection takes the next requests.
  */
 #define CANCELS_MOST 150u
 
@@ -98,8 +98,7 @@ static void leg_reset(struct leg *leg, uint32_t code)
 {
 	struct origin_conn *c = conn_of(leg);
 	struct session_stream *stream = leg->stream;
-	/* A promise that is refused before it became an exchange has a leg of its own in no list.
-	 * */
+	/* A promise refused before it became an exchange has a temporary leg without exchange. */
 	if (leg->exchange) {
 		origin_leg_cut(leg);
 		if (leg->exchange->pushed.state == PUSH_NONE)

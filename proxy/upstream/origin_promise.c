@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An origin's promises on one connection: to the relay, which settles them with the policy; and what
- * refusing them costs: each refusal is a RST_STREAM, and an origin that gets too many takes us for
- * an attacker.
+ * Passes an origin's promises to the relay, which asks the policy, and limits how many are refused:
+ * each refusal is a RST_STREAM, and an origin that receives too many treats us as an attacker.
  */
 #include "proxy/upstream/private.h"
 
-/* After so many resets in its name a route does without pushes for this long. */
+/* A route whose promises exceeded reset-rate uses connections without push for this long. */
 #define PUSH_OFF_USEC (60 * USEC_PER_SEC)
 
-static void turn_route_off(struct upstream *u, const struct conf_route *route)
+static void suspend_route_push(struct upstream *u, const struct conf_route *route)
 {
 	usec now = u->env->relay->now;
 	usec *until = &u->push_off_until[route - u->env->conf->routes];
@@ -21,8 +20,7 @@ static void turn_route_off(struct upstream *u, const struct conf_route *route)
 	*until = now + PUSH_OFF_USEC;
 }
 
-/* What is under way on the connection goes on; new requests use connections without push, or
- * another connection. */
+/* Turns push off on this connection. Its exchanges go on; new requests use other connections. */
 static void withdraw_push(struct origin_conn *c)
 {
 	struct worker_env *env = c->upstream->env;
@@ -40,21 +38,21 @@ static void charge_reset(struct origin_conn *c, const struct exchange *parent)
 	const struct conf_server *s = &u->env->conf->server;
 	usec now = u->env->relay->now;
 	if (c->push_was_withdrawn)
-		/* the session refuses by itself, and counts, until the origin has acknowledged */
+		/* until the origin acknowledges ENABLE_PUSH=0 the session itself refuses and counts */
 		return;
 	const struct rate resets = {s->reset_rate, s->reset_rate};
 	if (!bucket_take(&c->resets, &resets, 1, now))
-		turn_route_off(u, parent->context.route);
-	/* so many a minute */
+		suspend_route_push(u, parent->context.route);
+	/* promise-refusals is a number per minute */
 	const struct rate refusals = {s->promise_refusals, s->promise_refusals * 60};
 	bool is_flood = !bucket_take(&c->refusals, &refusals, 60, now);
 	if (is_flood) {
-		turn_route_off(u, parent->context.route);
+		suspend_route_push(u, parent->context.route);
 		withdraw_push(c);
 	}
 }
 
-/* The session has refused a malformed promise already. */
+/* Counts and logs a malformed promise, which the session has refused already. */
 static void count_malformed(struct origin_conn *c, const struct session_event *e)
 {
 	struct observe_counters *counters = c->upstream->env->observe->counters;
@@ -76,7 +74,7 @@ void origin_promise(struct origin_conn *c, struct session_event *e)
 			charge_reset(c, parent_leg->exchange);
 		return;
 	}
-	if (!parent_leg) { /* the parent's client is gone */
+	if (!parent_leg) { /* the parent's exchange has ended */
 		session_reset(c->session, e->promised, SESSION_CANCEL);
 		http_head_free(e->head);
 		return;

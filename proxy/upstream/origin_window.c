@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The growth of the windows that an origin's streams have: a PING measures what comes in one round
- * trip, which is what they must let through. The connection's own window is the engine's business.
+ * Grows the receive windows of an origin's streams. A PING measures how many bytes arrive within one
+ * round trip, which is the size that a window needs. The engine manages the connection's own window.
  */
 #include "proxy/upstream/private.h"
 
-/* Fewer bytes say nothing about what a window keeps back. */
+/* A DATA frame with fewer bytes does not start a measurement. */
 #define PROBE_FROM_BYTES 8192u
-/* What a stream's first window becomes once its client keeps up, until more is known of the distance. */
+/* Before the first measurement a stream's window may grow to this many times its first size. */
 #define WIDE_TIMES 4u
 
 void origin_window_init(struct origin_window *w, const struct conf_origin *o)
@@ -28,32 +28,33 @@ void origin_window_probe(struct origin_conn *c, size_t received)
 	w->probe_bytes = 0;
 }
 
-/* What wider windows let in must find room when the client stops reading. */
-static bool is_ample(const struct budget *b)
+/* Wider windows may fill with bytes that a client does not read: half of the budget must be free. */
+static bool is_half_free(const struct budget *b)
 {
 	return b->used_bytes < b->limit_bytes / 2;
 }
 
-/* The most that came in one round trip is what the windows must let through (RFC 9113 5.2.1). */
+/* Doubles the window when the bytes of one round trip nearly filled it (RFC 9113 5.2.1). */
 void origin_window_grow(struct origin_conn *c)
 {
 	struct origin_window *w = &c->window;
 	uint32_t most = c->pool->origin->max_stream_window_bytes;
 	w->is_probing = false;
 	if (w->probe_bytes < w->bytes / 3 * 2 || w->bytes >= most ||
-	    !is_ample(&c->upstream->env->budget))
+	    !is_half_free(&c->upstream->env->budget))
 		return;
 	w->bytes = w->bytes > most / 2 ? most : w->bytes * 2;
 }
 
-/* For a client that keeps up, that is, has taken half of what has come, once that is more than half
- * of the first window. A client that takes nothing makes us keep no more than the first window. */
+/* Widens the stream's window for a client that keeps up: at least half of the received bytes were
+ * forwarded, and more than half of the first window was received. For a client that does not read we
+ * buffer no more than the first window. */
 void origin_window_widen(struct origin_conn *c, struct exchange *x)
 {
 	uint32_t first = c->pool->origin->stream_window_bytes, wide = c->window.bytes;
 	const struct flow *f = &x->download;
 	if (!exchange_is_over(x) && x->up.ops && wide > first && f->received > first / 2 &&
 	    f->forwarded >= f->received / 2 && f->body.bytes < wide / 4 &&
-	    is_ample(x->payer.budget) && is_ample(&c->upstream->env->budget))
+	    is_half_free(x->payer.budget) && is_half_free(&c->upstream->env->budget))
 		session_widen(c->session, x->up.stream, wide);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connections of one worker to one origin, and the queue before them. There are two pools an
- * origin: requests whose pushes can be used go over connections with ENABLE_PUSH=1, the others over
- * connections with ENABLE_PUSH=0, so that no origin sends bytes that nobody will get.
+ * The connections of one worker to one origin, and the queue of requests for them. Each origin has
+ * two pools: requests whose pushes the client can use go over connections with ENABLE_PUSH=1, all
+ * others over connections with ENABLE_PUSH=0, so that origins do not send pushes for nothing.
  *
- * A request goes onto the first connection that has room, so that few connections carry much and
- * share system calls; another one is opened when a queue has formed, or just before one would.
+ * A request goes onto the first connection that has room: few busy connections need fewer system
+ * calls than many idle ones. Another connection is opened when requests queue up, or shortly before.
  */
 #include "proxy/upstream/private.h"
 
@@ -27,7 +27,7 @@ void pool_fini(struct pool *p)
 	    origin_conn_kill(c, &relay_cause_DRAINED);
 }
 
-void pool_part(struct pool *p)
+void pool_shutdown(struct pool *p)
 {
 	list_for_each(&p->conns, c, struct origin_conn, link)
 	{
@@ -40,7 +40,7 @@ void pool_part(struct pool *p)
 
 /* ---- connections ---- */
 
-void pool_joined(struct pool *p, struct origin_conn *c)
+void pool_conn_opened(struct pool *p, struct origin_conn *c)
 {
 	list_append(&p->conns, &c->link);
 	p->count++;
@@ -48,14 +48,14 @@ void pool_joined(struct pool *p, struct origin_conn *c)
 	p->was_used = true;
 }
 
-void pool_reached(struct pool *p)
+void pool_conn_ready(struct pool *p)
 {
 	ensure(p->connecting > 0);
 	p->connecting--;
 	p->failures = 0;
 }
 
-void pool_left(struct pool *p, bool was_ready)
+void pool_conn_retired(struct pool *p, bool was_ready)
 {
 	ensure(p->count > 0);
 	p->count--;
@@ -65,7 +65,7 @@ void pool_left(struct pool *p, bool was_ready)
 	p->connecting--;
 }
 
-/* The first one, if it may be chosen not the one that x has failed on. */
+/* The first connection with room; the one on which x has failed before only if no other has room. */
 static struct origin_conn *conn_with_room(struct pool *p, const struct exchange *x)
 {
 	struct origin_conn *last_choice = NULL;
@@ -80,8 +80,8 @@ static struct origin_conn *conn_with_room(struct pool *p, const struct exchange 
 	return last_choice;
 }
 
-/* Room on all connections together, counted up to `enough`. */
-static uint32_t room_of(struct pool *p, uint32_t enough)
+/* How many requests all connections together can start, counted up to `enough`. */
+static uint32_t request_room_of(struct pool *p, uint32_t enough)
 {
 	uint32_t room = 0;
 	list_for_each(&p->conns, c, struct origin_conn, link)
@@ -94,28 +94,30 @@ static uint32_t room_of(struct pool *p, uint32_t enough)
 	return room;
 }
 
-/* Streams that a connection is taken to give before its SETTINGS tell. */
+/* Concurrent streams assumed for a connection whose SETTINGS have not arrived. */
 #define STREAMS_ASSUMED 100u
-/* Below this much room another connection is opened ahead of need. */
-#define ROOM_WANTED 16u
-/* After a failure, while other connections serve: how long not to try again. */
+/* When fewer requests than this can start at once, another connection is opened ahead of need. */
+#define REQUEST_ROOM_WANTED 16u
+/* After a failed connect no further connection is opened for this long if others work. */
 #define GROW_PAUSE_USEC USEC_PER_SEC
 
 static void grow(struct pool *p)
 {
 	uint32_t most = p->origin->max_connections;
-	if (p->count > 0 && p->upstream->env->relay->now < p->grows_again)
+	if (p->count > 0 && p->upstream->env->relay->now < p->grow_after)
 		return;
 	while (p->count < most && p->queued > p->connecting * STREAMS_ASSUMED)
 		origin_conn_open(p);
-	if (p->count < most && p->connecting == 0 && room_of(p, ROOM_WANTED) < ROOM_WANTED)
+	if (p->count < most && p->connecting == 0 &&
+	    request_room_of(p, REQUEST_ROOM_WANTED) < REQUEST_ROOM_WANTED)
 		origin_conn_open(p);
 	while (p->count < most && p->connecting == 0 && p->was_used &&
 	       p->count <= p->origin->spare_connections)
 		origin_conn_open(p);
 }
 
-/* Those on their way out may be as many as serve: who holds them open does not multiply them. */
+/* Retired connections stay open for their last exchanges. At most max-connections may be retired at
+ * a time, so that clients which keep their exchanges open cannot multiply the connections. */
 bool pool_may_replace(const struct pool *p)
 {
 	uint32_t leaving = 0;
@@ -155,7 +157,7 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 		const struct relay_cause *refusal = origin_conn_send(c, x);
 		if (refusal)
 			exchange_on_up_failed(x, refusal, 0, NULL);
-		else if (session_request_room(c->session) < ROOM_WANTED)
+		else if (session_request_room(c->session) < REQUEST_ROOM_WANTED)
 			grow(p);
 		return;
 	}
@@ -170,7 +172,7 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 
 void pool_undispatch(struct exchange *x)
 {
-	if (!exchange_is_queued(x)) { /* a push that waits for its client: not ours */
+	if (!exchange_is_queued(x)) { /* x->waiting links a push into its client's list */
 		list_remove(&x->waiting);
 		return;
 	}
@@ -178,7 +180,7 @@ void pool_undispatch(struct exchange *x)
 		unqueue(x->context.pool, x);
 }
 
-/* Every address of the origin is tried before anyone is told. */
+/* The queued exchanges fail only after every address of the origin was tried. */
 void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail)
 {
 	p->failures++;
@@ -189,7 +191,7 @@ void pool_failed(struct pool *p, const struct relay_cause *cause, const char *de
 	list_for_each(&p->conns, c, struct origin_conn, link) has_others =
 	    has_others || (c->is_ready && !c->is_closing);
 	if (has_others) {
-		p->grows_again = p->upstream->env->relay->now + GROW_PAUSE_USEC;
+		p->grow_after = p->upstream->env->relay->now + GROW_PAUSE_USEC;
 		return;
 	}
 	if (list_is_empty(&p->queue) || p->upstream->is_closed)
@@ -198,7 +200,7 @@ void pool_failed(struct pool *p, const struct relay_cause *cause, const char *de
 		origin_conn_open(p);
 		return;
 	}
-	/* Some of them are tried once more, and wait behind these. */
+	/* Exchanges that are retried come back to the end of the queue: count instead of emptying. */
 	for (uint32_t left = p->queued; left > 0 && !list_is_empty(&p->queue); left--) {
 		struct exchange *x = list_first(&p->queue, struct exchange, waiting);
 		unqueue(p, x);

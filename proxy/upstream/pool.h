@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connections of one worker to one origin, and the requests that wait for them. Two an origin:
- * one announces ENABLE_PUSH=1, the other 0.
+ * The connections of one worker to one origin, and the queue of requests that wait for them. Each
+ * origin has two pools: one announces ENABLE_PUSH=1, the other ENABLE_PUSH=0.
  */
 #ifndef PUSHGATE_UPSTREAM_POOL_H
 #define PUSHGATE_UPSTREAM_POOL_H
@@ -17,36 +17,34 @@ struct origin_conn;
 struct pool {
 	struct upstream *upstream;
 	const struct conf_origin *origin;
-	struct session_plan *plans; /* owned: the protocols of its connections */
-	struct net_tls *tls;        /* owned by the push-on pool, shared by its twin */
+	struct session_plan *plans; /* owned: the protocols that its connections may speak */
+	struct net_tls *tls;        /* owned by the pool with push, borrowed by the one without */
 	bool push;                  /* announces ENABLE_PUSH=1 */
 	struct list conns;
-	struct list queue; /* exchanges (waiting) */
+	struct list queue; /* of struct exchange, by its member `waiting` */
 	uint32_t queued;
-	/* connections that take requests, or will; those of them that are not ready */
-	uint32_t count, connecting;
-	uint32_t next_address, failures; /* failures in a row, over the origin's addresses */
-	/* a connection could not be had: no other is tried before, while there are any */
-	usec grows_again;
-	bool was_used;
+	uint32_t count;      /* connections that are not retired */
+	uint32_t connecting; /* how many of them are not ready */
+	uint32_t next_address;
+	uint32_t failures; /* failed connects in a row, over all addresses of the origin */
+	usec grow_after;   /* after a failed connect: no further one before this time */
+	bool was_used;     /* a request has been dispatched here */
 };
 
 void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
     struct net_tls *tls, bool push);
 void pool_fini(struct pool *p);
-/* GOAWAY to all (RFC 9113 6.8); nobody waits for anything any more. */
-void pool_part(struct pool *p);
+/* Sends GOAWAY on all connections (RFC 9113 6.8) and closes them; no exchange is left. */
+void pool_shutdown(struct pool *p);
 void pool_dispatch(struct pool *p, struct exchange *x);
 void pool_undispatch(struct exchange *x);
-void pool_serve(struct pool *p); /* sends what is queued as far as there is room */
-/*
- * What becomes of its connections: one is being opened; one is ready, its SETTINGS have come; one
- * takes no more requests, whether it was ready or never came to that.
- */
-void pool_joined(struct pool *p, struct origin_conn *c);
-void pool_reached(struct pool *p);
-void pool_left(struct pool *p, bool was_ready);
-/* Whether one of its connections may take no more requests, so that another is opened in its place. */
+void pool_serve(struct pool *p); /* sends queued requests while a connection has room */
+/* A connection is being opened; has received the origin's SETTINGS; was retired (was_ready: after
+ * its SETTINGS). */
+void pool_conn_opened(struct pool *p, struct origin_conn *c);
+void pool_conn_ready(struct pool *p);
+void pool_conn_retired(struct pool *p, bool was_ready);
+/* Whether one of the connections may be retired and replaced by a new one. */
 bool pool_may_replace(const struct pool *p);
 /* A connection could not be opened. */
 void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of upstream/ share: a pool, and a connection to an origin with all that belongs to
- * it.
+ * Private to upstream/: an origin connection with its session, legs and window growth.
  *
- *   upstream ─── pool (two an origin: with pushes, without) ─┬─ queue of exchanges
- *                                                            └─ origin_conn ─── session ─── streams ─── legs
+ *   upstream ─── pool (two per origin: with and without push) ─┬─ queue of exchanges
+ *                                                              └─ origin_conn ─── session ─── streams ─── legs
  */
 #ifndef PUSHGATE_UPSTREAM_PRIVATE_H
 #define PUSHGATE_UPSTREAM_PRIVATE_H
@@ -13,11 +12,11 @@
 #include "proxy/upstream/pool.h"
 #include "proxy/upstream/upstream.h"
 
-/* What its streams' windows have grown to (origin_window.c). */
+/* The receive window that a connection's streams may have (origin_window.c). */
 struct origin_window {
 	uint32_t bytes;
-	uint64_t probe_bytes; /* came since the PING was sent */
-	bool is_probing;
+	uint64_t probe_bytes; /* received since the PING was sent */
+	bool is_probing;      /* the PING has not been answered yet */
 };
 
 struct origin_conn {
@@ -30,14 +29,17 @@ struct origin_conn {
 	struct deferred_free deferred;
 	struct list legs;
 	struct wheel_node timer;
-	usec started, quiet_since; /* started: connecting; once connected, since then */
+	usec started;     /* of the connect; once connected, of the session */
+	usec quiet_since; /* the end of the last stream; USEC_NEVER while there is one */
 	struct peer_progress progress;
 	uint64_t requests; /* sent so far */
-	uint64_t cancels;  /* of these, reset by us */
+	uint64_t cancels;  /* how many of the requests we have reset */
 	struct origin_window window;
-	bool is_open, is_ready, is_closing; /* connected; SETTINGS came; no more requests */
-	bool is_gone;                       /* freed at the end of the loop pass */
-	/* So many promises were refused that we turned push off on this connection. */
+	bool is_open;    /* connected */
+	bool is_ready;   /* the origin's SETTINGS have arrived */
+	bool is_closing; /* retired: gets no more requests */
+	bool is_gone;    /* will be freed at the end of the loop pass */
+	/* Push was turned off on this connection because too many promises were refused. */
 	bool push_was_withdrawn;
 	struct bucket promises, refusals, resets;
 };
@@ -45,22 +47,22 @@ struct origin_conn {
 /* ---- origin_conn.c ---- */
 
 void origin_conn_open(struct pool *p);
-/* At once and without a word. */
+/* Closes the connection at once, without GOAWAY. */
 void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause);
-/* GOAWAY, then close. */
+/* Sends GOAWAY, then closes. */
 void origin_conn_terminate(struct origin_conn *c, uint32_t code, struct slice why);
-/* Takes no more requests; closes when those that it has are over. */
+/* The connection gets no more requests and closes after its last exchange. */
 void origin_conn_retire(struct origin_conn *c);
-/* The connection has failed: no request can start on it any more, and its pool hears of it. */
+/* The connection has failed: ends its exchanges, frees it and tells the pool. */
 void origin_conn_lost(
     struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail);
-/* All exchanges on it fail; those that may be are sent again elsewhere. */
+/* Fails all exchanges on the connection; the relay retries those that may be retried. */
 void origin_conn_end_exchanges(
     struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail);
 
 /* ---- origin_conn_events.c ---- */
 
-void origin_conn_take_events(struct origin_conn *c); /* of its session */
+void origin_conn_handle_events(struct origin_conn *c); /* all pending events of its session */
 
 /* ---- origin_promise.c ---- */
 
@@ -70,10 +72,10 @@ void origin_promise(struct origin_conn *c, struct session_event *e);
 /* ---- origin_window.c ---- */
 
 void origin_window_init(struct origin_window *w, const struct conf_origin *o);
-/* So many bytes of a body have come. */
+/* This many bytes of a body have arrived: may start a measurement. */
 void origin_window_probe(struct origin_conn *c, size_t received);
-void origin_window_grow(struct origin_conn *c); /* the PING is answered */
-/* The exchange's stream may have what the windows have grown to. */
+void origin_window_grow(struct origin_conn *c); /* the PING was answered */
+/* Widens the window of the exchange's stream to the measured size if its client keeps up. */
 void origin_window_widen(struct origin_conn *c, struct exchange *x);
 
 /* ---- origin_deadline.c ---- */
@@ -84,21 +86,21 @@ void origin_conn_expired(struct wheel_node *timer, usec now);
 /* ---- origin_leg.c ---- */
 
 extern const struct leg_ops origin_leg_ops;
-/* The connection behind the upstream leg of x; NULL: there is none, or none any more. */
+/* The origin connection of x; NULL: the exchange has none, or it is gone. */
 static inline struct origin_conn *origin_conn_of(const struct exchange *x)
 {
 	return x->up.ops == &origin_leg_ops ? x->up.carrier : NULL;
 }
 void origin_leg_cut(struct leg *leg);
 bool origin_conn_has_room(const struct origin_conn *c);
-/* Sends the exchange's request; else why it cannot be sent: no memory, or too large for this
- * origin. */
+/* Sends the exchange's request. Returns NULL, or why it cannot be sent: no memory, or a head too
+ * large for this origin. */
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x);
 
-/* ---- fault_log.c: what origins do wrong; `what` is a constant string ---- */
+/* ---- fault_log.c: logs and counts the faults of origins; `what` is a constant string ---- */
 
 void origin_log_fault(const struct origin_conn *c, const char *what, const char *more);
-/* For session_env; the context is struct upstream. */
+/* The `fault` callback of session_env; its context is struct upstream. */
 void origin_count_fault(void *upstream, const struct session_fault *fault);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All origins of a worker: which pool a request takes, and the pools as a whole. */
+/* All origins of a worker: opens and closes the pools, and chooses the pool for a request. */
 #include "proxy/upstream/private.h"
 
 #include "proxy/base/memory.h"
@@ -67,10 +67,10 @@ void upstream_free(struct upstream *u)
 	free(u->push_off_until);
 }
 
-void upstream_part(struct upstream *u)
+void upstream_shutdown(struct upstream *u)
 {
 	for (size_t i = 0; i < pool_count(u); i++)
-		pool_part(&u->pools[i]);
+		pool_shutdown(&u->pools[i]);
 }
 
 bool upstream_is_empty(const struct upstream *u)
@@ -121,20 +121,19 @@ bool origin_may_promise_more(const struct exchange *parent)
 
 /* ---- memory is short ---- */
 
-static void hold_reading(struct net_conn *net, bool on)
+static void set_paused(struct net_conn *net, bool is_paused)
 {
-	if (on)
-		net_conn_hold_reading(net, NET_HOLD_MEMORY);
+	if (is_paused)
+		net_conn_pause_reading(net, NET_PAUSE_MEMORY);
 	else
-		net_conn_release_reading(net, NET_HOLD_MEMORY);
+		net_conn_resume_reading(net, NET_PAUSE_MEMORY);
 }
 
-/* TCP makes the origins wait. */
-void upstream_hold_reading(struct upstream *u, bool on)
+void upstream_pause_reading(struct upstream *u, bool is_paused)
 {
 	for (size_t i = 0; i < pool_count(u); i++)
 		list_for_each(&u->pools[i].conns, c, struct origin_conn, link) if (c->net)
-		    hold_reading(c->net, on);
+		    set_paused(c->net, is_paused);
 }
 
 size_t upstream_describe(const struct upstream *u, char *buffer, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A whole hop between clients and origins that do anything: the real handlers, engines and relay
+ * A whole gateway between clients and origins that act at random: the real handlers, engines and relay
  * over sockets in memory, with a clock that the input moves. A peer is an engine of ours whose
  * owner does what it is told, or raw bytes. Whatever happens, engines keep their invariants,
  * everything that was begun ends when its peers are gone and time has passed, and all gauges and
@@ -27,11 +27,11 @@
 
 #define PEERS 12u
 #define OUTPUT_BYTES 40000u
-/* Turns of the loop before everything that is under way in memory can have come to rest. */
-#define TURNS_LEAST 2
-#define TURNS_MOST 12
-/* More turns than time-outs: something turns for nothing. */
-#define TURNS_IN_TIME_MOST 5000
+/* Loop passes after which no byte in memory moves any more. */
+#define PASSES_LEAST 2
+#define PASSES_MOST 12
+/* More passes than this: the loop spins. */
+#define PASSES_PER_TIMEOUT_MOST 5000
 
 /* ---- the clock ---- */
 
@@ -184,13 +184,13 @@ static bool exchange_bytes(struct world *w, struct peer *p)
 
 static void check(const struct world *w)
 {
-	const struct gateway *h = w->gateway;
-	list_for_each(&h->clients.conns, c, struct client_conn, link) if (c->session) session_check(c->session);
-	for (size_t i = 0; i < 2 * h->env.conf->origin_count; i++)
-		list_for_each(&h->upstream.pools[i].conns, u, struct origin_conn, link) if (u->session) session_check(u->session);
+	const struct gateway *g = w->gateway;
+	list_for_each(&g->clients.conns, c, struct client_conn, link) if (c->session) session_check(c->session);
+	for (size_t i = 0; i < 2 * g->env.conf->origin_count; i++)
+		list_for_each(&g->upstream.pools[i].conns, origin, struct origin_conn, link) if (origin->session) session_check(origin->session);
 }
 
-static bool turn(struct world *w)
+static bool loop_pass(struct world *w)
 {
 	bool has_moved = false;
 	origins_come(w);
@@ -201,12 +201,12 @@ static bool turn(struct world *w)
 	return has_moved;
 }
 
-/* Until everything that is under way has come to rest. */
-static void turns(struct world *w)
+/* Runs loop passes until no byte moves any more. */
+static void run_until_quiet(struct world *w)
 {
 	bool has_moved = true;
-	for (unsigned i = 0; i < TURNS_LEAST || (has_moved && i < TURNS_MOST); i++)
-		has_moved = turn(w);
+	for (unsigned i = 0; i < PASSES_LEAST || (has_moved && i < PASSES_MOST); i++)
+		has_moved = loop_pass(w);
 	check(w);
 }
 
@@ -228,15 +228,15 @@ static void pass(struct world *w, usec span)
 		usec next = w->gateway->env.timer.deadline;
 		if (w->loop->closing.deadline < next)
 			next = w->loop->closing.deadline;
-		if (w->loop->feeding.deadline < next)
-			next = w->loop->feeding.deadline;
+		if (w->loop->chunk_retry.deadline < next)
+			next = w->loop->chunk_retry.deadline;
 		if (next > now_usec)
 			now_usec = next < until ? next : until;
 		ring(w, &w->gateway->env.timer);
 		ring(w, &w->loop->closing);
-		ring(w, &w->loop->feeding);
-		turn(w);
-		ensure(n++ < TURNS_IN_TIME_MOST);
+		ring(w, &w->loop->chunk_retry);
+		loop_pass(w);
+		ensure(n++ < PASSES_PER_TIMEOUT_MOST);
 	}
 }
 
@@ -322,7 +322,7 @@ static void step(struct world *w, struct input *in)
 		return;
 	}
 	if (action == STEP_TURN) {
-		turn(w);
+		loop_pass(w);
 		return;
 	}
 	if (action == STEP_SHORT) {
@@ -353,7 +353,7 @@ static void run(struct world *w, struct input *in)
 		bool goes_on = *in->at >= 0x80; /* the next step comes in the same loop pass */
 		step(w, in);
 		if (!goes_on)
-			turns(w);
+			run_until_quiet(w);
 	}
 }
 
@@ -399,7 +399,7 @@ static void end_all(struct world *w)
 	w->is_over = true;
 	for (unsigned i = 0; i < w->peer_count; i++)
 		memory_socket_end(w->peers[i].socket);
-	turns(w);
+	run_until_quiet(w);
 	pass(w, 20 * USEC_PER_SEC);
 	ensure(list_is_empty(&w->gateway->clients.conns));
 	for (size_t i = 0; i < 2 * w->gateway->env.conf->origin_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A decision without memory: no rule is paused, shadow rules do nothing. */
+/* A decision without feedback: no rule is paused; shadow rules have no effect. */
 #ifndef PUSHGATE_TESTS_DECIDE_H
 #define PUSHGATE_TESTS_DECIDE_H
 

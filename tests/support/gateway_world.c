@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Clients and origins around one hop; see gate_world.h. */
+/* Clients and origins around one gateway; see gateway_world.h. */
 #include "tests/support/gateway_world.h"
 
 #include "proxy/base/ensure.h"
@@ -298,7 +298,7 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 	gate_peer_abort(owner);
 }
 
-/* ---- what peers do ---- */
+/* ---- commands of the test to a peer ---- */
 
 struct gate_peer *gate_client(struct gate_world *w, const struct gate_peer_options *o)
 {
@@ -638,11 +638,11 @@ struct gate_world *gate_world_new(
 	return w;
 }
 
-void gate_world_free_hop(struct gate_world *w)
+void gate_world_free_gateway(struct gate_world *w)
 {
 	gateway_free(w->gateway);
 	w->gateway = NULL;
-	/* All gauges are back where they began. */
+	/* All gauges are 0 again. */
 	assert_int_equal(w->counters.connections_open, 0);
 	assert_int_equal(w->counters.requests_open, 0);
 	assert_int_equal(w->counters.pushes_open, 0);
@@ -655,7 +655,7 @@ void gate_world_free_hop(struct gate_world *w)
 void gate_world_free(struct gate_world *w)
 {
 	if (w->gateway)
-		gate_world_free_hop(w);
+		gate_world_free_gateway(w);
 	for (size_t i = 0; i < w->client_count; i++)
 		peer_free(w->clients[i]);
 	for (size_t i = 0; i < GATE_SITES; i++) {

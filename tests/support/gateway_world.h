@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A whole hop in one process and one loop: clients and origins are peers of the test's own, with our engine, over
- * loopback sockets. The test turns the loop until a condition holds (UNTIL), never for a time.
+ * A whole gateway in one process and one loop. The test plays its clients and origins with our own HTTP/2 engine, over
+ * loopback sockets. The test runs the loop until a condition holds (UNTIL), never for a fixed time.
  *
- * What a peer of the RFC would not do is not to be had here: tests/wire sends such things.
+ * These peers keep to the protocol; tests/wire plays peers that violate it.
  */
 #ifndef PUSHGATE_TESTS_GATEWAY_WORLD_H
 #define PUSHGATE_TESTS_GATEWAY_WORLD_H
@@ -35,25 +35,25 @@ struct gate_stream {
 	uint32_t id;
 	char method[16], scheme[8], authority[128], path[256], via[256], status_error[256];
 	unsigned status, interims, trailers;
-	size_t received, unread; /* unread: kept credit, see keeps_credit */
-	uint8_t text[128];       /* how the body began */
-	bool ended;              /* END_STREAM came */
+	size_t received, unread; /* unread: bytes whose credit was withheld, see keeps_credit */
+	uint8_t text[128];       /* the first bytes of the body */
+	bool ended;              /* END_STREAM was received */
 	bool was_reset, is_over;
 	uint32_t code;
 	bool unprocessed;
 	struct gate_stream *parent; /* of a promise */
 	struct http_head *head;     /* that came last: of a request, a promise or a final response; NULL: none */
-	/* What it still sends: so many bytes of 'x', and then the end. */
+	/* The body that is still to be sent: this many bytes of 'x', then the end if out_end. */
 	size_t out;
 	bool out_end;
 };
 
-/* What a peer announces; zero is the usual thing. */
+/* How a peer behaves; all zero: the defaults. */
 struct gate_peer_options {
 	uint32_t max_streams; /* 0: no limit; UINT32_MAX: 0 */
 	uint32_t window;      /* 0: 65535 */
 	bool no_push;         /* a client: ENABLE_PUSH=0 */
-	bool is_silent;       /* reads and says nothing at all */
+	bool is_silent;       /* neither reads nor sends */
 	bool keeps_credit;    /* gives no stream credit for DATA */
 	struct net_tls *tls;
 	const char *server_name;
@@ -62,15 +62,15 @@ struct gate_peer_options {
 struct gate_peer {
 	struct gate_world *world;
 	struct gate_site *site; /* NULL: a client */
-	struct net_conn *net;  /* NULL: over */
+	struct net_conn *net;  /* NULL: closed */
 	struct h2_conn *h2;
 	struct budget budget;
 	struct gate_peer_options options;
 	struct gate_stream *streams[GATE_PEER_STREAMS];
 	size_t stream_count;
-	size_t open_now, open_most; /* requests (an origin) or pushes (a client) under way */
-	unsigned settings_came;     /* SETTINGS frames of the hop's */
-	uint32_t enable_push;       /* as the hop announced it first */
+	size_t open_now, open_most; /* open requests (of an origin) or pushes (of a client) */
+	unsigned settings_came;     /* SETTINGS frames received from the gateway */
+	uint32_t enable_push;       /* in the gateway's first SETTINGS */
 	bool ended, goaway_came, failed;
 	uint32_t goaway_code;
 };
@@ -83,7 +83,7 @@ struct gate_site {
 	struct gate_peer_options options; /* of the peers that it accepts */
 	struct gate_peer *peers[GATE_PEERS];
 	size_t peer_count;
-	/* Called when a request's head came; NULL: nobody answers by himself. */
+	/* Called for each request's head; NULL: the test answers each request itself. */
 	void (*serve)(struct gate_stream *s);
 };
 
@@ -105,21 +105,22 @@ struct gate_world {
 };
 
 /*
- * The configuration has one [listen l], the origins a and b (both listening) and what `more` says. In it "%A" is
- * the text of server = for the first origin, "%B" for the second, "%a" and "%b" its IP and port. NULL: a route for any host to a.
- * `server`, `listen`, `origin`: more lines for these sections, may be NULL; origin's are for both.
+ * The configuration has one [listen l], the origins a and b (both listening) and the text of `more`, in which "%A" stands
+ * for the value of server of the first origin, "%B" of the second, "%a" and "%b" for its IP address and port. more NULL: a
+ * route for any host to a. `server`, `listen`, `origin`: further lines of these sections, may be NULL; `origin` applies to
+ * both origins.
  */
 struct gate_world *gate_world_new(
     const char *server, const char *listen, const char *origin, const char *more);
-void gate_world_free(struct gate_world *w); /* the hop goes first, if it is still there */
-void gate_world_free_hop(struct gate_world *w);
+void gate_world_free(struct gate_world *w); /* frees the gateway first, if it still exists */
+void gate_world_free_gateway(struct gate_world *w);
 void gate_world_drain(struct gate_world *w, usec span);
-/* The origin listens no more: connecting is refused; and again. */
+/* Closes the origin's listening socket, so that connects are refused; and opens it again. */
 void gate_site_close(struct gate_site *site);
 void gate_site_open(struct gate_site *site);
 
 struct gate_peer *gate_client(
-    struct gate_world *w, const struct gate_peer_options *options); /* NULL: the usual */
+    struct gate_world *w, const struct gate_peer_options *options); /* NULL: the defaults */
 /* A plain socket connected to the listener, non-blocking. */
 int gate_raw(struct gate_world *w);
 void gate_peer_abort(struct gate_peer *p);
@@ -128,10 +129,10 @@ struct h2_settings gate_peer_settings(const struct gate_peer_options *options, b
 struct gate_stream *gate_get(struct gate_peer *p, const char *path);
 struct gate_stream *gate_request(
     struct gate_peer *p, const char *method, const char *authority, const char *path, int end, ...);
-/* The stream of the origin that has this path, NULL if none came yet; the last one of several. */
+/* The newest stream with this path at an origin; NULL: none has arrived. */
 struct gate_stream *gate_find(struct gate_world *w, const char *path);
 struct gate_stream *gate_find_at(struct gate_peer *p, const char *path);
-/* Request streams that the site has seen for this path. */
+/* How many requests with this path the site has received. */
 size_t gate_seen(const struct gate_site *site, const char *path);
 
 void gate_answer(struct gate_stream *s, unsigned status, size_t body, bool end);
@@ -139,7 +140,7 @@ void gate_answer_fields(
     struct gate_stream *s, unsigned status, int end, ...); /* name, value, …, NULL */
 void gate_more(struct gate_stream *s, size_t body, bool end);
 void gate_trailers(struct gate_stream *s);
-void gate_credit(struct gate_stream *s); /* what was kept back */
+void gate_credit(struct gate_stream *s); /* gives the withheld credit */
 void gate_reset_stream(struct gate_stream *s, uint32_t code);
 struct gate_stream *gate_promise(
     struct gate_stream *parent, const char *scheme, const char *authority, const char *path);
@@ -149,10 +150,10 @@ struct gate_stream *gate_promise_fields(struct gate_stream *parent, const char *
 void gate_shutdown(struct gate_peer *p);
 void gate_terminate(struct gate_peer *p, enum h2_code code);
 
-/* So many turns without waiting: enough for everything that is under way on loopback. */
+/* Runs a number of loop passes without waiting: enough for all bytes on loopback to arrive. */
 void gate_passes(struct gate_world *w);
 
-/* Turns the loop until the condition holds; fails when it never does. */
+/* Runs the loop until the condition holds; the test fails when it does not within 20 seconds. */
 #define UNTIL(w, condition)                                                                        \
 	do {                                                                                       \
 		usec since_ = clock_monotonic();                                                   \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests read of an engine that its owner never asks for. */
+/* Queries of an engine's state that only tests need. */
 #ifndef PUSHGATE_TESTS_H2_INSIDE_H
 #define PUSHGATE_TESTS_H2_INSIDE_H
 
@@ -20,13 +20,13 @@ static inline bool h2_peer_settings_came(const struct h2_conn *c)
 	return c->peer_settings_came;
 }
 
-/* The peer acknowledged our first SETTINGS. */
+/* Whether the peer has acknowledged our first SETTINGS. */
 static inline bool h2_settings_acknowledged(const struct h2_conn *c)
 {
 	return c->was_acked;
 }
 
-/* Streams that the owner may still use. */
+/* How many streams the owner may still use. */
 static inline uint32_t h2_open_streams(const struct h2_conn *c)
 {
 	return c->handles;

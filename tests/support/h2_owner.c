@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An engine that is told what to do; see h2_owner.h. */
+/* An engine driven by commands; see h2_owner.h. */
 #include "tests/support/h2_owner.h"
 
 #include "proxy/base/ensure.h"
@@ -66,7 +66,7 @@ static struct http_head *request(struct h2_owner *o, uint8_t argument, enum http
 {
 	struct http_head *head = http_head_new(o->heads);
 	unsigned i = argument % 16;
-	/* A promise of a kind that the client may not be sent would be our own mistake. */
+	/* Sending a promise that is not allowed now would be a mistake of this owner. */
 	bool has_body = strcmp(requests[i].name, "content-length") == 0;
 	if (kind == HTTP_PROMISE && (has_body || argument % 16 >= 9))
 		i = 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine with an owner that does what it is told, byte by byte: anything that a peer of the
- * RFC may do, at any time. What comes is dropped; heads and bodies are of a few kinds. For fuzz
- * targets: the engine's invariants are walked after each step.
+ * An engine with an owner that executes commands from the fuzz input: any action that the RFC allows,
+ * at any time. Received bodies are discarded; heads and bodies are of a few kinds. The engine's
+ * invariants are checked after each step.
  */
 #ifndef PUSHGATE_TESTS_H2_OWNER_H
 #define PUSHGATE_TESTS_H2_OWNER_H
@@ -20,7 +20,7 @@ struct h2_owner {
 	struct h2_stream *handles[H2_OWNER_HANDLES];
 	size_t count;
 	usec now;
-	bool gives_credit; /* for all bytes, as they come; else only when it is told to */
+	bool gives_credit; /* gives credit for bytes as they arrive; otherwise only on command */
 };
 
 enum h2_owner_action {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The script's life, and what goes in and out of the engine. See h2_script.h. */
+/* Opens and closes a script; moves input into the engine and output out of it. See h2_script.h. */
 #include "tests/support/h2_script.h"
 #include "proxy/limits.h"
 #include "tests/support/h2_script_wire.h"
@@ -192,7 +192,7 @@ static size_t piece_bytes(struct script *s, size_t left)
 {
 	size_t n = left < LIMIT_CHUNK_BYTES ? left : LIMIT_CHUNK_BYTES;
 	if (split == SPLIT_BYTES)
-		n = left > 40000 ? 251 : 1; /* floods would take for ever */
+		n = left > 40000 ? 251 : 1; /* byte by byte, a flood would take too long */
 	if (split == SPLIT_RANDOM)
 		n = 1 + script_random(s) % (left > 4000 ? 2000 : 30);
 	return n < left ? n : left;
@@ -221,7 +221,7 @@ static void deliver_piece(struct script *s, const uint8_t *bytes, size_t length)
 		if (events_drain(s, chunk) == 0 && n == 0)
 			script_fail(s, "h2_receive consumed nothing and had no event");
 	}
-	/* Every time would make long bodies byte by byte take for ever. */
+	/* Checking each time would take too long for large bodies delivered byte by byte. */
 	if (split == SPLIT_WHOLE || script_random(s) % 32 == 0)
 		h2_check(s->conn);
 	memset(chunk->data + end - length, 0xdd, length);
@@ -280,15 +280,15 @@ static void output_turn(struct script *s, const struct h2_data_frame *frame)
 	uint32_t id = h2_stream_id(frame->stream);
 	struct script_stream *stream = script_stream(s, id);
 	if (frame->stream != stream->handle)
-		script_fail(s, "a turn for stream %u with an unknown handle", id);
+		script_fail(s, "h2_next_data returned stream %u with an unknown handle", id);
 	uint32_t length =
 	    (uint32_t)frame->header[0] << 16 | (uint32_t)frame->header[1] << 8 | frame->header[2];
-	if (length != frame->length || length > s->turn_most)
+	if (length != frame->length || length > s->data_most)
 		script_fail(s,
-		    "a turn of %u bytes has %u in its header (at most %u were asked for)",
-		    frame->length, length, s->turn_most);
+		    "h2_next_data returned %u bytes, %u in the header (at most %u were requested)",
+		    frame->length, length, s->data_most);
 	if (frame->header[3] != H2_DATA || !!(frame->header[4] & H2_END_STREAM) != frame->end)
-		script_fail(s, "a turn whose header does not say what the turn says");
+		script_fail(s, "h2_next_data returned a header that differs from its result");
 	uint8_t *body = malloc(length + 1u);
 	for (uint32_t i = 0; i < length; i++)
 		body[i] = (uint8_t)((stream->body_at + i) * 31 + id);
@@ -312,7 +312,7 @@ void script_pumps(struct script *s)
 			continue;
 		}
 		struct h2_data_frame frame;
-		if (!h2_next_data(s->conn, s->turn_most, &frame))
+		if (!h2_next_data(s->conn, s->data_most, &frame))
 			break;
 		output_turn(s, &frame);
 	}
@@ -350,7 +350,7 @@ struct script *script_open_with(enum h2_role role, const struct script_options *
 	s->peer_table_size = 4096;
 	s->peer_push = 1;
 	s->connection_window = 65535;
-	s->turn_most = 16384;
+	s->data_most = 16384;
 	s->goaway_id = UINT32_MAX;
 	s->preface_seen = role == H2_SERVER;
 	s->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 4);

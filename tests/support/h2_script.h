@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A script against one HTTP/2 engine in memory: the test is the peer. What the peer `sends` is
- * delivered at once; what the engine puts out is collected, held against the rules of RFC 9113
- * that every sender must keep (sizes, windows, order, ids, HPACK), and taken from the queue by
- * `expects`. HPACK on the peer's side is libnghttp2's, so proxy/hpack is never its own judge.
+ * A script against one HTTP/2 engine in memory: the test plays the peer. Frames that the peer `sends`
+ * are delivered at once; the engine's output is collected and checked against the rules that RFC 9113
+ * has for every sender (sizes, windows, order, ids, HPACK); `expects` removes it from the queue. The
+ * peer uses libnghttp2's HPACK, so that proxy/hpack is not tested against itself.
  *
- * This is not a second engine: it keeps no stream states and answers nothing by itself.
+ * This is not a second engine: it has no stream states and answers nothing by itself.
  *
- * Every suite runs several times (script_run): input whole, byte by byte, in random pieces.
+ * Every suite runs several times (script_run): with the input whole, byte by byte, in random pieces.
  */
 #ifndef PUSHGATE_TESTS_SUPPORT_H2_SCRIPT_H
 #define PUSHGATE_TESTS_SUPPORT_H2_SCRIPT_H
@@ -37,12 +37,12 @@ enum script_setting {
 	SCRIPT_SETTINGS_END = 0,
 };
 
-/* What script_open may be told; zero is the usual thing. */
+/* Options of script_open; all zero: the defaults. */
 struct script_options {
 	const struct h2_settings *local; /* NULL: h2_settings_initial */
 	const struct h2_limits *limits;  /* NULL: h2_limits_default */
 	size_t budget_bytes;             /* 0: plenty */
-	bool silent;                     /* nothing is exchanged yet: no preface, no SETTINGS */
+	bool silent;                     /* script_open exchanges neither preface nor SETTINGS */
 	bool no_ack;                     /* the peer does not acknowledge our SETTINGS */
 	const uint32_t *settings;        /* pairs in the peer's first SETTINGS, ended by 0 */
 };
@@ -79,7 +79,7 @@ struct script_stream {
 	struct h2_stream *handle; /* NULL: not (or no longer) alive */
 	int64_t window;           /* what the engine may still send */
 	size_t body_at;           /* bytes of body sent by the engine */
-	bool announced;           /* the owner has seen it */
+	bool announced;           /* the owner has had an event of it */
 	bool over;                /* RESET or CLOSED seen, or reset by the owner */
 	bool sent_end, sent_rst;  /* by the engine */
 };
@@ -113,14 +113,14 @@ struct script {
 	uint32_t goaway_id;     /* of the engine's last GOAWAY */
 	uint64_t ping_payload;  /* the last PING that the engine sent */
 	uint32_t pings_due;     /* sent and not answered by the script */
-	size_t frames_answered; /* up to here script_answers_pings has looked */
-	size_t credit_from;     /* WINDOW_UPDATEs before this one are not counted any more */
-	uint32_t turn_most;     /* h2_next_data's `most` */
+	size_t frames_answered; /* script_answers_pings has handled the frames before this one */
+	size_t credit_from;     /* WINDOW_UPDATEs before this frame are not counted any more */
+	uint32_t data_most;     /* h2_next_data's `most` */
 	bool glue;              /* sends collect until script_delivers */
 	uint8_t *glued;
 	size_t glued_bytes;
 	uint32_t random;
-	/* Where the running expectation stands, and what has happened so far. */
+	/* File and line of the running expectation, and a log of what has happened so far. */
 	const char *file;
 	int line;
 	char *transcript;
@@ -132,17 +132,17 @@ struct script *script_at(struct script *s, const char *file, int line);
 
 #define SCRIPT_TEST(name) static void name(void **state __attribute__((unused)))
 
-/* Runs a group once in each way of splitting; the return value is main's. */
+/* Runs a group of tests once for each way of splitting the input; returns main's exit status. */
 int script_run(const char *name, const struct CMUnitTest *tests, size_t count);
 #define SCRIPT_RUN(tests) script_run(#tests, tests, sizeof(tests) / sizeof *(tests))
 
 /* ---- life ---- */
 
-/* The peer's preface and SETTINGS are exchanged and acknowledged, and their events are gone, unless
- * told otherwise. */
+/* Unless the options say otherwise, exchanges and acknowledges the prefaces and SETTINGS, and removes
+ * their events. */
 struct script *script_open(enum h2_role role);
 struct script *script_open_with(enum h2_role role, const struct script_options *options);
-/* Frees all; the pools and the budget ensure that nothing was lost. */
+/* Frees everything; the pools and the budget ensure that nothing leaked. */
 void script_close(struct script *s);
 _Noreturn void script_fail(struct script *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -153,14 +153,14 @@ void script_sends_bytes(struct script *s, const void *bytes, size_t length);
 void script_sends_preface(struct script *s);
 void script_sends_raw(
     struct script *s, uint8_t type, uint8_t flags, uint32_t id, const void *payload, size_t length);
-/* A frame header with any length, and only that. */
+/* Only a frame header, with any length. */
 void script_sends_frame_header(
     struct script *s, uint32_t length, uint8_t type, uint8_t flags, uint32_t id);
-/* Fields as name, value, …, NULL. A name that starts with '!' goes never indexed (without the !).
+/* Fields as name, value, …, NULL. A name that starts with '!' is sent never indexed (without the !).
  * `flags` may hold END_STREAM; END_HEADERS is added. */
 void script_sends_headers(struct script *s, uint32_t id, unsigned flags, ...);
 void script_sends_promise(struct script *s, uint32_t id, uint32_t promised, ...);
-/* The usual heads. */
+/* Common heads. */
 void script_sends_get(struct script *s, uint32_t id);               /* with END_STREAM */
 void script_sends_post(struct script *s, uint32_t id);              /* open */
 void script_sends_ok(struct script *s, uint32_t id, uint8_t flags); /* :status 200 */
@@ -176,9 +176,9 @@ void script_sends_goaway(struct script *s, uint32_t last_id, uint32_t code, cons
 void script_sends_window_update(struct script *s, uint32_t id, uint32_t increment);
 void script_sends_priority(struct script *s, uint32_t id, uint32_t parent);
 void script_sends_priority_update(struct script *s, uint32_t id, const char *value);
-/* Acknowledges the PINGs that the engine sent and nobody answered. */
+/* Acknowledges the engine's PINGs that were not answered yet. */
 void script_answers_pings(struct script *s);
-/* Delivers what was collected while s->glue was set, in one piece (or split), and clears it. */
+/* Delivers the frames collected while s->glue was set, in one piece (or split), and clears it. */
 void script_delivers(struct script *s);
 void script_eof(struct script *s);
 void script_ticks(struct script *s, usec span);
@@ -186,7 +186,7 @@ void script_ticks(struct script *s, usec span);
 /* A field block by the peer's encoder; returns its length. */
 size_t script_encodes(struct script *s, uint8_t *out, size_t room, ...);
 size_t script_encodes_list(struct script *s, uint8_t *out, size_t room, va_list list);
-/* One literal field without indexing, any bytes, not by the encoder; returns the length. */
+/* Writes one literal field without indexing, with any bytes, without the encoder; returns the length. */
 size_t script_literal(
     uint8_t *out, const void *name, size_t name_bytes, const void *value, size_t value_bytes);
 void script_put32(uint8_t *out, uint32_t value);
@@ -202,29 +202,29 @@ uint32_t script_gets(struct script *s); /* GET /, ended; 0 when refused */
 bool script_responds(struct script *s, uint32_t id, bool end, const char *status);
 bool script_trails(struct script *s, uint32_t id);
 uint32_t script_promises(struct script *s, uint32_t parent, const char *path); /* 0: refused */
-/* h2_offer: so many bytes of body, then the end or not. */
+/* h2_offer: this many bytes of body, and with `end` the end. */
 void script_offers(struct script *s, uint32_t id, size_t bytes, bool end);
 void script_resets(struct script *s, uint32_t id, uint32_t code);
 void script_credits(struct script *s, uint32_t id, size_t bytes);
 
 /* ---- expectations ---- */
 
-/* Takes all output and events that there are now; every expectation does so by itself. */
+/* Collects all pending output and events; every expectation does this first. */
 void script_pumps(struct script *s);
 
-/* Next event; fails when it is another, or of another stream. Lent until script_close. */
+/* The next event; fails when it is of another kind or stream. Lent until script_close. */
 struct script_event *script_expects_event(struct script *s, enum h2_event_kind kind, uint32_t id);
 struct script_event *script_expects_head(struct script *s, uint32_t id, bool end);
 /* DATA events for `length` bytes together; `end` on the last. */
 void script_expects_data(struct script *s, uint32_t id, size_t length, bool end);
 void script_expects_no_event(struct script *s);
 /*
- * Next frame. WINDOW_UPDATE and PING requests of the engine's own are passed over unless they are
- * asked for: when they come is its own choice.
+ * The next frame. The engine's own WINDOW_UPDATE and PING frames are skipped unless they are
+ * expected: the engine chooses when to send them.
  */
 struct script_frame *script_expects_frame(struct script *s, uint8_t type, uint32_t id);
 void script_expects_no_frame(struct script *s);
-void script_expects_nothing(struct script *s); /* neither */
+void script_expects_nothing(struct script *s); /* neither a frame nor an event */
 struct script_frame *script_expects_rst(struct script *s, uint32_t id, uint32_t code);
 struct script_frame *script_expects_goaway(struct script *s, uint32_t code);
 /* RST_STREAM, and a RESET event with its fault if the owner knew the stream; nothing else. */
@@ -236,11 +236,11 @@ void script_expects_body(struct script *s, uint32_t id, size_t length, bool end)
 void script_expects_settings_ack(struct script *s);
 /* The field block is exactly this text (script_frame.fields). */
 void script_expects_fields(struct script *s, const struct script_frame *frame, const char *text);
-/* Still alive: a PING is answered, and that is all. */
+/* The connection works: the engine answers a PING and sends nothing else. */
 void script_expects_alive(struct script *s);
-/* How many bytes of WINDOW_UPDATE for the stream (0: the connection) are in the queue; taken out. */
+/* Removes the WINDOW_UPDATEs for the stream (0: the connection) from the queue; returns their sum. */
 uint32_t script_takes_credit(struct script *s, uint32_t id);
-/* Forgets all frames and events that are queued. */
+/* Removes all queued frames and events. */
 void script_clears(struct script *s);
 
 // clang-format off

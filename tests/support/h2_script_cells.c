@@ -48,7 +48,7 @@ static void sends_input(struct script *s, const struct script_row *row, enum scr
 	// clang-format on
 }
 
-/* What happened, in the same letters: P C p c for errors, '.' for events alone, '-' for nothing. */
+/* The result as a letter: P C p c for errors, '.' for events without an error, '-' for nothing. */
 static char judge(struct script *s, uint32_t id)
 {
 	script_pumps(s);

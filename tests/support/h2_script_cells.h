@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * State table walks (RFC 9113 5.1): a stream is driven into a state, one frame of each type comes,
- * and a letter says what must happen. The tables stand in the tests.
+ * Walks through the stream states (RFC 9113 5.1): puts a stream into a state, delivers one frame of
+ * each type, and compares the result with a letter. The tables are in the tests.
  */
 #ifndef PUSHGATE_TESTS_SUPPORT_H2_SCRIPT_CELLS_H
 #define PUSHGATE_TESTS_SUPPORT_H2_SCRIPT_CELLS_H
@@ -25,7 +25,7 @@ enum script_input {
 };
 
 /*
- * .  accepted: events as they may be, no frame of complaint
+ * .  accepted: any events, no RST_STREAM or GOAWAY
  * -  ignored: neither event nor frame
  * r  RESET event with the peer's code, no frame
  * p  stream error PROTOCOL_ERROR          c  stream error STREAM_CLOSED

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a test expects of the engine. See h2_script.h. */
+/* The expectations of a test. See h2_script.h. */
 #include "tests/support/h2_script_wire.h"
 
 #include <stdio.h>
@@ -72,7 +72,7 @@ void script_expects_no_event(struct script *s)
 	}
 }
 
-/* Credit and our own PINGs come when the engine likes. */
+/* The engine chooses when to send WINDOW_UPDATE and PING. */
 static bool frame_is_aside(const struct script_frame *f)
 {
 	return f->type == H2_WINDOW_UPDATE || (f->type == H2_PING && !(f->flags & H2_ACK));
@@ -143,7 +143,7 @@ void script_expects_stream_error(struct script *s, uint32_t id, uint32_t code)
 			script_fail(s, "RESET s%u with fault %s, code %s", id,
 			    e->fault ? e->fault->name : "-", h2_code_name(e->code));
 	} else if (s->events_head < s->events_tail) {
-		/* A malformed promise is told of, without a stream. */
+		/* A malformed promise causes an event without a stream. */
 		struct script_event *e = s->events[s->events_head++];
 		if (e->kind != H2_EVENT_PROMISE || e->promised || e->head || !e->reason ||
 		    !e->fault || e->fault->code != code)

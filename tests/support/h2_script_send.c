@@ -9,11 +9,11 @@
 #define FIELDS_MAX 64
 #define BLOCK_MAX 65536
 
-/* ---- what the peer's frames change in the script's own books ---- */
+/* ---- how the peer's frames change the script's windows and settings ---- */
 
 static void settings_note(struct script *s, const uint8_t *payload, size_t length)
 {
-	/* What was made under the old values must be judged by them. */
+	/* Output that was made under the old values must be checked with them. */
 	if (length > 0 && s->conn && !s->glue)
 		script_pumps(s);
 	for (size_t i = 0; i + 6 <= length; i += 6) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engine's output cut into frames and held against what RFC 9113 asks of every sender: a test
- * gets these checks whatever it is about.
+ * Splits the engine's output into frames and checks the rules that RFC 9113 has for every sender;
+ * every test of the engine makes these checks.
  */
 #include "tests/support/h2_script_wire.h"
 
@@ -38,9 +38,9 @@ static void frame_queue(struct script *s, struct script_frame *frame)
 	s->frames[s->frames_tail++] = frame;
 }
 
-/* ---- what a sender must keep, by frame type ---- */
+/* ---- the rules for a sender, by frame type ---- */
 
-/* RFC 9113 5.1: nothing but PRIORITY, RST_STREAM and WINDOW_UPDATE once the sender has ended. */
+/* RFC 9113 5.1: after END_STREAM a sender sends only PRIORITY, RST_STREAM and WINDOW_UPDATE. */
 static struct script_stream *check_sendable(struct script *s, uint32_t id, const char *what)
 {
 	if (id == 0)
@@ -210,7 +210,7 @@ static void block_add(struct script *s, const uint8_t *bytes, size_t length)
 	s->block_bytes += length;
 }
 
-/* What stands before the fragment, and the padding behind it, goes. */
+/* Removes the payload before the fragment, and the padding after it. */
 static void block_begin(struct script *s, struct script_frame *frame)
 {
 	const uint8_t *at = frame->payload, *end = frame->payload + frame->length;
@@ -239,7 +239,7 @@ static void block_end(struct script *s, struct script_frame *frame)
 	frame_queue(s, frame);
 }
 
-/* ---- cutting ---- */
+/* ---- splitting ---- */
 
 static void frame_check(struct script *s, struct script_frame *frame)
 {

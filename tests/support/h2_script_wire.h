@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the script layer tell each other; not for tests. */
+/* Private to the h2_script_*.c files. */
 #ifndef PUSHGATE_TESTS_SUPPORT_H2_SCRIPT_WIRE_H
 #define PUSHGATE_TESTS_SUPPORT_H2_SCRIPT_WIRE_H
 
@@ -9,7 +9,7 @@ void script_notes(struct script *s, const char *format, ...) __attribute__((form
 const char *script_event_name(enum h2_event_kind kind);
 const char *script_frame_name(uint8_t type);
 uint32_t script_random(struct script *s);
-/* Bytes that the engine put out: cut into frames, checked, queued. */
+/* Splits the engine's output into frames, checks and queues them. */
 void script_takes_output(struct script *s, const void *bytes, size_t length);
 /* Pairs ended by 0; NULL: none. */
 void script_sends_settings_list(struct script *s, const uint32_t *pairs);

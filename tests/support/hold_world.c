@@ -11,8 +11,8 @@
 const struct hold_limits hold_world_ample = {
     .count = 64, .bytes = 4 << 20, .age = 30 * USEC_PER_SEC};
 
-static void say(char *said, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(char *said, const char *format, ...)
+static void record(char *said, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void record(char *said, const char *format, ...)
 {
 	va_list list;
 	size_t n = strlen(said);
@@ -34,7 +34,7 @@ static void add(struct http_head *head, hold_fields fields)
 		http_head_add(head, slice_of_string(fields[0]), slice_of_string(fields[1]));
 }
 
-/* ---- what is listened to ---- */
+/* ---- recorded callbacks ---- */
 
 static void offer_facts(void *context, struct exchange *parent, struct http_head *promised,
     struct policy_offer *offer, struct relay_place *place)
@@ -85,10 +85,10 @@ static const char *end_name(enum push_state state)
 static void ended(void *context, struct exchange *x)
 {
 	struct world *w = context;
-	say(w->ended, "x%llu %s %u", (unsigned long long)x->id,
+	record(w->ended, "x%llu %s %u", (unsigned long long)x->id,
 	    x->ending.cause ? x->ending.cause->name : "complete", x->response.status);
 	if (x->pushed.state != PUSH_NONE)
-		say(mine(x)->pushes, "%.*s %s %s", SLICE_ARG(x->request->path),
+		record(mine(x)->pushes, "%.*s %s %s", SLICE_ARG(x->request->path),
 		    end_name(x->pushed.state), x->pushed.end_reason ? x->pushed.end_reason->code : "-");
 }
 
@@ -98,23 +98,23 @@ static uint64_t epoch_sec(void *context)
 	return 1000000000u + hw->w->relay.now / USEC_PER_SEC;
 }
 
-static void note(void *context, const struct hold_note *n)
+static void record_note(void *context, const struct hold_note *n)
 {
 	static const char *const names[HOLD_OUTCOME_COUNT] = {
 	    "claimed", "expired", "evicted", "invalidated", "withdrawn", "failed", "missed"};
 	struct hold_world *hw = context;
 	hw->wasted_bytes += n->wasted_bytes;
 	if (n->outcome == HOLD_MISSED)
-		say(hw->notes, "missed %s%s%.*s", hold_miss_name(n->miss), n->field.len ? ":" : "",
+		record(hw->notes, "missed %s%s%.*s", hold_miss_name(n->miss), n->field.len ? ":" : "",
 		    SLICE_ARG(n->field));
 	else if (n->outcome == HOLD_CLAIMED)
-		say(hw->notes, "claimed%s", n->is_live ? " live" : "");
+		record(hw->notes, "claimed%s", n->is_live ? " live" : "");
 	else
-		say(hw->notes, "%s %s %llu", names[n->outcome], n->reason->code,
+		record(hw->notes, "%s %s %llu", names[n->outcome], n->reason->code,
 		    (unsigned long long)n->wasted_bytes);
 }
 
-static const struct hold_ops hold_ops = {.epoch_sec = epoch_sec, .note = note};
+static const struct hold_ops hold_ops = {.epoch_sec = epoch_sec, .note = record_note};
 
 /* ---- life ---- */
 
@@ -248,7 +248,7 @@ void hold_world_wait(struct hold_world *hw, usec span)
 	}
 }
 
-/* Bytes beyond what the leg has room for are counted only. */
+/* Bytes that do not fit into the leg's buffer are only counted. */
 static bool take_once(struct hold_world *hw, struct world_leg *l)
 {
 	struct leg *leg = l->leg;
@@ -264,7 +264,7 @@ static bool take_once(struct hold_world *hw, struct world_leg *l)
 	l->byte_count += kept;
 	hw->taken += p.length;
 	if (end)
-		say(l->said, "end");
+		record(l->said, "end");
 	exchange_on_taken(leg, p.length, end);
 	return true;
 }

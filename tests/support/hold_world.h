@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A relay_world with a client's store and, if wanted, the worker's: pushes are held, requests look there first, and
- * what the stores note is kept as text.
+ * A relay_world with a client's store of held responses and optionally the worker's shared store. Pushes are held,
+ * requests are looked up in the stores first, and the stores' notes are recorded as text.
  */
 #ifndef PUSHGATE_TESTS_HOLD_WORLD_H
 #define PUSHGATE_TESTS_HOLD_WORLD_H
@@ -17,7 +17,7 @@ typedef const char *const *hold_fields;
 
 struct hold_world {
 	struct world *w;
-	struct relay_ops ops;        /* the relay_world's, with some of them listened to */
+	struct relay_ops ops;        /* relay_world's, some wrapped to record their calls */
 	struct hold hold;
 	struct hold_store store;     /* of the client's connection */
 	struct exchange *parent;     /* GET / of that client, open */
@@ -27,7 +27,7 @@ struct hold_world {
 	char pushes[WORLD_SAID];     /* how pushes ended: "x2 claimed claimed; …" */
 	char heads[HOLD_WORLD_HEADS][HOLD_WORLD_HEAD_BYTES]; /* by exchange: the fields that its client was sent */
 	char value[HOLD_WORLD_HEAD_BYTES]; /* hold_world_field's answer */
-	uint64_t taken;              /* bytes by hold_world_take */
+	uint64_t taken;              /* bytes received by hold_world_take */
 	uint64_t wasted_bytes;       /* of all notes */
 };
 
@@ -36,7 +36,7 @@ struct hold_world *hold_world_new(void);
 struct hold_world *hold_world_with(hold_fields parent, bool came_through, const struct hold_limits *own,
     const struct hold_limits *shared);
 extern const struct hold_limits hold_world_ample; /* room for everything */
-/* Ends what is left and ensures that nothing remains. */
+/* Ends all exchanges and ensures that nothing leaks. */
 void hold_world_free(struct hold_world *hw);
 
 /* The origin promises path on the parent. NULL: refused. *up: the promised leg; may be NULL. */
@@ -51,7 +51,8 @@ struct exchange *hold_world_push(struct hold_world *hw, const char *path, hold_f
 /* A request on a connection with this store, not looked up. */
 struct exchange *hold_world_request(struct hold_world *hw, struct hold_store *s, const char *method, const char *path,
     hold_fields fields, struct world_leg **down);
-/* The same, looked up and, when nothing is held for it, dispatched. True: claimed. The loop pass ends, and what came is taken. */
+/* The same, looked up, and dispatched when no held response matches. True: claimed. Then ends the loop pass and receives
+ * what has arrived. */
 bool hold_world_ask(struct hold_world *hw, struct hold_store *s, const char *method, const char *path, hold_fields fields,
     struct world_leg **down);
 /* GET on the client's connection. */
@@ -60,9 +61,9 @@ bool hold_world_get(struct hold_world *hw, const char *path, hold_fields fields,
 void hold_world_pass(struct hold_world *hw);
 /* Time passes, in loop passes. */
 void hold_world_wait(struct hold_world *hw, usec span);
-/* The leg takes all that there is, pass after pass. */
+/* The leg receives all bytes that are available, in several loop passes. */
 void hold_world_take(struct hold_world *hw, struct world_leg *down);
-/* All exchanges of clients are lost. */
+/* The client connection is lost: ends all of its exchanges. */
 void hold_world_lose(struct hold_world *hw);
 /* The value of a field of the last head for this exchange (by number), "" without. */
 const char *hold_world_field(struct hold_world *hw, uint64_t id, const char *name);

@@ -54,7 +54,7 @@ static struct memory_socket *socket_new(struct memory_net *n)
 		return NULL;
 	int fd = new_descriptor();
 	struct memory_socket *s = find(fd);
-	if (s) /* closed behind our back */
+	if (s) /* the descriptor was closed without our close */
 		s->fd = -1;
 	s = memory_new(struct memory_socket);
 	s->net = n;
@@ -65,7 +65,7 @@ static struct memory_socket *socket_new(struct memory_net *n)
 	return n->sockets[n->count++] = s;
 }
 
-/* ---- the loop's calls ---- */
+/* ---- system calls of the loop ---- */
 
 static int on_socket(int family, int type, int protocol)
 {
@@ -228,7 +228,7 @@ static const struct net_sys memory_sys = {
     .getpeername = on_getpeername,
 };
 
-/* ---- the test's ---- */
+/* ---- calls of the test ---- */
 
 struct memory_net *memory_net_new(void)
 {
@@ -245,7 +245,7 @@ void memory_net_free(struct memory_net *n)
 	for (unsigned i = 0; i < n->count; i++) {
 		struct memory_socket *s = n->sockets[i];
 		if (s->fd >= 0 && s->was_dialled && !s->was_seen)
-			close(s->fd); /* nobody accepted it */
+			close(s->fd); /* was never accepted */
 		free(s->in.data);
 		free(s->out.data);
 		free(s);

@@ -11,7 +11,7 @@
 
 struct net_faults net_faults;
 
-/* Counts the call; true: it fails now, errno is set. */
+/* Counts the call. Returns true, with errno set, when it must fail. */
 static bool fails(enum net_call call, int fd)
 {
 	const struct net_fault *p = &net_faults.plan;
@@ -45,7 +45,7 @@ static int fault_connect(int fd, const struct sockaddr *to, socklen_t length)
 {
 	if (!fails(NET_CALL_CONNECT, fd))
 		return connect(fd, to, length);
-	if (net_faults.plan.error == EINTR) { /* it goes on by itself */
+	if (net_faults.plan.error == EINTR) { /* the connect continues asynchronously */
 		(void)connect(fd, to, length);
 		errno = EINTR;
 	}
@@ -167,5 +167,5 @@ size_t net_faults_open_descriptors(void)
 	while (readdir(d))
 		n++;
 	closedir(d);
-	return n - 3; /* two dots, and the directory's own */
+	return n - 3; /* without "." and "..", and the descriptor of the directory itself */
 }

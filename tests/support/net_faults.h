@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system calls of a loop, counted, and made to fail as a plan says: which call, with which error, from which
- * one on, how many of them. The replaced calls have no context, so there is one plan at a time.
+ * Counts the system calls of a loop and makes some fail by a plan: which call, which error, from which call on, how
+ * many. The replaced calls have no context, so there is one plan at a time.
  */
 #ifndef PUSHGATE_TESTS_NET_FAULTS_H
 #define PUSHGATE_TESTS_NET_FAULTS_H
@@ -26,11 +26,11 @@ enum net_call {
 	NET_CALLS
 };
 
-/* Whose calls the plan is about. */
+/* The sockets whose calls may fail. */
 enum net_side {
 	NET_SIDE_ANY,
-	NET_SIDE_CONNECTING, /* sockets that socket() gave */
-	NET_SIDE_ACCEPTED,   /* sockets that accept4() gave */
+	NET_SIDE_CONNECTING, /* sockets made by socket() */
+	NET_SIDE_ACCEPTED,   /* sockets made by accept4() */
 };
 
 struct net_fault {
@@ -44,19 +44,19 @@ struct net_fault {
 struct net_faults {
 	struct net_fault plan;
 	size_t calls[NET_CALLS], failed;
-	size_t send_most;       /* a send takes no more than this; 0: all */
+	size_t send_most;       /* a send accepts at most this many bytes; 0: all */
 	bool is_accepted[1024]; /* by descriptor */
 };
 
 extern struct net_faults net_faults;
 
-/* Replaces the calls of net/ until net_sys_reset, and forgets what was before. */
+/* Replaces the calls of net/ until net_sys_reset, and clears the plan and the counts. */
 void net_faults_begin(void);
-/* From now on; the counts begin again. */
+/* Sets the plan and starts counting from 0. */
 void net_faults_plan(struct net_fault plan);
 size_t net_faults_calls(void); /* all together */
 
-/* Descriptors that are open in this process. */
+/* The number of open descriptors of this process. */
 size_t net_faults_open_descriptors(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The system calls by way of a table; see net_sys.h. */
+/* The system calls through a table; see net_sys.h. */
 #include "tests/support/net_sys.h"
 
 #include "proxy/net/sys.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a test program links in place of proxy/net/sys.c: the system calls of net/ go by way of this table, so that a
- * test can replace any of them. At the start, and after a reset, the entries are the C library's functions.
+ * Linked into test programs instead of proxy/net/sys.c: the system calls of net/ are calls through this table, so that
+ * a test can replace any of them. At the start and after a reset the entries are the C library's functions.
  */
 #ifndef PUSHGATE_TESTS_NET_SYS_H
 #define PUSHGATE_TESTS_NET_SYS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two engines and what joins them; see pair.h. */
+/* Two connected engines; see pair.h. */
 #include "tests/support/pair.h"
 
 // clang-format off
@@ -19,13 +19,13 @@
 #define EXCHANGES 400u
 #define PIPE_BYTES 300000u
 
-/* One stream as both ends see it; [role] is the end's own part. */
+/* One stream as both ends see it; arrays are indexed by the role of the end. */
 struct exchange {
 	uint32_t id;
 	struct h2_stream *at[2];
-	bool known[2];  /* the end has (had) a handle */
-	bool over[2];   /* and it is gone: CLOSED, RESET or reset by the owner */
-	bool closed[2]; /* … by CLOSED */
+	bool known[2];  /* the end has, or had, a handle */
+	bool over[2];   /* the handle is dead: by CLOSED, RESET or the owner's reset */
+	bool closed[2]; /* the handle is dead by CLOSED */
 	bool head_sent[2], head_got[2], end_sent[2], end_got[2];
 	size_t planned[2], offered[2], sent[2], got[2], owed[2];
 	bool trailers[2]; /* the end of the body is a trailer section */
@@ -37,7 +37,7 @@ struct end {
 	struct budget budget;
 	struct h2_settings local;
 	struct h2_limits limits;
-	uint8_t *pipe; /* what it has put out and the other has not read yet */
+	uint8_t *pipe; /* output of this end that the other end has not read yet */
 	size_t pipe_bytes;
 	bool going_away;
 };
@@ -49,9 +49,9 @@ struct pair {
 	struct exchange all[EXCHANGES];
 	uint32_t count;
 	uint32_t random, seed;
-	struct slice input; /* what is left of it; then the generator goes on by itself */
+	struct slice input; /* the input that is left; then random numbers are used */
 	usec now;
-	bool may_leave; /* before all is done */
+	bool may_leave; /* an end may shut down before all bodies are complete */
 	bool finishing;
 };
 
@@ -110,7 +110,7 @@ static void on_data(struct exchange *x, enum h2_role role, const struct h2_event
 
 static void on_promise(struct pair *p, const struct h2_event *e)
 {
-	assert_non_null(e->promised); /* ours are never malformed */
+	assert_non_null(e->promised); /* our own promises are never malformed */
 	struct exchange *x = exchange_with(p, h2_stream_id(e->promised));
 	x->at[H2_CLIENT] = e->promised;
 	x->known[H2_CLIENT] = true;
@@ -203,9 +203,9 @@ static void output_body(struct end *end, const struct h2_data_frame *frame)
 static void moves_out(struct pair *p, enum h2_role role)
 {
 	struct end *end = &p->end[role];
-	/* In the end all that there is leaves at once. */
-	for (uint32_t turns = p->finishing ? 100 : 1 + dice(p, 5);
-	     turns-- > 0 && end->pipe_bytes < PIPE_BYTES / 2;) {
+	/* At the end all output is sent at once. */
+	for (uint32_t rounds = p->finishing ? 100 : 1 + dice(p, 5);
+	     rounds-- > 0 && end->pipe_bytes < PIPE_BYTES / 2;) {
 		struct slice control = h2_control(end->conn);
 		if (control.len > 0) {
 			size_t n = p->finishing || dice(p, 2) ? control.len
@@ -247,7 +247,7 @@ static void moves_in(struct pair *p, enum h2_role role)
 	chunk_release(chunk);
 }
 
-/* ---- what owners do ---- */
+/* ---- actions of the owners ---- */
 
 static struct http_head *head_of(
     struct pair *p, enum http_head_kind kind, const char *first, const char *path)
@@ -484,7 +484,7 @@ static void step(struct pair *p)
 	}
 }
 
-/* Everything is answered, sent and credited, with windows that let it through. */
+/* Answers every request, sends every body and gives all credit, with windows large enough. */
 static bool finish(struct pair *p)
 {
 	bool busy = false;

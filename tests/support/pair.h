@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two engines of ours, a client and a server, joined by two pipes in memory, with owners that do
- * whatever a generator tells them: requests, bodies, pushes, resets, credit, settings, pings,
- * shutdown. After each step both walk their invariants. In the end every byte has arrived in its
- * place, every stream is accounted for on both sides, and all memory is back.
+ * Two engines, a client and a server, connected by two pipes in memory. A generator tells their
+ * owners what to do: requests, bodies, pushes, resets, credit, settings, pings, shutdown. After each
+ * step both engines check their invariants. At the end every byte has arrived at its position, both
+ * sides agree how each stream ended, and all memory is freed.
  */
 #ifndef PUSHGATE_TESTS_PAIR_H
 #define PUSHGATE_TESTS_PAIR_H
 
 #include "proxy/base/slice.h"
 
-/* What all runs together have seen: a test of nothing would also pass. */
+/* Counts over all runs, to check that the runs covered each kind of action. */
 struct pair_totals {
 	size_t exchanges, pushes, closed, reset, bytes;
 };
 
-/* One run; fails as cmocka does. input: drawn from before the seed's own numbers; empty: the seed
- * says how many steps there are, too. */
+/* One run; fails by cmocka assertions. Decisions are drawn from input, then from the seed's random
+ * numbers; with an empty input the seed also decides the number of steps. */
 void pair_run(uint32_t seed, struct slice input, struct pair_totals *totals);
 
 #endif

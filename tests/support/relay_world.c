@@ -11,8 +11,8 @@
 
 static const struct leg_ops ops;
 
-static void say(char *said, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(char *said, const char *format, ...)
+static void record(char *said, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void record(char *said, const char *format, ...)
 {
 	va_list list;
 	size_t n = strlen(said);
@@ -28,7 +28,7 @@ static struct world_leg *mine(struct leg *leg)
 	return leg->carrier;
 }
 
-/* ---- a leg's side of things ---- */
+/* ---- legs ---- */
 
 void world_take(struct world_leg *l)
 {
@@ -45,7 +45,7 @@ void world_take(struct world_leg *l)
 		}
 		bool end = p.length == f->body.bytes && flow_may_end(f);
 		if (end)
-			say(l->said, "end");
+			record(l->said, "end");
 		exchange_on_taken(leg, p.length, end);
 		if (end)
 			return;
@@ -57,33 +57,33 @@ static bool on_head(struct leg *leg, const struct http_head *head, bool end)
 	struct world_leg *l = mine(leg);
 	if (l->must_wait) {
 		if (!http_head_is_interim(head))
-			say(l->said, "waits");
+			record(l->said, "waits");
 		return false;
 	}
-	say(l->said, "head %u%s", head->status, end ? " end" : "");
+	record(l->said, "head %u%s", head->status, end ? " end" : "");
 	for (uint32_t i = 0; i < head->count; i++)
 		if (head->fields[i].token == HTTP_TOKEN_LINK)
-			say(l->said, "link %.*s", SLICE_ARG(head->fields[i].value));
+			record(l->said, "link %.*s", SLICE_ARG(head->fields[i].value));
 	return true;
 }
 
 static void on_body(struct leg *leg, const struct flow *flow)
 {
 	(void)flow;
-	mine(leg)->is_ready = true; /* it may not take at once: the test does, as the turn's end would */
+	mine(leg)->is_ready = true; /* the body is read later, by the test, as at the end of a loop pass */
 }
 
 static void on_trailers(struct leg *leg, const struct http_head *trailers)
 {
-	say(mine(leg)->said, "trailers %u", trailers->count);
+	record(mine(leg)->said, "trailers %u", trailers->count);
 }
 
 static void on_reset(struct leg *leg, uint32_t code)
 {
 	struct world_leg *l = mine(leg);
-	say(l->said, "reset %u", code);
+	record(l->said, "reset %u", code);
 	l->leg = NULL;
-	if (leg->exchange) /* else a promise that was refused before it became an exchange */
+	if (leg->exchange) /* NULL: a promise that was refused before it became an exchange */
 		list_remove(&leg->link);
 }
 
@@ -94,7 +94,7 @@ static void on_credit(struct leg *leg, size_t n)
 
 static void on_detach(struct leg *leg)
 {
-	say(mine(leg)->said, "detach");
+	record(mine(leg)->said, "detach");
 	mine(leg)->leg = NULL;
 	list_remove(&leg->link);
 }
@@ -112,7 +112,7 @@ static bool on_promise(struct leg *leg, const struct http_head *request, struct 
 	struct world *w = child->relay->context;
 	if (w->cannot_promise)
 		return false;
-	say(parent->said, "promise %.*s", SLICE_ARG(request->path));
+	record(parent->said, "promise %.*s", SLICE_ARG(request->path));
 	struct world_leg *l = leg_new(w);
 	l->is_push = true;
 	l->leg = &child->down;
@@ -124,7 +124,7 @@ static bool on_promise(struct leg *leg, const struct http_head *request, struct 
 
 static const struct leg_ops ops = {on_head, on_body, on_trailers, on_promise, on_reset, on_credit, on_detach};
 
-/* ---- the owner's side ---- */
+/* ---- the relay's owner ---- */
 
 static struct leg leg_from(struct world_leg *l, struct budget *budget)
 {
@@ -164,12 +164,12 @@ static void facts(void *context, struct exchange *parent, struct http_head *prom
 	offer->promise_rate_exceeded = w->rate_exceeded;
 }
 
-static void settled(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict)
+static void record_decision(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict)
 {
 	struct world *w = context;
 	(void)parent, (void)offer;
 	bool is_hint = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
-	say(w->refused, "%s%s", is_hint ? "hint " : "", verdict.reason->code);
+	record(w->refused, "%s%s", is_hint ? "hint " : "", verdict.reason->code);
 }
 
 static void promised(void *context, struct exchange *push)
@@ -185,7 +185,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 static void ended(void *context, struct exchange *x)
 {
 	struct world *w = context;
-	say(w->ended, "x%llu %s %u", (unsigned long long)x->id, x->ending.cause ? x->ending.cause->name : "complete", x->response.status);
+	record(w->ended, "x%llu %s %u", (unsigned long long)x->id, x->ending.cause ? x->ending.cause->name : "complete", x->response.status);
 }
 
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
@@ -206,7 +206,7 @@ static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
     .offer_facts = facts,
-    .offer_decided = settled,
+    .offer_decided = record_decision,
     .push_promised = promised,
     .response_head = response_head,
     .ended = ended,
@@ -258,7 +258,7 @@ void world_end(struct world *w)
 {
 	list_for_each(&w->relay.live, x, struct exchange, link)
 	    exchange_abort(x, &relay_cause_DRAINED, NULL);
-	while (!list_is_empty(&w->relay.live)) /* answers of our own */
+	while (!list_is_empty(&w->relay.live)) /* the relay may still be sending its own answers */
 		exchange_on_down_ended(list_first(&w->relay.live, struct exchange, link),
 		    &relay_cause_DOWN_LOST, 0, NULL);
 	world_free(w);
@@ -332,7 +332,7 @@ struct world_leg *world_leg_of(struct world *w, const struct leg *leg)
 	return NULL;
 }
 
-/* Hands text over in a chunk of its own, as a read would. */
+/* Delivers text in a chunk of its own, as a read does. */
 static void hand_over(struct world *w, struct exchange *x, const char *text, bool end,
     void (*to)(struct exchange *, struct piece, bool))
 {

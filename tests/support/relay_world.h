@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A relay with legs in memory: what each leg was asked to do is kept as one line of text, so that a
- * test reads "reset 8" or "head 502 end". No engine, no socket, and the time is the test's.
+ * A relay with legs in memory: each call of a leg is recorded as text, so that a test can expect
+ * "reset 8" or "head 502 end". There is no engine and no socket; the test sets the time.
  */
 #ifndef PUSHGATE_TESTS_RELAY_WORLD_H
 #define PUSHGATE_TESTS_RELAY_WORLD_H
@@ -14,24 +14,24 @@
 /* One leg as the other side would see it. */
 struct world_leg {
 	struct leg *leg;         /* NULL: not bound, or gone */
-	char said[WORLD_SAID];   /* what it was asked, separated by "; " */
-	char bytes[WORLD_SAID]; /* body bytes that it took */
+	char said[WORLD_SAID];   /* the calls of the leg, separated by "; " */
+	char bytes[WORLD_SAID]; /* body bytes that the leg received */
 	size_t byte_count;
 	size_t credit;
-	bool is_ready;           /* was told that there is something to take: world_take */
+	bool is_ready;           /* send_body was called: world_take reads the body */
 	bool is_push;
-	bool must_wait;          /* pushes: send_head says "not now" */
+	bool must_wait;          /* pushes: send_head returns false */
 };
 
 struct world {
 	struct relay relay;
-	struct budget budget, down_budget, up_budget; /* of the worker; of all clients' legs, all origins' */
+	struct budget budget, down_budget, up_budget; /* of the worker; of all downstream and all upstream legs */
 	struct chunk_pool *chunks, *small;
 	struct http_head_pool *heads;
 	struct policy_rules rules;
 	struct world_leg legs[WORLD_STREAMS];
 	unsigned leg_count;
-	/* How dispatch answers: */
+	/* How dispatch behaves: */
 	bool connects;           /* at once */
 	struct exchange *dispatched[16]; /* in order; NULL-terminated */
 	unsigned dispatch_count;
@@ -39,16 +39,16 @@ struct world {
 	char refused[WORLD_SAID]; /* reasons of refused offers */
 	/* Facts for the next offers. */
 	bool origin_may_promise, listener_covers, push_enabled, rate_exceeded;
-	bool cannot_promise;     /* the client's connection refuses to make one */
+	bool cannot_promise;     /* the downstream leg refuses promises */
 	usec limits[8];          /* by enum relay_timeout */
 	uint32_t min_rate[2];    /* by enum relay_side */
 };
 
 struct world *world_new(void);
-void world_free(struct world *w); /* ensures that nothing is left */
-void world_end(struct world *w);  /* ends what is left first */
+void world_free(struct world *w); /* ensures that no exchange is left */
+void world_end(struct world *w);  /* ends all exchanges, then frees */
 
-/* A settled request or response head: "GET", "/path", then name, value, …, NULL. */
+/* A validated request or response head: "GET", "/path", then name, value, …, NULL. */
 struct http_head *world_request(struct world *w, const char *method, const char *path);
 struct http_head *world_response(struct world *w, unsigned status);
 struct http_head *world_trailers(struct world *w);
@@ -63,12 +63,12 @@ struct world_leg *world_leg_of(struct world *w, const struct leg *leg);
 
 void world_upload(struct world *w, struct exchange *x, const char *text, bool end);
 void world_download(struct world *w, struct exchange *x, const char *text, bool end);
-/* The leg takes all that waits for it. */
+/* The leg receives all bytes that wait for it. */
 void world_take(struct world_leg *l);
 /* Lets time pass in small steps. */
 void world_pass(struct world *w, usec span);
 
-/* The request of an exchange while the test is still making it up; const for everything else. */
+/* The request of an exchange, for a test that builds it; const for all other code. */
 static inline struct http_head *world_request_of(struct exchange *x)
 {
 	return (struct http_head *)(uintptr_t)x->request;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many connections one client may have, and who counts as one. */
+/* max-connections-per-client: how many connections a client may have, and which addresses are one client. */
 #include "proxy/client/private.h"
 
 #include <setjmp.h>
@@ -35,10 +35,10 @@ static bool enters(struct scene *s, const char *text, struct client_address **cl
 {
 	struct address a;
 	assert_true(address_parse(slice_of_string(text), &a));
-	return client_address_enter(&s->listener, &a, client);
+	return client_address_attach(&s->listener, &a, client);
 }
 
-/* Two addresses: does a full one keep the other out? */
+/* Whether two addresses count as one client: a second connection is refused when the limit is 1. */
 static bool are_one(const char *a, const char *b)
 {
 	struct scene s;
@@ -48,9 +48,9 @@ static bool are_one(const char *a, const char *b)
 		assert_true(enters(&s, a, &clients[i]));
 	bool is_one = !enters(&s, b, &other);
 	if (!is_one)
-		client_address_leave(&s.listener, other);
+		client_address_detach(&s.listener, other);
 	for (unsigned i = 0; i < MOST; i++)
-		client_address_leave(&s.listener, clients[i]);
+		client_address_detach(&s.listener, clients[i]);
 	end(&s);
 	return is_one;
 }
@@ -69,7 +69,7 @@ static void client_is_an_address_or_an_ipv6_64(void **state)
 	assert_false(are_one("32.1.13.184", "2001:db8::"));
 }
 
-static void who_leaves_makes_room(void **state)
+static void closed_connection_frees_its_slot(void **state)
 {
 	(void)state;
 	struct scene s;
@@ -79,15 +79,15 @@ static void who_leaves_makes_room(void **state)
 		for (unsigned i = 0; i < MOST; i++)
 			assert_true(enters(&s, "192.0.2.1", &clients[i]));
 		assert_false(enters(&s, "192.0.2.1", &more));
-		client_address_leave(&s.listener, clients[0]);
+		client_address_detach(&s.listener, clients[0]);
 		assert_true(enters(&s, "192.0.2.1", &clients[0]));
 		for (unsigned i = 0; i < MOST; i++)
-			client_address_leave(&s.listener, clients[i]);
+			client_address_detach(&s.listener, clients[i]);
 	}
 	end(&s);
 }
 
-static void who_is_gone_is_forgotten(void **state)
+static void address_without_connections_is_removed(void **state)
 {
 	(void)state;
 	struct scene s;
@@ -98,7 +98,7 @@ static void who_is_gone_is_forgotten(void **state)
 		snprintf(text, sizeof(text), "10.0.%u.%u", i / 250, i % 250);
 		assert_true(enters(&s, text, &client));
 		assert_int_equal(s.listener.addresses.count, 1);
-		client_address_leave(&s.listener, client);
+		client_address_detach(&s.listener, client);
 	}
 	end(&s);
 }
@@ -111,7 +111,7 @@ static void unix_sockets_and_listeners_without_limit_do_not_count(void **state)
 	const struct address none = {.family = 0};
 	begin(&s, 1);
 	for (unsigned i = 0; i < 10; i++)
-		assert_true(client_address_enter(&s.listener, &none, &client));
+		assert_true(client_address_attach(&s.listener, &none, &client));
 	assert_null(client);
 	end(&s);
 	begin(&s, 0);
@@ -125,8 +125,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(client_is_an_address_or_an_ipv6_64),
-	    cmocka_unit_test(who_leaves_makes_room),
-	    cmocka_unit_test(who_is_gone_is_forgotten),
+	    cmocka_unit_test(closed_connection_frees_its_slot),
+	    cmocka_unit_test(address_without_connections_is_removed),
 	    cmocka_unit_test(unix_sockets_and_listeners_without_limit_do_not_count),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a client's connection remembers, what that costs, and what is noted for each rule. */
+/* The diary of a client connection: what it records, what it is charged, and what is counted for each rule. */
 #include "tests/support/gateway_world.h"
 
 /* covers: P-src-once P-make-client-reset P-make-withdrawn P-num-metrics */
@@ -52,7 +52,7 @@ static struct gate_stream *promise(struct scene *s, const char *path)
 	return p;
 }
 
-/* The client gets the promise; its stream there. */
+/* Promises a resource and waits for the promise; returns the client's stream. */
 static struct gate_stream *is_forwarded(struct scene *s, const char *path)
 {
 	struct gate_stream *before = gate_find_at(s->client, path);
@@ -87,13 +87,13 @@ static void connection_without_offers_remembers_nothing(void **state)
 	gate_answer_fields(s.at, 200, true, "etag", "\"1\"", NULL);
 	UNTIL(s.w, s.page->is_over);
 	struct client_conn *c = conn_of(&s);
-	assert_false(c->diary.is_awake);
+	assert_false(c->diary.is_recording);
 	assert_int_equal(policy_diary_bytes(&c->diary.resources), 0);
 	assert_null(s.w->gateway->clients.etags.entries);
 	gate_world_free(s.w);
 }
 
-static void own_sources_wake_it_from_the_start(void **state)
+static void own_sources_start_recording_at_the_first_request(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, ROUTE "[preload p]\npath = /elsewhere\nlink = yes\n");
@@ -199,8 +199,8 @@ static void diary_is_charged_to_its_connection(void **state)
 	gate_world_free(s.w);
 }
 
-/* The n-th take from the connection's budget is refused: somewhere among those of a promise is the diary's. */
-static void diary_does_without_what_the_budget_refuses(void **state)
+/* Refuses the n-th charge to the connection's budget: one of a promise's charges is the diary's. */
+static void entry_refused_by_the_budget_is_left_out(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL);
@@ -227,7 +227,7 @@ static void diary_does_without_what_the_budget_refuses(void **state)
 
 /* ---- rules ---- */
 
-static void ends_of_pushes_are_noted_for_their_rule(void **state)
+static void ends_of_pushes_are_counted_for_their_rule(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL,
@@ -310,15 +310,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(connection_without_offers_remembers_nothing),
-	    cmocka_unit_test(own_sources_wake_it_from_the_start),
+	    cmocka_unit_test(own_sources_start_recording_at_the_first_request),
 	    cmocka_unit_test(push_in_flight_is_not_promised_again),
 	    cmocka_unit_test(failed_push_is_unknown_again),
 	    cmocka_unit_test(push_answered_with_an_error_is_unknown_again),
 	    cmocka_unit_test(reset_by_the_client_counts_as_known),
 	    cmocka_unit_test(hint_counts_as_known),
 	    cmocka_unit_test(diary_is_charged_to_its_connection),
-	    cmocka_unit_test(diary_does_without_what_the_budget_refuses),
-	    cmocka_unit_test(ends_of_pushes_are_noted_for_their_rule),
+	    cmocka_unit_test(entry_refused_by_the_budget_is_left_out),
+	    cmocka_unit_test(ends_of_pushes_are_counted_for_their_rule),
 	    cmocka_unit_test(withdrawn_pushes_of_our_own_pause_their_rule),
 	    cmocka_unit_test(rules_beyond_the_slots_are_counted_together),
 	};

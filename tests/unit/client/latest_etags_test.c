@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The ETags that resources had last and before: what counts as a change, and for whom. */
+/* The last and former ETags of resources: what counts as a change, and which responses count. */
 #include "proxy/gateway/private.h"
 #include "tests/unit/http/heads.h"
 
 #define KEY UINT64_C(77)
-/* Falls onto KEY's place. */
+/* Has the same slot as KEY. */
 #define OTHER_KEY (KEY + (UINT64_C(1) << 32))
 
 enum { FIRST = 1, SECOND, THIRD };
 
-/* A response with this ETag came, its field `more` beside; takes the request. */
+/* Learns a response with this ETag and the field `more`; takes the request. */
 static void learn(
     struct latest_etags *e, uint64_t key, uint32_t etag, struct http_head *request, const char *more)
 {
@@ -19,7 +19,7 @@ static void learn(
 	http_head_free(response);
 }
 
-/* The same, without anything that matters. */
+/* The same with a plain request and no further field. */
 static void learn_plain(struct latest_etags *e, uint64_t key, uint32_t etag)
 {
 	learn(e, key, etag, BARE_REQUEST(), "x: y");
@@ -40,7 +40,7 @@ static uint32_t former_plain(const struct latest_etags *e, uint64_t key)
 	return former(e, key, BARE_REQUEST(), BARE_REQUEST());
 }
 
-static void the_one_before_is_told(void **state)
+static void former_etag_is_returned_after_a_change(void **state)
 {
 	(void)state;
 	struct latest_etags e = {0};
@@ -66,7 +66,7 @@ static void responses_without_an_etag_take_no_memory(void **state)
 	latest_etags_fini(&e);
 }
 
-static void newer_key_takes_the_place(void **state)
+static void newer_key_replaces_the_one_in_its_slot(void **state)
 {
 	(void)state;
 	struct latest_etags e = {0};
@@ -80,7 +80,7 @@ static void newer_key_takes_the_place(void **state)
 	latest_etags_fini(&e);
 }
 
-static void what_is_not_for_everybody_is_left_out(void **state)
+static void private_and_varying_responses_are_ignored(void **state)
 {
 	(void)state;
 	static const char *const fields[] = {
@@ -112,7 +112,7 @@ static void each_coding_has_its_own(void **state)
 	latest_etags_fini(&e);
 }
 
-static void etag_of_a_response_is_its_opaque_tag(void **state)
+static void etag_hash_uses_only_the_opaque_tag(void **state)
 {
 	(void)state;
 	struct http_head *none = BARE_RESPONSE(), *weak = RESPONSE("etag: W/\"a\""),
@@ -128,12 +128,12 @@ static void etag_of_a_response_is_its_opaque_tag(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_one_before_is_told),
+	    cmocka_unit_test(former_etag_is_returned_after_a_change),
 	    cmocka_unit_test(responses_without_an_etag_take_no_memory),
-	    cmocka_unit_test(newer_key_takes_the_place),
-	    cmocka_unit_test(what_is_not_for_everybody_is_left_out),
+	    cmocka_unit_test(newer_key_replaces_the_one_in_its_slot),
+	    cmocka_unit_test(private_and_varying_responses_are_ignored),
 	    cmocka_unit_test(each_coding_has_its_own),
-	    cmocka_unit_test(etag_of_a_response_is_its_opaque_tag),
+	    cmocka_unit_test(etag_hash_uses_only_the_opaque_tag),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }

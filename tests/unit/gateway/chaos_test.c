@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients and origins that do anything at any time, from a seed: whatever the order, the hop neither crashes nor leaks,
- * its gauges return to where they were, and somebody who behaves is served.
+ * Clients and origins act at random, from a seed: the gateway neither crashes nor leaks, its gauges return to 0, and a
+ * well-behaved client is served.
  */
 #include "tests/support/gateway_world.h"
 
@@ -24,7 +24,7 @@ static uint32_t pick(struct chaos *c, uint32_t below)
 	return (uint32_t)(c->state >> 32) % below;
 }
 
-/* What an origin has sent on a stream is kept in `status`, which is for clients. */
+/* For an origin's stream, `status` records what the origin has sent. */
 enum { SAID_NOTHING, SAID_HEAD, SAID_END };
 
 static void ok(struct gate_stream *s)
@@ -256,28 +256,28 @@ static bool is_full(const struct gate_world *w)
 	return w->sites[0].peer_count + 12 >= GATE_PEERS || w->sites[1].peer_count + 12 >= GATE_PEERS;
 }
 
-static void set_marks(struct gateway *h, size_t bytes)
+static void set_marks(struct gateway *g, size_t bytes)
 {
-	h->env.memory_high_bytes = bytes;
-	h->pressure.low_bytes = bytes / 16 * 13;
+	g->env.memory_high_bytes = bytes;
+	g->pressure.low_bytes = bytes / 16 * 13;
 }
 
-/* What is idle or stands still has done so for a while, and a part of what is kept has to go. */
+/* Makes memory short, as if idle connections and stalled exchanges had been so for some time. */
 static void memory_gets_short(struct chaos *c)
 {
-	struct gateway *h = c->w->gateway;
-	list_for_each(&h->clients.conns, d, struct client_conn, link) if (d->quiet_since != USEC_NEVER)
-	    d->quiet_since -= USEC_PER_SEC;
-	list_for_each(&h->relay.live, x, struct exchange, link)
+	struct gateway *g = c->w->gateway;
+	list_for_each(&g->clients.conns, client, struct client_conn, link) if (client->quiet_since != USEC_NEVER)
+	    client->quiet_since -= USEC_PER_SEC;
+	list_for_each(&g->relay.live, x, struct exchange, link)
 	{
 		x->download.taken.last -= 2 * USEC_PER_SEC;
 		x->upload.taken.last -= 2 * USEC_PER_SEC;
 	}
-	set_marks(h, h->env.budget.used_bytes - pick(c, (uint32_t)h->env.budget.used_bytes / 4 + 1));
+	set_marks(g, g->env.budget.used_bytes - pick(c, (uint32_t)g->env.budget.used_bytes / 4 + 1));
 }
 
-/* From now on everybody reads, ends what he has begun, and answers what he is asked. */
-static void everybody_behaves(struct chaos *c)
+/* From now on all peers read, end their streams and answer requests. */
+static void all_peers_cooperate(struct chaos *c)
 {
 	struct gate_world *w = c->w;
 	budget_fail_nth(&w->gateway->env.budget, 0);
@@ -369,7 +369,7 @@ static void run(uint64_t seed, unsigned steps)
 			UNTIL(c.w, c.w->drained == 1);
 	} else if (c.w->client_count < GATE_PEERS) {
 		/* Nothing is stuck: what is under way comes to its end, long before any deadline. */
-		everybody_behaves(&c);
+		all_peers_cooperate(&c);
 		usec since = clock_monotonic();
 		UNTIL(c.w, streams_alive(c.w) == 0);
 		assert_true(clock_monotonic() - since < 8 * USEC_PER_SEC);
@@ -382,7 +382,7 @@ static void run(uint64_t seed, unsigned steps)
 	gate_world_free(c.w);
 }
 
-static void anything_at_any_time_is_survived(void **state)
+static void random_clients_and_origins_are_survived(void **state)
 {
 	(void)state;
 	const char *from = getenv("PUSHGATE_CHAOS_SEED"), *count = getenv("PUSHGATE_CHAOS_COUNT");
@@ -398,7 +398,7 @@ static void anything_at_any_time_is_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(anything_at_any_time_is_survived),
+	    cmocka_unit_test(random_clients_and_origins_are_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

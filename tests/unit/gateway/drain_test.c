@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a hop ends: in good order, late, at once, and short of memory. */
+/* How a gateway ends: gracefully, past the deadline, at once, and when memory is short. */
 #include "tests/support/gateway_world.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static void ok(struct gate_stream *s)
 	gate_answer(s, 200, 5, true);
 }
 
-static void an_idle_hop_is_drained_at_once(void **state)
+static void an_idle_gateway_is_drained_at_once(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -24,7 +24,7 @@ static void an_idle_hop_is_drained_at_once(void **state)
 	gate_world_free(w);
 }
 
-static void idle_clients_are_told_to_go_away(void **state)
+static void idle_clients_receive_goaway(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -42,7 +42,7 @@ static void idle_clients_are_told_to_go_away(void **state)
 	gate_world_free(w);
 }
 
-static void what_is_under_way_is_finished(void **state)
+static void open_exchanges_are_finished(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -113,7 +113,7 @@ static void a_late_drain_answers_503_or_resets(void **state)
 	gate_world_free(w);
 }
 
-static void connections_before_their_preface_do_not_hold_it_up(void **state)
+static void connections_before_their_preface_do_not_delay_the_drain(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -125,7 +125,7 @@ static void connections_before_their_preface_do_not_hold_it_up(void **state)
 	gate_world_free(w);
 }
 
-static void a_client_that_never_reads_does_not_hold_it_up(void **state)
+static void a_client_that_never_reads_does_not_delay_the_drain(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -141,11 +141,11 @@ static void a_client_that_never_reads_does_not_hold_it_up(void **state)
 
 /* ---- gateway_free in any state ---- */
 
-static void a_hop_ends_at_once_whatever_is_under_way(void **state)
+static void gateway_free_ends_every_exchange_at_once(void **state)
 {
 	(void)state;
 	/* A little more happens each time. */
-	for (unsigned turns = 0; turns < 40; turns++) {
+	for (unsigned passes = 0; passes < 40; passes++) {
 		struct gate_world *w = gate_world_new(NULL, NULL, "max-connections = 1", NULL);
 		w->sites[0].options.max_streams = 3;
 		const struct gate_peer_options one = {.max_streams = 1};
@@ -155,7 +155,7 @@ static void a_hop_ends_at_once_whatever_is_under_way(void **state)
 		struct gate_stream *up = gate_request(c, "POST", "example.com", "/up", false, NULL);
 		gate_more(up, 100000, false);
 		bool has_answered = false;
-		for (unsigned i = 0; i < turns; i++) {
+		for (unsigned i = 0; i < passes; i++) {
 			net_run_once(w->loop, 0);
 			struct gate_stream *at = gate_find(w, "/page");
 			if (!at || has_answered)
@@ -169,7 +169,7 @@ static void a_hop_ends_at_once_whatever_is_under_way(void **state)
 			}
 			gate_answer(at, 200, 300000, false);
 		}
-		if (turns & 1)
+		if (passes & 1)
 			gate_world_drain(w, LONG);
 		gate_world_free(w);
 	}
@@ -177,7 +177,7 @@ static void a_hop_ends_at_once_whatever_is_under_way(void **state)
 
 /* ---- memory ---- */
 
-/* One request with everything: an upload with trailers, interim responses, pushes that wait, trailers. */
+/* One request with an upload with trailers, interim responses, waiting pushes and response trailers. */
 static void a_busy_exchange(struct gate_world *w)
 {
 	const struct gate_peer_options one = {.max_streams = 1};
@@ -185,7 +185,7 @@ static void a_busy_exchange(struct gate_world *w)
 	struct gate_stream *page = gate_request(c, "POST", "example.com", "/page", false, NULL);
 	gate_more(page, 5000, false);
 	bool has_promised = false, has_ended = false;
-	for (unsigned turns = 0; turns < 4000 && !page->is_over && !c->ended; turns++) {
+	for (unsigned passes = 0; passes < 4000 && !page->is_over && !c->ended; passes++) {
 		net_run_once(w->loop, USEC_PER_MSEC);
 		struct gate_stream *at = gate_find(w, "/page");
 		if (at && at->handle && !has_promised) {
@@ -240,7 +240,7 @@ static void every_refusal_of_memory_is_survived(void **state)
 	assert_true(n > 5);
 }
 
-static void what_moves_too_slowly_ends_when_memory_is_short(void **state)
+static void slow_exchanges_end_when_memory_is_short(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new("memory = 16M", NULL, NULL, NULL);
@@ -267,16 +267,16 @@ static void what_moves_too_slowly_ends_when_memory_is_short(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(an_idle_hop_is_drained_at_once),
-	    cmocka_unit_test(idle_clients_are_told_to_go_away),
-	    cmocka_unit_test(what_is_under_way_is_finished),
+	    cmocka_unit_test(an_idle_gateway_is_drained_at_once),
+	    cmocka_unit_test(idle_clients_receive_goaway),
+	    cmocka_unit_test(open_exchanges_are_finished),
 	    cmocka_unit_test(requests_in_the_queue_are_finished_too),
 	    cmocka_unit_test(a_late_drain_answers_503_or_resets),
-	    cmocka_unit_test(connections_before_their_preface_do_not_hold_it_up),
-	    cmocka_unit_test(a_client_that_never_reads_does_not_hold_it_up),
-	    cmocka_unit_test(a_hop_ends_at_once_whatever_is_under_way),
+	    cmocka_unit_test(connections_before_their_preface_do_not_delay_the_drain),
+	    cmocka_unit_test(a_client_that_never_reads_does_not_delay_the_drain),
+	    cmocka_unit_test(gateway_free_ends_every_exchange_at_once),
 	    cmocka_unit_test(every_refusal_of_memory_is_survived),
-	    cmocka_unit_test(what_moves_too_slowly_ends_when_memory_is_short),
+	    cmocka_unit_test(slow_exchanges_end_when_memory_is_short),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

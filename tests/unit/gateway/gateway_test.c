@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plain proxying: what is answered here, what passes through, and the ends of client connections. */
+/* Plain proxying: our own answers, forwarded messages, and the ends of client connections. */
 #include "tests/support/gateway_world.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static void expect(struct gate_world *w, struct gate_stream *s, unsigned status)
 
 /* ---- answered here ---- */
 
-static void what_no_origin_serves_is_refused(void **state)
+static void request_without_a_route_is_refused(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(
@@ -109,7 +109,7 @@ static void a_gateway_that_is_its_own_origin_ends_the_loop(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
-	/* The hop's own listener in the place of the origin. */
+	/* The origin's address is the gateway's own listener. */
 	memcpy(&w->conf->origins[0].addresses[0], &w->at, sizeof(w->at));
 	w->conf->origins[0].address_count = 1;
 	struct gate_peer *c = gate_client(w, NULL);
@@ -122,7 +122,7 @@ static void a_gateway_that_is_its_own_origin_ends_the_loop(void **state)
 	gate_world_free(w);
 }
 
-static void a_request_that_has_been_here_is_refused_and_another_gateway_is_not(void **state)
+static void request_with_our_via_pseudonym_is_refused_and_with_another_is_not(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new("pseudonym = me", NULL, NULL, NULL);
@@ -262,7 +262,7 @@ static void an_early_answer_may_take_longer_than_the_upload_may_pause(void **sta
 	gate_world_free(w);
 }
 
-static void a_slow_client_stalls_nobody_on_a_shared_connection(void **state)
+static void a_slow_client_stalls_no_other_client_of_a_shared_connection(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, "max-connections = 1", NULL);
@@ -365,7 +365,7 @@ static void a_preface_in_pieces_is_understood(void **state)
 	gate_world_free(w);
 }
 
-static void silence_before_the_preface_ends_the_connection(void **state)
+static void missing_preface_ends_the_connection(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, "preface-timeout = 50ms", NULL, NULL);
@@ -379,7 +379,7 @@ static void silence_before_the_preface_ends_the_connection(void **state)
 	gate_world_free(w);
 }
 
-static void an_idle_client_is_told_to_go_and_then_closed(void **state)
+static void an_idle_client_receives_goaway_and_is_then_closed(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, "idle-timeout = 60ms", NULL, NULL);
@@ -412,7 +412,7 @@ static void a_busy_client_is_not_idle(void **state)
 	gate_world_free(w);
 }
 
-static void a_client_whose_window_stays_shut_is_given_up(void **state)
+static void a_client_whose_window_stays_closed_is_reset(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, "write-timeout = 60ms", NULL, NULL);
@@ -432,7 +432,7 @@ static void a_client_whose_window_stays_shut_is_given_up(void **state)
 	gate_world_free(w);
 }
 
-static void a_less_urgent_response_waits_for_its_turn_without_being_given_up(void **state)
+static void a_less_urgent_response_may_wait_longer_than_write_timeout(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, "write-timeout = 100ms", NULL, NULL);
@@ -460,7 +460,7 @@ static void a_less_urgent_response_waits_for_its_turn_without_being_given_up(voi
 	gate_world_free(w);
 }
 
-static void a_client_that_reads_nothing_at_all_is_cut_off(void **state)
+static void a_client_that_reads_nothing_is_disconnected(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, "write-timeout = 60ms", NULL, NULL);
@@ -473,7 +473,7 @@ static void a_client_that_reads_nothing_at_all_is_cut_off(void **state)
 	h2_ping(c->h2, net_now(w->loop));
 	net_conn_dirty(c->net);
 	gate_passes(w);
-	net_conn_hold_reading(c->net, NET_HOLD_PEER);
+	net_conn_pause_reading(c->net, NET_PAUSE_PEER);
 	gate_answer(gate_find(w, "/a"), 200, 60000000, true);
 	UNTIL(w, w->counters.connections_open == 0);
 	assert_false(s->ended);
@@ -502,27 +502,27 @@ static void more_connections_than_allowed_are_closed_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(what_no_origin_serves_is_refused),
+	    cmocka_unit_test(request_without_a_route_is_refused),
 	    cmocka_unit_test(max_forwards_is_counted_down_and_ends_here_at_zero),
 	    cmocka_unit_test(too_many_fields_are_answered_431),
 	    cmocka_unit_test(too_large_a_body_is_answered_413),
 	    cmocka_unit_test(a_gateway_that_is_its_own_origin_ends_the_loop),
-	    cmocka_unit_test(a_request_that_has_been_here_is_refused_and_another_gateway_is_not),
+	    cmocka_unit_test(request_with_our_via_pseudonym_is_refused_and_with_another_is_not),
 	    cmocka_unit_test(head_204_and_304_have_no_body),
 	    cmocka_unit_test(trailers_and_interim_responses_pass_both_ways),
 	    cmocka_unit_test(a_response_cut_short_is_never_a_normal_end),
 	    cmocka_unit_test(a_cancelled_request_is_cancelled_at_the_origin),
 	    cmocka_unit_test(an_early_answer_may_take_longer_than_the_upload_may_pause),
-	    cmocka_unit_test(a_slow_client_stalls_nobody_on_a_shared_connection),
+	    cmocka_unit_test(a_slow_client_stalls_no_other_client_of_a_shared_connection),
 	    cmocka_unit_test(a_large_body_passes_through_growing_windows),
 	    cmocka_unit_test(something_other_than_http2_is_answered_505),
 	    cmocka_unit_test(a_preface_in_pieces_is_understood),
-	    cmocka_unit_test(silence_before_the_preface_ends_the_connection),
-	    cmocka_unit_test(an_idle_client_is_told_to_go_and_then_closed),
+	    cmocka_unit_test(missing_preface_ends_the_connection),
+	    cmocka_unit_test(an_idle_client_receives_goaway_and_is_then_closed),
 	    cmocka_unit_test(a_busy_client_is_not_idle),
-	    cmocka_unit_test(a_client_whose_window_stays_shut_is_given_up),
-	    cmocka_unit_test(a_less_urgent_response_waits_for_its_turn_without_being_given_up),
-	    cmocka_unit_test(a_client_that_reads_nothing_at_all_is_cut_off),
+	    cmocka_unit_test(a_client_whose_window_stays_closed_is_reset),
+	    cmocka_unit_test(a_less_urgent_response_may_wait_longer_than_write_timeout),
+	    cmocka_unit_test(a_client_that_reads_nothing_is_disconnected),
 	    cmocka_unit_test(more_connections_than_allowed_are_closed_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The worker's memory is short: what goes, in which order, who suffers, and that nothing of it stays. The marks
- * are set by the test, so that one thing at a time has to go.
+ * The worker's memory is short: what is shed, in which order, which peers are affected, and that normal service resumes.
+ * The test sets the marks so that one object at a time must be shed.
  */
 #include "tests/support/gateway_world.h"
 
@@ -20,10 +20,10 @@ static void ok(struct gate_stream *s)
 	gate_answer(s, 200, 5, true);
 }
 
-/* So that a few streams are enough to make memory short. */
+/* A small limit: a few streams make memory short. */
 #define WIDE "stream-window = 256k"
 
-/* From now on nothing has to go. */
+/* Sets the marks so high that nothing is shed. */
 static void relax(struct gate_world *w)
 {
 	w->gateway->env.memory_high_bytes = w->gateway->pressure.low_bytes = SIZE_MAX / 4;
@@ -32,7 +32,7 @@ static void relax(struct gate_world *w)
 	assert_false(w->gateway->relay.makes_no_pushes);
 }
 
-/* One thing has to go, whatever it is. */
+/* Sets the marks so that exactly one object is shed. */
 static void press(struct gate_world *w)
 {
 	w->gateway->env.memory_high_bytes = w->gateway->env.budget.used_bytes;
@@ -50,7 +50,7 @@ static void expect_shed(const struct gate_world *w, uint64_t holds, uint64_t off
 	assert_int_equal(w->counters.shed_streams, streams);
 }
 
-/* A page that is under way at its origin. */
+/* A request for a page that the origin has received and not answered. */
 static struct gate_stream *page(struct gate_world *w, struct gate_peer *client)
 {
 	gate_get(client, "/page");
@@ -77,7 +77,7 @@ static struct client_conn *newest(struct gate_world *w)
 	return container_of(w->gateway->clients.conns.prev, struct client_conn, link);
 }
 
-/* As if it had been so for a while. */
+/* Sets the times back, as if the present state had lasted for some time. */
 static void was_idle_long(struct client_conn *c)
 {
 	c->quiet_since -= 10 * USEC_PER_SEC;
@@ -92,7 +92,7 @@ static struct gate_peer *idle_client(struct gate_world *w)
 	return p;
 }
 
-/* A response that its client takes nothing of. */
+/* A response that its client does not read. */
 static struct gate_stream *stuck_response(struct gate_world *w)
 {
 	const struct gate_peer_options stuck = {.window = UINT32_MAX};
@@ -108,7 +108,7 @@ static struct gate_stream *stuck_response(struct gate_world *w)
 }
 
 /* covers: R63 */
-static void what_costs_least_goes_first(void **state)
+static void load_is_shed_cheapest_first(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, RULES);
@@ -161,9 +161,9 @@ static void what_costs_least_goes_first(void **state)
 	gate_world_free(w);
 }
 
-/* The origin takes nothing of it, and answers nothing.
+/* The origin neither reads the upload nor answers.
  * covers: R63 */
-static void an_upload_that_stands_still_is_answered_503(void **state)
+static void a_stalled_upload_is_answered_503(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -186,9 +186,9 @@ static void an_upload_that_stands_still_is_answered_503(void **state)
 	gate_world_free(w);
 }
 
-/* It takes a byte just often enough.
+/* The client reads single bytes, just often enough that the exchange never stands still.
  * covers: R63 */
-static void a_dribble_is_no_progress(void **state)
+static void one_byte_now_and_then_counts_as_stalled(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -206,7 +206,7 @@ static void a_dribble_is_no_progress(void **state)
 }
 
 /* covers: R63 */
-static void what_is_held_for_everybody_has_its_part_of_the_memory(void **state)
+static void shared_held_responses_use_at_most_half_of_the_memory(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new("hold-shared = yes", NULL, NULL, RULES);
@@ -222,7 +222,7 @@ static void what_is_held_for_everybody_has_its_part_of_the_memory(void **state)
 }
 
 /* covers: R63 */
-static void requests_are_refused_last_and_served_again_by_themselves(void **state)
+static void requests_are_refused_last_and_accepted_again_after_the_shortage(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, RULES);
@@ -264,7 +264,7 @@ static void requests_are_refused_last_and_served_again_by_themselves(void **stat
 }
 
 /* covers: R63 */
-static void one_turn_sheds_a_bounded_number(void **state)
+static void one_loop_pass_sheds_a_bounded_number(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new("hold-max-count = 128", NULL, NULL, RULES);
@@ -293,7 +293,7 @@ static void one_turn_sheds_a_bounded_number(void **state)
 }
 
 /* covers: R63 */
-static void who_has_just_come_is_not_sent_away(void **state)
+static void connection_younger_than_a_second_is_not_shed(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -313,9 +313,9 @@ static void who_has_just_come_is_not_sent_away(void **state)
 	gate_world_free(w);
 }
 
-/* Its windows let in what they let in; its next requests are refused; others do not notice.
+/* Bytes within its open windows still arrive; its next requests are refused; other clients are served.
  * covers: R63 */
-static void a_used_up_allowance_is_its_connections_own_affair(void **state)
+static void used_up_connection_budget_affects_only_that_client(void **state)
 {
 	(void)state;
 	struct gate_world *w =
@@ -357,7 +357,7 @@ static void a_used_up_allowance_is_its_connections_own_affair(void **state)
 
 /* The same with an origin: other requests to it go over another connection.
  * covers: R63 */
-static void an_origin_connection_without_allowance_gets_no_more_requests(void **state)
+static void origin_connection_without_budget_gets_no_more_requests(void **state)
 {
 	(void)state;
 	struct gate_world *w =
@@ -368,12 +368,12 @@ static void an_origin_connection_without_allowance_gets_no_more_requests(void **
 	for (unsigned i = 0; i < 5; i++)
 		gate_more(gate_request(c, "POST", "example.com", "/up", false, NULL), 400000, false);
 	UNTIL(w, gate_seen(&w->sites[0], "/up") == 5);
-	struct origin_conn *u = NULL;
+	struct origin_conn *origin = NULL;
 	for (size_t i = 0; i < 2; i++)
 		if (!list_is_empty(&w->gateway->upstream.pools[i].conns))
-			u = list_first(&w->gateway->upstream.pools[i].conns, struct origin_conn, link);
-	assert_non_null(u);
-	UNTIL(w, u->budget.used_bytes > u->budget.limit_bytes);
+			origin = list_first(&w->gateway->upstream.pools[i].conns, struct origin_conn, link);
+	assert_non_null(origin);
+	UNTIL(w, origin->budget.used_bytes > origin->budget.limit_bytes);
 	w->sites[0].serve = ok;
 	size_t peers = w->sites[0].peer_count;
 	struct gate_stream *s = gate_get(gate_client(w, NULL), "/other");
@@ -391,9 +391,9 @@ static size_t most_live(const struct gate_world *w)
 #define CROWD 4u
 #define CROWD_EACH 100u
 
-/* None of them is too much alone, and all of them were asked for while there was room.
+/* Each response alone fits into the memory, and all were requested before memory was short.
  * covers: R63 */
-static void what_comes_at_once_waits_at_the_origins(void **state)
+static void responses_beyond_the_memory_wait_in_the_origins_sockets(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -410,7 +410,7 @@ static void what_comes_at_once_waits_at_the_origins(void **state)
 	for (size_t i = 0; i < w->sites[0].peer_count; i++)
 		for (size_t j = 0; j < w->sites[0].peers[i]->stream_count; j++)
 			gate_answer(w->sites[0].peers[i]->streams[j], 200, 16000, true);
-	UNTIL(w, w->gateway->pressure.holds_back);
+	UNTIL(w, w->gateway->pressure.pauses_origins);
 	UNTIL(w, w->counters.shed_streams > 0 && !w->gateway->env.memory_is_short);
 	assert_in_range(w->gateway->env.budget.peak_bytes, limit, limit + limit / 8 + MIB);
 	/* No more went than had to, and others are served. */
@@ -425,9 +425,9 @@ static void what_comes_at_once_waits_at_the_origins(void **state)
 	gate_world_free(w);
 }
 
-/* Many clients that take nothing, and one that wants something small again and again.
+/* Many clients read nothing; one client makes small requests one after the other.
  * covers: R63 */
-static void the_stuck_make_room_for_the_honest(void **state)
+static void stalled_exchanges_are_shed_for_those_that_progress(void **state)
 {
 	(void)state;
 	struct gate_world *w =
@@ -468,8 +468,8 @@ static void the_stuck_make_room_for_the_honest(void **state)
 	gate_world_free(w);
 }
 
-/* Heads of so many bytes are said to the client on the stream of its only request. */
-static void say_heads(struct gate_world *w, struct client_conn *c, size_t bytes)
+/* Sends the client interim responses with this many bytes of heads on its only stream. */
+static void send_interim_heads(struct gate_world *w, struct client_conn *c, size_t bytes)
 {
 	static char text[8000];
 	memset(text, '!', sizeof(text)); /* a table takes no such field */
@@ -487,7 +487,7 @@ static void say_heads(struct gate_world *w, struct client_conn *c, size_t bytes)
 }
 
 /* covers: R63 */
-static void who_leaves_heads_unread_is_closed(void **state)
+static void connection_with_many_unread_heads_is_closed(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -498,13 +498,13 @@ static void who_leaves_heads_unread_is_closed(void **state)
 	struct client_conn *c = newest(w);
 	/* Its socket takes nothing; what leaves the engine first waits in front of it. */
 	net_faults_plan((struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, SIZE_MAX});
-	say_heads(w, c, 1);
+	send_interim_heads(w, c, 1);
 	assert_true(net_conn_is_blocked(c->net));
-	say_heads(w, c, 60000);
+	send_interim_heads(w, c, 60000);
 	c->net->blocked_since -= 10 * USEC_PER_SEC;
 	press(w);
 	expect_shed(w, 0, 0, 0, 0); /* that much anybody may leave */
-	say_heads(w, c, 60000);
+	send_interim_heads(w, c, 60000);
 	c->net->blocked_since = w->gateway->relay.now;
 	press(w);
 	expect_shed(w, 0, 0, 0, 0); /* and for a moment any amount */
@@ -520,18 +520,18 @@ static void who_leaves_heads_unread_is_closed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(what_costs_least_goes_first),
-	    cmocka_unit_test(an_upload_that_stands_still_is_answered_503),
-	    cmocka_unit_test(a_dribble_is_no_progress),
-	    cmocka_unit_test(what_is_held_for_everybody_has_its_part_of_the_memory),
-	    cmocka_unit_test(requests_are_refused_last_and_served_again_by_themselves),
-	    cmocka_unit_test(one_turn_sheds_a_bounded_number),
-	    cmocka_unit_test(who_has_just_come_is_not_sent_away),
-	    cmocka_unit_test(a_used_up_allowance_is_its_connections_own_affair),
-	    cmocka_unit_test(an_origin_connection_without_allowance_gets_no_more_requests),
-	    cmocka_unit_test(what_comes_at_once_waits_at_the_origins),
-	    cmocka_unit_test(the_stuck_make_room_for_the_honest),
-	    cmocka_unit_test(who_leaves_heads_unread_is_closed),
+	    cmocka_unit_test(load_is_shed_cheapest_first),
+	    cmocka_unit_test(a_stalled_upload_is_answered_503),
+	    cmocka_unit_test(one_byte_now_and_then_counts_as_stalled),
+	    cmocka_unit_test(shared_held_responses_use_at_most_half_of_the_memory),
+	    cmocka_unit_test(requests_are_refused_last_and_accepted_again_after_the_shortage),
+	    cmocka_unit_test(one_loop_pass_sheds_a_bounded_number),
+	    cmocka_unit_test(connection_younger_than_a_second_is_not_shed),
+	    cmocka_unit_test(used_up_connection_budget_affects_only_that_client),
+	    cmocka_unit_test(origin_connection_without_budget_gets_no_more_requests),
+	    cmocka_unit_test(responses_beyond_the_memory_wait_in_the_origins_sockets),
+	    cmocka_unit_test(stalled_exchanges_are_shed_for_those_that_progress),
+	    cmocka_unit_test(connection_with_many_unread_heads_is_closed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* After a peak memory goes back to the system: when there is much of it, and once. */
+/* After a peak, memory is returned to the system: only if it is much, and once. */
 #include "tests/support/gateway_world.h"
 
 #define MIB ((size_t)1 << 20)
@@ -16,7 +16,7 @@ static bool will_look(const struct gate_world *w)
 	return w->gateway->trim.timer.deadline != USEC_NEVER;
 }
 
-/* As if ten seconds had passed. */
+/* Runs the trim timer as if ten seconds had passed. */
 static void look_now(struct gate_world *w)
 {
 	assert_true(will_look(w));
@@ -24,7 +24,7 @@ static void look_now(struct gate_world *w)
 	UNTIL(w, !will_look(w));
 }
 
-static void memory_of_a_peak_goes_back_once(void **state)
+static void memory_of_a_peak_is_returned_once(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -40,7 +40,7 @@ static void memory_of_a_peak_goes_back_once(void **state)
 	gate_world_free(w);
 }
 
-static void little_is_not_worth_it(void **state)
+static void small_peak_is_not_trimmed(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -49,7 +49,7 @@ static void little_is_not_worth_it(void **state)
 	gate_world_free(w);
 }
 
-static void a_little_more_than_is_used_is_not_worth_it(void **state)
+static void peak_close_to_the_used_memory_is_not_trimmed(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -62,7 +62,7 @@ static void a_little_more_than_is_used_is_not_worth_it(void **state)
 	gate_world_free(w);
 }
 
-static void what_is_needed_again_stays(void **state)
+static void memory_needed_again_is_not_trimmed(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -77,7 +77,7 @@ static void what_is_needed_again_stays(void **state)
 	gate_world_free(w);
 }
 
-static void kept_chunks_count(void **state)
+static void spare_chunks_count_as_unused_memory(void **state)
 {
 	(void)state;
 	enum { CHUNKS = 300 };
@@ -101,11 +101,11 @@ static void kept_chunks_count(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(memory_of_a_peak_goes_back_once),
-	    cmocka_unit_test(little_is_not_worth_it),
-	    cmocka_unit_test(a_little_more_than_is_used_is_not_worth_it),
-	    cmocka_unit_test(what_is_needed_again_stays),
-	    cmocka_unit_test(kept_chunks_count),
+	    cmocka_unit_test(memory_of_a_peak_is_returned_once),
+	    cmocka_unit_test(small_peak_is_not_trimmed),
+	    cmocka_unit_test(peak_close_to_the_used_memory_is_not_trimmed),
+	    cmocka_unit_test(memory_needed_again_is_not_trimmed),
+	    cmocka_unit_test(spare_chunks_count_as_unused_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

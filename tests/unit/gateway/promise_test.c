@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may promise what, what becomes of it at the client, and what refusing costs. */
+/* Promises: which ones an origin may make, what the client receives, and the limits on refusals. */
 #include "tests/support/gateway_world.h"
 
 #include "tests/unit/conf/pem.h"
@@ -32,7 +32,7 @@ static struct scene scene_new(const char *server, const char *origin, const char
 	return scene_of(gate_world_new(server, NULL, origin, more), NULL);
 }
 
-/* The promise is refused with this code, and the parent and a good promise after it are not harmed. */
+/* Expects that the promise is refused with this code, and that the parent and a valid promise after it succeed. */
 static void refused(struct scene *s, struct gate_stream *promise, uint32_t code)
 {
 	assert_non_null(promise);
@@ -52,7 +52,7 @@ static void refused(struct scene *s, struct gate_stream *promise, uint32_t code)
 	gate_world_free(s->w);
 }
 
-/* The client is promised this, under the parent's own name. */
+/* Expects that the client receives this promise with the parent's authority. */
 static void forwarded(struct scene *s, struct gate_stream *promise, const char *scheme,
     const char *authority, const char *path)
 {
@@ -69,9 +69,9 @@ static void forwarded(struct scene *s, struct gate_stream *promise, const char *
 	gate_world_free(s->w);
 }
 
-/* ---- who may ---- */
+/* ---- which promises are allowed ---- */
 
-static void an_origin_may_promise_under_the_name_that_it_was_asked_by(void **state)
+static void origin_may_promise_for_the_authority_of_its_request(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL, NULL);
@@ -79,14 +79,14 @@ static void an_origin_may_promise_under_the_name_that_it_was_asked_by(void **sta
 	    "/a.css");
 }
 
-static void a_name_that_is_not_routed_to_it_is_refused(void **state)
+static void authority_routed_to_another_origin_is_refused(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL, NULL);
 	refused(&s, gate_promise(s.at, "http", "b.example", "/a.css"), H2_PROTOCOL_ERROR);
 }
 
-static void a_path_that_is_routed_elsewhere_is_refused(void **state)
+static void path_routed_to_another_origin_is_refused(void **state)
 {
 	(void)state;
 	struct scene s =
@@ -94,14 +94,14 @@ static void a_path_that_is_routed_elsewhere_is_refused(void **state)
 	refused(&s, gate_promise(s.at, "http", "example.com", "/other/a.css"), H2_PROTOCOL_ERROR);
 }
 
-static void a_name_without_any_route_is_refused(void **state)
+static void authority_without_route_is_refused(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL, "[route a]\nhost = example.com\norigin = a\n");
 	refused(&s, gate_promise(s.at, "http", "example.org", "/a.css"), H2_PROTOCOL_ERROR);
 }
 
-static void another_name_of_the_same_origin_is_forwarded(void **state)
+static void another_authority_of_the_same_origin_is_forwarded(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL, NULL);
@@ -109,7 +109,7 @@ static void another_name_of_the_same_origin_is_forwarded(void **state)
 	    "static.example", "/a.css");
 }
 
-static void the_hops_own_authority_is_mapped_back(void **state)
+static void the_origins_server_authority_is_mapped_back(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL, "[route a]\nhost = example.com\norigin = a\n");
@@ -190,7 +190,7 @@ static void a_tls_client_before_a_cleartext_origin_gets_promises_it_can_accept(v
 	}
 }
 
-static void what_the_listeners_certificate_does_not_cover_is_dropped(void **state)
+static void authority_outside_the_listeners_certificate_is_dropped(void **state)
 {
 	(void)state;
 	struct tls_files f;
@@ -204,7 +204,7 @@ static void what_the_listeners_certificate_does_not_cover_is_dropped(void **stat
 	tls_files_drop(&f);
 }
 
-/* ---- the client's wishes ---- */
+/* ---- the client's settings ---- */
 
 static void a_client_without_push_is_promised_nothing(void **state)
 {
@@ -246,7 +246,7 @@ static void pushed_responses_keep_to_the_clients_limit(void **state)
 	gate_world_free(s.w);
 }
 
-static void an_interim_response_does_not_make_a_push_wait_for_itself(void **state)
+static void interim_response_does_not_block_its_own_push(void **state)
 {
 	(void)state;
 	const struct gate_peer_options one = {.max_streams = 1};
@@ -317,7 +317,7 @@ static void a_push_that_waits_too_long_is_cancelled_on_both_sides(void **state)
 	gate_world_free(s.w);
 }
 
-static void room_that_comes_back_by_a_reset_of_the_origins_starts_the_next_push(void **state)
+static void reset_by_the_origin_starts_the_next_waiting_push(void **state)
 {
 	(void)state;
 	const struct gate_peer_options one = {.max_streams = 1};
@@ -438,7 +438,7 @@ static void goaway_without_error_lets_pushes_complete(void **state)
 	gate_world_free(s.w);
 }
 
-static void nothing_is_promised_to_a_client_that_goes_away(void **state)
+static void no_promise_is_sent_after_the_clients_goaway(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL, NULL);
@@ -458,7 +458,7 @@ static void nothing_is_promised_to_a_client_that_goes_away(void **state)
 	gate_world_free(s.w);
 }
 
-/* ---- what refusing costs ---- */
+/* ---- limits on refusals ---- */
 
 static void past_reset_rate_the_route_uses_connections_without_push(void **state)
 {
@@ -510,7 +510,7 @@ static void past_promise_refusals_push_is_turned_off_on_the_connection(void **st
 	gate_world_free(s.w);
 }
 
-static void more_than_the_cap_of_a_parent_is_refused(void **state)
+static void promises_above_max_pushes_per_parent_are_refused(void **state)
 {
 	(void)state;
 	struct scene s = scene_new("max-pushes-per-parent = 3", NULL, NULL);
@@ -528,7 +528,7 @@ static void more_than_the_cap_of_a_parent_is_refused(void **state)
 	gate_world_free(s.w);
 }
 
-/* What waits for the client to read it are promises too, not only what was pushed. */
+/* Unsent promises count as bytes waiting for the client, as unsent pushed responses do. */
 static void unread_promises_count_as_pushed_bytes(void **state)
 {
 	(void)state;
@@ -554,32 +554,32 @@ static void unread_promises_count_as_pushed_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(an_origin_may_promise_under_the_name_that_it_was_asked_by),
-	    cmocka_unit_test(a_name_that_is_not_routed_to_it_is_refused),
-	    cmocka_unit_test(a_path_that_is_routed_elsewhere_is_refused),
-	    cmocka_unit_test(a_name_without_any_route_is_refused),
-	    cmocka_unit_test(another_name_of_the_same_origin_is_forwarded),
-	    cmocka_unit_test(the_hops_own_authority_is_mapped_back),
+	    cmocka_unit_test(origin_may_promise_for_the_authority_of_its_request),
+	    cmocka_unit_test(authority_routed_to_another_origin_is_refused),
+	    cmocka_unit_test(path_routed_to_another_origin_is_refused),
+	    cmocka_unit_test(authority_without_route_is_refused),
+	    cmocka_unit_test(another_authority_of_the_same_origin_is_forwarded),
+	    cmocka_unit_test(the_origins_server_authority_is_mapped_back),
 	    cmocka_unit_test(the_authority_that_we_sent_is_mapped_back),
 	    cmocka_unit_test(another_scheme_is_refused),
 	    cmocka_unit_test(a_tls_client_before_a_cleartext_origin_gets_promises_it_can_accept),
-	    cmocka_unit_test(what_the_listeners_certificate_does_not_cover_is_dropped),
+	    cmocka_unit_test(authority_outside_the_listeners_certificate_is_dropped),
 	    cmocka_unit_test(a_client_without_push_is_promised_nothing),
 	    cmocka_unit_test(pushed_responses_keep_to_the_clients_limit),
-	    cmocka_unit_test(an_interim_response_does_not_make_a_push_wait_for_itself),
+	    cmocka_unit_test(interim_response_does_not_block_its_own_push),
 	    cmocka_unit_test(a_raised_limit_starts_the_pushes_that_wait),
 	    cmocka_unit_test(a_push_that_waits_too_long_is_cancelled_on_both_sides),
-	    cmocka_unit_test(room_that_comes_back_by_a_reset_of_the_origins_starts_the_next_push),
+	    cmocka_unit_test(reset_by_the_origin_starts_the_next_waiting_push),
 	    cmocka_unit_test(a_clients_reset_reaches_the_origin_with_its_code),
 	    cmocka_unit_test(a_lost_client_cancels_its_requests_and_promises),
 	    cmocka_unit_test(a_push_outlives_its_parent),
 	    cmocka_unit_test(a_promise_for_a_parent_that_the_client_has_reset_is_cancelled),
 	    cmocka_unit_test(a_lost_origin_resets_its_pushes_and_the_client_lives),
 	    cmocka_unit_test(goaway_without_error_lets_pushes_complete),
-	    cmocka_unit_test(nothing_is_promised_to_a_client_that_goes_away),
+	    cmocka_unit_test(no_promise_is_sent_after_the_clients_goaway),
 	    cmocka_unit_test(past_reset_rate_the_route_uses_connections_without_push),
 	    cmocka_unit_test(past_promise_refusals_push_is_turned_off_on_the_connection),
-	    cmocka_unit_test(more_than_the_cap_of_a_parent_is_refused),
+	    cmocka_unit_test(promises_above_max_pushes_per_parent_are_refused),
 	    cmocka_unit_test(unread_promises_count_as_pushed_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that is refused at any one place. A scenario is played once to count what it takes from a budget, and then
- * again for each of these takes with that one refused: whatever it is, nothing hangs, crashes or leaks, what is
- * delivered is whole, the others are served, and everything is given back.
+ * Refused memory. A scenario is played once to count its charges to a budget, and then once for each charge with that
+ * one refused: nothing hangs, crashes or leaks, delivered messages are complete, other clients are served, and all
+ * memory is freed.
  */
 #include "tests/support/gateway_world.h"
 
 #define BODY 40000u
 #define OTHER 30000u
-#define PATIENCE 8000u /* turns; a millisecond each where nothing happens */
+#define PATIENCE 8000u /* passes; a millisecond each where nothing happens */
 
-/* Whose takes are counted, and refused. */
+/* The budget whose charges are counted and refused. */
 enum whose { WORKER, CLIENTS, ORIGINS, WHOSE_COUNT };
 
 struct scenario {
@@ -80,7 +80,7 @@ static bool is_over(const struct gate_stream *s)
 	return s->is_over || s->peer->ended || s->peer->failed;
 }
 
-/* Ends with trailers what has been sent up to them. */
+/* Sends the trailers of each message whose body is complete. */
 static void end_bodies(struct gate_world *w, struct gate_stream *s)
 {
 	struct gate_stream *at = gate_find(w, s->path);
@@ -98,16 +98,16 @@ static void end_bodies(struct gate_world *w, struct gate_stream *s)
 
 static void until_over(struct gate_world *w, struct gate_stream *s)
 {
-	for (unsigned turns = 0; !is_over(s); turns++) {
-		if (turns > PATIENCE)
+	for (unsigned passes = 0; !is_over(s); passes++) {
+		if (passes > PATIENCE)
 			fail_msg("%s: %s hangs", playing->name, s->path);
 		net_run_once(w->loop, USEC_PER_MSEC);
 		end_bodies(w, s);
 	}
 }
 
-/* Whole, or not at all and said so. */
-static void is_as_it_should(const struct gate_stream *s, size_t whole)
+/* The response is complete, or its failure was reported. */
+static void assert_complete_or_failed(const struct gate_stream *s, size_t whole)
 {
 	if (s->was_reset || !s->is_over) {
 		assert_true(s->received <= whole);
@@ -119,7 +119,7 @@ static void is_as_it_should(const struct gate_stream *s, size_t whole)
 		assert_true(s->status == 502 || s->status == 503);
 }
 
-/* The budget whose takes are counted; those of connections are there since the first request. */
+/* The budget whose charges are counted; a connection's exists since the first request. */
 static struct budget *budget_of(struct gate_world *w, enum whose whose)
 {
 	if (whose == WORKER)
@@ -132,13 +132,13 @@ static struct budget *budget_of(struct gate_world *w, enum whose whose)
 	return NULL;
 }
 
-/* A connection that is not there any more was told so. */
+/* The n-th charge was refused; that may also have ended the connection to which the budget belongs. */
 static bool was_refused(struct gate_world *w, enum whose whose, const struct budget *budget)
 {
 	return budget_of(w, whose) != budget || budget->fail_in == 0;
 }
 
-/* The clients' part; `other` is on a connection of its own. */
+/* Plays the clients; `other` uses its own connection. */
 static void exchange(struct gate_world *w, struct gate_peer *c, struct gate_peer *innocent, bool spares_others)
 {
 	const struct scenario *p = playing;
@@ -152,13 +152,13 @@ static void exchange(struct gate_world *w, struct gate_peer *c, struct gate_peer
 		until_over(w, gate_get(c, p->again));
 	until_over(w, other);
 	for (size_t i = 1; i < c->stream_count; i++)
-		is_as_it_should(c->streams[i], BODY);
-	is_as_it_should(other, OTHER);
+		assert_complete_or_failed(c->streams[i], BODY);
+	assert_complete_or_failed(other, OTHER);
 	if (spares_others)
 		assert_int_equal(other->received, OTHER);
 }
 
-/* True: there was an n-th take, and it was refused. */
+/* Returns whether there was an n-th charge, which was refused. */
 static bool play(const struct scenario *p, enum whose whose, size_t n)
 {
 	struct gate_world *w = gate_world_new(NULL, NULL, p->origin, p->rules);
@@ -186,7 +186,7 @@ static bool play(const struct scenario *p, enum whose whose, size_t n)
 	return refused;
 }
 
-static void any_take_may_be_refused(void **state)
+static void every_refused_charge_is_survived(void **state)
 {
 	const struct scenario *p = *state;
 	for (enum whose whose = WORKER; whose < WHOSE_COUNT; whose++) {
@@ -204,7 +204,7 @@ int main(void)
 	struct CMUnitTest tests[COUNT];
 	for (size_t i = 0; i < COUNT; i++)
 		tests[i] = (struct CMUnitTest){.name = scenarios[i].name,
-		    .test_func = any_take_may_be_refused,
+		    .test_func = every_refused_charge_is_survived,
 		    .initial_state = (void *)(uintptr_t)&scenarios[i]};
 	return cmocka_run_group_tests_name("any take may be refused", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hop when the system is short of descriptors or memory: what needs them is answered or waits, what does not goes
- * on, nothing spins, and all is as ever when the shortage is over.
+ * A gateway when the system is short of descriptors or memory: requests that need them wait or are answered with an
+ * error, others go on, the loop does not spin, and normal service resumes after the shortage.
  */
 #include "tests/support/gateway_world.h"
 
@@ -30,7 +30,7 @@ static size_t tries(void)
 
 /* ---- descriptors ---- */
 
-static void a_request_without_a_socket_is_answered_503_and_the_next_is_served(void **state)
+static void request_without_free_descriptor_is_answered_503_and_the_next_is_served(void **state)
 {
 	(void)state;
 	static const int errors[] = {EMFILE, ENFILE, ENOBUFS, ENOMEM};
@@ -47,11 +47,11 @@ static void a_request_without_a_socket_is_answered_503_and_the_next_is_served(vo
 		assert_non_null(strstr(s->status_error, strerrordesc_np(errors[i])));
 		assert_in_range(tries(), 1, 2); /* it may be tried once more */
 		size_t before = tries();
-		uint64_t turns = w->loop->pass;
+		uint64_t passes = w->loop->pass;
 		for (unsigned j = 0; j < 5; j++)
 			net_run_once(w->loop, 10 * USEC_PER_MSEC);
 		assert_int_equal(tries(), before);
-		assert_in_range(w->loop->pass - turns, 1, 12);
+		assert_in_range(w->loop->pass - passes, 1, 12);
 		net_faults_plan((struct net_fault){.error = 0});
 		s = gate_get(c, "/b");
 		UNTIL(w, s->is_over);
@@ -60,7 +60,7 @@ static void a_request_without_a_socket_is_answered_503_and_the_next_is_served(vo
 	}
 }
 
-static void what_waits_for_room_is_served_by_the_connections_there_are(void **state)
+static void queued_requests_use_existing_connections_when_none_can_be_opened(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, "max-connections = 4", NULL);
@@ -90,7 +90,7 @@ static void what_waits_for_room_is_served_by_the_connections_there_are(void **st
 	gate_world_free(w);
 }
 
-/* Each call of the hop's connections to origins fails once, at each place. */
+/* Each system call of the gateway's origin connections fails once, at each of its occurrences. */
 static void a_failing_call_costs_at_most_its_own_connection(void **state)
 {
 	(void)state;
@@ -135,7 +135,7 @@ static void a_failing_call_costs_at_most_its_own_connection(void **state)
 	}
 }
 
-static void a_connection_lost_before_its_settings_is_tried_once_more(void **state)
+static void request_is_retried_when_its_connection_is_lost_before_settings(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -143,7 +143,7 @@ static void a_connection_lost_before_its_settings_is_tried_once_more(void **stat
 	struct gate_peer *c = gate_client(w, NULL);
 	UNTIL(w, c->settings_came);
 	net_faults_begin();
-	/* The hop's connection reads first when the origin's SETTINGS come; the client's has nothing to read. */
+	/* The origin connection reads first, when the origin's SETTINGS arrive; the client connection has nothing to read. */
 	struct gate_stream *s = gate_request(c, "POST", "example.com", "/a", true, NULL);
 	UNTIL(w, w->counters.upstream_connections == 1);
 	net_faults_plan((struct net_fault){NET_CALL_RECV, NET_SIDE_CONNECTING, ECONNRESET, 1, 1});
@@ -168,7 +168,7 @@ static void a_connection_lost_before_its_settings_is_tried_once_more(void **stat
 
 /* ---- chunks ---- */
 
-/* An upload, a response with trailers, an error page, a client whose preface comes in two parts. */
+/* An upload, a response with trailers, an error page, and a client whose preface arrives in two parts. */
 static void everything_at_once(
     struct gate_world *w, struct gate_stream **page, struct gate_stream **lost, struct gate_peer **c)
 {
@@ -191,7 +191,7 @@ static void everything_at_once(
 	gate_passes(w);
 }
 
-static void every_refused_read_chunk_is_only_a_delay(void **state)
+static void every_refused_read_chunk_only_delays_the_read(void **state)
 {
 	(void)state;
 	size_t refused_clients = 0, n = 0;
@@ -248,11 +248,11 @@ static void every_refused_copy_costs_at_most_an_error_page(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_request_without_a_socket_is_answered_503_and_the_next_is_served),
-	    cmocka_unit_test(what_waits_for_room_is_served_by_the_connections_there_are),
+	    cmocka_unit_test(request_without_free_descriptor_is_answered_503_and_the_next_is_served),
+	    cmocka_unit_test(queued_requests_use_existing_connections_when_none_can_be_opened),
 	    cmocka_unit_test(a_failing_call_costs_at_most_its_own_connection),
-	    cmocka_unit_test(a_connection_lost_before_its_settings_is_tried_once_more),
-	    cmocka_unit_test(every_refused_read_chunk_is_only_a_delay),
+	    cmocka_unit_test(request_is_retried_when_its_connection_is_lost_before_settings),
+	    cmocka_unit_test(every_refused_read_chunk_only_delays_the_read),
 	    cmocka_unit_test(every_refused_copy_costs_at_most_an_error_page),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,11 +50,11 @@ static void blocked_client_is_looked_at_every_second(void **state)
 	h2_ping(c->h2, net_now(w->loop));
 	net_conn_dirty(c->net);
 	gate_passes(w);
-	net_conn_hold_reading(c->net, NET_HOLD_PEER);
+	net_conn_pause_reading(c->net, NET_PAUSE_PEER);
 	gate_answer(gate_find(w, "/large"), 200, 60000000, true);
 	UNTIL(w, net_conn_is_blocked(client_of(w)->net));
-	UNTIL(w, client_of(w)->timer.deadline <= w->gateway->relay.now + LOOK_AT_BLOCKED_USEC);
-	net_conn_release_reading(c->net, NET_HOLD_PEER);
+	UNTIL(w, client_of(w)->timer.deadline <= w->gateway->relay.now + BLOCKED_CHECK_USEC);
+	net_conn_resume_reading(c->net, NET_PAUSE_PEER);
 	UNTIL(w, s->received > 0);
 	gate_world_free(w);
 }

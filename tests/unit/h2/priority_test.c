@@ -177,7 +177,7 @@ SCRIPT_TEST(smaller_urgency_goes_first)
 	requests(s, 1, "u=6");
 	requests(s, 3, "u=3");
 	requests(s, 5, "u=0");
-	s->turn_most = 100;
+	s->data_most = 100;
 	answers(s, 1, 200);
 	answers(s, 3, 200);
 	answers(s, 5, 200);
@@ -190,7 +190,7 @@ SCRIPT_TEST(one_after_the_other_when_not_incremental)
 	struct script *s = script_open(H2_SERVER);
 	for (uint32_t id = 1; id < 6; id += 2)
 		requests(s, id, NULL);
-	s->turn_most = 100;
+	s->data_most = 100;
 	answers(s, 5, 200);
 	answers(s, 1, 200);
 	answers(s, 3, 200);
@@ -203,7 +203,7 @@ SCRIPT_TEST(incremental_streams_take_turns)
 	struct script *s = script_open(H2_SERVER);
 	for (uint32_t id = 1; id < 6; id += 2)
 		requests(s, id, "i");
-	s->turn_most = 100;
+	s->data_most = 100;
 	answers(s, 1, 300);
 	answers(s, 3, 300);
 	answers(s, 5, 200);
@@ -248,7 +248,7 @@ SCRIPT_TEST(priority_may_change_while_data_waits)
 	struct script *s = script_open(H2_SERVER);
 	requests(s, 1, NULL);
 	requests(s, 3, NULL);
-	s->turn_most = 100;
+	s->data_most = 100;
 	answers(s, 1, 200);
 	answers(s, 3, 200);
 	h2_set_priority(s->conn, script_handle(s, 3), (struct http_priority){.urgency = 1});
@@ -272,7 +272,7 @@ SCRIPT_TEST(push_comes_after_its_parent)
 	assert_int_equal(script_promises(s, 3, "/"), 4);
 	priority_is(s, 2, 3, false);
 	assert_int_equal(h2_stream_priority(script_handle(s, 4)).urgency, 7);
-	s->turn_most = 100;
+	s->data_most = 100;
 	answers(s, 2, 200);
 	answers(s, 1, 200);
 	data_order_is(s, "1 1 2 2");

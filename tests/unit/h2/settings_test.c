@@ -164,7 +164,7 @@ SCRIPT_TEST(greater_frame_size_may_be_used_and_smaller_is_kept)
 {
 	static const uint32_t first[] = {SCRIPT_FRAME_SIZE, 20000, SCRIPT_WINDOW, 1000000, 0};
 	struct script *s = script_open_with(H2_SERVER, &(struct script_options){.settings = first});
-	s->turn_most = 1 << 20;
+	s->data_most = 1 << 20;
 	script_sends_window_update(s, 0, 1000000);
 	script_sends_get(s, 1);
 	script_expects_head(s, 1, true);

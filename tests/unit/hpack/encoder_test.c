@@ -38,7 +38,7 @@ static void add(struct fixture *f, const char *name, const char *value)
 	http_head_add(f->head, slice_of_string(name), slice_of_string(value));
 }
 
-static void settle(struct fixture *f, enum http_head_kind kind)
+static void validate(struct fixture *f, enum http_head_kind kind)
 {
 	const char *fault = http_head_validate(f->head, kind);
 
@@ -86,7 +86,7 @@ static void settled_request_puts_pseudo_fields_first(void **state)
 	add(f, ":scheme", "https");
 	add(f, ":authority", "example.com");
 	add(f, "accept", "*/*");
-	settle(f, HTTP_REQUEST);
+	validate(f, HTTP_REQUEST);
 	expect_reads_as(f, ":method: POST\n:scheme: https\n:authority: example.com\n:path: /a?b\n"
 			   "accept: */*\n");
 }
@@ -119,7 +119,7 @@ static void a_field_larger_than_the_table_empties_it_at_most(void **state)
 	large[sizeof(large) - 1] = '\0';
 	hpack_encoder_set_limit(f->e, 100);
 	add(f, "x-large", large);
-	settle(f, HTTP_TRAILERS);
+	validate(f, HTTP_TRAILERS);
 	char expected[300];
 	snprintf(expected, sizeof(expected), "x-large: %s\n", large);
 	struct hpack_decoder *d = hpack_decoder_new(4096, KIT_SEED);
@@ -139,7 +139,7 @@ static void a_table_that_shrank_and_grew_back_is_announced_empty(void **state)
 	struct fixture *f = *state;
 
 	add(f, "x-custom", "value");
-	settle(f, HTTP_TRAILERS);
+	validate(f, HTTP_TRAILERS);
 	assert_int_equal(written_as(f), PLAIN); /* worth an entry the second time */
 	assert_int_equal(written_as(f), INCREMENTAL);
 	assert_int_equal(written_as(f), INDEXED);
@@ -164,7 +164,7 @@ static void usual_request_is_mostly_static(void **state)
 	add(f, ":authority", "www.example.com");
 	add(f, ":path", "/");
 	add(f, "accept-encoding", "gzip, deflate");
-	settle(f, HTTP_REQUEST);
+	validate(f, HTTP_REQUEST);
 	kit_expect_bytes(f->e, f->head, "82 87 418c f1e3c2e5f23a6ba0ab90f4ff 84 90");
 	kit_expect_bytes(f->e, f->head, "82 87 be 84 90");
 }
@@ -198,7 +198,7 @@ static void plain_connect_has_method_and_authority_alone(void **state)
 
 	add(f, ":method", "CONNECT");
 	add(f, ":authority", "example.com:443");
-	settle(f, HTTP_REQUEST);
+	validate(f, HTTP_REQUEST);
 	expect_reads_as(f, ":method: CONNECT\n:authority: example.com:443\n");
 }
 
@@ -241,7 +241,7 @@ static void never_indexed_pseudo_fields_stay_so(void **state)
 	add(f, ":path", "/secret");
 	for (uint32_t i = 0; i < 4; i++)
 		f->head->fields[i].never_index = true;
-	settle(f, HTTP_REQUEST);
+	validate(f, HTTP_REQUEST);
 	for (int i = 0; i < 3; i++)
 		expect_reads_as(f, "!:method: GET\n!:scheme: https\n!:authority: example.com\n"
 				   "!:path: /secret\n");
@@ -253,7 +253,7 @@ static void never_indexed_status_stays_so(void **state)
 
 	add(f, ":status", "200");
 	f->head->fields[0].never_index = true;
-	settle(f, HTTP_RESPONSE);
+	validate(f, HTTP_RESPONSE);
 	expect_reads_as(f, "!:status: 200\n");
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses: text to socket address and back. */
+/* Socket addresses: from text and to text. */
 #include "tests/unit/net/rig.h"
 
-static void what_is_parsed_is_formatted_alike(void **state)
+static void parsed_address_is_formatted_as_it_was_written(void **state)
 {
 	(void)state;
 	static const char *const texts[] = {
@@ -111,7 +111,7 @@ static void an_unresolvable_name_says_why(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(what_is_parsed_is_formatted_alike),
+	    cmocka_unit_test(parsed_address_is_formatted_as_it_was_written),
 	    cmocka_unit_test(star_is_any_address_of_both_families),
 	    cmocka_unit_test(malformed_addresses_are_named),
 	    cmocka_unit_test(the_longest_unix_path_fits_and_one_more_does_not),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How connections begin, end and are let go. */
+/* How connections open, end, and are closed or aborted by their owner. */
 #include "tests/unit/net/rig.h"
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -34,7 +34,7 @@ static int failing_getsockopt(int fd, int level, int name, void *value, socklen_
 	return 0;
 }
 
-static void a_connect_without_a_way_there_ends_as_such(void **state)
+static void connect_without_route_ends_with_no_route(void **state)
 {
 	(void)state;
 	static const struct {
@@ -89,20 +89,20 @@ static void eof_leaves_the_sending_side_open(void **state)
 	pair_fini(&p);
 }
 
-static void close_sends_what_was_put_in(void **state)
+static void close_sends_the_filled_bytes(void **state)
 {
 	(void)state;
 	struct joined j;
 	joined_init_plain(&j);
 	j.client.receive_seed = 9;
 	/* Far more than the sockets hold: the rest is kept and goes on leaving after the close. */
-	net_conn_hold_reading(j.client.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(j.client.conn, NET_PAUSE_PEER);
 	owner_send(&j.server, 9, 64u << 20);
 	run_until(&j.rig, net_conn_is_blocked(j.server.conn));
 	uint64_t put_in = j.server.sent;
 	net_conn_close(j.server.conn);
 	j.server.conn = NULL;
-	net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 	run_until(&j.rig, j.client.ended);
 	assert_int_equal(j.client.end, NET_END_EOF);
 	assert_int_equal(j.client.received, put_in);
@@ -117,7 +117,7 @@ static void close_lingers_so_that_unread_bytes_cause_no_reset(void **state)
 	struct joined j;
 	joined_init_plain(&j);
 	j.client.receive_seed = 5;
-	net_conn_hold_reading(j.server.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(j.server.conn, NET_PAUSE_PEER);
 	owner_send(&j.client, 6, 50000);
 	owner_send(&j.server, 5, 50000);
 	run_until(&j.rig, j.server.sent == 50000 && j.client.sent == 50000);
@@ -178,7 +178,7 @@ static void a_reset_is_an_error_with_a_reason(void **state)
 	joined_fini(&j);
 }
 
-static void let_go(struct owner *o)
+static void close_or_abort(struct owner *o)
 {
 	struct net_conn *c = o->conn;
 	o->conn = NULL;
@@ -188,7 +188,7 @@ static void let_go(struct owner *o)
 		net_conn_close(c);
 }
 
-static void an_owner_may_let_go_in_any_callback(void **state)
+static void owner_may_close_or_abort_in_any_callback(void **state)
 {
 	(void)state;
 	for (unsigned how = 0; how < 4; how++) {
@@ -196,9 +196,9 @@ static void an_owner_may_let_go_in_any_callback(void **state)
 		joined_init_plain(&j);
 		j.server.random = how;
 		if (how < 2)
-			j.server.on_received = let_go;
+			j.server.on_received = close_or_abort;
 		else
-			j.server.on_ended = let_go;
+			j.server.on_ended = close_or_abort;
 		owner_send(&j.client, 1, 100);
 		run_until(&j.rig, j.client.sent == 100);
 		if (how >= 2) {
@@ -217,7 +217,7 @@ static void fill_and_close(struct owner *o, struct net_out *out)
 	memset(c->data, 0, 5000);
 	net_out_piece(out, (struct piece){c, 0, 5000});
 	chunk_release(c);
-	let_go(o);
+	close_or_abort(o);
 }
 
 static void close_in_fill_sends_that_fill(void **state)
@@ -253,16 +253,16 @@ static void nothing_is_read_while_reading_is_off(void **state)
 	struct pair p;
 	pair_init(&p);
 	p.b.receive_seed = 4;
-	net_conn_hold_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(p.b.conn, NET_PAUSE_PEER);
 	owner_send(&p.a, 4, 1000);
 	run_passes(&p.rig, 5);
 	assert_int_equal(p.b.received, 0);
-	net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, p.b.received == 1000);
 	pair_fini(&p);
 }
 
-static void dirty_before_the_connection_opens_is_remembered(void **state)
+static void connection_dirty_before_it_opens_is_flushed_when_it_opens(void **state)
 {
 	(void)state;
 	struct joined j;
@@ -315,7 +315,7 @@ static void listening_does_not_replace_a_plain_file(void **state)
 	fclose(fopen(text + 5, "w"));
 	assert_null(net_address_parse(slice_of_string(text), &a));
 	assert_int_equal(net_listen(&a, 4, &error), -1);
-	assert_string_equal(error, "the path is taken by something that is not a socket");
+	assert_string_equal(error, "the path exists and is not a socket");
 	assert_int_equal(access(text + 5, F_OK), 0);
 	unlink(text + 5);
 	rmdir(directory);
@@ -359,7 +359,7 @@ static void star_listens_for_ipv4_too(void **state)
 	joined_fini(&j);
 }
 
-static void facts_of_a_plain_connection(void **state)
+static void queries_of_a_plain_connection(void **state)
 {
 	(void)state;
 	struct joined j;
@@ -380,7 +380,7 @@ static void facts_of_a_plain_connection(void **state)
 	joined_fini(&j);
 }
 
-static void a_peer_that_takes_nothing_is_given_up(void **state)
+static void closed_connection_to_a_peer_that_reads_nothing_ends(void **state)
 {
 	(void)state;
 	struct pair p;
@@ -399,7 +399,7 @@ static void a_peer_that_takes_nothing_is_given_up(void **state)
 	pair_fini(&p);
 }
 
-static void a_peer_may_end_while_the_last_bytes_leave(void **state)
+static void peer_may_end_while_a_closed_connection_sends(void **state)
 {
 	(void)state;
 	struct pair p;
@@ -410,7 +410,7 @@ static void a_peer_may_end_while_the_last_bytes_leave(void **state)
 	p.a.conn = NULL;
 	shutdown(p.b.conn->fd, SHUT_WR);
 	run_passes(&p.rig, 3);
-	net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, p.b.ended);
 	assert_int_equal(p.b.received, put_in);
 	assert_true(list_is_empty(&p.rig.loop->lingering));
@@ -466,7 +466,7 @@ static void a_listener_may_be_freed_when_it_accepts(void **state)
 	joined_fini(&j);
 }
 
-static void an_address_that_is_not_ours_cannot_be_listened_on(void **state)
+static void listening_on_a_foreign_address_fails(void **state)
 {
 	(void)state;
 	struct net_address a;
@@ -476,7 +476,7 @@ static void an_address_that_is_not_ours_cannot_be_listened_on(void **state)
 	assert_string_equal(error, "Cannot assign requested address");
 }
 
-static void answers_behind_a_blocked_send_stay_in_order_and_bounded(void **state)
+static void tls_answers_behind_a_blocked_send_stay_in_order_and_bounded(void **state)
 {
 	(void)state;
 	struct pair p;
@@ -488,10 +488,10 @@ static void answers_behind_a_blocked_send_stay_in_order_and_bounded(void **state
 		net_buffer_append(&p.rig.loop->output, &byte, 1);
 		net_conn_send_output(p.a.conn);
 	}
-	net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, p.b.received == p.a.sent);
 	assert_false(p.b.is_wrong);
-	net_conn_hold_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(p.b.conn, NET_PAUSE_PEER);
 	p.a.to_send += 64u << 20;
 	net_conn_dirty(p.a.conn);
 	run_until(&p.rig, net_conn_is_blocked(p.a.conn));
@@ -508,31 +508,31 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_refused_connect_ends_from_the_loop),
-	    cmocka_unit_test(a_connect_without_a_way_there_ends_as_such),
+	    cmocka_unit_test(connect_without_route_ends_with_no_route),
 	    cmocka_unit_test(a_socket_that_cannot_be_made_ends_from_the_loop),
 	    cmocka_unit_test(eof_leaves_the_sending_side_open),
-	    cmocka_unit_test(close_sends_what_was_put_in),
+	    cmocka_unit_test(close_sends_the_filled_bytes),
 	    cmocka_unit_test(close_lingers_so_that_unread_bytes_cause_no_reset),
 	    cmocka_unit_test(lingering_ends_after_a_bounded_amount),
 	    cmocka_unit_test(lingering_ends_after_a_second),
 	    cmocka_unit_test(a_reset_is_an_error_with_a_reason),
-	    cmocka_unit_test(an_owner_may_let_go_in_any_callback),
+	    cmocka_unit_test(owner_may_close_or_abort_in_any_callback),
 	    cmocka_unit_test(close_in_fill_sends_that_fill),
 	    cmocka_unit_test(abort_in_fill_sends_nothing),
 	    cmocka_unit_test(nothing_is_read_while_reading_is_off),
-	    cmocka_unit_test(dirty_before_the_connection_opens_is_remembered),
+	    cmocka_unit_test(connection_dirty_before_it_opens_is_flushed_when_it_opens),
 	    cmocka_unit_test(unix_sockets_connect_and_a_stale_file_is_replaced),
 	    cmocka_unit_test(listening_does_not_replace_a_plain_file),
 	    cmocka_unit_test(two_sockets_may_listen_on_one_port),
 	    cmocka_unit_test(star_listens_for_ipv4_too),
-	    cmocka_unit_test(a_peer_that_takes_nothing_is_given_up),
-	    cmocka_unit_test(a_peer_may_end_while_the_last_bytes_leave),
+	    cmocka_unit_test(closed_connection_to_a_peer_that_reads_nothing_ends),
+	    cmocka_unit_test(peer_may_end_while_a_closed_connection_sends),
 	    cmocka_unit_test(the_loop_may_be_freed_while_connections_drain_and_linger),
 	    cmocka_unit_test(close_before_open_aborts),
 	    cmocka_unit_test(a_listener_may_be_freed_when_it_accepts),
-	    cmocka_unit_test(an_address_that_is_not_ours_cannot_be_listened_on),
-	    cmocka_unit_test(answers_behind_a_blocked_send_stay_in_order_and_bounded),
-	    cmocka_unit_test(facts_of_a_plain_connection),
+	    cmocka_unit_test(listening_on_a_foreign_address_fails),
+	    cmocka_unit_test(tls_answers_behind_a_blocked_send_stay_in_order_and_bounded),
+	    cmocka_unit_test(queries_of_a_plain_connection),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

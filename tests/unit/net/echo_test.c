@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes arrive as they were sent, in both directions, whatever the portions. */
+/* Bytes arrive in order and complete in both directions, in portions of any size. */
 #include "tests/unit/net/rig.h"
 
 static void both_ways(struct owner *client, struct owner *server, uint64_t bytes)

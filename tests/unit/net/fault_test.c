@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every system call of a connection fails once, at each place where it is made: while connecting, in the handshake,
- * open, closing. The owner hears of it once and with the reason, the other end gets no byte twice or wrong, nothing
- * is left behind and nothing spins.
+ * Every system call of a connection fails once, at each of its occurrences: while connecting, in the handshake, open,
+ * closing. `ended` is called once with the reason, the other end gets no byte twice or wrong, nothing leaks and the
+ * loop does not spin.
  */
 #include "tests/unit/net/rig.h"
 
@@ -58,13 +58,13 @@ static const struct row rows[] = {
 };
 // clang-format on
 
-/* ---- a talk: both send, both close ---- */
+/* ---- a conversation: both ends send, then both close ---- */
 
 #define TALK_BYTES 40000u
-#define TURNS_MOST 4000
-#define CALLS_MOST 600u
+#define PASSES_MAX 4000
+#define CALLS_MAX 600u
 
-static void let_go(struct owner *o)
+static void close_or_abort(struct owner *o)
 {
 	struct net_conn *c = o->conn;
 	o->conn = NULL;
@@ -95,27 +95,27 @@ static bool is_over(const struct joined *j)
 	       list_is_empty(&l->lingering) && list_is_empty(&l->dead);
 }
 
-/* Runs the whole of it; closes when both have everything, or when one was told of an end. */
+/* Runs a conversation; closes when both ends have received everything, or when `ended` was called. */
 static void talk(struct joined *j, bool with_tls, const char *story)
 {
 	net_listener_free(j->listener);
 	j->listener = net_listener_new(j->rig.loop, j->listen_fd, talk_accepted, NULL, j);
 	j->server.receive_seed = 10;
 	j->client.receive_seed = 11;
-	j->server.on_ended = j->client.on_ended = let_go;
+	j->server.on_ended = j->client.on_ended = close_or_abort;
 	joined_connect(j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
 	owner_send(&j->client, 10, TALK_BYTES);
-	int turns = 0;
+	int passes = 0;
 	do {
 		net_run_once(j->rig.loop, 20 * USEC_PER_MSEC);
 		if (has_all(&j->client) && has_all(&j->server)) {
 			j->client.random = 1;
 			j->server.random = 1;
-			let_go(&j->client);
-			let_go(&j->server);
+			close_or_abort(&j->client);
+			close_or_abort(&j->server);
 		}
-		if (++turns > TURNS_MOST || net_faults_calls() > CALLS_MOST)
-			fail_msg("%s: %d turns, %zu calls", story, turns, net_faults_calls());
+		if (++passes > PASSES_MAX || net_faults_calls() > CALLS_MAX)
+			fail_msg("%s: %d passes, %zu calls", story, passes, net_faults_calls());
 	} while (!is_over(j));
 }
 
@@ -140,7 +140,7 @@ static void check(struct joined *j, const struct row *row, const char *story)
 		fail_msg("%s: %zu chunks are out", story, chunk_pool_out(j->rig.chunks));
 }
 
-/* False: the talk has no n-th call of this kind. */
+/* Returns false when the conversation has no n-th call of this kind. */
 static bool fails_at(const struct row *row, size_t n, size_t count, bool with_tls, bool closes)
 {
 	struct joined j;
@@ -241,7 +241,7 @@ static void bytes_survive_sends_of_any_size(void **state)
 
 /* ---- what never ends ---- */
 
-static void a_connect_that_never_ends_costs_no_passes(void **state)
+static void pending_connect_runs_no_loop_passes(void **state)
 {
 	(void)state;
 	struct net_address at;
@@ -268,10 +268,10 @@ static void a_connect_that_never_ends_costs_no_passes(void **state)
 	net_faults_begin();
 	o.conn = net_connect(r.loop, &at, NULL, NULL, &owner_ops, &o);
 	net_conn_dirty(o.conn);
-	uint64_t turns = r.loop->pass;
+	uint64_t passes = r.loop->pass;
 	for (int i = 0; i < 5; i++)
 		net_run_once(r.loop, 20 * USEC_PER_MSEC);
-	assert_in_range(r.loop->pass - turns, 1, 10);
+	assert_in_range(r.loop->pass - passes, 1, 10);
 	assert_int_equal(o.opened + o.ended + o.fills, 0);
 	assert_int_equal(net_faults_calls(), 3); /* socket, an option, connect */
 	owner_fini(&o);
@@ -283,7 +283,7 @@ static void a_connect_that_never_ends_costs_no_passes(void **state)
 
 /* ---- after an end ---- */
 
-static void a_failure_after_the_end_was_told_is_not_told_again(void **state)
+static void failure_after_ended_is_not_reported_again(void **state)
 {
 	(void)state;
 	for (int with_tls = 0; with_tls < 2; with_tls++) {
@@ -299,12 +299,12 @@ static void a_failure_after_the_end_was_told_is_not_told_again(void **state)
 		    (struct net_fault){NET_CALL_SEND, NET_SIDE_ANY, EPIPE, 1, SIZE_MAX});
 		owner_send(&j.server, 0, 100000);
 		run_until(&j.rig, net_faults.failed > 0);
-		uint64_t turns = j.rig.loop->pass;
+		uint64_t passes = j.rig.loop->pass;
 		int fills = j.server.fills;
 		net_conn_dirty(j.server.conn);
 		for (int i = 0; i < 5; i++)
 			net_run_once(j.rig.loop, 5 * USEC_PER_MSEC);
-		assert_in_range(j.rig.loop->pass - turns, 1, 10);
+		assert_in_range(j.rig.loop->pass - passes, 1, 10);
 		assert_int_equal(j.server.ended, 1);
 		assert_int_equal(j.server.fills, fills);
 		assert_int_equal(net_faults.failed, 1);
@@ -312,7 +312,7 @@ static void a_failure_after_the_end_was_told_is_not_told_again(void **state)
 	}
 }
 
-static void a_socket_that_cannot_be_watched_ends(void **state)
+static void connection_ends_if_its_socket_cannot_be_watched(void **state)
 {
 	(void)state;
 	struct pair p;
@@ -322,7 +322,7 @@ static void a_socket_that_cannot_be_watched_ends(void **state)
 	ev_feed_event(p.rig.loop->ev, &p.a.conn->io, EV_ERROR | EV_READ | EV_WRITE);
 	run_until(&p.rig, p.a.ended);
 	assert_int_equal(p.a.end, NET_END_ERROR);
-	assert_string_equal(p.a.text, "no event can be had for the socket");
+	assert_string_equal(p.a.text, "the kernel refused to watch the socket");
 	run_passes(&p.rig, 3);
 	assert_int_equal(p.a.ended, 1);
 	pair_fini(&p);
@@ -340,7 +340,7 @@ static void copies(struct owner *o, struct net_out *out)
 	}
 }
 
-static void a_failure_while_closing_ends_it_at_once(void **state)
+static void failure_while_closing_ends_the_connection_at_once(void **state)
 {
 	(void)state;
 	static const struct {
@@ -358,7 +358,7 @@ static void a_failure_while_closing_ends_it_at_once(void **state)
 		pair_init(&p);
 		const struct net_loop *l = p.rig.loop;
 		net_faults_begin();
-		net_conn_hold_reading(p.b.conn, NET_HOLD_PEER);
+		net_conn_pause_reading(p.b.conn, NET_PAUSE_PEER);
 		if (closings[i].is_blocked) {
 			owner_send(&p.a, 0, 64u << 20);
 			run_until(&p.rig, net_conn_is_blocked(p.a.conn));
@@ -374,7 +374,7 @@ static void a_failure_while_closing_ends_it_at_once(void **state)
 			owner_send(&p.b, 0, 5000);
 		}
 		if (closings[i].call == NET_CALL_SEND)
-			net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+			net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 		run_until(&p.rig, net_faults.failed > 0);
 		assert_true(list_is_empty(&l->draining) && list_is_empty(&l->lingering));
 		assert_int_equal(net_faults.failed, 1);
@@ -389,8 +389,8 @@ static void a_failure_while_closing_ends_it_at_once(void **state)
 #define ECHO_BYTES 200000u
 
 /*
- * An echo holds what it was lent until it left again, so that reads want new chunks. `times` of them are refused, one
- * after the other, from the n-th on. Returns how many were.
+ * An echo holds each chunk until its bytes were sent back, so that each read needs a new chunk. Refuses `times` chunks
+ * in a row, from the n-th on. Returns how many were refused.
  */
 static size_t echo_short_of_chunks(size_t n, size_t times, bool with_tls)
 {
@@ -433,7 +433,7 @@ static void a_refused_chunk_delays_the_read_and_loses_nothing(void **state)
 	}
 }
 
-static void whoever_waits_for_a_chunk_may_be_let_go(void **state)
+static void connection_waiting_for_a_chunk_may_be_closed_or_paused(void **state)
 {
 	(void)state;
 	for (unsigned how = 0; how < 6; how++) {
@@ -446,19 +446,19 @@ static void whoever_waits_for_a_chunk_may_be_let_go(void **state)
 		chunk_pool_fail_nth(j.rig.chunks, 1);
 		j.client.on_fill = copies;
 		owner_send(&j.client, 0, 100000);
-		run_until(&j.rig, j.server.conn->holds & NET_HOLD_CHUNK);
+		run_until(&j.rig, j.server.conn->pauses & NET_PAUSE_CHUNK);
 		assert_int_equal(j.server.received, 0);
 		chunk_release(held);
 		if (how < 4) {
 			j.server.random = how / 2;
-			let_go(&j.server);
+			close_or_abort(&j.server);
 			run_until(&j.rig, j.client.ended);
 		} else { /* or read on later */
-			net_conn_hold_reading(j.server.conn, NET_HOLD_PEER);
-			run_until(&j.rig, !(j.server.conn->holds & NET_HOLD_CHUNK));
+			net_conn_pause_reading(j.server.conn, NET_PAUSE_PEER);
+			run_until(&j.rig, !(j.server.conn->pauses & NET_PAUSE_CHUNK));
 			run_passes(&j.rig, 3);
 			assert_int_equal(j.server.received, 0);
-			net_conn_release_reading(j.server.conn, NET_HOLD_PEER);
+			net_conn_resume_reading(j.server.conn, NET_PAUSE_PEER);
 			run_until(&j.rig, j.server.received == 100000);
 			assert_false(j.server.is_wrong);
 		}
@@ -472,12 +472,12 @@ int main(void)
 	    cmocka_unit_test(every_call_of_a_plain_connection_may_fail),
 	    cmocka_unit_test(every_call_of_a_tls_connection_may_fail),
 	    cmocka_unit_test(bytes_survive_sends_of_any_size),
-	    cmocka_unit_test(a_connect_that_never_ends_costs_no_passes),
-	    cmocka_unit_test(a_failure_after_the_end_was_told_is_not_told_again),
-	    cmocka_unit_test(a_socket_that_cannot_be_watched_ends),
-	    cmocka_unit_test(a_failure_while_closing_ends_it_at_once),
+	    cmocka_unit_test(pending_connect_runs_no_loop_passes),
+	    cmocka_unit_test(failure_after_ended_is_not_reported_again),
+	    cmocka_unit_test(connection_ends_if_its_socket_cannot_be_watched),
+	    cmocka_unit_test(failure_while_closing_ends_the_connection_at_once),
 	    cmocka_unit_test(a_refused_chunk_delays_the_read_and_loses_nothing),
-	    cmocka_unit_test(whoever_waits_for_a_chunk_may_be_let_go),
+	    cmocka_unit_test(connection_waiting_for_a_chunk_may_be_closed_or_paused),
 	};
 	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);
 }

@@ -13,7 +13,7 @@ static void joined_init_either(struct joined *j, bool with_tls)
 
 static void block(struct owner *from, struct owner *to)
 {
-	net_conn_hold_reading(to->conn, NET_HOLD_PEER);
+	net_conn_pause_reading(to->conn, NET_PAUSE_PEER);
 	owner_send(from, from->send_seed, 64u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
 }
@@ -33,7 +33,7 @@ static void exchange_other_way(struct owner *from, struct owner *to)
 	assert_false(to->is_wrong);
 }
 
-static void finish_sends_what_was_put_in_and_goes_on_reading(void **state)
+static void finish_sends_the_filled_bytes_and_goes_on_reading(void **state)
 {
 	(void)state;
 	for (int with_tls = 0; with_tls < 2; with_tls++) {
@@ -46,7 +46,7 @@ static void finish_sends_what_was_put_in_and_goes_on_reading(void **state)
 		net_conn_finish(j.server.conn);
 		run_passes(&j.rig, 3);
 		assert_int_equal(j.client.ended, 0);
-		net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+		net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 		run_until(&j.rig, j.client.ended);
 		assert_int_equal(j.client.end, NET_END_EOF);
 		assert_int_equal(j.client.received, put_in);
@@ -98,7 +98,7 @@ static void finish_in_fill_sends_that_fill(void **state)
 	}
 }
 
-static void finish_before_the_connection_opens_is_remembered(void **state)
+static void finish_before_the_connection_opens_takes_effect_when_it_opens(void **state)
 {
 	(void)state;
 	for (int with_tls = 0; with_tls < 2; with_tls++) {
@@ -128,7 +128,7 @@ static void a_finished_connection_may_be_closed_at_any_time(void **state)
 		net_conn_finish(j.server.conn);
 		if (how / 2 == 0) /* before anything of the finish has left */
 			close_now(&j.server);
-		net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+		net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 		run_until(&j.rig, j.client.ended);
 		assert_int_equal(j.client.end, NET_END_EOF);
 		assert_int_equal(j.client.received, put_in);
@@ -152,7 +152,7 @@ static void a_finished_connection_may_be_closed_at_any_time(void **state)
 
 /* ---- the peer ends first ---- */
 
-static void after_the_peers_end_all_that_is_filled_leaves(void **state)
+static void bytes_filled_after_the_peers_end_are_sent(void **state)
 {
 	(void)state;
 	for (int how = 0; how < 4; how++) {
@@ -164,7 +164,7 @@ static void after_the_peers_end_all_that_is_filled_leaves(void **state)
 		exchange_other_way(&j.server, &j.client);
 		/* Also what the socket does not take at once. */
 		block(&j.server, &j.client);
-		net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+		net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 		run_until(&j.rig, j.server.sent == j.server.to_send);
 		if (how / 2)
 			net_conn_finish(j.server.conn);
@@ -219,7 +219,7 @@ static void a_fin_that_cannot_be_sent_is_a_failure(void **state)
 	}
 }
 
-/* Not even TLS's own answers: the library keeps its answer to a KeyUpdate to itself. */
+/* Also not TLS's own answers: the library does not send its answer to a KeyUpdate. */
 static void nothing_follows_close_notify(void **state)
 {
 	(void)state;
@@ -240,11 +240,11 @@ static void nothing_follows_close_notify(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(finish_sends_what_was_put_in_and_goes_on_reading),
+	    cmocka_unit_test(finish_sends_the_filled_bytes_and_goes_on_reading),
 	    cmocka_unit_test(finish_in_fill_sends_that_fill),
-	    cmocka_unit_test(finish_before_the_connection_opens_is_remembered),
+	    cmocka_unit_test(finish_before_the_connection_opens_takes_effect_when_it_opens),
 	    cmocka_unit_test(a_finished_connection_may_be_closed_at_any_time),
-	    cmocka_unit_test(after_the_peers_end_all_that_is_filled_leaves),
+	    cmocka_unit_test(bytes_filled_after_the_peers_end_are_sent),
 	    cmocka_unit_test(a_truncated_end_leaves_the_sending_side_open),
 	    cmocka_unit_test(a_fin_that_cannot_be_sent_is_a_failure),
 	    cmocka_unit_test(nothing_follows_close_notify),

@@ -22,7 +22,7 @@ static void assert_mac(struct slice key, struct slice text, const char *expected
 	assert_string_equal(hex, expected);
 }
 
-static void vectors_of_the_rfc_come_out(void **state)
+static void rfc4231_vectors_match(void **state)
 {
 	(void)state;
 	char key[131], text[50];
@@ -43,6 +43,6 @@ static void vectors_of_the_rfc_come_out(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(vectors_of_the_rfc_come_out)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(rfc4231_vectors_match)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Listening and accepting when the system is short of something, and when a connection in the queue is gone before
- * it was accepted: nothing spins, nobody who waits is forgotten.
+ * Listening and accepting when descriptors or memory are short, and when a queued connection is aborted before it is
+ * accepted: the loop does not spin, and every waiting connection is accepted later.
  */
 #include "tests/unit/net/rig.h"
 
@@ -52,7 +52,7 @@ static void crowd_listen(struct crowd *c)
 	c->listener = net_listener_new(c->rig.loop, c->fd, crowd_accepted, crowd_paused, c);
 }
 
-/* They are in the kernel's queue afterwards. */
+/* Connects clients; afterwards they are in the kernel's queue. */
 static void crowd_comes(struct crowd *c, int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -82,7 +82,7 @@ static size_t accepts(void)
 
 /* ---- shortage ---- */
 
-static void a_shortage_pauses_and_those_in_the_queue_are_served_later(void **state)
+static void shortage_pauses_accepting_and_queued_connections_are_accepted_later(void **state)
 {
 	(void)state;
 	static const int errors[] = {EMFILE, ENFILE, ENOBUFS, ENOMEM};
@@ -108,7 +108,7 @@ static void a_shortage_pauses_and_those_in_the_queue_are_served_later(void **sta
 	}
 }
 
-static void a_long_shortage_is_looked_at_once_a_second(void **state)
+static void long_shortage_is_retried_once_a_second(void **state)
 {
 	(void)state;
 	struct crowd c;
@@ -119,16 +119,16 @@ static void a_long_shortage_is_looked_at_once_a_second(void **state)
 	run_until(&c.rig, accepts() == 5); /* after 0.1 + 0.2 + 0.4 + 0.8 s */
 	assert_int_equal(c.pauses, 1);
 	usec start = net_now(c.rig.loop);
-	uint64_t turns = c.rig.loop->pass;
+	uint64_t passes = c.rig.loop->pass;
 	run_until(&c.rig, accepts() == 6);
 	assert_in_range(net_now(c.rig.loop) - start, USEC_PER_SEC, 10 * USEC_PER_SEC);
-	assert_in_range(c.rig.loop->pass - turns, 1, 60); /* the test itself looks every 20 ms */
+	assert_in_range(c.rig.loop->pass - passes, 1, 60); /* the test itself looks every 20 ms */
 	net_faults_plan((struct net_fault){.error = 0});
 	run_until(&c.rig, c.accepted_count == 3);
 	crowd_fini(&c);
 }
 
-static void an_error_that_is_no_connections_fate_pauses_at_once(void **state)
+static void error_of_the_listener_pauses_at_once(void **state)
 {
 	(void)state;
 	struct crowd c;
@@ -143,7 +143,7 @@ static void an_error_that_is_no_connections_fate_pauses_at_once(void **state)
 	crowd_fini(&c);
 }
 
-static void what_the_kernel_does_not_watch_is_tried_again(void **state)
+static void unwatchable_socket_is_retried(void **state)
 {
 	(void)state;
 	struct crowd c;
@@ -162,7 +162,7 @@ static void what_the_kernel_does_not_watch_is_tried_again(void **state)
 
 /* ---- single failures ---- */
 
-static void a_connection_that_is_gone_is_skipped(void **state)
+static void aborted_connection_in_the_queue_is_skipped(void **state)
 {
 	(void)state;
 	static const int errors[] = {ECONNABORTED, EPROTO, EINTR, EPERM, EHOSTUNREACH};
@@ -180,7 +180,7 @@ static void a_connection_that_is_gone_is_skipped(void **state)
 	}
 }
 
-static void nothing_but_failures_pauses(void **state)
+static void batch_of_failures_pauses_accepting(void **state)
 {
 	(void)state;
 	struct crowd c;
@@ -213,7 +213,7 @@ static void a_batch_is_bounded(void **state)
 	crowd_fini(&c);
 }
 
-/* Closed at once, and then it lingers, as its client does not close. */
+/* Closes an accepted connection; it lingers, because its client does not close. */
 static void closed_when_accepted(void *p, int fd, const struct net_address *peer)
 {
 	static const struct net_conn_ops ops = {.opened = NULL};
@@ -223,7 +223,7 @@ static void closed_when_accepted(void *p, int fd, const struct net_address *peer
 	c->closed_count++;
 }
 
-static void those_who_linger_go_before_newcomers_wait(void **state)
+static void lingering_connections_are_closed_before_accepting_pauses(void **state)
 {
 	(void)state;
 	struct crowd c;
@@ -235,13 +235,13 @@ static void those_who_linger_go_before_newcomers_wait(void **state)
 	run_until(&c.rig, c.pauses == 1);
 	assert_int_equal(c.closed_count, 2);
 	assert_int_equal(accepts(), 5);
-	assert_false(net_closing_give_way(c.rig.loop));
+	assert_false(net_closing_free_descriptor(c.rig.loop));
 	run_until(&c.rig, c.closed_count == 5);
 	assert_int_equal(c.pauses, 1);
 	crowd_fini(&c);
 }
 
-/* ---- without descriptors, for real ---- */
+/* ---- with a real limit of descriptors ---- */
 
 #define LIMIT 64
 #define RESERVED 4 /* a sixteenth */
@@ -263,7 +263,7 @@ static void those_who_linger_go_before_newcomers_wait(void **state)
 		}                                                                                  \
 	} while (0)
 
-/* A process of its own, with few descriptors; the clients are its parent's. */
+/* A child process with few descriptors; the parent process has the clients. */
 static void serve_with_few_descriptors(int fd)
 {
 	struct crowd c = {.fd = fd};
@@ -283,13 +283,13 @@ static void serve_with_few_descriptors(int fd)
 	/* Nothing at all is left now, and nothing spins. */
 	int accepted = c.accepted_count;
 	size_t calls = accepts();
-	uint64_t turns = c.rig.loop->pass;
+	uint64_t passes = c.rig.loop->pass;
 	usec until = clock_monotonic() + 400 * USEC_PER_MSEC;
 	while (clock_monotonic() < until)
 		net_run_once(c.rig.loop, until - clock_monotonic());
 	must(c.accepted_count == accepted);
 	must(accepts() - calls <= 3);
-	must(c.rig.loop->pass - turns < 30);
+	must(c.rig.loop->pass - passes < 30);
 	must(c.pauses == 1);
 	/* The reserve comes back: that alone is no reason to go on. */
 	while (count > 0)
@@ -326,7 +326,7 @@ static void linger_with_few_descriptors(int fd)
 	_exit(0);
 }
 
-/* Plays `serve` in a process of its own, to clients that stay. */
+/* Runs `serve` in a child process, for clients that stay connected. */
 static void with_few_descriptors(void (*serve)(int fd))
 {
 	struct crowd c;
@@ -345,13 +345,13 @@ static void with_few_descriptors(void (*serve)(int fd))
 	crowd_fini(&c);
 }
 
-static void without_descriptors_accepting_waits_and_a_reserve_is_left(void **state)
+static void accepting_pauses_and_leaves_a_reserve_of_descriptors(void **state)
 {
 	(void)state;
 	with_few_descriptors(serve_with_few_descriptors);
 }
 
-static void those_who_linger_give_their_descriptors_to_newcomers(void **state)
+static void lingering_connections_free_descriptors_for_new_ones(void **state)
 {
 	(void)state;
 	with_few_descriptors(linger_with_few_descriptors);
@@ -359,7 +359,7 @@ static void those_who_linger_give_their_descriptors_to_newcomers(void **state)
 
 /* ---- listening ---- */
 
-static void listening_that_fails_says_why_and_leaves_nothing(void **state)
+static void failed_listen_reports_the_error_and_leaves_nothing(void **state)
 {
 	(void)state;
 	// clang-format off
@@ -407,8 +407,8 @@ static void listening_that_fails_says_why_and_leaves_nothing(void **state)
 	rig_fini(&r);
 }
 
-/* An old socket file is tried first: what cannot be tried is left alone. */
-static void a_socket_file_that_cannot_be_tried_is_left_alone(void **state)
+/* An existing socket file is probed by connecting; if that fails, the file is kept. */
+static void socket_file_that_cannot_be_probed_is_kept(void **state)
 {
 	(void)state;
 	struct rig r;
@@ -445,18 +445,18 @@ static void a_socket_file_that_cannot_be_tried_is_left_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_shortage_pauses_and_those_in_the_queue_are_served_later),
-	    cmocka_unit_test(a_long_shortage_is_looked_at_once_a_second),
-	    cmocka_unit_test(an_error_that_is_no_connections_fate_pauses_at_once),
-	    cmocka_unit_test(what_the_kernel_does_not_watch_is_tried_again),
-	    cmocka_unit_test(a_connection_that_is_gone_is_skipped),
-	    cmocka_unit_test(nothing_but_failures_pauses),
+	    cmocka_unit_test(shortage_pauses_accepting_and_queued_connections_are_accepted_later),
+	    cmocka_unit_test(long_shortage_is_retried_once_a_second),
+	    cmocka_unit_test(error_of_the_listener_pauses_at_once),
+	    cmocka_unit_test(unwatchable_socket_is_retried),
+	    cmocka_unit_test(aborted_connection_in_the_queue_is_skipped),
+	    cmocka_unit_test(batch_of_failures_pauses_accepting),
 	    cmocka_unit_test(a_batch_is_bounded),
-	    cmocka_unit_test(those_who_linger_go_before_newcomers_wait),
-	    cmocka_unit_test(without_descriptors_accepting_waits_and_a_reserve_is_left),
-	    cmocka_unit_test(those_who_linger_give_their_descriptors_to_newcomers),
-	    cmocka_unit_test(listening_that_fails_says_why_and_leaves_nothing),
-	    cmocka_unit_test(a_socket_file_that_cannot_be_tried_is_left_alone),
+	    cmocka_unit_test(lingering_connections_are_closed_before_accepting_pauses),
+	    cmocka_unit_test(accepting_pauses_and_leaves_a_reserve_of_descriptors),
+	    cmocka_unit_test(lingering_connections_free_descriptors_for_new_ones),
+	    cmocka_unit_test(failed_listen_reports_the_error_and_leaves_nothing),
+	    cmocka_unit_test(socket_file_that_cannot_be_probed_is_kept),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop itself: timers, watches, signals, turns. */
+/* The loop: timers, watches, signals, passes. */
 #include "tests/unit/net/rig.h"
 #include <signal.h>
 
@@ -8,7 +8,7 @@ static void count(void *context)
 	++*(int *)context;
 }
 
-/* A loop with a timer, and how often it went off. */
+/* A loop with a timer, and how often it fired. */
 struct timed {
 	struct rig rig;
 	struct net_timer timer;
@@ -144,18 +144,18 @@ static void stop_in(void *loop)
 	net_stop(loop);
 }
 
-static void run_goes_on_until_stop(void **state)
+static void net_run_returns_after_net_stop(void **state)
 {
 	(void)state;
 	struct rig r;
 	struct net_timer t;
-	int turns = 0;
+	int passes = 0;
 	rig_init(&r);
-	net_on_pass(r.loop, count, &turns);
+	net_on_pass(r.loop, count, &passes);
 	net_timer_init(&t, r.loop, stop_in, r.loop);
 	net_timer_set(&t, net_now(r.loop) + 5 * USEC_PER_MSEC);
 	net_run(r.loop);
-	assert_in_range(turns, 2, 100);
+	assert_in_range(passes, 2, 100);
 	net_timer_fini(&t);
 	rig_fini(&r);
 }
@@ -179,7 +179,7 @@ int main(void)
 	    cmocka_unit_test(a_timer_may_set_itself_again),
 	    cmocka_unit_test(a_watch_tells_of_bytes_in_a_pipe),
 	    cmocka_unit_test(a_signal_calls_back_in_the_loop),
-	    cmocka_unit_test(run_goes_on_until_stop),
+	    cmocka_unit_test(net_run_returns_after_net_stop),
 	    cmocka_unit_test(freeing_nothing_is_fine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of net/ share: a loop, two owners that record what they are told, a pattern that can be
+ * Shared by the tests of net/: a loop, two owners that record their callbacks, a pattern that can be
  * checked at any position, test certificates. A test may replace system calls (tests/support/net_sys.h) until the
  * next rig begins.
  */
@@ -10,7 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-/* cmocka needs the four above first. */
+/* cmocka requires that the four headers above come first. */
 #include <cmocka.h>
 
 #include "proxy/base/memory.h"
@@ -27,7 +27,7 @@
 
 /* ---- a connection ---- */
 
-/* Server: what the client asked for; empty when none. */
+/* For a server: the client's SNI; empty if there was none. */
 RIG struct slice net_conn_sni(const struct net_conn *c)
 {
 	const char *name = c->ssl ? SSL_get_servername(c->ssl, TLSEXT_NAMETYPE_host_name) : NULL;
@@ -83,7 +83,7 @@ RIG void rig_fini(struct rig *r)
 	chunk_pool_free(r->chunks);
 }
 
-/* Runs turns until the value is true; fails the test when it never is. */
+/* Runs loop passes until the value is true; fails the test when it does not become true. */
 #define run_until(rig, condition)                                                                  \
 	do {                                                                                       \
 		usec give_up = clock_monotonic() + 60 * USEC_PER_SEC;                              \
@@ -93,9 +93,9 @@ RIG void rig_fini(struct rig *r)
 		}                                                                                  \
 	} while (0)
 
-RIG void run_passes(struct rig *r, int turns)
+RIG void run_passes(struct rig *r, int passes)
 {
-	for (int i = 0; i < turns; i++)
+	for (int i = 0; i < passes; i++)
 		net_run_once(r->loop, 0);
 }
 
@@ -110,13 +110,13 @@ struct owner {
 	bool is_filling;
 	enum net_end end;
 	char text[256];
-	/* What came, checked against the pattern of receive_seed. */
+	/* Received bytes, checked against the pattern of receive_seed. */
 	uint64_t receive_seed, received, deliveries;
 	bool is_wrong;
-	/* What goes out: `to_send` bytes of the pattern, in random portions. */
+	/* Output: `to_send` bytes of the pattern, in random portions. */
 	uint64_t send_seed, sent, to_send, random;
 	bool by_copy; /* one byte run per portion, always copied */
-	/* An echo sends back what came. */
+	/* An echo sends received bytes back. */
 	bool echoes, is_paused;
 	struct piece queue[QUEUE_PIECES];
 	size_t queued, queued_bytes, queued_peak_bytes;
@@ -146,7 +146,7 @@ RIG void owner_received(void *p, struct chunk *chunk, size_t offset, size_t leng
 			o->queued_peak_bytes = o->queued_bytes;
 		if (o->queued_bytes > 131072 || o->queued > QUEUE_PIECES / 2) {
 			o->is_paused = true;
-			net_conn_hold_reading(o->conn, NET_HOLD_PEER);
+			net_conn_pause_reading(o->conn, NET_PAUSE_PEER);
 		}
 		net_conn_dirty(o->conn);
 	} else if (!pattern_is(o->receive_seed, o->received, chunk->data + offset, length)) {
@@ -176,7 +176,7 @@ RIG void owner_fill_echo(struct owner *o, struct net_out *out)
 	o->queued -= done;
 	if (o->is_paused && o->queued_bytes < 65536) {
 		o->is_paused = false;
-		net_conn_release_reading(o->conn, NET_HOLD_PEER);
+		net_conn_resume_reading(o->conn, NET_PAUSE_PEER);
 	}
 }
 
@@ -309,7 +309,7 @@ RIG void joined_connect(
 	j->client.conn = net_connect(j->rig.loop, &j->at, client, name, &owner_ops, &j->client);
 }
 
-/* Both ends are open. */
+/* Waits until both ends are open. */
 RIG void joined_open(
     struct joined *j, struct net_tls *server, struct net_tls *client, const char *name)
 {
@@ -319,14 +319,14 @@ RIG void joined_open(
 	assert_int_equal(j->client.ended, 0);
 }
 
-/* A new one whose ends are open, without TLS. */
+/* A new pair of open ends without TLS. */
 RIG void joined_init_plain(struct joined *j)
 {
 	joined_init(j);
 	joined_open(j, NULL, NULL, NULL);
 }
 
-/* Lets go of both ends, so that others can be joined. */
+/* Closes both ends, so that a new pair can be connected. */
 RIG void joined_part(struct joined *j)
 {
 	owner_fini(&j->client);
@@ -346,7 +346,7 @@ RIG void joined_fini(struct joined *j)
 	rig_fini(&j->rig);
 }
 
-/* Two plain ends of a socket pair. */
+/* Two plain connections on a socket pair. */
 struct pair {
 	struct rig rig;
 	struct owner a, b;
@@ -363,10 +363,10 @@ RIG void pair_init(struct pair *p)
 	p->b.conn = net_conn_new(p->rig.loop, fd[1], NULL, &owner_ops, &p->b);
 }
 
-/* The bytes of a wait, since b reads nothing. */
+/* Blocks a: it sends more than b, which does not read, can receive. */
 RIG void pair_block(struct pair *p)
 {
-	net_conn_hold_reading(p->b.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(p->b.conn, NET_PAUSE_PEER);
 	owner_send(&p->a, 0, 64u << 20);
 	run_until(&p->rig, net_conn_is_blocked(p->a.conn));
 }
@@ -458,7 +458,7 @@ RIG int tear_down_tls(void **state)
 	return 0;
 }
 
-/* A new one whose ends are open, with these contexts. */
+/* A new pair of open ends with these contexts. */
 RIG void joined_init_tls(struct joined *j)
 {
 	joined_init(j);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls counted, cut short and made to fail: what a turn costs, and what happens when the
- * kernel takes less or nothing.
+ * Counts system calls, shortens them and makes them fail: the cost of a loop pass, and what happens
+ * when the kernel accepts fewer bytes or none.
  */
 #include "tests/unit/net/rig.h"
 #include <malloc.h>
@@ -136,7 +136,7 @@ static void a_bulk_response_leaves_in_large_sends(void **state)
 	joined_init_tls(&j);
 	run_passes(&j.rig, 3);
 	replace_calls();
-	/* One turn without the client's reads: what the socket takes of 240 KiB at once. */
+	/* One loop pass without reads of the client: the bytes that the socket accepts of 240 KiB. */
 	int size = 1 << 20;
 	setsockopt(j.server.conn->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	owner_send(&j.server, 0, 245760);
@@ -197,10 +197,10 @@ static void tls_bytes_survive_short_writes_and_eagain(void **state)
 	joined_fini(&j);
 }
 
-static size_t rest_bytes(const struct net_conn *c)
+static size_t unsent_bytes(const struct net_conn *c)
 {
 	size_t bytes = 0;
-	for (const struct net_rest *r = c->rest; r; r = r->next)
+	for (const struct net_unsent *r = c->unsent; r; r = r->next)
 		for (uint32_t i = r->first; i < r->count; i++)
 			bytes += r->segments[i].length;
 	return bytes;
@@ -209,7 +209,7 @@ static size_t rest_bytes(const struct net_conn *c)
 static void no_fill_while_blocked_and_one_batch_at_most_is_kept(
     struct owner *from, struct owner *to)
 {
-	net_conn_hold_reading(to->conn, NET_HOLD_PEER);
+	net_conn_pause_reading(to->conn, NET_PAUSE_PEER);
 	owner_send(from, 0, 64u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
 	run_passes(from->rig, 3);
@@ -221,9 +221,9 @@ static void no_fill_while_blocked_and_one_batch_at_most_is_kept(
 	}
 	assert_int_equal(from->fills, fills);
 	assert_int_equal(from->sent, sent);
-	assert_in_range(rest_bytes(from->conn), 1, NET_BATCH_BYTES + LIMIT_CHUNK_BYTES + 200);
+	assert_in_range(unsent_bytes(from->conn), 1, NET_BATCH_BYTES + LIMIT_CHUNK_BYTES + 200);
 	assert_int_equal(from->conn->batch_bytes, NET_BATCH_LEAST_BYTES);
-	net_conn_release_reading(to->conn, NET_HOLD_PEER);
+	net_conn_resume_reading(to->conn, NET_PAUSE_PEER);
 	run_until(from->rig, to->received >= sent + (8u << 20));
 	assert_false(to->is_wrong);
 }
@@ -246,19 +246,19 @@ static void a_slow_reader_costs_a_tls_sender_one_batch(void **state)
 	joined_fini(&j);
 }
 
-/* Blocks `from`, whose rest `budget` pays for. */
+/* Blocks `from`, whose unsent bytes are charged to `budget`. */
 static void block(struct owner *from, struct owner *to, struct budget *budget)
 {
 	net_conn_set_budget(from->conn, budget);
-	net_conn_hold_reading(to->conn, NET_HOLD_PEER);
+	net_conn_pause_reading(to->conn, NET_PAUSE_PEER);
 	owner_send(from, 0, 16u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
-	assert_true(budget->used_bytes >= rest_bytes(from->conn));
+	assert_true(budget->used_bytes >= unsent_bytes(from->conn));
 	assert_in_range(budget->used_bytes, 1, NET_OUT_SEGMENTS * LIMIT_CHUNK_BYTES + NET_BATCH_BYTES);
 }
 
 /* covers: R63 */
-static void what_the_socket_does_not_take_is_charged_until_it_does(void **state)
+static void unsent_bytes_are_charged_until_they_leave(void **state)
 {
 	(void)state;
 	struct budget budget;
@@ -268,7 +268,7 @@ static void what_the_socket_does_not_take_is_charged_until_it_does(void **state)
 		joined_open(&j, tls ? server_tls : NULL, tls ? client_tls : NULL, tls ? "localhost" : NULL);
 		budget_init(&budget, NULL, 1);
 		block(&j.server, &j.client, &budget);
-		net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+		net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 		run_until(&j.rig, j.client.received == 16u << 20);
 		assert_int_equal(budget.used_bytes, 0);
 		assert_false(j.client.is_wrong);
@@ -281,7 +281,7 @@ static void what_the_socket_does_not_take_is_charged_until_it_does(void **state)
 }
 
 /* covers: R63 */
-static void the_loop_pays_for_what_closed_connections_have_not_sent(void **state)
+static void loops_closing_budget_pays_for_closed_connections(void **state)
 {
 	(void)state;
 	struct budget budget, worker;
@@ -296,20 +296,20 @@ static void the_loop_pays_for_what_closed_connections_have_not_sent(void **state
 	j.server.conn = NULL;
 	budget_fini(&budget);
 	assert_int_equal(worker.used_bytes, used);
-	net_set_closing_budget(j.rig.loop, NULL); /* the worker's hop ends, the connection goes on */
+	net_set_closing_budget(j.rig.loop, NULL); /* the gateway is freed before the connection */
 	budget_fini(&worker);
-	net_conn_release_reading(j.client.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);
 	run_until(&j.rig, j.client.ended);
 	assert_int_equal(j.rig.loop->closing_budget.used_bytes, 0);
 	joined_fini(&j);
 }
 
-static void blocked_since_and_what_was_delivered_are_known(void **state)
+static void blocked_since_and_delivered_bytes_are_known(void **state)
 {
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	net_conn_hold_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(p.b.conn, NET_PAUSE_PEER);
 	usec before = net_now(p.rig.loop);
 	assert_true(net_conn_blocked_since(p.a.conn) == USEC_NEVER);
 	assert_int_equal(net_conn_delivered(p.a.conn), 0);
@@ -322,18 +322,18 @@ static void blocked_since_and_what_was_delivered_are_known(void **state)
 	usec later = clock_monotonic() + 5 * USEC_PER_MSEC;
 	run_until(&p.rig, net_now(p.rig.loop) >= later);
 	assert_true(net_conn_blocked_since(p.a.conn) == since);
-	net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, net_conn_delivered(p.a.conn) > delivered);
 	pair_fini(&p);
 }
 
 static void received_in_one_pass(struct owner *from, struct owner *to)
 {
-	net_conn_hold_reading(to->conn, NET_HOLD_PEER);
+	net_conn_pause_reading(to->conn, NET_PAUSE_PEER);
 	owner_send(from, 0, 64u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
-	/* The sender falls silent for the turns that are looked at. */
-	net_conn_release_reading(to->conn, NET_HOLD_PEER);
+	/* The sender sends nothing during the passes that are measured. */
+	net_conn_resume_reading(to->conn, NET_PAUSE_PEER);
 	for (int i = 0; i < 4; i++) {
 		sys.received_bytes = 0;
 		uint64_t before = to->received;
@@ -368,10 +368,10 @@ static void a_tls_connection_reads_a_bounded_amount_in_a_pass(void **state)
 
 static void pause_after_each(struct owner *o)
 {
-	net_conn_hold_reading(o->conn, NET_HOLD_PEER);
+	net_conn_pause_reading(o->conn, NET_PAUSE_PEER);
 }
 
-/* Records that left the socket already must not be forgotten when reading stops between them. */
+/* Records already read from the socket must not be lost when reading pauses between them. */
 static void a_tls_connection_may_pause_after_each_delivery(void **state)
 {
 	(void)state;
@@ -386,7 +386,7 @@ static void a_tls_connection_may_pause_after_each_delivery(void **state)
 		net_run_once(j.rig.loop, USEC_PER_MSEC);
 		assert_in_range(j.server.received - before, 0, LIMIT_CHUNK_BYTES);
 		before = j.server.received;
-		net_conn_release_reading(j.server.conn, NET_HOLD_PEER);
+		net_conn_resume_reading(j.server.conn, NET_PAUSE_PEER);
 	}
 	assert_false(j.server.is_wrong);
 	joined_fini(&j);
@@ -420,7 +420,7 @@ static void a_write_error_while_blocked_ends_the_connection(void **state)
 	replace_calls();
 	pair_block(&p);
 	sys.fail_send = ECONNRESET;
-	net_conn_release_reading(p.b.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.b.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, p.a.ended);
 	assert_string_equal(p.a.text, "write: Connection reset by peer");
 	assert_false(net_conn_is_blocked(p.a.conn));
@@ -469,7 +469,7 @@ static void huge_fill(struct owner *o, struct net_out *out)
 	o->sent = n;
 }
 
-static void more_than_the_room_is_kept_whole(void **state)
+static void bytes_beyond_the_room_are_sent_whole(void **state)
 {
 	(void)state;
 	for (int tls = 0; tls < 2; tls++) {
@@ -485,7 +485,7 @@ static void more_than_the_room_is_kept_whole(void **state)
 	}
 }
 
-/* More pieces than one system call takes. */
+/* More pieces than one system call accepts. */
 static void four_hundred_pieces(struct owner *o, struct net_out *out)
 {
 	if (o->sent)
@@ -500,7 +500,7 @@ static void four_hundred_pieces(struct owner *o, struct net_out *out)
 	}
 }
 
-static void more_pieces_than_a_call_takes_are_copied(void **state)
+static void pieces_beyond_the_segment_limit_are_copied(void **state)
 {
 	(void)state;
 	struct pair p;
@@ -512,7 +512,7 @@ static void more_pieces_than_a_call_takes_are_copied(void **state)
 	pair_fini(&p);
 }
 
-/* Without sanitizers only: theirs is another heap. */
+/* Only without sanitizers, which replace malloc. */
 static void an_idle_tls_connection_costs_at_most_seven_kib(void **state)
 {
 	(void)state;
@@ -568,9 +568,9 @@ int main(void)
 	    cmocka_unit_test(tls_bytes_survive_short_writes_and_eagain),
 	    cmocka_unit_test(a_slow_reader_costs_a_plain_sender_one_batch),
 	    cmocka_unit_test(a_slow_reader_costs_a_tls_sender_one_batch),
-	    cmocka_unit_test(blocked_since_and_what_was_delivered_are_known),
-	    cmocka_unit_test(what_the_socket_does_not_take_is_charged_until_it_does),
-	    cmocka_unit_test(the_loop_pays_for_what_closed_connections_have_not_sent),
+	    cmocka_unit_test(blocked_since_and_delivered_bytes_are_known),
+	    cmocka_unit_test(unsent_bytes_are_charged_until_they_leave),
+	    cmocka_unit_test(loops_closing_budget_pays_for_closed_connections),
 	    cmocka_unit_test(a_plain_connection_reads_a_bounded_amount_in_a_pass),
 	    cmocka_unit_test(a_tls_connection_reads_a_bounded_amount_in_a_pass),
 	    cmocka_unit_test(a_tls_connection_may_pause_after_each_delivery),
@@ -578,8 +578,8 @@ int main(void)
 	    cmocka_unit_test(a_write_error_while_blocked_ends_the_connection),
 	    cmocka_unit_test(a_read_error_ends_a_tls_connection),
 	    cmocka_unit_test(a_failed_send_while_closing_ends_quietly),
-	    cmocka_unit_test(more_than_the_room_is_kept_whole),
-	    cmocka_unit_test(more_pieces_than_a_call_takes_are_copied),
+	    cmocka_unit_test(bytes_beyond_the_room_are_sent_whole),
+	    cmocka_unit_test(pieces_beyond_the_segment_limit_are_copied),
 	    cmocka_unit_test(an_idle_tls_connection_costs_at_most_seven_kib),
 	};
 	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Peers that break TLS: alerts in each phase, bytes that are none of it, records cut short or too large, sockets
- * that fail under it. The owner hears of it once, with a text that names the matter.
+ * Peers that violate TLS: alerts in each phase, bytes that are not TLS, truncated or oversized records, failing sockets.
+ * `ended` is called once, with a text that names the fault.
  */
 #include "tests/unit/net/rig.h"
 
 #include "tests/support/net_faults.h"
 
-/* One end speaks TLS, the other is the test, which sends what it likes. */
+/* One end speaks TLS; on the other end the test sends any bytes. */
 struct bout {
 	struct joined j;
 	struct owner *tls, *raw;
@@ -29,13 +29,13 @@ static void bout_say(struct bout *b, const void *bytes, size_t length)
 	assert_int_equal(send(b->raw->conn->fd, bytes, length, MSG_NOSIGNAL), length);
 }
 
-/* Nothing more happens, and it costs nothing. */
+/* Expects no further callback, and no spinning of the loop. */
 static void bout_fini(struct bout *b)
 {
-	uint64_t turns = b->j.rig.loop->pass;
+	uint64_t passes = b->j.rig.loop->pass;
 	for (int i = 0; i < 4; i++)
 		net_run_once(b->j.rig.loop, 2 * USEC_PER_MSEC);
-	assert_in_range(b->j.rig.loop->pass - turns, 1, 16);
+	assert_in_range(b->j.rig.loop->pass - passes, 1, 16);
 	assert_true(b->tls->ended <= 1);
 	joined_fini(&b->j);
 }
@@ -84,7 +84,7 @@ static void an_alert_in_the_handshake_is_named(void **state)
 	}
 }
 
-/* The connection's own library makes it, as if something had gone wrong there. */
+/* Makes the TLS library of the connection send an alert, as after an error of its own. */
 static void send_alert(struct net_conn *c, uint8_t code)
 {
 	assert_int_equal(c->loop->output.size, 0);
@@ -119,12 +119,12 @@ static void bytes_before_an_alert_are_delivered(void **state)
 	(void)state;
 	struct joined j;
 	joined_init_tls(&j);
-	net_conn_hold_reading(j.server.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(j.server.conn, NET_PAUSE_PEER);
 	owner_send(&j.client, 0, 50000);
 	run_until(&j.rig, j.client.sent == 50000);
 	run_passes(&j.rig, 2);
 	send_alert(j.client.conn, SSL_AD_INTERNAL_ERROR);
-	net_conn_release_reading(j.server.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(j.server.conn, NET_PAUSE_PEER);
 	run_until(&j.rig, j.server.ended);
 	assert_int_equal(j.server.received, 50000);
 	assert_false(j.server.is_wrong);
@@ -145,7 +145,7 @@ static void an_early_close_notify_ends_the_handshake(void **state)
 	}
 }
 
-/* ---- no TLS at all ---- */
+/* ---- bytes that are not TLS ---- */
 
 #define BYTES(text) text, sizeof(text) - 1
 
@@ -179,7 +179,7 @@ static const struct {
 
 #define GARBAGE (sizeof(garbage) / sizeof(garbage[0]))
 
-static void what_is_no_tls_is_named(void **state)
+static void bytes_that_are_not_tls_are_named(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < GARBAGE; i++) {
@@ -191,8 +191,8 @@ static void what_is_no_tls_is_named(void **state)
 	}
 }
 
-/* Such clients do not wait for an answer: that our alert cannot be sent is not what is wrong. */
-static void what_is_wrong_is_told_even_if_the_alert_cannot_leave(void **state)
+/* The client closes without waiting: the TLS error must be reported, not the failure to send our alert. */
+static void tls_error_is_reported_even_if_the_alert_cannot_be_sent(void **state)
 {
 	(void)state;
 	static const uint8_t hello[] = {22, 3, 1, 0, 5, 1, 0, 0, 1, 0};
@@ -237,7 +237,7 @@ struct open_row {
 	const char *text;
 };
 
-static void what_is_no_record_ends_an_open_connection(void **state)
+static void invalid_record_ends_an_open_connection(void **state)
 {
 	(void)state;
 	// clang-format off
@@ -273,7 +273,7 @@ static void what_is_no_record_ends_an_open_connection(void **state)
 	}
 }
 
-/* What the sending end's record was cut to; the rest is never sent. */
+/* The length to which a sent record is cut; its rest is never sent. */
 static size_t cut_to;
 
 static ssize_t cutting_send(int fd, const void *buffer, size_t size, int flags)
@@ -366,11 +366,11 @@ int main(void)
 	    cmocka_unit_test(an_alert_on_an_open_connection_is_named),
 	    cmocka_unit_test(bytes_before_an_alert_are_delivered),
 	    cmocka_unit_test(an_early_close_notify_ends_the_handshake),
-	    cmocka_unit_test(what_is_no_tls_is_named),
-	    cmocka_unit_test(what_is_wrong_is_told_even_if_the_alert_cannot_leave),
+	    cmocka_unit_test(bytes_that_are_not_tls_are_named),
+	    cmocka_unit_test(tls_error_is_reported_even_if_the_alert_cannot_be_sent),
 	    cmocka_unit_test(an_end_within_the_hello_is_an_end_in_the_handshake),
 	    cmocka_unit_test(a_reset_in_the_handshake_is_an_error_with_a_reason),
-	    cmocka_unit_test(what_is_no_record_ends_an_open_connection),
+	    cmocka_unit_test(invalid_record_ends_an_open_connection),
 	    cmocka_unit_test(an_end_within_a_record_delivers_nothing_of_it),
 	    cmocka_unit_test(records_in_single_bytes_are_read),
 	    cmocka_unit_test(a_record_that_cannot_be_made_fails_the_connection),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS: who is believed, which certificate is shown, what is negotiated, what is refused. */
+/* TLS: verification, the choice of the certificate, negotiation, and refusals. */
 #include "tests/unit/net/rig.h"
 #include <openssl/err.h>
 
@@ -21,7 +21,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* One handshake; the owners stay to be looked at. */
+/* Runs one handshake; the owners are kept for assertions. */
 struct meeting {
 	struct joined j;
 	struct net_tls *server, *client;
@@ -61,7 +61,7 @@ static bool slice_is(struct slice s, const char *text)
 	return slice_equal(s, slice_of_string(text));
 }
 
-static void both_ends_know_what_was_negotiated(void **state)
+static void both_ends_report_the_negotiated_parameters(void **state)
 {
 	(void)state;
 	struct meeting m;
@@ -148,7 +148,7 @@ static void the_server_hears_the_alert_of_the_client(void **state)
 	part(&m);
 }
 
-static void without_verification_anything_goes(void **state)
+static void without_verification_any_certificate_is_accepted(void **state)
 {
 	(void)state;
 	struct meeting m;
@@ -271,7 +271,7 @@ static void an_unknown_name_gets_the_default_certificate(void **state)
 	part(&m);
 }
 
-static void only_ephemeral_aead_suites_are_taken_in_tls12(void **state)
+static void only_ephemeral_aead_suites_are_accepted_in_tls12(void **state)
 {
 	(void)state;
 	static const struct {
@@ -320,7 +320,7 @@ static void versions_before_tls12_are_refused(void **state)
 	part(&m);
 }
 
-/* The client's cache survives from one server to the other. */
+/* The client's session cache is kept when the server changes. */
 static bool is_resumed_by_a_sibling(
     const uint8_t *first_key, const uint8_t *second_key, uint16_t version, const char *second_name)
 {
@@ -375,7 +375,7 @@ static void a_session_is_not_offered_to_another_name(void **state)
 	assert_false(is_resumed_by_a_sibling(key, key, TLS1_2_VERSION, "www.example.org"));
 }
 
-static void close_says_close_notify_and_the_peer_sees_a_good_end(void **state)
+static void close_sends_close_notify_and_the_peer_sees_eof(void **state)
 {
 	(void)state;
 	struct meeting m;
@@ -508,8 +508,8 @@ static void idle_connections_hold_no_buffers(void **state)
 	    "localhost");
 	owner_send(&m.j.server, 0, 100000);
 	run_until(&m.j.rig, m.j.client.received == 100000);
-	assert_null(m.j.server.conn->rest);
-	assert_null(m.j.client.conn->kept);
+	assert_null(m.j.server.conn->unsent);
+	assert_null(m.j.client.conn->pending_input);
 	/* The loop's own read chunk alone is out. */
 	assert_int_equal(chunk_pool_out(m.j.rig.chunks), 1);
 	part(&m);
@@ -548,7 +548,7 @@ static void make_certificate(const char *key_options, const char *chain, const c
 	assert_int_equal(system(command), 0);
 }
 
-static void other_keys_are_shown_to_those_who_can_verify_them(void **state)
+static void certificate_with_another_key_type_is_chosen_if_the_client_supports_it(void **state)
 {
 	(void)state;
 	static const struct {
@@ -583,7 +583,7 @@ static void other_keys_are_shown_to_those_who_can_verify_them(void **state)
 	}
 }
 
-static void a_server_name_that_cannot_be_one_fails_the_connection(void **state)
+static void invalid_server_name_fails_the_connection(void **state)
 {
 	(void)state;
 	char name[400];
@@ -605,27 +605,27 @@ static void a_server_name_that_cannot_be_one_fails_the_connection(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(both_ends_know_what_was_negotiated),
+	    cmocka_unit_test(both_ends_report_the_negotiated_parameters),
 	    cmocka_unit_test(an_ip_literal_is_verified_and_not_sent_as_sni),
 	    cmocka_unit_test(a_certificate_of_an_unknown_ca_is_refused),
 	    cmocka_unit_test(a_certificate_for_another_name_is_refused),
 	    cmocka_unit_test(a_verifying_client_without_a_name_refuses),
 	    cmocka_unit_test(the_server_hears_the_alert_of_the_client),
-	    cmocka_unit_test(without_verification_anything_goes),
+	    cmocka_unit_test(without_verification_any_certificate_is_accepted),
 	    cmocka_unit_test(alpn_without_ours_is_refused_with_the_right_alert),
 	    cmocka_unit_test(no_alpn_at_all_is_left_to_the_owner),
 	    cmocka_unit_test(the_client_s_signature_algorithms_choose_the_key),
 	    cmocka_unit_test(a_tls12_client_without_ecdsa_suites_gets_rsa),
-	    cmocka_unit_test(other_keys_are_shown_to_those_who_can_verify_them),
-	    cmocka_unit_test(a_server_name_that_cannot_be_one_fails_the_connection),
+	    cmocka_unit_test(certificate_with_another_key_type_is_chosen_if_the_client_supports_it),
+	    cmocka_unit_test(invalid_server_name_fails_the_connection),
 	    cmocka_unit_test(sni_chooses_the_certificate),
 	    cmocka_unit_test(an_unknown_name_gets_the_default_certificate),
-	    cmocka_unit_test(only_ephemeral_aead_suites_are_taken_in_tls12),
+	    cmocka_unit_test(only_ephemeral_aead_suites_are_accepted_in_tls12),
 	    cmocka_unit_test(versions_before_tls12_are_refused),
 	    cmocka_unit_test(a_sibling_with_the_same_key_resumes_the_session),
 	    cmocka_unit_test(another_ticket_key_resumes_nothing),
 	    cmocka_unit_test(a_session_is_not_offered_to_another_name),
-	    cmocka_unit_test(close_says_close_notify_and_the_peer_sees_a_good_end),
+	    cmocka_unit_test(close_sends_close_notify_and_the_peer_sees_eof),
 	    cmocka_unit_test(close_notify_leaves_our_sending_side_open),
 	    cmocka_unit_test(a_trailing_dot_of_the_server_name_does_not_matter),
 	    cmocka_unit_test(fin_without_close_notify_is_an_end_of_its_own),

@@ -224,9 +224,9 @@ static void read_log(struct log *l)
 	l->text[n > 0 ? n : 0] = '\0';
 }
 
-static void complain(struct log *l, const char *kind, usec now)
+static void log_fault(struct log *l, const char *kind, usec now)
 {
-	observe_complain(&l->o, OBSERVE_WARN, kind, now, "client: %s", kind);
+	observe_log_fault(&l->o, OBSERVE_WARN, kind, now, "client: %s", kind);
 }
 
 static void complaints_of_one_kind_are_few_a_second(void **state)
@@ -235,14 +235,14 @@ static void complaints_of_one_kind_are_few_a_second(void **state)
 	struct log l;
 	log_open(&l);
 	for (unsigned i = 0; i < 100; i++)
-		complain(&l, "ping-flood", NOW + i);
-	complain(&l, "reset-flood", NOW);
+		log_fault(&l, "ping-flood", NOW + i);
+	log_fault(&l, "reset-flood", NOW);
 	read_log(&l);
 	assert_int_equal(count(&l, "warn [w0] client: ping-flood\n"), OBSERVE_LINES_A_SECOND);
 	assert_int_equal(count(&l, "warn [w0] client: reset-flood\n"), 1);
 	assert_int_equal(counters->log_left_out, 100 - OBSERVE_LINES_A_SECOND);
 	/* The next one of its kind says what became of the others. */
-	complain(&l, "ping-flood", NOW + USEC_PER_SEC);
+	log_fault(&l, "ping-flood", NOW + USEC_PER_SEC);
 	read_log(&l);
 	assert_int_equal(count(&l, "ping-flood: 95 more lines like this were left out\n"), 1);
 	assert_int_equal(count(&l, "client: ping-flood\n"), 1);
@@ -255,21 +255,21 @@ static void what_was_left_out_is_told_when_a_flood_has_ended(void **state)
 	struct log l;
 	log_open(&l);
 	for (unsigned i = 0; i < 7; i++)
-		complain(&l, "first", NOW);
+		log_fault(&l, "first", NOW);
 	for (unsigned i = 0; i < 9; i++)
-		complain(&l, "second", NOW + USEC_PER_SEC / 2);
+		log_fault(&l, "second", NOW + USEC_PER_SEC / 2);
 	read_log(&l);
-	observe_tell_left_out(&l.o, NOW + USEC_PER_SEC - 1);
+	observe_log_left_out(&l.o, NOW + USEC_PER_SEC - 1);
 	read_log(&l);
 	assert_string_equal(l.text, "");
-	observe_tell_left_out(&l.o, NOW + USEC_PER_SEC);
+	observe_log_left_out(&l.o, NOW + USEC_PER_SEC);
 	read_log(&l);
 	assert_int_equal(count(&l, "first: 2 more lines"), 1);
 	assert_int_equal(count(&l, "second"), 0);
-	observe_tell_left_out(&l.o, NOW + 2 * USEC_PER_SEC);
+	observe_log_left_out(&l.o, NOW + 2 * USEC_PER_SEC);
 	read_log(&l);
 	assert_int_equal(count(&l, "second: 4 more lines"), 1);
-	observe_tell_left_out(&l.o, NOW + 4 * USEC_PER_SEC);
+	observe_log_left_out(&l.o, NOW + 4 * USEC_PER_SEC);
 	read_log(&l);
 	assert_string_equal(l.text, "");
 	log_close(&l);
@@ -282,7 +282,7 @@ static void kinds_without_end_have_a_bound_together(void **state)
 	struct log l;
 	log_open(&l);
 	for (unsigned i = 0; i < 20 * OBSERVE_KINDS; i++) {
-		complain(&l, names[i], NOW);
+		log_fault(&l, names[i], NOW);
 		read_log(&l);
 	}
 	assert_true(counters->log_left_out >= (20 - OBSERVE_LINES_A_SECOND) * OBSERVE_KINDS);

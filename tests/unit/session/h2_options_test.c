@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each limit of the configuration reaches the engine, each alone, and the defaults are the engine's own. */
+/* Each limit option sets its own member of the engine's limits; the option defaults equal the engine's. */
 #include "proxy/conf/option.h"
 #include "proxy/session/h2_options.h"
 #include "tests/unit/conf/load.h"
@@ -35,7 +35,7 @@ static const struct row {
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
 
-/* With one more line in [listen] (1) or [origin] (2). */
+/* Loads a configuration with one further line in [listen] (1) or [origin] (2). */
 static struct h2_limits limits_with(unsigned section, const char *line)
 {
 	char text[512];
@@ -86,7 +86,7 @@ static void each_option_reaches_its_member_and_no_other(void **state)
 		}
 }
 
-static void no_limit_of_the_option_table_is_missing_here(void **state)
+static void every_limit_of_the_option_table_is_tested(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < conf_option_count; i++) {
@@ -119,7 +119,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_option_reaches_its_member_and_no_other),
-	    cmocka_unit_test(no_limit_of_the_option_table_is_missing_here),
+	    cmocka_unit_test(every_limit_of_the_option_table_is_tested),
 	    cmocka_unit_test(defaults_are_those_of_the_engine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

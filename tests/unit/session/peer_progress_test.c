@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client that reads its socket slowly: one that takes at least min-rate is served for as long as it likes,
- * and all its streams wait their turn; one that dribbles is ended although it never stops.
+ * A client that reads its socket slowly: one that reads at min-rate or faster is served without limit, also on streams
+ * that wait for others; one that reads more slowly is disconnected although it never stops.
  */
 #include "tests/support/gateway_world.h"
 
@@ -13,7 +13,7 @@
 #define OPTIONS "write-timeout = 500ms\nmin-rate = 100000\nsettings-timeout = 0\n"
 #define PAUSE_USEC (5 * USEC_PER_MSEC)
 
-/* The widest windows, and two requests, for /a and /b. */
+/* A client with the largest windows and two requests, for /a and /b. */
 static const char opening[] = H2_PREFACE "\0\0\6\4\0\0\0\0\0"
 					 "\0\4\x7f\xff\xff\xff"
 					 "\0\0\4\x8\0\0\0\0\0"
@@ -31,7 +31,7 @@ struct reader {
 	usec read_at; /* last */
 };
 
-/* A client whose kernel keeps hardly anything for it. */
+/* A client with a very small receive buffer. */
 static struct reader reader_new(void)
 {
 	struct reader r = {.w = gate_world_new(NULL, OPTIONS, NULL, NULL)};
@@ -54,8 +54,8 @@ static void reader_free(struct reader *r)
 	gate_world_free(r->w);
 }
 
-/* A turn, in which it reads so many bytes if it has paused long enough. */
-static void turn(struct reader *r, size_t bytes)
+/* Runs one loop pass, in which the client reads this many bytes if its pause is over. */
+static void loop_pass(struct reader *r, size_t bytes)
 {
 	char into[4096];
 	net_run_once(r->w->loop, USEC_PER_MSEC);
@@ -65,25 +65,25 @@ static void turn(struct reader *r, size_t bytes)
 	(void)!recv(r->fd, into, bytes, MSG_DONTWAIT);
 }
 
-static void slow_reader_that_takes_enough_is_served_on_all_its_streams(void **state)
+static void reader_at_min_rate_is_served_on_all_its_streams(void **state)
 {
 	(void)state;
 	struct reader r = reader_new();
 	usec since = net_now(r.w->loop);
 	while (net_now(r.w->loop) < since + 4 * LIMIT_USEC)
-		turn(&r, 4096);
+		loop_pass(&r, 4096);
 	assert_int_equal(r.w->counters.connections_open, 1);
 	assert_int_equal(r.w->counters.requests_open, 2);
 	reader_free(&r);
 }
 
-static void reader_that_dribbles_is_ended(void **state)
+static void reader_below_min_rate_is_ended(void **state)
 {
 	(void)state;
 	struct reader r = reader_new();
 	usec since = net_now(r.w->loop);
 	while (r.w->counters.connections_open > 0) {
-		turn(&r, 200); /* forty thousand bytes a second */
+		loop_pass(&r, 200); /* forty thousand bytes a second */
 		assert_true(net_now(r.w->loop) < since + 20 * USEC_PER_SEC);
 	}
 	assert_int_equal(r.w->counters.write_late_down, 1);
@@ -94,8 +94,8 @@ static void reader_that_dribbles_is_ended(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(slow_reader_that_takes_enough_is_served_on_all_its_streams),
-	    cmocka_unit_test(reader_that_dribbles_is_ended),
+	    cmocka_unit_test(reader_at_min_rate_is_served_on_all_its_streams),
+	    cmocka_unit_test(reader_below_min_rate_is_ended),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,7 +201,7 @@ static void run(struct bench *b)
 }
 
 /* Enough turns for everything that can move to have moved. */
-static void settle(struct bench *b)
+static void run_until_quiet(struct bench *b)
 {
 	for (int turn = 0; turn < 200; turn++)
 		net_run_once(b->loop, 0);
@@ -248,7 +248,7 @@ static void client_without_push_gets_the_page_alone(void **state)
 	struct h2_settings settings = h2_settings_initial;
 	settings.enable_push = 0;
 	connect_with(b, &settings);
-	settle(b); /* the SETTINGS are there before the request */
+	run_until_quiet(b); /* the SETTINGS are there before the request */
 	struct answer *page = get(b, "GET", "/");
 	assert_int_equal(page->status, 200);
 	assert_int_equal(b->count, 1);
@@ -261,10 +261,10 @@ static void pushes_wait_for_the_clients_stream_limit(void **state)
 	settings.max_concurrent_streams = 2;
 	settings.initial_window_size = 100; /* so that a response does not end by itself */
 	connect_with(b, &settings);
-	settle(b);
+	run_until_quiet(b);
 	b->is_holding_credit = true;
 	answer_of(b, request(b, "GET", "/", NULL));
-	settle(b);
+	run_until_quiet(b);
 	unsigned begun = 0, promised = 0;
 	for (size_t i = 0; i < b->count; i++) {
 		promised += b->answers[i].is_pushed;
@@ -335,7 +335,7 @@ static void body_stops_at_the_stream_window(void **state)
 	connect_with(b, &h2_settings_initial);
 	b->is_holding_credit = true;
 	uint32_t id = request(b, "GET", "/big", NULL);
-	settle(b);
+	run_until_quiet(b);
 	assert_int_equal(answer_of(b, id)->body_len, 65535);
 }
 
@@ -382,12 +382,12 @@ static void client_that_goes_away_is_forgotten_and_the_next_served(void **state)
 	struct h2_settings settings = h2_settings_initial;
 	settings.initial_window_size = 100;
 	connect_with(b, &settings);
-	settle(b);
+	run_until_quiet(b);
 	b->is_holding_credit = true;
 	uint32_t id = request(b, "GET", "/slow", NULL);
-	settle(b);
+	run_until_quiet(b);
 	link_close(&b->wire);
-	settle(b);
+	run_until_quiet(b);
 	/* The client went away in the middle: the demo forgets it, and serves the next. */
 	assert_true(answer_of(b, id)->body_len > 0);
 	assert_false(answer_of(b, id)->is_complete);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is explained is what happens: random rules, requests, promises and links go through a whole hop and through
+ * explain decides as the gateway does: random rules, requests, promises and links go through a whole gateway and through
  * explain's scene, and after each step both have given the same verdicts for the same reasons.
  */
 #include "tests/support/gateway_world.h"
@@ -99,7 +99,7 @@ struct both {
 	size_t *compared;
 };
 
-static void settled(void *context, const struct explain_offer *e)
+static void record_decision(void *context, const struct explain_offer *e)
 {
 	struct both *b = context;
 	b->explained[e->offer->source][e->verdict.action]
@@ -250,7 +250,7 @@ static void what_is_explained_is_what_happens(void **state)
 		struct both b = {.w = new_world(), .compared = &compared};
 		b.scene.conf = b.w->conf;
 		b.scene.listen = &b.w->conf->listens[0];
-		b.scene.decided = settled;
+		b.scene.decided = record_decision;
 		b.scene.context = &b;
 		explain_scene_init(&b.scene);
 		for (unsigned i = 0; i < REQUESTS_A_WORLD; i++) {

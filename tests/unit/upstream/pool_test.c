@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The connections to an origin: how many, who gets onto them, and what happens when they are gone. */
+/* Origin connections: how many are opened, which requests they get, and what happens when they end. */
 #include "tests/support/gateway_world.h"
 
 #include <stdio.h>
@@ -72,7 +72,7 @@ static void the_limit_holds_for_requests_queued_before_settings(void **state)
 	gate_world_free(w);
 }
 
-static void a_cancelled_request_makes_room_for_the_next(void **state)
+static void a_cancelled_request_frees_its_stream_for_the_next(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, "max-connections = 1", NULL);
@@ -92,7 +92,7 @@ static void a_cancelled_request_makes_room_for_the_next(void **state)
 	gate_world_free(w);
 }
 
-static void an_upload_that_ends_makes_room_for_the_next(void **state)
+static void an_upload_that_ends_frees_its_stream_for_the_next(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, "max-connections = 1", NULL);
@@ -122,7 +122,7 @@ static size_t requests_open(const struct gate_site *site)
 	return n;
 }
 
-/* 150 requests are sent on to the origin and then cancelled; the one that is open besides stays. */
+/* The client cancels 150 requests at the origin; one further request stays open. */
 static void cancel_many(struct gate_world *w)
 {
 	struct gate_peer *c = gate_client(w, NULL);
@@ -158,7 +158,7 @@ static void a_connection_with_many_cancelled_requests_is_replaced(void **state)
 	gate_world_free(w);
 }
 
-static void connections_that_are_held_open_are_not_replaced_without_end(void **state)
+static void retired_connections_are_limited_to_max_connections(void **state)
 {
 	(void)state;
 	struct gate_world *w =
@@ -224,7 +224,7 @@ static void a_full_queue_answers_503(void **state)
 	gate_world_free(w);
 }
 
-static void a_late_queue_answers_504(void **state)
+static void a_request_past_queue_timeout_is_answered_504(void **state)
 {
 	(void)state;
 	struct gate_world *w =
@@ -269,7 +269,7 @@ static void a_refused_stream_is_tried_once_more(void **state)
 	gate_world_free(w);
 }
 
-static void a_refused_stream_is_rather_tried_on_another_connection(void **state)
+static void a_refused_stream_is_retried_on_another_connection_first(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -336,7 +336,7 @@ static void a_get_on_a_connection_that_closed_meanwhile_is_repeated(void **state
 	gate_world_free(w);
 }
 
-static void requests_go_elsewhere_after_goaway(void **state)
+static void requests_use_another_connection_after_goaway(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, "max-connections = 1", NULL);
@@ -361,7 +361,7 @@ static void requests_go_elsewhere_after_goaway(void **state)
 	gate_world_free(w);
 }
 
-static void what_is_above_the_last_id_of_goaway_is_tried_again(void **state)
+static void requests_above_the_last_id_of_goaway_are_retried(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, "max-connections = 1", NULL);
@@ -402,7 +402,7 @@ static void a_refused_connection_answers_503_and_recovers(void **state)
 	gate_world_free(w);
 }
 
-static void refused_connections_are_not_asked_for_again_and_again(void **state)
+static void failed_connects_are_not_repeated_at_once(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -427,7 +427,7 @@ static void refused_connections_are_not_asked_for_again_and_again(void **state)
 	gate_world_free(w);
 }
 
-static void a_connection_that_says_nothing_answers_504(void **state)
+static void a_connection_without_settings_answers_504(void **state)
 {
 	(void)state;
 	struct gate_world *w =
@@ -456,7 +456,7 @@ static void an_origin_whose_tls_fails_answers_503(void **state)
 	gate_world_free(w);
 }
 
-static void trailers_that_were_sent_are_not_lost_by_a_repetition(void **state)
+static void trailers_are_sent_again_with_a_retried_request(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
@@ -646,24 +646,24 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_request_is_answered),
 	    cmocka_unit_test(the_limit_holds_for_requests_queued_before_settings),
-	    cmocka_unit_test(a_cancelled_request_makes_room_for_the_next),
-	    cmocka_unit_test(an_upload_that_ends_makes_room_for_the_next),
+	    cmocka_unit_test(a_cancelled_request_frees_its_stream_for_the_next),
+	    cmocka_unit_test(an_upload_that_ends_frees_its_stream_for_the_next),
 	    cmocka_unit_test(a_connection_with_many_cancelled_requests_is_replaced),
-	    cmocka_unit_test(connections_that_are_held_open_are_not_replaced_without_end),
+	    cmocka_unit_test(retired_connections_are_limited_to_max_connections),
 	    cmocka_unit_test(a_queue_opens_connections_up_to_the_limit),
 	    cmocka_unit_test(a_full_queue_answers_503),
-	    cmocka_unit_test(a_late_queue_answers_504),
+	    cmocka_unit_test(a_request_past_queue_timeout_is_answered_504),
 	    cmocka_unit_test(a_refused_stream_is_tried_once_more),
-	    cmocka_unit_test(a_refused_stream_is_rather_tried_on_another_connection),
+	    cmocka_unit_test(a_refused_stream_is_retried_on_another_connection_first),
 	    cmocka_unit_test(a_post_that_may_have_been_processed_is_not_repeated),
 	    cmocka_unit_test(a_get_on_a_connection_that_closed_meanwhile_is_repeated),
-	    cmocka_unit_test(requests_go_elsewhere_after_goaway),
-	    cmocka_unit_test(what_is_above_the_last_id_of_goaway_is_tried_again),
+	    cmocka_unit_test(requests_use_another_connection_after_goaway),
+	    cmocka_unit_test(requests_above_the_last_id_of_goaway_are_retried),
 	    cmocka_unit_test(a_refused_connection_answers_503_and_recovers),
-	    cmocka_unit_test(refused_connections_are_not_asked_for_again_and_again),
-	    cmocka_unit_test(a_connection_that_says_nothing_answers_504),
+	    cmocka_unit_test(failed_connects_are_not_repeated_at_once),
+	    cmocka_unit_test(a_connection_without_settings_answers_504),
 	    cmocka_unit_test(an_origin_whose_tls_fails_answers_503),
-	    cmocka_unit_test(trailers_that_were_sent_are_not_lost_by_a_repetition),
+	    cmocka_unit_test(trailers_are_sent_again_with_a_retried_request),
 	    cmocka_unit_test(every_address_is_tried),
 	    cmocka_unit_test(an_idle_connection_is_closed),
 	    cmocka_unit_test(a_connection_that_is_not_ready_is_not_idle),

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Back-pressure both ways: reading that is held back for several reasons, and word of a socket that takes no more. */
+/* Back-pressure in both directions: reading that is paused for several reasons, and the `blocked` callback. */
 #include "tests/unit/net/rig.h"
 
 #include "tests/support/net_faults.h"
 
 /* ---- reading ---- */
 
-static void reading_waits_for_the_end_of_every_reason(void **state)
+static void reading_resumes_after_the_last_pause_reason_ends(void **state)
 {
 	(void)state;
 	for (int with_tls = 0; with_tls < 2; with_tls++) {
@@ -15,21 +15,21 @@ static void reading_waits_for_the_end_of_every_reason(void **state)
 		joined_open(
 		    &j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
 		struct net_conn *c = j.server.conn;
-		net_conn_hold_reading(c, NET_HOLD_MEMORY);
-		net_conn_hold_reading(c, NET_HOLD_PEER);
-		net_conn_hold_reading(c, NET_HOLD_PEER);
+		net_conn_pause_reading(c, NET_PAUSE_MEMORY);
+		net_conn_pause_reading(c, NET_PAUSE_PEER);
+		net_conn_pause_reading(c, NET_PAUSE_PEER);
 		owner_send(&j.client, 0, 50000);
 		run_until(&j.rig, j.client.sent == 50000);
 		run_passes(&j.rig, 3);
-		net_conn_release_reading(c, NET_HOLD_MEMORY);
-		net_conn_release_reading(c, NET_HOLD_MEMORY);
+		net_conn_resume_reading(c, NET_PAUSE_MEMORY);
+		net_conn_resume_reading(c, NET_PAUSE_MEMORY);
 		run_passes(&j.rig, 3);
 		assert_int_equal(j.server.received, 0);
-		net_conn_hold_reading(c, NET_HOLD_MEMORY);
-		net_conn_release_reading(c, NET_HOLD_PEER);
+		net_conn_pause_reading(c, NET_PAUSE_MEMORY);
+		net_conn_resume_reading(c, NET_PAUSE_PEER);
 		run_passes(&j.rig, 3);
 		assert_int_equal(j.server.received, 0);
-		net_conn_release_reading(c, NET_HOLD_MEMORY);
+		net_conn_resume_reading(c, NET_PAUSE_MEMORY);
 		run_until(&j.rig, j.server.received == 50000);
 		assert_false(j.server.is_wrong);
 		joined_fini(&j);
@@ -40,10 +40,10 @@ static void accepted_held(void *p, int fd, const struct net_address *peer)
 {
 	struct joined *j = p;
 	joined_accepted(p, fd, peer);
-	net_conn_hold_reading(j->server.conn, NET_HOLD_MEMORY);
+	net_conn_pause_reading(j->server.conn, NET_PAUSE_MEMORY);
 }
 
-static void a_connection_may_be_held_from_the_beginning(void **state)
+static void reading_may_be_paused_from_the_first_byte(void **state)
 {
 	(void)state;
 	for (int with_tls = 0; with_tls < 2; with_tls++) {
@@ -54,7 +54,7 @@ static void a_connection_may_be_held_from_the_beginning(void **state)
 		    net_listener_new(j.rig.loop, j.listen_fd, accepted_held, NULL, &j);
 		joined_connect(&j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL,
 		    "localhost");
-		net_conn_hold_reading(j.client.conn, NET_HOLD_MEMORY);
+		net_conn_pause_reading(j.client.conn, NET_PAUSE_MEMORY);
 		owner_send(&j.client, 0, 1000);
 		run_until(&j.rig, j.client.sent == 1000 && j.server.conn &&
 				      net_conn_is_open(j.server.conn));
@@ -62,24 +62,24 @@ static void a_connection_may_be_held_from_the_beginning(void **state)
 		run_until(&j.rig, j.server.sent == 1000);
 		run_passes(&j.rig, 5);
 		assert_int_equal(j.server.received + j.client.received, 0);
-		net_conn_release_reading(j.server.conn, NET_HOLD_MEMORY);
-		net_conn_release_reading(j.client.conn, NET_HOLD_MEMORY);
+		net_conn_resume_reading(j.server.conn, NET_PAUSE_MEMORY);
+		net_conn_resume_reading(j.client.conn, NET_PAUSE_MEMORY);
 		run_until(&j.rig, j.server.received == 1000 && j.client.received == 1000);
 		assert_false(j.server.is_wrong || j.client.is_wrong);
 		joined_fini(&j);
 	}
 }
 
-static void the_peers_end_is_told_when_reading_goes_on(void **state)
+static void peers_end_is_reported_when_reading_resumes(void **state)
 {
 	(void)state;
 	struct pair p;
 	pair_init(&p);
-	net_conn_hold_reading(p.a.conn, NET_HOLD_PEER);
+	net_conn_pause_reading(p.a.conn, NET_PAUSE_PEER);
 	net_conn_finish(p.b.conn);
 	run_passes(&p.rig, 4);
 	assert_int_equal(p.a.ended, 0);
-	net_conn_release_reading(p.a.conn, NET_HOLD_PEER);
+	net_conn_resume_reading(p.a.conn, NET_PAUSE_PEER);
 	run_until(&p.rig, p.a.ended);
 	assert_int_equal(p.a.end, NET_END_EOF);
 	pair_fini(&p);
@@ -87,7 +87,7 @@ static void the_peers_end_is_told_when_reading_goes_on(void **state)
 
 /* ---- blocked ---- */
 
-/* Its sends can be made to take nothing. */
+/* A connection whose sends can be made to return EAGAIN. */
 static void joined_init_watched(struct joined *j, bool with_tls)
 {
 	joined_init(j);
@@ -95,7 +95,7 @@ static void joined_init_watched(struct joined *j, bool with_tls)
 	joined_open(j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
 }
 
-static void a_connection_tells_each_time_it_becomes_blocked(void **state)
+static void blocked_is_called_each_time_a_connection_becomes_blocked(void **state)
 {
 	(void)state;
 	for (int with_tls = 0; with_tls < 2; with_tls++) {
@@ -121,7 +121,7 @@ static void a_connection_tells_each_time_it_becomes_blocked(void **state)
 	}
 }
 
-static void what_tls_answers_may_block_too(void **state)
+static void tls_answers_may_block_the_connection(void **state)
 {
 	(void)state;
 	struct joined j;
@@ -131,7 +131,7 @@ static void what_tls_answers_may_block_too(void **state)
 	net_conn_send_output(j.server.conn);
 	assert_true(net_conn_is_blocked(j.server.conn));
 	assert_int_equal(j.server.blocked, 0);
-	/* The library had something to send: it is told at the end of the turn to read. */
+	/* TLS itself had something to send: `blocked` is called after the read. */
 	net_conn_readable(j.server.conn);
 	assert_int_equal(j.server.blocked, 1);
 	assert_int_equal(j.server.fills, 0);
@@ -152,7 +152,7 @@ static void abort_it(struct owner *o)
 	o->conn = NULL;
 }
 
-static void an_owner_may_let_go_of_a_blocked_connection(void **state)
+static void owner_may_close_or_abort_a_blocked_connection(void **state)
 {
 	(void)state;
 	for (unsigned how = 0; how < 4; how++) {
@@ -169,7 +169,7 @@ static void an_owner_may_let_go_of_a_blocked_connection(void **state)
 	}
 }
 
-static void what_is_closed_or_wants_no_word_is_not_told(void **state)
+static void blocked_is_not_called_after_close_or_without_callback(void **state)
 {
 	(void)state;
 	struct net_conn_ops silent = owner_ops;
@@ -197,13 +197,13 @@ static void what_is_closed_or_wants_no_word_is_not_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(reading_waits_for_the_end_of_every_reason),
-	    cmocka_unit_test(a_connection_may_be_held_from_the_beginning),
-	    cmocka_unit_test(the_peers_end_is_told_when_reading_goes_on),
-	    cmocka_unit_test(a_connection_tells_each_time_it_becomes_blocked),
-	    cmocka_unit_test(what_tls_answers_may_block_too),
-	    cmocka_unit_test(an_owner_may_let_go_of_a_blocked_connection),
-	    cmocka_unit_test(what_is_closed_or_wants_no_word_is_not_told),
+	    cmocka_unit_test(reading_resumes_after_the_last_pause_reason_ends),
+	    cmocka_unit_test(reading_may_be_paused_from_the_first_byte),
+	    cmocka_unit_test(peers_end_is_reported_when_reading_resumes),
+	    cmocka_unit_test(blocked_is_called_each_time_a_connection_becomes_blocked),
+	    cmocka_unit_test(tls_answers_may_block_the_connection),
+	    cmocka_unit_test(owner_may_close_or_abort_a_blocked_connection),
+	    cmocka_unit_test(blocked_is_not_called_after_close_or_without_callback),
 	};
 	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);
 }
