@@ -246,13 +246,13 @@ static void refuse_protocol(struct client_conn *c, const char *what)
 	net_conn_dirty(c->net);
 }
 
-/* In cleartext the first bytes tell HTTP/2 from all else; over TLS ALPN alone does (RFC 9113 3.3).
- * True once the connection has its session. */
+/* In cleartext the first bytes tell the protocol; over TLS ALPN alone does (RFC 9113 3.3). True
+ * once the connection has its session. */
 static bool recognise(struct client_conn *c, const uint8_t *bytes, size_t n)
 {
 	bool more;
 	if (c->listener->tls) {
-		refuse_protocol(c, "did not agree on HTTP/2 by ALPN, answered 505");
+		refuse_protocol(c, "agreed on no protocol by ALPN, answered 505");
 		return false;
 	}
 	while (n > 0 && c->first_count < SESSION_MATCH_BYTES) {
@@ -264,17 +264,22 @@ static bool recognise(struct client_conn *c, const uint8_t *bytes, size_t n)
 	if (plan)
 		begin_session(c, plan);
 	else if (!more)
-		refuse_protocol(c, "spoke something other than HTTP/2, answered 505");
+		refuse_protocol(c, "its first bytes begin no protocol spoken here, answered 505");
 	return plan != NULL;
 }
 
-static const char http11_answer[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n"
-				    "content-type: text/plain\r\n"
-				    "content-length: 29\r\n"
-				    "connection: close\r\n\r\n"
-				    "This endpoint speaks HTTP/2.\n";
-
 /* ---- input ---- */
+
+static void feed(struct client_conn *c, struct chunk *chunk, size_t offset, size_t length)
+{
+	usec now = c->clients->env->relay->now;
+	while (length > 0 && c->net) {
+		size_t n = session_receive(c->session, chunk, offset, length, now);
+		offset += n;
+		length -= n;
+		client_conn_take_events(c);
+	}
+}
 
 /* The bytes by which the protocol was recognised came in earlier reads: their chunks are gone, and
  * the session wants them too. False: there is no memory for them. */
@@ -288,7 +293,7 @@ static bool replay_first_bytes(struct client_conn *c, size_t n)
 		return false;
 	}
 	memcpy(copy->data, c->first_bytes, n);
-	session_receive(c->session, copy, 0, n, env->relay->now);
+	feed(c, copy, 0, n);
 	chunk_release(copy);
 	return true;
 }
@@ -297,7 +302,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 {
 	struct client_conn *c = owner;
 	struct worker_env *env = c->clients->env;
-	usec now = worker_now(env);
+	worker_now(env);
 	if (!c->session) {
 		size_t had = c->first_count;
 		if (c->is_closing || !recognise(c, chunk->data + offset, length))
@@ -305,12 +310,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		if (had > 0 && !replay_first_bytes(c, had))
 			return;
 	}
-	while (length > 0 && c->net) {
-		size_t n = session_receive(c->session, chunk, offset, length, now);
-		offset += n;
-		length -= n;
-		client_conn_take_events(c);
-	}
+	feed(c, chunk, offset, length);
 	if (c->net) {
 		net_conn_dirty(c->net);
 		client_conn_arm_sooner(c);
@@ -326,7 +326,9 @@ static void conn_fill(void *owner, struct net_out *out)
 	worker_now(c->clients->env);
 	if (!c->session) {
 		if (c->is_closing) {
-			net_out_copy(out, http11_answer, sizeof(http11_answer) - 1);
+			char text[SESSION_REFUSAL_BYTES];
+			net_out_copy(
+			    out, text, session_refusal(c->listener->plans, text, sizeof(text)));
 			close_conn(c);
 		}
 		return;

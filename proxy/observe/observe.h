@@ -31,7 +31,7 @@
 	X(write_late_down, "client connections ended by write-timeout: the client read too slowly") \
 	X(write_late_up, "connections to origins ended by write-timeout") \
 	X(connect_late, "connections to origins ended by connect-timeout or settings-timeout") \
-	X(not_http2, "plain connections that did not begin with the HTTP/2 preface") \
+	X(not_http2, "client connections that began no protocol spoken here, answered 505") \
 	X(requests, "requests received") \
 	X(requests_open, "exchanges open now") \
 	X(responses_1xx, "interim responses sent") \

@@ -13,6 +13,7 @@ struct h2_session {
 	struct session session;
 	struct h2_conn *conn;
 	const struct session_env *env;
+	size_t first_fault;
 };
 
 static struct h2_session *of(struct session *s)
@@ -38,13 +39,13 @@ static struct session_stream *owner_stream(struct h2_stream *stream)
 
 /* ---- faults ---- */
 
-static struct session_fault fault_from(const struct h2_fault *fault)
+static struct session_fault fault_from(const struct h2_session *s, const struct h2_fault *fault)
 {
 	return (struct session_fault){
 	    .name = fault->name,
 	    .text = fault->text,
 	    .code = fault->code,
-	    .index = h2_fault_index(fault),
+	    .index = s->first_fault + h2_fault_index(fault),
 	    .is_flood = fault->scope == H2_SCOPE_CONNECTION && fault->code == H2_ENHANCE_YOUR_CALM,
 	};
 }
@@ -52,13 +53,8 @@ static struct session_fault fault_from(const struct h2_fault *fault)
 static void on_fault(void *context, const struct h2_fault *fault)
 {
 	const struct h2_session *s = context;
-	const struct session_fault told = fault_from(fault);
+	const struct session_fault told = fault_from(s, fault);
 	s->env->fault(s->env->context, &told);
-}
-
-const char *session_fault_name(size_t index)
-{
-	return h2_fault_name(index);
 }
 
 const char *session_code_name(uint32_t code)
@@ -125,7 +121,7 @@ static bool next_event(struct session *s, struct session_event *event)
 	event->unprocessed = e.unprocessed;
 	event->fault = NULL;
 	if (e.fault) {
-		event->fault_room = fault_from(e.fault);
+		event->fault_room = fault_from(of(s), e.fault);
 		event->fault = &event->fault_room;
 	}
 	return true;
@@ -407,12 +403,14 @@ static struct session_config *for_origin(const struct conf_origin *conf, bool pu
 	return config;
 }
 
-static struct session *begin(const struct session_config *config, const struct session_env *env,
+static struct session *begin(const struct session_plan *plan, const struct session_env *env,
     const struct session_conn *conn, usec now)
 {
+	const struct session_config *config = plan->config;
 	struct h2_session *s = memory_new(struct h2_session);
 	s->session.ops = &h2_ops;
 	s->env = env;
+	s->first_fault = plan->first_fault;
 	const struct h2_env engine = {
 	    .heads = env->heads,
 	    .budget = conn->budget,
@@ -437,6 +435,8 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 
 const struct session_protocol session_h2 = {
     .alpn = "h2",
+    .name = "HTTP/2",
+    .fault_name = h2_fault_name,
     .match = match,
     .for_clients = for_clients,
     .for_origin = for_origin,

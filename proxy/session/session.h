@@ -46,10 +46,11 @@ struct session_fault {
 	const char *name; /* a reason code for logs and counters: "promise-on-stream-zero" */
 	const char *text; /* a sentence */
 	uint32_t code;    /* of the RST_STREAM or GOAWAY that answers it */
-	size_t index;     /* of its row, from 0, for counters */
+	size_t index;     /* for counters: the plan's first_fault and the protocol's own row */
 	bool is_flood;    /* it ends the connection because there was too much of something */
 };
-const char *session_fault_name(size_t index); /* NULL behind the last row */
+/* The name behind an index when the program's protocols are spoken; NULL behind the last one. */
+const char *session_fault_name(size_t index);
 
 /* ---- events ---- */
 
@@ -92,8 +93,8 @@ enum session_capability {
 	SESSION_MULTIPLEXES = 1,  /* several requests at a time */
 	SESSION_SENDS_PUSHES = 2, /* PUSH_PROMISE to a client */
 	SESSION_TAKES_PUSHES = 4, /* PUSH_PROMISE from an origin */
-	SESSION_TRAILERS = 8,
-	SESSION_INTERIM = 16, /* 1xx responses beside 100 */
+	SESSION_TRAILERS = 8,     /* else what stands in them is lost, and the body ends */
+	SESSION_INTERIM = 16,     /* 1xx responses beside 100 */
 };
 
 /* What the peer allows at the moment. */
@@ -134,7 +135,7 @@ struct session_ops {
 	    struct session *s, struct session_stream *stream, struct http_priority priority);
 	struct http_priority (*priority)(
 	    const struct session *s, const struct session_stream *stream);
-	/* both */
+	/* both; head NULL: the end alone, since the session does not have SESSION_TRAILERS */
 	void (*trailers)(
 	    struct session *s, struct session_stream *stream, const struct http_head *head);
 	void (*reset)(struct session *s, struct session_stream *stream, uint32_t code);
@@ -192,16 +193,21 @@ enum session_match {
  * protocol's own; free() frees it. */
 struct session_config;
 
+struct session_plan;
+
 struct session_protocol {
 	const char *alpn; /* "h2" */
+	const char *name; /* "HTTP/2", for people */
+	/* What faults its sessions find, by row; NULL behind the last row. */
+	const char *(*fault_name)(size_t row);
 	/* Do these first bytes of a cleartext connection begin this protocol? */
 	enum session_match (*match)(const uint8_t *bytes, size_t n);
 	/* We are the server of clients. */
 	struct session_config *(*for_clients)(const struct conf_listen *conf);
 	/* We are the client of an origin; push: its pushes are wanted. */
 	struct session_config *(*for_origin)(const struct conf_origin *conf, bool push);
-	/* Borrows config and env. */
-	struct session *(*begin)(const struct session_config *config, const struct session_env *env,
+	/* Borrows plan and env. */
+	struct session *(*begin)(const struct session_plan *plan, const struct session_env *env,
 	    const struct session_conn *conn, usec now);
 };
 
@@ -209,6 +215,7 @@ struct session_protocol {
 struct session_plan {
 	const struct session_protocol *protocol; /* NULL: behind the last */
 	struct session_config *config;           /* owned */
+	size_t first_fault; /* the index of its row 0: the rows of the plans before it come first */
 };
 
 /* HTTP/2 (RFC 9113). */
@@ -218,6 +225,8 @@ extern const struct session_protocol *const session_protocols[];
 
 /* No protocol needs more bytes than these to be told from the others. */
 #define SESSION_MATCH_BYTES 24u
+/* Enough for session_refusal. */
+#define SESSION_REFUSAL_BYTES 256u
 /* One plan for each protocol, in their order. */
 struct session_plan *session_plans_for_clients(
     const struct session_protocol *const *protocols, const struct conf_listen *conf);
@@ -229,6 +238,11 @@ const struct session_plan *session_match(
     const struct session_plan *plans, const uint8_t *bytes, size_t n, bool *more);
 /* The plan whose protocol was agreed on by ALPN; NULL: none of ours. */
 const struct session_plan *session_by_alpn(const struct session_plan *plans, struct slice alpn);
+/* How many faults these protocols know together. */
+size_t session_fault_count(const struct session_protocol *const *protocols);
+/* Writes the answer for a peer that speaks none of these protocols: a 505 response that it
+ * understands if it speaks HTTP/1. Returns the length. */
+size_t session_refusal(const struct session_plan *plans, char *text, size_t size);
 /* The protocols' ALPN names, comma-separated, for net_tls_server_options. */
 void session_alpn_list(const struct session_protocol *const *protocols, char *text, size_t size);
 
@@ -237,7 +251,7 @@ void session_alpn_list(const struct session_protocol *const *protocols, char *te
 static inline struct session *session_begin(const struct session_plan *plan,
     const struct session_env *env, const struct session_conn *conn, usec now)
 {
-	return plan->protocol->begin(plan->config, env, conn, now);
+	return plan->protocol->begin(plan, env, conn, now);
 }
 
 static inline void session_free(struct session *s) /* NULL is fine */
@@ -352,10 +366,11 @@ static inline struct http_priority session_priority(
 }
 
 /* After the whole body has left; ends our side of the stream. */
+/* Ends the body, without the trailers when the session does not have SESSION_TRAILERS. */
 static inline void session_trailers(
     struct session *s, struct session_stream *stream, const struct http_head *head)
 {
-	s->ops->trailers(s, stream, head);
+	s->ops->trailers(s, stream, session_can(s, SESSION_TRAILERS) ? head : NULL);
 }
 
 /* The handle is dead after it, and no event follows. */

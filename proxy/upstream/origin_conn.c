@@ -167,7 +167,8 @@ void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause)
 
 /* ---- input ---- */
 
-/* Over TLS the protocol must have been agreed on; in cleartext it is ours by prior knowledge. */
+/* Over TLS the protocol must have been agreed on; in cleartext it is the preferred one, by prior
+ * knowledge. */
 static const struct session_plan *plan_of(const struct origin_conn *c)
 {
 	const struct session_plan *plans = c->pool->plans;
@@ -180,8 +181,8 @@ static void conn_opened(void *owner)
 	worker_now(c->upstream->env);
 	const struct session_plan *plan = plan_of(c);
 	if (!plan) {
-		origin_log_fault(c, "does not speak h2 over TLS (no ALPN agreement)", NULL);
-		origin_conn_lost(c, &relay_cause_UP_TLS, 0, "the origin does not speak h2");
+		origin_log_fault(c, "agreed on no protocol by ALPN", NULL);
+		origin_conn_lost(c, &relay_cause_UP_TLS, 0, "no protocol agreed on by ALPN");
 		return;
 	}
 	begin_session(c, plan);

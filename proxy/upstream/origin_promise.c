@@ -6,6 +6,8 @@
  */
 #include "proxy/upstream/private.h"
 
+#include "proxy/base/ensure.h"
+
 /* After so many resets in its name a route does without pushes for this long. */
 #define PUSH_OFF_USEC (60 * USEC_PER_SEC)
 
@@ -69,6 +71,7 @@ static void count_malformed(struct origin_conn *c, const struct session_event *e
 void origin_promise(struct origin_conn *c, struct session_event *e)
 {
 	struct leg *parent_leg = e->user;
+	ensure(session_can(c->session, SESSION_TAKES_PUSHES));
 	if (!e->promised) {
 		count_malformed(c, e);
 		http_head_free(e->head);

@@ -29,6 +29,10 @@ struct pool {
 	/* a connection could not be had: no other is tried before, while there are any */
 	usec grows_again;
 	bool was_used;
+	/* Requests that a connection is taken to carry at a time before it is ready. */
+	uint32_t streams_assumed;
+	/* Below this much room another connection is opened ahead of need. */
+	uint32_t room_wanted;
 };
 
 void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
@@ -44,7 +48,7 @@ void pool_serve(struct pool *p); /* sends what is queued as far as there is room
  * takes no more requests, whether it was ready or never came to that.
  */
 void pool_joined(struct pool *p, struct origin_conn *c);
-void pool_reached(struct pool *p);
+void pool_reached(struct pool *p, bool multiplexes);
 void pool_left(struct pool *p, bool was_ready);
 /* Whether one of its connections may take no more requests, so that another is opened in its place. */
 bool pool_may_replace(const struct pool *p);

@@ -84,6 +84,8 @@ struct gate_site {
 	size_t peer_count;
 	/* Called when a request's head came; NULL: nobody answers by himself. */
 	void (*serve)(struct gate_stream *s);
+	/* Takes a connection that does not speak HTTP/2; NULL: all do. */
+	void (*adopt)(struct gate_site *site, int fd);
 };
 
 struct gate_world {
@@ -101,6 +103,9 @@ struct gate_world {
 	struct gate_peer *clients[GATE_PEERS];
 	size_t client_count;
 	unsigned drained;
+	/* Peers of another protocol (script_peer.h), freed with the world; NULL: there are none. */
+	void *book;
+	void (*free_book)(struct gate_world *w);
 };
 
 /*
@@ -109,6 +114,9 @@ struct gate_world {
  * `server`, `listen`, `origin`: more lines for these sections, may be NULL; origin's are for both.
  */
 struct gate_world *gate_world_new(
+    const char *server, const char *listen, const char *origin, const char *more);
+/* The same with a gateway that speaks these protocols; NULL: those of the program. */
+struct gate_world *gate_world_with(const struct session_protocol *const *protocols,
     const char *server, const char *listen, const char *origin, const char *more);
 void gate_world_free(struct gate_world *w); /* the hop goes first, if it is still there */
 void gate_world_free_hop(struct gate_world *w);
