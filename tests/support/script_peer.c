@@ -26,8 +26,10 @@ static void on_received(void *owner, struct chunk *chunk, size_t offset, size_t 
 {
 	struct script_peer *p = owner;
 	ensure(p->in_bytes + length < sizeof(p->in));
-	memcpy(p->in + p->in_bytes, chunk->data + offset, length);
-	p->in_bytes += length;
+	for (size_t i = 0; i < length; i++) { /* the transcript is a string */
+		char byte = (char)chunk->data[offset + i];
+		p->in[p->in_bytes++] = byte ? byte : '0';
+	}
 	p->in[p->in_bytes] = '\0';
 }
 

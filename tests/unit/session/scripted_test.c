@@ -319,15 +319,24 @@ static void a_promise_becomes_a_hint(void **state)
 static void an_offer_of_our_own_is_pushed(void **state)
 {
 	(void)state;
-	struct scene s = ask(world(NULL, NULL, DO("forward") "[preload p]\nadd = /own.css as=style\n"));
-	SCRIPT_SEES(s.client, "promise 1 2 GET http example.com /own.css");
-	struct script_peer *second = script_origin(&s.w->sites[0], 1); /* without pushes */
-	script_say(second, "ready 100 65535 0");
-	SCRIPT_SEES(second, "head 1. GET http example.com /own.css");
-	script_say(second, "head 1. 204");
-	SCRIPT_SEES(s.client, "head 2. 204");
-	answer(&s);
-	gate_world_free(s.w);
+	struct gate_world *w = world(NULL, NULL, DO("forward") "[preload p]\nadd = /own.css as=style\n");
+	struct script_peer *client = script_client(w);
+	script_say(client, "head 1. " PAGE);
+	/* What is asked for without pushes goes out first. */
+	struct script_peer *own = script_origin(&w->sites[0], 0);
+	struct script_peer *origin = script_origin(&w->sites[0], 1);
+	SCRIPT_SEES(own, " 0\n");
+	SCRIPT_SEES(origin, " 1\n");
+	script_say(own, READY);
+	script_say(origin, READY);
+	SCRIPT_SEES(client, "promise 1 2 GET http example.com /own.css");
+	SCRIPT_SEES(own, "head 1. GET http example.com /own.css");
+	SCRIPT_SEES(origin, "head 1. " PAGE);
+	script_say(own, "head 1. 204");
+	SCRIPT_SEES(client, "head 2. 204");
+	script_say(origin, "head 1. 204");
+	SCRIPT_SEES(client, "head 1. 204");
+	gate_world_free(w);
 }
 
 static void too_many_refused_promises_turn_push_off(void **state)
@@ -518,7 +527,7 @@ static void without_multiplexing_each_connection_has_one_request(void **state)
 	gate_passes(s.w);
 	assert_int_equal(script_origins(&s.w->sites[0]), 3);
 	assert_false(script_saw(s.origin, "head 3."));
-	answer(&s); /* the fourth request takes its place */
+	script_say(s.origin, "head 1. 204");
 	SCRIPT_SEES(s.origin, "head 3. GET http example.com /3|");
 	script_say(s.origin, "head 3. 204");
 	SCRIPT_SEES(s.client, "head 7. 204");
