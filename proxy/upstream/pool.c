@@ -118,8 +118,7 @@ static void grow(struct pool *p)
 		return;
 	while (p->count < most && p->queued > p->connecting * p->streams_assumed)
 		origin_conn_open(p);
-	if (p->count < most && p->connecting == 0 &&
-	    room_of(p, p->room_wanted) < p->room_wanted)
+	if (p->count < most && p->connecting == 0 && room_of(p, p->room_wanted) < p->room_wanted)
 		origin_conn_open(p);
 	while (p->count < most && p->connecting == 0 && p->was_used &&
 	       p->count <= p->origin->spare_connections)

@@ -336,7 +336,8 @@ static void alpn_chooses_also_with_an_origin(void **state)
 static void an_origin_that_agrees_on_neither_is_not_spoken_with(void **state)
 {
 	(void)state;
-	assert_int_equal(status_from_origin("script/2", true), 503);
+	assert_int_equal(status_from_origin("script/2", true), 503); /* its alert */
+	assert_int_equal(status_from_origin(NULL, true), 503);       /* our refusal */
 }
 
 int main(void)
