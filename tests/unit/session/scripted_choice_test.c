@@ -144,6 +144,30 @@ static void the_first_bytes_choose_also_one_at_a_time(void **state)
 	gate_world_free(w);
 }
 
+/* Knows its own only when all bytes are there that it may look at. */
+static enum session_match match_late(const uint8_t *bytes, size_t n)
+{
+	(void)bytes;
+	return n < SESSION_MATCH_BYTES ? SESSION_MATCH_MORE : SESSION_MATCH_YES;
+}
+
+static void whole_frames_among_the_first_bytes_are_not_lost(void **state)
+{
+	(void)state;
+	struct session_protocol late = session_scripted;
+	late.match = match_late;
+	const struct session_protocol *const protocols[] = {&late, NULL};
+	struct gate_world *w = gate_world_with(protocols, NULL, NULL, NULL, NULL);
+	script_site(&w->sites[0]);
+	struct script_peer *client = script_client_mute(w, NULL, NULL);
+	script_put(client, "script/1\nready 9 9 1\nhe", 23); /* "ready" is an event */
+	gate_passes(w);
+	script_say(client, "ad 1. GET http example.com /page");
+	script_say(script_origin(&w->sites[0], 0), READY);
+	SCRIPT_SEES(script_origin(&w->sites[0], 0), "head 1. GET http example.com /page");
+	gate_world_free(w);
+}
+
 static void http2_is_chosen_by_its_first_bytes_one_at_a_time(void **state)
 {
 	(void)state;
@@ -348,6 +372,7 @@ int main(void)
 	    cmocka_unit_test(an_http2_client_is_served_by_a_scripted_origin),
 	    cmocka_unit_test(a_scripted_origins_push_reaches_an_http2_client),
 	    cmocka_unit_test(the_first_bytes_choose_also_one_at_a_time),
+	    cmocka_unit_test(whole_frames_among_the_first_bytes_are_not_lost),
 	    cmocka_unit_test(http2_is_chosen_by_its_first_bytes_one_at_a_time),
 	    cmocka_unit_test(first_bytes_of_neither_are_answered_505_with_the_names_of_both),
 	    cmocka_unit_test(first_bytes_that_stay_away_are_late),
