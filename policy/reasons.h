@@ -92,7 +92,7 @@ struct policy_reason {
 	    "Offer the resource earlier, or raise hint-wait.")                                       \
 	X(HINT_CLIENT, "hint-client", "The request is not a navigation over HTTP/2: browsers ignore hints for it.",   \
 	    "None needed; to hint all the same, set hint-clients = all in the rule.")                                         \
-	X(HINT_VERSION, "hint-version", "An HTTP/1.0 client gets no interim response (RFC 9110 15.2).", \
+	X(HINT_VERSION, "hint-version", "The client's version of HTTP has no interim responses (RFC 9110 15.2).", \
 	    "None needed: the protocol forbids it.")                                                      \
 	X(LINK_NOPUSH, "link-nopush", "The link has the parameter nopush.", "None needed: the origin asks for this.") \
 	X(LINK_ANCHOR, "link-anchor", "The link has an anchor, so it belongs to another resource.",        \

@@ -255,7 +255,7 @@ static bool identify_protocol(struct client_conn *c, const uint8_t *bytes, size_
 {
 	bool more;
 	if (c->listener->tls) {
-		refuse_protocol(c, "did not agree on HTTP/2 by ALPN, answered 505");
+		refuse_protocol(c, "agreed on no protocol by ALPN, answered 505");
 		return false;
 	}
 	while (n > 0 && c->first_count < SESSION_MATCH_BYTES) {
@@ -267,17 +267,22 @@ static bool identify_protocol(struct client_conn *c, const uint8_t *bytes, size_
 	if (plan)
 		begin_session(c, plan);
 	else if (!more)
-		refuse_protocol(c, "spoke something other than HTTP/2, answered 505");
+		refuse_protocol(c, "its first bytes begin no protocol spoken here, answered 505");
 	return plan != NULL;
 }
 
-static const char http11_answer[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n"
-				    "content-type: text/plain\r\n"
-				    "content-length: 29\r\n"
-				    "connection: close\r\n\r\n"
-				    "This endpoint speaks HTTP/2.\n";
-
 /* ---- input ---- */
+
+static void receive(struct client_conn *c, struct chunk *chunk, size_t offset, size_t length)
+{
+	usec now = c->clients->env->relay->now;
+	while (length > 0 && c->net) {
+		size_t n = session_receive(c->session, chunk, offset, length, now);
+		offset += n;
+		length -= n;
+		client_conn_handle_events(c);
+	}
+}
 
 /* The bytes that identified the protocol arrived in earlier reads, and their chunks are released:
  * gives the session a copy. Returns false, with the connection aborted, when no chunk is free. */
@@ -291,7 +296,7 @@ static bool replay_first_bytes(struct client_conn *c, size_t n)
 		return false;
 	}
 	memcpy(copy->data, c->first_bytes, n);
-	session_receive(c->session, copy, 0, n, env->relay->now);
+	receive(c, copy, 0, n);
 	chunk_release(copy);
 	return true;
 }
@@ -300,7 +305,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 {
 	struct client_conn *c = owner;
 	struct worker_env *env = c->clients->env;
-	usec now = worker_now(env);
+	worker_now(env);
 	if (!c->session) {
 		size_t had = c->first_count;
 		if (c->is_closing || !identify_protocol(c, chunk->data + offset, length))
@@ -308,12 +313,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		if (had > 0 && !replay_first_bytes(c, had))
 			return;
 	}
-	while (length > 0 && c->net) {
-		size_t n = session_receive(c->session, chunk, offset, length, now);
-		offset += n;
-		length -= n;
-		client_conn_handle_events(c);
-	}
+	receive(c, chunk, offset, length);
 	if (c->net) {
 		net_conn_dirty(c->net);
 		client_conn_arm_sooner(c);
@@ -329,7 +329,9 @@ static void conn_fill(void *owner, struct net_out *out)
 	worker_now(c->clients->env);
 	if (!c->session) {
 		if (c->is_closing) {
-			net_out_copy(out, http11_answer, sizeof(http11_answer) - 1);
+			char text[SESSION_REFUSAL_BYTES];
+			net_out_copy(
+			    out, text, session_refusal(c->listener->plans, text, sizeof(text)));
 			close_conn(c);
 		}
 		return;

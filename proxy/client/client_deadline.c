@@ -79,7 +79,7 @@ static void start_is_late(struct client_conn *c)
 {
 	if (c->is_open) {
 		WORKER_COUNT(c->clients->env, preface_late, 1);
-		client_log_fault(c, "no HTTP/2 preface in time", NULL);
+		client_log_fault(c, "began no protocol in time", NULL);
 	} else {
 		WORKER_COUNT(c->clients->env, tls_late, 1);
 		client_log_fault(c, "no TLS handshake in time", NULL);

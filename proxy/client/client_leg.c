@@ -28,6 +28,9 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 {
 	struct client_conn *c = conn_of(leg);
 	struct exchange *x = leg->exchange;
+	if (http_head_is_interim(head) && head->status != 100 &&
+	    !session_can(c->session, SESSION_INTERIM))
+		return false;
 	bool must_wait = x->pushed.state == PUSH_PROMISED &&
 			 (session_push_room(c->session) == 0 || !list_is_empty(&c->waiting));
 	/* An interim response opens the pushed stream just as a final one does. */
@@ -147,7 +150,7 @@ const struct client_facts *client_facts(const struct exchange *x, struct client_
 	    .address = c->address,
 	    .covers = listener_covers,
 	    .listener = c->listener,
-	    .push_enabled = peer.takes_pushes,
+	    .push_enabled = peer.takes_pushes && session_can(c->session, SESSION_SENDS_PUSHES),
 	    .accepts_streams = peer.takes_streams,
 	    .is_going_away = peer.is_going_away,
 	    .takes_interim = session_can(c->session, SESSION_INTERIM),

@@ -173,8 +173,9 @@ static bool open_clients(struct gateway *g, char *error, size_t error_size)
 struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t error_size)
 {
 	struct gateway *g = memory_new(struct gateway);
-	ensure(!session_fault_name(OBSERVE_FAULTS) && RELAY_CAUSE_COUNT <= OBSERVE_CAUSES);
 	open_env(g, env);
+	ensure(session_fault_count(g->env.protocols) <= OBSERVE_FAULTS &&
+	       RELAY_CAUSE_COUNT <= OBSERVE_CAUSES);
 	g->offers = (struct offer_env){.conf = env->conf, .pseudonym = make_pseudonym(g)};
 	open_relay(g, g->offers.pseudonym);
 	feedback_init(g);

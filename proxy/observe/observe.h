@@ -26,12 +26,12 @@
 	X(accept_paused, "times that accepting paused because descriptors or memory ran out") \
 	X(tls_failed, "downstream TLS handshakes failed") \
 	X(tls_late, "downstream TLS handshakes ended by tls-timeout") \
-	X(preface_late, "client connections without an HTTP/2 preface within preface-timeout") \
+	X(preface_late, "client connections that began no protocol within preface-timeout") \
 	X(idle_closed, "client connections closed by idle-timeout") \
 	X(write_late_down, "client connections ended by write-timeout: the client read too slowly") \
 	X(write_late_up, "connections to origins ended by write-timeout") \
 	X(connect_late, "connections to origins ended by connect-timeout or settings-timeout") \
-	X(not_http2, "plain connections that did not begin with the HTTP/2 preface") \
+	X(not_http2, "client connections that began no protocol spoken here, answered 505") \
 	X(requests, "requests received") \
 	X(requests_open, "exchanges open now") \
 	X(responses_1xx, "interim responses sent") \

@@ -76,7 +76,9 @@ static const struct policy_reason *hint_refusal(
 {
 	if (!exchange_may_hint(x))
 		return &policy_reason_HINT_LATE;
-	if (offer->navigation != POLICY_NAVIGATION_YES || !client || !client->takes_interim)
+	if (client && !client->takes_interim)
+		return &policy_reason_HINT_VERSION;
+	if (offer->navigation != POLICY_NAVIGATION_YES || !client)
 		return &policy_reason_HINT_CLIENT;
 	return NULL;
 }

@@ -13,6 +13,7 @@ struct h2_session {
 	struct session session;
 	struct h2_conn *conn;
 	const struct session_env *env;
+	size_t first_fault;
 };
 
 static struct h2_session *of(struct session *s)
@@ -38,13 +39,13 @@ static struct session_stream *owner_stream(struct h2_stream *stream)
 
 /* ---- faults ---- */
 
-static struct session_fault fault_from(const struct h2_fault *fault)
+static struct session_fault fault_from(const struct h2_session *s, const struct h2_fault *fault)
 {
 	return (struct session_fault){
 	    .name = fault->name,
 	    .text = fault->text,
 	    .code = fault->code,
-	    .index = h2_fault_index(fault),
+	    .index = s->first_fault + h2_fault_index(fault),
 	    .is_flood = fault->scope == H2_SCOPE_CONNECTION && fault->code == H2_ENHANCE_YOUR_CALM,
 	};
 }
@@ -52,13 +53,8 @@ static struct session_fault fault_from(const struct h2_fault *fault)
 static void on_fault(void *context, const struct h2_fault *fault)
 {
 	const struct h2_session *s = context;
-	const struct session_fault told = fault_from(fault);
+	const struct session_fault told = fault_from(s, fault);
 	s->env->fault(s->env->context, &told);
-}
-
-const char *session_fault_name(size_t index)
-{
-	return h2_fault_name(index);
 }
 
 const char *session_code_name(uint32_t code)
@@ -94,7 +90,8 @@ static const uint8_t kinds[] = {
 };
 
 /* The members that only some events have, all but a DATA event's. */
-static void fill_event(struct session_event *event, const struct h2_event *e)
+static void fill_event(
+    const struct h2_session *s, struct session_event *event, const struct h2_event *e)
 {
 	event->promised = owner_stream(e->promised);
 	event->head = e->head;
@@ -104,7 +101,7 @@ static void fill_event(struct session_event *event, const struct h2_event *e)
 	event->unprocessed = e->unprocessed;
 	event->fault = NULL;
 	if (e->fault) {
-		event->fault_copy = fault_from(e->fault);
+		event->fault_copy = fault_from(s, e->fault);
 		event->fault = &event->fault_copy;
 	}
 }
@@ -121,7 +118,7 @@ static bool next_event(struct session *s, struct session_event *event)
 	if (e->kind == H2_EVENT_DATA)
 		event->piece = e->piece;
 	else if (e->kind != H2_EVENT_CLOSED)
-		fill_event(event, e);
+		fill_event(of(s), event, e);
 	return true;
 }
 
@@ -407,12 +404,14 @@ static struct session_config *for_origin(const struct conf_origin *conf, bool pu
 	return config;
 }
 
-static struct session *begin(const struct session_config *config, const struct session_env *env,
+static struct session *begin(const struct session_plan *plan, const struct session_env *env,
     const struct session_conn *conn, usec now)
 {
+	const struct session_config *config = plan->config;
 	struct h2_session *s = memory_new(struct h2_session);
 	s->session.ops = &h2_ops;
 	s->env = env;
+	s->first_fault = plan->first_fault;
 	const struct h2_env engine = {
 	    .heads = env->heads,
 	    .budget = conn->budget,
@@ -437,6 +436,8 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 
 const struct session_protocol session_h2 = {
     .alpn = "h2",
+    .name = "HTTP/2",
+    .fault_name = h2_fault_name,
     .match = match,
     .for_clients = for_clients,
     .for_origin = for_origin,

@@ -2,11 +2,41 @@
 /* The list of protocols, and the choice of one for a connection, by its first bytes or by ALPN. */
 #include "proxy/session/session.h"
 
+#include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 
 #include <stdio.h>
 
 const struct session_protocol *const session_protocols[] = {&session_h2, NULL};
+
+/* ---- faults ---- */
+
+static size_t rows_of(const struct session_protocol *protocol)
+{
+	size_t rows = 0;
+	while (protocol->fault_name(rows))
+		rows++;
+	return rows;
+}
+
+size_t session_fault_count(const struct session_protocol *const *protocols)
+{
+	size_t count = 0;
+	for (size_t i = 0; protocols[i]; i++)
+		count += rows_of(protocols[i]);
+	return count;
+}
+
+const char *session_fault_name(size_t index)
+{
+	for (size_t i = 0; session_protocols[i]; i++) {
+		size_t rows = rows_of(session_protocols[i]);
+		if (index < rows)
+			return session_protocols[i]->fault_name(index);
+		index -= rows;
+	}
+	return NULL;
+}
 
 /* ---- plans ---- */
 
@@ -16,8 +46,12 @@ static struct session_plan *new_plans(const struct session_protocol *const *prot
 	while (protocols[count])
 		count++;
 	struct session_plan *plans = memory_zalloc((count + 1) * sizeof(*plans));
-	for (size_t i = 0; i < count; i++)
+	size_t faults = 0;
+	for (size_t i = 0; i < count; i++) {
 		plans[i].protocol = protocols[i];
+		plans[i].first_fault = faults;
+		faults += rows_of(protocols[i]);
+	}
 	return plans;
 }
 
@@ -81,4 +115,25 @@ void session_alpn_list(const struct session_protocol *const *protocols, char *te
 	for (size_t i = 0; protocols[i] && used < size; i++)
 		used += (size_t)snprintf(
 		    text + used, size - used, "%s%s", i > 0 ? "," : "", protocols[i]->alpn);
+}
+
+/* ---- none ---- */
+
+size_t session_refusal(const struct session_plan *plans, char *text, size_t size)
+{
+	char names[SESSION_REFUSAL_BYTES / 4];
+	size_t used = 0;
+	names[0] = '\0';
+	for (const struct session_plan *p = plans; p->protocol && used < sizeof(names); p++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+		    p > plans ? ", " : "", p->protocol->name);
+	int n = snprintf(text, size,
+	    "HTTP/1.1 505 HTTP Version Not Supported\r\n"
+	    "content-type: text/plain\r\n"
+	    "content-length: %zu\r\n"
+	    "connection: close\r\n\r\n"
+	    "This endpoint speaks %s.\n",
+	    strlen("This endpoint speaks .\n") + strlen(names), names);
+	ensure(n > 0 && (size_t)n < size);
+	return (size_t)n;
 }

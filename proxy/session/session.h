@@ -46,10 +46,11 @@ struct session_fault {
 	const char *name; /* a reason code for logs and counters: "promise-on-stream-zero" */
 	const char *text; /* a sentence */
 	uint32_t code;    /* of the RST_STREAM or GOAWAY that answers it */
-	size_t index;     /* of its row, from 0, for counters */
+	size_t index;     /* for counters: the plan's first_fault and the protocol's own row */
 	bool is_flood;    /* the peer exceeded a rate limit, which ends the connection */
 };
-const char *session_fault_name(size_t index); /* NULL behind the last row */
+/* The name behind an index when the program's protocols are spoken; NULL behind the last one. */
+const char *session_fault_name(size_t index);
 
 /* ---- events ---- */
 
@@ -96,8 +97,8 @@ enum session_capability {
 	SESSION_MULTIPLEXES = 1,  /* several requests at a time */
 	SESSION_SENDS_PUSHES = 2, /* PUSH_PROMISE to a client */
 	SESSION_TAKES_PUSHES = 4, /* PUSH_PROMISE from an origin */
-	SESSION_TRAILERS = 8,
-	SESSION_INTERIM = 16, /* 1xx responses beside 100 */
+	SESSION_TRAILERS = 8,     /* else what stands in them is lost, and the body ends */
+	SESSION_INTERIM = 16,     /* 1xx responses beside 100 */
 };
 
 /* What the peer allows at the moment. */
@@ -139,7 +140,7 @@ struct session_ops {
 	    struct session *s, struct session_stream *stream, struct http_priority priority);
 	struct http_priority (*priority)(
 	    const struct session *s, const struct session_stream *stream);
-	/* both */
+	/* both; head NULL: the end alone, since the session does not have SESSION_TRAILERS */
 	void (*trailers)(
 	    struct session *s, struct session_stream *stream, const struct http_head *head);
 	void (*reset)(struct session *s, struct session_stream *stream, uint32_t code);
@@ -200,16 +201,21 @@ enum session_match {
  * protocol defines its own struct; free() frees it. */
 struct session_config;
 
+struct session_plan;
+
 struct session_protocol {
 	const char *alpn; /* "h2" */
+	const char *name; /* "HTTP/2", for people */
+	/* What faults its sessions find, by row; NULL behind the last row. */
+	const char *(*fault_name)(size_t row);
 	/* Whether these first bytes of a cleartext connection belong to this protocol. */
 	enum session_match (*match)(const uint8_t *bytes, size_t n);
 	/* We are the server of clients. */
 	struct session_config *(*for_clients)(const struct conf_listen *conf);
 	/* We are the client of an origin; push: its pushes are wanted. */
 	struct session_config *(*for_origin)(const struct conf_origin *conf, bool push);
-	/* Borrows config and env. */
-	struct session *(*begin)(const struct session_config *config, const struct session_env *env,
+	/* Borrows plan and env. */
+	struct session *(*begin)(const struct session_plan *plan, const struct session_env *env,
 	    const struct session_conn *conn, usec now);
 };
 
@@ -217,6 +223,7 @@ struct session_protocol {
 struct session_plan {
 	const struct session_protocol *protocol; /* NULL: behind the last */
 	struct session_config *config;           /* owned */
+	size_t first_fault; /* the index of its row 0: the rows of the plans before it come first */
 };
 
 /* HTTP/2 (RFC 9113). */
@@ -226,6 +233,8 @@ extern const struct session_protocol *const session_protocols[];
 
 /* Every protocol can be identified by this many first bytes. */
 #define SESSION_MATCH_BYTES 24u
+/* Enough for session_refusal. */
+#define SESSION_REFUSAL_BYTES 256u
 /* One plan for each protocol, in their order. */
 struct session_plan *session_plans_for_clients(
     const struct session_protocol *const *protocols, const struct conf_listen *conf);
@@ -237,216 +246,14 @@ const struct session_plan *session_match(
     const struct session_plan *plans, const uint8_t *bytes, size_t n, bool *more);
 /* The plan whose protocol was agreed on by ALPN; NULL: none of ours. */
 const struct session_plan *session_by_alpn(const struct session_plan *plans, struct slice alpn);
+/* How many faults these protocols know together. */
+size_t session_fault_count(const struct session_protocol *const *protocols);
+/* Writes the answer for a peer that speaks none of these protocols: a 505 response that it
+ * understands if it speaks HTTP/1. Returns the length. */
+size_t session_refusal(const struct session_plan *plans, char *text, size_t size);
 /* The protocols' ALPN names, comma-separated, for net_tls_server_options. */
 void session_alpn_list(const struct session_protocol *const *protocols, char *text, size_t size);
 
-/* ---- calls, see struct session_ops ---- */
-
-static inline struct session *session_begin(const struct session_plan *plan,
-    const struct session_env *env, const struct session_conn *conn, usec now)
-{
-	return plan->protocol->begin(plan->config, env, conn, now);
-}
-
-static inline void session_free(struct session *s) /* NULL is fine */
-{
-	if (s)
-		s->ops->free(s);
-}
-
-static inline bool session_can(const struct session *s, enum session_capability what)
-{
-	return (s->ops->capabilities & what) != 0;
-}
-
-/* Returns how many bytes were consumed: all, or up to the first that caused an event. */
-static inline size_t session_receive(
-    struct session *s, struct chunk *chunk, size_t offset, size_t length, usec now)
-{
-	return s->ops->receive(s, chunk, offset, length, now);
-}
-
-static inline bool session_next_event(struct session *s, struct session_event *event)
-{
-	return s->ops->next_event(s, event);
-}
-
-/* Fills the send with pending frames, as far as it has room. Returns whether it added any. */
-static inline bool session_fill(struct session *s, struct net_out *out)
-{
-	return s->ops->fill(s, out);
-}
-
-static inline bool session_wants_write(const struct session *s)
-{
-	return s->ops->wants_write(s);
-}
-
-/* The owner has `bytes` of body to send on the stream; end: nothing follows them. Replaces the
- * previous offer. */
-static inline void session_offer(
-    struct session *s, struct session_stream *stream, size_t bytes, bool end)
-{
-	s->ops->offer(s, stream, bytes, end);
-}
-
-static inline uint32_t session_request_room(const struct session *s)
-{
-	return s->ops->request_room(s);
-}
-
-static inline bool session_request_fits(const struct session *s, const struct http_head *head)
-{
-	return s->ops->request_fits(s, head);
-}
-
-/* NULL: there is no room, or a budget refuses. */
-static inline struct session_stream *session_request(
-    struct session *s, const struct http_head *head, bool end, void *user)
-{
-	return s->ops->request(s, head, end, user);
-}
-
-/* Tells the origin that pushes are no longer wanted. */
-static inline void session_refuse_pushes(struct session *s, usec now)
-{
-	s->ops->refuse_pushes(s, now);
-}
-
-static inline void session_widen(struct session *s, struct session_stream *stream, uint32_t window)
-{
-	s->ops->widen(s, stream, window);
-}
-
-/* Sends a PING; SESSION_EVENT_PONG follows. False: another one has not been answered yet. */
-static inline bool session_ping(struct session *s, usec now)
-{
-	return s->ops->ping(s, now);
-}
-
-/* An interim or final response head. False: nothing was sent. */
-static inline bool session_respond(
-    struct session *s, struct session_stream *stream, const struct http_head *head, bool end)
-{
-	return s->ops->respond(s, stream, head, end);
-}
-
-/* NULL: not possible now. */
-static inline struct session_stream *session_promise(
-    struct session *s, struct session_stream *parent, const struct http_head *request, void *user)
-{
-	return s->ops->promise(s, parent, request, user);
-}
-
-/* How many pushed responses may begin now. */
-static inline uint32_t session_push_room(const struct session *s)
-{
-	return s->ops->push_room(s);
-}
-
-static inline void session_set_priority(
-    struct session *s, struct session_stream *stream, struct http_priority priority)
-{
-	s->ops->set_priority(s, stream, priority);
-}
-
-static inline struct http_priority session_priority(
-    const struct session *s, const struct session_stream *stream)
-{
-	return s->ops->priority(s, stream);
-}
-
-/* After the whole body has left; ends our side of the stream. */
-static inline void session_trailers(
-    struct session *s, struct session_stream *stream, const struct http_head *head)
-{
-	s->ops->trailers(s, stream, head);
-}
-
-/* The handle is dead after it, and no event follows. */
-static inline void session_reset(struct session *s, struct session_stream *stream, uint32_t code)
-{
-	s->ops->reset(s, stream, code);
-}
-
-/* The owner has dealt with these bytes of DATA events. */
-static inline void session_credit(struct session *s, struct session_stream *stream, size_t bytes)
-{
-	s->ops->credit(s, stream, bytes);
-}
-
-static inline void session_set_user(struct session *s, struct session_stream *stream, void *user)
-{
-	s->ops->set_user(s, stream, user);
-}
-
-/* Graceful: no new streams; those that are open go on. Idempotent. */
-static inline void session_shutdown(struct session *s, usec now)
-{
-	s->ops->shutdown(s, now);
-}
-
-/* Ends the connection with this code; no event follows. The owner ends its exchanges itself. */
-static inline void session_terminate(struct session *s, uint32_t code, struct slice why)
-{
-	s->ops->terminate(s, code, why);
-}
-
-static inline usec session_deadline(const struct session *s) /* USEC_NEVER: none */
-{
-	return s->ops->deadline(s);
-}
-
-static inline void session_tick(struct session *s, usec now)
-{
-	s->ops->tick(s, now);
-}
-
-static inline struct session_peer session_peer(const struct session *s)
-{
-	return s->ops->peer(s);
-}
-
-/* Body bytes that flow control allows to send on the stream now. */
-static inline uint32_t session_stream_window(
-    const struct session *s, const struct session_stream *stream)
-{
-	return s->ops->stream_window(s, stream);
-}
-
-static inline bool session_stream_is_shut(
-    const struct session *s, const struct session_stream *stream)
-{
-	return s->ops->stream_is_shut(s, stream);
-}
-
-/* No stream is left and none will come: the transport may be closed after the output has left. */
-static inline bool session_is_done(const struct session *s)
-{
-	return s->ops->is_done(s);
-}
-
-static inline bool session_has_failed(const struct session *s)
-{
-	return s->ops->has_failed(s);
-}
-
-/* From now on `traced` is for env->trace, see struct session_conn; NULL: it is not called. */
-static inline void session_trace(struct session *s, void *traced)
-{
-	s->ops->trace(s, traced);
-}
-
-/* One line for the connection and each stream. Returns the length. */
-static inline size_t session_describe(const struct session *s, char *buffer, size_t size)
-{
-	return s->ops->describe(s, buffer, size);
-}
-
-/* Ensures every invariant of the session, for tests and fuzzing. */
-static inline void session_check(const struct session *s)
-{
-	s->ops->check(s);
-}
+#include "proxy/session/session_calls.h"
 
 #endif

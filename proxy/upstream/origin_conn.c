@@ -179,8 +179,8 @@ static void conn_opened(void *owner)
 	worker_now(c->upstream->env);
 	const struct session_plan *plan = plan_of(c);
 	if (!plan) {
-		origin_log_fault(c, "does not speak h2 over TLS (no ALPN agreement)", NULL);
-		origin_conn_lost(c, &relay_cause_UP_TLS, 0, "the origin does not speak h2");
+		origin_log_fault(c, "agreed on no protocol by ALPN", NULL);
+		origin_conn_lost(c, &relay_cause_UP_TLS, 0, "no protocol agreed on by ALPN");
 		return;
 	}
 	begin_session(c, plan);

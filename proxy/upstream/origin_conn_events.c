@@ -46,7 +46,7 @@ static void failed_event(struct origin_conn *c, const struct session_event *e)
 static void settings_event(struct origin_conn *c)
 {
 	if (!c->is_ready && !c->is_closing)
-		pool_conn_ready(c->pool);
+		pool_conn_ready(c->pool, session_can(c->session, SESSION_MULTIPLEXES));
 	c->is_ready = true;
 	pool_serve(c->pool);
 }

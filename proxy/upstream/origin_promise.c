@@ -5,6 +5,8 @@
  */
 #include "proxy/upstream/private.h"
 
+#include "proxy/base/ensure.h"
+
 /* A route whose promises exceeded reset-rate uses connections without push for this long. */
 #define PUSH_OFF_USEC (60 * USEC_PER_SEC)
 
@@ -67,6 +69,7 @@ static void count_malformed(struct origin_conn *c, const struct session_event *e
 void origin_promise(struct origin_conn *c, struct session_event *e)
 {
 	struct leg *parent_leg = e->user;
+	ensure(session_can(c->session, SESSION_TAKES_PUSHES));
 	if (!e->promised) {
 		count_malformed(c, e);
 		http_head_free(e->head);

@@ -11,6 +11,18 @@
 
 #include "proxy/base/ensure.h"
 
+/* Of connections that multiplex. */
+#define STREAMS_ASSUMED 100u
+#define REQUEST_ROOM_WANTED 16u
+
+/* A connection without multiplexing carries one request; to have spare ones would be to open one
+ * for each request in advance. */
+static void expect_streams(struct pool *p, bool multiplexes)
+{
+	p->streams_assumed = multiplexes ? STREAMS_ASSUMED : 1;
+	p->room_wanted = multiplexes ? REQUEST_ROOM_WANTED : 0;
+}
+
 void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
     struct net_tls *tls, bool push)
 {
@@ -18,6 +30,7 @@ void pool_init(struct pool *p, struct upstream *upstream, const struct conf_orig
 	p->plans = session_plans_for_origin(upstream->env->protocols, origin, push);
 	list_init(&p->conns);
 	list_init(&p->queue);
+	expect_streams(p, true);
 }
 
 void pool_fini(struct pool *p)
@@ -48,9 +61,10 @@ void pool_conn_opened(struct pool *p, struct origin_conn *c)
 	p->was_used = true;
 }
 
-void pool_conn_ready(struct pool *p)
+void pool_conn_ready(struct pool *p, bool multiplexes)
 {
 	ensure(p->connecting > 0);
+	expect_streams(p, multiplexes);
 	p->connecting--;
 	p->failures = 0;
 }
@@ -94,10 +108,6 @@ static uint32_t request_room_of(struct pool *p, uint32_t enough)
 	return room;
 }
 
-/* Concurrent streams assumed for a connection whose SETTINGS have not arrived. */
-#define STREAMS_ASSUMED 100u
-/* When fewer requests than this can start at once, another connection is opened ahead of need. */
-#define REQUEST_ROOM_WANTED 16u
 /* After a failed connect no further connection is opened for this long if others work. */
 #define GROW_PAUSE_USEC USEC_PER_SEC
 
@@ -106,10 +116,10 @@ static void grow(struct pool *p)
 	uint32_t most = p->origin->max_connections;
 	if (p->count > 0 && p->upstream->env->relay->now < p->grow_after)
 		return;
-	while (p->count < most && p->queued > p->connecting * STREAMS_ASSUMED)
+	while (p->count < most && p->queued > p->connecting * p->streams_assumed)
 		origin_conn_open(p);
 	if (p->count < most && p->connecting == 0 &&
-	    request_room_of(p, REQUEST_ROOM_WANTED) < REQUEST_ROOM_WANTED)
+	    request_room_of(p, p->room_wanted) < p->room_wanted)
 		origin_conn_open(p);
 	while (p->count < most && p->connecting == 0 && p->was_used &&
 	       p->count <= p->origin->spare_connections)
@@ -157,7 +167,7 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 		const struct relay_cause *refusal = origin_conn_send(c, x);
 		if (refusal)
 			exchange_on_up_failed(x, refusal, 0, NULL);
-		else if (session_request_room(c->session) < REQUEST_ROOM_WANTED)
+		else if (session_request_room(c->session) < p->room_wanted)
 			grow(p);
 		return;
 	}

@@ -29,6 +29,11 @@ struct pool {
 	uint32_t failures; /* failed connects in a row, over all addresses of the origin */
 	usec grow_after;   /* after a failed connect: no further one before this time */
 	bool was_used;     /* a request has been dispatched here */
+	/* Concurrent requests assumed for a connection that is not ready yet. */
+	uint32_t streams_assumed;
+	/* When fewer requests than this can start at once, another connection is opened ahead of
+	 * need. */
+	uint32_t room_wanted;
 };
 
 void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
@@ -42,7 +47,7 @@ void pool_serve(struct pool *p); /* sends queued requests while a connection has
 /* A connection is being opened; has received the origin's SETTINGS; was retired (was_ready: after
  * its SETTINGS). */
 void pool_conn_opened(struct pool *p, struct origin_conn *c);
-void pool_conn_ready(struct pool *p);
+void pool_conn_ready(struct pool *p, bool multiplexes);
 void pool_conn_retired(struct pool *p, bool was_ready);
 /* Whether one of the connections may be retired and replaced by a new one. */
 bool pool_may_replace(const struct pool *p);

@@ -543,6 +543,10 @@ static void site_accepted(void *context, int fd, const struct net_address *from)
 {
 	struct gate_site *site = context;
 	(void)from;
+	if (site->adopt) {
+		site->adopt(site, fd);
+		return;
+	}
 	ensure(site->peer_count < GATE_PEERS);
 	struct gate_peer *p = peer_new(site->world, site, &site->options);
 	site->peers[site->peer_count++] = p;
@@ -602,6 +606,12 @@ static struct conf *configure(struct gate_world *w, const char *server, const ch
 struct gate_world *gate_world_new(
     const char *server, const char *listen_lines, const char *origin, const char *more)
 {
+	return gate_world_with(NULL, server, listen_lines, origin, more);
+}
+
+struct gate_world *gate_world_with(const struct session_protocol *const *protocols,
+    const char *server, const char *listen_lines, const char *origin, const char *more)
+{
 	static const uint8_t key[48] = {1, 2, 3};
 	char error[256];
 	struct gate_world *w = memory_new(struct gate_world);
@@ -623,6 +633,7 @@ struct gate_world *gate_world_new(
 	    .observe = &w->observe,
 	    .ticket_key = key,
 	    .seed = 42,
+	    .protocols = protocols,
 	};
 	w->gateway = gateway_new(&env, error, sizeof(error));
 	if (!w->gateway)
@@ -656,6 +667,8 @@ void gate_world_free(struct gate_world *w)
 {
 	if (w->gateway)
 		gate_world_free_gateway(w);
+	if (w->free_book)
+		w->free_book(w);
 	for (size_t i = 0; i < w->client_count; i++)
 		peer_free(w->clients[i]);
 	for (size_t i = 0; i < GATE_SITES; i++) {

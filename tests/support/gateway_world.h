@@ -85,6 +85,8 @@ struct gate_site {
 	size_t peer_count;
 	/* Called for each request's head; NULL: the test answers each request itself. */
 	void (*serve)(struct gate_stream *s);
+	/* Takes a connection that does not speak HTTP/2; NULL: all do. */
+	void (*adopt)(struct gate_site *site, int fd);
 };
 
 struct gate_world {
@@ -102,6 +104,9 @@ struct gate_world {
 	struct gate_peer *clients[GATE_PEERS];
 	size_t client_count;
 	unsigned drained;
+	/* Peers of another protocol (script_peer.h), freed with the world; NULL: there are none. */
+	void *book;
+	void (*free_book)(struct gate_world *w);
 };
 
 /*
@@ -111,6 +116,9 @@ struct gate_world {
  * both origins.
  */
 struct gate_world *gate_world_new(
+    const char *server, const char *listen, const char *origin, const char *more);
+/* The same with a gateway that speaks these protocols; NULL: those of the program. */
+struct gate_world *gate_world_with(const struct session_protocol *const *protocols,
     const char *server, const char *listen, const char *origin, const char *more);
 void gate_world_free(struct gate_world *w); /* frees the gateway first, if it still exists */
 void gate_world_free_gateway(struct gate_world *w);

@@ -184,7 +184,7 @@ scenario('a TLS handshake that comes byte by byte', { ...BEGINNING, tls: true, l
 // covers: R65
 scenario('a preface that comes byte by byte', { ...BEGINNING, listen: { 'preface-timeout': '200ms' } }, async (s) => {
 	await trickle(s, PREFACE);
-	await s.gate.error(/client 127\.0\.0\.1: no HTTP\/2 preface in time/);
+	await s.gate.error(/client 127\.0\.0\.1: began no protocol in time/);
 	counted(s, 'preface_late');
 });
 
