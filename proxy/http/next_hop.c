@@ -57,17 +57,6 @@ static bool is_nominated(const struct nominated *n, const struct http_field *fie
 	return false;
 }
 
-static void drop_nominated(const struct http_head *from, struct http_head *head)
-{
-	struct nominated nominated;
-	uint32_t kept = 0;
-	collect_nominated(from, &nominated);
-	for (uint32_t i = 0; i < head->count; i++)
-		if (!is_nominated(&nominated, &head->fields[i]))
-			head->fields[kept++] = head->fields[i];
-	head->count = kept;
-}
-
 /* ---- TE ---- */
 
 /* "trailers" says what every hop of ours can carry, so it survives (RFC 9110 10.1.4). */
@@ -101,40 +90,21 @@ static bool keep_te(const struct http_head *head, struct http_field *field, bool
 
 /* ---- heads ---- */
 
-/* True when a field that is not end-to-end stays all the same; TE's value may be cut down. */
-static bool stays(const struct http_head *from, struct http_field *field, bool *had_te)
+/* True when a field stays although it is not end-to-end; TE's value may be cut down. */
+static bool stays(const struct http_head *head, struct http_field *field, bool *had_te)
 {
 	switch ((enum hop_class)class_of[field->token]) {
 	case END_TO_END:
 		return true;
 	case TE:
-		return keep_te(from, field, had_te);
+		return keep_te(head, field, had_te);
 	case ONE_HOP_IN_REQUESTS:
-		return !is_request(from);
+		return !is_request(head);
 	case ONE_HOP:
 	case NOMINATES:
 		return false;
 	}
 	return false;
-}
-
-/* Fills the overlay with the fields of `from` that may go on. */
-static void keep_end_to_end(const struct http_head *from, struct http_head *to)
-{
-	bool had_te = false, nominates = false;
-	struct http_field *kept = to->fields;
-	for (const struct http_field *f = from->fields, *end = f + from->count; f < end; f++) {
-		*kept = *f;
-		if (class_of[f->token] == END_TO_END) {
-			kept++;
-			continue;
-		}
-		nominates = nominates || f->token == HTTP_TOKEN_CONNECTION;
-		kept += stays(from, kept, &had_te);
-	}
-	to->count = (uint32_t)(kept - to->fields);
-	if (nominates) /* never in HTTP/2 */
-		drop_nominated(from, to);
 }
 
 static bool is_end_to_end(const struct http_head *head)
@@ -145,18 +115,19 @@ static bool is_end_to_end(const struct http_head *head)
 	return true;
 }
 
-void http_head_strip_hop(struct http_head *head)
+static void strip(struct http_head *head, bool keeps_host)
 {
-	if (is_end_to_end(head)) /* the usual head */
-		return;
 	struct nominated nominated;
 	bool had_te = false;
 	uint32_t kept = 0;
+	if (is_end_to_end(head)) /* the usual head */
+		return;
 	collect_nominated(head, &nominated);
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct http_field *field = &head->fields[i];
-		bool is_host = field->token == HTTP_TOKEN_HOST;
-		if (is_nominated(&nominated, field) || (!is_host && !stays(head, field, &had_te)))
+		bool is_kept_host = field->token == HTTP_TOKEN_HOST && keeps_host;
+		if (is_nominated(&nominated, field) ||
+		    (!is_kept_host && !stays(head, field, &had_te)))
 			continue;
 		if (kept != i)
 			head->fields[kept] = *field;
@@ -165,10 +136,17 @@ void http_head_strip_hop(struct http_head *head)
 	head->count = kept;
 }
 
+void http_head_strip_hop(struct http_head *head)
+{
+	strip(head, true);
+}
+
 struct http_head *http_head_overlay(const struct http_head *head)
 {
 	struct http_head *overlay = http_head_new_like(head);
+	memcpy(overlay->fields, head->fields, head->count * sizeof(*overlay->fields));
+	overlay->count = head->count;
 	overlay->authority_from_host = false; /* Host is not among the fields any more */
-	keep_end_to_end(head, overlay);
+	strip(overlay, false);
 	return overlay;
 }

@@ -23,8 +23,18 @@ struct router_host {
 	size_t path_count;
 };
 
+/* Requests in a row mostly name the same authority: its host is parsed once. */
+struct last_host {
+	char authority[HOST_BYTES_MAX + 1];
+	size_t authority_len; /* 0: none yet */
+	char host[HOST_BYTES_MAX];
+	size_t host_len;
+	uint64_t hash; /* of the host */
+};
+
 struct router {
 	uint64_t seed;
+	struct last_host *last; /* owned; changes with each lookup */
 	struct map exact;
 	struct router_host
 	    *hosts; /* exact hosts, then wildcards, the longest first, then "any host" */
@@ -100,6 +110,7 @@ struct router *router_new(const struct conf *conf, uint64_t seed)
 {
 	struct router *r = memory_new(struct router);
 	r->seed = seed;
+	r->last = memory_new(struct last_host);
 	map_init(&r->exact);
 	for (size_t i = 0; i < conf->route_count; i++) {
 		const struct conf_route *route = &conf->routes[i];
@@ -129,6 +140,7 @@ void router_free(struct router *r)
 		free(r->hosts[i].paths);
 	free(r->hosts);
 	map_fini(&r->exact);
+	free(r->last);
 	free(r);
 }
 
@@ -149,22 +161,41 @@ static const struct conf_route *find_path(const struct router_host *h, struct sl
 	return NULL;
 }
 
+/* The host of an authority in lower case, with its hash. NULL: it is no host name. */
+static const struct last_host *host_of_authority(const struct router *r, struct slice authority)
+{
+	struct last_host *last = r->last;
+	struct http_authority parsed;
+	struct slice host;
+	if (last->authority_len > 0 &&
+	    slice_equal(authority, slice_of(last->authority, last->authority_len)))
+		return last;
+	last->authority_len = 0;
+	if (!http_authority_parse(authority, (struct slice){0}, &parsed) ||
+	    !fold(parsed.host, last->host, &host))
+		return NULL;
+	last->host_len = host.len;
+	last->hash = hash_bytes(r->seed, host.ptr, host.len);
+	if (authority.len <= sizeof(last->authority)) {
+		memcpy(last->authority, authority.ptr, authority.len);
+		last->authority_len = authority.len;
+	}
+	return last;
+}
+
 enum router_answer router_find(const struct router *r, struct slice authority, struct slice path,
     const struct conf_route **route)
 {
-	struct http_authority parsed;
-	char buffer[HOST_BYTES_MAX];
-	struct slice host;
 	bool host_known = false;
-
-	if (!http_authority_parse(authority, (struct slice){0}, &parsed) ||
-	    !fold(parsed.host, buffer, &host))
+	const struct last_host *asked = host_of_authority(r, authority);
+	if (!asked)
 		return ROUTER_NO_HOST;
+	const struct slice host = slice_of(asked->host, asked->host_len);
 	path = slice_sub(path, 0, slice_find(path, '?'));
 	if (slice_equal(path, SLICE("*")))
 		path = SLICE("/");
 
-	struct map_node *n = map_find(&r->exact, hash_bytes(r->seed, host.ptr, host.len));
+	struct map_node *n = map_find(&r->exact, asked->hash);
 	for (; n; n = map_next(n)) {
 		const struct router_host *h = container_of(n, struct router_host, node);
 		if (!http_host_matches(h->pattern, host))

@@ -90,8 +90,7 @@ static const uint8_t kinds[] = {
 };
 
 /* The members that only some events have, all but a DATA event's. */
-static void fill_event(
-    const struct h2_session *s, struct session_event *event, const struct h2_event *e)
+static void fill_event(struct session_event *event, const struct h2_event *e)
 {
 	event->promised = owner_stream(e->promised);
 	event->head = e->head;
@@ -100,10 +99,14 @@ static void fill_event(
 	event->oversize = e->oversize;
 	event->unprocessed = e->unprocessed;
 	event->fault = NULL;
-	if (e->fault) {
-		event->fault_copy = fault_from(s, e->fault);
-		event->fault = &event->fault_copy;
-	}
+}
+
+/* Kept out of the way of the events that have no fault. */
+static __attribute__((noinline)) void add_fault(
+    const struct h2_session *s, struct session_event *event, const struct h2_fault *fault)
+{
+	event->fault_copy = fault_from(s, fault);
+	event->fault = &event->fault_copy;
 }
 
 static bool next_event(struct session *s, struct session_event *event)
@@ -115,10 +118,13 @@ static bool next_event(struct session *s, struct session_event *event)
 	event->stream = owner_stream(e->stream);
 	event->user = e->user;
 	event->end = e->end;
-	if (e->kind == H2_EVENT_DATA)
+	if (e->kind == H2_EVENT_DATA) {
 		event->piece = e->piece;
-	else if (e->kind != H2_EVENT_CLOSED)
-		fill_event(of(s), event, e);
+	} else if (e->kind != H2_EVENT_CLOSED) {
+		fill_event(event, e);
+		if (e->fault)
+			add_fault(of(s), event, e->fault);
+	}
 	return true;
 }
 

@@ -210,6 +210,31 @@ static void many_hosts_are_all_found(void **state)
 	map_free(&m);
 }
 
+/* The router parses an authority once while lookups name the same: whatever came before, each gets its own answer. */
+static void the_authority_of_the_lookup_before_does_not_matter(void **state)
+{
+	(void)state;
+	struct case_map m = map_new("[route a]\nhost = a.example\norigin = o\n"
+				    "[route b]\nhost = b.example\npath = /b\norigin = o\n");
+	char longest[300];
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	const struct {
+		const char *authority, *path, *answer;
+	} rows[] = {
+	    {"a.example", "/", "a"}, {"a.example:80", "/", "a"}, {"A.EXAMPLE", "/x", "a"}, {"b.example", "/b", "b"},
+	    {"b.example", "/", "404"}, {"a.example.", "/", "a"}, {"not a host", "/", "421"}, {longest, "/", "421"},
+	    {"c.example", "/", "421"}, {"a.exampl", "/", "421"}, {"a.examples", "/", "421"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (size_t j = 0; j < sizeof(rows) / sizeof(rows[0]); j++)
+			for (unsigned times = 0; times < 2; times++) {
+				assert_string_equal(where(&m, rows[i].authority, rows[i].path), rows[i].answer);
+				assert_string_equal(where(&m, rows[j].authority, rows[j].path), rows[j].answer);
+			}
+	map_free(&m);
+}
+
 static void no_routes_at_all_is_fine(void **state)
 {
 	(void)state;
@@ -235,6 +260,7 @@ int main(void)
 	    cmocka_unit_test(options_star_goes_where_the_root_goes),
 	    cmocka_unit_test(addresses_are_hosts_too),
 	    cmocka_unit_test(many_hosts_are_all_found),
+	    cmocka_unit_test(the_authority_of_the_lookup_before_does_not_matter),
 	    cmocka_unit_test(no_routes_at_all_is_fine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
