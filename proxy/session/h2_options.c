@@ -2,6 +2,8 @@
 /* See h2_options.h. */
 #include "proxy/session/h2_options.h"
 
+#include "proxy/base/memory.h"
+
 struct h2_settings h2_options_settings_for_client(const struct conf_listen *conf)
 {
 	struct h2_settings s = h2_settings_initial;
@@ -61,4 +63,22 @@ struct h2_limits h2_options_limits_for_origin(const struct conf_origin *conf)
 	limits.reserved_streams = conf->limits.reserved_pushes;
 	limits.interim_responses = conf->limits.interim_responses;
 	return limits;
+}
+
+struct session_config *h2_options_for_clients(const struct conf_listen *conf)
+{
+	struct session_config *config = memory_new(struct session_config);
+	config->role = H2_SERVER;
+	config->settings = h2_options_settings_for_client(conf);
+	config->limits = h2_options_limits_for_client(conf);
+	return config;
+}
+
+struct session_config *h2_options_for_origin(const struct conf_origin *conf, bool push)
+{
+	struct session_config *config = memory_new(struct session_config);
+	config->role = H2_CLIENT;
+	config->settings = h2_options_settings_for_origin(conf, push);
+	config->limits = h2_options_limits_for_origin(conf);
+	return config;
 }

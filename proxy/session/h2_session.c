@@ -386,30 +386,6 @@ static const struct session_ops h2_ops = {
 
 /* ---- beginning ---- */
 
-struct session_config {
-	enum h2_role role;
-	struct h2_settings settings;
-	struct h2_limits limits;
-};
-
-static struct session_config *for_clients(const struct conf_listen *conf)
-{
-	struct session_config *config = memory_new(struct session_config);
-	config->role = H2_SERVER;
-	config->settings = h2_options_settings_for_client(conf);
-	config->limits = h2_options_limits_for_client(conf);
-	return config;
-}
-
-static struct session_config *for_origin(const struct conf_origin *conf, bool push)
-{
-	struct session_config *config = memory_new(struct session_config);
-	config->role = H2_CLIENT;
-	config->settings = h2_options_settings_for_origin(conf, push);
-	config->limits = h2_options_limits_for_origin(conf);
-	return config;
-}
-
 static struct session *begin(const struct session_plan *plan, const struct session_env *env,
     const struct session_conn *conn, usec now)
 {
@@ -445,7 +421,7 @@ const struct session_protocol session_h2 = {
     .name = "HTTP/2",
     .fault_name = h2_fault_name,
     .match = match,
-    .for_clients = for_clients,
-    .for_origin = for_origin,
+    .for_clients = h2_options_for_clients,
+    .for_origin = h2_options_for_origin,
     .begin = begin,
 };
