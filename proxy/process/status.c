@@ -132,7 +132,7 @@ static struct slice peer_name(const struct sockaddr_un *peer, socklen_t length)
 bool status_serve(int listener, const struct status *s)
 {
 	for (int i = 0; i < ANSWERS_PER_CALL; i++) {
-		struct sockaddr_un peer;
+		struct sockaddr_un peer = {0};
 		socklen_t length = sizeof(peer);
 		int fd = accept4(
 		    listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -101,7 +101,7 @@ static void fill_event(struct session_event *event, const struct h2_event *e)
 	event->fault = NULL;
 }
 
-/* Kept out of the way of the events that have no fault. */
+/* Not inlined: most events have no fault. */
 static __attribute__((noinline)) void add_fault(
     const struct h2_session *s, struct session_event *event, const struct h2_fault *fault)
 {
@@ -132,8 +132,7 @@ static bool next_event(struct session *s, struct session_event *event)
 
 /* A larger frame would delay a more urgent one at the peer. */
 #define FRAME_BYTES_MAX 16384u
-/* When a send has less room left than this, the frame is made this large and the send grows: a tiny
- * frame costs more. */
+/* A send with less room grows by a frame of this size: tiny frames cost more. */
 #define FRAME_BYTES_LEAST 4096u
 
 static void put_payload(

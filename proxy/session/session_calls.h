@@ -120,8 +120,8 @@ static inline struct http_priority session_priority(
 	return s->ops->priority(s, stream);
 }
 
-/* After the whole body has left; ends our side of the stream. */
-/* Ends the body, without the trailers when the session does not have SESSION_TRAILERS. */
+/* After the whole body has left; ends our side of the stream, without the trailers when the session
+ * does not have SESSION_TRAILERS. */
 static inline void session_trailers(
     struct session *s, struct session_stream *stream, const struct http_head *head)
 {

@@ -208,6 +208,42 @@ static void parents_authorization_keeps_a_response_from_being_shared_unless_it_s
 	}
 }
 
+/* What a route does that adds Authorization to requests for /locked. */
+static struct http_head *with_password(void *context, const struct exchange *x)
+{
+	(void)context;
+	struct http_head *head = http_head_overlay(x->request);
+	if (slice_equal(x->request->path, SLICE("/locked")))
+		http_head_add(head, SLICE("authorization"), SLICE("Basic YTpi"));
+	return head;
+}
+
+/* covers: P-hold-shared */
+static void routes_authorization_keeps_a_response_from_being_shared_unless_it_says_public(
+    void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path, *cache_control;
+		unsigned shared;
+	} cases[] = {
+	    {"/open", "max-age=60", 1},
+	    {"/locked", "max-age=60", 0},
+	    {"/locked", "public, max-age=60", 1},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hold_world *hw =
+		    hold_world_with(NULL, false, &hold_world_ample, &hold_world_ample);
+		struct hold_ops ops = *hw->hold.ops;
+		ops.origin_request = with_password;
+		hw->hold.ops = &ops;
+		hold_world_push(
+		    hw, cases[i].path, FIELDS("cache-control", cases[i].cache_control), "abc");
+		assert_int_equal(hw->hold.shared.count, cases[i].shared);
+		hold_world_free(hw);
+	}
+}
+
 /* covers: P-hold-shared P-hold-private */
 static void on_a_shared_listener_a_push_waits_unseen_for_a_head_that_allows_sharing(void **state)
 {
@@ -568,6 +604,8 @@ int main(void)
 	    cmocka_unit_test(what_a_shared_cache_may_not_store_is_not_shared),
 	    cmocka_unit_test(
 		parents_authorization_keeps_a_response_from_being_shared_unless_it_says_public),
+	    cmocka_unit_test(
+		routes_authorization_keeps_a_response_from_being_shared_unless_it_says_public),
 	    cmocka_unit_test(
 		on_a_shared_listener_a_push_waits_unseen_for_a_head_that_allows_sharing),
 	    cmocka_unit_test(least_recently_asked_for_leaves_the_workers_store),

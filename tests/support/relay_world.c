@@ -37,7 +37,7 @@ void world_take(struct world_leg *l)
 	struct leg *leg = l->leg;
 	const struct flow *f = exchange_flow_to(leg);
 	while (l->leg && (f->body.bytes > 0 || (flow_may_end(f) && f->state == FLOW_BODY))) {
-		struct piece p = body_front(&f->body, SIZE_MAX);
+		struct piece p = exchange_leg_front(leg, SIZE_MAX);
 		if (p.length > 0) {
 			ensure(l->byte_count + p.length < WORLD_SAID);
 			memcpy(l->bytes + l->byte_count, piece_slice(p).ptr, p.length);

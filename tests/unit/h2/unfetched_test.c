@@ -168,6 +168,18 @@ SCRIPT_TEST(resetting_a_stream_in_the_event_of_its_end_does_nothing)
 	alone_fini(&a);
 }
 
+SCRIPT_TEST(an_owner_that_terminates_gets_no_more_events)
+{
+	struct alone a;
+	alone_init(&a);
+	ALONE_BYTES(&a, POST_ON_1);
+	assert_true(alone_fetches(&a));
+	ALONE_BYTES(&a, RST_ON_1);
+	h2_terminate(a.conn, H2_NO_ERROR, SLICE(""));
+	assert_false(alone_fetches(&a));
+	alone_fini(&a);
+}
+
 /* An END_STREAM without bytes needs neither room nor window. */
 SCRIPT_TEST(an_empty_end_leaves_when_there_is_no_room)
 {
@@ -280,6 +292,7 @@ int main(void)
 	    cmocka_unit_test(commands_on_a_stream_that_has_ended_unseen_do_nothing),
 	    cmocka_unit_test(resetting_one_stream_leaves_the_event_of_another),
 	    cmocka_unit_test(resetting_a_stream_in_the_event_of_its_end_does_nothing),
+	    cmocka_unit_test(an_owner_that_terminates_gets_no_more_events),
 	    cmocka_unit_test(an_empty_end_leaves_when_there_is_no_room),
 	    cmocka_unit_test(what_is_left_of_a_frame_of_a_reset_stream_is_skipped),
 	    cmocka_unit_test(a_fault_is_noted_once_and_has_a_name),
