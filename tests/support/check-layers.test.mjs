@@ -54,6 +54,8 @@ const mistakes = [
 		'proxy/client/leg.c:1: client may not include upstream ("proxy/upstream/upstream.h")'],
 	['an upstream that knows client', 'proxy/upstream/leg.c', '#include "proxy/client/client.h"\n',
 		'proxy/upstream/leg.c:1: upstream may not include client ("proxy/client/client.h")'],
+	['an explain that knows the data plane', 'proxy/tool/explain.c', '#include "proxy/gateway/gateway.h"\n',
+		'proxy/tool/explain.c:1: tool may not include gateway ("proxy/gateway/gateway.h")'],
 	['an engine behind the session', 'proxy/client/leg.c', '#include "proxy/h2/h2.h"\n',
 		'proxy/client/leg.c:1: client may not include h2 ("proxy/h2/h2.h")'],
 	['a private header of another folder', 'proxy/gateway/drain.c', '\n\n#include "proxy/client/inner.h"\n',
