@@ -84,7 +84,7 @@ static void set_signals(void)
 }
 
 /* The C library and the crash dump write to standard error: send that to the error log. */
-static void move_stderr(const struct worker_env *env)
+static void move_stderr(const struct worker_config *env)
 {
 	const struct log *l = &env->logs->error;
 	if (l->path && strcmp(l->path, "-") != 0)
@@ -131,7 +131,7 @@ static int confine_and_serve(struct child *c, pid_t master)
 	return is_confined ? WORKER_DONE : WORKER_CANNOT_START;
 }
 
-int worker_run(const struct worker_env *env, int control, pid_t master)
+int worker_run(const struct worker_config *env, int control, pid_t master)
 {
 	struct child c = {.control = control};
 	char error[512], name[16];

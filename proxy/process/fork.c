@@ -41,7 +41,7 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	logs_close_readers(&s->logs);
 	logs_close_files(&s->logs);
 	logs_close_sender(&s->logs);
-	const struct worker_env env = {
+	const struct worker_config env = {
 	    .conf = s->conf,
 	    .sockets = &s->sockets,
 	    .logs = &s->logs,

@@ -119,7 +119,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 int single_run(struct start *start)
 {
 	struct single s = {.start = start};
-	const struct worker_env env = {
+	const struct worker_config env = {
 	    .conf = start->conf,
 	    .sockets = &start->sockets,
 	    .logs = &start->logs,

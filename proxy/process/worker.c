@@ -66,7 +66,7 @@ static bool needs_demo(const struct conf *conf)
 	return false;
 }
 
-bool worker_init(struct worker *w, const struct worker_env *env, char *error, size_t error_size)
+bool worker_init(struct worker *w, const struct worker_config *env, char *error, size_t error_size)
 {
 	*w = (struct worker){.env = *env};
 	w->observe.counters = env->counters;
@@ -161,7 +161,7 @@ bool worker_confine(const struct worker *w, unsigned more, char *error, size_t e
 
 void worker_listen(struct worker *w, uint32_t from)
 {
-	const struct worker_env *env = &w->env;
+	const struct worker_config *env = &w->env;
 	if (w->adopted[from] || w->is_draining)
 		return;
 	w->adopted[from] = true;

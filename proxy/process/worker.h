@@ -22,7 +22,7 @@ enum {
 	WORKER_CANNOT_START = 3, /* the error log says why; a restart would fail the same way */
 };
 
-struct worker_env {
+struct worker_config {
 	const struct conf *conf; /* all pointers are borrowed */
 	struct sockets *sockets;
 	struct logs *logs;
@@ -33,7 +33,7 @@ struct worker_env {
 };
 
 struct worker {
-	struct worker_env env;
+	struct worker_config env;
 	struct observe observe;
 	struct net_loop *loop;
 	struct chunk_pool *chunks;
@@ -49,7 +49,7 @@ struct worker {
  * Makes all parts but the listeners, as the present user. False with a message; call worker_fini
  * even then.
  */
-bool worker_init(struct worker *w, const struct worker_env *env, char *error, size_t error_size);
+bool worker_init(struct worker *w, const struct worker_config *env, char *error, size_t error_size);
 /*
  * Becomes the configured user and checks that it can access the files used later. False with a
  * message.
@@ -70,6 +70,6 @@ void worker_quit(struct worker *w);
 void worker_fini(struct worker *w);
 
 /* Runs a worker process. control: its end of the socketpair. Returns the exit status. */
-int worker_run(const struct worker_env *env, int control, pid_t master);
+int worker_run(const struct worker_config *env, int control, pid_t master);
 
 #endif
