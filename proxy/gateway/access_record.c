@@ -28,7 +28,6 @@ void access_record_held(void *context, const struct hold_note *note)
 {
 	struct gateway *g = context;
 	struct observe_counters *c = g->env.observe->counters;
-	c->hold_bytes_wasted += note->wasted_bytes;
 	c->holds_claimed += note->outcome == HOLD_CLAIMED;
 	c->holds_joined += note->outcome == HOLD_CLAIMED && note->is_live;
 	c->holds_missed += note->outcome == HOLD_MISSED;
@@ -38,12 +37,16 @@ void access_record_held(void *context, const struct hold_note *note)
 	feedback_held(g, note);
 }
 
-/* A held push is counted when its store drops it (access_record_held); the bytes that a claiming
- * request received are counted with that request. */
+/* A push of which the client knows nothing: what its store took of it goes to a client with the requests
+ * that claim it. The verdict does not say so: when a held push is withdrawn, that is its verdict. */
 static bool was_held(const struct exchange *x)
 {
-	return x->pushed.verdict.action == POLICY_HOLD ||
-	       x->pushed.verdict.action == POLICY_HINT_HOLD;
+	return exchange_is_push(x) && !x->context.was_forwarded;
+}
+
+static uint64_t bytes_to_client(const struct exchange *x)
+{
+	return was_held(x) ? 0 : x->download.forwarded;
 }
 
 static void count_push(
@@ -69,7 +72,8 @@ static void count_exchange(
 	c->requests_open--;
 	c->bytes_down_in += x->upload.received;
 	c->bytes_up_out += x->upload.forwarded;
-	c->bytes_down_out += x->download.forwarded;
+	c->bytes_down_out += bytes_to_client(x);
+	c->hold_bytes_wasted += x->pushed.wasted_bytes;
 	c->responses_own += exchange_is_own_answer(x);
 	c->requests_retried += exchange_was_retried(x);
 	if (x->ending.cause)
@@ -110,7 +114,8 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .referer = referer ? referer->value : (struct slice){0},
 	    .status = x->response.status,
 	    .request_bytes = x->upload.received,
-	    .response_bytes = x->download.forwarded,
+	    .response_bytes = bytes_to_client(x),
+	    .wasted_bytes = x->pushed.wasted_bytes,
 	    .outcome = outcome,
 	    .code = x->ending.code,
 	    .code_name = x->ending.cause && !exchange_is_own_answer(x)

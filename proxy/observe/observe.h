@@ -43,7 +43,7 @@
 	X(requests_retried, "requests sent to the origin a second time") \
 	X(requests_aborted, "exchanges that ended by a reset") \
 	X(bytes_down_in, "request body bytes from clients") \
-	X(bytes_down_out, "response body bytes to clients, pushes included") \
+	X(bytes_down_out, "response body bytes to clients, forwarded pushes included") \
 	X(bytes_up_in, "response body bytes from origins") \
 	X(bytes_up_out, "request body bytes to origins") \
 	X(upstream_connections, "connections to origins opened") \
@@ -205,6 +205,7 @@ struct observe_exchange {
 	uint16_t status;         /* of the final response; 0 = none */
 	uint64_t request_bytes;  /* body bytes received from the client */
 	uint64_t response_bytes; /* body bytes sent to the client */
+	uint64_t wasted_bytes;   /* body bytes of a held response that no client was sent */
 	enum observe_outcome outcome;
 	uint32_t code;         /* HTTP/2 code of the reset; 0 = none */
 	const char *code_name; /* NULL = none */
@@ -223,7 +224,8 @@ struct observe_exchange {
  * Adds one line to the access log: a JSON object. Always present: time, worker, id, client, status,
  * request_bytes, response_bytes, duration_us, outcome. If they apply: listen, route, origin,
  * method, scheme, authority, path, user_agent, referer, first_byte_us, code, code_name, detail,
- * retried (true). For pushes also push (true), parent, source, verdict, rule, reason, end_reason.
+ * retried (true). For pushes also push (true), parent, source, verdict, rule, reason, end_reason,
+ * wasted_bytes.
  * cut (true): a value was too long and ends in "…". The line is written at observe_flush, or
  * earlier when the batch is full.
  */
