@@ -33,6 +33,8 @@ void access_record_held(void *context, const struct hold_note *note)
 	c->holds_missed += note->outcome == HOLD_MISSED;
 	c->holds_expired += note->outcome == HOLD_EXPIRED;
 	c->holds_evicted += note->outcome == HOLD_EVICTED;
+	c->holds_invalidated += note->outcome == HOLD_INVALIDATED;
+	c->holds_failed += note->outcome == HOLD_FAILED;
 	c->shed_holds += note->reason == &policy_reason_HOLD_SHED;
 	feedback_held(g, note);
 }
@@ -44,6 +46,14 @@ static bool was_held(const struct exchange *x)
 	return exchange_is_push(x) && !x->context.was_forwarded;
 }
 
+/* The head of its response was not what the rule allows: then its verdict has become one that fetches
+ * nothing. */
+static bool was_withdrawn(const struct exchange *x)
+{
+	enum policy_action action = x->pushed.verdict.action;
+	return action == POLICY_DROP || action == POLICY_HINT;
+}
+
 static uint64_t bytes_to_client(const struct exchange *x)
 {
 	return was_held(x) ? 0 : x->download.forwarded;
@@ -53,6 +63,7 @@ static void count_push(
     struct observe_counters *c, const struct exchange *x, enum observe_outcome outcome)
 {
 	c->pushes_open--;
+	c->pushes_withdrawn += was_withdrawn(x);
 	if (was_held(x))
 		return;
 	c->push_bytes_out += x->download.forwarded;

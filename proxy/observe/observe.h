@@ -62,11 +62,14 @@
 	X(holds_missed, "requests whose held response could not be used for them") \
 	X(holds_expired, "held responses not requested within hold-max-age") \
 	X(holds_evicted, "held responses dropped unclaimed to make room, shed_holds included") \
+	X(holds_invalidated, "held responses dropped unclaimed because their resource was changed") \
+	X(holds_failed, "held responses that the origin did not complete, dropped unclaimed") \
 	X(hold_bytes_wasted, "bytes of held responses that no client received") \
 	X(pushes_dropped, "pushes dropped") \
 	X(pushes_completed, "pushed responses delivered completely") \
 	X(pushes_reset, "pushes reset by the client") \
 	X(pushes_failed, "pushes that failed for other reasons") \
+	X(pushes_withdrawn, "pushes, forwarded or held, given up because of the head of their response") \
 	X(pushes_open, "pushes open now") \
 	X(push_bytes_out, "pushed body bytes to clients") \
 	X(push_bytes_reset, "pushed body bytes sent on streams that the client then reset") \
