@@ -43,9 +43,10 @@ SRC  := $(wildcard proxy/*/*.c) $(wildcard policy/*.c)
 OBJ  := $(SRC:%.c=$(OUT)/%.o)
 LIB  := $(OUT)/libpushgate.a
 TEST_SRC := $(wildcard tests/unit/*/*_test.c tests/pair/*_test.c tests/relay/*_test.c)
-# Stands in for proxy/net/sys.o in test programs: an object comes before a library's member of the same names.
-TEST_SYS := $(OUT)/tests/support/net_sys.o
-SUPPORT_OBJ := $(filter-out $(TEST_SYS),$(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support/*.c)))
+# Linked into each test program as objects. net_sys.o stands in for proxy/net/sys.o: an object comes before a library's
+# member of the same names. Nothing of the program refers to leak_check.o, so a library's member would be left out.
+TEST_OWN := $(OUT)/tests/support/net_sys.o $(OUT)/tests/support/leak_check.o
+SUPPORT_OBJ := $(filter-out $(TEST_OWN),$(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support/*.c)))
 SUPPORT  := $(OUT)/libsupport.a
 TEST_BIN := $(TEST_SRC:%.c=$(OUT)/%)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
@@ -76,7 +77,7 @@ $(OUT)/%.o: %.c
 	$(SAY) "  CC   $@"
 	$(Q)$(CC) $(ALLFLAGS) -MMD -MP -c -o $@ $<
 
-$(OUT)/tests/%_test: $(OUT)/tests/%_test.o $(TEST_SYS) $(SUPPORT) $(LIB)
+$(OUT)/tests/%_test: $(OUT)/tests/%_test.o $(TEST_OWN) $(SUPPORT) $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
@@ -84,11 +85,11 @@ $(OUT)/tests/bench/%: $(OUT)/tests/bench/%.o $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 
-$(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(TEST_SYS) $(SUPPORT) $(LIB)
+$(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(TEST_OWN) $(SUPPORT) $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(LDFLAGS_$(KIND)) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TESTLIBS)
 
-$(OUT)/tests/fuzz/%_replay: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/tests/fuzz/replay.o $(TEST_SYS) $(SUPPORT) $(LIB)
+$(OUT)/tests/fuzz/%_replay: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/tests/fuzz/replay.o $(TEST_OWN) $(SUPPORT) $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -o $@ $^ $(LIBS) $(TESTLIBS)
 

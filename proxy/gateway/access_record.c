@@ -28,28 +28,42 @@ void access_record_held(void *context, const struct hold_note *note)
 {
 	struct gateway *g = context;
 	struct observe_counters *c = g->env.observe->counters;
-	c->hold_bytes_wasted += note->wasted_bytes;
 	c->holds_claimed += note->outcome == HOLD_CLAIMED;
 	c->holds_joined += note->outcome == HOLD_CLAIMED && note->is_live;
 	c->holds_missed += note->outcome == HOLD_MISSED;
 	c->holds_expired += note->outcome == HOLD_EXPIRED;
 	c->holds_evicted += note->outcome == HOLD_EVICTED;
+	c->holds_invalidated += note->outcome == HOLD_INVALIDATED;
+	c->holds_failed += note->outcome == HOLD_FAILED;
 	c->shed_holds += note->reason == &policy_reason_HOLD_SHED;
 	feedback_held(g, note);
 }
 
-/* A held push is counted when its store drops it (access_record_held); the bytes that a claiming
- * request received are counted with that request. */
+/* A push of which the client knows nothing: what its store took of it goes to a client with the requests
+ * that claim it. The verdict does not say so: when a held push is withdrawn, that is its verdict. */
 static bool was_held(const struct exchange *x)
 {
-	return x->pushed.verdict.action == POLICY_HOLD ||
-	       x->pushed.verdict.action == POLICY_HINT_HOLD;
+	return exchange_is_push(x) && !x->context.was_forwarded;
+}
+
+/* The head of its response was not what the rule allows: then its verdict has become one that fetches
+ * nothing. */
+static bool was_withdrawn(const struct exchange *x)
+{
+	enum policy_action action = x->pushed.verdict.action;
+	return action == POLICY_DROP || action == POLICY_HINT;
+}
+
+static uint64_t bytes_to_client(const struct exchange *x)
+{
+	return was_held(x) ? 0 : x->download.forwarded;
 }
 
 static void count_push(
     struct observe_counters *c, const struct exchange *x, enum observe_outcome outcome)
 {
 	c->pushes_open--;
+	c->pushes_withdrawn += was_withdrawn(x);
 	if (was_held(x))
 		return;
 	c->push_bytes_out += x->download.forwarded;
@@ -69,7 +83,8 @@ static void count_exchange(
 	c->requests_open--;
 	c->bytes_down_in += x->upload.received;
 	c->bytes_up_out += x->upload.forwarded;
-	c->bytes_down_out += x->download.forwarded;
+	c->bytes_down_out += bytes_to_client(x);
+	c->hold_bytes_wasted += x->pushed.wasted_bytes;
 	c->responses_own += exchange_is_own_answer(x);
 	c->requests_retried += exchange_was_retried(x);
 	if (x->ending.cause)
@@ -110,7 +125,8 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .referer = referer ? referer->value : (struct slice){0},
 	    .status = x->response.status,
 	    .request_bytes = x->upload.received,
-	    .response_bytes = x->download.forwarded,
+	    .response_bytes = bytes_to_client(x),
+	    .wasted_bytes = x->pushed.wasted_bytes,
 	    .outcome = outcome,
 	    .code = x->ending.code,
 	    .code_name = x->ending.cause && !exchange_is_own_answer(x)

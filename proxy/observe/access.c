@@ -24,8 +24,8 @@ enum {
 	BOUND_CODE = 40, /* code_name, reason, end_reason, outcome, source, verdict */
 	BOUND_DETAIL = 300,
 	BOUND_ADDRESS = 46,
-	BOUND_NUMBERS = 8 * 20 + 2 * 10 + 3 + 24,
-	BOUND_KEYS = 450,
+	BOUND_NUMBERS = 9 * 20 + 2 * 10 + 3 + 24,
+	BOUND_KEYS = 470,
 };
 _Static_assert(4 * BOUND_NAME + BOUND_METHOD + BOUND_SCHEME + BOUND_AUTHORITY + BOUND_PATH +
 		       BOUND_USER_AGENT + BOUND_REFERER + 6 * BOUND_CODE + BOUND_DETAIL +
@@ -104,6 +104,8 @@ static void put_push(struct line *l, const struct observe_exchange *x)
 		put_name(l, SLICE(",\"reason\":\""), x->reason->code, BOUND_CODE);
 	if (x->end_reason)
 		put_name(l, SLICE(",\"end_reason\":\""), x->end_reason->code, BOUND_CODE);
+	if (x->wasted_bytes)
+		put_number(l, SLICE(",\"wasted_bytes\":"), x->wasted_bytes);
 }
 
 /* Writes the first `bytes` bytes of the batch and empties it. */

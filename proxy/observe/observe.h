@@ -43,7 +43,7 @@
 	X(requests_retried, "requests sent to the origin a second time") \
 	X(requests_aborted, "exchanges that ended by a reset") \
 	X(bytes_down_in, "request body bytes from clients") \
-	X(bytes_down_out, "response body bytes to clients, pushes included") \
+	X(bytes_down_out, "response body bytes to clients, forwarded pushes included") \
 	X(bytes_up_in, "response body bytes from origins") \
 	X(bytes_up_out, "request body bytes to origins") \
 	X(upstream_connections, "connections to origins opened") \
@@ -62,11 +62,14 @@
 	X(holds_missed, "requests whose held response could not be used for them") \
 	X(holds_expired, "held responses not requested within hold-max-age") \
 	X(holds_evicted, "held responses dropped unclaimed to make room, shed_holds included") \
+	X(holds_invalidated, "held responses dropped unclaimed because their resource was changed") \
+	X(holds_failed, "held responses that the origin did not complete, dropped unclaimed") \
 	X(hold_bytes_wasted, "bytes of held responses that no client received") \
 	X(pushes_dropped, "pushes dropped") \
 	X(pushes_completed, "pushed responses delivered completely") \
 	X(pushes_reset, "pushes reset by the client") \
 	X(pushes_failed, "pushes that failed for other reasons") \
+	X(pushes_withdrawn, "pushes, forwarded or held, given up because of the head of their response") \
 	X(pushes_open, "pushes open now") \
 	X(push_bytes_out, "pushed body bytes to clients") \
 	X(push_bytes_reset, "pushed body bytes sent on streams that the client then reset") \
@@ -205,6 +208,7 @@ struct observe_exchange {
 	uint16_t status;         /* of the final response; 0 = none */
 	uint64_t request_bytes;  /* body bytes received from the client */
 	uint64_t response_bytes; /* body bytes sent to the client */
+	uint64_t wasted_bytes;   /* body bytes of a held response that no client was sent */
 	enum observe_outcome outcome;
 	uint32_t code;         /* HTTP/2 code of the reset; 0 = none */
 	const char *code_name; /* NULL = none */
@@ -223,7 +227,8 @@ struct observe_exchange {
  * Adds one line to the access log: a JSON object. Always present: time, worker, id, client, status,
  * request_bytes, response_bytes, duration_us, outcome. If they apply: listen, route, origin,
  * method, scheme, authority, path, user_agent, referer, first_byte_us, code, code_name, detail,
- * retried (true). For pushes also push (true), parent, source, verdict, rule, reason, end_reason.
+ * retried (true). For pushes also push (true), parent, source, verdict, rule, reason, end_reason,
+ * wasted_bytes.
  * cut (true): a value was too long and ends in "…". The line is written at observe_flush, or
  * earlier when the batch is full.
  */

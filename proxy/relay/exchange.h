@@ -128,8 +128,9 @@ struct pushed_exchange {
 	uint64_t parent_id;
 	struct policy_verdict verdict;
 	const struct policy_reason *end_reason; /* NULL when it went well */
-	struct list sibling;                    /* in the parent's pushes */
-	struct list unbegun;                    /* in relay->unbegun while PUSH_PROMISED */
+	uint64_t wasted_bytes; /* it was held: body bytes of it that no client was sent */
+	struct list sibling;   /* in the parent's pushes */
+	struct list unbegun;   /* in relay->unbegun while PUSH_PROMISED */
 };
 
 /*

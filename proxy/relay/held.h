@@ -48,6 +48,7 @@ struct held {
 	bool is_abandoned;  /* its last claim was reset, with this code */
 	uint32_t abandon_code;
 	uint32_t served; /* times */
+	uint64_t sent;   /* body bytes: the most that went to one claim which is over */
 	/* How it ends after its last claim. */
 	enum hold_outcome end_outcome;
 	const struct policy_reason *end_reason;
@@ -80,6 +81,8 @@ void held_end(
     struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code);
 /* The same, when its push has failed already. */
 void held_free(struct held *h);
+/* The push is about to end: notes with it how many of its bytes went to nobody, and returns them. */
+uint64_t held_waste(struct held *h);
 void hold_note(struct hold *hold, const struct hold_note *note);
 static inline struct hold *held_hold(const struct held *h)
 {

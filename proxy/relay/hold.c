@@ -88,6 +88,18 @@ void held_mark(struct held *h)
 		list_append(&held_hold(h)->dirty, &h->dirty);
 }
 
+uint64_t held_waste(struct held *h)
+{
+	uint64_t sent = h->sent;
+	list_for_each(&h->claims, c, struct claim, link)
+	{
+		uint64_t forwarded = c->exchange->download.forwarded;
+		sent = forwarded > sent ? forwarded : sent;
+	}
+	h->push->pushed.wasted_bytes = h->push->download.received - sent;
+	return h->push->pushed.wasted_bytes;
+}
+
 /* Changes the verdict as policy_review would: of hint+hold the hint is left. */
 static void withdraw_verdict(struct policy_verdict *v, const struct policy_reason *reason)
 {
@@ -123,12 +135,13 @@ void held_end(
     struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code)
 {
 	ensure(h->push && list_is_empty(&h->claims));
+	uint64_t wasted_bytes = held_waste(h);
 	if (h->served == 0) { /* a claimed response was reported with each claim */
 		const struct hold_note note = {
 		    .outcome = outcome,
 		    .reason = reason,
 		    .push = h->push,
-		    .wasted_bytes = h->push->download.received,
+		    .wasted_bytes = wasted_bytes,
 		};
 		hold_note(held_hold(h), &note);
 	}

@@ -33,6 +33,8 @@ static struct claim *claim_of(struct leg *leg)
 static void claim_free(struct claim *c)
 {
 	struct held *h = c->held;
+	uint64_t sent = c->exchange->download.forwarded;
+	h->sent = sent > h->sent ? sent : h->sent;
 	list_remove(&c->link);
 	if (h->push && list_is_empty(&h->claims))
 		list_append(&held_hold(h)->unclaimed, &h->unclaimed);

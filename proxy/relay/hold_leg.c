@@ -71,12 +71,13 @@ static void leg_reset(struct leg *leg, uint32_t code)
 	bool is_withdrawn = cause == &relay_cause_POLICY;
 	h->cause = cause;
 	h->code = code;
+	uint64_t wasted_bytes = held_waste(h);
 	if (h->served == 0) {
 		const struct hold_note note = {
 		    .outcome = is_withdrawn ? HOLD_WITHDRAWN : HOLD_FAILED,
 		    .reason = is_withdrawn ? h->push->pushed.verdict.reason : cause->push_reason,
 		    .push = h->push,
-		    .wasted_bytes = h->push->download.received,
+		    .wasted_bytes = wasted_bytes,
 		};
 		hold_note(held_hold(h), &note);
 	}

@@ -54,16 +54,23 @@ static void charge_reset(struct origin_conn *c, const struct exchange *parent)
 	}
 }
 
-/* Counts and logs a malformed promise, which the session has refused already. */
-static void count_malformed(struct origin_conn *c, const struct session_event *e)
+/* A malformed promise, which the session has refused already: a fault of the origin, and an offer that
+ * was dropped. Nobody knows of which resource. */
+static void report_malformed(
+    struct origin_conn *c, const struct session_event *e, struct exchange *parent)
 {
-	struct observe_counters *counters = c->upstream->env->observe->counters;
-	counters->peer_faults_up++;
-	counters->pushes_offered++;
-	counters->pushes_dropped++;
-	counters
-	    ->push[POLICY_RELAYED][POLICY_DROP][policy_reason_position(&policy_reason_MALFORMED)]++;
+	static const struct http_head unknown;
+	WORKER_COUNT(c->upstream->env, peer_faults_up, 1);
 	origin_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
+	if (!parent)
+		return;
+	const struct policy_offer offer = {.source = POLICY_RELAYED,
+	    .promised = &unknown,
+	    .parent = parent->request,
+	    .client = parent->context.client};
+	const struct policy_verdict dropped = {
+	    .action = POLICY_DROP, .reason = &policy_reason_MALFORMED};
+	parent->relay->ops->offer_decided(parent->relay->context, parent, &offer, dropped);
 }
 
 void origin_promise(struct origin_conn *c, struct session_event *e)
@@ -71,7 +78,7 @@ void origin_promise(struct origin_conn *c, struct session_event *e)
 	struct leg *parent_leg = e->user;
 	ensure(session_can(c->session, SESSION_TAKES_PUSHES));
 	if (!e->promised) {
-		count_malformed(c, e);
+		report_malformed(c, e, parent_leg ? parent_leg->exchange : NULL);
 		http_head_free(e->head);
 		if (parent_leg)
 			charge_reset(c, parent_leg->exchange);

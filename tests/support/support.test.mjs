@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The tools of the tests, held against themselves and against independent implementations. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import http2 from 'node:http2';
 import path from 'node:path';
@@ -156,4 +156,78 @@ test('a frame of any size survives being cut anywhere', async () => {
 		const frames = [...reader.push(bytes.subarray(0, cut)), ...reader.push(bytes.subarray(cut))];
 		assert.deepEqual(frames.map((f) => f.type), ['DATA', 'PING', 'SETTINGS']);
 	}
+});
+
+const FAILS_AND_LEAKS = `
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+static int fails;
+static void *volatile kept;
+static void keeps_memory(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		kept = malloc(100);
+	kept = NULL;
+	assert_int_equal(fails, 0);
+}
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(keeps_memory)};
+	fails = getenv("FAILS") != NULL;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+`;
+
+const TESTS = path.dirname(import.meta.dirname);
+
+function runnerDir(t) {
+	const dir = workDir();
+	t.after(() => fs.rmSync(dir, { recursive: true }));
+	return dir;
+}
+
+function runner(args, env = {}) {
+	const { stdout, status } = spawnSync(path.join(TESTS, 'run'), args, { encoding: 'utf8', env: { ...process.env, ...env } });
+	return { text: stdout, lines: stdout.split('\n'), status };
+}
+
+test('tests/run: a failed assertion comes first, and its leaks are not reported; leaks alone are', (t) => {
+	const dir = runnerDir(t);
+	const program = path.join(dir, 'fails_test');
+	fs.writeFileSync(`${program}.c`, FAILS_AND_LEAKS);
+	execFileSync('cc', ['-g', '-fsanitize=address', '-o', program, `${program}.c`, path.join(TESTS, 'support/leak_check.c'), '-lcmocka']);
+	const failed = runner([program], { FAILS: '1' });
+	assert.match(failed.lines[0], /^==== FAILED .*fails_test \(exit status 1; 0 passed, 1 failed\)$/);
+	assert.equal(failed.lines[1], 'keeps_memory:');
+	assert.match(failed.lines[2], /^\[  ERROR   \] --- 0x1 != 0/);
+	assert.match(failed.lines[3], /^\[   LINE   \] --- .*fails_test\.c:\d+: error: Failure!$/);
+	assert.doesNotMatch(failed.text, /LeakSanitizer/);
+	assert.equal(failed.status, 1);
+	const leaked = runner([program]);
+	assert.match(leaked.text, /LeakSanitizer: detected memory leaks/);
+	assert.equal(leaked.status, 1);
+});
+
+test('tests/run: the assertion of a long output comes before it', (t) => {
+	const program = path.join(runnerDir(t), 'long_test');
+	fs.writeFileSync(program, `#!/bin/sh
+echo '[==========] Running 2 test(s).'
+echo '[ RUN      ] first'
+echo '[       OK ] first'
+echo '[ RUN      ] second'
+echo '[  ERROR   ] --- never: it comes'
+echo '[   LINE   ] --- second_test.c:7: error: Failure!'
+seq 1000
+exit 1
+`, { mode: 0o755 });
+	const { lines, status } = runner([program]);
+	assert.deepEqual(lines.slice(1, 5), ['second:', '[  ERROR   ] --- never: it comes',
+		'[   LINE   ] --- second_test.c:7: error: Failure!', '---- its output']);
+	assert.equal(lines.filter((l) => /^\d+$/.test(l)).length, 400, 'the end of a long output is enough');
+	assert.equal(status, 1);
 });

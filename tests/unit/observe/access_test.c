@@ -255,6 +255,7 @@ static void longest_possible_line_fits_into_a_batch(void **state)
 	    .status = UINT16_MAX,
 	    .request_bytes = UINT64_MAX,
 	    .response_bytes = UINT64_MAX,
+	    .wasted_bytes = UINT64_MAX,
 	    .code = UINT32_MAX,
 	    .code_name = name,
 	    .detail = name,
