@@ -112,6 +112,70 @@ static void an_upload_that_ends_frees_its_stream_for_the_next(void **state)
 	gate_world_free(w);
 }
 
+/* ---- reading is held back because memory is short ---- */
+
+static struct origin_conn *newest(struct gate_world *w)
+{
+	struct origin_conn *last = NULL;
+	for (size_t i = 0; i < 2 * w->conf->origin_count; i++)
+		list_for_each(&w->gateway->upstream.pools[i].conns, c, struct origin_conn, link) last = c;
+	return last;
+}
+
+/* What the timer would do in an hour. */
+static void expire(struct gate_world *w, struct origin_conn *c)
+{
+	origin_conn_expired(&c->timer, w->gateway->relay.now + 3600 * USEC_PER_SEC);
+}
+
+static void an_origin_connected_to_while_reading_is_held_back_is_not_read_and_not_late(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	w->sites[0].serve = ok;
+	upstream_pause_reading(&w->gateway->upstream, true);
+	struct gate_stream *s = gate_get(gate_client(w, NULL), "/a");
+	UNTIL(w, w->sites[0].peer_count == 1 && w->sites[0].peers[0]->settings_came == 1);
+	gate_passes(w);
+	struct origin_conn *c = newest(w);
+	assert_true(c->is_open);
+	assert_false(c->is_ready);
+	expire(w, c);
+	assert_false(c->is_closing);
+	assert_int_equal(c->timer.deadline, USEC_NEVER);
+	upstream_pause_reading(&w->gateway->upstream, false);
+	assert_int_equal(
+	    c->timer.deadline, w->gateway->relay.now + c->pool->origin->settings_timeout);
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	gate_world_free(w);
+}
+
+/* Its acknowledgement of our SETTINGS, its answer and the room in its socket: all of these wait for us. */
+static void an_origin_that_is_not_read_any_more_is_not_late(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	w->sites[0].options.is_silent = true;
+	struct gate_stream *s = gate_get(gate_client(w, NULL), "/a");
+	UNTIL(w, newest(w) && newest(w)->is_open);
+	struct origin_conn *c = newest(w);
+	upstream_pause_reading(&w->gateway->upstream, true);
+	expire(w, c);
+	assert_false(c->is_closing);
+	usec before = w->gateway->relay.now;
+	UNTIL(w, net_now(w->loop) >= before + 50 * USEC_PER_MSEC);
+	worker_now(&w->gateway->env);
+	upstream_pause_reading(&w->gateway->upstream, false);
+	assert_true(w->gateway->relay.unread_usec >= 50 * USEC_PER_MSEC);
+	/* The time that was left when reading stopped is left now. */
+	expire(w, c);
+	assert_true(c->is_closing);
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 504);
+	gate_world_free(w);
+}
+
 /* ---- cancelled requests ---- */
 
 static size_t requests_open(const struct gate_site *site)
@@ -646,6 +710,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_request_is_answered),
 	    cmocka_unit_test(the_limit_holds_for_requests_queued_before_settings),
+	    cmocka_unit_test(an_origin_connected_to_while_reading_is_held_back_is_not_read_and_not_late),
+	    cmocka_unit_test(an_origin_that_is_not_read_any_more_is_not_late),
 	    cmocka_unit_test(a_cancelled_request_frees_its_stream_for_the_next),
 	    cmocka_unit_test(an_upload_that_ends_frees_its_stream_for_the_next),
 	    cmocka_unit_test(a_connection_with_many_cancelled_requests_is_replaced),
