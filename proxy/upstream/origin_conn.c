@@ -46,7 +46,7 @@ static struct net_conn *connect_to(struct origin_conn *c)
 		int fd = u->demo_connect ? u->demo_connect(u->demo_context) : -1;
 		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, &conn_ops, c);
 	}
-	const struct net_address *to = &o->addresses[p->next_address % o->address_count];
+	const struct net_address *to = &o->addresses[c->address_index % o->address_count];
 	return net_connect(loop, to, p->tls, o->tls_name ? o->tls_name : o->host, &conn_ops, c);
 }
 
@@ -66,6 +66,7 @@ void origin_conn_open(struct pool *p)
 	struct origin_conn *c = memory_new(struct origin_conn);
 	c->upstream = u;
 	c->pool = p;
+	c->address_index = p->next_address;
 	c->started = c->quiet_since = env->relay->now;
 	origin_window_init(&c->window, p->origin);
 	budget_init(&c->budget, &env->budget, env->conf->server.connection_memory_bytes);
@@ -144,7 +145,7 @@ void origin_conn_lost(
 		net_conn_abort(c->net);
 	dispose(c);
 	if (!was_ready)
-		pool_failed(p, cause, detail);
+		pool_failed(p, c, cause, detail);
 	else
 		pool_serve(p);
 }

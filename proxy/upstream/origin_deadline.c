@@ -108,7 +108,7 @@ static void settings_are_late(struct origin_conn *c)
 	origin_log_fault(c, "sent no SETTINGS in time", NULL);
 	session_terminate(c->session, SESSION_SETTINGS_TIMEOUT, SLICE("no SETTINGS in time"));
 	origin_conn_retire(c);
-	pool_failed(c->pool, &relay_cause_CONNECT_LATE, "no SETTINGS from the origin in time");
+	pool_failed(c->pool, c, &relay_cause_CONNECT_LATE, "no SETTINGS from the origin in time");
 	net_conn_dirty(c->net);
 	origin_conn_arm(c);
 }

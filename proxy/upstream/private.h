@@ -29,6 +29,7 @@ struct origin_conn {
 	struct deferred_free deferred;
 	struct list legs;
 	struct wheel_node timer;
+	uint32_t address_index; /* pool->next_address when it was opened */
 	usec started;     /* of the connect; once connected, of the session (relay_origin_clock) */
 	usec quiet_since; /* the end of the last stream; USEC_NEVER while there is one */
 	struct peer_progress progress;

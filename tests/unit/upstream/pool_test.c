@@ -2,7 +2,10 @@
 /* Origin connections: how many are opened, which requests they get, and what happens when they end. */
 #include "tests/support/gateway_world.h"
 
+#include "proxy/limits.h"
+
 #include <stdio.h>
+#include <unistd.h>
 
 /* covers: R31 R35 R66 R72 R73 R74 R76 */
 
@@ -553,6 +556,62 @@ static void every_address_is_tried(void **state)
 	gate_world_free(w);
 }
 
+/* The first address gets two connections at a time, and both fail. */
+static void connections_that_fail_together_skip_no_address(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, "settings-timeout = 500ms", NULL);
+	struct conf_origin *a = &w->conf->origins[0];
+	a->addresses[1] = a->addresses[0];
+	a->address_count = 2;
+	a->addresses[0] = w->conf->origins[1].addresses[0];
+	w->sites[1].options.is_silent = true;
+	w->sites[0].serve = ok;
+	struct gate_peer *c[2] = {gate_client(w, NULL), gate_client(w, NULL)};
+	struct gate_stream *s[150];
+	for (unsigned i = 0; i < 150; i++)
+		s[i] = gate_get(c[i % 2], "/a");
+	for (unsigned i = 0; i < 150; i++) {
+		UNTIL(w, s[i]->is_over);
+		assert_int_equal(s[i]->status, 200);
+	}
+	gate_world_free(w);
+}
+
+#define GARBAGE LIMIT_CHUNK_BYTES
+
+/* As much as one read takes: the fault and the end of the connection come in one loop pass. */
+static void send_garbage(struct gate_site *site, int fd)
+{
+	(void)site;
+	char *garbage = calloc(1, GARBAGE);
+	int size = GARBAGE * 2;
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	assert_int_equal(send(fd, garbage, GARBAGE, MSG_NOSIGNAL), GARBAGE);
+	free(garbage);
+	close(fd);
+}
+
+static void a_connection_that_fails_before_settings_counts_once(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	struct conf_origin *a = &w->conf->origins[0];
+	/* The first speaks no HTTP/2, the second is dead, the third is alive. */
+	a->addresses[2] = a->addresses[0];
+	a->address_count = 3;
+	a->addresses[0] = a->addresses[1] = w->conf->origins[1].addresses[0];
+	w->sites[1].adopt = send_garbage;
+	struct gate_stream *s = gate_get(gate_client(w, NULL), "/a");
+	UNTIL(w, newest(w));
+	struct pool *p = newest(w)->pool;
+	w->sites[0].serve = ok;
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	assert_int_equal(p->next_address, 2);
+	gate_world_free(w);
+}
+
 static void an_idle_connection_is_closed(void **state)
 {
 	(void)state;
@@ -731,6 +790,8 @@ int main(void)
 	    cmocka_unit_test(an_origin_whose_tls_fails_answers_503),
 	    cmocka_unit_test(trailers_are_sent_again_with_a_retried_request),
 	    cmocka_unit_test(every_address_is_tried),
+	    cmocka_unit_test(connections_that_fail_together_skip_no_address),
+	    cmocka_unit_test(a_connection_that_fails_before_settings_counts_once),
 	    cmocka_unit_test(an_idle_connection_is_closed),
 	    cmocka_unit_test(a_connection_that_is_not_ready_is_not_idle),
 	    cmocka_unit_test(a_queue_is_served_when_the_only_connection_has_closed),
