@@ -47,7 +47,8 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	    .logs = &s->logs,
 	    .counters = &s->slots[index],
 	    .identity = &s->identity,
-	    .ticket_key = s->ticket_key,
+	    .tickets = &s->tickets,
+	    .via_suffix = s->via_suffix,
 	    .index = index,
 	};
 	end_process(worker_run(&env, control, m->pid));
@@ -57,6 +58,7 @@ static _Noreturn void become_logger(struct master *m)
 {
 	struct start *s = m->start;
 	close_master_fds(m);
+	net_tickets_fini(&s->tickets);
 	sockets_close(&s->sockets);
 	logs_close_writers(&s->logs);
 	const struct logger_env env = {

@@ -361,7 +361,6 @@ static void run(struct world *w, struct input *in)
 
 static void open_world(struct world *w, const struct conf *conf)
 {
-	static const uint8_t key[48] = {1, 2, 3};
 	char error[256];
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	now_usec = USEC_PER_SEC;
@@ -378,7 +377,7 @@ static void open_world(struct world *w, const struct conf *conf)
 	    .chunks = w->chunks,
 	    .conf = conf,
 	    .observe = &w->observe,
-	    .ticket_key = key,
+	    .via_suffix = 0x12345678,
 	    .seed = 42};
 	w->gateway = gateway_new(&env, error, sizeof(error));
 	ensure(w->gateway != NULL);
