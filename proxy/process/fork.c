@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks the workers and the logger. A child first closes the descriptors that only the master may
+ * Forks the workers and the logger, and keeps the secret of the ticket keys that a worker begins
+ * with. A child first closes the descriptors that only the master may
  * keep.
  */
 #include "proxy/process/master.h"
@@ -68,6 +69,13 @@ static _Noreturn void become_logger(struct master *m)
 	    .master = m->pid,
 	};
 	end_process(logger_run(&env) ? 0 : EXIT_FAILURE);
+}
+
+usec master_advance_tickets(struct master *m)
+{
+	usec wall = clock_wall();
+	net_tickets_advance(&m->start->tickets, wall);
+	return m->now + NET_TICKET_PERIOD_USEC - wall % NET_TICKET_PERIOD_USEC;
 }
 
 void master_start_worker(struct master *m, uint32_t index)

@@ -342,18 +342,10 @@ static bool any_worker(const struct master *m)
 	return false;
 }
 
-/* Returns when to call it again: old keys are erased soon after their time. */
-static usec advance_tickets(struct master *m)
-{
-	usec wall = clock_wall();
-	net_tickets_advance(&m->start->tickets, wall);
-	return m->now + NET_TICKET_PERIOD_USEC - wall % NET_TICKET_PERIOD_USEC;
-}
-
 /* Runs the deadline and the restarts that are due. Returns when the next one is due. */
 static usec run_due_tasks(struct master *m)
 {
-	usec tickets_at = advance_tickets(m);
+	usec tickets_at = master_advance_tickets(m);
 	if (m->now >= m->deadline)
 		on_deadline(m);
 	usec next = trace_orders_expire(&m->traces, m->now);
