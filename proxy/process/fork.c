@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Forks the workers and the logger, and keeps the secret of the ticket keys that a worker begins
- * with. A child first closes the descriptors that only the master may
- * keep.
+ * with. A child first closes the descriptors that only the master may keep.
  */
 #include "proxy/process/master.h"
 #include <errno.h>

@@ -293,7 +293,7 @@ static void excuse_origin(struct exchange *x, usec from, usec now)
 	excuse(&x->upload.taken, from, now);
 	if (x->download.body.bytes == 0) /* else the clock has stood still since `filled` */
 		excuse(&x->download.given, from, now);
-	exchange_arm(x);
+	exchange_look_soon(x); /* not before what waits in the sockets was read */
 }
 
 void relay_resume_origins(struct relay *r)

@@ -157,6 +157,10 @@ void origin_conn_expired(struct wheel_node *node, usec now)
 
 void origin_conn_read_again(struct origin_conn *c)
 {
-	peer_progress_pardon(&c->progress, c->pool->origin->write_timeout, relay_of(c)->now);
+	usec now = relay_of(c)->now;
+	peer_progress_pardon(&c->progress, c->pool->origin->write_timeout, now);
 	origin_conn_arm(c);
+	/* Not before what waits in its socket was read. */
+	if (c->timer.deadline < now + BLOCKED_CHECK_USEC)
+		wheel_set(worker_wheel(c->upstream->env), &c->timer, now + BLOCKED_CHECK_USEC);
 }

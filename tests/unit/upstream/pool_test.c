@@ -3,6 +3,7 @@
 #include "tests/support/gateway_world.h"
 
 #include "proxy/limits.h"
+#include "proxy/net/conn.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -163,19 +164,57 @@ static void an_origin_that_is_not_read_any_more_is_not_late(void **state)
 	struct gate_stream *s = gate_get(gate_client(w, NULL), "/a");
 	UNTIL(w, newest(w) && newest(w)->is_open);
 	struct origin_conn *c = newest(w);
+	struct relay *r = &w->gateway->relay;
+	usec due = c->timer.deadline;
 	upstream_pause_reading(&w->gateway->upstream, true);
 	expire(w, c);
 	assert_false(c->is_closing);
-	usec before = w->gateway->relay.now;
+	usec before = r->now;
 	UNTIL(w, net_now(w->loop) >= before + 50 * USEC_PER_MSEC);
 	worker_now(&w->gateway->env);
 	upstream_pause_reading(&w->gateway->upstream, false);
-	assert_true(w->gateway->relay.unread_usec >= 50 * USEC_PER_MSEC);
+	assert_true(r->unread_usec >= 50 * USEC_PER_MSEC);
 	/* The time that was left when reading stopped is left now. */
+	assert_int_equal(c->timer.deadline, due + r->unread_usec);
+	/* When none was left, what waits in the socket is read first. */
+	upstream_pause_reading(&w->gateway->upstream, true);
+	c->started = 0;
+	upstream_pause_reading(&w->gateway->upstream, false);
+	assert_int_equal(c->timer.deadline, r->now + BLOCKED_CHECK_USEC);
 	expire(w, c);
 	assert_true(c->is_closing);
 	UNTIL(w, s->is_over);
 	assert_int_equal(s->status, 504);
+	gate_world_free(w);
+}
+
+/* It may not read because it cannot send. */
+static void an_origin_whose_socket_is_full_while_it_is_not_read_is_not_late(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	w->sites[0].options.window = 1 << 30;
+	struct gate_stream *s =
+	    gate_request(gate_client(w, NULL), "POST", "example.com", "/a", false, NULL);
+	UNTIL(w, gate_find(w, "/a"));
+	struct origin_conn *c = newest(w);
+	struct gate_peer *o = w->sites[0].peers[0];
+	int small = 4096;
+	setsockopt(c->net->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	setsockopt(o->net->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	net_conn_pause_reading(o->net, NET_PAUSE_PEER);
+	gate_more(s, 1000000, true);
+	UNTIL(w, net_conn_is_blocked(c->net));
+	upstream_pause_reading(&w->gateway->upstream, true);
+	expire(w, c);
+	assert_false(c->is_closing);
+	upstream_pause_reading(&w->gateway->upstream, false);
+	usec limit = c->pool->origin->write_timeout;
+	origin_conn_expired(&c->timer, w->gateway->relay.now + limit - 1);
+	assert_false(c->is_closing);
+	expire(w, c);
+	assert_true(c->is_closing);
+	UNTIL(w, s->is_over || s->status == 502);
 	gate_world_free(w);
 }
 
@@ -771,6 +810,7 @@ int main(void)
 	    cmocka_unit_test(the_limit_holds_for_requests_queued_before_settings),
 	    cmocka_unit_test(an_origin_connected_to_while_reading_is_held_back_is_not_read_and_not_late),
 	    cmocka_unit_test(an_origin_that_is_not_read_any_more_is_not_late),
+	    cmocka_unit_test(an_origin_whose_socket_is_full_while_it_is_not_read_is_not_late),
 	    cmocka_unit_test(a_cancelled_request_frees_its_stream_for_the_next),
 	    cmocka_unit_test(an_upload_that_ends_frees_its_stream_for_the_next),
 	    cmocka_unit_test(a_connection_with_many_cancelled_requests_is_replaced),
