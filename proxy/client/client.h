@@ -52,6 +52,7 @@ struct clients {
 	struct list idle;
 	size_t closing_bytes; /* will be freed when the connections that were shed have closed */
 	struct session_env session_env;
+	struct wheel_node tickets_timer;
 	struct client_traces traces;
 	struct latest_etags etags;             /* learned from the responses to all clients */
 	struct policy_cookie_keys cookie_keys; /* for the diary's cookie; count 0: no cookie */

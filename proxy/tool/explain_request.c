@@ -27,10 +27,11 @@ static void on_decided(void *context, const struct explain_offer *e)
 static const struct conf_listen *find_listen(const struct request *r, bool is_https)
 {
 	const struct conf *c = r->conf;
+	struct slice scheme = is_https ? SLICE("https") : SLICE("http");
 	for (size_t i = 0; i < c->listen_count; i++) {
 		const struct conf_listen *l = &c->listens[i];
 		if (r->o->listen ? strcmp(l->name, r->o->listen) == 0
-				 : (l->certificate_count > 0) == is_https)
+				 : offer_may_use_scheme(l, &r->o->address, scheme))
 			return l;
 	}
 	return r->o->listen || c->listen_count == 0 ? NULL : &c->listens[0];

@@ -152,6 +152,18 @@ static void bad_traced_block_is_refused(void **state)
 	    "prefix; write an address or a block such as 192.0.2.0/24 or 2001:db8::/32\n");
 }
 
+static void bad_trusted_peer_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("[listen l]\naddress = 127.0.0.1:1\ntrusted = loadbalancer\n" LOAD_ORIGIN LOAD_ROUTE,
+	    "test.ini:3: bad value 'loadbalancer' for trusted: not an IPv4 or IPv6 address; write an "
+	    "address or a block such as 192.0.2.0/24 or 2001:db8::/32, or unix\n");
+	/* Only there. */
+	assert_refused(LOAD_REST "[server]\ntrace = unix\n",
+	    "test.ini:8: bad value 'unix' for trace: not an IPv4 or IPv6 address; write an "
+	    "address or a block such as 192.0.2.0/24 or 2001:db8::/32\n");
+}
+
 static void unclosed_quotation_is_refused(void **state)
 {
 	(void)state;
@@ -603,6 +615,7 @@ int main(void)
 	    cmocka_unit_test(value_that_is_empty_is_refused),
 	    cmocka_unit_test(bad_client_block_is_refused),
 	    cmocka_unit_test(bad_traced_block_is_refused),
+	    cmocka_unit_test(bad_trusted_peer_is_refused),
 	    cmocka_unit_test(unclosed_quotation_is_refused),
 	    cmocka_unit_test(duplicate_section_is_refused_with_the_first),
 	    cmocka_unit_test(duplicate_option_is_refused_with_the_first),

@@ -120,6 +120,25 @@ static void half_of_hint_and_hold_for_a_client_that_does_not_navigate(void **sta
 	    "   client   nothing yet: held for its own request\n");
 }
 
+/* The first listener that serves the scheme; where TLS ends before it, only what `trusted` names. */
+static void the_scheme_chooses_the_listener_and_must_be_allowed(void **state)
+{
+	(void)state;
+	const char *const inside = "[listen inside]\naddress = 127.0.0.1:4\ntrusted = 192.0.2.7 unix\n";
+	has("", WORDS("https://example.com/"),
+	    "answered 421 by the gateway itself: https in cleartext, and the client is not in trusted\n");
+	has(inside, WORDS("https://example.com/"), "answered 421 by the gateway itself: ");
+	has(inside, WORDS("https://example.com/", "--client", "192.0.2.7"), "listen inside, route all");
+	has(inside, WORDS("https://example.com/", "--client", "unix"),
+	    "client -: HTTP/2, accepts pushes\nlisten inside, route all");
+	has(inside, WORDS("http://example.com/", "--client", "192.0.2.7"), "listen front, route all");
+	has(inside, WORDS("https://example.com/", "--client", "192.0.2.7", "--listen", "front"),
+	    "answered 421 by the gateway itself: ");
+	/* What a field claims does not count. */
+	has(inside, WORDS("https://example.com/", "-H", "X-Forwarded-For: 192.0.2.7"),
+	    "answered 421 by the gateway itself: ");
+}
+
 static void links_of_the_response_and_why_they_are_no_offers(void **state)
 {
 	(void)state;
@@ -399,6 +418,7 @@ int main(void)
 	    cmocka_unit_test(a_promise_to_a_client_that_takes_pushes),
 	    cmocka_unit_test(a_browser_gets_hints_and_what_is_held),
 	    cmocka_unit_test(half_of_hint_and_hold_for_a_client_that_does_not_navigate),
+	    cmocka_unit_test(the_scheme_chooses_the_listener_and_must_be_allowed),
 	    cmocka_unit_test(links_of_the_response_and_why_they_are_no_offers),
 	    cmocka_unit_test(what_a_manifest_offers),
 	    cmocka_unit_test(an_origin_that_will_not_be_asked_for_pushes),
