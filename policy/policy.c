@@ -130,7 +130,8 @@ static bool action_is_useful(
 	return parts != 0;
 }
 
-bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_offer *facts)
+static bool wants(
+    const struct policy_rules *rules, const struct policy_offer *facts, bool wants_shadow)
 {
 	struct policy_offer request = *facts;
 	struct policy_facts f;
@@ -144,12 +145,72 @@ bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_o
 	policy_facts_init(&f, &request);
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct policy_rule *rule = &rules->rules[i];
-		if (rule->shadow || !policy_rule_takes_request(rule, &f))
+		if ((rule->shadow && !wants_shadow) || !policy_rule_takes_request(rule, &f))
 			continue;
 		if (action_is_useful(rule->action, rule, facts))
 			return true;
-		if (!policy_rule_asks_promise(rule))
-			return false; /* the rule matches every offer of this request */
+		/* else the rule matches every offer of this request */
+		if (!rule->shadow && !policy_rule_asks_promise(rule))
+			return false;
 	}
 	return action_is_useful(rules->fallback, NULL, facts);
+}
+
+bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_offer *facts)
+{
+	return wants(rules, facts, false);
+}
+
+bool policy_wants_offers(const struct policy_rules *rules, const struct policy_offer *facts)
+{
+	return wants(rules, facts, true);
+}
+
+static bool has_action(const struct policy_rules *rules, unsigned parts)
+{
+	if (policy_action_parts(rules->fallback) & parts)
+		return true;
+	for (size_t i = 0; i < rules->count; i++)
+		if (policy_action_parts(rules->rules[i].action) & parts)
+			return true;
+	return false;
+}
+
+bool policy_holds_or_hints(const struct policy_rules *rules)
+{
+	return has_action(rules, POLICY_PART_HOLD | POLICY_PART_HINT);
+}
+
+bool policy_hints(const struct policy_rules *rules)
+{
+	return has_action(rules, POLICY_PART_HINT);
+}
+
+static bool has_no_interim(const struct policy_rules *rules)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		if (rules->rules[i].no_interim)
+			return true;
+	return false;
+}
+
+bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts)
+{
+	struct policy_offer request = *facts;
+	struct policy_facts f;
+
+	if (!has_no_interim(rules))
+		return false;
+	request.promised = NULL;
+	policy_facts_init(&f, &request);
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct policy_rule *rule = &rules->rules[i];
+		if (rule->shadow || !policy_rule_takes_request(rule, &f))
+			continue;
+		if (rule->no_interim)
+			return true;
+		if (rule->sources == 0 && !policy_rule_asks_promise(rule))
+			return false;
+	}
+	return false;
 }

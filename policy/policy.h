@@ -110,6 +110,8 @@ struct policy_offer {
 	/* Why the response cannot be held, or the resource cannot be hinted; NULL = it can. */
 	const struct policy_reason *hold_refusal, *hint_refusal;
 	bool is_proposal; /* learned, but the configuration only proposes it */
+	/* A link of the origin's 103 response, which is about to be sent: it is a hint already. */
+	bool in_early_hints;
 	/* Counts for the caps, before this offer. */
 	uint32_t parent_pushes;         /* accepted offers of this parent */
 	uint32_t connection_pushes;     /* open pushes of this client connection */
@@ -160,6 +162,7 @@ struct policy_rule {
 	bool cross_origin;         /* pushgate's own offers may name another origin */
 	bool on_revalidation;      /* own offers even if the parent revalidates */
 	bool hint_anyone;          /* also despite policy_reason_HINT_CLIENT */
+	bool no_interim;           /* the client gets no 1xx but 100; see policy_withholds_interim */
 	uint32_t max_per_parent;   /* 0 = only the global cap */
 	uint64_t max_bytes;        /* review: a larger content-length is cancelled; 0 = no limit */
 	uint32_t statuses_allowed; /* review: bit 1 << (status / 100); 0 = any if relayed */
@@ -212,6 +215,23 @@ struct policy_verdict policy_decide_with(const struct policy_rules *rules,
  * origin's pool with ENABLE_PUSH=0.
  */
 bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_offer *facts);
+/*
+ * The same for pushgate's own offers (facts->source), which cost the origin nothing: they are of use
+ * to a shadow rule too, which counts what it would have done.
+ */
+bool policy_wants_offers(const struct policy_rules *rules, const struct policy_offer *facts);
+/*
+ * Whether some rule, or the default action, holds or hints. If not, only a client that accepts pushes
+ * can have any use of an offer.
+ */
+bool policy_holds_or_hints(const struct policy_rules *rules);
+bool policy_hints(const struct policy_rules *rules);
+
+/*
+ * Whether the client gets no interim response to this request, except 100 (Continue): a rule with
+ * no_interim takes the request, and no earlier rule takes all its offers.
+ */
+bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts);
 
 /*
  * Reviews a push when its response begins: keeps or cancels it. offer->hold_refusal is read again,

@@ -42,7 +42,7 @@ struct policy_reason {
 	X(DOWNSTREAM_AUTHORITY, "downstream-authority",                                               \
 	    "The listener or its certificate does not cover the promised authority.",                 \
 	    "Add a certificate for that name to the listener.")                                       \
-	X(DUPLICATE, "duplicate", "The same resource is already being pushed.",                       \
+	X(DUPLICATE, "duplicate", "The same resource is already being pushed, or was hinted.",                       \
 	    "Fix the origin if it promises a resource twice.")                             \
 	X(PARENT_CAP, "parent-cap", "The parent request has reached its maximum of pushes.",                      \
 	    "Raise max-pushes-per-parent, or promise less.")                                          \
@@ -88,15 +88,22 @@ struct policy_reason {
 	    "Raise memory, or hold less.")                                                            \
 	X(NOT_STORABLE, "not-storable", "The response may not be stored (RFC 9111 3).",                 \
 	    "Fix its Cache-Control if it should be stored.")                                                \
-	X(HINT_LATE, "hint-late", "The final response or a 103 from pushgate has already been sent.",                \
-	    "Offer the resource earlier, or raise hint-wait.")                                       \
+	X(HINT_LATE, "hint-late", "The final response has come, or a 103 from pushgate has already been sent.",      \
+	    "Offer the resource earlier: in a 103 of the origin, or with add; or raise hint-wait.")   \
 	X(HINT_CLIENT, "hint-client", "The request is not a navigation over HTTP/2: browsers ignore hints for it.",   \
 	    "None needed; to hint all the same, set hint-clients = all in the rule.")                                         \
 	X(HINT_VERSION, "hint-version", "The client's version of HTTP has no interim responses (RFC 9110 15.2).", \
 	    "None needed: the protocol forbids it.")                                                      \
+	X(HINT_CAP, "hint-cap", "As many resources as possible were hinted for the request.",        \
+	    "Offer less: a browser cannot use so many hints.")                                        \
+	X(NO_INTERIM, "no-interim", "A rule with interim = no keeps interim responses from this client.", \
+	    "None needed: the configuration asks for this.")                                              \
 	X(LINK_NOPUSH, "link-nopush", "The link has the parameter nopush.", "None needed: the origin asks for this.") \
 	X(LINK_ANCHOR, "link-anchor", "The link has an anchor, so it belongs to another resource.",        \
 	    "Make the origin omit the anchor if the link belongs to this page.")                                      \
+	X(LINK_PUSH_ONLY, "link-push-only",                                                           \
+	    "The link has the parameter x-http2-push-only, so that no hint may show it to the client.",   \
+	    "None needed: the origin asks for this.")                                                     \
 	X(LINK_SELF, "link-self", "The link refers to the page that contains it.",              \
 	    "Fix the origin: such a link is useless.")                                             \
 	X(LINK_TARGET, "link-target", "The link's target is not an http or https resource.", \

@@ -39,6 +39,9 @@
 
 /* A URI reference in a Link field or a manifest; longer ones name nothing worth pushing. */
 #define LIMIT_REFERENCE_BYTES 4096u
+/* Resources hinted to one request, by the origin's 103 responses and by pushgate's: each is remembered,
+ * so that none is hinted twice. Those of the origin beyond it pass and are not remembered. */
+#define LIMIT_HINTS_PER_REQUEST 100u
 /* Links looked at in one response; the rest is ignored. */
 #define LIMIT_LINKS_PER_RESPONSE 100u
 

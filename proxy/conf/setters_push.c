@@ -134,6 +134,13 @@ static bool is_media_type(struct slice text)
 	       ascii_is_token(slice_from(text, slash + 1));
 }
 
+/* It becomes a quoted string of a Link field. */
+static bool is_media_query(struct slice text)
+{
+	return conf_is_text(text) && slice_find(text, '"') == text.len &&
+	       slice_find(text, '\\') == text.len;
+}
+
 /* The parameters of a preload link and their values (HTML, Fetch). */
 static const struct add_parameter {
 	struct slice name;
@@ -153,7 +160,7 @@ static const struct add_parameter {
 	"write crossorigin=anonymous or crossorigin=use-credentials"},
     {SLICE_INIT("fetchpriority"), "high low auto", NULL, offsetof(struct conf_add, fetchpriority),
 	"write fetchpriority=high, fetchpriority=low or fetchpriority=auto"},
-    {SLICE_INIT("media"), NULL, conf_is_text, offsetof(struct conf_add, media),
+    {SLICE_INIT("media"), NULL, is_media_query, offsetof(struct conf_add, media),
 	"write a media query, such as \"media=(min-width: 600px)\""},
 };
 

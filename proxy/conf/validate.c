@@ -229,10 +229,23 @@ static void check_route_order(struct conf_loader *l, const struct conf_section *
 
 /* ---- [push] ---- */
 
+/* An interim response goes with a request, whatever is pushed with it. */
+static void check_interim(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct policy_rule *rule = s->object;
+
+	if (rule->no_interim && (rule->sources || rule->types || rule->methods ||
+				    rule->promised_paths.count > 0))
+		conf_mistake(l, s->file, conf_option_line(s, "interim"),
+		    "interim = no is for whole requests, but this rule has source, type, method or "
+		    "promised-path; write a rule without them");
+}
+
 static void check_rule(struct conf_loader *l, const struct conf_section *s)
 {
 	if (s->is_broken)
 		return;
+	check_interim(l, s);
 	for_each_section(l, earlier, CONF_SECTION_PUSH)
 	{
 		if (earlier == s)

@@ -31,15 +31,33 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 {
 	struct gateway *g = context;
 	const struct conf_route *route = x->context.route;
+	if (http_head_is_interim(head)) { /* pushgate's own 103 */
+		http_via_add(head, g->offers.pseudonym);
+		return;
+	}
 	/* Location and Content-Location are the origin's here. */
-	if (!http_head_is_interim(head) && !list_is_empty(&g->hold.used))
+	if (!list_is_empty(&g->hold.used))
 		hold_invalidate(&g->hold, x, head);
-	if (route && !http_head_is_interim(head))
+	if (route)
 		offer_apply_fields(&route->response_fields, head);
-	offer_on_response(x, head);
-	if (x->context.diary && !http_head_is_interim(head))
+	if (offer_has_links(x, head)) {
+		struct client_facts facts;
+		if (offer_reads_links(&g->offers, client_facts(x, &facts), x))
+			offer_links(x, head);
+		else
+			offer_hide_links(head);
+	}
+	if (x->context.diary)
 		client_diary_response(x, head);
 	http_via_add(head, g->offers.pseudonym);
+}
+
+static bool interim_head(void *context, struct exchange *x, struct http_head *head)
+{
+	struct gateway *g = context;
+	struct client_facts facts;
+	http_via_add(head, g->offers.pseudonym);
+	return offer_on_interim(&g->offers, client_facts(x, &facts), x, head);
 }
 
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
@@ -86,6 +104,7 @@ const struct relay_ops gateway_relay_ops = {
     .offer_shadowed = feedback_shadowed,
     .push_promised = promise_made,
     .response_head = response_head,
+    .interim_head = interim_head,
     .ended = access_record_ended,
     .date = date,
     .time_limit = time_limit,

@@ -241,6 +241,19 @@ bool http_link_next(struct slice *rest, struct http_link *link)
 	return false;
 }
 
+bool http_link_may_be_push_only(struct slice value)
+{
+	/* '2' is rarer in URLs and parameters than the name's other bytes. */
+	const size_t before = sizeof("x-http") - 1;
+	const struct slice name = param_names[PARAM_PUSH_ONLY];
+	for (size_t at = slice_find(value, '2'); at < value.len;
+	     at += 1 + slice_find(slice_from(value, at + 1), '2')) {
+		if (at >= before && slice_equal_nocase(slice_sub(value, at - before, name.len), name))
+			return true;
+	}
+	return false;
+}
+
 struct filter {
 	bool (*drop)(const struct http_link *link, void *context);
 	void *context;

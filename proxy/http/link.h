@@ -27,6 +27,12 @@ struct http_link {
  */
 bool http_link_next(struct slice *rest, struct http_link *link);
 
+/*
+ * Whether a Link field's value has the text x-http2-push-only, in any case: a cheap look at the bytes.
+ * False: no link-value has that parameter.
+ */
+bool http_link_may_be_push_only(struct slice value);
+
 /* A resolved reference: the scheme, authority and path of a request for it. */
 struct http_target {
 	struct slice scheme; /* "http" or "https" */

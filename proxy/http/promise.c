@@ -98,5 +98,6 @@ struct slice http_hint_make(
 		s = arena_printf(a, "%.*s; crossorigin", SLICE_ARG(s));
 	else
 		s = parameter(a, s, "crossorigin", resource->crossorigin);
-	return parameter(a, s, "fetchpriority", resource->fetchpriority);
+	s = parameter(a, s, "fetchpriority", resource->fetchpriority);
+	return parameter(a, s, "media", resource->media);
 }

@@ -12,7 +12,7 @@
 /* A resource: its URI and the known parameters; empty slices = unknown. */
 struct http_resource {
 	struct http_target target;
-	struct slice as, type, crossorigin, fetchpriority;
+	struct slice as, type, crossorigin, fetchpriority, media;
 	bool has_crossorigin; /* the parameter is present, possibly without a value */
 	bool is_module;
 };

@@ -70,17 +70,27 @@ const struct relay_cause *offer_route(
 	return last_hop(head, detail);
 }
 
-/* Why a hint is impossible now: the final response has begun, or the client ignores 103 responses. */
-static const struct policy_reason *hint_refusal(
-    const struct client_facts *client, const struct exchange *x, const struct policy_offer *offer)
+/* Why this client gets no hints with this request, whenever the offer comes. */
+static const struct policy_reason *hint_client_refusal(const struct offer_env *env,
+    const struct client_facts *client, const struct policy_offer *offer)
 {
-	if (!exchange_may_hint(x))
-		return &policy_reason_HINT_LATE;
 	if (client && !client->takes_interim)
 		return &policy_reason_HINT_VERSION;
-	if (offer->navigation != POLICY_NAVIGATION_YES || !client)
+	if (policy_withholds_interim(&env->conf->policy, offer))
+		return &policy_reason_NO_INTERIM;
+	/* The client gets the origin's 103 in any case. */
+	if (!offer->in_early_hints && (offer->navigation != POLICY_NAVIGATION_YES || !client))
 		return &policy_reason_HINT_CLIENT;
 	return NULL;
+}
+
+/* Why a hint is impossible now: the final response has come, or the client ignores 103 responses. */
+static const struct policy_reason *hint_refusal(const struct offer_env *env,
+    const struct client_facts *client, const struct exchange *x, const struct policy_offer *offer)
+{
+	if (!offer->in_early_hints && !exchange_may_hint(x))
+		return &policy_reason_HINT_LATE;
+	return hint_client_refusal(env, client, offer);
 }
 
 bool offer_wants_pushes(
@@ -101,8 +111,37 @@ bool offer_wants_pushes(
 	    .source = POLICY_RELAYED, .parent = x->request, .now = x->relay->now};
 	offer_request_context(env, client, x, &facts);
 	facts.hold_refusal = hold_refusal(x, NULL);
-	facts.hint_refusal = hint_refusal(client, x, &facts);
+	facts.hint_refusal = hint_refusal(env, client, x, &facts);
 	return policy_wants_pushes(&env->conf->policy, &facts);
+}
+
+bool offer_reads_links(
+    const struct offer_env *env, const struct client_facts *client, const struct exchange *x)
+{
+	const struct policy_rules *rules = &env->conf->policy;
+	if (!client)
+		return false;
+	bool accepts_pushes =
+	    client->push_enabled && client->accepts_streams && !client->is_going_away;
+	if (!accepts_pushes && !policy_holds_or_hints(rules))
+		return false;
+	struct policy_offer facts = {
+	    .source = POLICY_LINK, .parent = x->request, .now = x->relay->now};
+	offer_request_context(env, client, x, &facts);
+	facts.hold_refusal = hold_refusal(x, NULL);
+	/* Without policy_reason_HINT_LATE: where a rule would hint, the log says why it does not. */
+	facts.hint_refusal = hint_client_refusal(env, client, &facts);
+	return policy_wants_offers(rules, &facts);
+}
+
+bool offer_withholds_interim(
+    const struct offer_env *env, const struct client_facts *client, const struct exchange *x)
+{
+	/* The origin chose the fields of a promised request: they do not name the client. */
+	const struct exchange *asked = x->pushed.parent ? x->pushed.parent : x;
+	struct policy_offer facts = {.parent = asked->request, .now = x->relay->now};
+	offer_request_context(env, client, asked, &facts);
+	return policy_withholds_interim(&env->conf->policy, &facts);
 }
 
 /* ---- an offer ---- */
@@ -225,7 +264,7 @@ void offer_context(const struct offer_env *env, const struct client_facts *clien
 	offer_request_context(env, client, parent, offer);
 	offer->parent_revalidates = policy_revalidates(parent->request);
 	offer->hold_refusal = hold_refusal(parent, promised);
-	offer->hint_refusal = hint_refusal(client, parent, offer);
+	offer->hint_refusal = hint_refusal(env, client, parent, offer);
 	if (offer->source == POLICY_RELAYED)
 		offer->origin_may_promise = may_promise(env, parent, promised);
 	else

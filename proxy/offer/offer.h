@@ -8,7 +8,8 @@
  *
  *   router.c           host and path to route
  *   context.c          facts about a request and about an offer
- *   own_offers.c       offers from `add`, manifests, the learned table and Link fields
+ *   own_offers.c       offers from `add`, manifests and the learned table
+ *   links.c            offers from Link fields; what is taken out of them
  *   origin_request.c   the request as its origin gets it; fields.c a route's changes of fields
  *   manifest….c        manifest files
  *   learned….c         the learned table; learned_table.h is private
@@ -65,6 +66,13 @@ const struct relay_cause *offer_route(
  * ENABLE_PUSH=1. */
 bool offer_wants_pushes(
     const struct offer_env *env, const struct client_facts *client, const struct exchange *x);
+/* Whether the Link fields of the response to x are read: false if every offer in them would certainly be
+ * dropped. */
+bool offer_reads_links(
+    const struct offer_env *env, const struct client_facts *client, const struct exchange *x);
+/* Whether a rule keeps interim responses from the client, except 100 (Continue). */
+bool offer_withholds_interim(
+    const struct offer_env *env, const struct client_facts *client, const struct exchange *x);
 
 /*
  * Fills in the facts that are the same for all offers of one request: the client's address, its
@@ -86,12 +94,25 @@ void offer_context(const struct offer_env *env, const struct client_facts *clien
     const struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
     struct relay_place *place);
 
+/* Whether the target has another scheme or authority than the request. */
+enum relay_offer_flags offer_place(const struct exchange *x, const struct http_target *target);
 /* Makes pushgate's own offers for a request that has just arrived: `add`, manifests, learned table. */
 void offer_on_request(
     const struct offer_env *env, const struct client_facts *client, struct exchange *x);
-/* Makes an offer of each Link field of a response head, final or 103, that is about to be sent to the
- * client. Removes the links that are for pushgate alone. */
-void offer_on_response(struct exchange *x, struct http_head *head);
+/* Whether the final response has Link fields that may be offers. */
+bool offer_has_links(const struct exchange *x, const struct http_head *head);
+/* Makes an offer of each link of a final response that is about to be sent to the client. Removes the
+ * links that are for pushgate alone. */
+void offer_links(struct exchange *x, struct http_head *head);
+/* Removes those links without reading the others. */
+void offer_hide_links(struct http_head *head);
+/*
+ * The origin's interim response is about to be sent to the client. Makes an offer of each link of a 103,
+ * and takes out of it what a rule drops, what was hinted before, and what is for pushgate alone. False:
+ * the client must not get it, since a rule says so or no link is left.
+ */
+bool offer_on_interim(const struct offer_env *env, const struct client_facts *client,
+    struct exchange *x, struct http_head *head);
 
 /* The request of x as its origin gets it: an overlay of the client's request. The caller frees it before
  * the exchange is over. */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pushgate's own offers: from `add` lists, manifests and the learned table when a request arrives, from
- * Link fields (RFC 8288, Preload) when a response does. The policy decides about each offer.
+ * Pushgate's own offers when a request arrives: from `add` lists, manifests and the learned table. The
+ * policy decides about each offer. links.c has those that come with a response.
  */
 #include "proxy/offer/offer.h"
 
 #include "proxy/http/link.h"
-#include "proxy/limits.h"
 
-static enum relay_offer_flags place_of(const struct exchange *x, const struct http_target *target)
+enum relay_offer_flags offer_place(const struct exchange *x, const struct http_target *target)
 {
 	bool is_foreign = !slice_equal(target->scheme, x->request->scheme) ||
 			  !slice_equal(target->authority, x->request->authority);
@@ -29,9 +28,10 @@ static void offer_adds(
 		    .crossorigin = add->crossorigin,
 		    .has_crossorigin = add->crossorigin.len > 0,
 		    .fetchpriority = add->fetchpriority,
+		    .media = add->media,
 		};
 		if (http_target_resolve(exchange_arena(x), x->request, add->path, &resource.target))
-			exchange_offer(x, POLICY_CONFIG, &resource, place_of(x, &resource.target));
+			exchange_offer(x, POLICY_CONFIG, &resource, offer_place(x, &resource.target));
 	}
 }
 
@@ -53,7 +53,7 @@ static void offer_manifests(
 			if (http_target_resolve(
 				exchange_arena(x), x->request, of->target, &resource.target))
 				exchange_offer(
-				    x, POLICY_MANIFEST, &resource, place_of(x, &resource.target));
+				    x, POLICY_MANIFEST, &resource, offer_place(x, &resource.target));
 		}
 	}
 }
@@ -109,86 +109,4 @@ void offer_on_request(
 		for (size_t i = 0; i < conf->preload_count && !exchange_is_over(x); i++)
 			if (policy_rule_takes(&conf->preloads[i].when, &facts))
 				uses[use](env, x, &conf->preloads[i]);
-}
-
-/* ---- Link fields ---- */
-
-/* Logs a Link field that makes no offer as a dropped one, with its reason. */
-static void skip_link(
-    struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
-{
-	struct policy_offer offer = {.source = POLICY_LINK,
-	    .parent = x->request,
-	    .client = x->context.client,
-	    .as = link->as};
-	/* A shallow copy, read only: a real one for each link would be costly. */
-	struct http_head named = *x->request;
-	named.path = link->target;
-	offer.promised = &named;
-	const struct policy_verdict dropped = {.action = POLICY_DROP, .reason = reason};
-	x->relay->ops->offer_decided(x->relay->context, x, &offer, dropped);
-}
-
-static void offer_link(struct exchange *x, const struct http_link *link)
-{
-	struct http_resource resource = {
-	    .as = link->as,
-	    .type = link->type,
-	    .crossorigin = link->crossorigin,
-	    .has_crossorigin = link->has_crossorigin,
-	    .fetchpriority = link->fetchpriority,
-	    .is_module = link->is_module,
-	};
-	if (link->nopush) {
-		skip_link(x, link, &policy_reason_LINK_NOPUSH);
-	} else if (link->has_anchor) {
-		skip_link(x, link, &policy_reason_LINK_ANCHOR);
-	} else if (!http_target_resolve(
-		       exchange_arena(x), x->request, link->target, &resource.target)) {
-		skip_link(x, link, &policy_reason_LINK_TARGET);
-	} else {
-		enum relay_offer_flags place = place_of(x, &resource.target);
-		if (place == RELAY_OFFER_PLAIN &&
-		    slice_equal(resource.target.path, x->request->path))
-			skip_link(x, link, &policy_reason_LINK_SELF);
-		else
-			exchange_offer(x, POLICY_LINK, &resource, place);
-	}
-}
-
-static bool is_for_us_alone(const struct http_link *link, void *context)
-{
-	(void)context;
-	return link->is_preload && link->push_only;
-}
-
-/* Links of errors and redirects do not name the page's resources. */
-static bool speaks_of_resources(const struct http_head *head)
-{
-	return head->status == 103 || head->status / 100 == 2 || head->status == 304;
-}
-
-void offer_on_response(struct exchange *x, struct http_head *head)
-{
-	uint32_t seen = 0;
-	bool has_push_only = false;
-	/* Pushgate's own 103 has Link fields too; only those of the origin are offers. */
-	if (!x->context.takes_links || head == x->hints.head || !speaks_of_resources(head))
-		return;
-	for (uint32_t i = 0; i < head->count && seen < LIMIT_LINKS_PER_RESPONSE; i++) {
-		if (head->fields[i].token != HTTP_TOKEN_LINK)
-			continue;
-		struct slice rest = head->fields[i].value;
-		struct http_link link;
-		while (seen < LIMIT_LINKS_PER_RESPONSE && !exchange_is_over(x) &&
-		       http_link_next(&rest, &link)) {
-			if (!link.is_preload)
-				continue;
-			seen++;
-			has_push_only = has_push_only || link.push_only;
-			offer_link(x, &link);
-		}
-	}
-	if (has_push_only)
-		http_link_filter(head, is_for_us_alone, NULL);
 }

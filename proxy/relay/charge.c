@@ -10,8 +10,7 @@
 static size_t heads_bytes(const struct exchange *x)
 {
 	return http_head_bytes(x->request) + http_head_bytes(x->response.pending) +
-	       http_head_bytes(x->hints.head) + http_head_bytes(x->upload.trailers) +
-	       http_head_bytes(x->download.trailers);
+	       http_head_bytes(x->upload.trailers) + http_head_bytes(x->download.trailers);
 }
 
 void exchange_charge(struct exchange *x)

@@ -177,10 +177,18 @@ struct exchange_response {
 
 enum hint_state { HINT_NONE, HINT_GATHERING, HINT_SENT };
 
-/* Pushgate's own 103 (RFC 8297); at most one for each exchange. */
+/* A resource that was hinted to the client, or will be. In the request's arena. */
+struct exchange_hint {
+	struct http_target target;
+	struct slice link; /* that waits for pushgate's own 103; empty: the client has a hint */
+};
+
+/* Pushgate's own 103 (RFC 8297), at most one for each exchange, and what was hinted with it. */
 struct exchange_hints {
-	enum hint_state state;  /* HINT_SENT: alone, or in a 103 of the origin's */
-	struct http_head *head; /* owned; NULL unless HINT_GATHERING */
+	enum hint_state state; /* HINT_SENT: alone, or in a 103 of the origin's */
+	uint32_t count, capacity;
+	/* Each resource once, at most LIMIT_HINTS_PER_REQUEST; those of the origin's 103 too. */
+	struct exchange_hint *list;
 	usec due;
 	struct list link; /* in relay->hinting while HINT_GATHERING */
 };
@@ -298,9 +306,11 @@ struct relay_ops {
 	    void *context, struct exchange *parent, const struct policy_verdict *verdict);
 	/* The push has been promised downstream, or is held (pushed.state says which). */
 	void (*push_promised)(void *context, struct exchange *push);
-	/* A response head goes downstream: `overlay` is the origin's, to be changed for the client.
-	 * Called once more when a push that had to wait begins. */
+	/* A final response head goes downstream: `overlay` is the origin's, to be changed for the client.
+	 * Called once more when a push that had to wait begins. Or it is pushgate's own 103. */
 	void (*response_head)(void *context, struct exchange *x, struct http_head *overlay);
+	/* The same for an interim response of the origin's. False: the client must not get it. */
+	bool (*interim_head)(void *context, struct exchange *x, struct http_head *overlay);
 	/* The exchange is over: log and count. It has no legs any more; all else is still there. */
 	void (*ended)(void *context, struct exchange *x);
 	/* The current time as the value of a Date field; may be NULL. Borrowed until the next call. */
@@ -387,6 +397,8 @@ enum relay_offer_flags {
 	RELAY_OFFER_PLAIN = 0,
 	RELAY_OFFER_CROSS_ORIGIN = 1, /* of another scheme or authority than x */
 	RELAY_OFFER_PROPOSAL = 2,     /* learned, and not confirmed by the configuration */
+	RELAY_OFFER_EARLY = 4,        /* its link is in the origin's 103 that is about to be sent */
+	RELAY_OFFER_UNSEEN = 8,       /* the client must not see its link, so it cannot be hinted */
 };
 
 /*
@@ -395,8 +407,16 @@ enum relay_offer_flags {
  */
 struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
     const struct http_resource *resource, enum relay_offer_flags flags);
-/* Whether a hint can still be sent before the final response. */
+/* The same for a link of the origin's 103 that is about to be sent. False: a rule dropped the offer, and
+ * the link must be taken out. */
+bool exchange_offer_early(
+    struct exchange *x, const struct http_resource *resource, enum relay_offer_flags flags);
+/* Whether a hint of pushgate's own can still be sent before the final response comes. */
 bool exchange_may_hint(const struct exchange *x);
+/* Whether a 103 with a hint for the resource has been sent to the client. */
+bool exchange_was_hinted(const struct exchange *x, const struct http_target *target);
+/* The origin's 103 that is about to be sent hints the resource. */
+void exchange_note_hinted(struct exchange *x, const struct http_target *target);
 /* Sends the 103 responses that are due. Call it at the end of each loop pass. */
 void relay_send_hints(struct relay *r);
 /* The latest time for the next relay_send_hints; USEC_NEVER: no hint waits. */

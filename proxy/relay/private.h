@@ -110,10 +110,13 @@ void exchange_check_done(struct exchange *x);
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end);
 
 /* hint.c */
+/* Why the resource cannot be hinted now: too late, hinted already, or too many were. NULL: it can. */
+const struct policy_reason *exchange_hint_refusal(
+    const struct exchange *x, const struct http_target *target);
 void exchange_hint(struct exchange *x, const struct http_resource *resource);
 void exchange_send_hints(struct exchange *x);
-/* Adds the hints to a 103 that came from the origin. */
-void exchange_join_hints(struct exchange *x, struct http_head *interim);
+/* Adds the hints that wait to a 103 that came from the origin. False: none waits. */
+bool exchange_join_hints(struct exchange *x, struct http_head *interim);
 void exchange_drop_hints(struct exchange *x);
 
 /* outcome.c */

@@ -40,6 +40,7 @@ struct offering {
 	struct leg *up;                       /* the promised stream; NULL: an offer of our own */
 	struct http_head *head;               /* owned */
 	const struct http_resource *resource; /* of our own offers */
+	enum relay_offer_flags flags;
 	struct policy_offer offer;
 	struct relay_place place;
 };
@@ -66,10 +67,17 @@ static bool is_repeated(const struct exchange *parent, const struct http_head *p
 	return false;
 }
 
+static struct http_target target_of(const struct offering *o)
+{
+	return (struct http_target){o->head->scheme, o->head->authority, o->head->path};
+}
+
 static void hint(struct offering *o)
 {
+	if (o->flags & RELAY_OFFER_EARLY)
+		return; /* the origin's own 103 has the link */
 	struct http_resource promised = {
-	    .target = {o->head->scheme, o->head->authority, o->head->path},
+	    .target = target_of(o),
 	    .as = slice_of_string(policy_type_as(policy_type_of_path(o->head->path))),
 	};
 	exchange_hint(o->parent, o->resource ? o->resource : &promised);
@@ -147,8 +155,19 @@ static struct exchange *make_push(struct offering *o, struct policy_verdict verd
 	return push;
 }
 
+/* Why no hint is possible, beside what the owner knows. */
+static const struct policy_reason *hint_refusal(const struct offering *o)
+{
+	if (o->flags & RELAY_OFFER_UNSEEN)
+		return &policy_reason_LINK_PUSH_ONLY;
+	if (o->flags & RELAY_OFFER_EARLY)
+		return NULL;
+	const struct http_target target = target_of(o);
+	return exchange_hint_refusal(o->parent, &target);
+}
+
 /* Gathers the facts, decides, acts. */
-static struct exchange *decide(struct offering *o)
+static struct exchange *decide(struct offering *o, struct policy_verdict *decided)
 {
 	struct exchange *x = o->parent;
 	struct relay *r = x->relay;
@@ -164,9 +183,12 @@ static struct exchange *decide(struct offering *o)
 	o->offer.duplicate = o->offer.duplicate || is_repeated(x, o->head);
 	if (!o->offer.hold_refusal)
 		o->offer.hold_refusal = hold_refusal(x, o->head);
+	if (!o->offer.hint_refusal)
+		o->offer.hint_refusal = hint_refusal(o);
 	struct policy_verdict shadow;
 	struct policy_verdict verdict =
 	    policy_decide_with(r->policy, r->feedback, &o->offer, &shadow);
+	*decided = verdict;
 	if (shadow.rule && r->ops->offer_shadowed)
 		r->ops->offer_shadowed(r->context, x, &shadow);
 	if (verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD)
@@ -184,7 +206,8 @@ struct exchange *exchange_on_promise(
 	struct leg leg = *up;
 	struct offering o = {
 	    .parent = x, .up = &leg, .head = head, .offer = {.source = POLICY_RELAYED}};
-	struct exchange *push = decide(&o);
+	struct policy_verdict verdict;
+	struct exchange *push = decide(&o, &verdict);
 	if (!push)
 		return NULL;
 	exchange_bind(&push->up, &leg);
@@ -194,29 +217,48 @@ struct exchange *exchange_on_promise(
 	return push;
 }
 
-struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
-    const struct http_resource *resource, enum relay_offer_flags flags)
+static struct exchange *offer(struct exchange *x, enum policy_source source,
+    const struct http_resource *resource, enum relay_offer_flags flags,
+    struct policy_verdict *verdict)
 {
 	struct http_head *head = http_promise_make(x->request, resource, false);
-	exchange_charge(x); /* the promised head is in the request's arena, which has grown */
+	*verdict = (struct policy_verdict){.action = POLICY_DROP};
 	if (!head)
 		return NULL;
 	struct offering o = {
 	    .parent = x,
 	    .head = head,
 	    .resource = resource,
+	    .flags = flags,
 	    .offer =
 		{
 		    .source = source,
 		    .as = resource->as,
 		    .cross_origin = (flags & RELAY_OFFER_CROSS_ORIGIN) != 0,
 		    .is_proposal = (flags & RELAY_OFFER_PROPOSAL) != 0,
+		    .in_early_hints = (flags & RELAY_OFFER_EARLY) != 0,
 		},
 	};
-	struct exchange *push = decide(&o);
+	struct exchange *push = decide(&o, verdict);
 	if (!push)
 		return NULL;
 	x->relay->ops->push_promised(x->relay->context, push);
 	exchange_dispatch(push);
 	return push;
+}
+
+struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
+    const struct http_resource *resource, enum relay_offer_flags flags)
+{
+	struct policy_verdict verdict;
+	exchange_charge(x); /* the request's arena may have grown by the resource */
+	return offer(x, source, resource, flags, &verdict);
+}
+
+bool exchange_offer_early(
+    struct exchange *x, const struct http_resource *resource, enum relay_offer_flags flags)
+{
+	struct policy_verdict verdict;
+	offer(x, POLICY_LINK, resource, flags | RELAY_OFFER_EARLY, &verdict);
+	return verdict.action != POLICY_DROP || verdict.reason != &policy_reason_RULE;
 }

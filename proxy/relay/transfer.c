@@ -243,7 +243,6 @@ static struct http_head *overlay_for_client(struct exchange *x, const struct htt
 	if (exchange_is_own_answer(x) || is_held(x))
 		return NULL;
 	struct http_head *overlay = http_head_overlay(head);
-	exchange_join_hints(x, overlay);
 	x->relay->ops->response_head(x->relay->context, x, overlay);
 	return overlay;
 }
@@ -251,7 +250,7 @@ static struct http_head *overlay_for_client(struct exchange *x, const struct htt
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 {
 	struct http_head *overlay = overlay_for_client(x, head);
-	exchange_send_hints(x); /* the offers of this head among them */
+	exchange_send_hints(x); /* that came before this head */
 	bool is_sent = x->down.ops->send_head(&x->down, overlay ? overlay : head, end);
 	http_head_free(overlay);
 	if (!is_sent) {
@@ -272,17 +271,27 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 	return true;
 }
 
+/* The owner may keep it from the client, and take links out of a 103. */
+static bool send_interim(struct exchange *x, const struct http_head *head)
+{
+	struct http_head *overlay = http_head_overlay(head);
+	bool goes = x->relay->ops->interim_head(x->relay->context, x, overlay);
+	goes = exchange_join_hints(x, overlay) || goes;
+	bool is_sent = goes && x->down.ops->send_head(&x->down, overlay, false);
+	http_head_free(overlay);
+	return is_sent;
+}
+
 static void interim(struct exchange *x, struct http_head *head)
 {
 	bool may_pass = ++x->response.interims <= LIMIT_INTERIM_RESPONSES && !exchange_has_begun(x);
 	pace_begin(&x->download.given, x->relay->now);
 	exchange_stir(x);
 	if (may_pass) {
-		struct http_head *overlay = overlay_for_client(x, head);
 		/* The leg drops the interim response of a push for which there is no room: it is of
 		 * use only before the final head, and would cost the client a stream. */
-		bool is_sent = x->down.ops->send_head(&x->down, overlay ? overlay : head, false);
-		http_head_free(overlay);
+		bool is_sent = is_held(x) ? x->down.ops->send_head(&x->down, head, false)
+					  : send_interim(x, head);
 		if (is_sent && x->pushed.state == PUSH_PROMISED)
 			begin_push(x); /* it counts among the client's streams from now on */
 	}

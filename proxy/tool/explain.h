@@ -31,8 +31,9 @@ struct explain_scene {
 	/* Called with each verdict. */
 	void (*decided)(void *context, const struct explain_offer *offer);
 	void *context;
-	/* For the caller to read: the request goes to the origin with ENABLE_PUSH=1. */
-	bool wants_pushes;
+	/* For the caller to read: the request goes to the origin with ENABLE_PUSH=1; the gateway does
+	 * not read the links of the final response, since it drops all of them in any case. */
+	bool wants_pushes, ignores_links;
 	/* Private. */
 	struct router *router;
 	struct offer_env base;

@@ -108,10 +108,10 @@ static void report_verdict(struct explain_scene *s, const struct exchange *paren
 {
 	struct explain_offer e = {
 	    .offer = offer, .verdict = verdict, .was_decided = offer == s->deciding};
-	const struct http_head *hints = parent->hints.head;
+	const struct exchange_hints *hints = &parent->hints;
 	bool is_hinted = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
-	if (is_hinted && hints && hints->count > 0)
-		e.hint = hints->fields[hints->count - 1].value;
+	if (is_hinted && !offer->in_early_hints && hints->count > 0)
+		e.hint = hints->list[hints->count - 1].link;
 	s->decided(s->context, &e);
 	s->deciding = NULL;
 	if (parent->context.came_through)
@@ -137,11 +137,23 @@ static void push_promised(void *context, struct exchange *push)
 
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
-	(void)context;
+	struct explain_scene *s = context;
 	const struct conf_route *route = x->context.route;
-	if (route && !http_head_is_interim(head))
+	if (http_head_is_interim(head))
+		return;
+	if (route)
 		offer_apply_fields(&route->response_fields, head);
-	offer_on_response(x, head);
+	if (!offer_has_links(x, head))
+		return;
+	/* Explained even if the gateway would not read them. */
+	s->ignores_links = !offer_reads_links(&s->base, &s->client, x);
+	offer_links(x, head);
+}
+
+static bool interim_head(void *context, struct exchange *x, struct http_head *head)
+{
+	struct explain_scene *s = context;
+	return offer_on_interim(&s->base, &s->client, x, head);
 }
 
 static void ended(void *context, struct exchange *x)
@@ -168,6 +180,7 @@ static const struct relay_ops relay_ops = {
     .offer_decided = offer_settled,
     .push_promised = push_promised,
     .response_head = response_head,
+    .interim_head = interim_head,
     .ended = ended,
     .time_limit = time_limit,
     .min_rate = min_rate,
@@ -281,6 +294,7 @@ const struct relay_cause *explain_ask(
 	struct exchange *x = exchange_new(&s->relay, &down, request, true);
 	ensure(x != NULL);
 	s->x = x;
+	s->ignores_links = false;
 	x->context.listen = s->listen;
 	x->context.client = s->client.address;
 	x->context.hold_store = &s->held;

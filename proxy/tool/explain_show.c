@@ -109,7 +109,10 @@ static void show_effect(FILE *out, const struct explain_offer *e)
 		break;
 	case POLICY_HINT:
 	case POLICY_HINT_HOLD:
-		fputs("103 with Link: ", out);
+		if (e->offer->in_early_hints)
+			fputs("the link in the 103 of the origin", out);
+		else
+			fputs("103 with Link: ", out);
 		explain_print(out, e->hint);
 		if (e->verdict.action == POLICY_HINT_HOLD)
 			fputs("; held for its own request", out);

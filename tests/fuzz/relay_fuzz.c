@@ -242,10 +242,26 @@ static void offer(struct exchange *x, enum policy_source source, unsigned path)
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct world *w = context;
-	if (!http_head_is_interim(head) && !list_is_empty(&w->hold.used))
+	if (http_head_is_interim(head))
+		return;
+	if (!list_is_empty(&w->hold.used))
 		hold_invalidate(&w->hold, x, head);
 	if (w->offers_links && x->pushed.state == PUSH_NONE && !exchange_is_over(x))
 		offer(x, POLICY_LINK, head->status);
+}
+
+static bool interim_head(void *context, struct exchange *x, struct http_head *head)
+{
+	const struct world *w = context;
+	const struct http_resource resource = {
+	    .target = {x->request->scheme, x->request->authority, slice_of_string(paths[head->status % PATHS])},
+	    .as = SLICE("style")};
+	if (!w->offers_links || x->pushed.state != PUSH_NONE || exchange_is_over(x))
+		return true;
+	if (exchange_was_hinted(x, &resource.target) || !exchange_offer_early(x, &resource, RELAY_OFFER_PLAIN))
+		return false;
+	exchange_note_hinted(x, &resource.target);
+	return true;
 }
 
 static void ended(void *context, struct exchange *x)
@@ -276,6 +292,7 @@ static const struct relay_ops relay_ops = {
     .offer_decided = offer_settled,
     .push_promised = push_promised,
     .response_head = response_head,
+    .interim_head = interim_head,
     .ended = ended,
     .time_limit = time_limit,
     .min_rate = min_rate,

@@ -2,8 +2,11 @@
 /* Offers of our own: pushes that no origin promised, and 103 Early Hints. */
 #include "tests/support/relay_world.h"
 
+#include "proxy/limits.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -153,6 +156,146 @@ static void hints_join_the_103_of_the_origin(void **state)
 	world_free(p.w);
 }
 
+static void a_resource_is_hinted_once(void **state)
+{
+	(void)state; /* covers: P-hint-once */
+	struct page p = page_asked_for(POLICY_HINT);
+	offer(&p, &css);
+	assert_false(exchange_was_hinted(p.x, &css.target)); /* it waits */
+	offer(&p, &css);
+	assert_string_equal(p.w->refused, "hint default; duplicate");
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(p.down->said, "head 103; link </a.css>; rel=preload; as=style");
+	assert_true(exchange_was_hinted(p.x, &css.target));
+	assert_false(exchange_was_hinted(p.x, &script.target));
+	/* The same path of another host is another resource. */
+	struct http_target other = css.target;
+	other.authority = SLICE("cdn.example.com");
+	assert_false(exchange_was_hinted(p.x, &other));
+	exchange_note_hinted(p.x, &other);
+	assert_true(exchange_was_hinted(p.x, &other));
+	world_end(p.w);
+}
+
+/* What the owner does with the origin's 103. */
+static bool keeps_interim;
+
+static bool note_style(void *context, struct exchange *x, struct http_head *head)
+{
+	(void)context, (void)head;
+	exchange_note_hinted(x, &css.target);
+	return keeps_interim;
+}
+
+static struct page page_whose_103_has_the_style(struct relay_ops *ops)
+{
+	struct page p = page_asked_for(POLICY_HINT);
+	*ops = *p.w->relay.ops;
+	ops->interim_head = note_style;
+	p.w->relay.ops = ops;
+	return p;
+}
+
+static void the_103_of_the_origin_counts_as_a_hint(void **state)
+{
+	(void)state; /* covers: P-hint-once */
+	struct relay_ops ops;
+	struct page p = page_whose_103_has_the_style(&ops);
+	keeps_interim = true;
+	offer(&p, &css);
+	offer(&p, &script);
+	exchange_on_response(p.x, hinted(p.w, "</a.css>; rel=preload; nonce=x"), false);
+	assert_string_equal(p.down->said, "head 103; link </a.css>; rel=preload; nonce=x; "
+					  "link </b.js>; rel=preload; as=script");
+	offer(&p, &css);
+	assert_string_equal(p.w->refused, "hint default; hint default; hint-late");
+	world_end(p.w);
+
+	p = page_whose_103_has_the_style(&ops);
+	exchange_on_response(p.x, hinted(p.w, "</a.css>; rel=preload; nonce=x"), false);
+	offer(&p, &css);
+	offer(&p, &script);
+	assert_string_equal(p.w->refused, "duplicate; hint default");
+	world_end(p.w);
+}
+
+static void hints_that_wait_leave_in_a_103_that_has_nothing_else(void **state)
+{
+	(void)state; /* covers: P-hint-filtered */
+	struct relay_ops ops;
+	struct page p = page_whose_103_has_the_style(&ops);
+	keeps_interim = false;
+	exchange_on_response(p.x, world_response(p.w, 103), false);
+	assert_string_equal(p.down->said, "");
+	offer(&p, &script);
+	exchange_on_response(p.x, world_response(p.w, 103), false);
+	assert_string_equal(p.down->said, "head 103; link </b.js>; rel=preload; as=script");
+	exchange_on_response(p.x, world_response(p.w, 103), false);
+	assert_string_equal(p.down->said, "head 103; link </b.js>; rel=preload; as=script");
+	world_end(p.w);
+}
+
+static void so_many_resources_are_hinted_and_no_more(void **state)
+{
+	(void)state;
+	struct page p = page_asked_for(POLICY_HINT);
+	char path[16];
+	for (unsigned i = 0; i < LIMIT_HINTS_PER_REQUEST; i++) {
+		struct http_target target = css.target;
+		snprintf(path, sizeof(path), "/%u.css", i);
+		target.path = slice_of_string(path);
+		exchange_note_hinted(p.x, &target);
+		assert_true(exchange_was_hinted(p.x, &target));
+	}
+	exchange_note_hinted(p.x, &script.target);
+	assert_false(exchange_was_hinted(p.x, &script.target));
+	offer(&p, &css);
+	assert_string_equal(p.w->refused, "hint-cap");
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(p.down->said, "");
+	world_end(p.w);
+}
+
+static void offer_final(void *context, struct exchange *x, struct http_head *head)
+{
+	(void)context;
+	if (!http_head_is_interim(head))
+		exchange_offer(x, POLICY_LINK, &css, RELAY_OFFER_PLAIN);
+}
+
+static void offer_of_the_final_head_is_late_for_a_hint(void **state)
+{
+	(void)state; /* covers: P-hint-late */
+	struct page p = page_asked_for(POLICY_HINT);
+	struct relay_ops ops = *p.w->relay.ops;
+	ops.response_head = offer_final;
+	p.w->relay.ops = &ops;
+	offer(&p, &script);
+	exchange_on_response(p.x, world_response(p.w, 200), false);
+	assert_string_equal(p.w->refused, "hint default; hint-late");
+	assert_string_equal(p.down->said, "head 103; link </b.js>; rel=preload; as=script; head 200");
+	world_end(p.w);
+}
+
+static void a_link_of_the_103_is_a_hint_that_needs_no_other(void **state)
+{
+	(void)state; /* covers: P-hint-filtered P-hint-once */
+	struct page p = page_asked_for(POLICY_HINT);
+	assert_true(exchange_offer_early(p.x, &css, RELAY_OFFER_PLAIN));
+	assert_true(exchange_offer_early(p.x, &css, RELAY_OFFER_UNSEEN));
+	p.w->rules.fallback = POLICY_DROP; /* no rule, so the link stays */
+	assert_true(exchange_offer_early(p.x, &css, RELAY_OFFER_PLAIN));
+	struct policy_rule rule = {.name = "no", .action = POLICY_DROP};
+	p.w->rules.rules = &rule;
+	p.w->rules.count = 1;
+	assert_false(exchange_offer_early(p.x, &css, RELAY_OFFER_PLAIN));
+	p.w->rules.count = 0;
+	assert_string_equal(p.w->refused, "hint default; link-push-only; default; rule");
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(p.down->said, "");
+	world_end(p.w);
+}
+
 static void hints_leave_before_a_response_of_the_same_pass(void **state)
 {
 	(void)state;
@@ -247,6 +390,12 @@ int main(void)
 	    cmocka_unit_test(hints_of_one_turn_leave_in_one_103),
 	    cmocka_unit_test(hints_wait_as_long_as_configured),
 	    cmocka_unit_test(hints_join_the_103_of_the_origin),
+	    cmocka_unit_test(a_resource_is_hinted_once),
+	    cmocka_unit_test(the_103_of_the_origin_counts_as_a_hint),
+	    cmocka_unit_test(hints_that_wait_leave_in_a_103_that_has_nothing_else),
+	    cmocka_unit_test(so_many_resources_are_hinted_and_no_more),
+	    cmocka_unit_test(offer_of_the_final_head_is_late_for_a_hint),
+	    cmocka_unit_test(a_link_of_the_103_is_a_hint_that_needs_no_other),
 	    cmocka_unit_test(hints_leave_before_a_response_of_the_same_pass),
 	    cmocka_unit_test(promise_may_become_a_hint),
 	    cmocka_unit_test(hints_of_a_request_that_ends_go_with_it),

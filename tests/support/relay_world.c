@@ -182,6 +182,12 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	(void)context, (void)x, (void)head;
 }
 
+static bool interim_head(void *context, struct exchange *x, struct http_head *head)
+{
+	(void)context, (void)x, (void)head;
+	return true;
+}
+
 static void ended(void *context, struct exchange *x)
 {
 	struct world *w = context;
@@ -209,6 +215,7 @@ static const struct relay_ops relay_ops = {
     .offer_decided = record_decision,
     .push_promised = promised,
     .response_head = response_head,
+    .interim_head = interim_head,
     .ended = ended,
     .time_limit = time_limit,
     .min_rate = min_rate,

@@ -60,7 +60,7 @@ static void rule_gets_every_new_condition_and_limit(void **state)
 	struct load load = fine(LOAD_REST "[push a]\naction = forward\nsave-data = no\nnavigation "
 					  "= yes\nrtt = <80ms\nshare = 12.5%\n"
 					  "shadow = yes\ncross-origin = yes\non-revalidation = "
-					  "yes\nhint-clients = all\nmin-used = 20%\n"
+					  "yes\nhint-clients = all\ninterim = no\nmin-used = 20%\n"
 					  "min-sample = 7\nurgency = interleaved\n"
 					  "[push b]\naction = drop\nrtt = > 1s\nshare = "
 					  "0.01%\nmin-used = 0.5%\nurgency = before\n"
@@ -73,6 +73,7 @@ static void rule_gets_every_new_condition_and_limit(void **state)
 	assert_int_equal(rule->share, 1250);
 	assert_true(
 	    rule->shadow && rule->cross_origin && rule->on_revalidation && rule->hint_anyone);
+	assert_true(rule->no_interim && !rule[1].no_interim);
 	assert_int_equal(rule->min_used, 2000);
 	assert_int_equal(rule->min_sample, 7);
 	assert_int_equal(rule->urgency, POLICY_URGENCY_INTERLEAVED);

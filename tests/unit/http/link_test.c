@@ -60,6 +60,20 @@ static void parameters_are_found_in_any_spacing_and_case(void **state)
 	}
 }
 
+static void a_look_at_the_bytes_finds_every_link_for_us_alone(void **state)
+{
+	(void)state;
+	static const char *const with[] = {"</a>; rel=preload; x-http2-push-only",
+	    "</2/22.css>; rel=preload, </b>;X-HTTP2-Push-Only;rel=preload",
+	    "x-http2x-http2-push-only", "x-http2-push-only"};
+	static const char *const without[] = {"", "2", "22", "</style-2.css>; rel=preload",
+	    "x-http2-push-onl", "-http2-push-only", "</2>; x-http3-push-only2", "x-http2 push-only"};
+	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++)
+		assert_true(http_link_may_be_push_only(slice_of_string(with[i])));
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+		assert_false(http_link_may_be_push_only(slice_of_string(without[i])));
+}
+
 static void every_parameter_has_its_slot(void **state)
 {
 	(void)state;
@@ -374,6 +388,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(parameters_are_found_in_any_spacing_and_case),
+	    cmocka_unit_test(a_look_at_the_bytes_finds_every_link_for_us_alone),
 	    cmocka_unit_test(every_parameter_has_its_slot),
 	    cmocka_unit_test(first_of_equal_parameters_counts),
 	    cmocka_unit_test(relation_types_are_words_without_case),

@@ -88,9 +88,11 @@ static void hint_names_the_resource_and_how_it_is_wanted(void **state)
 	r->css.type = SLICE("text/css");
 	r->css.has_crossorigin = true;
 	r->css.fetchpriority = SLICE("high");
+	r->css.media = SLICE("(min-width: 600px)");
 	assert_slice(http_hint_make(&a, r->parent, &r->css),
 	    "</a.css?v=2>; rel=preload; as=style; type=\"text/css\"; crossorigin; "
-	    "fetchpriority=high");
+	    "fetchpriority=high; media=\"(min-width: 600px)\"");
+	r->css.media = SLICE("print");
 	r->css.crossorigin = SLICE("use-credentials");
 	r->css.type = SLICE("a\"b");
 	r->css.target.authority = SLICE("cdn.example.com");
@@ -98,7 +100,7 @@ static void hint_names_the_resource_and_how_it_is_wanted(void **state)
 	assert_slice(http_hint_make(&a, r->parent, &r->css),
 	    "<https://cdn.example.com/a.css?v=2>; rel=modulepreload; as=style; "
 	    "crossorigin=use-credentials; "
-	    "fetchpriority=high");
+	    "fetchpriority=high; media=print");
 	arena_fini(&a);
 }
 

@@ -221,6 +221,8 @@ static void rule_may_hint_to_clients_that_do_not_navigate(void **state)
 	assert_decided(s, POLICY_HINT, &policy_reason_RULE, rule);
 	s->offer.hint_refusal = &policy_reason_HINT_VERSION;
 	assert_decided(s, POLICY_DROP, &policy_reason_HINT_VERSION, rule);
+	s->offer.hint_refusal = &policy_reason_NO_INTERIM;
+	assert_decided(s, POLICY_DROP, &policy_reason_NO_INTERIM, rule);
 }
 
 static void rule_may_allow_other_origins_and_revalidations(void **state)

@@ -141,6 +141,71 @@ static void shadow_rules_want_nothing(void **state)
 	assert_false(wants(s));
 }
 
+/* Their counts say what they would have done, so they are asked; the origin need not push for that. */
+static void offers_of_our_own_are_wanted_by_shadow_rules_too(void **state)
+{
+	struct scene *s = *state;
+	s->set.fallback = POLICY_DROP;
+	s->offer.source = POLICY_LINK;
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_FORWARD);
+	rule->shadow = true;
+	assert_true(policy_wants_offers(&s->set, &s->offer));
+	rule->action = POLICY_DROP; /* and hides none behind it */
+	assert_false(policy_wants_offers(&s->set, &s->offer));
+	s->set.fallback = POLICY_FORWARD;
+	assert_true(policy_wants_offers(&s->set, &s->offer));
+	rule->shadow = false;
+	assert_false(policy_wants_offers(&s->set, &s->offer));
+	rule->sources = 1u << POLICY_RELAYED;
+	assert_true(policy_wants_offers(&s->set, &s->offer));
+}
+
+static void what_some_rule_does_is_known_without_the_request(void **state)
+{
+	struct scene *s = *state;
+	assert_false(policy_holds_or_hints(&s->set) || policy_hints(&s->set));
+	s->set.fallback = POLICY_HINT;
+	assert_true(policy_holds_or_hints(&s->set) && policy_hints(&s->set));
+	s->set.fallback = POLICY_DROP;
+	scene_rule(s, "one", POLICY_FORWARD);
+	struct policy_rule *rule = scene_rule(s, "two", POLICY_HOLD);
+	assert_true(policy_holds_or_hints(&s->set));
+	assert_false(policy_hints(&s->set));
+	rule->action = POLICY_HINT_HOLD;
+	assert_true(policy_hints(&s->set));
+}
+
+static bool withholds(const struct scene *s)
+{
+	return policy_withholds_interim(&s->set, &s->offer);
+}
+
+static void rule_that_takes_the_request_may_withhold_interim_responses(void **state)
+{
+	struct scene *s = *state;
+	struct slice agent = SLICE("example/*"), css = SLICE("*.css");
+	assert_false(withholds(s));
+	struct policy_rule *first = scene_rule(s, "first", POLICY_FORWARD);
+	struct policy_rule *old = scene_rule(s, "old", POLICY_DROP);
+	old->no_interim = true;
+	assert_false(withholds(s)); /* the first rule takes all offers of the request */
+	first->promised_paths = (struct policy_patterns){&css, NULL, 1};
+	assert_true(withholds(s));
+	first->promised_paths.count = 0;
+	first->sources = 1u << POLICY_LINK;
+	assert_true(withholds(s));
+	first->sources = 0;
+	first->shadow = true;
+	assert_true(withholds(s));
+	old->user_agents = (struct policy_patterns){&agent, NULL, 1};
+	assert_true(withholds(s));
+	agent = SLICE("other/*");
+	assert_false(withholds(s));
+	agent = SLICE("*");
+	old->shadow = true;
+	assert_false(withholds(s));
+}
+
 /* Whatever the rules: when nothing is wanted, no offer for the request is forwarded. */
 static void nothing_is_forwarded_that_was_not_wanted(void **state)
 {
@@ -193,6 +258,9 @@ int main(void)
 	    WANTS_TEST(rule_behind_one_that_drops_all_is_not_asked),
 	    WANTS_TEST(rule_that_can_hold_or_hint_wants_pushes_of_the_origin),
 	    WANTS_TEST(shadow_rules_want_nothing),
+	    WANTS_TEST(offers_of_our_own_are_wanted_by_shadow_rules_too),
+	    WANTS_TEST(what_some_rule_does_is_known_without_the_request),
+	    WANTS_TEST(rule_that_takes_the_request_may_withhold_interim_responses),
 	    WANTS_TEST(nothing_is_forwarded_that_was_not_wanted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
