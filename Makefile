@@ -148,6 +148,7 @@ bench: build/pushgate $(BENCH_BIN)
 	for b in $(filter %_bench,$(BENCH_BIN)); do ./$$b || exit 1; done
 	scripts/setup bench
 	scripts/bench
+	[ "$(PUSHGATE_NO_BROWSER)" = 1 ] || { scripts/setup test && tests/bench/far_load.mjs; }
 
 # Instructions and memory beside the committed baseline; COST='NAME …' for some works.
 COST_TOOLS := $(OUT)/tests/bench/idle_load $(OUT)/tests/bench/fixed_random.so
@@ -230,7 +231,7 @@ help:
 	@echo 'make check-valgrind the unit tests under valgrind'
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak           random clients and origins for SOAK_SECONDS (1800), with accounts at the end'
-	@echo 'make bench          CPU time beside nghttpx, and micro benchmarks'
+	@echo 'make bench          CPU time beside nghttpx, micro benchmarks, and load times in Chromium'
 	@echo 'make cover          branch coverage of engine, HPACK, relay and policy, compared with the marks of what no test takes'
 	@echo 'make cost           instructions per request and push, memory per idle connection, beside tests/bench/cost.baseline'
 	@echo 'make lint install deb clean'

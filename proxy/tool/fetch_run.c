@@ -108,6 +108,8 @@ static void on_opened(void *link)
 {
 	struct link *l = link;
 	struct fetch *f = l->owner;
+	if (f->is_over) /* the time was over in this same loop pass */
+		return;
 	const char *version = net_conn_tls_version(l->net);
 	snprintf(f->result->protocol, sizeof(f->result->protocol), "%s%s%s", f->tls ? "h2" : "h2c",
 	    f->tls ? ", " : "", version);

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import http2 from 'node:http2';
+import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
+import { delay } from './delay.mjs';
 import { frame } from './frames.mjs';
 import { freePort, until, workDir } from './gate.mjs';
 import { Decoder, Encoder, huffmanDecode, huffmanEncode } from './hpack.mjs';
@@ -156,6 +158,25 @@ test('a frame of any size survives being cut anywhere', async () => {
 		const frames = [...reader.push(bytes.subarray(0, cut)), ...reader.push(bytes.subarray(cut))];
 		assert.deepEqual(frames.map((f) => f.type), ['DATA', 'PING', 'SETTINGS']);
 	}
+});
+
+test('a delay relay: every byte both ways, in order, and none too early', async (t) => {
+	const echo = net.createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket));
+	await new Promise((resolve) => { echo.listen(0, '127.0.0.1', resolve); });
+	const relay = await delay(echo.address().port, 40);
+	t.after(() => Promise.all([relay.close(), new Promise((resolve) => { echo.close(resolve); })]));
+	const socket = net.connect(relay.port, '127.0.0.1');
+	const sent = Buffer.from([...Array(100000).keys()].map((i) => i % 251));
+	const got = [];
+	const begun = performance.now();
+	let first;
+	socket.on('data', (chunk) => { first ??= performance.now() - begun; got.push(chunk); });
+	for (let at = 0; at < sent.length; at += 7000)
+		socket.write(sent.subarray(at, at + 7000));
+	socket.end();
+	await new Promise((resolve) => { socket.on('close', resolve); });
+	assert.ok(Buffer.concat(got).equals(sent));
+	assert.ok(first >= 80, `the first byte was back after ${first} ms`);
 });
 
 const FAILS_AND_LEAKS = `

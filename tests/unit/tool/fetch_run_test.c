@@ -312,10 +312,11 @@ static void connection_lost_in_the_middle_is_an_error(void **state)
 static void silence_ends_at_max_time(void **state)
 {
 	struct bench *b = *state;
-	b->request.max_time = 50 * USEC_PER_MSEC;
+	b->request.max_time = 200 * USEC_PER_MSEC;
 	const struct fetch_result *r = fetch(b, "/silence");
 	assert_int_equal(r->exit_status, FETCH_TIMEOUT);
-	assert_int_equal(r->items[0].state, FETCH_LOST);
+	if (r->count > 0) /* on a slow machine the time is over before the connection is open */
+		assert_int_equal(r->items[0].state, FETCH_LOST);
 }
 
 static void refused_connection_is_told_in_words(void **state)
