@@ -217,6 +217,169 @@ scenario('links and adds meet the diary too', {
 	assert.deepEqual((await visit(s, client, origin, 3, serve)).paths, []);
 });
 
+/* ---- what the diary may go by: the fields of what the client got ---- */
+
+const MODIFIED = ['Mon, 02 Mar 2020 10:00:00 GMT', 'Tue, 03 Mar 2020 10:00:00 GMT'];
+const inSeconds = (n) => new Date(Date.now() + n * 1000).toUTCString();
+/* What the origin says of a resource, and whether it is pushed again; `then`: what another client got of it meanwhile. */
+const FIELDS = [
+	['nothing', {}, true],
+	['no-cache', { 'cache-control': 'no-cache' }, true],
+	['no-cache with an ETag', { 'cache-control': 'no-cache', etag: '"1"' }, true],
+	['no-store with an ETag', { 'cache-control': 'no-store', etag: '"1"' }, true],
+	['max-age=0 with an ETag', { 'cache-control': 'max-age=0', etag: '"1"' }, true],
+	['max-age=60', { 'cache-control': 'max-age=60' }, false],
+	['max-age=60 that was 70 seconds on its way', { 'cache-control': 'max-age=60', age: '70' }, true],
+	['max-age=60 that has run out, with an ETag', { 'cache-control': 'max-age=60', age: '70', etag: '"1"' }, false],
+	['max-age=60 by a Date of long ago', { 'cache-control': 'max-age=60', date: MODIFIED[0] }, true],
+	['s-maxage alone, which no cache of a client reads', { 'cache-control': 's-maxage=60' }, true],
+	['private, max-age=60', { 'cache-control': 'private, max-age=60' }, false],
+	['Expires in an hour', { expires: inSeconds(3600) }, false],
+	['Expires in the past', { expires: inSeconds(-3600) }, true],
+	['Expires: 0 with an ETag', { expires: '0', etag: '"1"' }, true],
+	['max-age=60, which goes before Expires', { 'cache-control': 'max-age=60', expires: '0' }, false],
+	['an ETag', { etag: '"1"' }, false],
+	['an ETag of which another client got the next one', { etag: '"1"' }, true, { etag: '"2"' }],
+	['an ETag of which another client got the same', { etag: '"1"' }, false, { etag: 'W/"1"' }],
+	['an ETag, and another client got none', { etag: '"1"' }, true, {}],
+	['an ETag, and another client got no-cache with it', { etag: '"1"' }, true, { etag: '"1"', 'cache-control': 'no-cache' }],
+	['Last-Modified', { 'last-modified': MODIFIED[0] }, false],
+	['Last-Modified of which another client got a later one', { 'last-modified': MODIFIED[0] }, true, { 'last-modified': MODIFIED[1] }],
+	['Last-Modified of which another client got the same', { 'last-modified': MODIFIED[0] }, false, { 'last-modified': MODIFIED[0] }],
+];
+
+/* Another client gets /asset with these fields; its connection records, since /wakes.css was offered on it. */
+async function gotElsewhere(s, origin, fields) {
+	const other = await s.connect();
+	other.request(1, { path: '/other' });
+	const page = await origin.expectRequest('/other');
+	origin.push(page, (origin.lastPush += 2), '/wakes.css').respond(origin.lastPush, { body: 'x' });
+	origin.respond(page.stream, { body: 'page' });
+	await other.response(1);
+	other.request(3, { path: '/asset' });
+	origin.respond((await origin.expectRequest('/asset')).stream, { fields, body: 'new' });
+	await other.response(3);
+}
+
+/* Three pages that the origin pushes /asset with; what was promised with each. */
+function pushOf(fields) {
+	return async (s, origin, up) => {
+		origin.push(up, (origin.lastPush = (origin.lastPush ?? 0) + 2), '/asset');
+		await s.settle(origin);
+		if (origin.seen('RST_STREAM', { stream: origin.lastPush }).length === 0)
+			origin.respond(origin.lastPush, { fields, body: 'data' });
+		origin.respond(up.stream, { body: 'page' });
+	};
+}
+for (const [name, fields, again, elsewhere] of FIELDS) {
+	// covers: P-src-once
+	scenario(`pushed ${again ? 'each time' : 'once'}: ${name}`, async (s) => {
+		const serve = pushOf(fields);
+		const { client, origin, paths } = await first(s, serve);
+		assert.deepEqual(paths, ['/asset']);
+		if (elsewhere)
+			await gotElsewhere(s, origin, elsewhere);
+		assert.deepEqual((await visit(s, client, origin, 3, serve)).paths, again ? ['/asset'] : []);
+		if (!elsewhere)
+			assert.deepEqual((await visit(s, client, origin, 5, serve)).paths, again ? ['/asset'] : []);
+	});
+}
+
+/* The same for offers of our own: /asset is asked of the origin with each page, or not. */
+for (const [source, options] of [['link', { link: 'yes' }], ['config', { add: '/asset' }]])
+	for (const [name, fields, again, elsewhere] of FIELDS.filter(([, , , other]) => !other)) {
+		// covers: P-src-once P-src-link P-src-config
+		scenario(`pushed by ${source} ${again ? 'each time' : 'once'}: ${name}`, {
+			origin: { push: 'refuse' }, extra: section('preload pages', { path: '/page*', ...options }),
+		}, async (s) => {
+			const client = await s.connect();
+			let origin;
+			for (const stream of [1, 3, 5]) {
+				client.request(stream, { path: `/page${stream}`, ...VISIT });
+				origin ??= await s.accept();
+				const page = await origin.expectRequest(`/page${stream}`);
+				const link = source === 'link' ? { link: '</asset>; rel=preload' } : {};
+				const isPushed = stream === 1 || again;
+				const answerPage = () => origin.respond(page.stream, { fields: link, body: 'page' });
+				if (source === 'link')
+					answerPage();
+				if (isPushed)
+					origin.respond((await origin.expectRequest('/asset')).stream, { fields, body: 'data' });
+				if (source !== 'link')
+					answerPage();
+				await client.response(stream);
+				const promises = client.seen('PUSH_PROMISE', { stream });
+				assert.deepEqual(promises.map((p) => p.headers[':path']), isPushed ? ['/asset'] : [], `page ${stream}`);
+				for (const p of promises)
+					await client.response(p.promised);
+			}
+			assert.equal(elsewhere, undefined);
+		});
+	}
+
+// covers: P-src-once P-src-link P-src-config
+scenario('data that an add has pushed with a page is not pushed for a link of this page too', {
+	origin: { push: 'refuse' }, extra: section('preload pages', { path: '/page*', add: '/data', link: 'yes' }),
+}, async (s) => {
+	const client = await s.connect();
+	let origin;
+	for (const stream of [1, 3]) {
+		client.request(stream, { path: `/page${stream}`, ...VISIT });
+		origin ??= await s.accept();
+		const page = await origin.expectRequest(`/page${stream}`);
+		origin.respond((await origin.expectRequest('/data')).stream, { fields: { 'cache-control': 'no-cache' }, body: 'data' });
+		const promise = await client.expectPromise('/data');
+		await client.response(promise.promised); /* the push is over before the link is seen */
+		origin.respond(page.stream, { fields: { link: '</data>; rel=preload' }, body: 'page' });
+		await client.response(stream);
+		assert.equal(client.seen('PUSH_PROMISE', { stream }).length, 1);
+	}
+});
+
+// covers: P-src-once
+scenario('data that is promised again while its first push has not begun is pushed again', async (s) => {
+	const { client, origin, up } = await s.open({ path: '/page1' });
+	origin.push(up, 2, '/data');
+	const one = await client.expectPromise('/data');
+	client.request(3, { path: '/page3' });
+	const next = await origin.expectRequest('/page3');
+	origin.push(next, 4, '/data');
+	const two = await client.expectPromise('/data');
+	for (const [id, body] of [[2, 'first'], [4, 'second']])
+		origin.respond(id, { fields: { 'cache-control': 'no-cache' }, body });
+	for (const stream of [up.stream, next.stream])
+		origin.respond(stream, { body: 'page' });
+	assert.equal(String((await client.response(one.promised)).body), 'first');
+	assert.equal(String((await client.response(two.promised)).body), 'second');
+});
+
+// covers: P-src-once P-make-client-reset
+scenario('data whose push the client has reset is pushed with the next page', async (s) => {
+	const { client, origin, up } = await s.open({ path: '/page1' });
+	origin.push(up, 2, '/data');
+	origin.headers(2, { ':status': 200, 'cache-control': 'no-cache' });
+	const promise = await client.expectPromise('/data');
+	await client.expectHead(promise.promised);
+	client.rst(promise.promised, 'CANCEL');
+	await origin.expectReset(2, 'CANCEL');
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	origin.lastPush = 2;
+	assert.deepEqual((await visit(s, client, origin, 3, pushing(undefined, ['/data']))).paths, ['/data']);
+});
+
+// covers: P-src-once
+scenario('what the client gave up while it was coming is not known', async (s) => {
+	const { client, origin } = await first(s, pushing(undefined, ['/first.css']));
+	client.request(3, { path: '/big.css' });
+	const asked = await origin.expectRequest('/big.css');
+	origin.headers(asked.stream, { ':status': 200, etag: '"1"' });
+	await client.expectHead(3);
+	client.rst(3, 'CANCEL');
+	await origin.expectReset(asked.stream);
+	assert.deepEqual((await visit(s, client, origin, 5, pushing(undefined, ['/big.css']))).paths, ['/big.css']);
+});
+
 /* ---- the cookie ---- */
 
 function withCookie({ keys = ['a secret of sixteen'], ...rest } = {}) {
