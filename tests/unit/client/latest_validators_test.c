@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The last and former ETags of resources: what counts as a change, and which responses count. */
+/* The latest validators of resources: what replaces one, and which responses count. */
 #include "proxy/gateway/private.h"
 #include "tests/unit/http/heads.h"
 
@@ -8,132 +8,163 @@
 #define OTHER_KEY (KEY + (UINT64_C(1) << 32))
 
 enum { FIRST = 1, SECOND, THIRD };
+enum { ANY_CODING, BR, GZIP };
 
-/* Learns a response with this ETag and the field `more`; takes the request. */
-static void learn(
-    struct latest_etags *e, uint64_t key, uint32_t etag, struct http_head *request, const char *more)
+/* Learns a response with this validator and the field `more`; takes the request. */
+static bool learn(struct latest_validators *l, uint64_t key, uint32_t coding, uint32_t validator,
+    struct http_head *request, const char *more)
 {
 	struct http_head *response = RESPONSE("etag: \"any\"", more);
-	latest_etags_learn(e, key, etag, request, response);
+	bool is_learned = latest_validators_learn(l, key, coding, validator, request, response);
 	http_head_free(request);
 	http_head_free(response);
+	return is_learned;
 }
 
 /* The same with a plain request and no further field. */
-static void learn_plain(struct latest_etags *e, uint64_t key, uint32_t etag)
+static bool learn_plain(struct latest_validators *l, uint64_t key, uint32_t validator)
 {
-	learn(e, key, etag, BARE_REQUEST(), "x: y");
+	return learn(l, key, ANY_CODING, validator, BARE_REQUEST(), "x: y");
 }
 
-/* Takes both heads. */
-static uint32_t former(
-    const struct latest_etags *e, uint64_t key, struct http_head *promised, struct http_head *parent)
+#define UNKNOWN UINT32_MAX
+
+static uint32_t found(const struct latest_validators *l, uint64_t key, uint32_t coding)
 {
-	uint32_t etag = latest_etags_former(e, key, promised, parent);
-	http_head_free(promised);
-	http_head_free(parent);
-	return etag;
+	uint32_t validator;
+	return latest_validators_find(l, key, coding, &validator) ? validator : UNKNOWN;
 }
 
-static uint32_t former_plain(const struct latest_etags *e, uint64_t key)
-{
-	return former(e, key, BARE_REQUEST(), BARE_REQUEST());
-}
-
-static void former_etag_is_returned_after_a_change(void **state)
+static void latest_validator_replaces_the_one_before(void **state)
 {
 	(void)state;
-	struct latest_etags e = {0};
-	assert_int_equal(former_plain(&e, KEY), 0);
-	learn_plain(&e, KEY, FIRST);
-	learn_plain(&e, KEY, FIRST);
-	assert_int_equal(former_plain(&e, KEY), 0);
-	learn_plain(&e, KEY, SECOND);
-	assert_int_equal(former_plain(&e, KEY), FIRST);
-	learn_plain(&e, KEY, SECOND);
-	assert_int_equal(former_plain(&e, KEY), FIRST);
-	learn_plain(&e, KEY, THIRD);
-	assert_int_equal(former_plain(&e, KEY), SECOND);
-	latest_etags_fini(&e);
+	struct latest_validators l = {0};
+	assert_int_equal(found(&l, KEY, ANY_CODING), UNKNOWN);
+	assert_true(learn_plain(&l, KEY, FIRST));
+	assert_true(learn_plain(&l, KEY, FIRST));
+	assert_int_equal(found(&l, KEY, ANY_CODING), FIRST);
+	assert_true(learn_plain(&l, KEY, SECOND));
+	assert_int_equal(found(&l, KEY, ANY_CODING), SECOND);
+	latest_validators_fini(&l);
 }
 
-static void responses_without_an_etag_take_no_memory(void **state)
+static void response_without_a_validator_takes_no_slot(void **state)
 {
 	(void)state;
-	struct latest_etags e = {0};
-	learn_plain(&e, KEY, 0);
-	assert_null(e.entries);
-	latest_etags_fini(&e);
+	struct latest_validators l = {0};
+	assert_false(learn_plain(&l, KEY, 0));
+	assert_null(l.entries);
+	learn_plain(&l, KEY, FIRST);
+	assert_false(learn_plain(&l, OTHER_KEY, 0));
+	assert_int_equal(found(&l, KEY, ANY_CODING), FIRST);
+	assert_int_equal(found(&l, OTHER_KEY, ANY_CODING), UNKNOWN);
+	latest_validators_fini(&l);
+}
+
+static void resource_that_has_lost_its_validator_is_known_to_have_none(void **state)
+{
+	(void)state;
+	static const char *const fields[] = {"x: y", "cache-control: no-store", "cache-control: no-cache"};
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		struct latest_validators l = {0};
+		learn_plain(&l, KEY, FIRST);
+		assert_false(learn(&l, KEY, ANY_CODING, 0, BARE_REQUEST(), fields[i]));
+		assert_int_equal(found(&l, KEY, ANY_CODING), 0);
+		assert_true(learn_plain(&l, KEY, SECOND));
+		latest_validators_fini(&l);
+	}
 }
 
 static void newer_key_replaces_the_one_in_its_slot(void **state)
 {
 	(void)state;
-	struct latest_etags e = {0};
-	learn_plain(&e, KEY, FIRST);
-	learn_plain(&e, KEY, SECOND);
-	learn_plain(&e, OTHER_KEY, THIRD); /* another resource: its ETag has no former one */
-	assert_int_equal(former_plain(&e, KEY), 0);
-	assert_int_equal(former_plain(&e, OTHER_KEY), 0);
-	learn_plain(&e, KEY, THIRD);
-	assert_int_equal(former_plain(&e, KEY), 0);
-	latest_etags_fini(&e);
+	struct latest_validators l = {0};
+	learn_plain(&l, KEY, FIRST);
+	learn_plain(&l, OTHER_KEY, THIRD);
+	assert_int_equal(found(&l, KEY, ANY_CODING), UNKNOWN);
+	assert_int_equal(found(&l, OTHER_KEY, ANY_CODING), THIRD);
+	latest_validators_fini(&l);
 }
 
-static void private_and_varying_responses_are_ignored(void **state)
+static void private_and_varying_responses_are_not_learned(void **state)
 {
 	(void)state;
 	static const char *const fields[] = {
 	    "cache-control: private", "cache-control: no-store", "vary: cookie", "vary: *"};
-	struct latest_etags e = {0};
-	learn_plain(&e, KEY, FIRST);
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		learn(&e, KEY, SECOND, BARE_REQUEST(), fields[i]);
-	learn(&e, KEY, SECOND, REQUEST("authorization: Basic eA=="), "x: y");
-	assert_int_equal(former_plain(&e, KEY), 0);
-	learn(&e, KEY, SECOND, BARE_REQUEST(), "vary: Accept-Encoding");
-	assert_int_equal(former_plain(&e, KEY), FIRST);
-	latest_etags_fini(&e);
+	struct latest_validators l = {0};
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		assert_false(learn(&l, KEY, ANY_CODING, SECOND, BARE_REQUEST(), fields[i]));
+		assert_int_equal(found(&l, KEY, ANY_CODING), UNKNOWN);
+		/* Nor is the version of all the latest one of this client's. */
+		learn_plain(&l, KEY, FIRST);
+		assert_true(learn(&l, KEY, ANY_CODING, FIRST, BARE_REQUEST(), fields[i]));
+		assert_int_equal(found(&l, KEY, ANY_CODING), FIRST);
+		assert_false(learn(&l, KEY, ANY_CODING, SECOND, BARE_REQUEST(), fields[i]));
+		assert_int_equal(found(&l, KEY, ANY_CODING), UNKNOWN);
+	}
+	assert_false(
+	    learn(&l, KEY, ANY_CODING, SECOND, REQUEST("authorization: Basic eA=="), "x: y"));
+	assert_true(learn(&l, KEY, ANY_CODING, SECOND, BARE_REQUEST(), "vary: Accept-Encoding"));
+	latest_validators_fini(&l);
 }
 
 static void each_coding_has_its_own(void **state)
 {
 	(void)state;
-	struct latest_etags e = {0};
-	learn(&e, KEY, FIRST, REQUEST("accept-encoding: br"), "vary: accept-encoding");
-	learn(&e, KEY, SECOND, REQUEST("accept-encoding: br"), "vary: accept-encoding");
-	learn(&e, KEY, THIRD, REQUEST("accept-encoding: gzip"), "vary: accept-encoding");
-	assert_int_equal(former_plain(&e, KEY), 0);
-	assert_int_equal(former(&e, KEY, REQUEST("accept-encoding: br"), BARE_REQUEST()), FIRST);
-	/* The promised request does not say, its parent does. */
-	assert_int_equal(former(&e, KEY, BARE_REQUEST(), REQUEST("accept-encoding: br")), FIRST);
-	assert_int_equal(
-	    former(&e, KEY, REQUEST("accept-encoding: gzip"), REQUEST("accept-encoding: br")), 0);
-	latest_etags_fini(&e);
+	struct latest_validators l = {0};
+	learn(&l, KEY, BR, FIRST, BARE_REQUEST(), "vary: accept-encoding");
+	learn(&l, KEY, GZIP, SECOND, BARE_REQUEST(), "vary: accept-encoding");
+	assert_int_equal(found(&l, KEY, BR), FIRST);
+	assert_int_equal(found(&l, KEY, GZIP), SECOND);
+	assert_int_equal(found(&l, KEY, ANY_CODING), UNKNOWN);
+	latest_validators_fini(&l);
 }
 
-static void etag_hash_uses_only_the_opaque_tag(void **state)
+static void coding_is_the_requests_else_its_parents(void **state)
+{
+	(void)state;
+	struct http_head *bare = BARE_REQUEST(), *br = REQUEST("accept-encoding: br"),
+			 *gzip = REQUEST("accept-encoding: gzip");
+	assert_int_equal(latest_validators_coding(bare, NULL), 0);
+	assert_int_equal(latest_validators_coding(bare, bare), 0);
+	assert_int_not_equal(latest_validators_coding(br, NULL), 0);
+	assert_int_equal(latest_validators_coding(bare, br), latest_validators_coding(br, gzip));
+	assert_int_not_equal(
+	    latest_validators_coding(br, NULL), latest_validators_coding(gzip, NULL));
+	http_head_free(bare);
+	http_head_free(br);
+	http_head_free(gzip);
+}
+
+static void validator_is_the_opaque_tag_else_last_modified(void **state)
 {
 	(void)state;
 	struct http_head *none = BARE_RESPONSE(), *weak = RESPONSE("etag: W/\"a\""),
-			 *strong = RESPONSE("etag: \"a\"");
-	assert_int_equal(latest_etag_of(none), 0);
-	assert_int_not_equal(latest_etag_of(strong), 0);
-	assert_int_equal(latest_etag_of(weak), latest_etag_of(strong));
+			 *strong = RESPONSE("etag: \"a\"", "last-modified: x"),
+			 *dated = RESPONSE("last-modified: x"), *later = RESPONSE("last-modified: y");
+	assert_int_equal(latest_validator_of(none), 0);
+	assert_int_not_equal(latest_validator_of(strong), 0);
+	assert_int_equal(latest_validator_of(weak), latest_validator_of(strong));
+	assert_int_not_equal(latest_validator_of(dated), 0);
+	assert_int_not_equal(latest_validator_of(dated), latest_validator_of(later));
 	http_head_free(none);
 	http_head_free(weak);
 	http_head_free(strong);
+	http_head_free(dated);
+	http_head_free(later);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(former_etag_is_returned_after_a_change),
-	    cmocka_unit_test(responses_without_an_etag_take_no_memory),
+	    cmocka_unit_test(latest_validator_replaces_the_one_before),
+	    cmocka_unit_test(response_without_a_validator_takes_no_slot),
+	    cmocka_unit_test(resource_that_has_lost_its_validator_is_known_to_have_none),
 	    cmocka_unit_test(newer_key_replaces_the_one_in_its_slot),
-	    cmocka_unit_test(private_and_varying_responses_are_ignored),
+	    cmocka_unit_test(private_and_varying_responses_are_not_learned),
 	    cmocka_unit_test(each_coding_has_its_own),
-	    cmocka_unit_test(etag_hash_uses_only_the_opaque_tag),
+	    cmocka_unit_test(coding_is_the_requests_else_its_parents),
+	    cmocka_unit_test(validator_is_the_opaque_tag_else_last_modified),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }
