@@ -117,6 +117,14 @@ static void age_prepend(struct policy_diary *d, uint16_t at)
 	d->newest = at;
 }
 
+static void age_append(struct policy_diary *d, uint16_t at)
+{
+	d->entries[at].older = NONE;
+	d->entries[at].newer = d->oldest;
+	*(d->oldest == NONE ? &d->newest : &d->entries[d->oldest].older) = at;
+	d->oldest = at;
+}
+
 static void grow(struct policy_diary *d)
 {
 	uint32_t room = next_room(d), slots = slots_for(room);
@@ -138,6 +146,7 @@ static uint32_t of_state(const struct policy_diary_note *note)
 	/* uncovered: a value outside the enum */
 	switch (note->state) {
 	case POLICY_DIARY_PUSHED_UNANSWERED:
+	case POLICY_DIARY_PUSHED_AGAIN:
 		return note->coding;
 	case POLICY_DIARY_PUSHED_ONCE:
 		return note->page;
@@ -165,6 +174,7 @@ static struct policy_diary_note note_of(const struct policy_diary_entry *e)
 	/* uncovered: a value outside the enum */
 	switch (note.state) {
 	case POLICY_DIARY_PUSHED_UNANSWERED:
+	case POLICY_DIARY_PUSHED_AGAIN:
 		note.coding = e->of_state;
 		break;
 	case POLICY_DIARY_PUSHED_ONCE:
@@ -177,18 +187,15 @@ static struct policy_diary_note note_of(const struct policy_diary_entry *e)
 	return note;
 }
 
-void policy_diary_put(struct policy_diary *d, uint64_t key, const struct policy_diary_note *note)
+/* The place of the key; takes one for it if it has none. Not yet in the list by age. */
+static uint16_t place(struct policy_diary *d, uint64_t key)
 {
 	uint16_t at = find(d, key);
 
 	if (at != NONE) {
 		age_remove(d, at);
-		age_prepend(d, at);
-		write_note(&d->entries[at], note);
-		return;
+		return at;
 	}
-	if (d->most == 0)
-		return;
 	grow(d);
 	if (d->count < d->room) {
 		at = (uint16_t)d->count++;
@@ -198,9 +205,20 @@ void policy_diary_put(struct policy_diary *d, uint64_t key, const struct policy_
 		unchain(d, at);
 	}
 	d->entries[at].key = key;
-	write_note(&d->entries[at], note);
 	chain(d, at);
-	age_prepend(d, at);
+	return at;
+}
+
+void policy_diary_put(struct policy_diary *d, uint64_t key, const struct policy_diary_note *note)
+{
+	if (d->most == 0)
+		return;
+	uint16_t at = place(d, key);
+	write_note(&d->entries[at], note);
+	if (note->state == POLICY_DIARY_PUSHED_ONCE)
+		age_append(d, at);
+	else
+		age_prepend(d, at);
 }
 
 /* Moves the last entry into the hole, so that the used entries stay contiguous. */
@@ -239,6 +257,7 @@ enum policy_known policy_diary_answer(
 	/* uncovered: a value outside the enum */
 	switch (note->state) {
 	case POLICY_DIARY_PUSHED_UNANSWERED:
+	case POLICY_DIARY_PUSHED_AGAIN:
 		return is_own ? POLICY_KNOWN : POLICY_NOT_KNOWN;
 	case POLICY_DIARY_PUSHED_ONCE:
 		return is_own && note->page == page ? POLICY_KNOWN : POLICY_NOT_KNOWN;

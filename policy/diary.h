@@ -42,12 +42,15 @@ uint32_t policy_diary_etag(struct slice etag);
 uint32_t policy_diary_modified(struct slice last_modified);
 
 /*
- *            promised                       head                  over
- *   (none) ----------> PUSHED_UNANSWERED ----------> HAD          -----> HAD, or (none) if it failed
- *                                        ----------> PUSHED_ONCE  -----> PUSHED_ONCE
+ *   (none), HAD --- promised ---> PUSHED_UNANSWERED --- head ---> HAD or PUSHED_ONCE
+ *   PUSHED_ONCE --- promised ---> PUSHED_AGAIN      --- head ---> HAD or PUSHED_ONCE
+ *
+ * A push that the client resets before its head leaves HAD for a short time, or PUSHED_ONCE where
+ * it was that before. A push that fails leaves no entry.
  */
 enum policy_diary_state {
 	POLICY_DIARY_PUSHED_UNANSWERED, /* it is being pushed; its response has not begun */
+	POLICY_DIARY_PUSHED_AGAIN,      /* the same, and it was PUSHED_ONCE before */
 	POLICY_DIARY_PUSHED_ONCE,       /* the response that was pushed is good for one use only */
 	POLICY_DIARY_HAD,               /* the client has a response that it can use again */
 };
@@ -55,7 +58,7 @@ enum policy_diary_state {
 struct policy_diary_note {
 	enum policy_diary_state state;
 	union {
-		uint32_t coding;    /* PUSHED_UNANSWERED: what the owner says; kept for it */
+		uint32_t coding;    /* PUSHED_UNANSWERED, PUSHED_AGAIN: kept for the owner */
 		uint32_t page;      /* PUSHED_ONCE: the request that it was pushed with */
 		uint32_t validator; /* HAD: hash of the response's ETag or Last-Modified; 0: none */
 	};
@@ -66,7 +69,8 @@ struct policy_diary_note {
 	bool is_common;
 };
 
-/* Replaces what was noted for the key. */
+/* Replaces what was noted for the key. PUSHED_ONCE counts as the oldest entry, so that a stream of
+ * such responses displaces no others. */
 void policy_diary_put(struct policy_diary *d, uint64_t key, const struct policy_diary_note *note);
 void policy_diary_forget(struct policy_diary *d, uint64_t key);
 /* False: nothing is noted for the key. */

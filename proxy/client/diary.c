@@ -122,7 +122,8 @@ static bool coding_of(const struct exchange *x, uint64_t key, uint32_t *coding)
 		return true;
 	}
 	if (!policy_diary_find(&x->context.diary->resources, key, &note) ||
-	    note.state != POLICY_DIARY_PUSHED_UNANSWERED)
+	    (note.state != POLICY_DIARY_PUSHED_UNANSWERED &&
+		note.state != POLICY_DIARY_PUSHED_AGAIN))
 		return false;
 	*coding = note.coding;
 	return true;
@@ -272,11 +273,16 @@ void client_diary_promised(struct exchange *push)
 	    push->method != HTTP_METHOD_GET)
 		return;
 	push->context.diary = &c->diary;
-	const struct policy_diary_note note = {
-	    .state = POLICY_DIARY_PUSHED_UNANSWERED,
+	uint64_t key = key_of(push->request->method, push);
+	struct policy_diary_note note, had;
+	bool is_again =
+	    policy_diary_find(&c->diary.resources, key, &had) &&
+	    (had.state == POLICY_DIARY_PUSHED_ONCE || had.state == POLICY_DIARY_PUSHED_AGAIN);
+	note = (struct policy_diary_note){
+	    .state = is_again ? POLICY_DIARY_PUSHED_AGAIN : POLICY_DIARY_PUSHED_UNANSWERED,
 	    .coding = latest_validators_coding(push->request, parent->request),
 	};
-	record(&c->diary, key_of(push->request->method, push), &note);
+	record(&c->diary, key, &note);
 }
 
 void client_diary_hinted(const struct exchange *parent, const struct http_head *promised)
@@ -292,22 +298,35 @@ void client_diary_hinted(const struct exchange *parent, const struct http_head *
 	    &note);
 }
 
+static void record_once(const struct exchange *push, uint64_t key)
+{
+	const struct policy_diary_note note = {
+	    .state = POLICY_DIARY_PUSHED_ONCE,
+	    .page = (uint32_t)push->pushed.parent_id,
+	};
+	record(push->context.diary, key, &note);
+}
+
 /* The client reset a push: it has the resource. If the response had begun, its head has said for
  * how long. Otherwise the client is taken to have the latest known version. */
 static void record_reset(struct exchange *push, uint64_t key)
 {
 	struct client_diary *diary = push->context.diary;
-	struct policy_diary_note note = {
-	    .state = POLICY_DIARY_HAD,
-	    .fresh_until_sec = sec_of(push->relay->now) + TOLD_SEC,
-	};
-	uint32_t coding;
+	struct policy_diary_note note;
 	if (push->response.status != 0)
 		return;
-	if (coding_of(push, key, &coding))
-		latest_validators_find(
-		    &conn_of(diary)->clients->validators, key, coding, &note.validator);
-	note.is_common = note.validator != 0;
+	if (policy_diary_find(&diary->resources, key, &note) &&
+	    note.state == POLICY_DIARY_PUSHED_AGAIN) {
+		record_once(push, key);
+		return;
+	}
+	uint32_t validator = latest_before(push, key);
+	note = (struct policy_diary_note){
+	    .state = POLICY_DIARY_HAD,
+	    .validator = validator,
+	    .fresh_until_sec = sec_of(push->relay->now) + TOLD_SEC,
+	    .is_common = validator != 0,
+	};
 	record(diary, key, &note);
 }
 
@@ -388,13 +407,8 @@ static void record_ok(const struct exchange *x, const struct http_head *response
 		return;
 	}
 	policy_diary_forget(&diary->resources, key);
-	if (!x->context.was_forwarded || conn_of(diary)->clients->records_from_first_promise)
-		return;
-	note = (struct policy_diary_note){
-	    .state = POLICY_DIARY_PUSHED_ONCE,
-	    .page = (uint32_t)x->pushed.parent_id,
-	};
-	record(diary, key, &note);
+	if (x->context.was_forwarded)
+		record_once(x, key);
 }
 
 static void record_get(const struct exchange *x, const struct http_head *response)

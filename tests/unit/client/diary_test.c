@@ -143,7 +143,7 @@ static void promise_is_not_known_by_a_push_that_has_not_begun(void **state)
 	gate_answer(two, 200, 5, true);
 	finish_page(&s);
 	finish_page(&other);
-	assert_int_equal(conn_of(&s)->diary.resources.count, 0);
+	assert_int_equal(note_of(&s, "/data").state, POLICY_DIARY_PUSHED_ONCE);
 	gate_world_free(s.w);
 }
 
@@ -218,6 +218,25 @@ static void reset_before_the_head_counts_for_a_short_time(void **state)
 	assert_in_range(note.fresh_until_sec, now_sec + 1, now_sec + 10);
 	assert_int_equal(
 	    policy_diary_answer(&note, false, 0, note.fresh_until_sec), POLICY_NOT_KNOWN);
+	finish_page(&s);
+	gate_world_free(s.w);
+}
+
+static void reset_before_the_head_of_what_was_data_does_not_count(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	gate_answer(is_forwarded(&s, "/data"), 200, 5, true);
+	UNTIL(s.w, gate_find_at(s.client, "/data")->is_over);
+	for (int i = 0; i < 2; i++) {
+		struct gate_stream *p = is_forwarded(&s, "/data");
+		gate_reset_stream(gate_find_at(s.client, "/data"), H2_CANCEL);
+		UNTIL(s.w, p->is_over);
+		assert_int_equal(note_of(&s, "/data").state, POLICY_DIARY_PUSHED_ONCE);
+	}
+	finish_page(&s);
+	visit(&s, "/page2");
+	gate_answer(is_forwarded(&s, "/data"), 200, 5, true);
 	finish_page(&s);
 	gate_world_free(s.w);
 }
@@ -449,6 +468,7 @@ int main(void)
 	    cmocka_unit_test(push_answered_with_an_error_is_unknown_again),
 	    cmocka_unit_test(reset_by_the_client_counts_as_known),
 	    cmocka_unit_test(reset_before_the_head_counts_for_a_short_time),
+	    cmocka_unit_test(reset_before_the_head_of_what_was_data_does_not_count),
 	    cmocka_unit_test(reset_before_the_head_means_the_latest_version),
 	    cmocka_unit_test(reset_behind_the_head_leaves_what_the_head_says),
 	    cmocka_unit_test(not_modified_confirms_the_version),

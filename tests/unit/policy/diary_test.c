@@ -42,9 +42,11 @@ static void answer_is_of_the_state(void **state)
 				    fresh = {POLICY_KNOWN, POLICY_KNOWN, POLICY_KNOWN},
 				    valid = {POLICY_KNOWN_VALIDATOR, POLICY_KNOWN_VALIDATOR, POLICY_KNOWN_VALIDATOR};
 	const struct policy_diary_note unanswered = {.state = POLICY_DIARY_PUSHED_UNANSWERED, .coding = PAGE},
+				       again = {.state = POLICY_DIARY_PUSHED_AGAIN, .coding = PAGE},
 				       once = {.state = POLICY_DIARY_PUSHED_ONCE, .page = PAGE}, stale = had(0, NOW),
 				       lasts = had(0, NOW + 1), validated = had(1, 0);
 	answers_are(&unanswered, (struct answers){POLICY_NOT_KNOWN, POLICY_KNOWN, POLICY_KNOWN});
+	answers_are(&again, (struct answers){POLICY_NOT_KNOWN, POLICY_KNOWN, POLICY_KNOWN});
 	answers_are(&once, (struct answers){POLICY_NOT_KNOWN, POLICY_KNOWN, POLICY_NOT_KNOWN});
 	answers_are(&stale, none);
 	answers_are(&lasts, fresh);
@@ -56,6 +58,7 @@ static void note_comes_back_as_it_was_put(void **state)
 	(void)state;
 	static const struct policy_diary_note notes[] = {
 	    {.state = POLICY_DIARY_PUSHED_UNANSWERED, .coding = 3},
+	    {.state = POLICY_DIARY_PUSHED_AGAIN, .coding = 4},
 	    {.state = POLICY_DIARY_PUSHED_ONCE, .page = UINT32_MAX},
 	    {.state = POLICY_DIARY_HAD, .validator = 5, .fresh_until_sec = UINT32_MAX, .is_common = true},
 	    {.state = POLICY_DIARY_HAD},
@@ -94,6 +97,30 @@ static void oldest_goes_first_and_noting_makes_young(void **state)
 	assert_false(has(&d, 2));
 	assert_true(has(&d, 3));
 	assert_true(has(&d, 4));
+	policy_diary_fini(&d);
+}
+
+static void what_is_good_for_one_use_goes_before_all_others(void **state)
+{
+	(void)state;
+	static const struct policy_diary_note once = {.state = POLICY_DIARY_PUSHED_ONCE},
+					      unanswered = {.state = POLICY_DIARY_PUSHED_UNANSWERED};
+	struct policy_diary d;
+	policy_diary_init(&d, 3);
+	put(&d, 1);
+	put(&d, 2);
+	for (uint64_t key = 10; key < 20; key++) {
+		policy_diary_put(&d, key, &unanswered);
+		policy_diary_put(&d, key, &once);
+		assert_true(has(&d, key));
+	}
+	assert_true(has(&d, 1));
+	assert_true(has(&d, 2));
+	policy_diary_fini(&d);
+	policy_diary_put(&d, 1, &once); /* alone */
+	put(&d, 2);
+	policy_diary_forget(&d, 1);
+	assert_true(has(&d, 2));
 	policy_diary_fini(&d);
 }
 
@@ -251,6 +278,7 @@ int main(void)
 	    cmocka_unit_test(answer_is_of_the_state),
 	    cmocka_unit_test(note_comes_back_as_it_was_put),
 	    cmocka_unit_test(oldest_goes_first_and_noting_makes_young),
+	    cmocka_unit_test(what_is_good_for_one_use_goes_before_all_others),
 	    cmocka_unit_test(diary_of_size_zero_knows_nothing),
 	    cmocka_unit_test(growth_is_announced_before_it_happens),
 	    cmocka_unit_test(largest_diary_is_as_large_as_it_says),
