@@ -70,8 +70,11 @@ bool policy_save_data_of(const struct http_head *request);
 /* The request revalidates: if-none-match, if-modified-since, or Cache-Control (Pragma) no-cache. */
 bool policy_revalidates(const struct http_head *request);
 
-/* Whether the diary says that the client has the promised resource. */
-enum policy_known { POLICY_NOT_KNOWN, POLICY_KNOWN, POLICY_KNOWN_ETAG };
+/*
+ * Whether the diary says that the client has the promised resource. KNOWN_VALIDATOR: it has the
+ * version that has the latest known ETag or Last-Modified.
+ */
+enum policy_known { POLICY_NOT_KNOWN, POLICY_KNOWN, POLICY_KNOWN_VALIDATOR };
 
 #define POLICY_DRAWS 10000u
 /*

@@ -89,7 +89,7 @@ void clients_close(struct clients *c)
 		map_fini(&c->listeners[i].addresses);
 	}
 	free(c->listeners);
-	latest_etags_fini(&c->etags);
+	latest_validators_fini(&c->validators);
 }
 
 struct client_listener *clients_listener(struct clients *c, const struct conf_listen *conf)
