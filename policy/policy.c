@@ -194,13 +194,11 @@ static bool has_no_interim(const struct policy_rules *rules)
 	return false;
 }
 
-bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts)
+static bool withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts)
 {
 	struct policy_offer request = *facts;
 	struct policy_facts f;
 
-	if (!has_no_interim(rules))
-		return false;
 	request.promised = NULL;
 	policy_facts_init(&f, &request);
 	for (size_t i = 0; i < rules->count; i++) {
@@ -213,4 +211,9 @@ bool policy_withholds_interim(const struct policy_rules *rules, const struct pol
 			return false;
 	}
 	return false;
+}
+
+bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts)
+{
+	return has_no_interim(rules) && withholds_interim(rules, facts);
 }
