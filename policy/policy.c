@@ -130,17 +130,13 @@ static bool action_is_useful(
 	return parts != 0;
 }
 
-static bool wants(
+/* Not inlined: every request asks, most configurations have no rules, and facts take a large frame. */
+static __attribute__((noinline)) bool rules_want(
     const struct policy_rules *rules, const struct policy_offer *facts, bool wants_shadow)
 {
 	struct policy_offer request = *facts;
 	struct policy_facts f;
 
-	if (facts->parent_is_push || facts->parent_gone)
-		return false;
-	/* Called for each request: without rules the facts need not be gathered. */
-	if (rules->count == 0)
-		return action_is_useful(rules->fallback, NULL, facts);
 	request.promised = NULL;
 	policy_facts_init(&f, &request);
 	for (size_t i = 0; i < rules->count; i++) {
@@ -154,6 +150,16 @@ static bool wants(
 			return false;
 	}
 	return action_is_useful(rules->fallback, NULL, facts);
+}
+
+static inline bool wants(
+    const struct policy_rules *rules, const struct policy_offer *facts, bool wants_shadow)
+{
+	if (facts->parent_is_push || facts->parent_gone)
+		return false;
+	if (rules->count == 0)
+		return action_is_useful(rules->fallback, NULL, facts);
+	return rules_want(rules, facts, wants_shadow);
 }
 
 bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_offer *facts)
@@ -194,7 +200,9 @@ static bool has_no_interim(const struct policy_rules *rules)
 	return false;
 }
 
-static bool withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts)
+/* Not inlined, as above. */
+static __attribute__((noinline)) bool withholds_interim(
+    const struct policy_rules *rules, const struct policy_offer *facts)
 {
 	struct policy_offer request = *facts;
 	struct policy_facts f;
