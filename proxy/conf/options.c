@@ -359,7 +359,9 @@ const struct conf_option conf_options[] = {
     {PRELOAD(when.navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
         .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate)."},
     {PRELOAD(link), .key = "link", SWITCH("no yes"), .preset = "no",
-        .sentence = "yes: offers the Link fields of the response that have rel=preload."},
+        .sentence = "yes: offers the Link fields of the response that have rel=preload. From a 103 (Early Hints) of the "
+        "origin, the links that a [push] rule drops are removed; to refuse pushes alone, give that rule "
+        "source = relayed. Where no verdict could use them, the fields of the final response are not read."},
     {PRELOAD(learned), .key = "learned", CHOICE("off propose apply"), .preset = "off",
         .sentence = "Learns which resources clients request right after a page.\n"
         "propose: counts and shows them.\n"

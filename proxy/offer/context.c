@@ -294,7 +294,9 @@ void offer_context(const struct offer_env *env, const struct client_facts *clien
     struct relay_place *place)
 {
 	offer_request_context(env, client, parent, offer);
-	offer->parent_revalidates = policy_revalidates(parent->request);
+	/* asked about pushgate's own offers alone */
+	offer->parent_revalidates =
+	    offer->source != POLICY_RELAYED && policy_revalidates(parent->request);
 	offer->hold_refusal = hold_refusal(parent, promised);
 	offer->hint_refusal = hint_refusal(env, client, parent, offer);
 	if (offer->source == POLICY_RELAYED)

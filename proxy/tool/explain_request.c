@@ -202,7 +202,16 @@ static int answer(struct request *r)
 		fputs("\nLink fields offer nothing here: no [preload] section with link = yes "
 		      "matches the request.\n",
 		    r->out);
+	if (o->status < 200 &&
+	    offer_withholds_interim(&r->scene.base, &r->scene.client, r->scene.x))
+		fputs("\nA rule with interim = no: the client does not get the interim response.\n",
+		    r->out);
 	explain_answer(&r->scene, head);
+	if (r->scene.ignores_links)
+		fputs(
+		    "\nThe gateway does not read these links, and neither logs nor counts them: no "
+		    "verdict could use them.\n",
+		    r->out);
 	return EXPLAIN_OK;
 }
 
