@@ -88,6 +88,8 @@ struct policy_reason {
 	    "Raise memory, or hold less.")                                                            \
 	X(NOT_STORABLE, "not-storable", "The response may not be stored (RFC 9111 3).",                 \
 	    "Fix its Cache-Control if it should be stored.")                                                \
+	X(HOLD_NOT_FRESH, "hold-not-fresh", "The response is neither fresh nor has a validator, or varies by everything: no later request could get it.", \
+	    "Send it with Cache-Control: max-age, or with Last-Modified or ETag, and without Vary: *; or do not hold it.") \
 	X(HINT_LATE, "hint-late", "The final response or a 103 from pushgate has already been sent.",                \
 	    "Offer the resource earlier, or raise hint-wait.")                                       \
 	X(HINT_CLIENT, "hint-client", "The request is not a navigation over HTTP/2: browsers ignore hints for it.",   \
@@ -104,7 +106,10 @@ struct policy_reason {
 	X(CONTENT_TYPE, "content-type", "The rule does not allow the pushed response's content-type.", \
 	    "Fix the origin, or widen the rule.")                                                    \
 	X(CLAIMED, "claimed", "The client requested the held response and got it.", "None needed: this is the purpose of holding.") \
-	X(EXPIRED, "expired", "No client requested the held response in time.", "Hold less, or raise hold-max-age.")   \
+	X(MISSED, "missed", "The client requested the held response, but it could not answer that request.", \
+	    "See missed in the access log; docs/HOLD.md says what to do about each cause.") \
+	X(EXPIRED, "expired", "No client requested the held response in time.", \
+	    "Hold less; or raise hold-max-age, and the max-age of the response.") \
 	X(STATUS, "status", "The rule does not allow the pushed response's status.", \
 	    "Fix the origin, or widen the rule.")                                                    \
 	X(TOO_LARGE, "too-large", "The pushed response is larger than the rule allows.",              \
