@@ -341,6 +341,25 @@ scenario('a request whose push fails goes to the origin', COUNTED, async (s) => 
 	await client.response(1);
 });
 
+// covers: P-hold-join
+scenario('what is joined comes with the urgency of the request that joined', HOLD, async (s) => {
+	const { client, origin, up } = await s.open({ client: { settings: { enablePush: 0, initialWindowSize: 0 } } });
+	origin.push(up, 2, '/late.css').push(up, 4, '/urgent.css');
+	await s.settle(client, origin);
+	client.request(3, { path: '/late.css', priority: 'u=7' }).request(5, { path: '/urgent.css', priority: 'u=0' });
+	await s.settle(client, origin);
+	for (const id of [2, 4])
+		origin.respond(id, { fields: FRESH, body: 'x'.repeat(1000) });
+	origin.respond(up.stream);
+	for (const id of [1, 3, 5])
+		await client.expectHead(id);
+	await s.settle(client, origin);
+	client.settings({ initialWindowSize: 10000 }); /* opens both at once */
+	assert.equal((await client.expect('DATA')).stream, 5);
+	await client.expect('DATA', { stream: 3 });
+	assert.equal(origin.seen('HEADERS').length, 0);
+});
+
 /* ---- what is counted and logged ---- */
 
 // covers: P-hold-claim P-num-metrics
