@@ -88,8 +88,8 @@ struct policy_reason {
 	    "Raise memory, or hold less.")                                                            \
 	X(NOT_STORABLE, "not-storable", "The response may not be stored (RFC 9111 3).",                 \
 	    "Fix its Cache-Control if it should be stored.")                                                \
-	X(HOLD_NOT_FRESH, "hold-not-fresh", "The response is neither fresh nor has a validator, or varies by everything: no later request could get it.", \
-	    "Send it with Cache-Control: max-age, or with Last-Modified or ETag, and without Vary: *; or do not hold it.") \
+	X(HOLD_NOT_FRESH, "hold-not-fresh", "The response is not fresh, or has Vary: *, so that no later request could get it.", \
+	    "Send it with Cache-Control: max-age, or with Last-Modified or ETag, and without Vary: *.") \
 	X(HINT_LATE, "hint-late", "The final response or a 103 from pushgate has already been sent.",                \
 	    "Offer the resource earlier, or raise hint-wait.")                                       \
 	X(HINT_CLIENT, "hint-client", "The request is not a navigation over HTTP/2: browsers ignore hints for it.",   \

@@ -147,8 +147,8 @@ bool hold_has(
 
 void hold_gone_note(const struct held *h);
 /* Why not, if such a response was given up not longer ago than the store holds responses, else
- * HOLD_FITS. HOLD_MISS_VARY: by "*". */
-enum hold_miss hold_gone_find(const struct hold_store *s, const struct exchange *x);
+ * HOLD_FITS. HOLD_MISS_VARY: by "*". Each is found once. */
+enum hold_miss hold_gone_take(struct hold_store *s, const struct exchange *x);
 void hold_gone_fini(struct hold_store *s);
 
 /* ---- hold_claim.c: claims ---- */

@@ -248,7 +248,7 @@ const struct policy_reason *held_admit(struct held *h)
 	const struct policy_reason *refusal = held_storable(h);
 	if (refusal)
 		return refusal;
-	bool is_shared = !h->is_closed && share(h);
+	bool is_shared = !h->is_closed && !held_varies_by_all(h) && share(h);
 	if (!is_shared && !h->for_one_user)
 		return &policy_reason_NOT_STORABLE;
 	h->age_sec = http_age_sec(h->head);

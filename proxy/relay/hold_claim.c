@@ -393,7 +393,7 @@ static void report_miss(struct hold *hold, struct exchange *x, const struct sear
 		return;
 	}
 	if (x->context.hold_store)
-		gone = hold_gone_find(x->context.hold_store, x);
+		gone = hold_gone_take(x->context.hold_store, x);
 	if (gone)
 		note_miss(hold, NULL, x, gone, SLICE("*"));
 }

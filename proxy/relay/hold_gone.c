@@ -12,11 +12,11 @@
 #define GONE_KEPT 32u
 
 struct hold_gone {
-	uint32_t count; /* ever; the next one goes to count % GONE_KEPT */
+	uint32_t next; /* goes to next % GONE_KEPT */
 	struct {
 		uint64_t uri; /* hold_uri_hash */
 		usec since;
-		enum hold_miss miss;
+		enum hold_miss miss; /* HOLD_FITS: an empty place */
 	} kept[GONE_KEPT];
 };
 
@@ -28,27 +28,34 @@ static uint64_t uri_of(const struct hold *hold, const struct http_head *request)
 void hold_gone_note(const struct held *h)
 {
 	struct hold_store *s = h->store;
+	if (s->is_shared) /* its clients are strangers to the page that the push came with */
+		return;
 	if (!s->gone) {
 		if (!budget_take(s->budget, sizeof(struct hold_gone)))
 			return;
 		s->gone = memory_new(struct hold_gone);
 		s->hold->gone_count++;
 	}
-	uint32_t at = s->gone->count++ % GONE_KEPT;
+	uint32_t at = s->gone->next++ % GONE_KEPT;
 	s->gone->kept[at].uri = uri_of(s->hold, h->push->request);
 	s->gone->kept[at].since = held_now(h);
 	s->gone->kept[at].miss = held_varies_by_all(h) ? HOLD_MISS_VARY : HOLD_MISS_NOT_FRESH;
 }
 
-enum hold_miss hold_gone_find(const struct hold_store *s, const struct exchange *x)
+enum hold_miss hold_gone_take(struct hold_store *s, const struct exchange *x)
 {
 	if (!s->gone)
 		return HOLD_FITS;
 	uint64_t uri = uri_of(s->hold, x->request);
-	for (uint32_t i = 0; i < GONE_KEPT && i < s->gone->count; i++)
-		if (s->gone->kept[i].uri == uri &&
-		    x->relay->now < clock_after(s->gone->kept[i].since, s->limits.age))
-			return s->gone->kept[i].miss;
+	for (uint32_t i = 0; i < GONE_KEPT; i++) {
+		enum hold_miss miss = s->gone->kept[i].miss;
+		if (miss == HOLD_FITS || s->gone->kept[i].uri != uri)
+			continue;
+		s->gone->kept[i].miss = HOLD_FITS;
+		return x->relay->now < clock_after(s->gone->kept[i].since, s->limits.age)
+			   ? miss
+			   : HOLD_FITS;
+	}
 	return HOLD_FITS;
 }
 

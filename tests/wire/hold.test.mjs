@@ -278,13 +278,15 @@ scenario('what no request could claim is given up when its head comes: Vary: *',
 scenario('what no request could claim is given up when its head comes: no-cache, promised by nobody', {
 	extra: HOLD.extra + section('preload own', { add: '/own.css as=style' }),
 }, async (s) => {
-	const { client, origin, up } = await s.open(refusing); /* over the connection without push */
-	assert.equal(up.headers[':path'], '/own.css');
-	origin.headers(up.stream, { ':status': 200, 'cache-control': 'no-cache' }).data(up.stream, 'first of many');
-	await origin.expectReset(up.stream, 'CANCEL');
+	const { client, origin, up } = await s.open(refusing);
+	/* Our own request goes over a connection without push; which one is there first is open. */
 	const second = await s.accept();
-	const page = await second.expectRequest('/');
-	second.respond(page.stream, { body: 'page' });
+	const both = [{ at: origin, up }, { at: second, up: await second.expectRequest() }];
+	const [page, own] = up.headers[':path'] === '/' ? both : both.reverse();
+	assert.equal(own.up.headers[':path'], '/own.css');
+	own.at.headers(own.up.stream, { ':status': 200, 'cache-control': 'no-cache' }).data(own.up.stream, 'first of many');
+	await own.at.expectReset(own.up.stream, 'CANCEL');
+	page.at.respond(page.up.stream, { body: 'page' });
 	await client.response(1);
 	assert.equal((await pushLine(s, '/own.css')).reason, 'hold-not-fresh');
 });
