@@ -111,6 +111,8 @@ static void end_push(
 {
 	struct exchange *push = h->push;
 	bool was_claimed = h->served > 0;
+	if (was_claimed) /* that it missed before is of no interest then */
+		push->ending.missed = NULL;
 	h->push = NULL;
 	list_remove(&h->unclaimed);
 	if (outcome != HOLD_WITHDRAWN)

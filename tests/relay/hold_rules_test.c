@@ -588,6 +588,21 @@ static void misses_are_named_in_both_exchanges(void **state)
 	hold_world_free(hw);
 }
 
+/* covers: P-hold-missed */
+static void push_that_is_claimed_after_a_miss_is_no_miss(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	struct exchange *push = hold_world_push(hw, "/a", FRESH, "abc");
+	assert_false(hold_world_ask(hw, &hw->store, "OPTIONS", "/a", NULL, &down));
+	assert_string_equal(push->ending.missed, "method");
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(hw->pushes, "/a claimed claimed");
+	assert_null(push->ending.missed);
+	hold_world_free(hw);
+}
+
 /* ---- the request ---- */
 
 /* covers: P-hold-claim */
@@ -810,6 +825,7 @@ int main(void)
 	    cmocka_unit_test(what_nobody_could_claim_is_given_up_when_its_head_comes),
 	    cmocka_unit_test(what_was_given_up_is_remembered_in_bounds),
 	    cmocka_unit_test(misses_are_named_in_both_exchanges),
+	    cmocka_unit_test(push_that_is_claimed_after_a_miss_is_no_miss),
 	    cmocka_unit_test(request_that_wants_the_origin_goes_there),
 	    cmocka_unit_test(condition_that_matches_is_answered_304),
 	    cmocka_unit_test(every_field_that_vary_names_must_be_equal),
