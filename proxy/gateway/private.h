@@ -42,6 +42,11 @@ struct drain {
 	void *context;
 };
 
+/* How often what a rule held could not answer a request for it, by cause. */
+struct rule_misses {
+	uint32_t count[HOLD_MISS_COUNT];
+};
+
 struct gateway {
 	struct worker_env env;
 	struct relay relay;
@@ -50,6 +55,7 @@ struct gateway {
 	struct hold hold;                /* the held responses */
 	struct budget hold_budget;       /* the part of the worker's memory that they may use */
 	struct policy_feedback feedback; /* how many of each rule's pushes were used */
+	struct rule_misses *rule_misses; /* by policy_rule.index; owned */
 	struct offer_env offers;         /* borrows the members below */
 	struct router *router;
 	struct manifests *manifests;   /* owned */

@@ -57,10 +57,10 @@
 	X(pushes_forwarded, "pushes promised to clients")           \
 	X(pushes_hinted, "pushes turned into Early Hints") \
 	X(pushes_held, "pushes held for the client's own request") \
-	X(holds_claimed, "requests answered with a held response") \
+	X(holds_claimed, "requests answered with a held response, HEAD included") \
 	X(holds_joined, "of these, answered while the response was still arriving") \
-	X(holds_missed, "requests whose held response could not be used for them") \
-	X(holds_expired, "held responses not requested within hold-max-age") \
+	X(holds_missed, "requests whose held response could not be used for them: the sum of pushgate_hold_missed_total") \
+	X(holds_expired, "held responses that answered no request in time") \
 	X(holds_evicted, "held responses dropped unclaimed to make room, shed_holds included") \
 	X(holds_invalidated, "held responses dropped unclaimed because their resource was changed") \
 	X(holds_failed, "held responses that the origin did not complete, dropped unclaimed") \
@@ -94,9 +94,11 @@ struct observe_rule {
 };
 // clang-format on
 
-/* Sizes of the tables of faults (h2) and causes (relay), which are counted by row. */
+/* Sizes of the tables of faults (h2), of causes and of misses of holds (relay), which are counted by
+ * row. */
 #define OBSERVE_FAULTS 128u
 #define OBSERVE_CAUSES 64u
+#define OBSERVE_MISSES 16u
 enum observe_side { OBSERVE_CLIENT, OBSERVE_ORIGIN };
 
 struct observe_counters {
@@ -107,6 +109,7 @@ struct observe_counters {
 	struct observe_rule rules[OBSERVE_RULES + 1]; /* by policy_rule.index */
 	uint64_t faults[2][OBSERVE_FAULTS];           /* by enum observe_side */
 	uint64_t causes[OBSERVE_CAUSES];              /* why exchanges ended early */
+	uint64_t misses[OBSERVE_MISSES];              /* holds_missed, by cause */
 };
 
 /* Adds all counters of b to a. */
@@ -126,12 +129,15 @@ void observe_rules_print(
     const struct observe_counters *c, const struct policy_rules *rules, FILE *out);
 
 /*
- * Print pushgate_fault_total{side="client|origin",fault="…"} and pushgate_end_total{cause="…"} for
- * each row that is not 0. `name` returns the name of a row, NULL after the last.
+ * Print pushgate_fault_total{side="client|origin",fault="…"}, pushgate_end_total{cause="…"} and
+ * pushgate_hold_missed_total{cause="…"} for each row that is not 0. `name` returns the name of a row,
+ * NULL after the last.
  */
 void observe_faults_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
 void observe_causes_print(
+    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
+void observe_misses_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
 
 enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
@@ -214,6 +220,8 @@ struct observe_exchange {
 	const char *code_name; /* NULL = none */
 	const char *detail;    /* a text or a fault's name; NULL = none */
 	bool retried;
+	const char
+	    *missed; /* why no held response answered it, or a held push nobody; NULL = none */
 	/* Pushes and refused offers. */
 	bool is_push;
 	enum policy_source source;
@@ -227,8 +235,8 @@ struct observe_exchange {
  * Adds one line to the access log: a JSON object. Always present: time, worker, id, client, status,
  * request_bytes, response_bytes, duration_us, outcome. If they apply: listen, route, origin,
  * method, scheme, authority, path, user_agent, referer, first_byte_us, code, code_name, detail,
- * retried (true). For pushes also push (true), parent, source, verdict, rule, reason, end_reason,
- * wasted_bytes.
+ * retried (true), missed. For pushes also push (true), parent, source, verdict, rule, reason,
+ * end_reason, wasted_bytes.
  * cut (true): a value was too long and ends in "…". The line is written at observe_flush, or
  * earlier when the batch is full.
  */

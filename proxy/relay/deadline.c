@@ -149,8 +149,9 @@ static unsigned facts_of(const struct exchange *x)
 {
 	const struct flow *up = &x->upload, *down = &x->download;
 	bool is_wanted = up->state != FLOW_ABORTED;
+	bool is_unclaimed = x->pushed.claims == 0;
 	return (unsigned)!exchange_is_push(x) * DEADLINE_REQUEST |
-	       (unsigned)exchange_is_push(x) * DEADLINE_PUSH |
+	       ((unsigned)exchange_is_push(x) & is_unclaimed) * DEADLINE_PUSH |
 	       (unsigned)(up->body.bytes > 0) * DEADLINE_UPLOAD_WAITS |
 	       (unsigned)(down->body.bytes > 0) * DEADLINE_DOWNLOAD_WAITS |
 	       ((unsigned)!up->source_ended & is_wanted) * DEADLINE_UPLOAD_OPEN |

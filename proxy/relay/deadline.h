@@ -11,8 +11,8 @@
 
 /* The conditions of a row beside the phase. */
 enum deadline_fact {
-	DEADLINE_REQUEST = 1, /* the exchange is a request, not a push */
-	DEADLINE_PUSH = 2,
+	DEADLINE_REQUEST = 1,      /* the exchange is a request, not a push */
+	DEADLINE_PUSH = 2,         /* it is a push, and no request of the client's waits for it */
 	DEADLINE_UPLOAD_WAITS = 4, /* bytes of the request wait for the origin */
 	DEADLINE_DOWNLOAD_WAITS = 8,
 	DEADLINE_UPLOAD_OPEN =
