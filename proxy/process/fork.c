@@ -59,6 +59,7 @@ static _Noreturn void become_logger(struct master *m)
 	close_master_fds(m);
 	sockets_close(&s->sockets);
 	logs_close_writers(&s->logs);
+	logs_close_folders(&s->logs);
 	const struct logger_env env = {
 	    .logs = &s->logs,
 	    .identity = &s->identity,
