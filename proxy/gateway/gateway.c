@@ -195,12 +195,14 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 		return NULL;
 	}
 	net_on_pass(env->loop, on_pass, g);
+	long_pass_open(g);
 	return g;
 }
 
 void gateway_free(struct gateway *g)
 {
 	net_on_pass(g->env.loop, NULL, NULL);
+	long_pass_close(g);
 	listeners_stop(g);
 	clients_abort(&g->clients);
 	hold_fini(&g->hold);

@@ -34,6 +34,7 @@ static void trim(struct wheel_node *timer, usec now)
 	free_spares(g);
 	if (!is_worthwhile(g))
 		return;
+	net_note(g->env.loop, "returned memory to the system");
 	malloc_trim(PAD_BYTES);
 	g->trim.freed_bytes = 0;
 	budget_forget_peak(&g->env.budget);

@@ -32,6 +32,14 @@ struct memory_trim {
 	size_t freed_bytes;      /* spares that were freed but that malloc still keeps */
 };
 
+/* Loop passes that took long, since the last line about them (long_pass.c). */
+struct long_pass {
+	usec longest;
+	const char *note; /* what the longest did; NULL: not known */
+	uint32_t unlogged;
+	usec next_log; /* no line in the error log before this time */
+};
+
 /* The graceful end of the worker (drain.c). */
 struct drain {
 	bool is_over;            /* `drained` was called */
@@ -58,6 +66,7 @@ struct gateway {
 	struct list sockets; /* struct listener_socket */
 	struct memory_pressure pressure;
 	struct memory_trim trim;
+	struct long_pass long_pass;
 	struct drain drain;
 	char pseudonym_text[80];
 	struct chunk_pool *small_chunks;
@@ -121,6 +130,11 @@ usec memory_pressure_due(const struct gateway *g);
 void memory_trim_open(struct gateway *g);
 void memory_trim_close(struct gateway *g);
 void memory_trim_pass(struct gateway *g); /* call at the end of each loop pass */
+
+/* ---- long_pass.c ---- */
+
+void long_pass_open(struct gateway *g);
+void long_pass_close(struct gateway *g);
 
 /* ---- access_record.c ---- */
 

@@ -78,6 +78,7 @@
 	X(shed_offers, "pushes not made, or ended before they began, because memory was short") \
 	X(shed_connections, "client connections closed because memory was short: idle ones, and ones with much unread data") \
 	X(shed_streams, "exchanges reset because memory was short: ones that used too much, or stalled") \
+	X(loop_passes_over_5ms, "loop passes of workers that took longer than 5 ms, and so delayed every connection of the worker") \
 	X(log_dropped, "log lines dropped because the pipe was full") \
 	X(log_left_out, "error log lines left out because there were too many of the same kind")
 
