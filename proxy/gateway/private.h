@@ -32,6 +32,18 @@ struct memory_trim {
 	size_t freed_bytes;      /* spares that were freed but that malloc still keeps */
 };
 
+/* How the learned table is handed over to be saved (learned.c). */
+struct learned_saving {
+	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
+	void *context; /* for save_page */
+	struct wheel_node timer;
+	uint32_t round;     /* of offer_learned_export */
+	bool is_under_way;  /* pages of this round are left */
+	usec next_begin;    /* of the next round */
+	size_t page_length; /* a page that was not taken yet; 0: none */
+	uint8_t *page;      /* OFFER_LEARNED_PAGE_BYTES; NULL: the table is not saved */
+};
+
 /* Loop passes that took long, since the last line about them (long_pass.c). */
 struct long_pass {
 	usec longest;
@@ -62,7 +74,7 @@ struct gateway {
 	struct router *router;
 	struct manifests *manifests;   /* owned */
 	struct offer_learned *learned; /* owned; NULL: no [preload] section uses it */
-	struct wheel_node learned_timer, manifests_timer;
+	struct learned_saving saving;
 	struct list sockets; /* struct listener_socket */
 	struct memory_pressure pressure;
 	struct memory_trim trim;
@@ -111,7 +123,7 @@ void feedback_held(struct gateway *g, const struct hold_note *held);
 
 /* ---- learned.c: updates the learned table ---- */
 
-void learned_open(struct gateway *g);
+void learned_open(struct gateway *g, const struct gateway_env *env);
 void learned_close(struct gateway *g);
 void learned_view(struct gateway *g, const struct exchange *x); /* a request has arrived */
 void learned_offered(struct gateway *g, const struct exchange *page, struct slice path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks the workers and the logger. A child first closes the descriptors that only the master may
+ * Forks the workers, the logger and the files process. A child first closes the descriptors that only the master may
  * keep.
  */
 #include "proxy/process/master.h"
@@ -25,6 +25,8 @@ static void close_master_fds(struct master *m)
 	for (uint32_t i = 0; i < m->start->workers; i++)
 		if (m->slots[i].pid)
 			close(m->slots[i].control);
+	if (m->files_control >= 0)
+		close(m->files_control);
 	m->start->sockets.owns_files = false;
 }
 
@@ -48,6 +50,7 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	    .counters = &s->slots[index],
 	    .identity = &s->identity,
 	    .ticket_key = s->ticket_key,
+	    .contents = &s->contents,
 	    .index = index,
 	};
 	end_process(worker_run(&env, control, m->pid));
@@ -58,6 +61,7 @@ static _Noreturn void become_logger(struct master *m)
 	struct start *s = m->start;
 	close_master_fds(m);
 	sockets_close(&s->sockets);
+	files_contents_fini(&s->contents);
 	logs_close_writers(&s->logs);
 	logs_close_folders(&s->logs);
 	const struct logger_env env = {
@@ -67,6 +71,27 @@ static _Noreturn void become_logger(struct master *m)
 	    .master = m->pid,
 	};
 	end_process(logger_run(&env) ? 0 : EXIT_FAILURE);
+}
+
+static _Noreturn void become_files(struct master *m, int control)
+{
+	struct start *s = m->start;
+	close_master_fds(m);
+	sockets_close(&s->sockets);
+	logs_close_readers(&s->logs);
+	logs_close_files(&s->logs);
+	logs_close_sender(&s->logs);
+	const struct files_env env = {
+	    .conf = s->conf,
+	    .identity = &s->identity,
+	    .error_log = &s->logs.error,
+	    .contents = &s->contents,
+	    .workers = s->workers,
+	    .control = control,
+	    .is_first = !m->files_was_ready,
+	    .master = m->pid,
+	};
+	end_process(files_run(&env));
 }
 
 void master_start_worker(struct master *m, uint32_t index)
@@ -99,7 +124,7 @@ void master_start_worker(struct master *m, uint32_t index)
 
 void master_start_logger(struct master *m)
 {
-	m->logger_start_at = m->now + FORK_AGAIN_USEC;
+	m->logger.start_at = m->now + FORK_AGAIN_USEC;
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0)
@@ -108,6 +133,32 @@ void master_start_logger(struct master *m)
 		observe_log(&m->observe, OBSERVE_ERROR, "cannot fork: %s", strerror(errno));
 		return;
 	}
-	m->logger = pid;
-	m->logger_started = m->now;
+	m->logger.pid = pid;
+	m->logger.started = m->now;
+}
+
+void master_start_files(struct master *m)
+{
+	int pair[2];
+	m->files.start_at = m->now + FORK_AGAIN_USEC;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		observe_log(
+		    &m->observe, OBSERVE_ERROR, "cannot make a socketpair: %s", strerror(errno));
+		return;
+	}
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		become_files(m, pair[1]);
+	}
+	close(pair[1]);
+	if (pid < 0) {
+		observe_log(&m->observe, OBSERVE_ERROR, "cannot fork: %s", strerror(errno));
+		close(pair[0]);
+		return;
+	}
+	m->files.pid = pid;
+	m->files.started = m->now;
+	m->files_control = pair[0];
 }
