@@ -364,7 +364,8 @@ static void wait_for_events(struct master *m, usec until)
 	if (until != USEC_NEVER)
 		timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
 	fds[2 + workers] = (struct pollfd){.fd = m->files_control, .events = POLLIN};
-	int n = poll(fds, workers + 3, timeout);
+	fds[2 + workers].revents = 0;
+	int n = poll(fds, workers + (m->files_control >= 0 ? 3 : 2), timeout);
 	m->now = clock_monotonic();
 	if (n <= 0)
 		return;

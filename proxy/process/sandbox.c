@@ -113,9 +113,9 @@ static const struct row rows[] = {
 
     /* Files: offer/manifest_file.c and offer/json.c, called by process/files.c. */
     {CALL(openat, SANDBOX_READS), WHEN(BITS(2, OPEN_KIND, O_RDONLY))},
-    {CALL(newfstatat, SANDBOX_READS | SANDBOX_SINGLE)}, /* stat(2) and fstat(2) in this C library; others use the next two */
+    {CALL(newfstatat, SANDBOX_READS)},      /* stat(2) and fstat(2) in this C library; others use the next two */
     {CALL(stat, SANDBOX_READS)},
-    {CALL(fstat, SANDBOX_READS | SANDBOX_SINGLE)}, /* process/logs.c too, in process/single.c */
+    {CALL(fstat, SANDBOX_READS | SANDBOX_SINGLE)},
 
     /* offer/learned_store.c: mkstemp(3), fsync(2), rename(2). */
     {CALL(openat, SANDBOX_SAVES), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT | O_EXCL), IS(3, 0600))},
@@ -131,6 +131,7 @@ static const struct row rows[] = {
      * above).
      */
     {CALL(openat, SANDBOX_SINGLE), WHEN(BITS(2, OPEN_KIND, O_WRONLY | O_APPEND | O_CREAT), IS(3, 0640))},
+    {CALL(newfstatat, SANDBOX_SINGLE), WHEN(IS(3, AT_EMPTY_PATH))}, /* fstat(3): process/logs.c */
     {CALL(getsockname, SANDBOX_SINGLE)},    /* start_announce */
 
 #ifdef PUSHGATE_INSTRUMENTED
