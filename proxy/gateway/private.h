@@ -30,6 +30,9 @@ struct memory_pressure {
 struct memory_trim {
 	struct wheel_node timer; /* set after a peak */
 	size_t freed_bytes;      /* spares that were freed but that malloc still keeps */
+	bool is_under_way;
+	unsigned size; /* of the pieces that are taken now, an index; the last: all are taken */
+	struct memory_piece *taken; /* to be freed again */
 };
 
 /* How the learned table is handed over to be saved (learned.c). */

@@ -95,7 +95,7 @@ static const struct row rows[] = {
     {CALL(mmap, ALL), WHEN(BITS(2, PROT_EXEC, 0))},
     {CALL(munmap, ALL)},
     {CALL(mremap, ALL)},
-    {CALL(madvise, ALL)},                  /* malloc(3) when brk(2) fails; malloc_trim(3) */
+    {CALL(madvise, ALL)},                  /* gateway/memory_trim.c; malloc_trim(3) of the files process; malloc(3) when brk(2) fails */
     {CALL(mprotect, ALL), WHEN(BITS(2, PROT_EXEC, 0))}, /* malloc(3) when brk(2) fails */
 
     {CALL(getrandom, WORKER | FILES)},      /* BoringSSL; base/hash.c; mkstemp(3) */
