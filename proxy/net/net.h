@@ -32,6 +32,15 @@ void net_run_once(struct net_loop *l, usec most);
  * callback. */
 void net_on_pass(struct net_loop *l, void (*work)(void *context), void *context);
 
+/* A loop pass that takes longer delays every connection of the worker. */
+#define NET_LONG_PASS_USEC (5 * USEC_PER_MSEC)
+/* Calls report(context) at the end of each loop pass that took longer, with the time since the end of
+ * its poll and the last note. `note`: a string literal, NULL if there is none. */
+void net_on_long_pass(
+    struct net_loop *l, void (*report)(void *context, usec took, const char *note), void *context);
+/* Says what this loop pass does that may take long. `note`: a string literal. */
+void net_note(struct net_loop *l, const char *note);
+
 /* Charges the unsent bytes of closed connections to `budget` (borrows); NULL: charges nothing. */
 void net_set_closing_budget(struct net_loop *l, struct budget *budget);
 

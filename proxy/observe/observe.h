@@ -81,6 +81,10 @@
 	X(shed_offers, "pushes not made, or ended before they began, because memory was short") \
 	X(shed_connections, "client connections closed because memory was short: idle ones, and ones with much unread data") \
 	X(shed_streams, "exchanges reset because memory was short: ones that used too much, or stalled") \
+	X(learned_saves_dropped, "times that the learned table was not saved: the files process was down, or still had the table of a minute before") \
+	X(manifests_taken, "manifests that workers took in from the files process after the start") \
+	X(files_refused, "messages between workers and the files process that were refused as malformed") \
+	X(loop_passes_over_5ms, "loop passes of workers that took longer than 5 ms, and so delayed every connection of the worker") \
 	X(log_dropped, "log lines dropped because the pipe was full") \
 	X(log_left_out, "error log lines left out because there were too many of the same kind")
 
@@ -144,8 +148,9 @@ enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 
 /* PIPE_BUF on Linux: the largest write that a pipe takes in one piece. */
 #define OBSERVE_BATCH_BYTES 4096u
-/* `worker` of the master, which is not a worker. */
+/* `worker` of the master and of the files process, which are no workers. */
 #define OBSERVE_MASTER UINT32_MAX
+#define OBSERVE_FILES (UINT32_MAX - 1)
 
 /* Most lines per second of one kind that peers can cause. */
 #define OBSERVE_LINES_A_SECOND 5u
