@@ -31,7 +31,7 @@ static const struct cell origin_cells[] = {
     {&relay_cause_UP_ALERT, 0, "head 503", "reset 2", "reset 7", false},
     {&relay_cause_UP_RESET, 8, "head 502", "reset 8", "reset 8", false},
     {&relay_cause_UP_RESET, 7, "head 502", "reset 2", "reset 7", false},
-    {&relay_cause_UP_RESET, 0, "head 502", "reset 0", "reset 0", false},
+    {&relay_cause_UP_RESET, 0, "head 502", "reset 2", "reset 2", false},
     {&relay_cause_UP_RESET, 1, "head 502", "reset 2", "reset 2", false},
     {&relay_cause_UP_RESET, 99, "head 502", "reset 2", "reset 2", false},
     {&relay_cause_UP_LOST, 0, "head 502", "reset 2", "reset 2", false},
@@ -289,7 +289,7 @@ static void no_error_in_the_middle_lets_what_came_out_first(void **state)
 	assert_string_equal(down->said, "head 200");
 	world_take(down);
 	assert_memory_equal(down->bytes, "what came", 9);
-	assert_string_equal(down->said, "head 200; reset 0");
+	assert_string_equal(down->said, "head 200; reset 2");
 	assert_string_equal(w->ended, "x1 origin-reset 200");
 	world_free(w);
 }
@@ -574,7 +574,7 @@ static void no_error_when_all_that_came_has_gone_out_resets_at_once(void **state
 	world_download(w, x, "half", false);
 	world_take(down);
 	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
-	assert_string_equal(down->said, "head 200; reset 0");
+	assert_string_equal(down->said, "head 200; reset 2");
 	assert_true(exchange_is_over(x));
 	assert_ptr_equal(x->ending.cause, &relay_cause_UP_RESET);
 	world_free(w);
