@@ -140,6 +140,8 @@ struct conf_route {
 	struct slice *paths;          /* prefixes that end at a segment border: "/api" matches "/api", "/api/x", "/api?x" and not "/apix"; none = "/" */
 	size_t path_count;
 	const struct conf_origin *origin;
+	bool streaming;               /* uploads are streams of messages, as those of gRPC always are */
+	usec stream_idle_timeout;     /* of a stream without content-length: 10 min */
 	struct conf_fields request_fields, response_fields;
 };
 

@@ -41,6 +41,8 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 #define ROUTE(items, count)                                                                        \
 	.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, items),               \
 	.count_offset = offsetof(struct conf_route, count)
+#define ROUTE_OPTION(field)                                                                        \
+	.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, field)
 #define PUSH(field) .section = CONF_SECTION_PUSH, .offset = offsetof(struct policy_rule, field)
 #define PRELOAD(field)                                                                             \
 	.section = CONF_SECTION_PRELOAD, .offset = offsetof(struct conf_preload, field)
@@ -210,10 +212,11 @@ const struct conf_option conf_options[] = {
         .sentence = "How long a request's field block may take from its first byte to its last."},
     {LISTEN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "3m",
         .sentence = "How long a connection without open requests stays open."},
-    {LISTEN(write_timeout), .key = "write-timeout", TIME(0), .preset = "30s",
+    {LISTEN(write_timeout), .key = "write-timeout", TIME(0), .preset = "60s",
         .sentence = "How long the client may read nothing, or less than min-rate, of the data queued for it."},
     {LISTEN(body_timeout), .key = "body-timeout", TIME(0), .preset = "30s",
-        .sentence = "How long the client may send nothing, or less than min-rate, of an upload."},
+        .sentence = "How long the client may send nothing, or less than min-rate, of an upload that has a content-length or that the "
+        "origin waits for before it answers. For others the route's stream-idle-timeout counts."},
     LIMITS_OF_CLIENTS(LISTEN),
     LIMITS_OF_BOTH(LISTEN, "client"),
 
@@ -268,10 +271,11 @@ const struct conf_option conf_options[] = {
         .sentence = "How long the final response may take to begin after the request; then the client gets 504."},
     {ORIGIN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "60s",
         .sentence = "How long a connection without open requests stays open."},
-    {ORIGIN(write_timeout), .key = "write-timeout", TIME(0), .preset = "30s",
+    {ORIGIN(write_timeout), .key = "write-timeout", TIME(0), .preset = "60s",
         .sentence = "How long the origin may read nothing, or less than min-rate, of the data queued for it."},
     {ORIGIN(body_timeout), .key = "body-timeout", TIME(0), .preset = "60s",
-        .sentence = "How long the origin may send nothing, or less than min-rate, of a response's body."},
+        .sentence = "How long the origin may send nothing, or less than min-rate, of a response with content-length. For others the "
+        "route's stream-idle-timeout counts."},
     {ORIGIN(upload_linger), .key = "upload-linger", TIME(USEC_PER_MSEC), .preset = "10s",
         .sentence = "How long an upload may continue after the response is complete."},
     LIMITS_OF_BOTH(ORIGIN, "origin"),
@@ -290,6 +294,12 @@ const struct conf_option conf_options[] = {
         .example = "app",
         .type = CONF_TYPE_OTHER, .form = "NAME", .is_required = true, .set = conf_set_route_origin,
         .sentence = "The [origin NAME] that the requests are sent to."},
+    {ROUTE_OPTION(stream_idle_timeout), .key = "stream-idle-timeout", TIME(0), .preset = "10m",
+        .sentence = "How long nothing may move, in either direction, while a response without content-length (events, "
+        "messages) or a streaming upload is open. body-timeout does not count for these. 0: no limit."},
+    {ROUTE_OPTION(streaming), .key = "streaming", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: uploads without content-length are streams of messages: the client may be silent before the end. response-timeout "
+        "counts from the end of the upload. Requests with content-type application/grpc always stream."},
     {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set",
         .example = "X-Gate: pushgate", .form = "NAME: VALUE",
         .sentence = "Sets a field of the requests to the origin; replaces all fields of this name. All changes are made "

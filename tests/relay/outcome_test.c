@@ -359,7 +359,9 @@ static void late_origins_are_answered_504_or_reset(void **state)
 	assert_string_equal(up->said, "reset 8");
 
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_on_response(x, world_response(w, 200), false);
+	struct http_head *head = world_response(w, 200);
+	head->content_length = 1000;
+	exchange_on_response(x, head, false);
 	world_pass(w, 2 * USEC_PER_SEC);
 	assert_string_equal(up->said, "");
 	world_pass(w, 3 * USEC_PER_SEC);
@@ -375,7 +377,9 @@ static void slow_client_is_not_held_against_the_origin(void **state)
 	struct world_leg *down, *up;
 	w->limits[RELAY_TIMEOUT_BODY_DOWN] = 2 * USEC_PER_SEC;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_on_response(x, world_response(w, 200), false);
+	struct http_head *head = world_response(w, 200);
+	head->content_length = 1000;
+	exchange_on_response(x, head, false);
 	world_download(w, x, "waits for the client", false);
 	world_pass(w, 30 * USEC_PER_SEC);
 	assert_false(exchange_is_over(x));
