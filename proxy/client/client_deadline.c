@@ -56,7 +56,9 @@ static usec deadline_of(struct client_conn *c)
 	usec at = session_deadline(c->session), idle = idle_deadline(c),
 	     stalled = write_deadline(c);
 	at = idle < at ? idle : at;
-	return stalled < at ? stalled : at;
+	at = stalled < at ? stalled : at;
+	usec half_closed = client_half_closed_deadline(c);
+	return half_closed < at ? half_closed : at;
 }
 
 /* ---- the timer ---- */
@@ -64,7 +66,7 @@ static usec deadline_of(struct client_conn *c)
 void client_conn_arm(struct client_conn *c)
 {
 	usec at = deadline_of(c), soon = now_of(c) + BLOCKED_CHECK_USEC;
-	if (net_conn_is_blocked(c->net) && at > soon)
+	if ((net_conn_is_blocked(c->net) || client_conn_is_half_closed(c)) && at > soon)
 		at = soon;
 	wheel_set(worker_wheel(c->clients->env), &c->timer, at);
 }
@@ -116,7 +118,9 @@ void client_conn_expired(struct wheel_node *node, usec now)
 			start_is_late(c);
 		return;
 	}
-	if (write_deadline(c) <= now) {
+	if (client_half_closed_check(c, now))
+		return;
+	if (write_deadline(c) <= now || client_half_closed_deadline(c) <= now) {
 		write_is_late(c);
 		return;
 	}

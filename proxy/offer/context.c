@@ -89,7 +89,8 @@ static const struct policy_reason *hint_refusal(
 	if (!exchange_may_hint(x))
 		return &policy_reason_HINT_LATE;
 	if (client && !client->takes_interim)
-		return &policy_reason_HINT_VERSION;
+		return client->is_going_away ? &policy_reason_CLIENT_GOING_AWAY
+					     : &policy_reason_HINT_VERSION;
 	if (offer->navigation != POLICY_NAVIGATION_YES || !client)
 		return &policy_reason_HINT_CLIENT;
 	return NULL;

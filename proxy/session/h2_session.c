@@ -281,6 +281,11 @@ static void shutdown_session(struct session *s, usec now)
 	h2_shutdown(conn_of(s), now);
 }
 
+static void half_close(struct session *s, usec now)
+{
+	h2_half_close(conn_of(s), now);
+}
+
 static void terminate(struct session *s, uint32_t code, struct slice why)
 {
 	h2_terminate(conn_of(s), (enum h2_code)code, why);
@@ -370,6 +375,7 @@ static const struct session_ops h2_ops = {
     .credit = credit,
     .set_user = set_user,
     .shutdown = shutdown_session,
+    .half_close = half_close,
     .terminate = terminate,
     .deadline = deadline,
     .tick = tick,

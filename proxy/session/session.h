@@ -147,6 +147,7 @@ struct session_ops {
 	void (*credit)(struct session *s, struct session_stream *stream, size_t bytes);
 	void (*set_user)(struct session *s, struct session_stream *stream, void *user);
 	void (*shutdown)(struct session *s, usec now);
+	void (*half_close)(struct session *s, usec now); /* to a client */
 	void (*terminate)(struct session *s, uint32_t code, struct slice why);
 	/* time */
 	usec (*deadline)(const struct session *s);
