@@ -306,7 +306,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 {
 	struct client_conn *c = owner;
 	struct worker_env *env = c->clients->env;
-	worker_now(env);
+	peer_silence_heard(&c->silence, worker_now(env));
 	if (!c->session) {
 		size_t had = c->first_count;
 		if (c->is_closing || !identify_protocol(c, chunk->data + offset, length))

@@ -51,6 +51,7 @@ struct client_conn {
 	 * USEC_NEVER: it may still send. */
 	usec half_closed;
 	struct peer_progress progress;
+	struct peer_silence silence;
 	struct hold_store held;
 	struct client_diary diary;
 	uint64_t push_buffered; /* bytes of pushed responses that wait to be sent */

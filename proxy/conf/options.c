@@ -14,6 +14,8 @@
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 #define DAY (86400 * USEC_PER_SEC)
+/* Linux takes no longer times (TCP_KEEPIDLE). */
+#define KEEPALIVE_MOST (9 * 3600 * USEC_PER_SEC)
 
 const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
     [CONF_SECTION_SERVER] = {"server", false, 0,
@@ -212,6 +214,10 @@ const struct conf_option conf_options[] = {
         .sentence = "How long a request's field block may take from its first byte to its last."},
     {LISTEN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "3m",
         .sentence = "How long a connection without open requests stays open."},
+    {LISTEN(keepalive), .key = "keepalive", .type = CONF_TYPE_TIME, .min = 0, .max = KEEPALIVE_MOST, .preset = "60s",
+        .sentence = "How long the client may be silent before its TCP is probed. It is gone when it has answered nothing for as long "
+        "again. While requests are open and nothing comes, it also gets a PING every five minutes, and 30 seconds to answer. "
+        "0: neither."},
     {LISTEN(write_timeout), .key = "write-timeout", TIME(0), .preset = "60s",
         .sentence = "How long the client may read nothing, or less than min-rate, of the data queued for it."},
     {LISTEN(body_timeout), .key = "body-timeout", TIME(0), .preset = "30s",
@@ -271,6 +277,10 @@ const struct conf_option conf_options[] = {
         .sentence = "How long the final response may take to begin after the request; then the client gets 504."},
     {ORIGIN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "60s",
         .sentence = "How long a connection without open requests stays open."},
+    {ORIGIN(keepalive), .key = "keepalive", .type = CONF_TYPE_TIME, .min = 0, .max = KEEPALIVE_MOST, .preset = "60s",
+        .sentence = "How long the origin may be silent before its TCP is probed. It is gone when it has answered nothing for as long "
+        "again. While requests are open and nothing comes, it also gets a PING every five minutes, and 30 seconds to answer. "
+        "0: neither."},
     {ORIGIN(write_timeout), .key = "write-timeout", TIME(0), .preset = "60s",
         .sentence = "How long the origin may read nothing, or less than min-rate, of the data queued for it."},
     {ORIGIN(body_timeout), .key = "body-timeout", TIME(0), .preset = "60s",

@@ -76,8 +76,10 @@ void origin_conn_open(struct pool *p)
 	wheel_node_init(&c->timer, origin_conn_expired);
 	pool_conn_opened(p, c);
 	c->net = connect_to(c);
-	if (c->net)
+	if (c->net) {
 		net_conn_set_budget(c->net, &c->budget);
+		net_conn_keepalive(c->net, p->origin->keepalive, p->origin->write_timeout);
+	}
 	WORKER_COUNT(env, upstream_connections, 1);
 	WORKER_COUNT(env, upstream_connections_open, 1);
 	if (p->origin->kind == CONF_ORIGIN_DEMO && c->net) { /* a socketpair needs no connect */
@@ -192,6 +194,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 {
 	struct origin_conn *c = owner;
 	usec now = worker_now(c->upstream->env);
+	peer_silence_heard(&c->silence, now);
 	bool is_open = true;
 	while (length > 0 && is_open) {
 		size_t n = session_receive(c->session, chunk, offset, length, now);
