@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The progress of a transfer, measured against a deadline. The deadline starts again only after a
- * least number of bytes has moved (a rate times the span); fewer bytes, however often, do not
- * extend it. Moving bytes costs one addition; the comparison is made when the deadline is checked.
+ * The progress of a transfer, measured against a deadline. Each byte puts the deadline off by the time
+ * that it may take at the least rate; a transfer that has kept up with this rate has the whole span
+ * again from its last byte on. So a transfer at the least rate is never late, in whatever steps of at
+ * most a span it moves, and a slower one is late in the end. Moving bytes costs one addition; the
+ * comparison is made when the deadline is checked.
  */
 #ifndef PUSHGATE_BASE_PACE_H
 #define PUSHGATE_BASE_PACE_H
@@ -46,9 +48,12 @@ static inline void pace_excuse(struct pace *p, usec from, usec now)
  */
 static inline usec pace_deadline(struct pace *p, usec span, uint32_t per_second)
 {
-	if (p->last > p->since && p->moved >= span * per_second / USEC_PER_SEC)
+	/* At the same time as `since` bytes buy nothing either: the whole span is left. */
+	if ((p->last > p->since || p->moved > 0) &&
+	    p->moved * USEC_PER_SEC >= (p->last - p->since) * per_second)
 		*p = (struct pace){.since = p->last, .last = p->last};
-	return clock_after(p->since, span);
+	usec earned = per_second > 0 ? p->moved * USEC_PER_SEC / per_second : 0;
+	return span == 0 ? USEC_NEVER : clock_after(p->since, span + earned);
 }
 
 #endif
