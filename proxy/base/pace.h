@@ -35,6 +35,13 @@ static inline void pace_pardon(struct pace *p, usec now)
 	p->moved = 0;
 }
 
+/* The deadline is put off until then; what was missing before is not asked for. */
+static inline void pace_put_off(struct pace *p, usec span, usec until)
+{
+	p->since = until - span;
+	p->moved = 0;
+}
+
 /* The time from `from` to now does not count. `from` is not before `since`. */
 static inline void pace_excuse(struct pace *p, usec from, usec now)
 {
@@ -48,11 +55,13 @@ static inline void pace_excuse(struct pace *p, usec from, usec now)
  */
 static inline usec pace_deadline(struct pace *p, usec span, uint32_t per_second)
 {
-	/* At the same time as `since` bytes buy nothing either: the whole span is left. */
-	if ((p->last > p->since || p->moved > 0) &&
-	    p->moved * USEC_PER_SEC >= (p->last - p->since) * per_second)
-		*p = (struct pace){.since = p->last, .last = p->last};
-	usec earned = per_second > 0 ? p->moved * USEC_PER_SEC / per_second : 0;
+	bool has_moved = p->moved > 0 || p->last > p->since;
+	usec earned = 0;
+	if (has_moved && p->last >= p->since) { /* else it was put off */
+		if (p->moved * USEC_PER_SEC >= (p->last - p->since) * per_second)
+			*p = (struct pace){.since = p->last, .last = p->last};
+		earned = per_second > 0 ? p->moved * USEC_PER_SEC / per_second : 0;
+	}
 	return span == 0 ? USEC_NEVER : clock_after(p->since, span + earned);
 }
 

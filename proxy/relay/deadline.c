@@ -241,6 +241,9 @@ static usec put_off_by_partner(
 	usec others = holds(other, other->needs, facts) ? deadline_of(other, x) : USEC_NEVER;
 	if (at >= others)
 		return at;
+	if (others != USEC_NEVER)
+		pace_put_off(row->pace(x),
+		    x->relay->ops->time_limit(x->relay->context, x, row->limit), others);
 	return holds(other, other->needs | other->owed, facts) ? USEC_NEVER : others;
 }
 
