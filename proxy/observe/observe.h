@@ -30,6 +30,8 @@
 	X(idle_closed, "client connections closed by idle-timeout") \
 	X(write_late_down, "client connections ended by write-timeout: the client read too slowly") \
 	X(write_late_up, "connections to origins ended by write-timeout") \
+	X(ping_late_down, "client connections ended because a PING was not answered") \
+	X(ping_late_up, "connections to origins ended because a PING was not answered") \
 	X(connect_late, "connections to origins ended by connect-timeout or settings-timeout") \
 	X(not_http2, "client connections that began no protocol spoken here, answered 505") \
 	X(requests, "requests received") \

@@ -156,6 +156,8 @@ struct exchange_context {
 	 * may speak for several users. */
 	bool came_through;
 	bool was_forwarded; /* a push: the client was sent a PUSH_PROMISE */
+	/* The request's body is a stream of messages: the client may be silent before it ends. */
+	bool is_streaming;
 };
 
 /* The pushes of an exchange: those that the origin promised on it, and offers of our own with it. */

@@ -143,7 +143,7 @@ static void join_that_fails_half_way_is_reset_as_the_outcome_table_says(void **s
 	const struct failure failures[] = {
 	    {&relay_cause_UP_RESET, 8, "head 200; reset 8"},
 	    {&relay_cause_UP_RESET, 7, "head 200; reset 2"},
-	    {&relay_cause_UP_RESET, 0, "head 200; reset 0"},
+	    {&relay_cause_UP_RESET, 0, "head 200; reset 2"},
 	    {&relay_cause_UP_RESET, 11, "head 200; reset 2"},
 	    {&relay_cause_UP_LOST, 0, "head 200; reset 2"},
 	    {&relay_cause_UP_MALFORMED, 1, "head 200; reset 1"},
@@ -180,7 +180,7 @@ static void bytes_before_a_reset_with_no_error_are_given_and_a_whole_response_en
 		hold_world_take(j.hw, j.down);
 		assert_string_equal(j.down->bytes, "half");
 		assert_string_equal(
-		    j.down->said, whole ? "head 200; end; detach" : "head 200; reset 0");
+		    j.down->said, whole ? "head 200; end; detach" : "head 200; reset 2");
 		assert_string_equal(j.hw->notes, whole ? "claimed live" : "failed origin-reset 4");
 		hold_world_free(j.hw);
 	}

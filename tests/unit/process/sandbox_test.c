@@ -206,6 +206,11 @@ static void set_options_of_ours(void)
 	int on = 1;
 	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_NOTSENT_LOWAT, &on, sizeof(on));
+	CALL(SYS_setsockopt, in[0], SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_KEEPIDLE, &on, sizeof(on));
+	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_KEEPINTVL, &on, sizeof(on));
+	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_KEEPCNT, &on, sizeof(on));
+	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_USER_TIMEOUT, &on, sizeof(on));
 }
 
 static void set_another_protocol_upon_tcp(void)
