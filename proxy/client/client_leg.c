@@ -24,6 +24,20 @@ void client_leg_cut(struct leg *leg)
 	leg->ops = NULL;
 }
 
+/* A subscription's pushes begin in the order of their promises (ids rise), whichever was answered
+ * first; all others in the order of their responses. */
+static void wait_for_room(struct client_conn *c, struct exchange *x)
+{
+	struct list *at = &c->waiting;
+	while (x->pushed.is_expected && at->prev != &c->waiting) {
+		const struct exchange *before = container_of(at->prev, struct exchange, waiting);
+		if (before->pushed.parent_id != x->pushed.parent_id || before->id < x->id)
+			break;
+		at = at->prev;
+	}
+	list_insert_before(at, &x->waiting);
+}
+
 static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
 {
 	struct client_conn *c = conn_of(leg);
@@ -38,7 +52,7 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 		must_wait = session_push_room(c->session) == 0;
 	if (must_wait) {
 		if (!http_head_is_interim(head) && !list_is_linked(&x->waiting))
-			list_append(&c->waiting, &x->waiting);
+			wait_for_room(c, x);
 		return false;
 	}
 	if (!http_head_is_interim(head))

@@ -42,6 +42,15 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	http_via_add(head, g->offers.pseudonym);
 }
 
+/* A subscription's pushes wait as long as the subscription lives: none is lost because its client is
+ * slow. Those that still wait when it ends have response-timeout to begin. */
+static usec push_start_limit(const struct gateway *g, const struct exchange *x)
+{
+	if (!x->pushed.is_expected)
+		return g->env.conf->server.push_start_timeout;
+	return x->pushed.parent ? 0 : x->context.origin->response_timeout;
+}
+
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
 {
 	struct gateway *g = context;
@@ -55,13 +64,13 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	case RELAY_TIMEOUT_TAKE_UP:
 		return origin_stall_limit(x);
 	case RELAY_TIMEOUT_PUSH_START:
-		return g->env.conf->server.push_start_timeout;
+		return push_start_limit(g, x);
 	case RELAY_TIMEOUT_QUEUE:
 		return o ? o->queue_timeout : 0;
 	case RELAY_TIMEOUT_RESPONSE:
-		return o ? o->response_timeout : 0;
+		return o && !exchange_is_held_back(x) ? o->response_timeout : 0;
 	case RELAY_TIMEOUT_BODY_DOWN:
-		return o ? o->body_timeout : 0;
+		return o && !exchange_is_held_back(x) ? o->body_timeout : 0;
 	case RELAY_TIMEOUT_LINGER:
 		return o ? o->upload_linger : USEC_PER_SEC;
 	}

@@ -48,6 +48,9 @@
 	X(bytes_up_out, "request body bytes to origins") \
 	X(upstream_connections, "connections to origins opened") \
 	X(upstream_connections_open, "connections to origins open now") \
+	X(subscriptions, "subscriptions, each with a connection to the origin of its own") \
+	X(subscriptions_open, "subscriptions open now") \
+	X(subscriptions_held_back, "times that an origin was held back because a subscriber was slow") \
 	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
 	X(peer_faults_down, "protocol faults of clients") \
 	X(peer_faults_up, "protocol faults of origins") \
@@ -64,6 +67,8 @@
 	X(holds_evicted, "held responses dropped unclaimed to make room, shed_holds included") \
 	X(hold_bytes_wasted, "bytes of held responses that no client received") \
 	X(pushes_dropped, "pushes dropped") \
+	X(push_off_routes, "times that a route was moved to connections without push for a minute (reset-rate, promise-refusals)") \
+	X(push_off_connections, "times that push was turned off on a connection to an origin (promise-refusals)") \
 	X(pushes_completed, "pushed responses delivered completely") \
 	X(pushes_reset, "pushes reset by the client") \
 	X(pushes_failed, "pushes that failed for other reasons") \
@@ -91,6 +96,9 @@ struct observe_rule {
 };
 // clang-format on
 
+/* Routes, and origins, that `status` can name when push is off for them; no more are named. */
+#define OBSERVE_PLACES 64u
+
 /* Sizes of the tables of faults (h2) and causes (relay), which are counted by row. */
 #define OBSERVE_FAULTS 128u
 #define OBSERVE_CAUSES 64u
@@ -104,6 +112,10 @@ struct observe_counters {
 	struct observe_rule rules[OBSERVE_RULES + 1]; /* by policy_rule.index */
 	uint64_t faults[2][OBSERVE_FAULTS];           /* by enum observe_side */
 	uint64_t causes[OBSERVE_CAUSES];              /* why exchanges ended early */
+	/* Gauges. By the route's index: on the monotonic clock, 0 or in the past = push is on. */
+	uint64_t push_off_until[OBSERVE_PLACES];
+	/* By the origin's index: its connections on which push was turned off. */
+	uint64_t push_off_connections_open[OBSERVE_PLACES];
 };
 
 /* Adds all counters of b to a. */

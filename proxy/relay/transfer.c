@@ -147,6 +147,7 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
 		exchange_finish(x, x->ending.cause, RELAY_NO_ERROR, NULL);
 	}
+	exchange_note_push(x);
 }
 
 struct piece exchange_leg_front(void *sink, size_t most)
@@ -283,8 +284,10 @@ static void interim(struct exchange *x, struct http_head *head)
 		 * use only before the final head, and would cost the client a stream. */
 		bool is_sent = x->down.ops->send_head(&x->down, overlay ? overlay : head, false);
 		http_head_free(overlay);
-		if (is_sent && x->pushed.state == PUSH_PROMISED)
+		if (is_sent && x->pushed.state == PUSH_PROMISED) {
 			begin_push(x); /* it counts among the client's streams from now on */
+			exchange_note_push(x);
+		}
 	}
 	http_head_free(head);
 }
@@ -320,8 +323,10 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		end = false;
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
-	if (!exchange_is_over(x))
+	if (!exchange_is_over(x)) {
 		exchange_stir(x);
+		exchange_note_push(x);
+	}
 }
 
 void exchange_on_start(struct exchange *x)
@@ -338,8 +343,10 @@ void exchange_on_start(struct exchange *x)
 		exchange_check_done(x);
 	else
 		flow_moved(x, &x->download);
-	if (!exchange_is_over(x))
+	if (!exchange_is_over(x)) {
 		exchange_stir(x);
+		exchange_note_push(x);
+	}
 }
 
 void exchange_on_download(struct exchange *x, struct piece piece, bool end)
@@ -363,6 +370,7 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 	if (end)
 		f->source_ended = true;
 	flow_moved(x, f);
+	exchange_note_push(x);
 }
 
 void exchange_on_download_trailers(struct exchange *x, struct http_head *trailers)
@@ -374,4 +382,5 @@ void exchange_on_download_trailers(struct exchange *x, struct http_head *trailer
 	keep_trailers(x, &x->download, trailers);
 	x->download.source_ended = true;
 	flow_moved(x, &x->download);
+	exchange_note_push(x);
 }

@@ -22,6 +22,22 @@ static usec settings_deadline(const struct origin_conn *c)
 	return clock_after(c->started, c->pool->origin->settings_timeout);
 }
 
+/* While the connection is not read from, the answers for which these two wait lie in its socket:
+ * their time begins anew when it is read from again. */
+static usec unless_held_back(const struct origin_conn *c, usec due, usec limit)
+{
+	if (c->is_held_back || due == USEC_NEVER)
+		return USEC_NEVER;
+	usec fair = c->read_since == 0 ? 0 : clock_after(c->read_since, limit);
+	return due > fair ? due : fair;
+}
+
+static usec protocol_deadline(const struct origin_conn *c)
+{
+	return unless_held_back(
+	    c, session_deadline(c->session), c->pool->origin->settings_timeout);
+}
+
 static usec idle_deadline(const struct origin_conn *c)
 {
 	if (!c->is_ready || c->is_closing || c->quiet_since == USEC_NEVER)
@@ -32,8 +48,9 @@ static usec idle_deadline(const struct origin_conn *c)
 static usec write_deadline(struct origin_conn *c)
 {
 	const struct conf_origin *o = c->pool->origin;
-	return peer_progress_deadline(&c->progress, c->net, o->write_timeout, o->limits.min_rate,
-	    c->upstream->env->relay->now);
+	usec due = peer_progress_deadline(&c->progress, c->net, o->write_timeout,
+	    o->limits.min_rate, c->upstream->env->relay->now);
+	return unless_held_back(c, due, o->write_timeout);
 }
 
 usec origin_stall_limit(const struct exchange *x)
@@ -52,7 +69,7 @@ static usec deadline_of(struct origin_conn *c)
 		return c->started;
 	if (!c->is_open)
 		return connect_deadline(c);
-	const usec due[] = {session_deadline(c->session), settings_deadline(c), idle_deadline(c),
+	const usec due[] = {protocol_deadline(c), settings_deadline(c), idle_deadline(c),
 	    write_deadline(c)};
 	usec first = USEC_NEVER;
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
@@ -107,7 +124,7 @@ static void open_expired(struct origin_conn *c, usec now)
 		write_is_late(c);
 		return;
 	}
-	if (session_deadline(c->session) <= now) {
+	if (protocol_deadline(c) <= now) {
 		session_tick(c->session, now);
 		origin_conn_handle_events(c);
 	}

@@ -691,7 +691,8 @@ static void open_world(struct world *w, uint8_t options)
 	list_init(&w->starting);
 	w->has_room = true;
 	w->connects_at_once = options & OPTION_AT_ONCE;
-	w->rules.caps = (struct policy_caps){6, 10, 4 << 20};
+	w->rules.caps = (struct policy_caps){
+	    .per_parent = 6, .per_parent_life = 30, .per_connection = 10, .bytes_in_flight = 4 << 20};
 	w->rules.fallback = (enum policy_action)(options / OPTION_ACTION % POLICY_ACTION_COUNT);
 	w->relay = (struct relay){
 	    .ops = &relay_ops,
