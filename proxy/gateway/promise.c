@@ -90,9 +90,8 @@ void promise_made(void *context, struct exchange *push)
 	const struct exchange *parent = push->pushed.parent;
 	const struct http_field *own = http_head_find(push->request, HTTP_TOKEN_PRIORITY);
 	/* Equally urgent pushes are sent in the order of their promises. */
-	enum policy_type type = push->pushed.is_expected
-				    ? POLICY_TYPE_UNKNOWN
-				    : policy_type_of_path(push->request->path);
+	enum policy_type type = push->pushed.is_expected ? POLICY_TYPE_UNKNOWN
+							 : policy_type_of_path(push->request->path);
 	client_set_priority(push, policy_urgency(verdict->rule, type, client_priority(parent),
 				      own ? own->value : (struct slice){0}));
 }

@@ -25,6 +25,7 @@
 #include "proxy/relay/body.h"
 #include "proxy/relay/cause.h"
 #include "proxy/relay/phase.h"
+#include "proxy/relay/pushes.h"
 
 struct exchange;
 struct flow;
@@ -158,24 +159,6 @@ struct exchange_context {
 	 * may speak for several users. */
 	bool came_through;
 	bool was_forwarded; /* a push: the client was sent a PUSH_PROMISE */
-};
-
-/* The pushes of an exchange: those that the origin promised on it, and offers of our own with it. */
-struct exchange_pushes {
-	struct list list;     /* of pushed.sibling; those that are not over */
-	uint32_t open;        /* how many are in the list */
-	uint32_t ever;        /* how many have ever been */
-	bool is_subscription; /* the client waits for them; set when it is dispatched */
-	bool is_held_back;    /* a subscription: its origin connection is not read from now */
-};
-
-/* What has come of a subscription's pushes, and what the client has not taken of it: of a push its
- * own part, of the subscription the sums (subscription.c). */
-struct push_backlog {
-	uint32_t answered; /* the response head came, and the client does not have the end */
-	uint32_t begun;    /* the response has begun downstream */
-	uint32_t starved;  /* of these: nothing of it waits here, and the origin has not ended it */
-	uint64_t bytes;    /* of bodies that wait for the client */
 };
 
 /* The source of the final response that the client gets. */

@@ -34,8 +34,7 @@ static usec unless_held_back(const struct origin_conn *c, usec due, usec limit)
 
 static usec protocol_deadline(const struct origin_conn *c)
 {
-	return unless_held_back(
-	    c, session_deadline(c->session), c->pool->origin->settings_timeout);
+	return unless_held_back(c, session_deadline(c->session), c->pool->origin->settings_timeout);
 }
 
 static usec idle_deadline(const struct origin_conn *c)
@@ -69,8 +68,8 @@ static usec deadline_of(struct origin_conn *c)
 		return c->started;
 	if (!c->is_open)
 		return connect_deadline(c);
-	const usec due[] = {protocol_deadline(c), settings_deadline(c), idle_deadline(c),
-	    write_deadline(c)};
+	const usec due[] = {
+	    protocol_deadline(c), settings_deadline(c), idle_deadline(c), write_deadline(c)};
 	usec first = USEC_NEVER;
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
 		first = due[i] < first ? due[i] : first;

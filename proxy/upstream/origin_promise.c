@@ -54,11 +54,13 @@ static void suspend_route_push(struct origin_conn *c, const struct conf_route *r
 		return;
 	counters->push_off_routes++;
 	observe_log(u->env->observe, OBSERVE_WARN,
-	    "origin %s (%s): push is off for route %s for %u s: %s: more promises are refused on "
-	    "one connection than reset-rate or promise-refusals allow (the last one: %s)",
+	    "origin %s (%s): push is off for route %s for %u s: %s: one connection had more "
+	    "refusals than reset-rate = %u a second or promise-refusals = %u a minute (%llu by "
+	    "limits so far, the last one: %s)",
 	    c->pool->origin->name, c->pool->origin->server_text, route->name,
 	    (unsigned)(PUSH_OFF_USEC / USEC_PER_SEC), policy_reason_RESET_BUDGET.code,
-	    last_reason(c));
+	    u->env->conf->server.reset_rate, u->env->conf->server.promise_refusals,
+	    (unsigned long long)c->refused.count, last_reason(c));
 }
 
 static void count_withdrawn(const struct origin_conn *c, int change)
@@ -80,9 +82,9 @@ static void withdraw_push(struct origin_conn *c)
 	count_withdrawn(c, 1);
 	observe_log(env->observe, OBSERVE_WARN,
 	    "origin %s (%s): push is off on this connection until it ends: more than "
-	    "promise-refusals = %u promises a minute are refused (the last one: %s)",
-	    c->pool->origin->name, c->pool->origin->server_text,
-	    env->conf->server.promise_refusals, last_reason(c));
+	    "promise-refusals = %u promises a minute were refused (the last one: %s)",
+	    c->pool->origin->name, c->pool->origin->server_text, env->conf->server.promise_refusals,
+	    last_reason(c));
 }
 
 void origin_promises_ended(const struct origin_conn *c)

@@ -30,8 +30,7 @@ void pool_init(struct pool *p, struct upstream *upstream, const struct conf_orig
     enum pool_kind kind)
 {
 	*p = (struct pool){.upstream = upstream, .origin = origin, .kind = kind};
-	p->plans =
-	    session_plans_for_origin(upstream->env->protocols, origin, kind != POOL_PLAIN);
+	p->plans = session_plans_for_origin(upstream->env->protocols, origin, kind != POOL_PLAIN);
 	list_init(&p->conns);
 	list_init(&p->queue);
 	expect_streams(p, true);
