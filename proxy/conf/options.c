@@ -248,7 +248,7 @@ const struct conf_option conf_options[] = {
     {ORIGIN(max_concurrent_pushes), .key = "max-concurrent-pushes", NUMBER(1, 100000), .preset = "1000",
         .sentence = "Most open pushed responses on one origin connection (SETTINGS_MAX_CONCURRENT_STREAMS)."},
     {ORIGIN(max_connections), .key = "max-connections", NUMBER(1, 10000), .preset = "4",
-        .sentence = "Most connections to the origin in each worker, for each of its two pools (with push and without)."},
+        .sentence = "Most connections to the origin in each worker, for each of its two pools (with push and without). Subscriptions have theirs beside these."},
     {ORIGIN(max_subscriptions), .key = "max-subscriptions", NUMBER(1, 1000000), .preset = "100",
         .sentence = "Most subscriptions at a time in each worker; each has a connection to the origin of its own. More "
         "get 503."},

@@ -105,6 +105,12 @@ bool offer_wants_pushes(
 	return policy_wants_pushes(&env->conf->policy, &facts);
 }
 
+bool offer_is_subscription(const struct exchange *x, bool wants_pushes)
+{
+	return x->context.route->subscription && wants_pushes && x->method == HTTP_METHOD_GET &&
+	       !exchange_is_push(x);
+}
+
 /* ---- an offer ---- */
 
 /* The facts from a request's fields are used only by rules, [preload] sections and hints. Without these,

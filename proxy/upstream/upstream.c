@@ -89,19 +89,12 @@ bool upstream_is_empty(const struct upstream *u)
 
 /* ---- requests ---- */
 
-/* A client that takes no pushes subscribes to nothing. */
-static bool is_subscription(const struct exchange *x, bool wants_push)
-{
-	return x->context.route->subscription && wants_push && x->method == HTTP_METHOD_GET &&
-	       !exchange_is_push(x);
-}
-
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 {
 	const struct conf_origin *o = x->context.origin;
 	const struct conf_route *route = x->context.route;
 	usec off_until = u->push_off_until[route - u->env->conf->routes];
-	x->pushes.is_subscription = is_subscription(x, wants_push);
+	x->pushes.is_subscription = offer_is_subscription(x, wants_push);
 	if (x->pushes.is_subscription) {
 		pool_dispatch(pool_of(u, o, POOL_SUBSCRIPTIONS), x);
 		return;

@@ -6,6 +6,7 @@
 #include "proxy/relay/deadline.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* covers: P-sub-own-connection P-sub-limit P-sub-in-order P-sub-held-back P-sub-origin-clocks P-sub-cancel P-sub-refusals */
 
@@ -220,6 +221,28 @@ static void a_client_that_reads_late_loses_nothing(void **state)
 	gate_world_free(s.w);
 }
 
+/* Responses without a body are over as soon as their heads are written, whether the client reads them or not. */
+static void unread_heads_hold_the_origin_back_too(void **state)
+{
+	(void)state;
+	enum { PUSHES = 450, FIELD = 30000 };
+	struct scene s = scene_new("max-push-bytes = 64k\nmax-pushes-per-parent = 4", NULL, NULL);
+	net_conn_pause_reading(s.client->net, NET_PAUSE_PEER);
+	char *field = malloc(FIELD + 1);
+	memset(field, 'x', FIELD);
+	field[FIELD] = '\0';
+	for (unsigned i = 0; i < PUSHES; i++) {
+		gate_answer_fields(promise(&s), 200, true, "x-large", field, NULL);
+		gate_passes(s.w);
+	}
+	free(field);
+	UNTIL(s.w, s.w->counters.subscriptions_held_back == 1);
+	assert_in_range(s.w->counters.pushes_open, 4, PUSHES / 2);
+	net_conn_resume_reading(s.client->net, NET_PAUSE_PEER);
+	UNTIL(s.w, delivered(&s) == PUSHES);
+	gate_world_free(s.w);
+}
+
 static void pushes_that_wait_begin_in_the_order_of_their_promises(void **state)
 {
 	(void)state;
@@ -317,6 +340,7 @@ int main(void)
 	    cmocka_unit_test(a_subscription_is_sent_again_when_its_connection_is_refused),
 	    cmocka_unit_test(a_client_with_one_stream_gets_all_in_order),
 	    cmocka_unit_test(a_client_that_reads_late_loses_nothing),
+	    cmocka_unit_test(unread_heads_hold_the_origin_back_too),
 	    cmocka_unit_test(pushes_that_wait_begin_in_the_order_of_their_promises),
 	    cmocka_unit_test(pushes_of_any_type_are_equally_urgent),
 	    cmocka_unit_test(each_push_prolongs_the_life_of_a_subscription),
