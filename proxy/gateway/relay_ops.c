@@ -42,13 +42,27 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	http_via_add(head, g->offers.pseudonym);
 }
 
-/* A subscription's pushes wait as long as the subscription lives: none is lost because its client is
- * slow. Those that still wait when it ends have response-timeout to begin. */
+/* How long nothing may come of a subscription: no promise, no response. */
+static usec subscription_limit(const struct exchange *x)
+{
+	return x->context.origin->response_timeout;
+}
+
+static usec response_limit(const struct exchange *x)
+{
+	if (exchange_is_held_back(x)) /* the origin cannot send */
+		return 0;
+	if (x->pushes.is_subscription)
+		return subscription_limit(x);
+	return x->context.origin ? x->context.origin->response_timeout : 0;
+}
+
+/* A subscription's pushes wait as long as it lives: none is lost because its client is slow. */
 static usec push_start_limit(const struct gateway *g, const struct exchange *x)
 {
 	if (!x->pushed.is_expected)
 		return g->env.conf->server.push_start_timeout;
-	return x->pushed.parent ? 0 : x->context.origin->response_timeout;
+	return x->pushed.parent ? 0 : subscription_limit(x);
 }
 
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
@@ -68,7 +82,7 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	case RELAY_TIMEOUT_QUEUE:
 		return o ? o->queue_timeout : 0;
 	case RELAY_TIMEOUT_RESPONSE:
-		return o && !exchange_is_held_back(x) ? o->response_timeout : 0;
+		return response_limit(x);
 	case RELAY_TIMEOUT_BODY_DOWN:
 		return o && !exchange_is_held_back(x) ? o->body_timeout : 0;
 	case RELAY_TIMEOUT_LINGER:

@@ -132,6 +132,25 @@ scenario('a slow subscriber loses nothing, holds back its own connection alone, 
 	await ask(23);
 });
 
+// covers: P-sub-held-back P-sub-in-order
+scenario('a slow subscriber loses nothing over TLS either', {
+	routes, tls: true, originTls: true, server: { ...server, ...statusSocket, 'max-pushes-per-parent': 10 },
+}, async (s) => {
+	const count = 500;
+	const got = await subscriber(s, '/feed', { maxConcurrentStreams: 1, initialWindowSize: 500 });
+	const origin = await s.accept();
+	const up = await origin.expectRequest('/feed');
+	origin.push(up, 2, '/message/0').respond(2, { body: 'x' });
+	await all(got, 1);
+	got.client.socket.pause();
+	for (let i = 1; i < count; i++)
+		origin.push(up, 2 + 2 * i, `/message/${i}`).respond(2 + 2 * i, { body: 'y'.repeat(1000) });
+	await until('the origin is held back', () => counter(s, 'subscriptions_held_back') > 0);
+	got.client.socket.resume();
+	await all(got, count, 30000 * SCALE);
+	inOrder(got, count);
+});
+
 // covers: P-sub-limit
 scenario('subscriptions above max-subscriptions get 503, and other requests are served', { routes, origin: { 'max-subscriptions': 1 } }, async (s) => {
 	const { client, origin } = await s.open({ path: '/feed/1' });

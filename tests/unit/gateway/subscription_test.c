@@ -307,6 +307,29 @@ static void without_the_option_pushes_prolong_nothing(void **state)
 	assert_int_equal(prolonged(&s), 0);
 }
 
+/* The acknowledgement of our SETTINGS lies unread in the socket. */
+static void the_protocols_own_clocks_stand_still_too(void **state)
+{
+	(void)state;
+	const struct gate_peer_options one = {.max_streams = 1, .keeps_credit = true, .window = 10};
+	struct scene s = scene_new("max-pushes-per-parent = 4", "settings-timeout = 10s", &one);
+	push_many(&s, 8, 100);
+	UNTIL(s.w, s.w->counters.subscriptions_held_back == 1);
+	struct origin_conn *c = origin_conn_of(parent_of(s.w));
+	session_refuse_pushes(c->session, s.w->gateway->relay.now);
+	net_conn_dirty(c->net);
+	UNTIL(s.w, s.at->peer->settings_came == 2);
+	origin_conn_expired(&c->timer, s.w->gateway->relay.now + 3600 * USEC_PER_SEC);
+	assert_int_equal(c->timer.deadline, USEC_NEVER);
+	gate_passes(s.w);
+	assert_false(s.at->peer->ended);
+	/* The client goes on: the origin has the whole time from now on. */
+	gate_reset_stream(s.feed, H2_CANCEL);
+	UNTIL(s.w, !c->is_held_back);
+	assert_true(c->read_since > 0);
+	gate_world_free(s.w);
+}
+
 /* ---- refusals ---- */
 
 static void refusals_of_a_subscription_turn_push_off_for_it_alone(void **state)
@@ -345,6 +368,7 @@ int main(void)
 	    cmocka_unit_test(pushes_of_any_type_are_equally_urgent),
 	    cmocka_unit_test(each_push_prolongs_the_life_of_a_subscription),
 	    cmocka_unit_test(without_the_option_pushes_prolong_nothing),
+	    cmocka_unit_test(the_protocols_own_clocks_stand_still_too),
 	    cmocka_unit_test(refusals_of_a_subscription_turn_push_off_for_it_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
