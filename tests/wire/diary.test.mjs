@@ -343,6 +343,20 @@ scenario('data that is promised again while its first push has not begun is push
 	assert.equal(String((await client.response(two.promised)).body), 'second');
 });
 
+// covers: P-src-data
+scenario('a page that goes on may push the same data again, once the push before is over', async (s) => {
+	const { client, origin, up } = await s.open({ path: '/feed' });
+	for (const id of [2, 4, 6]) {
+		origin.push(up, id, '/now');
+		const promise = await client.expectPromise('/now');
+		origin.respond(id, { fields: { 'cache-control': 'no-cache' }, body: `now ${id}` });
+		assert.equal(String((await client.response(promise.promised)).body), `now ${id}`);
+		await s.settle(client, origin);
+	}
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+});
+
 // covers: P-src-data P-make-client-reset
 scenario('data whose push the client has reset is pushed with the next page', async (s) => {
 	const { client, origin, up } = await s.open({ path: '/page1' });
