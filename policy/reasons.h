@@ -66,8 +66,8 @@ struct policy_reason {
 	    "Choose forward or drop for such clients.")                                               \
 	X(HEAD, "head", "A promised HEAD can be forwarded, but neither held nor hinted.",              \
 	    "None needed: a held GET answers HEAD too.")                                                  \
-	X(KNOWN, "known", "The client already has the resource.",                                     \
-	    "None needed: it was pushed, hinted or requested on this connection, or the diary cookie says so.") \
+	X(KNOWN, "known", "The client already has the resource, fresh or in its latest known version.", \
+	    "None needed; what is to be pushed each time says Cache-Control: no-cache.") \
 	X(REVALIDATION, "revalidation", "The request revalidates the client's cached copy (a reload), so nothing is pushed.",        \
 	    "None needed; to push all the same, set on-revalidation = yes in the rule.")                                                   \
 	X(CROSS_ORIGIN, "cross-origin", "The resource has another scheme or authority than its parent.", \

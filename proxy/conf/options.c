@@ -150,7 +150,7 @@ const struct conf_option conf_options[] = {
         .sentence = "How long a promise may wait for its response to begin; then it is cancelled. 0: no limit."},
     {SERVER(server.diary_entries), .key = "diary-entries", NUMBER(0, POLICY_DIARY_MOST), .preset = "256",
         .sentence = "Size of the diary: how many resources pushgate remembers for one client connection, so that it "
-        "does not push them again. 0: no diary."},
+        "does not push them again while they are fresh or unchanged. 0: no diary."},
     {SERVER(server.diary_cookie), .key = "diary-cookie", .type = CONF_TYPE_OTHER, .form = "NAME | off",
         .preset = "off", .set = conf_set_diary_cookie,
         .sentence = "Name of a cookie that carries the diary to the client's next connection."},

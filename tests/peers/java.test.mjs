@@ -54,7 +54,7 @@ function pages() {
 	};
 }
 
-// covers: P-src-once
+// covers: P-src-data
 await behindNode('a page that is polled with its no-cache push: each poll gets its own', pages(), async (s) => {
 	const lines = await java(s, 'poll', '/page', POLLS);
 	assert.deepEqual(of(lines, 'page'), from1(POLLS, (i) => `page 200 page ${i}`));
@@ -62,7 +62,7 @@ await behindNode('a page that is polled with its no-cache push: each poll gets i
 	assert.deepEqual(of(lines, 'cancelled'), []);
 });
 
-// covers: P-src-once P-make-client-reset
+// covers: P-src-data P-make-client-reset
 await behindNode('data that the client refuses with one page is promised with the next', pages(), async (s) => {
 	const lines = await java(s, 'poll-half', '/page', POLLS);
 	assert.deepEqual(of(lines, 'promise'), from1(POLLS, () => 'promise /data'));
@@ -70,14 +70,14 @@ await behindNode('data that the client refuses with one page is promised with th
 	assert.deepEqual(of(lines, 'page'), from1(POLLS, (i) => `page 200 page ${i}`));
 });
 
-// covers: P-src-once
+// covers: P-src-data
 await behindNode('a map of pushes has the newest data in the end', pages(), async (s) => {
 	const lines = await java(s, 'poll-one-map', '/page', POLLS);
 	assert.deepEqual(lines, [...from1(POLLS, (i) => `page 200 page ${i}`), `push /data 200 data ${POLLS}`]);
 });
 
 const MESSAGES = 50;
-// covers: P-src-once
+// covers: P-src-data
 await behindNode('a request that is never answered, whose pushes are messages', (stream, headers, push) => {
 	(async () => {
 		for (let i = 1; i <= MESSAGES; i++)

@@ -263,7 +263,7 @@ async function gotElsewhere(s, origin, fields) {
 }
 
 for (const [name, fields, again, elsewhere] of FIELDS) {
-	// covers: P-src-once
+	// covers: P-src-once P-src-data
 	scenario(`pushed ${again ? 'each time' : 'once'}: ${name}`, async (s) => {
 		const serve = pushing(undefined, ['/asset'], () => fields);
 		const { client, origin, paths } = await first(s, serve);
@@ -279,7 +279,7 @@ for (const [name, fields, again, elsewhere] of FIELDS) {
 /* The same for offers of our own: /asset is asked of the origin with each page, or not. */
 for (const [source, options] of [['link', { link: 'yes' }], ['config', { add: '/asset' }]])
 	for (const [name, fields, again] of FIELDS.filter(([, , , elsewhere]) => !elsewhere)) {
-		// covers: P-src-once P-src-link P-src-config
+		// covers: P-src-once P-src-data P-src-link P-src-config
 		scenario(`pushed by ${source} ${again ? 'each time' : 'once'}: ${name}`, {
 			origin: { push: 'refuse' }, extra: section('preload pages', { path: '/page*', ...options }),
 		}, async (s) => {
@@ -326,7 +326,7 @@ scenario('data that an add has pushed with a page is not pushed for a link of th
 	}
 });
 
-// covers: P-src-once
+// covers: P-src-data
 scenario('data that is promised again while its first push has not begun is pushed again', async (s) => {
 	const { client, origin, up } = await s.open({ path: '/page1' });
 	origin.push(up, 2, '/data');
@@ -343,7 +343,21 @@ scenario('data that is promised again while its first push has not begun is push
 	assert.equal(String((await client.response(two.promised)).body), 'second');
 });
 
-// covers: P-src-once P-make-client-reset
+// covers: P-src-data
+scenario('a page that goes on may push the same data again, once the push before is over', async (s) => {
+	const { client, origin, up } = await s.open({ path: '/feed' });
+	for (const id of [2, 4, 6]) {
+		origin.push(up, id, '/now');
+		const promise = await client.expectPromise('/now');
+		origin.respond(id, { fields: { 'cache-control': 'no-cache' }, body: `now ${id}` });
+		assert.equal(String((await client.response(promise.promised)).body), `now ${id}`);
+		await s.settle(client, origin);
+	}
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+});
+
+// covers: P-src-data P-make-client-reset
 scenario('data whose push the client has reset is pushed with the next page', async (s) => {
 	const { client, origin, up } = await s.open({ path: '/page1' });
 	origin.push(up, 2, '/data');
@@ -476,7 +490,7 @@ for (const [name, fields, carried] of [
 	['an ETag', { etag: '"1"' }, true],
 	['Last-Modified', { 'last-modified': MODIFIED[0] }, true],
 ]) {
-	// covers: P-src-once
+	// covers: P-src-once P-src-data
 	scenario(`${carried ? 'carried' : 'not carried'} by the cookie: ${name}`, withCookie(), async (s) => {
 		const serve = pushing(undefined, ['/asset'], () => fields);
 		const { origin, page } = await first(s, serve);
@@ -502,7 +516,7 @@ scenario('the cookie carries a version: what has changed since is pushed', withC
 	assert.deepEqual(paths, []);
 });
 
-// covers: P-src-once
+// covers: P-src-once P-src-data
 scenario('what became data leaves the cookie, also when it was alone in it', withCookie(), async (s) => {
 	const { client, origin, page } = await first(s, pushing(undefined, ['/a']));
 	const old = pairOf(cookieOf(page));

@@ -2,7 +2,7 @@
 /* The diary of a client connection: what it records, what it is charged, and what is counted for each rule. */
 #include "tests/support/gateway_world.h"
 
-/* covers: P-src-once P-make-client-reset P-make-withdrawn P-num-metrics */
+/* covers: P-src-once P-src-data P-make-client-reset P-make-withdrawn P-num-metrics */
 
 #define ROUTE "[route a]\norigin = a\n"
 
