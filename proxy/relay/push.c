@@ -195,8 +195,11 @@ static struct exchange *decide(struct offering *o, struct policy_verdict *decide
 		o->offer.duplicate = o->offer.duplicate || is_repeated(x, o->head);
 	if (!o->offer.hold_refusal)
 		o->offer.hold_refusal = hold_refusal(x, o->head);
-	if (!o->offer.hint_refusal)
-		o->offer.hint_refusal = hint_refusal(o);
+	/* A rule may override that one of the owner's reasons. */
+	if (!o->offer.hint_refusal || o->offer.hint_refusal == &policy_reason_HINT_CLIENT) {
+		const struct policy_reason *refusal = hint_refusal(o);
+		o->offer.hint_refusal = refusal ? refusal : o->offer.hint_refusal;
+	}
 	struct policy_verdict shadow;
 	struct policy_verdict verdict =
 	    policy_decide_with(r->policy, r->feedback, &o->offer, &shadow);

@@ -101,7 +101,9 @@ static void correct(void *context, struct policy_offer *offer)
 	if (has_reason(line, &policy_reason_BYTES_CAP))
 		offer->connection_push_bytes = UINT64_MAX;
 	if (has_reason(line, &policy_reason_HINT_LATE) ||
-	    has_reason(line, &policy_reason_HINT_VERSION))
+	    has_reason(line, &policy_reason_HINT_VERSION) ||
+	    has_reason(line, &policy_reason_HINT_CAP) ||
+	    has_reason(line, &policy_reason_LINK_PUSH_ONLY))
 		offer->hint_refusal = policy_reason_find(log_line_text(line, "reason"));
 	else if (was_hinted(line))
 		offer->hint_refusal = NULL;

@@ -258,6 +258,35 @@ static void so_many_resources_are_hinted_and_no_more(void **state)
 	world_end(p.w);
 }
 
+static void client_that_does_not_navigate(void *context, struct exchange *parent,
+    struct http_head *promised, struct policy_offer *offer, struct relay_place *place)
+{
+	(void)context, (void)parent, (void)promised, (void)place;
+	offer->hint_refusal = &policy_reason_HINT_CLIENT;
+	offer->origin_may_promise = offer->listener_covers = true;
+}
+
+/* A rule that hints to all clients overrides one reason, and no other. */
+static void hints_to_anyone_are_sent_once_and_bounded_too(void **state)
+{
+	(void)state; /* covers: P-hint-once */
+	struct page p = page_asked_for(POLICY_DROP);
+	struct policy_rule rule = {.name = "all", .action = POLICY_HINT, .hint_anyone = true};
+	p.w->rules.rules = &rule;
+	p.w->rules.count = 1;
+	struct relay_ops ops = *p.w->relay.ops;
+	ops.offer_facts = client_that_does_not_navigate;
+	p.w->relay.ops = &ops;
+	offer(&p, &css);
+	offer(&p, &css);
+	exchange_offer(p.x, POLICY_LINK, &script, RELAY_OFFER_UNSEEN);
+	assert_string_equal(p.w->refused, "hint rule; duplicate; link-push-only");
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(p.down->said, "head 103; link </a.css>; rel=preload; as=style");
+	p.w->rules.count = 0;
+	world_end(p.w);
+}
+
 static void offer_final(void *context, struct exchange *x, struct http_head *head)
 {
 	(void)context;
@@ -396,6 +425,7 @@ int main(void)
 	    cmocka_unit_test(the_103_of_the_origin_counts_as_a_hint),
 	    cmocka_unit_test(hints_that_wait_leave_in_a_103_that_has_nothing_else),
 	    cmocka_unit_test(so_many_resources_are_hinted_and_no_more),
+	    cmocka_unit_test(hints_to_anyone_are_sent_once_and_bounded_too),
 	    cmocka_unit_test(offer_of_the_final_head_is_late_for_a_hint),
 	    cmocka_unit_test(a_link_of_the_103_is_a_hint_that_needs_no_other),
 	    cmocka_unit_test(hints_leave_before_a_response_of_the_same_pass),

@@ -194,6 +194,8 @@ static void rule_that_takes_the_request_may_withhold_interim_responses(void **st
 	first->promised_paths.count = 0;
 	first->sources = 1u << POLICY_LINK;
 	assert_true(withholds(s));
+	first->sources = 1u << POLICY_RELAYED; /* takes this offer, and not all others */
+	assert_true(withholds(s));
 	first->sources = 0;
 	first->shadow = true;
 	assert_true(withholds(s));

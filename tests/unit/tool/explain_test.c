@@ -257,6 +257,12 @@ static void each_guard_gives_its_reason(void **state)
 	    {"hint-client", "[push r]\naction = hint\n", {"--promise", "/a"}},
 	    {"hint-late", "[push r]\naction = hint\n[preload p]\nadd = /x\n",
 		{"--promise", "/a", "--client", "chrome"}},
+	    {"hint-late", "[push r]\naction = hint\n[preload p]\nlink = yes\n",
+		{"--client", "chrome", "--response-header", "Link: </x>; rel=preload"}},
+	    {"no-interim", "[push r]\naction = hint\nhint-clients = all\ninterim = no\n",
+		{"--promise", "/a"}},
+	    {"link-push-only", "[push r]\naction = hint\nhint-clients = all\n[preload p]\nlink = yes\n",
+		{"--status", "103", "--response-header", "Link: </x>; rel=preload; x-http2-push-only"}},
 	    {"revalidation", "[preload p]\nadd = /x\n", {"-H", "Cache-Control: no-cache"}},
 	    {"cross-origin", "[preload p]\nlink = yes\n",
 		{"--response-header", "Link: <http://b.example/x>; rel=preload"}},
@@ -273,9 +279,10 @@ static void each_guard_gives_its_reason(void **state)
 		const struct policy_reason *reason = policy_reason_find(rows[i].reason);
 		char expected[400];
 		snprintf(expected, sizeof(expected),
-		    "   verdict  drop%s\n   reason   %s: %s\n   advice   %s\n   client   nothing",
+		    "   verdict  drop%s\n   reason   %s: %s\n   advice   %s\n   client   %s",
 		    strncmp(rows[i].configuration, "[push r]", 8) == 0 ? ", rule r" : "",
-		    reason->code, reason->sentence, reason->advice);
+		    reason->code, reason->sentence, reason->advice,
+		    reason == &policy_reason_LINK_PUSH_ONLY ? "no push" : "nothing");
 		has(rows[i].configuration, words, expected);
 	}
 }
