@@ -568,6 +568,26 @@ static void what_was_given_up_is_remembered_in_bounds(void **state)
 }
 
 /* covers: P-hold-missed */
+static void without_memory_it_is_not_remembered(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "max-age=0"), true);
+	size_t limit = hw->w->budget.limit_bytes;
+	hw->w->budget.limit_bytes = hw->w->budget.used_bytes;
+	hold_world_pass(hw);
+	hw->w->budget.limit_bytes = limit;
+	assert_string_equal(hw->notes, "withdrawn hold-not-fresh 0");
+	assert_false(hold_may_answer(&hw->hold));
+	hw->notes[0] = 0;
+	assert_false(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(hw->notes, "");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-missed */
 static void misses_are_named_in_both_exchanges(void **state)
 {
 	(void)state;
@@ -824,6 +844,7 @@ int main(void)
 	    cmocka_unit_test(shared_lifetime_alone_counts),
 	    cmocka_unit_test(what_nobody_could_claim_is_given_up_when_its_head_comes),
 	    cmocka_unit_test(what_was_given_up_is_remembered_in_bounds),
+	    cmocka_unit_test(without_memory_it_is_not_remembered),
 	    cmocka_unit_test(misses_are_named_in_both_exchanges),
 	    cmocka_unit_test(push_that_is_claimed_after_a_miss_is_no_miss),
 	    cmocka_unit_test(request_that_wants_the_origin_goes_there),
