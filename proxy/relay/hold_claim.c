@@ -333,7 +333,7 @@ static enum hold_miss consider(
 
 static bool must_wait_and_see(const struct held *h, const struct exchange *x)
 {
-	return !h->is_admitted && !h->store->is_shared && !held_has_cookies_of(h, x->request);
+	return !h->is_admitted && !held_has_cookies_of(h, x->request);
 }
 
 /* Finds the newest held response that fits. A map's chain has the newest first. */

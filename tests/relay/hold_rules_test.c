@@ -125,6 +125,28 @@ static void another_users_authorization_is_refused_before_any_byte_came(void **s
 }
 
 /* covers: P-hold-private P-hold-join */
+static void of_two_whose_heads_have_not_come_the_newer_is_waited_for(void **state)
+{
+	(void)state;
+	struct hold_world *hw =
+	    hold_world_with(FIELDS("cookie", "a"), false, &hold_world_ample, NULL);
+	struct world_leg *down;
+	assert_non_null(hold_world_promise(hw, "/a", NULL, NULL));
+	hw->parent = hold_world_request(
+	    hw, &hw->store, "GET", "/", FIELDS("cookie", "b"), &hw->parent_down);
+	exchange_dispatch(hw->parent);
+	struct exchange *newer = hold_world_promise(hw, "/a", NULL, NULL);
+	assert_true(hold_world_get(hw, "/a", FIELDS("cookie", "c"), &down));
+	assert_int_equal(newer->pushed.claims, 1);
+	hold_world_head(hw, newer, 200, FRESH, false);
+	world_download(hw->w, newer, "abc", true);
+	hold_world_pass(hw);
+	hold_world_take(hw, down);
+	assert_string_equal(down->bytes, "abc");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-private P-hold-join */
 static void what_surely_fits_is_preferred_to_what_may(void **state)
 {
 	(void)state;
@@ -568,6 +590,26 @@ static void what_was_given_up_is_remembered_in_bounds(void **state)
 }
 
 /* covers: P-hold-missed */
+static void without_memory_it_is_not_remembered(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "max-age=0"), true);
+	size_t limit = hw->w->budget.limit_bytes;
+	hw->w->budget.limit_bytes = hw->w->budget.used_bytes;
+	hold_world_pass(hw);
+	hw->w->budget.limit_bytes = limit;
+	assert_string_equal(hw->notes, "withdrawn hold-not-fresh 0");
+	assert_false(hold_may_answer(&hw->hold));
+	hw->notes[0] = 0;
+	assert_false(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(hw->notes, "");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-missed */
 static void misses_are_named_in_both_exchanges(void **state)
 {
 	(void)state;
@@ -801,6 +843,7 @@ int main(void)
 	    cmocka_unit_test(two_users_on_one_connection_never_get_each_others),
 	    cmocka_unit_test(request_with_another_cookie_waits_for_the_head_and_gets_nothing_before),
 	    cmocka_unit_test(another_users_authorization_is_refused_before_any_byte_came),
+	    cmocka_unit_test(of_two_whose_heads_have_not_come_the_newer_is_waited_for),
 	    cmocka_unit_test(what_surely_fits_is_preferred_to_what_may),
 	    cmocka_unit_test(another_connection_gets_nothing_private),
 	    cmocka_unit_test(nothing_private_is_held_where_clients_are_shared),
@@ -824,6 +867,7 @@ int main(void)
 	    cmocka_unit_test(shared_lifetime_alone_counts),
 	    cmocka_unit_test(what_nobody_could_claim_is_given_up_when_its_head_comes),
 	    cmocka_unit_test(what_was_given_up_is_remembered_in_bounds),
+	    cmocka_unit_test(without_memory_it_is_not_remembered),
 	    cmocka_unit_test(misses_are_named_in_both_exchanges),
 	    cmocka_unit_test(push_that_is_claimed_after_a_miss_is_no_miss),
 	    cmocka_unit_test(request_that_wants_the_origin_goes_there),

@@ -49,7 +49,21 @@ static void same_uri_for_another_user_or_another_variant_is_no_duplicate(void **
 	assert_non_null(hold_world_promise(hw, "/a", FIELDS("accept-language", "fr"), NULL));
 	another_page(hw, FIELDS("cookie", "b"));
 	assert_non_null(hold_world_promise(hw, "/a", FIELDS("accept-language", "en"), NULL));
-	assert_int_equal(hw->store.count, 3);
+	another_page(hw, FIELDS("cookie", "a", "authorization", "x"));
+	assert_non_null(hold_world_promise(hw, "/a", FIELDS("accept-language", "en"), NULL));
+	assert_int_equal(hw->store.count, 4);
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim P-hold-private */
+static void what_is_the_same_for_all_is_held_once_whatever_the_cookies(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_with(FIELDS("cookie", "a"), false, &hold_world_ample, NULL);
+	hold_world_push(hw, "/a", FRESH, "abc");
+	another_page(hw, FIELDS("cookie", "b"));
+	assert_null(hold_world_promise(hw, "/a", NULL, NULL));
+	assert_string_equal(hw->w->refused, "duplicate");
 	hold_world_free(hw);
 }
 
@@ -445,6 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(promise_is_a_duplicate_while_the_first_is_in_flight),
 	    cmocka_unit_test(same_uri_for_another_user_or_another_variant_is_no_duplicate),
+	    cmocka_unit_test(what_is_the_same_for_all_is_held_once_whatever_the_cookies),
 	    cmocka_unit_test(stale_response_that_is_being_given_is_no_duplicate),
 	    cmocka_unit_test(host_is_the_same_however_it_is_written),
 	    cmocka_unit_test(schemes_on_one_port_are_two_resources),
