@@ -4,7 +4,7 @@
 #include "proxy/base/ensure.h"
 
 enum {
-	VERSION = 1,
+	FORMAT = 2,
 	HEAD_BYTES = 5,
 	MAC_BYTES = POLICY_COOKIE_MAC / 2,
 	RAW_BYTES = POLICY_COOKIE_TEXT / 4 * 3,
@@ -15,8 +15,9 @@ static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 
 /* ---- the set ---- */
 
-static uint32_t truncated(uint64_t key)
+static uint32_t truncated(uint64_t key, uint32_t validator)
 {
+	key += validator * UINT64_C(0x9e3779b97f4a7c15);
 	return (uint32_t)(key >> (64 - POLICY_COOKIE_HASH_BITS));
 }
 
@@ -47,40 +48,50 @@ static bool add_hash(struct policy_cookie_set *set, uint32_t hash)
 	return true;
 }
 
-bool policy_cookie_add(struct policy_cookie_set *set, uint64_t key)
+bool policy_cookie_add(struct policy_cookie_set *set, uint64_t key, uint32_t validator)
 {
-	return add_hash(set, truncated(key));
+	return add_hash(set, truncated(key, validator));
 }
 
-bool policy_cookie_remove(struct policy_cookie_set *set, uint64_t key)
+bool policy_cookie_remove(struct policy_cookie_set *set, uint64_t key, uint32_t validator)
 {
-	uint32_t at = position(set, truncated(key));
+	uint32_t hash = truncated(key, validator), at = position(set, hash);
 
-	if (at == set->count || set->hashes[at] != truncated(key))
+	if (at == set->count || set->hashes[at] != hash)
 		return false;
 	set->count--;
 	memmove(&set->hashes[at], &set->hashes[at + 1], (set->count - at) * sizeof set->hashes[0]);
 	return true;
 }
 
-bool policy_cookie_has(const struct policy_cookie_set *set, uint64_t key)
+bool policy_cookie_has(const struct policy_cookie_set *set, uint64_t key, uint32_t validator)
 {
-	uint32_t at = position(set, truncated(key));
+	uint32_t hash = truncated(key, validator), at = position(set, hash);
 
-	return at < set->count && set->hashes[at] == truncated(key);
+	return at < set->count && set->hashes[at] == hash;
 }
 
-void policy_cookie_merge(struct policy_cookie_set *set, const struct policy_diary *diary)
+bool policy_cookie_merge(
+    struct policy_cookie_set *set, const struct policy_diary *diary, uint32_t until_sec)
 {
 	const struct policy_cookie_set old = *set;
 	uint32_t cursor = 0;
 	uint64_t key;
+	struct policy_diary_note note;
+	bool remains = false;
 
 	set->count = 0;
-	while (policy_diary_next(diary, &cursor, &key))
-		policy_cookie_add(set, key);
+	while (policy_diary_next(diary, &cursor, &key, &note)) {
+		if (note.state != POLICY_DIARY_HAD)
+			continue;
+		if (note.validator != 0 && note.is_common)
+			policy_cookie_add(set, key, note.validator);
+		else if (note.fresh_until_sec >= until_sec)
+			policy_cookie_add(set, key, 0);
+	}
 	for (uint32_t i = 0; i < old.count; i++)
-		add_hash(set, old.hashes[i]);
+		remains |= add_hash(set, old.hashes[i]);
+	return remains;
 }
 
 /* ---- coding ---- */
@@ -206,7 +217,8 @@ size_t policy_cookie_write(struct policy_cookie_set *set, const struct policy_co
 	uint32_t expires = expires_sec < UINT32_MAX ? (uint32_t)expires_sec : UINT32_MAX, fit;
 
 	ensure(keys->count >= 1 && keys->count <= POLICY_COOKIE_KEYS);
-	raw[0] = VERSION;
+	set->expires_sec = expires;
+	raw[0] = FORMAT;
 	for (int i = 0; i < 4; i++)
 		raw[1 + i] = (uint8_t)(expires >> (24 - 8 * i));
 	size_t length = HEAD_BYTES + body_put(set, raw + HEAD_BYTES, &fit);
@@ -247,7 +259,7 @@ bool policy_cookie_read(struct policy_cookie_set *set, const struct policy_cooki
 
 	ensure(keys->count >= 1 && keys->count <= POLICY_COOKIE_KEYS);
 	set->count = 0;
-	if (!base64_get(text, raw, &length) || length < HEAD_BYTES + MAC_BYTES || raw[0] != VERSION)
+	if (!base64_get(text, raw, &length) || length < HEAD_BYTES + MAC_BYTES || raw[0] != FORMAT)
 		return false;
 	length -= MAC_BYTES;
 	if (!is_signed(keys, raw, length))
@@ -256,6 +268,7 @@ bool policy_cookie_read(struct policy_cookie_set *set, const struct policy_cooki
 		expires = expires << 8 | raw[1 + i];
 	if (expires <= now_sec || expires - now_sec > max_age_sec)
 		return false;
+	set->expires_sec = expires;
 	if (body_get(set, raw + HEAD_BYTES, length - HEAD_BYTES))
 		return true;
 	set->count = 0;

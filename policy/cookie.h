@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carries a diary from one connection to the next: a set of resources in a cookie. The value holds
- * truncated hashes, sorted and coded as differences, with version, expiry and a MAC, in base64url
- * (RFC 4648 5). Nothing in it is used before the MAC has been checked, and all bounds are checked
- * even then.
+ * Carries a diary from one connection to the next: a set of resources in a cookie. A resource is in
+ * it as the version that the client has (the key with the response's validator), or without a
+ * version if it stays fresh for as long as the cookie lives. So what has changed since is not found.
+ * Resources that have neither are left out.
  *
- *   version (1) | expiry, seconds since the epoch (4) | differences (LEB128) | MAC (16)
+ * The value holds truncated hashes, sorted and coded as differences, with the format's number,
+ * expiry and a MAC, in base64url (RFC 4648 5). Nothing in it is used before the MAC has been
+ * checked, and all bounds are checked even then.
+ *
+ *   format (1) | expiry, seconds since the epoch (4) | differences (LEB128) | MAC (16)
  *
  * The caller chooses the cookie's name and attributes.
  */
@@ -35,19 +39,25 @@ struct policy_cookie_keys {
 struct policy_cookie_set {
 	uint32_t hashes[POLICY_COOKIE_MOST]; /* ascending, each once */
 	uint32_t count;
+	uint32_t expires_sec; /* since the epoch; of the cookie that was read or written last */
 };
 
-/* False if the set already has the key or is full. */
-bool policy_cookie_add(struct policy_cookie_set *set, uint64_t key);
-/* Also removes other resources with the same hash. False if the set did not have it. */
-bool policy_cookie_remove(struct policy_cookie_set *set, uint64_t key);
-bool policy_cookie_has(const struct policy_cookie_set *set, uint64_t key);
+/*
+ * validator: of the version (diary.h); 0: the resource without a version. add: false if the set
+ * already has it or is full. remove: also removes others with the same hash; false if the set did
+ * not have it.
+ */
+bool policy_cookie_add(struct policy_cookie_set *set, uint64_t key, uint32_t validator);
+bool policy_cookie_remove(struct policy_cookie_set *set, uint64_t key, uint32_t validator);
+bool policy_cookie_has(const struct policy_cookie_set *set, uint64_t key, uint32_t validator);
 
 /*
  * Refills the set: the diary's newest entries first, then the set's previous ones as far as there
- * is room.
+ * is room. until_sec: what has no validator must be fresh until then, on the diary's clock. True if
+ * previous ones remain that the diary does not have: they may be fresh until the set's expiry only.
  */
-void policy_cookie_merge(struct policy_cookie_set *set, const struct policy_diary *diary);
+bool policy_cookie_merge(
+    struct policy_cookie_set *set, const struct policy_diary *diary, uint32_t until_sec);
 
 /*
  * Writes the cookie's value without a NUL. Returns its length. Shortens the set if it does not fit.

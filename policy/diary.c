@@ -14,9 +14,12 @@ static_assert((int)POLICY_DIARY_MOST < (int)NONE, "a position fits into 16 bits"
 
 struct policy_diary_entry {
 	uint64_t key;
-	uint32_t etag;
+	uint32_t of_state; /* the note's coding, page or validator */
+	uint32_t fresh_until_sec;
 	uint16_t next;         /* in the hash chain */
 	uint16_t newer, older; /* in the list by age */
+	uint8_t state;         /* enum policy_diary_state */
+	bool is_common;
 };
 
 void policy_diary_init(struct policy_diary *d, uint32_t most)
@@ -114,6 +117,14 @@ static void age_prepend(struct policy_diary *d, uint16_t at)
 	d->newest = at;
 }
 
+static void age_append(struct policy_diary *d, uint16_t at)
+{
+	d->entries[at].older = NONE;
+	d->entries[at].newer = d->oldest;
+	*(d->oldest == NONE ? &d->newest : &d->entries[d->oldest].older) = at;
+	d->oldest = at;
+}
+
 static void grow(struct policy_diary *d)
 {
 	uint32_t room = next_room(d), slots = slots_for(room);
@@ -128,19 +139,63 @@ static void grow(struct policy_diary *d)
 		chain(d, (uint16_t)at);
 }
 
-static void put(struct policy_diary *d, uint64_t key, uint32_t etag)
+/* ---- notes ---- */
+
+static uint32_t of_state(const struct policy_diary_note *note)
+{
+	/* uncovered: a value outside the enum */
+	switch (note->state) {
+	case POLICY_DIARY_PUSHED_UNANSWERED:
+	case POLICY_DIARY_PUSHED_AGAIN:
+		return note->coding;
+	case POLICY_DIARY_PUSHED_ONCE:
+		return note->page;
+	case POLICY_DIARY_HAD:
+		break;
+	}
+	return note->validator;
+}
+
+static void write_note(struct policy_diary_entry *e, const struct policy_diary_note *note)
+{
+	e->of_state = of_state(note);
+	e->fresh_until_sec = note->fresh_until_sec;
+	e->state = (uint8_t)note->state;
+	e->is_common = note->is_common;
+}
+
+static struct policy_diary_note note_of(const struct policy_diary_entry *e)
+{
+	struct policy_diary_note note = {
+	    .state = (enum policy_diary_state)e->state,
+	    .fresh_until_sec = e->fresh_until_sec,
+	    .is_common = e->is_common,
+	};
+	/* uncovered: a value outside the enum */
+	switch (note.state) {
+	case POLICY_DIARY_PUSHED_UNANSWERED:
+	case POLICY_DIARY_PUSHED_AGAIN:
+		note.coding = e->of_state;
+		break;
+	case POLICY_DIARY_PUSHED_ONCE:
+		note.page = e->of_state;
+		break;
+	case POLICY_DIARY_HAD:
+		note.validator = e->of_state;
+		break;
+	}
+	return note;
+}
+
+/* The place of the key; takes one for it if it has none. Not yet in the list by age. */
+static uint16_t place(struct policy_diary *d, uint64_t key)
 {
 	uint16_t at = find(d, key);
 
 	if (at != NONE) {
 		age_remove(d, at);
-		age_prepend(d, at);
-		if (etag != 0)
-			d->entries[at].etag = etag;
-		return;
+		return at;
 	}
-	if (d->most == 0)
-		return;
 	grow(d);
 	if (d->count < d->room) {
 		at = (uint16_t)d->count++;
@@ -150,16 +205,30 @@ static void put(struct policy_diary *d, uint64_t key, uint32_t etag)
 		unchain(d, at);
 	}
 	d->entries[at].key = key;
-	d->entries[at].etag = etag;
 	chain(d, at);
-	age_prepend(d, at);
+	return at;
+}
+
+void policy_diary_put(struct policy_diary *d, uint64_t key, const struct policy_diary_note *note)
+{
+	if (d->most == 0)
+		return;
+	uint16_t at = place(d, key);
+	write_note(&d->entries[at], note);
+	if (note->state == POLICY_DIARY_PUSHED_ONCE)
+		age_append(d, at);
+	else
+		age_prepend(d, at);
 }
 
 /* Moves the last entry into the hole, so that the used entries stay contiguous. */
-static void forget(struct policy_diary *d, uint16_t at)
+void policy_diary_forget(struct policy_diary *d, uint64_t key)
 {
-	uint16_t last = (uint16_t)(d->count - 1);
+	uint16_t at = find(d, key);
 
+	if (at == NONE)
+		return;
+	uint16_t last = (uint16_t)(d->count - 1);
 	age_remove(d, at);
 	unchain(d, at);
 	if (at != last) {
@@ -173,45 +242,35 @@ static void forget(struct policy_diary *d, uint16_t at)
 	d->count--;
 }
 
-void policy_note(struct policy_diary *d, enum policy_note note, uint64_t key, uint32_t etag)
-{
-	uint16_t at;
-
-	/* uncovered: a value outside the enum */
-	switch (note) {
-	case POLICY_NOTE_PUSHED:
-	case POLICY_NOTE_RESET:
-	case POLICY_NOTE_HINTED:
-	case POLICY_NOTE_REQUESTED:
-		put(d, key, etag);
-		return;
-	case POLICY_NOTE_CHANGED:
-		at = find(d, key);
-		if (at != NONE && etag != 0 && d->entries[at].etag != 0 &&
-		    d->entries[at].etag != etag)
-			forget(d, at);
-		return;
-	case POLICY_NOTE_GONE:
-		at = find(d, key);
-		if (at != NONE)
-			forget(d, at);
-		return;
-	}
-}
-
-enum policy_known policy_diary_knows(const struct policy_diary *d, uint64_t key, uint32_t etag)
+bool policy_diary_find(const struct policy_diary *d, uint64_t key, struct policy_diary_note *note)
 {
 	uint16_t at = find(d, key);
 
-	if (at == NONE)
-		return POLICY_NOT_KNOWN;
-	uint32_t known = d->entries[at].etag;
-	if (known == 0)
-		return POLICY_KNOWN;
-	return etag != 0 && etag != known ? POLICY_NOT_KNOWN : POLICY_KNOWN_ETAG;
+	if (at != NONE)
+		*note = note_of(&d->entries[at]);
+	return at != NONE;
 }
 
-bool policy_diary_next(const struct policy_diary *d, uint32_t *cursor, uint64_t *key)
+enum policy_known policy_diary_answer(
+    const struct policy_diary_note *note, bool is_own, uint32_t page, uint32_t now_sec)
+{
+	/* uncovered: a value outside the enum */
+	switch (note->state) {
+	case POLICY_DIARY_PUSHED_UNANSWERED:
+	case POLICY_DIARY_PUSHED_AGAIN:
+		return is_own ? POLICY_KNOWN : POLICY_NOT_KNOWN;
+	case POLICY_DIARY_PUSHED_ONCE:
+		return is_own && note->page == page ? POLICY_KNOWN : POLICY_NOT_KNOWN;
+	case POLICY_DIARY_HAD:
+		break;
+	}
+	if (note->validator != 0)
+		return POLICY_KNOWN_VALIDATOR;
+	return now_sec < note->fresh_until_sec ? POLICY_KNOWN : POLICY_NOT_KNOWN;
+}
+
+bool policy_diary_next(
+    const struct policy_diary *d, uint32_t *cursor, uint64_t *key, struct policy_diary_note *note)
 {
 	/* The cursor is the position of the previous entry, plus one. */
 	uint16_t at = *cursor == 0 ? d->newest : d->entries[*cursor - 1].older;
@@ -219,6 +278,7 @@ bool policy_diary_next(const struct policy_diary *d, uint32_t *cursor, uint64_t 
 	if (at == NONE)
 		return false;
 	*key = d->entries[at].key;
+	*note = note_of(&d->entries[at]);
 	*cursor = at + 1u;
 	return true;
 }
@@ -231,13 +291,24 @@ uint64_t policy_diary_key(struct slice method, struct slice authority, struct sl
 	return hash_bytes(hash, path.ptr, path.len);
 }
 
+/* The seed tells the hashes of the two fields apart. */
+static uint32_t hash_field(uint64_t seed, struct slice value)
+{
+	uint64_t hash = hash_bytes(seed, value.ptr, value.len);
+	uint32_t folded = (uint32_t)(hash ^ hash >> 32);
+	/* uncovered: one value of a 32-bit hash, which is kept for "none" */
+	return folded ? folded : 1;
+}
+
 uint32_t policy_diary_etag(struct slice etag)
 {
 	etag = slice_trim(etag);
 	if (slice_starts_with(etag, SLICE("W/")))
 		etag = slice_from(etag, 2);
-	uint64_t hash = hash_bytes(2, etag.ptr, etag.len);
-	uint32_t folded = (uint32_t)(hash ^ hash >> 32);
-	/* uncovered: one value of a 32-bit hash, which is kept for "none" */
-	return folded ? folded : 1;
+	return hash_field(2, etag);
+}
+
+uint32_t policy_diary_modified(struct slice last_modified)
+{
+	return hash_field(3, slice_trim(last_modified));
 }

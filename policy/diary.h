@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The diary: which resources the client of one connection already has, as far as the connection has
- * seen. It is bounded: beyond `most` entries the oldest one is dropped. It grows on demand: the
- * owner calls policy_diary_growth before a note and charges the client for the memory. It is not a
- * cache: it keeps no responses. A client may have evicted a resource since; then a useful push is
- * skipped, which does no other harm.
+ * The diary: what the client of one connection got of each resource, as far as it says whether the
+ * resource needs to be pushed again. It is bounded: beyond `most` entries the oldest one is dropped.
+ * It grows on demand: the owner calls policy_diary_growth before a note and charges the client for
+ * the memory. It is not a cache: it keeps no responses. A client may have evicted a resource since;
+ * then a useful push is skipped, which does no other harm.
  */
 #ifndef PUSHGATE_POLICY_DIARY_H
 #define PUSHGATE_POLICY_DIARY_H
@@ -35,31 +35,57 @@ size_t policy_diary_growth(const struct policy_diary *d);
  */
 uint64_t policy_diary_key(struct slice method, struct slice authority, struct slice path);
 /*
- * Hash of an ETag field's value; never 0, which means none. A weak and a strong tag with the same
- * opaque tag are equal.
+ * Hash of the value of an ETag or a Last-Modified field; never 0, which means none. A weak and a
+ * strong tag with the same opaque tag are equal.
  */
 uint32_t policy_diary_etag(struct slice etag);
-
-enum policy_note {
-	POLICY_NOTE_PUSHED,    /* a push was delivered completely */
-	POLICY_NOTE_RESET,     /* the client reset a push, usually because it has the resource */
-	POLICY_NOTE_HINTED,    /* a hint told the client to fetch it */
-	POLICY_NOTE_REQUESTED, /* the client requested it and got a 200 or 304 */
-	/* the resource's ETag is now `etag`: other versions are outdated */
-	POLICY_NOTE_CHANGED,
-	POLICY_NOTE_GONE, /* the client requested it and it does not exist */
-};
-
-/* etag: 0 = unknown; a known ETag then stays. */
-void policy_note(struct policy_diary *d, enum policy_note note, uint64_t key, uint32_t etag);
+uint32_t policy_diary_modified(struct slice last_modified);
 
 /*
- * etag: of the response to be pushed, 0 = unknown. An entry with another ETag does not count as
- * known.
+ *   (none), HAD --- promised ---> PUSHED_UNANSWERED --- head ---> HAD or PUSHED_ONCE
+ *   PUSHED_ONCE --- promised ---> PUSHED_AGAIN      --- head ---> HAD or PUSHED_ONCE
+ *
+ * A push that the client resets before its head leaves HAD for a short time, or PUSHED_ONCE where
+ * it was that before. A push that fails leaves no entry.
  */
-enum policy_known policy_diary_knows(const struct policy_diary *d, uint64_t key, uint32_t etag);
+enum policy_diary_state {
+	POLICY_DIARY_PUSHED_UNANSWERED, /* it is being pushed; its response has not begun */
+	POLICY_DIARY_PUSHED_AGAIN,      /* the same, and it was PUSHED_ONCE before */
+	POLICY_DIARY_PUSHED_ONCE,       /* the response that was pushed is good for one use only */
+	POLICY_DIARY_HAD,               /* the client has a response that it can use again */
+};
 
-/* Iterates over the keys, newest first. Set *cursor to 0 at first. False: no more keys. */
-bool policy_diary_next(const struct policy_diary *d, uint32_t *cursor, uint64_t *key);
+struct policy_diary_note {
+	enum policy_diary_state state;
+	union {
+		uint32_t coding;    /* PUSHED_UNANSWERED, PUSHED_AGAIN: kept for the owner */
+		uint32_t page;      /* PUSHED_ONCE: the request that it was pushed with */
+		uint32_t validator; /* HAD: hash of the response's ETag or Last-Modified; 0: none */
+	};
+	/* HAD: fresh until then, on the clock of the one who asks; also without a response: the
+	 * client was told of the resource or said that it has it. */
+	uint32_t fresh_until_sec;
+	/* HAD: the validator is not only this client's: other clients get the same response. */
+	bool is_common;
+};
+
+/* Replaces what was noted for the key. PUSHED_ONCE counts as the oldest entry, so that a stream of
+ * such responses displaces no others. */
+void policy_diary_put(struct policy_diary *d, uint64_t key, const struct policy_diary_note *note);
+void policy_diary_forget(struct policy_diary *d, uint64_t key);
+/* False: nothing is noted for the key. */
+bool policy_diary_find(const struct policy_diary *d, uint64_t key, struct policy_diary_note *note);
+
+/*
+ * Whether an offer is known by the note. An origin that promises a response which is good for one
+ * use means it, so its promises are known by HAD alone. Offers of our own are not made for a push
+ * that has not begun, or twice with the same page.
+ */
+enum policy_known policy_diary_answer(
+    const struct policy_diary_note *note, bool is_own, uint32_t page, uint32_t now_sec);
+
+/* Iterates over the entries, newest first. Set *cursor to 0 at first. False: no more entries. */
+bool policy_diary_next(
+    const struct policy_diary *d, uint32_t *cursor, uint64_t *key, struct policy_diary_note *note);
 
 #endif

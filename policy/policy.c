@@ -130,17 +130,13 @@ static bool action_is_useful(
 	return parts != 0;
 }
 
-static bool wants(
+/* Not inlined: every request asks, most configurations have no rules, and facts take a large frame. */
+static __attribute__((noinline)) bool rules_want(
     const struct policy_rules *rules, const struct policy_offer *facts, bool wants_shadow)
 {
 	struct policy_offer request = *facts;
 	struct policy_facts f;
 
-	if (facts->parent_is_push || facts->parent_gone)
-		return false;
-	/* Called for each request: without rules the facts need not be gathered. */
-	if (rules->count == 0)
-		return action_is_useful(rules->fallback, NULL, facts);
 	request.promised = NULL;
 	policy_facts_init(&f, &request);
 	for (size_t i = 0; i < rules->count; i++) {
@@ -154,6 +150,16 @@ static bool wants(
 			return false;
 	}
 	return action_is_useful(rules->fallback, NULL, facts);
+}
+
+static inline bool wants(
+    const struct policy_rules *rules, const struct policy_offer *facts, bool wants_shadow)
+{
+	if (facts->parent_is_push || facts->parent_gone)
+		return false;
+	if (rules->count == 0)
+		return action_is_useful(rules->fallback, NULL, facts);
+	return rules_want(rules, facts, wants_shadow);
 }
 
 bool policy_wants_pushes(const struct policy_rules *rules, const struct policy_offer *facts)
@@ -194,13 +200,13 @@ static bool has_no_interim(const struct policy_rules *rules)
 	return false;
 }
 
-bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts)
+/* Not inlined, as above. */
+static __attribute__((noinline)) bool withholds_interim(
+    const struct policy_rules *rules, const struct policy_offer *facts)
 {
 	struct policy_offer request = *facts;
 	struct policy_facts f;
 
-	if (!has_no_interim(rules))
-		return false;
 	request.promised = NULL;
 	policy_facts_init(&f, &request);
 	for (size_t i = 0; i < rules->count; i++) {
@@ -213,4 +219,9 @@ bool policy_withholds_interim(const struct policy_rules *rules, const struct pol
 			return false;
 	}
 	return false;
+}
+
+bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts)
+{
+	return has_no_interim(rules) && withholds_interim(rules, facts);
 }

@@ -70,8 +70,11 @@ bool policy_save_data_of(const struct http_head *request);
 /* The request revalidates: if-none-match, if-modified-since, or Cache-Control (Pragma) no-cache. */
 bool policy_revalidates(const struct http_head *request);
 
-/* Whether the diary says that the client has the promised resource. */
-enum policy_known { POLICY_NOT_KNOWN, POLICY_KNOWN, POLICY_KNOWN_ETAG };
+/*
+ * Whether the diary says that the client has the promised resource. KNOWN_VALIDATOR: it has the
+ * version that has the latest known ETag or Last-Modified.
+ */
+enum policy_known { POLICY_NOT_KNOWN, POLICY_KNOWN, POLICY_KNOWN_VALIDATOR };
 
 #define POLICY_DRAWS 10000u
 /*
@@ -159,12 +162,12 @@ struct policy_rule {
 	uint32_t share; /* matches draws below it, of POLICY_DRAWS; 0 = all */
 	/* Action. */
 	enum policy_action action;
-	bool cross_origin;         /* pushgate's own offers may name another origin */
-	bool on_revalidation;      /* own offers even if the parent revalidates */
-	bool hint_anyone;          /* also despite policy_reason_HINT_CLIENT */
-	bool no_interim;           /* the client gets no 1xx but 100; see policy_withholds_interim */
-	uint32_t max_per_parent;   /* 0 = only the global cap */
-	uint64_t max_bytes;        /* review: a larger content-length is cancelled; 0 = no limit */
+	bool cross_origin;       /* pushgate's own offers may name another origin */
+	bool on_revalidation;    /* own offers even if the parent revalidates */
+	bool hint_anyone;        /* also despite policy_reason_HINT_CLIENT */
+	bool no_interim;         /* the client gets no 1xx but 100; see policy_withholds_interim */
+	uint32_t max_per_parent; /* 0 = only the global cap */
+	uint64_t max_bytes;      /* review: a larger content-length is cancelled; 0 = no limit */
 	uint32_t statuses_allowed; /* review: bit 1 << (status / 100); 0 = any if relayed */
 	struct policy_patterns media_types; /* review: any other is cancelled */
 	int8_t urgency; /* of the pushed stream: 0…7 or one of POLICY_URGENCY_… */

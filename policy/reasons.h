@@ -40,7 +40,7 @@ struct policy_reason {
 	    "The promised authority or path does not route to the origin that promised it.",          \
 	    "Add a route for it to this origin, or fix the origin.")                                 \
 	X(DOWNSTREAM_AUTHORITY, "downstream-authority",                                               \
-	    "The listener or its certificate does not cover the promised authority.",                 \
+	    "The listener or its certificate does not cover the promised scheme or authority.",       \
 	    "Add a certificate for that name to the listener.")                                       \
 	X(DUPLICATE, "duplicate", "The same resource is already being pushed, or was hinted.",                       \
 	    "Fix the origin if it promises a resource twice.")                             \

@@ -20,8 +20,9 @@ struct worker_env {
 	const struct conf *conf;   /* borrows */
 	struct observe *observe;   /* borrows */
 	struct chunk_pool *chunks; /* borrows: the loop reads into its chunks */
-	const uint8_t *ticket_key; /* borrows: 48 bytes that all workers share; NULL: random */
-	uint64_t seed;             /* for the worker's hash tables */
+	/* Lent until gateway_new returns: shared by all workers; NULL: each listener has its own. */
+	const struct net_tickets *tickets;
+	uint64_t seed; /* for the worker's hash tables */
 	struct http_head_pool *heads;
 	/* The HTTP versions that connections may speak (session/session.h). */
 	const struct session_protocol *const *protocols;

@@ -8,7 +8,7 @@
 #define PUSHGATE_CLIENT_CLIENT_H
 
 #include "policy/cookie.h"
-#include "proxy/client/latest_etags.h"
+#include "proxy/client/latest_validators.h"
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 #include "proxy/session/session.h"
@@ -52,8 +52,9 @@ struct clients {
 	struct list idle;
 	size_t closing_bytes; /* will be freed when the connections that were shed have closed */
 	struct session_env session_env;
+	struct wheel_node tickets_timer;
 	struct client_traces traces;
-	struct latest_etags etags;             /* learned from the responses to all clients */
+	struct latest_validators validators;   /* learned from the responses to all clients */
 	struct policy_cookie_keys cookie_keys; /* for the diary's cookie; count 0: no cookie */
 	/* The configuration makes no offers of its own, so a diary begins with the first promise. */
 	bool records_from_first_promise;
@@ -106,10 +107,11 @@ void client_set_priority(struct exchange *push, struct http_priority priority);
 
 /* Whether the diary of the parent's client knows the promised resource. */
 enum policy_known client_diary_knows(
-    const struct exchange *parent, const struct http_head *promised);
+    const struct exchange *parent, const struct http_head *promised, enum policy_source source);
 void client_diary_promised(struct exchange *push);
 void client_diary_hinted(const struct exchange *parent, const struct http_head *promised);
-void client_diary_ended(struct exchange *push, enum observe_outcome outcome);
+/* x has a diary: a push, or the client's own request. */
+void client_diary_ended(struct exchange *x, enum observe_outcome outcome);
 /* Call before the final response's head is sent to the client of x, if x has a diary. May add the
  * diary's cookie to the head. */
 void client_diary_response(struct exchange *x, struct http_head *head);

@@ -23,10 +23,27 @@ static bool open_tls(struct client_listener *l, char *error, size_t error_size)
 	    .certificates = conf->certificates,
 	    .certificate_count = conf->certificate_count,
 	    .alpn = alpn,
-	    .ticket_key = l->clients->env->ticket_key,
+	    .tickets = l->clients->env->tickets,
 	};
 	l->tls = net_tls_server_new(&o, error, error_size);
 	return l->tls != NULL;
+}
+
+/* How long an old ticket key may stay in memory when no client comes. */
+#define TICKETS_CHECK_USEC (60 * USEC_PER_SEC)
+
+static void advance_tickets(struct wheel_node *node, usec now)
+{
+	struct clients *c = container_of(node, struct clients, tickets_timer);
+	bool has_tls = false;
+	for (size_t i = 0; i < c->env->conf->listen_count; i++) {
+		if (!c->listeners[i].tls)
+			continue;
+		net_tls_advance_tickets(c->listeners[i].tls);
+		has_tls = true;
+	}
+	if (has_tls)
+		wheel_set(worker_wheel(c->env), node, now + TICKETS_CHECK_USEC);
 }
 
 bool clients_open(struct clients *c, char *error, size_t error_size)
@@ -34,6 +51,7 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 	const struct conf *conf = c->env->conf;
 	list_init(&c->conns);
 	list_init(&c->idle);
+	wheel_node_init(&c->tickets_timer, advance_tickets);
 	client_traces_open(c);
 	c->measures_rtt = asks_for_rtt(&conf->policy);
 	c->session_env = (struct session_env){
@@ -57,11 +75,13 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 	for (size_t i = 0; i < conf->listen_count; i++)
 		if (!open_tls(&c->listeners[i], error, error_size))
 			return false;
+	advance_tickets(&c->tickets_timer, c->env->relay->now);
 	return true;
 }
 
 void clients_close(struct clients *c)
 {
+	wheel_forget(worker_wheel(c->env), &c->tickets_timer);
 	client_traces_close(c);
 	for (size_t i = 0; c->listeners && i < c->env->conf->listen_count; i++) {
 		net_tls_free(c->listeners[i].tls);
@@ -69,7 +89,7 @@ void clients_close(struct clients *c)
 		map_fini(&c->listeners[i].addresses);
 	}
 	free(c->listeners);
-	latest_etags_fini(&c->etags);
+	latest_validators_fini(&c->validators);
 }
 
 struct client_listener *clients_listener(struct clients *c, const struct conf_listen *conf)

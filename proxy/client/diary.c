@@ -5,16 +5,20 @@
  * configured, a cookie carries it to the client's next connection (policy/cookie.h, RFC 6265).
  * Responses themselves are not stored.
  *
+ * A response counts for as long as the client's own cache can use it (RFC 9111): while it is fresh
+ * by its fields, or while its validator is the latest known one. A response that says no-store,
+ * no-cache or max-age=0, or that has neither, is for one use: an origin that pushes it twice means
+ * it twice.
+ *
  * The diary records from the first promise on; if the configuration makes offers of its own
  * ([preload] sections, rules that hold or hint), from the first request on. Nothing is recorded on
  * connections that carry several users, or for requests that came through another proxy.
  */
 #include "proxy/client/private.h"
 
-#include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/cache.h"
-#include "proxy/http/cache_control.h"
 #include "proxy/http/cookie.h"
 
 /* ---- life ---- */
@@ -78,7 +82,16 @@ static struct client_conn *conn_of(struct client_diary *diary)
 	return container_of(diary, struct client_conn, diary);
 }
 
+static uint32_t sec_of(usec now)
+{
+	return (uint32_t)(now / USEC_PER_SEC);
+}
+
 /* ---- entries ---- */
+
+/* A hint, or the client's reset of a push whose response had not begun, says that the client has the
+ * resource, but not for how long: it counts for one page, which is loaded within this time. */
+#define TOLD_SEC 10u
 
 static uint64_t key_of(struct slice method, const struct exchange *x)
 {
@@ -87,37 +100,71 @@ static uint64_t key_of(struct slice method, const struct exchange *x)
 
 /* Adds or changes an entry. Leaves it out when the connection's budget is used up: the only harm is
  * a needless push. */
-static void record(struct client_diary *diary, enum policy_note what, uint64_t key, uint32_t etag)
+static void record(struct client_diary *diary, uint64_t key, const struct policy_diary_note *note)
 {
 	struct client_conn *c = conn_of(diary);
-	/* Removing an entry needs no memory: see forget. */
-	ensure(what != POLICY_NOTE_GONE && what != POLICY_NOTE_CHANGED);
 	size_t had = policy_diary_bytes(&diary->resources),
 	       growth = policy_diary_growth(&diary->resources);
 	if (growth > 0 && !budget_take(&c->budget, growth)) {
 		WORKER_COUNT(c->clients->env, memory_refused, 1);
 		return;
 	}
-	policy_note(&diary->resources, what, key, etag);
+	policy_diary_put(&diary->resources, key, note);
 	budget_give(&c->budget, had + growth - policy_diary_bytes(&diary->resources));
 }
 
-/* The cookie stores no ETags, so a changed resource must leave its set as well. */
-static void forget(struct client_diary *diary, uint64_t key)
+/* The codings that a push was promised for are noted with it: its parent may be over by now. */
+static bool coding_of(const struct exchange *x, uint64_t key, uint32_t *coding)
 {
-	policy_note(&diary->resources, POLICY_NOTE_GONE, key, 0);
-	if (diary->cookie)
-		policy_cookie_remove(diary->cookie, key);
+	struct policy_diary_note note;
+	if (!x->context.was_forwarded) {
+		*coding = latest_validators_coding(x->request, NULL);
+		return true;
+	}
+	if (!policy_diary_find(&x->context.diary->resources, key, &note) ||
+	    (note.state != POLICY_DIARY_PUSHED_UNANSWERED &&
+		note.state != POLICY_DIARY_PUSHED_AGAIN))
+		return false;
+	*coding = note.coding;
+	return true;
 }
 
-/* The diary has the resource with another ETag than this one. */
-static bool has_other_version(const struct client_diary *diary, uint64_t key, uint32_t etag)
+/* The latest known validator of the resource; 0: none is known. */
+static uint32_t latest_before(const struct exchange *x, uint64_t key)
 {
-	return etag != 0 && policy_diary_knows(&diary->resources, key, 0) == POLICY_KNOWN_ETAG &&
-	       policy_diary_knows(&diary->resources, key, etag) == POLICY_NOT_KNOWN;
+	const struct clients *clients = conn_of(x->context.diary)->clients;
+	uint32_t coding, validator = 0;
+	if (coding_of(x, key, &coding))
+		latest_validators_find(&clients->validators, key, coding, &validator);
+	return validator;
+}
+
+/* Takes the resource out of the set of the client's cookie, in all versions that may be in it. */
+static void forget_in_cookie(const struct exchange *x, uint64_t key, uint32_t latest)
+{
+	struct client_diary *diary = x->context.diary;
+	struct policy_diary_note note;
+	if (!diary->cookie)
+		return;
+	policy_cookie_remove(diary->cookie, key, 0);
+	policy_cookie_remove(diary->cookie, key, latest);
+	if (policy_diary_find(&diary->resources, key, &note) && note.state == POLICY_DIARY_HAD)
+		policy_cookie_remove(diary->cookie, key, note.validator);
+}
+
+static void forget(const struct exchange *x, uint64_t key)
+{
+	forget_in_cookie(x, key, latest_before(x, key));
+	policy_diary_forget(&x->context.diary->resources, key);
 }
 
 /* ---- the cookie ---- */
+
+static uint64_t set_hash(const struct policy_cookie_set *set)
+{
+	size_t bytes = set->count * sizeof(set->hashes[0]);
+	return bytes > 0 ? hash_bytes(1, set->hashes, bytes) : 0;
+}
 
 /* The newest cookie replaces the one before: a connection seldom carries several hosts. */
 static void read_cookie(struct client_diary *diary, struct slice value)
@@ -138,12 +185,25 @@ static void read_cookie(struct client_diary *diary, struct slice value)
 	if (!diary->cookie)
 		diary->cookie = memory_new(struct policy_cookie_set);
 	*diary->cookie = came;
+	diary->cookie_hash = set_hash(&came);
 }
 
-static bool set_equal(const struct policy_cookie_set *a, const struct policy_cookie_set *b)
+/* Whether the cookie has the version with the latest known validator, or any version that is fresh
+ * for as long as the cookie lives. */
+static bool is_carried(
+    const struct client_diary *diary, uint64_t key, bool is_heard_of, uint32_t validator)
 {
-	return a->count == b->count &&
-	       memcmp(a->hashes, b->hashes, a->count * sizeof(a->hashes[0])) == 0;
+	const struct policy_cookie_set *set = diary->cookie;
+	if (!set || set->expires_sec <= clock_wall() / USEC_PER_SEC)
+		return false;
+	return policy_cookie_has(set, key, 0) ||
+	       (is_heard_of && validator != 0 && policy_cookie_has(set, key, validator));
+}
+
+/* The resources of an older cookie may be fresh until its expiry only. */
+static uint64_t cookie_expiry(const struct policy_cookie_set *had, bool remains, uint64_t most)
+{
+	return remains && had->expires_sec < most ? had->expires_sec : most;
 }
 
 /* Sets the cookie on a navigation's response if the client's set has changed. */
@@ -152,33 +212,36 @@ static void add_cookie(struct client_diary *diary, const struct exchange *x, str
 	static const struct policy_cookie_set nothing;
 	struct client_conn *c = conn_of(diary);
 	const struct conf_server *server = &c->clients->env->conf->server;
-	const struct policy_cookie_set *had = diary->cookie ? diary->cookie : &nothing;
-	struct policy_cookie_set now = *had;
 	char text[POLICY_COOKIE_TEXT];
 	if (policy_navigation_of(x->request) != POLICY_NAVIGATION_YES)
 		return;
-	policy_cookie_merge(&now, &diary->resources);
-	uint64_t age = server->diary_cookie_age / USEC_PER_SEC;
-	size_t n = policy_cookie_write(
-	    &now, &c->clients->cookie_keys, clock_wall() / USEC_PER_SEC + age, text);
-	if (now.count == 0 || set_equal(&now, had))
+	uint64_t wall = clock_wall() / USEC_PER_SEC, age = server->diary_cookie_age / USEC_PER_SEC;
+	bool is_live = diary->cookie && diary->cookie->expires_sec > wall;
+	const struct policy_cookie_set *had = is_live ? diary->cookie : &nothing;
+	struct policy_cookie_set now = *had;
+	bool remains =
+	    policy_cookie_merge(&now, &diary->resources, sec_of(x->relay->now) + (uint32_t)age);
+	uint64_t expires = cookie_expiry(had, remains, wall + age);
+	size_t n = policy_cookie_write(&now, &c->clients->cookie_keys, expires, text);
+	if (set_hash(&now) == diary->cookie_hash)
 		return;
 	if (!diary->cookie && !budget_take(&c->budget, sizeof(*diary->cookie)))
 		return;
 	if (!diary->cookie)
 		diary->cookie = memory_new(struct policy_cookie_set);
 	*diary->cookie = now;
+	diary->cookie_hash = set_hash(&now);
 	bool is_secure = slice_equal(x->request->scheme, SLICE("https"));
 	http_head_add_token(head, HTTP_TOKEN_SET_COOKIE,
 	    arena_printf(&head->arena, "%s=%.*s; Path=/; Max-Age=%llu; HttpOnly; SameSite=Lax%s",
-		server->diary_cookie, (int)n, text, (unsigned long long)age,
+		server->diary_cookie, (int)n, text, (unsigned long long)(expires - wall),
 		is_secure ? "; Secure" : ""));
 }
 
 /* ---- offers ---- */
 
 enum policy_known client_diary_knows(
-    const struct exchange *parent, const struct http_head *promised)
+    const struct exchange *parent, const struct http_head *promised, enum policy_source source)
 {
 	struct client_conn *c = client_conn_of(parent);
 	if (!c || c->diary.resources.most == 0 || parent->context.came_through)
@@ -188,16 +251,18 @@ enum policy_known client_diary_knows(
 	if (diary->resources.count == 0 && !diary->cookie)
 		return POLICY_NOT_KNOWN;
 	uint64_t key = policy_diary_key(promised->method, promised->authority, promised->path);
-	uint32_t former = latest_etags_former(&c->clients->etags, key, promised, parent->request);
-	if (former != 0 &&
-	    policy_diary_knows(&diary->resources, key, former) == POLICY_KNOWN_ETAG) {
-		forget(diary, key);
+	uint32_t latest = 0;
+	bool is_heard_of = latest_validators_find(&c->clients->validators, key,
+	    latest_validators_coding(promised, parent->request), &latest);
+	struct policy_diary_note note;
+	if (!policy_diary_find(&diary->resources, key, &note))
+		return is_carried(diary, key, is_heard_of, latest) ? POLICY_KNOWN
+								   : POLICY_NOT_KNOWN;
+	if (note.state == POLICY_DIARY_HAD && note.validator != 0 && is_heard_of &&
+	    note.validator != latest)
 		return POLICY_NOT_KNOWN;
-	}
-	enum policy_known known = policy_diary_knows(&diary->resources, key, 0);
-	bool is_carried =
-	    known == POLICY_NOT_KNOWN && diary->cookie && policy_cookie_has(diary->cookie, key);
-	return is_carried ? POLICY_KNOWN : known;
+	return policy_diary_answer(
+	    &note, source != POLICY_RELAYED, (uint32_t)parent->id, sec_of(parent->relay->now));
 }
 
 void client_diary_promised(struct exchange *push)
@@ -207,30 +272,73 @@ void client_diary_promised(struct exchange *push)
 	if (c->diary.resources.most == 0 || parent->context.came_through ||
 	    push->method != HTTP_METHOD_GET)
 		return;
-	/* Recorded at once, so that the resource is not promised twice on this connection;
-	 * client_diary_ended removes the entry if the push fails. */
 	push->context.diary = &c->diary;
-	record(push->context.diary, POLICY_NOTE_PUSHED, key_of(push->request->method, push), 0);
+	uint64_t key = key_of(push->request->method, push);
+	struct policy_diary_note note, had;
+	bool is_again =
+	    policy_diary_find(&c->diary.resources, key, &had) &&
+	    (had.state == POLICY_DIARY_PUSHED_ONCE || had.state == POLICY_DIARY_PUSHED_AGAIN);
+	note = (struct policy_diary_note){
+	    .state = is_again ? POLICY_DIARY_PUSHED_AGAIN : POLICY_DIARY_PUSHED_UNANSWERED,
+	    .coding = latest_validators_coding(push->request, parent->request),
+	};
+	record(&c->diary, key, &note);
 }
 
 void client_diary_hinted(const struct exchange *parent, const struct http_head *promised)
 {
 	struct client_conn *c = client_conn_of(parent);
-	if (c && c->diary.resources.most > 0 && !parent->context.came_through)
-		record(&c->diary, POLICY_NOTE_HINTED,
-		    policy_diary_key(promised->method, promised->authority, promised->path), 0);
+	if (!c || c->diary.resources.most == 0 || parent->context.came_through)
+		return;
+	const struct policy_diary_note note = {
+	    .state = POLICY_DIARY_HAD,
+	    .fresh_until_sec = sec_of(parent->relay->now) + TOLD_SEC,
+	};
+	record(&c->diary, policy_diary_key(promised->method, promised->authority, promised->path),
+	    &note);
 }
 
-void client_diary_ended(struct exchange *push, enum observe_outcome outcome)
+static void record_once(const struct exchange *push, uint64_t key)
+{
+	const struct policy_diary_note note = {
+	    .state = POLICY_DIARY_PUSHED_ONCE,
+	    .page = (uint32_t)push->pushed.parent_id,
+	};
+	record(push->context.diary, key, &note);
+}
+
+/* The client reset a push: it has the resource. If the response had begun, its head has said for
+ * how long. Otherwise the client is taken to have the latest known version. */
+static void record_reset(struct exchange *push, uint64_t key)
 {
 	struct client_diary *diary = push->context.diary;
-	if (!diary)
+	struct policy_diary_note note;
+	if (push->response.status != 0)
 		return;
-	uint64_t key = key_of(push->request->method, push);
-	if (outcome == OBSERVE_CLIENT_RESET)
-		record(diary, POLICY_NOTE_RESET, key, 0);
-	else if (outcome != OBSERVE_COMPLETE)
-		forget(diary, key);
+	if (policy_diary_find(&diary->resources, key, &note) &&
+	    note.state == POLICY_DIARY_PUSHED_AGAIN) {
+		record_once(push, key);
+		return;
+	}
+	uint32_t validator = latest_before(push, key);
+	note = (struct policy_diary_note){
+	    .state = POLICY_DIARY_HAD,
+	    .validator = validator,
+	    .fresh_until_sec = sec_of(push->relay->now) + TOLD_SEC,
+	    .is_common = validator != 0,
+	};
+	record(diary, key, &note);
+}
+
+void client_diary_ended(struct exchange *x, enum observe_outcome outcome)
+{
+	if (x->method != HTTP_METHOD_GET || outcome == OBSERVE_COMPLETE)
+		return;
+	uint64_t key = key_of(SLICE("GET"), x);
+	if (x->context.was_forwarded && outcome == OBSERVE_CLIENT_RESET)
+		record_reset(x, key);
+	else if (x->context.was_forwarded || x->response.status == 200)
+		forget(x, key);
 }
 
 /* ---- requests and responses ---- */
@@ -256,49 +364,85 @@ void client_diary_request(struct client_conn *c, struct exchange *x)
 		x->context.diary = &c->diary;
 }
 
-/* Whether the client's cache can use the response for a later request. */
-static bool is_cacheable(const struct exchange *x, const struct http_head *response, uint32_t etag)
+/* What the response says of the client's copy. False: it is for one use. A 304 need not repeat the
+ * validator, but has the other fields that a 200 would have (RFC 9110 15.4.5). */
+static bool read_response(const struct exchange *x, uint64_t key, const struct http_head *response,
+    struct policy_diary_note *note)
 {
-	if (!http_may_store(x->request, response))
+	struct policy_diary_note had;
+	*note = (struct policy_diary_note){.state = POLICY_DIARY_HAD};
+	uint32_t fresh_sec;
+	if (!http_may_reuse(x->request, response, clock_wall() / USEC_PER_SEC, &fresh_sec))
 		return false;
-	if (x->context.was_forwarded || etag != 0)
-		return true;
-	const struct http_cache_control control = http_cache_control(response);
-	if (control.has_max_age)
-		return control.max_age_sec > 0 && !control.no_cache;
-	return http_freshness_sec(response, false, clock_wall() / USEC_PER_SEC) > 0;
+	note->fresh_until_sec = sec_of(x->relay->now) + fresh_sec;
+	note->validator = latest_validator_of(response);
+	if (response->status == 304 && note->validator == 0 &&
+	    policy_diary_find(&x->context.diary->resources, key, &had) &&
+	    had.state == POLICY_DIARY_HAD)
+		note->validator = had.validator;
+	return note->validator != 0 || fresh_sec > 0;
 }
 
-static void record_get(
-    struct client_diary *diary, const struct exchange *x, const struct http_head *response)
+/* A 200 or 304 to GET or HEAD. */
+static bool learn(
+    const struct exchange *x, uint64_t key, uint32_t validator, const struct http_head *response)
 {
+	uint32_t coding;
+	return coding_of(x, key, &coding) &&
+	       latest_validators_learn(&conn_of(x->context.diary)->clients->validators, key, coding,
+		   validator, x->request, response);
+}
+
+static void record_ok(const struct exchange *x, const struct http_head *response)
+{
+	struct client_diary *diary = x->context.diary;
 	uint64_t key = key_of(SLICE("GET"), x);
-	uint32_t etag = latest_etag_of(response);
+	struct policy_diary_note note;
+	uint32_t former = latest_before(x, key);
+	bool is_had = read_response(x, key, response, &note);
+	note.is_common = learn(x, key, is_had ? note.validator : 0, response);
+	forget_in_cookie(x, key, former);
+	if (is_had) {
+		record(diary, key, &note);
+		return;
+	}
+	policy_diary_forget(&diary->resources, key);
+	if (x->context.was_forwarded)
+		record_once(x, key);
+}
+
+static void record_get(const struct exchange *x, const struct http_head *response)
+{
 	uint16_t status = response->status;
 	if (status == 200 || status == 304)
-		latest_etags_learn(
-		    &conn_of(diary)->clients->etags, key, etag, x->request, response);
-	if (status == 304 || (status == 200 && is_cacheable(x, response, etag)))
-		record(diary, x->context.was_forwarded ? POLICY_NOTE_PUSHED : POLICY_NOTE_REQUESTED,
-		    key, etag);
-	else if (x->context.was_forwarded || status == 200 || status == 404 || status == 410)
-		forget(diary, key);
+		record_ok(x, response);
+	else if (x->context.was_forwarded || status == 404 || status == 410)
+		forget(x, key_of(SLICE("GET"), x));
+}
+
+/* Nothing is recorded: the client has no body. But an older version that it has is not the latest. */
+static void learn_from_head(const struct exchange *x, const struct http_head *response)
+{
+	struct policy_diary *resources = &x->context.diary->resources;
+	uint64_t key = key_of(SLICE("GET"), x);
+	struct policy_diary_note had, note;
+	bool is_had = read_response(x, key, response, &note);
+	uint32_t validator = is_had ? note.validator : 0;
+	if (policy_diary_find(resources, key, &had) && had.state == POLICY_DIARY_HAD &&
+	    had.validator != validator)
+		forget(x, key);
+	learn(x, key, validator, response);
 }
 
 void client_diary_response(struct exchange *x, struct http_head *head)
 {
 	struct client_diary *diary = x->context.diary;
-	if (x->method == HTTP_METHOD_GET) {
-		record_get(diary, x, head);
-	} else if (x->method == HTTP_METHOD_HEAD && head->status == 200) {
-		uint64_t key = key_of(SLICE("GET"), x);
-		uint32_t etag = latest_etag_of(head);
-		latest_etags_learn(&conn_of(diary)->clients->etags, key, etag, x->request, head);
-		if (has_other_version(diary, key, etag))
-			forget(diary, key);
-	} else if (!http_method_is_safe(x->method) && head->status / 100 <= 3) {
-		forget(diary, key_of(SLICE("GET"), x));
-	}
+	if (x->method == HTTP_METHOD_GET)
+		record_get(x, head);
+	else if (x->method == HTTP_METHOD_HEAD && head->status == 200)
+		learn_from_head(x, head);
+	else if (!http_method_is_safe(x->method) && head->status / 100 <= 3)
+		forget(x, key_of(SLICE("GET"), x));
 	if (conn_of(diary)->clients->cookie_keys.count > 0 && !x->context.was_forwarded)
 		add_cookie(diary, x, head);
 }

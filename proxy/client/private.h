@@ -27,6 +27,7 @@ struct client_diary {
 	struct policy_diary resources;    /* its member `most` is 0: it stores nothing */
 	struct policy_cookie_set *cookie; /* owned; the set in the client's cookie; NULL: none */
 	uint64_t cookie_text;             /* hash of the cookie that was parsed last */
+	uint64_t cookie_hash;             /* of the set as the client has it; 0: it is empty */
 	bool is_recording; /* an offer was made on this connection, or may be at any time */
 };
 

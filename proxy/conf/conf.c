@@ -73,3 +73,14 @@ void conf_free(struct conf *c)
 	arena_fini(&c->arena);
 	free(c);
 }
+
+bool conf_listen_trusts(const struct conf_listen *l, const struct address *peer)
+{
+	for (size_t i = 0; i < l->trusted_count; i++) {
+		const struct cidr *t = &l->trusted[i];
+		bool is_unix = t->base.family == 0 && peer->family == 0;
+		if (is_unix || cidr_contains(t, peer))
+			return true;
+	}
+	return false;
+}

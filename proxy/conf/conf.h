@@ -81,6 +81,9 @@ struct conf_listen {
 	struct net_certificate *certificates;
 	size_t certificate_count;     /* 0 = plain h2c */
 	bool clients_shared;          /* clients = shared: one connection may carry many users */
+	/* Peers whose :scheme need not be that of the connection; family 0: unix sockets. */
+	struct cidr *trusted;
+	size_t trusted_count;
 	uint32_t max_connections;     /* accepted at a time, per worker: 10000 */
 	uint32_t max_connections_per_client; /* of these: 1000; 0 = no limit */
 	/* Settings sent to the client. */
@@ -188,6 +191,10 @@ struct conf *conf_load(const char *path, bool resolve, FILE *errors);
 /* The same for a text in memory; messages call it `name`. Includes are read only with `resolve`. */
 struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors);
 void conf_free(struct conf *c); /* accepts NULL */
+
+/* Whether `trusted` names this peer. peer: of the TCP connection (family 0: of a unix socket), never
+ * an address that a field claims. */
+bool conf_listen_trusts(const struct conf_listen *l, const struct address *peer);
 
 /*
  * `pushgate help-config`: prints the option table. section NULL = all; "example": a commented

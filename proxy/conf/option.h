@@ -32,7 +32,7 @@ enum conf_type {
 	CONF_TYPE_TEXT,     /* const char * */
 	CONF_TYPE_FILE,     /* const char *, relative to the file that names it */
 	CONF_TYPE_LIST,     /* struct slice * and a size_t count */
-	CONF_TYPE_CIDRS,    /* struct cidr * and a size_t count */
+	CONF_TYPE_CIDRS,    /* struct cidr * and a size_t count; the word in `choices` is family 0 */
 	CONF_TYPE_PATTERNS, /* struct policy_patterns; `min` 1: ignores case */
 	/* const char ** and a size_t count, each relative to the file that names it */
 	CONF_TYPE_FILES,

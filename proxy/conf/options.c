@@ -182,6 +182,12 @@ const struct conf_option conf_options[] = {
     {LISTEN(clients_shared), .key = "clients", SWITCH("single shared"), .preset = "single",
         .sentence = "shared: one connection may carry requests of several users, such as one from a CDN or another "
         "proxy. single: each connection belongs to one user."},
+    {LISTEN(trusted), .key = "trusted", .example = "192.0.2.10 2001:db8::/64 unix", .type = CONF_TYPE_CIDRS,
+        .choices = "unix", .form = "ADDRESS[/BITS] | unix ...", .repeats = true,
+        .count_offset = offsetof(struct conf_listen, trusted_count),
+        .sentence = "Clients that end TLS in front of pushgate, such as a load balancer that speaks h2c from there on: "
+        "addresses of TCP connections, and unix for those through a unix socket. The :scheme of their requests may be "
+        "https or http. Requests of others get 421 unless it is that of the connection: https over TLS, http in cleartext."},
     {LISTEN(max_connections), .key = "max-connections", NUMBER(1, 1000000), .preset = "10000",
         .sentence = "Most client connections in each worker. More are closed at once."},
     {LISTEN(max_connections_per_client), .key = "max-connections-per-client", NUMBER(0, 1000000), .preset = "1000",
@@ -353,7 +359,9 @@ const struct conf_option conf_options[] = {
     {PRELOAD(when.navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
         .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate)."},
     {PRELOAD(link), .key = "link", SWITCH("no yes"), .preset = "no",
-        .sentence = "yes: offers the Link fields of the response that have rel=preload."},
+        .sentence = "yes: offers the Link fields of the response that have rel=preload. From a 103 (Early Hints) of the "
+        "origin, the links that a [push] rule drops are removed; to refuse pushes alone, give that rule "
+        "source = relayed. Where no verdict could use them, the fields of the final response are not read."},
     {PRELOAD(learned), .key = "learned", CHOICE("off propose apply"), .preset = "off",
         .sentence = "Learns which resources clients request right after a page.\n"
         "propose: counts and shows them.\n"

@@ -173,13 +173,15 @@ static bool store_cidrs(
 	bool is_good = true;
 
 	while (next_word(l, o, &rest, &word, &is_good)) {
-		struct cidr block;
-		const char *wrong = cidr_parse(word, &block);
+		struct cidr block = {0};
+		bool is_word = o->choices && slice_equal(word, slice_of_string(o->choices));
+		const char *wrong = is_word ? NULL : cidr_parse(word, &block);
 		if (wrong) {
 			conf_mistake_here(l,
 			    "bad value '%.*s' for %s: %s; write an address or a block "
-			    "such as 192.0.2.0/24 or 2001:db8::/32",
-			    SLICE_ARG(slice_sub(word, 0, 80)), o->key, wrong);
+			    "such as 192.0.2.0/24 or 2001:db8::/32%s%s",
+			    SLICE_ARG(slice_sub(word, 0, 80)), o->key, wrong,
+			    o->choices ? ", or " : "", o->choices ? o->choices : "");
 			is_good = false;
 			continue;
 		}

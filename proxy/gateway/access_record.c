@@ -152,10 +152,10 @@ void access_record_ended(void *context, struct exchange *x)
 	enum observe_outcome outcome = outcome_of(x);
 	worker_schedule_drain_check(&g->env);
 	count_exchange(g->env.observe->counters, x, outcome);
-	if (x->context.was_forwarded) {
+	if (x->context.was_forwarded)
 		feedback_ended(g, x, outcome);
+	if (x->context.diary)
 		client_diary_ended(x, outcome);
-	}
 	learned_ended(g, x, outcome);
 	if (g->env.observe->access_fd >= 0)
 		log_exchange(g, x, outcome);

@@ -3,7 +3,6 @@
 #include "proxy/gateway/private.h"
 
 #include "proxy/base/ensure.h"
-#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
 
@@ -69,7 +68,7 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	    .conf = env->conf,
 	    .observe = env->observe,
 	    .chunks = env->chunks,
-	    .ticket_key = env->ticket_key,
+	    .tickets = env->tickets,
 	    .seed = env->seed,
 	    .protocols = env->protocols ? env->protocols : session_protocols,
 	    .heads = http_head_pool_new(HEADS_KEPT),
@@ -84,12 +83,11 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 }
 
 /* If all gateways had the same pseudonym, a request through two of them would look like a loop. */
-static struct slice make_pseudonym(struct gateway *g)
+static struct slice make_pseudonym(struct gateway *g, uint32_t suffix)
 {
 	const char *configured = g->env.conf->server.pseudonym;
-	if (strcmp(configured, "pushgate") == 0 && g->env.ticket_key)
-		snprintf(g->pseudonym_text, sizeof(g->pseudonym_text), "pushgate-%08x",
-		    (unsigned)(hash_bytes(0, g->env.ticket_key, 48) & 0xffffffffu));
+	if (strcmp(configured, "pushgate") == 0)
+		snprintf(g->pseudonym_text, sizeof(g->pseudonym_text), "pushgate-%08x", suffix);
 	else
 		snprintf(g->pseudonym_text, sizeof(g->pseudonym_text), "%s", configured);
 	return slice_of_string(g->pseudonym_text);
@@ -176,7 +174,8 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	open_env(g, env);
 	ensure(session_fault_count(g->env.protocols) <= OBSERVE_FAULTS &&
 	       RELAY_CAUSE_COUNT <= OBSERVE_CAUSES);
-	g->offers = (struct offer_env){.conf = env->conf, .pseudonym = make_pseudonym(g)};
+	g->offers =
+	    (struct offer_env){.conf = env->conf, .pseudonym = make_pseudonym(g, env->via_suffix)};
 	open_relay(g, g->offers.pseudonym);
 	feedback_init(g);
 	open_hold(g);

@@ -18,7 +18,10 @@ struct gateway_env {
 	struct chunk_pool *chunks; /* borrows: the pool that the loop reads into */
 	const struct conf *conf;   /* borrows, const for the life of the gateway */
 	struct observe *observe;   /* borrows */
-	const uint8_t *ticket_key; /* 48 bytes shared by all workers, borrows */
+	/* Shared by all workers; lent until gateway_new returns. NULL: each listener has its own. */
+	const struct net_tickets *tickets;
+	/* Shared by all workers: what is behind "pushgate-" in Via. */
+	uint32_t via_suffix;
 	uint64_t seed;
 	/* Connects to the built-in demo origin: a connected socket whose other end speaks h2c as a
 	 * server, or -1. NULL when no origin is demo:. */

@@ -12,6 +12,7 @@
  * bounded number of objects. Above the limit itself requests are refused with REFUSED_STREAM (the
  * client may retry them), and then connections. Bytes that fit into windows opened before may still
  * arrive: an eighth above the limit, reading from origins pauses until the worker is below the limit.
+ * Meanwhile no origin is late (relay_pause_origins).
  */
 #include "proxy/gateway/private.h"
 

@@ -90,23 +90,53 @@ static bool lifetime(const struct http_head *response, const struct http_cache_c
 	return true;
 }
 
-uint32_t http_freshness_sec(const struct http_head *response, bool shared, uint64_t now_sec)
+static uint64_t date_sec_of(const struct http_head *response, uint64_t now_sec)
 {
-	struct http_cache_control cc = http_cache_control(response);
 	const struct http_field *date = http_head_find(response, HTTP_TOKEN_DATE);
-	uint64_t date_sec = now_sec, lifetime_sec = 0, age_sec = http_age_sec(response);
-	if (cc.no_cache)
-		return 0;
-	if (date && !http_date_parse(date->value, now_sec, &date_sec))
-		date_sec = now_sec;
-	if (!lifetime(response, &cc, shared, date_sec, now_sec, &lifetime_sec))
-		return 0;
+	uint64_t date_sec = now_sec;
+	return date && http_date_parse(date->value, now_sec, &date_sec) ? date_sec : now_sec;
+}
+
+/* What is left of the lifetime (RFC 9111 4.2.3). */
+static uint32_t freshness_left(
+    const struct http_head *response, uint64_t lifetime_sec, uint64_t date_sec, uint64_t now_sec)
+{
+	uint64_t age_sec = http_age_sec(response);
 	if (now_sec > date_sec && now_sec - date_sec > age_sec)
 		age_sec = now_sec - date_sec; /* 4.2.3: the apparent age */
 	if (lifetime_sec <= age_sec)
 		return 0;
 	lifetime_sec -= age_sec;
 	return lifetime_sec > HTTP_DELTA_MAX_SEC ? HTTP_DELTA_MAX_SEC : (uint32_t)lifetime_sec;
+}
+
+uint32_t http_freshness_sec(const struct http_head *response, bool shared, uint64_t now_sec)
+{
+	struct http_cache_control cc = http_cache_control(response);
+	uint64_t date_sec, lifetime_sec = 0;
+	if (cc.no_cache)
+		return 0;
+	date_sec = date_sec_of(response, now_sec);
+	if (!lifetime(response, &cc, shared, date_sec, now_sec, &lifetime_sec))
+		return 0;
+	return freshness_left(response, lifetime_sec, date_sec, now_sec);
+}
+
+bool http_may_reuse(const struct http_head *request, const struct http_head *response,
+    uint64_t now_sec, uint32_t *fresh_sec)
+{
+	struct http_cache_control cc = http_cache_control(response);
+	uint64_t date_sec, lifetime_sec = 0;
+	*fresh_sec = 0;
+	if (cc.no_store || cc.no_cache || http_cache_control(request).no_store)
+		return false;
+	if (!cc.has_max_age && !http_head_find(response, HTTP_TOKEN_EXPIRES))
+		return true;
+	date_sec = date_sec_of(response, now_sec);
+	if (!lifetime(response, &cc, false, date_sec, now_sec, &lifetime_sec) || lifetime_sec == 0)
+		return false;
+	*fresh_sec = freshness_left(response, lifetime_sec, date_sec, now_sec);
+	return true;
 }
 
 /*

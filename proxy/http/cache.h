@@ -22,6 +22,14 @@ bool http_may_store(const struct http_head *request, const struct http_head *res
  * lifetime. shared: s-maxage counts. now_sec: since the epoch, for Expires and Date.
  */
 uint32_t http_freshness_sec(const struct http_head *response, bool shared, uint64_t now_sec);
+/*
+ * Whether a client's own cache can use a 200 or 304 to GET for a later request too, while it is
+ * fresh or once it is validated. False: a side sent no-store, or the response has no-cache,
+ * max-age=0, or (without max-age) an Expires that is not later than its Date or cannot be read.
+ * *fresh_sec: as http_freshness_sec without `shared`.
+ */
+bool http_may_reuse(const struct http_head *request, const struct http_head *response,
+    uint64_t now_sec, uint32_t *fresh_sec);
 /* The value of the response's Age field, 0 without one. */
 uint32_t http_age_sec(const struct http_head *response);
 

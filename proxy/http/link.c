@@ -141,8 +141,7 @@ static bool is_word(struct slice type, struct slice word)
 	for (size_t i = 0; i < type.len; i++, at++) {
 		if (type.ptr[i] == '\\' && i + 1 < type.len)
 			i++;
-		if (at == word.len ||
-		    !slice_equal_nocase(slice_sub(type, i, 1), slice_sub(word, at, 1)))
+		if (at == word.len || ascii_lower(type.ptr[i]) != word.ptr[at])
 			return false;
 	}
 	return at == word.len;
@@ -201,7 +200,8 @@ static void note_param(struct http_link *link, enum param param, struct slice va
 static enum param find_param(struct slice name)
 {
 	unsigned p = 0;
-	while (p < PARAM_COUNT && !slice_equal_nocase(name, param_names[p]))
+	while (p < PARAM_COUNT &&
+	       (name.len != param_names[p].len || !slice_equal_nocase(name, param_names[p])))
 		p++;
 	return (enum param)p;
 }
@@ -248,7 +248,8 @@ bool http_link_may_be_push_only(struct slice value)
 	const struct slice name = param_names[PARAM_PUSH_ONLY];
 	for (size_t at = slice_find(value, '2'); at < value.len;
 	     at += 1 + slice_find(slice_from(value, at + 1), '2')) {
-		if (at >= before && slice_equal_nocase(slice_sub(value, at - before, name.len), name))
+		if (at >= before &&
+		    slice_equal_nocase(slice_sub(value, at - before, name.len), name))
 			return true;
 	}
 	return false;

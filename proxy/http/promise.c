@@ -3,6 +3,7 @@
 #include "proxy/http/promise.h"
 
 #include "proxy/base/ascii.h"
+#include "proxy/base/ensure.h"
 
 /* The accept fields that browsers send for each destination (Fetch). */
 static const struct {
@@ -64,40 +65,66 @@ static bool is_token(struct slice s)
 	return s.len > 0;
 }
 
-static struct slice parameter(
-    struct arena *a, struct slice so_far, const char *name, struct slice value)
+/* A text that is being put together, in a buffer that is large enough. */
+struct text {
+	char *bytes;
+	size_t length;
+};
+
+static void put(struct text *t, struct slice s)
 {
-	/*
-	 * A media type has a slash and must be quoted; any other value that is not a token is left
-	 * out.
-	 */
-	if (is_token(value))
-		return arena_printf(a, "%.*s; %s=%.*s", SLICE_ARG(so_far), name, SLICE_ARG(value));
-	if (value.len == 0 || slice_find(value, '"') < value.len ||
-	    slice_find(value, '\\') < value.len)
-		return so_far;
-	return arena_printf(a, "%.*s; %s=\"%.*s\"", SLICE_ARG(so_far), name, SLICE_ARG(value));
+	if (s.len > 0)
+		memcpy(t->bytes + t->length, s.ptr, s.len);
+	t->length += s.len;
 }
+
+/*
+ * A media type has a slash and must be quoted; any other value that is not a token is left out.
+ */
+static void put_parameter(struct text *t, struct slice name, struct slice value)
+{
+	bool is_bare = is_token(value);
+	if (!is_bare && (value.len == 0 || slice_find(value, '"') < value.len ||
+			    slice_find(value, '\\') < value.len))
+		return;
+	put(t, SLICE("; "));
+	put(t, name);
+	put(t, is_bare ? SLICE("=") : SLICE("=\""));
+	put(t, value);
+	if (!is_bare)
+		put(t, SLICE("\""));
+}
+
+/* More than the names and marks of a hint take. */
+#define HINT_WORDS_BYTES 128u
 
 struct slice http_hint_make(
     struct arena *a, const struct http_head *parent, const struct http_resource *resource)
 {
-	const struct http_target *t = &resource->target;
-	bool is_same =
-	    slice_equal(t->authority, parent->authority) && slice_equal(t->scheme, parent->scheme);
-	const char *rel = resource->is_module ? "modulepreload" : "preload";
-	struct slice s;
-	if (is_same)
-		s = arena_printf(a, "<%.*s>; rel=%s", SLICE_ARG(t->path), rel);
+	const struct http_target *target = &resource->target;
+	const struct http_resource *r = resource;
+	size_t most = HINT_WORDS_BYTES + target->scheme.len + target->authority.len +
+		      target->path.len + r->as.len + r->type.len + r->crossorigin.len +
+		      r->fetchpriority.len + r->media.len;
+	struct text t = {arena_bytes(a, most), 0};
+	put(&t, SLICE("<"));
+	if (!slice_equal(target->authority, parent->authority) ||
+	    !slice_equal(target->scheme, parent->scheme)) {
+		put(&t, target->scheme);
+		put(&t, SLICE("://"));
+		put(&t, target->authority);
+	}
+	put(&t, target->path);
+	put(&t, r->is_module ? SLICE(">; rel=modulepreload") : SLICE(">; rel=preload"));
+	put_parameter(&t, SLICE("as"), r->as);
+	put_parameter(&t, SLICE("type"), r->type);
+	if (r->has_crossorigin && r->crossorigin.len == 0)
+		put(&t, SLICE("; crossorigin"));
 	else
-		s = arena_printf(a, "<%.*s://%.*s%.*s>; rel=%s", SLICE_ARG(t->scheme),
-		    SLICE_ARG(t->authority), SLICE_ARG(t->path), rel);
-	s = parameter(a, s, "as", resource->as);
-	s = parameter(a, s, "type", resource->type);
-	if (resource->has_crossorigin && resource->crossorigin.len == 0)
-		s = arena_printf(a, "%.*s; crossorigin", SLICE_ARG(s));
-	else
-		s = parameter(a, s, "crossorigin", resource->crossorigin);
-	s = parameter(a, s, "fetchpriority", resource->fetchpriority);
-	return parameter(a, s, "media", resource->media);
+		put_parameter(&t, SLICE("crossorigin"), r->crossorigin);
+	put_parameter(&t, SLICE("fetchpriority"), r->fetchpriority);
+	put_parameter(&t, SLICE("media"), r->media);
+	ensure(t.length <= most);
+	arena_shorten(a, t.bytes, most, t.length);
+	return slice_of(t.bytes, t.length);
 }

@@ -223,14 +223,41 @@ static bool resolve(struct arena *a, struct arena *scratch, const struct http_he
 	return true;
 }
 
+/*
+ * An absolute path that resolves to itself, as nearly all links are: no segment begins with a dot, and
+ * nothing in it must be looked at closely (an escape, a fragment).
+ */
+static bool is_own_result(struct slice reference)
+{
+	char before = '\0';
+	bool is_path = true;
+	for (size_t i = 0; i < reference.len; i++) {
+		char c = reference.ptr[i];
+		if (c == '/' ? before == '/' && i == 1 : before == '/' && c == '.' && is_path)
+			return false;
+		if (c == '?')
+			is_path = false;
+		else if (!ascii_is(c, ASCII_ALNUM | ASCII_HOST_MARK) && c != '/' && c != ':' &&
+			 c != '@')
+			return false;
+		before = c;
+	}
+	return reference.len > 0 && reference.ptr[0] == '/';
+}
+
 bool http_target_resolve(
     struct arena *a, const struct http_head *base, struct slice reference, struct http_target *out)
 {
 	alignas(max_align_t) char first[SCRATCH_BYTES];
 	struct arena scratch;
-	if (reference.len > LIMIT_REFERENCE_BYTES || base->authority.len == 0 ||
-	    http_scheme(base->scheme).len == 0)
+	const struct slice scheme = http_scheme(base->scheme);
+	if (reference.len > LIMIT_REFERENCE_BYTES || base->authority.len == 0 || scheme.len == 0)
 		return false;
+	if (is_own_result(reference)) {
+		*out = (struct http_target){
+		    scheme, arena_copy(a, base->authority), arena_copy(a, reference)};
+		return true;
+	}
 	arena_init(&scratch, first, sizeof(first));
 	bool is_resolved = resolve(a, &scratch, base, reference, out);
 	arena_fini(&scratch);

@@ -87,6 +87,35 @@ char *net_address_format(const struct net_address *a, char *buffer, size_t size)
 void net_address_ip(const struct net_address *a, struct address *ip);
 uint16_t net_address_port(const struct net_address *a); /* 0 for a unix socket */
 
+/* ---- digests ---- */
+
+#define NET_HMAC_BYTES 32
+/* HMAC-SHA256 (RFC 2104). */
+void net_hmac(struct slice key, struct slice text, uint8_t out[NET_HMAC_BYTES]);
+
+/* ---- session tickets ---- */
+
+/* The key of new tickets changes so often. A ticket is good in the period in which it was made, where
+ * it resumes a session, and in the next one, where it is also replaced. */
+#define NET_TICKET_PERIOD_USEC (12 * 3600 * USEC_PER_SEC)
+
+struct net_ticket_key {
+	uint8_t name[16], mac[NET_HMAC_BYTES], cipher[32];
+};
+
+struct net_tickets {
+	uint64_t period; /* of the current key; since the Unix epoch */
+	uint8_t secret[NET_HMAC_BYTES];
+	struct net_ticket_key current, previous;
+	bool has_previous;
+};
+
+void net_tickets_init(struct net_tickets *t, usec wall); /* with a random secret */
+/* Goes on to the period of this time, if it is later; erases what is older than the previous key.
+ * Copies of the same net_tickets have the same keys in the same period. */
+void net_tickets_advance(struct net_tickets *t, usec wall);
+void net_tickets_fini(struct net_tickets *t); /* erases it */
+
 /* ---- TLS ---- */
 
 struct net_tls; /* a context; connections hold it, so its owner may free it before them */
@@ -101,8 +130,9 @@ struct net_tls_server_options {
 	 * algorithms decide. */
 	const struct net_certificate *certificates;
 	size_t certificate_count;
-	const char *alpn;          /* "h2": accepted protocols, comma-separated, preferred first */
-	const uint8_t *ticket_key; /* 48 bytes shared by all workers, or NULL for a random one */
+	const char *alpn; /* "h2": accepted protocols, comma-separated, preferred first */
+	/* Copied; workers that are given the same ones resume each other's sessions. NULL: random. */
+	const struct net_tickets *tickets;
 };
 
 struct net_tls_client_options {
@@ -120,6 +150,8 @@ struct net_tls *net_tls_server_new(
 struct net_tls *net_tls_client_new(
     const struct net_tls_client_options *o, char *error, size_t error_size);
 void net_tls_free(struct net_tls *t);
+/* Erases old ticket keys of a server's context also if no client comes. Call it now and then. */
+void net_tls_advance_tickets(struct net_tls *t);
 /* Whether a certificate of this server context covers the host name (RFC 6125; IP addresses by
  * iPAddress). */
 bool net_tls_covers(const struct net_tls *t, struct slice host);
@@ -239,12 +271,6 @@ const char *net_conn_tls_version(const struct net_conn *c); /* "TLSv1.3", "" for
 bool net_conn_peer(const struct net_conn *c, struct net_address *peer);
 /* From TCP_INFO; 0 when unknown. */
 uint32_t net_conn_rtt_usec(const struct net_conn *c);
-
-/* ---- digests ---- */
-
-#define NET_HMAC_BYTES 32
-/* HMAC-SHA256 (RFC 2104). */
-void net_hmac(struct slice key, struct slice text, uint8_t out[NET_HMAC_BYTES]);
 
 /* ---- listeners ---- */
 

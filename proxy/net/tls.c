@@ -32,6 +32,7 @@ struct net_tls *tls_new(bool is_server, const char *alpn)
 	struct net_tls *t = memory_new(struct net_tls);
 	t->refs = 1;
 	t->is_server = is_server;
+	t->wall = clock_wall;
 	t->pool = CRYPTO_BUFFER_POOL_new();
 	if (alpn && *alpn)
 		set_alpn(t, alpn);
@@ -69,6 +70,7 @@ void net_tls_free(struct net_tls *t)
 		SSL_CTX_free(t->context);
 	SSL_SESSION_free(t->session);
 	CRYPTO_BUFFER_POOL_free(t->pool);
+	net_tickets_fini(&t->tickets);
 	free(t->session_name);
 	free(t->certificates);
 	free(t->alpn);

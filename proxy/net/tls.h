@@ -36,6 +36,8 @@ struct net_tls {
 	SSL_CTX *context; /* server: that of the first certificate */
 	struct tls_certificate *certificates;
 	size_t certificate_count;
+	struct net_tickets tickets; /* server */
+	usec (*wall)(void);         /* clock_wall; a test's own */
 	CRYPTO_BUFFER_POOL *pool;
 	SSL_SESSION *session; /* client: the newest, and the name it was verified for */
 	char *session_name;
@@ -50,6 +52,9 @@ SSL_CTX *tls_context_new(struct net_tls *t);
 struct net_tls *tls_refuse(struct net_tls *t, char *error, size_t size, const char *file);
 /* The reason of an error code as text; uses buffer if the text must be composed. */
 const char *tls_reason(uint32_t code, char *buffer, size_t size);
+
+/* tls_tickets.c: the tickets of this context come from those of its struct net_tls. */
+void tls_tickets_set(SSL_CTX *x);
 
 /* tls_client.c: prepares one connection for its handshake. Returns NULL, or the error as text. */
 const char *tls_client_prepare(struct net_tls *t, SSL *ssl, const char *server_name);

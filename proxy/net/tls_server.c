@@ -5,17 +5,13 @@
  * early callback switches between them.
  */
 #include "proxy/base/ensure.h"
-#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/net/tls.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/err.h>
-#include <openssl/mem.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#define TICKET_KEY_BYTES 48
 
 /* ---- whether the client can verify a certificate ---- */
 
@@ -194,14 +190,14 @@ static bool load(struct net_tls *t, const struct net_certificate *from, char *er
 	return true;
 }
 
-static void set_server(struct net_tls *t, SSL_CTX *x, const uint8_t *ticket_key)
+static void set_server(struct net_tls *t, SSL_CTX *x)
 {
 	static const uint8_t id[] = "pushgate";
 	ensure(SSL_CTX_set_session_id_context(x, id, sizeof(id) - 1));
 	/* Resumption by tickets only: a session cache would grow, and other workers could not use
 	 * it. */
 	SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_OFF);
-	ensure(SSL_CTX_set_tlsext_ticket_keys(x, ticket_key, TICKET_KEY_BYTES));
+	tls_tickets_set(x);
 	SSL_CTX_set_select_certificate_cb(x, on_client_hello);
 	if (t->alpn_length)
 		SSL_CTX_set_alpn_select_cb(x, on_alpn, t);
@@ -222,14 +218,12 @@ struct net_tls *net_tls_server_new(
 			return NULL;
 		}
 	}
-	uint8_t key[TICKET_KEY_BYTES];
-	if (o->ticket_key)
-		memcpy(key, o->ticket_key, sizeof(key));
+	if (o->tickets)
+		t->tickets = *o->tickets;
 	else
-		hash_random(key, sizeof(key));
+		net_tickets_init(&t->tickets, t->wall());
 	for (size_t i = 0; i < t->certificate_count; i++)
-		set_server(t, t->certificates[i].context, key);
-	OPENSSL_cleanse(key, sizeof(key));
+		set_server(t, t->certificates[i].context);
 	return t;
 }
 

@@ -43,6 +43,33 @@ static const struct relay_cause *last_hop(const struct http_head *head, const ch
 							 : &relay_cause_NOT_IMPLEMENTED;
 }
 
+static struct slice scheme_of(const struct conf_listen *l)
+{
+	return l->certificate_count > 0 ? SLICE("https") : SLICE("http");
+}
+
+bool offer_may_use_scheme(
+    const struct conf_listen *l, const struct address *peer, struct slice scheme)
+{
+	return !l || slice_equal_nocase(scheme, scheme_of(l)) || conf_listen_trusts(l, peer);
+}
+
+/* RFC 9110 7.4. The usual scheme is compared first. */
+static const struct relay_cause *check_scheme(const struct exchange *x, const char **detail)
+{
+	const struct conf_listen *l = x->context.listen;
+	struct slice scheme = x->request->scheme;
+	if (l && slice_equal(scheme, scheme_of(l)))
+		return NULL;
+	if (!http_scheme_is_http(scheme))
+		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
+	if (offer_may_use_scheme(l, &x->context.client, scheme))
+		return NULL;
+	*detail = l->certificate_count > 0 ? "http over TLS, and the client is not in trusted"
+					   : "https in cleartext, and the client is not in trusted";
+	return &relay_cause_UNTRUSTED_SCHEME;
+}
+
 const struct relay_cause *offer_route(
     const struct offer_env *env, struct exchange *x, const char **detail)
 {
@@ -52,8 +79,9 @@ const struct relay_cause *offer_route(
 		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
 	if (x->context.came_through && http_via_has(head, env->pseudonym))
 		return *detail = "the request has been here before", &relay_cause_LOOP;
-	if (!http_scheme_is_http(head->scheme))
-		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
+	const struct relay_cause *refusal = check_scheme(x, detail);
+	if (refusal)
+		return refusal;
 	switch (router_find(env->router, head->authority, head->path, &route)) {
 	case ROUTER_NO_HOST:
 		return *detail = "no route for this host", &relay_cause_MISDIRECTED;
@@ -229,6 +257,10 @@ static bool listener_covers(const struct client_facts *client, const struct exch
     const struct http_head *promised)
 {
 	struct http_authority a;
+	const struct exchange_context *c = &parent->context;
+	if (!slice_equal(promised->scheme, parent->request->scheme) &&
+	    !offer_may_use_scheme(c->listen, &c->client, promised->scheme))
+		return false;
 	if (slice_equal(promised->authority, parent->request->authority) || !client->covers)
 		return true;
 	return http_authority_parse(promised->authority, promised->scheme, &a) &&
@@ -262,7 +294,9 @@ void offer_context(const struct offer_env *env, const struct client_facts *clien
     struct relay_place *place)
 {
 	offer_request_context(env, client, parent, offer);
-	offer->parent_revalidates = policy_revalidates(parent->request);
+	/* asked about pushgate's own offers alone */
+	offer->parent_revalidates =
+	    offer->source != POLICY_RELAYED && policy_revalidates(parent->request);
 	offer->hold_refusal = hold_refusal(parent, promised);
 	offer->hint_refusal = hint_refusal(env, client, parent, offer);
 	if (offer->source == POLICY_RELAYED)

@@ -237,7 +237,7 @@ void offer_learned_on_request(
 /* ---- outcomes ---- */
 
 static void note_outcome(struct offer_learned_resource *r, struct offer_learned_view *v,
-    uint64_t bit, enum offer_learned_outcome outcome)
+    uint64_t bit, enum offer_learned_outcome outcome, bool has_credentials)
 {
 	uint64_t none = 0;
 	uint64_t *excused = v ? &v->excused : &none, *taken = v ? &v->taken : &none;
@@ -248,7 +248,7 @@ static void note_outcome(struct offer_learned_resource *r, struct offer_learned_
 		break;
 	case OFFER_LEARNED_TAKEN:
 		r->taken++;
-		*taken |= bit;
+		*(has_credentials ? excused : taken) |= bit;
 		break;
 	case OFFER_LEARNED_REFUSED:
 		r->refused++;
@@ -276,8 +276,11 @@ void offer_learned_on_outcome(struct offer_learned *t, const struct offer_learne
 		return;
 	struct offer_learned_client *c =
 	    offer_learned_client_find(t, offer_learned_client_key(t, view->client));
-	note_outcome(p->resources[i], c ? open_view(c, p) : NULL, UINT64_C(1) << i, outcome);
-	if (c && (outcome == OFFER_LEARNED_TAKEN || outcome == OFFER_LEARNED_REFUSED))
+	/* The client may have requested the page without credentials too, and have a view of it. */
+	note_outcome(p->resources[i], c ? open_view(c, p) : NULL, UINT64_C(1) << i, outcome,
+	    view->has_credentials);
+	if (c && !view->has_credentials &&
+	    (outcome == OFFER_LEARNED_TAKEN || outcome == OFFER_LEARNED_REFUSED))
 		offer_learned_cache_note(
 		    &c->cache, offer_learned_mark(t, name.authority, path), now);
 }

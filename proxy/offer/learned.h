@@ -112,12 +112,13 @@ size_t offer_learned_offers(const struct offer_learned *t, struct slice authorit
 /* What came of an offer that the table proposed. */
 enum offer_learned_outcome {
 	OFFER_LEARNED_OFFERED, /* promised or hinted: a missing request is no miss */
-	OFFER_LEARNED_TAKEN,   /* used: counts as a request */
+	OFFER_LEARNED_TAKEN,   /* used: counts as a request, if the page's had no credentials */
 	OFFER_LEARNED_REFUSED, /* reset by the client, which has it already */
 	OFFER_LEARNED_GONE,    /* 404 or 410: three quarters of the hits are forgotten */
 };
 
-/* `view` is the page's request (only authority, path and client are read), `path` the resource's. */
+/* `view` is the page's request (authority, path, client and has_credentials are read), `path` the
+ * resource's. */
 void offer_learned_on_outcome(struct offer_learned *t, const struct offer_learned_request *view,
     struct slice path, enum offer_learned_outcome outcome, usec now);
 

@@ -58,6 +58,10 @@ struct client_facts {
 /* Whether another proxy sent the request (Via, Forwarded, X-Forwarded-For): its connection may carry the
  * requests of many users. */
 bool offer_came_through(const struct http_head *request);
+/* Whether this peer of the listener (NULL: of no known one) may ask for http and https URIs with this
+ * scheme: it is that of the connection, or `trusted` names the peer (conf_listen_trusts). */
+bool offer_may_use_scheme(
+    const struct conf_listen *l, const struct address *peer, struct slice scheme);
 /* Sets the route and the origin of x and returns NULL. Or returns the cause with which pushgate answers
  * x itself; *detail is for the response and the log. */
 const struct relay_cause *offer_route(

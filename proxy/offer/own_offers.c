@@ -31,7 +31,8 @@ static void offer_adds(
 		    .media = add->media,
 		};
 		if (http_target_resolve(exchange_arena(x), x->request, add->path, &resource.target))
-			exchange_offer(x, POLICY_CONFIG, &resource, offer_place(x, &resource.target));
+			exchange_offer(
+			    x, POLICY_CONFIG, &resource, offer_place(x, &resource.target));
 	}
 }
 
@@ -52,8 +53,8 @@ static void offer_manifests(
 			};
 			if (http_target_resolve(
 				exchange_arena(x), x->request, of->target, &resource.target))
-				exchange_offer(
-				    x, POLICY_MANIFEST, &resource, offer_place(x, &resource.target));
+				exchange_offer(x, POLICY_MANIFEST, &resource,
+				    offer_place(x, &resource.target));
 		}
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks the workers and the logger. A child first closes the descriptors that only the master may
- * keep.
+ * Forks the workers and the logger, and keeps the secret of the ticket keys that a worker begins
+ * with. A child first closes the descriptors that only the master may keep.
  */
 #include "proxy/process/master.h"
 #include <errno.h>
@@ -47,7 +47,8 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	    .logs = &s->logs,
 	    .counters = &s->slots[index],
 	    .identity = &s->identity,
-	    .ticket_key = s->ticket_key,
+	    .tickets = &s->tickets,
+	    .via_suffix = s->via_suffix,
 	    .index = index,
 	};
 	end_process(worker_run(&env, control, m->pid));
@@ -57,6 +58,7 @@ static _Noreturn void become_logger(struct master *m)
 {
 	struct start *s = m->start;
 	close_master_fds(m);
+	net_tickets_fini(&s->tickets);
 	sockets_close(&s->sockets);
 	logs_close_writers(&s->logs);
 	const struct logger_env env = {
@@ -66,6 +68,13 @@ static _Noreturn void become_logger(struct master *m)
 	    .master = m->pid,
 	};
 	end_process(logger_run(&env) ? 0 : EXIT_FAILURE);
+}
+
+usec master_advance_tickets(struct master *m)
+{
+	usec wall = clock_wall();
+	net_tickets_advance(&m->start->tickets, wall);
+	return m->now + NET_TICKET_PERIOD_USEC - wall % NET_TICKET_PERIOD_USEC;
 }
 
 void master_start_worker(struct master *m, uint32_t index)

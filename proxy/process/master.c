@@ -345,9 +345,12 @@ static bool any_worker(const struct master *m)
 /* Runs the deadline and the restarts that are due. Returns when the next one is due. */
 static usec run_due_tasks(struct master *m)
 {
+	usec tickets_at = master_advance_tickets(m);
 	if (m->now >= m->deadline)
 		on_deadline(m);
 	usec next = trace_orders_expire(&m->traces, m->now);
+	if (tickets_at < next)
+		next = tickets_at;
 	if (m->deadline < next)
 		next = m->deadline;
 	if (m->now < m->status_at && m->status_at < next)

@@ -48,6 +48,8 @@ struct master {
 	bool has_failed;
 };
 
+/* Returns when to call it again: an old key is erased soon after its time. */
+usec master_advance_tickets(struct master *m);
 void master_start_worker(struct master *m, uint32_t index);
 void master_start_logger(struct master *m);
 /* Tells all workers to end at once. */

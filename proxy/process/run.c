@@ -104,6 +104,7 @@ static void close_all(struct start *s)
 		close(s->notify_fd);
 	if (s->slots)
 		munmap(s->slots, (s->workers + 1) * sizeof(*s->slots));
+	net_tickets_fini(&s->tickets);
 	conf_free(s->conf);
 }
 
@@ -117,7 +118,8 @@ int process_run(const char *conf_path, bool single)
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptor_limit();
 	s.workers = single ? 1 : s.conf->server.workers ? s.conf->server.workers : count_cpus();
-	hash_random(s.ticket_key, sizeof(s.ticket_key));
+	net_tickets_init(&s.tickets, clock_wall());
+	hash_random(&s.via_suffix, sizeof(s.via_suffix));
 	char error[512];
 	int status = EXIT_NOT_STARTED;
 	s.notify_fd = notify_open();

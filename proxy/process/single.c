@@ -125,7 +125,8 @@ int single_run(struct start *start)
 	    .logs = &start->logs,
 	    .counters = &start->slots[0],
 	    .identity = &start->identity,
-	    .ticket_key = start->ticket_key,
+	    .tickets = &start->tickets,
+	    .via_suffix = start->via_suffix,
 	};
 	char error[512];
 	bool is_up = worker_init(&s.worker, &env, error, sizeof(error)) &&

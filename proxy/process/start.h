@@ -15,7 +15,8 @@ struct start {
 	int notify_fd; /* to the service manager; -1 = none */
 	uint32_t workers;
 	struct observe_counters *slots; /* shared memory: one for each worker, then the master's */
-	uint8_t ticket_key[TICKET_KEY_BYTES];
+	struct net_tickets tickets;     /* the master advances it, and each worker begins with it */
+	uint32_t via_suffix;            /* random */
 	usec started;
 };
 

@@ -90,12 +90,14 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	    .chunks = w->chunks,
 	    .conf = env->conf,
 	    .observe = &w->observe,
-	    .ticket_key = env->ticket_key,
+	    .tickets = env->tickets,
+	    .via_suffix = env->via_suffix,
 	    .seed = seed,
 	    .demo_connect = w->demo ? demo_origin_connect : NULL,
 	    .demo_context = w->demo,
 	};
 	w->gateway = gateway_new(&gateway_env, error, error_size);
+	net_tickets_fini(env->tickets);
 	if (!w->gateway)
 		return false;
 	ensure_set_dumper(dump, w->gateway);

@@ -14,8 +14,6 @@
 #include "proxy/process/sockets.h"
 #include "proxy/tool/tool.h"
 
-#define TICKET_KEY_BYTES 48
-
 /* Exit statuses of a worker process. */
 enum {
 	WORKER_DONE = 0,
@@ -28,7 +26,8 @@ struct worker_config {
 	struct logs *logs;
 	struct observe_counters *counters;
 	const struct identity *identity;
-	const uint8_t *ticket_key;
+	struct net_tickets *tickets; /* worker_init erases it: the listeners have copies */
+	uint32_t via_suffix;
 	uint32_t index;
 };
 

@@ -89,6 +89,7 @@ struct relay_cause {
 	X(UPLOAD_LINGER,      "upload-linger",         RELAY_CLIENT, false, 0,   NULL,                               RELAY_NO_ERROR,       RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
 	X(HEAD_LARGE,         "fields-too-large",      RELAY_CLIENT, false, 431, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
 	X(MISDIRECTED,        "misdirected",           RELAY_SELF,   false, 421, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(UNTRUSTED_SCHEME,   "untrusted-scheme",      RELAY_SELF,   false, 421, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(NO_ROUTE,           "no-route",              RELAY_SELF,   false, 404, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(LOOP,               "loop",                  RELAY_SELF,   false, 508, "proxy_loop_detected",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(NOT_IMPLEMENTED,    "not-implemented",       RELAY_SELF,   false, 501, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \

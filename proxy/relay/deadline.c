@@ -78,6 +78,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .needs = DEADLINE_PUSH,
 	    .limit = RELAY_TIMEOUT_PUSH_START,
 	    .since = waits_since,
+	    .stands_still = DEADLINE_ORIGINS_UNREAD,
 	    .cause = &relay_cause_HEAD_LATE,
 	},
     [DEADLINE_PUSH_START] =
@@ -115,7 +116,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .pace = download_given,
 	    .rate = RELAY_ORIGIN,
 	    .rate_needs_length = true,
-	    .stands_still = DEADLINE_DOWNLOAD_WAITS,
+	    .stands_still = DEADLINE_DOWNLOAD_WAITS | DEADLINE_ORIGINS_UNREAD,
 	    .has_partner = true,
 	    .partner = DEADLINE_CLIENT_SENDS,
 	    .cause = &relay_cause_BODY_LATE,
@@ -127,6 +128,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .limit = RELAY_TIMEOUT_TAKE_UP,
 	    .pace = upload_taken,
 	    .rate = RELAY_ORIGIN,
+	    .stands_still = DEADLINE_ORIGINS_UNREAD, /* nor is its WINDOW_UPDATE read */
 	    .cause = &relay_cause_UP_STALLED,
 	},
     [DEADLINE_HEAD] =
@@ -135,7 +137,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_ENDED,
 	    .limit = RELAY_TIMEOUT_RESPONSE,
 	    .since = asked_since,
-	    .stands_still = DEADLINE_UPLOAD_WAITS,
+	    .stands_still = DEADLINE_UPLOAD_WAITS | DEADLINE_ORIGINS_UNREAD,
 	    .cause = &relay_cause_HEAD_LATE,
 	},
 };
@@ -153,7 +155,8 @@ static unsigned facts_of(const struct exchange *x)
 	       (unsigned)(down->body.bytes > 0) * DEADLINE_DOWNLOAD_WAITS |
 	       ((unsigned)!up->source_ended & is_wanted) * DEADLINE_UPLOAD_OPEN |
 	       (unsigned)up->source_ended * DEADLINE_UPLOAD_ENDED |
-	       (unsigned)!down->source_ended * DEADLINE_DOWNLOAD_OPEN;
+	       (unsigned)!down->source_ended * DEADLINE_DOWNLOAD_OPEN |
+	       (unsigned)(x->relay->unread_since != USEC_NEVER) * DEADLINE_ORIGINS_UNREAD;
 }
 
 void deadlines_init(struct relay *r)
@@ -266,4 +269,39 @@ void exchange_look(struct wheel_node *node, usec now)
 	usec next = is_active(x) ? earlier(d.at, now + LOOK_AGAIN_USEC) : d.at;
 	x->timing.looked = now;
 	wheel_set(&x->relay->wheel, node, next);
+}
+
+/* ---- origins are not read ---- */
+
+void relay_pause_origins(struct relay *r)
+{
+	if (r->unread_since == USEC_NEVER)
+		r->unread_since = r->now;
+}
+
+static void excuse(struct pace *p, usec from, usec now)
+{
+	pace_excuse(p, from > p->since ? from : p->since, now);
+}
+
+/* Time since `from` does not count for what the origin owes. */
+static void excuse_origin(struct exchange *x, usec from, usec now)
+{
+	usec *since = &x->timing.waits_since;
+	if (exchange_is_push(x) && exchange_is_in(x, QUEUED | SENT))
+		*since += now - (from > *since ? from : *since);
+	excuse(&x->upload.taken, from, now);
+	if (x->download.body.bytes == 0) /* else the clock has stood still since `filled` */
+		excuse(&x->download.given, from, now);
+	exchange_look_soon(x); /* not before what waits in the sockets was read */
+}
+
+void relay_resume_origins(struct relay *r)
+{
+	usec from = r->unread_since;
+	if (from == USEC_NEVER)
+		return;
+	r->unread_usec += r->now - from;
+	r->unread_since = USEC_NEVER;
+	list_for_each(&r->live, x, struct exchange, link) excuse_origin(x, from, r->now);
 }

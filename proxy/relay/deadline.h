@@ -18,7 +18,8 @@ enum deadline_fact {
 	DEADLINE_UPLOAD_OPEN =
 	    16, /* the client has not ended the request, whose rest is still wanted */
 	DEADLINE_UPLOAD_ENDED = 32,
-	DEADLINE_DOWNLOAD_OPEN = 64, /* the origin has not ended the response */
+	DEADLINE_DOWNLOAD_OPEN = 64,   /* the origin has not ended the response */
+	DEADLINE_ORIGINS_UNREAD = 128, /* pushgate reads from no origin: relay_pause_origins */
 };
 
 /* The order breaks ties: of two deadlines at the same time the first row names the cause. */

@@ -19,6 +19,8 @@ void relay_init(struct relay *r)
 	list_init(&r->hinting);
 	list_init(&r->unbegun);
 	r->makes_no_pushes = false;
+	r->unread_since = USEC_NEVER;
+	r->unread_usec = 0;
 	r->live_count = 0;
 	r->next_id = 1;
 	deadlines_init(r);

@@ -168,9 +168,9 @@ enum exchange_answer { ANSWERED_BY_NOBODY, ANSWERED_BY_ORIGIN, ANSWERED_BY_SELF 
 
 struct exchange_response {
 	enum exchange_answer answered_by;
-	uint16_t status;  /* of the final head that went downstream; 0 = none yet */
-	uint8_t interims; /* that came from the origin */
-	uint64_t length;  /* content-length, or HTTP_LENGTH_UNKNOWN */
+	uint16_t status;   /* of the final head that went downstream; 0 = none yet */
+	uint16_t interims; /* that came from the origin, over all attempts */
+	uint64_t length;   /* content-length, or HTTP_LENGTH_UNKNOWN */
 	/* In phase EXCHANGE_READY: the final head; owned. */
 	struct http_head *pending;
 };
@@ -343,12 +343,24 @@ struct relay {
 	uint64_t next_id;
 	struct spares spares; /* exchanges */
 	usec now;             /* of this loop pass: relay_advance */
+	/* Since when nothing is read from origins; USEC_NEVER: they are read. And how long they were
+	 * not read before that, in all. */
+	usec unread_since, unread_usec;
 };
 
 void relay_init(struct relay *r);              /* after the public members were set */
 void relay_fini(struct relay *r);              /* ensures that none is live */
 void relay_advance(struct relay *r, usec now); /* the time; lets deadlines expire */
 void relay_reap(struct relay *r);              /* frees what is over */
+/* The owner reads from no origin (because memory is short), until relay_resume_origins: what origins
+ * owe is not late meanwhile, and has the rest of its time afterwards. */
+void relay_pause_origins(struct relay *r);
+void relay_resume_origins(struct relay *r);
+/* A clock for what origins owe on their connections: it stands still while they are not read. */
+static inline usec relay_origin_clock(const struct relay *r)
+{
+	return (r->unread_since == USEC_NEVER ? r->now : r->unread_since) - r->unread_usec;
+}
 
 /* ---- from the downstream side ---- */
 

@@ -22,6 +22,11 @@ struct peer_progress {
  * everything. limit: the write-timeout. min_rate: bytes per second. */
 usec peer_progress_deadline(
     struct peer_progress *p, const struct net_conn *net, usec limit, uint32_t min_rate, usec now);
+/* The time up to now was no fault of the peer: gives it the whole limit from now on. */
+static inline void peer_progress_pardon(struct peer_progress *p, usec limit, usec now)
+{
+	p->fast_until = clock_after(now, limit);
+}
 /* How long a stream may make no progress; 0: no limit, because the stream only waits for more urgent
  * streams of the same connection. */
 usec peer_progress_stream_limit(struct peer_progress *p, const struct net_conn *net,

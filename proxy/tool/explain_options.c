@@ -19,12 +19,13 @@ static const char help_text[] =
     "\n"
     "  -c, --config FILE              the configuration\n"
     "  -H, --header 'N: VALUE'        a field of the client's request\n"
-    "      --client ADDRESS           the client's address (192.0.2.1)\n"
+    "      --client ADDRESS|unix      the client's address (192.0.2.1); unix: a unix socket\n"
     "      --client push|chrome|curl|h1\n"
     "                                 push: accepts pushes (the default);\n"
     "                                 chrome: ENABLE_PUSH=0, a navigation;\n"
     "                                 curl: ENABLE_PUSH=0, no navigation; h1: HTTP/1.1\n"
-    "      --listen NAME              the client's [listen] section (the first that fits the URL)\n"
+    "      --listen NAME              the client's [listen] section (the first that serves this\n"
+    "                                 client the URL's scheme)\n"
     "      --rtt MILLISECONDS         the client's round trip time (default: not measured)\n"
     "      --promise [METHOD ]URL     the origin promises this path or URL; may be repeated\n"
     "      --response-header 'N: V'   a field of the origin's response, such as Link\n"
@@ -77,9 +78,13 @@ static int set_client(struct explain_options *o, const char *text)
 		o->kind = kinds[i].kind;
 		return EXPLAIN_OK;
 	}
+	if (strcmp(text, "unix") == 0) {
+		o->address = (struct address){0};
+		return EXPLAIN_OK;
+	}
 	if (address_parse(slice_of_string(text), &o->address))
 		return EXPLAIN_OK;
-	return usage_error("--client takes an address, push, chrome, curl or h1, not", text);
+	return usage_error("--client takes an address, unix, push, chrome, curl or h1, not", text);
 }
 
 static int set_rtt(struct explain_options *o, const char *text)

@@ -27,10 +27,11 @@ static void on_decided(void *context, const struct explain_offer *e)
 static const struct conf_listen *find_listen(const struct request *r, bool is_https)
 {
 	const struct conf *c = r->conf;
+	struct slice scheme = is_https ? SLICE("https") : SLICE("http");
 	for (size_t i = 0; i < c->listen_count; i++) {
 		const struct conf_listen *l = &c->listens[i];
 		if (r->o->listen ? strcmp(l->name, r->o->listen) == 0
-				 : (l->certificate_count > 0) == is_https)
+				 : offer_may_use_scheme(l, &r->o->address, scheme))
 			return l;
 	}
 	return r->o->listen || c->listen_count == 0 ? NULL : &c->listens[0];
@@ -201,7 +202,16 @@ static int answer(struct request *r)
 		fputs("\nLink fields offer nothing here: no [preload] section with link = yes "
 		      "matches the request.\n",
 		    r->out);
+	if (o->status < 200 &&
+	    offer_withholds_interim(&r->scene.base, &r->scene.client, r->scene.x))
+		fputs("\nA rule with interim = no: the client does not get the interim response.\n",
+		    r->out);
 	explain_answer(&r->scene, head);
+	if (r->scene.ignores_links)
+		fputs(
+		    "\nThe gateway does not read these links, and neither logs nor counts them: no "
+		    "verdict could use them.\n",
+		    r->out);
 	return EXPLAIN_OK;
 }
 

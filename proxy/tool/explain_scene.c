@@ -96,8 +96,10 @@ static void offer_facts(void *context, struct exchange *parent, struct http_head
 {
 	struct explain_scene *s = context;
 	offer_context(&s->base, &s->client, parent, promised, offer, place);
-	if (!parent->context.came_through)
-		offer->known = policy_diary_knows(&s->diary, key_of(promised), 0);
+	struct policy_diary_note note;
+	if (!parent->context.came_through && policy_diary_find(&s->diary, key_of(promised), &note))
+		offer->known = policy_diary_answer(
+		    &note, offer->source != POLICY_RELAYED, (uint32_t)parent->id, 0);
 	if (s->correct)
 		s->correct(s->context, offer);
 	s->deciding = offer; /* until report_verdict */
@@ -116,11 +118,14 @@ static void report_verdict(struct explain_scene *s, const struct exchange *paren
 	s->deciding = NULL;
 	if (parent->context.came_through)
 		return;
+	const struct policy_diary_note hinted = {
+	    .state = POLICY_DIARY_HAD, .fresh_until_sec = UINT32_MAX};
+	const struct policy_diary_note pushed = {.state = POLICY_DIARY_PUSHED_UNANSWERED};
 	if (is_hinted)
-		policy_note(&s->diary, POLICY_NOTE_HINTED, key_of(offer->promised), 0);
+		policy_diary_put(&s->diary, key_of(offer->promised), &hinted);
 	else if (verdict.action == POLICY_FORWARD &&
 		 offer->promised->method_token == HTTP_METHOD_GET)
-		policy_note(&s->diary, POLICY_NOTE_PUSHED, key_of(offer->promised), 0);
+		policy_diary_put(&s->diary, key_of(offer->promised), &pushed);
 }
 
 static void offer_settled(void *context, struct exchange *parent, const struct policy_offer *offer,

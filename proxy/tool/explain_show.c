@@ -100,9 +100,11 @@ static void show_effect(FILE *out, const struct explain_offer *e)
 		print_uri(out, e->offer->promised);
 		break;
 	case POLICY_DROP:
-		fputs("nothing", out);
+		fputs(e->offer->in_early_hints ? "no push" : "nothing", out);
 		if (e->offer->source == POLICY_RELAYED)
 			fputs("; the origin's promised stream is reset", out);
+		else if (e->offer->in_early_hints && e->verdict.reason == &policy_reason_RULE)
+			fputs("; the link is taken out of the 103", out);
 		break;
 	case POLICY_HOLD:
 		fputs("nothing yet: held for its own request", out);

@@ -30,10 +30,10 @@ static void begin_session(struct origin_conn *c, const struct session_plan *plan
 {
 	struct upstream *u = c->upstream;
 	const struct session_conn conn = {.budget = &c->budget};
-	usec now = u->env->relay->now;
-	c->session = session_begin(plan, &u->session_env, &conn, now);
+	c->started = relay_origin_clock(u->env->relay);
+	c->session = session_begin(plan, &u->session_env, &conn, c->started);
 	c->is_open = true;
-	c->started = c->quiet_since = now;
+	c->quiet_since = u->env->relay->now;
 }
 
 static struct net_conn *connect_to(struct origin_conn *c)
@@ -46,7 +46,7 @@ static struct net_conn *connect_to(struct origin_conn *c)
 		int fd = u->demo_connect ? u->demo_connect(u->demo_context) : -1;
 		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, &conn_ops, c);
 	}
-	const struct net_address *to = &o->addresses[p->next_address % o->address_count];
+	const struct net_address *to = &o->addresses[c->address_index % o->address_count];
 	return net_connect(loop, to, p->tls, o->tls_name ? o->tls_name : o->host, &conn_ops, c);
 }
 
@@ -66,6 +66,7 @@ void origin_conn_open(struct pool *p)
 	struct origin_conn *c = memory_new(struct origin_conn);
 	c->upstream = u;
 	c->pool = p;
+	c->address_index = p->next_address;
 	c->started = c->quiet_since = env->relay->now;
 	origin_window_init(&c->window, p->origin);
 	budget_init(&c->budget, &env->budget, env->conf->server.connection_memory_bytes);
@@ -78,6 +79,8 @@ void origin_conn_open(struct pool *p)
 	c->net = connect_to(c);
 	if (c->net)
 		net_conn_set_budget(c->net, &c->budget);
+	if (c->net && env->relay->unread_since != USEC_NEVER)
+		net_conn_pause_reading(c->net, NET_PAUSE_MEMORY);
 	WORKER_COUNT(env, upstream_connections, 1);
 	WORKER_COUNT(env, upstream_connections_open, 1);
 	if (p->origin->kind == CONF_ORIGIN_DEMO && c->net) { /* a socketpair needs no connect */
@@ -142,7 +145,7 @@ void origin_conn_lost(
 		net_conn_abort(c->net);
 	dispose(c);
 	if (!was_ready)
-		pool_failed(p, cause, detail);
+		pool_failed(p, c, cause, detail);
 	else
 		pool_serve(p);
 }
@@ -191,7 +194,8 @@ static void conn_opened(void *owner)
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
 {
 	struct origin_conn *c = owner;
-	usec now = worker_now(c->upstream->env);
+	worker_now(c->upstream->env);
+	usec now = relay_origin_clock(c->upstream->env->relay);
 	bool is_open = true;
 	while (length > 0 && is_open) {
 		size_t n = session_receive(c->session, chunk, offset, length, now);

@@ -38,7 +38,7 @@ static void failed_event(struct origin_conn *c, const struct session_event *e)
 	origin_conn_retire(c); /* stays open until our GOAWAY is sent */
 	origin_conn_end_exchanges(c, cause, e->fault ? (uint32_t)e->fault->code : e->code, detail);
 	if (!c->is_ready)
-		pool_failed(c->pool, cause, detail);
+		pool_failed(c->pool, c, cause, detail);
 	else
 		pool_serve(c->pool);
 }

@@ -2,7 +2,8 @@
 /*
  * The deadlines of an origin connection: for connecting, for the origin's SETTINGS, for idle time
  * without a stream, and for writes that the origin does not read. Each connection has one timer, set
- * to the nearest deadline.
+ * to the nearest deadline. While pushgate does not read from origins, what they owe is not late: the
+ * clock of their sessions stands still (relay_origin_clock).
  */
 #include "proxy/upstream/private.h"
 
@@ -15,11 +16,30 @@ static usec connect_deadline(const struct origin_conn *c)
 	return clock_after(c->started, c->pool->origin->connect_timeout);
 }
 
+static struct relay *relay_of(const struct origin_conn *c)
+{
+	return c->upstream->env->relay;
+}
+
+/* The loop's time for a time of relay_origin_clock. */
+static usec origin_time(const struct origin_conn *c, usec at)
+{
+	const struct relay *r = relay_of(c);
+	if (at == USEC_NEVER || r->unread_since != USEC_NEVER)
+		return USEC_NEVER;
+	return at + r->unread_usec;
+}
+
 static usec settings_deadline(const struct origin_conn *c)
 {
 	if (!c->is_open || c->is_ready || c->is_closing)
 		return USEC_NEVER;
-	return clock_after(c->started, c->pool->origin->settings_timeout);
+	return origin_time(c, clock_after(c->started, c->pool->origin->settings_timeout));
+}
+
+static usec session_due(const struct origin_conn *c)
+{
+	return origin_time(c, session_deadline(c->session));
 }
 
 static usec idle_deadline(const struct origin_conn *c)
@@ -32,6 +52,9 @@ static usec idle_deadline(const struct origin_conn *c)
 static usec write_deadline(struct origin_conn *c)
 {
 	const struct conf_origin *o = c->pool->origin;
+	/* An origin that cannot send may not read either. */
+	if (relay_of(c)->unread_since != USEC_NEVER)
+		return USEC_NEVER;
 	return peer_progress_deadline(&c->progress, c->net, o->write_timeout, o->limits.min_rate,
 	    c->upstream->env->relay->now);
 }
@@ -52,8 +75,8 @@ static usec deadline_of(struct origin_conn *c)
 		return c->started;
 	if (!c->is_open)
 		return connect_deadline(c);
-	const usec due[] = {session_deadline(c->session), settings_deadline(c), idle_deadline(c),
-	    write_deadline(c)};
+	const usec due[] = {
+	    session_due(c), settings_deadline(c), idle_deadline(c), write_deadline(c)};
 	usec first = USEC_NEVER;
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
 		first = due[i] < first ? due[i] : first;
@@ -85,7 +108,7 @@ static void settings_are_late(struct origin_conn *c)
 	origin_log_fault(c, "sent no SETTINGS in time", NULL);
 	session_terminate(c->session, SESSION_SETTINGS_TIMEOUT, SLICE("no SETTINGS in time"));
 	origin_conn_retire(c);
-	pool_failed(c->pool, &relay_cause_CONNECT_LATE, "no SETTINGS from the origin in time");
+	pool_failed(c->pool, c, &relay_cause_CONNECT_LATE, "no SETTINGS from the origin in time");
 	net_conn_dirty(c->net);
 	origin_conn_arm(c);
 }
@@ -107,8 +130,8 @@ static void open_expired(struct origin_conn *c, usec now)
 		write_is_late(c);
 		return;
 	}
-	if (session_deadline(c->session) <= now) {
-		session_tick(c->session, now);
+	if (session_due(c) <= now) {
+		session_tick(c->session, now - relay_of(c)->unread_usec);
 		origin_conn_handle_events(c);
 	}
 	if (idle_deadline(c) <= now)
@@ -130,4 +153,14 @@ void origin_conn_expired(struct wheel_node *node, usec now)
 		connect_is_late(c);
 	else
 		origin_conn_arm(c);
+}
+
+void origin_conn_read_again(struct origin_conn *c)
+{
+	usec now = relay_of(c)->now;
+	peer_progress_pardon(&c->progress, c->pool->origin->write_timeout, now);
+	origin_conn_arm(c);
+	/* Not before what waits in its socket was read. */
+	if (c->timer.deadline < now + BLOCKED_CHECK_USEC)
+		wheel_set(worker_wheel(c->upstream->env), &c->timer, now + BLOCKED_CHECK_USEC);
 }

@@ -28,7 +28,7 @@ static void withdraw_push(struct origin_conn *c)
 	struct worker_env *env = c->upstream->env;
 	c->push_was_withdrawn = true;
 	origin_conn_retire(c);
-	session_refuse_pushes(c->session, env->relay->now);
+	session_refuse_pushes(c->session, relay_origin_clock(env->relay));
 	observe_log(env->observe, OBSERVE_WARN,
 	    "origin %s: too many refused promises: push is off on this connection",
 	    c->pool->origin->name);

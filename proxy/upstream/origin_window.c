@@ -22,7 +22,7 @@ void origin_window_probe(struct origin_conn *c, size_t received)
 	w->probe_bytes += received;
 	if (w->is_probing || received < PROBE_FROM_BYTES ||
 	    w->bytes >= c->pool->origin->max_stream_window_bytes ||
-	    !session_ping(c->session, c->upstream->env->relay->now))
+	    !session_ping(c->session, relay_origin_clock(c->upstream->env->relay)))
 		return;
 	w->is_probing = true;
 	w->probe_bytes = 0;

@@ -190,16 +190,21 @@ void pool_undispatch(struct exchange *x)
 		unqueue(x->context.pool, x);
 }
 
-/* The queued exchanges fail only after every address of the origin was tried. */
-void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail)
+/* The queued exchanges fail only after every address of the origin was tried. Several connections to
+ * one address may fail, and one connection may be reported twice: by its session and by its
+ * transport. The address counts as failed once. */
+void pool_failed(struct pool *p, const struct origin_conn *c, const struct relay_cause *cause,
+    const char *detail)
 {
-	p->failures++;
-	p->next_address++;
+	if (c->address_index == p->next_address) {
+		p->failures++;
+		p->next_address++;
+	}
 	bool has_more_addresses =
 	    p->origin->address_count > 0 && p->failures % p->origin->address_count != 0;
 	bool has_others = p->connecting > 0;
-	list_for_each(&p->conns, c, struct origin_conn, link) has_others =
-	    has_others || (c->is_ready && !c->is_closing);
+	list_for_each(&p->conns, other, struct origin_conn, link) has_others =
+	    has_others || (other->is_ready && !other->is_closing);
 	if (has_others) {
 		p->grow_after = p->upstream->env->relay->now + GROW_PAUSE_USEC;
 		return;

@@ -23,12 +23,12 @@ struct pool {
 	struct list conns;
 	struct list queue; /* of struct exchange, by its member `waiting` */
 	uint32_t queued;
-	uint32_t count;      /* connections that are not retired */
-	uint32_t connecting; /* how many of them are not ready */
-	uint32_t next_address;
-	uint32_t failures; /* failed connects in a row, over all addresses of the origin */
-	usec grow_after;   /* after a failed connect: no further one before this time */
-	bool was_used;     /* a request has been dispatched here */
+	uint32_t count;        /* connections that are not retired */
+	uint32_t connecting;   /* how many of them are not ready */
+	uint32_t next_address; /* counts up; modulo the number of addresses */
+	uint32_t failures;     /* addresses in a row that could not be connected to */
+	usec grow_after;       /* after a failed connect: no further one before this time */
+	bool was_used;         /* a request has been dispatched here */
 	/* Concurrent requests assumed for a connection that is not ready yet. */
 	uint32_t streams_assumed;
 	/* When fewer requests than this can start at once, another connection is opened ahead of
@@ -51,7 +51,8 @@ void pool_conn_ready(struct pool *p, bool multiplexes);
 void pool_conn_retired(struct pool *p, bool was_ready);
 /* Whether one of the connections may be retired and replaced by a new one. */
 bool pool_may_replace(const struct pool *p);
-/* A connection could not be opened. */
-void pool_failed(struct pool *p, const struct relay_cause *cause, const char *detail);
+/* The connection c ended before the origin's SETTINGS. */
+void pool_failed(struct pool *p, const struct origin_conn *c, const struct relay_cause *cause,
+    const char *detail);
 
 #endif

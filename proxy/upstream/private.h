@@ -29,7 +29,8 @@ struct origin_conn {
 	struct deferred_free deferred;
 	struct list legs;
 	struct wheel_node timer;
-	usec started;     /* of the connect; once connected, of the session */
+	uint32_t address_index; /* pool->next_address when it was opened */
+	usec started;     /* of the connect; once connected, of the session (relay_origin_clock) */
 	usec quiet_since; /* the end of the last stream; USEC_NEVER while there is one */
 	struct peer_progress progress;
 	uint64_t requests; /* sent so far */
@@ -82,6 +83,8 @@ void origin_window_widen(struct origin_conn *c, struct exchange *x);
 
 void origin_conn_arm(struct origin_conn *c);
 void origin_conn_expired(struct wheel_node *timer, usec now);
+/* Reading from origins has resumed: the deadlines go on. */
+void origin_conn_read_again(struct origin_conn *c);
 
 /* ---- origin_leg.c ---- */
 

@@ -131,9 +131,19 @@ static void set_paused(struct net_conn *net, bool is_paused)
 
 void upstream_pause_reading(struct upstream *u, bool is_paused)
 {
-	for (size_t i = 0; i < pool_count(u); i++)
-		list_for_each(&u->pools[i].conns, c, struct origin_conn, link) if (c->net)
-		    set_paused(c->net, is_paused);
+	if (is_paused)
+		relay_pause_origins(u->env->relay);
+	else
+		relay_resume_origins(u->env->relay);
+	for (size_t i = 0; i < pool_count(u); i++) {
+		list_for_each(&u->pools[i].conns, c, struct origin_conn, link)
+		{
+			if (c->net)
+				set_paused(c->net, is_paused);
+			if (c->net && !is_paused)
+				origin_conn_read_again(c);
+		}
+	}
 }
 
 size_t upstream_describe(const struct upstream *u, char *buffer, size_t size)

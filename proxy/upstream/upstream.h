@@ -60,7 +60,8 @@ bool origin_may_promise_more(const struct exchange *parent);
 
 /* ---- memory is short ---- */
 
-/* Stops (or resumes) reading from all origins; TCP flow control then stops the origins. */
+/* Stops (or resumes) reading from all origins, also those that are connected to meanwhile; TCP flow
+ * control then stops the origins. Their deadlines stand still as long. */
 void upstream_pause_reading(struct upstream *u, bool is_paused);
 
 /* Writes one line for each connection and each stream; returns the length. */

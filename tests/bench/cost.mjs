@@ -66,6 +66,9 @@ const WORKS = {
 	'idle-tls-kib': { measure: memory, unit: 'KiB/connection', tolerance: '3%' },
 };
 
+/* What one work may cost above another, in percent. Its client accepts no pushes, so its links need not be read. */
+const RELATIONS = [{ work: 'links-8', above: 'fields-8', most: 10 }];
+
 const directories = [];
 function newDirectory() {
 	directories.push(workDir());
@@ -246,6 +249,14 @@ async function main({ names, isUpdate, keep }) {
 		show(name, row ? String(row.value) : '-', String(now), row ? ratio.toFixed(3) : '-', `  ${unit}${verdict}`);
 		isWithin &&= isFine;
 		rows[name] = { value: now, unit, tolerance };
+	}
+	for (const { work, above, most } of RELATIONS) {
+		if (!names.includes(work) || !names.includes(above))
+			continue;
+		const ratio = rows[work].value / rows[above].value;
+		const isFine = ratio <= 1 + most / 100;
+		console.log(`${work} / ${above}: ${ratio.toFixed(3)}${isFine ? '' : `, more than ${most}% above`}`);
+		isWithin &&= isFine;
 	}
 	if (isUpdate)
 		writeBaseline(rows);

@@ -29,7 +29,7 @@ static struct slice signed_text(const uint8_t *data, size_t size, char text[POLI
 	static const char letters[] =
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 	uint8_t raw[POLICY_COOKIE_TEXT / 4 * 3] = {
-	    1, NOW >> 24, NOW >> 16 & 255, NOW >> 8 & 255, 255};
+	    2, NOW >> 24, NOW >> 16 & 255, NOW >> 8 & 255, 255};
 	uint8_t mac[POLICY_COOKIE_MAC];
 	size_t room = sizeof raw - 5 - sizeof mac / 2, n = size < room ? size : room, out = 0;
 
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		ensure(set.hashes[i] >> POLICY_COOKIE_HASH_BITS == 0);
 		ensure(i == 0 || set.hashes[i - 1] < set.hashes[i]);
 		ensure(policy_cookie_has(
-		    &set, (uint64_t)set.hashes[i] << (64 - POLICY_COOKIE_HASH_BITS)));
+		    &set, (uint64_t)set.hashes[i] << (64 - POLICY_COOKIE_HASH_BITS), 0));
 	}
 	uint32_t count = set.count;
 	size_t length = policy_cookie_write(&set, &keys, NOW + 1, again);

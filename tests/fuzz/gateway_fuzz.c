@@ -51,6 +51,8 @@ usec clock_wall(void)
 /* ---- configurations ---- */
 
 // clang-format off
+/* The seeds have requests of either scheme. */
+#define LISTEN "[listen l]\naddress = 127.0.0.1:1\ntrusted = 0.0.0.0/0 ::/0 unix\n"
 #define ORIGINS \
 	"[origin a]\nserver = h2c://127.0.0.1:8001\n" \
 	"[origin b]\nserver = h2c://127.0.0.1:8002\nhost = hop.example\n" \
@@ -58,16 +60,16 @@ usec clock_wall(void)
 	"[route a]\nhost = a.example *.a.example\norigin = a\n"
 
 static const char *const configurations[] = {
-	"[listen l]\naddress = 127.0.0.1:1\n" ORIGINS,
+	LISTEN ORIGINS,
 
 	"[server]\ndefault-action = hold\nhold-shared = yes\nhold-max-count = 4\n"
 	"hold-max-bytes = 64k\nhold-max-age = 5s\n"
-	"[listen l]\naddress = 127.0.0.1:1\n" ORIGINS,
+	LISTEN ORIGINS,
 
 	"[server]\nhint-wait = 20ms\nmax-pushes-per-connection = 3\npromise-refusals = 3\n"
 	"reset-rate = 2\ndiary-entries = 8\ndiary-cookie = seen\n"
 	"diary-cookie-key = 0123456789abcdef0123456789abcdef\n"
-	"[listen l]\naddress = 127.0.0.1:1\nmax-request-body = 500\nmax-concurrent-streams = 4\n"
+	LISTEN "max-request-body = 500\nmax-concurrent-streams = 4\n"
 	ORIGINS
 	"[push style]\ntype = style\naction = forward\nurgency = before\n"
 	"[push picture]\ntype = image\naction = hint+hold\nhint-clients = all\n"
@@ -80,7 +82,7 @@ static const char *const configurations[] = {
 
 	"[server]\ndefault-action = forward\nmemory = 16M\nconnection-memory = 1M\n"
 	"push-start-timeout = 1s\nhold-max-bytes = 1M\ndiary-entries = 4\n"
-	"[listen l]\naddress = 127.0.0.1:1\nclients = shared\nstream-window = 16k\n"
+	LISTEN "clients = shared\nstream-window = 16k\n"
 	"[origin a]\nserver = h2c://127.0.0.1:8001\nmax-connections = 1\nmax-queue = 2\n"
 	"push = accept\nqueue-timeout = 2s\nresponse-timeout = 3s\nbody-timeout = 2s\n"
 	"upload-linger = 1s\nmax-concurrent-pushes = 4\n"
@@ -361,7 +363,6 @@ static void run(struct world *w, struct input *in)
 
 static void open_world(struct world *w, const struct conf *conf)
 {
-	static const uint8_t key[48] = {1, 2, 3};
 	char error[256];
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	now_usec = USEC_PER_SEC;
@@ -378,7 +379,7 @@ static void open_world(struct world *w, const struct conf *conf)
 	    .chunks = w->chunks,
 	    .conf = conf,
 	    .observe = &w->observe,
-	    .ticket_key = key,
+	    .via_suffix = 0x12345678,
 	    .seed = 42};
 	w->gateway = gateway_new(&env, error, sizeof(error));
 	ensure(w->gateway != NULL);

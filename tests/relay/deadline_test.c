@@ -157,6 +157,99 @@ static void no_row_ends_what_is_held_back_or_not_meant(void **state)
 }
 
 /* Each row says in one way when its clock runs. */
+/* What only the origin can make late. */
+static const struct row owed_by_origins[] = {
+    {DEADLINE_PUSH_HEAD, EXCHANGE_SENT, push, NULL},
+    {DEADLINE_ORIGIN_SENDS, EXCHANGE_ANSWERING, response, NULL},
+    {DEADLINE_ORIGIN_TAKES, EXCHANGE_SENT, upload_that_waits, NULL},
+    {DEADLINE_HEAD, EXCHANGE_SENT, request, NULL},
+};
+
+static bool is_owed_by_origins(enum deadline_id id)
+{
+	for (size_t i = 0; i < sizeof(owed_by_origins) / sizeof(owed_by_origins[0]); i++)
+		if (owed_by_origins[i].id == id)
+			return true;
+	return false;
+}
+
+static void origins_that_are_not_read_are_not_late_and_keep_the_rest_of_their_time(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(owed_by_origins) / sizeof(owed_by_origins[0]); i++) {
+		struct scene s = scene(owed_by_origins[i].id, owed_by_origins[i].late);
+		seconds(&s, 4);
+		for (unsigned times = 0; times < 3; times++) {
+			relay_pause_origins(&s.w->relay);
+			relay_pause_origins(&s.w->relay);
+			seconds(&s, 100);
+			assert_int_equal(s.x->phase, owed_by_origins[i].phase);
+			relay_resume_origins(&s.w->relay);
+			relay_resume_origins(&s.w->relay);
+			seconds(&s, 1);
+			assert_int_equal(s.x->phase, owed_by_origins[i].phase);
+		}
+		seconds(&s, 2);
+		assert_int_equal(s.x->phase, owed_by_origins[i].phase);
+		seconds(&s, 2);
+		assert_ptr_equal(s.x->ending.cause, exchange_deadlines[owed_by_origins[i].id].cause);
+		world_end(s.w);
+	}
+}
+
+static void what_is_sent_to_an_origin_that_is_not_read_has_its_whole_time_afterwards(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_RESPONSE] = LIMIT;
+	seconds(&s, 20);
+	relay_pause_origins(&s.w->relay);
+	seconds(&s, 20);
+	request(&s);
+	seconds(&s, 20);
+	relay_resume_origins(&s.w->relay);
+	seconds(&s, 9);
+	assert_int_equal(s.x->phase, EXCHANGE_SENT);
+	seconds(&s, 2);
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_HEAD_LATE);
+	world_end(s.w);
+}
+
+/* The response waited for its client when reading stopped, and the client took it meanwhile. */
+static void response_that_was_taken_while_origins_are_not_read_goes_on_with_its_time(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
+	response_that_waits(&s);
+	seconds(&s, 20);
+	relay_pause_origins(&s.w->relay);
+	seconds(&s, 20);
+	world_take(s.down);
+	seconds(&s, 20);
+	relay_resume_origins(&s.w->relay);
+	seconds(&s, 9);
+	assert_int_equal(s.x->phase, EXCHANGE_ANSWERING);
+	seconds(&s, 12);
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_BODY_LATE);
+	world_end(s.w);
+}
+
+static void clients_are_late_also_while_origins_are_not_read(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (is_owed_by_origins(rows[i].id))
+			continue;
+		struct scene s = scene(rows[i].id, rows[i].late);
+		relay_pause_origins(&s.w->relay);
+		seconds(&s, 11);
+		assert_true(exchange_is_over(s.x) || (s.x->phase == EXCHANGE_REFUSED && rows[i].phase != EXCHANGE_REFUSED));
+		relay_resume_origins(&s.w->relay);
+		world_end(s.w);
+	}
+}
+
 static void every_row_has_one_clock_and_a_cause(void **state)
 {
 	(void)state;
@@ -364,6 +457,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_row_ends_what_is_late),
 	    cmocka_unit_test(no_row_ends_what_is_held_back_or_not_meant),
+	    cmocka_unit_test(origins_that_are_not_read_are_not_late_and_keep_the_rest_of_their_time),
+	    cmocka_unit_test(what_is_sent_to_an_origin_that_is_not_read_has_its_whole_time_afterwards),
+	    cmocka_unit_test(response_that_was_taken_while_origins_are_not_read_goes_on_with_its_time),
+	    cmocka_unit_test(clients_are_late_also_while_origins_are_not_read),
 	    cmocka_unit_test(every_row_has_one_clock_and_a_cause),
 	    cmocka_unit_test(the_nearest_of_several_counts),
 	    cmocka_unit_test(silent_event_stream_costs_no_timer),

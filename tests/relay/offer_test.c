@@ -174,6 +174,8 @@ static void a_resource_is_hinted_once(void **state)
 	assert_false(exchange_was_hinted(p.x, &other));
 	exchange_note_hinted(p.x, &other);
 	assert_true(exchange_was_hinted(p.x, &other));
+	other.scheme = SLICE("http");
+	assert_false(exchange_was_hinted(p.x, &other));
 	world_end(p.w);
 }
 

@@ -2,6 +2,8 @@
 /* Every cell of the outcome table: what ends one side, and what the other side sees of it. */
 #include "tests/support/relay_world.h"
 
+#include "proxy/limits.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -101,6 +103,28 @@ static void interim_responses_do_not_count_as_begun(void **state)
 	world_take(down);
 	assert_string_equal(down->said, "head 103; head 502; end; detach");
 	world_free(w);
+}
+
+/* More of them than a byte counts, with the retry. */
+static void interim_responses_are_bounded_over_a_retry(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	for (unsigned attempt = 0; attempt < 2; attempt++) {
+		for (unsigned i = 0; i < LIMIT_INTERIM_RESPONSES; i++)
+			exchange_on_response(x, world_response(w, 103), false);
+		if (attempt == 0)
+			exchange_on_up_failed(x, &relay_cause_UP_UNPROCESSED, 0, NULL);
+	}
+	assert_int_equal(w->dispatch_count, 2);
+	unsigned passed = 0;
+	for (const char *at = down->said; (at = strstr(at, "head 103")); at++)
+		passed++;
+	assert_int_equal(passed, LIMIT_INTERIM_RESPONSES);
+	assert_int_equal(x->response.interims, 2 * LIMIT_INTERIM_RESPONSES);
+	world_end(w);
 }
 
 static void origin_fails_a_push(void **state)
@@ -586,6 +610,7 @@ int main(void)
 	    cmocka_unit_test(origin_fails_before_anything_was_sent),
 	    cmocka_unit_test(origin_fails_after_the_response_began),
 	    cmocka_unit_test(interim_responses_do_not_count_as_begun),
+	    cmocka_unit_test(interim_responses_are_bounded_over_a_retry),
 	    cmocka_unit_test(origin_fails_a_push),
 	    cmocka_unit_test(client_reset_cancels_upstream),
 	    cmocka_unit_test(client_reset_of_a_push_carries_its_code_upstream),

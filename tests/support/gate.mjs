@@ -293,8 +293,8 @@ export class Scenario {
 	get port() { return this.gate.port; }
 
 	async connect(options = {}) {
-		const { tls = this.options.tls, ...rest } = options;
-		const c = await connect(this.port, { tls, ca: tls ? certs().ca : undefined, ...rest, name: rest.name ?? `client#${this.connections.length + 1}` });
+		const { tls = this.options.tls, port = this.port, ...rest } = options;
+		const c = await connect(port, { tls, ca: tls ? certs().ca : undefined, ...rest, name: rest.name ?? `client#${this.connections.length + 1}` });
 		this.connections.push(c);
 		return c;
 	}

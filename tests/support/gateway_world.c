@@ -612,7 +612,6 @@ struct gate_world *gate_world_new(
 struct gate_world *gate_world_with(const struct session_protocol *const *protocols,
     const char *server, const char *listen_lines, const char *origin, const char *more)
 {
-	static const uint8_t key[48] = {1, 2, 3};
 	char error[256];
 	struct gate_world *w = memory_new(struct gate_world);
 	w->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 16);
@@ -631,7 +630,7 @@ struct gate_world *gate_world_with(const struct session_protocol *const *protoco
 	    .chunks = w->chunks,
 	    .conf = w->conf,
 	    .observe = &w->observe,
-	    .ticket_key = key,
+	    .via_suffix = 0x12345678,
 	    .seed = 42,
 	    .protocols = protocols,
 	};

@@ -660,14 +660,15 @@ function matching(f, filter) {
 
 /*
  * As a client. options: tls (true or options of tls.connect), ca, servername, settings (false =
- * none yet: the test sends them), auto, name, authority, host.
+ * none yet: the test sends them), auto, name, authority, host, unix (the path of a socket, instead of the port).
  */
 export async function connect(port, options = {}) {
-	const { tls: secure, ca, servername = 'localhost', host = '127.0.0.1', localAddress } = options;
+	const { tls: secure, ca, servername = 'localhost', host = '127.0.0.1', localAddress, unix } = options;
+	const at = unix ? { path: unix } : { port, host, localAddress };
 	const socket = await new Promise((resolve, reject) => {
 		const s = secure
-			? tls.connect({ port, host, ca, servername, ALPNProtocols: ['h2'], ...(secure === true ? {} : secure) })
-			: net.connect({ port, host, localAddress });
+			? tls.connect({ ...at, ca, servername, ALPNProtocols: ['h2'], ...(secure === true ? {} : secure) })
+			: net.connect(at);
 		s.once('error', reject);
 		s.once(secure ? 'secureConnect' : 'connect', () => {
 			s.off('error', reject);

@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -14,7 +15,7 @@ const ASSETS = Array.from({ length: 20 }, (_, i) => `/asset${i}.css`);
 const VISIT = { 'sec-fetch-mode': 'navigate' };
 
 /* The origin answers a page with a push of each asset; a promise that is reset is left alone. */
-function pushing(version = () => '"1"', assets = ASSETS) {
+function pushing(version = () => '"1"', assets = ASSETS, fields = () => ({ etag: version() })) {
 	return async (s, origin, up) => {
 		origin.lastPush ??= 0;
 		const promised = assets.map((path) => {
@@ -24,7 +25,7 @@ function pushing(version = () => '"1"', assets = ASSETS) {
 		await s.settle(origin);
 		for (const id of promised)
 			if (origin.seen('RST_STREAM', { stream: id }).length === 0)
-				origin.respond(id, { fields: { etag: version() }, body: 'asset' });
+				origin.respond(id, { fields: fields(), body: 'asset' });
 		origin.respond(up.stream, { body: 'page' });
 	};
 }
@@ -199,22 +200,174 @@ scenario('links and adds meet the diary too', {
 }, async (s) => {
 	const serve = async (_, origin, up) => {
 		if (up.stream === 1)
-			origin.respond((await origin.expectRequest('/added.css')).stream, { body: 'css' });
+			origin.respond((await origin.expectRequest('/added.css')).stream, { fields: { etag: '"1"' }, body: 'css' });
 		origin.respond(up.stream, { fields: { link: '</linked.css>; rel=preload; as=style' }, body: 'page' });
 		if (up.stream === 1)
-			origin.respond((await origin.expectRequest('/linked.css')).stream, { body: 'css' });
+			origin.respond((await origin.expectRequest('/linked.css')).stream, { fields: { etag: '"1"' }, body: 'css' });
 	};
 	const client = await s.connect();
 	client.request(1, { path: '/page1' });
 	const origin = await s.accept();
 	const asked = { '/page1': await origin.expectRequest('/page1'), '/added.css': await origin.expectRequest('/added.css') };
-	origin.respond(asked['/added.css'].stream, { body: 'css' });
+	origin.respond(asked['/added.css'].stream, { fields: { etag: '"1"' }, body: 'css' });
 	origin.respond(asked['/page1'].stream, { fields: { link: '</linked.css>; rel=preload; as=style' }, body: 'page' });
-	origin.respond((await origin.expectRequest('/linked.css')).stream, { body: 'css' });
+	origin.respond((await origin.expectRequest('/linked.css')).stream, { fields: { etag: '"1"' }, body: 'css' });
 	for (const name of ['/added.css', '/linked.css'])
 		await client.response((await client.expectPromise(name)).promised);
 	await client.response(1);
 	assert.deepEqual((await visit(s, client, origin, 3, serve)).paths, []);
+});
+
+/* ---- what the diary may go by: the fields of what the client got ---- */
+
+const MODIFIED = ['Mon, 02 Mar 2020 10:00:00 GMT', 'Tue, 03 Mar 2020 10:00:00 GMT'];
+const inSeconds = (n) => new Date(Date.now() + n * 1000).toUTCString();
+/* What the origin says of a resource, whether it is pushed again, and what another client got of it meanwhile. */
+const FIELDS = [
+	['nothing', {}, true],
+	['no-cache', { 'cache-control': 'no-cache' }, true],
+	['no-cache with an ETag', { 'cache-control': 'no-cache', etag: '"1"' }, true],
+	['no-store with an ETag', { 'cache-control': 'no-store', etag: '"1"' }, true],
+	['max-age=0 with an ETag', { 'cache-control': 'max-age=0', etag: '"1"' }, true],
+	['max-age=60', { 'cache-control': 'max-age=60' }, false],
+	['max-age=60 that was 70 seconds on its way', { 'cache-control': 'max-age=60', age: '70' }, true],
+	['max-age=60 that has run out, with an ETag', { 'cache-control': 'max-age=60', age: '70', etag: '"1"' }, false],
+	['max-age=60 by a Date of long ago', { 'cache-control': 'max-age=60', date: MODIFIED[0] }, true],
+	['s-maxage alone, which no cache of a client reads', { 'cache-control': 's-maxage=60' }, true],
+	['private, max-age=60', { 'cache-control': 'private, max-age=60' }, false],
+	['Expires in an hour', { expires: inSeconds(3600) }, false],
+	['Expires in the past', { expires: inSeconds(-3600) }, true],
+	['Expires: 0 with an ETag', { expires: '0', etag: '"1"' }, true],
+	['max-age=60, which goes before Expires', { 'cache-control': 'max-age=60', expires: '0' }, false],
+	['an ETag', { etag: '"1"' }, false],
+	['an ETag of which another client got the next one', { etag: '"1"' }, true, { etag: '"2"' }],
+	['an ETag of which another client got the same', { etag: '"1"' }, false, { etag: 'W/"1"' }],
+	['an ETag, and another client got none', { etag: '"1"' }, true, {}],
+	['an ETag, and another client got no-cache with it', { etag: '"1"' }, true, { etag: '"1"', 'cache-control': 'no-cache' }],
+	['Last-Modified', { 'last-modified': MODIFIED[0] }, false],
+	['Last-Modified of which another client got a later one', { 'last-modified': MODIFIED[0] }, true, { 'last-modified': MODIFIED[1] }],
+	['Last-Modified of which another client got the same', { 'last-modified': MODIFIED[0] }, false, { 'last-modified': MODIFIED[0] }],
+];
+
+/* Another client gets /asset with these fields; its connection records, since /wakes.css was offered on it. */
+async function gotElsewhere(s, origin, fields) {
+	const other = await s.connect();
+	other.request(1, { path: '/other' });
+	const page = await origin.expectRequest('/other');
+	origin.push(page, (origin.lastPush += 2), '/wakes.css').respond(origin.lastPush, { body: 'x' });
+	origin.respond(page.stream, { body: 'page' });
+	await other.response(1);
+	other.request(3, { path: '/asset' });
+	origin.respond((await origin.expectRequest('/asset')).stream, { fields, body: 'new' });
+	await other.response(3);
+}
+
+for (const [name, fields, again, elsewhere] of FIELDS) {
+	// covers: P-src-once
+	scenario(`pushed ${again ? 'each time' : 'once'}: ${name}`, async (s) => {
+		const serve = pushing(undefined, ['/asset'], () => fields);
+		const { client, origin, paths } = await first(s, serve);
+		assert.deepEqual(paths, ['/asset']);
+		if (elsewhere)
+			await gotElsewhere(s, origin, elsewhere);
+		assert.deepEqual((await visit(s, client, origin, 3, serve)).paths, again ? ['/asset'] : []);
+		if (!elsewhere)
+			assert.deepEqual((await visit(s, client, origin, 5, serve)).paths, again ? ['/asset'] : []);
+	});
+}
+
+/* The same for offers of our own: /asset is asked of the origin with each page, or not. */
+for (const [source, options] of [['link', { link: 'yes' }], ['config', { add: '/asset' }]])
+	for (const [name, fields, again] of FIELDS.filter(([, , , elsewhere]) => !elsewhere)) {
+		// covers: P-src-once P-src-link P-src-config
+		scenario(`pushed by ${source} ${again ? 'each time' : 'once'}: ${name}`, {
+			origin: { push: 'refuse' }, extra: section('preload pages', { path: '/page*', ...options }),
+		}, async (s) => {
+			const client = await s.connect();
+			let origin;
+			for (const stream of [1, 3, 5]) {
+				client.request(stream, { path: `/page${stream}`, ...VISIT });
+				origin ??= await s.accept();
+				const page = await origin.expectRequest(`/page${stream}`);
+				const link = source === 'link' ? { link: '</asset>; rel=preload' } : {};
+				const isPushed = stream === 1 || again;
+				const answerPage = () => origin.respond(page.stream, { fields: link, body: 'page' });
+				if (source === 'link')
+					answerPage();
+				if (isPushed)
+					origin.respond((await origin.expectRequest('/asset')).stream, { fields, body: 'data' });
+				if (source !== 'link')
+					answerPage();
+				await client.response(stream);
+				const promises = client.seen('PUSH_PROMISE', { stream });
+				assert.deepEqual(promises.map((p) => p.headers[':path']), isPushed ? ['/asset'] : [], `page ${stream}`);
+				for (const p of promises)
+					await client.response(p.promised);
+			}
+		});
+	}
+
+// covers: P-src-once P-src-link P-src-config
+scenario('data that an add has pushed with a page is not pushed for a link of this page too', {
+	origin: { push: 'refuse' }, extra: section('preload pages', { path: '/page*', add: '/data', link: 'yes' }),
+}, async (s) => {
+	const client = await s.connect();
+	let origin;
+	for (const stream of [1, 3]) {
+		client.request(stream, { path: `/page${stream}`, ...VISIT });
+		origin ??= await s.accept();
+		const page = await origin.expectRequest(`/page${stream}`);
+		origin.respond((await origin.expectRequest('/data')).stream, { fields: { 'cache-control': 'no-cache' }, body: 'data' });
+		const promise = await client.expectPromise('/data');
+		await client.response(promise.promised); /* the push is over before the link is seen */
+		origin.respond(page.stream, { fields: { link: '</data>; rel=preload' }, body: 'page' });
+		await client.response(stream);
+		await client.expectNone('PUSH_PROMISE');
+	}
+});
+
+// covers: P-src-once
+scenario('data that is promised again while its first push has not begun is pushed again', async (s) => {
+	const { client, origin, up } = await s.open({ path: '/page1' });
+	origin.push(up, 2, '/data');
+	const one = await client.expectPromise('/data');
+	client.request(3, { path: '/page3' });
+	const next = await origin.expectRequest('/page3');
+	origin.push(next, 4, '/data');
+	const two = await client.expectPromise('/data');
+	for (const [id, body] of [[2, 'first'], [4, 'second']])
+		origin.respond(id, { fields: { 'cache-control': 'no-cache' }, body });
+	for (const stream of [up.stream, next.stream])
+		origin.respond(stream, { body: 'page' });
+	assert.equal(String((await client.response(one.promised)).body), 'first');
+	assert.equal(String((await client.response(two.promised)).body), 'second');
+});
+
+// covers: P-src-once P-make-client-reset
+scenario('data whose push the client has reset is pushed with the next page', async (s) => {
+	const { client, origin, up } = await s.open({ path: '/page1' });
+	origin.push(up, 2, '/data');
+	origin.headers(2, { ':status': 200, 'cache-control': 'no-cache' });
+	const promise = await client.expectPromise('/data');
+	await client.expectHead(promise.promised);
+	client.rst(promise.promised, 'CANCEL');
+	await origin.expectReset(2, 'CANCEL');
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	origin.lastPush = 2;
+	assert.deepEqual((await visit(s, client, origin, 3, pushing(undefined, ['/data']))).paths, ['/data']);
+});
+
+// covers: P-src-once
+scenario('what the client gave up while it was coming is not known', async (s) => {
+	const { client, origin } = await first(s, pushing(undefined, ['/first.css']));
+	client.request(3, { path: '/big.css' });
+	const asked = await origin.expectRequest('/big.css');
+	origin.headers(asked.stream, { ':status': 200, etag: '"1"' });
+	await client.expectHead(3);
+	client.rst(3, 'CANCEL');
+	await origin.expectReset(asked.stream);
+	assert.deepEqual((await visit(s, client, origin, 5, pushing(undefined, ['/big.css']))).paths, ['/big.css']);
 });
 
 /* ---- the cookie ---- */
@@ -291,7 +444,8 @@ scenario('a cookie that was tampered with is ignored, and not passed on', withCo
 // covers: P-src-once
 test('keys change without loss: the first one signs, the second one is still accepted', async () => {
 	const port = await freePort(); /* the cookie knows whose resources they are */
-	const serve = pushing(undefined, ['/a.css']);
+	/* Each process knows no ETags at first, so the resource goes by its freshness, which outlives the cookie. */
+	const serve = pushing(undefined, ['/a.css'], () => ({ 'cache-control': 'max-age=7200' }));
 	const secrets = ['the newest secret of all', 'the one before it', 'the one before that'];
 	let pair;
 	for (const [keys, expected] of [[[secrets[2]], ['/a.css']], [secrets.slice(1), []], [secrets.slice(0, 2), ['/a.css']]]) {
@@ -307,6 +461,72 @@ test('keys change without loss: the first one signs, the second one is still acc
 		}
 		await s.stop(failure);
 	}
+});
+
+/* What a page's cookie makes of a resource with these fields, on the next connection. */
+for (const [name, fields, carried] of [
+	['nothing', {}, false],
+	['no-cache with an ETag', { 'cache-control': 'no-cache', etag: '"1"' }, false],
+	['no-store', { 'cache-control': 'no-store' }, false],
+	['max-age=0 with Last-Modified', { 'cache-control': 'max-age=0', 'last-modified': MODIFIED[0] }, false],
+	['fresh, but not for as long as the cookie', { 'cache-control': 'max-age=1800' }, false],
+	['fresh for longer than the cookie', { 'cache-control': 'max-age=7200' }, true],
+	['Expires after the cookie', { expires: inSeconds(7200) }, true],
+	['an ETag that other clients may not share', { 'cache-control': 'private', etag: '"1"' }, false],
+	['an ETag', { etag: '"1"' }, true],
+	['Last-Modified', { 'last-modified': MODIFIED[0] }, true],
+]) {
+	// covers: P-src-once
+	scenario(`${carried ? 'carried' : 'not carried'} by the cookie: ${name}`, withCookie(), async (s) => {
+		const serve = pushing(undefined, ['/asset'], () => fields);
+		const { origin, page } = await first(s, serve);
+		assert.equal(cookieOf(page) !== undefined, carried);
+		const cookie = carried ? { cookie: pairOf(cookieOf(page)) } : {};
+		assert.deepEqual((await anotherConnection(s, origin, 1, serve, cookie)).paths, carried ? [] : ['/asset']);
+	});
+}
+
+// covers: P-src-once
+scenario('the cookie carries a version: what has changed since is pushed', withCookie(), async (s) => {
+	let version = '"1"';
+	const serve = pushing(() => version, ['/a.css', '/b.css']);
+	const { client, origin, page } = await first(s, serve);
+	const old = pairOf(cookieOf(page));
+	version = '"2"';
+	client.request(3, { path: '/a.css' });
+	origin.respond((await origin.expectRequest('/a.css')).stream, { fields: { etag: version }, body: 'new' });
+	await client.response(3);
+	const again = await anotherConnection(s, origin, 1, serve, { cookie: old });
+	assert.deepEqual(again.paths, ['/a.css']);
+	const { paths } = await anotherConnection(s, origin, 2, serve, { cookie: pairOf(cookieOf(again.page)) });
+	assert.deepEqual(paths, []);
+});
+
+// covers: P-src-once
+scenario('what became data leaves the cookie, also when it was alone in it', withCookie(), async (s) => {
+	const { client, origin, page } = await first(s, pushing(undefined, ['/a']));
+	const old = pairOf(cookieOf(page));
+	client.request(3, { path: '/a' });
+	origin.respond((await origin.expectRequest('/a')).stream, { fields: { 'cache-control': 'no-cache' }, body: 'data' });
+	await client.response(3);
+	const next = await visit(s, client, origin, 5, pushing(undefined, []));
+	assert.notEqual(pairOf(cookieOf(next.page)), old);
+	for (const [i, cookie] of [old, pairOf(cookieOf(next.page))].entries())
+		assert.deepEqual((await anotherConnection(s, origin, i, pushing(undefined, ['/a']), { cookie })).paths, ['/a']);
+});
+
+// covers: P-src-once
+scenario('a cookie that grows lives no longer than what it had', withCookie(), async (s) => {
+	const raw = Buffer.alloc(6);
+	raw[0] = 2;
+	raw.writeUInt32BE(Math.floor(Date.now() / 1000) + 1000, 1);
+	raw[5] = 77; /* some resource */
+	const mac = createHmac('sha256', 'a secret of sixteen').update(raw).digest().subarray(0, 16);
+	const cookie = `seen=${Buffer.concat([raw, mac]).toString('base64url')}`;
+	const { page } = await first(s, pushing(undefined, ['/a']), { fields: { cookie } });
+	const age = Number(/Max-Age=(\d+)/.exec(cookieOf(page))[1]);
+	assert.ok(age > 0 && age <= 1000, `${age}`);
+	assert.notEqual(pairOf(cookieOf(page)), cookie);
 });
 
 /* ---- what came of it ---- */

@@ -130,6 +130,33 @@ scenario('a client that a rule names gets 100 (Continue) and no other interim re
 	assert.equal((await client.expectHead(3)).headers[':status'], '102');
 });
 
+// covers: P-hint-filtered
+scenario('a link of a 103 with x-http2-push-only is neither seen nor hinted', {
+	origin: { push: 'refuse' }, extra: LINKS + HINT,
+}, async (s) => {
+	const { client, origin, up } = await s.open(browser);
+	early(origin, up, link('/a.css', 'rel=preload; x-http2-push-only'), link('/b.css', 'rel=preload; nopush'));
+	assert.deepEqual(links(await client.expectHead(1)), [link('/b.css', 'rel=preload; nopush')]);
+	early(origin, up, link('/b.css'));
+	origin.respond(up.stream, { body: 'page' });
+	await nextIsFinal(client);
+	assert.equal((await s.gate.access((l) => l.path === '/a.css')).reason, 'link-push-only');
+	assert.equal((await s.gate.access((l) => l.path === '/b.css')).reason, 'link-nopush');
+});
+
+// covers: P-hint-filtered
+scenario('other interim responses and other clients are left alone by rules for links', {
+	origin: { push: 'refuse' }, extra: section('push nothing', { action: 'drop' }),
+}, async (s) => {
+	const { client, origin, up } = await s.open(browser);
+	early(origin, up, link('/a.css'), link('/a.css')); // no link = yes: no rule is asked
+	assert.deepEqual(links(await client.expectHead(1)), [link('/a.css'), link('/a.css')]);
+	origin.headers(up.stream, { ':status': 199 });
+	assert.equal((await client.expectHead(1)).headers[':status'], '199');
+	origin.respond(up.stream, { body: 'page' });
+	await nextIsFinal(client);
+});
+
 // covers: P-hint-forwarded
 scenario('media of an add list reaches the hint', {
 	origin: { push: 'refuse' },

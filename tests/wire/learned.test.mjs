@@ -31,9 +31,11 @@ async function learn(s) {
 		secret.request(1, { path: '/page', 'sec-fetch-mode': 'navigate' });
 		origin.respond((await origin.expectRequest('/page')).stream, { body: 'page' });
 		await secret.response(1);
-		secret.request(3, { path: '/private.js', referer: `http://localhost:${s.port}/page`, cookie: 'me=1' });
-		origin.respond((await origin.expectRequest('/private.js')).stream, { body: 'js' });
-		await secret.response(3);
+		for (const [i, credentials] of [{ cookie: 'me=1' }, { authorization: 'Basic bWU6MQ==' }, { cookie: ['a=1', 'b=2'] }].entries()) {
+			secret.request(3 + 2 * i, { path: `/private${i}.js`, referer: `http://localhost:${s.port}/page`, ...credentials });
+			origin.respond((await origin.expectRequest(`/private${i}.js`)).stream, { body: 'js' });
+			await secret.response(3 + 2 * i);
+		}
 	}
 	await sleep(WINDOW + 1000);
 	const client = await s.connect({ localAddress: '127.0.0.10' });

@@ -48,6 +48,25 @@ scenario('a session is resumed', { tls: true }, async (s) => {
 	assert.equal(second.isSessionReused(), true);
 	second.destroy();
 });
+scenario('every worker resumes a session, also one that was started again', { tls: true, single: false, server: { workers: 3 } }, async (s) => {
+	const options = { ALPNProtocols: ['h2'], maxVersion: 'TLSv1.2' };
+	const first = await shake(s.port, options);
+	const session = first.getSession();
+	first.destroy();
+	const resume = async () => {
+		for (let i = 0; i < 15; i++) {
+			const next = await shake(s.port, { ...options, session });
+			assert.equal(next.isSessionReused(), true);
+			next.destroy();
+		}
+	};
+	await resume();
+	for (const pid of s.gate.workers())
+		process.kill(pid, 'SIGKILL');
+	for (const worker of [0, 1, 2])
+		await s.gate.error(new RegExp(`worker ${worker} \\(process \\d+\\) is up again`));
+	await resume();
+});
 scenario('a client that closes in the middle of the handshake costs nothing', { tls: true }, async (s) => {
 	const before = s.gate.descriptors();
 	for (let i = 0; i < 20; i++) {

@@ -89,7 +89,7 @@ static void connection_without_offers_remembers_nothing(void **state)
 	struct client_conn *c = conn_of(&s);
 	assert_false(c->diary.is_recording);
 	assert_int_equal(policy_diary_bytes(&c->diary.resources), 0);
-	assert_null(s.w->gateway->clients.etags.entries);
+	assert_null(s.w->gateway->clients.validators.entries);
 	gate_world_free(s.w);
 }
 
@@ -106,15 +106,57 @@ static void own_sources_start_recording_at_the_first_request(void **state)
 	gate_world_free(s.w);
 }
 
+static struct policy_diary_note note_of(const struct scene *s, const char *path)
+{
+	struct policy_diary_note note = {.state = POLICY_DIARY_PUSHED_ONCE};
+	uint64_t key = policy_diary_key(SLICE("GET"), SLICE("example.com"), slice_of_string(path));
+	assert_true(policy_diary_find(&conn_of(s)->diary.resources, key, &note));
+	return note;
+}
+
 static void push_in_flight_is_not_promised_again(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL);
 	struct gate_stream *p = is_forwarded(&s, "/a.css");
+	gate_answer_fields(p, 200, false, "etag", "\"1\"", NULL);
+	UNTIL(s.w, gate_find_at(s.client, "/a.css")->status == 200);
 	struct scene other = s;
 	visit(&other, "/page2");
 	is_dropped_as_known(&other, "/a.css");
-	gate_answer(p, 200, 5, true);
+	gate_more(p, 5, true);
+	finish_page(&s);
+	finish_page(&other);
+	gate_world_free(s.w);
+}
+
+/* Nothing is known of the response yet, so it may be data: the origin that promises it twice means it twice. */
+static void promise_is_not_known_by_a_push_that_has_not_begun(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	struct gate_stream *one = is_forwarded(&s, "/data");
+	struct scene other = s;
+	visit(&other, "/page2");
+	struct gate_stream *two = is_forwarded(&other, "/data");
+	gate_answer(one, 200, 5, true);
+	gate_answer(two, 200, 5, true);
+	finish_page(&s);
+	finish_page(&other);
+	assert_int_equal(note_of(&s, "/data").state, POLICY_DIARY_PUSHED_ONCE);
+	gate_world_free(s.w);
+}
+
+static void offer_of_our_own_is_known_by_a_push_that_has_not_begun(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, ROUTE "[preload p]\npath = /page*\nadd = /a.css\n");
+	UNTIL(s.w, gate_find(s.w, "/a.css"));
+	struct scene other = s;
+	visit(&other, "/page2");
+	size_t known = policy_reason_position(&policy_reason_KNOWN);
+	assert_int_equal(s.w->counters.push[POLICY_CONFIG][POLICY_DROP][known], 1);
+	gate_answer(gate_find(s.w, "/a.css"), 200, 5, true);
 	finish_page(&s);
 	finish_page(&other);
 	gate_world_free(s.w);
@@ -159,6 +201,114 @@ static void reset_by_the_client_counts_as_known(void **state)
 	visit(&s, "/page2");
 	is_dropped_as_known(&s, "/a.css");
 	finish_page(&s);
+	gate_world_free(s.w);
+}
+
+/* The client's word counts for one page, unless a validator says what the client has. */
+static void reset_before_the_head_counts_for_a_short_time(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	struct gate_stream *p = is_forwarded(&s, "/data");
+	gate_reset_stream(gate_find_at(s.client, "/data"), H2_CANCEL);
+	UNTIL(s.w, p->is_over);
+	struct policy_diary_note note = note_of(&s, "/data");
+	uint32_t now_sec = (uint32_t)(s.w->gateway->relay.now / USEC_PER_SEC);
+	assert_int_equal(note.validator, 0);
+	assert_in_range(note.fresh_until_sec, now_sec + 1, now_sec + 10);
+	assert_int_equal(
+	    policy_diary_answer(&note, false, 0, note.fresh_until_sec), POLICY_NOT_KNOWN);
+	finish_page(&s);
+	gate_world_free(s.w);
+}
+
+static void reset_before_the_head_of_what_was_data_does_not_count(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	gate_answer(is_forwarded(&s, "/data"), 200, 5, true);
+	UNTIL(s.w, gate_find_at(s.client, "/data")->is_over);
+	for (int i = 0; i < 2; i++) {
+		struct gate_stream *p = is_forwarded(&s, "/data");
+		gate_reset_stream(gate_find_at(s.client, "/data"), H2_CANCEL);
+		UNTIL(s.w, p->is_over);
+		assert_int_equal(note_of(&s, "/data").state, POLICY_DIARY_PUSHED_ONCE);
+	}
+	finish_page(&s);
+	visit(&s, "/page2");
+	gate_answer(is_forwarded(&s, "/data"), 200, 5, true);
+	finish_page(&s);
+	gate_world_free(s.w);
+}
+
+static void reset_before_the_head_means_the_latest_version(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL), other = s;
+	gate_answer_fields(is_forwarded(&s, "/a.css"), 200, true, "etag", "\"1\"", NULL);
+	UNTIL(s.w, gate_find_at(s.client, "/a.css")->is_over);
+	uint32_t validator = note_of(&s, "/a.css").validator;
+	assert_int_not_equal(validator, 0);
+	other.client = gate_client(s.w, NULL);
+	visit(&other, "/page2");
+	struct gate_stream *p = promise(&other, "/a.css");
+	UNTIL(s.w, gate_find_at(other.client, "/a.css"));
+	gate_reset_stream(gate_find_at(other.client, "/a.css"), H2_REFUSED_STREAM);
+	UNTIL(s.w, p->is_over);
+	const struct client_conn *c =
+	    container_of(s.w->gateway->clients.conns.prev, struct client_conn, link);
+	struct policy_diary_note note;
+	uint64_t key = policy_diary_key(SLICE("GET"), SLICE("example.com"), SLICE("/a.css"));
+	assert_true(policy_diary_find(&c->diary.resources, key, &note));
+	assert_int_equal(note.validator, validator);
+	finish_page(&s);
+	finish_page(&other);
+	gate_world_free(s.w);
+}
+
+static void reset_behind_the_head_leaves_what_the_head_says(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	struct gate_stream *data = is_forwarded(&s, "/data"), *css = is_forwarded(&s, "/a.css");
+	gate_answer_fields(data, 200, false, "cache-control", "no-cache", "etag", "\"1\"", NULL);
+	gate_answer_fields(css, 200, false, "etag", "\"1\"", NULL);
+	struct gate_stream *got[] = {gate_find_at(s.client, "/data"), gate_find_at(s.client, "/a.css")};
+	UNTIL(s.w, got[0]->status == 200 && got[1]->status == 200);
+	gate_reset_stream(got[0], H2_CANCEL);
+	gate_reset_stream(got[1], H2_CANCEL);
+	UNTIL(s.w, data->is_over && css->is_over);
+	finish_page(&s);
+	visit(&s, "/page2");
+	is_dropped_as_known(&s, "/a.css");
+	gate_answer(is_forwarded(&s, "/data"), 200, 5, true);
+	finish_page(&s);
+	gate_world_free(s.w);
+}
+
+static void not_modified_confirms_the_version(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL);
+	gate_answer_fields(is_forwarded(&s, "/a.css"), 200, true, "last-modified", "x", NULL);
+	finish_page(&s);
+	static const struct {
+		const char *name, *value, *page;
+		bool is_known;
+	} rows[] = {{"x-nothing", "1", "/page2", true}, {"cache-control", "max-age=60", "/page3", true},
+	    {"cache-control", "no-cache", "/page4", false}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		s.page = gate_get(s.client, "/a.css");
+		UNTIL(s.w, !gate_find(s.w, "/a.css")->is_over);
+		gate_answer_fields(gate_find(s.w, "/a.css"), 304, true, rows[i].name, rows[i].value, NULL);
+		UNTIL(s.w, s.page->is_over);
+		visit(&s, rows[i].page);
+		if (rows[i].is_known)
+			is_dropped_as_known(&s, "/a.css");
+		else
+			gate_answer(is_forwarded(&s, "/a.css"), 200, 5, true);
+		finish_page(&s);
+	}
 	gate_world_free(s.w);
 }
 
@@ -218,7 +368,7 @@ static void entry_refused_by_the_budget_is_left_out(void **state)
 	budget_fail_nth(&c->budget, 0);
 	assert_int_equal(c->diary.resources.count, 0);
 	assert_int_equal(policy_diary_bytes(&c->diary.resources), 0);
-	gate_answer(p, 200, 5, true);
+	gate_answer_fields(p, 200, true, "etag", "\"1\"", NULL);
 	UNTIL(s.w, got->is_over);
 	assert_int_equal(c->diary.resources.count, 1); /* the response's head noted it once more */
 	finish_page(&s);
@@ -312,9 +462,16 @@ int main(void)
 	    cmocka_unit_test(connection_without_offers_remembers_nothing),
 	    cmocka_unit_test(own_sources_start_recording_at_the_first_request),
 	    cmocka_unit_test(push_in_flight_is_not_promised_again),
+	    cmocka_unit_test(promise_is_not_known_by_a_push_that_has_not_begun),
+	    cmocka_unit_test(offer_of_our_own_is_known_by_a_push_that_has_not_begun),
 	    cmocka_unit_test(failed_push_is_unknown_again),
 	    cmocka_unit_test(push_answered_with_an_error_is_unknown_again),
 	    cmocka_unit_test(reset_by_the_client_counts_as_known),
+	    cmocka_unit_test(reset_before_the_head_counts_for_a_short_time),
+	    cmocka_unit_test(reset_before_the_head_of_what_was_data_does_not_count),
+	    cmocka_unit_test(reset_before_the_head_means_the_latest_version),
+	    cmocka_unit_test(reset_behind_the_head_leaves_what_the_head_says),
+	    cmocka_unit_test(not_modified_confirms_the_version),
 	    cmocka_unit_test(hint_counts_as_known),
 	    cmocka_unit_test(diary_is_charged_to_its_connection),
 	    cmocka_unit_test(entry_refused_by_the_budget_is_left_out),

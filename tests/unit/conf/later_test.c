@@ -301,7 +301,7 @@ static void bad_adds_are_refused(void **state)
 			  "as=css\nadd = /a type=css\n"
 			  "add = /a fetchpriority=urgent\nadd = /a as=style as=style\nadd = /a "
 			  "rel=preload\nadd = /a \"media=x\n"
-			  "learned = yes\n",
+			  "learned = yes\nadd = /a media=a\\b\n",
 	    "test.ini:8: bad value 'app.css' for add; write a path that begins with '/', such as "
 	    "/app.css as=style\n"
 	    "test.ini:9: bad value '//other/x' for add; write a path that begins with '/', such as "
@@ -321,7 +321,9 @@ static void bad_adds_are_refused(void **state)
 	    "fetchpriority= or "
 	    "media= after the path\n"
 	    "test.ini:16: bad value '\"media=x' for add; close the quotation with a '\"'\n"
-	    "test.ini:17: bad value 'yes' for learned; write off, propose or apply\n");
+	    "test.ini:17: bad value 'yes' for learned; write off, propose or apply\n"
+	    "test.ini:18: bad value 'media=a\\b' for add; write a media query, such as "
+	    "\"media=(min-width: 600px)\"\n");
 }
 
 static void preload_without_a_source_is_a_warning(void **state)

@@ -263,6 +263,41 @@ static void traced_clients_are_address_blocks(void **state)
 	load_free(&load);
 }
 
+static bool trusts(const struct conf_listen *l, const char *address)
+{
+	struct address peer = {0};
+	assert_true(strcmp(address, "unix") == 0 || address_parse(slice_of_string(address), &peer));
+	return conf_listen_trusts(l, &peer);
+}
+
+static void trusted_peers_are_address_blocks_and_unix_sockets(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_ORIGIN LOAD_ROUTE
+	    "[listen a]\naddress = 127.0.0.1:1\n"
+	    "[listen b]\naddress = 127.0.0.1:2\ntrusted = 192.0.2.0/24, 2001:db8::/32\ntrusted = 203.0.113.7\n"
+	    "[listen c]\naddress = 127.0.0.1:3\ntrusted = unix\n",
+	    "");
+	const struct conf_listen *l = load.conf->listens;
+	static const struct {
+		const char *peer;
+		bool is_trusted[3];
+	} rows[] = {
+	    {"192.0.2.255", {false, true, false}},
+	    {"::ffff:192.0.2.1", {false, true, false}},
+	    {"192.0.3.0", {false, false, false}},
+	    {"2001:db8:1::1", {false, true, false}},
+	    {"203.0.113.7", {false, true, false}},
+	    {"203.0.113.8", {false, false, false}},
+	    {"0.0.0.0", {false, false, false}},
+	    {"unix", {false, false, true}},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (size_t j = 0; j < 3; j++)
+			assert_int_equal(trusts(&l[j], rows[i].peer), rows[i].is_trusted[j]);
+	load_free(&load);
+}
+
 static void push_rule_gets_every_condition_and_limit(void **state)
 {
 	(void)state;
@@ -569,6 +604,7 @@ int main(void)
 	    cmocka_unit_test(origin_options_are_read),
 	    cmocka_unit_test(lists_are_separated_and_repeated),
 	    cmocka_unit_test(traced_clients_are_address_blocks),
+	    cmocka_unit_test(trusted_peers_are_address_blocks_and_unix_sockets),
 	    cmocka_unit_test(push_rule_gets_every_condition_and_limit),
 	    cmocka_unit_test(expressions_are_compiled_as_their_option_compares),
 	    cmocka_unit_test(comments_blank_lines_and_a_byte_order_mark_are_skipped),

@@ -152,6 +152,18 @@ static void bad_traced_block_is_refused(void **state)
 	    "prefix; write an address or a block such as 192.0.2.0/24 or 2001:db8::/32\n");
 }
 
+static void bad_trusted_peer_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("[listen l]\naddress = 127.0.0.1:1\ntrusted = loadbalancer\n" LOAD_ORIGIN LOAD_ROUTE,
+	    "test.ini:3: bad value 'loadbalancer' for trusted: not an IPv4 or IPv6 address; write an "
+	    "address or a block such as 192.0.2.0/24 or 2001:db8::/32, or unix\n");
+	/* Only there. */
+	assert_refused(LOAD_REST "[server]\ntrace = unix\n",
+	    "test.ini:8: bad value 'unix' for trace: not an IPv4 or IPv6 address; write an "
+	    "address or a block such as 192.0.2.0/24 or 2001:db8::/32\n");
+}
+
 static void unclosed_quotation_is_refused(void **state)
 {
 	(void)state;
@@ -400,6 +412,21 @@ static void push_rule_without_action_is_refused(void **state)
 	assert_refused(LOAD_REST "[push x]\npath = /a\n", errors);
 }
 
+static void rule_against_interim_responses_is_about_requests(void **state)
+{
+	(void)state;
+	static const char *const conditions[] = {
+	    "source = link", "type = style", "method = GET", "promised-path = /a"};
+	for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
+		char text[512];
+		snprintf(text, sizeof text, LOAD_REST "[push x]\naction = drop\n%s\ninterim = no\n",
+		    conditions[i]);
+		assert_refused(text,
+		    "test.ini:10: interim = no is for whole requests, but this rule has source, type, method or "
+		    "promised-path; write a rule without them\n");
+	}
+}
+
 static void rule_behind_an_unconditional_one_is_refused(void **state)
 {
 	(void)state;
@@ -603,6 +630,7 @@ int main(void)
 	    cmocka_unit_test(value_that_is_empty_is_refused),
 	    cmocka_unit_test(bad_client_block_is_refused),
 	    cmocka_unit_test(bad_traced_block_is_refused),
+	    cmocka_unit_test(bad_trusted_peer_is_refused),
 	    cmocka_unit_test(unclosed_quotation_is_refused),
 	    cmocka_unit_test(duplicate_section_is_refused_with_the_first),
 	    cmocka_unit_test(duplicate_option_is_refused_with_the_first),
@@ -619,6 +647,7 @@ int main(void)
 	    cmocka_unit_test(route_patterns_are_checked),
 	    cmocka_unit_test(push_patterns_are_checked),
 	    cmocka_unit_test(push_rule_without_action_is_refused),
+	    cmocka_unit_test(rule_against_interim_responses_is_about_requests),
 	    cmocka_unit_test(rule_behind_an_unconditional_one_is_refused),
 	    cmocka_unit_test(rule_equal_to_an_earlier_one_is_refused),
 	    cmocka_unit_test(rule_that_looks_shadowed_is_a_warning),

@@ -182,6 +182,46 @@ static uint32_t age_of(const char *const *lines)
 	return sec;
 }
 
+static void what_a_client_may_use_again(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *fields[2];
+		bool may;
+		uint32_t fresh_sec;
+	} rows[] = {
+	    {{"x: y"}, true, 0},
+	    {{"cache-control: no-store"}, false, 0},
+	    {{"cache-control: no-cache, max-age=60"}, false, 0},
+	    {{"cache-control: max-age=0", "expires: " NOW_PLUS_60}, false, 0},
+	    {{"cache-control: max-age=x"}, false, 0},
+	    {{"cache-control: max-age=60", "expires: 0"}, true, 60},
+	    {{"cache-control: max-age=60", "age: 60"}, true, 0},
+	    {{"cache-control: max-age=60", "age: 59"}, true, 1},
+	    {{"cache-control: max-age=90", "date: " NOW_LESS_60}, true, 30},
+	    {{"cache-control: private, s-maxage=0"}, true, 0},
+	    {{"expires: " NOW_PLUS_60}, true, 60},
+	    {{"expires: " NOW_TEXT}, false, 0},
+	    {{"expires: " NOW_TEXT, "date: " NOW_LESS_60}, true, 0},
+	    {{"expires: 0"}, false, 0},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *more = rows[i].fields[1] ? rows[i].fields[1] : "x: y";
+		struct http_head *request = BARE_REQUEST(), *response = RESPONSE(rows[i].fields[0], more);
+		uint32_t fresh_sec = 99;
+		if (http_may_reuse(request, response, NOW, &fresh_sec) != rows[i].may ||
+		    fresh_sec != rows[i].fresh_sec)
+			fail_msg("row %zu: %u", i, fresh_sec);
+		http_head_free(request);
+		http_head_free(response);
+	}
+	struct http_head *request = REQUEST("cache-control: no-store"), *response = BARE_RESPONSE();
+	uint32_t fresh_sec;
+	assert_false(http_may_reuse(request, response, NOW, &fresh_sec));
+	http_head_free(request);
+	http_head_free(response);
+}
+
 static void age_is_the_first_member_or_nothing(void **state)
 {
 	(void)state;
@@ -271,6 +311,7 @@ int main(void)
 	    cmocka_unit_test(expires_that_is_no_date_is_stale),
 	    cmocka_unit_test(age_and_apparent_age_shorten_it),
 	    cmocka_unit_test(nothing_said_or_no_cache_is_never_fresh),
+	    cmocka_unit_test(what_a_client_may_use_again),
 	    cmocka_unit_test(age_is_the_first_member_or_nothing),
 	    cmocka_unit_test(entity_tags_compare_weakly),
 	    cmocka_unit_test(if_none_match_is_a_list_or_a_star),

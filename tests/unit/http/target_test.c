@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -46,6 +47,32 @@ static void check(const char *scheme, const char *authority, const char *path,
     const char *reference, const char *want)
 {
 	check_slice(scheme, authority, path, slice_of_string(reference), want);
+}
+
+/* Such references are not given to the library; as part of a URI of another host they are. */
+static void simple_paths_resolve_as_in_a_whole_uri(void **state)
+{
+	(void)state;
+	static const char bytes[] = "aZ0/.?-_~!$&'()*+,;=:@/./?a";
+	uint32_t chance = 1;
+	for (unsigned n = 0; n < 20000; n++) {
+		char path[12] = "/", whole[32], want[64];
+		for (unsigned i = 1; i < sizeof(path) - 1; i++) {
+			chance = chance * 1664525 + 1013904223;
+			path[i] = (chance >> 8) % 12 == 0 ? '\0' : bytes[(chance >> 16) % (sizeof(bytes) - 1)];
+		}
+		if (path[1] == '/')
+			continue; /* another authority */
+		snprintf(whole, sizeof(whole), "http://h%s", path);
+		struct http_head other = base_of("http", "a", "/x");
+		struct http_target t;
+		struct arena a;
+		arena_init(&a, NULL, 0);
+		assert_true(http_target_resolve(&a, &other, slice_of_string(whole), &t));
+		snprintf(want, sizeof(want), "http://h%.*s", SLICE_ARG(t.path));
+		arena_fini(&a);
+		check("http", "h", "/x", path, want);
+	}
 }
 
 static void normal_examples_of_the_rfc(void **state)
@@ -275,6 +302,7 @@ static void result_outlives_base_and_reference(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(simple_paths_resolve_as_in_a_whole_uri),
 	    cmocka_unit_test(normal_examples_of_the_rfc),
 	    cmocka_unit_test(abnormal_examples_of_the_rfc),
 	    cmocka_unit_test(dot_segments_go_wherever_they_come_from),

@@ -409,7 +409,7 @@ RIG void certs_fini(struct certs *c)
 }
 
 RIG struct net_tls *server_with(
-    const struct certs *c, bool rsa, bool ecdsa, const char *alpn, const uint8_t *key)
+    const struct certs *c, bool rsa, bool ecdsa, const char *alpn, const struct net_tickets *tickets)
 {
 	struct net_certificate list[2];
 	size_t count = 0;
@@ -418,7 +418,7 @@ RIG struct net_tls *server_with(
 	if (ecdsa)
 		list[count++] = (struct net_certificate){c->ecdsa, c->ecdsa_key};
 	char error[256] = "";
-	struct net_tls_server_options o = {list, count, alpn, key};
+	struct net_tls_server_options o = {list, count, alpn, tickets};
 	struct net_tls *t = net_tls_server_new(&o, error, sizeof(error));
 	if (!t)
 		fail_msg("%s", error);

@@ -320,59 +320,175 @@ static void versions_before_tls12_are_refused(void **state)
 	part(&m);
 }
 
-/* The client's session cache is kept when the server changes. */
-static bool is_resumed_by_a_sibling(
-    const uint8_t *first_key, const uint8_t *second_key, uint16_t version, const char *second_name)
+/* ---- session tickets ---- */
+
+static usec test_time;
+
+static usec test_wall(void)
 {
-	struct joined j;
+	return test_time;
+}
+
+/* A worker that began with these tickets; its clock is the test's. */
+static struct net_tls *worker_with(const struct net_tickets *tickets)
+{
+	struct net_tls *t = server_with(&certs, true, true, "h2", tickets);
+	t->wall = test_wall;
+	return t;
+}
+
+static struct net_tickets tickets_now(void)
+{
+	struct net_tickets t;
+	test_time = 1000 * NET_TICKET_PERIOD_USEC + NET_TICKET_PERIOD_USEC / 2;
+	net_tickets_init(&t, test_time);
+	return t;
+}
+
+static struct net_tls *client_of(uint16_t version)
+{
 	struct net_tls *client = client_with(&certs, true, "h2");
 	SSL_CTX_set_max_proto_version(client->context, version);
-	struct net_tls *first = server_with(&certs, true, true, "h2", first_key);
-	struct net_tls *second = server_with(&certs, true, true, "h2", second_key);
+	return client;
+}
+
+/* Whether the client's session is resumed. It keeps the newest ticket that comes. */
+static bool resumes(struct net_tls *server, struct net_tls *client, const char *name)
+{
+	struct joined j;
 	joined_init(&j);
-	joined_open(&j, first, client, "localhost");
-	owner_send(&j.server, 0, 10);
+	joined_open(&j, server, client, name);
+	owner_send(&j.server, 0, 10); /* tickets travel with it */
 	run_until(&j.rig, j.client.received == 10);
-	assert_non_null(client->session);
-	joined_part(&j);
-	joined_open(&j, second, client, second_name);
 	bool is_resumed = SSL_session_reused(j.server.conn->ssl);
 	assert_int_equal(SSL_session_reused(j.client.conn->ssl), is_resumed);
 	/* The certificate is known on a resumed connection too. */
 	assert_true(net_conn_peer_covers(j.client.conn, SLICE("www.example.org")));
 	assert_true(slice_is(net_conn_alpn(j.client.conn), "h2"));
+	assert_non_null(client->session);
 	joined_fini(&j);
+	return is_resumed;
+}
+
+static bool is_resumed_by_a_sibling(const struct net_tickets *first_tickets,
+    const struct net_tickets *second_tickets, uint16_t version, const char *second_name)
+{
+	struct net_tls *client = client_of(version);
+	struct net_tls *first = worker_with(first_tickets), *second = worker_with(second_tickets);
+	assert_false(resumes(first, client, "localhost"));
+	bool is_resumed = resumes(second, client, second_name);
 	net_tls_free(first);
 	net_tls_free(second);
 	net_tls_free(client);
 	return is_resumed;
 }
 
+static const uint16_t versions[] = {TLS1_3_VERSION, TLS1_2_VERSION};
+
 static void a_sibling_with_the_same_key_resumes_the_session(void **state)
 {
 	(void)state;
-	uint8_t key[48];
-	memset(key, 0x5a, sizeof(key));
-	assert_true(is_resumed_by_a_sibling(key, key, TLS1_3_VERSION, "localhost"));
-	assert_true(is_resumed_by_a_sibling(key, key, TLS1_2_VERSION, "localhost"));
+	const struct net_tickets t = tickets_now();
+	for (size_t i = 0; i < 2; i++)
+		assert_true(is_resumed_by_a_sibling(&t, &t, versions[i], "localhost"));
 }
 
 static void another_ticket_key_resumes_nothing(void **state)
 {
 	(void)state;
-	uint8_t key[48];
-	memset(key, 0x5a, sizeof(key));
-	assert_false(is_resumed_by_a_sibling(key, NULL, TLS1_3_VERSION, "localhost"));
+	const struct net_tickets t = tickets_now();
+	assert_false(is_resumed_by_a_sibling(&t, NULL, TLS1_3_VERSION, "localhost"));
 	assert_false(is_resumed_by_a_sibling(NULL, NULL, TLS1_2_VERSION, "localhost"));
 }
 
 static void a_session_is_not_offered_to_another_name(void **state)
 {
 	(void)state;
-	uint8_t key[48];
-	memset(key, 0x5a, sizeof(key));
-	assert_false(is_resumed_by_a_sibling(key, key, TLS1_3_VERSION, "www.example.org"));
-	assert_false(is_resumed_by_a_sibling(key, key, TLS1_2_VERSION, "www.example.org"));
+	const struct net_tickets t = tickets_now();
+	for (size_t i = 0; i < 2; i++)
+		assert_false(is_resumed_by_a_sibling(&t, &t, versions[i], "www.example.org"));
+}
+
+/* The first ticket of each client is as old as the test says when the second connection comes. */
+static bool is_resumed_after(usec span, uint16_t version)
+{
+	const struct net_tickets t = tickets_now();
+	struct net_tls *client = client_of(version);
+	struct net_tls *first = worker_with(&t), *second = worker_with(&t);
+	assert_false(resumes(first, client, "localhost"));
+	test_time += span;
+	/* The second worker has had nothing to do since its start. */
+	bool is_resumed = resumes(second, client, "localhost");
+	net_tls_free(first);
+	net_tls_free(second);
+	net_tls_free(client);
+	return is_resumed;
+}
+
+static void a_ticket_is_good_until_the_next_period_has_ended(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(is_resumed_after(NET_TICKET_PERIOD_USEC / 2 - 1, versions[i]));
+		assert_true(is_resumed_after(NET_TICKET_PERIOD_USEC / 2, versions[i]));
+		assert_true(is_resumed_after(NET_TICKET_PERIOD_USEC * 3 / 2 - 1, versions[i]));
+		assert_false(is_resumed_after(NET_TICKET_PERIOD_USEC * 3 / 2, versions[i]));
+		assert_false(is_resumed_after(1000 * NET_TICKET_PERIOD_USEC, versions[i]));
+	}
+}
+
+static void a_ticket_of_the_previous_key_is_replaced(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct net_tickets t = tickets_now();
+		struct net_tls *client = client_of(versions[i]), *server = worker_with(&t);
+		assert_false(resumes(server, client, "localhost"));
+		for (unsigned periods = 0; periods < 10; periods++) {
+			test_time += NET_TICKET_PERIOD_USEC;
+			assert_true(resumes(server, client, "localhost"));
+		}
+		net_tls_free(server);
+		net_tls_free(client);
+	}
+}
+
+static void ticket_keys_do_not_go_back_with_the_clock(void **state)
+{
+	(void)state;
+	struct net_tickets t = tickets_now(), before = t;
+	net_tickets_advance(&t, test_time - 100 * NET_TICKET_PERIOD_USEC);
+	assert_memory_equal(&t, &before, sizeof(t));
+	net_tickets_advance(&t, 0);
+	assert_memory_equal(&t, &before, sizeof(t));
+}
+
+static bool contains(const struct net_tickets *t, const uint8_t *bytes)
+{
+	return memmem(t, sizeof(*t), bytes, 32) != NULL;
+}
+
+static void old_ticket_keys_are_erased(void **state)
+{
+	(void)state;
+	const struct net_tickets before = tickets_now();
+	struct net_tls *idle = worker_with(&before);
+	const struct net_tickets *t = &idle->tickets;
+	assert_memory_equal(t, &before, sizeof(before));
+	test_time += NET_TICKET_PERIOD_USEC;
+	net_tls_advance_tickets(idle);
+	assert_false(contains(t, before.secret));
+	assert_true(contains(t, before.current.mac) && contains(t, before.current.cipher));
+	assert_memory_equal(&t->previous, &before.current, sizeof(before.current));
+	assert_memory_not_equal(&t->current, &before.current, sizeof(before.current));
+	test_time += NET_TICKET_PERIOD_USEC;
+	net_tls_advance_tickets(idle);
+	assert_false(contains(t, before.current.mac) || contains(t, before.current.cipher));
+	/* One that skips the periods comes to the same keys. */
+	struct net_tickets late = before;
+	net_tickets_advance(&late, test_time);
+	assert_memory_equal(&late, t, sizeof(late));
+	net_tls_free(idle);
 }
 
 static void close_sends_close_notify_and_the_peer_sees_eof(void **state)
@@ -625,6 +741,10 @@ int main(void)
 	    cmocka_unit_test(a_sibling_with_the_same_key_resumes_the_session),
 	    cmocka_unit_test(another_ticket_key_resumes_nothing),
 	    cmocka_unit_test(a_session_is_not_offered_to_another_name),
+	    cmocka_unit_test(a_ticket_is_good_until_the_next_period_has_ended),
+	    cmocka_unit_test(a_ticket_of_the_previous_key_is_replaced),
+	    cmocka_unit_test(ticket_keys_do_not_go_back_with_the_clock),
+	    cmocka_unit_test(old_ticket_keys_are_erased),
 	    cmocka_unit_test(close_sends_close_notify_and_the_peer_sees_eof),
 	    cmocka_unit_test(close_notify_leaves_our_sending_side_open),
 	    cmocka_unit_test(a_trailing_dot_of_the_server_name_does_not_matter),

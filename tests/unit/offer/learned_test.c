@@ -212,6 +212,32 @@ static void a_page_with_credentials_begins_no_view(void **state)
 	assert_int_equal(offer_learned_stats(f->t).pages, 1);
 }
 
+/* The client looks at the page without credentials, then again with them: only the first look may count. */
+static void what_is_taken_with_credentials_counts_neither_way(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		bool has_credentials;
+		double hits, views;
+	} rows[] = {{false, 4, 4}, {true, 3, 3}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
+		struct offer_learned_request page = request("c3", "/p", "");
+		page.has_credentials = rows[i].has_credentials;
+		offer_learned_clear(f->t);
+		visits(f, 0, 3, "/p", "/a.css");
+		view(f, "c3", "/p");
+		ask(f, "c3", "/other.css", "https://" HOST "/p");
+		offer_learned_on_outcome(f->t, &page, SLICE("/a.css"), OFFER_LEARNED_OFFERED, f->now);
+		offer_learned_on_outcome(f->t, &page, SLICE("/a.css"), OFFER_LEARNED_TAKEN, f->now);
+		wait_for_window(f);
+		assert_int_equal(offers(f, "/p", items), 1);
+		assert_int_equal(lround(items[0].hits), rows[i].hits);
+		assert_int_equal(lround(items[0].views), rows[i].views);
+		assert_int_equal(items[0].taken, 1);
+	}
+}
+
 static void tabs_are_told_apart_by_referer(void **state)
 {
 	struct fixture *f = *state;
@@ -461,6 +487,7 @@ int main(void)
 	    TEST(paths_that_no_uri_has_are_not_learned),
 	    TEST(what_comes_after_the_window_is_not_learned),
 	    TEST(a_page_with_credentials_begins_no_view),
+	    TEST(what_is_taken_with_credentials_counts_neither_way),
 	    TEST(tabs_are_told_apart_by_referer),
 	    TEST(without_referer_the_only_open_view_is_meant),
 	    TEST(what_a_style_sheet_asks_for_belongs_to_its_page),

@@ -241,7 +241,7 @@ static void rule_may_allow_other_origins_and_revalidations(void **state)
 static void etag_that_is_known_counts_as_known(void **state)
 {
 	struct scene *s = *state;
-	s->offer.known = POLICY_KNOWN_ETAG;
+	s->offer.known = POLICY_KNOWN_VALIDATOR;
 	assert_decided(s, POLICY_DROP, &policy_reason_KNOWN, NULL);
 }
 

@@ -29,7 +29,7 @@ static struct slice written(
 {
 	struct policy_cookie_set set = {.count = 0};
 	for (unsigned i = 0; i < count; i++)
-		policy_cookie_add(&set, key_of(i));
+		policy_cookie_add(&set, key_of(i), 0);
 	return slice_of(text, policy_cookie_write(&set, by, now + week, text));
 }
 
@@ -52,9 +52,9 @@ static void set_comes_back_as_it_was(void **state)
 		assert_true(policy_cookie_read(&set, &keys, value, now, week));
 		assert_int_equal(set.count, counts[c]);
 		for (unsigned i = 0; i < counts[c]; i++)
-			assert_true(policy_cookie_has(&set, key_of(i)));
+			assert_true(policy_cookie_has(&set, key_of(i), 0));
 		for (unsigned i = 1000; i < 1100; i++)
-			assert_false(policy_cookie_has(&set, key_of(i)));
+			assert_false(policy_cookie_has(&set, key_of(i), 0));
 	}
 }
 
@@ -62,15 +62,15 @@ static void removed_key_is_gone_and_others_stay(void **state)
 {
 	(void)state;
 	struct policy_cookie_set set = {.count = 0};
-	assert_false(policy_cookie_remove(&set, key_of(0)));
+	assert_false(policy_cookie_remove(&set, key_of(0), 0));
 	for (unsigned i = 0; i < POLICY_COOKIE_MOST; i++)
-		assert_true(policy_cookie_add(&set, key_of(i)));
+		assert_true(policy_cookie_add(&set, key_of(i), 0));
 	for (unsigned gone = 0; gone < POLICY_COOKIE_MOST; gone++) {
-		assert_true(policy_cookie_remove(&set, key_of(gone)));
-		assert_false(policy_cookie_remove(&set, key_of(gone)));
+		assert_true(policy_cookie_remove(&set, key_of(gone), 0));
+		assert_false(policy_cookie_remove(&set, key_of(gone), 0));
 		assert_int_equal(set.count, POLICY_COOKIE_MOST - gone - 1);
 		for (unsigned i = 0; i < POLICY_COOKIE_MOST; i++)
-			assert_int_equal(policy_cookie_has(&set, key_of(i)), i > gone);
+			assert_int_equal(policy_cookie_has(&set, key_of(i), 0), i > gone);
 	}
 }
 
@@ -82,8 +82,8 @@ static void extreme_hashes_come_back(void **state)
 	static const uint64_t extremes[] = {
 	    0, UINT64_C(1) << 40, UINT64_MAX, UINT64_MAX - (UINT64_C(1) << 40)};
 	for (size_t i = 0; i < 4; i++)
-		assert_true(policy_cookie_add(&set, extremes[i]));
-	assert_false(policy_cookie_add(&set, 1)); /* the same as 0, cut */
+		assert_true(policy_cookie_add(&set, extremes[i], 0));
+	assert_false(policy_cookie_add(&set, 1, 0)); /* the same as 0, cut */
 	size_t length = policy_cookie_write(&set, &keys, now + 1, text);
 	assert_true(policy_cookie_read(&back, &keys, slice_of(text, length), now, week));
 	assert_memory_equal(&back, &set, 4 * sizeof(uint32_t));
@@ -97,7 +97,7 @@ static void value_is_made_of_cookie_bytes_and_bounded(void **state)
 	/* Far apart, so that each difference is as long as it can be. */
 	struct policy_cookie_set set = {.count = 0};
 	for (uint64_t i = 0; i < POLICY_COOKIE_MOST; i++)
-		assert_true(policy_cookie_add(&set, i << 56));
+		assert_true(policy_cookie_add(&set, i << 56, 0));
 	size_t length = policy_cookie_write(&set, &keys, now + week, text);
 	assert_in_range(length, 900, POLICY_COOKIE_TEXT);
 	for (size_t i = 0; i < length; i++)
@@ -113,8 +113,8 @@ static void set_that_does_not_fit_is_shortened(void **state)
 	struct policy_cookie_set set = {.count = 0}, back;
 	/* Evenly spread, each difference takes three bytes: more than there is room for. */
 	for (uint64_t i = 0; i < POLICY_COOKIE_MOST; i++)
-		assert_true(policy_cookie_add(&set, i << 56));
-	assert_false(policy_cookie_add(&set, UINT64_MAX));
+		assert_true(policy_cookie_add(&set, i << 56, 0));
+	assert_false(policy_cookie_add(&set, UINT64_MAX, 0));
 	size_t length = policy_cookie_write(&set, &keys, now + week, text);
 	assert_true(policy_cookie_read(&back, &keys, slice_of(text, length), now, week));
 	assert_in_range(back.count, 240, POLICY_COOKIE_MOST - 1);
@@ -178,20 +178,14 @@ static void expiry_is_obeyed(void **state)
 	assert_false(policy_cookie_read(&set, &keys, value, now, week - 1));
 }
 
-/* Signed well, and still not what we write. */
-static bool raw_is_read(const uint8_t *body, size_t length)
+/* Signs n bytes; raw has room for the MAC. */
+static bool signed_is_read(uint8_t *raw, size_t n)
 {
 	static const char letters[] =
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	uint8_t raw[512], mac[POLICY_COOKIE_MAC];
+	uint8_t mac[POLICY_COOKIE_MAC];
 	char text[POLICY_COOKIE_TEXT];
-	size_t n = 0, out = 0;
-	uint64_t expires = now + 1;
-	raw[n++] = 1;
-	for (int i = 3; i >= 0; i--)
-		raw[n++] = (uint8_t)(expires >> (8 * i));
-	memcpy(raw + n, body, length);
-	n += length;
+	size_t out = 0;
 	digest(seeds_now, 0, slice_of(raw, n), mac);
 	memcpy(raw + n, mac, 16);
 	n += 16;
@@ -202,6 +196,19 @@ static bool raw_is_read(const uint8_t *body, size_t length)
 		text[out++] = letters[value];
 	}
 	return is_read(slice_of(text, out));
+}
+
+/* Signed well, and still not what we write. */
+static bool raw_is_read(const uint8_t *body, size_t length)
+{
+	uint8_t raw[512];
+	size_t n = 0;
+	uint64_t expires = now + 1;
+	raw[n++] = 2;
+	for (int i = 3; i >= 0; i--)
+		raw[n++] = (uint8_t)(expires >> (8 * i));
+	memcpy(raw + n, body, length);
+	return signed_is_read(raw, n + length);
 }
 
 static void signed_nonsense_is_refused(void **state)
@@ -218,26 +225,75 @@ static void signed_nonsense_is_refused(void **state)
 	assert_false(raw_is_read((const uint8_t *)"\xff\xff\xff\xff\x00", 5));
 }
 
+static struct policy_diary_note note_of(uint32_t validator, bool is_common, uint32_t fresh_until_sec)
+{
+	return (struct policy_diary_note){.state = POLICY_DIARY_HAD,
+	    .validator = validator,
+	    .is_common = is_common,
+	    .fresh_until_sec = fresh_until_sec};
+}
+
 static void newest_of_the_diary_go_before_what_was_in_the_cookie(void **state)
 {
 	(void)state;
 	struct policy_diary diary;
 	struct policy_cookie_set set = {.count = 0};
+	const struct policy_diary_note note = note_of(0, false, 100);
 	for (unsigned i = 0; i < POLICY_COOKIE_MOST; i++)
-		assert_true(policy_cookie_add(&set, key_of(i)));
+		assert_true(policy_cookie_add(&set, key_of(i), 0));
 	policy_diary_init(&diary, 1000);
 	for (unsigned i = 1000; i < 1010; i++)
-		policy_note(&diary, POLICY_NOTE_PUSHED, key_of(i), 0);
-	policy_cookie_merge(&set, &diary);
+		policy_diary_put(&diary, key_of(i), &note);
+	assert_true(policy_cookie_merge(&set, &diary, 100));
 	assert_int_equal(set.count, POLICY_COOKIE_MOST);
 	for (unsigned i = 1000; i < 1010; i++)
-		assert_true(policy_cookie_has(&set, key_of(i)));
+		assert_true(policy_cookie_has(&set, key_of(i), 0));
 	for (unsigned i = 2000; i < 3000; i++)
-		policy_note(&diary, POLICY_NOTE_PUSHED, key_of(i), 0);
-	policy_cookie_merge(&set, &diary);
+		policy_diary_put(&diary, key_of(i), &note);
+	assert_false(policy_cookie_merge(&set, &diary, 100));
 	for (unsigned i = 3000 - POLICY_COOKIE_MOST; i < 3000; i++)
-		assert_true(policy_cookie_has(&set, key_of(i)));
+		assert_true(policy_cookie_has(&set, key_of(i), 0));
 	policy_diary_fini(&diary);
+}
+
+static void only_what_can_be_known_later_is_taken_from_the_diary(void **state)
+{
+	(void)state;
+	const struct {
+		struct policy_diary_note note;
+		bool with_version, without;
+	} rows[] = {
+	    {note_of(5, true, 0), true, false},
+	    {note_of(5, true, 1000), true, false},
+	    {note_of(5, false, 99), false, false},
+	    {note_of(5, false, 100), false, true},
+	    {note_of(0, false, 99), false, false},
+	    {note_of(0, false, 100), false, true},
+	    {{.state = POLICY_DIARY_PUSHED_ONCE, .page = 5, .fresh_until_sec = 1000}, false, false},
+	    {{.state = POLICY_DIARY_PUSHED_UNANSWERED, .coding = 5, .fresh_until_sec = 1000}, false, false},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct policy_cookie_set set = {.count = 0};
+		struct policy_diary diary;
+		policy_diary_init(&diary, 10);
+		policy_diary_put(&diary, key_of(1), &rows[i].note);
+		assert_false(policy_cookie_merge(&set, &diary, 100));
+		assert_int_equal(set.count, rows[i].with_version || rows[i].without);
+		assert_int_equal(policy_cookie_has(&set, key_of(1), 5), rows[i].with_version);
+		assert_false(policy_cookie_has(&set, key_of(1), 6));
+		assert_int_equal(policy_cookie_has(&set, key_of(1), 0), rows[i].without);
+		policy_diary_fini(&diary);
+	}
+}
+
+static void cookie_of_the_format_before_is_not_believed(void **state)
+{
+	(void)state;
+	uint8_t raw[5 + POLICY_COOKIE_MAC] = {1, (uint8_t)((now + 1) >> 24), (uint8_t)((now + 1) >> 16),
+	    (uint8_t)((now + 1) >> 8), (uint8_t)(now + 1)};
+	assert_false(signed_is_read(raw, 5));
+	raw[0] = 2;
+	assert_true(signed_is_read(raw, 5));
 }
 
 /* Bytes that stand where a letter would if its range went on: they are no other way to write it. */
@@ -299,6 +355,8 @@ int main(void)
 	    cmocka_unit_test(expiry_is_obeyed),
 	    cmocka_unit_test(signed_nonsense_is_refused),
 	    cmocka_unit_test(newest_of_the_diary_go_before_what_was_in_the_cookie),
+	    cmocka_unit_test(only_what_can_be_known_later_is_taken_from_the_diary),
+	    cmocka_unit_test(cookie_of_the_format_before_is_not_believed),
 	    cmocka_unit_test(letters_beyond_the_alphabet_are_refused),
 	    cmocka_unit_test(more_resources_than_there_may_be_are_refused),
 	    cmocka_unit_test(expiry_is_cut_to_what_the_cookie_can_say),

@@ -139,7 +139,7 @@ static void drop_of_a_rule_says_so_whatever_the_caps(void **state)
 	struct policy_rule *rule = scene_rule(s, "all", POLICY_DROP);
 	s->offer.parent_pushes = s->offer.connection_pushes = 1000000;
 	s->offer.duplicate = s->offer.client_going_away = true;
-	s->offer.known = POLICY_KNOWN_ETAG;
+	s->offer.known = POLICY_KNOWN_VALIDATOR;
 	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
 }
 

@@ -120,6 +120,55 @@ static void half_of_hint_and_hold_for_a_client_that_does_not_navigate(void **sta
 	    "   client   nothing yet: held for its own request\n");
 }
 
+/* The first listener that serves the scheme; where TLS ends before it, only what `trusted` names. */
+static void the_scheme_chooses_the_listener_and_must_be_allowed(void **state)
+{
+	(void)state;
+	const char *const inside = "[listen inside]\naddress = 127.0.0.1:4\ntrusted = 192.0.2.7 unix\n";
+	has("", WORDS("https://example.com/"),
+	    "answered 421 by the gateway itself: https in cleartext, and the client is not in trusted\n");
+	has(inside, WORDS("https://example.com/"), "answered 421 by the gateway itself: ");
+	has(inside, WORDS("https://example.com/", "--client", "192.0.2.7"), "listen inside, route all");
+	has(inside, WORDS("https://example.com/", "--client", "unix"),
+	    "client -: HTTP/2, accepts pushes\nlisten inside, route all");
+	has(inside, WORDS("http://example.com/", "--client", "192.0.2.7"), "listen front, route all");
+	has(inside, WORDS("https://example.com/", "--client", "192.0.2.7", "--listen", "front"),
+	    "answered 421 by the gateway itself: ");
+	/* What a field claims does not count. */
+	has(inside, WORDS("https://example.com/", "-H", "X-Forwarded-For: 192.0.2.7"),
+	    "answered 421 by the gateway itself: ");
+}
+
+static void links_of_a_103_and_what_is_taken_out_of_it(void **state)
+{
+	(void)state; /* covers: P-hint-filtered */
+	static const char rules[] = "[push old]\nuser-agent = old*\naction = drop\ninterim = no\n"
+				    "[push no]\ntype = script\naction = drop\n"
+				    "[push hints]\naction = hint\n[preload all]\nlink = yes\n";
+	const char *const *words = WORDS("http://example.com/", "--client", "curl", "--status", "103",
+	    "--response-header", "Link: </a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script");
+	has(rules, words, "   client   the link in the 103 of the origin\n");
+	has(rules, words, "   client   no push; the link is taken out of the 103\n");
+	has(rules,
+	    WORDS("http://example.com/", "--status", "103", "-H", "user-agent: old/1", "--response-header",
+		"Link: </a.css>; rel=preload; as=style"),
+	    "\nA rule with interim = no: the client does not get the interim response.\n\nThere are no offers.\n");
+}
+
+static void links_that_no_verdict_could_use_are_said_to_be_unread(void **state)
+{
+	(void)state; /* covers: P-src-link-unread */
+	has("[preload all]\nlink = yes\n",
+	    WORDS("http://example.com/", "--client", "chrome", "--response-header",
+		"Link: </a.css>; rel=preload; as=style"),
+	    "   reason   push-disabled: The client announced ENABLE_PUSH=0.\n"
+	    "   advice   None needed: browsers announce this.\n"
+	    "   client   nothing\n"
+	    "\n"
+	    "The gateway does not read these links, and neither logs nor counts them: no verdict could use "
+	    "them.\n");
+}
+
 static void links_of_the_response_and_why_they_are_no_offers(void **state)
 {
 	(void)state;
@@ -194,7 +243,9 @@ static void each_guard_gives_its_reason(void **state)
 	    {"push-disabled", "", {"--promise", "/a.css", "--client", "curl"}},
 	    {"push-disabled", "", {"--promise", "/a.css", "--client", "h1"}},
 	    {"duplicate", "[server]\ndiary-entries = 0\n", {"--promise", "/a", "--promise", "/a"}},
-	    {"known", "", {"--promise", "/a", "--promise", "/a"}},
+	    {"duplicate", "", {"--promise", "/a", "--promise", "/a"}},
+	    {"known", "[preload p]\nadd = /x\nlink = yes\n",
+		{"--response-header", "Link: </x>; rel=preload"}},
 	    {"parent-cap", "[server]\nmax-pushes-per-parent = 1\n",
 		{"--promise", "/a", "--promise", "/b"}},
 	    {"parent-cap", "[push r]\nmax-per-parent = 1\naction = forward\n",
@@ -399,6 +450,9 @@ int main(void)
 	    cmocka_unit_test(a_promise_to_a_client_that_takes_pushes),
 	    cmocka_unit_test(a_browser_gets_hints_and_what_is_held),
 	    cmocka_unit_test(half_of_hint_and_hold_for_a_client_that_does_not_navigate),
+	    cmocka_unit_test(the_scheme_chooses_the_listener_and_must_be_allowed),
+	    cmocka_unit_test(links_of_a_103_and_what_is_taken_out_of_it),
+	    cmocka_unit_test(links_that_no_verdict_could_use_are_said_to_be_unread),
 	    cmocka_unit_test(links_of_the_response_and_why_they_are_no_offers),
 	    cmocka_unit_test(what_a_manifest_offers),
 	    cmocka_unit_test(an_origin_that_will_not_be_asked_for_pushes),

@@ -2,7 +2,11 @@
 /* Origin connections: how many are opened, which requests they get, and what happens when they end. */
 #include "tests/support/gateway_world.h"
 
+#include "proxy/limits.h"
+#include "proxy/net/conn.h"
+
 #include <stdio.h>
+#include <unistd.h>
 
 /* covers: R31 R35 R66 R72 R73 R74 R76 */
 
@@ -109,6 +113,108 @@ static void an_upload_that_ends_frees_its_stream_for_the_next(void **state)
 	w->sites[0].serve = ok;
 	UNTIL(w, second->is_over);
 	assert_int_equal(second->status, 200);
+	gate_world_free(w);
+}
+
+/* ---- reading is held back because memory is short ---- */
+
+static struct origin_conn *newest(struct gate_world *w)
+{
+	struct origin_conn *last = NULL;
+	for (size_t i = 0; i < 2 * w->conf->origin_count; i++)
+		list_for_each(&w->gateway->upstream.pools[i].conns, c, struct origin_conn, link) last = c;
+	return last;
+}
+
+/* What the timer would do in an hour. */
+static void expire(struct gate_world *w, struct origin_conn *c)
+{
+	origin_conn_expired(&c->timer, w->gateway->relay.now + 3600 * USEC_PER_SEC);
+}
+
+static void an_origin_connected_to_while_reading_is_held_back_is_not_read_and_not_late(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	w->sites[0].serve = ok;
+	upstream_pause_reading(&w->gateway->upstream, true);
+	struct gate_stream *s = gate_get(gate_client(w, NULL), "/a");
+	UNTIL(w, w->sites[0].peer_count == 1 && w->sites[0].peers[0]->settings_came == 1);
+	gate_passes(w);
+	struct origin_conn *c = newest(w);
+	assert_true(c->is_open);
+	assert_false(c->is_ready);
+	expire(w, c);
+	assert_false(c->is_closing);
+	assert_int_equal(c->timer.deadline, USEC_NEVER);
+	upstream_pause_reading(&w->gateway->upstream, false);
+	assert_int_equal(
+	    c->timer.deadline, w->gateway->relay.now + c->pool->origin->settings_timeout);
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	gate_world_free(w);
+}
+
+/* Its acknowledgement of our SETTINGS, its answer and the room in its socket: all of these wait for us. */
+static void an_origin_that_is_not_read_any_more_is_not_late(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	w->sites[0].options.is_silent = true;
+	struct gate_stream *s = gate_get(gate_client(w, NULL), "/a");
+	UNTIL(w, newest(w) && newest(w)->is_open);
+	struct origin_conn *c = newest(w);
+	struct relay *r = &w->gateway->relay;
+	usec due = c->timer.deadline;
+	upstream_pause_reading(&w->gateway->upstream, true);
+	expire(w, c);
+	assert_false(c->is_closing);
+	usec before = r->now;
+	UNTIL(w, net_now(w->loop) >= before + 50 * USEC_PER_MSEC);
+	worker_now(&w->gateway->env);
+	upstream_pause_reading(&w->gateway->upstream, false);
+	assert_true(r->unread_usec >= 50 * USEC_PER_MSEC);
+	/* The time that was left when reading stopped is left now. */
+	assert_int_equal(c->timer.deadline, due + r->unread_usec);
+	/* When none was left, what waits in the socket is read first. */
+	upstream_pause_reading(&w->gateway->upstream, true);
+	c->started = 0;
+	upstream_pause_reading(&w->gateway->upstream, false);
+	assert_int_equal(c->timer.deadline, r->now + BLOCKED_CHECK_USEC);
+	expire(w, c);
+	assert_true(c->is_closing);
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 504);
+	gate_world_free(w);
+}
+
+/* It may not read because it cannot send. */
+static void an_origin_whose_socket_is_full_while_it_is_not_read_is_not_late(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	w->sites[0].options.window = 1 << 30;
+	struct gate_stream *s =
+	    gate_request(gate_client(w, NULL), "POST", "example.com", "/a", false, NULL);
+	UNTIL(w, gate_find(w, "/a"));
+	struct origin_conn *c = newest(w);
+	struct gate_peer *o = w->sites[0].peers[0];
+	int small = 4096;
+	setsockopt(c->net->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	setsockopt(o->net->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	net_conn_pause_reading(o->net, NET_PAUSE_PEER);
+	gate_more(s, 1000000, true);
+	UNTIL(w, net_conn_is_blocked(c->net));
+	upstream_pause_reading(&w->gateway->upstream, true);
+	expire(w, c);
+	assert_false(c->is_closing);
+	upstream_pause_reading(&w->gateway->upstream, false);
+	usec limit = c->pool->origin->write_timeout;
+	origin_conn_expired(&c->timer, w->gateway->relay.now + limit - 1);
+	assert_false(c->is_closing);
+	expire(w, c);
+	assert_true(c->is_closing);
+	UNTIL(w, s->is_over || s->status == 502);
 	gate_world_free(w);
 }
 
@@ -489,6 +595,62 @@ static void every_address_is_tried(void **state)
 	gate_world_free(w);
 }
 
+/* The first address gets two connections at a time, and both fail. */
+static void connections_that_fail_together_skip_no_address(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, "settings-timeout = 500ms", NULL);
+	struct conf_origin *a = &w->conf->origins[0];
+	a->addresses[1] = a->addresses[0];
+	a->address_count = 2;
+	a->addresses[0] = w->conf->origins[1].addresses[0];
+	w->sites[1].options.is_silent = true;
+	w->sites[0].serve = ok;
+	struct gate_peer *c[2] = {gate_client(w, NULL), gate_client(w, NULL)};
+	struct gate_stream *s[150];
+	for (unsigned i = 0; i < 150; i++)
+		s[i] = gate_get(c[i % 2], "/a");
+	for (unsigned i = 0; i < 150; i++) {
+		UNTIL(w, s[i]->is_over);
+		assert_int_equal(s[i]->status, 200);
+	}
+	gate_world_free(w);
+}
+
+#define GARBAGE LIMIT_CHUNK_BYTES
+
+/* As much as one read takes: the fault and the end of the connection come in one loop pass. */
+static void send_garbage(struct gate_site *site, int fd)
+{
+	(void)site;
+	char *garbage = calloc(1, GARBAGE);
+	int size = GARBAGE * 2;
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	assert_int_equal(send(fd, garbage, GARBAGE, MSG_NOSIGNAL), GARBAGE);
+	free(garbage);
+	close(fd);
+}
+
+static void a_connection_that_fails_before_settings_counts_once(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	struct conf_origin *a = &w->conf->origins[0];
+	/* The first speaks no HTTP/2, the second is dead, the third is alive. */
+	a->addresses[2] = a->addresses[0];
+	a->address_count = 3;
+	a->addresses[0] = a->addresses[1] = w->conf->origins[1].addresses[0];
+	w->sites[1].adopt = send_garbage;
+	struct gate_stream *s = gate_get(gate_client(w, NULL), "/a");
+	UNTIL(w, newest(w));
+	struct pool *p = newest(w)->pool;
+	w->sites[0].serve = ok;
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	assert_int_equal(p->next_address, 2);
+	gate_world_free(w);
+}
+
 static void an_idle_connection_is_closed(void **state)
 {
 	(void)state;
@@ -646,6 +808,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_request_is_answered),
 	    cmocka_unit_test(the_limit_holds_for_requests_queued_before_settings),
+	    cmocka_unit_test(an_origin_connected_to_while_reading_is_held_back_is_not_read_and_not_late),
+	    cmocka_unit_test(an_origin_that_is_not_read_any_more_is_not_late),
+	    cmocka_unit_test(an_origin_whose_socket_is_full_while_it_is_not_read_is_not_late),
 	    cmocka_unit_test(a_cancelled_request_frees_its_stream_for_the_next),
 	    cmocka_unit_test(an_upload_that_ends_frees_its_stream_for_the_next),
 	    cmocka_unit_test(a_connection_with_many_cancelled_requests_is_replaced),
@@ -665,6 +830,8 @@ int main(void)
 	    cmocka_unit_test(an_origin_whose_tls_fails_answers_503),
 	    cmocka_unit_test(trailers_are_sent_again_with_a_retried_request),
 	    cmocka_unit_test(every_address_is_tried),
+	    cmocka_unit_test(connections_that_fail_together_skip_no_address),
+	    cmocka_unit_test(a_connection_that_fails_before_settings_counts_once),
 	    cmocka_unit_test(an_idle_connection_is_closed),
 	    cmocka_unit_test(a_connection_that_is_not_ready_is_not_idle),
 	    cmocka_unit_test(a_queue_is_served_when_the_only_connection_has_closed),

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* See latest_validators.h. Each key has one slot in the table; another key with the same slot
+ * replaces it. */
+#include "proxy/client/latest_validators.h"
+
+#include "policy/diary.h"
+#include "proxy/base/memory.h"
+#include "proxy/http/cache.h"
+
+#define SLOTS 4096u
+
+struct latest_validator {
+	uint64_t key; /* hash of the resource and its coding; 0: the slot is free */
+	uint32_t validator;
+};
+
+void latest_validators_fini(struct latest_validators *l)
+{
+	free(l->entries);
+}
+
+uint32_t latest_validator_of(const struct http_head *response)
+{
+	const struct http_field *etag = http_head_find(response, HTTP_TOKEN_ETAG);
+	if (etag)
+		return policy_diary_etag(etag->value);
+	const struct http_field *modified = http_head_find(response, HTTP_TOKEN_LAST_MODIFIED);
+	return modified ? policy_diary_modified(modified->value) : 0;
+}
+
+uint32_t latest_validators_coding(const struct http_head *request, const struct http_head *parent)
+{
+	const struct http_field *f = http_head_find(request, HTTP_TOKEN_ACCEPT_ENCODING);
+	if (!f && parent)
+		f = http_head_find(parent, HTTP_TOKEN_ACCEPT_ENCODING);
+	if (!f)
+		return 0;
+	return (uint32_t)policy_diary_key(f->value, (struct slice){0}, (struct slice){0});
+}
+
+static uint64_t variant_of(uint64_t key, uint32_t coding)
+{
+	return key ^ coding;
+}
+
+static bool varies_by_coding_alone(const struct http_head *response)
+{
+	const struct http_field *f = http_head_find(response, HTTP_TOKEN_VARY);
+	return !f || slice_equal_nocase(slice_trim(f->value), SLICE("accept-encoding"));
+}
+
+bool latest_validators_learn(struct latest_validators *l, uint64_t key, uint32_t coding,
+    uint32_t validator, const struct http_head *request, const struct http_head *response)
+{
+	uint64_t variant = variant_of(key, coding);
+	if (!l->entries && validator == 0)
+		return false;
+	if (!l->entries)
+		l->entries = memory_zalloc(SLOTS * sizeof(*l->entries));
+	struct latest_validator *at = &l->entries[variant % SLOTS];
+	bool is_mine = at->key == variant;
+	if (is_mine && at->validator == validator)
+		return validator != 0;
+	if (validator == 0) {
+		if (is_mine)
+			at->validator = 0;
+		return false;
+	}
+	if (varies_by_coding_alone(response) && http_may_store_shared(request, response)) {
+		*at = (struct latest_validator){variant, validator};
+		return true;
+	}
+	/* This client's version is its own and differs from the one that was common to all. */
+	if (is_mine)
+		*at = (struct latest_validator){0};
+	return false;
+}
+
+bool latest_validators_find(
+    const struct latest_validators *l, uint64_t key, uint32_t coding, uint32_t *validator)
+{
+	uint64_t variant = variant_of(key, coding);
+	const struct latest_validator *at = l->entries ? &l->entries[variant % SLOTS] : NULL;
+	if (!at || at->key != variant)
+		return false;
+	*validator = at->validator;
+	return true;
+}
