@@ -90,6 +90,8 @@ struct policy_reason {
 	    "Fix its Cache-Control if it should be stored.")                                                \
 	X(HINT_LATE, "hint-late", "The final response has come, or a 103 from pushgate has already been sent.",      \
 	    "Offer the resource earlier: in a 103 of the origin, or with add; or raise hint-wait.")   \
+	X(HOLD_NOT_FRESH, "hold-not-fresh", "The response is not fresh, or has Vary: *, so that no later request could get it.", \
+	    "Send it with Cache-Control: max-age, or with Last-Modified or ETag, and without Vary: *.") \
 	X(HINT_CLIENT, "hint-client", "The request is not a navigation over HTTP/2: browsers ignore hints for it.",   \
 	    "None needed; to hint all the same, set hint-clients = all in the rule.")                                         \
 	X(HINT_VERSION, "hint-version", "The client's version of HTTP has no interim responses (RFC 9110 15.2).", \
@@ -111,7 +113,10 @@ struct policy_reason {
 	X(CONTENT_TYPE, "content-type", "The rule does not allow the pushed response's content-type.", \
 	    "Fix the origin, or widen the rule.")                                                    \
 	X(CLAIMED, "claimed", "The client requested the held response and got it.", "None needed: this is the purpose of holding.") \
-	X(EXPIRED, "expired", "No client requested the held response in time.", "Hold less, or raise hold-max-age.")   \
+	X(MISSED, "missed", "The client requested the held response, but it could not answer that request.", \
+	    "See missed in the access log; docs/HOLD.md says what to do about each cause.") \
+	X(EXPIRED, "expired", "No client requested the held response in time.", \
+	    "Hold less; or raise hold-max-age, and the max-age of the response.") \
 	X(STATUS, "status", "The rule does not allow the pushed response's status.", \
 	    "Fix the origin, or widen the rule.")                                                    \
 	X(TOO_LARGE, "too-large", "The pushed response is larger than the rule allows.",              \

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The progress of a transfer, measured against a deadline. The deadline starts again only after a
- * least number of bytes has moved (a rate times the span); fewer bytes, however often, do not
- * extend it. Moving bytes costs one addition; the comparison is made when the deadline is checked.
+ * The progress of a transfer, measured against a deadline. Each byte puts the deadline off by the time
+ * that it may take at the least rate; a transfer that has kept up with this rate has the whole span
+ * again from its last byte on. So a transfer at the least rate is never late, in whatever steps of at
+ * most a span it moves, and a slower one is late in the end. Moving bytes costs one addition; the
+ * comparison is made when the deadline is checked.
  */
 #ifndef PUSHGATE_BASE_PACE_H
 #define PUSHGATE_BASE_PACE_H
@@ -33,6 +35,13 @@ static inline void pace_pardon(struct pace *p, usec now)
 	p->moved = 0;
 }
 
+/* The deadline is put off until then; what was missing before is not asked for. */
+static inline void pace_put_off(struct pace *p, usec span, usec until)
+{
+	p->since = until - span;
+	p->moved = 0;
+}
+
 /* The time from `from` to now does not count. `from` is not before `since`. */
 static inline void pace_excuse(struct pace *p, usec from, usec now)
 {
@@ -46,9 +55,14 @@ static inline void pace_excuse(struct pace *p, usec from, usec now)
  */
 static inline usec pace_deadline(struct pace *p, usec span, uint32_t per_second)
 {
-	if (p->last > p->since && p->moved >= span * per_second / USEC_PER_SEC)
-		*p = (struct pace){.since = p->last, .last = p->last};
-	return clock_after(p->since, span);
+	bool has_moved = p->moved > 0 || p->last > p->since;
+	usec earned = 0;
+	if (has_moved && p->last >= p->since) { /* else it was put off */
+		if (p->moved * USEC_PER_SEC >= (p->last - p->since) * per_second)
+			*p = (struct pace){.since = p->last, .last = p->last};
+		earned = per_second > 0 ? p->moved * USEC_PER_SEC / per_second : 0;
+	}
+	return span == 0 ? USEC_NEVER : clock_after(p->since, span + earned);
 }
 
 #endif

@@ -62,6 +62,7 @@ static struct client_conn *conn_new(struct client_listener *l)
 	c->clients = clients;
 	c->listener = l;
 	c->opened = env->relay->now;
+	c->half_closed = USEC_NEVER;
 	c->deferred.free = free_conn;
 	list_init(&c->deferred.link);
 	list_init(&c->idle);
@@ -305,7 +306,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 {
 	struct client_conn *c = owner;
 	struct worker_env *env = c->clients->env;
-	worker_now(env);
+	peer_silence_heard(&c->silence, worker_now(env));
 	if (!c->session) {
 		size_t had = c->first_count;
 		if (c->is_closing || !identify_protocol(c, chunk->data + offset, length))
@@ -336,11 +337,15 @@ static void conn_fill(void *owner, struct net_out *out)
 		}
 		return;
 	}
-	session_fill(c->session, out);
+	bool has_sent = session_fill(c->session, out);
 	client_conn_handle_events(c);
+	if (c->net && client_conn_is_half_closed(c))
+		client_half_closed_filled(c, has_sent);
 	if (!c->net || session_wants_write(c->session))
 		return;
-	if (c->is_closing || session_is_done(c->session)) {
+	/* The end of a session waits until its last bytes have left: a closed connection has less
+	 * time for them than write-timeout. */
+	if (c->is_closing || (session_is_done(c->session) && !has_sent)) {
 		client_conn_end_exchanges(c, &relay_cause_DOWN_LOST, 0, NULL);
 		close_conn(c);
 	}
@@ -354,7 +359,10 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 		WORKER_COUNT(c->clients->env, tls_failed, 1);
 		client_log_fault(c, c->is_open ? "TLS failed" : "TLS handshake failed", text);
 	}
-	client_conn_abort(c, NULL);
+	if (end == NET_END_EOF && !list_is_empty(&c->legs) && !c->is_closing)
+		client_half_close(c);
+	else
+		client_conn_abort(c, NULL);
 }
 
 /* Starts the client's write-timeout. */

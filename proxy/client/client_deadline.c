@@ -46,6 +46,14 @@ static usec idle_deadline(const struct client_conn *c)
 	return clock_after(c->quiet_since, c->listener->conf->idle_timeout);
 }
 
+/* For the next PING, or its answer. */
+static usec silence_deadline(const struct client_conn *c)
+{
+	bool is_watched = c->listener->conf->keepalive > 0 && !list_is_empty(&c->legs) &&
+			  !client_conn_is_half_closed(c) && session_can(c->session, SESSION_PINGS);
+	return is_watched ? peer_silence_deadline(&c->silence) : USEC_NEVER;
+}
+
 static usec deadline_of(struct client_conn *c)
 {
 	const struct conf_listen *conf = c->listener->conf;
@@ -56,7 +64,10 @@ static usec deadline_of(struct client_conn *c)
 	usec at = session_deadline(c->session), idle = idle_deadline(c),
 	     stalled = write_deadline(c);
 	at = idle < at ? idle : at;
-	return stalled < at ? stalled : at;
+	at = stalled < at ? stalled : at;
+	usec half_closed = client_half_closed_deadline(c), silence = silence_deadline(c);
+	at = half_closed < at ? half_closed : at;
+	return silence < at ? silence : at;
 }
 
 /* ---- the timer ---- */
@@ -64,7 +75,7 @@ static usec deadline_of(struct client_conn *c)
 void client_conn_arm(struct client_conn *c)
 {
 	usec at = deadline_of(c), soon = now_of(c) + BLOCKED_CHECK_USEC;
-	if (net_conn_is_blocked(c->net) && at > soon)
+	if ((net_conn_is_blocked(c->net) || client_conn_is_half_closed(c)) && at > soon)
 		at = soon;
 	wheel_set(worker_wheel(c->clients->env), &c->timer, at);
 }
@@ -90,8 +101,25 @@ static void start_is_late(struct client_conn *c)
 static void write_is_late(struct client_conn *c)
 {
 	WORKER_COUNT(c->clients->env, write_late_down, 1);
-	client_log_fault(c, "does not read: write time-out", NULL);
+	client_log_fault(c,
+	    net_conn_is_blocked(c->net) ? "does not read: write time-out"
+					: "ended its side, and nothing moved: write time-out",
+	    NULL);
 	client_conn_abort(c, "write-timeout");
+}
+
+/* Returns false when the client is given up. */
+static bool silence_is_long(struct client_conn *c, usec now)
+{
+	if (c->silence.asked) {
+		WORKER_COUNT(c->clients->env, ping_late_down, 1);
+		client_log_fault(c, "does not answer a PING", NULL);
+		client_conn_abort(c, "ping-timeout");
+		return false;
+	}
+	session_ping(c->session, now);
+	c->silence.asked = now;
+	return true;
 }
 
 /* Sends GOAWAY the first time; closes the connection when it has been idle as long again. */
@@ -116,7 +144,9 @@ void client_conn_expired(struct wheel_node *node, usec now)
 			start_is_late(c);
 		return;
 	}
-	if (write_deadline(c) <= now) {
+	if (client_half_closed_check(c, now))
+		return;
+	if (write_deadline(c) <= now || client_half_closed_deadline(c) <= now) {
 		write_is_late(c);
 		return;
 	}
@@ -124,6 +154,8 @@ void client_conn_expired(struct wheel_node *node, usec now)
 		session_tick(c->session, now);
 		client_conn_handle_events(c);
 	}
+	if (silence_deadline(c) <= now && !silence_is_long(c, now))
+		return;
 	if (idle_deadline(c) <= now)
 		idle_is_over(c, now);
 	net_conn_dirty(c->net);

@@ -28,8 +28,9 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 {
 	struct client_conn *c = conn_of(leg);
 	struct exchange *x = leg->exchange;
-	if (http_head_is_interim(head) && head->status != 100 &&
-	    !session_can(c->session, SESSION_INTERIM))
+	bool takes_interim = !client_conn_is_half_closed(c) &&
+			     (head->status == 100 || session_can(c->session, SESSION_INTERIM));
+	if (http_head_is_interim(head) && !takes_interim)
 		return false;
 	bool must_wait = x->pushed.state == PUSH_PROMISED &&
 			 (session_push_room(c->session) == 0 || !list_is_empty(&c->waiting));
@@ -153,7 +154,8 @@ const struct client_facts *client_facts(const struct exchange *x, struct client_
 	    .push_enabled = peer.takes_pushes && session_can(c->session, SESSION_SENDS_PUSHES),
 	    .accepts_streams = peer.takes_streams,
 	    .is_going_away = peer.is_going_away,
-	    .takes_interim = session_can(c->session, SESSION_INTERIM),
+	    .takes_interim =
+		session_can(c->session, SESSION_INTERIM) && !client_conn_is_half_closed(c),
 	    .rtt_usec = c->clients->measures_rtt ? net_conn_rtt_usec(c->net) : 0,
 	    .open_pushes = c->pushes_open,
 	    .waiting_bytes = c->push_buffered + peer.unsent_bytes,

@@ -48,7 +48,11 @@ struct client_conn {
 	struct address address;
 	struct client_address *counted; /* NULL: no limit per client address applies */
 	usec opened, quiet_since;
+	/* The client has ended its sending side, and only reads: when something last left for it.
+	 * USEC_NEVER: it may still send. */
+	usec half_closed;
 	struct peer_progress progress;
+	struct peer_silence silence;
 	struct hold_store held;
 	struct client_diary diary;
 	uint64_t push_buffered; /* bytes of pushed responses that wait to be sent */
@@ -83,6 +87,21 @@ void client_conn_is_busy(struct client_conn *c);    /* a request arrived: stops 
 void client_conn_arm(struct client_conn *c);        /* sets the timer to the nearest deadline */
 void client_conn_arm_sooner(struct client_conn *c); /* only if that is earlier than it is set */
 void client_conn_expired(struct wheel_node *timer, usec now);
+
+/* ---- half_close.c ---- */
+
+static inline bool client_conn_is_half_closed(const struct client_conn *c)
+{
+	return c->half_closed != USEC_NEVER;
+}
+/* The client has ended its sending side: what it asked for is still answered. */
+void client_half_close(struct client_conn *c);
+/* After a fill, which sent something or did not: ends the responses whose windows are used up. */
+void client_half_closed_filled(struct client_conn *c, bool has_sent);
+/* When the client is given up, because nothing has left for it; USEC_NEVER: not half-closed. */
+usec client_half_closed_deadline(const struct client_conn *c);
+/* The timer's: returns true when it has found that the client is gone, and closed the connection. */
+bool client_half_closed_check(struct client_conn *c, usec now);
 
 /* ---- client_leg.c ---- */
 

@@ -92,7 +92,7 @@ struct conf_listen {
 	uint32_t connection_window_bytes;/* 1 MiB */
 	uint32_t header_table_bytes;     /* 4096 */
 	uint32_t max_header_list_bytes;  /* 64 KiB */
-	usec tls_timeout, preface_timeout, settings_timeout, header_timeout, idle_timeout, write_timeout, body_timeout;
+	usec tls_timeout, preface_timeout, settings_timeout, header_timeout, idle_timeout, keepalive, write_timeout, body_timeout;
 	uint64_t max_request_body_bytes; /* 0 = no limit; else 413 */
 	struct conf_limits limits;
 };
@@ -119,7 +119,7 @@ struct conf_origin {
 	uint32_t max_stream_window_bytes; /* grows with the bandwidth-delay product up to: 4 MiB */
 	uint32_t connection_window_bytes; /* 16 MiB */
 	uint32_t max_header_list_bytes;   /* 64 KiB */
-	usec connect_timeout, settings_timeout, queue_timeout, response_timeout, idle_timeout, write_timeout, body_timeout, upload_linger;
+	usec connect_timeout, settings_timeout, queue_timeout, response_timeout, idle_timeout, keepalive, write_timeout, body_timeout, upload_linger;
 	struct conf_limits limits;
 	uint32_t index;
 };
@@ -143,6 +143,8 @@ struct conf_route {
 	struct slice *paths;          /* prefixes that end at a segment border: "/api" matches "/api", "/api/x", "/api?x" and not "/apix"; none = "/" */
 	size_t path_count;
 	const struct conf_origin *origin;
+	bool streaming;               /* uploads are streams of messages, as those of gRPC always are */
+	usec stream_idle_timeout;     /* of a stream without content-length: 10 min */
 	struct conf_fields request_fields, response_fields;
 };
 

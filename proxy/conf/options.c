@@ -14,6 +14,8 @@
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 #define DAY (86400 * USEC_PER_SEC)
+/* Linux takes no longer times (TCP_KEEPIDLE). */
+#define KEEPALIVE_MOST (9 * 3600 * USEC_PER_SEC)
 
 const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
     [CONF_SECTION_SERVER] = {"server", false, 0,
@@ -41,6 +43,8 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 #define ROUTE(items, count)                                                                        \
 	.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, items),               \
 	.count_offset = offsetof(struct conf_route, count)
+#define ROUTE_OPTION(field)                                                                        \
+	.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, field)
 #define PUSH(field) .section = CONF_SECTION_PUSH, .offset = offsetof(struct policy_rule, field)
 #define PRELOAD(field)                                                                             \
 	.section = CONF_SECTION_PRELOAD, .offset = offsetof(struct conf_preload, field)
@@ -216,10 +220,15 @@ const struct conf_option conf_options[] = {
         .sentence = "How long a request's field block may take from its first byte to its last."},
     {LISTEN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "3m",
         .sentence = "How long a connection without open requests stays open."},
-    {LISTEN(write_timeout), .key = "write-timeout", TIME(0), .preset = "30s",
+    {LISTEN(keepalive), .key = "keepalive", .type = CONF_TYPE_TIME, .min = 0, .max = KEEPALIVE_MOST, .preset = "60s",
+        .sentence = "How long the client may be silent before its TCP is probed. It is gone when it has answered nothing for as long "
+        "again. While requests are open and nothing comes, it also gets a PING every five minutes, and 30 seconds to answer. "
+        "0: neither."},
+    {LISTEN(write_timeout), .key = "write-timeout", TIME(0), .preset = "60s",
         .sentence = "How long the client may read nothing, or less than min-rate, of the data queued for it."},
     {LISTEN(body_timeout), .key = "body-timeout", TIME(0), .preset = "30s",
-        .sentence = "How long the client may send nothing, or less than min-rate, of an upload."},
+        .sentence = "How long the client may send nothing, or less than min-rate, of an upload that has a content-length or that the "
+        "origin waits for before it answers. For others the route's stream-idle-timeout counts."},
     LIMITS_OF_CLIENTS(LISTEN),
     LIMITS_OF_BOTH(LISTEN, "client"),
 
@@ -274,10 +283,15 @@ const struct conf_option conf_options[] = {
         .sentence = "How long the final response may take to begin after the request; then the client gets 504."},
     {ORIGIN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "60s",
         .sentence = "How long a connection without open requests stays open."},
-    {ORIGIN(write_timeout), .key = "write-timeout", TIME(0), .preset = "30s",
+    {ORIGIN(keepalive), .key = "keepalive", .type = CONF_TYPE_TIME, .min = 0, .max = KEEPALIVE_MOST, .preset = "60s",
+        .sentence = "How long the origin may be silent before its TCP is probed. It is gone when it has answered nothing for as long "
+        "again. While requests are open and nothing comes, it also gets a PING every five minutes, and 30 seconds to answer. "
+        "0: neither."},
+    {ORIGIN(write_timeout), .key = "write-timeout", TIME(0), .preset = "60s",
         .sentence = "How long the origin may read nothing, or less than min-rate, of the data queued for it."},
     {ORIGIN(body_timeout), .key = "body-timeout", TIME(0), .preset = "60s",
-        .sentence = "How long the origin may send nothing, or less than min-rate, of a response's body."},
+        .sentence = "How long the origin may send nothing, or less than min-rate, of a response with content-length. For others the "
+        "route's stream-idle-timeout counts."},
     {ORIGIN(upload_linger), .key = "upload-linger", TIME(USEC_PER_MSEC), .preset = "10s",
         .sentence = "How long an upload may continue after the response is complete."},
     LIMITS_OF_BOTH(ORIGIN, "origin"),
@@ -296,6 +310,12 @@ const struct conf_option conf_options[] = {
         .example = "app",
         .type = CONF_TYPE_OTHER, .form = "NAME", .is_required = true, .set = conf_set_route_origin,
         .sentence = "The [origin NAME] that the requests are sent to."},
+    {ROUTE_OPTION(stream_idle_timeout), .key = "stream-idle-timeout", TIME(0), .preset = "10m",
+        .sentence = "How long nothing may move, in either direction, while a response without content-length (events, "
+        "messages) or a streaming upload is open. body-timeout does not count for these. 0: no limit."},
+    {ROUTE_OPTION(streaming), .key = "streaming", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: uploads without content-length are streams of messages: the client may be silent before the end. response-timeout "
+        "counts from the end of the upload. Requests with content-type application/grpc always stream."},
     {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set",
         .example = "X-Gate: pushgate", .form = "NAME: VALUE",
         .sentence = "Sets a field of the requests to the origin; replaces all fields of this name. All changes are made "

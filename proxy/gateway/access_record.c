@@ -31,6 +31,9 @@ void access_record_held(void *context, const struct hold_note *note)
 	c->holds_claimed += note->outcome == HOLD_CLAIMED;
 	c->holds_joined += note->outcome == HOLD_CLAIMED && note->is_live;
 	c->holds_missed += note->outcome == HOLD_MISSED;
+	_Static_assert(HOLD_MISS_COUNT <= OBSERVE_MISSES, "each miss has a counter");
+	if (note->outcome == HOLD_MISSED)
+		c->misses[note->miss]++;
 	c->holds_expired += note->outcome == HOLD_EXPIRED;
 	c->holds_evicted += note->outcome == HOLD_EVICTED;
 	c->holds_invalidated += note->outcome == HOLD_INVALIDATED;
@@ -136,6 +139,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 		      : x->ending.cause ? x->ending.cause->name
 					: NULL,
 	    .retried = exchange_was_retried(x),
+	    .missed = x->ending.missed,
 	    .is_push = is_push,
 	    .source = x->pushed.source,
 	    .verdict = x->pushed.verdict.action,

@@ -5,19 +5,46 @@
  */
 #include "proxy/gateway/private.h"
 
-static void log_change(struct gateway *g, const struct policy_rule *rule, enum policy_change change)
+#include "proxy/base/memory.h"
+#include <stdio.h>
+
+/* The most frequent cause of the rule's misses; HOLD_FITS: it has none. */
+static enum hold_miss most_frequent(const struct rule_misses *m, uint32_t *of)
+{
+	enum hold_miss most = HOLD_FITS;
+	for (unsigned miss = 0; miss < HOLD_MISS_COUNT; miss++) {
+		*of += m->count[miss];
+		if (m->count[miss] > m->count[most])
+			most = (enum hold_miss)miss;
+	}
+	return most;
+}
+
+static void log_pause(struct gateway *g, const struct policy_rule *rule)
 {
 	const struct policy_tally *t = &g->feedback.tallies[rule->index];
+	struct rule_misses *m = &g->rule_misses[rule->index];
+	char why[256] = "";
+	uint32_t of = 0;
+	enum hold_miss most = most_frequent(m, &of);
+	if (most)
+		snprintf(why, sizeof(why), "; mostly for this cause: %s (%u of %u): %s",
+		    hold_miss_name(most), m->count[most], of, hold_miss_advice(most));
+	observe_log(g->env.observe, OBSERVE_WARN,
+	    "push %s: too little of what it pushed was of use (%u.%02u %% of all so far): "
+	    "it pauses for %llu s%s",
+	    rule->name, policy_feedback_used_rate(t) / 100, policy_feedback_used_rate(t) % 100,
+	    (unsigned long long)(t->pause_usec / USEC_PER_SEC), why);
+	*m = (struct rule_misses){0}; /* the next pause tells of what came after this one */
+}
+
+static void log_change(struct gateway *g, const struct policy_rule *rule, enum policy_change change)
+{
 	switch (change) {
 	case POLICY_CHANGE_NONE:
 		return;
 	case POLICY_CHANGE_PAUSED:
-		observe_log(g->env.observe, OBSERVE_WARN,
-		    "push %s: too little of what it pushed was of use (%u.%02u %% of all so far): "
-		    "it pauses for %llu s",
-		    rule->name, policy_feedback_used_rate(t) / 100,
-		    policy_feedback_used_rate(t) % 100,
-		    (unsigned long long)(t->pause_usec / USEC_PER_SEC));
+		log_pause(g, rule);
 		return;
 	case POLICY_CHANGE_RESUMED:
 		observe_log(g->env.observe, OBSERVE_INFO,
@@ -49,12 +76,15 @@ static void report_event(struct gateway *g, const struct policy_rule *rule, enum
 void feedback_init(struct gateway *g)
 {
 	policy_feedback_init(&g->feedback, &g->env.conf->policy);
+	if (g->feedback.count > 0)
+		g->rule_misses = memory_zalloc(g->feedback.count * sizeof *g->rule_misses);
 	g->relay.feedback = &g->feedback;
 }
 
 void feedback_fini(struct gateway *g)
 {
 	policy_feedback_fini(&g->feedback);
+	free(g->rule_misses);
 }
 
 static bool has_hint(const struct policy_verdict *v)
@@ -108,11 +138,23 @@ void feedback_ended(struct gateway *g, const struct exchange *push, enum observe
 	report(g, push->pushed.verdict.rule, o);
 }
 
+/* What nobody could have asked for with success counts too: the rule may pause because of it. */
+static void count_miss(struct rule_misses *m, const struct hold_note *held)
+{
+	if (held->outcome == HOLD_MISSED)
+		m->count[held->miss]++;
+	else if (held->reason == &policy_reason_HOLD_NOT_FRESH)
+		m->count[HOLD_MISS_NOT_FRESH]++;
+}
+
 void feedback_held(struct gateway *g, const struct hold_note *held)
 {
 	struct policy_outcome o = {.bytes = held->wasted_bytes};
 	if (!held->push)
 		return;
+	const struct policy_rule *rule = held->push->pushed.verdict.rule;
+	if (rule)
+		count_miss(&g->rule_misses[rule->index], held);
 	switch (held->outcome) {
 	case HOLD_CLAIMED:
 		o.event = POLICY_EVENT_CLAIMED;
@@ -136,5 +178,5 @@ void feedback_held(struct gateway *g, const struct hold_note *held)
 	case HOLD_OUTCOME_COUNT:
 		return;
 	}
-	report(g, held->push->pushed.verdict.rule, o);
+	report(g, rule, o);
 }

@@ -12,8 +12,6 @@
 #define SMALL_CHUNKS_KEPT 1024u
 /* The store shared by all clients may hold this many times what one connection's store may. */
 #define HOLD_SHARED_TIMES 16u
-/* How often manifests are checked for changes. */
-#define MANIFESTS_CHECK_USEC (2 * USEC_PER_SEC)
 
 /* ---- the loop pass ---- */
 
@@ -124,30 +122,11 @@ static void open_hold(struct gateway *g)
 	g->hold.shared.budget = &g->hold_budget;
 }
 
-static void log_manifest(void *context, const char *line)
-{
-	struct gateway *g = context;
-	observe_log(g->env.observe, OBSERVE_WARN, "manifest %s", line);
-}
-
-static void check_manifests(struct wheel_node *node, usec now)
-{
-	struct gateway *g = container_of(node, struct gateway, manifests_timer);
-	manifests_check(g->manifests, log_manifest, g);
-	wheel_set(&g->relay.wheel, node, now + MANIFESTS_CHECK_USEC);
-}
-
-static bool open_offers(struct gateway *g, char *error, size_t error_size)
+static void open_offers(struct gateway *g, const struct gateway_env *env)
 {
 	g->offers.router = g->router = router_new(g->env.conf, g->env.seed);
-	g->offers.manifests = g->manifests = manifests_open(g->env.conf, error, error_size);
-	if (!g->manifests)
-		return false;
-	if (manifests_count(g->manifests) > 0)
-		wheel_set(
-		    &g->relay.wheel, &g->manifests_timer, g->relay.now + MANIFESTS_CHECK_USEC);
-	learned_open(g);
-	return true;
+	g->offers.manifests = g->manifests = manifests_new(g->env.conf);
+	learned_open(g, env);
 }
 
 static const struct client_ops client_ops = {.request = gateway_request};
@@ -179,8 +158,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	open_relay(g, g->offers.pseudonym);
 	feedback_init(g);
 	open_hold(g);
-	wheel_node_init(&g->manifests_timer, check_manifests);
-	wheel_node_init(&g->learned_timer, NULL);
+	open_offers(g, env);
 	drain_open(g);
 	memory_trim_open(g);
 	memory_pressure_open(g);
@@ -188,18 +166,20 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	    .offers = &g->offers,
 	    .demo_connect = env->demo_connect,
 	    .demo_context = env->demo_context};
-	if (!open_clients(g, error, error_size) || !open_offers(g, error, error_size) ||
+	if (!open_clients(g, error, error_size) ||
 	    !upstream_open(&g->upstream, error, error_size)) {
 		gateway_free(g);
 		return NULL;
 	}
 	net_on_pass(env->loop, on_pass, g);
+	long_pass_open(g);
 	return g;
 }
 
 void gateway_free(struct gateway *g)
 {
 	net_on_pass(g->env.loop, NULL, NULL);
+	long_pass_close(g);
 	listeners_stop(g);
 	clients_abort(&g->clients);
 	hold_fini(&g->hold);
@@ -211,7 +191,6 @@ void gateway_free(struct gateway *g)
 	upstream_free(&g->upstream);
 	memory_trim_close(g);
 	wheel_forget(&g->relay.wheel, &g->drain.timer);
-	wheel_forget(&g->relay.wheel, &g->manifests_timer);
 	manifests_close(g->manifests);
 	learned_close(g);
 	net_timer_fini(&g->env.timer);
@@ -224,6 +203,12 @@ void gateway_free(struct gateway *g)
 	budget_fini(&g->env.budget);
 	feedback_fini(g);
 	free(g);
+}
+
+void gateway_set_manifest(struct gateway *g, size_t at, struct offer_manifest *manifest)
+{
+	manifests_set(g->manifests, at, manifest);
+	net_note(g->env.loop, "took in a manifest");
 }
 
 bool gateway_trace(struct gateway *g, const struct cidr *from, usec until, int socket)

@@ -6,12 +6,21 @@
 #ifndef PUSHGATE_GATEWAY_GATEWAY_H
 #define PUSHGATE_GATEWAY_GATEWAY_H
 
+#include "proxy/base/slice.h"
 #include "proxy/conf/conf.h"
 #include "proxy/net/net.h"
 #include "proxy/observe/observe.h"
 
 struct gateway;
+struct offer_manifest;
 struct session_protocol;
+
+/* What came of bytes that the gateway handed over to be written to a file. */
+enum gateway_handover {
+	GATEWAY_TAKEN,
+	GATEWAY_LATER, /* the queue is full: try again */
+	GATEWAY_LOST,  /* nobody takes them now */
+};
 
 struct gateway_env {
 	struct net_loop *loop;     /* borrows */
@@ -27,6 +36,11 @@ struct gateway_env {
 	 * server, or -1. NULL when no origin is demo:. */
 	int (*demo_connect)(void *context);
 	void *demo_context;
+	/* Takes a page of the learned table that is to be saved (offer_learned_export), or with an empty
+	 * slice the end of the table. Returns at once; with may_wait, after a bounded time. NULL: the
+	 * table of this worker is not saved. */
+	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
+	void *save_context;
 	/* The HTTP versions that connections may speak; NULL: all of the program's. */
 	const struct session_protocol *const *protocols;
 };
@@ -35,6 +49,12 @@ struct gateway_env {
 struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t error_size);
 /* Accepts connections from the listening socket fd (borrows) for this [listen] section. */
 void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd);
+/* Replaces the at-th manifest of the configuration (manifests_configured); takes it. Call it from the
+ * loop, or before the loop runs. */
+void gateway_set_manifest(struct gateway *g, size_t at, struct offer_manifest *manifest);
+/* Fills the learned table, which must be empty still, with pages from offer_learned_export. Returns what
+ * is wrong with them (the table stays empty then), or NULL. */
+const char *gateway_load_learned(struct gateway *g, struct slice pages);
 /* Stops accepting, sends GOAWAY twice on every client connection, and calls drained(context) once
  * from the loop: after the last exchange, or after the deadline, when the exchanges left are
  * reset. */

@@ -1,43 +1,99 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Updates the learned table: which page a client requested, which resources it requested next, and
- * whether it used what was offered. Each worker has its own table; the first worker saves its table
- * to a file, for restarts and for the operator to read.
+ * whether it used what was offered. Each worker has its own table; the first worker hands its table
+ * over to be saved, a few pages in a loop pass, for restarts and for the operator to read.
  */
 #include "proxy/gateway/private.h"
 
+#include "proxy/base/memory.h"
 #include <stdlib.h>
 
-/* How often the file is written. */
+/* How often the table is saved. */
 #define SAVE_USEC (60 * USEC_PER_SEC)
+/* Pages in one loop pass (16 of the largest are 1 MiB), and the time between two of these. */
+#define PAGES_AT_ONCE 16u
+#define STEP_USEC (20 * USEC_PER_MSEC)
+/* While the queue is full. */
+#define LATER_USEC (200 * USEC_PER_MSEC)
 
-/* Logs the first message that was written to `errors`, and closes it. */
-static void log_messages(struct gateway *g, FILE *errors, char **messages)
+/* Hands over the next page, or the end of the table. */
+static enum gateway_handover save_next(struct gateway *g, bool may_wait)
 {
-	fclose(errors);
-	if (*messages && **messages)
-		observe_log(g->env.observe, OBSERVE_WARN, "learned: %.*s",
-		    (int)strcspn(*messages, "\n"), *messages);
-	free(*messages);
-	*messages = NULL;
+	struct learned_saving *s = &g->saving;
+	if (s->page_length == 0)
+		s->page_length = offer_learned_export(g->learned, s->round, s->page, g->relay.now);
+	bool is_end = s->page_length == 0;
+	enum gateway_handover answer =
+	    s->save_page(s->context, slice_of(s->page, s->page_length), may_wait);
+	if (answer == GATEWAY_TAKEN) {
+		s->page_length = 0;
+		s->is_under_way = !is_end;
+	}
+	return answer;
 }
 
-static void save(struct gateway *g)
+static void begin_round(struct gateway *g)
 {
-	char *messages = NULL;
-	size_t length = 0;
-	FILE *errors = open_memstream(&messages, &length);
-	if (!errors)
-		return;
-	offer_learned_save(g->learned, g->env.conf->server.learned_file, g->relay.now, errors);
-	log_messages(g, errors, &messages);
+	struct learned_saving *s = &g->saving;
+	s->round = s->round == UINT32_MAX ? 1 : s->round + 1;
+	s->page_length = 0;
+	s->is_under_way = true;
+}
+
+static void give_up(struct gateway *g)
+{
+	g->saving.is_under_way = false;
+	WORKER_COUNT(&g->env, learned_saves_dropped, 1);
+}
+
+/* Returns when the next step is due. */
+static usec save_some(struct gateway *g, usec now)
+{
+	struct learned_saving *s = &g->saving;
+	net_note(g->env.loop, "copied a part of the learned table");
+	for (unsigned left = PAGES_AT_ONCE; left > 0 && s->is_under_way; left--) {
+		switch (save_next(g, false)) {
+		case GATEWAY_TAKEN:
+			break;
+		case GATEWAY_LATER:
+			return now + LATER_USEC;
+		case GATEWAY_LOST:
+			give_up(g);
+			break;
+		}
+	}
+	return s->is_under_way ? now + STEP_USEC : s->next_begin;
 }
 
 static void save_expired(struct wheel_node *node, usec now)
 {
-	struct gateway *g = container_of(node, struct gateway, learned_timer);
-	save(g);
-	wheel_set(&g->relay.wheel, node, now + SAVE_USEC);
+	struct gateway *g = container_of(node, struct gateway, saving.timer);
+	struct learned_saving *s = &g->saving;
+	if (now >= s->next_begin) {
+		s->next_begin = now + SAVE_USEC;
+		/* The older copy goes on: of two, the newer is dropped. */
+		if (s->is_under_way)
+			WORKER_COUNT(&g->env, learned_saves_dropped, 1);
+		else
+			begin_round(g);
+	}
+	wheel_set(&g->relay.wheel, node, save_some(g, now));
+}
+
+/* At the end of the worker: all pages at once, waiting for the queue if need be. */
+static void save_all(struct gateway *g)
+{
+	struct learned_saving *s = &g->saving;
+	enum gateway_handover answer = GATEWAY_TAKEN;
+	while (s->is_under_way && answer == GATEWAY_TAKEN)
+		answer = save_next(g, true);
+	if (answer == GATEWAY_TAKEN)
+		begin_round(g);
+	while (s->is_under_way && answer == GATEWAY_TAKEN)
+		answer = save_next(g, true);
+	if (answer != GATEWAY_TAKEN)
+		give_up(g);
 }
 
 static bool uses_learned(const struct conf *conf)
@@ -48,35 +104,43 @@ static bool uses_learned(const struct conf *conf)
 	return false;
 }
 
-void learned_open(struct gateway *g)
+void learned_open(struct gateway *g, const struct gateway_env *env)
 {
-	const char *file = g->env.conf->server.learned_file;
-	char *messages = NULL;
-	size_t length = 0;
-	wheel_node_init(&g->learned_timer, save_expired);
+	wheel_node_init(&g->saving.timer, save_expired);
 	if (!uses_learned(g->env.conf))
 		return;
 	const struct offer_learned_options defaults = {0};
 	g->learned = offer_learned_new(&defaults, g->env.seed, &g->env.budget);
 	g->offers.learned = g->learned;
-	FILE *errors = file ? open_memstream(&messages, &length) : NULL;
-	if (!errors)
+	if (!env->save_page)
 		return;
-	offer_learned_load(g->learned, file, g->relay.now, errors);
-	log_messages(g, errors, &messages);
-	if (g->env.observe->worker == 0)
-		wheel_set(&g->relay.wheel, &g->learned_timer, g->relay.now + SAVE_USEC);
+	g->saving.save_page = env->save_page;
+	g->saving.context = env->save_context;
+	g->saving.page = memory_alloc(OFFER_LEARNED_PAGE_BYTES);
+	g->saving.next_begin = g->relay.now + SAVE_USEC;
+	wheel_set(&g->relay.wheel, &g->saving.timer, g->saving.next_begin);
 }
 
 void learned_close(struct gateway *g)
 {
-	wheel_forget(&g->relay.wheel, &g->learned_timer);
+	wheel_forget(&g->relay.wheel, &g->saving.timer);
 	if (!g->learned)
 		return;
-	if (g->env.conf->server.learned_file && g->env.observe->worker == 0)
-		save(g);
+	if (g->saving.page)
+		save_all(g);
+	free(g->saving.page);
 	offer_learned_free(g->learned);
 	g->learned = NULL;
+}
+
+const char *gateway_load_learned(struct gateway *g, struct slice pages)
+{
+	if (!g->learned)
+		return NULL;
+	const char *mistake = offer_learned_import(g->learned, pages, g->relay.now);
+	if (mistake)
+		offer_learned_clear(g->learned);
+	return mistake;
 }
 
 /* Identifies a client on all of its connections: its IPv4 address or its IPv6 /64. */

@@ -146,6 +146,7 @@ static void shed(struct worker_env *env)
 	struct memory_pressure *p = &g->pressure;
 	if (!env->memory_is_short)
 		enter_shortage(g);
+	net_note(env->loop, "ended work because memory is short");
 	if (!p->pauses_origins && budget_is_far_overdrawn(&env->budget))
 		pause_origins(g, true);
 	for (unsigned left = SHED_AT_ONCE; left > 0; left--)

@@ -30,6 +30,29 @@ struct memory_pressure {
 struct memory_trim {
 	struct wheel_node timer; /* set after a peak */
 	size_t freed_bytes;      /* spares that were freed but that malloc still keeps */
+	bool is_under_way;
+	unsigned size; /* of the pieces that are taken now, an index; the last: all are taken */
+	struct memory_piece *taken; /* to be freed again */
+};
+
+/* How the learned table is handed over to be saved (learned.c). */
+struct learned_saving {
+	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
+	void *context; /* for save_page */
+	struct wheel_node timer;
+	uint32_t round;     /* of offer_learned_export */
+	bool is_under_way;  /* pages of this round are left */
+	usec next_begin;    /* of the next round */
+	size_t page_length; /* a page that was not taken yet; 0: none */
+	uint8_t *page;      /* OFFER_LEARNED_PAGE_BYTES; NULL: the table is not saved */
+};
+
+/* Loop passes that took long, since the last line about them (long_pass.c). */
+struct long_pass {
+	usec longest;
+	const char *note; /* what the longest did; NULL: not known */
+	uint32_t unlogged;
+	usec next_log; /* no line in the error log before this time */
 };
 
 /* The graceful end of the worker (drain.c). */
@@ -42,6 +65,11 @@ struct drain {
 	void *context;
 };
 
+/* How often what a rule held could not answer a request for it, by cause. */
+struct rule_misses {
+	uint32_t count[HOLD_MISS_COUNT];
+};
+
 struct gateway {
 	struct worker_env env;
 	struct relay relay;
@@ -50,14 +78,16 @@ struct gateway {
 	struct hold hold;                /* the held responses */
 	struct budget hold_budget;       /* the part of the worker's memory that they may use */
 	struct policy_feedback feedback; /* how many of each rule's pushes were used */
+	struct rule_misses *rule_misses; /* by policy_rule.index; owned */
 	struct offer_env offers;         /* borrows the members below */
 	struct router *router;
 	struct manifests *manifests;   /* owned */
 	struct offer_learned *learned; /* owned; NULL: no [preload] section uses it */
-	struct wheel_node learned_timer, manifests_timer;
+	struct learned_saving saving;
 	struct list sockets; /* struct listener_socket */
 	struct memory_pressure pressure;
 	struct memory_trim trim;
+	struct long_pass long_pass;
 	struct drain drain;
 	char pseudonym_text[80];
 	struct chunk_pool *small_chunks;
@@ -102,7 +132,7 @@ void feedback_held(struct gateway *g, const struct hold_note *held);
 
 /* ---- learned.c: updates the learned table ---- */
 
-void learned_open(struct gateway *g);
+void learned_open(struct gateway *g, const struct gateway_env *env);
 void learned_close(struct gateway *g);
 void learned_view(struct gateway *g, const struct exchange *x); /* a request has arrived */
 void learned_offered(struct gateway *g, const struct exchange *page, struct slice path);
@@ -121,6 +151,11 @@ usec memory_pressure_due(const struct gateway *g);
 void memory_trim_open(struct gateway *g);
 void memory_trim_close(struct gateway *g);
 void memory_trim_pass(struct gateway *g); /* call at the end of each loop pass */
+
+/* ---- long_pass.c ---- */
+
+void long_pass_open(struct gateway *g);
+void long_pass_close(struct gateway *g);
 
 /* ---- access_record.c ---- */
 

@@ -26,7 +26,7 @@ void gateway_request(void *context, struct exchange *x)
 		exchange_refuse(x, refusal, detail);
 		return;
 	}
-	if (!list_is_empty(&g->hold.used) && hold_claim(&g->hold, x))
+	if (hold_may_answer(&g->hold) && hold_claim(&g->hold, x))
 		return;
 	if (g->env.conf->preload_count > 0) {
 		struct client_facts facts;

@@ -54,6 +54,19 @@ void h2_shutdown_finish(struct h2_conn *c)
 	h2_send_goaway(c, c->goaway_sent_last, H2_NO_ERROR, slice_of("", 0));
 }
 
+void h2_half_close(struct h2_conn *c, usec now)
+{
+	if (now > c->now)
+		c->now = now;
+	if (c->has_failed)
+		return;
+	c->preface_deadline = c->settings_deadline = c->block.deadline = USEC_NEVER;
+	if (c->goaway_sent == H2_GOAWAY_FINAL)
+		return;
+	c->goaway_sent = H2_GOAWAY_ANNOUNCED;
+	h2_shutdown_finish(c);
+}
+
 void h2_terminate(struct h2_conn *c, enum h2_code code, struct slice debug)
 {
 	if (c->has_failed)

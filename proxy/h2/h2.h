@@ -301,6 +301,11 @@ bool h2_ping(struct h2_conn *c, usec now);
  */
 void h2_shutdown(struct h2_conn *c, usec now);
 /*
+ * Server: the peer has ended its sending side in good order, and still reads. Nothing of it is waited
+ * for any more; sends GOAWAY with the last id. Streams continue.
+ */
+void h2_half_close(struct h2_conn *c, usec now);
+/*
  * Ends the connection at once: sends GOAWAY with the last id and the code. No event follows, not
  * even FAILED; the owner ends its streams.
  */

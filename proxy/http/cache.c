@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Applies RFC 9111 to one response, from its head and the request's. In doubt a response is stale
- * or not stored: an unreadable field never permits anything. Heuristic freshness (4.2.2) is not
- * used.
+ * or not stored: an unreadable field never permits anything.
  */
 #include "proxy/http/cache.h"
 
 #include "proxy/http/cache_control.h"
 #include "proxy/http/date.h"
+#include "proxy/http/vary.h"
 
 /*
  * Status codes that this program understands (RFC 9110 15), without 206, 304 and those of RFC 6585.
@@ -44,14 +44,25 @@ bool http_may_store(const struct http_head *request, const struct http_head *res
 	return may_store(request, response, &cc);
 }
 
+/* RFC 9111 3.5 */
+static bool permits_authorization(const struct http_cache_control *cc)
+{
+	return cc->is_public || cc->must_revalidate || cc->has_s_maxage;
+}
+
+bool http_permits_authorization(const struct http_head *response)
+{
+	struct http_cache_control cc = http_cache_control(response);
+	return permits_authorization(&cc);
+}
+
 bool http_may_store_shared(const struct http_head *request, const struct http_head *response)
 {
 	struct http_cache_control cc = http_cache_control(response);
 	if (!may_store(request, response, &cc) || cc.is_private)
 		return false;
-	if (http_head_find(request, HTTP_TOKEN_AUTHORIZATION) && !cc.is_public &&
-	    !cc.must_revalidate && !cc.has_s_maxage)
-		return false; /* RFC 9111 3.5 */
+	if (http_head_find(request, HTTP_TOKEN_AUTHORIZATION) && !permits_authorization(&cc))
+		return false;
 	return cc.is_public || cc.has_max_age || cc.has_s_maxage ||
 	       http_head_find(response, HTTP_TOKEN_EXPIRES) ||
 	       is_storable_by_default(response->status);
@@ -90,20 +101,27 @@ static bool lifetime(const struct http_head *response, const struct http_cache_c
 	return true;
 }
 
-static uint64_t date_sec_of(const struct http_head *response, uint64_t now_sec)
+static bool read_date(
+    const struct http_head *response, enum http_token name, uint64_t now_sec, uint64_t *sec)
 {
-	const struct http_field *date = http_head_find(response, HTTP_TOKEN_DATE);
-	uint64_t date_sec = now_sec;
-	return date && http_date_parse(date->value, now_sec, &date_sec) ? date_sec : now_sec;
+	const struct http_field *field = http_head_find(response, name);
+	return field && http_date_parse(field->value, now_sec, sec);
 }
 
-/* What is left of the lifetime (RFC 9111 4.2.3). */
-static uint32_t freshness_left(
+/* When the response was made: its Date, or now without a readable one. */
+static uint64_t made_sec(const struct http_head *response, uint64_t now_sec)
+{
+	uint64_t sec = 0;
+	return read_date(response, HTTP_TOKEN_DATE, now_sec, &sec) ? sec : now_sec;
+}
+
+/* What is left of a lifetime on arrival (RFC 9111 4.2.3: by Age, or by the apparent age). */
+static uint32_t left_sec(
     const struct http_head *response, uint64_t lifetime_sec, uint64_t date_sec, uint64_t now_sec)
 {
 	uint64_t age_sec = http_age_sec(response);
 	if (now_sec > date_sec && now_sec - date_sec > age_sec)
-		age_sec = now_sec - date_sec; /* 4.2.3: the apparent age */
+		age_sec = now_sec - date_sec;
 	if (lifetime_sec <= age_sec)
 		return 0;
 	lifetime_sec -= age_sec;
@@ -113,30 +131,66 @@ static uint32_t freshness_left(
 uint32_t http_freshness_sec(const struct http_head *response, bool shared, uint64_t now_sec)
 {
 	struct http_cache_control cc = http_cache_control(response);
-	uint64_t date_sec, lifetime_sec = 0;
-	if (cc.no_cache)
+	uint64_t date_sec = made_sec(response, now_sec), lifetime_sec = 0;
+	if (cc.no_cache || !lifetime(response, &cc, shared, date_sec, now_sec, &lifetime_sec))
 		return 0;
-	date_sec = date_sec_of(response, now_sec);
-	if (!lifetime(response, &cc, shared, date_sec, now_sec, &lifetime_sec))
-		return 0;
-	return freshness_left(response, lifetime_sec, date_sec, now_sec);
+	return left_sec(response, lifetime_sec, date_sec, now_sec);
+}
+
+static bool tells_lifetime(
+    const struct http_head *response, const struct http_cache_control *cc, bool shared)
+{
+	return cc->has_max_age || (shared && cc->has_s_maxage) ||
+	       http_head_find(response, HTTP_TOKEN_EXPIRES);
 }
 
 bool http_may_reuse(const struct http_head *request, const struct http_head *response,
     uint64_t now_sec, uint32_t *fresh_sec)
 {
 	struct http_cache_control cc = http_cache_control(response);
-	uint64_t date_sec, lifetime_sec = 0;
+	uint64_t date_sec = made_sec(response, now_sec), lifetime_sec = 0;
 	*fresh_sec = 0;
 	if (cc.no_store || cc.no_cache || http_cache_control(request).no_store)
 		return false;
-	if (!cc.has_max_age && !http_head_find(response, HTTP_TOKEN_EXPIRES))
+	if (!tells_lifetime(response, &cc, false))
 		return true;
-	date_sec = date_sec_of(response, now_sec);
 	if (!lifetime(response, &cc, false, date_sec, now_sec, &lifetime_sec) || lifetime_sec == 0)
 		return false;
-	*fresh_sec = freshness_left(response, lifetime_sec, date_sec, now_sec);
+	*fresh_sec = left_sec(response, lifetime_sec, date_sec, now_sec);
 	return true;
+}
+
+bool http_tells_lifetime(const struct http_head *response, bool shared)
+{
+	struct http_cache_control cc = http_cache_control(response);
+	return tells_lifetime(response, &cc, shared);
+}
+
+uint32_t http_heuristic_sec(const struct http_head *response, uint64_t now_sec)
+{
+	struct http_cache_control cc = http_cache_control(response);
+	uint64_t date_sec = made_sec(response, now_sec), modified_sec = 0;
+	bool is_dated = read_date(response, HTTP_TOKEN_LAST_MODIFIED, now_sec, &modified_sec);
+	if (cc.no_cache || tells_lifetime(response, &cc, true) ||
+	    !(cc.is_public || is_storable_by_default(response->status)) ||
+	    (!is_dated && !http_head_find(response, HTTP_TOKEN_ETAG)))
+		return 0;
+	uint64_t unchanged_sec = is_dated && modified_sec < date_sec ? date_sec - modified_sec : 0;
+	uint32_t sec = left_sec(response, unchanged_sec / 10, date_sec, now_sec);
+	return sec > HTTP_HEURISTIC_LEAST_SEC ? sec : HTTP_HEURISTIC_LEAST_SEC;
+}
+
+bool http_is_same_for_all(const struct http_head *response, uint64_t now_sec)
+{
+	struct http_cache_control cc = http_cache_control(response);
+	uint64_t sec = 0;
+	if (cc.is_private || cc.no_store || http_head_find(response, HTTP_TOKEN_SET_COOKIE) ||
+	    http_vary_names(response, HTTP_TOKEN_COOKIE))
+		return false;
+	return cc.is_public ||
+	       (!cc.no_cache &&
+		   lifetime(response, &cc, true, made_sec(response, now_sec), now_sec, &sec) &&
+		   sec > 0);
 }
 
 /*

@@ -136,3 +136,13 @@ bool http_vary_matches(const struct http_head *response, const struct http_head 
 	}
 	return true;
 }
+
+bool http_vary_names(const struct http_head *response, enum http_token token)
+{
+	struct walk vary = {.head = response, .token = HTTP_TOKEN_VARY};
+	struct slice name;
+	while (next_list_member(&vary, &name))
+		if (slice_equal(name, SLICE("*")) || (token && token_of(name) == token))
+			return true;
+	return false;
+}

@@ -14,4 +14,7 @@
 bool http_vary_matches(const struct http_head *response, const struct http_head *stored,
     const struct http_head *request, struct slice *field);
 
+/* Whether Vary is "*", or names the field (HTTP_TOKEN_NONE: no field). */
+bool http_vary_names(const struct http_head *response, enum http_token token);
+
 #endif

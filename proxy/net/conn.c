@@ -303,6 +303,15 @@ bool net_conn_is_open(const struct net_conn *c)
 	return c->phase == NET_PHASE_OPEN && !c->has_ended;
 }
 
+bool net_conn_is_lost(const struct net_conn *c)
+{
+	int error = 0;
+	socklen_t size = sizeof(error);
+	if (c->phase == NET_PHASE_FAILED || c->phase == NET_PHASE_DEAD)
+		return true;
+	return net_sys_getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error != 0;
+}
+
 bool net_conn_peer(const struct net_conn *c, struct net_address *peer)
 {
 	*peer = (struct net_address){.length = sizeof(peer->storage)};

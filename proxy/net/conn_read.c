@@ -31,6 +31,11 @@ void net_conn_resume_reading(struct net_conn *c, enum net_pause reason)
 		net_conn_schedule_recheck(c);
 }
 
+bool net_conn_is_paused(const struct net_conn *c)
+{
+	return c->pauses != 0;
+}
+
 void net_conn_deliver(struct net_conn *c, size_t length)
 {
 	struct chunk *chunk = c->loop->read_chunk;

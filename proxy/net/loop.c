@@ -38,6 +38,8 @@ static void pass_begins(struct net_loop *l)
 {
 	l->now = clock_monotonic();
 	l->pass++;
+	l->in_pass = true;
+	l->note = NULL;
 	struct list recheck;
 	list_init(&recheck);
 	list_splice(&recheck, &l->recheck);
@@ -46,6 +48,16 @@ static void pass_begins(struct net_loop *l)
 		list_remove(&c->recheck);
 		net_conn_recheck(c);
 	}
+}
+
+static void measure_pass(struct net_loop *l)
+{
+	if (!l->in_pass)
+		return;
+	l->in_pass = false;
+	usec took = clock_monotonic() - l->now;
+	if (took > NET_LONG_PASS_USEC && l->report_long_pass)
+		l->report_long_pass(l->report_context, took, l->note);
 }
 
 /* Flushes each dirty connection once; one that becomes dirty again after its flush waits for the next
@@ -72,6 +84,7 @@ static void pass_ends(struct net_loop *l)
 		ev_idle_stop(l->ev, &l->idle);
 	else
 		net_loop_run_again(l);
+	measure_pass(l);
 }
 
 static void on_prepare(struct ev_loop *ev, ev_prepare *w, int events)
@@ -194,6 +207,18 @@ void net_on_pass(struct net_loop *l, void (*work)(void *context), void *context)
 {
 	l->work = work;
 	l->work_context = context;
+}
+
+void net_on_long_pass(
+    struct net_loop *l, void (*report)(void *context, usec took, const char *note), void *context)
+{
+	l->report_long_pass = report;
+	l->report_context = context;
+}
+
+void net_note(struct net_loop *l, const char *note)
+{
+	l->note = note;
 }
 
 void net_set_closing_budget(struct net_loop *l, struct budget *budget)

@@ -37,6 +37,10 @@ struct net_loop {
 	uint64_t pass;
 	void (*work)(void *context);
 	void *work_context;
+	bool in_pass; /* `now` is the begin of a loop pass that has not ended */
+	const char *note;
+	void (*report_long_pass)(void *context, usec took, const char *note);
+	void *report_context;
 
 	struct list dirty;   /* net_conn.dirty: something to send, or to close */
 	struct list recheck; /* net_conn.recheck: to be looked at without an event */

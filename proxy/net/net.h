@@ -32,6 +32,15 @@ void net_run_once(struct net_loop *l, usec most);
  * callback. */
 void net_on_pass(struct net_loop *l, void (*work)(void *context), void *context);
 
+/* A loop pass that takes longer delays every connection of the worker. */
+#define NET_LONG_PASS_USEC (5 * USEC_PER_MSEC)
+/* Calls report(context) at the end of each loop pass that took longer, with the time since the end of
+ * its poll and the last note. `note`: a string literal, NULL if there is none. */
+void net_on_long_pass(
+    struct net_loop *l, void (*report)(void *context, usec took, const char *note), void *context);
+/* Says what this loop pass does that may take long. `note`: a string literal. */
+void net_note(struct net_loop *l, const char *note);
+
 /* Charges the unsent bytes of closed connections to `budget` (borrows); NULL: charges nothing. */
 void net_set_closing_budget(struct net_loop *l, struct budget *budget);
 
@@ -203,7 +212,8 @@ struct net_conn_ops {
 	void (*fill)(void *owner, struct net_out *out);
 	/* The peer ended or the connection failed; called once, never after net_conn_close or
 	 * net_conn_abort. Only NET_END_EOF and NET_END_TRUNCATED leave the sending side open; a
-	 * failure to send after them is not reported. The owner must still close or abort. */
+	 * failure after them is not reported: see net_conn_is_lost. The owner must still close or
+	 * abort. */
 	void (*ended)(void *owner, enum net_end end, const char *text);
 	/* A send was not finished because the socket is full: the connection is blocked (see
 	 * net_conn_blocked_since), and fill is not called until the unsent bytes have left. May be
@@ -254,6 +264,13 @@ void net_conn_close(struct net_conn *c);
 /* Closes the socket at once, without close_notify. The handle is invalid after the call. */
 void net_conn_abort(struct net_conn *c);
 
+bool net_conn_is_paused(const struct net_conn *c); /* reading is paused, for any reason */
+/* Over TCP: probes a peer that has been silent for `idle`, and fails the connection when the peer has
+ * not answered for as long again, or has not acknowledged bytes for twice the longer of `idle` and
+ * `patience`. idle 0: off. patience 0: bytes may stay unacknowledged as long as the kernel allows. */
+void net_conn_keepalive(struct net_conn *c, usec idle, usec patience);
+/* The same for a listening socket: the sockets that it accepts inherit it (Linux). */
+void net_keepalive(int fd, usec idle, usec patience);
 /* True while bytes are unsent because the socket is full. */
 bool net_conn_is_blocked(const struct net_conn *c);
 /* When the connection became blocked; USEC_NEVER: it is not blocked. */
@@ -262,6 +279,9 @@ usec net_conn_blocked_since(const struct net_conn *c);
  * socket accepted. Costs a system call. */
 uint64_t net_conn_delivered(const struct net_conn *c);
 bool net_conn_is_open(const struct net_conn *c); /* opened and not ended */
+/* The connection has failed, also after its peer's end: a send failed, or the kernel reports that the
+ * peer reset it or does not answer. Costs a system call. */
+bool net_conn_is_lost(const struct net_conn *c);
 bool net_conn_is_tls(const struct net_conn *c);
 struct slice net_conn_alpn(const struct net_conn *c); /* empty when none */
 /* For a TLS client: whether the verified certificate of the peer covers this host. */

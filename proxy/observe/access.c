@@ -23,13 +23,14 @@ enum {
 	BOUND_REFERER = 500,
 	BOUND_CODE = 40, /* code_name, reason, end_reason, outcome, source, verdict */
 	BOUND_DETAIL = 300,
+	BOUND_MISSED = 72,
 	BOUND_ADDRESS = 46,
 	BOUND_NUMBERS = 9 * 20 + 2 * 10 + 3 + 24,
-	BOUND_KEYS = 470,
+	BOUND_KEYS = 482,
 };
 _Static_assert(4 * BOUND_NAME + BOUND_METHOD + BOUND_SCHEME + BOUND_AUTHORITY + BOUND_PATH +
 		       BOUND_USER_AGENT + BOUND_REFERER + 6 * BOUND_CODE + BOUND_DETAIL +
-		       BOUND_ADDRESS + BOUND_NUMBERS + BOUND_KEYS <=
+		       BOUND_MISSED + BOUND_ADDRESS + BOUND_NUMBERS + BOUND_KEYS <=
 		   OBSERVE_BATCH_BYTES,
     "an access line must fit into a batch");
 
@@ -91,6 +92,7 @@ static void put_response(struct line *l, const struct observe_exchange *x)
 	put_name(l, SLICE(",\"detail\":\""), x->detail, BOUND_DETAIL);
 	if (x->retried)
 		LINE_LITERAL(l, ",\"retried\":true");
+	put_name(l, SLICE(",\"missed\":\""), x->missed, BOUND_MISSED);
 }
 
 static void put_push(struct line *l, const struct observe_exchange *x)

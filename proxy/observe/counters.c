@@ -32,6 +32,8 @@ void observe_counters_add(struct observe_counters *a, const struct observe_count
 	}
 	for (size_t i = 0; i < OBSERVE_CAUSES; i++)
 		a->causes[i] += b->causes[i];
+	for (size_t i = 0; i < OBSERVE_MISSES; i++)
+		a->misses[i] += b->misses[i];
 }
 
 static void print_push(const struct observe_counters *c, FILE *out, enum policy_source source,
@@ -110,6 +112,15 @@ void observe_causes_print(
 		if (c->causes[i] > 0)
 			fprintf(out, "pushgate_end_total{cause=\"%s\"} %llu\n", name(i),
 			    (unsigned long long)c->causes[i]);
+}
+
+void observe_misses_print(
+    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out)
+{
+	for (size_t i = 0; i < OBSERVE_MISSES && name(i); i++)
+		if (c->misses[i] > 0)
+			fprintf(out, "pushgate_hold_missed_total{cause=\"%s\"} %llu\n", name(i),
+			    (unsigned long long)c->misses[i]);
 }
 
 const char *observe_outcome_name(enum observe_outcome o)

@@ -39,6 +39,8 @@ static void put_prefix(struct line *l, struct observe *o, enum observe_level lev
 	}
 	if (o->worker == OBSERVE_MASTER) {
 		LINE_LITERAL(l, "[master] ");
+	} else if (o->worker == OBSERVE_FILES) {
+		LINE_LITERAL(l, "[files] ");
 	} else {
 		LINE_LITERAL(l, "[w");
 		line_number(l, o->worker);

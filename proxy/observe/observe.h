@@ -30,6 +30,8 @@
 	X(idle_closed, "client connections closed by idle-timeout") \
 	X(write_late_down, "client connections ended by write-timeout: the client read too slowly") \
 	X(write_late_up, "connections to origins ended by write-timeout") \
+	X(ping_late_down, "client connections ended because a PING was not answered") \
+	X(ping_late_up, "connections to origins ended because a PING was not answered") \
 	X(connect_late, "connections to origins ended by connect-timeout or settings-timeout") \
 	X(not_http2, "client connections that began no protocol spoken here, answered 505") \
 	X(requests, "requests received") \
@@ -57,10 +59,10 @@
 	X(pushes_forwarded, "pushes promised to clients")           \
 	X(pushes_hinted, "pushes turned into Early Hints") \
 	X(pushes_held, "pushes held for the client's own request") \
-	X(holds_claimed, "requests answered with a held response") \
+	X(holds_claimed, "requests answered with a held response, HEAD included") \
 	X(holds_joined, "of these, answered while the response was still arriving") \
-	X(holds_missed, "requests whose held response could not be used for them") \
-	X(holds_expired, "held responses not requested within hold-max-age") \
+	X(holds_missed, "requests whose held response could not be used for them: the sum of pushgate_hold_missed_total") \
+	X(holds_expired, "held responses that answered no request in time") \
 	X(holds_evicted, "held responses dropped unclaimed to make room, shed_holds included") \
 	X(holds_invalidated, "held responses dropped unclaimed because their resource was changed") \
 	X(holds_failed, "held responses that the origin did not complete, dropped unclaimed") \
@@ -81,6 +83,10 @@
 	X(shed_offers, "pushes not made, or ended before they began, because memory was short") \
 	X(shed_connections, "client connections closed because memory was short: idle ones, and ones with much unread data") \
 	X(shed_streams, "exchanges reset because memory was short: ones that used too much, or stalled") \
+	X(learned_saves_dropped, "times that the learned table was not saved: the files process was down, or still had the table of a minute before") \
+	X(manifests_taken, "manifests that workers took in from the files process after the start") \
+	X(files_refused, "messages between workers and the files process that were refused as malformed") \
+	X(loop_passes_over_5ms, "loop passes of workers that took longer than 5 ms, and so delayed every connection of the worker") \
 	X(log_dropped, "log lines dropped because the pipe was full") \
 	X(log_left_out, "error log lines left out because there were too many of the same kind")
 
@@ -94,9 +100,11 @@ struct observe_rule {
 };
 // clang-format on
 
-/* Sizes of the tables of faults (h2) and causes (relay), which are counted by row. */
+/* Sizes of the tables of faults (h2), of causes and of misses of holds (relay), which are counted by
+ * row. */
 #define OBSERVE_FAULTS 128u
 #define OBSERVE_CAUSES 64u
+#define OBSERVE_MISSES 16u
 enum observe_side { OBSERVE_CLIENT, OBSERVE_ORIGIN };
 
 struct observe_counters {
@@ -107,6 +115,7 @@ struct observe_counters {
 	struct observe_rule rules[OBSERVE_RULES + 1]; /* by policy_rule.index */
 	uint64_t faults[2][OBSERVE_FAULTS];           /* by enum observe_side */
 	uint64_t causes[OBSERVE_CAUSES];              /* why exchanges ended early */
+	uint64_t misses[OBSERVE_MISSES];              /* holds_missed, by cause */
 };
 
 /* Adds all counters of b to a. */
@@ -126,20 +135,24 @@ void observe_rules_print(
     const struct observe_counters *c, const struct policy_rules *rules, FILE *out);
 
 /*
- * Print pushgate_fault_total{side="client|origin",fault="…"} and pushgate_end_total{cause="…"} for
- * each row that is not 0. `name` returns the name of a row, NULL after the last.
+ * Print pushgate_fault_total{side="client|origin",fault="…"}, pushgate_end_total{cause="…"} and
+ * pushgate_hold_missed_total{cause="…"} for each row that is not 0. `name` returns the name of a row,
+ * NULL after the last.
  */
 void observe_faults_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
 void observe_causes_print(
+    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
+void observe_misses_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
 
 enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 
 /* PIPE_BUF on Linux: the largest write that a pipe takes in one piece. */
 #define OBSERVE_BATCH_BYTES 4096u
-/* `worker` of the master, which is not a worker. */
+/* `worker` of the master and of the files process, which are no workers. */
 #define OBSERVE_MASTER UINT32_MAX
+#define OBSERVE_FILES (UINT32_MAX - 1)
 
 /* Most lines per second of one kind that peers can cause. */
 #define OBSERVE_LINES_A_SECOND 5u
@@ -214,6 +227,8 @@ struct observe_exchange {
 	const char *code_name; /* NULL = none */
 	const char *detail;    /* a text or a fault's name; NULL = none */
 	bool retried;
+	const char
+	    *missed; /* why no held response answered it, or a held push nobody; NULL = none */
 	/* Pushes and refused offers. */
 	bool is_push;
 	enum policy_source source;
@@ -227,8 +242,8 @@ struct observe_exchange {
  * Adds one line to the access log: a JSON object. Always present: time, worker, id, client, status,
  * request_bytes, response_bytes, duration_us, outcome. If they apply: listen, route, origin,
  * method, scheme, authority, path, user_agent, referer, first_byte_us, code, code_name, detail,
- * retried (true). For pushes also push (true), parent, source, verdict, rule, reason, end_reason,
- * wasted_bytes.
+ * retried (true), missed. For pushes also push (true), parent, source, verdict, rule, reason,
+ * end_reason, wasted_bytes.
  * cut (true): a value was too long and ends in "…". The line is written at observe_flush, or
  * earlier when the batch is full.
  */

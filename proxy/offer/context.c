@@ -70,6 +70,17 @@ static const struct relay_cause *check_scheme(const struct exchange *x, const ch
 	return &relay_cause_UNTRUSTED_SCHEME;
 }
 
+/* application/grpc and application/grpc+proto, with or without parameters; not application/grpc-web. */
+static bool is_grpc(const struct http_head *head)
+{
+	const struct slice grpc = SLICE("application/grpc");
+	const struct http_field *f = http_head_find(head, HTTP_TOKEN_CONTENT_TYPE);
+	if (!f || f->value.len < grpc.len ||
+	    !slice_equal_nocase(slice_sub(f->value, 0, grpc.len), grpc))
+		return false;
+	return f->value.len == grpc.len || strchr("+; \t", f->value.ptr[grpc.len]) != NULL;
+}
+
 const struct relay_cause *offer_route(
     const struct offer_env *env, struct exchange *x, const char **detail)
 {
@@ -92,6 +103,7 @@ const struct relay_cause *offer_route(
 	}
 	x->context.route = route;
 	x->context.origin = route->origin;
+	x->context.is_streaming = !x->upload.source_ended && (route->streaming || is_grpc(head));
 	if (x->context.upload_limit_bytes && head->content_length != HTTP_LENGTH_UNKNOWN &&
 	    head->content_length > x->context.upload_limit_bytes)
 		return &relay_cause_UPLOAD_LARGE;
@@ -103,7 +115,8 @@ static const struct policy_reason *hint_client_refusal(const struct offer_env *e
     const struct client_facts *client, const struct policy_offer *offer)
 {
 	if (client && !client->takes_interim)
-		return &policy_reason_HINT_VERSION;
+		return client->is_going_away ? &policy_reason_CLIENT_GOING_AWAY
+					     : &policy_reason_HINT_VERSION;
 	if (policy_withholds_interim(&env->conf->policy, offer))
 		return &policy_reason_NO_INTERIM;
 	/* The client gets the origin's 103 in any case. */

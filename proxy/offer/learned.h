@@ -126,6 +126,24 @@ void offer_learned_on_outcome(struct offer_learned *t, const struct offer_learne
 size_t offer_learned_describe(const struct offer_learned *t, char *buffer, size_t size);
 
 /*
+ * The table as bytes, page by page, to be handed to another process: what offer_learned_save writes, and no
+ * clients either.
+ */
+enum { OFFER_LEARNED_PAGE_BYTES = 80 << 10 }; /* the most for one page */
+/*
+ * Writes the next page into `buffer` and returns its length; 0: there is no other. round: the same number in
+ * all calls for one copy of the table, another than in the copy before, not 0. The table may change between
+ * the calls. Returns within one walk through the lists of pages.
+ */
+size_t offer_learned_export(
+    struct offer_learned *t, uint32_t round, uint8_t buffer[OFFER_LEARNED_PAGE_BYTES], usec now);
+/*
+ * Adds the pages in `bytes`, one behind the other. Trusts nothing: returns what is wrong, or NULL. What came
+ * before a mistake stays. Pages that the table has, or has no room for, are left out.
+ */
+const char *offer_learned_import(struct offer_learned *t, struct slice bytes, usec now);
+
+/*
  * Writes the resources that have the hits and the clients, with any confidence, as JSON with a version.
  * The new file takes the old one's name when it is whole, so that no reader sees half of it. False: the
  * old file is unchanged and `errors` has a line.

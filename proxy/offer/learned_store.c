@@ -38,11 +38,9 @@ static json_t *page_to_json(
 	double fade = offer_learned_page_fade(t, p, now);
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 		const struct offer_learned_resource *r = p->resources[i];
-		if (!r || !offer_learned_resource_has_hits(t, r, fade))
-			continue;
-		uint32_t clients = offer_learned_resource_clients(t, r, now);
-		if (clients >= t->options.support)
-			json_array_append_new(resources, resource_to_json(r, clients, fade));
+		if (r && offer_learned_resource_is_kept(t, r, fade, now))
+			json_array_append_new(resources,
+			    resource_to_json(r, offer_learned_resource_clients(t, r, now), fade));
 	}
 	if (json_array_size(resources) == 0) {
 		json_decref(resources);
@@ -118,7 +116,7 @@ static bool read_weight(const json_t *object, const char *key, double *out)
 {
 	const json_t *value = json_object_get(object, key);
 	*out = json_number_value(value);
-	return json_is_number(value) && *out >= 0 && *out <= WEIGHT_MOST;
+	return json_is_number(value);
 }
 
 static struct slice read_text(const json_t *object, const char *key)
@@ -127,17 +125,11 @@ static struct slice read_text(const json_t *object, const char *key)
 	return slice_of(json_string_value(value), json_string_length(value));
 }
 
-/* Returns NULL, or what is wrong. A resource of too few clients is left out without a mistake: the options
- * may have changed. */
 static const char *load_resource(
     struct offer_learned *t, struct offer_learned_page *p, const json_t *object, usec now)
 {
 	struct offer_learned_resource read = {0};
-	struct offer_learned_name name;
-	if (!offer_learned_name_set(&name, page_authority(p), read_text(object, "path"), false))
-		return "\"path\" is no path";
-	if (!read_weight(object, "views", &read.views) ||
-	    !read_weight(object, "hits", &read.hits) || read.hits > read.views + 1e-6)
+	if (!read_weight(object, "views", &read.views) || !read_weight(object, "hits", &read.hits))
 		return "\"hits\" and \"views\" are no numbers that views can give";
 	if (!read_count(object, "clients", &read.earlier) ||
 	    !read_count(object, "proposed", &read.proposed) ||
@@ -146,56 +138,22 @@ static const char *load_resource(
 	    !read_count(object, "taken", &read.taken) ||
 	    !read_count(object, "refused", &read.refused))
 		return "a count is missing, or no whole number";
-	if (read.came_true > read.proposed)
-		return "\"came_true\" is more than \"proposed\"";
-	if (offer_learned_resource_find(p, name.path) >= 0)
-		return "\"path\" is there twice";
-	if (read.earlier < t->options.support)
-		return NULL;
-	int i = offer_learned_resource_add(t, p, name.path, now);
-	if (i < 0)
-		return NULL;
-	struct offer_learned_resource *r = p->resources[i];
-	read.path = r->path;
-	read.path_len = r->path_len;
-	read.earlier =
-	    read.earlier < OFFER_LEARNED_SUPPORTERS ? read.earlier : OFFER_LEARNED_SUPPORTERS;
-	if (read.hits > read.views)
-		read.hits = read.views;
-	*r = read;
-	r->stands = r->proposed > 0;
-	r->stands = offer_learned_resource_is_proposed(t, r, 1, now);
-	return NULL;
-}
-
-static bool has_room(const struct offer_learned *t)
-{
-	size_t page = sizeof(struct offer_learned_page) + OFFER_LEARNED_AUTHORITY_BYTES +
-		      OFFER_LEARNED_PATH_BYTES;
-	size_t known = sizeof(struct offer_learned_resource) + OFFER_LEARNED_PATH_BYTES;
-	return t->pages.count < t->options.pages - (t->options.pages + 7) / 8 &&
-	       budget_room(&t->budget) >= page + OFFER_LEARNED_RESOURCES * known;
+	return offer_learned_numbers_add(t, p, read_text(object, "path"), read, now);
 }
 
 static const char *load_page(struct offer_learned *t, const json_t *object, usec now)
 {
-	struct offer_learned_name name;
 	const json_t *resources = json_object_get(object, "resources"), *resource;
+	struct offer_learned_page *p;
 	size_t i;
-	const char *mistake = NULL;
-	if (!offer_learned_name_set(
-		&name, read_text(object, "authority"), read_text(object, "path"), true))
-		return "\"authority\" and \"path\" name no page";
+	const char *mistake = offer_learned_page_add(
+	    t, read_text(object, "authority"), read_text(object, "path"), &p, now);
+	if (mistake)
+		return mistake;
 	if (!json_is_array(resources) || json_array_size(resources) > OFFER_LEARNED_RESOURCES)
 		return "\"resources\" is no list, or too long";
-	if (offer_learned_page_find(t, &name))
-		return "the page is there twice";
-	if (!has_room(t))
-		return NULL;
-	struct offer_learned_page *p = offer_learned_page_get(t, &name, now);
 	if (!p)
 		return NULL;
-	offer_learned_page_establish(t, p);
 	json_array_foreach(resources, i, resource)
 	{
 		mistake = load_resource(t, p, resource, now);

@@ -10,6 +10,7 @@
  * learned_cache.c     what a client probably has in its cache
  * learned_table.c     makes, finds and forgets all objects
  * learned_list.c      reads the proposals
+ * learned_flat.c      pages as bytes, for another process
  * learned_store.c     saves and loads
  */
 #ifndef PUSHGATE_OFFER_LEARNED_TABLE_H
@@ -46,6 +47,7 @@ struct offer_learned_page {
 	struct map_node node;
 	struct list by_use;  /* in table.candidates or table.established */
 	struct list views;   /* open ones */
+	uint32_t exported;   /* the round of the last offer_learned_export that wrote it */
 	bool is_established; /* enough distinct clients have viewed it */
 	usec decayed_at;     /* the time that hits and views of all resources are decayed to */
 	uint32_t voter_at;   /* ring */
@@ -159,6 +161,20 @@ void offer_learned_client_free(
 struct offer_learned_view *offer_learned_view_new(struct offer_learned *t,
     struct offer_learned_client *c, struct offer_learned_page *p, usec now);
 void offer_learned_view_free(struct offer_learned *t, struct offer_learned_view *v);
+
+/* learned_flat.c: what a file or another process says about a page, checked and put into the table */
+
+/* Makes an established page, or sets *page to NULL if the table has no room for it. Returns NULL, or what is
+ * wrong. */
+const char *offer_learned_page_add(struct offer_learned *t, struct slice authority,
+    struct slice path, struct offer_learned_page **page, usec now);
+/* Adds a resource with these numbers, of which `earlier` is the number of clients. One of too few clients is
+ * left out without a mistake: the options may have changed. */
+const char *offer_learned_numbers_add(struct offer_learned *t, struct offer_learned_page *p,
+    struct slice path, struct offer_learned_resource numbers, usec now);
+/* Whether the resource is worth to be kept beyond the life of the process. */
+bool offer_learned_resource_is_kept(
+    const struct offer_learned *t, const struct offer_learned_resource *r, double fade, usec now);
 
 /* learned_list.c */
 struct offer_learned_item offer_learned_item_of(const struct offer_learned *t,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses a push manifest (format: manifest.h) into a table of pages. manifest_file.c reads the file.
+ * Parses a push manifest (format: manifest.h) and hands what it says to manifest_flat.c. manifest_file.c reads the file.
  */
 #include "proxy/offer/manifest.h"
 #include "policy/policy.h"
@@ -11,28 +11,29 @@
 #include "proxy/http/link.h"
 #include "proxy/limits.h"
 #include "proxy/offer/json.h"
+#include "proxy/offer/manifest_flat.h"
 
-enum { WEIGHT_MOST = 256, TYPE_BYTES = 32 };
+enum { WEIGHT_MOST = 256 };
 
 /* Stands for the authority of the page, which is not known yet. RFC 6761 6.4: .invalid never exists. */
 #define OWN_AUTHORITY SLICE("manifest.invalid")
 
 struct page {
 	struct map_node node;
-	struct slice path; /* without query, and without "index.html" at the end */
-	struct offer_manifest_resources resources;
+	struct manifest_page content;
 };
 
-struct offer_manifest {
+/* What is parsed, until it is made a manifest. */
+struct draft {
 	struct arena arena;
-	struct map pages;
+	struct map pages; /* struct page, by the hash of the path */
 	bool is_single;
-	struct offer_manifest_resources single;
+	struct manifest_page single;
 };
 
 struct reader {
 	struct offer_json json;
-	struct offer_manifest *manifest;
+	struct draft draft;
 	size_t index[3]; /* of the member that is being read, at each level */
 	size_t depth;
 	struct arena scratch;
@@ -40,22 +41,12 @@ struct reader {
 
 #define mistake(r, ...) offer_json_mistake(&(r)->json, (r)->index, (r)->depth, __VA_ARGS__)
 
-/* The keys of http2-push-manifest are file names, and most servers send index.html for its directory. */
-static struct slice canonical_page(struct slice path)
-{
-	const struct slice name = SLICE_INIT("/index.html");
-	path.len = slice_find(path, '?');
-	if (path.len >= name.len && slice_equal(slice_from(path, path.len - name.len), name))
-		path.len -= name.len - 1;
-	return path;
-}
-
-static struct page *find_page(const struct offer_manifest *m, struct slice path)
+static struct page *find_page(const struct draft *d, struct slice path)
 {
 	uint64_t hash = hash_bytes(0, path.ptr, path.len);
-	for (struct map_node *n = map_find(&m->pages, hash); n; n = map_next(n)) {
+	for (struct map_node *n = map_find(&d->pages, hash); n; n = map_next(n)) {
 		struct page *page = container_of(n, struct page, node);
-		if (slice_equal(page->path, path))
+		if (slice_equal(page->content.path, path))
 			return page;
 	}
 	return NULL;
@@ -74,7 +65,7 @@ static bool resolve(
 static bool read_target(
     struct reader *r, struct slice page, const char *reference, struct slice *out)
 {
-	struct arena *arena = &r->manifest->arena;
+	struct arena *arena = &r->draft.arena;
 	struct http_target target;
 	if (!reference[0] || reference[0] == '#' || !resolve(r, page, reference, &target)) {
 		mistake(r,
@@ -91,21 +82,15 @@ static bool read_target(
 	return true;
 }
 
-static bool is_type_word(const char *word)
-{
-	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz-");
-	return word[n] == '\0' && n <= TYPE_BYTES;
-}
-
 static void read_type(
     struct reader *r, const json_t *value, struct offer_manifest_resource *resource)
 {
 	const char *word = json_string_value(value);
-	if (!word || !is_type_word(word))
+	if (!word || !manifest_is_type_word(slice_of_string(word)))
 		mistake(r,
 		    "\"type\" must be what stands in as=, like \"style\", \"script\" or \"font\"");
 	else
-		resource->as = arena_copy(&r->manifest->arena, slice_of_string(word));
+		resource->as = arena_copy(&r->draft.arena, slice_of_string(word));
 }
 
 /* Checked and ignored: rules set the urgency of a push. */
@@ -174,7 +159,7 @@ static struct offer_manifest_resources read_resources(
 		return (struct offer_manifest_resources){0};
 	}
 	struct offer_manifest_resource *list =
-	    arena_alloc(&r->manifest->arena, most * sizeof(*list) + 1);
+	    arena_alloc(&r->draft.arena, most * sizeof(*list) + 1);
 	size_t *at = &r->index[r->depth++];
 	*at = 0;
 	json_object_foreach(object, key, value)
@@ -202,7 +187,7 @@ static struct offer_manifest_resources read_resources(
 
 static void read_page(struct reader *r, const char *key, json_t *object)
 {
-	struct offer_manifest *m = r->manifest;
+	struct draft *d = &r->draft;
 	struct http_target target;
 	if (!resolve(r, SLICE("/"), key, &target) ||
 	    !slice_equal(target.authority, OWN_AUTHORITY)) {
@@ -211,15 +196,15 @@ static void read_page(struct reader *r, const char *key, json_t *object)
 		    offer_json_word(key).text);
 		return;
 	}
-	struct slice path = arena_copy(&m->arena, canonical_page(target.path));
-	if (find_page(m, path)) {
+	struct slice path = arena_copy(&d->arena, manifest_canonical_page(target.path));
+	if (find_page(d, path)) {
 		mistake(r, "\"%s\" names a page that is there already", offer_json_word(key).text);
 		return;
 	}
-	struct page *page = arena_alloc(&m->arena, sizeof(*page));
-	*page = (struct page){.path = path};
-	map_insert(&m->pages, &page->node, hash_bytes(0, path.ptr, path.len));
-	page->resources = read_resources(r, path, object);
+	struct page *page = arena_alloc(&d->arena, sizeof(*page));
+	*page = (struct page){.content.path = path};
+	map_insert(&d->pages, &page->node, hash_bytes(0, path.ptr, path.len));
+	page->content.resources = read_resources(r, path, object);
 }
 
 static bool has_object_member(json_t *object)
@@ -272,16 +257,34 @@ static void read_pages(struct reader *r, json_t *root)
 
 static void read_root(struct reader *r, json_t *root)
 {
-	struct offer_manifest *m = r->manifest;
+	struct draft *d = &r->draft;
 	if (!json_is_object(root)) {
 		mistake(r, "a manifest is an object, {\"/css/app.css\": {\"type\": \"style\"}}");
 		return;
 	}
-	m->is_single = is_single_form(root);
-	if (m->is_single)
-		m->single = read_resources(r, SLICE("/"), root);
+	d->is_single = is_single_form(root);
+	if (d->is_single)
+		d->single = (struct manifest_page){SLICE("/"), read_resources(r, SLICE("/"), root)};
 	else
 		read_pages(r, root);
+}
+
+static struct offer_manifest *make(struct reader *r)
+{
+	struct draft *d = &r->draft;
+	size_t count = 0, cursor = 0;
+	struct manifest_page *pages = arena_alloc(&d->arena, (d->pages.count + 1) * sizeof(*pages));
+	if (d->is_single)
+		pages[count++] = d->single;
+	for (struct map_node *n = NULL; (n = map_walk(&d->pages, &cursor, n));)
+		pages[count++] = container_of(n, struct page, node)->content;
+	struct offer_manifest *m = manifest_make(pages, count, d->is_single);
+	r->depth = 0;
+	if (!m)
+		mistake(r,
+		    "the paths of its resources have more than %d bytes when they are resolved",
+		    OFFER_MANIFEST_FLAT_BYTES);
+	return m;
 }
 
 struct offer_manifest *offer_manifest_parse(struct slice text, const char *name, FILE *errors)
@@ -294,33 +297,14 @@ struct offer_manifest *offer_manifest_parse(struct slice text, const char *name,
 	json_t *root = offer_json_parse(&r.json);
 	if (!root)
 		return NULL;
-	r.manifest = memory_new(struct offer_manifest);
-	arena_init(&r.manifest->arena, NULL, 0);
+	arena_init(&r.draft.arena, NULL, 0);
 	arena_init(&r.scratch, NULL, 0);
-	map_init(&r.manifest->pages);
+	map_init(&r.draft.pages);
 	read_root(&r, root);
 	json_decref(root);
+	struct offer_manifest *m = r.json.mistakes == 0 ? make(&r) : NULL;
+	map_fini(&r.draft.pages);
+	arena_fini(&r.draft.arena);
 	arena_fini(&r.scratch);
-	if (r.json.mistakes == 0)
-		return r.manifest;
-	offer_manifest_free(r.manifest);
-	return NULL;
-}
-
-void offer_manifest_free(struct offer_manifest *m)
-{
-	if (!m)
-		return;
-	map_fini(&m->pages);
-	arena_fini(&m->arena);
-	free(m);
-}
-
-struct offer_manifest_resources offer_manifest_find(
-    const struct offer_manifest *m, struct slice path)
-{
-	if (m->is_single)
-		return m->single;
-	const struct page *page = find_page(m, canonical_page(path));
-	return page ? page->resources : (struct offer_manifest_resources){0};
+	return m;
 }

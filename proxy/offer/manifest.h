@@ -22,7 +22,9 @@
 #include <stdio.h>
 
 enum {
-	OFFER_MANIFEST_BYTES = 1 << 20,  /* of a file: far more than any page's resources need */
+	OFFER_MANIFEST_BYTES = 1 << 20, /* of a file: far more than any page's resources need */
+	/* Of the flat form: four times the file, since targets are resolved there. */
+	OFFER_MANIFEST_FLAT_BYTES = 4 << 20,
 	OFFER_MANIFEST_PAGES = 10000,    /* in one file */
 	OFFER_MANIFEST_RESOURCES = 1000, /* of one page */
 };
@@ -51,12 +53,27 @@ struct offer_manifest;
 struct offer_manifest *offer_manifest_parse(struct slice text, const char *name, FILE *errors);
 void offer_manifest_free(struct offer_manifest *m); /* accepts NULL */
 
+/* ---- the flat form: a manifest that was parsed, to be handed to another process ---- */
+
+/* Lent until the manifest is freed. At most OFFER_MANIFEST_FLAT_BYTES. */
+struct slice offer_manifest_flat(const struct offer_manifest *m);
+/*
+ * A manifest whose flat form is `bytes`: takes them, and calls release(bytes, length) when the manifest is
+ * freed. Trusts nothing: NULL (and releases them) unless each index and each text in them is in order.
+ * Costs one walk through them and parses nothing.
+ */
+struct offer_manifest *offer_manifest_of_flat(
+    void *bytes, size_t length, void (*release)(void *bytes, size_t length));
+
 /* The resources of the page with this path (of a request, with its query); count 0 if the manifest has
  * no such page. Lent until the manifest is freed. */
 struct offer_manifest_resources offer_manifest_find(
     const struct offer_manifest *m, struct slice path);
 
 /* ---- a manifest's file ---- */
+
+/* Reads a file once. NULL: it cannot be read or is no manifest; `errors` says why. */
+struct offer_manifest *offer_manifest_read(const char *path, FILE *errors);
 
 struct offer_manifest_file;
 
@@ -65,6 +82,11 @@ struct offer_manifest_file *offer_manifest_file_open(const char *path, FILE *err
 void offer_manifest_file_close(struct offer_manifest_file *f); /* accepts NULL */
 /* Never NULL. Lent until offer_manifest_file_check returns RELOADED. */
 const struct offer_manifest *offer_manifest_file_content(const struct offer_manifest_file *f);
+
+/* The manifest that was read from this path earlier, maybe by another process: the first check reads the
+ * file again. Takes `last`; NULL: none was read, and the content is empty. */
+struct offer_manifest_file *offer_manifest_file_resume(
+    const char *path, struct offer_manifest *last);
 
 enum offer_manifest_check {
 	OFFER_MANIFEST_UNCHANGED, /* since the last check, be the file good or bad */

@@ -5,7 +5,7 @@
  */
 #include "proxy/base/memory.h"
 #include "proxy/offer/json.h"
-#include "proxy/offer/manifest.h"
+#include "proxy/offer/manifest_flat.h"
 
 /* Differs between two versions of the file; all zeros = there is no file. */
 struct identity {
@@ -32,31 +32,48 @@ static bool is_same(struct identity a, struct identity b)
 	       a.modified.tv_sec == b.modified.tv_sec && a.modified.tv_nsec == b.modified.tv_nsec;
 }
 
-static struct offer_manifest *read_manifest(struct offer_manifest_file *f, FILE *errors)
+static struct offer_manifest *read_manifest(
+    const char *path, struct identity *identity, FILE *errors)
 {
 	char *text;
 	size_t length;
 	struct stat status;
 	struct offer_manifest *m = NULL;
-	bool is_read =
-	    offer_json_read(f->path, OFFER_MANIFEST_BYTES, &text, &length, &status, errors);
-	f->seen = identity_of(&status);
+	bool is_read = offer_json_read(path, OFFER_MANIFEST_BYTES, &text, &length, &status, errors);
+	*identity = identity_of(&status);
 	if (is_read) {
-		m = offer_manifest_parse(slice_of(text, length), f->path, errors);
+		m = offer_manifest_parse(slice_of(text, length), path, errors);
 		free(text);
 	}
 	return m;
+}
+
+struct offer_manifest *offer_manifest_read(const char *path, FILE *errors)
+{
+	struct identity identity;
+	return read_manifest(path, &identity, errors);
 }
 
 struct offer_manifest_file *offer_manifest_file_open(const char *path, FILE *errors)
 {
 	struct offer_manifest_file *f = memory_new(struct offer_manifest_file);
 	f->path = memory_strdup(path);
-	f->manifest = read_manifest(f, errors);
+	f->manifest = read_manifest(f->path, &f->seen, errors);
 	if (f->manifest)
 		return f;
 	offer_manifest_file_close(f);
 	return NULL;
+}
+
+struct offer_manifest_file *offer_manifest_file_resume(
+    const char *path, struct offer_manifest *last)
+{
+	struct offer_manifest_file *f = memory_new(struct offer_manifest_file);
+	f->path = memory_strdup(path);
+	f->manifest = last ? last : manifest_make(NULL, 0, false);
+	/* No file has this size: the first check reads it, or says that there is none. */
+	f->seen = (struct identity){.bytes = -1};
+	return f;
 }
 
 void offer_manifest_file_close(struct offer_manifest_file *f)
@@ -80,7 +97,7 @@ enum offer_manifest_check offer_manifest_file_check(struct offer_manifest_file *
 		status = (struct stat){0};
 	if (is_same(identity_of(&status), f->seen))
 		return OFFER_MANIFEST_UNCHANGED;
-	struct offer_manifest *m = read_manifest(f, errors);
+	struct offer_manifest *m = read_manifest(f->path, &f->seen, errors);
 	if (!m) {
 		fprintf(errors, "%s: what was read before stays in use\n", f->path);
 		return OFFER_MANIFEST_KEPT;

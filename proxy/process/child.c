@@ -3,6 +3,7 @@
  * A worker in a process of its own: drops to its user, obeys the master, and ends when the master
  * does.
  */
+#include "proxy/offer/offer.h"
 #include "proxy/process/worker.h"
 #include <errno.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 
 struct child {
 	struct worker worker;
+	struct files_link files;
 	int control;
 };
 
@@ -34,7 +36,12 @@ static void obey(struct child *c, const struct message *m, int fd)
 		if (fd >= 0 && worker_trace(&c->worker, &m->from, m->until, fd))
 			return;
 		break;
+	case MESSAGE_FILES:
+		if (fd >= 0)
+			files_link_open(&c->files, fd);
+		return;
 	case MESSAGE_READY:
+	case MESSAGE_CONTENT:
 		break;
 	}
 	if (fd >= 0)
@@ -131,6 +138,31 @@ static int confine_and_serve(struct child *c, pid_t master)
 	return is_confined ? WORKER_DONE : WORKER_CANNOT_START;
 }
 
+/* The configuration of this worker, whose learned table goes to the files process if it is worker 0. */
+static struct worker_config config_of(struct child *c, const struct worker_config *env)
+{
+	struct worker_config own = *env;
+	if (env->index == 0 && env->conf->server.learned_file) {
+		own.save_page = files_link_save_page;
+		own.save_context = &c->files;
+	}
+	return own;
+}
+
+/* The link needs the gateway, whose table it carries: it is known to the gateway first. */
+static bool init(struct child *c, const struct worker_config *env, char *error, size_t error_size)
+{
+	files_link_init(&c->files);
+	const struct worker_config own = config_of(c, env);
+	if (!worker_init(&c->worker, &own, error, error_size))
+		return false;
+	c->files.gateway = c->worker.gateway;
+	c->files.observe = &c->worker.observe;
+	c->files.loop = c->worker.loop;
+	c->files.manifest_count = manifests_configured(env->conf);
+	return worker_drop(&c->worker, error, error_size);
+}
+
 int worker_run(const struct worker_config *env, int control, pid_t master)
 {
 	struct child c = {.control = control};
@@ -139,11 +171,12 @@ int worker_run(const struct worker_config *env, int control, pid_t master)
 	prctl(PR_SET_NAME, name);
 	set_signals();
 	int status = WORKER_CANNOT_START;
-	if (worker_init(&c.worker, env, error, sizeof(error)) &&
-	    worker_drop(&c.worker, error, sizeof(error)))
+	if (init(&c, env, error, sizeof(error)))
 		status = confine_and_serve(&c, master);
 	else
 		report_failure(&c, error);
+	files_link_stop(&c.files);
 	worker_fini(&c.worker);
+	files_link_close(&c.files);
 	return status;
 }

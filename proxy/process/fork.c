@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks the workers and the logger, and keeps the secret of the ticket keys that a worker begins
- * with. A child first closes the descriptors that only the master may keep.
+ * Forks the workers, the logger and the files process, and keeps the secret of the ticket keys that
+ * a worker begins with. A child first closes the descriptors that only the master may keep.
  */
 #include "proxy/process/master.h"
 #include <errno.h>
@@ -25,6 +25,8 @@ static void close_master_fds(struct master *m)
 	for (uint32_t i = 0; i < m->start->workers; i++)
 		if (m->slots[i].pid)
 			close(m->slots[i].control);
+	if (m->files_control >= 0)
+		close(m->files_control);
 	m->start->sockets.owns_files = false;
 }
 
@@ -49,6 +51,7 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	    .identity = &s->identity,
 	    .tickets = &s->tickets,
 	    .via_suffix = s->via_suffix,
+	    .contents = &s->contents,
 	    .index = index,
 	};
 	end_process(worker_run(&env, control, m->pid));
@@ -60,7 +63,9 @@ static _Noreturn void become_logger(struct master *m)
 	close_master_fds(m);
 	net_tickets_fini(&s->tickets);
 	sockets_close(&s->sockets);
+	files_contents_fini(&s->contents);
 	logs_close_writers(&s->logs);
+	logs_close_folders(&s->logs);
 	const struct logger_env env = {
 	    .logs = &s->logs,
 	    .identity = &s->identity,
@@ -68,6 +73,28 @@ static _Noreturn void become_logger(struct master *m)
 	    .master = m->pid,
 	};
 	end_process(logger_run(&env) ? 0 : EXIT_FAILURE);
+}
+
+static _Noreturn void become_files(struct master *m, int control)
+{
+	struct start *s = m->start;
+	close_master_fds(m);
+	net_tickets_fini(&s->tickets);
+	sockets_close(&s->sockets);
+	logs_close_readers(&s->logs);
+	logs_close_files(&s->logs);
+	logs_close_sender(&s->logs);
+	const struct files_env env = {
+	    .conf = s->conf,
+	    .identity = &s->identity,
+	    .error_log = &s->logs.error,
+	    .contents = &s->contents,
+	    .workers = s->workers,
+	    .control = control,
+	    .is_first = !m->files_was_ready,
+	    .master = m->pid,
+	};
+	end_process(files_run(&env));
 }
 
 usec master_advance_tickets(struct master *m)
@@ -107,7 +134,7 @@ void master_start_worker(struct master *m, uint32_t index)
 
 void master_start_logger(struct master *m)
 {
-	m->logger_start_at = m->now + FORK_AGAIN_USEC;
+	m->logger.start_at = m->now + FORK_AGAIN_USEC;
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0)
@@ -116,6 +143,32 @@ void master_start_logger(struct master *m)
 		observe_log(&m->observe, OBSERVE_ERROR, "cannot fork: %s", strerror(errno));
 		return;
 	}
-	m->logger = pid;
-	m->logger_started = m->now;
+	m->logger.pid = pid;
+	m->logger.started = m->now;
+}
+
+void master_start_files(struct master *m)
+{
+	int pair[2];
+	m->files.start_at = m->now + FORK_AGAIN_USEC;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		observe_log(
+		    &m->observe, OBSERVE_ERROR, "cannot make a socketpair: %s", strerror(errno));
+		return;
+	}
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		become_files(m, pair[1]);
+	}
+	close(pair[1]);
+	if (pid < 0) {
+		observe_log(&m->observe, OBSERVE_ERROR, "cannot fork: %s", strerror(errno));
+		close(pair[0]);
+		return;
+	}
+	m->files.pid = pid;
+	m->files.started = m->now;
+	m->files_control = pair[0];
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens and reopens log files, makes their pipes, and sends files to the logger (unix(7)). */
 #include "proxy/process/logs.h"
+#include "proxy/base/ensure.h"
 #include "proxy/observe/observe.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 
 #define NO_LOG                                                                                     \
 	{                                                                                          \
-		.file = -1, .reads = -1, .writes = -1                                              \
+		.folder = -1, .file = -1, .reads = -1, .writes = -1                                \
 	}
 const struct logs logs_none = {
     .access = NO_LOG, .error = NO_LOG, .fd_sender = -1, .fd_receiver = -1};
@@ -26,11 +27,50 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-static int open_file(const char *path, int standard)
+static const char *name_in_folder(const struct log *l)
 {
-	if (strcmp(path, "-") == 0)
-		return fcntl(standard, F_DUPFD_CLOEXEC, 3);
-	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
+	const char *slash = strrchr(l->path, '/');
+	return slash ? slash + 1 : l->path;
+}
+
+/* Its folder as it is now: a reopened file comes to lie there, whatever the path leads to by then. */
+static bool open_folder(struct log *l)
+{
+	size_t length = (size_t)(name_in_folder(l) - l->path);
+	char *folder = length > 0 ? strndup(l->path, length) : strdup(".");
+	ensure(folder != NULL);
+	l->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	free(folder);
+	return l->folder >= 0;
+}
+
+static const char *explain_failure(int error)
+{
+	if (error == ELOOP)
+		return "it is a symbolic link; name the file itself, or - for standard output or "
+		       "standard error";
+	if (error == ENXIO)
+		return "no process reads this FIFO";
+	if (error == EMEDIUMTYPE)
+		return "it is no regular file, no FIFO and no character device";
+	return strerror(error);
+}
+
+/*
+ * Who may write to the folder must not make the master, which may be root, write to another file:
+ * no symbolic link is followed. O_NONBLOCK: a FIFO without a reader must not stop the master.
+ */
+static int open_named(const struct log *l)
+{
+	struct stat st;
+	int fd = openat(l->folder, name_in_folder(l),
+	    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0640);
+	if (fd < 0 || (fstat(fd, &st) == 0 &&
+			  (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))))
+		return fd;
+	close(fd);
+	errno = EMEDIUMTYPE;
+	return -1;
 }
 
 static bool open_one(
@@ -39,10 +79,15 @@ static bool open_one(
 	l->path = path;
 	if (!path)
 		return true;
-	l->file = open_file(path, standard);
+	if (strcmp(path, "-") == 0)
+		l->file = fcntl(standard, F_DUPFD_CLOEXEC, 3);
+	else if (open_folder(l))
+		l->file = open_named(l);
 	if (l->file >= 0)
 		return true;
-	snprintf(error, error_size, "cannot open the %s log %s: %s", what, path, strerror(errno));
+	snprintf(
+	    error, error_size, "cannot open the %s log %s: %s", what, path, explain_failure(errno));
+	close_fd(&l->folder);
 	return false;
 }
 
@@ -171,15 +216,15 @@ static void log_failure(struct logs *l, const struct log *about, const char *wha
 	    .error_fd = l->error.file,
 	    .is_journal = l->error.is_journal,
 	    .worker = OBSERVE_MASTER};
-	observe_log(
-	    &o, OBSERVE_ERROR, "cannot %s the log %s: %s", what, about->path, strerror(errno));
+	observe_log(&o, OBSERVE_ERROR, "cannot %s the log %s: %s", what, about->path,
+	    explain_failure(errno));
 }
 
 static void reopen_one(struct logs *l, struct log *log)
 {
 	if (!log->path || strcmp(log->path, "-") == 0)
 		return;
-	int fresh = open_file(log->path, -1);
+	int fresh = open_named(log);
 	if (fresh < 0) {
 		log_failure(l, log, "reopen");
 		return;
@@ -216,8 +261,15 @@ void logs_close_writers(struct logs *l)
 	logs_close_sender(l);
 }
 
+void logs_close_folders(struct logs *l)
+{
+	close_fd(&l->access.folder);
+	close_fd(&l->error.folder);
+}
+
 void logs_close_files(struct logs *l)
 {
+	logs_close_folders(l);
 	close_fd(&l->access.file);
 	close_fd(&l->error.file);
 }

@@ -13,6 +13,7 @@
 
 struct log {
 	const char *path;    /* "-" = standard output or error; NULL = off */
+	int folder;          /* of the path, as it was at the start; -1 = none */
 	int file;            /* opened for appending; -1 = off */
 	int reads, writes;   /* the pipe; -1 = none */
 	uint64_t lost_bytes; /* since the last successful write */
@@ -27,13 +28,16 @@ struct logs {
 
 /* The initial value: no file is open. */
 extern const struct logs logs_none;
-/* Opens the files. False with a message. */
+/*
+ * Opens the files: regular ones, FIFOs that a process reads, and character devices. A symbolic link is
+ * refused, at the start and later. False with a message.
+ */
 bool logs_open(struct logs *l, const struct conf_server *conf, char *error, size_t error_size);
 /* Makes the pipes and the socketpair to the logger. False with a message. */
 bool logs_make_pipes(struct logs *l, char *error, size_t error_size);
 /*
- * Reopens the files after a rotation has moved them, and sends them to the logger if there is one.
- * When that fails the old file stays open, and the error log says so.
+ * Reopens the files after a rotation has moved them, in the folders of the start, and sends them to
+ * the logger if there is one. When that fails the old file stays open, and the error log says so.
  */
 void logs_reopen(struct logs *l);
 /* For the logger: receives reopened files from the master. */
@@ -42,8 +46,9 @@ void logs_receive_files(struct logs *l);
 int log_target(const struct log *l);
 void logs_close_readers(struct logs *l);
 void logs_close_writers(struct logs *l);
-void logs_close_sender(struct logs *l); /* a worker sends no files */
-void logs_close_files(struct logs *l);
+void logs_close_sender(struct logs *l);  /* a worker sends no files */
+void logs_close_folders(struct logs *l); /* the logger reopens nothing */
+void logs_close_files(struct logs *l);   /* and their folders */
 
 struct logger_env {
 	struct logs *logs; /* borrowed, as is identity */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The master forks workers and a logger, restarts those that die, passes signals on, and answers on
+ * The master forks workers and helpers, restarts those that die, passes signals on, and answers on
  * the status socket. It waits in poll(2) and reads signals from a descriptor, so it has no signal
  * handlers and no event loop that a forked child would have to dismantle. It never reads a peer's
  * bytes.
@@ -25,7 +25,6 @@
  */
 #define DRAIN_GRACE_USEC (2 * USEC_PER_SEC)
 #define QUIT_GRACE_USEC USEC_PER_SEC
-#define LOGGER_GRACE_USEC (2 * USEC_PER_SEC)
 
 static void send_message(
     const struct master *m, uint32_t worker, enum message_kind kind, uint32_t about)
@@ -33,7 +32,7 @@ static void send_message(
 	const struct worker_slot *slot = &m->slots[worker];
 	const struct message message = {.kind = kind, .worker = about};
 	if (slot->pid)
-		message_send(slot->control, &message, -1);
+		(void)message_send(slot->control, &message, -1);
 }
 
 static void send_to_all(const struct master *m, enum message_kind kind)
@@ -81,7 +80,7 @@ static void forget_adopter(struct master *m, uint32_t dead)
 
 /* ---- deaths ---- */
 
-static const char *describe_end(int status, char *buffer, size_t size)
+const char *master_describe_end(int status, char *buffer, size_t size)
 {
 	if (WIFSIGNALED(status))
 		snprintf(buffer, size, "was killed by signal %d (%s)%s%s", WTERMSIG(status),
@@ -109,13 +108,13 @@ static void worker_died(struct master *m, uint32_t index, int status)
 	char how[128];
 	close(slot->control);
 	slot->pid = 0;
-	slot->is_ready = false;
+	slot->is_ready = slot->has_files = false;
 	clear_gauges(&m->start->slots[index]);
 	forget_adopter(m, index);
 	if (m->phase != MASTER_RUNNING) {
 		if (status != 0)
 			observe_log(&m->observe, OBSERVE_WARN, "worker %u (process %d) %s", index,
-			    (int)pid, describe_end(status, how, sizeof(how)));
+			    (int)pid, master_describe_end(status, how, sizeof(how)));
 		return;
 	}
 	if (!m->was_ready && !was_ready && WIFEXITED(status) &&
@@ -132,24 +131,10 @@ static void worker_died(struct master *m, uint32_t index, int status)
 	slot->start_at = m->now + wait;
 	observe_log(&m->observe, OBSERVE_ERROR,
 	    "worker %u (process %d) %s; it is started again in %llu ms", index, (int)pid,
-	    describe_end(status, how, sizeof(how)), (unsigned long long)(wait / USEC_PER_MSEC));
+	    master_describe_end(status, how, sizeof(how)),
+	    (unsigned long long)(wait / USEC_PER_MSEC));
 	if (wait > 0)
 		master_find_adopters(m);
-}
-
-static void logger_died(struct master *m, int status)
-{
-	char how[128];
-	m->logger = 0;
-	if (m->phase == MASTER_ENDED)
-		return;
-	usec wait = backoff_after_death(&m->logger_backoff, m->now - m->logger_started);
-	m->logger_start_at = m->now + wait;
-	/* Write to the file directly: the logger, which reads the pipe, is down. */
-	struct observe direct = m->observe;
-	direct.error_fd = m->start->logs.error.file;
-	observe_log(&direct, OBSERVE_ERROR, "the logger %s; it is started again",
-	    describe_end(status, how, sizeof(how)));
 }
 
 static void reap(struct master *m)
@@ -157,8 +142,8 @@ static void reap(struct master *m)
 	int status;
 	pid_t pid;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid == m->logger)
-			logger_died(m, status);
+		if (master_helper_died(m, pid, status))
+			continue;
 		for (uint32_t i = 0; i < m->start->workers; i++)
 			if (m->slots[i].pid == pid)
 				worker_died(m, i, status);
@@ -231,7 +216,7 @@ static void obey_signal(struct master *m, uint32_t number)
 	}
 }
 
-static void read_signals(struct master *m)
+void master_read_signals(struct master *m)
 {
 	struct signalfd_siginfo info;
 	while (read(m->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
@@ -258,7 +243,7 @@ static void send_trace(const struct master *m, uint32_t worker, const struct tra
 {
 	const struct message message = {
 	    .kind = MESSAGE_TRACE, .from = o->request.from, .until = o->until};
-	message_send(m->slots[worker].control, &message, o->socket);
+	(void)message_send(m->slots[worker].control, &message, o->socket);
 }
 
 static void begin_trace(void *context, struct slice name, int socket)
@@ -355,11 +340,11 @@ static usec run_due_tasks(struct master *m)
 		next = m->deadline;
 	if (m->now < m->status_at && m->status_at < next)
 		next = m->status_at;
-	if (!m->logger && m->now >= m->logger_start_at)
-		master_start_logger(m);
-	if (!m->logger && m->logger_start_at < next)
-		next = m->logger_start_at;
-	for (uint32_t i = 0; m->phase == MASTER_RUNNING && i < m->start->workers; i++) {
+	usec helpers = master_run_helpers(m);
+	if (helpers < next)
+		next = helpers;
+	bool may_start = m->phase == MASTER_RUNNING && master_may_start_workers(m);
+	for (uint32_t i = 0; may_start && i < m->start->workers; i++) {
 		if (!m->slots[i].pid && m->now >= m->slots[i].start_at)
 			master_start_worker(m, i);
 		if (!m->slots[i].pid && m->slots[i].start_at < next)
@@ -381,7 +366,9 @@ static void wait_for_events(struct master *m, usec until)
 	int timeout = -1;
 	if (until != USEC_NEVER)
 		timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
-	int n = poll(fds, workers + 2, timeout);
+	fds[2 + workers] = (struct pollfd){.fd = m->files_control, .events = POLLIN};
+	fds[2 + workers].revents = 0;
+	int n = poll(fds, workers + (m->files_control >= 0 ? 3 : 2), timeout);
 	m->now = clock_monotonic();
 	if (n <= 0)
 		return;
@@ -389,10 +376,12 @@ static void wait_for_events(struct master *m, usec until)
 	for (uint32_t i = 0; i < workers; i++)
 		if (fds[2 + i].revents & POLLIN)
 			read_control(m, i);
+	if (fds[2 + workers].revents)
+		master_read_files(m);
 	if (fds[1].revents)
 		serve_status(m);
 	if (fds[0].revents)
-		read_signals(m);
+		master_read_signals(m);
 }
 
 static void run_until_workers_end(struct master *m)
@@ -403,23 +392,6 @@ static void run_until_workers_end(struct master *m)
 	}
 }
 
-/* The logger ends by itself when the master, its last writer, closes the pipes. */
-static void end_logger(struct master *m)
-{
-	m->phase = MASTER_ENDED;
-	logs_close_writers(&m->start->logs);
-	logs_close_readers(&m->start->logs);
-	usec until = m->now + LOGGER_GRACE_USEC;
-	while (m->logger && m->now < until) {
-		struct pollfd fd = {.fd = m->signals, .events = POLLIN};
-		poll(&fd, 1, (int)((until - m->now) / USEC_PER_MSEC) + 1);
-		m->now = clock_monotonic();
-		read_signals(m);
-	}
-	if (m->logger)
-		kill(m->logger, SIGKILL);
-}
-
 int master_run(struct start *start)
 {
 	uint32_t workers = start->workers;
@@ -427,21 +399,23 @@ int master_run(struct start *start)
 	    .start = start, .signals = -1, .deadline = USEC_NEVER, .now = clock_monotonic()};
 	m.slots = memory_zalloc(workers * sizeof(*m.slots));
 	m.about = memory_zalloc(workers * sizeof(*m.about));
-	m.fds = memory_zalloc((workers + 2) * sizeof(*m.fds));
+	m.fds = memory_zalloc((workers + 3) * sizeof(*m.fds));
 	m.pid = getpid();
 	trace_orders_init(&m.traces);
+	master_helpers_init(&m);
 	start_observe(start, &m.observe);
 	if (watch_signals(&m)) {
 		start_announce(start, &m.observe);
 		run_until_workers_end(&m);
 		const struct status status = describe(&m);
 		status_log(&status, &m.observe);
-		end_logger(&m);
+		master_end_helpers(&m);
 		close(m.signals);
 	} else {
 		m.has_failed = true;
 		fprintf(stderr, "pushgate: cannot watch signals: %s\n", strerror(errno));
 	}
+	master_helpers_fini(&m);
 	trace_orders_close(&m.traces);
 	free(m.slots);
 	free(m.about);

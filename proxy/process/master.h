@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state that the master's two files share: master.c watches, fork.c starts children. Private to
- * process/.
+ * The state that the master's files share: master.c watches, fork.c starts children, helpers.c cares for the
+ * logger and the files process. Private to process/.
  */
 #ifndef PUSHGATE_PROCESS_MASTER_H
 #define PUSHGATE_PROCESS_MASTER_H
@@ -23,8 +23,16 @@ struct worker_slot {
 	bool is_ready;
 	usec started, start_at;
 	struct backoff backoff;
+	bool has_files;  /* it has a socket to the files process that runs now */
 	bool is_adopted; /* the worker `adopter` accepts from this one's sockets */
 	uint32_t adopter;
+};
+
+/* The logger or the files process, as the master sees it. */
+struct helper {
+	pid_t pid; /* 0 = down */
+	usec started, start_at;
+	struct backoff backoff;
 };
 
 struct pollfd;
@@ -36,9 +44,12 @@ struct master {
 	struct trace_orders traces;
 	struct status_worker *about; /* buffer for describe() */
 	struct pollfd *fds;          /* buffer for poll(2) */
-	pid_t pid, logger;           /* logger: 0 = down */
-	usec logger_started, logger_start_at;
-	struct backoff logger_backoff;
+	pid_t pid;
+	struct helper logger, files;
+	int files_control; /* the master's end of the socketpair to the files process; -1 = none */
+	bool files_is_ready;   /* the present one has said so */
+	bool files_was_ready;  /* one has been: the contents are those of the configured files */
+	usec files_wait_until; /* the start waits so long for the files process */
 	enum master_phase phase;
 	usec now;
 	usec deadline;  /* end of the phase */
@@ -52,6 +63,26 @@ struct master {
 usec master_advance_tickets(struct master *m);
 void master_start_worker(struct master *m, uint32_t index);
 void master_start_logger(struct master *m);
+void master_start_files(struct master *m);
+const char *master_describe_end(int status, char *buffer, size_t size);
+
+/* ---- helpers.c ---- */
+
+void master_helpers_init(struct master *m);
+void master_helpers_fini(struct master *m);
+/* Whether the process was a helper; then its death has been seen to. */
+bool master_helper_died(struct master *m, pid_t pid, int status);
+/* Starts helpers that are due, and connects workers with the files process. Returns when it is to be called
+ * again. */
+usec master_run_helpers(struct master *m);
+/* Reads what the files process says. */
+void master_read_files(struct master *m);
+/* What the configured files say is there, or has been waited for long enough. */
+bool master_may_start_workers(const struct master *m);
+/* After the last worker: ends the files process, then the logger, and waits for both. */
+void master_end_helpers(struct master *m);
+/* Reads and obeys the signals that have come. */
+void master_read_signals(struct master *m);
 /* Tells all workers to end at once. */
 void master_force(struct master *m);
 /* Finds a sibling to accept from the sockets of each worker that is down. */

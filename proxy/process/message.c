@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages between master and worker, with a descriptor if need be (SCM_RIGHTS, unix(7)). */
+/* Messages between the master and its children, with a descriptor if need be (SCM_RIGHTS, unix(7)). */
 #include "proxy/process/message.h"
 #include <sys/socket.h>
 
@@ -21,7 +21,7 @@ static struct msghdr *prepare(struct packet *p, struct message *m)
 	return &p->header;
 }
 
-void message_send(int control, const struct message *m, int fd)
+static bool send_with(int control, const struct message *m, int fd, int flags)
 {
 	struct packet p;
 	struct message copy = *m;
@@ -36,7 +36,17 @@ void message_send(int control, const struct message *m, int fd)
 		header->msg_control = NULL;
 		header->msg_controllen = 0;
 	}
-	(void)!sendmsg(control, header, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return sendmsg(control, header, MSG_NOSIGNAL | flags) >= 0;
+}
+
+bool message_send(int control, const struct message *m, int fd)
+{
+	return send_with(control, m, fd, MSG_DONTWAIT);
+}
+
+bool message_send_waiting(int control, const struct message *m, int fd)
+{
+	return send_with(control, m, fd, 0);
 }
 
 ssize_t message_receive(int control, struct message *m, int *fd)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages between master and worker: one datagram each, through the worker's socketpair. */
+/*
+ * Messages between the master and a worker, or the files process: one datagram each, through that child's
+ * socketpair.
+ */
 #ifndef PUSHGATE_PROCESS_MESSAGE_H
 #define PUSHGATE_PROCESS_MESSAGE_H
 
@@ -8,22 +11,26 @@
 #include <sys/types.h>
 
 enum message_kind {
-	MESSAGE_READY, /* from the worker: it accepts connections */
+	MESSAGE_READY, /* from the worker: it accepts connections; from the files process: it serves */
 	MESSAGE_DRAIN, /* from the master: finish open requests, then end */
 	MESSAGE_QUIT,  /* from the master: end at once */
 	MESSAGE_ADOPT, /* from the master: also accept from the sockets of the dead `worker` */
-	MESSAGE_TRACE, /* from the master, with a socket: trace clients `from` to it until then */
+	MESSAGE_FILES, /* from the master, with a socket: to the files process, or from it to `worker` */
+	MESSAGE_CONTENT, /* from the files process, with a file: the content of the object `worker` */
+	MESSAGE_TRACE,   /* from the master, with a socket: trace clients `from` to it until then */
 };
 
 struct message {
 	enum message_kind kind;
-	uint32_t worker;
+	uint32_t worker; /* or the index of another object that the message is about */
 	struct cidr from;
 	usec until;
 };
 
-/* Sends a message, and a duplicate of fd unless that is -1. Never waits. */
-void message_send(int control, const struct message *m, int fd);
+/* Sends a message, and a duplicate of fd unless that is -1. Never waits. False: it was not sent. */
+bool message_send(int control, const struct message *m, int fd);
+/* The same, for a child whose master always reads: waits until there is room. */
+bool message_send_waiting(int control, const struct message *m, int fd);
 /*
  * Receives a message; *fd is the descriptor that came with it (the caller closes it), or -1. Never
  * waits. Returns what recvmsg(2) returned; a whole message is sizeof(*m).

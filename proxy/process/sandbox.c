@@ -30,7 +30,8 @@ struct row {
 // clang-format off
 #define WORKER SANDBOX_WORKER
 #define LOGGER SANDBOX_LOGGER
-#define BOTH (SANDBOX_WORKER | SANDBOX_LOGGER)
+#define FILES SANDBOX_FILES
+#define ALL (SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES)
 #define CALL(name, who) .call = SCMP_SYS(name), .parts = (who)
 #define WHEN(...) .argument_count = sizeof((struct scmp_arg_cmp[]){__VA_ARGS__}) / sizeof(struct scmp_arg_cmp), \
 	.arguments = {__VA_ARGS__}
@@ -49,11 +50,11 @@ static const struct row rows[] = {
     {CALL(sendto, WORKER)},                 /* send(3): net/tls_bio.c, observe/log.c, process/child.c, process/status.c */
     {CALL(sendmsg, WORKER)},                /* net/conn_send.c */
     {CALL(recvmsg, WORKER)},                /* process/message.c */
-    {CALL(write, BOTH)},                    /* logs; libev's eventfd */
-    {CALL(read, BOTH)},                     /* libev's eventfd; files; the logger's pipes and signals */
+    {CALL(write, ALL)},                    /* logs; libev's eventfd */
+    {CALL(read, ALL)},                     /* libev's eventfd; files; the logger's pipes and signals */
     {CALL(epoll_ctl, WORKER)},              /* libev */
     {CALL(accept4, WORKER)},                /* net/listen.c */
-    {CALL(close, BOTH)},
+    {CALL(close, ALL)},
     {CALL(prlimit64, WORKER), WHEN(IS(0, 0), {2, SCMP_CMP_EQ, 0, 0})}, /* getrlimit(3): net/listen.c */
     {CALL(shutdown, WORKER)},               /* net/conn_close.c */
     {CALL(getpeername, WORKER)},            /* net/conn.c */
@@ -65,46 +66,61 @@ static const struct row rows[] = {
     {CALL(socketpair, SANDBOX_DEMO), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))}, /* tool/demo.c */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NODELAY))},       /* net/conn.c */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NOTSENT_LOWAT))}, /* net/conn.c */
+    {CALL(setsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE))},       /* net/keepalive.c, and below */
+    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPIDLE))},
+    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPINTVL))},
+    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPCNT))},
+    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_USER_TIMEOUT))},
     {CALL(getsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_ERROR))},           /* net/conn.c */
     {CALL(getsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_INFO))},          /* net/conn.c */
 
     /* The logger: process/logger.c, and process/logs.c for files that the master reopened. */
-    {CALL(poll, LOGGER)},
-    {CALL(ppoll, LOGGER)},                  /* poll(3) on machines without poll(2) */
-    {CALL(recvmsg, LOGGER)},
+    {CALL(poll, LOGGER | FILES)},
+    {CALL(ppoll, LOGGER | FILES)},          /* poll(3) on machines without poll(2) */
+    {CALL(recvmsg, LOGGER | FILES)},
     {CALL(dup3, LOGGER | SANDBOX_SINGLE)},
 
+    /* The files process and its workers: process/files_process.c, process/files_message.c. */
+    {CALL(sendmsg, FILES)},
+    {CALL(memfd_create, FILES)},
+    {CALL(fcntl, FILES), WHEN(IS(1, F_ADD_SEALS))},
+    {CALL(fcntl, FILES | SANDBOX_MAPS), WHEN(IS(1, F_GET_SEALS))},
+    {CALL(lseek, FILES | SANDBOX_MAPS)},    /* the length of such a file */
+    {CALL(access, FILES)},                  /* offer/learned_store.c; other C libraries use the next two */
+    {CALL(faccessat, FILES)},
+    {CALL(faccessat2, FILES)},
+
     /* Clocks, on machines where reading the clock takes a system call. */
-    {CALL(clock_gettime, BOTH)},            /* base/clock.c, libev */
+    {CALL(clock_gettime, ALL)},            /* base/clock.c, libev */
     {CALL(gettimeofday, WORKER)},           /* BoringSSL: ages of sessions */
     {CALL(time, WORKER)},                   /* BoringSSL: dates of certificates */
 
     /* Memory: malloc(3), mostly with brk(2). No memory may become executable. */
-    {CALL(brk, BOTH)},
-    {CALL(mmap, BOTH), WHEN(BITS(2, PROT_EXEC, 0))},
-    {CALL(munmap, BOTH)},
-    {CALL(mremap, BOTH)},
-    {CALL(madvise, BOTH)},                  /* malloc(3) when brk(2) fails; malloc_trim(3) */
-    {CALL(mprotect, BOTH), WHEN(BITS(2, PROT_EXEC, 0))}, /* malloc(3) when brk(2) fails */
+    {CALL(brk, ALL)},
+    {CALL(mmap, ALL), WHEN(BITS(2, PROT_EXEC, 0))},
+    {CALL(munmap, ALL)},
+    {CALL(mremap, ALL)},
+    {CALL(madvise, ALL)},                  /* gateway/memory_trim.c; malloc_trim(3) of the files process; malloc(3) when brk(2) fails */
+    {CALL(mprotect, ALL), WHEN(BITS(2, PROT_EXEC, 0))}, /* malloc(3) when brk(2) fails */
 
-    {CALL(getrandom, WORKER)},              /* BoringSSL; base/hash.c; mkstemp(3) */
+    {CALL(getrandom, WORKER | FILES)},      /* BoringSSL; base/hash.c; mkstemp(3) */
     {CALL(futex, WORKER)},                  /* pthread_once(3) of BoringSSL */
 
     /* Signals; exit(3); abort(3) after a broken invariant (add_abort adds its tgkill). */
-    {CALL(rt_sigreturn, BOTH)},
-    {CALL(restart_syscall, BOTH)},          /* after SIGSTOP and SIGCONT */
-    {CALL(rt_sigaction, BOTH)},             /* libev removes its handlers; abort(3) */
-    {CALL(rt_sigprocmask, BOTH)},
-    {CALL(getpid, BOTH)},
-    {CALL(gettid, BOTH)},
-    {CALL(writev, BOTH)},                   /* the C library's message before it aborts */
-    {CALL(exit_group, BOTH)},
+    {CALL(rt_sigreturn, ALL)},
+    {CALL(restart_syscall, ALL)},          /* after SIGSTOP and SIGCONT */
+    {CALL(rt_sigaction, ALL)},             /* libev removes its handlers; abort(3) */
+    {CALL(rt_sigprocmask, ALL)},
+    {CALL(getpid, ALL)},
+    {CALL(gettid, ALL)},
+    {CALL(writev, ALL)},                   /* the C library's message before it aborts */
+    {CALL(exit_group, ALL)},
 
-    /* Files: offer/manifest_file.c and offer/json.c. */
+    /* Files: offer/manifest_file.c and offer/json.c, called by process/files.c. */
     {CALL(openat, SANDBOX_READS), WHEN(BITS(2, OPEN_KIND, O_RDONLY))},
     {CALL(newfstatat, SANDBOX_READS)},      /* stat(2) and fstat(2) in this C library; others use the next two */
     {CALL(stat, SANDBOX_READS)},
-    {CALL(fstat, SANDBOX_READS)},
+    {CALL(fstat, SANDBOX_READS | SANDBOX_SINGLE)},
 
     /* offer/learned_store.c: mkstemp(3), fsync(2), rename(2). */
     {CALL(openat, SANDBOX_SAVES), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT | O_EXCL), IS(3, 0600))},
@@ -120,6 +136,7 @@ static const struct row rows[] = {
      * above).
      */
     {CALL(openat, SANDBOX_SINGLE), WHEN(BITS(2, OPEN_KIND, O_WRONLY | O_APPEND | O_CREAT), IS(3, 0640))},
+    {CALL(newfstatat, SANDBOX_SINGLE), WHEN(IS(3, AT_EMPTY_PATH))}, /* fstat(3): process/logs.c */
     {CALL(getsockname, SANDBOX_SINGLE)},    /* start_announce */
 
 #ifdef PUSHGATE_INSTRUMENTED
@@ -158,7 +175,7 @@ static int add_row(scmp_filter_ctx filter, const struct row *r)
 /* Lets abort(3) signal this process, and no other. */
 static int add_abort(scmp_filter_ctx filter)
 {
-	const struct row row = {CALL(tgkill, BOTH), WHEN(IS(0, getpid()), IS(2, SIGABRT))};
+	const struct row row = {CALL(tgkill, ALL), WHEN(IS(0, getpid()), IS(2, SIGABRT))};
 	return add_row(filter, &row);
 }
 

@@ -3,7 +3,7 @@
  * The system call sandbox (seccomp(2)). Once a process has opened all descriptors that it serves
  * with, it gives up all system calls but those in one table. Any other call kills it, and the
  * master logs that. The table has a part for each optional task, and a process gets only the parts
- * that its configuration needs: without manifests no worker can open a file.
+ * that its configuration needs: no worker of a master can open a file.
  */
 #ifndef PUSHGATE_PROCESS_SANDBOX_H
 #define PUSHGATE_PROCESS_SANDBOX_H
@@ -16,10 +16,12 @@ enum sandbox_part {
 	SANDBOX_LOGGER = 1 << 1,    /* copies lines into files that the master opened */
 	SANDBOX_UNIX = 1 << 2,      /* a worker: connects to unix sockets */
 	SANDBOX_DEMO = 1 << 3,      /* a worker: has the demo origin in it */
-	SANDBOX_READS = 1 << 4,     /* a worker: reads manifests when they change */
-	SANDBOX_SAVES = 1 << 5,     /* a worker: writes the learned-file */
+	SANDBOX_READS = 1 << 4,     /* reads manifests when they change */
+	SANDBOX_SAVES = 1 << 5,     /* writes the learned-file */
 	SANDBOX_SINGLE = 1 << 6,    /* a worker: does the master's work too */
-	SANDBOX_COMPILERS = 1 << 7, /* is built with a sanitizer or gcov, which make calls */
+	SANDBOX_FILES = 1 << 7,     /* reads and writes files for the workers */
+	SANDBOX_MAPS = 1 << 8,      /* a worker: maps what the files process has read */
+	SANDBOX_COMPILERS = 1 << 9, /* is built with a sanitizer or gcov, which make calls */
 #ifdef PUSHGATE_INSTRUMENTED
 	SANDBOX_BUILD = SANDBOX_COMPILERS,
 #else

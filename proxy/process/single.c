@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* `--single`: one worker in the only process, for debuggers, tests and small machines. */
+/*
+ * `--single`: one worker in the only process, for debuggers, tests and small machines. There is no files process:
+ * the loop reads and writes the files itself, and waits for the disk meanwhile.
+ */
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/offer/offer.h"
 #include "proxy/process/notify.h"
 #include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
@@ -14,6 +20,8 @@ struct single {
 	struct status_worker about;
 	struct net_watch *status; /* of the status socket; NULL during STATUS_PAUSE_USEC */
 	struct net_timer status_timer;
+	struct files files;
+	struct net_timer files_timer;
 };
 
 static void begin_trace(void *context, struct slice name, int socket)
@@ -90,6 +98,78 @@ static void on_reload(void *context)
 	    "SIGHUP: nothing is reloaded; a changed configuration needs a restart");
 }
 
+/* ---- files ---- */
+
+static void heap_release(void *bytes, size_t length)
+{
+	(void)length;
+	free(bytes);
+}
+
+static void take_manifest(struct single *s, size_t at)
+{
+	struct slice flat = files_manifest(&s->files, at);
+	void *copy = memcpy(memory_alloc(flat.len), flat.ptr, flat.len);
+	struct offer_manifest *m = offer_manifest_of_flat(copy, flat.len, heap_release);
+	ensure(m != NULL);
+	gateway_set_manifest(s->worker.gateway, at, m);
+}
+
+static void report_manifest(void *context, size_t at, bool is_changed, const char *line)
+{
+	struct single *s = context;
+	observe_log(&s->worker.observe, OBSERVE_WARN, "manifest %s", line);
+	if (!is_changed)
+		return;
+	take_manifest(s, at);
+	s->worker.observe.counters->manifests_taken++;
+}
+
+static void check_files(void *context)
+{
+	struct single *s = context;
+	files_check(&s->files, report_manifest, s);
+	net_timer_set(&s->files_timer, net_now(s->worker.loop) + FILES_CHECK_USEC);
+}
+
+static enum gateway_handover save_page(void *context, struct slice page, bool may_wait)
+{
+	struct single *s = context;
+	char error[512];
+	(void)may_wait;
+	if (page.len > 0) {
+		files_add_page(&s->files, page);
+		return GATEWAY_TAKEN;
+	}
+	if (!files_save_learned(&s->files, net_now(s->worker.loop), error, sizeof(error)))
+		observe_log(&s->worker.observe, OBSERVE_WARN, "learned: %s", error);
+	files_forget_pages(&s->files);
+	return GATEWAY_TAKEN;
+}
+
+/* As the user that will read them again, and before the loop runs. */
+static bool open_files(struct single *s, char *error, size_t error_size)
+{
+	const struct conf *conf = s->start->conf;
+	if (!files_can_use(conf, error, error_size) ||
+	    !files_open(&s->files, conf, error, error_size))
+		return false;
+	for (size_t i = 0; i < s->files.manifest_count; i++)
+		take_manifest(s, i);
+	if (!conf->server.learned_file)
+		return true;
+	const char *mistake = NULL;
+	if (!files_read_learned(&s->files, net_now(s->worker.loop), error, error_size))
+		mistake = error;
+	else
+		mistake = gateway_load_learned(
+		    s->worker.gateway, slice_of(s->files.pages, s->files.length));
+	if (mistake)
+		observe_log(&s->worker.observe, OBSERVE_WARN, "learned: %s", mistake);
+	files_forget_pages(&s->files);
+	return true;
+}
+
 static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 {
 	struct net_loop *l = s->worker.loop;
@@ -102,8 +182,16 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	net_timer_init(&s->status_timer, l, watch_status, s);
 	if (s->start->status_fd >= 0)
 		watch_status(s);
-	bool is_up = worker_confine(&s->worker, SANDBOX_SINGLE, error, error_size);
+	net_timer_init(&s->files_timer, l, check_files, s);
+	unsigned parts = SANDBOX_SINGLE;
+	if (s->files.manifest_count > 0)
+		parts |= SANDBOX_READS;
+	if (s->start->conf->server.learned_file)
+		parts |= SANDBOX_SAVES;
+	bool is_up = worker_confine(&s->worker, parts, error, error_size);
 	if (is_up) {
+		if (s->files.manifest_count > 0)
+			check_files(s);
 		start_announce(s->start, &s->worker.observe);
 		worker_listen(&s->worker, 0);
 		notify_ready(s->start->notify_fd);
@@ -111,6 +199,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	}
 	net_watch_free(s->status);
 	net_timer_fini(&s->status_timer);
+	net_timer_fini(&s->files_timer);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		net_signal_free(signals[i]);
 	return is_up;
@@ -127,15 +216,19 @@ int single_run(struct start *start)
 	    .identity = &start->identity,
 	    .tickets = &start->tickets,
 	    .via_suffix = start->via_suffix,
+	    .save_page = start->conf->server.learned_file ? save_page : NULL,
+	    .save_context = &s,
 	};
 	char error[512];
 	bool is_up = worker_init(&s.worker, &env, error, sizeof(error)) &&
 		     worker_drop(&s.worker, error, sizeof(error)) &&
+		     open_files(&s, error, sizeof(error)) &&
 		     confine_and_serve(&s, error, sizeof(error));
 	if (!is_up)
 		fprintf(stderr, "pushgate: %s\n", error);
 	const struct status status = describe(&s);
 	worker_fini(&s.worker);
+	files_close(&s.files);
 	if (is_up) {
 		struct observe o;
 		start_observe(start, &o);

@@ -3,6 +3,7 @@
 #ifndef PUSHGATE_PROCESS_START_H
 #define PUSHGATE_PROCESS_START_H
 
+#include "proxy/process/files.h"
 #include "proxy/process/status.h"
 #include "proxy/process/worker.h"
 
@@ -11,8 +12,9 @@ struct start {
 	struct identity identity;
 	struct sockets sockets;
 	struct logs logs;
-	int status_fd; /* -1 = none */
-	int notify_fd; /* to the service manager; -1 = none */
+	struct files_contents contents; /* as the files process has read them last */
+	int status_fd;                  /* -1 = none */
+	int notify_fd;                  /* to the service manager; -1 = none */
 	uint32_t workers;
 	struct observe_counters *slots; /* shared memory: one for each worker, then the master's */
 	struct net_tickets tickets;     /* the master advances it, and each worker begins with it */

@@ -74,12 +74,18 @@ static const char *cause_name(size_t index)
 	return index < RELAY_CAUSE_COUNT ? relay_cause_table[index]->name : NULL;
 }
 
+static const char *miss_name(size_t index)
+{
+	return index < HOLD_MISS_COUNT ? hold_miss_name((enum hold_miss)index) : NULL;
+}
+
 static void print_counters(const struct status *s, FILE *out)
 {
 	struct observe_counters *sum = add_up(s);
 	observe_counters_print(sum, out);
 	observe_faults_print(sum, session_fault_name, out);
 	observe_causes_print(sum, cause_name, out);
+	observe_misses_print(sum, miss_name, out);
 	if (s->rules)
 		observe_rules_print(sum, s->rules, out);
 	free(sum);

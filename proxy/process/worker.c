@@ -8,7 +8,6 @@
 #include "proxy/offer/offer.h"
 #include "proxy/process/sandbox.h"
 #include <errno.h>
-#include <libgen.h>
 #include <unistd.h>
 
 /* Free chunks kept: 8 MiB, what a loaded worker uses in a few loop passes. */
@@ -44,26 +43,53 @@ static bool has_unix_origins(const struct conf *conf)
 	return false;
 }
 
-static bool has_manifests(const struct conf *conf)
-{
-	for (size_t i = 0; i < conf->preload_count; i++)
-		if (conf->preloads[i].manifest_count > 0)
-			return true;
-	return false;
-}
-
-/* The learned-file that this worker writes, or NULL: only worker 0 writes it. */
-static const char *learned_file_of(const struct worker *w)
-{
-	return w->env.index == 0 ? w->env.conf->server.learned_file : NULL;
-}
-
 static bool needs_demo(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->origin_count; i++)
 		if (conf->origins[i].kind == CONF_ORIGIN_DEMO)
 			return true;
 	return false;
+}
+
+static void refuse_content(struct worker *w, const char *what)
+{
+	w->observe.counters->files_refused++;
+	observe_log(&w->observe, OBSERVE_ERROR,
+	    "the files process left a malformed %s; this worker starts without it", what);
+}
+
+static void take_manifest(struct worker *w, size_t at, int fd)
+{
+	size_t length;
+	void *bytes = files_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
+	struct offer_manifest *m =
+	    bytes ? offer_manifest_of_flat(bytes, length, files_unmap) : NULL;
+	if (m)
+		gateway_set_manifest(w->gateway, at, m);
+	else
+		refuse_content(w, "manifest");
+}
+
+static void take_learned(struct worker *w, int fd)
+{
+	size_t length;
+	void *bytes = files_map(fd, FILES_LEARNED_BYTES, &length);
+	if (!bytes || gateway_load_learned(w->gateway, slice_of(bytes, length)))
+		refuse_content(w, "learned table");
+	if (bytes)
+		files_unmap(bytes, length);
+}
+
+/* Before the loop runs: nobody waits for it. */
+static void take_contents(struct worker *w)
+{
+	struct files_contents *c = w->env.contents;
+	for (size_t i = 0; i < c->count; i++)
+		if (c->fds[i] >= 0 && i + 1 < c->count)
+			take_manifest(w, i, c->fds[i]);
+		else if (c->fds[i] >= 0)
+			take_learned(w, c->fds[i]);
+	files_contents_fini(c);
 }
 
 bool worker_init(struct worker *w, const struct worker_config *env, char *error, size_t error_size)
@@ -95,53 +121,24 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	    .seed = seed,
 	    .demo_connect = w->demo ? demo_origin_connect : NULL,
 	    .demo_context = w->demo,
+	    .save_page = env->save_page,
+	    .save_context = env->save_context,
 	};
 	w->gateway = gateway_new(&gateway_env, error, error_size);
 	net_tickets_fini(env->tickets);
 	if (!w->gateway)
 		return false;
 	ensure_set_dumper(dump, w->gateway);
+	if (env->contents)
+		take_contents(w);
 	return true;
 }
 
 /* ---- privileges ---- */
 
-/* Fail at the start rather than at the first change of a manifest. */
-static bool can_read_manifests(const struct conf *conf, char *error, size_t error_size)
-{
-	for (size_t i = 0; i < conf->preload_count; i++)
-		for (size_t j = 0; j < conf->preloads[i].manifest_count; j++) {
-			const char *file = conf->preloads[i].manifests[j];
-			if (access(file, R_OK) == 0)
-				continue;
-			snprintf(error, error_size,
-			    "the workers reread the manifest %s when it changes, but their user "
-			    "cannot "
-			    "read it: %s",
-			    file, strerror(errno));
-			return false;
-		}
-	return true;
-}
-
-static bool can_save(const struct worker *w, char *error, size_t error_size)
-{
-	const char *file = learned_file_of(w);
-	char *copy = file ? memory_strdup(file) : NULL;
-	bool can = !file || access(dirname(copy), W_OK | X_OK) == 0;
-	if (!can)
-		snprintf(error, error_size,
-		    "the workers' user cannot write the learned-file %s: its folder is not "
-		    "writable: %s",
-		    file, strerror(errno));
-	free(copy);
-	return can;
-}
-
 bool worker_drop(const struct worker *w, char *error, size_t error_size)
 {
-	return identity_assume(w->env.identity, error, error_size) &&
-	       can_read_manifests(w->env.conf, error, error_size) && can_save(w, error, error_size);
+	return identity_assume(w->env.identity, error, error_size);
 }
 
 bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size)
@@ -152,10 +149,8 @@ bool worker_confine(const struct worker *w, unsigned more, char *error, size_t e
 		parts |= SANDBOX_UNIX;
 	if (w->demo)
 		parts |= SANDBOX_DEMO;
-	if (has_manifests(conf))
-		parts |= SANDBOX_READS;
-	if (learned_file_of(w))
-		parts |= SANDBOX_SAVES;
+	if (w->env.contents && files_are_needed(conf))
+		parts |= SANDBOX_MAPS;
 	return sandbox_enter(parts, conf->server.sandbox, error, error_size);
 }
 

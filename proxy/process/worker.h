@@ -8,6 +8,7 @@
 #define PUSHGATE_PROCESS_WORKER_H
 
 #include "proxy/gateway/gateway.h"
+#include "proxy/process/files.h"
 #include "proxy/process/identity.h"
 #include "proxy/process/logs.h"
 #include "proxy/process/message.h"
@@ -28,6 +29,11 @@ struct worker_config {
 	const struct identity *identity;
 	struct net_tickets *tickets; /* worker_init erases it: the listeners have copies */
 	uint32_t via_suffix;
+	/* What the configured files said last; NULL in single mode, whose only process reads them. */
+	struct files_contents *contents;
+	/* gateway_env.save_page, if this worker's learned table is saved. */
+	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
+	void *save_context;
 	uint32_t index;
 };
 
@@ -45,14 +51,11 @@ struct worker {
 };
 
 /*
- * Makes all parts but the listeners, as the present user. False with a message; call worker_fini
- * even then.
+ * Makes all parts but the listeners, as the present user, and takes in and closes the contents. False with a
+ * message; call worker_fini even then.
  */
 bool worker_init(struct worker *w, const struct worker_config *env, char *error, size_t error_size);
-/*
- * Becomes the configured user and checks that it can access the files used later. False with a
- * message.
- */
+/* Becomes the configured user. False with a message. */
 bool worker_drop(const struct worker *w, char *error, size_t error_size);
 /*
  * Enters the sandbox, once all descriptors are open. more: sandbox_part flags besides those that

@@ -43,7 +43,6 @@ uint32_t relay_code_across(uint32_t rule, uint32_t came)
 	switch (came) {
 	case RELAY_CANCEL:
 	case RELAY_REFUSED_STREAM:
-	case RELAY_NO_ERROR:
 		return came;
 	}
 	return RELAY_INTERNAL_ERROR;

@@ -26,7 +26,8 @@ enum relay_code {
 	RELAY_INTERNAL_ERROR = 0x2,
 	RELAY_REFUSED_STREAM = 0x7,
 	RELAY_CANCEL = 0x8,
-	/* the received code if it is CANCEL, REFUSED_STREAM or NO_ERROR, else INTERNAL_ERROR */
+	/* The received code if it is CANCEL or REFUSED_STREAM, else INTERNAL_ERROR. NO_ERROR is not
+	 * passed on: clients take a response that ends with it for complete. */
 	RELAY_PASS = 0x100,
 	RELAY_SAME = 0x101, /* the received code */
 };
@@ -40,6 +41,7 @@ enum relay_timeout {
 	RELAY_TIMEOUT_TAKE_UP,    /* bytes wait for the origin, which reads none */
 	RELAY_TIMEOUT_PUSH_START, /* promise → beginning of its response */
 	RELAY_TIMEOUT_LINGER,     /* response done → end of the request body */
+	RELAY_TIMEOUT_STREAM_IDLE, /* nothing moves in either direction, and no body is owed */
 };
 
 struct relay_cause {
@@ -79,6 +81,7 @@ struct relay_cause {
 	X(UP_STALLED,         "origin-stalled",        RELAY_ORIGIN, false, 504, "connection_write_timeout",         RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
 	X(HEAD_LATE,          "response-late",         RELAY_ORIGIN, false, 504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
 	X(BODY_LATE,          "response-stalled",      RELAY_ORIGIN, false, 504, "http_response_timeout",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(STREAM_IDLE,        "stream-idle",           RELAY_SELF,   false, 504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
 	X(DOWN_STALLED,       "client-stalled",        RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
 	X(PUSH_START_LATE,    "push-start-late",       RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
 	X(DOWN_RESET,         "client-reset",          RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_SAME,           CLIENT_RESET,       false, false) \

@@ -83,11 +83,16 @@ static void add_fields(
 	sip_add(s, slice_of("\n", 1));
 }
 
-uint64_t credentials_hash(const struct credentials_key *key, const struct http_head *request)
+struct credentials credentials_of(
+    const struct credentials_key *key, const struct http_head *request)
 {
+	struct credentials c;
 	struct sip s;
 	sip_init(&s, key);
 	add_fields(&s, request, HTTP_TOKEN_COOKIE, SLICE("; "));
+	c.cookie = sip_end(&s);
+	sip_init(&s, key);
 	add_fields(&s, request, HTTP_TOKEN_AUTHORIZATION, slice_of("\0", 1));
-	return sip_end(&s);
+	c.authorization = sip_end(&s);
+	return c;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A keyed hash of a request's credentials. It tells whether two requests are of the same user without
+ * Keyed hashes of a request's credentials. They tell whether two requests are of the same user without
  * keeping cookies or passwords. SipHash-2-4 (Aumasson, Bernstein 2012): without the key, nobody can
  * construct two credentials with the same hash.
  */
@@ -13,8 +13,13 @@ struct credentials_key {
 	uint64_t k[2];
 };
 
-/* The hash of the Cookie fields (one or several, RFC 9113 8.2.3) and the Authorization field. A missing
- * field differs from an empty one. Two requests without both fields have the same hash. */
-uint64_t credentials_hash(const struct credentials_key *key, const struct http_head *request);
+/* The hashes of the Cookie fields (one or several, RFC 9113 8.2.3) and of the Authorization field. A
+ * missing field differs from an empty one; two requests without a field have the same hash of it. */
+struct credentials {
+	uint64_t cookie, authorization;
+};
+
+struct credentials credentials_of(
+    const struct credentials_key *key, const struct http_head *request);
 
 #endif

@@ -10,6 +10,11 @@
 
 /* ---- clocks ---- */
 
+static usec later(usec a, usec b)
+{
+	return a > b ? a : b;
+}
+
 static usec waits_since(const struct exchange *x)
 {
 	return x->timing.waits_since;
@@ -23,8 +28,17 @@ static usec lingers_since(const struct exchange *x)
 /* The later of: the origin has the whole request, the origin sent an interim response. */
 static usec asked_since(const struct exchange *x)
 {
-	usec sent = x->upload.taken.last, interim = x->download.given.last;
-	return sent > interim ? sent : interim;
+	return later(x->upload.taken.last, x->download.given.last);
+}
+
+static usec moved_since(const struct flow *f)
+{
+	return later(f->given.last, f->taken.last);
+}
+
+static usec idle_since(const struct exchange *x)
+{
+	return later(moved_since(&x->upload), moved_since(&x->download));
 }
 
 static struct pace *upload_given(struct exchange *x)
@@ -100,6 +114,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	{
 	    .phases = QUEUED | SENT | ANSWERING,
 	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_OPEN,
+	    .owed = DEADLINE_UPLOAD_OWED,
 	    .limit = RELAY_TIMEOUT_BODY_UP,
 	    .pace = upload_given,
 	    .rate = RELAY_CLIENT,
@@ -112,6 +127,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	{
 	    .phases = ANSWERING,
 	    .needs = DEADLINE_DOWNLOAD_OPEN,
+	    .owed = DEADLINE_DOWNLOAD_OWED,
 	    .limit = RELAY_TIMEOUT_BODY_DOWN,
 	    .pace = download_given,
 	    .rate = RELAY_ORIGIN,
@@ -131,6 +147,16 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .stands_still = DEADLINE_ORIGINS_UNREAD, /* nor is its WINDOW_UPDATE read */
 	    .cause = &relay_cause_UP_STALLED,
 	},
+    [DEADLINE_STREAM_IDLE] =
+	{
+	    .phases = QUEUED | SENT | ANSWERING,
+	    .needs = DEADLINE_STREAM,
+	    .limit = RELAY_TIMEOUT_STREAM_IDLE,
+	    .since = idle_since,
+	    .stands_still =
+		DEADLINE_UPLOAD_WAITS | DEADLINE_DOWNLOAD_WAITS | DEADLINE_ORIGINS_UNREAD,
+	    .cause = &relay_cause_STREAM_IDLE,
+	},
     [DEADLINE_HEAD] =
 	{
 	    .phases = SENT,
@@ -148,14 +174,23 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 static unsigned facts_of(const struct exchange *x)
 {
 	const struct flow *up = &x->upload, *down = &x->download;
-	bool is_wanted = up->state != FLOW_ABORTED;
+	bool is_unclaimed = x->pushed.claims == 0;
+	bool up_is_open = !up->source_ended & (up->state != FLOW_ABORTED);
+	bool down_is_open = !down->source_ended, has_begun = x->phase == EXCHANGE_ANSWERING;
+	bool up_is_owed = (x->request->content_length != HTTP_LENGTH_UNKNOWN) |
+			  !(x->context.is_streaming | has_begun);
+	bool down_is_owed = x->response.length != HTTP_LENGTH_UNKNOWN;
+	bool is_stream = (up_is_open & !up_is_owed) | (down_is_open & !down_is_owed & has_begun);
 	return (unsigned)!exchange_is_push(x) * DEADLINE_REQUEST |
-	       (unsigned)exchange_is_push(x) * DEADLINE_PUSH |
+	       ((unsigned)exchange_is_push(x) & is_unclaimed) * DEADLINE_PUSH |
 	       (unsigned)(up->body.bytes > 0) * DEADLINE_UPLOAD_WAITS |
 	       (unsigned)(down->body.bytes > 0) * DEADLINE_DOWNLOAD_WAITS |
-	       ((unsigned)!up->source_ended & is_wanted) * DEADLINE_UPLOAD_OPEN |
+	       (unsigned)up_is_open * DEADLINE_UPLOAD_OPEN |
 	       (unsigned)up->source_ended * DEADLINE_UPLOAD_ENDED |
-	       (unsigned)!down->source_ended * DEADLINE_DOWNLOAD_OPEN |
+	       (unsigned)down_is_open * DEADLINE_DOWNLOAD_OPEN |
+	       (unsigned)up_is_owed * DEADLINE_UPLOAD_OWED |
+	       (unsigned)down_is_owed * DEADLINE_DOWNLOAD_OWED |
+	       (unsigned)is_stream * DEADLINE_STREAM |
 	       (unsigned)(x->relay->unread_since != USEC_NEVER) * DEADLINE_ORIGINS_UNREAD;
 }
 
@@ -170,9 +205,9 @@ void deadlines_init(struct relay *r)
 	}
 }
 
-static bool holds(const struct deadline_row *row, unsigned facts)
+static bool holds(const struct deadline_row *row, unsigned needs, unsigned facts)
 {
-	return (facts & row->needs) == row->needs && !(facts & row->stands_still);
+	return (facts & needs) == needs && !(facts & row->stands_still);
 }
 
 static uint32_t rate_of(const struct deadline_row *row, const struct exchange *x)
@@ -198,17 +233,23 @@ static usec deadline_of(const struct deadline_row *row, struct exchange *x)
 /*
  * In a dialogue both bodies are under way, as in a call that streams messages: which side sends
  * next, only the two know. While one of them sends, the other's silence is not a timeout: only the
- * later of the two deadlines holds.
+ * later of the two deadlines holds. If that is the deadline of a side that owes nothing, it only
+ * puts off the other's.
  */
-static bool yields_to_partner(
+static usec put_off_by_partner(
     const struct deadline_row *row, struct exchange *x, unsigned facts, usec at)
 {
 	const struct deadline_row *other = &exchange_deadlines[row->partner];
 	unsigned both = DEADLINE_UPLOAD_OPEN | DEADLINE_DOWNLOAD_OPEN;
 	if (x->phase != EXCHANGE_ANSWERING || (facts & both) != both)
-		return false;
-	usec others = holds(other, facts) ? deadline_of(other, x) : USEC_NEVER;
-	return at < others;
+		return at;
+	usec others = holds(other, other->needs, facts) ? deadline_of(other, x) : USEC_NEVER;
+	if (at >= others)
+		return at;
+	if (others != USEC_NEVER)
+		pace_put_off(row->pace(x),
+		    x->relay->ops->time_limit(x->relay->context, x, row->limit), others);
+	return holds(other, other->needs | other->owed, facts) ? USEC_NEVER : others;
 }
 
 struct exchange_deadline exchange_deadline(struct exchange *x)
@@ -217,12 +258,13 @@ struct exchange_deadline exchange_deadline(struct exchange *x)
 	unsigned facts = facts_of(x);
 	for (unsigned left = x->relay->deadline_rows[x->phase]; left; left &= left - 1) {
 		const struct deadline_row *row = &exchange_deadlines[__builtin_ctz(left)];
-		if (!holds(row, facts))
+		if (!holds(row, row->needs | row->owed, facts))
 			continue;
 		usec at = deadline_of(row, x);
-		if (at >= nearest.at || (row->has_partner && yields_to_partner(row, x, facts, at)))
-			continue;
-		nearest = (struct exchange_deadline){at, row->cause};
+		if (row->has_partner && at < nearest.at)
+			at = put_off_by_partner(row, x, facts, at);
+		if (at < nearest.at)
+			nearest = (struct exchange_deadline){at, row->cause};
 	}
 	return nearest;
 }

@@ -11,15 +11,20 @@
 
 /* The conditions of a row beside the phase. */
 enum deadline_fact {
-	DEADLINE_REQUEST = 1, /* the exchange is a request, not a push */
-	DEADLINE_PUSH = 2,
+	DEADLINE_REQUEST = 1,      /* the exchange is a request, not a push */
+	DEADLINE_PUSH = 2,         /* it is a push, and no request of the client's waits for it */
 	DEADLINE_UPLOAD_WAITS = 4, /* bytes of the request wait for the origin */
 	DEADLINE_DOWNLOAD_WAITS = 8,
 	DEADLINE_UPLOAD_OPEN =
 	    16, /* the client has not ended the request, whose rest is still wanted */
 	DEADLINE_UPLOAD_ENDED = 32,
-	DEADLINE_DOWNLOAD_OPEN = 64,   /* the origin has not ended the response */
-	DEADLINE_ORIGINS_UNREAD = 128, /* pushgate reads from no origin: relay_pause_origins */
+	DEADLINE_DOWNLOAD_OPEN = 64, /* the origin has not ended the response */
+	/* The rest of a body is owed: content-length announced it, or the origin waits for it before
+	 * it answers, unless the request streams. */
+	DEADLINE_UPLOAD_OWED = 128,
+	DEADLINE_DOWNLOAD_OWED = 256,
+	DEADLINE_STREAM = 512, /* a body that has begun is open, and its rest is not owed */
+	DEADLINE_ORIGINS_UNREAD = 1024, /* pushgate reads from no origin: relay_pause_origins */
 };
 
 /* The order breaks ties: of two deadlines at the same time the first row names the cause. */
@@ -32,15 +37,19 @@ enum deadline_id {
 	DEADLINE_CLIENT_SENDS,
 	DEADLINE_ORIGIN_SENDS,
 	DEADLINE_ORIGIN_TAKES,
+	DEADLINE_STREAM_IDLE,
 	DEADLINE_HEAD,
 	DEADLINE_COUNT
 };
 
 struct deadline_row {
 	unsigned phases; /* PHASE_BITs */
-	uint8_t needs;   /* deadline_facts, all of which must hold */
+	uint16_t needs;  /* deadline_facts, all of which must hold */
+	/* The same, but a partner's row counts without it: in a dialogue a side that owes nothing and
+	 * sends excuses the silence of the other side too. */
+	uint16_t owed;
 	/* The clock stands still while one of these holds: pushgate keeps the peer from sending. */
-	uint8_t stands_still;
+	uint16_t stands_still;
 	enum relay_timeout limit;
 	/* The clock: a start, or a pace, which starts again whenever enough bytes have moved. */
 	usec (*since)(const struct exchange *x);
@@ -49,7 +58,7 @@ struct deadline_row {
 	enum relay_side rate;
 	/* Without an announced length any byte is enough: events come when they happen. */
 	bool rate_needs_length;
-	/* In a dialogue only the later of this row and its partner holds. */
+	/* In a dialogue only the later of this row and its partner counts. */
 	bool has_partner;
 	enum deadline_id partner;
 	const struct relay_cause *cause;

@@ -129,6 +129,7 @@ struct pushed_exchange {
 	struct policy_verdict verdict;
 	const struct policy_reason *end_reason; /* NULL when it went well */
 	uint64_t wasted_bytes; /* it was held: body bytes of it that no client was sent */
+	uint32_t claims;       /* requests that wait for it, or get its bytes */
 	struct list sibling;   /* in the parent's pushes */
 	struct list unbegun;   /* in relay->unbegun while PUSH_PROMISED */
 };
@@ -155,6 +156,8 @@ struct exchange_context {
 	 * may speak for several users. */
 	bool came_through;
 	bool was_forwarded; /* a push: the client was sent a PUSH_PROMISE */
+	/* The request's body is a stream of messages: the client may be silent before it ends. */
+	bool is_streaming;
 };
 
 /* The pushes of an exchange: those that the origin promised on it, and offers of our own with it. */
@@ -207,6 +210,9 @@ struct exchange_ending {
 	const struct relay_cause *cause; /* NULL: complete */
 	uint32_t code;                   /* RST_STREAM's, as it came */
 	const char *detail;              /* in the request's arena, or NULL */
+	/* Why no held response answered it; of a held push: why that answered the first request which
+	 * it did not. "vary accept-language"; a constant or in the request's arena; NULL = none. */
+	const char *missed;
 };
 
 /* The budgets that the exchange is charged to (charge.c). */

@@ -28,10 +28,11 @@ struct held {
 	struct list claims;
 	struct wheel_node timer;
 	usec created;
-	size_t charge;              /* charged for everything but the body */
-	uint64_t credentials;       /* of the push's parent */
-	bool parent_was_authorized; /* known only where responses are shared */
-	bool for_one_user;          /* it may be in the store of its client connection */
+	size_t charge;                  /* charged for everything but the body */
+	struct credentials credentials; /* of the push's parent */
+	bool parent_was_authorized;
+	bool for_one_user;    /* it may be in the store of its client connection */
+	bool is_same_for_all; /* its cookies do not matter; false until it is admitted */
 	/* The response. */
 	struct http_head *head; /* owned; NULL until it came */
 	struct http_head
@@ -47,8 +48,9 @@ struct held {
 	bool is_outgrown;   /* larger than its store */
 	bool is_abandoned;  /* its last claim was reset, with this code */
 	uint32_t abandon_code;
-	uint32_t served; /* times */
-	uint64_t sent;   /* body bytes: the most that went to one claim which is over */
+	uint64_t sent;     /* body bytes: the most that went to one claim which is over */
+	bool is_delivered; /* a client has it: a GET was answered, or a 304 said so */
+	uint32_t served;   /* claims that were answered, those of HEAD included */
 	/* How it ends after its last claim. */
 	enum hold_outcome end_outcome;
 	const struct policy_reason *end_reason;
@@ -119,12 +121,21 @@ bool held_is_for(
 bool held_is_open(const struct held *h); /* the promised stream is */
 bool held_is_fresh(const struct held *h);
 uint32_t held_age_sec(const struct held *h);
+/* How many seconds the response may be used from now on, when it has just come. */
+uint32_t held_good_for_sec(const struct held *h, bool is_shared);
 /* Why the response may not be held. */
 const struct policy_reason *held_storable(const struct held *h);
+bool held_varies_by_all(const struct held *h); /* Vary: * */
+/* Whether no request that comes from now on could be answered with it. */
+bool held_is_useless(const struct held *h);
 bool hold_is_authorized(const struct hold *hold, const struct exchange *x);
 bool held_may_be_shared(const struct held *h);
-/* Such a request must be answered by the origin. */
-bool hold_request_busts(const struct http_head *request);
+/* Whether cookies do not matter, because the response says that it is the same for all. */
+bool held_ignores_cookies(const struct held *h);
+/* Whether the request has the cookies that the push's parent had. */
+bool held_has_cookies_of(const struct held *h, const struct http_head *request);
+/* Why such a request must be answered by the origin, whatever is held. */
+enum hold_miss hold_request_busts(const struct http_head *request);
 /* May this request be answered from it, as far as the response's head does not matter? */
 enum hold_miss held_lets(const struct held *h, const struct exchange *x);
 /* May it, by the response's head too? joined: the claim began before the response was complete.
@@ -132,7 +143,16 @@ enum hold_miss held_lets(const struct held *h, const struct exchange *x);
 enum hold_miss held_fits(const struct held *h, const struct exchange *x, bool joined,
     struct slice *field, bool *not_modified);
 /* Whether the resource of the push is held for the same user already, and is fresh. */
-bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exchange *push);
+bool hold_has(
+    const struct hold_store *s, const struct credentials *credentials, const struct exchange *push);
+
+/* ---- hold_gone.c: what was given up because no later request could get it ---- */
+
+void hold_gone_note(const struct held *h);
+/* Why not, if such a response was given up not longer ago than the store holds responses, else
+ * HOLD_FITS. HOLD_MISS_VARY: by "*". Each is found once. */
+enum hold_miss hold_gone_take(struct hold_store *s, const struct exchange *x);
+void hold_gone_fini(struct hold_store *s);
 
 /* ---- hold_claim.c: claims ---- */
 

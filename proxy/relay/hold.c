@@ -109,12 +109,22 @@ static void withdraw_verdict(struct policy_verdict *v, const struct policy_reaso
 	v->reason = hints ? v->reason : reason;
 }
 
+/* What was asked for and answered nobody says so, rather than that its time was over. */
+static const struct policy_reason *unclaimed_reason(
+    const struct held *h, const struct policy_reason *reason)
+{
+	bool was_missed = reason == &policy_reason_EXPIRED && h->push->ending.missed;
+	return was_missed ? &policy_reason_MISSED : reason;
+}
+
 /* Ends the pushed exchange together with its held response. */
 static void end_push(
     struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code)
 {
 	struct exchange *push = h->push;
 	bool was_claimed = h->served > 0;
+	if (was_claimed) /* that it missed before is of no interest then */
+		push->ending.missed = NULL;
 	h->push = NULL;
 	list_remove(&h->unclaimed);
 	if (outcome != HOLD_WITHDRAWN)
@@ -136,6 +146,7 @@ void held_end(
 {
 	ensure(h->push && list_is_empty(&h->claims));
 	uint64_t wasted_bytes = held_waste(h);
+	reason = unclaimed_reason(h, reason);
 	if (h->served == 0) { /* a claimed response was reported with each claim */
 		const struct hold_note note = {
 		    .outcome = outcome,
@@ -169,6 +180,8 @@ static void expired(struct wheel_node *node, usec now)
 	(void)now;
 	held_close(h);
 	held_mark(h);
+	if (h->push && h->is_admitted && !held_is_fresh(h))
+		hold_gone_note(h);
 	if (h->push && list_is_empty(&h->claims))
 		held_end(h, HOLD_EXPIRED, &policy_reason_EXPIRED, RELAY_CANCEL);
 }
@@ -201,8 +214,8 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	    parent, push->request)); /* the policy decides on hold only if hold_refusal was NULL */
 	struct hold_store *s = parent->context.hold_store;
 	struct hold *hold = s->hold;
-	uint64_t credentials = credentials_hash(&hold->key, parent->request);
-	if (hold_has(s, credentials, push) || hold_has(&hold->shared, 0, push))
+	struct credentials credentials = credentials_of(&hold->key, parent->request);
+	if (hold_has(s, &credentials, push) || hold_has(&hold->shared, NULL, push))
 		return &policy_reason_DUPLICATE;
 	const struct policy_reason *refusal = hold_make_room(s, NULL, 1, 0);
 	if (refusal)
@@ -214,7 +227,7 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	h->charge = HELD_BYTES;
 	h->created = hold->relay->now;
 	h->credentials = credentials;
-	h->parent_was_authorized = hold->shares && hold_is_authorized(hold, parent);
+	h->parent_was_authorized = hold_is_authorized(hold, parent);
 	h->for_one_user = is_for_one_user(parent);
 	h->end_outcome = HOLD_EXPIRED;
 	h->end_reason = &policy_reason_EXPIRED;
@@ -239,7 +252,7 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 static bool share(struct held *h)
 {
 	struct hold_store *to = &held_hold(h)->shared;
-	if (!held_may_be_shared(h) || hold_has(to, 0, h->push) || hold_make_room(to, NULL, 1, 0))
+	if (!held_may_be_shared(h) || hold_has(to, NULL, h->push) || hold_make_room(to, NULL, 1, 0))
 		return false;
 	held_move(h, to);
 	return true;
@@ -247,16 +260,20 @@ static bool share(struct held *h)
 
 const struct policy_reason *held_admit(struct held *h)
 {
-	struct hold *hold = held_hold(h);
 	const struct policy_reason *refusal = held_storable(h);
 	if (refusal)
 		return refusal;
-	bool is_shared = !h->is_closed && share(h);
+	bool is_shared = !h->is_closed && !held_varies_by_all(h) && share(h);
 	if (!is_shared && !h->for_one_user)
 		return &policy_reason_NOT_STORABLE;
 	h->age_sec = http_age_sec(h->head);
-	h->fresh_sec = http_freshness_sec(h->head, is_shared, hold->ops->epoch_sec(hold->context));
+	h->fresh_sec = held_good_for_sec(h, is_shared);
+	h->is_same_for_all = held_ignores_cookies(h);
 	h->is_admitted = true;
+	if (list_is_empty(&h->claims) && held_is_useless(h)) {
+		hold_gone_note(h);
+		return &policy_reason_HOLD_NOT_FRESH;
+	}
 	arm(h);
 	return NULL;
 }
@@ -297,15 +314,19 @@ static bool take(struct held *h)
 /* Ends the held response if no request is being answered from it and no other may be. */
 static void end_if_unneeded(struct held *h)
 {
-	bool is_used_up = h->served > 0 && !h->store->is_shared;
+	bool is_used_up = h->is_delivered && !h->store->is_shared;
 	if (!list_is_empty(&h->claims))
 		return;
-	if (is_used_up)
+	if (is_used_up) {
 		held_end(h, HOLD_CLAIMED, &policy_reason_CLAIMED, RELAY_CANCEL);
-	else if (h->is_abandoned && !h->is_whole)
+	} else if (h->is_abandoned && !h->is_whole) {
 		held_end(h, HOLD_EXPIRED, &policy_reason_CLIENT_RESET, h->abandon_code);
-	else if (h->is_closed || (h->is_whole && !held_is_fresh(h)))
+	} else if (h->is_closed) {
 		held_end(h, h->end_outcome, h->end_reason, RELAY_CANCEL);
+	} else if (h->is_admitted && held_is_useless(h)) {
+		hold_gone_note(h);
+		held_end(h, HOLD_EXPIRED, &policy_reason_HOLD_NOT_FRESH, RELAY_CANCEL);
+	}
 }
 
 static void run(struct held *h)

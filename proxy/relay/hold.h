@@ -14,9 +14,10 @@
  * and its bytes are taken only as fast as its claims are sent.
  *
  * There are two kinds of store. Each client connection has one: its responses are claimed on that
- * connection alone, by requests with the same cookie and authorization as the push's parent, and end
- * once they are claimed. If the owner switches it on, the worker has one: it has what a shared cache
- * may store, for every client, until it is stale.
+ * connection alone, by requests with the same authorization as the push's parent, and with the same
+ * cookies unless the response says that it is the same for all; they end once a GET was answered. If
+ * the owner switches it on, the worker has one: it has what a shared cache may store, for every
+ * client, until it is stale.
  *
  * It knows no sockets, no engine and no clock. Legs are called in hold_run only, once in a loop pass.
  */
@@ -26,25 +27,11 @@
 #include "proxy/base/map.h"
 #include "proxy/relay/credentials.h"
 #include "proxy/relay/exchange.h"
-
-/* Why a held response did not answer a request for its URI. */
-enum hold_miss {
-	HOLD_FITS,        /* it does */
-	HOLD_MISS_METHOD, /* neither GET nor HEAD, or with a body */
-	HOLD_MISS_VARY,   /* a field that Vary names differs (hold_note.field) */
-	HOLD_MISS_COOKIE, /* another user's cookie or authorization */
-	HOLD_MISS_STALE,
-	/* the request must be answered by the origin: no-cache, Range, an If-… that does not match */
-	HOLD_MISS_BUSTING,
-	HOLD_MISS_OUTSIDE, /* the request came through another proxy, or on a listener for many users */
-	HOLD_MISS_LOST, /* the request joined before the head came, and then the push failed */
-	HOLD_MISS_BUDGET,
-	HOLD_MISS_COUNT
-};
-const char *hold_miss_name(enum hold_miss miss); /* "vary" */
+#include "proxy/relay/hold_miss.h"
 
 enum hold_outcome {
-	HOLD_CLAIMED,     /* it answered a request, to the end (also a live join, or with a 304) */
+	/* it answered a request, to the end (also a live join, a HEAD, or with a 304) */
+	HOLD_CLAIMED,
 	HOLD_EXPIRED,     /* unclaimed: too old, stale, with its connection */
 	HOLD_EVICTED,     /* unclaimed: there was no room */
 	HOLD_INVALIDATED, /* unclaimed: an unsafe method changed the resource */
@@ -57,8 +44,9 @@ enum hold_outcome {
 struct hold_note {
 	enum hold_outcome outcome;
 	const struct policy_reason *reason; /* NULL for HOLD_MISSED */
-	const struct exchange *push;        /* NULL for HOLD_MISS_LOST */
-	const struct exchange *claimer;     /* HOLD_CLAIMED and HOLD_MISSED, else NULL */
+	/* NULL for HOLD_MISS_LOST, and for what has been given up because it was not fresh */
+	const struct exchange *push;
+	const struct exchange *claimer; /* HOLD_CLAIMED and HOLD_MISSED, else NULL */
 	enum hold_miss miss;
 	struct slice field;    /* HOLD_MISS_VARY: the field's name */
 	uint64_t wasted_bytes; /* body bytes that no client was sent */
@@ -82,6 +70,7 @@ struct hold_ops {
 };
 
 struct hold;
+struct hold_gone;
 
 struct hold_store {
 	struct hold *hold;
@@ -96,6 +85,7 @@ struct hold_store {
 	struct list link;    /* in hold->used while anything is in it */
 	uint32_t count;
 	uint64_t bytes;
+	struct hold_gone *gone; /* what was given up because it was not fresh; NULL = nothing yet */
 };
 
 /* What the stores of one worker have in common. */
@@ -112,6 +102,7 @@ struct hold {
 	struct list unclaimed; /* held responses without a claim, of all stores, oldest first */
 	struct list dirty;     /* held responses that hold_run must look at */
 	struct list dead;      /* held responses that are over; freed at the end of the loop pass */
+	uint32_t gone_count;   /* stores that remember what was given up */
 };
 
 /* shared: limits of the worker's store, NULL = there is none. Everything is borrowed but the
@@ -151,6 +142,11 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
  * False: the caller dispatches it.
  */
 bool hold_claim(struct hold *hold, struct exchange *x);
+/* False: hold_claim would find nothing, and has nothing to report. */
+static inline bool hold_may_answer(const struct hold *hold)
+{
+	return !list_is_empty(&hold->used) || hold->gone_count > 0;
+}
 /*
  * To be called with the final response to x. If the method of x is unsafe and the response a success,
  * ends what is held for the URI of x, and for Location and Content-Location of the same authority (RFC

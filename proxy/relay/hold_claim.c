@@ -10,7 +10,24 @@
 
 static const struct leg_ops claim_leg_ops;
 
-static void note_miss(struct hold *hold, const struct held *h, const struct exchange *x,
+/* A name of this length says enough for the log. */
+#define FIELD_LOGGED_BYTES 64u
+
+/* Keeps the first cause for the exchange's line in the access log. */
+static void keep_cause(struct exchange *x, enum hold_miss miss, struct slice field)
+{
+	if (x->ending.missed)
+		return;
+	x->ending.missed = hold_miss_name(miss);
+	if (field.len == 0)
+		return;
+	struct slice name = slice_sub(field, 0, FIELD_LOGGED_BYTES);
+	x->ending.missed =
+	    arena_printf(exchange_arena(x), "%s %.*s", hold_miss_name(miss), SLICE_ARG(name)).ptr;
+	exchange_charge(x);
+}
+
+static void note_miss(struct hold *hold, const struct held *h, struct exchange *x,
     enum hold_miss miss, struct slice field)
 {
 	const struct hold_note note = {
@@ -20,6 +37,9 @@ static void note_miss(struct hold *hold, const struct held *h, const struct exch
 	    .miss = miss,
 	    .field = miss == HOLD_MISS_VARY ? field : (struct slice){0},
 	};
+	keep_cause(x, miss, note.field);
+	if (h)
+		keep_cause(h->push, miss, note.field);
 	hold_note(hold, &note);
 }
 
@@ -36,8 +56,13 @@ static void claim_free(struct claim *c)
 	uint64_t sent = c->exchange->download.forwarded;
 	h->sent = sent > h->sent ? sent : h->sent;
 	list_remove(&c->link);
-	if (h->push && list_is_empty(&h->claims))
+	if (h->push)
+		h->push->pushed.claims--;
+	if (h->push && list_is_empty(&h->claims)) {
 		list_append(&held_hold(h)->unclaimed, &h->unclaimed);
+		if (!exchange_has_begun(h->push)) /* push-start-timeout counts again */
+			exchange_arm(h->push);
+	}
 	budget_give(c->budget, CLAIM_BYTES);
 	free(c);
 }
@@ -101,17 +126,16 @@ static void leg_detach(struct leg *leg)
 	struct hold *hold = held_hold(h);
 	bool is_live = c->is_live;
 	ensure(c->is_ended && !x->ending.cause); /* else it has been reset */
-	if (x->method == HTTP_METHOD_GET || c->not_modified) {
-		h->served++;
-		const struct hold_note note = {
-		    .outcome = HOLD_CLAIMED,
-		    .reason = &policy_reason_CLAIMED,
-		    .push = h->push,
-		    .claimer = x,
-		    .is_live = is_live,
-		};
-		hold_note(hold, &note);
-	}
+	h->is_delivered |= x->method == HTTP_METHOD_GET || c->not_modified;
+	h->served++;
+	const struct hold_note note = {
+	    .outcome = HOLD_CLAIMED,
+	    .reason = &policy_reason_CLAIMED,
+	    .push = h->push,
+	    .claimer = x,
+	    .is_live = is_live,
+	};
+	hold_note(hold, &note);
 	claim_free(c);
 	held_mark(h);
 }
@@ -228,12 +252,20 @@ static bool begin(struct held *h, struct claim *c)
 	return !exchange_is_over(x);
 }
 
+/* Interim responses go to the same user alone: what they tell may be private. They are freed when the
+ * final head has come. */
+static void feed_interims(const struct held *h, struct exchange *x)
+{
+	if (!h->interims || !held_has_cookies_of(h, x->request))
+		return;
+	for (struct http_head *i = h->interims; i; i = i->next)
+		exchange_on_response(x, http_head_copy(i), false);
+}
+
 static void feed(struct held *h, struct claim *c)
 {
 	struct exchange *x = c->exchange;
-	for (struct http_head *i = h->interims; i;
-	     i = i->next) /* they are freed when the final head has come */
-		exchange_on_response(x, http_head_copy(i), false);
+	feed_interims(h, x);
 	if (!h->is_admitted || (!c->is_begun && (!h->push || !begin(h, c))))
 		return;
 	while (!c->is_ended && c->outstanding < CLAIM_WINDOW_BYTES) {
@@ -279,6 +311,8 @@ void held_trim(struct held *h)
 
 struct search {
 	struct held *held;
+	/* It fits if its head, which has not come, says that it is the same for all users. */
+	struct held *perhaps;
 	enum hold_miss miss; /* why `missed` does not fit */
 	struct slice field;
 	const struct held *missed;
@@ -297,6 +331,11 @@ static enum hold_miss consider(
 	return miss;
 }
 
+static bool must_wait_and_see(const struct held *h, const struct exchange *x)
+{
+	return !h->is_admitted && !h->store->is_shared && !held_has_cookies_of(h, x->request);
+}
+
 /* Finds the newest held response that fits. A map's chain has the newest first. */
 static void look(struct hold_store *store, const struct exchange *x, struct search *s)
 {
@@ -308,11 +347,13 @@ static void look(struct hold_store *store, const struct exchange *x, struct sear
 		if (!held_is_for(h, x->request->scheme, x->request->authority, x->request->path))
 			continue;
 		enum hold_miss miss = consider(h, x, s, &field);
-		if (miss == HOLD_FITS) {
+		if (miss == HOLD_FITS && !must_wait_and_see(h, x)) {
 			s->held = h;
 			return;
 		}
-		if (!s->missed) {
+		if (miss == HOLD_FITS && !s->perhaps) {
+			s->perhaps = h;
+		} else if (miss != HOLD_FITS && !s->missed) {
 			s->missed = h;
 			s->miss = miss;
 			s->field = field;
@@ -332,6 +373,7 @@ static bool claim(struct held *h, struct exchange *x, const struct search *s)
 	c->had_head = c->is_checked = s->is_checked;
 	c->not_modified = s->not_modified;
 	list_append(&h->claims, &c->link);
+	h->push->pushed.claims++;
 	list_remove(&h->unclaimed);
 	h->is_abandoned = false;
 	if (h->store->is_shared) { /* the last one to be asked for is evicted last */
@@ -344,6 +386,20 @@ static bool claim(struct held *h, struct exchange *x, const struct search *s)
 	return true;
 }
 
+/* Nothing held fits: tells why, if anything was held for the URI of x, or had been. */
+static void report_miss(struct hold *hold, struct exchange *x, const struct search *s)
+{
+	enum hold_miss gone = HOLD_FITS;
+	if (s->missed) {
+		note_miss(hold, s->missed, x, s->miss, s->field);
+		return;
+	}
+	if (x->context.hold_store)
+		gone = hold_gone_take(x->context.hold_store, x);
+	if (gone)
+		note_miss(hold, NULL, x, gone, SLICE("*"));
+}
+
 bool hold_claim(struct hold *hold, struct exchange *x)
 {
 	struct search s = {0};
@@ -351,11 +407,15 @@ bool hold_claim(struct hold *hold, struct exchange *x)
 		look(x->context.hold_store, x, &s);
 	if (!s.held && hold->shares)
 		look(&hold->shared, x, &s);
+	if (!s.held && s.perhaps) {
+		s.held = s.perhaps;
+		s.is_checked = false;
+	}
 	if (s.held && claim(s.held, x, &s))
 		return true;
 	if (s.held)
 		note_miss(hold, s.held, x, HOLD_MISS_BUDGET, (struct slice){0});
-	else if (s.missed)
-		note_miss(hold, s.missed, x, s.miss, s.field);
+	else
+		report_miss(hold, x, &s);
 	return false;
 }

@@ -67,10 +67,11 @@ static void leg_reset(struct leg *leg, uint32_t code)
 {
 	struct held *h = held_of(leg);
 	const struct relay_cause *cause = h->push->ending.cause;
+	(void)code;
 	ensure(cause);
 	bool is_withdrawn = cause == &relay_cause_POLICY;
 	h->cause = cause;
-	h->code = code;
+	h->code = h->push->ending.code; /* as it came: the claims' own outcome translates it */
 	uint64_t wasted_bytes = held_waste(h);
 	if (h->served == 0) {
 		const struct hold_note note = {

@@ -13,34 +13,6 @@
 #include "proxy/http/cache_control.h"
 #include "proxy/http/vary.h"
 
-const char *hold_miss_name(enum hold_miss miss)
-{
-	/* uncovered: a value outside the enum */
-	switch (miss) {
-	case HOLD_FITS:
-		return "fits";
-	case HOLD_MISS_METHOD:
-		return "method";
-	case HOLD_MISS_VARY:
-		return "vary";
-	case HOLD_MISS_COOKIE:
-		return "cookie";
-	case HOLD_MISS_STALE:
-		return "stale";
-	case HOLD_MISS_BUSTING:
-		return "busting";
-	case HOLD_MISS_OUTSIDE:
-		return "outside";
-	case HOLD_MISS_LOST:
-		return "lost";
-	case HOLD_MISS_BUDGET:
-		return "budget";
-	case HOLD_MISS_COUNT:
-		break;
-	}
-	return "?";
-}
-
 /* ---- URIs ---- */
 
 #define HOST_HASHED_BYTES 255u
@@ -82,9 +54,11 @@ bool held_is_for(
 
 /* ---- time ---- */
 
+/* What pushgate has requested itself was promised by nobody: RFC 9113 8.4 does not speak of it. */
 bool held_is_open(const struct held *h)
 {
-	return h->push->up.ops && !h->push->download.source_ended;
+	return h->push->pushed.source == POLICY_RELAYED && h->push->up.ops &&
+	       !h->push->download.source_ended;
 }
 
 static uint64_t resident_sec(const struct held *h)
@@ -104,6 +78,19 @@ uint32_t held_age_sec(const struct held *h)
 		   h); /* cannot wrap: age_sec is at most 2^31, and no worker lives as long */
 }
 
+/*
+ * pushgate is no browser: s-maxage alone counts for it, wherever the response is held. But max-age and
+ * Expires count first for what only this client may have.
+ */
+uint32_t held_good_for_sec(const struct held *h, bool is_shared)
+{
+	const struct hold *hold = held_hold(h);
+	uint64_t now_sec = hold->ops->epoch_sec(hold->context);
+	bool as_shared = is_shared || !http_tells_lifetime(h->head, false);
+	uint32_t sec = http_freshness_sec(h->head, as_shared, now_sec);
+	return sec > 0 ? sec : http_heuristic_sec(h->head, now_sec);
+}
+
 /* ---- what may be kept ---- */
 
 static bool is_partial(const struct http_head *promised, const struct http_head *response)
@@ -119,6 +106,16 @@ const struct policy_reason *held_storable(const struct held *h)
 	if (is_partial(promised, h->head) || !http_may_store(promised, h->head))
 		return &policy_reason_NOT_STORABLE;
 	return NULL;
+}
+
+bool held_varies_by_all(const struct held *h)
+{
+	return http_vary_names(h->head, HTTP_TOKEN_NONE);
+}
+
+bool held_is_useless(const struct held *h)
+{
+	return (!held_is_fresh(h) && !held_is_open(h)) || held_varies_by_all(h);
 }
 
 /* Did the client's request have Authorization, or did a rule of the route give it to the origin? */
@@ -148,6 +145,14 @@ bool held_may_be_shared(const struct held *h)
 	       (is_said_to_be || (!h->parent_was_authorized && !hold_is_authorized(hold, h->push)));
 }
 
+bool held_ignores_cookies(const struct held *h)
+{
+	const struct hold *hold = held_hold(h);
+	return http_is_same_for_all(h->head, hold->ops->epoch_sec(hold->context)) &&
+	       (http_permits_authorization(h->head) ||
+		   (!h->parent_was_authorized && !hold_is_authorized(hold, h->push)));
+}
+
 /* The fields that the origin got with x. What an origin promises has its own view already. */
 static struct http_head *changed_request(const struct hold *hold, const struct exchange *x)
 {
@@ -174,14 +179,21 @@ static bool vary_matches(const struct held *h, const struct exchange *x, struct 
 	return is_match;
 }
 
-bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exchange *push)
+static bool is_same_user(const struct held *h, const struct credentials *c)
+{
+	return c->authorization == h->credentials.authorization &&
+	       (h->is_same_for_all || c->cookie == h->credentials.cookie);
+}
+
+bool hold_has(
+    const struct hold_store *s, const struct credentials *credentials, const struct exchange *push)
 {
 	uint64_t hash = hold_uri_hash(
 	    s->hold, push->request->scheme, push->request->authority, push->request->path);
 	for (struct map_node *n = map_find(&s->by_uri, hash); n; n = map_next(n)) {
 		const struct held *h = container_of(n, struct held, node);
 		struct slice field;
-		if ((!s->is_shared && h->credentials != credentials) ||
+		if ((!s->is_shared && !is_same_user(h, credentials)) ||
 		    !held_is_for(
 			h, push->request->scheme, push->request->authority, push->request->path))
 			continue;
@@ -195,22 +207,29 @@ bool hold_has(const struct hold_store *s, uint64_t credentials, const struct exc
 
 /* ---- which request may have it ---- */
 
-bool hold_request_busts(const struct http_head *request)
+enum hold_miss hold_request_busts(const struct http_head *request)
 {
 	const struct http_cache_control cc = http_cache_control(request);
 	if (cc.no_cache || cc.no_store || (cc.has_max_age && cc.max_age_sec == 0))
-		return true;
+		return HOLD_MISS_REVALIDATION;
 	for (uint32_t i = 0; i < request->count; i++) {
 		switch (request->fields[i].token) {
 		case HTTP_TOKEN_RANGE:
 		case HTTP_TOKEN_IF_RANGE:
+			return HOLD_MISS_RANGE;
 		case HTTP_TOKEN_IF_MATCH:
 		case HTTP_TOKEN_IF_UNMODIFIED_SINCE:
+			return HOLD_MISS_REVALIDATION;
 		case HTTP_TOKEN_EXPECT:
-			return true;
+			return HOLD_MISS_METHOD;
 		}
 	}
-	return false;
+	return HOLD_FITS;
+}
+
+bool held_has_cookies_of(const struct held *h, const struct http_head *request)
+{
+	return credentials_of(&held_hold(h)->key, request).cookie == h->credentials.cookie;
 }
 
 enum hold_miss held_lets(const struct held *h, const struct exchange *x)
@@ -222,10 +241,11 @@ enum hold_miss held_lets(const struct held *h, const struct exchange *x)
 	if (!h->store->is_shared) {
 		if (x->context.came_through || !h->for_one_user)
 			return HOLD_MISS_OUTSIDE;
-		if (credentials_hash(&held_hold(h)->key, x->request) != h->credentials)
-			return HOLD_MISS_COOKIE;
+		if (credentials_of(&held_hold(h)->key, x->request).authorization !=
+		    h->credentials.authorization)
+			return HOLD_MISS_AUTHORIZATION;
 	}
-	return hold_request_busts(x->request) ? HOLD_MISS_BUSTING : HOLD_FITS;
+	return hold_request_busts(x->request);
 }
 
 /* RFC 9110 13.2.2: If-Modified-Since is ignored when there is If-None-Match. Dates are compared for
@@ -244,7 +264,7 @@ static enum hold_miss conditions(
 		return HOLD_FITS;
 	}
 	/* Conditions are evaluated only for a response that would be a 200. */
-	return *not_modified && h->head->status == 200 ? HOLD_FITS : HOLD_MISS_BUSTING;
+	return *not_modified && h->head->status == 200 ? HOLD_FITS : HOLD_MISS_REVALIDATION;
 }
 
 enum hold_miss held_fits(const struct held *h, const struct exchange *x, bool joined,
@@ -254,13 +274,15 @@ enum hold_miss held_fits(const struct held *h, const struct exchange *x, bool jo
 	*not_modified = false;
 	if (!vary_matches(h, x, field))
 		return HOLD_MISS_VARY;
+	if (!h->store->is_shared && !h->is_same_for_all && !held_has_cookies_of(h, x->request))
+		return HOLD_MISS_COOKIE;
 	/* While the promised stream is open the response counts as validated (RFC 9113 8.4), for
 	 * its own client. */
 	bool is_valid = joined || (!h->store->is_shared && held_is_open(h));
 	if (!is_valid && !held_is_fresh(h))
-		return HOLD_MISS_STALE;
+		return HOLD_MISS_NOT_FRESH;
 	uint64_t left = held_is_fresh(h) ? h->fresh_sec - resident_sec(h) : 0;
 	if ((cc.has_max_age && held_age_sec(h) > cc.max_age_sec) || cc.min_fresh_sec > left)
-		return HOLD_MISS_BUSTING;
+		return HOLD_MISS_REVALIDATION;
 	return conditions(h, x->request, not_modified);
 }

@@ -149,6 +149,7 @@ void hold_store_fini(struct hold_store *s)
 		else
 			held_free(h);
 	}
+	hold_gone_fini(s);
 	ensure(s->count == 0 && s->bytes == 0);
 	map_fini(&s->by_uri);
 }

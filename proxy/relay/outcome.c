@@ -95,7 +95,7 @@ static void fail_downstream(
 /*
  * RST_STREAM with NO_ERROR before END_STREAM: some origins send it in place of a last, empty DATA
  * frame. The bytes that came are sent on first. If content-length says that they are all, the response
- * ends normally, else with the same reset.
+ * ends normally, else with a reset that says that the response is not complete.
  */
 static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause, uint32_t code)
 {

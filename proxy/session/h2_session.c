@@ -281,6 +281,11 @@ static void shutdown_session(struct session *s, usec now)
 	h2_shutdown(conn_of(s), now);
 }
 
+static void half_close(struct session *s, usec now)
+{
+	h2_half_close(conn_of(s), now);
+}
+
 static void terminate(struct session *s, uint32_t code, struct slice why)
 {
 	h2_terminate(conn_of(s), (enum h2_code)code, why);
@@ -347,7 +352,7 @@ static void check(const struct session *s)
 static const struct session_ops h2_ops = {
     .name = "h2",
     .capabilities = SESSION_MULTIPLEXES | SESSION_SENDS_PUSHES | SESSION_TAKES_PUSHES |
-		    SESSION_TRAILERS | SESSION_INTERIM,
+		    SESSION_TRAILERS | SESSION_INTERIM | SESSION_PINGS,
     .free = free_session,
     .receive = receive,
     .next_event = next_event,
@@ -370,6 +375,7 @@ static const struct session_ops h2_ops = {
     .credit = credit,
     .set_user = set_user,
     .shutdown = shutdown_session,
+    .half_close = half_close,
     .terminate = terminate,
     .deadline = deadline,
     .tick = tick,

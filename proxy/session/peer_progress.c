@@ -11,9 +11,8 @@
 #define UNCERTAIN_TIMES 10u
 
 /*
- * The peer is slow unless it acknowledged min_rate × limit bytes within the limit, or on average
- * since the last measurement. A connection that was not measured for longer than the limit counts as
- * fast for another limit, because nothing is known about it.
+ * The peer's pace, by the bytes that it has acknowledged. A connection that was not measured for longer
+ * than the limit has the whole limit again, because nothing is known about it.
  */
 static void measure(
     struct peer_progress *p, const struct net_conn *net, usec limit, uint32_t min_rate, usec now)
@@ -24,15 +23,12 @@ static void measure(
 	bool is_known =
 	    p->measured_at != 0 && now - p->measured_at < limit + MEASUREMENT_GAP_MAX_USEC;
 	p->measured_at = now;
-	usec span = now - p->since > limit ? now - p->since : limit;
-	bool is_enough =
-	    delivered > p->delivered && delivered - p->delivered >= span * min_rate / USEC_PER_SEC;
-	if (is_enough || !is_known)
-		p->fast_until = clock_after(now, limit);
-	if (is_enough || !is_known || span > limit) {
-		p->since = now;
-		p->delivered = delivered;
-	}
+	if (!is_known)
+		pace_begin(&p->delivery, now);
+	else if (delivered > p->delivered)
+		pace_move(&p->delivery, delivered - p->delivered, now);
+	p->delivered = delivered;
+	p->fast_until = pace_deadline(&p->delivery, limit, min_rate);
 }
 
 usec peer_progress_deadline(

@@ -6,6 +6,7 @@
 #ifndef PUSHGATE_SESSION_PEER_PROGRESS_H
 #define PUSHGATE_SESSION_PEER_PROGRESS_H
 
+#include "proxy/base/pace.h"
 #include "proxy/net/net.h"
 
 struct session;
@@ -13,8 +14,8 @@ struct session_stream;
 
 struct peer_progress {
 	usec measured_at; /* the last measurement; 0: none */
-	usec since;       /* the time at which the peer's TCP had acknowledged `delivered` bytes */
-	uint64_t delivered; /* bytes */
+	struct pace delivery;
+	uint64_t delivered; /* bytes that the peer's TCP had acknowledged then */
 	usec fast_until;    /* until then the peer counts as reading fast enough */
 };
 

@@ -28,6 +28,7 @@
 #include "proxy/http/priority.h"
 #include "proxy/net/net.h"
 #include "proxy/session/peer_progress.h"
+#include "proxy/session/peer_silence.h"
 
 struct session;
 struct session_stream;
@@ -99,6 +100,7 @@ enum session_capability {
 	SESSION_TAKES_PUSHES = 4, /* PUSH_PROMISE from an origin */
 	SESSION_TRAILERS = 8,     /* else what stands in them is lost, and the body ends */
 	SESSION_INTERIM = 16,     /* 1xx responses beside 100 */
+	SESSION_PINGS = 32,       /* session_ping is answered */
 };
 
 /* What the peer allows at the moment. */
@@ -147,6 +149,7 @@ struct session_ops {
 	void (*credit)(struct session *s, struct session_stream *stream, size_t bytes);
 	void (*set_user)(struct session *s, struct session_stream *stream, void *user);
 	void (*shutdown)(struct session *s, usec now);
+	void (*half_close)(struct session *s, usec now); /* to a client */
 	void (*terminate)(struct session *s, uint32_t code, struct slice why);
 	/* time */
 	usec (*deadline)(const struct session *s);

@@ -151,6 +151,13 @@ static inline void session_shutdown(struct session *s, usec now)
 	s->ops->shutdown(s, now);
 }
 
+/* The client has ended its sending side in good order, and still reads: nothing of it is waited for.
+ * Streams whose requests are whole go on; the owner resets the others. */
+static inline void session_half_close(struct session *s, usec now)
+{
+	s->ops->half_close(s, now);
+}
+
 /* Ends the connection with this code; no event follows. The owner ends its exchanges itself. */
 static inline void session_terminate(struct session *s, uint32_t code, struct slice why)
 {

@@ -142,6 +142,7 @@ static bool was_changed_later(const struct log_line *line)
 	       has_reason(line, &policy_reason_CONTENT_TYPE) ||
 	       has_reason(line, &policy_reason_TOO_LARGE) ||
 	       has_reason(line, &policy_reason_NOT_STORABLE) ||
+	       has_reason(line, &policy_reason_HOLD_NOT_FRESH) ||
 	       (has_verdict(line, POLICY_HINT) && log_line_text(line, "end_reason")[0]);
 }
 

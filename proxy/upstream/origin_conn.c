@@ -77,10 +77,12 @@ void origin_conn_open(struct pool *p)
 	wheel_node_init(&c->timer, origin_conn_expired);
 	pool_conn_opened(p, c);
 	c->net = connect_to(c);
-	if (c->net)
+	if (c->net) {
 		net_conn_set_budget(c->net, &c->budget);
-	if (c->net && env->relay->unread_since != USEC_NEVER)
-		net_conn_pause_reading(c->net, NET_PAUSE_MEMORY);
+		net_conn_keepalive(c->net, p->origin->keepalive, p->origin->write_timeout);
+		if (env->relay->unread_since != USEC_NEVER)
+			net_conn_pause_reading(c->net, NET_PAUSE_MEMORY);
+	}
 	WORKER_COUNT(env, upstream_connections, 1);
 	WORKER_COUNT(env, upstream_connections_open, 1);
 	if (p->origin->kind == CONF_ORIGIN_DEMO && c->net) { /* a socketpair needs no connect */
@@ -194,7 +196,7 @@ static void conn_opened(void *owner)
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
 {
 	struct origin_conn *c = owner;
-	worker_now(c->upstream->env);
+	peer_silence_heard(&c->silence, worker_now(c->upstream->env));
 	usec now = relay_origin_clock(c->upstream->env->relay);
 	bool is_open = true;
 	while (length > 0 && is_open) {

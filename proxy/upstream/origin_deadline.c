@@ -59,6 +59,14 @@ static usec write_deadline(struct origin_conn *c)
 	    c->upstream->env->relay->now);
 }
 
+/* For the next PING, or its answer. */
+static usec silence_deadline(const struct origin_conn *c)
+{
+	bool is_watched = c->pool->origin->keepalive > 0 && !list_is_empty(&c->legs) &&
+			  session_can(c->session, SESSION_PINGS);
+	return is_watched ? peer_silence_deadline(&c->silence) : USEC_NEVER;
+}
+
 usec origin_stall_limit(const struct exchange *x)
 {
 	struct origin_conn *c = origin_conn_of(x);
@@ -75,8 +83,8 @@ static usec deadline_of(struct origin_conn *c)
 		return c->started;
 	if (!c->is_open)
 		return connect_deadline(c);
-	const usec due[] = {
-	    session_due(c), settings_deadline(c), idle_deadline(c), write_deadline(c)};
+	const usec due[] = {session_due(c), settings_deadline(c), idle_deadline(c),
+	    write_deadline(c), silence_deadline(c)};
 	usec first = USEC_NEVER;
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
 		first = due[i] < first ? due[i] : first;
@@ -120,6 +128,22 @@ static void write_is_late(struct origin_conn *c)
 	origin_conn_lost(c, &relay_cause_UP_LOST, 0, "write-timeout");
 }
 
+static void silence_is_long(struct origin_conn *c, usec now)
+{
+	if (net_conn_is_paused(c->net)) { /* what it sends waits in the socket */
+		peer_silence_heard(&c->silence, now);
+		return;
+	}
+	if (!c->silence.asked) {
+		session_ping(c->session, relay_origin_clock(relay_of(c)));
+		c->silence.asked = now;
+		return;
+	}
+	WORKER_COUNT(c->upstream->env, ping_late_up, 1);
+	origin_log_fault(c, "does not answer a PING", NULL);
+	origin_conn_lost(c, &relay_cause_UP_LOST, 0, "ping-timeout");
+}
+
 static void open_expired(struct origin_conn *c, usec now)
 {
 	if (settings_deadline(c) <= now) {
@@ -134,6 +158,10 @@ static void open_expired(struct origin_conn *c, usec now)
 		session_tick(c->session, now - relay_of(c)->unread_usec);
 		origin_conn_handle_events(c);
 	}
+	if (silence_deadline(c) <= now)
+		silence_is_long(c, now);
+	if (!c->net)
+		return;
 	if (idle_deadline(c) <= now)
 		origin_conn_terminate(c, SESSION_NO_ERROR, (struct slice){0});
 	net_conn_dirty(c->net);

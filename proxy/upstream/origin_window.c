@@ -39,6 +39,8 @@ void origin_window_grow(struct origin_conn *c)
 {
 	struct origin_window *w = &c->window;
 	uint32_t most = c->pool->origin->max_stream_window_bytes;
+	if (!w->is_probing) /* the PING asked whether the origin is still there */
+		return;
 	w->is_probing = false;
 	if (w->probe_bytes < w->bytes / 3 * 2 || w->bytes >= most ||
 	    !is_half_free(&c->upstream->env->budget))

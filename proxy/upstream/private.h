@@ -33,6 +33,7 @@ struct origin_conn {
 	usec started;     /* of the connect; once connected, of the session (relay_origin_clock) */
 	usec quiet_since; /* the end of the last stream; USEC_NEVER while there is one */
 	struct peer_progress progress;
+	struct peer_silence silence;
 	uint64_t requests; /* sent so far */
 	uint64_t cancels;  /* how many of the requests we have reset */
 	struct origin_window window;

@@ -50,10 +50,69 @@ static void queued(struct scene *s)
 	exchange_dispatch(s->x);
 }
 
+/* The response that the origin owes has this content-length. */
+static void respond(struct scene *s, uint64_t length)
+{
+	struct http_head *head = world_response(s->w, 200);
+	head->content_length = length;
+	exchange_on_response(s->x, head, false);
+}
+
 static void response(struct scene *s)
 {
 	request(s);
-	exchange_on_response(s->x, world_response(s->w, 200), false);
+	respond(s, 1000000);
+}
+
+static void stream(struct scene *s)
+{
+	request(s);
+	respond(s, HTTP_LENGTH_UNKNOWN);
+}
+
+static void stream_that_waits(struct scene *s)
+{
+	stream(s);
+	world_download(s->w, s->x, "waits for the client", false);
+}
+
+static void streaming_upload(struct scene *s)
+{
+	upload(s);
+	s->x->context.is_streaming = true;
+}
+
+static void streaming_upload_that_is_owed(struct scene *s)
+{
+	streaming_upload(s);
+	world_request_of(s->x)->content_length = 1000000;
+}
+
+static void streaming_upload_that_waits(struct scene *s)
+{
+	streaming_upload(s);
+	world_upload(s->w, s->x, "waits for the origin", false);
+}
+
+static void answered_upload(struct scene *s)
+{
+	upload(s);
+	respond(s, 1000000);
+}
+
+static void answered_upload_that_is_owed(struct scene *s)
+{
+	upload(s);
+	world_request_of(s->x)->content_length = 1000000;
+	respond(s, 1000000);
+}
+
+static void pushed_stream(struct scene *s)
+{
+	struct exchange *parent = world_connected(s->w, "GET", true, &s->down, &s->up);
+	exchange_on_response(parent, world_response(s->w, 200), false);
+	s->x = world_promise(s->w, parent, "/a.css", &s->up, &s->down);
+	respond(s, HTTP_LENGTH_UNKNOWN);
 }
 
 static void response_that_waits(struct scene *s)
@@ -102,8 +161,16 @@ static const struct row {
     {DEADLINE_QUEUE, EXCHANGE_QUEUED, queued, request},
     {DEADLINE_CLIENT_SENDS, EXCHANGE_SENT, upload, upload_that_waits},
     {DEADLINE_CLIENT_SENDS, EXCHANGE_SENT, upload, own_answer},
+    {DEADLINE_CLIENT_SENDS, EXCHANGE_SENT, streaming_upload_that_is_owed, streaming_upload},
     {DEADLINE_ORIGIN_SENDS, EXCHANGE_ANSWERING, response, response_that_waits},
+    {DEADLINE_ORIGIN_SENDS, EXCHANGE_ANSWERING, response, stream},
     {DEADLINE_ORIGIN_TAKES, EXCHANGE_SENT, upload_that_waits, upload},
+    {DEADLINE_STREAM_IDLE, EXCHANGE_ANSWERING, stream, response},
+    {DEADLINE_STREAM_IDLE, EXCHANGE_ANSWERING, pushed_stream, stream_that_waits},
+    {DEADLINE_STREAM_IDLE, EXCHANGE_ANSWERING, answered_upload, answered_upload_that_is_owed},
+    {DEADLINE_STREAM_IDLE, EXCHANGE_SENT, streaming_upload, upload},
+    {DEADLINE_STREAM_IDLE, EXCHANGE_SENT, streaming_upload, streaming_upload_that_waits},
+    {DEADLINE_HEAD, EXCHANGE_SENT, request, streaming_upload},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, whole_upload_that_waits},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, push},
 };
@@ -290,11 +357,12 @@ static void counted_look(struct wheel_node *node, usec now)
 	exchange_look(node, now);
 }
 
-static struct scene event_stream(usec body_timeout)
+static struct scene event_stream(usec stream_idle_timeout)
 {
 	struct scene s = {.w = world_new()};
-	s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = body_timeout;
-	response(&s);
+	s.w->limits[RELAY_TIMEOUT_STREAM_IDLE] = stream_idle_timeout;
+	s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
+	stream(&s);
 	world_download(s.w, s.x, "data: 1\n\n", false);
 	world_take(s.down);
 	looks = 0;
@@ -309,7 +377,7 @@ static void silent_event_stream_costs_no_timer(void **state)
 	seconds(&s, 3);
 	assert_true(looks <= 2);
 	looks = 0;
-	seconds(&s, 3600);
+	seconds(&s, 24 * 3600);
 	assert_int_equal(looks, 0);
 	assert_int_equal(s.w->relay.wheel.count, 0);
 	assert_false(exchange_is_over(s.x));
@@ -326,7 +394,7 @@ static void silent_event_stream_with_a_limit_is_looked_at_when_that_is_over(void
 	seconds(&s, 2);
 	assert_true(exchange_is_over(s.x));
 	assert_true(looks <= 3);
-	assert_ptr_equal(s.x->ending.cause, &relay_cause_BODY_LATE);
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_STREAM_IDLE);
 	world_end(s.w);
 }
 
@@ -408,8 +476,7 @@ static void in_a_dialogue_the_client_need_not_send_while_the_response_waits_for_
 	(void)state;
 	struct scene s = {.w = world_new()};
 	s.w->limits[RELAY_TIMEOUT_BODY_UP] = s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
-	upload(&s);
-	exchange_on_response(s.x, world_response(s.w, 200), false);
+	answered_upload_that_is_owed(&s);
 	world_download(s.w, s.x, "waits for the client", false);
 	seconds(&s, 100);
 	assert_int_equal(s.x->phase, EXCHANGE_ANSWERING);
@@ -421,11 +488,70 @@ static void of_equal_deadlines_in_a_dialogue_the_clients_counts(void **state)
 	(void)state;
 	struct scene s = {.w = world_new()};
 	s.w->limits[RELAY_TIMEOUT_BODY_UP] = s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
-	upload(&s);
-	exchange_on_response(s.x, world_response(s.w, 200), false);
+	answered_upload_that_is_owed(&s);
 	assert_int_equal(exchange_deadline(s.x).at, s.w->relay.now + LIMIT);
 	assert_ptr_equal(exchange_deadline(s.x).cause, &relay_cause_UPLOAD_LATE);
 	world_end(s.w);
+}
+
+/* What comes or leaves on either side begins the time anew. */
+static void of_a_stream_both_sides_must_be_silent(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_STREAM_IDLE] = LIMIT;
+	streaming_upload(&s);
+	for (unsigned i = 0; i < 4; i++) {
+		seconds(&s, 8);
+		if (i == 1)
+			respond(&s, HTTP_LENGTH_UNKNOWN);
+		if (i < 2) {
+			world_upload(s.w, s.x, "a message", false);
+			world_take(s.up);
+		} else {
+			world_download(s.w, s.x, "an answer", false);
+			world_take(s.down);
+		}
+	}
+	assert_int_equal(s.x->phase, EXCHANGE_ANSWERING);
+	seconds(&s, 9);
+	assert_int_equal(s.x->phase, EXCHANGE_ANSWERING);
+	seconds(&s, 2);
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_STREAM_IDLE);
+	assert_string_equal(s.down->said, "head 200; reset 8");
+	assert_string_equal(s.up->said, "reset 8");
+	world_end(s.w);
+}
+
+/* Who owes a body does not profit from a stream on the other side that is silent. */
+static void in_a_dialogue_the_side_that_owes_is_ended(void **state)
+{
+	(void)state;
+	for (int up_owes = 0; up_owes < 2; up_owes++) {
+		struct scene s = {.w = world_new()};
+		s.w->limits[RELAY_TIMEOUT_STREAM_IDLE] = 10 * LIMIT;
+		s.w->limits[RELAY_TIMEOUT_BODY_UP] = s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
+		upload(&s);
+		if (up_owes)
+			world_request_of(s.x)->content_length = 1000000;
+		respond(&s, up_owes ? HTTP_LENGTH_UNKNOWN : 1000000);
+		for (unsigned i = 0; i < 5; i++) { /* the other one sends what nobody asked for */
+			seconds(&s, 5);
+			if (up_owes) {
+				world_download(s.w, s.x, "data", false);
+				world_take(s.down);
+			} else {
+				world_upload(s.w, s.x, "data", false);
+				world_take(s.up);
+			}
+		}
+		assert_int_equal(s.x->phase, EXCHANGE_ANSWERING);
+		seconds(&s, 11);
+		assert_true(exchange_is_over(s.x));
+		assert_ptr_equal(s.x->ending.cause,
+		    up_owes ? &relay_cause_UPLOAD_LATE : &relay_cause_BODY_LATE);
+		world_end(s.w);
+	}
 }
 
 /* The limit for what waits depends on the connection's other streams, which nobody tells of. */
@@ -471,6 +597,8 @@ int main(void)
 	    cmocka_unit_test(end_that_is_taken_is_activity),
 	    cmocka_unit_test(in_a_dialogue_the_client_need_not_send_while_the_response_waits_for_it),
 	    cmocka_unit_test(of_equal_deadlines_in_a_dialogue_the_clients_counts),
+	    cmocka_unit_test(of_a_stream_both_sides_must_be_silent),
+	    cmocka_unit_test(in_a_dialogue_the_side_that_owes_is_ended),
 	    cmocka_unit_test(while_bytes_wait_it_looks_every_second),
 	    cmocka_unit_test(limit_of_less_than_a_second_is_kept),
 	};

@@ -143,7 +143,7 @@ static void join_that_fails_half_way_is_reset_as_the_outcome_table_says(void **s
 	const struct failure failures[] = {
 	    {&relay_cause_UP_RESET, 8, "head 200; reset 8"},
 	    {&relay_cause_UP_RESET, 7, "head 200; reset 2"},
-	    {&relay_cause_UP_RESET, 0, "head 200; reset 0"},
+	    {&relay_cause_UP_RESET, 0, "head 200; reset 2"},
 	    {&relay_cause_UP_RESET, 11, "head 200; reset 2"},
 	    {&relay_cause_UP_LOST, 0, "head 200; reset 2"},
 	    {&relay_cause_UP_MALFORMED, 1, "head 200; reset 1"},
@@ -180,7 +180,7 @@ static void bytes_before_a_reset_with_no_error_are_given_and_a_whole_response_en
 		hold_world_take(j.hw, j.down);
 		assert_string_equal(j.down->bytes, "half");
 		assert_string_equal(
-		    j.down->said, whole ? "head 200; end; detach" : "head 200; reset 0");
+		    j.down->said, whole ? "head 200; end; detach" : "head 200; reset 2");
 		assert_string_equal(j.hw->notes, whole ? "claimed live" : "failed origin-reset 4");
 		hold_world_free(j.hw);
 	}
@@ -201,6 +201,76 @@ static void join_that_fails_before_the_head_goes_to_the_origin(void **state)
 	hold_world_head(j.hw, j.x, 200, NULL, true);
 	assert_string_equal(j.down->said, "head 200 end; detach");
 	assert_string_equal(j.hw->notes, "failed origin-reset 0; missed lost");
+	hold_world_free(j.hw);
+}
+
+/* ---- how long a join waits ---- */
+
+static struct joined slow_join(const char *method)
+{
+	struct joined j = {.hw = hold_world_new()};
+	j.hw->w->limits[RELAY_TIMEOUT_PUSH_START] = 10 * USEC_PER_SEC;
+	j.hw->w->limits[RELAY_TIMEOUT_RESPONSE] = 15 * USEC_PER_SEC;
+	exchange_on_response(j.hw->parent, world_response(j.hw->w, 200), false);
+	j.push = hold_world_promise(j.hw, "/a", NULL, &j.up);
+	hold_world_wait(j.hw, 2 * USEC_PER_SEC);
+	j.x = hold_world_request(j.hw, &j.hw->store, method, "/a", NULL, &j.down);
+	assert_true(hold_claim(&j.hw->hold, j.x));
+	return j;
+}
+
+/* covers: P-hold-join */
+static void joined_push_may_begin_later_than_push_start_timeout(void **state)
+{
+	(void)state;
+	struct joined j = slow_join("GET");
+	unsigned dispatched = j.hw->w->dispatch_count;
+	hold_world_wait(j.hw, 11 * USEC_PER_SEC);
+	assert_string_equal(j.up->said, "");
+	hold_world_head(j.hw, j.push, 200, FRESH, true);
+	hold_world_wait(j.hw, 30 * USEC_PER_SEC);
+	hold_world_take(j.hw, j.down);
+	assert_string_equal(j.down->said, "head 200 end; detach");
+	assert_int_equal(j.hw->w->dispatch_count, dispatched);
+	hold_world_free(j.hw);
+}
+
+/* covers: P-hold-join */
+static void join_waits_as_long_as_any_request_and_then_the_push_ends_too(void **state)
+{
+	(void)state;
+	struct joined j = slow_join("GET");
+	unsigned dispatched = j.hw->w->dispatch_count;
+	hold_world_wait(j.hw, 14 * USEC_PER_SEC);
+	assert_string_equal(j.down->said, "");
+	hold_world_wait(j.hw, 2 * USEC_PER_SEC);
+	assert_string_equal(j.down->said, "head 504");
+	assert_ptr_equal(j.x->ending.cause, &relay_cause_HEAD_LATE);
+	assert_string_equal(j.up->said, "reset 8");
+	assert_int_equal(j.hw->w->dispatch_count, dispatched);
+	hold_world_free(j.hw);
+}
+
+/* covers: P-hold-join */
+static void push_start_timeout_counts_again_when_nobody_waits_any_more(void **state)
+{
+	(void)state;
+	struct joined j = slow_join("HEAD");
+	hold_world_wait(j.hw, 5 * USEC_PER_SEC);
+	exchange_on_down_ended(j.x, &relay_cause_DOWN_RESET, 8, NULL);
+	hold_world_wait(j.hw, 2 * USEC_PER_SEC);
+	assert_string_equal(j.up->said, "");
+	hold_world_wait(j.hw, 2 * USEC_PER_SEC); /* 11 s after the promise */
+	assert_string_equal(j.up->said, "reset 8");
+	assert_string_equal(j.hw->notes, "failed start-timeout 0");
+	hold_world_free(j.hw);
+
+	j = slow_join("HEAD"); /* and its time may be over already */
+	hold_world_wait(j.hw, 12 * USEC_PER_SEC);
+	assert_string_equal(j.up->said, "");
+	exchange_on_down_ended(j.x, &relay_cause_DOWN_RESET, 8, NULL);
+	hold_world_wait(j.hw, USEC_PER_SEC);
+	assert_string_equal(j.up->said, "reset 8");
 	hold_world_free(j.hw);
 }
 
@@ -534,6 +604,9 @@ int main(void)
 	    cmocka_unit_test(
 		bytes_before_a_reset_with_no_error_are_given_and_a_whole_response_ends_well),
 	    cmocka_unit_test(join_that_fails_before_the_head_goes_to_the_origin),
+	    cmocka_unit_test(joined_push_may_begin_later_than_push_start_timeout),
+	    cmocka_unit_test(join_waits_as_long_as_any_request_and_then_the_push_ends_too),
+	    cmocka_unit_test(push_start_timeout_counts_again_when_nobody_waits_any_more),
 	    cmocka_unit_test(join_of_what_turns_out_not_to_be_storable_goes_to_the_origin),
 	    cmocka_unit_test(join_whose_vary_differs_goes_to_the_origin_when_that_is_seen),
 	    cmocka_unit_test(reset_by_the_only_claimer_cancels_the_push),

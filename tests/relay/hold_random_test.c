@@ -24,7 +24,7 @@
 struct item {
 	struct exchange *push;
 	unsigned user, path, language;
-	bool has_head, varies, must_check, is_whole, is_closed;
+	bool has_head, varies, must_check, is_for_all, is_whole, is_closed;
 	usec fresh_until;
 	char body[256];
 };
@@ -33,7 +33,7 @@ struct request {
 	struct world_leg *down;
 	struct exchange *x;
 	struct item *item; /* NULL: not claimed, or sent away */
-	unsigned language;
+	unsigned user, language;
 };
 
 struct game {
@@ -67,11 +67,11 @@ static bool is_alive(const struct item *i)
 static bool fits(
     const struct game *g, const struct item *i, unsigned user, unsigned path, unsigned language)
 {
-	if (!is_alive(i) || i->is_closed || i->user != user || i->path != path)
+	if (!is_alive(i) || i->is_closed || i->path != path)
 		return false;
-	if (!i->has_head)
+	if (!i->has_head) /* another user waits for what the head says */
 		return true;
-	return (!i->varies || i->language == language) &&
+	return (i->user == user || i->is_for_all) && (!i->varies || i->language == language) &&
 	       (!i->is_whole || (!i->must_check && g->hw->w->relay.now < i->fresh_until));
 }
 
@@ -84,8 +84,8 @@ static void promise(struct game *g)
 	g->hw->parent = g->parents[user];
 	for (unsigned i = 0; i < g->item_count; i++) /* a double, perhaps */
 		may_be_refused =
-		    may_be_refused || (is_alive(&g->items[i]) && g->items[i].user == user &&
-					  g->items[i].path == path);
+		    may_be_refused || (is_alive(&g->items[i]) && g->items[i].path == path &&
+					  (g->items[i].user == user || g->items[i].is_for_all));
 	struct exchange *push = hold_world_promise(
 	    g->hw, paths[path], FIELDS("accept-language", languages[language]), NULL);
 	if (!push) {
@@ -114,13 +114,19 @@ static void head(struct game *g)
 	i->has_head = true;
 	i->varies = draw(g, 2) == 0;
 	i->must_check = draw(g, 3) == 0;
+	i->is_for_all = !i->must_check && draw(g, 2) == 0;
 	i->fresh_until = g->hw->w->relay.now + 4 * USEC_PER_SEC;
 	hold_world_head(g->hw, i->push, 200,
-	    FIELDS("cache-control", i->must_check ? "private, no-cache" : "private, max-age=4",
+	    FIELDS("cache-control",
+		i->must_check   ? "private, no-cache"
+		: i->is_for_all ? "max-age=4"
+				: "private, max-age=4",
 		i->varies ? "vary" : "x-none", "accept-language"),
 	    false);
 	for (unsigned r = 0; r < g->request_count; r++) /* who joined unseen may be sent away now */
-		if (g->requests[r].item == i && i->varies && g->requests[r].language != i->language)
+		if (g->requests[r].item == i &&
+		    ((i->varies && g->requests[r].language != i->language) ||
+			(g->requests[r].user != i->user && !i->is_for_all)))
 			g->requests[r].item = NULL;
 }
 
@@ -147,6 +153,7 @@ static void look(struct game *g)
 		is_expected =
 		    is_expected || (!busts && fits(g, &g->items[i], user, path, language));
 	struct request *r = &g->requests[g->request_count++];
+	r->user = user;
 	r->language = language;
 	r->x = hold_world_request(g->hw, &g->hw->store, "GET", paths[path],
 	    FIELDS("cookie", cookies[user], "accept-language", languages[language],
@@ -195,6 +202,18 @@ static void give_up(struct game *g)
 	r->item = NULL;
 }
 
+/* What a client got is its own user's, or of a response that says that it is the same for all. */
+static void check_owner(const struct game *g, const struct request *r)
+{
+	const char *bytes = r->down->bytes;
+	bool may_have = r->down->byte_count == 0 ||
+			strncmp(bytes, cookies[r->user], strlen(cookies[r->user])) == 0;
+	for (unsigned i = 0; i < g->item_count && !may_have; i++)
+		may_have = g->items[i].is_for_all &&
+			   strncmp(bytes, g->items[i].body, r->down->byte_count) == 0;
+	assert_true(may_have);
+}
+
 /* Clients take what there is; whoever has a whole answer has the right one, and others a beginning of it. */
 static void settle(struct game *g)
 {
@@ -203,6 +222,8 @@ static void settle(struct game *g)
 		struct request *r = &g->requests[n];
 		if (r->item && draw(g, 3) > 0)
 			hold_world_take(g->hw, r->down);
+		if (r->down)
+			check_owner(g, r);
 		if (!r->item)
 			continue;
 		assert_memory_equal(r->down->bytes, r->item->body, r->down->byte_count);

@@ -15,7 +15,7 @@
 
 struct identity {
 	hold_fields parent, request;
-	bool is_same;
+	const char *miss; /* NULL: the same user */
 };
 
 /* covers: P-hold-private */
@@ -35,52 +35,109 @@ static void two_users_on_one_connection_never_get_each_others(void **state)
 	static const char *const moved[] = {"authorization", "session=alice", NULL};
 	static const char *const empty[] = {"cookie", "", NULL};
 	const struct identity cases[] = {
-	    {none, none, true},
-	    {none, alice, false},
-	    {alice, none, false},
-	    {alice, alice, true},
-	    {alice, bob, false},
-	    {more, joined, true},
-	    {joined, more, true},
-	    {joined, swapped, false},
-	    {joined, alice, false},
-	    {basic, basic, true},
-	    {basic, other, false},
-	    {basic, none, false},
-	    {none, basic, false},
-	    {both, both, true},
-	    {both, alice, false},
-	    {both, basic, false},
-	    {alice, moved, false},
-	    {none, empty, false},
-	    {empty, empty, true},
+	    {none, none, NULL},
+	    {none, alice, "cookie"},
+	    {alice, none, "cookie"},
+	    {alice, alice, NULL},
+	    {alice, bob, "cookie"},
+	    {more, joined, NULL},
+	    {joined, more, NULL},
+	    {joined, swapped, "cookie"},
+	    {joined, alice, "cookie"},
+	    {basic, basic, NULL},
+	    {basic, other, "authorization"},
+	    {basic, none, "authorization"},
+	    {none, basic, "authorization"},
+	    {both, both, NULL},
+	    {both, alice, "authorization"},
+	    {both, basic, "cookie"},
+	    {alice, moved, "authorization"},
+	    {none, empty, "cookie"},
+	    {empty, empty, NULL},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct hold_world *hw =
 		    hold_world_with(cases[i].parent, false, &hold_world_ample, NULL);
 		struct world_leg *down;
+		char noted[32] = "claimed";
+		bool is_same = !cases[i].miss;
+		if (!is_same)
+			snprintf(noted, sizeof(noted), "missed %s", cases[i].miss);
 		hold_world_push(
 		    hw, "/private", FIELDS("cache-control", "private, max-age=60"), "mine");
 		assert_int_equal(
-		    hold_world_get(hw, "/private", cases[i].request, &down), cases[i].is_same);
-		assert_string_equal(hw->notes, cases[i].is_same ? "claimed" : "missed cookie");
-		assert_string_equal(down->bytes, cases[i].is_same ? "mine" : "");
-		if (!cases[i].is_same) /* it is still there for whom it is for */
+		    hold_world_get(hw, "/private", cases[i].request, &down), is_same);
+		assert_string_equal(hw->notes, noted);
+		assert_string_equal(down->bytes, is_same ? "mine" : "");
+		if (!is_same) /* it is still there for whom it is for */
 			assert_true(hold_world_get(hw, "/private", cases[i].parent, &down));
 		hold_world_free(hw);
 	}
 }
 
+/* Whether its cookies matter says only the head, which has not come.
+ * covers: P-hold-private P-hold-join */
+static void request_with_another_cookie_waits_for_the_head_and_gets_nothing_before(void **state)
+{
+	(void)state;
+	const struct {
+		hold_fields response;
+		bool is_for_all;
+	} cases[] = {
+	    {FIELDS("cache-control", "max-age=60"), true},
+	    {FIELDS("cache-control", "private, max-age=60"), false},
+	    {FIELDS("cache-control", "no-store"), false},
+	    {FIELDS("cache-control", "no-cache"), false},
+	    {FIELDS("etag", "\"1\""), false},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hold_world *hw =
+		    hold_world_with(FIELDS("cookie", "a"), false, &hold_world_ample, NULL);
+		struct world_leg *down;
+		struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+		assert_true(hold_world_get(hw, "/a", FIELDS("cookie", "b"), &down));
+		unsigned dispatched = hw->w->dispatch_count;
+		exchange_on_response(push, world_response(hw->w, 103), false); /* may be private */
+		hold_world_pass(hw);
+		assert_string_equal(down->said, "");
+		hold_world_head(hw, push, 200, cases[i].response, false);
+		world_download(hw->w, push, "abc", true);
+		hold_world_pass(hw);
+		hold_world_take(hw, down);
+		assert_string_equal(down->bytes, cases[i].is_for_all ? "abc" : "");
+		assert_string_equal(down->said, cases[i].is_for_all ? "head 200; end; detach" : "");
+		assert_int_equal(hw->w->dispatch_count, dispatched + !cases[i].is_for_all);
+		hold_world_free(hw);
+	}
+}
+
 /* covers: P-hold-private */
-static void another_users_live_join_is_refused_before_any_byte_came(void **state)
+static void another_users_authorization_is_refused_before_any_byte_came(void **state)
+{
+	(void)state;
+	struct hold_world *hw =
+	    hold_world_with(FIELDS("authorization", "a"), false, &hold_world_ample, NULL);
+	struct world_leg *down;
+	assert_non_null(hold_world_promise(hw, "/a", NULL, NULL));
+	assert_false(hold_world_get(hw, "/a", FIELDS("authorization", "b"), &down));
+	assert_string_equal(hw->notes, "missed authorization");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-private P-hold-join */
+static void what_surely_fits_is_preferred_to_what_may(void **state)
 {
 	(void)state;
 	struct hold_world *hw =
 	    hold_world_with(FIELDS("cookie", "a"), false, &hold_world_ample, NULL);
 	struct world_leg *down;
-	assert_non_null(hold_world_promise(hw, "/a", NULL, NULL));
-	assert_false(hold_world_get(hw, "/a", FIELDS("cookie", "b"), &down));
-	assert_string_equal(hw->notes, "missed cookie");
+	hold_world_push(hw, "/a", FIELDS("cache-control", "private, max-age=60"), "mine");
+	hw->parent = hold_world_request(
+	    hw, &hw->store, "GET", "/", FIELDS("cookie", "b"), &hw->parent_down);
+	exchange_dispatch(hw->parent);
+	assert_non_null(hold_world_promise(hw, "/a", NULL, NULL)); /* newer, and has no head */
+	assert_true(hold_world_get(hw, "/a", FIELDS("cookie", "a"), &down));
+	assert_string_equal(down->bytes, "mine");
 	hold_world_free(hw);
 }
 
@@ -365,7 +422,8 @@ static void without_freshness_nothing_stays_when_the_promised_stream_is_over(voi
 {
 	(void)state;
 	hold_fields responses[] = {FIELDS("cache-control", "no-cache"),
-	    FIELDS("cache-control", "max-age=0"), FIELDS("etag", "\"1\""),
+	    FIELDS("cache-control", "max-age=0"), FIELDS("x-none", "nothing said"),
+	    FIELDS("cache-control", "no-cache", "etag", "\"1\""),
 	    FIELDS("cache-control", "max-age=5", "age", "5")};
 	for (size_t i = 0; i < sizeof(responses) / sizeof(responses[0]); i++) {
 		struct hold_world *hw = hold_world_new();
@@ -378,8 +436,9 @@ static void without_freshness_nothing_stays_when_the_promised_stream_is_over(voi
 		world_download(hw->w, push, "", true);
 		hold_world_pass(hw);
 		assert_true(exchange_is_over(push));
-		assert_string_equal(hw->notes, "expired expired 3");
+		assert_string_equal(hw->notes, "expired hold-not-fresh 3");
 		assert_false(hold_world_get(hw, "/a", NULL, &down));
+		assert_string_equal(hw->notes, "expired hold-not-fresh 3; missed not-fresh");
 		hold_world_free(hw);
 	}
 }
@@ -391,15 +450,156 @@ static void stale_response_is_not_claimed(void **state)
 	struct hold_world *hw = hold_world_new();
 	struct world_leg *down;
 	hold_world_push(hw, "/a", FIELDS("cache-control", "max-age=3"), "abc");
-	hw->w->relay.now += 2 * USEC_PER_SEC;
-	struct exchange *x = hold_world_request(hw, &hw->store, "HEAD", "/a", NULL, &down);
-	assert_true(hold_claim(&hw->hold, x));
-	hold_world_pass(hw);
-	hw->w->relay.now += 2 * USEC_PER_SEC; /* and the wheel has not turned */
+	hw->w->relay.now += 4 * USEC_PER_SEC; /* and the wheel has not turned */
 	assert_false(hold_world_get(hw, "/a", NULL, &down));
-	assert_string_equal(hw->notes, "missed stale");
+	assert_string_equal(hw->notes, "missed not-fresh");
 	hold_world_wait(hw, USEC_PER_SEC);
-	assert_string_equal(hw->notes, "missed stale; expired expired 3");
+	assert_string_equal(hw->notes, "missed not-fresh; expired missed 3");
+	assert_string_equal(hw->pushes, "/a expired missed");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-fresh */
+static void without_explicit_freshness_a_validator_is_good_for_a_while(void **state)
+{
+	(void)state;
+	/* The test's clock begins at Sun, 09 Sep 2001 01:46:40 GMT. */
+	const struct {
+		hold_fields response;
+		unsigned sec; /* it is good for, on its way to the 30 s of the store */
+	} cases[] = {
+	    {FIELDS("etag", "\"1\""), 5},
+	    {FIELDS("etag", "\"1\"", "age", "100"), 5},
+	    {FIELDS("last-modified", "Sun, 09 Sep 2001 01:46:30 GMT"), 5},
+	    {FIELDS("last-modified", "Sun, 09 Sep 2001 01:45:00 GMT"), 10},
+	    {FIELDS("last-modified", "Sun, 09 Sep 2001 01:45:00 GMT", "age", "3"), 7},
+	    {FIELDS("last-modified", "Sun, 09 Sep 2001 01:45:00 GMT", "etag", "\"1\""), 10},
+	    {FIELDS("last-modified", "Fri, 09 Sep 2005 01:46:40 GMT"), 5},
+	    {FIELDS("last-modified", "Sat, 09 Sep 2000 01:46:40 GMT"), 30},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct world_leg *down;
+		hold_world_push(hw, "/a", cases[i].response, "abc");
+		hold_world_push(hw, "/b", cases[i].response, "abc");
+		hold_world_wait(hw, (cases[i].sec - 1) * USEC_PER_SEC);
+		assert_false(hold_world_get(hw, "/a", FIELDS("cookie", "c"), &down));
+		assert_true(hold_world_get(hw, "/a", NULL, &down));
+		hold_world_wait(hw, 3 * USEC_PER_SEC / 2);
+		assert_false(hold_world_get(hw, "/b", NULL, &down));
+		assert_int_equal(hw->store.count, 0);
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-fresh */
+static void shared_lifetime_alone_counts(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *cache_control;
+		bool stays;
+	} cases[] = {{"s-maxage=60", true}, {"max-age=0, s-maxage=60", false}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct world_leg *down;
+		hold_world_push(hw, "/a", FIELDS("cache-control", cases[i].cache_control), "abc");
+		assert_int_equal(hold_world_get(hw, "/a", NULL, &down), cases[i].stays);
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-fresh */
+static void what_nobody_could_claim_is_given_up_when_its_head_comes(void **state)
+{
+	(void)state;
+	const struct {
+		hold_fields response;
+		enum policy_source source;
+		const char *missed; /* NULL: it stays */
+	} cases[] = {
+	    {FIELDS("cache-control", "max-age=60", "vary", "*"), POLICY_RELAYED, "vary:*"},
+	    {FIELDS("cache-control", "no-cache"), POLICY_RELAYED, NULL},
+	    {FIELDS("cache-control", "no-cache"), POLICY_LINK, "not-fresh"},
+	    {FIELDS("x-none", "nothing said"), POLICY_CONFIG, "not-fresh"},
+	    {FIELDS("etag", "\"1\""), POLICY_LINK, NULL},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hold_world *hw = hold_world_new();
+		struct world_leg *down, *up;
+		char noted[64];
+		struct exchange *push = hold_world_promise(hw, "/a", NULL, &up);
+		push->pushed.source = cases[i].source;
+		hold_world_head(hw, push, 200, cases[i].response, false);
+		hold_world_pass(hw);
+		assert_string_equal(up->said, cases[i].missed ? "reset 8" : "");
+		assert_int_equal(hold_world_get(hw, "/a", NULL, &down), !cases[i].missed);
+		snprintf(noted, sizeof(noted), "withdrawn hold-not-fresh 0; missed %s",
+		    cases[i].missed ? cases[i].missed : "");
+		assert_string_equal(hw->notes, cases[i].missed ? noted : "");
+		if (cases[i].missed)
+			assert_ptr_equal(push->pushed.verdict.reason, &policy_reason_HOLD_NOT_FRESH);
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-missed */
+static void what_was_given_up_is_remembered_in_bounds(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	char path[16];
+	for (unsigned i = 0; i < 40; i++) {
+		snprintf(path, sizeof(path), "/%u", i);
+		hold_world_push(hw, path, FIELDS("cache-control", "max-age=0"), "abc");
+	}
+	hw->notes[0] = 0;
+	assert_false(hold_world_get(hw, "/7", NULL, &down)); /* 32 came after it */
+	assert_string_equal(hw->notes, "");
+	assert_false(hold_world_get(hw, "/8", NULL, &down));
+	assert_false(hold_world_get(hw, "/39", NULL, &down));
+	assert_string_equal(hw->notes, "missed not-fresh; missed not-fresh");
+	hold_world_wait(hw, 31 * USEC_PER_SEC); /* longer than anything is held */
+	assert_false(hold_world_get(hw, "/39", NULL, &down));
+	assert_string_equal(hw->notes, "missed not-fresh; missed not-fresh");
+	assert_true(hold_may_answer(&hw->hold));
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-missed */
+static void misses_are_named_in_both_exchanges(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	struct exchange *push = hold_world_push(
+	    hw, "/a", FIELDS("cache-control", "max-age=60", "vary", "Accept-Language"), "abc");
+	struct exchange *x =
+	    hold_world_request(hw, &hw->store, "GET", "/a", FIELDS("accept-language", "de"), &down);
+	assert_false(hold_claim(&hw->hold, x));
+	assert_string_equal(x->ending.missed, "vary accept-language");
+	assert_string_equal(push->ending.missed, "vary accept-language");
+	assert_false(hold_world_get(hw, "/a", FIELDS("range", "bytes=0-0"), &down));
+	assert_string_equal(push->ending.missed, "vary accept-language"); /* the first one */
+	hold_world_wait(hw, 31 * USEC_PER_SEC);
+	assert_string_equal(hw->pushes, "/a expired missed");
+	exchange_on_down_ended(x, &relay_cause_DOWN_LOST, 0, NULL);
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-missed */
+static void push_that_is_claimed_after_a_miss_is_no_miss(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	struct exchange *push = hold_world_push(hw, "/a", FRESH, "abc");
+	assert_false(hold_world_ask(hw, &hw->store, "OPTIONS", "/a", NULL, &down));
+	assert_string_equal(push->ending.missed, "method");
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(hw->pushes, "/a claimed claimed");
+	assert_null(push->ending.missed);
 	hold_world_free(hw);
 }
 
@@ -416,14 +616,15 @@ static void request_that_wants_the_origin_goes_there(void **state)
 	    FIELDS("cache-control", "max-age=0"),
 	    FIELDS("cache-control", "max-age=1"),
 	    FIELDS("cache-control", "min-fresh=59"),
-	    FIELDS("range", "bytes=0-1"),
-	    FIELDS("if-range", "\"1\""),
 	    FIELDS("if-match", "\"1\""),
 	    FIELDS("if-unmodified-since", "Sat, 21 Nov 2026 04:00:00 GMT"),
 	    FIELDS("if-none-match", "\"2\""),
 	    FIELDS("if-modified-since", "Sat, 21 Nov 2026 03:00:00 GMT"),
+	    FIELDS("range", "bytes=0-1"),
+	    FIELDS("if-range", "\"1\""),
 	    FIELDS("expect", "100-continue"),
 	};
+	const size_t revalidations = 10;
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
 		struct hold_world *hw = hold_world_new();
 		struct world_leg *down;
@@ -433,7 +634,10 @@ static void request_that_wants_the_origin_goes_there(void **state)
 		    "abc");
 		hold_world_wait(hw, 2 * USEC_PER_SEC);
 		assert_false(hold_world_get(hw, "/a", requests[i], &down));
-		assert_string_equal(hw->notes, "missed busting");
+		assert_string_equal(hw->notes,
+		    i < revalidations                      ? "missed revalidation"
+		    : strcmp(requests[i][0], "expect") == 0 ? "missed method"
+							    : "missed range");
 		assert_true(hold_world_get(
 		    hw, "/a", FIELDS("cache-control", "max-age=9, min-fresh=9"), &down));
 		hold_world_free(hw);
@@ -595,7 +799,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(two_users_on_one_connection_never_get_each_others),
-	    cmocka_unit_test(another_users_live_join_is_refused_before_any_byte_came),
+	    cmocka_unit_test(request_with_another_cookie_waits_for_the_head_and_gets_nothing_before),
+	    cmocka_unit_test(another_users_authorization_is_refused_before_any_byte_came),
+	    cmocka_unit_test(what_surely_fits_is_preferred_to_what_may),
 	    cmocka_unit_test(another_connection_gets_nothing_private),
 	    cmocka_unit_test(nothing_private_is_held_where_clients_are_shared),
 	    cmocka_unit_test(nothing_private_is_held_for_a_request_that_came_through_a_proxy),
@@ -614,6 +820,12 @@ int main(void)
 	    cmocka_unit_test(second_look_of_the_policy_withdraws_what_is_held),
 	    cmocka_unit_test(without_freshness_nothing_stays_when_the_promised_stream_is_over),
 	    cmocka_unit_test(stale_response_is_not_claimed),
+	    cmocka_unit_test(without_explicit_freshness_a_validator_is_good_for_a_while),
+	    cmocka_unit_test(shared_lifetime_alone_counts),
+	    cmocka_unit_test(what_nobody_could_claim_is_given_up_when_its_head_comes),
+	    cmocka_unit_test(what_was_given_up_is_remembered_in_bounds),
+	    cmocka_unit_test(misses_are_named_in_both_exchanges),
+	    cmocka_unit_test(push_that_is_claimed_after_a_miss_is_no_miss),
 	    cmocka_unit_test(request_that_wants_the_origin_goes_there),
 	    cmocka_unit_test(condition_that_matches_is_answered_304),
 	    cmocka_unit_test(every_field_that_vary_names_must_be_equal),

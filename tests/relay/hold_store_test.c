@@ -42,7 +42,7 @@ static void same_uri_for_another_user_or_another_variant_is_no_duplicate(void **
 	(void)state;
 	struct hold_world *hw = hold_world_with(FIELDS("cookie", "a"), false, &hold_world_ample, NULL);
 	struct exchange *push = hold_world_promise(hw, "/a", FIELDS("accept-language", "en"), NULL);
-	hold_world_head(hw, push, 200, FIELDS("cache-control", "max-age=60", "vary", "accept-language"), true);
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "private, max-age=60", "vary", "accept-language"), true);
 	hold_world_pass(hw);
 	another_page(hw, FIELDS("cookie", "a"));
 	assert_null(hold_world_promise(hw, "/a", FIELDS("accept-language", "en"), NULL));
@@ -62,7 +62,7 @@ static void stale_response_that_is_being_given_is_no_duplicate(void **state)
 	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
 	assert_true(hold_claim(&hw->hold, x));
-	hold_world_head(hw, push, 200, FIELDS("etag", "\"1\""), false);
+	hold_world_head(hw, push, 200, FIELDS("cache-control", "max-age=0"), false);
 	world_download(hw->w, push, "abc", true);
 	exchange_on_leg_closed(&push->up);
 	hold_world_pass(hw);
@@ -235,6 +235,9 @@ static void misses_have_names(void **state)
 	assert_string_equal(hold_miss_name(HOLD_FITS), "fits");
 	assert_string_equal(hold_miss_name(HOLD_MISS_BUDGET), "budget");
 	assert_string_equal(hold_miss_name(HOLD_MISS_COUNT), "?");
+	for (unsigned miss = 0; miss < HOLD_MISS_COUNT; miss++)
+		assert_true(strlen(hold_miss_advice(miss)) > 10);
+	assert_string_equal(hold_miss_advice(HOLD_MISS_COUNT), "?");
 }
 
 /* ---- shared ---- */
@@ -406,7 +409,7 @@ static void condition_on_what_cannot_be_compared_goes_to_the_origin(void **state
 	hold_world_head(hw, push, 404, FIELDS("cache-control", "max-age=60", "etag", "\"1\""), true);
 	hold_world_pass(hw);
 	assert_false(hold_world_get(hw, "/gone", FIELDS("if-none-match", "\"1\""), &down));
-	assert_string_equal(hw->notes, "missed busting; missed busting");
+	assert_string_equal(hw->notes, "missed revalidation; missed revalidation");
 	hold_world_free(hw);
 }
 

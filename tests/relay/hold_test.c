@@ -99,9 +99,26 @@ static void head_is_answered_from_a_held_get_which_stays(void **state)
 	assert_true(hold_world_ask(hw, &hw->store, "HEAD", "/a", NULL, &down));
 	assert_string_equal(down->said, "head 200 end; detach");
 	assert_string_equal(hold_world_field(hw, 3, "content-length"), "3");
-	assert_string_equal(hw->notes, ""); /* no claim: the response stays */
+	assert_string_equal(hw->notes, "claimed");
+	assert_int_equal(hw->store.count, 1); /* and the response stays */
 	assert_true(hold_world_get(hw, "/a", NULL, &down));
 	assert_string_equal(down->bytes, "abc");
+	assert_string_equal(hw->notes, "claimed; claimed");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-claim */
+static void claim_by_a_head_request_alone_is_no_waste(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	assert_true(hold_world_ask(hw, &hw->store, "HEAD", "/a", NULL, &down));
+	hold_world_wait(hw, 31 * USEC_PER_SEC);
+	assert_string_equal(hw->notes, "claimed");
+	assert_string_equal(hw->pushes, "/a claimed claimed");
+	assert_int_equal(hw->wasted_bytes, 0);
 	hold_world_free(hw);
 }
 
@@ -453,11 +470,14 @@ static void credentials_are_hashed_with_siphash(void **state)
 
 	struct hold_world *hw = hold_world_with(
 	    FIELDS("cookie", "a=1", "cookie", "b=2", "authorization", "Basic eDp5"), false, &hold_world_ample, NULL);
-	static const char with[] = "\0a=1; b=2\n\0Basic eDp5\n";
-	assert_true(credentials_hash(&key, hw->parent->request) == siphash(&key, with, sizeof(with) - 1));
+	static const char cookie[] = "\0a=1; b=2\n", authorization[] = "\0Basic eDp5\n";
+	struct credentials c = credentials_of(&key, hw->parent->request);
+	assert_true(c.cookie == siphash(&key, cookie, sizeof(cookie) - 1));
+	assert_true(c.authorization == siphash(&key, authorization, sizeof(authorization) - 1));
 	hold_world_free(hw);
 	hw = hold_world_new();
-	assert_true(credentials_hash(&key, hw->parent->request) == siphash(&key, "\n\n", 2));
+	c = credentials_of(&key, hw->parent->request);
+	assert_true(c.cookie == siphash(&key, "\n", 1) && c.authorization == c.cookie);
 	hold_world_free(hw);
 }
 
@@ -469,6 +489,7 @@ int main(void)
 	    cmocka_unit_test(requests_for_other_uris_are_dispatched_and_nothing_is_missed),
 	    cmocka_unit_test(answer_says_hit_and_its_age),
 	    cmocka_unit_test(head_is_answered_from_a_held_get_which_stays),
+	    cmocka_unit_test(claim_by_a_head_request_alone_is_no_waste),
 	    cmocka_unit_test(response_without_a_body_and_one_with_trailers_are_answered_whole),
 	    cmocka_unit_test(large_response_is_answered_in_windows),
 	    cmocka_unit_test(claim_that_the_client_resets_leaves_a_whole_response_claimable),

@@ -33,7 +33,7 @@ static const struct cell origin_cells[] = {
     {&relay_cause_UP_ALERT, 0, "head 503", "reset 2", "reset 7", false},
     {&relay_cause_UP_RESET, 8, "head 502", "reset 8", "reset 8", false},
     {&relay_cause_UP_RESET, 7, "head 502", "reset 2", "reset 7", false},
-    {&relay_cause_UP_RESET, 0, "head 502", "reset 0", "reset 0", false},
+    {&relay_cause_UP_RESET, 0, "head 502", "reset 2", "reset 2", false},
     {&relay_cause_UP_RESET, 1, "head 502", "reset 2", "reset 2", false},
     {&relay_cause_UP_RESET, 99, "head 502", "reset 2", "reset 2", false},
     {&relay_cause_UP_LOST, 0, "head 502", "reset 2", "reset 2", false},
@@ -313,7 +313,7 @@ static void no_error_in_the_middle_lets_what_came_out_first(void **state)
 	assert_string_equal(down->said, "head 200");
 	world_take(down);
 	assert_memory_equal(down->bytes, "what came", 9);
-	assert_string_equal(down->said, "head 200; reset 0");
+	assert_string_equal(down->said, "head 200; reset 2");
 	assert_string_equal(w->ended, "x1 origin-reset 200");
 	world_free(w);
 }
@@ -383,7 +383,9 @@ static void late_origins_are_answered_504_or_reset(void **state)
 	assert_string_equal(up->said, "reset 8");
 
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_on_response(x, world_response(w, 200), false);
+	struct http_head *head = world_response(w, 200);
+	head->content_length = 1000;
+	exchange_on_response(x, head, false);
 	world_pass(w, 2 * USEC_PER_SEC);
 	assert_string_equal(up->said, "");
 	world_pass(w, 3 * USEC_PER_SEC);
@@ -399,7 +401,9 @@ static void slow_client_is_not_held_against_the_origin(void **state)
 	struct world_leg *down, *up;
 	w->limits[RELAY_TIMEOUT_BODY_DOWN] = 2 * USEC_PER_SEC;
 	struct exchange *x = world_connected(w, "GET", true, &down, &up);
-	exchange_on_response(x, world_response(w, 200), false);
+	struct http_head *head = world_response(w, 200);
+	head->content_length = 1000;
+	exchange_on_response(x, head, false);
 	world_download(w, x, "waits for the client", false);
 	world_pass(w, 30 * USEC_PER_SEC);
 	assert_false(exchange_is_over(x));
@@ -598,7 +602,7 @@ static void no_error_when_all_that_came_has_gone_out_resets_at_once(void **state
 	world_download(w, x, "half", false);
 	world_take(down);
 	exchange_on_up_failed(x, &relay_cause_UP_RESET, 0, NULL);
-	assert_string_equal(down->said, "head 200; reset 0");
+	assert_string_equal(down->said, "head 200; reset 2");
 	assert_true(exchange_is_over(x));
 	assert_ptr_equal(x->ending.cause, &relay_cause_UP_RESET);
 	world_free(w);

@@ -203,6 +203,7 @@ static void origin_that_announced_no_length_may_send_little(void **state)
 {
 	(void)state;
 	struct scene s = scene("GET");
+	s.w->limits[RELAY_TIMEOUT_STREAM_IDLE] = LIMIT;
 	respond(&s, HTTP_LENGTH_UNKNOWN);
 	for (unsigned i = 0; i < 10; i++) {
 		download(&s, ":\n\n");
@@ -211,8 +212,8 @@ static void origin_that_announced_no_length_may_send_little(void **state)
 		assert_false(exchange_is_over(s.x));
 	}
 	seconds(&s, 2);
-	assert_string_equal(s.down->said, "head 200; reset 2");
-	assert_string_equal(s.w->ended, "x1 response-stalled 200");
+	assert_string_equal(s.down->said, "head 200; reset 8");
+	assert_string_equal(s.w->ended, "x1 stream-idle 200");
 	scene_end(&s);
 }
 
@@ -220,6 +221,7 @@ static void in_a_dialogue_whoever_listens_owes_nothing(void **state)
 {
 	(void)state;
 	struct scene s = scene("POST");
+	world_request_of(s.x)->content_length = 1000000; /* the client owes its body, the origin does not */
 	respond(&s, HTTP_LENGTH_UNKNOWN);
 	upload(&s, "a question");
 	world_take(s.up);
@@ -236,7 +238,7 @@ static void in_a_dialogue_whoever_listens_owes_nothing(void **state)
 		world_take(s.up);
 	}
 	/* A client that says as good as nothing is no reason to wait for an origin that says nothing. */
-	for (unsigned i = 0; i < 11; i++) {
+	for (unsigned i = 0; i < 13; i++) {
 		if (!exchange_is_over(s.x))
 			upload(&s, "x");
 		world_take(s.up);
@@ -275,6 +277,38 @@ static void client_that_takes_enough_goes_on(void **state)
 		seconds(&s, 9);
 	}
 	assert_false(exchange_is_over(s.x));
+	scene_end(&s);
+}
+
+/* At ten bytes a second, but in steps that do not fit into LIMIT evenly. */
+static void client_that_takes_at_min_rate_in_steps_is_never_cut(void **state)
+{
+	(void)state;
+	struct scene s = scene_of_response();
+	for (unsigned i = 0; i < 30; i++)
+		download(&s, hundred);
+	for (unsigned i = 0; i < 30; i++) {
+		seconds(&s, 8);
+		assert_false(exchange_is_over(s.x));
+		take(s.down, 84); /* world_pass takes a little longer than it is asked for */
+	}
+	scene_end(&s);
+}
+
+static void client_that_takes_a_little_less_is_cut_in_the_end(void **state)
+{
+	(void)state;
+	struct scene s = scene_of_response();
+	unsigned rounds = 0;
+	for (unsigned i = 0; i < 30; i++)
+		download(&s, hundred);
+	for (; rounds < 30 && !exchange_is_over(s.x); rounds++) {
+		seconds(&s, 8);
+		if (!exchange_is_over(s.x))
+			take(s.down, 60);
+	}
+	assert_in_range(rounds, 2, 6);
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_DOWN_STALLED);
 	scene_end(&s);
 }
 
@@ -359,6 +393,8 @@ int main(void)
 	    cmocka_unit_test(in_a_dialogue_whoever_listens_owes_nothing),
 	    cmocka_unit_test(client_that_takes_a_byte_now_and_then_is_too_slow),
 	    cmocka_unit_test(client_that_takes_enough_goes_on),
+	    cmocka_unit_test(client_that_takes_at_min_rate_in_steps_is_never_cut),
+	    cmocka_unit_test(client_that_takes_a_little_less_is_cut_in_the_end),
 	    cmocka_unit_test(client_that_takes_all_there_is_goes_on),
 	    cmocka_unit_test(client_that_has_to_wait_for_others_has_all_its_time_afterwards),
 	    cmocka_unit_test(origin_that_takes_a_byte_now_and_then_is_too_slow),

@@ -326,6 +326,7 @@ static const struct session_ops scripted_ops = {
     .credit = credit,
     .set_user = set_user,
     .shutdown = shutdown_session,
+    .half_close = shutdown_session,
     .terminate = terminate,
     .deadline = deadline,
     .tick = tick,

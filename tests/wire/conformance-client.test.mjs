@@ -47,7 +47,7 @@ conformance('5.1', [
 			await answered(r.client, 1, 502, 'http_response_incomplete');
 		},
 	})),
-	...[['NO_ERROR', 'NO_ERROR'], ['CANCEL', 'CANCEL'], ['STREAM_CLOSED', 'INTERNAL_ERROR'], [0xffffffff, 'INTERNAL_ERROR']].map(([code, across]) => ({
+	...[['NO_ERROR', 'INTERNAL_ERROR'], ['CANCEL', 'CANCEL'], ['STREAM_CLOSED', 'INTERNAL_ERROR'], [0xffffffff, 'INTERNAL_ERROR']].map(([code, across]) => ({
 		covers: 'R145', name: `RST_STREAM with code ${code} in the middle of a response`, given: 'answering', check: async (o, r) => {
 			o.rst(r.id, code);
 			await r.client.expectReset(1, across);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Held responses on the wire: what an origin pushed is kept for the client's own request (RFC 9111, RFC 9211). */
 import assert from 'node:assert/strict';
-import { scenario, section } from '../support/gate.mjs';
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { BINARY, scenario, section, until } from '../support/gate.mjs';
 
 const HOLD = { extra: section('push hold', { action: 'hold' }) };
+const COUNTED = { ...HOLD, server: { 'status-socket': 'status' } };
 const FRESH = { 'cache-control': 'max-age=60' };
+const PRIVATE = { 'cache-control': 'private, max-age=60' };
 const refusing = { client: { settings: { enablePush: 0 } } };
 
 /* A page whose origin has pushed /a.css whole; the client has refused pushes. */
@@ -77,7 +81,7 @@ for (const [name, mine, theirs] of [
 	['authorization', { authorization: 'Basic b25l' }, { authorization: 'Basic dHdv' }],
 ]) {
 	scenario(`another user never gets what was pushed for this one: ${name}`, HOLD, async (s) => {
-		const { client, origin } = await held(s, { request: mine, body: 'secret' });
+		const { client, origin } = await held(s, { request: mine, fields: PRIVATE, body: 'secret' });
 		client.request(3, { path: '/a.css', ...theirs });
 		await goesToTheOrigin(client, origin, 3);
 		client.request(5, { path: '/a.css', ...mine });
@@ -186,4 +190,266 @@ scenario('hint+hold tells the browser what is held for it', {
 	origin.respond(up.stream, { body: 'page' });
 	assert.equal(String((await client.response(1)).body), 'page');
 	assert.equal(origin.seen('HEADERS').length, 0);
+});
+
+/* ---- who may claim it ---- */
+
+const ASSETS = Array.from({ length: 10 }, (_, i) => `/asset${i}.css`);
+const status = (s) => execFileSync(BINARY, ['status', path.join(s.dir, 'status')], { encoding: 'utf8' });
+/* Until the status has each of the lines. */
+const counted = (s, ...lines) => until(() => `${lines.join(', ')}; the status is:\n${status(s)}`,
+	() => lines.every((line) => status(s).includes(`${line}\n`)));
+const requestLine = (s, name) => s.gate.access((l) => !l.push && l.path === name);
+const pushLine = (s, name) => s.gate.access((l) => l.push && l.path === name);
+
+// covers: P-hold-private P-hold-claim
+for (const [name, hasHeads] of [['whole', true], ['without a head yet', false]]) {
+	scenario(`a page that sets a cookie does not undo the holds of its assets: pushes ${name}`, HOLD, async (s) => {
+		const { client, origin, up } = await s.open(refusing);
+		const push = (i) => origin.respond(2 * i + 2, { fields: FRESH, body: 'css' });
+		ASSETS.forEach((asset, i) => origin.push(up, 2 * i + 2, asset));
+		if (hasHeads)
+			ASSETS.forEach((_, i) => push(i));
+		origin.respond(up.stream, { fields: { 'set-cookie': 'session=1' }, body: 'page' });
+		assert.equal(String((await client.response(1)).body), 'page');
+		await s.settle(client, origin);
+		ASSETS.forEach((asset, i) => client.request(2 * i + 3, { path: asset, cookie: 'session=1' }));
+		await s.settle(client, origin);
+		if (!hasHeads)
+			ASSETS.forEach((_, i) => push(i));
+		for (const i of ASSETS.keys())
+			assert.equal(String((await client.response(2 * i + 3)).body), 'css');
+		assert.equal(origin.seen('HEADERS').length, 0, 'each asset was fetched once');
+	});
+}
+
+// covers: P-hold-private
+scenario('a request with another cookie that waits for the head gets nothing of a private response', HOLD, async (s) => {
+	const { client, origin, up } = await s.open({ ...refusing, request: { cookie: 'user=one' } });
+	origin.push(up, 2, '/a.css');
+	await s.settle(client, origin);
+	client.request(3, { path: '/a.css', cookie: 'user=two' });
+	await s.settle(client, origin);
+	origin.headers(2, { ':status': 103, link: '</secret>; rel=preload' });
+	origin.respond(2, { fields: PRIVATE, body: 'secret' });
+	const asked = await origin.expectRequest('/a.css');
+	assert.equal(asked.headers.cookie, 'user=two');
+	await client.expectNone('HEADERS', { stream: 3 });
+	origin.respond(asked.stream, { body: 'of two' });
+	assert.equal(String((await client.response(3)).body), 'of two');
+	assert.equal((await requestLine(s, '/a.css')).missed, 'cookie');
+	client.request(5, { path: '/a.css', cookie: 'user=one' });
+	assert.equal(String((await client.response(5)).body), 'secret');
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+});
+
+// covers: P-hold-fresh
+for (const [name, fields] of [
+	['Last-Modified and ETag', { 'last-modified': 'Sat, 21 Nov 2020 04:00:00 GMT', etag: '"1"' }],
+	['Last-Modified', { 'last-modified': 'Sat, 21 Nov 2020 04:00:00 GMT' }],
+	['ETag', { etag: '"1"' }],
+]) {
+	scenario(`assets without Cache-Control are claimed: ${name}`, HOLD, async (s) => {
+		const { client, origin } = await held(s, { fields });
+		client.request(3, { path: '/a.css' });
+		assert.equal(String((await client.response(3)).body), 'css');
+		assert.equal(origin.seen('HEADERS').length, 0);
+	});
+	scenario(`and only by the same user: ${name}`, HOLD, async (s) => {
+		const { client, origin } = await held(s, { fields });
+		client.request(3, { path: '/a.css', cookie: 'session=1' });
+		await goesToTheOrigin(client, origin, 3);
+		assert.equal((await requestLine(s, '/a.css')).missed, 'cookie');
+	});
+}
+
+// covers: P-hold-fresh
+scenario('what no request could claim is given up when its head comes: Vary: *', HOLD, async (s) => {
+	const { client, origin, up } = await s.open(refusing);
+	origin.push(up, 2, '/a.css').headers(2, { ':status': 200, ...FRESH, vary: '*' }).data(2, 'first of many');
+	await origin.expectReset(2, 'CANCEL');
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	const line = await pushLine(s, '/a.css');
+	assert.equal(line.verdict, 'drop');
+	assert.equal(line.reason, 'hold-not-fresh');
+});
+scenario('what no request could claim is given up when its head comes: no-cache, promised by nobody', {
+	extra: HOLD.extra + section('preload own', { add: '/own.css as=style' }),
+}, async (s) => {
+	const { client, origin, up } = await s.open(refusing);
+	/* Our own request goes over a connection without push; which one is there first is open. */
+	const second = await s.accept();
+	const both = [{ at: origin, up }, { at: second, up: await second.expectRequest() }];
+	const [page, own] = up.headers[':path'] === '/' ? both : both.reverse();
+	assert.equal(own.up.headers[':path'], '/own.css');
+	own.at.headers(own.up.stream, { ':status': 200, 'cache-control': 'no-cache' }).data(own.up.stream, 'first of many');
+	await own.at.expectReset(own.up.stream, 'CANCEL');
+	page.at.respond(page.up.stream, { body: 'page' });
+	await client.response(1);
+	assert.equal((await pushLine(s, '/own.css')).reason, 'hold-not-fresh');
+});
+
+/* ---- joins ---- */
+
+// covers: P-hold-join
+scenario('a request that joins a slow push waits for it, beyond push-start-timeout', {
+	...HOLD, server: { 'push-start-timeout': '300ms' },
+}, async (s) => {
+	const { client, origin, up } = await s.open(refusing);
+	origin.push(up, 2, '/a.css').push(up, 4, '/b.css');
+	await s.settle(client, origin);
+	client.request(3, { path: '/a.css' });
+	await origin.expectReset(4, 'CANCEL'); /* the other one's time is over */
+	await s.settle(client, origin);
+	assert.equal(origin.seen('RST_STREAM', { stream: 2 }).length, 0);
+	origin.respond(2, { fields: FRESH, body: 'css' });
+	assert.equal(String((await client.response(3)).body), 'css');
+	assert.equal(origin.seen('HEADERS').length, 0, 'the origin was asked once');
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+});
+
+// covers: P-hold-join
+scenario('a request that joined waits no longer than response-timeout', {
+	...HOLD, server: { 'push-start-timeout': '100ms' }, origin: { 'response-timeout': '1s' },
+}, async (s) => {
+	const { client, origin, up } = await s.open(refusing);
+	origin.push(up, 2, '/a.css');
+	origin.headers(up.stream, { ':status': 200 });
+	await client.expectHead(1);
+	client.request(3, { path: '/a.css' });
+	const answer = await client.response(3);
+	assert.equal(answer.status, 504);
+	await origin.expectReset(2, 'CANCEL');
+	assert.equal(origin.seen('HEADERS').length, 0);
+	origin.data(up.stream, 'page', { endStream: true });
+	await client.expect('DATA', { stream: 1 });
+});
+
+// covers: P-hold-join
+scenario('a request whose push fails goes to the origin', COUNTED, async (s) => {
+	const { client, origin, up } = await s.open(refusing);
+	origin.push(up, 2, '/a.css');
+	await s.settle(client, origin);
+	client.request(3, { path: '/a.css' });
+	await s.settle(client, origin);
+	origin.rst(2, 'INTERNAL_ERROR');
+	await goesToTheOrigin(client, origin, 3);
+	assert.equal((await requestLine(s, '/a.css')).missed, 'lost');
+	await counted(s, 'pushgate_hold_missed_total{cause="lost"} 1', 'holds_missed 1');
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+});
+
+// covers: P-hold-join
+scenario('what is joined comes with the urgency of the request that joined', HOLD, async (s) => {
+	const { client, origin, up } = await s.open({ client: { settings: { enablePush: 0, initialWindowSize: 0 } } });
+	origin.push(up, 2, '/late.css').push(up, 4, '/urgent.css');
+	await s.settle(client, origin);
+	client.request(3, { path: '/late.css', priority: 'u=7' }).request(5, { path: '/urgent.css', priority: 'u=0' });
+	await s.settle(client, origin);
+	for (const id of [2, 4])
+		origin.respond(id, { fields: FRESH, body: 'x'.repeat(1000) });
+	origin.respond(up.stream);
+	for (const id of [1, 3, 5])
+		await client.expectHead(id);
+	await s.settle(client, origin);
+	client.settings({ initialWindowSize: 10000 }); /* opens both at once */
+	assert.equal((await client.expect('DATA')).stream, 5);
+	await client.expect('DATA', { stream: 3 });
+	assert.equal(origin.seen('HEADERS').length, 0);
+});
+
+/* ---- what is counted and logged ---- */
+
+// covers: P-hold-claim P-num-metrics
+scenario('a HEAD that is answered from a held GET is a claim, and the GET is answered too', {
+	...COUNTED, server: { 'status-socket': 'status', 'hold-max-age': '1s' },
+}, async (s) => {
+	const { client, origin } = await held(s);
+	client.request(3, { path: '/a.css', method: 'HEAD' });
+	const answer = await client.response(3);
+	assert.match(answer.headers['cache-status'], /hit; detail=held$/);
+	assert.equal(answer.body.length, 0);
+	await pushLine(s, '/a.css'); /* its age is over */
+	assert.equal((await pushLine(s, '/a.css')).end_reason, 'claimed');
+	await counted(s, 'holds_claimed 1', 'holds_expired 0',
+		'pushgate_rule_total{rule="hold",event="claimed"} 1', 'pushgate_rule_used_rate{rule="hold"} 1.0000');
+	assert.ok(!status(s).includes('event="expired"'));
+	assert.equal(origin.seen('HEADERS').length, 0);
+});
+
+// covers: P-hold-missed P-num-metrics P-num-log
+for (const [cause, { fields = FRESH, request = {}, elsewhere = false }] of Object.entries({
+	cookie: { fields: PRIVATE, request: { cookie: 'a=1' } },
+	authorization: { request: { authorization: 'Basic eDp5' } },
+	'vary accept-language': { fields: { ...FRESH, vary: 'Accept-Language' }, request: { 'accept-language': 'fr' } },
+	range: { request: { range: 'bytes=0-0' } },
+	revalidation: { request: { 'cache-control': 'no-cache' } },
+	method: { request: { method: 'OPTIONS' } },
+	outside: { request: { via: '1.1 proxy' }, elsewhere: true }, /* over the connection without push */
+})) {
+	scenario(`a miss names its cause: ${cause}`, {
+		...COUNTED, server: { 'status-socket': 'status', 'hold-max-age': '1s' },
+	}, async (s) => {
+		const { client, origin } = await held(s, { fields });
+		client.request(3, { path: '/a.css', ...request });
+		await goesToTheOrigin(client, elsewhere ? await s.accept() : origin, 3);
+		assert.equal((await requestLine(s, '/a.css')).missed, cause);
+		const push = await pushLine(s, '/a.css');
+		assert.equal(push.end_reason, 'missed');
+		assert.equal(push.missed, cause);
+		await counted(s, `pushgate_hold_missed_total{cause="${cause.split(' ')[0]}"} 1`, 'holds_missed 1');
+	});
+}
+scenario('a request that comes when the response is no longer good is told so', COUNTED, async (s) => {
+	const { client, origin } = await held(s, { fields: { 'cache-control': 'max-age=0' } });
+	const push = await pushLine(s, '/a.css');
+	assert.ok([push.reason, push.end_reason].includes('hold-not-fresh'), JSON.stringify(push)); /* at its head, or its end */
+	client.request(3, { path: '/a.css' });
+	await goesToTheOrigin(client, origin, 3);
+	assert.equal((await requestLine(s, '/a.css')).missed, 'not-fresh');
+	await counted(s, 'pushgate_hold_missed_total{cause="not-fresh"} 1', 'holds_missed 1');
+});
+scenario('what is claimed, and what was not asked for, has no miss', COUNTED, async (s) => {
+	const { client } = await held(s);
+	client.request(3, { path: '/a.css' });
+	await client.response(3);
+	assert.equal((await requestLine(s, '/a.css')).missed, undefined);
+	assert.equal((await pushLine(s, '/a.css')).missed, undefined);
+	assert.ok(!status(s).includes('pushgate_hold_missed_total'));
+});
+
+scenario('a rule whose pushes are never fresh is told so when it pauses', {
+	extra: section('push css', { action: 'hold', 'min-used': '50%', 'min-sample': 5 }),
+}, async (s) => {
+	const { client, origin, up } = await s.open(refusing);
+	ASSETS.slice(0, 5).forEach((asset, i) => {
+		origin.push(up, 2 * i + 2, asset);
+		origin.respond(2 * i + 2, { body: 'css' });
+	});
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	await s.gate.error(/push css: .* pauses for 60 s; mostly for this cause: not-fresh \(5 of 5\): .*max-age/);
+});
+
+// covers: P-hold-missed
+scenario('a rule that pauses names the most frequent cause of its misses, and what to do', {
+	extra: section('push css', { action: 'hold', 'min-used': '50%', 'min-sample': 5 }),
+	server: { 'hold-max-age': '500ms' },
+}, async (s) => {
+	const { client, origin, up } = await s.open(refusing);
+	ASSETS.slice(0, 5).forEach((asset, i) => {
+		origin.push(up, 2 * i + 2, asset);
+		origin.respond(2 * i + 2, { fields: PRIVATE, body: 'css' });
+	});
+	origin.respond(up.stream, { fields: { 'set-cookie': 'a=1' }, body: 'page' });
+	await client.response(1);
+	for (const [i, asset] of ASSETS.slice(0, 3).entries()) {
+		client.request(2 * i + 3, { path: asset, cookie: 'a=1' });
+		await goesToTheOrigin(client, origin, 2 * i + 3, asset);
+	}
+	await s.gate.error(/push css: too little of what it pushed was of use .*: it pauses for 60 s; mostly for this cause: cookie \(3 of 3\): .*public/);
 });

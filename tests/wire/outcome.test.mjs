@@ -82,7 +82,8 @@ for (const code of ['CANCEL', 'NO_ERROR', 'INTERNAL_ERROR', 'PROTOCOL_ERROR', 'E
 		origin.headers(up.stream, { ':status': 103 }).rst(up.stream, code);
 		await status(client, 502);
 	});
-	const across = ['CANCEL', 'NO_ERROR'].includes(code) ? code : 'INTERNAL_ERROR';
+	/* Clients take what ends with NO_ERROR for complete. */
+	const across = code === 'CANCEL' ? code : 'INTERNAL_ERROR';
 	scenario(`origin resets with ${code} in the response: reset with ${across}`, async (s) => {
 		const { client, origin, up } = await s.open();
 		origin.headers(up.stream, { ':status': 200 }).data(up.stream, 'x');
@@ -98,7 +99,7 @@ scenario('origin resets with REFUSED_STREAM in the response: reset with INTERNAL
 	origin.rst(up.stream, 'REFUSED_STREAM');
 	await client.expectReset(1, 'INTERNAL_ERROR');
 });
-for (const [code, across] of [['CANCEL', 'CANCEL'], ['REFUSED_STREAM', 'REFUSED_STREAM'], ['NO_ERROR', 'NO_ERROR'], ['PROTOCOL_ERROR', 'INTERNAL_ERROR']])
+for (const [code, across] of [['CANCEL', 'CANCEL'], ['REFUSED_STREAM', 'REFUSED_STREAM'], ['NO_ERROR', 'INTERNAL_ERROR'], ['PROTOCOL_ERROR', 'INTERNAL_ERROR']])
 	for (const begun of [false, true])
 		scenario(`origin resets a push with ${code} ${begun ? 'in' : 'before'} its response: reset with ${across}`, async (s) => {
 			const { client, origin, up } = await s.open();
@@ -111,6 +112,21 @@ for (const [code, across] of [['CANCEL', 'CANCEL'], ['REFUSED_STREAM', 'REFUSED_
 			origin.rst(2, code);
 			await client.expectReset(promised, across);
 		});
+for (const [length, across] of [[4, null], [5, 'INTERNAL_ERROR']])
+	scenario(`origin resets with NO_ERROR after 4 of ${length} announced bytes: ${across ? `reset with ${across}` : 'a normal end'}, also of a push`, async (s) => {
+		const { client, origin, up } = await s.open();
+		origin.push(up, 2, '/a');
+		const { promised } = await client.expectPromise('/a');
+		for (const [stream, at] of [[up.stream, 1], [2, promised]]) {
+			origin.headers(stream, { ':status': 200, 'content-length': length }).data(stream, 'four').rst(stream, 'NO_ERROR');
+			if (across) {
+				await client.expect('DATA', { stream: at });
+				await client.expectReset(at, across);
+			} else {
+				assert.equal(String((await client.response(at)).body), 'four');
+			}
+		}
+	});
 scenario('origin lost before the response: 502', async (s) => {
 	const { client, origin } = await s.open();
 	origin.close();

@@ -90,14 +90,14 @@ scenario('1xx does not stop the clock of the final response', { origin: { 'respo
 });
 scenario('a response that stops in the middle: reset on both sides', { origin: { 'body-timeout': LIMIT } }, async (s) => {
 	const { client, origin, up } = await s.open();
-	origin.headers(up.stream, { ':status': 200 }).data(up.stream, 'some');
+	origin.headers(up.stream, { ':status': 200, 'content-length': 5 }).data(up.stream, 'some');
 	await client.expect('DATA', { stream: 1 });
-	await client.expectReset(1);
+	await client.expectReset(1, 'INTERNAL_ERROR');
 	await origin.expectReset(up.stream, 'CANCEL');
 });
 scenario('a pushed response that stops in the middle: reset on both sides, the parent goes on', { origin: { 'body-timeout': LIMIT } }, async (s) => {
 	const { client, origin, up } = await s.open();
-	origin.push(up, 2, '/a').headers(2, { ':status': 200 }).data(2, 'some');
+	origin.push(up, 2, '/a').headers(2, { ':status': 200, 'content-length': 5 }).data(2, 'some');
 	const { promised } = await client.expectPromise('/a');
 	await client.expectReset(promised);
 	await origin.expectReset(2);

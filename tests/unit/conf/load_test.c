@@ -69,7 +69,8 @@ static void listen_defaults_are_those_of_the_header(void **state)
 	assert_int_equal(l->settings_timeout, 10 * USEC_PER_SEC);
 	assert_int_equal(l->header_timeout, 10 * USEC_PER_SEC);
 	assert_int_equal(l->idle_timeout, 180 * USEC_PER_SEC);
-	assert_int_equal(l->write_timeout, 30 * USEC_PER_SEC);
+	assert_int_equal(l->write_timeout, 60 * USEC_PER_SEC);
+	assert_int_equal(l->keepalive, 60 * USEC_PER_SEC);
 	assert_int_equal(l->body_timeout, 30 * USEC_PER_SEC);
 	assert_int_equal(l->max_request_body_bytes, 0);
 	assert_int_equal(l->max_connections_per_client, 1000);
@@ -154,7 +155,8 @@ static void origin_defaults_are_those_of_the_header(void **state)
 	assert_int_equal(o->queue_timeout, 10 * USEC_PER_SEC);
 	assert_int_equal(o->response_timeout, 60 * USEC_PER_SEC);
 	assert_int_equal(o->idle_timeout, 60 * USEC_PER_SEC);
-	assert_int_equal(o->write_timeout, 30 * USEC_PER_SEC);
+	assert_int_equal(o->write_timeout, 60 * USEC_PER_SEC);
+	assert_int_equal(o->keepalive, 60 * USEC_PER_SEC);
 	assert_int_equal(o->body_timeout, 60 * USEC_PER_SEC);
 	assert_int_equal(o->upload_linger, 10 * USEC_PER_SEC);
 	load_free(&load);

@@ -40,6 +40,31 @@ static void memory_of_a_peak_is_returned_once(void **state)
 	gate_world_free(w);
 }
 
+/* One loop pass never does all of it: other connections are served in between. */
+static void memory_is_returned_in_steps(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	use_for_a_moment(w, 8 * MIB);
+	wheel_set(&w->gateway->relay.wheel, &w->gateway->trim.timer, w->gateway->relay.now);
+	UNTIL(w, w->gateway->trim.is_under_way);
+	unsigned steps = 0;
+	for (unsigned before = 0; w->gateway->trim.is_under_way; before = w->gateway->trim.size) {
+		assert_int_equal(w->counters.memory_trims, 0);
+		assert_in_range(w->gateway->trim.size - before, 0, 1);
+		net_run_once(w->loop, USEC_PER_MSEC);
+		steps++;
+	}
+	assert_in_range(steps, 4, UINT32_MAX);
+	assert_int_equal(w->counters.memory_trims, 1);
+	assert_null(w->gateway->trim.taken);
+	/* Nor does a worker that ends in the middle of it lose anything. */
+	use_for_a_moment(w, 8 * MIB);
+	wheel_set(&w->gateway->relay.wheel, &w->gateway->trim.timer, w->gateway->relay.now);
+	UNTIL(w, w->gateway->trim.is_under_way);
+	gate_world_free(w);
+}
+
 static void small_peak_is_not_trimmed(void **state)
 {
 	(void)state;
@@ -102,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(memory_of_a_peak_is_returned_once),
+	    cmocka_unit_test(memory_is_returned_in_steps),
 	    cmocka_unit_test(small_peak_is_not_trimmed),
 	    cmocka_unit_test(peak_close_to_the_used_memory_is_not_trimmed),
 	    cmocka_unit_test(memory_needed_again_is_not_trimmed),

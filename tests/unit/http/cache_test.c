@@ -174,6 +174,111 @@ static void nothing_said_or_no_cache_is_never_fresh(void **state)
 	    0, 0, LINES("cache-control: s-maxage=60, no-cache", "expires: " NOW_PLUS_60));
 }
 
+static void check_heuristic(uint32_t sec, uint16_t status, const char *const *lines)
+{
+	struct http_head *response = built(HTTP_RESPONSE, lines);
+	response->status = status;
+	assert_int_equal(http_heuristic_sec(response, NOW), sec);
+	http_head_free(response);
+}
+
+static void without_a_lifetime_a_validator_is_good_for_a_tenth_of_its_age(void **state)
+{
+	(void)state;
+	check_heuristic(0, 200, NONE);
+	check_heuristic(5, 200, LINES("etag: \"a\""));
+	check_heuristic(5, 200, LINES("etag: \"a\"", "age: 1000"));
+	check_heuristic(6, 200, LINES("last-modified: " NOW_LESS_60));
+	check_heuristic(6, 200, LINES("last-modified: " NOW_LESS_60, "etag: \"a\"", "date: " NOW_TEXT));
+	check_heuristic(5, 200, LINES("last-modified: " NOW_LESS_60, "age: 2"));
+	check_heuristic(12, 200, LINES("last-modified: " NOW_LESS_60, "date: " NOW_PLUS_60));
+	check_heuristic(5, 200, LINES("last-modified: " NOW_TEXT));
+	check_heuristic(5, 200, LINES("last-modified: " NOW_PLUS_60));
+	check_heuristic(0, 200, LINES("last-modified: never"));
+	check_heuristic(5, 200, LINES("last-modified: never", "etag: \"a\""));
+	check_heuristic(3153600, 200, LINES("last-modified: Tue, 18 Nov 2025 11:06:40 GMT"));
+}
+
+static void heuristic_is_only_for_what_tells_nothing_itself(void **state)
+{
+	(void)state;
+	static const char *const tells[] = {"cache-control: max-age=60", "cache-control: max-age=0",
+	    "cache-control: max-age=x", "cache-control: s-maxage=0", "cache-control: no-cache",
+	    "expires: 0", "expires: " NOW_PLUS_60};
+	for (size_t i = 0; i < sizeof(tells) / sizeof(tells[0]); i++)
+		check_heuristic(0, 200, LINES("etag: \"a\"", tells[i]));
+	check_heuristic(5, 404, LINES("etag: \"a\""));
+	check_heuristic(0, 302, LINES("etag: \"a\""));
+	check_heuristic(5, 302, LINES("etag: \"a\"", "cache-control: public"));
+	check_heuristic(5, 200, LINES("etag: \"a\"", "cache-control: private, must-revalidate"));
+}
+
+static void lifetime_is_told_by_max_age_expires_or_s_maxage(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line;
+		bool own, shared;
+	} rows[] = {{"cache-control: max-age=0", true, true}, {"expires: 0", true, true},
+	    {"cache-control: s-maxage=9", false, true}, {"cache-control: public", false, false},
+	    {"etag: \"a\"", false, false}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_head *response = RESPONSE(rows[i].line);
+		assert_int_equal(http_tells_lifetime(response, false), rows[i].own);
+		assert_int_equal(http_tells_lifetime(response, true), rows[i].shared);
+		http_head_free(response);
+	}
+}
+
+static void check_same_for_all(bool want, const char *const *lines)
+{
+	struct http_head *response = built(HTTP_RESPONSE, lines);
+	if (http_is_same_for_all(response, NOW) != want)
+		fail_msg("%s", lines[0]);
+	http_head_free(response);
+}
+
+static void response_says_itself_that_it_is_the_same_for_all(void **state)
+{
+	(void)state;
+	check_same_for_all(true, LINES("cache-control: public"));
+	check_same_for_all(true, LINES("cache-control: public, no-cache"));
+	check_same_for_all(true, LINES("cache-control: s-maxage=1"));
+	check_same_for_all(true, LINES("cache-control: max-age=1"));
+	check_same_for_all(true, LINES("cache-control: max-age=0, s-maxage=1"));
+	check_same_for_all(true, LINES("expires: " NOW_PLUS_60));
+	check_same_for_all(true, LINES("cache-control: max-age=9", "vary: accept-encoding"));
+	check_same_for_all(false, NONE);
+	check_same_for_all(false, LINES("etag: \"a\"", "last-modified: " NOW_LESS_60));
+	check_same_for_all(false, LINES("cache-control: max-age=0"));
+	check_same_for_all(false, LINES("cache-control: max-age=9, s-maxage=0"));
+	check_same_for_all(false, LINES("cache-control: max-age=9, no-cache"));
+	check_same_for_all(false, LINES("expires: " NOW_TEXT));
+	check_same_for_all(false, LINES("expires: 0"));
+	check_same_for_all(false, LINES("cache-control: max-age=0", "expires: " NOW_PLUS_60));
+	check_same_for_all(false, LINES("cache-control: public, private"));
+	check_same_for_all(false, LINES("cache-control: max-age=9, private=\"x\""));
+	check_same_for_all(false, LINES("cache-control: public, no-store"));
+	check_same_for_all(false, LINES("cache-control: public", "set-cookie: a=1"));
+	check_same_for_all(false, LINES("cache-control: public", "vary: Accept, Cookie"));
+	check_same_for_all(false, LINES("cache-control: public", "vary: *"));
+}
+
+static void authorization_needs_leave_from_the_response(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line;
+		bool may;
+	} rows[] = {{"cache-control: public", true}, {"cache-control: must-revalidate", true},
+	    {"cache-control: s-maxage=9", true}, {"cache-control: max-age=9", false}, {"x: y", false}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_head *response = RESPONSE(rows[i].line);
+		assert_int_equal(http_permits_authorization(response), rows[i].may);
+		http_head_free(response);
+	}
+}
+
 static uint32_t age_of(const char *const *lines)
 {
 	struct http_head *response = built(HTTP_RESPONSE, lines);
@@ -312,6 +417,11 @@ int main(void)
 	    cmocka_unit_test(age_and_apparent_age_shorten_it),
 	    cmocka_unit_test(nothing_said_or_no_cache_is_never_fresh),
 	    cmocka_unit_test(what_a_client_may_use_again),
+	    cmocka_unit_test(without_a_lifetime_a_validator_is_good_for_a_tenth_of_its_age),
+	    cmocka_unit_test(heuristic_is_only_for_what_tells_nothing_itself),
+	    cmocka_unit_test(lifetime_is_told_by_max_age_expires_or_s_maxage),
+	    cmocka_unit_test(response_says_itself_that_it_is_the_same_for_all),
+	    cmocka_unit_test(authorization_needs_leave_from_the_response),
 	    cmocka_unit_test(age_is_the_first_member_or_nothing),
 	    cmocka_unit_test(entity_tags_compare_weakly),
 	    cmocka_unit_test(if_none_match_is_a_list_or_a_star),

@@ -102,6 +102,23 @@ static void vary_without_end_matches_nothing(void **state)
 	check_vary(RESPONSE(line), BARE_REQUEST(), BARE_REQUEST(), "a");
 }
 
+static void vary_names_a_field_or_all(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line;
+		bool cookie, none;
+	} rows[] = {{"vary: cookie", true, false}, {"vary: a, COOKIE", true, false}, {"vary: accept", false, false},
+	    {"vary: x-unknown", false, false}, {"vary: a, *", true, true}, {"vary: cookies", false, false},
+	    {"x: cookie", false, false}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_head *response = RESPONSE(rows[i].line);
+		assert_int_equal(http_vary_names(response, HTTP_TOKEN_COOKIE), rows[i].cookie);
+		assert_int_equal(http_vary_names(response, HTTP_TOKEN_NONE), rows[i].none);
+		http_head_free(response);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +129,7 @@ int main(void)
 	    cmocka_unit_test(lists_compare_without_their_spacing_and_lines),
 	    cmocka_unit_test(other_fields_compare_by_their_bytes),
 	    cmocka_unit_test(vary_without_end_matches_nothing),
+	    cmocka_unit_test(vary_names_a_field_or_all),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -171,6 +171,53 @@ static void freeing_nothing_is_fine(void **state)
 	net_tls_free(NULL);
 }
 
+struct slow {
+	struct net_loop *loop;
+	usec took;
+	const char *note;
+	int reports;
+};
+
+static void work_long(void *context)
+{
+	struct slow *s = context;
+	usec until = clock_monotonic() + 2 * NET_LONG_PASS_USEC;
+	net_note(s->loop, "worked long");
+	while (clock_monotonic() < until)
+		;
+}
+
+static void note_report(void *context, usec took, const char *note)
+{
+	struct slow *s = context;
+	/* A machine that is busy elsewhere makes others long too; they say nothing of what they did. */
+	if (!note)
+		return;
+	s->took = took;
+	s->note = note;
+	s->reports++;
+}
+
+static void a_pass_that_takes_long_is_reported_with_what_it_did(void **state)
+{
+	(void)state;
+	struct rig rig;
+	rig_init(&rig);
+	struct slow s = {.loop = rig.loop};
+	struct net_timer timer;
+	net_timer_init(&timer, rig.loop, work_long, &s);
+	net_on_long_pass(rig.loop, note_report, &s);
+	net_timer_set(&timer, net_now(rig.loop));
+	run_until(&rig, s.reports > 0);
+	assert_true(s.took >= 2 * NET_LONG_PASS_USEC);
+	assert_string_equal(s.note, "worked long");
+	run_passes(&rig, 3);
+	assert_int_equal(s.reports, 1);
+	net_on_long_pass(rig.loop, NULL, NULL);
+	net_timer_fini(&timer);
+	rig_fini(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +229,7 @@ int main(void)
 	    cmocka_unit_test(a_watch_tells_of_bytes_in_a_pipe),
 	    cmocka_unit_test(a_signal_calls_back_in_the_loop),
 	    cmocka_unit_test(net_run_returns_after_net_stop),
+	    cmocka_unit_test(a_pass_that_takes_long_is_reported_with_what_it_did),
 	    cmocka_unit_test(freeing_nothing_is_fine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

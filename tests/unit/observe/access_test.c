@@ -118,6 +118,13 @@ static void push_names_its_parent_and_its_verdict(void **state)
 	    "\"rule\":\"styles\",\"reason\":\"rule\",\"end_reason\":\"client-reset\"}"));
 }
 
+static void miss_of_a_held_response_names_its_cause(void **state)
+{
+	struct observe_exchange x = plain_exchange();
+	x.missed = "vary \"x";
+	assert_non_null(strstr(line_of(*state, &x), "\"outcome\":\"complete\",\"missed\":\"vary \\\"x\"}"));
+}
+
 static void reset_with_no_error_still_shows_its_code(void **state)
 {
 	struct observe_exchange x = plain_exchange();
@@ -259,6 +266,7 @@ static void longest_possible_line_fits_into_a_batch(void **state)
 	    .code = UINT32_MAX,
 	    .code_name = name,
 	    .detail = name,
+	    .missed = name,
 	    .retried = true,
 	    .is_push = true,
 	    .rule = name,
@@ -351,6 +359,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(complete_exchange_is_one_json_line),
 	    TEST(push_names_its_parent_and_its_verdict),
+	    TEST(miss_of_a_held_response_names_its_cause),
 	    TEST(reset_with_no_error_still_shows_its_code),
 	    TEST(dates_are_right_across_months_and_leap_days),
 	    TEST(quotes_backslashes_and_controls_are_escaped),

@@ -171,16 +171,19 @@ static void faults_and_causes_that_came_have_a_line_each(void **state)
 	more->faults[OBSERVE_CLIENT][1] = 2;
 	more->faults[OBSERVE_ORIGIN][0] = 3;
 	more->causes[1] = 4;
+	more->misses[0] = 5;
 	observe_counters_add(counters, more);
 	observe_counters_add(counters, more);
 	free(more);
 	FILE *out = open_memstream(&text, &size);
 	observe_faults_print(counters, name_of, out);
 	observe_causes_print(counters, name_of, out);
+	observe_misses_print(counters, name_of, out);
 	fclose(out);
 	assert_string_equal(text, "pushgate_fault_total{side=\"client\",fault=\"second\"} 4\n"
 				  "pushgate_fault_total{side=\"origin\",fault=\"first\"} 6\n"
-				  "pushgate_end_total{cause=\"second\"} 8\n");
+				  "pushgate_end_total{cause=\"second\"} 8\n"
+				  "pushgate_hold_missed_total{cause=\"first\"} 10\n");
 	free(text);
 }
 

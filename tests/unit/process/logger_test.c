@@ -207,6 +207,78 @@ static void log_that_cannot_be_reopened_stays_and_is_complained_about(void **sta
 	assert_int_equal(rmdir(b->access), 0);
 }
 
+/* Whoever may write to the logs' folder must not choose the file that the master writes to. */
+static void log_that_became_a_symbolic_link_is_not_followed(void **state)
+{
+	struct bench *b = *state;
+	char text[512];
+	end_logger(b);
+	assert_int_equal(rename(b->access, b->moved), 0);
+	assert_int_equal(symlink(b->error, b->access), 0);
+	logs_reopen(&b->logs);
+	say(b->logs.access.file, "kept\n");
+	assert_string_equal(content(b->moved, text, sizeof(text)), "kept\n");
+	content(b->error, text, sizeof(text));
+	assert_non_null(strstr(text, "cannot reopen the log"));
+	assert_non_null(strstr(text, "it is a symbolic link"));
+	assert_null(strstr(text, "kept"));
+}
+
+static void log_that_is_a_symbolic_link_is_refused_at_the_start(void **state)
+{
+	struct bench *b = *state;
+	struct logs l;
+	char why[512];
+	assert_int_equal(symlink(b->error, b->moved), 0);
+	struct conf_server conf = {.access_log = b->moved, .error_log = b->error};
+	assert_false(logs_open(&l, &conf, why, sizeof(why)));
+	assert_non_null(strstr(why, "it is a symbolic link"));
+}
+
+/* A name without a reader would stop the master for ever; with one it is a log. */
+static void fifo_is_a_log_as_long_as_somebody_reads_it(void **state)
+{
+	struct bench *b = *state;
+	struct logs l;
+	char text[512];
+	assert_int_equal(mkfifo(b->moved, 0600), 0);
+	struct conf_server conf = {.access_log = b->moved, .error_log = b->error};
+	assert_false(logs_open(&l, &conf, text, sizeof(text)));
+	assert_non_null(strstr(text, "no process reads this FIFO"));
+	int reads = open(b->moved, O_RDONLY | O_NONBLOCK);
+	assert_true(reads >= 0);
+	assert_true(logs_open(&l, &conf, text, sizeof(text)));
+	say(l.access.file, "line\n");
+	assert_int_equal(read(reads, text, sizeof(text)), 5);
+	logs_close_files(&l);
+	close(reads);
+}
+
+/* The folder is the one of the start, whatever its path leads to meanwhile. */
+static void logs_are_reopened_in_the_folder_of_the_start(void **state)
+{
+	struct bench *b = *state;
+	char text[512], inner[64], other[64], path[96], elsewhere[96];
+	struct logs l;
+	snprintf(inner, sizeof(inner), "%s/logs", b->dir);
+	snprintf(other, sizeof(other), "%s/other", b->dir);
+	snprintf(path, sizeof(path), "%s/access", inner);
+	snprintf(elsewhere, sizeof(elsewhere), "%s/access", other);
+	assert_int_equal(mkdir(inner, 0700), 0);
+	struct conf_server conf = {.access_log = path, .error_log = b->error};
+	assert_true(logs_open(&l, &conf, text, sizeof(text)));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rename(inner, other), 0);
+	assert_int_equal(symlink("/tmp", inner), 0);
+	logs_reopen(&l);
+	say(l.access.file, "here\n");
+	assert_string_equal(content(elsewhere, text, sizeof(text)), "here\n");
+	logs_close_files(&l);
+	unlink(elsewhere);
+	unlink(inner);
+	rmdir(other);
+}
+
 static void log_that_cannot_be_opened_is_named(void **state)
 {
 	struct bench *b = *state;
@@ -266,6 +338,10 @@ int main(void)
 	    TEST(reopened_logs_write_to_new_files),
 	    TEST(logger_writes_to_the_files_that_it_is_handed),
 	    TEST(log_that_cannot_be_reopened_stays_and_is_complained_about),
+	    TEST(log_that_became_a_symbolic_link_is_not_followed),
+	    TEST(log_that_is_a_symbolic_link_is_refused_at_the_start),
+	    TEST(fifo_is_a_log_as_long_as_somebody_reads_it),
+	    TEST(logs_are_reopened_in_the_folder_of_the_start),
 	    TEST(log_that_cannot_be_opened_is_named),
 	    TEST(access_log_may_be_off),
 	    TEST(journal_is_known_by_its_stream_alone),

@@ -27,7 +27,7 @@
 
 #include <cmocka.h>
 
-enum { WORKER = SANDBOX_WORKER, LOGGER = SANDBOX_LOGGER, EVERYTHING = 0x7f };
+enum { WORKER = SANDBOX_WORKER, LOGGER = SANDBOX_LOGGER, FILES = SANDBOX_FILES, EVERYTHING = 0x1ff };
 
 /* Straight to the kernel: a library between could do something else before. */
 #define CALL(...) (void)syscall(__VA_ARGS__)
@@ -124,6 +124,31 @@ static void look_at_a_file(void)
 	(void)!stat(path, &st);
 }
 
+static void look_whether_a_file_is_there(void)
+{
+	(void)!access(path, F_OK);
+}
+
+static void make_a_memory_file(void)
+{
+	CALL(SYS_memfd_create, "x", MFD_CLOEXEC);
+}
+
+static void seal_a_file(void)
+{
+	CALL(SYS_fcntl, in[0], F_ADD_SEALS, F_SEAL_WRITE);
+}
+
+static void look_at_the_seals_of_a_file(void)
+{
+	CALL(SYS_fcntl, in[0], F_GET_SEALS);
+}
+
+static void ask_for_a_length(void)
+{
+	CALL(SYS_lseek, in[0], 0, SEEK_END);
+}
+
 static void remove_a_file(void)
 {
 	CALL(SYS_unlinkat, AT_FDCWD, path, 0);
@@ -181,6 +206,11 @@ static void set_options_of_ours(void)
 	int on = 1;
 	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_NOTSENT_LOWAT, &on, sizeof(on));
+	CALL(SYS_setsockopt, in[0], SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_KEEPIDLE, &on, sizeof(on));
+	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_KEEPINTVL, &on, sizeof(on));
+	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_KEEPCNT, &on, sizeof(on));
+	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_USER_TIMEOUT, &on, sizeof(on));
 }
 
 static void set_another_protocol_upon_tcp(void)
@@ -360,11 +390,16 @@ static const struct attempt {
     TRY(set_options_of_ours, SANDBOX_WORKER),
     TRY(wait_in_a_loop, SANDBOX_WORKER),
     TRY(read_a_limit, SANDBOX_WORKER),
-    TRY(draw_at_random, SANDBOX_WORKER),
-    TRY(poll_pipes, SANDBOX_LOGGER),
-    TRY(write_and_read, SANDBOX_WORKER | SANDBOX_LOGGER),
-    TRY(read_a_date, SANDBOX_WORKER | SANDBOX_LOGGER),
-    TRY(ask_for_memory, SANDBOX_WORKER | SANDBOX_LOGGER),
+    TRY(make_a_memory_file, SANDBOX_FILES),
+    TRY(seal_a_file, SANDBOX_FILES),
+    TRY(look_at_the_seals_of_a_file, SANDBOX_FILES | SANDBOX_MAPS),
+    TRY(ask_for_a_length, SANDBOX_FILES | SANDBOX_MAPS),
+    TRY(look_whether_a_file_is_there, SANDBOX_FILES),
+    TRY(draw_at_random, SANDBOX_WORKER | SANDBOX_FILES),
+    TRY(poll_pipes, SANDBOX_LOGGER | SANDBOX_FILES),
+    TRY(write_and_read, SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES),
+    TRY(read_a_date, SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES),
+    TRY(ask_for_memory, SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES),
 };
 
 /* What became of a process that entered and tried. */
@@ -415,7 +450,8 @@ static void only_who_has_the_part_for_a_call_may_make_it(void **state)
 	(void)state;
 	static const unsigned parts[] = {WORKER, LOGGER, WORKER | SANDBOX_UNIX,
 	    WORKER | SANDBOX_DEMO, WORKER | SANDBOX_READS, WORKER | SANDBOX_SAVES,
-	    WORKER | SANDBOX_SINGLE, EVERYTHING};
+	    WORKER | SANDBOX_SINGLE, WORKER | SANDBOX_MAPS, FILES, FILES | SANDBOX_READS,
+	    EVERYTHING};
 	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
 		for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
 			bool is_allowed = parts[p] & attempts[i].allowed;
@@ -429,6 +465,8 @@ static void learned_file_can_be_saved_by_who_has_the_part(void **state)
 {
 	(void)state;
 	assert_false(is_refused(WORKER | SANDBOX_SAVES, save));
+	assert_false(is_refused(FILES | SANDBOX_SAVES, save));
+	assert_true(is_refused(FILES | SANDBOX_READS, save));
 	assert_true(is_refused(WORKER | SANDBOX_READS, save));
 }
 
@@ -439,6 +477,8 @@ static void broken_invariant_still_aborts(void **state)
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGABRT);
 	status = status_of(LOGGER, CONF_SANDBOX_ON, abort);
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+	status = status_of(FILES, CONF_SANDBOX_ON, abort);
 	assert_int_equal(WTERMSIG(status), SIGABRT);
 }
 

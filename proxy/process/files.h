@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files that may change while pushgate runs: manifests and the learned-file. They are read, parsed and
+ * written by the files process (files_process.c), so that no worker's loop waits for a disk; in single mode,
+ * which has no other process, by the only one.
+ *
+ *     files process ──FILES_CONTENT──→ worker      a manifest that has changed, as a sealed memory file
+ *     files process ←──FILES_PAGE───── worker 0    a page of the learned table
+ *     files process ←──FILES_SAVE───── worker 0    that was the last page: write them
+ *     files process ──MESSAGE_CONTENT→ master      the same contents, for workers that start later
+ *
+ * A message names a configured object by its index, never a path: the manifests in the order of the
+ * configuration, then the learned table. Both ends belong to one configuration; another one gets a files
+ * process of its own. Neither end believes the other: files_link.c, files_process.c.
+ *
+ * Nothing waits here. A worker keeps no queue: what its socket does not take is taken later, or dropped and
+ * counted (learned_saves_dropped). The files process keeps no queue either: for each worker and manifest it
+ * knows whether the present content is still to be sent, so a slow worker gets the newest alone.
+ */
+#ifndef PUSHGATE_PROCESS_FILES_H
+#define PUSHGATE_PROCESS_FILES_H
+
+#include "proxy/conf/conf.h"
+#include "proxy/gateway/gateway.h"
+#include "proxy/process/identity.h"
+#include "proxy/process/logs.h"
+
+enum {
+	/* Of a whole learned table as pages; a worker's table has no more memory than this. */
+	FILES_LEARNED_BYTES = 32 << 20,
+	/* The start waits so long for the first contents. */
+	FILES_START_SECONDS = 5,
+};
+/* How often the manifests are checked for changes. */
+#define FILES_CHECK_USEC (2 * USEC_PER_SEC)
+
+/* Whether the configuration names any such file. */
+bool files_are_needed(const struct conf *conf);
+
+/* ---- contents: what was read last, as sealed memory files that every process may map ---- */
+
+struct files_contents {
+	size_t count; /* the manifests, then the learned table */
+	int *fds;     /* -1: nothing was read */
+};
+
+void files_contents_init(struct files_contents *c, const struct conf *conf);
+/* Takes fd. Does nothing but close it if there is no such object. */
+void files_contents_set(struct files_contents *c, size_t object, int fd);
+void files_contents_fini(struct files_contents *c);
+
+/* A memory file with these bytes that nobody can change any more, or -1. */
+int files_seal(struct slice bytes);
+/*
+ * The bytes of such a file, mapped; NULL unless it is sealed and has at most `most` bytes, and not 0. Does not
+ * close fd. files_unmap frees them.
+ */
+void *files_map(int fd, size_t most, size_t *length);
+void files_unmap(void *bytes, size_t length);
+
+/* ---- the files themselves (files.c) ---- */
+
+struct offer_manifest_file;
+
+struct files {
+	const struct conf *conf; /* borrowed */
+	size_t manifest_count;
+	struct offer_manifest_file **manifests;
+	/* The learned table as pages: as it was read, or as far as it has come to be written. */
+	uint8_t *pages;
+	size_t length, capacity;
+	bool is_too_long; /* more than FILES_LEARNED_BYTES came: do not write it */
+};
+
+/* Whether this user may use the configured files. False with a message. */
+bool files_can_use(const struct conf *conf, char *error, size_t error_size);
+/* Reads all manifests. False with a message; call files_close even then. */
+bool files_open(struct files *f, const struct conf *conf, char *error, size_t error_size);
+/* Begins with the contents that another process has read. The next check reads the files. */
+void files_resume(struct files *f, const struct conf *conf, const struct files_contents *contents);
+void files_close(struct files *f);
+/* What was read of a manifest, flat; lent until the next check. */
+struct slice files_manifest(const struct files *f, size_t at);
+
+/* Called for each manifest that has changed; `at` is its index. line: what to log, NULL = nothing.
+ * is_changed: there is another content. */
+typedef void files_report(void *context, size_t at, bool is_changed, const char *line);
+void files_check(struct files *f, files_report *report, void *context);
+
+/* Fills f->pages from the learned-file. False with a message, and the pages are empty. */
+bool files_read_learned(struct files *f, usec now, char *error, size_t error_size);
+/* Another page of a table that is to be written. */
+void files_add_page(struct files *f, struct slice page);
+/* Writes the pages into the learned-file. False with a message, and the pages are empty. */
+bool files_save_learned(struct files *f, usec now, char *error, size_t error_size);
+void files_forget_pages(struct files *f);
+
+/* ---- the messages between a worker and the files process (files_message.c) ---- */
+
+/* Other work of the process becomes other kinds. */
+enum files_kind { FILES_CONTENT = 1, FILES_PAGE, FILES_SAVE };
+
+struct files_message {
+	uint32_t kind; /* enum files_kind */
+	uint32_t object;
+};
+
+/* Sends a message with bytes (may be empty) and a duplicate of fd (unless -1). Waits only if may_wait, and as
+ * the socket's SO_SNDTIMEO says. False with errno. */
+bool files_send(
+    int socket, const struct files_message *m, struct slice bytes, int fd, bool may_wait);
+/*
+ * Receives a message, up to `size` bytes behind it, and a descriptor (-1: none came; the caller closes it).
+ * Never waits. 0 at the end of the socket, -1 with errno; EPROTO: what came is no message.
+ */
+ssize_t files_receive(int socket, struct files_message *m, void *bytes, size_t size, int *fd);
+
+/* ---- a worker's end (files_link.c) ---- */
+
+struct files_link {
+	struct gateway *gateway; /* borrowed, as are the other pointers */
+	struct observe *observe;
+	struct net_loop *loop;
+	size_t manifest_count;
+	int socket; /* -1: there is no files process now */
+	struct net_watch *watch;
+};
+
+void files_link_init(struct files_link *l);
+/* Takes the socket, in place of the one before. */
+void files_link_open(struct files_link *l, int socket);
+/* Takes in nothing more, but still sends: before the gateway and the loop are freed. */
+void files_link_stop(struct files_link *l);
+void files_link_close(struct files_link *l);
+/* gateway_env.save_page, with a struct files_link. */
+enum gateway_handover files_link_save_page(void *context, struct slice page, bool may_wait);
+
+/* ---- the files process (files_process.c) ---- */
+
+struct files_env {
+	const struct conf *conf; /* all pointers are borrowed */
+	const struct identity *identity;
+	const struct log *error_log;
+	struct files_contents *contents; /* as they are at the start of the process */
+	uint32_t workers;
+	int control;   /* its end of the socketpair to the master */
+	bool is_first; /* reads everything, and a mistake is an error of the start */
+	pid_t master;
+};
+
+/* Exit status of the process: the files cannot be used, and the error log says why. */
+enum { FILES_CANNOT_START = 3 };
+
+/* Runs the process until the master closes its end. Returns the exit status. */
+int files_run(const struct files_env *env);
+
+#endif

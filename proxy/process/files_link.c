@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* A worker's end of the socket to the files process. Takes in one message in a loop pass. */
+#include "proxy/offer/offer.h"
+#include "proxy/process/files.h"
+#include <errno.h>
+#include <unistd.h>
+
+void files_link_init(struct files_link *l)
+{
+	*l = (struct files_link){.socket = -1};
+}
+
+void files_link_stop(struct files_link *l)
+{
+	net_watch_free(l->watch);
+	l->watch = NULL;
+}
+
+void files_link_close(struct files_link *l)
+{
+	files_link_stop(l);
+	if (l->socket >= 0)
+		close(l->socket);
+	l->socket = -1;
+}
+
+static bool take_manifest(struct files_link *l, size_t at, int fd)
+{
+	size_t length;
+	void *bytes = fd >= 0 && at < l->manifest_count
+			  ? files_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length)
+			  : NULL;
+	struct offer_manifest *m =
+	    bytes ? offer_manifest_of_flat(bytes, length, files_unmap) : NULL;
+	if (!m)
+		return false;
+	gateway_set_manifest(l->gateway, at, m);
+	l->observe->counters->manifests_taken++;
+	return true;
+}
+
+static void refuse(struct files_link *l)
+{
+	l->observe->counters->files_refused++;
+	observe_log(l->observe, OBSERVE_ERROR,
+	    "a message of the files process is malformed; its manifest stays as it was");
+}
+
+static void on_message(void *context)
+{
+	struct files_link *l = context;
+	struct files_message m;
+	int fd;
+	ssize_t n = files_receive(l->socket, &m, NULL, 0, &fd);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0 && errno == EPROTO) {
+		refuse(l);
+		return;
+	}
+	if (n <= 0) {
+		/* It has died: the master sends the socket of the next one. */
+		files_link_close(l);
+		return;
+	}
+	if (m.kind != FILES_CONTENT || !take_manifest(l, m.object, fd))
+		refuse(l);
+	if (fd >= 0)
+		close(fd);
+}
+
+void files_link_open(struct files_link *l, int socket)
+{
+	files_link_close(l);
+	l->socket = socket;
+	l->watch = net_watch_new(l->loop, socket, on_message, l);
+}
+
+enum gateway_handover files_link_save_page(void *context, struct slice page, bool may_wait)
+{
+	struct files_link *l = context;
+	const struct files_message m = {
+	    .kind = page.len > 0 ? FILES_PAGE : FILES_SAVE, .object = (uint32_t)l->manifest_count};
+	if (l->socket < 0)
+		return GATEWAY_LOST;
+	if (files_send(l->socket, &m, page, -1, may_wait))
+		return GATEWAY_TAKEN;
+	return !may_wait && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) ? GATEWAY_LATER
+										    : GATEWAY_LOST;
+}

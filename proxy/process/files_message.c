@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages with bytes and a descriptor (unix(7)); sealed memory files (memfd_create(2)). */
+#include "proxy/base/memory.h"
+#include "proxy/offer/offer.h"
+#include "proxy/process/files.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+/* ---- messages ---- */
+
+struct packet {
+	struct iovec parts[2];
+	struct msghdr header;
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+};
+
+static struct msghdr *prepare(struct packet *p, struct files_message *m, void *bytes, size_t size)
+{
+	*p = (struct packet){.parts = {{m, sizeof(*m)}, {bytes, size}}};
+	p->header = (struct msghdr){
+	    .msg_iov = p->parts,
+	    .msg_iovlen = size > 0 ? 2 : 1,
+	    .msg_control = p->control,
+	    .msg_controllen = sizeof(p->control),
+	};
+	return &p->header;
+}
+
+bool files_send(
+    int socket, const struct files_message *m, struct slice bytes, int fd, bool may_wait)
+{
+	struct packet p;
+	struct files_message copy = *m;
+	struct msghdr *header = prepare(&p, &copy, (void *)(uintptr_t)bytes.ptr, bytes.len);
+	if (fd >= 0) {
+		struct cmsghdr *c = CMSG_FIRSTHDR(header);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	} else {
+		header->msg_control = NULL;
+		header->msg_controllen = 0;
+	}
+	return sendmsg(socket, header, MSG_NOSIGNAL | (may_wait ? 0 : MSG_DONTWAIT)) >= 0;
+}
+
+ssize_t files_receive(int socket, struct files_message *m, void *bytes, size_t size, int *fd)
+{
+	struct packet p;
+	struct msghdr *header = prepare(&p, m, bytes, size);
+	*fd = -1;
+	ssize_t n = recvmsg(socket, header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n <= 0)
+		return n;
+	const struct cmsghdr *c = CMSG_FIRSTHDR(header);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof(int));
+	if ((size_t)n >= sizeof(*m) && !(header->msg_flags & MSG_TRUNC))
+		return n;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = EPROTO;
+	return -1;
+}
+
+/* ---- sealed memory files ---- */
+
+static bool write_all(int fd, struct slice bytes)
+{
+	while (bytes.len > 0) {
+		ssize_t n = write(fd, bytes.ptr, bytes.len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		bytes = slice_from(bytes, (size_t)n);
+	}
+	return true;
+}
+
+int files_seal(struct slice bytes)
+{
+	int fd = memfd_create("pushgate-file", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -1;
+	if (write_all(fd, bytes) && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+void *files_map(int fd, size_t most, size_t *length)
+{
+	/* Unsealed, its other owners could change or cut it off while it is read. */
+	if (fcntl(fd, F_GET_SEALS) != SEALS)
+		return NULL;
+	off_t size = lseek(fd, 0, SEEK_END);
+	if (size <= 0 || (uint64_t)size > most)
+		return NULL;
+	*length = (size_t)size;
+	void *bytes = mmap(NULL, *length, PROT_READ, MAP_SHARED, fd, 0);
+	return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+void files_unmap(void *bytes, size_t length)
+{
+	munmap(bytes, length);
+}
+
+/* ---- contents ---- */
+
+void files_contents_init(struct files_contents *c, const struct conf *conf)
+{
+	c->count = manifests_configured(conf) + 1;
+	c->fds = memory_alloc(c->count * sizeof(*c->fds));
+	for (size_t i = 0; i < c->count; i++)
+		c->fds[i] = -1;
+}
+
+void files_contents_set(struct files_contents *c, size_t object, int fd)
+{
+	if (object >= c->count) {
+		close(fd);
+		return;
+	}
+	if (c->fds[object] >= 0)
+		close(c->fds[object]);
+	c->fds[object] = fd;
+}
+
+void files_contents_fini(struct files_contents *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->fds[i] >= 0)
+			close(c->fds[i]);
+	free(c->fds);
+	*c = (struct files_contents){0};
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The master's helper processes: the logger, and the files process if the configuration names files that may
+ * change. A helper that dies is started again, and costs no more than what it had in hand.
+ */
+#include "proxy/process/master.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How long a helper may take to end: the logger to write what is in the pipes, the files process a table. */
+#define END_GRACE_USEC (2 * USEC_PER_SEC)
+/* How long a worker that ends may wait for the files process to take a page of its table. */
+#define LAST_PAGES_SECONDS 1
+/* Until a worker's socket to the files process is tried again. */
+#define LINK_AGAIN_USEC USEC_PER_SEC
+/* Messages of the files process before the master looks at its other children. */
+#define MESSAGES_AT_ONCE 64u
+
+void master_helpers_init(struct master *m)
+{
+	m->files_control = -1;
+	m->files.start_at = m->logger.start_at = 0;
+	m->files_wait_until = m->now + FILES_START_SECONDS * USEC_PER_SEC;
+	files_contents_init(&m->start->contents, m->start->conf);
+	if (!files_are_needed(m->start->conf)) {
+		m->files.start_at = USEC_NEVER;
+		m->files_was_ready = true;
+	}
+}
+
+void master_helpers_fini(struct master *m)
+{
+	if (m->files_control >= 0)
+		close(m->files_control);
+	files_contents_fini(&m->start->contents);
+}
+
+/* ---- deaths ---- */
+
+static void logger_died(struct master *m, int status)
+{
+	char how[128];
+	m->logger.pid = 0;
+	if (m->phase == MASTER_ENDED)
+		return;
+	usec wait = backoff_after_death(&m->logger.backoff, m->now - m->logger.started);
+	m->logger.start_at = m->now + wait;
+	/* Write to the file directly: the logger, which reads the pipe, is down. */
+	struct observe direct = m->observe;
+	direct.error_fd = m->start->logs.error.file;
+	observe_log(&direct, OBSERVE_ERROR, "the logger %s; it is started again",
+	    master_describe_end(status, how, sizeof(how)));
+}
+
+static void disconnect_files(struct master *m)
+{
+	if (m->files_control >= 0)
+		close(m->files_control);
+	m->files_control = -1;
+	m->files_is_ready = false;
+	for (uint32_t i = 0; i < m->start->workers; i++)
+		m->slots[i].has_files = false;
+}
+
+static void files_died(struct master *m, int status)
+{
+	char how[128];
+	m->files.pid = 0;
+	master_read_files(m);
+	disconnect_files(m);
+	if (m->phase == MASTER_ENDED)
+		return;
+	if (!m->files_was_ready && WIFEXITED(status) && WEXITSTATUS(status) == FILES_CANNOT_START) {
+		/* It has logged why, and another one would say the same: end. */
+		m->files.start_at = USEC_NEVER;
+		m->has_failed = true;
+		master_force(m);
+		return;
+	}
+	usec wait = backoff_after_death(&m->files.backoff, m->now - m->files.started);
+	m->files.start_at = m->now + wait;
+	observe_log(&m->observe, OBSERVE_ERROR,
+	    "the files process %s; it is started again in %llu ms",
+	    master_describe_end(status, how, sizeof(how)),
+	    (unsigned long long)(wait / USEC_PER_MSEC));
+}
+
+bool master_helper_died(struct master *m, pid_t pid, int status)
+{
+	if (pid == m->logger.pid)
+		logger_died(m, status);
+	else if (pid == m->files.pid)
+		files_died(m, status);
+	else
+		return false;
+	return true;
+}
+
+/* ---- what the files process says ---- */
+
+void master_read_files(struct master *m)
+{
+	for (unsigned left = MESSAGES_AT_ONCE; left > 0 && m->files_control >= 0; left--) {
+		struct message message;
+		int fd;
+		ssize_t n = message_receive(m->files_control, &message, &fd);
+		bool is_whole = n == (ssize_t)sizeof(message);
+		if (is_whole && message.kind == MESSAGE_READY)
+			m->files_is_ready = m->files_was_ready = true;
+		if (is_whole && message.kind == MESSAGE_CONTENT && fd >= 0)
+			files_contents_set(&m->start->contents, message.worker, fd);
+		else if (fd >= 0)
+			close(fd);
+		if (n < 0)
+			return;
+		if (n == 0) /* it is about to die: do not poll its end any more */
+			disconnect_files(m);
+	}
+}
+
+/* ---- connecting workers ---- */
+
+/* Both ends never wait, but for the last pages of a worker that ends. */
+static bool make_pair(int pair[2])
+{
+	const struct timeval wait = {.tv_sec = LAST_PAGES_SECONDS};
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return false;
+	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	return true;
+}
+
+static bool connect_worker(struct master *m, uint32_t index)
+{
+	const struct message message = {.kind = MESSAGE_FILES, .worker = index};
+	int pair[2];
+	if (!make_pair(pair))
+		return false;
+	/* A worker whose socket nobody serves sees its end, and a socket without a worker is closed. */
+	bool is_sent = message_send(m->files_control, &message, pair[1]) &&
+		       message_send(m->slots[index].control, &message, pair[0]);
+	close(pair[0]);
+	close(pair[1]);
+	return is_sent;
+}
+
+static usec connect_workers(struct master *m)
+{
+	usec next = USEC_NEVER;
+	for (uint32_t i = 0; m->files_is_ready && i < m->start->workers; i++) {
+		struct worker_slot *slot = &m->slots[i];
+		if (!slot->pid || slot->has_files)
+			continue;
+		slot->has_files = connect_worker(m, i);
+		if (!slot->has_files)
+			next = m->now + LINK_AGAIN_USEC;
+	}
+	return next;
+}
+
+/* ---- starts ---- */
+
+bool master_may_start_workers(const struct master *m)
+{
+	return m->files_was_ready || m->now >= m->files_wait_until;
+}
+
+static void warn_of_late_files(struct master *m)
+{
+	if (m->files_was_ready || m->now < m->files_wait_until)
+		return;
+	observe_log(&m->observe, OBSERVE_WARN,
+	    "the files process has not read the configured files within %d s; the workers start "
+	    "without them",
+	    FILES_START_SECONDS);
+	m->files_was_ready = true;
+}
+
+usec master_run_helpers(struct master *m)
+{
+	if (!m->logger.pid && m->now >= m->logger.start_at)
+		master_start_logger(m);
+	bool may_start_files = m->phase == MASTER_RUNNING && !m->files.pid;
+	if (may_start_files && m->now >= m->files.start_at)
+		master_start_files(m);
+	warn_of_late_files(m);
+	usec next = connect_workers(m);
+	if (!m->logger.pid && m->logger.start_at < next)
+		next = m->logger.start_at;
+	if (may_start_files && !m->files.pid && m->files.start_at < next)
+		next = m->files.start_at;
+	if (!m->files_was_ready && m->files_wait_until < next)
+		next = m->files_wait_until;
+	return next;
+}
+
+/* ---- the end ---- */
+
+static void wait_for_end(struct master *m, const struct helper *h)
+{
+	usec until = m->now + END_GRACE_USEC;
+	while (h->pid && m->now < until) {
+		struct pollfd fd = {.fd = m->signals, .events = POLLIN};
+		poll(&fd, 1, (int)((until - m->now) / USEC_PER_MSEC) + 1);
+		m->now = clock_monotonic();
+		master_read_signals(m);
+	}
+	if (h->pid)
+		kill(h->pid, SIGKILL);
+}
+
+/*
+ * Both end by themselves: the files process when the master closes the control socket, the logger when its
+ * last writers, the files process and the master, have closed the pipes.
+ */
+void master_end_helpers(struct master *m)
+{
+	m->phase = MASTER_ENDED;
+	disconnect_files(m);
+	wait_for_end(m, &m->files);
+	logs_close_writers(&m->start->logs);
+	logs_close_readers(&m->start->logs);
+	wait_for_end(m, &m->logger);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Notices that the peer of a connection does not answer any more, although its TCP may. Only while
+ * streams are open and nothing has come for PING_EVERY_USEC a PING is sent; if nothing at all comes
+ * within PING_ANSWER_USEC, the peer is gone. More PINGs would be taken for an attack: gRPC servers
+ * end connections for more than one in five minutes.
+ */
+#ifndef PUSHGATE_SESSION_PEER_SILENCE_H
+#define PUSHGATE_SESSION_PEER_SILENCE_H
+
+#include "proxy/base/clock.h"
+
+#define PING_EVERY_USEC (300 * USEC_PER_SEC)
+#define PING_ANSWER_USEC (30 * USEC_PER_SEC)
+
+struct peer_silence {
+	usec heard; /* when bytes last came from the peer */
+	usec asked; /* a PING was sent after that; 0: none was */
+};
+
+static inline void peer_silence_heard(struct peer_silence *p, usec now)
+{
+	*p = (struct peer_silence){.heard = now};
+}
+
+/* When a PING or its answer is due. */
+static inline usec peer_silence_deadline(const struct peer_silence *p)
+{
+	return p->asked ? p->asked + PING_ANSWER_USEC : p->heard + PING_EVERY_USEC;
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files process: what it reads reaches every worker, a worker that starts later too, and whatever happens to it,
+ * no request waits for it.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { BINARY, freePort, scenario, section, until, workDir } from '../support/gate.mjs';
+import { nodeClient, nodeOrigin } from '../support/node.mjs';
+
+const dir = workDir();
+process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
+
+let files = 0;
+const fresh = (name) => path.join(dir, `${++files}-${name}`);
+/* Whole at once, as a build does it. */
+function write(file, value) {
+	fs.writeFileSync(`${file}.new`, typeof value === 'string' ? value : JSON.stringify(value));
+	fs.renameSync(`${file}.new`, file);
+}
+const pushes = (name) => ({ 'page.html': { [`/${name}.css`]: { type: 'style' } } });
+
+function children(pid) {
+	return fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+function comm(pid) {
+	try {
+		return fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+	} catch {
+		return '';
+	}
+}
+const filesProcess = (s) => children(s.gate.pid).find((pid) => comm(pid) === 'pushgate-files');
+
+/* Serves everything with its path. */
+async function serveAll(s) {
+	await nodeOrigin(s, s.originPort, (stream, headers) => {
+		stream.respond({ ':status': 200 });
+		stream.end(headers[':path']);
+	});
+}
+
+/* What a new client is pushed with the page: the kernel chooses its worker. */
+async function pushedTo(s) {
+	const client = nodeClient(s);
+	const got = await client.get({ ':path': '/page.html', 'sec-fetch-mode': 'navigate' });
+	assert.equal(got.status, 200);
+	for (const push of client.pushes.values())
+		await push;
+	client.session.destroy();
+	return [...client.pushes.keys()].join(' ');
+}
+
+/* Every worker offers this now: no one of many clients gets anything else. */
+async function offeredByAll(s, expected) {
+	await until(`all offer ${expected}`, async () => {
+		for (let i = 0; i < 12; i++)
+			if (await pushedTo(s) !== expected)
+				return false;
+		return true;
+	}, 20000);
+}
+
+async function together(name, { preload, server = {}, ...more }, body) {
+	const originPort = await freePort();
+	scenario(name, {
+		single: false, server: { workers: 2, ...server }, origins: { main: { server: `h2c://127.0.0.1:${originPort}` } },
+		extra: section('preload built', preload), timeout: 120000, ...more,
+	}, async (s) => {
+		s.originPort = originPort;
+		await serveAll(s);
+		await until('two workers', () => s.gate.workers().length === 2);
+		await body(s);
+	});
+}
+
+{
+	const manifest = fresh('push.json');
+	write(manifest, pushes('first'));
+	await together('all workers offer what a manifest says, and what it says later', { preload: { manifest } }, async (s) => {
+		await offeredByAll(s, '/first.css');
+		write(manifest, pushes('second'));
+		await offeredByAll(s, '/second.css');
+		const lines = s.gate.read('error.log').match(/read again/g);
+		assert.equal(lines.length, 1, 'it is logged once, not by each worker');
+	});
+}
+
+{
+	const manifest = fresh('push.json');
+	write(manifest, pushes('first'));
+	await together('a worker that starts later has the last good manifest, whatever the file says then', { preload: { manifest } }, async (s) => {
+		write(manifest, pushes('second'));
+		await offeredByAll(s, '/second.css');
+		write(manifest, '{ broken');
+		await s.gate.error(/\[files\] manifest .*push\.json:1:/);
+		const [victim] = s.gate.workers();
+		process.kill(victim, 'SIGKILL');
+		await s.gate.error(/is up again/);
+		await offeredByAll(s, '/second.css');
+		/* Nor is it lost with the process that has read it. */
+		process.kill(filesProcess(s), 'SIGKILL');
+		await s.gate.error(/the files process was killed by signal 9/);
+		process.kill(s.gate.workers()[0], 'SIGKILL');
+		await until('two workers', () => s.gate.workers().length === 2 && s.gate.read('error.log').match(/is up again/g).length === 2);
+		await offeredByAll(s, '/second.css');
+		write(manifest, pushes('third'));
+		await offeredByAll(s, '/third.css');
+	});
+}
+
+{
+	const manifest = fresh('push.json');
+	write(manifest, pushes('first'));
+	await together('while the files process is stopped no request waits, no worker fails to start, and the end comes in time', { preload: { manifest } }, async (s) => {
+		const pid = filesProcess(s);
+		process.kill(pid, 'SIGSTOP');
+		write(manifest, pushes('second'));
+		for (let i = 0; i < 100; i++)
+			assert.equal(await pushedTo(s), '/first.css');
+		process.kill(s.gate.workers()[0], 'SIGKILL');
+		await s.gate.error(/is up again/);
+		for (let i = 0; i < 20; i++)
+			assert.equal(await pushedTo(s), '/first.css');
+		process.kill(pid, 'SIGCONT');
+		await offeredByAll(s, '/second.css');
+		process.kill(pid, 'SIGSTOP'); /* the scenario now ends pushgate, and allows it ten seconds */
+	});
+}
+
+{
+	const file = fresh('learned.json');
+	const resource = { path: '/dep.css', hits: 9, views: 9.5, clients: 8, proposed: 5, came_true: 5, offered: 0, taken: 0, refused: 0 };
+	const authority = (port) => `127.0.0.1:${port}`;
+	const port = await freePort();
+	write(file, { version: 1, pages: [{ authority: authority(port), path: '/page.html', resources: [resource] }] });
+	await together('a learned table is there from the first request on, and is written again at the end', {
+		preload: { learned: 'apply' }, server: { 'learned-file': file }, port,
+	}, async (s) => {
+		await offeredByAll(s, '/dep.css');
+		fs.writeFileSync(file, '');
+		process.kill(s.gate.pid, 'SIGTERM');
+		await s.gate.ended();
+		const { pages } = JSON.parse(fs.readFileSync(file, 'utf8'));
+		assert.deepEqual(pages.map((p) => [p.authority, p.path, p.resources.map((r) => r.path)]), [[authority(port), '/page.html', ['/dep.css']]]);
+	});
+}
+
+/* Runs until it ends by itself; gives its exit status and what it said. */
+async function run(config) {
+	const file = fresh('pushgate.ini');
+	fs.writeFileSync(file, config);
+	const child = spawn(BINARY, ['run', '-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+	let said = '';
+	child.stderr.setEncoding('utf8').on('data', (text) => { said += text; });
+	const code = await new Promise((resolve) => { child.once('close', resolve); });
+	return { code, said };
+}
+
+test('a manifest that is bad at the start is an error of the start', async () => {
+	const manifest = fresh('push.json');
+	write(manifest, '{ broken');
+	const { code, said } = await run(section('server', { workers: 2 }) + section('listen main', { address: `127.0.0.1:${await freePort()}` })
+		+ section('origin demo', { server: 'demo:' }) + section('route all', { origin: 'demo' }) + section('preload p', { manifest }));
+	assert.equal(code, 1, said);
+	assert.match(said, /push\.json:1:\d+: is not JSON/);
+});
