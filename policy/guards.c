@@ -168,23 +168,31 @@ static bool cannot_be_hinted(const struct policy_question *q)
 
 static bool parent_is_full(const struct policy_question *q)
 {
-	return q->offer->parent_pushes >= q->rules->caps.per_parent;
+	return !q->offer->is_expected && q->offer->parent_pushes >= q->rules->caps.per_parent;
+}
+
+static bool parent_is_used_up(const struct policy_question *q)
+{
+	return !q->offer->is_expected &&
+	       q->offer->parent_pushes_ever >= q->rules->caps.per_parent_life;
 }
 
 static bool rule_is_full(const struct policy_question *q)
 {
 	return q->rule && q->rule->max_per_parent != 0 &&
-	       q->offer->parent_pushes >= q->rule->max_per_parent;
+	       q->offer->parent_pushes_ever >= q->rule->max_per_parent;
 }
 
 static bool connection_is_full(const struct policy_question *q)
 {
-	return q->offer->connection_pushes >= q->rules->caps.per_connection;
+	return !q->offer->is_expected &&
+	       q->offer->connection_pushes >= q->rules->caps.per_connection;
 }
 
 static bool bytes_are_full(const struct policy_question *q)
 {
-	return q->offer->connection_push_bytes >= q->rules->caps.bytes_in_flight;
+	return !q->offer->is_expected &&
+	       q->offer->connection_push_bytes >= q->rules->caps.bytes_in_flight;
 }
 
 static const struct policy_reason *hold_refusal(const struct policy_offer *offer)
@@ -215,6 +223,7 @@ const struct policy_action_guard policy_action_guards[] = {
     {POLICY_PART_ANY, false, &policy_reason_DUPLICATE, is_duplicate, NULL},
     {POLICY_PART_HOLD, true, NULL, cannot_be_held, hold_refusal},
     {POLICY_PART_HINT, true, NULL, cannot_be_hinted, hint_refusal},
+    {POLICY_PART_ANY, false, &policy_reason_PARENT_LIFE_CAP, parent_is_used_up, NULL},
     {POLICY_PART_ANY, false, &policy_reason_PARENT_CAP, parent_is_full, NULL},
     {POLICY_PART_ANY, true, &policy_reason_PARENT_CAP, rule_is_full, NULL},
     {POLICY_PART_FORWARD, false, &policy_reason_CONNECTION_CAP, connection_is_full, NULL},

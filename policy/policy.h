@@ -96,6 +96,11 @@ struct policy_offer {
 	bool parent_gone; /* closed or reset downstream */
 	bool parent_is_push;
 	bool parent_revalidates; /* policy_revalidates */
+	/*
+	 * The parent is a subscription, and the origin promised this: the client waits for it. The
+	 * caps do not refuse it; the origin is held back instead (relay/subscription.c).
+	 */
+	bool is_expected;
 	/* Authority, as the router decides it. */
 	bool origin_may_promise; /* the promised request routes to the promising origin */
 	bool listener_covers;    /* the listener's certificate covers the promised authority */
@@ -116,7 +121,8 @@ struct policy_offer {
 	/* A link of the origin's 103 response, which is about to be sent: it is a hint already. */
 	bool in_early_hints;
 	/* Counts for the caps, before this offer. */
-	uint32_t parent_pushes;         /* accepted offers of this parent */
+	uint32_t parent_pushes;         /* open pushes of this parent */
+	uint32_t parent_pushes_ever;    /* all pushes of this parent so far */
 	uint32_t connection_pushes;     /* open pushes of this client connection */
 	uint64_t connection_push_bytes; /* pushed bytes queued for this client connection */
 	bool promise_rate_exceeded;     /* on the origin connection; its owner measures it */
@@ -166,7 +172,7 @@ struct policy_rule {
 	bool on_revalidation;    /* own offers even if the parent revalidates */
 	bool hint_anyone;        /* also despite policy_reason_HINT_CLIENT */
 	bool no_interim;         /* the client gets no 1xx but 100; see policy_withholds_interim */
-	uint32_t max_per_parent; /* 0 = only the global cap */
+	uint32_t max_per_parent; /* in the parent's whole life; 0 = only the global caps */
 	uint64_t max_bytes;      /* review: a larger content-length is cancelled; 0 = no limit */
 	uint32_t statuses_allowed; /* review: bit 1 << (status / 100); 0 = any if relayed */
 	struct policy_patterns media_types; /* review: any other is cancelled */
@@ -179,7 +185,8 @@ struct policy_rule {
 };
 
 struct policy_caps {
-	uint32_t per_parent;      /* pushes of one parent: 100 */
+	uint32_t per_parent;      /* open pushes of one parent: 100 */
+	uint32_t per_parent_life; /* pushes of one parent in its whole life: 1000 */
 	uint32_t per_connection;  /* open pushes of one client connection: 256 */
 	uint64_t bytes_in_flight; /* pushed bytes queued for one client connection: 4 MiB */
 };

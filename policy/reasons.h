@@ -44,8 +44,11 @@ struct policy_reason {
 	    "Add a certificate for that name to the listener.")                                       \
 	X(DUPLICATE, "duplicate", "The same resource is already being pushed, or was hinted.",                       \
 	    "Fix the origin if it promises a resource twice.")                             \
-	X(PARENT_CAP, "parent-cap", "The parent request has reached its maximum of pushes.",                      \
-	    "Raise max-pushes-per-parent, or promise less.")                                          \
+	X(PARENT_CAP, "parent-cap", "The parent request has reached its maximum of open pushes.",     \
+	    "Raise max-pushes-per-parent (or max-per-parent of the rule), or promise less.")          \
+	X(PARENT_LIFE_CAP, "parent-life-cap",                                                         \
+	    "The parent request has had as many pushes as one request may have.",                     \
+	    "Set subscription = yes in the route of a feed, raise max-pushes-per-parent-life, or promise less.") \
 	X(CONNECTION_CAP, "connection-cap", "The downstream connection has reached its maximum of open pushes.", \
 	    "Raise max-pushes-per-connection, or promise less.")                                      \
 	X(BYTES_CAP, "bytes-cap", "Too many pushed bytes are queued for this client, heads and promises included.",                \

@@ -24,6 +24,33 @@ void client_leg_cut(struct leg *leg)
 	leg->ops = NULL;
 }
 
+/*
+ * Whether a pushed response may begin: the client's MAX_CONCURRENT_STREAMS allows it. Those of a
+ * subscription also wait while the client does not read heads and promises: only what waits holds
+ * the origin back (relay/subscription.c), not heads that have been written.
+ */
+static bool has_room(const struct client_conn *c, const struct exchange *x)
+{
+	if (session_push_room(c->session) == 0)
+		return false;
+	return !x->pushed.is_expected || session_peer(c->session).unsent_bytes <
+					     x->relay->policy->caps.bytes_in_flight;
+}
+
+/* A subscription's pushes begin in the order of their promises (ids rise), whichever was answered
+ * first; all others in the order of their responses. */
+static void wait_for_room(struct client_conn *c, struct exchange *x)
+{
+	struct list *at = &c->waiting;
+	while (x->pushed.is_expected && at->prev != &c->waiting) {
+		const struct exchange *before = container_of(at->prev, struct exchange, waiting);
+		if (before->pushed.parent_id != x->pushed.parent_id || before->id < x->id)
+			break;
+		at = at->prev;
+	}
+	list_insert_before(at, &x->waiting);
+}
+
 static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
 {
 	struct client_conn *c = conn_of(leg);
@@ -33,13 +60,13 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 	if (http_head_is_interim(head) && !takes_interim)
 		return false;
 	bool must_wait = x->pushed.state == PUSH_PROMISED &&
-			 (session_push_room(c->session) == 0 || !list_is_empty(&c->waiting));
+			 (!list_is_empty(&c->waiting) || !has_room(c, x));
 	/* An interim response opens the pushed stream just as a final one does. */
 	if (must_wait && list_is_linked(&x->waiting))
-		must_wait = session_push_room(c->session) == 0;
+		must_wait = !has_room(c, x);
 	if (must_wait) {
 		if (!http_head_is_interim(head) && !list_is_linked(&x->waiting))
-			list_append(&c->waiting, &x->waiting);
+			wait_for_room(c, x);
 		return false;
 	}
 	if (!http_head_is_interim(head))
@@ -53,8 +80,10 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 
 void client_conn_start_waiting(struct client_conn *c)
 {
-	while (c->net && !list_is_empty(&c->waiting) && session_push_room(c->session) > 0) {
+	while (c->net && !list_is_empty(&c->waiting)) {
 		struct exchange *x = list_first(&c->waiting, struct exchange, waiting);
+		if (!has_room(c, x))
+			return;
 		exchange_on_start(x);
 		ensure(!list_is_linked(&x->waiting));
 	}

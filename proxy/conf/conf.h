@@ -113,6 +113,7 @@ struct conf_origin {
 	const char *host_override;    /* :authority for the origin; NULL = keep the client's */
 	uint32_t max_concurrent_pushes; /* announced as MAX_CONCURRENT_STREAMS: 1000 */
 	uint32_t max_connections;     /* per worker and pool: 4 */
+	uint32_t max_subscriptions;   /* per worker, each with a connection of its own: 100 */
 	uint32_t spare_connections;   /* opened in advance once in use: 0 */
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
 	uint32_t stream_window_bytes; /* 256 KiB */
@@ -145,6 +146,7 @@ struct conf_route {
 	const struct conf_origin *origin;
 	bool streaming;               /* uploads are streams of messages, as those of gRPC always are */
 	usec stream_idle_timeout;     /* of a stream without content-length: 10 min */
+	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
 	struct conf_fields request_fields, response_fields;
 };
 

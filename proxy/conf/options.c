@@ -129,7 +129,11 @@ const struct conf_option conf_options[] = {
     {SERVER(policy.fallback), .key = "default-action", CHOICE("forward drop hold hint hint+hold"),
         .preset = "forward", .sentence = "What happens to a push that no [push] rule matches."},
     {SERVER(policy.caps.per_parent), .key = "max-pushes-per-parent", NUMBER(1, 100000), .preset = "100",
-        .sentence = "Most pushes for one request. More are refused."},
+        .sentence = "Most open pushes of one request: promised, and not delivered yet. More are refused; in a "
+        "subscription the origin is held back instead."},
+    {SERVER(policy.caps.per_parent_life), .key = "max-pushes-per-parent-life", NUMBER(1, 100000000), .preset = "1000",
+        .sentence = "Most pushes of one request, however long it lives. More are refused. Does not count in routes with "
+        "subscription = yes."},
     {SERVER(policy.caps.per_connection), .key = "max-pushes-per-connection", NUMBER(1, 100000),
         .preset = "256", .sentence = "Most open pushes on one client connection. More are refused."},
     {SERVER(policy.caps.bytes_in_flight), .key = "max-push-bytes", SIZE(64 * KIB, 1 * GIB), .preset = "4M",
@@ -259,7 +263,10 @@ const struct conf_option conf_options[] = {
     {ORIGIN(max_concurrent_pushes), .key = "max-concurrent-pushes", NUMBER(1, 100000), .preset = "1000",
         .sentence = "Most open pushed responses on one origin connection (SETTINGS_MAX_CONCURRENT_STREAMS)."},
     {ORIGIN(max_connections), .key = "max-connections", NUMBER(1, 10000), .preset = "4",
-        .sentence = "Most connections to the origin in each worker, for each of its two pools (with push and without)."},
+        .sentence = "Most connections to the origin in each worker, for each of its two pools (with push and without). Subscriptions have theirs beside these."},
+    {ORIGIN(max_subscriptions), .key = "max-subscriptions", NUMBER(1, 1000000), .preset = "100",
+        .sentence = "Most subscriptions at a time in each worker; each has a connection to the origin of its own. More "
+        "get 503."},
     {ORIGIN(spare_connections), .key = "spare-connections", NUMBER(0, 10000), .preset = "0",
         .sentence = "Connections to open in advance once the origin is in use."},
     {ORIGIN(max_queue), .key = "max-queue", NUMBER(0, 1000000), .preset = "10000",
@@ -316,6 +323,11 @@ const struct conf_option conf_options[] = {
     {ROUTE_OPTION(streaming), .key = "streaming", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: uploads without content-length are streams of messages: the client may be silent before the end. response-timeout "
         "counts from the end of the upload. Requests with content-type application/grpc always stream."},
+    {.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, subscription), .key = "subscription",
+        SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its "
+        "pushes come, it may have any number of them, and it gets an origin connection of its own, which is not "
+        "read from while the client is slow, so that no push is lost."},
     {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set",
         .example = "X-Gate: pushgate", .form = "NAME: VALUE",
         .sentence = "Sets a field of the requests to the origin; replaces all fields of this name. All changes are made "
@@ -358,7 +370,60 @@ const struct conf_option conf_options[] = {
         .example = "/app/* *.html", PATTERNS, .form = "PATTERN ...", .check = conf_check_path_glob,
         .sentence = "The path of the client's request, without its query."},
     {PUSH(promised_paths), .key = "promised-path",
-        .example = "*.css /img/* \"~^/fonts/[a-z]{1,20}[.]woff2$\"", PATTERNS, .form = "PATTERN ...", .check = conf_check_path_glob, .sentence = "The path of the pushed resource, without its query."}, {PUSH(user_agents), .key = "user-agent", .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE, .form = "PATTERN | \"PATTERN\" ...", .sentence = "The client's User-Agent; case does not matter. Write a pattern with spaces or commas in double quotes."}, {PUSH(types), .key = "type", .example = "style script image", BITS("unknown document style script image font json media", POLICY_TYPE_UNKNOWN), .sentence = "The type of the pushed resource, from the extension of its path."}, {PUSH(methods), .key = "method", .example = "GET HEAD", BITS("GET HEAD", HTTP_METHOD_GET), .sentence = "The method of the promised request."}, {PUSH(push_enabled), .key = "push-enabled", CHOICE("any no yes"), .preset = "any", .sentence = "Whether the client accepts pushes (its SETTINGS_ENABLE_PUSH)."}, {PUSH(save_data), .key = "save-data", CHOICE("any no yes"), .preset = "any", .sentence = "Whether the request has Save-Data: on."}, {PUSH(navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any", .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate). A request without that field matches " "neither yes nor no."}, {PUSH(rtt_usec), .key = "rtt", .example = "<80ms", .type = CONF_TYPE_OTHER, .form = "<TIME | >TIME", .set = conf_set_rtt, .sentence = "The round-trip time of the client's connection, such as <80ms; at most 60s."}, {PUSH(share), .key = "share", .type = CONF_TYPE_OTHER, .form = "0.01% ... 100%", .preset = "100%", .set = conf_set_share, .sentence = "The share of requests that the rule applies to. It depends on client, host and path, so that a " "repeated request gets the same decision."}, {PUSH(action), .key = "action", .example = "forward", CHOICE("forward drop hold hint hint+hold"), .is_required = true, .sentence = "forward: the push is sent to the client.\n" "drop: the push is refused.\n" "hold: the response is kept for the client's own request.\n" "hint: the client gets a 103 (Early Hints) with a link.\n" "hint+hold: both."}, {PUSH(shadow), .key = "shadow", SWITCH("no yes"), .preset = "no", .sentence = "yes: the rule has no effect, but its decisions are counted."}, {PUSH(max_per_parent), .key = "max-per-parent", NUMBER(0, 100000), .preset = "0", .sentence = "Most pushes that the rule allows for one request. 0: only max-pushes-per-parent applies."}, {PUSH(max_bytes), .key = "max-bytes", SIZE(0, 1024 * GIB), .preset = "0", .sentence = "A push with a larger content-length is cancelled. 0: no limit."}, {PUSH(statuses_allowed), .key = "status", .example = "2xx 3xx", BITS("2xx 3xx 4xx 5xx", 2), .sentence = "A push whose response has another status is cancelled. Not given: any status."}, {PUSH(media_types), .key = "content-type", .example = "text/css image/* ", PATTERNS_NOCASE, .form = "TYPE/SUBTYPE ...", .check = conf_check_media_glob, .sentence = "A push whose response has another content-type, or none, is cancelled. Not given: any."}, {PUSH(urgency), .key = "urgency", .type = CONF_TYPE_OTHER, .form = "auto | after | before | interleaved | 0 ... 7", .preset = "auto", .set = conf_set_urgency, .sentence = "The urgency of the pushed response (RFC 9218): 0 is the most urgent, 7 the least.\n" "auto: after its parent.\n" "after: one step less urgent than its parent.\n" "before: one step more urgent than its parent.\n" "interleaved: as urgent as its parent, both at the same time."}, {PUSH(cross_origin), .key = "cross-origin", SWITCH("no yes"), .preset = "no", .sentence = "yes: pushes that pushgate offers may have another scheme or host than the request."}, {PUSH(on_revalidation), .key = "on-revalidation", SWITCH("no yes"), .preset = "no", .sentence = "yes: pushgate also offers pushes for conditional requests (a reload)."}, {PUSH(hint_anyone), .key = "hint-clients", SWITCH("navigating all"), .preset = "navigating", .sentence = "Which requests get hints. navigating: only HTTP/2 requests that load a page, as browsers ignore " "hints for others."}, {PUSH(min_used), .key = "min-used", .type = CONF_TYPE_OTHER, .form = "0% ... 100%", .preset = "0%", .set = conf_set_min_used, .sentence = "The rule pauses if clients use a smaller share of its pushes than this; later it tries a few " "pushes again. 0%: it never pauses."}, {PUSH(min_sample), .key = "min-sample", NUMBER(1, 1000000), .preset = "100", .sentence = "How many pushes must have ended before min-used applies."},
+        .example = "*.css /img/* \"~^/fonts/[a-z]{1,20}[.]woff2$\"", PATTERNS, .form = "PATTERN ...", .check = conf_check_path_glob,
+        .sentence = "The path of the pushed resource, without its query."},
+    {PUSH(user_agents), .key = "user-agent", .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE, .form = "PATTERN | \"PATTERN\" ...",
+        .sentence = "The client's User-Agent; case does not matter. Write a pattern with spaces or commas in double quotes."},
+    {PUSH(types), .key = "type", .example = "style script image", BITS("unknown document style script image font json media", POLICY_TYPE_UNKNOWN),
+        .sentence = "The type of the pushed resource, from the extension of its path."},
+    {PUSH(methods), .key = "method", .example = "GET HEAD", BITS("GET HEAD", HTTP_METHOD_GET),
+        .sentence = "The method of the promised request."},
+    {PUSH(push_enabled), .key = "push-enabled", CHOICE("any no yes"), .preset = "any",
+        .sentence = "Whether the client accepts pushes (its SETTINGS_ENABLE_PUSH)."},
+    {PUSH(save_data), .key = "save-data", CHOICE("any no yes"), .preset = "any",
+        .sentence = "Whether the request has Save-Data: on."},
+    {PUSH(navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
+        .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate). A request without that field matches "
+        "neither yes nor no."},
+    {PUSH(rtt_usec), .key = "rtt", .example = "<80ms", .type = CONF_TYPE_OTHER, .form = "<TIME | >TIME", .set = conf_set_rtt,
+        .sentence = "The round-trip time of the client's connection, such as <80ms; at most 60s."},
+    {PUSH(share), .key = "share", .type = CONF_TYPE_OTHER, .form = "0.01% ... 100%", .preset = "100%", .set = conf_set_share,
+        .sentence = "The share of requests that the rule applies to. It depends on client, host and path, so that a "
+        "repeated request gets the same decision."},
+    {PUSH(action), .key = "action", .example = "forward", CHOICE("forward drop hold hint hint+hold"), .is_required = true,
+        .sentence = "forward: the push is sent to the client.\n"
+        "drop: the push is refused.\n"
+        "hold: the response is kept for the client's own request.\n"
+        "hint: the client gets a 103 (Early Hints) with a link.\n"
+        "hint+hold: both."},
+    {PUSH(shadow), .key = "shadow", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: the rule has no effect, but its decisions are counted."},
+    {PUSH(max_per_parent), .key = "max-per-parent", NUMBER(0, 100000), .preset = "0",
+        .sentence = "Most pushes of one request that the rule allows, all of its pushes counted. 0: only max-pushes-per-parent and max-pushes-per-parent-life apply."},
+    {PUSH(max_bytes), .key = "max-bytes", SIZE(0, 1024 * GIB), .preset = "0",
+        .sentence = "A push with a larger content-length is cancelled. 0: no limit."},
+    {PUSH(statuses_allowed), .key = "status", .example = "2xx 3xx", BITS("2xx 3xx 4xx 5xx", 2),
+        .sentence = "A push whose response has another status is cancelled. Not given: any status."},
+    {PUSH(media_types), .key = "content-type", .example = "text/css image/* ", PATTERNS_NOCASE, .form = "TYPE/SUBTYPE ...", .check = conf_check_media_glob,
+        .sentence = "A push whose response has another content-type, or none, is cancelled. Not given: any."},
+    {PUSH(urgency), .key = "urgency", .type = CONF_TYPE_OTHER, .form = "auto | after | before | interleaved | 0 ... 7", .preset = "auto", .set = conf_set_urgency,
+        .sentence = "The urgency of the pushed response (RFC 9218): 0 is the most urgent, 7 the least.\n"
+        "auto: after its parent.\n"
+        "after: one step less urgent than its parent.\n"
+        "before: one step more urgent than its parent.\n"
+        "interleaved: as urgent as its parent, both at the same time."},
+    {PUSH(cross_origin), .key = "cross-origin", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: pushes that pushgate offers may have another scheme or host than the request."},
+    {PUSH(on_revalidation), .key = "on-revalidation", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: pushgate also offers pushes for conditional requests (a reload)."},
+    {PUSH(hint_anyone), .key = "hint-clients", SWITCH("navigating all"), .preset = "navigating",
+        .sentence = "Which requests get hints. navigating: only HTTP/2 requests that load a page, as browsers ignore "
+        "hints for others."},
+    {PUSH(min_used), .key = "min-used", .type = CONF_TYPE_OTHER, .form = "0% ... 100%", .preset = "0%", .set = conf_set_min_used,
+        .sentence = "The rule pauses if clients use a smaller share of its pushes than this; later it tries a few "
+        "pushes again. 0%: it never pauses."},
+    {PUSH(min_sample), .key = "min-sample", NUMBER(1, 1000000), .preset = "100",
+        .sentence = "How many pushes must have ended before min-used applies."},
     {PUSH(no_interim), .key = "interim", SWITCH("yes no"), .preset = "yes",
         .sentence = "no: the clients that the rule matches get no interim (1xx) responses but 100 (Continue), neither "
         "of the origin nor of pushgate. Such a rule has no conditions on the pushed resource or its source."},

@@ -33,6 +33,8 @@ void promise_decided(void *context, struct exchange *parent, const struct policy
 	counters->memory_refused += verdict.reason == &policy_reason_BUDGET;
 	counters->push[offer->source][verdict.action][policy_reason_position(verdict.reason)]++;
 	feedback_decided(g, &verdict);
+	if (offer->source == POLICY_RELAYED && verdict.action == POLICY_DROP)
+		origin_promise_refused(parent, verdict.reason);
 	if (is_hinted) {
 		client_diary_hinted(parent, head);
 		if (offer->source == POLICY_LEARNED)
@@ -87,7 +89,9 @@ void promise_made(void *context, struct exchange *push)
 	client_diary_promised(push);
 	const struct exchange *parent = push->pushed.parent;
 	const struct http_field *own = http_head_find(push->request, HTTP_TOKEN_PRIORITY);
-	enum policy_type type = policy_type_of_path(push->request->path);
+	/* Equally urgent pushes are sent in the order of their promises. */
+	enum policy_type type = push->pushed.is_expected ? POLICY_TYPE_UNKNOWN
+							 : policy_type_of_path(push->request->path);
 	client_set_priority(push, policy_urgency(verdict->rule, type, client_priority(parent),
 				      own ? own->value : (struct slice){0}));
 }

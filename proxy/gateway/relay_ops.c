@@ -60,6 +60,27 @@ static bool interim_head(void *context, struct exchange *x, struct http_head *he
 	return offer_on_interim(&g->offers, client_facts(x, &facts), x, head);
 }
 
+/* A subscription is ended by stream-idle-timeout alone, whether it was answered or not. */
+static usec response_limit(const struct exchange *x)
+{
+	const struct conf_origin *o = x->context.origin;
+	return o && !x->pushes.is_subscription && !exchange_is_held_back(x) ? o->response_timeout : 0;
+}
+
+static usec stream_idle_limit(const struct exchange *x)
+{
+	const struct conf_route *route = x->context.route;
+	return route && !exchange_is_held_back(x) ? route->stream_idle_timeout : 0;
+}
+
+/* A subscription's pushes wait as long as it lives: none is lost because its client is slow. */
+static usec push_start_limit(const struct gateway *g, const struct exchange *x)
+{
+	if (!x->pushed.is_expected)
+		return g->env.conf->server.push_start_timeout;
+	return x->pushed.parent ? 0 : x->context.origin->response_timeout;
+}
+
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
 {
 	struct gateway *g = context;
@@ -73,15 +94,15 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	case RELAY_TIMEOUT_TAKE_UP:
 		return origin_stall_limit(x);
 	case RELAY_TIMEOUT_PUSH_START:
-		return g->env.conf->server.push_start_timeout;
+		return push_start_limit(g, x);
 	case RELAY_TIMEOUT_QUEUE:
 		return o ? o->queue_timeout : 0;
 	case RELAY_TIMEOUT_RESPONSE:
-		return o ? o->response_timeout : 0;
+		return response_limit(x);
 	case RELAY_TIMEOUT_BODY_DOWN:
-		return o ? o->body_timeout : 0;
+		return o && !exchange_is_held_back(x) ? o->body_timeout : 0;
 	case RELAY_TIMEOUT_STREAM_IDLE:
-		return x->context.route ? x->context.route->stream_idle_timeout : 0;
+		return stream_idle_limit(x);
 	case RELAY_TIMEOUT_LINGER:
 		return o ? o->upload_linger : USEC_PER_SEC;
 	}

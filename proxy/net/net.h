@@ -245,6 +245,7 @@ enum net_pause {
 	NET_PAUSE_MEMORY = 1, /* the worker is short of memory */
 	NET_PAUSE_PEER = 2,   /* the connection that the bytes go to is blocked */
 	NET_PAUSE_CHUNK = 4,  /* no chunk to read into; only set by net/, which tries again soon */
+	NET_PAUSE_SUBSCRIBER = 8, /* a subscription's client takes its pushes too slowly */
 };
 /* Nothing is read while any reason is set; resuming for one reason does not clear another. May be
  * called at any time: a pause right after net_conn_new or net_connect holds from the first byte on

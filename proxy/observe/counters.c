@@ -34,6 +34,11 @@ void observe_counters_add(struct observe_counters *a, const struct observe_count
 		a->causes[i] += b->causes[i];
 	for (size_t i = 0; i < OBSERVE_MISSES; i++)
 		a->misses[i] += b->misses[i];
+	for (size_t i = 0; i < OBSERVE_PLACES; i++) {
+		if (a->push_off_until[i] < b->push_off_until[i])
+			a->push_off_until[i] = b->push_off_until[i];
+		a->push_off_connections_open[i] += b->push_off_connections_open[i];
+	}
 }
 
 static void print_push(const struct observe_counters *c, FILE *out, enum policy_source source,

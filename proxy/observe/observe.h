@@ -50,6 +50,9 @@
 	X(bytes_up_out, "request body bytes to origins") \
 	X(upstream_connections, "connections to origins opened") \
 	X(upstream_connections_open, "connections to origins open now") \
+	X(subscriptions, "subscriptions, each with a connection to the origin of its own") \
+	X(subscriptions_open, "subscriptions open now") \
+	X(subscriptions_held_back, "times that an origin was held back because a subscriber was slow") \
 	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
 	X(peer_faults_down, "protocol faults of clients") \
 	X(peer_faults_up, "protocol faults of origins") \
@@ -68,6 +71,8 @@
 	X(holds_failed, "held responses that the origin did not complete, dropped unclaimed") \
 	X(hold_bytes_wasted, "bytes of held responses that no client received") \
 	X(pushes_dropped, "pushes dropped") \
+	X(push_off_routes, "times that a route was moved to connections without push for a minute (reset-rate, promise-refusals)") \
+	X(push_off_connections, "times that push was turned off on a connection to an origin (promise-refusals)") \
 	X(pushes_completed, "pushed responses delivered completely") \
 	X(pushes_reset, "pushes reset by the client") \
 	X(pushes_failed, "pushes that failed for other reasons") \
@@ -100,6 +105,9 @@ struct observe_rule {
 };
 // clang-format on
 
+/* Routes, and origins, that `status` can name when push is off for them; no more are named. */
+#define OBSERVE_PLACES 64u
+
 /* Sizes of the tables of faults (h2), of causes and of misses of holds (relay), which are counted by
  * row. */
 #define OBSERVE_FAULTS 128u
@@ -116,6 +124,10 @@ struct observe_counters {
 	uint64_t faults[2][OBSERVE_FAULTS];           /* by enum observe_side */
 	uint64_t causes[OBSERVE_CAUSES];              /* why exchanges ended early */
 	uint64_t misses[OBSERVE_MISSES];              /* holds_missed, by cause */
+	/* Gauges. By the route's index: on the monotonic clock, 0 or in the past = push is on. */
+	uint64_t push_off_until[OBSERVE_PLACES];
+	/* By the origin's index: its connections on which push was turned off. */
+	uint64_t push_off_connections_open[OBSERVE_PLACES];
 };
 
 /* Adds all counters of b to a. */

@@ -185,6 +185,12 @@ bool offer_withholds_interim(
 	return policy_withholds_interim(&env->conf->policy, &facts);
 }
 
+bool offer_is_subscription(const struct exchange *x, bool wants_pushes)
+{
+	return x->context.route->subscription && wants_pushes && x->method == HTTP_METHOD_GET &&
+	       !exchange_is_push(x);
+}
+
 /* ---- an offer ---- */
 
 /* The facts from a request's fields are used only by rules, [preload] sections and hints. Without these,

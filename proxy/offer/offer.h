@@ -78,6 +78,10 @@ bool offer_reads_links(
 bool offer_withholds_interim(
     const struct offer_env *env, const struct client_facts *client, const struct exchange *x);
 
+/* Whether the request waits for the pushes that come with it, by its route. wants_pushes: of the
+ * function above; a client that takes no pushes subscribes to nothing. */
+bool offer_is_subscription(const struct exchange *x, bool wants_pushes);
+
 /*
  * Fills in the facts that are the same for all offers of one request: the client's address, its
  * settings, its connection, and what the request's fields say. client NULL: the client connection is

@@ -97,6 +97,9 @@ static void clear_gauges(struct observe_counters *c)
 	c->connections_open = 0;
 	c->requests_open = 0;
 	c->upstream_connections_open = 0;
+	c->subscriptions_open = 0;
+	memset(c->push_off_until, 0, sizeof(c->push_off_until));
+	memset(c->push_off_connections_open, 0, sizeof(c->push_off_connections_open));
 	c->pushes_open = 0;
 }
 
@@ -282,7 +285,7 @@ static struct status describe(struct master *m)
 	    .slots = m->start->slots,
 	    .workers = m->about,
 	    .worker_count = m->start->workers,
-	    .rules = &m->start->conf->policy,
+	    .conf = m->start->conf,
 	    .trace = begin_trace,
 	    .trace_context = m,
 	};

@@ -48,7 +48,7 @@ static struct status describe(struct single *s)
 	    .slots = s->start->slots,
 	    .workers = &s->about,
 	    .worker_count = 1,
-	    .rules = &s->start->conf->policy,
+	    .conf = s->start->conf,
 	    .trace = begin_trace,
 	    .trace_context = s,
 	};

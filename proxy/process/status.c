@@ -79,6 +79,31 @@ static const char *miss_name(size_t index)
 	return index < HOLD_MISS_COUNT ? hold_miss_name((enum hold_miss)index) : NULL;
 }
 
+static void print_push_off(const struct status *s, FILE *out)
+{
+	const struct conf *conf = s->conf;
+	struct observe_counters *sum = add_up(s);
+	usec now = clock_monotonic();
+	for (size_t i = 0; i < conf->route_count && i < OBSERVE_PLACES; i++) {
+		const struct conf_route *route = &conf->routes[i];
+		if (sum->push_off_until[i] > now)
+			fprintf(out,
+			    "# route %s: push from origin %s is off for %llu s more (%s)\n",
+			    route->name, route->origin->name,
+			    (unsigned long long)((sum->push_off_until[i] - now) / USEC_PER_SEC + 1),
+			    policy_reason_RESET_BUDGET.code);
+	}
+	for (size_t i = 0; i < conf->origin_count && i < OBSERVE_PLACES; i++) {
+		uint64_t n = sum->push_off_connections_open[i];
+		if (n > 0)
+			fprintf(out,
+			    "# origin %s: push is off on %llu connection%s until they end "
+			    "(promise-refusals)\n",
+			    conf->origins[i].name, (unsigned long long)n, n == 1 ? "" : "s");
+	}
+	free(sum);
+}
+
 static void print_counters(const struct status *s, FILE *out)
 {
 	struct observe_counters *sum = add_up(s);
@@ -86,8 +111,8 @@ static void print_counters(const struct status *s, FILE *out)
 	observe_faults_print(sum, session_fault_name, out);
 	observe_causes_print(sum, cause_name, out);
 	observe_misses_print(sum, miss_name, out);
-	if (s->rules)
-		observe_rules_print(sum, s->rules, out);
+	if (s->conf)
+		observe_rules_print(sum, &s->conf->policy, out);
 	free(sum);
 }
 
@@ -98,6 +123,8 @@ void status_print(const struct status *s, FILE *out)
 	    s->worker_count == 1 ? "" : "s", s->is_draining ? ", draining" : "");
 	for (uint32_t i = 0; i < s->worker_count; i++)
 		print_worker(s, i, out);
+	if (s->conf)
+		print_push_off(s, out);
 	print_counters(s, out);
 }
 

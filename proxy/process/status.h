@@ -6,6 +6,7 @@
 #ifndef PUSHGATE_PROCESS_STATUS_H
 #define PUSHGATE_PROCESS_STATUS_H
 
+#include "proxy/conf/conf.h"
 #include "proxy/observe/observe.h"
 #include <sys/types.h>
 
@@ -22,7 +23,8 @@ struct status {
 	const struct observe_counters *slots; /* the workers', then the master's */
 	const struct status_worker *workers;
 	uint32_t worker_count;
-	const struct policy_rules *rules; /* the rules whose counters are printed; NULL: none */
+	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */
+	const struct conf *conf;
 	/* A request of `pushgate trace` came, with its name; takes socket. */
 	void (*trace)(void *context, struct slice name, int socket);
 	void *trace_context;
@@ -44,7 +46,8 @@ void status_close(int listener, const char *path); /* accepts -1 */
  * Blocking, with a timeout for reads. -1 with *error.
  */
 int status_connect(const char *path, struct slice name, const char **error);
-/* Prints comment lines ("# …") about the processes, then the sums of the counters. */
+/* Prints comment lines ("# …") about the processes and where push is off, then the sums of the
+ * counters. */
 void status_print(const struct status *s, FILE *out);
 /* Writes each counter that is not 0 as a line to the error log. */
 void status_log(const struct status *s, struct observe *o);

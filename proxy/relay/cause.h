@@ -78,6 +78,7 @@ struct relay_cause {
 	X(CONNECT_LATE,       "connect-late",          RELAY_ORIGIN, false, 504, "connection_timeout",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
 	X(QUEUE_LATE,         "queue-late",            RELAY_SELF,   false, 504, "connection_timeout",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
 	X(QUEUE_FULL,         "queue-full",            RELAY_SELF,   false, 503, "connection_limit_reached",         RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(SUBSCRIPTIONS_FULL, "subscriptions-full",    RELAY_SELF,   false, 503, "connection_limit_reached",         RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_STALLED,         "origin-stalled",        RELAY_ORIGIN, false, 504, "connection_write_timeout",         RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
 	X(HEAD_LATE,          "response-late",         RELAY_ORIGIN, false, 504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
 	X(BODY_LATE,          "response-stalled",      RELAY_ORIGIN, false, 504, "http_response_timeout",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \

@@ -180,7 +180,8 @@ static unsigned facts_of(const struct exchange *x)
 	bool up_is_owed = (x->request->content_length != HTTP_LENGTH_UNKNOWN) |
 			  !(x->context.is_streaming | has_begun);
 	bool down_is_owed = x->response.length != HTTP_LENGTH_UNKNOWN;
-	bool is_stream = (up_is_open & !up_is_owed) | (down_is_open & !down_is_owed & has_begun);
+	bool is_stream = (up_is_open & !up_is_owed) | (down_is_open & !down_is_owed & has_begun) |
+			 x->pushes.is_subscription;
 	return (unsigned)!exchange_is_push(x) * DEADLINE_REQUEST |
 	       ((unsigned)exchange_is_push(x) & is_unclaimed) * DEADLINE_PUSH |
 	       (unsigned)(up->body.bytes > 0) * DEADLINE_UPLOAD_WAITS |

@@ -144,7 +144,11 @@ void exchange_finish(
 	{
 		list_remove(&child->pushed.sibling);
 		child->pushed.parent = NULL;
+		if (child->pushed.is_expected)
+			subscription_ended(child);
 	}
+	if (list_is_linked(&x->pushed.sibling))
+		x->pushed.parent->pushes.open--;
 	list_remove(&x->pushed.sibling);
 	list_remove(&x->pushed.unbegun);
 	bool is_known = x->pushed.state != PUSH_OFFERED;
@@ -157,6 +161,7 @@ void exchange_finish(
 	}
 	if (is_known)
 		r->ops->ended(r->context, x);
+	exchange_note_push(x);
 	x->pushed.parent = NULL;
 	x->payer.buffered = NULL;
 	list_remove(&x->link);

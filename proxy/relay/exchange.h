@@ -25,6 +25,7 @@
 #include "proxy/relay/body.h"
 #include "proxy/relay/cause.h"
 #include "proxy/relay/phase.h"
+#include "proxy/relay/pushes.h"
 
 struct exchange;
 struct flow;
@@ -65,6 +66,9 @@ struct leg_ops {
 	void (*credit)(struct leg *leg, size_t n);
 	/* Both sides of the stream have ended: cut the links. The exchange then forgets the leg. */
 	void (*detach)(struct leg *leg);
+	/* Up, of a subscription: whether the connection that this leg has for itself is left unread.
+	 * May be NULL in legs that subscriptions do not get. */
+	void (*hold_back)(struct leg *leg, bool is_held_back);
 };
 
 struct leg {
@@ -123,6 +127,7 @@ enum push_state {
 /* What an exchange has beyond a request's when the origin, or an offer of our own, began it. */
 struct pushed_exchange {
 	enum push_state state;
+	bool is_expected; /* the origin promised it to a subscription, which waits for it */
 	enum policy_source source;
 	struct exchange *parent; /* NULL once the parent is over */
 	uint64_t parent_id;
@@ -158,12 +163,6 @@ struct exchange_context {
 	bool was_forwarded; /* a push: the client was sent a PUSH_PROMISE */
 	/* The request's body is a stream of messages: the client may be silent before it ends. */
 	bool is_streaming;
-};
-
-/* The pushes of an exchange: those that the origin promised on it, and offers of our own with it. */
-struct exchange_pushes {
-	struct list list; /* of pushed.sibling; those that are not over */
-	uint32_t count;   /* ever */
 };
 
 /* The source of the final response that the client gets. */
@@ -237,6 +236,7 @@ struct exchange {
 	struct exchange_hints hints;
 	struct exchange_pushes pushes;
 	struct pushed_exchange pushed;
+	struct push_backlog backlog;
 	struct exchange_timing timing;
 	struct exchange_payer payer;
 	struct exchange_ending ending;
@@ -408,6 +408,16 @@ void exchange_on_up_failed(
  */
 struct exchange *exchange_on_promise(
     struct exchange *x, const struct leg *up, struct http_head *head);
+
+/* Whether pushgate keeps the origin of x from sending: its connection is not read from. */
+static inline bool exchange_is_held_back(const struct exchange *x)
+{
+	const struct exchange *parent = x->pushed.parent;
+	return x->pushes.is_held_back || (parent && parent->pushes.is_held_back);
+}
+
+/* Whether a promise that was refused for this reason was one too many, by some limit. */
+bool relay_reason_is_limit(const struct policy_reason *reason);
 
 /* ---- offers of our own ---- */
 

@@ -57,13 +57,29 @@ static inline void exchange_bind(struct leg *slot, const struct leg *from)
 	else if (from->budget && from->budget != x->payer.budget)
 		exchange_pay_from(x, from->budget);
 }
+/* subscription.c */
+/* Something has come of a subscription's push, or the client has taken something: holds the origin
+ * back, or goes on reading from it. */
+void subscription_update(struct exchange *push);
+static inline void exchange_note_push(struct exchange *x)
+{
+	if (x->pushed.is_expected)
+		subscription_update(x);
+}
+/* The origin is not held back any more: its clocks begin anew. */
+void subscription_release(struct exchange *x);
+/* The subscription is over; the push goes on. */
+void subscription_ended(struct exchange *push);
+
 /* The leg is gone for the exchange; its carrier may be gone before that. */
 static inline void exchange_unbind(struct leg *leg)
 {
 	struct exchange *x = leg->exchange;
-	if (leg == &x->up)
+	if (leg == &x->up) {
 		exchange_upload_pay_from(x, NULL);
-	else
+		if (x->pushes.is_held_back)
+			subscription_release(x);
+	} else
 		exchange_pay_from(x, x->relay->budget);
 	leg->ops = NULL;
 	leg->carrier = NULL;

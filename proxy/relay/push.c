@@ -22,6 +22,7 @@ static uint32_t refusal_code(const struct policy_reason *reason)
 	    {&policy_reason_MALFORMED, RELAY_PROTOCOL_ERROR},
 	    {&policy_reason_AUTHORITY, RELAY_PROTOCOL_ERROR},
 	    {&policy_reason_PARENT_CAP, RELAY_REFUSED_STREAM},
+	    {&policy_reason_PARENT_LIFE_CAP, RELAY_REFUSED_STREAM},
 	    {&policy_reason_CONNECTION_CAP, RELAY_REFUSED_STREAM},
 	    {&policy_reason_BYTES_CAP, RELAY_REFUSED_STREAM},
 	    {&policy_reason_PROMISE_RATE, RELAY_REFUSED_STREAM},
@@ -32,6 +33,11 @@ static uint32_t refusal_code(const struct policy_reason *reason)
 		if (codes[i].reason == reason)
 			return codes[i].code;
 	return RELAY_CANCEL;
+}
+
+bool relay_reason_is_limit(const struct policy_reason *reason)
+{
+	return refusal_code(reason) == RELAY_REFUSED_STREAM;
 }
 
 /* One offer, until it has its verdict. */
@@ -104,6 +110,7 @@ static void fill_push(
 	push->upload.state = FLOW_DONE;
 	push->pushed = (struct pushed_exchange){
 	    .state = PUSH_OFFERED,
+	    .is_expected = o->offer.is_expected,
 	    .source = o->offer.source,
 	    .parent = x,
 	    .parent_id = x->id,
@@ -151,7 +158,8 @@ static struct exchange *make_push(struct offering *o, struct policy_verdict verd
 		return NULL;
 	}
 	list_append(&x->pushes.list, &push->pushed.sibling);
-	x->pushes.count++;
+	x->pushes.open++;
+	x->pushes.ever++;
 	return push;
 }
 
@@ -176,11 +184,15 @@ static struct exchange *decide(struct offering *o, struct policy_verdict *decide
 	o->offer.parent_gone =
 	    exchange_is_over(x) || !x->down.ops || x->download.state == FLOW_DONE;
 	o->offer.parent_is_push = exchange_is_push(x);
-	o->offer.parent_pushes = x->pushes.count;
+	o->offer.is_expected = x->pushes.is_subscription && o->up;
+	o->offer.parent_pushes = x->pushes.open;
+	o->offer.parent_pushes_ever = x->pushes.ever;
 	o->offer.now = r->now;
 	o->place = (struct relay_place){x->context.route, x->context.origin};
 	r->ops->offer_facts(r->context, x, o->head, &o->offer, &o->place);
-	o->offer.duplicate = o->offer.duplicate || is_repeated(x, o->head);
+	/* A subscription's origin that pushes a resource again means a new message. */
+	if (!o->offer.is_expected)
+		o->offer.duplicate = o->offer.duplicate || is_repeated(x, o->head);
 	if (!o->offer.hold_refusal)
 		o->offer.hold_refusal = hold_refusal(x, o->head);
 	if (!o->offer.hint_refusal)
@@ -206,6 +218,8 @@ struct exchange *exchange_on_promise(
 	struct leg leg = *up;
 	struct offering o = {
 	    .parent = x, .up = &leg, .head = head, .offer = {.source = POLICY_RELAYED}};
+	if (x->pushes.is_subscription)
+		pace_begin(&x->download.given, x->relay->now); /* it is not silent */
 	struct policy_verdict verdict;
 	struct exchange *push = decide(&o, &verdict);
 	if (!push)

@@ -148,6 +148,7 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 		    relay_code_across(x->ending.cause->down_code, RELAY_NO_ERROR));
 		exchange_finish(x, x->ending.cause, RELAY_NO_ERROR, NULL);
 	}
+	exchange_note_push(x);
 }
 
 struct piece exchange_leg_front(void *sink, size_t most)
@@ -293,8 +294,10 @@ static void interim(struct exchange *x, struct http_head *head)
 		 * use only before the final head, and would cost the client a stream. */
 		bool is_sent = is_held(x) ? x->down.ops->send_head(&x->down, head, false)
 					  : send_interim(x, head);
-		if (is_sent && x->pushed.state == PUSH_PROMISED)
+		if (is_sent && x->pushed.state == PUSH_PROMISED) {
 			begin_push(x); /* it counts among the client's streams from now on */
+			exchange_note_push(x);
+		}
 	}
 	http_head_free(head);
 }
@@ -330,8 +333,10 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		end = false;
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
-	if (!exchange_is_over(x))
+	if (!exchange_is_over(x)) {
 		exchange_stir(x);
+		exchange_note_push(x);
+	}
 }
 
 void exchange_on_start(struct exchange *x)
@@ -348,8 +353,10 @@ void exchange_on_start(struct exchange *x)
 		exchange_check_done(x);
 	else
 		flow_moved(x, &x->download);
-	if (!exchange_is_over(x))
+	if (!exchange_is_over(x)) {
 		exchange_stir(x);
+		exchange_note_push(x);
+	}
 }
 
 void exchange_on_download(struct exchange *x, struct piece piece, bool end)
@@ -373,6 +380,7 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 	if (end)
 		f->source_ended = true;
 	flow_moved(x, f);
+	exchange_note_push(x);
 }
 
 void exchange_on_download_trailers(struct exchange *x, struct http_head *trailers)
@@ -384,4 +392,5 @@ void exchange_on_download_trailers(struct exchange *x, struct http_head *trailer
 	keep_trailers(x, &x->download, trailers);
 	x->download.source_ended = true;
 	flow_moved(x, &x->download);
+	exchange_note_push(x);
 }

@@ -77,6 +77,7 @@ static void dispatch(void *context, struct exchange *x)
 		return; /* the pushed response is not simulated */
 	struct explain_scene *s = context;
 	s->wants_pushes = offer_wants_pushes(&s->base, &s->client, x);
+	x->pushes.is_subscription = offer_is_subscription(x, s->wants_pushes);
 	const struct leg up = {.ops = &leg_ops, .carrier = s};
 	exchange_on_connected(x, &up);
 }

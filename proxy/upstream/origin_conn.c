@@ -104,6 +104,7 @@ static void dispose(struct origin_conn *c)
 {
 	ensure(list_is_empty(&c->legs) && !c->is_gone);
 	origin_conn_retire(c);
+	origin_promises_ended(c);
 	c->is_gone = true;
 	c->net = NULL;
 	wheel_forget(worker_wheel(c->upstream->env), &c->timer);

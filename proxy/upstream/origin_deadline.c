@@ -37,9 +37,20 @@ static usec settings_deadline(const struct origin_conn *c)
 	return origin_time(c, clock_after(c->started, c->pool->origin->settings_timeout));
 }
 
+/* While the connection is not read from, the answers for which these two wait lie in its socket:
+ * their time begins anew when it is read from again. */
+static usec unless_held_back(const struct origin_conn *c, usec due, usec limit)
+{
+	if (c->is_held_back || due == USEC_NEVER)
+		return USEC_NEVER;
+	usec fair = c->read_since == 0 ? 0 : clock_after(c->read_since, limit);
+	return due > fair ? due : fair;
+}
+
 static usec session_due(const struct origin_conn *c)
 {
-	return origin_time(c, session_deadline(c->session));
+	usec due = origin_time(c, session_deadline(c->session));
+	return unless_held_back(c, due, c->pool->origin->settings_timeout);
 }
 
 static usec idle_deadline(const struct origin_conn *c)
@@ -55,8 +66,9 @@ static usec write_deadline(struct origin_conn *c)
 	/* An origin that cannot send may not read either. */
 	if (relay_of(c)->unread_since != USEC_NEVER)
 		return USEC_NEVER;
-	return peer_progress_deadline(&c->progress, c->net, o->write_timeout, o->limits.min_rate,
-	    c->upstream->env->relay->now);
+	usec due = peer_progress_deadline(&c->progress, c->net, o->write_timeout,
+	    o->limits.min_rate, relay_of(c)->now);
+	return unless_held_back(c, due, o->write_timeout);
 }
 
 /* For the next PING, or its answer. */

@@ -9,8 +9,29 @@ static struct origin_conn *conn_of(struct leg *leg)
 	return leg->carrier;
 }
 
+static void leg_hold_back(struct leg *leg, bool is_held_back)
+{
+	struct origin_conn *c = conn_of(leg);
+	struct worker_env *env = c->upstream->env;
+	if (is_held_back == c->is_held_back)
+		return;
+	c->is_held_back = is_held_back;
+	if (is_held_back) {
+		WORKER_COUNT(env, subscriptions_held_back, 1);
+		net_conn_pause_reading(c->net, NET_PAUSE_SUBSCRIBER);
+	} else {
+		c->read_since = env->relay->now;
+		net_conn_resume_reading(c->net, NET_PAUSE_SUBSCRIBER);
+	}
+	origin_conn_arm(c);
+}
+
 void origin_leg_cut(struct leg *leg)
 {
+	if (leg->exchange->pushes.is_subscription) {
+		leg_hold_back(leg, false);
+		conn_of(leg)->upstream->env->observe->counters->subscriptions_open--;
+	}
 	session_set_user(conn_of(leg)->session, leg->stream, NULL);
 	list_remove(&leg->link);
 	leg->ops = NULL;
@@ -43,8 +64,12 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 		c->quiet_since = USEC_NEVER;
 		origin_conn_arm(c);
 	}
-	if (++c->requests >= REQUESTS_MAX)
+	if (++c->requests >= REQUESTS_MAX || x->pushes.is_subscription)
 		origin_conn_retire(c);
+	if (x->pushes.is_subscription) {
+		WORKER_COUNT(c->upstream->env, subscriptions, 1);
+		WORKER_COUNT(c->upstream->env, subscriptions_open, 1);
+	}
 	exchange_on_connected(x, &leg);
 	net_conn_dirty(c->net);
 	return NULL;
@@ -128,4 +153,5 @@ const struct leg_ops origin_leg_ops = {
     .reset = leg_reset,
     .credit = leg_credit,
     .detach = leg_detach,
+    .hold_back = leg_hold_back,
 };

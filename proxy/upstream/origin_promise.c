@@ -10,16 +10,65 @@
 /* A route whose promises exceeded reset-rate uses connections without push for this long. */
 #define PUSH_OFF_USEC (60 * USEC_PER_SEC)
 
-static void suspend_route_push(struct upstream *u, const struct conf_route *route)
+/* ---- refused promises are loud ---- */
+
+/* After so long without a refusal the next one begins a burst, and is logged. */
+#define BURST_GAP_USEC (10 * USEC_PER_SEC)
+
+void origin_promise_refused(const struct exchange *parent, const struct policy_reason *reason)
 {
+	struct origin_conn *c = origin_conn_of(parent);
+	if (!c || !relay_reason_is_limit(reason))
+		return;
+	struct refused_promises *r = &c->refused;
+	usec now = c->upstream->env->relay->now;
+	bool is_new = r->count == 0 || r->reason != reason || now - r->last >= BURST_GAP_USEC;
+	r->count++;
+	r->last = now;
+	r->reason = reason;
+	if (is_new)
+		observe_log_fault(c->upstream->env->observe, OBSERVE_WARN, reason->code, now,
+		    "origin %s (%s): promises are refused: %s: %s %s %llu refused on this "
+		    "connection so far",
+		    c->pool->origin->name, c->pool->origin->server_text, reason->code,
+		    reason->sentence, reason->advice, (unsigned long long)r->count);
+}
+
+/* The limit that refused the last promise; else it was policy's decision. */
+static const char *last_reason(const struct origin_conn *c)
+{
+	return c->refused.reason ? c->refused.reason->code : "dropped by policy";
+}
+
+static void suspend_route_push(struct origin_conn *c, const struct conf_route *route)
+{
+	struct upstream *u = c->upstream;
+	struct observe_counters *counters = u->env->observe->counters;
 	usec now = u->env->relay->now;
-	usec *until = &u->push_off_until[route - u->env->conf->routes];
-	if (*until <= now)
-		observe_log(u->env->observe, OBSERVE_WARN,
-		    "route %s: %s: its pushes are refused so often that it uses connections "
-		    "without push for a while",
-		    route->name, policy_reason_RESET_BUDGET.code);
-	*until = now + PUSH_OFF_USEC;
+	size_t index = (size_t)(route - u->env->conf->routes);
+	bool is_new = u->push_off_until[index] <= now;
+	u->push_off_until[index] = now + PUSH_OFF_USEC;
+	if (index < OBSERVE_PLACES)
+		counters->push_off_until[index] = now + PUSH_OFF_USEC;
+	if (!is_new)
+		return;
+	counters->push_off_routes++;
+	observe_log(u->env->observe, OBSERVE_WARN,
+	    "origin %s (%s): push is off for route %s for %u s: %s: one connection had more "
+	    "refusals than reset-rate = %u a second or promise-refusals = %u a minute (%llu by "
+	    "limits so far, the last one: %s)",
+	    c->pool->origin->name, c->pool->origin->server_text, route->name,
+	    (unsigned)(PUSH_OFF_USEC / USEC_PER_SEC), policy_reason_RESET_BUDGET.code,
+	    u->env->conf->server.reset_rate, u->env->conf->server.promise_refusals,
+	    (unsigned long long)c->refused.count, last_reason(c));
+}
+
+static void count_withdrawn(const struct origin_conn *c, int change)
+{
+	uint32_t index = c->pool->origin->index;
+	if (index < OBSERVE_PLACES)
+		c->upstream->env->observe->counters->push_off_connections_open[index] +=
+		    (uint64_t)(int64_t)change;
 }
 
 /* Turns push off on this connection. Its exchanges go on; new requests use other connections. */
@@ -29,29 +78,39 @@ static void withdraw_push(struct origin_conn *c)
 	c->push_was_withdrawn = true;
 	origin_conn_retire(c);
 	session_refuse_pushes(c->session, relay_origin_clock(env->relay));
+	env->observe->counters->push_off_connections++;
+	count_withdrawn(c, 1);
 	observe_log(env->observe, OBSERVE_WARN,
-	    "origin %s: too many refused promises: push is off on this connection",
-	    c->pool->origin->name);
+	    "origin %s (%s): push is off on this connection until it ends: more than "
+	    "promise-refusals = %u promises a minute were refused (the last one: %s)",
+	    c->pool->origin->name, c->pool->origin->server_text, env->conf->server.promise_refusals,
+	    last_reason(c));
+}
+
+void origin_promises_ended(const struct origin_conn *c)
+{
+	if (c->push_was_withdrawn)
+		count_withdrawn(c, -1);
 }
 
 static void charge_reset(struct origin_conn *c, const struct exchange *parent)
 {
-	struct upstream *u = c->upstream;
-	const struct conf_server *s = &u->env->conf->server;
-	usec now = u->env->relay->now;
+	const struct conf_server *s = &c->upstream->env->conf->server;
+	usec now = c->upstream->env->relay->now;
+	/* What one subscription refuses must not end the pushes of the route's other clients. */
+	bool is_shared = c->pool->kind != POOL_SUBSCRIPTIONS;
 	if (c->push_was_withdrawn)
 		/* until the origin acknowledges ENABLE_PUSH=0 the session itself refuses and counts */
 		return;
 	const struct rate resets = {s->reset_rate, s->reset_rate};
-	if (!bucket_take(&c->resets, &resets, 1, now))
-		suspend_route_push(u, parent->context.route);
+	bool is_often = !bucket_take(&c->resets, &resets, 1, now);
 	/* promise-refusals is a number per minute */
 	const struct rate refusals = {s->promise_refusals, s->promise_refusals * 60};
 	bool is_flood = !bucket_take(&c->refusals, &refusals, 60, now);
-	if (is_flood) {
-		suspend_route_push(u, parent->context.route);
+	if (is_shared && (is_often || is_flood))
+		suspend_route_push(c, parent->context.route);
+	if (is_flood)
 		withdraw_push(c);
-	}
 }
 
 /* A malformed promise, which the session has refused already: a fault of the origin, and an offer that

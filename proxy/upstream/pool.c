@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connections of one worker to one origin, and the queue of requests for them. Each origin has
- * two pools: requests whose pushes the client can use go over connections with ENABLE_PUSH=1, all
- * others over connections with ENABLE_PUSH=0, so that origins do not send pushes for nothing.
+ * three pools: requests whose pushes the client can use go over connections with ENABLE_PUSH=1, all
+ * others over connections with ENABLE_PUSH=0, so that origins do not send pushes for nothing. Each
+ * subscription gets a connection of its own in the third pool: that is retired as soon as the
+ * request has been sent, so that it gets no other and closes after the last push.
  *
  * A request goes onto the first connection that has room: few busy connections need fewer system
  * calls than many idle ones. Another connection is opened when requests queue up, or shortly before.
@@ -19,15 +21,16 @@
  * for each request in advance. */
 static void expect_streams(struct pool *p, bool multiplexes)
 {
-	p->streams_assumed = multiplexes ? STREAMS_ASSUMED : 1;
-	p->room_wanted = multiplexes ? REQUEST_ROOM_WANTED : 0;
+	bool has_many = multiplexes && p->kind != POOL_SUBSCRIPTIONS;
+	p->streams_assumed = has_many ? STREAMS_ASSUMED : 1;
+	p->room_wanted = has_many ? REQUEST_ROOM_WANTED : 0;
 }
 
 void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
-    struct net_tls *tls, bool push)
+    enum pool_kind kind)
 {
-	*p = (struct pool){.upstream = upstream, .origin = origin, .tls = tls, .push = push};
-	p->plans = session_plans_for_origin(upstream->env->protocols, origin, push);
+	*p = (struct pool){.upstream = upstream, .origin = origin, .kind = kind};
+	p->plans = session_plans_for_origin(upstream->env->protocols, origin, kind != POOL_PLAIN);
 	list_init(&p->conns);
 	list_init(&p->queue);
 	expect_streams(p, true);
@@ -108,16 +111,35 @@ static uint32_t request_room_of(struct pool *p, uint32_t enough)
 	return room;
 }
 
+/* Retired connections, which stay open for their last exchanges. */
+static uint32_t leaving(const struct pool *p)
+{
+	uint32_t n = 0;
+	list_for_each(&p->conns, c, struct origin_conn, link) n += c->is_closing;
+	return n;
+}
+
+/* How many connections that are not retired there may be. */
+static uint32_t most_connections(const struct pool *p)
+{
+	if (p->kind != POOL_SUBSCRIPTIONS)
+		return p->origin->max_connections;
+	uint32_t most = p->origin->max_subscriptions, taken = leaving(p);
+	return most > taken ? most - taken : 0;
+}
+
 /* After a failed connect no further connection is opened for this long if others work. */
 #define GROW_PAUSE_USEC USEC_PER_SEC
 
 static void grow(struct pool *p)
 {
-	uint32_t most = p->origin->max_connections;
+	uint32_t most = most_connections(p);
 	if (p->count > 0 && p->upstream->env->relay->now < p->grow_after)
 		return;
 	while (p->count < most && p->queued > p->connecting * p->streams_assumed)
 		origin_conn_open(p);
+	if (p->kind == POOL_SUBSCRIPTIONS) /* none in advance: each is for one request */
+		return;
 	if (p->count < most && p->connecting == 0 &&
 	    request_room_of(p, p->room_wanted) < p->room_wanted)
 		origin_conn_open(p);
@@ -126,13 +148,10 @@ static void grow(struct pool *p)
 		origin_conn_open(p);
 }
 
-/* Retired connections stay open for their last exchanges. At most max-connections may be retired at
- * a time, so that clients which keep their exchanges open cannot multiply the connections. */
+/* At most max-connections may be retired at a time, so that clients which keep their exchanges open cannot multiply the connections. */
 bool pool_may_replace(const struct pool *p)
 {
-	uint32_t leaving = 0;
-	list_for_each(&p->conns, c, struct origin_conn, link) leaving += c->is_closing;
-	return leaving < p->origin->max_connections;
+	return leaving(p) < p->origin->max_connections;
 }
 
 /* ---- the queue ---- */
@@ -159,6 +178,14 @@ void pool_serve(struct pool *p)
 		grow(p);
 }
 
+/* Why no further request may wait here, or NULL. */
+static const struct relay_cause *why_full(const struct pool *p)
+{
+	if (p->kind == POOL_SUBSCRIPTIONS && p->queued + leaving(p) >= p->origin->max_subscriptions)
+		return &relay_cause_SUBSCRIPTIONS_FULL;
+	return p->queued >= p->origin->max_queue ? &relay_cause_QUEUE_FULL : NULL;
+}
+
 void pool_dispatch(struct pool *p, struct exchange *x)
 {
 	struct origin_conn *c = list_is_empty(&p->queue) ? conn_with_room(p, x) : NULL;
@@ -171,8 +198,9 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 			grow(p);
 		return;
 	}
-	if (p->queued >= p->origin->max_queue) {
-		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
+	const struct relay_cause *full = why_full(p);
+	if (full) {
+		exchange_on_up_failed(x, full, 0, NULL);
 		return;
 	}
 	list_append(&p->queue, &x->waiting);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connections of one worker to one origin, and the queue of requests that wait for them. Each
- * origin has two pools: one announces ENABLE_PUSH=1, the other ENABLE_PUSH=0.
+ * origin has three pools: one announces ENABLE_PUSH=1, one ENABLE_PUSH=0, and in the third, with
+ * ENABLE_PUSH=1, each connection carries one subscription and nothing else.
  */
 #ifndef PUSHGATE_UPSTREAM_POOL_H
 #define PUSHGATE_UPSTREAM_POOL_H
@@ -14,12 +15,14 @@ struct session_plan;
 struct upstream;
 struct origin_conn;
 
+enum pool_kind { POOL_PUSH, POOL_PLAIN, POOL_SUBSCRIPTIONS, POOL_KINDS };
+
 struct pool {
 	struct upstream *upstream;
 	const struct conf_origin *origin;
 	struct session_plan *plans; /* owned: the protocols that its connections may speak */
-	struct net_tls *tls;        /* owned by the pool with push, borrowed by the one without */
-	bool push;                  /* announces ENABLE_PUSH=1 */
+	struct net_tls *tls;        /* owned by POOL_PUSH, borrowed by the others */
+	enum pool_kind kind;
 	struct list conns;
 	struct list queue; /* of struct exchange, by its member `waiting` */
 	uint32_t queued;
@@ -37,7 +40,7 @@ struct pool {
 };
 
 void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
-    struct net_tls *tls, bool push);
+    enum pool_kind kind);
 void pool_fini(struct pool *p);
 /* Sends GOAWAY on all connections (RFC 9113 6.8) and closes them; no exchange is left. */
 void pool_shutdown(struct pool *p);

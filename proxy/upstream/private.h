@@ -2,8 +2,8 @@
 /*
  * Private to upstream/: an origin connection with its session, legs and window growth.
  *
- *   upstream ─── pool (two per origin: with and without push) ─┬─ queue of exchanges
- *                                                              └─ origin_conn ─── session ─── streams ─── legs
+ *   upstream ─── pool (three per origin, pool.h) ─┬─ queue of exchanges
+ *                                                 └─ origin_conn ─── session ─── streams ─── legs
  */
 #ifndef PUSHGATE_UPSTREAM_PRIVATE_H
 #define PUSHGATE_UPSTREAM_PRIVATE_H
@@ -17,6 +17,13 @@ struct origin_window {
 	uint32_t bytes;
 	uint64_t probe_bytes; /* received since the PING was sent */
 	bool is_probing;      /* the PING has not been answered yet */
+};
+
+/* The promises that some limit refused on one connection, for the log. */
+struct refused_promises {
+	uint64_t count;
+	usec last;
+	const struct policy_reason *reason; /* of the last one; NULL: none was refused */
 };
 
 struct origin_conn {
@@ -43,7 +50,10 @@ struct origin_conn {
 	bool is_gone;    /* will be freed at the end of the loop pass */
 	/* Push was turned off on this connection because too many promises were refused. */
 	bool push_was_withdrawn;
+	bool is_held_back; /* not read from, because a subscriber is slow (relay/subscription.c) */
+	usec read_since;   /* when it was last held back no more; 0: never was */
 	struct bucket promises, refusals, resets;
+	struct refused_promises refused;
 };
 
 /* ---- origin_conn.c ---- */
@@ -70,6 +80,7 @@ void origin_conn_handle_events(struct origin_conn *c); /* all pending events of 
 
 /* The origin promised a resource on this connection. */
 void origin_promise(struct origin_conn *c, struct session_event *e);
+void origin_promises_ended(const struct origin_conn *c); /* the connection is gone */
 
 /* ---- origin_window.c ---- */
 

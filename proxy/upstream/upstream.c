@@ -8,10 +8,16 @@
 
 static size_t pool_count(const struct upstream *u)
 {
-	return 2 * u->env->conf->origin_count;
+	return POOL_KINDS * u->env->conf->origin_count;
 }
 
-/* The TLS context of an origin belongs to its pool with pushes; the other one borrows it. */
+static struct pool *pool_of(
+    const struct upstream *u, const struct conf_origin *o, enum pool_kind kind)
+{
+	return &u->pools[POOL_KINDS * o->index + kind];
+}
+
+/* The TLS context of an origin belongs to its pool with pushes; the others borrow it. */
 static bool open_tls(struct upstream *u, size_t index, char *error, size_t error_size)
 {
 	const struct conf_origin *o = &u->env->conf->origins[index];
@@ -22,7 +28,8 @@ static bool open_tls(struct upstream *u, size_t index, char *error, size_t error
 	const struct net_tls_client_options options = {
 	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
 	struct net_tls *tls = net_tls_client_new(&options, error, error_size);
-	u->pools[2 * index].tls = u->pools[2 * index + 1].tls = tls;
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
+		u->pools[POOL_KINDS * index + kind].tls = tls;
 	return tls != NULL;
 }
 
@@ -39,10 +46,9 @@ bool upstream_open(struct upstream *u, char *error, size_t error_size)
 	};
 	u->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*u->push_off_until));
 	u->pools = memory_zalloc((pool_count(u) + 1) * sizeof(*u->pools));
-	for (size_t i = 0; i < conf->origin_count; i++) {
-		pool_init(&u->pools[2 * i], u, &conf->origins[i], NULL, true);
-		pool_init(&u->pools[2 * i + 1], u, &conf->origins[i], NULL, false);
-	}
+	for (size_t i = 0; i < pool_count(u); i++)
+		pool_init(&u->pools[i], u, &conf->origins[i / POOL_KINDS],
+		    (enum pool_kind)(i % POOL_KINDS));
 	for (size_t i = 0; i < conf->origin_count; i++)
 		if (!open_tls(u, i, error, error_size))
 			return false;
@@ -59,7 +65,7 @@ void upstream_close(struct upstream *u)
 void upstream_free(struct upstream *u)
 {
 	for (size_t i = 0; u->pools && i < pool_count(u); i++) {
-		if (u->pools[i].push) /* the other pool of the origin borrows it */
+		if (u->pools[i].kind == POOL_PUSH) /* the others of the origin borrow it */
 			net_tls_free(u->pools[i].tls);
 		session_plans_free(u->pools[i].plans);
 	}
@@ -88,10 +94,14 @@ void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 	const struct conf_origin *o = x->context.origin;
 	const struct conf_route *route = x->context.route;
 	usec off_until = u->push_off_until[route - u->env->conf->routes];
-	struct pool *with_push = &u->pools[2 * o->index], *without = with_push + 1;
+	x->pushes.is_subscription = offer_is_subscription(x, wants_push);
+	if (x->pushes.is_subscription) {
+		pool_dispatch(pool_of(u, o, POOL_SUBSCRIPTIONS), x);
+		return;
+	}
 	if (o->push == CONF_PUSH_AUTO && off_until > u->env->relay->now)
 		wants_push = false;
-	pool_dispatch(wants_push ? with_push : without, x);
+	pool_dispatch(pool_of(u, o, wants_push ? POOL_PUSH : POOL_PLAIN), x);
 }
 
 void upstream_undispatch(struct exchange *x)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Origin connections: for each origin two pools (with and without push), a queue for each pool, and
- * the upstream legs of exchanges. These files know nothing about client connections; facts about a
+ * Origin connections: for each origin three pools (with push, without, and for subscriptions), a
+ * queue for each pool, and the upstream legs of exchanges. These files know nothing about client connections; facts about a
  * request's client are arguments.
  */
 #ifndef PUSHGATE_UPSTREAM_UPSTREAM_H
@@ -21,7 +21,7 @@ struct upstream {
 	 * server, or -1. NULL when no origin is demo:. */
 	int (*demo_connect)(void *context);
 	void *demo_context;
-	/* Two per origin: [2 × index] with push, [2 × index + 1] without. */
+	/* Three per origin, by its index and enum pool_kind (pool.h). */
 	struct pool *pools;
 	/* For each route: until this time its requests use connections without push, because its
 	 * promises were refused too often. */
@@ -57,6 +57,9 @@ bool origin_is_stuck(const struct exchange *x, usec since);
 /* Counts one promise against promise-rate of the parent's connection. False: the rate is
  * exceeded. */
 bool origin_may_promise_more(const struct exchange *parent);
+/* A promise for this parent was refused. If it was for a limit, the first one of a burst is logged,
+ * with the origin and the limit. */
+void origin_promise_refused(const struct exchange *parent, const struct policy_reason *reason);
 
 /* ---- memory is short ---- */
 

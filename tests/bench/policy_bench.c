@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 	if (cidr_parse(SLICE("198.51.100.0/24"), &net))
 		return 1;
 	fill(rules, globs, texts, &net);
-	struct policy_rules set = {rules, RULES, {100, 256, 4 << 20}, POLICY_DROP};
+	struct policy_rules set = {rules, RULES, {100, 1000, 256, 4 << 20}, POLICY_DROP};
 	struct http_head_pool *pool = http_head_pool_new(2);
 	struct http_head *parent = request(pool, SLICE("/shop/index.html?id=17"));
 	struct http_head *promised = request(pool, SLICE("/assets/app/main-5f3c2a.js"));

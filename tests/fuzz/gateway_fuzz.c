@@ -188,7 +188,7 @@ static void check(const struct world *w)
 {
 	const struct gateway *g = w->gateway;
 	list_for_each(&g->clients.conns, c, struct client_conn, link) if (c->session) session_check(c->session);
-	for (size_t i = 0; i < 2 * g->env.conf->origin_count; i++)
+	for (size_t i = 0; i < POOL_KINDS * g->env.conf->origin_count; i++)
 		list_for_each(&g->upstream.pools[i].conns, origin, struct origin_conn, link) if (origin->session) session_check(origin->session);
 }
 
@@ -403,7 +403,7 @@ static void end_all(struct world *w)
 	run_until_quiet(w);
 	pass(w, 20 * USEC_PER_SEC);
 	ensure(list_is_empty(&w->gateway->clients.conns));
-	for (size_t i = 0; i < 2 * w->gateway->env.conf->origin_count; i++)
+	for (size_t i = 0; i < POOL_KINDS * w->gateway->env.conf->origin_count; i++)
 		ensure(
 		    list_is_empty(&w->gateway->upstream.pools[i].conns) && list_is_empty(&w->gateway->upstream.pools[i].queue));
 	ensure(w->gateway->relay.live_count == 0); /* what was held is too old, too */

@@ -25,6 +25,7 @@ struct stream {
 	bool is_down, is_push;
 	bool head_came, source_ended, is_bodyless; /* what came from it */
 	bool head_went, sink_ended, has_body;      /* what went to it */
+	bool is_held_back;                         /* the origin of a subscription */
 	size_t given, credited;
 };
 
@@ -40,6 +41,7 @@ struct world {
 	struct stream streams[STREAMS];
 	struct list dispatched; /* exchanges that want an upstream stream */
 	struct list starting;   /* pushes whose response wants room */
+	bool has_subscriptions;
 	bool connects_at_once, has_room, cannot_promise, offers_links, is_facts_bad, is_paced;
 	uint64_t begun, ended;
 };
@@ -166,6 +168,13 @@ static bool promise(struct leg *leg, const struct http_head *request, struct exc
 	return true;
 }
 
+static void hold_back(struct leg *leg, bool is_held_back)
+{
+	struct stream *s = leg->carrier;
+	ensure(!s->is_down && !s->is_push && s->is_held_back != is_held_back);
+	s->is_held_back = is_held_back;
+}
+
 static const struct leg_ops leg_ops = {
     .send_head = send_head,
     .send_body = send_body,
@@ -174,6 +183,7 @@ static const struct leg_ops leg_ops = {
     .reset = reset,
     .credit = credit,
     .detach = detach,
+    .hold_back = hold_back,
 };
 
 /* ---- what the relay asks ---- */
@@ -196,6 +206,8 @@ static void dispatch(void *context, struct exchange *x)
 {
 	struct world *w = context;
 	ensure(!x->up.ops && !list_is_linked(&x->waiting));
+	x->pushes.is_subscription =
+	    w->has_subscriptions && x->method == HTTP_METHOD_GET && !exchange_is_push(x);
 	list_append(&w->dispatched, &x->waiting);
 	if (w->connects_at_once)
 		connect(w, x);
@@ -670,6 +682,36 @@ static void check_flow(const struct flow *f, bool is_own)
 	ensure(f->owed == 0 || f->body.bytes > 0); /* or it waited for ever */
 }
 
+/* The sums are those of the pushes, and the client of a held back origin has something to do. */
+static void check_subscription(const struct exchange *x)
+{
+	struct push_backlog sum = {0};
+	uint32_t open = 0;
+	list_for_each(&x->pushes.list, push, struct exchange, pushed.sibling)
+	{
+		const struct flow *f = &push->download;
+		bool is_begun = push->pushed.state == PUSH_ANSWERING;
+		open++;
+		if (!push->pushed.is_expected || push->pushed.state == PUSH_HELD)
+			continue;
+		sum.answered += push->response.answered_by == ANSWERED_BY_ORIGIN;
+		sum.begun += is_begun;
+		sum.starved += is_begun && f->body.bytes == 0 && !f->source_ended;
+		sum.bytes += f->body.bytes;
+	}
+	ensure(open == x->pushes.open);
+	if (exchange_is_push(x)) /* its backlog is its part of its parent's */
+		return;
+	ensure(sum.answered == x->backlog.answered && sum.begun == x->backlog.begun);
+	ensure(sum.starved == x->backlog.starved && sum.bytes == x->backlog.bytes);
+	if (!x->pushes.is_held_back)
+		return;
+	const struct stream *s = x->up.ops == &leg_ops ? x->up.carrier : NULL;
+	ensure(s && s->is_held_back);
+	ensure(sum.starved == 0 || sum.starved < sum.begun);
+	ensure(sum.answered > 0 || sum.bytes > 0);
+}
+
 static void check(struct world *w)
 {
 	size_t live = 0;
@@ -678,6 +720,7 @@ static void check(struct world *w)
 		live++;
 		check_flow(&x->upload, false);
 		check_flow(&x->download, exchange_is_own_answer(x));
+		check_subscription(x);
 		ensure(!exchange_is_over(x));
 		/* Nobody is left to answer but of what was answered. */
 		ensure(x->down.ops || x->download.state == FLOW_DONE);
@@ -694,7 +737,7 @@ enum {
 	OPTION_POOR = 2,
 	OPTION_AT_ONCE = 4,
 	OPTION_HINT_WAIT = 8,
-	OPTION_ACTION = 16, /* and above: the verdict */
+	OPTION_ACTION = 16, /* and above: the verdict; above that: whether GETs are subscriptions */
 };
 
 static void open_world(struct world *w, uint8_t options)
@@ -708,7 +751,9 @@ static void open_world(struct world *w, uint8_t options)
 	list_init(&w->starting);
 	w->has_room = true;
 	w->connects_at_once = options & OPTION_AT_ONCE;
-	w->rules.caps = (struct policy_caps){6, 10, 4 << 20};
+	w->has_subscriptions = options / OPTION_ACTION / POLICY_ACTION_COUNT & 1;
+	w->rules.caps = (struct policy_caps){
+	    .per_parent = 6, .per_parent_life = 30, .per_connection = 10, .bytes_in_flight = 20000};
 	w->rules.fallback = (enum policy_action)(options / OPTION_ACTION % POLICY_ACTION_COUNT);
 	w->relay = (struct relay){
 	    .ops = &relay_ops,

@@ -99,6 +99,11 @@ static void on_detach(struct leg *leg)
 	list_remove(&leg->link);
 }
 
+static void on_hold_back(struct leg *leg, bool is_held_back)
+{
+	record(mine(leg)->said, is_held_back ? "hold back" : "go on");
+}
+
 static struct world_leg *leg_new(struct world *w)
 {
 	ensure(w->leg_count < WORLD_STREAMS);
@@ -122,7 +127,7 @@ static bool on_promise(struct leg *leg, const struct http_head *request, struct 
 	return true;
 }
 
-static const struct leg_ops ops = {on_head, on_body, on_trailers, on_promise, on_reset, on_credit, on_detach};
+static const struct leg_ops ops = {on_head, on_body, on_trailers, on_promise, on_reset, on_credit, on_detach, on_hold_back};
 
 /* ---- the relay's owner ---- */
 
@@ -230,7 +235,8 @@ struct world *world_new(void)
 	budget_init(&w->budget, NULL, 64 << 20);
 	budget_init(&w->down_budget, &w->budget, 64 << 20);
 	budget_init(&w->up_budget, &w->budget, 64 << 20);
-	w->rules.caps = (struct policy_caps){100, 256, 4 << 20};
+	w->rules.caps = (struct policy_caps){
+	    .per_parent = 100, .per_parent_life = 1000, .per_connection = 256, .bytes_in_flight = 4 << 20};
 	w->rules.fallback = POLICY_FORWARD;
 	w->connects = true;
 	w->origin_may_promise = w->listener_covers = w->push_enabled = true;

@@ -323,6 +323,7 @@ static void run(uint64_t seed, unsigned steps)
 		   *origin = origins[pick(&c, 4)];
 	const char *more = seed % 5 == 4 ? "[route a]\norigin = a\n[route b]\nhost = b.example\norigin = b\n"
 					   "[push hold]\naction = hold\n"
+	    : seed % 7 == 3 ? "[route a]\norigin = a\nsubscription = yes\n"
 					 : NULL;
 	c.w = gate_world_new(server, listen, origin, more);
 	uint32_t limit = pick(&c, 3) ? 0 : 1 + pick(&c, 5);

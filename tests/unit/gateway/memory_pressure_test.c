@@ -369,7 +369,7 @@ static void origin_connection_without_budget_gets_no_more_requests(void **state)
 		gate_more(gate_request(c, "POST", "example.com", "/up", false, NULL), 400000, false);
 	UNTIL(w, gate_seen(&w->sites[0], "/up") == 5);
 	struct origin_conn *origin = NULL;
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < POOL_KINDS; i++)
 		if (!list_is_empty(&w->gateway->upstream.pools[i].conns))
 			origin = list_first(&w->gateway->upstream.pools[i].conns, struct origin_conn, link);
 	assert_non_null(origin);

@@ -126,7 +126,7 @@ static struct budget *budget_of(struct gate_world *w, enum whose whose)
 		return &w->gateway->env.budget;
 	if (whose == CLIENTS && !list_is_empty(&w->gateway->clients.conns))
 		return &list_first(&w->gateway->clients.conns, struct client_conn, link)->budget;
-	for (size_t i = 0; whose == ORIGINS && i < 2 * w->conf->origin_count; i++)
+	for (size_t i = 0; whose == ORIGINS && i < POOL_KINDS * w->conf->origin_count; i++)
 		if (!list_is_empty(&w->gateway->upstream.pools[i].conns))
 			return &list_first(&w->gateway->upstream.pools[i].conns, struct origin_conn, link)->budget;
 	return NULL;

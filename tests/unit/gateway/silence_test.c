@@ -11,7 +11,7 @@ static struct client_conn *client_of(struct gate_world *w)
 
 static struct origin_conn *origin_of(struct gate_world *w)
 {
-	for (size_t i = 0; i < 2 * w->conf->origin_count; i++)
+	for (size_t i = 0; i < POOL_KINDS * w->conf->origin_count; i++)
 		if (!list_is_empty(&w->gateway->upstream.pools[i].conns))
 			return list_first(
 			    &w->gateway->upstream.pools[i].conns, struct origin_conn, link);

@@ -96,10 +96,14 @@ static void set_parent_full(struct scene *s)
 {
 	s->offer.parent_pushes = 100;
 }
+static void set_parent_used_up(struct scene *s)
+{
+	s->offer.parent_pushes_ever = 1000;
+}
 static void set_rule_full(struct scene *s)
 {
 	s->rules[0].max_per_parent = 1;
-	s->offer.parent_pushes = 1;
+	s->offer.parent_pushes_ever = 1;
 }
 static void set_connection_full(struct scene *s)
 {
@@ -138,6 +142,7 @@ static const struct {
     {set_hold_refusal, &policy_reason_HOLD_SHARED, H, H},
     {set_hint_refusal, &policy_reason_HINT_LATE, N, N},
     {set_parent_full, &policy_reason_PARENT_CAP, F | H | N, F | H | N},
+    {set_parent_used_up, &policy_reason_PARENT_LIFE_CAP, F | H | N, F | H | N},
     {set_rule_full, &policy_reason_PARENT_CAP, F | H | N, F | H | N},
     {set_connection_full, &policy_reason_CONNECTION_CAP, F, F},
     {set_bytes_full, &policy_reason_BYTES_CAP, F, F},

@@ -168,6 +168,12 @@ static void caps_hold_from_their_number_on(void **state)
 	assert_decided(s, POLICY_DROP, &policy_reason_CONNECTION_CAP, NULL);
 	s->offer.parent_pushes++;
 	assert_decided(s, POLICY_DROP, &policy_reason_PARENT_CAP, NULL);
+	s->offer.parent_pushes_ever = 999;
+	assert_decided(s, POLICY_DROP, &policy_reason_PARENT_CAP, NULL);
+	s->offer.parent_pushes_ever++;
+	assert_decided(s, POLICY_DROP, &policy_reason_PARENT_LIFE_CAP, NULL);
+	s->offer.is_expected = true;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
 }
 
 static void cap_of_a_rule_names_the_rule(void **state)
@@ -175,9 +181,9 @@ static void cap_of_a_rule_names_the_rule(void **state)
 	struct scene *s = *state;
 	struct policy_rule *rule = scene_rule(s, "few", POLICY_FORWARD);
 	rule->max_per_parent = 3;
-	s->offer.parent_pushes = 2;
+	s->offer.parent_pushes_ever = 2;
 	assert_decided(s, POLICY_FORWARD, &policy_reason_RULE, rule);
-	s->offer.parent_pushes = 3;
+	s->offer.parent_pushes_ever = 3;
 	assert_decided(s, POLICY_DROP, &policy_reason_PARENT_CAP, rule);
 }
 

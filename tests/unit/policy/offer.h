@@ -68,7 +68,7 @@ static inline void scene_init(struct scene *s)
 	    .now = 1,
 	};
 	scene_promise(s, "GET", "/css/a.css?v=2");
-	s->set = (struct policy_rules){s->rules, 0, {100, 256, 4 << 20}, POLICY_FORWARD};
+	s->set = (struct policy_rules){s->rules, 0, {100, 1000, 256, 4 << 20}, POLICY_FORWARD};
 }
 
 /* A rule without conditions, behind those that there are. */

@@ -76,7 +76,7 @@ static void a_promise_to_a_client_that_takes_pushes(void **state)
 	    "1. relayed GET http://example.com/a.css\n"
 	    "   guards   malformed ... promise-rate: all 8 pass\n"
 	    "   rule     pictures (t.ini:12): type does not hold\n"
-	    "   guards   authority ... bytes-cap: all 15 pass\n"
+	    "   guards   authority ... bytes-cap: all 16 pass\n"
 	    "   verdict  forward\n"
 	    "   reason   default: No rule matched; the default action applied.\n"
 	    "   advice   Add a [push] rule if something else should happen.\n"
@@ -97,7 +97,7 @@ static void a_browser_gets_hints_and_what_is_held(void **state)
 	    "1. config GET http://example.com/a.css as=style\n"
 	    "   guards   malformed ... promise-rate: all 8 pass\n"
 	    "   rule     browsers (t.ini:12): matches\n"
-	    "   guards   authority ... parent-cap: all 12 pass\n"
+	    "   guards   authority ... parent-cap: all 13 pass\n"
 	    "   verdict  hint+hold, rule browsers\n"
 	    "   reason   rule: A rule of the configuration decided.\n"
 	    "   advice   See the named rule.\n"
@@ -112,7 +112,7 @@ static void half_of_hint_and_hold_for_a_client_that_does_not_navigate(void **sta
 	has("[push browsers]\naction = hint+hold\n[preload all]\nadd = /a.css as=style\n",
 	    WORDS("http://example.com/", "--client", "curl"),
 	    "   guard    hint-client allows only half of hint+hold\n"
-	    "   guards   parent-cap ... parent-cap: all 2 pass\n"
+	    "   guards   parent-life-cap ... parent-cap: all 3 pass\n"
 	    "   verdict  hold, rule browsers\n"
 	    "   reason   rule: A rule of the configuration decided.\n"
 	    "   advice   See the named rule.\n"

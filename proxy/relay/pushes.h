@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What an exchange has as the parent of pushes; struct pushed_exchange is what it has as a push. */
+#ifndef PUSHGATE_RELAY_PUSHES_H
+#define PUSHGATE_RELAY_PUSHES_H
+
+#include "proxy/base/list.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The pushes of an exchange: those that the origin promised on it, and offers of our own with it. */
+struct exchange_pushes {
+	struct list list;     /* of pushed.sibling; those that are not over */
+	uint32_t open;        /* how many are in the list */
+	uint32_t ever;        /* how many have ever been */
+	bool is_subscription; /* the client waits for them; set when it is dispatched */
+	bool is_held_back;    /* a subscription: its origin connection is not read from now */
+};
+
+/* What has come of a subscription's pushes, and what the client has not taken of it: of a push its
+ * own part, of the subscription the sums (subscription.c). */
+struct push_backlog {
+	uint32_t answered; /* the response head came, and the client does not have the end */
+	uint32_t begun;    /* the response has begun downstream */
+	uint32_t starved;  /* of these: nothing of it waits here, and the origin has not ended it */
+	uint64_t bytes;    /* of bodies that wait for the client */
+};
+
+#endif
