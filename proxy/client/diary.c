@@ -334,6 +334,10 @@ void client_diary_ended(struct exchange *x, enum observe_outcome outcome)
 {
 	if (x->method != HTTP_METHOD_GET || outcome == OBSERVE_COMPLETE)
 		return;
+	/* The client has the whole response, and may have gone with its diary: what failed is the rest of
+	 * the request on its way to the origin. */
+	if (x->download.state == FLOW_DONE)
+		return;
 	uint64_t key = key_of(SLICE("GET"), x);
 	if (x->context.was_forwarded && outcome == OBSERVE_CLIENT_RESET)
 		record_reset(x, key);

@@ -13,7 +13,8 @@ import { PATIENCE } from '../support/peer.mjs';
 const REQUESTS = 10000;
 const CONNECTIONS = 40;
 const AT_A_TIME = 8;
-const WINDOW = 65535;
+/* Of the clients. The origin may send more than this at once, so that all of a push comes before its page. */
+const WINDOW = 16384;
 const FRESH = { 'cache-control': 'max-age=60' };
 
 /* ---- the client: counts every byte and frame, also those that come after it has reset a stream ---- */
@@ -29,7 +30,7 @@ class Client {
 
 	static async open(s) {
 		let client;
-		const connection = await s.connect({ auto: { window: 'connection' }, onFrame: (f) => client?.receive(f) });
+		const connection = await s.connect({ auto: { window: 'connection' }, settings: { initialWindowSize: WINDOW }, onFrame: (f) => client?.receive(f) });
 		connection.encoder.indexing = true;
 		client = new Client(connection);
 		return client;
@@ -144,15 +145,17 @@ class Origin {
 	}
 	#whole(stream, size, fields) {
 		stream.head({ ':status': 200, 'content-length': size, ...fields });
-		stream.send(bytes, 0, size, { endStream: true });
+		return stream.send(bytes, 0, size, { endStream: true });
 	}
 	#half(stream, size, fields) {
 		stream.head({ ':status': 200, ...fields });
 		return stream.send(bytes, 0, size);
 	}
-	#hold(stream, size, fields = FRESH) {
+	/* The page leaves when all of the push has: the client asks for what is there whole. */
+	async #hold(stream, path, push, size, fields = FRESH) {
 		this.heldBytes += size;
-		this.#whole(stream, size, fields);
+		await this.#whole(push, size, fields);
+		this.#page(stream, path);
 	}
 	#page(stream, path, fields = {}) { this.#whole(stream, sizeOf(path), fields); }
 
@@ -208,26 +211,18 @@ class Origin {
 		this.#page(stream, path);
 	}
 	held(stream, path, promise) {
-		const push = promise('hold');
-		this.#hold(push, sizeOf(path) + 2);
-		this.#page(stream, path);
+		this.#hold(stream, path, promise('hold'), sizeOf(path) + 2);
 	}
 	unclaimed(...args) { this.held(...args); }
 	both(stream, path, promise) {
-		const push = promise('both');
-		this.#hold(push, sizeOf(path) + 3);
-		this.#page(stream, path);
+		this.#hold(stream, path, promise('both'), sizeOf(path) + 3);
 	}
 	validated(stream, path, promise) {
-		const push = promise('hold');
-		this.#hold(push, sizeOf(path) + 2, { ...FRESH, etag: '"1"' });
-		this.#page(stream, path);
+		this.#hold(stream, path, promise('hold'), sizeOf(path) + 2, { ...FRESH, etag: '"1"' });
 	}
 	/* The client takes a window of it and no more. */
 	wide(stream, path, promise) {
-		const push = promise('hold');
-		this.#hold(push, WINDOW + sizeOf(path));
-		this.#page(stream, path);
+		this.#hold(stream, path, promise('hold'), WINDOW + sizeOf(path));
 	}
 	/* The rest follows when the client has asked for it and got the first half. */
 	joined(stream, path, promise) {
@@ -373,7 +368,7 @@ const originPort = await origin.listen();
 scenario(`clients, access log and counters agree after ${REQUESTS} requests`, {
 	origins: { main: { server: `h2c://127.0.0.1:${originPort}` } },
 	server: {
-		'status-socket': 'status', 'hold-max-count': 8, 'reset-rate': 1000000, 'promise-refusals': 1000000,
+		'status-socket': 'status', 'hold-max-count': 16, 'reset-rate': 1000000, 'promise-refusals': 1000000,
 		'max-pushes-per-parent': 2,
 	},
 	routes: section('route main', { host: 'main.test', origin: 'main' }),

@@ -429,6 +429,27 @@ static void withdrawn_pushes_of_our_own_pause_their_rule(void **state)
 	gate_world_free(s.w);
 }
 
+/* The response was delivered; the request's body waits for the origin when the client has gone. */
+static void request_that_outlives_its_connection_leaves_the_diary_alone(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL,
+	    ROUTE "[push own]\naction = forward\n[preload p]\nlink = yes\n");
+	w->sites[0].options = (struct gate_peer_options){.window = 10, .keeps_credit = true};
+	struct gate_peer *client = gate_client(w, NULL);
+	struct gate_stream *s = gate_request(client, "GET", "example.com", "/long", false, NULL);
+	gate_more(s, 1000, true);
+	UNTIL(w, gate_find(w, "/long") && gate_find(w, "/long")->received == 10);
+	gate_answer(gate_find(w, "/long"), 200, 5, true);
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	gate_peer_abort(client);
+	UNTIL(w, w->counters.connections_open == 0);
+	gate_passes(w);
+	assert_int_equal(w->counters.requests_open, 1);
+	gate_world_free(w);
+}
+
 static void rules_beyond_the_slots_are_counted_together(void **state)
 {
 	(void)state;
@@ -477,6 +498,7 @@ int main(void)
 	    cmocka_unit_test(entry_refused_by_the_budget_is_left_out),
 	    cmocka_unit_test(ends_of_pushes_are_counted_for_their_rule),
 	    cmocka_unit_test(withdrawn_pushes_of_our_own_pause_their_rule),
+	    cmocka_unit_test(request_that_outlives_its_connection_leaves_the_diary_alone),
 	    cmocka_unit_test(rules_beyond_the_slots_are_counted_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

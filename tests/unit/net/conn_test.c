@@ -138,13 +138,17 @@ static void lingering_ends_after_a_bounded_amount(void **state)
 	(void)state;
 	struct pair p;
 	pair_init(&p);
+	usec since = clock_monotonic();
 	net_conn_close(p.a.conn);
 	p.a.conn = NULL;
 	run_until(&p.rig, p.b.ended);
 	assert_false(list_is_empty(&p.rig.loop->lingering));
 	owner_send(&p.b, 1, 1u << 30);
 	run_until(&p.rig, list_is_empty(&p.rig.loop->lingering));
-	assert_in_range(p.b.sent, 4u << 20, 16u << 20);
+	assert_in_range(p.b.sent, 0, 16u << 20);
+	/* It also ends after a second; a slow machine may not get so far. */
+	if (clock_monotonic() - since < USEC_PER_SEC)
+		assert_true(p.b.sent >= 4u << 20);
 	pair_fini(&p);
 }
 
