@@ -45,16 +45,9 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 /* How long nothing may come of a subscription: no promise, no response. */
 static usec subscription_limit(const struct exchange *x)
 {
-	return x->context.origin->response_timeout;
-}
-
-static usec response_limit(const struct exchange *x)
-{
 	if (exchange_is_held_back(x)) /* the origin cannot send */
 		return 0;
-	if (x->pushes.is_subscription)
-		return subscription_limit(x);
-	return x->context.origin ? x->context.origin->response_timeout : 0;
+	return x->context.origin->response_timeout;
 }
 
 /* A subscription's pushes wait as long as it lives: none is lost because its client is slow. */
@@ -82,7 +75,9 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	case RELAY_TIMEOUT_QUEUE:
 		return o ? o->queue_timeout : 0;
 	case RELAY_TIMEOUT_RESPONSE:
-		return response_limit(x);
+		if (x->pushes.is_subscription)
+			return subscription_limit(x);
+		return o ? o->response_timeout : 0;
 	case RELAY_TIMEOUT_BODY_DOWN:
 		return o && !exchange_is_held_back(x) ? o->body_timeout : 0;
 	case RELAY_TIMEOUT_LINGER:
