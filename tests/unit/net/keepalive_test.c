@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+/* covers: R202 */
+
 static int option(int fd, int level, int name)
 {
 	int value = -1;
