@@ -103,6 +103,7 @@ void client_accept(struct client_listener *l, int fd, const struct net_address *
 	c->is_open = l->tls == NULL;
 	c->net = net_conn_new(env->loop, fd, l->tls, &conn_ops, c);
 	net_conn_set_budget(c->net, &c->budget);
+	net_conn_keepalive(c->net, l->conf->keepalive, l->conf->write_timeout);
 	client_conn_arm(c);
 }
 

@@ -42,9 +42,9 @@
         .sentence = "Bytes of replies (acknowledgements, resets) that may be queued while the " who " does not read " \
         "them. More end the connection. Requests, responses and promises do not count."}, \
     {SECTION(limits.min_rate), .key = "min-rate", NUMBER(0, 1000000), .preset = "100", \
-        .sentence = "Least rate, in bytes a second, at which the " who " must send a body (averaged over body-timeout) " \
-        "and read a body (averaged over write-timeout). Time in which pushgate itself delays the body does not count. " \
-        "0: one byte per timeout is enough, as it always is for a response without content-length."}
+        .sentence = "Least rate, in bytes a second, at which the " who " must send a body that it owes (with pauses of up to " \
+        "body-timeout) and read a body (with pauses of up to write-timeout). Time in which pushgate itself delays the body " \
+        "does not count. 0: one byte per timeout is enough."}
 
 #define LIMITS_OF_CLIENTS(SECTION) \
     {SECTION(limits.resets), .key = "limit-resets", RATE, .preset = "100/s burst 200", \

@@ -88,11 +88,11 @@ const struct conf_option conf_options[] = {
         .sentence = "Number of worker processes. auto: one for each processor."},
     {SERVER(server.user), .key = "user",
         .example = "pushgate", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_user,
-        .sentence = "The user that workers and logger run as when root starts pushgate. Not given: the user pushgate if "
+        .sentence = "The user that workers and helpers run as when root starts pushgate. Not given: the user pushgate if "
         "it exists, else nobody. root: they stay root, without its capabilities. This user must be able to read "
         "the manifests and to write in the folder of learned-file."},
     {SERVER(server.sandbox), .key = "sandbox", CHOICE("on off log"), .preset = "on",
-        .sentence = "Whether a filter (seccomp) allows workers and logger only the system calls that they need. A "
+        .sentence = "Whether a filter (seccomp) allows workers and helpers only the system calls that they need. A "
         "process that makes another call is killed and restarted.\noff: no filter.\nlog: other calls are allowed and "
         "written to the kernel's log."},
     {SERVER(server.access_log), .key = "access-log", .type = CONF_TYPE_OTHER, .form = "FILE | - | off",
@@ -114,7 +114,7 @@ const struct conf_option conf_options[] = {
     {SERVER(server.learned_file), .key = "learned-file", .type = CONF_TYPE_OTHER, .form = "FILE | off",
         .preset = "off", .set = conf_set_learned_file,
         .sentence = "JSON file that keeps what [preload] sections learn over restarts and shows what is proposed. "
-        "The first worker writes it once a minute and at its end."},
+        "The first worker's table is written to it once a minute and at its end."},
     {SERVER(server.pseudonym), .key = "pseudonym", .type = CONF_TYPE_TEXT, .form = "NAME",
         .preset = "pushgate", .set = conf_set_pseudonym,
         .sentence = "The name of this proxy in Via and Proxy-Status (RFC 9110 7.6.3). A request whose Via already "

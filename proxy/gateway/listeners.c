@@ -34,7 +34,6 @@ void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd)
 	struct listener_socket *s = memory_new(struct listener_socket);
 	s->gateway = g;
 	s->listener = clients_listener(&g->clients, listen);
-	net_keepalive(fd, listen->keepalive, listen->write_timeout);
 	s->net = net_listener_new(g->env.loop, fd, accepted, paused, s);
 	list_append(&g->sockets, &s->link);
 }

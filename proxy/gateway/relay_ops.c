@@ -64,7 +64,7 @@ static bool interim_head(void *context, struct exchange *x, struct http_head *he
 static usec response_limit(const struct exchange *x)
 {
 	const struct conf_origin *o = x->context.origin;
-	return o && !x->pushes.is_subscription && !exchange_is_held_back(x) ? o->response_timeout : 0;
+	return o && !x->pushes.is_subscription ? o->response_timeout : 0;
 }
 
 static usec stream_idle_limit(const struct exchange *x)

@@ -270,8 +270,6 @@ bool net_conn_is_paused(const struct net_conn *c); /* reading is paused, for any
  * not answered for as long again, or has not acknowledged bytes for twice the longer of `idle` and
  * `patience`. idle 0: off. patience 0: bytes may stay unacknowledged as long as the kernel allows. */
 void net_conn_keepalive(struct net_conn *c, usec idle, usec patience);
-/* The same for a listening socket: the sockets that it accepts inherit it (Linux). */
-void net_keepalive(int fd, usec idle, usec patience);
 /* True while bytes are unsent because the socket is full. */
 bool net_conn_is_blocked(const struct net_conn *c);
 /* When the connection became blocked; USEC_NEVER: it is not blocked. */

@@ -50,8 +50,8 @@
 	X(bytes_up_out, "request body bytes to origins") \
 	X(upstream_connections, "connections to origins opened") \
 	X(upstream_connections_open, "connections to origins open now") \
-	X(subscriptions, "subscriptions, each with a connection to the origin of its own") \
-	X(subscriptions_open, "subscriptions open now") \
+	X(subscriptions, "of these, for one subscription each") \
+	X(subscriptions_open, "of these, open now") \
 	X(subscriptions_held_back, "times that an origin was held back because a subscriber was slow") \
 	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
 	X(peer_faults_down, "protocol faults of clients") \

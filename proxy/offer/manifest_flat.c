@@ -197,10 +197,18 @@ static bool get_text(const struct flat *f, struct flat_text t, struct slice *out
 	return true;
 }
 
+/* A path, or a URI with an authority. */
+static bool is_target(struct slice target)
+{
+	return slice_starts_with(target, SLICE("/")) ||
+	       slice_starts_with(target, SLICE("https://")) ||
+	       slice_starts_with(target, SLICE("http://"));
+}
+
 static bool get_resource(
     const struct flat *f, const struct flat_resource *in, struct offer_manifest_resource *out)
 {
-	return get_text(f, in->target, &out->target) && out->target.len > 0 &&
+	return get_text(f, in->target, &out->target) && is_target(out->target) &&
 	       get_text(f, in->as, &out->as) && manifest_is_type_word(out->as) &&
 	       get_text(f, in->crossorigin, &out->crossorigin) &&
 	       (out->crossorigin.len == 0 || slice_equal(out->crossorigin, SLICE("anonymous")) ||

@@ -111,6 +111,7 @@ static void report_failure(struct child *c, const char *error)
 
 static void serve(struct child *c)
 {
+	worker_take_contents(&c->worker);
 	worker_listen(&c->worker, c->worker.env.index);
 	const struct message ready = {.kind = MESSAGE_READY, .worker = c->worker.env.index};
 	(void)!send(c->control, &ready, sizeof(ready), MSG_NOSIGNAL);

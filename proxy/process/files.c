@@ -172,10 +172,8 @@ bool files_read_learned(struct files *f, usec now, char *error, size_t error_siz
 	errors_open(&e);
 	struct offer_learned *t = offer_learned_new(&whole_table, 0, NULL);
 	bool is_good = offer_learned_load(t, f->conf->server.learned_file, now, e.stream);
-	for (size_t n = 1; is_good && n > 0;) {
-		n = offer_learned_export(t, 1, page, now);
+	for (size_t n; is_good && (n = offer_learned_export(t, 1, page, now)) > 0;)
 		files_add_page(f, slice_of(page, n));
-	}
 	offer_learned_free(t);
 	errors_close(&e, error, error_size);
 	return is_good;

@@ -154,6 +154,9 @@ static void read_link(struct process *p, uint32_t worker, unsigned most)
 		ssize_t n = files_receive(p->links[worker], &m, p->page, sizeof(p->page), &fd);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
+		/* The worker has ended without having read all; what it sent is behind this. */
+		if (n < 0 && errno == ECONNRESET)
+			continue;
 		bool is_good = n > 0 && fd < 0 && obey_worker(p, worker, &m, (size_t)n - sizeof(m));
 		if (fd >= 0)
 			close(fd);

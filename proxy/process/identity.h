@@ -35,7 +35,7 @@ bool identity_is_root(const struct identity *i);
  */
 bool identity_limit(char *error, size_t error_size);
 /*
- * For a worker or the logger: permanently becomes the user and drops all capabilities and every way
+ * For a worker or a helper: permanently becomes the user and drops all capabilities and every way
  * to regain one. False with a message.
  */
 bool identity_assume(const struct identity *i, char *error, size_t error_size);

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /*
- * Time beyond drain-timeout: twice the grace periods that the master gives workers and logger
- * (master.c).
+ * Time beyond drain-timeout: the grace periods that the master gives workers (master.c) and helpers
+ * (helpers.c), which are seven seconds, and something.
  */
 #define GRACE_USEC (10 * USEC_PER_SEC)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The processes: a master that binds sockets and watches its children, workers that run one loop
- * each, and a logger behind a pipe. The master never reads a peer's bytes.
+ * each, and helpers: a logger behind a pipe, and a process for files. The master never reads a peer's bytes.
  */
 #ifndef PUSHGATE_PROCESS_PROCESS_H
 #define PUSHGATE_PROCESS_PROCESS_H

@@ -80,8 +80,7 @@ static void take_learned(struct worker *w, int fd)
 		files_unmap(bytes, length);
 }
 
-/* Before the loop runs: nobody waits for it. */
-static void take_contents(struct worker *w)
+void worker_take_contents(struct worker *w)
 {
 	struct files_contents *c = w->env.contents;
 	for (size_t i = 0; i < c->count; i++)
@@ -129,8 +128,6 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	if (!w->gateway)
 		return false;
 	ensure_set_dumper(dump, w->gateway);
-	if (env->contents)
-		take_contents(w);
 	return true;
 }
 

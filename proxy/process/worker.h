@@ -51,7 +51,7 @@ struct worker {
 };
 
 /*
- * Makes all parts but the listeners, as the present user, and takes in and closes the contents. False with a
+ * Makes all parts but the listeners, as the present user. False with a
  * message; call worker_fini even then.
  */
 bool worker_init(struct worker *w, const struct worker_config *env, char *error, size_t error_size);
@@ -62,6 +62,11 @@ bool worker_drop(const struct worker *w, char *error, size_t error_size);
  * the configuration needs. False with a message.
  */
 bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size);
+/*
+ * Takes in and closes env.contents. In the sandbox, because another process has made them; before the loop
+ * runs, so that nobody waits.
+ */
+void worker_take_contents(struct worker *w);
 void worker_listen(struct worker *w, uint32_t from);
 /* `pushgate trace`, see gateway_trace. Takes socket unless it returns false. */
 bool worker_trace(struct worker *w, const struct cidr *from, usec until, int socket);

@@ -123,6 +123,16 @@ void exchange_note_cause(
 	x->ending.detail = detail ? arena_printf(exchange_arena(x), "%s", detail).ptr : NULL;
 }
 
+/* pushed.parent stays, for the log. */
+static void leave_parent(struct exchange *push)
+{
+	if (list_is_linked(&push->pushed.sibling))
+		push->pushed.parent->pushes.open--;
+	list_remove(&push->pushed.sibling);
+	list_remove(&push->pushed.unbegun);
+	exchange_note_push(push);
+}
+
 void exchange_finish(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
@@ -147,12 +157,9 @@ void exchange_finish(
 		if (child->pushed.is_expected)
 			subscription_ended(child);
 	}
-	if (list_is_linked(&x->pushed.sibling))
-		x->pushed.parent->pushes.open--;
-	list_remove(&x->pushed.sibling);
-	list_remove(&x->pushed.unbegun);
 	bool is_known = x->pushed.state != PUSH_OFFERED;
 	if (exchange_is_push(x)) {
+		leave_parent(x);
 		bool is_told = x->pushed.state == PUSH_CLAIMED || x->pushed.state == PUSH_EXPIRED;
 		if (!is_told) { /* else the hold store has set state and reason */
 			x->pushed.state = cause ? PUSH_CANCELLED : PUSH_DONE;
@@ -161,7 +168,6 @@ void exchange_finish(
 	}
 	if (is_known)
 		r->ops->ended(r->context, x);
-	exchange_note_push(x);
 	x->pushed.parent = NULL;
 	x->payer.buffered = NULL;
 	list_remove(&x->link);

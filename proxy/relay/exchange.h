@@ -412,7 +412,7 @@ struct exchange *exchange_on_promise(
 /* Whether pushgate keeps the origin of x from sending: its connection is not read from. */
 static inline bool exchange_is_held_back(const struct exchange *x)
 {
-	const struct exchange *parent = x->pushed.parent;
+	const struct exchange *parent = x->pushed.is_expected ? x->pushed.parent : NULL;
 	return x->pushes.is_held_back || (parent && parent->pushes.is_held_back);
 }
 

@@ -85,6 +85,10 @@ void origin_conn_open(struct pool *p)
 	}
 	WORKER_COUNT(env, upstream_connections, 1);
 	WORKER_COUNT(env, upstream_connections_open, 1);
+	if (p->kind == POOL_SUBSCRIPTIONS) {
+		WORKER_COUNT(env, subscriptions, 1);
+		WORKER_COUNT(env, subscriptions_open, 1);
+	}
 	if (p->origin->kind == CONF_ORIGIN_DEMO && c->net) { /* a socketpair needs no connect */
 		begin_session(c, p->plans);
 		net_conn_dirty(c->net);
@@ -104,6 +108,8 @@ static void dispose(struct origin_conn *c)
 {
 	ensure(list_is_empty(&c->legs) && !c->is_gone);
 	origin_conn_retire(c);
+	if (c->pool->kind == POOL_SUBSCRIPTIONS)
+		c->upstream->env->observe->counters->subscriptions_open--;
 	origin_promises_ended(c);
 	c->is_gone = true;
 	c->net = NULL;

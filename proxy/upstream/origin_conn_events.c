@@ -20,6 +20,7 @@ static void reset_event(struct origin_conn *c, const struct session_event *e)
 	}
 	if (!leg)
 		return;
+	origin_leg_read_on(leg);
 	origin_leg_cut(leg);
 	exchange_on_up_failed(leg->exchange, cause, e->code, detail);
 }
@@ -106,6 +107,7 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 		break;
 	case SESSION_EVENT_CLOSED:
 		if (leg) {
+			origin_leg_read_on(leg);
 			origin_leg_cut(leg);
 			exchange_on_leg_closed(leg);
 		}

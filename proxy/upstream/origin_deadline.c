@@ -74,6 +74,8 @@ static usec write_deadline(struct origin_conn *c)
 /* For the next PING, or its answer. */
 static usec silence_deadline(const struct origin_conn *c)
 {
+	if (c->is_held_back || relay_of(c)->unread_since != USEC_NEVER)
+		return USEC_NEVER;
 	bool is_watched = c->pool->origin->keepalive > 0 && !list_is_empty(&c->legs) &&
 			  session_can(c->session, SESSION_PINGS);
 	return is_watched ? peer_silence_deadline(&c->silence) : USEC_NEVER;
@@ -142,7 +144,7 @@ static void write_is_late(struct origin_conn *c)
 
 static void silence_is_long(struct origin_conn *c, usec now)
 {
-	if (net_conn_is_paused(c->net)) { /* what it sends waits in the socket */
+	if (net_conn_is_paused(c->net)) { /* for want of a chunk: what it sends waits in the socket */
 		peer_silence_heard(&c->silence, now);
 		return;
 	}
@@ -198,6 +200,7 @@ void origin_conn_expired(struct wheel_node *node, usec now)
 void origin_conn_read_again(struct origin_conn *c)
 {
 	usec now = relay_of(c)->now;
+	peer_silence_heard(&c->silence, now);
 	peer_progress_pardon(&c->progress, c->pool->origin->write_timeout, now);
 	origin_conn_arm(c);
 	/* Not before what waits in its socket was read. */

@@ -9,36 +9,32 @@ static struct origin_conn *conn_of(struct leg *leg)
 	return leg->carrier;
 }
 
-static void leg_hold_back(struct leg *leg, bool is_held_back)
+void origin_conn_hold_back(struct origin_conn *c, bool is_held_back)
 {
-	struct origin_conn *c = conn_of(leg);
 	struct worker_env *env = c->upstream->env;
-	if (is_held_back == c->is_held_back)
-		return;
 	c->is_held_back = is_held_back;
 	if (is_held_back) {
 		WORKER_COUNT(env, subscriptions_held_back, 1);
 		net_conn_pause_reading(c->net, NET_PAUSE_SUBSCRIBER);
 	} else {
 		c->read_since = env->relay->now;
+		peer_silence_heard(&c->silence, env->relay->now);
 		net_conn_resume_reading(c->net, NET_PAUSE_SUBSCRIBER);
 	}
 	origin_conn_arm(c);
 }
 
+static void leg_hold_back(struct leg *leg, bool is_held_back)
+{
+	origin_conn_hold_back(conn_of(leg), is_held_back);
+}
+
 void origin_leg_cut(struct leg *leg)
 {
-	if (leg->exchange->pushes.is_subscription) {
-		leg_hold_back(leg, false);
-		conn_of(leg)->upstream->env->observe->counters->subscriptions_open--;
-	}
 	session_set_user(conn_of(leg)->session, leg->stream, NULL);
 	list_remove(&leg->link);
 	leg->ops = NULL;
 }
-
-/* Stream ids end at 2^31 - 1 (RFC 9113 5.1.1): the connection is retired before that. */
-#define REQUESTS_MAX 1000000000u
 
 bool origin_conn_has_room(const struct origin_conn *c)
 {
@@ -64,12 +60,8 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 		c->quiet_since = USEC_NEVER;
 		origin_conn_arm(c);
 	}
-	if (++c->requests >= REQUESTS_MAX || x->pushes.is_subscription)
+	if (++c->requests >= c->pool->requests_most)
 		origin_conn_retire(c);
-	if (x->pushes.is_subscription) {
-		WORKER_COUNT(c->upstream->env, subscriptions, 1);
-		WORKER_COUNT(c->upstream->env, subscriptions_open, 1);
-	}
 	exchange_on_connected(x, &leg);
 	net_conn_dirty(c->net);
 	return NULL;
@@ -125,6 +117,7 @@ static void leg_reset(struct leg *leg, uint32_t code)
 	struct session_stream *stream = leg->stream;
 	/* A promise refused before it became an exchange has a temporary leg without exchange. */
 	if (leg->exchange) {
+		origin_leg_read_on(leg);
 		origin_leg_cut(leg);
 		if (leg->exchange->pushed.state == PUSH_NONE)
 			count_cancel(c);
@@ -142,6 +135,7 @@ static void leg_credit(struct leg *leg, size_t n)
 
 static void leg_detach(struct leg *leg)
 {
+	origin_leg_read_on(leg);
 	origin_leg_cut(leg);
 }
 

@@ -17,6 +17,9 @@
 #define STREAMS_ASSUMED 100u
 #define REQUEST_ROOM_WANTED 16u
 
+/* Stream ids end at 2^31 - 1 (RFC 9113 5.1.1): a connection is retired before that. */
+#define REQUESTS_MAX 1000000000u
+
 /* A connection without multiplexing carries one request; to have spare ones would be to open one
  * for each request in advance. */
 static void expect_streams(struct pool *p, bool multiplexes)
@@ -30,6 +33,7 @@ void pool_init(struct pool *p, struct upstream *upstream, const struct conf_orig
     enum pool_kind kind)
 {
 	*p = (struct pool){.upstream = upstream, .origin = origin, .kind = kind};
+	p->requests_most = kind == POOL_SUBSCRIPTIONS ? 1 : REQUESTS_MAX;
 	p->plans = session_plans_for_origin(upstream->env->protocols, origin, kind != POOL_PLAIN);
 	list_init(&p->conns);
 	list_init(&p->queue);

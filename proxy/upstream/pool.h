@@ -32,6 +32,8 @@ struct pool {
 	uint32_t failures;     /* addresses in a row that could not be connected to */
 	usec grow_after;       /* after a failed connect: no further one before this time */
 	bool was_used;         /* a request has been dispatched here */
+	/* A connection is retired once it has carried so many. */
+	uint64_t requests_most;
 	/* Concurrent requests assumed for a connection that is not ready yet. */
 	uint32_t streams_assumed;
 	/* When fewer requests than this can start at once, another connection is opened ahead of

@@ -107,6 +107,14 @@ static inline struct origin_conn *origin_conn_of(const struct exchange *x)
 	return x->up.ops == &origin_leg_ops ? x->up.carrier : NULL;
 }
 void origin_leg_cut(struct leg *leg);
+void origin_conn_hold_back(struct origin_conn *c, bool is_held_back);
+/* Before the leg is cut: without the subscription nobody would end that it is held back. */
+static inline void origin_leg_read_on(const struct leg *leg)
+{
+	struct origin_conn *c = leg->carrier;
+	if (c->is_held_back && !exchange_is_push(leg->exchange))
+		origin_conn_hold_back(c, false);
+}
 bool origin_conn_has_room(const struct origin_conn *c);
 /* Sends the exchange's request. Returns NULL, or why it cannot be sent: no memory, or a head too
  * large for this origin. */

@@ -94,14 +94,13 @@ void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 	const struct conf_origin *o = x->context.origin;
 	const struct conf_route *route = x->context.route;
 	usec off_until = u->push_off_until[route - u->env->conf->routes];
-	x->pushes.is_subscription = offer_is_subscription(x, wants_push);
-	if (x->pushes.is_subscription) {
-		pool_dispatch(pool_of(u, o, POOL_SUBSCRIPTIONS), x);
-		return;
-	}
-	if (o->push == CONF_PUSH_AUTO && off_until > u->env->relay->now)
-		wants_push = false;
-	pool_dispatch(pool_of(u, o, wants_push ? POOL_PUSH : POOL_PLAIN), x);
+	bool is_off = o->push == CONF_PUSH_AUTO && off_until > u->env->relay->now;
+	enum pool_kind kind = wants_push && !is_off ? POOL_PUSH : POOL_PLAIN;
+	if (route->subscription)
+		x->pushes.is_subscription = offer_is_subscription(x, wants_push);
+	if (x->pushes.is_subscription)
+		kind = POOL_SUBSCRIPTIONS;
+	pool_dispatch(pool_of(u, o, kind), x);
 }
 
 void upstream_undispatch(struct exchange *x)

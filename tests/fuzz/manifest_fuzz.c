@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as a manifest: either a table comes out whose every entry can be offered, or at least
- * one mistake is named, each with line and column.
+ * one mistake is named, each with line and column. The same bytes as a flat manifest: it is refused,
+ * or can be searched.
  */
 #include "tests/fuzz/input.h"
 
 #include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
 #include <stdlib.h>
 
@@ -46,6 +48,12 @@ static void check_page(const struct offer_manifest *m, struct slice path)
 	}
 }
 
+static void release(void *bytes, size_t length)
+{
+	(void)length;
+	free(bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = NULL;
@@ -60,6 +68,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_page(m, SLICE("/page.html?x"));
 		check_page(m, slice_of(data, size));
 	}
+	/* And any bytes as its flat form, in a block of its own. */
+	struct offer_manifest *flat =
+	    offer_manifest_of_flat(memcpy(memory_alloc(size + 1), data, size), size, release);
+	if (flat)
+		check_page(flat, SLICE("/"));
+	offer_manifest_free(flat);
 	offer_manifest_free(m);
 	free(text);
 	return 0;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* covers: R65 */
+/* covers: R65 R200 */
 
 #define LIMIT (10 * USEC_PER_SEC)
 
@@ -223,12 +223,12 @@ static void no_row_ends_what_is_held_back_or_not_meant(void **state)
 	}
 }
 
-/* Each row says in one way when its clock runs. */
-/* What only the origin can make late. */
+/* What is late only because of what the origin did not send or take. */
 static const struct row owed_by_origins[] = {
     {DEADLINE_PUSH_HEAD, EXCHANGE_SENT, push, NULL},
     {DEADLINE_ORIGIN_SENDS, EXCHANGE_ANSWERING, response, NULL},
     {DEADLINE_ORIGIN_TAKES, EXCHANGE_SENT, upload_that_waits, NULL},
+    {DEADLINE_STREAM_IDLE, EXCHANGE_ANSWERING, stream, NULL},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, NULL},
 };
 
@@ -317,6 +317,7 @@ static void clients_are_late_also_while_origins_are_not_read(void **state)
 	}
 }
 
+/* Each row says in one way when its clock runs. */
 static void every_row_has_one_clock_and_a_cause(void **state)
 {
 	(void)state;

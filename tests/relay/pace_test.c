@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* covers: R65 */
+/* covers: R65 R201 */
 
 #define LIMIT (10 * USEC_PER_SEC)
 #define MIN_RATE 10u /* 100 bytes in LIMIT */

@@ -2,6 +2,8 @@
 /*
  * Silence is no fault by itself: streams of messages may be silent in both directions, bodies that are owed may not;
  * and a client that ends its sending side after whole requests is answered.
+ *
+ * covers: R200 R203
  */
 import assert from 'node:assert/strict';
 import net from 'node:net';

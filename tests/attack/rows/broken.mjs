@@ -110,9 +110,10 @@ export const broken = [
 	},
 	{
 		name: 'half-closed TCP, unanswered',
-		what: 'a request that is never answered, and then FIN',
+		what: 'a request that is never answered, and then FIN: it is given up after write-timeout',
+		listener: { 'write-timeout': '500ms' },
 		attack: talkers((env) => [hello(), request(env, 1, { path: '/never' })], { after: (c) => c.socket.end() }),
-		expect: { end: ANY, cpu: 1000 },
+		expect: { end: ANY, cpu: 1000, counters: ['write_late_down'] },
 	},
 	{
 		name: 'HTTP/1.1',

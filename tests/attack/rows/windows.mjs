@@ -70,6 +70,13 @@ export const windows = [
 		expect: { cpu: 20000 },
 	},
 	{
+		name: 'silent calls',
+		what: '800 gRPC calls that say nothing, and get no answer',
+		server,
+		attack: takers({ ask: (env, id) => request(env, id, { method: 'POST', path: '/never', 'content-type': 'application/grpc' }, 0) }),
+		expect: { cpu: 2000 },
+	},
+	{
 		name: 'large heads kept',
 		what: '800 requests of 900 fields, and a window of 0 for the answers',
 		server,
@@ -79,8 +86,9 @@ export const windows = [
 	},
 	{
 		name: 'windows of one byte, too slow',
-		what: 'the same with a write-timeout that they do not live to see the end of',
-		...impatient,
+		what: 'the same with a write-timeout that they do not live to see the end of: a tenth of min-rate',
+		ms: impatient.ms,
+		listener: { ...impatient.listener, 'min-rate': 1000 },
 		attack: takers({ count: 4, streams: 50, settings: { initialWindowSize: 1 }, turn: crumbs }),
 		expect: { resets: ['CANCEL', 'REFUSED_STREAM', 'INTERNAL_ERROR'], cpu: 60 },
 	},

@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+/* covers: R203 */
+
 /* The gateway has read the end. */
 #define IS_HALF_CLOSED(w) client_conn_is_half_closed(client_of(w))
 

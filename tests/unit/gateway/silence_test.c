@@ -4,6 +4,8 @@
 
 #include "proxy/relay/deadline.h"
 
+/* covers: R200 R202 */
+
 static struct client_conn *client_of(struct gate_world *w)
 {
 	return list_first(&w->gateway->clients.conns, struct client_conn, link);

@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+/* covers: R202 */
+
 static int option(int fd, int level, int name)
 {
 	int value = -1;
@@ -24,18 +26,6 @@ static void expect(int fd, int idle, int interval, int user_timeout)
 	assert_int_equal(option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), user_timeout);
 }
 
-/* A listening socket on a port that the kernel chose. */
-static int listening(struct sockaddr_in *at)
-{
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	socklen_t size = sizeof(*at);
-	*at = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-	assert_int_equal(bind(fd, (struct sockaddr *)at, size), 0);
-	assert_int_equal(listen(fd, 8), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &size), 0);
-	return fd;
-}
-
 static const struct {
 	usec idle, patience;
 	int sec, interval, user_timeout_msec;
@@ -48,24 +38,7 @@ static const struct {
     {0, 60 * USEC_PER_SEC, 0, 0, 0},
 };
 
-static void accepted_sockets_inherit_the_options(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct sockaddr_in at;
-		int fd = listening(&at), from = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		net_keepalive(fd, cases[i].idle, cases[i].patience);
-		assert_int_equal(connect(from, (struct sockaddr *)&at, sizeof(at)), 0);
-		int to = accept(fd, NULL, NULL);
-		assert_true(to >= 0);
-		expect(to, cases[i].sec, cases[i].interval, cases[i].user_timeout_msec);
-		close(to);
-		close(from);
-		close(fd);
-	}
-}
-
-static void connections_that_we_open_have_the_options(void **state)
+static void both_kinds_of_connection_have_the_options(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -73,6 +46,8 @@ static void connections_that_we_open_have_the_options(void **state)
 		joined_init(&j);
 		joined_open(&j, NULL, NULL, NULL);
 		net_conn_keepalive(j.client.conn, cases[i].idle, cases[i].patience);
+		net_conn_keepalive(j.server.conn, cases[i].idle, cases[i].patience);
+		expect(j.server.conn->fd, cases[i].sec, cases[i].interval, cases[i].user_timeout_msec);
 		expect(j.client.conn->fd, cases[i].sec, cases[i].interval, cases[i].user_timeout_msec);
 		joined_fini(&j);
 	}
@@ -101,8 +76,7 @@ static void lost_is_known_after_the_peers_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(accepted_sockets_inherit_the_options),
-	    cmocka_unit_test(connections_that_we_open_have_the_options),
+	    cmocka_unit_test(both_kinds_of_connection_have_the_options),
 	    cmocka_unit_test(lost_is_known_after_the_peers_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files process between a master and two workers, all three played by the test: what they may send it, and what it
+ * does with anything else. And a worker's end, with a files process that may not be believed.
+ */
+#include "tests/support/gateway_world.h"
+
+#include "proxy/base/memory.h"
+#include "proxy/offer/offer.h"
+#include "proxy/process/files.h"
+#include "proxy/process/message.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WORKERS = 2, MANIFEST = 0, LEARNED = 1 };
+
+struct bench {
+	char dir[32], manifest[64], learned[64];
+	struct conf *conf;
+	struct files_contents contents;
+	struct log error_log;
+	int control, links[WORKERS], said;
+	pid_t process;
+};
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static int set_up(void **state)
+{
+	struct bench *b = memory_new(struct bench);
+	char text[512];
+	strcpy(b->dir, "/tmp/pushgate-test-XXXXXX");
+	assert_non_null(mkdtemp(b->dir));
+	snprintf(b->manifest, sizeof(b->manifest), "%s/push.json", b->dir);
+	snprintf(b->learned, sizeof(b->learned), "%s/learned.json", b->dir);
+	write_file(b->manifest, "{\"/first.css\": {\"type\": \"style\"}}");
+	snprintf(text, sizeof(text),
+	    "[server]\nlearned-file = %s\n[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = demo:\n"
+	    "[route r]\norigin = a\n[preload p]\nlearned = apply\nmanifest = %s\n",
+	    b->learned, b->manifest);
+	b->conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
+	assert_non_null(b->conf);
+	b->control = b->links[0] = b->links[1] = -1;
+	files_contents_init(&b->contents, b->conf);
+	*state = b;
+	return 0;
+}
+
+/* Messages of the process: the contents, until READY or none comes for a while. False: its end is closed. */
+static bool hear(struct bench *b, bool until_ready)
+{
+	for (;;) {
+		struct message m;
+		int fd;
+		struct pollfd wait = {.fd = b->control, .events = POLLIN};
+		if (poll(&wait, 1, 20000) != 1)
+			return true;
+		if (message_receive(b->control, &m, &fd) <= 0)
+			return false;
+		if (m.kind == MESSAGE_CONTENT)
+			files_contents_set(&b->contents, m.worker, fd);
+		if (m.kind == MESSAGE_READY || !until_ready)
+			return true;
+	}
+}
+
+static void connect_worker(struct bench *b, uint32_t worker)
+{
+	int pair[2];
+	const struct message m = {.kind = MESSAGE_FILES, .worker = worker};
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	assert_true(message_send(b->control, &m, pair[1]));
+	close(pair[1]);
+	if (b->links[worker] >= 0)
+		close(b->links[worker]);
+	b->links[worker] = pair[0];
+}
+
+static void start(struct bench *b, bool is_first)
+{
+	int control[2], said[2];
+	pid_t master = getpid();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control), 0);
+	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	b->process = fork();
+	if (b->process == 0) {
+		static const struct identity stays = {.name = NULL};
+		const struct log log = {.path = "-", .file = said[1], .reads = -1, .writes = -1};
+		const struct files_env env = {.conf = b->conf,
+		    .identity = &stays,
+		    .error_log = &log,
+		    .contents = &b->contents,
+		    .workers = WORKERS,
+		    .control = control[1],
+		    .is_first = is_first,
+		    .master = master};
+		close(control[0]);
+		_exit(files_run(&env));
+	}
+	close(control[1]);
+	close(said[1]);
+	b->control = control[0];
+	b->said = said[0];
+}
+
+static int end(struct bench *b)
+{
+	int status;
+	close(b->control);
+	b->control = -1;
+	for (int i = 0; i < WORKERS; i++)
+		if (b->links[i] >= 0)
+			close(b->links[i]);
+	b->links[0] = b->links[1] = -1;
+	assert_int_equal(waitpid(b->process, &status, 0), b->process);
+	b->process = 0;
+	close(b->said);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+	if (b->process) {
+		kill(b->process, SIGKILL);
+		end(b);
+	}
+	files_contents_fini(&b->contents);
+	conf_free(b->conf);
+	unlink(b->manifest);
+	unlink(b->learned);
+	int r = rmdir(b->dir); /* no file of its own is left */
+	free(b);
+	return r;
+}
+
+/* The first resource for "/" of the manifest in this file. */
+static void assert_first(int fd, const char *target)
+{
+	size_t length;
+	void *bytes = files_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
+	assert_non_null(bytes);
+	struct offer_manifest *m = offer_manifest_of_flat(bytes, length, files_unmap);
+	assert_non_null(m);
+	struct offer_manifest_resources r = offer_manifest_find(m, SLICE("/"));
+	assert_int_equal(r.count, 1);
+	assert_true(slice_equal(r.list[0].target, slice_of_string(target)));
+	offer_manifest_free(m);
+}
+
+/* A worker gets the manifest. */
+static void assert_given(struct bench *b, uint32_t worker, const char *target)
+{
+	struct files_message m;
+	struct pollfd wait = {.fd = b->links[worker], .events = POLLIN};
+	int fd;
+	assert_int_equal(poll(&wait, 1, 20000), 1);
+	assert_int_equal(files_receive(b->links[worker], &m, NULL, 0, &fd), sizeof(m));
+	assert_int_equal(m.kind, FILES_CONTENT);
+	assert_int_equal(m.object, MANIFEST);
+	assert_first(fd, target);
+	close(fd);
+}
+
+/* The process does not listen to this worker any more. */
+static void assert_cut_off(struct bench *b, uint32_t worker)
+{
+	struct files_message m;
+	struct pollfd wait = {.fd = b->links[worker], .events = POLLIN};
+	int fd;
+	assert_int_equal(poll(&wait, 1, 20000), 1);
+	ssize_t n = files_receive(b->links[worker], &m, NULL, 0, &fd);
+	assert_true(n == 0 || (n < 0 && errno == ECONNRESET)); /* reset: it had not read all */
+}
+
+static void contents_come_at_the_start_with_each_worker_and_with_each_change(void **state)
+{
+	struct bench *b = *state;
+	start(b, true);
+	assert_true(hear(b, true));
+	assert_first(b->contents.fds[MANIFEST], "/first.css");
+	assert_int_equal(b->contents.fds[LEARNED], -1); /* there is no file yet */
+	connect_worker(b, 0);
+	connect_worker(b, 1);
+	assert_given(b, 0, "/first.css");
+	assert_given(b, 1, "/first.css");
+	write_file(b->manifest, "{\"/second.css\": {\"type\": \"style\"}}");
+	assert_given(b, 0, "/second.css");
+	assert_given(b, 1, "/second.css");
+	assert_true(hear(b, false));
+	assert_first(b->contents.fds[MANIFEST], "/second.css");
+	assert_int_equal(end(b), 0);
+}
+
+static void next_process_begins_with_what_the_last_one_read(void **state)
+{
+	struct bench *b = *state;
+	start(b, true);
+	assert_true(hear(b, true));
+	kill(b->process, SIGKILL);
+	assert_int_equal(end(b), -SIGKILL);
+	write_file(b->manifest, "{ broken");
+	start(b, false);
+	assert_true(hear(b, true));
+	connect_worker(b, 1);
+	assert_given(b, 1, "/first.css");
+	assert_int_equal(end(b), 0);
+}
+
+static void bad_manifest_at_the_first_start_is_its_end(void **state)
+{
+	struct bench *b = *state;
+	char text[512];
+	write_file(b->manifest, "{ broken");
+	start(b, true);
+	assert_false(hear(b, true));
+	ssize_t n = read(b->said, text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	if (!strstr(text, "push.json:1:8: is not JSON"))
+		fail_msg("it said: %s", text);
+	assert_int_equal(end(b), FILES_CANNOT_START);
+}
+
+/* A page of a learned table; returns its length. */
+static size_t make_page(uint8_t page[OFFER_LEARNED_PAGE_BYTES])
+{
+	struct offer_learned *t = offer_learned_new(&(struct offer_learned_options){0}, 1, NULL);
+	usec now = 500 * USEC_PER_SEC;
+	for (int i = 0; i < 6; i++) {
+		char client = (char)('a' + i);
+		struct offer_learned_request r = {.authority = SLICE("h.example"),
+		    .client = slice_of(&client, 1),
+		    .path = SLICE("/"),
+		    .is_get = true,
+		    .is_navigation = true,
+		    .status = 200};
+		offer_learned_on_navigation(t, &r, now);
+		r.is_navigation = false;
+		r.path = SLICE("/a.css");
+		r.referer = SLICE("https://h.example/");
+		offer_learned_on_request(t, &r, now);
+		now += 11 * USEC_PER_SEC;
+		offer_learned_tick(t, now);
+	}
+	size_t length = offer_learned_export(t, 1, page, now);
+	offer_learned_free(t);
+	assert_true(length > 0);
+	return length;
+}
+
+static void save(struct bench *b, uint32_t worker, struct slice page)
+{
+	struct files_message m = {.kind = FILES_PAGE, .object = LEARNED};
+	assert_true(files_send(b->links[worker], &m, page, -1, true));
+	m.kind = FILES_SAVE;
+	(void)files_send(b->links[worker], &m, SLICE(""), -1, true);
+}
+
+static void table_of_the_first_worker_is_written_and_kept_for_later_ones(void **state)
+{
+	struct bench *b = *state;
+	static uint8_t page[OFFER_LEARNED_PAGE_BYTES];
+	struct stat st;
+	size_t length = make_page(page);
+	start(b, true);
+	assert_true(hear(b, true));
+	connect_worker(b, 0);
+	save(b, 0, slice_of(page, length));
+	assert_true(hear(b, false));
+	assert_int_equal(stat(b->learned, &st), 0);
+	size_t mapped;
+	void *bytes = files_map(b->contents.fds[LEARNED], FILES_LEARNED_BYTES, &mapped);
+	assert_int_equal(mapped, length);
+	assert_memory_equal(bytes, page, length);
+	files_unmap(bytes, mapped);
+	/* The last table, which is on its way when the process is to end. */
+	assert_int_equal(unlink(b->learned), 0);
+	save(b, 0, slice_of(page, length));
+	assert_int_equal(end(b), 0);
+	assert_int_equal(stat(b->learned, &st), 0);
+}
+
+static void worker_that_sends_what_it_may_not_is_cut_off_alone(void **state)
+{
+	struct bench *b = *state;
+	static uint8_t page[OFFER_LEARNED_PAGE_BYTES], much[2 * OFFER_LEARNED_PAGE_BYTES];
+	size_t length = make_page(page);
+	struct stat st;
+	start(b, true);
+	assert_true(hear(b, true));
+	static const struct files_message wrong[] = {
+	    {.kind = FILES_PAGE, .object = MANIFEST},
+	    {.kind = FILES_PAGE, .object = 77},
+	    {.kind = FILES_CONTENT, .object = LEARNED},
+	    {.kind = 0, .object = LEARNED},
+	    {.kind = UINT32_MAX, .object = UINT32_MAX},
+	};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		connect_worker(b, 0);
+		assert_given(b, 0, "/first.css");
+		assert_true(files_send(b->links[0], &wrong[i], slice_of(page, length), -1, true));
+		assert_cut_off(b, 0);
+	}
+	/* Too short, too long, with a descriptor; and from a worker that has nothing to save. */
+	const struct files_message good = {.kind = FILES_PAGE, .object = LEARNED};
+	connect_worker(b, 0);
+	assert_given(b, 0, "/first.css");
+	assert_int_equal(send(b->links[0], "x", 1, 0), 1);
+	assert_cut_off(b, 0);
+	connect_worker(b, 0);
+	assert_given(b, 0, "/first.css");
+	assert_true(files_send(b->links[0], &good, slice_of(much, sizeof(much)), -1, true));
+	assert_cut_off(b, 0);
+	connect_worker(b, 0);
+	assert_given(b, 0, "/first.css");
+	assert_true(files_send(b->links[0], &good, slice_of(page, length), STDIN_FILENO, true));
+	assert_cut_off(b, 0);
+	connect_worker(b, 1);
+	assert_given(b, 1, "/first.css");
+	save(b, 1, slice_of(page, length));
+	assert_cut_off(b, 1);
+	/* A table of nonsense is not written, and the next one is. */
+	connect_worker(b, 0);
+	assert_given(b, 0, "/first.css");
+	save(b, 0, slice_of(much, 1000));
+	save(b, 0, slice_of(page, length));
+	assert_true(hear(b, false));
+	assert_int_equal(stat(b->learned, &st), 0);
+	assert_int_equal(end(b), 0);
+}
+
+/* ---- a worker's end ---- */
+
+static void memory_file_that_is_not_sealed_is_not_mapped(void **state)
+{
+	(void)state;
+	size_t length;
+	int sealed = files_seal(SLICE("0123456789")), open_file = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_int_equal(write(open_file, "0123456789", 10), 10);
+	void *bytes = files_map(sealed, 10, &length);
+	assert_non_null(bytes);
+	assert_int_equal(length, 10);
+	assert_memory_equal(bytes, "0123456789", 10);
+	files_unmap(bytes, length);
+	assert_int_equal(write(sealed, "x", 1), -1);
+	assert_null(files_map(sealed, 9, &length)); /* more than expected */
+	assert_null(files_map(open_file, 100, &length));
+	assert_int_equal(fcntl(open_file, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	assert_null(files_map(open_file, 100, &length));
+	assert_null(files_map(STDIN_FILENO, 100, &length));
+	assert_null(files_map(-1, 100, &length));
+	int empty = files_seal(SLICE(""));
+	assert_null(files_map(empty, 100, &length));
+	close(empty);
+	close(sealed);
+	close(open_file);
+}
+
+static void worker_refuses_what_is_no_manifest_and_goes_on(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	struct files_link link;
+	int pair[2];
+	files_link_init(&link);
+	link.gateway = w->gateway;
+	link.observe = &w->observe;
+	link.loop = w->loop;
+	link.manifest_count = 0; /* this configuration names none */
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	files_link_open(&link, pair[0]);
+	struct offer_manifest *m =
+	    offer_manifest_parse(SLICE("{\"/a.css\": {\"type\": \"style\"}}"), "m", stderr);
+	int good = files_seal(offer_manifest_flat(m)), bad = files_seal(SLICE("nonsense"));
+	offer_manifest_free(m);
+	struct files_message message = {.kind = FILES_CONTENT, .object = 0};
+	assert_true(files_send(pair[1], &message, SLICE(""), good, false)); /* of another index */
+	UNTIL(w, w->counters.files_refused == 1);
+	link.manifest_count = 1;
+	assert_true(files_send(pair[1], &message, SLICE(""), bad, false));
+	UNTIL(w, w->counters.files_refused == 2);
+	assert_true(files_send(pair[1], &message, SLICE(""), -1, false));
+	UNTIL(w, w->counters.files_refused == 3);
+	message.kind = FILES_SAVE;
+	assert_true(files_send(pair[1], &message, SLICE(""), good, false));
+	UNTIL(w, w->counters.files_refused == 4);
+	assert_true(files_send(pair[1], &message, SLICE("more bytes"), good, false));
+	UNTIL(w, w->counters.files_refused == 5);
+	assert_int_equal(send(pair[1], "x", 1, 0), 1);
+	UNTIL(w, w->counters.files_refused == 6);
+	assert_int_equal(w->counters.manifests_taken, 0);
+	close(good);
+	close(bad);
+	/* Nobody reads what this worker sends: it never waits. */
+	enum gateway_handover answer;
+	static uint8_t page[OFFER_LEARNED_PAGE_BYTES];
+	do
+		answer = files_link_save_page(&link, slice_of(page, sizeof(page)), false);
+	while (answer == GATEWAY_TAKEN);
+	assert_int_equal(answer, GATEWAY_LATER);
+	close(pair[1]);
+	UNTIL(w, link.socket < 0);
+	assert_int_equal(files_link_save_page(&link, SLICE(""), true), GATEWAY_LOST);
+	files_link_close(&link);
+	gate_world_free(w);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(contents_come_at_the_start_with_each_worker_and_with_each_change),
+	    TEST(next_process_begins_with_what_the_last_one_read),
+	    TEST(bad_manifest_at_the_first_start_is_its_end),
+	    TEST(table_of_the_first_worker_is_written_and_kept_for_later_ones),
+	    TEST(worker_that_sends_what_it_may_not_is_cut_off_alone),
+	    cmocka_unit_test(memory_file_that_is_not_sealed_is_not_mapped),
+	    cmocka_unit_test(worker_refuses_what_is_no_manifest_and_goes_on),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
