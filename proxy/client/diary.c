@@ -332,11 +332,9 @@ static void record_reset(struct exchange *push, uint64_t key)
 
 void client_diary_ended(struct exchange *x, enum observe_outcome outcome)
 {
-	if (x->method != HTTP_METHOD_GET || outcome == OBSERVE_COMPLETE)
-		return;
-	/* The client has the whole response, and may have gone with its diary: what failed is the rest of
-	 * the request on its way to the origin. */
-	if (x->download.state == FLOW_DONE)
+	/* FLOW_DONE: the client has the whole response, and may have gone with its diary. */
+	if (x->method != HTTP_METHOD_GET || outcome == OBSERVE_COMPLETE ||
+	    x->download.state == FLOW_DONE)
 		return;
 	uint64_t key = key_of(SLICE("GET"), x);
 	if (x->context.was_forwarded && outcome == OBSERVE_CLIENT_RESET)
