@@ -39,7 +39,7 @@ static usec write_deadline(struct origin_conn *c)
 /* For the next PING, or its answer. */
 static usec silence_deadline(const struct origin_conn *c)
 {
-	bool is_watched = c->pool->origin->keepalive > 0 && !list_is_empty(&c->legs) &&
+	bool is_watched = !list_is_empty(&c->legs) && c->pool->origin->keepalive > 0 &&
 			  session_can(c->session, SESSION_PINGS);
 	return is_watched ? peer_silence_deadline(&c->silence) : USEC_NEVER;
 }
