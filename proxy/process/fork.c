@@ -51,6 +51,7 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	    .identity = &s->identity,
 	    .ticket_key = s->ticket_key,
 	    .contents = &s->contents,
+	    .may_save = m->files_was_ready,
 	    .index = index,
 	};
 	end_process(worker_run(&env, control, m->pid));
