@@ -9,7 +9,7 @@
 #include "proxy/observe/observe.h"
 #include <sys/types.h>
 
-/* One worker in the text. */
+/* One worker, or the files process, in the text. */
 struct status_worker {
 	pid_t pid; /* 0 = down */
 	uint32_t starts;
@@ -22,7 +22,8 @@ struct status {
 	const struct observe_counters *slots; /* the workers', then the master's */
 	const struct status_worker *workers;
 	uint32_t worker_count;
-	const struct policy_rules *rules; /* the rules whose counters are printed; NULL: none */
+	const struct status_worker *files; /* NULL: this configuration needs no files process */
+	const struct policy_rules *rules;  /* the rules whose counters are printed; NULL: none */
 	/* A request of `pushgate trace` came, with its name; takes socket. */
 	void (*trace)(void *context, struct slice name, int socket);
 	void *trace_context;
