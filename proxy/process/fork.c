@@ -171,5 +171,6 @@ void master_start_files(struct master *m)
 	}
 	m->files.pid = pid;
 	m->files.started = m->now;
+	m->files.starts++;
 	m->files_control = pair[0];
 }

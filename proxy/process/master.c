@@ -279,7 +279,13 @@ static struct status describe(struct master *m)
 		    .starts = m->slots[i].starts,
 		    .up = m->now - m->slots[i].started,
 		};
+	m->files_about = (struct status_worker){
+	    .pid = m->files.pid,
+	    .starts = m->files.starts,
+	    .up = m->now - m->files.started,
+	};
 	return (struct status){
+	    .files = m->files.starts > 0 ? &m->files_about : NULL,
 	    .up = m->now - m->start->started,
 	    .is_draining = m->phase != MASTER_RUNNING,
 	    .slots = m->start->slots,

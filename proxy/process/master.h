@@ -31,6 +31,7 @@ struct worker_slot {
 /* The logger or the files process, as the master sees it. */
 struct helper {
 	pid_t pid; /* 0 = down */
+	uint32_t starts;
 	usec started, start_at;
 	struct backoff backoff;
 };
@@ -42,6 +43,7 @@ struct master {
 	struct observe observe;
 	struct worker_slot *slots;
 	struct trace_orders traces;
+	struct status_worker files_about;
 	struct status_worker *about; /* buffer for describe() */
 	struct pollfd *fds;          /* buffer for poll(2) */
 	pid_t pid;

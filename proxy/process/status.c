@@ -48,10 +48,8 @@ void status_close(int listener, const char *path)
 	unlink(path);
 }
 
-static void print_worker(const struct status *s, uint32_t i, FILE *out)
+static void print_process(const struct status_worker *w, FILE *out)
 {
-	const struct status_worker *w = &s->workers[i];
-	fprintf(out, "# worker %u: ", i);
 	if (w->pid)
 		fprintf(out, "process %d, up %llu s", (int)w->pid,
 		    (unsigned long long)(w->up / USEC_PER_SEC));
@@ -121,8 +119,14 @@ void status_print(const struct status *s, FILE *out)
 	fprintf(out, "# pushgate %s, process %d, up %llu s, %u worker%s%s\n", PUSHGATE_VERSION,
 	    (int)getpid(), (unsigned long long)(s->up / USEC_PER_SEC), s->worker_count,
 	    s->worker_count == 1 ? "" : "s", s->is_draining ? ", draining" : "");
-	for (uint32_t i = 0; i < s->worker_count; i++)
-		print_worker(s, i, out);
+	for (uint32_t i = 0; i < s->worker_count; i++) {
+		fprintf(out, "# worker %u: ", i);
+		print_process(&s->workers[i], out);
+	}
+	if (s->files) {
+		fprintf(out, "# files process: ");
+		print_process(s->files, out);
+	}
 	if (s->conf)
 		print_push_off(s, out);
 	print_counters(s, out);

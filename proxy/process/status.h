@@ -10,7 +10,7 @@
 #include "proxy/observe/observe.h"
 #include <sys/types.h>
 
-/* One worker in the text. */
+/* One worker, or the files process, in the text. */
 struct status_worker {
 	pid_t pid; /* 0 = down */
 	uint32_t starts;
@@ -23,6 +23,7 @@ struct status {
 	const struct observe_counters *slots; /* the workers', then the master's */
 	const struct status_worker *workers;
 	uint32_t worker_count;
+	const struct status_worker *files; /* NULL: this configuration needs no files process */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */
 	const struct conf *conf;
 	/* A request of `pushgate trace` came, with its name; takes socket. */

@@ -157,8 +157,12 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	static struct observe_counters slots[3];
 	static char text[65536];
 	const struct status_worker workers[] = {{42, 1, 3 * USEC_PER_SEC}, {0, 5, 0}};
-	const struct status s = {
-	    .up = 9 * USEC_PER_SEC, .slots = slots, .workers = workers, .worker_count = 2};
+	const struct status_worker files = {43, 2, USEC_PER_SEC};
+	const struct status s = {.up = 9 * USEC_PER_SEC,
+	    .slots = slots,
+	    .workers = workers,
+	    .worker_count = 2,
+	    .files = &files};
 	slots[0].requests = 5;
 	slots[1].requests = 7;
 	slots[2].log_dropped = 2; /* the master's own */
@@ -172,6 +176,7 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	assert_non_null(strstr(text, ", up 9 s, 2 workers\n"));
 	assert_non_null(strstr(text, "# worker 0: process 42, up 3 s, started 1 time\n"));
 	assert_non_null(strstr(text, "# worker 1: down, started 5 times\n"));
+	assert_non_null(strstr(text, "# files process: process 43, up 1 s, started 2 times\n"));
 	assert_non_null(strstr(text, "\nrequests 12\n"));
 	assert_non_null(strstr(text, "\nlog_dropped 2\n"));
 	status_close(listener, b->path);

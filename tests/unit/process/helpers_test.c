@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* What the start waits for from the files process, and what its death means before and after that. */
+#include "proxy/process/master.h"
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* A master without workers, whose two helpers are other processes. */
+struct bench {
+	struct conf *conf;
+	struct start start;
+	struct master master;
+	struct observe_counters counters;
+	int said[2];
+};
+
+static void begin(struct bench *b, const char *server)
+{
+	char text[512];
+	*b = (struct bench){0};
+	snprintf(text, sizeof(text),
+	    "[server]\n%s\n[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = demo:\n[route r]\n"
+	    "origin = a\n",
+	    server);
+	b->conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
+	assert_non_null(b->conf);
+	assert_int_equal(pipe2(b->said, O_CLOEXEC | O_NONBLOCK), 0);
+	b->start = (struct start){.conf = b->conf, .logs = logs_none};
+	b->master = (struct master){.start = &b->start, .now = 1000 * USEC_PER_SEC};
+	b->master.observe = (struct observe){
+	    .counters = &b->counters, .access_fd = -1, .error_fd = b->said[1], .worker = OBSERVE_MASTER};
+	master_helpers_init(&b->master);
+	b->master.logger.pid = 1001;
+	b->master.files.pid = 1002;
+}
+
+static void finish(struct bench *b)
+{
+	master_helpers_fini(&b->master);
+	conf_free(b->conf);
+	close(b->said[0]);
+	close(b->said[1]);
+}
+
+static bool said(const struct bench *b, const char *text)
+{
+	char lines[4096];
+	ssize_t n = read(b->said[0], lines, sizeof(lines) - 1);
+	lines[n > 0 ? n : 0] = '\0';
+	return strstr(lines, text) != NULL;
+}
+
+enum { KILLED = 9, CANNOT_START = FILES_CANNOT_START << 8 }; /* as wait(2) gives them */
+
+static void start_waits_for_the_files_process_but_not_for_ever(void **state)
+{
+	(void)state;
+	struct bench b;
+	begin(&b, "learned-file = /tmp/learned.json");
+	struct master *m = &b.master;
+	usec next = master_run_helpers(m);
+	assert_false(master_may_start_workers(m));
+	assert_int_equal(next - m->now, FILES_START_SECONDS * USEC_PER_SEC);
+	m->now = next;
+	assert_int_equal(master_run_helpers(m), USEC_NEVER);
+	assert_true(master_may_start_workers(m));
+	assert_false(m->files_was_ready);
+	assert_true(said(&b, "has not read the configured files within 5 s"));
+	/* Workers run now: its end, for whatever reason, is not that of all. */
+	assert_true(master_helper_died(m, 1002, CANNOT_START));
+	assert_false(m->has_failed);
+	assert_int_equal(m->phase, MASTER_RUNNING);
+	assert_true(said(&b, "it is started again"));
+	finish(&b);
+}
+
+static void files_that_cannot_be_used_are_the_end_of_the_start(void **state)
+{
+	(void)state;
+	struct bench b;
+	begin(&b, "learned-file = /tmp/learned.json");
+	assert_true(master_helper_died(&b.master, 1002, CANNOT_START));
+	assert_true(b.master.has_failed);
+	assert_int_equal(b.master.phase, MASTER_FORCED);
+	finish(&b);
+}
+
+static void files_process_that_dies_is_started_again_and_later_each_time(void **state)
+{
+	(void)state;
+	struct bench b;
+	begin(&b, "learned-file = /tmp/learned.json");
+	struct master *m = &b.master;
+	assert_true(master_helper_died(m, 1002, KILLED));
+	assert_false(m->has_failed);
+	assert_int_equal(m->files.start_at, m->now);
+	m->files.pid = 1003;
+	m->files.started = m->now;
+	assert_true(master_helper_died(m, 1003, KILLED));
+	assert_true(m->files.start_at > m->now);
+	assert_false(master_helper_died(m, 1004, KILLED)); /* a worker, maybe */
+	finish(&b);
+}
+
+static void configuration_without_such_files_waits_for_nothing(void **state)
+{
+	(void)state;
+	struct bench b;
+	begin(&b, "");
+	b.master.files.pid = 0;
+	assert_int_equal(master_run_helpers(&b.master), USEC_NEVER);
+	assert_true(master_may_start_workers(&b.master));
+	assert_int_equal(b.master.files.pid, 0);
+	finish(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(start_waits_for_the_files_process_but_not_for_ever),
+	    cmocka_unit_test(files_that_cannot_be_used_are_the_end_of_the_start),
+	    cmocka_unit_test(files_process_that_dies_is_started_again_and_later_each_time),
+	    cmocka_unit_test(configuration_without_such_files_waits_for_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
