@@ -399,7 +399,8 @@ const struct conf_option conf_options[] = {
     {PUSH(shadow), .key = "shadow", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: the rule has no effect, but its decisions are counted."},
     {PUSH(max_per_parent), .key = "max-per-parent", NUMBER(0, 100000), .preset = "0",
-        .sentence = "Most pushes of one request that the rule allows, all of its pushes counted. 0: only max-pushes-per-parent and max-pushes-per-parent-life apply."},
+        .sentence = "Most pushes of one request that the rule allows, all of its pushes counted. 0: "
+        "only max-pushes-per-parent and max-pushes-per-parent-life apply."},
     {PUSH(max_bytes), .key = "max-bytes", SIZE(0, 1024 * GIB), .preset = "0",
         .sentence = "A push with a larger content-length is cancelled. 0: no limit."},
     {PUSH(statuses_allowed), .key = "status", .example = "2xx 3xx", BITS("2xx 3xx 4xx 5xx", 2),

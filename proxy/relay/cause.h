@@ -103,6 +103,7 @@ struct relay_cause {
 	X(MEMORY_STALLED,     "memory-stalled",        RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
 	X(SHED,               "memory-shed",           RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, PUSH_SHED,          false, false) \
 	X(POLICY,             "policy",                RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RULE,               false, false) \
+	X(PUSH_OFF,           "push-off",              RELAY_SELF,   false, 503, "proxy_internal_response",          RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RESET_BUDGET,       false, false) \
 	X(DRAINED,            "drained",               RELAY_SELF,   false, 503, "proxy_internal_response",          RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         DRAIN,              false, false)
 // clang-format on
 

@@ -344,7 +344,7 @@ static inline bool exchange_is_held_back(const struct exchange *x)
 	return x->pushes.is_held_back || (parent && parent->pushes.is_held_back);
 }
 
-/* Whether a promise that was refused for this reason was one too many, by some limit. */
+/* Whether the reason is a limit: the promise would have been accepted at another time. */
 bool relay_reason_is_limit(const struct policy_reason *reason);
 
 /* ---- offers of our own ---- */

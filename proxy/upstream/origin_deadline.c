@@ -37,8 +37,8 @@ static usec settings_deadline(const struct origin_conn *c)
 	return origin_time(c, clock_after(c->started, c->pool->origin->settings_timeout));
 }
 
-/* While the connection is not read from, the answers for which these two wait lie in its socket:
- * their time begins anew when it is read from again. */
+/* While the connection is held back, what a deadline waits for may lie unread in its socket. The
+ * deadline's time begins anew when the connection is read from again. */
 static usec unless_held_back(const struct origin_conn *c, usec due, usec limit)
 {
 	if (c->is_held_back || due == USEC_NEVER)

@@ -93,7 +93,7 @@ void origin_promises_ended(const struct origin_conn *c)
 		count_withdrawn(c, -1);
 }
 
-static void charge_reset(struct origin_conn *c, const struct exchange *parent)
+static void charge_reset(struct origin_conn *c, struct exchange *parent)
 {
 	const struct conf_server *s = &c->upstream->env->conf->server;
 	usec now = c->upstream->env->relay->now;
@@ -109,8 +109,11 @@ static void charge_reset(struct origin_conn *c, const struct exchange *parent)
 	bool is_flood = !bucket_take(&c->refusals, &refusals, 60, now);
 	if (is_shared && (is_often || is_flood))
 		suspend_route_push(c, parent->context.route);
-	if (is_flood)
-		withdraw_push(c);
+	if (!is_flood)
+		return;
+	withdraw_push(c);
+	if (!is_shared) /* without pushes a subscription waits for nothing: its client may begin anew */
+		exchange_abort(parent, &relay_cause_PUSH_OFF, "promise-refusals");
 }
 
 /* A malformed promise, which the session has refused already: a fault of the origin, and an offer that

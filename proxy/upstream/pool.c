@@ -152,7 +152,8 @@ static void grow(struct pool *p)
 		origin_conn_open(p);
 }
 
-/* At most max-connections may be retired at a time, so that clients which keep their exchanges open cannot multiply the connections. */
+/* At most max-connections may be retired at a time, so that clients which keep their exchanges open
+ * cannot multiply the connections. */
 bool pool_may_replace(const struct pool *p)
 {
 	return leaving(p) < p->origin->max_connections;

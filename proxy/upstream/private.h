@@ -108,7 +108,8 @@ static inline struct origin_conn *origin_conn_of(const struct exchange *x)
 }
 void origin_leg_cut(struct leg *leg);
 void origin_conn_hold_back(struct origin_conn *c, bool is_held_back);
-/* Before the leg is cut: without the subscription nobody would end that it is held back. */
+/* To be called before a leg is cut. Once a subscription has no leg, the relay cannot end that its
+ * connection is held back, and the connection would never be read from again. */
 static inline void origin_leg_read_on(const struct leg *leg)
 {
 	struct origin_conn *c = leg->carrier;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Origin connections: for each origin three pools (with push, without, and for subscriptions), a
- * queue for each pool, and the upstream legs of exchanges. These files know nothing about client connections; facts about a
- * request's client are arguments.
+ * queue for each pool, and the upstream legs of exchanges. These files know nothing about client
+ * connections; facts about a request's client are arguments.
  */
 #ifndef PUSHGATE_UPSTREAM_UPSTREAM_H
 #define PUSHGATE_UPSTREAM_UPSTREAM_H
