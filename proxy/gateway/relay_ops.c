@@ -62,7 +62,7 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 		return o ? o->response_timeout : 0;
 	case RELAY_TIMEOUT_BODY_DOWN:
 		return o ? o->body_timeout : 0;
-	case RELAY_TIMEOUT_STREAM_IDLE:
+	case RELAY_TIMEOUT_IDLE:
 		return x->context.route ? x->context.route->stream_idle_timeout : 0;
 	case RELAY_TIMEOUT_LINGER:
 		return o ? o->upload_linger : USEC_PER_SEC;

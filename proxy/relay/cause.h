@@ -33,15 +33,15 @@ enum relay_code {
 };
 
 enum relay_timeout {
-	RELAY_TIMEOUT_QUEUE,       /* request arrived → stream of an origin connection */
-	RELAY_TIMEOUT_RESPONSE,    /* request sent → final response head */
-	RELAY_TIMEOUT_BODY_DOWN,   /* between bytes of the response */
-	RELAY_TIMEOUT_BODY_UP,     /* between bytes of the request's body */
-	RELAY_TIMEOUT_TAKE_DOWN,   /* bytes wait for the client, which reads none */
-	RELAY_TIMEOUT_TAKE_UP,     /* bytes wait for the origin, which reads none */
-	RELAY_TIMEOUT_PUSH_START,  /* promise → beginning of its response */
-	RELAY_TIMEOUT_LINGER,      /* response done → end of the request body */
-	RELAY_TIMEOUT_STREAM_IDLE, /* nothing moves in either direction, and no body is owed */
+	RELAY_TIMEOUT_QUEUE,      /* request arrived → stream of an origin connection */
+	RELAY_TIMEOUT_RESPONSE,   /* request sent → final response head */
+	RELAY_TIMEOUT_BODY_DOWN,  /* between bytes of the response */
+	RELAY_TIMEOUT_BODY_UP,    /* between bytes of the request's body */
+	RELAY_TIMEOUT_TAKE_DOWN,  /* bytes wait for the client, which reads none */
+	RELAY_TIMEOUT_TAKE_UP,    /* bytes wait for the origin, which reads none */
+	RELAY_TIMEOUT_PUSH_START, /* promise → beginning of its response */
+	RELAY_TIMEOUT_LINGER,     /* response done → end of the request body */
+	RELAY_TIMEOUT_IDLE,       /* nothing moves in either direction, and no body is owed */
 };
 
 struct relay_cause {

@@ -203,7 +203,7 @@ static void origin_that_announced_no_length_may_send_little(void **state)
 {
 	(void)state;
 	struct scene s = scene("GET");
-	s.w->limits[RELAY_TIMEOUT_STREAM_IDLE] = LIMIT;
+	s.w->limits[RELAY_TIMEOUT_IDLE] = LIMIT;
 	respond(&s, HTTP_LENGTH_UNKNOWN);
 	for (unsigned i = 0; i < 10; i++) {
 		download(&s, ":\n\n");
