@@ -55,14 +55,16 @@ static inline void pace_excuse(struct pace *p, usec from, usec now)
  */
 static inline usec pace_deadline(struct pace *p, usec span, uint32_t per_second)
 {
-	bool has_moved = p->moved > 0 || p->last > p->since;
-	usec earned = 0;
-	if (has_moved && p->last >= p->since) { /* else it was put off */
-		if (p->moved * USEC_PER_SEC >= (p->last - p->since) * per_second)
-			*p = (struct pace){.since = p->last, .last = p->last};
-		earned = per_second > 0 ? p->moved * USEC_PER_SEC / per_second : 0;
-	}
-	return span == 0 ? USEC_NEVER : clock_after(p->since, span + earned);
+	if (span == 0)
+		return USEC_NEVER;
+	if (p->last < p->since) /* it was put off */
+		return clock_after(p->since, span);
+	uint64_t worth = p->moved * USEC_PER_SEC;
+	if (worth < (p->last - p->since) * per_second)
+		return clock_after(p->since, span + worth / per_second);
+	if (worth >= span * per_second)
+		*p = (struct pace){.since = p->last, .last = p->last};
+	return clock_after(p->last, span);
 }
 
 #endif

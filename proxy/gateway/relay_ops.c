@@ -101,7 +101,7 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 		return response_limit(x);
 	case RELAY_TIMEOUT_BODY_DOWN:
 		return o && !exchange_is_held_back(x) ? o->body_timeout : 0;
-	case RELAY_TIMEOUT_STREAM_IDLE:
+	case RELAY_TIMEOUT_IDLE:
 		return stream_idle_limit(x);
 	case RELAY_TIMEOUT_LINGER:
 		return o ? o->upload_linger : USEC_PER_SEC;

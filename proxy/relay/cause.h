@@ -41,7 +41,7 @@ enum relay_timeout {
 	RELAY_TIMEOUT_TAKE_UP,    /* bytes wait for the origin, which reads none */
 	RELAY_TIMEOUT_PUSH_START, /* promise → beginning of its response */
 	RELAY_TIMEOUT_LINGER,     /* response done → end of the request body */
-	RELAY_TIMEOUT_STREAM_IDLE, /* nothing moves in either direction, and no body is owed */
+	RELAY_TIMEOUT_IDLE,       /* nothing moves in either direction, and no body is owed */
 };
 
 struct relay_cause {

@@ -151,7 +151,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	{
 	    .phases = SENT | ANSWERING,
 	    .needs = DEADLINE_STREAM,
-	    .limit = RELAY_TIMEOUT_STREAM_IDLE,
+	    .limit = RELAY_TIMEOUT_IDLE,
 	    .since = idle_since,
 	    .stands_still =
 		DEADLINE_UPLOAD_WAITS | DEADLINE_DOWNLOAD_WAITS | DEADLINE_ORIGINS_UNREAD,

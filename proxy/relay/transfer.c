@@ -144,8 +144,8 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 	} else if (f->body.bytes == 0 && f->trailers) {
 		flow_moved(x, f);
 	} else if (f->body.bytes == 0 && x->phase == EXCHANGE_CUT_SHORT) {
-		exchange_reset_leg(&x->down,
-		    relay_code_across(x->ending.cause->down_code, RELAY_NO_ERROR));
+		exchange_reset_leg(
+		    &x->down, relay_code_across(x->ending.cause->down_code, RELAY_NO_ERROR));
 		exchange_finish(x, x->ending.cause, RELAY_NO_ERROR, NULL);
 	}
 	exchange_note_push(x);

@@ -2,7 +2,7 @@
 /* Java's HttpClient, which takes pushes, before Node's http2 as origin: pushes that are data arrive, each of them. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { ROOT, certs, freePort, scenario } from '../support/gate.mjs';
+import { ROOT, certs, freePort, scenario, section } from '../support/gate.mjs';
 import { nodeOrigin } from '../support/node.mjs';
 import { run } from '../support/programs.mjs';
 
@@ -20,9 +20,9 @@ async function java(s, mode, asked, count) {
 }
 
 /* `serve(stream, headers, push)` answers; push(path, fields, body) promises and answers a resource. */
-async function behindNode(name, serve, body) {
+async function behindNode(name, serve, body, options = {}) {
 	const port = await freePort();
-	scenario(name, { tls: true, origins: { main: { server: `h2c://127.0.0.1:${port}` } }, timeout: 120000 }, async (s) => {
+	scenario(name, { tls: true, origins: { main: { server: `h2c://127.0.0.1:${port}` } }, timeout: 120000, ...options }, async (s) => {
 		await nodeOrigin(s, port, (stream, headers) => {
 			const push = (asked, fields, text) => new Promise((resolve) => {
 				stream.pushStream({ ':path': asked }, (error, pushed) => {
@@ -76,8 +76,9 @@ await behindNode('a map of pushes has the newest data in the end', pages(), asyn
 	assert.deepEqual(lines, [...from1(POLLS, (i) => `page 200 page ${i}`), `push /data 200 data ${POLLS}`]);
 });
 
-const MESSAGES = 50;
-// covers: P-src-data
+const MESSAGES = 2000;
+const routes = section('route feed', { path: '/subscription', origin: 'main', subscription: 'yes' });
+// covers: P-src-data P-sub-silent P-sub-caps
 await behindNode('a request that is never answered, whose pushes are messages', (stream, headers, push) => {
 	(async () => {
 		for (let i = 1; i <= MESSAGES; i++)
@@ -88,4 +89,4 @@ await behindNode('a request that is never answered, whose pushes are messages', 
 	assert.deepEqual(of(lines, 'promise'), from1(MESSAGES, (i) => `promise /message/${i}`));
 	assert.deepEqual(of(lines, 'push').sort(), from1(MESSAGES, (i) => `push /message/${i} 200 message ${i}`).sort());
 	assert.deepEqual(of(lines, 'page'), []);
-});
+}, { routes });

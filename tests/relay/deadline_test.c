@@ -361,7 +361,7 @@ static void counted_look(struct wheel_node *node, usec now)
 static struct scene event_stream(usec stream_idle_timeout)
 {
 	struct scene s = {.w = world_new()};
-	s.w->limits[RELAY_TIMEOUT_STREAM_IDLE] = stream_idle_timeout;
+	s.w->limits[RELAY_TIMEOUT_IDLE] = stream_idle_timeout;
 	s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
 	stream(&s);
 	world_download(s.w, s.x, "data: 1\n\n", false);
@@ -500,7 +500,7 @@ static void of_a_stream_both_sides_must_be_silent(void **state)
 {
 	(void)state;
 	struct scene s = {.w = world_new()};
-	s.w->limits[RELAY_TIMEOUT_STREAM_IDLE] = LIMIT;
+	s.w->limits[RELAY_TIMEOUT_IDLE] = LIMIT;
 	streaming_upload(&s);
 	for (unsigned i = 0; i < 4; i++) {
 		seconds(&s, 8);
@@ -530,7 +530,7 @@ static void in_a_dialogue_the_side_that_owes_is_ended(void **state)
 	(void)state;
 	for (int up_owes = 0; up_owes < 2; up_owes++) {
 		struct scene s = {.w = world_new()};
-		s.w->limits[RELAY_TIMEOUT_STREAM_IDLE] = 10 * LIMIT;
+		s.w->limits[RELAY_TIMEOUT_IDLE] = 10 * LIMIT;
 		s.w->limits[RELAY_TIMEOUT_BODY_UP] = s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
 		upload(&s);
 		if (up_owes)

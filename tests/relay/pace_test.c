@@ -203,7 +203,7 @@ static void origin_that_announced_no_length_may_send_little(void **state)
 {
 	(void)state;
 	struct scene s = scene("GET");
-	s.w->limits[RELAY_TIMEOUT_STREAM_IDLE] = LIMIT;
+	s.w->limits[RELAY_TIMEOUT_IDLE] = LIMIT;
 	respond(&s, HTTP_LENGTH_UNKNOWN);
 	for (unsigned i = 0; i < 10; i++) {
 		download(&s, ":\n\n");
@@ -238,7 +238,7 @@ static void in_a_dialogue_whoever_listens_owes_nothing(void **state)
 		world_take(s.up);
 	}
 	/* A client that says as good as nothing is no reason to wait for an origin that says nothing. */
-	for (unsigned i = 0; i < 13; i++) {
+	for (unsigned i = 0; i < 11; i++) {
 		if (!exchange_is_over(s.x))
 			upload(&s, "x");
 		world_take(s.up);

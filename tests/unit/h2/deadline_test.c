@@ -54,6 +54,16 @@ SCRIPT_TEST(preface_without_settings_does_not_stop_the_clock)
 	ends_at_deadline(s, PREFACE - USEC_PER_SEC, H2_SETTINGS_TIMEOUT);
 }
 
+/* covers: R203 */
+SCRIPT_TEST(nothing_is_waited_for_of_a_peer_that_has_ended_its_side)
+{
+	struct script *s = timed(H2_SERVER, false, true);
+	assert_true(h2_deadline(s->conn) != USEC_NEVER);
+	h2_half_close(s->conn, s->now);
+	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	script_close(s);
+}
+
 SCRIPT_TEST(settings_that_are_not_acknowledged_end_the_connection)
 {
 	ends_at_deadline(timed(H2_SERVER, false, true), SETTINGS, H2_SETTINGS_TIMEOUT);
@@ -207,6 +217,7 @@ int main(void)
 	    cmocka_unit_test(silent_client_is_given_up),
 	    cmocka_unit_test(half_a_preface_does_not_stop_the_clock),
 	    cmocka_unit_test(preface_without_settings_does_not_stop_the_clock),
+	    cmocka_unit_test(nothing_is_waited_for_of_a_peer_that_has_ended_its_side),
 	    cmocka_unit_test(settings_that_are_not_acknowledged_end_the_connection),
 	    cmocka_unit_test(later_settings_have_their_own_deadline),
 	    cmocka_unit_test(quiet_connection_has_no_deadline),

@@ -280,6 +280,42 @@ SCRIPT_TEST(goaway_for_a_fault_names_the_last_processed_id)
 	script_close(s);
 }
 
+/* ---- the peer has ended its sending side ---- */
+
+/* covers: R203 */
+SCRIPT_TEST(half_closed_peer_gets_one_goaway_and_its_responses)
+{
+	for (int announced = 0; announced < 2; announced++) {
+		struct script *s = serving(2);
+		if (announced) {
+			h2_shutdown(s->conn, s->now);
+			script_clears(s);
+		}
+		h2_half_close(s->conn, s->now + 1);
+		assert_int_equal(script_expects_goaway(s, H2_NO_ERROR)->last_id, 3);
+		h2_half_close(s->conn, s->now);
+		script_expects_nothing(s); /* no PING either: it could not be answered */
+		assert_false(h2_is_done(s->conn));
+		script_responds(s, 1, true, "200");
+		script_responds(s, 3, true, "200");
+		script_expects_frame(s, H2_HEADERS, 1);
+		script_expects_frame(s, H2_HEADERS, 3);
+		assert_true(h2_is_done(s->conn));
+		assert_false(h2_has_failed(s->conn));
+		script_close(s);
+	}
+}
+
+SCRIPT_TEST(half_close_after_a_failure_says_nothing)
+{
+	struct script *s = serving(1);
+	h2_terminate(s->conn, H2_ENHANCE_YOUR_CALM, SLICE("enough"));
+	script_clears(s);
+	h2_half_close(s->conn, s->now);
+	script_expects_nothing(s);
+	script_close(s);
+}
+
 /* ---- the end of the transport ---- */
 
 /* covers: R40 */
@@ -339,6 +375,8 @@ int main(void)
 	    cmocka_unit_test(client_shuts_down_too),
 	    cmocka_unit_test(terminate_says_why_and_names_the_last_id),
 	    cmocka_unit_test(goaway_for_a_fault_names_the_last_processed_id),
+	    cmocka_unit_test(half_closed_peer_gets_one_goaway_and_its_responses),
+	    cmocka_unit_test(half_close_after_a_failure_says_nothing),
 	    cmocka_unit_test(end_of_transport_with_streams_open_is_failure_without_fault),
 	    cmocka_unit_test(end_of_transport_when_all_was_over_is_no_failure),
 	    cmocka_unit_test(closed_streams_leave_no_handles),
