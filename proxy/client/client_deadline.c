@@ -49,7 +49,7 @@ static usec idle_deadline(const struct client_conn *c)
 /* For the next PING, or its answer. */
 static usec silence_deadline(const struct client_conn *c)
 {
-	bool is_watched = c->listener->conf->keepalive > 0 && !list_is_empty(&c->legs) &&
+	bool is_watched = !list_is_empty(&c->legs) && c->listener->conf->keepalive > 0 &&
 			  !client_conn_is_half_closed(c) && session_can(c->session, SESSION_PINGS);
 	return is_watched ? peer_silence_deadline(&c->silence) : USEC_NEVER;
 }
@@ -64,17 +64,16 @@ static usec deadline_of(struct client_conn *c)
 	usec at = session_deadline(c->session), idle = idle_deadline(c),
 	     stalled = write_deadline(c);
 	at = idle < at ? idle : at;
-	at = stalled < at ? stalled : at;
-	usec half_closed = client_half_closed_deadline(c), silence = silence_deadline(c);
-	at = half_closed < at ? half_closed : at;
-	return silence < at ? silence : at;
+	return stalled < at ? stalled : at;
 }
 
 /* ---- the timer ---- */
 
 void client_conn_arm(struct client_conn *c)
 {
-	usec at = deadline_of(c), soon = now_of(c) + BLOCKED_CHECK_USEC;
+	usec at = deadline_of(c), silence = silence_deadline(c);
+	usec soon = now_of(c) + BLOCKED_CHECK_USEC;
+	at = silence < at ? silence : at; /* what comes from the client moves it later alone */
 	if ((net_conn_is_blocked(c->net) || client_conn_is_half_closed(c)) && at > soon)
 		at = soon;
 	wheel_set(worker_wheel(c->clients->env), &c->timer, at);

@@ -51,13 +51,17 @@ static void wait_for_room(struct client_conn *c, struct exchange *x)
 	list_insert_before(at, &x->waiting);
 }
 
+static bool takes_interim(const struct client_conn *c, const struct http_head *head)
+{
+	return !client_conn_is_half_closed(c) &&
+	       (head->status == 100 || session_can(c->session, SESSION_INTERIM));
+}
+
 static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
 {
 	struct client_conn *c = conn_of(leg);
 	struct exchange *x = leg->exchange;
-	bool takes_interim = !client_conn_is_half_closed(c) &&
-			     (head->status == 100 || session_can(c->session, SESSION_INTERIM));
-	if (http_head_is_interim(head) && !takes_interim)
+	if (http_head_is_interim(head) && !takes_interim(c, head))
 		return false;
 	bool must_wait = x->pushed.state == PUSH_PROMISED &&
 			 (!list_is_empty(&c->waiting) || !has_room(c, x));

@@ -52,6 +52,7 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	    .tickets = &s->tickets,
 	    .via_suffix = s->via_suffix,
 	    .contents = &s->contents,
+	    .may_save = m->files_was_ready,
 	    .index = index,
 	};
 	end_process(worker_run(&env, control, m->pid));

@@ -76,7 +76,8 @@ static void files_died(struct master *m, int status)
 	disconnect_files(m);
 	if (m->phase == MASTER_ENDED)
 		return;
-	if (!m->files_was_ready && WIFEXITED(status) && WEXITSTATUS(status) == FILES_CANNOT_START) {
+	if (!master_may_start_workers(m) && WIFEXITED(status) &&
+	    WEXITSTATUS(status) == FILES_CANNOT_START) {
 		/* It has logged why, and another one would say the same: end. */
 		m->files.start_at = USEC_NEVER;
 		m->has_failed = true;
@@ -168,18 +169,18 @@ static usec connect_workers(struct master *m)
 
 bool master_may_start_workers(const struct master *m)
 {
-	return m->files_was_ready || m->now >= m->files_wait_until;
+	return m->files_was_ready || m->files_is_late;
 }
 
 static void warn_of_late_files(struct master *m)
 {
-	if (m->files_was_ready || m->now < m->files_wait_until)
+	if (master_may_start_workers(m) || m->now < m->files_wait_until)
 		return;
 	observe_log(&m->observe, OBSERVE_WARN,
 	    "the files process has not read the configured files within %d s; the workers start "
-	    "without them",
+	    "without them, and do not replace the learned-file, which they do not know",
 	    FILES_START_SECONDS);
-	m->files_was_ready = true;
+	m->files_is_late = true;
 }
 
 usec master_run_helpers(struct master *m)
@@ -195,7 +196,7 @@ usec master_run_helpers(struct master *m)
 		next = m->logger.start_at;
 	if (may_start_files && !m->files.pid && m->files.start_at < next)
 		next = m->files.start_at;
-	if (!m->files_was_ready && m->files_wait_until < next)
+	if (!master_may_start_workers(m) && m->files_wait_until < next)
 		next = m->files_wait_until;
 	return next;
 }

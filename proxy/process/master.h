@@ -47,8 +47,9 @@ struct master {
 	pid_t pid;
 	struct helper logger, files;
 	int files_control; /* the master's end of the socketpair to the files process; -1 = none */
-	bool files_is_ready;   /* the present one has said so */
-	bool files_was_ready;  /* one has been: the contents are those of the configured files */
+	bool files_is_ready;  /* the present one has said so */
+	bool files_was_ready; /* one has been: the contents are those of the configured files */
+	bool files_is_late; /* none was ready in time: the workers have started without contents */
 	usec files_wait_until; /* the start waits so long for the files process */
 	enum master_phase phase;
 	usec now;

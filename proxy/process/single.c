@@ -137,6 +137,8 @@ static enum gateway_handover save_page(void *context, struct slice page, bool ma
 	struct single *s = context;
 	char error[512];
 	(void)may_wait;
+	if (!s->files.conf) /* the start has failed before they were opened */
+		return GATEWAY_LOST;
 	if (page.len > 0) {
 		files_add_page(&s->files, page);
 		return GATEWAY_TAKEN;

@@ -113,8 +113,8 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
     [DEADLINE_CLIENT_SENDS] =
 	{
 	    .phases = QUEUED | SENT | ANSWERING,
-	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_OPEN,
-	    .owed = DEADLINE_UPLOAD_OWED,
+	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_OPEN | DEADLINE_UPLOAD_OWED,
+	    .not_of_partner = DEADLINE_UPLOAD_OWED,
 	    .limit = RELAY_TIMEOUT_BODY_UP,
 	    .pace = upload_given,
 	    .rate = RELAY_CLIENT,
@@ -126,8 +126,8 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
     [DEADLINE_ORIGIN_SENDS] =
 	{
 	    .phases = ANSWERING,
-	    .needs = DEADLINE_DOWNLOAD_OPEN,
-	    .owed = DEADLINE_DOWNLOAD_OWED,
+	    .needs = DEADLINE_DOWNLOAD_OPEN | DEADLINE_DOWNLOAD_OWED,
+	    .not_of_partner = DEADLINE_DOWNLOAD_OWED,
 	    .limit = RELAY_TIMEOUT_BODY_DOWN,
 	    .pace = download_given,
 	    .rate = RELAY_ORIGIN,
@@ -149,7 +149,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	},
     [DEADLINE_STREAM_IDLE] =
 	{
-	    .phases = QUEUED | SENT | ANSWERING,
+	    .phases = SENT | ANSWERING,
 	    .needs = DEADLINE_STREAM,
 	    .limit = RELAY_TIMEOUT_STREAM_IDLE,
 	    .since = idle_since,
@@ -170,29 +170,36 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 
 /* ---- the nearest of them ---- */
 
-/* Written without branches: it runs several times for each request. */
+/* The client has not ended its body, whose rest is still wanted. */
+static unsigned open_upload_facts(const struct exchange *x)
+{
+	bool is_announced = x->request->content_length != HTTP_LENGTH_UNKNOWN;
+	bool is_waited_for = !x->context.is_streaming && x->phase != EXCHANGE_ANSWERING;
+	return DEADLINE_UPLOAD_OPEN |
+	       (is_announced || is_waited_for ? DEADLINE_UPLOAD_OWED : DEADLINE_STREAM);
+}
+
+/* Almost without branches: it runs several times for each request. */
 static unsigned facts_of(const struct exchange *x)
 {
 	const struct flow *up = &x->upload, *down = &x->download;
+	bool down_is_open = !down->source_ended;
+	bool down_is_owed = x->response.length != HTTP_LENGTH_UNKNOWN; /* before it begins, too */
 	bool is_unclaimed = x->pushed.claims == 0;
-	bool up_is_open = !up->source_ended & (up->state != FLOW_ABORTED);
-	bool down_is_open = !down->source_ended, has_begun = x->phase == EXCHANGE_ANSWERING;
-	bool up_is_owed = (x->request->content_length != HTTP_LENGTH_UNKNOWN) |
-			  !(x->context.is_streaming | has_begun);
-	bool down_is_owed = x->response.length != HTTP_LENGTH_UNKNOWN;
-	bool is_stream = (up_is_open & !up_is_owed) | (down_is_open & !down_is_owed & has_begun) |
-			 x->pushes.is_subscription;
-	return (unsigned)!exchange_is_push(x) * DEADLINE_REQUEST |
-	       ((unsigned)exchange_is_push(x) & is_unclaimed) * DEADLINE_PUSH |
-	       (unsigned)(up->body.bytes > 0) * DEADLINE_UPLOAD_WAITS |
-	       (unsigned)(down->body.bytes > 0) * DEADLINE_DOWNLOAD_WAITS |
-	       (unsigned)up_is_open * DEADLINE_UPLOAD_OPEN |
-	       (unsigned)up->source_ended * DEADLINE_UPLOAD_ENDED |
-	       (unsigned)down_is_open * DEADLINE_DOWNLOAD_OPEN |
-	       (unsigned)up_is_owed * DEADLINE_UPLOAD_OWED |
-	       (unsigned)down_is_owed * DEADLINE_DOWNLOAD_OWED |
-	       (unsigned)is_stream * DEADLINE_STREAM |
-	       (unsigned)(x->relay->unread_since != USEC_NEVER) * DEADLINE_ORIGINS_UNREAD;
+	bool is_unread = x->relay->unread_since != USEC_NEVER;
+	bool is_stream = (down_is_open & !down_is_owed) | x->pushes.is_subscription;
+	unsigned facts = (unsigned)!exchange_is_push(x) * DEADLINE_REQUEST |
+			 ((unsigned)exchange_is_push(x) & is_unclaimed) * DEADLINE_PUSH |
+			 (unsigned)(up->body.bytes > 0) * DEADLINE_UPLOAD_WAITS |
+			 (unsigned)(down->body.bytes > 0) * DEADLINE_DOWNLOAD_WAITS |
+			 (unsigned)up->source_ended * DEADLINE_UPLOAD_ENDED |
+			 (unsigned)down_is_open * DEADLINE_DOWNLOAD_OPEN |
+			 (unsigned)down_is_owed * DEADLINE_DOWNLOAD_OWED |
+			 (unsigned)is_stream * DEADLINE_STREAM |
+			 (unsigned)is_unread * DEADLINE_ORIGINS_UNREAD;
+	if (!up->source_ended && up->state != FLOW_ABORTED)
+		facts |= open_upload_facts(x);
+	return facts;
 }
 
 void deadlines_init(struct relay *r)
@@ -244,13 +251,14 @@ static usec put_off_by_partner(
 	unsigned both = DEADLINE_UPLOAD_OPEN | DEADLINE_DOWNLOAD_OPEN;
 	if (x->phase != EXCHANGE_ANSWERING || (facts & both) != both)
 		return at;
-	usec others = holds(other, other->needs, facts) ? deadline_of(other, x) : USEC_NEVER;
+	unsigned needs = other->needs & ~(unsigned)other->not_of_partner;
+	usec others = holds(other, needs, facts) ? deadline_of(other, x) : USEC_NEVER;
 	if (at >= others)
 		return at;
 	if (others != USEC_NEVER)
 		pace_put_off(row->pace(x),
 		    x->relay->ops->time_limit(x->relay->context, x, row->limit), others);
-	return holds(other, other->needs | other->owed, facts) ? USEC_NEVER : others;
+	return holds(other, other->needs, facts) ? USEC_NEVER : others;
 }
 
 struct exchange_deadline exchange_deadline(struct exchange *x)
@@ -259,7 +267,7 @@ struct exchange_deadline exchange_deadline(struct exchange *x)
 	unsigned facts = facts_of(x);
 	for (unsigned left = x->relay->deadline_rows[x->phase]; left; left &= left - 1) {
 		const struct deadline_row *row = &exchange_deadlines[__builtin_ctz(left)];
-		if (!holds(row, row->needs | row->owed, facts))
+		if (!holds(row, row->needs, facts))
 			continue;
 		usec at = deadline_of(row, x);
 		if (row->has_partner && at < nearest.at)

@@ -45,9 +45,9 @@ enum deadline_id {
 struct deadline_row {
 	unsigned phases; /* PHASE_BITs */
 	uint16_t needs;  /* deadline_facts, all of which must hold */
-	/* The same, but a partner's row counts without it: in a dialogue a side that owes nothing and
-	 * sends excuses the silence of the other side too. */
-	uint16_t owed;
+	/* Those of them without which the row counts as the partner of another one: in a dialogue a side
+	 * that owes nothing and sends excuses the silence of the other side too. */
+	uint16_t not_of_partner;
 	/* The clock stands still while one of these holds: pushgate keeps the peer from sending. */
 	uint16_t stands_still;
 	enum relay_timeout limit;

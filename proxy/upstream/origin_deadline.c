@@ -76,7 +76,7 @@ static usec silence_deadline(const struct origin_conn *c)
 {
 	if (c->is_held_back || relay_of(c)->unread_since != USEC_NEVER)
 		return USEC_NEVER;
-	bool is_watched = c->pool->origin->keepalive > 0 && !list_is_empty(&c->legs) &&
+	bool is_watched = !list_is_empty(&c->legs) && c->pool->origin->keepalive > 0 &&
 			  session_can(c->session, SESSION_PINGS);
 	return is_watched ? peer_silence_deadline(&c->silence) : USEC_NEVER;
 }

@@ -196,7 +196,7 @@ scenario('max-pushes-per-parent bounds the pushes that are open', { server: { 'm
 	assert.equal(String((await client.response((await client.expectPromise('/8')).promised)).body), 'y');
 });
 
-// covers: P-recv-too-many
+// covers: P-recv-too-many P-loud-log P-loud-status
 scenario('promises past promise-rate are loud: log and status name origin, limit and end', {
 	server: { ...statusSocket, 'promise-rate': 5, 'reset-rate': 10 },
 }, async (s) => {
@@ -212,6 +212,7 @@ scenario('promises past promise-rate are loud: log and status name origin, limit
 	origin.respond(up.stream, { body: 'page' });
 	await client.response(1);
 });
+// covers: P-loud-log P-loud-status
 scenario('a connection on which push was turned off stands in status until it ends', {
 	server: { ...statusSocket, 'promise-refusals': 5, 'reset-rate': 1000, 'max-pushes-per-parent': 1 },
 }, async (s) => {
