@@ -99,7 +99,7 @@ for (const [what, link, pushed] of [
 	}, { origin: { 'max-header-list': '128k' } });
 
 /* A gate that holds what a node origin pushes: /page pushes `count` assets of `size` bytes, named for page and user. */
-async function holding(name, { count, size = 10, ...options }, body) {
+async function holding(name, { count, size = 10, cacheControl = 'max-age=60', ...options }, body) {
 	const port = await freePort();
 	scenario(name, {
 		origins: { main: { server: `h2c://127.0.0.1:${port}` } }, extra: section('push hold', { action: 'hold' }), ...options,
@@ -110,7 +110,7 @@ async function holding(name, { count, size = 10, ...options }, body) {
 			const user = headers.cookie ?? 'nobody';
 			s.asked.push(asked);
 			const answer = (out, what) => {
-				out.respond({ ':status': 200, 'cache-control': 'max-age=60' });
+				out.respond({ ':status': 200, 'cache-control': cacheControl });
 				out.end(`${what} for ${user} `.padEnd(size));
 			};
 			if (!asked.startsWith('/page'))
@@ -171,6 +171,8 @@ await holding('a page with 20 assets visited twice with hold: the origin is aske
 
 // covers: P-hold-private
 await holding('two users on one connection: 200 requests, and never what was pushed for the other', {
+	/* Without `private` the response says that it is the same for all, whatever their cookies. */
+	cacheControl: 'private, max-age=60',
 	/* The diary knows connections, not users; and what one user leaves unclaimed may not turn pushes off. */
 	count: 3, server: { 'diary-entries': 0, 'reset-rate': 10000 },
 }, async (s) => {

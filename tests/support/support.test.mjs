@@ -252,3 +252,11 @@ exit 1
 	assert.equal(lines.filter((l) => /^\d+$/.test(l)).length, 400, 'the end of a long output is enough');
 	assert.equal(status, 1);
 });
+
+test('tests/run: -r runs each file so many times', (t) => {
+	const program = path.join(runnerDir(t), 'short_test');
+	fs.writeFileSync(program, '#!/bin/sh\necho "[==========] Running 2 test(s)."\necho "[  PASSED  ] 2 test(s)."\n', { mode: 0o755 });
+	const { lines, status } = runner(['-j', '3', '-r', '5', program]);
+	assert.deepEqual(lines, [...Array(5).fill(`ok ${program} (2 passed)`), '10 passed, 0 failed', '']);
+	assert.equal(status, 0);
+});

@@ -214,6 +214,10 @@ class Origin {
 		this.#hold(stream, path, promise('hold'), sizeOf(path) + 2);
 	}
 	unclaimed(...args) { this.held(...args); }
+	looked(...args) { this.held(...args); }
+	missed(stream, path, promise) {
+		this.#hold(stream, path, promise('hold'), sizeOf(path), { ...FRESH, vary: 'accept-language' });
+	}
 	both(stream, path, promise) {
 		this.#hold(stream, path, promise('both'), sizeOf(path) + 3);
 	}
@@ -282,6 +286,8 @@ const KINDS = {
 	dropped: [1, page], malformed: [1, page], hinted: [1, page],
 	held: [2, claim('hold')],
 	unclaimed: [1, page],
+	looked: [2, claim('hold', { method: 'HEAD' })],
+	missed: [2, claim('hold', { 'accept-language': 'de' })],
 	both: [2, claim('both')],
 	validated: [2, claim('hold', { 'if-none-match': '"1"' })],
 	wide: [2, claims(async (client, path) => {
@@ -460,7 +466,10 @@ scenario(`clients, access log and counters agree after ${REQUESTS} requests`, {
 	assert.equal(reasons.claimed, c.holds_claimed);
 	assert.equal(reasons['origin-reset'], c.holds_failed);
 	assert.equal(reasons['hold-count'] ?? 0, c.holds_evicted);
-	assert.equal(reasons.expired, c.holds_expired);
+	/* What was asked for, and could not be given, says so instead. */
+	assert.equal((reasons.expired ?? 0) + (reasons.missed ?? 0), c.holds_expired);
+	assert.equal(requests.filter((l) => l.missed).length, c.holds_missed);
+	assert.equal(c.holds_missed, requests.filter((l) => l.path.startsWith('/missed/')).length);
 	assert.equal(sum(Object.values(reasons), (n) => n), c.pushes_held);
 	const wasted = origin.heldBytes - sum(answered, (x) => x.bytes);
 	assert.equal(c.hold_bytes_wasted, wasted);
