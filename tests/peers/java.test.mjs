@@ -77,7 +77,7 @@ await behindNode('a map of pushes has the newest data in the end', pages(), asyn
 });
 
 const MESSAGES = 2000;
-const routes = section('route feed', { path: '/subscription', origin: 'main', subscription: 'yes' });
+const routes = section('route feed', { path: '/subscription', origin: 'main', subscription: 'yes' }) + section('route all', { origin: 'main' });
 // covers: P-src-data P-sub-silent P-sub-caps
 await behindNode('a request that is never answered, whose pushes are messages', (stream, headers, push) => {
 	(async () => {
