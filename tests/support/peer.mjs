@@ -358,10 +358,13 @@ export class Connection {
 	}
 
 	end() { this.socket.end(); return this; }
-	/* The same, and waits until the peer has closed too. */
+	/* The same, and waits until the peer has closed too. A client gives up its requests before: it would be answered. */
 	async gone() {
 		if (this.closed)
 			return;
+		if (this.role === 'client')
+			for (const id of [...this.#streams.keys()].filter((n) => n % 2 === 1))
+				this.rst(id, 'CANCEL');
 		await new Promise((resolve) => {
 			const timer = setTimeout(() => this.close(), PATIENCE);
 			this.socket.once('close', () => { clearTimeout(timer); resolve(); });
