@@ -62,21 +62,24 @@ static void others_are_served(struct gate_world *w)
 	assert_int_equal(page->status, 200);
 }
 
-/* How many pushes the client has; fails if one of them came before an earlier one, or was lost. */
+/* How many pushes the client has; fails if one of them came before an earlier one, or was lost. A client with small windows
+ * may give a later push its last credit first: then the heads are in order, and the ends need not be. */
 static unsigned delivered(const struct scene *s)
 {
 	unsigned done = 0;
-	bool is_missing = false;
+	bool is_missing = false, has_small_windows = s->client->options.window > 0;
 	for (size_t i = 0; i < s->client->stream_count; i++) {
 		const struct gate_stream *push = s->client->streams[i];
 		if (!push->parent)
 			continue;
 		assert_false(push->was_reset);
-		if (!push->is_over) {
+		if (has_small_windows ? push->status == 0 : !push->is_over) {
 			is_missing = true;
 			continue;
 		}
 		assert_false(is_missing);
+		if (!push->is_over)
+			continue;
 		assert_int_equal(push->status, 200);
 		done++;
 	}
