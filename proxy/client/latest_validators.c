@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* See latest_validators.h. Each key has one slot in the table; another key with the same slot
- * replaces it. */
+/* See latest_validators.h. The table has SETS sets of WAYS entries. Each key belongs to one set, in
+ * which a new key replaces the one that was learned longest ago. */
 #include "proxy/client/latest_validators.h"
 
 #include "policy/diary.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/cache.h"
+#include <string.h>
 
-#define SLOTS 4096u
+#define SETS 2048u
+#define WAYS 4u
 
 struct latest_validator {
-	uint64_t key; /* hash of the resource and its coding; 0: the slot is free */
+	uint64_t key; /* hash of the resource and its coding; 0: the entry is free */
 	uint32_t validator;
 };
 
@@ -49,6 +51,29 @@ static bool varies_by_coding_alone(const struct http_head *response)
 	return !f || slice_equal_nocase(slice_trim(f->value), SLICE("accept-encoding"));
 }
 
+/* The set of this key: its WAYS entries, the one learned last in front. */
+static struct latest_validator *set_of(const struct latest_validators *l, uint64_t variant)
+{
+	return &l->entries[variant % SETS * WAYS];
+}
+
+/* The place of this key in its set; WAYS: it is not there. */
+static unsigned place_in(const struct latest_validator *set, uint64_t variant)
+{
+	unsigned i = 0;
+	while (i < WAYS && set[i].key != variant)
+		i++;
+	return i;
+}
+
+/* Puts the entry in front, in place of the one at i, or of the oldest. */
+static void put(struct latest_validator *set, unsigned i, struct latest_validator entry)
+{
+	unsigned last = i < WAYS ? i : WAYS - 1;
+	memmove(set + 1, set, last * sizeof(*set));
+	set[0] = entry;
+}
+
 bool latest_validators_learn(struct latest_validators *l, uint64_t key, uint32_t coding,
     uint32_t validator, const struct http_head *request, const struct http_head *response)
 {
@@ -56,23 +81,24 @@ bool latest_validators_learn(struct latest_validators *l, uint64_t key, uint32_t
 	if (!l->entries && validator == 0)
 		return false;
 	if (!l->entries)
-		l->entries = memory_zalloc(SLOTS * sizeof(*l->entries));
-	struct latest_validator *at = &l->entries[variant % SLOTS];
-	bool is_mine = at->key == variant;
-	if (is_mine && at->validator == validator)
+		l->entries = memory_zalloc((size_t)SETS * WAYS * sizeof(*l->entries));
+	struct latest_validator *set = set_of(l, variant);
+	unsigned at = place_in(set, variant);
+	bool is_mine = at < WAYS;
+	bool is_same = is_mine && set[at].validator == validator;
+	if (is_same || (is_mine && validator == 0)) {
+		put(set, at, (struct latest_validator){variant, validator});
 		return validator != 0;
-	if (validator == 0) {
-		if (is_mine)
-			at->validator = 0;
-		return false;
 	}
+	if (validator == 0)
+		return false;
 	if (varies_by_coding_alone(response) && http_may_store_shared(request, response)) {
-		*at = (struct latest_validator){variant, validator};
+		put(set, at, (struct latest_validator){variant, validator});
 		return true;
 	}
 	/* This client's version is its own and differs from the one that was common to all. */
 	if (is_mine)
-		*at = (struct latest_validator){0};
+		set[at] = (struct latest_validator){0};
 	return false;
 }
 
@@ -80,9 +106,12 @@ bool latest_validators_find(
     const struct latest_validators *l, uint64_t key, uint32_t coding, uint32_t *validator)
 {
 	uint64_t variant = variant_of(key, coding);
-	const struct latest_validator *at = l->entries ? &l->entries[variant % SLOTS] : NULL;
-	if (!at || at->key != variant)
+	if (!l->entries)
 		return false;
-	*validator = at->validator;
+	const struct latest_validator *set = set_of(l, variant);
+	unsigned at = place_in(set, variant);
+	if (at == WAYS)
+		return false;
+	*validator = set[at].validator;
 	return true;
 }

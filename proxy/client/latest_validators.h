@@ -2,8 +2,8 @@
 /*
  * The latest validator of each resource, its ETag or else its Last-Modified, learned from the
  * responses to all clients. A client whose diary has another one has an old version, so the resource
- * may be pushed again. A table of fixed size: a new entry replaces the one in its slot; a lost entry
- * only means that a change goes unnoticed. Each content coding of a resource has its own ETag (RFC
+ * may be pushed again. A table of fixed size (8,192 entries): a new one replaces an old one; a lost
+ * entry only means that its resource may be pushed once more. Each content coding of a resource has its own ETag (RFC
  * 9110 8.8.3.3). Responses themselves are not stored.
  */
 #ifndef PUSHGATE_CLIENT_LATEST_VALIDATORS_H

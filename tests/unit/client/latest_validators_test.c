@@ -4,8 +4,9 @@
 #include "tests/unit/http/heads.h"
 
 #define KEY UINT64_C(77)
-/* Has the same slot as KEY. */
-#define OTHER_KEY (KEY + (UINT64_C(1) << 32))
+/* All in one set. */
+#define KEY_OF_SET(i) (KEY + ((uint64_t)(i) << 32))
+#define OTHER_KEY KEY_OF_SET(1)
 
 enum { FIRST = 1, SECOND, THIRD };
 enum { ANY_CODING, BR, GZIP };
@@ -75,14 +76,22 @@ static void resource_that_has_lost_its_validator_is_known_to_have_none(void **st
 	}
 }
 
-static void newer_key_replaces_the_one_in_its_slot(void **state)
+/* Keys of one set: the four that were learned last are there. */
+static void newer_key_replaces_the_one_that_was_learned_longest_ago(void **state)
 {
 	(void)state;
 	struct latest_validators l = {0};
-	learn_plain(&l, KEY, FIRST);
-	learn_plain(&l, OTHER_KEY, THIRD);
-	assert_int_equal(found(&l, KEY, ANY_CODING), UNKNOWN);
-	assert_int_equal(found(&l, OTHER_KEY, ANY_CODING), THIRD);
+	for (unsigned i = 0; i < 4; i++)
+		learn_plain(&l, KEY_OF_SET(i), FIRST);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(found(&l, KEY_OF_SET(i), ANY_CODING), FIRST);
+	learn_plain(&l, KEY_OF_SET(0), SECOND);
+	learn_plain(&l, KEY_OF_SET(4), THIRD);
+	assert_int_equal(found(&l, KEY_OF_SET(0), ANY_CODING), SECOND);
+	assert_int_equal(found(&l, KEY_OF_SET(1), ANY_CODING), UNKNOWN);
+	assert_int_equal(found(&l, KEY_OF_SET(2), ANY_CODING), FIRST);
+	assert_int_equal(found(&l, KEY_OF_SET(3), ANY_CODING), FIRST);
+	assert_int_equal(found(&l, KEY_OF_SET(4), ANY_CODING), THIRD);
 	latest_validators_fini(&l);
 }
 
@@ -160,7 +169,7 @@ int main(void)
 	    cmocka_unit_test(latest_validator_replaces_the_one_before),
 	    cmocka_unit_test(response_without_a_validator_takes_no_slot),
 	    cmocka_unit_test(resource_that_has_lost_its_validator_is_known_to_have_none),
-	    cmocka_unit_test(newer_key_replaces_the_one_in_its_slot),
+	    cmocka_unit_test(newer_key_replaces_the_one_that_was_learned_longest_ago),
 	    cmocka_unit_test(private_and_varying_responses_are_not_learned),
 	    cmocka_unit_test(each_coding_has_its_own),
 	    cmocka_unit_test(coding_is_the_requests_else_its_parents),
