@@ -9,6 +9,7 @@
 #include "proxy/base/ensure.h"
 
 #define DAY_SEC 86400u
+#define ASCTIME_LEN 24u
 /* 50 years of mean Gregorian length. */
 #define FIFTY_YEARS_SEC UINT64_C(1577847600)
 
@@ -130,25 +131,25 @@ static bool place_century(struct moment *m, uint64_t now_sec)
 	return false;
 }
 
+/* Each form has its length: the preferred one HTTP_DATE_LEN, asctime's 24, that of RFC 850 30 or more. */
+static bool read_any(struct slice *s, uint64_t now_sec, struct moment *m)
+{
+	unsigned day;
+	if (s->len == HTTP_DATE_LEN)
+		return read_name(s, short_days, 7, &day) && read_text(s, SLICE(", ")) &&
+		       read_fixdate(s, m);
+	if (s->len == ASCTIME_LEN)
+		return read_name(s, short_days, 7, &day) && read_text(s, SLICE(" ")) &&
+		       read_asctime(s, m);
+	return read_name(s, long_days, 7, &day) && read_text(s, SLICE(", ")) && read_rfc850(s, m) &&
+	       place_century(m, now_sec);
+}
+
 bool http_date_parse(struct slice text, uint64_t now_sec, uint64_t *sec)
 {
 	struct moment m = {0};
 	struct slice s = slice_trim(text);
-	unsigned day;
-	if (read_name(&s, long_days, 7, &day)) {
-		if (!read_text(&s, SLICE(", ")) || !read_rfc850(&s, &m) || s.len > 0)
-			return false;
-		if (!place_century(&m, now_sec))
-			return false;
-	} else if (!read_name(&s, short_days, 7, &day)) {
-		return false;
-	} else if (read_text(&s, SLICE(", "))) {
-		if (!read_fixdate(&s, &m) || s.len > 0)
-			return false;
-	} else if (!read_text(&s, SLICE(" ")) || !read_asctime(&s, &m) || s.len > 0) {
-		return false;
-	}
-	if (!exists(&m))
+	if (!read_any(&s, now_sec, &m) || s.len > 0 || !exists(&m))
 		return false;
 	*sec = seconds(&m);
 	return true;

@@ -110,7 +110,8 @@ static void ended(void *owner, enum net_end end, const char *text)
 	fail(l->load, text ? text : "the gateway closed a connection");
 }
 
-static const struct net_conn_ops ops = {opened, received, fill, ended};
+static const struct net_conn_ops ops = {
+    .opened = opened, .received = received, .fill = fill, .ended = ended};
 
 static void start_next(struct load *load)
 {
