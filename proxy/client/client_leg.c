@@ -33,8 +33,8 @@ static bool has_room(const struct client_conn *c, const struct exchange *x)
 {
 	if (session_push_room(c->session) == 0)
 		return false;
-	return !x->pushed.is_expected || session_peer(c->session).unsent_bytes <
-					     x->relay->policy->caps.bytes_in_flight;
+	return !x->pushed.is_expected ||
+	       session_peer(c->session).unsent_bytes < x->relay->policy->caps.bytes_in_flight;
 }
 
 /* A subscription's pushes begin in the order of their promises (ids rise), whichever was answered
@@ -63,8 +63,8 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 	struct exchange *x = leg->exchange;
 	if (http_head_is_interim(head) && !takes_interim(c, head))
 		return false;
-	bool must_wait = x->pushed.state == PUSH_PROMISED &&
-			 (!list_is_empty(&c->waiting) || !has_room(c, x));
+	bool must_wait =
+	    x->pushed.state == PUSH_PROMISED && (!list_is_empty(&c->waiting) || !has_room(c, x));
 	/* An interim response opens the pushed stream just as a final one does. */
 	if (must_wait && list_is_linked(&x->waiting))
 		must_wait = !has_room(c, x);

@@ -66,8 +66,8 @@ static usec write_deadline(struct origin_conn *c)
 	/* An origin that cannot send may not read either. */
 	if (relay_of(c)->unread_since != USEC_NEVER)
 		return USEC_NEVER;
-	usec due = peer_progress_deadline(&c->progress, c->net, o->write_timeout,
-	    o->limits.min_rate, relay_of(c)->now);
+	usec due = peer_progress_deadline(
+	    &c->progress, c->net, o->write_timeout, o->limits.min_rate, relay_of(c)->now);
 	return unless_held_back(c, due, o->write_timeout);
 }
 
@@ -144,7 +144,8 @@ static void write_is_late(struct origin_conn *c)
 
 static void silence_is_long(struct origin_conn *c, usec now)
 {
-	if (net_conn_is_paused(c->net)) { /* for want of a chunk: what it sends waits in the socket */
+	if (net_conn_is_paused(
+		c->net)) { /* for want of a chunk: what it sends waits in the socket */
 		peer_silence_heard(&c->silence, now);
 		return;
 	}
