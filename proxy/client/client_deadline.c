@@ -49,8 +49,9 @@ static usec idle_deadline(const struct client_conn *c)
 /* For the next PING, or its answer. */
 static usec silence_deadline(const struct client_conn *c)
 {
-	bool is_watched = !list_is_empty(&c->legs) && c->listener->conf->keepalive > 0 &&
-			  !client_conn_is_half_closed(c) && session_can(c->session, SESSION_PINGS);
+	bool is_watched = c->session && !list_is_empty(&c->legs) &&
+			  c->listener->conf->keepalive > 0 && !client_conn_is_half_closed(c) &&
+			  session_can(c->session, SESSION_PINGS);
 	return is_watched ? peer_silence_deadline(&c->silence) : USEC_NEVER;
 }
 

@@ -84,12 +84,11 @@ static void print_push_off(const struct status *s, FILE *out)
 	usec now = clock_monotonic();
 	for (size_t i = 0; i < conf->route_count && i < OBSERVE_PLACES; i++) {
 		const struct conf_route *route = &conf->routes[i];
-		if (sum->push_off_until[i] > now)
-			fprintf(out,
-			    "# route %s: push from origin %s is off for %llu s more (%s)\n",
-			    route->name, route->origin->name,
-			    (unsigned long long)((sum->push_off_until[i] - now) / USEC_PER_SEC + 1),
-			    policy_reason_RESET_BUDGET.code);
+		if (sum->push_off_until[i] <= now)
+			continue;
+		unsigned long long seconds = (sum->push_off_until[i] - now) / USEC_PER_SEC;
+		fprintf(out, "# route %s: push from origin %s is off for %llu s more (%s)\n",
+		    route->name, route->origin->name, seconds + 1, policy_reason_RESET_BUDGET.code);
 	}
 	for (size_t i = 0; i < conf->origin_count && i < OBSERVE_PLACES; i++) {
 		uint64_t n = sum->push_off_connections_open[i];
