@@ -6,6 +6,7 @@
 #include "policy/diary.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/cache.h"
+#include "proxy/http/cache_control.h"
 
 #define SLOTS 4096u
 
@@ -45,8 +46,15 @@ static uint64_t variant_of(uint64_t key, uint32_t coding)
 
 static bool varies_by_coding_alone(const struct http_head *response)
 {
-	const struct http_field *f = http_head_find(response, HTTP_TOKEN_VARY);
-	return !f || slice_equal_nocase(slice_trim(f->value), SLICE("accept-encoding"));
+	for (uint32_t i = 0; i < response->count; i++) {
+		struct slice rest = response->fields[i].value, name;
+		if (response->fields[i].token != HTTP_TOKEN_VARY)
+			continue;
+		while (slice_next_member(&rest, &name))
+			if (!slice_equal_nocase(name, SLICE("accept-encoding")))
+				return false;
+	}
+	return true;
 }
 
 bool latest_validators_learn(struct latest_validators *l, uint64_t key, uint32_t coding,
@@ -62,7 +70,8 @@ bool latest_validators_learn(struct latest_validators *l, uint64_t key, uint32_t
 	if (is_mine && at->validator == validator)
 		return validator != 0;
 	if (validator == 0) {
-		if (is_mine)
+		/* A client that stores nothing says nothing of the response. */
+		if (is_mine && !http_cache_control(request).no_store)
 			at->validator = 0;
 		return false;
 	}
