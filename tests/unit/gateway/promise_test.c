@@ -551,6 +551,47 @@ static void unread_promises_count_as_pushed_bytes(void **state)
 	gate_world_free(s.w);
 }
 
+/* ---- a page that was held ---- */
+
+/* The origin has pushed /next with its page, but not answered it; the client then asks for it. */
+static struct gate_stream *ask_for_held_page(struct scene *s, struct gate_stream **asked, const char *cookie)
+{
+	struct gate_stream *next = gate_promise(s->at, "http", "example.com", "/next");
+	UNTIL(s->w, s->w->counters.pushes_held == 1);
+	*asked = gate_request(s->client, "GET", "example.com", "/next", true, "cookie", cookie, NULL);
+	gate_passes(s->w);
+	assert_ptr_equal(gate_find(s->w, "/next"), next); /* it waits for the push */
+	return next;
+}
+
+#define HELD_PAGE "[route r]\norigin = a\n[push hold]\npromised-path = /next\naction = hold\n"                            \
+		  "[push own]\naction = forward\n[preload p]\npath = /next\nadd = /add.css\nlink = yes\n"
+
+/* covers: R40 */
+static void page_has_its_own_pushes_although_it_was_held(void **state)
+{
+	(void)state;
+	static const char link[] = "</link.css>; rel=preload; x-http2-push-only";
+	/* It is for all clients; or the cookie that has changed keeps it from this one, so that it is fetched again. */
+	static const char *const kinds[] = {"public, max-age=60", "private, max-age=60"};
+	for (size_t i = 0; i < 2; i++) {
+		struct scene s = scene_new(NULL, NULL, HELD_PAGE);
+		struct gate_stream *asked, *next = ask_for_held_page(&s, &asked, "a=1");
+		gate_answer_fields(next, 200, true, "cache-control", kinds[i], "link", link, NULL);
+		if (i == 1) {
+			UNTIL(s.w, gate_find(s.w, "/next") != next);
+			gate_answer_fields(gate_find(s.w, "/next"), 200, true, "link", link, NULL);
+		}
+		UNTIL(s.w, asked->is_over);
+		assert_int_equal(asked->status, 200);
+		assert_int_equal(s.w->counters.holds_claimed, i == 0);
+		assert_non_null(gate_find_at(s.client, "/add.css"));
+		assert_non_null(gate_find_at(s.client, "/link.css"));
+		assert_null(http_head_find(asked->head, HTTP_TOKEN_LINK));
+		gate_world_free(s.w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -581,6 +622,7 @@ int main(void)
 	    cmocka_unit_test(past_promise_refusals_push_is_turned_off_on_the_connection),
 	    cmocka_unit_test(promises_above_max_pushes_per_parent_are_refused),
 	    cmocka_unit_test(unread_promises_count_as_pushed_bytes),
+	    cmocka_unit_test(page_has_its_own_pushes_although_it_was_held),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
