@@ -592,6 +592,37 @@ static void page_has_its_own_pushes_although_it_was_held(void **state)
 	}
 }
 
+/* covers: P-src-link-skipped */
+static void link_past_the_limit_is_hidden_too(void **state)
+{
+	(void)state;
+	static const char hidden[] = ", </secret>; rel=preload; x-http2-push-only, </end>; rel=next";
+	char link[4096] = "</0>; rel=preload";
+	size_t n = strlen(link);
+	for (unsigned i = 1; i < LIMIT_LINKS_PER_RESPONSE; i++)
+		n += (size_t)snprintf(link + n, sizeof(link) - n, ", </%u>; rel=preload", i);
+	snprintf(link + n, sizeof(link) - n, "%s", hidden);
+	struct scene s = scene_new(NULL, NULL, "[route r]\norigin = a\n[preload p]\nlink = yes\n");
+	struct exchange *x = list_first(&s.w->gateway->relay.live, struct exchange, link);
+	struct client_facts facts;
+	struct http_head *early = http_head_new(s.w->heads);
+	http_head_add_token(early, HTTP_TOKEN_PSEUDO_STATUS, SLICE("103"));
+	assert_null(http_head_validate(early, HTTP_RESPONSE));
+	http_head_add_token(early, HTTP_TOKEN_LINK, slice_of_string(link));
+	assert_true(offer_on_interim(&s.w->gateway->offers, client_facts(x, &facts), x, early));
+	gate_answer_fields(s.at, 200, true, "link", link, NULL);
+	UNTIL(s.w, s.page->is_over);
+	const struct http_head *heads[] = {early, s.page->head};
+	for (size_t i = 0; i < 2; i++) {
+		const struct http_field *f = http_head_find(heads[i], HTTP_TOKEN_LINK);
+		assert_non_null(f);
+		assert_null(memmem(f->value.ptr, f->value.len, "</secret>", 9));
+		assert_non_null(memmem(f->value.ptr, f->value.len, "</end>", 6));
+	}
+	http_head_free(early);
+	gate_world_free(s.w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -623,6 +654,7 @@ int main(void)
 	    cmocka_unit_test(promises_above_max_pushes_per_parent_are_refused),
 	    cmocka_unit_test(unread_promises_count_as_pushed_bytes),
 	    cmocka_unit_test(page_has_its_own_pushes_although_it_was_held),
+	    cmocka_unit_test(link_past_the_limit_is_hidden_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
