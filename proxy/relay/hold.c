@@ -147,11 +147,13 @@ void held_end(
 	ensure(h->push && list_is_empty(&h->claims));
 	uint64_t wasted_bytes = held_waste(h);
 	reason = unclaimed_reason(h, reason);
+	bool was_useless = reason == &policy_reason_HOLD_NOT_FRESH;
 	if (h->served == 0) { /* a claimed response was reported with each claim */
 		const struct hold_note note = {
 		    .outcome = outcome,
 		    .reason = reason,
 		    .push = h->push,
+		    .miss = was_useless ? held_useless_cause(h) : HOLD_FITS,
 		    .wasted_bytes = wasted_bytes,
 		};
 		hold_note(held_hold(h), &note);

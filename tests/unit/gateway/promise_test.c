@@ -592,6 +592,26 @@ static void page_has_its_own_pushes_although_it_was_held(void **state)
 	}
 }
 
+/* covers: P-hold-missed */
+static void rule_is_told_why_nobody_could_claim_what_it_held(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *value;
+		enum hold_miss miss;
+	} rows[] = {{"vary", "*", HOLD_MISS_VARY}, {"cache-control", "max-age=0", HOLD_MISS_NOT_FRESH}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scene s = scene_new(NULL, NULL, HELD_PAGE);
+		struct gate_stream *next = gate_promise(s.at, "http", "example.com", "/next");
+		UNTIL(s.w, s.w->counters.pushes_held == 1);
+		gate_answer_fields(next, 200, true, rows[i].name, rows[i].value, NULL);
+		UNTIL(s.w, s.w->counters.pushes_open == 0);
+		for (unsigned miss = 0; miss < HOLD_MISS_COUNT; miss++)
+			assert_int_equal(s.w->gateway->rule_misses[0].count[miss], miss == rows[i].miss);
+		gate_world_free(s.w);
+	}
+}
+
 /* covers: P-src-link-skipped */
 static void link_past_the_limit_is_hidden_too(void **state)
 {
@@ -654,6 +674,7 @@ int main(void)
 	    cmocka_unit_test(promises_above_max_pushes_per_parent_are_refused),
 	    cmocka_unit_test(unread_promises_count_as_pushed_bytes),
 	    cmocka_unit_test(page_has_its_own_pushes_although_it_was_held),
+	    cmocka_unit_test(rule_is_told_why_nobody_could_claim_what_it_held),
 	    cmocka_unit_test(link_past_the_limit_is_hidden_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
