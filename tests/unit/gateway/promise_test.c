@@ -246,6 +246,31 @@ static void pushed_responses_keep_to_the_clients_limit(void **state)
 	gate_world_free(s.w);
 }
 
+static void push_that_waits_is_whole_when_all_announced_bytes_came(void **state)
+{
+	(void)state;
+	const struct gate_peer_options one = {.max_streams = 1};
+	for (unsigned came = 4; came <= 5; came++) {
+		struct scene s = scene_of(gate_world_new(NULL, NULL, NULL, NULL), &one);
+		struct gate_stream *first = gate_promise(s.at, "http", "example.com", "/1");
+		struct gate_stream *second = gate_promise(s.at, "http", "example.com", "/2");
+		gate_answer(first, 200, 5, false);
+		UNTIL(s.w, gate_find_at(s.client, "/2") && gate_find_at(s.client, "/1")->received == 5);
+		gate_answer_fields(second, 200, false, "content-length", "5", NULL);
+		gate_more(second, came, false);
+		gate_passes(s.w);
+		gate_reset_stream(second, H2_NO_ERROR);
+		gate_passes(s.w);
+		gate_more(first, 1, true);
+		struct gate_stream *push = gate_find_at(s.client, "/2");
+		UNTIL(s.w, push->is_over);
+		assert_int_equal(push->ended, came == 5);
+		assert_int_equal(push->was_reset, came < 5);
+		assert_int_equal(push->code, came < 5 ? H2_INTERNAL_ERROR : H2_NO_ERROR);
+		gate_world_free(s.w);
+	}
+}
+
 static void interim_response_does_not_block_its_own_push(void **state)
 {
 	(void)state;
@@ -658,6 +683,7 @@ int main(void)
 	    cmocka_unit_test(authority_outside_the_listeners_certificate_is_dropped),
 	    cmocka_unit_test(a_client_without_push_is_promised_nothing),
 	    cmocka_unit_test(pushed_responses_keep_to_the_clients_limit),
+	    cmocka_unit_test(push_that_waits_is_whole_when_all_announced_bytes_came),
 	    cmocka_unit_test(interim_response_does_not_block_its_own_push),
 	    cmocka_unit_test(a_raised_limit_starts_the_pushes_that_wait),
 	    cmocka_unit_test(a_push_that_waits_too_long_is_cancelled_on_both_sides),
