@@ -162,12 +162,13 @@ bool offer_on_interim(const struct offer_env *env, const struct client_facts *cl
 {
 	if (head->status == 100)
 		return true;
-	if (offer_withholds_interim(env, client, x))
-		return false;
+	bool is_withheld = offer_withholds_interim(env, client, x);
 	/* Where nothing can be hinted or dropped, the 103 need not be read. */
 	bool is_read = x->context.takes_links || policy_hints(&env->conf->policy);
 	if (head->status != 103 || exchange_is_push(x) || !is_read)
-		return true;
+		return !is_withheld;
 	struct early e = {.x = x, .arena = &head->arena};
-	return http_link_filter(head, drops, &e) == 0 || http_head_find(head, HTTP_TOKEN_LINK);
+	bool is_empty =
+	    http_link_filter(head, drops, &e) > 0 && !http_head_find(head, HTTP_TOKEN_LINK);
+	return !is_withheld && !is_empty;
 }

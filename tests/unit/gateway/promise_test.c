@@ -637,6 +637,20 @@ static void rule_is_told_why_nobody_could_claim_what_it_held(void **state)
 	}
 }
 
+/* covers: P-hint-forwarded */
+static void links_of_a_103_are_pushed_also_to_a_client_that_gets_none(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL,
+	    "[route r]\norigin = a\n[push q]\naction = forward\ninterim = no\n[preload p]\nlink = yes\n");
+	gate_answer_fields(s.at, 103, false, "link", "</a.css>; rel=preload", NULL);
+	UNTIL(s.w, gate_find_at(s.client, "/a.css"));
+	gate_answer(s.at, 200, 5, true);
+	UNTIL(s.w, s.page->is_over);
+	assert_int_equal(s.page->interims, 0);
+	gate_world_free(s.w);
+}
+
 /* covers: P-src-link-skipped */
 static void link_past_the_limit_is_hidden_too(void **state)
 {
@@ -701,6 +715,7 @@ int main(void)
 	    cmocka_unit_test(unread_promises_count_as_pushed_bytes),
 	    cmocka_unit_test(page_has_its_own_pushes_although_it_was_held),
 	    cmocka_unit_test(rule_is_told_why_nobody_could_claim_what_it_held),
+	    cmocka_unit_test(links_of_a_103_are_pushed_also_to_a_client_that_gets_none),
 	    cmocka_unit_test(link_past_the_limit_is_hidden_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
