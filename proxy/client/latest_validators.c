@@ -6,6 +6,7 @@
 #include "policy/diary.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/cache.h"
+#include "proxy/http/cache_control.h"
 #include <string.h>
 
 #define SETS 2048u
@@ -47,8 +48,15 @@ static uint64_t variant_of(uint64_t key, uint32_t coding)
 
 static bool varies_by_coding_alone(const struct http_head *response)
 {
-	const struct http_field *f = http_head_find(response, HTTP_TOKEN_VARY);
-	return !f || slice_equal_nocase(slice_trim(f->value), SLICE("accept-encoding"));
+	for (uint32_t i = 0; i < response->count; i++) {
+		struct slice rest = response->fields[i].value, name;
+		if (response->fields[i].token != HTTP_TOKEN_VARY)
+			continue;
+		while (slice_next_member(&rest, &name))
+			if (!slice_equal_nocase(name, SLICE("accept-encoding")))
+				return false;
+	}
+	return true;
 }
 
 /* The set of this key: its WAYS entries, the one learned last in front. */
@@ -85,13 +93,16 @@ bool latest_validators_learn(struct latest_validators *l, uint64_t key, uint32_t
 	struct latest_validator *set = set_of(l, variant);
 	unsigned at = place_in(set, variant);
 	bool is_mine = at < WAYS;
-	bool is_same = is_mine && set[at].validator == validator;
-	if (is_same || (is_mine && validator == 0)) {
-		put(set, at, (struct latest_validator){variant, validator});
+	if (is_mine && set[at].validator == validator) {
+		put(set, at, set[at]);
 		return validator != 0;
 	}
-	if (validator == 0)
+	if (validator == 0) {
+		/* A client that stores nothing says nothing of the response. */
+		if (is_mine && !http_cache_control(request).no_store)
+			set[at].validator = 0;
 		return false;
+	}
 	if (varies_by_coding_alone(response) && http_may_store_shared(request, response)) {
 		put(set, at, (struct latest_validator){variant, validator});
 		return true;

@@ -141,10 +141,8 @@ void feedback_ended(struct gateway *g, const struct exchange *push, enum observe
 /* What nobody could have asked for with success counts too: the rule may pause because of it. */
 static void count_miss(struct rule_misses *m, const struct hold_note *held)
 {
-	if (held->outcome == HOLD_MISSED)
+	if (held->miss != HOLD_FITS)
 		m->count[held->miss]++;
-	else if (held->reason == &policy_reason_HOLD_NOT_FRESH)
-		m->count[HOLD_MISS_NOT_FRESH]++;
 }
 
 void feedback_held(struct gateway *g, const struct hold_note *held)

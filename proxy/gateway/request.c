@@ -26,13 +26,13 @@ void gateway_request(void *context, struct exchange *x)
 		exchange_refuse(x, refusal, detail);
 		return;
 	}
-	if (hold_may_answer(&g->hold) && hold_claim(&g->hold, x))
-		return;
+	/* A page that is answered from a held response wants its resources too. */
 	if (g->env.conf->preload_count > 0) {
 		struct client_facts facts;
 		learned_view(g, x);
 		offer_on_request(&g->offers, client_facts(x, &facts), x);
 	}
-	if (!exchange_is_over(x))
-		exchange_dispatch(x);
+	if (exchange_is_over(x) || (hold_may_answer(&g->hold) && hold_claim(&g->hold, x)))
+		return;
+	exchange_dispatch(x);
 }

@@ -112,6 +112,12 @@ static bool same_values(const struct http_head *stored, const struct http_head *
 	return is_list(token) ? same_lists(&a, &b) : same_bytes(&a, &b);
 }
 
+/* "*", or malformed, as in "cookie accept": then it may mean any field. */
+static bool is_all(struct slice name)
+{
+	return slice_equal(name, SLICE("*")) || !ascii_is_token(name);
+}
+
 static enum http_token token_of(struct slice name)
 {
 	char lower[64];
@@ -130,7 +136,7 @@ bool http_vary_matches(const struct http_head *response, const struct http_head 
 	while (next_list_member(&vary, &name)) {
 		enum http_token token = token_of(name);
 		*field = token ? http_token_name(token) : name;
-		if (slice_equal(name, SLICE("*")) || ++names > VARY_NAMES_MAX ||
+		if (is_all(name) || ++names > VARY_NAMES_MAX ||
 		    !same_values(stored, request, name, token))
 			return false;
 	}
@@ -142,7 +148,7 @@ bool http_vary_names(const struct http_head *response, enum http_token token)
 	struct walk vary = {.head = response, .token = HTTP_TOKEN_VARY};
 	struct slice name;
 	while (next_list_member(&vary, &name))
-		if (slice_equal(name, SLICE("*")) || (token && token_of(name) == token))
+		if (is_all(name) || (token && token_of(name) == token))
 			return true;
 	return false;
 }

@@ -9,12 +9,12 @@
  * Whether Vary allows using a response to `stored` for `request` (RFC 9111 4.1). If not, *field is
  * the name of the first field that differs ("*" for Vary: *; lower case if known, else as in Vary).
  * Lines of one name are compared as if joined. Fields known to be lists are compared by members,
- * others byte by byte. A Vary with more than 64 names never matches.
+ * others byte by byte. A Vary with more than 64 names, or with what is no name, never matches.
  */
 bool http_vary_matches(const struct http_head *response, const struct http_head *stored,
     const struct http_head *request, struct slice *field);
 
-/* Whether Vary is "*", or names the field (HTTP_TOKEN_NONE: no field). */
+/* Whether Vary is "*" or malformed, or names the field (HTTP_TOKEN_NONE: no field). */
 bool http_vary_names(const struct http_head *response, enum http_token token);
 
 #endif

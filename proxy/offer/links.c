@@ -89,7 +89,6 @@ static void offer_link(struct exchange *x, struct arena *a, const struct http_li
 void offer_links(struct exchange *x, struct http_head *head)
 {
 	uint32_t seen = 0;
-	bool has_push_only = false;
 	for (uint32_t i = 0; i < head->count && seen < LIMIT_LINKS_PER_RESPONSE; i++) {
 		if (head->fields[i].token != HTTP_TOKEN_LINK)
 			continue;
@@ -100,12 +99,10 @@ void offer_links(struct exchange *x, struct http_head *head)
 			if (!link.is_preload)
 				continue;
 			seen++;
-			has_push_only = has_push_only || link.push_only;
 			offer_link(x, &head->arena, &link);
 		}
 	}
-	if (has_push_only)
-		http_link_filter(head, is_for_us_alone, NULL);
+	offer_hide_links(head); /* also those past the limit */
 }
 
 void offer_hide_links(struct http_head *head)
@@ -153,8 +150,10 @@ static bool drop_link(struct early *e, const struct http_link *link)
 static bool drops(const struct http_link *link, void *context)
 {
 	struct early *e = context;
-	if (!link->is_preload || exchange_is_over(e->x) || e->seen++ >= LIMIT_LINKS_PER_RESPONSE)
+	if (!link->is_preload || exchange_is_over(e->x))
 		return false;
+	if (e->seen++ >= LIMIT_LINKS_PER_RESPONSE)
+		return e->x->context.takes_links && link->push_only;
 	return drop_link(e, link);
 }
 
@@ -163,12 +162,13 @@ bool offer_on_interim(const struct offer_env *env, const struct client_facts *cl
 {
 	if (head->status == 100)
 		return true;
-	if (offer_withholds_interim(env, client, x))
-		return false;
+	bool is_withheld = offer_withholds_interim(env, client, x);
 	/* Where nothing can be hinted or dropped, the 103 need not be read. */
 	bool is_read = x->context.takes_links || policy_hints(&env->conf->policy);
 	if (head->status != 103 || exchange_is_push(x) || !is_read)
-		return true;
+		return !is_withheld;
 	struct early e = {.x = x, .arena = &head->arena};
-	return http_link_filter(head, drops, &e) == 0 || http_head_find(head, HTTP_TOKEN_LINK);
+	bool is_empty =
+	    http_link_filter(head, drops, &e) > 0 && !http_head_find(head, HTTP_TOKEN_LINK);
+	return !is_withheld && !is_empty;
 }

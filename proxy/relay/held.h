@@ -128,6 +128,8 @@ const struct policy_reason *held_storable(const struct held *h);
 bool held_varies_by_all(const struct held *h); /* Vary: * */
 /* Whether no request that comes from now on could be answered with it. */
 bool held_is_useless(const struct held *h);
+/* Which miss such a request would be. */
+enum hold_miss held_useless_cause(const struct held *h);
 bool hold_is_authorized(const struct hold *hold, const struct exchange *x);
 bool held_may_be_shared(const struct held *h);
 /* Whether cookies do not matter, because the response says that it is the same for all. */

@@ -147,11 +147,13 @@ void held_end(
 	ensure(h->push && list_is_empty(&h->claims));
 	uint64_t wasted_bytes = held_waste(h);
 	reason = unclaimed_reason(h, reason);
+	bool was_useless = reason == &policy_reason_HOLD_NOT_FRESH;
 	if (h->served == 0) { /* a claimed response was reported with each claim */
 		const struct hold_note note = {
 		    .outcome = outcome,
 		    .reason = reason,
 		    .push = h->push,
+		    .miss = was_useless ? held_useless_cause(h) : HOLD_FITS,
 		    .wasted_bytes = wasted_bytes,
 		};
 		hold_note(held_hold(h), &note);
@@ -173,6 +175,15 @@ static void arm(struct held *h)
 	wheel_set(&held_hold(h)->relay->wheel, &h->timer, old < stale ? old : stale);
 }
 
+/* Ends what is closed and answers no request. */
+static void end_old(struct held *h)
+{
+	bool is_old = h->end_outcome == HOLD_EXPIRED && h->end_reason == &policy_reason_EXPIRED;
+	if (is_old && h->is_admitted && !held_is_fresh(h))
+		hold_gone_note(h);
+	held_end(h, h->end_outcome, h->end_reason, RELAY_CANCEL);
+}
+
 /* The held response is too old or stale. If requests are being answered from it, it ends after them. */
 static void expired(struct wheel_node *node, usec now)
 {
@@ -180,10 +191,8 @@ static void expired(struct wheel_node *node, usec now)
 	(void)now;
 	held_close(h);
 	held_mark(h);
-	if (h->push && h->is_admitted && !held_is_fresh(h))
-		hold_gone_note(h);
 	if (h->push && list_is_empty(&h->claims))
-		held_end(h, HOLD_EXPIRED, &policy_reason_EXPIRED, RELAY_CANCEL);
+		end_old(h);
 }
 
 /* ---- a promise is bound to its place ---- */
@@ -322,7 +331,7 @@ static void end_if_unneeded(struct held *h)
 	} else if (h->is_abandoned && !h->is_whole) {
 		held_end(h, HOLD_EXPIRED, &policy_reason_CLIENT_RESET, h->abandon_code);
 	} else if (h->is_closed) {
-		held_end(h, h->end_outcome, h->end_reason, RELAY_CANCEL);
+		end_old(h);
 	} else if (h->is_admitted && held_is_useless(h)) {
 		hold_gone_note(h);
 		held_end(h, HOLD_EXPIRED, &policy_reason_HOLD_NOT_FRESH, RELAY_CANCEL);

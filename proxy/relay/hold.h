@@ -47,6 +47,7 @@ struct hold_note {
 	/* NULL for HOLD_MISS_LOST, and for what has been given up because it was not fresh */
 	const struct exchange *push;
 	const struct exchange *claimer; /* HOLD_CLAIMED and HOLD_MISSED, else NULL */
+	/* HOLD_MISSED; and what any later request would miss by, if the push was given up for that */
 	enum hold_miss miss;
 	struct slice field;    /* HOLD_MISS_VARY: the field's name */
 	uint64_t wasted_bytes; /* body bytes that no client was sent */

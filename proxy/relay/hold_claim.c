@@ -262,6 +262,15 @@ static void feed_interims(const struct held *h, struct exchange *x)
 		exchange_on_response(x, http_head_copy(i), false);
 }
 
+/* Set-Cookie is for one user. In the head it decides who may have the response; in trailers it comes
+ * too late for that, and has no meaning there (RFC 9110 6.5.1). */
+static struct http_head *answer_trailers(const struct held *h)
+{
+	struct http_head *trailers = http_head_copy(h->push->download.trailers);
+	http_head_remove(trailers, HTTP_TOKEN_SET_COOKIE);
+	return trailers;
+}
+
 static void feed(struct held *h, struct claim *c)
 {
 	struct exchange *x = c->exchange;
@@ -283,7 +292,7 @@ static void feed(struct held *h, struct claim *c)
 		return;
 	c->is_ended = true;
 	if (h->push->download.trailers)
-		exchange_on_download_trailers(x, http_head_copy(h->push->download.trailers));
+		exchange_on_download_trailers(x, answer_trailers(h));
 	else
 		exchange_on_download(x, (struct piece){0}, true);
 }
@@ -394,7 +403,8 @@ static void report_miss(struct hold *hold, struct exchange *x, const struct sear
 		note_miss(hold, s->missed, x, s->miss, s->field);
 		return;
 	}
-	if (x->context.hold_store)
+	bool is_asked = x->method == HTTP_METHOD_GET || x->method == HTTP_METHOD_HEAD;
+	if (x->context.hold_store && is_asked)
 		gone = hold_gone_take(x->context.hold_store, x);
 	if (gone)
 		note_miss(hold, NULL, x, gone, SLICE("*"));

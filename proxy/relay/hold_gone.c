@@ -39,7 +39,7 @@ void hold_gone_note(const struct held *h)
 	uint32_t at = s->gone->next++ % GONE_KEPT;
 	s->gone->kept[at].uri = uri_of(s->hold, h->push->request);
 	s->gone->kept[at].since = held_now(h);
-	s->gone->kept[at].miss = held_varies_by_all(h) ? HOLD_MISS_VARY : HOLD_MISS_NOT_FRESH;
+	s->gone->kept[at].miss = held_useless_cause(h);
 }
 
 enum hold_miss hold_gone_take(struct hold_store *s, const struct exchange *x)

@@ -118,6 +118,11 @@ bool held_is_useless(const struct held *h)
 	return (!held_is_fresh(h) && !held_is_open(h)) || held_varies_by_all(h);
 }
 
+enum hold_miss held_useless_cause(const struct held *h)
+{
+	return held_varies_by_all(h) ? HOLD_MISS_VARY : HOLD_MISS_NOT_FRESH;
+}
+
 /* Did the client's request have Authorization, or did a rule of the route give it to the origin? */
 bool hold_is_authorized(const struct hold *hold, const struct exchange *x)
 {

@@ -95,17 +95,20 @@ static void fail_downstream(
 /*
  * RST_STREAM with NO_ERROR before END_STREAM: some origins send it in place of a last, empty DATA
  * frame. The bytes that came are sent on first. If content-length says that they are all, the response
- * ends normally, else with a reset that says that the response is not complete.
+ * ends normally, else with a reset that says that the response is not complete. A push that waits for
+ * room is whole too.
  */
 static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause, uint32_t code)
 {
 	struct flow *f = &x->download;
-	if (cause != &relay_cause_UP_RESET || code != RELAY_NO_ERROR || f->state != FLOW_BODY ||
+	bool waits = exchange_is_in(x, PHASE_BIT(EXCHANGE_READY));
+	if (cause != &relay_cause_UP_RESET || code != RELAY_NO_ERROR ||
+	    (f->state != FLOW_BODY && !waits) ||
 	    /* uncovered: an exchange that has lost its client is over */
 	    !x->down.ops)
 		return false;
 	bool is_whole = f->received == x->response.length;
-	if (!is_whole && f->body.bytes == 0)
+	if (!is_whole && (waits || f->body.bytes == 0))
 		return false;
 	exchange_discard_upload(x);
 	if (is_whole) {
@@ -114,7 +117,8 @@ static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause,
 		exchange_move(x, EXCHANGE_CUT);
 		exchange_note_cause(x, cause, code, NULL);
 	}
-	x->down.ops->send_body(&x->down, f);
+	if (!waits) /* else exchange_on_start sends them */
+		x->down.ops->send_body(&x->down, f);
 	return true;
 }
 

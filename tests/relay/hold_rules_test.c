@@ -590,6 +590,39 @@ static void what_was_given_up_is_remembered_in_bounds(void **state)
 }
 
 /* covers: P-hold-missed */
+static void what_grew_old_while_it_answered_is_missed_by_nobody(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FIELDS("cache-control", "max-age=3"), "abc");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	hold_world_wait(hw, 4 * USEC_PER_SEC); /* the client is slow */
+	hold_world_take(hw, down);
+	assert_string_equal(down->bytes, "abc");
+	assert_string_equal(hw->notes, "claimed");
+	assert_false(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(hw->notes, "claimed");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-missed */
+static void only_a_request_that_it_could_answer_misses_what_was_given_up(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FIELDS("cache-control", "max-age=0"), "abc");
+	hw->notes[0] = 0;
+	assert_false(hold_world_ask(hw, &hw->store, "OPTIONS", "/a", NULL, &down));
+	assert_string_equal(hw->notes, "");
+	assert_false(hold_world_ask(hw, &hw->store, "HEAD", "/a", NULL, &down));
+	assert_string_equal(hw->notes, "missed not-fresh");
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-missed */
 static void without_memory_it_is_not_remembered(void **state)
 {
 	(void)state;
@@ -867,6 +900,8 @@ int main(void)
 	    cmocka_unit_test(shared_lifetime_alone_counts),
 	    cmocka_unit_test(what_nobody_could_claim_is_given_up_when_its_head_comes),
 	    cmocka_unit_test(what_was_given_up_is_remembered_in_bounds),
+	    cmocka_unit_test(what_grew_old_while_it_answered_is_missed_by_nobody),
+	    cmocka_unit_test(only_a_request_that_it_could_answer_misses_what_was_given_up),
 	    cmocka_unit_test(without_memory_it_is_not_remembered),
 	    cmocka_unit_test(misses_are_named_in_both_exchanges),
 	    cmocka_unit_test(push_that_is_claimed_after_a_miss_is_no_miss),

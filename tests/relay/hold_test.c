@@ -122,6 +122,24 @@ static void claim_by_a_head_request_alone_is_no_waste(void **state)
 	hold_world_free(hw);
 }
 
+/* covers: P-hold-private */
+static void set_cookie_in_trailers_goes_to_nobody(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	struct http_head *trailers = world_trailers(hw->w);
+	http_head_add_token(trailers, HTTP_TOKEN_SET_COOKIE, SLICE("id=1"));
+	hold_world_head(hw, push, 200, FRESH, false);
+	world_download(hw->w, push, "abc", false);
+	exchange_on_download_trailers(push, trailers);
+	hold_world_pass(hw);
+	assert_true(hold_world_get(hw, "/a", FIELDS("cookie", "id=2"), &down));
+	assert_string_equal(down->said, "head 200; trailers 1; detach");
+	hold_world_free(hw);
+}
+
 /* covers: P-hold-claim */
 static void response_without_a_body_and_one_with_trailers_are_answered_whole(void **state)
 {
@@ -490,6 +508,7 @@ int main(void)
 	    cmocka_unit_test(answer_says_hit_and_its_age),
 	    cmocka_unit_test(head_is_answered_from_a_held_get_which_stays),
 	    cmocka_unit_test(claim_by_a_head_request_alone_is_no_waste),
+	    cmocka_unit_test(set_cookie_in_trailers_goes_to_nobody),
 	    cmocka_unit_test(response_without_a_body_and_one_with_trailers_are_answered_whole),
 	    cmocka_unit_test(large_response_is_answered_in_windows),
 	    cmocka_unit_test(claim_that_the_client_resets_leaves_a_whole_response_claimable),

@@ -117,6 +117,32 @@ static void private_and_varying_responses_are_not_learned(void **state)
 	latest_validators_fini(&l);
 }
 
+static void all_fields_of_vary_count(void **state)
+{
+	(void)state;
+	struct latest_validators l = {0};
+	struct http_head *request = BARE_REQUEST(),
+			 *two = RESPONSE("vary: accept-encoding", "vary: cookie"),
+			 *same = RESPONSE("vary: accept-encoding , ", "vary: Accept-Encoding");
+	assert_false(latest_validators_learn(&l, KEY, ANY_CODING, FIRST, request, two));
+	assert_int_equal(found(&l, KEY, ANY_CODING), UNKNOWN);
+	assert_true(latest_validators_learn(&l, KEY, ANY_CODING, FIRST, request, same));
+	http_head_free(request);
+	http_head_free(two);
+	http_head_free(same);
+	latest_validators_fini(&l);
+}
+
+static void client_that_stores_nothing_takes_the_validator_from_nobody(void **state)
+{
+	(void)state;
+	struct latest_validators l = {0};
+	learn_plain(&l, KEY, FIRST);
+	assert_false(learn(&l, KEY, ANY_CODING, 0, REQUEST("cache-control: no-store"), "x: y"));
+	assert_int_equal(found(&l, KEY, ANY_CODING), FIRST);
+	latest_validators_fini(&l);
+}
+
 static void each_coding_has_its_own(void **state)
 {
 	(void)state;
@@ -171,6 +197,8 @@ int main(void)
 	    cmocka_unit_test(resource_that_has_lost_its_validator_is_known_to_have_none),
 	    cmocka_unit_test(newer_key_replaces_the_one_that_was_learned_longest_ago),
 	    cmocka_unit_test(private_and_varying_responses_are_not_learned),
+	    cmocka_unit_test(all_fields_of_vary_count),
+	    cmocka_unit_test(client_that_stores_nothing_takes_the_validator_from_nobody),
 	    cmocka_unit_test(each_coding_has_its_own),
 	    cmocka_unit_test(coding_is_the_requests_else_its_parents),
 	    cmocka_unit_test(validator_is_the_opaque_tag_else_last_modified),

@@ -246,6 +246,31 @@ static void pushed_responses_keep_to_the_clients_limit(void **state)
 	gate_world_free(s.w);
 }
 
+static void push_that_waits_is_whole_when_all_announced_bytes_came(void **state)
+{
+	(void)state;
+	const struct gate_peer_options one = {.max_streams = 1};
+	for (unsigned came = 4; came <= 5; came++) {
+		struct scene s = scene_of(gate_world_new(NULL, NULL, NULL, NULL), &one);
+		struct gate_stream *first = gate_promise(s.at, "http", "example.com", "/1");
+		struct gate_stream *second = gate_promise(s.at, "http", "example.com", "/2");
+		gate_answer(first, 200, 5, false);
+		UNTIL(s.w, gate_find_at(s.client, "/2") && gate_find_at(s.client, "/1")->received == 5);
+		gate_answer_fields(second, 200, false, "content-length", "5", NULL);
+		gate_more(second, came, false);
+		gate_passes(s.w);
+		gate_reset_stream(second, H2_NO_ERROR);
+		gate_passes(s.w);
+		gate_more(first, 1, true);
+		struct gate_stream *push = gate_find_at(s.client, "/2");
+		UNTIL(s.w, push->is_over);
+		assert_int_equal(push->ended, came == 5);
+		assert_int_equal(push->was_reset, came < 5);
+		assert_int_equal(push->code, came < 5 ? H2_INTERNAL_ERROR : H2_NO_ERROR);
+		gate_world_free(s.w);
+	}
+}
+
 static void interim_response_does_not_block_its_own_push(void **state)
 {
 	(void)state;
@@ -551,6 +576,112 @@ static void unread_promises_count_as_pushed_bytes(void **state)
 	gate_world_free(s.w);
 }
 
+/* ---- a page that was held ---- */
+
+/* The origin has pushed /next with its page, but not answered it; the client then asks for it. */
+static struct gate_stream *ask_for_held_page(struct scene *s, struct gate_stream **asked, const char *cookie)
+{
+	struct gate_stream *next = gate_promise(s->at, "http", "example.com", "/next");
+	UNTIL(s->w, s->w->counters.pushes_held == 1);
+	*asked = gate_request(s->client, "GET", "example.com", "/next", true, "cookie", cookie, NULL);
+	gate_passes(s->w);
+	assert_ptr_equal(gate_find(s->w, "/next"), next); /* it waits for the push */
+	return next;
+}
+
+#define HELD_PAGE "[route r]\norigin = a\n[push hold]\npromised-path = /next\naction = hold\n"                            \
+		  "[push own]\naction = forward\n[preload p]\npath = /next\nadd = /add.css\nlink = yes\n"
+
+/* covers: R40 */
+static void page_has_its_own_pushes_although_it_was_held(void **state)
+{
+	(void)state;
+	static const char link[] = "</link.css>; rel=preload; x-http2-push-only";
+	/* It is for all clients; or the cookie that has changed keeps it from this one, so that it is fetched again. */
+	static const char *const kinds[] = {"public, max-age=60", "private, max-age=60"};
+	for (size_t i = 0; i < 2; i++) {
+		struct scene s = scene_new(NULL, NULL, HELD_PAGE);
+		struct gate_stream *asked, *next = ask_for_held_page(&s, &asked, "a=1");
+		gate_answer_fields(next, 200, true, "cache-control", kinds[i], "link", link, NULL);
+		if (i == 1) {
+			UNTIL(s.w, gate_find(s.w, "/next") != next);
+			gate_answer_fields(gate_find(s.w, "/next"), 200, true, "link", link, NULL);
+		}
+		UNTIL(s.w, asked->is_over);
+		assert_int_equal(asked->status, 200);
+		assert_int_equal(s.w->counters.holds_claimed, i == 0);
+		assert_non_null(gate_find_at(s.client, "/add.css"));
+		assert_non_null(gate_find_at(s.client, "/link.css"));
+		assert_null(http_head_find(asked->head, HTTP_TOKEN_LINK));
+		gate_world_free(s.w);
+	}
+}
+
+/* covers: P-hold-missed */
+static void rule_is_told_why_nobody_could_claim_what_it_held(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *value;
+		enum hold_miss miss;
+	} rows[] = {{"vary", "*", HOLD_MISS_VARY}, {"cache-control", "max-age=0", HOLD_MISS_NOT_FRESH}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scene s = scene_new(NULL, NULL, HELD_PAGE);
+		struct gate_stream *next = gate_promise(s.at, "http", "example.com", "/next");
+		UNTIL(s.w, s.w->counters.pushes_held == 1);
+		gate_answer_fields(next, 200, true, rows[i].name, rows[i].value, NULL);
+		UNTIL(s.w, s.w->counters.pushes_open == 0);
+		for (unsigned miss = 0; miss < HOLD_MISS_COUNT; miss++)
+			assert_int_equal(s.w->gateway->rule_misses[0].count[miss], miss == rows[i].miss);
+		gate_world_free(s.w);
+	}
+}
+
+/* covers: P-hint-forwarded */
+static void links_of_a_103_are_pushed_also_to_a_client_that_gets_none(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL,
+	    "[route r]\norigin = a\n[push q]\naction = forward\ninterim = no\n[preload p]\nlink = yes\n");
+	gate_answer_fields(s.at, 103, false, "link", "</a.css>; rel=preload", NULL);
+	UNTIL(s.w, gate_find_at(s.client, "/a.css"));
+	gate_answer(s.at, 200, 5, true);
+	UNTIL(s.w, s.page->is_over);
+	assert_int_equal(s.page->interims, 0);
+	gate_world_free(s.w);
+}
+
+/* covers: P-src-link-skipped */
+static void link_past_the_limit_is_hidden_too(void **state)
+{
+	(void)state;
+	static const char hidden[] = ", </secret>; rel=preload; x-http2-push-only, </end>; rel=next";
+	char link[4096] = "</0>; rel=preload";
+	size_t n = strlen(link);
+	for (unsigned i = 1; i < LIMIT_LINKS_PER_RESPONSE; i++)
+		n += (size_t)snprintf(link + n, sizeof(link) - n, ", </%u>; rel=preload", i);
+	snprintf(link + n, sizeof(link) - n, "%s", hidden);
+	struct scene s = scene_new(NULL, NULL, "[route r]\norigin = a\n[preload p]\nlink = yes\n");
+	struct exchange *x = list_first(&s.w->gateway->relay.live, struct exchange, link);
+	struct client_facts facts;
+	struct http_head *early = http_head_new(s.w->heads);
+	http_head_add_token(early, HTTP_TOKEN_PSEUDO_STATUS, SLICE("103"));
+	assert_null(http_head_validate(early, HTTP_RESPONSE));
+	http_head_add_token(early, HTTP_TOKEN_LINK, slice_of_string(link));
+	assert_true(offer_on_interim(&s.w->gateway->offers, client_facts(x, &facts), x, early));
+	gate_answer_fields(s.at, 200, true, "link", link, NULL);
+	UNTIL(s.w, s.page->is_over);
+	const struct http_head *heads[] = {early, s.page->head};
+	for (size_t i = 0; i < 2; i++) {
+		const struct http_field *f = http_head_find(heads[i], HTTP_TOKEN_LINK);
+		assert_non_null(f);
+		assert_null(memmem(f->value.ptr, f->value.len, "</secret>", 9));
+		assert_non_null(memmem(f->value.ptr, f->value.len, "</end>", 6));
+	}
+	http_head_free(early);
+	gate_world_free(s.w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -566,6 +697,7 @@ int main(void)
 	    cmocka_unit_test(authority_outside_the_listeners_certificate_is_dropped),
 	    cmocka_unit_test(a_client_without_push_is_promised_nothing),
 	    cmocka_unit_test(pushed_responses_keep_to_the_clients_limit),
+	    cmocka_unit_test(push_that_waits_is_whole_when_all_announced_bytes_came),
 	    cmocka_unit_test(interim_response_does_not_block_its_own_push),
 	    cmocka_unit_test(a_raised_limit_starts_the_pushes_that_wait),
 	    cmocka_unit_test(a_push_that_waits_too_long_is_cancelled_on_both_sides),
@@ -581,6 +713,10 @@ int main(void)
 	    cmocka_unit_test(past_promise_refusals_push_is_turned_off_on_the_connection),
 	    cmocka_unit_test(promises_above_max_pushes_per_parent_are_refused),
 	    cmocka_unit_test(unread_promises_count_as_pushed_bytes),
+	    cmocka_unit_test(page_has_its_own_pushes_although_it_was_held),
+	    cmocka_unit_test(rule_is_told_why_nobody_could_claim_what_it_held),
+	    cmocka_unit_test(links_of_a_103_are_pushed_also_to_a_client_that_gets_none),
+	    cmocka_unit_test(link_past_the_limit_is_hidden_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,6 +102,21 @@ static void vary_without_end_matches_nothing(void **state)
 	check_vary(RESPONSE(line), BARE_REQUEST(), BARE_REQUEST(), "a");
 }
 
+static void malformed_vary_matches_nothing(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line, *name;
+	} rows[] = {{"vary: cookie accept", "cookie accept"}, {"vary: \"cookie, accept", "\"cookie, accept"},
+	    {"vary: \"cookie\"", "\"cookie\""}, {"vary: accept, cookie; x", "cookie; x"}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_head *response = RESPONSE(rows[i].line);
+		assert_true(http_vary_names(response, HTTP_TOKEN_COOKIE));
+		assert_true(http_vary_names(response, HTTP_TOKEN_NONE));
+		check_vary(response, REQUEST("cookie: a"), REQUEST("cookie: b"), rows[i].name);
+	}
+}
+
 static void vary_names_a_field_or_all(void **state)
 {
 	(void)state;
@@ -129,6 +144,7 @@ int main(void)
 	    cmocka_unit_test(lists_compare_without_their_spacing_and_lines),
 	    cmocka_unit_test(other_fields_compare_by_their_bytes),
 	    cmocka_unit_test(vary_without_end_matches_nothing),
+	    cmocka_unit_test(malformed_vary_matches_nothing),
 	    cmocka_unit_test(vary_names_a_field_or_all),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
