@@ -264,6 +264,31 @@ static void pushes_that_wait_begin_in_the_order_of_their_promises(void **state)
 	gate_world_free(s.w);
 }
 
+/* Another subscription of the same client has a push that waits between them. */
+static void pushes_of_one_subscription_do_not_pass_each_other_behind_those_of_another(void **state)
+{
+	(void)state;
+	const struct gate_peer_options one = {.max_streams = 1};
+	struct scene s = scene_new(NULL, NULL, &one);
+	struct scene other = {.w = s.w, .client = s.client, .promised = 10};
+	gate_get(s.client, "/feed/other");
+	UNTIL(s.w, (other.at = gate_find(s.w, "/feed/other")) != NULL);
+	struct gate_stream *first = promise(&s), *second = promise(&s), *third = promise(&s);
+	struct gate_stream *others = promise(&other);
+	gate_answer(first, 200, 1, false);
+	UNTIL(s.w, s.client->stream_count == 6 && gate_find_at(s.client, "/message/0")->received == 1);
+	struct gate_stream *const answered[] = {third, others, second};
+	for (unsigned i = 0; i < 3; i++) {
+		gate_answer(answered[i], 200, 200000, true); /* takes several round trips */
+		gate_passes(s.w);
+	}
+	gate_more(first, 1, true);
+	UNTIL(s.w, gate_find_at(s.client, "/message/2")->is_over);
+	assert_true(gate_find_at(s.client, "/message/1")->is_over);
+	UNTIL(s.w, gate_find_at(s.client, "/message/10")->is_over);
+	gate_world_free(s.w);
+}
+
 static void pushes_of_any_type_are_equally_urgent(void **state)
 {
 	(void)state;
@@ -369,6 +394,7 @@ int main(void)
 	    cmocka_unit_test(a_client_that_reads_late_loses_nothing),
 	    cmocka_unit_test(unread_heads_hold_the_origin_back_too),
 	    cmocka_unit_test(pushes_that_wait_begin_in_the_order_of_their_promises),
+	    cmocka_unit_test(pushes_of_one_subscription_do_not_pass_each_other_behind_those_of_another),
 	    cmocka_unit_test(pushes_of_any_type_are_equally_urgent),
 	    cmocka_unit_test(each_push_prolongs_the_life_of_a_subscription),
 	    cmocka_unit_test(without_the_option_pushes_prolong_nothing),
