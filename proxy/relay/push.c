@@ -222,7 +222,7 @@ struct exchange *exchange_on_promise(
 	struct offering o = {
 	    .parent = x, .up = &leg, .head = head, .offer = {.source = POLICY_RELAYED}};
 	if (x->pushes.is_subscription)
-		pace_begin(&x->download.given, x->relay->now); /* a promise ends the silence */
+		flow_begin_source(&x->download, x->relay->now); /* a promise ends the silence */
 	struct policy_verdict verdict;
 	struct exchange *push = decide(&o, &verdict);
 	if (!push)
