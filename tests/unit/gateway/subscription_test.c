@@ -382,6 +382,27 @@ static void refusals_of_a_subscription_turn_push_off_for_it_alone(void **state)
 	gate_world_free(s.w);
 }
 
+/* No push may be promised on a connection that ends: on another one the client gets them. */
+static void a_subscription_on_a_connection_that_ends_is_over_with_the_next_push(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL, NULL);
+	struct gate_stream *before = promise(&s);
+	UNTIL(s.w, s.client->stream_count == 2);
+	gate_world_drain(s.w, 60 * USEC_PER_SEC);
+	gate_passes(s.w);
+	assert_true(s.client->goaway_came);
+	assert_false(s.feed->is_over);
+	struct gate_stream *late = promise(&s);
+	UNTIL(s.w, s.feed->is_over && late->is_over);
+	assert_int_equal(s.feed->status, 503);
+	assert_int_equal(s.w->counters.causes[RELAY_CAUSE_INDEX_PUSH_OFF], 1);
+	gate_answer(before, 200, 5, true);
+	UNTIL(s.w, s.w->drained == 1 && s.client->streams[1]->is_over);
+	assert_int_equal(s.client->streams[1]->received, 5);
+	gate_world_free(s.w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +421,7 @@ int main(void)
 	    cmocka_unit_test(without_the_option_pushes_prolong_nothing),
 	    cmocka_unit_test(the_protocols_own_clocks_stand_still_too),
 	    cmocka_unit_test(refusals_of_a_subscription_turn_push_off_for_it_alone),
+	    cmocka_unit_test(a_subscription_on_a_connection_that_ends_is_over_with_the_next_push),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
