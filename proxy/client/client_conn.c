@@ -352,6 +352,13 @@ static void conn_fill(void *owner, struct net_out *out)
 	}
 }
 
+/* Answers that are not complete, or have not left. */
+static bool is_owed_anything(const struct client_conn *c)
+{
+	return !list_is_empty(&c->legs) ||
+	       (c->session && (net_conn_is_blocked(c->net) || session_wants_write(c->session)));
+}
+
 static void conn_ended(void *owner, enum net_end end, const char *text)
 {
 	struct client_conn *c = owner;
@@ -360,7 +367,7 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 		WORKER_COUNT(c->clients->env, tls_failed, 1);
 		client_log_fault(c, c->is_open ? "TLS failed" : "TLS handshake failed", text);
 	}
-	if (end == NET_END_EOF && !list_is_empty(&c->legs) && !c->is_closing)
+	if (end == NET_END_EOF && !c->is_closing && is_owed_anything(c))
 		client_half_close(c);
 	else
 		client_conn_abort(c, NULL);

@@ -112,13 +112,15 @@ static void write_is_late(struct client_conn *c)
 static bool silence_is_long(struct client_conn *c, usec now)
 {
 	if (c->silence.asked) {
+		if (peer_silence_excuse(&c->silence, c->net, now))
+			return true;
 		WORKER_COUNT(c->clients->env, ping_late_down, 1);
 		client_log_fault(c, "does not answer a PING", NULL);
 		client_conn_abort(c, "ping-timeout");
 		return false;
 	}
 	session_ping(c->session, now);
-	c->silence.asked = now;
+	peer_silence_ask(&c->silence, c->net, now);
 	return true;
 }
 

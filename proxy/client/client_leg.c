@@ -41,12 +41,14 @@ static bool has_room(const struct client_conn *c, const struct exchange *x)
  * first; all others in the order of their responses. */
 static void wait_for_room(struct client_conn *c, struct exchange *x)
 {
-	struct list *at = &c->waiting;
-	while (x->pushed.is_expected && at->prev != &c->waiting) {
-		const struct exchange *before = container_of(at->prev, struct exchange, waiting);
-		if (before->pushed.parent_id != x->pushed.parent_id || before->id < x->id)
+	struct list *at = &c->waiting, *i = c->waiting.prev;
+	for (; x->pushed.is_expected && i != &c->waiting; i = i->prev) {
+		const struct exchange *other = container_of(i, struct exchange, waiting);
+		if (other->pushed.parent_id != x->pushed.parent_id)
+			continue;
+		if (other->id < x->id)
 			break;
-		at = at->prev;
+		at = i;
 	}
 	list_insert_before(at, &x->waiting);
 }

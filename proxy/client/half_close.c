@@ -18,6 +18,7 @@ static void cut(struct client_conn *c, struct leg *leg, const char *detail)
 	struct session_stream *stream = leg->stream;
 	client_leg_cut(leg);
 	session_reset(c->session, stream, SESSION_CANCEL);
+	net_conn_dirty(c->net);
 	exchange_on_down_ended(leg->exchange, &relay_cause_DOWN_LOST, SESSION_CANCEL, detail);
 }
 

@@ -19,6 +19,13 @@ uint32_t net_conn_rtt_usec(const struct net_conn *c)
 	return ask(c, &info) ? info.tcpi_rtt : 0;
 }
 
+bool net_conn_is_undelivered(const struct net_conn *c)
+{
+	struct tcp_info info;
+	return c->unsent ||
+	       (ask(c, &info) && (info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0));
+}
+
 uint64_t net_conn_delivered(const struct net_conn *c)
 {
 	struct tcp_info info;

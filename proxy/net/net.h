@@ -277,6 +277,8 @@ usec net_conn_blocked_since(const struct net_conn *c);
 /* Bytes that the peer's TCP has acknowledged, including TLS overhead; without TCP the bytes that the
  * socket accepted. Costs a system call. */
 uint64_t net_conn_delivered(const struct net_conn *c);
+/* Whether bytes were written that the peer's TCP has not acknowledged. Costs a system call. */
+bool net_conn_is_undelivered(const struct net_conn *c);
 bool net_conn_is_open(const struct net_conn *c); /* opened and not ended */
 /* The connection has failed, also after its peer's end: a send failed, or the kernel reports that the
  * peer reset it or does not answer. Costs a system call. */

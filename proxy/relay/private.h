@@ -117,6 +117,12 @@ static inline void exchange_stir(struct exchange *x)
 /* transfer.c */
 /* Restarts the clocks of both sides of a flow. */
 void flow_begin(struct flow *f, usec now);
+/* Restarts the clock of the source alone. */
+static inline void flow_begin_source(struct flow *f, usec now)
+{
+	pace_begin(&f->given, now);
+	f->filled = now; /* from where the time is excused in which bytes wait */
+}
 void exchange_drop_body(struct exchange *x, struct flow *f);
 /* Drops the request's body, what has come and what still comes, and gives the stream credit for it. */
 void exchange_discard_upload(struct exchange *x);

@@ -215,6 +215,14 @@ static struct exchange *decide(struct offering *o, struct policy_verdict *decide
 	return NULL;
 }
 
+/* Nothing more can be promised on the client's connection, so a subscription waits for nothing: its client
+ * may begin anew on another one. */
+static void end_if_in_vain(struct exchange *x, const struct policy_reason *refusal)
+{
+	if (x->pushes.is_subscription && refusal == &policy_reason_CLIENT_GOING_AWAY)
+		exchange_abort(x, &relay_cause_PUSH_OFF, refusal->code);
+}
+
 struct exchange *exchange_on_promise(
     struct exchange *x, const struct leg *up, struct http_head *head)
 {
@@ -222,11 +230,13 @@ struct exchange *exchange_on_promise(
 	struct offering o = {
 	    .parent = x, .up = &leg, .head = head, .offer = {.source = POLICY_RELAYED}};
 	if (x->pushes.is_subscription)
-		pace_begin(&x->download.given, x->relay->now); /* a promise ends the silence */
+		flow_begin_source(&x->download, x->relay->now); /* a promise ends the silence */
 	struct policy_verdict verdict;
 	struct exchange *push = decide(&o, &verdict);
-	if (!push)
+	if (!push) {
+		end_if_in_vain(x, verdict.reason);
 		return NULL;
+	}
 	exchange_bind(&push->up, &leg);
 	exchange_move(push, EXCHANGE_CONNECT);
 	exchange_arm(push);

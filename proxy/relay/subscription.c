@@ -35,11 +35,11 @@ void subscription_release(struct exchange *x)
 {
 	struct relay *r = x->relay;
 	x->pushes.is_held_back = false;
-	pace_begin(&x->download.given, r->now);
+	flow_begin_source(&x->download, r->now);
 	exchange_arm(x);
 	list_for_each(&x->pushes.list, push, struct exchange, pushed.sibling)
 	{
-		pace_begin(&push->download.given, r->now);
+		flow_begin_source(&push->download, r->now);
 		exchange_arm(push);
 	}
 }
@@ -89,7 +89,7 @@ void subscription_update(struct exchange *push)
 void subscription_ended(struct exchange *push)
 {
 	struct relay *r = push->relay;
-	pace_begin(&push->download.given, r->now);
+	flow_begin_source(&push->download, r->now);
 	push->timing.waits_since = r->now;
 	exchange_arm(push);
 }

@@ -3,24 +3,43 @@
  * Notices that the peer of a connection does not answer any more, although its TCP may. Only while
  * streams are open and nothing has come for PING_EVERY_USEC a PING is sent; if nothing at all comes
  * within PING_ANSWER_USEC, the peer is gone. More PINGs would be taken for an attack: gRPC servers
- * end connections for more than one in five minutes.
+ * end connections for more than one in five minutes. Where the peer still takes what was sent before
+ * the PING, the answer may come later.
  */
 #ifndef PUSHGATE_SESSION_PEER_SILENCE_H
 #define PUSHGATE_SESSION_PEER_SILENCE_H
 
-#include "proxy/base/clock.h"
+#include "proxy/net/net.h"
 
 #define PING_EVERY_USEC (300 * USEC_PER_SEC)
 #define PING_ANSWER_USEC (30 * USEC_PER_SEC)
 
 struct peer_silence {
-	usec heard; /* when bytes last came from the peer */
-	usec asked; /* a PING was sent after that; 0: none was */
+	usec heard;         /* when bytes last came from the peer */
+	usec asked;         /* a PING was sent after that; 0: none was */
+	uint64_t delivered; /* bytes that the peer's TCP had acknowledged then */
 };
 
 static inline void peer_silence_heard(struct peer_silence *p, usec now)
 {
 	*p = (struct peer_silence){.heard = now};
+}
+
+/* The answer has PING_ANSWER_USEC from now on. */
+static inline void peer_silence_ask(struct peer_silence *p, const struct net_conn *net, usec now)
+{
+	p->asked = now;
+	p->delivered = net_conn_delivered(net);
+}
+
+/* The answer is late. Whether the peer may not have got to the PING, since it is still taking bytes: then
+ * it has as much time again. */
+static inline bool peer_silence_excuse(struct peer_silence *p, const struct net_conn *net, usec now)
+{
+	if (!net_conn_is_undelivered(net) || net_conn_delivered(net) == p->delivered)
+		return false;
+	peer_silence_ask(p, net, now);
+	return true;
 }
 
 /* When a PING or its answer is due. */

@@ -151,9 +151,11 @@ static void silence_is_long(struct origin_conn *c, usec now)
 	}
 	if (!c->silence.asked) {
 		session_ping(c->session, relay_origin_clock(relay_of(c)));
-		c->silence.asked = now;
+		peer_silence_ask(&c->silence, c->net, now);
 		return;
 	}
+	if (peer_silence_excuse(&c->silence, c->net, now))
+		return;
 	WORKER_COUNT(c->upstream->env, ping_late_up, 1);
 	origin_log_fault(c, "does not answer a PING", NULL);
 	origin_conn_lost(c, &relay_cause_UP_LOST, 0, "ping-timeout");

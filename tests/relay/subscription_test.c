@@ -2,6 +2,7 @@
 /* Subscriptions: when the origin of one is held back, and that it always goes on; and the caps of all other parents. */
 #include "tests/support/relay_world.h"
 
+#include "proxy/relay/deadline.h"
 #include "proxy/relay/private.h"
 
 #include <setjmp.h>
@@ -258,6 +259,27 @@ static void each_promise_begins_the_response_time_of_a_subscription_anew(void **
 	}
 }
 
+/* While bytes wait, the origin's clock stands still: what was before its new beginning is not excused twice. */
+static void the_time_of_a_push_begins_anew_when_the_origin_is_read_again(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(true);
+	s.w->rules.caps.per_parent = 4;
+	struct push p[4];
+	for (unsigned i = 0; i < 4; i++)
+		p[i] = answered(&s, i > 0, "a", false);
+	p[0].x->response.length = 1000;
+	assert_true(exchange_is_held_back(p[0].x));
+	world_pass(s.w, 100 * USEC_PER_SEC);
+	for (unsigned i = 1; i < 3; i++)
+		exchange_on_down_ended(p[i].x, &relay_cause_DOWN_RESET, RELAY_CANCEL, NULL);
+	assert_false(exchange_is_held_back(p[0].x));
+	s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = 10 * USEC_PER_SEC;
+	take(&p[0]);
+	assert_int_equal(exchange_deadline(p[0].x).at, s.w->relay.now + 10 * USEC_PER_SEC);
+	world_end(s.w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +293,7 @@ int main(void)
 	    cmocka_unit_test(a_reset_push_waits_for_the_client_no_more),
 	    cmocka_unit_test(held_back_origin_goes_on_when_the_parent_has_no_leg_to_it),
 	    cmocka_unit_test(pushes_outlive_their_subscription),
+	    cmocka_unit_test(the_time_of_a_push_begins_anew_when_the_origin_is_read_again),
 	    cmocka_unit_test(each_promise_begins_the_response_time_of_a_subscription_anew),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
  */
 #include "tests/support/gateway_world.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 /* covers: R203 */
@@ -135,6 +136,54 @@ static void response_ends_when_its_window_is_used_up(void **state)
 	gate_world_free(w);
 }
 
+/* Its answers are complete here; the socket has not accepted all of them. */
+static void what_was_answered_before_still_leaves(void **state)
+{
+	(void)state;
+	enum { FIELD = 30000 };
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	struct gate_peer *c = gate_client(w, NULL);
+	UNTIL(w, c->settings_came > 0);
+	net_conn_pause_reading(c->net, NET_PAUSE_PEER);
+	char *field = malloc(FIELD + 1);
+	memset(field, 'x', FIELD);
+	field[FIELD] = '\0';
+	while (!net_conn_is_blocked(client_of(w)->net)) {
+		char path[16];
+		snprintf(path, sizeof(path), "/%zu", c->stream_count);
+		gate_get(c, path);
+		UNTIL(w, gate_find(w, path));
+		gate_answer_fields(gate_find(w, path), 200, true, "x-large", field, NULL);
+		gate_passes(w);
+	}
+	free(field);
+	UNTIL(w, w->counters.requests_open == 0);
+	net_conn_finish(c->net);
+	UNTIL(w, clients_are_gone(&w->gateway->clients) || IS_HALF_CLOSED(w));
+	net_conn_resume_reading(c->net, NET_PAUSE_PEER);
+	UNTIL(w, c->ended);
+	for (size_t i = 0; i < c->stream_count; i++)
+		assert_true(c->streams[i]->ended);
+	assert_true(c->goaway_came);
+	UNTIL(w, clients_are_gone(&w->gateway->clients));
+	gate_world_free(w);
+}
+
+static void window_that_was_used_up_before_ends_the_response_at_once(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	struct gate_stream *s;
+	asked(w, 1, &s);
+	UNTIL(w, gate_find(w, "/0"));
+	gate_answer(gate_find(w, "/0"), 200, 65535, false);
+	UNTIL(w, s->received == 65535);
+	gate_more(gate_find(w, "/0"), 1, false);
+	gate_passes(w);
+	assert_true(s->was_reset);
+	gate_world_free(w);
+}
+
 static void client_that_is_gone_is_noticed(void **state)
 {
 	(void)state;
@@ -223,6 +272,8 @@ int main(void)
 	    cmocka_unit_test(nothing_is_promised_or_hinted_to_it),
 	    cmocka_unit_test(push_that_was_promised_before_is_completed),
 	    cmocka_unit_test(response_ends_when_its_window_is_used_up),
+	    cmocka_unit_test(what_was_answered_before_still_leaves),
+	    cmocka_unit_test(window_that_was_used_up_before_ends_the_response_at_once),
 	    cmocka_unit_test(client_that_is_gone_is_noticed),
 	    cmocka_unit_test(client_that_goes_later_is_noticed),
 	    cmocka_unit_test(client_for_which_nothing_moves_is_given_up),

@@ -4,6 +4,9 @@
 
 #include "proxy/relay/deadline.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 /* covers: R200 R202 */
 
 static struct client_conn *client_of(struct gate_world *w)
@@ -187,6 +190,49 @@ static void client_that_does_not_answer_is_ended(void **state)
 	gate_world_free(s.w);
 }
 
+/* The answer has to wait for what was sent before: as long as that is acknowledged, the client is there. */
+static void client_that_still_takes_what_was_sent_before_the_ping_stays(void **state)
+{
+	(void)state;
+	enum { FIELD = 30000 };
+	struct watched s = watched();
+	struct client_conn *c = client_of(s.w);
+	net_conn_pause_reading(s.client->net, NET_PAUSE_PEER);
+	char *field = malloc(FIELD + 1);
+	memset(field, 'x', FIELD);
+	field[FIELD] = '\0';
+	while (!net_conn_is_blocked(c->net)) {
+		char path[16];
+		snprintf(path, sizeof(path), "/%zu", s.client->stream_count);
+		gate_get(s.client, path);
+		UNTIL(s.w, gate_find(s.w, path));
+		gate_answer_fields(gate_find(s.w, path), 200, true, "x-large", field, NULL);
+		gate_passes(s.w);
+	}
+	free(field);
+	be_silent(s.w, &c->silence);
+	client_conn_expired(&c->timer, s.w->gateway->relay.now);
+	assert_true(c->silence.asked > 0);
+	uint64_t delivered = net_conn_delivered(c->net);
+	net_conn_resume_reading(s.client->net, NET_PAUSE_PEER);
+	UNTIL(s.w, net_conn_delivered(c->net) > delivered);
+	net_conn_pause_reading(s.client->net, NET_PAUSE_PEER);
+	gate_passes(s.w);
+	assert_true(c->silence.asked > 0);
+	c->silence.asked -= PING_ANSWER_USEC;
+	usec now = s.w->gateway->relay.now;
+	client_conn_expired(&c->timer, now);
+	assert_int_equal(s.w->counters.ping_late_down, 0);
+	assert_int_equal(c->silence.asked, now);
+	/* It takes nothing more. */
+	gate_passes(s.w);
+	c->silence.delivered = net_conn_delivered(c->net);
+	c->silence.asked -= PING_ANSWER_USEC;
+	client_conn_expired(&c->timer, s.w->gateway->relay.now);
+	assert_int_equal(s.w->counters.ping_late_down, 1);
+	gate_world_free(s.w);
+}
+
 static void origin_that_does_not_answer_is_ended(void **state)
 {
 	(void)state;
@@ -237,6 +283,7 @@ int main(void)
 	    cmocka_unit_test(route_says_how_long_and_what_streams),
 	    cmocka_unit_test(peer_that_answers_the_ping_stays),
 	    cmocka_unit_test(client_that_does_not_answer_is_ended),
+	    cmocka_unit_test(client_that_still_takes_what_was_sent_before_the_ping_stays),
 	    cmocka_unit_test(origin_that_does_not_answer_is_ended),
 	    cmocka_unit_test(quiet_connection_gets_no_ping),
 	};

@@ -264,6 +264,31 @@ static void pushes_that_wait_begin_in_the_order_of_their_promises(void **state)
 	gate_world_free(s.w);
 }
 
+/* Another subscription of the same client has a push that waits between them. */
+static void pushes_of_one_subscription_do_not_pass_each_other_behind_those_of_another(void **state)
+{
+	(void)state;
+	const struct gate_peer_options one = {.max_streams = 1};
+	struct scene s = scene_new(NULL, NULL, &one);
+	struct scene other = {.w = s.w, .client = s.client, .promised = 10};
+	gate_get(s.client, "/feed/other");
+	UNTIL(s.w, (other.at = gate_find(s.w, "/feed/other")) != NULL);
+	struct gate_stream *first = promise(&s), *second = promise(&s), *third = promise(&s);
+	struct gate_stream *others = promise(&other);
+	gate_answer(first, 200, 1, false);
+	UNTIL(s.w, s.client->stream_count == 6 && gate_find_at(s.client, "/message/0")->received == 1);
+	struct gate_stream *const answered[] = {third, others, second};
+	for (unsigned i = 0; i < 3; i++) {
+		gate_answer(answered[i], 200, 200000, true); /* takes several round trips */
+		gate_passes(s.w);
+	}
+	gate_more(first, 1, true);
+	UNTIL(s.w, gate_find_at(s.client, "/message/2")->is_over);
+	assert_true(gate_find_at(s.client, "/message/1")->is_over);
+	UNTIL(s.w, gate_find_at(s.client, "/message/10")->is_over);
+	gate_world_free(s.w);
+}
+
 static void pushes_of_any_type_are_equally_urgent(void **state)
 {
 	(void)state;
@@ -357,6 +382,27 @@ static void refusals_of_a_subscription_turn_push_off_for_it_alone(void **state)
 	gate_world_free(s.w);
 }
 
+/* No push may be promised on a connection that ends: on another one the client gets them. */
+static void a_subscription_on_a_connection_that_ends_is_over_with_the_next_push(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, NULL, NULL);
+	struct gate_stream *before = promise(&s);
+	UNTIL(s.w, s.client->stream_count == 2);
+	gate_world_drain(s.w, 60 * USEC_PER_SEC);
+	gate_passes(s.w);
+	assert_true(s.client->goaway_came);
+	assert_false(s.feed->is_over);
+	struct gate_stream *late = promise(&s);
+	UNTIL(s.w, s.feed->is_over && late->is_over);
+	assert_int_equal(s.feed->status, 503);
+	assert_int_equal(s.w->counters.causes[RELAY_CAUSE_INDEX_PUSH_OFF], 1);
+	gate_answer(before, 200, 5, true);
+	UNTIL(s.w, s.w->drained == 1 && s.client->streams[1]->is_over);
+	assert_int_equal(s.client->streams[1]->received, 5);
+	gate_world_free(s.w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,11 +415,13 @@ int main(void)
 	    cmocka_unit_test(a_client_that_reads_late_loses_nothing),
 	    cmocka_unit_test(unread_heads_hold_the_origin_back_too),
 	    cmocka_unit_test(pushes_that_wait_begin_in_the_order_of_their_promises),
+	    cmocka_unit_test(pushes_of_one_subscription_do_not_pass_each_other_behind_those_of_another),
 	    cmocka_unit_test(pushes_of_any_type_are_equally_urgent),
 	    cmocka_unit_test(each_push_prolongs_the_life_of_a_subscription),
 	    cmocka_unit_test(without_the_option_pushes_prolong_nothing),
 	    cmocka_unit_test(the_protocols_own_clocks_stand_still_too),
 	    cmocka_unit_test(refusals_of_a_subscription_turn_push_off_for_it_alone),
+	    cmocka_unit_test(a_subscription_on_a_connection_that_ends_is_over_with_the_next_push),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
