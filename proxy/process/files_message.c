@@ -9,6 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* linux/memfd.h, Linux 6.3. Where vm.memfd_noexec is 2, some kernels make no memory file without it. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 /* ---- messages ---- */
@@ -26,7 +30,8 @@ static struct msghdr *prepare(struct packet *p, struct files_message *m, void *b
 	    .msg_iov = p->parts,
 	    .msg_iovlen = size > 0 ? 2 : 1,
 	    .msg_control = p->control,
-	    .msg_controllen = sizeof(p->control),
+	    /* Not sizeof(control): its padding would take in a second descriptor, which nobody closes. */
+	    .msg_controllen = CMSG_LEN(sizeof(int)),
 	};
 	return &p->header;
 }
@@ -56,12 +61,14 @@ ssize_t files_receive(int socket, struct files_message *m, void *bytes, size_t s
 	struct msghdr *header = prepare(&p, m, bytes, size);
 	*fd = -1;
 	ssize_t n = recvmsg(socket, header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (n <= 0)
+	if (n < 0)
 		return n;
 	const struct cmsghdr *c = CMSG_FIRSTHDR(header);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 		memcpy(fd, CMSG_DATA(c), sizeof(int));
-	if ((size_t)n >= sizeof(*m) && !(header->msg_flags & MSG_TRUNC))
+	if (n == 0 && *fd < 0)
+		return 0;
+	if ((size_t)n >= sizeof(*m) && !(header->msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
 		return n;
 	if (*fd >= 0)
 		close(*fd);
@@ -87,7 +94,10 @@ static bool write_all(int fd, struct slice bytes)
 
 int files_seal(struct slice bytes)
 {
-	int fd = memfd_create("pushgate-file", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create("pushgate-file", flags | MFD_NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL) /* the kernel is older than this flag */
+		fd = memfd_create("pushgate-file", flags);
 	if (fd < 0)
 		return -1;
 	if (write_all(fd, bytes) && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
@@ -99,7 +109,8 @@ int files_seal(struct slice bytes)
 void *files_map(int fd, size_t most, size_t *length)
 {
 	/* Unsealed, its other owners could change or cut it off while it is read. */
-	if (fcntl(fd, F_GET_SEALS) != SEALS)
+	int seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || (seals & SEALS) != SEALS) /* the kernel may add F_SEAL_EXEC */
 		return NULL;
 	off_t size = lseek(fd, 0, SEEK_END);
 	if (size <= 0 || (uint64_t)size > most)

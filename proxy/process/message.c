@@ -16,7 +16,8 @@ static struct msghdr *prepare(struct packet *p, struct message *m)
 	    .msg_iov = &p->bytes,
 	    .msg_iovlen = 1,
 	    .msg_control = p->control,
-	    .msg_controllen = sizeof(p->control),
+	    /* Not sizeof(control): its padding would take in a second descriptor, which nobody closes. */
+	    .msg_controllen = CMSG_LEN(sizeof(int)),
 	};
 	return &p->header;
 }
@@ -55,7 +56,7 @@ ssize_t message_receive(int control, struct message *m, int *fd)
 	struct msghdr *header = prepare(&p, m);
 	*fd = -1;
 	ssize_t n = recvmsg(control, header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(header) : NULL;
+	const struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(header) : NULL;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 		memcpy(fd, CMSG_DATA(c), sizeof(int));
 	return n;

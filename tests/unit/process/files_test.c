@@ -371,6 +371,77 @@ static void memory_file_that_is_not_sealed_is_not_mapped(void **state)
 	close(open_file);
 }
 
+/* vm.memfd_noexec adds F_SEAL_EXEC, this test a seal that older kernels know as well. */
+static void memory_file_with_more_seals_is_mapped(void **state)
+{
+	(void)state;
+	size_t length;
+	int file = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_int_equal(write(file, "0123456789", 10), 10);
+	assert_int_equal(fcntl(file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+	assert_null(files_map(file, 10, &length));
+	assert_int_equal(fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE), 0);
+	void *bytes = files_map(file, 10, &length);
+	assert_non_null(bytes);
+	files_unmap(bytes, length);
+	close(file);
+}
+
+static int lowest_free_descriptor(void)
+{
+	int fd = dup(STDIN_FILENO);
+	close(fd);
+	return fd;
+}
+
+static void send_descriptors(int socket, const void *bytes, size_t size, unsigned count)
+{
+	struct iovec part = {(void *)(uintptr_t)bytes, size};
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {0}; /* each is 0, standard input */
+	struct msghdr header = {.msg_iov = &part,
+	    .msg_iovlen = 1,
+	    .msg_control = control,
+	    .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&header);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(count * sizeof(int));
+	assert_int_equal(sendmsg(socket, &header, 0), (ssize_t)size);
+}
+
+static void descriptors_that_a_message_should_not_have_are_closed(void **state)
+{
+	(void)state;
+	int pair[2], fd;
+	const struct files_message content = {.kind = FILES_CONTENT};
+	const struct message order = {.kind = MESSAGE_CONTENT};
+	struct files_message m;
+	struct message o;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	int before = lowest_free_descriptor();
+	for (unsigned count = 2; count <= 4; count++) {
+		send_descriptors(pair[1], &content, sizeof(content), count);
+		assert_int_equal(files_receive(pair[0], &m, NULL, 0, &fd), -1);
+		assert_int_equal(errno, EPROTO);
+		assert_int_equal(fd, -1);
+		assert_int_equal(lowest_free_descriptor(), before);
+		send_descriptors(pair[1], &order, sizeof(order), count);
+		assert_int_equal(message_receive(pair[0], &o, &fd), sizeof(o));
+		close(fd);
+		assert_int_equal(lowest_free_descriptor(), before);
+	}
+	send_descriptors(pair[1], "", 0, 1);
+	assert_int_equal(files_receive(pair[0], &m, NULL, 0, &fd), -1);
+	assert_int_equal(lowest_free_descriptor(), before);
+	send_descriptors(pair[1], "", 0, 1);
+	assert_int_equal(message_receive(pair[0], &o, &fd), 0);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(lowest_free_descriptor(), before);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 static void worker_refuses_what_is_no_manifest_and_goes_on(void **state)
 {
 	(void)state;
@@ -430,6 +501,8 @@ int main(void)
 	    TEST(table_of_the_first_worker_is_written_and_kept_for_later_ones),
 	    TEST(worker_that_sends_what_it_may_not_is_cut_off_alone),
 	    cmocka_unit_test(memory_file_that_is_not_sealed_is_not_mapped),
+	    cmocka_unit_test(memory_file_with_more_seals_is_mapped),
+	    cmocka_unit_test(descriptors_that_a_message_should_not_have_are_closed),
 	    cmocka_unit_test(worker_refuses_what_is_no_manifest_and_goes_on),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
