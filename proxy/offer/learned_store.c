@@ -9,6 +9,7 @@
 #include "proxy/offer/json.h"
 #include "proxy/offer/learned_table.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 enum { STORE_VERSION = 1 };
@@ -65,7 +66,15 @@ static json_t *table_to_json(const struct offer_learned *t, usec now)
 	return json_pack("{s:i, s:o}", "version", STORE_VERSION, "pages", pages);
 }
 
-/* aside: the new file, in the same folder as `path` (rename(2) needs that). True: `path` is the new file. */
+/* A file in the same folder as `path`, which rename(2) needs. What a process that was killed has left
+ * there is replaced: one process saves at a time. */
+static int open_aside(const char *aside)
+{
+	unlink(aside);
+	return open(aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+/* True: `path` is the file that was written aside. */
 static bool replace(const char *path, const char *aside, int fd, const json_t *root)
 {
 	bool is_written = json_dumpfd(root, fd, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) == 0 &&
@@ -87,10 +96,10 @@ static bool replace(const char *path, const char *aside, int fd, const json_t *r
 bool offer_learned_save(const struct offer_learned *t, const char *path, usec now, FILE *errors)
 {
 	size_t length = strlen(path);
-	char *aside = memory_alloc(length + sizeof(".XXXXXX"));
+	char *aside = memory_alloc(length + sizeof(".new"));
 	memcpy(aside, path, length);
-	memcpy(aside + length, ".XXXXXX", sizeof(".XXXXXX"));
-	int fd = mkstemp(aside);
+	memcpy(aside + length, ".new", sizeof(".new"));
+	int fd = open_aside(aside);
 	json_t *root = fd >= 0 ? table_to_json(t, now) : NULL;
 	bool is_saved = fd >= 0 && replace(path, aside, fd, root);
 	if (!is_saved)

@@ -103,7 +103,7 @@ static const struct row rows[] = {
     {CALL(madvise, ALL)},                  /* gateway/memory_trim.c; malloc_trim(3) of the files process; malloc(3) when brk(2) fails */
     {CALL(mprotect, ALL), WHEN(BITS(2, PROT_EXEC, 0))}, /* malloc(3) when brk(2) fails */
 
-    {CALL(getrandom, WORKER | FILES)},      /* BoringSSL; base/hash.c; mkstemp(3) */
+    {CALL(getrandom, WORKER | FILES)},      /* BoringSSL; base/hash.c */
     {CALL(futex, WORKER)},                  /* pthread_once(3) of BoringSSL */
 
     /* Signals; exit(3); abort(3) after a broken invariant (add_abort adds its tgkill). */
@@ -122,7 +122,7 @@ static const struct row rows[] = {
     {CALL(stat, SANDBOX_READS)},
     {CALL(fstat, SANDBOX_READS | SANDBOX_SINGLE)},
 
-    /* offer/learned_store.c: mkstemp(3), fsync(2), rename(2). */
+    /* offer/learned_store.c: a new file, fsync(2), rename(2). */
     {CALL(openat, SANDBOX_SAVES), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT | O_EXCL), IS(3, 0600))},
     {CALL(fsync, SANDBOX_SAVES)},
     {CALL(rename, SANDBOX_SAVES)},          /* other C libraries use one of the next two */

@@ -274,6 +274,11 @@ static int play(struct request *r, const struct fetch_request *url)
 		fputs("\nThe request goes to the origin with ENABLE_PUSH=0: the origin sends no "
 		      "promises.\n",
 		    r->out);
+	if (r->scene.x->pushes.is_subscription)
+		fputs(
+		    "\nThe request is a subscription: it gets an origin connection of its own, and "
+		    "any number of pushes.\n",
+		    r->out);
 	int status = EXPLAIN_OK;
 	for (size_t i = 0; i < r->o->promise_count && status == EXPLAIN_OK; i++)
 		status = promise(r, r->o->promises[i]);

@@ -103,7 +103,8 @@ static void show_effect(FILE *out, const struct explain_offer *e)
 		fputs(e->offer->in_early_hints ? "no push" : "nothing", out);
 		if (e->offer->source == POLICY_RELAYED)
 			fputs("; the origin's promised stream is reset", out);
-		else if (e->offer->in_early_hints && e->verdict.reason == &policy_reason_RULE)
+		else if (e->offer->in_early_hints && e->verdict.reason == &policy_reason_RULE &&
+			 e->offer->hint_refusal != &policy_reason_NO_INTERIM)
 			fputs("; the link is taken out of the 103", out);
 		break;
 	case POLICY_HOLD:

@@ -122,6 +122,21 @@ static void what_two_clients_asked_for_is_not_written(void **state)
 	assert_non_null(strstr(text, "/a.css"));
 }
 
+/* The fixture's end fails if anything but the saved file is in the folder. */
+static void what_a_killed_process_left_is_replaced(void **state)
+{
+	struct fixture *f = *state;
+	char aside[sizeof(f->path) + 4];
+	snprintf(aside, sizeof(aside), "%s.new", f->path);
+	FILE *half = fopen(aside, "w");
+	assert_non_null(half);
+	fputs("{\"version\": 1, \"pages\": [", half);
+	fclose(half);
+	visits(f, 0, 3, "/", "/a.css");
+	assert_true(offer_learned_save(f->t, f->path, f->now, f->stream));
+	assert_int_equal(access(aside, F_OK), -1);
+}
+
 static void saving_replaces_the_file_whole_or_not_at_all(void **state)
 {
 	struct fixture *f = *state;
@@ -264,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(what_was_saved_is_loaded),
 	    TEST(what_two_clients_asked_for_is_not_written),
+	    TEST(what_a_killed_process_left_is_replaced),
 	    TEST(saving_replaces_the_file_whole_or_not_at_all),
 	    TEST(a_file_that_is_not_there_is_no_mistake),
 	    TEST(hostile_files_are_refused_and_leave_nothing),

@@ -152,7 +152,14 @@ static void links_of_a_103_and_what_is_taken_out_of_it(void **state)
 	has(rules,
 	    WORDS("http://example.com/", "--status", "103", "-H", "user-agent: old/1", "--response-header",
 		"Link: </a.css>; rel=preload; as=style"),
-	    "\nA rule with interim = no: the client does not get the interim response.\n\nThere are no offers.\n");
+	    "\nA rule with interim = no: the client does not get the interim response.\n\n"
+	    "1. link GET http://example.com/a.css as=style\n");
+	has(rules,
+	    WORDS("http://example.com/", "--status", "103", "-H", "user-agent: old/1", "--response-header",
+		"Link: </a.css>; rel=preload; as=style"),
+	    "   client   no push\n");
+	has("[route feed]\npath = /feed\norigin = app\nsubscription = yes\n", WORDS("http://example.com/feed"),
+	    "\nThe request is a subscription: it gets an origin connection of its own, and any number of pushes.\n");
 }
 
 static void links_that_no_verdict_could_use_are_said_to_be_unread(void **state)
