@@ -399,6 +399,51 @@ static void silent_event_stream_with_a_limit_is_looked_at_when_that_is_over(void
 	world_end(s.w);
 }
 
+/* With the limits of the default configuration, but for that of streams. */
+static struct scene default_limits(usec idle)
+{
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_IDLE] = idle;
+	s.w->limits[RELAY_TIMEOUT_RESPONSE] = 60 * USEC_PER_SEC;
+	s.w->limits[RELAY_TIMEOUT_BODY_UP] = 30 * USEC_PER_SEC;
+	s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = 60 * USEC_PER_SEC;
+	return s;
+}
+
+static void grpc_call_is_silent_for_as_long_as_its_limit_lets_it(void **state)
+{
+	(void)state;
+	static const unsigned limits[] = {0, 12};
+	for (unsigned i = 0; i < 2; i++) {
+		for (unsigned is_answered = 0; is_answered < 2; is_answered++) {
+			struct scene s = default_limits(limits[i] * 60 * USEC_PER_SEC);
+			streaming_upload(&s);
+			world_upload(s.w, s.x, "a message", false);
+			world_take(s.up);
+			if (is_answered)
+				respond(&s, HTTP_LENGTH_UNKNOWN);
+			enum exchange_phase waits = is_answered ? EXCHANGE_ANSWERING : EXCHANGE_SENT;
+			seconds(&s, 11 * 60);
+			assert_int_equal(s.x->phase, waits);
+			seconds(&s, 61);
+			assert_int_equal(s.x->phase == waits, limits[i] == 0);
+			world_end(s.w);
+		}
+	}
+}
+
+static void response_that_is_owed_is_ended_though_streams_have_no_limit(void **state)
+{
+	(void)state;
+	struct scene s = default_limits(0);
+	response(&s);
+	seconds(&s, 59);
+	assert_false(exchange_is_over(s.x));
+	seconds(&s, 2);
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_BODY_LATE);
+	world_end(s.w);
+}
+
 static void next_event_brings_the_deadlines_back(void **state)
 {
 	(void)state;
@@ -592,6 +637,8 @@ int main(void)
 	    cmocka_unit_test(the_nearest_of_several_counts),
 	    cmocka_unit_test(silent_event_stream_costs_no_timer),
 	    cmocka_unit_test(silent_event_stream_with_a_limit_is_looked_at_when_that_is_over),
+	    cmocka_unit_test(grpc_call_is_silent_for_as_long_as_its_limit_lets_it),
+	    cmocka_unit_test(response_that_is_owed_is_ended_though_streams_have_no_limit),
 	    cmocka_unit_test(next_event_brings_the_deadlines_back),
 	    cmocka_unit_test(every_kind_of_activity_wakes_it),
 	    cmocka_unit_test(sink_that_takes_what_waited_long_is_activity),
