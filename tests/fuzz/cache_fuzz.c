@@ -7,6 +7,7 @@
  */
 #include "tests/fuzz/head_text.h"
 
+#include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include "proxy/http/cache.h"
 #include "proxy/http/cache_control.h"
@@ -26,6 +27,7 @@ static struct http_head *read_head(
 	return NULL;
 }
 
+/* has_star: also for what is no name, and so may mean any field. */
 static uint32_t vary_names(const struct http_head *response, bool *has_star)
 {
 	uint32_t names = 0;
@@ -35,7 +37,7 @@ static uint32_t vary_names(const struct http_head *response, bool *has_star)
 		if (response->fields[i].token != HTTP_TOKEN_VARY)
 			continue;
 		for (; slice_next_member(&rest, &name); names++)
-			*has_star = *has_star || slice_equal(name, SLICE("*"));
+			*has_star = *has_star || slice_equal(name, SLICE("*")) || !ascii_is_token(name);
 	}
 	return names;
 }
