@@ -5,12 +5,16 @@
  *   java PushClient.java CA poll URL N           N requests of URL, one after another
  *   java PushClient.java CA poll-half URL N      the same, but every second promise is refused
  *   java PushClient.java CA poll-one-map URL N   the same with the library's handler, and one map for all pushes
- *   java PushClient.java CA subscribe URL N      one request that need not be answered, until N pushes have arrived
+ *   java PushClient.java CA subscribe URL N      one request that need not be answered, until N pushes have arrived;
+ *                                                after each 50 of them it asks for /taken/COUNT
  *
  * CA: the certificates to be trusted, as PEM. Prints a line for each promise in their order ("promise PATH"), each
  * push when it is complete ("push PATH STATUS BODY", or "cancelled PATH"), each response of a request
  * ("page STATUS BODY"), and at the end "done". The client completes pushes on several threads, so their lines may
  * stand in another order than their promises.
+ *
+ * HttpClient counts a push until its threads have handed it over, though the server ended it long ago. It refuses
+ * a promise beyond 100 of these, and then each later one: a server must not send more before they were taken.
  */
 import java.io.FileInputStream;
 import java.net.URI;
@@ -25,6 +29,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
@@ -91,12 +96,17 @@ public class PushClient {
 
 	private static void subscribe(HttpClient client, String url, int count) throws Exception {
 		CountDownLatch missing = new CountDownLatch(count);
+		AtomicInteger taken = new AtomicInteger();
 		HttpResponse.PushPromiseHandler<String> handler = (parent, promised, acceptor) -> {
 			say("promise " + promised.uri().getPath());
 			acceptor.apply(BodyHandlers.ofString()).whenComplete((response, failure) -> {
 				sayPush(promised, response, failure);
-				if (failure == null)
-					missing.countDown();
+				if (failure != null)
+					return;
+				int n = taken.incrementAndGet();
+				if (n % 50 == 0)
+					client.sendAsync(get(parent.uri().resolve("/taken/" + n).toString()), BodyHandlers.discarding());
+				missing.countDown();
 			});
 		};
 		client.sendAsync(get(url), BodyHandlers.ofString(), handler).whenComplete((page, failure) ->

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Java's HttpClient, which takes pushes, before Node's http2 as origin: pushes that are data arrive, each of them. */
 import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
 import path from 'node:path';
 import { ROOT, certs, freePort, scenario, section } from '../support/gate.mjs';
 import { nodeOrigin } from '../support/node.mjs';
@@ -79,10 +80,19 @@ await behindNode('a map of pushes has the newest data in the end', pages(), asyn
 const MESSAGES = 2000;
 const routes = section('route feed', { path: '/subscription', origin: 'main', subscription: 'yes' }) + section('route all', { origin: 'main' });
 // covers: P-src-data P-sub-silent P-sub-caps
+const taken = new EventEmitter();
 await behindNode('a request that is never answered, whose pushes are messages', (stream, headers, push) => {
+	if (headers[':path'].startsWith('/taken/')) {
+		stream.respond({ ':status': 204 }, { endStream: true });
+		taken.emit(headers[':path']);
+		return;
+	}
 	(async () => {
-		for (let i = 1; i <= MESSAGES; i++)
+		for (let i = 1; i <= MESSAGES; i++) {
+			const hasTaken = i % 50 === 0 && i < MESSAGES ? once(taken, `/taken/${i}`) : null;
 			await push(`/message/${i}`, { 'cache-control': 'no-store' }, `message ${i}`);
+			await hasTaken;
+		}
 	})();
 }, async (s) => {
 	const lines = await java(s, 'subscribe', '/subscription', MESSAGES);
