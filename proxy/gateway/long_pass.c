@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts the loop passes that took long, and logs the longest, at most one line a minute. A busy
- * machine can cause one too: the time is that of a clock on the wall, not that of the processor.
+ * machine can cause one too, so it is no warning: the time is that of a clock on the wall, not that of
+ * the processor.
  */
 #include "proxy/gateway/private.h"
 
@@ -20,7 +21,7 @@ static void report(void *context, usec took, const char *note)
 	}
 	if (now < l->next_log)
 		return;
-	observe_log(g->env.observe, OBSERVE_WARN,
+	observe_log(g->env.observe, OBSERVE_INFO,
 	    "a loop pass took %llu ms%s%s; since the last such line %u took longer than 5 ms, this "
 	    "one longest",
 	    (unsigned long long)(l->longest / USEC_PER_MSEC), l->note ? ": it " : "",
