@@ -58,7 +58,7 @@ async function askAgain(env, clock, { connections, fields = {}, settings, again 
 /* The page with its pushes again and again; each push is refused as soon as it is promised, and never the page. */
 const refusePushes = (env, clock) => askAgain(env, clock, { connections: 4, fields: { path: '/site' }, again(f, c) {
 	if (f.type !== 'PUSH_PROMISE')
-		return f.endStream && f.stream < 20000;
+		return f.endStream && f.stream % 2 === 1 && f.stream < 20000; /* the page, not what was pushed before its reset came */
 	c.send(rst(f.promised));
 	return false;
 } });
