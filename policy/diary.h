@@ -62,8 +62,8 @@ struct policy_diary_note {
 		uint32_t page;      /* PUSHED_ONCE: the request that it was pushed with */
 		uint32_t validator; /* HAD: hash of the response's ETag or Last-Modified; 0: none */
 	};
-	/* HAD: fresh until then, on the clock of the one who asks; also without a response: the
-	 * client was told of the resource or said that it has it. */
+	/* HAD: the client's copy is fresh until this second of the caller's clock. Also set when no
+	 * response has come: after a hint, or when the client has reset the push. */
 	uint32_t fresh_until_sec;
 	/* HAD: the validator is not only this client's: other clients get the same response. */
 	bool is_common;

@@ -29,7 +29,7 @@ struct gateway_env {
 	struct observe *observe;   /* borrows */
 	/* Shared by all workers; lent until gateway_new returns. NULL: each listener has its own. */
 	const struct net_tickets *tickets;
-	/* Shared by all workers: what is behind "pushgate-" in Via. */
+	/* The default name in Via is "pushgate-" and this number; the same in all workers. */
 	uint32_t via_suffix;
 	uint64_t seed;
 	/* Connects to the built-in demo origin: a connected socket whose other end speaks h2c as a

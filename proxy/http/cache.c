@@ -115,7 +115,8 @@ static uint64_t made_sec(const struct http_head *response, uint64_t now_sec)
 	return read_date(response, HTTP_TOKEN_DATE, now_sec, &sec) ? sec : now_sec;
 }
 
-/* What is left of a lifetime on arrival (RFC 9111 4.2.3: by Age, or by the apparent age). */
+/* The seconds of a lifetime that are left when the response arrives: without its age (RFC 9111 4.2.3), which is
+ * the greater of Age and of the time since Date. */
 static uint32_t left_sec(
     const struct http_head *response, uint64_t lifetime_sec, uint64_t date_sec, uint64_t now_sec)
 {

@@ -120,7 +120,8 @@ struct net_tickets {
 };
 
 void net_tickets_init(struct net_tickets *t, usec wall); /* with a random secret */
-/* Goes on to the period of this time, if it is later; erases what is older than the previous key.
+/* Derives the keys of the period that `wall` is in, unless t has them or later ones. Erases all keys that
+ * are older than the previous one.
  * Copies of the same net_tickets have the same keys in the same period. */
 void net_tickets_advance(struct net_tickets *t, usec wall);
 void net_tickets_fini(struct net_tickets *t); /* erases it */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The keys of session tickets (RFC 5077 4, RFC 8446 4.6.1). Each period has a secret, from which its
- * key is derived, and so is the secret of the next period; then the old secret is erased. So all
- * processes that began with the same secret change keys at the same time without a message, and who
- * reads a process's memory learns the keys of this period and the one before, and no older ones.
+ * key is derived, and so is the secret of the next period; then the old secret is erased. Processes
+ * that began with the same secret therefore change keys at the same time without a message. An attacker
+ * who reads a process's memory learns the keys of this period and of the one before, and no older ones.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"

@@ -138,8 +138,8 @@ enum { OFFER_LEARNED_PAGE_BYTES = 80 << 10 }; /* the most for one page */
 size_t offer_learned_export(
     struct offer_learned *t, uint32_t round, uint8_t buffer[OFFER_LEARNED_PAGE_BYTES], usec now);
 /*
- * Adds the pages in `bytes`, one behind the other. Trusts nothing: returns what is wrong, or NULL. What came
- * before a mistake stays. Pages that the table has, or has no room for, are left out.
+ * Adds the pages that `bytes` is the sequence of. Checks all of it; returns the text of the first mistake, or
+ * NULL. Pages before a mistake stay. Pages that the table has, or has no room for, are left out.
  */
 const char *offer_learned_import(struct offer_learned *t, struct slice bytes, usec now);
 

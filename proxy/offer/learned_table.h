@@ -164,8 +164,8 @@ void offer_learned_view_free(struct offer_learned *t, struct offer_learned_view 
 
 /* learned_flat.c: what a file or another process says about a page, checked and put into the table */
 
-/* Makes an established page, or sets *page to NULL if the table has no room for it. Returns NULL, or what is
- * wrong. */
+/* Adds an established page, or sets *page to NULL if the table has no room for it. Returns NULL, or the text
+ * of the mistake. */
 const char *offer_learned_page_add(struct offer_learned *t, struct slice authority,
     struct slice path, struct offer_learned_page **page, usec now);
 /* Adds a resource with these numbers, of which `earlier` is the number of clients. One of too few clients is

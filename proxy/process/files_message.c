@@ -3,6 +3,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/files.h"
+#include "proxy/process/message.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -17,58 +18,25 @@
 
 /* ---- messages ---- */
 
-struct packet {
-	struct iovec parts[2];
-	struct msghdr header;
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-};
-
-static struct msghdr *prepare(struct packet *p, struct files_message *m, void *bytes, size_t size)
-{
-	*p = (struct packet){.parts = {{m, sizeof(*m)}, {bytes, size}}};
-	p->header = (struct msghdr){
-	    .msg_iov = p->parts,
-	    .msg_iovlen = size > 0 ? 2 : 1,
-	    .msg_control = p->control,
-	    /* Not sizeof(control): its padding would take in a second descriptor, which nobody closes. */
-	    .msg_controllen = CMSG_LEN(sizeof(int)),
-	};
-	return &p->header;
-}
-
 bool files_send(
     int socket, const struct files_message *m, struct slice bytes, int fd, bool may_wait)
 {
-	struct packet p;
 	struct files_message copy = *m;
-	struct msghdr *header = prepare(&p, &copy, (void *)(uintptr_t)bytes.ptr, bytes.len);
-	if (fd >= 0) {
-		struct cmsghdr *c = CMSG_FIRSTHDR(header);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	} else {
-		header->msg_control = NULL;
-		header->msg_controllen = 0;
-	}
-	return sendmsg(socket, header, MSG_NOSIGNAL | (may_wait ? 0 : MSG_DONTWAIT)) >= 0;
+	struct iovec parts[2] = {{&copy, sizeof(copy)}, {(void *)(uintptr_t)bytes.ptr, bytes.len}};
+	return message_send_parts(
+	    socket, parts, bytes.len > 0 ? 2 : 1, fd, may_wait ? 0 : MSG_DONTWAIT);
 }
 
 ssize_t files_receive(int socket, struct files_message *m, void *bytes, size_t size, int *fd)
 {
-	struct packet p;
-	struct msghdr *header = prepare(&p, m, bytes, size);
-	*fd = -1;
-	ssize_t n = recvmsg(socket, header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct iovec parts[2] = {{m, sizeof(*m)}, {bytes, size}};
+	int flags;
+	ssize_t n = message_receive_parts(socket, parts, size > 0 ? 2 : 1, fd, &flags);
 	if (n < 0)
 		return n;
-	const struct cmsghdr *c = CMSG_FIRSTHDR(header);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(fd, CMSG_DATA(c), sizeof(int));
 	if (n == 0 && *fd < 0)
 		return 0;
-	if ((size_t)n >= sizeof(*m) && !(header->msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+	if ((size_t)n >= sizeof(*m) && !(flags & (MSG_TRUNC | MSG_CTRUNC)))
 		return n;
 	if (*fd >= 0)
 		close(*fd);

@@ -105,30 +105,39 @@ usec master_advance_tickets(struct master *m)
 	return m->now + NET_TICKET_PERIOD_USEC - wall % NET_TICKET_PERIOD_USEC;
 }
 
-void master_start_worker(struct master *m, uint32_t index)
+/* Forks a child with a socketpair to it: *socket is the own end, in either process. Returns what
+ * fork(2) returned; what failed is logged. */
+static pid_t fork_child(struct master *m, int *socket)
 {
-	struct worker_slot *slot = &m->slots[index];
 	int pair[2];
-	slot->start_at = m->now + FORK_AGAIN_USEC;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
 		observe_log(
 		    &m->observe, OBSERVE_ERROR, "cannot make a socketpair: %s", strerror(errno));
-		return;
+		return -1;
 	}
 	fflush(NULL);
 	pid_t pid = fork();
-	if (pid == 0) {
-		close(pair[0]);
-		become_worker(m, index, pair[1]);
-	}
-	close(pair[1]);
+	close(pair[pid == 0 ? 0 : 1]);
+	*socket = pair[pid == 0 ? 1 : 0];
 	if (pid < 0) {
 		observe_log(&m->observe, OBSERVE_ERROR, "cannot fork: %s", strerror(errno));
-		close(pair[0]);
-		return;
+		close(*socket);
 	}
+	return pid;
+}
+
+void master_start_worker(struct master *m, uint32_t index)
+{
+	struct worker_slot *slot = &m->slots[index];
+	int socket = -1;
+	slot->start_at = m->now + FORK_AGAIN_USEC;
+	pid_t pid = fork_child(m, &socket);
+	if (pid == 0)
+		become_worker(m, index, socket);
+	if (pid < 0)
+		return;
 	slot->pid = pid;
-	slot->control = pair[0];
+	slot->control = socket;
 	slot->started = m->now;
 	slot->starts++;
 }
@@ -150,27 +159,15 @@ void master_start_logger(struct master *m)
 
 void master_start_files(struct master *m)
 {
-	int pair[2];
+	int socket = -1;
 	m->files.start_at = m->now + FORK_AGAIN_USEC;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-		observe_log(
-		    &m->observe, OBSERVE_ERROR, "cannot make a socketpair: %s", strerror(errno));
+	pid_t pid = fork_child(m, &socket);
+	if (pid == 0)
+		become_files(m, socket);
+	if (pid < 0)
 		return;
-	}
-	fflush(NULL);
-	pid_t pid = fork();
-	if (pid == 0) {
-		close(pair[0]);
-		become_files(m, pair[1]);
-	}
-	close(pair[1]);
-	if (pid < 0) {
-		observe_log(&m->observe, OBSERVE_ERROR, "cannot fork: %s", strerror(errno));
-		close(pair[0]);
-		return;
-	}
 	m->files.pid = pid;
 	m->files.started = m->now;
 	m->files.starts++;
-	m->files_control = pair[0];
+	m->files_control = socket;
 }

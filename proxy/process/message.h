@@ -9,6 +9,7 @@
 #include "proxy/base/cidr.h"
 #include "proxy/base/clock.h"
 #include <sys/types.h>
+#include <sys/uio.h>
 
 enum message_kind {
 	MESSAGE_READY, /* from the worker: it accepts connections; from the files process: it serves */
@@ -36,5 +37,11 @@ bool message_send_waiting(int control, const struct message *m, int fd);
  * waits. Returns what recvmsg(2) returned; a whole message is sizeof(*m).
  */
 ssize_t message_receive(int control, struct message *m, int *fd);
+
+/* The same for datagrams of other contents: a duplicate of fd goes with them unless that is -1. */
+bool message_send_parts(int socket, struct iovec *parts, size_t count, int fd, int flags);
+/* *header_flags: the msg_flags of recvmsg(2), if it did not fail. */
+ssize_t message_receive_parts(
+    int socket, struct iovec *parts, size_t count, int *fd, int *header_flags);
 
 #endif
