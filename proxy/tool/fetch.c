@@ -42,5 +42,5 @@ int tool_fetch(int argc, char **argv)
 		fetch_result_fini(&result);
 	}
 	fetch_request_fini(&request);
-	return status < 0 ? FETCH_OK : status;
+	return status == COMMAND_HELPED ? FETCH_OK : status;
 }

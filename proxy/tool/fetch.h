@@ -49,7 +49,7 @@ enum {
 	FETCH_PROTOCOL = 92, /* the exchange failed in HTTP/2 */
 };
 
-/* Reads the options. FETCH_OK, or the exit status (-1: help was printed). */
+/* Reads the arguments. FETCH_OK, or as command_parse. */
 int fetch_parse(struct fetch_request *r, int argc, char **argv);
 /* NULL on success, else what is wrong with the URL. */
 const char *fetch_parse_url(struct fetch_request *r, const char *url);

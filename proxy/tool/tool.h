@@ -3,15 +3,15 @@
 #ifndef PUSHGATE_TOOL_TOOL_H
 #define PUSHGATE_TOOL_TOOL_H
 
+#include "proxy/command/command.h"
 #include "proxy/net/net.h"
-
-/* `pushgate fetch [options] URL`: argv[0] is "fetch". Returns the exit status. */
-int tool_fetch(int argc, char **argv);
 
 /* The configuration file unless -c names another. */
 #define TOOL_DEFAULT_CONF "/etc/pushgate/pushgate.ini"
-/* `pushgate explain [options] URL`, or with --log FILE: argv[0] is "explain". Returns the exit
- * status. */
+
+/* Rows of the table of commands, and what they run: argv[0] is the name; returns the exit status. */
+extern const struct command tool_fetch_command, tool_explain_command;
+int tool_fetch(int argc, char **argv);
 int tool_explain(int argc, char **argv);
 
 /*
