@@ -24,6 +24,10 @@ static const char help_text[] =
     "  -X, --request METHOD     use METHOD (default: GET, or POST with -d)\n"
     "  -d, --data DATA|@FILE    send a body\n"
     "  -o, --output FILE        write the response's body to FILE (-: standard output)\n"
+    "      --compare            get the page twice, the second time without pushes: what was "
+    "pushed\n"
+    "                           is requested as the page names it\n"
+    "      --json               print the table as JSON; times are in microseconds\n"
     "      --trace              print each frame on a line of standard error\n"
     "      --max-time SECONDS   give up after this time\n"
     "      --connect HOST:PORT  connect to this address instead of the URL's\n"
@@ -162,6 +166,8 @@ static int set_connect(struct fetch_request *r, const char *text)
 
 enum {
 	OPTION_NO_PUSH = 256,
+	OPTION_COMPARE,
+	OPTION_JSON,
 	OPTION_CACERT,
 	OPTION_TRACE,
 	OPTION_MAX_TIME,
@@ -174,6 +180,12 @@ static int set_option(struct fetch_request *r, int option, char **argv)
 	switch (option) {
 	case OPTION_NO_PUSH:
 		r->no_push = true;
+		return FETCH_OK;
+	case OPTION_COMPARE:
+		r->compare = true;
+		return FETCH_OK;
+	case OPTION_JSON:
+		r->json = true;
 		return FETCH_OK;
 	case OPTION_CACERT:
 		r->cacert = optarg;
@@ -211,6 +223,8 @@ int fetch_parse(struct fetch_request *r, int argc, char **argv)
 {
 	static const struct option longs[] = {
 	    {"no-push", no_argument, NULL, OPTION_NO_PUSH},
+	    {"compare", no_argument, NULL, OPTION_COMPARE},
+	    {"json", no_argument, NULL, OPTION_JSON},
 	    {"insecure", no_argument, NULL, 'k'},
 	    {"cacert", required_argument, NULL, OPTION_CACERT},
 	    {"header", required_argument, NULL, 'H'},
@@ -237,6 +251,9 @@ int fetch_parse(struct fetch_request *r, int argc, char **argv)
 	const char *wrong = fetch_parse_url(r, argv[optind]);
 	if (wrong)
 		return usage_error(wrong, NULL);
+	if (r->compare && (r->no_push || r->has_body || r->method || r->output))
+		return usage_error(
+		    "--compare gets a page twice: not with --no-push, -d, -X or -o", NULL);
 	if (!r->method)
 		r->method = r->has_body ? "POST" : "GET";
 	return FETCH_OK;
