@@ -102,6 +102,7 @@ struct conf_origin {
 	enum conf_origin_kind kind;
 	const char *server_text;      /* as written */
 	const char *host;             /* NULL for unix and demo */
+	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
 	uint16_t port;
 	struct net_address addresses[8]; /* resolved at load; tried in order */
 	size_t address_count;

@@ -175,6 +175,13 @@ static const struct command_option options[] = {
 	.kind = COMMAND_FILE,
 	.at = AT(output),
 	.sentence = "write the response's body to FILE (-: standard output)"},
+    {.name = "compare",
+	.at = AT(compare),
+	.sentence = "get the page twice, the second time without pushes: what was pushed is "
+		    "requested as the page names it"},
+    {.name = "json",
+	.at = AT(json),
+	.sentence = "print the table as JSON; times are in microseconds"},
     {.name = "trace", .at = AT(trace), .sentence = "print each frame on a line of standard error"},
     {.name = "max-time",
 	.value = "SECONDS",
@@ -207,6 +214,10 @@ int fetch_parse(struct fetch_request *r, int argc, char **argv)
 {
 	*r = (struct fetch_request){.url = NULL};
 	int status = command_parse(&tool_fetch_command, argc, argv, r);
+	if (status == COMMAND_PARSED && r->compare &&
+	    (r->no_push || r->has_body || r->method || r->output))
+		return command_usage_error(&tool_fetch_command,
+		    "--compare gets a page twice: not with --no-push, -d, -X or -o");
 	if (!r->method)
 		r->method = r->has_body ? "POST" : "GET";
 	return status;

@@ -4,6 +4,7 @@
 #define PUSHGATE_TOOL_TOOL_H
 
 #include "proxy/command/command.h"
+#include "proxy/conf/conf.h"
 #include "proxy/net/net.h"
 
 /* The configuration file unless -c names another. */
@@ -21,10 +22,10 @@ int tool_explain(int argc, char **argv);
 struct demo_origin;
 struct demo_origin *demo_origin_new(struct net_loop *l, struct chunk_pool *chunks, uint64_t seed);
 /*
- * Returns a connected socket, owned by the caller; the demo serves h2c on its other end. -1 on
- * failure.
+ * Returns a connected socket, owned by the caller; the demo serves h2c on its other end, with the
+ * delays of `origin`. -1 on failure.
  */
-int demo_origin_connect(void *demo);
+int demo_origin_connect(void *demo, const struct conf_origin *origin);
 void demo_origin_free(struct demo_origin *d);
 
 #endif
