@@ -12,7 +12,7 @@
 /* What the arguments of the commands below are read into. */
 struct arguments {
 	const char *conf;
-	bool single;
+	bool single, json;
 	const char *operand; /* NULL: not given */
 	struct cidr clients;
 	uint32_t seconds;
@@ -150,6 +150,7 @@ static int status_of(int argc, char **argv);
 
 static const struct command_option status_options[] = {
     CONFIG_OPTION(COMMAND_INSTEAD),
+    {.name = "json", .at = AT(json), .sentence = "print one JSON object"},
     {.value = "SOCKET",
 	.kind = COMMAND_FILE,
 	.at = AT(operand),
@@ -160,7 +161,9 @@ static const struct command status_command = {
     .name = "status",
     .sentence = "print the counters of a running pushgate",
     .text = "Prints the counters of a running pushgate, which it asks through the status-socket of "
-	    "its configuration.",
+	    "its configuration. The output is in Prometheus' text format; at a terminal the lines "
+	    "that only a program reads (HELP, TYPE) are left out. docs/COUNTERS.md says what each "
+	    "counter means, and which shape the JSON object has.",
     .options = status_options,
     .option_count = COUNT(status_options),
     .run = status_of,
@@ -173,11 +176,11 @@ static int status_of(int argc, char **argv)
 	if (read_arguments(&status_command, argc, argv, &a, &status) != COMMAND_PARSED)
 		return status;
 	if (a.operand)
-		return process_status(a.operand);
+		return process_status(a.operand, a.json);
 	struct conf *conf = load_status_socket(&status_command, a.conf);
 	if (!conf)
 		return COMMAND_USAGE;
-	status = process_status(conf->server.status_socket);
+	status = process_status(conf->server.status_socket, a.json);
 	conf_free(conf);
 	return status;
 }
