@@ -200,6 +200,10 @@ BINDIR  ?= $(PREFIX)/bin
 CONFDIR ?= /etc/pushgate
 DOCDIR  ?= $(PREFIX)/share/doc/pushgate
 MANDIR  ?= $(PREFIX)/share/man
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+# Debian's zsh looks into another folder for packages than for what an administrator adds.
+ZSHDIR  ?= $(PREFIX)/share/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 UNITDIR ?= $(if $(filter /usr,$(PREFIX)),/lib,$(PREFIX)/lib)/systemd/system
 AT_HOME := sed -e 's|/usr/bin/|$(BINDIR)/|g' -e 's|/etc/pushgate/|$(CONFDIR)/|g' -e 's|/usr/share/doc/pushgate/|$(DOCDIR)/|g'
 
@@ -210,6 +214,11 @@ install: $(BINARY)
 	$(AT_HOME) etc/pushgate.service > $(DESTDIR)$(UNITDIR)/pushgate.service
 	$(AT_HOME) docs/pushgate.1 > $(DESTDIR)$(MANDIR)/man1/pushgate.1
 	chmod 644 $(DESTDIR)$(UNITDIR)/pushgate.service $(DESTDIR)$(MANDIR)/man1/pushgate.1
+	install -d $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
+	$(BINARY) completion bash > $(DESTDIR)$(BASHDIR)/pushgate
+	$(BINARY) completion zsh > $(DESTDIR)$(ZSHDIR)/_pushgate
+	$(BINARY) completion fish > $(DESTDIR)$(FISHDIR)/pushgate.fish
+	chmod 644 $(DESTDIR)$(BASHDIR)/pushgate $(DESTDIR)$(ZSHDIR)/_pushgate $(DESTDIR)$(FISHDIR)/pushgate.fish
 	install -d $(DESTDIR)$(DOCDIR)/docs/decisions $(DESTDIR)$(DOCDIR)/examples
 	install -m 644 README.md SECURITY.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOCDIR)/
 	install -m 644 docs/*.md $(DESTDIR)$(DOCDIR)/docs/

@@ -14,10 +14,10 @@
  */
 int process_run(const char *conf_path, bool single);
 /*
- * `pushgate status`: reads the text from the master's unix socket and prints it. Returns the exit
- * status.
+ * `pushgate status`: reads the text from the master's unix socket and prints it: in Prometheus' text
+ * format, at a terminal without the lines for programs, or as JSON. Returns the exit status.
  */
-int process_status(const char *socket_path);
+int process_status(const char *socket_path, bool as_json);
 /*
  * `pushgate trace`: has the running pushgate trace these clients, and prints the lines for so many
  * seconds (at most LIMIT_TRACE_SECONDS), or until the process is ended. Returns the exit status.

@@ -165,7 +165,6 @@ static const struct command_option options[] = {
     {.letter = 'd',
 	.name = "data",
 	.value = "DATA",
-	.kind = COMMAND_FILE,
 	.rules = COMMAND_MAY_BE_EMPTY,
 	.set = read_body,
 	.sentence = "send a body; @FILE: the contents of FILE (@-: standard input)"},
