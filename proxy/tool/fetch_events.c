@@ -24,10 +24,11 @@ void fetch_fail(struct fetch *f, int status, const char *format, ...)
 
 void fetch_fail_closed(struct fetch *f, const char *text)
 {
-	const char *guess = f->is_http2 ? "" : ": it may speak no HTTP/2 at this port, or only ";
-	const char *other = f->is_http2 ? ""
-			    : f->tls    ? "without TLS (http://)"
-					: "over TLS (https://)";
+	const char *guess = "", *other = "";
+	if (f->server == FETCH_SERVER_UNKNOWN) {
+		guess = ": it may speak no HTTP/2 at this port, or only ";
+		other = f->tls ? "without TLS (http://)" : "over TLS (https://)";
+	}
 	fetch_fail(f, FETCH_PROTOCOL, "the server closed the connection%s%s%s%s%s",
 	    text && text[0] ? " (" : "", text ? text : "", text && text[0] ? ")" : "", guess,
 	    other);
@@ -177,7 +178,7 @@ static bool is_under_way(const struct fetch_item *i)
 
 static void fail_reset(struct fetch *f, const struct h2_event *e)
 {
-	if (e->unprocessed && e->code != H2_REFUSED_STREAM)
+	if (e->unprocessed && f->server == FETCH_SERVER_LEAVES)
 		fetch_fail(f, FETCH_PROTOCOL,
 		    "the server is closing the connection and did not process the request, which "
 		    "may be sent again");
@@ -201,6 +202,7 @@ static void on_reset(struct fetch *f, struct fetch_item *i, const struct h2_even
 
 static void on_goaway(struct fetch *f, const struct h2_event *e)
 {
+	f->server = FETCH_SERVER_LEAVES;
 	if (e->code == H2_NO_ERROR)
 		return;
 	char *debug = printable(e->debug);
@@ -264,7 +266,8 @@ void fetch_on_event(void *owner, struct h2_event *e)
 		on_failed(f, e);
 		break;
 	case H2_EVENT_SETTINGS:
-		f->is_http2 = true;
+		if (f->server == FETCH_SERVER_UNKNOWN)
+			f->server = FETCH_SERVER_HTTP2;
 		break;
 	case H2_EVENT_CLOSED:
 	case H2_EVENT_PONG:

@@ -170,8 +170,9 @@ static const char *missing(const struct fetch *f)
 	if (!f->wire.h2)
 		return f->tls ? "no connection with TLS" : "no connection";
 	if (f->result->count == 0 || f->result->items[0].status == 0)
-		return f->is_http2 ? "no response"
-				   : "not even HTTP/2's first frame has come from the server";
+		return f->server != FETCH_SERVER_UNKNOWN
+			   ? "no response"
+			   : "not even HTTP/2's first frame has come from the server";
 	return f->result->items[0].end ? "a push was not complete"
 				       : "the response was not complete";
 }

@@ -13,6 +13,13 @@
 #define FETCH_ADDRESSES_MAX 8
 #define FETCH_PUSHES_MAX 1000u
 
+/* What the server has said of itself. */
+enum fetch_server {
+	FETCH_SERVER_UNKNOWN,
+	FETCH_SERVER_HTTP2,  /* its SETTINGS have come */
+	FETCH_SERVER_LEAVES, /* GOAWAY has come */
+};
+
 struct fetch {
 	const struct fetch_request *request;
 	struct fetch_result *result;
@@ -31,7 +38,7 @@ struct fetch {
 	size_t open;         /* items that have not ended */
 	FILE *output;        /* NULL = discard */
 	bool is_over;
-	bool is_http2;                       /* the server's SETTINGS have come */
+	enum fetch_server server;
 	bool page_has_begun;                 /* the first bytes of the page's body are there */
 	bool is_requested[FETCH_PUSHES_MAX]; /* request->assets[i] was requested */
 };
