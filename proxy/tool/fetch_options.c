@@ -81,8 +81,7 @@ const char *fetch_parse_url(struct fetch_request *r, const char *url)
 	if (r->authority.len == 0)
 		return "the URL has no host";
 	if (slice_find(r->authority, '@') < r->authority.len)
-		return "the URL has a user name; fetch sends credentials with -H 'authorization: "
-		       "…'";
+		return "the URL has a user name; credentials go into -H 'authorization: …'";
 	if (!http_authority_parse(r->authority, name, &authority))
 		return "the URL's host or port is malformed";
 	r->host = host_without_brackets(authority.host);

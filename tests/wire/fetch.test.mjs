@@ -104,7 +104,7 @@ serving('te: trailers, upper case and the right content-length are sent', {}, as
 for (const [url, message] of [
 	['ftp://a.test/', /the URL must begin with http:\/\/ or https:\/\//],
 	['http:///x', /the URL has no host/],
-	['http://me:secret@a.test/', /the URL has a user name; fetch sends credentials with -H/],
+	['http://me:secret@a.test/', /the URL has a user name; credentials go into -H/],
 	['http://a.test:99999/', /the URL's host or port is malformed/],
 ]) {
 	test(`the URL ${url} is refused`, async () => {
