@@ -100,6 +100,7 @@ $(OUT)/tests/fuzz/%_replay: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/tests/fuzz/replay.
 WIRE_TESTS := $(wildcard tests/support/*.test.mjs tests/wire/*.test.mjs)
 PEER_TESTS := $(wildcard tests/peers/*.test.mjs)
 BROWSER_TESTS := $(wildcard tests/browser/*.test.mjs)
+PAGE_TESTS := $(wildcard tests/docs/*.test.mjs)
 
 tests: $(TEST_BIN) $(OUT)/pushgate
 
@@ -115,6 +116,10 @@ check-peers: build/pushgate
 # PUSHGATE_NO_BROWSER=1 where there can be none; otherwise it must be there.
 check-browser: build/pushgate
 	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 1 $(BROWSER_TESTS)
+
+# The commands and configurations of README.md, docs/RECIPES.md and docs/MOVING.md, as they stand there.
+check-docs-run: build/pushgate
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run $(PAGE_TESTS)
 
 # Each attack with an honest client beside it; ATTACK='NAME …' for some of them.
 attack: build/pushgate
@@ -237,6 +242,7 @@ help:
 	@echo 'make check          unit, pair, relay and wire tests and the fuzz corpus, under ASan and UBSan'
 	@echo 'make check-peers    against nghttp, nghttpd, curl, h2load, Node.js and Chromium'
 	@echo 'make check-browser  the part of it with Chromium'
+	@echo 'make check-docs-run the commands of README.md, docs/RECIPES.md and docs/MOVING.md, as they stand there'
 	@echo 'make attack         floods, bombs, slow and broken peers, with an honest client beside them (attack-short: briefly)'
 	@echo 'make check-valgrind the unit tests under valgrind'
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
@@ -247,4 +253,4 @@ help:
 	@echo 'make lint install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-browser attack attack-short soak check-valgrind fuzz fuzzers replays bench cost cost-tools cover lint tidy install deb clean help
+.PHONY: all tests check check-peers check-browser check-docs-run attack attack-short soak check-valgrind fuzz fuzzers replays bench cost cost-tools cover lint tidy install deb clean help

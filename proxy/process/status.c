@@ -17,9 +17,16 @@
 
 static const char *make_address(const char *path, struct net_address *at)
 {
-	char text[512];
-	snprintf(text, sizeof(text), "unix:%s", path);
-	return net_address_parse(slice_of_string(text), at);
+	/* Relative to the working folder, as the other paths of a configuration are. */
+	struct sockaddr_un *un = (struct sockaddr_un *)&at->storage;
+	size_t length = strlen(path);
+	*at = (struct net_address){0};
+	if (length >= sizeof(un->sun_path))
+		return "its path is too long";
+	un->sun_family = AF_UNIX;
+	memcpy(un->sun_path, path, length);
+	at->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
+	return NULL;
 }
 
 int status_listen(const char *path, char *error, size_t error_size)
