@@ -30,7 +30,8 @@ static int help(int argc, char **argv);
 
 static const struct command commands[] = {
     {"run", "[-c FILE] [--single]", "serve clients; --single: in one process", run},
-    {"check", "[-c FILE]", "read the configuration and print its errors", check},
+    {"check", "[-c FILE] [--as USER] [--strict]",
+	"print what is wrong with the configuration, or missing", check},
     {"help-config", "[SECTION]", "list the configuration's options", help_config},
     {"status", "[-c FILE | SOCKET]", "print the counters of a running pushgate", status},
     {"trace", "[options] ADDRESS", "print the frames of a client's connections", trace},
@@ -63,6 +64,8 @@ struct options {
 	const char *conf;
 	bool conf_given;
 	bool single;
+	bool strict;
+	const char *user;    /* of --as, or NULL */
 	const char *seconds; /* as given, or NULL */
 	const char *rest;    /* the argument that is not an option, or NULL */
 };
@@ -78,6 +81,8 @@ static bool read_options(int argc, char **argv, const char *shorts, bool may_be_
 	    {"single", no_argument, NULL, 's'},
 	    {"config", required_argument, NULL, 'c'},
 	    {"seconds", required_argument, NULL, 't'},
+	    {"as", required_argument, NULL, 'u'},
+	    {"strict", no_argument, NULL, 'a'},
 	    {NULL, 0, NULL, 0},
 	};
 	*o = (struct options){.conf = DEFAULT_CONF};
@@ -91,6 +96,10 @@ static bool read_options(int argc, char **argv, const char *shorts, bool may_be_
 			o->single = true;
 		} else if (c == 't' && strchr(shorts, 't')) {
 			o->seconds = optarg;
+		} else if (c == 'u' && strchr(shorts, 'u')) {
+			o->user = optarg;
+		} else if (c == 'a' && strchr(shorts, 'a')) {
+			o->strict = true;
 		} else {
 			const char *word = optind > 1 ? argv[optind - 1] : NULL;
 			usage_error(argv[0],
@@ -118,14 +127,9 @@ static int run(int argc, char **argv)
 static int check(int argc, char **argv)
 {
 	struct options o;
-	if (!read_options(argc, argv, "+:c:", false, false, &o))
+	if (!read_options(argc, argv, "+:c:au", false, false, &o))
 		return EXIT_USAGE;
-	struct conf *conf = conf_load(o.conf, true, stderr);
-	if (!conf)
-		return EXIT_USAGE;
-	printf("%s: ok\n", o.conf);
-	conf_free(conf);
-	return 0;
+	return process_check(o.conf, o.user, o.strict);
 }
 
 static int help_config(int argc, char **argv)

@@ -20,7 +20,7 @@
 #define ANSWERS_PER_CALL 16
 #define ASK_TIMEOUT_SECONDS 5
 
-static const char *make_address(const char *path, struct net_address *at)
+const char *status_address(const char *path, struct net_address *at)
 {
 	char text[512];
 	snprintf(text, sizeof(text), "unix:%s", path);
@@ -30,7 +30,7 @@ static const char *make_address(const char *path, struct net_address *at)
 int status_listen(const char *path, char *error, size_t error_size)
 {
 	struct net_address at;
-	const char *why = make_address(path, &at);
+	const char *why = status_address(path, &at);
 	/* The socket's file gets mode 0660 when it is created, not afterwards. */
 	mode_t old = umask(0117);
 	int fd = why ? -1 : net_listen(&at, BACKLOG, &why);
