@@ -165,13 +165,17 @@ static pid_t find_process(const struct search *s)
 void holder_of_pid(pid_t pid, struct holder *h)
 {
 	char path[64], name[32] = "";
+	h->pid = pid;
+	if (pid == HOLDER_ELSEWHERE) {
+		snprintf(h->text, sizeof(h->text), "a process of another container");
+		return;
+	}
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
 	FILE *in = fopen(path, "re");
 	if (in && fgets(name, sizeof(name), in))
 		name[strcspn(name, "\n")] = '\0';
 	if (in)
 		fclose(in);
-	h->pid = pid;
 	snprintf(h->text, sizeof(h->text), "%s (pid %d)", name[0] ? name : "a process", (int)pid);
 }
 

@@ -9,6 +9,9 @@
 #include "proxy/net/net.h"
 #include <sys/types.h>
 
+/* A process of another pid namespace, such as a container's. */
+#define HOLDER_ELSEWHERE ((pid_t)-1)
+
 struct holder {
 	pid_t pid;      /* 0 = not visible to this user */
 	char text[160]; /* "nginx (pid 123)", or whose process it is and how to find it */

@@ -19,22 +19,28 @@ static pid_t find_listener(const struct net_address *at)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return 0;
-	if (connect(fd, (const struct sockaddr *)&at->storage, at->length) == 0)
-		(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+	bool is_heard = connect(fd, (const struct sockaddr *)&at->storage, at->length) == 0;
 	int error = errno;
+	if (is_heard && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || !peer.pid))
+		peer.pid = HOLDER_ELSEWHERE;
 	close(fd);
 	errno = error;
 	return peer.pid;
 }
 
+static void report_taken_path(struct start_needs *n, struct conf_place place, const char *key,
+    const char *path, const struct holder *holder)
+{
+	start_needs_report(n, NEED_PASSING, place,
+	    "%s %s is in use by %s; end that or name another path", key, path, holder->text);
+}
+
 /* Returns the process that listens there, 0 if it is to be had or something else is wrong. */
-static pid_t examine_unix(struct start_needs *n, struct conf_place place, const char *key,
-    const struct net_address *at, bool is_reported)
+static pid_t examine_unix(
+    struct start_needs *n, struct conf_place place, const char *key, const struct net_address *at)
 {
 	const char *path = ((const struct sockaddr_un *)&at->storage)->sun_path;
 	struct stat st;
-	struct holder holder;
-	errno = 0;
 	bool exists = start_needs_can_make(n, place, key, path) && lstat(path, &st) == 0;
 	if (!exists)
 		return 0;
@@ -44,16 +50,11 @@ static pid_t examine_unix(struct start_needs *n, struct conf_place place, const 
 		return 0;
 	}
 	pid_t pid = find_listener(at);
-	if (pid && is_reported) {
-		holder_of_pid(pid, &holder);
-		start_needs_report(n, NEED_PASSING, place,
-		    "%s %s is in use by %s; end that or name another path", key, path, holder.text);
-	} else if (!pid && errno != ECONNREFUSED) {
+	if (!pid && errno != ECONNREFUSED)
 		start_needs_report(n, NEED_PASSING, place,
 		    "%s %s is a socket that cannot be asked whether a process listens there: %m; "
 		    "see `ss -lxp` or name another path",
 		    key, path);
-	}
 	return pid;
 }
 
@@ -71,14 +72,20 @@ void start_needs_status_socket(struct start_needs *n)
 		    "status-socket %s cannot be used: %s; name another path", path, wrong);
 		return;
 	}
-	n->running = examine_unix(n, place, "status-socket", &at, !n->is_check);
-	if (!n->running || !n->is_check)
+	pid_t pid = examine_unix(n, place, "status-socket", &at);
+	if (!pid)
 		return;
-	holder_of_pid(n->running, &holder);
-	start_needs_report(n, NEED_NOTE, place,
-	    "%s answers on status-socket %s: a pushgate with this configuration runs; its "
-	    "addresses are not examined",
-	    holder.text, path);
+	holder_of_pid(pid, &holder);
+	bool is_pushgate = strncmp(holder.text, "pushgate", strlen("pushgate")) == 0;
+	if (is_pushgate)
+		n->running = pid;
+	if (is_pushgate && n->is_check)
+		start_needs_report(n, NEED_NOTE, place,
+		    "%s answers on status-socket %s, so it runs with this configuration; the "
+		    "addresses that it has are taken for this start's",
+		    holder.text, path);
+	else
+		report_taken_path(n, place, "status-socket", path, &holder);
 }
 
 /* ---- TCP ---- */
@@ -207,9 +214,11 @@ void start_needs_addresses(struct start_needs *n)
 			examine_tcp(n, i, place);
 			continue;
 		}
-		bool may_be_own = n->is_check && n->running;
-		pid_t pid = examine_unix(n, place, "address", &l->address, !may_be_own);
-		if (pid && may_be_own && pid != n->running)
-			(void)examine_unix(n, place, "address", &l->address, true);
+		pid_t pid = examine_unix(n, place, "address", &l->address);
+		if (!pid || (n->is_check && pid == n->running))
+			continue;
+		struct holder holder;
+		holder_of_pid(pid, &holder);
+		report_taken_path(n, place, "address", l->address_text, &holder);
 	}
 }

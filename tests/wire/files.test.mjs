@@ -141,11 +141,28 @@ async function together(name, { preload, server = {}, ...more }, body) {
 		preload: { learned: 'apply' }, server: { 'learned-file': file }, port,
 	}, async (s) => {
 		await offeredByAll(s, '/dep.css');
+		/* A worker that starts later has it too. */
+		for (const victim of s.gate.workers())
+			process.kill(victim, 'SIGKILL');
+		await until('two new workers', () => (s.gate.read('error.log').match(/is up again/g) ?? []).length === 2);
+		await offeredByAll(s, '/dep.css');
 		fs.writeFileSync(file, '');
 		process.kill(s.gate.pid, 'SIGTERM');
 		await s.gate.ended();
 		const { pages } = JSON.parse(fs.readFileSync(file, 'utf8'));
 		assert.deepEqual(pages.map((p) => [p.authority, p.path, p.resources.map((r) => r.path)]), [[authority(port), '/page.html', ['/dep.css']]]);
+	});
+}
+
+{
+	const file = fresh('learned.json');
+	await together('a files process that does not end is killed, and the log says what is lost with it', {
+		preload: { learned: 'apply' }, server: { 'learned-file': file },
+	}, async (s) => {
+		process.kill(filesProcess(s), 'SIGSTOP');
+		process.kill(s.gate.pid, 'SIGTERM');
+		await s.gate.ended();
+		assert.match(s.gate.read('error.log'), /the files process did not end in time and is killed: what was learned since the last save is lost/);
 	});
 }
 
