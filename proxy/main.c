@@ -12,7 +12,8 @@
 /* What the arguments of the commands below are read into. */
 struct arguments {
 	const char *conf;
-	bool single, json;
+	bool single, json, strict;
+	const char *user;    /* NULL: not given */
 	const char *operand; /* NULL: not given */
 	struct cidr clients;
 	uint32_t seconds;
@@ -74,13 +75,23 @@ static int check(int argc, char **argv);
 
 static const struct command_option check_options[] = {
     CONFIG_OPTION(0),
+    {.name = "as",
+	.value = "USER",
+	.kind = COMMAND_USER,
+	.at = AT(user),
+	.sentence = "as if this user started pushgate; only root may name another user"},
+    {.name = "strict", .at = AT(strict), .sentence = "a warning makes the exit status 2, too"},
 };
 
 static const struct command check_command = {
     .name = "check",
-    .sentence = "read the configuration and print its mistakes",
-    .text = "Reads the configuration, and the certificates and other files that it names. Prints "
-	    "every mistake with its line and what would be right.",
+    .sentence = "print what is wrong with the configuration, or missing",
+    .text =
+	"Reads the configuration, and tries what run would need of this machine: users, "
+	"addresses, folders, files. Prints every finding with the line of its option and what to "
+	"do, and changes nothing. What may pass by itself, such as a port that is in use, and "
+	"what run serves with all the same is a warning.\n\n"
+	"As root it opens what workers open as their user.",
     .options = check_options,
     .option_count = COUNT(check_options),
     .run = check,
@@ -92,12 +103,7 @@ static int check(int argc, char **argv)
 	int status;
 	if (read_arguments(&check_command, argc, argv, &a, &status) != COMMAND_PARSED)
 		return status;
-	struct conf *conf = conf_load(a.conf, true, stderr);
-	if (!conf)
-		return COMMAND_USAGE;
-	printf("%s: ok\n", a.conf);
-	conf_free(conf);
-	return 0;
+	return process_check(a.conf, a.user, a.strict);
 }
 
 /* ---- help-config ---- */

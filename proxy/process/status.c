@@ -15,7 +15,7 @@
  */
 #define ANSWERS_PER_CALL 16
 
-static const char *make_address(const char *path, struct net_address *at)
+const char *status_address(const char *path, struct net_address *at)
 {
 	/* Relative to the working folder, as the other paths of a configuration are. */
 	struct sockaddr_un *un = (struct sockaddr_un *)&at->storage;
@@ -32,7 +32,7 @@ static const char *make_address(const char *path, struct net_address *at)
 int status_listen(const char *path, char *error, size_t error_size)
 {
 	struct net_address at;
-	const char *why = make_address(path, &at);
+	const char *why = status_address(path, &at);
 	/* The socket's file gets mode 0660 when it is created, not afterwards. */
 	mode_t old = umask(0117);
 	int fd = why ? -1 : net_listen(&at, BACKLOG, &why);

@@ -31,6 +31,8 @@ struct status {
 	void *trace_context;
 };
 
+/* The address of the status socket. Returns NULL, or the error as text. */
+const char *status_address(const char *path, struct net_address *at);
 /*
  * A listening socket, -1 with a message. Replaces an old socket file on which no process listens.
  */
