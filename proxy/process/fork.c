@@ -70,6 +70,8 @@ static _Noreturn void become_logger(struct master *m)
 	const struct logger_env env = {
 	    .logs = &s->logs,
 	    .identity = &s->identity,
+	    /* The master's slot: these counters are the logger's alone. */
+	    .counters = &s->slots[s->workers],
 	    .sandbox = s->conf->server.sandbox,
 	    .master = m->pid,
 	};

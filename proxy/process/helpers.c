@@ -51,9 +51,15 @@ static void logger_died(struct master *m, int status)
 		return;
 	usec wait = backoff_after_death(&m->logger.backoff, m->now - m->logger.started);
 	m->logger.start_at = m->now + wait;
-	/* Write to the file directly: the logger, which reads the pipe, is down. */
+	/*
+	 * Write to the file directly: the logger, which reads the pipe, is down. But where it has
+	 * left lines half written the next one goes on first.
+	 */
 	struct observe direct = m->observe;
-	direct.error_fd = m->start->logs.error.file;
+	struct log *log = &m->start->logs.error;
+	struct observe_file file = log_file(log, &m->observe.counters->error_lines_lost);
+	if (log->file >= 0 && (!log->hand || log->hand->writing == 0))
+		direct.error_file = &file;
 	observe_log(&direct, OBSERVE_ERROR, "the logger %s; it is started again",
 	    master_describe_end(status, how, sizeof(how)));
 }
