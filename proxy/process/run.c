@@ -3,6 +3,7 @@
  * `pushgate run`: finds all configuration and start errors before it forks a process or accepts a
  * client, and prints them on the terminal.
  */
+#include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/notify.h"
@@ -13,6 +14,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -112,9 +115,16 @@ int process_run(const char *conf_path, bool single)
 {
 	struct start s = {
 	    .status_fd = -1, .notify_fd = -1, .logs = logs_none, .started = clock_monotonic()};
-	s.conf = conf_load(conf_path, true, stderr);
-	if (!s.conf)
+	/* The title is written where the argument is. */
+	char *path = strdup(conf_path);
+	ensure(path != NULL);
+	s.conf_path = path;
+	s.conf = conf_load(path, true, stderr);
+	if (!s.conf) {
+		free(path);
 		return EXIT_BAD_CONF;
+	}
+	title_init(&s.title);
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptor_limit();
 	s.workers = single ? 1 : s.conf->server.workers ? s.conf->server.workers : count_cpus();
@@ -128,5 +138,6 @@ int process_run(const char *conf_path, bool single)
 	else
 		status = single ? single_run(&s) : master_run(&s);
 	close_all(&s);
+	free(path);
 	return status;
 }

@@ -67,6 +67,7 @@ static void on_end(void *context)
 		worker_quit(&s->worker);
 		return;
 	}
+	title_set(&s->start->title, "pushgate: single, draining (%s)", s->start->conf_path);
 	notify_stopping(s->start->notify_fd, s->start->conf->server.drain_timeout);
 	worker_drain(&s->worker);
 }
@@ -240,8 +241,10 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 int single_run(struct start *start)
 {
 	struct single s = {.start = start};
+	title_set(&start->title, "pushgate: single (%s)", start->conf_path);
 	const struct worker_config env = {
 	    .conf = start->conf,
+	    .title = &start->title,
 	    .sockets = &start->sockets,
 	    .logs = &start->logs,
 	    .counters = &start->slots[0],
