@@ -114,15 +114,19 @@ static void put_push(struct line *l, const struct observe_exchange *x)
 static void write_batch(struct observe *o, size_t bytes)
 {
 	const char *p = o->batch;
+	if (o->access_file) {
+		observe_file_write(o, o->access_file, p, bytes);
+		bytes = 0;
+	}
 	while (bytes > 0) {
 		ssize_t n = write(o->access_fd, p, bytes);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			o->counters->log_dropped += o->batch_lines;
+			o->counters->access_lines_dropped += o->batch_lines;
 			break;
 		}
-		/* A file on a nearly full disk may accept a part; a pipe accepts all or nothing. */
+		/* A pipe accepts all or nothing. */
 		p += n;
 		bytes -= (size_t)n;
 	}

@@ -6,7 +6,8 @@
  * Lines go through a pipe, shared by the workers, to the logger process. A write never exceeds
  * PIPE_BUF, so the kernel never mixes lines. Access lines are gathered and written together
  * (observe_flush). No write waits for the pipe: when it is full the lines are dropped and counted
- * (log_dropped). Long values are cut, whole lines never.
+ * (access_lines_dropped, error_lines_dropped). Lines that the log's file does not take are counted
+ * too (access_lines_lost, error_lines_lost). Long values are cut, whole lines never.
  */
 #ifndef PUSHGATE_OBSERVE_OBSERVE_H
 #define PUSHGATE_OBSERVE_OBSERVE_H
@@ -90,7 +91,10 @@
 	X(files_unusable, "times that a manifest or the learned-file could not be read, or was none; what was read before stays in use, at the start nothing") \
 	X(files_refused, "contents and messages of the files process that workers refused as malformed; what it refuses of a worker is in the error log alone") \
 	X(loop_passes_over_5ms, "loop passes of workers that took longer than 5 ms, and so delayed every connection of the worker; a busy machine causes them too") \
-	X(log_dropped, "log lines dropped because the pipe was full") \
+	X(access_lines_dropped, "access log lines lost because the pipe to the logger was full") \
+	X(access_lines_lost, "access log lines lost because the log could not be written: the disk is full, a FIFO has no reader") \
+	X(error_lines_dropped, "error log lines lost because the pipe to the logger was full") \
+	X(error_lines_lost, "error log lines lost because the log could not be written") \
 	X(log_left_out, "error log lines left out because there were too many of the same kind")
 
 /* The same for what is counted up and down; printed as pushgate_NAME. */
@@ -205,9 +209,10 @@ enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 
 /* PIPE_BUF on Linux: the largest write that a pipe takes in one piece. */
 #define OBSERVE_BATCH_BYTES 4096u
-/* `worker` of the master and of the files process, which are no workers. */
+/* `worker` of the master, the files process and the logger, which are no workers. */
 #define OBSERVE_MASTER UINT32_MAX
 #define OBSERVE_FILES (UINT32_MAX - 1)
+#define OBSERVE_LOGGER (UINT32_MAX - 2)
 
 /* Most lines per second of one kind that peers can cause. */
 #define OBSERVE_LINES_A_SECOND 5u
@@ -221,10 +226,35 @@ struct observe_kind {
 	uint32_t lines, left_out;
 };
 
+/* How far a file has taken the lines that it was given last, for who goes on after the writer's death. */
+struct observe_progress {
+	_Atomic bool has_begun;
+	_Atomic uint64_t size; /* of the file before; OBSERVE_NO_SIZE = it is no regular file */
+	_Atomic size_t done;   /* bytes that are known to be written */
+};
+#define OBSERVE_NO_SIZE UINT64_MAX
+
+/* A log file (observe/file.c). The owner fills it in and sets the private part to zero. */
+struct observe_file {
+	int fd;           /* opened for appending */
+	const char *path; /* for messages (borrows) */
+	uint64_t *lost;   /* the counter of the lines that it did not take (borrows) */
+	bool may_wait;    /* for a non-blocking pipe that is full */
+	bool *is_torn;    /* the last line has no end, and gets one before the next (borrows) */
+	struct observe_progress *progress; /* borrows; NULL: nobody goes on */
+	/* Private: */
+	bool takes_lines;    /* it took the last ones that it was given */
+	int failure;         /* errno of the loss that has not been told as over; 0 = none */
+	usec failed_at;      /* when it refused a line last */
+	uint64_t lost_lines; /* since that loss began */
+};
+
 /* The owner fills it in and sets the private part to zero. */
 struct observe {
 	struct observe_counters *counters; /* this worker's slot, never NULL (borrows) */
 	int access_fd, error_fd;           /* write ends of pipes, or files; -1 = off */
+	/* Who writes the files itself: lines go there, and not to the descriptors. Else NULL. */
+	struct observe_file *access_file, *error_file;
 	bool is_journal; /* the error log is systemd's journal, which records time and level */
 	enum observe_level level; /* lines below it are not written */
 	uint32_t worker;          /* the worker's index, in every line */
@@ -324,6 +354,21 @@ void observe_log_fault(struct observe *o, enum observe_level level, const char *
  */
 bool observe_send(struct observe *o, int socket, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/*
+ * Writes whole lines to the file. Those that it does not take are counted; the first one of a loss
+ * is told in the error log, o->error_file.
+ */
+void observe_file_write(struct observe *o, struct observe_file *f, const char *lines, size_t bytes);
+/* Goes on with the lines that a writer was writing when it died, as f->progress has it. */
+void observe_file_resume(
+    struct observe *o, struct observe_file *f, const char *lines, size_t bytes);
+/*
+ * Call this regularly: tells that a file takes lines again, and how many were lost, once it has done
+ * so for a second, or at once.
+ */
+void observe_files_settle(struct observe *o, usec now, bool at_once);
+/* No loss is left to tell. */
+bool observe_files_work(const struct observe *o);
 /* Call this regularly: it logs how many lines were left out in past seconds. */
 void observe_log_left_out(struct observe *o, usec now);
 

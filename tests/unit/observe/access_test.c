@@ -331,14 +331,14 @@ static void full_pipe_drops_and_counts(void **state)
 	struct observe_exchange x = plain_exchange();
 	observe_access(&b->observe, &x);
 	observe_access(&b->observe, &x);
-	assert_int_equal(b->counters.log_dropped, 0);
+	assert_int_equal(b->counters.access_lines_dropped, 0);
 	observe_flush(&b->observe);
-	assert_int_equal(b->counters.log_dropped, 2);
+	assert_int_equal(b->counters.access_lines_dropped, 2);
 	written(b);
 	while (written(b)[0])
 		;
 	assert_int_equal(strncmp(line_of(b, &x), "{\"time\"", 7), 0);
-	assert_int_equal(b->counters.log_dropped, 2);
+	assert_int_equal(b->counters.access_lines_dropped, 2);
 }
 
 static void log_that_is_off_costs_nothing(void **state)
@@ -350,7 +350,7 @@ static void log_that_is_off_costs_nothing(void **state)
 	observe_access(&b->observe, &x);
 	observe_flush(&b->observe);
 	assert_int_equal(b->observe.batch_bytes, 0);
-	assert_int_equal(b->counters.log_dropped, 0);
+	assert_int_equal(b->counters.access_lines_dropped, 0);
 }
 
 int main(void)
