@@ -103,6 +103,7 @@ static void fill_push(
 	    .route = o->place.route,
 	    .origin = o->place.origin,
 	    .client = x->context.client,
+	    .down = x->context.down,
 	    .pool = x->context.pool,
 	};
 	push->timing.waits_since = x->relay->now;
@@ -238,6 +239,7 @@ struct exchange *exchange_on_promise(
 		return NULL;
 	}
 	exchange_bind(&push->up, &leg);
+	push->timing.sent = x->relay->now;
 	exchange_move(push, EXCHANGE_CONNECT);
 	exchange_arm(push);
 	x->relay->ops->push_promised(x->relay->context, push);

@@ -27,6 +27,7 @@ struct upstream {
 	 * promises were refused too often. */
 	usec *push_off_until;
 	struct session_env session_env;
+	uint64_t last_id; /* of a connection */
 	bool is_closed; /* no connection is opened any more */
 };
 

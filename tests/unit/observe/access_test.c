@@ -62,7 +62,7 @@ static struct observe_exchange plain_exchange(void)
 	    .first_byte = 900,
 	    .id = 7,
 	    .listen = "main",
-	    .client = {{127, 0, 0, 1}, 4},
+	    .client = {.connection = 5, .address = {{127, 0, 0, 1}, 4}, .protocol = "h2"},
 	    .method = SLICE("GET"),
 	    .scheme = SLICE("https"),
 	    .authority = SLICE("a.test"),
@@ -91,8 +91,8 @@ static void complete_exchange_is_one_json_line(void **state)
 {
 	struct observe_exchange x = plain_exchange();
 	assert_string_equal(line_of(*state, &x),
-	    "{\"time\":\"2026-01-02T03:04:05.678Z\",\"worker\":3,\"id\":7,\"client\":\"127.0.0.1\","
-	    "\"listen\":\"main\",\"method\":\"GET\",\"scheme\":\"https\",\"authority\":\"a.test\","
+	    "{\"time\":\"2026-01-02T03:04:05.678Z\",\"worker\":3,\"id\":7,\"connection\":5,\"client\":\"127.0.0.1\","
+	    "\"listen\":\"main\",\"protocol\":\"h2\",\"method\":\"GET\",\"scheme\":\"https\",\"authority\":\"a.test\","
 	    "\"path\":\"/\",\"status\":200,\"request_bytes\":0,\"response_bytes\":10,"
 	    "\"duration_us\":1234,\"first_byte_us\":900,\"outcome\":\"complete\"}\n");
 }
@@ -252,7 +252,13 @@ static void longest_possible_line_fits_into_a_batch(void **state)
 	    .parent_id = UINT64_MAX,
 	    .listen = name,
 	    .route = name,
-	    .origin = name,
+	    .origin = {.name = name, .connection = UINT64_MAX, .address = name, .protocol = name,
+		.request_bytes = UINT64_MAX, .response_bytes = UINT64_MAX, .queue = UINT64_MAX,
+		.connect = UINT64_MAX, .first_byte = UINT64_MAX, .duration = UINT64_MAX},
+	    .client = {.connection = UINT64_MAX, .protocol = name, .tls = name, .cipher = name},
+	    .weight = UINT32_MAX,
+	    .joined = true,
+	    .held = UINT64_MAX,
 	    .method = s,
 	    .scheme = s,
 	    .authority = s,
@@ -273,12 +279,12 @@ static void longest_possible_line_fits_into_a_batch(void **state)
 	    .reason = &reason,
 	    .end_reason = &reason,
 	};
-	memset(x.client.bytes, 0xff, sizeof(x.client.bytes));
-	x.client.family = 6;
+	memset(x.client.address.bytes, 0xff, sizeof(x.client.address.bytes));
+	x.client.address.family = 6;
 	struct bench *b = *state;
 	b->observe.worker = UINT32_MAX - 1;
 	const char *line = line_of(b, &x);
-	assert_in_range(strlen(line), 2500, OBSERVE_BATCH_BYTES);
+	assert_in_range(strlen(line), 3500, OBSERVE_BATCH_BYTES);
 	assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
 }
 
