@@ -35,7 +35,7 @@
 	X(path, TEXT, "", 1024, "stable", "0.1", "known", "With the query.") \
 	X(user_agent, TEXT, "", 256, "stable", "0.1", "the field was sent", "The request's User-Agent.") \
 	X(referer, TEXT, "", 360, "stable", "0.1", "the field was sent", "The request's Referer.") \
-	X(status, NUMBER, "", 5, "stable", "0.1", "always", "Of the final response to the client. 0: none was sent.") \
+	X(status, NUMBER, "", 5, "stable", "0.1", "always", "Of the final response to the client, or of the held response. 0: there was none.") \
 	X(request_bytes, NUMBER, "bytes", 20, "stable", "0.1", "always", "Of the request's body, received from the client.") \
 	X(response_bytes, NUMBER, "bytes", 20, "stable", "0.1", "always", "Of the response's body, sent to the client. Of a held push 0: its requests have them.") \
 	X(origin_request_bytes, NUMBER, "bytes", 20, "stable", "0.1", "not 0", "Of the request's body, sent to the origin.") \

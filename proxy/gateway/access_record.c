@@ -133,6 +133,12 @@ struct observe_client access_record_client(const struct exchange *x)
 	};
 }
 
+/* then 0: it has not happened. */
+static usec since(usec begin, usec then)
+{
+	return then ? then - begin : USEC_NEVER;
+}
+
 static struct observe_origin origin_of(const struct exchange *x)
 {
 	const struct exchange_origin_hop *hop = &x->context.up;
@@ -147,8 +153,8 @@ static struct observe_origin origin_of(const struct exchange *x)
 	origin.protocol = hop->protocol;
 	origin.request_bytes = x->upload.forwarded;
 	origin.response_bytes = x->download.received;
-	origin.first_byte = t->answered ? t->answered - t->sent : 0;
-	origin.duration = t->completed ? t->completed - t->sent : 0;
+	origin.first_byte = since(t->sent, t->answered);
+	origin.duration = since(t->sent, t->completed);
 	return origin;
 }
 
@@ -168,7 +174,8 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	struct observe_exchange line = {
 	    .started_wall = clock_wall() - (now - x->timing.started),
 	    .duration = now - x->timing.started,
-	    .first_byte = x->timing.first_byte ? x->timing.first_byte - x->timing.started : 0,
+	    .first_byte =
+		was_held(x) ? USEC_NEVER : since(x->timing.started, x->timing.first_byte),
 	    .id = x->id,
 	    .parent_id = x->pushed.parent_id,
 	    .weight = weight,

@@ -32,6 +32,7 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	const struct http_head *head = offer->promised;
 	const struct observe_exchange line = {
 	    .started_wall = clock_wall(),
+	    .first_byte = USEC_NEVER,
 	    .parent_id = parent->id,
 	    .weight = weight,
 	    .listen = listen ? listen->name : NULL,

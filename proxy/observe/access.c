@@ -87,6 +87,12 @@ static void put_if_any(struct access *a, enum log_field f, uint64_t n)
 		put_number(a, f, n);
 }
 
+static void put_if_ever(struct access *a, enum log_field f, usec span)
+{
+	if (span != USEC_NEVER)
+		put_number(a, f, span);
+}
+
 static void put_flag(struct access *a, enum log_field f, bool flag)
 {
 	if (!flag || !has(a, f))
@@ -167,11 +173,13 @@ static void put_response(struct access *a, const struct observe_exchange *x)
 	put_if_any(a, LOG_FIELD_origin_request_bytes, x->origin.request_bytes);
 	put_if_any(a, LOG_FIELD_origin_response_bytes, x->origin.response_bytes);
 	put_number(a, LOG_FIELD_duration_us, x->duration);
-	put_if_any(a, LOG_FIELD_first_byte_us, x->first_byte);
+	put_if_ever(a, LOG_FIELD_first_byte_us, x->first_byte);
 	put_if_any(a, LOG_FIELD_queue_us, x->origin.queue);
 	put_if_any(a, LOG_FIELD_connect_us, x->origin.connect);
-	put_if_any(a, LOG_FIELD_origin_first_byte_us, x->origin.first_byte);
-	put_if_any(a, LOG_FIELD_origin_duration_us, x->origin.duration);
+	if (x->origin.connection == 0)
+		return;
+	put_if_ever(a, LOG_FIELD_origin_first_byte_us, x->origin.first_byte);
+	put_if_ever(a, LOG_FIELD_origin_duration_us, x->origin.duration);
 }
 
 static void put_end(struct access *a, const struct observe_exchange *x)

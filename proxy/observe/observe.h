@@ -253,7 +253,7 @@ struct observe_origin {
 	uint64_t request_bytes;    /* body bytes sent to it */
 	uint64_t response_bytes;   /* body bytes received from it */
 	usec queue, connect;       /* the wait before the request was sent */
-	usec first_byte, duration; /* from then on; 0 = no final head; not complete */
+	usec first_byte, duration; /* from then on; USEC_NEVER = no final head; not complete */
 };
 
 /*
@@ -263,7 +263,7 @@ struct observe_origin {
 struct observe_exchange {
 	usec started_wall;          /* µs since the epoch */
 	usec duration;              /* from the request's head (or the promise) to the end */
-	usec first_byte;            /* from then to the head of the final response; 0 = none */
+	usec first_byte;            /* from then to the head of the final response; USEC_NEVER = none */
 	uint64_t id;                /* unique in the worker */
 	uint64_t parent_id;         /* pushes: the parent's; 0 = not a push */
 	uint32_t weight;            /* of observe_weight */
