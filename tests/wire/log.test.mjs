@@ -345,7 +345,7 @@ const PRINTS = {
 		assert.ok(Number(ms) >= SLOW_MS - 5);
 	},
 	'Which statuses does each route give?': (out) => {
-		assert.deepEqual(rows(out), [['-', '421', '1'], ['shop', '200', '9'], ['shop', '502', '1'], ['shop', '503', '1']]);
+		assert.deepEqual(rows(out), [['-', '421', '1'], ['shop', '200', '10'], ['shop', '502', '1'], ['shop', '503', '1']]);
 	},
 	'Who is refused, and why?': (out) => assert.deepEqual(rows(out), [['1', '127.0.0.1', '421', 'no route for this host']]),
 	'What fails at the origin?': (out) => {
@@ -353,8 +353,8 @@ const PRINTS = {
 	},
 	'What is sent again?': (out) => {
 		const [[origin, retried, all, share]] = rows(out);
-		assert.deepEqual([origin, retried, all], ['app', '1', '11']);
-		assert.equal(share, '9.1%');
+		assert.deepEqual([origin, retried, all], ['app', '1', '10']);
+		assert.equal(share, '10%');
 	},
 	'Do requests wait for a connection to the origin?': (out) => {
 		const [[origin, waited, longest, connecting]] = rows(out);
@@ -370,7 +370,7 @@ const PRINTS = {
 		assert.ok(Number(wasted['default-action']) > 0);
 	},
 	'Which requests do held responses answer, and why not others?': (out) => {
-		assert.deepEqual(rows(out), [['1', 'complete'], ['1', 'joined'], ['1', 'missed: vary accept-language']]);
+		assert.deepEqual(rows(out).sort(), [['1', 'complete'], ['1', 'joined'], ['1', 'missed: vary accept-language']]);
 	},
 	'Which offers are dropped, and why?': (out) => assert.deepEqual(rows(out), [['2', 'relayed', 'rule', 'trackers']]),
 	'Which versions of TLS do clients speak?': (out) => {
