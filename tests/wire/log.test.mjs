@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import http2 from 'node:http2';
 import path from 'node:path';
+import { test } from 'node:test';
 import { BINARY, ROOT, certs, freePort, scenario, section, until } from '../support/gate.mjs';
 import { nodeOrigin } from '../support/node.mjs';
 
@@ -388,6 +389,16 @@ const PRINTS = {
 		assert.ok(shown.some((row) => row.includes('/tracker.js')));
 	},
 };
+
+test('the examples of docs/LOG.md are lines of JSON, and have fields of the table alone', () => {
+	const text = fs.readFileSync(path.join(ROOT, 'docs/LOG.md'), 'utf8');
+	const fields = new Set([...text.matchAll(/^\| `([a-z_]+)` \| (?:text|number|flag) \|/gm)].map(([, name]) => name));
+	const examples = [...text.matchAll(/^```json\n([^]*?)^```$/gm)].map(([, line]) => JSON.parse(line));
+	assert.equal(examples.length, 4);
+	for (const line of examples)
+		for (const name of Object.keys(line))
+			assert.ok(fields.has(name), name);
+});
 
 {
 	const { options, visit } = await shop();
