@@ -31,8 +31,8 @@ static uint64_t bit_of(struct conf_loader *l, struct slice word)
 		conf_mistake_here(l, "the access log has no field '%.*s'; did you mean '%.*s'?",
 		    SHOWN(word), SLICE_ARG(*near));
 	else
-		conf_mistake_here(l, "the access log has no field '%.*s'; docs/LOG.md names them",
-		    SHOWN(word));
+		conf_mistake_here(
+		    l, "the access log has no field '%.*s'; docs/LOG.md names them", SHOWN(word));
 	return 0;
 }
 
@@ -64,7 +64,8 @@ bool conf_set_log_fields(struct conf_loader *l, void *object, struct slice value
 		fields = is_all ? fields & ~bit : fields | bit;
 	}
 	if (fields == 0) {
-		conf_mistake_here(l, "log-fields leaves no field; write all, or the names of fields");
+		conf_mistake_here(
+		    l, "log-fields leaves no field; write all, or the names of fields");
 		return false;
 	}
 	((struct conf *)object)->server.log_left_out = every_field & ~fields;
@@ -78,7 +79,8 @@ bool conf_set_log_sample(struct conf_loader *l, void *object, struct slice value
 	if (!slice_starts_with(value, SLICE("1/")) ||
 	    !slice_to_number(slice_from(value, 2), 1000000, &number) || number == 0) {
 		conf_mistake_here(l,
-		    "bad value '%.*s' for log-sample; write 1/1 for all lines, or a share from 1/2 to "
+		    "bad value '%.*s' for log-sample; write 1/1 for all lines, or a share from 1/2 "
+		    "to "
 		    "1/1000000, such as 1/100",
 		    SHOWN(value));
 		return false;

@@ -174,8 +174,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	struct observe_exchange line = {
 	    .started_wall = clock_wall() - (now - x->timing.started),
 	    .duration = now - x->timing.started,
-	    .first_byte =
-		was_held(x) ? USEC_NEVER : since(x->timing.started, x->timing.first_byte),
+	    .first_byte = was_held(x) ? USEC_NEVER : since(x->timing.started, x->timing.first_byte),
 	    .id = x->id,
 	    .parent_id = x->pushed.parent_id,
 	    .weight = weight,

@@ -129,8 +129,8 @@ static bool put_last(struct line *l, const uint8_t *p, size_t n)
 		memcpy(l->at + n - sizeof(tail), &tail, sizeof(tail));
 	} else {
 		uint8_t first = p[0], middle = p[n / 2], last = p[n - 1];
-		uint64_t word = EVERY_BYTE('a') << 24 | (uint64_t)first << 16 |
-				(uint64_t)middle << 8 | last;
+		uint64_t word =
+		    EVERY_BYTE('a') << 24 | (uint64_t)first << 16 | (uint64_t)middle << 8 | last;
 		if (!need_no_escape(word))
 			return false;
 		l->at[0] = (char)first;

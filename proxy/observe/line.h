@@ -14,7 +14,7 @@
 #define LINE_NUMBER_BYTES 20u
 
 struct line {
-	char *at; /* LINE_NUMBER_BYTES more may be written here than the line needs */
+	char *at;     /* LINE_NUMBER_BYTES more may be written here than the line needs */
 	bool was_cut; /* a value did not fit into its bound */
 };
 

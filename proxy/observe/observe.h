@@ -261,12 +261,12 @@ struct observe_origin {
  * or, for most numbers, 0 (log_fields.h).
  */
 struct observe_exchange {
-	usec started_wall;          /* µs since the epoch */
-	usec duration;              /* from the request's head (or the promise) to the end */
-	usec first_byte;            /* from then to the head of the final response; USEC_NEVER = none */
-	uint64_t id;                /* unique in the worker */
-	uint64_t parent_id;         /* pushes: the parent's; 0 = not a push */
-	uint32_t weight;            /* of observe_weight */
+	usec started_wall;  /* µs since the epoch */
+	usec duration;      /* from the request's head (or the promise) to the end */
+	usec first_byte;    /* from then to the head of the final response; USEC_NEVER = none */
+	uint64_t id;        /* unique in the worker */
+	uint64_t parent_id; /* pushes: the parent's; 0 = not a push */
+	uint32_t weight;    /* of observe_weight */
 	const char *listen, *route; /* names of the configuration; NULL = none */
 	struct observe_client client;
 	struct observe_origin origin;

@@ -151,7 +151,7 @@ struct exchange_timing {
 	usec sent;      /* to the origin, in the last attempt; or the origin promised it */
 	usec answered;  /* the origin's final head came; 0 = not yet */
 	usec completed; /* the end of the origin's response came; 0 = not yet */
-	usec looked;        /* when the timer last fired; deadline.c */
+	usec looked;    /* when the timer last fired; deadline.c */
 	struct wheel_node timer;
 };
 

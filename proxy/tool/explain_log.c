@@ -352,7 +352,8 @@ int explain_log(const struct conf *conf, FILE *log, FILE *out, FILE *errors)
 	const char *lack = log_lines_lack(&r.log);
 	if (lack) {
 		fprintf(errors,
-		    "pushgate explain: no line of the log has the field '%s', and without it pushes "
+		    "pushgate explain: no line of the log has the field '%s', and without it "
+		    "pushes "
 		    "cannot be decided again; name it in log-fields\n",
 		    lack);
 		log_lines_free(&r.log);

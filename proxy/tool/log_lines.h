@@ -25,7 +25,7 @@ struct log_line {
 struct log_lines {
 	struct log_line *lines; /* owned; a parent and its pushes are adjacent */
 	size_t count, room;
-	size_t unread; /* lines that are not JSON objects, or beyond the maximum */
+	size_t unread;        /* lines that are not JSON objects, or beyond the maximum */
 	unsigned fields_seen; /* private */
 };
 

@@ -28,7 +28,7 @@ struct upstream {
 	usec *push_off_until;
 	struct session_env session_env;
 	uint64_t last_id; /* of a connection */
-	bool is_closed; /* no connection is opened any more */
+	bool is_closed;   /* no connection is opened any more */
 };
 
 /* The caller has set env, offers and the demo's members. Returns false and writes a message to error
