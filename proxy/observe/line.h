@@ -11,8 +11,11 @@
 #include "proxy/observe/observe.h"
 #include <stdarg.h>
 
+/* line_number copies so many bytes, whatever it writes. */
+#define LINE_NUMBER_BYTES 20u
+
 struct line {
-	char *at;
+	char *at;     /* LINE_NUMBER_BYTES more may be written here than the line needs */
 	bool was_cut; /* a value did not fit into its bound */
 };
 
