@@ -23,7 +23,8 @@ static struct conf *load_begin(struct conf_loader *l, const char *name, bool res
 
 static struct conf *load_end(struct conf_loader *l)
 {
-	conf_finish(l);
+	if (!l->is_foreign)
+		conf_finish(l);
 	if (l->mistakes == 0)
 		return l->conf;
 	conf_free(l->conf);

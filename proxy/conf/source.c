@@ -37,6 +37,16 @@ static struct slice trim(struct slice s)
 	return s;
 }
 
+static void text_behind_header(struct conf_loader *l, struct slice text)
+{
+	if (text.len > 0 && (text.ptr[0] == ';' || text.ptr[0] == '#'))
+		conf_mistake_here(l,
+		    "a comment is behind the section header; comments stand on lines of their own");
+	else
+		conf_mistake_here(
+		    l, "there is text after the section header; write it on the next line");
+}
+
 static void read_header(struct conf_loader *l, struct slice line)
 {
 	size_t end = slice_find(line, ']');
@@ -45,8 +55,7 @@ static void read_header(struct conf_loader *l, struct slice line)
 	if (end == line.len)
 		conf_mistake_here(l, "the section header has no ']'; write [section NAME]");
 	else if (end + 1 != line.len)
-		conf_mistake_here(
-		    l, "there is text after the section header; write it on the next line");
+		text_behind_header(l, trim(slice_from(line, end + 1)));
 	else
 		conf_begin_section(l, trim(slice_sub(line, 1, end - 1)));
 }
@@ -75,8 +84,7 @@ static bool check_line(struct conf_loader *l, struct slice line)
 	size_t end = equals < colon ? equals : colon;
 	struct slice key = trim(slice_sub(line, 0, end));
 	if (end == line.len || key.len == 0) {
-		conf_mistake_here(
-		    l, "the line is not a section, option or comment; write key = value");
+		conf_not_an_option(l, line);
 		return false;
 	}
 	if (key.len > LIMIT_CONF_NAME_BYTES) {
@@ -115,6 +123,7 @@ static char *read_line(char *buffer, int size, void *stream)
 
 static void include(struct conf_loader *l, const char *pattern)
 {
+	static const struct conf_raw_rule rule = {.key = "include", .example = "conf.d/*.ini"};
 	glob_t found;
 
 	if (l->is_in_section) {
@@ -128,6 +137,8 @@ static void include(struct conf_loader *l, const char *pattern)
 		conf_mistake_here(l, "include names no file; write include = FILE");
 		return;
 	}
+	if (!conf_check_raw(l, &rule, slice_of_string(pattern)))
+		return;
 	if (l->depth >= LIMIT_CONF_INCLUDE_DEPTH) {
 		conf_mistake_here(l,
 		    "includes are nested more than %u deep; include the file from a file above",
@@ -194,7 +205,8 @@ void conf_read_text(struct conf_loader *l, const char *name, struct slice text)
 	l->current = NULL;
 	l->is_in_section = false;
 	l->depth++;
-	read_lines(l, text);
+	if (!conf_is_foreign(l, text))
+		read_lines(l, text);
 	l->depth--;
 	l->file = file;
 	l->line = line;
