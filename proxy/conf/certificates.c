@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { DAY_SECONDS = 86400, RENEW_DAYS = 14 };
 
@@ -184,6 +185,24 @@ static bool warn_of_time(
 	return true;
 }
 
+/* What certbot and others write: cert.pem, and fullchain.pem with those that signed it. */
+static void warn_of_lone_certificate(struct conf_loader *l, const struct pair *p)
+{
+	static const char lone[] = "cert.pem", whole[] = "fullchain.pem";
+	size_t length = strlen(p->chain->path), name = length < 8 ? 0 : length - 8;
+
+	if (strcmp(p->chain->path + name, lone) != 0 ||
+	    (name > 0 && p->chain->path[name - 1] != '/'))
+		return;
+	const char *beside =
+	    arena_printf(&l->conf->arena, "%.*s%s", (int)name, p->chain->path, whole).ptr;
+	if (access(beside, R_OK) == 0)
+		conf_warning(l, p->section->file, p->chain->line,
+		    "'%s' lacks the certificates that signed it, so that many clients refuse it; "
+		    "name '%s'",
+		    p->chain->path, beside);
+}
+
 static void warn_of_chain(
     struct conf_loader *l, const struct pair *p, const struct net_chain_link *links, size_t count)
 {
@@ -195,6 +214,8 @@ static void warn_of_chain(
 		    links[i].subject);
 		has_warned = warn_of_time(l, p, &links[i], which);
 	}
+	if (count == 1 && !links[0].is_self_signed)
+		warn_of_lone_certificate(l, p);
 	if (!links[0].has_names)
 		conf_warning(l, p->section->file, p->chain->line,
 		    "the certificate in '%s' has no name (subjectAltName), so that clients refuse "

@@ -183,7 +183,8 @@ const struct conf_option conf_options[] = {
         .example = "/etc/pushgate/example.com.pem", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
         .set = conf_set_certificate,
         .sentence = "A certificate with its chain (PEM); each needs a key. Of several, the one for the name that "
-        "the client asks for (SNI) is used; the first is the default. None: cleartext HTTP/2 (h2c with prior knowledge)."},
+        "the client asks for (SNI) is used; the first is the default, for clients that ask for none or for an unknown one. "
+        "None: cleartext HTTP/2 (h2c with prior knowledge)."},
     {LISTEN(certificates), .key = "key",
         .example = "/etc/pushgate/example.com.key", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
         .set = conf_set_key, .sentence = "The private key (PEM) of a certificate; the first belongs to the first certificate."},

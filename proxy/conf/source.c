@@ -217,13 +217,19 @@ void conf_read_text(struct conf_loader *l, const char *name, struct slice text)
 /*
  * Reports a mistake about a whole file: at the line that includes it, else at its own first line.
  */
-static void file_mistake(
-    struct conf_loader *l, const char *path, const char *what, const char *right)
+static void file_mistake(struct conf_loader *l, const char *path, int error)
 {
-	if (l->file)
-		conf_mistake_here(l, "'%s' cannot be read: %s; %s", path, what, right);
-	else
-		conf_mistake(l, path, 1, "the file cannot be read: %s; %s", what, right);
+	errno = error;
+	if (l->file) {
+		conf_no_file(l, "included", path, "name a readable file");
+		return;
+	}
+	l->file = path;
+	l->line = 1;
+	conf_no_file(l, "configuration", path,
+	    "name another one with -c FILE, or begin one: pushgate help-config example");
+	l->file = NULL;
+	l->line = 0;
 }
 
 static bool is_new(struct conf_loader *l, const char *path, const struct stat *st)
@@ -271,22 +277,21 @@ static char *read_all(int fd, size_t *length)
 
 void conf_read_file(struct conf_loader *l, const char *path)
 {
-	static const char right[] = "name a readable file";
 	struct stat st;
 	size_t length = 0;
 
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) != 0) {
-		file_mistake(l, path, strerror(errno), right);
+		file_mistake(l, path, errno);
 	} else if (S_ISDIR(st.st_mode)) {
-		file_mistake(l, path, "it is a folder", right);
+		file_mistake(l, path, EISDIR);
 	} else if (is_new(l, path, &st)) {
 		char *text = read_all(fd, &length);
 		if (text)
 			conf_read_text(
 			    l, conf_copy(l, slice_of_string(path)), slice_of(text, length));
 		else
-			file_mistake(l, path, strerror(errno), right);
+			file_mistake(l, path, errno);
 		free(text);
 	}
 	if (fd >= 0)

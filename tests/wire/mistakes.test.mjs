@@ -62,6 +62,8 @@ openssl('pkcs12', '-export', '-in', 'rsa.pem', '-inkey', 'rsa.key', '-passout', 
 fs.writeFileSync(file('empty.pem'), '');
 fs.writeFileSync(file('leaf-last.pem'), fs.readFileSync(file('ca.pem'), 'utf8') + fs.readFileSync(file('rsa.pem'), 'utf8'));
 fs.writeFileSync(file('out-of-order.pem'), ['rsa.pem', 'good.pem', 'ca.pem'].map((f) => fs.readFileSync(file(f), 'utf8')).join(''));
+for (const name of ['cert.pem', 'fullchain.pem'])
+	fs.copyFileSync(file('rsa.pem'), file(name));
 fs.writeFileSync(file('manifest.json'), '{}');
 fs.writeFileSync(file('short.key'), 'secret');
 
@@ -84,6 +86,7 @@ const mistakes = [
 	['a NUL byte', `${REST}[server]\nworkers = 1\0\n`, 8, /contains a NUL byte/, /save the file as plain text/],
 	['an empty file', '', 1, /there is no \[listen NAME\]/, /add one with an address/],
 	['an include that is not there', `include = gone.ini\n${REST}`, 1, /gone\.ini' cannot be read: No such file/, /name a readable file/],
+	['an included file with a similar name', `include = @/manfest.json\n${REST}`, 1, /manfest\.json' cannot be read/, /did you mean '.*\/manifest\.json'\?/],
 	['an include in quotes', `include = "x.ini"\n${REST}`, 1, /value of include is in quotes/, /write include = x\.ini/],
 	['an include below a section', `${REST}include = x.ini\n`, 7, /include is inside a section/, /move it above the first section/],
 
@@ -214,6 +217,7 @@ const warnings = [
 	['a certificate that ends soon', tls('@/soon.pem', '@/good.key'), 3, /ends on \d{4}-\d\d-\d\d, in 5 days/, /renew it/],
 	['a certificate without a name', tls('@/nameless.pem', '@/good.key'), 3, /has no name \(subjectAltName\)/, /have it made with its hosts' names/],
 	['a chain out of order', tls('@/out-of-order.pem', '@/rsa.key'), 3, /chain in .* is out of order/, /above the one that signed it/],
+	['a certificate without those that signed it', tls('@/cert.pem', '@/rsa.key'), 3, /lacks the certificates that signed it/, /name '.*\/fullchain\.pem'/],
 	['a host that no certificate covers', tls('@/good.pem', '@/good.key', 'host = b.test\n'), 9, /no certificate covers b\.test/, /add one that has this name/],
 	['hosts below a name that no certificate covers', tls('@/good.pem', '@/good.key', 'host = *.b.test\n'), 9, /no certificate covers \*\.b\.test/, /add one that has this name/],
 	['a default certificate of no route', `${LISTEN}certificate = @/good.pem\nkey = @/good.key\ncertificate = @/rsa.pem\nkey = @/rsa.key\n${ORIGIN}${ROUTE}host = b.test\n`, 3, /first certificate is the default/, /put that of line 5 first/],

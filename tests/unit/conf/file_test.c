@@ -57,11 +57,17 @@ static struct conf *load_main(bool resolve, const char *errors)
 static void missing_file_is_one_mistake(void **state)
 {
 	(void)state;
-	assert_null(load_main(true, "@/main.ini:1: the file cannot be read: No such file or "
-				    "directory; name a readable file\n"));
+	assert_null(load_main(true,
+	    "@/main.ini:1: the configuration file '@/main.ini' cannot be read: No such file or "
+	    "directory; name another one with -c FILE, or begin one: pushgate help-config example\n"));
+	write_file("main.conf", "");
+	assert_null(load_main(true,
+	    "@/main.ini:1: the configuration file '@/main.ini' cannot be read: No such file or "
+	    "directory; did you mean '@/main.conf'?\n"));
 	mkdir(path_of("main.ini"), 0700);
-	assert_null(load_main(
-	    true, "@/main.ini:1: the file cannot be read: it is a folder; name a readable file\n"));
+	assert_null(load_main(true,
+	    "@/main.ini:1: the configuration file '@/main.ini' cannot be read: Is a directory; name "
+	    "another one with -c FILE, or begin one: pushgate help-config example\n"));
 }
 
 static void included_files_are_read_in_place(void **state)
@@ -114,8 +120,8 @@ static void include_cycles_and_missing_includes_are_refused(void **state)
 	    "@/b.ini:1: '@/a.ini' is already included at @/main.ini:1; include a file once\n"
 	    "@/b.ini:2: '@/main.ini' includes itself; include other files\n"
 	    "@/b.ini:3: '@/b.ini' is already included at @/a.ini:1; include a file once\n"
-	    "@/main.ini:2: '@/gone.ini' cannot be read: No such file or directory; name a readable "
-	    "file\n"));
+	    "@/main.ini:2: the included file '@/gone.ini' cannot be read: No such file or directory; "
+	    "name a readable file\n"));
 }
 
 static void include_depth_is_bounded(void **state)
