@@ -127,7 +127,7 @@ class PageRun {
 		fs.writeFileSync(name, content, { mode: content.startsWith('#!') ? 0o755 : 0o644 });
 		if (block.language !== 'ini' || !isConfiguration(content))
 			return '';
-		const r = spawnSync('pushgate', ['check', '-c', block.value], { cwd: this.folder, env: this.env, encoding: 'utf8' });
+		const r = spawnSync('pushgate', ['check', '--strict', '-c', block.value], { cwd: this.folder, env: this.env, encoding: 'utf8' });
 		return r.status === 0 ? '' : `pushgate check says\n${r.stdout}${r.stderr}`;
 	}
 
