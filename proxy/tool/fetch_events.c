@@ -238,8 +238,10 @@ void fetch_on_event(void *owner, struct h2_event *e)
 	case H2_EVENT_FAILED:
 		on_failed(f, e);
 		break;
-	case H2_EVENT_CLOSED:
 	case H2_EVENT_SETTINGS:
+		f->is_http2 = true;
+		break;
+	case H2_EVENT_CLOSED:
 	case H2_EVENT_PONG:
 		break;
 	}
