@@ -3,6 +3,7 @@
  * What pushgate itself says to a client names no address, no port, no errno, no origin and no file: those are in the
  * logs. An origin that speaks no HTTP/2 is named as that, in the logs and in Proxy-Status.
  */
+// covers: R210 R211
 import assert from 'node:assert/strict';
 import { spawnSync, spawn } from 'node:child_process';
 import http from 'node:http';

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A promise whose parent's exchange has ended is refused, counted and logged as any other. */
+// covers: R223
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { BINARY, scenario, until } from '../support/gate.mjs';
