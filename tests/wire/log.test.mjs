@@ -9,7 +9,7 @@ import fs from 'node:fs';
 import http2 from 'node:http2';
 import path from 'node:path';
 import { test } from 'node:test';
-import { BINARY, ROOT, certs, freePort, scenario, section, until } from '../support/gate.mjs';
+import { BINARY, ROOT, certs, freePort, scenario, section, sleep, until } from '../support/gate.mjs';
 import { nodeOrigin } from '../support/node.mjs';
 
 const FRESH = { 'cache-control': 'max-age=60' };
@@ -247,6 +247,50 @@ const of = (lines, asked, isPush = false) => lines.filter((l) => l.path === aske
 		assert.ok(missed.origin_connection > 0);
 	});
 }
+
+/* ---- waits ---- */
+
+const NARROW = { origins: { main: { settings: { maxConcurrentStreams: 1 } } } };
+const line = (s, asked) => s.gate.access((l) => l.path === asked);
+
+scenario('the wait for a stream is no wait for a connection', { ...NARROW, origin: { 'max-connections': 1 } }, async (s) => {
+	const { client, origin, up } = await s.open({ path: '/first' });
+	origin.respond(up.stream, { body: '1' });
+	await client.response(1);
+	client.request(3, { path: '/second' });
+	const second = await origin.expectRequest('/second');
+	client.request(5, { path: '/third' });
+	await s.settle(client, origin);
+	await sleep(50);
+	origin.respond(second.stream, { body: '2' });
+	const third = await origin.expectRequest('/third');
+	origin.respond(third.stream, { body: '3' });
+	await client.response(5);
+
+	const first = await line(s, '/first');
+	assert.ok(first.queue_us > 0 && first.connect_us > 0 && first.connect_us <= first.queue_us);
+	assert.equal((await line(s, '/second')).queue_us, undefined);
+	const waited = await line(s, '/third');
+	assert.ok(waited.queue_us >= 50000, `${waited.queue_us}`);
+	assert.equal(waited.connect_us, undefined);
+	assert.equal(waited.origin_connection, first.origin_connection);
+	assert.ok(waited.first_byte_us >= waited.queue_us + waited.origin_first_byte_us);
+});
+
+scenario('a request that no stream came for says how long it waited', {
+	...NARROW, origin: { 'max-connections': 1, 'queue-timeout': '300ms' },
+}, async (s) => {
+	const { client, origin, up } = await s.open({ path: '/first' });
+	client.request(3, { path: '/second' });
+	assert.equal((await client.response(3)).headers[':status'], '504');
+	origin.respond(up.stream, { body: '1' });
+	await client.response(1);
+	const late = await line(s, '/second');
+	assert.equal(late.detail, 'queue-late');
+	assert.ok(late.queue_us >= 300000, `${late.queue_us}`);
+	for (const field of ['origin_connection', 'origin_first_byte_us', 'connect_us'])
+		assert.equal(late[field], undefined, field);
+});
 
 /* ---- log-fields ---- */
 
