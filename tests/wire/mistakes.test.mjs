@@ -61,6 +61,8 @@ openssl('x509', '-in', 'rsa.pem', '-outform', 'DER', '-out', 'rsa.der');
 openssl('pkcs12', '-export', '-in', 'rsa.pem', '-inkey', 'rsa.key', '-passout', 'pass:secret', '-out', 'rsa.p12');
 fs.writeFileSync(file('empty.pem'), '');
 fs.writeFileSync(file('leaf-last.pem'), fs.readFileSync(file('ca.pem'), 'utf8') + fs.readFileSync(file('rsa.pem'), 'utf8'));
+fs.writeFileSync(file('chain.pem'), fs.readFileSync(file('rsa.pem'), 'utf8') + fs.readFileSync(file('ca.pem'), 'utf8'));
+fs.writeFileSync(file('both.pem'), fs.readFileSync(file('rsa.key'), 'utf8') + fs.readFileSync(file('rsa.pem'), 'utf8'));
 fs.writeFileSync(file('out-of-order.pem'), ['rsa.pem', 'good.pem', 'ca.pem'].map((f) => fs.readFileSync(file(f), 'utf8')).join(''));
 for (const name of ['cert.pem', 'fullchain.pem'])
 	fs.copyFileSync(file('rsa.pem'), file(name));
@@ -244,6 +246,8 @@ const fine = [
 	['a colon for the equals sign', REST.replace(/ = /g, ': ')],
 	['units of other programs', server('memory = 64MB\nmax-push-bytes = 1MiB\ndrain-timeout = 10 s')],
 	['quotes in a list', push('path = "/a" "~^/b[0-9]{1,3}$"')],
+	['a chain in order', tls('@/chain.pem', '@/rsa.key')],
+	['certificate and key in one file', tls('@/both.pem', '@/both.pem')],
 	['a certificate of a few days', tls('@/weekly.pem', '@/good.key')],
 	['a wildcard for what the certificate has', tls('@/rsa.pem', '@/rsa.key', 'host = *.a.test a.test\n')],
 	['defaults that are written down', server('hold-max-count = 32\nhint-wait = 0')],
