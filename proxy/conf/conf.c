@@ -37,6 +37,8 @@ struct conf *conf_load(const char *path, bool resolve, FILE *errors)
 	struct conf *c = load_begin(&l, path, resolve, errors);
 
 	l.follows_includes = true;
+	/* Commands that only look something up in the file do not judge it. */
+	l.is_silent = !resolve;
 	conf_read_file(&l, c->file);
 	if (l.mistakes > 0 &&
 	    !l.seen) { /* The main file cannot be read: other mistakes would only follow from that. */

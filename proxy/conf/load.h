@@ -48,6 +48,7 @@ struct conf_loader {
 	FILE *errors;
 	bool resolve, follows_includes;
 	bool accepts_unavailable; /* accept options that this version lacks */
+	bool is_silent;           /* writes no warnings */
 	bool is_foreign;          /* a file is another program's: say nothing about the rest */
 	const struct conf_option *option; /* whose value is being stored */
 	size_t mistakes;

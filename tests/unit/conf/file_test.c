@@ -94,6 +94,15 @@ static void included_files_are_read_in_place(void **state)
 	conf_free(c);
 }
 
+static void who_only_looks_something_up_gets_no_warnings(void **state)
+{
+	(void)state;
+	write_file("main.ini", LOAD_REST "[server]\nhint-wait = 1ms\n");
+	conf_free(load_main(true, "@/main.ini:8: warning: hint-wait has no effect, because no rule and "
+				  "no default-action hints; remove it\n"));
+	conf_free(load_main(false, ""));
+}
+
 static void mistakes_name_the_file_that_they_are_in(void **state)
 {
 	(void)state;
@@ -237,6 +246,33 @@ static void files_that_hold_something_else_are_named(void **state)
 	assert_pair("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", PEM_KEY_1, true,
 	    "@/main.ini:3: the certificate cannot be used: @/c.pem: header too long; name a PEM "
 	    "certificate and its own key\n");
+}
+
+static void folders_in_place_of_certificates_are_named(void **state)
+{
+	(void)state;
+	write_file("main.ini", TLS_LISTEN LOAD_ORIGIN LOAD_ROUTE);
+	mkdir(path_of("c.pem"), 0700);
+	mkdir(path_of("k.pem"), 0700);
+	assert_null(load_main(true,
+	    "@/main.ini:3: the certificate file '@/c.pem' cannot be read: Is a directory; name a PEM "
+	    "file\n"
+	    "@/main.ini:4: the key file '@/k.pem' cannot be read: Is a directory; name a PEM file\n"));
+}
+
+static void lone_certificate_beside_its_chain_is_a_warning(void **state)
+{
+	(void)state;
+	write_file("main.ini",
+	    "[listen l]\naddress = 127.0.0.1:8443\ncertificate = cert.pem\nkey = k.pem\n" LOAD_ORIGIN
+		LOAD_ROUTE);
+	write_file("cert.pem", PEM_SIGNED_2);
+	write_file("k.pem", PEM_KEY_2);
+	conf_free(load_main(true, ""));
+	write_file("fullchain.pem", PEM_SIGNED_2);
+	conf_free(load_main(true,
+	    "@/main.ini:3: warning: '@/cert.pem' lacks the certificates that signed it, so that many "
+	    "clients refuse it; name '@/fullchain.pem'\n"));
 }
 
 static void certificates_that_clients_refuse_are_warnings(void **state)
@@ -385,6 +421,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    FILE_TEST(missing_file_is_one_mistake),
 	    FILE_TEST(included_files_are_read_in_place),
+	    FILE_TEST(who_only_looks_something_up_gets_no_warnings),
 	    FILE_TEST(mistakes_name_the_file_that_they_are_in),
 	    FILE_TEST(include_cycles_and_missing_includes_are_refused),
 	    FILE_TEST(include_depth_is_bounded),
@@ -393,6 +430,8 @@ int main(void)
 	    FILE_TEST(key_of_another_certificate_is_refused),
 	    FILE_TEST(certificate_that_is_none_is_refused),
 	    FILE_TEST(files_that_hold_something_else_are_named),
+	    FILE_TEST(folders_in_place_of_certificates_are_named),
+	    FILE_TEST(lone_certificate_beside_its_chain_is_a_warning),
 	    FILE_TEST(certificates_that_clients_refuse_are_warnings),
 	    FILE_TEST(chain_begins_with_the_certificate_of_the_key),
 	    FILE_TEST(keys_of_two_certificates_that_are_exchanged_are_named),
