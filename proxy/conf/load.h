@@ -48,13 +48,13 @@ struct conf_loader {
 	FILE *errors;
 	bool resolve, follows_includes;
 	bool accepts_unavailable; /* accept options that this version lacks */
-	bool is_silent;           /* writes no warnings */
 	bool is_foreign;          /* a file is another program's: say nothing about the rest */
 	const struct conf_option *option; /* whose value is being stored */
 	size_t mistakes;
 	struct conf_section *first, *last;
 	struct conf_section *current; /* NULL before the first section and in an unknown section */
 	bool is_in_section;           /* this file has had a section header */
+	bool is_silent;               /* writes no warnings */
 	const char *file;             /* the file that is being read */
 	uint32_t line;
 	uint32_t depth;
