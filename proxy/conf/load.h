@@ -111,6 +111,8 @@ void conf_unknown_section(struct conf_loader *l, struct slice word);
 void conf_not_an_option(struct conf_loader *l, struct slice line);
 /* The name of a section of this kind that resembles `name`, or NULL. */
 const char *conf_guess_section(const struct conf_loader *l, enum conf_kind kind, const char *name);
+/* The path of a file with a similar name in the same folder, or NULL. */
+const char *conf_guess_file(struct conf_loader *l, const char *path);
 /*
  * Reports that a file cannot be read, with errno's reason, and names a file beside it with a similar
  * name, or the missing folder; else says what is `right`. Returns false.

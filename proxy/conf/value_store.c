@@ -242,8 +242,6 @@ static bool store_files(
 	size_t *count = (size_t *)(void *)(object + o->count_offset);
 	char *path = conf_path(l, value);
 
-	if (l->resolve && access(path, R_OK) != 0)
-		return conf_no_file(l, o->key, path, "name a readable file");
 	*files = conf_grow(l, (void *)*files, *count, sizeof **files);
 	(*files)[(*count)++] = path;
 	return true;

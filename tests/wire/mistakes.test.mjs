@@ -2,7 +2,7 @@
 /*
  * Mistakes that people make in a configuration: `check` names each with file and line, what is wrong and what to do,
  * and `run` refuses with the same words. What is only a warning is named as well, and both go on.
- * What a start needs of the machine (ports, folders, users): check.test.mjs.
+ * What a start needs of the machine (ports, folders, manifests): check.test.mjs.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -184,7 +184,6 @@ const mistakes = [
 	['a cookie without a key', server('diary-cookie = id'), 8, /diary-cookie has no key/, /add diary-cookie-key = FILE/],
 	['a budget larger than all', server('connection-memory = 1G'), 8, /connection-memory is larger than memory/, /make it at most as large/],
 	['a user that is not there', server('user = no-such-user'), 8, /there is no user 'no-such-user'/, /name an existing user/],
-	['a manifest that is not there', `${REST}[preload p]\nmanifest = @/manfest.json\n`, 8, /manfest\.json' cannot be read: No such file/, /did you mean '.*\/manifest\.json'\?/],
 	['a key file of the cookie that is short', server('diary-cookie = id\ndiary-cookie-key = @/short.key'), 9, /has too few bytes/, /write 16 to 1024 random bytes/],
 
 	/* certificates */
@@ -230,6 +229,7 @@ const warnings = [
 	['a rule for a host of no route', `${REST}host = a.test\n[push p]\naction = drop\nhost = b.test\n`, 10, /no route has such a host and path/, /correct them or remove/],
 	['offers for a path of no route', `${REST}path = /a\n[preload p]\npath = /b/*\nlink = yes\n`, 9, /no route has such a host and path/, /correct them or remove/],
 	['offers without a source', `${REST}[preload p]\nhost = *\n`, 7, /\[preload p\] offers nothing/, /add link = yes/],
+	['a misspelt manifest', `${REST}[preload p]\nmanifest = @/manfest.json\n`, 8, /there is no manifest '.*\/manfest\.json'/, /did you mean '.*\/manifest\.json'\?/],
 	['options of holding without holding', server('hold-max-age = 5s'), 8, /no rule and no default-action holds/, /remove it/],
 	['a file of what nobody learns', server('learned-file = x.json'), 8, /learned-file has no effect/, /remove it/],
 	['the key of a cookie that is off', server('diary-cookie-key = @/good.key'), 8, /diary-cookie is off/, /remove it/],

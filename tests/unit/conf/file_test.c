@@ -248,6 +248,16 @@ static void files_that_hold_something_else_are_named(void **state)
 	    "certificate and its own key\n");
 }
 
+static void misspelt_manifest_is_a_warning(void **state)
+{
+	(void)state;
+	write_file("main.ini", LOAD_REST "[preload p]\nmanifest = manfest.json\n");
+	conf_free(load_main(true, ""));
+	write_file("manifest.json", "{}");
+	conf_free(load_main(true, "@/main.ini:8: warning: there is no manifest '@/manfest.json'; did "
+				  "you mean '@/manifest.json'?\n"));
+}
+
 static void folders_in_place_of_certificates_are_named(void **state)
 {
 	(void)state;
@@ -430,6 +440,7 @@ int main(void)
 	    FILE_TEST(key_of_another_certificate_is_refused),
 	    FILE_TEST(certificate_that_is_none_is_refused),
 	    FILE_TEST(files_that_hold_something_else_are_named),
+	    FILE_TEST(misspelt_manifest_is_a_warning),
 	    FILE_TEST(folders_in_place_of_certificates_are_named),
 	    FILE_TEST(lone_certificate_beside_its_chain_is_a_warning),
 	    FILE_TEST(certificates_that_clients_refuse_are_warnings),
