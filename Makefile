@@ -22,7 +22,7 @@ WERROR   ?= $(if $(CI),-Werror)
 # -ffile-prefix-map: the same source makes the same program, wherever it lies.
 CFLAGS_release := -O2 -g -ffile-prefix-map=$(CURDIR)=. -flto=auto -fno-plt -fPIE -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fstack-clash-protection
 # PUSHGATE_INSTRUMENTED: a library of the compiler's works beside the program, and needs system calls of its own.
-CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DPUSHGATE_INSTRUMENTED
+CFLAGS_asan    := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DPUSHGATE_INSTRUMENTED
 CFLAGS_debug   := -O1 -g
 CFLAGS_cover   := -O0 -g --coverage -DPUSHGATE_INSTRUMENTED
 CFLAGS_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DPUSHGATE_FUZZ
@@ -103,9 +103,10 @@ BROWSER_TESTS := $(wildcard tests/browser/*.test.mjs)
 
 tests: $(TEST_BIN) $(OUT)/pushgate
 
+# Wire tests mostly wait, so they begin first, and the other programs fill the time.
 check:
 	$(Q)$(MAKE) --no-print-directory KIND=asan tests replays
-	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(TEST_SRC:%.c=build/asan/%) $(REPLAYS:%=build/asan/%) $(WIRE_TESTS)
+	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(WIRE_TESTS) $(TEST_SRC:%.c=build/asan/%) $(REPLAYS:%=build/asan/%)
 
 check-peers: build/pushgate
 	$(Q)$(MAKE) --no-print-directory $(OUT)/tests/bench/push_load

@@ -50,6 +50,9 @@
 /* The longest one: one that is forgotten must not go on for ever. */
 #define LIMIT_TRACE_SECONDS 3600u
 
+/* What demo:?think= and ?rtt= may delay an answer by: a demonstration is no stopped origin. */
+#define LIMIT_DEMO_DELAY_USEC 60000000u
+
 /* inih cuts section and key names at 49 characters; longer ones are refused, not cut. */
 #define LIMIT_CONF_NAME_BYTES 48u
 #define LIMIT_CONF_LINE_BYTES 16384u

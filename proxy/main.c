@@ -1,223 +1,270 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line: finds the command, reads its options and runs it. */
+/* The table of commands, and those that need no file of their own. */
 #include "proxy/base/cidr.h"
+#include "proxy/command/command.h"
 #include "proxy/conf/conf.h"
 #include "proxy/limits.h"
 #include "proxy/process/process.h"
 #include "proxy/tool/tool.h"
-#include <getopt.h>
-#include <stdio.h>
-#include <string.h>
 
-#define DEFAULT_CONF TOOL_DEFAULT_CONF
 #define DEFAULT_TRACE_SECONDS 60
 
-/* A script sees one exit status for wrong arguments and for a wrong configuration. */
-enum { EXIT_USAGE = 2 };
-
-struct command {
-	const char *name, *arguments, *sentence;
-	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+/* What the arguments of the commands below are read into. */
+struct arguments {
+	const char *conf;
+	bool single;
+	const char *operand; /* NULL: not given */
+	struct cidr clients;
+	uint32_t seconds;
 };
+
+#define AT(member) offsetof(struct arguments, member)
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+// clang-format off
+#define CONFIG_OPTION(rules_) \
+	{.letter = 'c', .name = "config", .value = "FILE", .kind = COMMAND_FILE, .rules = (rules_), \
+	    .at = AT(conf), .sentence = "the configuration (default: " TOOL_DEFAULT_CONF ")"}
+// clang-format on
+
+/* COMMAND_PARSED; otherwise *status is the exit status. */
+static int read_arguments(
+    const struct command *c, int argc, char **argv, struct arguments *a, int *status)
+{
+	*a = (struct arguments){.conf = TOOL_DEFAULT_CONF, .seconds = DEFAULT_TRACE_SECONDS};
+	int parsed = command_parse(c, argc, argv, a);
+	*status = parsed == COMMAND_HELPED ? 0 : parsed;
+	return parsed;
+}
+
+/* ---- run ---- */
 
 static int run(int argc, char **argv);
-static int check(int argc, char **argv);
-static int help_config(int argc, char **argv);
-static int status(int argc, char **argv);
-static int trace(int argc, char **argv);
-static int version(int argc, char **argv);
-static int help(int argc, char **argv);
 
-static const struct command commands[] = {
-    {"run", "[-c FILE] [--single]", "serve clients; --single: in one process", run},
-    {"check", "[-c FILE]", "read the configuration and print its errors", check},
-    {"help-config", "[SECTION]", "list the configuration's options", help_config},
-    {"status", "[-c FILE | SOCKET]", "print the counters of a running pushgate", status},
-    {"trace", "[options] ADDRESS", "print the frames of a client's connections", trace},
-    {"fetch", "[options] URL", "get a URL and show what was pushed with it", tool_fetch},
-    {"explain", "[options] URL", "print the decision on each push, and why", tool_explain},
-    {"version", "", "print the version", version},
-    {"help", "", "print this", help},
+static const struct command_option run_options[] = {
+    CONFIG_OPTION(0),
+    {.name = "single",
+	.at = AT(single),
+	.sentence = "one worker in the foreground is the only process"},
 };
 
-static void print_usage(FILE *out)
-{
-	fputs("usage: pushgate COMMAND …\n\n", out);
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		fprintf(out, "  %-12s %-20s %s\n", commands[i].name, commands[i].arguments,
-		    commands[i].sentence);
-	fputs("\nFILE is " DEFAULT_CONF
-	      " unless given. `pushgate COMMAND --help` lists the options of trace, fetch\n"
-	      "and explain.\n",
-	    out);
-}
-
-static int usage_error(const char *command, const char *what, const char *word)
-{
-	fprintf(stderr, "pushgate %s: %s%s%s; see `pushgate help`\n", command, what,
-	    word ? " " : "", word ? word : "");
-	return EXIT_USAGE;
-}
-
-struct options {
-	const char *conf;
-	bool conf_given;
-	bool single;
-	const char *seconds; /* as given, or NULL */
-	const char *rest;    /* the argument that is not an option, or NULL */
+static const struct command run_command = {
+    .name = "run",
+    .sentence = "serve clients",
+    .text = "Serves clients. A master opens the sockets and watches the other processes. Workers, "
+	    "one for each processor unless the configuration says otherwise, do the work. A logger "
+	    "writes their log lines, and a files process reads and writes the files that may "
+	    "change meanwhile.",
+    .options = run_options,
+    .option_count = COUNT(run_options),
+    .run = run,
 };
-
-/*
- * Reads the options that the flags allow: -c FILE, --single, --seconds N, and one more argument.
- * False after a usage error, which it has printed.
- */
-static bool read_options(int argc, char **argv, const char *shorts, bool may_be_single,
-    bool may_have_rest, struct options *o)
-{
-	static const struct option longs[] = {
-	    {"single", no_argument, NULL, 's'},
-	    {"config", required_argument, NULL, 'c'},
-	    {"seconds", required_argument, NULL, 't'},
-	    {NULL, 0, NULL, 0},
-	};
-	*o = (struct options){.conf = DEFAULT_CONF};
-	opterr = 0;
-	optind = 1;
-	for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
-		if (c == 'c' && strchr(shorts, 'c')) {
-			o->conf = optarg;
-			o->conf_given = true;
-		} else if (c == 's' && may_be_single) {
-			o->single = true;
-		} else if (c == 't' && strchr(shorts, 't')) {
-			o->seconds = optarg;
-		} else {
-			const char *word = optind > 1 ? argv[optind - 1] : NULL;
-			usage_error(argv[0],
-			    c == ':' ? "a value is missing after" : "unknown option", word);
-			return false;
-		}
-	}
-	if (optind < argc && may_have_rest)
-		o->rest = argv[optind++];
-	if (optind < argc) {
-		usage_error(argv[0], "unexpected argument", argv[optind]);
-		return false;
-	}
-	return true;
-}
 
 static int run(int argc, char **argv)
 {
-	struct options o;
-	if (!read_options(argc, argv, "+:c:", true, false, &o))
-		return EXIT_USAGE;
-	return process_run(o.conf, o.single);
+	struct arguments a;
+	int status;
+	if (read_arguments(&run_command, argc, argv, &a, &status) != COMMAND_PARSED)
+		return status;
+	return process_run(a.conf, a.single);
 }
+
+/* ---- check ---- */
+
+static int check(int argc, char **argv);
+
+static const struct command_option check_options[] = {
+    CONFIG_OPTION(0),
+};
+
+static const struct command check_command = {
+    .name = "check",
+    .sentence = "read the configuration and print its mistakes",
+    .text = "Reads the configuration, and the certificates and other files that it names. Prints "
+	    "every mistake with its line and what would be right.",
+    .options = check_options,
+    .option_count = COUNT(check_options),
+    .run = check,
+};
 
 static int check(int argc, char **argv)
 {
-	struct options o;
-	if (!read_options(argc, argv, "+:c:", false, false, &o))
-		return EXIT_USAGE;
-	struct conf *conf = conf_load(o.conf, true, stderr);
+	struct arguments a;
+	int status;
+	if (read_arguments(&check_command, argc, argv, &a, &status) != COMMAND_PARSED)
+		return status;
+	struct conf *conf = conf_load(a.conf, true, stderr);
 	if (!conf)
-		return EXIT_USAGE;
-	printf("%s: ok\n", o.conf);
+		return COMMAND_USAGE;
+	printf("%s: ok\n", a.conf);
 	conf_free(conf);
 	return 0;
 }
+
+/* ---- help-config ---- */
+
+static int help_config(int argc, char **argv);
+
+static const struct command_option help_config_options[] = {
+    {.value = "SECTION",
+	.kind = COMMAND_WORD,
+	.words = conf_help_topic,
+	.at = AT(operand),
+	.sentence = "the options of this section alone; example: a file with all options"},
+};
+
+static const struct command help_config_command = {
+    .name = "help-config",
+    .sentence = "list the configuration's options",
+    .text = "Lists the options of the configuration: what each means, its values and its default.",
+    .options = help_config_options,
+    .option_count = COUNT(help_config_options),
+    .run = help_config,
+};
 
 static int help_config(int argc, char **argv)
 {
-	struct options o;
-	if (!read_options(argc, argv, "+:", false, true, &o))
-		return EXIT_USAGE;
-	conf_print_help(stdout, o.rest);
+	struct arguments a;
+	int status;
+	if (read_arguments(&help_config_command, argc, argv, &a, &status) != COMMAND_PARSED)
+		return status;
+	conf_print_help(stdout, a.operand);
 	return 0;
 }
 
-static int status(int argc, char **argv)
+/* ---- status, trace ---- */
+
+/* The configuration at `path`, which must set a status-socket. The caller frees. NULL: it said why. */
+static struct conf *load_status_socket(const struct command *c, const char *path)
 {
-	struct options o;
-	if (!read_options(argc, argv, "+:c:", false, true, &o))
-		return EXIT_USAGE;
-	if (o.rest && o.conf_given)
-		return usage_error("status", "give -c FILE or SOCKET, not both", NULL);
-	if (o.rest)
-		return process_status(o.rest);
-	struct conf *conf = conf_load(o.conf, false, stderr);
-	if (!conf)
-		return EXIT_USAGE;
-	int result = EXIT_USAGE;
-	if (conf->server.status_socket)
-		result = process_status(conf->server.status_socket);
-	else
-		fprintf(stderr, "pushgate status: %s sets no status-socket\n", o.conf);
+	struct conf *conf = conf_load(path, false, stderr);
+	if (!conf || conf->server.status_socket)
+		return conf;
+	fprintf(stderr,
+	    "pushgate %s: %s sets no status-socket; add one to [server] and start pushgate again\n",
+	    c->name, path);
 	conf_free(conf);
-	return result;
+	return NULL;
 }
 
-static int print_trace_usage(FILE *out, int status)
+static int status_of(int argc, char **argv);
+
+static const struct command_option status_options[] = {
+    CONFIG_OPTION(COMMAND_INSTEAD),
+    {.value = "SOCKET",
+	.kind = COMMAND_FILE,
+	.at = AT(operand),
+	.sentence = "the status-socket itself"},
+};
+
+static const struct command status_command = {
+    .name = "status",
+    .sentence = "print the counters of a running pushgate",
+    .text = "Prints the counters of a running pushgate, which it asks through the status-socket of "
+	    "its configuration.",
+    .options = status_options,
+    .option_count = COUNT(status_options),
+    .run = status_of,
+};
+
+static int status_of(int argc, char **argv)
 {
-	fputs("usage: pushgate trace [-c FILE] [-t N | --seconds N] ADDRESS[/BITS]\n\n"
-	      "Prints a line for each HTTP/2 frame on the connections of the clients with this\n"
-	      "address, those that are open included: when, listen section, client, stream,\n"
-	      "type and length; <- came from the client, -> goes to it. Contents are not shown.\n"
-	      "It ends after N seconds (60, at most 3600) or with Ctrl-C. FILE is\n" DEFAULT_CONF
-	      " unless given; it names the status-socket of the running pushgate.\n",
-	    out);
+	struct arguments a;
+	int status;
+	if (read_arguments(&status_command, argc, argv, &a, &status) != COMMAND_PARSED)
+		return status;
+	if (a.operand)
+		return process_status(a.operand);
+	struct conf *conf = load_status_socket(&status_command, a.conf);
+	if (!conf)
+		return COMMAND_USAGE;
+	status = process_status(conf->server.status_socket);
+	conf_free(conf);
 	return status;
 }
 
-static int trace_error(const char *what, const char *word, const char *why)
+static const char *set_clients(void *into, char *text)
 {
-	fprintf(stderr, "pushgate trace: %s%s%s%s%s\n", what, word ? " " : "", word ? word : "",
-	    why ? ": " : "", why ? why : "");
-	return print_trace_usage(stderr, EXIT_USAGE);
+	struct arguments *a = into;
+	return cidr_parse(slice_of_string(text), &a->clients);
 }
 
-static int trace_clients(const char *path, const struct cidr *from, uint32_t seconds)
+static const char *set_seconds(void *into, char *text)
 {
-	struct conf *conf = conf_load(path, false, stderr);
-	if (!conf)
-		return EXIT_USAGE;
-	int result = EXIT_USAGE;
-	if (conf->server.status_socket)
-		result = process_trace(conf->server.status_socket, from, seconds);
-	else
-		fprintf(stderr, "pushgate trace: %s sets no status-socket\n", path);
-	conf_free(conf);
-	return result;
+	struct arguments *a = into;
+	uint64_t seconds;
+	_Static_assert(LIMIT_TRACE_SECONDS == 3600, "the texts say so");
+	if (!slice_to_number(slice_of_string(text), LIMIT_TRACE_SECONDS, &seconds) || seconds == 0)
+		return "write 1 to 3600";
+	a->seconds = (uint32_t)seconds;
+	return NULL;
 }
+
+static int trace(int argc, char **argv);
+
+static const struct command_option trace_options[] = {
+    CONFIG_OPTION(0),
+    {.letter = 't',
+	.name = "seconds",
+	.value = "N",
+	.set = set_seconds,
+	.sentence = "end after so many seconds (default: 60, at most 3600)"},
+    {.value = "ADDRESS[/BITS]",
+	.rules = COMMAND_REQUIRED,
+	.set = set_clients,
+	.sentence = "the clients' address, or the network that they are in"},
+};
+
+static const struct command trace_command = {
+    .name = "trace",
+    .sentence = "print the frames of a client's connections",
+    .text =
+	"Has the running pushgate trace the client connections from an address, and prints a line "
+	"for each HTTP/2 frame on them: time, worker, listen section, client, stream, direction "
+	"(<- from the client, -> to it), type and length. Fields and bodies are not shown. "
+	"Connections that are open already are traced from now on."
+	"\n\n"
+	"It ends after N seconds or when the command is interrupted. It needs the status-socket of "
+	"the configuration. Four such traces may be on at a time. Lines that are not read in time "
+	"are left out, and a line says how many. The option trace of the configuration traces to "
+	"the error log without end.",
+    .options = trace_options,
+    .option_count = COUNT(trace_options),
+    .run = trace,
+};
 
 static int trace(int argc, char **argv)
 {
-	struct options o;
-	struct cidr from;
-	uint64_t seconds = DEFAULT_TRACE_SECONDS;
-	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-		return print_trace_usage(stdout, 0);
-	/* Without '+': the options may follow the address. */
-	if (!read_options(argc, argv, ":c:t:", false, true, &o))
-		return print_trace_usage(stderr, EXIT_USAGE);
-	if (!o.rest)
-		return trace_error("an address is missing", NULL, NULL);
-	const char *wrong = cidr_parse(slice_of_string(o.rest), &from);
-	if (wrong)
-		return trace_error("bad address", o.rest, wrong);
-	if (o.seconds &&
-	    (!slice_to_number(slice_of_string(o.seconds), LIMIT_TRACE_SECONDS, &seconds) ||
-		seconds == 0))
-		return trace_error("bad number of seconds", o.seconds, "write 1 to 3600");
-	return trace_clients(o.conf, &from, (uint32_t)seconds);
+	struct arguments a;
+	int status;
+	if (read_arguments(&trace_command, argc, argv, &a, &status) != COMMAND_PARSED)
+		return status;
+	struct conf *conf = load_status_socket(&trace_command, a.conf);
+	if (!conf)
+		return COMMAND_USAGE;
+	status = process_trace(conf->server.status_socket, &a.clients, a.seconds);
+	conf_free(conf);
+	return status;
 }
+
+/* ---- version, help ---- */
+
+static int version(int argc, char **argv);
+static int help(int argc, char **argv);
+static const char *command_word(size_t index);
+
+static const struct command version_command = {
+    .name = "version",
+    .sentence = "print the version",
+    .text = "Prints the version, and which protocols it speaks.",
+    .run = version,
+};
 
 static int version(int argc, char **argv)
 {
-	struct options o;
-	if (!read_options(argc, argv, "+:", false, false, &o))
-		return EXIT_USAGE;
+	struct arguments a;
+	int status;
+	if (read_arguments(&version_command, argc, argv, &a, &status) != COMMAND_PARSED)
+		return status;
 	puts("pushgate " PUSHGATE_VERSION "\n"
 	     "HTTP/2 (RFC 9113) on both hops: TLS with ALPN h2, and h2c with prior knowledge\n"
 	     "server push: accepted from origins, decided by rules, promised to clients\n"
@@ -225,28 +272,61 @@ static int version(int argc, char **argv)
 	return 0;
 }
 
+static const struct command_option help_options[] = {
+    {.value = "COMMAND",
+	.kind = COMMAND_WORD,
+	.words = command_word,
+	.at = AT(operand),
+	.sentence = "describe this command, like `pushgate COMMAND --help`"},
+};
+
+static const struct command help_command = {
+    .name = "help",
+    .sentence = "list the commands, or describe one",
+    .text = "Lists the commands, or describes one of them.",
+    .options = help_options,
+    .option_count = COUNT(help_options),
+    .run = help,
+};
+
+static const struct command *const commands[] = {
+    &run_command,
+    &check_command,
+    &help_config_command,
+    &status_command,
+    &trace_command,
+    &tool_fetch_command,
+    &tool_explain_command,
+    &version_command,
+    &help_command,
+};
+
+static const struct command_table table = {
+    .commands = commands,
+    .count = COUNT(commands),
+    .text = "`pushgate COMMAND --help` describes a command. The configuration is " TOOL_DEFAULT_CONF
+	    " unless -c FILE names another.",
+};
+
+static const char *command_word(size_t index)
+{
+	return index < COUNT(commands) ? commands[index]->name : NULL;
+}
+
 static int help(int argc, char **argv)
 {
-	(void)argc, (void)argv;
-	print_usage(stdout);
+	struct arguments a;
+	int status;
+	if (read_arguments(&help_command, argc, argv, &a, &status) != COMMAND_PARSED)
+		return status;
+	if (a.operand)
+		command_print_help(command_find(&table, a.operand), stdout);
+	else
+		command_print_overview(&table, stdout);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc < 2) {
-		print_usage(stderr);
-		return EXIT_USAGE;
-	}
-	const char *name = argv[1];
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-		name = "help";
-	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
-		name = "version";
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (strcmp(name, commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
-	fprintf(stderr, "pushgate: unknown command %s\n\n", name);
-	print_usage(stderr);
-	return EXIT_USAGE;
+	return command_main(&table, argc, argv);
 }

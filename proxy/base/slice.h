@@ -79,4 +79,7 @@ bool slice_next_member(struct slice *rest, struct slice *member);
 /* Parses a decimal number without sign, in the form of RFC 9110 8.6, of at most `max`. */
 bool slice_to_number(struct slice s, uint64_t max, uint64_t *value);
 
+/* Number of single-byte edits between two short texts; `most` + 1 stands for all larger numbers. */
+unsigned slice_distance(struct slice a, struct slice b, unsigned most);
+
 #endif

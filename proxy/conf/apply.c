@@ -129,7 +129,7 @@ static const struct conf_option *nearest_option(enum conf_kind section, struct s
 		if (conf_options[i].section != section ||
 		    conf_find_unavailable(section, conf_options[i].key, SLICE("")))
 			continue;
-		unsigned d = value_distance(key, row, distance);
+		unsigned d = slice_distance(key, row, distance);
 		if (d < distance) {
 			distance = d;
 			best = &conf_options[i];
@@ -234,7 +234,7 @@ static void unknown_section(struct conf_loader *l, struct slice word)
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++) {
 		const struct conf_section_type *type = &conf_section_types[kind];
 		if (!conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")) &&
-		    value_distance(word, slice_of_string(type->word), 2) <= 2) {
+		    slice_distance(word, slice_of_string(type->word), 2) <= 2) {
 			conf_mistake_here(l, "unknown section [%.*s]; did you mean [%s%s]?",
 			    SLICE_ARG(word), type->word, type->is_named ? " NAME" : "");
 			return;

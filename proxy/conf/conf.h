@@ -102,6 +102,7 @@ struct conf_origin {
 	enum conf_origin_kind kind;
 	const char *server_text;      /* as written */
 	const char *host;             /* NULL for unix and demo */
+	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
 	uint16_t port;
 	struct net_address addresses[8]; /* resolved at load; tried in order */
 	size_t address_count;
@@ -201,9 +202,10 @@ void conf_free(struct conf *c); /* accepts NULL */
 bool conf_listen_trusts(const struct conf_listen *l, const struct address *peer);
 
 /*
- * `pushgate help-config`: prints the option table. section NULL = all; "example": a commented
- * configuration.
+ * `pushgate help-config`: prints the option table. topic NULL = all; else one of the topics: the
+ * name of a section, or "example": a commented configuration.
  */
-void conf_print_help(FILE *out, const char *section);
+void conf_print_help(FILE *out, const char *topic);
+const char *conf_help_topic(size_t index); /* NULL after the last one */
 
 #endif

@@ -178,31 +178,32 @@ static void print_syntax(FILE *out)
 	    "conf.d/*.ini.");
 }
 
-void conf_print_help(FILE *out, const char *section)
+const char *conf_help_topic(size_t index)
 {
-	bool is_found = false;
+	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++)
+		if (!conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")) && index-- == 0)
+			return conf_section_types[kind].word;
+	return index == 0 ? "example" : NULL;
+}
 
-	if (section && strcmp(section, "example") == 0) {
+void conf_print_help(FILE *out, const char *topic)
+{
+	bool is_first = true;
+
+	if (topic && strcmp(topic, "example") == 0) {
 		conf_print_example(out);
 		return;
 	}
-	if (!section)
+	if (!topic)
 		print_syntax(out);
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++) {
 		if (conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")))
 			continue;
-		if (section && strcmp(section, conf_section_types[kind].word) != 0)
+		if (topic && strcmp(topic, conf_section_types[kind].word) != 0)
 			continue;
-		if (!section || is_found)
+		if (!topic || !is_first)
 			fputc('\n', out);
 		print_section(out, (enum conf_kind)kind);
-		is_found = true;
+		is_first = false;
 	}
-	if (is_found)
-		return;
-	fprintf(out, "There is no section [%s]:", section);
-	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++)
-		if (!conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")))
-			fprintf(out, "%s %s", kind ? "," : "", conf_section_types[kind].word);
-	fprintf(out, ".\n");
 }

@@ -242,7 +242,8 @@ const struct conf_option conf_options[] = {
         .form = "h2://HOST:PORT | h2c://HOST:PORT | h2c+unix:/PATH | demo:", .is_required = true,
         .set = conf_set_server,
         .sentence = "h2: HTTP/2 over TLS, by default on port 443. h2c: cleartext HTTP/2, by default on port 80. "
-        "demo: the built-in demo site. Names are looked up once, at the start."},
+        "demo: the built-in demo site; demo:?think=150ms&rtt=40ms: it takes 150 ms to make its page, and is a round trip of "
+        "40 ms away. Names are looked up once, at the start."},
     {ORIGIN(tls_ca), .key = "tls-ca",
         .example = "/etc/pushgate/origin-ca.pem", .type = CONF_TYPE_FILE, .form = "FILE", .set = conf_set_tls_ca,
         .sentence = "Certificate authorities (PEM) that verify the origin's certificate. Not given: the system's."},

@@ -7,6 +7,7 @@
 #include "proxy/base/ascii.h"
 #include "proxy/conf/value.h"
 #include "proxy/http/authority.h"
+#include "proxy/limits.h"
 #include <pwd.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -279,15 +280,39 @@ static bool server_tcp(
 	return true;
 }
 
+/* "demo:", or "demo:?think=TIME&rtt=TIME" with any of these. */
+static bool server_demo(struct conf_loader *l, struct conf_origin *o, struct slice value)
+{
+	o->kind = CONF_ORIGIN_DEMO;
+	struct slice rest = slice_from(value, strlen("demo:"));
+	if (rest.len > 0 && (rest.len == 1 || rest.ptr[0] != '?'))
+		return bad_server(l, value, "only ?think=TIME&rtt=TIME may follow demo:");
+	while (rest.len > 0) {
+		rest = slice_from(rest, 1);
+		struct slice pair = slice_sub(rest, 0, slice_find(rest, '&'));
+		rest = slice_from(rest, pair.len);
+		size_t equals = slice_find(pair, '=');
+		struct slice name = slice_sub(pair, 0, equals);
+		struct slice text = slice_from(pair, equals < pair.len ? equals + 1 : pair.len);
+		bool is_think = slice_equal(name, SLICE("think"));
+		usec span;
+		if (!is_think && !slice_equal(name, SLICE("rtt")))
+			return bad_server(l, value, "the demo site knows only think and rtt");
+		if (!value_time(text, &span) || span > LIMIT_DEMO_DELAY_USEC)
+			return bad_server(
+			    l, value, "think and rtt take a time of at most 60s, such as 150ms");
+		*(is_think ? &o->demo_think : &o->demo_rtt) = span;
+	}
+	return true;
+}
+
 bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_origin *o = object;
 
 	o->server_text = conf_copy(l, value);
-	if (slice_equal(value, SLICE("demo:"))) {
-		o->kind = CONF_ORIGIN_DEMO;
-		return true;
-	}
+	if (slice_starts_with(value, SLICE("demo:")))
+		return server_demo(l, o, value);
 	if (slice_starts_with(value, SLICE("h2c+unix:")))
 		return server_unix(l, o, value);
 	if (slice_starts_with(value, SLICE("h2://"))) {

@@ -166,24 +166,3 @@ bool value_is_name(struct slice text)
 	}
 	return text.len > 0;
 }
-
-unsigned value_distance(struct slice a, struct slice b, unsigned most)
-{
-	unsigned row[64];
-
-	if (a.len >= 64 || b.len >= 64)
-		return most + 1;
-	for (unsigned j = 0; j <= b.len; j++)
-		row[j] = j;
-	for (unsigned i = 1; i <= a.len; i++) {
-		unsigned diagonal = row[0];
-		row[0] = i;
-		for (unsigned j = 1; j <= b.len; j++) {
-			unsigned change = diagonal + (a.ptr[i - 1] != b.ptr[j - 1]);
-			unsigned shorter = row[j - 1] < row[j] ? row[j - 1] : row[j];
-			diagonal = row[j];
-			row[j] = change < shorter + 1 ? change : shorter + 1;
-		}
-	}
-	return row[b.len] <= most ? row[b.len] : most + 1;
-}

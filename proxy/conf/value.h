@@ -36,7 +36,4 @@ enum value_word value_next_word(struct slice *rest, struct slice *word);
 /* Letters, digits, '.', '_', '-'; at least one. */
 bool value_is_name(struct slice text);
 
-/* Number of single-byte edits between two short texts; `most` + 1 stands for all larger numbers. */
-unsigned value_distance(struct slice a, struct slice b, unsigned most);
-
 #endif

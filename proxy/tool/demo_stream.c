@@ -13,14 +13,31 @@
 
 /* ---- streams ---- */
 
-static void slow_step(void *context);
+static void on_timer(void *context)
+{
+	struct demo_stream *s = context;
+	if (s->conn->is_over) /* it is freed in this same loop pass */
+		return;
+	s->due(s);
+	link_wake(&s->conn->wire);
+}
+
+/* Calls `due` after a time. The request is kept until then. */
+static void later(struct demo_stream *s, const struct http_head *request, usec span,
+    void (*due)(struct demo_stream *s))
+{
+	if (!s->request)
+		s->request = http_head_copy(request);
+	s->due = due;
+	net_timer_set(&s->timer, net_now(s->conn->wire.loop) + span);
+}
 
 struct demo_stream *demo_stream_new(struct demo_conn *c, struct h2_stream *h2)
 {
 	struct demo_stream *s = memory_new(struct demo_stream);
 	s->conn = c;
 	s->h2 = h2;
-	net_timer_init(&s->timer, c->wire.loop, slow_step, s);
+	net_timer_init(&s->timer, c->wire.loop, on_timer, s);
 	list_append(&c->streams, &s->link);
 	if (h2)
 		h2_stream_set_user(h2, s);
@@ -164,11 +181,20 @@ void demo_start_pushes(struct demo_conn *c)
 	}
 }
 
+static void finish_page(struct demo_stream *s)
+{
+	answer_asset(s, &demo_assets[DEMO_PAGE]);
+}
+
+/* Pushes at once, as an application would that knows what its page needs before it has made it. */
 static void answer_page(struct demo_stream *s, const struct http_head *request)
 {
 	for (size_t i = DEMO_FIRST_PUSHED; i < DEMO_LATE && !s->is_head; i++)
 		promise(s, request, &demo_assets[i]);
-	answer_asset(s, &demo_assets[DEMO_PAGE]);
+	if (s->conn->think > 0)
+		later(s, request, s->conn->think, finish_page);
+	else
+		finish_page(s);
 	demo_start_pushes(s->conn);
 }
 
@@ -178,23 +204,19 @@ static void slow_part(struct demo_stream *s)
 {
 	s->body.text = demo_slow_parts[DEMO_SLOW_PARTS - s->slow_parts];
 	s->is_complete = --s->slow_parts == 0;
-	if (s->slow_parts > 0)
-		net_timer_set(&s->timer, net_now(s->conn->wire.loop) + SLOW_STEP_USEC);
 }
 
-static void slow_step(void *context)
+static void slow_step(struct demo_stream *s)
 {
-	struct demo_stream *s = context;
-	/* Part of the body still waits for the client's window: try again later. */
-	if (demo_body_ready(&s->body) > 0) {
-		net_timer_set(&s->timer, net_now(s->conn->wire.loop) + SLOW_STEP_USEC);
-		return;
+	/* Part of the body may still wait for the client's window: then try again later. */
+	if (demo_body_ready(&s->body) == 0) {
+		promise(s, s->request, &demo_assets[DEMO_LATE]);
+		slow_part(s);
+		demo_stream_offer(s);
+		demo_start_pushes(s->conn);
 	}
-	promise(s, s->request, &demo_assets[DEMO_LATE]);
-	slow_part(s);
-	demo_stream_offer(s);
-	demo_start_pushes(s->conn);
-	link_wake(&s->conn->wire);
+	if (s->slow_parts > 0)
+		later(s, s->request, SLOW_STEP_USEC, slow_step);
 }
 
 static void answer_slow(struct demo_stream *s, const struct http_head *request)
@@ -204,8 +226,8 @@ static void answer_slow(struct demo_stream *s, const struct http_head *request)
 	http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
 	s->body.kind = DEMO_BODY_TEXT;
 	s->slow_parts = DEMO_SLOW_PARTS;
-	s->request = http_head_copy(request);
 	slow_part(s);
+	later(s, request, SLOW_STEP_USEC, slow_step);
 	respond(s, head);
 }
 
@@ -245,6 +267,20 @@ static void answer_get(struct demo_stream *s, const struct http_head *request)
 		answer_text(s, 404, SLICE("There is nothing here.\n"), SLICE(""));
 }
 
+static void answer_kept(struct demo_stream *s)
+{
+	answer_get(s, s->request);
+}
+
+/* The round trip is put before the answer as a whole. */
+static void arrive(struct demo_stream *s, const struct http_head *request)
+{
+	if (s->conn->rtt > 0)
+		later(s, request, s->conn->rtt, answer_kept);
+	else
+		answer_get(s, request);
+}
+
 void demo_stream_answer(struct demo_stream *s, const struct h2_event *e)
 {
 	const struct http_head *request = e->head;
@@ -256,7 +292,7 @@ void demo_stream_answer(struct demo_stream *s, const struct h2_event *e)
 	if (slice_equal(path_of(request), SLICE("/echo")) && !s->is_head)
 		answer_echo(s, request, e->end);
 	else if (request->method_token == HTTP_METHOD_GET || s->is_head)
-		answer_get(s, request);
+		arrive(s, request);
 	else
 		answer_text(s, 405, SLICE("Only /echo accepts this method.\n"), SLICE("GET, HEAD"));
 }

@@ -17,6 +17,8 @@ struct demo_conn {
 	struct list streams;
 	struct link wire;
 	struct budget budget;
+	usec think; /* how long the page takes to make */
+	usec rtt;   /* the distance that the demo pretends: each GET waits so long */
 	bool is_over;
 };
 
@@ -27,11 +29,13 @@ struct demo_stream {
 	struct list link;
 	const struct demo_asset *asset; /* of a push that cannot begin yet; else NULL */
 	struct demo_body body;
-	struct http_head *request; /* of /slow, owned; its later promise refers to it */
+	struct http_head *request; /* owned; what the timer answers, or promises for. NULL: none */
 	uint32_t slow_parts;       /* of /slow: parts not yet sent */
 	bool is_head;              /* the request is HEAD */
 	bool is_complete;          /* the body is final */
-	struct net_timer timer;    /* /slow */
+	/* After rtt, after thinking, and between the parts of /slow. */
+	struct net_timer timer;
+	void (*due)(struct demo_stream *s); /* what the timer does */
 };
 
 /* h2 is NULL for a promise, until h2_promise returns its stream. The connection owns the result. */

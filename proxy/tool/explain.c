@@ -22,7 +22,7 @@ int tool_explain(int argc, char **argv)
 	struct explain_options o;
 	int status = explain_parse(&o, argc, argv);
 	if (status != EXPLAIN_OK)
-		return status < 0 ? EXPLAIN_OK : status;
+		return status == COMMAND_HELPED ? EXPLAIN_OK : status;
 	struct conf *conf = conf_load(o.conf, false, stderr);
 	if (!conf)
 		return EXPLAIN_USAGE;

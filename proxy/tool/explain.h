@@ -85,6 +85,7 @@ struct explain_options {
 	const char *conf, *url, *log, *listen;
 	enum explain_kind kind;
 	struct address address;
+	bool has_kind, has_address; /* --client named one */
 	usec rtt_usec;
 	struct explain_field fields[EXPLAIN_FIELDS_MAX], response_fields[EXPLAIN_FIELDS_MAX];
 	size_t field_count, response_field_count;
@@ -95,7 +96,7 @@ struct explain_options {
 
 enum { EXPLAIN_OK = 0, EXPLAIN_DIFFERS = 1, EXPLAIN_USAGE = 2 };
 
-/* EXPLAIN_OK, or the status to end with (-1: help was printed). Changes the words of argv. */
+/* EXPLAIN_OK, or as command_parse. Changes the words of argv. */
 int explain_parse(struct explain_options *o, int argc, char **argv);
 
 /* ---- output ---- */

@@ -10,8 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define WIDTH_DEFAULT 80u
-#define WIDTH_LEAST 60u
+#define WIDTH_DEFAULT 100u
+#define WIDTH_LEAST 75u
 
 static size_t terminal_width(FILE *out)
 {
@@ -25,22 +25,47 @@ static size_t terminal_width(FILE *out)
 	return width < WIDTH_LEAST ? WIDTH_LEAST : width;
 }
 
+static void show(const struct fetch_request *r, const struct fetch_result *results, size_t runs)
+{
+	/* When the body goes to standard output, the table must not. */
+	FILE *out = r->output && strcmp(r->output, "-") == 0 ? stderr : stdout;
+	if (r->json)
+		fetch_show_json(r, results, runs, out);
+	else if (r->compare)
+		fetch_show_comparison(r, results, runs, terminal_width(out), out);
+	else
+		fetch_show(r, &results[0], 0, terminal_width(out), out);
+	fflush(out);
+}
+
+static int fetch_and_show(const struct fetch_request *r)
+{
+	struct fetch_result results[2];
+	size_t runs = 1;
+	if (r->compare)
+		runs = fetch_compare(r, results);
+	else
+		fetch_run(r, &results[0]);
+	show(r, results, runs);
+	int status = FETCH_OK;
+	for (size_t i = 0; i < runs; i++) {
+		if (results[i].error[0])
+			fprintf(stderr, "pushgate fetch: %s\n", results[i].error);
+		if (status == FETCH_OK)
+			status = results[i].exit_status;
+		fetch_result_fini(&results[i]);
+	}
+	return status;
+}
+
 int tool_fetch(int argc, char **argv)
 {
 	struct fetch_request request;
 	int status = fetch_parse(&request, argc, argv);
 	if (status == FETCH_OK) {
-		struct fetch_result result;
 		signal(SIGPIPE, SIG_IGN);
-		fetch_run(&request, &result);
-		/* When the body goes to standard output, the table must not. */
-		FILE *out = request.output && strcmp(request.output, "-") == 0 ? stderr : stdout;
-		fetch_show(&request, &result, terminal_width(out), out);
-		if (result.error[0])
-			fprintf(stderr, "pushgate fetch: %s\n", result.error);
-		status = result.exit_status;
-		fetch_result_fini(&result);
+		status = fetch_and_show(&request);
 	}
 	fetch_request_fini(&request);
-	return status < 0 ? FETCH_OK : status;
+	return status == COMMAND_HELPED ? FETCH_OK : status;
 }

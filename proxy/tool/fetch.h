@@ -28,7 +28,10 @@ struct fetch_request {
 	bool has_body;
 	struct slice body;
 	char *body_file; /* owned: the memory of `body` if it came from a file */
-	bool no_push, insecure, trace;
+	bool no_push, insecure, trace, json, compare;
+	/* Paths to get with the page, lent: see fetch_get_asset. */
+	const char *const *assets;
+	size_t asset_count;
 	const char *cacert, *output;
 	char *connect_host; /* owned; NULL = host */
 	uint16_t connect_port;
@@ -49,14 +52,14 @@ enum {
 	FETCH_PROTOCOL = 92, /* the exchange failed in HTTP/2 */
 };
 
-/* Reads the options. FETCH_OK, or the exit status (-1: help was printed). */
+/* Reads the arguments. FETCH_OK, or as command_parse. */
 int fetch_parse(struct fetch_request *r, int argc, char **argv);
 /* NULL on success, else what is wrong with the URL. */
 const char *fetch_parse_url(struct fetch_request *r, const char *url);
 void fetch_request_fini(struct fetch_request *r);
 
 enum fetch_state {
-	FETCH_PROMISED, /* promised, no response yet; for the main item: request sent */
+	FETCH_STARTED, /* requested or promised, no response yet */
 	FETCH_RECEIVING,
 	FETCH_COMPLETE,
 	FETCH_RESET,   /* by the server, or by fetch after a fault of the server */
@@ -66,13 +69,15 @@ enum fetch_state {
 
 #define FETCH_INTERIMS_MAX 8
 
-/* The response to the request, or one push. */
+/* The response to the request, one push, or the response to a request for one of the assets. */
 struct fetch_item {
 	uint32_t id;
+	bool is_push;
 	enum fetch_state state;
 	uint16_t status;
-	char *path;                     /* owned, printable ASCII */
-	usec promised, first_byte, end; /* since the request; promised is 0 for the main item */
+	char *path; /* owned, printable ASCII */
+	/* Since the first request: when this one was sent or promised, and so on. */
+	usec start, first_byte, end;
 	uint64_t bytes;
 	const char *why; /* a code's name or a text, constant; NULL = none */
 	struct {
@@ -85,8 +90,8 @@ struct fetch_item {
 
 struct fetch_result {
 	/*
-	 * The first is the response to the request; the others are pushes in the order of their
-	 * promises.
+	 * The first is the response to the request; the others are pushes and assets, in the order
+	 * of their promises and requests.
 	 */
 	struct fetch_item *items;
 	size_t count;
@@ -100,8 +105,20 @@ struct fetch_result {
 void fetch_run(const struct fetch_request *r, struct fetch_result *result);
 void fetch_result_fini(struct fetch_result *result);
 
-/* Prints the waterfall table, `width` columns wide. */
-void fetch_show(
-    const struct fetch_request *r, const struct fetch_result *result, size_t width, FILE *out);
+/* Prints the waterfall table, `width` columns wide. `span`: what the time axis spans at least. */
+void fetch_show(const struct fetch_request *r, const struct fetch_result *result, usec span,
+    size_t width, FILE *out);
+/* One JSON object for each result; `runs` of them (one, or two of --compare). */
+void fetch_show_json(
+    const struct fetch_request *r, const struct fetch_result *results, size_t runs, FILE *out);
+
+/*
+ * --compare: gets the page with pushes, then without, where it requests what was pushed. Fills both
+ * results and returns how many runs there were: 1 if the first one failed or nothing was pushed.
+ */
+size_t fetch_compare(const struct fetch_request *r, struct fetch_result results[2]);
+/* Prints both tables and what the pushes gained. */
+void fetch_show_comparison(const struct fetch_request *r, const struct fetch_result *results,
+    size_t runs, size_t width, FILE *out);
 
 #endif

@@ -56,6 +56,7 @@ struct fetch_item *fetch_add_item(struct fetch *f, uint32_t id, struct slice pat
 	result->items = memory_resize(result->items, result->count + 1, sizeof(*result->items));
 	struct fetch_item *i = &result->items[result->count++];
 	*i = (struct fetch_item){.id = id, .path = printable(path)};
+	f->open++;
 	return i;
 }
 
@@ -97,14 +98,14 @@ static void on_promise(struct fetch *f, struct h2_event *e)
 {
 	if (!e->promised) {
 		struct fetch_item *i = fetch_add_item(f, e->last_id, SLICE("?"));
-		f->open++;
-		i->promised = fetch_since_sent(f);
+		i->is_push = true;
+		i->start = fetch_since_sent(f);
 		end_item(f, i, FETCH_REFUSED, e->fault ? e->fault->name : NULL);
 		return;
 	}
 	struct fetch_item *i = fetch_add_item(f, h2_stream_id(e->promised), e->head->path);
-	i->promised = fetch_since_sent(f);
-	f->open++;
+	i->is_push = true;
+	i->start = fetch_since_sent(f);
 	const char *why = refusal_of(f, e->head);
 	if (!why)
 		return;
@@ -121,6 +122,8 @@ static void on_interim(struct fetch *f, struct fetch_item *i, const struct http_
 	i->interims[i->interim_count].at = fetch_since_sent(f);
 	i->interims[i->interim_count].link = link ? printable(link->value) : NULL;
 	i->interim_count++;
+	if (i == &f->result->items[0])
+		fetch_follow_links(f, head); /* may move the items */
 }
 
 static void on_head(struct fetch *f, struct fetch_item *i, const struct h2_event *e)
@@ -134,6 +137,7 @@ static void on_head(struct fetch *f, struct fetch_item *i, const struct h2_event
 	i->state = FETCH_RECEIVING;
 	if (e->end)
 		end_item(f, i, FETCH_COMPLETE, NULL);
+	f->page_has_begun |= e->end && i == &f->result->items[0];
 }
 
 static void on_data(struct fetch *f, struct fetch_item *i, const struct h2_event *e)
@@ -141,6 +145,7 @@ static void on_data(struct fetch *f, struct fetch_item *i, const struct h2_event
 	struct slice data = piece_slice(e->piece);
 	i->bytes += data.len;
 	bool is_main = i == &f->result->items[0];
+	f->page_has_begun |= is_main;
 	if (is_main && f->output && data.len > 0 &&
 	    fwrite(data.ptr, 1, data.len, f->output) != data.len) {
 		fetch_fail(
@@ -156,7 +161,7 @@ static void on_data(struct fetch *f, struct fetch_item *i, const struct h2_event
 
 static bool is_under_way(const struct fetch_item *i)
 {
-	return i->state == FETCH_PROMISED || i->state == FETCH_RECEIVING;
+	return i->state == FETCH_STARTED || i->state == FETCH_RECEIVING;
 }
 
 static void on_reset(struct fetch *f, struct fetch_item *i, const struct h2_event *e)
@@ -164,7 +169,6 @@ static void on_reset(struct fetch *f, struct fetch_item *i, const struct h2_even
 	if (is_under_way(i))
 		end_item(f, i, FETCH_RESET, e->fault ? e->fault->name : h2_code_name(e->code));
 	if (i == &f->result->items[0]) {
-		f->stream = NULL;
 		if (e->fault)
 			fetch_fail(f, FETCH_PROTOCOL, "the response is malformed: %s (%s)",
 			    e->fault->text, e->fault->section);
@@ -244,6 +248,8 @@ void fetch_on_event(void *owner, struct h2_event *e)
 		break;
 	}
 	http_head_free(e->head);
+	if (f->page_has_begun)
+		fetch_get_assets(f);
 	if (f->open == 0)
 		fetch_finish(f);
 }

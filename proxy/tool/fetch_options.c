@@ -5,31 +5,11 @@
 #include "proxy/http/authority.h"
 #include "proxy/http/token.h"
 #include "proxy/tool/fetch.h"
+#include "proxy/tool/tool.h"
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 
 #define BODY_BYTES_MAX (64u << 20)
-
-static const char help_text[] =
-    "usage: pushgate fetch [options] URL\n"
-    "\n"
-    "Gets an http (h2c) or https (h2) URL over HTTP/2 and shows when the response and its pushes\n"
-    "arrived.\n"
-    "\n"
-    "      --no-push            announce ENABLE_PUSH=0\n"
-    "  -k, --insecure           do not verify the server's certificate\n"
-    "      --cacert FILE        trust these certificates (PEM) instead of the system's\n"
-    "  -H, --header 'N: VALUE'  add a field\n"
-    "  -X, --request METHOD     use METHOD (default: GET, or POST with -d)\n"
-    "  -d, --data DATA|@FILE    send a body\n"
-    "  -o, --output FILE        write the response's body to FILE (-: standard output)\n"
-    "      --trace              print each frame on a line of standard error\n"
-    "      --max-time SECONDS   give up after this time\n"
-    "      --connect HOST:PORT  connect to this address instead of the URL's\n"
-    "\n"
-    "Exit status: 0 a complete 2xx or 3xx response, 2 wrong arguments, 6 unknown host, 7 cannot\n"
-    "connect, 22 another status, 23 cannot write, 28 timeout, 60 TLS error, 92 HTTP/2 error.\n";
 
 static struct slice part_until(struct slice s, const char *stops)
 {
@@ -91,39 +71,32 @@ const char *fetch_parse_url(struct fetch_request *r, const char *url)
 	return NULL;
 }
 
-static int usage_error(const char *what, const char *word)
+static const char *add_header(void *into, char *text)
 {
-	fprintf(stderr, "pushgate fetch: %s%s%s; see `pushgate fetch --help`\n", what,
-	    word ? " " : "", word ? word : "");
-	return FETCH_USAGE;
-}
-
-static int add_header(struct fetch_request *r, char *text)
-{
+	struct fetch_request *r = into;
 	char *colon = strchr(text + (*text == ':'), ':');
 	if (!colon || colon == text)
-		return usage_error("a header must look like 'Name: value', not", text);
+		return "write a field as 'Name: value'";
 	if (r->header_count == FETCH_HEADERS_MAX)
-		return usage_error("too many headers", NULL);
+		return "there are too many fields";
 	for (char *p = text; p < colon; p++)
 		*p = ascii_lower(*p);
 	struct fetch_header *h = &r->headers[r->header_count++];
 	h->name = slice_of(text, (size_t)(colon - text));
 	h->value = slice_trim(slice_of_string(colon + 1));
-	return FETCH_OK;
+	return NULL;
 }
 
-static int read_body(struct fetch_request *r, const char *text)
+static const char *read_body(void *into, char *text)
 {
+	struct fetch_request *r = into;
 	r->has_body = true;
 	r->body = slice_of_string(text);
 	if (text[0] != '@')
-		return FETCH_OK;
+		return NULL;
 	FILE *f = strcmp(text, "@-") == 0 ? stdin : fopen(text + 1, "rb");
-	if (!f) {
-		fprintf(stderr, "pushgate fetch: cannot read %s: %s\n", text + 1, strerror(errno));
-		return FETCH_USAGE;
-	}
+	if (!f)
+		return strerror(errno);
 	size_t size = 0, capacity = 65536;
 	r->body_file = memory_resize(r->body_file, capacity, 1);
 	for (size_t n; (n = fread(r->body_file + size, 1, capacity - size, f)) > 0;) {
@@ -135,111 +108,119 @@ static int read_body(struct fetch_request *r, const char *text)
 	if (f != stdin)
 		fclose(f);
 	r->body = slice_of(r->body_file, size);
-	return is_whole ? FETCH_OK
-			: usage_error("the body is too large or cannot be read:", text + 1);
+	return is_whole ? NULL : "the body is too large or cannot be read";
 }
 
-static int set_max_time(struct fetch_request *r, const char *text)
+static const char *set_max_time(void *into, char *text)
 {
+	struct fetch_request *r = into;
 	char *end;
 	double seconds = strtod(text, &end);
 	if (*end || end == text || !isfinite(seconds) || seconds <= 0 || seconds > 1e6)
-		return usage_error("--max-time takes seconds, not", text);
+		return "write seconds, more than 0 and at most 1000000";
 	r->max_time = (usec)(seconds * 1e6) + 1;
-	return FETCH_OK;
+	return NULL;
 }
 
-static int set_connect(struct fetch_request *r, const char *text)
+static const char *set_connect(void *into, char *text)
 {
+	struct fetch_request *r = into;
 	struct http_authority a;
 	if (!http_authority_parse(slice_of_string(text), SLICE(""), &a) || !a.port_given)
-		return usage_error("--connect takes HOST:PORT, not", text);
+		return "write HOST:PORT";
 	free(r->connect_host);
 	r->connect_host = host_without_brackets(a.host);
 	r->connect_port = a.port;
-	return FETCH_OK;
+	return NULL;
 }
 
-enum {
-	OPTION_NO_PUSH = 256,
-	OPTION_CACERT,
-	OPTION_TRACE,
-	OPTION_MAX_TIME,
-	OPTION_CONNECT,
-	OPTION_HELP
+static const char *set_url(void *into, char *text)
+{
+	return fetch_parse_url(into, text);
+}
+
+#define AT(member) offsetof(struct fetch_request, member)
+static const struct command_option options[] = {
+    {.name = "no-push", .at = AT(no_push), .sentence = "announce ENABLE_PUSH=0"},
+    {.letter = 'k',
+	.name = "insecure",
+	.at = AT(insecure),
+	.sentence = "do not verify the server's certificate"},
+    {.name = "cacert",
+	.value = "FILE",
+	.kind = COMMAND_FILE,
+	.at = AT(cacert),
+	.sentence = "trust these certificates (PEM) instead of the system's"},
+    {.letter = 'H',
+	.name = "header",
+	.value = "'N: VALUE'",
+	.rules = COMMAND_REPEATS,
+	.set = add_header,
+	.sentence = "add a field; may be repeated"},
+    {.letter = 'X',
+	.name = "request",
+	.value = "METHOD",
+	.at = AT(method),
+	.sentence = "use METHOD (default: GET, or POST with -d)"},
+    {.letter = 'd',
+	.name = "data",
+	.value = "DATA",
+	.kind = COMMAND_FILE,
+	.rules = COMMAND_MAY_BE_EMPTY,
+	.set = read_body,
+	.sentence = "send a body; @FILE: the contents of FILE (@-: standard input)"},
+    {.letter = 'o',
+	.name = "output",
+	.value = "FILE",
+	.kind = COMMAND_FILE,
+	.at = AT(output),
+	.sentence = "write the response's body to FILE (-: standard output)"},
+    {.name = "compare",
+	.at = AT(compare),
+	.sentence = "get the page twice, the second time without pushes: what was pushed is "
+		    "requested as the page names it"},
+    {.name = "json",
+	.at = AT(json),
+	.sentence = "print the table as JSON; times are in microseconds"},
+    {.name = "trace", .at = AT(trace), .sentence = "print each frame on a line of standard error"},
+    {.name = "max-time",
+	.value = "SECONDS",
+	.set = set_max_time,
+	.sentence = "give up after this time"},
+    {.name = "connect",
+	.value = "HOST:PORT",
+	.set = set_connect,
+	.sentence = "connect to this address instead of the URL's"},
+    {.value = "URL",
+	.rules = COMMAND_REQUIRED,
+	.set = set_url,
+	.sentence = "http (h2c) or https (h2)"},
 };
 
-static int set_option(struct fetch_request *r, int option, char **argv)
-{
-	switch (option) {
-	case OPTION_NO_PUSH:
-		r->no_push = true;
-		return FETCH_OK;
-	case OPTION_CACERT:
-		r->cacert = optarg;
-		return FETCH_OK;
-	case OPTION_TRACE:
-		r->trace = true;
-		return FETCH_OK;
-	case OPTION_MAX_TIME:
-		return set_max_time(r, optarg);
-	case OPTION_CONNECT:
-		return set_connect(r, optarg);
-	case OPTION_HELP:
-		fputs(help_text, stdout);
-		return -1;
-	case 'k':
-		r->insecure = true;
-		return FETCH_OK;
-	case 'H':
-		return add_header(r, optarg);
-	case 'X':
-		r->method = optarg;
-		return FETCH_OK;
-	case 'd':
-		return read_body(r, optarg);
-	case 'o':
-		r->output = optarg;
-		return FETCH_OK;
-	case ':':
-		return usage_error("a value is missing after", argv[optind - 1]);
-	}
-	return usage_error("unknown option", argv[optind - 1]);
-}
+const struct command tool_fetch_command = {
+    .name = "fetch",
+    .sentence = "get a URL and show what was pushed with it",
+    .text = "Gets a URL over HTTP/2 and shows when the response and its pushes arrived.",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(options[0]),
+    .statuses =
+	"0 means a complete 2xx or 3xx response. The others are like curl's: 6 unknown host, "
+	"7 cannot connect, 22 another status, 23 cannot write, 28 timeout, 60 TLS error, "
+	"92 HTTP/2 error.",
+    .run = tool_fetch,
+};
 
 int fetch_parse(struct fetch_request *r, int argc, char **argv)
 {
-	static const struct option longs[] = {
-	    {"no-push", no_argument, NULL, OPTION_NO_PUSH},
-	    {"insecure", no_argument, NULL, 'k'},
-	    {"cacert", required_argument, NULL, OPTION_CACERT},
-	    {"header", required_argument, NULL, 'H'},
-	    {"request", required_argument, NULL, 'X'},
-	    {"data", required_argument, NULL, 'd'},
-	    {"output", required_argument, NULL, 'o'},
-	    {"trace", no_argument, NULL, OPTION_TRACE},
-	    {"max-time", required_argument, NULL, OPTION_MAX_TIME},
-	    {"connect", required_argument, NULL, OPTION_CONNECT},
-	    {"help", no_argument, NULL, OPTION_HELP},
-	    {NULL, 0, NULL, 0},
-	};
 	*r = (struct fetch_request){.url = NULL};
-	opterr = 0;
-	optind = 1;
-	for (int option; (option = getopt_long(argc, argv, ":kH:X:d:o:", longs, NULL)) != -1;) {
-		int status = set_option(r, option, argv);
-		if (status != FETCH_OK)
-			return status;
-	}
-	if (optind + 1 != argc)
-		return usage_error(optind < argc ? "one URL at a time:" : "a URL is missing",
-		    optind < argc ? argv[optind + 1] : NULL);
-	const char *wrong = fetch_parse_url(r, argv[optind]);
-	if (wrong)
-		return usage_error(wrong, NULL);
+	int status = command_parse(&tool_fetch_command, argc, argv, r);
+	if (status == COMMAND_PARSED && r->compare &&
+	    (r->no_push || r->has_body || r->method || r->output))
+		return command_usage_error(&tool_fetch_command,
+		    "--compare gets a page twice: not with --no-push, -d, -X or -o");
 	if (!r->method)
 		r->method = r->has_body ? "POST" : "GET";
-	return FETCH_OK;
+	return status;
 }
 
 void fetch_request_fini(struct fetch_request *r)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client of `pushgate fetch`: tries each address until one connects, sends one request, and
- * ends when the response and all pushes have ended. fetch_events.c handles the events.
+ * The client of `pushgate fetch`: tries each address until one connects, sends the request, and ends
+ * when the response, all pushes and all assets have ended. fetch_send.c makes the requests,
+ * fetch_events.c handles the events.
  */
 #include "proxy/base/hash.h"
 #include "proxy/limits.h"
@@ -13,64 +14,6 @@
 #define MEMORY_BYTES (64u << 20)
 #define STREAM_WINDOW_BYTES (1u << 20)
 #define CONNECTION_WINDOW_BYTES (16u << 20)
-
-/* ---- the request ---- */
-
-static struct http_head *make_head(struct fetch *f)
-{
-	const struct fetch_request *r = f->request;
-	struct http_head *head = http_head_new(f->heads);
-	head->kind = HTTP_REQUEST;
-	head->method = slice_of_string(r->method);
-	head->method_token = (uint16_t)http_method_find(head->method);
-	head->scheme = r->is_https ? SLICE("https") : SLICE("http");
-	head->authority = r->authority;
-	head->path = r->path;
-	bool has_agent = false, has_accept = false;
-	for (size_t i = 0; i < r->header_count; i++) {
-		const struct fetch_header *h = &r->headers[i];
-		http_head_add(head, h->name, h->value);
-		has_agent |= slice_equal(h->name, SLICE("user-agent"));
-		has_accept |= slice_equal(h->name, SLICE("accept"));
-	}
-	if (!has_agent)
-		http_head_add_token(
-		    head, HTTP_TOKEN_USER_AGENT, SLICE("pushgate-fetch/" PUSHGATE_VERSION));
-	if (!has_accept)
-		http_head_add_token(head, HTTP_TOKEN_ACCEPT, SLICE("*/*"));
-	if (r->has_body)
-		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH,
-		    arena_printf(&head->arena, "%zu", r->body.len));
-	return head;
-}
-
-static void send_request(struct fetch *f)
-{
-	const struct fetch_request *r = f->request;
-	struct http_head *head = make_head(f);
-	bool has_body = r->has_body && r->body.len > 0;
-	f->sent = net_now(f->loop);
-	f->stream = h2_request(f->wire.h2, head, !has_body, NULL);
-	http_head_free(head);
-	if (!f->stream) {
-		fetch_fail(f, FETCH_PROTOCOL, "the request cannot be sent: it is too large");
-		fetch_finish(f);
-		return;
-	}
-	fetch_add_item(f, h2_stream_id(f->stream), r->path);
-	f->open++;
-	f->unsent = r->body;
-	if (has_body)
-		h2_offer(f->wire.h2, f->stream, r->body.len, true);
-	link_wake(&f->wire);
-}
-
-static void on_payload(void *owner, struct net_out *out, const struct h2_data_frame *frame)
-{
-	struct fetch *f = owner;
-	net_out_copy(out, f->unsent.ptr, frame->length);
-	f->unsent = slice_from(f->unsent, frame->length);
-}
 
 /* ---- the connection ---- */
 
@@ -101,7 +44,7 @@ static void start_http2(struct fetch *f)
 	    .trace_context = f,
 	};
 	link_start_http2(&f->wire, H2_CLIENT, &settings, &f->limits, &env);
-	send_request(f);
+	fetch_send_request(f);
 }
 
 static void on_opened(void *link)
@@ -114,8 +57,8 @@ static void on_opened(void *link)
 	snprintf(f->result->protocol, sizeof(f->result->protocol), "%s%s%s", f->tls ? "h2" : "h2c",
 	    f->tls ? ", " : "", version);
 	if (f->tls && !slice_equal(net_conn_alpn(l->net), SLICE("h2"))) {
-		fetch_fail(f, FETCH_PROTOCOL,
-		    "the server does not start_http2 HTTP/2: it did not choose h2 (ALPN)");
+		fetch_fail(
+		    f, FETCH_PROTOCOL, "the server speaks no HTTP/2: it did not choose h2 (ALPN)");
 		fetch_finish(f);
 		return;
 	}
@@ -156,7 +99,8 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 	fetch_finish(f);
 }
 
-static const struct link_ops fetch_link_ops = {fetch_on_event, on_payload, on_finished, on_ended};
+static const struct link_ops fetch_link_ops = {
+    fetch_on_event, fetch_on_payload, on_finished, on_ended};
 static const struct net_conn_ops fetch_net_ops = {
     .opened = on_opened,
     .received = link_received,

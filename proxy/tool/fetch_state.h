@@ -27,16 +27,25 @@ struct fetch {
 	struct net_address addresses[FETCH_ADDRESSES_MAX];
 	size_t address_count, next_address;
 	usec started, sent;
-	struct slice unsent;      /* rest of the request's body */
-	struct h2_stream *stream; /* the request's; NULL after a reset */
-	size_t open;              /* items that have not ended */
-	FILE *output;             /* NULL = discard */
+	struct slice unsent; /* rest of the request's body */
+	size_t open;         /* items that have not ended */
+	FILE *output;        /* NULL = discard */
 	bool is_over;
+	bool page_has_begun;                 /* the first bytes of the page's body are there */
+	bool is_requested[FETCH_PUSHES_MAX]; /* request->assets[i] was requested */
 };
 
 /* Sets exit status and message; only the first call counts. */
 __attribute__((format(printf, 3, 4))) void fetch_fail(
     struct fetch *f, int status, const char *format, ...);
+/* fetch_send.c */
+void fetch_send_request(struct fetch *f);
+void fetch_on_payload(void *fetch, struct net_out *out, const struct h2_data_frame *frame);
+/* Requests those of the paths that the links of a 103 name: a browser would do that. */
+void fetch_follow_links(struct fetch *f, const struct http_head *interim);
+/* Requests the other paths, once the page has begun, as far as the server has room. */
+void fetch_get_assets(struct fetch *f);
+
 void fetch_finish(struct fetch *f);           /* ends the loop */
 usec fetch_since_sent(const struct fetch *f); /* at least 1: 0 means "not yet" */
 struct fetch_item *fetch_add_item(struct fetch *f, uint32_t id, struct slice path);

@@ -3,15 +3,16 @@
 #ifndef PUSHGATE_TOOL_TOOL_H
 #define PUSHGATE_TOOL_TOOL_H
 
+#include "proxy/command/command.h"
+#include "proxy/conf/conf.h"
 #include "proxy/net/net.h"
-
-/* `pushgate fetch [options] URL`: argv[0] is "fetch". Returns the exit status. */
-int tool_fetch(int argc, char **argv);
 
 /* The configuration file unless -c names another. */
 #define TOOL_DEFAULT_CONF "/etc/pushgate/pushgate.ini"
-/* `pushgate explain [options] URL`, or with --log FILE: argv[0] is "explain". Returns the exit
- * status. */
+
+/* Rows of the table of commands, and what they run: argv[0] is the name; returns the exit status. */
+extern const struct command tool_fetch_command, tool_explain_command;
+int tool_fetch(int argc, char **argv);
 int tool_explain(int argc, char **argv);
 
 /*
@@ -21,10 +22,10 @@ int tool_explain(int argc, char **argv);
 struct demo_origin;
 struct demo_origin *demo_origin_new(struct net_loop *l, struct chunk_pool *chunks, uint64_t seed);
 /*
- * Returns a connected socket, owned by the caller; the demo serves h2c on its other end. -1 on
- * failure.
+ * Returns a connected socket, owned by the caller; the demo serves h2c on its other end, with the
+ * delays of `origin`. -1 on failure.
  */
-int demo_origin_connect(void *demo);
+int demo_origin_connect(void *demo, const struct conf_origin *origin);
 void demo_origin_free(struct demo_origin *d);
 
 #endif

@@ -43,7 +43,7 @@ static struct net_conn *connect_to(struct origin_conn *c)
 	struct upstream *u = c->upstream;
 	struct net_loop *loop = u->env->loop;
 	if (o->kind == CONF_ORIGIN_DEMO) {
-		int fd = u->demo_connect ? u->demo_connect(u->demo_context) : -1;
+		int fd = u->demo_connect ? u->demo_connect(u->demo_context, o) : -1;
 		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, &conn_ops, c);
 	}
 	const struct net_address *to = &o->addresses[c->address_index % o->address_count];

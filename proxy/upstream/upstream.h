@@ -17,9 +17,9 @@ struct pool;
 struct upstream {
 	struct worker_env *env;         /* borrows */
 	const struct offer_env *offers; /* borrows: makes the requests that origins receive */
-	/* Connects to the built-in demo origin: a connected socket whose other end speaks h2c as a
-	 * server, or -1. NULL when no origin is demo:. */
-	int (*demo_connect)(void *context);
+	/* Connects to the built-in demo origin, which behaves as `origin` says: a connected socket
+	 * whose other end speaks h2c as a server, or -1. NULL when no origin is demo:. */
+	int (*demo_connect)(void *context, const struct conf_origin *origin);
 	void *demo_context;
 	/* Three per origin, by its index and enum pool_kind (pool.h). */
 	struct pool *pools;

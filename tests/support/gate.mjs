@@ -156,9 +156,9 @@ export class Gate {
 		}
 	}
 
-	/* All lines of the access log so far. */
+	/* All lines of the access log so far. Behind the last line break there may be half a line: it is being written. */
 	accessLines() {
-		return this.read('access.log').split('\n').filter(Boolean).map((line) => JSON.parse(line));
+		return this.read('access.log').split('\n').slice(0, -1).filter(Boolean).map((line) => JSON.parse(line));
 	}
 	/* The first access line that matches, waiting for it. */
 	access(matches = () => true) {

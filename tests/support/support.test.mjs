@@ -7,6 +7,7 @@ import http2 from 'node:http2';
 import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { delay } from './delay.mjs';
 import { frame } from './frames.mjs';
 import { freePort, until, workDir } from './gate.mjs';
@@ -204,7 +205,7 @@ int main(void)
 }
 `;
 
-const TESTS = path.dirname(import.meta.dirname);
+const TESTS = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
 function runnerDir(t) {
 	const dir = workDir();

@@ -132,6 +132,16 @@ static void numbers_have_no_sign_space_or_other_bytes(void **state)
 		assert_false(slice_to_number(bad[i], UINT64_MAX, &n));
 }
 
+static void distance_counts_edits(void **state)
+{
+	(void)state;
+	assert_int_equal(slice_distance(SLICE("host"), SLICE("host"), 3), 0);
+	assert_int_equal(slice_distance(SLICE("hots"), SLICE("host"), 3), 2);
+	assert_int_equal(slice_distance(SLICE("adress"), SLICE("address"), 3), 1);
+	assert_int_equal(slice_distance(SLICE(""), SLICE("abc"), 3), 3);
+	assert_int_equal(slice_distance(SLICE("abcdef"), SLICE("uvwxyz"), 3), 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +155,7 @@ int main(void)
 	    cmocka_unit_test(unclosed_quote_takes_all_that_is_left),
 	    cmocka_unit_test(numbers_are_digits_up_to_the_maximum),
 	    cmocka_unit_test(numbers_have_no_sign_space_or_other_bytes),
+	    cmocka_unit_test(distance_counts_edits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,6 +125,18 @@ static void the_highest_rate_needs_no_burst(void **state)
 	load_free(&load);
 }
 
+static void demo_origin_may_have_delays(void **state)
+{
+	(void)state;
+	struct load load = load_fine(
+	    LOAD_LISTEN LOAD_ROUTE "[origin o]\nserver = demo:?rtt=40ms&think=1s\n", "");
+	const struct conf_origin *o = &load.conf->origins[0];
+	assert_int_equal(o->kind, CONF_ORIGIN_DEMO);
+	assert_int_equal(o->demo_rtt, 40 * USEC_PER_MSEC);
+	assert_int_equal(o->demo_think, USEC_PER_SEC);
+	load_free(&load);
+}
+
 static void origin_defaults_are_those_of_the_header(void **state)
 {
 	(void)state;
@@ -600,6 +612,7 @@ int main(void)
 	    cmocka_unit_test(listen_defaults_are_those_of_the_header),
 	    cmocka_unit_test(limits_have_the_defaults_of_the_header),
 	    cmocka_unit_test(the_highest_rate_needs_no_burst),
+	    cmocka_unit_test(demo_origin_may_have_delays),
 	    cmocka_unit_test(origin_defaults_are_those_of_the_header),
 	    cmocka_unit_test(server_options_are_read),
 	    cmocka_unit_test(every_server_form_is_understood),

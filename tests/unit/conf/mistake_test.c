@@ -265,6 +265,12 @@ static void server_that_is_none_is_refused(void **state)
 	    {"h2c://host:0", "it is not HOST:PORT"},
 	    {"h2c://host:80/path", "it must not have a path"},
 	    {"h2c+unix:relative", "a unix socket needs an absolute path"},
+	    {"demo:slow", "only ?think=TIME&rtt=TIME may follow demo:"},
+	    {"demo:?", "only ?think=TIME&rtt=TIME may follow demo:"},
+	    {"demo:?depth=1s", "the demo site knows only think and rtt"},
+	    {"demo:?think=1s&", "the demo site knows only think and rtt"},
+	    {"demo:?think", "think and rtt take a time of at most 60s, such as 150ms"},
+	    {"demo:?rtt=61s", "think and rtt take a time of at most 60s, such as 150ms"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char text[512], errors[512];

@@ -111,16 +111,6 @@ static void names_are_letters_digits_and_three_marks(void **state)
 	assert_false(value_is_name(SLICE("\xc3\xa9")));
 }
 
-static void distance_counts_edits(void **state)
-{
-	(void)state;
-	assert_int_equal(value_distance(SLICE("host"), SLICE("host"), 3), 0);
-	assert_int_equal(value_distance(SLICE("hots"), SLICE("host"), 3), 2);
-	assert_int_equal(value_distance(SLICE("adress"), SLICE("address"), 3), 1);
-	assert_int_equal(value_distance(SLICE(""), SLICE("abc"), 3), 3);
-	assert_int_equal(value_distance(SLICE("abcdef"), SLICE("uvwxyz"), 3), 4);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,7 +121,6 @@ int main(void)
 	    cmocka_unit_test(words_are_cut_at_spaces_and_commas_but_not_in_quotes),
 	    cmocka_unit_test(choices_are_found_without_case),
 	    cmocka_unit_test(names_are_letters_digits_and_three_marks),
-	    cmocka_unit_test(distance_counts_edits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

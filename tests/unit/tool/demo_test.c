@@ -24,6 +24,7 @@ struct answer {
 	size_t body_len, capacity;
 	bool is_pushed, is_complete;
 	unsigned promised_at; /* DATA frames seen before the promise */
+	unsigned nth;         /* the how manieth to be complete, from 1 */
 };
 
 struct bench {
@@ -32,11 +33,12 @@ struct bench {
 	struct http_head_pool *heads;
 	struct budget budget;
 	struct demo_origin *demo;
+	struct conf_origin origin; /* the delays */
 	struct link wire;
 	struct slice upload;
 	struct answer answers[STREAMS_MAX];
 	size_t count;
-	unsigned data_frames;
+	unsigned data_frames, completed;
 	bool is_holding_credit, has_failed;
 };
 
@@ -93,8 +95,10 @@ static void on_event(void *owner, struct h2_event *e)
 	} else if (e->kind == H2_EVENT_FAILED) {
 		b->has_failed = true;
 	}
-	if (a && e->end && e->kind != H2_EVENT_PROMISE)
+	if (a && e->end && e->kind != H2_EVENT_PROMISE) {
 		a->is_complete = true;
+		a->nth = ++b->completed;
+	}
 	http_head_free(e->head);
 }
 
@@ -151,7 +155,7 @@ static int tear_down(void **state)
 
 static void connect_with(struct bench *b, const struct h2_settings *settings)
 {
-	int fd = demo_origin_connect(b->demo);
+	int fd = demo_origin_connect(b->demo, &b->origin);
 	assert_true(fd >= 0);
 	b->wire.net = net_conn_new(b->loop, fd, NULL, &net_ops, &b->wire);
 	const struct h2_env env = {
@@ -159,7 +163,7 @@ static void connect_with(struct bench *b, const struct h2_settings *settings)
 	link_start_http2(&b->wire, H2_CLIENT, settings, &h2_limits_default, &env);
 }
 
-static uint32_t request(
+static struct h2_stream *request_stream(
     struct bench *b, const char *method, const char *path, const char *if_none_match)
 {
 	struct http_head *head = http_head_new(b->heads);
@@ -177,9 +181,14 @@ static uint32_t request(
 	assert_non_null(s);
 	if (has_body)
 		h2_offer(b->wire.h2, s, b->upload.len, true);
-	uint32_t id = h2_stream_id(s);
 	link_wake(&b->wire);
-	return id;
+	return s;
+}
+
+static uint32_t request(
+    struct bench *b, const char *method, const char *path, const char *if_none_match)
+{
+	return h2_stream_id(request_stream(b, method, path, if_none_match));
 }
 
 static bool all_complete(const struct bench *b)
@@ -376,6 +385,52 @@ static void slow_promises_late_and_then_goes_on(void **state)
 	assert_true(push->is_complete);
 }
 
+static void pushes_arrive_while_the_page_is_still_thought_about(void **state)
+{
+	struct bench *b = *state;
+	b->origin.demo_think = 20 * USEC_PER_MSEC;
+	b->origin.demo_rtt = 5 * USEC_PER_MSEC;
+	connect_with(b, &h2_settings_initial);
+	usec begun = clock_monotonic();
+	struct answer *page = get(b, "GET", "/");
+	assert_true(clock_monotonic() - begun >= 25 * USEC_PER_MSEC);
+	assert_int_equal(page->status, 200);
+	assert_int_equal(b->count, 1 + DEMO_LATE - DEMO_FIRST_PUSHED);
+	assert_int_equal(page->nth, b->count);
+	/* What is asked for is as far away as the page. */
+	begun = clock_monotonic();
+	assert_int_equal(get(b, "GET", "/logo.svg")->status, 200);
+	assert_true(clock_monotonic() - begun >= 5 * USEC_PER_MSEC);
+}
+
+static void request_may_be_cancelled_while_the_demo_thinks(void **state)
+{
+	struct bench *b = *state;
+	b->origin.demo_think = 20 * USEC_PER_MSEC;
+	struct h2_settings settings = h2_settings_initial;
+	settings.enable_push = 0;
+	connect_with(b, &settings);
+	run_until_quiet(b);
+	struct h2_stream *page = request_stream(b, "GET", "/", NULL);
+	run_until_quiet(b);
+	h2_reset(b->wire.h2, page, H2_CANCEL);
+	link_wake(&b->wire);
+	usec until = clock_monotonic() + 30 * USEC_PER_MSEC;
+	while (clock_monotonic() < until)
+		net_run_once(b->loop, until - clock_monotonic());
+	b->count = 0; /* forgets the cancelled one */
+	assert_int_equal(get(b, "GET", "/logo.svg")->status, 200);
+}
+
+static void slow_is_as_far_away_as_the_page(void **state)
+{
+	struct bench *b = *state;
+	b->origin.demo_rtt = USEC_PER_MSEC;
+	connect_with(b, &h2_settings_initial);
+	struct answer *slow = get(b, "GET", "/slow");
+	assert_int_equal(slow->body_len, demo_slow_parts[0].len + demo_slow_parts[1].len);
+}
+
 static void client_that_goes_away_is_forgotten_and_the_next_served(void **state)
 {
 	struct bench *b = *state;
@@ -417,6 +472,9 @@ int main(void)
 	    TEST(echo_returns_the_upload),
 	    TEST(echo_of_nothing_is_empty),
 	    TEST(slow_promises_late_and_then_goes_on),
+	    TEST(pushes_arrive_while_the_page_is_still_thought_about),
+	    TEST(request_may_be_cancelled_while_the_demo_thinks),
+	    TEST(slow_is_as_far_away_as_the_page),
 	    TEST(client_that_goes_away_is_forgotten_and_the_next_served),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

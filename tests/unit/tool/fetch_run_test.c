@@ -28,6 +28,7 @@ struct server {
 	struct budget budget;
 	struct link wire;
 	uint64_t received;
+	struct h2_stream *page; /* of /hinted */
 };
 
 static struct http_head *response(struct server *v, uint16_t status)
@@ -94,7 +95,16 @@ static void act(struct server *v, const struct h2_event *e)
 		/* Answered at its end. */
 	} else if (slice_equal(path, SLICE("/missing"))) {
 		respond(v, e->stream, 404, true);
-	} else if (slice_equal(path, SLICE("/whole"))) {
+	} else if (slice_equal(path, SLICE("/hinted"))) {
+		v->page = e->stream;
+		respond(v, e->stream, 103, false);
+	} else if (slice_equal(path, SLICE("/a.css"))) {
+		body(v, e->stream, 200);
+		/* The page comes only when what was hinted has been requested. */
+		if (v->page)
+			body(v, v->page, 200);
+		v->page = NULL;
+	} else if (slice_equal(path, SLICE("/whole")) || slice_equal(path, SLICE("/good"))) {
 		body(v, e->stream, 200);
 	}
 }
@@ -251,7 +261,7 @@ static void pushes_are_taken_from_the_same_origin_alone(void **state)
 	const struct fetch_item *good = item(r, "/good");
 	assert_int_equal(good->state, FETCH_COMPLETE);
 	assert_int_equal(good->bytes, 5);
-	assert_true(good->promised > 0 && good->promised <= good->first_byte);
+	assert_true(good->is_push && good->start > 0 && good->start <= good->first_byte);
 	assert_int_equal(item(r, "/foreign")->state, FETCH_REFUSED);
 	assert_string_equal(item(r, "/foreign")->why, "another origin");
 	assert_int_equal(item(r, "/gone")->state, FETCH_RESET);
@@ -275,6 +285,69 @@ static void interim_response_is_kept_with_its_links(void **state)
 	assert_string_equal(r->items[0].interims[0].link, "</a.css>; rel=preload");
 	assert_int_equal(r->items[0].status, 200);
 	assert_int_equal(r->exit_status, FETCH_OK);
+}
+
+static void assets_are_requested_with_the_page_or_when_a_link_names_them(void **state)
+{
+	struct bench *b = *state;
+	static const char *const assets[] = {"/a.css", "/good"};
+	b->request.assets = assets;
+	b->request.asset_count = 2;
+	b->request.no_push = true;
+	const struct fetch_result *r = fetch(b, "/hinted");
+	assert_int_equal(r->exit_status, FETCH_OK);
+	assert_int_equal(r->count, 3);
+	const struct fetch_item *page = item(r, "/hinted"), *hinted = item(r, "/a.css"),
+				*other = item(r, "/good");
+	assert_true(!hinted->is_push && !other->is_push);
+	assert_int_equal(hinted->state, FETCH_COMPLETE);
+	assert_int_equal(other->state, FETCH_COMPLETE);
+	assert_int_equal(other->bytes, 5);
+	assert_true(hinted->start <= page->first_byte);
+	assert_true(other->start >= page->first_byte);
+}
+
+static void comparison_gets_what_was_pushed_without_pushes(void **state)
+{
+	struct bench *b = *state;
+	struct fetch_result results[2];
+	char url[128], *text;
+	size_t size;
+	snprintf(url, sizeof(url), "%s/push", b->url);
+	assert_null(fetch_parse_url(&b->request, url));
+	b->request.method = "GET";
+	b->request.max_time = 20 * USEC_PER_SEC;
+	/* The server makes the promises of /push in any case, and fetch refuses them: no second run's
+	 * result matters here but the request for what was pushed. */
+	assert_int_equal(fetch_compare(&b->request, results), 2);
+	assert_int_equal(results[0].exit_status, FETCH_OK);
+	assert_true(item(&results[0], "/good")->is_push);
+	FILE *out = open_memstream(&text, &size);
+	fetch_show_comparison(&b->request, results, 2, 100, out);
+	fclose(out);
+	assert_non_null(strstr(text, "pushes not accepted (ENABLE_PUSH=0)"));
+	free(text);
+	fetch_result_fini(&results[0]);
+	fetch_result_fini(&results[1]);
+}
+
+static void nothing_pushed_is_nothing_to_compare(void **state)
+{
+	struct bench *b = *state;
+	struct fetch_result results[2];
+	char url[128], *text;
+	size_t size;
+	snprintf(url, sizeof(url), "%s/whole", b->url);
+	assert_null(fetch_parse_url(&b->request, url));
+	b->request.method = "GET";
+	b->request.max_time = 20 * USEC_PER_SEC;
+	assert_int_equal(fetch_compare(&b->request, results), 1);
+	FILE *out = open_memstream(&text, &size);
+	fetch_show_comparison(&b->request, results, 1, 100, out);
+	fclose(out);
+	assert_non_null(strstr(text, "nothing was pushed"));
+	free(text);
+	fetch_result_fini(&results[0]);
 }
 
 static void error_status_has_an_exit_status_of_its_own(void **state)
@@ -362,6 +435,9 @@ int main(void)
 	    TEST(pushes_are_taken_from_the_same_origin_alone),
 	    TEST(no_push_means_no_promise),
 	    TEST(interim_response_is_kept_with_its_links),
+	    TEST(assets_are_requested_with_the_page_or_when_a_link_names_them),
+	    TEST(comparison_gets_what_was_pushed_without_pushes),
+	    TEST(nothing_pushed_is_nothing_to_compare),
 	    TEST(error_status_has_an_exit_status_of_its_own),
 	    TEST(reset_request_names_the_code),
 	    TEST(goaway_tells_code_and_debug_text_without_controls),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The waterfall: columns, bars, cut paths. */
 #include "proxy/tool/fetch.h"
+#include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ static char *shown(const struct fetch_result *result, size_t width)
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	fetch_show(&r, result, width, out);
+	fetch_show(&r, result, 0, width, out);
 	fclose(out);
 	return text;
 }
@@ -47,20 +48,55 @@ static void response_and_pushes_are_lines_with_bars_on_one_scale(void **state)
 		.state = FETCH_COMPLETE,
 		.status = 200,
 		.path = "/a.css",
-		.promised = 2500,
+		.is_push = true,
+		.start = 2500,
 		.first_byte = 5000,
 		.end = 7400,
 		.bytes = 7},
 	};
 	const struct fetch_result result = result_of(items, 2);
-	char *text = shown(&result, 92);
-	assert_non_null(strstr(text, "h2c: 1 push promised, 1 complete; 12.4kB in 10.0ms\n"));
-	char *copy = strdup(text);
-	assert_string_equal(nth_line(copy, 4),
-	    "     1    200             5.0ms   10.0ms  12.3kB |..........==========| /");
-	free(copy);
-	assert_string_equal(nth_line(text, 5),
-	    "     2    200    2.5ms    5.0ms    7.4ms      7B |     p....=====     | /a.css");
+	char *text = shown(&result, 73);
+	assert_string_equal(text,
+	    "GET http://a.test/\n"
+	    "h2c: 1 push promised, 1 complete; 12.4 kB in 10.0 ms\n"
+	    "\n"
+	    "path      how         size   start   first     end  0         5       ms\n"
+	    "/       asked 200  12.3 kB     0.0     5.0    10.0 |r.........==========|\n"
+	    "/a.css pushed 200      7 B     2.5     5.0     7.4 |     p....=====     |\n"
+	    "\n"
+	    "Bars: r requested, p promised, . waiting, = receiving\n");
+	free(text);
+}
+
+static void asset_that_was_requested_is_told_from_a_push(void **state)
+{
+	(void)state;
+	struct fetch_item items[] = {
+	    {.id = 1, .state = FETCH_COMPLETE, .status = 200, .path = "/", .first_byte = 5000, .end = 5000},
+	    {.id = 3,
+		.state = FETCH_COMPLETE,
+		.status = 200,
+		.path = "/a.css",
+		.start = 5000,
+		.first_byte = 10000,
+		.end = 10000},
+	};
+	const struct fetch_result result = result_of(items, 2);
+	char *text = shown(&result, 73);
+	assert_non_null(
+	    strstr(text, "/a.css  asked 200      0 B     5.0    10.0    10.0 |          r........=|\n"));
+	free(text);
+}
+
+static void axis_counts_seconds_when_they_are_many(void **state)
+{
+	(void)state;
+	struct fetch_item items[] = {{.id = 1, .path = "/", .state = FETCH_COMPLETE, .end = 1}};
+	struct fetch_result result = result_of(items, 1);
+	result.total = 45 * USEC_PER_SEC;
+	char *text = shown(&result, 71);
+	assert_non_null(strstr(text, " in 45.00 s\n"));
+	assert_non_null(strstr(text, "  0       20         s\n"));
 	free(text);
 }
 
@@ -77,23 +113,26 @@ static void what_did_not_arrive_says_why(void **state)
 	    {.id = 2,
 		.state = FETCH_RESET,
 		.path = "/r",
-		.promised = 1,
+		.is_push = true,
+		.start = 1,
 		.end = 9000,
 		.why = "CANCEL"},
 	    {.id = 4,
 		.state = FETCH_REFUSED,
 		.path = "/f",
-		.promised = 1,
+		.is_push = true,
+		.start = 1,
 		.end = 1,
 		.why = "another origin"},
-	    {.id = 6, .state = FETCH_LOST, .path = "/l", .promised = 1},
+	    {.id = 6, .state = FETCH_LOST, .path = "/l", .is_push = true, .start = 1},
 	};
 	const struct fetch_result result = result_of(items, 4);
 	char *text = shown(&result, 80);
-	assert_non_null(strstr(text, "/r (reset: CANCEL)\n"));
-	assert_non_null(strstr(text, "/f (refused: another origin)\n"));
-	assert_non_null(strstr(text, "/l (lost)\n"));
+	assert_non_null(strstr(text, "x  | reset: CANCEL\n"));
+	assert_non_null(strstr(text, " | refused: another origin\n"));
+	assert_non_null(strstr(text, "x| lost\n"));
 	assert_non_null(strstr(text, "3 pushes promised, 0 complete"));
+	assert_non_null(strstr(text, "= receiving, x not completed\n"));
 	free(text);
 }
 
@@ -113,7 +152,7 @@ static void interim_responses_have_lines_of_their_own(void **state)
 	const struct fetch_result result = result_of(items, 1);
 	char *text = shown(&result, 80);
 	assert_non_null(
-	    strstr(text, "\n          103             2.0ms  link: </a.css>; rel=preload\n"));
+	    strstr(text, "ms\n      early 103              2.0  link: </a.css>; rel=preload\n/ "));
 	free(text);
 }
 
@@ -135,11 +174,58 @@ static void lines_fit_the_width_and_long_paths_are_cut(void **state)
 	for (size_t width = 80; width < 1000; width += 37) {
 		char *text = shown(&result, width);
 		char *line = nth_line(text, 4);
-		assert_in_range(strlen(line), 60, width + 4 /* the long id */);
-		if (strlen(line) < 400)
-			assert_string_equal(line + strlen(line) - 5, "pp...");
+		assert_in_range(strlen(line), 60, width);
+		assert_memory_equal(line, "...pp", 5);
+		assert_non_null(strstr(line, "pp  asked "));
 		free(text);
 	}
+}
+
+static void json_has_each_stream_with_its_times(void **state)
+{
+	(void)state;
+	struct fetch_item items[] = {
+	    {.id = 1,
+		.state = FETCH_COMPLETE,
+		.status = 200,
+		.path = "/\"",
+		.first_byte = 5000,
+		.end = 10000,
+		.bytes = 12345,
+		.interims = {{103, 2000, "</a.css>"}},
+		.interim_count = 1},
+	    {.id = 2, .state = FETCH_REFUSED, .path = "/f", .is_push = true, .start = 1, .why = "another origin"},
+	};
+	const struct fetch_result results[] = {result_of(items, 2), result_of(items, 1)};
+	const struct fetch_request r = {.url = "http://a.test/", .method = "GET"};
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	fetch_show_json(&r, results, 2, out);
+	fclose(out);
+	json_error_t error;
+	json_t *all = json_loads(text, 0, &error), *run, *stream;
+	assert_non_null(all);
+	run = json_array_get(json_object_get(all, "runs"), 0);
+	assert_string_equal(json_string_value(json_object_get(run, "url")), "http://a.test/");
+	assert_int_equal(json_integer_value(json_object_get(run, "total_us")), 10000);
+	assert_true(json_is_true(json_object_get(run, "takes_pushes")));
+	stream = json_array_get(json_object_get(run, "streams"), 0);
+	assert_string_equal(json_string_value(json_object_get(stream, "path")), "/\"");
+	assert_string_equal(json_string_value(json_object_get(stream, "kind")), "requested");
+	assert_int_equal(json_integer_value(json_object_get(stream, "first_byte_us")), 5000);
+	assert_int_equal(json_integer_value(json_object_get(stream, "bytes")), 12345);
+	assert_int_equal(json_array_size(json_object_get(stream, "interims")), 1);
+	stream = json_array_get(json_object_get(run, "streams"), 1);
+	assert_string_equal(json_string_value(json_object_get(stream, "kind")), "pushed");
+	assert_string_equal(json_string_value(json_object_get(stream, "state")), "refused");
+	assert_string_equal(json_string_value(json_object_get(stream, "why")), "another origin");
+	assert_true(json_is_null(json_object_get(stream, "end_us")));
+	/* The second run is the one without pushes. */
+	run = json_array_get(json_object_get(all, "runs"), 1);
+	assert_true(json_is_false(json_object_get(run, "takes_pushes")));
+	json_decref(all);
+	free(text);
 }
 
 static void nothing_sent_shows_nothing(void **state)
@@ -155,9 +241,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(response_and_pushes_are_lines_with_bars_on_one_scale),
+	    cmocka_unit_test(asset_that_was_requested_is_told_from_a_push),
+	    cmocka_unit_test(axis_counts_seconds_when_they_are_many),
 	    cmocka_unit_test(what_did_not_arrive_says_why),
 	    cmocka_unit_test(interim_responses_have_lines_of_their_own),
 	    cmocka_unit_test(lines_fit_the_width_and_long_paths_are_cut),
+	    cmocka_unit_test(json_has_each_stream_with_its_times),
 	    cmocka_unit_test(nothing_sent_shows_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

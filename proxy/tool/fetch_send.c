@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* The requests of `pushgate fetch`: the page, and the assets that a browser would get with it. */
+#include "proxy/http/link.h"
+#include "proxy/limits.h"
+#include "proxy/tool/fetch_state.h"
+
+static struct http_head *make_head(struct fetch *f, struct slice method, struct slice path)
+{
+	const struct fetch_request *r = f->request;
+	struct http_head *head = http_head_new(f->heads);
+	head->kind = HTTP_REQUEST;
+	head->method = method;
+	head->method_token = (uint16_t)http_method_find(head->method);
+	head->scheme = r->is_https ? SLICE("https") : SLICE("http");
+	head->authority = r->authority;
+	head->path = path;
+	bool has_agent = false, has_accept = false;
+	for (size_t i = 0; i < r->header_count; i++) {
+		const struct fetch_header *h = &r->headers[i];
+		http_head_add(head, h->name, h->value);
+		has_agent |= slice_equal(h->name, SLICE("user-agent"));
+		has_accept |= slice_equal(h->name, SLICE("accept"));
+	}
+	if (!has_agent)
+		http_head_add_token(
+		    head, HTTP_TOKEN_USER_AGENT, SLICE("pushgate-fetch/" PUSHGATE_VERSION));
+	if (!has_accept)
+		http_head_add_token(head, HTTP_TOKEN_ACCEPT, SLICE("*/*"));
+	return head;
+}
+
+void fetch_send_request(struct fetch *f)
+{
+	const struct fetch_request *r = f->request;
+	struct http_head *head = make_head(f, slice_of_string(r->method), r->path);
+	bool has_body = r->has_body && r->body.len > 0;
+	if (r->has_body)
+		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH,
+		    arena_printf(&head->arena, "%zu", r->body.len));
+	f->sent = net_now(f->loop);
+	struct h2_stream *stream = h2_request(f->wire.h2, head, !has_body, NULL);
+	http_head_free(head);
+	if (!stream) {
+		fetch_fail(f, FETCH_PROTOCOL, "the request cannot be sent: it is too large");
+		fetch_finish(f);
+		return;
+	}
+	fetch_add_item(f, h2_stream_id(stream), r->path);
+	f->unsent = r->body;
+	if (has_body)
+		h2_offer(f->wire.h2, stream, r->body.len, true);
+	link_wake(&f->wire);
+}
+
+void fetch_on_payload(void *owner, struct net_out *out, const struct h2_data_frame *frame)
+{
+	struct fetch *f = owner;
+	net_out_copy(out, f->unsent.ptr, frame->length);
+	f->unsent = slice_from(f->unsent, frame->length);
+}
+
+/* ---- assets ---- */
+
+static void get_asset(struct fetch *f, size_t at)
+{
+	if (f->is_requested[at] || h2_request_room(f->wire.h2) == 0)
+		return;
+	struct slice path = slice_of_string(f->request->assets[at]);
+	struct http_head *head = make_head(f, SLICE("GET"), path);
+	struct h2_stream *stream = h2_request(f->wire.h2, head, true, NULL);
+	http_head_free(head);
+	if (!stream)
+		return;
+	f->is_requested[at] = true;
+	fetch_add_item(f, h2_stream_id(stream), path)->start = fetch_since_sent(f);
+}
+
+void fetch_get_assets(struct fetch *f)
+{
+	for (size_t i = 0; i < f->request->asset_count; i++)
+		get_asset(f, i);
+}
+
+static void follow_link(struct fetch *f, struct http_head *base, struct slice reference)
+{
+	struct http_target target;
+	if (!http_target_resolve(&base->arena, base, reference, &target) ||
+	    !slice_equal(target.authority, base->authority))
+		return;
+	for (size_t i = 0; i < f->request->asset_count; i++)
+		if (slice_equal(target.path, slice_of_string(f->request->assets[i])))
+			get_asset(f, i);
+}
+
+void fetch_follow_links(struct fetch *f, const struct http_head *interim)
+{
+	if (f->request->asset_count == 0)
+		return;
+	struct http_head *base = make_head(f, SLICE("GET"), f->request->path);
+	for (size_t i = 0; i < interim->count; i++) {
+		struct slice rest = interim->fields[i].value;
+		struct http_link link;
+		while (interim->fields[i].token == HTTP_TOKEN_LINK && http_link_next(&rest, &link))
+			if (link.is_preload)
+				follow_link(f, base, link.target);
+	}
+	http_head_free(base);
+}
