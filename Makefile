@@ -100,6 +100,7 @@ $(OUT)/tests/fuzz/%_replay: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/tests/fuzz/replay.
 WIRE_TESTS := $(wildcard tests/support/*.test.mjs tests/wire/*.test.mjs)
 PEER_TESTS := $(wildcard tests/peers/*.test.mjs)
 BROWSER_TESTS := $(wildcard tests/browser/*.test.mjs)
+PAGE_TESTS := $(wildcard tests/docs/*.test.mjs)
 
 tests: $(TEST_BIN) $(OUT)/pushgate
 
@@ -115,6 +116,10 @@ check-peers: build/pushgate
 # PUSHGATE_NO_BROWSER=1 where there can be none; otherwise it must be there.
 check-browser: build/pushgate
 	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 1 $(BROWSER_TESTS)
+
+# The commands and configurations of README.md, docs/RECIPES.md and docs/MOVING.md, as they stand there.
+check-docs-run: build/pushgate
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run $(PAGE_TESTS)
 
 # Each attack with an honest client beside it; ATTACK='NAME …' for some of them.
 attack: build/pushgate
@@ -200,6 +205,10 @@ BINDIR  ?= $(PREFIX)/bin
 CONFDIR ?= /etc/pushgate
 DOCDIR  ?= $(PREFIX)/share/doc/pushgate
 MANDIR  ?= $(PREFIX)/share/man
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+# Debian's zsh looks into another folder for packages than for what an administrator adds.
+ZSHDIR  ?= $(PREFIX)/share/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 UNITDIR ?= $(if $(filter /usr,$(PREFIX)),/lib,$(PREFIX)/lib)/systemd/system
 AT_HOME := sed -e 's|/usr/bin/|$(BINDIR)/|g' -e 's|/etc/pushgate/|$(CONFDIR)/|g' -e 's|/usr/share/doc/pushgate/|$(DOCDIR)/|g'
 
@@ -210,6 +219,11 @@ install: $(BINARY)
 	$(AT_HOME) etc/pushgate.service > $(DESTDIR)$(UNITDIR)/pushgate.service
 	$(AT_HOME) docs/pushgate.1 > $(DESTDIR)$(MANDIR)/man1/pushgate.1
 	chmod 644 $(DESTDIR)$(UNITDIR)/pushgate.service $(DESTDIR)$(MANDIR)/man1/pushgate.1
+	install -d $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
+	$(BINARY) completion bash > $(DESTDIR)$(BASHDIR)/pushgate
+	$(BINARY) completion zsh > $(DESTDIR)$(ZSHDIR)/_pushgate
+	$(BINARY) completion fish > $(DESTDIR)$(FISHDIR)/pushgate.fish
+	chmod 644 $(DESTDIR)$(BASHDIR)/pushgate $(DESTDIR)$(ZSHDIR)/_pushgate $(DESTDIR)$(FISHDIR)/pushgate.fish
 	install -d $(DESTDIR)$(DOCDIR)/docs/decisions $(DESTDIR)$(DOCDIR)/examples
 	install -m 644 README.md SECURITY.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOCDIR)/
 	install -m 644 docs/*.md docs/*.svg $(DESTDIR)$(DOCDIR)/docs/
@@ -228,6 +242,7 @@ help:
 	@echo 'make check          unit, pair, relay and wire tests and the fuzz corpus, under ASan and UBSan'
 	@echo 'make check-peers    against nghttp, nghttpd, curl, h2load, Node.js and Chromium'
 	@echo 'make check-browser  the part of it with Chromium'
+	@echo 'make check-docs-run the commands of README.md, docs/RECIPES.md and docs/MOVING.md, as they stand there'
 	@echo 'make attack         floods, bombs, slow and broken peers, with an honest client beside them (attack-short: briefly)'
 	@echo 'make check-valgrind the unit tests under valgrind'
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
@@ -238,4 +253,4 @@ help:
 	@echo 'make lint install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-browser attack attack-short soak check-valgrind fuzz fuzzers replays bench cost cost-tools cover lint tidy install deb clean help
+.PHONY: all tests check check-peers check-browser check-docs-run attack attack-short soak check-valgrind fuzz fuzzers replays bench cost cost-tools cover lint tidy install deb clean help

@@ -12,7 +12,8 @@
 /* What the arguments of the commands below are read into. */
 struct arguments {
 	const char *conf;
-	bool single;
+	bool single, json, strict;
+	const char *user;    /* NULL: not given */
 	const char *operand; /* NULL: not given */
 	struct cidr clients;
 	uint32_t seconds;
@@ -74,13 +75,23 @@ static int check(int argc, char **argv);
 
 static const struct command_option check_options[] = {
     CONFIG_OPTION(0),
+    {.name = "as",
+	.value = "USER",
+	.kind = COMMAND_USER,
+	.at = AT(user),
+	.sentence = "as if this user started pushgate; only root may name another user"},
+    {.name = "strict", .at = AT(strict), .sentence = "a warning makes the exit status 2, too"},
 };
 
 static const struct command check_command = {
     .name = "check",
-    .sentence = "read the configuration and print its mistakes",
-    .text = "Reads the configuration, and the certificates and other files that it names. Prints "
-	    "every mistake with its line and what would be right.",
+    .sentence = "print what is wrong with the configuration, or missing",
+    .text =
+	"Reads the configuration, and tries what run would need of this machine: users, "
+	"addresses, folders, files. Prints every finding with the line of its option and what to "
+	"do, and changes nothing. What may pass by itself, such as a port that is in use, and "
+	"what run serves with all the same is a warning.\n\n"
+	"As root it opens what workers open as their user.",
     .options = check_options,
     .option_count = COUNT(check_options),
     .run = check,
@@ -92,12 +103,7 @@ static int check(int argc, char **argv)
 	int status;
 	if (read_arguments(&check_command, argc, argv, &a, &status) != COMMAND_PARSED)
 		return status;
-	struct conf *conf = conf_load(a.conf, true, stderr);
-	if (!conf)
-		return COMMAND_USAGE;
-	printf("%s: ok\n", a.conf);
-	conf_free(conf);
-	return 0;
+	return process_check(a.conf, a.user, a.strict);
 }
 
 /* ---- help-config ---- */
@@ -150,6 +156,7 @@ static int status_of(int argc, char **argv);
 
 static const struct command_option status_options[] = {
     CONFIG_OPTION(COMMAND_INSTEAD),
+    {.name = "json", .at = AT(json), .sentence = "print one JSON object"},
     {.value = "SOCKET",
 	.kind = COMMAND_FILE,
 	.at = AT(operand),
@@ -160,7 +167,9 @@ static const struct command status_command = {
     .name = "status",
     .sentence = "print the counters of a running pushgate",
     .text = "Prints the counters of a running pushgate, which it asks through the status-socket of "
-	    "its configuration.",
+	    "its configuration. The output is in Prometheus' text format; at a terminal the lines "
+	    "that only a program reads (HELP, TYPE) are left out. docs/COUNTERS.md says what each "
+	    "counter means, and which shape the JSON object has.",
     .options = status_options,
     .option_count = COUNT(status_options),
     .run = status_of,
@@ -173,11 +182,11 @@ static int status_of(int argc, char **argv)
 	if (read_arguments(&status_command, argc, argv, &a, &status) != COMMAND_PARSED)
 		return status;
 	if (a.operand)
-		return process_status(a.operand);
+		return process_status(a.operand, a.json);
 	struct conf *conf = load_status_socket(&status_command, a.conf);
 	if (!conf)
 		return COMMAND_USAGE;
-	status = process_status(conf->server.status_socket);
+	status = process_status(conf->server.status_socket, a.json);
 	conf_free(conf);
 	return status;
 }
@@ -272,6 +281,49 @@ static int version(int argc, char **argv)
 	return 0;
 }
 
+static int completion(int argc, char **argv);
+
+static const struct command_option completion_options[] = {
+    {.value = "SHELL",
+	.kind = COMMAND_WORD,
+	.rules = COMMAND_REQUIRED,
+	.words = command_shell,
+	.at = AT(operand),
+	.sentence = "bash, zsh or fish"},
+};
+
+static const struct command completion_command = {
+    .name = "completion",
+    .sentence = "print a script that completes this command line in a shell",
+    .text = "Prints a script with which a shell completes commands, options and their values. An "
+	    "installed pushgate brings the scripts along; otherwise "
+	    "`source <(pushgate completion bash)` loads it.",
+    .options = completion_options,
+    .option_count = COUNT(completion_options),
+    .run = completion,
+};
+
+static int manual(int argc, char **argv);
+
+static const struct command_option manual_options[] = {
+    {.value = "PART",
+	.kind = COMMAND_WORD,
+	.rules = COMMAND_REQUIRED,
+	.words = command_manual_part,
+	.at = AT(operand),
+	.sentence = "the part"},
+};
+
+static const struct command manual_command = {
+    .name = "manual",
+    .sentence = "print a part of the manual that is made from the table of commands",
+    .text = "Prints a part of the manual, for scripts/make-docs.",
+    .options = manual_options,
+    .option_count = COUNT(manual_options),
+    .is_hidden = true,
+    .run = manual,
+};
+
 static const struct command_option help_options[] = {
     {.value = "COMMAND",
 	.kind = COMMAND_WORD,
@@ -289,6 +341,7 @@ static const struct command help_command = {
     .run = help,
 };
 
+/* Hidden ones come last. */
 static const struct command *const commands[] = {
     &run_command,
     &check_command,
@@ -298,7 +351,9 @@ static const struct command *const commands[] = {
     &tool_fetch_command,
     &tool_explain_command,
     &version_command,
+    &completion_command,
     &help_command,
+    &manual_command,
 };
 
 static const struct command_table table = {
@@ -310,7 +365,28 @@ static const struct command_table table = {
 
 static const char *command_word(size_t index)
 {
-	return index < COUNT(commands) ? commands[index]->name : NULL;
+	return index < COUNT(commands) && !commands[index]->is_hidden ? commands[index]->name
+								      : NULL;
+}
+
+static int completion(int argc, char **argv)
+{
+	struct arguments a;
+	int status;
+	if (read_arguments(&completion_command, argc, argv, &a, &status) != COMMAND_PARSED)
+		return status;
+	command_print_completion(&table, a.operand, stdout);
+	return 0;
+}
+
+static int manual(int argc, char **argv)
+{
+	struct arguments a;
+	int status;
+	if (read_arguments(&manual_command, argc, argv, &a, &status) != COMMAND_PARSED)
+		return status;
+	command_print_manual(&table, a.operand, stdout);
+	return 0;
 }
 
 static int help(int argc, char **argv)

@@ -92,6 +92,12 @@ int command_usage_error(const struct command *c, const char *format, ...)
 void command_print_overview(const struct command_table *t, FILE *out);
 void command_print_usage(const struct command *c, FILE *out);
 void command_print_help(const struct command *c, FILE *out);
+/* The script that completes the command line in a shell, one of command_shell. */
+void command_print_completion(const struct command_table *t, const char *shell, FILE *out);
+const char *command_shell(size_t index); /* NULL after the last one */
+/* A part of the manual, one of command_manual_part, as mdoc(7). */
+void command_print_manual(const struct command_table *t, const char *part, FILE *out);
+const char *command_manual_part(size_t index); /* NULL after the last one */
 /* NULL: no command has this name. */
 const struct command *command_find(const struct command_table *t, const char *name);
 /*

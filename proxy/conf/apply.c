@@ -28,7 +28,7 @@ void conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const 
 	va_start(arguments, format);
 	vreport(l, file, line, "", format, arguments);
 	va_end(arguments);
-	l->mistakes++;
+	l->counts.mistakes++;
 }
 
 void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
@@ -37,6 +37,7 @@ void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const 
 	va_start(arguments, format);
 	vreport(l, file, line, "warning: ", format, arguments);
 	va_end(arguments);
+	l->counts.warnings++;
 }
 
 char *conf_copy(struct conf_loader *l, struct slice s)
@@ -48,7 +49,7 @@ char *conf_copy(struct conf_loader *l, struct slice s)
 	return copy;
 }
 
-char *conf_path(struct conf_loader *l, struct slice s)
+char *conf_written_path(struct conf_loader *l, struct slice s)
 {
 	const char *slash = strrchr(l->file, '/');
 	if ((s.len > 0 && s.ptr[0] == '/') || !slash)
@@ -59,6 +60,16 @@ char *conf_path(struct conf_loader *l, struct slice s)
 	memcpy(path + folder, s.ptr, s.len);
 	path[folder + s.len] = '\0';
 	return path;
+}
+
+char *conf_path(struct conf_loader *l, struct slice s)
+{
+	char *path = conf_written_path(l, s);
+	if (path[0] == '/' || !l->folder)
+		return path;
+	struct slice whole = arena_printf(
+	    &l->conf->arena, "%s/%s", strcmp(l->folder, "/") == 0 ? "" : l->folder, path);
+	return conf_copy(l, whole);
 }
 
 void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_bytes)
@@ -188,6 +199,14 @@ static bool is_available(struct conf_loader *l, const struct conf_option *o, str
 	return true;
 }
 
+static void note_place(struct conf_loader *l, struct conf_section *s, const char *key)
+{
+	struct conf_option_place *p = arena_alloc(&l->conf->arena, sizeof *p);
+	*p = (struct conf_option_place){.key = key, .at = {l->file, l->line}};
+	*(s->last_option ? &s->last_option->next : &s->first_option) = p;
+	s->last_option = p;
+}
+
 void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 {
 	struct conf_section *s = l->current;
@@ -214,6 +233,7 @@ void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 		return;
 	}
 	*line = l->line;
+	note_place(l, s, o->key);
 	if (!(l->accepts_unavailable || is_available(l, o, value)) ||
 	    !set_option(l, o, s->object, value))
 		s->is_broken = true;

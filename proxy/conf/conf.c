@@ -6,13 +6,18 @@
 #include "proxy/conf/conf.h"
 #include "proxy/base/memory.h"
 #include "proxy/conf/load.h"
+#include <stdlib.h>
+#include <unistd.h>
 
-static struct conf *load_begin(struct conf_loader *l, const char *name, bool resolve, FILE *errors)
+/* folder: where relative paths start in the end; NULL: nowhere, for a text that is no file. */
+static struct conf *load_begin(
+    struct conf_loader *l, const char *name, const char *folder, bool resolve, FILE *errors)
 {
 	struct conf *c = memory_new(struct conf);
 
 	arena_init(&c->arena, NULL, 0);
-	*l = (struct conf_loader){.conf = c, .errors = errors, .resolve = resolve};
+	*l =
+	    (struct conf_loader){.conf = c, .errors = errors, .resolve = resolve, .folder = folder};
 	c->file = conf_copy(l, slice_of_string(name));
 	/* Default paths are relative to this file. */
 	l->file = c->file;
@@ -24,31 +29,49 @@ static struct conf *load_begin(struct conf_loader *l, const char *name, bool res
 static struct conf *load_end(struct conf_loader *l)
 {
 	conf_finish(l);
-	if (l->mistakes == 0)
+	l->conf->sections = l->first;
+	if (l->counts.mistakes == 0)
 		return l->conf;
 	conf_free(l->conf);
 	return NULL;
 }
 
-struct conf *conf_load(const char *path, bool resolve, FILE *errors)
+static struct conf *load_file(
+    const char *path, bool resolve, FILE *errors, struct conf_counts *counts)
 {
 	struct conf_loader l;
-	struct conf *c = load_begin(&l, path, resolve, errors);
+	char *folder = getcwd(NULL, 0);
+	struct conf *c = load_begin(&l, path, folder, resolve, errors);
 
 	l.follows_includes = true;
 	conf_read_file(&l, c->file);
-	if (l.mistakes > 0 &&
-	    !l.seen) { /* The main file cannot be read: other mistakes would only follow from that. */
-		conf_free(c);
-		return NULL;
-	}
-	return load_end(&l);
+	bool is_read = l.seen != NULL;
+	if (is_read)
+		c = load_end(&l);
+	*counts = l.counts;
+	free(folder);
+	if (is_read)
+		return c;
+	/* The main file cannot be read: other mistakes would only follow from that. */
+	conf_free(c);
+	return NULL;
+}
+
+struct conf *conf_load(const char *path, bool resolve, FILE *errors)
+{
+	struct conf_counts counts;
+	return load_file(path, resolve, errors, &counts);
+}
+
+struct conf *conf_load_counted(const char *path, FILE *errors, struct conf_counts *counts)
+{
+	return load_file(path, true, errors, counts);
 }
 
 struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors)
 {
 	struct conf_loader l;
-	struct conf *c = load_begin(&l, name, resolve, errors);
+	struct conf *c = load_begin(&l, name, NULL, resolve, errors);
 
 	l.follows_includes = resolve;
 	conf_read_text(&l, c->file, text);
@@ -58,7 +81,7 @@ struct conf *conf_load_text(struct slice text, const char *name, bool resolve, F
 struct conf *conf_load_everything(struct slice text, const char *name, bool resolve, FILE *errors)
 {
 	struct conf_loader l;
-	struct conf *c = load_begin(&l, name, resolve, errors);
+	struct conf *c = load_begin(&l, name, NULL, resolve, errors);
 
 	l.accepts_unavailable = true;
 	conf_read_text(&l, c->file, text);
@@ -83,4 +106,23 @@ bool conf_listen_trusts(const struct conf_listen *l, const struct address *peer)
 			return true;
 	}
 	return false;
+}
+
+static const struct conf_section *find_nth(const struct conf *c, const char *word, size_t index)
+{
+	for (const struct conf_section *s = c->sections; s; s = s->next)
+		if (strcmp(conf_section_types[s->kind].word, word) == 0 && index-- == 0)
+			return s;
+	return NULL;
+}
+
+struct conf_place conf_find_place(
+    const struct conf *c, const char *section, size_t index, const char *key, size_t nth)
+{
+	const struct conf_section *s = find_nth(c, section, index);
+
+	for (const struct conf_option_place *p = s ? s->first_option : NULL; p; p = p->next)
+		if (strcmp(p->key, key) == 0 && nth-- == 0)
+			return p->at;
+	return s ? (struct conf_place){s->file, s->line} : (struct conf_place){c->file, 1};
 }

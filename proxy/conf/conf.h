@@ -169,9 +169,11 @@ struct conf_preload {
 	size_t add_count;
 };
 
+struct conf_section;
 struct conf {
 	struct arena arena;           /* everything below lives here */
 	const char *file;
+	const struct conf_section *sections; /* for conf_find_place */
 	struct conf_server server;
 	struct conf_listen *listens;
 	size_t listen_count;
@@ -196,6 +198,26 @@ struct conf *conf_load(const char *path, bool resolve, FILE *errors);
 /* The same for a text in memory; messages call it `name`. Includes are read only with `resolve`. */
 struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors);
 void conf_free(struct conf *c); /* accepts NULL */
+
+/* What a load has written to `errors`. */
+struct conf_counts {
+	size_t mistakes, warnings;
+	size_t passing; /* mistakes that may pass by themselves: a resolver that does not answer */
+};
+/* conf_load with `resolve`, which counts as well; *counts is set in any case. */
+struct conf *conf_load_counted(const char *path, FILE *errors, struct conf_counts *counts);
+
+struct conf_place {
+	const char *file;
+	uint32_t line;
+};
+/*
+ * Where the nth option `key` of the index-th section of a kind ("listen") stands. If it is not
+ * given: where the section begins; without such a section: the first line of the file. Lent until
+ * conf_free.
+ */
+struct conf_place conf_find_place(
+    const struct conf *c, const char *section, size_t index, const char *key, size_t nth);
 
 /* Whether `trusted` names this peer. peer: of the TCP connection (family 0: of a unix socket), never
  * an address that a field claims. */

@@ -12,6 +12,13 @@ struct conf_file_ref {
 	uint32_t line;
 };
 
+/* An option as it stands in a file. */
+struct conf_option_place {
+	struct conf_option_place *next;
+	const char *key;
+	struct conf_place at;
+};
+
 struct conf_section {
 	struct conf_section *next;
 	enum conf_kind kind;
@@ -20,6 +27,7 @@ struct conf_section {
 	uint32_t line;
 	void *object;    /* of the kind's type; validate.c moves it into the snapshot's array */
 	uint32_t *lines; /* for each row of conf_options: the option's line, 0 = not given */
+	struct conf_option_place *first_option, *last_option; /* in the order of the file */
 	/* Used by validate.c only. */
 	struct conf_file_ref *chains, *keys;
 	size_t chain_count, key_count;
@@ -41,7 +49,8 @@ struct conf_loader {
 	FILE *errors;
 	bool resolve, follows_includes;
 	bool accepts_unavailable; /* accept options that this version lacks */
-	size_t mistakes;
+	const char *folder;       /* the working folder; NULL: relative paths stay as they are */
+	struct conf_counts counts;
 	struct conf_section *first, *last;
 	struct conf_section *current; /* NULL before the first section and in an unknown section */
 	bool is_in_section;           /* this file has had a section header */
@@ -63,8 +72,13 @@ void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const 
 
 /* NUL-terminated copy in the snapshot's arena. */
 char *conf_copy(struct conf_loader *l, struct slice s);
-/* The path to open: a relative one starts at the folder of the file that is being read. */
+/*
+ * The path to open: a relative one starts at the folder of the file that is being read, and the
+ * result does not depend on the working folder any more. Symbolic links are not followed here.
+ */
 char *conf_path(struct conf_loader *l, struct slice s);
+/* The same path for messages: as short as the paths that the operator has written. */
+char *conf_written_path(struct conf_loader *l, struct slice s);
 /* Makes room for one more item after `count` items. Returns the array, which may have moved. */
 void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_bytes);
 

@@ -113,7 +113,8 @@ const struct conf_option conf_options[] = {
         "Connections to origins are not traced. `pushgate trace` does the same for a while and without the log."},
     {SERVER(server.learned_file), .key = "learned-file", .type = CONF_TYPE_OTHER, .form = "FILE | off",
         .preset = "off", .set = conf_set_learned_file,
-        .sentence = "JSON file that keeps what [preload] sections learn over restarts and shows what is proposed. "
+        .sentence = "JSON file that keeps what [preload] sections learn over restarts and shows what is proposed. One "
+        "that is no such file is a warning at the start, and is replaced. "
         "The first worker's table is written to it once a minute and at its end."},
     {SERVER(server.pseudonym), .key = "pseudonym", .type = CONF_TYPE_TEXT, .form = "NAME",
         .preset = "pushgate", .set = conf_set_pseudonym,
@@ -456,7 +457,8 @@ const struct conf_option conf_options[] = {
     {PRELOAD(manifests), .key = "manifest",
         .example = "/etc/pushgate/manifest.json", .type = CONF_TYPE_FILES, .form = "FILE", .repeats = true,
         .count_offset = offsetof(struct conf_preload, manifest_count),
-        .sentence = "A push manifest (JSON). It is reread when it changes."},
+        .sentence = "A push manifest (JSON). It is reread when it changes. One that cannot be used is a warning at the "
+        "start and empty until it is good; later what was read before stays."},
     {PRELOAD(adds), .key = "add",
         .example = "/app.css as=style", .type = CONF_TYPE_OTHER, .repeats = true, .set = conf_set_add,
         .form = "/PATH [as=WORD] [type=TYPE] [crossorigin=WORD] [fetchpriority=WORD] [\"media=QUERY\"]",

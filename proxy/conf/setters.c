@@ -237,9 +237,8 @@ static bool server_unix(struct conf_loader *l, struct conf_origin *o, struct sli
 }
 
 static void resolve_server(
-    struct conf_loader *l, struct conf_origin *o, struct slice authority_host)
+    struct conf_loader *l, struct conf_origin *o, struct slice authority_host, const char **wrong)
 {
-	const char *wrong = NULL;
 	struct slice literal =
 	    arena_printf(&l->conf->arena, "%.*s:%u", SLICE_ARG(authority_host), o->port);
 
@@ -247,7 +246,7 @@ static void resolve_server(
 		o->address_count = 1;
 	else if (l->resolve)
 		o->address_count = net_resolve(o->host, o->port, o->addresses,
-		    sizeof o->addresses / sizeof *o->addresses, &wrong);
+		    sizeof o->addresses / sizeof *o->addresses, wrong);
 }
 
 static bool server_tcp(
@@ -270,7 +269,16 @@ static bool server_tcp(
 		host = slice_sub(host, 1, host.len - 2);
 	o->host = conf_copy(l, host);
 	o->port = a.port;
-	resolve_server(l, o, a.host);
+	const char *wrong = NULL;
+	resolve_server(l, o, a.host, &wrong);
+	if (wrong == net_resolver_is_silent) {
+		conf_mistake_here(l,
+		    "the host '%s' cannot be looked up now: %s; look after the resolver, or write "
+		    "an IP address",
+		    o->host, wrong);
+		l->counts.passing++;
+		return false;
+	}
 	if (l->resolve && o->address_count == 0) {
 		conf_mistake_here(l,
 		    "the host '%s' has no address; correct the name or write an IP address",

@@ -134,7 +134,7 @@ static void include(struct conf_loader *l, const char *pattern)
 		    LIMIT_CONF_INCLUDE_DEPTH);
 		return;
 	}
-	const char *path = conf_path(l, slice_of_string(pattern));
+	const char *path = conf_written_path(l, slice_of_string(pattern));
 	/*
 	 * With GLOB_NOCHECK a missing plain file is returned too, so that opening it reports the
 	 * reason.

@@ -7,7 +7,6 @@
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 #include <inttypes.h>
-#include <unistd.h>
 
 bool conf_bad_value(
     struct conf_loader *l, const struct conf_option *o, struct slice value, const char *right)
@@ -233,6 +232,7 @@ static bool store_patterns(
 	return is_good;
 }
 
+/* Whether they can be read is asked of the user who will read them: process/start_needs.c. */
 static bool store_files(
     struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
 {
@@ -240,11 +240,6 @@ static bool store_files(
 	size_t *count = (size_t *)(void *)(object + o->count_offset);
 	char *path = conf_path(l, value);
 
-	if (l->resolve && access(path, R_OK) != 0) {
-		conf_mistake_here(
-		    l, "the %s file '%s' cannot be read: %m; name a readable file", o->key, path);
-		return false;
-	}
 	*files = conf_grow(l, (void *)*files, *count, sizeof **files);
 	(*files)[(*count)++] = path;
 	return true;

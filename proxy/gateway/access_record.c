@@ -69,12 +69,12 @@ static void count_push(
 	c->pushes_withdrawn += was_withdrawn(x);
 	if (was_held(x))
 		return;
-	c->push_bytes_out += x->download.forwarded;
+	c->push_out_bytes += x->download.forwarded;
 	if (outcome == OBSERVE_COMPLETE) {
 		c->pushes_completed++;
 	} else if (outcome == OBSERVE_CLIENT_RESET) {
 		c->pushes_reset++;
-		c->push_bytes_reset += x->download.forwarded;
+		c->push_reset_bytes += x->download.forwarded;
 	} else {
 		c->pushes_failed++;
 	}
@@ -84,10 +84,10 @@ static void count_exchange(
     struct observe_counters *c, const struct exchange *x, enum observe_outcome outcome)
 {
 	c->requests_open--;
-	c->bytes_down_in += x->upload.received;
-	c->bytes_up_out += x->upload.forwarded;
-	c->bytes_down_out += bytes_to_client(x);
-	c->hold_bytes_wasted += x->pushed.wasted_bytes;
+	c->down_in_bytes += x->upload.received;
+	c->up_out_bytes += x->upload.forwarded;
+	c->down_out_bytes += bytes_to_client(x);
+	c->hold_wasted_bytes += x->pushed.wasted_bytes;
 	c->responses_own += exchange_is_own_answer(x);
 	c->requests_retried += exchange_was_retried(x);
 	if (x->ending.cause)

@@ -171,7 +171,7 @@ void memory_pressure_pass(struct gateway *g)
 	p->has_more = false;
 	p->checks_left =
 	    g->relay.live_count < CHECKS_AT_ONCE ? (unsigned)g->relay.live_count : CHECKS_AT_ONCE;
-	g->env.observe->counters->memory_used = b->used_bytes;
+	g->env.observe->counters->memory_used_bytes = b->used_bytes;
 	if (g->env.memory_is_short && b->used_bytes <= p->low_bytes)
 		g->env.memory_is_short = g->relay.makes_no_pushes = false;
 	if (p->pauses_origins && b->used_bytes <= b->limit_bytes)

@@ -16,11 +16,13 @@
 #include "proxy/net/net.h"
 #include <stdio.h>
 
-/* X(name, "what it counts"): totals since the start, except the *_open and memory_used gauges. */
+/*
+ * X(name, "what it counts"): totals since the start. `pushgate status` prints a row as
+ * pushgate_NAME_total. A name ends with its unit, if it has one.
+ */
 // clang-format off
 #define OBSERVE_COUNTERS(X) \
 	X(connections, "downstream connections accepted") \
-	X(connections_open, "downstream connections open now") \
 	X(connections_refused, "downstream connections closed at once because of max-connections or memory") \
 	X(connections_refused_client, "of these, because of max-connections-per-client") \
 	X(accept_paused, "times that accepting paused because descriptors or memory ran out") \
@@ -35,7 +37,6 @@
 	X(connect_late, "connections to origins ended by connect-timeout or settings-timeout") \
 	X(not_http2, "client connections that began no protocol spoken here, answered 505") \
 	X(requests, "requests received") \
-	X(requests_open, "exchanges open now") \
 	X(responses_1xx, "interim responses sent") \
 	X(responses_2xx, "responses 2xx sent") \
 	X(responses_3xx, "responses 3xx sent") \
@@ -44,14 +45,12 @@
 	X(responses_own, "responses made by pushgate itself") \
 	X(requests_retried, "requests sent to the origin a second time") \
 	X(requests_aborted, "exchanges that ended by a reset") \
-	X(bytes_down_in, "request body bytes from clients") \
-	X(bytes_down_out, "response body bytes to clients, forwarded pushes included") \
-	X(bytes_up_in, "response body bytes from origins") \
-	X(bytes_up_out, "request body bytes to origins") \
+	X(down_in_bytes, "request body bytes from clients") \
+	X(down_out_bytes, "response body bytes to clients, forwarded pushes included") \
+	X(up_in_bytes, "response body bytes from origins") \
+	X(up_out_bytes, "request body bytes to origins") \
 	X(upstream_connections, "connections to origins opened") \
-	X(upstream_connections_open, "connections to origins open now") \
 	X(subscriptions, "of these, for one subscription each") \
-	X(subscriptions_open, "of these, open now") \
 	X(subscriptions_held_back, "times that an origin was held back because a subscriber was slow") \
 	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
 	X(peer_faults_down, "protocol faults of clients") \
@@ -69,7 +68,7 @@
 	X(holds_evicted, "held responses dropped unclaimed to make room, shed_holds included") \
 	X(holds_invalidated, "held responses dropped unclaimed because their resource was changed") \
 	X(holds_failed, "held responses that the origin did not complete, dropped unclaimed") \
-	X(hold_bytes_wasted, "bytes of held responses that no client received") \
+	X(hold_wasted_bytes, "bytes of held responses that no client received") \
 	X(pushes_dropped, "pushes dropped") \
 	X(push_off_routes, "times that a route was moved to connections without push for a minute (reset-rate, promise-refusals)") \
 	X(push_off_connections, "times that push was turned off on a connection to an origin (promise-refusals)") \
@@ -77,10 +76,8 @@
 	X(pushes_reset, "pushes reset by the client") \
 	X(pushes_failed, "pushes that failed for other reasons") \
 	X(pushes_withdrawn, "pushes, forwarded or held, given up because of the head of their response") \
-	X(pushes_open, "pushes open now") \
-	X(push_bytes_out, "pushed body bytes to clients") \
-	X(push_bytes_reset, "pushed body bytes sent on streams that the client then reset") \
-	X(memory_used, "bytes charged to the memory budget now") \
+	X(push_out_bytes, "pushed body bytes to clients") \
+	X(push_reset_bytes, "pushed body bytes sent on streams that the client then reset") \
 	X(memory_trims, "times that a worker returned memory to the system after a peak") \
 	X(memory_refused, "requests, pushes and connections that a memory budget refused") \
 	X(streams_refused_memory, "requests refused (REFUSED_STREAM) because memory was short") \
@@ -90,10 +87,45 @@
 	X(shed_streams, "exchanges reset because memory was short: ones that used too much, or stalled") \
 	X(learned_saves_dropped, "times that the learned table was not saved: the files process was down, or still had the table of a minute before") \
 	X(manifests_taken, "manifests that workers took in from the files process after the start") \
+	X(files_unusable, "times that a manifest or the learned-file could not be read, or was none; what was read before stays in use, at the start nothing") \
 	X(files_refused, "contents and messages of the files process that workers refused as malformed; what it refuses of a worker is in the error log alone") \
 	X(loop_passes_over_5ms, "loop passes of workers that took longer than 5 ms, and so delayed every connection of the worker; a busy machine causes them too") \
 	X(log_dropped, "log lines dropped because the pipe was full") \
 	X(log_left_out, "error log lines left out because there were too many of the same kind")
+
+/* The same for what is counted up and down; printed as pushgate_NAME. */
+#define OBSERVE_GAUGES(X) \
+	X(connections_open, "downstream connections open now") \
+	X(requests_open, "exchanges open now") \
+	X(upstream_connections_open, "connections to origins open now") \
+	X(subscriptions_open, "connections for one subscription each that are open now") \
+	X(pushes_open, "pushes open now") \
+	X(memory_used_bytes, "bytes charged to the memory budget now")
+
+/*
+ * What has labels, or is no counter of the workers: X(symbol, "name", "type", "labels", "what it
+ * says"). A sample is printed once it is not 0, but for those of the processes.
+ */
+#define OBSERVE_FAMILIES(X) \
+	X(INFO, "pushgate_info", "gauge", "version", "always 1; the version is its label") \
+	X(UPTIME, "pushgate_uptime_seconds", "gauge", "", "time since the start") \
+	X(DRAINING, "pushgate_draining", "gauge", "", "1: pushgate ends, and waits for requests that are open") \
+	X(PROCESS_UP, "pushgate_process_up", "gauge", "process", "1: this process runs") \
+	X(PROCESS_PID, "pushgate_process_pid", "gauge", "process", "its process id; 0: it is down") \
+	X(PROCESS_UPTIME, "pushgate_process_uptime_seconds", "gauge", "process", "time since its last start; 0: it is down") \
+	X(PROCESS_STARTS, "pushgate_process_starts_total", "counter", "process", "times that it was started") \
+	X(ROUTE_PUSH_OFF, "pushgate_route_push_off_seconds", "gauge", "route, origin", "for so long a route still uses connections without push (reset-rate, promise-refusals)") \
+	X(ORIGIN_PUSH_OFF, "pushgate_origin_push_off_connections", "gauge", "origin", "open connections to an origin on which push was turned off (promise-refusals)") \
+	X(PUSH, "pushgate_push_total", "counter", "source, verdict, reason", "offers of pushes. Links that no verdict could use are not read and not counted") \
+	X(RULE, "pushgate_rule_total", "counter", "rule, event", "outcomes of each rule's pushes") \
+	X(RULE_BYTES, "pushgate_rule_bytes_total", "counter", "rule, outcome", "body bytes of these pushes, used or wasted") \
+	X(RULE_RESET, "pushgate_rule_reset_seconds_total", "counter", "rule", "sum of the times from a promise to the client's reset") \
+	X(RULE_USED, "pushgate_rule_used_ratio", "gauge", "rule", "share of these pushes that clients used, 0 to 1") \
+	X(FAULT, "pushgate_fault_total", "counter", "side, fault", "protocol faults of peers") \
+	X(END, "pushgate_end_total", "counter", "cause", "exchanges that did not end with the origin's response") \
+	X(HOLD_MISSED, "pushgate_hold_missed_total", "counter", "cause", "requests that found a held response which could not answer them")
+
+// clang-format on
 
 /* Rules with counters of their own; all further rules share one more. */
 #define OBSERVE_RULES 64u
@@ -103,7 +135,6 @@ struct observe_rule {
 	uint64_t used_bytes, wasted_bytes;
 	uint64_t reset_usec; /* sum of the times from a promise to the client's reset */
 };
-// clang-format on
 
 /* Routes, and origins, that `status` can name when push is off for them; no more are named. */
 #define OBSERVE_PLACES 64u
@@ -118,6 +149,7 @@ enum observe_side { OBSERVE_CLIENT, OBSERVE_ORIGIN };
 struct observe_counters {
 #define OBSERVE_COUNTER(name, text) uint64_t name;
 	OBSERVE_COUNTERS(OBSERVE_COUNTER)
+	OBSERVE_GAUGES(OBSERVE_COUNTER)
 #undef OBSERVE_COUNTER
 	uint64_t push[POLICY_SOURCE_COUNT][POLICY_ACTION_COUNT][POLICY_REASON_COUNT];
 	struct observe_rule rules[OBSERVE_RULES + 1]; /* by policy_rule.index */
@@ -132,25 +164,36 @@ struct observe_counters {
 
 /* Adds all counters of b to a. */
 void observe_counters_add(struct observe_counters *a, const struct observe_counters *b);
-/*
- * Prints "name value\n" for each counter, then
- * pushgate_push_total{source="…",verdict="…",reason="…"} for each combination that is not 0.
- */
+
+/* ---- the text of `pushgate status` (Prometheus text format 0.0.4) ---- */
+
+enum observe_family_id {
+#define OBSERVE_ID(symbol, name, type, labels, text) OBSERVE_FAMILY_##symbol,
+	OBSERVE_FAMILIES(OBSERVE_ID)
+#undef OBSERVE_ID
+};
+
+struct observe_label {
+	const char *name, *value; /* the last one has no name */
+};
+
+/* A family that is being printed. The caller sets out and id; all its samples follow each other. */
+struct observe_family {
+	FILE *out;
+	enum observe_family_id id;
+	bool has_begun; /* its HELP and TYPE are printed, which the first sample does */
+};
+
+/* Prints a sample. The value is printed by the format. */
+void observe_sample(struct observe_family *f, const struct observe_label *labels,
+    const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Print the counters and gauges without labels, and pushgate_push_total. */
 void observe_counters_print(const struct observe_counters *c, FILE *out);
-/*
- * Prints the counters of each rule's pushes: pushgate_rule_total{rule="…",event="…"}, and if not 0
- * pushgate_rule_bytes_total{rule="…",outcome="used|wasted"},
- * pushgate_rule_reset_usec_total{rule="…"}, pushgate_rule_used_rate{rule="…"} (0 … 1, of the ended
- * pushes). Rules beyond OBSERVE_RULES are "other".
- */
+/* Prints the families of rules. Rules beyond OBSERVE_RULES are "other". */
 void observe_rules_print(
     const struct observe_counters *c, const struct policy_rules *rules, FILE *out);
-
-/*
- * Print pushgate_fault_total{side="client|origin",fault="…"}, pushgate_end_total{cause="…"} and
- * pushgate_hold_missed_total{cause="…"} for each row that is not 0. `name` returns the name of a row,
- * NULL after the last.
- */
+/* Each prints one family. `name` returns the name of a row, NULL after the last. */
 void observe_faults_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
 void observe_causes_print(

@@ -77,8 +77,9 @@ struct offer_manifest *offer_manifest_read(const char *path, FILE *errors);
 
 struct offer_manifest_file;
 
-/* NULL: the file cannot be read or is no manifest; `errors` says why. */
-struct offer_manifest_file *offer_manifest_file_open(const char *path, FILE *errors);
+/* Without *is_good the file cannot be read or is no manifest, and `errors` says why: the content is empty
+ * until a check finds a good one. */
+struct offer_manifest_file *offer_manifest_file_open(const char *path, bool *is_good, FILE *errors);
 void offer_manifest_file_close(struct offer_manifest_file *f); /* accepts NULL */
 /* Never NULL. Lent until offer_manifest_file_check returns RELOADED. */
 const struct offer_manifest *offer_manifest_file_content(const struct offer_manifest_file *f);

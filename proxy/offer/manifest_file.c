@@ -54,15 +54,15 @@ struct offer_manifest *offer_manifest_read(const char *path, FILE *errors)
 	return read_manifest(path, &identity, errors);
 }
 
-struct offer_manifest_file *offer_manifest_file_open(const char *path, FILE *errors)
+struct offer_manifest_file *offer_manifest_file_open(const char *path, bool *is_good, FILE *errors)
 {
 	struct offer_manifest_file *f = memory_new(struct offer_manifest_file);
 	f->path = memory_strdup(path);
 	f->manifest = read_manifest(f->path, &f->seen, errors);
-	if (f->manifest)
-		return f;
-	offer_manifest_file_close(f);
-	return NULL;
+	*is_good = f->manifest != NULL;
+	if (!f->manifest)
+		f->manifest = manifest_make(NULL, 0, false);
+	return f;
 }
 
 struct offer_manifest_file *offer_manifest_file_resume(

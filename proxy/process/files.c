@@ -4,9 +4,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
-#include <errno.h>
-#include <libgen.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 /* A learned table that has room for all of a worker's. */
 static const struct offer_learned_options whole_table = {
@@ -40,40 +38,6 @@ static void errors_close(struct errors *e, char *line, size_t size)
 	free(e->text);
 }
 
-/* ---- may this user use them? ---- */
-
-/* Fail at the start rather than at the first change of a manifest. */
-static bool can_read_manifests(const struct conf *conf, char *error, size_t error_size)
-{
-	for (size_t i = 0; i < manifests_configured(conf); i++) {
-		const char *file = manifests_path(conf, i);
-		if (access(file, R_OK) == 0)
-			continue;
-		snprintf(error, error_size,
-		    "the manifest %s is read again when it changes, but the workers' user cannot "
-		    "read it: %s",
-		    file, strerror(errno));
-		return false;
-	}
-	return true;
-}
-
-bool files_can_use(const struct conf *conf, char *error, size_t error_size)
-{
-	if (!can_read_manifests(conf, error, error_size))
-		return false;
-	const char *file = conf->server.learned_file;
-	char *copy = file ? memory_strdup(file) : NULL;
-	bool can = !file || access(dirname(copy), W_OK | X_OK) == 0;
-	if (!can)
-		snprintf(error, error_size,
-		    "the workers' user cannot write the learned-file %s: its folder is not "
-		    "writable: %s",
-		    file, strerror(errno));
-	free(copy);
-	return can;
-}
-
 /* ---- manifests ---- */
 
 static void begin(struct files *f, const struct conf *conf)
@@ -82,18 +46,38 @@ static void begin(struct files *f, const struct conf *conf)
 	f->manifests = memory_zalloc((f->manifest_count + 1) * sizeof(*f->manifests));
 }
 
-bool files_open(struct files *f, const struct conf *conf, char *error, size_t error_size)
+/* Copies what errors say of a manifest that nothing was read of before. */
+static void close_first(struct errors *e, char *line, size_t size)
+{
+	char what[512];
+	errors_close(e, what, sizeof(what));
+	snprintf(line, size, "%s; it is empty until the file is good", what);
+}
+
+bool files_try_manifest(const struct conf *conf, size_t at, char *line, size_t size)
 {
 	struct errors e;
-	bool is_good = true;
-	begin(f, conf);
 	errors_open(&e);
-	for (size_t i = 0; is_good && i < f->manifest_count; i++) {
-		f->manifests[i] = offer_manifest_file_open(manifests_path(conf, i), e.stream);
-		is_good = f->manifests[i] != NULL;
+	struct offer_manifest *m = offer_manifest_read(manifests_path(conf, at), e.stream);
+	close_first(&e, line, size);
+	offer_manifest_free(m);
+	return m != NULL;
+}
+
+void files_open(struct files *f, const struct conf *conf, files_report *report, void *context)
+{
+	begin(f, conf);
+	for (size_t i = 0; i < f->manifest_count; i++) {
+		char line[600];
+		bool is_good;
+		struct errors e;
+		errors_open(&e);
+		f->manifests[i] =
+		    offer_manifest_file_open(manifests_path(conf, i), &is_good, e.stream);
+		close_first(&e, line, sizeof(line));
+		if (!is_good)
+			report(context, i, false, line);
 	}
-	errors_close(&e, error, error_size);
-	return is_good;
 }
 
 static struct offer_manifest *map_manifest(int fd)
@@ -108,7 +92,7 @@ void files_resume(struct files *f, const struct conf *conf, const struct files_c
 	begin(f, conf);
 	for (size_t i = 0; i < f->manifest_count; i++)
 		f->manifests[i] = offer_manifest_file_resume(
-		    manifests_path(conf, i), map_manifest(contents->fds[i]));
+		    manifests_path(conf, i), map_manifest(contents ? contents->fds[i] : -1));
 }
 
 void files_close(struct files *f)
@@ -175,7 +159,9 @@ bool files_read_learned(struct files *f, usec now, char *error, size_t error_siz
 	for (size_t n; is_good && (n = offer_learned_export(t, 1, page, now)) > 0;)
 		files_add_page(f, slice_of(page, n));
 	offer_learned_free(t);
-	errors_close(&e, error, error_size);
+	char what[512];
+	errors_close(&e, what, sizeof(what));
+	snprintf(error, error_size, "%s; the table begins empty and replaces the file", what);
 	return is_good;
 }
 

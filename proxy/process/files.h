@@ -72,11 +72,9 @@ struct files {
 	bool is_too_long; /* more than FILES_LEARNED_BYTES came: do not write it */
 };
 
-/* Whether this user may use the configured files. False with a message. */
-bool files_can_use(const struct conf *conf, char *error, size_t error_size);
-/* Reads all manifests. False with a message; call files_close even then. */
-bool files_open(struct files *f, const struct conf *conf, char *error, size_t error_size);
-/* Begins with the contents that another process has read. The next check reads the files. */
+/* Reads a manifest once. False: it cannot be used; line says so as files_open reports it. */
+bool files_try_manifest(const struct conf *conf, size_t at, char *line, size_t size);
+/* Begins with the contents that another process has read (NULL: none). The next check reads the files. */
 void files_resume(struct files *f, const struct conf *conf, const struct files_contents *contents);
 void files_close(struct files *f);
 /* What was read of a manifest, flat; lent until the next check. */
@@ -86,6 +84,8 @@ struct slice files_manifest(const struct files *f, size_t at);
  * is_changed: there is another content. */
 typedef void files_report(void *context, size_t at, bool is_changed, const char *line);
 void files_check(struct files *f, files_report *report, void *context);
+/* Reads all manifests for the first time. One that cannot be used is reported, and is empty until it can. */
+void files_open(struct files *f, const struct conf *conf, files_report *report, void *context);
 
 /* Fills f->pages from the learned-file. False with a message, and the pages are empty. */
 bool files_read_learned(struct files *f, usec now, char *error, size_t error_size);
@@ -144,11 +144,11 @@ struct files_env {
 	struct files_contents *contents; /* as they are at the start of the process */
 	uint32_t workers;
 	int control;   /* its end of the socketpair to the master */
-	bool is_first; /* reads everything, and a mistake is an error of the start */
+	bool is_first; /* reads everything; a later one only what has changed */
 	pid_t master;
 };
 
-/* Exit status of the process: the files cannot be used, and the error log says why. */
+/* Exit status of the process: it cannot be confined, and the error log says why. */
 enum { FILES_CANNOT_START = 3 };
 
 /* Runs the process until the master closes its end. Returns the exit status. */

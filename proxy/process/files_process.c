@@ -65,12 +65,22 @@ static void publish(struct process *p, size_t object, struct slice bytes)
 		p->due[w * p->files.manifest_count + object] = p->links[w] >= 0;
 }
 
+/* Without a file: the master counts an object that could not be read (files_unusable). */
+static void report_unusable(struct process *p, size_t object, const char *what, const char *line)
+{
+	observe_log(&p->observe, OBSERVE_WARN, "%s %s", what, line);
+	tell_master(p, MESSAGE_CONTENT, object, -1);
+}
+
 static void report_manifest(void *context, size_t at, bool is_changed, const char *line)
 {
 	struct process *p = context;
+	if (!is_changed) {
+		report_unusable(p, at, "manifest", line);
+		return;
+	}
 	observe_log(&p->observe, OBSERVE_WARN, "manifest %s", line);
-	if (is_changed)
-		publish(p, at, files_manifest(&p->files, at));
+	publish(p, at, files_manifest(&p->files, at));
 }
 
 /* Whoever was before this process has said the same already, unless the file has changed since. */
@@ -252,8 +262,7 @@ static void set_signals(void)
 static bool confine(const struct process *p, char *error, size_t error_size)
 {
 	const struct files_env *env = p->env;
-	if (!identity_assume(env->identity, error, error_size) ||
-	    (env->is_first && !files_can_use(env->conf, error, error_size)))
+	if (!identity_assume(env->identity, error, error_size))
 		return false;
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* last: a change of user clears it */
 	unsigned parts = SANDBOX_FILES | SANDBOX_READS | SANDBOX_BUILD;
@@ -264,26 +273,25 @@ static bool confine(const struct process *p, char *error, size_t error_size)
 }
 
 /* Reads everything for the first time, or only what has changed since another process read it. */
-static bool read_all(struct process *p, char *error, size_t error_size)
+static void read_all(struct process *p)
 {
 	const struct files_env *env = p->env;
+	char error[512];
 	if (!env->is_first) {
 		files_resume(&p->files, env->conf, env->contents);
 		files_check(&p->files, report_resumed, p);
-		return true;
+		return;
 	}
-	if (!files_open(&p->files, env->conf, error, error_size))
-		return false;
+	files_open(&p->files, env->conf, report_manifest, p);
 	for (size_t i = 0; i < p->files.manifest_count; i++)
 		publish(p, i, files_manifest(&p->files, i));
 	if (!env->conf->server.learned_file)
-		return true;
-	if (!files_read_learned(&p->files, clock_monotonic(), error, error_size))
-		observe_log(&p->observe, OBSERVE_WARN, "learned: %s", error);
+		return;
+	if (!files_read_learned(&p->files, clock_monotonic(), error, sizeof(error)))
+		report_unusable(p, p->files.manifest_count, "learned:", error);
 	else if (p->files.length > 0)
 		publish(p, p->files.manifest_count, slice_of(p->files.pages, p->files.length));
 	files_forget_pages(&p->files);
-	return true;
 }
 
 /* Logs the error and also prints it on the terminal, where the operator who starts pushgate looks. */
@@ -330,8 +338,9 @@ int files_run(const struct files_env *env)
 	set_signals();
 	init(p, env);
 	offer_seed(hash_random_seed());
-	bool is_up = confine(p, error, sizeof(error)) && read_all(p, error, sizeof(error));
+	bool is_up = confine(p, error, sizeof(error));
 	if (is_up) {
+		read_all(p);
 		tell_master(p, MESSAGE_READY, 0, -1);
 		serve(p);
 	} else {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -43,19 +44,25 @@ void master_helpers_fini(struct master *m)
 
 /* ---- deaths ---- */
 
+/* To the file itself: the logger, which reads the pipe, is down or hangs. */
+static void log_directly(const struct master *m, enum observe_level level, const char *line)
+{
+	struct observe direct = m->observe;
+	direct.error_fd = m->start->logs.error.file;
+	observe_log(&direct, level, "%s", line);
+}
+
 static void logger_died(struct master *m, int status)
 {
-	char how[128];
+	char how[128], line[192];
 	m->logger.pid = 0;
 	if (m->phase == MASTER_ENDED)
 		return;
 	usec wait = backoff_after_death(&m->logger.backoff, m->now - m->logger.started);
 	m->logger.start_at = m->now + wait;
-	/* Write to the file directly: the logger, which reads the pipe, is down. */
-	struct observe direct = m->observe;
-	direct.error_fd = m->start->logs.error.file;
-	observe_log(&direct, OBSERVE_ERROR, "the logger %s; it is started again",
+	snprintf(line, sizeof(line), "the logger %s; it is started again",
 	    master_describe_end(status, how, sizeof(how)));
+	log_directly(m, OBSERVE_ERROR, line);
 }
 
 static void disconnect_files(struct master *m)
@@ -74,13 +81,18 @@ static void files_died(struct master *m, int status)
 	m->files.pid = 0;
 	master_read_files(m);
 	disconnect_files(m);
-	if (m->phase == MASTER_ENDED)
+	if (m->phase == MASTER_ENDED) {
+		if (status != 0)
+			observe_log(&m->observe, OBSERVE_ERROR,
+			    "the files process %s: what was learned since the last save is lost",
+			    master_describe_end(status, how, sizeof(how)));
 		return;
+	}
 	if (!master_may_start_workers(m) && WIFEXITED(status) &&
 	    WEXITSTATUS(status) == FILES_CANNOT_START) {
 		/* It has logged why, and another one would say the same: end. */
 		m->files.start_at = USEC_NEVER;
-		m->has_failed = true;
+		m->status = PROCESS_BAD_CONF;
 		master_force(m);
 		return;
 	}
@@ -116,6 +128,8 @@ void master_read_files(struct master *m)
 			m->files_is_ready = m->files_was_ready = true;
 		if (is_whole && message.kind == MESSAGE_CONTENT && fd >= 0)
 			files_contents_set(&m->start->contents, message.worker, fd);
+		else if (is_whole && message.kind == MESSAGE_CONTENT)
+			m->observe.counters->files_unusable++;
 		else if (fd >= 0)
 			close(fd);
 		if (n < 0)
@@ -203,7 +217,8 @@ usec master_run_helpers(struct master *m)
 
 /* ---- the end ---- */
 
-static void wait_for_end(struct master *m, const struct helper *h)
+/* lost: what goes with a helper that has to be killed. */
+static void wait_for_end(struct master *m, const struct helper *h, const char *lost)
 {
 	usec until = m->now + END_GRACE_USEC;
 	while (h->pid && m->now < until) {
@@ -212,8 +227,10 @@ static void wait_for_end(struct master *m, const struct helper *h)
 		m->now = clock_monotonic();
 		master_read_signals(m);
 	}
-	if (h->pid)
-		kill(h->pid, SIGKILL);
+	if (!h->pid)
+		return;
+	log_directly(m, OBSERVE_ERROR, lost);
+	kill(h->pid, SIGKILL);
 }
 
 /*
@@ -224,8 +241,14 @@ void master_end_helpers(struct master *m)
 {
 	m->phase = MASTER_ENDED;
 	disconnect_files(m);
-	wait_for_end(m, &m->files);
+	wait_for_end(m, &m->files,
+	    m->start->conf->server.learned_file
+		? "the files process did not end in time and is killed: what was learned since "
+		  "the last save is lost"
+		: "the files process did not end in time and is killed; it had nothing to save");
 	logs_close_writers(&m->start->logs);
 	logs_close_readers(&m->start->logs);
-	wait_for_end(m, &m->logger);
+	wait_for_end(m, &m->logger,
+	    "the logger did not end in time and is killed: the lines that it has not written are "
+	    "lost");
 }

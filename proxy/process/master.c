@@ -126,7 +126,7 @@ static void worker_died(struct master *m, uint32_t index, int status)
 		 * The worker has logged why. Since no worker has ever been ready, a restart would
 		 * fail too: end.
 		 */
-		m->has_failed = true;
+		m->status = PROCESS_BAD_CONF;
 		master_force(m);
 		return;
 	}
@@ -421,7 +421,7 @@ int master_run(struct start *start)
 		master_end_helpers(&m);
 		close(m.signals);
 	} else {
-		m.has_failed = true;
+		m.status = PROCESS_FAILED;
 		fprintf(stderr, "pushgate: cannot watch signals: %s\n", strerror(errno));
 	}
 	master_helpers_fini(&m);
@@ -429,5 +429,5 @@ int master_run(struct start *start)
 	free(m.slots);
 	free(m.about);
 	free(m.fds);
-	return m.has_failed ? 1 : 0;
+	return m.status;
 }

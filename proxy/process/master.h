@@ -7,6 +7,7 @@
 #define PUSHGATE_PROCESS_MASTER_H
 
 #include "proxy/process/backoff.h"
+#include "proxy/process/process.h"
 #include "proxy/process/start.h"
 #include "proxy/process/trace.h"
 
@@ -58,8 +59,8 @@ struct master {
 	usec deadline;  /* end of the phase */
 	usec status_at; /* do not poll the status socket before */
 	int signals;
-	bool was_ready; /* at least one worker has been ready */
-	bool has_failed;
+	bool was_ready;             /* at least one worker has been ready */
+	enum process_status status; /* to exit with */
 };
 
 /* Returns when to call it again: an old key is erased soon after its time. */

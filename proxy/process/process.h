@@ -9,15 +9,27 @@
 #include "proxy/conf/conf.h"
 
 /*
+ * Exit statuses, in the sense of bash and systemd. etc/pushgate.service starts pushgate again after 1,
+ * which may pass by itself, and not after 2, which stays so until somebody changes something.
+ */
+enum process_status { PROCESS_DONE = 0, PROCESS_FAILED = 1, PROCESS_BAD_CONF = 2 };
+
+/*
+ * `pushgate check`: reports what is wrong with the configuration and what a start would lack, and
+ * changes nothing. as_user: as if that user started pushgate; NULL: as this one. strict: a warning
+ * is as bad as a mistake. Returns the exit status.
+ */
+int process_check(const char *conf_path, const char *as_user, bool strict);
+/*
  * `pushgate run`. Returns the exit status. With single, one worker runs in this process and writes
  * directly to the log files.
  */
 int process_run(const char *conf_path, bool single);
 /*
- * `pushgate status`: reads the text from the master's unix socket and prints it. Returns the exit
- * status.
+ * `pushgate status`: reads the text from the master's unix socket and prints it: in Prometheus' text
+ * format, at a terminal without the lines for programs, or as JSON. Returns the exit status.
  */
-int process_status(const char *socket_path);
+int process_status(const char *socket_path, bool as_json);
 /*
  * `pushgate trace`: has the running pushgate trace these clients, and prints the lines for so many
  * seconds (at most LIMIT_TRACE_SECONDS), or until the process is ended. Returns the exit status.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `pushgate run`: finds all configuration and start errors before it forks a process or accepts a
+ * `pushgate run`: finds all configuration and start errors before it opens anything or accepts a
  * client, and prints them on the terminal.
  */
 #include "proxy/base/hash.h"
@@ -9,15 +9,13 @@
 #include "proxy/process/process.h"
 #include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
+#include "proxy/process/start_needs.h"
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-
-/* Exit statuses, in the sense of bash and systemd. */
-enum { EXIT_NOT_STARTED = 1, EXIT_BAD_CONF = 2 };
 
 static uint32_t count_cpus(void)
 {
@@ -27,6 +25,13 @@ static uint32_t count_cpus(void)
 		return 1;
 	int n = CPU_COUNT(&set);
 	return n > 0 ? (uint32_t)n : 1;
+}
+
+uint32_t start_count_workers(const struct conf *conf, bool single)
+{
+	if (single)
+		return 1;
+	return conf->server.workers ? conf->server.workers : count_cpus();
 }
 
 static void raise_descriptor_limit(void)
@@ -74,6 +79,15 @@ void start_announce(const struct start *s, struct observe *o)
 		    o, OBSERVE_WARN, "user = root: the workers, which face the network, stay root");
 }
 
+static enum process_status examine_needs(const struct start *s)
+{
+	struct start_needs needs = {.conf = s->conf, .out = stderr, .workers = s->workers};
+	if (start_needs_walk(&needs))
+		return PROCESS_DONE;
+	return needs.count[NEED_FAULT] > 0 ? PROCESS_BAD_CONF : PROCESS_FAILED;
+}
+
+/* What fails now has changed since it was examined, or the system lacks something. */
 static bool open_all(struct start *s, bool single, char *error, size_t error_size)
 {
 	const struct conf_server *server = &s->conf->server;
@@ -112,16 +126,22 @@ int process_run(const char *conf_path, bool single)
 {
 	struct start s = {
 	    .status_fd = -1, .notify_fd = -1, .logs = logs_none, .started = clock_monotonic()};
-	s.conf = conf_load(conf_path, true, stderr);
+	struct conf_counts counts;
+	s.conf = conf_load_counted(conf_path, stderr, &counts);
 	if (!s.conf)
-		return EXIT_BAD_CONF;
+		return counts.passing == counts.mistakes ? PROCESS_FAILED : PROCESS_BAD_CONF;
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptor_limit();
-	s.workers = single ? 1 : s.conf->server.workers ? s.conf->server.workers : count_cpus();
+	s.workers = start_count_workers(s.conf, single);
+	int status = examine_needs(&s);
+	if (status != PROCESS_DONE) {
+		conf_free(s.conf);
+		return status;
+	}
 	net_tickets_init(&s.tickets, clock_wall());
 	hash_random(&s.via_suffix, sizeof(s.via_suffix));
 	char error[512];
-	int status = EXIT_NOT_STARTED;
+	status = PROCESS_FAILED;
 	s.notify_fd = notify_open();
 	if (!open_all(&s, single, error, sizeof(error)))
 		fprintf(stderr, "pushgate: %s\n", error);

@@ -7,6 +7,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/notify.h"
+#include "proxy/process/process.h"
 #include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
 #include "proxy/process/trace.h"
@@ -119,8 +120,10 @@ static void report_manifest(void *context, size_t at, bool is_changed, const cha
 {
 	struct single *s = context;
 	observe_log(&s->worker.observe, OBSERVE_WARN, "manifest %s", line);
-	if (!is_changed)
+	if (!is_changed) {
+		s->worker.observe.counters->files_unusable++;
 		return;
+	}
 	take_manifest(s, at);
 	s->worker.observe.counters->manifests_taken++;
 }
@@ -150,26 +153,26 @@ static enum gateway_handover save_page(void *context, struct slice page, bool ma
 }
 
 /* As the user that will read them again, and before the loop runs. */
-static bool open_files(struct single *s, char *error, size_t error_size)
+static void open_files(struct single *s)
 {
 	const struct conf *conf = s->start->conf;
-	if (!files_can_use(conf, error, error_size) ||
-	    !files_open(&s->files, conf, error, error_size))
-		return false;
+	char error[512];
+	const char *mistake = NULL;
+	files_open(&s->files, conf, report_manifest, s);
 	for (size_t i = 0; i < s->files.manifest_count; i++)
 		take_manifest(s, i);
 	if (!conf->server.learned_file)
-		return true;
-	const char *mistake = NULL;
-	if (!files_read_learned(&s->files, net_now(s->worker.loop), error, error_size))
+		return;
+	if (!files_read_learned(&s->files, net_now(s->worker.loop), error, sizeof(error)))
 		mistake = error;
 	else
 		mistake = gateway_load_learned(
 		    s->worker.gateway, slice_of(s->files.pages, s->files.length));
-	if (mistake)
+	if (mistake) {
+		s->worker.observe.counters->files_unusable++;
 		observe_log(&s->worker.observe, OBSERVE_WARN, "learned: %s", mistake);
+	}
 	files_forget_pages(&s->files);
-	return true;
 }
 
 static bool confine_and_serve(struct single *s, char *error, size_t error_size)
@@ -223,9 +226,11 @@ int single_run(struct start *start)
 	};
 	char error[512];
 	bool is_up = worker_init(&s.worker, &env, error, sizeof(error)) &&
-		     worker_drop(&s.worker, error, sizeof(error)) &&
-		     open_files(&s, error, sizeof(error)) &&
-		     confine_and_serve(&s, error, sizeof(error));
+		     worker_drop(&s.worker, error, sizeof(error));
+	if (is_up) {
+		open_files(&s);
+		is_up = confine_and_serve(&s, error, sizeof(error));
+	}
 	if (!is_up)
 		fprintf(stderr, "pushgate: %s\n", error);
 	const struct status status = describe(&s);
@@ -236,5 +241,5 @@ int single_run(struct start *start)
 		start_observe(start, &o);
 		status_log(&status, &o);
 	}
-	return is_up ? 0 : 1;
+	return is_up ? PROCESS_DONE : PROCESS_BAD_CONF;
 }

@@ -22,6 +22,7 @@ struct start {
 	usec started;
 };
 
+uint32_t start_count_workers(const struct conf *conf, bool single);
 /* Makes a logger for the master itself; in single mode, for use while there is no worker. */
 void start_observe(const struct start *s, struct observe *o);
 void start_announce(const struct start *s, struct observe *o);

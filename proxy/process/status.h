@@ -31,6 +31,8 @@ struct status {
 	void *trace_context;
 };
 
+/* The address of the status socket. Returns NULL, or the error as text. */
+const char *status_address(const char *path, struct net_address *at);
 /*
  * A listening socket, -1 with a message. Replaces an old socket file on which no process listens.
  */
@@ -47,7 +49,10 @@ void status_close(int listener, const char *path); /* accepts -1 */
  * Blocking, with a timeout for reads. -1 with *error.
  */
 int status_connect(const char *path, struct slice name, const char **error);
-/* Prints comment lines ("# …") about the processes and where push is off, then the sums of the
+/* How the text begins and ends: a reader sees by it that this is a status, and that it is whole. */
+#define STATUS_BEGIN "# pushgate "
+#define STATUS_END "# EOF\n"
+/* status_text.c: prints comment lines ("# …") about the processes and where push is off, then the sums of the
  * counters. */
 void status_print(const struct status *s, FILE *out);
 /* Writes each counter that is not 0 as a line to the error log. */

@@ -16,6 +16,8 @@
 struct explain_offer {
 	const struct policy_offer *offer; /* its facts; complete if was_decided */
 	struct policy_verdict verdict;
+	/* The origin is asked with ENABLE_PUSH=0 and sends no promise: the verdict is why. */
+	bool never_comes;
 	bool was_decided;  /* by the policy; false: refused before, such as a link with nopush */
 	struct slice hint; /* the Link value that the client gets, or empty */
 };
@@ -107,6 +109,11 @@ int explain_log(const struct conf *conf, FILE *log, FILE *out);
 /* explain_show.c */
 void explain_show(
     FILE *out, unsigned number, const struct policy_rules *rules, const struct explain_offer *e);
+/* explain_words.c: a client with HTTP/1.1; an origin that is asked without pushes; an answer of our own */
+void explain_http1(FILE *out, const struct conf_listen *listen);
+void explain_no_pushes(FILE *out, const struct conf_origin *origin, bool has_promises);
+void explain_refusal(
+    FILE *out, const struct exchange *x, const struct relay_cause *cause, const char *detail);
 /*
  * Prints text with '?' for each byte that is not printable ASCII, so that it cannot control the
  * terminal.

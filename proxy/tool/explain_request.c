@@ -12,13 +12,18 @@ struct request {
 	struct explain_scene scene;
 	struct manifests *manifests; /* NULL: a manifest cannot be read */
 	struct net_tls *tls;         /* the listener's certificates; NULL: none, or unreadable */
-	unsigned offers, actions[POLICY_ACTION_COUNT];
+	unsigned shown, offers, actions[POLICY_ACTION_COUNT]; /* actions: of the offers that come */
 };
 
 static void on_decided(void *context, const struct explain_offer *e)
 {
 	struct request *r = context;
-	explain_show(r->out, ++r->offers, &r->conf->policy, e);
+	struct explain_offer offer = *e;
+	offer.never_comes = !r->scene.wants_pushes && e->offer->source == POLICY_RELAYED;
+	explain_show(r->out, ++r->shown, &r->conf->policy, &offer);
+	if (offer.never_comes)
+		return;
+	r->offers++;
 	r->actions[e->verdict.action]++;
 }
 
@@ -77,8 +82,8 @@ static struct client_facts client_of(const struct explain_options *o, const stru
 	    .covers = covers,
 	    .listener = tls,
 	    .push_enabled = accepts_pushes,
-	    .accepts_streams = o->kind != EXPLAIN_HTTP1,
-	    .takes_interim = o->kind != EXPLAIN_HTTP1,
+	    .accepts_streams = true,
+	    .takes_interim = true,
 	    .rtt_usec = o->rtt_usec,
 	};
 }
@@ -121,6 +126,15 @@ static bool is_given(const struct explain_options *o, struct slice name)
 	return false;
 }
 
+/* As for `fetch`, -H host takes the place of the URL's host. */
+static struct slice authority_of(const struct explain_options *o, const struct fetch_request *url)
+{
+	for (size_t i = 0; i < o->field_count; i++)
+		if (slice_equal(o->fields[i].name, SLICE("host")))
+			return o->fields[i].value;
+	return url->authority;
+}
+
 static struct http_head *make_request(struct request *r, const struct fetch_request *url)
 {
 	const struct explain_options *o = r->o;
@@ -128,13 +142,14 @@ static struct http_head *make_request(struct request *r, const struct fetch_requ
 	http_head_add_token(head, HTTP_TOKEN_PSEUDO_METHOD, SLICE("GET"));
 	http_head_add_token(
 	    head, HTTP_TOKEN_PSEUDO_SCHEME, url->is_https ? SLICE("https") : SLICE("http"));
-	http_head_add_token(head, HTTP_TOKEN_PSEUDO_AUTHORITY, url->authority);
+	http_head_add_token(head, HTTP_TOKEN_PSEUDO_AUTHORITY, authority_of(o, url));
 	http_head_add_token(head, HTTP_TOKEN_PSEUDO_PATH, url->path);
 	for (size_t i = 0; i < sizeof(usual_fields) / sizeof(usual_fields[0]); i++)
 		if (usual_fields[i].kind == o->kind && !is_given(o, usual_fields[i].name))
 			http_head_add(head, usual_fields[i].name, usual_fields[i].value);
 	for (size_t i = 0; i < o->field_count; i++)
-		http_head_add(head, o->fields[i].name, o->fields[i].value);
+		if (!slice_equal(o->fields[i].name, SLICE("host")))
+			http_head_add(head, o->fields[i].name, o->fields[i].value);
 	return head;
 }
 
@@ -178,7 +193,14 @@ static int promise(struct request *r, const char *text)
 		http_head_free(head);
 		return print_error(r, "--promise", text, wrong);
 	}
-	explain_promise(&r->scene, head);
+	if (x->context.origin->push == CONF_PUSH_REFUSE) {
+		fprintf(r->out, "\n%u. relayed ", ++r->shown);
+		explain_print(r->out, slice_of_string(text));
+		fputs(": does not come\n", r->out);
+		http_head_free(head);
+	} else {
+		explain_promise(&r->scene, head);
+	}
 	return EXPLAIN_OK;
 }
 
@@ -234,6 +256,17 @@ static void print_route(struct request *r)
 	    r->scene.listen ? r->scene.listen->name : "-", route->name, route->origin->name);
 }
 
+/* The gateway answers under any name that has a route; the client looks at the certificate before. */
+static void print_certificate(struct request *r, const struct fetch_request *url)
+{
+	struct slice host = slice_of_string(url->host);
+	if (!r->tls || net_tls_covers(r->tls, host))
+		return;
+	fprintf(r->out, "no certificate of [listen %s] covers ", r->scene.listen->name);
+	explain_print(r->out, host);
+	fputs(": a client that verifies it ends the connection\n", r->out);
+}
+
 static void print_sum(struct request *r)
 {
 	if (r->offers == 0) {
@@ -249,6 +282,10 @@ static void print_sum(struct request *r)
 		mark = ",";
 	}
 	fputc('\n', r->out);
+	if (r->actions[POLICY_HOLD] + r->actions[POLICY_HINT_HOLD] > 0)
+		fputs("\nA held response answers a later request only if it has Cache-Control: "
+		      "max-age,\nLast-Modified or ETag.\n",
+		    r->out);
 }
 
 static int play(struct request *r, const struct fetch_request *url)
@@ -261,19 +298,22 @@ static int play(struct request *r, const struct fetch_request *url)
 		return print_error(r, "the request", "is malformed", wrong);
 	}
 	print_request(r);
+	if (r->o->kind == EXPLAIN_HTTP1) {
+		explain_http1(r->out, r->scene.listen);
+		http_head_free(head);
+		return EXPLAIN_OK;
+	}
 	const struct relay_cause *refusal = explain_ask(&r->scene, head, &detail);
 	if (refusal) {
-		fprintf(r->out, "answered %u by the gateway itself: %s\n", refusal->status,
-		    detail ? detail : refusal->name);
+		explain_refusal(r->out, r->scene.x, refusal, detail);
 		return EXPLAIN_OK;
 	}
 	print_route(r);
+	print_certificate(r, url);
 	explain_dispatch(&r->scene, true);
 	explain_pass(&r->scene);
 	if (!r->scene.wants_pushes)
-		fputs("\nThe request goes to the origin with ENABLE_PUSH=0: the origin sends no "
-		      "promises.\n",
-		    r->out);
+		explain_no_pushes(r->out, r->scene.x->context.origin, r->o->promise_count > 0);
 	if (r->scene.x->pushes.is_subscription)
 		fputs(
 		    "\nThe request is a subscription: it gets an origin connection of its own, and "

@@ -101,7 +101,7 @@ static void show_effect(FILE *out, const struct explain_offer *e)
 		break;
 	case POLICY_DROP:
 		fputs(e->offer->in_early_hints ? "no push" : "nothing", out);
-		if (e->offer->source == POLICY_RELAYED)
+		if (e->offer->source == POLICY_RELAYED && !e->never_comes)
 			fputs("; the origin's promised stream is reset", out);
 		else if (e->offer->in_early_hints && e->verdict.reason == &policy_reason_RULE &&
 			 e->offer->hint_refusal != &policy_reason_NO_INTERIM)
@@ -142,7 +142,7 @@ void explain_show(
 		fputs(" as=", out);
 		explain_print(out, e->offer->as);
 	}
-	fputc('\n', out);
+	fputs(e->never_comes ? ": does not come\n" : "\n", out);
 	struct steps s = {.out = out, .verdict = v};
 	struct policy_verdict decided = v;
 	if (e->was_decided)

@@ -61,7 +61,12 @@ static int fetch_and_show(const struct fetch_request *r)
 int tool_fetch(int argc, char **argv)
 {
 	struct fetch_request request;
+	char wrong[512];
 	int status = fetch_parse(&request, argc, argv);
+	if (status == FETCH_OK && !fetch_check(&request, wrong, sizeof(wrong))) {
+		fprintf(stderr, "pushgate fetch: %s\n", wrong);
+		status = FETCH_USAGE;
+	}
 	if (status == FETCH_OK) {
 		signal(SIGPIPE, SIG_IGN);
 		status = fetch_and_show(&request);

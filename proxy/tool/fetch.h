@@ -25,6 +25,7 @@ struct fetch_request {
 	const char *method;
 	struct fetch_header headers[FETCH_HEADERS_MAX];
 	size_t header_count;
+	bool has_host; /* -H host has set the authority */
 	bool has_body;
 	struct slice body;
 	char *body_file; /* owned: the memory of `body` if it came from a file */
@@ -56,6 +57,10 @@ enum {
 int fetch_parse(struct fetch_request *r, int argc, char **argv);
 /* NULL on success, else what is wrong with the URL. */
 const char *fetch_parse_url(struct fetch_request *r, const char *url);
+/*
+ * Takes -H host as the authority. False: the request cannot be sent in HTTP/2, and `text` says why.
+ */
+bool fetch_check(struct fetch_request *r, char *text, size_t size);
 void fetch_request_fini(struct fetch_request *r);
 
 enum fetch_state {

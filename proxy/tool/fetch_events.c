@@ -22,6 +22,18 @@ void fetch_fail(struct fetch *f, int status, const char *format, ...)
 	va_end(args);
 }
 
+void fetch_fail_closed(struct fetch *f, const char *text)
+{
+	const char *guess = "", *other = "";
+	if (f->server == FETCH_SERVER_UNKNOWN) {
+		guess = ": it may speak no HTTP/2 at this port, or only ";
+		other = f->tls ? "without TLS (http://)" : "over TLS (https://)";
+	}
+	fetch_fail(f, FETCH_PROTOCOL, "the server closed the connection%s%s%s%s%s",
+	    text && text[0] ? " (" : "", text ? text : "", text && text[0] ? ")" : "", guess,
+	    other);
+}
+
 void fetch_finish(struct fetch *f)
 {
 	if (f->is_over)
@@ -164,6 +176,17 @@ static bool is_under_way(const struct fetch_item *i)
 	return i->state == FETCH_STARTED || i->state == FETCH_RECEIVING;
 }
 
+static void fail_reset(struct fetch *f, const struct h2_event *e)
+{
+	if (e->unprocessed && f->server == FETCH_SERVER_LEAVES)
+		fetch_fail(f, FETCH_PROTOCOL,
+		    "the server is closing the connection and did not process the request, which "
+		    "may be sent again");
+	else
+		fetch_fail(f, FETCH_PROTOCOL, "the server reset the request: %s (%s)",
+		    h2_code_name(e->code), fetch_code_words(e->code));
+}
+
 static void on_reset(struct fetch *f, struct fetch_item *i, const struct h2_event *e)
 {
 	if (is_under_way(i))
@@ -173,18 +196,18 @@ static void on_reset(struct fetch *f, struct fetch_item *i, const struct h2_even
 			fetch_fail(f, FETCH_PROTOCOL, "the response is malformed: %s (%s)",
 			    e->fault->text, e->fault->section);
 		else if (i->state == FETCH_RESET)
-			fetch_fail(f, FETCH_PROTOCOL, "the server reset the request: %s%s",
-			    h2_code_name(e->code), e->unprocessed ? " (it was not processed)" : "");
+			fail_reset(f, e);
 	}
 }
 
 static void on_goaway(struct fetch *f, const struct h2_event *e)
 {
+	f->server = FETCH_SERVER_LEAVES;
 	if (e->code == H2_NO_ERROR)
 		return;
 	char *debug = printable(e->debug);
-	fetch_fail(f, FETCH_PROTOCOL, "the server ends the connection: GOAWAY %s%s%s",
-	    h2_code_name(e->code), debug[0] ? ", " : "", debug);
+	fetch_fail(f, FETCH_PROTOCOL, "the server ends the connection: GOAWAY %s (%s)%s%s",
+	    h2_code_name(e->code), fetch_code_words(e->code), debug[0] ? "; it says: " : "", debug);
 	free(debug);
 }
 
@@ -204,7 +227,7 @@ static void on_failed(struct fetch *f, const struct h2_event *e)
 		fetch_fail(
 		    f, FETCH_PROTOCOL, "the connection ended with %s", h2_code_name(e->code));
 	else
-		fetch_fail(f, FETCH_PROTOCOL, "the server closed the connection");
+		fetch_fail_closed(f, NULL);
 	fetch_lose_all(f);
 }
 
@@ -242,8 +265,11 @@ void fetch_on_event(void *owner, struct h2_event *e)
 	case H2_EVENT_FAILED:
 		on_failed(f, e);
 		break;
-	case H2_EVENT_CLOSED:
 	case H2_EVENT_SETTINGS:
+		if (f->server == FETCH_SERVER_UNKNOWN)
+			f->server = FETCH_SERVER_HTTP2;
+		break;
+	case H2_EVENT_CLOSED:
 	case H2_EVENT_PONG:
 		break;
 	}

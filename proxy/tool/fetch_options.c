@@ -54,7 +54,11 @@ const char *fetch_parse_url(struct fetch_request *r, const char *url)
 	r->authority = part_until(rest, "/?#");
 	struct http_authority authority;
 	struct slice name = r->is_https ? SLICE("https") : SLICE("http");
-	if (r->authority.len == 0 || !http_authority_parse(r->authority, name, &authority))
+	if (r->authority.len == 0)
+		return "the URL has no host";
+	if (slice_find(r->authority, '@') < r->authority.len)
+		return "the URL has a user name; credentials go into -H 'authorization: …'";
+	if (!http_authority_parse(r->authority, name, &authority))
 		return "the URL's host or port is malformed";
 	r->host = host_without_brackets(authority.host);
 	r->port = authority.port;
@@ -165,7 +169,6 @@ static const struct command_option options[] = {
     {.letter = 'd',
 	.name = "data",
 	.value = "DATA",
-	.kind = COMMAND_FILE,
 	.rules = COMMAND_MAY_BE_EMPTY,
 	.set = read_body,
 	.sentence = "send a body; @FILE: the contents of FILE (@-: standard input)"},

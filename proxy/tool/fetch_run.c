@@ -57,8 +57,8 @@ static void on_opened(void *link)
 	snprintf(f->result->protocol, sizeof(f->result->protocol), "%s%s%s", f->tls ? "h2" : "h2c",
 	    f->tls ? ", " : "", version);
 	if (f->tls && !slice_equal(net_conn_alpn(l->net), SLICE("h2"))) {
-		fetch_fail(
-		    f, FETCH_PROTOCOL, "the server speaks no HTTP/2: it did not choose h2 (ALPN)");
+		fetch_fail(f, FETCH_PROTOCOL,
+		    "the server speaks no HTTP/2 over TLS: it did not choose h2 (ALPN)");
 		fetch_finish(f);
 		return;
 	}
@@ -67,14 +67,29 @@ static void on_opened(void *link)
 
 static void connect_next(struct fetch *f);
 
+static void fail_tls(struct fetch *f, enum net_end end, const char *at, const char *text)
+{
+	const char *advice = "";
+	if (end == NET_END_CERTIFICATE && strstr(text, "mismatch"))
+		advice = ": the certificate is for other names; --insecure (-k) does without "
+			 "verification";
+	else if (end == NET_END_CERTIFICATE)
+		advice = "; --cacert FILE names the authority to trust, --insecure (-k) does "
+			 "without verification";
+	else if (strstr(text, "no application protocol"))
+		advice = ": the server speaks no HTTP/2 over TLS (ALPN)";
+	else if (strstr(text, "wrong version number"))
+		advice = ": what it sent is no TLS; is it an http:// server?";
+	fetch_fail(f, FETCH_TLS, "TLS with %s failed: %s%s", at, text, advice);
+}
+
 static void on_ended(void *owner, enum net_end end, const char *text)
 {
 	struct fetch *f = owner;
 	char at[NET_ADDRESS_TEXT];
 	if (f->wire.h2) {
 		if (f->open > 0 || f->result->count == 0)
-			fetch_fail(f, FETCH_PROTOCOL, "the server closed the connection%s%s",
-			    text && text[0] ? ": " : "", text ? text : "");
+			fetch_fail_closed(f, text);
 		fetch_lose_all(f);
 		fetch_finish(f);
 		return;
@@ -91,8 +106,7 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 		fetch_fail(f, FETCH_CONNECT, "cannot connect to %s: %s", at,
 		    text ? text : "unknown error");
 	else if (net_end_is_tls(end))
-		fetch_fail(
-		    f, FETCH_TLS, "TLS with %s failed: %s", at, text ? text : "unknown error");
+		fail_tls(f, end, at, text ? text : "unknown error");
 	else
 		fetch_fail(f, FETCH_CONNECT, "%s closed the connection%s%s", at,
 		    text && text[0] ? ": " : "", text ? text : "");
@@ -131,7 +145,11 @@ static bool prepare(struct fetch *f)
 		char error[400];
 		f->tls = net_tls_client_new(&o, error, sizeof(error));
 		if (!f->tls) {
-			fetch_fail(f, FETCH_TLS, "%s", error);
+			fetch_fail(f, FETCH_TLS, "%s: %s",
+			    r->cacert ? "--cacert"
+				      : "the system's authorities cannot be read (--cacert FILE "
+					"names others)",
+			    error);
 			return false;
 		}
 	}
@@ -146,11 +164,24 @@ static bool prepare(struct fetch *f)
 	return true;
 }
 
+/* What has not come yet. */
+static const char *missing(const struct fetch *f)
+{
+	if (!f->wire.h2)
+		return f->tls ? "no connection with TLS" : "no connection";
+	if (f->result->count == 0 || f->result->items[0].status == 0)
+		return f->server != FETCH_SERVER_UNKNOWN
+			   ? "no response"
+			   : "not even HTTP/2's first frame has come from the server";
+	return f->result->items[0].end ? "a push was not complete"
+				       : "the response was not complete";
+}
+
 static void on_timeout(void *context)
 {
 	struct fetch *f = context;
-	fetch_fail(
-	    f, FETCH_TIMEOUT, "not finished after %.1f s", (double)f->request->max_time / 1e6);
+	fetch_fail(f, FETCH_TIMEOUT, "%s after %g s (--max-time)", missing(f),
+	    (double)(f->request->max_time / USEC_PER_MSEC) / 1e3);
 	if (f->wire.h2)
 		fetch_lose_all(f);
 	fetch_finish(f);

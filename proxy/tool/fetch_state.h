@@ -13,6 +13,13 @@
 #define FETCH_ADDRESSES_MAX 8
 #define FETCH_PUSHES_MAX 1000u
 
+/* What the server has said of itself. */
+enum fetch_server {
+	FETCH_SERVER_UNKNOWN,
+	FETCH_SERVER_HTTP2,  /* its SETTINGS have come */
+	FETCH_SERVER_LEAVES, /* GOAWAY has come */
+};
+
 struct fetch {
 	const struct fetch_request *request;
 	struct fetch_result *result;
@@ -31,6 +38,7 @@ struct fetch {
 	size_t open;         /* items that have not ended */
 	FILE *output;        /* NULL = discard */
 	bool is_over;
+	enum fetch_server server;
 	bool page_has_begun;                 /* the first bytes of the page's body are there */
 	bool is_requested[FETCH_PUSHES_MAX]; /* request->assets[i] was requested */
 };
@@ -45,6 +53,11 @@ void fetch_on_payload(void *fetch, struct net_out *out, const struct h2_data_fra
 void fetch_follow_links(struct fetch *f, const struct http_head *interim);
 /* Requests the other paths, once the page has begun, as far as the server has room. */
 void fetch_get_assets(struct fetch *f);
+
+/* The server closed the connection too early; text: the system's reason, or NULL. */
+void fetch_fail_closed(struct fetch *f, const char *text);
+/* fetch_words.c: what an error code of the server means */
+const char *fetch_code_words(uint32_t code);
 
 void fetch_finish(struct fetch *f);           /* ends the loop */
 usec fetch_since_sent(const struct fetch *f); /* at least 1: 0 means "not yet" */

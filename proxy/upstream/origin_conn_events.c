@@ -55,7 +55,7 @@ static void settings_event(struct origin_conn *c)
 static void data_event(struct origin_conn *c, const struct session_event *e)
 {
 	struct leg *leg = e->user;
-	WORKER_COUNT(c->upstream->env, bytes_up_in, e->piece.length);
+	WORKER_COUNT(c->upstream->env, up_in_bytes, e->piece.length);
 	if (!leg) {
 		session_credit(c->session, e->stream, e->piece.length);
 		return;

@@ -8,7 +8,7 @@ import { fork, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { BINARY, Gate, certs, freePort, patiently, section, sleep, until, workDir } from '../support/gate.mjs';
+import { BINARY, Gate, certs, freePort, patiently, samples, section, sleep, until, workDir } from '../support/gate.mjs';
 import { SCALE } from '../support/peer.mjs';
 import { judge } from './judge.mjs';
 
@@ -200,6 +200,5 @@ const firstLines = (error) => `${error.message}`.split('\n').slice(0, 6).join(' 
 
 function statusOf(gate) {
 	const { stdout } = spawnSync(BINARY, ['status', '-c', gate.config], { encoding: 'utf8' });
-	return Object.fromEntries(stdout.split('\n').filter((l) => l && !l.startsWith('#'))
-		.map((l) => [l.slice(0, l.lastIndexOf(' ')), Number(l.slice(l.lastIndexOf(' ') + 1))]));
+	return samples(stdout);
 }

@@ -149,7 +149,7 @@ await holding('curl, which never asks for what is held: no more than the bounds,
 	assert.equal(counts.pushes_held, 10);
 	assert.equal(counts.holds_evicted, 6, 'four at a time, the oldest go');
 	assert.equal(lines.filter((l) => l.end_reason === 'hold-count').length, 6);
-	assert.equal(counts.hold_bytes_wasted, lines.reduce((sum, l) => sum + Number(l.wasted_bytes ?? 0), 0));
+	assert.equal(counts.hold_wasted_bytes, lines.reduce((sum, l) => sum + Number(l.wasted_bytes ?? 0), 0));
 	assert.equal(counts.holds_claimed, 0);
 });
 

@@ -9,7 +9,7 @@
  */
 import { fork, spawn, spawnSync } from 'node:child_process';
 import path from 'node:path';
-import { BINARY, Gate, certs, freePort, section, sleep, until, workDir } from '../support/gate.mjs';
+import { BINARY, Gate, certs, freePort, samples, section, sleep, until, workDir } from '../support/gate.mjs';
 
 const [seconds = 60, rate = 300, seed = Date.now() % 1e6] = process.argv.slice(2).map(Number);
 /* Ten times write-timeout is what a stream behind a shut connection window may have, and then some. */
@@ -101,7 +101,7 @@ function reader() {
 
 function status() {
 	const { stdout } = spawnSync(BINARY, ['status', socket], { encoding: 'utf8' });
-	return Object.fromEntries([...stdout.matchAll(/^([a-z0-9_]+) (\d+)$/gm)].map(([, name, n]) => [name, Number(n)]));
+	return samples(stdout);
 }
 const workers = await until('two workers', () => (gate.workers().length === 2 ? gate.workers() : null));
 const resident = () => workers.reduce((sum, pid) => sum + gate.rss(pid), 0);

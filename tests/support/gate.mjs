@@ -7,7 +7,7 @@
  * PUSHGATE names the binary (build/pushgate by default), PUSHGATE_TEST_SLOW stretches every deadline.
  */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -168,6 +168,12 @@ export class Gate {
 		return until(() => `error log line ${pattern}; there are:\n${this.read('error.log')}`, () => this.read('error.log').match(pattern));
 	}
 
+	/* The text of `pushgate status`, and the samples in it. It needs a status-socket. */
+	status() {
+		return execFileSync(BINARY, ['status', '-c', this.config], { cwd: this.dir, encoding: 'utf8' });
+	}
+	counters() { return samples(this.status()); }
+
 	/* Resident bytes of a process, the gate itself by default. */
 	rss(pid = this.pid) {
 		return 1024 * Number(fs.readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]);
@@ -224,6 +230,17 @@ export class Gate {
 		assert.ok(!late, `pushgate does not end on SIGTERM\n${report}`);
 		assert.deepEqual(this.exit, { code: 0, signal: null }, report);
 	}
+}
+
+/*
+ * The samples in the text of `pushgate status`: those without labels under their short names ("requests" for
+ * pushgate_requests_total, "requests_open" for pushgate_requests_open), the others as they are written.
+ */
+export function samples(text) {
+	return Object.fromEntries(text.split('\n').filter((line) => line && !line.startsWith('#')).map((line) => {
+		const name = line.slice(0, line.lastIndexOf(' '));
+		return [name.includes('{') ? name : name.replace(/^pushgate_(.*?)(_total)?$/, '$1'), Number(line.slice(name.length + 1))];
+	}));
 }
 
 function answers(port) {

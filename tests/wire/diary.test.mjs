@@ -4,12 +4,11 @@
  * resource became another one. And what came of a rule's pushes: counted, and the rule pauses.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { BINARY, Scenario, freePort, scenario, section, until } from '../support/gate.mjs';
+import { Scenario, freePort, scenario, section, until } from '../support/gate.mjs';
 
 const ASSETS = Array.from({ length: 20 }, (_, i) => `/asset${i}.css`);
 const VISIT = { 'sec-fetch-mode': 'navigate' };
@@ -545,7 +544,7 @@ scenario('a cookie that grows lives no longer than what it had', withCookie(), a
 
 /* ---- what came of it ---- */
 
-const status = (s) => execFileSync(BINARY, ['status', path.join(s.dir, 'status')], { encoding: 'utf8' });
+const status = (s) => s.gate.status();
 
 // covers: P-num-metrics
 scenario('a rule pauses while too little of its pushes is used, and says so', {
@@ -577,9 +576,9 @@ scenario('a rule pauses while too little of its pushes is used, and says so', {
 	const text = status(s);
 	for (const line of ['pushgate_rule_total{rule="css",event="offered"} 6', 'pushgate_rule_total{rule="css",event="forwarded"} 5',
 		'pushgate_rule_total{rule="css",event="used"} 1', 'pushgate_rule_total{rule="css",event="reset"} 4',
-		'pushgate_rule_bytes_total{rule="css",outcome="used"} 3', 'pushgate_rule_used_rate{rule="css"} 0.2000'])
+		'pushgate_rule_bytes_total{rule="css",outcome="used"} 3', 'pushgate_rule_used_ratio{rule="css"} 0.2000'])
 		assert.ok(text.includes(`${line}\n`), `${line}\n${text}`);
-	assert.match(text, /pushgate_rule_reset_usec_total\{rule="css"\} \d+\n/);
+	assert.match(text, /pushgate_rule_reset_seconds_total\{rule="css"\} \d+\.\d{6}\n/);
 });
 
 // covers: P-num-metrics
@@ -593,7 +592,7 @@ scenario('a shadow rule is counted and does nothing', {
 	const text = status(s);
 	for (const line of ['pushgate_rule_total{rule="later",event="offered"} 1', 'pushgate_rule_total{rule="later",event="shadowed"} 1',
 		'pushgate_rule_total{rule="all",event="offered"} 2', 'pushgate_rule_total{rule="all",event="used"} 2',
-		'pushgate_rule_used_rate{rule="all"} 1.0000'])
+		'pushgate_rule_used_ratio{rule="all"} 1.0000'])
 		assert.ok(text.includes(`${line}\n`), `${line}\n${text}`);
 });
 
@@ -613,5 +612,5 @@ scenario('what is held, claimed and hinted counts for its rule', {
 	assert.equal(String((await client.response(3)).body), 'css');
 	const wanted = ['held"} 2', 'claimed"} 1', 'expired"} 1'].map((w) => `pushgate_rule_total{rule="hold",event="${w}\n`);
 	await until('the counters of a hold', () => wanted.every((w) => status(s).includes(w)));
-	assert.ok(status(s).includes('pushgate_rule_used_rate{rule="hold"} 0.5000\n'));
+	assert.ok(status(s).includes('pushgate_rule_used_ratio{rule="hold"} 0.5000\n'));
 });

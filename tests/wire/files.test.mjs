@@ -4,7 +4,7 @@
  * no request waits for it.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -72,7 +72,7 @@ async function together(name, { preload, server = {}, ...more }, body) {
 	}, async (s) => {
 		s.originPort = originPort;
 		await serveAll(s);
-		await until('two workers', () => s.gate.workers().length === 2);
+		await until('two workers', () => more.single || s.gate.workers().length === 2);
 		await body(s);
 	});
 }
@@ -141,6 +141,11 @@ async function together(name, { preload, server = {}, ...more }, body) {
 		preload: { learned: 'apply' }, server: { 'learned-file': file }, port,
 	}, async (s) => {
 		await offeredByAll(s, '/dep.css');
+		/* A worker that starts later has it too. */
+		for (const victim of s.gate.workers())
+			process.kill(victim, 'SIGKILL');
+		await until('two new workers', () => (s.gate.read('error.log').match(/is up again/g) ?? []).length === 2);
+		await offeredByAll(s, '/dep.css');
 		fs.writeFileSync(file, '');
 		process.kill(s.gate.pid, 'SIGTERM');
 		await s.gate.ended();
@@ -149,22 +154,29 @@ async function together(name, { preload, server = {}, ...more }, body) {
 	});
 }
 
-/* Runs until it ends by itself; gives its exit status and what it said. */
-async function run(config) {
-	const file = fresh('pushgate.ini');
-	fs.writeFileSync(file, config);
-	const child = spawn(BINARY, ['run', '-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
-	let said = '';
-	child.stderr.setEncoding('utf8').on('data', (text) => { said += text; });
-	const code = await new Promise((resolve) => { child.once('close', resolve); });
-	return { code, said };
+{
+	const file = fresh('learned.json');
+	await together('a files process that does not end is killed, and the log says what is lost with it', {
+		preload: { learned: 'apply' }, server: { 'learned-file': file },
+	}, async (s) => {
+		process.kill(filesProcess(s), 'SIGSTOP');
+		process.kill(s.gate.pid, 'SIGTERM');
+		await s.gate.ended();
+		assert.match(s.gate.read('error.log'), /the files process did not end in time and is killed: what was learned since the last save is lost/);
+	});
 }
 
-test('a manifest that is bad at the start is an error of the start', async () => {
+for (const [how, single] of [['master and workers', false], ['a single process', true]]) {
 	const manifest = fresh('push.json');
 	write(manifest, '{ broken');
-	const { code, said } = await run(section('server', { workers: 2 }) + section('listen main', { address: `127.0.0.1:${await freePort()}` })
-		+ section('origin demo', { server: 'demo:' }) + section('route all', { origin: 'demo' }) + section('preload p', { manifest }));
-	assert.equal(code, 1, said);
-	assert.match(said, /push\.json:1:\d+: is not JSON/);
-});
+	await together(`a manifest that is bad at the start is empty until it is good (${how})`, {
+		preload: { manifest }, single, server: single ? { workers: 1, 'status-socket': fresh('status') } : { 'status-socket': fresh('status') },
+	}, async (s) => {
+		const [line] = await s.gate.error(/manifest .*push\.json:1:\d+: is not JSON.*/);
+		assert.match(line, /; it is empty until the file is good$/);
+		assert.equal(await pushedTo(s), '');
+		assert.match(execFileSync(BINARY, ['status', '-c', s.gate.config], { encoding: 'utf8' }), /files_unusable\S* 1\n/);
+		write(manifest, pushes('first'));
+		await offeredByAll(s, '/first.css');
+	});
+}

@@ -5,8 +5,7 @@
  * anything. Elsewhere the caps hold, and what they refuse is loud.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { BINARY, freePort, scenario, section, sleep, until } from '../support/gate.mjs';
+import { freePort, scenario, section, sleep, until } from '../support/gate.mjs';
 import { nodeOrigin } from '../support/node.mjs';
 import { SCALE } from '../support/peer.mjs';
 
@@ -18,8 +17,8 @@ const MEASURED = !/asan/.test(process.env.PUSHGATE ?? '') && !process.env.PUSHGA
 const routes = section('route feed', { path: '/feed', origin: 'main', subscription: 'yes' }) + section('route all', { origin: 'main' });
 const server = { 'diary-entries': 0 };
 
-const status = (s) => execFileSync(BINARY, ['status', '-c', s.gate.config], { cwd: s.gate.dir, encoding: 'utf8' });
-const counter = (s, name) => Number(status(s).match(new RegExp(`^${name} (\\d+)$`, 'm'))[1]);
+const status = (s) => s.gate.status();
+const counter = (s, name) => s.gate.counters()[name];
 const statusSocket = { 'status-socket': 'status.sock' };
 
 /* A client that asks for `path`, and notes what is promised and what is complete, in order. */

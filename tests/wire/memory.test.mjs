@@ -5,9 +5,8 @@
  * what they kept.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { Readable } from 'node:stream';
-import { BINARY, freePort, scenario, sleep, until } from '../support/gate.mjs';
+import { freePort, scenario, sleep, until } from '../support/gate.mjs';
 import { nodeOrigin } from '../support/node.mjs';
 
 /* Sanitizers keep freed memory back, so their figures say nothing. */
@@ -15,10 +14,7 @@ const MEASURED = !/asan/.test(process.env.PUSHGATE ?? '') && !process.env.PUSHGA
 const MIB = 1 << 20;
 const PIECE = Buffer.alloc(16384, 'x');
 
-function counters(s) {
-	const text = execFileSync(BINARY, ['status', '-c', s.gate.config], { cwd: s.gate.dir, encoding: 'utf8' });
-	return Object.fromEntries([...text.matchAll(/^(\w+) (\d+)$/gm)].map(([, name, n]) => [name, Number(n)]));
-}
+const counters = (s) => s.gate.counters();
 
 const originPort = await freePort();
 
@@ -98,10 +94,10 @@ scenario('clients that take nothing use up the memory: an honest one is served, 
 	if (MEASURED)
 		assert.ok(most - before < 32 * MIB, `grown by ${((most - before) / MIB).toFixed(1)} MiB`);
 	const peak = counters(s);
-	assert.ok(peak.memory_used < 20 * MIB, `${peak.memory_used} bytes are in use`);
+	assert.ok(peak.memory_used_bytes < 20 * MIB, `${peak.memory_used_bytes} bytes are in use`);
 	for (const c of stuck)
 		c.close();
-	await until(() => `memory comes back: ${counters(s).memory_used}`, () => counters(s).memory_used < MIB);
+	await until(() => `memory comes back: ${counters(s).memory_used_bytes}`, () => counters(s).memory_used_bytes < MIB);
 	/* The system gets it too: ten seconds after the peak, in steps. */
 	if (MEASURED)
 		await until(() => `${((s.gate.rss() - before) / MIB).toFixed(1)} MiB are still resident`, () => s.gate.rss() - before < 8 * MIB, 30000);

@@ -4,9 +4,8 @@
  * until its end comes, so that a slow machine makes the test longer and never wrong.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import net from 'node:net';
-import { BINARY, scenario, sleep } from '../support/gate.mjs';
+import { samples, scenario, sleep } from '../support/gate.mjs';
 import { FLAG, PREFACE, frame } from '../support/frames.mjs';
 
 /* 400 ms, in which 2,000 bytes have to move. */
@@ -167,8 +166,8 @@ async function trickle(s, bytes) {
 }
 
 function counted(s, line) {
-	const text = execFileSync(BINARY, ['status', '-c', s.gate.config], { cwd: s.gate.dir, encoding: 'utf8' });
-	assert.ok(text.includes(`\n${line} 1\n`), `${line} is in\n${text}`);
+	const text = s.gate.status();
+	assert.equal(samples(text)[line], 1, `${line} in\n${text}`);
 }
 
 const BEGINNING = { server: { 'status-socket': 'status' } };

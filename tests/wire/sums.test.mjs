@@ -4,9 +4,8 @@
  * counted, what the origin knows that it did, the sums over the access log, and the counters.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import net from 'node:net';
-import { BINARY, scenario, section, until } from '../support/gate.mjs';
+import { samples, scenario, section, until } from '../support/gate.mjs';
 import { Endpoint } from '../support/endpoint.mjs';
 import { PATIENCE } from '../support/peer.mjs';
 
@@ -350,11 +349,11 @@ function tally(list, of) {
 }
 
 function status(s) {
-	const text = execFileSync(BINARY, ['status', '-c', s.gate.config], { cwd: s.gate.dir, encoding: 'utf8' });
+	const text = s.gate.status();
 	const pushes = [...text.matchAll(/^pushgate_push_total\{source="(.*?)",verdict="(.*?)",reason="(.*?)"\} (\d+)$/gm)]
 		.map(([, ...labels]) => [labels.slice(0, 3).join(' '), Number(labels[3])]);
 	return {
-		...Object.fromEntries([...text.matchAll(/^([a-z0-9_]+) (\d+)$/gm)].map(([, name, n]) => [name, Number(n)])),
+		...samples(text),
 		pushes: Object.fromEntries(pushes.sort()),
 	};
 }
@@ -422,12 +421,12 @@ scenario(`clients, access log and counters agree after ${REQUESTS} requests`, {
 
 	/* bytes */
 	const received = sum(clients, (x) => x.connection.received);
-	assert.equal(c.bytes_down_out, received);
+	assert.equal(c.down_out_bytes, received);
 	assert.equal(sum(lines, (l) => l.response_bytes), received);
 	const uploaded = sum(clients, (x) => x.uploaded);
-	assert.equal(c.bytes_down_in, uploaded);
+	assert.equal(c.down_in_bytes, uploaded);
 	assert.equal(sum(lines, (l) => l.request_bytes), uploaded);
-	assert.equal(c.bytes_up_out, uploaded);
+	assert.equal(c.up_out_bytes, uploaded);
 	assert.equal(origin.received, uploaded);
 
 	/* pushes by verdict: the origin's promises, the lines, the counters */
@@ -453,9 +452,9 @@ scenario(`clients, access log and counters agree after ${REQUESTS} requests`, {
 		assert.equal(forwarded.filter((l) => l.outcome === outcome).length, seen.length, name);
 	}
 	assert.equal(c.pushes_failed, theirs.filter((x) => x.cameReset && !x.wasReset).length);
-	assert.equal(c.push_bytes_out, sum(theirs, (x) => x.bytes));
-	assert.equal(c.push_bytes_reset, sum(ends['client-reset'][1], (x) => x.bytes));
-	assert.equal(sum(forwarded.filter((l) => l.outcome === 'client-reset'), (l) => l.response_bytes), c.push_bytes_reset);
+	assert.equal(c.push_out_bytes, sum(theirs, (x) => x.bytes));
+	assert.equal(c.push_reset_bytes, sum(ends['client-reset'][1], (x) => x.bytes));
+	assert.equal(sum(forwarded.filter((l) => l.outcome === 'client-reset'), (l) => l.response_bytes), c.push_reset_bytes);
 
 	/* held ones by outcome */
 	const held = pushes.filter((l) => /hold/.test(decided(l)));
@@ -472,6 +471,6 @@ scenario(`clients, access log and counters agree after ${REQUESTS} requests`, {
 	assert.equal(c.holds_missed, requests.filter((l) => l.path.startsWith('/missed/')).length);
 	assert.equal(sum(Object.values(reasons), (n) => n), c.pushes_held);
 	const wasted = origin.heldBytes - sum(answered, (x) => x.bytes);
-	assert.equal(c.hold_bytes_wasted, wasted);
+	assert.equal(c.hold_wasted_bytes, wasted);
 	assert.equal(sum(lines, (l) => l.wasted_bytes), wasted);
 });

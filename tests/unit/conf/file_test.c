@@ -104,6 +104,64 @@ static void mistakes_name_the_file_that_they_are_in(void **state)
 	    "[::1]:8443, *:8443 or unix:/path\n"));
 }
 
+/* The working folder is a test's own: it goes there and comes back. */
+static void paths_start_at_their_file_and_not_at_the_working_folder(void **state)
+{
+	(void)state;
+	static const char *const spellings[] = {"main.ini", "./main.ini", "conf.d/../main.ini", NULL};
+	char *back = getcwd(NULL, 0);
+	mkdir(path_of("conf.d"), 0700);
+	write_file("main.ini", "include = conf.d/*.ini\n[server]\nstatus-socket = s\n" LOAD_REST);
+	write_file("conf.d/a.ini", "[preload p]\nmanifest = a.json\nmanifest = /b.json\n");
+	assert_int_equal(chdir(folder), 0);
+	for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+		struct load load = load_file(spellings[i] ? spellings[i] : path_of("main.ini"), false);
+		assert_string_equal(load.errors, "");
+		char *own = realpath(folder, NULL), *named = strdup(load.conf->server.status_socket);
+		assert_int_equal(named[0], '/');
+		assert_string_equal(strrchr(named, '/'), "/s");
+		*strrchr(named, '/') = '\0';
+		char *real = realpath(named, NULL);
+		assert_string_equal(real, own);
+		const struct conf_preload *p = &load.conf->preloads[0];
+		assert_int_equal(p->manifests[0][0], '/');
+		assert_non_null(strstr(p->manifests[0], "/conf.d/a.json"));
+		assert_string_equal(p->manifests[1], "/b.json");
+		free(real);
+		free(named);
+		free(own);
+		load_free(&load);
+	}
+	assert_int_equal(chdir(back), 0);
+	free(back);
+}
+
+static void assert_place(const struct conf *c, const char *section, size_t index, const char *key, size_t nth,
+    const char *file, uint32_t line)
+{
+	struct conf_place at = conf_find_place(c, section, index, key, nth);
+	assert_string_equal(at.file, file);
+	assert_int_equal(at.line, line);
+}
+
+static void place_of_each_option_is_known_after_the_load(void **state)
+{
+	(void)state;
+	write_file("main.ini", "include = a.ini\n" LOAD_REST "[preload q]\nmanifest = 1\nadd = /x\nmanifest = 2\n");
+	write_file("a.ini", "\n[preload p]\nlink = yes\n");
+	struct conf *c = load_main(false, "");
+	char main_file[128], included[128];
+	snprintf(main_file, sizeof main_file, "%s", path_of("main.ini"));
+	snprintf(included, sizeof included, "%s", path_of("a.ini"));
+	assert_place(c, "listen", 0, "address", 0, main_file, 3);
+	assert_place(c, "preload", 0, "link", 0, included, 3);
+	assert_place(c, "preload", 1, "manifest", 0, main_file, 9);
+	assert_place(c, "preload", 1, "manifest", 1, main_file, 11);
+	assert_place(c, "preload", 0, "manifest", 0, included, 2); /* not given: its section */
+	assert_place(c, "server", 0, "user", 0, main_file, 1);     /* nor that */
+	conf_free(c);
+}
+
 static void include_cycles_and_missing_includes_are_refused(void **state)
 {
 	(void)state;
@@ -239,6 +297,8 @@ int main(void)
 	    FILE_TEST(missing_file_is_one_mistake),
 	    FILE_TEST(included_files_are_read_in_place),
 	    FILE_TEST(mistakes_name_the_file_that_they_are_in),
+	    FILE_TEST(paths_start_at_their_file_and_not_at_the_working_folder),
+	    FILE_TEST(place_of_each_option_is_known_after_the_load),
 	    FILE_TEST(include_cycles_and_missing_includes_are_refused),
 	    FILE_TEST(include_depth_is_bounded),
 	    FILE_TEST(certificates_are_paired_and_relative_to_the_file),

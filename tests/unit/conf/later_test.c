@@ -336,13 +336,13 @@ static void preload_without_a_source_is_a_warning(void **state)
 	load_free(&load);
 }
 
-static void manifest_that_is_not_there_is_refused(void **state)
+/* It may come later: process/start_needs.c warns of it. */
+static void manifest_that_is_not_there_is_no_mistake(void **state)
 {
 	(void)state;
 	struct load load = everything(LOAD_REST "[preload a]\nmanifest = /nowhere/m.json\n", true);
-	assert_string_equal(load.errors, "test.ini:8: the manifest file '/nowhere/m.json' cannot "
-					 "be read: No such file or directory; name a "
-					 "readable file\n");
+	assert_string_equal(load.errors, "");
+	assert_non_null(load.conf);
 	load_free(&load);
 }
 
@@ -361,7 +361,7 @@ int main(void)
 	    cmocka_unit_test(preload_takes_the_requests_of_its_conditions),
 	    cmocka_unit_test(bad_adds_are_refused),
 	    cmocka_unit_test(preload_without_a_source_is_a_warning),
-	    cmocka_unit_test(manifest_that_is_not_there_is_refused),
+	    cmocka_unit_test(manifest_that_is_not_there_is_no_mistake),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,9 +69,9 @@ static void sums_agree(struct scene *s, uint64_t wasted)
 {
 	uint64_t received = received_by_clients(s);
 	everybody_leaves(s);
-	assert_int_equal(world_of(s)->counters.bytes_down_out, received);
+	assert_int_equal(world_of(s)->counters.down_out_bytes, received);
 	assert_int_equal(logged(s, "response_bytes"), received);
-	assert_int_equal(world_of(s)->counters.hold_bytes_wasted, wasted);
+	assert_int_equal(world_of(s)->counters.hold_wasted_bytes, wasted);
 	assert_int_equal(logged(s, "wasted_bytes"), wasted);
 }
 
@@ -86,7 +86,7 @@ static void a_claimed_response_counts_once(void **state)
 	struct played d = play(&s.stage, &p);
 	assert_string_equal(d.outcome, "claimed");
 	sums_agree(&s, 0);
-	assert_int_equal(world_of(&s)->counters.bytes_down_out, 1 + HELD_BYTES);
+	assert_int_equal(world_of(&s)->counters.down_out_bytes, 1 + HELD_BYTES);
 	scene_fini(&s);
 }
 
@@ -99,7 +99,7 @@ static void what_nobody_asked_for_was_sent_to_nobody(void **state)
 	scene_init(&s, "");
 	play_page(&s.stage, refusing_client(world_of(&s)), &p, &d);
 	sums_agree(&s, HELD_BYTES);
-	assert_int_equal(world_of(&s)->counters.bytes_down_out, 1);
+	assert_int_equal(world_of(&s)->counters.down_out_bytes, 1);
 	scene_fini(&s);
 }
 
@@ -152,8 +152,8 @@ static void a_withdrawn_hold_is_no_push_that_failed(void **state)
 	assert_int_equal(w->counters.pushes_held, 1);
 	assert_int_equal(w->counters.pushes_forwarded, 0);
 	assert_int_equal(w->counters.pushes_failed, 0);
-	assert_int_equal(w->counters.push_bytes_out, 0);
-	uint64_t wasted = w->counters.hold_bytes_wasted;
+	assert_int_equal(w->counters.push_out_bytes, 0);
+	uint64_t wasted = w->counters.hold_wasted_bytes;
 	assert_in_range(wasted, 0, HELD_BYTES);
 	sums_agree(&s, wasted);
 	scene_fini(&s);

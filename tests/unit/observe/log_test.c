@@ -147,10 +147,17 @@ static void printed_counters_name_each_and_only_pushes_that_happened(void **stat
 	FILE *out = open_memstream(&text, &size);
 	observe_counters_print(counters, out);
 	fclose(out);
-	assert_non_null(strstr(text, "\nrequests 42\n"));
-	assert_non_null(strstr(text, "\nlog_dropped 0\n"));
-	const char *push = strstr(text, "pushgate_push_total");
+	assert_non_null(strstr(text,
+	    "# HELP pushgate_requests_total requests received\n"
+	    "# TYPE pushgate_requests_total counter\n"
+	    "pushgate_requests_total 42\n"));
+	assert_non_null(strstr(text,
+	    "# TYPE pushgate_requests_open gauge\n"
+	    "pushgate_requests_open 0\n"));
+	assert_non_null(strstr(text, "\npushgate_log_dropped_total 0\n"));
+	const char *push = strstr(text, "# TYPE pushgate_push_total");
 	assert_string_equal(push,
+	    "# TYPE pushgate_push_total counter\n"
 	    "pushgate_push_total{source=\"relayed\",verdict=\"forward\",reason=\"rule\"} 7\n");
 	free(text);
 }
@@ -180,10 +187,36 @@ static void faults_and_causes_that_came_have_a_line_each(void **state)
 	observe_causes_print(counters, name_of, out);
 	observe_misses_print(counters, name_of, out);
 	fclose(out);
-	assert_string_equal(text, "pushgate_fault_total{side=\"client\",fault=\"second\"} 4\n"
-				  "pushgate_fault_total{side=\"origin\",fault=\"first\"} 6\n"
-				  "pushgate_end_total{cause=\"second\"} 8\n"
-				  "pushgate_hold_missed_total{cause=\"first\"} 10\n");
+	static const char *const blocks[] = {
+	    "# TYPE pushgate_fault_total counter\n"
+	    "pushgate_fault_total{side=\"client\",fault=\"second\"} 4\n"
+	    "pushgate_fault_total{side=\"origin\",fault=\"first\"} 6\n"
+	    "# HELP pushgate_end_total ",
+	    "# TYPE pushgate_end_total counter\n"
+	    "pushgate_end_total{cause=\"second\"} 8\n"
+	    "# HELP pushgate_hold_missed_total ",
+	    "# TYPE pushgate_hold_missed_total counter\n"
+	    "pushgate_hold_missed_total{cause=\"first\"} 10\n",
+	};
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+		assert_non_null(strstr(text, blocks[i]));
+	free(text);
+}
+
+static void labels_are_escaped(void **state)
+{
+	(void)state;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_RULE_USED};
+	observe_sample(&f, (const struct observe_label[]){{"rule", "a\\b\"c\nd"}, {0}}, "%.1f", 0.5);
+	observe_sample(&f, (const struct observe_label[]){{0}}, "%d", 1);
+	fclose(out);
+	assert_string_equal(strstr(text, "# TYPE"),
+	    "# TYPE pushgate_rule_used_ratio gauge\n"
+	    "pushgate_rule_used_ratio{rule=\"a\\\\b\\\"c\\nd\"} 0.5\n"
+	    "pushgate_rule_used_ratio 1\n");
 	free(text);
 }
 
@@ -307,6 +340,7 @@ int main(void)
 	    TEST(line_says_level_and_worker),
 	    TEST(line_for_the_journal_has_its_mark_and_no_time),
 	    TEST(faults_and_causes_that_came_have_a_line_each),
+	    TEST(labels_are_escaped),
 	    TEST(complaints_of_one_kind_are_few_a_second),
 	    TEST(what_was_left_out_is_told_when_a_flood_has_ended),
 	    TEST(kinds_without_end_have_a_bound_together),

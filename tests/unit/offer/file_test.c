@@ -77,11 +77,44 @@ static bool is_silent(struct fixture *f)
 	return f->length == 0;
 }
 
+static struct offer_manifest_file *open_good(struct fixture *f)
+{
+	bool is_good;
+	struct offer_manifest_file *file = offer_manifest_file_open(f->path, &is_good, f->stream);
+	assert_true(is_good);
+	return file;
+}
+
+/* What is there cannot be used: nothing is offered of it, and it is said once. */
+static void assert_empty(struct fixture *f, const char *path)
+{
+	bool is_good;
+	struct offer_manifest_file *file = offer_manifest_file_open(path, &is_good, f->stream);
+	assert_false(is_good);
+	assert_int_equal(count_of(file), 0);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_UNCHANGED);
+	offer_manifest_file_close(file);
+}
+
+static void file_that_is_bad_at_first_is_taken_when_it_is_good(void **state)
+{
+	struct fixture *f = *state;
+	bool is_good;
+	put(f, f->path, "{\"/a.css\": {\"wei");
+	struct offer_manifest_file *file = offer_manifest_file_open(f->path, &is_good, f->stream);
+	assert_false(is_good);
+	assert_true(has_said(f, "push.json:1:"));
+	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
+	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
+	assert_int_equal(count_of(file), 1);
+	offer_manifest_file_close(file);
+}
+
 static void unchanged_file_is_not_read_again(void **state)
 {
 	struct fixture *f = *state;
 	put(f, f->path, "{\"/a.css\": {}, \"/b.css\": {\"weight\": 1}}");
-	struct offer_manifest_file *file = offer_manifest_file_open(f->path, f->stream);
+	struct offer_manifest_file *file = open_good(f);
 	assert_non_null(file);
 	const struct offer_manifest *m = offer_manifest_file_content(file);
 	for (int i = 0; i < 3; i++)
@@ -96,7 +129,7 @@ static void changed_file_is_reloaded(void **state)
 {
 	struct fixture *f = *state;
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
-	struct offer_manifest_file *file = offer_manifest_file_open(f->path, f->stream);
+	struct offer_manifest_file *file = open_good(f);
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}, \"/b.css\": {}}");
 	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
 	assert_int_equal(count_of(file), 2);
@@ -119,7 +152,7 @@ static void bad_change_keeps_the_old_one_and_says_so_once(void **state)
 {
 	struct fixture *f = *state;
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
-	struct offer_manifest_file *file = offer_manifest_file_open(f->path, f->stream);
+	struct offer_manifest_file *file = open_good(f);
 	const struct offer_manifest *m = offer_manifest_file_content(file);
 	put(f, f->path, "{\"/a.css\": {\"wei");
 	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_KEPT);
@@ -137,7 +170,7 @@ static void vanished_file_keeps_the_old_one_and_says_so_once(void **state)
 {
 	struct fixture *f = *state;
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
-	struct offer_manifest_file *file = offer_manifest_file_open(f->path, f->stream);
+	struct offer_manifest_file *file = open_good(f);
 	unlink(f->path);
 	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_KEPT);
 	assert_true(has_said(f, "what was read before stays in use"));
@@ -148,40 +181,42 @@ static void vanished_file_keeps_the_old_one_and_says_so_once(void **state)
 	offer_manifest_file_close(file);
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void what_is_no_file_offers_nothing(void **state)
 {
 	struct fixture *f = *state;
-	assert_null(offer_manifest_file_open(f->path, f->stream));
+	assert_empty(f, f->path);
 	assert_true(has_said(f, "cannot be read: No such file"));
-	assert_null(offer_manifest_file_open(f->folder, f->stream));
+	assert_empty(f, f->folder);
 	assert_true(has_said(f, "is not a regular file"));
 	/* A FIFO without a writer must not hold whoever opens it. */
 	assert_int_equal(mkfifo(f->path, 0600), 0);
-	assert_null(offer_manifest_file_open(f->path, f->stream));
+	assert_empty(f, f->path);
 	assert_true(has_said(f, "is not a regular file"));
 }
 
-static void file_that_is_too_large_is_refused_unread(void **state)
+static void file_that_is_too_large_is_left_unread(void **state)
 {
 	struct fixture *f = *state;
 	put(f, f->path, "{}");
 	assert_int_equal(truncate(f->path, OFFER_MANIFEST_BYTES + 1), 0);
-	assert_null(offer_manifest_file_open(f->path, f->stream));
+	assert_empty(f, f->path);
 	assert_true(has_said(f, "is larger than 1048576 bytes"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(
+		file_that_is_bad_at_first_is_taken_when_it_is_good, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(unchanged_file_is_not_read_again, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(changed_file_is_reloaded, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(
 		bad_change_keeps_the_old_one_and_says_so_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(
 		vanished_file_keeps_the_old_one_and_says_so_once, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(what_is_no_file_offers_nothing, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(
-		file_that_is_too_large_is_refused_unread, set_up, tear_down),
+		file_that_is_too_large_is_left_unread, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

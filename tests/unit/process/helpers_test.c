@@ -72,7 +72,7 @@ static void start_waits_for_the_files_process_but_not_for_ever(void **state)
 	assert_true(said(&b, "has not read the configured files within 5 s"));
 	/* Workers run now: its end, for whatever reason, is not that of all. */
 	assert_true(master_helper_died(m, 1002, CANNOT_START));
-	assert_false(m->has_failed);
+	assert_int_equal(m->status, PROCESS_DONE);
 	assert_int_equal(m->phase, MASTER_RUNNING);
 	assert_true(said(&b, "it is started again"));
 	finish(&b);
@@ -84,7 +84,7 @@ static void files_that_cannot_be_used_are_the_end_of_the_start(void **state)
 	struct bench b;
 	begin(&b, "learned-file = /tmp/learned.json");
 	assert_true(master_helper_died(&b.master, 1002, CANNOT_START));
-	assert_true(b.master.has_failed);
+	assert_int_equal(b.master.status, PROCESS_BAD_CONF);
 	assert_int_equal(b.master.phase, MASTER_FORCED);
 	finish(&b);
 }
@@ -96,7 +96,7 @@ static void files_process_that_dies_is_started_again_and_later_each_time(void **
 	begin(&b, "learned-file = /tmp/learned.json");
 	struct master *m = &b.master;
 	assert_true(master_helper_died(m, 1002, KILLED));
-	assert_false(m->has_failed);
+	assert_int_equal(m->status, PROCESS_DONE);
 	assert_int_equal(m->files.start_at, m->now);
 	m->files.pid = 1003;
 	m->files.started = m->now;

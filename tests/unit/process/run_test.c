@@ -210,7 +210,7 @@ static void it_serves_and_ends_well_on_sigterm(void **state)
 	assert_int_equal(pushes, 8);
 	kill(b->master, SIGTERM);
 	wait_for(b, "draining");
-	wait_for(b, "counter requests 1");
+	wait_for(b, "counter pushgate_requests_total 1");
 	assert_int_equal(end(b), 0);
 	assert_int_not_equal(access(b->status, F_OK), 0);
 }
@@ -222,7 +222,7 @@ static void status_adds_up_both_workers(void **state)
 	wait_for(b, "ready");
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(fetch(b, "/logo.svg", NULL), FETCH_OK);
-	assert_int_equal(counter(b, "requests"), 6);
+	assert_int_equal(counter(b, "pushgate_requests_total"), 6);
 	assert_int_equal(stop(b), 0);
 }
 
@@ -266,8 +266,8 @@ static void killed_worker_comes_back_and_its_numbers_stay(void **state)
 	kill(worker, SIGKILL);
 	wait_for(b, "was killed by signal 9");
 	wait_for(b, "worker 0");
-	assert_int_equal(counter(b, "requests"), 6);
-	assert_int_equal(counter(b, "connections_open"), 0);
+	assert_int_equal(counter(b, "pushgate_requests_total"), 6);
+	assert_int_equal(counter(b, "pushgate_connections_open"), 0);
 	assert_int_not_equal(worker_pid(b, 0), worker);
 	assert_int_equal(stop(b), 0);
 }
@@ -298,7 +298,7 @@ static void drain_lets_a_response_finish(void **state)
 	pid_t client = fork();
 	if (client == 0)
 		_exit(fetch(b, "/slow", NULL));
-	UNTIL(counter(b, "requests_open") > 0);
+	UNTIL(counter(b, "pushgate_requests_open") > 0);
 	kill(b->master, SIGTERM);
 	assert_int_equal(waitpid(client, &status, 0), client);
 	assert_int_equal(status, 0);
@@ -316,7 +316,7 @@ static void second_signal_does_not_wait(void **state)
 	pid_t client = fork();
 	if (client == 0)
 		_exit(fetch(b, "/slow", NULL));
-	UNTIL(counter(b, "requests_open") > 0);
+	UNTIL(counter(b, "pushgate_requests_open") > 0);
 	/* Workers that do nothing any more do not hold up the end either. */
 	kill(worker, SIGSTOP);
 	kill(other, SIGSTOP);
@@ -374,7 +374,7 @@ static void taken_port_ends_with_1_and_bad_configuration_with_2(void **state)
 	struct bench second = *b;
 	snprintf(second.status, sizeof(second.status), "%s/other", b->dir);
 	start(&second);
-	wait_for(&second, "cannot listen on 127.0.0.1:");
+	wait_for(&second, " is in use by ");
 	assert_int_equal(end(&second), 1);
 	fclose(second.log);
 	FILE *f = fopen(b->conf, "a");

@@ -103,7 +103,10 @@ static void a_browser_gets_hints_and_what_is_held(void **state)
 	    "   advice   See the named rule.\n"
 	    "   client   103 with Link: </a.css>; rel=preload; as=style; held for its own request\n"
 	    "\n"
-	    "1 offer: 1 hint+hold\n");
+	    "1 offer: 1 hint+hold\n"
+	    "\n"
+	    "A held response answers a later request only if it has Cache-Control: max-age,\n"
+	    "Last-Modified or ETag.\n");
 }
 
 static void half_of_hint_and_hold_for_a_client_that_does_not_navigate(void **state)
@@ -126,7 +129,8 @@ static void the_scheme_chooses_the_listener_and_must_be_allowed(void **state)
 	(void)state;
 	const char *const inside = "[listen inside]\naddress = 127.0.0.1:4\ntrusted = 192.0.2.7 unix\n";
 	has("", WORDS("https://example.com/"),
-	    "answered 421 by the gateway itself: https in cleartext, and the client is not in trusted\n");
+	    "answered 421 by the gateway itself: https in cleartext, and the client is not in trusted\n\n"
+	    "This listener has no certificate: a client with https cannot use it.");
 	has(inside, WORDS("https://example.com/"), "answered 421 by the gateway itself: ");
 	has(inside, WORDS("https://example.com/", "--client", "192.0.2.7"), "listen inside, route all");
 	has(inside, WORDS("https://example.com/", "--client", "unix"),
@@ -214,7 +218,67 @@ static void an_origin_that_will_not_be_asked_for_pushes(void **state)
 {
 	(void)state;
 	has("", WORDS("http://example.com/", "--client", "curl", "--promise", "/a.css"),
-	    "\nThe request goes to the origin with ENABLE_PUSH=0: the origin sends no promises.\n");
+	    "\nThe origin is asked with ENABLE_PUSH=0, since every push for this request would be "
+	    "dropped:\nit makes no promises. If it made one all the same, pushgate would end that "
+	    "connection to\nthe origin with PROTOCOL_ERROR.\n"
+	    "\n"
+	    "1. relayed GET http://example.com/a.css: does not come\n"
+	    "   guards   malformed ... client-going-away: all 14 pass\n"
+	    "   guard    push-disabled refuses\n"
+	    "   verdict  drop\n"
+	    "   reason   push-disabled: The client announced ENABLE_PUSH=0.\n"
+	    "   advice   None needed: browsers announce this.\n"
+	    "   client   nothing\n"
+	    "\n"
+	    "There are no offers.\n");
+	has("", WORDS("http://example.com/", "--client", "curl"), "dropped:\nit makes no promises.\n\nThere are");
+}
+
+static void an_origin_with_push_refuse_makes_no_promises_whatever_the_rules_say(void **state)
+{
+	(void)state;
+	const char *const *words = WORDS("http://example.com/quiet", "--client", "chrome", "--promise", "/a.css");
+	static const char rules[] = "[origin quiet]\nserver = h2c://127.0.0.1:4\npush = refuse\n"
+				    "[route quiet]\npath = /quiet\norigin = quiet\n"
+				    "[push browsers]\naction = hint+hold\n";
+	has(rules, words,
+	    "\nThe origin is asked with ENABLE_PUSH=0, since [origin quiet] has push = refuse:\n"
+	    "it makes no promises. If it made one all the same, pushgate would end that connection to\n"
+	    "the origin with PROTOCOL_ERROR.\n"
+	    "\n"
+	    "1. relayed /a.css: does not come\n"
+	    "\n"
+	    "There are no offers.\n");
+}
+
+/* With push = accept the promise comes although nobody can use it. */
+static void an_origin_with_push_accept_has_its_promise_reset(void **state)
+{
+	(void)state;
+	has("[origin eager]\nserver = h2c://127.0.0.1:4\npush = accept\n[route eager]\npath = /eager\n"
+	    "origin = eager\n",
+	    WORDS("http://example.com/eager", "--client", "curl", "--promise", "/eager.css"),
+	    "   client   nothing; the origin's promised stream is reset\n\n1 offer: 1 drop\n");
+}
+
+static void a_client_with_http1_gets_no_answer_of_an_origin(void **state)
+{
+	(void)state;
+	prints("", WORDS("http://example.com/", "--client", "h1", "--promise", "/a.css"),
+	    "GET http://example.com/\n"
+	    "client 192.0.2.1: HTTP/1.1\n"
+	    "listen front\n"
+	    "\n"
+	    "Pushgate speaks only HTTP/2 with clients. A client with HTTP/1.1 gets\n"
+	    "\"505 HTTP Version Not Supported\" and the end of the connection.\n"
+	    "Nothing is sent to an origin.\n");
+}
+
+static void host_field_takes_the_place_of_the_urls_host(void **state)
+{
+	(void)state;
+	has("", WORDS("http://example.com/", "-H", "Host: b.example", "--promise", "/a.css"),
+	    "1. relayed GET http://b.example/a.css\n");
 }
 
 static void a_request_that_is_answered_here(void **state)
@@ -232,7 +296,8 @@ static void a_request_that_is_answered_here(void **state)
 	fclose(out);
 	conf_free(conf);
 	assert_non_null(
-	    strstr(text, "answered 421 by the gateway itself: no route for this host\n"));
+	    strstr(text, "answered 421 by the gateway itself: no route for this host\n\n"
+			 "A [route] section with this host, or one without host, would take it.\n"));
 	free(text);
 }
 
@@ -248,7 +313,6 @@ static void each_guard_gives_its_reason(void **state)
 	    {"authority", "", {"--promise", "/other/a.css"}},
 	    {"authority", "", {"--promise", "https://example.com/a.css"}},
 	    {"push-disabled", "", {"--promise", "/a.css", "--client", "curl"}},
-	    {"push-disabled", "", {"--promise", "/a.css", "--client", "h1"}},
 	    {"duplicate", "[server]\ndiary-entries = 0\n", {"--promise", "/a", "--promise", "/a"}},
 	    {"duplicate", "", {"--promise", "/a", "--promise", "/a"}},
 	    {"known", "[preload p]\nadd = /x\nlink = yes\n",
@@ -470,6 +534,10 @@ int main(void)
 	    cmocka_unit_test(links_of_the_response_and_why_they_are_no_offers),
 	    cmocka_unit_test(what_a_manifest_offers),
 	    cmocka_unit_test(an_origin_that_will_not_be_asked_for_pushes),
+	    cmocka_unit_test(an_origin_with_push_refuse_makes_no_promises_whatever_the_rules_say),
+	    cmocka_unit_test(an_origin_with_push_accept_has_its_promise_reset),
+	    cmocka_unit_test(a_client_with_http1_gets_no_answer_of_an_origin),
+	    cmocka_unit_test(host_field_takes_the_place_of_the_urls_host),
 	    cmocka_unit_test(a_request_that_is_answered_here),
 	    cmocka_unit_test(each_guard_gives_its_reason),
 	    cmocka_unit_test(the_condition_that_fails_is_named),

@@ -361,7 +361,7 @@ static void reset_request_names_the_code(void **state)
 {
 	const struct fetch_result *r = fetch(*state, "/reset");
 	assert_int_equal(r->exit_status, FETCH_PROTOCOL);
-	assert_string_equal(r->error, "the server reset the request: ENHANCE_YOUR_CALM");
+	assert_string_equal(r->error, "the server reset the request: ENHANCE_YOUR_CALM (it was asked for too much, or too fast)");
 	assert_int_equal(r->items[0].state, FETCH_RESET);
 }
 
@@ -370,7 +370,8 @@ static void goaway_tells_code_and_debug_text_without_controls(void **state)
 	const struct fetch_result *r = fetch(*state, "/goaway");
 	assert_int_equal(r->exit_status, FETCH_PROTOCOL);
 	assert_string_equal(
-	    r->error, "the server ends the connection: GOAWAY INADEQUATE_SECURITY, too?weak");
+	    r->error, "the server ends the connection: GOAWAY INADEQUATE_SECURITY (the TLS connection is "
+		      "not safe enough for it); it says: too?weak");
 	assert_int_equal(r->items[0].state, FETCH_LOST);
 }
 

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads /proc/net/tcp, /proc/net/tcp6 and /proc/PID/fd (proc(5)). */
+#include "proxy/process/holder.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* In the kernel's tables. */
+#define STATE_LISTEN 0x0Au
+/* A pushgate has as many sockets of a port as it has workers (256 at most). */
+#define SOCKETS_MOST 256
+
+struct sockets_found {
+	unsigned long inodes[SOCKETS_MOST];
+	size_t count;
+	uid_t owner; /* of the first */
+};
+
+/* ---- which sockets listen there ---- */
+
+/* An address as the tables print it: words of the machine's byte order. */
+struct words {
+	uint32_t w[4];
+	size_t count;
+};
+
+static struct words words_of(const struct net_address *at)
+{
+	struct words out = {.count = at->storage.ss_family == AF_INET ? 1 : 4};
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&at->storage;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&at->storage;
+	if (out.count == 1)
+		memcpy(out.w, &in->sin_addr, sizeof(in->sin_addr));
+	else
+		memcpy(out.w, &in6->sin6_addr, sizeof(in6->sin6_addr));
+	return out;
+}
+
+static bool is_any(const struct words *a)
+{
+	return (a->w[0] | a->w[1] | a->w[2] | a->w[3]) == 0;
+}
+
+/* Sockets of all IPv6 addresses take IPv4 clients too, unless they say otherwise. */
+static bool overlap(const struct words *a, const struct words *b)
+{
+	if (a->count == b->count)
+		return is_any(a) || is_any(b) || memcmp(a->w, b->w, sizeof(a->w)) == 0;
+	return is_any(a->count == 4 ? a : b);
+}
+
+static bool parse_row(
+    const char *row, struct words *at, unsigned *port, unsigned *owner, unsigned long *inode)
+{
+	char address[33];
+	unsigned state;
+	if (sscanf(row, " %*u: %32[0-9A-F]:%x %*[0-9A-F]:%*x %x %*x:%*x %*x:%*x %*x %u %*d %lu",
+		address, port, &state, owner, inode) != 5)
+		return false;
+	size_t length = strlen(address);
+	*at = (struct words){.count = length / 8};
+	for (size_t i = 0; i < at->count; i++) {
+		char word[9] = "";
+		memcpy(word, address + 8 * i, 8);
+		at->w[i] = (uint32_t)strtoul(word, NULL, 16);
+	}
+	return state == STATE_LISTEN && (length == 8 || length == 32);
+}
+
+static void search_table(
+    const char *path, const struct words *wanted, unsigned wanted_port, struct sockets_found *found)
+{
+	char row[512];
+	FILE *in = fopen(path, "re");
+	while (in && found->count < SOCKETS_MOST && fgets(row, sizeof(row), in)) {
+		struct words at;
+		unsigned port, owner;
+		unsigned long inode;
+		if (!parse_row(row, &at, &port, &owner, &inode) || port != wanted_port ||
+		    !overlap(&at, wanted))
+			continue;
+		if (found->count == 0)
+			found->owner = owner;
+		found->inodes[found->count++] = inode;
+	}
+	if (in)
+		fclose(in);
+}
+
+/* ---- which process has them open ---- */
+
+struct search {
+	const struct sockets_found *sockets; /* NULL: the FIFO below, open for reading */
+	dev_t device;
+	ino_t inode;
+};
+
+static bool is_open_for_reading(pid_t pid, const char *fd)
+{
+	char path[64], row[64];
+	unsigned flags = O_WRONLY;
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%.10s", (int)pid, fd);
+	FILE *in = fopen(path, "re");
+	while (in && fgets(row, sizeof(row), in))
+		if (sscanf(row, "flags: %o", &flags) == 1)
+			break;
+	if (in)
+		fclose(in);
+	return (flags & O_ACCMODE) != O_WRONLY;
+}
+
+static bool is_wanted(const struct search *s, pid_t pid, int folder, const char *fd)
+{
+	char link[64] = "";
+	struct stat st;
+	unsigned long inode;
+	if (!s->sockets)
+		return fstatat(folder, fd, &st, 0) == 0 && st.st_dev == s->device &&
+		       st.st_ino == s->inode && is_open_for_reading(pid, fd);
+	if (readlinkat(folder, fd, link, sizeof(link) - 1) < 0 ||
+	    sscanf(link, "socket:[%lu]", &inode) != 1)
+		return false;
+	for (size_t i = 0; i < s->sockets->count; i++)
+		if (s->sockets->inodes[i] == inode)
+			return true;
+	return false;
+}
+
+static bool has_open(pid_t pid, const struct search *s)
+{
+	char path[64];
+	bool has = false;
+	const struct dirent *e;
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	DIR *folder = opendir(path);
+	while (folder && !has && (e = readdir(folder)))
+		has = e->d_name[0] != '.' && is_wanted(s, pid, dirfd(folder), e->d_name);
+	if (folder)
+		closedir(folder);
+	return has;
+}
+
+/* The first in the order of /proc: of a server that has forked, mostly its first process. */
+static pid_t find_process(const struct search *s)
+{
+	pid_t found = 0;
+	const struct dirent *e;
+	DIR *all = opendir("/proc");
+	while (all && !found && (e = readdir(all))) {
+		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+		if (pid > 0 && has_open(pid, s))
+			found = pid;
+	}
+	if (all)
+		closedir(all);
+	return found;
+}
+
+void holder_of_pid(pid_t pid, struct holder *h)
+{
+	char path[64], name[32] = "";
+	h->pid = pid;
+	if (pid == HOLDER_ELSEWHERE) {
+		snprintf(h->text, sizeof(h->text), "a process of another container");
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	FILE *in = fopen(path, "re");
+	if (in && fgets(name, sizeof(name), in))
+		name[strcspn(name, "\n")] = '\0';
+	if (in)
+		fclose(in);
+	snprintf(h->text, sizeof(h->text), "%s (pid %d)", name[0] ? name : "a process", (int)pid);
+}
+
+bool holder_of_port(const struct net_address *at, pid_t preferred, struct holder *h)
+{
+	struct sockets_found found = {.count = 0};
+	const struct search search = {.sockets = &found};
+	const struct words wanted = words_of(at);
+	unsigned port =
+	    ntohs(wanted.count == 1 ? ((const struct sockaddr_in *)&at->storage)->sin_port
+				    : ((const struct sockaddr_in6 *)&at->storage)->sin6_port);
+	*h = (struct holder){.pid = 0};
+	search_table("/proc/net/tcp", &wanted, port, &found);
+	search_table("/proc/net/tcp6", &wanted, port, &found);
+	if (found.count == 0)
+		return false;
+	bool is_preferred = preferred && has_open(preferred, &search);
+	pid_t pid = is_preferred ? preferred : find_process(&search);
+	if (pid) {
+		holder_of_pid(pid, h);
+		return true;
+	}
+	const struct passwd *owner = getpwuid(found.owner);
+	snprintf(h->text, sizeof(h->text),
+	    "a process of user %.32s that you may not see (sudo ss -ltnp 'sport = :%u' names it)",
+	    owner ? owner->pw_name : "unknown", port);
+	return true;
+}
+
+bool holder_reads_fifo(dev_t device, ino_t inode)
+{
+	const struct search search = {.device = device, .inode = inode};
+	return find_process(&search) != 0;
+}

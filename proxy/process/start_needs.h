@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a start needs of the machine beyond a configuration without mistakes: one table, which `run`
+ * walks before it opens anything, and `check` walks without opening anything for good. What conf_load
+ * asks of the machine itself (certificates, keys, names of hosts) it reports with the mistakes.
+ *
+ * A finding is a line "FILE:LINE: what is wrong; what to do", with the place of the option that asks
+ * for it. Its weight says what comes of it:
+ *
+ *     weight        check               run
+ *     NEED_FAULT    a mistake           ends with status 2: it stays so until somebody changes something
+ *     NEED_PASSING  a warning           ends with status 1: it may pass, so a service manager tries again
+ *     NEED_WARNING  a warning           a warning: it serves
+ *     NEED_NOTE     a note              nothing
+ */
+#ifndef PUSHGATE_PROCESS_START_NEEDS_H
+#define PUSHGATE_PROCESS_START_NEEDS_H
+
+#include "proxy/conf/conf.h"
+#include "proxy/process/identity.h"
+#include <sys/types.h>
+
+enum need_weight { NEED_NOTE, NEED_WARNING, NEED_PASSING, NEED_FAULT, NEED_WEIGHTS };
+
+struct start_needs {
+	const struct conf *conf; /* all pointers are borrowed */
+	FILE *out;
+	bool is_check;
+	uint32_t workers;
+	size_t count[NEED_WEIGHTS];
+	struct identity identity; /* of workers and helpers, once the user is found */
+	bool has_identity;
+	pid_t running; /* the pushgate that answers on the status-socket; 0 = none */
+	int records;   /* a pipe that findings go to instead; -1 = none */
+};
+
+/* Walks the table, with conf, out, is_check and workers set. False: a start cannot succeed. */
+bool start_needs_walk(struct start_needs *n);
+
+/* ---- for the rows of the table: start_needs.c, start_needs_listen.c, start_needs_files.c ---- */
+
+void start_needs_report(struct start_needs *n, enum need_weight weight, struct conf_place at,
+    const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+void start_needs_status_socket(struct start_needs *n);
+void start_needs_addresses(struct start_needs *n);
+void start_needs_logs(struct start_needs *n);
+void start_needs_manifests(struct start_needs *n);
+void start_needs_learned_file(struct start_needs *n);
+/*
+ * Whether this user may make and replace files in the folder of `path`, which the option `key`
+ * names. False: a fault has been reported.
+ */
+bool start_needs_can_make(
+    struct start_needs *n, struct conf_place at, const char *key, const char *path);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* The command `pushgate status`: asks for the text, and prints it as it is, for a reader, or as JSON. */
+#include "proxy/base/memory.h"
+#include "proxy/process/process.h"
+#include "proxy/process/status.h"
+#include "proxy/process/status_json.h"
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ASK_TIMEOUT_SECONDS 5
+/* Far more than the socket's buffer holds, which the whole text fits into. */
+#define TEXT_BYTES_MAX (4u << 20)
+
+static bool name_socket(int fd, struct slice name)
+{
+	struct sockaddr_un own = {.sun_family = AF_UNIX};
+	memcpy(own.sun_path + 1, name.ptr, name.len);
+	socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name.len);
+	return bind(fd, (const struct sockaddr *)&own, length) == 0;
+}
+
+int status_connect(const char *path, struct slice name, const char **error)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	size_t len = strlen(path);
+	if (len == 0 || len >= sizeof(at.sun_path)) {
+		*error = "the path is empty or too long for a unix socket";
+		return -1;
+	}
+	memcpy(at.sun_path, path, len);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const struct timeval timeout = {.tv_sec = ASK_TIMEOUT_SECONDS};
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	bool is_named = fd >= 0 && (name.len == 0 || name_socket(fd, name));
+	if (is_named && connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
+		return fd;
+	if (errno == ENOENT || errno == ECONNREFUSED)
+		*error = "no pushgate is listening there; is it running, and is this its "
+			 "status-socket?";
+	else if (errno == EACCES)
+		*error = "permission denied; the user and the group that start pushgate may use it";
+	else
+		*error = strerror(errno);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* The whole text, which the caller frees. NULL with *error. */
+static char *receive(int fd, const char **error)
+{
+	size_t size = 0, capacity = 65536;
+	char *text = memory_resize(NULL, capacity, 1);
+	ssize_t n;
+	while ((n = read(fd, text + size, capacity - size - 1)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || capacity == TEXT_BYTES_MAX)
+			break;
+		size += (size_t)n;
+		if (size == capacity - 1)
+			text = memory_resize(text, capacity *= 2, 1);
+	}
+	text[size] = '\0';
+	size_t end = strlen(STATUS_END);
+	*error = NULL;
+	if (size == 0)
+		*error = "no answer";
+	else if (strncmp(text, STATUS_BEGIN, strlen(STATUS_BEGIN)) != 0)
+		*error = "what listens there is no pushgate";
+	else if (size < end || strcmp(text + size - end, STATUS_END) != 0)
+		*error = "the answer is not whole";
+	if (!*error)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* At a terminal the lines that only a program reads are left out. */
+static void print_for_reader(const char *text, FILE *out)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n") + 1;
+		bool is_for_programs = strncmp(text, "# HELP ", 7) == 0 ||
+				       strncmp(text, "# TYPE ", 7) == 0 ||
+				       strcmp(text, STATUS_END) == 0;
+		if (!is_for_programs)
+			fwrite(text, 1, length, out);
+		text += length;
+	}
+}
+
+int process_status(const char *socket_path, bool as_json)
+{
+	const char *error;
+	int fd = status_connect(socket_path, slice_of("", 0), &error);
+	char *text = fd >= 0 ? receive(fd, &error) : NULL;
+	if (fd >= 0)
+		close(fd);
+	if (!text) {
+		fprintf(stderr, "pushgate status: %s: %s\n", socket_path, error);
+		return 1;
+	}
+	if (as_json)
+		status_json(text, stdout);
+	else if (isatty(STDOUT_FILENO))
+		print_for_reader(text, stdout);
+	else
+		fputs(text, stdout);
+	free(text);
+	return 0;
+}

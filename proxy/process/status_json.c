@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Turns the text of `pushgate status` into one JSON object, a family on each line:
+ *
+ *	"NAME": {"type": "counter", "help": "…", "samples": [{"labels": {"a": "b"}, "value": 1}]}
+ *
+ * The escapes of a label's value (\\, \" and \n) mean the same in JSON, so it is copied as it is.
+ */
+#include "proxy/process/status_json.h"
+#include "proxy/base/slice.h"
+
+struct writer {
+	FILE *out;
+	struct slice help;          /* of the family that comes next */
+	unsigned families, samples; /* samples: of this family */
+};
+
+/* The next word, up to `stop` and without it. */
+static struct slice cut(struct slice *rest, char stop)
+{
+	size_t length = slice_find(*rest, stop);
+	struct slice word = slice_sub(*rest, 0, length);
+	*rest = slice_from(*rest, length + 1);
+	return word;
+}
+
+/* Text that has no quotes escaped: that of HELP. */
+static void write_text(FILE *out, struct slice text)
+{
+	fputc('"', out);
+	for (size_t i = 0; i < text.len; i++)
+		fprintf(out, "%s%c", text.ptr[i] == '"' ? "\\" : "", text.ptr[i]);
+	fputc('"', out);
+}
+
+static void write_type(struct writer *w, struct slice line)
+{
+	struct slice name = cut(&line, ' ');
+	fprintf(w->out,
+	    "%s  \"%.*s\": {\"type\": \"%.*s\", \"help\": ", w->families > 0 ? "]},\n" : "",
+	    SLICE_ARG(name), SLICE_ARG(line));
+	write_text(w->out, w->help);
+	fputs(", \"samples\": [", w->out);
+	w->families++;
+	w->samples = 0;
+}
+
+/* A label's value, from its quote on, as it is. */
+static void write_value(struct writer *w, struct slice *rest)
+{
+	size_t end = 1;
+	while (end < rest->len && rest->ptr[end] != '"')
+		end += rest->ptr[end] == '\\' ? 2 : 1;
+	struct slice value = slice_sub(*rest, 0, end + 1);
+	fprintf(w->out, "%.*s", SLICE_ARG(value));
+	*rest = slice_from(*rest, end + 1);
+}
+
+static void write_sample(struct writer *w, struct slice line)
+{
+	size_t name = 0;
+	while (name < line.len && line.ptr[name] != '{' && line.ptr[name] != ' ')
+		name++;
+	line = slice_from(line, name);
+	fprintf(w->out, "%s{\"labels\": {", w->samples++ > 0 ? ", " : "");
+	for (unsigned labels = 0; line.len > 0 && (line.ptr[0] == '{' || line.ptr[0] == ',');
+	     labels++) {
+		line = slice_from(line, 1);
+		struct slice label = cut(&line, '=');
+		fprintf(w->out, "%s\"%.*s\": ", labels > 0 ? ", " : "", SLICE_ARG(label));
+		write_value(w, &line);
+	}
+	if (slice_starts_with(line, SLICE("}")))
+		line = slice_from(line, 1);
+	struct slice value = slice_trim(line);
+	fprintf(w->out, "}, \"value\": %.*s}", SLICE_ARG(value));
+}
+
+void status_json(const char *text, FILE *out)
+{
+	struct writer w = {.out = out};
+	struct slice rest = slice_of_string(text);
+	fputs("{\n", out);
+	while (rest.len > 0) {
+		struct slice line = cut(&rest, '\n');
+		if (slice_starts_with(line, SLICE("# HELP "))) {
+			w.help = slice_from(line, 7);
+			cut(&w.help, ' ');
+		} else if (slice_starts_with(line, SLICE("# TYPE "))) {
+			write_type(&w, slice_from(line, 7));
+		} else if (line.len > 0 && line.ptr[0] != '#') {
+			write_sample(&w, line);
+		}
+	}
+	fprintf(out, "%s\n}\n", w.families > 0 ? "]}" : "");
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The text of `pushgate status`: notes for a reader, and what a monitoring system reads, in
+ * Prometheus' text format (observe/metrics.c).
+ */
+#include "proxy/base/memory.h"
+#include "proxy/limits.h"
+#include "proxy/process/status.h"
+#include "proxy/relay/relay.h"
+#include "proxy/session/session.h"
+#include <unistd.h>
+
+#define LABELS(...) ((const struct observe_label[]){__VA_ARGS__, {0}})
+#define NO_LABELS ((const struct observe_label[]){{0}})
+
+static void print_process(const struct status_worker *w, FILE *out)
+{
+	if (w->pid)
+		fprintf(out, "process %d, up %llu s", (int)w->pid,
+		    (unsigned long long)(w->up / USEC_PER_SEC));
+	else
+		fprintf(out, "down");
+	fprintf(out, ", started %u time%s\n", w->starts, w->starts == 1 ? "" : "s");
+}
+
+/* On the heap, since the struct is too large for the stack. The caller frees. */
+static struct observe_counters *add_up(const struct status *s)
+{
+	struct observe_counters *sum = memory_new(struct observe_counters);
+	for (uint32_t i = 0; i <= s->worker_count; i++)
+		observe_counters_add(sum, &s->slots[i]);
+	return sum;
+}
+
+static const char *cause_name(size_t index)
+{
+	return index < RELAY_CAUSE_COUNT ? relay_cause_table[index]->name : NULL;
+}
+
+static const char *miss_name(size_t index)
+{
+	return index < HOLD_MISS_COUNT ? hold_miss_name((enum hold_miss)index) : NULL;
+}
+
+static void print_push_off_notes(const struct status *s, FILE *out)
+{
+	const struct conf *conf = s->conf;
+	struct observe_counters *sum = add_up(s);
+	usec now = clock_monotonic();
+	for (size_t i = 0; i < conf->route_count && i < OBSERVE_PLACES; i++) {
+		const struct conf_route *route = &conf->routes[i];
+		if (sum->push_off_until[i] <= now)
+			continue;
+		unsigned long long seconds = (sum->push_off_until[i] - now) / USEC_PER_SEC;
+		fprintf(out, "# route %s: push from origin %s is off for %llu s more (%s)\n",
+		    route->name, route->origin->name, seconds + 1, policy_reason_RESET_BUDGET.code);
+	}
+	for (size_t i = 0; i < conf->origin_count && i < OBSERVE_PLACES; i++) {
+		uint64_t n = sum->push_off_connections_open[i];
+		if (n > 0)
+			fprintf(out,
+			    "# origin %s: push is off on %llu connection%s until they end "
+			    "(promise-refusals)\n",
+			    conf->origins[i].name, (unsigned long long)n, n == 1 ? "" : "s");
+	}
+	free(sum);
+}
+
+/* ---- about the processes ---- */
+
+/* The i-th process as the text names it; false after the last one. */
+static bool process_at(
+    const struct status *s, uint32_t i, char name[32], const struct status_worker **process)
+{
+	*process = i < s->worker_count ? &s->workers[i] : s->files;
+	if (i < s->worker_count)
+		snprintf(name, 32, "worker %u", i);
+	else
+		snprintf(name, 32, "files");
+	return i < s->worker_count || (i == s->worker_count && s->files);
+}
+
+static void print_processes(const struct status *s, enum observe_family_id id, FILE *out)
+{
+	struct observe_family f = {.out = out, .id = id};
+	const struct status_worker *process;
+	char name[32];
+	for (uint32_t i = 0; process_at(s, i, name, &process); i++) {
+		usec up = process->pid ? process->up : 0;
+		uint64_t value = id == OBSERVE_FAMILY_PROCESS_UP       ? process->pid != 0
+				 : id == OBSERVE_FAMILY_PROCESS_PID    ? (uint64_t)process->pid
+				 : id == OBSERVE_FAMILY_PROCESS_STARTS ? process->starts
+								       : up / USEC_PER_SEC;
+		observe_sample(&f, LABELS({"process", name}), "%llu", (unsigned long long)value);
+	}
+}
+
+static void print_whole(const struct status *s, FILE *out)
+{
+	struct observe_family info = {.out = out, .id = OBSERVE_FAMILY_INFO};
+	struct observe_family up = {.out = out, .id = OBSERVE_FAMILY_UPTIME};
+	struct observe_family draining = {.out = out, .id = OBSERVE_FAMILY_DRAINING};
+	observe_sample(&info, LABELS({"version", PUSHGATE_VERSION}), "1");
+	observe_sample(&up, NO_LABELS, "%llu", (unsigned long long)(s->up / USEC_PER_SEC));
+	observe_sample(&draining, NO_LABELS, "%d", s->is_draining);
+	print_processes(s, OBSERVE_FAMILY_PROCESS_UP, out);
+	print_processes(s, OBSERVE_FAMILY_PROCESS_PID, out);
+	print_processes(s, OBSERVE_FAMILY_PROCESS_UPTIME, out);
+	print_processes(s, OBSERVE_FAMILY_PROCESS_STARTS, out);
+}
+
+/* ---- where push is off ---- */
+
+static void print_push_off(const struct status *s, const struct observe_counters *sum, FILE *out)
+{
+	const struct conf *conf = s->conf;
+	struct observe_family routes = {.out = out, .id = OBSERVE_FAMILY_ROUTE_PUSH_OFF};
+	struct observe_family origins = {.out = out, .id = OBSERVE_FAMILY_ORIGIN_PUSH_OFF};
+	usec now = clock_monotonic();
+	for (size_t i = 0; i < conf->route_count && i < OBSERVE_PLACES; i++)
+		if (sum->push_off_until[i] > now)
+			observe_sample(&routes,
+			    LABELS({"route", conf->routes[i].name},
+				{"origin", conf->routes[i].origin->name}),
+			    "%llu",
+			    (unsigned long long)((sum->push_off_until[i] - now) / USEC_PER_SEC) +
+				1);
+	for (size_t i = 0; i < conf->origin_count && i < OBSERVE_PLACES; i++)
+		if (sum->push_off_connections_open[i] > 0)
+			observe_sample(&origins, LABELS({"origin", conf->origins[i].name}), "%llu",
+			    (unsigned long long)sum->push_off_connections_open[i]);
+}
+
+/* ---- the whole ---- */
+
+static void print_counters(const struct status *s, FILE *out)
+{
+	struct observe_counters *sum = add_up(s);
+	observe_counters_print(sum, out);
+	observe_faults_print(sum, session_fault_name, out);
+	observe_causes_print(sum, cause_name, out);
+	observe_misses_print(sum, miss_name, out);
+	if (s->conf) {
+		observe_rules_print(sum, &s->conf->policy, out);
+		print_push_off(s, sum, out);
+	}
+	free(sum);
+}
+
+void status_print(const struct status *s, FILE *out)
+{
+	fprintf(out, "# pushgate %s, process %d, up %llu s, %u worker%s%s\n", PUSHGATE_VERSION,
+	    (int)getpid(), (unsigned long long)(s->up / USEC_PER_SEC), s->worker_count,
+	    s->worker_count == 1 ? "" : "s", s->is_draining ? ", draining" : "");
+	for (uint32_t i = 0; i < s->worker_count; i++) {
+		fprintf(out, "# worker %u: ", i);
+		print_process(&s->workers[i], out);
+	}
+	if (s->files) {
+		fprintf(out, "# files process: ");
+		print_process(s->files, out);
+	}
+	if (s->conf)
+		print_push_off_notes(s, out);
+	print_whole(s, out);
+	print_counters(s, out);
+	fputs(STATUS_END, out);
+}
+
+void status_log(const struct status *s, struct observe *o)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	if (out) {
+		print_counters(s, out);
+		fclose(out);
+		char *rest = text, *line;
+		while ((line = strsep(&rest, "\n"))) {
+			size_t len = strlen(line);
+			if (len > 2 && line[0] != '#' && strcmp(line + len - 2, " 0") != 0)
+				observe_log(o, OBSERVE_INFO, "counter %s", line);
+		}
+		free(text);
+	}
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Configurations in pages: whole ones, sections out of one, and single options as tables name them, all given to `pushgate check`. */
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { BINARY } from './gate.mjs';
+
+const has = (text, kind) => new RegExp(`^\\[${kind}\\b`, 'm').test(text);
+
+export const isConfiguration = (text) => has(text, 'listen') && has(text, 'origin');
+
+/* What the sections need to be a configuration: a listener, the origins that routes name, a route. */
+function completed(text) {
+	const wanted = new Set([...text.matchAll(/^origin = (\S+)/gm)].map(([, name]) => name));
+	if (!has(text, 'route')) {
+		text += '\n[route for-the-test]\norigin = for-the-test\n';
+		wanted.add(/^\[origin (\S+)\]/m.exec(text)?.[1] ?? 'for-the-test');
+		text = text.replace(/^origin = for-the-test$/m, `origin = ${[...wanted].at(-1)}`);
+	}
+	for (const name of wanted) {
+		if (!new RegExp(`^\\[origin ${name}\\]`, 'm').test(text))
+			text += `\n[origin ${name}]\nserver = h2c://127.0.0.1:8080\n`;
+	}
+	return has(text, 'listen') ? text : `${text}\n[listen for-the-test]\naddress = 127.0.0.1:8443\n`;
+}
+
+/* Why the sections are wrong; '' when they are right. */
+export function checkFragment(text, folder) {
+	const file = path.join(folder, 'fragment.ini');
+	fs.writeFileSync(file, completed(`${text}\n`));
+	const r = spawnSync(BINARY, ['check', '-c', file], { encoding: 'utf8' });
+	return r.status === 0 ? '' : `pushgate check says\n${r.stdout}${r.stderr}`;
+}
+
+const SECTION_OPTION = /^\[(server|listen|origin|route|push|preload)\] ([a-z-]+)(?: = (.+))?$/;
+
+/* Options as tables name them: `[section] option` or `[section] option = value`. */
+export function optionsNamed(page) {
+	return page.split('\n').flatMap((text, i) => [...(text.startsWith('|') ? text : '').matchAll(/`([^`]+)`/g)].flatMap(([, code]) => {
+		const [, section, option, value] = SECTION_OPTION.exec(code) ?? [];
+		return section ? [{ line: i + 1, code, section, option, value }] : [];
+	}));
+}
+
+/* The options of each section, as the program lists them. */
+export function optionsKnown() {
+	const { stdout } = spawnSync(BINARY, ['help-config'], { encoding: 'utf8' });
+	const known = {};
+	let section;
+	for (const line of stdout.split('\n')) {
+		section = /^\[(\w+)/.exec(line)?.[1] ?? section;
+		const option = /^ {2}([a-z][a-z0-9-]*)$/.exec(line)?.[1];
+		if (section && option)
+			(known[section] ??= new Set()).add(option);
+	}
+	return known;
+}
+
+const NEEDS = {
+	listen: { address: '127.0.0.1:8443' }, origin: { server: 'h2c://127.0.0.1:8080' }, route: { origin: 'app' }, push: { action: 'forward' },
+};
+
+/* Why `option = value` is wrong in its section; '' when it is right. */
+export function checkOption({ section, option, value }, folder) {
+	const rows = Object.entries({ ...NEEDS[section], [option]: value }).map(([name, text]) => `${name} = ${text}\n`);
+	return checkFragment(`[${section}${section === 'server' ? '' : ' app'}]\n${rows.join('')}`, folder);
+}

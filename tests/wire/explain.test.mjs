@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* What `pushgate explain` says is what the running gateway does, in cases that no unit test can compare. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import net from 'node:net';
+import tls from 'node:tls';
+import { BINARY, scenario, section } from '../support/gate.mjs';
+
+/* The words with which a client of this gateway is explained. */
+function explain(s, ...args) {
+	const run = spawnSync(BINARY, ['explain', '-c', s.gate.config, ...args], { encoding: 'utf8' });
+	assert.equal(run.status, 0, run.stderr);
+	return run.stdout.replace(/\n/g, ' ');
+}
+
+/* All that a socket gets until its end. */
+const rest = (socket) => new Promise((resolve) => {
+	let text = '';
+	socket.on('data', (bytes) => { text += bytes; });
+	socket.on('error', (error) => resolve(error));
+	socket.on('close', () => resolve(text));
+});
+const request = 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n';
+
+const NO_PUSH = /The origin is asked with ENABLE_PUSH=0.*it makes no promises\. If it made one all the same, pushgate would end that connection to the origin with PROTOCOL_ERROR\./;
+
+/* A client that takes no pushes asks; `push`: what the origin was announced. */
+async function ask(s) {
+	const opened = await s.open({ client: { settings: { enablePush: 0 } } });
+	await opened.origin.sync();
+	return { ...opened, push: opened.origin.peerSettings.enablePush !== 0 };
+}
+
+for (const [what, options] of Object.entries({
+	'without rules': {},
+	'with push = refuse, although a rule would hold': {
+		origin: { push: 'refuse' }, extra: section('push all', { action: 'hold' }),
+	},
+}))
+	scenario(`a promise that the origin may not make ends its connection: ${what}`, options, async (s) => {
+		assert.match(explain(s, '--client', 'curl', '--promise', '/a.css', `http://localhost:${s.port}/`), NO_PUSH);
+		const { origin, up, push } = await ask(s);
+		assert.equal(push, false);
+		origin.push(up, 2, '/a.css');
+		await origin.expectGoaway('PROTOCOL_ERROR');
+	});
+
+scenario('where a rule would hold it the promise may come', { extra: section('push all', { action: 'hold' }) }, async (s) => {
+	const said = explain(s, '--client', 'curl', '--promise', '/a.css', `http://localhost:${s.port}/`);
+	assert.doesNotMatch(said, /ENABLE_PUSH=0, since/);
+	assert.match(said, /client {3}nothing yet: held for its own request/);
+	const { client, origin, up, push } = await ask(s);
+	assert.equal(push, true);
+	origin.push(up, 2, '/a.css');
+	origin.respond(2, { fields: { 'cache-control': 'max-age=60' }, body: 'a' });
+	origin.respond(up.stream, { body: 'hello' });
+	await client.response(1);
+	client.request(3, { path: '/a.css' });
+	assert.equal(String((await client.response(3)).body), 'a');
+});
+
+scenario('with push = accept a promise that nobody can use is reset', { origin: { push: 'accept' } }, async (s) => {
+	const said = explain(s, '--client', 'curl', '--promise', '/a.css', `http://localhost:${s.port}/`);
+	assert.match(said, /client {3}nothing; the origin's promised stream is reset/);
+	const { client, origin, up, push } = await ask(s);
+	assert.equal(push, true);
+	origin.push(up, 2, '/a.css');
+	await origin.expectReset(2);
+	origin.respond(up.stream, { body: 'hello' });
+	assert.equal((await client.response(1)).status, 200);
+});
+
+scenario('HTTP/1.1 in cleartext gets the 505 that is told', async (s) => {
+	assert.match(explain(s, '--client', 'h1', `http://localhost:${s.port}/`),
+		/A client with HTTP\/1\.1 gets "505 HTTP Version Not Supported" and the end of the connection\./);
+	const socket = net.connect(s.port, '127.0.0.1');
+	socket.write(request);
+	assert.match(await rest(socket), /^HTTP\/1\.1 505 HTTP Version Not Supported\r\n/);
+	assert.equal(s.server.connections.length, 0);
+});
+
+scenario('HTTP/1.1 over TLS fails in the handshake, or gets the 505', { tls: true }, async (s) => {
+	assert.match(explain(s, '--client', 'h1', `https://localhost:${s.port}/`),
+		/offers only http\/1\.1 by ALPN fails in the TLS handshake, with the alert no_application_protocol\. One without ALPN gets "505/);
+	const at = { port: s.port, host: '127.0.0.1', servername: 'localhost', rejectUnauthorized: false };
+	const refused = await rest(tls.connect({ ...at, ALPNProtocols: ['http/1.1'] }));
+	assert.match(refused.message, /no.application.protocol/i);
+	const socket = tls.connect(at);
+	socket.write(request);
+	assert.match(await rest(socket), /^HTTP\/1\.1 505 /);
+});
+
+scenario('a name that no certificate covers is said', { tls: true }, async (s) => {
+	assert.match(explain(s, 'https://elsewhere.example/'),
+		/no certificate of \[listen main\] covers elsewhere\.example: a client that verifies it ends the connection/);
+	assert.doesNotMatch(explain(s, 'https://localhost/'), /no certificate/);
+});
+
+scenario('a host without a route is answered as told', { routes: section('route main', { host: 'localhost', origin: 'main' }) }, async (s) => {
+	assert.match(explain(s, 'http://elsewhere.example/'),
+		/answered 421 by the gateway itself: no route for this host {2}A \[route\] section with this host, or one without host, would take it\./);
+	const client = await s.connect();
+	client.request(1, { ':authority': 'elsewhere.example' });
+	assert.equal((await client.response(1)).status, 421);
+});

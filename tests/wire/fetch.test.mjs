@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `pushgate fetch` against scripted servers: what it sends, what it refuses to send, and what it says
+ * when a run fails. Its exit status tells the kind of failure.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import net from 'node:net';
+import { test } from 'node:test';
+import { BINARY, certs, freePort, patiently, scenario } from '../support/gate.mjs';
+import { PATIENCE, SCALE, listen } from '../support/peer.mjs';
+
+/* Runs the command to its end. */
+function fetch(...args) {
+	const child = spawn(BINARY, ['fetch', '--max-time', String(30 * SCALE), ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+	const run = { out: '', err: '' };
+	child.stdout.setEncoding('utf8').on('data', (text) => { run.out += text; });
+	child.stderr.setEncoding('utf8').on('data', (text) => { run.err += text; });
+	return new Promise((resolve) => {
+		child.once('close', (code, signal) => resolve({ ...run, code: code ?? signal }));
+	});
+}
+
+/* A server for one test; serve(connection) plays its part for each connection. */
+function serving(name, options, serve, body) {
+	test(name, { timeout: 60000 * SCALE }, async () => {
+		const server = await listen(options);
+		const plays = [];
+		const next = () => server.accept(3600e3).then((c) => { plays.push(serve(c)); next(); });
+		next();
+		try {
+			await body(server, plays);
+			await Promise.all(plays);
+		} finally {
+			await server.close();
+		}
+	});
+}
+
+async function answerAll(c) {
+	c.respond((await c.expectRequest()).stream, { body: 'hello' });
+}
+
+/* ---- the request ---- */
+
+serving('host sets :authority, and pushes for that name are taken', {}, async (c) => {
+	const up = await c.expectRequest();
+	assert.equal(up.headers[':authority'], 'other.test');
+	assert.equal(up.headers.host, undefined);
+	c.pushPromise(up.stream, 2, { ':method': 'GET', ':scheme': 'http', ':authority': 'other.test', ':path': '/a.css' });
+	c.respond(2, { body: 'a' });
+	c.respond(up.stream, { body: 'hello' });
+}, async (server) => {
+	const run = await fetch('-H', 'Host: other.test', `http://127.0.0.1:${server.port}/`);
+	assert.equal(run.code, 0, run.err);
+	assert.match(run.out, /1 push promised, 1 complete/);
+});
+
+test('what HTTP/2 cannot carry is said before anything is sent', async () => {
+	const rows = [
+		[['-H', 'connection: close'], /-H cannot set connection: only HTTP\/1\.1 has this field/],
+		[['-H', 'Transfer-Encoding: chunked'], /-H cannot set transfer-encoding: /],
+		[['-H', 'upgrade: h2c'], /-H cannot set upgrade: /],
+		[['-H', ':path: /x'], /-H cannot set :path: the URL sets the path/],
+		[['-H', ':method: GET'], /-H cannot set :method: -X sets the method/],
+		[['-H', ':authority: x'], /-H cannot set :authority: the URL or -H 'host: NAME' sets the host/],
+		[['-H', ':frob: x'], /-H ':frob' cannot be sent: unknown pseudo-field/],
+		[['-H', 'te: gzip'], /-H 'te' cannot be sent: te other than "trailers"/],
+		[['-H', 'two words: x'], /-H 'two words' cannot be sent: field name is not a token/],
+		[['-H', 'a: 1\r\nb: 2'], /-H 'a' cannot be sent: control byte in a field value/],
+		[['-H', 'host: a b'], /-H host: 'a b' is not HOST or HOST:PORT/],
+		[['-H', 'host:'], /-H host: '' is not HOST/],
+		[['-H', 'host: a', '-H', 'host: b'], /-H host is given twice/],
+		[['-H', 'content-length: 9'], /-H content-length says '9', but the body has 0 bytes/],
+		[['-X', 'GE T'], /-X 'GE T' is not a method/],
+		[['-X', 'CONNECT'], /-X CONNECT: fetch opens no tunnels/],
+	];
+	const server = net.createServer((socket) => { server.hits = true; socket.destroy(); });
+	await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+	try {
+		for (const [args, message] of rows) {
+			const run = await fetch(...args, `http://127.0.0.1:${server.address().port}/`);
+			assert.equal(run.code, 2, `${args}: ${run.err}`);
+			assert.match(run.err, message);
+			assert.equal(run.out, '');
+		}
+		assert.ok(!server.hits);
+	} finally {
+		server.close();
+	}
+});
+
+serving('te: trailers, upper case and the right content-length are sent', {}, async (c) => {
+	const up = await c.expectRequest();
+	assert.equal(up.headers.te, 'trailers');
+	assert.equal(up.headers['x-a'], '1');
+	assert.equal(up.headers['content-length'], '3');
+	c.respond(up.stream, { body: 'hello' });
+}, async (server) => {
+	const run = await fetch('-H', 'TE: trailers', '-H', 'X-A: 1', '-d', 'abc', '-H', 'content-length: 3', `http://127.0.0.1:${server.port}/`);
+	assert.equal(run.code, 0, run.err);
+});
+
+for (const [url, message] of [
+	['ftp://a.test/', /the URL must begin with http:\/\/ or https:\/\//],
+	['http:///x', /the URL has no host/],
+	['http://me:secret@a.test/', /the URL has a user name; credentials go into -H/],
+	['http://a.test:99999/', /the URL's host or port is malformed/],
+]) {
+	test(`the URL ${url} is refused`, async () => {
+		const run = await fetch(url);
+		assert.equal(run.code, 2);
+		assert.match(run.err, message);
+		assert.doesNotMatch(run.err, /secret/);
+	});
+}
+
+/* ---- what the server does ---- */
+
+for (const [code, words] of [
+	['REFUSED_STREAM', /reset the request: REFUSED_STREAM \(it did not process the request, which may be sent again\)/],
+	['ENHANCE_YOUR_CALM', /reset the request: ENHANCE_YOUR_CALM \(it was asked for too much, or too fast\)/],
+	['HTTP_1_1_REQUIRED', /HTTP_1_1_REQUIRED \(it wants this request over HTTP\/1\.1\)/],
+]) {
+	serving(`a request reset with ${code} is told in words`, {}, async (c) => {
+		const up = await c.expectRequest();
+		c.rst(up.stream, code);
+	}, async (server) => {
+		const run = await fetch(`http://127.0.0.1:${server.port}/`);
+		assert.equal(run.code, 92);
+		assert.match(run.err, words);
+	});
+}
+
+serving('a code that HTTP/2 does not define has a text as well', {}, async (c) => {
+	const up = await c.expectRequest();
+	c.rst(up.stream, 0x77);
+}, async (server) => {
+	const run = await fetch(`http://127.0.0.1:${server.port}/`);
+	assert.equal(run.code, 92);
+	assert.match(run.err, /\(a code that HTTP\/2 does not define\)/);
+});
+
+serving('GOAWAY before the request is no failure of the request', {}, async (c) => {
+	await c.expectRequest();
+	c.goaway(0);
+}, async (server) => {
+	const run = await fetch(`http://127.0.0.1:${server.port}/`);
+	assert.equal(run.code, 92);
+	assert.match(run.err, /the server is closing the connection and did not process the request, which may be sent again/);
+});
+
+serving('GOAWAY with an error and a text says both', {}, async (c) => {
+	await c.expectRequest();
+	c.goaway(1, 'INADEQUATE_SECURITY', 'too weak');
+	c.end();
+}, async (server) => {
+	const run = await fetch(`http://127.0.0.1:${server.port}/`);
+	assert.equal(run.code, 92);
+	assert.match(run.err, /GOAWAY INADEQUATE_SECURITY \(the TLS connection is not safe enough for it\); it says: too weak/);
+});
+
+test('a server that speaks no HTTP/2 is named as such, in each way that shows it', async () => {
+	const silent = net.createServer(() => {});
+	const closing = net.createServer((socket) => socket.end());
+	const wordy = net.createServer((socket) => socket.end('SSH-2.0-x\r\n'));
+	const port = async (server) => {
+		await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+		return server.address().port;
+	};
+	try {
+		let run = await fetch(`http://127.0.0.1:${await port(closing)}/`);
+		assert.equal(run.code, 92);
+		assert.match(run.err, /closed the connection.*it may speak no HTTP\/2 at this port, or only over TLS \(https:\/\/\)/);
+		run = await fetch('-k', `https://127.0.0.1:${await port(wordy)}/`);
+		assert.equal(run.code, 60);
+		assert.match(run.err, /what it sent is no TLS; is it an http:\/\/ server\?/);
+		run = await fetch('--max-time', '0.3', `http://127.0.0.1:${await port(silent)}/`);
+		assert.equal(run.code, 28);
+		assert.match(run.err, /not even HTTP\/2's first frame has come from the server after 0\.3 s/);
+	} finally {
+		for (const server of [silent, closing, wordy])
+			server.close();
+	}
+});
+
+serving('a response that does not come in time is named', {}, async (c) => { await c.expectRequest(); }, async (server) => {
+	const run = await fetch('--max-time', String(0.5 * SCALE), `http://127.0.0.1:${server.port}/`);
+	assert.equal(run.code, 28);
+	assert.match(run.err, /no response after [\d.]+ s \(--max-time\)/);
+});
+
+serving('a certificate that is not trusted: the options that help are named', { tls: certs().server }, answerAll, async (server) => {
+	let run = await fetch(`https://localhost:${server.port}/`);
+	assert.equal(run.code, 60);
+	assert.match(run.err, /certificate verify failed: .*; --cacert FILE names the authority to trust, --insecure \(-k\) does/);
+	run = await fetch('--cacert', certs().file('ca.pem'), '--connect', `127.0.0.1:${server.port}`, 'https://elsewhere.test/');
+	assert.equal(run.code, 60);
+	assert.match(run.err, /the certificate is for other names/);
+	run = await fetch('--cacert', certs().file('ca.pem'), `https://localhost:${server.port}/`);
+	assert.equal(run.code, 0, run.err);
+	run = await fetch('-k', `https://127.0.0.1:${server.port}/`);
+	assert.equal(run.code, 0, run.err);
+	run = await fetch('--cacert', '/nowhere', `https://localhost:${server.port}/`);
+	assert.equal(run.code, 60);
+	assert.match(run.err, /--cacert: \/nowhere: No such file/);
+});
+
+test('nobody listens, and a name without an address', async () => {
+	let run = await fetch(`http://127.0.0.1:${await freePort()}/`);
+	assert.equal(run.code, 7);
+	assert.match(run.err, /cannot connect to 127\.0\.0\.1:\d+: connect: Connection refused/);
+	run = await fetch('http://no-such-host.invalid/');
+	assert.equal(run.code, 6);
+	assert.match(run.err, /cannot resolve no-such-host\.invalid: /);
+});
+
+/* ---- the demo, with and without pushes ---- */
+
+const thinking = { origins: { demo: { server: 'demo:?think=120ms&rtt=40ms' } } };
+
+scenario('the demo pushes while it thinks; without pushes its parts come a round trip after the page', thinking, async (s) => {
+	const run = await fetch('--compare', '--json', `http://127.0.0.1:${s.port}/`);
+	assert.equal(run.code, 0, run.err);
+	const [pushed, asked] = JSON.parse(run.out).runs;
+	assert.equal(pushed.takes_pushes, true);
+	assert.equal(asked.takes_pushes, false);
+	const paths = (r) => r.streams.map((x) => x.path).sort();
+	assert.deepEqual(paths(pushed), paths(asked));
+	const [page, ...parts] = pushed.streams;
+	assert.equal(parts.length, 8);
+	assert.ok(page.first_byte_us >= 160e3);
+	for (const part of parts) {
+		assert.equal(part.kind, 'pushed');
+		assert.equal(part.state, 'complete');
+		/* In this order whatever the machine's pace: the demo answers them when the request comes, the page later. */
+		assert.ok(part.end_us <= page.first_byte_us, `${part.path} ${part.end_us} ${page.first_byte_us}`);
+	}
+	const [alone, ...requested] = asked.streams;
+	assert.ok(alone.first_byte_us >= 160e3);
+	for (const part of requested) {
+		assert.equal(part.kind, 'requested');
+		assert.ok(part.start_us >= alone.first_byte_us);
+		assert.ok(part.first_byte_us >= part.start_us + 40e3);
+		assert.equal(part.status, 200);
+	}
+	assert.ok(pushed.total_us > 0 && asked.total_us >= alone.end_us + 40e3);
+});
+
+const hinting = { ...thinking, extra: '[push hints]\npush-enabled = no\nhint-clients = all\naction = hint+hold\n\n' };
+
+scenario('a client that takes no pushes has what was hinted and held while the page is still thought about', hinting, async (s) => {
+	const run = await fetch('--compare', '--json', `http://127.0.0.1:${s.port}/`);
+	assert.equal(run.code, 0, run.err);
+	const [, asked] = JSON.parse(run.out).runs;
+	const [page, ...parts] = asked.streams;
+	assert.equal(page.interims[0].status, 103);
+	assert.equal(parts.length, 8);
+	for (const part of parts) {
+		assert.ok(part.start_us < page.first_byte_us);
+		assert.ok(part.end_us <= page.first_byte_us, `${part.path} ${part.end_us} ${page.first_byte_us}`);
+	}
+});
+
+scenario('--compare prints both tables, and with nothing pushed says so', thinking, async (s) => {
+	const run = await fetch('--compare', `http://127.0.0.1:${s.port}/`);
+	assert.equal(run.code, 0, run.err);
+	assert.match(run.out, /8 pushes promised, 8 complete/);
+	assert.match(run.out, /pushes not accepted \(ENABLE_PUSH=0\)/);
+	assert.match(run.out, /Everything was there after [\d.]+ ms with pushes, [\d.]+ ms without: pushes saved/);
+	const none = await patiently(fetch('--compare', `http://127.0.0.1:${s.port}/logo.svg`), PATIENCE);
+	assert.match(none.out, /There is nothing to compare: nothing was pushed/);
+	const wrong = await fetch('--compare', '--no-push', `http://127.0.0.1:${s.port}/`);
+	assert.equal(wrong.code, 2);
+});
