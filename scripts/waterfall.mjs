@@ -110,7 +110,7 @@ async function program() {
 
 /* ---- drawing ---- */
 
-const WIDTH = 900, LEFT = 236, RIGHT = 70, TOP = 28, BAR = 4, STEP = 6, GAP = 18, FOOT = 18;
+const WIDTH = 900, LEFT = 236, RIGHT = 70, TOP = 28, BAR = 3, STEP = 4, GAP = 15, FOOT = 18;
 
 const STYLE = `text { font: 13px system-ui, sans-serif; fill: #1f2937 }
 .title { font-weight: 600; font-size: 14px }
@@ -155,7 +155,7 @@ function draw(lanes) {
 			bar(`${kind} wait`, s.from, s.first, y + i * STEP);
 			bar(kind, s.first, s.end, y + i * STEP);
 			if (s.hint)
-				bar('hint', s.hint, s.hint, y + i * STEP - 2, BAR + 4);
+				bar('hint', s.hint, s.hint, y + i * STEP - 1, BAR + 3);
 		});
 		line('done', visit.done, y - 4, y + tall(lane) + 2);
 		text('title', x(visit.done) + 6, middle + 5, `${visit.done.toFixed(0)} ms`);
