@@ -112,7 +112,8 @@ async function program() {
 
 const WIDTH = 900, LEFT = 236, RIGHT = 70, TOP = 28, BAR = 3, STEP = 4, GAP = 15, FOOT = 18;
 
-const STYLE = `text { font: 13px system-ui, sans-serif; fill: #1f2937 }
+const STYLE = `.paper { fill: #fff }
+text { font: 13px system-ui, sans-serif; fill: #1f2937 }
 .title { font-weight: 600; font-size: 14px }
 .small { font-size: 12px; fill: #57606a }
 .grid { stroke: #d0d7de }
@@ -121,6 +122,7 @@ const STYLE = `text { font: 13px system-ui, sans-serif; fill: #1f2937 }
 .page { fill: #2563c9 } .asset { fill: #d9730d } .hint { fill: #1a7f37 }
 .wait { fill-opacity: .3 }
 @media (prefers-color-scheme: dark) {
+.paper { fill: #0d1117 } .origin { fill-opacity: .16 }
 text { fill: #e6edf3 } .small { fill: #9aa4af } .grid { stroke: #30363d } .done { stroke: #e6edf3 }
 .page { fill: #6ea8fe } .asset { fill: #f2a65a } .hint { fill: #3fb950 }
 }`;
@@ -168,6 +170,7 @@ function draw(lanes) {
 <style>
 ${STYLE}
 </style>
+<rect class="paper" width="${WIDTH}" height="${height}" rx="6"/>
 ${out.join('\n')}
 </svg>
 `;

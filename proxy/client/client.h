@@ -48,6 +48,7 @@ struct clients {
 	struct budget *hold_budget;        /* borrows: all stores are charged to it */
 	struct client_listener *listeners; /* one for each [listen] section */
 	struct list conns;
+	uint64_t last_id; /* of a connection */
 	/* Connections without a stream; the one that has been idle for the longest comes first. */
 	struct list idle;
 	size_t closing_bytes; /* will be freed when the connections that were shed have closed */

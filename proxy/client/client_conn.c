@@ -61,6 +61,7 @@ static struct client_conn *conn_new(struct client_listener *l)
 	size_t allowance = env->conf->server.connection_memory_bytes;
 	c->clients = clients;
 	c->listener = l;
+	c->hop.connection = ++clients->last_id;
 	c->opened = env->relay->now;
 	c->half_closed = USEC_NEVER;
 	c->deferred.free = free_conn;
@@ -225,6 +226,9 @@ static void begin_session(struct client_conn *c, const struct session_plan *plan
 	    .budget = &c->budget, .traced = client_is_traced(c) ? c : NULL};
 	struct clients *clients = c->clients;
 	c->session = session_begin(plan, &clients->session_env, &conn, worker_now(clients->env));
+	c->hop.protocol = session_name(c->session);
+	c->hop.tls = net_conn_tls_version(c->net);
+	c->hop.cipher = net_conn_tls_cipher(c->net);
 }
 
 static void conn_opened(void *owner)

@@ -46,6 +46,7 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	client_conn_is_busy(c);
 	x->context.listen = c->listener->conf;
 	x->context.client = c->address;
+	x->context.down = c->hop;
 	x->context.hold_store = &c->held;
 	x->context.upload_limit_bytes = c->listener->conf->max_request_body_bytes;
 	return x;

@@ -32,6 +32,8 @@ struct conf_server {
 	const char *user;             /* NULL = the user that started pushgate; for root: pushgate or nobody */
 	enum conf_sandbox sandbox;    /* filter of system calls */
 	const char *access_log;       /* path, "-" = standard output, NULL = off */
+	uint64_t log_left_out;        /* fields that its lines do not have (log_fields.h) */
+	uint32_t log_sample;          /* one of so many pages has its lines there: 1 = all */
 	const char *error_log;        /* path, "-" = standard error */
 	struct cidr *traced;          /* frames of these clients go to the error log */
 	size_t traced_count;
@@ -97,6 +99,7 @@ struct conf_listen {
 	struct conf_limits limits;
 };
 
+#define CONF_ORIGIN_ADDRESSES 8u
 struct conf_origin {
 	const char *name;
 	enum conf_origin_kind kind;
@@ -104,7 +107,7 @@ struct conf_origin {
 	const char *host;             /* NULL for unix and demo */
 	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
 	uint16_t port;
-	struct net_address addresses[8]; /* resolved at load; tried in order */
+	struct net_address addresses[CONF_ORIGIN_ADDRESSES]; /* resolved at load; tried in order */
 	size_t address_count;
 	const char *tls_ca;           /* NULL = the system's */
 	bool tls_verify;

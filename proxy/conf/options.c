@@ -98,6 +98,14 @@ const struct conf_option conf_options[] = {
     {SERVER(server.access_log), .key = "access-log", .type = CONF_TYPE_OTHER, .form = "FILE | - | off",
         .preset = "off", .set = conf_set_access_log,
         .sentence = "File for one line of JSON for each request and each push. -: standard output."},
+    {SERVER(server.log_left_out), .key = "log-fields", .type = CONF_TYPE_OTHER, .form = "FIELD ... | all [-FIELD ...]",
+        .preset = "all", .set = conf_set_log_fields,
+        .sentence = "The fields that a line of the access log has: those named, or all but those with a '-' before "
+        "them, such as all -user_agent -referer. docs/LOG.md explains them."},
+    {SERVER(server.log_sample), .key = "log-sample", .type = CONF_TYPE_OTHER, .form = "1/NUMBER",
+        .preset = "1/1", .set = conf_set_log_sample,
+        .sentence = "The share of the requests that have lines in the access log, such as 1/100. A page is written with "
+        "all of its pushes, or without any of them. Failures are always written. What is left out is counted."},
     {SERVER(server.error_log), .key = "error-log", .type = CONF_TYPE_OTHER, .form = "FILE | - | off",
         .preset = "-", .set = conf_set_error_log,
         .sentence = "File for errors and events. -: standard error. Lines for systemd's journal begin with "

@@ -12,6 +12,8 @@
 bool conf_set_workers(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_user(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_access_log(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_log_fields(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_log_sample(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_error_log(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_learned_file(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice value);

@@ -100,26 +100,88 @@ static void count_exchange(
 		count_push(c, x, outcome);
 }
 
+/* What is written whatever log-sample says. A client that leaves is no failure, and a push that was given
+ * up here stands with its page. */
+static bool is_failure(const struct exchange *x, enum observe_outcome outcome)
+{
+	switch (outcome) {
+	case OBSERVE_ORIGIN_RESET:
+	case OBSERVE_ORIGIN_LOST:
+	case OBSERVE_TIMEOUT:
+	case OBSERVE_MALFORMED:
+		return true;
+	case OBSERVE_REFUSED:
+		return !exchange_is_push(x);
+	case OBSERVE_COMPLETE:
+	case OBSERVE_CLIENT_RESET:
+	case OBSERVE_CLIENT_LOST:
+	case OBSERVE_OUTCOME_COUNT:
+		break;
+	}
+	return x->response.status >= 500;
+}
+
+struct observe_client access_record_client(const struct exchange *x)
+{
+	const struct exchange_client_hop *hop = &x->context.down;
+	return (struct observe_client){
+	    .connection = hop->connection,
+	    .address = x->context.client,
+	    .protocol = hop->protocol,
+	    .tls = hop->tls,
+	    .cipher = hop->cipher,
+	};
+}
+
+/* then 0: it has not happened. */
+static usec since(usec begin, usec then)
+{
+	return then ? then - begin : USEC_NEVER;
+}
+
+static struct observe_origin origin_of(const struct exchange *x)
+{
+	const struct exchange_origin_hop *hop = &x->context.up;
+	const struct exchange_timing *t = &x->timing;
+	const struct conf_origin *conf = x->context.origin;
+	struct observe_origin origin = {
+	    .name = conf ? conf->name : NULL, .queue = t->queued, .connect = t->connecting};
+	if (hop->connection == 0)
+		return origin;
+	origin.connection = hop->connection;
+	origin.address = hop->address;
+	origin.protocol = hop->protocol;
+	origin.request_bytes = x->upload.forwarded;
+	origin.response_bytes = x->download.received;
+	origin.first_byte = since(t->sent, t->answered);
+	origin.duration = since(t->sent, t->completed);
+	return origin;
+}
+
 static void log_exchange(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
 {
+	bool is_push = exchange_is_push(x);
+	uint64_t page = is_push ? x->pushed.parent_id : x->id;
+	uint32_t weight = observe_weight(g->env.observe, page, is_failure(x, outcome));
+	if (weight == 0)
+		return;
 	const struct conf_listen *listen = x->context.listen;
 	const struct conf_route *route = x->context.route;
-	const struct conf_origin *origin = x->context.origin;
 	const struct http_head *head = x->request;
-	bool is_push = exchange_is_push(x);
 	const struct http_field *agent = http_head_find(head, HTTP_TOKEN_USER_AGENT);
 	const struct http_field *referer = http_head_find(head, HTTP_TOKEN_REFERER);
 	usec now = g->relay.now;
 	struct observe_exchange line = {
 	    .started_wall = clock_wall() - (now - x->timing.started),
 	    .duration = now - x->timing.started,
-	    .first_byte = x->timing.first_byte ? x->timing.first_byte - x->timing.started : 0,
+	    .first_byte = was_held(x) ? USEC_NEVER : since(x->timing.started, x->timing.first_byte),
 	    .id = x->id,
 	    .parent_id = x->pushed.parent_id,
+	    .weight = weight,
 	    .listen = listen ? listen->name : NULL,
 	    .route = route ? route->name : NULL,
-	    .origin = origin ? origin->name : NULL,
-	    .client = x->context.client,
+	    .client = access_record_client(x),
+	    .origin = origin_of(x),
 	    .method = head->method,
 	    .scheme = x->request->scheme,
 	    .authority = x->request->authority,
@@ -139,6 +201,8 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 		      : x->ending.cause ? x->ending.cause->name
 					: NULL,
 	    .retried = exchange_was_retried(x),
+	    .joined = x->response.joined,
+	    .held = x->response.held,
 	    .missed = x->ending.missed,
 	    .is_push = is_push,
 	    .source = x->pushed.source,

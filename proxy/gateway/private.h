@@ -160,6 +160,8 @@ void long_pass_close(struct gateway *g);
 /* ---- access_record.c ---- */
 
 void access_record_ended(void *gateway, struct exchange *x);
+/* The client's part of the log line of x, or of an offer that came with x. */
+struct observe_client access_record_client(const struct exchange *x);
 void access_record_held(void *gateway, const struct hold_note *note);
 
 /* ---- drain.c ---- */

@@ -19,6 +19,40 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
 
 /* ---- verdicts ---- */
 
+/* The line of an offer that became no push. */
+static void log_decision(struct gateway *g, const struct exchange *parent,
+    const struct policy_offer *offer, const struct policy_verdict *verdict)
+{
+	uint32_t weight = observe_weight(g->env.observe, parent->id, false);
+	if (weight == 0)
+		return;
+	const struct conf_listen *listen = parent->context.listen;
+	const struct conf_route *route = parent->context.route;
+	const struct conf_origin *origin = parent->context.origin;
+	const struct http_head *head = offer->promised;
+	const struct observe_exchange line = {
+	    .started_wall = clock_wall(),
+	    .first_byte = USEC_NEVER,
+	    .parent_id = parent->id,
+	    .weight = weight,
+	    .listen = listen ? listen->name : NULL,
+	    .route = route ? route->name : NULL,
+	    .client = access_record_client(parent),
+	    .origin = {.name = origin ? origin->name : NULL},
+	    .method = head->method,
+	    .scheme = head->scheme,
+	    .authority = head->authority,
+	    .path = head->path,
+	    .outcome = verdict->action == POLICY_DROP ? OBSERVE_REFUSED : OBSERVE_COMPLETE,
+	    .is_push = true,
+	    .source = offer->source,
+	    .verdict = verdict->action,
+	    .rule = verdict->rule ? verdict->rule->name : NULL,
+	    .reason = verdict->reason,
+	};
+	observe_access(g->env.observe, &line);
+}
+
 void promise_decided(void *context, struct exchange *parent, const struct policy_offer *offer,
     struct policy_verdict verdict)
 {
@@ -40,28 +74,7 @@ void promise_decided(void *context, struct exchange *parent, const struct policy
 		if (offer->source == POLICY_LEARNED)
 			learned_offered(g, parent, head->path);
 	}
-	const struct conf_listen *listen = parent->context.listen;
-	const struct conf_route *route = parent->context.route;
-	const struct conf_origin *origin = parent->context.origin;
-	const struct observe_exchange line = {
-	    .started_wall = clock_wall(),
-	    .parent_id = parent->id,
-	    .listen = listen ? listen->name : NULL,
-	    .route = route ? route->name : NULL,
-	    .origin = origin ? origin->name : NULL,
-	    .client = offer->client,
-	    .method = head->method,
-	    .scheme = head->scheme,
-	    .authority = head->authority,
-	    .path = head->path,
-	    .outcome = is_hinted ? OBSERVE_COMPLETE : OBSERVE_REFUSED,
-	    .is_push = true,
-	    .source = offer->source,
-	    .verdict = verdict.action,
-	    .rule = verdict.rule ? verdict.rule->name : NULL,
-	    .reason = verdict.reason,
-	};
-	observe_access(g->env.observe, &line);
+	log_decision(g, parent, offer, &verdict);
 }
 
 void promise_made(void *context, struct exchange *push)

@@ -290,7 +290,9 @@ bool net_conn_is_tls(const struct net_conn *c);
 struct slice net_conn_alpn(const struct net_conn *c); /* empty when none */
 /* For a TLS client: whether the verified certificate of the peer covers this host. */
 bool net_conn_peer_covers(const struct net_conn *c, struct slice host);
-const char *net_conn_tls_version(const struct net_conn *c); /* "TLSv1.3", "" for plain */
+/* "TLSv1.3", and the suite's IANA name: "TLS_AES_128_GCM_SHA256". "" for plain. Constants. */
+const char *net_conn_tls_version(const struct net_conn *c);
+const char *net_conn_tls_cipher(const struct net_conn *c);
 /* Asks the kernel for the peer's address. False, with *peer empty: the socket is not connected. */
 bool net_conn_peer(const struct net_conn *c, struct net_address *peer);
 /* From TCP_INFO; 0 when unknown. */

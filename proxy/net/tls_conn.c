@@ -221,6 +221,12 @@ const char *net_conn_tls_version(const struct net_conn *c)
 	return c->ssl ? SSL_get_version(c->ssl) : "";
 }
 
+const char *net_conn_tls_cipher(const struct net_conn *c)
+{
+	const SSL_CIPHER *cipher = c->ssl ? SSL_get_current_cipher(c->ssl) : NULL;
+	return cipher ? SSL_CIPHER_standard_name(cipher) : "";
+}
+
 bool net_conn_peer_covers(const struct net_conn *c, struct slice host)
 {
 	if (!c->ssl || c->tls->is_server || !c->tls->verify || c->phase != NET_PHASE_OPEN)

@@ -12,117 +12,221 @@
 
 _Static_assert(OBSERVE_BATCH_BYTES <= PIPE_BUF, "a batch must stay in one piece in the pipe");
 
-/* Bounds of the values in a line, such that the longest line fits into a batch: */
-enum {
-	BOUND_NAME = 64, /* listen, route, origin, rule */
-	BOUND_METHOD = 32,
-	BOUND_SCHEME = 16,
-	BOUND_AUTHORITY = 260,
-	BOUND_PATH = 1200,
-	BOUND_USER_AGENT = 300,
-	BOUND_REFERER = 500,
-	BOUND_CODE = 40, /* code_name, reason, end_reason, outcome, source, verdict */
-	BOUND_DETAIL = 300,
-	BOUND_MISSED = 72,
-	BOUND_ADDRESS = 46,
-	BOUND_NUMBERS = 9 * 20 + 2 * 10 + 3 + 24,
-	BOUND_KEYS = 482,
+/* What stands before a value, from the comma on. Keys are copied whole, since a copy of a constant
+ * length is faster. */
+#define KEY_BYTES 32u
+struct key {
+	char text[KEY_BYTES];
+	uint8_t length;
+	uint16_t most; /* bytes of the value */
 };
-_Static_assert(4 * BOUND_NAME + BOUND_METHOD + BOUND_SCHEME + BOUND_AUTHORITY + BOUND_PATH +
-		       BOUND_USER_AGENT + BOUND_REFERER + 6 * BOUND_CODE + BOUND_DETAIL +
-		       BOUND_MISSED + BOUND_ADDRESS + BOUND_NUMBERS + BOUND_KEYS <=
-		   OBSERVE_BATCH_BYTES,
-    "an access line must fit into a batch");
 
-/* `key` includes its punctuation: `,"path":"`. */
-static void put_string(struct line *l, struct slice key, struct slice value, size_t most)
+#define BEFORE_TEXT(name) ",\"" #name "\":\""
+#define BEFORE_NUMBER(name) ",\"" #name "\":"
+#define BEFORE_FLAG(name) BEFORE_NUMBER(name)
+#define BEHIND_TEXT 1u
+#define BEHIND_NUMBER 0u
+#define BEHIND_FLAG 0u
+
+// clang-format off
+#define KEY(name, type, unit, most, ...) \
+	[LOG_FIELD_##name] = {BEFORE_##type(name), sizeof(BEFORE_##type(name)) - 1, most},
+static const struct key keys[LOG_FIELD_COUNT] = {LOG_FIELDS(KEY)};
+
+#define LONGEST(name, type, unit, most, ...) + sizeof(BEFORE_##type(name)) - 1 + (most) + BEHIND_##type
+_Static_assert(LOG_FIELDS(LONGEST) + sizeof("}\n") - 1 <= OBSERVE_BATCH_BYTES, "an access line must fit into a batch");
+#define FITS(name, type, ...) && sizeof(BEFORE_##type(name)) <= KEY_BYTES
+_Static_assert(true LOG_FIELDS(FITS), "a key must fit");
+// clang-format on
+_Static_assert(KEY_BYTES <= OBSERVE_BATCH_SLACK && LINE_NUMBER_BYTES <= OBSERVE_BATCH_SLACK,
+    "the last key and the last number of a full batch are copied whole");
+
+/* A line, or a piece of one, that is being written. */
+struct access {
+	struct line line;
+	uint64_t left_out; /* fields */
+};
+
+static bool has(const struct access *a, enum log_field f)
 {
-	line_text(l, key);
-	line_json(l, value, most);
-	LINE_LITERAL(l, "\"");
+	return !(a->left_out >> f & 1);
 }
 
-static void put_if_any(struct line *l, struct slice key, struct slice value, size_t most)
+static void put_key(struct line *l, enum log_field f)
 {
-	if (value.len > 0)
-		put_string(l, key, value, most);
+	memcpy(l->at, keys[f].text, KEY_BYTES);
+	l->at += keys[f].length;
 }
 
-static void put_name(struct line *l, struct slice key, const char *name, size_t most)
+static void put_text(struct access *a, enum log_field f, struct slice value)
+{
+	if (value.len == 0 || !has(a, f))
+		return;
+	put_key(&a->line, f);
+	line_json(&a->line, value, keys[f].most);
+	LINE_LITERAL(&a->line, "\"");
+}
+
+static void put_name(struct access *a, enum log_field f, const char *name)
 {
 	if (name)
-		put_string(l, key, slice_of_string(name), most);
+		put_text(a, f, slice_of_string(name));
 }
 
-static void put_number(struct line *l, struct slice key, uint64_t n)
+static void put_number(struct access *a, enum log_field f, uint64_t n)
 {
-	line_text(l, key);
-	line_number(l, n);
+	if (!has(a, f))
+		return;
+	put_key(&a->line, f);
+	line_number(&a->line, n);
 }
 
-static void put_request(struct line *l, const struct observe_exchange *x)
+static void put_if_any(struct access *a, enum log_field f, uint64_t n)
 {
-	char address[BOUND_ADDRESS];
-	address_format(&x->client, address, sizeof(address));
-	put_string(l, SLICE(",\"client\":\""), slice_of_string(address), BOUND_ADDRESS);
-	put_name(l, SLICE(",\"listen\":\""), x->listen, BOUND_NAME);
-	put_name(l, SLICE(",\"route\":\""), x->route, BOUND_NAME);
-	put_name(l, SLICE(",\"origin\":\""), x->origin, BOUND_NAME);
-	put_if_any(l, SLICE(",\"method\":\""), x->method, BOUND_METHOD);
-	put_if_any(l, SLICE(",\"scheme\":\""), x->scheme, BOUND_SCHEME);
-	put_if_any(l, SLICE(",\"authority\":\""), x->authority, BOUND_AUTHORITY);
-	put_if_any(l, SLICE(",\"path\":\""), x->path, BOUND_PATH);
-	put_if_any(l, SLICE(",\"user_agent\":\""), x->user_agent, BOUND_USER_AGENT);
-	put_if_any(l, SLICE(",\"referer\":\""), x->referer, BOUND_REFERER);
+	if (n)
+		put_number(a, f, n);
 }
 
-static void put_response(struct line *l, const struct observe_exchange *x)
+static void put_if_ever(struct access *a, enum log_field f, usec span)
 {
-	put_number(l, SLICE(",\"status\":"), x->status);
-	put_number(l, SLICE(",\"request_bytes\":"), x->request_bytes);
-	put_number(l, SLICE(",\"response_bytes\":"), x->response_bytes);
-	put_number(l, SLICE(",\"duration_us\":"), x->duration);
-	if (x->first_byte)
-		put_number(l, SLICE(",\"first_byte_us\":"), x->first_byte);
-	put_name(l, SLICE(",\"outcome\":\""), observe_outcome_name(x->outcome), BOUND_CODE);
+	if (span != USEC_NEVER)
+		put_number(a, f, span);
+}
+
+static void put_flag(struct access *a, enum log_field f, bool flag)
+{
+	if (!flag || !has(a, f))
+		return;
+	put_key(&a->line, f);
+	LINE_LITERAL(&a->line, "true");
+}
+
+/* ---- what all lines of one connection have in common ---- */
+
+static void put_client(struct access *a, const struct observe_exchange *x)
+{
+	char address[46];
+	const struct observe_client *c = &x->client;
+	address_format(&c->address, address, sizeof(address));
+	put_number(a, LOG_FIELD_connection, c->connection);
+	put_name(a, LOG_FIELD_client, address);
+	put_name(a, LOG_FIELD_listen, x->listen);
+	put_name(a, LOG_FIELD_protocol, c->protocol);
+	put_name(a, LOG_FIELD_tls, c->tls);
+	put_name(a, LOG_FIELD_cipher, c->cipher);
+}
+
+static void put_origin(struct access *a, const struct observe_exchange *x)
+{
+	const struct observe_origin *o = &x->origin;
+	put_name(a, LOG_FIELD_origin, o->name);
+	put_name(a, LOG_FIELD_origin_address, o->address);
+	put_if_any(a, LOG_FIELD_origin_connection, o->connection);
+	put_name(a, LOG_FIELD_origin_protocol, o->protocol);
+}
+
+typedef void put_fn(struct access *a, const struct observe_exchange *x);
+
+static void make_piece(struct observe_piece *piece, uint64_t connection, uint64_t left_out,
+    put_fn *put, const struct observe_exchange *x)
+{
+	struct access a = {.line = {.at = piece->text}, .left_out = left_out};
+	put(&a, x);
+	size_t length = (size_t)(a.line.at - piece->text);
+	ensure(length <= sizeof(piece->text) - OBSERVE_BATCH_SLACK);
+	piece->connection = connection;
+	piece->length = (uint16_t)length;
+	piece->was_cut = a.line.was_cut;
+}
+
+/* Copies the piece that `put` has made for this connection before; else calls it. */
+static void put_piece(struct access *a, struct observe_piece *piece, uint64_t connection,
+    put_fn *put, const struct observe_exchange *x)
+{
+	if (connection == 0) {
+		put(a, x);
+		return;
+	}
+	if (piece->connection != connection)
+		make_piece(piece, connection, a->left_out, put, x);
+	line_text(&a->line, slice_of(piece->text, piece->length));
+	a->line.was_cut |= piece->was_cut;
+}
+
+/* ---- the line ---- */
+
+static void put_request(struct access *a, const struct observe_exchange *x)
+{
+	put_text(a, LOG_FIELD_method, x->method);
+	put_text(a, LOG_FIELD_scheme, x->scheme);
+	put_text(a, LOG_FIELD_authority, x->authority);
+	put_text(a, LOG_FIELD_path, x->path);
+	put_text(a, LOG_FIELD_user_agent, x->user_agent);
+	put_text(a, LOG_FIELD_referer, x->referer);
+}
+
+static void put_response(struct access *a, const struct observe_exchange *x)
+{
+	put_number(a, LOG_FIELD_status, x->status);
+	put_number(a, LOG_FIELD_request_bytes, x->request_bytes);
+	put_number(a, LOG_FIELD_response_bytes, x->response_bytes);
+	put_if_any(a, LOG_FIELD_origin_request_bytes, x->origin.request_bytes);
+	put_if_any(a, LOG_FIELD_origin_response_bytes, x->origin.response_bytes);
+	put_number(a, LOG_FIELD_duration_us, x->duration);
+	put_if_ever(a, LOG_FIELD_first_byte_us, x->first_byte);
+	put_if_any(a, LOG_FIELD_queue_us, x->origin.queue);
+	put_if_any(a, LOG_FIELD_connect_us, x->origin.connect);
+	if (x->origin.connection == 0)
+		return;
+	put_if_ever(a, LOG_FIELD_origin_first_byte_us, x->origin.first_byte);
+	put_if_ever(a, LOG_FIELD_origin_duration_us, x->origin.duration);
+}
+
+static void put_end(struct access *a, const struct observe_exchange *x)
+{
+	put_name(a, LOG_FIELD_outcome, observe_outcome_name(x->outcome));
 	/* NO_ERROR is 0, so code_name tells whether there was a code. */
 	if (x->code || x->code_name)
-		put_number(l, SLICE(",\"code\":"), x->code);
-	put_name(l, SLICE(",\"code_name\":\""), x->code_name, BOUND_CODE);
-	put_name(l, SLICE(",\"detail\":\""), x->detail, BOUND_DETAIL);
-	if (x->retried)
-		LINE_LITERAL(l, ",\"retried\":true");
-	put_name(l, SLICE(",\"missed\":\""), x->missed, BOUND_MISSED);
+		put_number(a, LOG_FIELD_code, x->code);
+	put_name(a, LOG_FIELD_code_name, x->code_name);
+	put_name(a, LOG_FIELD_detail, x->detail);
+	put_flag(a, LOG_FIELD_retried, x->retried);
+	put_if_any(a, LOG_FIELD_held, x->held);
+	put_flag(a, LOG_FIELD_joined, x->joined);
+	put_name(a, LOG_FIELD_missed, x->missed);
 }
 
-static void put_push(struct line *l, const struct observe_exchange *x)
+static void put_push(struct access *a, const struct observe_exchange *x)
 {
-	LINE_LITERAL(l, ",\"push\":true");
-	put_number(l, SLICE(",\"parent\":"), x->parent_id);
-	put_name(l, SLICE(",\"source\":\""), policy_source_name(x->source), BOUND_CODE);
-	put_name(l, SLICE(",\"verdict\":\""), policy_action_name(x->verdict), BOUND_CODE);
-	put_name(l, SLICE(",\"rule\":\""), x->rule, BOUND_NAME);
+	put_flag(a, LOG_FIELD_push, true);
+	put_number(a, LOG_FIELD_parent, x->parent_id);
+	put_name(a, LOG_FIELD_source, policy_source_name(x->source));
+	put_name(a, LOG_FIELD_verdict, policy_action_name(x->verdict));
+	put_name(a, LOG_FIELD_rule, x->rule);
 	if (x->reason)
-		put_name(l, SLICE(",\"reason\":\""), x->reason->code, BOUND_CODE);
+		put_name(a, LOG_FIELD_reason, x->reason->code);
 	if (x->end_reason)
-		put_name(l, SLICE(",\"end_reason\":\""), x->end_reason->code, BOUND_CODE);
-	if (x->wasted_bytes)
-		put_number(l, SLICE(",\"wasted_bytes\":"), x->wasted_bytes);
+		put_name(a, LOG_FIELD_end_reason, x->end_reason->code);
+	put_if_any(a, LOG_FIELD_wasted_bytes, x->wasted_bytes);
 }
 
 /* Writes the first `bytes` bytes of the batch and empties it. */
 static void write_batch(struct observe *o, size_t bytes)
 {
 	const char *p = o->batch;
+	if (o->access_file) {
+		observe_file_write(o, o->access_file, p, bytes);
+		bytes = 0;
+	}
 	while (bytes > 0) {
 		ssize_t n = write(o->access_fd, p, bytes);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			o->counters->log_dropped += o->batch_lines;
+			o->counters->access_lines_dropped += o->batch_lines;
 			break;
 		}
-		/* A file on a nearly full disk may accept a part; a pipe accepts all or nothing. */
+		/* A pipe accepts all or nothing. */
 		p += n;
 		bytes -= (size_t)n;
 	}
@@ -152,22 +256,60 @@ static void add_line(struct observe *o, const char *start, size_t bytes)
 		o->gathers(o->gathers_context);
 }
 
+/* Mixes the bits of an id (splitmix64): pages that come in a fixed rhythm are as likely to be chosen as
+ * others. */
+static uint64_t mix(uint64_t n)
+{
+	n = (n ^ n >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	n = (n ^ n >> 27) * UINT64_C(0x94d049bb133111eb);
+	return n ^ n >> 31;
+}
+
+uint32_t observe_weight(struct observe *o, uint64_t page, bool is_failure)
+{
+	if (o->access_fd < 0)
+		return 0;
+	if (o->sample <= 1 || is_failure)
+		return 1;
+	if (mix(page + ((uint64_t)o->worker << 48)) % o->sample == 0)
+		return o->sample;
+	o->counters->log_sampled_out++;
+	return 0;
+}
+
+static void put_time(struct access *a, struct observe *o, usec wall)
+{
+	if (!has(a, LOG_FIELD_time))
+		return;
+	put_key(&a->line, LOG_FIELD_time);
+	line_time(&a->line, o, wall);
+	LINE_LITERAL(&a->line, "\"");
+}
+
 void observe_access(struct observe *o, const struct observe_exchange *x)
 {
+	uint64_t client = x->client.connection, origin = x->origin.connection;
 	if (o->access_fd < 0)
 		return;
 	char *start = o->batch + o->batch_bytes;
-	struct line l = {.at = start};
-	LINE_LITERAL(&l, "{\"time\":\"");
-	line_time(&l, o, x->started_wall);
-	put_number(&l, SLICE("\",\"worker\":"), o->worker);
-	put_number(&l, SLICE(",\"id\":"), x->id);
-	put_request(&l, x);
-	put_response(&l, x);
+	struct access a = {.line = {.at = start}, .left_out = o->left_out};
+	put_time(&a, o, x->started_wall);
+	put_number(&a, LOG_FIELD_worker, o->worker);
+	put_number(&a, LOG_FIELD_id, x->id);
+	put_piece(&a, &o->clients[client % OBSERVE_CLIENTS], client, put_client, x);
+	put_name(&a, LOG_FIELD_route, x->route);
+	put_piece(&a, &o->origins[origin % OBSERVE_ORIGINS], origin, put_origin, x);
+	put_request(&a, x);
+	put_response(&a, x);
+	put_end(&a, x);
 	if (x->is_push)
-		put_push(&l, x);
-	if (l.was_cut)
-		LINE_LITERAL(&l, ",\"cut\":true");
-	LINE_LITERAL(&l, "}\n");
-	add_line(o, start, (size_t)(l.at - start));
+		put_push(&a, x);
+	if (x->weight > 1)
+		put_number(&a, LOG_FIELD_sample, x->weight);
+	put_flag(&a, LOG_FIELD_cut, a.line.was_cut);
+	if (a.line.at == start) /* it has none of the fields that log-fields names */
+		LINE_LITERAL(&a.line, ",");
+	*start = '{'; /* in place of the first comma */
+	LINE_LITERAL(&a.line, "}\n");
+	add_line(o, start, (size_t)(a.line.at - start));
 }

@@ -23,10 +23,11 @@ static char *put_digits(char *end, uint64_t n)
 
 void line_number(struct line *l, uint64_t n)
 {
-	char digits[20];
-	char *end = digits + sizeof(digits);
+	char digits[2 * LINE_NUMBER_BYTES];
+	char *end = digits + LINE_NUMBER_BYTES;
 	char *from = put_digits(end, n);
-	line_text(l, slice_of(from, (size_t)(end - from)));
+	memcpy(l->at, from, LINE_NUMBER_BYTES); /* faster than a copy of the right length */
+	l->at += end - from;
 }
 
 void line_padded(struct line *l, uint32_t n, uint32_t digits)
@@ -115,6 +116,31 @@ static size_t next_unit(
 	return used;
 }
 
+/* Copies the last bytes of a value, 1 to 7, if none of them needs an escape. */
+static bool put_last(struct line *l, const uint8_t *p, size_t n)
+{
+	if (n >= sizeof(uint32_t)) {
+		uint32_t head, tail; /* they overlap */
+		memcpy(&head, p, sizeof(head));
+		memcpy(&tail, p + n - sizeof(tail), sizeof(tail));
+		if (!need_no_escape((uint64_t)head << 32 | tail))
+			return false;
+		memcpy(l->at, &head, sizeof(head));
+		memcpy(l->at + n - sizeof(tail), &tail, sizeof(tail));
+	} else {
+		uint8_t first = p[0], middle = p[n / 2], last = p[n - 1];
+		uint64_t word =
+		    EVERY_BYTE('a') << 24 | (uint64_t)first << 16 | (uint64_t)middle << 8 | last;
+		if (!need_no_escape(word))
+			return false;
+		l->at[0] = (char)first;
+		l->at[n / 2] = (char)middle;
+		l->at[n - 1] = (char)last;
+	}
+	l->at += n;
+	return true;
+}
+
 static void put_value(struct line *l, struct slice value, size_t most, const struct style *style)
 {
 	const uint8_t *p = (const uint8_t *)value.ptr;
@@ -132,6 +158,8 @@ static void put_value(struct line *l, struct slice value, size_t most, const str
 				room -= sizeof(word);
 				continue;
 			}
+		} else if (left < sizeof(word) && room >= sizeof(word) && put_last(l, p, left)) {
+			return;
 		}
 		char unit[8];
 		size_t unit_len;

@@ -9,9 +9,13 @@
 
 #include "proxy/base/slice.h"
 #include "proxy/observe/observe.h"
+#include <stdarg.h>
+
+/* line_number copies so many bytes, whatever it writes. */
+#define LINE_NUMBER_BYTES 20u
 
 struct line {
-	char *at;
+	char *at;     /* LINE_NUMBER_BYTES more may be written here than the line needs */
 	bool was_cut; /* a value did not fit into its bound */
 };
 
@@ -34,6 +38,13 @@ void line_padded(struct line *l, uint32_t n, uint32_t digits);
 void line_json(struct line *l, struct slice value, size_t most);
 /* The same for lines that people read: escapes are \\xXX, and quotes are not escaped. */
 void line_plain(struct line *l, struct slice value, size_t most);
+
+/* The longest line of the error log. */
+#define OBSERVE_LINE_TEXT_BYTES 1000u
+#define OBSERVE_LINE_BYTES (OBSERVE_LINE_TEXT_BYTES + 100)
+/* Makes a line of the error log, and returns its length. */
+size_t observe_format(char buffer[OBSERVE_LINE_BYTES], struct observe *o, enum observe_level level,
+    bool is_journal, const char *format, va_list args);
 
 /* Writes "2026-01-02T03:04:05.678Z" (RFC 3339). `o` caches the text of the second. */
 void line_time(struct line *l, struct observe *o, usec wall);

@@ -9,9 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TEXT_BYTES 1000u
-#define LINE_BYTES (TEXT_BYTES + 100)
-
 static const char *const level_names[] = {
     [OBSERVE_DEBUG] = "debug",
     [OBSERVE_INFO] = "info",
@@ -41,6 +38,8 @@ static void put_prefix(struct line *l, struct observe *o, enum observe_level lev
 		LINE_LITERAL(l, "[master] ");
 	} else if (o->worker == OBSERVE_FILES) {
 		LINE_LITERAL(l, "[files] ");
+	} else if (o->worker == OBSERVE_LOGGER) {
+		LINE_LITERAL(l, "[logger] ");
 	} else {
 		LINE_LITERAL(l, "[w");
 		line_number(l, o->worker);
@@ -48,33 +47,36 @@ static void put_prefix(struct line *l, struct observe *o, enum observe_level lev
 	}
 }
 
-/* Returns the line's length. */
-static size_t format_line(char buffer[LINE_BYTES], struct observe *o, enum observe_level level,
+size_t observe_format(char buffer[OBSERVE_LINE_BYTES], struct observe *o, enum observe_level level,
     bool is_journal, const char *format, va_list args)
 {
 	/* One byte more than is printed: it shows that the text must be cut. */
-	char text[TEXT_BYTES + 1];
+	char text[OBSERVE_LINE_TEXT_BYTES + 1];
 	int length = vsnprintf(text, sizeof(text), format, args);
 	if (length < 0)
 		length = 0;
 	size_t text_len = (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1;
 	struct line l = {.at = buffer};
 	put_prefix(&l, o, level, is_journal);
-	line_plain(&l, slice_of(text, text_len), TEXT_BYTES);
+	line_plain(&l, slice_of(text, text_len), OBSERVE_LINE_TEXT_BYTES);
 	LINE_LITERAL(&l, "\n");
 	return (size_t)(l.at - buffer);
 }
 
 static void put_line(struct observe *o, enum observe_level level, const char *format, va_list args)
 {
-	char buffer[LINE_BYTES];
-	size_t length = format_line(buffer, o, level, o->is_journal, format, args);
+	char buffer[OBSERVE_LINE_BYTES];
+	size_t length = observe_format(buffer, o, level, o->is_journal, format, args);
+	if (o->error_file) {
+		observe_file_write(o, o->error_file, buffer, length);
+		return;
+	}
 	ssize_t n;
 	do
 		n = write(o->error_fd, buffer, length);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		o->counters->log_dropped++;
+		o->counters->error_lines_dropped++;
 }
 
 void observe_log(struct observe *o, enum observe_level level, const char *format, ...)
@@ -89,10 +91,10 @@ void observe_log(struct observe *o, enum observe_level level, const char *format
 
 bool observe_send(struct observe *o, int socket, const char *format, ...)
 {
-	char buffer[LINE_BYTES];
+	char buffer[OBSERVE_LINE_BYTES];
 	va_list args;
 	va_start(args, format);
-	size_t length = format_line(buffer, o, OBSERVE_INFO, false, format, args);
+	size_t length = observe_format(buffer, o, OBSERVE_INFO, false, format, args);
 	va_end(args);
 	return send(socket, buffer, length, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)length;
 }

@@ -6,13 +6,15 @@
  * Lines go through a pipe, shared by the workers, to the logger process. A write never exceeds
  * PIPE_BUF, so the kernel never mixes lines. Access lines are gathered and written together
  * (observe_flush). No write waits for the pipe: when it is full the lines are dropped and counted
- * (log_dropped). Long values are cut, whole lines never.
+ * (access_lines_dropped, error_lines_dropped). Lines that the log's file does not take are counted
+ * too (access_lines_lost, error_lines_lost). Long values are cut, whole lines never.
  */
 #ifndef PUSHGATE_OBSERVE_OBSERVE_H
 #define PUSHGATE_OBSERVE_OBSERVE_H
 
 #include "policy/policy.h"
 #include "proxy/base/clock.h"
+#include "proxy/log_fields.h"
 #include "proxy/net/net.h"
 #include <stdio.h>
 
@@ -90,7 +92,11 @@
 	X(files_unusable, "times that a manifest or the learned-file could not be read, or was none; what was read before stays in use, at the start nothing") \
 	X(files_refused, "contents and messages of the files process that workers refused as malformed; what it refuses of a worker is in the error log alone") \
 	X(loop_passes_over_5ms, "loop passes of workers that took longer than 5 ms, and so delayed every connection of the worker; a busy machine causes them too") \
-	X(log_dropped, "log lines dropped because the pipe was full") \
+	X(access_lines_dropped, "access log lines lost because the pipe to the logger was full") \
+	X(access_lines_lost, "access log lines lost because the log could not be written: the disk is full, a FIFO has no reader") \
+	X(error_lines_dropped, "error log lines lost because the pipe to the logger was full") \
+	X(error_lines_lost, "error log lines lost because the log could not be written") \
+	X(log_sampled_out, "access log lines left out because of log-sample") \
 	X(log_left_out, "error log lines left out because there were too many of the same kind")
 
 /* The same for what is counted up and down; printed as pushgate_NAME. */
@@ -205,9 +211,12 @@ enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 
 /* PIPE_BUF on Linux: the largest write that a pipe takes in one piece. */
 #define OBSERVE_BATCH_BYTES 4096u
-/* `worker` of the master and of the files process, which are no workers. */
+/* Copies of a constant length may end so far behind the line. */
+#define OBSERVE_BATCH_SLACK 32u
+/* `worker` of the master, the files process and the logger, which are no workers. */
 #define OBSERVE_MASTER UINT32_MAX
 #define OBSERVE_FILES (UINT32_MAX - 1)
+#define OBSERVE_LOGGER (UINT32_MAX - 2)
 
 /* Most lines per second of one kind that peers can cause. */
 #define OBSERVE_LINES_A_SECOND 5u
@@ -221,13 +230,50 @@ struct observe_kind {
 	uint32_t lines, left_out;
 };
 
+/* How far a file has taken the lines that it was given last, for who goes on after the writer's death. */
+struct observe_progress {
+	_Atomic bool has_begun;
+	_Atomic uint64_t size; /* of the file before; OBSERVE_NO_SIZE = it is no regular file */
+	_Atomic size_t done;   /* bytes that are known to be written */
+};
+#define OBSERVE_NO_SIZE UINT64_MAX
+
+/* A log file (observe/file.c). The owner fills it in and sets the private part to zero. */
+struct observe_file {
+	int fd;           /* opened for appending */
+	const char *path; /* for messages (borrows) */
+	uint64_t *lost;   /* the counter of the lines that it did not take (borrows) */
+	bool may_wait;    /* for a non-blocking pipe that is full */
+	bool *is_torn;    /* the last line has no end, and gets one before the next (borrows) */
+	struct observe_progress *progress; /* borrows; NULL: nobody goes on */
+	/* Private: */
+	bool takes_lines;    /* it took the last ones that it was given */
+	int failure;         /* errno of the loss that has not been told as over; 0 = none */
+	usec failed_at;      /* when it refused a line last */
+	uint64_t lost_lines; /* since that loss began */
+};
+
+/* Private: the part of an access line that all exchanges of one connection have in common. */
+#define OBSERVE_CLIENTS 64u
+#define OBSERVE_ORIGINS 16u
+struct observe_piece {
+	uint64_t connection; /* 0: none */
+	uint16_t length;
+	bool was_cut; /* a value in it */
+	char text[384];
+};
+
 /* The owner fills it in and sets the private part to zero. */
 struct observe {
 	struct observe_counters *counters; /* this worker's slot, never NULL (borrows) */
 	int access_fd, error_fd;           /* write ends of pipes, or files; -1 = off */
+	/* Who writes the files itself: lines go there, and not to the descriptors. Else NULL. */
+	struct observe_file *access_file, *error_file;
 	bool is_journal; /* the error log is systemd's journal, which records time and level */
 	enum observe_level level; /* lines below it are not written */
 	uint32_t worker;          /* the worker's index, in every line */
+	uint64_t left_out; /* LOG_FIELD_BIT: fields that access lines do not have (log-fields) */
+	uint32_t sample;   /* one of so many pages has its lines (log-sample); 0 and 1: all have */
 	/*
 	 * Called after the first access line of a batch: the owner must call observe_flush soon.
 	 * May be NULL.
@@ -239,9 +285,11 @@ struct observe {
 	 * text of the last second.
 	 */
 	uint32_t batch_bytes, batch_lines;
-	char batch[2 * OBSERVE_BATCH_BYTES];
+	char batch[2 * OBSERVE_BATCH_BYTES + OBSERVE_BATCH_SLACK];
 	uint64_t second;
 	char second_text[20];
+	/* By the connection's id, modulo. */
+	struct observe_piece clients[OBSERVE_CLIENTS], origins[OBSERVE_ORIGINS];
 	struct observe_kind kinds[OBSERVE_KINDS];
 	usec left_out_since; /* 0: no lines left out since the last report */
 };
@@ -260,18 +308,41 @@ enum observe_outcome {
 };
 const char *observe_outcome_name(enum observe_outcome o); /* "complete", "client-reset", … */
 
+/* The client's side of an exchange. */
+struct observe_client {
+	/* Unique in the worker: all else here, and the listener, belong to it. 0 = unknown. */
+	uint64_t connection;
+	struct address address;
+	const char *protocol, *tls, *cipher; /* NULL = none */
+};
+
+/* Its origin's side. */
+struct observe_origin {
+	const char *name; /* of the configuration; NULL = none */
+	/* Unique in the worker: the name and the two below belong to it. 0 = no origin was asked, and
+	 * there is none of what follows but `queue`. */
+	uint64_t connection;
+	const char *address, *protocol;
+	uint64_t request_bytes;    /* body bytes sent to it */
+	uint64_t response_bytes;   /* body bytes received from it */
+	usec queue, connect;       /* the wait before the request was sent */
+	usec first_byte, duration; /* from then on; USEC_NEVER = no final head; not complete */
+};
+
 /*
- * One exchange, for the access log. Slices are borrowed for the call; the line leaves out empty
- * ones.
+ * One exchange, for the access log. Slices are borrowed for the call. A line lacks what is empty, NULL
+ * or, for most numbers, 0 (log_fields.h).
  */
 struct observe_exchange {
 	usec started_wall;  /* µs since the epoch */
 	usec duration;      /* from the request's head (or the promise) to the end */
-	usec first_byte;    /* from the same start to the head of the final response; 0 = none */
+	usec first_byte;    /* from then to the head of the final response; USEC_NEVER = none */
 	uint64_t id;        /* unique in the worker */
 	uint64_t parent_id; /* pushes: the parent's; 0 = not a push */
-	const char *listen, *route, *origin; /* names of the configuration; NULL = none */
-	struct address client;
+	uint32_t weight;    /* of observe_weight */
+	const char *listen, *route; /* names of the configuration; NULL = none */
+	struct observe_client client;
+	struct observe_origin origin;
 	struct slice method, scheme, authority, path, user_agent, referer;
 	uint16_t status;         /* of the final response; 0 = none */
 	uint64_t request_bytes;  /* body bytes received from the client */
@@ -282,6 +353,8 @@ struct observe_exchange {
 	const char *code_name; /* NULL = none */
 	const char *detail;    /* a text or a fault's name; NULL = none */
 	bool retried;
+	bool joined;   /* with `held`: the response was still arriving */
+	uint64_t held; /* the push whose held response answered it; 0 = none */
 	const char
 	    *missed; /* why no held response answered it, or a held push nobody; NULL = none */
 	/* Pushes and refused offers. */
@@ -294,13 +367,14 @@ struct observe_exchange {
 };
 
 /*
- * Adds one line to the access log: a JSON object. Always present: time, worker, id, client, status,
- * request_bytes, response_bytes, duration_us, outcome. If they apply: listen, route, origin,
- * method, scheme, authority, path, user_agent, referer, first_byte_us, code, code_name, detail,
- * retried (true), missed. For pushes also push (true), parent, source, verdict, rule, reason,
- * end_reason, wasted_bytes.
- * cut (true): a value was too long and ends in "…". The line is written at observe_flush, or
- * earlier when the batch is full.
+ * How many exchanges the line of this one stands for; 0: it gets none, which is counted if the log is on.
+ * page: the id of the request, or of a push's parent, so that a page is chosen with all of its pushes.
+ * Failures are always written, and stand for themselves.
+ */
+uint32_t observe_weight(struct observe *o, uint64_t page, bool is_failure);
+/*
+ * Adds one line to the access log: a JSON object with the fields of log_fields.h, without those that
+ * o->left_out names. It is written at observe_flush, or earlier when the batch is full.
  */
 void observe_access(struct observe *o, const struct observe_exchange *x);
 /* Writes the gathered access lines. Cheap if there are none. */
@@ -324,6 +398,21 @@ void observe_log_fault(struct observe *o, enum observe_level level, const char *
  */
 bool observe_send(struct observe *o, int socket, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/*
+ * Writes whole lines to the file. Those that it does not take are counted; the first one of a loss
+ * is told in the error log, o->error_file.
+ */
+void observe_file_write(struct observe *o, struct observe_file *f, const char *lines, size_t bytes);
+/* Goes on with the lines that a writer was writing when it died, as f->progress has it. */
+void observe_file_resume(
+    struct observe *o, struct observe_file *f, const char *lines, size_t bytes);
+/*
+ * Call this regularly: tells that a file takes lines again, and how many were lost, once it has done
+ * so for a second, or at once.
+ */
+void observe_files_settle(struct observe *o, usec now, bool at_once);
+/* No loss is left to tell. */
+bool observe_files_work(const struct observe *o);
 /* Call this regularly: it logs how many lines were left out in past seconds. */
 void observe_log_left_out(struct observe *o, usec now);
 

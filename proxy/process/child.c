@@ -19,12 +19,19 @@ struct child {
 	int control;
 };
 
+static void drain(struct child *c)
+{
+	const struct worker_config *env = &c->worker.env;
+	title_set(env->title, "pushgate: worker %u, draining", env->index);
+	worker_drain(&c->worker);
+}
+
 /* Closes fd, the descriptor that came with the message. */
 static void obey(struct child *c, const struct message *m, int fd)
 {
 	switch (m->kind) {
 	case MESSAGE_DRAIN:
-		worker_drain(&c->worker);
+		drain(c);
 		break;
 	case MESSAGE_QUIT:
 		worker_quit(&c->worker);
@@ -73,7 +80,7 @@ static void on_control(void *context)
 static void on_term(void *context)
 {
 	struct child *c = context;
-	worker_drain(&c->worker);
+	drain(c);
 }
 
 /*

@@ -43,8 +43,10 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	logs_close_readers(&s->logs);
 	logs_close_files(&s->logs);
 	logs_close_sender(&s->logs);
+	title_set(&s->title, "pushgate: worker %u", index);
 	const struct worker_config env = {
 	    .conf = s->conf,
+	    .title = &s->title,
 	    .sockets = &s->sockets,
 	    .logs = &s->logs,
 	    .counters = &s->slots[index],
@@ -67,9 +69,12 @@ static _Noreturn void become_logger(struct master *m)
 	files_contents_fini(&s->contents);
 	logs_close_writers(&s->logs);
 	logs_close_folders(&s->logs);
+	title_set(&s->title, "pushgate: logger");
 	const struct logger_env env = {
 	    .logs = &s->logs,
 	    .identity = &s->identity,
+	    /* The master's slot: these counters are the logger's alone. */
+	    .counters = &s->slots[s->workers],
 	    .sandbox = s->conf->server.sandbox,
 	    .master = m->pid,
 	};
@@ -85,6 +90,7 @@ static _Noreturn void become_files(struct master *m, int control)
 	logs_close_readers(&s->logs);
 	logs_close_files(&s->logs);
 	logs_close_sender(&s->logs);
+	title_set(&s->title, "pushgate: files");
 	const struct files_env env = {
 	    .conf = s->conf,
 	    .identity = &s->identity,

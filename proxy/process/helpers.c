@@ -44,11 +44,19 @@ void master_helpers_fini(struct master *m)
 
 /* ---- deaths ---- */
 
-/* To the file itself: the logger, which reads the pipe, is down or hangs. */
+/*
+ * To the file itself: the logger, which reads the pipe, is down or hangs. But where it has left lines
+ * half written the next one goes on first.
+ */
 static void log_directly(const struct master *m, enum observe_level level, const char *line)
 {
 	struct observe direct = m->observe;
-	direct.error_fd = m->start->logs.error.file;
+	struct log *log = &m->start->logs.error;
+	struct observe_file file = log_file(log, &m->observe.counters->error_lines_lost);
+	if (log->file >= 0 && (!log->hand || log->hand->writing == 0))
+		direct.error_file = &file;
+	else
+		direct.error_fd = log->writes; /* -1 at the end: closed */
 	observe_log(&direct, level, "%s", line);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The logger copies lines from the pipes to the log files, unchanged, and receives reopened files
- * from the master. It ends when all writers have closed their pipes. When the master dies the
+ * from the master. Lines that a file does not take are counted (observe/file.c). It ends when all writers have closed their pipes. When the master dies the
  * kernel sends SIGUSR2 (PR_SET_PDEATHSIG): the logger then copies what is in the pipes and ends.
  * Its sandbox lets it open no file.
  */
@@ -12,11 +12,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define COPY_BYTES 65536
 /*
  * Reads of one pipe before the logger looks at the other pipe and the signals. The last copy reads
  * more than a pipe can hold.
@@ -30,66 +30,66 @@
  */
 #define GATHER_MSEC 1
 #define GATHER_PIPE_BYTES (1 << 20)
+/* While lines are being lost the logger looks this often whether it can tell that they no longer are. */
+#define SETTLE_MSEC 1000
 
 struct logger {
 	struct logs *logs;
+	struct observe observe;
+	struct observe_file access, error;
 	int signals;
 	bool may_gather;
-	char buffer[COPY_BYTES];
 };
 
-static void log_error(const struct logs *l, const char *text)
+/* ---- lines in hand ---- */
+
+static void forget(struct log_hand *h, size_t bytes)
 {
-	struct observe_counters counters = {0};
-	struct observe o = {.counters = &counters,
-	    .access_fd = -1,
-	    .error_fd = l->error.file,
-	    .is_journal = l->error.is_journal,
-	    .worker = OBSERVE_MASTER};
-	observe_log(&o, OBSERVE_ERROR, "%s", text);
+	size_t rest = h->length - bytes;
+	memmove(h->bytes, h->bytes + bytes, rest);
+	memset(h->bytes + rest, 0, bytes);
+	h->length = rest;
+	h->writing = 0;
 }
 
-static void log_lost_lines(const struct logger *g, const struct log *l)
+/* Writes the whole lines in hand; all that is in hand when no more will come, or there is no room. */
+static void write_lines(struct logger *g, struct log_hand *h, struct observe_file *f, bool all)
 {
-	char text[512];
-	snprintf(text, sizeof(text), "cannot write to the log %s: %s; lines are lost", l->path,
-	    strerror(errno));
-	log_error(g->logs, text);
+	const char *end = memrchr(h->bytes, '\n', h->length);
+	size_t bytes = end ? (size_t)(end - h->bytes) + 1 : 0;
+	if (all || (bytes == 0 && h->length == LOG_HAND_BYTES))
+		bytes = h->length;
+	if (bytes == 0)
+		return;
+	h->progress.has_begun = false;
+	h->progress.done = 0;
+	h->writing = bytes;
+	observe_file_write(&g->observe, f, h->bytes, bytes);
+	forget(h, bytes);
 }
 
-static void write_all(struct logger *g, struct log *l, const char *p, size_t left)
+/* Goes on where a killed logger stopped: it may have had no time to note what it had read. */
+static void resume(struct logger *g, struct log_hand *h, struct observe_file *f)
 {
-	while (left > 0) {
-		ssize_t n = write(l->file, p, left);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN) {
-			/*
-			 * Standard output may be a non-blocking pipe: wait until it accepts more.
-			 */
-			struct pollfd wait = {.fd = l->file, .events = POLLOUT};
-			poll(&wait, 1, -1);
-			continue;
-		}
-		if (n <= 0) {
-			if (l->lost_bytes == 0)
-				log_lost_lines(g, l);
-			l->lost_bytes += left;
-			return;
-		}
-		l->lost_bytes = 0;
-		p += n;
-		left -= (size_t)n;
-	}
+	size_t length = LOG_HAND_BYTES;
+	while (length > h->length && h->bytes[length - 1] == 0)
+		length--;
+	h->length = length;
+	if (h->writing == 0)
+		return;
+	observe_file_resume(&g->observe, f, h->bytes, h->writing);
+	forget(h, h->writing);
 }
 
 /* Copies waiting lines in at most `reads` reads. Closes the pipe when its last writer has gone. */
-static void copy(struct logger *g, struct log *l, unsigned reads)
+static void copy(struct logger *g, struct log *l, struct observe_file *f, unsigned reads)
 {
+	struct log_hand *h = l->hand;
 	while (reads-- > 0 && l->reads >= 0) {
-		ssize_t n = read(l->reads, g->buffer, sizeof(g->buffer));
+		ssize_t n = read(l->reads, h->bytes + h->length, LOG_HAND_BYTES - h->length);
 		if (n > 0) {
-			write_all(g, l, g->buffer, (size_t)n);
+			h->length += (size_t)n;
+			write_lines(g, h, f, false);
 			continue;
 		}
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -131,27 +131,44 @@ static bool run_pass(struct logger *g)
 	    {.fd = access->reads, .events = POLLIN},
 	    {.fd = error->reads, .events = POLLIN},
 	};
-	if (poll(fds, 4, -1) < 0)
+	bool may_sleep = observe_files_work(&g->observe);
+	int ready = poll(fds, 4, may_sleep ? -1 : SETTLE_MSEC);
+	if (!may_sleep)
+		observe_files_settle(&g->observe, clock_monotonic(), false);
+	if (ready <= 0)
 		return true;
 	if (fds[1].revents)
 		logs_receive_files(g->logs);
 	if (fds[2].revents)
-		copy(g, access, READS_PER_PASS);
+		copy(g, access, &g->access, READS_PER_PASS);
 	if (fds[3].revents)
-		copy(g, error, READS_PER_PASS);
+		copy(g, error, &g->error, READS_PER_PASS);
 	if (g->may_gather && !fds[0].revents && access->reads >= 0)
 		poll(fds, 1, GATHER_MSEC);
 	return !fds[0].revents;
+}
+
+static void copy_rest(struct logger *g, struct log *l, struct observe_file *f)
+{
+	if (!l->hand)
+		return;
+	copy(g, l, f, READS_AT_END);
+	write_lines(g, l->hand, f, true);
 }
 
 static void copy_all(struct logger *g)
 {
 	struct log *access = &g->logs->access, *error = &g->logs->error;
 	bool master_lives = true;
+	if (access->hand)
+		resume(g, access->hand, &g->access);
+	if (error->hand)
+		resume(g, error->hand, &g->error);
 	while (master_lives && (access->reads >= 0 || error->reads >= 0))
 		master_lives = run_pass(g);
-	copy(g, access, READS_AT_END);
-	copy(g, error, READS_AT_END);
+	copy_rest(g, access, &g->access);
+	copy_rest(g, error, &g->error);
+	observe_files_settle(&g->observe, clock_monotonic(), true);
 }
 
 /*
@@ -168,16 +185,41 @@ static bool become_logger(const struct logger_env *env, char *error, size_t erro
 	return sandbox_enter(SANDBOX_LOGGER | SANDBOX_BUILD, env->sandbox, error, error_size);
 }
 
-bool logger_run(const struct logger_env *env)
+static void open_file(struct observe_file *f, struct log *l, uint64_t *lost)
+{
+	*f = log_file(l, lost);
+	f->may_wait = true;
+	f->progress = l->hand ? &l->hand->progress : NULL;
+}
+
+static void init(struct logger *g, const struct logger_env *env)
 {
 	struct logs *l = env->logs;
-	struct logger g = {.logs = l,
+	*g = (struct logger){.logs = l,
 	    .signals = watch_signals(),
 	    .may_gather = pipe_can_gather(&l->access) && pipe_can_gather(&l->error)};
+	open_file(&g->access, &l->access, &env->counters->access_lines_lost);
+	open_file(&g->error, &l->error, &env->counters->error_lines_lost);
+	g->observe = (struct observe){
+	    .counters = env->counters,
+	    .access_fd = l->access.file,
+	    .error_fd = l->error.file,
+	    .access_file = l->access.file >= 0 ? &g->access : NULL,
+	    .error_file = l->error.file >= 0 ? &g->error : NULL,
+	    .is_journal = l->error.is_journal,
+	    .worker = OBSERVE_LOGGER,
+	};
+}
+
+bool logger_run(const struct logger_env *env)
+{
+	struct logger g;
 	char error[512];
+	init(&g, env);
 	prctl(PR_SET_NAME, "pushgate-log");
 	if (g.signals < 0 || !become_logger(env, error, sizeof(error))) {
-		log_error(l, g.signals < 0 ? "the logger cannot watch signals" : error);
+		observe_log(&g.observe, OBSERVE_ERROR, "%s",
+		    g.signals < 0 ? "the logger cannot watch signals" : error);
 		return false;
 	}
 	copy_all(&g);

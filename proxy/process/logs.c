@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,6 +74,21 @@ static int open_named(const struct log *l)
 	return -1;
 }
 
+/* The machine stopped while a line was written: the next one must not be joined with it. */
+static bool ends_torn(const struct log *l)
+{
+	struct stat st;
+	char last = '\n';
+	if (fstat(l->file, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return false;
+	int fd = openat(l->folder, name_in_folder(l), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return false;
+	ssize_t n = pread(fd, &last, 1, st.st_size - 1);
+	close(fd);
+	return n == 1 && last != '\n';
+}
+
 static bool open_one(
     struct log *l, const char *path, int standard, const char *what, char *error, size_t error_size)
 {
@@ -83,8 +99,10 @@ static bool open_one(
 		l->file = fcntl(standard, F_DUPFD_CLOEXEC, 3);
 	else if (open_folder(l))
 		l->file = open_named(l);
-	if (l->file >= 0)
+	if (l->file >= 0) {
+		l->is_torn = l->folder >= 0 && ends_torn(l);
 		return true;
+	}
 	snprintf(
 	    error, error_size, "cannot open the %s log %s: %s", what, path, explain_failure(errno));
 	close_fd(&l->folder);
@@ -132,6 +150,12 @@ static bool make_pipe(struct log *l)
 	(void)fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES);
 	l->reads = fds[0];
 	l->writes = fds[1];
+	void *hand = mmap(NULL, sizeof(struct log_hand), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (hand == MAP_FAILED)
+		return false;
+	l->hand = hand;
+	l->hand->is_torn = l->is_torn;
 	return true;
 }
 
@@ -146,6 +170,16 @@ bool logs_make_pipes(struct logs *l, char *error, size_t error_size)
 	}
 	snprintf(error, error_size, "cannot make a pipe for the logs: %s", strerror(errno));
 	return false;
+}
+
+struct observe_file log_file(struct log *l, uint64_t *lost)
+{
+	return (struct observe_file){
+	    .fd = l->file,
+	    .path = l->path,
+	    .lost = lost,
+	    .is_torn = l->hand ? &l->hand->is_torn : &l->is_torn,
+	};
 }
 
 int log_target(const struct log *l)
@@ -213,7 +247,7 @@ static void log_failure(struct logs *l, const struct log *about, const char *wha
 	struct observe_counters counters = {0};
 	struct observe o = {.counters = &counters,
 	    .access_fd = -1,
-	    .error_fd = l->error.file,
+	    .error_fd = log_target(&l->error),
 	    .is_journal = l->error.is_journal,
 	    .worker = OBSERVE_MASTER};
 	observe_log(&o, OBSERVE_ERROR, "cannot %s the log %s: %s", what, about->path,
@@ -242,10 +276,18 @@ void logs_reopen(struct logs *l)
 	reopen_one(l, &l->access);
 }
 
+static void close_reader(struct log *l)
+{
+	close_fd(&l->reads);
+	if (l->hand)
+		munmap(l->hand, sizeof(*l->hand));
+	l->hand = NULL;
+}
+
 void logs_close_readers(struct logs *l)
 {
-	close_fd(&l->access.reads);
-	close_fd(&l->error.reads);
+	close_reader(&l->access);
+	close_reader(&l->error);
 	close_fd(&l->fd_receiver);
 }
 

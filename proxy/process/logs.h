@@ -8,16 +8,32 @@
 #define PUSHGATE_PROCESS_LOGS_H
 
 #include "proxy/conf/conf.h"
+#include "proxy/observe/observe.h"
 #include "proxy/process/identity.h"
 #include <sys/types.h>
 
 struct log {
-	const char *path;    /* "-" = standard output or error; NULL = off */
-	int folder;          /* of the path, as it was at the start; -1 = none */
-	int file;            /* opened for appending; -1 = off */
-	int reads, writes;   /* the pipe; -1 = none */
-	uint64_t lost_bytes; /* since the last successful write */
-	bool is_journal;     /* the file is systemd's journal (systemd.exec(5), JOURNAL_STREAM) */
+	const char *path;      /* "-" = standard output or error; NULL = off */
+	int folder;            /* of the path, as it was at the start; -1 = none */
+	int file;              /* opened for appending; -1 = off */
+	int reads, writes;     /* the pipe; -1 = none */
+	bool is_torn;          /* a last line without its end was in the file at the start */
+	bool is_journal;       /* the file is systemd's journal (systemd.exec(5), JOURNAL_STREAM) */
+	struct log_hand *hand; /* NULL = no logger */
+};
+
+/*
+ * What the logger has read from a pipe and not written yet. It lies in memory that the next logger
+ * inherits, so that a logger that is killed loses no line and leaves none torn. Bytes behind those
+ * that have been read are 0.
+ */
+#define LOG_HAND_BYTES 65536u
+struct log_hand {
+	struct observe_progress progress;
+	_Atomic size_t length;  /* bytes that are known to have been read */
+	_Atomic size_t writing; /* of these, whole lines that are being written; 0 = none */
+	bool is_torn;           /* the file's last line has no end */
+	char bytes[LOG_HAND_BYTES];
 };
 
 struct logs {
@@ -33,7 +49,7 @@ extern const struct logs logs_none;
  * refused, at the start and later. False with a message.
  */
 bool logs_open(struct logs *l, const struct conf_server *conf, char *error, size_t error_size);
-/* Makes the pipes and the socketpair to the logger. False with a message. */
+/* Makes the pipes, the hands and the socketpair to the logger. False with a message. */
 bool logs_make_pipes(struct logs *l, char *error, size_t error_size);
 /*
  * Reopens the files after a rotation has moved them, in the folders of the start, and sends them to
@@ -42,6 +58,11 @@ bool logs_make_pipes(struct logs *l, char *error, size_t error_size);
 void logs_reopen(struct logs *l);
 /* For the logger: receives reopened files from the master. */
 void logs_receive_files(struct logs *l);
+/*
+ * For the process that writes a file itself: the file, whose lost lines it counts in *lost. Borrows
+ * both.
+ */
+struct observe_file log_file(struct log *l, uint64_t *lost);
 /* The descriptor to write log lines to: the pipe if there is one, else the file. */
 int log_target(const struct log *l);
 void logs_close_readers(struct logs *l);
@@ -53,6 +74,7 @@ void logs_close_files(struct logs *l);   /* and their folders */
 struct logger_env {
 	struct logs *logs; /* borrowed, as is identity */
 	const struct identity *identity;
+	struct observe_counters *counters; /* lost lines are counted here (borrows) */
 	enum conf_sandbox sandbox;
 	pid_t master;
 };

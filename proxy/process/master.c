@@ -159,6 +159,7 @@ static void drain(struct master *m)
 {
 	usec limit = m->start->conf->server.drain_timeout;
 	m->phase = MASTER_DRAINING;
+	title_set(&m->start->title, "pushgate: master, draining (%s)", m->start->conf_path);
 	m->deadline = limit ? m->now + limit + DRAIN_GRACE_USEC : USEC_NEVER;
 	observe_log(&m->observe, OBSERVE_INFO, "draining");
 	notify_stopping(m->start->notify_fd, limit);
@@ -410,6 +411,7 @@ int master_run(struct start *start)
 	m.about = memory_zalloc(workers * sizeof(*m.about));
 	m.fds = memory_zalloc((workers + 3) * sizeof(*m.fds));
 	m.pid = getpid();
+	title_set(&start->title, "pushgate: master (%s)", start->conf_path);
 	trace_orders_init(&m.traces);
 	master_helpers_init(&m);
 	start_observe(start, &m.observe);

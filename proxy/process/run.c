@@ -3,6 +3,7 @@
  * `pushgate run`: finds all configuration and start errors before it opens anything or accepts a
  * client, and prints them on the terminal.
  */
+#include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/notify.h"
@@ -14,6 +15,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -126,16 +129,24 @@ int process_run(const char *conf_path, bool single)
 {
 	struct start s = {
 	    .status_fd = -1, .notify_fd = -1, .logs = logs_none, .started = clock_monotonic()};
+	/* The title is written where the argument is. */
+	char *path = strdup(conf_path);
+	ensure(path != NULL);
+	s.conf_path = path;
 	struct conf_counts counts;
-	s.conf = conf_load_counted(conf_path, stderr, &counts);
-	if (!s.conf)
+	s.conf = conf_load_counted(path, stderr, &counts);
+	if (!s.conf) {
+		free(path);
 		return counts.passing == counts.mistakes ? PROCESS_FAILED : PROCESS_BAD_CONF;
+	}
+	title_init(&s.title);
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptor_limit();
 	s.workers = start_count_workers(s.conf, single);
 	int status = examine_needs(&s);
 	if (status != PROCESS_DONE) {
 		conf_free(s.conf);
+		free(path);
 		return status;
 	}
 	net_tickets_init(&s.tickets, clock_wall());
@@ -148,5 +159,6 @@ int process_run(const char *conf_path, bool single)
 	else
 		status = single ? single_run(&s) : master_run(&s);
 	close_all(&s);
+	free(path);
 	return status;
 }

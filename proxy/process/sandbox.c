@@ -79,6 +79,7 @@ static const struct row rows[] = {
     {CALL(ppoll, LOGGER | FILES)},          /* poll(3) on machines without poll(2) */
     {CALL(recvmsg, LOGGER | FILES)},
     {CALL(dup3, LOGGER | SANDBOX_SINGLE)},
+    {CALL(ftruncate, LOGGER | SANDBOX_SINGLE)}, /* observe/file.c, as is fstat(3) below */
 
     /* The files process and its workers: process/files_process.c, process/files_message.c. */
     {CALL(sendmsg, FILES)},
@@ -120,7 +121,7 @@ static const struct row rows[] = {
     {CALL(openat, SANDBOX_READS), WHEN(BITS(2, OPEN_KIND, O_RDONLY))},
     {CALL(newfstatat, SANDBOX_READS)},      /* stat(2) and fstat(2) in this C library; others use the next two */
     {CALL(stat, SANDBOX_READS)},
-    {CALL(fstat, SANDBOX_READS | SANDBOX_SINGLE)},
+    {CALL(fstat, SANDBOX_READS | LOGGER | SANDBOX_SINGLE)},
 
     /* offer/learned_store.c: a new file, fsync(2), rename(2). */
     {CALL(openat, SANDBOX_SAVES), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT | O_EXCL), IS(3, 0600))},
@@ -136,7 +137,7 @@ static const struct row rows[] = {
      * above).
      */
     {CALL(openat, SANDBOX_SINGLE), WHEN(BITS(2, OPEN_KIND, O_WRONLY | O_APPEND | O_CREAT), IS(3, 0640))},
-    {CALL(newfstatat, SANDBOX_SINGLE), WHEN(IS(3, AT_EMPTY_PATH))}, /* fstat(3): process/logs.c */
+    {CALL(newfstatat, LOGGER | SANDBOX_SINGLE), WHEN(IS(3, AT_EMPTY_PATH))}, /* fstat(3): process/logs.c, observe/file.c */
     {CALL(getsockname, SANDBOX_SINGLE)},    /* start_announce */
 
 #ifdef PUSHGATE_INSTRUMENTED

@@ -15,6 +15,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* How often it is told that lines are no longer lost. */
+#define LOGS_CHECK_USEC USEC_PER_SEC
+
 struct single {
 	struct start *start;
 	struct worker worker;
@@ -23,6 +26,9 @@ struct single {
 	struct net_timer status_timer;
 	struct files files;
 	struct net_timer files_timer;
+	/* There is no logger: the loop writes these. */
+	struct observe_file access_file, error_file;
+	struct net_timer logs_timer;
 };
 
 static void begin_trace(void *context, struct slice name, int socket)
@@ -62,6 +68,7 @@ static void on_end(void *context)
 		worker_quit(&s->worker);
 		return;
 	}
+	title_set(&s->start->title, "pushgate: single, draining (%s)", s->start->conf_path);
 	notify_stopping(s->start->notify_fd, s->start->conf->server.drain_timeout);
 	worker_drain(&s->worker);
 }
@@ -175,6 +182,28 @@ static void open_files(struct single *s)
 	files_forget_pages(&s->files);
 }
 
+/* ---- logs ---- */
+
+static void check_logs(void *context)
+{
+	struct single *s = context;
+	usec now = net_now(s->worker.loop);
+	observe_files_settle(&s->worker.observe, now, false);
+	net_timer_set(&s->logs_timer, now + LOGS_CHECK_USEC);
+}
+
+static void open_logs(struct single *s)
+{
+	struct logs *l = &s->start->logs;
+	struct observe *o = &s->worker.observe;
+	s->access_file = log_file(&l->access, &o->counters->access_lines_lost);
+	s->error_file = log_file(&l->error, &o->counters->error_lines_lost);
+	o->access_file = l->access.file >= 0 ? &s->access_file : NULL;
+	o->error_file = l->error.file >= 0 ? &s->error_file : NULL;
+	net_timer_init(&s->logs_timer, s->worker.loop, check_logs, s);
+	check_logs(s);
+}
+
 static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 {
 	struct net_loop *l = s->worker.loop;
@@ -188,6 +217,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	if (s->start->status_fd >= 0)
 		watch_status(s);
 	net_timer_init(&s->files_timer, l, check_files, s);
+	open_logs(s);
 	unsigned parts = SANDBOX_SINGLE;
 	if (s->files.manifest_count > 0)
 		parts |= SANDBOX_READS;
@@ -205,6 +235,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	net_watch_free(s->status);
 	net_timer_fini(&s->status_timer);
 	net_timer_fini(&s->files_timer);
+	net_timer_fini(&s->logs_timer);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		net_signal_free(signals[i]);
 	return is_up;
@@ -213,8 +244,10 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 int single_run(struct start *start)
 {
 	struct single s = {.start = start};
+	title_set(&start->title, "pushgate: single (%s)", start->conf_path);
 	const struct worker_config env = {
 	    .conf = start->conf,
+	    .title = &start->title,
 	    .sockets = &start->sockets,
 	    .logs = &start->logs,
 	    .counters = &start->slots[0],
@@ -239,7 +272,10 @@ int single_run(struct start *start)
 	if (is_up) {
 		struct observe o;
 		start_observe(start, &o);
+		o.error_file = s.worker.observe.error_file;
+		o.access_file = s.worker.observe.access_file;
 		status_log(&status, &o);
+		observe_files_settle(&o, clock_monotonic(), true);
 	}
 	return is_up ? PROCESS_DONE : PROCESS_BAD_CONF;
 }

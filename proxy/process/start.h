@@ -5,10 +5,13 @@
 
 #include "proxy/process/files.h"
 #include "proxy/process/status.h"
+#include "proxy/process/title.h"
 #include "proxy/process/worker.h"
 
 struct start {
 	struct conf *conf;
+	const char *conf_path;
+	struct title title;
 	struct identity identity;
 	struct sockets sockets;
 	struct logs logs;

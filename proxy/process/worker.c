@@ -100,6 +100,8 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	w->observe.is_journal = env->logs->error.is_journal;
 	w->observe.level = OBSERVE_INFO;
 	w->observe.worker = env->index;
+	w->observe.left_out = env->conf->server.log_left_out;
+	w->observe.sample = env->conf->server.log_sample;
 	w->observe.gathers = flush_soon;
 	w->observe.gathers_context = w;
 	w->adopted = memory_zalloc(env->sockets->workers * sizeof(*w->adopted));

@@ -13,6 +13,7 @@
 #include "proxy/process/logs.h"
 #include "proxy/process/message.h"
 #include "proxy/process/sockets.h"
+#include "proxy/process/title.h"
 #include "proxy/tool/tool.h"
 
 /* Exit statuses of a worker process. */
@@ -23,6 +24,7 @@ enum {
 
 struct worker_config {
 	const struct conf *conf; /* all pointers are borrowed */
+	const struct title *title;
 	struct sockets *sockets;
 	struct logs *logs;
 	struct observe_counters *counters;

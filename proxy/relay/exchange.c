@@ -133,6 +133,18 @@ static void leave_parent(struct exchange *push)
 	exchange_note_push(push);
 }
 
+/* A push that policy_review gave up has the reason in its verdict; of hint+hold the hint may be left. */
+static const struct policy_reason *end_reason(
+    const struct exchange *push, const struct relay_cause *cause)
+{
+	const struct policy_verdict *v = &push->pushed.verdict;
+	if (!cause)
+		return NULL;
+	if (cause != &relay_cause_POLICY)
+		return cause->push_reason;
+	return v->lost_half ? v->lost_half : v->reason;
+}
+
 void exchange_finish(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
@@ -163,7 +175,7 @@ void exchange_finish(
 		bool is_told = x->pushed.state == PUSH_CLAIMED || x->pushed.state == PUSH_EXPIRED;
 		if (!is_told) { /* else the hold store has set state and reason */
 			x->pushed.state = cause ? PUSH_CANCELLED : PUSH_DONE;
-			x->pushed.end_reason = cause ? cause->push_reason : NULL;
+			x->pushed.end_reason = end_reason(x, cause);
 		}
 	}
 	if (is_known)

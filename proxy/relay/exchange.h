@@ -67,6 +67,19 @@ struct pushed_exchange {
 	struct list unbegun;   /* in relay->unbegun while PUSH_PROMISED */
 };
 
+/* The connections that an exchange used, for the log: their ids, unique in the worker (0 = none), and
+ * constant texts. */
+struct exchange_client_hop {
+	uint64_t connection;
+	const char *protocol;
+	const char *tls, *cipher; /* "" = cleartext */
+};
+struct exchange_origin_hop {
+	uint64_t connection;
+	const char *protocol;
+	const char *address; /* borrows: of the pool */
+};
+
 /*
  * What the data plane keeps for an exchange. It fills this in between exchange_new and
  * exchange_dispatch. A push inherits the client, the listener and the pool of its parent; its route
@@ -77,6 +90,8 @@ struct exchange_context {
 	const struct conf_route *route;
 	const struct conf_origin *origin;
 	struct address client;
+	struct exchange_client_hop down; /* of a push: its parent's */
+	struct exchange_origin_hop up;   /* the last one that the request was sent on */
 	struct pool *pool;
 	/* The origin connection that just failed. dispatch prefers any other; never dereferenced. */
 	const struct origin_conn *avoid;
@@ -100,6 +115,8 @@ struct exchange_response {
 	enum exchange_answer answered_by;
 	uint16_t status;   /* of the final head that went downstream; 0 = none yet */
 	uint16_t interims; /* that came from the origin, over all attempts */
+	bool joined;       /* with `held`: that response was still arriving */
+	uint64_t held;     /* id of the push whose held response answers it; 0 = none */
 	uint64_t length;   /* content-length, or HTTP_LENGTH_UNKNOWN */
 	/* In phase EXCHANGE_READY: the final head; owned. */
 	struct http_head *pending;
@@ -128,7 +145,13 @@ struct exchange_timing {
 	usec first_byte;    /* the final head was sent downstream; 0 = not yet */
 	usec waits_since;   /* it was dispatched, or the push was promised */
 	usec lingers_since; /* the response ended; in phase EXCHANGE_LINGERING */
-	usec looked;        /* when the timer last fired; deadline.c */
+	/* For the log. How long it was in the queue of a pool; and how much of that the connection
+	 * took to open which it was sent on. Both are the pool's to write. */
+	usec queued, connecting;
+	usec sent;      /* to the origin, in the last attempt; or the origin promised it */
+	usec answered;  /* the origin's final head came; 0 = not yet */
+	usec completed; /* the end of the origin's response came; 0 = not yet */
+	usec looked;    /* when the timer last fired; deadline.c */
 	struct wheel_node timer;
 };
 

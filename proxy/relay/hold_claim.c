@@ -246,6 +246,8 @@ static bool begin(struct held *h, struct claim *c)
 		c->is_checked = true;
 	}
 	c->is_begun = true;
+	x->response.held = h->push->id;
+	x->response.joined = c->is_live;
 	c->is_ended = c->not_modified || x->method == HTTP_METHOD_HEAD ||
 		      (is_given_whole(h, c) && !h->push->download.trailers);
 	exchange_on_response(x, answer_head(h, c), c->is_ended);

@@ -94,30 +94,27 @@ static const struct policy_verdict no_memory = {
 static const struct policy_verdict shed = {
     .action = POLICY_DROP, .reason = &policy_reason_PUSH_SHED};
 
+/* What is not set here is 0 already. */
 static void fill_push(
     struct exchange *push, const struct offering *o, struct policy_verdict verdict)
 {
 	struct exchange *x = o->parent;
-	push->context = (struct exchange_context){
-	    .listen = x->context.listen,
-	    .route = o->place.route,
-	    .origin = o->place.origin,
-	    .client = x->context.client,
-	    .pool = x->context.pool,
-	};
+	struct exchange_context *context = &push->context;
+	context->listen = x->context.listen;
+	context->route = o->place.route;
+	context->origin = o->place.origin;
+	context->client = x->context.client;
+	context->down = x->context.down;
+	context->pool = x->context.pool;
 	push->timing.waits_since = x->relay->now;
 	push->upload.source_ended = true;
 	push->upload.state = FLOW_DONE;
-	push->pushed = (struct pushed_exchange){
-	    .state = PUSH_OFFERED,
-	    .is_expected = o->offer.is_expected,
-	    .source = o->offer.source,
-	    .parent = x,
-	    .parent_id = x->id,
-	    .verdict = verdict,
-	};
-	list_init(&push->pushed.sibling);
-	list_init(&push->pushed.unbegun);
+	push->pushed.state = PUSH_OFFERED;
+	push->pushed.is_expected = o->offer.is_expected;
+	push->pushed.source = o->offer.source;
+	push->pushed.parent = x;
+	push->pushed.parent_id = x->id;
+	push->pushed.verdict = verdict;
 }
 
 /* Promises the push downstream, or holds it: then it has a downstream leg. Returns why it could not be
@@ -238,6 +235,7 @@ struct exchange *exchange_on_promise(
 		return NULL;
 	}
 	exchange_bind(&push->up, &leg);
+	push->timing.sent = x->relay->now;
 	exchange_move(push, EXCHANGE_CONNECT);
 	exchange_arm(push);
 	x->relay->ops->push_promised(x->relay->context, push);

@@ -218,6 +218,7 @@ void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers)
 void exchange_on_connected(struct exchange *x, const struct leg *up)
 {
 	exchange_bind(&x->up, up);
+	x->timing.sent = x->relay->now;
 	exchange_move(x, EXCHANGE_CONNECT);
 	flow_begin(&x->upload, x->relay->now);
 	flow_begin(&x->download, x->relay->now);
@@ -302,6 +303,12 @@ static void interim(struct exchange *x, struct http_head *head)
 	http_head_free(head);
 }
 
+static void response_ended(struct exchange *x)
+{
+	x->download.source_ended = true;
+	x->timing.completed = x->relay->now;
+}
+
 void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 {
 	/* uncovered: an exchange that has lost its client is over */
@@ -316,7 +323,9 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 	}
 	x->response.answered_by = ANSWERED_BY_ORIGIN;
 	x->response.length = head->content_length;
-	x->download.source_ended = end;
+	x->timing.answered = x->relay->now;
+	if (end)
+		response_ended(x);
 	if (exchange_is_push(x)) {
 		const struct policy_offer offer = {
 		    .source = x->pushed.source, .promised = x->request};
@@ -378,7 +387,7 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 		}
 	}
 	if (end)
-		f->source_ended = true;
+		response_ended(x);
 	flow_moved(x, f);
 	exchange_note_push(x);
 }
@@ -390,7 +399,7 @@ void exchange_on_download_trailers(struct exchange *x, struct http_head *trailer
 		return;
 	}
 	keep_trailers(x, &x->download, trailers);
-	x->download.source_ended = true;
+	response_ended(x);
 	flow_moved(x, &x->download);
 	exchange_note_push(x);
 }

@@ -18,6 +18,12 @@ static inline void session_free(struct session *s) /* NULL is fine */
 		s->ops->free(s);
 }
 
+/* The protocol, as ALPN names it. */
+static inline const char *session_name(const struct session *s)
+{
+	return s->ops->name;
+}
+
 static inline bool session_can(const struct session *s, enum session_capability what)
 {
 	return (s->ops->capabilities & what) != 0;

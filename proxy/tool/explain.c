@@ -11,7 +11,7 @@ static int explain_file(const struct explain_options *o, const struct conf *conf
 		fprintf(stderr, "pushgate explain: cannot read %s: %s\n", o->log, strerror(errno));
 		return EXPLAIN_USAGE;
 	}
-	int status = explain_log(conf, log, stdout);
+	int status = explain_log(conf, log, stdout, stderr);
 	if (log != stdin)
 		fclose(log);
 	return status;

@@ -105,7 +105,7 @@ int explain_parse(struct explain_options *o, int argc, char **argv);
 
 /* explain_request.c, explain_log.c. Both return the exit status. */
 int explain_url(const struct explain_options *o, const struct conf *conf, FILE *out, FILE *errors);
-int explain_log(const struct conf *conf, FILE *log, FILE *out);
+int explain_log(const struct conf *conf, FILE *log, FILE *out, FILE *errors);
 /* explain_show.c */
 void explain_show(
     FILE *out, unsigned number, const struct policy_rules *rules, const struct explain_offer *e);

@@ -10,6 +10,8 @@
 #include "proxy/tool/explain.h"
 #include "proxy/tool/log_lines.h"
 
+#include <inttypes.h>
+
 struct log_replay {
 	const struct conf *conf;
 	FILE *out;
@@ -17,6 +19,7 @@ struct log_replay {
 	struct explain_scene scene;
 	const struct log_line *now;                      /* the push that is being decided again */
 	size_t decided, changed, without_parent, unread; /* pushes */
+	uint64_t decided_weight, changed_weight;         /* the same, if the log is a sample */
 };
 
 /* ---- facts inferred from the log ---- */
@@ -192,9 +195,11 @@ static void on_decided(void *context, const struct explain_offer *offer)
 	bool is_same = strcmp(policy_action_name(v.action), log_line_text(line, "verdict")) == 0 &&
 		       has_reason(line, v.reason);
 	r->decided++;
+	r->decided_weight += line->weight;
 	if ((is_same || was_changed_later(line)) && strcmp(rule, log_line_text(line, "rule")) == 0)
 		return;
 	r->changed++;
+	r->changed_weight += line->weight;
 	print_difference(r, v);
 }
 
@@ -299,9 +304,10 @@ static void decide_again(struct log_replay *r, const struct log_line *line)
 				decide_own(r, source);
 		}
 	}
-	if (r->decided == before && is_beyond_policy(line))
+	if (r->decided == before && is_beyond_policy(line)) {
 		r->decided++;
-	else if (r->decided == before)
+		r->decided_weight += line->weight;
+	} else if (r->decided == before)
 		r->unread++;
 }
 
@@ -326,6 +332,10 @@ static void decide_all(struct log_replay *r)
 static void print_sum(const struct log_replay *r)
 {
 	fprintf(r->out, "%zu pushes decided again, %zu differ\n", r->decided, r->changed);
+	if (r->decided_weight > r->decided)
+		fprintf(r->out,
+		    "the log is a sample: these stand for about %" PRIu64 " and %" PRIu64 "\n",
+		    r->decided_weight, r->changed_weight);
 	if (r->without_parent > 0)
 		fprintf(
 		    r->out, "%zu left out: their request is not in the log\n", r->without_parent);
@@ -335,10 +345,20 @@ static void print_sum(const struct log_replay *r)
 		    r->out, "%zu lines left out: not understood, or not served any more\n", unread);
 }
 
-int explain_log(const struct conf *conf, FILE *log, FILE *out)
+int explain_log(const struct conf *conf, FILE *log, FILE *out, FILE *errors)
 {
 	struct log_replay r = {.conf = conf, .out = out};
 	log_lines_read(&r.log, log);
+	const char *lack = log_lines_lack(&r.log);
+	if (lack) {
+		fprintf(errors,
+		    "pushgate explain: no line of the log has the field '%s', and without it "
+		    "pushes "
+		    "cannot be decided again; name it in log-fields\n",
+		    lack);
+		log_lines_free(&r.log);
+		return EXPLAIN_USAGE;
+	}
 	r.scene = (struct explain_scene){
 	    .conf = conf,
 	    .correct = correct,

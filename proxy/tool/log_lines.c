@@ -8,8 +8,38 @@
 #include "proxy/base/memory.h"
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LINES_MAX 4000000u
+
+/* The fields that every log has which has any lines; any lines of pushes; any that a rule decided. */
+enum { OF_ALL = 0, OF_PUSHES = 7, OF_RULES = 12 };
+static const char *const needed[] = {"worker", "id", "client", "method", "scheme", "authority",
+    "path", "push", "parent", "source", "verdict", "reason", "rule"};
+#define NEEDED (sizeof(needed) / sizeof(needed[0]))
+#define A_RULE_DECIDED (1u << NEEDED)
+
+static void note_fields(struct log_lines *l, const json_t *json)
+{
+	for (size_t i = 0; i < NEEDED; i++)
+		if (json_object_get(json, needed[i]))
+			l->fields_seen |= 1u << i;
+	const char *reason = json_string_value(json_object_get(json, "reason"));
+	if (reason && strcmp(reason, "rule") == 0)
+		l->fields_seen |= A_RULE_DECIDED;
+}
+
+const char *log_lines_lack(const struct log_lines *l)
+{
+	unsigned pushes = l->fields_seen >> OF_PUSHES & ((1u << (OF_RULES - OF_PUSHES)) - 1);
+	size_t end = l->fields_seen & A_RULE_DECIDED ? NEEDED : pushes ? OF_RULES : OF_PUSHES;
+	if (l->count == 0)
+		return NULL;
+	for (size_t i = OF_ALL; i < end; i++)
+		if (!(l->fields_seen & 1u << i))
+			return needed[i];
+	return NULL;
+}
 
 static int64_t number_of(const json_t *json, const char *key)
 {
@@ -30,11 +60,14 @@ static void add_line(struct log_lines *l, const char *text, size_t len, size_t n
 		l->lines = memory_resize(l->lines, l->room, sizeof(*l->lines));
 	}
 	bool is_push = json_is_true(json_object_get(json, "push"));
+	int64_t sample = number_of(json, "sample");
+	note_fields(l, json);
 	l->lines[l->count++] = (struct log_line){
 	    .json = json,
 	    .number = number,
 	    .worker = number_of(json, "worker"),
 	    .id = number_of(json, is_push ? "parent" : "id"),
+	    .weight = sample > 1 && sample <= 1000000 ? (uint32_t)sample : 1,
 	    .is_push = is_push,
 	};
 }

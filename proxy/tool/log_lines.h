@@ -16,6 +16,7 @@ struct log_line {
 	struct json_t *json; /* an object, owned */
 	size_t number;       /* line number, from 1 */
 	int64_t worker, id;  /* of the push's parent, for a push */
+	uint32_t weight;     /* it stands for so many (log-sample) */
 	bool is_push;
 	const struct log_line *parent; /* of a push; NULL: not in the log */
 };
@@ -24,12 +25,16 @@ struct log_line {
 struct log_lines {
 	struct log_line *lines; /* owned; a parent and its pushes are adjacent */
 	size_t count, room;
-	size_t unread; /* lines that are not JSON objects, or beyond the maximum */
+	size_t unread;        /* lines that are not JSON objects, or beyond the maximum */
+	unsigned fields_seen; /* private */
 };
 
 /* l must be empty. Reads to the end of the file. */
 void log_lines_read(struct log_lines *l, FILE *log);
 void log_lines_free(struct log_lines *l);
+/* The name of a field without which pushes cannot be decided again, and which no line has because
+ * log-fields left it out; NULL: there is none. */
+const char *log_lines_lack(const struct log_lines *l);
 /* The value of a string member; "" if there is none. Lent until log_lines_free. */
 const char *log_line_text(const struct log_line *line, const char *key);
 

@@ -32,6 +32,7 @@ static void begin_session(struct origin_conn *c, const struct session_plan *plan
 	const struct session_conn conn = {.budget = &c->budget};
 	c->started = relay_origin_clock(u->env->relay);
 	c->session = session_begin(plan, &u->session_env, &conn, c->started);
+	c->hop.protocol = session_name(c->session);
 	c->is_open = true;
 	c->quiet_since = u->env->relay->now;
 }
@@ -67,7 +68,9 @@ void origin_conn_open(struct pool *p)
 	c->upstream = u;
 	c->pool = p;
 	c->address_index = p->next_address;
-	c->started = c->quiet_since = env->relay->now;
+	c->started = c->opened = c->quiet_since = env->relay->now;
+	c->hop.connection = ++u->last_id;
+	c->hop.address = pool_address(p, c->address_index);
 	origin_window_init(&c->window, p->origin);
 	budget_init(&c->budget, &env->budget, env->conf->server.connection_memory_bytes);
 	budget_force(&env->budget, connection_bytes(p->tls));

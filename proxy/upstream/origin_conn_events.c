@@ -48,6 +48,8 @@ static void settings_event(struct origin_conn *c)
 {
 	if (!c->is_ready && !c->is_closing)
 		pool_conn_ready(c->pool, session_can(c->session, SESSION_MULTIPLEXES));
+	if (!c->is_ready)
+		c->ready = c->upstream->env->relay->now;
 	c->is_ready = true;
 	pool_serve(c->pool);
 }

@@ -62,6 +62,7 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	}
 	if (++c->requests >= c->pool->requests_most)
 		origin_conn_retire(c);
+	x->context.up = c->hop;
 	exchange_on_connected(x, &leg);
 	net_conn_dirty(c->net);
 	return NULL;

@@ -159,6 +159,7 @@ void origin_promise(struct origin_conn *c, struct session_event *e)
 		charge_reset(c, parent);
 		return;
 	}
+	push->context.up = c->hop;
 	list_append(&c->legs, &push->up.link);
 	session_set_user(c->session, e->promised, &push->up);
 }

@@ -29,6 +29,15 @@ static void expect_streams(struct pool *p, bool multiplexes)
 	p->room_wanted = has_many ? REQUEST_ROOM_WANTED : 0;
 }
 
+static void name_addresses(struct pool *p)
+{
+	const struct conf_origin *o = p->origin;
+	if (o->kind == CONF_ORIGIN_DEMO)
+		snprintf(p->addresses[0], sizeof(p->addresses[0]), "demo");
+	for (size_t i = 0; i < o->address_count; i++)
+		net_address_format(&o->addresses[i], p->addresses[i], sizeof(p->addresses[i]));
+}
+
 void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
     enum pool_kind kind)
 {
@@ -38,6 +47,12 @@ void pool_init(struct pool *p, struct upstream *upstream, const struct conf_orig
 	list_init(&p->conns);
 	list_init(&p->queue);
 	expect_streams(p, true);
+	name_addresses(p);
+}
+
+const char *pool_address(const struct pool *p, uint32_t address_index)
+{
+	return p->addresses[address_index % (p->origin->address_count + !p->origin->address_count)];
 }
 
 void pool_fini(struct pool *p)
@@ -165,7 +180,15 @@ static void unqueue(struct pool *p, struct exchange *x)
 {
 	ensure(p->queued > 0);
 	p->queued--;
+	x->timing.queued += p->upstream->env->relay->now - x->timing.waits_since;
 	list_remove(&x->waiting);
+}
+
+/* How much of its time in the queue x waited for this connection to open. */
+static usec time_connecting(const struct origin_conn *c, const struct exchange *x)
+{
+	usec since = x->timing.waits_since > c->opened ? x->timing.waits_since : c->opened;
+	return c->ready > since ? c->ready - since : 0;
 }
 
 void pool_serve(struct pool *p)
@@ -175,6 +198,7 @@ void pool_serve(struct pool *p)
 	while (
 	    (x = list_first(&p->queue, struct exchange, waiting)) && (c = conn_with_room(p, x))) {
 		unqueue(p, x);
+		x->timing.connecting += time_connecting(c, x);
 		const struct relay_cause *refusal = origin_conn_send(c, x);
 		if (refusal)
 			exchange_on_up_failed(x, refusal, 0, NULL);

@@ -23,6 +23,8 @@ struct pool {
 	struct session_plan *plans; /* owned: the protocols that its connections may speak */
 	struct net_tls *tls;        /* owned by POOL_PUSH, borrowed by the others */
 	enum pool_kind kind;
+	/* The texts of the origin's addresses, for the log. */
+	char addresses[CONF_ORIGIN_ADDRESSES][NET_ADDRESS_TEXT];
 	struct list conns;
 	struct list queue; /* of struct exchange, by its member `waiting` */
 	uint32_t queued;
@@ -44,6 +46,8 @@ struct pool {
 void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
     enum pool_kind kind);
 void pool_fini(struct pool *p);
+/* The text of the address that a connection with this address_index goes to. Lent for the pool's life. */
+const char *pool_address(const struct pool *p, uint32_t address_index);
 /* Sends GOAWAY on all connections (RFC 9113 6.8) and closes them; no exchange is left. */
 void pool_shutdown(struct pool *p);
 void pool_dispatch(struct pool *p, struct exchange *x);

@@ -37,8 +37,11 @@ struct origin_conn {
 	struct list legs;
 	struct wheel_node timer;
 	uint32_t address_index; /* pool->next_address when it was opened */
-	usec started;     /* of the connect; once connected, of the session (relay_origin_clock) */
-	usec quiet_since; /* the end of the last stream; USEC_NEVER while there is one */
+	usec started; /* of the connect; once connected, of the session (relay_origin_clock) */
+	/* For the log lines of its exchanges. */
+	struct exchange_origin_hop hop;
+	usec opened, ready; /* the connect began; the origin's SETTINGS came, 0 = not yet */
+	usec quiet_since;   /* the end of the last stream; USEC_NEVER while there is one */
 	struct peer_progress progress;
 	struct peer_silence silence;
 	uint64_t requests; /* sent so far */

@@ -27,7 +27,8 @@ struct upstream {
 	 * promises were refused too often. */
 	usec *push_off_until;
 	struct session_env session_env;
-	bool is_closed; /* no connection is opened any more */
+	uint64_t last_id; /* of a connection */
+	bool is_closed;   /* no connection is opened any more */
 };
 
 /* The caller has set env, offers and the demo's members. Returns false and writes a message to error

@@ -55,6 +55,7 @@ const PRELOAD = '[preload links]\nlink = yes\n';
 const perRequest = { measure: instructions, unit: 'instructions/request', tolerance: '1%', streams: 32 };
 const WORKS = {
 	'request-h2c': { ...perRequest, page: page() },
+	'request-logged': { ...perRequest, page: page(), server: { 'access-log': '/dev/null' } },
 	'request-tls': { ...perRequest, page: page({ scheme: 'https' }), isTls: true },
 	/* A page and its 8 pushes are 9 responses. Without a diary each page is pushed anew. */
 	'push-h2c': {

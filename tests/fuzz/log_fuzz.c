@@ -30,10 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FILE *log = fmemopen((void *)(uintptr_t)data, size, "r");
 	FILE *out = open_memstream(&text, &length);
 	ensure(conf && log && out);
-	int status = explain_log(conf, log, out);
+	int status = explain_log(conf, log, out, out);
 	fclose(log);
 	fclose(out);
-	ensure(status == EXPLAIN_OK || status == EXPLAIN_DIFFERS);
+	ensure(status == EXPLAIN_OK || status == EXPLAIN_DIFFERS || status == EXPLAIN_USAGE);
 	ensure(length > 0 && text[length - 1] == '\n');
 	for (size_t i = 0; i < length; i++)
 		ensure(text[i] == '\n' || ((unsigned char)text[i] >= ' ' && text[i] != 0x7f));

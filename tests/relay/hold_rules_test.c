@@ -433,6 +433,7 @@ static void second_look_of_the_policy_withdraws_what_is_held(void **state)
 	assert_true(exchange_is_over(push));
 	assert_int_equal(push->pushed.verdict.action, POLICY_HINT);
 	assert_ptr_equal(push->pushed.verdict.lost_half, &policy_reason_STATUS);
+	assert_ptr_equal(push->pushed.end_reason, &policy_reason_STATUS);
 	assert_int_equal(hw->w->dispatch_count, dispatched + 1); /* who waited asks the origin */
 	hold_world_free(hw);
 }

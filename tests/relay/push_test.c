@@ -177,6 +177,7 @@ static void review_withdraws_on_both_sides(void **state)
 	assert_string_equal(push_up->said, "reset 8");
 	assert_string_equal(push_down->said, "reset 8");
 	assert_ptr_equal(push->pushed.verdict.reason, &policy_reason_STATUS);
+	assert_ptr_equal(push->pushed.end_reason, &policy_reason_STATUS);
 	exchange_on_response(x, world_response(w, 200), true);
 	assert_true(exchange_is_over(x));
 	world_free(w);

@@ -159,7 +159,7 @@ for (const o of origins.filter(Boolean)) {
 }
 check('nothing is left open', !s.requests_open && !s.pushes_open && !s.connections_open && !s.upstream_connections_open,
 	`${s.requests_open} requests, ${s.pushes_open} pushes, ${s.connections_open} client and ${s.upstream_connections_open} origin connections`);
-check('each request has its line in the log', log.requests === s.requests && s.log_dropped === 0, `${log.requests} lines, ${s.requests} requests, ${s.log_dropped} dropped`);
+check('each request has its line in the log', log.requests === s.requests && s.access_lines_dropped + s.access_lines_lost === 0, `${log.requests} lines, ${s.requests} requests, ${s.access_lines_dropped} dropped, ${s.access_lines_lost} lost`);
 check('requests are not more than were made', s.requests <= end.begun, `${s.requests} of ${end.begun}`);
 check('descriptors came back', descriptorsAfter === descriptorsBefore, `${descriptorsBefore} before, ${descriptorsAfter} after`);
 /* What is held at quiet moments: above that it goes up and down with what is under way. */

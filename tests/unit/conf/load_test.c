@@ -2,6 +2,7 @@
 /* What a good configuration becomes: values, defaults, lists; and the files in etc/ are good ones. */
 #include "proxy/conf/option.h"
 #include "proxy/conf/value.h"
+#include "proxy/log_fields.h"
 #include "tests/unit/conf/load.h"
 
 static void assert_slice(struct slice s, const char *text)
@@ -19,6 +20,8 @@ static void defaults_are_those_of_the_header(void **state)
 	assert_null(c->server.user);
 	assert_null(c->server.access_log);
 	assert_string_equal(c->server.error_log, "-");
+	assert_int_equal(c->server.log_left_out, 0);
+	assert_int_equal(c->server.log_sample, 1);
 	assert_null(c->server.status_socket);
 	assert_string_equal(c->server.pseudonym, "pushgate");
 	assert_int_equal(c->server.memory_bytes, 256 << 20);
@@ -192,6 +195,30 @@ static void server_options_are_read(void **state)
 	assert_int_equal(c->policy.fallback, POLICY_DROP);
 	assert_int_equal(c->policy.caps.bytes_in_flight, 131072);
 	load_free(&load);
+}
+
+static void log_fields_are_names_or_all_but_some(void **state)
+{
+	(void)state;
+	static const uint64_t every = LOG_FIELD_BIT(COUNT) - 1;
+	const struct {
+		const char *value;
+		uint64_t left_out;
+	} rows[] = {
+	    {"all", 0},
+	    {"path", every & ~LOG_FIELD_BIT(path)},
+	    {"path, status time", every & ~(LOG_FIELD_BIT(path) | LOG_FIELD_BIT(status) | LOG_FIELD_BIT(time))},
+	    {"all -path -cut", LOG_FIELD_BIT(path) | LOG_FIELD_BIT(cut)},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		char text[512];
+		snprintf(text, sizeof text, LOAD_REST "[server]\nlog-fields = %s\nlog-sample = 1/50\n",
+		    rows[i].value);
+		struct load load = load_fine(text, "");
+		assert_int_equal(load.conf->server.log_left_out, rows[i].left_out);
+		assert_int_equal(load.conf->server.log_sample, 50);
+		load_free(&load);
+	}
 }
 
 static void every_server_form_is_understood(void **state)
@@ -616,6 +643,7 @@ int main(void)
 	    cmocka_unit_test(demo_origin_may_have_delays),
 	    cmocka_unit_test(origin_defaults_are_those_of_the_header),
 	    cmocka_unit_test(server_options_are_read),
+	    cmocka_unit_test(log_fields_are_names_or_all_but_some),
 	    cmocka_unit_test(every_server_form_is_understood),
 	    cmocka_unit_test(origin_options_are_read),
 	    cmocka_unit_test(lists_are_separated_and_repeated),

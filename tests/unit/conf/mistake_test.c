@@ -61,6 +61,36 @@ static void number_outside_its_range_is_refused_with_the_range(void **state)
 	    "test.ini:11: bad value '0' for workers; write auto or a number from 1 to 256\n");
 }
 
+static void log_fields_and_sample_are_refused_with_a_guess_or_an_example(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *value, *errors;
+	} rows[] = {
+	    {"log-fields = all -user-agent",
+		"test.ini:8: the access log has no field 'user-agent'; did you mean 'user_agent'?\n"},
+	    {"log-fields = zzzzzz",
+		"test.ini:8: the access log has no field 'zzzzzz'; docs/LOG.md names them\n"},
+	    {"log-fields = -path",
+		"test.ini:8: bad value '-path' for log-fields; write names, such as time path status, "
+		"or all and what to leave out, such as all -user_agent\n"},
+	    {"log-fields = all path",
+		"test.ini:8: bad value 'path' for log-fields; write names, such as time path status, "
+		"or all and what to leave out, such as all -user_agent\n"},
+	    {"log-sample = 0.01",
+		"test.ini:8: bad value '0.01' for log-sample; write 1/1 for all lines, or a share from "
+		"1/2 to 1/1000000, such as 1/100\n"},
+	    {"log-sample = 1/0",
+		"test.ini:8: bad value '1/0' for log-sample; write 1/1 for all lines, or a share from "
+		"1/2 to 1/1000000, such as 1/100\n"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		char text[512];
+		snprintf(text, sizeof text, LOAD_REST "[server]\n%s\n", rows[i].value);
+		assert_refused(text, rows[i].errors);
+	}
+}
+
 static void size_without_sense_is_refused_with_examples(void **state)
 {
 	(void)state;
@@ -629,6 +659,7 @@ int main(void)
 	    cmocka_unit_test(unknown_option_is_named_with_a_guess),
 	    cmocka_unit_test(option_before_any_section_is_refused),
 	    cmocka_unit_test(number_outside_its_range_is_refused_with_the_range),
+	    cmocka_unit_test(log_fields_and_sample_are_refused_with_a_guess_or_an_example),
 	    cmocka_unit_test(size_without_sense_is_refused_with_examples),
 	    cmocka_unit_test(rate_without_sense_is_refused_with_examples),
 	    cmocka_unit_test(time_without_unit_is_refused_with_examples),

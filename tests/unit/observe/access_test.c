@@ -62,7 +62,7 @@ static struct observe_exchange plain_exchange(void)
 	    .first_byte = 900,
 	    .id = 7,
 	    .listen = "main",
-	    .client = {{127, 0, 0, 1}, 4},
+	    .client = {.connection = 5, .address = {{127, 0, 0, 1}, 4}, .protocol = "h2"},
 	    .method = SLICE("GET"),
 	    .scheme = SLICE("https"),
 	    .authority = SLICE("a.test"),
@@ -91,8 +91,8 @@ static void complete_exchange_is_one_json_line(void **state)
 {
 	struct observe_exchange x = plain_exchange();
 	assert_string_equal(line_of(*state, &x),
-	    "{\"time\":\"2026-01-02T03:04:05.678Z\",\"worker\":3,\"id\":7,\"client\":\"127.0.0.1\","
-	    "\"listen\":\"main\",\"method\":\"GET\",\"scheme\":\"https\",\"authority\":\"a.test\","
+	    "{\"time\":\"2026-01-02T03:04:05.678Z\",\"worker\":3,\"id\":7,\"connection\":5,\"client\":\"127.0.0.1\","
+	    "\"listen\":\"main\",\"protocol\":\"h2\",\"method\":\"GET\",\"scheme\":\"https\",\"authority\":\"a.test\","
 	    "\"path\":\"/\",\"status\":200,\"request_bytes\":0,\"response_bytes\":10,"
 	    "\"duration_us\":1234,\"first_byte_us\":900,\"outcome\":\"complete\"}\n");
 }
@@ -252,7 +252,13 @@ static void longest_possible_line_fits_into_a_batch(void **state)
 	    .parent_id = UINT64_MAX,
 	    .listen = name,
 	    .route = name,
-	    .origin = name,
+	    .origin = {.name = name, .connection = UINT64_MAX, .address = name, .protocol = name,
+		.request_bytes = UINT64_MAX, .response_bytes = UINT64_MAX, .queue = UINT64_MAX,
+		.connect = UINT64_MAX, .first_byte = UINT64_MAX, .duration = UINT64_MAX},
+	    .client = {.connection = UINT64_MAX, .protocol = name, .tls = name, .cipher = name},
+	    .weight = UINT32_MAX,
+	    .joined = true,
+	    .held = UINT64_MAX,
 	    .method = s,
 	    .scheme = s,
 	    .authority = s,
@@ -273,13 +279,175 @@ static void longest_possible_line_fits_into_a_batch(void **state)
 	    .reason = &reason,
 	    .end_reason = &reason,
 	};
-	memset(x.client.bytes, 0xff, sizeof(x.client.bytes));
-	x.client.family = 6;
+	memset(x.client.address.bytes, 0xff, sizeof(x.client.address.bytes));
+	x.client.address.family = 6;
 	struct bench *b = *state;
 	b->observe.worker = UINT32_MAX - 1;
 	const char *line = line_of(b, &x);
-	assert_in_range(strlen(line), 2500, OBSERVE_BATCH_BYTES);
+	assert_in_range(strlen(line), 3500, OBSERVE_BATCH_BYTES);
 	assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+}
+
+/* ---- what connections have in common ---- */
+
+static void lines_of_connections_that_share_a_slot_are_not_mixed_up(void **state)
+{
+	struct bench *b = *state;
+	for (uint64_t round = 0; round < 3; round++) {
+		for (uint64_t i = 0; i < 3; i++) {
+			struct observe_exchange x = plain_exchange();
+			char client[64], origin[64], name[8];
+			snprintf(name, sizeof(name), "o%u", (unsigned)i);
+			x.client.connection = 1 + i * OBSERVE_CLIENTS;
+			x.client.address.bytes[3] = (uint8_t)(10 + i);
+			x.client.tls = i == 1 ? "TLSv1.3" : "";
+			x.client.cipher = i == 1 ? "TLS_AES_128_GCM_SHA256" : "";
+			x.origin = (struct observe_origin){.name = name,
+			    .connection = 1 + i * OBSERVE_ORIGINS,
+			    .address = "127.0.0.1:1",
+			    .protocol = "h2",
+			    .first_byte = USEC_NEVER,
+			    .duration = USEC_NEVER};
+			const char *line = line_of(b, &x);
+			snprintf(client, sizeof(client),
+			    "\"connection\":%u,\"client\":\"127.0.0.%u\",\"listen\":\"main\"",
+			    (unsigned)x.client.connection, (unsigned)(10 + i));
+			snprintf(origin, sizeof(origin),
+			    "\"origin\":\"o%u\",\"origin_address\":\"127.0.0.1:1\",\"origin_con",
+			    (unsigned)i);
+			assert_non_null(strstr(line, client));
+			assert_non_null(strstr(line, origin));
+			assert_int_equal(strstr(line, "\"tls\":\"TLSv1.3\"") != NULL, i == 1);
+		}
+	}
+}
+
+static void long_name_of_a_connection_marks_each_of_its_lines_as_cut(void **state)
+{
+	struct observe_exchange x = plain_exchange();
+	static char name[200];
+	memset(name, 'n', sizeof(name) - 1);
+	x.listen = name;
+	for (unsigned i = 0; i < 3; i++)
+		assert_non_null(strstr(line_of(*state, &x), "\u2026\",\"protocol\":\"h2\""));
+	assert_non_null(strstr(line_of(*state, &x), "\"cut\":true}"));
+}
+
+static void times_that_never_came_are_absent_and_0_is_a_time(void **state)
+{
+	struct observe_exchange x = plain_exchange();
+	x.first_byte = USEC_NEVER;
+	x.origin = (struct observe_origin){.connection = 3, .first_byte = 0, .duration = USEC_NEVER};
+	const char *line = line_of(*state, &x);
+	assert_null(strstr(line, "\"first_byte_us\""));
+	assert_non_null(strstr(line, "\"origin_first_byte_us\":0,"));
+	assert_null(strstr(line, "origin_duration_us"));
+	assert_null(strstr(line, "queue_us"));
+}
+
+/* ---- log-fields ---- */
+
+static void fields_that_are_left_out_are_absent(void **state)
+{
+	struct bench *b = *state;
+	struct observe_exchange x = plain_exchange();
+	b->observe.left_out = LOG_FIELD_BIT(time) | LOG_FIELD_BIT(client) | LOG_FIELD_BIT(path) |
+			      LOG_FIELD_BIT(status) | LOG_FIELD_BIT(outcome);
+	assert_string_equal(line_of(b, &x),
+	    "{\"worker\":3,\"id\":7,\"connection\":5,\"listen\":\"main\",\"protocol\":\"h2\","
+	    "\"method\":\"GET\",\"scheme\":\"https\",\"authority\":\"a.test\","
+	    "\"request_bytes\":0,\"response_bytes\":10,\"duration_us\":1234,"
+	    "\"first_byte_us\":900}\n");
+}
+
+static void line_without_any_field_is_an_empty_object(void **state)
+{
+	struct bench *b = *state;
+	struct observe_exchange x = plain_exchange();
+	b->observe.left_out = ~LOG_FIELD_BIT(rule);
+	assert_string_equal(line_of(b, &x), "{}\n");
+}
+
+static void each_field_can_be_written_alone(void **state)
+{
+	struct bench *b = *state;
+#define NAME(name, ...) #name,
+	static const char *const names[] = {LOG_FIELDS(NAME)};
+#undef NAME
+	static char path[5000];
+	struct policy_reason reason = {.code = "x"};
+	memset(path, 'x', sizeof(path));
+	struct observe_exchange x = plain_exchange();
+	x.client.tls = x.client.cipher = x.route = x.rule = x.code_name = x.detail = x.missed = "x";
+	x.origin = (struct observe_origin){"x", 1, "x", "x", 1, 1, 1, 1, 1, 1};
+	x.path = slice_of(path, sizeof(path));
+	x.user_agent = x.referer = SLICE("x");
+	x.retried = x.joined = x.is_push = true;
+	x.held = x.wasted_bytes = x.weight = 2;
+	x.reason = x.end_reason = &reason;
+	for (unsigned i = 0; i < LOG_FIELD_COUNT; i++) {
+		char want[64];
+		b->observe.left_out = ~(UINT64_C(1) << i);
+		if (i == LOG_FIELD_cut) /* the path is what is cut */
+			b->observe.left_out &= ~LOG_FIELD_BIT(path);
+		memset(b->observe.clients, 0, sizeof(b->observe.clients));
+		memset(b->observe.origins, 0, sizeof(b->observe.origins));
+		const char *line = line_of(b, &x);
+		snprintf(want, sizeof(want), i == LOG_FIELD_cut ? ",\"%s\":" : "{\"%s\":", names[i]);
+		if (!strstr(line, want))
+			fail_msg("no %s in %.80s", names[i], line);
+	}
+}
+
+/* ---- log-sample ---- */
+
+static void sample_keeps_pages_whole_and_is_even(void **state)
+{
+	struct bench *b = *state;
+	unsigned chosen = 0;
+	b->observe.sample = 10;
+	for (uint64_t page = 1; page <= 10000; page++) {
+		uint32_t weight = observe_weight(&b->observe, page, false);
+		assert_true(weight == 0 || weight == 10);
+		assert_int_equal(observe_weight(&b->observe, page, false), weight);
+		chosen += weight > 0;
+	}
+	assert_in_range(chosen, 900, 1100);
+	assert_int_equal(b->counters.log_sampled_out, 2 * (10000 - chosen));
+	/* A page after each nine others is as likely as any other. */
+	chosen = 0;
+	for (uint64_t page = 10; page <= 100000; page += 10)
+		chosen += observe_weight(&b->observe, page, false) > 0;
+	assert_in_range(chosen, 900, 1100);
+}
+
+static void failures_are_written_whatever_the_sample(void **state)
+{
+	struct bench *b = *state;
+	b->observe.sample = 1000000;
+	for (uint64_t page = 1; page <= 100; page++)
+		assert_int_equal(observe_weight(&b->observe, page, true), 1);
+	assert_int_equal(b->counters.log_sampled_out, 0);
+}
+
+static void line_says_what_it_stands_for(void **state)
+{
+	struct observe_exchange x = plain_exchange();
+	x.weight = 100;
+	assert_non_null(strstr(line_of(*state, &x), "\"outcome\":\"complete\",\"sample\":100}"));
+	x.weight = 1;
+	assert_null(strstr(line_of(*state, &x), "sample"));
+}
+
+static void log_that_is_off_counts_no_line_as_left_out(void **state)
+{
+	struct bench *b = *state;
+	close(b->observe.access_fd);
+	b->observe.access_fd = -1;
+	b->observe.sample = 2;
+	for (uint64_t page = 1; page <= 100; page++)
+		assert_int_equal(observe_weight(&b->observe, page, true), 0);
+	assert_int_equal(b->counters.log_sampled_out, 0);
 }
 
 static void lines_wait_for_the_flush(void **state)
@@ -331,14 +499,14 @@ static void full_pipe_drops_and_counts(void **state)
 	struct observe_exchange x = plain_exchange();
 	observe_access(&b->observe, &x);
 	observe_access(&b->observe, &x);
-	assert_int_equal(b->counters.log_dropped, 0);
+	assert_int_equal(b->counters.access_lines_dropped, 0);
 	observe_flush(&b->observe);
-	assert_int_equal(b->counters.log_dropped, 2);
+	assert_int_equal(b->counters.access_lines_dropped, 2);
 	written(b);
 	while (written(b)[0])
 		;
 	assert_int_equal(strncmp(line_of(b, &x), "{\"time\"", 7), 0);
-	assert_int_equal(b->counters.log_dropped, 2);
+	assert_int_equal(b->counters.access_lines_dropped, 2);
 }
 
 static void log_that_is_off_costs_nothing(void **state)
@@ -350,7 +518,7 @@ static void log_that_is_off_costs_nothing(void **state)
 	observe_access(&b->observe, &x);
 	observe_flush(&b->observe);
 	assert_int_equal(b->observe.batch_bytes, 0);
-	assert_int_equal(b->counters.log_dropped, 0);
+	assert_int_equal(b->counters.access_lines_dropped, 0);
 }
 
 int main(void)
@@ -369,6 +537,16 @@ int main(void)
 	    TEST(long_values_are_cut_and_marked_and_the_line_stays_whole),
 	    TEST(cut_never_tears_a_character_or_an_escape),
 	    TEST(longest_possible_line_fits_into_a_batch),
+	    TEST(lines_of_connections_that_share_a_slot_are_not_mixed_up),
+	    TEST(long_name_of_a_connection_marks_each_of_its_lines_as_cut),
+	    TEST(times_that_never_came_are_absent_and_0_is_a_time),
+	    TEST(fields_that_are_left_out_are_absent),
+	    TEST(line_without_any_field_is_an_empty_object),
+	    TEST(each_field_can_be_written_alone),
+	    TEST(sample_keeps_pages_whole_and_is_even),
+	    TEST(failures_are_written_whatever_the_sample),
+	    TEST(line_says_what_it_stands_for),
+	    TEST(log_that_is_off_counts_no_line_as_left_out),
 	    TEST(lines_wait_for_the_flush),
 	    TEST(batch_leaves_by_itself_before_it_exceeds_what_a_pipe_takes_whole),
 	    TEST(full_pipe_drops_and_counts),

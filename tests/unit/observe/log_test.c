@@ -127,12 +127,12 @@ static void counters_add_up(void **state)
 	static struct observe_counters other;
 	counters->requests = 3;
 	other.requests = 4;
-	other.log_dropped = 1;
+	other.error_lines_dropped = 1;
 	other.push[POLICY_RELAYED][POLICY_DROP][POLICY_REASON_INDEX_DUPLICATE] = 5;
 	observe_counters_add(counters, &other);
 	observe_counters_add(counters, &other);
 	assert_int_equal(counters->requests, 11);
-	assert_int_equal(counters->log_dropped, 2);
+	assert_int_equal(counters->error_lines_dropped, 2);
 	assert_int_equal(
 	    counters->push[POLICY_RELAYED][POLICY_DROP][POLICY_REASON_INDEX_DUPLICATE], 10);
 }
@@ -154,7 +154,7 @@ static void printed_counters_name_each_and_only_pushes_that_happened(void **stat
 	assert_non_null(strstr(text,
 	    "# TYPE pushgate_requests_open gauge\n"
 	    "pushgate_requests_open 0\n"));
-	assert_non_null(strstr(text, "\npushgate_log_dropped_total 0\n"));
+	assert_non_null(strstr(text, "\npushgate_error_lines_dropped_total 0\n"));
 	const char *push = strstr(text, "# TYPE pushgate_push_total");
 	assert_string_equal(push,
 	    "# TYPE pushgate_push_total counter\n"

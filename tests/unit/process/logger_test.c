@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@ struct bench {
 	char dir[32], access[64], error[64], moved[64];
 	struct conf_server conf;
 	struct logs logs;
+	struct observe_counters *counters; /* shared with the logger */
 	pid_t logger;
 };
 
@@ -34,6 +36,9 @@ static int set_up(void **state)
 	snprintf(b->access, sizeof(b->access), "%s/access", b->dir);
 	snprintf(b->error, sizeof(b->error), "%s/error", b->dir);
 	snprintf(b->moved, sizeof(b->moved), "%s/moved", b->dir);
+	b->counters = mmap(NULL, sizeof(*b->counters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (b->counters == MAP_FAILED)
+		return -1;
 	b->conf.access_log = b->access;
 	b->conf.error_log = b->error;
 	*state = b;
@@ -53,6 +58,7 @@ static int set_up(void **state)
 		const struct logger_env env = {
 		    .logs = &b->logs,
 		    .identity = &stays,
+		    .counters = b->counters,
 		    .sandbox = CONF_SANDBOX_ON,
 		    .master = master,
 		};
@@ -84,6 +90,7 @@ static int tear_down(void **state)
 	unlink(b->access);
 	unlink(b->error);
 	unlink(b->moved);
+	munmap(b->counters, sizeof(*b->counters));
 	int r = rmdir(b->dir);
 	free(b);
 	return r;

@@ -165,7 +165,7 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	    .files = &files};
 	slots[0].requests = 5;
 	slots[1].requests = 7;
-	slots[2].log_dropped = 2; /* the master's own */
+	slots[2].error_lines_dropped = 2; /* the master's own */
 	char error[256];
 	int listener = status_listen(b->path, error, sizeof(error));
 	assert_true(listener >= 0);
@@ -178,7 +178,7 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	assert_non_null(strstr(text, "# worker 1: down, started 5 times\n"));
 	assert_non_null(strstr(text, "# files process: process 43, up 1 s, started 2 times\n"));
 	assert_non_null(strstr(text, "\nrequests 12\n"));
-	assert_non_null(strstr(text, "\nlog_dropped 2\n"));
+	assert_non_null(strstr(text, "\nerror_lines_dropped 2\n"));
 	status_close(listener, b->path);
 	assert_int_not_equal(access(b->path, F_OK), 0);
 }

@@ -406,7 +406,7 @@ static char *replayed(const char *configuration, const char *log, int expected)
 	struct conf *conf = load(configuration);
 	snprintf(copy, sizeof(copy), "%s", log);
 	FILE *in = fmemopen(copy, strlen(copy), "r"), *out = open_memstream(&text, &size);
-	assert_int_equal(explain_log(conf, in, out), expected);
+	assert_int_equal(explain_log(conf, in, out, out), expected);
 	fclose(in);
 	fclose(out);
 	conf_free(conf);
@@ -445,6 +445,43 @@ static void a_log_under_other_rules_shows_what_changes(void **state)
 				  "1 left out: their request is not in the log\n"
 				  "1 lines left out: not understood, or not served any more\n");
 	free(text);
+}
+
+static void a_sampled_log_says_what_its_pushes_stand_for(void **state)
+{
+	(void)state;
+	static const char log[] =
+	    PUSH("1", "/a.css", "\"verdict\":\"forward\",\"reason\":\"default\",\"sample\":100")
+		PUSH("1", "/b.png", "\"verdict\":\"forward\",\"reason\":\"default\",\"sample\":100")
+		    LINE("1", "\"path\":\"/\",\"status\":200,\"sample\":100")
+			PUSH("2", "/c.png", "\"verdict\":\"forward\",\"reason\":\"default\"")
+			    LINE("2", "\"path\":\"/\",\"status\":503");
+	char *text = replayed("[push r]\ntype = image\naction = drop\n", log, EXPLAIN_DIFFERS);
+	assert_non_null(strstr(text, "3 pushes decided again, 2 differ\n"
+				     "the log is a sample: these stand for about 201 and 101\n"));
+	free(text);
+}
+
+static void a_log_without_a_field_that_is_needed_is_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *lack, *log;
+	} rows[] = {
+	    {"'worker'", "{\"time\":\"2026-01-01T00:00:00Z\",\"status\":200}\n"},
+	    {"'path'", LINE("1", "\"status\":200")},
+	    {"'verdict'", LINE("1", "\"path\":\"/\"") PUSH("1", "/a.css", "\"reason\":\"default\"")},
+	    {"'push'", LINE("1", "\"path\":\"/\",\"parent\":1,\"source\":\"relayed\",\"verdict\":\"drop\","
+				 "\"reason\":\"default\"")},
+	    {"'rule'", LINE("1", "\"path\":\"/\"")
+		    PUSH("1", "/a.css", "\"verdict\":\"drop\",\"reason\":\"rule\"")},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = replayed("", rows[i].log, EXPLAIN_USAGE);
+		if (!strstr(text, rows[i].lack) || !strstr(text, "log-fields"))
+			fail_msg("no %s in %s", rows[i].lack, text);
+		free(text);
+	}
 }
 
 static void a_worker_that_counts_anew_is_not_mixed_up(void **state)
@@ -543,6 +580,8 @@ int main(void)
 	    cmocka_unit_test(the_condition_that_fails_is_named),
 	    cmocka_unit_test(a_log_under_the_same_rules_differs_in_nothing),
 	    cmocka_unit_test(a_log_under_other_rules_shows_what_changes),
+	    cmocka_unit_test(a_sampled_log_says_what_its_pushes_stand_for),
+	    cmocka_unit_test(a_log_without_a_field_that_is_needed_is_refused),
 	    cmocka_unit_test(a_worker_that_counts_anew_is_not_mixed_up),
 	    cmocka_unit_test(the_nearest_request_of_a_name_is_the_parent),
 	    cmocka_unit_test(what_a_terminal_would_obey_is_not_printed),

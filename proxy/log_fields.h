@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fields of an access log line, in their order. The writer (observe/access.c), the option log-fields
+ * (conf/setters_log.c) and docs/LOG.md (scripts/make-docs) are made from these rows.
+ */
+#ifndef PUSHGATE_LOG_FIELDS_H
+#define PUSHGATE_LOG_FIELDS_H
+
+/*
+ * X(name, type, unit, most, stability, "since", "present when", "meaning")
+ *
+ * type: TEXT, NUMBER or FLAG (true, or absent). most: bytes that the value takes in the line. The sum of all
+ * must fit into one write to the pipe (observe/access.c). stability: "stable", or "text" when the value is
+ * for people and may be worded differently in any version.
+ */
+// clang-format off
+#define LOG_FIELDS(X) \
+	X(time, TEXT, "RFC 3339, UTC", 24, "stable", "0.1", "always", "When the request's head came, or when the push was promised or offered.") \
+	X(worker, NUMBER, "", 10, "stable", "0.1", "always", "Index of the worker process. Ids are unique in a worker, until it is started again.") \
+	X(id, NUMBER, "", 20, "stable", "0.1", "always", "Of the exchange, counted up by the worker. 0: an offer that became no push.") \
+	X(connection, NUMBER, "", 20, "stable", "0.1", "always", "Of the client's connection, counted up by the worker: the same for all of its requests and pushes.") \
+	X(client, TEXT, "address", 46, "stable", "0.1", "always", "The peer of that connection. `-`: a unix socket.") \
+	X(listen, TEXT, "", 64, "stable", "0.1", "always", "Name of the `[listen]` section.") \
+	X(protocol, TEXT, "", 16, "stable", "0.1", "always", "What the client's connection speaks: `h2`.") \
+	X(tls, TEXT, "", 16, "stable", "0.1", "the client uses TLS", "Version of TLS: `TLSv1.3`, `TLSv1.2`.") \
+	X(cipher, TEXT, "", 48, "stable", "0.1", "the client uses TLS", "The cipher suite, by its IANA name: `TLS_AES_128_GCM_SHA256`.") \
+	X(route, TEXT, "", 64, "stable", "0.1", "a route matched", "Name of the `[route]` section.") \
+	X(origin, TEXT, "", 64, "stable", "0.1", "a route matched", "Name of the route's `[origin]` section, whether the origin was asked or not.") \
+	X(origin_address, TEXT, "address:port", 64, "stable", "0.1", "an origin was sent the request, or promised the push", "The address that was connected to. `unix:/path`: a unix socket; `demo`: the built-in origin.") \
+	X(origin_connection, NUMBER, "", 20, "stable", "0.1", "as origin_address", "Of the connection to the origin, counted up by the worker: the same for all exchanges that used it.") \
+	X(origin_protocol, TEXT, "", 16, "stable", "0.1", "as origin_address", "What the connection to the origin speaks: `h2`.") \
+	X(method, TEXT, "", 32, "stable", "0.1", "known", "Of the request, as the client sent it, or of the promised request.") \
+	X(scheme, TEXT, "", 16, "stable", "0.1", "known", "`https` or `http`.") \
+	X(authority, TEXT, "", 260, "stable", "0.1", "known", "Host, and port if one was given.") \
+	X(path, TEXT, "", 1024, "stable", "0.1", "known", "With the query.") \
+	X(user_agent, TEXT, "", 256, "stable", "0.1", "the field was sent", "The request's User-Agent.") \
+	X(referer, TEXT, "", 360, "stable", "0.1", "the field was sent", "The request's Referer.") \
+	X(status, NUMBER, "", 5, "stable", "0.1", "always", "Of the final response to the client, or of the held response. 0: there was none.") \
+	X(request_bytes, NUMBER, "bytes", 20, "stable", "0.1", "always", "Of the request's body, received from the client.") \
+	X(response_bytes, NUMBER, "bytes", 20, "stable", "0.1", "always", "Of the response's body, sent to the client. Of a held push 0: its requests have them.") \
+	X(origin_request_bytes, NUMBER, "bytes", 20, "stable", "0.1", "not 0", "Of the request's body, sent to the origin.") \
+	X(origin_response_bytes, NUMBER, "bytes", 20, "stable", "0.1", "not 0", "Of the response's body, received from the origin. More than response_bytes: the client did not take all.") \
+	X(duration_us, NUMBER, "µs", 20, "stable", "0.1", "always", "From `time` until everything was over on both sides.") \
+	X(first_byte_us, NUMBER, "µs", 20, "stable", "0.1", "a final response began", "From `time` until the head of the final response was sent to the client.") \
+	X(queue_us, NUMBER, "µs", 20, "stable", "0.1", "not 0", "How long the request waited here for a stream on a connection to the origin.") \
+	X(connect_us, NUMBER, "µs", 20, "stable", "0.1", "not 0", "The part of queue_us in which the connection that took the request was being opened: TCP, TLS and the origin's SETTINGS.") \
+	X(origin_first_byte_us, NUMBER, "µs", 20, "stable", "0.1", "the origin's final response began", "From the request's way to the origin (or the promise) until the head of the origin's final response.") \
+	X(origin_duration_us, NUMBER, "µs", 20, "stable", "0.1", "the origin's response was complete", "From the same start until the end of the origin's response.") \
+	X(outcome, TEXT, "", 16, "stable", "0.1", "always", "How it ended: see below.") \
+	X(code, NUMBER, "", 10, "stable", "0.1", "it ended early", "HTTP/2 error code of the reset, as the side that ended it sent it.") \
+	X(code_name, TEXT, "", 24, "stable", "0.1", "it ended early", "The code's name.") \
+	X(detail, TEXT, "", 240, "text", "0.1", "it ended early", "Why: a cause of [COUNTERS.md](COUNTERS.md#causes), or a more exact text.") \
+	X(retried, FLAG, "", 4, "stable", "0.1", "true", "The request was sent to the origin a second time. Times and bytes of the origin are those of the last attempt, and queue_us is the sum.") \
+	X(held, NUMBER, "", 20, "stable", "0.1", "a held response answered", "`id` of the push whose held response answered this request.") \
+	X(joined, FLAG, "", 4, "stable", "0.1", "true", "With `held`: that response was still arriving when this request came. Else it was complete.") \
+	X(missed, TEXT, "", 72, "stable", "0.1", "a held response did not answer", "Why not: [HOLD.md](HOLD.md). Of a held push: why it did not answer the first request that it missed.") \
+	X(push, FLAG, "", 4, "stable", "0.1", "true", "A push, or an offer that became none. The fields below are those of such lines alone.") \
+	X(parent, NUMBER, "", 20, "stable", "0.1", "a push", "`id` of the request that it came with.") \
+	X(source, TEXT, "", 16, "stable", "0.1", "a push", "Who offered it: `relayed` (the origin promised it), `link`, `config`, `manifest`, `learned`.") \
+	X(verdict, TEXT, "", 16, "stable", "0.1", "a push", "What was decided: `forward`, `drop`, `hold`, `hint`, `hint+hold`.") \
+	X(rule, TEXT, "", 64, "stable", "0.1", "a rule decided", "Name of the `[push]` section.") \
+	X(reason, TEXT, "", 32, "stable", "0.1", "a push", "Why it was decided so: [REASONS.md](REASONS.md).") \
+	X(end_reason, TEXT, "", 32, "stable", "0.1", "the push ended early", "Why it ended: [REASONS.md](REASONS.md).") \
+	X(wasted_bytes, NUMBER, "bytes", 20, "stable", "0.1", "not 0", "Of a held response: bytes that no client was sent.") \
+	X(sample, NUMBER, "", 10, "stable", "0.1", "more than 1", "This line stands for so many: see below.") \
+	X(cut, FLAG, "", 4, "stable", "0.1", "true", "A value was too long for the line, and ends in `…`.")
+// clang-format on
+
+enum log_field {
+#define LOG_FIELD_ID(name, ...) LOG_FIELD_##name,
+	LOG_FIELDS(LOG_FIELD_ID)
+#undef LOG_FIELD_ID
+	    LOG_FIELD_COUNT
+};
+_Static_assert(LOG_FIELD_COUNT <= 64, "a set of fields has 64 bits");
+
+#define LOG_FIELD_BIT(name) (1ull << LOG_FIELD_##name)
+
+#endif

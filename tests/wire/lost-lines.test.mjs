@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each request has its line in the access log, or is counted as a lost line: when the disk is full, when the log's file
+ * or its reader is gone, when the logger is killed. The end of a loss is told in the error log, with the exact count.
+ * A full disk takes a mount namespace; without permission for one these tests are skipped.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { BINARY, scenario, sleep, until, workDir } from '../support/gate.mjs';
+import { nodeClient } from '../support/node.mjs';
+
+const INSIDE = 'PUSHGATE_TEST_MOUNTS';
+const PAD = 'x'.repeat(900);
+const LOST = /writing to the log \S+access\.log works again; (\d+) lines were lost \((.*)\)/;
+
+const tellStatus = (s) => Object.fromEntries(execFileSync(BINARY, ['status', '-c', s.gate.config], { encoding: 'utf8' })
+	.split('\n').map((line) => line.match(/^(\w+) (\d+)$/)).filter(Boolean).map(([, name, n]) => [name, Number(n)]));
+/* Lines of which each must be whole. */
+const linesOf = (file) => {
+	const text = fs.readFileSync(file, 'utf8');
+	assert.ok(text === '' || text.endsWith('\n'), `a torn line: …${text.slice(-80)}`);
+	return text.split('\n').filter(Boolean);
+};
+const requestsIn = (file) => linesOf(file).map((line) => JSON.parse(line)).filter((l) => !l.push).length;
+
+async function load(s, requests) {
+	const client = nodeClient(s);
+	for (let sent = 0; sent < requests; sent += 50)
+		await Promise.all(Array.from({ length: 50 }, (_, i) => client.get({ ':path': `/${sent + i}?${PAD}` })));
+}
+const lostSoFar = (c) => c.access_lines_dropped + c.access_lines_lost;
+
+/* A folder for the logs, and options of a scenario that writes there. */
+function logsIn(folder, single, more = {}) {
+	const file = (name) => path.join(folder, name);
+	return { logs: { access: file('access.log'), error: file('error.log') },
+		options: { single, origins: { main: { server: 'demo:' } }, timeout: 120000,
+			server: { workers: 2, 'access-log': file('access.log'), 'error-log': file('error.log'),
+				'status-socket': path.join(workDir(), 's'), ...more } } };
+}
+const WAYS = [['by the logger', false], ['with --single', true]];
+
+/* ---- in a mount namespace: a disk that is full ---- */
+
+function fullDisks() {
+	for (const [way, single] of WAYS) {
+		const folder = workDir();
+		const { logs, options } = logsIn(folder, single);
+		execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1M,mode=0777', 'none', folder]);
+		scenario(`a log on a full disk, written ${way}: lines and lost lines are all requests`, options, async (s) => {
+			const filler = path.join(folder, 'filler');
+			fs.writeFileSync(filler, Buffer.alloc(600 * 1024));
+			await load(s, 600);
+			await until('lines are lost', () => tellStatus(s).access_lines_lost > 0);
+			await load(s, 100);
+			const isAccounted = () => requestsIn(logs.access) + lostSoFar(tellStatus(s)) === 700;
+			await until(() => `${requestsIn(logs.access)} lines, ${JSON.stringify(tellStatus(s))}`, isAccounted);
+		
+			const { access_lines_lost: lost } = tellStatus(s);
+			fs.rmSync(filler);
+			await load(s, 50);
+			const told = await until('the end of the loss', () => fs.readFileSync(logs.error, 'utf8').match(LOST));
+			assert.deepEqual([Number(told[1]), told[2]], [lost, 'No space left on device']);
+			await until('the lines of now', isAccountedFor(s, logs, 750));
+			assert.equal(tellStatus(s).access_lines_lost, lost);
+			await load(s, 50);
+			await sleep(1500);
+			assert.equal(fs.readFileSync(logs.error, 'utf8').match(/works again/g).length, 1 + (tellStatus(s).error_lines_lost > 0));
+		});
+	}
+
+	const folder = workDir();
+	const { logs, options } = logsIn(folder, false);
+	execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=0777', 'none', folder]);
+	scenario('logs that are rotated while the disk is full', options, async (s) => {
+		const filler = path.join(folder, 'filler');
+		fs.writeFileSync(filler, Buffer.alloc(100 * 1024));
+		await load(s, 300);
+		await until('lines are lost', () => tellStatus(s).access_lines_lost > 0);
+		fs.renameSync(logs.access, `${logs.access}.1`);
+		fs.renameSync(logs.error, `${logs.error}.1`);
+		process.kill(s.gate.pid, 'SIGUSR1');
+		await until('a new file', () => fs.existsSync(logs.access) && fs.existsSync(logs.error));
+		await load(s, 50);
+		const all = () => requestsIn(logs.access) + requestsIn(`${logs.access}.1`) + lostSoFar(tellStatus(s));
+		await until(() => `${all()} of 350`, () => all() === 350);
+		fs.rmSync(filler);
+		await load(s, 50);
+		await until('the end of the loss', () => fs.readFileSync(logs.error, 'utf8').match(LOST));
+		await until(() => `${all()} of 400`, () => all() === 400);
+	});
+}
+const isAccountedFor = (s, logs, requests) => () => requestsIn(logs.access) + lostSoFar(tellStatus(s)) === requests;
+
+/* ---- without one ---- */
+
+function otherLosses() {
+	for (const [way, single] of WAYS) {
+		const { logs, options } = logsIn(workDir(), single);
+		scenario(`a log whose file was removed, written ${way}: its lines are counted until SIGUSR1`, options, async (s) => {
+			await load(s, 50);
+			await until('50 lines', isAccountedFor(s, logs, 50));
+			fs.rmSync(logs.access);
+			await load(s, 50);
+			await until('50 lost lines', () => tellStatus(s).access_lines_lost === 50);
+			assert.match(fs.readFileSync(logs.error, 'utf8'), /cannot write to the log \S+access\.log: the file was removed; SIGUSR1/);
+			process.kill(s.gate.pid, 'SIGUSR1');
+			await until('a new file', () => fs.existsSync(logs.access));
+			await load(s, 50);
+			await until('all requests', isAccountedFor(s, logs, 100));
+			const told = await until('the end of the loss', () => fs.readFileSync(logs.error, 'utf8').match(LOST));
+			assert.equal(Number(told[1]), 50);
+		});
+
+		const folder = workDir();
+		const fifo = logsIn(folder, single);
+		execFileSync('mkfifo', [fifo.logs.access]);
+		/* The start wants a reader, so one is there before. */
+		const copy = path.join(folder, 'copy');
+		const reader = () => spawn('sh', ['-c', `exec cat ${fifo.logs.access} >>${copy}`]);
+		let first = reader();
+		process.on('exit', () => first.kill());
+		scenario(`a FIFO without a reader, written ${way}`, fifo.options, async (s) => {
+			await load(s, 50);
+			await until('50 lines', () => fs.existsSync(copy) && requestsIn(copy) === 50);
+			const gone = new Promise((resolve) => { first.once('exit', resolve); });
+			first.kill('SIGKILL');
+			await gone;
+			await load(s, 50);
+			await until('50 lost lines', () => tellStatus(s).access_lines_lost === 50);
+			assert.match(fs.readFileSync(fifo.logs.error, 'utf8'), /cannot write to the log \S+access\.log: no process reads it/);
+			first = reader();
+			await until('another reader', () => fs.readdirSync(`/proc/${first.pid}/fd`).some((fd) => {
+				try {
+					return fs.readlinkSync(`/proc/${first.pid}/fd/${fd}`) === fifo.logs.access;
+				} catch {
+					return false;
+				}
+			}));
+			await load(s, 50);
+			await until('the other 50', () => requestsIn(copy) === 100);
+			const told = await until('the end of the loss', () => fs.readFileSync(fifo.logs.error, 'utf8').match(LOST));
+			assert.equal(Number(told[1]), 50);
+		});
+	}
+
+	const { logs, options } = logsIn(workDir(), false);
+	const logger = (s) => Number(fs.readFileSync(`/proc/${s.gate.pid}/task/${s.gate.pid}/children`, 'utf8').split(' ').filter(Boolean).find((pid) => {
+		try {
+			return fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'pushgate-log';
+		} catch {
+			return false;
+		}
+	}) ?? 0);
+	scenario('the logger is killed twenty times under load: no line is uncounted, torn or there twice', { ...options, timeout: 240000 }, async (s) => {
+		let goesOn = true;
+		let answered = 0;
+		const clients = Array.from({ length: 3 }, () => nodeClient(s));
+		const loads = clients.map(async (client, at) => {
+			for (let i = 0; goesOn; i += 20) {
+				await Promise.all(Array.from({ length: 20 }, (_, k) => client.get({ ':path': `/${at}/${i + k}?${PAD}` })));
+				answered += 20;
+				/* What waits in the pipe while there is no logger must fit into it. */
+				await sleep(20);
+			}
+		});
+		s.cleanups.push(() => { goesOn = false; return Promise.allSettled(loads); });
+		let last = 0;
+		for (let kills = 0; kills < 20; kills++) {
+			const pid = await until('another logger', () => {
+				const found = logger(s);
+				return found && found !== last && found;
+			}, 30000);
+			const before = fs.statSync(logs.access).size;
+			await until('it writes', () => fs.statSync(logs.access).size > before);
+			process.kill(pid, 'SIGKILL');
+			last = pid;
+		}
+		goesOn = false;
+		await Promise.all(loads);
+		await until(() => `${requestsIn(logs.access)} lines of ${answered}, ${JSON.stringify(tellStatus(s))}`,
+			isAccountedFor(s, logs, answered), 30000);
+		const paths = linesOf(logs.access).map((line) => JSON.parse(line).path);
+		assert.equal(new Set(paths).size, paths.length, 'a line is there twice');
+		await until('the deaths are logged', () => fs.readFileSync(logs.error, 'utf8').match(/the logger was killed by signal 9/g).length === 20);
+		assert.equal(tellStatus(s).access_lines_lost, 0);
+	});
+
+	const end = logsIn(workDir(), false);
+	scenario('the last lines are written before the end', end.options, async (s) => {
+		await load(s, 500);
+		process.kill(s.gate.pid, 'SIGTERM');
+		await s.gate.ended();
+		assert.equal(requestsIn(end.logs.access), 500);
+	});
+}
+
+if (process.env[INSIDE]) {
+	fullDisks();
+} else {
+	const ways = [['-m'], ['-rm']];
+	const how = ways.find((way) => spawnSync('unshare', [...way, 'mount', '-t', 'tmpfs', 'none', '/tmp']).status === 0);
+	test('in a mount namespace of its own', { skip: how ? false : 'no permission to mount a tmpfs' }, () => {
+		const { NODE_TEST_CONTEXT, ...env } = process.env;
+		const r = spawnSync('unshare', [...how, process.execPath, fileURLToPath(import.meta.url)], { encoding: 'utf8', env: { ...env, [INSIDE]: '1' } });
+		assert.equal(r.status, 0, r.stdout + r.stderr);
+	});
+	otherLosses();
+}
