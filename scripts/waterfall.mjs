@@ -122,7 +122,7 @@ text { font: 13px system-ui, sans-serif; fill: #1f2937 }
 .page { fill: #2563c9 } .asset { fill: #d9730d } .hint { fill: #1a7f37 }
 .wait { fill-opacity: .3 }
 @media (prefers-color-scheme: dark) {
-.paper { fill: #0d1117 } .origin { fill-opacity: .16 }
+.paper { fill: #0d1117 } .origin { fill-opacity: .16 } .wait { fill-opacity: .45 }
 text { fill: #e6edf3 } .small { fill: #9aa4af } .grid { stroke: #30363d } .done { stroke: #e6edf3 }
 .page { fill: #6ea8fe } .asset { fill: #f2a65a } .hint { fill: #3fb950 }
 }`;
