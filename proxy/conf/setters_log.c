@@ -19,7 +19,7 @@ static uint64_t bit_of(struct conf_loader *l, struct slice word)
 	unsigned distance = word.len < 6 ? 2 : 3;
 
 	for (size_t i = 0; i < LOG_FIELD_COUNT; i++) {
-		unsigned d = value_distance(word, names[i], distance);
+		unsigned d = slice_distance(word, names[i], distance);
 		if (d == 0)
 			return UINT64_C(1) << i;
 		if (d < distance) {
