@@ -4,6 +4,7 @@
  * defaults, an option sets one value. validate.c checks what involves more than one line.
  */
 #include "proxy/conf/load.h"
+#include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 #include "proxy/limits.h"
 #include <inttypes.h>
@@ -94,19 +95,22 @@ const char *conf_section_title(struct conf_loader *l, const struct conf_section 
 
 uint32_t conf_option_line(const struct conf_section *s, const char *key)
 {
-	for (size_t i = 0; i < conf_option_count; i++)
-		if (conf_options[i].section == s->kind && strcmp(conf_options[i].key, key) == 0)
-			return s->lines[i];
-	return 0;
+	const struct conf_option *o = conf_find_option(s->kind, slice_of_string(key));
+
+	return s->lines[o - conf_options];
+}
+
+uint32_t conf_changed_line(const struct conf_section *s, const char *key)
+{
+	const struct conf_option *o = conf_find_option(s->kind, slice_of_string(key));
+
+	return s->has_preset[o - conf_options] ? 0 : s->lines[o - conf_options];
 }
 
 static bool set_option(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
 {
-	if (value.len == 0) {
-		conf_mistake_here(l, "%s has no value; give one or remove the line", o->key);
-		return false;
-	}
+	l->option = o;
 	return conf_store_value(l, o, object, value) && (!o->set || o->set(l, object, value));
 }
 
@@ -130,45 +134,22 @@ const struct conf_option *conf_find_option(enum conf_kind section, struct slice 
 	return NULL;
 }
 
-static const struct conf_option *nearest_option(enum conf_kind section, struct slice key)
+/* The value has what no value may have, or it is empty. Reports that and returns false. */
+static bool check_text(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
-	const struct conf_option *best = NULL;
-	unsigned distance = key.len < 6 ? 2 : 3;
+	char example[VALUE_GUESS];
+	struct conf_raw_rule rule = {.key = o->key,
+	    .example = conf_option_example(o, example, sizeof example),
+	    .is_list = o->type == CONF_TYPE_LIST || o->type == CONF_TYPE_CIDRS ||
+		       o->type == CONF_TYPE_PATTERNS || o->type == CONF_TYPE_BITS ||
+		       o->set == conf_set_add,
+	    .is_free = o->type == CONF_TYPE_FIELDS};
 
-	for (size_t i = 0; i < conf_option_count; i++) {
-		struct slice row = slice_of_string(conf_options[i].key);
-		if (conf_options[i].section != section ||
-		    conf_find_unavailable(section, conf_options[i].key, SLICE("")))
-			continue;
-		unsigned d = slice_distance(key, row, distance);
-		if (d < distance) {
-			distance = d;
-			best = &conf_options[i];
-		}
-	}
-	return best;
-}
-
-static void unknown_option(struct conf_loader *l, struct slice key)
-{
-	enum conf_kind kind = l->current->kind;
-	const char *word = conf_section_types[kind].word;
-
-	for (size_t i = 0; i < conf_option_count; i++) {
-		if (!slice_equal(key, slice_of_string(conf_options[i].key)))
-			continue;
-		const struct conf_section_type *home = &conf_section_types[conf_options[i].section];
-		conf_mistake_here(l, "[%s] has no option '%.*s'; it belongs to [%s%s]", word,
-		    SLICE_ARG(key), home->word, home->is_named ? " NAME" : "");
-		return;
-	}
-	const struct conf_option *near = nearest_option(kind, key);
-	if (near)
-		conf_mistake_here(l, "[%s] has no option '%.*s'; did you mean '%s'?", word,
-		    SLICE_ARG(key), near->key);
-	else
-		conf_mistake_here(l, "[%s] has no option '%.*s'; see pushgate help-config %s", word,
-		    SLICE_ARG(key), word);
+	if (value.len > 0)
+		return conf_check_raw(l, &rule, value);
+	conf_mistake_here(l, "%s has no value; remove the line or give one, such as %s = %s",
+	    o->key, o->key, rule.example);
+	return false;
 }
 
 /* Reports a mistake and returns false if this version lacks the option or a word of its value. */
@@ -221,7 +202,7 @@ void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 	}
 	const struct conf_option *o = conf_find_option(s->kind, key);
 	if (!o) {
-		unknown_option(l, key);
+		conf_unknown_option(l, key);
 		s->is_broken = true;
 		return;
 	}
@@ -234,7 +215,9 @@ void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 	}
 	*line = l->line;
 	note_place(l, s, o->key);
-	if (!(l->accepts_unavailable || is_available(l, o, value)) ||
+	s->has_preset[o - conf_options] =
+	    o->preset && slice_equal(value, slice_of_string(o->preset));
+	if (!check_text(l, o, value) || !(l->accepts_unavailable || is_available(l, o, value)) ||
 	    !set_option(l, o, s->object, value))
 		s->is_broken = true;
 }
@@ -247,34 +230,6 @@ static int section_kind(struct slice word)
 		if (slice_equal(word, slice_of_string(conf_section_types[kind].word)))
 			return kind;
 	return -1;
-}
-
-static void unknown_section(struct conf_loader *l, struct slice word)
-{
-	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++) {
-		const struct conf_section_type *type = &conf_section_types[kind];
-		if (!conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")) &&
-		    slice_distance(word, slice_of_string(type->word), 2) <= 2) {
-			conf_mistake_here(l, "unknown section [%.*s]; did you mean [%s%s]?",
-			    SLICE_ARG(word), type->word, type->is_named ? " NAME" : "");
-			return;
-		}
-	}
-	char known[160] = "";
-	size_t used = 0;
-	int last = CONF_SECTION_COUNT - 1;
-	while (conf_find_unavailable((enum conf_kind)last, NULL, SLICE("")))
-		last--;
-	for (int kind = 0; kind <= last; kind++) {
-		const struct conf_section_type *type = &conf_section_types[kind];
-		if (!conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")))
-			used += (size_t)snprintf(known + used, sizeof known - used, "%s[%s%s]",
-			    kind == 0      ? ""
-			    : kind == last ? " or "
-					   : ", ",
-			    type->word, type->is_named ? " NAME" : "");
-	}
-	conf_mistake_here(l, "unknown section [%.*s]; write %s", SLICE_ARG(word), known);
 }
 
 static bool check_name(struct conf_loader *l, enum conf_kind kind, struct slice name)
@@ -313,6 +268,8 @@ static struct conf_section *section_new(
 	s->name = conf_copy(l, name);
 	s->lines = arena_alloc(arena, conf_option_count * sizeof *s->lines);
 	memset(s->lines, 0, conf_option_count * sizeof *s->lines);
+	s->has_preset = arena_alloc(arena, conf_option_count * sizeof *s->has_preset);
+	memset(s->has_preset, 0, conf_option_count * sizeof *s->has_preset);
 	s->object = l->conf;
 	if (bytes > 0) {
 		s->object = arena_alloc(arena, bytes);
@@ -335,7 +292,7 @@ void conf_begin_section(struct conf_loader *l, struct slice header)
 	struct slice word = slice_sub(header, 0, end), name = slice_trim(slice_from(header, end));
 	int kind = section_kind(word);
 	if (kind < 0) {
-		unknown_section(l, word);
+		conf_unknown_section(l, word);
 		return;
 	}
 	if (!check_name(l, (enum conf_kind)kind, name))

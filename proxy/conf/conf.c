@@ -28,7 +28,8 @@ static struct conf *load_begin(
 
 static struct conf *load_end(struct conf_loader *l)
 {
-	conf_finish(l);
+	if (!l->is_foreign)
+		conf_finish(l);
 	l->conf->sections = l->first;
 	if (l->counts.mistakes == 0)
 		return l->conf;

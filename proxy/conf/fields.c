@@ -25,11 +25,11 @@ static const char *forbidden(enum http_token token)
 	case HTTP_TOKEN_TRAILER:
 	case HTTP_TOKEN_TRANSFER_ENCODING:
 	case HTTP_TOKEN_HTTP2_SETTINGS:
-		return "pushgate itself sets the fields of one hop";
+		return "pushgate itself sets the fields of one hop: name another field";
 	case HTTP_TOKEN_CONTENT_LENGTH:
-		return "pushgate itself sets the length of a message";
+		return "pushgate itself sets the length of a message: name another field";
 	case HTTP_TOKEN_HOST:
-		return "set host of [origin NAME] instead";
+		return "set host of [origin NAME], and name another field here";
 	}
 	return NULL;
 }
@@ -63,7 +63,7 @@ bool conf_store_field(
 	const char *wrong =
 	    fault_of(lower, text, token, change != CONF_FIELD_REMOVE, colon < value.len);
 	if (wrong)
-		return conf_bad_value(l, o, value, wrong);
+		return conf_bad_value(l, value, NULL, wrong);
 	f->fields = conf_grow(l, f->fields, f->count, sizeof *f->fields);
 	f->fields[f->count++] =
 	    (struct conf_field){change, lower, slice_of(conf_copy(l, text), text.len), token};

@@ -52,6 +52,21 @@ const char *conf_option_choices(const struct conf_option *o, const char *joint,
 	return buffer;
 }
 
+const char *conf_option_example(const struct conf_option *o, char *buffer, size_t size)
+{
+	struct slice rest, word;
+
+	if (o->example || (o->type != CONF_TYPE_SWITCH && o->type != CONF_TYPE_CHOICE))
+		return o->example ? o->example : o->preset;
+	/* Of choices the first that is not the default: the default needs no line. */
+	rest = slice_of_string(o->choices);
+	while (value_next_word(&rest, &word) == VALUE_WORD)
+		if (is_available(o, word) && !slice_equal(word, slice_of_string(o->preset)))
+			break;
+	snprintf(buffer, size, "%.*s", SLICE_ARG(word));
+	return buffer;
+}
+
 /* Copies the alternatives of the form (separated by " | ") that are available. */
 static void available_form(const struct conf_option *o, char *buffer, size_t size)
 {

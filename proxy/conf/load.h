@@ -25,11 +25,14 @@ struct conf_section {
 	const char *name; /* "" for [server] */
 	const char *file;
 	uint32_t line;
-	void *object;    /* of the kind's type; validate.c moves it into the snapshot's array */
-	uint32_t *lines; /* for each row of conf_options: the option's line, 0 = not given */
+	void *object;     /* of the kind's type; validate.c moves it into the snapshot's array */
+	uint32_t *lines;  /* for each row of conf_options: the option's line, 0 = not given */
+	bool *has_preset; /* the same: the option is given, and with its default value */
 	struct conf_option_place *first_option, *last_option; /* in the order of the file */
-	/* Used by validate.c only. */
+	/* Used by validate.c and certificates.c only. */
 	struct conf_file_ref *chains, *keys;
+	struct net_tls
+	    *tls; /* of a [listen NAME] whose certificates are good; conf_finish frees it */
 	size_t chain_count, key_count;
 	const char *origin_name;
 	bool is_broken; /* one of its options was wrong: do not report what follows from that */
@@ -44,12 +47,18 @@ struct conf_seen {
 	uint32_t line;
 };
 
+#define conf_for_each_section(l, s, wanted)                                                        \
+	for (struct conf_section *s = (l)->first; s; s = s->next)                                  \
+		if (s->kind == (wanted))
+
 struct conf_loader {
 	struct conf *conf;
 	FILE *errors;
 	bool resolve, follows_includes;
 	bool accepts_unavailable; /* accept options that this version lacks */
 	const char *folder;       /* the working folder; NULL: relative paths stay as they are */
+	bool is_foreign;          /* a file is another program's: say nothing about the rest */
+	const struct conf_option *option; /* whose value is being stored */
 	struct conf_counts counts;
 	struct conf_section *first, *last;
 	struct conf_section *current; /* NULL before the first section and in an unknown section */
@@ -89,9 +98,49 @@ void conf_read_text(struct conf_loader *l, const char *name, struct slice text);
 /* value_store.c: stores a value in an object. False: a mistake has been reported. */
 bool conf_store_value(
     struct conf_loader *l, const struct conf_option *o, char *object, struct slice value);
-/* Reports "bad value '…' for KEY; RIGHT". Returns false. */
+/*
+ * Reports "bad value '…' for KEY: WRONG; RIGHT" with a value that l->option accepts: the one that was
+ * probably meant, else the option's example. wrong NULL: nothing to say about it. Returns false.
+ */
 bool conf_bad_value(
-    struct conf_loader *l, const struct conf_option *o, struct slice value, const char *right);
+    struct conf_loader *l, struct slice value, const char *wrong, const char *right);
+
+/* raw_value.c: what no value may have: a comment behind it, quotes around it, a variable. */
+struct conf_raw_rule {
+	const char *key, *example;
+	bool is_list; /* its members may stand in double quotes */
+	bool is_free; /* any text: a ';' or '#' belongs to it */
+};
+bool conf_check_raw(struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value);
+
+/* value_guess.c: the value that was probably meant; the option accepts it. False: none is known. */
+bool conf_guess_value(const struct conf_option *o, struct slice value, char *guess, size_t size);
+
+/* guess.c: which known name an unknown one resembles, and reports about unknown names. */
+unsigned conf_guess_distance(struct slice word); /* the most edits that still resemble it */
+void conf_unknown_option(struct conf_loader *l, struct slice key);
+void conf_unknown_section(struct conf_loader *l, struct slice word);
+/* The line is no option; names the one that was probably meant. */
+void conf_not_an_option(struct conf_loader *l, struct slice line);
+/* The name of a section of this kind that resembles `name`, or NULL. */
+const char *conf_guess_section(const struct conf_loader *l, enum conf_kind kind, const char *name);
+/*
+ * Reports that a file cannot be read, with errno's reason, and names a file beside it with a similar
+ * name, or the missing folder; else says what is `right`. Returns false.
+ */
+bool conf_no_file(struct conf_loader *l, const char *what, const char *path, const char *right);
+
+/* foreign.c: reports a file that looks like another program's, and returns true. */
+bool conf_is_foreign(struct conf_loader *l, struct slice text);
+
+/* certificates.c: pairs certificates with keys and checks them; then those against the routes. */
+void conf_check_certificates(struct conf_loader *l, struct conf_section *s);
+void conf_check_covered_hosts(struct conf_loader *l);
+/* Reports a tls-ca file without usable authorities. False: it has. */
+bool conf_check_authorities(struct conf_loader *l, const char *path);
+
+/* no_effect.c: warns of sections and options that change nothing. For configurations without mistakes. */
+void conf_check_effects(struct conf_loader *l);
 
 /* apply.c: applies a section header, an option, the defaults. */
 void conf_begin_section(struct conf_loader *l, struct slice header);
@@ -100,6 +149,8 @@ void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object
 const char *conf_section_title(struct conf_loader *l, const struct conf_section *s);
 /* The line of an option in a section; 0 = not given. */
 uint32_t conf_option_line(const struct conf_section *s, const char *key);
+/* The same, and 0 if the option only repeats its default. */
+uint32_t conf_changed_line(const struct conf_section *s, const char *key);
 
 /*
  * conf.c: conf_load_text that also accepts unavailable options. Tests use it for the whole table.

@@ -44,9 +44,13 @@ struct conf_option {
 	enum conf_kind section;
 	enum conf_type type;
 	const char *key;
-	const char *form;    /* syntax of the value, for the help; NULL = derived from the type */
-	const char *preset;  /* the default, as text; NULL = none */
-	const char *example; /* shown in the commented configuration if there is no default */
+	const char *form;   /* syntax of the value, for the help; NULL = derived from the type */
+	const char *preset; /* the default, as text; NULL = none */
+	/*
+	 * A value for messages (conf_option_example), and for the commented configuration if there is
+	 * no default.
+	 */
+	const char *example;
 	uint64_t min, max;
 	const char *choices; /* separated by spaces */
 	bool is_required, repeats;
@@ -98,6 +102,8 @@ const struct conf_unavailable *conf_find_unavailable(
 
 /* The syntax of an option's value, from its row or its type, without unavailable parts. */
 const char *conf_option_form(const struct conf_option *o, char *buffer, size_t size);
+/* A value that the option accepts, for messages; every option has one. */
+const char *conf_option_example(const struct conf_option *o, char *buffer, size_t size);
 /* The available choices, separated by joint; last_joint separates the last two. */
 const char *conf_option_choices(const struct conf_option *o, const char *joint,
     const char *last_joint, char *buffer, size_t size);

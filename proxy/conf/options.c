@@ -83,7 +83,7 @@ static_assert(HTTP_METHOD_HEAD == HTTP_METHOD_GET + 1, "method");
 // clang-format off
 const struct conf_option conf_options[] = {
     /* ---- [server] ---- */
-    {SERVER(server.workers), .key = "workers", .type = CONF_TYPE_OTHER, .form = "auto | 1 ... 256",
+    {SERVER(server.workers), .key = "workers", .example = "4", .type = CONF_TYPE_OTHER, .form = "auto | 1 ... 256",
         .preset = "auto", .set = conf_set_workers,
         .sentence = "Number of worker processes. auto: one for each processor."},
     {SERVER(server.user), .key = "user",
@@ -95,22 +95,22 @@ const struct conf_option conf_options[] = {
         .sentence = "Whether a filter (seccomp) allows workers and helpers only the system calls that they need. A "
         "process that makes another call is killed and restarted.\noff: no filter.\nlog: other calls are allowed and "
         "written to the kernel's log."},
-    {SERVER(server.access_log), .key = "access-log", .type = CONF_TYPE_OTHER, .form = "FILE | - | off",
+    {SERVER(server.access_log), .key = "access-log", .example = "/var/log/pushgate/access.log", .type = CONF_TYPE_OTHER, .form = "FILE | - | off",
         .preset = "off", .set = conf_set_access_log,
         .sentence = "File for one line of JSON for each request and each push. -: standard output."},
-    {SERVER(server.log_left_out), .key = "log-fields", .type = CONF_TYPE_OTHER, .form = "FIELD ... | all [-FIELD ...]",
+    {SERVER(server.log_left_out), .key = "log-fields", .example = "all -user_agent -referer", .type = CONF_TYPE_OTHER, .form = "FIELD ... | all [-FIELD ...]",
         .preset = "all", .set = conf_set_log_fields,
         .sentence = "The fields that a line of the access log has: those named, or all but those with a '-' before "
         "them, such as all -user_agent -referer. docs/LOG.md explains them."},
-    {SERVER(server.log_sample), .key = "log-sample", .type = CONF_TYPE_OTHER, .form = "1/NUMBER",
+    {SERVER(server.log_sample), .key = "log-sample", .example = "1/100", .type = CONF_TYPE_OTHER, .form = "1/NUMBER",
         .preset = "1/1", .set = conf_set_log_sample,
         .sentence = "The share of the requests that have lines in the access log, such as 1/100. A page is written with "
         "all of its pushes, or without any of them. Failures are always written. What is left out is counted."},
-    {SERVER(server.error_log), .key = "error-log", .type = CONF_TYPE_OTHER, .form = "FILE | - | off",
+    {SERVER(server.error_log), .key = "error-log", .example = "/var/log/pushgate/error.log", .type = CONF_TYPE_OTHER, .form = "FILE | - | off",
         .preset = "-", .set = conf_set_error_log,
         .sentence = "File for errors and events. -: standard error. Lines for systemd's journal begin with "
         "their level (sd-daemon) and have no time."},
-    {SERVER(server.status_socket), .key = "status-socket", .type = CONF_TYPE_OTHER, .form = "FILE | off",
+    {SERVER(server.status_socket), .key = "status-socket", .example = "/run/pushgate/status.sock", .type = CONF_TYPE_OTHER, .form = "FILE | off",
         .preset = "off", .set = conf_set_status_socket,
         .sentence = "The unix socket for `pushgate status` and `pushgate trace`. Only the user and the group that start pushgate "
         "may use it (mode 0660)."},
@@ -119,12 +119,12 @@ const struct conf_option conf_options[] = {
         .sentence = "Clients whose connections are traced: each HTTP/2 frame is a line in the error log, with stream, "
         "type and length, without its content. Each worker writes at most 500 such lines a second on average. "
         "Connections to origins are not traced. `pushgate trace` does the same for a while and without the log."},
-    {SERVER(server.learned_file), .key = "learned-file", .type = CONF_TYPE_OTHER, .form = "FILE | off",
+    {SERVER(server.learned_file), .key = "learned-file", .example = "/var/lib/pushgate/learned.json", .type = CONF_TYPE_OTHER, .form = "FILE | off",
         .preset = "off", .set = conf_set_learned_file,
         .sentence = "JSON file that keeps what [preload] sections learn over restarts and shows what is proposed. One "
         "that is no such file is a warning at the start, and is replaced. "
         "The first worker's table is written to it once a minute and at its end."},
-    {SERVER(server.pseudonym), .key = "pseudonym", .type = CONF_TYPE_TEXT, .form = "NAME",
+    {SERVER(server.pseudonym), .key = "pseudonym", .example = "edge1", .type = CONF_TYPE_TEXT, .form = "NAME",
         .preset = "pushgate", .set = conf_set_pseudonym,
         .sentence = "The name of this proxy in Via and Proxy-Status (RFC 9110 7.6.3). A request whose Via already "
         "has the name is in a loop and gets 508, so proxies in a chain need different names: the default gets a "
@@ -160,7 +160,7 @@ const struct conf_option conf_options[] = {
     {SERVER(server.diary_entries), .key = "diary-entries", NUMBER(0, POLICY_DIARY_MOST), .preset = "256",
         .sentence = "Size of the diary: how many resources pushgate remembers for one client connection, so that it "
         "does not push them again while they are fresh or unchanged. 0: no diary."},
-    {SERVER(server.diary_cookie), .key = "diary-cookie", .type = CONF_TYPE_OTHER, .form = "NAME | off",
+    {SERVER(server.diary_cookie), .key = "diary-cookie", .example = "pushgate-diary", .type = CONF_TYPE_OTHER, .form = "NAME | off",
         .preset = "off", .set = conf_set_diary_cookie,
         .sentence = "Name of a cookie that carries the diary to the client's next connection."},
     {SERVER(server.diary_keys), .key = "diary-cookie-key",
@@ -178,7 +178,7 @@ const struct conf_option conf_options[] = {
         .preset = "30s", .sentence = "How long a response is held if no request for it comes."},
     {SERVER(server.hold_shared), .key = "hold-shared", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: a held response that a shared cache may store (RFC 9111) is served to all clients of the worker."},
-    {SERVER(server.hint_wait), .key = "hint-wait", .type = CONF_TYPE_TIME, .min = 0, .max = 1 * USEC_PER_SEC,
+    {SERVER(server.hint_wait), .key = "hint-wait", .example = "20ms", .type = CONF_TYPE_TIME, .min = 0, .max = 1 * USEC_PER_SEC,
         .preset = "0", .sentence = "How long a 103 (Early Hints) from pushgate waits for more hints. 0: it does not wait."},
 
     /* ---- [listen NAME] ---- */
@@ -192,7 +192,8 @@ const struct conf_option conf_options[] = {
         .example = "/etc/pushgate/example.com.pem", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
         .set = conf_set_certificate,
         .sentence = "A certificate with its chain (PEM); each needs a key. Of several, the one for the name that "
-        "the client asks for (SNI) is used; the first is the default. None: cleartext HTTP/2 (h2c with prior knowledge)."},
+        "the client asks for (SNI) is used; the first is the default, for clients that ask for none or for an unknown one. "
+        "None: cleartext HTTP/2 (h2c with prior knowledge)."},
     {LISTEN(certificates), .key = "key",
         .example = "/etc/pushgate/example.com.key", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
         .set = conf_set_key, .sentence = "The private key (PEM) of a certificate; the first belongs to the first certificate."},
@@ -221,7 +222,7 @@ const struct conf_option conf_options[] = {
     {LISTEN(max_header_list_bytes), .key = "max-header-list", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES),
         .preset = "64k",
         .sentence = "Largest size of a request's fields (SETTINGS_MAX_HEADER_LIST_SIZE). Larger ones get 431."},
-    {LISTEN(max_request_body_bytes), .key = "max-request-body", SIZE(0, 1024 * GIB), .preset = "0",
+    {LISTEN(max_request_body_bytes), .key = "max-request-body", .example = "10M", SIZE(0, 1024 * GIB), .preset = "0",
         .sentence = "Largest size of a request's body. Larger ones get 413. 0: no limit."},
     {LISTEN(tls_timeout), .key = "tls-timeout", TIME(0), .preset = "10s",
         .sentence = "How long the TLS handshake may take. 0: no limit, as with the other timeouts."},
@@ -267,7 +268,7 @@ const struct conf_option conf_options[] = {
     {ORIGIN(scheme), .key = "scheme", CHOICE("keep hop"), .preset = "keep",
         .sentence = ":scheme of requests to the origin. keep: as the client sent it; hop: https for h2, http for "
         "h2c."},
-    {ORIGIN(host_override), .key = "host", .type = CONF_TYPE_OTHER, .form = "keep | NAME[:PORT]",
+    {ORIGIN(host_override), .key = "host", .example = "app.internal:8080", .type = CONF_TYPE_OTHER, .form = "keep | NAME[:PORT]",
         .preset = "keep", .set = conf_set_host,
         .sentence = ":authority of requests to the origin. keep: as the client sent it."},
     {ORIGIN(max_concurrent_pushes), .key = "max-concurrent-pushes", NUMBER(1, 100000), .preset = "1000",
@@ -277,7 +278,7 @@ const struct conf_option conf_options[] = {
     {ORIGIN(max_subscriptions), .key = "max-subscriptions", NUMBER(1, 1000000), .preset = "100",
         .sentence = "Most subscriptions at a time in each worker; each has a connection to the origin of its own. More "
         "get 503."},
-    {ORIGIN(spare_connections), .key = "spare-connections", NUMBER(0, 10000), .preset = "0",
+    {ORIGIN(spare_connections), .key = "spare-connections", .example = "1", NUMBER(0, 10000), .preset = "0",
         .sentence = "Connections to open in advance once the origin is in use."},
     {ORIGIN(max_queue), .key = "max-queue", NUMBER(0, 1000000), .preset = "10000",
         .sentence = "Most requests that may wait for a stream. More get 503."},
@@ -397,7 +398,7 @@ const struct conf_option conf_options[] = {
         "neither yes nor no."},
     {PUSH(rtt_usec), .key = "rtt", .example = "<80ms", .type = CONF_TYPE_OTHER, .form = "<TIME | >TIME", .set = conf_set_rtt,
         .sentence = "The round-trip time of the client's connection, such as <80ms; at most 60s."},
-    {PUSH(share), .key = "share", .type = CONF_TYPE_OTHER, .form = "0.01% ... 100%", .preset = "100%", .set = conf_set_share,
+    {PUSH(share), .key = "share", .example = "10%", .type = CONF_TYPE_OTHER, .form = "0.01% ... 100%", .preset = "100%", .set = conf_set_share,
         .sentence = "The share of requests that the rule applies to. It depends on client, host and path, so that a "
         "repeated request gets the same decision."},
     {PUSH(action), .key = "action", .example = "forward", CHOICE("forward drop hold hint hint+hold"), .is_required = true,
@@ -408,16 +409,16 @@ const struct conf_option conf_options[] = {
         "hint+hold: both."},
     {PUSH(shadow), .key = "shadow", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: the rule has no effect, but its decisions are counted."},
-    {PUSH(max_per_parent), .key = "max-per-parent", NUMBER(0, 100000), .preset = "0",
+    {PUSH(max_per_parent), .key = "max-per-parent", .example = "20", NUMBER(0, 100000), .preset = "0",
         .sentence = "Most pushes of one request that the rule allows, all of its pushes counted. 0: "
         "only max-pushes-per-parent and max-pushes-per-parent-life apply."},
-    {PUSH(max_bytes), .key = "max-bytes", SIZE(0, 1024 * GIB), .preset = "0",
+    {PUSH(max_bytes), .key = "max-bytes", .example = "256k", SIZE(0, 1024 * GIB), .preset = "0",
         .sentence = "A push with a larger content-length is cancelled. 0: no limit."},
     {PUSH(statuses_allowed), .key = "status", .example = "2xx 3xx", BITS("2xx 3xx 4xx 5xx", 2),
         .sentence = "A push whose response has another status is cancelled. Not given: any status."},
-    {PUSH(media_types), .key = "content-type", .example = "text/css image/* ", PATTERNS_NOCASE, .form = "TYPE/SUBTYPE ...", .check = conf_check_media_glob,
+    {PUSH(media_types), .key = "content-type", .example = "text/css image/*", PATTERNS_NOCASE, .form = "TYPE/SUBTYPE ...", .check = conf_check_media_glob,
         .sentence = "A push whose response has another content-type, or none, is cancelled. Not given: any."},
-    {PUSH(urgency), .key = "urgency", .type = CONF_TYPE_OTHER, .form = "auto | after | before | interleaved | 0 ... 7", .preset = "auto", .set = conf_set_urgency,
+    {PUSH(urgency), .key = "urgency", .example = "1", .type = CONF_TYPE_OTHER, .form = "auto | after | before | interleaved | 0 ... 7", .preset = "auto", .set = conf_set_urgency,
         .sentence = "The urgency of the pushed response (RFC 9218): 0 is the most urgent, 7 the least.\n"
         "auto: after its parent.\n"
         "after: one step less urgent than its parent.\n"
@@ -430,7 +431,7 @@ const struct conf_option conf_options[] = {
     {PUSH(hint_anyone), .key = "hint-clients", SWITCH("navigating all"), .preset = "navigating",
         .sentence = "Which requests get hints. navigating: only HTTP/2 requests that load a page, as browsers ignore "
         "hints for others."},
-    {PUSH(min_used), .key = "min-used", .type = CONF_TYPE_OTHER, .form = "0% ... 100%", .preset = "0%", .set = conf_set_min_used,
+    {PUSH(min_used), .key = "min-used", .example = "20%", .type = CONF_TYPE_OTHER, .form = "0% ... 100%", .preset = "0%", .set = conf_set_min_used,
         .sentence = "The rule pauses if clients use a smaller share of its pushes than this; later it tries a few "
         "pushes again. 0%: it never pauses."},
     {PUSH(min_sample), .key = "min-sample", NUMBER(1, 1000000), .preset = "100",

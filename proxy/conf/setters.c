@@ -25,12 +25,8 @@ bool conf_set_workers(struct conf_loader *l, void *object, struct slice value)
 	uint64_t number = 0;
 
 	if (!slice_equal(value, SLICE("auto")) &&
-	    (!slice_to_number(value, 256, &number) || number == 0)) {
-		conf_mistake_here(l,
-		    "bad value '%.*s' for workers; write auto or a number from 1 to 256",
-		    SHOWN(value));
-		return false;
-	}
+	    (!slice_to_number(value, 256, &number) || number == 0))
+		return conf_bad_value(l, value, NULL, "write auto or a number from 1 to 256");
 	c->server.workers = (uint32_t)number;
 	return true;
 }
@@ -91,12 +87,8 @@ bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice va
 bool conf_set_pseudonym(struct conf_loader *l, void *object, struct slice value)
 {
 	(void)object;
-	if (!value_is_name(value)) {
-		conf_mistake_here(l,
-		    "bad value '%.*s' for pseudonym; use letters, digits, '.', '_' and '-'",
-		    SHOWN(value));
-		return false;
-	}
+	if (!value_is_name(value))
+		return conf_bad_value(l, value, NULL, "use letters, digits, '.', '_' and '-'");
 	return true;
 }
 
@@ -108,12 +100,8 @@ bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice val
 		c->server.diary_cookie = NULL;
 		return true;
 	}
-	if (!ascii_is_token(value)) {
-		conf_mistake_here(l,
-		    "bad value '%.*s' for diary-cookie; write off or a cookie's name",
-		    SHOWN(value));
-		return false;
-	}
+	if (!ascii_is_token(value))
+		return conf_bad_value(l, value, NULL, "write off or a cookie's name");
 	c->server.diary_cookie = conf_copy(l, value);
 	return true;
 }
@@ -126,9 +114,7 @@ static bool read_secret(struct conf_loader *l, const char *path, struct slice *s
 	size_t n = in ? fread(bytes, 1, sizeof bytes, in) : 0;
 
 	if (!in || ferror(in)) {
-		conf_mistake_here(l,
-		    "the diary-cookie-key file '%s' cannot be read: %m; name a readable file",
-		    path);
+		conf_no_file(l, "diary-cookie-key", path, "name a readable file");
 	} else {
 		if (n > 0 && bytes[n - 1] == '\n')
 			n--;
@@ -166,13 +152,8 @@ bool conf_set_address(struct conf_loader *l, void *object, struct slice value)
 	struct conf_listen *listen = object;
 
 	const char *wrong = net_address_parse(value, &listen->address);
-	if (wrong) {
-		conf_mistake_here(l,
-		    "bad value '%.*s' for address: %s; write 127.0.0.1:8443, "
-		    "[::1]:8443, *:8443 or unix:/path",
-		    SHOWN(value), wrong);
-		return false;
-	}
+	if (wrong)
+		return conf_bad_value(l, value, wrong, "write IP:PORT, *:PORT or unix:/PATH");
 	listen->address_text = conf_copy(l, value);
 	return true;
 }
@@ -182,8 +163,7 @@ bool conf_set_mode(struct conf_loader *l, void *object, struct slice value)
 	(void)object;
 	if (slice_equal_nocase(value, SLICE("gateway")))
 		return true;
-	conf_mistake_here(l, "bad value '%.*s' for mode; write gateway", SHOWN(value));
-	return false;
+	return conf_bad_value(l, value, NULL, "write gateway");
 }
 
 static bool add_file(struct conf_loader *l, const char *key, struct slice value,
@@ -193,11 +173,8 @@ static bool add_file(struct conf_loader *l, const char *key, struct slice value,
 
 	*files = conf_grow(l, *files, *count, sizeof **files);
 	(*files)[(*count)++] = (struct conf_file_ref){path, l->line};
-	if (l->resolve && access(path, R_OK) != 0) {
-		conf_mistake_here(
-		    l, "the %s file '%s' cannot be read: %m; name a PEM file", key, path);
-		return false;
-	}
+	if (l->resolve && access(path, R_OK) != 0)
+		return conf_no_file(l, key, path, "name a PEM file");
 	return true;
 }
 
@@ -217,11 +194,8 @@ bool conf_set_key(struct conf_loader *l, void *object, struct slice value)
 
 static bool bad_server(struct conf_loader *l, struct slice value, const char *wrong)
 {
-	conf_mistake_here(l,
-	    "bad value '%.*s' for server: %s; write h2://HOST:PORT, "
-	    "h2c://HOST:PORT, h2c+unix:/PATH or demo:",
-	    SHOWN(value), wrong);
-	return false;
+	return conf_bad_value(
+	    l, value, wrong, "write h2://HOST:PORT, h2c://HOST:PORT, h2c+unix:/PATH or demo:");
 }
 
 static bool server_unix(struct conf_loader *l, struct conf_origin *o, struct slice value)
@@ -331,27 +305,17 @@ bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 		o->kind = CONF_ORIGIN_H2_PLAIN;
 		return server_tcp(l, o, value, 6);
 	}
-	return bad_server(l, value, "its scheme is unknown");
+	return bad_server(l, value,
+	    slice_find(value, '/') == value.len ? "its scheme is missing"
+						: "its scheme is unknown");
 }
 
 bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_origin *o = object;
-	char error[256] = "";
 
 	(void)value;
-	if (!l->resolve)
-		return true;
-	struct net_tls_client_options options = {
-	    .ca_file = o->tls_ca, .verify = true, .alpn = "h2"};
-	struct net_tls *tls = net_tls_client_new(&options, error, sizeof error);
-	if (!tls) {
-		conf_mistake_here(
-		    l, "tls-ca cannot be used: %s; name a PEM file of authorities", error);
-		return false;
-	}
-	net_tls_free(tls);
-	return true;
+	return !l->resolve || conf_check_authorities(l, o->tls_ca);
 }
 
 bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value)
@@ -362,9 +326,7 @@ bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value)
 	if (http_authority_parse(value, SLICE("https"), &a) && !a.port_given &&
 	    value.len <= HOST_BYTES && value.ptr[0] != '[')
 		return true;
-	conf_mistake_here(
-	    l, "bad value '%.*s' for tls-name; write a host name without a port", SHOWN(value));
-	return false;
+	return conf_bad_value(l, value, NULL, "write a host name without a port");
 }
 
 bool conf_set_host(struct conf_loader *l, void *object, struct slice value)
@@ -376,11 +338,8 @@ bool conf_set_host(struct conf_loader *l, void *object, struct slice value)
 		o->host_override = NULL;
 		return true;
 	}
-	if (!http_authority_parse(value, SLICE("https"), &a) || a.host.len == 0) {
-		conf_mistake_here(
-		    l, "bad value '%.*s' for host; write keep, NAME or NAME:PORT", SHOWN(value));
-		return false;
-	}
+	if (!http_authority_parse(value, SLICE("https"), &a) || a.host.len == 0)
+		return conf_bad_value(l, value, NULL, "write keep, NAME or NAME:PORT");
 	o->host_override = conf_copy(l, value);
 	return true;
 }
@@ -403,7 +362,9 @@ const char *conf_check_route_host(struct slice member)
 		return NULL;
 	if (slice_starts_with(member, SLICE("*.")))
 		name = slice_from(member, 2);
-	if (slice_find(name, '*') < name.len || !http_authority_parse(name, SLICE(""), &a) ||
+	/* ".example.com" and "_" mean something to other programs, and are no names. */
+	if (slice_starts_with(name, SLICE(".")) || slice_equal(name, SLICE("_")) ||
+	    slice_find(name, '*') < name.len || !http_authority_parse(name, SLICE(""), &a) ||
 	    a.port_given || a.host.len == 0)
 		return "write a host name without a port, *.NAME or *";
 	return NULL;
@@ -413,7 +374,6 @@ const char *conf_check_route_path(struct slice member)
 {
 	for (size_t i = 0; i < member.len; i++)
 		if (strchr("*?#", member.ptr[i]))
-			return "write the beginning of a path, such as /api, without '*', '?' and "
-			       "'#'";
+			return "write the beginning of a path, without '*', '?' and '#'";
 	return member.len > 0 && member.ptr[0] == '/' ? NULL : "write a path that begins with '/'";
 }

@@ -4,41 +4,37 @@
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 
-#define SHOWN(s) SLICE_ARG(slice_sub((s), 0, 80))
-
 /* ---- members of lists ---- */
 
 const char *conf_check_path_glob(struct slice member)
 {
 	if (member.len > 0 && strchr("/*?", member.ptr[0]))
 		return NULL;
-	return "write a path pattern that begins with '/' or '*', such as /app/* or *.css";
+	return "write a path pattern that begins with '/' or '*'";
 }
 
 const char *conf_check_host_glob(struct slice member)
 {
 	if (member.len > 0 && slice_find(member, '/') == member.len)
 		return NULL;
-	return "write a host name pattern, such as example.com or *.example.com";
+	return "write a host name pattern, without scheme and path";
 }
 
 const char *conf_check_media_glob(struct slice member)
 {
 	if (slice_find(member, '/') < member.len && slice_find(member, ';') == member.len)
 		return NULL;
-	return "write a media type without parameters, such as text/css or image/*";
+	return "write a media type without parameters";
 }
 
 /* ---- conditions and limits ---- */
 
-static bool bad_value(
-    struct conf_loader *l, enum conf_kind section, const char *key, struct slice value)
+static bool bad_value(struct conf_loader *l, struct slice value)
 {
 	char right[300] = "write ";
-	const struct conf_option *o = conf_find_option(section, slice_of_string(key));
 
-	conf_option_form(o, right + 6, sizeof right - 6);
-	return conf_bad_value(l, o, value, right);
+	conf_option_form(l->option, right + 6, sizeof right - 6);
+	return conf_bad_value(l, value, NULL, right);
 }
 
 bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value)
@@ -49,7 +45,7 @@ bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value)
 	if (value.len < 2 || (value.ptr[0] != '<' && value.ptr[0] != '>') ||
 	    !value_time(slice_trim(slice_from(value, 1)), &span) || span == 0 ||
 	    span > 60 * USEC_PER_SEC)
-		return bad_value(l, CONF_SECTION_PUSH, "rtt", value);
+		return bad_value(l, value);
 	rule->rtt_compare = value.ptr[0] == '<' ? POLICY_COMPARE_BELOW : POLICY_COMPARE_ABOVE;
 	rule->rtt_usec = span;
 	return true;
@@ -77,14 +73,13 @@ bool conf_set_share(struct conf_loader *l, void *object, struct slice value)
 {
 	struct policy_rule *rule = object;
 
-	return (parse_percent(value, &rule->share) && rule->share > 0) ||
-	       bad_value(l, CONF_SECTION_PUSH, "share", value);
+	return (parse_percent(value, &rule->share) && rule->share > 0) || bad_value(l, value);
 }
 
 bool conf_set_min_used(struct conf_loader *l, void *object, struct slice value)
 {
 	return parse_percent(value, &((struct policy_rule *)object)->min_used) ||
-	       bad_value(l, CONF_SECTION_PUSH, "min-used", value);
+	       bad_value(l, value);
 }
 
 bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value)
@@ -108,7 +103,7 @@ bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value)
 		return true;
 	}
 	if (!slice_to_number(value, 7, &number))
-		return bad_value(l, CONF_SECTION_PUSH, "urgency", value);
+		return bad_value(l, value);
 	rule->urgency = (int8_t)number;
 	return true;
 }
@@ -154,14 +149,14 @@ static const struct add_parameter {
 	offsetof(struct conf_add, as),
 	"write as=style, as=script, as=font, as=image, as=fetch or another destination"},
     {SLICE_INIT("type"), NULL, is_media_type, offsetof(struct conf_add, type),
-	"write a media type, such as type=text/css"},
+	"write a media type (type=text/css)"},
     {SLICE_INIT("crossorigin"), "anonymous use-credentials", NULL,
 	offsetof(struct conf_add, crossorigin),
 	"write crossorigin=anonymous or crossorigin=use-credentials"},
     {SLICE_INIT("fetchpriority"), "high low auto", NULL, offsetof(struct conf_add, fetchpriority),
 	"write fetchpriority=high, fetchpriority=low or fetchpriority=auto"},
     {SLICE_INIT("media"), NULL, is_media_query, offsetof(struct conf_add, media),
-	"write a media query, such as \"media=(min-width: 600px)\""},
+	"write a media query (\"media=(min-width: 600px)\")"},
 };
 
 static const char *set_parameter(struct conf_loader *l, struct conf_add *add, struct slice word)
@@ -191,26 +186,16 @@ bool conf_set_add(struct conf_loader *l, void *object, struct slice value)
 	struct slice rest = value, word;
 	enum value_word kind = value_next_word(&rest, &word);
 
-	if (kind != VALUE_WORD || !is_target(word)) {
-		conf_mistake_here(l,
-		    "bad value '%.*s' for add; write a path that begins with '/', such as /app.css "
-		    "as=style",
-		    SHOWN(value));
-		return false;
-	}
+	if (kind != VALUE_WORD || !is_target(word))
+		return conf_bad_value(l, value, NULL, "write a path that begins with '/'");
 	add.path = slice_of(conf_copy(l, word), word.len);
 	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD) {
 		const char *right = set_parameter(l, &add, word);
-		if (right) {
-			conf_mistake_here(l, "bad value '%.*s' for add; %s", SHOWN(word), right);
-			return false;
-		}
+		if (right)
+			return conf_bad_value(l, word, NULL, right);
 	}
-	if (kind == VALUE_UNCLOSED) {
-		conf_mistake_here(
-		    l, "bad value '%.*s' for add; close the quotation with a '\"'", SHOWN(word));
-		return false;
-	}
+	if (kind == VALUE_UNCLOSED)
+		return conf_bad_value(l, word, NULL, "close the quotation with a '\"'");
 	preload->adds = conf_grow(l, preload->adds, preload->add_count, sizeof add);
 	preload->adds[preload->add_count++] = add;
 	return true;

@@ -37,6 +37,16 @@ static struct slice trim(struct slice s)
 	return s;
 }
 
+static void text_behind_header(struct conf_loader *l, struct slice text)
+{
+	if (text.len > 0 && (text.ptr[0] == ';' || text.ptr[0] == '#'))
+		conf_mistake_here(l,
+		    "a comment is behind the section header; comments stand on lines of their own");
+	else
+		conf_mistake_here(
+		    l, "there is text after the section header; write it on the next line");
+}
+
 static void read_header(struct conf_loader *l, struct slice line)
 {
 	size_t end = slice_find(line, ']');
@@ -45,8 +55,7 @@ static void read_header(struct conf_loader *l, struct slice line)
 	if (end == line.len)
 		conf_mistake_here(l, "the section header has no ']'; write [section NAME]");
 	else if (end + 1 != line.len)
-		conf_mistake_here(
-		    l, "there is text after the section header; write it on the next line");
+		text_behind_header(l, trim(slice_from(line, end + 1)));
 	else
 		conf_begin_section(l, trim(slice_sub(line, 1, end - 1)));
 }
@@ -75,8 +84,7 @@ static bool check_line(struct conf_loader *l, struct slice line)
 	size_t end = equals < colon ? equals : colon;
 	struct slice key = trim(slice_sub(line, 0, end));
 	if (end == line.len || key.len == 0) {
-		conf_mistake_here(
-		    l, "the line is not a section, option or comment; write key = value");
+		conf_not_an_option(l, line);
 		return false;
 	}
 	if (key.len > LIMIT_CONF_NAME_BYTES) {
@@ -115,6 +123,7 @@ static char *read_line(char *buffer, int size, void *stream)
 
 static void include(struct conf_loader *l, const char *pattern)
 {
+	static const struct conf_raw_rule rule = {.key = "include", .example = "conf.d/*.ini"};
 	glob_t found;
 
 	if (l->is_in_section) {
@@ -128,6 +137,8 @@ static void include(struct conf_loader *l, const char *pattern)
 		conf_mistake_here(l, "include names no file; write include = FILE");
 		return;
 	}
+	if (!conf_check_raw(l, &rule, slice_of_string(pattern)))
+		return;
 	if (l->depth >= LIMIT_CONF_INCLUDE_DEPTH) {
 		conf_mistake_here(l,
 		    "includes are nested more than %u deep; include the file from a file above",
@@ -194,7 +205,8 @@ void conf_read_text(struct conf_loader *l, const char *name, struct slice text)
 	l->current = NULL;
 	l->is_in_section = false;
 	l->depth++;
-	read_lines(l, text);
+	if (!conf_is_foreign(l, text))
+		read_lines(l, text);
 	l->depth--;
 	l->file = file;
 	l->line = line;
@@ -205,13 +217,19 @@ void conf_read_text(struct conf_loader *l, const char *name, struct slice text)
 /*
  * Reports a mistake about a whole file: at the line that includes it, else at its own first line.
  */
-static void file_mistake(
-    struct conf_loader *l, const char *path, const char *what, const char *right)
+static void file_mistake(struct conf_loader *l, const char *path, int error)
 {
-	if (l->file)
-		conf_mistake_here(l, "'%s' cannot be read: %s; %s", path, what, right);
-	else
-		conf_mistake(l, path, 1, "the file cannot be read: %s; %s", what, right);
+	errno = error;
+	if (l->file) {
+		conf_no_file(l, "included", path, "name a readable file");
+		return;
+	}
+	l->file = path;
+	l->line = 1;
+	conf_no_file(l, "configuration", path,
+	    "name another one with -c FILE, or begin one: pushgate help-config example");
+	l->file = NULL;
+	l->line = 0;
 }
 
 static bool is_new(struct conf_loader *l, const char *path, const struct stat *st)
@@ -259,22 +277,21 @@ static char *read_all(int fd, size_t *length)
 
 void conf_read_file(struct conf_loader *l, const char *path)
 {
-	static const char right[] = "name a readable file";
 	struct stat st;
 	size_t length = 0;
 
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) != 0) {
-		file_mistake(l, path, strerror(errno), right);
+		file_mistake(l, path, errno);
 	} else if (S_ISDIR(st.st_mode)) {
-		file_mistake(l, path, "it is a folder", right);
+		file_mistake(l, path, EISDIR);
 	} else if (is_new(l, path, &st)) {
 		char *text = read_all(fd, &length);
 		if (text)
 			conf_read_text(
 			    l, conf_copy(l, slice_of_string(path)), slice_of(text, length));
 		else
-			file_mistake(l, path, strerror(errno), right);
+			file_mistake(l, path, errno);
 		free(text);
 	}
 	if (fd >= 0)

@@ -4,12 +4,8 @@
  * sections, rules that no offer can reach. Then moves the sections' objects into the snapshot's
  * arrays.
  */
-#include "proxy/conf/load.h"
+#include "proxy/conf/setters.h"
 #include <inttypes.h>
-
-#define for_each_section(l, s, wanted)                                                             \
-	for (struct conf_section *s = (l)->first; s; s = s->next)                                  \
-		if (s->kind == (wanted))
 
 /*
  * The line to report for two conflicting options: that of `key`, or of `other` if `key` is not
@@ -24,58 +20,32 @@ static uint32_t line_of(const struct conf_section *s, const char *key, const cha
 	return line ? line : s->line;
 }
 
+/* A route is shown an origin that is there. */
+static const char *example_for(
+    const struct conf_loader *l, const struct conf_option *o, char *buffer, size_t size)
+{
+	conf_for_each_section(l, s, CONF_SECTION_ORIGIN)
+	{
+		if (o->set == conf_set_route_origin)
+			return s->name;
+	}
+	return conf_option_example(o, buffer, size);
+}
+
 static void check_required(struct conf_loader *l, const struct conf_section *s)
 {
-	char form[256];
+	char example[256];
 
 	for (size_t i = 0; i < conf_option_count; i++) {
 		const struct conf_option *o = &conf_options[i];
 		if (o->section == s->kind && o->is_required && s->lines[i] == 0)
-			conf_mistake(l, s->file, s->line, "%s has no %s; add %s = %s",
-			    conf_section_title(l, s), o->key, o->key,
-			    conf_option_form(o, form, sizeof form));
+			conf_mistake(l, s->file, s->line,
+			    "%s has no %s; add a line such as %s = %s", conf_section_title(l, s),
+			    o->key, o->key, example_for(l, o, example, sizeof example));
 	}
 }
 
 /* ---- [listen] ---- */
-
-static void check_certificate(struct conf_loader *l, const struct conf_section *s,
-    const struct net_certificate *c, uint32_t line)
-{
-	char error[256] = "";
-	struct net_tls_server_options options = {
-	    .certificates = c, .certificate_count = 1, .alpn = "h2"};
-	struct net_tls *tls = net_tls_server_new(&options, error, sizeof error);
-
-	if (!tls)
-		conf_mistake(l, s->file, line,
-		    "the certificate cannot be used: %s; name a PEM certificate and its own key",
-		    error);
-	net_tls_free(tls);
-}
-
-static void pair_certificates(struct conf_loader *l, struct conf_section *s)
-{
-	struct conf_listen *listen = s->object;
-	size_t pairs = s->chain_count < s->key_count ? s->chain_count : s->key_count;
-
-	if (s->chain_count > pairs)
-		conf_mistake(l, s->file, s->chains[pairs].line,
-		    "certificate without a key; add key = FILE below it");
-	if (s->key_count > pairs)
-		conf_mistake(l, s->file, s->keys[pairs].line,
-		    "key without a certificate; add certificate = FILE above it");
-	if (pairs == 0)
-		return;
-	listen->certificates = arena_alloc(&l->conf->arena, pairs * sizeof *listen->certificates);
-	listen->certificate_count = pairs;
-	for (size_t i = 0; i < pairs; i++) {
-		listen->certificates[i] =
-		    (struct net_certificate){s->chains[i].path, s->keys[i].path};
-		if (l->resolve && !s->is_broken)
-			check_certificate(l, s, &listen->certificates[i], s->chains[i].line);
-	}
-}
 
 /* Port 0 stands for any free port, so two addresses with port 0 are not equal. */
 static bool address_equal(const struct net_address *a, const struct net_address *b)
@@ -93,7 +63,7 @@ static void check_address(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
 
-	for_each_section(l, earlier, CONF_SECTION_LISTEN)
+	conf_for_each_section(l, earlier, CONF_SECTION_LISTEN)
 	{
 		const struct conf_listen *other = earlier->object;
 		if (earlier == s)
@@ -134,7 +104,6 @@ static void check_listen(struct conf_loader *l, const struct conf_section *s)
 
 static void check_origin(struct conf_loader *l, const struct conf_section *s)
 {
-	static const char *const tls_options[] = {"tls-ca", "tls-verify", "tls-name"};
 	const struct conf_origin *o = s->object;
 	uint32_t line;
 
@@ -152,16 +121,21 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 		conf_warning(l, s->file, line ? line : s->line,
 		    "limit-promises is below promise-rate of [server], so that it ends the "
 		    "connection before promise-rate refuses promises; make it larger");
-	for (size_t i = 0; i < sizeof tls_options / sizeof *tls_options; i++) {
-		line = conf_option_line(s, tls_options[i]);
-		if (line && o->server_text && o->kind != CONF_ORIGIN_H2_TLS)
-			conf_warning(l, s->file, line,
-			    "%s has no effect, because server is not h2://; remove it",
-			    tls_options[i]);
-	}
 }
 
 /* ---- [route] ---- */
+
+static void no_origin(struct conf_loader *l, const struct conf_section *s)
+{
+	const char *near = conf_guess_section(l, CONF_SECTION_ORIGIN, s->origin_name);
+
+	if (near)
+		conf_mistake(l, s->file, conf_option_line(s, "origin"),
+		    "there is no [origin %s]; did you mean origin = %s?", s->origin_name, near);
+	else
+		conf_mistake(l, s->file, conf_option_line(s, "origin"),
+		    "there is no [origin %s]; add the section or name another", s->origin_name);
+}
 
 static void check_route(struct conf_loader *l, struct conf_section *s)
 {
@@ -173,8 +147,7 @@ static void check_route(struct conf_loader *l, struct conf_section *s)
 		if (strcmp(l->conf->origins[i].name, s->origin_name) == 0)
 			route->origin = &l->conf->origins[i];
 	if (!route->origin)
-		conf_mistake(l, s->file, conf_option_line(s, "origin"),
-		    "there is no [origin %s]; add the section or name another", s->origin_name);
+		no_origin(l, s);
 }
 
 static bool has_host(const struct conf_route *r, struct slice host)
@@ -213,7 +186,7 @@ static bool route_hides(const struct conf_route *earlier, const struct conf_rout
 
 static void check_route_order(struct conf_loader *l, const struct conf_section *s)
 {
-	for_each_section(l, earlier, CONF_SECTION_ROUTE)
+	conf_for_each_section(l, earlier, CONF_SECTION_ROUTE)
 	{
 		if (earlier == s)
 			return;
@@ -246,7 +219,7 @@ static void check_rule(struct conf_loader *l, const struct conf_section *s)
 	if (s->is_broken)
 		return;
 	check_interim(l, s);
-	for_each_section(l, earlier, CONF_SECTION_PUSH)
+	conf_for_each_section(l, earlier, CONF_SECTION_PUSH)
 	{
 		if (earlier == s)
 			return;
@@ -316,7 +289,7 @@ static void check_server(struct conf_loader *l, const struct conf_section *s)
 static size_t count_sections(const struct conf_loader *l, enum conf_kind kind)
 {
 	size_t count = 0;
-	for_each_section(l, s, kind) count++;
+	conf_for_each_section(l, s, kind) count++;
 	return count;
 }
 
@@ -333,7 +306,7 @@ static void *collect(struct conf_loader *l, enum conf_kind kind, size_t *count)
 	if (*count == 0)
 		return NULL;
 	array = at = arena_alloc(&l->conf->arena, *count * bytes);
-	for_each_section(l, s, kind)
+	conf_for_each_section(l, s, kind)
 	{
 		memcpy(at, s->object, bytes);
 		s->object = at;
@@ -381,7 +354,7 @@ static void check_section(struct conf_loader *l, struct conf_section *s)
 	check_required(l, s);
 	switch (s->kind) {
 	case CONF_SECTION_LISTEN:
-		pair_certificates(l, s);
+		conf_check_certificates(l, s);
 		check_address(l, s);
 		check_listen(l, s);
 		return;
@@ -424,4 +397,13 @@ void conf_finish(struct conf_loader *l)
 		conf_mistake(l, c->file, 1, "there is no [listen NAME]; add one with an address");
 	if (c->route_count == 0)
 		conf_mistake(l, c->file, 1, "there is no [route NAME]; add one with an origin");
+	if (l->counts.mistakes == 0) {
+		conf_check_covered_hosts(l);
+		conf_check_effects(l);
+	}
+	conf_for_each_section(l, s, CONF_SECTION_LISTEN)
+	{
+		net_tls_free(s->tls);
+		s->tls = NULL;
+	}
 }

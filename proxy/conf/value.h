@@ -20,6 +20,9 @@ bool value_rate(struct slice text, uint32_t most, struct rate *rate);
 char *value_size_format(uint64_t bytes, char *buffer, size_t size);
 char *value_time_format(usec span, char *buffer, size_t size);
 
+/* Room for a guessed value or an example, in messages. */
+#define VALUE_GUESS 160
+
 /*
  * Position of the word among choices (separated by spaces), ignoring case; -1 if it is none of
  * them.

@@ -8,11 +8,17 @@
 #include "proxy/conf/value.h"
 #include <inttypes.h>
 
-bool conf_bad_value(
-    struct conf_loader *l, const struct conf_option *o, struct slice value, const char *right)
+bool conf_bad_value(struct conf_loader *l, struct slice value, const char *wrong, const char *right)
 {
-	conf_mistake_here(
-	    l, "bad value '%.*s' for %s; %s", SLICE_ARG(slice_sub(value, 0, 80)), o->key, right);
+	const struct conf_option *o = l->option;
+	char guess[VALUE_GUESS], example[VALUE_GUESS];
+	bool is_guessed = conf_guess_value(o, value, guess, sizeof guess);
+
+	conf_mistake_here(l, "bad value '%.*s' for %s%s%s; %s%s%s = %s%s",
+	    SLICE_ARG(slice_sub(value, 0, 80)), o->key, wrong ? ": " : "", wrong ? wrong : "",
+	    right, is_guessed ? "; did you mean " : ", such as ", o->key,
+	    is_guessed ? guess : conf_option_example(o, example, sizeof example),
+	    is_guessed ? "?" : "");
 	return false;
 }
 
@@ -28,7 +34,7 @@ static bool store_number(
 	}
 	snprintf(right, sizeof right, "give a whole number from %" PRIu64 " to %" PRIu64, o->min,
 	    o->max);
-	return conf_bad_value(l, o, value, right);
+	return conf_bad_value(l, value, NULL, right);
 }
 
 static bool store_size(
@@ -44,10 +50,10 @@ static bool store_size(
 			*(uint64_t *)at = bytes;
 		return true;
 	}
-	snprintf(right, sizeof right, "give bytes from %s to %s, such as 65536, 64k or 1M",
+	snprintf(right, sizeof right, "give bytes from %s to %s (k, M, G)",
 	    value_size_format(o->min, least, sizeof least),
 	    value_size_format(o->max, most, sizeof most));
-	return conf_bad_value(l, o, value, right);
+	return conf_bad_value(l, value, NULL, right);
 }
 
 static bool store_time(
@@ -60,11 +66,10 @@ static bool store_time(
 		*(usec *)at = span;
 		return true;
 	}
-	snprintf(right, sizeof right,
-	    "give a time with its unit from %s to %s, such as 500ms, 10s, 2m or 1h",
+	snprintf(right, sizeof right, "give a time with its unit (ms, s, m, h) from %s to %s",
 	    value_time_format(o->min, least, sizeof least),
 	    value_time_format(o->max, most, sizeof most));
-	return conf_bad_value(l, o, value, right);
+	return conf_bad_value(l, value, NULL, right);
 }
 
 static bool store_rate(
@@ -79,9 +84,9 @@ static bool store_rate(
 		return true;
 	}
 	snprintf(right, sizeof right,
-	    "give a rate from %" PRIu64 "/s to %" PRIu64 "/s, such as 100/s or 100/s burst 500",
-	    o->min, o->max);
-	return conf_bad_value(l, o, value, right);
+	    "give a rate from %" PRIu64 "/s to %" PRIu64 "/s, with or without a burst", o->min,
+	    o->max);
+	return conf_bad_value(l, value, NULL, right);
 }
 
 /* Builds "write a, b or c". */
@@ -100,7 +105,7 @@ static bool store_choice(
 	int choice = value_choice(value, o->choices);
 
 	if (choice < 0)
-		return conf_bad_value(l, o, value, choices_text(o, right, sizeof right));
+		return conf_bad_value(l, value, NULL, choices_text(o, right, sizeof right));
 	if (o->type == CONF_TYPE_SWITCH) {
 		*(bool *)at = choice == 1;
 	} else {
@@ -111,8 +116,7 @@ static bool store_choice(
 }
 
 /* Cuts the next word off. False at the end, and after an unclosed quote, which it reports. */
-static bool next_word(struct conf_loader *l, const struct conf_option *o, struct slice *rest,
-    struct slice *word, bool *is_good)
+static bool next_word(struct conf_loader *l, struct slice *rest, struct slice *word, bool *is_good)
 {
 	switch (value_next_word(rest, word)) {
 	case VALUE_WORD:
@@ -120,7 +124,7 @@ static bool next_word(struct conf_loader *l, const struct conf_option *o, struct
 	case VALUE_END:
 		return false;
 	case VALUE_UNCLOSED:
-		*is_good = conf_bad_value(l, o, *word, "close the quotation with a '\"'");
+		*is_good = conf_bad_value(l, *word, NULL, "close the quotation with a '\"'");
 		return false;
 	}
 	return false;
@@ -133,12 +137,13 @@ static bool store_bits(
 	char right[160];
 	bool is_good = true;
 
-	while (next_word(l, o, &rest, &word, &is_good)) {
+	while (next_word(l, &rest, &word, &is_good)) {
 		int choice = value_choice(word, o->choices);
 		if (choice >= 0)
 			*(uint32_t *)at |= 1u << (o->min + (unsigned)choice);
 		else
-			is_good = conf_bad_value(l, o, word, choices_text(o, right, sizeof right));
+			is_good =
+			    conf_bad_value(l, word, NULL, choices_text(o, right, sizeof right));
 	}
 	return is_good;
 }
@@ -151,10 +156,10 @@ static bool store_list(
 	struct slice rest = value, word;
 	bool is_good = true;
 
-	while (next_word(l, o, &rest, &word, &is_good)) {
+	while (next_word(l, &rest, &word, &is_good)) {
 		const char *right = o->check ? o->check(word) : NULL;
 		if (right) {
-			is_good = conf_bad_value(l, o, word, right);
+			is_good = conf_bad_value(l, word, NULL, right);
 			continue;
 		}
 		*items = conf_grow(l, *items, *count, sizeof **items);
@@ -171,17 +176,14 @@ static bool store_cidrs(
 	struct slice rest = value, word;
 	bool is_good = true;
 
-	while (next_word(l, o, &rest, &word, &is_good)) {
+	while (next_word(l, &rest, &word, &is_good)) {
 		struct cidr block = {0};
 		bool is_word = o->choices && slice_equal(word, slice_of_string(o->choices));
 		const char *wrong = is_word ? NULL : cidr_parse(word, &block);
 		if (wrong) {
-			conf_mistake_here(l,
-			    "bad value '%.*s' for %s: %s; write an address or a block "
-			    "such as 192.0.2.0/24 or 2001:db8::/32%s%s",
-			    SLICE_ARG(slice_sub(word, 0, 80)), o->key, wrong,
-			    o->choices ? ", or " : "", o->choices ? o->choices : "");
-			is_good = false;
+			is_good = conf_bad_value(l, word, wrong,
+			    o->choices ? "write addresses, blocks (ADDRESS/BITS) or unix"
+				       : "write addresses or blocks (ADDRESS/BITS)");
 			continue;
 		}
 		*items = conf_grow(l, *items, *count, sizeof **items);
@@ -193,17 +195,17 @@ static bool store_cidrs(
 static const struct policy_regex *compile(
     struct conf_loader *l, const struct conf_option *o, struct slice word)
 {
-	char what[160];
+	char what[160], wrong[200];
 	size_t at;
 
 	if (!l->conf->regexes)
 		l->conf->regexes = policy_regexes_new();
 	const struct policy_regex *regex =
 	    policy_regex_compile(l->conf->regexes, word, o->min == 1, &at, what, sizeof what);
-	if (!regex)
-		conf_mistake_here(l,
-		    "bad value '%.*s' for %s: %s, at byte %zu; correct the expression",
-		    SLICE_ARG(slice_sub(word, 0, 80)), o->key, what, at);
+	if (!regex) {
+		snprintf(wrong, sizeof wrong, "%s, at byte %zu", what, at);
+		conf_bad_value(l, word, wrong, "correct it or write a pattern");
+	}
 	return regex;
 }
 
@@ -214,12 +216,12 @@ static bool store_patterns(
 	struct slice rest = value, word;
 	bool is_good = true;
 
-	while (next_word(l, o, &rest, &word, &is_good)) {
+	while (next_word(l, &rest, &word, &is_good)) {
 		bool is_regex = policy_pattern_is_regex(word);
 		const struct policy_regex *regex = is_regex ? compile(l, o, word) : NULL;
 		const char *right = !is_regex && o->check ? o->check(word) : NULL;
 		if (right)
-			conf_bad_value(l, o, word, right);
+			conf_bad_value(l, word, NULL, right);
 		if (right || (is_regex && !regex)) {
 			is_good = false;
 			continue;

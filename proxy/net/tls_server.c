@@ -234,3 +234,18 @@ bool net_tls_covers(const struct net_tls *t, struct slice host)
 			return true;
 	return false;
 }
+
+bool net_tls_certificate_covers(const struct net_tls *t, size_t i, struct slice host)
+{
+	const struct tls_names *names = &t->certificates[i].names;
+	struct slice below = slice_from(host, 1);
+	if (!slice_starts_with(host, SLICE("*.")))
+		return tls_names_cover(names, host);
+	for (size_t k = 0; k < names->dns_count; k++) {
+		struct slice name = slice_of_string(names->dns[k]);
+		if (name.len >= below.len &&
+		    slice_equal_nocase(slice_from(name, name.len - below.len), below))
+			return true;
+	}
+	return false;
+}

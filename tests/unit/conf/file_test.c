@@ -57,11 +57,17 @@ static struct conf *load_main(bool resolve, const char *errors)
 static void missing_file_is_one_mistake(void **state)
 {
 	(void)state;
-	assert_null(load_main(true, "@/main.ini:1: the file cannot be read: No such file or "
-				    "directory; name a readable file\n"));
+	assert_null(load_main(true,
+	    "@/main.ini:1: the configuration file '@/main.ini' cannot be read: No such file or "
+	    "directory; name another one with -c FILE, or begin one: pushgate help-config example\n"));
+	write_file("main.conf", "");
+	assert_null(load_main(true,
+	    "@/main.ini:1: the configuration file '@/main.ini' cannot be read: No such file or "
+	    "directory; did you mean '@/main.conf'?\n"));
 	mkdir(path_of("main.ini"), 0700);
-	assert_null(load_main(
-	    true, "@/main.ini:1: the file cannot be read: it is a folder; name a readable file\n"));
+	assert_null(load_main(true,
+	    "@/main.ini:1: the configuration file '@/main.ini' cannot be read: Is a directory; name "
+	    "another one with -c FILE, or begin one: pushgate help-config example\n"));
 }
 
 static void included_files_are_read_in_place(void **state)
@@ -94,14 +100,14 @@ static void mistakes_name_the_file_that_they_are_in(void **state)
 	write_file("main.ini", "include = sub.ini\n" LOAD_REST "[listen l]\naddress = x\n");
 	write_file("sub.ini", "\n[server]\nworkers = x\n[origin o]\nserver = demo:\n");
 	assert_null(load_main(false,
-	    "@/sub.ini:3: bad value 'x' for workers; write auto or a number from 1 to 256\n"
+	    "@/sub.ini:3: bad value 'x' for workers; write auto or a number from 1 to 256, such as "
+	    "workers = 4\n"
 	    "@/main.ini:4: duplicate section [origin o], first at @/sub.ini:4; give it another "
 	    "name\n"
 	    "@/main.ini:8: duplicate section [listen l], first at @/main.ini:2; give it another "
 	    "name\n"
-	    "@/main.ini:9: bad value 'x' for address: a port is missing: ADDRESS:PORT; write "
-	    "127.0.0.1:8443, "
-	    "[::1]:8443, *:8443 or unix:/path\n"));
+	    "@/main.ini:9: bad value 'x' for address: a port is missing: ADDRESS:PORT; write IP:PORT, "
+	    "*:PORT or unix:/PATH, such as address = 127.0.0.1:8443\n"));
 }
 
 /* The working folder is a test's own: it goes there and comes back. */
@@ -172,8 +178,8 @@ static void include_cycles_and_missing_includes_are_refused(void **state)
 	    "@/b.ini:1: '@/a.ini' is already included at @/main.ini:1; include a file once\n"
 	    "@/b.ini:2: '@/main.ini' includes itself; include other files\n"
 	    "@/b.ini:3: '@/b.ini' is already included at @/a.ini:1; include a file once\n"
-	    "@/main.ini:2: '@/gone.ini' cannot be read: No such file or directory; name a readable "
-	    "file\n"));
+	    "@/main.ini:2: the included file '@/gone.ini' cannot be read: No such file or directory; "
+	    "name a readable file\n"));
 }
 
 static void include_depth_is_bounded(void **state)
@@ -231,8 +237,7 @@ static void key_of_another_certificate_is_refused(void **state)
 	write_file("c.pem", PEM_CERTIFICATE_1);
 	write_file("k.pem", PEM_KEY_2);
 	assert_null(load_main(true,
-	    "@/main.ini:3: the certificate cannot be used: @/k.pem: key values mismatch; "
-	    "name a PEM certificate and its own key\n"));
+	    "@/main.ini:4: the key '@/k.pem' does not belong to the certificate '@/c.pem'; name the key that the certificate was requested with\n"));
 }
 
 static void certificate_that_is_none_is_refused(void **state)
@@ -242,8 +247,141 @@ static void certificate_that_is_none_is_refused(void **state)
 	write_file("c.pem", "not a certificate\n");
 	write_file("k.pem", PEM_KEY_1);
 	assert_null(load_main(true,
-	    "@/main.ini:3: the certificate cannot be used: @/c.pem: no start line; name a "
-	    "PEM certificate and its own key\n"));
+	    "@/main.ini:3: there is no certificate in '@/c.pem'; name a PEM file, which has a line -----BEGIN CERTIFICATE-----\n"));
+}
+
+/* The certificate and the key are written as they are; the one mistake or warning is `report`. */
+static void assert_pair(const char *certificate, const char *key, bool is_refused, const char *report)
+{
+	write_file("main.ini", TLS_LISTEN LOAD_ORIGIN LOAD_ROUTE);
+	write_file("c.pem", certificate);
+	write_file("k.pem", key);
+	struct conf *c = load_main(true, report);
+	assert_int_equal(c == NULL, is_refused);
+	conf_free(c);
+}
+
+static void files_that_hold_something_else_are_named(void **state)
+{
+	(void)state;
+	assert_pair(PEM_KEY_1, PEM_CERTIFICATE_1, true,
+	    "@/main.ini:3: certificate and key are swapped: '@/c.pem' is a private key, and the file "
+	    "of line 4 is a certificate; exchange the two files\n");
+	assert_pair(PEM_KEY_1, PEM_KEY_1, true,
+	    "@/main.ini:3: '@/c.pem' is a key and not a certificate; name the certificate's file\n");
+	assert_pair(PEM_CERTIFICATE_1, PEM_CERTIFICATE_1, true,
+	    "@/main.ini:4: '@/k.pem' is a certificate and not a private key; name the key's file\n");
+	assert_pair(PEM_CERTIFICATE_1, PEM_ENCRYPTED_KEY_1, true,
+	    "@/main.ini:4: the key in '@/k.pem' is encrypted; decrypt it: openssl pkey -in @/k.pem "
+	    "-out NEW.key, and let nobody else read the new file\n");
+	assert_pair("", PEM_KEY_1, true,
+	    "@/main.ini:3: the certificate file '@/c.pem' is empty; put the certificate and its "
+	    "chain there\n");
+	assert_pair(PEM_CERTIFICATE_1, "", true,
+	    "@/main.ini:4: the key file '@/k.pem' is empty; put the private key there\n");
+	assert_pair("0\x82\1\1\2\1\1\1\1\1", "0\x82\1\1\2\1\1\1\1\1", true,
+	    "@/main.ini:3: '@/c.pem' is in the form DER; write it as PEM: openssl x509 -inform DER "
+	    "-in @/c.pem\n"
+	    "@/main.ini:4: '@/k.pem' is in the form DER; write it as PEM: openssl pkey -inform DER "
+	    "-in @/k.pem\n");
+	assert_pair("0\x82\1\1\2\1\3\1\1\1", PEM_KEY_1, true,
+	    "@/main.ini:3: '@/c.pem' is in the form PKCS #12; write it as PEM: openssl pkcs12 -nodes "
+	    "-in @/c.pem\n");
+	assert_pair("-----BEGIN CERTIFICATE REQUEST-----\n", "-----BEGIN PUBLIC KEY-----\n", true,
+	    "@/main.ini:3: '@/c.pem' is a request for a certificate; name the certificate that the "
+	    "authority made of it\n"
+	    "@/main.ini:4: '@/k.pem' is a public key and not a private key; name the private one\n");
+	/* PEM lines around something that is none: the library's own words. */
+	assert_pair("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", PEM_KEY_1, true,
+	    "@/main.ini:3: the certificate cannot be used: @/c.pem: header too long; name a PEM "
+	    "certificate and its own key\n");
+}
+
+static void certificates_that_clients_refuse_are_warnings(void **state)
+{
+	(void)state;
+	assert_pair(PEM_EXPIRED_1, PEM_KEY_1, false,
+	    "@/main.ini:3: warning: the certificate in '@/c.pem' has expired on 2021-01-01, so that "
+	    "clients refuse it; renew it\n");
+	assert_pair(PEM_FUTURE_1, PEM_KEY_1, false,
+	    "@/main.ini:3: warning: the certificate in '@/c.pem' is not valid before 2100-01-01; "
+	    "check this machine's clock, or wait\n");
+	assert_pair(PEM_NAMELESS_1, PEM_KEY_1, false,
+	    "@/main.ini:3: warning: the certificate in '@/c.pem' has no name (subjectAltName), so "
+	    "that clients refuse it for each host; have it made with its hosts' names\n");
+}
+
+static void chain_begins_with_the_certificate_of_the_key(void **state)
+{
+	(void)state;
+	static char both[8192];
+	snprintf(both, sizeof both, "%s%s", PEM_CERTIFICATE_2, PEM_CERTIFICATE_1);
+	assert_pair(both, PEM_KEY_1, true,
+	    "@/main.ini:3: the certificate of the key is number 2 in '@/c.pem'; put it first, then "
+	    "the one that signed it, and so on\n");
+	/* The second one of the chain counts too. */
+	snprintf(both, sizeof both, "%s%s", PEM_CERTIFICATE_2, PEM_EXPIRED_1);
+	assert_pair(both, PEM_KEY_2, false,
+	    "@/main.ini:3: warning: certificate 2 of the chain (test1.invalid) in '@/c.pem' has "
+	    "expired on 2021-01-01, so that clients refuse it; renew it\n");
+}
+
+static void keys_of_two_certificates_that_are_exchanged_are_named(void **state)
+{
+	(void)state;
+	write_file(
+	    "main.ini", TLS_LISTEN "certificate = c2.pem\nkey = k2.pem\n" LOAD_ORIGIN LOAD_ROUTE);
+	write_file("c.pem", PEM_CERTIFICATE_1);
+	write_file("k.pem", PEM_KEY_2);
+	write_file("c2.pem", PEM_CERTIFICATE_2);
+	write_file("k2.pem", PEM_KEY_1);
+	assert_null(load_main(true,
+	    "@/main.ini:4: the key '@/k.pem' belongs to the certificate of line 5, but keys are taken "
+	    "in the order of the certificates; write each key below its certificate\n"
+	    "@/main.ini:6: the key '@/k2.pem' belongs to the certificate of line 3, but keys are "
+	    "taken in the order of the certificates; write each key below its certificate\n"));
+}
+
+static void hosts_of_routes_that_no_certificate_covers_are_warnings(void **state)
+{
+	(void)state;
+	write_file("c.pem", PEM_CERTIFICATE_1);
+	write_file("k.pem", PEM_KEY_1);
+	write_file("c2.pem", PEM_CERTIFICATE_2);
+	write_file("k2.pem", PEM_KEY_2);
+	write_file("main.ini", TLS_LISTEN LOAD_ORIGIN LOAD_ROUTE
+	    "host = test1.invalid other.invalid *.test1.invalid\n[route s]\norigin = o\nhost = *\n");
+	conf_free(load_main(true,
+	    "@/main.ini:9: warning: no certificate covers other.invalid, so that clients refuse it "
+	    "over TLS; add one that has this name to [listen NAME]\n"
+	    "@/main.ini:9: warning: no certificate covers *.test1.invalid, so that clients refuse it "
+	    "over TLS; add one that has this name to [listen NAME]\n"));
+	/* Those of all listeners count, and wildcards of one label. */
+	write_file("main.ini", TLS_LISTEN LOAD_ORIGIN LOAD_ROUTE
+	    "host = test1.invalid *.test2.invalid www.test2.invalid\n"
+	    "[listen m]\naddress = 127.0.0.1:8444\ncertificate = c2.pem\nkey = k2.pem\n");
+	conf_free(load_main(true, ""));
+	/* Something in front ends TLS. */
+	write_file("main.ini", TLS_LISTEN LOAD_ORIGIN LOAD_ROUTE
+	    "host = other.invalid\n[listen m]\naddress = 127.0.0.1:8444\ntrusted = 192.0.2.1\n");
+	conf_free(load_main(true, ""));
+}
+
+static void default_certificate_of_no_route_is_a_warning(void **state)
+{
+	(void)state;
+	write_file("c.pem", PEM_CERTIFICATE_1);
+	write_file("k.pem", PEM_KEY_1);
+	write_file("c2.pem", PEM_CERTIFICATE_2);
+	write_file("k2.pem", PEM_KEY_2);
+	write_file("main.ini", TLS_LISTEN "certificate = c2.pem\nkey = k2.pem\n" LOAD_ORIGIN LOAD_ROUTE
+	    "host = test2.invalid\n");
+	conf_free(load_main(true,
+	    "@/main.ini:3: warning: the first certificate is the default, for clients that name no "
+	    "host (SNI) or an unknown one, and it covers no host of a route; put that of line 5 "
+	    "first\n"));
+	write_file("main.ini", TLS_LISTEN "certificate = c2.pem\nkey = k2.pem\n" LOAD_ORIGIN LOAD_ROUTE);
+	conf_free(load_main(true, ""));
 }
 
 static void authorities_are_read(void **state)
@@ -251,10 +389,19 @@ static void authorities_are_read(void **state)
 	(void)state;
 	write_file("main.ini",
 	    LOAD_LISTEN LOAD_ROUTE "[origin o]\nserver = h2://127.0.0.1:1\ntls-ca = ca.pem\n");
-	struct load load = load_file(path_of("main.ini"), true);
-	assert_null(load.conf);
-	assert_non_null(strstr(load.errors, "/main.ini:7: tls-ca cannot be used: "));
-	load_free(&load);
+	assert_null(load_main(true, "@/main.ini:7: the tls-ca file '@/ca.pem' cannot be read: No such "
+				    "file or directory; name a PEM file of authorities\n"));
+	write_file("ca.crt", PEM_CERTIFICATE_1);
+	assert_null(load_main(true, "@/main.ini:7: the tls-ca file '@/ca.pem' cannot be read: No such "
+				    "file or directory; did you mean '@/ca.crt'?\n"));
+	write_file("ca.pem", "");
+	assert_null(load_main(true,
+	    "@/main.ini:7: there is no certificate in the tls-ca file '@/ca.pem': it is empty; name "
+	    "a PEM file of authorities, or remove the line for those of the system\n"));
+	write_file("ca.pem", PEM_KEY_1);
+	assert_null(load_main(true,
+	    "@/main.ini:7: there is no certificate in the tls-ca file '@/ca.pem': it is a private "
+	    "key; name a PEM file of authorities, or remove the line for those of the system\n"));
 	write_file("ca.pem", PEM_CERTIFICATE_1);
 	struct conf *c = load_main(true, "");
 	assert_non_null(c);
@@ -305,6 +452,12 @@ int main(void)
 	    FILE_TEST(missing_certificate_and_key_are_refused),
 	    FILE_TEST(key_of_another_certificate_is_refused),
 	    FILE_TEST(certificate_that_is_none_is_refused),
+	    FILE_TEST(files_that_hold_something_else_are_named),
+	    FILE_TEST(certificates_that_clients_refuse_are_warnings),
+	    FILE_TEST(chain_begins_with_the_certificate_of_the_key),
+	    FILE_TEST(keys_of_two_certificates_that_are_exchanged_are_named),
+	    FILE_TEST(hosts_of_routes_that_no_certificate_covers_are_warnings),
+	    FILE_TEST(default_certificate_of_no_route_is_a_warning),
 	    FILE_TEST(authorities_are_read),
 	    FILE_TEST(names_are_looked_up),
 	    FILE_TEST(users_are_looked_up),

@@ -43,7 +43,8 @@ static void every_action_and_source_is_read(void **state)
 	struct load load =
 	    fine(LOAD_REST "[push a]\nsource = link manifest\naction = hold\n"
 			   "[push b]\nsource = config,learned\naction = Hint\n"
-			   "[push c]\naction = hint+hold\n[server]\ndefault-action = hint\n");
+			   "[push c]\naction = hint+hold\n[server]\ndefault-action = hint\n"
+			   "[preload p]\nlink = yes\nadd = /a.css\n");
 	const struct policy_rule *rule = load.conf->policy.rules;
 	assert_int_equal(rule[0].sources, 1u << POLICY_LINK | 1u << POLICY_MANIFEST);
 	assert_int_equal(rule[0].action, POLICY_HOLD);
@@ -57,14 +58,14 @@ static void every_action_and_source_is_read(void **state)
 static void rule_gets_every_new_condition_and_limit(void **state)
 {
 	(void)state;
-	struct load load = fine(LOAD_REST "[push a]\naction = forward\nsave-data = no\nnavigation "
+	struct load load = fine(LOAD_REST "[push a]\naction = hint+hold\nsave-data = no\nnavigation "
 					  "= yes\nrtt = <80ms\nshare = 12.5%\n"
 					  "shadow = yes\ncross-origin = yes\non-revalidation = "
 					  "yes\nhint-clients = all\ninterim = no\nmin-used = 20%\n"
 					  "min-sample = 7\nurgency = interleaved\n"
-					  "[push b]\naction = drop\nrtt = > 1s\nshare = "
+					  "[push b]\naction = hold\nrtt = > 1s\nshare = "
 					  "0.01%\nmin-used = 0.5%\nurgency = before\n"
-					  "[push c]\naction = drop\nurgency = After\n");
+					  "[push c]\naction = forward\nurgency = After\n");
 	const struct policy_rule *rule = load.conf->policy.rules;
 	assert_int_equal(rule->save_data, POLICY_NO);
 	assert_int_equal(rule->navigation, POLICY_YES);
@@ -94,19 +95,22 @@ static void bad_conditions_are_refused_with_what_would_be_right(void **state)
 	    "shadow = perhaps\nmin-used = 101%\nmin-sample = 0\n[push b]\naction = drop\nrtt = "
 	    "<2m\nrtt = <\n"
 	    "share = 1.234%\n[push c]\naction = drop\nshare = 10\nrtt = <1\nmin-used = 0.%\n",
-	    "test.ini:9: bad value 'on' for save-data; write any, no or yes\n"
-	    "test.ini:10: bad value 'maybe' for navigation; write any, no or yes\n"
-	    "test.ini:11: bad value '80ms' for rtt; write <TIME | >TIME\n"
-	    "test.ini:12: bad value '0%' for share; write 0.01% ... 100%\n"
-	    "test.ini:13: bad value 'perhaps' for shadow; write no or yes\n"
-	    "test.ini:14: bad value '101%' for min-used; write 0% ... 100%\n"
-	    "test.ini:15: bad value '0' for min-sample; give a whole number from 1 to 1000000\n"
-	    "test.ini:18: bad value '<2m' for rtt; write <TIME | >TIME\n"
+	    "test.ini:9: bad value 'on' for save-data; write any, no or yes; did you mean "
+	    "save-data = yes?\n"
+	    "test.ini:10: bad value 'maybe' for navigation; write any, no or yes, such as "
+	    "navigation = no\n"
+	    "test.ini:11: bad value '80ms' for rtt; write <TIME | >TIME; did you mean rtt = <80ms?\n"
+	    "test.ini:12: bad value '0%' for share; write 0.01% ... 100%, such as share = 10%\n"
+	    "test.ini:13: bad value 'perhaps' for shadow; write no or yes, such as shadow = yes\n"
+	    "test.ini:14: bad value '101%' for min-used; write 0% ... 100%, such as min-used = 20%\n"
+	    "test.ini:15: bad value '0' for min-sample; give a whole number from 1 to 1000000, such "
+	    "as min-sample = 100\n"
+	    "test.ini:18: bad value '<2m' for rtt; write <TIME | >TIME, such as rtt = <80ms\n"
 	    "test.ini:19: duplicate option 'rtt', first at test.ini:18; remove one of them\n"
-	    "test.ini:20: bad value '1.234%' for share; write 0.01% ... 100%\n"
-	    "test.ini:23: bad value '10' for share; write 0.01% ... 100%\n"
-	    "test.ini:24: bad value '<1' for rtt; write <TIME | >TIME\n"
-	    "test.ini:25: bad value '0.%' for min-used; write 0% ... 100%\n");
+	    "test.ini:20: bad value '1.234%' for share; write 0.01% ... 100%, such as share = 10%\n"
+	    "test.ini:23: bad value '10' for share; write 0.01% ... 100%; did you mean share = 10%?\n"
+	    "test.ini:24: bad value '<1' for rtt; write <TIME | >TIME; did you mean rtt = <1ms?\n"
+	    "test.ini:25: bad value '0.%' for min-used; write 0% ... 100%, such as min-used = 20%\n");
 }
 
 static void server_gets_diary_hold_and_hint_options(void **state)
@@ -116,7 +120,7 @@ static void server_gets_diary_hold_and_hint_options(void **state)
 	    "[server]\ndiary-entries = 1000\ndiary-cookie = known\ndiary-cookie-key = "
 	    "a\ndiary-cookie-key = b\n"
 	    "diary-cookie-age = 24h\nhold-max-count = 5\nhold-max-bytes = 128k\nhold-max-age = 1s\n"
-	    "hold-shared = yes\nhint-wait = 20ms\n");
+	    "hold-shared = yes\nhint-wait = 20ms\ndefault-action = hint+hold\n");
 	const struct conf_server *s = &load.conf->server;
 	assert_int_equal(s->diary_entries, 1000);
 	assert_string_equal(s->diary_cookie, "known");
@@ -140,7 +144,7 @@ static void cookie_needs_a_key_a_name_and_a_diary(void **state)
 	refused(LOAD_REST
 	    "[server]\ndiary-cookie = a=b\ndiary-cookie-key = a\ndiary-cookie-key = b\n"
 	    "diary-cookie-key = c\n",
-	    "test.ini:8: bad value 'a=b' for diary-cookie; write off or a cookie's name\n"
+	    "test.ini:8: bad value 'a=b' for diary-cookie; write off or a cookie's name, such as diary-cookie = pushgate-diary\n"
 	    "test.ini:11: there are more than 2 diary-cookie-key options; keep the newest two\n");
 }
 
@@ -212,6 +216,10 @@ static void route_changes_fields_in_the_order_of_the_file(void **state)
 	load_free(&load);
 }
 
+#define SET ", such as request-set = X-Gate: pushgate\n"
+#define REMOVE ", such as request-remove = X-Debug\n"
+#define ADDED ", such as response-add = X-Served-For: example.com\n"
+
 static void fields_that_are_not_ours_to_change_are_refused(void **state)
 {
 	(void)state;
@@ -222,16 +230,16 @@ static void fields_that_are_not_ours_to_change_are_refused(void **state)
 	    "request-set = X-A\nrequest-remove = X-A: b\nresponse-add = X A: b\nresponse-add = "
 	    "x-a: \001\n"
 	    "request-remove = a b\n",
-	    "test.ini:7: bad value ':path: /x' for request-set; pseudo-fields cannot be changed; name a field\n"
-	    "test.ini:8: bad value 'Connection: close' for request-set; pushgate itself sets the fields of one hop\n"
-	    "test.ini:9: bad value 'Transfer-Encoding' for request-remove; pushgate itself sets the fields of one hop\n"
-	    "test.ini:10: bad value 'Content-Length: 1' for response-set; pushgate itself sets the length of a message\n"
-	    "test.ini:11: bad value 'host: a' for request-set; set host of [origin NAME] instead\n"
-	    "test.ini:12: bad value 'X-A' for request-set; write NAME: VALUE\n"
-	    "test.ini:13: bad value 'X-A: b' for request-remove; write the field's NAME alone\n"
-	    "test.ini:14: bad value 'X A: b' for response-add; write NAME: VALUE\n"
-	    "test.ini:15: bad value 'x-a: ?' for response-add; the value has control characters; remove them\n"
-	    "test.ini:16: bad value 'a b' for request-remove; write the field's NAME alone\n");
+	    "test.ini:7: bad value ':path: /x' for request-set; pseudo-fields cannot be changed; name a field" SET
+	    "test.ini:8: bad value 'Connection: close' for request-set; pushgate itself sets the fields of one hop: name another field" SET
+	    "test.ini:9: bad value 'Transfer-Encoding' for request-remove; pushgate itself sets the fields of one hop: name another field" REMOVE
+	    "test.ini:10: bad value 'Content-Length: 1' for response-set; pushgate itself sets the length of a message: name another field, such as response-set = Referrer-Policy: same-origin\n"
+	    "test.ini:11: bad value 'host: a' for request-set; set host of [origin NAME], and name another field here" SET
+	    "test.ini:12: bad value 'X-A' for request-set; write NAME: VALUE" SET
+	    "test.ini:13: bad value 'X-A: b' for request-remove; write the field's NAME alone" REMOVE
+	    "test.ini:14: bad value 'X A: b' for response-add; write NAME: VALUE" ADDED
+	    "test.ini:15: bad value 'x-a: ?' for response-add; the value has control characters; remove them" ADDED
+	    "test.ini:16: bad value 'a b' for request-remove; write the field's NAME alone" REMOVE);
 }
 
 static void preload_gets_its_conditions_and_sources(void **state)
@@ -294,6 +302,8 @@ static void preload_takes_the_requests_of_its_conditions(void **state)
 	load_free(&load);
 }
 
+#define ADD ", such as add = /app.css as=style\n"
+
 static void bad_adds_are_refused(void **state)
 {
 	(void)state;
@@ -302,28 +312,22 @@ static void bad_adds_are_refused(void **state)
 			  "add = /a fetchpriority=urgent\nadd = /a as=style as=style\nadd = /a "
 			  "rel=preload\nadd = /a \"media=x\n"
 			  "learned = yes\nadd = /a media=a\\b\n",
-	    "test.ini:8: bad value 'app.css' for add; write a path that begins with '/', such as "
-	    "/app.css as=style\n"
-	    "test.ini:9: bad value '//other/x' for add; write a path that begins with '/', such as "
-	    "/app.css "
-	    "as=style\n"
-	    "test.ini:10: bad value '/a#b' for add; write a path that begins with '/', such as "
-	    "/app.css as=style\n"
+	    "test.ini:8: bad value 'app.css' for add; write a path that begins with '/'" ADD
+	    "test.ini:9: bad value '//other/x' for add; write a path that begins with '/'" ADD
+	    "test.ini:10: bad value '/a#b' for add; write a path that begins with '/'" ADD
 	    "test.ini:11: bad value 'as=css' for add; write as=style, as=script, as=font, "
-	    "as=image, as=fetch or "
-	    "another destination\n"
-	    "test.ini:12: bad value 'type=css' for add; write a media type, such as type=text/css\n"
+	    "as=image, as=fetch or another destination" ADD
+	    "test.ini:12: bad value 'type=css' for add; write a media type (type=text/css)" ADD
 	    "test.ini:13: bad value 'fetchpriority=urgent' for add; write fetchpriority=high, "
-	    "fetchpriority=low or "
-	    "fetchpriority=auto\n"
-	    "test.ini:14: bad value 'as=style' for add; give each parameter once\n"
+	    "fetchpriority=low or fetchpriority=auto" ADD
+	    "test.ini:14: bad value 'as=style' for add; give each parameter once" ADD
 	    "test.ini:15: bad value 'rel=preload' for add; write as=, type=, crossorigin=, "
-	    "fetchpriority= or "
-	    "media= after the path\n"
-	    "test.ini:16: bad value '\"media=x' for add; close the quotation with a '\"'\n"
-	    "test.ini:17: bad value 'yes' for learned; write off, propose or apply\n"
-	    "test.ini:18: bad value 'media=a\\b' for add; write a media query, such as "
-	    "\"media=(min-width: 600px)\"\n");
+	    "fetchpriority= or media= after the path" ADD
+	    "test.ini:16: bad value '\"media=x' for add; close the quotation with a '\"'" ADD
+	    "test.ini:17: bad value 'yes' for learned; write off, propose or apply, such as "
+	    "learned = propose\n"
+	    "test.ini:18: bad value 'media=a\\b' for add; write a media query "
+	    "(\"media=(min-width: 600px)\")" ADD);
 }
 
 static void preload_without_a_source_is_a_warning(void **state)

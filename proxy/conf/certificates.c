@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The certificates of [listen NAME]: pairs them with their keys, says what is wrong with a file, and
+ * warns of what clients will refuse. Then compares their names with the hosts of the routes.
+ */
+#include "proxy/base/clock.h"
+#include "proxy/conf/load.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DAY_SECONDS = 86400, RENEW_DAYS = 14 };
+
+/* One certificate and its key, while they are checked. */
+struct pair {
+	const struct conf_section *section;
+	const struct conf_file_ref *chain, *key;
+};
+
+/* ---- what a file is instead ---- */
+
+/* The file holds no certificate (or no key): reports what it holds. */
+static void not_a_certificate(struct conf_loader *l, const struct pair *p,
+    const struct net_pem_file *f, const struct net_pem_file *other)
+{
+	const char *file = p->section->file, *path = p->chain->path;
+	uint32_t line = p->chain->line;
+
+	if (f->error)
+		conf_mistake(l, file, line,
+		    "the certificate file '%s' cannot be read: %s; name a PEM file", path,
+		    strerrordesc_np(f->error));
+	else if (f->is_empty)
+		conf_mistake(l, file, line,
+		    "the certificate file '%s' is empty; put the certificate and its chain there",
+		    path);
+	else if (f->keys + f->encrypted_keys > 0 && other->certificates > 0)
+		conf_mistake(l, file, line,
+		    "certificate and key are swapped: '%s' is a private key, and the file of line "
+		    "%" PRIu32 " is a certificate; exchange the two files",
+		    path, p->key->line);
+	else if (f->keys + f->encrypted_keys + f->public_keys > 0)
+		conf_mistake(l, file, line,
+		    "'%s' is a key and not a certificate; name the certificate's file", path);
+	else if (f->requests > 0)
+		conf_mistake(l, file, line,
+		    "'%s' is a request for a certificate; name the certificate that the authority "
+		    "made of it",
+		    path);
+	else if (f->is_pkcs12)
+		conf_mistake(l, file, line,
+		    "'%s' is in the form PKCS #12; write it as PEM: openssl pkcs12 -nodes -in %s",
+		    path, path);
+	else if (f->is_der)
+		conf_mistake(l, file, line,
+		    "'%s' is in the form DER; write it as PEM: openssl x509 -inform DER -in %s",
+		    path, path);
+	else
+		conf_mistake(l, file, line,
+		    "there is no certificate in '%s'; name a PEM file, which has a line "
+		    "-----BEGIN CERTIFICATE-----",
+		    path);
+}
+
+static void not_a_key(struct conf_loader *l, const struct pair *p, const struct net_pem_file *f)
+{
+	const char *file = p->section->file, *path = p->key->path;
+	uint32_t line = p->key->line;
+
+	if (f->error)
+		conf_mistake(l, file, line, "the key file '%s' cannot be read: %s; name a PEM file",
+		    path, strerrordesc_np(f->error));
+	else if (f->is_empty)
+		conf_mistake(
+		    l, file, line, "the key file '%s' is empty; put the private key there", path);
+	else if (f->encrypted_keys > 0)
+		conf_mistake(l, file, line,
+		    "the key in '%s' is encrypted; decrypt it: openssl pkey -in %s -out NEW.key, "
+		    "and let nobody else read the new file",
+		    path, path);
+	else if (f->certificates > 0)
+		conf_mistake(l, file, line,
+		    "'%s' is a certificate and not a private key; name the key's file", path);
+	else if (f->public_keys > 0)
+		conf_mistake(l, file, line,
+		    "'%s' is a public key and not a private key; name the private one", path);
+	else if (f->is_der)
+		conf_mistake(l, file, line,
+		    "'%s' is in the form DER; write it as PEM: openssl pkey -inform DER -in %s",
+		    path, path);
+	else
+		conf_mistake(l, file, line,
+		    "there is no private key in '%s'; name a PEM file, which has a line "
+		    "-----BEGIN PRIVATE KEY-----",
+		    path);
+}
+
+/* ---- whether they belong together ---- */
+
+/* The line of the section's certificate that the key belongs to; 0: of none. */
+static uint32_t owner_of_key(const struct pair *p)
+{
+	struct net_chain_link links[NET_CHAIN_MOST];
+
+	for (size_t i = 0; i < p->section->chain_count; i++) {
+		const struct conf_file_ref *chain = &p->section->chains[i];
+		size_t count = net_chain_read(chain->path, p->key->path, links);
+		if (count > 0 && links[0].has_key)
+			return chain->line;
+	}
+	return 0;
+}
+
+/* Reports a key that is not that of the first certificate in the file. */
+static void other_key(
+    struct conf_loader *l, const struct pair *p, const struct net_chain_link *links, size_t count)
+{
+	const char *file = p->section->file;
+
+	for (size_t i = 1; i < count; i++) {
+		if (!links[i].has_key)
+			continue;
+		conf_mistake(l, file, p->chain->line,
+		    "the certificate of the key is number %zu in '%s'; put it first, then the one "
+		    "that signed it, and so on",
+		    i + 1, p->chain->path);
+		return;
+	}
+	uint32_t line = owner_of_key(p);
+	if (line)
+		conf_mistake(l, file, p->key->line,
+		    "the key '%s' belongs to the certificate of line %" PRIu32
+		    ", but keys are taken in the order of the certificates; write each key below "
+		    "its certificate",
+		    p->key->path, line);
+	else
+		conf_mistake(l, file, p->key->line,
+		    "the key '%s' does not belong to the certificate '%s'; name the key that the "
+		    "certificate was requested with",
+		    p->key->path, p->chain->path);
+}
+
+/* ---- what clients will refuse ---- */
+
+static const char *date_of(int64_t seconds, char text[16])
+{
+	struct tm tm;
+	time_t t = (time_t)seconds;
+
+	if (!gmtime_r(&t, &tm) || strftime(text, 16, "%Y-%m-%d", &tm) == 0)
+		strcpy(text, "?");
+	return text;
+}
+
+/* Certificates that are good for a few days are renewed when a third of that is left. */
+static int64_t renew_seconds(const struct net_chain_link *c)
+{
+	int64_t third = (c->ends - c->starts) / 3;
+
+	return third < RENEW_DAYS * DAY_SECONDS ? third : RENEW_DAYS * DAY_SECONDS;
+}
+
+/* True: it has warned. */
+static bool warn_of_time(
+    struct conf_loader *l, const struct pair *p, const struct net_chain_link *c, const char *which)
+{
+	int64_t now = (int64_t)(clock_wall() / USEC_PER_SEC);
+	char date[16];
+
+	if (now < c->starts)
+		conf_warning(l, p->section->file, p->chain->line,
+		    "%s in '%s' is not valid before %s; check this machine's clock, or wait", which,
+		    p->chain->path, date_of(c->starts, date));
+	else if (now > c->ends)
+		conf_warning(l, p->section->file, p->chain->line,
+		    "%s in '%s' has expired on %s, so that clients refuse it; renew it", which,
+		    p->chain->path, date_of(c->ends, date));
+	else if (c->ends - now < renew_seconds(c))
+		conf_warning(l, p->section->file, p->chain->line,
+		    "%s in '%s' ends on %s, in %" PRId64 " days; renew it", which, p->chain->path,
+		    date_of(c->ends, date), (c->ends - now) / DAY_SECONDS);
+	else
+		return false;
+	return true;
+}
+
+/* What certbot and others write: cert.pem, and fullchain.pem with those that signed it. */
+static void warn_of_lone_certificate(struct conf_loader *l, const struct pair *p)
+{
+	static const char lone[] = "cert.pem", whole[] = "fullchain.pem";
+	size_t length = strlen(p->chain->path), name = length < 8 ? 0 : length - 8;
+
+	if (strcmp(p->chain->path + name, lone) != 0 ||
+	    (name > 0 && p->chain->path[name - 1] != '/'))
+		return;
+	const char *beside =
+	    arena_printf(&l->conf->arena, "%.*s%s", (int)name, p->chain->path, whole).ptr;
+	if (access(beside, R_OK) == 0)
+		conf_warning(l, p->section->file, p->chain->line,
+		    "'%s' lacks the certificates that signed it, so that many clients refuse it; "
+		    "name '%s'",
+		    p->chain->path, beside);
+}
+
+static void warn_of_chain(
+    struct conf_loader *l, const struct pair *p, const struct net_chain_link *links, size_t count)
+{
+	char which[120];
+	bool has_warned = warn_of_time(l, p, &links[0], "the certificate");
+
+	for (size_t i = 1; i < count && !has_warned; i++) {
+		snprintf(which, sizeof which, "certificate %zu of the chain (%s)", i + 1,
+		    links[i].subject);
+		has_warned = warn_of_time(l, p, &links[i], which);
+	}
+	if (count == 1 && !links[0].is_self_signed)
+		warn_of_lone_certificate(l, p);
+	if (!links[0].has_names)
+		conf_warning(l, p->section->file, p->chain->line,
+		    "the certificate in '%s' has no name (subjectAltName), so that clients refuse "
+		    "it for each host; have it made with its hosts' names",
+		    p->chain->path);
+	for (size_t i = 0; i + 1 < count; i++) {
+		if (links[i].is_signed_by_next || links[i].is_self_signed)
+			continue;
+		conf_warning(l, p->section->file, p->chain->line,
+		    "the chain in '%s' is out of order: certificate %zu is not signed by the next "
+		    "one; write each certificate above the one that signed it",
+		    p->chain->path, i + 1);
+		return;
+	}
+}
+
+/* ---- [listen NAME] ---- */
+
+static bool check_pair(struct conf_loader *l, const struct pair *p)
+{
+	struct net_pem_file chain, key;
+	struct net_chain_link links[NET_CHAIN_MOST];
+
+	net_pem_look(p->chain->path, &chain);
+	net_pem_look(p->key->path, &key);
+	if (chain.certificates == 0)
+		not_a_certificate(l, p, &chain, &key);
+	/* Of two swapped files one message is enough. */
+	if (key.keys == 0 && (chain.certificates > 0 || key.certificates == 0))
+		not_a_key(l, p, &key);
+	if (chain.certificates == 0 || key.keys == 0)
+		return false;
+	size_t count = net_chain_read(p->chain->path, p->key->path, links);
+	if (count > 0 && !links[0].has_key) {
+		other_key(l, p, links, count);
+		return false;
+	}
+	if (count > 0)
+		warn_of_chain(l, p, links, count);
+	return true;
+}
+
+/* The library's own verdict comes last: it knows more, and says less. */
+static void make_context(
+    struct conf_loader *l, struct conf_section *s, const struct conf_listen *listen)
+{
+	char error[256] = "";
+	struct net_tls_server_options options = {.certificates = listen->certificates,
+	    .certificate_count = listen->certificate_count,
+	    .alpn = "h2"};
+
+	s->tls = net_tls_server_new(&options, error, sizeof error);
+	if (!s->tls)
+		conf_mistake(l, s->file, s->chains[0].line,
+		    "the certificate cannot be used: %s; name a PEM certificate and its own key",
+		    error);
+}
+
+void conf_check_certificates(struct conf_loader *l, struct conf_section *s)
+{
+	struct conf_listen *listen = s->object;
+	size_t pairs = s->chain_count < s->key_count ? s->chain_count : s->key_count;
+	bool are_good = l->resolve && !s->is_broken;
+
+	if (s->chain_count > pairs)
+		conf_mistake(l, s->file, s->chains[pairs].line,
+		    "certificate without a key; add key = FILE below it");
+	if (s->key_count > pairs)
+		conf_mistake(l, s->file, s->keys[pairs].line,
+		    "key without a certificate; add certificate = FILE above it");
+	if (pairs == 0)
+		return;
+	listen->certificates = arena_alloc(&l->conf->arena, pairs * sizeof *listen->certificates);
+	listen->certificate_count = pairs;
+	for (size_t i = 0; i < pairs; i++) {
+		listen->certificates[i] =
+		    (struct net_certificate){s->chains[i].path, s->keys[i].path};
+		struct pair p = {s, &s->chains[i], &s->keys[i]};
+		if (l->resolve && !s->is_broken)
+			are_good = check_pair(l, &p) && are_good;
+	}
+	if (are_good)
+		make_context(l, s, listen);
+}
+
+/* ---- tls-ca ---- */
+
+bool conf_check_authorities(struct conf_loader *l, const char *path)
+{
+	char error[256] = "";
+	struct net_pem_file f;
+	struct net_tls_client_options options = {.ca_file = path, .verify = true, .alpn = "h2"};
+
+	net_pem_look(path, &f);
+	errno = f.error;
+	if (f.error)
+		return conf_no_file(l, "tls-ca", path, "name a PEM file of authorities");
+	if (f.certificates == 0) {
+		conf_mistake_here(l,
+		    "there is no certificate in the tls-ca file '%s'%s; name a PEM file of "
+		    "authorities, or remove the line for those of the system",
+		    path,
+		    f.is_empty ? ": it is empty"
+		    : f.keys   ? ": it is a private key"
+			       : "");
+		return false;
+	}
+	struct net_tls *tls = net_tls_client_new(&options, error, sizeof error);
+	if (!tls)
+		conf_mistake_here(
+		    l, "tls-ca cannot be used: %s; name a PEM file of authorities", error);
+	net_tls_free(tls);
+	return tls != NULL;
+}
+
+/* ---- hosts of the routes ---- */
+
+static bool certificate_covers_route(
+    const struct conf_loader *l, const struct net_tls *tls, size_t i)
+{
+	for (size_t r = 0; r < l->conf->route_count; r++)
+		for (size_t h = 0; h < l->conf->routes[r].host_count; h++)
+			if (net_tls_certificate_covers(tls, i, l->conf->routes[r].hosts[h]))
+				return true;
+	return false;
+}
+
+/* The first certificate is for clients that name no host: it should be one of those that are served. */
+static void check_default(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_listen *listen = s->object;
+
+	for (size_t i = 1; i < listen->certificate_count; i++) {
+		if (certificate_covers_route(l, s->tls, 0) ||
+		    !certificate_covers_route(l, s->tls, i))
+			continue;
+		conf_warning(l, s->file, s->chains[0].line,
+		    "the first certificate is the default, for clients that name no host (SNI) or "
+		    "an unknown one, and it covers no host of a route; put that of line %" PRIu32
+		    " first",
+		    s->chains[i].line);
+		return;
+	}
+}
+
+static bool is_covered(const struct conf_loader *l, struct slice host)
+{
+	conf_for_each_section(l, s, CONF_SECTION_LISTEN)
+	{
+		const struct conf_listen *listen = s->object;
+		for (size_t i = 0; s->tls && i < listen->certificate_count; i++)
+			if (net_tls_certificate_covers(s->tls, i, host))
+				return true;
+	}
+	return false;
+}
+
+void conf_check_covered_hosts(struct conf_loader *l)
+{
+	bool has_tls = false;
+
+	conf_for_each_section(l, s, CONF_SECTION_LISTEN)
+	{
+		const struct conf_listen *listen = s->object;
+		/* Something in front ends TLS for all hosts. */
+		if (listen->certificate_count == 0 && listen->trusted_count > 0)
+			return;
+		if (s->tls)
+			check_default(l, s);
+		has_tls = has_tls || s->tls;
+	}
+	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
+	{
+		const struct conf_route *route = s->object;
+		for (size_t h = 0; has_tls && h < route->host_count; h++) {
+			struct slice host = route->hosts[h];
+			if (slice_equal(host, SLICE("*")) || is_covered(l, host))
+				continue;
+			conf_warning(l, s->file, conf_option_line(s, "host"),
+			    "no certificate covers %.*s, so that clients refuse it over TLS; add "
+			    "one "
+			    "that has this name to [listen NAME]",
+			    SLICE_ARG(host));
+		}
+	}
+}

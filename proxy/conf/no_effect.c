@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Warnings about what changes nothing: options that another option makes idle, origins without a
+ * route, rules whose pushes never come. Each configuration that gets here is without mistakes.
+ */
+#include "proxy/conf/load.h"
+#include "proxy/http/authority.h"
+
+/* ---- options that another option makes idle ---- */
+
+static bool has_action(const struct conf *c, enum policy_action a, enum policy_action b)
+{
+	if (c->policy.fallback == a || c->policy.fallback == b)
+		return true;
+	for (size_t i = 0; i < c->policy.count; i++)
+		if (c->policy.rules[i].action == a || c->policy.rules[i].action == b)
+			return true;
+	return false;
+}
+
+static bool nothing_holds(const struct conf *c, const void *object)
+{
+	(void)object;
+	return !has_action(c, POLICY_HOLD, POLICY_HINT_HOLD);
+}
+
+static bool nothing_hints(const struct conf *c, const void *object)
+{
+	(void)object;
+	return !has_action(c, POLICY_HINT, POLICY_HINT_HOLD);
+}
+
+static bool no_cookie(const struct conf *c, const void *object)
+{
+	(void)object;
+	return !c->server.diary_cookie;
+}
+
+static bool nothing_learns(const struct conf *c, const void *object)
+{
+	(void)object;
+	for (size_t i = 0; i < c->preload_count; i++)
+		if (c->preloads[i].learned != CONF_LEARNED_OFF)
+			return false;
+	return true;
+}
+
+static bool all_refuse(const struct conf *c, const void *object)
+{
+	(void)object;
+	for (size_t i = 0; i < c->origin_count; i++)
+		if (c->origins[i].push != CONF_PUSH_REFUSE)
+			return false;
+	return true;
+}
+
+static bool is_cleartext(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_listen *)object)->certificate_count == 0;
+}
+
+static bool is_not_tls(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->kind != CONF_ORIGIN_H2_TLS;
+}
+
+static bool is_not_verified(const struct conf *c, const void *object)
+{
+	(void)c;
+	return !((const struct conf_origin *)object)->tls_verify;
+}
+
+static bool refuses_pushes(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->push == CONF_PUSH_REFUSE;
+}
+
+static bool has_no_subscription(const struct conf *c, const void *object)
+{
+	for (size_t i = 0; i < c->route_count; i++)
+		if (c->routes[i].subscription && c->routes[i].origin == object)
+			return false;
+	return true;
+}
+
+static bool subscribes_to_nothing(const struct conf *c, const void *object)
+{
+	const struct conf_route *route = object;
+	(void)c;
+	return route->subscription && route->origin->push == CONF_PUSH_REFUSE;
+}
+
+static bool drops(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct policy_rule *)object)->action == POLICY_DROP;
+}
+
+static bool only_hints(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct policy_rule *)object)->action == POLICY_HINT;
+}
+
+static bool does_not_hint(const struct conf *c, const void *object)
+{
+	const struct policy_rule *rule = object;
+	(void)c;
+	return rule->action != POLICY_HINT && rule->action != POLICY_HINT_HOLD;
+}
+
+static bool is_for_relayed(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct policy_rule *)object)->sources == 1u << POLICY_RELAYED;
+}
+
+static bool never_pauses(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct policy_rule *)object)->min_used == 0;
+}
+
+#define HOLDS "no rule and no default-action holds responses"
+#define REFUSES "the origin has push = refuse"
+#define DROPS "the rule drops its pushes"
+#define HINTS "no response follows a hint"
+
+/* The first row that holds for an option is reported. */
+static const struct idle {
+	enum conf_kind section;
+	const char *key;
+	bool (*is_idle)(const struct conf *c, const void *object);
+	const char *why;
+} idles[] = {
+    {CONF_SECTION_SERVER, "diary-cookie-key", no_cookie, "diary-cookie is off"},
+    {CONF_SECTION_SERVER, "diary-cookie-age", no_cookie, "diary-cookie is off"},
+    {CONF_SECTION_SERVER, "hold-max-count", nothing_holds, HOLDS},
+    {CONF_SECTION_SERVER, "hold-max-bytes", nothing_holds, HOLDS},
+    {CONF_SECTION_SERVER, "hold-max-age", nothing_holds, HOLDS},
+    {CONF_SECTION_SERVER, "hold-shared", nothing_holds, HOLDS},
+    {CONF_SECTION_SERVER, "hint-wait", nothing_hints, "no rule and no default-action hints"},
+    {CONF_SECTION_SERVER, "learned-file", nothing_learns,
+	"no [preload NAME] has learned = propose or learned = apply"},
+    {CONF_SECTION_SERVER, "promise-rate", all_refuse, "each origin has push = refuse"},
+    {CONF_SECTION_SERVER, "promise-refusals", all_refuse, "each origin has push = refuse"},
+    {CONF_SECTION_SERVER, "reset-rate", all_refuse, "each origin has push = refuse"},
+    {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
+    {CONF_SECTION_ORIGIN, "tls-ca", is_not_tls, "server is not h2://"},
+    {CONF_SECTION_ORIGIN, "tls-verify", is_not_tls, "server is not h2://"},
+    {CONF_SECTION_ORIGIN, "tls-name", is_not_tls, "server is not h2://"},
+    {CONF_SECTION_ORIGIN, "tls-ca", is_not_verified, "tls-verify is no"},
+    {CONF_SECTION_ORIGIN, "max-concurrent-pushes", refuses_pushes, REFUSES},
+    {CONF_SECTION_ORIGIN, "max-reserved-pushes", refuses_pushes, REFUSES},
+    {CONF_SECTION_ORIGIN, "limit-promises", refuses_pushes, REFUSES},
+    {CONF_SECTION_ORIGIN, "max-subscriptions", has_no_subscription,
+	"no route to it has subscription = yes"},
+    {CONF_SECTION_ROUTE, "subscription", subscribes_to_nothing,
+	"the pushes that it waits for never come: its origin has push = refuse"},
+    {CONF_SECTION_PUSH, "max-per-parent", drops, DROPS},
+    {CONF_SECTION_PUSH, "max-bytes", drops, DROPS},
+    {CONF_SECTION_PUSH, "status", drops, DROPS},
+    {CONF_SECTION_PUSH, "content-type", drops, DROPS},
+    {CONF_SECTION_PUSH, "urgency", drops, DROPS},
+    {CONF_SECTION_PUSH, "min-used", drops, DROPS},
+    {CONF_SECTION_PUSH, "max-bytes", only_hints, HINTS},
+    {CONF_SECTION_PUSH, "status", only_hints, HINTS},
+    {CONF_SECTION_PUSH, "content-type", only_hints, HINTS},
+    {CONF_SECTION_PUSH, "urgency", only_hints, HINTS},
+    {CONF_SECTION_PUSH, "hint-clients", does_not_hint, "the rule does not hint"},
+    {CONF_SECTION_PUSH, "cross-origin", is_for_relayed, "it is for pushes that pushgate offers"},
+    {CONF_SECTION_PUSH, "on-revalidation", is_for_relayed, "it is for pushes that pushgate offers"},
+    {CONF_SECTION_PUSH, "min-sample", never_pauses, "min-used is 0%"},
+};
+
+/* Whether the row is the first one that holds for its option. */
+static bool is_first(const struct conf *c, const struct idle *row, const void *object)
+{
+	for (const struct idle *earlier = idles; earlier < row; earlier++)
+		if (earlier->section == row->section && strcmp(earlier->key, row->key) == 0 &&
+		    earlier->is_idle(c, object))
+			return false;
+	return true;
+}
+
+static void check_options(struct conf_loader *l, const struct conf_section *s)
+{
+	for (size_t i = 0; i < sizeof idles / sizeof *idles; i++) {
+		const struct idle *row = &idles[i];
+		uint32_t line = row->section == s->kind ? conf_changed_line(s, row->key) : 0;
+		if (line && row->is_idle(l->conf, s->object) && is_first(l->conf, row, s->object))
+			conf_warning(l, s->file, line, "%s has no effect, because %s; remove it",
+			    row->key, row->why);
+	}
+}
+
+/* ---- [origin NAME] ---- */
+
+static void check_origin(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_origin *o = s->object;
+	struct address ip;
+
+	if (o->tls_name && o->kind == CONF_ORIGIN_H2_TLS &&
+	    address_parse(slice_of_string(o->tls_name), &ip))
+		conf_warning(l, s->file, conf_option_line(s, "tls-name"),
+		    "tls-name is an IP address: it is not sent as SNI, and the origin's "
+		    "certificate must have it as iPAddress; write the certificate's host name");
+	for (size_t i = 0; i < l->conf->route_count; i++)
+		if (l->conf->routes[i].origin == o)
+			return;
+	conf_warning(l, s->file, s->line,
+	    "%s is used by no route; add origin = %s to one, or remove the section",
+	    conf_section_title(l, s), s->name);
+}
+
+/* ---- rules and preloads whose conditions match no request ---- */
+
+static bool is_literal(const struct policy_patterns *p, size_t i)
+{
+	return !p->regexes[i] && slice_find(p->globs[i], '*') == p->globs[i].len &&
+	       slice_find(p->globs[i], '?') == p->globs[i].len;
+}
+
+static bool may_be_host(const struct policy_patterns *hosts, const struct conf_route *route)
+{
+	if (hosts->count == 0 || route->host_count == 0)
+		return true;
+	for (size_t i = 0; i < hosts->count; i++)
+		for (size_t h = 0; h < route->host_count; h++)
+			if (!is_literal(hosts, i) ||
+			    http_host_matches(route->hosts[h], hosts->globs[i]))
+				return true;
+	return false;
+}
+
+/* The route has paths below its prefix: can one of them match the pattern? */
+static bool may_be_below(const struct policy_patterns *paths, size_t i, struct slice prefix)
+{
+	struct slice glob = paths->globs[i];
+	size_t end = 0;
+
+	while (end < glob.len && glob.ptr[end] != '*' && glob.ptr[end] != '?')
+		end++;
+	struct slice fixed = slice_sub(glob, 0, end);
+	return paths->regexes[i] || slice_starts_with(fixed, prefix) ||
+	       (end < glob.len && slice_starts_with(prefix, fixed));
+}
+
+static bool may_be_path(const struct policy_patterns *paths, const struct conf_route *route)
+{
+	if (paths->count == 0 || route->path_count == 0)
+		return true;
+	for (size_t i = 0; i < paths->count; i++)
+		for (size_t r = 0; r < route->path_count; r++)
+			if (may_be_below(paths, i, route->paths[r]))
+				return true;
+	return false;
+}
+
+static bool is_without_route(const struct conf *c, const struct policy_rule *when)
+{
+	for (size_t i = 0; i < c->route_count; i++)
+		if (may_be_host(&when->hosts, &c->routes[i]) &&
+		    may_be_path(&when->paths, &c->routes[i]))
+			return false;
+	return true;
+}
+
+static void check_conditions(
+    struct conf_loader *l, const struct conf_section *s, const struct policy_rule *when)
+{
+	uint32_t line = conf_option_line(s, "host");
+
+	if (line == 0)
+		line = conf_option_line(s, "path");
+	if (is_without_route(l->conf, when))
+		conf_warning(l, s->file, line ? line : s->line,
+		    "%s never matches, because no route has such a host and path; correct them or "
+		    "remove the section",
+		    conf_section_title(l, s));
+}
+
+/* ---- sources ---- */
+
+static bool has_source(const struct conf *c, enum policy_source source)
+{
+	bool is_there = false;
+
+	if (source == POLICY_RELAYED)
+		return !all_refuse(c, NULL);
+	for (size_t i = 0; i < c->preload_count; i++) {
+		const struct conf_preload *p = &c->preloads[i];
+		is_there = is_there || (source == POLICY_LINK && p->link) ||
+			   (source == POLICY_CONFIG && p->add_count > 0) ||
+			   (source == POLICY_MANIFEST && p->manifest_count > 0) ||
+			   (source == POLICY_LEARNED && p->learned != CONF_LEARNED_OFF);
+	}
+	return is_there;
+}
+
+/* What makes a source yield pushes. */
+static const char *const source_remedies[POLICY_SOURCE_COUNT] = {
+    [POLICY_RELAYED] = "each origin has push = refuse; set push = auto in one",
+    [POLICY_LINK] = "no [preload NAME] has link = yes; add one",
+    [POLICY_CONFIG] = "no [preload NAME] has add; add one",
+    [POLICY_MANIFEST] = "no [preload NAME] has a manifest; add one",
+    [POLICY_LEARNED] = "no [preload NAME] has learned = apply; add one",
+};
+
+static void check_sources(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct policy_rule *rule = s->object;
+	int first = -1;
+
+	for (int source = 0; source < POLICY_SOURCE_COUNT; source++) {
+		if ((rule->sources & 1u << source) == 0)
+			continue;
+		if (has_source(l->conf, (enum policy_source)source))
+			return;
+		first = first < 0 ? source : first;
+	}
+	if (first >= 0)
+		conf_warning(l, s->file, conf_option_line(s, "source"),
+		    "%s never matches, because no push has the source %s: %s, or remove the rule",
+		    conf_section_title(l, s), policy_source_name((enum policy_source)first),
+		    source_remedies[first]);
+}
+
+/* ---- the whole ---- */
+
+void conf_check_effects(struct conf_loader *l)
+{
+	for (const struct conf_section *s = l->first; s; s = s->next) {
+		check_options(l, s);
+		if (s->kind == CONF_SECTION_ORIGIN)
+			check_origin(l, s);
+		if (s->kind == CONF_SECTION_PUSH) {
+			check_sources(l, s);
+			check_conditions(l, s, s->object);
+		}
+		if (s->kind == CONF_SECTION_PRELOAD)
+			check_conditions(l, s, &((const struct conf_preload *)s->object)->when);
+	}
+}

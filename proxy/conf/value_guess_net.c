@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Guesses of addresses, servers, hosts and paths (value_guess.h). */
+#include "proxy/base/cidr.h"
+#include "proxy/conf/value_guess.h"
+#include "proxy/http/authority.h"
+#include "proxy/net/net.h"
+#include <stdio.h>
+
+static const char *const schemes[] = {
+    "https://", "http://", "h2://", "h2c://", "tcp://", "grpc://", "grpcs://", "ssl://", "tls://"};
+
+/* Without a scheme, and without what follows the authority. */
+static struct slice authority_of(struct slice value)
+{
+	for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+		struct slice scheme = slice_of_string(schemes[i]);
+		if (slice_starts_with(value, scheme)) {
+			value = slice_from(value, scheme.len);
+			break;
+		}
+	}
+	return slice_sub(value, 0, slice_find(value, '/'));
+}
+
+static size_t count(struct slice s, char c)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s.len; i++)
+		n += s.ptr[i] == c;
+	return n;
+}
+
+/* "localhost:80", ":8443", "8443", "::1:8443", "unix:x", "/run/x.sock". */
+bool value_guess_address(struct slice value, char *guess, size_t size)
+{
+	struct net_address a;
+	uint64_t port;
+	struct slice text = authority_of(value);
+	size_t colon = text.len;
+
+	while (colon > 0 && text.ptr[colon - 1] != ':')
+		colon--;
+	if (value.ptr[0] == '/')
+		snprintf(guess, size, "unix:%.*s", SLICE_ARG(value));
+	else if (slice_to_number(text, 65535, &port))
+		snprintf(guess, size, "*:%.*s", SLICE_ARG(text));
+	else if (colon == 1)
+		snprintf(guess, size, "*%.*s", SLICE_ARG(text));
+	else if (slice_starts_with(text, SLICE("localhost")))
+		snprintf(guess, size, "127.0.0.1%.*s%s", SLICE_ARG(slice_from(text, 9)),
+		    colon ? "" : ":8443");
+	else if (count(text, ':') > 1 && text.ptr[0] != '[')
+		snprintf(guess, size, "[%.*s]:%.*s", SLICE_ARG(slice_sub(text, 0, colon - 1)),
+		    SLICE_ARG(slice_from(text, colon)));
+	else if (colon == 0)
+		snprintf(guess, size, "%.*s:8443", SLICE_ARG(text));
+	else
+		snprintf(guess, size, "%.*s", SLICE_ARG(text));
+	return !net_address_parse(slice_of_string(guess), &a);
+}
+
+/* True for "HOST:PORT" that the server option accepts behind h2:// and h2c://. */
+static bool is_authority(struct slice text)
+{
+	struct http_authority a;
+
+	return http_authority_parse(text, SLICE("http"), &a) && a.host.len > 0 && a.port != 0;
+}
+
+/* "127.0.0.1:8080", "tcp://x:80", "unix:/x", "h2c://host:80/path". */
+bool value_guess_server(struct slice value, char *guess, size_t size)
+{
+	struct http_authority a;
+	struct slice authority = authority_of(value);
+	bool is_tls = slice_starts_with(value, SLICE("h2://")) ||
+		      slice_starts_with(value, SLICE("grpcs://")) ||
+		      slice_starts_with(value, SLICE("ssl://")) ||
+		      slice_starts_with(value, SLICE("tls://"));
+
+	if (slice_equal_nocase(value, SLICE("demo"))) {
+		snprintf(guess, size, "demo:");
+		return true;
+	}
+	if (slice_starts_with(value, SLICE("unix:/")))
+		value = slice_from(value, 5);
+	if (value.ptr[0] == '/') {
+		while (slice_starts_with(value, SLICE("//")))
+			value = slice_from(value, 1);
+		snprintf(guess, size, "h2c+unix:%.*s", SLICE_ARG(value));
+		return value.len > 1 && value.len < 100;
+	}
+	if (!is_authority(authority))
+		return false;
+	http_authority_parse(authority, SLICE("http"), &a);
+	is_tls = is_tls || a.port == 443 || a.port == 8443;
+	snprintf(guess, size, "%s://%.*s", is_tls ? "h2" : "h2c", SLICE_ARG(authority));
+	return true;
+}
+
+/* "https://example.com:443/" or ".example.com". */
+bool value_guess_host(struct slice value, char *guess, size_t size)
+{
+	struct slice text = authority_of(value);
+	size_t colon = slice_find(text, ':');
+
+	if (slice_equal(text, SLICE("_"))) /* nginx: any host */
+		text = SLICE("*");
+	if (text.len == 0)
+		return false;
+	snprintf(guess, size, "%s%.*s", text.ptr[0] == '.' ? "*" : "",
+	    SLICE_ARG(slice_sub(text, 0, colon)));
+	return true;
+}
+
+/* "api" and "/api*". */
+bool value_guess_path(struct slice value, char *guess, size_t size)
+{
+	struct slice text = slice_sub(value, 0, slice_find(value, '#'));
+
+	if (slice_find(text, ':') < text.len || slice_starts_with(text, SLICE("^")) ||
+	    slice_starts_with(text, SLICE("//")))
+		return false;
+	text = slice_sub(text, 0, slice_find(text, '*'));
+	text = slice_sub(text, 0, slice_find(text, '?'));
+	if (text.len == 0)
+		return false;
+	snprintf(guess, size, "%s%.*s", text.ptr[0] == '/' ? "" : "/", SLICE_ARG(text));
+	return true;
+}
+
+/* "192.0.2.1/24" without the bits behind the prefix; "localhost", "all". */
+bool value_guess_cidr(struct slice value, char *guess, size_t size)
+{
+	struct cidr block;
+	uint64_t bits;
+	size_t slash = slice_find(value, '/');
+	char text[64];
+
+	if (slice_equal_nocase(value, SLICE("localhost")))
+		snprintf(guess, size, "127.0.0.1 ::1");
+	else if (slice_equal_nocase(value, SLICE("all")) ||
+		 slice_equal_nocase(value, SLICE("any")) || slice_equal(value, SLICE("*")))
+		snprintf(guess, size, "0.0.0.0/0 ::/0");
+	else if (slash == value.len || !address_parse(slice_sub(value, 0, slash), &block.base) ||
+		 !slice_to_number(
+		     slice_from(value, slash + 1), block.base.family == 4 ? 32 : 128, &bits))
+		return false;
+	else {
+		for (size_t i = 0; i < 16; i++) {
+			size_t kept = bits > 8 * i ? (size_t)bits - 8 * i : 0;
+			if (kept < 8)
+				block.base.bytes[i] &= (uint8_t)(0xff00u >> kept);
+		}
+		snprintf(guess, size, "%s/%u", address_format(&block.base, text, sizeof text),
+		    (unsigned)bits);
+		return !cidr_parse(slice_of_string(guess), &block);
+	}
+	return true;
+}

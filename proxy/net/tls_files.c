@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What files of certificates and keys hold, so that a message can say what is wrong with them. The
+ * TLS contexts read the files by themselves.
+ */
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/net/tls.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Files of certificates are small; a larger one was named by mistake. */
+enum { TLS_FILE_BYTES = 1 << 20 };
+
+/* Returns the file's bytes, which the caller frees; NULL with errno set. */
+static char *read_file(const char *file, size_t *length)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return NULL;
+	char *bytes = memory_alloc(TLS_FILE_BYTES);
+	ssize_t n = 1;
+	for (*length = 0; n > 0 && *length<TLS_FILE_BYTES; *length += n> 0 ? (size_t)n : 0)
+		n = read(fd, bytes + *length, TLS_FILE_BYTES - *length);
+	int error = n < 0 ? errno : 0;
+	close(fd);
+	if (!error)
+		return bytes;
+	free(bytes);
+	errno = error;
+	return NULL;
+}
+
+/* ---- PEM blocks ---- */
+
+static void count_block(struct net_pem_file *f, struct slice label, struct slice rest)
+{
+	static const struct slice key = SLICE_INIT("PRIVATE KEY");
+	if (slice_equal(label, SLICE("ENCRYPTED PRIVATE KEY")))
+		f->encrypted_keys++;
+	else if (label.len >= key.len && slice_equal(slice_from(label, label.len - key.len), key)) {
+		/* RFC 1421 4.6.1.1, as in "Proc-Type: 4,ENCRYPTED". */
+		bool is_encrypted = slice_starts_with(rest, SLICE("Proc-Type: 4,ENCRYPTED"));
+		*(is_encrypted ? &f->encrypted_keys : &f->keys) += 1;
+	} else if (slice_equal(label, SLICE("CERTIFICATE")) ||
+		   slice_equal(label, SLICE("X509 CERTIFICATE")) ||
+		   slice_equal(label, SLICE("TRUSTED CERTIFICATE")))
+		f->certificates++;
+	else if (slice_equal(label, SLICE("PUBLIC KEY")))
+		f->public_keys++;
+	else if (slice_equal(label, SLICE("CERTIFICATE REQUEST")) ||
+		 slice_equal(label, SLICE("NEW CERTIFICATE REQUEST")))
+		f->requests++;
+}
+
+static void count_blocks(struct net_pem_file *f, struct slice text)
+{
+	static const struct slice begin = SLICE_INIT("-----BEGIN "), dashes = SLICE_INIT("-----");
+	while (text.len > 0) {
+		struct slice line = slice_sub(text, 0, slice_find(text, '\n'));
+		text = slice_from(text, line.len + 1);
+		if (!slice_starts_with(line, begin))
+			continue;
+		struct slice label = slice_from(line, begin.len);
+		size_t end = 0;
+		while (end < label.len && !slice_starts_with(slice_from(label, end), dashes))
+			end++;
+		count_block(f, slice_sub(label, 0, end), text);
+	}
+}
+
+void net_pem_look(const char *file, struct net_pem_file *f)
+{
+	size_t length = 0;
+	*f = (struct net_pem_file){0};
+	char *bytes = read_file(file, &length);
+	if (!bytes) {
+		f->error = errno;
+		return;
+	}
+	f->is_empty = length == 0;
+	count_blocks(f, slice_of(bytes, length));
+	/* A DER SEQUENCE of more than 255 bytes; that of PKCS #12 begins with the INTEGER 3. */
+	f->is_der = length > 8 && bytes[0] == 0x30 && bytes[1] == (char)0x82;
+	f->is_pkcs12 = f->is_der && memcmp(bytes + 4, "\2\1\3", 3) == 0;
+	free(bytes);
+}
+
+/* ---- certificates ---- */
+
+static int64_t seconds_of(const ASN1_TIME *time)
+{
+	int days = 0, seconds = 0;
+	ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
+	ensure(epoch != NULL);
+	bool is_good = ASN1_TIME_diff(&days, &seconds, epoch, time);
+	ASN1_TIME_free(epoch);
+	return is_good ? (int64_t)days * 86400 + seconds : 0;
+}
+
+static void describe(struct net_chain_link *link, X509 *certificate)
+{
+	struct tls_names names;
+	tls_names_init(&names, certificate);
+	link->has_names = names.dns_count + names.ip_count > 0;
+	X509_NAME *subject = X509_get_subject_name(certificate);
+	if (X509_NAME_get_text_by_NID(
+		subject, NID_commonName, link->subject, sizeof(link->subject)) <= 0)
+		snprintf(link->subject, sizeof(link->subject), "%s",
+		    names.dns_count ? names.dns[0] : "");
+	tls_names_fini(&names);
+	link->starts = seconds_of(X509_get0_notBefore(certificate));
+	link->ends = seconds_of(X509_get0_notAfter(certificate));
+	link->is_self_signed = X509_NAME_cmp(subject, X509_get_issuer_name(certificate)) == 0;
+}
+
+static EVP_PKEY *read_key(const char *file)
+{
+	BIO *in = file ? BIO_new_file(file, "r") : NULL;
+	/* No password: the key is not encrypted, or it cannot be read. */
+	EVP_PKEY *key = in ? PEM_read_bio_PrivateKey(in, NULL, NULL, (void *)(uintptr_t) "") : NULL;
+	BIO_free(in);
+	return key;
+}
+
+size_t net_chain_read(
+    const char *chain_file, const char *key_file, struct net_chain_link links[NET_CHAIN_MOST])
+{
+	size_t count = 0;
+	X509 *previous = NULL, *next;
+	EVP_PKEY *key = read_key(key_file);
+	BIO *in = BIO_new_file(chain_file, "r");
+	while (
+	    in && count < NET_CHAIN_MOST && (next = PEM_read_bio_X509_AUX(in, NULL, NULL, NULL))) {
+		links[count] = (struct net_chain_link){0};
+		describe(&links[count], next);
+		links[count].has_key = key && X509_check_private_key(next, key) == 1;
+		if (count > 0)
+			links[count - 1].is_signed_by_next =
+			    X509_check_issued(next, previous) == X509_V_OK;
+		count++;
+		X509_free(previous);
+		previous = next;
+	}
+	X509_free(previous);
+	EVP_PKEY_free(key);
+	BIO_free(in);
+	ERR_clear_error();
+	return count;
+}
