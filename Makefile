@@ -226,7 +226,7 @@ install: $(BINARY)
 	chmod 644 $(DESTDIR)$(BASHDIR)/pushgate $(DESTDIR)$(ZSHDIR)/_pushgate $(DESTDIR)$(FISHDIR)/pushgate.fish
 	install -d $(DESTDIR)$(DOCDIR)/docs/decisions $(DESTDIR)$(DOCDIR)/examples
 	install -m 644 README.md SECURITY.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOCDIR)/
-	install -m 644 docs/*.md $(DESTDIR)$(DOCDIR)/docs/
+	install -m 644 docs/*.md docs/*.svg $(DESTDIR)$(DOCDIR)/docs/
 	install -m 644 docs/decisions/*.md $(DESTDIR)$(DOCDIR)/docs/decisions/
 	install -m 644 $(filter-out etc/demo.ini,$(wildcard etc/*.ini)) $(DESTDIR)$(DOCDIR)/examples/
 	ln -sfn examples $(DESTDIR)$(DOCDIR)/etc

@@ -19,10 +19,10 @@ function keyDigest() {
 }
 
 /*
- * Gives {page, cdp, complaints}: a blank page, its DevTools session with Network enabled, and what the page's
- * console or its loading complained of. All ends with the scenario.
+ * args: more of the browser's options. Gives {page, cdp, complaints}: a blank page, its DevTools session with Network
+ * enabled, and what the page's console or its loading complained of. All ends with the scenario.
  */
-export async function browse(s) {
+export async function browse(s, args = []) {
 	const profile = workDir();
 	s.cleanups.push(() => fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
 	const context = await chromium.launchPersistentContext(profile, {
@@ -30,7 +30,7 @@ export async function browse(s) {
 		timeout: 30000 * SCALE,
 		args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
 			'--disable-component-update', '--disable-sync', '--disable-dev-shm-usage',
-			`--ignore-certificate-errors-spki-list=${keyDigest()}`],
+			`--ignore-certificate-errors-spki-list=${keyDigest()}`, ...args],
 	});
 	s.cleanups.push(() => context.close());
 	context.setDefaultTimeout(20000 * SCALE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The demo page, as whoever runs scripts/run sees it in a browser. */
 import assert from 'node:assert/strict';
-import { scenario } from '../support/gate.mjs';
+import { scenario, section, until } from '../support/gate.mjs';
 import { browse, skip } from './chromium.mjs';
 
 const assets = ['/base.css', '/page.css', '/timing.js', '/greet.js', '/logo.svg', '/gradient.svg', '/waves.svg'];
@@ -27,5 +27,20 @@ scenario('the demo page loads whole, and its table has a row for the page and ea
 	assert.match(await page.textContent('#hello'), /^Good /);
 	await page.waitForFunction(() => !document.querySelector('#facts').textContent.startsWith('Loading'));
 	assert.ok((await page.evaluate(() => [...document.images].map((i) => i.naturalWidth))).every((width) => width > 0));
+	assert.deepEqual(complaints, []);
+});
+
+/* What scripts/run shows a browser. */
+scenario('the demo site\'s pushes are held for a browser, which asks for all of them because of the hint', {
+	skip, tls: true, origins: { demo: { server: 'demo:?think=150ms&rtt=40ms' } }, timeout: 90000,
+	extra: section('push browsers', { navigation: 'yes', action: 'hint+hold' }),
+}, async (s) => {
+	const { page, complaints } = await browse(s);
+	await page.goto(`https://localhost:${s.port}/`, { waitUntil: 'load' });
+	await page.waitForFunction(() => !document.querySelector('#facts').textContent.startsWith('Loading'));
+	await until('each push is over', () => s.gate.accessLines().filter((line) => line.push).length >= assets.length + 1);
+	const pushes = s.gate.accessLines().filter((line) => line.push);
+	assert.deepEqual(pushes.map(({ path }) => path).sort(), [...assets, '/facts.json'].sort());
+	assert.deepEqual(pushes.map(({ verdict, end_reason: end }) => `${verdict} ${end}`), pushes.map(() => 'hint+hold claimed'));
 	assert.deepEqual(complaints, []);
 });

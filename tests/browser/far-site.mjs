@@ -11,8 +11,8 @@ import { browse } from './chromium.mjs';
 
 export const ASSETS = 10;
 const ASSET_BYTES = 8000;
-const ORIGIN_MS = 200;
-const WAY_MS = 50;
+export const ORIGIN_MS = 200;
+export const WAY_MS = 50;
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8" fill="red"/></svg>';
 const TYPES = {
@@ -37,7 +37,7 @@ ${tags.filter((tag) => !isImage(tag)).join('\n')}</head><body><p>text</p>${tags.
  * pageFields(page), assetFields(path): what their responses have. selects: the fields that a promised request has of its
  * page's request. Gives what the origin was asked for.
  */
-async function originOf(s, port, { pageFields = () => ({}), assetFields = () => ({}), selects = [] }) {
+export async function originOf(s, port, { pageFields = () => ({}), assetFields = () => ({}), selects = [] }) {
 	const asked = [];
 	const answerAsset = (stream, path) => {
 		const { type, body } = TYPES[path.split('.').pop()];
@@ -76,14 +76,14 @@ export async function farSite(action) {
 }
 
 /*
- * Starts origin, relay and browser. Gives {asked, complaints, visit}; visit(page) resolves with what the page measured:
- * {load, resources: [{path, status, initiator}]}.
+ * Starts origin, relay and browser (with browserArgs, if any). Gives {asked, complaints, visit}; visit(page) resolves
+ * with what the page measured: {load, resources: [{path, status, initiator}]}.
  */
-export async function open(s, { originPort, ...site }) {
+export async function open(s, { originPort, browserArgs, ...site }) {
 	const asked = await originOf(s, originPort, site);
 	const relay = await delay(s.port, WAY_MS);
 	s.cleanups.push(() => relay.close());
-	const { page, complaints } = await browse(s);
+	const { page, complaints } = await browse(s, browserArgs);
 	const measured = () => ({
 		load: performance.getEntriesByType('navigation')[0].loadEventEnd,
 		resources: performance.getEntriesByType('resource').map((e) => ({

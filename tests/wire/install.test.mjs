@@ -63,6 +63,20 @@ test('installed program reads the installed configuration, which a later install
 	assert.match(fs.readFileSync(ini, 'utf8'), /; mine\n$/);
 });
 
+test('each installed example is a good configuration, and the picture of README is there', (t) => {
+	const dir = folder(t);
+	install(dir, 'PREFIX=/usr');
+	const doc = path.join(dir, 'usr/share/doc/pushgate');
+	const examples = files(path.join(doc, 'examples'));
+	for (const name of ['hold.ini', 'hint.ini', 'preload.ini', 'gateway.ini', 'strip.ini', 'per-path.ini'])
+		assert.ok(examples.includes(name), name);
+	for (const name of examples) {
+		const { status, stderr } = spawnSync(BINARY, ['check', '-c', path.join(doc, 'examples', name)], { encoding: 'utf8' });
+		assert.equal(status, 0, `${name}: ${stderr}`);
+	}
+	assert.match(fs.readFileSync(path.join(doc, 'docs/waterfall.svg'), 'utf8'), /^<svg /);
+});
+
 test('unit and manual name the places that were asked for', (t) => {
 	const dir = folder(t);
 	install(dir, 'PREFIX=/opt/gate', 'CONFDIR=/opt/gate/etc');

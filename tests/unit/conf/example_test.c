@@ -5,6 +5,8 @@
 
 struct client {
 	const char *address, *user_agent, *path, *promised;
+	bool is_browser; /* loads a page, and refuses pushes */
+	bool save_data;
 };
 
 static struct http_head *request(
@@ -30,8 +32,10 @@ static void assert_example(
 	    .promised = request(pool, c.promised, ""),
 	    .origin_may_promise = true,
 	    .listener_covers = true,
-	    .client_push_enabled = true,
-	    .client_accepts_streams = true};
+	    .client_push_enabled = !c.is_browser,
+	    .client_accepts_streams = true,
+	    .navigation = c.is_browser ? POLICY_NAVIGATION_YES : POLICY_NAVIGATION_UNKNOWN,
+	    .save_data = c.save_data};
 	assert_non_null(load.conf);
 	assert_true(address_parse(slice_of_string(c.address), &offer.client));
 	struct policy_verdict v = policy_decide(&load.conf->policy, &offer);
@@ -90,12 +94,28 @@ static void gateway_forwards_by_default(void **state)
 	    POLICY_FORWARD, "", true);
 }
 
+static void browsers_get_what_the_file_is_named_for(void **state)
+{
+	(void)state;
+	static const struct client browser = {"192.0.2.1", "Mozilla/5.0", "/", "/a.css", true, false},
+				   program = {"192.0.2.1", "Example/1", "/", "/a.css", false, false},
+				   saver = {"192.0.2.1", "Mozilla/5.0", "/", "/a.css", true, true};
+	assert_example("etc/hold.ini", browser, POLICY_HINT_HOLD, "browsers", true);
+	assert_example("etc/hold.ini", saver, POLICY_DROP, "data-savers", false);
+	assert_example("etc/hold.ini", program, POLICY_FORWARD, "", true);
+	assert_example("etc/hint.ini", browser, POLICY_HINT, "browsers", true);
+	assert_example("etc/hint.ini", program, POLICY_FORWARD, "", true);
+	assert_example("etc/preload.ini", browser, POLICY_HINT, "browsers", true);
+	assert_example("etc/preload.ini", program, POLICY_FORWARD, "", true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(strip_drops_for_constrained_clients_alone),
 	    cmocka_unit_test(per_path_chooses_by_page_and_kind),
 	    cmocka_unit_test(gateway_forwards_by_default),
+	    cmocka_unit_test(browsers_get_what_the_file_is_named_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
