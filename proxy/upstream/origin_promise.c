@@ -128,7 +128,9 @@ static void drop_orphan(const struct origin_conn *c, const struct http_head *pro
 	counters->push[POLICY_RELAYED][POLICY_DROP][policy_reason_position(reason)]++;
 	const struct observe_exchange line = {
 	    .started_wall = clock_wall(),
-	    .origin = c->pool->origin->name,
+	    .first_byte = USEC_NEVER,
+	    .weight = observe_weight(env->observe, 0, true),
+	    .origin = {.name = c->pool->origin->name},
 	    .method = promised->method,
 	    .scheme = promised->scheme,
 	    .authority = promised->authority,
