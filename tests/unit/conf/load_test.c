@@ -631,11 +631,21 @@ static void help_of_one_section_shows_that_alone(void **state)
 	assert_null(strstr(text, "[origin NAME]\n"));
 	assert_non_null(strstr(text, "\n  origin\n      NAME\n      Required.\n"));
 	free(text);
-	text = help_text("nonsense");
-	static const char sections[] =
-	    "There is no section [nonsense]: server, listen, origin, route, push";
-	assert_memory_equal(text, sections, sizeof sections - 1);
-	free(text);
+}
+
+static void topics_of_the_help_are_the_sections_and_the_example(void **state)
+{
+	(void)state;
+	static const char *const known[] = {
+	    "server", "listen", "origin", "route", "push", "preload", "example"};
+	const char *topic;
+	for (size_t i = 0; (topic = conf_help_topic(i)); i++) {
+		assert_true(i < sizeof(known) / sizeof(known[0]));
+		assert_string_equal(topic, known[i]);
+		char *text = help_text(topic);
+		assert_true(strlen(text) > 100);
+		free(text);
+	}
 }
 
 int main(void)
@@ -668,6 +678,7 @@ int main(void)
 	    cmocka_unit_test(every_option_has_a_default_or_an_example),
 	    cmocka_unit_test(forms_and_choices_leave_out_what_is_not_available),
 	    cmocka_unit_test(help_of_one_section_shows_that_alone),
+	    cmocka_unit_test(topics_of_the_help_are_the_sections_and_the_example),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

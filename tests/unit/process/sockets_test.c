@@ -177,8 +177,18 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	assert_non_null(strstr(text, "# worker 0: process 42, up 3 s, started 1 time\n"));
 	assert_non_null(strstr(text, "# worker 1: down, started 5 times\n"));
 	assert_non_null(strstr(text, "# files process: process 43, up 1 s, started 2 times\n"));
-	assert_non_null(strstr(text, "\nrequests 12\n"));
-	assert_non_null(strstr(text, "\nerror_lines_dropped 2\n"));
+	assert_non_null(strstr(text, "\npushgate_requests_total 12\n"));
+	assert_non_null(strstr(text, "\npushgate_error_lines_dropped_total 2\n"));
+	static const char *const processes[] = {
+	    "\npushgate_uptime_seconds 9\n",
+	    "\npushgate_process_up{process=\"worker 0\"} 1\n",
+	    "\npushgate_process_up{process=\"worker 1\"} 0\n",
+	    "\npushgate_process_pid{process=\"files\"} 43\n",
+	    "\npushgate_process_uptime_seconds{process=\"worker 0\"} 3\n",
+	    "\npushgate_process_starts_total{process=\"worker 1\"} 5\n",
+	};
+	for (size_t i = 0; i < sizeof(processes) / sizeof(processes[0]); i++)
+		assert_non_null(strstr(text, processes[i]));
 	status_close(listener, b->path);
 	assert_int_not_equal(access(b->path, F_OK), 0);
 }
