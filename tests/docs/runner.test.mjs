@@ -62,6 +62,12 @@ test('a program stays until its section ends', { skip: !ALONE && 'no network nam
 		['3', '7', '11', '14', '19', '23', '27', '31: exit status 1']);
 });
 
+test('what a command leaves behind ends with its section, in whatever process group', { skip: !ALONE && 'no network namespace' }, async (t) => {
+	const leaves = ['~~~sh', `timeout 1000 ${process.execPath} -e "require('net').createServer().listen(7777)" &`, '~~~'];
+	const server = ['<!-- stays: 7777 -->', '~~~sh', `${process.execPath} -e "require('net').createServer().listen(7777)"`, '~~~'];
+	assert.deepEqual(await run(t, '## A', ...leaves, '## B', ...server), ['2', '7']);
+});
+
 test('a program that ends, or listens elsewhere, or finds its port taken fails', { skip: !ALONE && 'no network namespace' }, async (t) => {
 	assert.deepEqual(await run(t, '<!-- stays: 7777 -->', '~~~sh', 'exit 3', '~~~'), ['2: exit status 3']);
 	const server = ['<!-- stays: 7777 -->', '~~~sh', `${process.execPath} -e "require('net').createServer().listen(7777)"`, '~~~'];

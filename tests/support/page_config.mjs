@@ -24,10 +24,13 @@ function completed(text) {
 	return has(text, 'listen') ? text : `${text}\n[listen for-the-test]\naddress = 127.0.0.1:8443\n`;
 }
 
+/* Folders that the package makes. */
+const INSTALLED = /\/(var\/log|var\/lib|run)\/pushgate(?=\/)/g;
+
 /* Why the sections are wrong; '' when they are right. */
 export function checkFragment(text, folder) {
 	const file = path.join(folder, 'fragment.ini');
-	fs.writeFileSync(file, completed(`${text}\n`));
+	fs.writeFileSync(file, completed(`${text}\n`.replace(INSTALLED, folder)));
 	const r = spawnSync(BINARY, ['check', '-c', file], { encoding: 'utf8' });
 	return r.status === 0 ? '' : `pushgate check says\n${r.stdout}${r.stderr}`;
 }

@@ -164,34 +164,33 @@ class PageRun {
 		await this.end();
 	}
 
-	signal(name) {
-		for (const { child } of this.programs) {
+	/*
+	 * The living processes of the programs' sessions: a shell may be gone before what it started, and `timeout` and others make
+	 * groups of their own. Zombies wait for init alone.
+	 */
+	left() {
+		const sessions = new Set(this.programs.map((p) => String(p.child.pid)));
+		return fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((name) => {
 			try {
-				process.kill(-child.pid, name);
-			} catch {
-				/* The whole group is gone. */
-			}
-		}
-	}
-
-	/* Whether a process lives in the programs' groups: a shell may be gone before what it started. Zombies wait for init alone. */
-	isAnyLeft() {
-		const groups = new Set(this.programs.map((p) => String(p.child.pid)));
-		return fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).some((name) => {
-			try {
-				const [state, , group] = fs.readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1).split(' ');
-				return groups.has(group) && state !== 'Z';
+				const [state, , , session] = fs.readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1).split(' ');
+				return sessions.has(session) && state !== 'Z';
 			} catch {
 				return false; /* gone meanwhile */
 			}
-		});
+		}).map(Number);
 	}
 
 	/* Until nothing is left, not even a socket: the next section needs the ports. */
 	async end() {
 		for (const signal of ['SIGTERM', 'SIGKILL']) {
-			this.signal(signal);
-			for (const end = Date.now() + ENDS_WITHIN; this.isAnyLeft() && Date.now() < end;)
+			for (const pid of this.left()) {
+				try {
+					process.kill(pid, signal);
+				} catch {
+					/* gone meanwhile */
+				}
+			}
+			for (const end = Date.now() + ENDS_WITHIN; this.left().length && Date.now() < end;)
 				await sleep(10);
 		}
 		await Promise.all(this.programs.map((p) => p.gone));
