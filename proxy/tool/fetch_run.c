@@ -162,7 +162,9 @@ static void on_received(void *link, struct chunk *chunk, size_t offset, size_t l
 	struct link *l = link;
 	struct fetch *f = l->owner;
 	char at[NET_ADDRESS_TEXT];
-	if (!f->is_http2 && status_line_add(&f->first_line, chunk->data + offset, length)) {
+	if (!f->is_http2)
+		status_line_add(&f->first_line, chunk->data + offset, length);
+	if (!f->is_http2 && status_line_is_http1(&f->first_line)) {
 		net_address_format(&f->addresses[f->next_address - 1], at, sizeof(at));
 		fetch_fail(f, FETCH_PROTOCOL,
 		    "%s answered with HTTP/1 (\"%s\"); fetch speaks HTTP/2 alone%s", at,
