@@ -19,16 +19,21 @@ struct status_line {
 	bool has_ended;
 };
 
-/* Takes the next bytes. True: they are an HTTP/1 status line, as far as they have come. */
-static inline bool status_line_add(struct status_line *l, const uint8_t *bytes, size_t n)
+/* Takes the next bytes. */
+static inline void status_line_add(struct status_line *l, const uint8_t *bytes, size_t n)
 {
-	static const char begin[] = "HTTP/1.";
 	for (size_t i = 0; i < n && !l->has_ended && l->length < STATUS_LINE_BYTES; i++) {
 		l->has_ended = bytes[i] == '\r' || bytes[i] == '\n';
 		if (!l->has_ended)
 			l->text[l->length++] =
 			    bytes[i] >= 0x20 && bytes[i] < 0x7f ? (char)bytes[i] : '?';
 	}
+}
+
+/* It is an HTTP/1 status line, as far as it has come. */
+static inline bool status_line_is_http1(const struct status_line *l)
+{
+	static const char begin[] = "HTTP/1.";
 	return l->length >= strlen(begin) && memcmp(l->text, begin, strlen(begin)) == 0;
 }
 

@@ -119,7 +119,9 @@ static void on_received(void *link, struct chunk *chunk, size_t offset, size_t l
 	struct link *l = link;
 	struct fetch *f = l->owner;
 	char at[NET_ADDRESS_TEXT];
-	if (f->server == FETCH_SERVER_UNKNOWN && status_line_add(&f->first_line, chunk->data + offset, length)) {
+	if (f->server == FETCH_SERVER_UNKNOWN)
+		status_line_add(&f->first_line, chunk->data + offset, length);
+	if (f->server == FETCH_SERVER_UNKNOWN && status_line_is_http1(&f->first_line)) {
 		net_address_format(&f->addresses[f->next_address - 1], at, sizeof(at));
 		fetch_fail(f, FETCH_PROTOCOL,
 		    "%s answered with HTTP/1 (\"%s\"); fetch speaks HTTP/2 alone%s", at,

@@ -222,26 +222,12 @@ static void conn_opened(void *owner)
 	origin_conn_arm(c);
 }
 
-/* "HTTP/1." cannot begin a SETTINGS frame, which is the first thing that an origin sends. */
-static void end_http1(struct origin_conn *c)
-{
-	char what[ORIGIN_TEXT_BYTES / 2], text[ORIGIN_TEXT_BYTES];
-	snprintf(what, sizeof(what), "it answered with HTTP/1 (\"%s\"); it must speak %s",
-	    c->first_line.text, net_conn_is_tls(c->net) ? "HTTP/2" : "h2c with prior knowledge");
-	const char *detail = origin_conn_say(c, what, text);
-	WORKER_COUNT(c->upstream->env, upstream_failed, 1);
-	origin_log_fault(c, "cannot speak HTTP/2", detail);
-	origin_conn_lost(c, &relay_cause_UP_NOT_HTTP2, 0, detail);
-}
-
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
 {
 	struct origin_conn *c = owner;
 	peer_silence_heard(&c->silence, worker_now(c->upstream->env));
-	if (!c->is_ready && status_line_add(&c->first_line, chunk->data + offset, length)) {
-		end_http1(c);
-		return;
-	}
+	if (!c->is_ready)
+		status_line_add(&c->first_line, chunk->data + offset, length);
 	usec now = relay_origin_clock(c->upstream->env->relay);
 	bool is_open = true;
 	while (length > 0 && is_open) {

@@ -25,13 +25,28 @@ static void reset_event(struct origin_conn *c, const struct session_event *e)
 	exchange_on_up_failed(leg->exchange, cause, e->code, detail);
 }
 
+/* "HTTP/1." cannot begin a SETTINGS frame, which is the first thing that an origin has to send. */
+static const char *describe_http1(const struct origin_conn *c, char text[ORIGIN_TEXT_BYTES])
+{
+	char what[ORIGIN_TEXT_BYTES / 2];
+	snprintf(what, sizeof(what), "it answered with HTTP/1 (\"%s\"); it must speak %s",
+	    c->first_line.text, net_conn_is_tls(c->net) ? "HTTP/2" : "h2c with prior knowledge");
+	return origin_conn_say(c, what, text);
+}
+
 static void failed_event(struct origin_conn *c, const struct session_event *e)
 {
 	const char *detail = e->fault ? e->fault->name : session_code_name(e->code);
 	const struct relay_cause *cause = e->fault ? &relay_cause_UP_FAULT : &relay_cause_UP_LOST;
+	char text[ORIGIN_TEXT_BYTES];
 	WORKER_COUNT(c->upstream->env, upstream_failed, 1);
-	if (e->fault) {
+	if (e->fault)
 		WORKER_COUNT(c->upstream->env, peer_faults_up, 1);
+	if (e->fault && !c->is_ready && status_line_is_http1(&c->first_line)) {
+		cause = &relay_cause_UP_NOT_HTTP2;
+		detail = describe_http1(c, text);
+		origin_log_fault(c, "cannot speak HTTP/2", detail);
+	} else if (e->fault) {
 		origin_log_fault(c, e->fault->name, e->fault->text);
 	} else if (e->code != SESSION_NO_ERROR) {
 		origin_log_fault(c, "connection ended with an error", detail);

@@ -61,6 +61,7 @@ SCRIPT_TEST(reset_stream_is_remembered_after_the_ping_came_back)
 	script_sends_good_promise(s, 1, 2);
 	struct script_frame *f = script_expects_frame(s, H2_RST_STREAM, 2);
 	assert_true(f->code == H2_REFUSED_STREAM || f->code == H2_CANCEL);
+	script_expects_event(s, H2_EVENT_PROMISE, 0);
 	script_sends_headers(s, 1, H2_END_STREAM, "x-t", "1", NULL);
 	script_expects_alive(s);
 	script_close(s);

@@ -401,6 +401,8 @@ SCRIPT_TEST(promise_on_a_stream_we_have_reset_is_processed_and_refused)
 	script_sends_promise(s, 1, 2, ":method", "GET", URI, "x-kept", "in the table", NULL);
 	struct script_frame *f = script_expects_frame(s, H2_RST_STREAM, 2);
 	assert_true(f->code == H2_REFUSED_STREAM || f->code == H2_CANCEL);
+	/* The owner is told, so that it can count and log the promise. */
+	assert_int_equal(script_expects_event(s, H2_EVENT_PROMISE, 0)->promised, 0);
 	script_expects_nothing(s);
 	/* Its response was under way. */
 	script_sends_ok(s, 2, 0);
