@@ -37,7 +37,7 @@ const struct command_option *command_operand(const struct command *c)
 
 bool command_is_nearer(struct slice word, const char *known, unsigned *least)
 {
-	unsigned most = word.len < 4 && *least > 2 ? 2 : *least;
+	unsigned most = word.len < 5 && *least > 2 ? 2 : *least;
 	unsigned distance = slice_distance(word, slice_of_string(known), most);
 	/* The beginning of a word is not far from it, however much is missing. */
 	if (word.len > 1 && slice_starts_with(slice_of_string(known), word))

@@ -35,6 +35,8 @@ void conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const 
 void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
 {
 	va_list arguments;
+	if (l->is_silent)
+		return;
 	va_start(arguments, format);
 	vreport(l, file, line, "warning: ", format, arguments);
 	va_end(arguments);

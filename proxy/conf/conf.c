@@ -45,6 +45,8 @@ static struct conf *load_file(
 	struct conf *c = load_begin(&l, path, folder, resolve, errors);
 
 	l.follows_includes = true;
+	/* Commands that only look something up in the file do not judge it. */
+	l.is_silent = !resolve;
 	conf_read_file(&l, c->file);
 	bool is_read = l.seen != NULL;
 	if (is_read)

@@ -194,11 +194,12 @@ struct conf {
 /*
  * Reads the file, checks it and resolves names. NULL if anything is wrong; then every mistake has
  * been written to `errors`, one a line. Warnings are written too. With `resolve` false (tests,
- * explain) names are not looked up, and files and users that options name are not opened or looked
- * for. Included files are read all the same.
+ * explain, status) names are not looked up, files and users that options name are not opened or
+ * looked for, and there are no warnings. Included files are read all the same.
  */
 struct conf *conf_load(const char *path, bool resolve, FILE *errors);
-/* The same for a text in memory; messages call it `name`. Includes are read only with `resolve`. */
+/* The same for a text in memory; messages call it `name`. Includes are read only with `resolve`, and
+ * warnings are always written. */
 struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors);
 void conf_free(struct conf *c); /* accepts NULL */
 

@@ -8,6 +8,7 @@
 #include "proxy/conf/value.h"
 #include <dirent.h>
 #include <errno.h>
+#include <unistd.h>
 
 /* A folder may have any number of files: a guess is not worth more than these. */
 enum { GUESS_FILES = 2000, GUESS_NAME_BYTES = 63 };
@@ -288,26 +289,43 @@ static bool nearest_file(DIR *folder, struct slice name, char best[GUESS_NAME_BY
 	return best[0] != '\0';
 }
 
+/* The folder that the path's file is in, with its '/' at the end. */
+static const char *folder_of(struct conf_loader *l, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? conf_copy(l, slice_of(path, (size_t)(slash - path) + 1)) : "./";
+}
+
+const char *conf_guess_file(struct conf_loader *l, const char *path)
+{
+	char near[GUESS_NAME_BYTES + 1];
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	DIR *d = opendir(folder_of(l, path));
+	bool is_found = d && nearest_file(d, slice_of_string(name), near);
+
+	if (d)
+		closedir(d);
+	if (!is_found)
+		return NULL;
+	return arena_printf(&l->conf->arena, "%.*s%s", (int)(name - path), path, near).ptr;
+}
+
 bool conf_no_file(struct conf_loader *l, const char *what, const char *path, const char *right)
 {
 	int error = errno;
-	char near[GUESS_NAME_BYTES + 1];
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	size_t folder_bytes = (size_t)(name - path);
-	const char *folder = folder_bytes ? conf_copy(l, slice_of(path, folder_bytes)) : "./";
-	DIR *d = error == ENOENT ? opendir(folder) : NULL;
+	const char *folder = folder_of(l, path);
+	const char *near = error == ENOENT ? conf_guess_file(l, path) : NULL;
 
-	if (d && nearest_file(d, slice_of_string(name), near))
-		conf_mistake_here(l, "the %s file '%s' cannot be read: %s; did you mean '%.*s%s'?",
-		    what, path, strerror(error), (int)folder_bytes, path, near);
-	else if (error == ENOENT && !d)
+	if (near)
+		conf_mistake_here(l, "the %s file '%s' cannot be read: %s; did you mean '%s'?",
+		    what, path, strerror(error), near);
+	else if (error == ENOENT && access(folder, F_OK) != 0)
 		conf_mistake_here(l,
 		    "the %s file '%s' cannot be read: there is no folder '%s'; correct the path",
 		    what, path, folder);
 	else
 		conf_mistake_here(l, "the %s file '%s' cannot be read: %s; %s", what, path,
 		    strerror(error), right);
-	if (d)
-		closedir(d);
 	return false;
 }

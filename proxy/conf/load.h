@@ -63,6 +63,7 @@ struct conf_loader {
 	struct conf_section *first, *last;
 	struct conf_section *current; /* NULL before the first section and in an unknown section */
 	bool is_in_section;           /* this file has had a section header */
+	bool is_silent;               /* writes no warnings */
 	const char *file;             /* the file that is being read */
 	uint32_t line;
 	uint32_t depth;
@@ -124,6 +125,8 @@ void conf_unknown_section(struct conf_loader *l, struct slice word);
 void conf_not_an_option(struct conf_loader *l, struct slice line);
 /* The name of a section of this kind that resembles `name`, or NULL. */
 const char *conf_guess_section(const struct conf_loader *l, enum conf_kind kind, const char *name);
+/* The path of a file with a similar name in the same folder, or NULL. */
+const char *conf_guess_file(struct conf_loader *l, const char *path);
 /*
  * Reports that a file cannot be read, with errno's reason, and names a file beside it with a similar
  * name, or the missing folder; else says what is `right`. Returns false.

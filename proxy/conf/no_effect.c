@@ -5,6 +5,7 @@
  */
 #include "proxy/conf/load.h"
 #include "proxy/http/authority.h"
+#include <unistd.h>
 
 /* ---- options that another option makes idle ---- */
 
@@ -284,6 +285,20 @@ static void check_conditions(
 		    conf_section_title(l, s));
 }
 
+/* A manifest may come later, but not one whose name is misspelt. */
+static void check_manifests(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_preload *p = s->object;
+
+	for (size_t i = 0; l->resolve && i < p->manifest_count; i++) {
+		const char *path = p->manifests[i];
+		const char *near = access(path, F_OK) != 0 ? conf_guess_file(l, path) : NULL;
+		if (near)
+			conf_warning(l, s->file, conf_option_line(s, "manifest"),
+			    "there is no manifest '%s'; did you mean '%s'?", path, near);
+	}
+}
+
 /* ---- sources ---- */
 
 static bool has_source(const struct conf *c, enum policy_source source)
@@ -342,7 +357,9 @@ void conf_check_effects(struct conf_loader *l)
 			check_sources(l, s);
 			check_conditions(l, s, s->object);
 		}
-		if (s->kind == CONF_SECTION_PRELOAD)
+		if (s->kind == CONF_SECTION_PRELOAD) {
 			check_conditions(l, s, &((const struct conf_preload *)s->object)->when);
+			check_manifests(l, s);
+		}
 	}
 }

@@ -52,11 +52,8 @@ bool conf_set_log_fields(struct conf_loader *l, void *object, struct slice value
 		}
 		is_first = false;
 		if (is_all != slice_starts_with(word, SLICE("-"))) {
-			conf_mistake_here(l,
-			    "bad value '%.*s' for log-fields; write names, such as time path "
-			    "status, or all and what to leave out, such as all -user_agent",
-			    SHOWN(word));
-			return false;
+			return conf_bad_value(
+			    l, word, NULL, "write names, or all and what to leave out");
 		}
 		uint64_t bit = bit_of(l, is_all ? slice_from(word, 1) : word);
 		if (bit == 0)
@@ -77,14 +74,9 @@ bool conf_set_log_sample(struct conf_loader *l, void *object, struct slice value
 	uint64_t number;
 
 	if (!slice_starts_with(value, SLICE("1/")) ||
-	    !slice_to_number(slice_from(value, 2), 1000000, &number) || number == 0) {
-		conf_mistake_here(l,
-		    "bad value '%.*s' for log-sample; write 1/1 for all lines, or a share from 1/2 "
-		    "to "
-		    "1/1000000, such as 1/100",
-		    SHOWN(value));
-		return false;
-	}
+	    !slice_to_number(slice_from(value, 2), 1000000, &number) || number == 0)
+		return conf_bad_value(
+		    l, value, NULL, "write 1/1 for all lines, or a share from 1/2 to 1/1000000");
 	((struct conf *)object)->server.log_sample = (uint32_t)number;
 	return true;
 }

@@ -137,6 +137,7 @@ const char *gateway_load_learned(struct gateway *g, struct slice pages)
 {
 	if (!g->learned)
 		return NULL;
+	offer_learned_clear(g->learned);
 	const char *mistake = offer_learned_import(g->learned, pages, g->relay.now);
 	if (mistake)
 		offer_learned_clear(g->learned);

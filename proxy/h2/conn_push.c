@@ -31,8 +31,10 @@ static const struct h2_fault *check_parent(
 static const struct h2_fault *why_refuse(
     const struct h2_conn *c, const struct h2_stream *parent, bool too_large)
 {
-	if (!parent)
+	if (!parent && too_large)
 		return h2_fault(PROMISE_ORPHAN);
+	if (!parent) /* refuse_orphan tells the owner */
+		return NULL;
 	if (!c->local.enable_push || !c->wanted.enable_push)
 		return h2_fault(PROMISE_UNWANTED);
 	if (too_large)
@@ -57,6 +59,21 @@ static void refuse_malformed(
 	struct h2_event *event = promise_event(c, parent);
 	event->fault = h2_fault(PROMISE_MALFORMED);
 	event->reason = reason;
+}
+
+/* Takes the head. The parent was reset, and the promise crossed that. */
+static void refuse_orphan(struct h2_conn *c, uint32_t id, struct http_head *head)
+{
+	const char *reason = http_head_validate(head, HTTP_PROMISE);
+	if (reason) {
+		http_head_free(head);
+		refuse_malformed(c, NULL, id, reason);
+		return;
+	}
+	h2_refuse_id(c, id, h2_fault(PROMISE_ORPHAN));
+	struct h2_event *event = promise_event(c, NULL);
+	event->fault = h2_fault(PROMISE_ORPHAN);
+	event->head = head;
 }
 
 /* Takes the head. */
@@ -99,7 +116,10 @@ const struct h2_fault *h2_recv_promise(struct h2_conn *c, struct slice block)
 	/* uncovered: ids only rise: a promise up to the GOAWAY's last id has the fault PROMISE_ID */
 	bool is_above_goaway = c->goaway_sent == H2_GOAWAY_FINAL && id > c->goaway_sent_last;
 	if (!why && !is_above_goaway) {
-		accept_promise(c, parent, id, head);
+		if (parent)
+			accept_promise(c, parent, id, head);
+		else
+			refuse_orphan(c, id, head);
 		return NULL;
 	}
 	http_head_free(head);

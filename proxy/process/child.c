@@ -150,7 +150,7 @@ static int confine_and_serve(struct child *c, pid_t master)
 static struct worker_config config_of(struct child *c, const struct worker_config *env)
 {
 	struct worker_config own = *env;
-	if (env->index == 0 && env->may_save && env->conf->server.learned_file) {
+	if (env->index == 0 && env->conf->server.learned_file) {
 		own.save_page = files_link_save_page;
 		own.save_context = &c->files;
 	}
@@ -168,6 +168,7 @@ static bool init(struct child *c, const struct worker_config *env, char *error, 
 	c->files.observe = &c->worker.observe;
 	c->files.loop = c->worker.loop;
 	c->files.manifest_count = manifests_configured(env->conf);
+	c->files.awaits_learned = env->is_behind;
 	return worker_drop(&c->worker, error, error_size);
 }
 

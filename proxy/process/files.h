@@ -4,7 +4,9 @@
  * written by the files process (files_process.c), so that no worker's loop waits for a disk; in single mode,
  * which has no other process, by the only one.
  *
- *     files process ──FILES_CONTENT──→ worker      a manifest that has changed, as a sealed memory file
+ *     files process ──FILES_CONTENT──→ worker      a manifest that has changed, as a sealed memory file; the
+ *                                                  learned table (no file: it is empty) if the worker began
+ *                                                  before it was read
  *     files process ←──FILES_PAGE───── worker 0    a page of the learned table
  *     files process ←──FILES_SAVE───── worker 0    that was the last page: write them
  *     files process ──MESSAGE_CONTENT→ master      the same contents, for workers that start later
@@ -122,6 +124,8 @@ struct files_link {
 	struct observe *observe;
 	struct net_loop *loop;
 	size_t manifest_count;
+	/* The learned table of the file has not come yet: the worker's own may not replace it. */
+	bool awaits_learned;
 	int socket; /* -1: there is no files process now */
 	struct net_watch *watch;
 };

@@ -39,11 +39,34 @@ static bool take_manifest(struct files_link *l, size_t at, int fd)
 	return true;
 }
 
+/* Without a file there is no learned table, and what this worker has learned meanwhile stays. */
+static bool take_learned(struct files_link *l, int fd)
+{
+	size_t length;
+	if (!l->awaits_learned)
+		return false;
+	void *bytes = fd < 0 ? NULL : files_map(fd, FILES_LEARNED_BYTES, &length);
+	bool is_good =
+	    fd < 0 || (bytes && !gateway_load_learned(l->gateway, slice_of(bytes, length)));
+	if (bytes)
+		files_unmap(bytes, length);
+	l->awaits_learned = !is_good;
+	return is_good;
+}
+
+static bool take(struct files_link *l, const struct files_message *m, int fd)
+{
+	if (m->kind != FILES_CONTENT)
+		return false;
+	return m->object == l->manifest_count ? take_learned(l, fd)
+					      : take_manifest(l, m->object, fd);
+}
+
 static void refuse(struct files_link *l)
 {
 	l->observe->counters->files_refused++;
 	observe_log(l->observe, OBSERVE_ERROR,
-	    "a message of the files process is malformed; its manifest stays as it was");
+	    "a message of the files process is malformed; its content stays as it was");
 }
 
 static void on_message(void *context)
@@ -63,7 +86,7 @@ static void on_message(void *context)
 		files_link_close(l);
 		return;
 	}
-	if (m.kind != FILES_CONTENT || !take_manifest(l, m.object, fd))
+	if (!take(l, &m, fd))
 		refuse(l);
 	if (fd >= 0)
 		close(fd);
@@ -81,7 +104,7 @@ enum gateway_handover files_link_save_page(void *context, struct slice page, boo
 	struct files_link *l = context;
 	const struct files_message m = {
 	    .kind = page.len > 0 ? FILES_PAGE : FILES_SAVE, .object = (uint32_t)l->manifest_count};
-	if (l->socket < 0)
+	if (l->socket < 0 || l->awaits_learned)
 		return GATEWAY_LOST;
 	if (files_send(l->socket, &m, page, -1, may_wait))
 		return GATEWAY_TAKEN;

@@ -36,13 +36,18 @@ struct process {
 	struct observe_counters counters; /* read by nobody: this process has no slot */
 	struct observe observe;
 	int *links; /* by worker; -1: none */
-	bool *due;  /* by worker and manifest: its content is still to be sent */
+	bool *due;  /* by worker and object: its content is still to be sent */
 	struct bucket saves;
 	struct pollfd *fds; /* the control socket, then the links */
 	uint8_t page[OFFER_LEARNED_PAGE_BYTES];
 };
 
 /* ---- contents ---- */
+
+static bool *due_of(const struct process *p, uint32_t worker, size_t object)
+{
+	return &p->due[worker * p->env->contents->count + object];
+}
 
 static void tell_master(const struct process *p, enum message_kind kind, size_t object, int fd)
 {
@@ -62,7 +67,7 @@ static void publish(struct process *p, size_t object, struct slice bytes)
 	files_contents_set(p->env->contents, object, fd);
 	tell_master(p, MESSAGE_CONTENT, object, fd);
 	for (uint32_t w = 0; object < p->files.manifest_count && w < p->env->workers; w++)
-		p->due[w * p->files.manifest_count + object] = p->links[w] >= 0;
+		*due_of(p, w, object) = p->links[w] >= 0;
 }
 
 /* Without a file: the master counts an object that could not be read (files_unusable). */
@@ -102,8 +107,8 @@ static void close_link(struct process *p, uint32_t worker)
 	if (p->links[worker] >= 0)
 		close(p->links[worker]);
 	p->links[worker] = -1;
-	for (size_t i = 0; i < p->files.manifest_count; i++)
-		p->due[worker * p->files.manifest_count + i] = false;
+	for (size_t i = 0; i < p->env->contents->count; i++)
+		*due_of(p, worker, i) = false;
 	if (worker == SAVER)
 		files_forget_pages(&p->files);
 }
@@ -111,8 +116,8 @@ static void close_link(struct process *p, uint32_t worker)
 /* Sends what is due as far as the socket takes it. True: something is left. */
 static bool send_due(struct process *p, uint32_t worker)
 {
-	for (size_t i = 0; i < p->files.manifest_count; i++) {
-		bool *due = &p->due[worker * p->files.manifest_count + i];
+	for (size_t i = 0; i < p->env->contents->count; i++) {
+		bool *due = due_of(p, worker, i);
 		const struct files_message m = {.kind = FILES_CONTENT, .object = (uint32_t)i};
 		if (!*due)
 			continue;
@@ -182,7 +187,7 @@ static void read_link(struct process *p, uint32_t worker, unsigned most)
 
 /* ---- what the master sends ---- */
 
-static void open_link(struct process *p, uint32_t worker, int fd)
+static void open_link(struct process *p, uint32_t worker, bool is_behind, int fd)
 {
 	if (worker >= p->env->workers) {
 		close(fd);
@@ -193,7 +198,9 @@ static void open_link(struct process *p, uint32_t worker, int fd)
 	close_link(p, worker);
 	p->links[worker] = fd;
 	for (size_t i = 0; i < p->files.manifest_count; i++)
-		p->due[worker * p->files.manifest_count + i] = p->env->contents->fds[i] >= 0;
+		*due_of(p, worker, i) = p->env->contents->fds[i] >= 0;
+	*due_of(p, worker, p->files.manifest_count) =
+	    is_behind && p->env->conf->server.learned_file;
 }
 
 /* False: the master has closed its end. */
@@ -203,7 +210,7 @@ static bool read_control(struct process *p)
 	int fd;
 	ssize_t n = message_receive(p->env->control, &m, &fd);
 	if (n == (ssize_t)sizeof(m) && m.kind == MESSAGE_FILES && fd >= 0)
-		open_link(p, m.worker, fd);
+		open_link(p, m.worker, m.is_behind, fd);
 	else if (fd >= 0)
 		close(fd);
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));

@@ -54,7 +54,7 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	    .tickets = &s->tickets,
 	    .via_suffix = s->via_suffix,
 	    .contents = &s->contents,
-	    .may_save = m->files_was_ready,
+	    .is_behind = !m->files_was_ready,
 	    .index = index,
 	};
 	end_process(worker_run(&env, control, m->pid));
@@ -145,6 +145,7 @@ void master_start_worker(struct master *m, uint32_t index)
 	slot->pid = pid;
 	slot->control = socket;
 	slot->started = m->now;
+	slot->is_behind = !m->files_was_ready;
 	slot->starts++;
 }
 

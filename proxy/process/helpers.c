@@ -161,7 +161,8 @@ static bool make_pair(int pair[2])
 
 static bool connect_worker(struct master *m, uint32_t index)
 {
-	const struct message message = {.kind = MESSAGE_FILES, .worker = index};
+	const struct message message = {
+	    .kind = MESSAGE_FILES, .worker = index, .is_behind = m->slots[index].is_behind};
 	int pair[2];
 	if (!make_pair(pair))
 		return false;
@@ -200,7 +201,7 @@ static void warn_of_late_files(struct master *m)
 		return;
 	observe_log(&m->observe, OBSERVE_WARN,
 	    "the files process has not read the configured files within %d s; the workers start "
-	    "without them, and do not replace the learned-file, which they do not know",
+	    "without them, and get them when it has",
 	    FILES_START_SECONDS);
 	m->files_is_late = true;
 }

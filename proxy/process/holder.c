@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* In the kernel's tables. */
-#define STATE_LISTEN 0x0Au
+#define STATE_LISTEN 0x0A
 /* A pushgate has as many sockets of a port as it has workers (256 at most). */
 #define SOCKETS_MOST 256
 
@@ -55,39 +55,57 @@ static bool overlap(const struct words *a, const struct words *b)
 	return is_any(a->count == 4 ? a : b);
 }
 
-static bool parse_row(
-    const char *row, struct words *at, unsigned *port, unsigned *owner, unsigned long *inode)
+/* The columns of a row that are read here. */
+enum { COLUMN_LOCAL = 1, COLUMN_STATE = 3, COLUMN_OWNER = 7, COLUMN_INODE = 9, COLUMNS };
+
+struct row {
+	struct words at;
+	unsigned long port, owner, inode;
+};
+
+/* "0100007F:20FB", or with 32 digits. */
+static bool parse_address(char *text, struct row *row)
 {
-	char address[33];
-	unsigned state;
-	if (sscanf(row, " %*u: %32[0-9A-F]:%x %*[0-9A-F]:%*x %x %*x:%*x %*x:%*x %*x %u %*d %lu",
-		address, port, &state, owner, inode) != 5)
+	char *colon = strchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : 0;
+	row->at = (struct words){.count = length / 8};
+	if (length != 8 && length != 32)
 		return false;
-	size_t length = strlen(address);
-	*at = (struct words){.count = length / 8};
-	for (size_t i = 0; i < at->count; i++) {
+	row->port = strtoul(colon + 1, NULL, 16);
+	for (size_t i = 0; i < row->at.count; i++) {
 		char word[9] = "";
-		memcpy(word, address + 8 * i, 8);
-		at->w[i] = (uint32_t)strtoul(word, NULL, 16);
+		memcpy(word, text + 8 * i, 8);
+		row->at.w[i] = (uint32_t)strtoul(word, NULL, 16);
 	}
-	return state == STATE_LISTEN && (length == 8 || length == 32);
+	return true;
+}
+
+/* False: the row is of no socket that listens. */
+static bool parse_row(char *text, struct row *row)
+{
+	char *columns[COLUMNS], *rest = NULL;
+	size_t n = 0;
+	for (char *c = strtok_r(text, " ", &rest); c && n < COLUMNS; c = strtok_r(NULL, " ", &rest))
+		columns[n++] = c;
+	if (n < COLUMNS || strtoul(columns[COLUMN_STATE], NULL, 16) != STATE_LISTEN)
+		return false;
+	row->owner = strtoul(columns[COLUMN_OWNER], NULL, 10);
+	row->inode = strtoul(columns[COLUMN_INODE], NULL, 10);
+	return parse_address(columns[COLUMN_LOCAL], row);
 }
 
 static void search_table(
     const char *path, const struct words *wanted, unsigned wanted_port, struct sockets_found *found)
 {
-	char row[512];
+	char text[512];
 	FILE *in = fopen(path, "re");
-	while (in && found->count < SOCKETS_MOST && fgets(row, sizeof(row), in)) {
-		struct words at;
-		unsigned port, owner;
-		unsigned long inode;
-		if (!parse_row(row, &at, &port, &owner, &inode) || port != wanted_port ||
-		    !overlap(&at, wanted))
+	while (in && found->count < SOCKETS_MOST && fgets(text, sizeof(text), in)) {
+		struct row row;
+		if (!parse_row(text, &row) || row.port != wanted_port || !overlap(&row.at, wanted))
 			continue;
 		if (found->count == 0)
-			found->owner = owner;
-		found->inodes[found->count++] = inode;
+			found->owner = (uid_t)row.owner;
+		found->inodes[found->count++] = row.inode;
 	}
 	if (in)
 		fclose(in);
@@ -104,12 +122,12 @@ struct search {
 static bool is_open_for_reading(pid_t pid, const char *fd)
 {
 	char path[64], row[64];
-	unsigned flags = O_WRONLY;
+	unsigned long flags = O_WRONLY;
 	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%.10s", (int)pid, fd);
 	FILE *in = fopen(path, "re");
 	while (in && fgets(row, sizeof(row), in))
-		if (sscanf(row, "flags: %o", &flags) == 1)
-			break;
+		if (strncmp(row, "flags:", strlen("flags:")) == 0)
+			flags = strtoul(row + strlen("flags:"), NULL, 8);
 	if (in)
 		fclose(in);
 	return (flags & O_ACCMODE) != O_WRONLY;
@@ -117,15 +135,16 @@ static bool is_open_for_reading(pid_t pid, const char *fd)
 
 static bool is_wanted(const struct search *s, pid_t pid, int folder, const char *fd)
 {
+	static const char prefix[] = "socket:[";
 	char link[64] = "";
 	struct stat st;
-	unsigned long inode;
 	if (!s->sockets)
 		return fstatat(folder, fd, &st, 0) == 0 && st.st_dev == s->device &&
 		       st.st_ino == s->inode && is_open_for_reading(pid, fd);
 	if (readlinkat(folder, fd, link, sizeof(link) - 1) < 0 ||
-	    sscanf(link, "socket:[%lu]", &inode) != 1)
+	    strncmp(link, prefix, strlen(prefix)) != 0)
 		return false;
+	unsigned long inode = strtoul(link + strlen(prefix), NULL, 10);
 	for (size_t i = 0; i < s->sockets->count; i++)
 		if (s->sockets->inodes[i] == inode)
 			return true;

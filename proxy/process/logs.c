@@ -250,8 +250,10 @@ static void log_failure(struct logs *l, const struct log *about, const char *wha
 	    .error_fd = log_target(&l->error),
 	    .is_journal = l->error.is_journal,
 	    .worker = OBSERVE_MASTER};
+	/* The folder of the start is the only one in which it is looked for. */
 	observe_log(&o, OBSERVE_ERROR, "cannot %s the log %s: %s", what, about->path,
-	    explain_failure(errno));
+	    errno == ENOENT ? "its folder was removed; a new one is found by a restart alone"
+			    : explain_failure(errno));
 }
 
 static void reopen_one(struct logs *l, struct log *log)

@@ -24,6 +24,7 @@ struct worker_slot {
 	bool is_ready;
 	usec started, start_at;
 	struct backoff backoff;
+	bool is_behind;  /* it has begun before the files process had read anything */
 	bool has_files;  /* it has a socket to the files process that runs now */
 	bool is_adopted; /* the worker `adopter` accepts from this one's sockets */
 	uint32_t adopter;

@@ -26,6 +26,7 @@ struct message {
 	uint32_t worker; /* or the index of another object that the message is about */
 	struct cidr from;
 	usec until;
+	bool is_behind; /* FILES: the worker has begun before the contents were there */
 };
 
 /* Sends a message, and a duplicate of fd unless that is -1. Never waits. False: it was not sent. */

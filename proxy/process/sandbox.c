@@ -121,6 +121,7 @@ static const struct row rows[] = {
     {CALL(openat, SANDBOX_READS), WHEN(BITS(2, OPEN_KIND, O_RDONLY))},
     {CALL(newfstatat, SANDBOX_READS)},      /* stat(2) and fstat(2) in this C library; others use the next two */
     {CALL(stat, SANDBOX_READS)},
+    {CALL(sysinfo, SANDBOX_READS)},         /* qsort(3) of glibc before 2.37 for more than 1 KiB: offer/manifest_flat.c */
     {CALL(fstat, SANDBOX_READS | LOGGER | SANDBOX_SINGLE)},
 
     /* offer/learned_store.c: a new file, fsync(2), rename(2). */

@@ -33,8 +33,8 @@ struct worker_config {
 	uint32_t via_suffix;
 	/* What the configured files said last; NULL in single mode, whose only process reads them. */
 	struct files_contents *contents;
-	bool
-	    may_save; /* the contents are what the files say: a table may replace the learned-file */
+	/* The contents were not there yet: the learned table comes later, and none is saved before. */
+	bool is_behind;
 	/* gateway_env.save_page, if this worker's learned table is saved. */
 	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
 	void *save_context;

@@ -71,6 +71,8 @@ struct relay_cause {
 	X(UP_CERTIFICATE,     "origin-certificate",    RELAY_ORIGIN, false, 503, "tls_certificate_error",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_ALERT,           "origin-alert",          RELAY_ORIGIN, false, 503, "tls_alert_received",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_RESET,           "origin-reset",          RELAY_ORIGIN, false, 502, "http_response_incomplete",         RELAY_PASS,           RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
+	X(UP_NOT_HTTP2,       "origin-not-http2",      RELAY_ORIGIN, false, 502, "http_protocol_error",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_NO_ALPN,         "origin-no-alpn",        RELAY_ORIGIN, false, 503, "tls_protocol_error",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_LOST,            "origin-lost",           RELAY_ORIGIN, false, 502, "connection_terminated",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_FAULT,           "origin-fault",          RELAY_ORIGIN, false, 502, "http_protocol_error",              RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_MALFORMED,       "response-malformed",    RELAY_ORIGIN, false, 502, "http_protocol_error",              RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RESPONSE_MALFORMED, false, true ) \

@@ -20,6 +20,19 @@ void exchange_reset_leg(struct leg *leg, uint32_t code)
  * never passed on. */
 #define METHODS_PASSED_ON "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
+/*
+ * What a client may read of the detail. What is known of an origin is often a text of the system with
+ * its address, and stays in the log; the client gets the cause's name. Names of faults in its
+ * response, and what is wrong with the client's own request, are constants of this program.
+ */
+static const char *public_detail(const struct exchange *x, const struct relay_cause *cause)
+{
+	bool is_public = cause->side != RELAY_ORIGIN || cause == &relay_cause_UP_FAULT ||
+			 cause == &relay_cause_UP_MALFORMED ||
+			 cause == &relay_cause_UP_FIELDS_LARGE;
+	return is_public && x->ending.detail ? x->ending.detail : cause->name;
+}
+
 /* Sends a short response of pushgate's own. The rest of the request is read and dropped. */
 static void answer(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
@@ -34,7 +47,7 @@ static void answer(
 	    .status = cause->status,
 	    .pseudonym = r->pseudonym,
 	    .error = cause->error,
-	    .details = x->ending.detail ? x->ending.detail : cause->name,
+	    .details = public_detail(x, cause),
 	    .date = r->ops->date ? r->ops->date(r->context) : SLICE(""),
 	    .allow = is_final ? SLICE(METHODS_PASSED_ON) : SLICE(""),
 	};

@@ -16,8 +16,11 @@
 struct explain_offer {
 	const struct policy_offer *offer; /* its facts; complete if was_decided */
 	struct policy_verdict verdict;
-	/* The origin is asked with ENABLE_PUSH=0 and sends no promise: the verdict is why. */
-	bool never_comes;
+	/*
+	 * "does not come", "is not read": the gateway will not see this offer, and the verdict is
+	 * why. NULL: it will.
+	 */
+	const char *absence;
 	bool was_decided;  /* by the policy; false: refused before, such as a link with nopush */
 	struct slice hint; /* the Link value that the client gets, or empty */
 };

@@ -19,9 +19,12 @@ static void on_decided(void *context, const struct explain_offer *e)
 {
 	struct request *r = context;
 	struct explain_offer offer = *e;
-	offer.never_comes = !r->scene.wants_pushes && e->offer->source == POLICY_RELAYED;
+	if (!r->scene.wants_pushes && e->offer->source == POLICY_RELAYED)
+		offer.absence = "does not come";
+	else if (r->scene.ignores_links && e->offer->source == POLICY_LINK)
+		offer.absence = "is not read";
 	explain_show(r->out, ++r->shown, &r->conf->policy, &offer);
-	if (offer.never_comes)
+	if (offer.absence)
 		return;
 	r->offers++;
 	r->actions[e->verdict.action]++;

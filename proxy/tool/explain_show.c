@@ -89,6 +89,20 @@ static void print_uri(FILE *out, const struct http_head *head)
 	explain_print(out, head->path);
 }
 
+/* What becomes of a dropped offer where it came from. */
+static const char *rest_of_drop(const struct explain_offer *e)
+{
+	const struct policy_reason *hint_refusal = e->offer->hint_refusal;
+	if (e->offer->source == POLICY_RELAYED)
+		return e->absence ? "" : "; the origin's promised stream is reset";
+	if (!e->offer->in_early_hints || hint_refusal == &policy_reason_NO_INTERIM)
+		return "";
+	if (e->verdict.reason == &policy_reason_RULE ||
+	    hint_refusal == &policy_reason_LINK_PUSH_ONLY)
+		return "; the link is taken out of the 103";
+	return "; the link stays in the 103";
+}
+
 static void show_effect(FILE *out, const struct explain_offer *e)
 {
 	fputs("   client   ", out);
@@ -101,11 +115,7 @@ static void show_effect(FILE *out, const struct explain_offer *e)
 		break;
 	case POLICY_DROP:
 		fputs(e->offer->in_early_hints ? "no push" : "nothing", out);
-		if (e->offer->source == POLICY_RELAYED && !e->never_comes)
-			fputs("; the origin's promised stream is reset", out);
-		else if (e->offer->in_early_hints && e->verdict.reason == &policy_reason_RULE &&
-			 e->offer->hint_refusal != &policy_reason_NO_INTERIM)
-			fputs("; the link is taken out of the 103", out);
+		fputs(rest_of_drop(e), out);
 		break;
 	case POLICY_HOLD:
 		fputs("nothing yet: held for its own request", out);
@@ -142,7 +152,7 @@ void explain_show(
 		fputs(" as=", out);
 		explain_print(out, e->offer->as);
 	}
-	fputs(e->never_comes ? ": does not come\n" : "\n", out);
+	fprintf(out, "%s%s\n", e->absence ? ": " : "", e->absence ? e->absence : "");
 	struct steps s = {.out = out, .verdict = v};
 	struct policy_verdict decided = v;
 	if (e->was_decided)

@@ -58,7 +58,7 @@ static void on_opened(void *link)
 	    f->tls ? ", " : "", version);
 	if (f->tls && !slice_equal(net_conn_alpn(l->net), SLICE("h2"))) {
 		fetch_fail(f, FETCH_PROTOCOL,
-		    "the server speaks no HTTP/2 over TLS: it did not choose h2 (ALPN)");
+		    "the server does not speak HTTP/2: it did not choose h2 by ALPN");
 		fetch_finish(f);
 		return;
 	}
@@ -113,11 +113,29 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 	fetch_finish(f);
 }
 
+/* "HTTP/1." cannot begin a SETTINGS frame, which is the first thing that a server sends. */
+static void on_received(void *link, struct chunk *chunk, size_t offset, size_t length)
+{
+	struct link *l = link;
+	struct fetch *f = l->owner;
+	char at[NET_ADDRESS_TEXT];
+	if (f->server == FETCH_SERVER_UNKNOWN && status_line_add(&f->first_line, chunk->data + offset, length)) {
+		net_address_format(&f->addresses[f->next_address - 1], at, sizeof(at));
+		fetch_fail(f, FETCH_PROTOCOL,
+		    "%s answered with HTTP/1 (\"%s\"); fetch speaks HTTP/2 alone%s", at,
+		    f->first_line.text, f->tls ? "" : ": h2c with prior knowledge");
+		fetch_lose_all(f);
+		fetch_finish(f);
+		return;
+	}
+	link_received(link, chunk, offset, length);
+}
+
 static const struct link_ops fetch_link_ops = {
     fetch_on_event, fetch_on_payload, on_finished, on_ended};
 static const struct net_conn_ops fetch_net_ops = {
     .opened = on_opened,
-    .received = link_received,
+    .received = on_received,
     .fill = link_fill,
     .ended = link_ended,
 };

@@ -214,7 +214,7 @@ void fetch_show(const struct fetch_request *r, const struct fetch_result *result
 		all_complete = all_complete && result->items[i].state == FETCH_COMPLETE;
 	show_summary(&l, r, result, out);
 	draw_axis(&l, axis);
-	fprintf(out, "%-*s %6s %3s %8s %7s %7s %7s  %s\n", (int)l.path, "path", "how", "", "size",
+	fprintf(out, "%-*s %10s %8s %7s %7s %7s  %s\n", (int)l.path, "path", "how status", "size",
 	    "start", "first", "end", axis);
 	for (size_t i = 0; i < result->count; i++)
 		show_item(&l, &result->items[i], out);

@@ -7,6 +7,7 @@
 #define PUSHGATE_TOOL_FETCH_STATE_H
 
 #include "proxy/base/budget.h"
+#include "proxy/http/status_line.h"
 #include "proxy/tool/fetch.h"
 #include "proxy/tool/link.h"
 
@@ -34,9 +35,10 @@ struct fetch {
 	struct net_address addresses[FETCH_ADDRESSES_MAX];
 	size_t address_count, next_address;
 	usec started, sent;
-	struct slice unsent; /* rest of the request's body */
-	size_t open;         /* items that have not ended */
-	FILE *output;        /* NULL = discard */
+	struct slice unsent;           /* rest of the request's body */
+	size_t open;                   /* items that have not ended */
+	FILE *output;                  /* NULL = discard */
+	struct status_line first_line; /* of a server that answers in HTTP/1 */
 	bool is_over;
 	enum fetch_server server;
 	bool page_has_begun;                 /* the first bytes of the page's body are there */

@@ -25,6 +25,9 @@ static const struct net_conn_ops conn_ops = {
 
 /* ---- life ---- */
 
+/* An origin with this mistake answers no request: the log says what to change. */
+static const char no_alpn[] = "it chose no protocol by ALPN; it must offer h2";
+
 /* The transport is open: starts the session and settings-timeout. */
 static void begin_session(struct origin_conn *c, const struct session_plan *plan)
 {
@@ -179,6 +182,19 @@ void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause)
 	dispose(c);
 }
 
+const char *origin_conn_say(
+    const struct origin_conn *c, const char *text, char buffer[ORIGIN_TEXT_BYTES])
+{
+	const struct conf_origin *o = c->pool->origin;
+	char at[NET_ADDRESS_TEXT] = "demo:";
+	if (o->address_count > 0)
+		net_address_format(
+		    &o->addresses[c->address_index % o->address_count], at, sizeof(at));
+	snprintf(
+	    buffer, ORIGIN_TEXT_BYTES, "%s%s%s", at, text && *text ? ": " : "", text ? text : "");
+	return buffer;
+}
+
 /* ---- input ---- */
 
 /* Over TLS, ALPN selects the protocol; in cleartext it is the first plan, by prior knowledge. */
@@ -194,8 +210,11 @@ static void conn_opened(void *owner)
 	worker_now(c->upstream->env);
 	const struct session_plan *plan = plan_of(c);
 	if (!plan) {
-		origin_log_fault(c, "agreed on no protocol by ALPN", NULL);
-		origin_conn_lost(c, &relay_cause_UP_TLS, 0, "no protocol agreed on by ALPN");
+		char text[ORIGIN_TEXT_BYTES];
+		const char *detail = origin_conn_say(c, no_alpn, text);
+		WORKER_COUNT(c->upstream->env, upstream_failed, 1);
+		origin_log_fault(c, "cannot speak HTTP/2", detail);
+		origin_conn_lost(c, &relay_cause_UP_NO_ALPN, 0, detail);
 		return;
 	}
 	begin_session(c, plan);
@@ -203,10 +222,26 @@ static void conn_opened(void *owner)
 	origin_conn_arm(c);
 }
 
+/* "HTTP/1." cannot begin a SETTINGS frame, which is the first thing that an origin sends. */
+static void end_http1(struct origin_conn *c)
+{
+	char what[ORIGIN_TEXT_BYTES / 2], text[ORIGIN_TEXT_BYTES];
+	snprintf(what, sizeof(what), "it answered with HTTP/1 (\"%s\"); it must speak %s",
+	    c->first_line.text, net_conn_is_tls(c->net) ? "HTTP/2" : "h2c with prior knowledge");
+	const char *detail = origin_conn_say(c, what, text);
+	WORKER_COUNT(c->upstream->env, upstream_failed, 1);
+	origin_log_fault(c, "cannot speak HTTP/2", detail);
+	origin_conn_lost(c, &relay_cause_UP_NOT_HTTP2, 0, detail);
+}
+
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
 {
 	struct origin_conn *c = owner;
 	peer_silence_heard(&c->silence, worker_now(c->upstream->env));
+	if (!c->is_ready && status_line_add(&c->first_line, chunk->data + offset, length)) {
+		end_http1(c);
+		return;
+	}
 	usec now = relay_origin_clock(c->upstream->env->relay);
 	bool is_open = true;
 	while (length > 0 && is_open) {
@@ -266,7 +301,11 @@ static const struct relay_cause *tls_failure_cause(const struct origin_conn *c, 
 static void conn_ended(void *owner, enum net_end end, const char *text)
 {
 	struct origin_conn *c = owner;
+	char said[ORIGIN_TEXT_BYTES];
 	worker_now(c->upstream->env);
+	bool has_no_h2 =
+	    end == NET_END_ALERT && !c->is_open && text && strstr(text, "no application protocol");
+	text = origin_conn_say(c, has_no_h2 ? no_alpn : text, said);
 	switch (end) {
 	case NET_END_CONNECT:
 	case NET_END_NO_ROUTE:
@@ -285,12 +324,14 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 		origin_conn_lost(c, tls_failure_cause(c, end), 0, text);
 		return;
 	case NET_END_ERROR:
-		if (!list_is_empty(&c->legs))
+		if (!c->is_ready || !list_is_empty(&c->legs))
 			origin_log_fault(c, "connection lost", text);
 		break;
 	case NET_END_EOF:
 	case NET_END_TRUNCATED:
-		if (!list_is_empty(&c->legs))
+		if (!c->is_ready)
+			origin_log_fault(c, "closed the connection before its SETTINGS", text);
+		else if (!list_is_empty(&c->legs))
 			origin_log_fault(
 			    c, "closed the connection in the middle of a response", NULL);
 		break;

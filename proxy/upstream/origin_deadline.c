@@ -119,18 +119,22 @@ void origin_conn_arm(struct origin_conn *c)
 static void connect_is_late(struct origin_conn *c)
 {
 	WORKER_COUNT(c->upstream->env, connect_late, 1);
-	origin_log_fault(c, "cannot connect", "time-out");
-	origin_conn_lost(c, &relay_cause_CONNECT_LATE, 0, "connect time-out");
+	char text[ORIGIN_TEXT_BYTES];
+	const char *detail = origin_conn_say(c, "time-out", text);
+	origin_log_fault(c, "cannot connect", detail);
+	origin_conn_lost(c, &relay_cause_CONNECT_LATE, 0, detail);
 }
 
 /* Retires the connection; it stays open until our GOAWAY is sent. */
 static void settings_are_late(struct origin_conn *c)
 {
 	WORKER_COUNT(c->upstream->env, connect_late, 1);
+	char text[ORIGIN_TEXT_BYTES];
+	const char *detail = origin_conn_say(c, "no SETTINGS from the origin in time", text);
 	origin_log_fault(c, "sent no SETTINGS in time", NULL);
 	session_terminate(c->session, SESSION_SETTINGS_TIMEOUT, SLICE("no SETTINGS in time"));
 	origin_conn_retire(c);
-	pool_failed(c->pool, c, &relay_cause_CONNECT_LATE, "no SETTINGS from the origin in time");
+	pool_failed(c->pool, c, &relay_cause_CONNECT_LATE, detail);
 	net_conn_dirty(c->net);
 	origin_conn_arm(c);
 }

@@ -116,6 +116,32 @@ static void charge_reset(struct origin_conn *c, struct exchange *parent)
 		exchange_abort(parent, &relay_cause_PUSH_OFF, "promise-refusals");
 }
 
+/* The exchange of the parent has ended, mostly because its client has reset it while the promise was on
+ * its way: dropped, counted and logged, but no exchange, client or route is known any more. */
+static void drop_orphan(const struct origin_conn *c, const struct http_head *promised,
+    const struct policy_reason *reason)
+{
+	const struct worker_env *env = c->upstream->env;
+	struct observe_counters *counters = env->observe->counters;
+	counters->pushes_offered++;
+	counters->pushes_dropped++;
+	counters->push[POLICY_RELAYED][POLICY_DROP][policy_reason_position(reason)]++;
+	const struct observe_exchange line = {
+	    .started_wall = clock_wall(),
+	    .origin = c->pool->origin->name,
+	    .method = promised->method,
+	    .scheme = promised->scheme,
+	    .authority = promised->authority,
+	    .path = promised->path,
+	    .outcome = OBSERVE_REFUSED,
+	    .is_push = true,
+	    .source = POLICY_RELAYED,
+	    .verdict = POLICY_DROP,
+	    .reason = reason,
+	};
+	observe_access(env->observe, &line);
+}
+
 /* A malformed promise, which the session has refused already: a fault of the origin, and an offer that
  * was dropped. Nobody knows of which resource. */
 static void report_malformed(
@@ -124,8 +150,10 @@ static void report_malformed(
 	static const struct http_head unknown;
 	WORKER_COUNT(c->upstream->env, peer_faults_up, 1);
 	origin_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
-	if (!parent)
+	if (!parent) {
+		drop_orphan(c, &unknown, &policy_reason_MALFORMED);
 		return;
+	}
 	const struct policy_offer offer = {.source = POLICY_RELAYED,
 	    .promised = &unknown,
 	    .parent = parent->request,
@@ -139,16 +167,19 @@ void origin_promise(struct origin_conn *c, struct session_event *e)
 {
 	struct leg *parent_leg = e->user;
 	ensure(session_can(c->session, SESSION_TAKES_PUSHES));
+	bool is_orphan = !parent_leg && e->head;
+	if (is_orphan) {
+		drop_orphan(c, e->head, &policy_reason_PARENT_GONE);
+		if (e->promised)
+			session_reset(c->session, e->promised, SESSION_CANCEL);
+		http_head_free(e->head);
+		return;
+	}
 	if (!e->promised) {
 		report_malformed(c, e, parent_leg ? parent_leg->exchange : NULL);
 		http_head_free(e->head);
 		if (parent_leg)
 			charge_reset(c, parent_leg->exchange);
-		return;
-	}
-	if (!parent_leg) { /* the parent's exchange has ended */
-		session_reset(c->session, e->promised, SESSION_CANCEL);
-		http_head_free(e->head);
 		return;
 	}
 	struct exchange *parent = parent_leg->exchange;

@@ -9,6 +9,7 @@
 #define PUSHGATE_UPSTREAM_PRIVATE_H
 
 #include "proxy/base/rate.h"
+#include "proxy/http/status_line.h"
 #include "proxy/upstream/pool.h"
 #include "proxy/upstream/upstream.h"
 
@@ -44,8 +45,9 @@ struct origin_conn {
 	usec quiet_since;   /* the end of the last stream; USEC_NEVER while there is one */
 	struct peer_progress progress;
 	struct peer_silence silence;
-	uint64_t requests; /* sent so far */
-	uint64_t cancels;  /* how many of the requests we have reset */
+	struct status_line first_line; /* until it is ready: does it answer in HTTP/1? */
+	uint64_t requests;             /* sent so far */
+	uint64_t cancels;              /* how many of the requests we have reset */
 	struct origin_window window;
 	bool is_open;    /* connected */
 	bool is_ready;   /* the origin's SETTINGS have arrived */
@@ -71,6 +73,11 @@ void origin_conn_retire(struct origin_conn *c);
 /* The connection has failed: ends its exchanges, frees it and tells the pool. */
 void origin_conn_lost(
     struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* Room for origin_conn_say. */
+#define ORIGIN_TEXT_BYTES 512
+/* For the log alone: "the origin at ADDRESS" and the text, which tells what it did. */
+const char *origin_conn_say(
+    const struct origin_conn *c, const char *text, char buffer[ORIGIN_TEXT_BYTES]);
 /* Fails all exchanges on the connection; the relay retries those that may be retried. */
 void origin_conn_end_exchanges(
     struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail);

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { ROOT } from '../support/gate.mjs';
-import { checkOption, optionsKnown, optionsNamed } from '../support/page_config.mjs';
+import { ROOT, workDir } from '../support/gate.mjs';
+import { checkFragment, checkOption, optionsKnown, optionsNamed } from '../support/page_config.mjs';
+import { readPage } from '../support/page_text.mjs';
 import { runPage } from '../support/pages.mjs';
 
 const MOVING = fs.readFileSync(path.join(ROOT, 'docs/MOVING.md'), 'utf8');
@@ -23,8 +23,21 @@ for (const page of PAGES) {
 	});
 }
 
+/* What a page above has in its blocks is checked there. */
+test('configurations in the other documents are right', (t) => {
+	const folder = workDir();
+	t.after(() => fs.rmSync(folder, { recursive: true }));
+	const documents = ['.', 'docs', 'docs/decisions'].flatMap((dir) => fs.readdirSync(path.join(ROOT, dir)).map((name) => path.join(dir, name)));
+	const wrong = documents.filter((name) => name.endsWith('.md') && !PAGES.includes(name)).flatMap((name) => {
+		const blocks = readPage(fs.readFileSync(path.join(ROOT, name), 'utf8')).sections.flatMap((section) => section.blocks);
+		return blocks.filter((b) => b.language === 'ini' && b.kind !== 'not run')
+			.map((b) => [`${name}:${b.line}`, checkFragment(b.lines.join('\n'), folder)]);
+	}).filter(([, why]) => why);
+	assert.deepEqual(wrong, []);
+});
+
 test('docs/MOVING.md names options that are there, with values that they take', async (t) => {
-	const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'pushgate-options-'));
+	const folder = workDir();
 	t.after(() => fs.rmSync(folder, { recursive: true }));
 	const known = optionsKnown();
 	const named = optionsNamed(MOVING);

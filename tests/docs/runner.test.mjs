@@ -72,6 +72,8 @@ test('a configuration that pushgate refuses fails, a whole one and a part of one
 	const whole = ['[listen front]', 'address = 127.0.0.1:8443', '[origin app]', 'server = h2c://127.0.0.1:8080', '[route all]', 'origin = app'];
 	assert.deepEqual(await run(t, '<!-- file: a.ini -->', '~~~ini', ...whole, '~~~'), ['2']);
 	assert.deepEqual(await run(t, '<!-- file: a.ini -->', '~~~ini', ...whole, 'orgin = app', '~~~'), ['2: pushgate check says']);
+	assert.deepEqual(await run(t, '<!-- file: a.ini -->', '~~~ini', ...whole, '[origin spare]', 'server = h2c://127.0.0.1:8081', '[push a]', 'action = drop',
+		'[push b]', 'action = drop', '~~~'), ['2: pushgate check says']);
 	assert.deepEqual(await run(t, '~~~ini', '[push a]', 'action = drop', '~~~', '~~~ini', '[route x]', 'origin = y', '~~~'), ['1', '5']);
 	assert.deepEqual(await run(t, '~~~ini', '[push a]', 'action = throw', '~~~'), ['1: pushgate check says']);
 });

@@ -345,7 +345,7 @@ static void on_a_shared_listener_a_push_waits_unseen_for_a_head_that_allows_shar
 	hold_world_head(hw, push, 200, FIELDS("cache-control", "private, max-age=60"), false);
 	hold_world_pass(hw);
 	assert_string_equal(up->said, "reset 8");
-	assert_string_equal(hw->pushes, "/b cancelled rule");
+	assert_string_equal(hw->pushes, "/b cancelled not-storable");
 	hold_world_free(hw);
 }
 
@@ -380,7 +380,7 @@ static void what_may_not_be_stored_is_withdrawn(void **state)
 	hold_world_pass(hw);
 	assert_string_equal(up->said, "reset 8");
 	assert_string_equal(hw->notes, "withdrawn not-storable 0");
-	assert_string_equal(hw->pushes, "/a cancelled rule");
+	assert_string_equal(hw->pushes, "/a cancelled not-storable");
 	assert_ptr_equal(push->pushed.verdict.reason, &policy_reason_NOT_STORABLE);
 	assert_int_equal(push->pushed.verdict.action, POLICY_DROP);
 	assert_false(hold_world_get(hw, "/a", NULL, &down));

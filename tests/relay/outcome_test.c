@@ -31,6 +31,8 @@ static const struct cell origin_cells[] = {
     {&relay_cause_UP_TLS, 0, "head 503", "reset 2", "reset 7", false},
     {&relay_cause_UP_CERTIFICATE, 0, "head 503", "reset 2", "reset 7", false},
     {&relay_cause_UP_ALERT, 0, "head 503", "reset 2", "reset 7", false},
+    {&relay_cause_UP_NOT_HTTP2, 0, "head 502", "reset 2", "reset 7", false},
+    {&relay_cause_UP_NO_ALPN, 0, "head 503", "reset 2", "reset 7", false},
     {&relay_cause_UP_RESET, 8, "head 502", "reset 8", "reset 8", false},
     {&relay_cause_UP_RESET, 7, "head 502", "reset 2", "reset 7", false},
     {&relay_cause_UP_RESET, 0, "head 502", "reset 2", "reset 2", false},

@@ -127,7 +127,7 @@ class PageRun {
 		fs.writeFileSync(name, content, { mode: content.startsWith('#!') ? 0o755 : 0o644 });
 		if (block.language !== 'ini' || !isConfiguration(content))
 			return '';
-		const r = spawnSync('pushgate', ['check', '-c', block.value], { cwd: this.folder, env: this.env, encoding: 'utf8' });
+		const r = spawnSync('pushgate', ['check', '--strict', '-c', block.value], { cwd: this.folder, env: this.env, encoding: 'utf8' });
 		return r.status === 0 ? '' : `pushgate check says\n${r.stdout}${r.stderr}`;
 	}
 
@@ -174,10 +174,26 @@ class PageRun {
 		}
 	}
 
+	/* Whether a process lives in the programs' groups: a shell may be gone before what it started. Zombies wait for init alone. */
+	isAnyLeft() {
+		const groups = new Set(this.programs.map((p) => String(p.child.pid)));
+		return fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).some((name) => {
+			try {
+				const [state, , group] = fs.readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1).split(' ');
+				return groups.has(group) && state !== 'Z';
+			} catch {
+				return false; /* gone meanwhile */
+			}
+		});
+	}
+
+	/* Until nothing is left, not even a socket: the next section needs the ports. */
 	async end() {
-		this.signal('SIGTERM');
-		await patiently(Promise.all(this.programs.map((p) => p.gone)), ENDS_WITHIN);
-		this.signal('SIGKILL');
+		for (const signal of ['SIGTERM', 'SIGKILL']) {
+			this.signal(signal);
+			for (const end = Date.now() + ENDS_WITHIN; this.isAnyLeft() && Date.now() < end;)
+				await sleep(10);
+		}
 		await Promise.all(this.programs.map((p) => p.gone));
 		this.programs = [];
 		this.last = null;

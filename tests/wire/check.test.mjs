@@ -173,6 +173,11 @@ need('a status-socket that another program has', 'passing', async (folder, port)
 	const close = await listening(net.createServer(), `${folder}/s`);
 	return { config: whole({ 'status-socket': 's' }, `127.0.0.1:${port}`), at: 'status-socket', says: new RegExp(`is in use by \\S+ \\(pid ${process.pid}\\); end that`), close };
 });
+need('a status-socket of a process that this user may not ask', 'passing', async (folder, port) => {
+	const close = await listening(net.createServer(), `${folder}/s`);
+	fs.chmodSync(`${folder}/s`, 0o600);
+	return { config: whole({ 'status-socket': 's' }, `127.0.0.1:${port}`), at: 'status-socket', says: /cannot be asked whether a process listens there: Permission denied; see `ss -lxp`/, close };
+}, { skip: needsRoot, uid: NOBODY });
 need('a status-socket in a folder of somebody else', 'fault', (folder, port) => {
 	fs.mkdirSync(`${folder}/own`, 0o755);
 	return { config: whole({ 'status-socket': 'own/s' }, `127.0.0.1:${port}`), at: 'status-socket', says: /user nobody cannot write in the folder of status-socket .*Permission denied; .*chown nobody / };

@@ -64,15 +64,16 @@ async function offeredByAll(s, expected) {
 	}, 20000);
 }
 
-async function together(name, { preload, server = {}, ...more }, body) {
+async function together(name, { preload, server = {}, early, ...more }, body) {
 	const originPort = await freePort();
 	scenario(name, {
 		single: false, server: { workers: 2, ...server }, origins: { main: { server: `h2c://127.0.0.1:${originPort}` } },
 		extra: section('preload built', preload), timeout: 120000, ...more,
 	}, async (s) => {
 		s.originPort = originPort;
+		await early?.(s);
 		await serveAll(s);
-		await until('two workers', () => more.single || s.gate.workers().length === 2);
+		await until('two workers', () => more.single || s.gate.workers().length === (server.workers ?? 2), 20000);
 		await body(s);
 	});
 }
@@ -151,6 +152,45 @@ async function together(name, { preload, server = {}, ...more }, body) {
 		await s.gate.ended();
 		const { pages } = JSON.parse(fs.readFileSync(file, 'utf8'));
 		assert.deepEqual(pages.map((p) => [p.authority, p.path, p.resources.map((r) => r.path)]), [[authority(port), '/page.html', ['/dep.css']]]);
+	});
+}
+
+/* A manifest that takes long to parse, so that the process can be stopped before it has read anything. */
+const slow = () => Object.fromEntries(Array.from({ length: 100 }, (_, page) => [`${page}.html`,
+	Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`/${page}/${n}-${'x'.repeat(60)}.css`, {}]))]));
+
+for (const single of [false, true]) {
+	const manifest = fresh('push.json');
+	write(manifest, pushes('first'));
+	await together(`a manifest of a hundred pages is read inside the sandbox, single = ${single}`, { preload: { manifest }, single, server: { workers: 1 } }, async (s) => {
+		await offeredByAll(s, '/first.css');
+		write(manifest, { ...slow(), ...pushes('second') });
+		await offeredByAll(s, '/second.css');
+		assert.doesNotMatch(s.gate.read('error.log'), /was killed/);
+	});
+}
+
+{
+	const file = fresh('learned.json'), manifest = fresh('push.json');
+	const resource = { path: '/dep.css', hits: 9, views: 9.5, clients: 8, proposed: 5, came_true: 5, offered: 0, taken: 0, refused: 0 };
+	const port = await freePort();
+	write(file, { version: 1, pages: [{ authority: `127.0.0.1:${port}`, path: '/page.html', resources: [resource] }] });
+	write(manifest, slow());
+	await together('workers that begin before the files are read get what they say, and save no table before', {
+		preload: { learned: 'apply', manifest }, server: { 'learned-file': file }, port,
+		async early(s) {
+			const pid = await until('the files process', () => children(s.gate.pid).find((p) => comm(p) === 'pushgate-files'));
+			process.kill(pid, 'SIGSTOP');
+		},
+	}, async (s) => {
+		await s.gate.error(/has not read the configured files within 5 s/);
+		assert.equal(await pushedTo(s), '');
+		process.kill(filesProcess(s), 'SIGCONT');
+		await offeredByAll(s, '/dep.css');
+		process.kill(s.gate.pid, 'SIGTERM');
+		await s.gate.ended();
+		const { pages } = JSON.parse(fs.readFileSync(file, 'utf8'));
+		assert.ok(pages.some((p) => p.resources.some((r) => r.path === '/dep.css')), 'the table of the file was not lost');
 	});
 }
 

@@ -89,10 +89,25 @@ test('unit and manual name the places that were asked for', (t) => {
 		assert.equal((unit + manual).includes(place), false, place);
 });
 
+test('completion lies where each shell looks for it', (t) => {
+	for (const [prefix, zsh] of [['usr', 'vendor-completions'], ['opt/gate', 'site-functions']]) {
+		const dir = folder(t);
+		install(dir, `PREFIX=/${prefix}`, 'CONFDIR=/etc/pushgate');
+		for (const [shell, name] of [['bash', 'bash-completion/completions/pushgate'], ['zsh', `zsh/${zsh}/_pushgate`], ['fish', 'fish/vendor_completions.d/pushgate.fish']]) {
+			const { stdout } = spawnSync(BINARY, ['completion', shell], { encoding: 'utf8' });
+			assert.ok(stdout.length > 1000);
+			assert.equal(fs.readFileSync(path.join(dir, prefix, 'share', name), 'utf8'), stdout, shell);
+		}
+	}
+});
+
 test('manual has each command of `pushgate help`', () => {
 	const help = spawnSync(BINARY, ['help'], { encoding: 'utf8' }).stdout;
 	const commands = [...help.matchAll(/^ {2}([a-z][a-z-]*) /gm)].map(([, name]) => name);
 	assert.ok(commands.length >= 8, help);
 	const manual = fs.readFileSync(path.join(ROOT, 'docs/pushgate.1'), 'utf8');
 	assert.deepEqual(commands.filter((name) => !manual.includes(`\n.Cm ${name}\n`)), []);
+	/* What scripts/make-docs writes into it. */
+	for (const part of ['synopsis', 'commands'])
+		assert.ok(manual.includes(spawnSync(BINARY, ['manual', part], { encoding: 'utf8' }).stdout), part);
 });

@@ -9,7 +9,7 @@ import fs from 'node:fs';
 import http2 from 'node:http2';
 import path from 'node:path';
 import { test } from 'node:test';
-import { BINARY, ROOT, certs, freePort, scenario, section, until } from '../support/gate.mjs';
+import { BINARY, ROOT, certs, freePort, scenario, section, sleep, until } from '../support/gate.mjs';
 import { nodeOrigin } from '../support/node.mjs';
 
 const FRESH = { 'cache-control': 'max-age=60' };
@@ -179,12 +179,20 @@ function counter(s, name) {
 	return Number(new RegExp(`^(?:pushgate_)?${name}(?:_total)? (\\d+)$`, 'm').exec(status)[1]);
 }
 
+/* All that is waited for stands before the first test: the runner may end before a later one is known. */
+const everyLine = await shop();
+const heldLine = await shop();
+const fewFields = await shop({ 'log-fields': 'status path worker held' });
+const lessFields = await shop({ 'log-fields': 'all -user_agent -referer -cipher' });
+const recipeLog = await shop();
+const samplePort = await freePort();
+
 /* ---- lines ---- */
 
 const of = (lines, asked, isPush = false) => lines.filter((l) => l.path === asked && Boolean(l.push) === isPush);
 
 {
-	const { options, originPort, visit } = await shop();
+	const { options, originPort, visit } = everyLine;
 	scenario('each kind of line says where it came from, where it went and how long it took', options, async (s) => {
 		const lines = await visit(s);
 		assert.equal(lines.length, LINES);
@@ -228,7 +236,7 @@ const of = (lines, asked, isPush = false) => lines.filter((l) => l.path === aske
 }
 
 {
-	const { options, visit } = await shop();
+	const { options, visit } = heldLine;
 	scenario('a request that a held response answered names the push, and whether it was complete', options, async (s) => {
 		const lines = await visit(s);
 		const push = (asked) => of(lines, asked, true).find((l) => l.verdict === 'hold');
@@ -248,10 +256,54 @@ const of = (lines, asked, isPush = false) => lines.filter((l) => l.path === aske
 	});
 }
 
+/* ---- waits ---- */
+
+const NARROW = { origins: { main: { settings: { maxConcurrentStreams: 1 } } } };
+const line = (s, asked) => s.gate.access((l) => l.path === asked);
+
+scenario('the wait for a stream is no wait for a connection', { ...NARROW, origin: { 'max-connections': 1 } }, async (s) => {
+	const { client, origin, up } = await s.open({ path: '/first' });
+	origin.respond(up.stream, { body: '1' });
+	await client.response(1);
+	client.request(3, { path: '/second' });
+	const second = await origin.expectRequest('/second');
+	client.request(5, { path: '/third' });
+	await s.settle(client, origin);
+	await sleep(50);
+	origin.respond(second.stream, { body: '2' });
+	const third = await origin.expectRequest('/third');
+	origin.respond(third.stream, { body: '3' });
+	await client.response(5);
+
+	const first = await line(s, '/first');
+	assert.ok(first.queue_us > 0 && first.connect_us > 0 && first.connect_us <= first.queue_us);
+	assert.equal((await line(s, '/second')).queue_us, undefined);
+	const waited = await line(s, '/third');
+	assert.ok(waited.queue_us >= 50000, `${waited.queue_us}`);
+	assert.equal(waited.connect_us, undefined);
+	assert.equal(waited.origin_connection, first.origin_connection);
+	assert.ok(waited.first_byte_us >= waited.queue_us + waited.origin_first_byte_us);
+});
+
+scenario('a request that no stream came for says how long it waited', {
+	...NARROW, origin: { 'max-connections': 1, 'queue-timeout': '300ms' },
+}, async (s) => {
+	const { client, origin, up } = await s.open({ path: '/first' });
+	client.request(3, { path: '/second' });
+	assert.equal((await client.response(3)).headers[':status'], '504');
+	origin.respond(up.stream, { body: '1' });
+	await client.response(1);
+	const late = await line(s, '/second');
+	assert.equal(late.detail, 'queue-late');
+	assert.ok(late.queue_us >= 300000, `${late.queue_us}`);
+	for (const field of ['origin_connection', 'origin_first_byte_us', 'connect_us'])
+		assert.equal(late[field], undefined, field);
+});
+
 /* ---- log-fields ---- */
 
 {
-	const { options, visit } = await shop({ 'log-fields': 'status path worker held' });
+	const { options, visit } = fewFields;
 	scenario('log-fields names what a line has; the order is that of the table', options, async (s) => {
 		const lines = await visit(s);
 		for (const line of s.gate.read('access.log').split('\n').filter(Boolean))
@@ -261,7 +313,7 @@ const of = (lines, asked, isPush = false) => lines.filter((l) => l.path === aske
 	});
 }
 {
-	const { options, visit } = await shop({ 'log-fields': 'all -user_agent -referer -cipher' });
+	const { options, visit } = lessFields;
 	scenario('log-fields leaves out what has a minus', options, async (s) => {
 		const lines = await visit(s);
 		assert.ok(lines.every((l) => !('user_agent' in l) && !('referer' in l) && !('cipher' in l) && 'time' in l));
@@ -273,47 +325,44 @@ const of = (lines, asked, isPush = false) => lines.filter((l) => l.path === aske
 
 const PAGES = 300;
 
-{
-	const port = await freePort();
-	scenario('log-sample keeps a page and its pushes together, and every failure; the rest is counted', {
-		server: { 'status-socket': 'status', 'log-sample': '1/4', 'diary-entries': 0, 'reset-rate': 1000000, 'promise-refusals': 1000000 },
-		origins: { main: { server: `h2c://127.0.0.1:${port}` } },
-		extra: section('push trackers', { 'promised-path': '/tracker.js', action: 'drop' }),
-	}, async (s) => {
-		await nodeOrigin(s, port, (stream, headers) => {
-			const isFailure = headers[':path'].startsWith('/fail');
-			for (const asked of ['/app.css', '/tracker.js'])
-				if (!isFailure)
-					stream.pushStream({ ':path': asked }, (error, push) => {
-						push?.on('error', () => {});
-						push?.respond({ ':status': 200 });
-						push?.end('css');
-					});
-			stream.respond({ ':status': isFailure ? 503 : 200 });
-			stream.end('page');
-		});
-		const client = visitor(s, `http://127.0.0.1:${s.port}`);
-		for (let i = 0; i < PAGES; i += 10) {
-			await Promise.all(Array.from({ length: 10 }, (_, j) => client.get(`/page${i + j}`, { ':authority': 'main.test' })));
-			await client.get(`/fail${i}`, { ':authority': 'main.test' });
-		}
-		await client.pushes();
-		client.session.close();
-		const exchanges = 3 * PAGES + PAGES / 10;
-		await until('all are written or counted', () => s.gate.accessLines().length + counter(s, 'log_sampled_out') === exchanges);
-		const lines = s.gate.accessLines();
-		const pages = lines.filter((l) => !l.push && l.path.startsWith('/page'));
-		const failures = lines.filter((l) => l.path.startsWith('/fail'));
-		assert.equal(failures.length, PAGES / 10);
-		assert.ok(failures.every((l) => l.sample === undefined));
-		assert.ok(lines.every((l) => l.status >= 500 || l.sample === 4));
-		assert.ok(pages.length > PAGES / 8 && pages.length < PAGES / 2, `${pages.length} of ${PAGES} pages`);
-		const written = new Set(pages.map((l) => l.id));
-		assert.ok(lines.filter((l) => l.push).every((l) => written.has(l.parent)), 'no push stands alone');
-		for (const l of pages)
-			assert.equal(lines.filter((p) => p.parent === l.id).length, 2, 'no push of it is left out');
+scenario('log-sample keeps a page and its pushes together, and every failure; the rest is counted', {
+	server: { 'status-socket': 'status', 'log-sample': '1/4', 'diary-entries': 0, 'reset-rate': 1000000, 'promise-refusals': 1000000 },
+	origins: { main: { server: `h2c://127.0.0.1:${samplePort}` } },
+	extra: section('push trackers', { 'promised-path': '/tracker.js', action: 'drop' }),
+}, async (s) => {
+	await nodeOrigin(s, samplePort, (stream, headers) => {
+		const isFailure = headers[':path'].startsWith('/fail');
+		for (const asked of ['/app.css', '/tracker.js'])
+			if (!isFailure)
+				stream.pushStream({ ':path': asked }, (error, push) => {
+					push?.on('error', () => {});
+					push?.respond({ ':status': 200 });
+					push?.end('css');
+				});
+		stream.respond({ ':status': isFailure ? 503 : 200 });
+		stream.end('page');
 	});
-}
+	const client = visitor(s, `http://127.0.0.1:${s.port}`);
+	for (let i = 0; i < PAGES; i += 10) {
+		await Promise.all(Array.from({ length: 10 }, (_, j) => client.get(`/page${i + j}`, { ':authority': 'main.test' })));
+		await client.get(`/fail${i}`, { ':authority': 'main.test' });
+	}
+	await client.pushes();
+	client.session.close();
+	const exchanges = 3 * PAGES + PAGES / 10;
+	await until('all are written or counted', () => s.gate.accessLines().length + counter(s, 'log_sampled_out') === exchanges);
+	const lines = s.gate.accessLines();
+	const pages = lines.filter((l) => !l.push && l.path.startsWith('/page'));
+	const failures = lines.filter((l) => l.path.startsWith('/fail'));
+	assert.equal(failures.length, PAGES / 10);
+	assert.ok(failures.every((l) => l.sample === undefined));
+	assert.ok(lines.every((l) => l.status >= 500 || l.sample === 4));
+	assert.ok(pages.length > PAGES / 8 && pages.length < PAGES / 2, `${pages.length} of ${PAGES} pages`);
+	const written = new Set(pages.map((l) => l.id));
+	assert.ok(lines.filter((l) => l.push).every((l) => written.has(l.parent)), 'no push stands alone');
+	for (const l of pages)
+		assert.equal(lines.filter((p) => p.parent === l.id).length, 2, 'no push of it is left out');
+});
 
 /* ---- docs/LOG.md ---- */
 
@@ -401,7 +450,7 @@ test('the examples of docs/LOG.md are lines of JSON, and have fields of the tabl
 });
 
 {
-	const { options, visit } = await shop();
+	const { options, visit } = recipeLog;
 	scenario('each recipe of docs/LOG.md prints what it promises', options, async (s) => {
 		await visit(s);
 		const found = recipes();

@@ -4,6 +4,7 @@
  * or its reader is gone, when the logger is killed. The end of a loss is told in the error log, with the exact count.
  * A full disk takes a mount namespace; without permission for one these tests are skipped.
  */
+// covers: R220 R221 R222
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';

@@ -2,7 +2,7 @@
 /*
  * Mistakes that people make in a configuration: `check` names each with file and line, what is wrong and what to do,
  * and `run` refuses with the same words. What is only a warning is named as well, and both go on.
- * What a start needs of the machine (ports, folders, users): check.test.mjs.
+ * What a start needs of the machine (ports, folders, manifests): check.test.mjs.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -61,6 +61,8 @@ openssl('x509', '-in', 'rsa.pem', '-outform', 'DER', '-out', 'rsa.der');
 openssl('pkcs12', '-export', '-in', 'rsa.pem', '-inkey', 'rsa.key', '-passout', 'pass:secret', '-out', 'rsa.p12');
 fs.writeFileSync(file('empty.pem'), '');
 fs.writeFileSync(file('leaf-last.pem'), fs.readFileSync(file('ca.pem'), 'utf8') + fs.readFileSync(file('rsa.pem'), 'utf8'));
+fs.writeFileSync(file('chain.pem'), fs.readFileSync(file('rsa.pem'), 'utf8') + fs.readFileSync(file('ca.pem'), 'utf8'));
+fs.writeFileSync(file('both.pem'), fs.readFileSync(file('rsa.key'), 'utf8') + fs.readFileSync(file('rsa.pem'), 'utf8'));
 fs.writeFileSync(file('out-of-order.pem'), ['rsa.pem', 'good.pem', 'ca.pem'].map((f) => fs.readFileSync(file(f), 'utf8')).join(''));
 for (const name of ['cert.pem', 'fullchain.pem'])
 	fs.copyFileSync(file('rsa.pem'), file(name));
@@ -182,7 +184,6 @@ const mistakes = [
 	['a cookie without a key', server('diary-cookie = id'), 8, /diary-cookie has no key/, /add diary-cookie-key = FILE/],
 	['a budget larger than all', server('connection-memory = 1G'), 8, /connection-memory is larger than memory/, /make it at most as large/],
 	['a user that is not there', server('user = no-such-user'), 8, /there is no user 'no-such-user'/, /name an existing user/],
-	['a manifest that is not there', `${REST}[preload p]\nmanifest = @/manfest.json\n`, 8, /manfest\.json' cannot be read: No such file/, /did you mean '.*\/manifest\.json'\?/],
 	['a key file of the cookie that is short', server('diary-cookie = id\ndiary-cookie-key = @/short.key'), 9, /has too few bytes/, /write 16 to 1024 random bytes/],
 
 	/* certificates */
@@ -228,6 +229,7 @@ const warnings = [
 	['a rule for a host of no route', `${REST}host = a.test\n[push p]\naction = drop\nhost = b.test\n`, 10, /no route has such a host and path/, /correct them or remove/],
 	['offers for a path of no route', `${REST}path = /a\n[preload p]\npath = /b/*\nlink = yes\n`, 9, /no route has such a host and path/, /correct them or remove/],
 	['offers without a source', `${REST}[preload p]\nhost = *\n`, 7, /\[preload p\] offers nothing/, /add link = yes/],
+	['a misspelt manifest', `${REST}[preload p]\nmanifest = @/manfest.json\n`, 8, /there is no manifest '.*\/manfest\.json'/, /did you mean '.*\/manifest\.json'\?/],
 	['options of holding without holding', server('hold-max-age = 5s'), 8, /no rule and no default-action holds/, /remove it/],
 	['a file of what nobody learns', server('learned-file = x.json'), 8, /learned-file has no effect/, /remove it/],
 	['the key of a cookie that is off', server('diary-cookie-key = @/good.key'), 8, /diary-cookie is off/, /remove it/],
@@ -244,6 +246,8 @@ const fine = [
 	['a colon for the equals sign', REST.replace(/ = /g, ': ')],
 	['units of other programs', server('memory = 64MB\nmax-push-bytes = 1MiB\ndrain-timeout = 10 s')],
 	['quotes in a list', push('path = "/a" "~^/b[0-9]{1,3}$"')],
+	['a chain in order', tls('@/chain.pem', '@/rsa.key')],
+	['certificate and key in one file', tls('@/both.pem', '@/both.pem')],
 	['a certificate of a few days', tls('@/weekly.pem', '@/good.key')],
 	['a wildcard for what the certificate has', tls('@/rsa.pem', '@/rsa.key', 'host = *.a.test a.test\n')],
 	['defaults that are written down', server('hold-max-count = 32\nhint-wait = 0')],

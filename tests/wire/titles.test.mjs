@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What ps, top and pgrep show: which process is what, and that it drains. */
+// covers: R224
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';

@@ -94,6 +94,15 @@ static void included_files_are_read_in_place(void **state)
 	conf_free(c);
 }
 
+static void who_only_looks_something_up_gets_no_warnings(void **state)
+{
+	(void)state;
+	write_file("main.ini", LOAD_REST "[server]\nhint-wait = 1ms\n");
+	conf_free(load_main(true, "@/main.ini:8: warning: hint-wait has no effect, because no rule and "
+				  "no default-action hints; remove it\n"));
+	conf_free(load_main(false, ""));
+}
+
 static void mistakes_name_the_file_that_they_are_in(void **state)
 {
 	(void)state;
@@ -297,6 +306,43 @@ static void files_that_hold_something_else_are_named(void **state)
 	    "certificate and its own key\n");
 }
 
+static void misspelt_manifest_is_a_warning(void **state)
+{
+	(void)state;
+	write_file("main.ini", LOAD_REST "[preload p]\nmanifest = manfest.json\n");
+	conf_free(load_main(true, ""));
+	write_file("manifest.json", "{}");
+	conf_free(load_main(true, "@/main.ini:8: warning: there is no manifest '@/manfest.json'; did "
+				  "you mean '@/manifest.json'?\n"));
+}
+
+static void folders_in_place_of_certificates_are_named(void **state)
+{
+	(void)state;
+	write_file("main.ini", TLS_LISTEN LOAD_ORIGIN LOAD_ROUTE);
+	mkdir(path_of("c.pem"), 0700);
+	mkdir(path_of("k.pem"), 0700);
+	assert_null(load_main(true,
+	    "@/main.ini:3: the certificate file '@/c.pem' cannot be read: Is a directory; name a PEM "
+	    "file\n"
+	    "@/main.ini:4: the key file '@/k.pem' cannot be read: Is a directory; name a PEM file\n"));
+}
+
+static void lone_certificate_beside_its_chain_is_a_warning(void **state)
+{
+	(void)state;
+	write_file("main.ini",
+	    "[listen l]\naddress = 127.0.0.1:8443\ncertificate = cert.pem\nkey = k.pem\n" LOAD_ORIGIN
+		LOAD_ROUTE);
+	write_file("cert.pem", PEM_SIGNED_2);
+	write_file("k.pem", PEM_KEY_2);
+	conf_free(load_main(true, ""));
+	write_file("fullchain.pem", PEM_SIGNED_2);
+	conf_free(load_main(true,
+	    "@/main.ini:3: warning: '@/cert.pem' lacks the certificates that signed it, so that many "
+	    "clients refuse it; name '@/fullchain.pem'\n"));
+}
+
 static void certificates_that_clients_refuse_are_warnings(void **state)
 {
 	(void)state;
@@ -443,6 +489,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    FILE_TEST(missing_file_is_one_mistake),
 	    FILE_TEST(included_files_are_read_in_place),
+	    FILE_TEST(who_only_looks_something_up_gets_no_warnings),
 	    FILE_TEST(mistakes_name_the_file_that_they_are_in),
 	    FILE_TEST(paths_start_at_their_file_and_not_at_the_working_folder),
 	    FILE_TEST(place_of_each_option_is_known_after_the_load),
@@ -453,6 +500,9 @@ int main(void)
 	    FILE_TEST(key_of_another_certificate_is_refused),
 	    FILE_TEST(certificate_that_is_none_is_refused),
 	    FILE_TEST(files_that_hold_something_else_are_named),
+	    FILE_TEST(misspelt_manifest_is_a_warning),
+	    FILE_TEST(folders_in_place_of_certificates_are_named),
+	    FILE_TEST(lone_certificate_beside_its_chain_is_a_warning),
 	    FILE_TEST(certificates_that_clients_refuse_are_warnings),
 	    FILE_TEST(chain_begins_with_the_certificate_of_the_key),
 	    FILE_TEST(keys_of_two_certificates_that_are_exchanged_are_named),

@@ -71,17 +71,17 @@ static void log_fields_and_sample_are_refused_with_a_guess_or_an_example(void **
 	    {"log-fields = zzzzzz",
 		"test.ini:8: the access log has no field 'zzzzzz'; docs/LOG.md names them\n"},
 	    {"log-fields = -path",
-		"test.ini:8: bad value '-path' for log-fields; write names, such as time path status, "
-		"or all and what to leave out, such as all -user_agent\n"},
+		"test.ini:8: bad value '-path' for log-fields; write names, or all and what to leave out, "
+		"such as log-fields = all -user_agent -referer\n"},
 	    {"log-fields = all path",
-		"test.ini:8: bad value 'path' for log-fields; write names, such as time path status, "
-		"or all and what to leave out, such as all -user_agent\n"},
+		"test.ini:8: bad value 'path' for log-fields; write names, or all and what to leave out, "
+		"such as log-fields = all -user_agent -referer\n"},
 	    {"log-sample = 0.01",
 		"test.ini:8: bad value '0.01' for log-sample; write 1/1 for all lines, or a share from "
-		"1/2 to 1/1000000, such as 1/100\n"},
+		"1/2 to 1/1000000, such as log-sample = 1/100\n"},
 	    {"log-sample = 1/0",
 		"test.ini:8: bad value '1/0' for log-sample; write 1/1 for all lines, or a share from "
-		"1/2 to 1/1000000, such as 1/100\n"},
+		"1/2 to 1/1000000, such as log-sample = 1/100\n"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		char text[512];

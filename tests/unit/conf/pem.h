@@ -42,6 +42,19 @@ static const char PEM_KEY_2[] =
     "n6cUXAmJlHHEx5FmT4s2x//mRA6hRANCAARM6ACaY3jiJ9kwyfusUJ6jq316vXdd\n"
     "kDG02DbGDuijJUEt6sLHUKFgKhSWpOx/hF3kYvLwQSVFZMJY8Hr3LDhr\n"
     "-----END PRIVATE KEY-----\n";
+/* Of the second key, signed by the first certificate. */
+static const char PEM_SIGNED_2[] =
+    "-----BEGIN CERTIFICATE-----\n"
+    "MIIBfTCCASOgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA10ZXN0MS5p\n"
+    "bnZhbGlkMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAYMRYwFAYD\n"
+    "VQQDDA10ZXN0Mi5pbnZhbGlkMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAETOgA\n"
+    "mmN44ifZMMn7rFCeo6t9er13XZAxtNg2xg7ooyVBLerCx1ChYCoUlqTsf4Rd5GLy\n"
+    "8EElRWTCWPB69yw4a6NcMFowGAYDVR0RBBEwD4INdGVzdDIuaW52YWxpZDAdBgNV\n"
+    "HQ4EFgQUz9JjxFKcBwslFOE3a262LblXy6QwHwYDVR0jBBgwFoAU5PTqlBU06Rsb\n"
+    "B/Kk2qZkrxGX12wwCgYIKoZIzj0EAwIDSAAwRQIgdFg92yth0T60X1CLptvsEsak\n"
+    "+nh+oLIUUJ+VBFV4RqACIQCBGtusDG+J0CuCaysOxgX1HoWu1Y0h6Q4Rrsuru83N\n"
+    "GA==\n"
+    "-----END CERTIFICATE-----\n";
 /* Of the first key: ended in 2021; begins in 2100; without a subjectAltName. */
 static const char PEM_EXPIRED_1[] =
     "-----BEGIN CERTIFICATE-----\n"

@@ -32,12 +32,12 @@ struct scenario {
 #define HOLD_FIELDS "cache-control", "max-age=600"
 
 static const struct scenario scenarios[] = {
-    {.name = "both bodies and trailers", .path = "/page", .method = "POST", .upload = BODY, .has_trailers = true, .rules = ALL, .times = 1, COUNTER(bytes_up_out)},
+    {.name = "both bodies and trailers", .path = "/page", .method = "POST", .upload = BODY, .has_trailers = true, .rules = ALL, .times = 1, COUNTER(up_out_bytes)},
     {.name = "forward", .path = "/page", .method = "GET", .pushes = {"/a", "/b"}, .rules = DO("forward"), .times = 1, COUNTER(pushes_completed)},
     {.name = "hold and claim", .path = "/page", .method = "GET", .pushes = {"/a", "/b"}, .again = "/a", .rules = DO("hold"), .times = 1, COUNTER(holds_claimed)},
     {.name = "hint", .path = "/page", .method = "GET", .pushes = {"/a", "/b"}, .is_navigation = true, .rules = DO("hint"), .times = 1, COUNTER(pushes_hinted)},
     {.name = "own push", .path = "/page", .method = "GET", .rules = DO("forward") "[preload p]\nadd = /own.css as=style\n", .times = 1, COUNTER(pushes_completed)},
-    {.name = "queue", .path = "/page", .method = "POST", .upload = BODY, .origin = "max-connections = 1", .rules = ALL, .times = 4, COUNTER(bytes_up_out)},
+    {.name = "queue", .path = "/page", .method = "POST", .upload = BODY, .origin = "max-connections = 1", .rules = ALL, .times = 4, COUNTER(up_out_bytes)},
     {.name = "continuation", .path = "/page", .method = "GET", .field_bytes = 20000, .rules = ALL, .times = 1, COUNTER(requests)},
 };
 

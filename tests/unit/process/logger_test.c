@@ -286,6 +286,35 @@ static void logs_are_reopened_in_the_folder_of_the_start(void **state)
 	rmdir(other);
 }
 
+static void folder_that_was_removed_is_told_of(void **state)
+{
+	struct bench *b = *state;
+	struct logs l;
+	char text[512], inner[64], path[96];
+	snprintf(inner, sizeof(inner), "%s/logs", b->dir);
+	snprintf(path, sizeof(path), "%s/access", inner);
+	assert_int_equal(mkdir(inner, 0700), 0);
+	struct conf_server conf = {.access_log = path, .error_log = b->error};
+	assert_true(logs_open(&l, &conf, text, sizeof(text)));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(inner), 0);
+	logs_reopen(&l);
+	assert_non_null(strstr(content(b->error, text, sizeof(text)), "its folder was removed; a new one"));
+	logs_close_files(&l);
+}
+
+static void line_that_was_torn_by_a_power_cut_gets_its_end(void **state)
+{
+	struct bench *b = *state;
+	struct logs l;
+	char text[512];
+	say(b->logs.access.file, "{\"half\":");
+	assert_true(logs_open(&l, &b->conf, text, sizeof(text)));
+	assert_true(l.access.is_torn);
+	assert_false(l.error.is_torn);
+	logs_close_files(&l);
+}
+
 static void log_that_cannot_be_opened_is_named(void **state)
 {
 	struct bench *b = *state;
@@ -349,6 +378,8 @@ int main(void)
 	    TEST(log_that_is_a_symbolic_link_is_refused_at_the_start),
 	    TEST(fifo_is_a_log_as_long_as_somebody_reads_it),
 	    TEST(logs_are_reopened_in_the_folder_of_the_start),
+	    TEST(folder_that_was_removed_is_told_of),
+	    TEST(line_that_was_torn_by_a_power_cut_gets_its_end),
 	    TEST(log_that_cannot_be_opened_is_named),
 	    TEST(access_log_may_be_off),
 	    TEST(journal_is_known_by_its_stream_alone),

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -142,6 +143,12 @@ static void seal_a_file(void)
 static void look_at_the_seals_of_a_file(void)
 {
 	CALL(SYS_fcntl, in[0], F_GET_SEALS);
+}
+
+static void ask_how_much_memory_there_is(void)
+{
+	struct sysinfo about;
+	CALL(SYS_sysinfo, &about);
 }
 
 static void ask_for_a_length(void)
@@ -391,6 +398,7 @@ static const struct attempt {
     TRY(wait_in_a_loop, SANDBOX_WORKER),
     TRY(read_a_limit, SANDBOX_WORKER),
     TRY(make_a_memory_file, SANDBOX_FILES),
+    TRY(ask_how_much_memory_there_is, SANDBOX_READS),
     TRY(seal_a_file, SANDBOX_FILES),
     TRY(look_at_the_seals_of_a_file, SANDBOX_FILES | SANDBOX_MAPS),
     TRY(ask_for_a_length, SANDBOX_FILES | SANDBOX_MAPS),

@@ -153,6 +153,8 @@ static void links_of_a_103_and_what_is_taken_out_of_it(void **state)
 	    "--response-header", "Link: </a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script");
 	has(rules, words, "   client   the link in the 103 of the origin\n");
 	has(rules, words, "   client   no push; the link is taken out of the 103\n");
+	/* Only a rule takes it out: a client that takes no pushes gets the origin's hint as it is. */
+	has("[preload all]\nlink = yes\n", words, "   client   no push; the link stays in the 103\n");
 	has(rules,
 	    WORDS("http://example.com/", "--status", "103", "-H", "user-agent: old/1", "--response-header",
 		"Link: </a.css>; rel=preload; as=style"),
@@ -177,7 +179,13 @@ static void links_that_no_verdict_could_use_are_said_to_be_unread(void **state)
 	    "   client   nothing\n"
 	    "\n"
 	    "The gateway does not read these links, and neither logs nor counts them: no verdict could use "
-	    "them.\n");
+	    "them.\n"
+	    "\n"
+	    "There are no offers.\n");
+	has("[preload all]\nlink = yes\n",
+	    WORDS("http://example.com/", "--client", "chrome", "--response-header",
+		"Link: </a.css>; rel=preload; as=style"),
+	    "1. link GET http://example.com/a.css as=style: is not read\n");
 }
 
 static void links_of_the_response_and_why_they_are_no_offers(void **state)

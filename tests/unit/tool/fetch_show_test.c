@@ -60,7 +60,7 @@ static void response_and_pushes_are_lines_with_bars_on_one_scale(void **state)
 	    "GET http://a.test/\n"
 	    "h2c: 1 push promised, 1 complete; 12.4 kB in 10.0 ms\n"
 	    "\n"
-	    "path      how         size   start   first     end  0         5       ms\n"
+	    "path   how status     size   start   first     end  0         5       ms\n"
 	    "/       asked 200  12.3 kB     0.0     5.0    10.0 |r.........==========|\n"
 	    "/a.css pushed 200      7 B     2.5     5.0     7.4 |     p....=====     |\n"
 	    "\n"

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recognizes a peer that answers in HTTP/1 where HTTP/2 was to begin, by the first bytes that it
+ * sends: "HTTP/1.". Not a parser; what it keeps is for people to read.
+ */
+#ifndef PUSHGATE_HTTP_STATUS_LINE_H
+#define PUSHGATE_HTTP_STATUS_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define STATUS_LINE_BYTES 48u
+
+struct status_line {
+	char text[STATUS_LINE_BYTES + 1]; /* the first line, or its beginning; printable */
+	uint8_t length;
+	bool has_ended;
+};
+
+/* Takes the next bytes. True: they are an HTTP/1 status line, as far as they have come. */
+static inline bool status_line_add(struct status_line *l, const uint8_t *bytes, size_t n)
+{
+	static const char begin[] = "HTTP/1.";
+	for (size_t i = 0; i < n && !l->has_ended && l->length < STATUS_LINE_BYTES; i++) {
+		l->has_ended = bytes[i] == '\r' || bytes[i] == '\n';
+		if (!l->has_ended)
+			l->text[l->length++] =
+			    bytes[i] >= 0x20 && bytes[i] < 0x7f ? (char)bytes[i] : '?';
+	}
+	return l->length >= strlen(begin) && memcmp(l->text, begin, strlen(begin)) == 0;
+}
+
+#endif
