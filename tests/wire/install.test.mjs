@@ -67,14 +67,16 @@ test('each installed example is a good configuration, and the picture of README 
 	const dir = folder(t);
 	install(dir, 'PREFIX=/usr');
 	const doc = path.join(dir, 'usr/share/doc/pushgate');
-	const examples = files(path.join(doc, 'examples')).filter((name) => name.endsWith('.ini'));
+	const examples = files(path.join(doc, 'examples'));
 	for (const name of ['hold.ini', 'hint.ini', 'preload.ini', 'gateway.ini', 'strip.ini', 'per-path.ini'])
 		assert.ok(examples.includes(name), name);
 	for (const name of examples) {
 		const { status, stderr } = spawnSync(BINARY, ['check', '-c', path.join(doc, 'examples', name)], { encoding: 'utf8' });
 		assert.equal(status, 0, `${name}: ${stderr}`);
 	}
-	assert.match(fs.readFileSync(path.join(doc, 'docs/waterfall.svg'), 'utf8'), /^<svg /);
+	const picture = fs.readFileSync(path.join(doc, 'docs/waterfall.svg'), 'utf8');
+	assert.match(picture, /^<svg [^]*<title [^]*<desc [^]*prefers-color-scheme: dark[^]*<\/svg>\n$/);
+	assert.ok(picture.length < 30000, `${picture.length} bytes`);
 });
 
 test('unit and manual name the places that were asked for', (t) => {
