@@ -74,7 +74,9 @@ test('each installed example is a good configuration, and the picture of README 
 		const { status, stderr } = spawnSync(BINARY, ['check', '-c', path.join(doc, 'examples', name)], { encoding: 'utf8' });
 		assert.equal(status, 0, `${name}: ${stderr}`);
 	}
-	assert.match(fs.readFileSync(path.join(doc, 'docs/waterfall.svg'), 'utf8'), /^<svg /);
+	const picture = fs.readFileSync(path.join(doc, 'docs/waterfall.svg'), 'utf8');
+	assert.match(picture, /^<svg [^]*<title [^]*<desc [^]*prefers-color-scheme: dark[^]*<\/svg>\n$/);
+	assert.ok(picture.length < 30000, `${picture.length} bytes`);
 });
 
 test('unit and manual name the places that were asked for', (t) => {
