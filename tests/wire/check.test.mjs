@@ -48,7 +48,9 @@ function look(folder) {
 
 /* What a configuration has besides what a row is about. */
 const rest = section('origin demo', { server: 'demo:' }) + section('route all', { origin: 'demo' });
-const whole = (server, address, more = '') => section('server', { workers: 1, ...server }) + section('listen main', { address }) + rest + more;
+/* A learned-file is of no use where nothing learns. */
+const learns = (server) => (server['learned-file'] ? section('preload learning', { learned: 'propose' }) : '');
+const whole = (server, address, more = '') => section('server', { workers: 1, ...server }) + section('listen main', { address }) + rest + more + learns(server);
 const lineOf = (config, text) => config.split('\n').findIndex((l) => l.includes(text)) + 1;
 
 /*
