@@ -52,15 +52,15 @@ static void strip_drops_for_constrained_clients_alone(void **state)
 {
 	(void)state;
 	static const char file[] = "etc/strip.ini";
-	assert_example(file, (struct client){"198.51.100.9", "Example/1", "/", "/a.css"},
+	assert_example(file, (struct client){"198.51.100.9", "Example/1", "/", "/a.css", false, false},
 	    POLICY_DROP, "satellite", false);
-	assert_example(file, (struct client){"2001:db8:5a7::1", "Example/1", "/", "/a.css"},
+	assert_example(file, (struct client){"2001:db8:5a7::1", "Example/1", "/", "/a.css", false, false},
 	    POLICY_DROP, "satellite", false);
-	assert_example(file, (struct client){"192.0.2.1", "curl/8.0", "/", "/a.css"}, POLICY_DROP,
+	assert_example(file, (struct client){"192.0.2.1", "curl/8.0", "/", "/a.css", false, false}, POLICY_DROP,
 	    "tools", false);
-	assert_example(file, (struct client){"192.0.2.1", "X/1 (lowmemory os 2)", "/", "/a.css"},
+	assert_example(file, (struct client){"192.0.2.1", "X/1 (lowmemory os 2)", "/", "/a.css", false, false},
 	    POLICY_DROP, "tools", false);
-	assert_example(file, (struct client){"192.0.2.1", "Example/1", "/", "/a.css"},
+	assert_example(file, (struct client){"192.0.2.1", "Example/1", "/", "/a.css", false, false},
 	    POLICY_FORWARD, "others", true);
 }
 
@@ -83,14 +83,14 @@ static void per_path_chooses_by_page_and_kind(void **state)
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		assert_example("etc/per-path.ini",
-		    (struct client){"192.0.2.1", "Example/1", rows[i].path, rows[i].promised},
+		    (struct client){"192.0.2.1", "Example/1", rows[i].path, rows[i].promised, false, false},
 		    rows[i].action, rows[i].rule, rows[i].wants);
 }
 
 static void gateway_forwards_by_default(void **state)
 {
 	(void)state;
-	assert_example("etc/gateway.ini", (struct client){"192.0.2.1", "Example/1", "/", "/a.css"},
+	assert_example("etc/gateway.ini", (struct client){"192.0.2.1", "Example/1", "/", "/a.css", false, false},
 	    POLICY_FORWARD, "", true);
 }
 
