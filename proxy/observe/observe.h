@@ -45,7 +45,7 @@
 	X(responses_4xx, "responses 4xx sent") \
 	X(responses_5xx, "responses 5xx sent") \
 	X(responses_own, "responses made by pushgate itself") \
-	X(requests_retried, "requests sent to the origin a second time") \
+	X(requests_retried, "requests tried a second time, because the origin refused them or could not be connected to") \
 	X(requests_aborted, "exchanges that ended by a reset") \
 	X(down_in_bytes, "request body bytes from clients") \
 	X(down_out_bytes, "response body bytes to clients, forwarded pushes included") \
@@ -310,7 +310,8 @@ const char *observe_outcome_name(enum observe_outcome o); /* "complete", "client
 
 /* The client's side of an exchange. */
 struct observe_client {
-	/* Unique in the worker: all else here, and the listener, belong to it. 0 = unknown. */
+	/* Unique in the worker: all else here, and the listener, belong to it. 0 = unknown, and the line has
+	 * nothing of it. */
 	uint64_t connection;
 	struct address address;
 	const char *protocol, *tls, *cipher; /* NULL = none */
@@ -349,8 +350,8 @@ struct observe_exchange {
 	uint64_t response_bytes; /* body bytes sent to the client */
 	uint64_t wasted_bytes;   /* body bytes of a held response that no client was sent */
 	enum observe_outcome outcome;
-	uint32_t code;         /* HTTP/2 code of the reset; 0 = none */
-	const char *code_name; /* NULL = none */
+	uint32_t code;         /* HTTP/2 code that ended it */
+	const char *code_name; /* NULL = no code did */
 	const char *detail;    /* a text or a fault's name; NULL = none */
 	bool retried;
 	bool joined;   /* with `held`: the response was still arriving */
