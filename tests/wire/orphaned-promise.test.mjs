@@ -21,8 +21,8 @@ for (const [kind, reason, change] of [
 		assert.deepEqual([line.reason, line.verdict, line.source, line.outcome, line.origin, line.path],
 			[reason, 'drop', 'relayed', 'refused', 'main', change[':method'] ? undefined : '/late.css']);
 		const status = execFileSync(BINARY, ['status', `${s.dir}/status`], { encoding: 'utf8' });
-		assert.match(status, /^pushes_offered 1$/m);
-		assert.match(status, /^pushes_dropped 1$/m);
+		assert.match(status, /^pushgate_pushes_offered_total 1$/m);
+		assert.match(status, /^pushgate_pushes_dropped_total 1$/m);
 		assert.match(status, new RegExp(`^pushgate_push_total\\{source="relayed",verdict="drop",reason="${reason}"\\} 1$`, 'm'));
 		await until('the client goes on', async () => { await client.sync(); return true; });
 	});
