@@ -149,7 +149,7 @@ static const char *date_of(int64_t seconds, char text[16])
 	time_t t = (time_t)seconds;
 
 	if (!gmtime_r(&t, &tm) || strftime(text, 16, "%Y-%m-%d", &tm) == 0)
-		strcpy(text, "?");
+		memcpy(text, "?", 2);
 	return text;
 }
 

@@ -195,8 +195,8 @@ struct net_chain_link {
 #define NET_CHAIN_MOST 16
 /* Reads the certificates of the file, at most NET_CHAIN_MOST, and returns their number. key_file may
  * be NULL. What cannot be read is left out. */
-size_t net_chain_read(const char *chain_file, const char *key_file,
-    struct net_chain_link links[NET_CHAIN_MOST]);
+size_t net_chain_read(
+    const char *chain_file, const char *key_file, struct net_chain_link links[NET_CHAIN_MOST]);
 
 /* ---- connections ---- */
 

@@ -20,22 +20,23 @@ static void report_log(struct start_needs *n, struct conf_place at, const char *
 }
 
 /*
- * To open the writing end and to close it again would end its reader, so `check` only looks for one.
+ * To open the writing end and to close it again would end the reader. So one that /proc shows is not
+ * tried, `check` tries none, and what `run` has opened here it keeps.
  */
+static bool is_read(const struct start_needs *n, const char *path, const struct stat *st)
+{
+	if (holder_reads_fifo(st->st_dev, st->st_ino))
+		return true;
+	return !n->is_check &&
+	       (open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW) >= 0 || errno != ENXIO);
+}
+
 static void examine_fifo(struct start_needs *n, struct conf_place at, const char *key,
     const char *path, const struct stat *st)
 {
-	bool is_read;
-	int fd = n->is_check ? -1 : open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
-	if (n->is_check)
-		is_read = holder_reads_fifo(st->st_dev, st->st_ino);
-	else
-		is_read = fd >= 0 || errno != ENXIO;
-	if (fd >= 0)
-		close(fd);
 	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
 		report_log(n, at, key, path, strerror(errno));
-	else if (!is_read)
+	else if (!is_read(n, path, st))
 		start_needs_report(n, NEED_PASSING, at,
 		    "the %s %s is a FIFO that no process is seen to read; start its reader first",
 		    key, path);

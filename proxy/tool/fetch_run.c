@@ -201,7 +201,7 @@ static void on_timeout(void *context)
 {
 	struct fetch *f = context;
 	fetch_fail(f, FETCH_TIMEOUT, "%s after %g s (--max-time)", missing(f),
-	    (double)(f->request->max_time / USEC_PER_MSEC) / 1e3);
+	    (double)f->request->max_time / (double)USEC_PER_SEC);
 	if (f->wire.h2)
 		fetch_lose_all(f);
 	fetch_finish(f);

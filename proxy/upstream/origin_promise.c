@@ -184,6 +184,7 @@ void origin_promise(struct origin_conn *c, struct session_event *e)
 			charge_reset(c, parent_leg->exchange);
 		return;
 	}
+	ensure(parent_leg != NULL);
 	struct exchange *parent = parent_leg->exchange;
 	const struct leg leg = {
 	    .ops = &origin_leg_ops, .carrier = c, .stream = e->promised, .budget = &c->budget};

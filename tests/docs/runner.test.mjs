@@ -63,9 +63,9 @@ test('a program stays until its section ends', { skip: !ALONE && 'no network nam
 });
 
 test('what a command leaves behind ends with its section, in whatever process group', { skip: !ALONE && 'no network namespace' }, async (t) => {
-	const leaves = ['~~~sh', `timeout 1000 ${process.execPath} -e "require('net').createServer().listen(7777)" &`, '~~~'];
+	const leaves = ['<!-- stays: 7777 -->', '~~~sh', `timeout 1000 ${process.execPath} -e "require('net').createServer().listen(7777)" &`, 'wait', '~~~'];
 	const server = ['<!-- stays: 7777 -->', '~~~sh', `${process.execPath} -e "require('net').createServer().listen(7777)"`, '~~~'];
-	assert.deepEqual(await run(t, '## A', ...leaves, '## B', ...server), ['2', '7']);
+	assert.deepEqual(await run(t, '## A', ...leaves, '## B', ...server), ['3', '9']);
 });
 
 test('a program that ends, or listens elsewhere, or finds its port taken fails', { skip: !ALONE && 'no network namespace' }, async (t) => {

@@ -166,14 +166,15 @@ class PageRun {
 
 	/*
 	 * The living processes of the programs' sessions: a shell may be gone before what it started, and `timeout` and others make
-	 * groups of their own. Zombies wait for init alone.
+	 * groups of their own. A zombie has threads while it still has its sockets; without, it waits for init alone.
 	 */
 	left() {
 		const sessions = new Set(this.programs.map((p) => String(p.child.pid)));
 		return fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((name) => {
 			try {
-				const [state, , , session] = fs.readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1).split(' ');
-				return sessions.has(session) && state !== 'Z';
+				const fields = fs.readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1).split(' ');
+				const [state, session, threads] = [fields[0], fields[3], Number(fields[17])];
+				return sessions.has(session) && (state !== 'Z' || threads > 1);
 			} catch {
 				return false; /* gone meanwhile */
 			}

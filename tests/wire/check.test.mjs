@@ -26,9 +26,18 @@ function place() {
 	return own;
 }
 
+/* The program where every user may run it: the tree may be in a folder of root's own. */
+let copied;
+function copyForAll() {
+	copied ??= path.join(dir, 'pushgate');
+	if (!fs.existsSync(copied))
+		fs.copyFileSync(BINARY, copied);
+	return copied;
+}
+
 /* Runs to its end. {wrap: a command that runs it, uid, cwd} */
 function pushgate(args, { wrap = [], uid, cwd } = {}) {
-	const [command, ...rest] = [...wrap, BINARY, ...args];
+	const [command, ...rest] = [...wrap, uid ? copyForAll() : BINARY, ...args];
 	const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'], cwd, ...(uid ? { uid, gid: uid } : {}) });
 	const result = { stdout: '', stderr: '' };
 	child.stdout.setEncoding('utf8').on('data', (text) => { result.stdout += text; });
@@ -41,9 +50,11 @@ function pushgate(args, { wrap = [], uid, cwd } = {}) {
 
 /* All that can be seen of a folder: nothing in it was made, removed or written. */
 function look(folder) {
-	return fs.readdirSync(folder, { recursive: true }).sort()
-		.map((name) => [name, fs.lstatSync(path.join(folder, name))])
-		.map(([name, s]) => `${name} ${s.ino} ${s.size} ${s.mtimeMs} ${s.mode}`).join('\n');
+	return fs.readdirSync(folder).sort().map((name) => {
+		const at = path.join(folder, name);
+		const s = fs.lstatSync(at);
+		return `${at} ${s.ino} ${s.size} ${s.mtimeMs} ${s.mode}\n${s.isDirectory() ? look(at) : ''}`;
+	}).join('');
 }
 
 /* What a configuration has besides what a row is about. */

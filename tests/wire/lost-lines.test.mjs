@@ -11,15 +11,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { BINARY, scenario, sleep, until, workDir } from '../support/gate.mjs';
+import { scenario, sleep, until, workDir } from '../support/gate.mjs';
 import { nodeClient } from '../support/node.mjs';
 
 const INSIDE = 'PUSHGATE_TEST_MOUNTS';
 const PAD = 'x'.repeat(900);
 const LOST = /writing to the log \S+access\.log works again; (\d+) lines were lost \((.*)\)/;
 
-const tellStatus = (s) => Object.fromEntries(execFileSync(BINARY, ['status', '-c', s.gate.config], { encoding: 'utf8' })
-	.split('\n').map((line) => line.match(/^(\w+) (\d+)$/)).filter(Boolean).map(([, name, n]) => [name, Number(n)]));
+const tellStatus = (s) => s.gate.counters();
 /* Lines of which each must be whole. */
 const linesOf = (file) => {
 	const text = fs.readFileSync(file, 'utf8');

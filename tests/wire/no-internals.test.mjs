@@ -9,6 +9,7 @@ import { spawnSync, spawn } from 'node:child_process';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
+import { createServer } from 'node:tls';
 import { BINARY, certs, freePort, scenario } from '../support/gate.mjs';
 
 const ORIGIN = 'secret-origin';
@@ -59,7 +60,8 @@ const cases = [
 		};
 		next();
 	}), 502, 'http_protocol_error', 'origin-not-http2', /^127\.0\.0\.1:PORT: it answered with HTTP\/1 \("HTTP\/1\./],
-	['offers HTTP/1 alone over TLS', 'h2', () => https.createServer({ ...tls, ALPNProtocols: undefined, ALPNCallback: () => undefined }), 503, 'tls_alert_received', 'origin-alert',
+	/* No https.createServer: that of Node.js 18 has a list of protocols of its own, and then goes on without one. */
+	['offers HTTP/1 alone over TLS', 'h2', () => createServer({ ...tls, ALPNProtocols: undefined, ALPNCallback: () => undefined }, (c) => c.destroy()), 503, 'tls_alert_received', 'origin-alert',
 		/^127\.0\.0\.1:PORT: it chose no protocol by ALPN; it must offer h2$/],
 	['speaks TLS without ALPN', 'h2', () => {
 		const server = https.createServer(tls);
