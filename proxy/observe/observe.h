@@ -123,7 +123,7 @@
 	X(ROUTE_PUSH_OFF, "pushgate_route_push_off_seconds", "gauge", "route, origin", "for so long a route still uses connections without push (reset-rate, promise-refusals)") \
 	X(ORIGIN_PUSH_OFF, "pushgate_origin_push_off_connections", "gauge", "origin", "open connections to an origin on which push was turned off (promise-refusals)") \
 	X(PUSH, "pushgate_push_total", "counter", "source, verdict, reason", "offers of pushes. Links that no verdict could use are not read and not counted") \
-	X(RULE, "pushgate_rule_total", "counter", "rule, event", "outcomes of each rule's pushes") \
+	X(RULE, "pushgate_rule_total", "counter", "rule, event", "outcomes of each rule's pushes; (other): the rules behind the 64th together") \
 	X(RULE_BYTES, "pushgate_rule_bytes_total", "counter", "rule, outcome", "body bytes of these pushes, used or wasted") \
 	X(RULE_RESET, "pushgate_rule_reset_seconds_total", "counter", "rule", "sum of the times from a promise to the client's reset") \
 	X(RULE_USED, "pushgate_rule_used_ratio", "gauge", "rule", "share of these pushes that clients used, 0 to 1") \
@@ -134,7 +134,7 @@
 // clang-format on
 
 /* Rules with counters of their own; all further rules share one more. */
-#define OBSERVE_RULES 64u
+#define OBSERVE_RULES 64u /* the text of RULE says it too */
 
 struct observe_rule {
 	uint64_t events[POLICY_EVENT_COUNT];
@@ -196,7 +196,7 @@ void observe_sample(struct observe_family *f, const struct observe_label *labels
 
 /* Print the counters and gauges without labels, and pushgate_push_total. */
 void observe_counters_print(const struct observe_counters *c, FILE *out);
-/* Prints the families of rules. Rules beyond OBSERVE_RULES are "other". */
+/* Prints the families of rules. Rules beyond OBSERVE_RULES are "(other)". */
 void observe_rules_print(
     const struct observe_counters *c, const struct policy_rules *rules, FILE *out);
 /* Each prints one family. `name` returns the name of a row, NULL after the last. */
