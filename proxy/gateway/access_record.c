@@ -10,7 +10,7 @@ static enum observe_outcome outcome_of(const struct exchange *x)
 	if (cause->is_timeout)
 		return OBSERVE_TIMEOUT;
 	if (cause->is_malformed)
-		return OBSERVE_MALFORMED;
+		return cause->side == RELAY_ORIGIN ? OBSERVE_MALFORMED : OBSERVE_REFUSED;
 	switch (cause->side) {
 	case RELAY_CLIENT:
 		if (cause == &relay_cause_DOWN_LOST)

@@ -323,6 +323,17 @@ scenario('a code is one that was sent: a time limit has none, a reset with NO_ER
 	assert.deepEqual([left.outcome, left.code, left.code_name], ['client-reset', 0, 'NO_ERROR']);
 });
 
+scenario('a request that is malformed is refused, and no failure of the origin', {}, async (s) => {
+	const client = await s.connect();
+	client.headers(1, { ':method': 'POST', ':scheme': 'http', ':authority': 'a.test', ':path': '/short', 'content-length': 10 });
+	const origin = await s.accept();
+	await origin.expectRequest('/short');
+	client.data(1, 'abc', { endStream: true });
+	await client.expectReset(1, 'PROTOCOL_ERROR');
+	const short = await line(s, '/short');
+	assert.deepEqual([short.outcome, short.status, short.code_name], ['refused', 0, 'PROTOCOL_ERROR']);
+});
+
 scenario('a response that content-length says is whole has an end, if NO_ERROR ended it', {}, async (s) => {
 	const { client, origin, up } = await s.open({ path: '/whole' });
 	origin.headers(up.stream, { ':status': 200, 'content-length': 3 }).data(up.stream, 'abc').rst(up.stream, 'NO_ERROR');
