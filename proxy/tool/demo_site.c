@@ -25,7 +25,7 @@ static const char page[] =
     "<img src=\"/logo.svg\" alt=\"\" width=\"72\" height=\"72\">\n"
     "<h1>It came through the gate</h1>\n"
     "<p class=\"lead\">The origin promises every asset below together with this page. A client\n"
-    "that takes pushes has them all at once; browsers refuse pushes and have to ask.</p>\n"
+    "that takes pushes has them all at once. Browsers refuse pushes and ask; what was held is there.</p>\n"
     "</header>\n"
     "<main>\n"
     "<section class=\"card\">\n"
