@@ -18,10 +18,10 @@
 	X(time, TEXT, "RFC 3339, UTC", 24, "stable", "0.1", "always", "When the request's head came, or when the push was promised or offered.") \
 	X(worker, NUMBER, "", 10, "stable", "0.1", "always", "Index of the worker process. Ids are unique in a worker, until it is started again.") \
 	X(id, NUMBER, "", 20, "stable", "0.1", "always", "Of the exchange, counted up by the worker. 0: an offer that became no push.") \
-	X(connection, NUMBER, "", 20, "stable", "0.1", "always", "Of the client's connection, counted up by the worker: the same for all of its requests and pushes.") \
-	X(client, TEXT, "address", 46, "stable", "0.1", "always", "The peer of that connection. `-`: a unix socket.") \
-	X(listen, TEXT, "", 64, "stable", "0.1", "always", "Name of the `[listen]` section.") \
-	X(protocol, TEXT, "", 16, "stable", "0.1", "always", "What the client's connection speaks: `h2`.") \
+	X(connection, NUMBER, "", 20, "stable", "0.1", "the client is known", "Of the client's connection, counted up by the worker: the same for all of its requests and pushes.") \
+	X(client, TEXT, "address", 46, "stable", "0.1", "the client is known", "The peer of that connection. `-`: a unix socket.") \
+	X(listen, TEXT, "", 64, "stable", "0.1", "the client is known", "Name of the `[listen]` section.") \
+	X(protocol, TEXT, "", 16, "stable", "0.1", "the client is known", "What the client's connection speaks: `h2`.") \
 	X(tls, TEXT, "", 16, "stable", "0.1", "the client uses TLS", "Version of TLS: `TLSv1.3`, `TLSv1.2`.") \
 	X(cipher, TEXT, "", 48, "stable", "0.1", "the client uses TLS", "The cipher suite, by its IANA name: `TLS_AES_128_GCM_SHA256`.") \
 	X(route, TEXT, "", 64, "stable", "0.1", "a route matched", "Name of the `[route]` section.") \
@@ -47,20 +47,20 @@
 	X(origin_first_byte_us, NUMBER, "µs", 20, "stable", "0.1", "the origin's final response began", "From the request's way to the origin (or the promise) until the head of the origin's final response.") \
 	X(origin_duration_us, NUMBER, "µs", 20, "stable", "0.1", "the origin's response was complete", "From the same start until the end of the origin's response.") \
 	X(outcome, TEXT, "", 16, "stable", "0.1", "always", "How it ended: see below.") \
-	X(code, NUMBER, "", 10, "stable", "0.1", "it ended early", "HTTP/2 error code of the reset, as the side that ended it sent it.") \
-	X(code_name, TEXT, "", 24, "stable", "0.1", "it ended early", "The code's name.") \
+	X(code, NUMBER, "", 10, "stable", "0.1", "an error code ended it", "HTTP/2 error code: of the peer's RST_STREAM or GOAWAY, or of pushgate's own when the peer broke a rule or left. A time limit has none.") \
+	X(code_name, TEXT, "", 24, "stable", "0.1", "as code", "The code's name.") \
 	X(detail, TEXT, "", 240, "text", "0.1", "it ended early", "Why: a cause of [COUNTERS.md](COUNTERS.md#causes), or a more exact text.") \
-	X(retried, FLAG, "", 4, "stable", "0.1", "true", "The request was sent to the origin a second time. Times and bytes of the origin are those of the last attempt, and queue_us is the sum.") \
+	X(retried, FLAG, "", 4, "stable", "0.1", "true", "The request was tried a second time, because the origin refused it or could not be connected to. Times and bytes of the origin are those of the last attempt, and queue_us is the sum.") \
 	X(held, NUMBER, "", 20, "stable", "0.1", "a held response answered", "`id` of the push whose held response answered this request.") \
 	X(joined, FLAG, "", 4, "stable", "0.1", "true", "With `held`: that response was still arriving when this request came. Else it was complete.") \
 	X(missed, TEXT, "", 72, "stable", "0.1", "a held response did not answer", "Why not: [HOLD.md](HOLD.md). Of a held push: why it did not answer the first request that it missed.") \
 	X(push, FLAG, "", 4, "stable", "0.1", "true", "A push, or an offer that became none. The fields below are those of such lines alone.") \
-	X(parent, NUMBER, "", 20, "stable", "0.1", "a push", "`id` of the request that it came with.") \
+	X(parent, NUMBER, "", 20, "stable", "0.1", "a push", "`id` of the request that it came with. 0: that was over when the promise came, and its client is not known any more.") \
 	X(source, TEXT, "", 16, "stable", "0.1", "a push", "Who offered it: `relayed` (the origin promised it), `link`, `config`, `manifest`, `learned`.") \
 	X(verdict, TEXT, "", 16, "stable", "0.1", "a push", "What was decided: `forward`, `drop`, `hold`, `hint`, `hint+hold`.") \
 	X(rule, TEXT, "", 64, "stable", "0.1", "a rule decided", "Name of the `[push]` section.") \
 	X(reason, TEXT, "", 32, "stable", "0.1", "a push", "Why it was decided so: [REASONS.md](REASONS.md).") \
-	X(end_reason, TEXT, "", 32, "stable", "0.1", "the push ended early", "Why it ended: [REASONS.md](REASONS.md).") \
+	X(end_reason, TEXT, "", 32, "stable", "0.1", "the push ended early, or was held", "Why it ended: [REASONS.md](REASONS.md). `claimed`: it was held, and answered a request.") \
 	X(wasted_bytes, NUMBER, "bytes", 20, "stable", "0.1", "not 0", "Of a held response: bytes that no client was sent.") \
 	X(sample, NUMBER, "", 10, "stable", "0.1", "more than 1", "This line stands for so many: see below.") \
 	X(cut, FLAG, "", 4, "stable", "0.1", "true", "A value was too long for the line, and ends in `…`.")

@@ -10,7 +10,7 @@ static enum observe_outcome outcome_of(const struct exchange *x)
 	if (cause->is_timeout)
 		return OBSERVE_TIMEOUT;
 	if (cause->is_malformed)
-		return OBSERVE_MALFORMED;
+		return cause->side == RELAY_ORIGIN ? OBSERVE_MALFORMED : OBSERVE_REFUSED;
 	switch (cause->side) {
 	case RELAY_CLIENT:
 		if (cause == &relay_cause_DOWN_LOST)
@@ -158,6 +158,14 @@ static struct observe_origin origin_of(const struct exchange *x)
 	return origin;
 }
 
+/* NULL: no HTTP/2 error code ended it, such as a time limit. NO_ERROR is one if a peer sent it. */
+static const char *code_name(const struct exchange_ending *ending)
+{
+	bool was_sent =
+	    ending->cause == &relay_cause_UP_RESET || ending->cause == &relay_cause_DOWN_RESET;
+	return ending->code || was_sent ? session_code_name(ending->code) : NULL;
+}
+
 static void log_exchange(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
 {
 	bool is_push = exchange_is_push(x);
@@ -194,9 +202,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .wasted_bytes = x->pushed.wasted_bytes,
 	    .outcome = outcome,
 	    .code = x->ending.code,
-	    .code_name = x->ending.cause && !exchange_is_own_answer(x)
-			     ? session_code_name(x->ending.code)
-			     : NULL,
+	    .code_name = code_name(&x->ending),
 	    .detail = x->ending.detail  ? x->ending.detail
 		      : x->ending.cause ? x->ending.cause->name
 					: NULL,

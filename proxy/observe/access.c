@@ -107,6 +107,8 @@ static void put_client(struct access *a, const struct observe_exchange *x)
 {
 	char address[46];
 	const struct observe_client *c = &x->client;
+	if (c->connection == 0)
+		return;
 	address_format(&c->address, address, sizeof(address));
 	put_number(a, LOG_FIELD_connection, c->connection);
 	put_name(a, LOG_FIELD_client, address);
@@ -185,8 +187,7 @@ static void put_response(struct access *a, const struct observe_exchange *x)
 static void put_end(struct access *a, const struct observe_exchange *x)
 {
 	put_name(a, LOG_FIELD_outcome, observe_outcome_name(x->outcome));
-	/* NO_ERROR is 0, so code_name tells whether there was a code. */
-	if (x->code || x->code_name)
+	if (x->code_name) /* the code may be 0 */
 		put_number(a, LOG_FIELD_code, x->code);
 	put_name(a, LOG_FIELD_code_name, x->code_name);
 	put_name(a, LOG_FIELD_detail, x->detail);

@@ -95,6 +95,9 @@ void observe_counters_print(const struct observe_counters *c, FILE *out)
 	print_pushes(c, out);
 }
 
+/* Of rules without counters of their own. No section has this name, so that no sample comes twice. */
+static const char other_rules[] = "(other)";
+
 /* A family has all rules in it: the rules are gone through once for each family. */
 struct rules {
 	const struct observe_counters *counters;
@@ -106,7 +109,7 @@ static const struct observe_rule *rule_at(const struct rules *r, size_t i, const
 	size_t named = r->named->count < OBSERVE_RULES ? r->named->count : OBSERVE_RULES;
 	if (i > named)
 		return NULL;
-	*name = i < named ? r->named->rules[i].name : "other";
+	*name = i < named ? r->named->rules[i].name : other_rules;
 	return &r->counters->rules[i < named ? i : OBSERVE_RULES];
 }
 

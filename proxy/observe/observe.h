@@ -45,7 +45,7 @@
 	X(responses_4xx, "responses 4xx sent") \
 	X(responses_5xx, "responses 5xx sent") \
 	X(responses_own, "responses made by pushgate itself") \
-	X(requests_retried, "requests sent to the origin a second time") \
+	X(requests_retried, "requests tried a second time, because the origin refused them or could not be connected to") \
 	X(requests_aborted, "exchanges that ended by a reset") \
 	X(down_in_bytes, "request body bytes from clients") \
 	X(down_out_bytes, "response body bytes to clients, forwarded pushes included") \
@@ -123,7 +123,7 @@
 	X(ROUTE_PUSH_OFF, "pushgate_route_push_off_seconds", "gauge", "route, origin", "for so long a route still uses connections without push (reset-rate, promise-refusals)") \
 	X(ORIGIN_PUSH_OFF, "pushgate_origin_push_off_connections", "gauge", "origin", "open connections to an origin on which push was turned off (promise-refusals)") \
 	X(PUSH, "pushgate_push_total", "counter", "source, verdict, reason", "offers of pushes. Links that no verdict could use are not read and not counted") \
-	X(RULE, "pushgate_rule_total", "counter", "rule, event", "outcomes of each rule's pushes") \
+	X(RULE, "pushgate_rule_total", "counter", "rule, event", "outcomes of each rule's pushes; (other): the rules behind the 64th together") \
 	X(RULE_BYTES, "pushgate_rule_bytes_total", "counter", "rule, outcome", "body bytes of these pushes, used or wasted") \
 	X(RULE_RESET, "pushgate_rule_reset_seconds_total", "counter", "rule", "sum of the times from a promise to the client's reset") \
 	X(RULE_USED, "pushgate_rule_used_ratio", "gauge", "rule", "share of these pushes that clients used, 0 to 1") \
@@ -134,7 +134,7 @@
 // clang-format on
 
 /* Rules with counters of their own; all further rules share one more. */
-#define OBSERVE_RULES 64u
+#define OBSERVE_RULES 64u /* the text of RULE says it too */
 
 struct observe_rule {
 	uint64_t events[POLICY_EVENT_COUNT];
@@ -196,7 +196,7 @@ void observe_sample(struct observe_family *f, const struct observe_label *labels
 
 /* Print the counters and gauges without labels, and pushgate_push_total. */
 void observe_counters_print(const struct observe_counters *c, FILE *out);
-/* Prints the families of rules. Rules beyond OBSERVE_RULES are "other". */
+/* Prints the families of rules. Rules beyond OBSERVE_RULES are "(other)". */
 void observe_rules_print(
     const struct observe_counters *c, const struct policy_rules *rules, FILE *out);
 /* Each prints one family. `name` returns the name of a row, NULL after the last. */
@@ -310,7 +310,8 @@ const char *observe_outcome_name(enum observe_outcome o); /* "complete", "client
 
 /* The client's side of an exchange. */
 struct observe_client {
-	/* Unique in the worker: all else here, and the listener, belong to it. 0 = unknown. */
+	/* Unique in the worker: all else here, and the listener, belong to it. 0 = unknown, and the line has
+	 * nothing of it. */
 	uint64_t connection;
 	struct address address;
 	const char *protocol, *tls, *cipher; /* NULL = none */
@@ -349,8 +350,8 @@ struct observe_exchange {
 	uint64_t response_bytes; /* body bytes sent to the client */
 	uint64_t wasted_bytes;   /* body bytes of a held response that no client was sent */
 	enum observe_outcome outcome;
-	uint32_t code;         /* HTTP/2 code of the reset; 0 = none */
-	const char *code_name; /* NULL = none */
+	uint32_t code;         /* HTTP/2 code that ended it */
+	const char *code_name; /* NULL = no code did */
 	const char *detail;    /* a text or a fault's name; NULL = none */
 	bool retried;
 	bool joined;   /* with `held`: the response was still arriving */

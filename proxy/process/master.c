@@ -94,13 +94,11 @@ const char *master_describe_end(int status, char *buffer, size_t size)
 /* The counters outlive the worker, but its connections and requests do not. */
 static void clear_gauges(struct observe_counters *c)
 {
-	c->connections_open = 0;
-	c->requests_open = 0;
-	c->upstream_connections_open = 0;
-	c->subscriptions_open = 0;
+#define CLEAR(name, text) c->name = 0;
+	OBSERVE_GAUGES(CLEAR)
+#undef CLEAR
 	memset(c->push_off_until, 0, sizeof(c->push_off_until));
 	memset(c->push_off_connections_open, 0, sizeof(c->push_off_connections_open));
-	c->pushes_open = 0;
 }
 
 static void worker_died(struct master *m, uint32_t index, int status)

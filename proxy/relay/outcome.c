@@ -126,6 +126,7 @@ static bool ends_after_rest(struct exchange *x, const struct relay_cause *cause,
 	exchange_discard_upload(x);
 	if (is_whole) {
 		f->source_ended = true;
+		x->timing.completed = x->relay->now;
 	} else {
 		exchange_move(x, EXCHANGE_CUT);
 		exchange_note_cause(x, cause, code, NULL);

@@ -349,7 +349,7 @@ int explain_log(const struct conf *conf, FILE *log, FILE *out, FILE *errors)
 {
 	struct log_replay r = {.conf = conf, .out = out};
 	log_lines_read(&r.log, log);
-	const char *lack = log_lines_lack(&r.log);
+	const char *lack = log_lines_lack(&r.log, conf->listen_count > 1);
 	if (lack) {
 		fprintf(errors,
 		    "pushgate explain: no line of the log has the field '%s', and without it "

@@ -25,7 +25,8 @@ static size_t terminal_width(FILE *out)
 	return width < WIDTH_LEAST ? WIDTH_LEAST : width;
 }
 
-static void show(const struct fetch_request *r, const struct fetch_result *results, size_t runs)
+/* False: it could not be written, which command_main says. */
+static bool show(const struct fetch_request *r, const struct fetch_result *results, size_t runs)
 {
 	/* When the body goes to standard output, the table must not. */
 	FILE *out = r->output && strcmp(r->output, "-") == 0 ? stderr : stdout;
@@ -35,7 +36,7 @@ static void show(const struct fetch_request *r, const struct fetch_result *resul
 		fetch_show_comparison(r, results, runs, terminal_width(out), out);
 	else
 		fetch_show(r, &results[0], 0, terminal_width(out), out);
-	fflush(out);
+	return fflush(out) == 0 && !ferror(out);
 }
 
 static int fetch_and_show(const struct fetch_request *r)
@@ -46,7 +47,7 @@ static int fetch_and_show(const struct fetch_request *r)
 		runs = fetch_compare(r, results);
 	else
 		fetch_run(r, &results[0]);
-	show(r, results, runs);
+	bool was_shown = show(r, results, runs);
 	int status = FETCH_OK;
 	for (size_t i = 0; i < runs; i++) {
 		if (results[i].error[0])
@@ -55,7 +56,7 @@ static int fetch_and_show(const struct fetch_request *r)
 			status = results[i].exit_status;
 		fetch_result_fini(&results[i]);
 	}
-	return status;
+	return status == FETCH_OK && !was_shown ? FETCH_WRITE : status;
 }
 
 int tool_fetch(int argc, char **argv)

@@ -12,10 +12,11 @@
 
 #define LINES_MAX 4000000u
 
-/* The fields that every log has which has any lines; any lines of pushes; any that a rule decided. */
-enum { OF_ALL = 0, OF_PUSHES = 7, OF_RULES = 12 };
-static const char *const needed[] = {"worker", "id", "client", "method", "scheme", "authority",
-    "path", "push", "parent", "source", "verdict", "reason", "rule"};
+/* The fields that matter if there are several listeners; that every log has which has any lines; any lines
+ * of pushes; any that a rule decided. */
+enum { OF_LISTENERS = 0, OF_ALL = 1, OF_PUSHES = 8, OF_RULES = 13 };
+static const char *const needed[] = {"listen", "worker", "id", "client", "method", "scheme",
+    "authority", "path", "push", "parent", "source", "verdict", "reason", "rule"};
 #define NEEDED (sizeof(needed) / sizeof(needed[0]))
 #define A_RULE_DECIDED (1u << NEEDED)
 
@@ -29,13 +30,13 @@ static void note_fields(struct log_lines *l, const json_t *json)
 		l->fields_seen |= A_RULE_DECIDED;
 }
 
-const char *log_lines_lack(const struct log_lines *l)
+const char *log_lines_lack(const struct log_lines *l, bool has_listeners)
 {
 	unsigned pushes = l->fields_seen >> OF_PUSHES & ((1u << (OF_RULES - OF_PUSHES)) - 1);
 	size_t end = l->fields_seen & A_RULE_DECIDED ? NEEDED : pushes ? OF_RULES : OF_PUSHES;
 	if (l->count == 0)
 		return NULL;
-	for (size_t i = OF_ALL; i < end; i++)
+	for (size_t i = has_listeners ? OF_LISTENERS : OF_ALL; i < end; i++)
 		if (!(l->fields_seen & 1u << i))
 			return needed[i];
 	return NULL;

@@ -33,8 +33,9 @@ struct log_lines {
 void log_lines_read(struct log_lines *l, FILE *log);
 void log_lines_free(struct log_lines *l);
 /* The name of a field without which pushes cannot be decided again, and which no line has because
- * log-fields left it out; NULL: there is none. */
-const char *log_lines_lack(const struct log_lines *l);
+ * log-fields left it out; NULL: there is none. has_listeners: there are several, so that it matters which
+ * one a request came to. */
+const char *log_lines_lack(const struct log_lines *l, bool has_listeners);
 /* The value of a string member; "" if there is none. Lent until log_lines_free. */
 const char *log_line_text(const struct log_line *line, const char *key);
 

@@ -273,3 +273,17 @@ scenario('--compare prints both tables, and with nothing pushed says so', thinki
 	const wrong = await fetch('--compare', '--no-push', `http://127.0.0.1:${s.port}/`);
 	assert.equal(wrong.code, 2);
 });
+
+scenario('a table that cannot be written is status 23, as the manual says', {}, async (s) => {
+	const serve = s.accept().then(async (origin) => {
+		const up = await origin.expectRequest();
+		origin.respond(up.stream, { body: 'x' });
+	});
+	const child = spawn('sh', ['-c', 'exec "$0" fetch "$1" > /dev/full', BINARY, `http://127.0.0.1:${s.port}/`], { stdio: ['ignore', 'ignore', 'pipe'] });
+	let text = '';
+	child.stderr.on('data', (d) => { text += d; });
+	const code = await new Promise((resolve) => { child.once('close', resolve); });
+	await serve;
+	assert.equal(code, 23, text);
+	assert.match(text, /^pushgate fetch: cannot write the output: /);
+});

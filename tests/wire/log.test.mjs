@@ -300,6 +300,49 @@ scenario('a request that no stream came for says how long it waited', {
 		assert.equal(late[field], undefined, field);
 });
 
+/* ---- ends ---- */
+
+scenario('a code is one that was sent: a time limit has none, a reset with NO_ERROR has', {
+	origin: { 'response-timeout': '300ms' },
+}, async (s) => {
+	const { client, origin } = await s.open({ path: '/late' });
+	await client.response(1);
+	const late = await line(s, '/late');
+	assert.deepEqual([late.detail, late.code, late.code_name], ['response-late', undefined, undefined]);
+
+	client.request(3, { path: '/reset' });
+	origin.rst((await origin.expectRequest('/reset')).stream, 'INTERNAL_ERROR');
+	assert.equal((await client.response(3)).headers[':status'], '502');
+	const reset = await line(s, '/reset');
+	assert.deepEqual([reset.code, reset.code_name], [2, 'INTERNAL_ERROR']);
+
+	client.request(5, { path: '/left' });
+	await origin.expectRequest('/left');
+	client.rst(5, 'NO_ERROR');
+	const left = await line(s, '/left');
+	assert.deepEqual([left.outcome, left.code, left.code_name], ['client-reset', 0, 'NO_ERROR']);
+});
+
+scenario('a request that is malformed is refused, and no failure of the origin', {}, async (s) => {
+	const client = await s.connect();
+	client.headers(1, { ':method': 'POST', ':scheme': 'http', ':authority': 'a.test', ':path': '/short', 'content-length': 10 });
+	const origin = await s.accept();
+	await origin.expectRequest('/short');
+	client.data(1, 'abc', { endStream: true });
+	await client.expectReset(1, 'PROTOCOL_ERROR');
+	const short = await line(s, '/short');
+	assert.deepEqual([short.outcome, short.status, short.code_name], ['refused', 0, 'PROTOCOL_ERROR']);
+});
+
+scenario('a response that content-length says is whole has an end, if NO_ERROR ended it', {}, async (s) => {
+	const { client, origin, up } = await s.open({ path: '/whole' });
+	origin.headers(up.stream, { ':status': 200, 'content-length': 3 }).data(up.stream, 'abc').rst(up.stream, 'NO_ERROR');
+	assert.equal((await client.response(1)).body.toString(), 'abc');
+	const whole = await line(s, '/whole');
+	assert.equal(whole.outcome, 'complete');
+	assert.ok(whole.origin_duration_us >= whole.origin_first_byte_us);
+});
+
 /* ---- log-fields ---- */
 
 {
@@ -401,7 +444,7 @@ const PRINTS = {
 	'What fails at the origin?': (out) => {
 		assert.deepEqual(rows(out).map(([count, origin, , path]) => [count, origin, path]).sort(), [['1', 'app', '/fail'], ['1', 'app', '/reset']]);
 	},
-	'What is sent again?': (out) => {
+	'What is tried again?': (out) => {
 		const [[origin, retried, all, share]] = rows(out);
 		assert.deepEqual([origin, retried, all], ['app', '1', '10']);
 		assert.equal(share, '10%');

@@ -20,6 +20,9 @@ for (const [kind, reason, change] of [
 		const line = await s.gate.access((l) => l.push === true);
 		assert.deepEqual([line.reason, line.verdict, line.source, line.outcome, line.origin, line.path],
 			[reason, 'drop', 'relayed', 'refused', 'main', change[':method'] ? undefined : '/late.css']);
+		for (const field of ['connection', 'client', 'listen', 'protocol', 'tls', 'route'])
+			assert.equal(line[field], undefined, `nobody knows its ${field}`);
+		assert.equal(line.parent, 0);
 		const status = execFileSync(BINARY, ['status', `${s.dir}/status`], { encoding: 'utf8' });
 		assert.match(status, /^pushgate_pushes_offered_total 1$/m);
 		assert.match(status, /^pushgate_pushes_dropped_total 1$/m);

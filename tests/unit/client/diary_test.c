@@ -472,7 +472,7 @@ static void rules_beyond_the_slots_are_counted_together(void **state)
 	fclose(out);
 	assert_non_null(strstr(text, "pushgate_rule_total{rule=\"r63\",event=\"forwarded\"} 1\n"));
 	assert_non_null(
-	    strstr(text, "pushgate_rule_total{rule=\"other\",event=\"forwarded\"} 2\n"));
+	    strstr(text, "pushgate_rule_total{rule=\"(other)\",event=\"forwarded\"} 2\n"));
 	assert_null(strstr(text, "r64"));
 	gate_world_free(s.w);
 }

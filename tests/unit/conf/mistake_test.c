@@ -76,6 +76,9 @@ static void log_fields_and_sample_are_refused_with_a_guess_or_an_example(void **
 	    {"log-fields = all path",
 		"test.ini:8: bad value 'path' for log-fields; write names, or all and what to leave out, "
 		"such as log-fields = all -user_agent -referer\n"},
+	    {"log-fields = time \"path status",
+		"test.ini:8: bad value '\"path status' for log-fields; close the quotation with a '\"', "
+		"such as log-fields = all -user_agent -referer\n"},
 	    {"log-sample = 0.01",
 		"test.ini:8: bad value '0.01' for log-sample; write 1/1 for all lines, or a share from "
 		"1/2 to 1/1000000, such as log-sample = 1/100\n"},

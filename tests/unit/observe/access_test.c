@@ -133,6 +133,14 @@ static void reset_with_no_error_still_shows_its_code(void **state)
 	assert_non_null(strstr(line_of(*state, &x), "\"code\":0,\"code_name\":\"NO_ERROR\""));
 }
 
+static void line_of_an_unknown_client_says_nothing_of_one(void **state)
+{
+	struct observe_exchange x = plain_exchange();
+	x.client = (struct observe_client){0};
+	x.listen = NULL;
+	assert_non_null(strstr(line_of(*state, &x), "\"worker\":3,\"id\":7,\"method\":\"GET\""));
+}
+
 static void dates_are_right_across_months_and_leap_days(void **state)
 {
 	static const struct {
@@ -528,6 +536,7 @@ int main(void)
 	    TEST(complete_exchange_is_one_json_line),
 	    TEST(push_names_its_parent_and_its_verdict),
 	    TEST(miss_of_a_held_response_names_its_cause),
+	    TEST(line_of_an_unknown_client_says_nothing_of_one),
 	    TEST(reset_with_no_error_still_shows_its_code),
 	    TEST(dates_are_right_across_months_and_leap_days),
 	    TEST(quotes_backslashes_and_controls_are_escaped),

@@ -490,6 +490,13 @@ static void a_log_without_a_field_that_is_needed_is_refused(void **state)
 			fail_msg("no %s in %s", rows[i].lack, text);
 		free(text);
 	}
+	/* With one listener it does not matter that no line names it. */
+	static const char unnamed[] = "{\"worker\":0,\"id\":1,\"client\":\"198.51.100.7\",\"method\":\"GET\","
+				      "\"scheme\":\"http\",\"authority\":\"example.com\",\"path\":\"/\"}\n";
+	char *text = replayed("[listen other]\naddress = 127.0.0.1:4\n", unnamed, EXPLAIN_USAGE);
+	assert_non_null(strstr(text, "'listen'"));
+	free(text);
+	free(replayed("", unnamed, EXPLAIN_OK));
 }
 
 static void a_worker_that_counts_anew_is_not_mixed_up(void **state)
