@@ -188,6 +188,14 @@ void observe_files_settle(struct observe *o, usec now, bool at_once)
 
 /* ---- lines ---- */
 
+/* In this order, so that whoever is killed in here leaves either the old notes or the new one. */
+static void note_done(struct observe_file *f, size_t bytes)
+{
+	f->progress->done = bytes;
+	f->progress->size = OBSERVE_NO_SIZE;
+	f->progress->has_begun = true;
+}
+
 void observe_file_write(struct observe *o, struct observe_file *f, const char *lines, size_t bytes)
 {
 	size_t done = append(f, lines, bytes);
@@ -199,9 +207,7 @@ void observe_file_write(struct observe *o, struct observe_file *f, const char *l
 	*f->lost += lost;
 	f->lost_lines += lost;
 	if (f->progress) { /* all are dealt with: nobody is to go on with them */
-		f->progress->size = OBSERVE_NO_SIZE;
-		f->progress->done = bytes;
-		f->progress->has_begun = true;
+		note_done(f, bytes);
 	}
 	begin_loss(o, f, why);
 }
@@ -221,13 +227,11 @@ static size_t done_before(const struct observe_file *f, size_t bytes)
 	return done < bytes ? (size_t)done : bytes;
 }
 
-void observe_file_resume(struct observe *o, struct observe_file *f, const char *lines, size_t bytes)
+size_t observe_file_resume(struct observe_file *f, const char *lines, size_t bytes)
 {
 	size_t done = done_before(f, bytes);
-	if (done == bytes)
-		return;
-	size_t whole = whole_lines(lines, done);
+	size_t whole = done == bytes ? bytes : whole_lines(lines, done);
 	cut_torn_line(f, done - whole);
-	f->progress->has_begun = false;
-	observe_file_write(o, f, lines + whole, bytes - whole);
+	note_done(f, whole);
+	return whole;
 }

@@ -403,9 +403,11 @@ bool observe_send(struct observe *o, int socket, const char *format, ...)
  * is told in the error log, o->error_file.
  */
 void observe_file_write(struct observe *o, struct observe_file *f, const char *lines, size_t bytes);
-/* Goes on with the lines that a writer was writing when it died, as f->progress has it. */
-void observe_file_resume(
-    struct observe *o, struct observe_file *f, const char *lines, size_t bytes);
+/*
+ * After a writer died that was writing these lines, as f->progress has it: returns how many bytes of
+ * them are in the file as whole lines. The others are to be written.
+ */
+size_t observe_file_resume(struct observe_file *f, const char *lines, size_t bytes);
 /*
  * Call this regularly: tells that a file takes lines again, and how many were lost, once it has done
  * so for a second, or at once.

@@ -189,6 +189,13 @@ static void removed_file_takes_no_lines(void **state)
 	assert_non_null(strstr(content(b->error_path), "the file was removed; SIGUSR1 makes a new one"));
 }
 
+static void resume(struct bench *b, const char *lines)
+{
+	size_t bytes = strlen(lines), whole = observe_file_resume(&b->access, lines, bytes);
+	if (whole < bytes)
+		write_lines(b, lines + whole);
+}
+
 /* The writer was killed when so many bytes were in the file, and had noted none of them. */
 static void another_goes_on_where_a_writer_was_killed(void **state)
 {
@@ -199,10 +206,22 @@ static void another_goes_on_where_a_writer_was_killed(void **state)
 		write_lines(b, "before\n");
 		b->progress = (struct observe_progress){.has_begun = true, .size = 7};
 		assert_int_equal(write(b->access.fd, lines, done), (ssize_t)done);
-		observe_file_resume(&b->observe, &b->access, lines, strlen(lines));
+		resume(b, lines);
 		assert_string_equal(content(b->access_path), "before\none\ntwo\nthree\n");
 		assert_int_equal(b->counters.access_lines_lost, 0);
 	}
+}
+
+/* As a second writer is, before it has written what the first one left. */
+static void what_is_in_the_file_is_known_after_a_second_death(void **state)
+{
+	static const char lines[] = "one\ntwo\nthree\n";
+	struct bench *b = *state;
+	b->progress = (struct observe_progress){.has_begun = true, .size = 0};
+	assert_int_equal(write(b->access.fd, lines, 6), 6);
+	assert_int_equal(observe_file_resume(&b->access, lines, strlen(lines)), 4);
+	assert_int_equal(observe_file_resume(&b->access, lines, strlen(lines)), 4);
+	assert_string_equal(content(b->access_path), "one\n");
 }
 
 static void lines_that_were_counted_as_lost_are_not_counted_again(void **state)
@@ -212,7 +231,7 @@ static void lines_that_were_counted_as_lost_are_not_counted_again(void **state)
 	write_lines(b, "one\ntwo\n");
 	limit_files(RLIM_INFINITY);
 	assert_int_equal(b->counters.access_lines_lost, 1);
-	observe_file_resume(&b->observe, &b->access, "one\ntwo\n", 8);
+	resume(b, "one\ntwo\n");
 	assert_int_equal(b->counters.access_lines_lost, 1);
 	assert_string_equal(content(b->access_path), "one\n");
 }
@@ -238,6 +257,7 @@ int main(void)
 	    TEST(torn_line_in_a_pipe_gets_an_end),
 	    TEST(removed_file_takes_no_lines),
 	    TEST(another_goes_on_where_a_writer_was_killed),
+	    TEST(what_is_in_the_file_is_known_after_a_second_death),
 	    TEST(lines_that_were_counted_as_lost_are_not_counted_again),
 	    TEST(new_file_begins_without_an_end_of_the_torn_line),
 	};
