@@ -25,11 +25,15 @@ static uint64_t size_of(const struct observe_file *f)
 	return has_size ? (uint64_t)st.st_size : OBSERVE_NO_SIZE;
 }
 
-/* Nobody would ever read what is written to it. */
+/*
+ * Nobody would ever read what is written to it. But standard output may be a file without a name that
+ * its owner reads.
+ */
 static bool is_removed(const struct observe_file *f)
 {
 	struct stat st;
-	return fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
+	return strcmp(f->path, "-") != 0 && fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_nlink == 0;
 }
 
 /* Returns how many bytes the file took. If these are not all of them, errno says why. */
@@ -72,6 +76,9 @@ static void cut_torn_line(struct observe_file *f, size_t torn)
 	uint64_t size = size_of(f);
 	*f->is_torn =
 	    size == OBSERVE_NO_SIZE || size < torn || ftruncate(f->fd, (off_t)(size - torn)) != 0;
+	/* Standard output may not be open for appending: the next line must not leave a hole. */
+	if (!*f->is_torn)
+		(void)lseek(f->fd, -(off_t)torn, SEEK_CUR);
 }
 
 static size_t whole_lines(const char *p, size_t bytes)

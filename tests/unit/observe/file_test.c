@@ -159,6 +159,21 @@ static void torn_line_is_cut_off_a_file(void **state)
 	assert_string_equal(content(b->access_path), "first\nfourth\n");
 }
 
+/* A shell's `> file` does not open it for appending. */
+static void no_hole_comes_into_a_redirected_output(void **state)
+{
+	struct bench *b = *state;
+	fcntl(b->access.fd, F_SETFL, 0);
+	limit_files(12);
+	write_lines(b, "first\nsecond\nthird\n");
+	limit_files(RLIM_INFINITY);
+	write_lines(b, "fourth\n");
+	struct stat st;
+	assert_int_equal(fstat(b->access.fd, &st), 0);
+	assert_int_equal(st.st_size, strlen("first\nfourth\n"));
+	assert_string_equal(content(b->access_path), "first\nfourth\n");
+}
+
 static void torn_line_in_a_pipe_gets_an_end(void **state)
 {
 	struct bench *b = *state;
@@ -187,6 +202,20 @@ static void removed_file_takes_no_lines(void **state)
 	write_lines(b, "one\n");
 	assert_int_equal(b->counters.access_lines_lost, 1);
 	assert_non_null(strstr(content(b->error_path), "the file was removed; SIGUSR1 makes a new one"));
+}
+
+/* Who started us reads it, as from a temporary file; SIGUSR1 could not replace it. */
+static void output_without_a_name_takes_lines(void **state)
+{
+	struct bench *b = *state;
+	b->access.path = "-";
+	int reads = open(b->access_path, O_RDONLY);
+	unlink(b->access_path);
+	write_lines(b, "one\n");
+	char got[8];
+	assert_int_equal(read(reads, got, sizeof(got)), 4);
+	assert_int_equal(b->counters.access_lines_lost, 0);
+	close(reads);
 }
 
 static void resume(struct bench *b, const char *lines)
@@ -254,8 +283,10 @@ int main(void)
 	    TEST(full_device_loses_lines_and_both_ends_of_the_loss_are_told),
 	    TEST(error_log_tells_its_own_loss_in_itself),
 	    TEST(torn_line_is_cut_off_a_file),
+	    TEST(no_hole_comes_into_a_redirected_output),
 	    TEST(torn_line_in_a_pipe_gets_an_end),
 	    TEST(removed_file_takes_no_lines),
+	    TEST(output_without_a_name_takes_lines),
 	    TEST(another_goes_on_where_a_writer_was_killed),
 	    TEST(what_is_in_the_file_is_known_after_a_second_death),
 	    TEST(lines_that_were_counted_as_lost_are_not_counted_again),
