@@ -153,10 +153,10 @@ __attribute__((format(printf, 3, 4))) static bool tell(
 
 static void begin_loss(struct observe *o, struct observe_file *f, int why)
 {
-	bool is_new = f->failure == 0;
-	f->takes_lines = false;
-	f->failure = why;
-	f->failed_at = clock_monotonic();
+	bool is_new = f->loss->failure == 0;
+	f->loss->takes_lines = false;
+	f->loss->failure = why;
+	f->loss->failed_at = clock_monotonic();
 	if (is_new)
 		(void)tell(o, OBSERVE_ERROR,
 		    "cannot write to the log %s: %s; its lines are lost until that is possible "
@@ -166,25 +166,25 @@ static void begin_loss(struct observe *o, struct observe_file *f, int why)
 
 static void end_loss(struct observe *o, struct observe_file *f, usec now, bool at_once)
 {
-	if (!f || f->failure == 0 || (!at_once && now - f->failed_at < STEADY_USEC))
+	if (!f || f->loss->failure == 0 || (!at_once && now - f->loss->failed_at < STEADY_USEC))
 		return;
 	/* This message itself shows whether the error log takes lines; the access log has its own. */
-	if (!f->takes_lines && f != o->error_file)
+	if (!f->loss->takes_lines && f != o->error_file)
 		return;
 	if (tell(o, OBSERVE_WARN, "writing to the log %s works again; %llu line%s lost (%s)",
-		f->path, (unsigned long long)f->lost_lines, f->lost_lines == 1 ? " was" : "s were",
-		explain(f->failure))) {
-		f->failure = 0;
-		f->lost_lines = 0;
+		f->path, (unsigned long long)f->loss->lost_lines,
+		f->loss->lost_lines == 1 ? " was" : "s were", explain(f->loss->failure))) {
+		f->loss->failure = 0;
+		f->loss->lost_lines = 0;
 	} else {
-		f->failed_at = now;
+		f->loss->failed_at = now;
 	}
 }
 
 bool observe_files_work(const struct observe *o)
 {
-	return (!o->error_file || o->error_file->failure == 0) &&
-	       (!o->access_file || o->access_file->failure == 0);
+	return (!o->error_file || o->error_file->loss->failure == 0) &&
+	       (!o->access_file || o->access_file->loss->failure == 0);
 }
 
 void observe_files_settle(struct observe *o, usec now, bool at_once)
@@ -206,13 +206,13 @@ static void note_done(struct observe_file *f, size_t bytes)
 void observe_file_write(struct observe *o, struct observe_file *f, const char *lines, size_t bytes)
 {
 	size_t done = append(f, lines, bytes);
-	f->takes_lines = true;
+	f->loss->takes_lines = true;
 	if (done == bytes)
 		return;
 	int why = errno;
 	uint64_t lost = count_lines(lines + done, bytes - done);
 	*f->lost += lost;
-	f->lost_lines += lost;
+	f->loss->lost_lines += lost;
 	if (f->progress) { /* all are dealt with: nobody is to go on with them */
 		note_done(f, bytes);
 	}

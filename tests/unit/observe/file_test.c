@@ -19,6 +19,7 @@ struct bench {
 	struct observe observe;
 	struct observe_progress progress;
 	struct observe_file access, error;
+	struct observe_loss access_loss, error_loss;
 	bool access_is_torn, error_is_torn;
 };
 
@@ -38,11 +39,13 @@ static int set_up(void **state)
 	    .path = "ACCESS",
 	    .lost = &b->counters.access_lines_lost,
 	    .is_torn = &b->access_is_torn,
+	    .loss = &b->access_loss,
 	    .progress = &b->progress};
 	b->error = (struct observe_file){.fd = open_new(b->error_path),
 	    .path = "ERROR",
 	    .lost = &b->counters.error_lines_lost,
-	    .is_torn = &b->error_is_torn};
+	    .is_torn = &b->error_is_torn,
+	    .loss = &b->error_loss};
 	b->observe = (struct observe){.counters = &b->counters,
 	    .access_fd = b->access.fd,
 	    .error_fd = b->error.fd,

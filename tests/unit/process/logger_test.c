@@ -4,6 +4,7 @@
  * writers have gone.
  */
 #include "proxy/process/logs.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -201,6 +202,17 @@ static void logger_that_was_killed_while_it_forgot_lines_leaves_its_hand_in_orde
 	say(log_target(&b->logs.access), "1}\n");
 	end_logger(b);
 	assert_string_equal(content(b->access, text, sizeof(text)), "{\"next\":1}\n");
+}
+
+static void end_of_a_loss_is_told_by_the_logger_after_the_one_that_began_it(void **state)
+{
+	struct bench *b = *state;
+	char text[512];
+	b->logs.access.hand->loss = (struct observe_loss){.failure = ENOSPC, .lost_lines = 7};
+	start_logger(b);
+	say(log_target(&b->logs.access), "{}\n");
+	end_logger(b);
+	assert_non_null(strstr(content(b->error, text, sizeof(text)), "works again; 7 lines were lost (No space left"));
 }
 
 static void death_of_the_master_lets_it_finish_what_is_there(void **state)
@@ -420,6 +432,7 @@ int main(void)
 	    TEST(full_pipe_is_emptied_to_the_last_byte),
 	    cmocka_unit_test_setup_teardown(hand_that_a_killed_logger_left_full_is_written_and_what_comes_behind_it, open_logs, tear_down),
 	    cmocka_unit_test_setup_teardown(logger_that_was_killed_while_it_forgot_lines_leaves_its_hand_in_order, open_logs, tear_down),
+	    cmocka_unit_test_setup_teardown(end_of_a_loss_is_told_by_the_logger_after_the_one_that_began_it, open_logs, tear_down),
 	    TEST(death_of_the_master_lets_it_finish_what_is_there),
 	    TEST(reopened_logs_write_to_new_files),
 	    TEST(logger_writes_to_the_files_that_it_is_handed),
