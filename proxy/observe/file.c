@@ -25,11 +25,15 @@ static uint64_t size_of(const struct observe_file *f)
 	return has_size ? (uint64_t)st.st_size : OBSERVE_NO_SIZE;
 }
 
-/* Nobody would ever read what is written to it. */
+/*
+ * Nobody would ever read what is written to it. But standard output may be a file without a name that
+ * its owner reads.
+ */
 static bool is_removed(const struct observe_file *f)
 {
 	struct stat st;
-	return fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
+	return strcmp(f->path, "-") != 0 && fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_nlink == 0;
 }
 
 /* Returns how many bytes the file took. If these are not all of them, errno says why. */
@@ -72,6 +76,9 @@ static void cut_torn_line(struct observe_file *f, size_t torn)
 	uint64_t size = size_of(f);
 	*f->is_torn =
 	    size == OBSERVE_NO_SIZE || size < torn || ftruncate(f->fd, (off_t)(size - torn)) != 0;
+	/* Standard output may not be open for appending: the next line must not leave a hole. */
+	if (!*f->is_torn)
+		(void)lseek(f->fd, -(off_t)torn, SEEK_CUR);
 }
 
 static size_t whole_lines(const char *p, size_t bytes)
@@ -146,10 +153,10 @@ __attribute__((format(printf, 3, 4))) static bool tell(
 
 static void begin_loss(struct observe *o, struct observe_file *f, int why)
 {
-	bool is_new = f->failure == 0;
-	f->takes_lines = false;
-	f->failure = why;
-	f->failed_at = clock_monotonic();
+	bool is_new = f->loss->failure == 0;
+	f->loss->takes_lines = false;
+	f->loss->failure = why;
+	f->loss->failed_at = clock_monotonic();
 	if (is_new)
 		(void)tell(o, OBSERVE_ERROR,
 		    "cannot write to the log %s: %s; its lines are lost until that is possible "
@@ -159,25 +166,25 @@ static void begin_loss(struct observe *o, struct observe_file *f, int why)
 
 static void end_loss(struct observe *o, struct observe_file *f, usec now, bool at_once)
 {
-	if (!f || f->failure == 0 || (!at_once && now - f->failed_at < STEADY_USEC))
+	if (!f || f->loss->failure == 0 || (!at_once && now - f->loss->failed_at < STEADY_USEC))
 		return;
 	/* This message itself shows whether the error log takes lines; the access log has its own. */
-	if (!f->takes_lines && f != o->error_file)
+	if (!f->loss->takes_lines && f != o->error_file)
 		return;
 	if (tell(o, OBSERVE_WARN, "writing to the log %s works again; %llu line%s lost (%s)",
-		f->path, (unsigned long long)f->lost_lines, f->lost_lines == 1 ? " was" : "s were",
-		explain(f->failure))) {
-		f->failure = 0;
-		f->lost_lines = 0;
+		f->path, (unsigned long long)f->loss->lost_lines,
+		f->loss->lost_lines == 1 ? " was" : "s were", explain(f->loss->failure))) {
+		f->loss->failure = 0;
+		f->loss->lost_lines = 0;
 	} else {
-		f->failed_at = now;
+		f->loss->failed_at = now;
 	}
 }
 
 bool observe_files_work(const struct observe *o)
 {
-	return (!o->error_file || o->error_file->failure == 0) &&
-	       (!o->access_file || o->access_file->failure == 0);
+	return (!o->error_file || o->error_file->loss->failure == 0) &&
+	       (!o->access_file || o->access_file->loss->failure == 0);
 }
 
 void observe_files_settle(struct observe *o, usec now, bool at_once)
@@ -188,20 +195,26 @@ void observe_files_settle(struct observe *o, usec now, bool at_once)
 
 /* ---- lines ---- */
 
+/* In this order, so that whoever is killed in here leaves either the old notes or the new one. */
+static void note_done(struct observe_file *f, size_t bytes)
+{
+	f->progress->done = bytes;
+	f->progress->size = OBSERVE_NO_SIZE;
+	f->progress->has_begun = true;
+}
+
 void observe_file_write(struct observe *o, struct observe_file *f, const char *lines, size_t bytes)
 {
 	size_t done = append(f, lines, bytes);
-	f->takes_lines = true;
+	f->loss->takes_lines = true;
 	if (done == bytes)
 		return;
 	int why = errno;
 	uint64_t lost = count_lines(lines + done, bytes - done);
 	*f->lost += lost;
-	f->lost_lines += lost;
+	f->loss->lost_lines += lost;
 	if (f->progress) { /* all are dealt with: nobody is to go on with them */
-		f->progress->size = OBSERVE_NO_SIZE;
-		f->progress->done = bytes;
-		f->progress->has_begun = true;
+		note_done(f, bytes);
 	}
 	begin_loss(o, f, why);
 }
@@ -221,13 +234,11 @@ static size_t done_before(const struct observe_file *f, size_t bytes)
 	return done < bytes ? (size_t)done : bytes;
 }
 
-void observe_file_resume(struct observe *o, struct observe_file *f, const char *lines, size_t bytes)
+size_t observe_file_resume(struct observe_file *f, const char *lines, size_t bytes)
 {
 	size_t done = done_before(f, bytes);
-	if (done == bytes)
-		return;
-	size_t whole = whole_lines(lines, done);
+	size_t whole = done == bytes ? bytes : whole_lines(lines, done);
 	cut_torn_line(f, done - whole);
-	f->progress->has_begun = false;
-	observe_file_write(o, f, lines + whole, bytes - whole);
+	note_done(f, whole);
+	return whole;
 }

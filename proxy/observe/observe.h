@@ -238,7 +238,15 @@ struct observe_progress {
 };
 #define OBSERVE_NO_SIZE UINT64_MAX
 
-/* A log file (observe/file.c). The owner fills it in and sets the private part to zero. */
+/* A loss of lines that has not been told as over. Zero at first; private. */
+struct observe_loss {
+	bool takes_lines;    /* the file took the last lines that it was given */
+	int failure;         /* errno; 0 = there is no loss */
+	usec failed_at;      /* when the file refused a line last */
+	uint64_t lost_lines; /* since it began */
+};
+
+/* A log file (observe/file.c). The owner fills it in. */
 struct observe_file {
 	int fd;           /* opened for appending */
 	const char *path; /* for messages (borrows) */
@@ -246,11 +254,7 @@ struct observe_file {
 	bool may_wait;    /* for a non-blocking pipe that is full */
 	bool *is_torn;    /* the last line has no end, and gets one before the next (borrows) */
 	struct observe_progress *progress; /* borrows; NULL: nobody goes on */
-	/* Private: */
-	bool takes_lines;    /* it took the last ones that it was given */
-	int failure;         /* errno of the loss that has not been told as over; 0 = none */
-	usec failed_at;      /* when it refused a line last */
-	uint64_t lost_lines; /* since that loss began */
+	struct observe_loss *loss;         /* borrows; outlives a writer that dies */
 };
 
 /* Private: the part of an access line that all exchanges of one connection have in common. */
@@ -404,9 +408,11 @@ bool observe_send(struct observe *o, int socket, const char *format, ...)
  * is told in the error log, o->error_file.
  */
 void observe_file_write(struct observe *o, struct observe_file *f, const char *lines, size_t bytes);
-/* Goes on with the lines that a writer was writing when it died, as f->progress has it. */
-void observe_file_resume(
-    struct observe *o, struct observe_file *f, const char *lines, size_t bytes);
+/*
+ * After a writer died that was writing these lines, as f->progress has it: returns how many bytes of
+ * them are in the file as whole lines. The others are to be written.
+ */
+size_t observe_file_resume(struct observe_file *f, const char *lines, size_t bytes);
 /*
  * Call this regularly: tells that a file takes lines again, and how many were lost, once it has done
  * so for a second, or at once.

@@ -44,16 +44,22 @@ void master_helpers_fini(struct master *m)
 
 /* ---- deaths ---- */
 
+static bool is_writing(const struct log *log)
+{
+	return log->hand && log->hand->writing > 0;
+}
+
 /*
  * To the file itself: the logger, which reads the pipe, is down or hangs. But where it has left lines
- * half written the next one goes on first.
+ * half written the next one goes on first; both logs may be one file.
  */
 static void log_directly(const struct master *m, enum observe_level level, const char *line)
 {
 	struct observe direct = m->observe;
-	struct log *log = &m->start->logs.error;
+	struct logs *logs = &m->start->logs;
+	struct log *log = &logs->error;
 	struct observe_file file = log_file(log, &m->observe.counters->error_lines_lost);
-	if (log->file >= 0 && (!log->hand || log->hand->writing == 0))
+	if (log->file >= 0 && !is_writing(log) && !is_writing(&logs->access))
 		direct.error_file = &file;
 	else
 		direct.error_fd = log->writes; /* -1 at the end: closed */
@@ -255,6 +261,9 @@ void master_end_helpers(struct master *m)
 		? "the files process did not end in time and is killed: what was learned since "
 		  "the last save is lost"
 		: "the files process did not end in time and is killed; it had nothing to save");
+	/* One that was killed has left lines to the next. */
+	if (!m->logger.pid)
+		master_start_logger(m);
 	logs_close_writers(&m->start->logs);
 	logs_close_readers(&m->start->logs);
 	wait_for_end(m, &m->logger,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The logger copies lines from the pipes to the log files, unchanged, and receives reopened files
- * from the master. Lines that a file does not take are counted (observe/file.c). It ends when all writers have closed their pipes. When the master dies the
- * kernel sends SIGUSR2 (PR_SET_PDEATHSIG): the logger then copies what is in the pipes and ends.
+ * from the master. Lines that a file does not take are counted (observe/file.c). It ends when all
+ * writers have closed their pipes. When the master dies the kernel sends SIGUSR2 (PR_SET_PDEATHSIG):
+ * the logger then copies what is in the pipes and ends.
  * Its sandbox lets it open no file.
  */
 #include "proxy/observe/observe.h"
@@ -43,13 +44,19 @@ struct logger {
 
 /* ---- lines in hand ---- */
 
-static void forget(struct log_hand *h, size_t bytes)
+/* Zeroes what is behind the bytes in hand, after `writing` bytes before them were forgotten. */
+static void end_forgetting(struct log_hand *h)
 {
-	size_t rest = h->length - bytes;
-	memmove(h->bytes, h->bytes + bytes, rest);
-	memset(h->bytes + rest, 0, bytes);
-	h->length = rest;
+	memset(h->bytes + h->length, 0, h->writing);
 	h->writing = 0;
+}
+
+/* Forgets the `writing` bytes. A logger that is killed in here leaves what the next one can finish. */
+static void forget(struct log_hand *h)
+{
+	memmove(h->bytes, h->bytes + h->writing, h->length - h->writing);
+	h->length -= h->writing;
+	end_forgetting(h);
 }
 
 /* Writes the whole lines in hand; all that is in hand when no more will come, or there is no room. */
@@ -65,20 +72,27 @@ static void write_lines(struct logger *g, struct log_hand *h, struct observe_fil
 	h->progress.done = 0;
 	h->writing = bytes;
 	observe_file_write(&g->observe, f, h->bytes, bytes);
-	forget(h, bytes);
+	forget(h);
 }
 
-/* Goes on where a killed logger stopped: it may have had no time to note what it had read. */
+/*
+ * Goes on where a killed logger stopped: it may have had no time to note what it had read. Less in hand
+ * than is being written: it was killed in end_forgetting.
+ */
 static void resume(struct logger *g, struct log_hand *h, struct observe_file *f)
 {
+	if (h->writing > h->length)
+		end_forgetting(h);
 	size_t length = LOG_HAND_BYTES;
 	while (length > h->length && h->bytes[length - 1] == 0)
 		length--;
 	h->length = length;
-	if (h->writing == 0)
-		return;
-	observe_file_resume(&g->observe, f, h->bytes, h->writing);
-	forget(h, h->writing);
+	if (h->writing > 0) {
+		h->writing = observe_file_resume(f, h->bytes, h->writing);
+		forget(h);
+	}
+	/* A read needs room, and a hand may be full. */
+	write_lines(g, h, f, false);
 }
 
 /* Copies waiting lines in at most `reads` reads. Closes the pipe when its last writer has gone. */

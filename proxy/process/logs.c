@@ -179,6 +179,7 @@ struct observe_file log_file(struct log *l, uint64_t *lost)
 	    .path = l->path,
 	    .lost = lost,
 	    .is_torn = l->hand ? &l->hand->is_torn : &l->is_torn,
+	    .loss = l->hand ? &l->hand->loss : &l->loss,
 	};
 }
 

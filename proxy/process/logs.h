@@ -20,6 +20,7 @@ struct log {
 	bool is_torn;          /* a last line without its end was in the file at the start */
 	bool is_journal;       /* the file is systemd's journal (systemd.exec(5), JOURNAL_STREAM) */
 	struct log_hand *hand; /* NULL = no logger */
+	struct observe_loss loss; /* without a logger */
 };
 
 /*
@@ -30,6 +31,7 @@ struct log {
 #define LOG_HAND_BYTES 65536u
 struct log_hand {
 	struct observe_progress progress;
+	struct observe_loss loss;
 	_Atomic size_t length;  /* bytes that are known to have been read */
 	_Atomic size_t writing; /* of these, whole lines that are being written; 0 = none */
 	bool is_torn;           /* the file's last line has no end */

@@ -79,14 +79,14 @@ static const struct row rows[] = {
     {CALL(ppoll, LOGGER | FILES)},          /* poll(3) on machines without poll(2) */
     {CALL(recvmsg, LOGGER | FILES)},
     {CALL(dup3, LOGGER | SANDBOX_SINGLE)},
-    {CALL(ftruncate, LOGGER | SANDBOX_SINGLE)}, /* observe/file.c, as is fstat(3) below */
+    {CALL(ftruncate, LOGGER | SANDBOX_SINGLE)}, /* observe/file.c, as are lseek(2) and fstat(3) below */
 
     /* The files process and its workers: process/files_process.c, process/files_message.c. */
     {CALL(sendmsg, FILES)},
     {CALL(memfd_create, FILES)},
     {CALL(fcntl, FILES), WHEN(IS(1, F_ADD_SEALS))},
     {CALL(fcntl, FILES | SANDBOX_MAPS), WHEN(IS(1, F_GET_SEALS))},
-    {CALL(lseek, FILES | SANDBOX_MAPS)},    /* the length of such a file */
+    {CALL(lseek, FILES | SANDBOX_MAPS | LOGGER | SANDBOX_SINGLE)}, /* the length of such a file */
     {CALL(access, FILES)},                  /* offer/learned_store.c; other C libraries use the next two */
     {CALL(faccessat, FILES)},
     {CALL(faccessat2, FILES)},

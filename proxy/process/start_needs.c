@@ -87,6 +87,11 @@ bool start_needs_can_make(
 	else if (!S_ISDIR(st.st_mode))
 		start_needs_report(n, NEED_FAULT, at,
 		    "%s %s cannot be: %s is no folder; name another path", key, path, folder);
+	else if (errno == EROFS)
+		start_needs_report(n, NEED_FAULT, at,
+		    "%s %s cannot be made: its file system is read-only here; make it writable "
+		    "(ReadWritePaths=%s of systemd) or name another path",
+		    key, path, folder);
 	else
 		start_needs_report(n, NEED_FAULT, at,
 		    "user %s cannot write in the folder of %s %s: %s; give it the folder (chown "

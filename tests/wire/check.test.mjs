@@ -4,7 +4,7 @@
  * ends with the status that the weight of the finding says, and `check` leaves everything as it was.
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
@@ -239,6 +239,15 @@ test('a FIFO that is read is no finding, and its reader does not see its end', {
 /* ---- manifests and the learned-file ---- */
 
 const preload = (manifest) => section('preload p', { manifest });
+/* In a mount namespace, where the folder is what systemd's ProtectSystem= makes of it. */
+const readOnly = ['unshare', '-m', 'sh', '-c', `mount -t tmpfs -o ro none "${dir}/ro" && exec "$@"`, 'sh'];
+fs.mkdirSync(path.join(dir, 'ro'));
+const canMount = spawnSync(readOnly[0], [...readOnly.slice(1), 'true']).status === 0;
+
+need('a log on a read-only file system', 'fault', (folder, port) =>
+	({ config: whole({ 'access-log': `${dir}/ro/a.log` }, `127.0.0.1:${port}`), at: 'access-log', says: /access-log \S+ cannot be made: its file system is read-only here; make it writable \(ReadWritePaths=\S+ro of systemd\) or name/ }),
+{ skip: canMount ? false : 'no permission to mount a tmpfs', wrap: readOnly });
+
 need('a manifest that is not there', 'warning', (folder, port) => ({
 	config: whole({}, `127.0.0.1:${port}`, preload('gone.json')), at: 'manifest =', says: /manifest \S+gone\.json: cannot be read: No such file.*; it is empty until the file is good/,
 }));

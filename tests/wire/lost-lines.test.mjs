@@ -199,6 +199,20 @@ function otherLosses() {
 		await s.gate.ended();
 		assert.equal(requestsIn(end.logs.access), 500);
 	});
+
+	const early = logsIn(workDir(), false);
+	scenario('the last lines are written though the logger is dead when the end comes', early.options, async (s) => {
+		/* A logger that dies again and again is not started at once. */
+		for (let kills = 0, last = 0; kills < 5; kills++) {
+			last = await until('another logger', () => logger(s) !== last && logger(s));
+			process.kill(last, 'SIGKILL');
+		}
+		await load(s, 50);
+		process.kill(s.gate.pid, 'SIGTERM');
+		await s.gate.ended();
+		assert.equal(requestsIn(early.logs.access), 50);
+		assert.match(fs.readFileSync(early.logs.error, 'utf8'), / counter \S*requests\S* 50\n/);
+	});
 }
 
 if (process.env[INSIDE]) {

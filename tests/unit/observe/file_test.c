@@ -19,6 +19,7 @@ struct bench {
 	struct observe observe;
 	struct observe_progress progress;
 	struct observe_file access, error;
+	struct observe_loss access_loss, error_loss;
 	bool access_is_torn, error_is_torn;
 };
 
@@ -38,11 +39,13 @@ static int set_up(void **state)
 	    .path = "ACCESS",
 	    .lost = &b->counters.access_lines_lost,
 	    .is_torn = &b->access_is_torn,
+	    .loss = &b->access_loss,
 	    .progress = &b->progress};
 	b->error = (struct observe_file){.fd = open_new(b->error_path),
 	    .path = "ERROR",
 	    .lost = &b->counters.error_lines_lost,
-	    .is_torn = &b->error_is_torn};
+	    .is_torn = &b->error_is_torn,
+	    .loss = &b->error_loss};
 	b->observe = (struct observe){.counters = &b->counters,
 	    .access_fd = b->access.fd,
 	    .error_fd = b->error.fd,
@@ -159,6 +162,21 @@ static void torn_line_is_cut_off_a_file(void **state)
 	assert_string_equal(content(b->access_path), "first\nfourth\n");
 }
 
+/* A shell's `> file` does not open it for appending. */
+static void no_hole_comes_into_a_redirected_output(void **state)
+{
+	struct bench *b = *state;
+	fcntl(b->access.fd, F_SETFL, 0);
+	limit_files(12);
+	write_lines(b, "first\nsecond\nthird\n");
+	limit_files(RLIM_INFINITY);
+	write_lines(b, "fourth\n");
+	struct stat st;
+	assert_int_equal(fstat(b->access.fd, &st), 0);
+	assert_int_equal(st.st_size, strlen("first\nfourth\n"));
+	assert_string_equal(content(b->access_path), "first\nfourth\n");
+}
+
 static void torn_line_in_a_pipe_gets_an_end(void **state)
 {
 	struct bench *b = *state;
@@ -189,6 +207,27 @@ static void removed_file_takes_no_lines(void **state)
 	assert_non_null(strstr(content(b->error_path), "the file was removed; SIGUSR1 makes a new one"));
 }
 
+/* Who started us reads it, as from a temporary file; SIGUSR1 could not replace it. */
+static void output_without_a_name_takes_lines(void **state)
+{
+	struct bench *b = *state;
+	b->access.path = "-";
+	int reads = open(b->access_path, O_RDONLY);
+	unlink(b->access_path);
+	write_lines(b, "one\n");
+	char got[8];
+	assert_int_equal(read(reads, got, sizeof(got)), 4);
+	assert_int_equal(b->counters.access_lines_lost, 0);
+	close(reads);
+}
+
+static void resume(struct bench *b, const char *lines)
+{
+	size_t bytes = strlen(lines), whole = observe_file_resume(&b->access, lines, bytes);
+	if (whole < bytes)
+		write_lines(b, lines + whole);
+}
+
 /* The writer was killed when so many bytes were in the file, and had noted none of them. */
 static void another_goes_on_where_a_writer_was_killed(void **state)
 {
@@ -199,10 +238,22 @@ static void another_goes_on_where_a_writer_was_killed(void **state)
 		write_lines(b, "before\n");
 		b->progress = (struct observe_progress){.has_begun = true, .size = 7};
 		assert_int_equal(write(b->access.fd, lines, done), (ssize_t)done);
-		observe_file_resume(&b->observe, &b->access, lines, strlen(lines));
+		resume(b, lines);
 		assert_string_equal(content(b->access_path), "before\none\ntwo\nthree\n");
 		assert_int_equal(b->counters.access_lines_lost, 0);
 	}
+}
+
+/* As a second writer is, before it has written what the first one left. */
+static void what_is_in_the_file_is_known_after_a_second_death(void **state)
+{
+	static const char lines[] = "one\ntwo\nthree\n";
+	struct bench *b = *state;
+	b->progress = (struct observe_progress){.has_begun = true, .size = 0};
+	assert_int_equal(write(b->access.fd, lines, 6), 6);
+	assert_int_equal(observe_file_resume(&b->access, lines, strlen(lines)), 4);
+	assert_int_equal(observe_file_resume(&b->access, lines, strlen(lines)), 4);
+	assert_string_equal(content(b->access_path), "one\n");
 }
 
 static void lines_that_were_counted_as_lost_are_not_counted_again(void **state)
@@ -212,7 +263,7 @@ static void lines_that_were_counted_as_lost_are_not_counted_again(void **state)
 	write_lines(b, "one\ntwo\n");
 	limit_files(RLIM_INFINITY);
 	assert_int_equal(b->counters.access_lines_lost, 1);
-	observe_file_resume(&b->observe, &b->access, "one\ntwo\n", 8);
+	resume(b, "one\ntwo\n");
 	assert_int_equal(b->counters.access_lines_lost, 1);
 	assert_string_equal(content(b->access_path), "one\n");
 }
@@ -235,9 +286,12 @@ int main(void)
 	    TEST(full_device_loses_lines_and_both_ends_of_the_loss_are_told),
 	    TEST(error_log_tells_its_own_loss_in_itself),
 	    TEST(torn_line_is_cut_off_a_file),
+	    TEST(no_hole_comes_into_a_redirected_output),
 	    TEST(torn_line_in_a_pipe_gets_an_end),
 	    TEST(removed_file_takes_no_lines),
+	    TEST(output_without_a_name_takes_lines),
 	    TEST(another_goes_on_where_a_writer_was_killed),
+	    TEST(what_is_in_the_file_is_known_after_a_second_death),
 	    TEST(lines_that_were_counted_as_lost_are_not_counted_again),
 	    TEST(new_file_begins_without_an_end_of_the_torn_line),
 	};

@@ -4,6 +4,7 @@
  * writers have gone.
  */
 #include "proxy/process/logs.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -26,7 +27,7 @@ struct bench {
 	pid_t logger;
 };
 
-static int set_up(void **state)
+static int open_logs(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 	char why[256];
@@ -42,9 +43,14 @@ static int set_up(void **state)
 	b->conf.access_log = b->access;
 	b->conf.error_log = b->error;
 	*state = b;
-	if (!logs_open(&b->logs, &b->conf, why, sizeof(why)) ||
-	    !logs_make_pipes(&b->logs, why, sizeof(why)))
-		return -1;
+	return logs_open(&b->logs, &b->conf, why, sizeof(why)) &&
+			logs_make_pipes(&b->logs, why, sizeof(why))
+		   ? 0
+		   : -1;
+}
+
+static void start_logger(struct bench *b)
+{
 	pid_t master = getpid();
 	/* A signal that comes before the logger watches for it must wait, not kill. */
 	sigset_t set;
@@ -65,6 +71,13 @@ static int set_up(void **state)
 		_exit(logger_run(&env) ? 0 : 1);
 	}
 	logs_close_readers(&b->logs);
+}
+
+static int set_up(void **state)
+{
+	if (open_logs(state) != 0)
+		return -1;
+	start_logger(*state);
 	return 0;
 }
 
@@ -153,6 +166,53 @@ static void full_pipe_is_emptied_to_the_last_byte(void **state)
 	struct stat st;
 	assert_int_equal(stat(b->access, &st), 0);
 	assert_int_equal((size_t)st.st_size, written);
+}
+
+/* A read that filled the hand, and had not been noted when the logger was killed. */
+static void hand_that_a_killed_logger_left_full_is_written_and_what_comes_behind_it(void **state)
+{
+	struct bench *b = *state;
+	static char text[LOG_HAND_BYTES + 64];
+	char *hand = b->logs.access.hand->bytes;
+	memset(hand, 'x', LOG_HAND_BYTES);
+	hand[99] = '\n';
+	hand[LOG_HAND_BYTES - 8] = '\n';
+	start_logger(b);
+	say(log_target(&b->logs.access), " end\nbehind\n");
+	end_logger(b);
+	content(b->access, text, sizeof(text));
+	assert_int_equal(strlen(text), LOG_HAND_BYTES + strlen(" end\nbehind\n"));
+	assert_string_equal(text + LOG_HAND_BYTES - 8, "\nxxxxxxx end\nbehind\n");
+}
+
+/* It was killed when it had moved the rest of its hand to the front, and had not noted that this is all. */
+static void logger_that_was_killed_while_it_forgot_lines_leaves_its_hand_in_order(void **state)
+{
+	struct bench *b = *state;
+	struct log_hand *h = b->logs.access.hand;
+	static const char at_front[] = "{\"next\":";
+	char text[256];
+	strcpy(h->bytes, at_front);
+	h->length = strlen(at_front);
+	h->writing = strlen("{\"before\":1}\n");
+	h->progress.has_begun = true;
+	h->progress.done = h->writing;
+	h->progress.size = OBSERVE_NO_SIZE;
+	start_logger(b);
+	say(log_target(&b->logs.access), "1}\n");
+	end_logger(b);
+	assert_string_equal(content(b->access, text, sizeof(text)), "{\"next\":1}\n");
+}
+
+static void end_of_a_loss_is_told_by_the_logger_after_the_one_that_began_it(void **state)
+{
+	struct bench *b = *state;
+	char text[512];
+	b->logs.access.hand->loss = (struct observe_loss){.failure = ENOSPC, .lost_lines = 7};
+	start_logger(b);
+	say(log_target(&b->logs.access), "{}\n");
+	end_logger(b);
+	assert_non_null(strstr(content(b->error, text, sizeof(text)), "works again; 7 lines were lost (No space left"));
 }
 
 static void death_of_the_master_lets_it_finish_what_is_there(void **state)
@@ -370,6 +430,9 @@ int main(void)
 	    TEST(lines_arrive_in_their_files_before_the_logger_ends),
 	    TEST(files_are_appended_to_and_not_for_everyone),
 	    TEST(full_pipe_is_emptied_to_the_last_byte),
+	    cmocka_unit_test_setup_teardown(hand_that_a_killed_logger_left_full_is_written_and_what_comes_behind_it, open_logs, tear_down),
+	    cmocka_unit_test_setup_teardown(logger_that_was_killed_while_it_forgot_lines_leaves_its_hand_in_order, open_logs, tear_down),
+	    cmocka_unit_test_setup_teardown(end_of_a_loss_is_told_by_the_logger_after_the_one_that_began_it, open_logs, tear_down),
 	    TEST(death_of_the_master_lets_it_finish_what_is_there),
 	    TEST(reopened_logs_write_to_new_files),
 	    TEST(logger_writes_to_the_files_that_it_is_handed),

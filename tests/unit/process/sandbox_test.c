@@ -156,6 +156,13 @@ static void ask_for_a_length(void)
 	CALL(SYS_lseek, in[0], 0, SEEK_END);
 }
 
+static void cut_a_torn_line(void)
+{
+	struct stat st;
+	if (fstat(in[0], &st) == 0)
+		CALL(SYS_ftruncate, in[0], 0);
+}
+
 static void remove_a_file(void)
 {
 	CALL(SYS_unlinkat, AT_FDCWD, path, 0);
@@ -401,7 +408,8 @@ static const struct attempt {
     TRY(ask_how_much_memory_there_is, SANDBOX_READS),
     TRY(seal_a_file, SANDBOX_FILES),
     TRY(look_at_the_seals_of_a_file, SANDBOX_FILES | SANDBOX_MAPS),
-    TRY(ask_for_a_length, SANDBOX_FILES | SANDBOX_MAPS),
+    TRY(ask_for_a_length, SANDBOX_FILES | SANDBOX_MAPS | SANDBOX_LOGGER | SANDBOX_SINGLE),
+    TRY(cut_a_torn_line, SANDBOX_LOGGER | SANDBOX_SINGLE),
     TRY(look_whether_a_file_is_there, SANDBOX_FILES),
     TRY(draw_at_random, SANDBOX_WORKER | SANDBOX_FILES),
     TRY(poll_pipes, SANDBOX_LOGGER | SANDBOX_FILES),
