@@ -343,11 +343,25 @@ static bool certificate_covers_route(
 	return false;
 }
 
-/* The first certificate is for clients that name no host: it should be one of those that are served. */
+static bool takes_any_host(const struct conf_route *route)
+{
+	for (size_t h = 0; h < route->host_count; h++)
+		if (slice_equal(route->hosts[h], SLICE("*")))
+			return true;
+	return route->host_count == 0;
+}
+
+/*
+ * The first certificate is for clients that name no host: it should be one of those that are served.
+ * A route for any host serves it too.
+ */
 static void check_default(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
 
+	for (size_t r = 0; r < l->conf->route_count; r++)
+		if (takes_any_host(&l->conf->routes[r]))
+			return;
 	for (size_t i = 1; i < listen->certificate_count; i++) {
 		if (certificate_covers_route(l, s->tls, 0) ||
 		    !certificate_covers_route(l, s->tls, i))

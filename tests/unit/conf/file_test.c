@@ -428,6 +428,10 @@ static void default_certificate_of_no_route_is_a_warning(void **state)
 	    "first\n"));
 	write_file("main.ini", TLS_LISTEN "certificate = c2.pem\nkey = k2.pem\n" LOAD_ORIGIN LOAD_ROUTE);
 	conf_free(load_main(true, ""));
+	/* A route for any host serves the first one too. */
+	write_file("main.ini", TLS_LISTEN "certificate = c2.pem\nkey = k2.pem\n" LOAD_ORIGIN LOAD_ROUTE
+	    "host = test2.invalid\n[route rest]\norigin = o\n");
+	conf_free(load_main(true, ""));
 }
 
 static void authorities_are_read(void **state)
