@@ -112,6 +112,25 @@ static uint32_t owner_of_key(const struct pair *p)
 	return 0;
 }
 
+/* Reports a key that cannot be compared with the certificate. False: both can be read. */
+static bool is_unusable(
+    struct conf_loader *l, const struct pair *p, const struct net_chain_link *first)
+{
+	const char *file = p->section->file;
+
+	if (!first->is_key_read)
+		conf_mistake(l, file, p->key->line,
+		    "the key in '%s' is damaged or of an unknown kind; copy the whole file again, "
+		    "or make an RSA or P-256 key",
+		    p->key->path);
+	else if (!first->is_for_known_key)
+		conf_mistake(l, file, p->chain->line,
+		    "the certificate in '%s' is for an unknown kind of key; request it with an RSA "
+		    "or P-256 key",
+		    p->chain->path);
+	return !first->is_key_read || !first->is_for_known_key;
+}
+
 /* Reports a key that is not that of the first certificate in the file. */
 static void other_key(
     struct conf_loader *l, const struct pair *p, const struct net_chain_link *links, size_t count)
@@ -249,6 +268,8 @@ static bool check_pair(struct conf_loader *l, const struct pair *p)
 	if (chain.certificates == 0 || key.keys == 0)
 		return false;
 	size_t count = net_chain_read(p->chain->path, p->key->path, links);
+	if (count > 0 && is_unusable(l, p, &links[0]))
+		return false;
 	if (count > 0 && !links[0].has_key) {
 		other_key(l, p, links, count);
 		return false;
@@ -343,11 +364,25 @@ static bool certificate_covers_route(
 	return false;
 }
 
-/* The first certificate is for clients that name no host: it should be one of those that are served. */
+static bool takes_any_host(const struct conf_route *route)
+{
+	for (size_t h = 0; h < route->host_count; h++)
+		if (slice_equal(route->hosts[h], SLICE("*")))
+			return true;
+	return route->host_count == 0;
+}
+
+/*
+ * The first certificate is for clients that name no host: it should be one of those that are served.
+ * A route for any host serves it too.
+ */
 static void check_default(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
 
+	for (size_t r = 0; r < l->conf->route_count; r++)
+		if (takes_any_host(&l->conf->routes[r]))
+			return;
 	for (size_t i = 1; i < listen->certificate_count; i++) {
 		if (certificate_covers_route(l, s->tls, 0) ||
 		    !certificate_covers_route(l, s->tls, i))

@@ -129,6 +129,9 @@ bool conf_is_foreign(struct conf_loader *l, struct slice text)
 		if (is_own_header(line))
 			break;
 		const struct foreign *row = row_of(line);
+		/* A misspelt header: the lines below it are the section's. */
+		if (!row && line.ptr[0] == '[' && conf_is_like_section(slice_from(line, 1)))
+			break;
 		if (!row)
 			continue;
 		l->is_foreign = true;

@@ -143,13 +143,24 @@ static const struct conf_section_type *home_of(struct slice key)
 	return NULL;
 }
 
+static struct slice first_word(struct slice line)
+{
+	size_t end = 0;
+
+	while (end < line.len && line.ptr[end] != ' ' && line.ptr[end] != '\t')
+		end++;
+	return slice_sub(line, 0, end);
+}
+
 void conf_unknown_option(struct conf_loader *l, struct slice key)
 {
 	char buffer[GUESS_NAME_BYTES];
 	enum conf_kind kind = l->current->kind;
 	const char *word = conf_section_types[kind].word;
 	const struct conf_section_type *home = home_of(key);
-	const struct conf_option *near = nearest_option(kind, folded(key, buffer, sizeof buffer));
+	/* "proxy_pass http://127.0.0.1:80;" is split at its colon: no option has two words. */
+	const struct conf_option *near =
+	    nearest_option(kind, folded(first_word(key), buffer, sizeof buffer));
 
 	if (!is_ascii(key))
 		conf_mistake_here(l,
@@ -170,11 +181,12 @@ void conf_unknown_option(struct conf_loader *l, struct slice key)
 
 void conf_not_an_option(struct conf_loader *l, struct slice line)
 {
-	size_t end = 0;
+	char buffer[GUESS_NAME_BYTES];
+	struct slice word = first_word(line), rest = slice_trim(slice_from(line, word.len));
+	const struct conf_option *near = NULL;
 
-	while (end < line.len && line.ptr[end] != ' ' && line.ptr[end] != '\t')
-		end++;
-	struct slice word = slice_sub(line, 0, end), rest = slice_trim(slice_from(line, end));
+	if (l->current && rest.len > 0)
+		near = nearest_option(l->current->kind, folded(word, buffer, sizeof buffer));
 	if (slice_starts_with(line, SLICE("//")) || slice_starts_with(line, SLICE("--")) ||
 	    slice_starts_with(line, SLICE("/*")))
 		conf_mistake_here(l, "the line is not a section, option or comment; begin a "
@@ -182,6 +194,9 @@ void conf_not_an_option(struct conf_loader *l, struct slice line)
 	else if (home_of(word) && rest.len > 0)
 		conf_mistake_here(l, "the line has no '='; write %.*s = %.*s", SLICE_ARG(word),
 		    SLICE_ARG(slice_sub(rest, 0, 80)));
+	else if (near)
+		conf_mistake_here(l, "the line has no '='; did you mean '%s'? Write %s = VALUE",
+		    near->key, near->key);
 	else
 		conf_mistake_here(
 		    l, "the line is not a section, option or comment; write key = value");
@@ -206,6 +221,11 @@ static int nearest_section(struct slice word)
 		    slice_distance(name, slice_of_string(conf_section_types[kind].word), 2) <= 2)
 			return kind;
 	return -1;
+}
+
+bool conf_is_like_section(struct slice word)
+{
+	return nearest_section(word) >= 0;
 }
 
 void conf_unknown_section(struct conf_loader *l, struct slice word)

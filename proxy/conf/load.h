@@ -121,6 +121,7 @@ bool conf_guess_value(const struct conf_option *o, struct slice value, char *gue
 unsigned conf_guess_distance(struct slice word); /* the most edits that still resemble it */
 void conf_unknown_option(struct conf_loader *l, struct slice key);
 void conf_unknown_section(struct conf_loader *l, struct slice word);
+bool conf_is_like_section(struct slice word); /* what follows the header's bracket */
 /* The line is no option; names the one that was probably meant. */
 void conf_not_an_option(struct conf_loader *l, struct slice line);
 /* The name of a section of this kind that resembles `name`, or NULL. */

@@ -51,6 +51,9 @@ static bool check_quotes(
 	if (!is_quoted || (rule->is_list && first == '"'))
 		return true;
 	struct slice inside = slice_trim(slice_sub(value, 1, value.len - 2));
+	/* Several members in quotes: what is between the outer ones is no value. */
+	if (slice_find(inside, first) < inside.len && rule->is_list)
+		inside = SLICE("");
 	conf_mistake_here(l,
 	    "the value of %s is in quotes, which would belong to it; write %s = %.*s", rule->key,
 	    rule->key, SHOWN(inside.len ? inside : slice_of_string(rule->example)));

@@ -44,24 +44,33 @@ bool conf_set_user(struct conf_loader *l, void *object, struct slice value)
 	return true;
 }
 
-/* Returns NULL for "off", "-" for "-", and a path for anything else. */
-static const char *log_path(struct conf_loader *l, struct slice value)
+/* Words that other programs take for a file: here each would become a file of this name. */
+static bool is_word(struct slice value)
 {
+	return value_choice(value,
+		   "on yes true 1 no none false null stdout stderr syslog journal journald") >= 0;
+}
+
+/* Sets NULL for "off", "-" for "-", and a path for anything else. */
+static bool set_log(struct conf_loader *l, const char **log, struct slice value)
+{
+	*log = NULL;
 	if (slice_equal(value, SLICE("off")))
-		return NULL;
-	return slice_equal(value, SLICE("-")) ? "-" : conf_path(l, value);
+		return true;
+	if (is_word(value))
+		return conf_bad_value(l, value, NULL, "write -, off or the path of a file");
+	*log = slice_equal(value, SLICE("-")) ? "-" : conf_path(l, value);
+	return true;
 }
 
 bool conf_set_access_log(struct conf_loader *l, void *object, struct slice value)
 {
-	((struct conf *)object)->server.access_log = log_path(l, value);
-	return true;
+	return set_log(l, &((struct conf *)object)->server.access_log, value);
 }
 
 bool conf_set_error_log(struct conf_loader *l, void *object, struct slice value)
 {
-	((struct conf *)object)->server.error_log = log_path(l, value);
-	return true;
+	return set_log(l, &((struct conf *)object)->server.error_log, value);
 }
 
 bool conf_set_learned_file(struct conf_loader *l, void *object, struct slice value)
@@ -76,6 +85,9 @@ bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice va
 	struct conf *c = object;
 	size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
 
+	c->server.status_socket = NULL;
+	if (is_word(value))
+		return conf_bad_value(l, value, NULL, "write off or the path of a socket");
 	c->server.status_socket = slice_equal(value, SLICE("off")) ? NULL : conf_path(l, value);
 	if (!c->server.status_socket || strlen(c->server.status_socket) <= most)
 		return true;
@@ -297,6 +309,8 @@ bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 		return server_demo(l, o, value);
 	if (slice_starts_with(value, SLICE("h2c+unix:")))
 		return server_unix(l, o, value);
+	if (slice_find(value, ' ') < value.len)
+		return bad_server(l, value, "an origin is one server, without parameters");
 	if (slice_starts_with(value, SLICE("h2://"))) {
 		o->kind = CONF_ORIGIN_H2_TLS;
 		return server_tcp(l, o, value, 5);

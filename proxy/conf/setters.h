@@ -48,6 +48,7 @@ const char *conf_check_route_host(struct slice member);
 const char *conf_check_route_path(struct slice member);
 const char *conf_check_path_glob(struct slice member);
 const char *conf_check_host_glob(struct slice member);
+const char *conf_check_user_agent_glob(struct slice member);
 const char *conf_check_media_glob(struct slice member);
 
 /* RFC 9110 5.5: a field value without control characters but HTAB. */

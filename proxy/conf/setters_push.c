@@ -15,9 +15,23 @@ const char *conf_check_path_glob(struct slice member)
 
 const char *conf_check_host_glob(struct slice member)
 {
-	if (member.len > 0 && slice_find(member, '/') == member.len)
+	size_t colon = slice_find(member, ':');
+
+	if (member.len == 0 || slice_find(member, '/') < member.len)
+		return "write a host name pattern, without scheme and path";
+	/* An IPv6 address has more than one colon. */
+	if (colon < member.len &&
+	    slice_find(slice_from(member, colon + 1), ':') == member.len - colon - 1)
+		return "write a host name pattern, without a port";
+	return NULL;
+}
+
+/* A User-Agent begins with a product: a '(' begins the rest of a pattern that lacks its quotes. */
+const char *conf_check_user_agent_glob(struct slice member)
+{
+	if (member.len > 0 && member.ptr[0] != '(')
 		return NULL;
-	return "write a host name pattern, without scheme and path";
+	return "write a pattern with spaces in double quotes";
 }
 
 const char *conf_check_media_glob(struct slice member)
@@ -188,6 +202,8 @@ bool conf_set_add(struct conf_loader *l, void *object, struct slice value)
 
 	if (kind != VALUE_WORD || !is_target(word))
 		return conf_bad_value(l, value, NULL, "write a path that begins with '/'");
+	if (word.ptr[word.len - 1] == ';')
+		return conf_bad_value(l, word, NULL, "write spaces and no ';' between the parts");
 	add.path = slice_of(conf_copy(l, word), word.len);
 	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD) {
 		const char *right = set_parameter(l, &add, word);

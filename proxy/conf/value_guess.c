@@ -45,7 +45,7 @@ static size_t count_digits(struct slice s)
 
 /* Cuts "12" or "1.5" and its unit off. The fraction has at most three digits. */
 static bool cut_amount(
-    struct slice *rest, const struct word_unit *units, size_t count, uint64_t *amount)
+    struct slice *rest, const struct word_unit *units, size_t count, size_t *unit, uint64_t *amount)
 {
 	uint64_t whole, fraction = 0, scale = 1;
 	struct slice s = *rest;
@@ -70,6 +70,7 @@ static bool cut_amount(
 			continue;
 		*amount = whole * units[i].factor + fraction * units[i].factor / scale;
 		*rest = slice_trim(slice_from(s, end));
+		*unit = i;
 		return whole < UINT64_MAX / 2 / units[i].factor;
 	}
 	return false;
@@ -80,15 +81,19 @@ static bool guess_time(
     struct slice value, usec bare, usec least, usec most, char *guess, size_t size)
 {
 	usec sum = 0, part;
+	size_t unit, last = COUNT(time_words);
 	uint64_t number;
 
 	if (slice_to_number(value, UINT32_MAX, &number)) {
 		sum = number * bare;
 	} else {
 		while (value.len > 0) {
-			if (!cut_amount(&value, time_words, COUNT(time_words), &part))
+			/* "75s 60s" are two values of nginx, and not their sum. */
+			if (!cut_amount(&value, time_words, COUNT(time_words), &unit, &part) ||
+			    unit >= last)
 				return false;
 			sum += part;
+			last = unit;
 		}
 	}
 	if (sum < least || sum > most || sum % USEC_PER_MSEC != 0)
@@ -100,8 +105,9 @@ static bool guess_time(
 static bool guess_size(const struct conf_option *o, struct slice value, char *guess, size_t size)
 {
 	uint64_t bytes;
+	size_t unit;
 
-	if (!cut_amount(&value, size_words, COUNT(size_words), &bytes) || value.len > 0 ||
+	if (!cut_amount(&value, size_words, COUNT(size_words), &unit, &bytes) || value.len > 0 ||
 	    bytes < o->min || bytes > o->max)
 		return false;
 	value_size_format(bytes, guess, size);

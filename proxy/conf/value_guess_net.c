@@ -6,6 +6,8 @@
 #include "proxy/net/net.h"
 #include <stdio.h>
 
+enum { AUTHORITY_BYTES = 100 };
+
 static const char *const schemes[] = {
     "https://", "http://", "h2://", "h2c://", "tcp://", "grpc://", "grpcs://", "ssl://", "tls://"};
 
@@ -14,7 +16,7 @@ static struct slice authority_of(struct slice value)
 {
 	for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
 		struct slice scheme = slice_of_string(schemes[i]);
-		if (slice_starts_with(value, scheme)) {
+		if (slice_equal_nocase(slice_sub(value, 0, scheme.len), scheme)) {
 			value = slice_from(value, scheme.len);
 			break;
 		}
@@ -30,12 +32,31 @@ static size_t count(struct slice s, char c)
 	return n;
 }
 
-/* "localhost:80", ":8443", "8443", "::1:8443", "unix:x", "/run/x.sock". */
+/* nghttpx writes "HOST,PORT". Copies the text to the buffer, with the colon. */
+static struct slice with_colon(struct slice text, char *buffer, size_t size)
+{
+	uint64_t port;
+	size_t comma = slice_find(text, ',');
+
+	if (text.len > size || comma == text.len ||
+	    !slice_to_number(slice_from(text, comma + 1), 65535, &port))
+		return text;
+	memcpy(buffer, text.ptr, text.len);
+	buffer[comma] = ':';
+	return slice_of(buffer, text.len);
+}
+
+/*
+ * "localhost:80", ":8443", "8443", "::1:8443", "unix:x", "/run/x.sock", "*,3000", "443 ssl". nginx
+ * and HAProxy write parameters behind the address.
+ */
 bool value_guess_address(struct slice value, char *guess, size_t size)
 {
+	char buffer[AUTHORITY_BYTES];
 	struct net_address a;
 	uint64_t port;
-	struct slice text = authority_of(value);
+	struct slice text = authority_of(slice_sub(value, 0, slice_find(value, ' ')));
+	text = with_colon(text, buffer, sizeof buffer);
 	size_t colon = text.len;
 
 	while (colon > 0 && text.ptr[colon - 1] != ':')
@@ -71,7 +92,8 @@ static bool is_authority(struct slice text)
 bool value_guess_server(struct slice value, char *guess, size_t size)
 {
 	struct http_authority a;
-	struct slice authority = authority_of(value);
+	char buffer[AUTHORITY_BYTES];
+	struct slice authority = with_colon(authority_of(value), buffer, sizeof buffer);
 	bool is_tls = slice_starts_with(value, SLICE("h2://")) ||
 		      slice_starts_with(value, SLICE("grpcs://")) ||
 		      slice_starts_with(value, SLICE("ssl://")) ||
@@ -83,13 +105,19 @@ bool value_guess_server(struct slice value, char *guess, size_t size)
 	}
 	if (slice_starts_with(value, SLICE("unix:/")))
 		value = slice_from(value, 5);
-	if (value.ptr[0] == '/') {
+	if (value.ptr[value.len - 1] == ':')
+		value.len--;
+	if (value.len > 0 && value.ptr[0] == '/') {
 		while (slice_starts_with(value, SLICE("//")))
 			value = slice_from(value, 1);
 		snprintf(guess, size, "h2c+unix:%.*s", SLICE_ARG(value));
 		return value.len > 1 && value.len < 100;
 	}
-	if (!is_authority(authority))
+	/* "ftp://x:1": what is cut off at the '/' is a scheme and not a host. */
+	if (!is_authority(authority) || slice_find(authority, ',') < authority.len ||
+	    authority.ptr[authority.len - 1] == ':' ||
+	    (slice_starts_with(value, authority) &&
+		slice_starts_with(slice_from(value, authority.len), SLICE("//"))))
 		return false;
 	http_authority_parse(authority, SLICE("http"), &a);
 	is_tls = is_tls || a.port == 443 || a.port == 8443;
@@ -120,9 +148,13 @@ bool value_guess_path(struct slice value, char *guess, size_t size)
 	if (slice_find(text, ':') < text.len || slice_starts_with(text, SLICE("^")) ||
 	    slice_starts_with(text, SLICE("//")))
 		return false;
+	/* Pieces of a regular expression or of a list in braces. */
+	for (size_t i = 0; i < text.len; i++)
+		if (strchr("\\$(){}[]|", text.ptr[i]))
+			return false;
 	text = slice_sub(text, 0, slice_find(text, '*'));
 	text = slice_sub(text, 0, slice_find(text, '?'));
-	if (text.len == 0)
+	if (text.len == 0 || slice_equal(text, SLICE("=")))
 		return false;
 	snprintf(guess, size, "%s%.*s", text.ptr[0] == '/' ? "" : "/", SLICE_ARG(text));
 	return true;

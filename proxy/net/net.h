@@ -191,6 +191,8 @@ struct net_chain_link {
 	bool is_self_signed;
 	bool is_signed_by_next; /* false for the last one */
 	bool has_key;           /* the key belongs to it */
+	bool is_key_read;       /* false: the key is damaged, or of an unknown kind */
+	bool is_for_known_key;  /* false: its public key is of an unknown kind */
 };
 #define NET_CHAIN_MOST 16
 /* Reads the certificates of the file, at most NET_CHAIN_MOST, and returns their number. key_file may

@@ -139,6 +139,10 @@ size_t net_chain_read(
 	    in && count < NET_CHAIN_MOST && (next = PEM_read_bio_X509_AUX(in, NULL, NULL, NULL))) {
 		links[count] = (struct net_chain_link){0};
 		describe(&links[count], next);
+		links[count].is_key_read = key != NULL;
+		EVP_PKEY *public_key = X509_get_pubkey(next);
+		links[count].is_for_known_key = public_key != NULL;
+		EVP_PKEY_free(public_key);
 		links[count].has_key = key && X509_check_private_key(next, key) == 1;
 		if (count > 0)
 			links[count - 1].is_signed_by_next =

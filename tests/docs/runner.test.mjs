@@ -45,6 +45,15 @@ test('unknown, misplaced and incomplete marks fail', async (t) => {
 	assert.deepEqual(await run(t, '~~~sh', 'true'), ['1: the block has no end', '1']);
 });
 
+test('blocks that would pass unread fail', async (t) => {
+	const unread = 'this block is not read: begin it with ``` and one word, at the beginning of a line';
+	assert.deepEqual(await run(t, '- an item', '', '  ~~~sh', '  false', '  ~~~'), [`3: ${unread}`, `5: ${unread}`]);
+	assert.deepEqual(await run(t, '~~~sh extra', 'false'), [`1: ${unread}`]);
+	assert.deepEqual(await run(t, '`~~~sh', 'false'), [`1: ${unread}`]);
+	assert.deepEqual(await run(t, '~~~bash', 'false', '~~~'), ['1: a block of bash is not run: write sh']);
+	assert.deepEqual(await run(t, '~~~text', '$ false', '~~~'), ['2: a command behind a prompt is not run: write a block of sh']);
+});
+
 test('a block that is not run is skipped with its reason', async (t) => {
 	assert.deepEqual(await run(t, '<!-- not run: no systemd -->', '~~~sh', 'false', '~~~'), ['2: skipped: no systemd']);
 });

@@ -16,6 +16,9 @@ const MARKS = {
 	'not run': { value: /\w/, languages: ['sh', 'ini'] },
 };
 
+/* Other names for a block of commands: it would not be run. */
+const SHELLS = new Set(['bash', 'console', 'shell', 'shell-session', 'terminal', 'zsh']);
+
 function readMark(text, language) {
 	const [, kind, value = ''] = /^([^:]*?)\s*(?::\s*(.*))?$/s.exec(text);
 	const known = MARKS[kind];
@@ -45,6 +48,8 @@ export function readPage(text) {
 	};
 	const begin = (line, language) => {
 		const block = { line, language, lines: [], kind: '', value: '' };
+		if (SHELLS.has(language))
+			page.faults.push({ line, fault: `a block of ${language} is not run: write sh` });
 		if (marks.length > 1)
 			page.faults.push({ line, fault: 'more than one mark' });
 		for (const { comment, line: at } of marks) {
@@ -64,9 +69,13 @@ export function readPage(text) {
 		if (fence && /^```\s*$/.test(text)) {
 			fence = null;
 		} else if (fence) {
+			if (/^\$ /.test(text) && !fence.kind)
+				page.faults.push({ line, fault: 'a command behind a prompt is not run: write a block of sh' });
 			fence.lines.push(text);
 		} else if (opens) {
 			fence = begin(line, opens[1]);
+		} else if (/^\s*(```|~~~)/.test(text)) {
+			page.faults.push({ line, fault: 'this block is not read: begin it with ``` and one word, at the beginning of a line' });
 		} else if (mark) {
 			marks.push({ comment: mark[1], line });
 		} else {

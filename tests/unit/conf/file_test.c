@@ -239,6 +239,27 @@ static void missing_certificate_and_key_are_refused(void **state)
 	conf_free(c);
 }
 
+static void damaged_key_is_not_said_to_be_that_of_another_certificate(void **state)
+{
+	(void)state;
+	write_file("main.ini", TLS_LISTEN LOAD_ORIGIN LOAD_ROUTE);
+	write_file("c.pem", PEM_CERTIFICATE_1);
+	write_file("k.pem", "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49\n-----END PRIVATE KEY-----\n");
+	assert_null(load_main(true,
+	    "@/main.ini:4: the key in '@/k.pem' is damaged or of an unknown kind; copy the whole file again, or make an RSA or P-256 key\n"));
+}
+
+/* On the curve secp256k1. */
+static void certificate_for_an_unknown_kind_of_key_is_refused(void **state)
+{
+	(void)state;
+	write_file("main.ini", TLS_LISTEN LOAD_ORIGIN LOAD_ROUTE);
+	write_file("c.pem", PEM_CERTIFICATE_SECP256K1);
+	write_file("k.pem", PEM_KEY_1);
+	assert_null(load_main(true,
+	    "@/main.ini:3: the certificate in '@/c.pem' is for an unknown kind of key; request it with an RSA or P-256 key\n"));
+}
+
 static void key_of_another_certificate_is_refused(void **state)
 {
 	(void)state;
@@ -428,6 +449,10 @@ static void default_certificate_of_no_route_is_a_warning(void **state)
 	    "first\n"));
 	write_file("main.ini", TLS_LISTEN "certificate = c2.pem\nkey = k2.pem\n" LOAD_ORIGIN LOAD_ROUTE);
 	conf_free(load_main(true, ""));
+	/* A route for any host serves the first one too. */
+	write_file("main.ini", TLS_LISTEN "certificate = c2.pem\nkey = k2.pem\n" LOAD_ORIGIN LOAD_ROUTE
+	    "host = test2.invalid\n[route rest]\norigin = o\n");
+	conf_free(load_main(true, ""));
 }
 
 static void authorities_are_read(void **state)
@@ -497,6 +522,8 @@ int main(void)
 	    FILE_TEST(include_depth_is_bounded),
 	    FILE_TEST(certificates_are_paired_and_relative_to_the_file),
 	    FILE_TEST(missing_certificate_and_key_are_refused),
+	    FILE_TEST(damaged_key_is_not_said_to_be_that_of_another_certificate),
+	    FILE_TEST(certificate_for_an_unknown_kind_of_key_is_refused),
 	    FILE_TEST(key_of_another_certificate_is_refused),
 	    FILE_TEST(certificate_that_is_none_is_refused),
 	    FILE_TEST(files_that_hold_something_else_are_named),

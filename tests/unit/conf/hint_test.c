@@ -129,6 +129,13 @@ static void values_of_other_programs_are_translated(void **state)
 	    {CONF_SECTION_LISTEN, "trusted", "localhost", "127.0.0.1 ::1"},
 	    {CONF_SECTION_LISTEN, "limit-pings", "100r/s", "100/s"},
 	    {CONF_SECTION_LISTEN, "limit-pings", "6000/min", "100/s"},
+	    {CONF_SECTION_LISTEN, "address", "*,3000", "*:3000"},
+	    {CONF_SECTION_LISTEN, "address", "443 ssl http2", "*:443"},
+	    {CONF_SECTION_LISTEN, "address", "*:443 ssl", "*:443"},
+	    {CONF_SECTION_ORIGIN, "server", "127.0.0.1,3000", "h2c://127.0.0.1:3000"},
+	    {CONF_SECTION_ORIGIN, "server", "H2C://127.0.0.1:80", "h2c://127.0.0.1:80"},
+	    {CONF_SECTION_ORIGIN, "server", "unix:/run/app.sock:", "h2c+unix:/run/app.sock"},
+	    {CONF_SECTION_PUSH, "host", "example.com:443", "example.com"},
 	    {CONF_SECTION_ORIGIN, "push", "off", "refuse"},
 	    {CONF_SECTION_ORIGIN, "server", "grpc://a:1", "h2c://a:1"},
 	    {CONF_SECTION_ROUTE, "host", "https://example.com:443/", "example.com"},
@@ -144,6 +151,38 @@ static void values_of_other_programs_are_translated(void **state)
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		assert_meant(rows[i].section, rows[i].key, rows[i].value, rows[i].meant);
+}
+
+static void value_that_cannot_be_guessed_is_shown_the_example(void **state)
+{
+	(void)state;
+	static const struct {
+		enum conf_kind section;
+		const char *key, *value;
+	} rows[] = {
+	    {CONF_SECTION_ORIGIN, "server", "ftp://127.0.0.1:21"},
+	    {CONF_SECTION_ORIGIN, "server", "h2c//127.0.0.1:80"},
+	    {CONF_SECTION_ORIGIN, "server", "h2c://127.0.0.1:80 weight=5"},
+	    {CONF_SECTION_LISTEN, "keepalive", "75s 60s"},
+	    {CONF_SECTION_ROUTE, "host", "'a.example' 'b.example'"},
+	    {CONF_SECTION_ROUTE, "path", "\\.php$"},
+	    {CONF_SECTION_PUSH, "path", "*.{css,js}"},
+	    {CONF_SECTION_PUSH, "user-agent", "Mozilla/5.0 (X11; Linux)"},
+	    {CONF_SECTION_SERVER, "access-log", "stdout"},
+	    {CONF_SECTION_SERVER, "error-log", "syslog"},
+	    {CONF_SECTION_SERVER, "status-socket", "on"},
+	    {CONF_SECTION_PRELOAD, "add", "/a.css; as=style"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct conf_option *o = conf_find_option(rows[i].section, slice_of_string(rows[i].key));
+		char *errors = mistakes_of(o, rows[i].value, strlen(rows[i].value));
+		char example[256];
+		conf_option_example(o, example, sizeof example);
+		const char *line = mistake_in_line_8(errors);
+		if (!line || strstr(line, "did you mean") || !strstr(line, example))
+			fail_msg("%s = %s: '%s' lacks '%s'", rows[i].key, rows[i].value, errors, example);
+		free(errors);
+	}
 }
 
 static void names_that_resemble_known_ones_are_recognized(void **state)
@@ -168,6 +207,11 @@ static void names_that_resemble_known_ones_are_recognized(void **state)
 	    {"[server]\n\xc2\xa0workers = 2\n",
 		"the name has a character that is not ASCII, such as a no-break space; type it "
 		"again"},
+	    {"[rout x]\nbackend = app\n", "unknown section [rout]; did you mean [route NAME]?"},
+	    {"[route s]\nproxy_pass http://127.0.0.1:80;\n",
+		"[route] has no option 'proxy_pass http'; did you mean 'origin'?"},
+	    {"[listen m]\nlisten 443 ssl http2;\n",
+		"the line has no '='; did you mean 'address'? Write address = VALUE"},
 	    {"[server]\n// a comment\n",
 		"the line is not a section, option or comment; begin a comment with ';' or '#'"},
 	};
@@ -179,6 +223,15 @@ static void names_that_resemble_known_ones_are_recognized(void **state)
 			fail_msg("'%s' lacks '%s'", load.errors, rows[i].end);
 		load_free(&load);
 	}
+}
+
+static void misspelt_header_above_all_others_is_no_file_of_another_program(void **state)
+{
+	(void)state;
+	struct load load = load_text("[rout x]\nbackend = app\n" LOAD_LISTEN LOAD_ORIGIN);
+	if (!strstr(load.errors, "test.ini:1: unknown section [rout]; did you mean [route NAME]?"))
+		fail_msg("%s", load.errors);
+	load_free(&load);
 }
 
 /* ---- around a value ---- */
@@ -387,6 +440,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_bad_value_is_shown_with_one_that_the_option_accepts),
 	    cmocka_unit_test(values_of_other_programs_are_translated),
+	    cmocka_unit_test(misspelt_header_above_all_others_is_no_file_of_another_program),
+	    cmocka_unit_test(value_that_cannot_be_guessed_is_shown_the_example),
 	    cmocka_unit_test(names_that_resemble_known_ones_are_recognized),
 	    cmocka_unit_test(comments_quotes_and_variables_are_named_as_such),
 	    cmocka_unit_test(fields_may_have_what_other_values_may_not),

@@ -100,4 +100,18 @@ static const char PEM_ENCRYPTED_KEY_1[] =
     "YqHzprQVIhHP7ljfJAU1FopD/uqpBbUulMxqAJc20WOi8p+ujbAITjsE4xosLoA=\n"
     "-----END ENCRYPTED PRIVATE KEY-----\n";
 
+/* On the curve secp256k1, which the TLS library does not know. */
+static const char PEM_CERTIFICATE_SECP256K1[] =
+    "-----BEGIN CERTIFICATE-----\n"
+    "MIIBnTCCAUSgAwIBAgIUXreuYsFuVv642VrSlKtoWwSYwD0wCgYIKoZIzj0EAwIw\n"
+    "GDEWMBQGA1UEAwwNdGVzdDMuaW52YWxpZDAgFw0yNjExMjIxODA3MzdaGA8yMTI2\n"
+    "MTAyOTE4MDczN1owGDEWMBQGA1UEAwwNdGVzdDMuaW52YWxpZDBWMBAGByqGSM49\n"
+    "AgEGBSuBBAAKA0IABH3XaU1pZNRIQH1+tInm1wU7/rZpQn6ZJwPvv3Weif2h7e3T\n"
+    "IyC2gTtidURhis0kDg7DdjFeGaELd4YwmQPBU4SjbTBrMB0GA1UdDgQWBBT+L1Al\n"
+    "6GjxWXx17Zx9v1l/8oUQPjAfBgNVHSMEGDAWgBT+L1Al6GjxWXx17Zx9v1l/8oUQ\n"
+    "PjAPBgNVHRMBAf8EBTADAQH/MBgGA1UdEQQRMA+CDXRlc3QzLmludmFsaWQwCgYI\n"
+    "KoZIzj0EAwIDRwAwRAIgcwI59POS6UWrzsyucDlj6SoTOvKP5Xqh/e5T4HQDGGoC\n"
+    "ID5invzoKCuz9TrfGJZp1zQeOKLPR+pK46IR8woTwuvU\n"
+    "-----END CERTIFICATE-----\n";
+
 #endif
