@@ -84,7 +84,6 @@ bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice va
 {
 	struct conf *c = object;
 	size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
-
 	struct net_address a;
 
 	/* "unix:/PATH" and "127.0.0.1:9090" are addresses of [listen], and no paths. */
