@@ -84,9 +84,11 @@ bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice va
 {
 	struct conf *c = object;
 	size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
+	struct net_address a;
 
+	/* "unix:/PATH" and "127.0.0.1:9090" are addresses of [listen], and no paths. */
 	c->server.status_socket = NULL;
-	if (is_word(value))
+	if (is_word(value) || !net_address_parse(value, &a))
 		return conf_bad_value(l, value, NULL, "write off or the path of a socket");
 	c->server.status_socket = slice_equal(value, SLICE("off")) ? NULL : conf_path(l, value);
 	if (!c->server.status_socket || strlen(c->server.status_socket) <= most)

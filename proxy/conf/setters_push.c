@@ -26,12 +26,12 @@ const char *conf_check_host_glob(struct slice member)
 	return NULL;
 }
 
-/* A User-Agent begins with a product: a '(' begins the rest of a pattern that lacks its quotes. */
+/* "(X11;" is the rest of a pattern that lacks its quotes; "(null)*" is an odd client. */
 const char *conf_check_user_agent_glob(struct slice member)
 {
-	if (member.len > 0 && member.ptr[0] != '(')
-		return NULL;
-	return "write a pattern with spaces in double quotes";
+	if (member.len > 0 && member.ptr[0] == '(' && slice_find(member, ')') == member.len)
+		return "write a pattern with spaces in double quotes";
+	return NULL;
 }
 
 const char *conf_check_media_glob(struct slice member)

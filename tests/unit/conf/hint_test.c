@@ -171,6 +171,8 @@ static void value_that_cannot_be_guessed_is_shown_the_example(void **state)
 	    {CONF_SECTION_SERVER, "access-log", "stdout"},
 	    {CONF_SECTION_SERVER, "error-log", "syslog"},
 	    {CONF_SECTION_SERVER, "status-socket", "on"},
+	    {CONF_SECTION_SERVER, "status-socket", "127.0.0.1:9090"},
+	    {CONF_SECTION_SERVER, "status-socket", "unix:/run/pushgate.sock"},
 	    {CONF_SECTION_PRELOAD, "add", "/a.css; as=style"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -263,6 +265,10 @@ static void fields_may_have_what_other_values_may_not(void **state)
 	/* Quotes belong to lists, and so do '$' and '#' to expressions. */
 	load = load_fine(LOAD_REST "[push a]\naction = forward\npath = \"/a\" ~^/b$ \"~^/[a-z] #$\" /c#d\n", "");
 	assert_int_equal(load.conf->policy.rules[0].paths.count, 4);
+	load_free(&load);
+	/* An odd client, an IPv6 address, and a file that is called like a word. */
+	load = load_fine(LOAD_REST "[push a]\naction = forward\nuser-agent = (null)*\nhost = [::1] [2001:db8:*\n"
+				   "[server]\naccess-log = ./stdout\n", "");
 	load_free(&load);
 }
 
