@@ -44,13 +44,18 @@ function logsIn(folder, single, more = {}) {
 }
 const WAYS = [['by the logger', false], ['with --single', true]];
 
-/* ---- in a mount namespace: a disk that is full ---- */
+/* ---- a disk that is full: best in a mount namespace ---- */
+
+function mountTmpfs(folder, size) {
+	execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0777`, 'none', folder]);
+	process.once('exit', () => spawnSync('umount', ['-l', folder]));
+}
 
 function fullDisks() {
 	for (const [way, single] of WAYS) {
 		const folder = workDir();
 		const { logs, options } = logsIn(folder, single);
-		execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1M,mode=0777', 'none', folder]);
+		mountTmpfs(folder, '1M');
 		scenario(`a log on a full disk, written ${way}: lines and lost lines are all requests`, options, async (s) => {
 			const filler = path.join(folder, 'filler');
 			fs.writeFileSync(filler, Buffer.alloc(600 * 1024));
@@ -75,7 +80,7 @@ function fullDisks() {
 
 	const folder = workDir();
 	const { logs, options } = logsIn(folder, false);
-	execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=0777', 'none', folder]);
+	mountTmpfs(folder, '256k');
 	scenario('logs that are rotated while the disk is full', options, async (s) => {
 		const filler = path.join(folder, 'filler');
 		fs.writeFileSync(filler, Buffer.alloc(100 * 1024));
@@ -218,11 +223,19 @@ function otherLosses() {
 if (process.env[INSIDE]) {
 	fullDisks();
 } else {
-	const ways = [['-m'], ['-rm']];
-	const how = ways.find((way) => spawnSync('unshare', [...way, 'mount', '-t', 'tmpfs', 'none', '/tmp']).status === 0);
-	test('in a mount namespace of its own', { skip: how ? false : 'no permission to mount a tmpfs' }, () => {
+	const mount = ['mount', '-t', 'tmpfs', 'none'];
+	const can = (command) => spawnSync(command[0], command.slice(1)).status === 0;
+	/* A chroot has no mount namespaces (its root is no mount point), but root may mount there all the same. */
+	const probe = workDir();
+	const ways = [['unshare', '-m'], ['unshare', '-rm'], []];
+	const how = ways.find((way) => can([...way, ...mount, probe]));
+	if (how?.length === 0)
+		execFileSync('umount', [probe]);
+	fs.rmdirSync(probe);
+	test('on file systems of its own', { skip: how ? false : 'no permission to mount a tmpfs' }, () => {
 		const { NODE_TEST_CONTEXT, ...env } = process.env;
-		const r = spawnSync('unshare', [...how, process.execPath, fileURLToPath(import.meta.url)], { encoding: 'utf8', env: { ...env, [INSIDE]: '1' } });
+		const [command, ...args] = [...how, process.execPath, fileURLToPath(import.meta.url)];
+		const r = spawnSync(command, args, { encoding: 'utf8', env: { ...env, [INSIDE]: '1' } });
 		assert.equal(r.status, 0, r.stdout + r.stderr);
 	});
 	otherLosses();
