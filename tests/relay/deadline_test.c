@@ -317,6 +317,23 @@ static void clients_are_late_also_while_origins_are_not_read(void **state)
 	}
 }
 
+/* The response of a push is there: from then on it waits for the client alone. */
+static void push_that_waits_for_its_client_gets_no_time_for_an_origin_that_was_not_read(void **state)
+{
+	(void)state;
+	struct scene s = scene(DEADLINE_PUSH_START, push_without_room);
+	seconds(&s, 4);
+	relay_pause_origins(&s.w->relay);
+	seconds(&s, 3);
+	relay_resume_origins(&s.w->relay);
+	seconds(&s, 2);
+	assert_int_equal(s.x->phase, EXCHANGE_READY);
+	seconds(&s, 2);
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_PUSH_START_LATE);
+	assert_string_equal(s.down->said, "waits; reset 8");
+	world_end(s.w);
+}
+
 /* Each row says in one way when its clock runs. */
 static void every_row_has_one_clock_and_a_cause(void **state)
 {
@@ -600,6 +617,34 @@ static void in_a_dialogue_the_side_that_owes_is_ended(void **state)
 	}
 }
 
+/* Each of the two may be waiting for the other, so the one that sent last has its whole time. */
+static void in_a_dialogue_of_two_that_owe_the_later_deadline_holds(void **state)
+{
+	(void)state;
+	for (int client_is_last = 0; client_is_last < 2; client_is_last++) {
+		struct scene s = {.w = world_new()};
+		s.w->limits[RELAY_TIMEOUT_BODY_UP] = s.w->limits[RELAY_TIMEOUT_BODY_DOWN] = LIMIT;
+		answered_upload_that_is_owed(&s);
+		seconds(&s, 5);
+		if (client_is_last) {
+			world_upload(s.w, s.x, "data", false);
+			world_take(s.up);
+		} else {
+			world_download(s.w, s.x, "data", false);
+			world_take(s.down);
+		}
+		struct exchange_deadline d = exchange_deadline(s.x);
+		assert_int_equal(d.at, s.w->relay.now + LIMIT);
+		assert_ptr_equal(d.cause, client_is_last ? &relay_cause_UPLOAD_LATE : &relay_cause_BODY_LATE);
+		seconds(&s, 9);
+		assert_int_equal(s.x->phase, EXCHANGE_ANSWERING);
+		seconds(&s, 2);
+		assert_true(exchange_is_over(s.x));
+		assert_true(s.x->ending.cause->is_timeout);
+		world_end(s.w);
+	}
+}
+
 /* The limit for what waits depends on the connection's other streams, which nobody tells of. */
 static void while_bytes_wait_it_looks_every_second(void **state)
 {
@@ -633,6 +678,7 @@ int main(void)
 	    cmocka_unit_test(what_is_sent_to_an_origin_that_is_not_read_has_its_whole_time_afterwards),
 	    cmocka_unit_test(response_that_was_taken_while_origins_are_not_read_goes_on_with_its_time),
 	    cmocka_unit_test(clients_are_late_also_while_origins_are_not_read),
+	    cmocka_unit_test(push_that_waits_for_its_client_gets_no_time_for_an_origin_that_was_not_read),
 	    cmocka_unit_test(every_row_has_one_clock_and_a_cause),
 	    cmocka_unit_test(the_nearest_of_several_counts),
 	    cmocka_unit_test(silent_event_stream_costs_no_timer),
@@ -647,6 +693,7 @@ int main(void)
 	    cmocka_unit_test(of_equal_deadlines_in_a_dialogue_the_clients_counts),
 	    cmocka_unit_test(of_a_stream_both_sides_must_be_silent),
 	    cmocka_unit_test(in_a_dialogue_the_side_that_owes_is_ended),
+	    cmocka_unit_test(in_a_dialogue_of_two_that_owe_the_later_deadline_holds),
 	    cmocka_unit_test(while_bytes_wait_it_looks_every_second),
 	    cmocka_unit_test(limit_of_less_than_a_second_is_kept),
 	};

@@ -610,6 +610,55 @@ static void no_error_when_all_that_came_has_gone_out_resets_at_once(void **state
 	world_free(w);
 }
 
+/* A push with no room at the client, whose origin ends it with NO_ERROR after a part of its body or all of it. */
+static struct exchange *push_that_waits_and_is_ended_with_no_error(
+    struct world *w, const char *body, struct world_leg **push_down)
+{
+	struct world_leg *down, *up, *push_up;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange *push = world_promise(w, x, "/a.css", &push_up, push_down);
+	(*push_down)->must_wait = true;
+	struct http_head *head = world_response(w, 200);
+	head->content_length = 5;
+	exchange_on_response(push, head, false);
+	world_download(w, push, body, false);
+	assert_int_equal(push->phase, EXCHANGE_READY);
+	exchange_on_up_failed(push, &relay_cause_UP_RESET, RELAY_NO_ERROR, NULL);
+	return push;
+}
+
+static void no_error_of_a_whole_push_that_waits_for_room_lets_it_wait(void **state)
+{
+	(void)state; /* covers: R52 */
+	struct world *w = world_new();
+	struct world_leg *down;
+	struct exchange *push = push_that_waits_and_is_ended_with_no_error(w, "whole", &down);
+	assert_int_equal(push->phase, EXCHANGE_READY);
+	assert_string_equal(down->said, "waits");
+	assert_false(down->is_ready); /* its body goes after its head */
+	down->must_wait = false;
+	exchange_on_start(push);
+	world_take(down);
+	assert_string_equal(down->said, "waits; head 200; end; detach");
+	assert_string_equal(down->bytes, "whole");
+	assert_string_equal(w->ended, "x2 complete 200");
+	world_end(w);
+}
+
+/* The client has seen nothing of it, so it is not shown a part. */
+static void no_error_in_the_middle_of_a_push_that_waits_for_room_resets_it(void **state)
+{
+	(void)state; /* covers: R52 */
+	struct world *w = world_new();
+	struct world_leg *down;
+	struct exchange *push = push_that_waits_and_is_ended_with_no_error(w, "half", &down);
+	assert_true(exchange_is_over(push));
+	assert_string_equal(down->said, "waits; reset 2");
+	assert_int_equal(push->pushed.state, PUSH_CANCELLED);
+	assert_ptr_equal(push->ending.cause, &relay_cause_UP_RESET);
+	world_end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -643,6 +692,8 @@ int main(void)
 	    cmocka_unit_test(answer_that_has_no_memory_for_its_sentence_is_a_reset),
 	    cmocka_unit_test(answers_of_our_own_have_the_owners_date),
 	    cmocka_unit_test(no_error_when_all_that_came_has_gone_out_resets_at_once),
+	    cmocka_unit_test(no_error_of_a_whole_push_that_waits_for_room_lets_it_wait),
+	    cmocka_unit_test(no_error_in_the_middle_of_a_push_that_waits_for_room_resets_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Subscriptions: when the origin of one is held back, and that it always goes on; and the caps of all other parents. */
-#include "tests/support/relay_world.h"
+#include "tests/support/hold_world.h"
 
 #include "proxy/relay/deadline.h"
 #include "proxy/relay/private.h"
@@ -118,6 +118,60 @@ static void a_subscription_takes_the_same_resource_again(void **state)
 	world_end(s.w);
 }
 
+/* A subscription waits for what its origin promises, not for what pushgate adds. */
+static void offer_of_our_own_is_not_what_a_subscription_waits_for(void **state)
+{
+	(void)state;
+	static const struct http_resource css = {
+	    .target = {SLICE_INIT("https"), SLICE_INIT("example.com"), SLICE_INIT("/a.css")},
+	    .as = SLICE_INIT("style"),
+	};
+	struct scene s = scene_new(true);
+	struct exchange *push = exchange_offer(s.x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN);
+	assert_non_null(push);
+	assert_false(push->pushed.is_expected);
+	assert_null(exchange_offer(s.x, POLICY_CONFIG, &css, RELAY_OFFER_PLAIN));
+	assert_string_equal(s.w->refused, "duplicate");
+	struct push promised = promise(&s);
+	assert_true(promised.x->pushed.is_expected);
+	world_end(s.w);
+}
+
+/* ---- promises that can no longer be made ---- */
+
+static void subscription_ends_when_its_client_takes_no_more_promises(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(true);
+	s.w->client_goes_away = true;
+	struct push p = promise(&s);
+	assert_null(p.x);
+	assert_string_equal(p.up->said, "reset 8");
+	assert_string_equal(s.w->refused, "client-going-away");
+	assert_string_equal(s.up->said, "reset 8");
+	world_take(s.down);
+	assert_string_equal(s.down->said, "head 503; end; detach");
+	assert_string_equal(s.w->ended, "x1 push-off 503");
+	assert_string_equal(s.x->ending.detail, "client-going-away");
+	world_end(s.w);
+}
+
+static void refused_promise_ends_no_other_parent_and_for_no_other_reason(void **state)
+{
+	(void)state;
+	for (int is_subscription = 0; is_subscription < 2; is_subscription++) {
+		struct scene s = scene_new(is_subscription);
+		s.w->client_goes_away = !is_subscription;
+		s.w->rate_exceeded = is_subscription;
+		assert_null(promise(&s).x);
+		assert_string_equal(s.w->refused, is_subscription ? "promise-rate" : "client-going-away");
+		assert_string_equal(s.up->said, "");
+		assert_string_equal(s.down->said, "");
+		assert_int_equal(s.x->phase, EXCHANGE_SENT);
+		world_end(s.w);
+	}
+}
+
 /* ---- holding back ---- */
 
 static void too_many_responses_that_wait_hold_the_origin_back(void **state)
@@ -181,6 +235,65 @@ static void a_client_that_waits_for_the_origin_gets_it(void **state)
 	assert_int_equal(s.x->backlog.begun, 0);
 	assert_int_equal(s.x->backlog.starved, 0);
 	world_end(s.w);
+}
+
+static void a_client_that_has_something_left_to_take_does_not_wait_for_the_origin(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(true);
+	s.w->rules.caps.per_parent = 2;
+	struct push a = answered(&s, false, "1", false);
+	take(&a);
+	struct push b = answered(&s, false, "b", true);
+	assert_int_equal(s.x->backlog.begun, 2);
+	assert_int_equal(s.x->backlog.starved, 1);
+	assert_string_equal(s.up->said, "hold back");
+	take(&b); /* now it has nothing but what is not complete */
+	assert_string_equal(s.up->said, "hold back; go on");
+	world_end(s.w);
+}
+
+static void a_client_that_has_only_an_end_to_take_does_not_wait_for_the_origin(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(true);
+	s.w->rules.caps.per_parent = 1;
+	struct push a = answered(&s, false, "1", false);
+	assert_string_equal(s.up->said, "hold back");
+	take(&a);
+	assert_string_equal(s.up->said, "hold back; go on");
+	assert_int_equal(s.x->backlog.starved, 1);
+	world_download(s.w, a.x, "", true);
+	assert_int_equal(s.x->backlog.starved, 0);
+	assert_string_equal(s.up->said, "hold back; go on; hold back");
+	take(&a);
+	assert_string_equal(s.up->said, "hold back; go on; hold back; go on");
+	assert_int_equal(s.x->backlog.answered, 0);
+	world_end(s.w);
+}
+
+/* What is held waits for no client; the hold store has limits of its own. */
+static void held_responses_do_not_hold_the_origin_back(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	hw->parent->pushes.is_subscription = true;
+	hw->w->rules.caps.per_parent = 1;
+	hw->w->rules.caps.bytes_in_flight = 2;
+	const char *const paths[] = {"/a", "/b"};
+	for (unsigned i = 0; i < 2; i++) {
+		struct exchange *push = hold_world_promise(hw, paths[i], NULL, NULL);
+		assert_non_null(push);
+		assert_true(push->pushed.is_expected);
+		hold_world_head(hw, push, 200, FIELDS("cache-control", "max-age=60"), false);
+		world_download(hw->w, push, "abc", false);
+		assert_int_equal(push->pushed.state, PUSH_HELD);
+	}
+	assert_int_equal(hw->parent->backlog.answered, 0);
+	assert_int_equal(hw->parent->backlog.bytes, 0);
+	assert_false(exchange_is_held_back(hw->parent));
+	assert_string_equal(hw->parent_up->said, "");
+	hold_world_free(hw);
 }
 
 static void a_reset_push_waits_for_the_client_no_more(void **state)
@@ -287,9 +400,15 @@ int main(void)
 	    cmocka_unit_test(life_cap_counts_all_pushes),
 	    cmocka_unit_test(caps_do_not_count_for_a_subscription),
 	    cmocka_unit_test(a_subscription_takes_the_same_resource_again),
+	    cmocka_unit_test(offer_of_our_own_is_not_what_a_subscription_waits_for),
+	    cmocka_unit_test(subscription_ends_when_its_client_takes_no_more_promises),
+	    cmocka_unit_test(refused_promise_ends_no_other_parent_and_for_no_other_reason),
 	    cmocka_unit_test(too_many_responses_that_wait_hold_the_origin_back),
 	    cmocka_unit_test(too_many_bytes_that_wait_hold_the_origin_back),
 	    cmocka_unit_test(a_client_that_waits_for_the_origin_gets_it),
+	    cmocka_unit_test(a_client_that_has_something_left_to_take_does_not_wait_for_the_origin),
+	    cmocka_unit_test(a_client_that_has_only_an_end_to_take_does_not_wait_for_the_origin),
+	    cmocka_unit_test(held_responses_do_not_hold_the_origin_back),
 	    cmocka_unit_test(a_reset_push_waits_for_the_client_no_more),
 	    cmocka_unit_test(held_back_origin_goes_on_when_the_parent_has_no_leg_to_it),
 	    cmocka_unit_test(pushes_outlive_their_subscription),

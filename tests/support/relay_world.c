@@ -167,6 +167,7 @@ static void facts(void *context, struct exchange *parent, struct http_head *prom
 	offer->client_push_enabled = w->push_enabled;
 	offer->client_accepts_streams = true;
 	offer->promise_rate_exceeded = w->rate_exceeded;
+	offer->client_going_away = w->client_goes_away;
 }
 
 static void record_decision(void *context, struct exchange *parent, const struct policy_offer *offer, struct policy_verdict verdict)

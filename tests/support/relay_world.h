@@ -38,7 +38,7 @@ struct world {
 	char ended[WORLD_SAID];  /* "x1 complete 200; " or "x1 origin-lost 502; " in order */
 	char refused[WORLD_SAID]; /* reasons of refused offers */
 	/* Facts for the next offers. */
-	bool origin_may_promise, listener_covers, push_enabled, rate_exceeded;
+	bool origin_may_promise, listener_covers, push_enabled, rate_exceeded, client_goes_away;
 	bool cannot_promise;     /* the downstream leg refuses promises */
 	usec limits[9];          /* by enum relay_timeout */
 	uint32_t min_rate[2];    /* by enum relay_side */

@@ -416,6 +416,50 @@ SCRIPT_TEST(promise_on_a_stream_we_have_reset_is_processed_and_refused)
 	promise_is_connection_error(s, 3, 2, H2_PROTOCOL_ERROR);
 }
 
+/* The owner reads in the log what was wrong with it, as with a promise on a stream that is open.
+ * covers: R22 P-recv-request */
+SCRIPT_TEST(malformed_promise_on_a_stream_we_have_reset_is_told_as_malformed)
+{
+	struct script *s = requesting();
+	script_resets(s, 1, H2_CANCEL);
+	script_expects_rst(s, 1, H2_CANCEL);
+	script_sends_promise(s, 1, 2, ":method", "POST", URI, NULL);
+	script_expects_rst(s, 2, H2_PROTOCOL_ERROR);
+	struct script_event *e = script_expects_event(s, H2_EVENT_PROMISE, 0);
+	assert_int_equal(e->promised, 0);
+	assert_int_equal(e->last_id, 2);
+	assert_string_equal(e->fault->name, "promise-malformed");
+	assert_non_null(e->reason);
+	assert_null(e->head);
+	script_expects_nothing(s);
+	assert_int_equal(script_gets(s), 3);
+	script_expects_frame(s, H2_HEADERS, 3);
+	script_sends_ok(s, 3, 0);
+	script_expects_head(s, 3, false);
+	script_close(s);
+}
+
+/* Its fields were not kept, so there is nothing to tell; the table is in step.
+ * covers: R5 R23 P-recv-parent P-recv-decoded */
+SCRIPT_TEST(promise_with_too_many_fields_on_a_stream_we_have_reset_is_refused_as_any_other)
+{
+	struct h2_settings local = h2_settings_initial;
+	local.max_header_list_size = 400;
+	struct script *s = requesting_with(&(struct script_options){.local = &local});
+	char value[301] = "";
+	memset(value, 'v', sizeof(value) - 1);
+	script_resets(s, 1, H2_CANCEL);
+	script_expects_rst(s, 1, H2_CANCEL);
+	script_sends_promise(s, 1, 2, ":method", "GET", URI, "x-long", value, "x-kept", "in the table", NULL);
+	script_expects_rst(s, 2, H2_CANCEL);
+	script_expects_nothing(s);
+	assert_int_equal(script_gets(s), 3);
+	script_expects_frame(s, H2_HEADERS, 3);
+	script_sends_headers(s, 3, 0, ":status", "200", "x-kept", "in the table", NULL);
+	assert_int_equal(script_expects_head(s, 3, false)->head->count, 1);
+	script_close(s);
+}
+
 /* covers: R36 P-recv-pushed-limit */
 SCRIPT_TEST(pushed_response_above_our_stream_limit_is_refused_alone)
 {
@@ -595,6 +639,8 @@ int main(void)
 	    cmocka_unit_test(promised_pseudo_values_hold_no_spaces_or_controls),
 	    cmocka_unit_test(promised_content_length_of_zero_does_not_hang),
 	    cmocka_unit_test(promise_on_a_stream_we_have_reset_is_processed_and_refused),
+	    cmocka_unit_test(malformed_promise_on_a_stream_we_have_reset_is_told_as_malformed),
+	    cmocka_unit_test(promise_with_too_many_fields_on_a_stream_we_have_reset_is_refused_as_any_other),
 	    cmocka_unit_test(pushed_response_above_our_stream_limit_is_refused_alone),
 	    cmocka_unit_test(pushed_response_that_ends_with_its_head_counts_too),
 	    cmocka_unit_test(promises_above_the_cap_are_refused_by_the_engine),
