@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The certificates of [listen NAME]: pairs them with their keys, says what is wrong with a file, and
- * warns of what clients will refuse. Then compares their names with the hosts of the routes.
+ * Checks the certificates of [listen NAME]. Each must have a key and be usable with it; a warning tells
+ * of what clients will refuse, and of a route whose host no certificate covers.
  */
 #include "proxy/base/clock.h"
 #include "proxy/conf/load.h"

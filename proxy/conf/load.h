@@ -129,8 +129,8 @@ const char *conf_guess_section(const struct conf_loader *l, enum conf_kind kind,
 /* The path of a file with a similar name in the same folder, or NULL. */
 const char *conf_guess_file(struct conf_loader *l, const char *path);
 /*
- * Reports that a file cannot be read, with errno's reason, and names a file beside it with a similar
- * name, or the missing folder; else says what is `right`. Returns false.
+ * Reports that a file cannot be read, and why (errno). The message names a file of the same folder with a
+ * similar name, or the folder if that is missing; otherwise it ends with `right`. Returns false.
  */
 bool conf_no_file(struct conf_loader *l, const char *what, const char *path, const char *right);
 

@@ -51,7 +51,7 @@ static bool check_quotes(
 	if (!is_quoted || (rule->is_list && first == '"'))
 		return true;
 	struct slice inside = slice_trim(slice_sub(value, 1, value.len - 2));
-	/* Several members in quotes: what is between the outer ones is no value. */
+	/* "a" "b": the first and the last quotation mark do not enclose one value. */
 	if (slice_find(inside, first) < inside.len && rule->is_list)
 		inside = SLICE("");
 	conf_mistake_here(l,

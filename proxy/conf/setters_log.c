@@ -16,7 +16,7 @@ static const uint64_t every_field = LOG_FIELD_BIT(COUNT) - 1;
 static uint64_t bit_of(struct conf_loader *l, struct slice word)
 {
 	const struct slice *near = NULL;
-	unsigned distance = word.len < 6 ? 2 : 3;
+	unsigned distance = conf_guess_distance(word) + 1;
 
 	for (size_t i = 0; i < LOG_FIELD_COUNT; i++) {
 		unsigned d = slice_distance(word, names[i], distance);

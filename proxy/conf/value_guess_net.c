@@ -113,7 +113,7 @@ bool value_guess_server(struct slice value, char *guess, size_t size)
 		snprintf(guess, size, "h2c+unix:%.*s", SLICE_ARG(value));
 		return value.len > 1 && value.len < 100;
 	}
-	/* "ftp://x:1": what is cut off at the '/' is a scheme and not a host. */
+	/* "ftp://x:1" has a scheme that is no server's: "ftp:" is not its host. */
 	if (!is_authority(authority) || slice_find(authority, ',') < authority.len ||
 	    authority.ptr[authority.len - 1] == ':' ||
 	    (slice_starts_with(value, authority) &&

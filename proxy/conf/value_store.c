@@ -234,7 +234,7 @@ static bool store_patterns(
 	return is_good;
 }
 
-/* Whether they can be read is asked of the user who will read them: process/start_needs.c. */
+/* process/start_needs_files.c checks that the files can be read, as the user who will read them. */
 static bool store_files(
     struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
 {

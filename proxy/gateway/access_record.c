@@ -100,8 +100,8 @@ static void count_exchange(
 		count_push(c, x, outcome);
 }
 
-/* What is written whatever log-sample says. A client that leaves is no failure, and a push that was given
- * up here stands with its page. */
+/* The access log has a line of each failure, whatever log-sample says. A client that leaves is no failure.
+ * A push that pushgate gave up is none either: it has a line if its page has one. */
 static bool is_failure(const struct exchange *x, enum observe_outcome outcome)
 {
 	switch (outcome) {

@@ -53,8 +53,8 @@ void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd)
  * loop, or before the loop runs. */
 void gateway_set_manifest(struct gateway *g, size_t at, struct offer_manifest *manifest);
 /* Replaces the learned table by pages from offer_learned_export; what was learned before is forgotten.
- * Returns what is wrong with them (the table is empty then), or NULL. Call it from the loop, or before
- * the loop runs. */
+ * NULL: it did. Otherwise the text says what is wrong with the pages, and the table is empty. Call this
+ * from the loop, or before the loop runs. */
 const char *gateway_load_learned(struct gateway *g, struct slice pages);
 /* Stops accepting, sends GOAWAY twice on every client connection, and calls drained(context) once
  * from the loop: after the last exchange, or after the deadline, when the exchanges left are

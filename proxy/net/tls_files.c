@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What files of certificates and keys hold, so that a message can say what is wrong with them. The
- * TLS contexts read the files by themselves.
+ * Looks into the files of certificates and keys, so that a message can say what is wrong with them. To
+ * serve, the TLS contexts read the same files themselves.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

@@ -71,6 +71,8 @@ enum fetch_state {
 	FETCH_REFUSED, /* a promise that fetch did not accept */
 	FETCH_LOST,    /* the connection ended first */
 };
+/* "complete", "reset", "refused" or "lost". What had not ended when fetch gave up is lost. */
+const char *fetch_state_name(enum fetch_state state);
 
 #define FETCH_INTERIMS_MAX 8
 

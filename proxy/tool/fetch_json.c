@@ -8,23 +8,6 @@ static json_t *time_or_null(usec at)
 	return at ? json_integer((json_int_t)at) : json_null();
 }
 
-static const char *state_name(enum fetch_state state)
-{
-	switch (state) {
-	case FETCH_COMPLETE:
-		return "complete";
-	case FETCH_RESET:
-		return "reset";
-	case FETCH_REFUSED:
-		return "refused";
-	case FETCH_LOST:
-	case FETCH_STARTED:
-	case FETCH_RECEIVING:
-		return "lost";
-	}
-	return NULL;
-}
-
 static json_t *interims_of(const struct fetch_item *i)
 {
 	json_t *list = json_array();
@@ -39,10 +22,10 @@ static json_t *stream_of(const struct fetch_item *i)
 {
 	return json_pack("{s:i, s:s, s:s, s:o, s:s, s:s?, s:I, s:o, s:o, s:I, s:o}", "id",
 	    (int)i->id, "kind", i->is_push ? "pushed" : "requested", "path", i->path, "status",
-	    i->status ? json_integer(i->status) : json_null(), "state", state_name(i->state), "why",
-	    i->why, "start_us", (json_int_t)i->start, "first_byte_us", time_or_null(i->first_byte),
-	    "end_us", time_or_null(i->end), "bytes", (json_int_t)i->bytes, "interims",
-	    interims_of(i));
+	    i->status ? json_integer(i->status) : json_null(), "state", fetch_state_name(i->state),
+	    "why", i->why, "start_us", (json_int_t)i->start, "first_byte_us",
+	    time_or_null(i->first_byte), "end_us", time_or_null(i->end), "bytes",
+	    (json_int_t)i->bytes, "interims", interims_of(i));
 }
 
 static json_t *run_of(

@@ -97,23 +97,6 @@ static const char legend[] = "Bars: r requested, p promised, . waiting, = receiv
 
 /* ---- lines ---- */
 
-static const char *state_text(const struct fetch_item *i)
-{
-	switch (i->state) {
-	case FETCH_COMPLETE:
-		return NULL;
-	case FETCH_RESET:
-		return "reset";
-	case FETCH_REFUSED:
-		return "refused";
-	case FETCH_LOST:
-	case FETCH_STARTED:
-	case FETCH_RECEIVING:
-		return "lost";
-	}
-	return NULL;
-}
-
 /* The end of a long path tells more than its beginning. */
 static void show_path(const struct layout *l, const char *path, FILE *out)
 {
@@ -139,7 +122,7 @@ static void show_item(const struct layout *l, const struct fetch_item *i, FILE *
 {
 	char status[CELL] = "-", start[CELL], first[CELL] = "-", end[CELL] = "-", size[CELL];
 	char bar[BAR_MOST + 1];
-	const char *state = state_text(i);
+	const char *state = i->state == FETCH_COMPLETE ? NULL : fetch_state_name(i->state);
 	if (i->status)
 		snprintf(status, sizeof(status), "%u", i->status);
 	format_time(start, l, i->start);

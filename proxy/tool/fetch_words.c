@@ -1,7 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* What HTTP/2's error codes (RFC 9113 7) mean when a server sends them, in plain words. */
+/* How a response ended, and what a server's HTTP/2 error codes (RFC 9113 7) mean, in plain words. */
 #include "proxy/h2/h2.h"
 #include "proxy/tool/fetch_state.h"
+
+const char *fetch_state_name(enum fetch_state state)
+{
+	switch (state) {
+	case FETCH_COMPLETE:
+		return "complete";
+	case FETCH_RESET:
+		return "reset";
+	case FETCH_REFUSED:
+		return "refused";
+	case FETCH_LOST:
+	case FETCH_STARTED:
+	case FETCH_RECEIVING:
+		return "lost";
+	}
+	return NULL;
+}
 
 const char *fetch_code_words(uint32_t code)
 {
