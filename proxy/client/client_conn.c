@@ -223,7 +223,10 @@ bool client_is_stuck(const struct exchange *x, usec since)
 static void begin_session(struct client_conn *c, const struct session_plan *plan)
 {
 	const struct session_conn conn = {
-	    .budget = &c->budget, .traced = client_is_traced(c) ? c : NULL};
+	    .budget = &c->budget,
+	    .traced = client_is_traced(c) ? c : NULL,
+	    .is_tls = c->listener->tls != NULL,
+	};
 	struct clients *clients = c->clients;
 	c->session = session_begin(plan, &clients->session_env, &conn, worker_now(clients->env));
 	c->hop.protocol = session_name(c->session);

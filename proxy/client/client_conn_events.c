@@ -17,6 +17,17 @@ static void reset_event(struct client_conn *c, const struct session_event *e)
 	    e->fault ? e->fault->name : NULL);
 }
 
+/* The stream is still there: the client gets an answer if it got none yet. */
+static void refused_event(struct client_conn *c, const struct session_event *e)
+{
+	WORKER_COUNT(c->clients->env, peer_faults_down, 1);
+	client_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
+	struct leg *leg = e->user;
+	if (leg)
+		exchange_abort(leg->exchange, client_refusal_cause(e->refusal),
+		    e->reason ? e->reason : e->fault->name);
+}
+
 static void failed_event(struct client_conn *c, const struct session_event *e)
 {
 	if (e->fault) {
@@ -46,6 +57,9 @@ static void on_event(struct client_conn *c, struct session_event *e)
 			exchange_on_upload_trailers(leg->exchange, e->head);
 		else
 			http_head_free(e->head);
+		break;
+	case SESSION_EVENT_REFUSED:
+		refused_event(c, e);
 		break;
 	case SESSION_EVENT_RESET:
 		reset_event(c, e);

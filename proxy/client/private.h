@@ -117,6 +117,8 @@ void client_leg_cut(struct leg *leg);
 
 /* ---- request.c ---- */
 
+/* The outcome of a request that cannot be read. */
+const struct relay_cause *client_refusal_cause(enum session_refusal refusal);
 /* A request's head arrived. Takes e->head. */
 void client_request(struct client_conn *c, struct session_event *e);
 

@@ -26,6 +26,19 @@ static void find_pseudo_fields(struct http_head *head)
 	}
 }
 
+const struct relay_cause *client_refusal_cause(enum session_refusal refusal)
+{
+	static const struct relay_cause *const causes[] = {
+	    [SESSION_REFUSAL_MALFORMED] = &relay_cause_DOWN_MALFORMED,
+	    [SESSION_REFUSAL_LATE] = &relay_cause_REQUEST_LATE,
+	    [SESSION_REFUSAL_TARGET] = &relay_cause_TARGET_LARGE,
+	    [SESSION_REFUSAL_FIELDS] = &relay_cause_HEAD_LARGE,
+	    [SESSION_REFUSAL_CODING] = &relay_cause_CODING_UNKNOWN,
+	    [SESSION_REFUSAL_VERSION] = &relay_cause_VERSION_UNKNOWN,
+	};
+	return causes[refusal];
+}
+
 /* Makes the exchange of a request. Resets the stream and returns NULL when memory is short. */
 static struct exchange *begin_exchange(struct client_conn *c, struct session_event *e)
 {
@@ -52,18 +65,31 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	return x;
 }
 
+static void refuse(struct client_conn *c, struct exchange *x, const struct session_event *e)
+{
+	if (e->oversize) {
+		exchange_refuse(x, &relay_cause_HEAD_LARGE, NULL);
+		return;
+	}
+	WORKER_COUNT(c->clients->env, peer_faults_down, 1);
+	client_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
+	exchange_refuse(
+	    x, client_refusal_cause(e->refusal), e->reason ? e->reason : e->fault->name);
+}
+
 void client_request(struct client_conn *c, struct session_event *e)
 {
-	if (e->oversize)
+	if (e->oversize || e->refusal)
 		find_pseudo_fields(e->head);
+	bool is_readable = !e->oversize && e->refusal == SESSION_REFUSAL_NONE;
 	bool came_through = offer_came_through(e->head);
-	if (!e->oversize)
+	if (is_readable)
 		client_diary_extract_cookie(c, e->head, came_through);
 	struct exchange *x = begin_exchange(c, e);
 	if (!x)
 		return;
-	if (e->oversize) {
-		exchange_refuse(x, &relay_cause_HEAD_LARGE, NULL);
+	if (!is_readable) {
+		refuse(c, x, e);
 		return;
 	}
 	x->context.came_through = came_through;

@@ -22,10 +22,12 @@ enum conf_push_mode { CONF_PUSH_AUTO, CONF_PUSH_ACCEPT, CONF_PUSH_REFUSE };
 enum conf_scheme_mode { CONF_SCHEME_KEEP, CONF_SCHEME_HOP };
 enum conf_sandbox { CONF_SANDBOX_ON, CONF_SANDBOX_OFF, CONF_SANDBOX_LOG };
 enum conf_origin_kind {
-	CONF_ORIGIN_H2_TLS,   /* h2://host:port */
-	CONF_ORIGIN_H2_PLAIN, /* h2c://host:port or h2c+unix:/path */
+	CONF_ORIGIN_TLS,      /* https://host:port, h2://host:port */
+	CONF_ORIGIN_PLAIN,    /* http://host:port, h2c://host:port, h1+unix:/path, h2c+unix:/path */
 	CONF_ORIGIN_DEMO,     /* demo: */
 };
+/* The protocols that may be spoken on a connection: bits. */
+enum conf_protocol { CONF_HTTP2 = 1, CONF_HTTP1 = 2 };
 
 struct conf_server {
 	uint32_t workers;             /* 0 = auto: one per CPU */
@@ -82,6 +84,7 @@ struct conf_listen {
 	const char *address_text;
 	struct net_certificate *certificates;
 	size_t certificate_count;     /* 0 = plain h2c */
+	uint32_t protocols;           /* enum conf_protocol: both */
 	bool clients_shared;          /* clients = shared: one connection may carry many users */
 	/* Peers whose :scheme need not be that of the connection; family 0: unix sockets. */
 	struct cidr *trusted;
@@ -103,6 +106,7 @@ struct conf_listen {
 struct conf_origin {
 	const char *name;
 	enum conf_origin_kind kind;
+	uint32_t protocols;           /* enum conf_protocol; of both, ALPN decides */
 	const char *server_text;      /* as written */
 	const char *host;             /* NULL for unix and demo */
 	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
@@ -116,7 +120,8 @@ struct conf_origin {
 	enum conf_scheme_mode scheme;
 	const char *host_override;    /* :authority for the origin; NULL = keep the client's */
 	uint32_t max_concurrent_pushes; /* announced as MAX_CONCURRENT_STREAMS: 1000 */
-	uint32_t max_connections;     /* per worker and pool: 4 */
+	uint32_t max_connections;     /* per worker and pool, of those that multiplex: 4 */
+	uint32_t max_http1_connections; /* per worker, of HTTP/1.1: 128 */
 	uint32_t max_subscriptions;   /* per worker, each with a connection of its own: 100 */
 	uint32_t spare_connections;   /* opened in advance once in use: 0 */
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */

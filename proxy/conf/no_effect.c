@@ -64,7 +64,7 @@ static bool is_cleartext(const struct conf *c, const void *object)
 static bool is_not_tls(const struct conf *c, const void *object)
 {
 	(void)c;
-	return ((const struct conf_origin *)object)->kind != CONF_ORIGIN_H2_TLS;
+	return ((const struct conf_origin *)object)->kind != CONF_ORIGIN_TLS;
 }
 
 static bool is_not_verified(const struct conf *c, const void *object)
@@ -205,7 +205,7 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 	const struct conf_origin *o = s->object;
 	struct address ip;
 
-	if (o->tls_name && o->kind == CONF_ORIGIN_H2_TLS &&
+	if (o->tls_name && o->kind == CONF_ORIGIN_TLS &&
 	    address_parse(slice_of_string(o->tls_name), &ip))
 		conf_warning(l, s->file, conf_option_line(s, "tls-name"),
 		    "tls-name is an IP address: it is not sent as SNI, and the origin's "

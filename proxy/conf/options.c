@@ -197,6 +197,10 @@ const struct conf_option conf_options[] = {
     {LISTEN(certificates), .key = "key",
         .example = "/etc/pushgate/example.com.key", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
         .set = conf_set_key, .sentence = "The private key (PEM) of a certificate; the first belongs to the first certificate."},
+    {LISTEN(protocols), .key = "protocols", .example = "h2", .type = CONF_TYPE_BITS, .choices = "h2 http/1.1",
+        .preset = "h2 http/1.1",
+        .sentence = "What clients may speak. Over TLS, ALPN decides, and a client without ALPN speaks HTTP/1.1; in cleartext "
+        "the first bytes do."},
     {LISTEN(clients_shared), .key = "clients", SWITCH("single shared"), .preset = "single",
         .sentence = "shared: one connection may carry requests of several users, such as one from a CDN or another "
         "proxy. single: each connection belongs to one user."},
@@ -248,10 +252,13 @@ const struct conf_option conf_options[] = {
 
     /* ---- [origin NAME] ---- */
     {ORIGIN(server_text), .key = "server",
-        .example = "h2c://127.0.0.1:8080", .type = CONF_TYPE_OTHER,
-        .form = "h2://HOST:PORT | h2c://HOST:PORT | h2c+unix:/PATH | demo:", .is_required = true,
+        .example = "http://127.0.0.1:8080", .type = CONF_TYPE_OTHER,
+        .form = "https://HOST:PORT | http://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | demo:",
+        .is_required = true,
         .set = conf_set_server,
-        .sentence = "h2: HTTP/2 over TLS, by default on port 443. h2c: cleartext HTTP/2, by default on port 80. "
+        .sentence = "https: over TLS; ALPN decides whether HTTP/2 or HTTP/1.1 is spoken. http, and h1+unix for a unix socket: "
+        "cleartext HTTP/1.1. h2: HTTP/2 alone, over TLS. h2c, and h2c+unix: cleartext HTTP/2. The port is 443 over TLS and 80 in "
+        "cleartext by default. "
         "demo: the built-in demo site; demo:?think=150ms&rtt=40ms: it takes 150 ms to make its page, and is a round trip of "
         "40 ms away. Names are looked up once, at the start."},
     {ORIGIN(tls_ca), .key = "tls-ca",
@@ -275,6 +282,8 @@ const struct conf_option conf_options[] = {
         .sentence = "Most open pushed responses on one origin connection (SETTINGS_MAX_CONCURRENT_STREAMS)."},
     {ORIGIN(max_connections), .key = "max-connections", NUMBER(1, 10000), .preset = "4",
         .sentence = "Most connections to the origin in each worker, for each of its two pools (with push and without). Subscriptions have theirs beside these."},
+    {ORIGIN(max_http1_connections), .key = "max-http1-connections", NUMBER(1, 100000), .preset = "128",
+        .sentence = "Most HTTP/1.1 connections to the origin in each worker: each carries one request at a time."},
     {ORIGIN(max_subscriptions), .key = "max-subscriptions", NUMBER(1, 1000000), .preset = "100",
         .sentence = "Most subscriptions at a time in each worker; each has a connection to the origin of its own. More "
         "get 503."},

@@ -209,17 +209,18 @@ bool conf_set_key(struct conf_loader *l, void *object, struct slice value)
 static bool bad_server(struct conf_loader *l, struct slice value, const char *wrong)
 {
 	return conf_bad_value(
-	    l, value, wrong, "write h2://HOST:PORT, h2c://HOST:PORT, h2c+unix:/PATH or demo:");
+	    l, value, wrong, "write https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, "
+			     "h1+unix:/PATH, h2c+unix:/PATH or demo:");
 }
 
-static bool server_unix(struct conf_loader *l, struct conf_origin *o, struct slice value)
+static bool server_unix(
+    struct conf_loader *l, struct conf_origin *o, struct slice value, size_t prefix)
 {
-	/* net_address_parse reads "unix:/path": skip "h2c+". */
-	const char *wrong = net_address_parse(slice_from(value, 4), &o->addresses[0]);
+	/* net_address_parse reads "unix:/path". */
+	const char *wrong = net_address_parse(slice_from(value, prefix), &o->addresses[0]);
 
 	if (wrong)
 		return bad_server(l, value, wrong);
-	o->kind = CONF_ORIGIN_H2_PLAIN;
 	o->address_count = 1;
 	return true;
 }
@@ -242,7 +243,7 @@ static bool server_tcp(
 {
 	struct http_authority a;
 	struct slice text = slice_from(value, prefix);
-	struct slice scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
+	struct slice scheme = o->kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
 
 	if (text.len > 0 && text.ptr[text.len - 1] == '/')
 		text.len--;
@@ -280,6 +281,7 @@ static bool server_tcp(
 static bool server_demo(struct conf_loader *l, struct conf_origin *o, struct slice value)
 {
 	o->kind = CONF_ORIGIN_DEMO;
+	o->protocols = CONF_HTTP2;
 	struct slice rest = slice_from(value, strlen("demo:"));
 	if (rest.len > 0 && (rest.len == 1 || rest.ptr[0] != '?'))
 		return bad_server(l, value, "only ?think=TIME&rtt=TIME may follow demo:");
@@ -302,6 +304,20 @@ static bool server_demo(struct conf_loader *l, struct conf_origin *o, struct sli
 	return true;
 }
 
+static const struct server_scheme {
+	struct slice prefix;
+	enum conf_origin_kind kind;
+	unsigned protocols;
+	bool is_unix;
+} server_schemes[] = {
+    {SLICE_INIT("https://"), CONF_ORIGIN_TLS, CONF_HTTP2 | CONF_HTTP1, false},
+    {SLICE_INIT("http://"), CONF_ORIGIN_PLAIN, CONF_HTTP1, false},
+    {SLICE_INIT("h2://"), CONF_ORIGIN_TLS, CONF_HTTP2, false},
+    {SLICE_INIT("h2c://"), CONF_ORIGIN_PLAIN, CONF_HTTP2, false},
+    {SLICE_INIT("h1+unix:"), CONF_ORIGIN_PLAIN, CONF_HTTP1, true},
+    {SLICE_INIT("h2c+unix:"), CONF_ORIGIN_PLAIN, CONF_HTTP2, true},
+};
+
 bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_origin *o = object;
@@ -309,17 +325,17 @@ bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 	o->server_text = conf_copy(l, value);
 	if (slice_starts_with(value, SLICE("demo:")))
 		return server_demo(l, o, value);
-	if (slice_starts_with(value, SLICE("h2c+unix:")))
-		return server_unix(l, o, value);
 	if (slice_find(value, ' ') < value.len)
 		return bad_server(l, value, "an origin is one server, without parameters");
-	if (slice_starts_with(value, SLICE("h2://"))) {
-		o->kind = CONF_ORIGIN_H2_TLS;
-		return server_tcp(l, o, value, 5);
-	}
-	if (slice_starts_with(value, SLICE("h2c://"))) {
-		o->kind = CONF_ORIGIN_H2_PLAIN;
-		return server_tcp(l, o, value, 6);
+	for (size_t i = 0; i < sizeof(server_schemes) / sizeof(*server_schemes); i++) {
+		const struct server_scheme *scheme = &server_schemes[i];
+		if (!slice_starts_with(value, scheme->prefix))
+			continue;
+		o->kind = scheme->kind;
+		o->protocols = scheme->protocols;
+		return scheme->is_unix
+			   ? server_unix(l, o, value, scheme->prefix.len - strlen("unix:"))
+			   : server_tcp(l, o, value, scheme->prefix.len);
 	}
 	return bad_server(l, value,
 	    slice_find(value, '/') == value.len ? "its scheme is missing"

@@ -9,8 +9,6 @@
 // clang-format off
 const struct conf_unavailable conf_unavailable_rows[] = {
     {CONF_SECTION_LISTEN, "mode", "forward", "use gateway"},
-    {CONF_SECTION_ORIGIN, "server", "https://*", "use h2://HOST:PORT"},
-    {CONF_SECTION_ORIGIN, "server", "http://*", "use h2c://HOST:PORT"},
 };
 // clang-format on
 const size_t conf_unavailable_count = sizeof conf_unavailable_rows / sizeof *conf_unavailable_rows;

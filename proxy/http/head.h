@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A head: the control data and fields of one request, response, promised request or trailer section
- * (RFC 9110 6), without a protocol version. Names are lower case, order is kept.
+ * (RFC 9110 6), in the same form for each version of HTTP. Names are lower case, order is kept.
  *
  * A decoder appends the fields as they come, pseudo-fields included (http_head_add);
  * http_head_validate then moves the pseudo-fields into their own slots and checks everything that
@@ -33,6 +33,8 @@ enum http_head_kind {
 	HTTP_TRAILERS,
 };
 
+enum http_version { HTTP_VERSION_NONE, HTTP_VERSION_1_0, HTTP_VERSION_1_1, HTTP_VERSION_2 };
+
 /* Bits of never_index_pseudo. */
 enum {
 	HTTP_PSEUDO_METHOD = 1,
@@ -55,6 +57,9 @@ struct http_head {
 	uint16_t method_token; /* enum http_method */
 	uint16_t status;       /* 100…999, 0 for requests */
 	uint8_t never_index_pseudo;
+	uint8_t version; /* enum http_version: in which it was received; for Via, rules and log */
+	/* Of a request in HTTP/1: its target has no scheme, `scheme` is that of the connection. */
+	bool scheme_from_connection;
 	/* :authority was missing, `authority` is the Host field's value */
 	bool authority_from_host;
 	uint64_t content_length; /* HTTP_LENGTH_UNKNOWN without a field */

@@ -259,7 +259,7 @@ static bool is_parents(const struct exchange *parent, struct slice authority, st
 static bool map_back(const struct exchange *parent, struct http_head *promised)
 {
 	const struct conf_origin *o = parent->context.origin;
-	struct slice hops_scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
+	struct slice hops_scheme = o->kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
 	struct slice theirs = promised->scheme;
 	if (!slice_equal_nocase(theirs, parent->request->scheme) &&
 	    !slice_equal_nocase(theirs, hops_scheme))

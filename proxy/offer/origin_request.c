@@ -44,6 +44,6 @@ struct http_head *offer_origin_request(const struct offer_env *env, const struct
 	if (o->host_override)
 		head->authority = slice_of_string(o->host_override);
 	if (o->scheme == CONF_SCHEME_HOP)
-		head->scheme = o->kind == CONF_ORIGIN_H2_TLS ? SLICE("https") : SLICE("http");
+		head->scheme = o->kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
 	return head;
 }

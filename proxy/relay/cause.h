@@ -90,6 +90,11 @@ struct relay_cause {
 	X(DOWN_RESET,         "client-reset",          RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_SAME,           CLIENT_RESET,       false, false) \
 	X(DOWN_LOST,          "client-lost",           RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_LOST,        false, false) \
 	X(DOWN_MALFORMED,     "request-malformed",     RELAY_CLIENT, false, 400, "http_request_error",               RELAY_PROTOCOL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, true ) \
+	X(REQUEST_LATE,       "request-late",          RELAY_CLIENT, false, 408, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
+	X(TARGET_LARGE,       "target-too-long",       RELAY_CLIENT, false, 414, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(CODING_UNKNOWN,     "transfer-coding",       RELAY_CLIENT, false, 501, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(VERSION_UNKNOWN,    "http-version",          RELAY_CLIENT, false, 505, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(NEEDS_LENGTH,       "length-required",       RELAY_SELF,   false, 411, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(UPLOAD_LATE,        "request-stalled",       RELAY_CLIENT, false, 408, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
 	X(UPLOAD_LARGE,       "request-too-large",     RELAY_CLIENT, false, 413, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
 	X(UPLOAD_LINGER,      "upload-linger",         RELAY_CLIENT, false, 0,   NULL,                               RELAY_NO_ERROR,       RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \

@@ -67,6 +67,8 @@ struct h2_limits h2_options_limits_for_origin(const struct conf_origin *conf)
 
 struct session_config *h2_options_for_clients(const struct conf_listen *conf)
 {
+	if (!(conf->protocols & CONF_HTTP2))
+		return NULL;
 	struct session_config *config = memory_new(struct session_config);
 	config->role = H2_SERVER;
 	config->settings = h2_options_settings_for_client(conf);
@@ -76,6 +78,8 @@ struct session_config *h2_options_for_clients(const struct conf_listen *conf)
 
 struct session_config *h2_options_for_origin(const struct conf_origin *conf, bool push)
 {
+	if (!(conf->protocols & CONF_HTTP2))
+		return NULL;
 	struct session_config *config = memory_new(struct session_config);
 	config->role = H2_CLIENT;
 	config->settings = h2_options_settings_for_origin(conf, push);

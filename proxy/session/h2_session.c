@@ -96,6 +96,7 @@ static void fill_event(struct session_event *event, const struct h2_event *e)
 	event->head = e->head;
 	event->reason = e->reason;
 	event->code = e->code;
+	event->refusal = SESSION_REFUSAL_NONE;
 	event->oversize = e->oversize;
 	event->unprocessed = e->unprocessed;
 	event->fault = NULL;
@@ -126,6 +127,20 @@ static bool next_event(struct session *s, struct session_event *event)
 			add_fault(of(s), event, e->fault);
 	}
 	return true;
+}
+
+/* Windows bound what waits. */
+static bool is_full(const struct session *s)
+{
+	(void)s;
+	return false;
+}
+
+/* Every stream says itself whether it is complete. */
+static void ended(struct session *s, bool is_clean)
+{
+	(void)s;
+	(void)is_clean;
 }
 
 /* ---- output ---- */
@@ -193,10 +208,13 @@ static uint32_t request_room(const struct session *s)
 }
 
 /* RFC 9113 10.5.1: an origin may close the whole connection because of a larger field section. */
-static bool request_fits(const struct session *s, const struct http_head *head)
+static enum session_fit request_fits(
+    const struct session *s, const struct http_head *head, bool end)
 {
+	(void)end;
 	uint32_t most = h2_peer_settings(conn_of(s))->max_header_list_size;
-	return most == UINT32_MAX || http_head_list_bytes(head) <= most;
+	bool fits = most == UINT32_MAX || http_head_list_bytes(head) <= most;
+	return fits ? SESSION_FITS : SESSION_HEAD_LARGE;
 }
 
 static struct session_stream *request(
@@ -308,6 +326,8 @@ static struct session_peer peer(const struct session *s)
 	return (struct session_peer){
 	    .takes_pushes = settings->enable_push != 0,
 	    .takes_streams = settings->max_concurrent_streams != 0,
+	    .takes_interim = true,
+	    .answers_expect = true,
 	    .is_going_away = h2_is_going_away(conn),
 	    .unsent_bytes = h2_control(conn).len,
 	};
@@ -327,6 +347,12 @@ static bool stream_is_shut(const struct session *s, const struct session_stream 
 static bool is_done(const struct session *s)
 {
 	return h2_is_done(conn_of(s));
+}
+
+static bool must_abort(const struct session *s)
+{
+	(void)s;
+	return false;
 }
 
 static bool has_failed(const struct session *s)
@@ -356,6 +382,8 @@ static const struct session_ops h2_ops = {
     .free = free_session,
     .receive = receive,
     .next_event = next_event,
+    .is_full = is_full,
+    .ended = ended,
     .fill = fill,
     .wants_write = wants_write,
     .offer = offer,
@@ -383,6 +411,7 @@ static const struct session_ops h2_ops = {
     .stream_window = stream_window,
     .stream_is_shut = stream_is_shut,
     .is_done = is_done,
+    .must_abort = must_abort,
     .has_failed = has_failed,
     .trace = trace,
     .describe = describe,

@@ -40,36 +40,42 @@ const char *session_fault_name(size_t index)
 
 /* ---- plans ---- */
 
+/* With room for a plan of each protocol. */
 static struct session_plan *new_plans(const struct session_protocol *const *protocols)
 {
 	size_t count = 0;
 	while (protocols[count])
 		count++;
-	struct session_plan *plans = memory_zalloc((count + 1) * sizeof(*plans));
-	size_t faults = 0;
-	for (size_t i = 0; i < count; i++) {
-		plans[i].protocol = protocols[i];
-		plans[i].first_fault = faults;
-		faults += rows_of(protocols[i]);
-	}
-	return plans;
+	return memory_zalloc((count + 1) * sizeof(struct session_plan));
+}
+
+/* Adds the plan of protocol i, unless it has no configuration: then the protocol is not spoken. */
+static struct session_plan *add_plan(struct session_plan *at,
+    const struct session_protocol *const *protocols, size_t i, struct session_config *config)
+{
+	if (!config)
+		return at;
+	*at = (struct session_plan){.protocol = protocols[i], .config = config};
+	for (size_t before = 0; before < i; before++)
+		at->first_fault += rows_of(protocols[before]);
+	return at + 1;
 }
 
 struct session_plan *session_plans_for_clients(
     const struct session_protocol *const *protocols, const struct conf_listen *conf)
 {
-	struct session_plan *plans = new_plans(protocols);
-	for (struct session_plan *p = plans; p->protocol; p++)
-		p->config = p->protocol->for_clients(conf);
+	struct session_plan *plans = new_plans(protocols), *at = plans;
+	for (size_t i = 0; protocols[i]; i++)
+		at = add_plan(at, protocols, i, protocols[i]->for_clients(conf));
 	return plans;
 }
 
 struct session_plan *session_plans_for_origin(
     const struct session_protocol *const *protocols, const struct conf_origin *conf, bool push)
 {
-	struct session_plan *plans = new_plans(protocols);
-	for (struct session_plan *p = plans; p->protocol; p++)
-		p->config = p->protocol->for_origin(conf, push);
+	struct session_plan *plans = new_plans(protocols), *at = plans;
+	for (size_t i = 0; protocols[i]; i++)
+		at = add_plan(at, protocols, i, protocols[i]->for_origin(conf, push));
 	return plans;
 }
 

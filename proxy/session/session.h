@@ -42,6 +42,17 @@ enum session_code {
 };
 const char *session_code_name(uint32_t code); /* "CANCEL"; "UNKNOWN" for any other number */
 
+/* What a request that cannot be read is answered with; the connection ends behind the answer. */
+enum session_refusal {
+	SESSION_REFUSAL_NONE,
+	SESSION_REFUSAL_MALFORMED,  /* 400 */
+	SESSION_REFUSAL_LATE,       /* 408: its head did not come in time */
+	SESSION_REFUSAL_TARGET,     /* 414: its target is too long */
+	SESSION_REFUSAL_FIELDS,     /* 431: its fields are too large */
+	SESSION_REFUSAL_CODING,     /* 501: a transfer coding that we do not know */
+	SESSION_REFUSAL_VERSION,    /* 505: another major version of HTTP */
+};
+
 /* A peer's violation of the protocol. */
 struct session_fault {
 	const char *name; /* a reason code for logs and counters: "promise-on-stream-zero" */
@@ -57,11 +68,16 @@ const char *session_fault_name(size_t index);
 
 enum session_event_kind {
 	SESSION_EVENT_READY, /* the peer's settings are in force: requests may be sent to an origin */
-	SESSION_EVENT_HEAD, /* `head` (yours to free), `end`; `oversize`: answer 431 */
+	/* `head` (yours to free), `end`; `oversize`: answer 431. `refusal`: the request cannot be read;
+	 * `fault` and `reason` say why, `head` has what could be read and is not validated; answer it */
+	SESSION_EVENT_HEAD,
 	/* `piece` (borrows the chunk given to session_receive), `end`. The owner owes
 	 * session_credit for these bytes, whatever becomes of them. */
 	SESSION_EVENT_DATA,
 	SESSION_EVENT_TRAILERS, /* `head` (yours to free); ends the receiving side */
+	/* The request's body cannot be read on: `fault`, `reason`. The stream is still there for an
+	 * answer of `refusal`; nothing more comes from the client. */
+	SESSION_EVENT_REFUSED,
 	/* origins: `stream` is the parent, `promised` the new stream, `head` (yours to free).
 	 * `promised` NULL: the session has refused it already, `fault` says why */
 	SESSION_EVENT_PROMISE,
@@ -85,8 +101,9 @@ struct session_event {
 	struct session_stream *promised;
 	struct http_head *head;
 	const struct session_fault *fault; /* NULL, or lent until the next event */
-	const char *reason; /* RESET, PROMISE: what was wrong with the message, or NULL */
+	const char *reason; /* HEAD, REFUSED, RESET, PROMISE: what was wrong, or NULL */
 	uint32_t code;
+	enum session_refusal refusal;
 	bool oversize, unprocessed;
 	struct session_fault fault_copy; /* private: `fault` points to it */
 };
@@ -103,11 +120,21 @@ enum session_capability {
 	SESSION_PINGS = 32,       /* session_ping is answered */
 };
 
+/* Whether a request can be sent on this session at all. */
+enum session_fit {
+	SESSION_FITS,
+	SESSION_HEAD_LARGE,   /* the peer has announced that it takes no head of this size */
+	SESSION_NEEDS_LENGTH, /* the peer takes no body of unknown length (HTTP/1.0) */
+};
+
 /* What the peer allows at the moment. */
 struct session_peer {
 	bool takes_pushes;   /* ENABLE_PUSH */
 	bool takes_streams;  /* MAX_CONCURRENT_STREAMS is not 0 */
-	bool is_going_away;  /* GOAWAY sent or received */
+	bool takes_interim;  /* 1xx responses: false for a request in HTTP/1.0 */
+	bool answers_expect; /* an origin: Expect: 100-continue; false: it speaks HTTP/1.0 */
+	bool is_going_away;  /* GOAWAY sent or received; HTTP/1: no request after this one */
+	usec keepalive;      /* how long the peer keeps an idle connection; 0 = it did not say */
 	size_t unsent_bytes; /* heads and promises that have not left yet */
 };
 
@@ -119,14 +146,19 @@ struct session_ops {
 	size_t (*receive)(
 	    struct session *s, struct chunk *chunk, size_t offset, size_t length, usec now);
 	bool (*next_event)(struct session *s, struct session_event *event);
+	/* The owner should not read from the transport: what came waits for credit, or for its turn. */
+	bool (*is_full)(const struct session *s);
+	/* Nothing more will come from the peer. is_clean: it said so (FIN, over TLS close_notify);
+	 * else bytes may be missing. Events may follow. */
+	void (*ended)(struct session *s, bool is_clean);
 	/* output */
 	bool (*fill)(struct session *s, struct net_out *out);
 	bool (*wants_write)(const struct session *s);
 	void (*offer)(struct session *s, struct session_stream *stream, size_t bytes, bool end);
 	/* to an origin */
 	uint32_t (*request_room)(const struct session *s); /* requests that may be sent now */
-	/* False: the peer has announced that it takes no head of this size. */
-	bool (*request_fits)(const struct session *s, const struct http_head *head);
+	enum session_fit (*request_fits)(
+	    const struct session *s, const struct http_head *head, bool end);
 	struct session_stream *(*request)(
 	    struct session *s, const struct http_head *head, bool end, void *user);
 	void (*refuse_pushes)(struct session *s, usec now);
@@ -160,6 +192,8 @@ struct session_ops {
 	/* The stream's own window, whatever the connection's is. */
 	bool (*stream_is_shut)(const struct session *s, const struct session_stream *stream);
 	bool (*is_done)(const struct session *s);
+	/* The transport must be aborted: a clean end would look like the end of a message. */
+	bool (*must_abort)(const struct session *s);
 	bool (*has_failed)(const struct session *s);
 	void (*trace)(struct session *s, void *traced);
 	size_t (*describe)(const struct session *s, char *buffer, size_t size);
@@ -192,6 +226,7 @@ struct session_env {
 struct session_conn {
 	struct budget *budget; /* borrows: the connection's */
 	void *traced;          /* for env->trace; NULL: this session is not traced */
+	bool is_tls;           /* the scheme of requests that do not name one */
 };
 
 enum session_match {
@@ -213,7 +248,7 @@ struct session_protocol {
 	const char *(*fault_name)(size_t row);
 	/* Whether these first bytes of a cleartext connection belong to this protocol. */
 	enum session_match (*match)(const uint8_t *bytes, size_t n);
-	/* We are the server of clients. */
+	/* We are the server of clients. NULL from this and the next: conf->protocols leaves it out. */
 	struct session_config *(*for_clients)(const struct conf_listen *conf);
 	/* We are the client of an origin; push: its pushes are wanted. */
 	struct session_config *(*for_origin)(const struct conf_origin *conf, bool push);
@@ -229,8 +264,8 @@ struct session_plan {
 	size_t first_fault; /* the index of its row 0: the rows of the plans before it come first */
 };
 
-/* HTTP/2 (RFC 9113). */
-extern const struct session_protocol session_h2;
+extern const struct session_protocol session_h2;    /* HTTP/2 (RFC 9113) */
+extern const struct session_protocol session_http1; /* HTTP/1.1 and HTTP/1.0 (RFC 9112) */
 /* All protocols of the program, the preferred first, NULL at the end. */
 extern const struct session_protocol *const session_protocols[];
 

@@ -41,6 +41,17 @@ static inline bool session_next_event(struct session *s, struct session_event *e
 	return s->ops->next_event(s, event);
 }
 
+/* Ask after each session_next_event that returned false: pause or resume the transport's reading. */
+static inline bool session_is_full(const struct session *s)
+{
+	return s->ops->is_full(s);
+}
+
+static inline void session_ended(struct session *s, bool is_clean)
+{
+	s->ops->ended(s, is_clean);
+}
+
 /* Fills the send with pending frames, as far as it has room. Returns whether it added any. */
 static inline bool session_fill(struct session *s, struct net_out *out)
 {
@@ -65,9 +76,10 @@ static inline uint32_t session_request_room(const struct session *s)
 	return s->ops->request_room(s);
 }
 
-static inline bool session_request_fits(const struct session *s, const struct http_head *head)
+static inline enum session_fit session_request_fits(
+    const struct session *s, const struct http_head *head, bool end)
 {
-	return s->ops->request_fits(s, head);
+	return s->ops->request_fits(s, head, end);
 }
 
 /* NULL: there is no room, or a budget refuses. */
@@ -202,6 +214,11 @@ static inline bool session_stream_is_shut(
 static inline bool session_is_done(const struct session *s)
 {
 	return s->ops->is_done(s);
+}
+
+static inline bool session_must_abort(const struct session *s)
+{
+	return s->ops->must_abort(s);
 }
 
 static inline bool session_has_failed(const struct session *s)

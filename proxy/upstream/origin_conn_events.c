@@ -119,6 +119,8 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 	case SESSION_EVENT_PROMISE:
 		origin_promise(c, e);
 		break;
+	case SESSION_EVENT_REFUSED: /* clients' alone */
+		break;
 	case SESSION_EVENT_RESET:
 		reset_event(c, e);
 		break;

@@ -43,16 +43,22 @@ bool origin_conn_has_room(const struct origin_conn *c)
 	       session_request_room(c->session) > 0;
 }
 
+static const struct relay_cause *const why_unsent[] = {
+    [SESSION_FITS] = &relay_cause_NO_MEMORY,
+    [SESSION_HEAD_LARGE] = &relay_cause_HEAD_LARGE,
+    [SESSION_NEEDS_LENGTH] = &relay_cause_NEEDS_LENGTH,
+};
+
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)
 {
 	struct http_head *head = offer_origin_request(c->upstream->offers, x);
 	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers;
-	bool fits = session_request_fits(c->session, head);
+	enum session_fit fit = session_request_fits(c->session, head, end);
 	struct session_stream *stream =
-	    fits ? session_request(c->session, head, end, &x->up) : NULL;
+	    fit == SESSION_FITS ? session_request(c->session, head, end, &x->up) : NULL;
 	http_head_free(head);
 	if (!stream)
-		return fits ? &relay_cause_NO_MEMORY : &relay_cause_HEAD_LARGE;
+		return why_unsent[fit];
 	const struct leg leg = {
 	    .ops = &origin_leg_ops, .carrier = c, .stream = stream, .budget = &c->budget};
 	list_append(&c->legs, &x->up.link);

@@ -22,7 +22,7 @@ static bool open_tls(struct upstream *u, size_t index, char *error, size_t error
 {
 	const struct conf_origin *o = &u->env->conf->origins[index];
 	char alpn[64];
-	if (o->kind != CONF_ORIGIN_H2_TLS)
+	if (o->kind != CONF_ORIGIN_TLS)
 		return true;
 	session_alpn_list(u->env->protocols, alpn, sizeof(alpn));
 	const struct net_tls_client_options options = {

@@ -65,10 +65,29 @@ static uint32_t request_room(const struct session *session)
 	return most - open;
 }
 
-static bool request_fits(const struct session *session, const struct http_head *head)
+static enum session_fit request_fits(const struct session *session, const struct http_head *head, bool end)
 {
 	(void)session;
-	return http_head_list_bytes(head) < LINE_MOST / 2;
+	(void)end;
+	return http_head_list_bytes(head) < LINE_MOST / 2 ? SESSION_FITS : SESSION_HEAD_LARGE;
+}
+
+static bool is_full(const struct session *session)
+{
+	(void)session;
+	return false;
+}
+
+static void ended(struct session *session, bool is_clean)
+{
+	(void)session;
+	(void)is_clean;
+}
+
+static bool must_abort(const struct session *session)
+{
+	(void)session;
+	return false;
 }
 
 static struct session_stream *request(
@@ -253,6 +272,8 @@ static struct session_peer peer(const struct session *session)
 	return (struct session_peer){
 	    .takes_pushes = s->peer_takes_pushes,
 	    .takes_streams = s->peer_streams > 0,
+	    .takes_interim = true,
+	    .answers_expect = true,
 	    .is_going_away = s->going_away || s->goaway_came,
 	    .unsent_bytes = s->out_bytes,
 	};
@@ -307,6 +328,9 @@ static const struct session_ops scripted_ops = {
     .free = free_session,
     .receive = scripted_receive,
     .next_event = scripted_next_event,
+    .is_full = is_full,
+    .ended = ended,
+    .must_abort = must_abort,
     .fill = scripted_fill,
     .wants_write = scripted_wants_write,
     .offer = offer,

@@ -235,18 +235,18 @@ static void every_server_form_is_understood(void **state)
 		"");
 	const struct conf_origin *o = load.conf->origins;
 	assert_int_equal(load.conf->origin_count, 4);
-	assert_int_equal(o[0].kind, CONF_ORIGIN_H2_TLS);
+	assert_int_equal(o[0].kind, CONF_ORIGIN_TLS);
 	assert_string_equal(o[0].host, "example.com");
 	assert_int_equal(o[0].port, 443);
 	assert_int_equal(o[0].address_count, 0); /* names are not looked up here */
-	assert_int_equal(o[1].kind, CONF_ORIGIN_H2_PLAIN);
+	assert_int_equal(o[1].kind, CONF_ORIGIN_PLAIN);
 	assert_int_equal(o[1].port, 81);
 	assert_int_equal(o[1].address_count, 1);
 	assert_int_equal(o[1].addresses[0].storage.ss_family, AF_INET);
 	assert_string_equal(o[2].host, "::1");
 	assert_int_equal(o[2].port, 80);
 	assert_int_equal(o[2].addresses[0].storage.ss_family, AF_INET6);
-	assert_int_equal(o[3].kind, CONF_ORIGIN_H2_PLAIN);
+	assert_int_equal(o[3].kind, CONF_ORIGIN_PLAIN);
 	assert_null(o[3].host);
 	assert_int_equal(o[3].addresses[0].storage.ss_family, AF_UNIX);
 	assert_int_equal(o[3].index, 3);
