@@ -64,6 +64,8 @@ static void clear(struct http_head *head)
 	head->method_token = HTTP_METHOD_OTHER;
 	head->status = 0;
 	head->never_index_pseudo = 0;
+	head->version = HTTP_VERSION_NONE;
+	head->scheme_from_connection = false;
 	head->authority_from_host = false;
 	head->content_length = HTTP_LENGTH_UNKNOWN;
 	head->list_bytes = 0;
