@@ -156,8 +156,8 @@ static const struct h1_fault *framing_byte(struct h1_conn *c, char byte)
 }
 
 /* The message cannot be read on: the client gets an answer, an origin's response is over. */
-static bool refuse(struct h1_conn *c, struct h1_event *event, const struct h1_fault *fault,
-    const char *reason)
+static bool refuse(
+    struct h1_conn *c, struct h1_event *event, const struct h1_fault *fault, const char *reason)
 {
 	bool is_server = c->role == H1_SERVER;
 	*event = (struct h1_event){

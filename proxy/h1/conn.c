@@ -244,12 +244,12 @@ size_t h1_describe(const struct h1_conn *c, char *buffer, size_t size)
 {
 	static const char *const readings[] = {
 	    "start", "head", "length", "chunks", "trailers", "to-end", "done", "nothing"};
-	int n = snprintf(buffer, size,
-	    "http/1 %s reading=%s input=%zu owed=%zu unsent=%zu%s%s%s%s%s\n",
-	    c->role == H1_SERVER ? "server" : "client", readings[c->reading], h1_input_bytes(c),
-	    c->owed, h1_unsent_bytes(c), c->stream.is_open ? " stream" : "",
-	    c->stream.was_read ? " read" : "", c->stream.was_written ? " written" : "",
-	    c->keeps ? "" : " last", c->has_failed ? " failed" : "");
+	int n =
+	    snprintf(buffer, size, "http/1 %s reading=%s input=%zu owed=%zu unsent=%zu%s%s%s%s%s\n",
+		c->role == H1_SERVER ? "server" : "client", readings[c->reading], h1_input_bytes(c),
+		c->owed, h1_unsent_bytes(c), c->stream.is_open ? " stream" : "",
+		c->stream.was_read ? " read" : "", c->stream.was_written ? " written" : "",
+		c->keeps ? "" : " last", c->has_failed ? " failed" : "");
 	size_t length = n < 0 ? 0 : (size_t)n;
 	return length < size ? length : size;
 }
@@ -263,6 +263,7 @@ void h1_check(const struct h1_conn *c)
 	ensure(c->stream.is_open || (!c->stream.was_read && !c->stream.was_written));
 	ensure(!c->failure_is_due || c->has_failed);
 	ensure(c->output.length <= c->output.capacity);
-	ensure(in->head.length <= c->limits.head_bytes || in->head.length <= c->limits.trailer_bytes);
+	ensure(
+	    in->head.length <= c->limits.head_bytes || in->head.length <= c->limits.trailer_bytes);
 	ensure(c->reading != H1_READ_TO_END || c->role == H1_CLIENT);
 }

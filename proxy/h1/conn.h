@@ -64,16 +64,16 @@ struct h1_input {
 	struct piece at;    /* holds its chunk; length 0: it was read, `chunk` may be lent out */
 	struct piece *more; /* behind it; each holds its chunk */
 	uint32_t first, count, capacity;
-	struct h1_buffer head;   /* of the present head or trailer section */
-	size_t line_bytes;       /* of its present line, so far */
-	bool ends_with_cr;       /* the last byte in `head` */
-	bool has_ended;          /* nothing more will come */
+	struct h1_buffer head; /* of the present head or trailer section */
+	size_t line_bytes;     /* of its present line, so far */
+	bool ends_with_cr;     /* the last byte in `head` */
+	bool has_ended;        /* nothing more will come */
 };
 
 /* What a head's fields say about this hop. */
 struct h1_hop {
-	uint32_t codings;  /* members of Transfer-Encoding */
-	bool is_chunked;   /* the last one is chunked */
+	uint32_t codings; /* members of Transfer-Encoding */
+	bool is_chunked;  /* the last one is chunked */
 	bool has_other_coding, has_chunked_twice;
 	bool has_length;
 	bool has_host;
@@ -118,7 +118,8 @@ struct h1_conn {
 	bool line_was_checked;
 	/* The outgoing message. */
 	struct h1_buffer output;
-	bool output_lent; /* the last h1_next_output returned it: it is empty from the next call on */
+	bool
+	    output_lent; /* the last h1_next_output returned it: it is empty from the next call on */
 	enum h1_writing writing;
 	bool body_follows;   /* the head was sent, and the end of the message was not */
 	uint64_t write_left; /* H1_WRITE_LENGTH */
@@ -126,8 +127,8 @@ struct h1_conn {
 	bool offered_end;
 	struct h1_stream stream;
 	/* The connection. */
-	bool keeps;     /* another exchange may follow the present one */
-	bool is_going;  /* h1_shutdown: no request after the present one */
+	bool keeps;    /* another exchange may follow the present one */
+	bool is_going; /* h1_shutdown: no request after the present one */
 	bool has_failed;
 	bool must_abort;
 	bool was_ready; /* client: H1_EVENT_READY was given out */
@@ -205,6 +206,7 @@ size_t h1_output_held(const struct h1_conn *c);
 void h1_count_fault(struct h1_conn *c, const struct h1_fault *fault);
 /* A line for a head, if the connection is traced: nothing of it that may be a secret. */
 void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *head, size_t bytes);
-void h1_fail(struct h1_conn *c, const struct h1_fault *fault); /* FAILED follows; fault may be NULL */
+void h1_fail(
+    struct h1_conn *c, const struct h1_fault *fault); /* FAILED follows; fault may be NULL */
 
 #endif

@@ -42,8 +42,7 @@ static bool request_head(struct h1_conn *c, struct h1_event *event, struct slice
 	bool oversize;
 	const char *reason;
 	h1_hop_init(&hop);
-	const struct h1_fault *fault =
-	    h1_read_request(c, lines, head, &hop, &oversize, &reason);
+	const struct h1_fault *fault = h1_read_request(c, lines, head, &hop, &oversize, &reason);
 	if (fault)
 		return refuse_request(c, event, head, fault, reason);
 	h1_trace_head(c, false, head, lines.len);
@@ -102,8 +101,8 @@ static bool read_request(struct h1_conn *c, struct h1_event *event)
 	struct slice lines;
 	const struct h1_fault *fault = NULL;
 	if (c->is_late)
-		return refuse_request(c, event, http_head_new(c->env.heads),
-		    &h1_faults[H1_FAULT_HEAD_LATE], NULL);
+		return refuse_request(
+		    c, event, http_head_new(c->env.heads), &h1_faults[H1_FAULT_HEAD_LATE], NULL);
 	if (c->reading == H1_READ_START)
 		skip_empty_line(c);
 	if (h1_input_front(c).len == 0)
@@ -122,8 +121,8 @@ static bool read_request(struct h1_conn *c, struct h1_event *event)
 
 /* ---- responses ---- */
 
-static bool refuse_response(struct h1_conn *c, struct h1_event *event,
-    const struct h1_fault *fault, const char *reason)
+static bool refuse_response(
+    struct h1_conn *c, struct h1_event *event, const struct h1_fault *fault, const char *reason)
 {
 	bool is_large = fault == &h1_faults[H1_FAULT_HEAD_LARGE];
 	*event = (struct h1_event){.kind = H1_EVENT_RESET,
@@ -145,8 +144,7 @@ static bool response_head(struct h1_conn *c, struct h1_event *event, struct slic
 	bool oversize;
 	const char *reason;
 	h1_hop_init(&hop);
-	const struct h1_fault *fault =
-	    h1_read_response(c, lines, head, &hop, &oversize, &reason);
+	const struct h1_fault *fault = h1_read_response(c, lines, head, &hop, &oversize, &reason);
 	bool is_interim = !fault && http_head_is_interim(head);
 	if (is_interim && ++c->stream.interims > c->limits.interim_responses)
 		fault = &h1_faults[H1_FAULT_INTERIM_MANY];
@@ -155,8 +153,7 @@ static bool response_head(struct h1_conn *c, struct h1_event *event, struct slic
 		return refuse_response(c, event, fault, reason);
 	}
 	h1_trace_head(c, false, head, lines.len);
-	*event =
-	    (struct h1_event){.kind = H1_EVENT_HEAD, .user = c->stream.user, .head = head};
+	*event = (struct h1_event){.kind = H1_EVENT_HEAD, .user = c->stream.user, .head = head};
 	if (is_interim) {
 		c->reading = H1_READ_START;
 		return true;

@@ -56,7 +56,8 @@ static void read_codings(struct h1_hop *hop, struct slice value)
 		hop->is_chunked = slice_equal_nocase(member, SLICE("chunked"));
 		hop->has_other_coding |= !hop->is_chunked;
 	}
-	if (hop->codings == before) { /* a field without a member says nothing that can be trusted */
+	if (hop->codings ==
+	    before) { /* a field without a member says nothing that can be trusted */
 		hop->codings++;
 		hop->is_chunked = false;
 	}
@@ -69,7 +70,8 @@ static void read_keepalive(struct h1_hop *hop, struct slice value)
 	uint64_t seconds;
 	while (slice_next_member(&value, &member)) {
 		size_t equals = slice_find(member, '=');
-		if (slice_equal_nocase(slice_trim(slice_sub(member, 0, equals)), SLICE("timeout")) &&
+		if (slice_equal_nocase(
+			slice_trim(slice_sub(member, 0, equals)), SLICE("timeout")) &&
 		    slice_to_number(slice_trim(slice_from(member, equals + 1)), 1000000, &seconds))
 			hop->keepalive = seconds == 0 ? 1 : seconds * USEC_PER_SEC;
 	}

@@ -83,8 +83,8 @@ static bool add_absolute(struct http_head *head, struct slice target)
 		authority++;
 	struct slice path = slice_from(rest, authority);
 	if (path.len == 0)
-		path = slice_equal(head->fields[0].value, SLICE("OPTIONS")) ? SLICE("*")
-									    : SLICE("/");
+		path =
+		    slice_equal(head->fields[0].value, SLICE("OPTIONS")) ? SLICE("*") : SLICE("/");
 	else if (path.ptr[0] == '?')
 		path = arena_printf(&head->arena, "/%.*s", SLICE_ARG(path));
 	struct slice name = {arena_copy(&head->arena, slice_sub(target, 0, scheme)).ptr, scheme};
@@ -112,8 +112,8 @@ static const struct h1_fault *add_request_line(
 	bool is_asterisk = slice_equal(r.target, SLICE("*"));
 	if (r.target.ptr[0] == '/' || is_asterisk) {
 		head->scheme_from_connection = true;
-		add_pseudo(head, HTTP_TOKEN_PSEUDO_SCHEME,
-		    c->env.is_tls ? SLICE("https") : SLICE("http"));
+		add_pseudo(
+		    head, HTTP_TOKEN_PSEUDO_SCHEME, c->env.is_tls ? SLICE("https") : SLICE("http"));
 		add_pseudo(head, HTTP_TOKEN_PSEUDO_PATH, r.target);
 		return NULL;
 	}

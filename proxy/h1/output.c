@@ -126,7 +126,7 @@ bool h1_request(struct h1_conn *c, const struct http_head *head, bool end, void 
 {
 	if (h1_request_room(c) == 0)
 		return false;
-	enum h1_writing writing = end		    ? H1_WRITE_NOTHING
+	enum h1_writing writing = end                ? H1_WRITE_NOTHING
 				  : has_length(head) ? H1_WRITE_LENGTH
 						     : H1_WRITE_CHUNKS;
 	bool has_te = http_head_find(head, HTTP_TOKEN_TE) != NULL;
@@ -135,8 +135,7 @@ bool h1_request(struct h1_conn *c, const struct http_head *head, bool end, void 
 	at = put(put(at, head->path), SLICE(" HTTP/1.1\r\n"));
 	at = put_field(at, SLICE("host"), head->authority);
 	at = put_fields(at, head);
-	at = put_framing(
-	    at, writing, end && !has_length(head) && expects_body(head->method_token));
+	at = put_framing(at, writing, end && !has_length(head) && expects_body(head->method_token));
 	if (has_te)
 		at = put(at, SLICE("connection: te\r\n"));
 	c->stream = (struct h1_stream){
