@@ -119,7 +119,7 @@ bool value_guess_port(struct slice value, char *guess, size_t size)
 	    colon > 0 && slice_to_number(slice_from(text, colon), 65535, &port) && port > 0;
 	bool is_no = value_choice(value, "off false none never n") >= 0;
 	if (!is_port && !is_no && !slice_starts_with(value, SLICE("https://")) &&
-	    value_choice(value, "on true always permanent 301 302 307 308 https y") < 0)
+	    value_choice(value, "on true always permanent https y") < 0)
 		return false;
 	if (is_port)
 		snprintf(guess, size, "%u", (unsigned)port);

@@ -148,7 +148,7 @@ static void values_of_other_programs_are_translated(void **state)
 	    {CONF_SECTION_LISTEN, "protocols", "http2", "h2"},
 	    {CONF_SECTION_LISTEN, "protocols", "h1", "http/1.1"},
 	    {CONF_SECTION_LISTEN, "protocols", "HTTP1.1", "http/1.1"},
-	    {CONF_SECTION_LISTEN, "redirect-to-https", "301", "yes"},
+	    {CONF_SECTION_LISTEN, "redirect-to-https", "permanent", "yes"},
 	    {CONF_SECTION_LISTEN, "redirect-to-https", "https://example.com:8443", "8443"},
 	    {CONF_SECTION_LISTEN, "redirect-to-https", "false", "no"},
 	    {CONF_SECTION_LISTEN, "hsts", "31536000", "365d"},
