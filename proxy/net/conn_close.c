@@ -122,8 +122,8 @@ void net_conn_discard(struct net_conn *c)
 void net_conn_close(struct net_conn *c)
 {
 	ensure(c->ops != NULL);
-	bool has_words =
-	    c->phase == NET_PHASE_OPEN || (c->phase == NET_PHASE_FAILED && c->has_alerted);
+	bool has_words = (c->phase == NET_PHASE_OPEN && c->sending != NET_SENDING_BROKEN) ||
+			 (c->phase == NET_PHASE_FAILED && c->has_alerted);
 	c->ops = NULL;
 	net_unsent_charge(c, &c->loop->closing_budget);
 	if (!has_words) {

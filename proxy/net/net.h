@@ -258,6 +258,11 @@ struct net_conn_ops {
 	 * owner may close or abort in it. If handshake bytes are still unsent when the connection
 	 * opens, it is called after `opened`. */
 	void (*blocked)(void *owner);
+	/* A send failed because the peer has closed the connection, or reset it. What it sent before is
+	 * still read, and `ended` follows: with NET_END_ERROR if the reset came before the peer's FIN,
+	 * else as without a reset. Nothing can be sent any more, and fill is not called. The owner may
+	 * close or abort in it. NULL: the failure ends the connection at once, with NET_END_ERROR. */
+	void (*cannot_send)(void *owner, const char *text);
 };
 
 /* Adopts a connected socket (accepted, or one end of a pair) that does not block. tls NULL = plain;
