@@ -169,7 +169,7 @@ static bool refuse(
 	h1_count_fault(c, fault);
 	h1_read_no_more(c);
 	if (!is_server) {
-		c->stream.is_open = false;
+		h1_end_stream(c);
 		h1_fail(c, NULL);
 	}
 	return true;

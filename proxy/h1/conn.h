@@ -203,6 +203,7 @@ size_t h1_output_held(const struct h1_conn *c);
 
 /* ---- conn.c ---- */
 
+void h1_end_stream(struct h1_conn *c); /* it is over, complete or not */
 void h1_count_fault(struct h1_conn *c, const struct h1_fault *fault);
 /* A line for a head, if the connection is traced: nothing of it that may be a secret. */
 void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *head, size_t bytes);
