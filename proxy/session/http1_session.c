@@ -226,23 +226,10 @@ static struct session_stream *request(
 	return h1_request(conn_of(s), head, end, user) ? &of(s)->stream : NULL;
 }
 
-static void refuse_pushes(struct session *s, usec now)
-{
-	(void)s;
-	(void)now;
-}
-
 static void widen(struct session *s, struct session_stream *stream, uint32_t window)
 {
 	(void)stream;
 	h1_widen(conn_of(s), window);
-}
-
-static bool ping(struct session *s, usec now)
-{
-	(void)s;
-	(void)now;
-	return false;
 }
 
 /* ---- to a client ---- */
@@ -252,22 +239,6 @@ static bool respond(
 {
 	(void)stream;
 	return h1_respond(conn_of(s), head, end);
-}
-
-static struct session_stream *promise(
-    struct session *s, struct session_stream *parent, const struct http_head *head, void *user)
-{
-	(void)s;
-	(void)parent;
-	(void)head;
-	(void)user;
-	return NULL;
-}
-
-static uint32_t push_room(const struct session *s)
-{
-	(void)s;
-	return 0;
 }
 
 static void set_priority(
@@ -413,12 +384,8 @@ static const struct session_ops http1_ops = {
     .request_room = request_room,
     .request_fits = request_fits,
     .request = request,
-    .refuse_pushes = refuse_pushes,
     .widen = widen,
-    .ping = ping,
     .respond = respond,
-    .promise = promise,
-    .push_room = push_room,
     .set_priority = set_priority,
     .priority = priority,
     .trailers = trailers,
