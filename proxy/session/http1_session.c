@@ -5,15 +5,9 @@
  * peer is told by an answer, or by the end of the connection.
  */
 #include "proxy/session/http1_options.h"
-#include "proxy/session/session.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-
-struct session_config {
-	enum h1_role role;
-	struct h1_limits limits;
-};
 
 struct session_stream {
 	char handle; /* only its address counts */
@@ -325,21 +319,6 @@ static struct session_peer peer(const struct session *s)
 	};
 }
 
-/* There are no windows: the transport alone holds back. */
-static uint32_t stream_window(const struct session *s, const struct session_stream *stream)
-{
-	(void)s;
-	(void)stream;
-	return UINT32_MAX;
-}
-
-static bool stream_is_shut(const struct session *s, const struct session_stream *stream)
-{
-	(void)s;
-	(void)stream;
-	return false;
-}
-
 static bool is_done(const struct session *s)
 {
 	return h1_is_done(conn_of(s));
@@ -398,8 +377,6 @@ static const struct session_ops http1_ops = {
     .deadline = deadline,
     .tick = tick,
     .peer = peer,
-    .stream_window = stream_window,
-    .stream_is_shut = stream_is_shut,
     .is_done = is_done,
     .must_abort = must_abort,
     .has_failed = has_failed,
@@ -442,31 +419,12 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 	return n < sizeof(preface) - 1 ? SESSION_MATCH_MORE : SESSION_MATCH_YES;
 }
 
-static struct session_config *for_clients(const struct conf_listen *conf)
-{
-	if (!(conf->protocols & CONF_HTTP1))
-		return NULL;
-	struct session_config *config = memory_new(struct session_config);
-	*config = (struct session_config){H1_SERVER, http1_options_for_client(conf)};
-	return config;
-}
-
-static struct session_config *for_origin(const struct conf_origin *conf, bool push)
-{
-	(void)push;
-	if (!(conf->protocols & CONF_HTTP1))
-		return NULL;
-	struct session_config *config = memory_new(struct session_config);
-	*config = (struct session_config){H1_CLIENT, http1_options_for_origin(conf)};
-	return config;
-}
-
 const struct session_protocol session_http1 = {
     .alpn = "http/1.1",
     .name = "HTTP/1.1",
     .fault_name = h1_fault_name,
     .match = match,
-    .for_clients = for_clients,
-    .for_origin = for_origin,
+    .for_clients = http1_options_for_clients,
+    .for_origin = http1_options_for_origin,
     .begin = begin,
 };

@@ -191,6 +191,7 @@ struct session_ops {
 	void (*tick)(struct session *s, usec now);
 	/* questions */
 	struct session_peer (*peer)(const struct session *s);
+	/* May be NULL, as the next: there are no windows. */
 	uint32_t (*stream_window)(const struct session *s, const struct session_stream *stream);
 	/* The stream's own window, whatever the connection's is. */
 	bool (*stream_is_shut)(const struct session *s, const struct session_stream *stream);

@@ -203,13 +203,13 @@ static inline struct session_peer session_peer(const struct session *s)
 static inline uint32_t session_stream_window(
     const struct session *s, const struct session_stream *stream)
 {
-	return s->ops->stream_window(s, stream);
+	return s->ops->stream_window ? s->ops->stream_window(s, stream) : UINT32_MAX;
 }
 
 static inline bool session_stream_is_shut(
     const struct session *s, const struct session_stream *stream)
 {
-	return s->ops->stream_is_shut(s, stream);
+	return s->ops->stream_is_shut && s->ops->stream_is_shut(s, stream);
 }
 
 /* No stream is left and none will come: the transport may be closed after the output has left. */
