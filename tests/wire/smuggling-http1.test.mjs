@@ -6,21 +6,26 @@
  */
 import { scenario } from '../support/gate.mjs';
 import forms from '../support/smuggle_forms.mjs';
-import { http1Record, http2Record, matrix1, table } from '../support/smuggle.mjs';
+import forms2 from '../support/smuggle_forms_h2.mjs';
+import { http1Record, http2Record, matrix1, matrix2, table } from '../support/smuggle.mjs';
 
 const columns = {};
-const h1 = await http1Record();
-const h2 = await http2Record();
-const pick = process.env.SMUGGLE_ROW ? forms.filter((f) => f.row === process.env.SMUGGLE_ROW) : forms;
+const pick = (list) => (process.env.SMUGGLE_ROW ? list.filter((f) => f.row === process.env.SMUGGLE_ROW) : list);
 
-for (const [column, record] of Object.entries({ 'h1 → h1': h1, 'h1 → h2': h2 }))
-	scenario(`what a client of HTTP/1.1 writes, ${column}: the origin sees what its framing says, or nothing`, {
+for (const [column, origin, play] of [
+	['h1 → h1', http1Record, (s, record) => matrix1(pick(forms), s, record)],
+	['h1 → h2', http2Record, (s, record) => matrix1(pick(forms), s, record)],
+	['h2 → h1', http1Record, (s, record) => matrix2(pick(forms2), s, record)],
+]) {
+	const record = await origin();
+	scenario(`${column}: the origin sees what the client's framing says, or nothing`, {
 		timeout: 300000, origins: { main: { server: record.server } }, server: { 'error-log': '/dev/null', 'access-log': '/dev/null' },
 	}, async (s) => {
 		s.cleanups.push(record.close);
-		columns[column] = await matrix1(pick, s, record);
+		columns[column] = await play(s, record);
 		record.check();
 		columns[column].check();
-		if (column.endsWith('h2'))
+		if (column === 'h2 → h1')
 			console.log(table(columns));
 	});
+}
