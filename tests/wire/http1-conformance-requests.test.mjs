@@ -92,9 +92,9 @@ requests('requests', [
 	}, { version: 'HTTP/1.0', closes: true }),
 	refused('R308', '3.2.2. absolute-form without Host', line('GET http://HOSTPATH HTTP/1.1', null)),
 	...['elsewhere.test', 'HOST:81', '', 'a.test.b.test'].map((host) => refused('R308', `3.2.2. absolute-form, and Host: ${host || '(empty)'}`, line('GET http://HOSTPATH HTTP/1.1', `Host: ${host}`))),
-	passed('R309', '3.2.2. absolute-form without path', (r) => line(`GET http://HOST?${r.n} HTTP/1.1`), ({ request, row }) => {
-		assert.equal(request.target, `/?${row.n}`);
-	}, { path: (r) => `/?${r.n}` }),
+	passed('R309', '3.2.2. absolute-form without path', line('GET http://HOST?x=PATH HTTP/1.1'), ({ request, row }) => {
+		assert.equal(request.target, `/?x=${row.path}`);
+	}, { path: '/?x=PATH' }),
 	...['http://PATH', 'http:PATH', 'http:/HOSTPATH', '://HOSTPATH', 'http://user@HOSTPATH', 'http://user:pass@HOSTPATH', 'http://HOST:xPATH', 'http://HOST PATH', 'http://HO\\STPATH', '1http://HOSTPATH', 'ht_tp://HOSTPATH']
 		.map((target) => refused('R309', `3.2.2, RFC 9110 4.2. the target ${target}`, line(`GET ${target} HTTP/1.1`))),
 	...['ftp', 'ws', 'x-any'].map((scheme) => whole('R309', `RFC 9110 7.4. the scheme ${scheme}`, async (row) => {
@@ -109,15 +109,16 @@ requests('requests', [
 	whole('R310', '3.2.4. OPTIONS *', async (row) => {
 		for (const target of ['*', `http://${row.host}`]) {
 			const c = await row.connect1();
-			const before = row.site.came('*').length;
+			const asterisks = () => row.site.came('*').filter((x) => x === 'OPTIONS *').length;
+			const before = asterisks();
 			c.request('OPTIONS', target, [['host', row.host]]);
 			assert.equal((await c.response()).status, 200);
-			assert.deepEqual(row.site.came('*').slice(before), ['OPTIONS *'], `for ${target}`);
+			assert.equal(asterisks(), before + 1, `for ${target}`);
 		}
 	}),
-	passed('R310', '3.2.4. OPTIONS of an absolute-form with a slash', (r) => line(`OPTIONS http://HOST/?${r.n} HTTP/1.1`), ({ request, row }) => {
-		assert.equal(request.target, `/?${row.n}`);
-	}, { method: 'OPTIONS', path: (r) => `/?${r.n}` }),
+	passed('R310', '3.2.4. OPTIONS of an absolute-form with a slash', line('OPTIONS http://HOST/?x=PATH HTTP/1.1'), ({ request, row }) => {
+		assert.equal(request.target, `/?x=${row.path}`);
+	}, { method: 'OPTIONS', path: '/?x=PATH' }),
 	...['GET', 'POST', 'options', 'HEAD'].map((method) => refused('R310', `3.2.4. ${method} *`, line(`${method} * HTTP/1.1`), 400, { method })),
 	refused('R310', '3.2.4. OPTIONS **', line('OPTIONS ** HTTP/1.1'), 400, { method: 'OPTIONS' }),
 	...['HOST', 'HOST:', 'HOST:0', 'HOST:x', 'PATH', 'http://HOSTPATH', '*', 'user@HOST:443', ':443', 'HOST:443/'].map((target) =>
