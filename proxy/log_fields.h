@@ -21,14 +21,14 @@
 	X(connection, NUMBER, "", 20, "stable", "0.1", "the client is known", "Of the client's connection, counted up by the worker: the same for all of its requests and pushes.") \
 	X(client, TEXT, "address", 46, "stable", "0.1", "the client is known", "The peer of that connection. `-`: a unix socket.") \
 	X(listen, TEXT, "", 64, "stable", "0.1", "the client is known", "Name of the `[listen]` section.") \
-	X(protocol, TEXT, "", 16, "stable", "0.1", "the client is known", "What the client's connection speaks: `h2`.") \
+	X(protocol, TEXT, "", 16, "stable", "0.1", "the client is known", "The version of HTTP in which the request came: `h2`, `http/1.1`, `http/1.0`. Of a push that of its page.") \
 	X(tls, TEXT, "", 16, "stable", "0.1", "the client uses TLS", "Version of TLS: `TLSv1.3`, `TLSv1.2`.") \
 	X(cipher, TEXT, "", 48, "stable", "0.1", "the client uses TLS", "The cipher suite, by its IANA name: `TLS_AES_128_GCM_SHA256`.") \
 	X(route, TEXT, "", 64, "stable", "0.1", "a route matched", "Name of the `[route]` section.") \
 	X(origin, TEXT, "", 64, "stable", "0.1", "a route matched", "Name of the route's `[origin]` section, whether the origin was asked or not.") \
 	X(origin_address, TEXT, "address:port", 64, "stable", "0.1", "an origin was sent the request, or promised the push", "The address that was connected to. `unix:/path`: a unix socket; `demo`: the built-in origin.") \
 	X(origin_connection, NUMBER, "", 20, "stable", "0.1", "as origin_address", "Of the connection to the origin, counted up by the worker: the same for all exchanges that used it.") \
-	X(origin_protocol, TEXT, "", 16, "stable", "0.1", "as origin_address", "What the connection to the origin speaks: `h2`.") \
+	X(origin_protocol, TEXT, "", 16, "stable", "0.1", "as origin_address", "The version of HTTP in which the origin answered, or else what the connection to it speaks: `h2`, `http/1.1`, `http/1.0`.") \
 	X(method, TEXT, "", 32, "stable", "0.1", "known", "Of the request, as the client sent it, or of the promised request.") \
 	X(scheme, TEXT, "", 16, "stable", "0.1", "known", "`https` or `http`.") \
 	X(authority, TEXT, "", 260, "stable", "0.1", "known", "Host, and port if one was given.") \

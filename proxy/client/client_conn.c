@@ -143,13 +143,24 @@ void client_conn_end_exchanges(
 	}
 }
 
+/* Without close_notify; nor with a FIN, where that would make a response look complete. */
+static void cut_transport(struct client_conn *c)
+{
+	if (c->session && session_must_abort(c->session))
+		net_conn_reset(c->net);
+	else
+		net_conn_abort(c->net);
+	dispose(c);
+}
+
 void client_conn_abort(struct client_conn *c, const char *detail)
 {
 	if (!c->net)
 		return;
+	if (!list_is_empty(&c->legs))
+		session_terminate(c->session, SESSION_CANCEL, SLICE(""));
 	client_conn_end_exchanges(c, &relay_cause_DOWN_LOST, SESSION_CANCEL, detail);
-	net_conn_abort(c->net);
-	dispose(c);
+	cut_transport(c);
 }
 
 void client_conn_shutdown(struct client_conn *c)
@@ -332,6 +343,15 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 
 /* ---- output ---- */
 
+/* Its last bytes have left, or are in this fill. */
+static void end_session(struct client_conn *c)
+{
+	if (session_must_abort(c->session))
+		cut_transport(c);
+	else
+		close_conn(c);
+}
+
 static void conn_fill(void *owner, struct net_out *out)
 {
 	struct client_conn *c = owner;
@@ -355,7 +375,7 @@ static void conn_fill(void *owner, struct net_out *out)
 	 * time for them than write-timeout. */
 	if (c->is_closing || (session_is_done(c->session) && !has_sent)) {
 		client_conn_end_exchanges(c, &relay_cause_DOWN_LOST, 0, NULL);
-		close_conn(c);
+		end_session(c);
 	}
 }
 
@@ -374,7 +394,12 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 		WORKER_COUNT(c->clients->env, tls_failed, 1);
 		client_log_fault(c, c->is_open ? "TLS failed" : "TLS handshake failed", text);
 	}
-	if (end == NET_END_EOF && !c->is_closing && is_owed_anything(c))
+	bool is_half_closed = end == NET_END_EOF && !c->is_closing;
+	if (is_half_closed && c->session) {
+		session_ended(c->session, true);
+		client_conn_handle_events(c);
+	}
+	if (is_half_closed && is_owed_anything(c))
 		client_half_close(c);
 	else
 		client_conn_abort(c, NULL);

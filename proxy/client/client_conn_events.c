@@ -81,6 +81,30 @@ static void on_event(struct client_conn *c, struct session_event *e)
 	}
 }
 
+/* While the session is full, what the client sends waits in the socket. */
+static void update_reading(struct client_conn *c)
+{
+	bool is_full = session_is_full(c->session);
+	if (is_full == c->is_unread || !c->net)
+		return;
+	c->is_unread = is_full;
+	if (is_full) {
+		net_conn_pause_reading(c->net, NET_PAUSE_PEER);
+		client_conn_arm(c); /* the loop does not report that the client is gone */
+	} else {
+		net_conn_resume_reading(c->net, NET_PAUSE_PEER);
+	}
+}
+
+void client_conn_credited(struct client_conn *c)
+{
+	net_conn_dirty(c->net);
+	/* A client may send all of its request before it reads any of the response: the fill, which
+	 * handles the events, waits for the client then. */
+	if (c->is_unread && net_conn_is_blocked(c->net))
+		wheel_set(worker_wheel(c->clients->env), &c->timer, c->clients->env->relay->now);
+}
+
 void client_conn_handle_events(struct client_conn *c)
 {
 	struct session_event e;
@@ -91,4 +115,5 @@ void client_conn_handle_events(struct client_conn *c)
 		client_conn_is_quiet(c);
 		client_conn_arm(c);
 	}
+	update_reading(c);
 }

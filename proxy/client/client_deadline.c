@@ -75,7 +75,8 @@ void client_conn_arm(struct client_conn *c)
 	usec at = deadline_of(c), silence = silence_deadline(c);
 	usec soon = now_of(c) + BLOCKED_CHECK_USEC;
 	at = silence < at ? silence : at; /* what comes from the client moves it later alone */
-	if ((net_conn_is_blocked(c->net) || client_conn_is_half_closed(c)) && at > soon)
+	if ((net_conn_is_blocked(c->net) || client_conn_is_half_closed(c) || c->is_unread) &&
+	    at > soon)
 		at = soon;
 	wheel_set(worker_wheel(c->clients->env), &c->timer, at);
 }
@@ -135,6 +136,19 @@ static void idle_is_over(struct client_conn *c, usec now)
 	client_conn_is_quiet(c);
 }
 
+/* Returns true when the client, from which nothing is read, is gone: its connection is closed then. */
+static bool unread_is_gone(struct client_conn *c)
+{
+	if (!c->is_unread)
+		return false;
+	if (net_conn_is_lost(c->net)) {
+		client_conn_abort(c, NULL);
+		return true;
+	}
+	client_conn_handle_events(c); /* of bytes for which there has been credit since */
+	return false;
+}
+
 void client_conn_expired(struct wheel_node *node, usec now)
 {
 	struct client_conn *c = container_of(node, struct client_conn, timer);
@@ -146,7 +160,7 @@ void client_conn_expired(struct wheel_node *node, usec now)
 			start_is_late(c);
 		return;
 	}
-	if (client_half_closed_check(c, now))
+	if (client_half_closed_check(c, now) || unread_is_gone(c))
 		return;
 	if (write_deadline(c) <= now || client_half_closed_deadline(c) <= now) {
 		write_is_late(c);

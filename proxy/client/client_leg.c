@@ -140,7 +140,7 @@ static void leg_credit(struct leg *leg, size_t n)
 {
 	struct client_conn *c = conn_of(leg);
 	session_credit(c->session, leg->stream, n);
-	net_conn_dirty(c->net);
+	client_conn_credited(c);
 }
 
 static void leg_detach(struct leg *leg)
@@ -189,8 +189,8 @@ const struct client_facts *client_facts(const struct exchange *x, struct client_
 	    .push_enabled = peer.takes_pushes && session_can(c->session, SESSION_SENDS_PUSHES),
 	    .accepts_streams = peer.takes_streams,
 	    .is_going_away = peer.is_going_away,
-	    .takes_interim =
-		session_can(c->session, SESSION_INTERIM) && !client_conn_is_half_closed(c),
+	    .takes_interim = session_can(c->session, SESSION_INTERIM) && peer.takes_interim &&
+			     !client_conn_is_half_closed(c),
 	    .rtt_usec = c->clients->measures_rtt ? net_conn_rtt_usec(c->net) : 0,
 	    .open_pushes = c->pushes_open,
 	    .waiting_bytes = c->push_buffered + peer.unsent_bytes,

@@ -61,7 +61,8 @@ struct client_conn {
 	uint8_t first_bytes[SESSION_MATCH_BYTES]; /* until the protocol is known */
 	uint8_t first_count;
 	bool is_open, is_closing;
-	uint16_t port; /* the client's, for traces */
+	bool is_unread; /* the session is full: nothing is read from the client */
+	uint16_t port;  /* the client's, for traces */
 };
 
 /* ---- client_conn.c ---- */
@@ -79,6 +80,8 @@ void client_conn_end_exchanges(
 /* ---- client_conn_events.c ---- */
 
 void client_conn_handle_events(struct client_conn *c); /* all pending events of its session */
+/* The session was given credit: it may have room again for what the client sends. */
+void client_conn_credited(struct client_conn *c);
 
 /* ---- client_deadline.c ---- */
 

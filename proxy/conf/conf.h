@@ -85,6 +85,9 @@ struct conf_listen {
 	struct net_certificate *certificates;
 	size_t certificate_count;     /* 0 = plain h2c */
 	uint32_t protocols;           /* enum conf_protocol: both */
+	bool redirect_to_https;       /* cleartext: every request is answered 308 to https */
+	uint16_t redirect_port;       /* of that https: 443 */
+	const char *hsts;             /* TLS: the value of Strict-Transport-Security, NULL = none */
 	bool clients_shared;          /* clients = shared: one connection may carry many users */
 	/* Peers whose :scheme need not be that of the connection; family 0: unix sockets. */
 	struct cidr *trusted;
@@ -177,6 +180,13 @@ struct conf_preload {
 	size_t add_count;
 };
 
+/* What pushgate's own answers with an error status say. */
+struct conf_error_body {
+	uint16_t status;              /* 400 … 599; 0: any other error status */
+	struct slice body;            /* the whole file; empty when files are not opened */
+	const char *content_type;     /* "text/html; charset=utf-8" */
+};
+
 struct conf_section;
 struct conf {
 	struct arena arena;           /* everything below lives here */
@@ -191,6 +201,8 @@ struct conf {
 	size_t route_count;
 	struct conf_preload *preloads; /* in order of the file; all that match a request are used */
 	size_t preload_count;
+	struct conf_error_body *error_bodies; /* of [errors]; each status at most once */
+	size_t error_body_count;
 	struct policy_rules policy;
 	struct policy_regexes *regexes; /* of all patterns; NULL when there are none */
 };

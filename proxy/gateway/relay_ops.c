@@ -31,10 +31,6 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 {
 	struct gateway *g = context;
 	const struct conf_route *route = x->context.route;
-	if (http_head_is_interim(head)) { /* pushgate's own 103 */
-		http_via_add(head, g->offers.pseudonym);
-		return;
-	}
 	/* Location and Content-Location are the origin's here. */
 	if (!list_is_empty(&g->hold.used))
 		hold_invalidate(&g->hold, x, head);

@@ -30,6 +30,7 @@ const struct h2_fault *h2_decode(
 		limit = LIMIT_FIELD_BLOCK_BYTES;
 	*too_large = false;
 	*head = http_head_new(c->env.heads);
+	(*head)->version = HTTP_VERSION_2;
 	enum hpack_result result = hpack_decode(decoder(c), block, limit, *head);
 	budget_adjust(c->env.budget, &c->decoder_charged, hpack_decoder_bytes(c->decoder));
 	/* uncovered: a value outside the enum */

@@ -27,6 +27,16 @@ struct pooled_head {
 	alignas(max_align_t) char bytes[FIRST_BYTES];
 };
 
+const char *http_version_name(enum http_version version)
+{
+	static const char *const names[] = {
+	    [HTTP_VERSION_1_0] = "http/1.0",
+	    [HTTP_VERSION_1_1] = "http/1.1",
+	    [HTTP_VERSION_2] = "h2",
+	};
+	return names[version];
+}
+
 struct http_head_pool *http_head_pool_new(uint32_t keep)
 {
 	struct http_head_pool *pool = memory_new(struct http_head_pool);
@@ -64,6 +74,8 @@ static void clear(struct http_head *head)
 	head->method_token = HTTP_METHOD_OTHER;
 	head->status = 0;
 	head->never_index_pseudo = 0;
+	head->version = HTTP_VERSION_NONE;
+	head->scheme_from_connection = false;
 	head->authority_from_host = false;
 	head->content_length = HTTP_LENGTH_UNKNOWN;
 	head->list_bytes = 0;
@@ -189,6 +201,8 @@ struct http_head *http_head_copy(const struct http_head *head)
 	}
 	copy->count = head->count;
 	copy->kind = head->kind;
+	copy->version = head->version;
+	copy->scheme_from_connection = head->scheme_from_connection;
 	copy->method = copy_to(&at, head->method);
 	copy->scheme = copy_to(&at, head->scheme);
 	copy->authority = copy_to(&at, head->authority);

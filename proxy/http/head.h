@@ -68,6 +68,9 @@ struct http_head {
 	struct http_head *next; /* for the owner's use */
 };
 
+/* "http/1.0", "http/1.1", "h2": the names of ALPN, as the log has them. NULL for HTTP_VERSION_NONE. */
+const char *http_version_name(enum http_version version);
+
 struct http_head_pool *http_head_pool_new(uint32_t keep);
 void http_head_pool_free(struct http_head_pool *pool); /* ensures that no head is in use */
 /* Frees the spare heads that were not needed since the last call. Returns their bytes. */

@@ -39,6 +39,8 @@ struct http_head *http_promise_make(
     const struct http_head *parent, const struct http_resource *resource, bool with_cookie)
 {
 	struct http_head *h = http_head_new(parent->pool);
+	h->version =
+	    parent->version; /* it is made from fields of the parent, and goes on with them */
 	http_head_add_token(h, HTTP_TOKEN_PSEUDO_METHOD, SLICE("GET"));
 	http_head_add_token(h, HTTP_TOKEN_PSEUDO_SCHEME, resource->target.scheme);
 	http_head_add_token(h, HTTP_TOKEN_PSEUDO_AUTHORITY, resource->target.authority);

@@ -8,15 +8,24 @@
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 
+static const struct slice received_in[] = {
+    [HTTP_VERSION_1_0] = SLICE_INIT("1.0 "),
+    [HTTP_VERSION_1_1] = SLICE_INIT("1.1 "),
+    [HTTP_VERSION_2] = SLICE_INIT("2 "),
+};
+
 void http_via_add(struct http_head *head, struct slice pseudonym)
 {
+	struct slice version = received_in[head->version];
+	if (version.len == 0)
+		return;
 	/* Every message passes here, so avoid printf. */
-	char *value = arena_bytes(&head->arena, 2 + pseudonym.len);
-	memcpy(value, "2 ", 2);
-	memcpy(value + 2, pseudonym.ptr, pseudonym.len);
+	char *value = arena_bytes(&head->arena, version.len + pseudonym.len);
+	memcpy(value, version.ptr, version.len);
+	memcpy(value + version.len, pseudonym.ptr, pseudonym.len);
 	*http_head_add_slot(head) = (struct http_field){
 	    .name = http_token_name(HTTP_TOKEN_VIA),
-	    .value = slice_of(value, 2 + pseudonym.len),
+	    .value = slice_of(value, version.len + pseudonym.len),
 	    .token = HTTP_TOKEN_VIA,
 	};
 }

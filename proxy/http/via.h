@@ -8,7 +8,8 @@
 
 #include "proxy/http/head.h"
 
-/* Appends "2 <pseudonym>" to Via. */
+/* Appends "<version> <pseudonym>" to Via: the version in which the message was received. A message that
+ * this program has made, and that has no version, gets none. */
 void http_via_add(struct http_head *head, struct slice pseudonym);
 /* True if this request has already passed a proxy with the pseudonym. */
 bool http_via_has(const struct http_head *head, struct slice pseudonym);

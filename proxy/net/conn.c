@@ -307,7 +307,8 @@ bool net_conn_is_lost(const struct net_conn *c)
 {
 	int error = 0;
 	socklen_t size = sizeof(error);
-	if (c->phase == NET_PHASE_FAILED || c->phase == NET_PHASE_DEAD)
+	if (c->phase == NET_PHASE_FAILED || c->phase == NET_PHASE_DEAD ||
+	    c->sending == NET_SENDING_BROKEN)
 		return true;
 	return net_sys_getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error != 0;
 }

@@ -26,11 +26,13 @@
 #define NET_SEND_PER_PASS_BYTES 262144u
 #define NET_OUT_SEGMENTS 64u
 
-/* The state of our sending side in phase OPEN; net_conn_finish moves it: OPEN → ENDING → ENDED. */
+/* The state of our sending side in phase OPEN; net_conn_finish moves it: OPEN → ENDING → ENDED. A send
+ * that fails moves it to BROKEN from any of them, if the owner reads on (net_conn_ops.cannot_send). */
 enum net_sending {
 	NET_SENDING_OPEN,
 	NET_SENDING_ENDING, /* unsent bytes, close_notify and FIN must still be sent */
 	NET_SENDING_ENDED,
+	NET_SENDING_BROKEN,
 };
 
 enum net_phase {
@@ -93,6 +95,7 @@ struct net_conn {
 	uint64_t pass;       /* the loop pass of the last flush */
 	int fd;
 	int connect_errno;
+	int send_errno; /* with NET_SENDING_BROKEN */
 	uint32_t batch_bytes;
 	uint32_t sent_since_idle_bytes;
 	uint32_t discarded_bytes;

@@ -122,8 +122,8 @@ void net_conn_discard(struct net_conn *c)
 void net_conn_close(struct net_conn *c)
 {
 	ensure(c->ops != NULL);
-	bool has_words =
-	    c->phase == NET_PHASE_OPEN || (c->phase == NET_PHASE_FAILED && c->has_alerted);
+	bool has_words = (c->phase == NET_PHASE_OPEN && c->sending != NET_SENDING_BROKEN) ||
+			 (c->phase == NET_PHASE_FAILED && c->has_alerted);
 	c->ops = NULL;
 	net_unsent_charge(c, &c->loop->closing_budget);
 	if (!has_words) {
@@ -143,5 +143,15 @@ void net_conn_close(struct net_conn *c)
 void net_conn_abort(struct net_conn *c)
 {
 	ensure(c->ops != NULL);
+	net_conn_die(c);
+}
+
+void net_conn_reset(struct net_conn *c)
+{
+	const struct linger none = {.l_onoff = 1};
+	ensure(c->ops != NULL);
+	/* Over TLS the missing close_notify says it. A unix socket has no RST. */
+	if (c->is_tcp && !c->tls && c->fd >= 0)
+		(void)net_sys_setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 	net_conn_die(c);
 }

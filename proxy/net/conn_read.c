@@ -62,6 +62,16 @@ void net_chunk_retry_expired(void *loop)
 	}
 }
 
+/* A failed send has taken the socket's error, so a reset looks like a FIN here. It was one if the send
+ * failed with EPIPE: then the FIN had come before the reset. */
+static void peer_ended(struct net_conn *c)
+{
+	if (c->send_errno == ECONNRESET)
+		net_conn_end_errno(c, NET_END_ERROR, "write", c->send_errno);
+	else
+		net_conn_end(c, NET_END_EOF, "closed by the peer");
+}
+
 static void read_plain(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
@@ -81,7 +91,7 @@ static void read_plain(struct net_conn *c)
 			if ((size_t)n < size)
 				return;
 		} else if (n == 0) {
-			net_conn_end(c, NET_END_EOF, "closed by the peer");
+			peer_ended(c);
 			return;
 		} else if (errno != EINTR) {
 			if (errno != EAGAIN && errno != EWOULDBLOCK)

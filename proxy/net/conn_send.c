@@ -251,8 +251,32 @@ static int send_segments(
 	return 0;
 }
 
+/* The peer has closed: what it sent before may still be in the socket. */
+static bool can_read_on(const struct net_conn *c, int error)
+{
+	return c->phase == NET_PHASE_OPEN && c->ops && c->ops->cannot_send && !c->is_eof &&
+	       (error == EPIPE || error == ECONNRESET);
+}
+
+static void break_sending(struct net_conn *c, int error)
+{
+	if (c->sending == NET_SENDING_BROKEN) /* TLS has tried to answer what it reads */
+		return;
+	c->sending = NET_SENDING_BROKEN;
+	c->send_errno = error;
+	net_unsent_drop(c);
+	list_remove(&c->dirty);
+	net_conn_arm(c);
+	c->ops->cannot_send(
+	    c->owner, error == EPIPE ? "write: Broken pipe" : "write: Connection reset by peer");
+}
+
 static void failed(struct net_conn *c, int error)
 {
+	if (can_read_on(c, error)) {
+		break_sending(c, error);
+		return;
+	}
 	net_conn_end_errno(c, NET_END_ERROR, "write", error);
 }
 

@@ -258,6 +258,11 @@ struct net_conn_ops {
 	 * owner may close or abort in it. If handshake bytes are still unsent when the connection
 	 * opens, it is called after `opened`. */
 	void (*blocked)(void *owner);
+	/* A send failed because the peer has closed the connection, or reset it. What it sent before is
+	 * still read, and `ended` follows: with NET_END_ERROR if the reset came before the peer's FIN,
+	 * else as without a reset. Nothing can be sent any more, and fill is not called. The owner may
+	 * close or abort in it. NULL: the failure ends the connection at once, with NET_END_ERROR. */
+	void (*cannot_send)(void *owner, const char *text);
 };
 
 /* Adopts a connected socket (accepted, or one end of a pair) that does not block. tls NULL = plain;
@@ -299,6 +304,9 @@ void net_conn_finish(struct net_conn *c);
 void net_conn_close(struct net_conn *c);
 /* Closes the socket at once, without close_notify. The handle is invalid after the call. */
 void net_conn_abort(struct net_conn *c);
+/* The same where the end of the connection would look like the end of a message: without TLS the peer's
+ * TCP gets a RST in place of a FIN, and loses what it has not read. */
+void net_conn_reset(struct net_conn *c);
 
 bool net_conn_is_paused(const struct net_conn *c); /* reading is paused, for any reason */
 /* Over TCP: probes a peer that has been silent for `idle`, and fails the connection when the peer has

@@ -129,28 +129,31 @@ static void put_origin(struct access *a, const struct observe_exchange *x)
 
 typedef void put_fn(struct access *a, const struct observe_exchange *x);
 
-static void make_piece(struct observe_piece *piece, uint64_t connection, uint64_t left_out,
-    put_fn *put, const struct observe_exchange *x)
+static void make_piece(
+    struct observe_piece *piece, uint64_t left_out, put_fn *put, const struct observe_exchange *x)
 {
 	struct access a = {.line = {.at = piece->text}, .left_out = left_out};
 	put(&a, x);
 	size_t length = (size_t)(a.line.at - piece->text);
 	ensure(length <= sizeof(piece->text) - OBSERVE_BATCH_SLACK);
-	piece->connection = connection;
 	piece->length = (uint16_t)length;
 	piece->was_cut = a.line.was_cut;
 }
 
-/* Copies the piece that `put` has made for this connection before; else calls it. */
+/* Copies the piece that `put` has made before for this connection, and for this version of HTTP on it;
+ * else calls it. */
 static void put_piece(struct access *a, struct observe_piece *piece, uint64_t connection,
-    put_fn *put, const struct observe_exchange *x)
+    const char *protocol, put_fn *put, const struct observe_exchange *x)
 {
 	if (connection == 0) {
 		put(a, x);
 		return;
 	}
-	if (piece->connection != connection)
-		make_piece(piece, connection, a->left_out, put, x);
+	if (piece->connection != connection || piece->protocol != protocol) {
+		make_piece(piece, a->left_out, put, x);
+		piece->connection = connection;
+		piece->protocol = protocol;
+	}
 	line_text(&a->line, slice_of(piece->text, piece->length));
 	a->line.was_cut |= piece->was_cut;
 }
@@ -297,9 +300,11 @@ void observe_access(struct observe *o, const struct observe_exchange *x)
 	put_time(&a, o, x->started_wall);
 	put_number(&a, LOG_FIELD_worker, o->worker);
 	put_number(&a, LOG_FIELD_id, x->id);
-	put_piece(&a, &o->clients[client % OBSERVE_CLIENTS], client, put_client, x);
+	put_piece(
+	    &a, &o->clients[client % OBSERVE_CLIENTS], client, x->client.protocol, put_client, x);
 	put_name(&a, LOG_FIELD_route, x->route);
-	put_piece(&a, &o->origins[origin % OBSERVE_ORIGINS], origin, put_origin, x);
+	put_piece(
+	    &a, &o->origins[origin % OBSERVE_ORIGINS], origin, x->origin.protocol, put_origin, x);
 	put_request(&a, x);
 	put_response(&a, x);
 	put_end(&a, x);

@@ -261,7 +261,8 @@ struct observe_file {
 #define OBSERVE_CLIENTS 64u
 #define OBSERVE_ORIGINS 16u
 struct observe_piece {
-	uint64_t connection; /* 0: none */
+	uint64_t connection;  /* 0: none */
+	const char *protocol; /* of the message that it was made for: compared only */
 	uint16_t length;
 	bool was_cut; /* a value in it */
 	char text[384];

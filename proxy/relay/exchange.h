@@ -264,7 +264,7 @@ struct relay_ops {
 	/* The push has been promised downstream, or is held (pushed.state says which). */
 	void (*push_promised)(void *context, struct exchange *push);
 	/* A final response head goes downstream: `overlay` is the origin's, to be changed for the client.
-	 * Called once more when a push that had to wait begins. Or it is pushgate's own 103. */
+	 * Called once more when a push that had to wait begins. */
 	void (*response_head)(void *context, struct exchange *x, struct http_head *overlay);
 	/* The same for an interim response of the origin's. False: the client must not get it. */
 	bool (*interim_head)(void *context, struct exchange *x, struct http_head *overlay);

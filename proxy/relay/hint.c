@@ -141,7 +141,6 @@ void exchange_send_hints(struct exchange *x)
 	const char *fault = http_head_validate(head, HTTP_RESPONSE);
 	ensure(fault == NULL);
 	take_links(x, head);
-	x->relay->ops->response_head(x->relay->context, x, head);
 	x->down.ops->send_head(&x->down, head, false);
 	http_head_free(head);
 	end_hints(x, HINT_SENT);

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-const struct session_protocol *const session_protocols[] = {&session_h2, NULL};
+const struct session_protocol *const session_protocols[] = {&session_h2, &session_http1, NULL};
 
 /* ---- faults ---- */
 

@@ -145,8 +145,6 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 {
 	struct explain_scene *s = context;
 	const struct conf_route *route = x->context.route;
-	if (http_head_is_interim(head))
-		return;
 	if (route)
 		offer_apply_fields(&route->response_fields, head);
 	if (!offer_has_links(x, head))

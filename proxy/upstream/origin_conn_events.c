@@ -94,6 +94,8 @@ static void head_event(struct origin_conn *c, const struct session_event *e)
 	}
 	if (!http_head_is_interim(e->head) && !http_head_find(e->head, HTTP_TOKEN_DATE))
 		http_head_add_token(e->head, HTTP_TOKEN_DATE, worker_date(c->upstream->env));
+	if (e->head->version != HTTP_VERSION_NONE)
+		leg->exchange->context.up.protocol = http_version_name(e->head->version);
 	exchange_on_response(leg->exchange, e->head, e->end);
 }
 

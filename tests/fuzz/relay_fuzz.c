@@ -254,8 +254,6 @@ static void offer(struct exchange *x, enum policy_source source, unsigned path)
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct world *w = context;
-	if (http_head_is_interim(head))
-		return;
 	if (!list_is_empty(&w->hold.used))
 		hold_invalidate(&w->hold, x, head);
 	if (w->offers_links && x->pushed.state == PUSH_NONE && !exchange_is_over(x))

@@ -169,11 +169,51 @@ static void added_via_is_found_again(void **state)
 	struct http_head *head = http_head_new(pool);
 	http_head_add(head, SLICE("via"), SLICE("1.1 first"));
 	assert_false(http_via_has(head, SLICE("gate-1")));
+	head->version = HTTP_VERSION_2;
 	http_via_add(head, SLICE("gate-1"));
 	assert_int_equal(head->count, 2);
 	assert_true(slice_equal(head->fields[1].value, SLICE("2 gate-1")));
 	assert_int_equal(head->fields[1].token, HTTP_TOKEN_VIA);
 	assert_true(http_via_has(head, SLICE("gate-1")));
+	http_head_free(head);
+}
+
+/* RFC 9110 7.6.3: the received-protocol, without "HTTP/". */
+static void via_has_the_version_in_which_the_message_came(void **state)
+{
+	(void)state; /* covers: R133 */
+	static const struct {
+		enum http_version version;
+		const char *via, *name;
+	} rows[] = {
+	    {HTTP_VERSION_1_0, "1.0 gate", "http/1.0"},
+	    {HTTP_VERSION_1_1, "1.1 gate", "http/1.1"},
+	    {HTTP_VERSION_2, "2 gate", "h2"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_head *head = http_head_new(pool);
+		head->version = (uint8_t)rows[i].version;
+		struct http_head *copy = http_head_copy(head), *like = http_head_new_like(head);
+		http_via_add(head, SLICE("gate"));
+		http_via_add(copy, SLICE("gate"));
+		http_via_add(like, SLICE("gate"));
+		assert_true(slice_equal(head->fields[0].value, slice_of_string(rows[i].via)));
+		assert_true(slice_equal(copy->fields[0].value, slice_of_string(rows[i].via)));
+		assert_true(slice_equal(like->fields[0].value, slice_of_string(rows[i].via)));
+		assert_string_equal(http_version_name(rows[i].version), rows[i].name);
+		http_head_free(like);
+		http_head_free(copy);
+		http_head_free(head);
+	}
+}
+
+static void message_of_our_own_was_not_received(void **state)
+{
+	(void)state;
+	struct http_head *head = http_head_new(pool);
+	http_via_add(head, SLICE("gate"));
+	assert_int_equal(head->count, 0);
+	assert_null(http_version_name(HTTP_VERSION_NONE));
 	http_head_free(head);
 }
 
@@ -297,6 +337,8 @@ int main(void)
 	    cmocka_unit_test(own_name_in_via_is_a_loop),
 	    cmocka_unit_test(other_names_in_via_are_none),
 	    cmocka_unit_test(added_via_is_found_again),
+	    cmocka_unit_test(via_has_the_version_in_which_the_message_came),
+	    cmocka_unit_test(message_of_our_own_was_not_received),
 	    cmocka_unit_test(own_error_says_who_and_why),
 	    cmocka_unit_test(own_response_without_an_error_has_no_proxy_status),
 	    cmocka_unit_test(name_that_is_no_token_is_quoted_in_proxy_status),

@@ -182,6 +182,26 @@ static void a_reset_is_an_error_with_a_reason(void **state)
 	joined_fini(&j);
 }
 
+/* Without TLS a FIN would look like the end of the bytes. */
+static void reset_is_no_end_for_the_peer(void **state)
+{
+	(void)state;
+	for (int with_tls = 0; with_tls < 2; with_tls++) {
+		struct joined j;
+		if (with_tls)
+			joined_init_tls(&j);
+		else
+			joined_init_plain(&j);
+		owner_send(&j.server, 0, 1000);
+		run_until(&j.rig, j.client.received == 1000);
+		net_conn_reset(j.server.conn);
+		j.server.conn = NULL;
+		run_until(&j.rig, j.client.ended);
+		assert_int_not_equal(j.client.end, NET_END_EOF);
+		joined_fini(&j);
+	}
+}
+
 static void close_or_abort(struct owner *o)
 {
 	struct net_conn *c = o->conn;
@@ -520,6 +540,7 @@ int main(void)
 	    cmocka_unit_test(lingering_ends_after_a_bounded_amount),
 	    cmocka_unit_test(lingering_ends_after_a_second),
 	    cmocka_unit_test(a_reset_is_an_error_with_a_reason),
+	    cmocka_unit_test(reset_is_no_end_for_the_peer),
 	    cmocka_unit_test(owner_may_close_or_abort_in_any_callback),
 	    cmocka_unit_test(close_in_fill_sends_that_fill),
 	    cmocka_unit_test(abort_in_fill_sends_nothing),

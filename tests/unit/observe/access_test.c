@@ -330,6 +330,21 @@ static void lines_of_connections_that_share_a_slot_are_not_mixed_up(void **state
 	}
 }
 
+/* An HTTP/1 connection may carry requests of both versions. */
+static void each_line_names_the_version_of_its_own_messages(void **state)
+{
+	struct observe_exchange x = plain_exchange();
+	x.origin = (struct observe_origin){.name = "o", .connection = 9, .address = "127.0.0.1:1",
+	    .first_byte = USEC_NEVER, .duration = USEC_NEVER};
+	for (unsigned i = 0; i < 4; i++) {
+		x.client.protocol = i & 1 ? "http/1.0" : "http/1.1";
+		x.origin.protocol = i & 2 ? "http/1.0" : "http/1.1";
+		const char *line = line_of(*state, &x);
+		assert_non_null(strstr(line, i & 1 ? "\"protocol\":\"http/1.0\"" : "\"protocol\":\"http/1.1\""));
+		assert_non_null(strstr(line, i & 2 ? "\"origin_protocol\":\"http/1.0\"" : "\"origin_protocol\":\"http/1.1\""));
+	}
+}
+
 static void long_name_of_a_connection_marks_each_of_its_lines_as_cut(void **state)
 {
 	struct observe_exchange x = plain_exchange();
@@ -547,6 +562,7 @@ int main(void)
 	    TEST(cut_never_tears_a_character_or_an_escape),
 	    TEST(longest_possible_line_fits_into_a_batch),
 	    TEST(lines_of_connections_that_share_a_slot_are_not_mixed_up),
+	    TEST(each_line_names_the_version_of_its_own_messages),
 	    TEST(long_name_of_a_connection_marks_each_of_its_lines_as_cut),
 	    TEST(times_that_never_came_are_absent_and_0_is_a_time),
 	    TEST(fields_that_are_left_out_are_absent),

@@ -36,6 +36,7 @@ static struct made made_new(const char *origin, const char *rules, const char *m
 	assert_non_null(m.conf);
 	m.env = (struct offer_env){.conf = m.conf, .pseudonym = SLICE("gate")};
 	struct http_head *head = http_head_new(m.heads);
+	head->version = HTTP_VERSION_2;
 	http_head_add(head, SLICE(":method"), slice_of_string(method));
 	http_head_add(head, SLICE(":scheme"), SLICE("https"));
 	http_head_add(head, SLICE(":authority"), SLICE("a.example"));

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The body of the incoming message (RFC 9112 6 and 7). Its bytes go to the owner where they lie; of the
+ * chunks' framing nothing is kept but where it stands.
+ */
+#include "proxy/h1/conn.h"
+
+#include "proxy/base/ascii.h"
+
+/* Leading zeros count: nobody needs them. More digits would not fit into 63 bits. */
+#define SIZE_DIGITS_MOST 15u
+
+static bool data_event(struct h1_conn *c, struct h1_event *event, size_t n, bool end)
+{
+	*event = (struct h1_event){.kind = H1_EVENT_DATA, .user = c->stream.user, .end = end};
+	if (n > 0)
+		event->piece = h1_input_take_piece(c, n);
+	c->owed += n;
+	if (end) {
+		c->stream.was_read = true;
+		c->reading = H1_READ_DONE;
+	}
+	return true;
+}
+
+static bool is_window_used_up(const struct h1_conn *c)
+{
+	return c->owed >= c->window;
+}
+
+/* How much of the bytes at the front may go to the owner now. */
+static size_t takeable(const struct h1_conn *c, struct slice front, uint64_t left)
+{
+	size_t n = front.len < left ? front.len : (size_t)left;
+	size_t room = c->window - c->owed;
+	return n < room ? n : room;
+}
+
+static bool read_length(struct h1_conn *c, struct h1_event *event)
+{
+	struct slice front = h1_input_front(c);
+	if (front.len == 0 || is_window_used_up(c))
+		return false;
+	size_t n = takeable(c, front, c->body_left);
+	c->body_left -= n;
+	return data_event(c, event, n, c->body_left == 0);
+}
+
+static bool read_to_end(struct h1_conn *c, struct h1_event *event)
+{
+	struct slice front = h1_input_front(c);
+	if (front.len > 0 && !is_window_used_up(c))
+		return data_event(c, event, takeable(c, front, UINT64_MAX), false);
+	return front.len == 0 && c->input.has_ended && data_event(c, event, 0, true);
+}
+
+/* ---- chunks ---- */
+
+static int hex_value(char c)
+{
+	if (ascii_is(c, ASCII_DIGIT))
+		return c - '0';
+	return ascii_is(c, ASCII_HEX) ? ascii_lower(c) - 'a' + 10 : -1;
+}
+
+static const struct h1_fault *size_byte(struct h1_conn *c, char byte)
+{
+	int value = hex_value(byte);
+	if (value >= 0) {
+		if (++c->size_digits > SIZE_DIGITS_MOST)
+			return &h1_faults[H1_FAULT_CHUNK_SIZE];
+		c->body_left = c->body_left << 4 | (unsigned)value;
+		c->chunk = H1_CHUNK_SIZE;
+		return NULL;
+	}
+	if (c->chunk == H1_CHUNK_SIZE_FIRST)
+		return &h1_faults[H1_FAULT_CHUNK_SIZE];
+	if (byte == '\r')
+		c->chunk = H1_CHUNK_LINE_LF;
+	else if (byte == ';')
+		c->chunk = H1_CHUNK_EXTENSION;
+	else if (byte == ' ' || byte == '\t')
+		c->chunk = H1_CHUNK_SPACE;
+	else
+		return &h1_faults[H1_FAULT_CHUNK_SIZE];
+	return NULL;
+}
+
+static bool is_extension_byte(char byte)
+{
+	return ascii_is(byte, ASCII_TOKEN) || byte == '=' || byte == ';' || byte == ' ' ||
+	       byte == '\t';
+}
+
+/* Extensions are read over: none of them has a meaning here. */
+static const struct h1_fault *extension_byte(struct h1_conn *c, char byte)
+{
+	if (++c->extension_bytes > c->limits.extension_bytes)
+		return &h1_faults[H1_FAULT_EXTENSIONS_LARGE];
+	switch (c->chunk) {
+	case H1_CHUNK_SPACE:
+		if (byte == ' ' || byte == '\t')
+			return NULL;
+		c->chunk = H1_CHUNK_EXTENSION;
+		return byte == ';' ? NULL : &h1_faults[H1_FAULT_CHUNK_SIZE];
+	case H1_CHUNK_ESCAPED:
+		c->chunk = H1_CHUNK_QUOTED;
+		break;
+	case H1_CHUNK_QUOTED:
+		if (byte == '"')
+			c->chunk = H1_CHUNK_EXTENSION;
+		else if (byte == '\\')
+			c->chunk = H1_CHUNK_ESCAPED;
+		break;
+	default:
+		if (byte == '\r')
+			c->chunk = H1_CHUNK_LINE_LF;
+		else if (byte == '"')
+			c->chunk = H1_CHUNK_QUOTED;
+		else if (!is_extension_byte(byte))
+			return &h1_faults[H1_FAULT_CHUNK_EXTENSION];
+		return NULL;
+	}
+	return ascii_is(byte, ASCII_CONTROL) ? &h1_faults[H1_FAULT_CHUNK_EXTENSION] : NULL;
+}
+
+static void begin_size(struct h1_conn *c)
+{
+	c->chunk = H1_CHUNK_SIZE_FIRST;
+	c->size_digits = 0;
+	c->body_left = 0;
+}
+
+static const struct h1_fault *framing_byte(struct h1_conn *c, char byte)
+{
+	switch (c->chunk) {
+	case H1_CHUNK_SIZE_FIRST:
+	case H1_CHUNK_SIZE:
+		return size_byte(c, byte);
+	case H1_CHUNK_LINE_LF:
+		if (byte != '\n')
+			return &h1_faults[H1_FAULT_LINE_END];
+		c->chunk = H1_CHUNK_DATA;
+		if (c->body_left == 0)
+			c->reading = H1_READ_TRAILERS;
+		return NULL;
+	case H1_CHUNK_DATA_CR:
+		c->chunk = H1_CHUNK_DATA_LF;
+		return byte == '\r' ? NULL : &h1_faults[H1_FAULT_CHUNK_END];
+	case H1_CHUNK_DATA_LF:
+		begin_size(c);
+		return byte == '\n' ? NULL : &h1_faults[H1_FAULT_CHUNK_END];
+	default:
+		return extension_byte(c, byte);
+	}
+}
+
+/* The message cannot be read on: the client gets an answer, an origin's response is over. */
+static bool refuse(
+    struct h1_conn *c, struct h1_event *event, const struct h1_fault *fault, const char *reason)
+{
+	bool is_server = c->role == H1_SERVER;
+	*event = (struct h1_event){
+	    .kind = is_server ? H1_EVENT_REFUSED : H1_EVENT_RESET,
+	    .user = c->stream.user,
+	    .fault = fault,
+	    .reason = reason,
+	};
+	h1_count_fault(c, fault);
+	h1_read_no_more(c);
+	if (!is_server) {
+		c->stream.is_open = false;
+		h1_fail(c, NULL);
+	}
+	return true;
+}
+
+/* The usual end of a body: the chunk's own, the last chunk, no trailers. */
+#define CHUNKS_END "\r\n0\r\n\r\n"
+
+static bool read_chunk_data(struct h1_conn *c, struct h1_event *event, struct slice front)
+{
+	size_t n = takeable(c, front, c->body_left);
+	c->body_left -= n;
+	if (c->body_left > 0)
+		return data_event(c, event, n, false);
+	c->chunk = H1_CHUNK_DATA_CR;
+	/* If the end can be seen already, it comes with the last bytes. */
+	bool end = slice_starts_with(slice_from(front, n), SLICE(CHUNKS_END));
+	data_event(c, event, n, end);
+	if (end)
+		h1_input_take(c, strlen(CHUNKS_END));
+	return true;
+}
+
+static bool read_trailers(struct h1_conn *c, struct h1_event *event)
+{
+	struct slice lines;
+	const struct h1_fault *fault;
+	const char *reason = NULL;
+	if (!h1_input_lines(c, c->limits.trailer_bytes, &lines, &fault)) {
+		if (fault == &h1_faults[H1_FAULT_HEAD_LARGE])
+			fault = &h1_faults[H1_FAULT_TRAILERS_LARGE];
+		return fault && refuse(c, event, fault, NULL);
+	}
+	if (lines.len == 0)
+		return data_event(c, event, 0, true);
+	struct http_head *head = http_head_new(c->env.heads);
+	fault = h1_read_trailers(c, lines, head, &reason);
+	if (fault) {
+		http_head_free(head);
+		return refuse(c, event, fault, reason);
+	}
+	*event = (struct h1_event){
+	    .kind = H1_EVENT_TRAILERS, .user = c->stream.user, .head = head, .end = true};
+	c->stream.was_read = true;
+	c->reading = H1_READ_DONE;
+	return true;
+}
+
+static bool read_chunks(struct h1_conn *c, struct h1_event *event)
+{
+	struct slice front;
+	while (c->reading == H1_READ_CHUNKS && (front = h1_input_front(c)).len > 0) {
+		if (c->chunk == H1_CHUNK_DATA) {
+			if (is_window_used_up(c))
+				return false;
+			return read_chunk_data(c, event, front);
+		}
+		const struct h1_fault *fault = framing_byte(c, front.ptr[0]);
+		h1_input_take(c, 1);
+		if (fault)
+			return refuse(c, event, fault, NULL);
+	}
+	return c->reading == H1_READ_TRAILERS && read_trailers(c, event);
+}
+
+bool h1_read_body(struct h1_conn *c, struct h1_event *event)
+{
+	switch (c->reading) {
+	case H1_READ_LENGTH:
+		return read_length(c, event);
+	case H1_READ_CHUNKS:
+		return read_chunks(c, event);
+	case H1_READ_TRAILERS:
+		return read_trailers(c, event);
+	default:
+		return read_to_end(c, event);
+	}
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* A connection's life, what its owner may ask of it, and its time. */
+#include "proxy/h1/conn.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+#include <stdio.h>
+
+const struct h1_limits h1_limits_default = {
+    .head_bytes = 131072,
+    .list_bytes = 65536,
+    .trailer_bytes = 16384,
+    .extension_bytes = 4096,
+    .window_bytes = 65536,
+    .interim_responses = 32,
+    .head_timeout = 10 * USEC_PER_SEC,
+};
+
+/* ---- life ---- */
+
+struct h1_conn *h1_new(
+    enum h1_role role, const struct h1_limits *limits, const struct h1_env *env, usec now)
+{
+	struct h1_conn *c = memory_new(struct h1_conn);
+	c->role = role;
+	c->limits = *limits;
+	c->env = *env;
+	c->now = now;
+	c->keeps = true;
+	c->window = limits->window_bytes;
+	c->head_since = role == H1_SERVER ? now : USEC_NEVER;
+	return c;
+}
+
+void h1_free(struct h1_conn *c)
+{
+	if (!c)
+		return;
+	h1_input_fini(c);
+	h1_buffer_free(&c->output);
+	budget_adjust(c->env.budget, &c->charged, 0);
+	free(c);
+}
+
+void h1_count_fault(struct h1_conn *c, const struct h1_fault *fault)
+{
+	if (c->env.fault)
+		c->env.fault(c->env.fault_context, fault);
+}
+
+void h1_fail(struct h1_conn *c, const struct h1_fault *fault)
+{
+	if (c->has_failed)
+		return;
+	c->has_failed = c->failure_is_due = true;
+	c->failure = fault;
+	h1_read_no_more(c);
+}
+
+/* ---- input ---- */
+
+void h1_receive(struct h1_conn *c, struct chunk *chunk, size_t offset, size_t length, usec now)
+{
+	c->now = now;
+	c->now_is_old = false;
+	if (c->reading != H1_READ_NOTHING && !c->has_failed)
+		h1_input_add(c, chunk, offset, length);
+}
+
+void h1_receive_end(struct h1_conn *c, bool is_clean)
+{
+	if (c->reading == H1_READ_TO_END && !is_clean)
+		return; /* it never ends then, and the owner finds that it is lost */
+	c->input.has_ended = true;
+}
+
+/* After all events were taken, what is left waits for credit or for its turn. */
+bool h1_is_full(const struct h1_conn *c)
+{
+	return c->reading != H1_READ_NOTHING && !c->has_failed && h1_input_bytes(c) > 0;
+}
+
+/* ---- the stream ---- */
+
+bool h1_has_stream(const struct h1_conn *c)
+{
+	return c->stream.is_open;
+}
+
+void h1_set_user(struct h1_conn *c, void *user)
+{
+	c->stream.user = user;
+}
+
+uint32_t h1_request_room(const struct h1_conn *c)
+{
+	bool is_free = c->role == H1_CLIENT && !c->stream.is_open && c->reading == H1_READ_START;
+	return is_free && c->keeps && !c->is_going && !c->has_failed && !c->input.has_ended &&
+	       h1_input_bytes(c) == 0;
+}
+
+bool h1_peer_is_old(const struct h1_conn *c)
+{
+	return c->peer_is_old;
+}
+
+usec h1_peer_keepalive(const struct h1_conn *c)
+{
+	return c->peer_keepalive;
+}
+
+bool h1_takes_interim(const struct h1_conn *c)
+{
+	return c->stream.is_open && !c->stream.is_old && !c->stream.has_answer && !c->has_failed;
+}
+
+/* A clean end of the transport would complete a response that only it can end. An origin should stop
+ * at once. */
+void h1_reset(struct h1_conn *c)
+{
+	if (!c->stream.is_open)
+		return;
+	bool is_complete = c->stream.was_written && (c->role == H1_SERVER || c->stream.was_read);
+	if (!is_complete && (c->role == H1_CLIENT || c->writing == H1_WRITE_TO_END))
+		c->must_abort = true;
+	c->stream = (struct h1_stream){0};
+	c->body_follows = false;
+	h1_read_no_more(c);
+}
+
+void h1_credit(struct h1_conn *c, size_t bytes)
+{
+	c->owed -= bytes < c->owed ? bytes : c->owed;
+}
+
+void h1_widen(struct h1_conn *c, uint32_t window)
+{
+	if (window > c->window)
+		c->window = window;
+}
+
+/* ---- the end ---- */
+
+void h1_shutdown(struct h1_conn *c)
+{
+	c->is_going = true;
+}
+
+void h1_half_close(struct h1_conn *c)
+{
+	c->is_going = c->input.has_ended = true;
+}
+
+void h1_terminate(struct h1_conn *c)
+{
+	c->has_failed = true;
+	c->failure_is_due = false;
+	c->stream.is_open = false;
+	h1_read_no_more(c);
+}
+
+bool h1_is_going_away(const struct h1_conn *c)
+{
+	return c->is_going || !c->keeps || c->has_failed;
+}
+
+bool h1_is_done(const struct h1_conn *c)
+{
+	if (c->has_failed)
+		return true;
+	if (c->stream.is_open || h1_input_bytes(c) > 0)
+		return false;
+	bool is_between = c->reading == H1_READ_START && c->is_going;
+	return c->reading == H1_READ_NOTHING || is_between || c->input.has_ended;
+}
+
+bool h1_has_failed(const struct h1_conn *c)
+{
+	return c->has_failed;
+}
+
+bool h1_must_abort(const struct h1_conn *c)
+{
+	return c->must_abort;
+}
+
+/* ---- time ---- */
+
+static bool waits_for_head(const struct h1_conn *c)
+{
+	return c->role == H1_SERVER && !c->has_failed && !c->is_late &&
+	       (c->reading == H1_READ_START || c->reading == H1_READ_HEAD);
+}
+
+usec h1_deadline(const struct h1_conn *c)
+{
+	if (!waits_for_head(c) || c->head_since == USEC_NEVER || c->limits.head_timeout == 0)
+		return USEC_NEVER;
+	return c->head_since == 0 ? 1 : clock_after(c->head_since, c->limits.head_timeout);
+}
+
+void h1_tick(struct h1_conn *c, usec now)
+{
+	c->now = now;
+	c->now_is_old = false;
+	if (h1_deadline(c) > now)
+		return;
+	if (c->head_since == 0) {
+		c->head_since = now;
+	} else if (c->reading == H1_READ_HEAD) {
+		c->is_late = true; /* it gets an answer: the next event says so */
+	} else {
+		h1_count_fault(c, &h1_faults[H1_FAULT_HEAD_LATE]);
+		h1_fail(c, &h1_faults[H1_FAULT_HEAD_LATE]);
+	}
+}
+
+/* ---- for people ---- */
+
+void h1_set_trace(struct h1_conn *c, void (*trace)(void *context, const char *line), void *context)
+{
+	c->env.trace = trace;
+	c->env.trace_context = context;
+}
+
+void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *head, size_t bytes)
+{
+	char line[96];
+	if (!c->env.trace)
+		return;
+	int n = snprintf(line, sizeof(line), "%s ", out ? "->" : "<-");
+	size_t used = (size_t)n;
+	if (head->status > 0)
+		snprintf(line + used, sizeof(line) - used, "response %u len=%zu",
+		    (unsigned)head->status, bytes);
+	else
+		snprintf(line + used, sizeof(line) - used, "%s len=%zu",
+		    head->method.len > 0 ? "request" : "trailers", bytes);
+	c->env.trace(c->env.trace_context, line);
+}
+
+size_t h1_describe(const struct h1_conn *c, char *buffer, size_t size)
+{
+	static const char *const readings[] = {
+	    "start", "head", "length", "chunks", "trailers", "to-end", "done", "nothing"};
+	int n =
+	    snprintf(buffer, size, "http/1 %s reading=%s input=%zu owed=%zu unsent=%zu%s%s%s%s%s\n",
+		c->role == H1_SERVER ? "server" : "client", readings[c->reading], h1_input_bytes(c),
+		c->owed, h1_unsent_bytes(c), c->stream.is_open ? " stream" : "",
+		c->stream.was_read ? " read" : "", c->stream.was_written ? " written" : "",
+		c->keeps ? "" : " last", c->has_failed ? " failed" : "");
+	size_t length = n < 0 ? 0 : (size_t)n;
+	return length < size ? length : size;
+}
+
+void h1_check(const struct h1_conn *c)
+{
+	const struct h1_input *in = &c->input;
+	ensure(in->first + in->count <= in->capacity || in->capacity == 0);
+	ensure(in->count == 0 || in->at.chunk);
+	ensure(!c->body_follows || (c->stream.is_open && !c->stream.was_written));
+	ensure(c->stream.is_open || (!c->stream.was_read && !c->stream.was_written));
+	ensure(!c->failure_is_due || c->has_failed);
+	ensure(c->output.length <= c->output.capacity);
+	ensure(
+	    in->head.length <= c->limits.head_bytes || in->head.length <= c->limits.trailer_bytes);
+	ensure(c->reading != H1_READ_TO_END || c->role == H1_CLIENT);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* One event at a time, out of what the peer sent: heads, bodies, and the ends of both. */
+#include "proxy/h1/conn.h"
+
+void h1_read_no_more(struct h1_conn *c)
+{
+	c->reading = H1_READ_NOTHING;
+	c->keeps = false;
+	h1_input_drop(c);
+}
+
+/* ---- requests ---- */
+
+static void open_stream(struct h1_conn *c, enum http_method method, bool is_old)
+{
+	c->stream = (struct h1_stream){.is_open = true, .method = method, .is_old = is_old};
+	c->owed = 0;
+	c->window = c->limits.window_bytes;
+	c->head_since = USEC_NEVER;
+}
+
+/* The head of a request that cannot be read: what was found of it is there for the log. */
+static bool refuse_request(struct h1_conn *c, struct h1_event *event, struct http_head *head,
+    const struct h1_fault *fault, const char *reason)
+{
+	bool has_method = head->count > 0 && head->fields[0].token == HTTP_TOKEN_PSEUDO_METHOD;
+	enum http_method method =
+	    has_method ? http_method_find(head->fields[0].value) : HTTP_METHOD_OTHER;
+	open_stream(c, method, head->version == HTTP_VERSION_1_0);
+	head->kind = HTTP_REQUEST;
+	*event = (struct h1_event){
+	    .kind = H1_EVENT_HEAD, .head = head, .fault = fault, .reason = reason, .end = true};
+	h1_count_fault(c, fault);
+	h1_read_no_more(c);
+	return true;
+}
+
+static bool request_head(struct h1_conn *c, struct h1_event *event, struct slice lines)
+{
+	struct http_head *head = http_head_new(c->env.heads);
+	struct h1_hop hop;
+	bool oversize;
+	const char *reason;
+	h1_hop_init(&hop);
+	const struct h1_fault *fault = h1_read_request(c, lines, head, &hop, &oversize, &reason);
+	if (fault)
+		return refuse_request(c, event, head, fault, reason);
+	h1_trace_head(c, false, head, lines.len);
+	open_stream(c, head->method_token, head->version == HTTP_VERSION_1_0);
+	*event = (struct h1_event){.kind = H1_EVENT_HEAD, .head = head, .oversize = oversize};
+	if (oversize) { /* it is not validated, so nobody knows where it ends */
+		c->stream.method = http_method_find(head->fields[0].value);
+		h1_read_no_more(c);
+		event->end = true;
+		return true;
+	}
+	c->stream.was_read = event->end = c->reading == H1_READ_DONE;
+	return true;
+}
+
+/* RFC 9112 2.2: an empty line before a request line is skipped, one and no more. */
+static void skip_empty_line(struct h1_conn *c)
+{
+	struct slice front = h1_input_front(c);
+	if (!c->skipped_line && slice_starts_with(front, SLICE("\r\n"))) {
+		c->skipped_line = true;
+		h1_input_take(c, 2);
+	}
+}
+
+/* A line that begins no request is refused without waiting for the rest of the head. */
+static const struct h1_fault *check_first_line(struct h1_conn *c)
+{
+	const struct h1_buffer *b = &c->input.head;
+	const char *lf = b->length > 0 ? memchr(b->bytes, '\n', b->length) : NULL;
+	if (c->line_was_checked || !lf)
+		return NULL;
+	c->line_was_checked = true;
+	return h1_check_request_line(slice_of(b->bytes, (size_t)(lf - b->bytes) - 1));
+}
+
+static const struct h1_fault *why_too_large(const struct h1_conn *c)
+{
+	const struct h1_buffer *b = &c->input.head;
+	return &h1_faults[memchr(b->bytes, '\n', b->length) ? H1_FAULT_HEAD_LARGE
+							    : H1_FAULT_TARGET_LONG];
+}
+
+static void begin_head(struct h1_conn *c)
+{
+	if (c->reading == H1_READ_HEAD)
+		return;
+	c->reading = H1_READ_HEAD;
+	c->line_was_checked = false;
+	if (c->head_since == USEC_NEVER)
+		c->head_since = c->now_is_old ? 0 : c->now;
+}
+
+static bool read_request(struct h1_conn *c, struct h1_event *event)
+{
+	struct slice lines;
+	const struct h1_fault *fault = NULL;
+	if (c->is_late)
+		return refuse_request(
+		    c, event, http_head_new(c->env.heads), &h1_faults[H1_FAULT_HEAD_LATE], NULL);
+	if (c->reading == H1_READ_START)
+		skip_empty_line(c);
+	if (h1_input_front(c).len == 0)
+		return false;
+	begin_head(c);
+	if (h1_input_lines(c, c->limits.head_bytes, &lines, &fault)) {
+		c->skipped_line = false;
+		return request_head(c, event, lines);
+	}
+	if (fault == &h1_faults[H1_FAULT_HEAD_LARGE])
+		fault = why_too_large(c);
+	else if (!fault)
+		fault = check_first_line(c);
+	return fault && refuse_request(c, event, http_head_new(c->env.heads), fault, NULL);
+}
+
+/* ---- responses ---- */
+
+static bool refuse_response(
+    struct h1_conn *c, struct h1_event *event, const struct h1_fault *fault, const char *reason)
+{
+	bool is_large = fault == &h1_faults[H1_FAULT_HEAD_LARGE];
+	*event = (struct h1_event){.kind = H1_EVENT_RESET,
+	    .user = c->stream.user,
+	    .fault = fault,
+	    .reason = reason,
+	    .oversize = is_large};
+	h1_count_fault(c, fault);
+	h1_read_no_more(c);
+	c->stream.is_open = false;
+	h1_fail(c, NULL);
+	return true;
+}
+
+static bool response_head(struct h1_conn *c, struct h1_event *event, struct slice lines)
+{
+	struct http_head *head = http_head_new(c->env.heads);
+	struct h1_hop hop;
+	bool oversize;
+	const char *reason;
+	h1_hop_init(&hop);
+	const struct h1_fault *fault = h1_read_response(c, lines, head, &hop, &oversize, &reason);
+	bool is_interim = !fault && http_head_is_interim(head);
+	if (is_interim && ++c->stream.interims > c->limits.interim_responses)
+		fault = &h1_faults[H1_FAULT_INTERIM_MANY];
+	if (fault) {
+		http_head_free(head);
+		return refuse_response(c, event, fault, reason);
+	}
+	h1_trace_head(c, false, head, lines.len);
+	*event = (struct h1_event){.kind = H1_EVENT_HEAD, .user = c->stream.user, .head = head};
+	if (is_interim) {
+		c->reading = H1_READ_START;
+		return true;
+	}
+	c->stream.has_answer = true;
+	c->stream.was_read = event->end = c->reading == H1_READ_DONE;
+	return true;
+}
+
+static bool read_response(struct h1_conn *c, struct h1_event *event)
+{
+	struct slice lines;
+	const struct h1_fault *fault = NULL;
+	if (h1_input_front(c).len == 0)
+		return false;
+	if (!c->stream.is_open) {
+		h1_count_fault(c, &h1_faults[H1_FAULT_UNASKED]);
+		h1_fail(c, &h1_faults[H1_FAULT_UNASKED]);
+		return h1_next_event(c, event);
+	}
+	c->reading = H1_READ_HEAD;
+	if (h1_input_lines(c, c->limits.head_bytes, &lines, &fault))
+		return response_head(c, event, lines);
+	return fault && refuse_response(c, event, fault, NULL);
+}
+
+/* ---- the end of an exchange ---- */
+
+static bool is_over(const struct h1_stream *s, enum h1_reading reading)
+{
+	return s->is_open && s->was_written && (s->was_read || reading == H1_READ_NOTHING);
+}
+
+/* Both messages are complete: the next request may come, or be sent. */
+static bool close_stream(struct h1_conn *c, struct h1_event *event)
+{
+	*event = (struct h1_event){.kind = H1_EVENT_CLOSED, .user = c->stream.user};
+	c->stream = (struct h1_stream){0};
+	c->now_is_old = true;
+	if (c->keeps)
+		c->reading = H1_READ_START;
+	else
+		h1_read_no_more(c);
+	return true;
+}
+
+static bool fail_event(struct h1_conn *c, struct h1_event *event)
+{
+	*event = (struct h1_event){.kind = H1_EVENT_FAILED, .fault = c->failure};
+	c->failure_is_due = false;
+	return true;
+}
+
+static bool read_event(struct h1_conn *c, struct h1_event *event)
+{
+	switch (c->reading) {
+	case H1_READ_START:
+	case H1_READ_HEAD:
+		return c->role == H1_SERVER ? read_request(c, event) : read_response(c, event);
+	case H1_READ_DONE:
+		return false;
+	case H1_READ_NOTHING:
+		h1_input_drop(c);
+		return false;
+	default:
+		return h1_read_body(c, event);
+	}
+}
+
+bool h1_next_event(struct h1_conn *c, struct h1_event *event)
+{
+	if (c->failure_is_due)
+		return fail_event(c, event);
+	if (c->has_failed)
+		return false;
+	if (c->role == H1_CLIENT && !c->was_ready) {
+		c->was_ready = true;
+		*event = (struct h1_event){.kind = H1_EVENT_READY};
+		return true;
+	}
+	if (is_over(&c->stream, c->reading))
+		return close_stream(c, event);
+	if (read_event(c, event))
+		return true;
+	(void)h1_input_front(c); /* releases the chunk that was read */
+	budget_adjust(c->env.budget, &c->charged, h1_input_held(c) + h1_output_held(c));
+	return false;
+}

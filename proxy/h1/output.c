@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What goes to the peer. A head is written into a buffer, with the framing that the peer's version
+ * allows; body bytes never come here: the owner is told how many of them belong between which bytes.
+ */
+#include "proxy/h1/conn.h"
+
+#include "proxy/http/via.h"
+
+#include <stdio.h>
+
+/* An interim response is left out while so much of earlier heads has not left. */
+#define UNSENT_MOST 65536u
+/* A buffer larger than this is not kept for the next head. */
+#define KEPT_BYTES 1024u
+/* What a head may need beside its fields: the first line, framing, Connection. */
+#define EXTRA_BYTES 160u
+
+/* ---- bytes of a head ---- */
+
+/* Begins a head: forgets what has left, and makes room for all of it. */
+static char *begin_head(struct h1_conn *c, const struct http_head *head)
+{
+	size_t bytes = head->method.len + head->path.len + head->authority.len + EXTRA_BYTES;
+	for (uint32_t i = 0; i < head->count; i++)
+		bytes += head->fields[i].name.len + head->fields[i].value.len + 4;
+	if (c->output_lent)
+		c->output.length = 0;
+	c->output_lent = false;
+	return h1_buffer_reserve(&c->output, bytes);
+}
+
+static char *put(char *at, struct slice text)
+{
+	memcpy(at, text.ptr, text.len);
+	return at + text.len;
+}
+
+static char *put_field(char *at, struct slice name, struct slice value)
+{
+	at = put(put(at, name), SLICE(": "));
+	if (value.len > 0)
+		at = put(at, value);
+	return put(at, SLICE("\r\n"));
+}
+
+/* RFC 9113 8.2.3: the crumbs of a cookie become one field again. */
+static char *put_cookies(char *at, const struct http_head *head)
+{
+	bool is_first = true;
+	for (uint32_t i = 0; i < head->count; i++) {
+		if (head->fields[i].token != HTTP_TOKEN_COOKIE)
+			continue;
+		at = put(at, is_first ? SLICE("cookie: ") : SLICE("; "));
+		at = put(at, head->fields[i].value);
+		is_first = false;
+	}
+	return put(at, SLICE("\r\n"));
+}
+
+static char *put_fields(char *at, const struct http_head *head)
+{
+	bool had_cookies = false;
+	for (uint32_t i = 0; i < head->count; i++) {
+		const struct http_field *f = &head->fields[i];
+		if (f->token == HTTP_TOKEN_COOKIE && head->kind == HTTP_REQUEST) {
+			if (!had_cookies)
+				at = put_cookies(at, head);
+			had_cookies = true;
+			continue;
+		}
+		at = put_field(at, f->name, f->value);
+	}
+	return at;
+}
+
+static char *put_framing(char *at, enum h1_writing writing, bool says_empty)
+{
+	if (writing == H1_WRITE_CHUNKS)
+		return put(at, SLICE("transfer-encoding: chunked\r\n"));
+	return says_empty ? put(at, SLICE("content-length: 0\r\n")) : at;
+}
+
+static void finish_head(struct h1_conn *c, const struct http_head *head, char *at)
+{
+	at = put(at, SLICE("\r\n"));
+	size_t bytes = (size_t)(at - c->output.bytes) - c->output.length;
+	c->output.length += bytes;
+	h1_trace_head(c, true, head, bytes);
+}
+
+/* ---- the outgoing message ---- */
+
+static void end_output(struct h1_conn *c)
+{
+	c->stream.was_written = true;
+	c->body_follows = false;
+	c->offered = 0;
+	c->offered_end = false;
+}
+
+static void begin_body(struct h1_conn *c, enum h1_writing writing, uint64_t length, bool end)
+{
+	c->writing = writing;
+	c->write_left = length;
+	c->offered = 0;
+	c->offered_end = false;
+	c->body_follows = true;
+	if (end)
+		end_output(c);
+}
+
+static bool has_length(const struct http_head *head)
+{
+	return head->content_length != HTTP_LENGTH_UNKNOWN;
+}
+
+/* RFC 9110 8.6: methods for which a server expects a body. */
+static bool expects_body(enum http_method method)
+{
+	return method == HTTP_METHOD_POST || method == HTTP_METHOD_PUT ||
+	       method == HTTP_METHOD_PATCH;
+}
+
+bool h1_request(struct h1_conn *c, const struct http_head *head, bool end, void *user)
+{
+	if (h1_request_room(c) == 0)
+		return false;
+	enum h1_writing writing = end                ? H1_WRITE_NOTHING
+				  : has_length(head) ? H1_WRITE_LENGTH
+						     : H1_WRITE_CHUNKS;
+	bool has_te = http_head_find(head, HTTP_TOKEN_TE) != NULL;
+	char *at = begin_head(c, head);
+	at = put(put(at, head->method), SLICE(" "));
+	at = put(put(at, head->path), SLICE(" HTTP/1.1\r\n"));
+	at = put_field(at, SLICE("host"), head->authority);
+	at = put_fields(at, head);
+	at = put_framing(at, writing, end && !has_length(head) && expects_body(head->method_token));
+	if (has_te)
+		at = put(at, SLICE("connection: te\r\n"));
+	c->stream = (struct h1_stream){
+	    .user = user, .is_open = true, .method = (enum http_method)head->method_token};
+	c->owed = 0;
+	c->window = c->limits.window_bytes;
+	begin_body(c, writing, has_length(head) ? head->content_length : 0, end);
+	finish_head(c, head, at);
+	return true;
+}
+
+static bool respond_interim(struct h1_conn *c, const struct http_head *head)
+{
+	if (!h1_takes_interim(c) || h1_unsent_bytes(c) > UNSENT_MOST)
+		return false;
+	char *at = begin_head(c, head);
+	at += snprintf(at, EXTRA_BYTES, "HTTP/1.1 %u %s\r\n", (unsigned)head->status,
+	    http_status_reason(head->status));
+	finish_head(c, head, put_fields(at, head));
+	return true;
+}
+
+/* All of the request has come, though it may not have been read. */
+static bool request_is_here(const struct h1_conn *c)
+{
+	return c->stream.was_read ||
+	       (c->reading == H1_READ_LENGTH && c->body_left <= h1_input_bytes(c));
+}
+
+/* An answer of failure to a request that is still coming: the client is told not to send the rest
+ * (RFC 9112 9.3), and it would be read for nothing. */
+static bool may_keep(const struct h1_conn *c, const struct http_head *head)
+{
+	return c->keeps && !c->is_going && !c->input.has_ended &&
+	       (head->status < 400 || request_is_here(c));
+}
+
+static enum h1_writing framing_of(
+    const struct h1_conn *c, const struct http_head *head, bool is_bodyless)
+{
+	if (is_bodyless)
+		return H1_WRITE_NOTHING;
+	if (has_length(head))
+		return H1_WRITE_LENGTH;
+	return c->stream.is_old ? H1_WRITE_TO_END : H1_WRITE_CHUNKS;
+}
+
+bool h1_respond(struct h1_conn *c, const struct http_head *head, bool end)
+{
+	if (!c->stream.is_open || c->stream.has_answer || c->has_failed)
+		return false;
+	if (http_head_is_interim(head))
+		return respond_interim(c, head);
+	bool is_bodyless = http_response_is_bodyless(head, c->stream.method);
+	enum h1_writing writing = framing_of(c, head, is_bodyless || end);
+	c->keeps = may_keep(c, head) && writing != H1_WRITE_TO_END;
+	char *at = begin_head(c, head);
+	at += snprintf(at, EXTRA_BYTES, "HTTP/1.1 %u %s\r\n", (unsigned)head->status,
+	    http_status_reason(head->status));
+	at = put_fields(at, head);
+	at = put_framing(at, writing, end && !is_bodyless && !has_length(head));
+	if (!c->keeps)
+		at = put(at, SLICE("connection: close\r\n"));
+	c->stream.has_answer = true;
+	begin_body(c, writing, has_length(head) ? head->content_length : 0, end);
+	finish_head(c, head, at);
+	return true;
+}
+
+void h1_trailers(struct h1_conn *c, const struct http_head *head)
+{
+	if (!c->stream.is_open || !c->body_follows || c->has_failed)
+		return;
+	if (c->writing == H1_WRITE_CHUNKS) {
+		struct http_head none = {0};
+		const struct http_head *trailers = head ? head : &none;
+		char *at = put(begin_head(c, trailers), SLICE("0\r\n"));
+		finish_head(c, trailers, put_fields(at, trailers));
+	}
+	end_output(c);
+}
+
+/* ---- output ---- */
+
+void h1_offer(struct h1_conn *c, size_t bytes, bool end)
+{
+	if (!c->body_follows)
+		return;
+	c->offered = bytes;
+	c->offered_end = end;
+}
+
+/* The owner's body does not have the length that its head says: nobody may take it for complete. */
+static bool is_of_wrong_length(const struct h1_conn *c)
+{
+	if (c->writing == H1_WRITE_NOTHING)
+		return c->offered > 0;
+	if (c->writing != H1_WRITE_LENGTH)
+		return false;
+	return c->offered > c->write_left || (c->offered_end && c->offered < c->write_left);
+}
+
+static bool has_body(const struct h1_conn *c)
+{
+	return c->body_follows && (c->offered > 0 || c->offered_end);
+}
+
+/* Puts the size of a chunk behind the head that waits, and returns what follows its bytes. */
+static struct slice frame_chunk(struct h1_conn *c, uint32_t length, bool end)
+{
+	if (length == 0)
+		return SLICE("0\r\n\r\n");
+	char *at = h1_buffer_reserve(&c->output, 16);
+	c->output.length += (size_t)snprintf(at, 16, "%x\r\n", (unsigned)length);
+	return end ? SLICE("\r\n0\r\n\r\n") : SLICE("\r\n");
+}
+
+static void add_body(struct h1_conn *c, uint32_t most, struct h1_output *output)
+{
+	output->length = c->offered < most ? (uint32_t)c->offered : most;
+	output->end = c->offered_end && output->length == c->offered;
+	if (c->writing == H1_WRITE_CHUNKS)
+		output->after = frame_chunk(c, output->length, output->end);
+	c->offered -= output->length;
+	if (c->writing == H1_WRITE_LENGTH)
+		c->write_left -= output->length;
+	if (output->end)
+		end_output(c);
+}
+
+bool h1_next_output(struct h1_conn *c, uint32_t most, struct h1_output *output)
+{
+	if (c->output_lent) {
+		c->output.length = 0;
+		c->output_lent = false;
+		if (c->output.capacity > KEPT_BYTES)
+			h1_buffer_free(&c->output);
+	}
+	if (c->has_failed)
+		return false;
+	if (has_body(c) && is_of_wrong_length(c)) {
+		c->must_abort = true;
+		h1_fail(c, NULL);
+		return false;
+	}
+	if (c->output.length == 0 && !has_body(c))
+		return false;
+	*output = (struct h1_output){.user = c->stream.user};
+	if (has_body(c))
+		add_body(c, most, output);
+	output->before = slice_of(c->output.bytes, c->output.length);
+	c->output_lent = true;
+	return true;
+}
+
+size_t h1_unsent_bytes(const struct h1_conn *c)
+{
+	return c->output_lent ? 0 : c->output.length;
+}
+
+size_t h1_output_held(const struct h1_conn *c)
+{
+	return h1_unsent_bytes(c) > 0 ? c->output.capacity : 0;
+}
+
+bool h1_wants_write(const struct h1_conn *c)
+{
+	return !c->has_failed && (h1_unsent_bytes(c) > 0 || has_body(c));
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* See http1_options.h. */
+#include "proxy/session/http1_options.h"
+
+/* A trailer section may be as large as the fields before it. */
+static struct h1_limits limits_of(
+    const struct conf_limits *l, uint32_t max_header_list_bytes, uint32_t stream_window_bytes)
+{
+	struct h1_limits limits = h1_limits_default;
+	limits.head_bytes = l->field_block_bytes;
+	limits.list_bytes = max_header_list_bytes;
+	limits.trailer_bytes = max_header_list_bytes;
+	limits.window_bytes = stream_window_bytes;
+	return limits;
+}
+
+struct h1_limits http1_options_for_client(const struct conf_listen *conf)
+{
+	struct h1_limits limits =
+	    limits_of(&conf->limits, conf->max_header_list_bytes, conf->stream_window_bytes);
+	limits.head_timeout = conf->header_timeout;
+	return limits;
+}
+
+struct h1_limits http1_options_for_origin(const struct conf_origin *conf)
+{
+	struct h1_limits limits =
+	    limits_of(&conf->limits, conf->max_header_list_bytes, conf->stream_window_bytes);
+	limits.head_timeout = 0;
+	limits.interim_responses = conf->limits.interim_responses;
+	return limits;
+}
