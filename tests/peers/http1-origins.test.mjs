@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ROOT, Scenario, certs, section, until, workDir } from '../support/gate.mjs';
 import { test } from 'node:test';
+import { ROOT, Scenario, certs, section, until, workDir } from '../support/gate.mjs';
 import { nodeClient } from '../support/node.mjs';
 import { SCALE } from '../support/peer.mjs';
 import { run } from '../support/programs.mjs';
@@ -120,7 +120,8 @@ function behind(name, origin, source, options, body) {
 async function asked(s, origin, times) {
 	const expected = [PAGE, ...NAMES].flatMap((name) => Array(times).fill(name)).sort();
 	await until(() => `its log is complete: ${JSON.stringify(s.origin.requests())}`, () => s.origin.requests().length >= expected.length);
-	const list = s.origin.requests();
+	/* Apache promises a relative link as it stands, without resolving it; such a promise is refused. */
+	const list = s.origin.requests().filter(({ target }) => target.startsWith('/'));
 	assert.deepEqual(list.map(({ target }) => target).sort(), expected);
 	assert.deepEqual([...new Set(list.map(({ protocol }) => protocol))], [`HTTP/${origin.version}`]);
 	const connections = new Set(list.map(({ connection }) => connection)).size;
