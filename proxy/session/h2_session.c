@@ -378,7 +378,7 @@ static void check(const struct session *s)
 static const struct session_ops h2_ops = {
     .name = "h2",
     .capabilities = SESSION_MULTIPLEXES | SESSION_SENDS_PUSHES | SESSION_TAKES_PUSHES |
-		    SESSION_TRAILERS | SESSION_INTERIM | SESSION_PINGS,
+		    SESSION_TRAILERS | SESSION_INTERIM | SESSION_PINGS | SESSION_HINTS,
     .free = free_session,
     .receive = receive,
     .next_event = next_event,
