@@ -53,6 +53,11 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 {
 	struct http_head *head = offer_origin_request(c->upstream->offers, x);
 	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers;
+	/* RFC 9110 10.1.1: an origin that speaks HTTP/1.0 ignores the expectation. */
+	bool must_continue =
+	    !end && http_expects_continue(head) && !session_peer(c->session).answers_expect;
+	if (must_continue)
+		http_head_remove(head, HTTP_TOKEN_EXPECT);
 	enum session_fit fit = session_request_fits(c->session, head, end);
 	struct session_stream *stream =
 	    fit == SESSION_FITS ? session_request(c->session, head, end, &x->up) : NULL;
@@ -70,6 +75,8 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 		origin_conn_retire(c);
 	x->context.up = c->hop;
 	exchange_on_connected(x, &leg);
+	if (must_continue)
+		exchange_continue(x);
 	net_conn_dirty(c->net);
 	return NULL;
 }
