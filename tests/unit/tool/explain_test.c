@@ -279,7 +279,7 @@ static void a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone(v
 	    "The origin is asked with ENABLE_PUSH=0, since every push for this request would be dropped:\n");
 	has("[push r]\naction = hold\nversion = 1.1\n",
 	    WORDS("http://example.com/", "--client", "h1", "--promise", "/a.css"),
-	    "   verdict  hold, rule \"r\"\n");
+	    "   verdict  hold, rule r\n");
 	/* It navigates, and hints are the default action: no rule says so. */
 	static const char *const navigates[] = {"explain", "http://example.com/", "--client", "h1", "-H",
 	    "Sec-Fetch-Mode: navigate", NULL};
