@@ -161,7 +161,6 @@ function listening(s, port, answer, onHead) {
 
 {
 	const { ports, options } = await site();
-	// covers: R72
 	scenario('error bodies: the file of the status, that of all others, JSON, and none for HEAD', options, async (s) => {
 		const browser = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n';
 		const json = 'Accept: application/json\r\n';
