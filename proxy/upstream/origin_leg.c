@@ -52,19 +52,28 @@ static const struct relay_cause *const why_unsent[] = {
     [SESSION_NEEDS_LENGTH] = &relay_cause_NEEDS_LENGTH,
 };
 
-/* A connection to an origin that last answered in HTTP/1.0 cannot know that before its first response. */
+/* The origin last answered in HTTP/1.0: it takes no body of unknown length, and ignores an expectation
+ * (RFC 9110 10.1.1). A new connection cannot tell before its first response. */
+static bool is_old(const struct origin_conn *c)
+{
+	return c->requests == 0 ? c->pool->known->needs_length
+				: !session_peer(c->session).answers_expect;
+}
+
 static enum session_fit fit_of(const struct origin_conn *c, const struct http_head *head, bool end)
 {
 	bool is_unknown = !end && head->content_length == HTTP_LENGTH_UNKNOWN;
-	if (is_unknown && c->requests == 0 && c->pool->known->needs_length)
-		return SESSION_NEEDS_LENGTH;
-	return session_request_fits(c->session, head, end);
+	return is_unknown && is_old(c) ? SESSION_NEEDS_LENGTH
+				       : session_request_fits(c->session, head, end);
 }
 
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)
 {
 	struct http_head *head = offer_origin_request(c->upstream->offers, x);
 	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers;
+	bool must_continue = !end && http_expects_continue(head) && is_old(c);
+	if (must_continue)
+		http_head_remove(head, HTTP_TOKEN_EXPECT);
 	enum session_fit fit = fit_of(c, head, end);
 	struct session_stream *stream =
 	    fit == SESSION_FITS ? session_request(c->session, head, end, &x->up) : NULL;
@@ -85,6 +94,8 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 		origin_conn_retire(c);
 	x->context.up = c->hop;
 	exchange_on_connected(x, &leg);
+	if (must_continue)
+		exchange_continue(x);
 	net_conn_dirty(c->net);
 	return NULL;
 }
