@@ -517,7 +517,7 @@ static void without_multiplexing_each_connection_has_one_request(void **state)
 {
 	(void)state;
 	scripted_can(SCRIPTED_EVERYTHING, SCRIPTED_EVERYTHING & ~(unsigned)SESSION_MULTIPLEXES);
-	struct scene s = ask(world(NULL, "max-connections = 3", NULL));
+	struct scene s = ask(world(NULL, "max-http1-connections = 3", NULL));
 	gate_passes(s.w);
 	assert_int_equal(script_origins(&s.w->sites[0]), 1); /* none ahead of need */
 	for (unsigned i = 1; i <= 3; i++)
