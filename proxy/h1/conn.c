@@ -49,6 +49,12 @@ void h1_count_fault(struct h1_conn *c, const struct h1_fault *fault)
 		c->env.fault(c->env.fault_context, fault);
 }
 
+void h1_end_stream(struct h1_conn *c)
+{
+	c->stream = (struct h1_stream){0};
+	c->body_follows = false;
+}
+
 void h1_fail(struct h1_conn *c, const struct h1_fault *fault)
 {
 	if (c->has_failed)
@@ -129,8 +135,7 @@ void h1_reset(struct h1_conn *c)
 	if (!c->stream.is_open)
 		return;
 	c->must_abort = c->must_abort || is_cut_off(c);
-	c->stream = (struct h1_stream){0};
-	c->body_follows = false;
+	h1_end_stream(c);
 	h1_read_no_more(c);
 }
 
@@ -162,7 +167,7 @@ void h1_terminate(struct h1_conn *c)
 	c->must_abort = c->must_abort || is_cut_off(c);
 	c->has_failed = true;
 	c->failure_is_due = false;
-	c->stream.is_open = false;
+	h1_end_stream(c);
 	h1_read_no_more(c);
 }
 

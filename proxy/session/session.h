@@ -249,6 +249,8 @@ struct session_plan;
 struct session_protocol {
 	const char *alpn; /* "h2" */
 	const char *name; /* "HTTP/2", for people */
+	/* What its sessions with origins can do, as far as that is known before one begins. */
+	unsigned origin_capabilities; /* enum session_capability */
 	/* What faults its sessions find, by row; NULL behind the last row. */
 	const char *(*fault_name)(size_t row);
 	/* Whether these first bytes of a cleartext connection belong to this protocol. */
