@@ -31,10 +31,17 @@ enum h1_reading {
 enum h1_chunk_part {
 	H1_CHUNK_SIZE_FIRST,
 	H1_CHUNK_SIZE,
-	H1_CHUNK_SPACE,     /* whitespace behind the size: an extension must follow */
-	H1_CHUNK_EXTENSION, /* behind ";" */
+	/* Extensions: whitespace may stand around ";" and "=", but not at the end. */
+	H1_CHUNK_SPACE, /* behind the size: an extension must follow */
+	H1_CHUNK_NAME_FIRST,
+	H1_CHUNK_NAME,
+	H1_CHUNK_NAME_SPACE,
+	H1_CHUNK_VALUE_FIRST,
+	H1_CHUNK_VALUE,
 	H1_CHUNK_QUOTED,
 	H1_CHUNK_ESCAPED,
+	H1_CHUNK_QUOTED_END,
+	H1_CHUNK_VALUE_SPACE,
 	H1_CHUNK_LINE_LF,
 	H1_CHUNK_DATA,
 	H1_CHUNK_DATA_CR,

@@ -184,7 +184,8 @@ static bool fill(struct session *session, struct net_out *out)
 			put_body(s, out, &output);
 		if (output.after.len > 0)
 			net_out_copy(out, output.after.ptr, output.after.len);
-		any = true;
+		/* The end of a body that the connection's end delimits has no bytes. */
+		any |= output.before.len + output.length + output.after.len > 0;
 	}
 	return any;
 }
