@@ -246,30 +246,32 @@ const nameOf = (m) => logged(numberOf(m.target) >= 0 ? m.target : m.headers?.['x
  * What the log must have: one line for each request that the origin answered with a status of success, at most one for
  * each other that went there, in part or as a whole; and none besides. Gives {result, sent, most}.
  */
-function judgeLogged({ oracle, client }) {
+function judgeLogged({ bytes, oracle, client }) {
 	const responses = [...client.responses];
+	const large = bytes.length > 4000;
 	const least = [];
 	const most = [];
 	const is = (result) => {
 		assert.equal(responses.length, 0, `a response more: ${responses[0]?.status}`);
 		return { result, least, most };
 	};
-	assert.equal(client.reader.error, null, `a response is no HTTP/1.1: ${client.reader.error?.text}`);
+	/* An origin may answer before it has read all, and end the connection: the answer may be lost then. */
+	const mayBeCut = large || oracle.isIncomplete;
+	const { error } = client.reader;
+	assert.ok(!error || (client.reader.isIncomplete && mayBeCut), `a response is no HTTP/1.1: ${error?.text}`);
 	for (const m of oracle.messages) {
 		const r = responses.shift();
-		assert.ok(r, `no response to ${m.method} ${m.target.slice(0, 80)}`);
-		const isOfTheGate = r.headers['proxy-status'] !== undefined;
-		const closes = m.closes || /\bclose\b/.test(r.headers.connection ?? '');
-		if (isOfTheGate && closes && r.status !== 502)
-			return is('refused');
-		if (!isOfTheGate && r.status < 300)
+		assert.ok(r || large, `no response to ${m.method} ${m.target.slice(0, 80)}`);
+		const isOfTheGate = r?.headers['proxy-status'] !== undefined;
+		const closes = !r || m.closes || /\bclose\b/.test(r.headers.connection ?? '');
+		if (r && !isOfTheGate && r.status < 300)
 			least.push(nameOf(m));
-		if (!isOfTheGate || r.status === 502)
+		/* What the gate refuses is never seen, unless it is a body that had begun. */
+		if (!isOfTheGate || r.status === 502 || m.framing === 'chunked')
 			most.push(nameOf(m));
 		if (closes)
-			return is('passed');
+			return is(isOfTheGate ? 'refused' : 'passed');
 	}
-	/* One whose body cannot be read may have been begun, and even answered before. */
 	if (oracle.partial?.headers)
 		most.push(nameOf(oracle.partial));
 	assert.ok(oracle.isIncomplete || !oracle.error || responses.length, 'no response to what cannot be read');
