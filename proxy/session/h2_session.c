@@ -129,20 +129,6 @@ static bool next_event(struct session *s, struct session_event *event)
 	return true;
 }
 
-/* Windows bound what waits. */
-static bool is_full(const struct session *s)
-{
-	(void)s;
-	return false;
-}
-
-/* Every stream says itself whether it is complete. */
-static void ended(struct session *s, bool is_clean)
-{
-	(void)s;
-	(void)is_clean;
-}
-
 /* ---- output ---- */
 
 /* A larger frame would delay a more urgent one at the peer. */
@@ -349,12 +335,6 @@ static bool is_done(const struct session *s)
 	return h2_is_done(conn_of(s));
 }
 
-static bool must_abort(const struct session *s)
-{
-	(void)s;
-	return false;
-}
-
 static bool has_failed(const struct session *s)
 {
 	return h2_has_failed(conn_of(s));
@@ -375,15 +355,16 @@ static void check(const struct session *s)
 	h2_check(conn_of(s));
 }
 
+#define CAPABILITIES                                                                               \
+	(SESSION_MULTIPLEXES | SESSION_SENDS_PUSHES | SESSION_TAKES_PUSHES | SESSION_TRAILERS |    \
+	    SESSION_INTERIM | SESSION_PINGS)
+
 static const struct session_ops h2_ops = {
     .name = "h2",
-    .capabilities = SESSION_MULTIPLEXES | SESSION_SENDS_PUSHES | SESSION_TAKES_PUSHES |
-		    SESSION_TRAILERS | SESSION_INTERIM | SESSION_PINGS,
+    .capabilities = CAPABILITIES,
     .free = free_session,
     .receive = receive,
     .next_event = next_event,
-    .is_full = is_full,
-    .ended = ended,
     .fill = fill,
     .wants_write = wants_write,
     .offer = offer,
@@ -411,7 +392,6 @@ static const struct session_ops h2_ops = {
     .stream_window = stream_window,
     .stream_is_shut = stream_is_shut,
     .is_done = is_done,
-    .must_abort = must_abort,
     .has_failed = has_failed,
     .trace = trace,
     .describe = describe,
@@ -453,6 +433,7 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 const struct session_protocol session_h2 = {
     .alpn = "h2",
     .name = "HTTP/2",
+    .origin_capabilities = CAPABILITIES,
     .fault_name = h2_fault_name,
     .match = match,
     .for_clients = h2_options_for_clients,

@@ -2,6 +2,8 @@
 /* See http1_options.h. */
 #include "proxy/session/http1_options.h"
 
+#include "proxy/base/memory.h"
+
 /* A trailer section may be as large as the fields before it. */
 static struct h1_limits limits_of(
     const struct conf_limits *l, uint32_t max_header_list_bytes, uint32_t stream_window_bytes)
@@ -14,7 +16,7 @@ static struct h1_limits limits_of(
 	return limits;
 }
 
-struct h1_limits http1_options_for_client(const struct conf_listen *conf)
+struct h1_limits http1_options_limits_for_client(const struct conf_listen *conf)
 {
 	struct h1_limits limits =
 	    limits_of(&conf->limits, conf->max_header_list_bytes, conf->stream_window_bytes);
@@ -22,11 +24,31 @@ struct h1_limits http1_options_for_client(const struct conf_listen *conf)
 	return limits;
 }
 
-struct h1_limits http1_options_for_origin(const struct conf_origin *conf)
+struct h1_limits http1_options_limits_for_origin(const struct conf_origin *conf)
 {
 	struct h1_limits limits =
 	    limits_of(&conf->limits, conf->max_header_list_bytes, conf->stream_window_bytes);
 	limits.head_timeout = 0;
 	limits.interim_responses = conf->limits.interim_responses;
 	return limits;
+}
+
+static struct session_config *config_of(enum h1_role role, struct h1_limits limits)
+{
+	struct session_config *config = memory_new(struct session_config);
+	*config = (struct session_config){role, limits};
+	return config;
+}
+
+struct session_config *http1_options_for_clients(const struct conf_listen *conf)
+{
+	bool is_spoken = conf->protocols & CONF_HTTP1;
+	return is_spoken ? config_of(H1_SERVER, http1_options_limits_for_client(conf)) : NULL;
+}
+
+struct session_config *http1_options_for_origin(const struct conf_origin *conf, bool push)
+{
+	(void)push;
+	bool is_spoken = conf->protocols & CONF_HTTP1;
+	return is_spoken ? config_of(H1_CLIENT, http1_options_limits_for_origin(conf)) : NULL;
 }

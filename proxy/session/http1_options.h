@@ -3,10 +3,19 @@
 #ifndef PUSHGATE_SESSION_HTTP1_OPTIONS_H
 #define PUSHGATE_SESSION_HTTP1_OPTIONS_H
 
-#include "proxy/conf/conf.h"
 #include "proxy/h1/h1.h"
+#include "proxy/session/session.h"
 
-struct h1_limits http1_options_for_client(const struct conf_listen *conf);
-struct h1_limits http1_options_for_origin(const struct conf_origin *conf);
+struct session_config {
+	enum h1_role role;
+	struct h1_limits limits;
+};
+
+/* For struct session_protocol. */
+struct session_config *http1_options_for_clients(const struct conf_listen *conf);
+struct session_config *http1_options_for_origin(const struct conf_origin *conf, bool push);
+
+struct h1_limits http1_options_limits_for_client(const struct conf_listen *conf);
+struct h1_limits http1_options_limits_for_origin(const struct conf_origin *conf);
 
 #endif

@@ -5,15 +5,9 @@
  * peer is told by an answer, or by the end of the connection.
  */
 #include "proxy/session/http1_options.h"
-#include "proxy/session/session.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-
-struct session_config {
-	enum h1_role role;
-	struct h1_limits limits;
-};
 
 struct session_stream {
 	char handle; /* only its address counts */
@@ -190,7 +184,8 @@ static bool fill(struct session *session, struct net_out *out)
 			put_body(s, out, &output);
 		if (output.after.len > 0)
 			net_out_copy(out, output.after.ptr, output.after.len);
-		any = true;
+		/* The end of a body that the connection's end delimits has no bytes. */
+		any |= output.before.len + output.length + output.after.len > 0;
 	}
 	return any;
 }
@@ -226,23 +221,10 @@ static struct session_stream *request(
 	return h1_request(conn_of(s), head, end, user) ? &of(s)->stream : NULL;
 }
 
-static void refuse_pushes(struct session *s, usec now)
-{
-	(void)s;
-	(void)now;
-}
-
 static void widen(struct session *s, struct session_stream *stream, uint32_t window)
 {
 	(void)stream;
 	h1_widen(conn_of(s), window);
-}
-
-static bool ping(struct session *s, usec now)
-{
-	(void)s;
-	(void)now;
-	return false;
 }
 
 /* ---- to a client ---- */
@@ -252,22 +234,6 @@ static bool respond(
 {
 	(void)stream;
 	return h1_respond(conn_of(s), head, end);
-}
-
-static struct session_stream *promise(
-    struct session *s, struct session_stream *parent, const struct http_head *head, void *user)
-{
-	(void)s;
-	(void)parent;
-	(void)head;
-	(void)user;
-	return NULL;
-}
-
-static uint32_t push_room(const struct session *s)
-{
-	(void)s;
-	return 0;
 }
 
 static void set_priority(
@@ -354,21 +320,6 @@ static struct session_peer peer(const struct session *s)
 	};
 }
 
-/* There are no windows: the transport alone holds back. */
-static uint32_t stream_window(const struct session *s, const struct session_stream *stream)
-{
-	(void)s;
-	(void)stream;
-	return UINT32_MAX;
-}
-
-static bool stream_is_shut(const struct session *s, const struct session_stream *stream)
-{
-	(void)s;
-	(void)stream;
-	return false;
-}
-
 static bool is_done(const struct session *s)
 {
 	return h1_is_done(conn_of(s));
@@ -413,12 +364,8 @@ static const struct session_ops http1_ops = {
     .request_room = request_room,
     .request_fits = request_fits,
     .request = request,
-    .refuse_pushes = refuse_pushes,
     .widen = widen,
-    .ping = ping,
     .respond = respond,
-    .promise = promise,
-    .push_room = push_room,
     .set_priority = set_priority,
     .priority = priority,
     .trailers = trailers,
@@ -431,8 +378,6 @@ static const struct session_ops http1_ops = {
     .deadline = deadline,
     .tick = tick,
     .peer = peer,
-    .stream_window = stream_window,
-    .stream_is_shut = stream_is_shut,
     .is_done = is_done,
     .must_abort = must_abort,
     .has_failed = has_failed,
@@ -475,31 +420,12 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 	return n < sizeof(preface) - 1 ? SESSION_MATCH_MORE : SESSION_MATCH_YES;
 }
 
-static struct session_config *for_clients(const struct conf_listen *conf)
-{
-	if (!(conf->protocols & CONF_HTTP1))
-		return NULL;
-	struct session_config *config = memory_new(struct session_config);
-	*config = (struct session_config){H1_SERVER, http1_options_for_client(conf)};
-	return config;
-}
-
-static struct session_config *for_origin(const struct conf_origin *conf, bool push)
-{
-	(void)push;
-	if (!(conf->protocols & CONF_HTTP1))
-		return NULL;
-	struct session_config *config = memory_new(struct session_config);
-	*config = (struct session_config){H1_CLIENT, http1_options_for_origin(conf)};
-	return config;
-}
-
 const struct session_protocol session_http1 = {
     .alpn = "http/1.1",
     .name = "HTTP/1.1",
     .fault_name = h1_fault_name,
     .match = match,
-    .for_clients = for_clients,
-    .for_origin = for_origin,
+    .for_clients = http1_options_for_clients,
+    .for_origin = http1_options_for_origin,
     .begin = begin,
 };

@@ -45,12 +45,12 @@ const char *session_code_name(uint32_t code); /* "CANCEL"; "UNKNOWN" for any oth
 /* What a request that cannot be read is answered with; the connection ends behind the answer. */
 enum session_refusal {
 	SESSION_REFUSAL_NONE,
-	SESSION_REFUSAL_MALFORMED,  /* 400 */
-	SESSION_REFUSAL_LATE,       /* 408: its head did not come in time */
-	SESSION_REFUSAL_TARGET,     /* 414: its target is too long */
-	SESSION_REFUSAL_FIELDS,     /* 431: its fields are too large */
-	SESSION_REFUSAL_CODING,     /* 501: a transfer coding that we do not know */
-	SESSION_REFUSAL_VERSION,    /* 505: another major version of HTTP */
+	SESSION_REFUSAL_MALFORMED, /* 400 */
+	SESSION_REFUSAL_LATE,      /* 408: its head did not come in time */
+	SESSION_REFUSAL_TARGET,    /* 414: its target is too long */
+	SESSION_REFUSAL_FIELDS,    /* 431: its fields are too large */
+	SESSION_REFUSAL_CODING,    /* 501: a transfer coding that we do not know */
+	SESSION_REFUSAL_VERSION,   /* 505: another major version of HTTP */
 };
 
 /* A peer's violation of the protocol. */
@@ -138,6 +138,7 @@ struct session_peer {
 	size_t unsent_bytes; /* heads and promises that have not left yet */
 };
 
+/* Members marked "may be NULL" are so in sessions that have no use for them. */
 struct session_ops {
 	const char *name; /* "h2" */
 	unsigned capabilities;
@@ -146,10 +147,11 @@ struct session_ops {
 	size_t (*receive)(
 	    struct session *s, struct chunk *chunk, size_t offset, size_t length, usec now);
 	bool (*next_event)(struct session *s, struct session_event *event);
-	/* The owner should not read from the transport: what came waits for credit, or for its turn. */
+	/* The owner should not read from the transport: what came waits for credit, or for its turn.
+	 * May be NULL: never. */
 	bool (*is_full)(const struct session *s);
 	/* Nothing more will come from the peer. is_clean: it said so (FIN, over TLS close_notify);
-	 * else bytes may be missing. Events may follow. */
+	 * else bytes may be missing. Events may follow. May be NULL. */
 	void (*ended)(struct session *s, bool is_clean);
 	/* output */
 	bool (*fill)(struct session *s, struct net_out *out);
@@ -161,12 +163,13 @@ struct session_ops {
 	    const struct session *s, const struct http_head *head, bool end);
 	struct session_stream *(*request)(
 	    struct session *s, const struct http_head *head, bool end, void *user);
-	void (*refuse_pushes)(struct session *s, usec now);
+	void (*refuse_pushes)(struct session *s, usec now); /* may be NULL, as ping */
 	void (*widen)(struct session *s, struct session_stream *stream, uint32_t window);
 	bool (*ping)(struct session *s, usec now);
 	/* to a client */
 	bool (*respond)(struct session *s, struct session_stream *stream,
 	    const struct http_head *head, bool end);
+	/* May be NULL, as push_room: no pushes. */
 	struct session_stream *(*promise)(struct session *s, struct session_stream *parent,
 	    const struct http_head *request, void *user);
 	uint32_t (*push_room)(const struct session *s);
@@ -188,11 +191,13 @@ struct session_ops {
 	void (*tick)(struct session *s, usec now);
 	/* questions */
 	struct session_peer (*peer)(const struct session *s);
+	/* May be NULL, as the next: there are no windows. */
 	uint32_t (*stream_window)(const struct session *s, const struct session_stream *stream);
 	/* The stream's own window, whatever the connection's is. */
 	bool (*stream_is_shut)(const struct session *s, const struct session_stream *stream);
 	bool (*is_done)(const struct session *s);
-	/* The transport must be aborted: a clean end would look like the end of a message. */
+	/* The transport must be aborted: a clean end would look like the end of a message. May
+	 * be NULL: never. */
 	bool (*must_abort)(const struct session *s);
 	bool (*has_failed)(const struct session *s);
 	void (*trace)(struct session *s, void *traced);
@@ -244,6 +249,8 @@ struct session_plan;
 struct session_protocol {
 	const char *alpn; /* "h2" */
 	const char *name; /* "HTTP/2", for people */
+	/* What its sessions with origins can do, as far as that is known before one begins. */
+	unsigned origin_capabilities; /* enum session_capability */
 	/* What faults its sessions find, by row; NULL behind the last row. */
 	const char *(*fault_name)(size_t row);
 	/* Whether these first bytes of a cleartext connection belong to this protocol. */
@@ -282,15 +289,16 @@ void session_plans_free(struct session_plan *plans); /* NULL is fine */
 /* The plan whose protocol these first bytes begin; NULL with *more false: no protocol's. */
 const struct session_plan *session_match(
     const struct session_plan *plans, const uint8_t *bytes, size_t n, bool *more);
-/* The plan whose protocol was agreed on by ALPN; NULL: none of ours. */
+/* The plan whose protocol was agreed on by ALPN; NULL: none of ours. Empty: the peer does not know ALPN,
+ * and speaks HTTP/1.1. */
 const struct session_plan *session_by_alpn(const struct session_plan *plans, struct slice alpn);
 /* How many faults these protocols know together. */
 size_t session_fault_count(const struct session_protocol *const *protocols);
 /* Writes the answer for a peer that speaks none of these protocols: a 505 response that it
  * understands if it speaks HTTP/1. Returns the length. */
 size_t session_refusal(const struct session_plan *plans, char *text, size_t size);
-/* The protocols' ALPN names, comma-separated, for net_tls_server_options. */
-void session_alpn_list(const struct session_protocol *const *protocols, char *text, size_t size);
+/* The protocols' ALPN names, comma-separated, for the options of TLS contexts. */
+void session_alpn_list(const struct session_plan *plans, char *text, size_t size);
 
 #include "proxy/session/session_calls.h"
 

@@ -44,12 +44,13 @@ static inline bool session_next_event(struct session *s, struct session_event *e
 /* Ask after each session_next_event that returned false: pause or resume the transport's reading. */
 static inline bool session_is_full(const struct session *s)
 {
-	return s->ops->is_full(s);
+	return s->ops->is_full && s->ops->is_full(s);
 }
 
 static inline void session_ended(struct session *s, bool is_clean)
 {
-	s->ops->ended(s, is_clean);
+	if (s->ops->ended)
+		s->ops->ended(s, is_clean);
 }
 
 /* Fills the send with pending frames, as far as it has room. Returns whether it added any. */
@@ -92,7 +93,8 @@ static inline struct session_stream *session_request(
 /* Tells the origin that pushes are no longer wanted. */
 static inline void session_refuse_pushes(struct session *s, usec now)
 {
-	s->ops->refuse_pushes(s, now);
+	if (s->ops->refuse_pushes)
+		s->ops->refuse_pushes(s, now);
 }
 
 static inline void session_widen(struct session *s, struct session_stream *stream, uint32_t window)
@@ -103,7 +105,7 @@ static inline void session_widen(struct session *s, struct session_stream *strea
 /* Sends a PING; SESSION_EVENT_PONG follows. False: another one has not been answered yet. */
 static inline bool session_ping(struct session *s, usec now)
 {
-	return s->ops->ping(s, now);
+	return s->ops->ping && s->ops->ping(s, now);
 }
 
 /* An interim or final response head. False: nothing was sent. */
@@ -117,13 +119,13 @@ static inline bool session_respond(
 static inline struct session_stream *session_promise(
     struct session *s, struct session_stream *parent, const struct http_head *request, void *user)
 {
-	return s->ops->promise(s, parent, request, user);
+	return s->ops->promise ? s->ops->promise(s, parent, request, user) : NULL;
 }
 
 /* How many pushed responses may begin now. */
 static inline uint32_t session_push_room(const struct session *s)
 {
-	return s->ops->push_room(s);
+	return s->ops->push_room ? s->ops->push_room(s) : 0;
 }
 
 static inline void session_set_priority(
@@ -201,13 +203,13 @@ static inline struct session_peer session_peer(const struct session *s)
 static inline uint32_t session_stream_window(
     const struct session *s, const struct session_stream *stream)
 {
-	return s->ops->stream_window(s, stream);
+	return s->ops->stream_window ? s->ops->stream_window(s, stream) : UINT32_MAX;
 }
 
 static inline bool session_stream_is_shut(
     const struct session *s, const struct session_stream *stream)
 {
-	return s->ops->stream_is_shut(s, stream);
+	return s->ops->stream_is_shut && s->ops->stream_is_shut(s, stream);
 }
 
 /* No stream is left and none will come: the transport may be closed after the output has left. */
@@ -218,7 +220,7 @@ static inline bool session_is_done(const struct session *s)
 
 static inline bool session_must_abort(const struct session *s)
 {
-	return s->ops->must_abort(s);
+	return s->ops->must_abort && s->ops->must_abort(s);
 }
 
 static inline bool session_has_failed(const struct session *s)

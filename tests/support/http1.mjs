@@ -40,6 +40,9 @@ const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]
 export const HOP_BY_HOP = ['connection', 'proxy-connection', 'keep-alive', 'te', 'transfer-encoding', 'upgrade', 'http2-settings'];
 /* No sender may name these in Connection, or write them into trailers (RFC 9110 6.5.1, 7.6.1). */
 export const FRAMING = ['content-length', 'transfer-encoding', 'host'];
+/* Whoever names these in Connection wants them away where they have a meaning for every recipient. */
+const PROTECTED = ['via', 'max-forwards', 'forwarded', 'expect', 'trailer'];
+const OPTIONS_MANY = 30;
 
 const latin1 = (text) => (Buffer.isBuffer(text) ? text : Buffer.from(String(text), 'latin1'));
 
@@ -223,6 +226,8 @@ export class Reader {
 			const name = n.toLowerCase();
 			m.headers[name] = name in m.headers ? `${m.headers[name]}, ${value}` : value;
 		}
+		if (m.version > 'HTTP/1.1')
+			this.#mayRefuse('a later minor version');
 		this.#connection(m);
 		if (m.kind === 'request')
 			this.#host(m);
@@ -240,6 +245,8 @@ export class Reader {
 			this.#fail(0, 'RFC 9110 7.6.1', 'Connection names a field of the framing or the routing');
 		if (!m.nominated.every((x) => TOKEN.test(x)))
 			this.#mayRefuse('Connection is not a list of tokens');
+		if (m.nominated.length > OPTIONS_MANY || m.nominated.some((x) => PROTECTED.includes(x)))
+			this.#mayRefuse('Connection names what every recipient needs, or very much');
 		m.closes = m.nominated.includes('close') || (m.version === 'HTTP/1.0' && !m.nominated.includes('keep-alive'));
 	}
 
@@ -273,9 +280,11 @@ export class Reader {
 			[, m.scheme, m.authority, m.path] = absolute;
 			if (!HOST.test(m.authority) || !m.authority || m.authority.startsWith(':'))
 				this.#fail(0, 'RFC 9110 4.2.4', 'no authority, or more than host and port, in the target');
-			const same = (x) => x.toLowerCase().replace(/:$/, '').replace(m.scheme.toLowerCase() === 'https' ? /:0*443$/ : /:0*80$/, '');
+			const same = (x) => x.toLowerCase().replace(/\.(?=:|$)/, '').replace(/:$/, '').replace(m.scheme.toLowerCase() === 'https' ? /:0*443$/ : /:0*80$/, '');
 			if (hasHost && same(host) !== same(m.authority))
 				this.#fail(0, 'RFC 9112 3.2.2', `Host ${host} disagrees with the target`);
+			if (hasHost && host.toLowerCase() !== m.authority.toLowerCase())
+				this.#mayRefuse('Host is spelled otherwise than the target');
 			if (m.path && !PATH.test(m.path.replace(/^\?/, '/?')))
 				this.#mayRefuse('bytes in the target that no URI has');
 		} else {

@@ -72,24 +72,6 @@ static enum session_fit request_fits(const struct session *session, const struct
 	return http_head_list_bytes(head) < LINE_MOST / 2 ? SESSION_FITS : SESSION_HEAD_LARGE;
 }
 
-static bool is_full(const struct session *session)
-{
-	(void)session;
-	return false;
-}
-
-static void ended(struct session *session, bool is_clean)
-{
-	(void)session;
-	(void)is_clean;
-}
-
-static bool must_abort(const struct session *session)
-{
-	(void)session;
-	return false;
-}
-
 static struct session_stream *request(
     struct session *session, const struct http_head *head, bool end, void *user)
 {
@@ -328,9 +310,6 @@ static const struct session_ops scripted_ops = {
     .free = free_session,
     .receive = scripted_receive,
     .next_event = scripted_next_event,
-    .is_full = is_full,
-    .ended = ended,
-    .must_abort = must_abort,
     .fill = scripted_fill,
     .wants_write = scripted_wants_write,
     .offer = offer,
@@ -433,6 +412,7 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 const struct session_protocol session_scripted = {
     .alpn = "script/1",
     .name = "script/1",
+    .origin_capabilities = SCRIPTED_EVERYTHING,
     .fault_name = scripted_fault_name,
     .match = match,
     .for_clients = for_clients,

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * curl in each version of HTTP before Node's servers in each version: what passes the gate is what curl and the origin
+ * see of each other without it, in bytes and fields, but for the fields of the hop. Prints a table: the client's and
+ * the origin's version down, cases across.
+ */
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { Scenario, certs, freePort, section } from '../support/gate.mjs';
+import { SCALE } from '../support/peer.mjs';
+import { VERSIONS, versionedOrigins } from '../support/versions.mjs';
+import { matrixCases } from './matrix-cases.mjs';
+import { CLIENTS, curl } from './matrix-curl.mjs';
+import { MatrixOrigin, pieces } from './matrix-origin.mjs';
+
+const AT_ONCE = 3;
+const only = process.env.PUSHGATE_TEST_ONLY?.split(','); /* names of combinations and of cases */
+const isWanted = (name, all) => !only || !only.some((o) => all.includes(o)) || only.includes(name);
+
+/* One case by one way: what curl got, and what the origin saw. */
+let runs = 0;
+async function play(site, down, port, prefix, row) {
+	const id = `${++runs}`;
+	const seen = site.origin.run(id);
+	const run = await curl(down, port, Array(row.times ?? 1).fill(`/${prefix}${row.path}`), [...row.args, '-H', `x-run: ${id}`], {
+		dir: site.dir, input: row.input?.(), started: row.started && ((child) => row.started(child, seen)),
+	});
+	site.origin.drop(id);
+	return { run, seen };
+}
+
+const shown = (run) => ({ code: run.code, heads: run.heads, trailers: run.trailers, length: run.length, digest: run.digest });
+const asked = (seen, isEarly) => seen.map(({ method, target, fields, expects, bytes, ended, trailers }) =>
+	({ method, target, fields, expects, ...(isEarly ? {} : { bytes, ended, trailers }) }));
+const versionOf = (run) => [...new Set(run.heads.map((head) => head.version))];
+const withoutVersion = (result) => ({ ...result, heads: result.heads.map(({ status, fields }) => ({ status, fields })) });
+
+/* Throws unless the case went well through the gate. */
+async function judge(row, down, up, { run, seen }, direct) {
+	if (row.cut !== undefined) {
+		assert.ok([18, 56, 92].includes(run.code), `curl ends with ${run.code}: ${run.said}`);
+		assert.ok(run.length <= row.cut, `${run.length} bytes`);
+	} else if (!row.started && !(row.mayFail === run.code && CLIENTS[down].version === '2')) {
+		const isLeft = row.args.includes('--max-filesize');
+		assert.equal(run.code, isLeft ? 63 : 0, run.said);
+		if (!row.differs) {
+			const [got, expected] = [shown(run), shown(direct.run)].map(withoutVersion);
+			assert.deepEqual(got, isLeft ? { ...expected, length: got.length, digest: got.digest } : expected);
+			assert.deepEqual(asked(seen, row.isEarly), asked(direct.seen, row.isEarly));
+		}
+		assert.deepEqual(versionOf(run), [CLIENTS[down].version]);
+	}
+	for (const one of seen) {
+		assert.equal(one.version, VERSIONS[up].version, 'the version of the origin\'s hop');
+		assert.match(one.via ?? '', /^(1\.[01]|2(\.0)?) pushgate/);
+	}
+	await row.check?.(run, seen, direct);
+}
+
+/* Calls `work` for each of `list`, some at a time. */
+async function inParallel(list, work) {
+	const queue = list.values();
+	await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+		for (const item of queue)
+			await work(item);
+	}));
+}
+
+/* The letters of each name below each other. */
+function table(rows, names) {
+	const first = Math.max(...rows.map(({ name }) => name.length));
+	const high = Math.max(...names.map((name) => name.length));
+	const lines = Array.from({ length: high }, (_, i) => `${' '.repeat(first)}  ${names.map((name) => ` ${name.padStart(high)[i]}`).join(' ')}`);
+	return [...lines, ...rows.map(({ name, cells }) => `${name.padEnd(first)}  ${names.map((n) => cells.get(n).padStart(2)).join(' ')}`)];
+}
+
+async function start() {
+	const origin = new MatrixOrigin();
+	const origins = await versionedOrigins(origin.serve);
+	const tlsPort = await freePort();
+	const scenario = new Scenario({
+		origins: Object.fromEntries(Object.entries(VERSIONS).map(([name, { scheme }]) => {
+			const isTls = scheme === 'https' || scheme === 'h2';
+			return [name, {
+				server: `${scheme}://${isTls ? 'localhost' : '127.0.0.1'}:${origins.ports[name]}`,
+				config: { ...(isTls ? { 'tls-ca': certs().file('ca.pem') } : {}) },
+			}];
+		})),
+		routes: Object.keys(VERSIONS).map((name) => section(`route ${name}`, { path: `/${name}`, origin: name })).join(''),
+		extra: section('listen tls', { address: `127.0.0.1:${tlsPort}`, certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') }),
+	});
+	scenario.cleanups.push(() => origins.close());
+	await scenario.start();
+	return { origin, origins, scenario, dir: scenario.dir, port: (down) => (CLIENTS[down].tls ? tlsPort : scenario.port) };
+}
+
+test('curl in each version before an origin in each version: bytes and fields pass as they are', { timeout: 300000 * SCALE }, async (t) => {
+	const site = await start();
+	let failure;
+	try {
+		const file = (size) => {
+			const name = path.join(site.dir, `upload-${size}`);
+			if (!fs.existsSync(name)) {
+				const fd = fs.openSync(name, 'w');
+				for (const piece of pieces(size))
+					fs.writeSync(fd, piece);
+				fs.closeSync(fd);
+			}
+			return name;
+		};
+		const all = matrixCases(file);
+		const names = all.map((row) => row.name);
+		const cases = all.filter((row) => isWanted(row.name, names));
+		const isFor = (row, down) => !row.down || row.down.includes(down);
+		/* What curl and an origin of the same version see of each other. */
+		const direct = new Map();
+		await inParallel(Object.keys(CLIENTS), async (down) => {
+			for (const row of cases)
+				if (isFor(row, down) && !row.started && row.cut === undefined)
+					direct.set(`${down} ${row.name}`, await play(site, down, site.origins.ports[down], 'direct', row));
+		});
+		const ways = Object.keys(CLIENTS).flatMap((down) => Object.keys(VERSIONS).map((up) => ({ down, up, name: `${down} > ${up}`, cells: new Map(), wrong: [] })));
+		const wayNames = ways.map((way) => way.name.replaceAll(' ', ''));
+		const wanted = ways.filter((way) => isWanted(way.name.replaceAll(' ', ''), wayNames));
+		const times = new Map();
+		await inParallel(wanted, async (way) => {
+			for (const row of cases) {
+				if (!isFor(row, way.down)) {
+					way.cells.set(row.name, '-');
+					continue;
+				}
+				const begin = Date.now();
+				const result = await play(site, way.down, site.port(way.down), way.up, row);
+				try {
+					await judge(row, way.down, way.up, result, direct.get(`${way.down} ${row.name}`));
+					way.cells.set(row.name, 'ok');
+					times.set(row.name, (times.get(row.name) ?? 0) + Date.now() - begin);
+				} catch (error) {
+					way.cells.set(row.name, 'NO');
+					way.wrong.push(`${row.name}: ${error.message}${result.run.said && ` (curl: ${result.run.said.trim()})`}`);
+				}
+			}
+		});
+		t.diagnostic([...times].sort((a, b) => b[1] - a[1]).map(([n, ms]) => `${n} ${ms}`).join(', '));
+		for (const line of table(wanted, cases.map((row) => row.name)))
+			t.diagnostic(line);
+		for (const way of wanted)
+			await t.test(way.name, () => {
+				if (way.wrong.length)
+					throw new Error(way.wrong.join('\n'));
+			});
+	} catch (error) {
+		failure = error;
+	}
+	await site.scenario.stop(failure);
+});
