@@ -53,6 +53,9 @@
 /* What demo:?think= and ?rtt= may delay an answer by: a demonstration is no stopped origin. */
 #define LIMIT_DEMO_DELAY_USEC 60000000u
 
+/* The file of an error status: kept in memory, and sent with each answer of that status. */
+#define LIMIT_ERROR_BODY_BYTES 65536u
+
 /* inih cuts section and key names at 49 characters; longer ones are refused, not cut. */
 #define LIMIT_CONF_NAME_BYTES 48u
 #define LIMIT_CONF_LINE_BYTES 16384u

@@ -86,6 +86,8 @@ void client_request(struct client_conn *c, struct session_event *e)
 	bool is_readable = !e->oversize && e->refusal == SESSION_REFUSAL_NONE;
 	bool came_through = offer_came_through(e->head);
 	if (is_readable)
+		offer_adopt_scheme(c->listener->conf, &c->address, e->head);
+	if (is_readable)
 		client_diary_extract_cookie(c, e->head, came_through);
 	struct exchange *x = begin_exchange(c, e);
 	if (!x)

@@ -40,6 +40,7 @@ static const struct {
     [CONF_SECTION_ROUTE] = {" everything", false},
     [CONF_SECTION_PUSH] = {" example", true},
     [CONF_SECTION_PRELOAD] = {" example", true},
+    [CONF_SECTION_ERRORS] = {"", true},
 };
 
 static void print_comment(FILE *out, const char *text)

@@ -64,10 +64,19 @@ static const struct alias {
     {CONF_SECTION_ROUTE, "server", "origin"},
     {CONF_SECTION_ROUTE, "proxy-pass", "origin"},
     {CONF_SECTION_ROUTE, "add-header", "response-add"},
+    {CONF_SECTION_LISTEN, "alpn", "protocols"},
+    {CONF_SECTION_LISTEN, "http2", "protocols"},
+    {CONF_SECTION_LISTEN, "http-version", "protocols"},
+    {CONF_SECTION_LISTEN, "redirect", "redirect-to-https"},
+    {CONF_SECTION_LISTEN, "strict-transport-security", "hsts"},
+    {CONF_SECTION_LISTEN, "client-header-timeout", "header-timeout"},
+    {CONF_SECTION_ORIGIN, "maxconn", "max-http1-connections"},
     {CONF_SECTION_PUSH, "verdict", "action"},
     {CONF_SECTION_PUSH, "resource", "promised-path"},
     {CONF_SECTION_PUSH, "mime-type", "content-type"},
     {CONF_SECTION_PUSH, "priority", "urgency"},
+    {CONF_SECTION_PUSH, "protocol", "version"},
+    {CONF_SECTION_PUSH, "http-version", "version"},
     {CONF_SECTION_PRELOAD, "push", "add"},
     {CONF_SECTION_PRELOAD, "http2-push", "add"},
     {CONF_SECTION_PRELOAD, "http2-push-preload", "link"},
@@ -152,8 +161,38 @@ static struct slice first_word(struct slice line)
 	return slice_sub(line, 0, end);
 }
 
+/* "418", "5xx", "50x": reports a status that has no option in [errors], and returns true. */
+static bool is_other_status(struct conf_loader *l, struct slice key)
+{
+	char known[160] = "";
+	size_t used = 0;
+	const char *mark = "";
+
+	if (l->current->kind != CONF_SECTION_ERRORS || key.len != 3 ||
+	    !ascii_is(key.ptr[0], ASCII_DIGIT))
+		return false;
+	if (!ascii_is(key.ptr[1], ASCII_DIGIT) || !ascii_is(key.ptr[2], ASCII_DIGIT)) {
+		conf_mistake_here(l, "'%.*s' is not one status; write a line for each, or default",
+		    SLICE_ARG(key));
+		return true;
+	}
+	for (size_t i = 0; i < conf_option_count && used < sizeof known; i++) {
+		const struct conf_option *o = &conf_options[i];
+		if (o->section != CONF_SECTION_ERRORS || !ascii_is(o->key[0], ASCII_DIGIT))
+			continue;
+		used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", mark, o->key);
+		mark = ", ";
+	}
+	conf_mistake_here(l,
+	    "pushgate never answers %.*s by itself; write one of %s, or remove the line",
+	    SLICE_ARG(key), known);
+	return true;
+}
+
 void conf_unknown_option(struct conf_loader *l, struct slice key)
 {
+	if (is_other_status(l, key))
+		return;
 	char buffer[GUESS_NAME_BYTES];
 	enum conf_kind kind = l->current->kind;
 	const char *word = conf_section_types[kind].word;

@@ -55,6 +55,34 @@ static bool all_refuse(const struct conf *c, const void *object)
 	return true;
 }
 
+/* HTTP/1.1 has no pushes. */
+static bool no_origin_promises(const struct conf *c, const void *object)
+{
+	(void)object;
+	for (size_t i = 0; i < c->origin_count; i++)
+		if (c->origins[i].push != CONF_PUSH_REFUSE && c->origins[i].protocols != CONF_HTTP1)
+			return false;
+	return true;
+}
+
+static bool clients_speak_http1(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_listen *)object)->protocols == CONF_HTTP1;
+}
+
+static bool speaks_http1(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->protocols == CONF_HTTP1;
+}
+
+static bool speaks_http2(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->protocols == CONF_HTTP2;
+}
+
 static bool is_cleartext(const struct conf *c, const void *object)
 {
 	(void)c;
@@ -94,6 +122,13 @@ static bool subscribes_to_nothing(const struct conf *c, const void *object)
 	return route->subscription && route->origin->push == CONF_PUSH_REFUSE;
 }
 
+static bool subscribes_over_http1(const struct conf *c, const void *object)
+{
+	const struct conf_route *route = object;
+	(void)c;
+	return route->subscription && route->origin->protocols == CONF_HTTP1;
+}
+
 static bool drops(const struct conf *c, const void *object)
 {
 	(void)c;
@@ -128,6 +163,10 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define HOLDS "no rule and no default-action holds responses"
 #define REFUSES "the origin has push = refuse"
 #define DROPS "the rule drops its pushes"
+#define HTTP1 "the origin speaks HTTP/1.1 alone (http://, h1+unix:)"
+#define CLIENTS_HTTP1 "protocols is http/1.1"
+#define NO_PROMISES "no origin promises: each has push = refuse or speaks HTTP/1.1 alone"
+#define NOT_TLS "server is not https:// or h2://"
 #define HINTS "no response follows a hint"
 
 /* The first row that holds for an option is reported. */
@@ -149,11 +188,47 @@ static const struct idle {
     {CONF_SECTION_SERVER, "promise-rate", all_refuse, "each origin has push = refuse"},
     {CONF_SECTION_SERVER, "promise-refusals", all_refuse, "each origin has push = refuse"},
     {CONF_SECTION_SERVER, "reset-rate", all_refuse, "each origin has push = refuse"},
+    {CONF_SECTION_SERVER, "promise-rate", no_origin_promises, NO_PROMISES},
+    {CONF_SECTION_SERVER, "promise-refusals", no_origin_promises, NO_PROMISES},
+    {CONF_SECTION_SERVER, "reset-rate", no_origin_promises, NO_PROMISES},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
-    {CONF_SECTION_ORIGIN, "tls-ca", is_not_tls, "server is not h2://"},
-    {CONF_SECTION_ORIGIN, "tls-verify", is_not_tls, "server is not h2://"},
-    {CONF_SECTION_ORIGIN, "tls-name", is_not_tls, "server is not h2://"},
+    {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "header-table", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "settings-timeout", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "limit-resets", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "limit-faults", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "limit-pings", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "limit-settings", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "limit-priorities", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "limit-empty-frames", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "limit-window-updates", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "limit-field-blocks", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "max-continuations", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_LISTEN, "max-control-output", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_ORIGIN, "tls-ca", is_not_tls, NOT_TLS},
+    {CONF_SECTION_ORIGIN, "tls-verify", is_not_tls, NOT_TLS},
+    {CONF_SECTION_ORIGIN, "tls-name", is_not_tls, NOT_TLS},
     {CONF_SECTION_ORIGIN, "tls-ca", is_not_verified, "tls-verify is no"},
+    {CONF_SECTION_ORIGIN, "push", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-concurrent-pushes", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-connections", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-subscriptions", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "connection-window", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "settings-timeout", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-promises", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-reserved-pushes", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-faults", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-pings", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-settings", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-priorities", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-empty-frames", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-window-updates", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-field-blocks", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-continuations", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-control-output", speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-http1-connections", speaks_http2,
+	"the origin speaks HTTP/2 alone (h2://, h2c://, h2c+unix:)"},
     {CONF_SECTION_ORIGIN, "max-concurrent-pushes", refuses_pushes, REFUSES},
     {CONF_SECTION_ORIGIN, "max-reserved-pushes", refuses_pushes, REFUSES},
     {CONF_SECTION_ORIGIN, "limit-promises", refuses_pushes, REFUSES},
@@ -161,6 +236,8 @@ static const struct idle {
 	"no route to it has subscription = yes"},
     {CONF_SECTION_ROUTE, "subscription", subscribes_to_nothing,
 	"the pushes that it waits for never come: its origin has push = refuse"},
+    {CONF_SECTION_ROUTE, "subscription", subscribes_over_http1,
+	"the pushes that it waits for never come: its origin speaks HTTP/1.1 alone"},
     {CONF_SECTION_PUSH, "max-per-parent", drops, DROPS},
     {CONF_SECTION_PUSH, "max-bytes", drops, DROPS},
     {CONF_SECTION_PUSH, "status", drops, DROPS},
@@ -306,7 +383,7 @@ static bool has_source(const struct conf *c, enum policy_source source)
 	bool is_there = false;
 
 	if (source == POLICY_RELAYED)
-		return !all_refuse(c, NULL);
+		return !no_origin_promises(c, NULL);
 	for (size_t i = 0; i < c->preload_count; i++) {
 		const struct conf_preload *p = &c->preloads[i];
 		is_there = is_there || (source == POLICY_LINK && p->link) ||
@@ -342,7 +419,9 @@ static void check_sources(struct conf_loader *l, const struct conf_section *s)
 		conf_warning(l, s->file, conf_option_line(s, "source"),
 		    "%s never matches, because no push has the source %s: %s, or remove the rule",
 		    conf_section_title(l, s), policy_source_name((enum policy_source)first),
-		    source_remedies[first]);
+		    first == POLICY_RELAYED && !all_refuse(l->conf, NULL) ? NO_PROMISES
+			"; make one an https://, h2:// or h2c:// server"
+									  : source_remedies[first]);
 }
 
 /* ---- the whole ---- */

@@ -35,6 +35,10 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
     [CONF_SECTION_PRELOAD] = {"preload", true, sizeof(struct conf_preload),
 	"Pushes that pushgate itself offers: for which requests, and from which sources. All "
 	"sections whose conditions match are used; the [push] rules decide on each offered push."},
+    [CONF_SECTION_ERRORS] = {"errors", false, 0,
+	"What pushgate's own answers with an error status say in place of a short text: a file for "
+	"each status, of at most 64 KiB, read once at the start. Its ending tells its type: .html, "
+	".txt or .json. Responses of origins stay as they are. At most one section."},
 };
 
 #define SERVER(field) .section = CONF_SECTION_SERVER, .offset = offsetof(struct conf, field)
@@ -61,12 +65,23 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 #define CHOICE(words) .type = CONF_TYPE_CHOICE, .choices = (words)
 #define BITS(words, first)                                                                         \
 	.type = CONF_TYPE_BITS, .choices = (words), .min = (first), .repeats = true
+#define ERRORS(status, when)                                                                       \
+	{                                                                                          \
+	    .section = CONF_SECTION_ERRORS,                                                        \
+	    .key = (status),                                                                       \
+	    .example = "/etc/pushgate/errors/" status ".html",                                     \
+	    .type = CONF_TYPE_OTHER,                                                               \
+	    .form = "FILE",                                                                        \
+	    .set = conf_set_error_body,                                                            \
+	    .sentence = (when),                                                                    \
+	}
 
 /*
  * CONF_TYPE_CHOICE stores a choice's position as an unsigned; CONF_TYPE_BITS relies on these
  * orders.
  */
 static_assert(sizeof(enum policy_tristate) == sizeof(unsigned), "an enum is an unsigned");
+static_assert(CONF_HTTP2 == 1 && CONF_HTTP1 == 2, "protocols");
 static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE == 2, "push");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
 static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
@@ -193,14 +208,24 @@ const struct conf_option conf_options[] = {
         .set = conf_set_certificate,
         .sentence = "A certificate with its chain (PEM); each needs a key. Of several, the one for the name that "
         "the client asks for (SNI) is used; the first is the default, for clients that ask for none or for an unknown one. "
-        "None: cleartext HTTP/2 (h2c with prior knowledge)."},
+        "None: cleartext HTTP/1.1, and HTTP/2 with prior knowledge (h2c)."},
     {LISTEN(certificates), .key = "key",
         .example = "/etc/pushgate/example.com.key", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
         .set = conf_set_key, .sentence = "The private key (PEM) of a certificate; the first belongs to the first certificate."},
     {LISTEN(protocols), .key = "protocols", .example = "h2", .type = CONF_TYPE_BITS, .choices = "h2 http/1.1",
         .preset = "h2 http/1.1",
         .sentence = "What clients may speak. Over TLS, ALPN decides, and a client without ALPN speaks HTTP/1.1; in cleartext "
-        "the first bytes do."},
+        "the first bytes do. http/1.1 stands for HTTP/1.0 too."},
+    {LISTEN(redirect_to_https), .key = "redirect-to-https", .example = "yes", .type = CONF_TYPE_OTHER, .form = "no | yes | PORT",
+        .preset = "no", .set = conf_set_redirect,
+        .sentence = "Only without certificates. yes: each request is answered 308 (Permanent Redirect) to https with the same host, "
+        "path and query; no origin is asked. PORT: the same, to this port; yes is 443."},
+    {LISTEN(hsts), .key = "hsts", .example = "365d include-subdomains", .type = CONF_TYPE_OTHER,
+        .form = "off | TIME [include-subdomains] [preload]", .preset = "off", .set = conf_set_hsts,
+        .sentence = "Only with certificates. Responses without a Strict-Transport-Security field (RFC 6797) get one: for this "
+        "time, such as 365d, browsers use https alone for the host. include-subdomains: for the names below it too. preload: the "
+        "owner agrees to the lists that browsers are shipped with. 0s: browsers forget it. Begin with a short time, since no "
+        "browser asks again before it is over."},
     {LISTEN(clients_shared), .key = "clients", SWITCH("single shared"), .preset = "single",
         .sentence = "shared: one connection may carry requests of several users, such as one from a CDN or another "
         "proxy. single: each connection belongs to one user."},
@@ -208,36 +233,42 @@ const struct conf_option conf_options[] = {
         .choices = "unix", .form = "ADDRESS[/BITS] | unix ...", .repeats = true,
         .count_offset = offsetof(struct conf_listen, trusted_count),
         .sentence = "Clients that end TLS in front of pushgate, such as a load balancer that speaks h2c from there on: "
-        "addresses of TCP connections, and unix for those through a unix socket. The :scheme of their requests may be "
-        "https or http. Requests of others get 421 unless it is that of the connection: https over TLS, http in cleartext."},
+        "addresses of TCP connections, and unix for those through a unix socket. The scheme of their requests may be "
+        "https or http. Requests of others get 421 unless it is that of the connection: https over TLS, http in cleartext. A "
+        "request in HTTP/1.1 names no scheme unless its target is in absolute form."},
     {LISTEN(max_connections), .key = "max-connections", NUMBER(1, 1000000), .preset = "10000",
         .sentence = "Most client connections in each worker. More are closed at once."},
     {LISTEN(max_connections_per_client), .key = "max-connections-per-client", NUMBER(0, 1000000), .preset = "1000",
         .sentence = "Most connections of one client (an IPv4 address or an IPv6 /64) in each worker. Connections over "
         "unix sockets do not count. 0: no limit."},
     {LISTEN(max_concurrent_streams), .key = "max-concurrent-streams", NUMBER(1, 65536), .preset = "100",
-        .sentence = "Most open requests on one connection (SETTINGS_MAX_CONCURRENT_STREAMS)."},
+        .sentence = "Most open requests on one connection (SETTINGS_MAX_CONCURRENT_STREAMS). In HTTP/1.1 it is one: requests "
+        "behind it wait unread."},
     {LISTEN(stream_window_bytes), .key = "stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "256k",
-        .sentence = "Flow-control window of one upload (SETTINGS_INITIAL_WINDOW_SIZE)."},
+        .sentence = "Flow-control window of one upload (SETTINGS_INITIAL_WINDOW_SIZE). In HTTP/1.1: while so many bytes of an upload "
+        "wait for the origin, the connection is not read from."},
     {LISTEN(connection_window_bytes), .key = "connection-window", WINDOW(64 * KIB, 1 * GIB), .preset = "1M",
         .sentence = "Flow-control window of all uploads of a connection."},
     {LISTEN(header_table_bytes), .key = "header-table", WINDOW(0, 64 * KIB), .preset = "4k",
         .sentence = "Size of the HPACK table that the client may use (SETTINGS_HEADER_TABLE_SIZE)."},
     {LISTEN(max_header_list_bytes), .key = "max-header-list", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES),
         .preset = "64k",
-        .sentence = "Largest size of a request's fields (SETTINGS_MAX_HEADER_LIST_SIZE). Larger ones get 431."},
+        .sentence = "Largest size of a request's fields (SETTINGS_MAX_HEADER_LIST_SIZE), and of its trailers. Larger ones get 431."},
     {LISTEN(max_request_body_bytes), .key = "max-request-body", .example = "10M", SIZE(0, 1024 * GIB), .preset = "0",
         .sentence = "Largest size of a request's body. Larger ones get 413. 0: no limit."},
     {LISTEN(tls_timeout), .key = "tls-timeout", TIME(0), .preset = "10s",
         .sentence = "How long the TLS handshake may take. 0: no limit, as with the other timeouts."},
     {LISTEN(preface_timeout), .key = "preface-timeout", TIME(0), .preset = "10s",
-        .sentence = "How long the client may take to send its HTTP/2 preface after the handshake."},
+        .sentence = "How long the client may take to begin after the handshake: to send its HTTP/2 preface, or the first byte of a "
+        "request in HTTP/1.1."},
     {LISTEN(settings_timeout), .key = "settings-timeout", TIME(0), .preset = "10s",
         .sentence = "How long the client may take to acknowledge SETTINGS."},
     {LISTEN(header_timeout), .key = "header-timeout", TIME(0), .preset = "10s",
-        .sentence = "How long a request's field block may take from its first byte to its last."},
+        .sentence = "How long a request's field block, or its head in HTTP/1.1, may take from its first byte to its last. In "
+        "HTTP/1.1 a head that takes longer gets 408."},
     {LISTEN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "3m",
-        .sentence = "How long a connection without open requests stays open."},
+        .sentence = "How long a connection without open requests stays open. In HTTP/1.1 it is the wait for the next request "
+        "(keep-alive)."},
     {LISTEN(keepalive), .key = "keepalive", .type = CONF_TYPE_TIME, .min = 0, .max = KEEPALIVE_MOST, .preset = "60s",
         .sentence = "How long the client may be silent before its TCP is probed. It is gone when it has answered nothing for as long "
         "again. While requests are open and nothing comes, it also gets a PING every five minutes, and 30 seconds to answer. "
@@ -270,18 +301,19 @@ const struct conf_option conf_options[] = {
         .example = "origin.example.com", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_tls_name,
         .sentence = "The name to send as SNI and to verify. Not given: the host of server."},
     {ORIGIN(push), .key = "push", CHOICE("auto accept refuse"), .preset = "auto",
-        .sentence = "The SETTINGS_ENABLE_PUSH sent to the origin. auto: 1 on connections for requests whose pushes "
+        .sentence = "The SETTINGS_ENABLE_PUSH sent to an origin that speaks HTTP/2. auto: 1 on connections for requests whose pushes "
         "could be used, 0 on the others; accept: always 1; refuse: always 0."},
     {ORIGIN(scheme), .key = "scheme", CHOICE("keep hop"), .preset = "keep",
-        .sentence = ":scheme of requests to the origin. keep: as the client sent it; hop: https for h2, http for "
-        "h2c."},
+        .sentence = "Scheme of requests to the origin (:scheme). keep: as the client sent it; hop: https over TLS, http in "
+        "cleartext. A request in HTTP/1.1 carries no scheme."},
     {ORIGIN(host_override), .key = "host", .example = "app.internal:8080", .type = CONF_TYPE_OTHER, .form = "keep | NAME[:PORT]",
         .preset = "keep", .set = conf_set_host,
-        .sentence = ":authority of requests to the origin. keep: as the client sent it."},
+        .sentence = "Host of requests to the origin (:authority, or Host in HTTP/1.1). keep: as the client sent it."},
     {ORIGIN(max_concurrent_pushes), .key = "max-concurrent-pushes", NUMBER(1, 100000), .preset = "1000",
         .sentence = "Most open pushed responses on one origin connection (SETTINGS_MAX_CONCURRENT_STREAMS)."},
     {ORIGIN(max_connections), .key = "max-connections", NUMBER(1, 10000), .preset = "4",
-        .sentence = "Most connections to the origin in each worker, for each of its two pools (with push and without). Subscriptions have theirs beside these."},
+        .sentence = "Most HTTP/2 connections to the origin in each worker, for each of its two pools (with push and without). "
+        "Subscriptions have theirs beside these."},
     {ORIGIN(max_http1_connections), .key = "max-http1-connections", NUMBER(1, 100000), .preset = "128",
         .sentence = "Most HTTP/1.1 connections to the origin in each worker: each carries one request at a time."},
     {ORIGIN(max_subscriptions), .key = "max-subscriptions", NUMBER(1, 1000000), .preset = "100",
@@ -290,10 +322,11 @@ const struct conf_option conf_options[] = {
     {ORIGIN(spare_connections), .key = "spare-connections", .example = "1", NUMBER(0, 10000), .preset = "0",
         .sentence = "Connections to open in advance once the origin is in use."},
     {ORIGIN(max_queue), .key = "max-queue", NUMBER(0, 1000000), .preset = "10000",
-        .sentence = "Most requests that may wait for a stream. More get 503."},
+        .sentence = "Most requests that may wait for a stream, or for an HTTP/1.1 connection. More get 503."},
     {ORIGIN(stream_window_bytes), .key = "stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "64k",
         .sentence = "Initial flow-control window of one response; it grows to four times this size if the client "
-                    "reads fast enough."},
+                    "reads fast enough. In HTTP/1.1: while so many bytes of a response wait for the client, the connection is not "
+                    "read from."},
     {ORIGIN(max_stream_window_bytes), .key = "max-stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "4M",
         .sentence = "The size to which stream-window may grow if the round trip to the origin is long."},
     {ORIGIN(connection_window_bytes), .key = "connection-window", WINDOW(64 * KIB, 1 * GIB), .preset = "16M",
@@ -305,11 +338,12 @@ const struct conf_option conf_options[] = {
     {ORIGIN(settings_timeout), .key = "settings-timeout", TIME(0), .preset = "10s",
         .sentence = "How long the origin may take to acknowledge SETTINGS."},
     {ORIGIN(queue_timeout), .key = "queue-timeout", TIME(0), .preset = "10s",
-        .sentence = "How long a request may wait for a stream; then it gets 504."},
+        .sentence = "How long a request may wait for a stream or a connection; then it gets 504."},
     {ORIGIN(response_timeout), .key = "response-timeout", TIME(0), .preset = "60s",
         .sentence = "How long the final response may take to begin after the request; then the client gets 504."},
     {ORIGIN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "60s",
-        .sentence = "How long a connection without open requests stays open."},
+        .sentence = "How long a connection without open requests stays open. An HTTP/1.1 connection is closed earlier if its "
+        "origin announces a shorter time (Keep-Alive)."},
     {ORIGIN(keepalive), .key = "keepalive", .type = CONF_TYPE_TIME, .min = 0, .max = KEEPALIVE_MOST, .preset = "60s",
         .sentence = "How long the origin may be silent before its TCP is probed. It is gone when it has answered nothing for as long "
         "again. While requests are open and nothing comes, it also gets a PING every five minutes, and 30 seconds to answer. "
@@ -481,6 +515,23 @@ const struct conf_option conf_options[] = {
         .example = "/app.css as=style", .type = CONF_TYPE_OTHER, .repeats = true, .set = conf_set_add,
         .form = "/PATH [as=WORD] [type=TYPE] [crossorigin=WORD] [fetchpriority=WORD] [\"media=QUERY\"]",
         .sentence = "A resource to offer with each request, before the origin has answered."},
+
+    /* ---- [errors] ---- */
+    ERRORS("default", "Sent with each error status that has no file of its own."),
+    ERRORS("400", "The request is malformed."),
+    ERRORS("404", "No route has the path."),
+    ERRORS("408", "The request, or its body, did not come in time."),
+    ERRORS("411", "The origin speaks HTTP/1.0 and takes no body of unknown length."),
+    ERRORS("413", "The request's body is larger than max-request-body."),
+    ERRORS("414", "The request's target is too long."),
+    ERRORS("421", "No route has the host, or the scheme is not served here."),
+    ERRORS("431", "The request's fields are larger than max-header-list."),
+    ERRORS("501", "A method or a transfer coding that pushgate does not serve."),
+    ERRORS("502", "The origin's response was malformed or broken off."),
+    ERRORS("503", "The origin cannot be reached, or pushgate is too busy."),
+    ERRORS("504", "The origin did not answer in time."),
+    ERRORS("505", "A version of HTTP that the listener does not speak."),
+    ERRORS("508", "The request has been here before."),
 };
 // clang-format on
 const size_t conf_option_count = sizeof conf_options / sizeof *conf_options;

@@ -208,9 +208,9 @@ bool conf_set_key(struct conf_loader *l, void *object, struct slice value)
 
 static bool bad_server(struct conf_loader *l, struct slice value, const char *wrong)
 {
-	return conf_bad_value(
-	    l, value, wrong, "write https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, "
-			     "h1+unix:/PATH, h2c+unix:/PATH or demo:");
+	return conf_bad_value(l, value, wrong,
+	    "write https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, "
+	    "h1+unix:/PATH, h2c+unix:/PATH or demo:");
 }
 
 static bool server_unix(

@@ -25,6 +25,8 @@ bool conf_set_address(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_mode(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_certificate(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_key(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_redirect(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_hsts(struct conf_loader *l, void *object, struct slice value);
 /* [origin] */
 bool conf_set_server(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value);
@@ -39,6 +41,8 @@ bool conf_set_min_used(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value);
 /* [preload] */
 bool conf_set_add(struct conf_loader *l, void *object, struct slice value);
+/* [errors] */
+bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value);
 /* CONF_TYPE_FIELDS */
 bool conf_store_field(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value);

@@ -91,12 +91,30 @@ static void check_limits(struct conf_loader *l, const struct conf_section *s,
 		    "the connection; set it to at least the same size");
 }
 
+/* Options that only TLS, or only cleartext, can have. */
+static void check_tls_options(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_listen *listen = s->object;
+	bool is_tls = conf_option_line(s, "certificate") || conf_option_line(s, "key");
+
+	if (is_tls && listen->redirect_to_https)
+		conf_mistake(l, s->file, conf_option_line(s, "redirect-to-https"),
+		    "redirect-to-https is for cleartext, but the section has a certificate; put it "
+		    "into a [listen NAME] without one");
+	if (!is_tls && listen->hsts)
+		conf_mistake(l, s->file, conf_option_line(s, "hsts"),
+		    "hsts is for TLS, but the section has no certificate (browsers ignore it in "
+		    "cleartext); put it into the [listen NAME] with the certificate");
+}
+
 static void check_listen(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
 
+	check_tls_options(l, s);
 	check_limits(l, s, &listen->limits, listen->max_header_list_bytes);
-	if (listen->limits.resets.burst < listen->max_concurrent_streams)
+	if ((listen->protocols & CONF_HTTP2) &&
+	    listen->limits.resets.burst < listen->max_concurrent_streams)
 		conf_warning(l, s->file, line_of(s, "limit-resets", "max-concurrent-streams"),
 		    "the burst of limit-resets is smaller than max-concurrent-streams, so that a "
 		    "client may not cancel all its requests at once; make it larger");
@@ -112,12 +130,14 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 	if (o->max_stream_window_bytes < o->stream_window_bytes)
 		conf_mistake(l, s->file, line_of(s, "max-stream-window", "stream-window"),
 		    "max-stream-window is smaller than stream-window; make it at least as large");
-	if (o->spare_connections > o->max_connections)
+	bool is_http1 = o->protocols == CONF_HTTP1;
+	if (o->spare_connections > (is_http1 ? o->max_http1_connections : o->max_connections))
 		conf_mistake(l, s->file, conf_option_line(s, "spare-connections"),
-		    "spare-connections is larger than max-connections; make it at most as large");
+		    "spare-connections is larger than %s; make it at most as large",
+		    is_http1 ? "max-http1-connections" : "max-connections");
 	check_limits(l, s, &o->limits, o->max_header_list_bytes);
 	line = conf_option_line(s, "limit-promises");
-	if (o->limits.promises.per_second < l->conf->server.promise_rate)
+	if (!is_http1 && o->limits.promises.per_second < l->conf->server.promise_rate)
 		conf_warning(l, s->file, line ? line : s->line,
 		    "limit-promises is below promise-rate of [server], so that it ends the "
 		    "connection before promise-rate refuses promises; make it larger");
@@ -344,6 +364,7 @@ static void set_position(struct conf_section *s, uint32_t index)
 		return;
 	case CONF_SECTION_PRELOAD:
 	case CONF_SECTION_SERVER:
+	case CONF_SECTION_ERRORS:
 	case CONF_SECTION_COUNT:
 		return;
 	}
@@ -374,6 +395,7 @@ static void check_section(struct conf_loader *l, struct conf_section *s)
 	case CONF_SECTION_SERVER:
 		check_server(l, s);
 		return;
+	case CONF_SECTION_ERRORS:
 	case CONF_SECTION_COUNT:
 		return;
 	}

@@ -186,6 +186,26 @@ static bool guess_rtt(struct slice value, char *guess, size_t size)
 	return guess_time(value, USEC_PER_MSEC, 1, 60 * USEC_PER_SEC, guess + 1, size - 1);
 }
 
+/* "31536000", "max-age=31536000; includeSubDomains; preload" as the field has it, "yes". */
+static bool guess_hsts(struct slice value, char *guess, size_t size)
+{
+	const struct slice age = SLICE("max-age=");
+	uint64_t seconds = 31536000;
+	bool is_yes = value_choice(value, "yes true on 1 enable enabled") >= 0;
+
+	if (slice_equal_nocase(slice_sub(value, 0, age.len), age))
+		value = slice_from(value, age.len);
+	size_t digits = count_digits(value);
+	if (!is_yes && (!slice_to_number(slice_sub(value, 0, digits), 315360000, &seconds) ||
+			   (digits < value.len && value.ptr[digits] != ';')))
+		return false;
+	bool is_days = seconds % 86400 == 0 && seconds > 0;
+	bool has_more = !is_yes && digits < value.len;
+	snprintf(guess, size, "%" PRIu64 "%c%s", is_days ? seconds / 86400 : seconds,
+	    is_days ? 'd' : 's', has_more ? " include-subdomains" : "");
+	return true;
+}
+
 /* ---- words ---- */
 
 static const struct {
@@ -197,6 +217,11 @@ static const struct {
     {"deny block reject refuse cancel", "drop"},
     {"103 preload early-hints", "hint"},
     {"hold+hint both", "hint+hold"},
+    {"http2 http/2 http/2.0 h2c 2.0", "h2 2"},
+    {"h1 http1 http/1 http1.1 http11", "http/1.1 1.1"},
+    {"http/1.1", "1.1"},
+    {"h2", "2"},
+    {"http1.0 http/1.0", "http/1.1 1.0"},
     {"css stylesheet", "style"},
     {"js javascript", "script"},
     {"html page", "document"},
@@ -268,6 +293,10 @@ static bool guess_other(const struct conf_option *o, struct slice value, char *g
 		return guess_rtt(value, guess, size);
 	if (o->set == conf_set_share || o->set == conf_set_min_used)
 		return guess_percent(value, guess, size);
+	if (o->set == conf_set_redirect)
+		return value_guess_port(value, guess, size);
+	if (o->set == conf_set_hsts)
+		return guess_hsts(value, guess, size);
 	if (o->set == conf_set_workers)
 		return guess_number(value, 1, 256, guess, size);
 	if (o->set == conf_set_address)

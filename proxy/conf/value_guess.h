@@ -8,6 +8,8 @@
 
 #include "proxy/base/slice.h"
 
+/* A port behind a colon, an address or a URL: "https://example.com:8443"; else yes or no. */
+bool value_guess_port(struct slice value, char *guess, size_t size);
 bool value_guess_address(struct slice value, char *guess, size_t size);
 bool value_guess_server(struct slice value, char *guess, size_t size);
 bool value_guess_host(struct slice value, char *guess, size_t size);

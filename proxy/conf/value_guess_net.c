@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Guesses of addresses, servers, hosts and paths (value_guess.h). */
 #include "proxy/base/cidr.h"
+#include "proxy/conf/value.h"
 #include "proxy/conf/value_guess.h"
 #include "proxy/http/authority.h"
 #include "proxy/net/net.h"
@@ -8,19 +9,45 @@
 
 enum { AUTHORITY_BYTES = 100 };
 
-static const char *const schemes[] = {
-    "https://", "http://", "h2://", "h2c://", "tcp://", "grpc://", "grpcs://", "ssl://", "tls://"};
+/* Schemes of ours and of others, with what is meant: `ours`, or over TLS `tls` if the port is 443 or
+ * 8443. */
+static const struct scheme {
+	struct slice theirs;
+	const char *ours, *tls;
+} schemes[] = {
+    {SLICE_INIT("https://"), "https", "https"},
+    {SLICE_INIT("http://"), "http", "http"},
+    {SLICE_INIT("h2://"), "h2", "h2"},
+    {SLICE_INIT("h2c://"), "h2c", "h2c"},
+    {SLICE_INIT("h1://"), "http", "http"},
+    {SLICE_INIT("http1://"), "http", "http"},
+    {SLICE_INIT("http/1.1://"), "http", "http"},
+    {SLICE_INIT("http2://"), "h2c", "h2"},
+    {SLICE_INIT("grpc://"), "h2c", "h2"},
+    {SLICE_INIT("grpcs://"), "h2", "h2"},
+    {SLICE_INIT("tcp://"), "http", "https"},
+    {SLICE_INIT("ssl://"), "https", "https"},
+    {SLICE_INIT("tls://"), "https", "https"},
+};
+static const struct scheme no_scheme = {SLICE_INIT(""), "http", "https"};
+
+/* Cuts the scheme off. */
+static const struct scheme *cut_scheme(struct slice *value)
+{
+	for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+		struct slice theirs = schemes[i].theirs;
+		if (!slice_equal_nocase(slice_sub(*value, 0, theirs.len), theirs))
+			continue;
+		*value = slice_from(*value, theirs.len);
+		return &schemes[i];
+	}
+	return &no_scheme;
+}
 
 /* Without a scheme, and without what follows the authority. */
 static struct slice authority_of(struct slice value)
 {
-	for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
-		struct slice scheme = slice_of_string(schemes[i]);
-		if (slice_equal_nocase(slice_sub(value, 0, scheme.len), scheme)) {
-			value = slice_from(value, scheme.len);
-			break;
-		}
-	}
+	cut_scheme(&value);
 	return slice_sub(value, 0, slice_find(value, '/'));
 }
 
@@ -80,7 +107,28 @@ bool value_guess_address(struct slice value, char *guess, size_t size)
 	return !net_address_parse(slice_of_string(guess), &a);
 }
 
-/* True for "HOST:PORT" that the server option accepts behind h2:// and h2c://. */
+bool value_guess_port(struct slice value, char *guess, size_t size)
+{
+	uint64_t port;
+	struct slice text = authority_of(value);
+	size_t colon = text.len;
+
+	while (colon > 0 && text.ptr[colon - 1] != ':')
+		colon--;
+	bool is_port =
+	    colon > 0 && slice_to_number(slice_from(text, colon), 65535, &port) && port > 0;
+	bool is_no = value_choice(value, "off false none never n") >= 0;
+	if (!is_port && !is_no && !slice_starts_with(value, SLICE("https://")) &&
+	    value_choice(value, "on true always permanent https y") < 0)
+		return false;
+	if (is_port)
+		snprintf(guess, size, "%u", (unsigned)port);
+	else
+		snprintf(guess, size, "%s", is_no ? "no" : "yes");
+	return true;
+}
+
+/* True for "HOST:PORT" that the server option accepts behind a scheme. */
 static bool is_authority(struct slice text)
 {
 	struct http_authority a;
@@ -88,31 +136,38 @@ static bool is_authority(struct slice text)
 	return http_authority_parse(text, SLICE("http"), &a) && a.host.len > 0 && a.port != 0;
 }
 
-/* "127.0.0.1:8080", "tcp://x:80", "unix:/x", "h2c://host:80/path". */
+/* "/run/app.sock", "unix:/run/app.sock:", "http://unix:/run/app.sock". */
+static bool guess_socket(struct slice path, const char *scheme, char *guess, size_t size)
+{
+	if (path.len > 0 && path.ptr[path.len - 1] == ':')
+		path.len--;
+	while (slice_starts_with(path, SLICE("//")))
+		path = slice_from(path, 1);
+	snprintf(guess, size, "%s+unix:%.*s", scheme, SLICE_ARG(path));
+	return path.len > 1 && path.len < 100;
+}
+
+/*
+ * "127.0.0.1:8080", "tcp://x:80", "unix:/x", "http://host:80/path". A server whose protocol is not named
+ * speaks HTTP/1.1, as nearly all do.
+ */
 bool value_guess_server(struct slice value, char *guess, size_t size)
 {
 	struct http_authority a;
 	char buffer[AUTHORITY_BYTES];
-	struct slice authority = with_colon(authority_of(value), buffer, sizeof buffer);
-	bool is_tls = slice_starts_with(value, SLICE("h2://")) ||
-		      slice_starts_with(value, SLICE("grpcs://")) ||
-		      slice_starts_with(value, SLICE("ssl://")) ||
-		      slice_starts_with(value, SLICE("tls://"));
+	struct slice authority = with_colon(authority_of(value), buffer, sizeof buffer),
+		     rest = value;
+	const struct scheme *scheme = cut_scheme(&rest);
 
 	if (slice_equal_nocase(value, SLICE("demo"))) {
 		snprintf(guess, size, "demo:");
 		return true;
 	}
-	if (slice_starts_with(value, SLICE("unix:/")))
-		value = slice_from(value, 5);
-	if (value.ptr[value.len - 1] == ':')
-		value.len--;
-	if (value.len > 0 && value.ptr[0] == '/') {
-		while (slice_starts_with(value, SLICE("//")))
-			value = slice_from(value, 1);
-		snprintf(guess, size, "h2c+unix:%.*s", SLICE_ARG(value));
-		return value.len > 1 && value.len < 100;
-	}
+	const char *on_socket = strcmp(scheme->ours, "h2c") == 0 ? "h2c" : "h1";
+	if (slice_starts_with(rest, SLICE("unix:/")))
+		return guess_socket(slice_from(rest, 5), on_socket, guess, size);
+	if (rest.len > 0 && rest.ptr[0] == '/')
+		return guess_socket(rest, on_socket, guess, size);
 	/* "ftp://x:1" has a scheme that is no server's: "ftp:" is not its host. */
 	if (!is_authority(authority) || slice_find(authority, ',') < authority.len ||
 	    authority.ptr[authority.len - 1] == ':' ||
@@ -120,8 +175,9 @@ bool value_guess_server(struct slice value, char *guess, size_t size)
 		slice_starts_with(slice_from(value, authority.len), SLICE("//"))))
 		return false;
 	http_authority_parse(authority, SLICE("http"), &a);
-	is_tls = is_tls || a.port == 443 || a.port == 8443;
-	snprintf(guess, size, "%s://%.*s", is_tls ? "h2" : "h2c", SLICE_ARG(authority));
+	bool is_tls = a.port == 443 || a.port == 8443;
+	snprintf(
+	    guess, size, "%s://%.*s", is_tls ? scheme->tls : scheme->ours, SLICE_ARG(authority));
 	return true;
 }
 

@@ -137,6 +137,9 @@ static bool store_bits(
 	char right[160];
 	bool is_good = true;
 
+	/* A value replaces the default; several lines of an option that repeats add up. */
+	if (!o->repeats)
+		*(uint32_t *)at = 0;
 	while (next_word(l, &rest, &word, &is_good)) {
 		int choice = value_choice(word, o->choices);
 		if (choice >= 0)

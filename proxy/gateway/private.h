@@ -106,6 +106,12 @@ void listeners_stop(struct gateway *g); /* stops accepting; the master owns the 
 
 void gateway_request(void *gateway, struct exchange *x);
 
+/* ---- own_answer.c ---- */
+
+void gateway_own_answer(void *gateway, struct exchange *x, struct http_own_answer *answer);
+/* The value of Strict-Transport-Security for the responses to x; empty: none. */
+struct slice gateway_transport_security(const struct exchange *x);
+
 /* ---- relay_ops.c ---- */
 
 extern const struct relay_ops gateway_relay_ops;

@@ -36,6 +36,9 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		hold_invalidate(&g->hold, x, head);
 	if (route)
 		offer_apply_fields(&route->response_fields, head);
+	struct slice hsts = gateway_transport_security(x);
+	if (hsts.len > 0 && !http_head_find(head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY))
+		http_head_add_token(head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY, hsts);
 	if (offer_has_links(x, head)) {
 		struct client_facts facts;
 		if (offer_reads_links(&g->offers, client_facts(x, &facts), x))
@@ -124,6 +127,7 @@ const struct relay_ops gateway_relay_ops = {
     .push_promised = promise_made,
     .response_head = response_head,
     .interim_head = interim_head,
+    .own_answer = gateway_own_answer,
     .ended = access_record_ended,
     .date = date,
     .time_limit = time_limit,

@@ -78,7 +78,7 @@ static const struct h1_fault *size_byte(struct h1_conn *c, char byte)
 	if (byte == '\r')
 		c->chunk = H1_CHUNK_LINE_LF;
 	else if (byte == ';')
-		c->chunk = H1_CHUNK_EXTENSION;
+		c->chunk = H1_CHUNK_NAME_FIRST;
 	else if (byte == ' ' || byte == '\t')
 		c->chunk = H1_CHUNK_SPACE;
 	else
@@ -86,42 +86,65 @@ static const struct h1_fault *size_byte(struct h1_conn *c, char byte)
 	return NULL;
 }
 
-static bool is_extension_byte(char byte)
+enum byte_kind { TOKEN, SPACE, EQUALS, SEMICOLON, QUOTE, BACKSLASH, CR, OTHER_TEXT, CONTROL };
+
+static enum byte_kind byte_kind(char byte)
 {
-	return ascii_is(byte, ASCII_TOKEN) || byte == '=' || byte == ';' || byte == ' ' ||
-	       byte == '\t';
+	switch (byte) {
+	case ' ':
+	case '\t':
+		return SPACE;
+	case '=':
+		return EQUALS;
+	case ';':
+		return SEMICOLON;
+	case '"':
+		return QUOTE;
+	case '\\':
+		return BACKSLASH;
+	case '\r':
+		return CR;
+	default:
+		if (ascii_is(byte, ASCII_TOKEN))
+			return TOKEN;
+		return ascii_is(byte, ASCII_CONTROL) ? CONTROL : OTHER_TEXT;
+	}
 }
 
-/* Extensions are read over: none of them has a meaning here. */
+/* What follows each kind of byte; 0: it may not stand there. */
+/* clang-format off */
+static const uint8_t extension_parts[][CONTROL + 1] = {
+	[H1_CHUNK_SPACE] = {[SPACE] = H1_CHUNK_SPACE, [SEMICOLON] = H1_CHUNK_NAME_FIRST},
+	[H1_CHUNK_NAME_FIRST] = {[SPACE] = H1_CHUNK_NAME_FIRST, [TOKEN] = H1_CHUNK_NAME},
+	[H1_CHUNK_NAME] = {[TOKEN] = H1_CHUNK_NAME, [SPACE] = H1_CHUNK_NAME_SPACE, [EQUALS] = H1_CHUNK_VALUE_FIRST,
+	    [SEMICOLON] = H1_CHUNK_NAME_FIRST, [CR] = H1_CHUNK_LINE_LF},
+	[H1_CHUNK_NAME_SPACE] = {[SPACE] = H1_CHUNK_NAME_SPACE, [EQUALS] = H1_CHUNK_VALUE_FIRST,
+	    [SEMICOLON] = H1_CHUNK_NAME_FIRST},
+	[H1_CHUNK_VALUE_FIRST] = {[SPACE] = H1_CHUNK_VALUE_FIRST, [TOKEN] = H1_CHUNK_VALUE, [QUOTE] = H1_CHUNK_QUOTED},
+	[H1_CHUNK_VALUE] = {[TOKEN] = H1_CHUNK_VALUE, [SPACE] = H1_CHUNK_VALUE_SPACE, [SEMICOLON] = H1_CHUNK_NAME_FIRST,
+	    [CR] = H1_CHUNK_LINE_LF},
+	[H1_CHUNK_QUOTED] = {[TOKEN] = H1_CHUNK_QUOTED, [SPACE] = H1_CHUNK_QUOTED, [EQUALS] = H1_CHUNK_QUOTED,
+	    [SEMICOLON] = H1_CHUNK_QUOTED, [OTHER_TEXT] = H1_CHUNK_QUOTED, [BACKSLASH] = H1_CHUNK_ESCAPED,
+	    [QUOTE] = H1_CHUNK_QUOTED_END},
+	[H1_CHUNK_ESCAPED] = {[TOKEN] = H1_CHUNK_QUOTED, [SPACE] = H1_CHUNK_QUOTED, [EQUALS] = H1_CHUNK_QUOTED,
+	    [SEMICOLON] = H1_CHUNK_QUOTED, [OTHER_TEXT] = H1_CHUNK_QUOTED, [BACKSLASH] = H1_CHUNK_QUOTED,
+	    [QUOTE] = H1_CHUNK_QUOTED},
+	[H1_CHUNK_QUOTED_END] = {[SPACE] = H1_CHUNK_VALUE_SPACE, [SEMICOLON] = H1_CHUNK_NAME_FIRST, [CR] = H1_CHUNK_LINE_LF},
+	[H1_CHUNK_VALUE_SPACE] = {[SPACE] = H1_CHUNK_VALUE_SPACE, [SEMICOLON] = H1_CHUNK_NAME_FIRST},
+};
+/* clang-format on */
+
+/* RFC 9112 7.1.1. Extensions are read over: none of them has a meaning here. */
 static const struct h1_fault *extension_byte(struct h1_conn *c, char byte)
 {
 	if (++c->extension_bytes > c->limits.extension_bytes)
 		return &h1_faults[H1_FAULT_EXTENSIONS_LARGE];
-	switch (c->chunk) {
-	case H1_CHUNK_SPACE:
-		if (byte == ' ' || byte == '\t')
-			return NULL;
-		c->chunk = H1_CHUNK_EXTENSION;
-		return byte == ';' ? NULL : &h1_faults[H1_FAULT_CHUNK_SIZE];
-	case H1_CHUNK_ESCAPED:
-		c->chunk = H1_CHUNK_QUOTED;
-		break;
-	case H1_CHUNK_QUOTED:
-		if (byte == '"')
-			c->chunk = H1_CHUNK_EXTENSION;
-		else if (byte == '\\')
-			c->chunk = H1_CHUNK_ESCAPED;
-		break;
-	default:
-		if (byte == '\r')
-			c->chunk = H1_CHUNK_LINE_LF;
-		else if (byte == '"')
-			c->chunk = H1_CHUNK_QUOTED;
-		else if (!is_extension_byte(byte))
-			return &h1_faults[H1_FAULT_CHUNK_EXTENSION];
-		return NULL;
-	}
-	return ascii_is(byte, ASCII_CONTROL) ? &h1_faults[H1_FAULT_CHUNK_EXTENSION] : NULL;
+	uint8_t next = extension_parts[c->chunk][byte_kind(byte)];
+	if (next == 0)
+		return &h1_faults[c->chunk == H1_CHUNK_SPACE ? H1_FAULT_CHUNK_SIZE
+							     : H1_FAULT_CHUNK_EXTENSION];
+	c->chunk = (enum h1_chunk_part)next;
+	return NULL;
 }
 
 static void begin_size(struct h1_conn *c)
@@ -169,7 +192,7 @@ static bool refuse(
 	h1_count_fault(c, fault);
 	h1_read_no_more(c);
 	if (!is_server) {
-		c->stream.is_open = false;
+		h1_end_stream(c);
 		h1_fail(c, NULL);
 	}
 	return true;

@@ -49,6 +49,12 @@ void h1_count_fault(struct h1_conn *c, const struct h1_fault *fault)
 		c->env.fault(c->env.fault_context, fault);
 }
 
+void h1_end_stream(struct h1_conn *c)
+{
+	c->stream = (struct h1_stream){0};
+	c->body_follows = false;
+}
+
 void h1_fail(struct h1_conn *c, const struct h1_fault *fault)
 {
 	if (c->has_failed)
@@ -124,8 +130,7 @@ void h1_reset(struct h1_conn *c)
 	bool is_complete = c->stream.was_written && (c->role == H1_SERVER || c->stream.was_read);
 	if (!is_complete && (c->role == H1_CLIENT || c->writing == H1_WRITE_TO_END))
 		c->must_abort = true;
-	c->stream = (struct h1_stream){0};
-	c->body_follows = false;
+	h1_end_stream(c);
 	h1_read_no_more(c);
 }
 
@@ -156,7 +161,7 @@ void h1_terminate(struct h1_conn *c)
 {
 	c->has_failed = true;
 	c->failure_is_due = false;
-	c->stream.is_open = false;
+	h1_end_stream(c);
 	h1_read_no_more(c);
 }
 

@@ -31,10 +31,17 @@ enum h1_reading {
 enum h1_chunk_part {
 	H1_CHUNK_SIZE_FIRST,
 	H1_CHUNK_SIZE,
-	H1_CHUNK_SPACE,     /* whitespace behind the size: an extension must follow */
-	H1_CHUNK_EXTENSION, /* behind ";" */
+	/* Extensions: whitespace may stand around ";" and "=", but not at the end. */
+	H1_CHUNK_SPACE, /* behind the size: an extension must follow */
+	H1_CHUNK_NAME_FIRST,
+	H1_CHUNK_NAME,
+	H1_CHUNK_NAME_SPACE,
+	H1_CHUNK_VALUE_FIRST,
+	H1_CHUNK_VALUE,
 	H1_CHUNK_QUOTED,
 	H1_CHUNK_ESCAPED,
+	H1_CHUNK_QUOTED_END,
+	H1_CHUNK_VALUE_SPACE,
 	H1_CHUNK_LINE_LF,
 	H1_CHUNK_DATA,
 	H1_CHUNK_DATA_CR,
@@ -203,6 +210,7 @@ size_t h1_output_held(const struct h1_conn *c);
 
 /* ---- conn.c ---- */
 
+void h1_end_stream(struct h1_conn *c); /* it is over, complete or not */
 void h1_count_fault(struct h1_conn *c, const struct h1_fault *fault);
 /* A line for a head, if the connection is traced: nothing of it that may be a secret. */
 void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *head, size_t bytes);

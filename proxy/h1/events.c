@@ -58,16 +58,6 @@ static bool request_head(struct h1_conn *c, struct h1_event *event, struct slice
 	return true;
 }
 
-/* RFC 9112 2.2: an empty line before a request line is skipped, one and no more. */
-static void skip_empty_line(struct h1_conn *c)
-{
-	struct slice front = h1_input_front(c);
-	if (!c->skipped_line && slice_starts_with(front, SLICE("\r\n"))) {
-		c->skipped_line = true;
-		h1_input_take(c, 2);
-	}
-}
-
 /* A line that begins no request is refused without waiting for the rest of the head. */
 static const struct h1_fault *check_first_line(struct h1_conn *c)
 {
@@ -96,6 +86,15 @@ static void begin_head(struct h1_conn *c)
 		c->head_since = c->now_is_old ? 0 : c->now;
 }
 
+/* RFC 9112 2.2: an empty line before a request line is skipped, one and no more. The request has not
+ * begun with it. */
+static void skip_empty_line(struct h1_conn *c, usec head_since)
+{
+	c->skipped_line = true;
+	c->reading = H1_READ_START;
+	c->head_since = head_since;
+}
+
 static bool read_request(struct h1_conn *c, struct h1_event *event)
 {
 	struct slice lines;
@@ -103,12 +102,15 @@ static bool read_request(struct h1_conn *c, struct h1_event *event)
 	if (c->is_late)
 		return refuse_request(
 		    c, event, http_head_new(c->env.heads), &h1_faults[H1_FAULT_HEAD_LATE], NULL);
-	if (c->reading == H1_READ_START)
-		skip_empty_line(c);
 	if (h1_input_front(c).len == 0)
 		return false;
+	usec head_since = c->head_since;
 	begin_head(c);
 	if (h1_input_lines(c, c->limits.head_bytes, &lines, &fault)) {
+		if (lines.len == 0 && !c->skipped_line) {
+			skip_empty_line(c, head_since);
+			return read_request(c, event);
+		}
 		c->skipped_line = false;
 		return request_head(c, event, lines);
 	}
@@ -132,7 +134,7 @@ static bool refuse_response(
 	    .oversize = is_large};
 	h1_count_fault(c, fault);
 	h1_read_no_more(c);
-	c->stream.is_open = false;
+	h1_end_stream(c);
 	h1_fail(c, NULL);
 	return true;
 }
@@ -191,7 +193,7 @@ static bool is_over(const struct h1_stream *s, enum h1_reading reading)
 static bool close_stream(struct h1_conn *c, struct h1_event *event)
 {
 	*event = (struct h1_event){.kind = H1_EVENT_CLOSED, .user = c->stream.user};
-	c->stream = (struct h1_stream){0};
+	h1_end_stream(c);
 	c->now_is_old = true;
 	if (c->keeps)
 		c->reading = H1_READ_START;

@@ -107,6 +107,19 @@ void http_head_free(struct http_head *head)
 	spares_keep_or_free(&pool->spares, container_of(head, struct pooled_head, head));
 }
 
+bool http_expects_continue(const struct http_head *request)
+{
+	for (uint32_t i = 0; i < request->count; i++) {
+		struct slice rest = request->fields[i].value, member;
+		if (request->fields[i].token != HTTP_TOKEN_EXPECT)
+			continue;
+		while (slice_next_member(&rest, &member))
+			if (slice_equal_nocase(member, SLICE("100-continue")))
+				return true;
+	}
+	return false;
+}
+
 size_t http_head_bytes(const struct http_head *head)
 {
 	return head ? sizeof(struct pooled_head) + head->arena.heap_bytes : 0;

@@ -131,6 +131,9 @@ size_t http_head_list_bytes(const struct http_head *head);
 /* True if this final response to `method` has no body (RFC 9110 6.4.1). */
 bool http_response_is_bodyless(const struct http_head *response, enum http_method method);
 
+/* Whether the request has the expectation 100-continue (RFC 9110 10.1.1). */
+bool http_expects_continue(const struct http_head *request);
+
 static inline bool http_head_is_interim(const struct http_head *head)
 {
 	return head->status >= 100 && head->status < 200;

@@ -156,3 +156,9 @@ bool http_method_is_safe(enum http_method method)
 	return method == HTTP_METHOD_GET || method == HTTP_METHOD_HEAD ||
 	       method == HTTP_METHOD_OPTIONS || method == HTTP_METHOD_TRACE;
 }
+
+bool http_method_is_idempotent(enum http_method method)
+{
+	return http_method_is_safe(method) || method == HTTP_METHOD_PUT ||
+	       method == HTTP_METHOD_DELETE;
+}

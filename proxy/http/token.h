@@ -75,5 +75,7 @@ enum http_method http_method_find(struct slice method);
 
 /* Whether it is one of the known safe methods (RFC 9110 9.2.1). */
 bool http_method_is_safe(enum http_method method);
+/* Whether it is known that the request may be sent again (RFC 9110 9.2.2). */
+bool http_method_is_idempotent(enum http_method method);
 
 #endif

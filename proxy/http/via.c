@@ -7,6 +7,7 @@
 
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
+#include "proxy/http/accept.h"
 
 static const struct slice received_in[] = {
     [HTTP_VERSION_1_0] = SLICE_INIT("1.0 "),
@@ -137,11 +138,47 @@ static void add_proxy_status(struct http_head *head, const struct http_own_answe
 	http_head_add_token(head, HTTP_TOKEN_PROXY_STATUS, value);
 }
 
-static struct slice own_body(struct arena *a, uint16_t status, const char *details)
+static struct slice text_body(struct arena *a, uint16_t status, const char *details)
 {
 	const char *reason = http_status_reason(status);
 	return arena_printf(a, "%u%s%s%s%s\n", (unsigned)status, *reason ? " " : "", reason,
 	    details ? ": " : "", details ? details : "");
+}
+
+/* A problem of no type of its own: the title is the status's (RFC 9457 4.2.1). What quoted() makes is a
+ * string of JSON as well. */
+static struct slice json_body(struct arena *a, uint16_t status, const char *details)
+{
+	struct slice title = quoted(a, slice_of_string(http_status_reason(status)));
+	struct slice detail = quoted(a, slice_of_string(details ? details : ""));
+	return arena_printf(a, "{\"status\":%u%s%.*s%s%.*s}\n", (unsigned)status,
+	    title.len > 2 ? ",\"title\":" : "", title.len > 2 ? (int)title.len : 0, title.ptr,
+	    details ? ",\"detail\":" : "", details ? (int)detail.len : 0, detail.ptr);
+}
+
+/* Chooses the body and adds the fields that describe it. */
+static struct slice add_body(struct http_head *head, const struct http_own_answer *answer)
+{
+	struct arena *a = &head->arena;
+	struct slice body = SLICE(""), type = SLICE("text/plain");
+	bool is_error = answer->status >= 400;
+	if (answer->body.len > 0)
+		type = slice_of_string(answer->content_type);
+	if (is_error && answer->request && http_accept_prefers_json(answer->request, type)) {
+		type = SLICE("application/problem+json");
+		body = json_body(a, answer->status, answer->details);
+	} else if (answer->body.len > 0) {
+		body = answer->body;
+	} else if (answer->status / 100 != 3) {
+		body = text_body(a, answer->status, answer->details);
+	}
+	head->content_length = body.len;
+	if (body.len > 0)
+		http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, type);
+	http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, arena_printf(a, "%zu", body.len));
+	if (is_error && answer->request && answer->status < 500) /* from there on: no-store */
+		http_head_add_token(head, HTTP_TOKEN_VARY, SLICE("accept"));
+	return body;
 }
 
 struct http_head *http_own_response(
@@ -154,18 +191,18 @@ struct http_head *http_own_response(
 	*body = SLICE("");
 	if (answer->date.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_DATE, answer->date);
-	if (!http_response_is_bodyless(head, HTTP_METHOD_OTHER)) {
-		*body = own_body(&head->arena, answer->status, answer->details);
-		head->content_length = body->len;
-		struct slice length = arena_printf(&head->arena, "%zu", body->len);
-		http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, SLICE("text/plain"));
-		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, length);
-	}
+	if (!http_response_is_bodyless(head, HTTP_METHOD_OTHER))
+		*body = add_body(head, answer);
 	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
+	if (answer->location.len > 0)
+		http_head_add_token(head, HTTP_TOKEN_LOCATION, answer->location);
 	if (answer->allow.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_ALLOW, answer->allow);
 	if (answer->status >= 500)
 		http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
+	if (answer->transport_security.len > 0)
+		http_head_add_token(
+		    head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY, answer->transport_security);
 	if (answer->error)
 		add_proxy_status(head, answer);
 	head->list_bytes = http_head_list_bytes(head);

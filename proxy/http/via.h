@@ -22,14 +22,21 @@ struct http_own_answer {
 	const char *details; /* a text, or NULL; it will be escaped */
 	struct slice date;   /* from http_date_write; empty: no date field */
 	struct slice allow;  /* the methods of an Allow field (RFC 9110 10.2.1); empty: none */
+	const struct http_head *request; /* its Accept may prefer JSON; NULL: it is not known */
+	/* A body in place of the short text, and its media type; empty: none. */
+	struct slice body;
+	const char *content_type;
+	struct slice location;           /* of a redirect; empty: none */
+	struct slice transport_security; /* Strict-Transport-Security; empty: none */
 };
 
 /*
- * Makes a final response: status, date, content-type text/plain, content-length, `server:
- * pushgate`, allow, cache-control no-store for 5xx, and Proxy-Status `<pseudonym>; error=<error>;
- * details="<details>"`, with status-code for http_request_error. *body is a short text in the
- * head's arena ("502 Bad Gateway: <details>\n"). A 204 has neither a body nor fields that describe
- * one. The caller owns the head.
+ * Makes a final response: status, date, content-type, content-length, `server: pushgate`, allow,
+ * location, cache-control no-store for 5xx, and Proxy-Status `<pseudonym>; error=<error>;
+ * details="<details>"`, with status-code for http_request_error. *body is that of the answer, or a short
+ * text in the head's arena ("502 Bad Gateway: <details>\n"), or, if the client prefers it, the same as
+ * JSON (RFC 9457); Vary says so where the response may be stored. A redirect has an empty body. A 204
+ * has neither a body nor fields that describe one. The caller owns the head.
  */
 struct http_head *http_own_response(
     struct http_head_pool *pool, const struct http_own_answer *answer, struct slice *body);

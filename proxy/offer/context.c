@@ -43,31 +43,16 @@ static const struct relay_cause *last_hop(const struct http_head *head, const ch
 							 : &relay_cause_NOT_IMPLEMENTED;
 }
 
-static struct slice scheme_of(const struct conf_listen *l)
-{
-	return l->certificate_count > 0 ? SLICE("https") : SLICE("http");
-}
-
-bool offer_may_use_scheme(
-    const struct conf_listen *l, const struct address *peer, struct slice scheme)
-{
-	return !l || slice_equal_nocase(scheme, scheme_of(l)) || conf_listen_trusts(l, peer);
-}
-
-/* RFC 9110 7.4. The usual scheme is compared first. */
-static const struct relay_cause *check_scheme(const struct exchange *x, const char **detail)
+/* redirect-to-https: whatever is asked for, in cleartext and through no proxy that ended TLS. */
+static const struct relay_cause *to_https(const struct exchange *x, const char **detail)
 {
 	const struct conf_listen *l = x->context.listen;
-	struct slice scheme = x->request->scheme;
-	if (l && slice_equal(scheme, scheme_of(l)))
+	struct http_authority authority;
+	if (!l || !l->redirect_to_https || slice_equal_nocase(x->request->scheme, SLICE("https")))
 		return NULL;
-	if (!http_scheme_is_http(scheme))
-		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
-	if (offer_may_use_scheme(l, &x->context.client, scheme))
-		return NULL;
-	*detail = l->certificate_count > 0 ? "http over TLS, and the client is not in trusted"
-					   : "https in cleartext, and the client is not in trusted";
-	return &relay_cause_UNTRUSTED_SCHEME;
+	if (!http_authority_parse(x->request->authority, x->request->scheme, &authority))
+		return *detail = "no host to be redirected to", &relay_cause_DOWN_MALFORMED;
+	return &relay_cause_REDIRECT;
 }
 
 /* application/grpc and application/grpc+proto, with or without parameters; not application/grpc-web. */
@@ -90,7 +75,9 @@ const struct relay_cause *offer_route(
 		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
 	if (x->context.came_through && http_via_has(head, env->pseudonym))
 		return *detail = "the request has been here before", &relay_cause_LOOP;
-	const struct relay_cause *refusal = check_scheme(x, detail);
+	const struct relay_cause *refusal = offer_check_scheme(x, detail);
+	if (!refusal)
+		refusal = to_https(x, detail);
 	if (refusal)
 		return refusal;
 	switch (router_find(env->router, head->authority, head->path, &route)) {

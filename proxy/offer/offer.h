@@ -8,6 +8,7 @@
  *
  *   router.c           host and path to route
  *   context.c          facts about a request and about an offer
+ *   scheme.c           the scheme of a request, and who may say it
  *   own_offers.c       offers from `add`, manifests and the learned table
  *   links.c            offers from Link fields; what is taken out of them
  *   origin_request.c   the request as its origin gets it; fields.c a route's changes of fields
@@ -62,6 +63,12 @@ bool offer_came_through(const struct http_head *request);
  * scheme: it is that of the connection, or `trusted` names the peer (conf_listen_trusts). */
 bool offer_may_use_scheme(
     const struct conf_listen *l, const struct address *peer, struct slice scheme);
+/* A request in HTTP/1 whose target has no scheme, from a `trusted` peer: sets the scheme that the peer
+ * says. Before anybody else reads the request. */
+void offer_adopt_scheme(
+    const struct conf_listen *l, const struct address *peer, struct http_head *head);
+/* The cause with which a request is refused because of its scheme; NULL: it may be served. */
+const struct relay_cause *offer_check_scheme(const struct exchange *x, const char **detail);
 /* Sets the route and the origin of x and returns NULL. Or returns the cause with which pushgate answers
  * x itself; *detail is for the response and the log. */
 const struct relay_cause *offer_route(

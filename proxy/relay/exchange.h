@@ -28,6 +28,7 @@
 
 struct exchange;
 struct hold_store;
+struct http_own_answer;
 
 /* Types of the data plane and of the configuration, to which the relay only hands pointers on. */
 struct conf_listen;
@@ -115,6 +116,7 @@ struct exchange_response {
 	enum exchange_answer answered_by;
 	uint16_t status;   /* of the final head that went downstream; 0 = none yet */
 	uint16_t interims; /* that came from the origin, over all attempts */
+	bool continued;    /* pushgate has sent 100 (Continue) in the origin's place */
 	bool joined;       /* with `held`: that response was still arriving */
 	uint64_t held;     /* id of the push whose held response answers it; 0 = none */
 	uint64_t length;   /* content-length, or HTTP_LENGTH_UNKNOWN */
@@ -268,6 +270,9 @@ struct relay_ops {
 	void (*response_head)(void *context, struct exchange *x, struct http_head *overlay);
 	/* The same for an interim response of the origin's. False: the client must not get it. */
 	bool (*interim_head)(void *context, struct exchange *x, struct http_head *overlay);
+	/* An answer of pushgate's own is about to be made: fills in what the owner's configuration has
+	 * for it, all but the details. Lent until the answer is made. May be NULL. */
+	void (*own_answer)(void *context, struct exchange *x, struct http_own_answer *answer);
 	/* The exchange is over: log and count. It has no legs any more; all else is still there. */
 	void (*ended)(void *context, struct exchange *x);
 	/* The current time as the value of a Date field; may be NULL. Borrowed until the next call. */
@@ -345,6 +350,11 @@ void exchange_on_start(struct exchange *x);
 
 /* The request has been sent on `up`. */
 void exchange_on_connected(struct exchange *x, const struct leg *up);
+/*
+ * The origin of x will not answer Expect: 100-continue (HTTP/1.0 knows none): sends 100 (Continue) for it,
+ * if the client waits for one. Call it behind exchange_on_connected, when the request went without Expect.
+ */
+void exchange_continue(struct exchange *x);
 /* A response head, interim or final. Takes. */
 void exchange_on_response(struct exchange *x, struct http_head *head, bool end);
 void exchange_on_download(struct exchange *x, struct piece piece, bool end);

@@ -33,7 +33,29 @@ static const char *public_detail(const struct exchange *x, const struct relay_ca
 	return is_public && x->ending.detail ? x->ending.detail : cause->name;
 }
 
-/* Sends a short response of pushgate's own. The rest of the request is read and dropped. */
+/* Its cause has been noted. *text: the body. */
+static struct http_head *make_answer(struct exchange *x, struct slice *text)
+{
+	struct relay *r = x->relay;
+	const struct relay_cause *cause = x->ending.cause;
+	bool is_final = cause == &relay_cause_FINAL_RECIPIENT;
+	struct http_own_answer own = {
+	    .status = cause->status,
+	    .pseudonym = r->pseudonym,
+	    .error = cause->error,
+	    .details = public_detail(x, cause),
+	    .date = r->ops->date ? r->ops->date(r->context) : SLICE(""),
+	    .allow = is_final ? SLICE(METHODS_PASSED_ON) : SLICE(""),
+	    .request = x->request,
+	};
+	if (r->ops->own_answer)
+		r->ops->own_answer(r->context, x, &own);
+	if (own.body.len > budget_room(x->payer.budget)) /* then the short text must do */
+		own.body = SLICE("");
+	return http_own_response(r->heads, &own, text);
+}
+
+/* Sends a response of pushgate's own. The rest of the request is read and dropped. */
 static void answer(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
@@ -42,16 +64,7 @@ static void answer(
 	ensure(x->down.ops && !exchange_has_begun(x) && !exchange_is_push(x));
 	exchange_note_cause(x, cause, code, detail);
 	exchange_discard_upload(x);
-	bool is_final = cause == &relay_cause_FINAL_RECIPIENT;
-	const struct http_own_answer own = {
-	    .status = cause->status,
-	    .pseudonym = r->pseudonym,
-	    .error = cause->error,
-	    .details = public_detail(x, cause),
-	    .date = r->ops->date ? r->ops->date(r->context) : SLICE(""),
-	    .allow = is_final ? SLICE(METHODS_PASSED_ON) : SLICE(""),
-	};
-	struct http_head *head = http_own_response(r->heads, &own, &text);
+	struct http_head *head = make_answer(x, &text);
 	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
 	x->download.source_ended = true;
 	if (!end && body_append_copy(&x->download.body, text, r->small_chunks, x->payer.budget) <

@@ -285,9 +285,29 @@ static bool send_interim(struct exchange *x, const struct http_head *head)
 	return is_sent;
 }
 
+/* RFC 9110 10.1.1. A body that has begun to come, or has come, waits for nothing. */
+void exchange_continue(struct exchange *x)
+{
+	const struct flow *f = &x->upload;
+	if (f->source_ended || f->received > 0 || x->response.interims > 0 ||
+	    !exchange_is_in(x, PHASE_BIT(EXCHANGE_SENT)) || !x->down.ops ||
+	    !http_expects_continue(x->request))
+		return;
+	struct http_head *head = http_head_new(x->relay->heads);
+	http_head_add_token(head, HTTP_TOKEN_PSEUDO_STATUS, SLICE("100"));
+	const char *fault = http_head_validate(head, HTTP_RESPONSE);
+	ensure(fault == NULL);
+	x->response.interims++;
+	x->response.continued = true;
+	x->down.ops->send_head(&x->down, head, false);
+	http_head_free(head);
+}
+
 static void interim(struct exchange *x, struct http_head *head)
 {
-	bool may_pass = ++x->response.interims <= LIMIT_INTERIM_RESPONSES && !exchange_has_begun(x);
+	bool is_second = head->status == 100 && x->response.continued;
+	bool may_pass = ++x->response.interims <= LIMIT_INTERIM_RESPONSES &&
+			!exchange_has_begun(x) && !is_second;
 	pace_begin(&x->download.given, x->relay->now);
 	exchange_stir(x);
 	if (may_pass) {

@@ -355,10 +355,13 @@ static void check(const struct session *s)
 	h2_check(conn_of(s));
 }
 
+#define CAPABILITIES                                                                               \
+	(SESSION_MULTIPLEXES | SESSION_SENDS_PUSHES | SESSION_TAKES_PUSHES | SESSION_TRAILERS |    \
+	    SESSION_INTERIM | SESSION_PINGS)
+
 static const struct session_ops h2_ops = {
     .name = "h2",
-    .capabilities = SESSION_MULTIPLEXES | SESSION_SENDS_PUSHES | SESSION_TAKES_PUSHES |
-		    SESSION_TRAILERS | SESSION_INTERIM | SESSION_PINGS,
+    .capabilities = CAPABILITIES,
     .free = free_session,
     .receive = receive,
     .next_event = next_event,
@@ -430,6 +433,7 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 const struct session_protocol session_h2 = {
     .alpn = "h2",
     .name = "HTTP/2",
+    .origin_capabilities = CAPABILITIES,
     .fault_name = h2_fault_name,
     .match = match,
     .for_clients = h2_options_for_clients,

@@ -108,19 +108,21 @@ const struct session_plan *session_match(
 
 const struct session_plan *session_by_alpn(const struct session_plan *plans, struct slice alpn)
 {
+	if (alpn.len == 0)
+		alpn = SLICE("http/1.1");
 	for (const struct session_plan *p = plans; p->protocol; p++)
 		if (slice_equal(slice_of_string(p->protocol->alpn), alpn))
 			return p;
 	return NULL;
 }
 
-void session_alpn_list(const struct session_protocol *const *protocols, char *text, size_t size)
+void session_alpn_list(const struct session_plan *plans, char *text, size_t size)
 {
 	size_t used = 0;
 	text[0] = '\0';
-	for (size_t i = 0; protocols[i] && used < size; i++)
+	for (const struct session_plan *p = plans; p->protocol && used < size; p++)
 		used += (size_t)snprintf(
-		    text + used, size - used, "%s%s", i > 0 ? "," : "", protocols[i]->alpn);
+		    text + used, size - used, "%s%s", p > plans ? "," : "", p->protocol->alpn);
 }
 
 /* ---- none ---- */

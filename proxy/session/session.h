@@ -249,6 +249,8 @@ struct session_plan;
 struct session_protocol {
 	const char *alpn; /* "h2" */
 	const char *name; /* "HTTP/2", for people */
+	/* What its sessions with origins can do, as far as that is known before one begins. */
+	unsigned origin_capabilities; /* enum session_capability */
 	/* What faults its sessions find, by row; NULL behind the last row. */
 	const char *(*fault_name)(size_t row);
 	/* Whether these first bytes of a cleartext connection belong to this protocol. */
@@ -287,15 +289,16 @@ void session_plans_free(struct session_plan *plans); /* NULL is fine */
 /* The plan whose protocol these first bytes begin; NULL with *more false: no protocol's. */
 const struct session_plan *session_match(
     const struct session_plan *plans, const uint8_t *bytes, size_t n, bool *more);
-/* The plan whose protocol was agreed on by ALPN; NULL: none of ours. */
+/* The plan whose protocol was agreed on by ALPN; NULL: none of ours. Empty: the peer does not know ALPN,
+ * and speaks HTTP/1.1. */
 const struct session_plan *session_by_alpn(const struct session_plan *plans, struct slice alpn);
 /* How many faults these protocols know together. */
 size_t session_fault_count(const struct session_protocol *const *protocols);
 /* Writes the answer for a peer that speaks none of these protocols: a 505 response that it
  * understands if it speaks HTTP/1. Returns the length. */
 size_t session_refusal(const struct session_plan *plans, char *text, size_t size);
-/* The protocols' ALPN names, comma-separated, for net_tls_server_options. */
-void session_alpn_list(const struct session_protocol *const *protocols, char *text, size_t size);
+/* The protocols' ALPN names, comma-separated, for the options of TLS contexts. */
+void session_alpn_list(const struct session_plan *plans, char *text, size_t size);
 
 #include "proxy/session/session_calls.h"
 

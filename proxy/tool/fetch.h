@@ -29,7 +29,7 @@ struct fetch_request {
 	bool has_body;
 	struct slice body;
 	char *body_file; /* owned: the memory of `body` if it came from a file */
-	bool no_push, insecure, trace, json, compare;
+	bool no_push, http1, insecure, trace, json, compare;
 	/* Paths to get with the page, lent: see fetch_get_asset. */
 	const char *const *assets;
 	size_t asset_count;
@@ -50,16 +50,14 @@ enum {
 	FETCH_WRITE = 23,
 	FETCH_TIMEOUT = 28,
 	FETCH_TLS = 60,
-	FETCH_PROTOCOL = 92, /* the exchange failed in HTTP/2 */
+	FETCH_PROTOCOL = 92, /* the exchange failed in HTTP */
 };
 
 /* Reads the arguments. FETCH_OK, or as command_parse. */
 int fetch_parse(struct fetch_request *r, int argc, char **argv);
 /* NULL on success, else what is wrong with the URL. */
 const char *fetch_parse_url(struct fetch_request *r, const char *url);
-/*
- * Takes -H host as the authority. False: the request cannot be sent in HTTP/2, and `text` says why.
- */
+/* Takes -H host as the authority. False: the request cannot be sent, and `text` says why. */
 bool fetch_check(struct fetch_request *r, char *text, size_t size);
 void fetch_request_fini(struct fetch_request *r);
 
@@ -78,7 +76,7 @@ const char *fetch_state_name(enum fetch_state state);
 
 /* The response to the request, one push, or the response to a request for one of the assets. */
 struct fetch_item {
-	uint32_t id;
+	uint32_t id; /* of the stream; in HTTP/1.1 a request's number on the connection */
 	bool is_push;
 	enum fetch_state state;
 	uint16_t status;
@@ -103,8 +101,9 @@ struct fetch_result {
 	struct fetch_item *items;
 	size_t count;
 	usec total;
-	char protocol[32]; /* "h2, TLSv1.3" */
-	char error[512];   /* message; "" = none */
+	char protocol[32];  /* "h2, TLSv1.3" */
+	bool has_no_pushes; /* the version in use has none */
+	char error[512];    /* message; "" = none */
 	int exit_status;
 };
 

@@ -46,7 +46,8 @@ void fetch_show_comparison(const struct fetch_request *r, const struct fetch_res
 	    runs == 2 && results[1].total > results[0].total ? results[1].total : results[0].total;
 	fetch_show(r, &results[0], span, width, out);
 	if (runs < 2) {
-		fputs("\nThere is nothing to compare: nothing was pushed.\n", out);
+		fprintf(out, "\nThere is nothing to compare: %s.\n",
+		    results[0].has_no_pushes ? "HTTP/1.1 has no pushes" : "nothing was pushed");
 		return;
 	}
 	fputs(

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of the command line cannot be sent in HTTP/2 (RFC 9113 8.2, 8.3) is said before anything is
- * sent. `host` sets :authority, as curl does.
+ * What of the command line cannot be sent is said before anything is sent: what RFC 9113 8.2 and 8.3
+ * forbid, in HTTP/1.1 too, where the fields of one connection are made by the codec. `host` sets the
+ * authority, as curl does.
  */
 #include "proxy/base/ascii.h"
 #include "proxy/http/authority.h"
@@ -32,7 +33,7 @@ static bool refuse(char *text, size_t size, const char *format, ...)
 	return false;
 }
 
-static bool check_name(struct slice name, char *text, size_t size)
+static bool check_name(const struct fetch_request *r, struct slice name, char *text, size_t size)
 {
 	for (size_t i = 0; i < sizeof(pseudo_fields) / sizeof(pseudo_fields[0]); i++)
 		if (slice_equal(name, pseudo_fields[i].name))
@@ -42,10 +43,10 @@ static bool check_name(struct slice name, char *text, size_t size)
 	    SLICE_INIT("proxy-connection"), SLICE_INIT("transfer-encoding"), SLICE_INIT("upgrade")};
 	for (size_t i = 0; i < sizeof(of_http1) / sizeof(of_http1[0]); i++)
 		if (slice_equal(name, of_http1[i]))
-			return refuse(text, size,
-			    "-H cannot set %.*s: only HTTP/1.1 has this field; HTTP/2 does not "
-			    "need it",
-			    SLICE_ARG(name));
+			return refuse(text, size, "-H cannot set %.*s: %s", SLICE_ARG(name),
+			    r->http1 ? "this field is for one connection alone; fetch sets "
+				       "what it needs itself"
+				     : "only HTTP/1.1 has this field; HTTP/2 does not need it");
 	return true;
 }
 
@@ -96,7 +97,7 @@ static bool check_header(struct fetch_request *r, struct http_head_pool *heads,
 		return set_host(r, h->value, text, size);
 	if (slice_equal(h->name, SLICE("content-length")))
 		return check_length(r, h->value, text, size);
-	return check_name(h->name, text, size) && check_field(heads, h, text, size);
+	return check_name(r, h->name, text, size) && check_field(heads, h, text, size);
 }
 
 static bool check_method(const char *method, char *text, size_t size)

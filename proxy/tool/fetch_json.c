@@ -46,7 +46,8 @@ void fetch_show_json(
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < runs; i++)
-		json_array_append_new(list, run_of(r, &results[i], i == 0 && !r->no_push));
+		json_array_append_new(list,
+		    run_of(r, &results[i], i == 0 && !r->no_push && !results[i].has_no_pushes));
 	json_t *all = json_pack("{s:o}", "runs", list);
 	json_dumpf(all, out, JSON_INDENT(1));
 	fputc('\n', out);

@@ -145,6 +145,9 @@ static const char *set_url(void *into, char *text)
 
 #define AT(member) offsetof(struct fetch_request, member)
 static const struct command_option options[] = {
+    {.name = "http1.1",
+	.at = AT(http1),
+	.sentence = "use HTTP/1.1, with TLS (ALPN http/1.1) or without; it has no pushes"},
     {.name = "no-push", .at = AT(no_push), .sentence = "announce ENABLE_PUSH=0"},
     {.letter = 'k',
 	.name = "insecure",
@@ -185,7 +188,9 @@ static const struct command_option options[] = {
     {.name = "json",
 	.at = AT(json),
 	.sentence = "print the table as JSON; times are in microseconds"},
-    {.name = "trace", .at = AT(trace), .sentence = "print each frame on a line of standard error"},
+    {.name = "trace",
+	.at = AT(trace),
+	.sentence = "print each frame, or each head of HTTP/1.1, on a line of standard error"},
     {.name = "max-time",
 	.value = "SECONDS",
 	.set = set_max_time,
@@ -197,19 +202,19 @@ static const struct command_option options[] = {
     {.value = "URL",
 	.rules = COMMAND_REQUIRED,
 	.set = set_url,
-	.sentence = "http (h2c) or https (h2)"},
+	.sentence = "http (h2c) or https (h2 or HTTP/1.1, by ALPN)"},
 };
 
 const struct command tool_fetch_command = {
     .name = "fetch",
     .sentence = "get a URL and show what was pushed with it",
-    .text = "Gets a URL over HTTP/2 and shows when the response and its pushes arrived.",
+    .text = "Gets a URL and shows when the response and its pushes arrived.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
     .statuses =
 	"0 means a complete 2xx or 3xx response. The others are like curl's: 6 unknown host, "
 	"7 cannot connect, 22 another status, 23 cannot write, 28 timeout, 60 TLS error, "
-	"92 HTTP/2 error.",
+	"92 HTTP error.",
     .run = tool_fetch,
 };
 
@@ -218,9 +223,10 @@ int fetch_parse(struct fetch_request *r, int argc, char **argv)
 	*r = (struct fetch_request){.url = NULL};
 	int status = command_parse(&tool_fetch_command, argc, argv, r);
 	if (status == COMMAND_PARSED && r->compare &&
-	    (r->no_push || r->has_body || r->method || r->output))
+	    (r->http1 || r->no_push || r->has_body || r->method || r->output))
 		return command_usage_error(&tool_fetch_command,
-		    "--compare gets a page twice: not with --no-push, -d, -X or -o");
+		    "--compare gets a page twice, with pushes and without: not with --http1.1, "
+		    "--no-push, -d, -X or -o");
 	if (!r->method)
 		r->method = r->has_body ? "POST" : "GET";
 	return status;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The client of `pushgate fetch`: tries each address until one connects, sends the request, and ends
- * when the response, all pushes and all assets have ended. fetch_send.c makes the requests,
- * fetch_events.c handles the events.
+ * when the response, all pushes and all assets have ended.
  */
-#include "proxy/base/hash.h"
 #include "proxy/limits.h"
 #include "proxy/tool/fetch_state.h"
 #include <errno.h>
@@ -12,57 +10,50 @@
 #define CHUNKS_KEPT 64
 #define HEADS_KEPT 8
 #define MEMORY_BYTES (64u << 20)
-#define STREAM_WINDOW_BYTES (1u << 20)
-#define CONNECTION_WINDOW_BYTES (16u << 20)
 
-/* ---- the connection ---- */
-
-static void on_finished(void *owner)
-{
-	fetch_finish(owner);
-}
-
-static void trace(void *context, const char *line)
+void fetch_trace(void *context, const char *line)
 {
 	const struct fetch *f = context;
 	fprintf(stderr, "%9.3f ms  %s\n", (double)(clock_monotonic() - f->started) / 1e3, line);
 }
 
-static void start_http2(struct fetch *f)
+void fetch_finish(struct fetch *f)
 {
-	struct h2_settings settings = h2_settings_initial;
-	settings.enable_push = !f->request->no_push;
-	settings.initial_window_size = STREAM_WINDOW_BYTES;
-	settings.max_concurrent_streams = FETCH_PUSHES_MAX;
-	f->limits = h2_limits_default;
-	f->limits.connection_window = CONNECTION_WINDOW_BYTES;
-	const struct h2_env env = {
-	    .heads = f->heads,
-	    .budget = &f->budget,
-	    .seed = hash_random_seed(),
-	    .trace = f->request->trace ? trace : NULL,
-	    .trace_context = f,
-	};
-	link_start_http2(&f->wire, H2_CLIENT, &settings, &f->limits, &env);
-	fetch_send_request(f);
+	if (f->is_over)
+		return;
+	f->is_over = true;
+	net_stop(f->loop);
 }
 
-static void on_opened(void *link)
+usec fetch_since_sent(const struct fetch *f)
 {
-	struct link *l = link;
-	struct fetch *f = l->owner;
+	usec at = net_now(f->loop) - f->sent;
+	return at ? at : 1;
+}
+
+/* ---- the connection ---- */
+
+/* Over TLS the server has chosen; one that knows no ALPN speaks HTTP/1.1. */
+static const struct fetch_protocol *choose_protocol(const struct fetch *f)
+{
+	if (f->request->http1)
+		return &fetch_h1;
+	if (!f->tls || slice_equal(net_conn_alpn(f->net), slice_of_string(fetch_h2.alpn)))
+		return &fetch_h2;
+	return &fetch_h1;
+}
+
+static void on_opened(void *fetch)
+{
+	struct fetch *f = fetch;
 	if (f->is_over) /* the time was over in this same loop pass */
 		return;
-	const char *version = net_conn_tls_version(l->net);
-	snprintf(f->result->protocol, sizeof(f->result->protocol), "%s%s%s", f->tls ? "h2" : "h2c",
-	    f->tls ? ", " : "", version);
-	if (f->tls && !slice_equal(net_conn_alpn(l->net), SLICE("h2"))) {
-		fetch_fail(f, FETCH_PROTOCOL,
-		    "the server does not speak HTTP/2: it did not choose h2 by ALPN");
-		fetch_finish(f);
-		return;
-	}
-	start_http2(f);
+	const struct fetch_protocol *p = f->protocol = choose_protocol(f);
+	snprintf(f->result->protocol, sizeof(f->result->protocol), "%s%s%s",
+	    f->tls ? p->alpn : p->cleartext, f->tls ? ", " : "", net_conn_tls_version(f->net));
+	f->result->has_no_pushes = !p->has_pushes;
+	p->begin(f);
+	fetch_send_request(f);
 }
 
 static void connect_next(struct fetch *f);
@@ -77,19 +68,20 @@ static void fail_tls(struct fetch *f, enum net_end end, const char *at, const ch
 		advice = "; --cacert FILE names the authority to trust, --insecure (-k) does "
 			 "without verification";
 	else if (strstr(text, "no application protocol"))
-		advice = ": the server speaks no HTTP/2 over TLS (ALPN)";
+		advice = f->request->http1
+			     ? ": the server speaks no HTTP/1.1 over TLS (ALPN)"
+			     : ": the server speaks neither HTTP/2 nor HTTP/1.1 over TLS (ALPN)";
 	else if (strstr(text, "wrong version number"))
 		advice = ": what it sent is no TLS; is it an http:// server?";
 	fetch_fail(f, FETCH_TLS, "TLS with %s failed: %s%s", at, text, advice);
 }
 
-static void on_ended(void *owner, enum net_end end, const char *text)
+static void on_ended(void *fetch, enum net_end end, const char *text)
 {
-	struct fetch *f = owner;
+	struct fetch *f = fetch;
 	char at[NET_ADDRESS_TEXT];
-	if (f->wire.h2) {
-		if (f->open > 0 || f->result->count == 0)
-			fetch_fail_closed(f, text);
+	if (f->protocol) {
+		f->protocol->ended(f, end, text);
 		fetch_lose_all(f);
 		fetch_finish(f);
 		return;
@@ -97,8 +89,8 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 	bool may_try_another = net_end_is_connect(end) && f->next_address < f->address_count;
 	net_address_format(&f->addresses[f->next_address - 1], at, sizeof(at));
 	if (may_try_another) {
-		net_conn_abort(f->wire.net);
-		f->wire.net = NULL;
+		net_conn_abort(f->net);
+		f->net = NULL;
 		connect_next(f);
 		return;
 	}
@@ -113,39 +105,29 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 	fetch_finish(f);
 }
 
-/* "HTTP/1." cannot begin a SETTINGS frame, which is the first thing that a server sends. */
-static void on_received(void *link, struct chunk *chunk, size_t offset, size_t length)
+static void on_received(void *fetch, struct chunk *chunk, size_t offset, size_t length)
 {
-	struct link *l = link;
-	struct fetch *f = l->owner;
-	char at[NET_ADDRESS_TEXT];
-	if (f->server == FETCH_SERVER_UNKNOWN)
-		status_line_add(&f->first_line, chunk->data + offset, length);
-	if (f->server == FETCH_SERVER_UNKNOWN && status_line_is_http1(&f->first_line)) {
-		net_address_format(&f->addresses[f->next_address - 1], at, sizeof(at));
-		fetch_fail(f, FETCH_PROTOCOL,
-		    "%s answered with HTTP/1 (\"%s\"); fetch speaks HTTP/2 alone%s", at,
-		    f->first_line.text, f->tls ? "" : ": h2c with prior knowledge");
-		fetch_lose_all(f);
-		fetch_finish(f);
-		return;
-	}
-	link_received(link, chunk, offset, length);
+	struct fetch *f = fetch;
+	f->protocol->received(f, chunk, offset, length);
 }
 
-static const struct link_ops fetch_link_ops = {
-    fetch_on_event, fetch_on_payload, on_finished, on_ended};
+static void on_fill(void *fetch, struct net_out *out)
+{
+	struct fetch *f = fetch;
+	f->protocol->fill(f, out);
+}
+
 static const struct net_conn_ops fetch_net_ops = {
     .opened = on_opened,
     .received = on_received,
-    .fill = link_fill,
-    .ended = link_ended,
+    .fill = on_fill,
+    .ended = on_ended,
 };
 
 static void connect_next(struct fetch *f)
 {
 	const struct net_address *to = &f->addresses[f->next_address++];
-	f->wire.net = net_connect(f->loop, to, f->tls, f->request->host, &fetch_net_ops, &f->wire);
+	f->net = net_connect(f->loop, to, f->tls, f->request->host, &fetch_net_ops, f);
 }
 
 static bool prepare(struct fetch *f)
@@ -160,8 +142,9 @@ static bool prepare(struct fetch *f)
 		return false;
 	}
 	if (r->is_https) {
-		const struct net_tls_client_options o = {
-		    .ca_file = r->cacert, .verify = !r->insecure, .alpn = "h2"};
+		const struct net_tls_client_options o = {.ca_file = r->cacert,
+		    .verify = !r->insecure,
+		    .alpn = r->http1 ? "http/1.1" : "h2,http/1.1"};
 		char error[400];
 		f->tls = net_tls_client_new(&o, error, sizeof(error));
 		if (!f->tls) {
@@ -187,12 +170,10 @@ static bool prepare(struct fetch *f)
 /* What has not come yet. */
 static const char *missing(const struct fetch *f)
 {
-	if (!f->wire.h2)
+	if (!f->protocol)
 		return f->tls ? "no connection with TLS" : "no connection";
 	if (f->result->count == 0 || f->result->items[0].status == 0)
-		return f->server != FETCH_SERVER_UNKNOWN
-			   ? "no response"
-			   : "not even HTTP/2's first frame has come from the server";
+		return f->protocol->missing(f);
 	return f->result->items[0].end ? "a push was not complete"
 				       : "the response was not complete";
 }
@@ -202,20 +183,22 @@ static void on_timeout(void *context)
 	struct fetch *f = context;
 	fetch_fail(f, FETCH_TIMEOUT, "%s after %g s (--max-time)", missing(f),
 	    (double)f->request->max_time / (double)USEC_PER_SEC);
-	if (f->wire.h2)
+	if (f->protocol)
 		fetch_lose_all(f);
 	fetch_finish(f);
 }
 
-/* Sends GOAWAY, and runs the loop so that it leaves before the connection is closed. */
+/* Runs the loop so that the last words leave before the connection is closed. */
 static void close_connection(struct fetch *f)
 {
-	if (f->wire.net && f->wire.h2 && net_conn_is_open(f->wire.net)) {
-		h2_terminate(f->wire.h2, H2_NO_ERROR, SLICE(""));
-		link_wake(&f->wire);
+	if (f->protocol && net_conn_is_open(f->net)) {
+		f->protocol->leave(f);
+		net_conn_dirty(f->net);
 		net_run_once(f->loop, 0);
 	}
-	link_close(&f->wire);
+	if (f->protocol)
+		f->protocol->free(f);
+	net_conn_close(f->net);
 	net_run_once(f->loop, 0);
 }
 
@@ -243,7 +226,6 @@ void fetch_run(const struct fetch_request *r, struct fetch_result *result)
 	f.heads = http_head_pool_new(HEADS_KEPT);
 	f.loop = net_loop_new(f.chunks);
 	budget_init(&f.budget, NULL, MEMORY_BYTES);
-	link_init(&f.wire, f.loop, &fetch_link_ops, &f);
 	net_timer_init(&f.limit, f.loop, on_timeout, &f);
 	if (prepare(&f)) {
 		net_timer_set(&f.limit, clock_after(f.started, r->max_time));
@@ -254,7 +236,6 @@ void fetch_run(const struct fetch_request *r, struct fetch_result *result)
 	}
 	set_exit_status(&f);
 	net_timer_fini(&f.limit);
-	link_fini(&f.wire);
 	net_tls_free(f.tls);
 	net_loop_free(f.loop);
 	budget_fini(&f.budget);

@@ -38,41 +38,37 @@ void fetch_send_request(struct fetch *f)
 		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH,
 		    arena_printf(&head->arena, "%zu", r->body.len));
 	f->sent = net_now(f->loop);
-	struct h2_stream *stream = h2_request(f->wire.h2, head, !has_body, NULL);
+	f->unsent = r->body;
+	uint32_t id = f->protocol->request(f, head, has_body);
 	http_head_free(head);
-	if (!stream) {
+	if (id == 0) {
 		fetch_fail(f, FETCH_PROTOCOL, "the request cannot be sent: it is too large");
 		fetch_finish(f);
 		return;
 	}
-	fetch_add_item(f, h2_stream_id(stream), r->path);
-	f->unsent = r->body;
-	if (has_body)
-		h2_offer(f->wire.h2, stream, r->body.len, true);
-	link_wake(&f->wire);
+	fetch_add_item(f, id, r->path);
 }
 
-void fetch_on_payload(void *owner, struct net_out *out, const struct h2_data_frame *frame)
+void fetch_copy_body(struct fetch *f, struct net_out *out, size_t bytes)
 {
-	struct fetch *f = owner;
-	net_out_copy(out, f->unsent.ptr, frame->length);
-	f->unsent = slice_from(f->unsent, frame->length);
+	net_out_copy(out, f->unsent.ptr, bytes);
+	f->unsent = slice_from(f->unsent, bytes);
 }
 
 /* ---- assets ---- */
 
 static void get_asset(struct fetch *f, size_t at)
 {
-	if (f->is_requested[at] || h2_request_room(f->wire.h2) == 0)
+	if (f->is_requested[at] || f->protocol->room(f) == 0)
 		return;
 	struct slice path = slice_of_string(f->request->assets[at]);
 	struct http_head *head = make_head(f, SLICE("GET"), path);
-	struct h2_stream *stream = h2_request(f->wire.h2, head, true, NULL);
+	uint32_t id = f->protocol->request(f, head, false);
 	http_head_free(head);
-	if (!stream)
+	if (id == 0)
 		return;
 	f->is_requested[at] = true;
-	fetch_add_item(f, h2_stream_id(stream), path)->start = fetch_since_sent(f);
+	fetch_add_item(f, id, path)->start = fetch_since_sent(f);
 }
 
 void fetch_get_assets(struct fetch *f)

@@ -156,7 +156,9 @@ static void show_summary(const struct layout *l, const struct fetch_request *r,
 	format_size(size, bytes);
 	format_time(total, l, result->total);
 	fprintf(out, "%s %s\n%s: ", r->method, r->url, result->protocol);
-	if (r->no_push)
+	if (result->has_no_pushes)
+		fputs("HTTP/1.1 has no pushes", out);
+	else if (r->no_push)
 		fputs("pushes not accepted (ENABLE_PUSH=0)", out);
 	else
 		fprintf(out, "%zu push%s promised, %zu complete", pushes, pushes == 1 ? "" : "es",

@@ -14,6 +14,12 @@ void origin_log_fault(const struct origin_conn *c, const char *what, const char 
 	    more ? more : "");
 }
 
+void origin_log_cut_response(const struct origin_conn *c)
+{
+	if (c->end != NET_END_ERROR)
+		origin_log_fault(c, "closed the connection in the middle of a response", NULL);
+}
+
 void origin_count_fault(void *context, const struct session_fault *fault)
 {
 	const struct upstream *u = context;

@@ -14,6 +14,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 static void conn_fill(void *owner, struct net_out *out);
 static void conn_ended(void *owner, enum net_end end, const char *text);
 static void conn_blocked(void *owner);
+static void conn_cannot_send(void *owner, const char *text);
 
 static const struct net_conn_ops conn_ops = {
     .opened = conn_opened,
@@ -21,12 +22,10 @@ static const struct net_conn_ops conn_ops = {
     .fill = conn_fill,
     .ended = conn_ended,
     .blocked = conn_blocked,
+    .cannot_send = conn_cannot_send,
 };
 
 /* ---- life ---- */
-
-/* An origin with this mistake answers no request: the log says what to change. */
-static const char no_alpn[] = "it chose no protocol by ALPN; it must offer h2";
 
 /* The transport is open: starts the session and settings-timeout. */
 static void begin_session(struct origin_conn *c, const struct session_plan *plan)
@@ -34,10 +33,17 @@ static void begin_session(struct origin_conn *c, const struct session_plan *plan
 	struct upstream *u = c->upstream;
 	const struct session_conn conn = {.budget = &c->budget};
 	c->started = relay_origin_clock(u->env->relay);
+	c->plan = plan;
 	c->session = session_begin(plan, &u->session_env, &conn, c->started);
 	c->hop.protocol = session_name(c->session);
 	c->is_open = true;
 	c->quiet_since = u->env->relay->now;
+	origin_window_begin(c);
+	pool_conn_began(c->pool, upstream_pool(u, c->pool->origin, POOL_PLAIN), c);
+	if (c->pool->kind == POOL_SUBSCRIPTIONS) {
+		WORKER_COUNT(u->env, subscriptions, 1);
+		WORKER_COUNT(u->env, subscriptions_open, 1);
+	}
 }
 
 static struct net_conn *connect_to(struct origin_conn *c)
@@ -78,6 +84,7 @@ void origin_conn_open(struct pool *p)
 	budget_init(&c->budget, &env->budget, env->conf->server.connection_memory_bytes);
 	budget_force(&env->budget, connection_bytes(p->tls));
 	list_init(&c->legs);
+	list_init(&c->usable);
 	c->deferred.free = free_conn;
 	list_init(&c->deferred.link);
 	wheel_node_init(&c->timer, origin_conn_expired);
@@ -91,10 +98,6 @@ void origin_conn_open(struct pool *p)
 	}
 	WORKER_COUNT(env, upstream_connections, 1);
 	WORKER_COUNT(env, upstream_connections_open, 1);
-	if (p->kind == POOL_SUBSCRIPTIONS) {
-		WORKER_COUNT(env, subscriptions, 1);
-		WORKER_COUNT(env, subscriptions_open, 1);
-	}
 	if (p->origin->kind == CONF_ORIGIN_DEMO && c->net) { /* a socketpair needs no connect */
 		begin_session(c, p->plans);
 		net_conn_dirty(c->net);
@@ -107,14 +110,14 @@ void origin_conn_retire(struct origin_conn *c)
 	if (c->is_closing)
 		return;
 	c->is_closing = true;
-	pool_conn_retired(c->pool, c->is_ready);
+	pool_conn_retired(c->pool, c, c->is_ready);
 }
 
 static void dispose(struct origin_conn *c)
 {
 	ensure(list_is_empty(&c->legs) && !c->is_gone);
 	origin_conn_retire(c);
-	if (c->pool->kind == POOL_SUBSCRIPTIONS)
+	if (c->pool->kind == POOL_SUBSCRIPTIONS && c->is_open)
 		c->upstream->env->observe->counters->subscriptions_open--;
 	origin_promises_ended(c);
 	c->is_gone = true;
@@ -124,6 +127,21 @@ static void dispose(struct origin_conn *c)
 	worker_free_later(c->upstream->env, &c->deferred);
 	c->upstream->env->observe->counters->upstream_connections_open--;
 	worker_schedule_drain_check(c->upstream->env);
+}
+
+/* A reused connection that ends before any byte of the response: the origin closed it while the request
+ * was on its way. An idempotent request is sent again, once (RFC 9110 9.2.2, RFC 9112 9.3.1). */
+static bool was_stale(const struct origin_conn *c, const struct exchange *x)
+{
+	return c->requests > 1 && http_method_is_idempotent(x->method) &&
+	       x->upload.forwarded == 0 && x->response.answered_by != ANSWERED_BY_ORIGIN &&
+	       x->response.interims == 0 && !exchange_was_retried(x) && origin_single_is_silent(c);
+}
+
+const struct relay_cause *origin_conn_loss(const struct origin_conn *c, const struct exchange *x)
+{
+	return origin_single_is_unsent(c) || was_stale(c, x) ? &relay_cause_UP_UNPROCESSED
+							     : &relay_cause_UP_LOST;
 }
 
 void origin_conn_end_exchanges(
@@ -136,16 +154,9 @@ void origin_conn_end_exchanges(
 	while (!list_is_empty(&legs)) {
 		struct leg *leg = list_first(&legs, struct leg, link);
 		struct exchange *x = leg->exchange;
-		/* A reused connection closed before any byte of the response came: the origin closed
-		 * it while the request was on its way. A safe request is sent again (RFC 9110
-		 * 9.2.2). */
-		bool was_stale = cause == &relay_cause_UP_LOST && c->requests > 1 && code == 0 &&
-				 http_method_is_safe(x->method) && x->upload.forwarded == 0 &&
-				 x->response.answered_by != ANSWERED_BY_ORIGIN &&
-				 x->response.interims == 0;
+		bool is_lost = cause == &relay_cause_UP_LOST && code == 0 && c->session;
 		origin_leg_cut(leg);
-		exchange_on_up_failed(
-		    x, was_stale ? &relay_cause_UP_UNPROCESSED : cause, code, detail);
+		exchange_on_up_failed(x, is_lost ? origin_conn_loss(c, x) : cause, code, detail);
 	}
 }
 
@@ -197,11 +208,26 @@ const char *origin_conn_say(
 
 /* ---- input ---- */
 
-/* Over TLS, ALPN selects the protocol; in cleartext it is the first plan, by prior knowledge. */
+/* Over TLS, ALPN selects the protocol; an origin that does not know ALPN speaks HTTP/1.1. In cleartext it
+ * is the first plan, by prior knowledge. */
 static const struct session_plan *plan_of(const struct origin_conn *c)
 {
 	const struct session_plan *plans = c->pool->plans;
-	return net_conn_is_tls(c->net) ? session_by_alpn(plans, net_conn_alpn(c->net)) : plans;
+	if (!net_conn_is_tls(c->net))
+		return plans;
+	struct slice alpn = net_conn_alpn(c->net);
+	return session_by_alpn(plans, alpn.len > 0 ? alpn : SLICE("http/1.1"));
+}
+
+/* An origin with this mistake answers no request: the log says what to change. */
+static const char *no_alpn(const struct origin_conn *c, char buffer[ORIGIN_TEXT_BYTES])
+{
+	bool has_choice = c->pool->plans[0].protocol && c->pool->plans[1].protocol;
+	return origin_conn_say(c,
+	    has_choice ? "it refused both h2 and http/1.1 by ALPN; it must offer one of them"
+		       : "it chose no protocol by ALPN; it must offer h2, or server = https://... "
+			 "lets it speak HTTP/1.1",
+	    buffer);
 }
 
 static void conn_opened(void *owner)
@@ -211,13 +237,16 @@ static void conn_opened(void *owner)
 	const struct session_plan *plan = plan_of(c);
 	if (!plan) {
 		char text[ORIGIN_TEXT_BYTES];
-		const char *detail = origin_conn_say(c, no_alpn, text);
+		const char *detail = no_alpn(c, text);
 		WORKER_COUNT(c->upstream->env, upstream_failed, 1);
 		origin_log_fault(c, "cannot speak HTTP/2", detail);
 		origin_conn_lost(c, &relay_cause_UP_NO_ALPN, 0, detail);
 		return;
 	}
 	begin_session(c, plan);
+	origin_conn_handle_events(c); /* some sessions are ready at once */
+	if (!c->net)
+		return;
 	net_conn_dirty(c->net);
 	origin_conn_arm(c);
 }
@@ -226,6 +255,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 {
 	struct origin_conn *c = owner;
 	peer_silence_heard(&c->silence, worker_now(c->upstream->env));
+	c->single.has_answered = true;
 	if (!c->is_ready)
 		status_line_add(&c->first_line, chunk->data + offset, length);
 	usec now = relay_origin_clock(c->upstream->env->relay);
@@ -238,7 +268,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		is_open = c->net != NULL;
 	}
 	if (is_open) {
-		if (!list_is_empty(&c->pool->queue))
+		if (pool_is_waiting(c->pool))
 			pool_serve(c->pool); /* streams have ended, so requests may start */
 		net_conn_dirty(c->net);
 	}
@@ -247,31 +277,46 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 
 /* ---- output ---- */
 
+/* No exchange needs the connection any more. */
+static bool is_over(const struct origin_conn *c)
+{
+	return (c->is_closing && list_is_empty(&c->legs)) || session_is_done(c->session);
+}
+
+static void close_conn(struct origin_conn *c)
+{
+	struct pool *p = c->pool;
+	origin_conn_end_exchanges(c, &relay_cause_UP_LOST, 0, NULL);
+	if (session_must_abort(c->session))
+		net_conn_abort(c->net);
+	else
+		net_conn_close(c->net);
+	dispose(c);
+	if (pool_is_waiting(p))
+		pool_serve(p);
+}
+
 static void conn_fill(void *owner, struct net_out *out)
 {
 	struct origin_conn *c = owner;
 	struct pool *p = c->pool;
 	worker_now(c->upstream->env);
-	if (!list_is_empty(&p->queue)) /* we may have reset streams, so requests may start */
+	if (pool_is_waiting(p)) /* we may have reset streams, so requests may start */
 		pool_serve(p);
 	session_fill(c->session, out);
+	c->single.filled = c->requests;
 	origin_conn_handle_events(c);
-	if (!list_is_empty(&p->queue)) /* sending the end of an upload may have ended a stream */
+	if (pool_is_waiting(p)) /* sending the end of an upload may have ended a stream */
 		pool_serve(p);
-	bool is_over = (c->is_closing && list_is_empty(&c->legs)) || session_is_done(c->session);
-	if (c->net && is_over && !session_wants_write(c->session) &&
-	    !session_has_failed(c->session)) {
+	if (!c->net || !is_over(c))
+		return;
+	if (!session_wants_write(c->session) && !session_has_failed(c->session)) {
 		/* Send GOAWAY before closing, even after the origin's own GOAWAY (RFC 9113 6.8). */
 		session_terminate(c->session, SESSION_NO_ERROR, (struct slice){0});
 		session_fill(c->session, out);
 	}
-	if (c->net && is_over && !session_wants_write(c->session)) {
-		origin_conn_end_exchanges(c, &relay_cause_UP_LOST, 0, NULL);
-		net_conn_close(c->net);
-		dispose(c);
-		if (!list_is_empty(&p->queue))
-			pool_serve(p);
-	}
+	if (!session_wants_write(c->session))
+		close_conn(c);
 }
 
 /* RFC 9209 2.3.13 to 2.3.15. */
@@ -284,14 +329,40 @@ static const struct relay_cause *tls_failure_cause(const struct origin_conn *c, 
 	return end == NET_END_ALERT ? &relay_cause_UP_ALERT : &relay_cause_UP_TLS;
 }
 
+void origin_conn_ended(struct origin_conn *c, const char *text)
+{
+	if (c->is_ready && !list_is_empty(&c->legs))
+		origin_log_cut_response(c);
+	/* No request was sent before the connection was ready. */
+	origin_conn_lost(
+	    c, c->is_ready ? &relay_cause_UP_LOST : &relay_cause_UP_UNPROCESSED, 0, text);
+}
+
+/* The session says what the end means for the response that was under way. */
+static void transport_ended(struct origin_conn *c, enum net_end end, const char *text)
+{
+	c->transport = ORIGIN_TRANSPORT_ENDED;
+	c->end = end;
+	if (!c->is_open) {
+		origin_conn_lost(c, &relay_cause_UP_UNPROCESSED, 0, text);
+		return;
+	}
+	if (c->is_ready)
+		origin_conn_retire(c);
+	session_ended(c->session, end == NET_END_EOF);
+	origin_conn_handle_events(c);
+	if (list_is_empty(&c->legs) || !session_is_full(c->session))
+		origin_conn_ended(c, text);
+}
+
 static void conn_ended(void *owner, enum net_end end, const char *text)
 {
 	struct origin_conn *c = owner;
 	char said[ORIGIN_TEXT_BYTES];
 	worker_now(c->upstream->env);
-	bool has_no_h2 =
+	bool has_no_alpn =
 	    end == NET_END_ALERT && !c->is_open && text && strstr(text, "no application protocol");
-	text = origin_conn_say(c, has_no_h2 ? no_alpn : text, said);
+	text = has_no_alpn ? no_alpn(c, said) : origin_conn_say(c, text, said);
 	switch (end) {
 	case NET_END_CONNECT:
 	case NET_END_NO_ROUTE:
@@ -317,14 +388,24 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	case NET_END_TRUNCATED:
 		if (!c->is_ready)
 			origin_log_fault(c, "closed the connection before its SETTINGS", text);
-		else if (!list_is_empty(&c->legs))
-			origin_log_fault(
-			    c, "closed the connection in the middle of a response", NULL);
 		break;
 	}
-	/* No request was sent before the origin's SETTINGS arrived. */
-	origin_conn_lost(
-	    c, c->is_ready ? &relay_cause_UP_LOST : &relay_cause_UP_UNPROCESSED, 0, text);
+	transport_ended(c, end, text);
+}
+
+/* What the origin has sent is still read: it may have answered an upload before it closed. */
+static void conn_cannot_send(void *owner, const char *text)
+{
+	struct origin_conn *c = owner;
+	worker_now(c->upstream->env);
+	if (!c->is_ready) {
+		conn_ended(c, NET_END_ERROR, text);
+		return;
+	}
+	c->transport = ORIGIN_TRANSPORT_READABLE;
+	origin_conn_retire(c);
+	if (list_is_empty(&c->legs))
+		origin_conn_look_soon(c);
 }
 
 /* Starts the origin's write-timeout. */

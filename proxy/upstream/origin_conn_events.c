@@ -17,7 +17,11 @@ static void reset_event(struct origin_conn *c, const struct session_event *e)
 		detail = e->reason ? e->reason : e->fault->name;
 	} else if (e->unprocessed) {
 		cause = &relay_cause_UP_UNPROCESSED;
+	} else if (leg && c->transport == ORIGIN_TRANSPORT_ENDED) {
+		cause = origin_conn_loss(c, leg->exchange);
 	}
+	if (cause == &relay_cause_UP_LOST)
+		origin_log_cut_response(c);
 	if (!leg)
 		return;
 	origin_leg_read_on(leg);
@@ -62,7 +66,7 @@ static void failed_event(struct origin_conn *c, const struct session_event *e)
 static void settings_event(struct origin_conn *c)
 {
 	if (!c->is_ready && !c->is_closing)
-		pool_conn_ready(c->pool, session_can(c->session, SESSION_MULTIPLEXES));
+		pool_conn_ready(c->pool, c);
 	if (!c->is_ready)
 		c->ready = c->upstream->env->relay->now;
 	c->is_ready = true;
@@ -75,6 +79,7 @@ static void data_event(struct origin_conn *c, const struct session_event *e)
 	WORKER_COUNT(c->upstream->env, up_in_bytes, e->piece.length);
 	if (!leg) {
 		session_credit(c->session, e->stream, e->piece.length);
+		origin_single_discard(c, e->piece.length);
 		return;
 	}
 	struct exchange *x = leg->exchange;
@@ -92,6 +97,8 @@ static void head_event(struct origin_conn *c, const struct session_event *e)
 		http_head_free(e->head);
 		return;
 	}
+	if (!http_head_is_interim(e->head))
+		c->pool->known->needs_length = !session_peer(c->session).answers_expect;
 	if (!http_head_is_interim(e->head) && !http_head_find(e->head, HTTP_TOKEN_DATE))
 		http_head_add_token(e->head, HTTP_TOKEN_DATE, worker_date(c->upstream->env));
 	if (e->head->version != HTTP_VERSION_NONE)
@@ -147,11 +154,32 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 	}
 }
 
+/* The session holds what its client does not take: TCP flow control then stops the origin. */
+static void update_reading(struct origin_conn *c)
+{
+	bool is_full = session_is_full(c->session);
+	if (is_full == c->is_full)
+		return;
+	c->is_full = is_full;
+	if (is_full) {
+		net_conn_pause_reading(c->net, NET_PAUSE_PEER);
+		return;
+	}
+	c->read_since = c->upstream->env->relay->now;
+	peer_silence_heard(&c->silence, c->read_since);
+	net_conn_resume_reading(c->net, NET_PAUSE_PEER);
+	origin_conn_arm(c);
+}
+
 void origin_conn_handle_events(struct origin_conn *c)
 {
 	struct session_event e;
 	while (session_next_event(c->session, &e))
 		on_event(c, &e);
+	if (!c->net) /* an event has ended it */
+		return;
+	update_reading(c);
+	origin_single_update(c);
 	if (list_is_empty(&c->legs) && c->quiet_since == USEC_NEVER) {
 		c->quiet_since = c->upstream->env->relay->now;
 		origin_conn_arm(c);

@@ -37,11 +37,11 @@ static usec settings_deadline(const struct origin_conn *c)
 	return origin_time(c, clock_after(c->started, c->pool->origin->settings_timeout));
 }
 
-/* While the connection is held back, what a deadline waits for may lie unread in its socket. The
+/* While the connection is not read from, what a deadline waits for may lie unread in its socket. The
  * deadline's time begins anew when the connection is read from again. */
-static usec unless_held_back(const struct origin_conn *c, usec due, usec limit)
+static usec unless_unread(const struct origin_conn *c, usec due, usec limit)
 {
-	if (c->is_held_back || due == USEC_NEVER)
+	if (c->is_held_back || c->is_full || due == USEC_NEVER)
 		return USEC_NEVER;
 	usec fair = c->read_since == 0 ? 0 : clock_after(c->read_since, limit);
 	return due > fair ? due : fair;
@@ -50,14 +50,14 @@ static usec unless_held_back(const struct origin_conn *c, usec due, usec limit)
 static usec session_due(const struct origin_conn *c)
 {
 	usec due = origin_time(c, session_deadline(c->session));
-	return unless_held_back(c, due, c->pool->origin->settings_timeout);
+	return unless_unread(c, due, c->pool->origin->settings_timeout);
 }
 
 static usec idle_deadline(const struct origin_conn *c)
 {
 	if (!c->is_ready || c->is_closing || c->quiet_since == USEC_NEVER)
 		return USEC_NEVER;
-	return clock_after(c->quiet_since, c->pool->origin->idle_timeout);
+	return clock_after(c->quiet_since, origin_single_idle_limit(c));
 }
 
 static usec write_deadline(struct origin_conn *c)
@@ -68,7 +68,7 @@ static usec write_deadline(struct origin_conn *c)
 		return USEC_NEVER;
 	usec due = peer_progress_deadline(
 	    &c->progress, c->net, o->write_timeout, o->limits.min_rate, relay_of(c)->now);
-	return unless_held_back(c, due, o->write_timeout);
+	return unless_unread(c, due, o->write_timeout);
 }
 
 /* For the next PING, or its answer. */
@@ -84,7 +84,7 @@ static usec silence_deadline(const struct origin_conn *c)
 usec origin_stall_limit(const struct exchange *x)
 {
 	struct origin_conn *c = origin_conn_of(x);
-	if (!c)
+	if (!c || c->is_full) /* an origin that cannot send may not read either */
 		return 0;
 	const struct conf_origin *o = c->pool->origin;
 	return peer_progress_stream_limit(&c->progress, c->net, c->session, x->up.stream,
@@ -98,7 +98,7 @@ static usec deadline_of(struct origin_conn *c)
 	if (!c->is_open)
 		return connect_deadline(c);
 	const usec due[] = {session_due(c), settings_deadline(c), idle_deadline(c),
-	    write_deadline(c), silence_deadline(c)};
+	    write_deadline(c), silence_deadline(c), origin_single_discard_deadline(c)};
 	usec first = USEC_NEVER;
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
 		first = due[i] < first ? due[i] : first;
@@ -114,6 +114,26 @@ void origin_conn_arm(struct origin_conn *c)
 	    at > c->upstream->env->relay->now + BLOCKED_CHECK_USEC)
 		at = c->upstream->env->relay->now + BLOCKED_CHECK_USEC;
 	wheel_set(worker_wheel(c->upstream->env), &c->timer, at);
+}
+
+void origin_conn_look_soon(struct origin_conn *c)
+{
+	wheel_set(worker_wheel(c->upstream->env), &c->timer, c->upstream->env->relay->now);
+}
+
+/* Nothing is filled any more, so the session is looked at from the timer. */
+static void look_at_rest(struct origin_conn *c)
+{
+	origin_conn_handle_events(c);
+	if (!c->net)
+		return;
+	bool is_over = list_is_empty(&c->legs);
+	if (c->transport == ORIGIN_TRANSPORT_ENDED && (is_over || !session_is_full(c->session)))
+		origin_conn_ended(c, "closed by the peer");
+	else if (c->transport == ORIGIN_TRANSPORT_READABLE && is_over)
+		origin_conn_kill(c, &relay_cause_UP_LOST);
+	else
+		origin_conn_arm(c);
 }
 
 static void connect_is_late(struct origin_conn *c)
@@ -167,6 +187,10 @@ static void silence_is_long(struct origin_conn *c, usec now)
 
 static void open_expired(struct origin_conn *c, usec now)
 {
+	if (c->transport != ORIGIN_TRANSPORT_OPEN) {
+		look_at_rest(c);
+		return;
+	}
 	if (settings_deadline(c) <= now) {
 		settings_are_late(c);
 		return;
@@ -183,7 +207,7 @@ static void open_expired(struct origin_conn *c, usec now)
 		silence_is_long(c, now);
 	if (!c->net)
 		return;
-	if (idle_deadline(c) <= now)
+	if (idle_deadline(c) <= now || origin_single_discard_deadline(c) <= now)
 		origin_conn_terminate(c, SESSION_NO_ERROR, (struct slice){0});
 	net_conn_dirty(c->net);
 	origin_conn_arm(c);

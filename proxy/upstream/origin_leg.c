@@ -31,16 +31,19 @@ static void leg_hold_back(struct leg *leg, bool is_held_back)
 
 void origin_leg_cut(struct leg *leg)
 {
-	session_set_user(conn_of(leg)->session, leg->stream, NULL);
+	struct origin_conn *c = conn_of(leg);
+	session_set_user(c->session, leg->stream, NULL);
 	list_remove(&leg->link);
 	leg->ops = NULL;
+	if (c->transport != ORIGIN_TRANSPORT_OPEN)
+		origin_conn_look_soon(c);
 }
 
 bool origin_conn_has_room(const struct origin_conn *c)
 {
 	/* A connection that has used up its own budget gets no request; another one may have room. */
-	return c->is_ready && !c->is_closing && c->budget.used_bytes < c->budget.limit_bytes &&
-	       session_request_room(c->session) > 0;
+	return c->is_ready && !c->is_closing && c->transport == ORIGIN_TRANSPORT_OPEN &&
+	       c->budget.used_bytes < c->budget.limit_bytes && session_request_room(c->session) > 0;
 }
 
 static const struct relay_cause *const why_unsent[] = {
@@ -49,11 +52,29 @@ static const struct relay_cause *const why_unsent[] = {
     [SESSION_NEEDS_LENGTH] = &relay_cause_NEEDS_LENGTH,
 };
 
+/* The origin last answered in HTTP/1.0: it takes no body of unknown length, and ignores an expectation
+ * (RFC 9110 10.1.1). A new connection cannot tell before its first response. */
+static bool is_old(const struct origin_conn *c)
+{
+	return c->requests == 0 ? c->pool->known->needs_length
+				: !session_peer(c->session).answers_expect;
+}
+
+static enum session_fit fit_of(const struct origin_conn *c, const struct http_head *head, bool end)
+{
+	bool is_unknown = !end && head->content_length == HTTP_LENGTH_UNKNOWN;
+	return is_unknown && is_old(c) ? SESSION_NEEDS_LENGTH
+				       : session_request_fits(c->session, head, end);
+}
+
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)
 {
 	struct http_head *head = offer_origin_request(c->upstream->offers, x);
 	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers;
-	enum session_fit fit = session_request_fits(c->session, head, end);
+	bool must_continue = !end && http_expects_continue(head) && is_old(c);
+	if (must_continue)
+		http_head_remove(head, HTTP_TOKEN_EXPECT);
+	enum session_fit fit = fit_of(c, head, end);
 	struct session_stream *stream =
 	    fit == SESSION_FITS ? session_request(c->session, head, end, &x->up) : NULL;
 	http_head_free(head);
@@ -62,6 +83,9 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	const struct leg leg = {
 	    .ops = &origin_leg_ops, .carrier = c, .stream = stream, .budget = &c->budget};
 	list_append(&c->legs, &x->up.link);
+	c->single.has_answered = false;
+	if (!session_can(c->session, SESSION_MULTIPLEXES))
+		list_remove(&c->usable);
 	if (c->quiet_since != USEC_NEVER) {
 		c->quiet_since = USEC_NEVER;
 		origin_conn_arm(c);
@@ -70,6 +94,8 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 		origin_conn_retire(c);
 	x->context.up = c->hop;
 	exchange_on_connected(x, &leg);
+	if (must_continue)
+		exchange_continue(x);
 	net_conn_dirty(c->net);
 	return NULL;
 }
@@ -114,6 +140,8 @@ static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
 
 static void count_cancel(struct origin_conn *c)
 {
+	if (!session_can(c->session, SESSION_MULTIPLEXES))
+		return;
 	if (++c->cancels % CANCELS_MOST == 0 && pool_may_replace(c->pool))
 		origin_conn_retire(c);
 }
@@ -128,6 +156,10 @@ static void leg_reset(struct leg *leg, uint32_t code)
 		origin_leg_cut(leg);
 		if (leg->exchange->pushed.state == PUSH_NONE)
 			count_cancel(c);
+		if (!session_can(c->session, SESSION_MULTIPLEXES)) {
+			origin_single_cancel(c, leg->exchange, stream, code);
+			return;
+		}
 	}
 	session_reset(c->session, stream, code);
 	net_conn_dirty(c->net);
@@ -138,6 +170,8 @@ static void leg_credit(struct leg *leg, size_t n)
 	struct origin_conn *c = conn_of(leg);
 	session_credit(c->session, leg->stream, n);
 	net_conn_dirty(c->net);
+	if (c->is_full && (c->transport != ORIGIN_TRANSPORT_OPEN || net_conn_is_blocked(c->net)))
+		origin_conn_look_soon(c);
 }
 
 static void leg_detach(struct leg *leg)

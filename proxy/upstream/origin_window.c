@@ -16,6 +16,19 @@ void origin_window_init(struct origin_window *w, const struct conf_origin *o)
 	w->bytes = first < most / WIDE_TIMES ? first * WIDE_TIMES : most;
 }
 
+/* Without PINGs nothing can be measured: a stream whose client keeps up may use the whole of it at once.
+ * A quarter of the connection's budget, since what waits is charged by whole chunks. */
+void origin_window_begin(struct origin_conn *c)
+{
+	uint64_t most = c->pool->origin->max_stream_window_bytes;
+	if (session_can(c->session, SESSION_PINGS))
+		return;
+	if (most > c->budget.limit_bytes / 4)
+		most = c->budget.limit_bytes / 4;
+	if (most > c->window.bytes)
+		c->window.bytes = (uint32_t)most;
+}
+
 void origin_window_probe(struct origin_conn *c, size_t received)
 {
 	struct origin_window *w = &c->window;

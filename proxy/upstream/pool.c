@@ -7,7 +7,9 @@
  * request has been sent, so that it gets no other and closes after the last push.
  *
  * A request goes onto the first connection that has room: few busy connections need fewer system
- * calls than many idle ones. Another connection is opened when requests queue up, or shortly before.
+ * calls than many idle ones. Another connection is opened when requests queue up, or shortly before. How
+ * many requests a connection carries at a time follows from the protocol. Until that is known one
+ * connection is opened, and the requests wait for it.
  */
 #include "proxy/upstream/private.h"
 
@@ -20,13 +22,24 @@
 /* Stream ids end at 2^31 - 1 (RFC 9113 5.1.1): a connection is retired before that. */
 #define REQUESTS_MAX 1000000000u
 
-/* A connection without multiplexing carries one request; to have spare ones would be to open one
- * for each request in advance. */
-static void expect_streams(struct pool *p, bool multiplexes)
+static bool multiplexes(const struct pool *p)
 {
-	bool has_many = multiplexes && p->kind != POOL_SUBSCRIPTIONS;
-	p->streams_assumed = has_many ? STREAMS_ASSUMED : 1;
-	p->room_wanted = has_many ? REQUEST_ROOM_WANTED : 0;
+	return (p->known->capabilities & SESSION_MULTIPLEXES) != 0;
+}
+
+/* Concurrent requests assumed for a connection that is not ready yet. */
+static uint32_t streams_assumed(const struct pool *p)
+{
+	if (!p->known->protocol)
+		return UINT32_MAX;
+	return multiplexes(p) && p->kind != POOL_SUBSCRIPTIONS ? STREAMS_ASSUMED : 1;
+}
+
+/* When fewer requests than this can start at once, another connection is opened ahead of need. Where
+ * each carries one request, that would be to open one for each request in advance. */
+static uint32_t room_wanted(const struct pool *p)
+{
+	return multiplexes(p) && p->kind != POOL_SUBSCRIPTIONS ? REQUEST_ROOM_WANTED : 0;
 }
 
 static void name_addresses(struct pool *p)
@@ -39,14 +52,15 @@ static void name_addresses(struct pool *p)
 }
 
 void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
-    enum pool_kind kind)
+    struct origin_known *known, enum pool_kind kind)
 {
-	*p = (struct pool){.upstream = upstream, .origin = origin, .kind = kind};
+	*p = (struct pool){.upstream = upstream, .origin = origin, .known = known, .kind = kind};
 	p->requests_most = kind == POOL_SUBSCRIPTIONS ? 1 : REQUESTS_MAX;
 	p->plans = session_plans_for_origin(upstream->env->protocols, origin, kind != POOL_PLAIN);
 	list_init(&p->conns);
+	list_init(&p->usable);
 	list_init(&p->queue);
-	expect_streams(p, true);
+	list_init(&p->push_queue);
 	name_addresses(p);
 }
 
@@ -57,7 +71,7 @@ const char *pool_address(const struct pool *p, uint32_t address_index)
 
 void pool_fini(struct pool *p)
 {
-	ensure(list_is_empty(&p->queue));
+	ensure(!pool_is_waiting(p));
 	list_for_each(&p->conns, c, struct origin_conn, link)
 	    origin_conn_kill(c, &relay_cause_DRAINED);
 }
@@ -83,31 +97,44 @@ void pool_conn_opened(struct pool *p, struct origin_conn *c)
 	p->was_used = true;
 }
 
-void pool_conn_ready(struct pool *p, bool multiplexes)
+void pool_conn_ready(struct pool *p, struct origin_conn *c)
 {
 	ensure(p->connecting > 0);
-	expect_streams(p, multiplexes);
 	p->connecting--;
 	p->failures = 0;
+	if (session_can(c->session, SESSION_MULTIPLEXES))
+		list_append(&p->usable, &c->usable);
+	else
+		list_prepend(&p->usable, &c->usable);
 }
 
-void pool_conn_retired(struct pool *p, bool was_ready)
+void pool_conn_retired(struct pool *p, struct origin_conn *c, bool was_ready)
 {
 	ensure(p->count > 0);
 	p->count--;
+	list_remove(&c->usable);
 	if (was_ready)
 		return;
 	ensure(p->connecting > 0);
 	p->connecting--;
 }
 
+static bool may_open(const struct pool *p);
+
+/* A retry needs a connection on which its first attempt cannot have failed. If that ended because the
+ * origin had closed it while it was idle, the other idle ones may end the same way. */
+static bool is_fresh(const struct pool *p, const struct origin_conn *c)
+{
+	return c->requests == 0 || session_can(c->session, SESSION_MULTIPLEXES) || !may_open(p);
+}
+
 /* The first connection with room; the one on which x has failed before only if no other has room. */
 static struct origin_conn *conn_with_room(struct pool *p, const struct exchange *x)
 {
 	struct origin_conn *last_choice = NULL;
-	list_for_each(&p->conns, c, struct origin_conn, link)
+	list_for_each(&p->usable, c, struct origin_conn, usable)
 	{
-		if (!origin_conn_has_room(c))
+		if (!origin_conn_has_room(c) || (exchange_was_retried(x) && !is_fresh(p, c)))
 			continue;
 		if (c != x->context.avoid)
 			return c;
@@ -120,7 +147,7 @@ static struct origin_conn *conn_with_room(struct pool *p, const struct exchange 
 static uint32_t request_room_of(struct pool *p, uint32_t enough)
 {
 	uint32_t room = 0;
-	list_for_each(&p->conns, c, struct origin_conn, link)
+	list_for_each(&p->usable, c, struct origin_conn, usable)
 	{
 		if (origin_conn_has_room(c))
 			room += session_request_room(c->session);
@@ -141,6 +168,8 @@ static uint32_t leaving(const struct pool *p)
 /* How many connections that are not retired there may be. */
 static uint32_t most_connections(const struct pool *p)
 {
+	if (p->known->protocol && !multiplexes(p))
+		return p->origin->max_http1_connections;
 	if (p->kind != POOL_SUBSCRIPTIONS)
 		return p->origin->max_connections;
 	uint32_t most = p->origin->max_subscriptions, taken = leaving(p);
@@ -150,17 +179,26 @@ static uint32_t most_connections(const struct pool *p)
 /* After a failed connect no further connection is opened for this long if others work. */
 #define GROW_PAUSE_USEC USEC_PER_SEC
 
+static bool is_pausing(const struct pool *p)
+{
+	return p->count > 0 && p->upstream->env->relay->now < p->grow_after;
+}
+
+static bool may_open(const struct pool *p)
+{
+	return p->count < most_connections(p) && !is_pausing(p);
+}
+
 static void grow(struct pool *p)
 {
-	uint32_t most = most_connections(p);
-	if (p->count > 0 && p->upstream->env->relay->now < p->grow_after)
+	uint32_t most = most_connections(p), wanted = room_wanted(p);
+	if (is_pausing(p))
 		return;
-	while (p->count < most && p->queued > p->connecting * p->streams_assumed)
+	while (p->count < most && p->queued > (uint64_t)p->connecting * streams_assumed(p))
 		origin_conn_open(p);
 	if (p->kind == POOL_SUBSCRIPTIONS) /* none in advance: each is for one request */
 		return;
-	if (p->count < most && p->connecting == 0 &&
-	    request_room_of(p, p->room_wanted) < p->room_wanted)
+	if (p->count < most && p->connecting == 0 && request_room_of(p, wanted) < wanted)
 		origin_conn_open(p);
 	while (p->count < most && p->connecting == 0 && p->was_used &&
 	       p->count <= p->origin->spare_connections)
@@ -191,19 +229,41 @@ static usec time_connecting(const struct origin_conn *c, const struct exchange *
 	return c->ready > since ? c->ready - since : 0;
 }
 
+static struct exchange *first_in_queue(const struct pool *p)
+{
+	struct exchange *x = list_first(&p->queue, struct exchange, waiting);
+	return x ? x : list_first(&p->push_queue, struct exchange, waiting);
+}
+
+/* The first that can be sent now, and its connection. A retry that waits for a fresh connection keeps
+ * nobody waiting. */
+static struct exchange *next_to_send(struct pool *p, struct origin_conn **c)
+{
+	list_for_each(&p->queue, x, struct exchange, waiting)
+	{
+		*c = conn_with_room(p, x);
+		if (*c)
+			return x;
+		if (!exchange_was_retried(x) || list_is_empty(&p->usable))
+			return NULL;
+	}
+	struct exchange *push = list_first(&p->push_queue, struct exchange, waiting);
+	*c = push ? conn_with_room(p, push) : NULL;
+	return *c ? push : NULL;
+}
+
 void pool_serve(struct pool *p)
 {
 	struct exchange *x;
 	struct origin_conn *c;
-	while (
-	    (x = list_first(&p->queue, struct exchange, waiting)) && (c = conn_with_room(p, x))) {
+	while ((x = next_to_send(p, &c))) {
 		unqueue(p, x);
 		x->timing.connecting += time_connecting(c, x);
 		const struct relay_cause *refusal = origin_conn_send(c, x);
 		if (refusal)
 			exchange_on_up_failed(x, refusal, 0, NULL);
 	}
-	if (!list_is_empty(&p->queue))
+	if (pool_is_waiting(p))
 		grow(p);
 }
 
@@ -215,26 +275,36 @@ static const struct relay_cause *why_full(const struct pool *p)
 	return p->queued >= p->origin->max_queue ? &relay_cause_QUEUE_FULL : NULL;
 }
 
-void pool_dispatch(struct pool *p, struct exchange *x)
+static void enqueue(struct pool *p, struct exchange *x)
 {
-	struct origin_conn *c = list_is_empty(&p->queue) ? conn_with_room(p, x) : NULL;
-	x->context.pool = p;
-	if (c) {
-		const struct relay_cause *refusal = origin_conn_send(c, x);
-		if (refusal)
-			exchange_on_up_failed(x, refusal, 0, NULL);
-		else if (session_request_room(c->session) < p->room_wanted)
-			grow(p);
-		return;
-	}
 	const struct relay_cause *full = why_full(p);
+	x->context.pool = p;
 	if (full) {
 		exchange_on_up_failed(x, full, 0, NULL);
 		return;
 	}
-	list_append(&p->queue, &x->waiting);
+	bool is_ahead_of_need = exchange_is_push(x) && x->pushed.claims == 0;
+	list_append(is_ahead_of_need ? &p->push_queue : &p->queue, &x->waiting);
 	p->queued++;
-	grow(p);
+}
+
+void pool_dispatch(struct pool *p, struct exchange *x)
+{
+	struct exchange *before = first_in_queue(p);
+	bool is_next = !before || exchange_was_retried(before) || exchange_is_push(before);
+	struct origin_conn *c = is_next ? conn_with_room(p, x) : NULL;
+	x->context.pool = p;
+	if (!c) {
+		enqueue(p, x);
+		if (pool_is_waiting(p))
+			grow(p);
+		return;
+	}
+	const struct relay_cause *refusal = origin_conn_send(c, x);
+	if (refusal)
+		exchange_on_up_failed(x, refusal, 0, NULL);
+	else if (session_request_room(c->session) < room_wanted(p))
+		grow(p);
 }
 
 void pool_undispatch(struct exchange *x)
@@ -264,18 +334,56 @@ void pool_failed(struct pool *p, const struct origin_conn *c, const struct relay
 	    has_others || (other->is_ready && !other->is_closing);
 	if (has_others) {
 		p->grow_after = p->upstream->env->relay->now + GROW_PAUSE_USEC;
+		pool_serve(p); /* what waited for a fresh connection takes any now */
 		return;
 	}
-	if (list_is_empty(&p->queue) || p->upstream->is_closed)
+	if (!pool_is_waiting(p) || p->upstream->is_closed)
 		return;
 	if (has_more_addresses) {
 		origin_conn_open(p);
 		return;
 	}
 	/* Exchanges that are retried come back to the end of the queue: count instead of emptying. */
-	for (uint32_t left = p->queued; left > 0 && !list_is_empty(&p->queue); left--) {
-		struct exchange *x = list_first(&p->queue, struct exchange, waiting);
+	for (uint32_t left = p->queued; left > 0 && pool_is_waiting(p); left--) {
+		struct exchange *x = first_in_queue(p);
 		unqueue(p, x);
 		exchange_on_up_failed(x, cause, 0, detail);
 	}
+}
+
+/* ---- the protocol ---- */
+
+static void move_conn(struct pool *from, struct pool *to, struct origin_conn *c)
+{
+	list_remove(&c->link);
+	list_append(&to->conns, &c->link);
+	c->pool = to;
+	from->count--;
+	from->connecting--;
+	to->count++;
+	to->connecting++;
+	to->was_used = true;
+}
+
+static void move_queue(struct pool *from, struct pool *to)
+{
+	struct exchange *x;
+	while ((x = first_in_queue(from))) {
+		from->queued--;
+		list_remove(&x->waiting);
+		x->pushes.is_subscription = false;
+		enqueue(to, x);
+	}
+}
+
+void pool_conn_began(struct pool *from, struct pool *plain, struct origin_conn *c)
+{
+	from->known->protocol = c->plan->protocol;
+	from->known->capabilities = c->session->ops->capabilities;
+	if (session_can(c->session, SESSION_TAKES_PUSHES) || from == plain || c->is_closing)
+		return;
+	move_conn(from, plain, c);
+	move_queue(from, plain);
+	if (plain->count > most_connections(plain))
+		origin_conn_retire(c);
 }

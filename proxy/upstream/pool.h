@@ -2,7 +2,8 @@
 /*
  * The connections of one worker to one origin, and the queue of requests that wait for them. Each
  * origin has three pools: one announces ENABLE_PUSH=1, one ENABLE_PUSH=0, and in the third, with
- * ENABLE_PUSH=1, each connection carries one subscription and nothing else.
+ * ENABLE_PUSH=1, each connection carries one subscription and nothing else. An origin whose protocol has
+ * no pushes uses the second pool alone.
  */
 #ifndef PUSHGATE_UPSTREAM_POOL_H
 #define PUSHGATE_UPSTREAM_POOL_H
@@ -12,22 +13,40 @@
 #include "proxy/relay/relay.h"
 
 struct session_plan;
+struct session_protocol;
 struct upstream;
 struct origin_conn;
 
 enum pool_kind { POOL_PUSH, POOL_PLAIN, POOL_SUBSCRIPTIONS, POOL_KINDS };
 
+/* What is known of an origin, whichever of its pools asks. */
+struct origin_known {
+	/* Of the last connection that began; by configuration if there is only one. NULL: ALPN will
+	 * decide, and no connection has begun yet. */
+	const struct session_protocol *protocol;
+	unsigned capabilities; /* of its sessions: enum session_capability */
+	/* Its last response was in HTTP/1.0: it takes no body of unknown length. */
+	bool needs_length;
+	struct bucket cancels; /* of requests that had a connection for themselves */
+};
+
 struct pool {
 	struct upstream *upstream;
 	const struct conf_origin *origin;
+	struct origin_known *known; /* borrows: all pools of the origin share it */
 	struct session_plan *plans; /* owned: the protocols that its connections may speak */
 	struct net_tls *tls;        /* owned by POOL_PUSH, borrowed by the others */
 	enum pool_kind kind;
 	/* The texts of the origin's addresses, for the log. */
 	char addresses[CONF_ORIGIN_ADDRESSES][NET_ADDRESS_TEXT];
 	struct list conns;
-	struct list queue; /* of struct exchange, by its member `waiting` */
-	uint32_t queued;
+	/* Ready connections that are not retired and may have room, by their member `usable`. Those that
+	 * carry one request at a time are here only while they carry none, the last used first. */
+	struct list usable;
+	/* Of struct exchange, by its member `waiting`: requests, and behind them pushes of our own,
+	 * which no client waits for. */
+	struct list queue, push_queue;
+	uint32_t queued;       /* in both */
 	uint32_t count;        /* connections that are not retired */
 	uint32_t connecting;   /* how many of them are not ready */
 	uint32_t next_address; /* counts up; modulo the number of addresses */
@@ -36,15 +55,10 @@ struct pool {
 	bool was_used;         /* a request has been dispatched here */
 	/* A connection is retired once it has carried so many. */
 	uint64_t requests_most;
-	/* Concurrent requests assumed for a connection that is not ready yet. */
-	uint32_t streams_assumed;
-	/* When fewer requests than this can start at once, another connection is opened ahead of
-	 * need. */
-	uint32_t room_wanted;
 };
 
 void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
-    enum pool_kind kind);
+    struct origin_known *known, enum pool_kind kind);
 void pool_fini(struct pool *p);
 /* The text of the address that a connection with this address_index goes to. Lent for the pool's life. */
 const char *pool_address(const struct pool *p, uint32_t address_index);
@@ -53,11 +67,17 @@ void pool_shutdown(struct pool *p);
 void pool_dispatch(struct pool *p, struct exchange *x);
 void pool_undispatch(struct exchange *x);
 void pool_serve(struct pool *p); /* sends queued requests while a connection has room */
-/* A connection is being opened; has received the origin's SETTINGS; was retired (was_ready: after
- * its SETTINGS). */
+/* A connection is being opened; is ready for requests; was retired (was_ready: after that). */
 void pool_conn_opened(struct pool *p, struct origin_conn *c);
-void pool_conn_ready(struct pool *p, bool multiplexes);
-void pool_conn_retired(struct pool *p, bool was_ready);
+void pool_conn_ready(struct pool *p, struct origin_conn *c);
+void pool_conn_retired(struct pool *p, struct origin_conn *c, bool was_ready);
+/* A connection has begun, so that the protocol of the origin is known. If that has no pushes, the
+ * connection and the requests that wait in `from` change to the pool without pushes. */
+void pool_conn_began(struct pool *from, struct pool *plain, struct origin_conn *c);
+static inline bool pool_is_waiting(const struct pool *p)
+{
+	return p->queued > 0;
+}
 /* Whether one of the connections may be retired and replaced by a new one. */
 bool pool_may_replace(const struct pool *p);
 /* The connection c ended before the origin's SETTINGS. */

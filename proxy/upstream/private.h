@@ -27,13 +27,31 @@ struct refused_promises {
 	const struct policy_reason *reason; /* of the last one; NULL: none was refused */
 };
 
+/* A connection that carries one request at a time (origin_single.c). */
+struct origin_single {
+	uint64_t filled;   /* requests that have been given to session_fill */
+	bool has_answered; /* a byte has come since the last request was sent */
+	/* A cancelled request: its response is read to the end, and dropped. 0: none is. */
+	usec discards_since;
+	size_t discarded_bytes;
+};
+
+/* How a connection that is not whole any more goes on. */
+enum origin_transport {
+	ORIGIN_TRANSPORT_OPEN,
+	ORIGIN_TRANSPORT_READABLE, /* nothing can be sent; what the origin has sent is still read */
+	ORIGIN_TRANSPORT_ENDED,    /* the session still holds what the client has not taken */
+};
+
 struct origin_conn {
 	struct upstream *upstream;
 	struct pool *pool;
 	struct net_conn *net;
-	struct session *session; /* NULL until connected */
+	const struct session_plan *plan; /* borrows: of a pool of the origin */
+	struct session *session;         /* NULL until connected */
 	struct budget budget;
-	struct list link; /* in pool->conns */
+	struct list link;   /* in pool->conns */
+	struct list usable; /* in pool->usable */
 	struct deferred_free deferred;
 	struct list legs;
 	struct wheel_node timer;
@@ -49,17 +67,26 @@ struct origin_conn {
 	uint64_t requests;             /* sent so far */
 	uint64_t cancels;              /* how many of the requests we have reset */
 	struct origin_window window;
-	bool is_open;    /* connected */
-	bool is_ready;   /* the origin's SETTINGS have arrived */
+	struct origin_single single;
+	enum origin_transport transport;
+	enum net_end end; /* with ORIGIN_TRANSPORT_ENDED */
+	bool is_open;     /* connected */
+	bool is_ready;   /* requests may be sent: over HTTP/2, the origin's SETTINGS have arrived */
 	bool is_closing; /* retired: gets no more requests */
 	bool is_gone;    /* will be freed at the end of the loop pass */
 	/* Push was turned off on this connection because too many promises were refused. */
 	bool push_was_withdrawn;
 	bool is_held_back; /* not read from, because a subscriber is slow (relay/subscription.c) */
+	bool is_full;      /* not read from, because the session is full: its client is slow */
 	usec read_since;   /* when it was last held back no more; 0: never was */
 	struct bucket promises, refusals, resets;
 	struct refused_promises refused;
 };
+
+/* ---- upstream.c ---- */
+
+struct pool *upstream_pool(
+    const struct upstream *u, const struct conf_origin *o, enum pool_kind kind);
 
 /* ---- origin_conn.c ---- */
 
@@ -81,10 +108,30 @@ const char *origin_conn_say(
 /* Fails all exchanges on the connection; the relay retries those that may be retried. */
 void origin_conn_end_exchanges(
     struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* The cause for an exchange whose connection has ended: whether its request may be sent again. */
+const struct relay_cause *origin_conn_loss(const struct origin_conn *c, const struct exchange *x);
+/* The transport has ended, and the session has nothing left for its owner. */
+void origin_conn_ended(struct origin_conn *c, const char *text);
 
 /* ---- origin_conn_events.c ---- */
 
 void origin_conn_handle_events(struct origin_conn *c); /* all pending events of its session */
+
+/* ---- origin_single.c ---- */
+
+/* All events have been handled: the connection may be free for the next request. */
+void origin_single_update(struct origin_conn *c);
+/* The only request of the connection is cancelled; the leg of x is cut already. */
+void origin_single_cancel(
+    struct origin_conn *c, const struct exchange *x, struct session_stream *stream, uint32_t code);
+/* Bytes of a response that nobody wants. */
+void origin_single_discard(struct origin_conn *c, size_t bytes);
+usec origin_single_discard_deadline(const struct origin_conn *c);
+/* How long the connection may be idle; 0: no limit. */
+usec origin_single_idle_limit(const struct origin_conn *c);
+/* The request has not left, or the origin has not begun to answer it. */
+bool origin_single_is_unsent(const struct origin_conn *c);
+bool origin_single_is_silent(const struct origin_conn *c);
 
 /* ---- origin_promise.c ---- */
 
@@ -95,6 +142,8 @@ void origin_promises_ended(const struct origin_conn *c); /* the connection is go
 /* ---- origin_window.c ---- */
 
 void origin_window_init(struct origin_window *w, const struct conf_origin *o);
+/* The session has begun. */
+void origin_window_begin(struct origin_conn *c);
 /* This many bytes of a body have arrived: may start a measurement. */
 void origin_window_probe(struct origin_conn *c, size_t received);
 void origin_window_grow(struct origin_conn *c); /* the PING was answered */
@@ -104,6 +153,8 @@ void origin_window_widen(struct origin_conn *c, struct exchange *x);
 /* ---- origin_deadline.c ---- */
 
 void origin_conn_arm(struct origin_conn *c);
+/* The connection's output cannot be filled now: looks at the session in the next loop pass. */
+void origin_conn_look_soon(struct origin_conn *c);
 void origin_conn_expired(struct wheel_node *timer, usec now);
 /* Reading from origins has resumed: the deadlines go on. */
 void origin_conn_read_again(struct origin_conn *c);
@@ -134,6 +185,8 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 /* ---- fault_log.c: logs and counts the faults of origins; `what` is a constant string ---- */
 
 void origin_log_fault(const struct origin_conn *c, const char *what, const char *more);
+/* The origin has ended the connection in the middle of a response; a failure of the transport has been logged. */
+void origin_log_cut_response(const struct origin_conn *c);
 /* The `fault` callback of session_env; its context is struct upstream. */
 void origin_count_fault(void *upstream, const struct session_fault *fault);
 

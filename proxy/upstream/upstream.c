@@ -11,7 +11,7 @@ static size_t pool_count(const struct upstream *u)
 	return POOL_KINDS * u->env->conf->origin_count;
 }
 
-static struct pool *pool_of(
+struct pool *upstream_pool(
     const struct upstream *u, const struct conf_origin *o, enum pool_kind kind)
 {
 	return &u->pools[POOL_KINDS * o->index + kind];
@@ -24,13 +24,25 @@ static bool open_tls(struct upstream *u, size_t index, char *error, size_t error
 	char alpn[64];
 	if (o->kind != CONF_ORIGIN_TLS)
 		return true;
-	session_alpn_list(u->env->protocols, alpn, sizeof(alpn));
+	session_alpn_list(u->pools[POOL_KINDS * index].plans, alpn, sizeof(alpn));
 	const struct net_tls_client_options options = {
 	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
 	struct net_tls *tls = net_tls_client_new(&options, error, error_size);
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
 		u->pools[POOL_KINDS * index + kind].tls = tls;
 	return tls != NULL;
+}
+
+/* Without a choice between protocols nothing has to be found out. */
+static void know_beforehand(struct upstream *u, size_t index)
+{
+	const struct session_plan *plans = u->pools[POOL_KINDS * index].plans;
+	bool is_chosen = u->env->conf->origins[index].kind == CONF_ORIGIN_TLS &&
+			 plans[0].protocol && plans[1].protocol;
+	if (is_chosen || !plans[0].protocol)
+		return;
+	u->known[index].protocol = plans[0].protocol;
+	u->known[index].capabilities = plans[0].protocol->origin_capabilities;
 }
 
 bool upstream_open(struct upstream *u, char *error, size_t error_size)
@@ -46,12 +58,15 @@ bool upstream_open(struct upstream *u, char *error, size_t error_size)
 	};
 	u->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*u->push_off_until));
 	u->pools = memory_zalloc((pool_count(u) + 1) * sizeof(*u->pools));
+	u->known = memory_zalloc((conf->origin_count + 1) * sizeof(*u->known));
 	for (size_t i = 0; i < pool_count(u); i++)
 		pool_init(&u->pools[i], u, &conf->origins[i / POOL_KINDS],
-		    (enum pool_kind)(i % POOL_KINDS));
-	for (size_t i = 0; i < conf->origin_count; i++)
+		    &u->known[i / POOL_KINDS], (enum pool_kind)(i % POOL_KINDS));
+	for (size_t i = 0; i < conf->origin_count; i++) {
+		know_beforehand(u, i);
 		if (!open_tls(u, i, error, error_size))
 			return false;
+	}
 	return true;
 }
 
@@ -70,6 +85,7 @@ void upstream_free(struct upstream *u)
 		session_plans_free(u->pools[i].plans);
 	}
 	free(u->pools);
+	free(u->known);
 	free(u->push_off_until);
 }
 
@@ -95,12 +111,15 @@ void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 	const struct conf_route *route = x->context.route;
 	usec off_until = u->push_off_until[route - u->env->conf->routes];
 	bool is_off = o->push == CONF_PUSH_AUTO && off_until > u->env->relay->now;
-	enum pool_kind kind = wants_push && !is_off ? POOL_PUSH : POOL_PLAIN;
+	/* Without pushes the pools do not differ, and a subscription is a request like any other. */
+	const struct origin_known *known = &u->known[o->index];
+	bool has_pushes = !known->protocol || (known->capabilities & SESSION_TAKES_PUSHES);
+	enum pool_kind kind = wants_push && !is_off && has_pushes ? POOL_PUSH : POOL_PLAIN;
 	if (route->subscription)
-		x->pushes.is_subscription = offer_is_subscription(x, wants_push);
+		x->pushes.is_subscription = has_pushes && offer_is_subscription(x, wants_push);
 	if (x->pushes.is_subscription)
 		kind = POOL_SUBSCRIPTIONS;
-	pool_dispatch(pool_of(u, o, kind), x);
+	pool_dispatch(upstream_pool(u, o, kind), x);
 }
 
 void upstream_undispatch(struct exchange *x)

@@ -11,6 +11,7 @@
 #include "proxy/session/session.h"
 #include "proxy/worker_env.h"
 
+struct origin_known;
 struct pool;
 
 /* All origins of a worker. */
@@ -23,6 +24,7 @@ struct upstream {
 	void *demo_context;
 	/* Three per origin, by its index and enum pool_kind (pool.h). */
 	struct pool *pools;
+	struct origin_known *known; /* for each origin, by its index */
 	/* For each route: until this time its requests use connections without push, because its
 	 * promises were refused too often. */
 	usec *push_off_until;

@@ -46,8 +46,10 @@ static void on_fill(void *owner, struct net_out *out)
 
 static void on_ended(void *owner, enum net_end end, const char *text)
 {
-	(void)end, (void)text;
-	script_abort(owner);
+	struct script_peer *p = owner;
+	(void)text;
+	p->end = end;
+	script_abort(p);
 }
 
 static const struct net_conn_ops ops = {

@@ -19,6 +19,7 @@ struct script_peer {
 	char *out;
 	size_t out_bytes;
 	bool ended;
+	enum net_end end; /* how, when the gateway ended it */
 };
 
 /* A client that has said its first line and "ready 100 65535 1". */

@@ -412,6 +412,7 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 const struct session_protocol session_scripted = {
     .alpn = "script/1",
     .name = "script/1",
+    .origin_capabilities = SCRIPTED_EVERYTHING,
     .fault_name = scripted_fault_name,
     .match = match,
     .for_clients = for_clients,

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
+import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
 import path from 'node:path';
@@ -12,6 +13,7 @@ import { delay } from './delay.mjs';
 import { frame } from './frames.mjs';
 import { freePort, until, workDir } from './gate.mjs';
 import { Decoder, Encoder, huffmanDecode, huffmanEncode } from './hpack.mjs';
+import { Reader, connect1, read, recordingOrigin, request, response } from './http1.mjs';
 import { connect, listen } from './peer.mjs';
 import { tap } from './tap.mjs';
 
@@ -120,6 +122,84 @@ test('node as the client and as the server of scripted peers', async () => {
 	client.close();
 	await t.close();
 	await new Promise((resolve) => { real.close(resolve); });
+});
+
+test('HTTP/1.1: messages survive being cut anywhere, whatever frames their bodies', () => {
+	const fields = [['host', 'a.test'], ['x', ' a b ']];
+	const bytes = Buffer.concat([
+		request('GET', '/1', fields), request('POST', '/2', fields, { body: 'GET /evil HTTP/1.1\r\n\r\n' }),
+		request('POST', '/3', fields, { chunks: ['one', 'two'], trailers: [['sum', '6']] }),
+		Buffer.from('\r\nPOST http://a.test/4 HTTP/1.1\r\nhost: a.test\r\ntransfer-encoding: Chunked\r\n\r\n005;a;b="\\\\;";c\r\n12345\r\n0\r\n\r\n', 'latin1'),
+	]);
+	for (let cut = 0; cut <= bytes.length; cut++) {
+		const reader = new Reader('request');
+		reader.push(bytes.subarray(0, cut));
+		reader.push(bytes.subarray(cut));
+		reader.end();
+		assert.equal(reader.error, null);
+		assert.deepEqual(reader.messages.map((m) => `${m.target} ${m.framing} ${m.body} ${m.trailers}`), [
+			'/1 none  ', '/2 length GET /evil HTTP/1.1\r\n\r\n ', '/3 chunked onetwo sum,6', 'http://a.test/4 chunked 12345 ',
+		]);
+		assert.equal(reader.messages[0].headers.x, 'a b');
+	}
+	for (let cut = 1; cut < bytes.length; cut++) {
+		const { messages, error } = read('request', bytes.subarray(0, cut));
+		assert.ok(error || messages.at(-1).end <= cut, `cut at ${cut}`);
+		assert.ok(messages.every((m) => m.end <= cut));
+	}
+});
+
+test('HTTP/1.1: what deviates from RFC 9112 is an error where it stands', () => {
+	const head = 'GET / HTTP/1.1\r\nHost: a\r\n';
+	for (const [text, at] of [
+		['GET  / HTTP/1.1\r\n', 0], ['GET / HTTP/1.1 \r\n', 0], ['G@T / HTTP/1.1\r\n', 0], ['GET / http/1.1\r\n', 6], ['GET / HTTP/2.0\r\n', 6], ['GET /\r\n', 0],
+		['GET / HTTP/1.1\n', 14], ['GET / HTTP/1.1\r\r\n', 14], ['GET /# HTTP/1.1\r\n', 4], ['GET / HTTP/1.1\r\n\r\n', 18],
+		...['x : y', ' x: y', 'x', ': y', 'x: a\0', 'x: a\rb', 'x: y\r\n z', 'host: b'].map((line) => [`${head}${line}\r\n\r\n`]),
+		...['5, 6', '+5', '-1', '0x5', '5 5', '', '5;', '99999999999999999999'].map((length) => [`${head}content-length: ${length}\r\n\r\n`]),
+		...['', 'identity', 'chunked, identity', 'chunked, chunked', 'xchunked', '"chunked"', 'chunked;a=b, x', 'gzip, chunked', 'chunked\r\ncontent-length: 5'].map((te) => [`${head}transfer-encoding: ${te}\r\n\r\n`]),
+		...['', ' 5', '5 ', '0x5', '+5', '-1', '5;', '5;a=', '5;a="', '5\n', 'g', '11111111111111111'].map((size) => [`${head}transfer-encoding: chunked\r\n\r\n${size}\r\nhello\r\n0\r\n\r\n`]),
+		...['hellox', 'hello\n', 'hello'].map((chunk) => [`${head}transfer-encoding: chunked\r\n\r\n5\r\n${chunk}0\r\n\r\n`]),
+	]) {
+		const { messages, error } = read('request', text);
+		assert.ok(error && error.section !== 'RFC 9112 8', `${JSON.stringify(text)} is taken`);
+		assert.equal(messages.length, 0);
+		if (at !== undefined)
+			assert.equal(error.offset, at, text);
+	}
+	const until = read('response', 'HTTP/1.0 200 OK\r\n\r\nuntil the end');
+	assert.equal(`${until.messages[0].framing} ${until.messages[0].body}`, 'close until the end');
+	assert.ok(read('response', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfour').isIncomplete);
+	assert.equal(read('response', response(200, [['content-length', '5']], {}), { asked: [{ method: 'HEAD' }] }).messages[0].framing, 'none');
+});
+
+test('HTTP/1.1: the recording origin and the client understand each other, and Node', async (t) => {
+	const origin = await recordingOrigin();
+	t.after(() => origin.close());
+	const client = await connect1(origin.port);
+	client.request('POST', '/a', [['host', 'x']], { chunks: ['ab', 'c'], trailers: [['t', '1']] });
+	client.request('HEAD', '/b', [['host', 'x'], ['connection', 'close']]);
+	assert.deepEqual(JSON.parse((await client.response()).body).trailers, [['t', '1']]);
+	assert.equal((await client.response()).framing, 'none');
+	assert.equal((await client.over()).end, 'clean');
+	assert.deepEqual(origin.requests.map((m) => m.target), ['/a', '/b']);
+	const cut = await connect1(origin.port);
+	cut.send('POST /cut HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nfour').finish();
+	await cut.over();
+	assert.deepEqual([origin.partials.map((m) => m.target), origin.errors], [['/cut'], []]);
+	const got = await fetch(`http://127.0.0.1:${origin.port}/node`, { method: 'POST', body: 'from node' });
+	assert.equal((await got.json()).body, 'from node');
+
+	const server = http.createServer((req, res) => {
+		res.writeEarlyHints({ link: '</a>; rel=preload' });
+		req.resume().on('end', () => res.end(`${req.method} ${req.url}`));
+	});
+	await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+	t.after(() => server.close());
+	const other = await connect1(server.address().port);
+	other.request('PUT', '/n', [['host', 'x'], ['connection', 'close']], { body: 'x' });
+	const r = await other.response();
+	assert.deepEqual([r.interim.map((m) => m.status), String(r.body)], [[103], 'PUT /n']);
+	await other.over();
 });
 
 test('nghttpd pushes to the scripted client, nghttp takes pushes from the scripted origin', async () => {

@@ -132,12 +132,28 @@ static void values_of_other_programs_are_translated(void **state)
 	    {CONF_SECTION_LISTEN, "address", "*,3000", "*:3000"},
 	    {CONF_SECTION_LISTEN, "address", "443 ssl http2", "*:443"},
 	    {CONF_SECTION_LISTEN, "address", "*:443 ssl", "*:443"},
-	    {CONF_SECTION_ORIGIN, "server", "127.0.0.1,3000", "h2c://127.0.0.1:3000"},
+	    {CONF_SECTION_ORIGIN, "server", "127.0.0.1,3000", "http://127.0.0.1:3000"},
 	    {CONF_SECTION_ORIGIN, "server", "H2C://127.0.0.1:80", "h2c://127.0.0.1:80"},
-	    {CONF_SECTION_ORIGIN, "server", "unix:/run/app.sock:", "h2c+unix:/run/app.sock"},
+	    {CONF_SECTION_ORIGIN, "server", "unix:/run/app.sock:", "h1+unix:/run/app.sock"},
 	    {CONF_SECTION_PUSH, "host", "example.com:443", "example.com"},
 	    {CONF_SECTION_ORIGIN, "push", "off", "refuse"},
 	    {CONF_SECTION_ORIGIN, "server", "grpc://a:1", "h2c://a:1"},
+	    {CONF_SECTION_ORIGIN, "server", "HTTP://127.0.0.1:8080", "http://127.0.0.1:8080"},
+	    {CONF_SECTION_ORIGIN, "server", "http://127.0.0.1:8080/app", "http://127.0.0.1:8080"},
+	    {CONF_SECTION_ORIGIN, "server", "http://unix:/run/app.sock:", "h1+unix:/run/app.sock"},
+	    {CONF_SECTION_ORIGIN, "server", "h1://a:1", "http://a:1"},
+	    {CONF_SECTION_ORIGIN, "server", "a.example:8443", "https://a.example:8443"},
+	    {CONF_SECTION_ORIGIN, "server", "tls://a.example", "https://a.example"},
+	    {CONF_SECTION_ORIGIN, "server", "tcp://a.example:443", "https://a.example:443"},
+	    {CONF_SECTION_LISTEN, "protocols", "http2", "h2"},
+	    {CONF_SECTION_LISTEN, "protocols", "h1", "http/1.1"},
+	    {CONF_SECTION_LISTEN, "protocols", "HTTP1.1", "http/1.1"},
+	    {CONF_SECTION_LISTEN, "redirect-to-https", "permanent", "yes"},
+	    {CONF_SECTION_LISTEN, "redirect-to-https", "https://example.com:8443", "8443"},
+	    {CONF_SECTION_LISTEN, "redirect-to-https", "false", "no"},
+	    {CONF_SECTION_LISTEN, "hsts", "31536000", "365d"},
+	    {CONF_SECTION_LISTEN, "hsts", "yes", "365d"},
+	    {CONF_SECTION_LISTEN, "hsts", "max-age=31536000; includeSubDomains", "365d include-subdomains"},
 	    {CONF_SECTION_ROUTE, "host", "https://example.com:443/", "example.com"},
 	    {CONF_SECTION_ROUTE, "host", ".example.com", "*.example.com"},
 	    {CONF_SECTION_ROUTE, "host", "_", "*"},
@@ -389,6 +405,18 @@ static void what_changes_nothing_is_a_warning(void **state)
 		"have it as iPAddress; write the certificate's host name"},
 	    {"[origin p]\nserver = demo:\npush = refuse\nlimit-promises = 1/s\n",
 		"limit-promises has no effect, because the origin has push = refuse; remove it"},
+	    {"[listen m]\naddress = *:1\nprotocols = http/1.1\nmax-concurrent-streams = 1\n",
+		"max-concurrent-streams has no effect, because protocols is http/1.1; remove it"},
+	    {"[origin p]\nserver = http://127.0.0.1:1\npush = accept\n",
+		"push has no effect, because the origin speaks HTTP/1.1 alone (http://, h1+unix:); remove it"},
+	    {"[origin p]\nserver = h1+unix:/x\nlimit-pings = 1/s\n",
+		"limit-pings has no effect, because the origin speaks HTTP/1.1 alone (http://, h1+unix:); remove it"},
+	    {"[origin p]\nserver = h2c://127.0.0.1:1\nmax-http1-connections = 1\n",
+		"max-http1-connections has no effect, because the origin speaks HTTP/2 alone (h2://, "
+		"h2c://, h2c+unix:); remove it"},
+	    {"[origin p]\nserver = http://127.0.0.1:1\n[route s]\nhost = s\norigin = p\nsubscription = yes\n",
+		"subscription has no effect, because the pushes that it waits for never come: its "
+		"origin speaks HTTP/1.1 alone; remove it"},
 	    {"[origin p]\nserver = demo:\nmax-subscriptions = 1\n",
 		"max-subscriptions has no effect, because no route to it has subscription = yes; "
 		"remove it"},
@@ -420,6 +448,16 @@ static void rule_for_relayed_pushes_that_each_origin_refuses_is_a_warning(void *
 	load_free(&load);
 }
 
+static void rule_for_relayed_pushes_of_origins_that_speak_http1_is_a_warning(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_LISTEN "[origin o]\nserver = http://127.0.0.1:1\n" LOAD_ROUTE
+	    "[push a]\nsource = relayed\naction = forward\n[server]\npromise-rate = 5\n",
+	    "test.ini:8: warning: [push a] never matches, because no push has the source relayed: no origin promises: each has push = refuse or speaks HTTP/1.1 alone; make one an https://, h2:// or h2c:// server, or remove the rule\n"
+	    "test.ini:11: warning: promise-rate has no effect, because no origin promises: each has push = refuse or speaks HTTP/1.1 alone; remove it\n");
+	load_free(&load);
+}
+
 static void what_may_have_an_effect_is_no_warning(void **state)
 {
 	(void)state;
@@ -432,6 +470,8 @@ static void what_may_have_an_effect_is_no_warning(void **state)
 	    "[push a]\nsource = relayed link\naction = drop\n",
 	    "[push a]\nsource = learned\naction = drop\n[preload p]\nlearned = propose\n",
 	    "[server]\ndefault-action = hint+hold\nhold-max-age = 1s\nhint-wait = 1ms\n",
+	    /* ALPN decides: both may be spoken. */
+	    "[origin p]\nserver = https://127.0.0.1:1\npush = accept\nmax-connections = 2\nmax-http1-connections = 2\n[route s]\nhost = s\norigin = p\n",
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		char all[512];
@@ -456,6 +496,7 @@ int main(void)
 	    cmocka_unit_test(files_of_wide_characters_get_one_hint),
 	    cmocka_unit_test(what_changes_nothing_is_a_warning),
 	    cmocka_unit_test(rule_for_relayed_pushes_that_each_origin_refuses_is_a_warning),
+	    cmocka_unit_test(rule_for_relayed_pushes_of_origins_that_speak_http1_is_a_warning),
 	    cmocka_unit_test(what_may_have_an_effect_is_no_warning),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -490,7 +490,7 @@ static void complete_example_is_good_with_every_option_uncommented(void **state)
 	(void)state;
 	char *text = complete_example();
 	/* TLS options have no effect on a cleartext server, and it says so. */
-	memcpy(strstr(text, "h2c://"), " h2://", 6);
+	memcpy(strstr(text, "server = http://") + 9, "  h2://", 7);
 	/* Its key has none without the cookie. */
 	memcpy(strstr(text, "diary-cookie = off"), "diary-cookie = abc", 18);
 	struct load load = load_fine(text, "");
@@ -637,7 +637,7 @@ static void topics_of_the_help_are_the_sections_and_the_example(void **state)
 {
 	(void)state;
 	static const char *const known[] = {
-	    "server", "listen", "origin", "route", "push", "preload", "example"};
+	    "server", "listen", "origin", "route", "push", "preload", "errors", "example"};
 	const char *topic;
 	for (size_t i = 0; (topic = conf_help_topic(i)); i++) {
 		assert_true(i < sizeof(known) / sizeof(known[0]));

@@ -26,8 +26,8 @@ static void unknown_section_is_named_with_a_guess(void **state)
 	snprintf(errors, sizeof errors,
 	    "test.ini:7: unknown section [listn]; did you mean [listen NAME]?\n"
 	    "test.ini:9: unknown section [frobnicate]; write [server], [listen NAME], [origin "
-	    "NAME], [route NAME]%s [push NAME]%s\n",
-	    has_preload ? "," : " or", has_preload ? " or [preload NAME]" : "");
+	    "NAME], [route NAME], [push NAME]%s or [errors]\n",
+	    has_preload ? ", [preload NAME]" : "");
 	assert_refused(LOAD_REST "[listn x]\naddress = 1\n[frobnicate]\na = b\n", errors);
 }
 
@@ -254,27 +254,32 @@ static void origin_without_server_is_refused(void **state)
 {
 	(void)state;
 	assert_refused(LOAD_LISTEN "[origin o]\n" LOAD_ROUTE,
-	    "test.ini:3: [origin o] has no server; add a line such as server = h2c://127.0.0.1:8080\n");
+	    "test.ini:3: [origin o] has no server; add a line such as server = http://127.0.0.1:8080\n");
 }
 
 static void server_that_is_none_is_refused(void **state)
 {
 	(void)state;
 	static const char right[] =
-	    "write h2://HOST:PORT, h2c://HOST:PORT, h2c+unix:/PATH or demo:";
+	    "write https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, h1+unix:/PATH, h2c+unix:/PATH or demo:";
 	static const struct {
 		const char *server, *wrong, *meant;
 	} cases[] = {
-	    {"example.com:80", "its scheme is missing", "h2c://example.com:80"},
-	    {"example.com:443", "its scheme is missing", "h2://example.com:443"},
+	    {"example.com:80", "its scheme is missing", "http://example.com:80"},
+	    {"example.com:443", "its scheme is missing", "https://example.com:443"},
 	    {"demo", "its scheme is missing", "demo:"},
-	    {"tcp://127.0.0.1:81", "its scheme is unknown", "h2c://127.0.0.1:81"},
-	    {"unix:/run/a.sock", "its scheme is unknown", "h2c+unix:/run/a.sock"},
+	    {"tcp://127.0.0.1:81", "its scheme is unknown", "http://127.0.0.1:81"},
+	    {"unix:/run/a.sock", "its scheme is unknown", "h1+unix:/run/a.sock"},
 	    {"h2://", "it is not HOST:PORT", NULL},
 	    {"h2://user@host:1", "it is not HOST:PORT", NULL},
 	    {"h2c://host:0", "it is not HOST:PORT", NULL},
 	    {"h2c://host:70000", "it is not HOST:PORT", NULL},
 	    {"h2c://host:80/path", "it must not have a path", "h2c://host:80"},
+	    {"http://host:8080/app/", "it must not have a path", "http://host:8080"},
+	    {"https://host/app", "it must not have a path", "https://host"},
+	    {"http://unix:/run/a.sock:", "it must not have a path", "h1+unix:/run/a.sock"},
+	    {"https://", "it is not HOST:PORT", NULL},
+	    {"h1+unix:relative", "a unix socket needs an absolute path", NULL},
 	    {"h2c+unix:relative", "a unix socket needs an absolute path", NULL},
 	    {"demo:slow", "only ?think=TIME&rtt=TIME may follow demo:", NULL},
 	    {"demo:?", "only ?think=TIME&rtt=TIME may follow demo:", NULL},
@@ -291,7 +296,7 @@ static void server_that_is_none_is_refused(void **state)
 		    "test.ini:4: bad value '%s' for server: %s; %s%s server = %s%s\n",
 		    cases[i].server, cases[i].wrong, right,
 		    cases[i].meant ? "; did you mean" : ", such as",
-		    cases[i].meant ? cases[i].meant : "h2c://127.0.0.1:8080",
+		    cases[i].meant ? cases[i].meant : "http://127.0.0.1:8080",
 		    cases[i].meant ? "?" : "");
 		assert_refused(text, errors);
 	}
@@ -504,7 +509,7 @@ static void tls_option_of_a_cleartext_origin_is_a_warning(void **state)
 	(void)state;
 	struct load load =
 	    load_fine(LOAD_REST "[origin p]\nserver = h2c://127.0.0.1:1\ntls-verify = no\n",
-		"test.ini:9: warning: tls-verify has no effect, because server is not h2://; remove it\n"
+		"test.ini:9: warning: tls-verify has no effect, because server is not https:// or h2://; remove it\n"
 		"test.ini:7: warning: [origin p] is used by no route; add origin = p to one, or remove the section\n");
 	load_free(&load);
 }

@@ -74,7 +74,7 @@ static const struct session_protocol *const none[] = {NULL};
 
 static struct session_plan *plans_new(const struct session_protocol *const *protocols)
 {
-	static const struct conf_listen conf;
+	static const struct conf_listen conf = {.protocols = CONF_HTTP2 | CONF_HTTP1};
 	return session_plans_for_clients(protocols, &conf);
 }
 
@@ -131,23 +131,48 @@ static void first_bytes_of_none_are_refused_at_the_first_that_fits_none(void **s
 	session_plans_free(plans);
 }
 
-static void http2_is_recognised_by_its_preface(void **state)
+static void http2_is_recognised_by_its_preface_and_all_else_is_http1(void **state)
 {
 	(void)state;
 	static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-	struct conf_listen *conf = calloc(1, sizeof(*conf));
-	struct session_plan *plans = session_plans_for_clients(session_protocols, conf);
+	struct session_plan *plans = plans_new(session_protocols);
 	bool more;
 	assert_int_equal(strlen(preface), SESSION_MATCH_BYTES);
 	for (size_t n = 0; n < SESSION_MATCH_BYTES; n++) {
+		char other[SESSION_MATCH_BYTES];
 		assert_null(matched(plans, preface, n, &more));
 		assert_true(more);
+		memcpy(other, preface, n);
+		other[n] = preface[n] == 'x' ? 'y' : 'x';
+		assert_ptr_equal(matched(plans, other, n + 1, &more), &session_http1);
 	}
 	assert_ptr_equal(matched(plans, preface, SESSION_MATCH_BYTES, &more), &session_h2);
-	assert_null(matched(plans, "PRI * HTTP/1", 12, &more));
-	assert_false(more);
 	session_plans_free(plans);
-	free(conf);
+}
+
+/* What the listener does not speak has no plan, and is not agreed on by ALPN. */
+static void protocols_are_those_of_the_listener(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t protocols;
+		const struct session_protocol *first, *second;
+		const char *alpn;
+	} cases[] = {
+	    {CONF_HTTP2, &session_h2, NULL, "h2"},
+	    {CONF_HTTP1, &session_http1, NULL, "http/1.1"},
+	    {CONF_HTTP2 | CONF_HTTP1, &session_h2, &session_http1, "h2,http/1.1"},
+	};
+	for (size_t i = 0; i < 3; i++) {
+		char alpn[32];
+		struct conf_listen conf = {.protocols = cases[i].protocols};
+		struct session_plan *plans = session_plans_for_clients(session_protocols, &conf);
+		assert_ptr_equal(plans[0].protocol, cases[i].first);
+		assert_ptr_equal(plans[1].protocol, cases[i].second);
+		session_alpn_list(plans, alpn, sizeof(alpn));
+		assert_string_equal(alpn, cases[i].alpn);
+		session_plans_free(plans);
+	}
 }
 
 /* ---- by ALPN ---- */
@@ -165,16 +190,28 @@ static void alpn_names_one_protocol_exactly(void **state)
 	session_plans_free(plans);
 }
 
+/* A peer without ALPN speaks HTTP/1.1. */
+static void no_alpn_is_http1(void **state)
+{
+	(void)state;
+	struct session_plan *plans = plans_new(session_protocols);
+	assert_ptr_equal(session_by_alpn(plans, SLICE(""))->protocol, &session_http1);
+	assert_ptr_equal(session_by_alpn(plans, SLICE("http/1.1"))->protocol, &session_http1);
+	assert_null(session_by_alpn(plans, SLICE("http/1.0")));
+	session_plans_free(plans);
+}
+
 static void the_alpn_list_has_the_preferred_first(void **state)
 {
 	(void)state;
 	char text[16];
-	session_alpn_list(both, text, sizeof(text));
+	struct session_plan *plans = plans_new(both), *empty = plans_new(none);
+	session_alpn_list(plans, text, sizeof(text));
 	assert_string_equal(text, "one,two");
-	session_alpn_list(session_protocols, text, sizeof(text));
-	assert_string_equal(text, "h2");
-	session_alpn_list(none, text, sizeof(text));
+	session_alpn_list(empty, text, sizeof(text));
 	assert_string_equal(text, "");
+	session_plans_free(plans);
+	session_plans_free(empty);
 }
 
 /* ---- plans ---- */
@@ -205,9 +242,9 @@ static void the_faults_of_all_protocols_are_one_table(void **state)
 {
 	(void)state;
 	static const struct session_protocol *const three[] = {&one, &session_h2, &two, NULL};
-	struct conf_listen *conf = calloc(1, sizeof(*conf));
-	struct session_plan *plans = session_plans_for_clients(three, conf);
-	size_t h2 = session_fault_count(session_protocols);
+	static const struct session_protocol *const h2_alone[] = {&session_h2, NULL};
+	struct session_plan *plans = plans_new(three);
+	size_t h2 = session_fault_count(h2_alone), all = session_fault_count(session_protocols);
 	assert_int_equal(plans[0].first_fault, 0);
 	assert_int_equal(plans[1].first_fault, 1);
 	assert_int_equal(plans[2].first_fault, 1 + h2);
@@ -215,9 +252,10 @@ static void the_faults_of_all_protocols_are_one_table(void **state)
 	assert_int_equal(session_fault_count(none), 0);
 	for (size_t i = 0; i < h2; i++)
 		assert_string_equal(session_fault_name(i), session_h2.fault_name(i));
-	assert_null(session_fault_name(h2));
+	for (size_t i = h2; i < all; i++)
+		assert_string_equal(session_fault_name(i), session_http1.fault_name(i - h2));
+	assert_null(session_fault_name(all));
 	session_plans_free(plans);
-	free(conf);
 }
 
 /* ---- none of them ---- */
@@ -243,8 +281,10 @@ int main(void)
 	    cmocka_unit_test(protocols_with_a_shared_prefix_are_told_apart_by_the_byte_that_differs),
 	    cmocka_unit_test(bytes_behind_the_first_ones_do_not_matter),
 	    cmocka_unit_test(first_bytes_of_none_are_refused_at_the_first_that_fits_none),
-	    cmocka_unit_test(http2_is_recognised_by_its_preface),
+	    cmocka_unit_test(http2_is_recognised_by_its_preface_and_all_else_is_http1),
+	    cmocka_unit_test(protocols_are_those_of_the_listener),
 	    cmocka_unit_test(alpn_names_one_protocol_exactly),
+	    cmocka_unit_test(no_alpn_is_http1),
 	    cmocka_unit_test(the_alpn_list_has_the_preferred_first),
 	    cmocka_unit_test(each_protocol_has_a_plan_of_its_own_for_each_use),
 	    cmocka_unit_test(the_faults_of_all_protocols_are_one_table),

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Setters for what pushgate answers by itself: redirects to https, HSTS, and files for error statuses. */
+#include "proxy/base/ascii.h"
+#include "proxy/conf/setters.h"
+#include "proxy/conf/value.h"
+#include "proxy/limits.h"
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#define DAY_SEC UINT64_C(86400)
+/* Ten years: longer is a mistake in the unit. */
+#define HSTS_MOST_SEC (3650 * DAY_SEC)
+
+/* ---- [listen] ---- */
+
+bool conf_set_redirect(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_listen *listen = object;
+	uint64_t port = 443;
+	int word = value_choice(value, "no yes");
+
+	if (word < 0 && (!slice_to_number(value, 65535, &port) || port == 0))
+		return conf_bad_value(l, value, NULL,
+		    "write no, yes or the port of the listener with the certificate");
+	listen->redirect_to_https = word != 0;
+	listen->redirect_port = (uint16_t)port;
+	return true;
+}
+
+/* "365d", or a time in another unit of whole seconds. */
+static bool seconds_of(struct slice text, uint64_t *seconds)
+{
+	usec span;
+
+	if (text.len > 1 && text.ptr[text.len - 1] == 'd' &&
+	    slice_to_number(slice_sub(text, 0, text.len - 1), HSTS_MOST_SEC / DAY_SEC, seconds)) {
+		*seconds *= DAY_SEC;
+		return true;
+	}
+	if (!value_time(text, &span) || span % USEC_PER_SEC != 0)
+		return false;
+	*seconds = (uint64_t)(span / USEC_PER_SEC);
+	return *seconds <= HSTS_MOST_SEC;
+}
+
+static bool bad_hsts(struct conf_loader *l, struct slice value)
+{
+	return conf_bad_value(l, value, NULL,
+	    "write off, or a time from 0s to 3650d with or without include-subdomains and preload");
+}
+
+bool conf_set_hsts(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_listen *listen = object;
+	struct slice rest = value, word;
+	uint64_t seconds;
+	bool with_subdomains = false, with_preload = false;
+
+	listen->hsts = NULL;
+	if (slice_equal_nocase(value, SLICE("off")))
+		return true;
+	if (value_next_word(&rest, &word) != VALUE_WORD || !seconds_of(word, &seconds))
+		return bad_hsts(l, value);
+	while (rest.len > 0 && value_next_word(&rest, &word) == VALUE_WORD) {
+		bool *mark = slice_equal_nocase(word, SLICE("include-subdomains"))
+				 ? &with_subdomains
+			     : slice_equal_nocase(word, SLICE("preload")) ? &with_preload
+									  : NULL;
+		if (!mark || *mark)
+			return bad_hsts(l, value);
+		*mark = true;
+	}
+	if (with_preload && (!with_subdomains || seconds < 365 * DAY_SEC))
+		return conf_bad_value(l, value,
+		    "preload needs include-subdomains and at least 365d, else no list takes the "
+		    "host",
+		    "add them or leave preload out");
+	listen->hsts = arena_printf(&l->conf->arena, "max-age=%" PRIu64 "%s%s", seconds,
+	    with_subdomains ? "; includeSubDomains" : "", with_preload ? "; preload" : "")
+			   .ptr;
+	return true;
+}
+
+/* ---- [errors] ---- */
+
+static const char *type_of_path(struct slice path)
+{
+	static const struct {
+		struct slice ending;
+		const char *type;
+	} types[] = {
+	    {SLICE_INIT(".html"), "text/html; charset=utf-8"},
+	    {SLICE_INIT(".htm"), "text/html; charset=utf-8"},
+	    {SLICE_INIT(".txt"), "text/plain; charset=utf-8"},
+	    {SLICE_INIT(".json"), "application/json"},
+	};
+
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		struct slice ending = types[i].ending;
+		if (path.len > ending.len &&
+		    slice_equal_nocase(slice_from(path, path.len - ending.len), ending))
+			return types[i].type;
+	}
+	return NULL;
+}
+
+/* Reports a file that cannot be sent, and returns false. */
+static bool read_body(struct conf_loader *l, const char *path, struct slice *body)
+{
+	struct stat info;
+	/* A pipe would make the load wait for its other end. */
+	bool is_file = stat(path, &info) != 0 || S_ISREG(info.st_mode);
+	FILE *in = is_file ? fopen(path, "re") : NULL;
+
+	if (!is_file) {
+		conf_mistake_here(
+		    l, "'%s' for %s is not a file; name a file", path, l->option->key);
+		return false;
+	}
+	if (!in)
+		return conf_no_file(l, "error", path, "name a readable file");
+	char *bytes = arena_bytes(&l->conf->arena, LIMIT_ERROR_BODY_BYTES + 1);
+	size_t n = fread(bytes, 1, LIMIT_ERROR_BODY_BYTES + 1, in);
+	bool is_read = !ferror(in);
+	fclose(in);
+	if (is_read && n > 0 && n <= LIMIT_ERROR_BODY_BYTES) {
+		*body = slice_of(bytes, n);
+		return true;
+	}
+	if (!is_read)
+		conf_mistake_here(
+		    l, "the error file '%s' cannot be read; name a readable file", path);
+	else if (n == 0)
+		conf_mistake_here(l,
+		    "the error file '%s' is empty; write the text into it or remove the line",
+		    path);
+	else
+		conf_mistake_here(l, "the error file '%s' is larger than %u bytes; make it smaller",
+		    path, LIMIT_ERROR_BODY_BYTES);
+	return false;
+}
+
+bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf *c = object;
+	struct conf_error_body e = {.content_type = type_of_path(value)};
+	uint64_t status = 0;
+
+	if (!e.content_type)
+		return conf_bad_value(
+		    l, value, NULL, "write a file whose name ends with .html, .txt or .json");
+	slice_to_number(slice_of_string(l->option->key), 599, &status); /* "default": 0 */
+	e.status = (uint16_t)status;
+	if (l->resolve && !read_body(l, conf_path(l, value), &e.body))
+		return false;
+	c->error_bodies = conf_grow(l, c->error_bodies, c->error_body_count, sizeof e);
+	c->error_bodies[c->error_body_count++] = e;
+	return true;
+}

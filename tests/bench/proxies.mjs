@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How scripts/bench starts each proxy: one worker, the same certificate, connections to the origin kept and
+ * as many of them as are needed, no access log. Each function writes a configuration and returns the command.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const write = (dir, name, text) => {
+  const file = join(dir, name);
+  writeFileSync(file, text);
+  return file;
+};
+
+function pushgate({ dir, id, ports, certificate, originKind, origin, binary }) {
+  return [binary, 'run', '--single', '-c', write(dir, `${id}.ini`, `[server]
+workers = 1
+error-log = ${join(dir, `${id}.log`)}
+; What a connection has got is pushed again and again here.
+diary-entries = 0
+
+[listen tls]
+address = 127.0.0.1:${ports.tls}
+certificate = ${certificate.chain}
+key = ${certificate.key}
+max-concurrent-streams = 1000
+max-connections-per-client = 0
+
+[listen plain]
+address = 127.0.0.1:${ports.plain}
+max-concurrent-streams = 1000
+max-connections-per-client = 0
+
+[origin site]
+server = ${originKind === 'h2c' ? 'h2c' : 'http'}://127.0.0.1:${origin}
+
+[route all]
+origin = site
+
+[preload links]
+link = yes
+`)];
+}
+
+function nghttpx({ dir, id, ports, certificate, originKind, origin }) {
+  return ['nghttpx', '--conf=/dev/null', '-n1', '-k', `--frontend=127.0.0.1,${ports.tls}`,
+    `--frontend=127.0.0.1,${ports.plain};no-tls`,
+    `--backend=127.0.0.1,${origin};;proto=${originKind === 'h2c' ? 'h2' : 'http/1.1'}`,
+    '--frontend-http2-max-concurrent-streams=1000', '--backend-http2-max-concurrent-streams=1000',
+    '--accesslog-file=/dev/null', `--errorlog-file=${join(dir, `${id}.log`)}`, certificate.key, certificate.chain];
+}
+
+function haproxy({ dir, id, ports, certificate, origin }) {
+  const both = write(dir, `${id}.pem`, readBoth(certificate));
+  return ['haproxy', '-db', '-f', write(dir, `${id}.cfg`, `global
+  nbthread 1
+  maxconn 8000
+  tune.h2.max-concurrent-streams 1000
+defaults
+  mode http
+  timeout client 60s
+  timeout server 60s
+  timeout connect 5s
+  http-reuse always
+frontend tls
+  bind 127.0.0.1:${ports.tls} ssl crt ${both} alpn h2,http/1.1
+  default_backend site
+frontend plain
+  bind 127.0.0.1:${ports.plain}
+  default_backend site
+backend site
+  server s 127.0.0.1:${origin} pool-max-conn -1
+`)];
+}
+
+function nginx({ dir, id, ports, certificate, origin }) {
+  const temporary = join(dir, `${id}.tmp`);
+  mkdirSync(temporary);
+  return ['nginx', '-p', temporary, '-e', 'stderr', '-c', write(dir, `${id}.conf`, `daemon off;
+master_process off;
+worker_processes 1;
+pid ${temporary}/pid;
+error_log stderr crit;
+events { worker_connections 8000; }
+http {
+  access_log off;
+  ${temporaryPaths(temporary)}
+  keepalive_requests 1000000000;
+  upstream site { server 127.0.0.1:${origin}; keepalive 1024; keepalive_requests 1000000000; }
+  server {
+    listen 127.0.0.1:${ports.plain};
+    listen 127.0.0.1:${ports.tls} ssl http2;
+    ssl_certificate ${certificate.chain};
+    ssl_certificate_key ${certificate.key};
+    location / { proxy_pass http://site; proxy_http_version 1.1; proxy_set_header Connection ""; }
+  }
+}
+`)];
+}
+
+const temporaryPaths = (dir) => ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  .map((name) => `${name}_temp_path ${dir}/${name};`).join(' ');
+
+const readBoth = ({ chain, key }) => readFileSync(chain, 'latin1') + readFileSync(key, 'latin1');
+
+export const configurations = { pushgate, nghttpx, haproxy, nginx };
+
+/* An origin that speaks HTTP/1.1: its /page.html has a Link field for each of the pushes. */
+export function originHttp1({ dir, site, port, pushes }) {
+  const temporary = join(dir, 'origin.tmp');
+  mkdirSync(temporary);
+  const links = pushes.map((path) => `add_header link "<${path}>; rel=preload; as=script";`).join(' ');
+  return ['nginx', '-p', temporary, '-e', 'stderr', '-c', write(dir, 'origin.conf', `daemon off;
+master_process off;
+worker_processes 1;
+pid ${temporary}/pid;
+error_log stderr crit;
+events { worker_connections 8000; }
+http {
+  access_log off;
+  ${temporaryPaths(temporary)}
+  keepalive_requests 1000000000;
+  open_file_cache max=100;
+  server {
+    listen 127.0.0.1:${port};
+    root ${site};
+    location = /page.html { ${links} }
+  }
+}
+`)];
+}
