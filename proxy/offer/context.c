@@ -107,7 +107,8 @@ static const struct policy_reason *hint_client_refusal(const struct offer_env *e
 	if (policy_withholds_interim(&env->conf->policy, offer))
 		return &policy_reason_NO_INTERIM;
 	/* The client gets the origin's 103 in any case. */
-	if (!offer->in_early_hints && (offer->navigation != POLICY_NAVIGATION_YES || !client))
+	if (!offer->in_early_hints &&
+	    (offer->navigation != POLICY_NAVIGATION_YES || !client || !client->multiplexes))
 		return &policy_reason_HINT_CLIENT;
 	return NULL;
 }

@@ -51,6 +51,7 @@ struct client_facts {
 	bool accepts_streams;   /* its SETTINGS_MAX_CONCURRENT_STREAMS is not 0 */
 	bool is_going_away;     /* GOAWAY was sent or received */
 	bool takes_interim;     /* 103 Early Hints can be sent to it */
+	bool multiplexes;       /* its connection does; browsers use a 103 nowhere else */
 	usec rtt_usec;          /* round-trip time; 0 = not measured */
 	uint32_t open_pushes;   /* promised pushes that are not over */
 	uint64_t waiting_bytes; /* bytes not sent yet: bodies of pushes, all heads and promises */

@@ -247,6 +247,7 @@ static bool send_parent_request(struct log_replay *r, const struct log_line *fir
 	    .push_enabled = guess.accepts_pushes || !guess.refuses_pushes,
 	    .accepts_streams = true,
 	    .takes_interim = true,
+	    .multiplexes = true,
 	};
 	address_parse(slice_of_string(log_line_text(parent, "client")), &client->address);
 	r->scene.listen = find_listen(r->conf, log_line_text(parent, "listen"));

@@ -87,6 +87,7 @@ static struct client_facts client_of(const struct explain_options *o, const stru
 	    .push_enabled = accepts_pushes,
 	    .accepts_streams = true,
 	    .takes_interim = true,
+	    .multiplexes = true,
 	    .rtt_usec = o->rtt_usec,
 	};
 }

@@ -197,7 +197,8 @@ static void ask(struct both *b)
 	b->page = gate_request(b->client, "GET", "example.com", said.path, 1, f[0][0], f[0][1],
 	    f[1][0], f[1][1], f[2][0], f[2][1], f[3][0], f[3][1], f[4][0], f[4][1], NULL);
 	b->scene.client = (struct client_facts){
-	    .push_enabled = !options.no_push, .accepts_streams = options.max_streams == 0, .takes_interim = true};
+	    .push_enabled = !options.no_push, .accepts_streams = options.max_streams == 0, .takes_interim = true,
+	    .multiplexes = true};
 	assert_true(address_parse(SLICE("127.0.0.1"), &b->scene.client.address));
 	explain_end(&b->scene);
 	struct http_head *head = request_head(&b->scene, "http", "example.com", said.path);
