@@ -21,12 +21,17 @@ struct scene {
 	struct script_peer *client, *origin;
 };
 
-static struct gate_world *world(const char *listen, const char *origin, const char *more)
+static struct gate_world *serve(const char *server, const char *listen, const char *origin, const char *more)
 {
-	struct gate_world *w = gate_world_with(alone, NULL, listen, origin, more);
+	struct gate_world *w = gate_world_with(alone, server, listen, origin, more);
 	script_site(&w->sites[0]);
 	script_site(&w->sites[1]);
 	return w;
+}
+
+static struct gate_world *world(const char *listen, const char *origin, const char *more)
+{
+	return serve(NULL, listen, origin, more);
 }
 
 static struct scene ask(struct gate_world *w)
@@ -560,6 +565,55 @@ static void without_interim_responses_nothing_is_hinted(void **state)
 	gate_world_free(s.w);
 }
 
+/* The client navigates; the default action, and a rule that does not name all clients, would hint. */
+static void a_client_that_expects_no_hints_gets_one_by_a_rule_for_all_alone(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *server, *rules;
+		bool is_hinted;
+	} rows[] = {
+	    {"default-action = hint", ALL "[preload p]\nadd = /own.css as=style\n", false},
+	    {NULL, DO("hint") "[preload p]\nadd = /own.css as=style\n", false},
+	    {NULL, DO("hint") "hint-clients = all\n[preload p]\nadd = /own.css as=style\n", true},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		scripted_can(SCRIPTED_EVERYTHING & ~(unsigned)SESSION_HINTS, SCRIPTED_EVERYTHING);
+		struct scene s = ask(serve(rows[i].server, NULL, NULL, rows[i].rules));
+		answer(&s);
+		assert_int_equal(script_saw(s.client, "head 1 103"), rows[i].is_hinted);
+		assert_int_equal(s.w->counters.pushes_hinted, rows[i].is_hinted);
+		gate_world_free(s.w);
+	}
+}
+
+static void a_client_that_expects_no_hints_gets_the_origins_103_by_a_rule_for_all_alone(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *rules, *links;
+	} rows[] = {
+	    {NULL, NULL},
+	    {DO("hint"), NULL},
+	    {DO("hint") "hint-clients = all\n", "</a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script"},
+	    /* Of the links that are read those stay that the rule hints at. */
+	    {"[preload p]\nlink = yes\n" DO("hint") "type = style\nhint-clients = all\n", "</a.css>; rel=preload; as=style"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		scripted_can(SCRIPTED_EVERYTHING & ~(unsigned)SESSION_HINTS, SCRIPTED_EVERYTHING);
+		struct scene s = ask(world(NULL, NULL, rows[i].rules));
+		script_say(s.origin, "head 1 103|link: </a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script");
+		script_say(s.origin, "head 1 102|x-b: 2");
+		answer(&s);
+		assert_int_equal(script_saw(s.client, "head 1 103"), rows[i].links != NULL);
+		assert_true(script_saw(s.client, "head 1 102"));
+		char line[128];
+		snprintf(line, sizeof line, "head 1 103|link: %s", rows[i].links ? rows[i].links : "");
+		assert_int_equal(script_saw(s.client, line), rows[i].links != NULL);
+		gate_world_free(s.w);
+	}
+}
+
 static void without_pushes_a_client_is_promised_nothing(void **state)
 {
 	(void)state;
@@ -658,6 +712,8 @@ int main(void)
 	    TEST(without_multiplexing_each_connection_has_one_request),
 	    TEST(without_interim_responses_a_client_gets_the_final_one_alone),
 	    TEST(without_interim_responses_nothing_is_hinted),
+	    TEST(a_client_that_expects_no_hints_gets_one_by_a_rule_for_all_alone),
+	    TEST(a_client_that_expects_no_hints_gets_the_origins_103_by_a_rule_for_all_alone),
 	    TEST(without_pushes_a_client_is_promised_nothing),
 	    TEST(an_origin_that_cannot_push_is_at_fault_when_it_promises),
 	    TEST(without_trailers_a_body_ends_all_the_same),
