@@ -20,6 +20,7 @@ COPY(promised_paths)
 COPY(user_agents)
 COPY(types)
 COPY(methods)
+COPY(versions)
 COPY(push_enabled)
 COPY(save_data)
 COPY(navigation)
@@ -50,6 +51,7 @@ static const struct condition {
     {"user-agent", copy_user_agents},
     {"type", copy_types},
     {"method", copy_methods},
+    {"version", copy_versions},
     {"push-enabled", copy_push_enabled},
     {"save-data", copy_save_data},
     {"navigation", copy_navigation},

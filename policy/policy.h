@@ -157,6 +157,7 @@ struct policy_rule {
 	uint32_t sources; /* bit 1 << enum policy_source; 0 = any */
 	uint32_t types;   /* bit 1 << enum policy_type; 0 = any */
 	uint32_t methods; /* of the promised request: bit 1 << enum http_method; 0 = any */
+	uint32_t versions; /* of the client's request: bit 1 << enum http_version; 0 = any */
 	struct cidr *clients;
 	size_t client_count;
 	struct policy_patterns hosts, paths, promised_paths, user_agents;
@@ -242,6 +243,11 @@ bool policy_hints(const struct policy_rules *rules);
  * no_interim takes the request, and no earlier rule takes all its offers.
  */
 bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts);
+/*
+ * Whether a rule hints for this request even to a client that does not expect hints: one with
+ * hint_anyone may take an offer of this source.
+ */
+bool policy_hints_anyone(const struct policy_rules *rules, const struct policy_offer *facts);
 
 /*
  * Reviews a push when its response begins: keeps or cancels it. offer->hold_refusal is read again,

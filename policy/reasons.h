@@ -20,8 +20,8 @@ struct policy_reason {
 	X(RULE, "rule", "A rule of the configuration decided.", "See the named rule.")   \
 	X(DEFAULT, "default", "No rule matched; the default action applied.",                         \
 	    "Add a [push] rule if something else should happen.")                                     \
-	X(PUSH_DISABLED, "push-disabled", "The client announced ENABLE_PUSH=0.",                      \
-	    "None needed: browsers announce this.")              \
+	X(PUSH_DISABLED, "push-disabled", "The client announced ENABLE_PUSH=0, or speaks HTTP/1.1, which has no pushes.", \
+	    "None needed: browsers announce this; hold or hint for them.") \
 	X(NO_STREAMS, "no-streams", "The client announced MAX_CONCURRENT_STREAMS=0.",                 \
 	    "None needed: the client refuses pushes.")                                           \
 	X(CLIENT_GOING_AWAY, "client-going-away",                                                     \

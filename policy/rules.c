@@ -26,6 +26,7 @@ void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer)
 	if (offer->parent) {
 		const struct http_field *agent =
 		    http_head_find(offer->parent, HTTP_TOKEN_USER_AGENT);
+		f->version = offer->parent->version;
 		f->host = host_of(offer->parent->authority);
 		f->path = policy_path_without_query(offer->parent->path);
 		if (agent)
@@ -39,7 +40,7 @@ void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer)
 
 static bool bits_match(uint32_t wanted, unsigned value)
 {
-	/* uncovered: no source, type or method has such a number; a shift by it would be undefined */
+	/* uncovered: no source, type, method or version has such a number; a shift by it would be undefined */
 	return wanted == 0 || (value < 32 && (wanted >> value & 1u));
 }
 
@@ -97,7 +98,7 @@ bool policy_rule_takes_request(const struct policy_rule *rule, const struct poli
 {
 	const struct policy_offer *offer = f->offer;
 
-	return bits_match(rule->sources, offer->source) &&
+	return bits_match(rule->sources, offer->source) && bits_match(rule->versions, f->version) &&
 	       switch_matches(rule->push_enabled, offer->client_push_enabled) &&
 	       switch_matches(rule->save_data, offer->save_data) &&
 	       navigation_matches(rule->navigation, offer->navigation) &&

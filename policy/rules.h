@@ -8,6 +8,7 @@
 /* The parts of an offer that conditions read, extracted once per offer. Borrows from the offer. */
 struct policy_facts {
 	const struct policy_offer *offer;
+	unsigned version;           /* enum http_version of the parent */
 	struct slice host;          /* of the parent's authority, without port and trailing dot */
 	struct slice path;          /* of the parent, without query */
 	struct slice user_agent;    /* empty when there is none */
@@ -19,8 +20,8 @@ struct policy_facts {
 void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer);
 
 /*
- * Whether the conditions on the request match: source, client, host, path, user-agent, and the
- * properties of its connection.
+ * Whether the conditions on the request match: source, version, client, host, path, user-agent, and
+ * the properties of its connection.
  */
 bool policy_rule_takes_request(const struct policy_rule *rule, const struct policy_facts *f);
 /* Whether the conditions on the promised resource match: promised-path, type, method. */

@@ -8,6 +8,7 @@
 
 enum { ALL_SOURCES = (1u << POLICY_SOURCE_COUNT) - 1, ALL_TYPES = (1u << POLICY_TYPE_COUNT) - 1 };
 enum { ALL_METHODS = 1u << HTTP_METHOD_GET | 1u << HTTP_METHOD_HEAD };
+enum { ALL_VERSIONS = 1u << HTTP_VERSION_1_0 | 1u << HTTP_VERSION_1_1 | 1u << HTTP_VERSION_2 };
 
 static uint32_t bits_effective(uint32_t bits, uint32_t all)
 {
@@ -108,6 +109,8 @@ static bool rule_covers(const struct policy_rule *earlier, const struct policy_r
 		   ~bits_effective(earlier->types, ALL_TYPES)) == 0 &&
 	       (bits_effective(later->methods, ALL_METHODS) &
 		   ~bits_effective(earlier->methods, ALL_METHODS)) == 0 &&
+	       (bits_effective(later->versions, ALL_VERSIONS) &
+		   ~bits_effective(earlier->versions, ALL_VERSIONS)) == 0 &&
 	       tristate_covers(earlier->push_enabled, later->push_enabled) &&
 	       tristate_covers(earlier->save_data, later->save_data) &&
 	       tristate_covers(earlier->navigation, later->navigation) &&

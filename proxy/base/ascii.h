@@ -64,10 +64,27 @@ static inline char ascii_lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
+/* Eight bytes at a time: the sums carry into a byte's highest bit when it is at least 'A', and when it is
+ * above 'Z'. Bytes from 128 on stay as they are. */
+static inline uint64_t ascii_lower_word(uint64_t word)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;
+	uint64_t low = word & ~highs;
+	uint64_t is_upper = ((low + ones * (0x80 - 'A')) ^ (low + ones * (0x7f - 'Z'))) & ~word;
+	return word | (is_upper & highs) >> 2;
+}
+
 /* `to` has room for s.len bytes; it may be where s stands. */
 static inline void ascii_lower_copy(char *to, struct slice s)
 {
-	for (size_t i = 0; i < s.len; i++)
+	uint64_t word;
+	size_t i = 0;
+	for (; i + sizeof(word) <= s.len; i += sizeof(word)) {
+		memcpy(&word, s.ptr + i, sizeof(word));
+		word = ascii_lower_word(word);
+		memcpy(to + i, &word, sizeof(word));
+	}
+	for (; i < s.len; i++)
 		to[i] = ascii_lower(s.ptr[i]);
 }
 

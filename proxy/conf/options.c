@@ -93,6 +93,8 @@ static_assert(POLICY_FORWARD == 0 && POLICY_DROP == 1 && POLICY_HOLD == 2 && POL
 static_assert(
     CONF_LEARNED_OFF == 0 && CONF_LEARNED_PROPOSE == 1 && CONF_LEARNED_APPLY == 2, "learned");
 static_assert(POLICY_TYPE_UNKNOWN == 0 && POLICY_TYPE_COUNT == 8, "type");
+static_assert(
+    HTTP_VERSION_1_1 == HTTP_VERSION_1_0 + 1 && HTTP_VERSION_2 == HTTP_VERSION_1_0 + 2, "version");
 static_assert(HTTP_METHOD_HEAD == HTTP_METHOD_GET + 1, "method");
 
 // clang-format off
@@ -432,8 +434,10 @@ const struct conf_option conf_options[] = {
         .sentence = "The type of the pushed resource, from the extension of its path."},
     {PUSH(methods), .key = "method", .example = "GET HEAD", BITS("GET HEAD", HTTP_METHOD_GET),
         .sentence = "The method of the promised request."},
+    {PUSH(versions), .key = "version", .example = "1.0 1.1", BITS("1.0 1.1 2", HTTP_VERSION_1_0),
+        .sentence = "The version of HTTP of the client's request: 1.0, 1.1 or 2."},
     {PUSH(push_enabled), .key = "push-enabled", CHOICE("any no yes"), .preset = "any",
-        .sentence = "Whether the client accepts pushes (its SETTINGS_ENABLE_PUSH)."},
+        .sentence = "Whether the client accepts pushes (its SETTINGS_ENABLE_PUSH). HTTP/1.1 has none: no."},
     {PUSH(save_data), .key = "save-data", CHOICE("any no yes"), .preset = "any",
         .sentence = "Whether the request has Save-Data: on."},
     {PUSH(navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
@@ -473,7 +477,8 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: pushgate also offers pushes for conditional requests (a reload)."},
     {PUSH(hint_anyone), .key = "hint-clients", SWITCH("navigating all"), .preset = "navigating",
         .sentence = "Which requests get hints. navigating: only HTTP/2 requests that load a page, as browsers ignore "
-        "hints for others."},
+        "hints for others.\nall: all requests but those in HTTP/1.0. No client gets a 103 (Early Hints) over HTTP/1.1 unless a rule "
+        "with hint or hint+hold says all: many mishandle it."},
     {PUSH(min_used), .key = "min-used", .example = "20%", .type = CONF_TYPE_OTHER, .form = "0% ... 100%", .preset = "0%", .set = conf_set_min_used,
         .sentence = "The rule pauses if clients use a smaller share of its pushes than this; later it tries a few "
         "pushes again. 0%: it never pauses."},
@@ -496,6 +501,8 @@ const struct conf_option conf_options[] = {
     {PRELOAD(when.user_agents), .key = "user-agent",
         .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE, .form = "PATTERN | \"PATTERN\" ...", .check = conf_check_user_agent_glob,
         .sentence = "The client's User-Agent; case does not matter."},
+    {PRELOAD(when.versions), .key = "version", .example = "2", BITS("1.0 1.1 2", HTTP_VERSION_1_0),
+        .sentence = "The version of HTTP of the client's request: 1.0, 1.1 or 2."},
     {PRELOAD(when.navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
         .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate)."},
     {PRELOAD(link), .key = "link", SWITCH("no yes"), .preset = "no",

@@ -123,13 +123,18 @@ bool h1_takes_interim(const struct h1_conn *c)
 
 /* A clean end of the transport would complete a response that only it can end. An origin should stop
  * at once. */
+static bool is_cut_off(const struct h1_conn *c)
+{
+	bool is_complete = c->stream.was_written && (c->role == H1_SERVER || c->stream.was_read);
+	return c->stream.is_open && !is_complete &&
+	       (c->role == H1_CLIENT || c->writing == H1_WRITE_TO_END);
+}
+
 void h1_reset(struct h1_conn *c)
 {
 	if (!c->stream.is_open)
 		return;
-	bool is_complete = c->stream.was_written && (c->role == H1_SERVER || c->stream.was_read);
-	if (!is_complete && (c->role == H1_CLIENT || c->writing == H1_WRITE_TO_END))
-		c->must_abort = true;
+	c->must_abort = c->must_abort || is_cut_off(c);
 	h1_end_stream(c);
 	h1_read_no_more(c);
 }
@@ -159,6 +164,7 @@ void h1_half_close(struct h1_conn *c)
 
 void h1_terminate(struct h1_conn *c)
 {
+	c->must_abort = c->must_abort || is_cut_off(c);
 	c->has_failed = true;
 	c->failure_is_due = false;
 	h1_end_stream(c);

@@ -66,7 +66,7 @@
 	X(UNASKED, "response-unasked", "RFC 9112 9.2", 400, \
 		"The origin sent bytes that no request asked for.") \
 	X(INTERIM_MANY, "interim-responses-many", "RFC 9110 15.2", 400, \
-		"A request got more interim responses than limit-interim-responses.")
+		"A request got more interim responses than max-interim-responses.")
 // clang-format on
 
 enum h1_fault_number {

@@ -149,18 +149,32 @@ static bool says_trailers(struct slice value)
 	return false;
 }
 
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Usually one space is before the value, and none behind it. */
+static struct slice trim_value(struct slice value)
+{
+	if (value.len >= 2 && value.ptr[0] == ' ' && !is_space(value.ptr[1]) &&
+	    !is_space(value.ptr[value.len - 1]))
+		return (struct slice){value.ptr + 1, value.len - 1};
+	return slice_trim(value);
+}
+
 /* Takes one field line, whose bytes are in the head's arena: its name becomes lower case there. */
 static const struct h1_fault *add_field(
     struct http_head *head, struct slice line, struct h1_hop *hop, bool *had_te)
 {
-	if (line.len == 0 || line.ptr[0] == ' ' || line.ptr[0] == '\t')
+	if (line.len == 0 || is_space(line.ptr[0]))
 		return &h1_faults[H1_FAULT_FOLD];
 	size_t colon = slice_find(line, ':');
 	if (colon == line.len || colon == 0)
 		return &h1_faults[H1_FAULT_FIELD_LINE];
 	struct slice name = slice_sub(line, 0, colon);
 	ascii_lower_copy((char *)(uintptr_t)name.ptr, name);
-	struct slice value = slice_trim(slice_from(line, colon + 1));
+	struct slice value = trim_value(slice_from(line, colon + 1));
 	enum http_token token = http_token_find(name);
 	if (h1_hop_field(hop, token, value))
 		return ascii_has(value, ASCII_CONTROL) ? &h1_faults[H1_FAULT_HOP_VALUE] : NULL;

@@ -232,9 +232,19 @@ void net_conn_end_errno(struct net_conn *c, enum net_end end, const char *what, 
 	net_conn_end(c, end, text);
 }
 
+void net_conn_forbid_fin(struct net_conn *c)
+{
+	const struct linger none = {.l_onoff = 1};
+	/* Over TLS the missing close_notify says it. A unix socket has no RST. */
+	if (c->is_tcp && !c->tls && c->fd >= 0)
+		(void)net_sys_setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+}
+
 void net_conn_die(struct net_conn *c)
 {
 	ensure(c->phase != NET_PHASE_DEAD);
+	if (c->unsent) /* a FIN would say that these bytes were the last */
+		net_conn_forbid_fin(c);
 	ev_io_stop(c->loop->ev, &c->io);
 	c->phase = NET_PHASE_DEAD;
 	c->ops = NULL;

@@ -148,10 +148,7 @@ void net_conn_abort(struct net_conn *c)
 
 void net_conn_reset(struct net_conn *c)
 {
-	const struct linger none = {.l_onoff = 1};
 	ensure(c->ops != NULL);
-	/* Over TLS the missing close_notify says it. A unix socket has no RST. */
-	if (c->is_tcp && !c->tls && c->fd >= 0)
-		(void)net_sys_setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+	net_conn_forbid_fin(c);
 	net_conn_die(c);
 }

@@ -302,7 +302,8 @@ void net_conn_finish(struct net_conn *c);
  * short while, so that a RST does not destroy the last bytes. The handle is invalid after the call:
  * no callback follows, not even fill. A connection that is not open yet is aborted. */
 void net_conn_close(struct net_conn *c);
-/* Closes the socket at once, without close_notify. The handle is invalid after the call. */
+/* Closes the socket at once, without close_notify; if bytes are unsent, as net_conn_reset. The handle is
+ * invalid after the call. */
 void net_conn_abort(struct net_conn *c);
 /* The same where the end of the connection would look like the end of a message: without TLS the peer's
  * TCP gets a RST in place of a FIN, and loses what it has not read. */

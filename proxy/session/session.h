@@ -118,6 +118,7 @@ enum session_capability {
 	SESSION_TRAILERS = 8,     /* else what stands in them is lost, and the body ends */
 	SESSION_INTERIM = 16,     /* 1xx responses beside 100 */
 	SESSION_PINGS = 32,       /* session_ping is answered */
+	SESSION_HINTS = 64,       /* a client reads 103 (Early Hints) that it has not asked for */
 };
 
 /* Whether a request can be sent on this session at all. */

@@ -112,8 +112,10 @@ int explain_log(const struct conf *conf, FILE *log, FILE *out, FILE *errors);
 /* explain_show.c */
 void explain_show(
     FILE *out, unsigned number, const struct policy_rules *rules, const struct explain_offer *e);
-/* explain_words.c: a client with HTTP/1.1; an origin that is asked without pushes; an answer of our own */
-void explain_http1(FILE *out, const struct conf_listen *listen);
+/* explain_words.c: a version that the listener does not speak (false: it does); an interim response that
+ * the client does not get; an origin that is asked without pushes; an answer of our own */
+bool explain_unspoken(FILE *out, const struct conf_listen *listen, enum http_version version);
+void explain_interim(FILE *out, const struct explain_scene *s, uint16_t status);
 void explain_no_pushes(FILE *out, const struct conf_origin *origin, bool has_promises);
 void explain_refusal(
     FILE *out, const struct exchange *x, const struct relay_cause *cause, const char *detail);

@@ -232,6 +232,15 @@ static const struct conf_listen *find_listen(const struct conf *conf, const char
 	return conf->listen_count > 0 ? &conf->listens[0] : NULL;
 }
 
+/* Lines of before HTTP/1.1 was served have no such field. */
+static enum http_version version_of(const struct log_line *line)
+{
+	const char *protocol = log_line_text(line, "protocol");
+	if (strcmp(protocol, "http/1.1") == 0)
+		return HTTP_VERSION_1_1;
+	return strcmp(protocol, "http/1.0") == 0 ? HTTP_VERSION_1_0 : HTTP_VERSION_2;
+}
+
 /*
  * Repeats the parent's request as far as the log has it. False: the gateway would not forward it
  * now, so it has no offers.
@@ -243,16 +252,19 @@ static bool send_parent_request(struct log_replay *r, const struct log_line *fir
 	const char *detail;
 	guess_from_request(&guess, parent);
 	struct client_facts *client = &r->scene.client;
+	enum http_version version = version_of(parent);
+	bool is_http2 = version == HTTP_VERSION_2;
 	*client = (struct client_facts){
-	    .push_enabled = guess.accepts_pushes || !guess.refuses_pushes,
+	    .push_enabled = is_http2 && (guess.accepts_pushes || !guess.refuses_pushes),
+	    .hints_expected = is_http2,
 	    .accepts_streams = true,
-	    .takes_interim = true,
-	    .multiplexes = true,
+	    .takes_interim = version != HTTP_VERSION_1_0,
 	};
 	address_parse(slice_of_string(log_line_text(parent, "client")), &client->address);
 	r->scene.listen = find_listen(r->conf, log_line_text(parent, "listen"));
 	explain_end(&r->scene);
 	struct http_head *head = head_of(r, parent);
+	head->version = (uint8_t)version;
 	if (guess.navigates)
 		http_head_add_token(head, HTTP_TOKEN_SEC_FETCH_MODE, SLICE("navigate"));
 	if (http_head_validate(head, HTTP_REQUEST)) {

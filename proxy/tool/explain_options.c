@@ -144,7 +144,7 @@ static const struct command_option options[] = {
 	.set = set_client,
 	.sentence =
 	    "push: accepts pushes (the default); chrome: ENABLE_PUSH=0, a navigation; curl: "
-	    "ENABLE_PUSH=0, no navigation; h1: HTTP/1.1. Or the client's address "
+	    "ENABLE_PUSH=0, no navigation; h1: HTTP/1.1, no navigation. Or the client's address "
 	    "(192.0.2.1); unix: a unix socket. May be given once for each of the two"},
     {.name = "listen",
 	.value = "NAME",

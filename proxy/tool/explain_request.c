@@ -80,6 +80,7 @@ static bool covers(const void *tls, struct slice host)
 static struct client_facts client_of(const struct explain_options *o, const struct net_tls *tls)
 {
 	bool accepts_pushes = o->kind == EXPLAIN_PUSH;
+	bool is_http1 = o->kind == EXPLAIN_HTTP1;
 	return (struct client_facts){
 	    .address = o->address,
 	    .covers = covers,
@@ -87,7 +88,7 @@ static struct client_facts client_of(const struct explain_options *o, const stru
 	    .push_enabled = accepts_pushes,
 	    .accepts_streams = true,
 	    .takes_interim = true,
-	    .multiplexes = true,
+	    .hints_expected = !is_http1,
 	    .rtt_usec = o->rtt_usec,
 	};
 }
@@ -143,6 +144,7 @@ static struct http_head *make_request(struct request *r, const struct fetch_requ
 {
 	const struct explain_options *o = r->o;
 	struct http_head *head = explain_head(&r->scene);
+	head->version = o->kind == EXPLAIN_HTTP1 ? HTTP_VERSION_1_1 : HTTP_VERSION_2;
 	http_head_add_token(head, HTTP_TOKEN_PSEUDO_METHOD, SLICE("GET"));
 	http_head_add_token(
 	    head, HTTP_TOKEN_PSEUDO_SCHEME, url->is_https ? SLICE("https") : SLICE("http"));
@@ -197,7 +199,8 @@ static int promise(struct request *r, const char *text)
 		http_head_free(head);
 		return print_error(r, "--promise", text, wrong);
 	}
-	if (x->context.origin->push == CONF_PUSH_REFUSE) {
+	if (x->context.origin->push == CONF_PUSH_REFUSE ||
+	    x->context.origin->protocols == CONF_HTTP1) {
 		fprintf(r->out, "\n%u. relayed ", ++r->shown);
 		explain_print(r->out, slice_of_string(text));
 		fputs(": does not come\n", r->out);
@@ -228,10 +231,8 @@ static int answer(struct request *r)
 		fputs("\nLink fields offer nothing here: no [preload] section with link = yes "
 		      "matches the request.\n",
 		    r->out);
-	if (o->status < 200 &&
-	    offer_withholds_interim(&r->scene.base, &r->scene.client, r->scene.x))
-		fputs("\nA rule with interim = no: the client does not get the interim response.\n",
-		    r->out);
+	if (o->status < 200)
+		explain_interim(r->out, &r->scene, o->status);
 	explain_answer(&r->scene, head);
 	if (r->scene.ignores_links)
 		fputs(
@@ -302,8 +303,7 @@ static int play(struct request *r, const struct fetch_request *url)
 		return print_error(r, "the request", "is malformed", wrong);
 	}
 	print_request(r);
-	if (r->o->kind == EXPLAIN_HTTP1) {
-		explain_http1(r->out, r->scene.listen);
+	if (explain_unspoken(r->out, r->scene.listen, head->version)) {
 		http_head_free(head);
 		return EXPLAIN_OK;
 	}
@@ -316,7 +316,7 @@ static int play(struct request *r, const struct fetch_request *url)
 	print_certificate(r, url);
 	explain_dispatch(&r->scene, true);
 	explain_pass(&r->scene);
-	if (!r->scene.wants_pushes)
+	if (!r->scene.wants_pushes || r->scene.x->context.origin->protocols == CONF_HTTP1)
 		explain_no_pushes(r->out, r->scene.x->context.origin, r->o->promise_count > 0);
 	if (r->scene.x->pushes.is_subscription)
 		fputs(

@@ -2,26 +2,50 @@
 /* What explain says of a request that gets no pushes, or no answer of an origin, at all. */
 #include "proxy/tool/explain.h"
 
-void explain_http1(FILE *out, const struct conf_listen *listen)
+bool explain_unspoken(FILE *out, const struct conf_listen *listen, enum http_version version)
 {
-	static const char answer[] =
-	    "\"505 HTTP Version Not Supported\" and the end of the connection";
-	if (listen)
-		fprintf(out, "listen %s\n", listen->name);
-	fprintf(out, "\nPushgate speaks only HTTP/2 with clients. ");
-	if (listen && listen->certificate_count > 0)
+	bool is_http2 = version == HTTP_VERSION_2;
+	if (!listen || (listen->protocols & (is_http2 ? CONF_HTTP2 : CONF_HTTP1)))
+		return false;
+	fprintf(out, "listen %s\n\nThe listener has protocols = %s. ", listen->name,
+	    is_http2 ? "http/1.1" : "h2");
+	if (listen->certificate_count > 0)
 		fprintf(out,
-		    "A client that offers only http/1.1 by ALPN fails in the\n"
-		    "TLS handshake, with the alert no_application_protocol. One without ALPN gets\n"
-		    "%s.\n",
-		    answer);
-	else
-		fprintf(out, "A client with HTTP/1.1 gets\n%s.\n", answer);
+		    "A client that offers only %s by ALPN fails in the\n"
+		    "TLS handshake, with the alert no_application_protocol.\n",
+		    is_http2 ? "h2" : "http/1.1");
+	if (!is_http2)
+		fprintf(out,
+		    "%s gets\n\"505 HTTP Version Not Supported\" and the end of the connection.\n",
+		    listen->certificate_count > 0 ? "One without ALPN" : "A client with HTTP/1.1");
+	else if (listen->certificate_count == 0)
+		fputs("A client with HTTP/2 gets no answer in it.\n", out);
 	fputs("Nothing is sent to an origin.\n", out);
+	return true;
+}
+
+void explain_interim(FILE *out, const struct explain_scene *s, uint16_t status)
+{
+	if (!offer_withholds_interim(&s->base, &s->client, s->x, status))
+		return;
+	if (!offer_withholds_interim(&s->base, &s->client, s->x, 102))
+		fputs(
+		    "\nOver HTTP/1.1 a client gets a 103 only by a rule with hint or hint+hold and "
+		    "hint-clients = all:\nthe client does not get the interim response.\n",
+		    out);
+	else
+		fputs("\nA rule with interim = no: the client does not get the interim response.\n",
+		    out);
 }
 
 void explain_no_pushes(FILE *out, const struct conf_origin *origin, bool has_promises)
 {
+	if (origin->protocols == CONF_HTTP1) {
+		fprintf(out,
+		    "\n[origin %s] speaks HTTP/1.1, which has no pushes: it makes no promises.\n",
+		    origin->name);
+		return;
+	}
 	fputs("\nThe origin is asked with ENABLE_PUSH=0, ", out);
 	if (origin->push == CONF_PUSH_REFUSE)
 		fprintf(out, "since [origin %s] has push = refuse", origin->name);

@@ -194,12 +194,11 @@ function asked(m, { status = 200, fields = [], body = '', trailers, bytes }) {
 
 /* One row's work. */
 class Row {
-	constructor(site, kind) {
+	constructor(site, kind, origin) {
 		this.site = site;
 		this.kind = kind;
-		this.n = ++site.rows;
-		this.path = `/row-${this.n}`;
-		this.host = HOSTS[kind] ?? HOSTS.h1;
+		this.path = `/row-${++site.rows}`;
+		this.host = HOSTS[origin];
 		this.open = [];
 	}
 	text(bytes) {
@@ -365,14 +364,14 @@ export const whole = (covers, name, run, more = {}) => ({ covers, name, run, ...
 
 /* ---- tables ---- */
 
-function table(title, rows, kinds, { name = (k) => k, ...options } = {}) {
+function table(title, rows, { name, origin, ...options }) {
 	const site = new Site1(options);
 	const settings = { timeout: 60000 * SCALE };
 	test(`${title}: pushgate starts`, settings, () => site.start());
 	for (const row of rows) {
-		for (const kind of kinds.filter((k) => (row.only ?? k) === k)) {
+		for (const kind of ['h1', 'h2'].filter((k) => (row.only ?? k) === k)) {
 			test(`${title}: ${row.name}, ${name(kind)}`, settings, async () => {
-				const r = new Row(site, kind);
+				const r = new Row(site, kind, origin(kind));
 				try {
 					await row.run(r);
 				} catch (error) {
@@ -386,5 +385,5 @@ function table(title, rows, kinds, { name = (k) => k, ...options } = {}) {
 	}
 	test(`${title}: pushgate is well, and the origin could read all that came`, settings, () => site.stop());
 }
-export const requests = (title, rows, options) => table(title, rows, ['h1', 'h2'], { name: (k) => `to ${k}`, ...options });
-export const responses = (title, rows, options) => table(title, rows, ['h1', 'h2'], { name: (k) => `a client of ${k}`, ...options });
+export const requests = (title, rows, options) => table(title, rows, { name: (k) => `to ${k}`, origin: (k) => k, ...options });
+export const responses = (title, rows, options) => table(title, rows, { name: (k) => `a client of ${k}`, origin: () => 'h1', ...options });

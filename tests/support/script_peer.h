@@ -16,6 +16,8 @@ struct script_peer {
 	struct net_conn *net; /* NULL: over */
 	char in[SCRIPT_BYTES]; /* all that came, NUL-terminated */
 	size_t in_bytes;
+	size_t came; /* bytes, those that were forgotten included */
+	bool forgets; /* only counts what comes */
 	char *out;
 	size_t out_bytes;
 	bool ended;

@@ -25,7 +25,7 @@
 #define SCRIPTED_FIRST_LINE "script/1\n"
 #define SCRIPTED_EVERYTHING                                                                        \
 	(SESSION_MULTIPLEXES | SESSION_SENDS_PUSHES | SESSION_TAKES_PUSHES | SESSION_TRAILERS |    \
-	    SESSION_INTERIM | SESSION_PINGS)
+	    SESSION_INTERIM | SESSION_PINGS | SESSION_HINTS)
 
 extern const struct session_protocol session_scripted;
 /* What sessions can do whose configuration is made from now on. */

@@ -70,16 +70,16 @@ scenario('with push = accept a promise that nobody can use is reset', { origin: 
 	assert.equal((await client.response(1)).status, 200);
 });
 
-scenario('HTTP/1.1 in cleartext gets the 505 that is told', async (s) => {
+scenario('HTTP/1.1 where it is not spoken, in cleartext, gets the 505 that is told', { listen: { protocols: 'h2' } }, async (s) => {
 	assert.match(explain(s, '--client', 'h1', `http://localhost:${s.port}/`),
-		/A client with HTTP\/1\.1 gets "505 HTTP Version Not Supported" and the end of the connection\./);
+		/protocols = h2\. A client with HTTP\/1\.1 gets "505 HTTP Version Not Supported" and the end of the connection\./);
 	const socket = net.connect(s.port, '127.0.0.1');
 	socket.write(request);
 	assert.match(await rest(socket), /^HTTP\/1\.1 505 HTTP Version Not Supported\r\n/);
 	assert.equal(s.server.connections.length, 0);
 });
 
-scenario('HTTP/1.1 over TLS fails in the handshake, or gets the 505', { tls: true }, async (s) => {
+scenario('HTTP/1.1 where it is not spoken, over TLS, fails in the handshake or gets the 505', { tls: true, listen: { protocols: 'h2' } }, async (s) => {
 	assert.match(explain(s, '--client', 'h1', `https://localhost:${s.port}/`),
 		/offers only http\/1\.1 by ALPN fails in the TLS handshake, with the alert no_application_protocol\. One without ALPN gets "505/);
 	const at = { port: s.port, host: '127.0.0.1', servername: 'localhost', rejectUnauthorized: false };
@@ -89,6 +89,19 @@ scenario('HTTP/1.1 over TLS fails in the handshake, or gets the 505', { tls: tru
 	socket.write(request);
 	assert.match(await rest(socket), /^HTTP\/1\.1 505 /);
 });
+
+for (const [clients, is_hinted] of [['navigating', false], ['all', true]])
+	scenario(`a page over HTTP/1.1 is hinted as it is told: hint-clients = ${clients}`,
+		{ extra: section('preload sheet', { add: '/a.css as=style' }) + section('push all', { action: 'hint', 'hint-clients': clients }) }, async (s) => {
+			const said = explain(s, '--client', 'h1', '-H', 'Sec-Fetch-Mode: navigate', `http://localhost:${s.port}/`);
+			assert.match(said, is_hinted ? /client {3}103 with Link: <\/a\.css>/ : /reason {3}hint-client: /);
+			const socket = net.connect(s.port, '127.0.0.1');
+			socket.write(request.replace('\r\n\r\n', '\r\nsec-fetch-mode: navigate\r\nconnection: close\r\n\r\n'));
+			const origin = await s.server.accept();
+			const up = await origin.expectRequest();
+			origin.respond(up.stream, { body: 'hello' });
+			assert.match(await rest(socket), is_hinted ? /^HTTP\/1\.1 103 [^]*\r\n\r\nHTTP\/1\.1 200 / : /^HTTP\/1\.1 200 /);
+		});
 
 scenario('a name that no certificate covers is said', { tls: true }, async (s) => {
 	assert.match(explain(s, 'https://elsewhere.example/'),

@@ -68,6 +68,8 @@ for (const name of ['cert.pem', 'fullchain.pem'])
 	fs.copyFileSync(file('rsa.pem'), file(name));
 fs.writeFileSync(file('manifest.json'), '{}');
 fs.writeFileSync(file('short.key'), 'secret');
+fs.writeFileSync(file('empty.html'), '');
+fs.writeFileSync(file('large.txt'), 'x'.repeat(65537));
 
 /* ---- the mistakes: name, text, line, cause, remedy. `@` in the text is the folder of the files. ---- */
 
@@ -163,11 +165,18 @@ const mistakes = [
 	['a port that is none', `[listen l]\naddress = 127.0.0.1:70000\n${ORIGIN}${ROUTE}`, 2, /not a number up to 65535/, /such as address = 127\.0\.0\.1:8443$/],
 	['a URL as an address', `[listen l]\naddress = https://127.0.0.1:8443/\n${ORIGIN}${ROUTE}`, 2, /bad value 'https:/, /did you mean address = 127\.0\.0\.1:8443\?/],
 	['an address twice', `[listen k]\naddress = 127.0.0.1:1\n[listen l]\naddress = 127.0.0.1:1\n${ORIGIN}${ROUTE}`, 4, /already used by \[listen k\] at .*:2/, /choose another address/],
-	['a server of HTTP/1', `${LISTEN}[origin app]\nserver = http://127.0.0.1:80\n${ROUTE}`, 4, /http:\/\/127\.0\.0\.1:80 is not available yet/, /use h2c:\/\/HOST:PORT/],
-	['a server of HTTPS', `${LISTEN}[origin app]\nserver = https://127.0.0.1\n${ROUTE}`, 4, /is not available yet/, /use h2:\/\/HOST:PORT/],
-	['a server without a scheme', `${LISTEN}[origin app]\nserver = 127.0.0.1:8080\n${ROUTE}`, 4, /its scheme is missing/, /did you mean server = h2c:\/\/127\.0\.0\.1:8080\?/],
+	['a server without a scheme', `${LISTEN}[origin app]\nserver = 127.0.0.1:8080\n${ROUTE}`, 4, /its scheme is missing/, /did you mean server = http:\/\/127\.0\.0\.1:8080\?/],
+	['a proxy_pass of nginx', `${LISTEN}[origin app]\nserver = http://unix:/run/app.sock:\n${ROUTE}`, 4, /it must not have a path/, /did you mean server = h1\+unix:\/run\/app\.sock\?/],
+	['a version of others', `${REST}[push p]\naction = drop\nversion = h2\n`, 9, /bad value 'h2' for version/, /did you mean version = 2\?/],
+	['a protocol of nobody', `${LISTEN}protocols = http/3\n${ORIGIN}${ROUTE}`, 3, /bad value 'http\/3' for protocols/, /write h2 or http\/1\.1/],
+	['HSTS as its field has it', `${LISTEN}hsts = max-age=31536000\n${ORIGIN}${ROUTE}`, 3, /bad value 'max-age=31536000' for hsts/, /did you mean hsts = 365d\?/],
+	['an error file that is not there', `${REST}[errors]\n502 = @/manfest.json\n`, 8, /the error file '.*\/manfest\.json' cannot be read/, /did you mean '.*\/manifest\.json'\?/],
+	['an error file that is empty', `${REST}[errors]\n502 = @/empty.html\n`, 8, /is empty/, /write the text into it/],
+	['an error file that is too large', `${REST}[errors]\n502 = @/large.txt\n`, 8, /is larger than 65536 bytes/, /make it smaller/],
+	['an error file of no known type', `${REST}[errors]\n502 = @/good.pem\n`, 8, /bad value '.*good\.pem' for 502/, /whose name ends with \.html, \.txt or \.json/],
+	['a status that pushgate never sends', `${REST}[errors]\n418 = @/manifest.json\n`, 8, /pushgate never answers 418/, /write one of 400, 404/],
 	['a server with a path', `${LISTEN}[origin app]\nserver = h2c://127.0.0.1:1/x\n${ROUTE}`, 4, /it must not have a path/, /did you mean server = h2c:\/\/127\.0\.0\.1:1\?/],
-	['a server behind a port that is none', `${LISTEN}[origin app]\nserver = h2c://127.0.0.1:99999\n${ROUTE}`, 4, /it is not HOST:PORT/, /such as server = h2c/],
+	['a server behind a port that is none', `${LISTEN}[origin app]\nserver = h2c://127.0.0.1:99999\n${ROUTE}`, 4, /it is not HOST:PORT/, /such as server = http:/],
 	['a server that no name server knows', `${LISTEN}[origin app]\nserver = h2c://no..where:81\n${ROUTE}`, 4, /the host 'no\.\.where' has no address/, /correct the name or write an IP address/],
 	['a route host with a port', `${REST}host = a.test:443\n`, 7, /bad value 'a\.test:443' for host/, /did you mean host = a\.test\?/],
 	['a route host of nginx', `${REST}host = .a.test\n`, 7, /bad value '\.a\.test' for host/, /did you mean host = \*\.a\.test\?/],
@@ -176,6 +185,8 @@ const mistakes = [
 
 	/* references and contradictions */
 	['a misspelt origin', `${LISTEN}${ORIGIN}[route r]\norigin = ap\n`, 6, /there is no \[origin ap\]/, /did you mean origin = app\?/],
+	['HSTS in cleartext', `${LISTEN}hsts = 365d\n${ORIGIN}${ROUTE}`, 3, /hsts is for TLS, but the section has no certificate/, /put it into the \[listen NAME\] with the certificate/],
+	['a redirect to https over TLS', `${LISTEN}certificate = @/good.pem\nkey = @/good.key\nredirect-to-https = yes\n${ORIGIN}${ROUTE}`, 5, /redirect-to-https is for cleartext/, /put it into a \[listen NAME\] without one/],
 	['an origin that is not there', `${LISTEN}${ORIGIN}[route r]\norigin = other\n`, 6, /there is no \[origin other\]/, /add the section or name another/],
 	['a route without an origin', `${LISTEN}${ORIGIN}[route r]\nhost = a.test\n`, 5, /\[route r\] has no origin/, /such as origin = app$/],
 	['a listen section without an address', `[listen l]\n${ORIGIN}${ROUTE}`, 1, /\[listen l\] has no address/, /such as address = 127\.0\.0\.1:8443$/],
@@ -234,7 +245,10 @@ const warnings = [
 	['a file of what nobody learns', server('learned-file = x.json'), 8, /learned-file has no effect/, /remove it/],
 	['the key of a cookie that is off', server('diary-cookie-key = @/good.key'), 8, /diary-cookie is off/, /remove it/],
 	['a limit of a rule that drops', `${REST}[push p]\naction = drop\nmax-bytes = 1k\n`, 9, /the rule drops its pushes/, /remove it/],
-	['TLS of a cleartext server', `${LISTEN}[origin app]\nserver = h2c://127.0.0.1:1\ntls-verify = no\n${ROUTE}`, 5, /server is not h2:\/\//, /remove it/],
+	['TLS of a cleartext server', `${LISTEN}[origin app]\nserver = h2c://127.0.0.1:1\ntls-verify = no\n${ROUTE}`, 5, /server is not https:\/\/ or h2:\/\//, /remove it/],
+	['pushes of an origin with HTTP/1.1', `${LISTEN}[origin app]\nserver = http://127.0.0.1:1\npush = accept\n${ROUTE}`, 5, /push has no effect, because the origin speaks HTTP\/1\.1 alone/, /remove it/],
+	['connections of HTTP/1.1 to an origin with HTTP/2', `${LISTEN}${ORIGIN}max-http1-connections = 3\n${ROUTE}`, 5, /the origin speaks HTTP\/2 alone/, /remove it/],
+	['a limit of HTTP/2 for clients with HTTP/1.1', `${LISTEN}protocols = http/1.1\nlimit-pings = 5/s\n${ORIGIN}${ROUTE}`, 4, /limit-pings has no effect, because protocols is http\/1\.1/, /remove it/],
 	['a tls-name that is an address', `${LISTEN}[origin app]\nserver = h2://127.0.0.1:1\ntls-name = 127.0.0.1\n${ROUTE}`, 5, /tls-name is an IP address/, /write the certificate's host name/],
 	['a subscription without pushes', `${LISTEN}${ORIGIN}push = refuse\n${ROUTE}subscription = yes\n`, 8, /pushes that it waits for never come/, /remove it/],
 	['a variable in a field', `${REST}request-set = X-A: \${HOME}\n`, 7, /is sent as it stands/, /write the text itself/],

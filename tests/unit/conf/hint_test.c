@@ -162,6 +162,9 @@ static void values_of_other_programs_are_translated(void **state)
 	    {CONF_SECTION_PUSH, "rtt", "> 0.2 sec", ">200ms"},
 	    {CONF_SECTION_PUSH, "share", "10", "10%"},
 	    {CONF_SECTION_PUSH, "type", "css", "style"},
+	    {CONF_SECTION_PUSH, "version", "h2", "2"},
+	    {CONF_SECTION_PUSH, "version", "HTTP/1.1", "1.1"},
+	    {CONF_SECTION_PRELOAD, "version", "http/1.0", "1.0"},
 	    {CONF_SECTION_PUSH, "client", "all", "0.0.0.0/0 ::/0"},
 	    {CONF_SECTION_PUSH, "status", "404", "4xx"},
 	};

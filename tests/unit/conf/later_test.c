@@ -248,7 +248,7 @@ static void preload_gets_its_conditions_and_sources(void **state)
 	struct load load =
 	    fine(LOAD_REST "[preload shop]\nhost = *.example\npath = /shop/* ~^/s[0-9]$\nclient = "
 			   "192.0.2.0/24\nuser-agent = a*\n"
-			   "navigation = yes\nlink = yes\nlearned = apply\nmanifest = "
+			   "navigation = yes\nversion = 1.0\nlink = yes\nlearned = apply\nmanifest = "
 			   "m1.json\nmanifest = /m2.json\n"
 			   "add = /app.css?v=1 as=style type=text/css fetchpriority=high\n"
 			   "add = /f.woff2 as=font crossorigin=anonymous \"media=(min-width: "
@@ -259,6 +259,7 @@ static void preload_gets_its_conditions_and_sources(void **state)
 	assert_non_null(p->when.paths.regexes[1]);
 	assert_int_equal(p->when.client_count, 1);
 	assert_int_equal(p->when.navigation, POLICY_YES);
+	assert_int_equal(p->when.versions, 1u << HTTP_VERSION_1_0);
 	assert_true(p->link);
 	assert_int_equal(p->learned, CONF_LEARNED_APPLY);
 	assert_int_equal(p->manifest_count, 2);

@@ -348,7 +348,7 @@ static void push_rule_gets_every_condition_and_limit(void **state)
 	struct load load = load_fine(LOAD_REST
 	    "[push first]\nsource = relayed\nclient = 192.0.2.0/24, 2001:db8::1\nhost = *.example\n"
 	    "path = /a/*\npromised-path = *.css\nuser-agent = curl/* \"Some Thing/1,2 *\"\n"
-	    "type = style font\nmethod = get\npush-enabled = yes\naction = forward\n"
+	    "type = style font\nmethod = get\nversion = 1.1 2\npush-enabled = yes\naction = forward\n"
 	    "max-per-parent = 5\nmax-bytes = 64k\nstatus = 2xx 3xx\nurgency = 0\n"
 	    "[push second]\naction = drop\n",
 	    "");
@@ -367,6 +367,7 @@ static void push_rule_gets_every_condition_and_limit(void **state)
 	assert_slice(rule->user_agents.globs[1], "Some Thing/1,2 *");
 	assert_int_equal(rule->types, 1u << POLICY_TYPE_STYLE | 1u << POLICY_TYPE_FONT);
 	assert_int_equal(rule->methods, 1u << HTTP_METHOD_GET);
+	assert_int_equal(rule->versions, 1u << HTTP_VERSION_1_1 | 1u << HTTP_VERSION_2);
 	assert_int_equal(rule->push_enabled, POLICY_YES);
 	assert_int_equal(rule->action, POLICY_FORWARD);
 	assert_int_equal(rule->max_per_parent, 5);

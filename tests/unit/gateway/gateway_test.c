@@ -328,7 +328,7 @@ static size_t raw_read(struct gate_world *w, int fd, char *to, size_t size)
 static void something_other_than_http2_is_answered_505(void **state)
 {
 	(void)state;
-	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	struct gate_world *w = gate_world_new(NULL, "protocols = h2", NULL, NULL);
 	int fd = gate_raw(w);
 	char text[512];
 	assert_int_equal(send(fd, "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);

@@ -215,6 +215,13 @@ static void each_condition_is_asked(void **state)
 	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
 
 	*rule = empty;
+	s->parent->version = HTTP_VERSION_1_1;
+	rule->versions = 1u << HTTP_VERSION_2;
+	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	rule->versions |= 1u << HTTP_VERSION_1_1;
+	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+
+	*rule = empty;
 	rule->clients = &out;
 	rule->client_count = 1;
 	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);

@@ -44,6 +44,18 @@ static void rules_are_told_in_order_up_to_the_one_that_takes_it(void **state)
 	scene_fini(&s);
 }
 
+static void the_version_of_the_request_is_told_as_a_condition(void **state)
+{
+	(void)state;
+	struct scene s;
+	scene_init(&s);
+	s.parent->version = HTTP_VERSION_2;
+	scene_rule(&s, "old", POLICY_DROP)->versions = 1u << HTTP_VERSION_1_0 | 1u << HTTP_VERSION_1_1;
+	scene_rule(&s, "new", POLICY_FORWARD)->versions = 1u << HTTP_VERSION_2;
+	hears(&s, POLICY_FORWARD, "old-version new+ ");
+	scene_fini(&s);
+}
+
 static void a_guard_before_the_rules_ends_it(void **state)
 {
 	(void)state;
@@ -95,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(rules_are_told_in_order_up_to_the_one_that_takes_it),
+	    cmocka_unit_test(the_version_of_the_request_is_told_as_a_condition),
 	    cmocka_unit_test(a_guard_before_the_rules_ends_it),
 	    cmocka_unit_test(guards_that_take_each_half_are_both_told),
 	    cmocka_unit_test(a_shadow_rule_is_told_and_decides_nothing),

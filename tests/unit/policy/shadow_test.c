@@ -108,6 +108,10 @@ static void facts_of_the_connection_hide_what_they_contain(void **state)
 	assert_hidden(&saving, &(struct policy_rule){.save_data = POLICY_NO}, NOT);
 	assert_hidden(&(struct policy_rule){.navigation = POLICY_YES}, &any, NOT);
 	assert_hidden(&any, &(struct policy_rule){.navigation = POLICY_YES}, CERTAIN);
+	struct policy_rule all = {.versions = 7u << HTTP_VERSION_1_0}, old = {.versions = 3u << HTTP_VERSION_1_0};
+	assert_hidden(&all, &any, CERTAIN);
+	assert_hidden(&old, &(struct policy_rule){.versions = 1u << HTTP_VERSION_1_1}, CERTAIN);
+	assert_hidden(&old, &(struct policy_rule){.versions = 1u << HTTP_VERSION_2}, NOT);
 	far = (struct policy_rule){.rtt_compare = POLICY_COMPARE_BELOW, .rtt_usec = 200};
 	near = (struct policy_rule){.rtt_compare = POLICY_COMPARE_BELOW, .rtt_usec = 100};
 	assert_hidden(&far, &near, CERTAIN);
@@ -165,7 +169,7 @@ static void every_condition_counts(void **state)
 	(void)state;
 	struct slice a, b;
 	struct policy_rule any = {0};
-	struct policy_rule narrower[7] = {
+	struct policy_rule narrower[8] = {
 	    {.sources = 1u << POLICY_RELAYED},
 	    {.methods = 1u << HTTP_METHOD_HEAD},
 	    {.push_enabled = POLICY_NO},
@@ -174,7 +178,8 @@ static void every_condition_counts(void **state)
 	narrower[4].hosts = one(&a, "a.example");
 	narrower[5].paths = one(&b, "/a");
 	narrower[6].promised_paths = one(&b, "/a");
-	for (size_t i = 0; i < 7; i++) {
+	narrower[7].versions = 1u << HTTP_VERSION_1_1;
+	for (size_t i = 0; i < 8; i++) {
 		assert_hidden(&narrower[i], &any, NOT);
 		assert_hidden(&any, &narrower[i], CERTAIN);
 		assert_hidden(&narrower[i], &narrower[i], CERTAIN);

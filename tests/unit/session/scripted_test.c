@@ -21,12 +21,17 @@ struct scene {
 	struct script_peer *client, *origin;
 };
 
-static struct gate_world *world(const char *listen, const char *origin, const char *more)
+static struct gate_world *serve(const char *server, const char *listen, const char *origin, const char *more)
 {
-	struct gate_world *w = gate_world_with(alone, NULL, listen, origin, more);
+	struct gate_world *w = gate_world_with(alone, server, listen, origin, more);
 	script_site(&w->sites[0]);
 	script_site(&w->sites[1]);
 	return w;
+}
+
+static struct gate_world *world(const char *listen, const char *origin, const char *more)
+{
+	return serve(NULL, listen, origin, more);
 }
 
 static struct scene ask(struct gate_world *w)
@@ -512,7 +517,7 @@ static void without_multiplexing_each_connection_has_one_request(void **state)
 {
 	(void)state;
 	scripted_can(SCRIPTED_EVERYTHING, SCRIPTED_EVERYTHING & ~(unsigned)SESSION_MULTIPLEXES);
-	struct scene s = ask(world(NULL, "max-connections = 3", NULL));
+	struct scene s = ask(world(NULL, "max-http1-connections = 3", NULL));
 	gate_passes(s.w);
 	assert_int_equal(script_origins(&s.w->sites[0]), 1); /* none ahead of need */
 	for (unsigned i = 1; i <= 3; i++)
@@ -521,9 +526,9 @@ static void without_multiplexing_each_connection_has_one_request(void **state)
 	struct script_peer *second = script_origin(&s.w->sites[0], 1);
 	struct script_peer *third = script_origin(&s.w->sites[0], 2);
 	script_say(second, READY);
-	SCRIPT_SEES(second, "head 1. GET http example.com /1|");
+	SCRIPT_SEES(second, "head 1. GET http example.com /1");
 	script_say(third, READY);
-	SCRIPT_SEES(third, "head 1. GET http example.com /2|");
+	SCRIPT_SEES(third, "head 1. GET http example.com /2");
 	gate_passes(s.w);
 	assert_int_equal(script_origins(&s.w->sites[0]), 3);
 	assert_false(script_saw(s.origin, "head 3."));
@@ -558,6 +563,55 @@ static void without_interim_responses_nothing_is_hinted(void **state)
 	assert_int_equal(dropped(s.w, &policy_reason_HINT_VERSION), 1);
 	assert_int_equal(s.w->counters.pushes_hinted, 0);
 	gate_world_free(s.w);
+}
+
+/* The client navigates; the default action, and a rule that does not name all clients, would hint. */
+static void a_client_that_expects_no_hints_gets_one_by_a_rule_for_all_alone(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *server, *rules;
+		bool is_hinted;
+	} rows[] = {
+	    {"default-action = hint", ALL "[preload p]\nadd = /own.css as=style\n", false},
+	    {NULL, DO("hint") "[preload p]\nadd = /own.css as=style\n", false},
+	    {NULL, DO("hint") "hint-clients = all\n[preload p]\nadd = /own.css as=style\n", true},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		scripted_can(SCRIPTED_EVERYTHING & ~(unsigned)SESSION_HINTS, SCRIPTED_EVERYTHING);
+		struct scene s = ask(serve(rows[i].server, NULL, NULL, rows[i].rules));
+		answer(&s);
+		assert_int_equal(script_saw(s.client, "head 1 103"), rows[i].is_hinted);
+		assert_int_equal(s.w->counters.pushes_hinted, rows[i].is_hinted);
+		gate_world_free(s.w);
+	}
+}
+
+static void a_client_that_expects_no_hints_gets_the_origins_103_by_a_rule_for_all_alone(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *rules, *links;
+	} rows[] = {
+	    {NULL, NULL},
+	    {DO("hint"), NULL},
+	    {DO("hint") "hint-clients = all\n", "</a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script"},
+	    /* Of the links that are read those stay that the rule hints at. */
+	    {"[preload p]\nlink = yes\n" DO("hint") "type = style\nhint-clients = all\n", "</a.css>; rel=preload; as=style"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		scripted_can(SCRIPTED_EVERYTHING & ~(unsigned)SESSION_HINTS, SCRIPTED_EVERYTHING);
+		struct scene s = ask(world(NULL, NULL, rows[i].rules));
+		script_say(s.origin, "head 1 103|link: </a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script");
+		script_say(s.origin, "head 1 102|x-b: 2");
+		answer(&s);
+		assert_int_equal(script_saw(s.client, "head 1 103"), rows[i].links != NULL);
+		assert_true(script_saw(s.client, "head 1 102"));
+		char line[128];
+		snprintf(line, sizeof line, "head 1 103|link: %s", rows[i].links ? rows[i].links : "");
+		assert_int_equal(script_saw(s.client, line), rows[i].links != NULL);
+		gate_world_free(s.w);
+	}
 }
 
 static void without_pushes_a_client_is_promised_nothing(void **state)
@@ -658,6 +712,8 @@ int main(void)
 	    TEST(without_multiplexing_each_connection_has_one_request),
 	    TEST(without_interim_responses_a_client_gets_the_final_one_alone),
 	    TEST(without_interim_responses_nothing_is_hinted),
+	    TEST(a_client_that_expects_no_hints_gets_one_by_a_rule_for_all_alone),
+	    TEST(a_client_that_expects_no_hints_gets_the_origins_103_by_a_rule_for_all_alone),
 	    TEST(without_pushes_a_client_is_promised_nothing),
 	    TEST(an_origin_that_cannot_push_is_at_fault_when_it_promises),
 	    TEST(without_trailers_a_body_ends_all_the_same),

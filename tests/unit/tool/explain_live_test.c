@@ -41,7 +41,7 @@ static void add_rule(char *text, unsigned number)
 	    "promised-path = *.css", "path = /page?", "host = example.com", "host = *.example",
 	    "push-enabled = yes", "push-enabled = no", "save-data = yes", "save-data = no",
 	    "navigation = yes", "navigation = no", "user-agent = Mozilla*", "share = 50%",
-	    "method = HEAD"};
+	    "method = HEAD", "version = 2", "version = 1.0 1.1"};
 	static const char *const actions[] = {"forward", "drop", "hold", "hint", "hint+hold"};
 	static const char *const liberties[] = {"cross-origin = yes", "on-revalidation = yes",
 	    "hint-clients = all", "max-per-parent = 2", "max-per-parent = 4", "urgency = 3",
@@ -197,11 +197,11 @@ static void ask(struct both *b)
 	b->page = gate_request(b->client, "GET", "example.com", said.path, 1, f[0][0], f[0][1],
 	    f[1][0], f[1][1], f[2][0], f[2][1], f[3][0], f[3][1], f[4][0], f[4][1], NULL);
 	b->scene.client = (struct client_facts){
-	    .push_enabled = !options.no_push, .accepts_streams = options.max_streams == 0, .takes_interim = true,
-	    .multiplexes = true};
+	    .push_enabled = !options.no_push, .accepts_streams = options.max_streams == 0, .takes_interim = true, .hints_expected = true};
 	assert_true(address_parse(SLICE("127.0.0.1"), &b->scene.client.address));
 	explain_end(&b->scene);
 	struct http_head *head = request_head(&b->scene, "http", "example.com", said.path);
+	head->version = HTTP_VERSION_2;
 	for (unsigned i = 0; i < FIELDS; i++)
 		http_head_add(head, slice_of_string(f[i][0]), slice_of_string(f[i][1]));
 	assert_null(http_head_validate(head, HTTP_REQUEST));

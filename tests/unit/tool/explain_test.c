@@ -174,8 +174,8 @@ static void links_that_no_verdict_could_use_are_said_to_be_unread(void **state)
 	has("[preload all]\nlink = yes\n",
 	    WORDS("http://example.com/", "--client", "chrome", "--response-header",
 		"Link: </a.css>; rel=preload; as=style"),
-	    "   reason   push-disabled: The client announced ENABLE_PUSH=0.\n"
-	    "   advice   None needed: browsers announce this.\n"
+	    "   reason   push-disabled: The client announced ENABLE_PUSH=0, or speaks HTTP/1.1, which has no pushes.\n"
+	    "   advice   None needed: browsers announce this; hold or hint for them.\n"
 	    "   client   nothing\n"
 	    "\n"
 	    "The gateway does not read these links, and neither logs nor counts them: no verdict could use "
@@ -234,8 +234,8 @@ static void an_origin_that_will_not_be_asked_for_pushes(void **state)
 	    "   guards   malformed ... client-going-away: all 14 pass\n"
 	    "   guard    push-disabled refuses\n"
 	    "   verdict  drop\n"
-	    "   reason   push-disabled: The client announced ENABLE_PUSH=0.\n"
-	    "   advice   None needed: browsers announce this.\n"
+	    "   reason   push-disabled: The client announced ENABLE_PUSH=0, or speaks HTTP/1.1, which has no pushes.\n"
+	    "   advice   None needed: browsers announce this; hold or hint for them.\n"
 	    "   client   nothing\n"
 	    "\n"
 	    "There are no offers.\n");
@@ -269,17 +269,66 @@ static void an_origin_with_push_accept_has_its_promise_reset(void **state)
 	    "   client   nothing; the origin's promised stream is reset\n\n1 offer: 1 drop\n");
 }
 
-static void a_client_with_http1_gets_no_answer_of_an_origin(void **state)
+static void a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone(void **state)
 {
 	(void)state;
-	prints("", WORDS("http://example.com/", "--client", "h1", "--promise", "/a.css"),
-	    "GET http://example.com/\n"
+	has("", WORDS("http://example.com/", "--client", "h1", "--promise", "/a.css"),
 	    "client 192.0.2.1: HTTP/1.1\n"
-	    "listen front\n"
+	    "listen front, route all, origin app\n"
 	    "\n"
-	    "Pushgate speaks only HTTP/2 with clients. A client with HTTP/1.1 gets\n"
-	    "\"505 HTTP Version Not Supported\" and the end of the connection.\n"
-	    "Nothing is sent to an origin.\n");
+	    "The origin is asked with ENABLE_PUSH=0, since every push for this request would be dropped:\n");
+	has("[push r]\naction = hold\nversion = 1.1\n",
+	    WORDS("http://example.com/", "--client", "h1", "--promise", "/a.css"),
+	    "   verdict  hold, rule r\n");
+	/* It navigates, and hints are the default action: no rule says so. */
+	static const char *const navigates[] = {"explain", "http://example.com/", "--client", "h1", "-H",
+	    "Sec-Fetch-Mode: navigate", NULL};
+	has("[preload p]\nadd = /a.css\n[push r]\naction = hint\n", navigates, "   reason   hint-client: ");
+	has("[preload p]\nadd = /a.css\n[push r]\naction = hint\nhint-clients = all\n", navigates,
+	    "   client   103 with Link: ");
+}
+
+static void the_origins_103_goes_to_a_client_with_http1_by_a_rule_alone(void **state)
+{
+	(void)state;
+	static const char *const words[] = {"explain", "http://example.com/", "--client", "h1", "--status", "103",
+	    "--response-header", "Link: </a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script", NULL};
+	has("", words, "\nOver HTTP/1.1 a client gets a 103 only by a rule with hint or hint+hold and hint-clients = all:\n"
+		       "the client does not get the interim response.\n");
+	has("[preload p]\nlink = yes\n[push r]\ntype = style\naction = hint\nhint-clients = all\n", words,
+	    "   client   the link in the 103 of the origin");
+	has("[preload p]\nlink = yes\n[push r]\ntype = style\naction = hint\nhint-clients = all\n", words,
+	    "   client   no push; the link is taken out of the 103\n");
+}
+
+static void a_version_that_the_listener_does_not_speak_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *protocols, *client, *expected;
+	} rows[] = {
+	    {"h2", "h1", "The listener has protocols = h2. A client with HTTP/1.1 gets\n"
+			 "\"505 HTTP Version Not Supported\" and the end of the connection.\n"
+			 "Nothing is sent to an origin.\n"},
+	    {"http/1.1", "curl", "The listener has protocols = http/1.1. A client with HTTP/2 gets no answer in it.\n"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char configuration[200];
+		snprintf(configuration, sizeof(configuration), "[listen other]\naddress = 127.0.0.1:9\nprotocols = %s\n",
+		    rows[i].protocols);
+		has(configuration, WORDS("http://example.com/", "--listen", "other", "--client", rows[i].client),
+		    rows[i].expected);
+	}
+}
+
+static void an_origin_with_http1_makes_no_promises(void **state)
+{
+	(void)state;
+	has("[origin old]\nserver = http://127.0.0.1:4\n[route old]\npath = /old\norigin = old\n",
+	    WORDS("http://example.com/old", "--promise", "/old.css"),
+	    "\n[origin old] speaks HTTP/1.1, which has no pushes: it makes no promises.\n"
+	    "\n"
+	    "1. relayed /old.css: does not come\n");
 }
 
 static void host_field_takes_the_place_of_the_urls_host(void **state)
@@ -378,6 +427,7 @@ static void the_condition_that_fails_is_named(void **state)
 	    {"user-agent", "user-agent = *Bot*"},
 	    {"type", "type = image"},
 	    {"method", "method = HEAD"},
+	    {"version", "version = 1.1"},
 	    {"push-enabled", "push-enabled = no"},
 	    {"save-data", "save-data = yes"},
 	    {"navigation", "navigation = yes"},
@@ -588,7 +638,10 @@ int main(void)
 	    cmocka_unit_test(an_origin_that_will_not_be_asked_for_pushes),
 	    cmocka_unit_test(an_origin_with_push_refuse_makes_no_promises_whatever_the_rules_say),
 	    cmocka_unit_test(an_origin_with_push_accept_has_its_promise_reset),
-	    cmocka_unit_test(a_client_with_http1_gets_no_answer_of_an_origin),
+	    cmocka_unit_test(a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone),
+	    cmocka_unit_test(the_origins_103_goes_to_a_client_with_http1_by_a_rule_alone),
+	    cmocka_unit_test(a_version_that_the_listener_does_not_speak_is_told),
+	    cmocka_unit_test(an_origin_with_http1_makes_no_promises),
 	    cmocka_unit_test(host_field_takes_the_place_of_the_urls_host),
 	    cmocka_unit_test(a_request_that_is_answered_here),
 	    cmocka_unit_test(each_guard_gives_its_reason),
