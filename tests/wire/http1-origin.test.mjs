@@ -30,10 +30,10 @@ async function origin(s, port, { alpn, secure = true, onRequest = (socket) => so
 	};
 	const server = secure ? tls.createServer({ ...certs().server, ALPNProtocols: alpn }, onSocket) : net.createServer(onSocket);
 	server.on('tlsClientError', () => {});
-	s.cleanups.push(() => new Promise((resolve) => {
-		server.close(resolve);
+	s.cleanups.push(() => {
+		server.close(); /* not waited for: connections in their handshake end with the gateway */
 		sockets.forEach((socket) => socket.destroy());
-	}));
+	});
 	await new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
 	return it;
 }
