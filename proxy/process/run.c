@@ -70,11 +70,15 @@ void start_observe(const struct start *s, struct observe *o)
 
 void start_announce(const struct start *s, struct observe *o)
 {
+	static const char *const protocols[] = {[CONF_HTTP2] = "h2",
+	    [CONF_HTTP1] = "http/1.1",
+	    [CONF_HTTP2 | CONF_HTTP1] = "h2 http/1.1"};
 	for (size_t i = 0; i < s->conf->listen_count; i++) {
 		char at[NET_ADDRESS_TEXT];
-		observe_log(o, OBSERVE_INFO, "listening on %s (%s), %u worker%s",
+		observe_log(o, OBSERVE_INFO, "listening on %s (%s, %s), %u worker%s",
 		    sockets_address(&s->sockets, i, at, sizeof(at)),
-		    s->conf->listens[i].certificate_count ? "TLS, h2" : "plain, h2c", s->workers,
+		    s->conf->listens[i].certificate_count ? "TLS" : "plain",
+		    protocols[s->conf->listens[i].protocols], s->workers,
 		    s->workers == 1 ? "" : "s");
 	}
 	if (identity_is_root(&s->identity))
