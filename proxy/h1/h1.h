@@ -88,8 +88,8 @@ enum h1_event_kind {
 	H1_EVENT_TRAILERS, /* `head` (the owner frees it); ends the message */
 	/* server: the request's body cannot be read on (`fault`); the stream is there for an answer */
 	H1_EVENT_REFUSED,
-	/* the response is not complete: by the peer's `fault`, or it has ended the connection. The
-	 * stream is over */
+	/* client: the response cannot be read on (`fault`). The stream is over; FAILED follows. That the
+	 * peer ends the connection in the middle of a response is no event: the stream is just open */
 	H1_EVENT_RESET,
 	H1_EVENT_CLOSED, /* request and response are complete: the stream is over */
 	H1_EVENT_FAILED, /* the connection is over, outside of any stream; `fault` may be NULL */

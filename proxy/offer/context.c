@@ -52,7 +52,7 @@ static const struct relay_cause *to_https(const struct exchange *x, const char *
 		return NULL;
 	if (!http_authority_parse(x->request->authority, x->request->scheme, &authority))
 		return *detail = "no host to be redirected to", &relay_cause_DOWN_MALFORMED;
-	return &relay_cause_REDIRECT;
+	return *detail = "http is redirected to https here", &relay_cause_REDIRECT;
 }
 
 /* application/grpc and application/grpc+proto, with or without parameters; not application/grpc-web. */

@@ -68,17 +68,24 @@ void start_observe(const struct start *s, struct observe *o)
 	    .worker = OBSERVE_MASTER};
 }
 
+/* What clients may speak there, by the names of ALPN. */
+static const char *protocols_text(const struct conf_listen *l)
+{
+	if (l->protocols == CONF_HTTP1)
+		return "http/1.1";
+	if (l->protocols == CONF_HTTP2)
+		return l->certificate_count ? "h2" : "h2c";
+	return l->certificate_count ? "h2 and http/1.1" : "h2c and http/1.1";
+}
+
 void start_announce(const struct start *s, struct observe *o)
 {
-	static const char *const protocols[] = {[CONF_HTTP2] = "h2",
-	    [CONF_HTTP1] = "http/1.1",
-	    [CONF_HTTP2 | CONF_HTTP1] = "h2 http/1.1"};
 	for (size_t i = 0; i < s->conf->listen_count; i++) {
 		char at[NET_ADDRESS_TEXT];
+		const struct conf_listen *l = &s->conf->listens[i];
 		observe_log(o, OBSERVE_INFO, "listening on %s (%s, %s), %u worker%s",
 		    sockets_address(&s->sockets, i, at, sizeof(at)),
-		    s->conf->listens[i].certificate_count ? "TLS" : "plain",
-		    protocols[s->conf->listens[i].protocols], s->workers,
+		    l->certificate_count ? "TLS" : "plain", protocols_text(l), s->workers,
 		    s->workers == 1 ? "" : "s");
 	}
 	if (identity_is_root(&s->identity))

@@ -350,9 +350,11 @@ static void check(const struct session *s)
 	h1_check(conn_of(s));
 }
 
+#define CAPABILITIES (SESSION_TRAILERS | SESSION_INTERIM)
+
 static const struct session_ops http1_ops = {
     .name = "http/1.1",
-    .capabilities = SESSION_TRAILERS | SESSION_INTERIM,
+    .capabilities = CAPABILITIES,
     .free = free_session,
     .receive = receive,
     .next_event = next_event,
@@ -423,6 +425,7 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 const struct session_protocol session_http1 = {
     .alpn = "http/1.1",
     .name = "HTTP/1.1",
+    .origin_capabilities = CAPABILITIES,
     .fault_name = h1_fault_name,
     .match = match,
     .for_clients = http1_options_for_clients,

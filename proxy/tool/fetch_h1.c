@@ -18,17 +18,9 @@ struct wire {
 static void on_reset(struct fetch *f, const struct h1_event *e)
 {
 	const struct wire *w = f->wire;
-	const char *why = e->fault ? e->fault->name : "the connection ended";
-	if (!fetch_on_reset(f, w->id, why))
-		return;
-	if (e->fault)
+	if (fetch_on_reset(f, w->id, e->fault->name))
 		fetch_fail(f, FETCH_PROTOCOL, "the response is malformed: %s (%s)", e->fault->text,
 		    e->fault->section);
-	else
-		fetch_fail(f, FETCH_PROTOCOL,
-		    f->result->items[0].status
-			? "the server closed the connection before the response was complete"
-			: "the server closed the connection without a response");
 }
 
 static void on_failed(struct fetch *f, const struct h1_event *e)
@@ -171,7 +163,9 @@ static void ended(struct fetch *f, enum net_end end, const char *text)
 	h1_receive_end(w->h1, end == NET_END_EOF);
 	drain_events(f);
 	if (f->open > 0)
-		fetch_fail_closed(f, text, "");
+		fetch_fail_closed(f, text,
+		    f->result->items[0].status > 0 ? ": the response is not complete"
+						   : ": it did not answer");
 }
 
 static void leave(struct fetch *f)

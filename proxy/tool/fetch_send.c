@@ -34,9 +34,11 @@ void fetch_send_request(struct fetch *f)
 	const struct fetch_request *r = f->request;
 	struct http_head *head = make_head(f, slice_of_string(r->method), r->path);
 	bool has_body = r->has_body && r->body.len > 0;
-	if (r->has_body)
+	if (r->has_body) {
 		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH,
 		    arena_printf(&head->arena, "%zu", r->body.len));
+		head->content_length = r->body.len;
+	}
 	f->sent = net_now(f->loop);
 	f->unsent = r->body;
 	uint32_t id = f->protocol->request(f, head, has_body);

@@ -17,6 +17,8 @@ import { bytes, digest, pieces } from './matrix-origin.mjs';
 
 const MIB = 1 << 20;
 const HTTP1 = ['h1', 'h1s'];
+/* Over TLS a client of HTTP/1.0 knows no ALPN. */
+const OLD = ['--http1.0', '--no-alpn'];
 /* curl would write the head to stdout too. */
 const HEAD = ['-I', '-o', '/dev/null'];
 const received = (size) => (run) => {
@@ -92,11 +94,11 @@ export const matrixCases = (file) => [
 	{ name: 'reuse', path: '/page', times: 3, down: ['h1', 'h1s', 'h2'], args: ['-w', '%{stderr}%{num_connects}\n'], check: (run) => assert.equal(run.said, '1\n0\n0\n') },
 	{ name: 'noALPN', path: '/page', down: ['h1s'], args: ['--no-alpn'] },
 	{ name: 'upgrade', path: '/page', down: ['h1'], args: ['--http2'] },
-	{ name: '1.0', path: '/page', down: HTTP1, args: ['--http1.0'] },
-	{ name: '1.0post', path: '/upload', down: HTTP1, args: ['--http1.0', '--data-binary', '@-'], input: () => pieces(65536), check: uploaded(65536) },
-	{ name: '1.0chunk', path: '/chunked/300000', down: HTTP1, args: ['--http1.0'], check: received(300000) },
-	{ name: '1.0early', path: '/early', down: HTTP1, args: ['--http1.0'], check: statuses(200), differs: true },
-	{ name: '1.0cut', path: '/cutchunk/300000', down: HTTP1, args: ['--http1.0'], cut: 300000 },
+	{ name: '1.0', path: '/page', down: HTTP1, args: [...OLD] },
+	{ name: '1.0post', path: '/upload', down: HTTP1, args: [...OLD, '--data-binary', '@-'], input: () => pieces(65536), check: uploaded(65536) },
+	{ name: '1.0chunk', path: '/chunked/300000', down: HTTP1, args: [...OLD], check: received(300000) },
+	{ name: '1.0early', path: '/early', down: HTTP1, args: [...OLD], check: statuses(200), differs: true },
+	{ name: '1.0cut', path: '/cutchunk/300000', down: HTTP1, args: [...OLD], cut: 300000 },
 	{ name: 'cut', path: '/cut/300000', args: [], cut: 300000 },
 	{ name: 'cutchunk', path: '/cutchunk/300000', args: [], cut: 300000 },
 	{ name: 'slowread', path: `/length/${6 * MIB}`, args: ['--limit-rate', '4M'], check: received(6 * MIB) },

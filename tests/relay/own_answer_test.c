@@ -79,7 +79,7 @@ static void client_that_prefers_json_gets_it(void **state)
 
 static void json_has_no_more_of_the_detail_than_the_text(void **state)
 {
-	(void)state; /* covers: R72 */
+	(void)state;
 	struct world *w = world_new();
 	struct world_leg *down, *up;
 	for (int i = 0; i < 2; i++) {

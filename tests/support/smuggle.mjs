@@ -233,6 +233,88 @@ export async function matrix1(forms, target, record, width = 48) {
 	return outcome;
 }
 
+/* ---- origins that are other people's programs: known by their logs ---- */
+
+/* Which of case n's requests a line of a log is about: 'own 5', 'evil 5', 'last 5'; null: about none. */
+export function logged(line) {
+	const n = numberOf(line);
+	return n < 0 ? null : `${/\/(evil|last)\/n\d+n/.exec(line)?.[1] ?? 'own'} ${n}`;
+}
+const nameOf = (m) => logged(numberOf(m.target) >= 0 ? m.target : m.headers?.['x-number'] ?? m.target) ?? m.target;
+
+/*
+ * What the log must have: one line for each request that the origin answered with a status of success, at most one for
+ * each other that went there, in part or as a whole; and none besides. Gives {result, sent, most}.
+ */
+function judgeLogged({ bytes, oracle, client }) {
+	const responses = [...client.responses];
+	const large = bytes.length > 4000;
+	const least = [];
+	const most = [];
+	const is = (result) => {
+		assert.equal(responses.length, 0, `a response more: ${responses[0]?.status}`);
+		return { result, least, most };
+	};
+	/* An origin may answer before it has read all, and end the connection: the answer may be lost then. */
+	const mayBeCut = large || oracle.isIncomplete;
+	const { error } = client.reader;
+	assert.ok(!error || (client.reader.isIncomplete && mayBeCut), `a response is no HTTP/1.1: ${error?.text}`);
+	for (const m of oracle.messages) {
+		const r = responses.shift();
+		assert.ok(r || large, `no response to ${m.method} ${m.target.slice(0, 80)}`);
+		const isOfTheGate = r?.headers['proxy-status'] !== undefined;
+		const closes = !r || m.closes || /\bclose\b/.test(r.headers.connection ?? '');
+		if (r && !isOfTheGate && r.status < 300)
+			least.push(nameOf(m));
+		/* What the gate refuses is never seen, unless it is a body that had begun. */
+		if (!isOfTheGate || r.status === 502 || m.framing === 'chunked')
+			most.push(nameOf(m));
+		if (closes)
+			return is(isOfTheGate ? 'refused' : 'passed');
+	}
+	if (oracle.partial?.headers)
+		most.push(nameOf(oracle.partial));
+	assert.ok(oracle.isIncomplete || !oracle.error || responses.length, 'no response to what cannot be read');
+	if (oracle.error)
+		responses.shift();
+	return is(oracle.isIncomplete ? 'unfinished' : oracle.error ? 'refused' : 'passed');
+}
+
+const counts = (names) => names.reduce((all, x) => all.set(x, (all.get(x) ?? 0) + 1), new Map());
+
+/* lines(): all that the origin has logged, as logged() gives them; it may take a moment until the last is there. */
+export async function matrixLogged(forms, target, lines, width = 32) {
+	const outcome = new Outcome();
+	const judged = [];
+	let least = 0;
+	for (const p of await spread(forms, width, (form, i) => play(i, form, target)))
+		try {
+			assert.ok(p.isOver, 'the connection does not end');
+			const verdict = judgeLogged(p);
+			least += verdict.least.length;
+			judged.push({ ...p, ...verdict });
+		} catch (error) {
+			outcome.fail(p.form, p.bytes, error);
+		}
+	for (let tries = 0; tries < 50 && lines().filter(Boolean).length < least; tries++)
+		await sleep(100);
+	await sleep(300 * SCALE);
+	const all = counts(lines());
+	for (const j of judged)
+		try {
+			const [needed, allowed] = [counts(j.least), counts(j.most)];
+			for (const name of ['own', 'evil', 'last'].map((kind) => `${kind} ${j.n}`)) {
+				const n = all.get(name) ?? 0;
+				assert.ok(n >= (needed.get(name) ?? 0) && n <= (allowed.get(name) ?? 0), `${n} × ${name} in the log; ${needed.get(name) ?? 0} to ${allowed.get(name) ?? 0} were sent`);
+			}
+			outcome.count(j.form.row, j.result);
+		} catch (error) {
+			outcome.fail(j.form, j.bytes, error);
+		}
+	outcome.requests = least;
+	return outcome;
+}
+
 /* rows × columns, each with what passed/was refused/did not end. */
 export function table(columns) {
 	const names = Object.keys(columns);

@@ -5,6 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import http from 'node:http';
+import http2 from 'node:http2';
+import https from 'node:https';
 import net from 'node:net';
 import { test } from 'node:test';
 import { BINARY, certs, freePort, patiently, scenario } from '../support/gate.mjs';
@@ -214,6 +217,146 @@ test('nobody listens, and a name without an address', async () => {
 	assert.equal(run.code, 6);
 	assert.match(run.err, /cannot resolve no-such-host\.invalid: /);
 });
+
+/* ---- HTTP/1.1 ---- */
+
+/* Runs the body with the port of a Node.js server. */
+async function withServer(server, body) {
+	await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+	try {
+		return await body(server.address().port);
+	} finally {
+		server.close();
+		server.closeAllConnections?.();
+	}
+}
+
+/* A server that says these bytes once a request's head has come, and then ends the connection. */
+const saying = (text) => net.createServer((socket) => {
+	socket.on('error', () => {});
+	socket.once('data', () => socket.end(text));
+});
+
+function echo(request, response) {
+	const body = [];
+	request.on('data', (d) => body.push(d));
+	request.on('end', () => {
+		response.setHeader('x-version', request.httpVersion);
+		response.end(JSON.stringify({
+			version: request.httpVersion, method: request.method, path: request.url,
+			host: request.headers.host, fields: request.headers, bytes: Buffer.concat(body).length,
+		}));
+	});
+}
+
+test('--http1.1 sends the same request in HTTP/1.1, and shows the response', () => withServer(http.createServer(echo), async (port) => {
+	let run = await fetch('--http1.1', '-o', '-', '-H', 'X-A: 1', `http://127.0.0.1:${port}/p?q`);
+	assert.equal(run.code, 0, run.err);
+	let seen = JSON.parse(run.out);
+	assert.deepEqual([seen.version, seen.method, seen.path, seen.host], ['1.1', 'GET', '/p?q', `127.0.0.1:${port}`]);
+	assert.equal(seen.fields['x-a'], '1');
+	assert.match(seen.fields['user-agent'], /^pushgate-fetch\//);
+	assert.match(run.err, /^http\/1\.1: HTTP\/1\.1 has no pushes; \d+ B in/m);
+	run = await fetch('--http1.1', '-o', '-', '-H', 'host: other.test', '-d', 'x'.repeat(70000), `http://127.0.0.1:${port}/`);
+	assert.equal(run.code, 0, run.err);
+	seen = JSON.parse(run.out);
+	assert.deepEqual([seen.method, seen.host, seen.bytes, seen.fields['content-length']], ['POST', 'other.test', 70000, '70000']);
+	run = await fetch('--http1.1', '-o', '-', '-d', '', '-X', 'PUT', `http://127.0.0.1:${port}/`);
+	seen = JSON.parse(run.out);
+	assert.deepEqual([seen.method, seen.bytes, seen.fields['content-length']], ['PUT', 0, '0']);
+	run = await fetch('--http1.1', '-X', 'HEAD', '--trace', `http://127.0.0.1:${port}/`);
+	assert.equal(run.code, 0, run.err);
+	assert.match(run.out, /asked 200 +0 B/);
+	assert.match(run.err, /ms {2}-> request len=\d+\n.*ms {2}<- response 200 len=\d+/);
+}));
+
+test('--json says that HTTP/1.1 takes no pushes, and when a 103 came', () => withServer(http.createServer((request, response) => {
+	response.writeEarlyHints({ link: '</a.css>; rel=preload' });
+	response.statusCode = 404;
+	response.write('a');
+	response.end('b');
+}), async (port) => {
+	const run = await fetch('--http1.1', '--json', `http://127.0.0.1:${port}/`);
+	assert.equal(run.code, 22, run.err);
+	assert.match(run.err, /the server answered 404/);
+	const [only, ...others] = JSON.parse(run.out).runs;
+	assert.equal(others.length, 0);
+	assert.equal(only.protocol, 'http/1.1');
+	assert.equal(only.takes_pushes, false);
+	assert.equal(only.streams.length, 1);
+	const [page] = only.streams;
+	assert.deepEqual([page.id, page.status, page.state, page.bytes], [1, 404, 'complete', 2]);
+	assert.deepEqual(page.interims.map((i) => [i.status, i.link]), [[103, '</a.css>; rel=preload']]);
+}));
+
+test('over TLS the server chooses the version by ALPN, unless --http1.1 has chosen it', async () => {
+	const { server } = certs();
+	const both = http2.createSecureServer({ ...server, allowHTTP1: true }, echo);
+	const get = async (port, ...args) => {
+		const run = await fetch('-k', '--json', ...args, `https://127.0.0.1:${port}/`);
+		assert.equal(run.code, 0, run.err);
+		return JSON.parse(run.out).runs[0].protocol;
+	};
+	await withServer(both, async (port) => {
+		assert.equal(await get(port), 'h2, TLSv1.3');
+		assert.equal(await get(port, '--http1.1'), 'http/1.1, TLSv1.3');
+	});
+	await withServer(https.createServer(server, echo), async (port) => {
+		assert.equal(await get(port), 'http/1.1, TLSv1.3');
+	});
+	/* A server that knows no ALPN. */
+	await withServer(https.createServer({ ...server, ALPNProtocols: [] }, echo), async (port) => {
+		assert.equal(await get(port), 'http/1.1, TLSv1.3');
+		const run = await fetch('-k', '--compare', `https://127.0.0.1:${port}/`);
+		assert.equal(run.code, 0, run.err);
+		assert.match(run.out, /There is nothing to compare: HTTP\/1\.1 has no pushes\./);
+	});
+});
+
+for (const [what, response, code, words] of [
+	['a whole response that the end of the connection ends', 'HTTP/1.0 200 OK\r\n\r\nhello', 0, /^$/],
+	['trailers', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nx-sum: 1\r\n\r\n', 0, /^$/],
+	['bytes behind the response', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\n\r\n', 0, /The origin sent bytes that no request asked for/],
+	['no response', '', 92, /the server closed the connection.*: it did not answer/],
+	['half a head', 'HTTP/1.1 200 OK\r\nx:', 92, /the server closed the connection.*: it did not answer/],
+	['a body that is too short', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello', 92, /the server closed the connection.*: the response is not complete/],
+	['chunks without the last one', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n', 92, /: the response is not complete/],
+	['a bad chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nfive\r\nhello\r\n', 92, /the response is malformed: A chunk's size is not a hexadecimal number.*\(RFC 9112 7\.1\)/],
+	['another protocol', 'SSH-2.0-x\r\n\r\n', 92, /the response is malformed: The first line is not HTTP-VERSION SP STATUS/],
+]) {
+	test(`--http1.1 and ${what}: status ${code}`, () => withServer(saying(response), async (port) => {
+		const run = await fetch('--http1.1', '--json', `http://127.0.0.1:${port}/`);
+		assert.equal(run.code, code, run.err);
+		assert.match(run.err, words);
+		const [page] = JSON.parse(run.out).runs[0].streams;
+		assert.equal(page.state === 'complete', code === 0);
+		assert.ok(code !== 0 || page.bytes === 5);
+	}));
+}
+
+test('--http1.1 and silence: status 28', () => withServer(net.createServer((socket) => socket.on('error', () => {})), async (port) => {
+	const run = await fetch('--http1.1', '--max-time', String(1.5 * SCALE), `http://127.0.0.1:${port}/`);
+	assert.equal(run.code, 28);
+	assert.match(run.err, /no response after [\d.]+ s \(--max-time\)/);
+}));
+
+test('what HTTP/1.1 has no use for is refused with --http1.1', async () => {
+	for (const [args, message] of [
+		[['--compare'], /not with --http1\.1, --no-push/],
+		[['-H', 'connection: close'], /-H cannot set connection: this field is for one connection alone/],
+		[['-H', 'transfer-encoding: chunked'], /-H cannot set transfer-encoding: /],
+	]) {
+		const run = await fetch('--http1.1', ...args, 'http://127.0.0.1:1/');
+		assert.equal(run.code, 2, run.err);
+		assert.match(run.err, message);
+	}
+});
+
+test('a cleartext server of HTTP/1.1 alone: the option that helps is named', () => withServer(http.createServer(echo), async (port) => {
+	const run = await fetch(`http://127.0.0.1:${port}/`);
+	assert.equal(run.code, 92);
+	assert.match(run.err, /answered with HTTP\/1 \("HTTP\/1\.1 400 Bad Request"\).*; --http1\.1 asks in HTTP\/1\.1/);
+}));
 
 /* ---- the demo, with and without pushes ---- */
 

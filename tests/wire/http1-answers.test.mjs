@@ -161,7 +161,6 @@ function listening(s, port, answer, onHead) {
 
 {
 	const { ports, options } = await site();
-	// covers: R72
 	scenario('error bodies: the file of the status, that of all others, JSON, and none for HEAD', options, async (s) => {
 		const browser = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n';
 		const json = 'Accept: application/json\r\n';
@@ -312,7 +311,8 @@ function listening(s, port, answer, onHead) {
 	const { ports, options } = await site();
 	// covers: R136
 	scenario('Expect: 100-continue: the origin answers it, or pushgate when the origin speaks HTTP/1.0', options, async (s) => {
-		/* It answers as soon as the body is there; an origin in 1.1 asks for it first. */
+		/* It answers as soon as the body is there; an origin in 1.1 asks for it first. The first connection ends then. */
+		const seen = {};
 		const waiting = (version) => (socket, body) => {
 			if (version === '1.1')
 				socket.write('HTTP/1.1 100 Continue\r\n\r\n');
@@ -320,7 +320,11 @@ function listening(s, port, answer, onHead) {
 				if (!/4\r\nbody\r\n0\r\n\r\n|body$/.test(body()))
 					return;
 				clearInterval(timer);
-				socket.next(ok(version).replace('close', 'keep-alive'));
+				if (seen[version])
+					socket.next(ok(version).replace('close', 'keep-alive'));
+				else
+					socket.end(ok(version));
+				seen[version] = true;
 			}, 5);
 		};
 		const heads = { new: await listening(s, ports.new, null, waiting('1.1')), old: await listening(s, ports.old, null, waiting('1.0')) };
@@ -338,8 +342,13 @@ function listening(s, port, answer, onHead) {
 		assert.match(heads.new.at(-1), /^expect: 100-continue$/im);
 		/* Once the origin has answered, it is known to speak HTTP/1.0. */
 		assert.equal((await ask(s.port, `POST /old HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody`)).status, 200);
-		assert.deepEqual(await upload('/old/2'), [100, 200]);
-		assert.doesNotMatch(heads.old.at(-1), /^expect:/im);
+		for (const target of ['/old/new-connection', '/old/same-connection']) {
+			assert.deepEqual(await upload(target), [100, 200]);
+			assert.doesNotMatch(heads.old.at(-1), /^expect:/im);
+		}
+		const of = async (target) => (await s.gate.access((x) => x.path === target)).origin_connection;
+		assert.notEqual(await of('/old/new-connection'), await of('/old'));
+		assert.equal(await of('/old/new-connection'), await of('/old/same-connection'));
 		assert.deepEqual(await upload('/old/3', '1.0'), [200]);
 		assert.deepEqual(await upload('/new/2', '1.0'), [200]);
 	});

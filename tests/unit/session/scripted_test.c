@@ -517,7 +517,7 @@ static void without_multiplexing_each_connection_has_one_request(void **state)
 {
 	(void)state;
 	scripted_can(SCRIPTED_EVERYTHING, SCRIPTED_EVERYTHING & ~(unsigned)SESSION_MULTIPLEXES);
-	struct scene s = ask(world(NULL, "max-connections = 3", NULL));
+	struct scene s = ask(world(NULL, "max-http1-connections = 3", NULL));
 	gate_passes(s.w);
 	assert_int_equal(script_origins(&s.w->sites[0]), 1); /* none ahead of need */
 	for (unsigned i = 1; i <= 3; i++)
@@ -526,9 +526,9 @@ static void without_multiplexing_each_connection_has_one_request(void **state)
 	struct script_peer *second = script_origin(&s.w->sites[0], 1);
 	struct script_peer *third = script_origin(&s.w->sites[0], 2);
 	script_say(second, READY);
-	SCRIPT_SEES(second, "head 1. GET http example.com /1|");
+	SCRIPT_SEES(second, "head 1. GET http example.com /1");
 	script_say(third, READY);
-	SCRIPT_SEES(third, "head 1. GET http example.com /2|");
+	SCRIPT_SEES(third, "head 1. GET http example.com /2");
 	gate_passes(s.w);
 	assert_int_equal(script_origins(&s.w->sites[0]), 3);
 	assert_false(script_saw(s.origin, "head 3."));
