@@ -13,6 +13,7 @@ const pick = process.env.SMUGGLE_ROW ? forms.filter((f) => f.row === process.env
 
 for (const [column, play] of Object.entries({ 'h1 ← h1': responses1, 'h2 ← h1': responses2 })) {
 	const origin = await formOrigin(pick);
+	// covers: R360 R361 R362 R363 R364 R365 R366 R367 R368
 	scenario(`${column}: the client gets what the origin's framing says, or nothing that looks whole`, {
 		timeout: 300000, origins: { main: { server: origin.server } }, server: { 'error-log': '/dev/null', 'access-log': '/dev/null' },
 	}, async (s) => {
