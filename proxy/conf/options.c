@@ -477,8 +477,9 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: pushgate also offers pushes for conditional requests (a reload)."},
     {PUSH(hint_anyone), .key = "hint-clients", SWITCH("navigating all"), .preset = "navigating",
         .sentence = "Which requests get hints. navigating: only HTTP/2 requests that load a page, as browsers ignore "
-        "hints for others.\nall: all requests but those in HTTP/1.0. No client gets a 103 (Early Hints) over HTTP/1.1 unless a rule "
-        "with hint or hint+hold says all: many mishandle it."},
+        "hints for others.\nall: all requests but those in HTTP/1.0. Over HTTP/1.1 a 103 (Early Hints) of pushgate's own goes out by a "
+        "rule that says all, and not otherwise: many clients mishandle it there. That of the origin is passed on; interim = no "
+        "keeps it back."},
     {PUSH(min_used), .key = "min-used", .example = "20%", .type = CONF_TYPE_OTHER, .form = "0% ... 100%", .preset = "0%", .set = conf_set_min_used,
         .sentence = "The rule pauses if clients use a smaller share of its pushes than this; later it tries a few "
         "pushes again. 0%: it never pauses."},

@@ -68,13 +68,24 @@ void start_observe(const struct start *s, struct observe *o)
 	    .worker = OBSERVE_MASTER};
 }
 
+/* What clients may speak there, by the names of ALPN. */
+static const char *protocols_text(const struct conf_listen *l)
+{
+	if (l->protocols == CONF_HTTP1)
+		return "http/1.1";
+	if (l->protocols == CONF_HTTP2)
+		return l->certificate_count ? "h2" : "h2c";
+	return l->certificate_count ? "h2 and http/1.1" : "h2c and http/1.1";
+}
+
 void start_announce(const struct start *s, struct observe *o)
 {
 	for (size_t i = 0; i < s->conf->listen_count; i++) {
 		char at[NET_ADDRESS_TEXT];
-		observe_log(o, OBSERVE_INFO, "listening on %s (%s), %u worker%s",
+		const struct conf_listen *l = &s->conf->listens[i];
+		observe_log(o, OBSERVE_INFO, "listening on %s (%s, %s), %u worker%s",
 		    sockets_address(&s->sockets, i, at, sizeof(at)),
-		    s->conf->listens[i].certificate_count ? "TLS, h2" : "plain, h2c", s->workers,
+		    l->certificate_count ? "TLS" : "plain", protocols_text(l), s->workers,
 		    s->workers == 1 ? "" : "s");
 	}
 	if (identity_is_root(&s->identity))

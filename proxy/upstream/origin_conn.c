@@ -38,7 +38,6 @@ static void begin_session(struct origin_conn *c, const struct session_plan *plan
 	c->hop.protocol = session_name(c->session);
 	c->is_open = true;
 	c->quiet_since = u->env->relay->now;
-	origin_window_begin(c);
 	pool_conn_began(c->pool, upstream_pool(u, c->pool->origin, POOL_PLAIN), c);
 	if (c->pool->kind == POOL_SUBSCRIPTIONS) {
 		WORKER_COUNT(u->env, subscriptions, 1);

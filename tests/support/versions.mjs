@@ -16,9 +16,9 @@ export const VERSIONS = {
 
 /*
  * `serve(request, response, expects)` answers in each of them; `expects`: the request waits for 100 (Continue).
- * Gives {ports, servers, close}: by name.
+ * port: of one server alone. Gives {ports, servers, close}: by name.
  */
-export async function versionedOrigins(serve, names = Object.keys(VERSIONS)) {
+export async function versionedOrigins(serve, names = Object.keys(VERSIONS), port = 0) {
 	const ports = {};
 	const servers = {};
 	const open = new Set();
@@ -33,7 +33,7 @@ export async function versionedOrigins(serve, names = Object.keys(VERSIONS)) {
 		server.on('connection', keep);
 		server.on('session', keep);
 		server.on('clientError', (error, socket) => socket.destroy());
-		await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+		await new Promise((resolve) => { server.listen(port, '127.0.0.1', resolve); });
 		ports[name] = server.address().port;
 		servers[name] = server;
 	}
