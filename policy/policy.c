@@ -200,12 +200,9 @@ static bool has_no_interim(const struct policy_rules *rules)
 	return false;
 }
 
-/*
- * Whether a rule that `says` so may take an offer of this request, before one that takes all of them.
- * Not inlined, as above.
- */
-static __attribute__((noinline)) bool some_rule(const struct policy_rules *rules,
-    const struct policy_offer *facts, bool (*says)(const struct policy_rule *rule))
+/* Not inlined, as above. */
+static __attribute__((noinline)) bool withholds_interim(
+    const struct policy_rules *rules, const struct policy_offer *facts)
 {
 	struct policy_offer request = *facts;
 	struct policy_facts f;
@@ -216,7 +213,7 @@ static __attribute__((noinline)) bool some_rule(const struct policy_rules *rules
 		const struct policy_rule *rule = &rules->rules[i];
 		if (rule->shadow || !policy_rule_takes_request(rule, &f))
 			continue;
-		if (says(rule))
+		if (rule->no_interim)
 			return true;
 		if (rule->sources == 0 && !policy_rule_asks_promise(rule))
 			return false;
@@ -224,22 +221,7 @@ static __attribute__((noinline)) bool some_rule(const struct policy_rules *rules
 	return false;
 }
 
-static bool says_no_interim(const struct policy_rule *rule)
-{
-	return rule->no_interim;
-}
-
 bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts)
 {
-	return has_no_interim(rules) && some_rule(rules, facts, says_no_interim);
-}
-
-static bool says_hint_anyone(const struct policy_rule *rule)
-{
-	return rule->hint_anyone && (policy_action_parts(rule->action) & POLICY_PART_HINT);
-}
-
-bool policy_hints_anyone(const struct policy_rules *rules, const struct policy_offer *facts)
-{
-	return some_rule(rules, facts, says_hint_anyone);
+	return has_no_interim(rules) && withholds_interim(rules, facts);
 }

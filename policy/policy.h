@@ -243,11 +243,6 @@ bool policy_hints(const struct policy_rules *rules);
  * no_interim takes the request, and no earlier rule takes all its offers.
  */
 bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts);
-/*
- * Whether a rule hints for this request even to a client that does not expect hints: one with
- * hint_anyone may take an offer of this source.
- */
-bool policy_hints_anyone(const struct policy_rules *rules, const struct policy_offer *facts);
 
 /*
  * Reviews a push when its response begins: keeps or cancels it. offer->hold_refusal is read again,

@@ -133,7 +133,7 @@ const struct conf_option conf_options[] = {
         "may use it (mode 0660)."},
     {SERVER(server.traced), .key = "trace", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS,
         .form = "ADDRESS[/BITS] ...", .repeats = true, .count_offset = offsetof(struct conf, server.traced_count),
-        .sentence = "Clients whose connections are traced: each HTTP/2 frame is a line in the error log, with stream, "
+        .sentence = "Clients whose connections are traced: each HTTP/2 frame, or head in HTTP/1.1, is a line in the error log, with stream, "
         "type and length, without its content. Each worker writes at most 500 such lines a second on average. "
         "Connections to origins are not traced. `pushgate trace` does the same for a while and without the log."},
     {SERVER(server.learned_file), .key = "learned-file", .example = "/var/lib/pushgate/learned.json", .type = CONF_TYPE_OTHER, .form = "FILE | off",
@@ -267,7 +267,7 @@ const struct conf_option conf_options[] = {
         .sentence = "How long the client may take to acknowledge SETTINGS."},
     {LISTEN(header_timeout), .key = "header-timeout", TIME(0), .preset = "10s",
         .sentence = "How long a request's field block, or its head in HTTP/1.1, may take from its first byte to its last. In "
-        "HTTP/1.1 a head that takes longer gets 408."},
+        "HTTP/1.1 a head that takes longer gets 408; the first one's time begins with the connection."},
     {LISTEN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "3m",
         .sentence = "How long a connection without open requests stays open. In HTTP/1.1 it is the wait for the next request "
         "(keep-alive)."},
@@ -477,8 +477,9 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: pushgate also offers pushes for conditional requests (a reload)."},
     {PUSH(hint_anyone), .key = "hint-clients", SWITCH("navigating all"), .preset = "navigating",
         .sentence = "Which requests get hints. navigating: only HTTP/2 requests that load a page, as browsers ignore "
-        "hints for others.\nall: all requests but those in HTTP/1.0. No client gets a 103 (Early Hints) over HTTP/1.1 unless a rule "
-        "with hint or hint+hold says all: many mishandle it."},
+        "hints for others.\nall: all requests but those in HTTP/1.0. Over HTTP/1.1 a 103 (Early Hints) of pushgate's own goes out by a "
+        "rule that says all, and not otherwise: many clients mishandle it there. That of the origin is passed on; interim = no "
+        "keeps it back."},
     {PUSH(min_used), .key = "min-used", .example = "20%", .type = CONF_TYPE_OTHER, .form = "0% ... 100%", .preset = "0%", .set = conf_set_min_used,
         .sentence = "The rule pauses if clients use a smaller share of its pushes than this; later it tries a few "
         "pushes again. 0%: it never pauses."},

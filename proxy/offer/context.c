@@ -106,10 +106,10 @@ static const struct policy_reason *hint_client_refusal(const struct offer_env *e
 					     : &policy_reason_HINT_VERSION;
 	if (policy_withholds_interim(&env->conf->policy, offer))
 		return &policy_reason_NO_INTERIM;
-	if (client && !client->hints_expected)
-		return &policy_reason_HINT_CLIENT;
 	/* The client gets the origin's 103 in any case. */
-	if (!offer->in_early_hints && (offer->navigation != POLICY_NAVIGATION_YES || !client))
+	bool reads_hints = offer->in_early_hints || (client && client->hints_expected &&
+							offer->navigation == POLICY_NAVIGATION_YES);
+	if (!reads_hints)
 		return &policy_reason_HINT_CLIENT;
 	return NULL;
 }
@@ -164,20 +164,14 @@ bool offer_reads_links(
 	return policy_wants_offers(rules, &facts);
 }
 
-bool offer_withholds_interim(const struct offer_env *env, const struct client_facts *client,
-    const struct exchange *x, uint16_t status)
+bool offer_withholds_interim(
+    const struct offer_env *env, const struct client_facts *client, const struct exchange *x)
 {
-	const struct policy_rules *rules = &env->conf->policy;
 	/* The origin chose the fields of a promised request: they do not name the client. */
 	const struct exchange *asked = x->pushed.parent ? x->pushed.parent : x;
-	struct policy_offer facts = {
-	    .source = POLICY_LINK, .parent = asked->request, .now = x->relay->now};
+	struct policy_offer facts = {.parent = asked->request, .now = x->relay->now};
 	offer_request_context(env, client, asked, &facts);
-	/* RFC 8297 3: many clients mishandle a 103 that they do not expect. */
-	if (status == 103 && client && !client->hints_expected &&
-	    !policy_hints_anyone(rules, &facts))
-		return true;
-	return policy_withholds_interim(rules, &facts);
+	return policy_withholds_interim(&env->conf->policy, &facts);
 }
 
 bool offer_is_subscription(const struct exchange *x, bool wants_pushes)

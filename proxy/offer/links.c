@@ -122,7 +122,6 @@ struct early {
 	struct exchange *x;
 	struct arena *arena;
 	uint32_t seen;
-	enum relay_offer_flags flags;
 };
 
 /* What is hinted already is taken out, and so is what is for pushgate alone. The link of another page
@@ -138,8 +137,7 @@ static bool drop_link(struct early *e, const struct http_link *link)
 	if (x->context.takes_links) {
 		if (reason)
 			skip_link(x, link, reason);
-		else if (!exchange_offer_early(
-			     x, &resource, flags_of(x, link, &resource.target) | e->flags))
+		else if (!exchange_offer_early(x, &resource, flags_of(x, link, &resource.target)))
 			return true;
 		if (link->push_only)
 			return true;
@@ -164,15 +162,12 @@ bool offer_on_interim(const struct offer_env *env, const struct client_facts *cl
 {
 	if (head->status == 100)
 		return true;
-	bool is_unasked = client && !client->hints_expected;
-	bool is_withheld = offer_withholds_interim(env, client, x, head->status);
+	bool is_withheld = offer_withholds_interim(env, client, x);
 	/* Where nothing can be hinted or dropped, the 103 need not be read. */
 	bool is_read = x->context.takes_links || policy_hints(&env->conf->policy);
 	if (head->status != 103 || exchange_is_push(x) || !is_read)
 		return !is_withheld;
-	struct early e = {.x = x,
-	    .arena = &head->arena,
-	    .flags = is_unasked ? RELAY_OFFER_UNASKED : RELAY_OFFER_PLAIN};
+	struct early e = {.x = x, .arena = &head->arena};
 	bool is_empty =
 	    http_link_filter(head, drops, &e) > 0 && !http_head_find(head, HTTP_TOKEN_LINK);
 	return !is_withheld && !is_empty;

@@ -51,7 +51,7 @@ struct client_facts {
 	bool accepts_streams;   /* its SETTINGS_MAX_CONCURRENT_STREAMS is not 0 */
 	bool is_going_away;     /* GOAWAY was sent or received */
 	bool takes_interim;     /* 103 Early Hints can be sent to it */
-	bool hints_expected;    /* it reads them; else it gets one only by a rule for all clients */
+	bool hints_expected;    /* it reads them; else pushgate makes one only by a rule for all clients */
 	usec rtt_usec;          /* round-trip time; 0 = not measured */
 	uint32_t open_pushes;   /* promised pushes that are not over */
 	uint64_t waiting_bytes; /* bytes not sent yet: bodies of pushes, all heads and promises */
@@ -82,10 +82,9 @@ bool offer_wants_pushes(
  * dropped. */
 bool offer_reads_links(
     const struct offer_env *env, const struct client_facts *client, const struct exchange *x);
-/* Whether the client gets no interim response of this status, which is not 100 (Continue): a rule keeps
- * them from it, or it expects no 103 and no rule hints all the same. */
-bool offer_withholds_interim(const struct offer_env *env, const struct client_facts *client,
-    const struct exchange *x, uint16_t status);
+/* Whether a rule keeps interim responses from the client, except 100 (Continue). */
+bool offer_withholds_interim(
+    const struct offer_env *env, const struct client_facts *client, const struct exchange *x);
 
 /* Whether the request waits for the pushes that come with it, by its route. wants_pushes: of the
  * function above; a client that takes no pushes subscribes to nothing. */

@@ -388,8 +388,6 @@ enum relay_offer_flags {
 	RELAY_OFFER_PROPOSAL = 2,     /* learned, and not confirmed by the configuration */
 	RELAY_OFFER_EARLY = 4,        /* its link is in the origin's 103 that is about to be sent */
 	RELAY_OFFER_UNSEEN = 8,       /* the client must not see its link, so it cannot be hinted */
-	RELAY_OFFER_UNASKED =
-	    16, /* the client expects no 103: its link goes unless a rule hints at it */
 };
 
 /*
@@ -398,8 +396,8 @@ enum relay_offer_flags {
  */
 struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
     const struct http_resource *resource, enum relay_offer_flags flags);
-/* The same for a link of the origin's 103 that is about to be sent. False: the link must be taken out,
- * because a rule dropped the offer, or because no rule hints at it and it is RELAY_OFFER_UNASKED. */
+/* The same for a link of the origin's 103 that is about to be sent. False: a rule dropped the offer, and
+ * the link must be taken out. */
 bool exchange_offer_early(
     struct exchange *x, const struct http_resource *resource, enum relay_offer_flags flags);
 /* Whether a hint of pushgate's own can still be sent before the final response comes. */

@@ -285,7 +285,5 @@ bool exchange_offer_early(
 {
 	struct policy_verdict verdict;
 	offer(x, POLICY_LINK, resource, flags | RELAY_OFFER_EARLY, &verdict);
-	if (flags & RELAY_OFFER_UNASKED)
-		return verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
 	return verdict.action != POLICY_DROP || verdict.reason != &policy_reason_RULE;
 }

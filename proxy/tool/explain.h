@@ -115,7 +115,7 @@ void explain_show(
 /* explain_words.c: a version that the listener does not speak (false: it does); an interim response that
  * the client does not get; an origin that is asked without pushes; an answer of our own */
 bool explain_unspoken(FILE *out, const struct conf_listen *listen, enum http_version version);
-void explain_interim(FILE *out, const struct explain_scene *s, uint16_t status);
+void explain_interim(FILE *out, const struct explain_scene *s);
 void explain_no_pushes(FILE *out, const struct conf_origin *origin, bool has_promises);
 void explain_refusal(
     FILE *out, const struct exchange *x, const struct relay_cause *cause, const char *detail);

@@ -232,7 +232,7 @@ static int answer(struct request *r)
 		      "matches the request.\n",
 		    r->out);
 	if (o->status < 200)
-		explain_interim(r->out, &r->scene, o->status);
+		explain_interim(r->out, &r->scene);
 	explain_answer(&r->scene, head);
 	if (r->scene.ignores_links)
 		fputs(

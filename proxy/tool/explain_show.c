@@ -98,7 +98,6 @@ static const char *rest_of_drop(const struct explain_offer *e)
 	if (!e->offer->in_early_hints || hint_refusal == &policy_reason_NO_INTERIM)
 		return "";
 	if (e->verdict.reason == &policy_reason_RULE ||
-	    hint_refusal == &policy_reason_HINT_CLIENT ||
 	    hint_refusal == &policy_reason_LINK_PUSH_ONLY)
 		return "; the link is taken out of the 103";
 	return "; the link stays in the 103";

@@ -24,16 +24,9 @@ bool explain_unspoken(FILE *out, const struct conf_listen *listen, enum http_ver
 	return true;
 }
 
-void explain_interim(FILE *out, const struct explain_scene *s, uint16_t status)
+void explain_interim(FILE *out, const struct explain_scene *s)
 {
-	if (!offer_withholds_interim(&s->base, &s->client, s->x, status))
-		return;
-	if (!offer_withholds_interim(&s->base, &s->client, s->x, 102))
-		fputs(
-		    "\nOver HTTP/1.1 a client gets a 103 only by a rule with hint or hint+hold and "
-		    "hint-clients = all:\nthe client does not get the interim response.\n",
-		    out);
-	else
+	if (offer_withholds_interim(&s->base, &s->client, s->x))
 		fputs("\nA rule with interim = no: the client does not get the interim response.\n",
 		    out);
 }

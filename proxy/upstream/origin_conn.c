@@ -38,7 +38,6 @@ static void begin_session(struct origin_conn *c, const struct session_plan *plan
 	c->hop.protocol = session_name(c->session);
 	c->is_open = true;
 	c->quiet_since = u->env->relay->now;
-	origin_window_begin(c);
 	pool_conn_began(c->pool, upstream_pool(u, c->pool->origin, POOL_PLAIN), c);
 	if (c->pool->kind == POOL_SUBSCRIPTIONS) {
 		WORKER_COUNT(u->env, subscriptions, 1);
@@ -403,9 +402,12 @@ static void conn_cannot_send(void *owner, const char *text)
 		return;
 	}
 	c->transport = ORIGIN_TRANSPORT_READABLE;
+	peer_silence_heard(&c->silence, c->upstream->env->relay->now);
 	origin_conn_retire(c);
 	if (list_is_empty(&c->legs))
 		origin_conn_look_soon(c);
+	else
+		origin_conn_arm(c);
 }
 
 /* Starts the origin's write-timeout. */

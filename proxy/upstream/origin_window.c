@@ -2,6 +2,8 @@
 /*
  * Grows the receive windows of an origin's streams. A PING measures how many bytes arrive within one
  * round trip, which is the size that a window needs. The engine manages the connection's own window.
+ * Without PINGs a stream that its client keeps up with has the size of before the first measurement: what
+ * is under way waits in the socket's buffer, which the kernel sizes.
  */
 #include "proxy/upstream/private.h"
 
@@ -14,19 +16,6 @@ void origin_window_init(struct origin_window *w, const struct conf_origin *o)
 {
 	uint32_t first = o->stream_window_bytes, most = o->max_stream_window_bytes;
 	w->bytes = first < most / WIDE_TIMES ? first * WIDE_TIMES : most;
-}
-
-/* Without PINGs nothing can be measured: a stream whose client keeps up may use the whole of it at once.
- * A quarter of the connection's budget, since what waits is charged by whole chunks. */
-void origin_window_begin(struct origin_conn *c)
-{
-	uint64_t most = c->pool->origin->max_stream_window_bytes;
-	if (session_can(c->session, SESSION_PINGS))
-		return;
-	if (most > c->budget.limit_bytes / 4)
-		most = c->budget.limit_bytes / 4;
-	if (most > c->window.bytes)
-		c->window.bytes = (uint32_t)most;
 }
 
 void origin_window_probe(struct origin_conn *c, size_t received)

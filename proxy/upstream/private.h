@@ -142,8 +142,6 @@ void origin_promises_ended(const struct origin_conn *c); /* the connection is go
 /* ---- origin_window.c ---- */
 
 void origin_window_init(struct origin_window *w, const struct conf_origin *o);
-/* The session has begun. */
-void origin_window_begin(struct origin_conn *c);
 /* This many bytes of a body have arrived: may start a measurement. */
 void origin_window_probe(struct origin_conn *c, size_t received);
 void origin_window_grow(struct origin_conn *c); /* the PING was answered */

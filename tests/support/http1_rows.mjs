@@ -106,23 +106,23 @@ export class Site1 {
 	async start() {
 		this.h1 = await recordingOrigin({
 			respond: (m, c) => this.#respond(ofH1(m), (a) => c.send(asked(m, a)), (a) => c.send(responseBytes(a.status, a.fields))),
-			onHead: (m, c) => this.#heads.get(m.target)?.(m, c), ...this.options.h1,
+			onHead: (m, c) => this.#heads.get(m.target)?.(m, c),
 		});
 		const server = await listen({ name: 'h2' });
 		this.h2 = new Http2Origin(server, (...all) => this.#respond(...all));
 		this.h2.welcome();
 		this.securePort = await freePort();
-		const { origin = {}, listen: more = {}, ...rest } = this.options;
+		const { h1Config = {}, listen: more = {}, extraOrigin = '', ...rest } = this.options;
 		this.scenario = await new Scenario({
 			origins: {
-				h1: { server: `http://127.0.0.1:${this.h1.port}`, config: { 'response-timeout': '60s', ...origin } },
+				h1: { server: `http://127.0.0.1:${this.h1.port}`, config: { 'response-timeout': '60s', ...h1Config } },
 				h2: { server: `h2c://127.0.0.1:${server.port}` },
 			},
 			listen: more,
 			routes: section('route h1', { host: HOSTS.h1, origin: 'h1' }) + section('route h2', { host: HOSTS.h2, origin: 'h2' }),
 			extra: section('listen secure', {
 				address: `127.0.0.1:${this.securePort}`, certificate: certs().file('rsa.pem'), key: certs().file('rsa.key'), ...more,
-			}),
+			}) + extraOrigin,
 			...rest,
 		}).start();
 		this.scenario.servers.h2 = server;
@@ -163,8 +163,8 @@ export class Site1 {
 		return [...this.h1.requests.map(ofH1), ...this.h2.requests].filter((r) => r.target.includes(word)).map((r) => `${r.method} ${r.target}`);
 	}
 
-	connect1({ tls, ...options } = {}) {
-		return connect1(tls ? this.securePort : this.scenario.port, { tls, ca: tls ? certs().ca : undefined, servername: HOSTS.h1, ...options });
+	connect1({ tls, port = tls ? this.securePort : this.scenario.port, ...options } = {}) {
+		return connect1(port, { tls, ca: tls ? certs().ca : undefined, servername: HOSTS.h1, ...options });
 	}
 	connect2(kind = 'h1') { return this.scenario.connect({ authority: HOSTS[kind] }); }
 	/* Over a connection of its own: both origins have got what was sent to the gate before. */

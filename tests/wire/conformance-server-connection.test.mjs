@@ -112,7 +112,7 @@ for (const [what, bytes] of Object.entries({
 	'an upload by HTTP/1.1 that is on its way': `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n${'x'.repeat(1000000)}`,
 	'a TLS hello': Buffer.from('160301020001000100', 'hex'),
 }))
-	scenario(`3.1. ${what} in cleartext gets one 505 and the end`, async (s) => {
+	scenario(`3.1. ${what} in cleartext gets one 505 and the end`, { listen: { protocols: 'h2' } }, async (s) => {
 		const text = String(await last(plain(s), bytes));
 		assert.match(text, /^HTTP\/1\.1 505 /);
 		assert.match(text.toLowerCase(), /\r\nconnection: close\r\n/);
@@ -125,7 +125,7 @@ for (const [what, bytes] of Object.entries({
 /* ---- TLS ---- */
 
 // covers: R83
-scenario('RFC 7301 3.2. ALPN without h2 fails with no_application_protocol', { tls: true }, async (s) => {
+scenario('RFC 7301 3.2. ALPN without h2 fails with no_application_protocol', { tls: true, listen: { protocols: 'h2' } }, async (s) => {
 	for (const ALPNProtocols of [['http/1.1'], ['h2c'], ['h3', 'http/1.1'], ['H2'], ['h2-14']])
 		assert.match(isRefused(await shake(s, { ALPNProtocols })).message, /no.application.protocol/i);
 	await serves(s);
@@ -139,7 +139,7 @@ scenario('RFC 7301 3.2. h2 is chosen wherever it stands in the list', { tls: tru
 	}
 });
 // covers: R83
-scenario('3.3. without ALPN nothing is taken for HTTP/2, its preface neither', { tls: true }, async (s) => {
+scenario('3.3. without ALPN nothing is taken for HTTP/2, its preface neither', { tls: true, listen: { protocols: 'h2' } }, async (s) => {
 	for (const bytes of [hello, 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n']) {
 		const socket = await shake(s, { ALPNProtocols: undefined });
 		assert.match(String(await last(socket, bytes)), /^HTTP\/1\.1 505 /);

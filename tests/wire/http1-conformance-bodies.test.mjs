@@ -2,6 +2,7 @@
 /*
  * Bodies of requests in HTTP/1.1 (RFC 9112 6 and 7): the origin gets the bytes that the client's framing said, or no whole
  * request.
+ * The first word of a row is what it covers: a line of docs/REQUIREMENTS.md.
  */
 import assert from 'node:assert/strict';
 import { passed, refused, requests, whole } from '../support/http1_rows.mjs';
@@ -122,7 +123,7 @@ requests('bodies of requests', [
 	...['Content-Length: 5', 'Transfer-Encoding: chunked', 'Host: elsewhere.test', ' folded: x', 'no colon', 'x : y', 'x: a\x00b', ':path: /x', 'x-a: b\n', 'Connection: close'].map((field) =>
 		faulty('R328', `RFC 9110 6.5.1. the trailer ${shown(field)}`, chunked(`5\r\nhello\r\n0\r\n${field}\r\n\r\n`))),
 	faulty('R328', '7.1.2. endless trailers', chunked(`0\r\n${'x-t: v\r\n'.repeat(30000)}\r\n`), [400, 431]),
-	passed('R328', 'RFC 9110 7.6.1. a trailer that Connection names', chunked('5\r\nhello\r\n0\r\nx-t: v\r\nx-hop: 1\r\n\r\n', 'Connection: X-Hop'), ({ request }) => {
+	passed('R345', 'RFC 9110 7.6.1. a trailer that Connection names', chunked('5\r\nhello\r\n0\r\nx-t: v\r\nx-hop: 1\r\n\r\n', 'Connection: X-Hop'), ({ request }) => {
 		assert.deepEqual(request.trailers.map(([n, v]) => [n.toLowerCase(), v]), [['x-t', 'v']]);
 	}, POST),
 	passed('R329', '7.4, RFC 9110 10.1.4. TE: deflate, trailers', chunked('0\r\n\r\n', 'TE: deflate, Trailers', 'Connection: TE'), ({ request }) => {

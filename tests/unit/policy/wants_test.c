@@ -208,35 +208,6 @@ static void rule_that_takes_the_request_may_withhold_interim_responses(void **st
 	assert_false(withholds(s));
 }
 
-static void a_rule_for_all_clients_hints_to_those_that_expect_none(void **state)
-{
-	struct scene *s = *state;
-	struct slice css = SLICE("*.css");
-	s->offer.source = POLICY_LINK;
-	s->set.fallback = POLICY_HINT;
-	assert_false(policy_hints_anyone(&s->set, &s->offer)); /* the default action is no rule */
-	struct policy_rule *first = scene_rule(s, "first", POLICY_FORWARD);
-	struct policy_rule *hint = scene_rule(s, "hint", POLICY_HINT_HOLD);
-	first->promised_paths = (struct policy_patterns){&css, NULL, 1};
-	assert_false(policy_hints_anyone(&s->set, &s->offer)); /* navigating HTTP/2 clients alone */
-	hint->hint_anyone = true;
-	assert_true(policy_hints_anyone(&s->set, &s->offer));
-	first->promised_paths.count = 0; /* takes all offers */
-	assert_false(policy_hints_anyone(&s->set, &s->offer));
-	first->sources = 1u << POLICY_RELAYED; /* and not that of a link */
-	assert_true(policy_hints_anyone(&s->set, &s->offer));
-	hint->versions = 1u << HTTP_VERSION_2;
-	s->parent->version = HTTP_VERSION_1_1;
-	assert_false(policy_hints_anyone(&s->set, &s->offer));
-	hint->versions |= 1u << HTTP_VERSION_1_1;
-	assert_true(policy_hints_anyone(&s->set, &s->offer));
-	hint->action = POLICY_HOLD;
-	assert_false(policy_hints_anyone(&s->set, &s->offer));
-	hint->action = POLICY_HINT;
-	hint->shadow = true;
-	assert_false(policy_hints_anyone(&s->set, &s->offer));
-}
-
 /* Whatever the rules: when nothing is wanted, no offer for the request is forwarded. */
 static void nothing_is_forwarded_that_was_not_wanted(void **state)
 {
@@ -292,7 +263,6 @@ int main(void)
 	    WANTS_TEST(offers_of_our_own_are_wanted_by_shadow_rules_too),
 	    WANTS_TEST(what_some_rule_does_is_known_without_the_request),
 	    WANTS_TEST(rule_that_takes_the_request_may_withhold_interim_responses),
-	    WANTS_TEST(a_rule_for_all_clients_hints_to_those_that_expect_none),
 	    WANTS_TEST(nothing_is_forwarded_that_was_not_wanted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,17 +288,17 @@ static void a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone(v
 	    "   client   103 with Link: ");
 }
 
-static void the_origins_103_goes_to_a_client_with_http1_by_a_rule_alone(void **state)
+static void the_origins_103_goes_to_a_client_with_http1_unless_a_rule_keeps_it_back(void **state)
 {
 	(void)state;
 	static const char *const words[] = {"explain", "http://example.com/", "--client", "h1", "--status", "103",
 	    "--response-header", "Link: </a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script", NULL};
-	has("", words, "\nOver HTTP/1.1 a client gets a 103 only by a rule with hint or hint+hold and hint-clients = all:\n"
-		       "the client does not get the interim response.\n");
-	has("[preload p]\nlink = yes\n[push r]\ntype = style\naction = hint\nhint-clients = all\n", words,
+	has("[preload p]\nlink = yes\n[push r]\ntype = style\naction = hint\n", words,
 	    "   client   the link in the 103 of the origin");
-	has("[preload p]\nlink = yes\n[push r]\ntype = style\naction = hint\nhint-clients = all\n", words,
+	has("[preload p]\nlink = yes\n[push r]\ntype = style\naction = drop\n", words,
 	    "   client   no push; the link is taken out of the 103\n");
+	has("[push r]\naction = drop\ninterim = no\n", words,
+	    "\nA rule with interim = no: the client does not get the interim response.\n");
 }
 
 static void a_version_that_the_listener_does_not_speak_is_told(void **state)
@@ -639,7 +639,7 @@ int main(void)
 	    cmocka_unit_test(an_origin_with_push_refuse_makes_no_promises_whatever_the_rules_say),
 	    cmocka_unit_test(an_origin_with_push_accept_has_its_promise_reset),
 	    cmocka_unit_test(a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone),
-	    cmocka_unit_test(the_origins_103_goes_to_a_client_with_http1_by_a_rule_alone),
+	    cmocka_unit_test(the_origins_103_goes_to_a_client_with_http1_unless_a_rule_keeps_it_back),
 	    cmocka_unit_test(a_version_that_the_listener_does_not_speak_is_told),
 	    cmocka_unit_test(an_origin_with_http1_makes_no_promises),
 	    cmocka_unit_test(host_field_takes_the_place_of_the_urls_host),

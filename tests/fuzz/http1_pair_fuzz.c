@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two codecs of ours, a client and a server, whose owners do what the input says: requests one after
+ * another, interim responses, bodies of known and unknown length, trailers, credit late, bytes cut
+ * anywhere. Nothing that one says is a fault to the other, each byte arrives at its position, and all
+ * that was begun ends.
+ *
+ * Input: steps of two bytes, the action and its argument.
+ */
+#include "tests/fuzz/input.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include "proxy/h1/h1.h"
+
+#include <stdlib.h>
+
+#define CHUNK_BYTES 4096u
+#define PIPE_BYTES 262144u
+#define PASSES_MOST 10000u
+
+/* One message on its way: from the owner that sends it to the owner that receives it. */
+struct message {
+	bool has_begun, is_head_told, has_ended, has_trailers, trailers_sent, trailers_told;
+	size_t length, offered, sent, told;
+	unsigned interims_sent, interims_told;
+};
+
+struct side {
+	struct h1_conn *conn;
+	struct budget budget;
+	struct message *out, *in;
+	uint8_t pipe[PIPE_BYTES]; /* to the other side */
+	size_t head, tail;
+	size_t owed;
+	bool is_open; /* a stream is there */
+};
+
+struct world {
+	struct chunk_pool *chunks;
+	struct http_head_pool *heads;
+	struct side client, server;
+	struct message request, response;
+	enum http_method method;
+	unsigned exchanges;
+	usec now;
+};
+
+/* The byte at this position of any body. */
+static uint8_t byte_at(size_t position)
+{
+	return (uint8_t)(position * 7 + position / 251);
+}
+
+static void on_fault(void *context, const struct h1_fault *fault)
+{
+	(void)context;
+	ensure(fault == NULL);
+}
+
+/* ---- what is received ---- */
+
+static void on_data(struct message *m, const struct h1_event *e)
+{
+	for (uint32_t i = 0; i < e->piece.length; i++)
+		ensure(e->piece.chunk->data[e->piece.offset + i] == byte_at(m->told + i));
+	m->told += e->piece.length;
+	ensure(m->told <= m->sent);
+}
+
+static void on_event(struct world *w, struct side *s, struct h1_event *e)
+{
+	struct message *m = s->in;
+	switch (e->kind) {
+	case H1_EVENT_READY:
+		break;
+	case H1_EVENT_HEAD:
+		ensure(!e->oversize);
+		if (http_head_is_interim(e->head)) {
+			m->interims_told++;
+			break;
+		}
+		ensure(!m->is_head_told && m->has_begun);
+		m->is_head_told = s->is_open = true;
+		m->has_ended = e->end;
+		break;
+	case H1_EVENT_DATA:
+		on_data(m, e);
+		s->owed += e->piece.length;
+		m->has_ended = e->end;
+		break;
+	case H1_EVENT_TRAILERS:
+		m->trailers_told = m->has_ended = true;
+		break;
+	case H1_EVENT_CLOSED:
+		ensure(s->is_open || s == &w->client);
+		s->is_open = false;
+		break;
+	case H1_EVENT_REFUSED:
+	case H1_EVENT_RESET:
+	case H1_EVENT_FAILED:
+		ensure(false);
+	}
+	http_head_free(e->head);
+}
+
+static void drain(struct world *w, struct side *s)
+{
+	struct h1_event e;
+	while (h1_next_event(s->conn, &e)) {
+		on_event(w, s, &e);
+		h1_check(s->conn);
+	}
+}
+
+static void credit(struct world *w, struct side *s, size_t most)
+{
+	size_t n = s->owed < most ? s->owed : most;
+	h1_credit(s->conn, n);
+	s->owed -= n;
+	drain(w, s);
+}
+
+/* Moves bytes from one side's pipe to the other side. */
+static bool carry(struct world *w, struct side *from, struct side *to, size_t most)
+{
+	size_t n = from->tail - from->head;
+	if (n == 0 || h1_is_full(to->conn))
+		return false;
+	if (n > most)
+		n = most;
+	if (n > CHUNK_BYTES)
+		n = CHUNK_BYTES;
+	struct chunk *chunk = chunk_acquire(w->chunks);
+	memcpy(chunk->data, from->pipe + from->head, n);
+	from->head += n;
+	if (from->head == from->tail)
+		from->head = from->tail = 0;
+	h1_receive(to->conn, chunk, 0, n, w->now);
+	chunk_release(chunk);
+	drain(w, to);
+	return true;
+}
+
+/* ---- what is sent ---- */
+
+static void put(struct side *s, const void *bytes, size_t n)
+{
+	ensure(s->tail + n <= PIPE_BYTES);
+	if (n > 0)
+		memcpy(s->pipe + s->tail, bytes, n);
+	s->tail += n;
+}
+
+static bool send(struct world *w, struct side *s, uint32_t most)
+{
+	struct h1_output o;
+	if (s->tail > PIPE_BYTES / 2 || !h1_next_output(s->conn, most, &o))
+		return false;
+	put(s, o.before.ptr, o.before.len);
+	for (uint32_t i = 0; i < o.length; i++) {
+		uint8_t byte = byte_at(s->out->sent + i);
+		put(s, &byte, 1);
+	}
+	s->out->sent += o.length;
+	put(s, o.after.ptr, o.after.len);
+	h1_check(s->conn);
+	drain(w, s);
+	return true;
+}
+
+static void add_length(struct http_head *head, size_t length)
+{
+	http_head_add_token(
+	    head, HTTP_TOKEN_CONTENT_LENGTH, arena_printf(&head->arena, "%zu", length));
+	head->content_length = length;
+}
+
+static bool is_idle(const struct world *w)
+{
+	return !w->client.is_open && !w->server.is_open &&
+	       w->client.tail == w->client.head && w->server.tail == w->server.head;
+}
+
+static void ask(struct world *w, uint8_t argument)
+{
+	static const struct {
+		struct slice name;
+		enum http_method method;
+	} methods[] = {{SLICE_INIT("GET"), HTTP_METHOD_GET}, {SLICE_INIT("HEAD"), HTTP_METHOD_HEAD},
+	    {SLICE_INIT("POST"), HTTP_METHOD_POST}, {SLICE_INIT("PUT"), HTTP_METHOD_PUT}};
+	if (!is_idle(w) || h1_request_room(w->client.conn) == 0)
+		return;
+	struct http_head *head = http_head_new(w->heads);
+	head->kind = HTTP_REQUEST;
+	head->method = methods[argument & 3].name;
+	head->method_token = (uint16_t)methods[argument & 3].method;
+	head->scheme = SLICE("http");
+	head->authority = SLICE("a.example");
+	head->path = SLICE("/x");
+	w->method = methods[argument & 3].method;
+	w->request = w->response = (struct message){0};
+	w->request.length = argument & 4 ? (size_t)argument * 19 : 0;
+	w->request.has_trailers = (argument & 24) == 24 && w->request.length > 0;
+	if (argument & 8 && !w->request.has_trailers)
+		add_length(head, w->request.length);
+	w->request.has_begun = w->client.is_open = true;
+	ensure(h1_request(w->client.conn, head, w->request.length == 0, w));
+	http_head_free(head);
+	w->exchanges++;
+}
+
+static void respond(struct world *w, uint8_t argument, bool is_interim)
+{
+	struct message *m = &w->response;
+	if (!w->server.is_open || m->has_begun || (is_interim && m->interims_sent == 30))
+		return;
+	struct http_head *head = http_head_new(w->heads);
+	head->kind = HTTP_RESPONSE;
+	if (is_interim) {
+		head->status = 103;
+		m->interims_sent += h1_respond(w->server.conn, head, false);
+		http_head_free(head);
+		return;
+	}
+	/* A failure would let the codec give up the rest of the request. */
+	head->status = argument & 1 ? 200 : argument & 2 ? 204 : 304;
+	bool is_bodyless = w->method == HTTP_METHOD_HEAD || head->status != 200;
+	m->length = is_bodyless ? 0 : argument & 4 ? (size_t)argument * 19 : 0;
+	m->has_trailers = (argument & 24) == 24 && m->length > 0;
+	if (argument & 8 && !m->has_trailers && head->status == 200)
+		add_length(head, m->length);
+	m->has_begun = true;
+	ensure(h1_respond(w->server.conn, head, m->length == 0));
+	http_head_free(head);
+}
+
+/* The owner has more of its body, or trailers. */
+static void offer(struct world *w, struct side *s, size_t more)
+{
+	struct message *m = s->out;
+	if (!s->is_open || !m->has_begun || m->length == 0 || m->trailers_sent)
+		return;
+	m->offered = m->length - m->offered < more ? m->length : m->offered + more;
+	bool all = m->offered == m->length;
+	if (m->has_trailers && m->sent == m->length) {
+		struct http_head *head = http_head_new(w->heads);
+		head->kind = HTTP_TRAILERS;
+		http_head_add(head, SLICE("x-sum"), SLICE("1"));
+		h1_trailers(s->conn, head);
+		http_head_free(head);
+		m->trailers_sent = true;
+		return;
+	}
+	if (m->sent < m->length)
+		h1_offer(s->conn, m->offered - m->sent, all && !m->has_trailers);
+}
+
+/* ---- runs ---- */
+
+enum { ASK, RESPOND, INTERIM, OFFER, SEND, CARRY, CREDIT, TIME, ACTIONS };
+
+static void step(struct world *w, struct input *in)
+{
+	uint8_t action = input_byte(in), argument = input_byte(in);
+	struct side *s = action & 0x80 ? &w->client : &w->server;
+	struct side *other = s == &w->client ? &w->server : &w->client;
+	switch (action % ACTIONS) {
+	case ASK:
+		ask(w, argument);
+		break;
+	case RESPOND:
+	case INTERIM:
+		respond(w, argument, action % ACTIONS == INTERIM);
+		break;
+	case OFFER:
+		offer(w, s, (size_t)argument * 20);
+		break;
+	case SEND:
+		(void)send(w, s, 1 + (uint32_t)argument * 8);
+		break;
+	case CARRY:
+		(void)carry(w, s, other, 1 + argument);
+		break;
+	case CREDIT:
+		credit(w, s, (size_t)argument * 10);
+		break;
+	case TIME:
+		h1_tick(w->server.conn, w->now += argument);
+		break;
+	}
+	drain(w, &w->client);
+	drain(w, &w->server);
+}
+
+/* Whatever was begun goes to its end. */
+static void finish(struct world *w)
+{
+	for (unsigned n = 0; !is_idle(w) || h1_wants_write(w->client.conn); n++) {
+		ensure(n < PASSES_MOST);
+		respond(w, 5, false);
+		offer(w, &w->client, SIZE_MAX / 2);
+		offer(w, &w->server, SIZE_MAX / 2);
+		(void)send(w, &w->client, CHUNK_BYTES);
+		(void)send(w, &w->server, CHUNK_BYTES);
+		credit(w, &w->client, SIZE_MAX);
+		credit(w, &w->server, SIZE_MAX);
+		(void)carry(w, &w->client, &w->server, SIZE_MAX);
+		(void)carry(w, &w->server, &w->client, SIZE_MAX);
+		drain(w, &w->client);
+		drain(w, &w->server);
+	}
+	const struct message *messages[] = {&w->request, &w->response};
+	for (size_t i = 0; w->exchanges > 0 && i < 2; i++) {
+		ensure(messages[i]->is_head_told && messages[i]->has_ended);
+		ensure(messages[i]->told == messages[i]->length);
+		ensure(messages[i]->interims_told == messages[i]->interims_sent);
+		ensure(messages[i]->trailers_told == messages[i]->has_trailers);
+	}
+	ensure(h1_request_room(w->client.conn) == 1);
+}
+
+static void open_side(struct world *w, struct side *s, enum h1_role role)
+{
+	struct h1_limits limits = h1_limits_default;
+	limits.window_bytes = 300;
+	limits.head_timeout = 0;
+	budget_init(&s->budget, NULL, 1u << 24);
+	const struct h1_env env = {.heads = w->heads, .budget = &s->budget, .fault = on_fault};
+	s->conn = h1_new(role, &limits, &env, w->now);
+	drain(w, s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = {data, size};
+	struct world *w = memory_new(struct world);
+	w->chunks = chunk_pool_new(CHUNK_BYTES, 4);
+	w->heads = http_head_pool_new(4);
+	w->now = USEC_PER_SEC;
+	w->client.out = w->server.in = &w->request;
+	w->client.in = w->server.out = &w->response;
+	open_side(w, &w->client, H1_CLIENT);
+	open_side(w, &w->server, H1_SERVER);
+	while (in.left > 0)
+		step(w, &in);
+	finish(w);
+	h1_free(w->client.conn);
+	h1_free(w->server.conn);
+	ensure(w->client.budget.used_bytes == 0 && w->server.budget.used_bytes == 0);
+	budget_fini(&w->client.budget);
+	budget_fini(&w->server.budget);
+	http_head_pool_free(w->heads);
+	chunk_pool_free(w->chunks);
+	free(w);
+	return 0;
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages, connections that go on and that end, and what each side may do when: the codec alone. */
+#include "proxy/h1/h1.h"
+#include "proxy/base/memory.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CHUNK_BYTES 16384u
+#define GET "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+#define POST "POST / HTTP/1.1\r\nHost: a\r\n"
+
+struct bench {
+	struct chunk_pool *chunks;
+	struct http_head_pool *heads;
+	struct budget budget;
+	struct h1_conn *conn;
+	struct h1_limits limits;
+	char told[2048]; /* one letter or text for each event, bodies as they are */
+	char sent[4096];
+	size_t owed;
+	bool keeps_credit;
+};
+
+static int set_up(void **state)
+{
+	struct bench *b = memory_new(struct bench);
+	b->chunks = chunk_pool_new(CHUNK_BYTES, 4);
+	b->heads = http_head_pool_new(4);
+	b->limits = h1_limits_default;
+	budget_init(&b->budget, NULL, 1u << 20);
+	*state = b;
+	return 0;
+}
+
+static void end_conn(struct bench *b)
+{
+	h1_free(b->conn);
+	b->conn = NULL;
+	b->told[0] = b->sent[0] = '\0';
+	b->owed = 0;
+	assert_int_equal(b->budget.used_bytes, 0);
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+	end_conn(b);
+	budget_fini(&b->budget);
+	http_head_pool_free(b->heads);
+	chunk_pool_free(b->chunks);
+	free(b);
+	return 0;
+}
+
+static void tell(struct bench *b, const char *text, size_t length)
+{
+	size_t used = strlen(b->told);
+	assert_true(used + length < sizeof(b->told));
+	memcpy(b->told + used, text, length);
+	b->told[used + length] = '\0';
+}
+
+static void drain(struct bench *b)
+{
+	/* HEAD and DATA that end their message are told with a full stop behind them. */
+	static const char *const names[] = {[H1_EVENT_READY] = "R",
+	    [H1_EVENT_HEAD] = "H",
+	    [H1_EVENT_DATA] = "",
+	    [H1_EVENT_TRAILERS] = "T",
+	    [H1_EVENT_REFUSED] = "X",
+	    [H1_EVENT_RESET] = "!",
+	    [H1_EVENT_CLOSED] = "C",
+	    [H1_EVENT_FAILED] = "F"};
+	struct h1_event e;
+	while (h1_next_event(b->conn, &e)) {
+		h1_check(b->conn);
+		tell(b, names[e.kind], strlen(names[e.kind]));
+		if (e.kind == H1_EVENT_DATA && e.piece.length > 0)
+			tell(b, piece_slice(e.piece).ptr, e.piece.length);
+		if (e.end)
+			tell(b, ".", 1);
+		if (b->keeps_credit)
+			b->owed += e.piece.length;
+		else if (e.kind == H1_EVENT_DATA)
+			h1_credit(b->conn, e.piece.length);
+		http_head_free(e.head);
+	}
+}
+
+static void begin(struct bench *b, enum h1_role role)
+{
+	const struct h1_env env = {.heads = b->heads, .budget = &b->budget};
+	end_conn(b);
+	b->conn = h1_new(role, &b->limits, &env, USEC_PER_SEC);
+	drain(b);
+}
+
+static void say_bytes(struct bench *b, const char *bytes, size_t length)
+{
+	struct chunk *chunk = chunk_acquire(b->chunks);
+	memcpy(chunk->data, bytes, length);
+	h1_receive(b->conn, chunk, 0, length, USEC_PER_SEC);
+	chunk_release(chunk);
+	drain(b);
+}
+
+static void say(struct bench *b, const char *bytes)
+{
+	say_bytes(b, bytes, strlen(bytes));
+}
+
+/* Takes all output; bodies are 'x'. */
+static void send(struct bench *b)
+{
+	struct h1_output o;
+	b->sent[0] = '\0';
+	while (h1_next_output(b->conn, 8, &o)) {
+		size_t used = strlen(b->sent);
+		snprintf(b->sent + used, sizeof(b->sent) - used, "%.*s%.*s%.*s",
+		    SLICE_ARG(o.before), (int)o.length, "xxxxxxxx", SLICE_ARG(o.after));
+		h1_check(b->conn);
+	}
+	drain(b);
+}
+
+static bool respond(struct bench *b, uint16_t status, const char *length, bool end)
+{
+	struct http_head *head = http_head_new(b->heads);
+	head->kind = HTTP_RESPONSE;
+	head->status = status;
+	if (length) {
+		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, slice_of_string(length));
+		head->content_length = strtoull(length, NULL, 10);
+	}
+	bool done = h1_respond(b->conn, head, end);
+	http_head_free(head);
+	return done;
+}
+
+static bool ask(struct bench *b, const char *method, const char *length, bool end)
+{
+	struct http_head *head = http_head_new(b->heads);
+	head->kind = HTTP_REQUEST;
+	head->method = slice_of_string(method);
+	head->method_token = (uint16_t)http_method_find(head->method);
+	head->authority = SLICE("a");
+	head->path = SLICE("/");
+	if (length) {
+		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, slice_of_string(length));
+		head->content_length = strtoull(length, NULL, 10);
+	}
+	bool done = h1_request(b->conn, head, end, b);
+	http_head_free(head);
+	return done;
+}
+
+/* ---- what is read, cut anywhere ---- */
+
+static void each_message_is_the_same_wherever_it_is_cut(void **state)
+{
+	struct bench *b = *state;
+	static const struct {
+		enum h1_role role;
+		const char *method, *bytes, *told;
+	} rows[] = {
+	    {H1_SERVER, NULL, GET, "H."},
+	    {H1_SERVER, NULL, "\r\n" GET, "H."},
+	    {H1_SERVER, NULL, POST "Content-Length: 5\r\n\r\nhello", "Hhello."},
+	    {H1_SERVER, NULL, POST "Content-Length: 0\r\n\r\n", "H."},
+	    {H1_SERVER, NULL, POST "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n2;a=\"b\\\"\"\r\n!!\r\n0\r\n\r\n",
+		"Hhello!!."},
+	    {H1_SERVER, NULL, POST "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n00;b\r\nX: 1\r\n\r\n", "HaT."},
+	    {H1_SERVER, NULL, "GET / HTTP/1.0\r\nHost: a\r\n\r\n", "H."},
+	    {H1_SERVER, NULL, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", "H."},
+	    {H1_SERVER, NULL, "GET http://a/?b HTTP/1.1\r\nHost: a\r\n\r\n", "H."},
+	    {H1_CLIENT, "GET", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "RHhello.C"},
+	    {H1_CLIENT, "GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX: 1\r\n\r\n",
+		"RHhelloT.C"},
+	    {H1_CLIENT, "GET", "HTTP/1.1 103\r\nLink: </a>\r\n\r\nHTTP/1.1 204 No\r\n\r\n", "RHH.C"},
+	    {H1_CLIENT, "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "RH.C"},
+	    {H1_CLIENT, "GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "RH.C"},
+	    {H1_CLIENT, "GET", "HTTP/1.0 200 OK\r\n\r\nhello", "RHhello"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t length = strlen(rows[i].bytes);
+		for (size_t cut = 0; cut <= length; cut++) {
+			begin(b, rows[i].role);
+			if (rows[i].method)
+				assert_true(ask(b, rows[i].method, NULL, true));
+			send(b);
+			say_bytes(b, rows[i].bytes, cut);
+			say_bytes(b, rows[i].bytes + cut, length - cut);
+			/* The end of a chunked body may be seen later than its last byte. */
+			assert_string_equal(b->told, rows[i].told);
+			assert_false(h1_is_full(b->conn));
+		}
+	}
+}
+
+/* ---- servers ---- */
+
+static void pipelined_requests_are_answered_in_order_one_at_a_time(void **state)
+{
+	struct bench *b = *state;
+	begin(b, H1_SERVER);
+	say(b, GET POST "Content-Length: 2\r\n\r\nab" GET);
+	assert_string_equal(b->told, "H.");
+	assert_true(h1_is_full(b->conn));
+	assert_true(respond(b, 200, "3", false));
+	assert_false(respond(b, 200, NULL, true));
+	h1_offer(b->conn, 3, true);
+	send(b);
+	assert_string_equal(b->sent, "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nxxx");
+	assert_string_equal(b->told, "H.CHab.");
+	assert_true(respond(b, 404, NULL, true));
+	send(b);
+	assert_string_equal(b->sent, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
+	assert_string_equal(b->told, "H.CHab.CH.");
+	assert_false(h1_is_full(b->conn));
+	assert_true(respond(b, 204, NULL, true));
+	send(b);
+	assert_string_equal(b->sent, "HTTP/1.1 204 No Content\r\n\r\n");
+	assert_false(h1_is_done(b->conn));
+}
+
+static void a_body_of_unknown_length_is_chunked_but_not_for_http_1_0(void **state)
+{
+	struct bench *b = *state;
+	begin(b, H1_SERVER);
+	say(b, GET);
+	assert_true(h1_takes_interim(b->conn));
+	assert_true(respond(b, 103, NULL, false));
+	assert_true(respond(b, 200, NULL, false));
+	assert_false(h1_takes_interim(b->conn));
+	h1_offer(b->conn, 9, false);
+	send(b);
+	assert_string_equal(b->sent,
+	    "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+	    "8\r\nxxxxxxxx\r\n1\r\nx\r\n");
+	h1_trailers(b->conn, NULL);
+	send(b);
+	assert_string_equal(b->sent, "0\r\n\r\n");
+	assert_string_equal(b->told, "H.C");
+	begin(b, H1_SERVER);
+	say(b, "GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n");
+	assert_false(h1_takes_interim(b->conn));
+	assert_false(respond(b, 103, NULL, false));
+	assert_true(respond(b, 200, NULL, false));
+	h1_offer(b->conn, 2, true);
+	send(b);
+	assert_string_equal(b->sent, "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nxx");
+	assert_true(h1_is_done(b->conn) && !h1_must_abort(b->conn));
+}
+
+static void what_ends_the_connection_behind_an_answer(void **state)
+{
+	struct bench *b = *state;
+	static const struct {
+		const char *request;
+		uint16_t status;
+		bool shuts_down, ends;
+	} rows[] = {
+	    {GET, 200, false, false},
+	    {GET, 404, false, false},
+	    {GET, 200, true, true},
+	    {"GET / HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", 200, false, true},
+	    {"GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", 200, false, true},
+	    {"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 501, false, true},
+	    /* The client need not send the rest, and it need not be read. */
+	    {POST "Content-Length: 9\r\n\r\n", 413, false, true},
+	    {POST "Transfer-Encoding: chunked\r\n\r\n", 413, false, true},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(b, H1_SERVER);
+		say(b, rows[i].request);
+		if (rows[i].shuts_down)
+			h1_shutdown(b->conn);
+		assert_true(respond(b, rows[i].status, NULL, true));
+		send(b);
+		assert_int_equal(strstr(b->sent, "connection: close\r\n") != NULL, rows[i].ends);
+		assert_int_equal(h1_is_going_away(b->conn), rows[i].ends);
+		h1_reset(b->conn);
+		assert_false(h1_must_abort(b->conn));
+	}
+}
+
+static void a_client_that_has_ended_its_side_gets_its_answers(void **state)
+{
+	struct bench *b = *state;
+	begin(b, H1_SERVER);
+	say(b, GET GET);
+	h1_half_close(b->conn);
+	h1_receive_end(b->conn, true);
+	assert_true(respond(b, 200, NULL, true));
+	send(b);
+	assert_non_null(strstr(b->sent, "connection: close"));
+	assert_true(h1_is_done(b->conn));
+	begin(b, H1_SERVER);
+	say(b, "GET / HTT");
+	h1_receive_end(b->conn, true);
+	drain(b);
+	assert_string_equal(b->told, "");
+	assert_true(h1_is_done(b->conn));
+}
+
+static void a_response_that_is_cut_off_does_not_look_complete(void **state)
+{
+	struct bench *b = *state;
+	begin(b, H1_SERVER);
+	say(b, "GET / HTTP/1.0\r\nHost: a\r\n\r\n");
+	assert_true(respond(b, 200, NULL, false));
+	send(b);
+	h1_reset(b->conn);
+	assert_true(h1_must_abort(b->conn) && h1_is_done(b->conn));
+	/* More or less of it than was said. */
+	for (size_t bytes = 2; bytes <= 4; bytes += 2) {
+		begin(b, H1_SERVER);
+		say(b, GET);
+		assert_true(respond(b, 200, "3", false));
+		h1_offer(b->conn, bytes, true);
+		send(b);
+		assert_true(h1_must_abort(b->conn) && h1_has_failed(b->conn));
+		assert_string_equal(b->told, "H.F");
+	}
+}
+
+static void a_body_waits_for_credit(void **state)
+{
+	struct bench *b = *state;
+	b->limits.window_bytes = 3;
+	b->keeps_credit = true;
+	begin(b, H1_SERVER);
+	say(b, POST "Content-Length: 9\r\n\r\nabcdefghi");
+	assert_string_equal(b->told, "Habc");
+	assert_true(h1_is_full(b->conn));
+	assert_true(b->budget.used_bytes >= CHUNK_BYTES);
+	h1_credit(b->conn, 2);
+	drain(b);
+	assert_string_equal(b->told, "Habcde");
+	h1_widen(b->conn, 2);
+	drain(b);
+	assert_string_equal(b->told, "Habcde");
+	h1_widen(b->conn, 100);
+	drain(b);
+	assert_string_equal(b->told, "Habcdefghi.");
+	assert_false(h1_is_full(b->conn));
+	assert_int_equal(b->budget.used_bytes, 0);
+}
+
+/* ---- clients ---- */
+
+static void a_request_at_a_time(void **state)
+{
+	struct bench *b = *state;
+	begin(b, H1_CLIENT);
+	assert_int_equal(h1_request_room(b->conn), 1);
+	assert_true(ask(b, "POST", NULL, true));
+	assert_int_equal(h1_request_room(b->conn), 0);
+	assert_false(ask(b, "GET", NULL, true));
+	send(b);
+	assert_string_equal(b->sent, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
+	say(b, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nKeep-Alive: max=3, timeout=7\r\n\r\n");
+	assert_string_equal(b->told, "RH.C");
+	assert_int_equal(h1_peer_keepalive(b->conn), 7 * USEC_PER_SEC);
+	assert_int_equal(h1_request_room(b->conn), 1);
+	assert_true(ask(b, "PUT", NULL, false));
+	h1_offer(b->conn, 3, true);
+	send(b);
+	assert_string_equal(
+	    b->sent, "PUT / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n3\r\nxxx\r\n0\r\n\r\n");
+	say(b, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+	assert_int_equal(h1_request_room(b->conn), 0);
+	assert_true(h1_is_done(b->conn));
+}
+
+static void an_answer_may_come_before_the_request_has_ended(void **state)
+{
+	struct bench *b = *state;
+	begin(b, H1_CLIENT);
+	assert_true(ask(b, "PUT", "9", false));
+	h1_offer(b->conn, 4, false);
+	send(b);
+	say(b, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
+	assert_string_equal(b->told, "RH.");
+	assert_int_equal(h1_request_room(b->conn), 0);
+	h1_reset(b->conn);
+	assert_true(h1_must_abort(b->conn) && h1_is_done(b->conn));
+}
+
+static void only_a_clean_end_ends_a_response(void **state)
+{
+	struct bench *b = *state;
+	for (int is_clean = 0; is_clean < 2; is_clean++) {
+		begin(b, H1_CLIENT);
+		assert_true(ask(b, "GET", NULL, true));
+		send(b);
+		say(b, "HTTP/1.0 200 OK\r\n\r\nhello");
+		assert_true(h1_peer_is_old(b->conn));
+		h1_receive_end(b->conn, is_clean);
+		drain(b);
+		assert_string_equal(b->told, is_clean ? "RHhello.C" : "RHhello");
+		assert_int_equal(h1_has_stream(b->conn), !is_clean);
+	}
+}
+
+static void the_end_can_be_ordered_at_any_time(void **state)
+{
+	struct bench *b = *state;
+	static const char *const said[] = {"", "GET / H", GET, POST "Content-Length: 3\r\n\r\na",
+	    POST "Transfer-Encoding: chunked\r\n\r\n1\r", "FROB\r\n"};
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		char text[300];
+		begin(b, H1_SERVER);
+		say(b, said[i]);
+		h1_terminate(b->conn);
+		h1_check(b->conn);
+		b->told[0] = '\0';
+		say(b, GET);
+		send(b);
+		assert_string_equal(b->told, "");
+		assert_string_equal(b->sent, "");
+		assert_true(h1_is_done(b->conn) && h1_has_failed(b->conn));
+		assert_true(h1_deadline(b->conn) == USEC_NEVER && !h1_is_full(b->conn));
+		assert_true(h1_describe(b->conn, text, sizeof(text)) > 0);
+		assert_true(h1_describe(b->conn, text, 8) <= 8);
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(each_message_is_the_same_wherever_it_is_cut),
+	    TEST(pipelined_requests_are_answered_in_order_one_at_a_time),
+	    TEST(a_body_of_unknown_length_is_chunked_but_not_for_http_1_0),
+	    TEST(what_ends_the_connection_behind_an_answer),
+	    TEST(a_client_that_has_ended_its_side_gets_its_answers),
+	    TEST(a_response_that_is_cut_off_does_not_look_complete),
+	    TEST(a_body_waits_for_credit),
+	    TEST(a_request_at_a_time),
+	    TEST(an_answer_may_come_before_the_request_has_ended),
+	    TEST(only_a_clean_end_ends_a_response),
+	    TEST(the_end_can_be_ordered_at_any_time),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
