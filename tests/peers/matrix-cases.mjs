@@ -17,7 +17,7 @@ import { bytes, digest, pieces } from './matrix-origin.mjs';
 
 const MIB = 1 << 20;
 const HTTP1 = ['h1', 'h1s'];
-/* Over TLS a client of HTTP/1.0 knows no ALPN. */
+/* Over TLS it offers http/1.0 by ALPN. */
 const OLD = ['--http1.0'];
 /* curl would write the head to stdout too. */
 const HEAD = ['-I', '-o', '/dev/null'];
