@@ -62,7 +62,7 @@ static bool request_head(struct h1_conn *c, struct h1_event *event, struct slice
 static const struct h1_fault *check_first_line(struct h1_conn *c)
 {
 	const struct h1_buffer *b = &c->input.head;
-	const char *lf = b->length > 0 ? memchr(b->bytes, '\n', b->length) : NULL;
+	const char *lf = memchr(b->bytes, '\n', b->length);
 	if (c->line_was_checked || !lf)
 		return NULL;
 	c->line_was_checked = true;
@@ -118,7 +118,9 @@ static bool read_request(struct h1_conn *c, struct h1_event *event)
 		fault = why_too_large(c);
 	else if (!fault)
 		fault = check_first_line(c);
-	return fault && refuse_request(c, event, http_head_new(c->env.heads), fault, NULL);
+	if (!fault)
+		return false;
+	return refuse_request(c, event, http_head_new(c->env.heads), fault, NULL);
 }
 
 /* ---- responses ---- */
@@ -197,7 +199,9 @@ static bool read_response(struct h1_conn *c, struct h1_event *event)
 	c->reading = H1_READ_HEAD;
 	if (h1_input_lines(c, c->limits.head_bytes, &lines, &fault))
 		return response_head(c, event, lines);
-	return fault && refuse_response(c, event, fault, NULL);
+	if (!fault)
+		return false;
+	return refuse_response(c, event, fault, NULL);
 }
 
 /* ---- the end of an exchange ---- */
