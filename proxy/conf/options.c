@@ -133,7 +133,7 @@ const struct conf_option conf_options[] = {
         "may use it (mode 0660)."},
     {SERVER(server.traced), .key = "trace", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS,
         .form = "ADDRESS[/BITS] ...", .repeats = true, .count_offset = offsetof(struct conf, server.traced_count),
-        .sentence = "Clients whose connections are traced: each HTTP/2 frame is a line in the error log, with stream, "
+        .sentence = "Clients whose connections are traced: each HTTP/2 frame, or head in HTTP/1.1, is a line in the error log, with stream, "
         "type and length, without its content. Each worker writes at most 500 such lines a second on average. "
         "Connections to origins are not traced. `pushgate trace` does the same for a while and without the log."},
     {SERVER(server.learned_file), .key = "learned-file", .example = "/var/lib/pushgate/learned.json", .type = CONF_TYPE_OTHER, .form = "FILE | off",
@@ -267,7 +267,7 @@ const struct conf_option conf_options[] = {
         .sentence = "How long the client may take to acknowledge SETTINGS."},
     {LISTEN(header_timeout), .key = "header-timeout", TIME(0), .preset = "10s",
         .sentence = "How long a request's field block, or its head in HTTP/1.1, may take from its first byte to its last. In "
-        "HTTP/1.1 a head that takes longer gets 408."},
+        "HTTP/1.1 a head that takes longer gets 408; the first one's time begins with the connection."},
     {LISTEN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "3m",
         .sentence = "How long a connection without open requests stays open. In HTTP/1.1 it is the wait for the next request "
         "(keep-alive)."},

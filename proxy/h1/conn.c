@@ -39,6 +39,7 @@ void h1_free(struct h1_conn *c)
 		return;
 	h1_input_fini(c);
 	h1_buffer_free(&c->output);
+	h1_buffer_free(&c->nominated);
 	budget_adjust(c->env.budget, &c->charged, 0);
 	free(c);
 }

@@ -123,6 +123,8 @@ struct h1_conn {
 	bool is_late;      /* the head is */
 	bool skipped_line; /* one empty line before a request line (RFC 9112 2.2) */
 	bool line_was_checked;
+	struct h1_buffer
+	    nominated; /* by Connection, of a message that may have trailers; each with a comma */
 	/* The outgoing message. */
 	struct h1_buffer output;
 	bool
@@ -188,6 +190,8 @@ void h1_hop_init(struct h1_hop *hop);
 bool h1_hop_field(struct h1_hop *hop, enum http_token token, struct slice value);
 /* Removes what Connection nominates. Returns NULL or the fault. */
 const struct h1_fault *h1_hop_nominations(struct h1_hop *hop, struct http_head *head);
+/* Removes what Connection nominated in the head before these trailers. */
+void h1_drop_nominated(const struct h1_conn *c, struct http_head *trailers);
 /* Decides how the message is framed (RFC 9112 6.3), and whether the connection may go on behind it.
  * Returns NULL or the fault. */
 const struct h1_fault *h1_frame_request(

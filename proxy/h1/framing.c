@@ -144,6 +144,28 @@ const struct h1_fault *h1_hop_nominations(struct h1_hop *hop, struct http_head *
 	return NULL;
 }
 
+/* A trailer section comes when the head is gone. */
+static void keep_nominations(struct h1_conn *c, const struct h1_hop *hop)
+{
+	h1_buffer_free(&c->nominated);
+	for (uint32_t i = 0; i < hop->nominated_count; i++) {
+		h1_buffer_add(&c->nominated, hop->nominated[i]);
+		h1_buffer_add(&c->nominated, SLICE(","));
+	}
+}
+
+void h1_drop_nominated(const struct h1_conn *c, struct http_head *trailers)
+{
+	struct slice rest = slice_of(c->nominated.bytes, c->nominated.length), option;
+	while (slice_next_member(&rest, &option)) {
+		uint32_t kept = 0;
+		for (uint32_t i = 0; i < trailers->count; i++)
+			if (!slice_equal_nocase(option, trailers->fields[i].name))
+				trailers->fields[kept++] = trailers->fields[i];
+		trailers->count = kept;
+	}
+}
+
 /* ---- framing ---- */
 
 /* RFC 9112 6.1: what no sender may say, in either direction. */
@@ -166,8 +188,9 @@ static void read_length(struct h1_conn *c, uint64_t length)
 	c->reading = length > 0 ? H1_READ_LENGTH : H1_READ_DONE;
 }
 
-static void read_chunks(struct h1_conn *c)
+static void read_chunks(struct h1_conn *c, const struct h1_hop *hop)
 {
+	keep_nominations(c, hop);
 	c->reading = H1_READ_CHUNKS;
 	c->chunk = H1_CHUNK_SIZE_FIRST;
 	c->size_digits = 0;
@@ -186,7 +209,7 @@ const struct h1_fault *h1_frame_request(
 	 * CONNECT is for a tunnel, and no request. */
 	c->keeps = !is_old && !hop->closes && head->method_token != HTTP_METHOD_CONNECT;
 	if (hop->codings > 0)
-		read_chunks(c);
+		read_chunks(c, hop);
 	else
 		read_length(
 		    c, head->content_length == HTTP_LENGTH_UNKNOWN ? 0 : head->content_length);
@@ -209,7 +232,7 @@ const struct h1_fault *h1_frame_response(
 	if (is_bodyless) {
 		c->reading = H1_READ_DONE;
 	} else if (hop->codings > 0) {
-		read_chunks(c);
+		read_chunks(c, hop);
 	} else if (head->content_length != HTTP_LENGTH_UNKNOWN) {
 		read_length(c, head->content_length);
 	} else {

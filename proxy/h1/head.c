@@ -286,5 +286,6 @@ const struct h1_fault *h1_read_trailers(
 		*reason = "a field for this hop in trailers (RFC 9110 6.5.1)";
 		return &h1_faults[H1_FAULT_MALFORMED];
 	}
+	h1_drop_nominated(c, head);
 	return validate(head, HTTP_TRAILERS, reason);
 }

@@ -402,9 +402,12 @@ static void conn_cannot_send(void *owner, const char *text)
 		return;
 	}
 	c->transport = ORIGIN_TRANSPORT_READABLE;
+	peer_silence_heard(&c->silence, c->upstream->env->relay->now);
 	origin_conn_retire(c);
 	if (list_is_empty(&c->legs))
 		origin_conn_look_soon(c);
+	else
+		origin_conn_arm(c);
 }
 
 /* Starts the origin's write-timeout. */

@@ -91,6 +91,15 @@ usec origin_stall_limit(const struct exchange *x)
 	    o->write_timeout, o->limits.min_rate, c->upstream->env->relay->now);
 }
 
+/* What a peer sent before it closed lies in our socket already, and its end with it. */
+#define READ_ON_USEC (100 * USEC_PER_MSEC)
+
+static usec read_on_deadline(const struct origin_conn *c)
+{
+	return c->transport == ORIGIN_TRANSPORT_READABLE ? c->silence.heard + READ_ON_USEC
+							 : USEC_NEVER;
+}
+
 static usec deadline_of(struct origin_conn *c)
 {
 	if (!c->net) /* demo_connect failed: report it from the timer, not from the dispatch */
@@ -98,7 +107,8 @@ static usec deadline_of(struct origin_conn *c)
 	if (!c->is_open)
 		return connect_deadline(c);
 	const usec due[] = {session_due(c), settings_deadline(c), idle_deadline(c),
-	    write_deadline(c), silence_deadline(c), origin_single_discard_deadline(c)};
+	    write_deadline(c), silence_deadline(c), origin_single_discard_deadline(c),
+	    read_on_deadline(c)};
 	usec first = USEC_NEVER;
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
 		first = due[i] < first ? due[i] : first;
@@ -122,7 +132,7 @@ void origin_conn_look_soon(struct origin_conn *c)
 }
 
 /* Nothing is filled any more, so the session is looked at from the timer. */
-static void look_at_rest(struct origin_conn *c)
+static void look_at_rest(struct origin_conn *c, usec now)
 {
 	origin_conn_handle_events(c);
 	if (!c->net)
@@ -132,8 +142,13 @@ static void look_at_rest(struct origin_conn *c)
 		origin_conn_ended(c, "closed by the peer");
 	else if (c->transport == ORIGIN_TRANSPORT_READABLE && is_over)
 		origin_conn_kill(c, &relay_cause_UP_LOST);
-	else
+	else if (read_on_deadline(c) <= now && !net_conn_is_paused(c->net))
+		origin_conn_lost(c, &relay_cause_UP_LOST, 0, "a write failed");
+	else {
+		if (net_conn_is_paused(c->net))
+			peer_silence_heard(&c->silence, now);
 		origin_conn_arm(c);
+	}
 }
 
 static void connect_is_late(struct origin_conn *c)
@@ -188,7 +203,7 @@ static void silence_is_long(struct origin_conn *c, usec now)
 static void open_expired(struct origin_conn *c, usec now)
 {
 	if (c->transport != ORIGIN_TRANSPORT_OPEN) {
-		look_at_rest(c);
+		look_at_rest(c, now);
 		return;
 	}
 	if (settings_deadline(c) <= now) {

@@ -173,11 +173,12 @@ export class Reader {
 	}
 
 	#statusLine(line) {
-		const [, version, status, reason] = /^(\S*) ([1-9][0-9]{2}) (.*)$/s.exec(line) ?? this.#fail(0, 'RFC 9112 4', `status line ${JSON.stringify(line)}`);
+		const [, version, status, reason] = /^(\S*) ([1-9][0-9]{2})(?: (.*))?$/s.exec(line) ?? this.#fail(0, 'RFC 9112 4', `status line ${JSON.stringify(line)}`);
 		this.#version(version, 0);
-		if (CONTROL.test(reason))
+		if (reason && CONTROL.test(reason))
 			this.#fail(version.length + 5, 'RFC 9112 4', 'control byte in the reason');
-		return { version, status: Number(status), reason };
+		const refusable = reason === undefined ? 'no space behind the status' : Number(status) >= 600 ? 'a status of no class' : undefined;
+		return { version, status: Number(status), reason, refusable };
 	}
 
 	#version(version, at) {

@@ -14,6 +14,7 @@ import { sleep } from './gate.mjs';
 import { FRAMING, HOP_BY_HOP, connect1, read, recordingOrigin, response } from './http1.mjs';
 import { SCALE, connect } from './peer.mjs';
 import { AUTHORITY, last, numberOf } from './smuggle_forms.mjs';
+import { evilResponse } from './smuggle_forms_response.mjs';
 
 const latin1 = (text) => Buffer.from(text, 'latin1');
 /* What a gateway may write beside the client's fields. */
@@ -202,8 +203,8 @@ export class Outcome {
 	failures = [];
 
 	count(row, result) {
-		const counts = this.rows[row] ??= { passed: 0, refused: 0, unfinished: 0 };
-		counts[result]++;
+		const counts = this.rows[row] ??= {};
+		counts[result] = (counts[result] ?? 0) + 1;
 	}
 	fail(form, bytes, error) {
 		this.failures.push(`${form.row}: ${form.name}\n  ${JSON.stringify(bytes.toString('latin1').slice(0, 600))}\n  ${error.message.slice(0, 1200)}`);
@@ -257,15 +258,18 @@ function judgeLogged({ bytes, oracle, client }) {
 	};
 	/* An origin may answer before it has read all, and end the connection: the answer may be lost then. */
 	const mayBeCut = large || oracle.isIncomplete;
+	let mayEnd = large;
 	const { error } = client.reader;
 	assert.ok(!error || (client.reader.isIncomplete && mayBeCut), `a response is no HTTP/1.1: ${error?.text}`);
 	for (const m of oracle.messages) {
 		const r = responses.shift();
-		assert.ok(r || large, `no response to ${m.method} ${m.target.slice(0, 80)}`);
+		assert.ok(r || mayEnd, `no response to ${m.method} ${m.target.slice(0, 80)}`);
 		const isOfTheGate = r?.headers['proxy-status'] !== undefined;
 		const closes = !r || m.closes || /\bclose\b/.test(r.headers.connection ?? '');
 		if (r && !isOfTheGate && r.status < 300)
 			least.push(nameOf(m));
+		/* Answered before the odd part of its body was there: the connection ends behind the answer. */
+		mayEnd ||= m.refusable && m.framing === 'chunked';
 		/* What the gate refuses is never seen, unless it is a body that had begun. */
 		if (!isOfTheGate || r.status === 502 || m.framing === 'chunked')
 			most.push(nameOf(m));
@@ -315,12 +319,12 @@ export async function matrixLogged(forms, target, lines, width = 32) {
 	return outcome;
 }
 
-/* rows × columns, each with what passed/was refused/did not end. */
-export function table(columns) {
+/* rows × columns, each with how many there are of each result. */
+export function table(columns, results = ['passed', 'refused', 'unfinished']) {
 	const names = Object.keys(columns);
 	const rows = [...new Set(names.flatMap((c) => Object.keys(columns[c].rows)))];
-	const cell = (o) => (o ? `${o.passed}/${o.refused}/${o.unfinished}` : '–');
-	const lines = [['passed/refused/unfinished', ...names], ...rows.map((row) => [row, ...names.map((c) => cell(columns[c].rows[row]))])];
+	const cell = (o) => (o ? results.map((r) => o[r] ?? 0).join('/') : '–');
+	const lines = [[results.join('/'), ...names], ...rows.map((row) => [row, ...names.map((c) => cell(columns[c].rows[row]))])];
 	const widths = lines[0].map((_, i) => Math.max(...lines.map((l) => l[i].length)));
 	return lines.map((l) => l.map((text, i) => text.padEnd(widths[i])).join('  ')).join('\n');
 }
@@ -440,5 +444,140 @@ export async function matrix2(forms, target, record) {
 			outcome.fail(item.form, latin1(JSON.stringify(item.request)), error);
 		}
 	assert.deepEqual(record.of(-1).slice(0, 3), [], 'requests at the origin that nobody sent');
+	return outcome;
+}
+
+/* ---- responses: what an origin writes, and what a client of either version gets ---- */
+
+const lastTarget = (n) => `/last/n${n}n`;
+/* Behind each second form, in the same segment: the connection may not be used again. */
+const surplus = (n) => (n % 2 ? evilResponse(60) : '');
+
+/* Sends each form to who asks for its number, and ends the connection where a response lasts until then, or is not whole. */
+export async function formOrigin(list) {
+	const oracles = list.map((form, n) => {
+		const bytes = latin1(form.write(n) + surplus(n));
+		const oracle = read('response', bytes, { asked: [{ method: 'GET', version: 'HTTP/1.1' }] });
+		const final = oracle.messages.find((m) => m.status >= 200);
+		const ends = !final || final.framing === 'close';
+		return { form, n, bytes, oracle, final, ends };
+	});
+	const origin = await recordingOrigin({
+		keep: false,
+		respond: (m, c) => {
+			const n = numberOf(m.target);
+			if (m.target === lastTarget(n)) {
+				c.send(response(200, [], { body: `last ${n}` }));
+				return;
+			}
+			c.send(oracles[n].bytes);
+			if (oracles[n].ends)
+				c.finish();
+		},
+	});
+	return { oracles, server: `http://127.0.0.1:${origin.port}`, close: () => origin.close() };
+}
+
+/* A response as both sides must mean it. */
+function content({ status, fields, nominated = [], body, trailers = [] }) {
+	const kept = fields.map(([n, v]) => [n.toLowerCase(), v]).filter(([n]) => ![...OURS, ...HOP_BY_HOP, ...nominated, 'date'].includes(n));
+	return { status, fields: kept, body: body.toString('latin1'), trailers: trailers.map(([n, v]) => [n.toLowerCase(), v]) };
+}
+
+/* got: {status, fields, body, trailers, isCut}: what the client has of it; null: nothing. Gives 'passed', 'refused', 'cut'. */
+function judgeResponse({ oracle, final, bytes }, got) {
+	assert.ok(got, 'no response');
+	const isGates = got.status === 502 && got.fields.some(([n]) => n.toLowerCase() === 'proxy-status');
+	/* What has no body must not speak of one; whether that counts, every recipient decides for itself. */
+	const isOdd = /^1\d\d |^204 /.test(oracle.error?.text ?? '') || final?.refusable || bytes.length > 2000;
+	if (isGates) {
+		assert.ok(!final || isOdd, `well formed, and refused: ${got.fields.find(([n]) => n.toLowerCase() === 'proxy-status')[1]}`);
+		return 'refused';
+	}
+	assert.ok(final?.headers.evil || !got.fields.some(([n]) => n.toLowerCase() === 'evil'), 'a response that nobody asked for');
+	if (got.isCut) {
+		assert.ok(!final || isOdd, 'well formed, and cut off');
+		return 'cut';
+	}
+	if (!final) {
+		assert.ok(isOdd, `not whole (${oracle.error?.text}), and looks whole: ${got.status} ${JSON.stringify(got.body.toString('latin1'))}`);
+		return 'passed';
+	}
+	const [{ trailers: sent, ...wanted }, { trailers: came, ...seen }] = [content(final), content(got)];
+	assert.deepEqual(seen, wanted, 'the client got another response');
+	for (const [name, value] of came)
+		assert.ok(sent.some(([n, v]) => n === name && v === value) && ![...FRAMING, ...HOP_BY_HOP].includes(name), `the trailer ${name}: ${value}`);
+	return 'passed';
+}
+
+async function askOne(entry, target) {
+	const { n } = entry;
+	const client = await connect1(target.port, { keep: false });
+	const ask = (path, more) => client.request('GET', path, [['Host', AUTHORITY], ...more]);
+	ask(`/n${n}n`, []);
+	ask(lastTarget(n), [['Connection', 'close']]);
+	await client.over(20000 * SCALE).catch(() => {});
+	const isOver = client.end !== null;
+	client.close();
+	const { partial, error, isIncomplete } = client.reader;
+	assert.ok(!error || isIncomplete, `a response is no HTTP/1.1: ${error?.text}`);
+	assert.ok(isOver, 'the connection does not end');
+	const [first, last1] = client.responses;
+	const isCut = !first && partial !== null;
+	const result = judgeResponse(entry, isCut ? { ...partial, body: Buffer.alloc(0), isCut } : first);
+	assert.ok(isCut || (last1 && String(last1.body) === `last ${n}`), `then ${last1?.status} ${last1?.body} instead of the next response`);
+	return result;
+}
+
+async function askOne2(entry, client) {
+	const { n } = entry;
+	const ask = (path) => {
+		const stream = client.nextId = (client.nextId ?? -1) + 2;
+		client.headers(stream, { ':method': 'GET', ':scheme': 'http', ':authority': AUTHORITY, ':path': path }, { endStream: true });
+		return stream;
+	};
+	const got = async (stream) => {
+		const r = { body: Buffer.alloc(0), trailers: [] };
+		for (;;) {
+			const f = await client.take((x) => x.stream === stream && ['HEADERS', 'DATA', 'RST_STREAM'].includes(x.type), `the response to ${entry.form.name}`, 20000 * SCALE);
+			if (f.type === 'RST_STREAM')
+				return r.status ? { ...r, isCut: true } : null;
+			const fields = f.fields?.map(({ name, value }) => [name, value]);
+			if (f.type === 'DATA')
+				r.body = Buffer.concat([r.body, f.data]);
+			else if (r.status)
+				r.trailers = fields;
+			else if (Number(f.headers[':status']) >= 200)
+				Object.assign(r, { status: Number(f.headers[':status']), fields: fields.filter(([name]) => !name.startsWith(':')) });
+			if (f.endStream)
+				return r;
+		}
+	};
+	const result = judgeResponse(entry, await got(ask(`/n${n}n`)));
+	assert.equal(String((await got(ask(lastTarget(n))))?.body), `last ${n}`, 'then something else instead of the next response');
+	return result;
+}
+
+async function matrixOf(oracles, width, ask) {
+	const outcome = new Outcome();
+	await spread(oracles, width, async (entry, i) => {
+		try {
+			outcome.count(entry.form.row, await ask(entry, i));
+		} catch (error) {
+			outcome.fail(entry.form, entry.bytes, error);
+		}
+	});
+	return outcome;
+}
+
+/* Clients of HTTP/1.1, each with a connection of its own; clients of HTTP/2 share eight connections. */
+export const responses1 = (origin, target) => matrixOf(origin.oracles, 48, (entry) => askOne(entry, target));
+export async function responses2(origin, target) {
+	const clients = await Promise.all(Array.from({ length: 8 }, () => connect(target.port)));
+	for (const c of clients)
+		await c.ready();
+	const outcome = await matrixOf(origin.oracles, 48, (entry, i) => askOne2(entry, clients[i % clients.length]));
+	assert.deepEqual(clients.flatMap((c) => c.violations), []);
+	clients.forEach((c) => c.close());
 	return outcome;
 }

@@ -112,7 +112,7 @@ for (const [what, bytes] of Object.entries({
 	'an upload by HTTP/1.1 that is on its way': `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n${'x'.repeat(1000000)}`,
 	'a TLS hello': Buffer.from('160301020001000100', 'hex'),
 }))
-	scenario(`3.1. ${what} in cleartext gets one 505 and the end`, async (s) => {
+	scenario(`3.1. ${what} in cleartext gets one 505 and the end`, { listen: { protocols: 'h2' } }, async (s) => {
 		const text = String(await last(plain(s), bytes));
 		assert.match(text, /^HTTP\/1\.1 505 /);
 		assert.match(text.toLowerCase(), /\r\nconnection: close\r\n/);
@@ -125,10 +125,33 @@ for (const [what, bytes] of Object.entries({
 /* ---- TLS ---- */
 
 // covers: R83
-scenario('RFC 7301 3.2. ALPN without h2 fails with no_application_protocol', { tls: true }, async (s) => {
+scenario('RFC 7301 3.2. ALPN without h2 fails with no_application_protocol', { tls: true, listen: { protocols: 'h2' } }, async (s) => {
 	for (const ALPNProtocols of [['http/1.1'], ['h2c'], ['h3', 'http/1.1'], ['H2'], ['h2-14']])
 		assert.match(isRefused(await shake(s, { ALPNProtocols })).message, /no.application.protocol/i);
 	await serves(s);
+});
+// covers: R83
+scenario('RFC 7301 3.2. http/1.1 is one of ours, and then no bytes are taken for HTTP/2', { tls: true }, async (s) => {
+	for (const ALPNProtocols of [['http/1.0'], ['h2c'], ['h3', 'HTTP/1.1'], ['H2'], ['h2-14']])
+		assert.match(isRefused(await shake(s, { ALPNProtocols })).message, /no.application.protocol/i);
+	for (const ALPNProtocols of [['http/1.1'], ['h3', 'http/1.1', 'h2c'], undefined]) {
+		const socket = await shake(s, { ALPNProtocols });
+		assert.equal(socket.alpnProtocol, ALPNProtocols ? 'http/1.1' : false);
+		assert.match(String(await last(socket, hello)), /^HTTP\/1\.1 505 /);
+	}
+	assert.equal(s.server.connections.length, 0);
+	await serves(s);
+});
+// covers: R82
+scenario('3.1. an upgrade to h2c is answered in HTTP/1.1', async (s) => {
+	const text = last(plain(s), 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings, close\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n');
+	const origin = await s.accept();
+	const up = await origin.expectRequest('/');
+	assert.equal(up.headers.upgrade, undefined);
+	assert.equal(up.headers['http2-settings'], undefined);
+	origin.respond(up.stream, { body: 'x' });
+	assert.match(String(await text), /^HTTP\/1\.1 200 /);
+	assert.doesNotMatch(String(await text), /HTTP\/1\.1 101|upgrade:/i);
 });
 // covers: R83
 scenario('RFC 7301 3.2. h2 is chosen wherever it stands in the list', { tls: true }, async (s) => {
@@ -139,7 +162,7 @@ scenario('RFC 7301 3.2. h2 is chosen wherever it stands in the list', { tls: tru
 	}
 });
 // covers: R83
-scenario('3.3. without ALPN nothing is taken for HTTP/2, its preface neither', { tls: true }, async (s) => {
+scenario('3.3. without ALPN nothing is taken for HTTP/2, its preface neither', { tls: true, listen: { protocols: 'h2' } }, async (s) => {
 	for (const bytes of [hello, 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n']) {
 		const socket = await shake(s, { ALPNProtocols: undefined });
 		assert.match(String(await last(socket, bytes)), /^HTTP\/1\.1 505 /);

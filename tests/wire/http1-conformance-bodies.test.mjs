@@ -2,6 +2,7 @@
 /*
  * Bodies of requests in HTTP/1.1 (RFC 9112 6 and 7): the origin gets the bytes that the client's framing said, or no whole
  * request.
+ * The first word of a row is what it covers: a line of docs/REQUIREMENTS.md.
  */
 import assert from 'node:assert/strict';
 import { passed, refused, requests, whole } from '../support/http1_rows.mjs';

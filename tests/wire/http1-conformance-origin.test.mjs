@@ -2,6 +2,7 @@
 /*
  * What an origin that speaks HTTP/1.1 gets, from clients of both versions, and when its connection is used again (RFC 9112
  * 3, 6, 9; RFC 9113 8.2.3, 8.3.1; RFC 9110 7, 9.2.2).
+ * The first word of a row is what it covers: a line of docs/REQUIREMENTS.md.
  */
 import assert from 'node:assert/strict';
 import tls from 'node:tls';

@@ -2,6 +2,7 @@
 /*
  * Requests in HTTP/1.1 as bytes (RFC 9112 2 to 5): what is not a request is refused, and nothing of it is seen at an origin
  * of either version; what is one arrives there as it was meant.
+ * The first word of a row is what it covers: a line of docs/REQUIREMENTS.md.
  */
 import assert from 'node:assert/strict';
 import { assertRefused, passed, refused, requests, whole } from '../support/http1_rows.mjs';

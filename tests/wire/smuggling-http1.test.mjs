@@ -18,6 +18,7 @@ for (const [column, origin, play] of [
 	['h2 → h1', http1Record, (s, record) => matrix2(pick(forms2), s, record)],
 ]) {
 	const record = await origin();
+	// covers: R77 R131 R300 R302 R303 R305 R306 R308 R313 R315 R316 R321 R322 R323 R324 R325 R327 R328 R354 R355
 	scenario(`${column}: the origin sees what the client's framing says, or nothing`, {
 		timeout: 300000, origins: { main: { server: record.server } }, server: { 'error-log': '/dev/null', 'access-log': '/dev/null' },
 	}, async (s) => {

@@ -198,6 +198,7 @@ static void upload_goes_on_while_the_response_is_not_read(void **state)
 	net_conn_pause_reading(c->net, NET_PAUSE_PEER);
 	gate_answer(up, 200, 30000000, false);
 	UNTIL(w, net_conn_is_blocked(client_of(w)->net) && client_of(w)->is_unread);
+	usec since = clock_monotonic();
 	while (!up->ended) {
 		size_t before = up->received;
 		gate_credit(up);
@@ -205,6 +206,8 @@ static void upload_goes_on_while_the_response_is_not_read(void **state)
 	}
 	assert_int_equal(up->received, BYTES);
 	assert_true(net_conn_is_blocked(client_of(w)->net));
+	/* Sixty windows, each as soon as there is credit: not when the timer of blocked connections expires. */
+	assert_true(clock_monotonic() - since < 20 * BLOCKED_CHECK_USEC);
 	gate_world_free(w);
 }
 
