@@ -98,6 +98,7 @@ struct h1_stream {
 	bool was_written; /* its outgoing message is complete */
 	bool has_answer;  /* server: a final head was sent; client: one came */
 	bool is_old;      /* server: the request is in HTTP/1.0 */
+	bool has_begun;   /* client: bytes of the request were given out to be sent */
 	enum http_method method;
 	uint32_t interims;
 };

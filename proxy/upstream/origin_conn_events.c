@@ -46,6 +46,8 @@ static void failed_event(struct origin_conn *c, const struct session_event *e)
 	WORKER_COUNT(c->upstream->env, upstream_failed, 1);
 	if (e->fault)
 		WORKER_COUNT(c->upstream->env, peer_faults_up, 1);
+	if (e->fault && origin_single_is_unsent(c))
+		cause = &relay_cause_UP_UNPROCESSED;
 	if (e->fault && !c->is_ready && status_line_is_http1(&c->first_line)) {
 		cause = &relay_cause_UP_NOT_HTTP2;
 		detail = describe_http1(c, text);
