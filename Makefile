@@ -170,7 +170,7 @@ cost:
 
 # Branch coverage of what scripts/cover.mjs names, by tests without processes and sockets alone: they take the same
 # branches each time.
-COVER_BIN := $(patsubst %.c,build/cover/%,$(filter $(addprefix tests/,unit/h2/% unit/hpack/% unit/policy/% pair/% relay/%),$(TEST_SRC)))
+COVER_BIN := $(patsubst %.c,build/cover/%,$(filter $(addprefix tests/,unit/h1/% unit/h2/% unit/hpack/% unit/policy/% pair/% relay/%),$(TEST_SRC)))
 cover:
 	$(Q)$(MAKE) --no-print-directory KIND=cover $(COVER_BIN)
 	$(Q)find build/cover -name '*.gcda' -delete

@@ -115,5 +115,6 @@ void client_conn_handle_events(struct client_conn *c)
 		client_conn_is_quiet(c);
 		client_conn_arm(c);
 	}
-	update_reading(c);
+	if (!session_can(c->session, SESSION_MULTIPLEXES)) /* else windows bound what waits */
+		update_reading(c);
 }

@@ -18,7 +18,7 @@ static bool open_tls(struct client_listener *l, char *error, size_t error_size)
 	const struct conf_listen *conf = l->conf;
 	if (conf->certificate_count == 0)
 		return true;
-	session_alpn_list(l->plans, alpn, sizeof(alpn));
+	session_alpn_list(l->plans, true, alpn, sizeof(alpn));
 	const struct net_tls_server_options o = {
 	    .certificates = conf->certificates,
 	    .certificate_count = conf->certificate_count,

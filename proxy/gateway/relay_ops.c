@@ -27,6 +27,13 @@ static void undispatch(void *context, struct exchange *x)
 	upstream_undispatch(x);
 }
 
+static void add_transport_security(const struct exchange *x, struct http_head *head)
+{
+	struct slice value = gateway_transport_security(x);
+	if (value.len > 0 && !http_head_find(head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY))
+		http_head_add_token(head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY, value);
+}
+
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct gateway *g = context;
@@ -36,9 +43,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		hold_invalidate(&g->hold, x, head);
 	if (route)
 		offer_apply_fields(&route->response_fields, head);
-	struct slice hsts = gateway_transport_security(x);
-	if (hsts.len > 0 && !http_head_find(head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY))
-		http_head_add_token(head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY, hsts);
+	if (x->context.listen && x->context.listen->hsts)
+		add_transport_security(x, head);
 	if (offer_has_links(x, head)) {
 		struct client_facts facts;
 		if (offer_reads_links(&g->offers, client_facts(x, &facts), x))

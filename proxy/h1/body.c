@@ -49,9 +49,10 @@ static bool read_length(struct h1_conn *c, struct h1_event *event)
 static bool read_to_end(struct h1_conn *c, struct h1_event *event)
 {
 	struct slice front = h1_input_front(c);
-	if (front.len > 0 && !is_window_used_up(c))
-		return data_event(c, event, takeable(c, front, UINT64_MAX), false);
-	return front.len == 0 && c->input.has_ended && data_event(c, event, 0, true);
+	bool is_end = front.len == 0;
+	if (is_end ? !c->input.has_ended : is_window_used_up(c))
+		return false;
+	return data_event(c, event, takeable(c, front, UINT64_MAX), is_end);
 }
 
 /* ---- chunks ---- */
@@ -224,7 +225,9 @@ static bool read_trailers(struct h1_conn *c, struct h1_event *event)
 	if (!h1_input_lines(c, c->limits.trailer_bytes, &lines, &fault)) {
 		if (fault == &h1_faults[H1_FAULT_HEAD_LARGE])
 			fault = &h1_faults[H1_FAULT_TRAILERS_LARGE];
-		return fault && refuse(c, event, fault, NULL);
+		if (!fault)
+			return false;
+		return refuse(c, event, fault, NULL);
 	}
 	if (lines.len == 0)
 		return data_event(c, event, 0, true);
@@ -234,6 +237,7 @@ static bool read_trailers(struct h1_conn *c, struct h1_event *event)
 		http_head_free(head);
 		return refuse(c, event, fault, reason);
 	}
+	h1_trace_head(c, false, head, lines.len);
 	*event = (struct h1_event){
 	    .kind = H1_EVENT_TRAILERS, .user = c->stream.user, .head = head, .end = true};
 	c->stream.was_read = true;

@@ -58,8 +58,7 @@ void h1_end_stream(struct h1_conn *c)
 
 void h1_fail(struct h1_conn *c, const struct h1_fault *fault)
 {
-	if (c->has_failed)
-		return;
+	ensure(!c->has_failed);
 	c->has_failed = c->failure_is_due = true;
 	c->failure = fault;
 	h1_read_no_more(c);
@@ -71,7 +70,7 @@ void h1_receive(struct h1_conn *c, struct chunk *chunk, size_t offset, size_t le
 {
 	c->now = now;
 	c->now_is_old = false;
-	if (c->reading != H1_READ_NOTHING && !c->has_failed)
+	if (c->reading != H1_READ_NOTHING)
 		h1_input_add(c, chunk, offset, length);
 }
 
@@ -85,7 +84,7 @@ void h1_receive_end(struct h1_conn *c, bool is_clean)
 /* After all events were taken, what is left waits for credit or for its turn. */
 bool h1_is_full(const struct h1_conn *c)
 {
-	return c->reading != H1_READ_NOTHING && !c->has_failed && h1_input_bytes(c) > 0;
+	return c->reading != H1_READ_NOTHING && h1_input_bytes(c) > 0;
 }
 
 /* ---- the stream ---- */
@@ -103,8 +102,7 @@ void h1_set_user(struct h1_conn *c, void *user)
 uint32_t h1_request_room(const struct h1_conn *c)
 {
 	bool is_free = c->role == H1_CLIENT && !c->stream.is_open && c->reading == H1_READ_START;
-	return is_free && c->keeps && !c->is_going && !c->has_failed && !c->input.has_ended &&
-	       h1_input_bytes(c) == 0;
+	return is_free && !c->is_going && !c->input.has_ended && h1_input_bytes(c) == 0;
 }
 
 bool h1_peer_is_old(const struct h1_conn *c)
@@ -119,7 +117,7 @@ usec h1_peer_keepalive(const struct h1_conn *c)
 
 bool h1_takes_interim(const struct h1_conn *c)
 {
-	return c->stream.is_open && !c->stream.is_old && !c->stream.has_answer && !c->has_failed;
+	return c->stream.is_open && !c->stream.is_old && !c->stream.has_answer;
 }
 
 /* A clean end of the transport would complete a response that only it can end. An origin should stop
@@ -195,7 +193,7 @@ void h1_terminate(struct h1_conn *c)
 
 bool h1_is_going_away(const struct h1_conn *c)
 {
-	return c->is_going || !c->keeps || c->has_failed;
+	return c->is_going || !c->keeps;
 }
 
 bool h1_is_done(const struct h1_conn *c)
@@ -222,7 +220,7 @@ bool h1_must_abort(const struct h1_conn *c)
 
 static bool waits_for_head(const struct h1_conn *c)
 {
-	return c->role == H1_SERVER && !c->has_failed && !c->is_late &&
+	return c->role == H1_SERVER && !c->is_late &&
 	       (c->reading == H1_READ_START || c->reading == H1_READ_HEAD);
 }
 
@@ -269,7 +267,7 @@ void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *he
 		    (unsigned)head->status, bytes);
 	else
 		snprintf(line + used, sizeof(line) - used, "%s len=%zu",
-		    head->method.len > 0 ? "request" : "trailers", bytes);
+		    head->kind == HTTP_TRAILERS ? "trailers" : "request", bytes);
 	c->env.trace(c->env.trace_context, line);
 }
 
@@ -283,8 +281,10 @@ size_t h1_describe(const struct h1_conn *c, char *buffer, size_t size)
 		c->owed, h1_unsent_bytes(c), c->stream.is_open ? " stream" : "",
 		c->stream.was_read ? " read" : "", c->stream.was_written ? " written" : "",
 		c->keeps ? "" : " last", c->has_failed ? " failed" : "");
-	size_t length = n < 0 ? 0 : (size_t)n;
-	return length < size ? length : size;
+	size_t length = (size_t)n;
+	if (length < size)
+		return length;
+	return size > 0 ? size - 1 : 0;
 }
 
 void h1_check(const struct h1_conn *c)
@@ -295,6 +295,10 @@ void h1_check(const struct h1_conn *c)
 	ensure(!c->body_follows || (c->stream.is_open && !c->stream.was_written));
 	ensure(c->stream.is_open || (!c->stream.was_read && !c->stream.was_written));
 	ensure(!c->failure_is_due || c->has_failed);
+	ensure(!c->has_failed || c->reading == H1_READ_NOTHING);
+	ensure(c->reading != H1_READ_NOTHING || !c->keeps);
+	ensure(c->reading != H1_READ_START || c->stream.is_open || c->keeps);
+	ensure(c->role == H1_CLIENT || !c->has_failed || !c->stream.is_open || c->stream.has_answer);
 	ensure(c->output.length <= c->output.capacity);
 	ensure(
 	    in->head.length <= c->limits.head_bytes || in->head.length <= c->limits.trailer_bytes);

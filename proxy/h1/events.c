@@ -62,7 +62,7 @@ static bool request_head(struct h1_conn *c, struct h1_event *event, struct slice
 static const struct h1_fault *check_first_line(struct h1_conn *c)
 {
 	const struct h1_buffer *b = &c->input.head;
-	const char *lf = b->length > 0 ? memchr(b->bytes, '\n', b->length) : NULL;
+	const char *lf = memchr(b->bytes, '\n', b->length);
 	if (c->line_was_checked || !lf)
 		return NULL;
 	c->line_was_checked = true;
@@ -118,7 +118,9 @@ static bool read_request(struct h1_conn *c, struct h1_event *event)
 		fault = why_too_large(c);
 	else if (!fault)
 		fault = check_first_line(c);
-	return fault && refuse_request(c, event, http_head_new(c->env.heads), fault, NULL);
+	if (!fault)
+		return false;
+	return refuse_request(c, event, http_head_new(c->env.heads), fault, NULL);
 }
 
 /* ---- responses ---- */
@@ -165,21 +167,41 @@ static bool response_head(struct h1_conn *c, struct h1_event *event, struct slic
 	return true;
 }
 
+/* What begins like this is no status line: the origin speaks something else. */
+static const char *other_protocol(char first)
+{
+	switch (first) {
+	case '\0': /* of the length of a SETTINGS frame (RFC 9113 6.5) */
+		return "the origin answers in HTTP/2";
+	case '\x15': /* an alert, and a handshake record (RFC 8446 5.1) */
+	case '\x16':
+		return "the origin answers in TLS";
+	default:
+		return NULL;
+	}
+}
+
 static bool read_response(struct h1_conn *c, struct h1_event *event)
 {
 	struct slice lines;
 	const struct h1_fault *fault = NULL;
-	if (h1_input_front(c).len == 0)
+	struct slice front = h1_input_front(c);
+	if (front.len == 0)
 		return false;
 	if (!c->stream.is_open) {
 		h1_count_fault(c, &h1_faults[H1_FAULT_UNASKED]);
 		h1_fail(c, &h1_faults[H1_FAULT_UNASKED]);
 		return h1_next_event(c, event);
 	}
+	if (c->reading == H1_READ_START && front.ptr[0] != 'H')
+		return refuse_response(
+		    c, event, &h1_faults[H1_FAULT_STATUS_LINE], other_protocol(front.ptr[0]));
 	c->reading = H1_READ_HEAD;
 	if (h1_input_lines(c, c->limits.head_bytes, &lines, &fault))
 		return response_head(c, event, lines);
-	return fault && refuse_response(c, event, fault, NULL);
+	if (!fault)
+		return false;
+	return refuse_response(c, event, fault, NULL);
 }
 
 /* ---- the end of an exchange ---- */

@@ -116,7 +116,7 @@ static bool is_protected(struct slice option)
 	for (size_t i = 0; i < sizeof(protected_fields) / sizeof(*protected_fields); i++)
 		if (slice_equal_nocase(option, http_token_name(protected_fields[i])))
 			return true;
-	return option.len > 0 && option.ptr[0] == ':';
+	return option.ptr[0] == ':';
 }
 
 static bool is_nominated(const struct h1_hop *hop, struct slice name)

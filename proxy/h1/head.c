@@ -67,7 +67,7 @@ const struct h1_fault *h1_check_request_line(struct slice line)
 static void add_pseudo(struct http_head *head, enum http_token token, struct slice value)
 {
 	struct http_field *f = http_head_add_slot(head);
-	*f = (struct http_field){.name = http_token_name(token), .value = value, .token = token};
+	*f = (struct http_field){.name = http_token_name(token), .value = value, .token = (uint16_t)token};
 }
 
 /* scheme "://" authority path: RFC 9112 3.2.2. */
@@ -167,7 +167,7 @@ static struct slice trim_value(struct slice value)
 static const struct h1_fault *add_field(
     struct http_head *head, struct slice line, struct h1_hop *hop, bool *had_te)
 {
-	if (line.len == 0 || is_space(line.ptr[0]))
+	if (is_space(line.ptr[0]))
 		return &h1_faults[H1_FAULT_FOLD];
 	size_t colon = slice_find(line, ':');
 	if (colon == line.len || colon == 0)

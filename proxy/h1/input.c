@@ -27,8 +27,6 @@ char *h1_buffer_reserve(struct h1_buffer *b, size_t n)
 
 void h1_buffer_add(struct h1_buffer *b, struct slice bytes)
 {
-	if (bytes.len == 0)
-		return;
 	memcpy(h1_buffer_reserve(b, bytes.len), bytes.ptr, bytes.len);
 	b->length += bytes.len;
 }

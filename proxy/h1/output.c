@@ -5,6 +5,7 @@
  */
 #include "proxy/h1/conn.h"
 
+#include "proxy/base/ensure.h"
 #include "proxy/http/via.h"
 
 #include <stdio.h>
@@ -44,16 +45,18 @@ static char *put_field(char *at, struct slice name, struct slice value)
 	return put(at, SLICE("\r\n"));
 }
 
-/* RFC 9113 8.2.3: the crumbs of a cookie become one field again. */
+/* RFC 9113 8.2.3: the crumbs of a cookie become one field again. An empty one is left
+ * out: a semicolon without a cookie behind it is not the syntax of RFC 6265 4.2.1. */
 static char *put_cookies(char *at, const struct http_head *head)
 {
-	bool is_first = true;
+	struct slice before = SLICE("");
+	at = put(at, SLICE("cookie: "));
 	for (uint32_t i = 0; i < head->count; i++) {
-		if (head->fields[i].token != HTTP_TOKEN_COOKIE)
+		const struct http_field *f = &head->fields[i];
+		if (f->token != HTTP_TOKEN_COOKIE || f->value.len == 0)
 			continue;
-		at = put(at, is_first ? SLICE("cookie: ") : SLICE("; "));
-		at = put(at, head->fields[i].value);
-		is_first = false;
+		at = put(put(at, before), f->value);
+		before = SLICE("; ");
 	}
 	return put(at, SLICE("\r\n"));
 }
@@ -178,13 +181,14 @@ static enum h1_writing framing_of(
 
 bool h1_respond(struct h1_conn *c, const struct http_head *head, bool end)
 {
-	if (!c->stream.is_open || c->stream.has_answer || c->has_failed)
+	if (!c->stream.is_open || c->stream.has_answer)
 		return false;
 	if (http_head_is_interim(head))
 		return respond_interim(c, head);
 	bool is_bodyless = http_response_is_bodyless(head, c->stream.method);
 	enum h1_writing writing = framing_of(c, head, is_bodyless || end);
-	c->keeps = may_keep(c, head) && writing != H1_WRITE_TO_END;
+	c->keeps = may_keep(c, head);
+	ensure(!c->keeps || writing != H1_WRITE_TO_END);
 	char *at = begin_head(c, head);
 	at += snprintf(at, EXTRA_BYTES, "HTTP/1.1 %u %s\r\n", (unsigned)head->status,
 	    http_status_reason(head->status));
@@ -200,10 +204,10 @@ bool h1_respond(struct h1_conn *c, const struct http_head *head, bool end)
 
 void h1_trailers(struct h1_conn *c, const struct http_head *head)
 {
-	if (!c->stream.is_open || !c->body_follows || c->has_failed)
+	if (!c->body_follows || c->has_failed)
 		return;
 	if (c->writing == H1_WRITE_CHUNKS) {
-		struct http_head none = {0};
+		struct http_head none = {.kind = HTTP_TRAILERS};
 		const struct http_head *trailers = head ? head : &none;
 		char *at = put(begin_head(c, trailers), SLICE("0\r\n"));
 		finish_head(c, trailers, put_fields(at, trailers));

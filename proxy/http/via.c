@@ -9,24 +9,20 @@
 #include "proxy/base/ensure.h"
 #include "proxy/http/accept.h"
 
-static const struct slice received_in[] = {
-    [HTTP_VERSION_1_0] = SLICE_INIT("1.0 "),
-    [HTTP_VERSION_1_1] = SLICE_INIT("1.1 "),
-    [HTTP_VERSION_2] = SLICE_INIT("2 "),
-};
-
 void http_via_add(struct http_head *head, struct slice pseudonym)
 {
-	struct slice version = received_in[head->version];
-	if (version.len == 0)
+	static const char versions[][5] = {
+	    [HTTP_VERSION_1_0] = "1.0 ", [HTTP_VERSION_1_1] = "1.1 ", [HTTP_VERSION_2] = "2 "};
+	if (head->version == HTTP_VERSION_NONE)
 		return;
-	/* Every message passes here, so avoid printf. */
-	char *value = arena_bytes(&head->arena, version.len + pseudonym.len);
-	memcpy(value, version.ptr, version.len);
-	memcpy(value + version.len, pseudonym.ptr, pseudonym.len);
+	/* Every message passes here, so avoid printf, and copy a constant number of bytes. */
+	size_t length = head->version == HTTP_VERSION_2 ? 2 : 4;
+	char *value = arena_bytes(&head->arena, sizeof(versions[0]) + pseudonym.len);
+	memcpy(value, versions[head->version], sizeof(versions[0]));
+	memcpy(value + length, pseudonym.ptr, pseudonym.len);
 	*http_head_add_slot(head) = (struct http_field){
 	    .name = http_token_name(HTTP_TOKEN_VIA),
-	    .value = slice_of(value, version.len + pseudonym.len),
+	    .value = slice_of(value, length + pseudonym.len),
 	    .token = HTTP_TOKEN_VIA,
 	};
 }

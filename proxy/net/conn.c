@@ -235,8 +235,8 @@ void net_conn_end_errno(struct net_conn *c, enum net_end end, const char *what, 
 void net_conn_forbid_fin(struct net_conn *c)
 {
 	const struct linger none = {.l_onoff = 1};
-	/* Over TLS the missing close_notify says it. A unix socket has no RST. */
-	if (c->is_tcp && !c->tls && c->fd >= 0)
+	/* Over TLS too: many clients overlook a missing close_notify. A unix socket has no RST. */
+	if (c->is_tcp && c->fd >= 0)
 		(void)net_sys_setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 }
 

@@ -305,8 +305,8 @@ void net_conn_close(struct net_conn *c);
 /* Closes the socket at once, without close_notify; if bytes are unsent, as net_conn_reset. The handle is
  * invalid after the call. */
 void net_conn_abort(struct net_conn *c);
-/* The same where the end of the connection would look like the end of a message: without TLS the peer's
- * TCP gets a RST in place of a FIN, and loses what it has not read. */
+/* The same where the end of the connection would look like the end of a message: the peer's TCP gets a
+ * RST in place of a FIN, and may lose what it has not read. */
 void net_conn_reset(struct net_conn *c);
 
 bool net_conn_is_paused(const struct net_conn *c); /* reading is paused, for any reason */

@@ -424,6 +424,7 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 
 const struct session_protocol session_http1 = {
     .alpn = "http/1.1",
+    .alpn_old = "http/1.0",
     .name = "HTTP/1.1",
     .origin_capabilities = CAPABILITIES,
     .fault_name = h1_fault_name,

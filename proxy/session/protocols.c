@@ -111,18 +111,29 @@ const struct session_plan *session_by_alpn(const struct session_plan *plans, str
 	if (alpn.len == 0)
 		alpn = SLICE("http/1.1");
 	for (const struct session_plan *p = plans; p->protocol; p++)
-		if (slice_equal(slice_of_string(p->protocol->alpn), alpn))
+		if (slice_equal(slice_of_string(p->protocol->alpn), alpn) ||
+		    (p->protocol->alpn_old &&
+			slice_equal(slice_of_string(p->protocol->alpn_old), alpn)))
 			return p;
 	return NULL;
 }
 
-void session_alpn_list(const struct session_plan *plans, char *text, size_t size)
+static size_t add_alpn(char *text, size_t used, size_t size, const char *name)
+{
+	int n = snprintf(text + used, size - used, "%s%s", used > 0 ? "," : "", name);
+	ensure(n > 0 && (size_t)n < size - used);
+	return used + (size_t)n;
+}
+
+void session_alpn_list(const struct session_plan *plans, bool for_clients, char *text, size_t size)
 {
 	size_t used = 0;
 	text[0] = '\0';
-	for (const struct session_plan *p = plans; p->protocol && used < size; p++)
-		used += (size_t)snprintf(
-		    text + used, size - used, "%s%s", p > plans ? "," : "", p->protocol->alpn);
+	for (const struct session_plan *p = plans; p->protocol; p++) {
+		used = add_alpn(text, used, size, p->protocol->alpn);
+		if (for_clients && p->protocol->alpn_old)
+			used = add_alpn(text, used, size, p->protocol->alpn_old);
+	}
 }
 
 /* ---- none ---- */

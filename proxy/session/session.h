@@ -248,8 +248,9 @@ struct session_config;
 struct session_plan;
 
 struct session_protocol {
-	const char *alpn; /* "h2" */
-	const char *name; /* "HTTP/2", for people */
+	const char *alpn;     /* "h2" */
+	const char *alpn_old; /* an older name, which clients alone may use; NULL: none */
+	const char *name;     /* "HTTP/2", for people */
 	/* What its sessions with origins can do, as far as that is known before one begins. */
 	unsigned origin_capabilities; /* enum session_capability */
 	/* What faults its sessions find, by row; NULL behind the last row. */
@@ -298,8 +299,9 @@ size_t session_fault_count(const struct session_protocol *const *protocols);
 /* Writes the answer for a peer that speaks none of these protocols: a 505 response that it
  * understands if it speaks HTTP/1. Returns the length. */
 size_t session_refusal(const struct session_plan *plans, char *text, size_t size);
-/* The protocols' ALPN names, comma-separated, for the options of TLS contexts. */
-void session_alpn_list(const struct session_plan *plans, char *text, size_t size);
+/* The protocols' ALPN names, comma-separated, for the options of TLS contexts; for clients the old ones
+ * too. */
+void session_alpn_list(const struct session_plan *plans, bool for_clients, char *text, size_t size);
 
 #include "proxy/session/session_calls.h"
 

@@ -17,7 +17,7 @@ void origin_log_fault(const struct origin_conn *c, const char *what, const char 
 void origin_log_cut_response(const struct origin_conn *c)
 {
 	if (c->end != NET_END_ERROR)
-		origin_log_fault(c, "closed the connection in the middle of a response", NULL);
+		origin_log_fault(c, "closed the connection before a response was complete", NULL);
 }
 
 void origin_count_fault(void *context, const struct session_fault *fault)

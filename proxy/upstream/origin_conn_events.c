@@ -97,10 +97,12 @@ static void head_event(struct origin_conn *c, const struct session_event *e)
 		http_head_free(e->head);
 		return;
 	}
-	if (!http_head_is_interim(e->head))
-		c->pool->known->needs_length = !session_peer(c->session).answers_expect;
-	if (!http_head_is_interim(e->head) && !http_head_find(e->head, HTTP_TOKEN_DATE))
-		http_head_add_token(e->head, HTTP_TOKEN_DATE, worker_date(c->upstream->env));
+	if (!http_head_is_interim(e->head)) {
+		c->pool->known->needs_length = e->head->version == HTTP_VERSION_1_0;
+		if (!http_head_find(e->head, HTTP_TOKEN_DATE))
+			http_head_add_token(
+			    e->head, HTTP_TOKEN_DATE, worker_date(c->upstream->env));
+	}
 	if (e->head->version != HTTP_VERSION_NONE)
 		leg->exchange->context.up.protocol = http_version_name(e->head->version);
 	exchange_on_response(leg->exchange, e->head, e->end);
@@ -178,8 +180,10 @@ void origin_conn_handle_events(struct origin_conn *c)
 		on_event(c, &e);
 	if (!c->net) /* an event has ended it */
 		return;
-	update_reading(c);
-	origin_single_update(c);
+	if (!session_can(c->session, SESSION_MULTIPLEXES)) { /* else windows bound what waits */
+		update_reading(c);
+		origin_single_update(c);
+	}
 	if (list_is_empty(&c->legs) && c->quiet_since == USEC_NEVER) {
 		c->quiet_since = c->upstream->env->relay->now;
 		origin_conn_arm(c);

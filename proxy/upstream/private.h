@@ -183,7 +183,7 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 /* ---- fault_log.c: logs and counts the faults of origins; `what` is a constant string ---- */
 
 void origin_log_fault(const struct origin_conn *c, const char *what, const char *more);
-/* The origin has ended the connection in the middle of a response; a failure of the transport has been logged. */
+/* The origin has ended the connection while it owed a response; a failure of the transport has been logged. */
 void origin_log_cut_response(const struct origin_conn *c);
 /* The `fault` callback of session_env; its context is struct upstream. */
 void origin_count_fault(void *upstream, const struct session_fault *fault);

@@ -24,7 +24,7 @@ static bool open_tls(struct upstream *u, size_t index, char *error, size_t error
 	char alpn[64];
 	if (o->kind != CONF_ORIGIN_TLS)
 		return true;
-	session_alpn_list(u->pools[POOL_KINDS * index].plans, alpn, sizeof(alpn));
+	session_alpn_list(u->pools[POOL_KINDS * index].plans, false, alpn, sizeof(alpn));
 	const struct net_tls_client_options options = {
 	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
 	struct net_tls *tls = net_tls_client_new(&options, error, error_size);

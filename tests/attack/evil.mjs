@@ -6,6 +6,7 @@
 import net from 'node:net';
 import { FLAG, frame, u32 } from '../support/frames.mjs';
 import { Encoder } from '../support/hpack.mjs';
+import { FOREIGN } from './plain.mjs';
 import { Raw, Tally, addressOf, request, sleep } from './raw.mjs';
 
 /* Blocks that leave the table alone. */
@@ -58,12 +59,12 @@ export class Evil {
 		this.lines.add(line);
 		line.gone.then(() => {
 			socket.destroy();
-			this.#count(line);
+			this.count(line);
 		});
 		accept?.(line, this);
 	}
 
-	#count(line) {
+	count(line) {
 		if (this.lines.delete(line))
 			this.tally.add(line);
 	}
@@ -117,6 +118,8 @@ export async function visit(env, clock, origin, { connections = 2, parallel = 4,
 			const c = new Raw(env, { from: addressOf(i), settings, reads, onFrame(f) {
 				if (f.type === 'DATA' && f.length > 0)
 					c.send(Buffer.concat([frame('WINDOW_UPDATE', 0, 0, u32(f.length)), frame('WINDOW_UPDATE', 0, f.stream, u32(f.length))]), 0);
+				if (f.type === 'DATA' && f.data.includes(FOREIGN))
+					c.answers.strangers++;
 				if (f.stream & 1 && (f.endStream || f.type === 'RST_STREAM'))
 					open--;
 			} });
@@ -135,6 +138,6 @@ export async function visit(env, clock, origin, { connections = 2, parallel = 4,
 		}
 	}));
 	const tally = origin.take();
-	tally.client = { statuses: clients.statuses, resets: clients.resets, responses: clients.responses, ends: clients.ends };
+	tally.client = { statuses: clients.statuses, resets: clients.resets, responses: clients.responses, ends: clients.ends, strangers: clients.strangers };
 	return tally;
 }

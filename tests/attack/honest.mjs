@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The honest client, a process of its own with Node's http2. It asks at a steady rate, whatever becomes of the answers,
- * over three kinds of connection: one that stays, one that takes pushes, and fresh ones; each answer is compared with
- * what the origin has. It is told which phase it is ({phase}); {tell} gives what came of each phase's requests.
+ * over three kinds of connection: one that stays, one that takes pushes, and fresh ones; and, if told so, over HTTP/1.1,
+ * with connections that it uses again. Each answer is compared with what the origin has. It is told which phase it is ({phase}); {tell} gives what came of each phase's requests.
  */
+import http from 'node:http';
 import http2 from 'node:http2';
+import https from 'node:https';
 import { bodyOf } from './bodies.mjs';
 import { SCALE } from '../support/peer.mjs';
 
@@ -36,27 +38,78 @@ class Client {
 		}, (error) => mine.failures.push(`push ${path}: ${error.message}`));
 	}
 
-	/* One request; its phase is the one in which it began. */
-	async get(path) {
-		const mine = record();
-		const begun = performance.now();
-		const mark = {};
-		under.add(mark);
-		try {
+	get(path) {
+		return timed(path, async () => {
 			if (this.session.destroyed || this.session.closed)
 				throw new Error(`its connection is over: ${this.fault}`);
 			const stream = this.session.request({ ':path': path });
 			let status;
 			stream.on('response', (headers) => { status = headers[':status']; });
 			const body = await gather(stream);
-			if (status !== 200 || !body.equals(bodyOf(path)))
-				throw new Error(`status ${status}, ${body.length} bytes of ${bodyOf(path).length}`);
-			mine.latencies.push(performance.now() - begun - (path === '/slow' ? 50 : 0));
-		} catch (error) {
-			mine.failures.push(`${path} after ${Math.round(performance.now() - begun)} ms: ${error.message}${this.fault ? ` (${this.fault})` : ''}`);
-		} finally {
-			under.delete(mark);
-		}
+			compare(status, body, bodyOf(path));
+		}, () => (this.fault ? ` (${this.fault})` : ''));
+	}
+}
+
+/* HTTP/1.1: at the host one.test, an origin of that version; at localhost, the one of HTTP/2. */
+class Client1 {
+	#n = 0;
+
+	constructor(target) {
+		this.module = target.tls ? https : http;
+		this.options = { port: target.port, host: '127.0.0.1', localAddress: '127.0.0.1', ...(target.tls ? { ca: target.ca, servername: 'localhost' } : {}) };
+		/* It gives up an idle connection before the gate would, in the rows in which that is soon. */
+		this.agent = new this.module.Agent({ keepAlive: true, maxSockets: 16, timeout: 500 });
+	}
+
+	/* `upload`: bytes of a POST, in chunks. */
+	get(path, { host = 'localhost', upload = 0, agent = this.agent } = {}) {
+		const target = `${path}?${this.#n++}`;
+		return timed(`${host}${path} over HTTP/1.1`, () => new Promise((resolve, reject) => {
+			const request = this.module.request({ ...this.options, agent, path: host === 'one.test' ? target : path, method: upload ? 'POST' : 'GET', headers: { host } });
+			const timer = setTimeout(() => request.destroy(new Error('no end')), PATIENCE);
+			request.on('error', reject);
+			request.on('close', () => clearTimeout(timer));
+			request.on('response', async (response) => {
+				const parts = [];
+				try {
+					for await (const part of response)
+						parts.push(part);
+					if (host === 'one.test' && response.headers['x-path'] !== target)
+						throw new Error(`the answer to ${response.headers['x-path']}`);
+					compare(response.statusCode, Buffer.concat(parts), upload ? Buffer.from(String(upload)) : bodyOf(path));
+					resolve();
+				} catch (error) {
+					reject(error);
+				}
+			});
+			if (upload)
+				request.write(Buffer.alloc(upload - 1));
+			request.end(upload ? Buffer.alloc(1) : undefined);
+		}));
+	}
+
+	close() { this.agent.destroy(); }
+}
+
+function compare(status, body, expected) {
+	if (status !== 200 || !body.equals(expected))
+		throw new Error(`status ${status}, ${body.length} bytes of ${expected.length}`);
+}
+
+/* One request; its phase is the one in which it began. */
+async function timed(path, work, more = () => '') {
+	const mine = record();
+	const begun = performance.now();
+	const mark = {};
+	under.add(mark);
+	try {
+		await work();
+		mine.latencies.push(performance.now() - begun - (path.includes('/slow') ? 50 : 0));
+	} catch (error) {
+		mine.failures.push(`${path} after ${Math.round(performance.now() - begun)} ms: ${error.message}${more()}`);
+	} finally {
+		under.delete(mark);
 	}
 }
 
@@ -89,12 +142,34 @@ function tick(target, n) {
 	}
 }
 
+/* Of 20 over HTTP/1.1, 13 go to the origin of that version; 2 are uploads, 2 over fresh connections. */
+function tick1(target, n) {
+	const turn = n % 20;
+	if (turn % 10 === 2)
+		clients.one.get('/upload', { host: 'one.test', upload: 3000 });
+	else if (turn % 10 === 5 && target.fresh)
+		clients.one.get('/small', { host: 'one.test', agent: false });
+	else
+		clients.one.get(turn % 10 === 8 ? '/large' : turn % 3 === 0 ? '/slow' : '/small', { host: turn % 3 === 1 ? 'localhost' : 'one.test' });
+}
+
 function start(target) {
 	phases = {};
 	phase = 'warm-up';
 	clients = { target, steady: new Client(target, false), pushes: new Client(target, true) };
+	if (target.http1)
+		clients.one = new Client1(target);
 	let n = 0;
-	clients.timer = setInterval(() => tick(target, n++), PERIOD);
+	/* In turn, where there are both versions: the rate stays. */
+	clients.timer = setInterval(() => {
+		const turn = n++;
+		if (!target.http1)
+			tick(target, turn);
+		else if (turn & 1)
+			tick1(target, turn >> 1);
+		else
+			tick(target, turn >> 1);
+	}, PERIOD);
 }
 
 async function stop() {
@@ -103,6 +178,7 @@ async function stop() {
 		await new Promise((resolve) => { setTimeout(resolve, 10); });
 	clients.steady.session.close();
 	clients.pushes.session.close();
+	clients.one?.close();
 	clients = null;
 }
 

@@ -61,6 +61,13 @@ export function judge(out, slowest) {
 	const resets = judgeWords(result.resets ?? {}, expect.resets, 'reset', say);
 	if (resets)
 		out.end = [out.end, `RST_STREAM ${resets}`].filter(Boolean).join('; ');
+	/* An origin's clients are of both versions, or of one. */
+	const clients = [result.client, result.one].filter(Boolean);
+	const answered = clients.length > 0 ? clients : [result];
+	if (expect.statuses)
+		out.end = [out.end, ...answered.map((c) => judgeWords(c.statuses, expect.statuses, 'status', say))].filter(Boolean).join('; ');
+	const strangers = answered.reduce((n, c) => n + (c.strangers ?? 0), 0);
+	say(strangers > 0, `${strangers} answers to what was not asked`);
 	for (const counter of countersOf(expect, row.by ?? (row.listen ? 'origin' : 'client')))
 		say(!(out.status[counter] > (out.statusBefore[counter] ?? 0)), `the counter ${counter} has not moved`);
 	const bad = out.log.filter((l) => /^\S+ (warn|error) /.test(l) && !expect.log?.test(l));
@@ -103,7 +110,7 @@ function judgeWords(got, wanted, what, say) {
 	const shown = list.map(([word, n]) => `${word} ×${n}`).join(', ');
 	if (wanted === null || (wanted === undefined && what === 'reset'))
 		return shown || (got.open ? `open ×${got.open}` : '');
-	const allowed = [wanted ?? []].flat();
+	const allowed = [wanted ?? []].flat().map(String);
 	say(allowed.length > 0 && !got[allowed[0]], `no ${what} was "${allowed[0]}" but ${shown || 'none'}${got.open ? `, ${got.open} stayed open` : ''}`);
 	const other = list.filter(([word]) => !allowed.includes(word));
 	say(other.length > 0, `${what}s that should not be: ${other.map(([word, n]) => `${word} ×${n}`).join(', ')}`);

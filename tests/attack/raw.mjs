@@ -81,7 +81,7 @@ export class Clock {
 		seen.clear();
 		this.until = Date.now() + ms;
 		this.last = this.until + 8000 * SCALE;
-		this.wanted = [expect.end, expect.resets].filter(Boolean).map((words) => [words].flat()[0]);
+		this.wanted = [expect.end, expect.resets, expect.statuses].filter(Boolean).map((words) => String([words].flat()[0]));
 	}
 
 	get goesOn() {
@@ -89,7 +89,7 @@ export class Clock {
 	}
 }
 
-/* What came of one round, summed over connections. */
+/* What came of one round, summed over connections. Strangers: answers to something else than what was asked. */
 export class Tally {
 	frames = 0;
 	connections = 0;
@@ -97,6 +97,7 @@ export class Tally {
 	resets = {};
 	statuses = {};
 	responses = 0;
+	strangers = 0;
 	answers = 0;
 
 	add(c) {
@@ -107,85 +108,43 @@ export class Tally {
 			for (const [word, n] of Object.entries(c.answers[kind]))
 				this[kind][word] = (this[kind][word] ?? 0) + n;
 		this.responses += c.answers.responses;
+		this.strangers += c.answers.strangers;
 		this.answers += c.answers.frames;
 	}
 }
 
-export class Raw {
-	answers = { frames: 0, responses: 0, resets: {}, statuses: {} };
+/* One end of a connection: bytes out as they are given, and how it ended. A protocol has receive(chunk). */
+export class Line {
+	answers = { frames: 0, responses: 0, resets: {}, statuses: {}, strangers: 0 };
 	over = false;
 	end = null; /* how it ended, in words */
 	frames = 0; /* sent */
-	#reader = new FrameReader();
-	#preface; /* bytes of it that have not come yet */
 
-	/*
-	 * env: {port, tls}; options: from (local address), reads (false: nothing is read, ever), settings, silent (sends no
-	 * preface), secure, onFrame (sees each frame that comes); socket: one that was accepted, on which we are the origin.
-	 */
-	constructor(env, { from, reads = true, settings = {}, silent = false, secure = env.tls, onFrame, socket } = {}) {
+	/* See Raw and Plain. */
+	constructor(env, alpn, { from, reads = true, secure = env.tls, socket }) {
 		const where = { port: env.port, host: '127.0.0.1', localAddress: from };
-		this.onFrame = onFrame;
-		this.#preface = socket ? PREFACE.length : 0;
 		this.socket = socket ?? (secure
-			? tls.connect({ ...where, rejectUnauthorized: false, ALPNProtocols: ['h2'], servername: 'localhost' })
+			? tls.connect({ ...where, rejectUnauthorized: false, ALPNProtocols: [alpn], servername: 'localhost' })
 			: net.connect(where));
 		this.socket.setNoDelay(true);
 		this.opened = new Promise((resolve) => { this.socket.once(secure ? 'secureConnect' : 'connect', () => resolve(true)); });
 		this.closed = new Promise((resolve) => { this.socket.once('close', resolve); });
-		this.ready = new Promise((resolve) => { this.greeted = resolve; });
 		this.gone = new Promise((resolve) => { this.conclude = resolve; });
-		this.socket.on('error', (error) => this.#over(error.code === 'ECONNRESET' || error.code === 'EPIPE' ? 'closed' : error.code ?? error.message));
-		this.socket.on('end', () => this.#over('closed'));
-		this.socket.on('close', () => this.#over('closed'));
+		this.socket.on('error', (error) => this.conclusion(error.code === 'ECONNRESET' || error.code === 'EPIPE' ? 'closed' : error.code ?? error.message));
+		this.socket.on('end', () => this.conclusion('closed'));
+		this.socket.on('close', () => this.conclusion('closed'));
 		if (reads)
-			this.socket.on('data', (chunk) => this.#receive(chunk));
+			this.socket.on('data', (chunk) => this.receive(chunk));
 		else
 			this.socket.pause();
-		if (!silent)
-			this.socket.write(socket ? hello(settings).subarray(PREFACE.length) : hello(settings));
 	}
 
-	#over(how) {
+	conclusion(how) {
 		if (!this.over)
 			note(how);
 		this.end ??= how;
 		this.over = true;
 		this.conclude();
-	}
-
-	#receive(chunk) {
-		const skipped = Math.min(this.#preface, chunk.length);
-		this.#preface -= skipped;
-		try {
-			for (const f of this.#reader.push(chunk.subarray(skipped)))
-				this.#take(f);
-		} catch (error) {
-			this.#over(`answer that is no HTTP/2: ${error.message}`);
-			this.socket.destroy();
-		}
-	}
-
-	#take(f) {
-		const a = this.answers;
-		a.frames++;
-		if (f.type === 'SETTINGS' && !f.ack) {
-			this.send(SETTINGS_ACK, 0);
-			this.greeted();
-		} else if (f.type === 'RST_STREAM') {
-			a.resets[f.code] = (a.resets[f.code] ?? 0) + 1;
-			note(f.code);
-		} else if (f.type === 'GOAWAY' && f.code !== 'NO_ERROR') {
-			this.#over(`GOAWAY ${f.code} ${f.debug}`);
-		} else if (f.type === 'GOAWAY') {
-			this.isLeaving = true;
-		} else if (f.type === 'HEADERS' || f.type === 'DATA') {
-			const status = f.type === 'HEADERS' ? statusOf(f.fragment) : null;
-			if (status)
-				a.statuses[status] = (a.statuses[status] ?? 0) + 1;
-			a.responses += f.endStream ? 1 : 0;
-		}
-		this.onFrame?.(f);
 	}
 
 	/* Resolves when the kernel has it; at once when the connection is over. */
@@ -195,11 +154,6 @@ export class Raw {
 		return Promise.race([this.gone, new Promise((resolve) => {
 			this.socket.write(bytes, () => { this.frames += frames; resolve(); });
 		})]);
-	}
-
-	/* The server's SETTINGS are here: no acknowledgement of ours comes between what is sent from now on. */
-	begin() {
-		return Promise.race([this.socket.isPaused() ? this.opened : this.ready, this.gone, sleep(3000)]);
 	}
 
 	/*
@@ -224,5 +178,63 @@ export class Raw {
 		this.over = true;
 		this.socket.destroy();
 		return this.closed;
+	}
+}
+
+/* HTTP/2. */
+export class Raw extends Line {
+	#reader = new FrameReader();
+	#preface; /* bytes of it that have not come yet */
+
+	/*
+	 * env: {port, tls}; options: from (local address), reads (false: nothing is read, ever), settings, silent (sends no
+	 * preface), secure, onFrame (sees each frame that comes); socket: one that was accepted, on which we are the origin.
+	 */
+	constructor(env, { settings = {}, silent = false, onFrame, socket, ...options } = {}) {
+		super(env, 'h2', { socket, ...options });
+		this.onFrame = onFrame;
+		this.#preface = socket ? PREFACE.length : 0;
+		this.ready = new Promise((resolve) => { this.greeted = resolve; });
+		if (!silent)
+			this.socket.write(socket ? hello(settings).subarray(PREFACE.length) : hello(settings));
+	}
+
+	receive(chunk) {
+		const skipped = Math.min(this.#preface, chunk.length);
+		this.#preface -= skipped;
+		try {
+			for (const f of this.#reader.push(chunk.subarray(skipped)))
+				this.#take(f);
+		} catch (error) {
+			this.conclusion(`answer that is no HTTP/2: ${error.message}`);
+			this.socket.destroy();
+		}
+	}
+
+	#take(f) {
+		const a = this.answers;
+		a.frames++;
+		if (f.type === 'SETTINGS' && !f.ack) {
+			this.send(SETTINGS_ACK, 0);
+			this.greeted();
+		} else if (f.type === 'RST_STREAM') {
+			a.resets[f.code] = (a.resets[f.code] ?? 0) + 1;
+			note(f.code);
+		} else if (f.type === 'GOAWAY' && f.code !== 'NO_ERROR') {
+			this.conclusion(`GOAWAY ${f.code} ${f.debug}`);
+		} else if (f.type === 'GOAWAY') {
+			this.isLeaving = true;
+		} else if (f.type === 'HEADERS' || f.type === 'DATA') {
+			const status = f.type === 'HEADERS' ? statusOf(f.fragment) : null;
+			if (status)
+				a.statuses[status] = (a.statuses[status] ?? 0) + 1;
+			a.responses += f.endStream ? 1 : 0;
+		}
+		this.onFrame?.(f);
+	}
+
+	/* The server's SETTINGS are here: no acknowledgement of ours comes between what is sent from now on. */
+	begin() {
+		return Promise.race([this.socket.isPaused() ? this.opened : this.ready, this.gone, sleep(3000)]);
 	}
 }

@@ -7,6 +7,7 @@
  *   listen(env)       an attack by an origin (Evil), at env.evil: serves what is asked for at the host evil.test
  *   by                'client': though there is such an origin
  *   tls               over TLS
+ *   http1             the honest client speaks HTTP/1.1 too, and an honest origin does, the one of the host one.test
  *   server, listener, evil    more lines of [server] (or a function that gives them for a work directory), [listen main], [origin evil]
  *   rules             more sections
  *   workers           of the program, 1 if not given
@@ -17,6 +18,7 @@
  *     end             how connections end: 'GOAWAY CODE debug' or 'closed', or a list of those that may be, of which the first
  *                     must occur; not given: none may end before the attacker ends it; null: anything
  *     resets          codes of RST_STREAM that may come; the first must
+ *     statuses        of responses (of an evil origin's clients: to those of HTTP/2 and to those of HTTP/1.1): the first must come, no other than those may
  *     faults, counters    of `pushgate status` that must have moved; that of a GOAWAY's fault must anyway
  *     cpu             µs per frame at most
  *     rss             MB at most, 32 if not given
@@ -27,10 +29,12 @@ import { blocks } from './rows/blocks.mjs';
 import { broken } from './rows/broken.mjs';
 import { crowds } from './rows/crowds.mjs';
 import { floods } from './rows/floods.mjs';
+import { http1 } from './rows/http1.mjs';
+import { http1Origins } from './rows/http1_origins.mjs';
 import { kept } from './rows/kept.mjs';
 import { origins } from './rows/origins.mjs';
 import { resets } from './rows/resets.mjs';
 import { slow } from './rows/slow.mjs';
 import { windows } from './rows/windows.mjs';
 
-export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken, ...kept, ...origins];
+export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken, ...http1, ...kept, ...origins, ...http1Origins];

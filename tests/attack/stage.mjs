@@ -88,7 +88,7 @@ export class Stage {
 		this.origin = new Player('origin.mjs');
 		this.honest = new Player('honest.mjs');
 		this.attacker = new Player('attacker.mjs');
-		this.originPort = (await this.origin.answer()).port;
+		this.originPorts = await this.origin.answer();
 	}
 
 	close() {
@@ -104,9 +104,11 @@ export class Stage {
 			address: `127.0.0.1:${port}`, ...(row.tls ? { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') } : {}),
 			...row.listener,
 		}) + section('origin main', {
-			server: `h2c://127.0.0.1:${this.originPort}`, 'idle-timeout': '1s',
-		}) + section('route main', { origin: 'main' }) + (evil ? section('origin evil', {
-			server: `h2c://127.0.0.1:${evil}`, 'idle-timeout': '1s', ...row.evil,
+			server: `h2c://127.0.0.1:${this.originPorts.port}`, 'idle-timeout': '1s',
+		}) + section('route main', { origin: 'main' }) + (row.http1 ? section('origin one', {
+			server: `http://127.0.0.1:${this.originPorts.port1}`, 'idle-timeout': '1s',
+		}) + section('route one', { host: 'one.test', origin: 'one' }) : '') + (evil ? section('origin evil', {
+			server: `${row.http1 ? 'http' : 'h2c'}://127.0.0.1:${evil}`, 'idle-timeout': '1s', ...row.evil,
 		}) + section('route evil', { host: 'evil.test', origin: 'evil' }) : '') + (row.rules ?? '');
 	}
 
@@ -114,7 +116,7 @@ export class Stage {
 	async play(row) {
 		const port = await freePort();
 		const evil = row.listen ? await freePort() : 0;
-		const env = { port, evil, tls: !!row.tls, scheme: row.tls ? 'https' : 'http', authority: `localhost:${port}` };
+		const env = { port, evil, tls: !!row.tls, scheme: row.tls ? 'https' : 'http', authority: row.http1 && !evil ? 'one.test' : `localhost:${port}` };
 		if (evil)
 			await this.attacker.ask({ run: 'listen', name: row.name, env });
 		const dir = workDir();
@@ -139,7 +141,7 @@ export class Stage {
 		await until('all workers are up', () => gate.workers().length === (row.workers ?? 1));
 		const meter = new Meter(gate);
 		out.workersBefore = String(meter.pids);
-		await this.honest.ask({ start: { port: env.port, tls: env.tls, ca: env.tls ? certs().ca : undefined, fresh: row.fresh ?? true } });
+		await this.honest.ask({ start: { port: env.port, tls: env.tls, ca: env.tls ? certs().ca : undefined, fresh: row.fresh ?? true, http1: row.http1 } });
 		meter.watch();
 		try {
 			await until('the honest client is served', async () => await this.#served('warm-up') >= this.options.warmUp, 20000 * SCALE);

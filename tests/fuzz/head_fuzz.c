@@ -139,6 +139,7 @@ static void use(struct http_head_pool *pool, struct http_head *h)
 	http_head_strip_hop(copy);
 	check(copy);
 	(void)http_via_has(copy, name);
+	copy->version = (uint8_t)(HTTP_VERSION_1_0 + copy->count % 3);
 	http_via_add(copy, name);
 	ensure(http_via_has(copy, name));
 	check(copy);

@@ -6,6 +6,9 @@
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import http from 'node:http';
+import http2 from 'node:http2';
+import https from 'node:https';
 import path from 'node:path';
 import { test } from 'node:test';
 import { Scenario, certs, freePort, section } from '../support/gate.mjs';
@@ -151,6 +154,46 @@ test('curl in each version before an origin in each version: bytes and fields pa
 				if (way.wrong.length)
 					throw new Error(way.wrong.join('\n'));
 			});
+	} catch (error) {
+		failure = error;
+	}
+	await site.scenario.stop(failure);
+});
+
+/* curl sends no trailers. Gives the answer's status. */
+function sendTrailers(down, port, target, headers, trailers) {
+	const { tls, version } = CLIENTS[down];
+	const options = { ...(tls ? { ca: certs().ca } : {}), lookup: (_, o, done) => done(null, o?.all ? [{ address: '127.0.0.1', family: 4 }] : '127.0.0.1', 4) };
+	return new Promise((resolve, reject) => {
+		if (version === '1.1') {
+			const request = (tls ? https : http).request({ ...options, agent: false, host: 'localhost', port, path: target, method: 'POST', headers });
+			request.on('response', (response) => { response.resume().on('end', () => resolve(response.statusCode)); }).on('error', reject);
+			request.write('some');
+			request.addTrailers(trailers);
+			return void request.end(' text');
+		}
+		const session = http2.connect(`${tls ? 'https' : 'http'}://localhost:${port}`, options).on('error', reject);
+		const stream = session.request({ ':path': target, ':method': 'POST', ...headers }, { waitForTrailers: true }).on('error', reject);
+		let status;
+		stream.on('wantTrailers', () => stream.sendTrailers(trailers));
+		stream.on('response', (head) => { status = head[':status']; });
+		stream.resume().on('close', () => { session.close(); resolve(status); });
+		stream.write('some');
+		stream.end(' text');
+	});
+}
+
+test('trailers of requests arrive in each version', { timeout: 60000 * SCALE }, async () => {
+	const site = await start();
+	let failure;
+	try {
+		for (const down of Object.keys(CLIENTS))
+			for (const up of Object.keys(VERSIONS)) {
+				const id = `${down} to ${up}`;
+				const status = await sendTrailers(down, site.port(down), `/${up}/upload`, { 'x-run': id, trailer: 'x-sum' }, { 'x-sum': '12', 'x-more': 'yes' });
+				const [seen] = site.origin.run(id);
+				assert.deepEqual({ status, bytes: seen?.bytes, trailers: seen?.trailers }, { status: 200, bytes: 9, trailers: { 'x-sum': '12', 'x-more': 'yes' } }, id);
+			}
 	} catch (error) {
 		failure = error;
 	}

@@ -17,8 +17,8 @@ import { bytes, digest, pieces } from './matrix-origin.mjs';
 
 const MIB = 1 << 20;
 const HTTP1 = ['h1', 'h1s'];
-/* Over TLS a client of HTTP/1.0 knows no ALPN. */
-const OLD = ['--http1.0', '--no-alpn'];
+/* Over TLS it offers http/1.0 by ALPN. */
+const OLD = ['--http1.0'];
 /* curl would write the head to stdout too. */
 const HEAD = ['-I', '-o', '/dev/null'];
 const received = (size) => (run) => {

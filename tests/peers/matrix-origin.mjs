@@ -60,7 +60,7 @@ export class MatrixOrigin {
 		request.on('aborted', () => { seen.aborted = true; });
 		response.on('close', () => { seen.closed = true; });
 		seen.hash = createHash('sha256');
-		request.on('end', () => { seen.ended = true; seen.trailers = { ...request.trailers }; });
+		request.on('end', () => { seen.ended = true; seen.trailers = Object.fromEntries(Object.entries(request.trailers)); });
 		(BEHAVIOUR[what] ?? BEHAVIOUR.unknown)(request, response, seen, Number(size ?? 0));
 	};
 }

@@ -32,7 +32,6 @@ export async function versionedOrigins(serve, names = Object.keys(VERSIONS), por
 		server.on('checkContinue', (request, response) => serve(request, response, true));
 		server.on('connection', keep);
 		server.on('session', keep);
-		server.on('clientError', (error, socket) => socket.destroy());
 		await new Promise((resolve) => { server.listen(port, '127.0.0.1', resolve); });
 		ports[name] = server.address().port;
 		servers[name] = server;

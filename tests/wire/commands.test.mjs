@@ -24,7 +24,7 @@ const MAY_BE_EMPTY = ['--data'];
 /* The rows of a command as its help shows them. */
 function table(command) {
 	const text = run(command, '--help').stdout;
-	const options = [...text.matchAll(/^ {2}(?:(-\w), |    )(--[a-z-]+)(?: ('[^']*'|\S+))?(?:$| {2,})/gm)]
+	const options = [...text.matchAll(/^ {2}(?:(-\w), |    )(--[a-z0-9.-]+)(?: ('[^']*'|\S+))?(?:$| {2,})/gm)]
 		.map(([, letter, name, value]) => ({ letter, name, value })).filter(({ name }) => name !== '--help');
 	const [, operand] = text.match(/^ {2}([A-Z][A-Z[\]/]*)(?:$| {2,})/m) ?? [];
 	const synopsis = text.split('\n')[0];

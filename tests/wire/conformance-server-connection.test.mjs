@@ -131,6 +131,29 @@ scenario('RFC 7301 3.2. ALPN without h2 fails with no_application_protocol', { t
 	await serves(s);
 });
 // covers: R83
+scenario('RFC 7301 3.2. http/1.1 is one of ours, and then no bytes are taken for HTTP/2', { tls: true }, async (s) => {
+	for (const ALPNProtocols of [['http/1.0'], ['h2c'], ['h3', 'HTTP/1.1'], ['H2'], ['h2-14']])
+		assert.match(isRefused(await shake(s, { ALPNProtocols })).message, /no.application.protocol/i);
+	for (const ALPNProtocols of [['http/1.1'], ['h3', 'http/1.1', 'h2c'], undefined]) {
+		const socket = await shake(s, { ALPNProtocols });
+		assert.equal(socket.alpnProtocol, ALPNProtocols ? 'http/1.1' : false);
+		assert.match(String(await last(socket, hello)), /^HTTP\/1\.1 505 /);
+	}
+	assert.equal(s.server.connections.length, 0);
+	await serves(s);
+});
+// covers: R82
+scenario('3.1. an upgrade to h2c is answered in HTTP/1.1', async (s) => {
+	const text = last(plain(s), 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings, close\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n');
+	const origin = await s.accept();
+	const up = await origin.expectRequest('/');
+	assert.equal(up.headers.upgrade, undefined);
+	assert.equal(up.headers['http2-settings'], undefined);
+	origin.respond(up.stream, { body: 'x' });
+	assert.match(String(await text), /^HTTP\/1\.1 200 /);
+	assert.doesNotMatch(String(await text), /HTTP\/1\.1 101|upgrade:/i);
+});
+// covers: R83
 scenario('RFC 7301 3.2. h2 is chosen wherever it stands in the list', { tls: true }, async (s) => {
 	for (const ALPNProtocols of [['h2'], ['http/1.1', 'h2'], ['h3', 'spdy/3.1', 'h2', 'http/1.1']]) {
 		const socket = await shake(s, { ALPNProtocols });

@@ -44,6 +44,8 @@ static const struct fault_case cases[] = {
 	"aaaaaaaaaaaaaaa"},
     {H1_FAULT_VERSION, H1_EVENT_HEAD, "GET / HTTP/2.0\r\n" HOST "\r\n"},
     {H1_FAULT_VERSION, H1_EVENT_HEAD, "GET / HTTP/1.2\r\n" HOST "\r\n"},
+    {H1_FAULT_STATUS_LINE, H1_EVENT_RESET, "\x15\x03\x01"}, /* an alert of TLS */
+    {H1_FAULT_STATUS_LINE, H1_EVENT_RESET, "\r\n" OK "\r\n"},
     {H1_FAULT_STATUS_LINE, H1_EVENT_RESET, "HTTP/1.1 20 OK\r\n\r\n"},
     {H1_FAULT_STATUS_LINE, H1_EVENT_RESET, "HTTP/2.0 200 OK\r\n\r\n"},
     {H1_FAULT_STATUS_LINE, H1_EVENT_RESET, "HTTP/1.1 200OK\r\n\r\n"},

@@ -169,7 +169,7 @@ static void protocols_are_those_of_the_listener(void **state)
 		struct session_plan *plans = session_plans_for_clients(session_protocols, &conf);
 		assert_ptr_equal(plans[0].protocol, cases[i].first);
 		assert_ptr_equal(plans[1].protocol, cases[i].second);
-		session_alpn_list(plans, alpn, sizeof(alpn));
+		session_alpn_list(plans, false, alpn, sizeof(alpn));
 		assert_string_equal(alpn, cases[i].alpn);
 		session_plans_free(plans);
 	}
@@ -197,7 +197,20 @@ static void no_alpn_is_http1(void **state)
 	struct session_plan *plans = plans_new(session_protocols);
 	assert_ptr_equal(session_by_alpn(plans, SLICE(""))->protocol, &session_http1);
 	assert_ptr_equal(session_by_alpn(plans, SLICE("http/1.1"))->protocol, &session_http1);
-	assert_null(session_by_alpn(plans, SLICE("http/1.0")));
+	assert_ptr_equal(session_by_alpn(plans, SLICE("http/1.0"))->protocol, &session_http1);
+	assert_null(session_by_alpn(plans, SLICE("http/0.9")));
+	session_plans_free(plans);
+}
+
+static void old_alpn_names_are_for_clients(void **state)
+{
+	(void)state;
+	char text[64];
+	struct session_plan *plans = plans_new(session_protocols);
+	session_alpn_list(plans, false, text, sizeof(text));
+	assert_string_equal(text, "h2,http/1.1");
+	session_alpn_list(plans, true, text, sizeof(text));
+	assert_string_equal(text, "h2,http/1.1,http/1.0");
 	session_plans_free(plans);
 }
 
@@ -206,9 +219,9 @@ static void the_alpn_list_has_the_preferred_first(void **state)
 	(void)state;
 	char text[16];
 	struct session_plan *plans = plans_new(both), *empty = plans_new(none);
-	session_alpn_list(plans, text, sizeof(text));
+	session_alpn_list(plans, false, text, sizeof(text));
 	assert_string_equal(text, "one,two");
-	session_alpn_list(empty, text, sizeof(text));
+	session_alpn_list(empty, false, text, sizeof(text));
 	assert_string_equal(text, "");
 	session_plans_free(plans);
 	session_plans_free(empty);
@@ -285,6 +298,7 @@ int main(void)
 	    cmocka_unit_test(protocols_are_those_of_the_listener),
 	    cmocka_unit_test(alpn_names_one_protocol_exactly),
 	    cmocka_unit_test(no_alpn_is_http1),
+	    cmocka_unit_test(old_alpn_names_are_for_clients),
 	    cmocka_unit_test(the_alpn_list_has_the_preferred_first),
 	    cmocka_unit_test(each_protocol_has_a_plan_of_its_own_for_each_use),
 	    cmocka_unit_test(the_faults_of_all_protocols_are_one_table),

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* One connection of the codec and its owner: what the peer says goes in, and what the owner hears of it,
+ * and what leaves, is text. */
+#ifndef PUSHGATE_TESTS_UNIT_H1_BENCH_H
+#define PUSHGATE_TESTS_UNIT_H1_BENCH_H
+
+#include "proxy/base/memory.h"
+#include "proxy/h1/h1.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CHUNK_BYTES 16384u
+#define GET "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+#define POST "POST / HTTP/1.1\r\nHost: a\r\n"
+
+struct bench {
+	struct chunk_pool *chunks;
+	struct http_head_pool *heads;
+	struct budget budget;
+	struct h1_conn *conn;
+	struct h1_limits limits;
+	usec now;
+	bool is_tls;
+	bool is_traced; /* lines go to `told` too */
+	char told[2048]; /* one letter or text for each event, bodies as they are */
+	char fields[1024]; /* of the last head that came, NAME=VALUE; each, behind the pseudo-fields */
+	char sent[4096];
+	const char *fault;	/* the name of the last one */
+	unsigned faults;
+	size_t owed;
+	bool keeps_credit;
+};
+
+static inline int set_up(void **state)
+{
+	struct bench *b = memory_new(struct bench);
+	b->chunks = chunk_pool_new(CHUNK_BYTES, 4);
+	b->heads = http_head_pool_new(4);
+	b->limits = h1_limits_default;
+	b->now = USEC_PER_SEC;
+	budget_init(&b->budget, NULL, 1u << 20);
+	*state = b;
+	return 0;
+}
+
+static inline void end_conn(struct bench *b)
+{
+	h1_free(b->conn);
+	b->conn = NULL;
+	b->told[0] = b->sent[0] = b->fields[0] = '\0';
+	b->owed = b->faults = 0;
+	b->fault = NULL;
+	assert_int_equal(b->budget.used_bytes, 0);
+}
+
+static inline int tear_down(void **state)
+{
+	struct bench *b = *state;
+	end_conn(b);
+	budget_fini(&b->budget);
+	http_head_pool_free(b->heads);
+	chunk_pool_free(b->chunks);
+	free(b);
+	return 0;
+}
+
+static inline void tell(struct bench *b, const char *text, size_t length)
+{
+	size_t used = strlen(b->told);
+	assert_true(used + length < sizeof(b->told));
+	memcpy(b->told + used, text, length);
+	b->told[used + length] = '\0';
+}
+
+static inline void bench_traced(void *context, const char *line)
+{
+	struct bench *b = context;
+	if (!b->is_traced)
+		return;
+	tell(b, line, strlen(line));
+	tell(b, "\n", 1);
+}
+
+static inline void bench_fault(void *context, const struct h1_fault *fault)
+{
+	struct bench *b = context;
+	b->fault = fault->name;
+	b->faults++;
+}
+
+static inline void keep_fields(struct bench *b, const struct http_head *head)
+{
+	size_t used = 0;
+	b->fields[0] = '\0';
+	if (head->status > 0)
+		used = (size_t)snprintf(b->fields, sizeof(b->fields), "%u;", (unsigned)head->status);
+	else if (head->method.len > 0)
+		used = (size_t)snprintf(b->fields, sizeof(b->fields), "%.*s %.*s %.*s %.*s;",
+		    SLICE_ARG(head->method), SLICE_ARG(head->scheme), SLICE_ARG(head->authority),
+		    SLICE_ARG(head->path));
+	for (uint32_t i = 0; i < head->count && used < sizeof(b->fields); i++)
+		used += (size_t)snprintf(b->fields + used, sizeof(b->fields) - used, "%.*s=%.*s;",
+		    SLICE_ARG(head->fields[i].name), SLICE_ARG(head->fields[i].value));
+}
+
+static inline void drain(struct bench *b)
+{
+	/* HEAD and DATA that end their message are told with a full stop behind them. */
+	static const char *const names[] = {[H1_EVENT_READY] = "R",
+	    [H1_EVENT_HEAD] = "H",
+	    [H1_EVENT_DATA] = "",
+	    [H1_EVENT_TRAILERS] = "T",
+	    [H1_EVENT_REFUSED] = "X",
+	    [H1_EVENT_RESET] = "!",
+	    [H1_EVENT_CLOSED] = "C",
+	    [H1_EVENT_FAILED] = "F"};
+	struct h1_event e;
+	while (h1_next_event(b->conn, &e)) {
+		h1_check(b->conn);
+		tell(b, names[e.kind], strlen(names[e.kind]));
+		if (e.kind == H1_EVENT_DATA && e.piece.length > 0)
+			tell(b, piece_slice(e.piece).ptr, e.piece.length);
+		if (e.end)
+			tell(b, ".", 1);
+		if (b->keeps_credit)
+			b->owed += e.piece.length;
+		else if (e.kind == H1_EVENT_DATA)
+			h1_credit(b->conn, e.piece.length);
+		if (e.head)
+			keep_fields(b, e.head);
+		http_head_free(e.head);
+	}
+}
+
+static inline void begin(struct bench *b, enum h1_role role)
+{
+	const struct h1_env env = {.heads = b->heads,
+	    .budget = &b->budget,
+	    .is_tls = b->is_tls,
+	    .fault = bench_fault,
+	    .fault_context = b,
+	    .trace = bench_traced,
+	    .trace_context = b};
+	end_conn(b);
+	b->conn = h1_new(role, &b->limits, &env, b->now);
+	drain(b);
+}
+
+/* The owner does not look at it yet. */
+static inline void put_bytes(struct bench *b, const char *bytes, size_t length)
+{
+	struct chunk *chunk = chunk_acquire(b->chunks);
+	memcpy(chunk->data, bytes, length);
+	h1_receive(b->conn, chunk, 0, length, b->now);
+	chunk_release(chunk);
+	h1_check(b->conn);
+}
+
+static inline void say_bytes(struct bench *b, const char *bytes, size_t length)
+{
+	put_bytes(b, bytes, length);
+	drain(b);
+}
+
+static inline void say(struct bench *b, const char *bytes)
+{
+	say_bytes(b, bytes, strlen(bytes));
+}
+
+/* Takes all output; bodies are 'x'. */
+static inline void send(struct bench *b)
+{
+	struct h1_output o;
+	b->sent[0] = '\0';
+	while (h1_next_output(b->conn, 8, &o)) {
+		size_t used = strlen(b->sent);
+		snprintf(b->sent + used, sizeof(b->sent) - used, "%.*s%.*s%.*s",
+		    SLICE_ARG(o.before), (int)o.length, "xxxxxxxx", SLICE_ARG(o.after));
+		h1_check(b->conn);
+	}
+	drain(b);
+}
+
+static inline bool respond(struct bench *b, uint16_t status, const char *length, bool end)
+{
+	struct http_head *head = http_head_new(b->heads);
+	head->kind = HTTP_RESPONSE;
+	head->status = status;
+	if (length) {
+		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, slice_of_string(length));
+		head->content_length = strtoull(length, NULL, 10);
+	}
+	bool done = h1_respond(b->conn, head, end);
+	http_head_free(head);
+	return done;
+}
+
+static inline struct http_head *request_of(struct bench *b, const char *method)
+{
+	struct http_head *head = http_head_new(b->heads);
+	head->kind = HTTP_REQUEST;
+	head->method = slice_of_string(method);
+	head->method_token = (uint16_t)http_method_find(head->method);
+	head->authority = SLICE("a");
+	head->path = SLICE("/");
+	return head;
+}
+
+static inline bool ask(struct bench *b, const char *method, const char *length, bool end)
+{
+	struct http_head *head = request_of(b, method);
+	if (length) {
+		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, slice_of_string(length));
+		head->content_length = strtoull(length, NULL, 10);
+	}
+	bool done = h1_request(b->conn, head, end, b);
+	http_head_free(head);
+	return done;
+}
+
+#endif
