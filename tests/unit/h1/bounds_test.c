@@ -196,6 +196,25 @@ static void what_waits_comes_in_order(void **state)
 	assert_true(h1_is_done(b->conn));
 }
 
+/* The owner may be told of more bytes before it has looked at all events. */
+static void bytes_may_come_between_two_events(void **state)
+{
+	struct bench *b = *state;
+	struct h1_event e;
+	for (unsigned waiting = 0; waiting < 2; waiting++) {
+		begin(b, H1_SERVER);
+		put_bytes(b, POST "Content-Length: 3\r\n\r\n", strlen(POST) + 21);
+		if (waiting)
+			put_bytes(b, "a", 1);
+		assert_true(h1_next_event(b->conn, &e));
+		http_head_free(e.head); /* the first piece is read, and its chunk still held */
+		put_bytes(b, waiting ? "bc" : "abc", waiting ? 2 : 3);
+		drain(b);
+		assert_string_equal(b->told, "abc.");
+		assert_int_equal(b->budget.used_bytes, 0);
+	}
+}
+
 static void each_kind_of_body_waits_for_credit(void **state)
 {
 	struct bench *b = *state;
@@ -311,6 +330,7 @@ int main(void)
 	    TEST(a_size_is_hexadecimal),
 	    TEST(extensions_are_counted_over_the_whole_message),
 	    TEST(what_waits_comes_in_order),
+	    TEST(bytes_may_come_between_two_events),
 	    TEST(each_kind_of_body_waits_for_credit),
 	    TEST(interim_responses_are_counted_for_each_request),
 	    TEST(a_head_has_a_deadline_and_a_connection_without_one_has_none),
