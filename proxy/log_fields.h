@@ -42,12 +42,12 @@
 	X(origin_response_bytes, NUMBER, "bytes", 20, "stable", "0.1", "not 0", "Of the response's body, received from the origin. More than response_bytes: the client did not take all.") \
 	X(duration_us, NUMBER, "µs", 20, "stable", "0.1", "always", "From `time` until everything was over on both sides.") \
 	X(first_byte_us, NUMBER, "µs", 20, "stable", "0.1", "a final response began", "From `time` until the head of the final response was sent to the client.") \
-	X(queue_us, NUMBER, "µs", 20, "stable", "0.1", "not 0", "How long the request waited here for a stream on a connection to the origin.") \
-	X(connect_us, NUMBER, "µs", 20, "stable", "0.1", "not 0", "The part of queue_us in which the connection that took the request was being opened: TCP, TLS and the origin's SETTINGS.") \
+	X(queue_us, NUMBER, "µs", 20, "stable", "0.1", "not 0", "How long the request waited here for a connection to the origin, or for a stream on one.") \
+	X(connect_us, NUMBER, "µs", 20, "stable", "0.1", "not 0", "The part of queue_us in which the connection that took the request was being opened: TCP, TLS and, in HTTP/2, the origin's SETTINGS.") \
 	X(origin_first_byte_us, NUMBER, "µs", 20, "stable", "0.1", "the origin's final response began", "From the request's way to the origin (or the promise) until the head of the origin's final response.") \
 	X(origin_duration_us, NUMBER, "µs", 20, "stable", "0.1", "the origin's response was complete", "From the same start until the end of the origin's response.") \
 	X(outcome, TEXT, "", 16, "stable", "0.1", "always", "How it ended: see below.") \
-	X(code, NUMBER, "", 10, "stable", "0.1", "an error code ended it", "HTTP/2 error code: of the peer's RST_STREAM or GOAWAY, or of pushgate's own when the peer broke a rule or left. A time limit has none.") \
+	X(code, NUMBER, "", 10, "stable", "0.1", "an error code ended it", "HTTP/2 error code: of the peer's RST_STREAM or GOAWAY, or of pushgate's own when the peer broke a rule or left; for HTTP/1.1, which has no codes, the one that HTTP/2 has for it. A time limit has none.") \
 	X(code_name, TEXT, "", 24, "stable", "0.1", "as code", "The code's name.") \
 	X(detail, TEXT, "", 240, "text", "0.1", "it ended early", "Why: a cause of [COUNTERS.md](COUNTERS.md#causes), or a more exact text.") \
 	X(retried, FLAG, "", 4, "stable", "0.1", "true", "The request was tried a second time, because the origin refused it or could not be connected to. Times and bytes of the origin are those of the last attempt, and queue_us is the sum.") \

@@ -161,19 +161,12 @@ static bool respond_interim(struct h1_conn *c, const struct http_head *head)
 	return true;
 }
 
-/* All of the request has come, though it may not have been read. */
-static bool request_is_here(const struct h1_conn *c)
-{
-	return c->stream.was_read ||
-	       (c->reading == H1_READ_LENGTH && c->body_left <= h1_input_bytes(c));
-}
-
-/* An answer of failure to a request that is still coming: the client is told not to send the rest
- * (RFC 9112 9.3), and it would be read for nothing. */
+/* A redirect, or an answer of failure, to a request that is still coming: the client is told not to send
+ * the rest (RFC 9112 9.3), and it would be read for nothing. */
 static bool may_keep(const struct h1_conn *c, const struct http_head *head)
 {
 	return c->keeps && !c->is_going && !c->input.has_ended &&
-	       (head->status < 400 || request_is_here(c));
+	       (head->status < 300 || h1_request_is_here(c));
 }
 
 static enum h1_writing framing_of(
