@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Clients of HTTP/1.1 that mean harm: slow, half-open, endless, in masses, and never reading. */
+import crypto from 'node:crypto';
 import { CHUNKED, Plain, ask, chunk, plains, text } from '../plain.mjs';
 import { Tally, addressOf, sleep } from '../raw.mjs';
 
@@ -259,6 +260,13 @@ export const http1 = [
 	row('a flood of 400', 'requests that cannot be read, each on a fresh connection', {
 		attack: callers((env, n) => ({ bytes: text([`GET /small HTTP/1.1`, `Host: ${env.authority}`, ` folded: ${n}`, '']) }), { count: 8 }),
 		expect: { end: ['closed'], statuses: [400], faults: ['line-folding'], cpu: 1500 },
+	}),
+	row('random bytes', 'from the first one on', {
+		attack: (env, clock) => plains(env, clock, 8, async (c, i, n) => {
+			await c.send(crypto.createHash('sha512').update(`noise ${i} ${n}`).digest());
+			await Promise.race([c.gone, sleep(50)]);
+		}),
+		expect: { end: null, cpu: 1500 },
 	}),
 	row('a flood of CONNECT', 'requests for tunnels', {
 		attack: callers((env, n) => ({ bytes: text([`CONNECT a${n}.test:443 HTTP/1.1`, `Host: a${n}.test:443`, '']), method: 'CONNECT' }), { count: 8 }),
