@@ -609,6 +609,23 @@ static void a_flood_of_cancellations_opens_few_connections(void **state)
 	gate_world_free(s.w);
 }
 
+static void an_upload_that_is_given_up_keeps_no_connection(void **state)
+{
+	(void)state;
+	struct scene s = scene("");
+	warm(&s);
+	s.w->gateway->upstream.known[2].cancels.at = s.w->gateway->relay.now;
+	struct bucket *b = &s.w->gateway->upstream.known[2].cancels;
+	const struct rate all = {100, 200};
+	assert_true(bucket_take(b, &all, 200, s.w->gateway->relay.now + 10 * USEC_PER_SEC));
+	struct gate_stream *x = post(&s, "/b", false);
+	ASKED(&s, 0, "POST /b");
+	gate_reset_stream(x, H2_CANCEL);
+	UNTIL(s.w, nth(&s, 0) == NULL || nth(&s, 0)->single.discards_since != 0);
+	assert_null(nth(&s, 0));
+	gate_world_free(s.w);
+}
+
 /* ---- pushes of our own ---- */
 
 static void requests_of_clients_wait_before_pushes(void **state)
@@ -664,6 +681,7 @@ int main(void)
 	    cmocka_unit_test(a_slow_client_stops_the_origin),
 	    cmocka_unit_test(a_cancelled_request_ends_its_connection),
 	    cmocka_unit_test(a_flood_of_cancellations_opens_few_connections),
+	    cmocka_unit_test(an_upload_that_is_given_up_keeps_no_connection),
 	    cmocka_unit_test(requests_of_clients_wait_before_pushes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
