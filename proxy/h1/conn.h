@@ -96,9 +96,9 @@ struct h1_stream {
 	bool is_open;
 	bool was_read;    /* its incoming message is complete */
 	bool was_written; /* its outgoing message is complete */
+	bool has_left;    /* bytes of its outgoing message were given out */
 	bool has_answer;  /* server: a final head was sent; client: one came */
 	bool is_old;      /* server: the request is in HTTP/1.0 */
-	bool has_begun;   /* client: bytes of the request were given out to be sent */
 	enum http_method method;
 	uint32_t interims;
 };

@@ -288,11 +288,10 @@ bool h1_next_output(struct h1_conn *c, uint32_t most, struct h1_output *output)
 	if (c->output.length == 0 && !has_body(c))
 		return false;
 	*output = (struct h1_output){.user = c->stream.user};
-	c->stream.has_begun = true;
 	if (has_body(c))
 		add_body(c, most, output);
 	output->before = slice_of(c->output.bytes, c->output.length);
-	c->output_lent = true;
+	c->output_lent = c->stream.has_left = true;
 	return true;
 }
 
