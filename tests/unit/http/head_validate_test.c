@@ -399,7 +399,10 @@ static void connect_has_an_authority_with_port_and_nothing_else(void **state)
 	ACCEPT(HTTP_REQUEST, ":method: CONNECT", ":authority: a.example:443");
 	ACCEPT(
 	    HTTP_REQUEST, ":method: CONNECT", ":authority: a.example:443", "host: a.example:443");
+	ACCEPT(HTTP_REQUEST, ":method: CONNECT", ":authority: a.example:443", "host: a.example");
 	REFUSE(HTTP_REQUEST, "differs", ":method: CONNECT", ":authority: a:443", "host: b:443");
+	REFUSE(HTTP_REQUEST, "differs", ":method: CONNECT", ":authority: a:443", "host: a:444");
+	REFUSE(HTTP_REQUEST, "differs", ":method: CONNECT", ":authority: a:443", "host: b");
 	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: a.example");
 	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: ");
 	REFUSE(HTTP_REQUEST, "without :authority", ":method: CONNECT", "host: a.example:443");
