@@ -42,8 +42,8 @@
 	X(origin_response_bytes, NUMBER, "bytes", 20, "stable", "0.1", "not 0", "Of the response's body, received from the origin. More than response_bytes: the client did not take all.") \
 	X(duration_us, NUMBER, "µs", 20, "stable", "0.1", "always", "From `time` until everything was over on both sides.") \
 	X(first_byte_us, NUMBER, "µs", 20, "stable", "0.1", "a final response began", "From `time` until the head of the final response was sent to the client.") \
-	X(queue_us, NUMBER, "µs", 20, "stable", "0.1", "not 0", "How long the request waited here for a stream on a connection to the origin.") \
-	X(connect_us, NUMBER, "µs", 20, "stable", "0.1", "not 0", "The part of queue_us in which the connection that took the request was being opened: TCP, TLS and the origin's SETTINGS.") \
+	X(queue_us, NUMBER, "µs", 20, "stable", "0.1", "not 0", "How long the request waited here for a connection to the origin, or for a stream on one.") \
+	X(connect_us, NUMBER, "µs", 20, "stable", "0.1", "not 0", "The part of queue_us in which the connection that took the request was being opened: TCP, TLS and, in HTTP/2, the origin's SETTINGS.") \
 	X(origin_first_byte_us, NUMBER, "µs", 20, "stable", "0.1", "the origin's final response began", "From the request's way to the origin (or the promise) until the head of the origin's final response.") \
 	X(origin_duration_us, NUMBER, "µs", 20, "stable", "0.1", "the origin's response was complete", "From the same start until the end of the origin's response.") \
 	X(outcome, TEXT, "", 16, "stable", "0.1", "always", "How it ended: see below.") \

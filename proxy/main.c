@@ -228,9 +228,10 @@ static const struct command trace_command = {
     .sentence = "print the frames of a client's connections",
     .text =
 	"Has the running pushgate trace the client connections from an address, and prints a line "
-	"for each HTTP/2 frame on them: time, worker, listen section, client, stream, direction "
-	"(<- from the client, -> to it), type and length. Fields and bodies are not shown. "
-	"Connections that are open already are traced from now on."
+	"for each HTTP/2 frame on them, or in HTTP/1.1 for each head: time, worker, listen "
+	"section, "
+	"client, stream, direction (<- from the client, -> to it), type and length. Fields and "
+	"bodies are not shown. Connections that are open already are traced from now on."
 	"\n\n"
 	"It ends after N seconds or when the command is interrupted. It needs the status-socket of "
 	"the configuration. Four such traces may be on at a time. Lines that are not read in time "

@@ -74,15 +74,30 @@ static inline uint64_t ascii_lower_word(uint64_t word)
 	return word | (is_upper & highs) >> 2;
 }
 
-/* `to` has room for s.len bytes; it may be where s stands. */
+/* Of `bytes` bytes, 4 or 8. */
+static inline __attribute__((always_inline)) void ascii_lower_some(
+    char *to, const char *from, size_t bytes)
+{
+	uint64_t word = 0;
+	memcpy(&word, from, bytes);
+	word = ascii_lower_word(word);
+	memcpy(to, &word, bytes);
+}
+
+/* `to` has room for s.len bytes; it may be where s stands. The last bytes may be done twice. */
 static inline void ascii_lower_copy(char *to, struct slice s)
 {
-	uint64_t word;
 	size_t i = 0;
-	for (; i + sizeof(word) <= s.len; i += sizeof(word)) {
-		memcpy(&word, s.ptr + i, sizeof(word));
-		word = ascii_lower_word(word);
-		memcpy(to + i, &word, sizeof(word));
+	for (; i + 8 <= s.len; i += 8)
+		ascii_lower_some(to + i, s.ptr + i, 8);
+	if (s.len >= 8) {
+		ascii_lower_some(to + s.len - 8, s.ptr + s.len - 8, 8);
+		return;
+	}
+	if (s.len >= 4) {
+		ascii_lower_some(to, s.ptr, 4);
+		ascii_lower_some(to + s.len - 4, s.ptr + s.len - 4, 4);
+		return;
 	}
 	for (; i < s.len; i++)
 		to[i] = ascii_lower(s.ptr[i]);

@@ -96,6 +96,7 @@ struct h1_stream {
 	bool is_open;
 	bool was_read;    /* its incoming message is complete */
 	bool was_written; /* its outgoing message is complete */
+	bool has_left;    /* bytes of its outgoing message were given out */
 	bool has_answer;  /* server: a final head was sent; client: one came */
 	bool is_old;      /* server: the request is in HTTP/1.0 */
 	enum http_method method;

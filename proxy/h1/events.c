@@ -200,7 +200,8 @@ static bool read_response(struct h1_conn *c, struct h1_event *event)
 	struct slice front = h1_input_front(c);
 	if (front.len == 0)
 		return false;
-	if (!c->stream.is_open) {
+	/* Bytes that come before the request has begun to leave belong to the one before it. */
+	if (!c->stream.is_open || !c->stream.has_left) {
 		h1_count_fault(c, &h1_faults[H1_FAULT_UNASKED]);
 		h1_fail(c, &h1_faults[H1_FAULT_UNASKED]);
 		return h1_next_event(c, event);

@@ -291,7 +291,7 @@ bool h1_next_output(struct h1_conn *c, uint32_t most, struct h1_output *output)
 	if (has_body(c))
 		add_body(c, most, output);
 	output->before = slice_of(c->output.bytes, c->output.length);
-	c->output_lent = true;
+	c->output_lent = c->stream.has_left = true;
 	return true;
 }
 

@@ -87,6 +87,21 @@ static const char *in_words(const char *before, const char *name, char *buffer, 
 	return buffer;
 }
 
+/* Where the library's name does not say what is wrong. */
+static const char *plain_reason(int reason)
+{
+	switch (reason) {
+	case SSL_R_HTTP_REQUEST:
+		return "an HTTP request came without TLS";
+	case SSL_R_HTTPS_PROXY_REQUEST:
+		return "a CONNECT request came without TLS";
+	case SSL_R_WRONG_VERSION_NUMBER:
+		return "what came is not TLS (wrong version number)";
+	default:
+		return NULL;
+	}
+}
+
 const char *tls_reason(uint32_t code, char *buffer, size_t size)
 {
 	int reason = ERR_GET_REASON(code);
@@ -97,6 +112,9 @@ const char *tls_reason(uint32_t code, char *buffer, size_t size)
 	if (ERR_GET_LIB(code) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET)
 		return in_words("the peer sent the alert: ",
 		    SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET), buffer, size);
+	const char *plain = ERR_GET_LIB(code) == ERR_LIB_SSL ? plain_reason(reason) : NULL;
+	if (plain)
+		return plain;
 	const char *text = ERR_reason_error_string(code);
 	if (!text)
 		return "unknown TLS failure";

@@ -290,6 +290,7 @@ void exchange_continue(struct exchange *x)
 {
 	const struct flow *f = &x->upload;
 	if (f->source_ended || f->received > 0 || x->response.interims > 0 ||
+	    /* uncovered: while a request's body is coming, the leg that it comes from is there */
 	    !exchange_is_in(x, PHASE_BIT(EXCHANGE_SENT)) || !x->down.ops ||
 	    !http_expects_continue(x->request))
 		return;

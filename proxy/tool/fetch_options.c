@@ -202,7 +202,7 @@ static const struct command_option options[] = {
     {.value = "URL",
 	.rules = COMMAND_REQUIRED,
 	.set = set_url,
-	.sentence = "http (h2c) or https (h2 or HTTP/1.1, by ALPN)"},
+	.sentence = "http (h2c; --http1.1: HTTP/1.1) or https (h2 or HTTP/1.1, by ALPN)"},
 };
 
 const struct command tool_fetch_command = {

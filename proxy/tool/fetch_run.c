@@ -72,7 +72,7 @@ static void fail_tls(struct fetch *f, enum net_end end, const char *at, const ch
 			     ? ": the server speaks no HTTP/1.1 over TLS (ALPN)"
 			     : ": the server speaks neither HTTP/2 nor HTTP/1.1 over TLS (ALPN)";
 	else if (strstr(text, "wrong version number"))
-		advice = ": what it sent is no TLS; is it an http:// server?";
+		advice = "; is it an http:// server?";
 	fetch_fail(f, FETCH_TLS, "TLS with %s failed: %s%s", at, text, advice);
 }
 

@@ -55,6 +55,8 @@ static void failed_event(struct origin_conn *c, const struct session_event *e)
 	} else if (e->code != SESSION_NO_ERROR) {
 		origin_log_fault(c, "connection ended with an error", detail);
 	}
+	if (origin_single_is_unsent(c))
+		cause = &relay_cause_UP_UNPROCESSED;
 	origin_conn_retire(c); /* stays open until our GOAWAY is sent */
 	origin_conn_end_exchanges(c, cause, e->fault ? (uint32_t)e->fault->code : e->code, detail);
 	if (!c->is_ready)

@@ -30,10 +30,11 @@ import { broken } from './rows/broken.mjs';
 import { crowds } from './rows/crowds.mjs';
 import { floods } from './rows/floods.mjs';
 import { http1 } from './rows/http1.mjs';
+import { http1Origins } from './rows/http1_origins.mjs';
 import { kept } from './rows/kept.mjs';
 import { origins } from './rows/origins.mjs';
 import { resets } from './rows/resets.mjs';
 import { slow } from './rows/slow.mjs';
 import { windows } from './rows/windows.mjs';
 
-export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken, ...http1, ...kept, ...origins];
+export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken, ...http1, ...kept, ...origins, ...http1Origins];

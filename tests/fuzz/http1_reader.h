@@ -235,13 +235,14 @@ static inline void reader_compare(struct transcript *a, struct transcript *b)
 
 /* ---- what was read, written by our own writer and read again ---- */
 
-/* The cookies joined by "; ", and all other fields; of which a zero length that was not there, and
+/* The cookies that are not empty joined by "; ", and all other fields; of which a zero length that was not there, and
  * the fields that the codec adds for its hop, are left out. */
 static inline char *reader_canon(const struct http_head *head, bool with_zero_length)
 {
 	char *text;
 	size_t size;
 	bool has_cookie = false;
+	const char *before = "";
 	FILE *out = open_memstream(&text, &size);
 	fprintf(out, "%.*s|%.*s|%.*s|%u\n", SLICE_ARG(head->method), SLICE_ARG(head->authority),
 	    SLICE_ARG(head->path), (unsigned)head->status);
@@ -258,8 +259,12 @@ static inline char *reader_canon(const struct http_head *head, bool with_zero_le
 		const struct http_field *f = &head->fields[i];
 		if (f->token != HTTP_TOKEN_COOKIE || head->kind != HTTP_REQUEST)
 			continue;
-		fprintf(out, "%s%.*s", has_cookie ? "; " : "cookie: ", SLICE_ARG(f->value));
+		fputs(has_cookie ? "" : "cookie: ", out);
 		has_cookie = true;
+		if (f->value.len == 0)
+			continue;
+		fprintf(out, "%s%.*s", before, SLICE_ARG(f->value));
+		before = "; ";
 	}
 	fclose(out);
 	/* Whitespace at the end of a value does not count. */

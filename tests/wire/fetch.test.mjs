@@ -177,7 +177,7 @@ test('a server that speaks no HTTP/2 is named as such, in each way that shows it
 		assert.match(run.err, /closed the connection.*it may speak no HTTP\/2 at this port, or only over TLS \(https:\/\/\)/);
 		run = await fetch('-k', `https://127.0.0.1:${await port(wordy)}/`);
 		assert.equal(run.code, 60);
-		assert.match(run.err, /what it sent is no TLS; is it an http:\/\/ server\?/);
+		assert.match(run.err, /what came is not TLS .*; is it an http:\/\/ server\?/);
 		run = await fetch('--max-time', String(1.5 * SCALE), `http://127.0.0.1:${await port(silent)}/`);
 		assert.equal(run.code, 28);
 		assert.match(run.err, /not even HTTP\/2's first frame has come from the server after [\d.]+ s/);

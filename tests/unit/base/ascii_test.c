@@ -63,6 +63,26 @@ static void lower_case_changes_ascii_letters_alone(void **state)
 		assert_int_equal((unsigned char)ascii_lower((char)c), c >= 'A' && c <= 'Z' ? c + 32 : c);
 }
 
+/* Whatever its length, where it stands or elsewhere: as byte by byte. */
+static void a_text_is_made_lower_case_as_its_bytes_are(void **state)
+{
+	(void)state;
+	char from[64], to[64], same[64];
+	for (unsigned seed = 0; seed < 256; seed++) {
+		for (size_t n = 0; n < sizeof(from); n++) {
+			for (size_t i = 0; i < sizeof(from); i++)
+				same[i] = from[i] = (char)(seed + 37 * i + i * i * n);
+			memset(to, 1, sizeof(to));
+			ascii_lower_copy(to, slice_of(from, n));
+			ascii_lower_copy(same, slice_of(same, n));
+			for (size_t i = 0; i < sizeof(from); i++) {
+				assert_int_equal(to[i], i < n ? ascii_lower(from[i]) : 1);
+				assert_int_equal(same[i], i < n ? ascii_lower(from[i]) : from[i]);
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -70,6 +90,7 @@ int main(void)
 	    cmocka_unit_test(controls_are_those_that_no_field_value_may_have),
 	    cmocka_unit_test(a_token_is_not_empty),
 	    cmocka_unit_test(lower_case_changes_ascii_letters_alone),
+	    cmocka_unit_test(a_text_is_made_lower_case_as_its_bytes_are),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

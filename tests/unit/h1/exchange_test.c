@@ -221,6 +221,20 @@ static void a_request_at_a_time(void **state)
 	assert_true(h1_is_done(b->conn));
 }
 
+static void nothing_that_comes_before_a_request_has_left_is_its_response(void **state)
+{
+	struct bench *b = *state;
+	begin(b, H1_CLIENT);
+	assert_true(ask(b, "GET", NULL, true));
+	send(b);
+	say(b, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	assert_string_equal(b->told, "RH.C");
+	assert_true(ask(b, "GET", NULL, true));
+	say(b, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
+	assert_string_equal(b->told, "RH.CF");
+	assert_true(h1_has_failed(b->conn) && h1_has_stream(b->conn));
+}
+
 static void an_answer_may_come_before_the_request_has_ended(void **state)
 {
 	struct bench *b = *state;
@@ -286,6 +300,7 @@ int main(void)
 	    TEST(a_response_that_is_cut_off_does_not_look_complete),
 	    TEST(a_body_waits_for_credit),
 	    TEST(a_request_at_a_time),
+	    TEST(nothing_that_comes_before_a_request_has_left_is_its_response),
 	    TEST(an_answer_may_come_before_the_request_has_ended),
 	    TEST(only_a_clean_end_ends_a_response),
 	    TEST(the_end_can_be_ordered_at_any_time),

@@ -114,6 +114,38 @@ static void a_status_line_has_a_version_and_three_digits(void **state)
 	PLAY(b, rows, H1_CLIENT);
 }
 
+/* Told at the first byte, without waiting for a line that may never end. */
+static void an_origin_that_speaks_something_else_is_told_by_its_first_byte(void **state)
+{
+	struct bench *b = *state;
+	static const struct {
+		char first;
+		const char *reason;
+	} rows[] = {
+	    {'\0', "the origin answers in HTTP/2"},
+	    {'\x15', "the origin answers in TLS"},
+	    {'\x16', "the origin answers in TLS"},
+	    {'S', NULL},
+	    {'\r', NULL},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct h1_event e;
+		begin(b, H1_CLIENT);
+		assert_true(ask(b, "GET", NULL, true));
+		send(b);
+		put_bytes(b, &rows[i].first, 1);
+		assert_true(h1_next_event(b->conn, &e));
+		assert_int_equal(e.kind, H1_EVENT_RESET);
+		assert_string_equal(e.fault->name, "status-line-bad");
+		if (rows[i].reason)
+			assert_string_equal(e.reason, rows[i].reason);
+		else
+			assert_null(e.reason);
+		drain(b);
+		assert_true(h1_is_done(b->conn));
+	}
+}
+
 /* ---- field lines ---- */
 
 static void values_lose_the_space_around_them(void **state)
@@ -231,6 +263,7 @@ int main(void)
 	    TEST(the_scheme_is_that_of_the_connection),
 	    TEST(a_host_is_missing_in_http_1_1_alone),
 	    TEST(a_status_line_has_a_version_and_three_digits),
+	    TEST(an_origin_that_speaks_something_else_is_told_by_its_first_byte),
 	    TEST(values_lose_the_space_around_them),
 	    TEST(te_says_no_more_than_trailers),
 	    TEST(fields_of_the_hop_go_no_further),

@@ -156,21 +156,21 @@ static const struct {
 	size_t length;
 	const char *text;
 } garbage[] = {
-    {true,  BYTES("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "http request"},
-    {true,  BYTES("CONNECT localhost:443 HTTP/1.1\r\n\r\n"), "https proxy request"},
-    {true,  BYTES("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "wrong version number"},
-    {true,  BYTES("PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n"), "wrong version number"},
-    {true,  BYTES("SSH-2.0-OpenSSH_9.2\r\n"), "wrong version number"},
-    {true,  BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), "wrong version number"},
-    {true,  BYTES("\x80\x10\x01\x00\x02\x00\x03\x00\x00\x00\x04\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1"), "wrong version number"}, /* SSL 2 */
+    {true,  BYTES("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "an HTTP request came without TLS"},
+    {true,  BYTES("CONNECT localhost:443 HTTP/1.1\r\n\r\n"), "a CONNECT request came without TLS"},
+    {true,  BYTES("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "what came is not TLS (wrong version number)"},
+    {true,  BYTES("PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n"), "what came is not TLS (wrong version number)"},
+    {true,  BYTES("SSH-2.0-OpenSSH_9.2\r\n"), "what came is not TLS (wrong version number)"},
+    {true,  BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), "what came is not TLS (wrong version number)"},
+    {true,  BYTES("\x80\x10\x01\x00\x02\x00\x03\x00\x00\x00\x04\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1"), "what came is not TLS (wrong version number)"}, /* SSL 2 */
     {true,  BYTES("\x16\x03\x01\x00\x04\x02\x00\x00\x00"), "unexpected message"}, /* a ServerHello */
     {true,  BYTES("\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00"), "decode error"}, /* a ClientHello of one byte */
     {true,  BYTES("\x16\x03\x01\x48\x01garbage"), "encrypted length too long"}, /* a record of 18433 bytes */
     {true,  BYTES("\x17\x03\x03\x00\x01x"), "unexpected record"}, /* application data */
     {true,  BYTES("\x16\x03\x01\x00\x04\x01\xff\xff\xff"), "excessive message size"}, /* a message of 16 MiB */
-    {false, BYTES("HTTP/1.1 400 Bad Request\r\n\r\n"), "wrong version number"},
-    {false, BYTES("220 mail.example ESMTP\r\n"), "wrong version number"},
-    {false, BYTES("\0\0\6\4\0\0\0\0\0\0\3\0\0\0\144"), "wrong version number"}, /* HTTP/2 SETTINGS in cleartext */
+    {false, BYTES("HTTP/1.1 400 Bad Request\r\n\r\n"), "what came is not TLS (wrong version number)"},
+    {false, BYTES("220 mail.example ESMTP\r\n"), "what came is not TLS (wrong version number)"},
+    {false, BYTES("\0\0\6\4\0\0\0\0\0\0\3\0\0\0\144"), "what came is not TLS (wrong version number)"}, /* HTTP/2 SETTINGS in cleartext */
     {false, BYTES("\x16\x03\x03\x00\x04\x02\x00\x00\x00"), "decode error"}, /* an empty ServerHello */
     {false, BYTES("\x16\x03\x03\x48\x01garbage"), "encrypted length too long"},
     {false, BYTES("\x17\x03\x03\x00\x01x"), "application data instead of handshake"},
@@ -246,7 +246,7 @@ static void invalid_record_ends_an_open_connection(void **state)
 	    {BYTES("\x17\x03\x03\x00\x02xx"), "decryption failed or bad record mac"},
 	    {BYTES("\x17\x03\x03\x00\x00"), "decryption failed or bad record mac"},
 	    {BYTES("\x15\x03\x03\x00\x02\x02\x28"), "decryption failed or bad record mac"}, /* an alert in cleartext */
-	    {BYTES("GET / HTTP/1.1\r\n\r\n"), "wrong version number"},
+	    {BYTES("GET / HTTP/1.1\r\n\r\n"), "what came is not TLS (wrong version number)"},
 	};
 	// clang-format on
 	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {

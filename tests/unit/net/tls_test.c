@@ -561,7 +561,7 @@ static void garbage_fails_the_handshake(void **state)
 	    sizeof(request) - 1);
 	run_until(&j.rig, j.server.ended);
 	assert_int_equal(j.server.end, NET_END_TLS);
-	assert_string_equal(j.server.text, "http request");
+	assert_string_equal(j.server.text, "an HTTP request came without TLS");
 	joined_fini(&j);
 	net_tls_free(server);
 }

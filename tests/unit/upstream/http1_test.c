@@ -234,6 +234,22 @@ static void a_request_in_the_loop_pass_of_a_fin_uses_another_connection(void **s
 	gate_world_free(s.w);
 }
 
+/* What the origin sends between two requests is nobody's response, though the next one is waiting to leave. */
+static void bytes_that_come_before_a_request_leaves_are_not_its_response(void **state)
+{
+	(void)state;
+	struct scene s = scene("");
+	struct script_peer *first = warm(&s);
+	gate_passes(s.w);
+	const char foreign[] = "HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\nforeign";
+	assert_int_equal(write(first->net->fd, foreign, sizeof(foreign) - 1), sizeof(foreign) - 1);
+	struct gate_stream *x = post(&s, "/b", true);
+	ASKED(&s, 1, "POST /b");
+	answered(&s, x, 1);
+	assert_false(script_saw(first, "POST"));
+	gate_world_free(s.w);
+}
+
 /* ---- stale connections ---- */
 
 static void lose_request(struct scene *s, const char *method, unsigned status, unsigned attempts)
@@ -631,6 +647,7 @@ int main(void)
 	    cmocka_unit_test(an_idle_connection_with_surplus_bytes_is_closed),
 	    cmocka_unit_test(surplus_bytes_behind_a_response_end_the_connection),
 	    cmocka_unit_test(a_request_in_the_loop_pass_of_a_fin_uses_another_connection),
+	    cmocka_unit_test(bytes_that_come_before_a_request_leaves_are_not_its_response),
 	    cmocka_unit_test(idempotent_requests_are_sent_again_when_the_connection_was_stale),
 	    cmocka_unit_test(other_requests_are_not_sent_again),
 	    cmocka_unit_test(a_request_whose_body_has_begun_to_leave_is_not_sent_again),

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* Origins over TLS: what ALPN chooses, also when it chooses otherwise later, and an end while bytes wait. */
+#include "tests/support/script_peer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "proxy/net/conn.h"
+#include "tests/support/net_sys.h"
+#include "tests/unit/conf/pem.h"
+
+#define OK "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+
+struct scene {
+	struct gate_world *w;
+	struct gate_site *site;
+	struct gate_peer *client;
+	struct net_tls *http1, *h2; /* servers that offer this protocol alone */
+	char chain[64], key[64];
+};
+
+static void write_file(char *name, size_t size, const char *text)
+{
+	snprintf(name, size, "/tmp/pushgate-alpn-XXXXXX");
+	int fd = mkstemp(name);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+static struct net_tls *server_of(const struct scene *s, const char *alpn)
+{
+	char error[128];
+	const struct net_certificate certificate = {s->chain, s->key};
+	const struct net_tls_server_options o = {
+	    .certificates = &certificate, .certificate_count = 1, .alpn = alpn};
+	struct net_tls *tls = net_tls_server_new(&o, error, sizeof(error));
+	assert_non_null(tls);
+	return tls;
+}
+
+static void answer_204(struct gate_stream *s)
+{
+	gate_answer(s, 204, 0, true);
+}
+
+static void speak_http1(struct scene *s)
+{
+	s->site->options.tls = s->http1;
+	script_site(s->site);
+}
+
+static void speak_http2(struct scene *s)
+{
+	s->site->options.tls = s->h2;
+	s->site->adopt = NULL;
+	s->site->serve = answer_204;
+}
+
+static struct scene scene(const char *route, const struct gate_peer_options *options)
+{
+	struct scene s = {.w = NULL};
+	char more[512];
+	snprintf(more, sizeof(more),
+	    "[origin c]\nserver = https://%%a\ntls-verify = no\nmax-stream-window = 64K\n[route r]\nhost = example.com\norigin = c\n%s\n",
+	    route);
+	s.w = gate_world_new(NULL, NULL, NULL, more);
+	write_file(s.chain, sizeof(s.chain), PEM_CERTIFICATE_1);
+	write_file(s.key, sizeof(s.key), PEM_KEY_1);
+	s.http1 = server_of(&s, "http/1.1");
+	s.h2 = server_of(&s, "h2");
+	s.site = &s.w->sites[0];
+	s.client = gate_client(s.w, options);
+	return s;
+}
+
+static void end(struct scene *s)
+{
+	gate_world_free(s->w);
+	net_tls_free(s->http1);
+	net_tls_free(s->h2);
+	unlink(s->chain);
+	unlink(s->key);
+}
+
+static void put(struct script_peer *p, const char *text)
+{
+	script_put(p, text, strlen(text));
+}
+
+static void done(struct scene *s, const struct gate_stream *x, unsigned status)
+{
+	UNTIL(s->w, x->is_over);
+	assert_int_equal(x->status, status);
+}
+
+/* Each of the three gets a connection of its own, the n-th and the two behind it; they answer as the last. */
+static void three_at_once(struct scene *s, size_t n)
+{
+	struct gate_stream *x[3];
+	for (unsigned i = 0; i < 3; i++)
+		x[i] = gate_get(s->client, "/three");
+	for (unsigned i = 0; i < 3; i++)
+		SCRIPT_SEES(script_origin(s->site, n + i), "GET /three HTTP/1.1\r\n");
+	for (unsigned i = 0; i < 3; i++)
+		put(script_origin(s->site, n + i),
+		    "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok");
+	for (unsigned i = 0; i < 3; i++)
+		done(s, x[i], 200);
+	for (unsigned i = 0; i < 3; i++)
+		UNTIL(s->w, script_origin(s->site, n + i)->ended);
+}
+
+static struct pool *pool_of(struct scene *s, enum pool_kind kind)
+{
+	return upstream_pool(
+	    &s->w->gateway->upstream, &s->w->conf->origins[s->w->conf->origin_count - 1], kind);
+}
+
+static size_t conns_in(struct scene *s, enum pool_kind kind)
+{
+	size_t n = 0;
+	list_for_each(&pool_of(s, kind)->conns, c, struct origin_conn, link) n++;
+	return n;
+}
+
+/* ---- ALPN ---- */
+
+static void what_alpn_chooses_may_change_with_each_connection(void **state)
+{
+	(void)state;
+	struct scene s = scene("", NULL);
+	speak_http1(&s);
+	three_at_once(&s, 0);
+	speak_http2(&s);
+	struct gate_stream *x[3];
+	for (unsigned i = 0; i < 3; i++)
+		x[i] = gate_get(s.client, "/h2");
+	for (unsigned i = 0; i < 3; i++)
+		done(&s, x[i], 204);
+	/* HTTP/2 has pushes, so that the next request goes to the other pool: and finds HTTP/1.1 again. */
+	assert_true(pool_of(&s, POOL_PUSH)->known->capabilities & SESSION_TAKES_PUSHES);
+	for (size_t i = 0; i < s.site->peer_count; i++)
+		gate_shutdown(s.site->peers[i]);
+	UNTIL(s.w, s.w->counters.upstream_connections_open == 0);
+	speak_http1(&s);
+	three_at_once(&s, 3);
+	assert_int_equal(script_origins(s.site), 6);
+	assert_int_equal(conns_in(&s, POOL_PUSH), 0);
+	assert_int_equal(pool_of(&s, POOL_PUSH)->queued + pool_of(&s, POOL_PLAIN)->queued, 0);
+	assert_false(pool_of(&s, POOL_PUSH)->known->capabilities & SESSION_TAKES_PUSHES);
+	end(&s);
+}
+
+/* ---- subscriptions ---- */
+
+/* Before the first connection nobody knows that the origin has no pushes. */
+static void a_subscription_to_an_origin_without_pushes_is_a_request_like_any_other(void **state)
+{
+	(void)state;
+	struct scene s = scene("subscription = yes", NULL);
+	speak_http1(&s);
+	struct gate_stream *x[2];
+	for (unsigned i = 0; i < 2; i++)
+		x[i] = gate_get(s.client, "/feed");
+	assert_int_equal(conns_in(&s, POOL_PUSH), 0);
+	for (unsigned i = 0; i < 2; i++)
+		SCRIPT_SEES(script_origin(s.site, i), "GET /feed HTTP/1.1\r\n");
+	assert_int_equal(conns_in(&s, POOL_SUBSCRIPTIONS), 0);
+	assert_int_equal(conns_in(&s, POOL_PLAIN), 2);
+	assert_int_equal(s.w->counters.subscriptions, 0);
+	assert_int_equal(s.w->counters.subscriptions_open, 0);
+	for (unsigned i = 0; i < 2; i++)
+		put(script_origin(s.site, i), OK);
+	for (unsigned i = 0; i < 2; i++)
+		done(&s, x[i], 200);
+	/* Its connection is used again, which that of a subscription is not. */
+	struct gate_stream *next = gate_get(s.client, "/feed");
+	UNTIL(s.w, script_times(script_origin(s.site, 0), "GET /feed") +
+			       script_times(script_origin(s.site, 1), "GET /feed") ==
+		       3);
+	put(script_origin(s.site, script_times(script_origin(s.site, 0), "GET /feed") == 2 ? 0 : 1), OK);
+	done(&s, next, 200);
+	assert_int_equal(script_origins(s.site), 2);
+	end(&s);
+}
+
+/* ---- the end while bytes wait ---- */
+
+/* What the client's window and ours take, and a last piece of which a part waits. */
+#define BODY (65535u + 65536u + 4000u)
+
+static int dead_fd = -1;
+
+static ssize_t send_to_the_living(int fd, const void *buffer, size_t size, int flags)
+{
+	errno = ETIMEDOUT;
+	return fd == dead_fd ? -1 : send(fd, buffer, size, flags);
+}
+
+static ssize_t sendmsg_to_the_living(int fd, const struct msghdr *message, int flags)
+{
+	errno = ETIMEDOUT;
+	return fd == dead_fd ? -1 : sendmsg(fd, message, flags);
+}
+
+/* The network to the origin is gone, and so is the connection: what of the response has come is the client's, at the
+ * client's own speed. It is complete if all of it has come. */
+static void a_response_that_waits_for_its_client_outlives_its_connection(void **state)
+{
+	(void)state;
+	for (int is_whole = 0; is_whole < 2; is_whole++) {
+		const struct gate_peer_options slow = {.keeps_credit = true};
+		struct scene s = scene("", &slow);
+		speak_http1(&s);
+		struct gate_stream *x = gate_request(s.client, "POST", "example.com", "/up", false, NULL);
+		SCRIPT_SEES(script_origin(s.site, 0), "POST /up HTTP/1.1\r\n");
+		struct script_peer *o = script_origin(s.site, 0);
+		struct origin_conn *c = list_first(&pool_of(&s, POOL_PLAIN)->conns, struct origin_conn, link);
+		char head[64];
+		static char body[BODY];
+		memset(body, 'b', sizeof(body));
+		snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\ncontent-length: %u\r\n\r\n",
+		    is_whole ? BODY : BODY + 1);
+		put(o, head);
+		script_put(o, body, sizeof(body));
+		UNTIL(s.w, c->is_full && o->out_bytes == 0);
+		dead_fd = c->net->fd;
+		net_sys.send = send_to_the_living;
+		net_sys.sendmsg = sendmsg_to_the_living;
+		gate_more(x, 1000, false);
+		UNTIL(s.w, c->transport == ORIGIN_TRANSPORT_ENDED);
+		net_sys_reset();
+		gate_passes(s.w);
+		assert_true(session_is_full(c->session));
+		assert_true(x->received < BODY);
+		assert_false(x->was_reset);
+		s.client->options.keeps_credit = false;
+		gate_credit(x);
+		UNTIL(s.w, x->ended || x->was_reset);
+		assert_int_equal(x->status, 200);
+		assert_int_equal(x->ended, is_whole);
+		if (is_whole)
+			assert_int_equal(x->received, BODY);
+		UNTIL(s.w, s.w->counters.upstream_connections_open == 0);
+		end(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(what_alpn_chooses_may_change_with_each_connection),
+	    cmocka_unit_test(a_subscription_to_an_origin_without_pushes_is_a_request_like_any_other),
+	    cmocka_unit_test(a_response_that_waits_for_its_client_outlives_its_connection),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
