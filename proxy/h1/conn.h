@@ -184,6 +184,8 @@ const struct h1_fault *h1_read_trailers(
     struct h1_conn *c, struct slice bytes, struct http_head *head, const char **reason);
 /* Whether this may be the first line of a request, without its CRLF; for lines whose head may never end. */
 const struct h1_fault *h1_check_request_line(struct slice line);
+/* Puts what the line says into a head that nobody validates. */
+void h1_read_request_line(const struct h1_conn *c, struct slice line, struct http_head *head);
 
 /* ---- framing.c ---- */
 

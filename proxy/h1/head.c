@@ -67,7 +67,8 @@ const struct h1_fault *h1_check_request_line(struct slice line)
 static void add_pseudo(struct http_head *head, enum http_token token, struct slice value)
 {
 	struct http_field *f = http_head_add_slot(head);
-	*f = (struct http_field){.name = http_token_name(token), .value = value, .token = (uint16_t)token};
+	*f = (struct http_field){
+	    .name = http_token_name(token), .value = value, .token = (uint16_t)token};
 }
 
 /* scheme "://" authority path: RFC 9112 3.2.2. */
@@ -221,6 +222,11 @@ static struct slice adopt(struct http_head *head, struct slice bytes)
 	char *own = arena_bytes(&head->arena, bytes.len);
 	memcpy(own, bytes.ptr, bytes.len);
 	return slice_of(own, bytes.len);
+}
+
+void h1_read_request_line(const struct h1_conn *c, struct slice line, struct http_head *head)
+{
+	(void)add_request_line(c, head, adopt(head, line));
 }
 
 /* An expectation in HTTP/1.0 is ignored (RFC 9110 10.1.1): such a client waits for nothing. */

@@ -208,8 +208,10 @@ bool h1_input_lines(
 		size_t room = most - in->head.length, used;
 		struct slice looked_at = slice_sub(front, 0, room);
 		bool has_end = find_end(in, looked_at, &used, fault);
-		if (*fault)
+		if (*fault) { /* what came before the fault is still of use */
+			h1_buffer_add(&in->head, looked_at);
 			return false;
+		}
 		if (has_end && in->head.length == 0) { /* all of it lies in one piece */
 			h1_input_take(c, used);
 			*head = slice_of(looked_at.ptr, used - 2);
