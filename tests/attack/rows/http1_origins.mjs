@@ -71,8 +71,9 @@ const uploads = {
 	parallel: 8, connections: 4,
 	ask: (c, id) => c.send(Buffer.concat([request({ scheme: 'http', authority: 'evil.test' }, id, { method: 'POST', path: '/upload' }, 0),
 		times(15, frame('DATA', 0, id, DATA))]), 0),
-	one: { ask: (c, target) => c.call(ask({ authority: 'evil.test' }, target, { method: 'POST', fields: { 'content-length': LARGE.length }, body: LARGE }), { method: 'POST', target }) },
+	one: { ask: (c, target) => c.call(ask({ authority: 'evil.test' }, target, { method: 'POST', fields: { 'content-length': LARGE.length }, body: DATA }), { method: 'POST', target }) },
 };
+const whole = { ask: (c, target) => c.call(ask({ authority: 'evil.test' }, target, { method: 'POST', fields: { 'content-length': LARGE.length }, body: LARGE }), { method: 'POST', target }) };
 
 /* A client alone: between its requests the connection is idle. */
 const alone = { connections: 0, count: 1, one: { pace: 30 } };
@@ -177,7 +178,7 @@ export const http1Origins = [
 	attack('uploads unread', 'reads nothing of what clients send', (line) => {
 		line.frames++;
 		line.socket.pause();
-	}, { options: { atHead: true }, visitors: { ...uploads, connections: 0, count: 4 }, evil: { 'write-timeout': LIMIT, 'response-timeout': '1s' }, expect: { statuses: [502, 504], counters: ['write_late_up'], cpu: 50000 } }),
+	}, { options: { atHead: true }, visitors: { connections: 0, count: 4, one: whole }, evil: { 'write-timeout': LIMIT, 'response-timeout': '1s' }, expect: { statuses: [502, 504], counters: ['write_late_up'], cpu: 50000 } }),
 	attack('answers before the upload is there', 'and closes the connection', sendAndEnd((m) => page1(m)), {
 		options: { atHead: true }, visitors: uploads, expect: { statuses: [200, 502], cpu: 20000 },
 	}),
