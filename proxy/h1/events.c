@@ -114,7 +114,7 @@ static bool read_request(struct h1_conn *c, struct h1_event *event)
 	if (c->is_late)
 		return refuse_request(
 		    c, event, head_of_first_line(c), &h1_faults[H1_FAULT_HEAD_LATE], NULL);
-	if (h1_input_front(c).len == 0)
+	if (h1_input_front(c).len == 0 || h1_unsent_bytes(c) > H1_UNSENT_MOST)
 		return false;
 	usec head_since = c->head_since;
 	begin_head(c);

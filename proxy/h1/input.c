@@ -102,6 +102,20 @@ void h1_input_take(struct h1_conn *c, size_t n)
 	(void)h1_input_take_piece(c, n);
 }
 
+void h1_input_skip(struct h1_conn *c, size_t n)
+{
+	struct h1_input *in = &c->input;
+	struct piece *piece = &in->at;
+	for (uint32_t i = 0; n > 0; i++) {
+		uint32_t taken = piece->length < n ? piece->length : (uint32_t)n;
+		piece->offset += taken;
+		piece->length -= taken;
+		n -= taken;
+		ensure(n == 0 || i < in->count);
+		piece = &in->more[in->first + i];
+	}
+}
+
 size_t h1_input_bytes(const struct h1_conn *c)
 {
 	const struct h1_input *in = &c->input;
