@@ -277,7 +277,8 @@ void h1_check(const struct h1_conn *c)
 	ensure(!c->has_failed || c->reading == H1_READ_NOTHING);
 	ensure(c->reading != H1_READ_NOTHING || !c->keeps);
 	ensure(c->reading != H1_READ_START || c->stream.is_open || c->keeps);
-	ensure(c->role == H1_CLIENT || !c->has_failed || !c->stream.is_open || c->stream.has_answer);
+	ensure(
+	    c->role == H1_CLIENT || !c->has_failed || !c->stream.is_open || c->stream.has_answer);
 	ensure(c->output.length <= c->output.capacity);
 	ensure(
 	    in->head.length <= c->limits.head_bytes || in->head.length <= c->limits.trailer_bytes);

@@ -67,7 +67,8 @@ const struct h1_fault *h1_check_request_line(struct slice line)
 static void add_pseudo(struct http_head *head, enum http_token token, struct slice value)
 {
 	struct http_field *f = http_head_add_slot(head);
-	*f = (struct http_field){.name = http_token_name(token), .value = value, .token = (uint16_t)token};
+	*f = (struct http_field){
+	    .name = http_token_name(token), .value = value, .token = (uint16_t)token};
 }
 
 /* scheme "://" authority path: RFC 9112 3.2.2. */
