@@ -47,7 +47,7 @@
 	X(origin_first_byte_us, NUMBER, "µs", 20, "stable", "0.1", "the origin's final response began", "From the request's way to the origin (or the promise) until the head of the origin's final response.") \
 	X(origin_duration_us, NUMBER, "µs", 20, "stable", "0.1", "the origin's response was complete", "From the same start until the end of the origin's response.") \
 	X(outcome, TEXT, "", 16, "stable", "0.1", "always", "How it ended: see below.") \
-	X(code, NUMBER, "", 10, "stable", "0.1", "an error code ended it", "HTTP/2 error code: of the peer's RST_STREAM or GOAWAY, or of pushgate's own when the peer broke a rule or left. A time limit has none.") \
+	X(code, NUMBER, "", 10, "stable", "0.1", "an error code ended it", "HTTP/2 error code: of the peer's RST_STREAM or GOAWAY, or of pushgate's own when the peer broke a rule or left; for HTTP/1.1, which has no codes, the one that HTTP/2 has for it. A time limit has none.") \
 	X(code_name, TEXT, "", 24, "stable", "0.1", "as code", "The code's name.") \
 	X(detail, TEXT, "", 240, "text", "0.1", "it ended early", "Why: a cause of [COUNTERS.md](COUNTERS.md#causes), or a more exact text.") \
 	X(retried, FLAG, "", 4, "stable", "0.1", "true", "The request was tried a second time, because the origin refused it or could not be connected to. Times and bytes of the origin are those of the last attempt, and queue_us is the sum.") \

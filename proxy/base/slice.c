@@ -43,8 +43,8 @@ struct slice slice_trim(struct slice s)
 	return s;
 }
 
-/* The length of the member that starts at 0: up to a comma outside quotes, or to the end. */
-static size_t member_length(struct slice s)
+/* The length of the part that starts at 0: up to a mark outside quotes, or to the end. */
+static size_t part_length(struct slice s, char mark)
 {
 	bool is_quoted = false;
 	for (size_t i = 0; i < s.len; i++) {
@@ -52,22 +52,32 @@ static size_t member_length(struct slice s)
 			is_quoted = !is_quoted;
 		else if (is_quoted && s.ptr[i] == '\\' && i + 1 < s.len)
 			i++;
-		else if (!is_quoted && s.ptr[i] == ',')
+		else if (!is_quoted && s.ptr[i] == mark)
 			return i;
 	}
 	return s.len;
 }
 
-bool slice_next_member(struct slice *rest, struct slice *member)
+static bool next_part(struct slice *rest, struct slice *part, char mark)
 {
 	while (rest->len > 0) {
-		size_t length = member_length(*rest);
-		*member = slice_trim(slice_sub(*rest, 0, length));
+		size_t length = part_length(*rest, mark);
+		*part = slice_trim(slice_sub(*rest, 0, length));
 		*rest = slice_from(*rest, length < rest->len ? length + 1 : length);
-		if (member->len > 0)
+		if (part->len > 0)
 			return true;
 	}
 	return false;
+}
+
+bool slice_next_member(struct slice *rest, struct slice *member)
+{
+	return next_part(rest, member, ',');
+}
+
+bool slice_next_parameter(struct slice *rest, struct slice *parameter)
+{
+	return next_part(rest, parameter, ';');
 }
 
 bool slice_to_number(struct slice s, uint64_t max, uint64_t *value)

@@ -75,6 +75,8 @@ struct slice slice_trim(struct slice s);
  * members; does not split quoted strings. False at the end of the list.
  */
 bool slice_next_member(struct slice *rest, struct slice *member);
+/* The same with the parameters of a member, which semicolons separate (RFC 9110 5.6.6, RFC 7239 4). */
+bool slice_next_parameter(struct slice *rest, struct slice *parameter);
 
 /* Parses a decimal number without sign, in the form of RFC 9110 8.6, of at most `max`. */
 bool slice_to_number(struct slice s, uint64_t max, uint64_t *value);

@@ -190,8 +190,8 @@ const struct client_facts *client_facts(const struct exchange *x, struct client_
 	    .accepts_streams = peer.takes_streams,
 	    .is_going_away = peer.is_going_away,
 	    .hints_expected = session_can(c->session, SESSION_HINTS),
-	    .takes_interim = session_can(c->session, SESSION_INTERIM) && peer.takes_interim &&
-			     !client_conn_is_half_closed(c),
+	    .takes_interim = session_can(c->session, SESSION_INTERIM) && peer.takes_interim,
+	    .is_half_closed = client_conn_is_half_closed(c),
 	    .rtt_usec = c->clients->measures_rtt ? net_conn_rtt_usec(c->net) : 0,
 	    .open_pushes = c->pushes_open,
 	    .waiting_bytes = c->push_buffered + peer.unsent_bytes,

@@ -129,13 +129,34 @@ static bool is_cut_off(const struct h1_conn *c)
 	       (c->role == H1_CLIENT || c->writing == H1_WRITE_TO_END);
 }
 
+bool h1_request_is_here(const struct h1_conn *c)
+{
+	return c->stream.was_read ||
+	       (c->reading == H1_READ_LENGTH && c->body_left <= h1_input_bytes(c));
+}
+
+/* The client was told that the connection goes on: skips the rest of a request whose response is
+ * complete. False: the rest has not come. */
+static bool skip_request(struct h1_conn *c)
+{
+	if (c->role == H1_CLIENT || !c->keeps || !c->stream.was_written || !h1_request_is_here(c))
+		return false;
+	if (c->reading == H1_READ_LENGTH)
+		h1_input_skip(c, (size_t)c->body_left);
+	c->reading = H1_READ_START;
+	c->now_is_old = true;
+	return true;
+}
+
 void h1_reset(struct h1_conn *c)
 {
 	if (!c->stream.is_open)
 		return;
 	c->must_abort = c->must_abort || is_cut_off(c);
+	bool goes_on = skip_request(c);
 	h1_end_stream(c);
-	h1_read_no_more(c);
+	if (!goes_on)
+		h1_read_no_more(c);
 }
 
 void h1_credit(struct h1_conn *c, size_t bytes)

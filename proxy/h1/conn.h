@@ -161,6 +161,7 @@ struct slice h1_input_front(struct h1_conn *c);
 void h1_input_take(struct h1_conn *c, size_t n); /* of those at the front */
 /* The same n bytes, as a piece: valid until the next h1_input_front. */
 struct piece h1_input_take_piece(struct h1_conn *c, size_t n);
+void h1_input_skip(struct h1_conn *c, size_t n); /* of all that is here; releases nothing */
 size_t h1_input_bytes(const struct h1_conn *c);
 size_t h1_input_held(const struct h1_conn *c); /* memory that what waits needs */
 /*
@@ -183,6 +184,8 @@ const struct h1_fault *h1_read_trailers(
     struct h1_conn *c, struct slice bytes, struct http_head *head, const char **reason);
 /* Whether this may be the first line of a request, without its CRLF; for lines whose head may never end. */
 const struct h1_fault *h1_check_request_line(struct slice line);
+/* Puts what the line says into a head that nobody validates. */
+void h1_read_request_line(const struct h1_conn *c, struct slice line, struct http_head *head);
 
 /* ---- framing.c ---- */
 
@@ -211,11 +214,16 @@ void h1_read_no_more(struct h1_conn *c); /* what comes from now on is dropped */
 
 /* ---- output.c ---- */
 
+/* While so much of earlier heads has not left, an interim response is left out, and a request waits. */
+#define H1_UNSENT_MOST 65536u
+
 size_t h1_output_held(const struct h1_conn *c);
 
 /* ---- conn.c ---- */
 
 void h1_end_stream(struct h1_conn *c); /* it is over, complete or not */
+/* Server: all of the request has come, though it may not have been read. */
+bool h1_request_is_here(const struct h1_conn *c);
 void h1_count_fault(struct h1_conn *c, const struct h1_fault *fault);
 /* A line for a head, if the connection is traced: nothing of it that may be a secret. */
 void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *head, size_t bytes);

@@ -69,6 +69,18 @@ static const struct h1_fault *check_first_line(struct h1_conn *c)
 	return h1_check_request_line(slice_of(b->bytes, (size_t)(lf - b->bytes) - 1));
 }
 
+/* The head of a request whose fields cannot be read: its request line, if all of that has come. The
+ * answer to HEAD has no content, whatever is wrong with the request (RFC 9110 9.3.2). */
+static struct http_head *head_of_first_line(const struct h1_conn *c)
+{
+	const struct h1_buffer *b = &c->input.head;
+	struct http_head *head = http_head_new(c->env.heads);
+	const char *lf = b->length > 0 ? memchr(b->bytes, '\n', b->length) : NULL;
+	if (lf && lf > b->bytes && lf[-1] == '\r')
+		h1_read_request_line(c, slice_of(b->bytes, (size_t)(lf - b->bytes) - 1), head);
+	return head;
+}
+
 static const struct h1_fault *why_too_large(const struct h1_conn *c)
 {
 	const struct h1_buffer *b = &c->input.head;
@@ -101,8 +113,8 @@ static bool read_request(struct h1_conn *c, struct h1_event *event)
 	const struct h1_fault *fault = NULL;
 	if (c->is_late)
 		return refuse_request(
-		    c, event, http_head_new(c->env.heads), &h1_faults[H1_FAULT_HEAD_LATE], NULL);
-	if (h1_input_front(c).len == 0)
+		    c, event, head_of_first_line(c), &h1_faults[H1_FAULT_HEAD_LATE], NULL);
+	if (h1_input_front(c).len == 0 || h1_unsent_bytes(c) > H1_UNSENT_MOST)
 		return false;
 	usec head_since = c->head_since;
 	begin_head(c);
@@ -120,7 +132,7 @@ static bool read_request(struct h1_conn *c, struct h1_event *event)
 		fault = check_first_line(c);
 	if (!fault)
 		return false;
-	return refuse_request(c, event, http_head_new(c->env.heads), fault, NULL);
+	return refuse_request(c, event, head_of_first_line(c), fault, NULL);
 }
 
 /* ---- responses ---- */

@@ -224,6 +224,11 @@ static struct slice adopt(struct http_head *head, struct slice bytes)
 	return slice_of(own, bytes.len);
 }
 
+void h1_read_request_line(const struct h1_conn *c, struct slice line, struct http_head *head)
+{
+	(void)add_request_line(c, head, adopt(head, line));
+}
+
 /* An expectation in HTTP/1.0 is ignored (RFC 9110 10.1.1): such a client waits for nothing. */
 static void ignore_expectation(struct http_head *head)
 {

@@ -102,6 +102,20 @@ void h1_input_take(struct h1_conn *c, size_t n)
 	(void)h1_input_take_piece(c, n);
 }
 
+void h1_input_skip(struct h1_conn *c, size_t n)
+{
+	struct h1_input *in = &c->input;
+	struct piece *piece = &in->at;
+	for (uint32_t i = 0; n > 0; i++) {
+		uint32_t taken = piece->length < n ? piece->length : (uint32_t)n;
+		piece->offset += taken;
+		piece->length -= taken;
+		n -= taken;
+		ensure(n == 0 || i < in->count);
+		piece = &in->more[in->first + i];
+	}
+}
+
 size_t h1_input_bytes(const struct h1_conn *c)
 {
 	const struct h1_input *in = &c->input;
@@ -194,8 +208,10 @@ bool h1_input_lines(
 		size_t room = most - in->head.length, used;
 		struct slice looked_at = slice_sub(front, 0, room);
 		bool has_end = find_end(in, looked_at, &used, fault);
-		if (*fault)
+		if (*fault) { /* what came before the fault is still of use */
+			h1_buffer_add(&in->head, looked_at);
 			return false;
+		}
 		if (has_end && in->head.length == 0) { /* all of it lies in one piece */
 			h1_input_take(c, used);
 			*head = slice_of(looked_at.ptr, used - 2);

@@ -10,8 +10,6 @@
 
 #include <stdio.h>
 
-/* An interim response is left out while so much of earlier heads has not left. */
-#define UNSENT_MOST 65536u
 /* A buffer larger than this is not kept for the next head. */
 #define KEPT_BYTES 1024u
 /* What a head may need beside its fields: the first line, framing, Connection. */
@@ -152,7 +150,7 @@ bool h1_request(struct h1_conn *c, const struct http_head *head, bool end, void 
 
 static bool respond_interim(struct h1_conn *c, const struct http_head *head)
 {
-	if (!h1_takes_interim(c) || h1_unsent_bytes(c) > UNSENT_MOST)
+	if (!h1_takes_interim(c) || h1_unsent_bytes(c) > H1_UNSENT_MOST)
 		return false;
 	char *at = begin_head(c, head);
 	at += snprintf(at, EXTRA_BYTES, "HTTP/1.1 %u %s\r\n", (unsigned)head->status,
@@ -161,19 +159,12 @@ static bool respond_interim(struct h1_conn *c, const struct http_head *head)
 	return true;
 }
 
-/* All of the request has come, though it may not have been read. */
-static bool request_is_here(const struct h1_conn *c)
-{
-	return c->stream.was_read ||
-	       (c->reading == H1_READ_LENGTH && c->body_left <= h1_input_bytes(c));
-}
-
-/* An answer of failure to a request that is still coming: the client is told not to send the rest
- * (RFC 9112 9.3), and it would be read for nothing. */
+/* A redirect, or an answer of failure, to a request that is still coming: the client is told not to send
+ * the rest (RFC 9112 9.3), and it would be read for nothing. */
 static bool may_keep(const struct h1_conn *c, const struct http_head *head)
 {
 	return c->keeps && !c->is_going && !c->input.has_ended &&
-	       (head->status < 400 || request_is_here(c));
+	       (head->status < 300 || h1_request_is_here(c));
 }
 
 static enum h1_writing framing_of(

@@ -2,7 +2,8 @@
 /*
  * Validates a head that a peer sent: it becomes a head that the program can use, or is malformed
  * (RFC 9113 8.1.1). One pass over the fields; long values are checked eight bytes at a time. It
- * checks only the form: the caller decides whether a scheme, a host or a method is served.
+ * checks only the form: the caller decides whether a scheme, a host or a method is served. Heads of
+ * HTTP/1 come here too: a reason that they can get cites RFC 9110, not RFC 9113.
  */
 #include "proxy/base/ascii.h"
 #include "proxy/http/authority.h"
@@ -11,7 +12,7 @@
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGHS (ONES * 0x80)
 
-#define BAD_VALUE "control byte in a field value (RFC 9113 8.2.1)"
+#define BAD_VALUE "control byte in a field value (RFC 9110 5.5)"
 #define BAD_ORDER "pseudo-field after a regular field (RFC 9113 8.3)"
 
 /* Whether any byte of the word is below `least` (at most 128), is 0x7f, or is `other`. */
@@ -79,7 +80,7 @@ static const char *check_name(struct slice name)
 		return NULL;
 	if (ascii_all(name, ASCII_TOKEN))
 		return "field name in upper case (RFC 9113 8.2.1)";
-	return "field name is not a token (RFC 9113 8.2.1)";
+	return "field name is not a token (RFC 9110 5.1)";
 }
 
 /* The state of one pass over a head. */
@@ -110,7 +111,7 @@ static const char *store_status(struct pass *p, const struct http_field *field)
 	if (fault)
 		return fault;
 	if (text.len != 3 || !slice_to_number(text, 999, &number) || number < 100)
-		return ":status is not a number from 100 to 999 (RFC 9113 8.3.2)";
+		return "the status is not a number from 100 to 999 (RFC 9110 15)";
 	p->head->status = (uint16_t)number;
 	return NULL;
 }
@@ -193,9 +194,9 @@ static const char *check_path(const struct http_head *head)
 		return "empty :path (RFC 9113 8.3.1)";
 	if (path.ptr[0] != '/' &&
 	    !(head->method_token == HTTP_METHOD_OPTIONS && slice_equal(path, SLICE("*"))))
-		return ":path does not begin with a slash (RFC 9113 8.3.1)";
+		return "the path does not begin with a slash (RFC 9110 4.2)";
 	if (slice_has(path, 0x21, '#'))
-		return "control byte, space or fragment in :path (RFC 9113 8.3.1)";
+		return "control byte, space or fragment in the path (RFC 9110 7.1)";
 	return NULL;
 }
 
@@ -215,8 +216,11 @@ static const char *check_host(const struct http_head *head, const struct http_fi
 		return NULL;
 	if (!http_authority_parse(host->value, head->scheme, &other))
 		return "malformed host (RFC 9110 7.2)";
+	/* The Host of a CONNECT may leave out the port, for which no scheme has a default. */
+	if (head->method_token == HTTP_METHOD_CONNECT && !other.port_given)
+		other.port = authority->port;
 	if (!http_authority_equal(authority, &other))
-		return "host differs from :authority (RFC 9113 8.3.1)";
+		return "host differs from the target's authority (RFC 9110 7.2)";
 	return NULL;
 }
 
@@ -228,13 +232,13 @@ static const char *validate_authority(struct pass *p)
 	if (!(p->seen & HTTP_PSEUDO_AUTHORITY)) {
 		if (!p->host)
 			return http_scheme_is_http(head->scheme)
-				   ? "no :authority and no host (RFC 9113 8.3.1)"
+				   ? "neither authority nor host (RFC 9110 7.2)"
 				   : NULL;
 		head->authority = p->host->value;
 		head->authority_from_host = true;
 	}
 	if (!http_authority_parse(head->authority, head->scheme, &authority))
-		return "malformed authority (RFC 9113 8.3.1)";
+		return "malformed authority or host (RFC 9110 7.2)";
 	return check_host(head, p->host, &authority);
 }
 
@@ -248,7 +252,7 @@ static const char *check_connect(const struct pass *p)
 	if (!(p->seen & HTTP_PSEUDO_AUTHORITY))
 		return "CONNECT without :authority (RFC 9113 8.5)";
 	if (!http_authority_parse(head->authority, SLICE(""), &authority) || !authority.port_given)
-		return "CONNECT needs host and port in :authority (RFC 9113 8.5)";
+		return "CONNECT needs host and port (RFC 9110 9.3.6)";
 	return check_host(head, p->host, &authority);
 }
 
@@ -275,13 +279,13 @@ static const char *check_request(struct pass *p)
 		return ":protocol without extended CONNECT (RFC 8441 4)";
 	head->method_token = (uint16_t)http_method_find(head->method);
 	if (head->method_token == HTTP_METHOD_OTHER && !ascii_is_token(head->method))
-		return "no :method, or it is not a token (RFC 9113 8.3.1)";
+		return "no method, or it is not a token (RFC 9110 9.1)";
 	if (head->kind == HTTP_PROMISE && (fault = check_promise(p)) != NULL)
 		return fault;
 	if (head->method_token == HTTP_METHOD_CONNECT)
 		return check_connect(p);
 	if (!is_scheme(head->scheme))
-		return "no :scheme, or it is malformed (RFC 9113 8.3.1)";
+		return "no scheme, or it is malformed (RFC 9110 4.2)";
 	if ((fault = check_path(head)) != NULL)
 		return fault;
 	return validate_authority(p);
@@ -294,7 +298,7 @@ static const char *check_response(const struct pass *p)
 	if (!(p->seen & HTTP_PSEUDO_STATUS))
 		return "no :status (RFC 9113 8.3.2)";
 	if (p->head->status == 101)
-		return "status 101 (RFC 9113 8.6)";
+		return "status 101, though no upgrade was asked for (RFC 9110 7.8)";
 	return NULL;
 }
 

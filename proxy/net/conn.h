@@ -101,11 +101,12 @@ struct net_conn {
 	uint32_t discarded_bytes;
 	enum net_phase phase : 8;
 	enum net_sending sending : 8;
-	uint8_t pauses;       /* enum net_pause; CHUNK: waits in the loop's list */
-	bool is_eof : 1;      /* the peer has ended its sending side */
-	bool has_ended : 1;   /* `ended` was called */
-	bool wants_flush : 1; /* became dirty, or was finished, before it was open */
-	bool has_alerted : 1; /* TLS failed and an alert was sent: linger until it arrives */
+	uint8_t pauses;            /* enum net_pause; CHUNK: waits in the loop's list */
+	bool is_eof : 1;           /* the peer has ended its sending side */
+	bool has_ended : 1;        /* `ended` was called */
+	bool wants_flush : 1;      /* became dirty, or was finished, before it was open */
+	bool has_alerted : 1;      /* TLS failed and an alert was sent: linger until it arrives */
+	bool has_close_notify : 1; /* the peer's was read while reading was paused */
 	bool has_sent_close_notify : 1;
 	bool has_blocked : 1; /* became blocked since the last call of `blocked` */
 	bool is_tcp : 1;

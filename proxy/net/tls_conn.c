@@ -131,6 +131,17 @@ static void handshake(struct net_conn *c)
 		net_conn_opened(c);
 }
 
+/* The owner has paused reading when it got the last bytes: as in cleartext, it does not hear of the
+ * peer's end before it reads on. */
+static bool end_waits(struct net_conn *c, int error, uint32_t code)
+{
+	const struct net_loop *l = c->loop;
+	if (c->pauses == 0 || code || l->read_errno)
+		return false;
+	c->has_close_notify = error == SSL_ERROR_ZERO_RETURN;
+	return c->has_close_notify || l->read_eof;
+}
+
 /* Reads records into the read chunk and delivers them. Returns false when nothing more can be read
  * now. */
 static bool read_some(struct net_conn *c)
@@ -159,10 +170,10 @@ static bool read_some(struct net_conn *c)
 		net_conn_deliver(c, filled);
 	if (n > 0)
 		return true;
-	if (c->phase == NET_PHASE_OPEN)
-		handle_incomplete(c, error, code);
-	else
+	if (c->phase != NET_PHASE_OPEN)
 		net_buffer_reset(&c->loop->output, NET_OUTPUT_BYTES);
+	else if (!end_waits(c, error, code))
+		handle_incomplete(c, error, code);
 	return false;
 }
 

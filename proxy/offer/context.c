@@ -102,8 +102,9 @@ static const struct policy_reason *hint_client_refusal(const struct offer_env *e
     const struct client_facts *client, const struct policy_offer *offer)
 {
 	if (client && !client->takes_interim)
-		return client->is_going_away ? &policy_reason_CLIENT_GOING_AWAY
-					     : &policy_reason_HINT_VERSION;
+		return &policy_reason_HINT_VERSION;
+	if (client && client->is_half_closed)
+		return &policy_reason_CLIENT_GOING_AWAY;
 	if (policy_withholds_interim(&env->conf->policy, offer))
 		return &policy_reason_NO_INTERIM;
 	/* The client gets the origin's 103 in any case. */

@@ -50,7 +50,8 @@ struct client_facts {
 	bool push_enabled;      /* its SETTINGS_ENABLE_PUSH */
 	bool accepts_streams;   /* its SETTINGS_MAX_CONCURRENT_STREAMS is not 0 */
 	bool is_going_away;     /* GOAWAY was sent or received */
-	bool takes_interim;     /* 103 Early Hints can be sent to it */
+	bool takes_interim;     /* its version of HTTP has interim responses, such as 103 */
+	bool is_half_closed;    /* it sends nothing any more: it gets no 103 and no promise */
 	bool hints_expected;    /* it reads them; else pushgate makes one only by a rule for all clients */
 	usec rtt_usec;          /* round-trip time; 0 = not measured */
 	uint32_t open_pushes;   /* promised pushes that are not over */

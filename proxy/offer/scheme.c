@@ -52,18 +52,18 @@ static struct slice unquoted(struct slice s)
 	return is_quoted ? slice_sub(s, 1, s.len - 2) : s;
 }
 
-/* `proto` of the last element, which the nearest proxy has added; empty: it has none. */
+/* `proto` of the last element, which the nearest proxy has added; empty: it has none, or several. */
 static struct slice forwarded_proto(struct slice value)
 {
-	struct slice element, last = SLICE(""), proto = SLICE("");
+	struct slice element, pair, last = SLICE(""), proto = SLICE("");
 	while (slice_next_member(&value, &element))
 		last = element;
-	while (last.len > 0) {
-		size_t end = slice_find(last, ';');
-		struct slice pair = slice_trim(slice_sub(last, 0, end));
-		if (slice_equal_nocase(slice_sub(pair, 0, 6), SLICE("proto=")))
-			proto = unquoted(slice_from(pair, 6));
-		last = slice_from(last, end + 1);
+	while (slice_next_parameter(&last, &pair)) {
+		if (!slice_equal_nocase(slice_sub(pair, 0, 6), SLICE("proto=")))
+			continue;
+		if (proto.len > 0)
+			return SLICE("");
+		proto = unquoted(slice_from(pair, 6));
 	}
 	return proto;
 }

@@ -103,7 +103,8 @@ static void correct(void *context, struct policy_offer *offer)
 		offer->connection_pushes = UINT32_MAX;
 	if (has_reason(line, &policy_reason_BYTES_CAP))
 		offer->connection_push_bytes = UINT64_MAX;
-	if (has_reason(line, &policy_reason_HINT_LATE) ||
+	if (has_reason(line, &policy_reason_CLIENT_GOING_AWAY) ||
+	    has_reason(line, &policy_reason_HINT_LATE) ||
 	    has_reason(line, &policy_reason_HINT_VERSION) ||
 	    has_reason(line, &policy_reason_HINT_CAP) ||
 	    has_reason(line, &policy_reason_LINK_PUSH_ONLY))

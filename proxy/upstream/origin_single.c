@@ -38,7 +38,8 @@ void origin_single_update(struct origin_conn *c)
  * Without RST_STREAM a request is cancelled by closing its connection, and the next one costs a new
  * connection. Clients that cancel in masses must not make the origin accept as many connections. Above
  * this rate the response is read to its end instead, and dropped: then a cancelled request costs what
- * any request does, and the connection is used again. A response that is long, or late, is not worth it.
+ * any request does, and the connection is used again. A response that is long, or late, is not worth it;
+ * and one to an upload that has not ended may never come.
  */
 static const struct rate cancel_rate = {.per_second = 100, .burst = 200};
 #define DISCARD_BYTES_MOST 262144u
@@ -55,7 +56,8 @@ void origin_single_cancel(
     struct origin_conn *c, const struct exchange *x, struct session_stream *stream, uint32_t code)
 {
 	usec now = c->upstream->env->relay->now;
-	if (c->is_closing || bucket_take(&c->pool->known->cancels, &cancel_rate, 1, now)) {
+	bool is_cheap = bucket_take(&c->pool->known->cancels, &cancel_rate, 1, now);
+	if (is_cheap || c->is_closing || x->upload.state != FLOW_DONE) {
 		end_request(c, stream, code);
 		return;
 	}

@@ -51,6 +51,15 @@ static void name_addresses(struct pool *p)
 		net_address_format(&o->addresses[i], p->addresses[i], sizeof(p->addresses[i]));
 }
 
+static void may_grow_again(struct wheel_node *node, usec now)
+{
+	struct pool *p = container_of(node, struct pool, grow_timer);
+	(void)now;
+	worker_now(p->upstream->env);
+	if (pool_is_waiting(p))
+		pool_serve(p);
+}
+
 void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
     struct origin_known *known, enum pool_kind kind)
 {
@@ -61,6 +70,7 @@ void pool_init(struct pool *p, struct upstream *upstream, const struct conf_orig
 	list_init(&p->usable);
 	list_init(&p->queue);
 	list_init(&p->push_queue);
+	wheel_node_init(&p->grow_timer, may_grow_again);
 	name_addresses(p);
 }
 
@@ -72,6 +82,7 @@ const char *pool_address(const struct pool *p, uint32_t address_index)
 void pool_fini(struct pool *p)
 {
 	ensure(!pool_is_waiting(p));
+	wheel_forget(worker_wheel(p->upstream->env), &p->grow_timer);
 	list_for_each(&p->conns, c, struct origin_conn, link)
 	    origin_conn_kill(c, &relay_cause_DRAINED);
 }
@@ -334,6 +345,7 @@ void pool_failed(struct pool *p, const struct origin_conn *c, const struct relay
 	    has_others || (other->is_ready && !other->is_closing);
 	if (has_others) {
 		p->grow_after = p->upstream->env->relay->now + GROW_PAUSE_USEC;
+		wheel_set(worker_wheel(p->upstream->env), &p->grow_timer, p->grow_after);
 		pool_serve(p); /* what waited for a fresh connection takes any now */
 		return;
 	}

@@ -46,13 +46,14 @@ struct pool {
 	/* Of struct exchange, by its member `waiting`: requests, and behind them pushes of our own,
 	 * which no client waits for. */
 	struct list queue, push_queue;
-	uint32_t queued;       /* in both */
-	uint32_t count;        /* connections that are not retired */
-	uint32_t connecting;   /* how many of them are not ready */
-	uint32_t next_address; /* counts up; modulo the number of addresses */
-	uint32_t failures;     /* addresses in a row that could not be connected to */
-	usec grow_after;       /* after a failed connect: no further one before this time */
-	bool was_used;         /* a request has been dispatched here */
+	uint32_t queued;              /* in both */
+	uint32_t count;               /* connections that are not retired */
+	uint32_t connecting;          /* how many of them are not ready */
+	uint32_t next_address;        /* counts up; modulo the number of addresses */
+	uint32_t failures;            /* addresses in a row that could not be connected to */
+	usec grow_after;              /* after a failed connect: no further one before this time */
+	struct wheel_node grow_timer; /* for the requests that wait then */
+	bool was_used;                /* a request has been dispatched here */
 	/* A connection is retired once it has carried so many. */
 	uint64_t requests_most;
 };

@@ -106,10 +106,10 @@ export class Evil {
 }
 
 /*
- * Asks for one page of the evil origin after the other, on some connections, each with some at a time. What the clients
- * were answered is in the tally as `client`. options: connections, parallel, settings, reads, pace (ms between requests), fields, ask(c, id): instead of a GET.
+ * Ask for one page of the evil origin after the other, on some connections, each with some at a time. Give what
+ * they were answered, which is in the tally of visit as `client`. options: connections, parallel, settings, reads, pace (ms between requests), fields, ask(c, id): instead of a GET.
  */
-export async function visit(env, clock, origin, { connections = 2, parallel = 4, settings = {}, reads = true, pace = 5, fields = {}, ask } = {}) {
+export async function visitors(env, clock, { connections = 2, parallel = 4, settings = {}, reads = true, pace = 5, fields = {}, ask } = {}) {
 	const clients = new Tally();
 	const evil = { ...env, authority: 'evil.test' };
 	await Promise.all(Array.from({ length: connections }, async (_, i) => {
@@ -137,7 +137,10 @@ export async function visit(env, clock, origin, { connections = 2, parallel = 4,
 			clients.add(c);
 		}
 	}));
-	const tally = origin.take();
-	tally.client = { statuses: clients.statuses, resets: clients.resets, responses: clients.responses, ends: clients.ends, strangers: clients.strangers };
-	return tally;
+	return { statuses: clients.statuses, resets: clients.resets, responses: clients.responses, ends: clients.ends, strangers: clients.strangers };
+}
+
+export async function visit(env, clock, origin, options) {
+	const client = await visitors(env, clock, options);
+	return Object.assign(origin.take(), { client });
 }

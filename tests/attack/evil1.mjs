@@ -5,7 +5,7 @@
  * speak HTTP/2 and some HTTP/1.1, for one may not harm the other.
  */
 import net from 'node:net';
-import { Evil, visit } from './evil.mjs';
+import { Evil, visitors } from './evil.mjs';
 import { Plain, ask, text } from './plain.mjs';
 import { Tally, addressOf, sleep } from './raw.mjs';
 
@@ -58,10 +58,10 @@ async function visitor1(env, clock, i, { pace = 5, reads = true, ask: make } = {
 export async function visit1(env, clock, origin, { count = 8, one = {}, ...options } = {}) {
 	const clients = new Tally();
 	const evil = { ...env, authority: 'evil.test' };
-	const [tally] = await Promise.all([
-		visit(env, clock, origin, options),
+	const [client] = await Promise.all([
+		visitors(env, clock, options),
 		...Array.from({ length: count }, (_, i) => visitor1(evil, clock, 100 + i, one, clients)),
 	]);
-	tally.one = { statuses: clients.statuses, responses: clients.responses, ends: clients.ends, strangers: clients.strangers };
-	return tally;
+	const { statuses, responses, ends, strangers } = clients;
+	return Object.assign(origin.take(), { client, one: { statuses, responses, ends, strangers } });
 }

@@ -13,9 +13,9 @@ import { Line, Tally, addressOf, note, sleep } from './raw.mjs';
 export const FOREIGN = 'what nobody asked for';
 
 export const text = (lines) => Buffer.from(`${lines.join('\r\n')}\r\n`, 'latin1');
-export function ask(env, target = '/small', { method = 'GET', fields = {}, body = '', version = 'HTTP/1.1' } = {}) {
-	return Buffer.concat([text([`${method} ${target} ${version}`, `Host: ${env.authority}`,
-		...Object.entries(fields).map(([name, value]) => `${name}: ${value}`), '']), Buffer.from(body, 'latin1')]);
+export function ask(env, target = '/small', { method = 'GET', fields = {}, body = '' } = {}) {
+	return Buffer.concat([text([`${method} ${target} HTTP/1.1`, `Host: ${env.authority}`,
+		...Object.entries(fields).map(([name, value]) => `${name}: ${value}`), '']), Buffer.from(body)]);
 }
 export const chunk = (bytes, extension = '') => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}${extension}\r\n`), Buffer.from(bytes), Buffer.from('\r\n')]);
 export const CHUNKED = { 'transfer-encoding': 'chunked' };

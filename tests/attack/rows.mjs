@@ -19,6 +19,7 @@
  *                     must occur; not given: none may end before the attacker ends it; null: anything
  *     resets          codes of RST_STREAM that may come; the first must
  *     statuses        of responses (of an evil origin's clients: to those of HTTP/2 and to those of HTTP/1.1): the first must come, no other than those may
+ *     strangers       true: answers to something else than what was asked for may come (Plain)
  *     faults, counters    of `pushgate status` that must have moved; that of a GOAWAY's fault must anyway
  *     cpu             µs per frame at most
  *     rss             MB at most, 32 if not given

@@ -269,6 +269,7 @@ export async function assertRefused(c, status) {
 	const own = ownError(r.headers);
 	if (r.status !== 421 && r.status !== 501)
 		assert.equal(own.error, 'http_request_error');
+	assert.doesNotMatch(own.details, /9113|(^|\s):[a-z]/, 'it speaks of HTTP/2');
 	await c.over();
 	assert.equal(c.error, null, c.error?.text);
 	assert.equal(c.responses.length, 1, 'one answer, and no other behind it');
@@ -331,7 +332,9 @@ export const bad = (covers, name, bytes, { status = 502, error = 'http_protocol_
 		const got = await row.ask(row.kind, more);
 		assert.equal(got.status, status);
 		assert.ok(got.whole);
-		assert.match(ownError(got.headers).error, new RegExp(`^(${error})$`));
+		const own = ownError(got.headers);
+		assert.match(own.error, new RegExp(`^(${error})$`));
+		assert.doesNotMatch(own.details, /9113|(^|\s):[a-z]/, 'the origin does not speak HTTP/2');
 		await row.origin.over();
 		await goesOn(row);
 		assert.equal(row.site.came(row.path).length, 1, 'asked once');

@@ -241,6 +241,12 @@ function listening(s, port, answer, onHead) {
 		}
 		await redirected(ports.moved, 'OPTIONS * HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n', 'https://a.test');
 		await redirected(ports.moved, 'POST /form HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc', 'https://a.test/form');
+		/* What is here of a request is skipped; a client that would send more is told that the connection ends. */
+		const form = 'POST /form HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\n';
+		const after = await ask(ports.moved, `${form}abcGET /after HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n`);
+		assert.deepEqual([after.status, after.fields.connection], [308, undefined]);
+		assert.equal((await s.gate.access((x) => x.path === '/after')).status, 308);
+		assert.equal((await ask(ports.moved, form)).fields.connection, 'close');
 		for (const host of ['', 'a.test/x', 'u@a.test', 'a.test:x', 'a b', '[::1'])
 			assert.equal((await ask(ports.moved, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).status, 400, host);
 		const client = await s.connect({ port: ports.moved });

@@ -133,6 +133,19 @@ requests('a client', [
 		assert.ok(c.bytes.toString('latin1').endsWith('\r\n\r\n'), 'no content');
 	}),
 
+	...[['whose field has no CR', 'x-a: b\n', 400], ['whose field is too large', `x-a: ${'x'.repeat(200000)}\r\n`, 431], ['whose fields are folded', ' x\r\n', 400]].map(([what, field, status]) =>
+		whole('R333', `9110 9.3.2. a HEAD ${what}`, async (row) => {
+			const c = await row.connect1();
+			for (const bytes of ['HEA', 'D / HTTP/1.1\r', `\n${field}\r\n`]) {
+				c.send(bytes, bytes === 'HEA' ? [{ method: 'HEAD' }] : []);
+				await sleep(20);
+			}
+			assert.equal((await c.response()).status, status);
+			await c.over();
+			assert.equal(c.error, null, c.error?.text);
+			assert.ok(c.bytes.toString('latin1').endsWith('\r\n\r\n'), 'no content');
+		})),
+
 	/* ---- interim responses, Expect ---- */
 	...[100, 102, 103, 150, 199].map((status) => told('R331 R334', `9110 15.2. ${status}`, interim(status), ({ response, version }) => {
 		assert.deepEqual(response.interim.map((i) => i.status), version === 'HTTP/1.1' ? [status] : []);

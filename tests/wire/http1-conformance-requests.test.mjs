@@ -125,6 +125,9 @@ requests('requests', [
 	...['HOST', 'HOST:', 'HOST:0', 'HOST:x', 'PATH', 'http://HOSTPATH', '*', 'user@HOST:443', ':443', 'HOST:443/'].map((target) =>
 		refused('R311', `3.2.3, RFC 9110 9.3.6. CONNECT ${target}`, line(`CONNECT ${target} HTTP/1.1`), 400, { method: 'CONNECT' })),
 	refused('R311', '3.2.3. a good CONNECT', 'CONNECT HOST:443 HTTP/1.1\r\nHost: HOST:443\r\n\r\n', 501, { method: 'CONNECT' }),
+	refused('R311', '3.2.3. a good CONNECT whose Host has no port, as in RFC 9110 9.3.6', 'CONNECT HOST:443 HTTP/1.1\r\nHost: HOST\r\n\r\n', 501, { method: 'CONNECT' }),
+	refused('R311', '3.2.3. CONNECT with another Host', 'CONNECT HOST:443 HTTP/1.1\r\nHost: elsewhere.test\r\n\r\n', 400, { method: 'CONNECT' }),
+	refused('R311', '3.2.3. CONNECT with another port in Host', 'CONNECT HOST:443 HTTP/1.1\r\nHost: HOST:444\r\n\r\n', 400, { method: 'CONNECT' }),
 	refused('R311', '3.2.3. authority-form for GET', line('GET HOST:80 HTTP/1.1')),
 
 	/* ---- 3.3 ---- */

@@ -116,14 +116,16 @@ export const broken = [
 		expect: { end: ANY, cpu: 1000, counters: ['write_late_down'] },
 	},
 	{
-		name: 'HTTP/1.1',
+		name: 'HTTP/1.1 where HTTP/2 alone is spoken',
 		what: 'a request of another version to the cleartext port',
+		listener: { protocols: 'h2' },
 		attack: talkers(() => Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')),
 		expect: { end: ANY, counters: ['not_http2'], cpu: 1500 },
 	},
 	{
 		name: 'random bytes',
-		what: 'from the first one on',
+		what: 'from the first one on, where HTTP/2 alone is spoken',
+		listener: { protocols: 'h2' },
 		attack: talkers((env, i) => noise(i, 2000)),
 		expect: { end: ANY, counters: ['not_http2'], cpu: 1500 },
 	},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Clients of HTTP/1.1 that mean harm: slow, half-open, endless, in masses, and never reading. */
+import crypto from 'node:crypto';
 import { CHUNKED, Plain, ask, chunk, plains, text } from '../plain.mjs';
 import { Tally, addressOf, sleep } from '../raw.mjs';
 
@@ -8,10 +9,10 @@ const MS = 2500;
 const times = (n, bytes) => Buffer.concat(Array.from({ length: n }, () => bytes));
 
 /*
- * `count` connections, each of which sends `first(env, i)` at once and then `rest(env)`, `step` bytes every `every` ms,
+ * `count` connections (fewer than an origin may have, each of which may be kept waiting), each of which sends `first(env, i)` at once and then `rest(env)`, `step` bytes every `every` ms,
  * again and again if `endless`.
  */
-const dribblers = ({ count = 200, first, rest, step = 1, every = 100, endless = false, half = false, ...options }) => (env, clock) => plains(env, clock, count, async (c, i) => {
+const dribblers = ({ count = 100, first, rest, step = 1, every = 100, endless = false, half = false, ...options }) => (env, clock) => plains(env, clock, count, async (c, i) => {
 	const begin = first?.(env, i);
 	if (begin?.length) {
 		c.asked.push({});
@@ -130,12 +131,12 @@ export const http1 = [
 		attack: dribblers({ count: 1000, first: () => 'G' }),
 		expect: { ...LATE, faults: ['head-late'] },
 	}),
-	row('slow heads over TLS', '200 requests, a byte of the head at a time', {
+	row('slow heads over TLS', '100 requests, a byte of the head at a time', {
 		tls: true, ms: MS, listener: { 'header-timeout': LIMIT },
 		attack: dribblers({ first: () => 'G', rest: (env) => small(env).subarray(1) }),
 		expect: { ...LATE, cpu: 20000, faults: ['head-late'] },
 	}),
-	row('a slow head behind a request', '200 connections with a request that is answered, and a second one that stops', {
+	row('a slow head behind a request', '100 connections with a request that is answered, and a second one that stops', {
 		ms: MS, listener: { 'header-timeout': LIMIT },
 		attack: dribblers({ first: (env) => Buffer.concat([small(env), Buffer.from('GET /')]) }),
 		expect: { end: ['closed'], statuses: [408, 200], cpu: 3000, faults: ['head-late'] },
@@ -145,17 +146,17 @@ export const http1 = [
 		attack: dribblers({ count: 4000, first: () => 'G' }),
 		expect: { cpu: 300 },
 	}),
-	row('silence after the handshake', '200 connections over TLS that chose HTTP/1.1 and say nothing', {
+	row('silence after the handshake', '100 connections over TLS that chose HTTP/1.1 and say nothing', {
 		tls: true, ms: MS, listener: { 'preface-timeout': LIMIT, 'header-timeout': LIMIT },
 		attack: dribblers({}),
 		expect: { end: ['closed'], counters: ['preface_late'], cpu: 20000 },
 	}),
-	row('silence after a request', '200 connections that ask once and stay', {
+	row('silence after a request', '100 connections that ask once and stay', {
 		ms: MS, listener: { 'idle-timeout': LIMIT },
 		attack: dribblers({ first: small }),
 		expect: { end: ['closed'], statuses: [200], counters: ['idle_closed'], cpu: 2000 },
 	}),
-	row('half-open connections', '200 requests that are never answered, from clients that have ended their sending side', {
+	row('half-open connections', '100 requests that are never answered, from clients that have ended their sending side', {
 		ms: MS, listener: { 'write-timeout': LIMIT },
 		attack: dribblers({ first: (env) => ask(env, '/never'), half: true }),
 		expect: { end: ['closed'], counters: ['write_late_down'], cpu: 3000 },
@@ -169,17 +170,17 @@ export const http1 = [
 		}),
 		expect: { end: ['closed'], cpu: 1000 },
 	}),
-	row('a body that stops', '200 uploads that do not go on', {
+	row('a body that stops', '100 uploads that do not go on', {
 		ms: MS, listener: { 'body-timeout': LIMIT },
 		attack: dribblers({ first: upload({ 'content-length': 100000 }) }),
 		expect: { ...LATE, counters: ['pushgate_end_total{cause="request-stalled"}'] },
 	}),
-	row('chunks in crumbs', '200 uploads, a chunk of one byte now and then: below min-rate', {
+	row('chunks in crumbs', '100 uploads, a chunk of one byte now and then: below min-rate', {
 		ms: MS, listener: { 'body-timeout': LIMIT },
 		attack: dribblers({ first: upload(CHUNKED), rest: () => chunk('x'), step: 6, endless: true }),
 		expect: { ...LATE, counters: ['pushgate_end_total{cause="request-stalled"}'] },
 	}),
-	row('a chunk size in crumbs', '200 uploads with an extension that never ends, a byte at a time', {
+	row('a chunk size in crumbs', '100 uploads with an extension that never ends, a byte at a time', {
 		ms: MS, listener: { 'body-timeout': LIMIT },
 		attack: dribblers({ first: (env) => Buffer.concat([upload(CHUNKED)(env), Buffer.from('1;')]), rest: () => Buffer.alloc(3000, 'a') }),
 		expect: { ...LATE, counters: ['pushgate_end_total{cause="request-stalled"}'] },
@@ -188,7 +189,7 @@ export const http1 = [
 		attack: pourers({ first: upload(CHUNKED), part: () => times(1000, chunk('x')), parts: 1000 }),
 		expect: { cpu: 10 },
 	}),
-	row('Expect, and no body', '200 uploads that wait for a 100 (Continue) and then send nothing', {
+	row('Expect, and no body', '100 uploads that wait for a 100 (Continue) and then send nothing', {
 		ms: MS, listener: { 'body-timeout': LIMIT },
 		attack: dribblers({ first: upload({ 'content-length': 100000, expect: '100-continue' }) }),
 		expect: { ...LATE, statuses: [408, 100] },
@@ -201,9 +202,9 @@ export const http1 = [
 		}),
 		expect: { end: null, cpu: 2000 },
 	}),
-	row('HEAD flood with bodies never sent', '200 HEAD requests with a Content-Length of which nothing comes', {
+	row('HEAD flood with bodies never sent', '100 HEAD requests with a Content-Length of which nothing comes', {
 		ms: MS, listener: { 'body-timeout': LIMIT, 'idle-timeout': LIMIT },
-		attack: (env, clock) => plains(env, clock, 200, async (c) => {
+		attack: (env, clock) => plains(env, clock, 100, async (c) => {
 			await c.call(ask(env, '/small', { method: 'HEAD', fields: { 'content-length': 100000 } }), { method: 'HEAD' });
 			while (!c.over && clock.goesOn)
 				await Promise.race([c.gone, sleep(100)]);
@@ -259,6 +260,13 @@ export const http1 = [
 	row('a flood of 400', 'requests that cannot be read, each on a fresh connection', {
 		attack: callers((env, n) => ({ bytes: text([`GET /small HTTP/1.1`, `Host: ${env.authority}`, ` folded: ${n}`, '']) }), { count: 8 }),
 		expect: { end: ['closed'], statuses: [400], faults: ['line-folding'], cpu: 1500 },
+	}),
+	row('random bytes', 'from the first one on', {
+		attack: (env, clock) => plains(env, clock, 8, async (c, i, n) => {
+			await c.send(crypto.createHash('sha512').update(`noise ${i} ${n}`).digest());
+			await Promise.race([c.gone, sleep(50)]);
+		}),
+		expect: { end: null, cpu: 1500 },
 	}),
 	row('a flood of CONNECT', 'requests for tunnels', {
 		attack: callers((env, n) => ({ bytes: text([`CONNECT a${n}.test:443 HTTP/1.1`, `Host: a${n}.test:443`, '']), method: 'CONNECT' }), { count: 8 }),

@@ -132,6 +132,74 @@ static void what_ends_the_connection_behind_an_answer(void **state)
 	}
 }
 
+/* The relay gives up a request that it has answered: a redirect, to a form that it does not read. */
+static void an_answered_request_is_skipped_where_its_rest_is_here(void **state)
+{
+	struct bench *b = *state;
+	static const struct {
+		const char *rest;
+		uint16_t status;
+		bool goes_on;
+	} rows[] = {
+	    {"Content-Length: 5\r\n\r\nhello" GET, 308, true},
+	    {"Content-Length: 5\r\n\r\nhello" GET, 404, true},
+	    {"Content-Length: 5\r\n\r\nhell", 308, false},
+	    {"Content-Length: 5\r\n\r\n", 308, false},
+	    {"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" GET, 308, false},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct h1_event e;
+		begin(b, H1_SERVER);
+		struct chunk *chunk = chunk_acquire(b->chunks);
+		int n = snprintf((char *)chunk->data, CHUNK_BYTES, POST "%s", rows[i].rest);
+		/* In two pieces: the second begins within the body. */
+		size_t first = sizeof(POST) + sizeof("Content-Length: 5\r\n\r\n");
+		first = first < (size_t)n ? first : (size_t)n;
+		h1_receive(b->conn, chunk, 0, first, USEC_PER_SEC);
+		h1_receive(b->conn, chunk, first, (size_t)n - first, USEC_PER_SEC);
+		chunk_release(chunk);
+		assert_true(h1_next_event(b->conn, &e));
+		http_head_free(e.head);
+		assert_true(respond(b, rows[i].status, NULL, true));
+		h1_reset(b->conn);
+		h1_check(b->conn);
+		assert_int_equal(h1_is_going_away(b->conn), !rows[i].goes_on);
+		send(b);
+		assert_int_equal(strstr(b->sent, "connection: close\r\n") == NULL, rows[i].goes_on);
+		assert_string_equal(b->told, rows[i].goes_on ? "H." : "");
+		assert_int_equal(h1_is_done(b->conn), !rows[i].goes_on);
+		assert_false(h1_must_abort(b->conn));
+	}
+}
+
+/* The client reads none of its answers: they must not pile up. */
+static void requests_wait_while_many_heads_have_not_left(void **state)
+{
+	struct bench *b = *state;
+	begin(b, H1_SERVER);
+	struct chunk *chunk = chunk_acquire(b->chunks);
+	size_t one = sizeof(GET) - 1, all = CHUNK_BYTES / one;
+	for (size_t i = 0; i < all; i++)
+		memcpy(chunk->data + i * one, GET, one);
+	size_t answered = 0;
+	for (unsigned i = 0; i < 20; i++) {
+		struct h1_event e;
+		h1_receive(b->conn, chunk, 0, all * one, USEC_PER_SEC);
+		while (h1_next_event(b->conn, &e)) {
+			http_head_free(e.head);
+			answered += e.kind == H1_EVENT_HEAD && respond(b, 204, NULL, true);
+		}
+	}
+	chunk_release(chunk);
+	assert_true(h1_is_full(b->conn) && answered > 0 && answered < 20 * all);
+	assert_true(h1_unsent_bytes(b->conn) < 70000);
+	struct h1_output o;
+	while (h1_next_output(b->conn, 8, &o))
+		;
+	drain(b);
+	assert_string_equal(b->told, "H.");
+}
+
 static void a_client_that_has_ended_its_side_gets_its_answers(void **state)
 {
 	struct bench *b = *state;
@@ -296,6 +364,8 @@ int main(void)
 	    TEST(pipelined_requests_are_answered_in_order_one_at_a_time),
 	    TEST(a_body_of_unknown_length_is_chunked_but_not_for_http_1_0),
 	    TEST(what_ends_the_connection_behind_an_answer),
+	    TEST(an_answered_request_is_skipped_where_its_rest_is_here),
+	    TEST(requests_wait_while_many_heads_have_not_left),
 	    TEST(a_client_that_has_ended_its_side_gets_its_answers),
 	    TEST(a_response_that_is_cut_off_does_not_look_complete),
 	    TEST(a_body_waits_for_credit),

@@ -175,7 +175,7 @@ static const struct state states[] = {
     {"refused", H1_SERVER, NOTHING, NOTHING, "FROB\r\n", "ddllllll"},
     {"body refused", H1_SERVER, NOTHING, NOTHING, POST CHUNKED "x", "ddllllll"},
     {"answered", H1_SERVER, NOTHING, ANSWER, GET, "idddddii"},
-    {"answered, untold", H1_SERVER, NOTHING, ANSWER_UNTAKEN, GET, "ddddddii"},
+    {"answered, untold", H1_SERVER, NOTHING, ANSWER_UNTAKEN, GET, "idddddii"},
     {"answer begun", H1_SERVER, NOTHING, ANSWER_LENGTH, GET, "ddlloooi"},
     {"answer without length", H1_SERVER, NOTHING, ANSWER_OPEN, OLD, "aallllld"},
     {"chunked answer", H1_SERVER, NOTHING, ANSWER_OPEN, GET, "ddlloooi"},

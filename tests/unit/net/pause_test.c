@@ -85,6 +85,68 @@ static void peers_end_is_reported_when_reading_resumes(void **state)
 	pair_fini(&p);
 }
 
+static void pause_it(struct owner *o)
+{
+	net_conn_pause_reading(o->conn, NET_PAUSE_PEER);
+}
+
+/* Over TLS one read may take the last bytes and the end behind them. */
+static void peers_end_behind_the_bytes_that_paused_reading_waits(void **state)
+{
+	(void)state;
+	for (int with_tls = 0; with_tls < 2; with_tls++) {
+		for (int is_cut = 0; is_cut < 2; is_cut++) {
+			struct joined j;
+			joined_init(&j);
+			joined_open(&j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL,
+			    "localhost");
+			run_passes(&j.rig, 3);
+			net_conn_pause_reading(j.server.conn, NET_PAUSE_MEMORY);
+			j.server.on_received = pause_it;
+			owner_send(&j.client, 0, 1000);
+			run_until(&j.rig, j.client.sent == 1000);
+			if (is_cut)
+				shutdown(j.client.conn->fd, SHUT_WR);
+			else
+				net_conn_finish(j.client.conn);
+			run_passes(&j.rig, 3);
+			net_conn_resume_reading(j.server.conn, NET_PAUSE_MEMORY);
+			run_until(&j.rig, j.server.received == 1000);
+			run_passes(&j.rig, 3);
+			assert_int_equal(j.server.ended, 0);
+			net_conn_resume_reading(j.server.conn, NET_PAUSE_PEER);
+			run_until(&j.rig, j.server.ended);
+			assert_int_equal(j.server.end, with_tls && is_cut ? NET_END_TRUNCATED : NET_END_EOF);
+			assert_int_equal(j.server.ended, 1);
+			joined_fini(&j);
+		}
+	}
+}
+
+/* Not even FIN follows: close_notify has been read, and the socket is silent. */
+static void a_close_notify_that_waited_needs_no_event(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	joined_open(&j, server_tls, client_tls, "localhost");
+	run_passes(&j.rig, 3);
+	net_conn_pause_reading(j.server.conn, NET_PAUSE_MEMORY);
+	j.server.on_received = pause_it;
+	owner_send(&j.client, 0, 1000);
+	run_until(&j.rig, j.client.sent == 1000);
+	net_conn_tls_close_notify(j.client.conn);
+	run_passes(&j.rig, 3);
+	net_conn_resume_reading(j.server.conn, NET_PAUSE_MEMORY);
+	run_until(&j.rig, j.server.received == 1000);
+	run_passes(&j.rig, 3);
+	assert_int_equal(j.server.ended, 0);
+	net_conn_resume_reading(j.server.conn, NET_PAUSE_PEER);
+	run_until(&j.rig, j.server.ended);
+	assert_int_equal(j.server.end, NET_END_EOF);
+	joined_fini(&j);
+}
+
 /* ---- blocked ---- */
 
 /* A connection whose sends can be made to return EAGAIN. */
@@ -200,6 +262,8 @@ int main(void)
 	    cmocka_unit_test(reading_resumes_after_the_last_pause_reason_ends),
 	    cmocka_unit_test(reading_may_be_paused_from_the_first_byte),
 	    cmocka_unit_test(peers_end_is_reported_when_reading_resumes),
+	    cmocka_unit_test(peers_end_behind_the_bytes_that_paused_reading_waits),
+	    cmocka_unit_test(a_close_notify_that_waited_needs_no_event),
 	    cmocka_unit_test(blocked_is_called_each_time_a_connection_becomes_blocked),
 	    cmocka_unit_test(tls_answers_may_block_the_connection),
 	    cmocka_unit_test(owner_may_close_or_abort_a_blocked_connection),

@@ -92,6 +92,11 @@ static const struct said rows[] = {
     {.forwarded = {"for=\"proto=https"}, .scheme = HTTP},
     {.forwarded = {"proto=ftp"}, .scheme = HTTP},
     {.forwarded = {"proto=\""}, .scheme = HTTP},
+    /* a client's Host may have ';' and '=' */
+    {.forwarded = {"proto=http;host=\"a;proto=https;b\""}, .scheme = HTTP},
+    {.forwarded = {"host=\"a;proto=https;b\""}, .scheme = HTTP},
+    {.forwarded = {"for=\"a;proto=https;b, proto=http;by=_b"}, .scheme = HTTP},
+    {.forwarded = {"proto=http;proto=https"}, .scheme = HTTP},
     /* The last element is the nearest proxy's. */
     {.forwarded = {"proto=http, for=192.0.2.1;proto=https"}, .scheme = HTTPS},
     {.forwarded = {"proto=https, for=192.0.2.1"}, .scheme = HTTP},

@@ -153,6 +153,23 @@ static void max_http1_connections_bounds_them(void **state)
 	gate_world_free(s.w);
 }
 
+/* Nothing else happens meanwhile: the only connection is busy, and its origin is silent. */
+static void a_request_that_waits_after_a_failed_connect_gets_another_one(void **state)
+{
+	(void)state;
+	struct scene s = scene("");
+	struct gate_stream *x = gate_get(s.client, "/long");
+	ASKED(&s, 0, "GET /long");
+	gate_site_close(s.site);
+	struct gate_stream *y = gate_get(s.client, "/b");
+	UNTIL(s.w, s.w->counters.upstream_failed == 1);
+	gate_site_open(s.site);
+	ASKED(&s, 1, "GET /b");
+	answered(&s, y, 1);
+	assert_false(x->is_over);
+	gate_world_free(s.w);
+}
+
 static void a_connection_whose_response_says_close_is_not_used_again(void **state)
 {
 	(void)state;
@@ -609,6 +626,23 @@ static void a_flood_of_cancellations_opens_few_connections(void **state)
 	gate_world_free(s.w);
 }
 
+static void an_upload_that_is_given_up_keeps_no_connection(void **state)
+{
+	(void)state;
+	struct scene s = scene("");
+	warm(&s);
+	s.w->gateway->upstream.known[2].cancels.at = s.w->gateway->relay.now;
+	struct bucket *b = &s.w->gateway->upstream.known[2].cancels;
+	const struct rate all = {100, 200};
+	assert_true(bucket_take(b, &all, 200, s.w->gateway->relay.now + 10 * USEC_PER_SEC));
+	struct gate_stream *x = post(&s, "/b", false);
+	ASKED(&s, 0, "POST /b");
+	gate_reset_stream(x, H2_CANCEL);
+	UNTIL(s.w, nth(&s, 0) == NULL || nth(&s, 0)->single.discards_since != 0);
+	assert_null(nth(&s, 0));
+	gate_world_free(s.w);
+}
+
 /* ---- pushes of our own ---- */
 
 static void requests_of_clients_wait_before_pushes(void **state)
@@ -642,6 +676,7 @@ int main(void)
 	    cmocka_unit_test(requests_with_and_without_push_share_connections),
 	    cmocka_unit_test(the_last_used_connection_is_used_first),
 	    cmocka_unit_test(max_http1_connections_bounds_them),
+	    cmocka_unit_test(a_request_that_waits_after_a_failed_connect_gets_another_one),
 	    cmocka_unit_test(a_connection_whose_response_says_close_is_not_used_again),
 	    cmocka_unit_test(idle_connections_end_before_the_origin_ends_them),
 	    cmocka_unit_test(an_idle_connection_with_surplus_bytes_is_closed),
@@ -664,6 +699,7 @@ int main(void)
 	    cmocka_unit_test(a_slow_client_stops_the_origin),
 	    cmocka_unit_test(a_cancelled_request_ends_its_connection),
 	    cmocka_unit_test(a_flood_of_cancellations_opens_few_connections),
+	    cmocka_unit_test(an_upload_that_is_given_up_keeps_no_connection),
 	    cmocka_unit_test(requests_of_clients_wait_before_pushes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
