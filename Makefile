@@ -248,7 +248,7 @@ help:
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak           random clients and origins for SOAK_SECONDS (1800), with accounts at the end'
 	@echo 'make bench          CPU time beside nghttpx, micro benchmarks, and load times in Chromium'
-	@echo 'make cover          branch coverage of engine, HPACK, relay and policy, compared with the marks of what no test takes'
+	@echo 'make cover          branch coverage of h1, h2, HPACK, relay and policy, compared with the marks of what no test takes'
 	@echo 'make cost           instructions per request and push, memory per idle connection, beside tests/bench/cost.baseline'
 	@echo 'make lint install deb clean'
 

@@ -157,8 +157,10 @@ void client_conn_abort(struct client_conn *c, const char *detail)
 {
 	if (!c->net)
 		return;
-	if (!list_is_empty(&c->legs))
+	if (!list_is_empty(&c->legs)) {
+		ensure(c->session);
 		session_terminate(c->session, SESSION_CANCEL, SLICE(""));
+	}
 	client_conn_end_exchanges(c, &relay_cause_DOWN_LOST, SESSION_CANCEL, detail);
 	cut_transport(c);
 }

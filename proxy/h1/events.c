@@ -75,6 +75,7 @@ static struct http_head *head_of_first_line(const struct h1_conn *c)
 {
 	const struct h1_buffer *b = &c->input.head;
 	struct http_head *head = http_head_new(c->env.heads);
+	/* uncovered: a head that is late or has a fault has begun */
 	const char *lf = b->length > 0 ? memchr(b->bytes, '\n', b->length) : NULL;
 	if (lf && lf > b->bytes && lf[-1] == '\r')
 		h1_read_request_line(c, slice_of(b->bytes, (size_t)(lf - b->bytes) - 1), head);

@@ -212,6 +212,7 @@ const char *origin_conn_say(
 static const struct session_plan *plan_of(const struct origin_conn *c)
 {
 	const struct session_plan *plans = c->pool->plans;
+	ensure(plans);
 	if (!net_conn_is_tls(c->net))
 		return plans;
 	struct slice alpn = net_conn_alpn(c->net);

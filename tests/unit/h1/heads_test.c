@@ -38,6 +38,7 @@ static void a_request_line_has_three_parts_and_a_version_that_is_spoken(void **s
 	    {"GET / HTTP/1.1\r\n" HOST "\r\n", NULL, GET_PSEUDO "host=a;"},
 	    {"GET / HTTP/1.0\r\n" HOST "\r\n", NULL, GET_PSEUDO "host=a;"},
 	    {"GET\r\n", "request-line-bad", NULL},
+	    {"\nGET / HTTP/1.1\r\n" HOST "\r\n", "line-end-bare", NULL},
 	    {" / HTTP/1.1\r\n", "request-line-bad", NULL},
 	    {"GET / XTTP/1.1\r\n", "request-line-bad", NULL},
 	    {"GET / HTTP/x.1\r\n", "request-line-bad", NULL},

@@ -325,6 +325,27 @@ static void a_failure_in_front_of_a_body_that_is_here_keeps_the_connection(void 
 	assert_non_null(strstr(b->sent, "connection: close"));
 }
 
+/* The owner gives up a request that it has answered: what is here of it is skipped, and what is not here ends the
+ * connection. */
+static void an_answered_request_that_is_given_up_keeps_the_connection_if_it_is_here(void **state)
+{
+	struct bench *b = *state;
+	b->limits.window_bytes = 1;
+	b->keeps_credit = true;
+	for (int is_here = 0; is_here < 2; is_here++) {
+		begin(b, H1_SERVER);
+		say(b, POST "Content-Length: 3\r\n\r\na");
+		say(b, is_here ? "bc" GET : "b");
+		assert_true(respond(b, 200, "0", true));
+		take(b);
+		h1_reset(b->conn);
+		drain(b);
+		assert_string_equal(b->told, is_here ? "HaH." : "Ha");
+		assert_int_equal(h1_is_done(b->conn), !is_here);
+		assert_false(h1_must_abort(b->conn));
+	}
+}
+
 /* No counter has to be there for a fault. */
 static void faults_need_no_listener(void **state)
 {
@@ -346,6 +367,7 @@ int main(void)
 	    TEST(room_for_a_request_is_between_two_exchanges),
 	    TEST(the_user_of_a_stream_is_told_with_its_events),
 	    TEST(a_failure_in_front_of_a_body_that_is_here_keeps_the_connection),
+	    TEST(an_answered_request_that_is_given_up_keeps_the_connection_if_it_is_here),
 	    TEST(faults_need_no_listener),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
