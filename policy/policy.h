@@ -154,9 +154,9 @@ struct policy_rule {
 	 * Conditions: all must match. A list matches if one of its members does. An empty one
 	 * always matches.
 	 */
-	uint32_t sources; /* bit 1 << enum policy_source; 0 = any */
-	uint32_t types;   /* bit 1 << enum policy_type; 0 = any */
-	uint32_t methods; /* of the promised request: bit 1 << enum http_method; 0 = any */
+	uint32_t sources;  /* bit 1 << enum policy_source; 0 = any */
+	uint32_t types;    /* bit 1 << enum policy_type; 0 = any */
+	uint32_t methods;  /* of the promised request: bit 1 << enum http_method; 0 = any */
 	uint32_t versions; /* of the client's request: bit 1 << enum http_version; 0 = any */
 	struct cidr *clients;
 	size_t client_count;

@@ -67,13 +67,9 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 	.type = CONF_TYPE_BITS, .choices = (words), .min = (first), .repeats = true
 #define ERRORS(status, when)                                                                       \
 	{                                                                                          \
-	    .section = CONF_SECTION_ERRORS,                                                        \
-	    .key = (status),                                                                       \
-	    .example = "/etc/pushgate/errors/" status ".html",                                     \
-	    .type = CONF_TYPE_OTHER,                                                               \
-	    .form = "FILE",                                                                        \
-	    .set = conf_set_error_body,                                                            \
-	    .sentence = (when),                                                                    \
+		.section = CONF_SECTION_ERRORS, .key = (status),                                   \
+		.example = "/etc/pushgate/errors/" status ".html", .type = CONF_TYPE_OTHER,        \
+		.form = "FILE", .set = conf_set_error_body, .sentence = (when),                    \
 	}
 
 /*

@@ -46,14 +46,15 @@ struct client_facts {
 	struct address address; /* of the client */
 	/* Whether the certificate of the listener is valid for a host name. NULL = for every name. */
 	bool (*covers)(const void *listener, struct slice host);
-	const void *listener;   /* for covers */
-	bool push_enabled;      /* its SETTINGS_ENABLE_PUSH */
-	bool accepts_streams;   /* its SETTINGS_MAX_CONCURRENT_STREAMS is not 0 */
-	bool is_going_away;     /* GOAWAY was sent or received */
-	bool takes_interim;     /* its version of HTTP has interim responses, such as 103 */
-	bool is_half_closed;    /* it sends nothing any more: it gets no 103 and no promise */
-	bool hints_expected;    /* it reads them; else pushgate makes one only by a rule for all clients */
-	usec rtt_usec;          /* round-trip time; 0 = not measured */
+	const void *listener; /* for covers */
+	bool push_enabled;    /* its SETTINGS_ENABLE_PUSH */
+	bool accepts_streams; /* its SETTINGS_MAX_CONCURRENT_STREAMS is not 0 */
+	bool is_going_away;   /* GOAWAY was sent or received */
+	bool takes_interim;   /* its version of HTTP has interim responses, such as 103 */
+	bool is_half_closed;  /* it sends nothing any more: it gets no 103 and no promise */
+	bool
+	    hints_expected; /* it reads them; else pushgate makes one only by a rule for all clients */
+	usec rtt_usec;      /* round-trip time; 0 = not measured */
 	uint32_t open_pushes;   /* promised pushes that are not over */
 	uint64_t waiting_bytes; /* bytes not sent yet: bodies of pushes, all heads and promises */
 };
