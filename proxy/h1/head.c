@@ -140,16 +140,6 @@ static const struct h1_fault *add_status_line(struct http_head *head, struct sli
 
 /* ---- fields ---- */
 
-/* TE is for this hop; "trailers" says what every hop of ours can carry (RFC 9110 10.1.4). */
-static bool says_trailers(struct slice value)
-{
-	struct slice member;
-	while (slice_next_member(&value, &member))
-		if (slice_equal_nocase(member, SLICE("trailers")))
-			return true;
-	return false;
-}
-
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\t';
@@ -182,7 +172,7 @@ static const struct h1_fault *add_field(
 	if (token == HTTP_TOKEN_TE) {
 		if (ascii_has(value, ASCII_CONTROL))
 			return &h1_faults[H1_FAULT_HOP_VALUE];
-		if (*had_te || !says_trailers(value))
+		if (*had_te || !http_te_says_trailers(value))
 			return NULL;
 		*had_te = true;
 		value = SLICE("trailers");

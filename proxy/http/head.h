@@ -146,6 +146,10 @@ static inline bool http_head_is_interim(const struct http_head *head)
  */
 void http_head_strip_hop(struct http_head *head);
 
+/* Whether a TE field's value has "trailers", which says what every hop of ours can carry, so it survives
+ * (RFC 9110 10.1.4). */
+bool http_te_says_trailers(struct slice value);
+
 /*
  * An overlay: the head for the next hop, to be changed, sent and freed (yours), while the head itself
  * stays as it came. It has the end-to-end fields alone, and no Host when it is a request's (:authority

@@ -59,8 +59,7 @@ static bool is_nominated(const struct nominated *n, const struct http_field *fie
 
 /* ---- TE ---- */
 
-/* "trailers" says what every hop of ours can carry, so it survives (RFC 9110 10.1.4). */
-static bool te_has_trailers(struct slice value)
+bool http_te_says_trailers(struct slice value)
 {
 	struct slice member;
 	while (slice_next_member(&value, &member)) {
@@ -78,7 +77,7 @@ static bool is_request(const struct http_head *head)
 /* True when the field stays; its value becomes "trailers". */
 static bool keep_te(const struct http_head *head, struct http_field *field, bool *had_te)
 {
-	if (!is_request(head) || *had_te || !te_has_trailers(field->value))
+	if (!is_request(head) || *had_te || !http_te_says_trailers(field->value))
 		return false;
 	*had_te = true;
 	if (!slice_equal(field->value, SLICE("trailers"))) {
