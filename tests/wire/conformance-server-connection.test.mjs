@@ -132,11 +132,12 @@ scenario('RFC 7301 3.2. ALPN without h2 fails with no_application_protocol', { t
 });
 // covers: R83
 scenario('RFC 7301 3.2. http/1.1 is one of ours, and then no bytes are taken for HTTP/2', { tls: true }, async (s) => {
-	for (const ALPNProtocols of [['http/1.0'], ['h2c'], ['h3', 'HTTP/1.1'], ['H2'], ['h2-14']])
+	for (const ALPNProtocols of [['http/0.9'], ['h2c'], ['h3', 'HTTP/1.1'], ['H2'], ['h2-14']])
 		assert.match(isRefused(await shake(s, { ALPNProtocols })).message, /no.application.protocol/i);
-	for (const ALPNProtocols of [['http/1.1'], ['h3', 'http/1.1', 'h2c'], undefined]) {
+	for (const [ALPNProtocols, chosen] of [[['http/1.1'], 'http/1.1'], [['h3', 'http/1.1', 'h2c'], 'http/1.1'],
+		[['http/1.0'], 'http/1.0'], [['http/1.0', 'http/1.1'], 'http/1.1'], [undefined, false]]) {
 		const socket = await shake(s, { ALPNProtocols });
-		assert.equal(socket.alpnProtocol, ALPNProtocols ? 'http/1.1' : false);
+		assert.equal(socket.alpnProtocol, chosen);
 		assert.match(String(await last(socket, hello)), /^HTTP\/1\.1 505 /);
 	}
 	assert.equal(s.server.connections.length, 0);
