@@ -20,11 +20,11 @@ const latin1 = (text) => Buffer.from(text, 'latin1');
 /* What a gateway may write beside the client's fields. */
 const OURS = ['via', 'host', 'content-length', 'expect'];
 
-/* A request as both sides must mean it: no framing, no hop's own fields, one Cookie. */
+/* A request as both sides must mean it: no framing, no hop's own fields, one Cookie without empty crumbs. */
 function meaning({ method, target, authority, fields, nominated = [], body, trailers = [] }) {
 	const lower = fields.map(([n, v]) => [n.toLowerCase(), v]);
 	const kept = lower.filter(([n]) => ![...OURS, ...HOP_BY_HOP, ...nominated, 'cookie'].includes(n));
-	const cookie = nominated.includes('cookie') ? '' : lower.filter(([n]) => n === 'cookie').map(([, v]) => v).join('; ').trimEnd();
+	const cookie = nominated.includes('cookie') ? '' : lower.filter(([n, v]) => n === 'cookie' && v !== '').map(([, v]) => v).join('; ').trimEnd();
 	return { method, target, authority, fields: kept, cookie, body: body.toString('latin1'), trailers: trailers.map(([n, v]) => [n.toLowerCase(), v]) };
 }
 
