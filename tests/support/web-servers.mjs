@@ -55,8 +55,10 @@ ${Object.entries(links).map(([target, values]) => `<Location ${target}>\n${value
 ${tls ? `SSLEngine on
 SSLCertificateFile ${certs().file('rsa.pem')}
 SSLCertificateKeyFile ${certs().file('rsa.key')}
-Protocols ${tls.join(' ')}` : ''}
+Protocols ${tls.join(' ')}
+${tls.includes('h2') ? 'H2Push off' : ''}` : ''}
 `;
+	/* Its own pushes are off: it promises links that it did not resolve, and may close its connection when they are refused. */
 	fs.writeFileSync(path.join(dir, 'httpd.conf'), conf);
 	await daemon(s, 'apache2', ['-DFOREGROUND', '-d', dir, '-f', path.join(dir, 'httpd.conf')], port);
 	return { port, requests: () => requests(log) };
