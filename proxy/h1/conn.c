@@ -81,7 +81,8 @@ void h1_receive_end(struct h1_conn *c, bool is_clean)
 	c->input.has_ended = true;
 }
 
-/* After all events were taken, what is left waits for credit or for its turn. */
+/* To be asked when h1_next_event has returned false: bytes that are left then wait for credit, or for the
+ * end of the present exchange. */
 bool h1_is_full(const struct h1_conn *c)
 {
 	return c->reading != H1_READ_NOTHING && h1_input_bytes(c) > 0;

@@ -71,7 +71,7 @@ void h1_free(struct h1_conn *c);
 
 /* ---- input ---- */
 
-/* Takes all bytes; holds the chunk for what is not read at once. */
+/* Takes all bytes, and keeps a reference to the chunk while some of them have not been read. */
 void h1_receive(struct h1_conn *c, struct chunk *chunk, size_t offset, size_t length, usec now);
 /* Nothing more comes. is_clean: FIN, and over TLS close_notify before it. */
 void h1_receive_end(struct h1_conn *c, bool is_clean);

@@ -24,7 +24,8 @@ static struct slice cut_line(struct slice *rest)
 
 /* ---- the first line ---- */
 
-/* HTTP_VERSION_NONE: it is no version that is spoken here, though *is_http says that it is one. */
+/* Returns HTTP_VERSION_NONE for a version that is not spoken here. *is_http: the text names some
+ * version of HTTP. */
 static enum http_version version_of(struct slice text, bool *is_http)
 {
 	*is_http = text.len == VERSION_BYTES && slice_starts_with(text, SLICE("HTTP/")) &&

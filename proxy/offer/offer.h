@@ -8,7 +8,7 @@
  *
  *   router.c           host and path to route
  *   context.c          facts about a request and about an offer
- *   scheme.c           the scheme of a request, and who may say it
+ *   scheme.c           the scheme of a request, and which clients may choose it
  *   own_offers.c       offers from `add`, manifests and the learned table
  *   links.c            offers from Link fields; what is taken out of them
  *   origin_request.c   the request as its origin gets it; fields.c a route's changes of fields
