@@ -276,8 +276,9 @@ static int version(int argc, char **argv)
 	if (read_arguments(&version_command, argc, argv, &a, &status) != COMMAND_PARSED)
 		return status;
 	puts("pushgate " PUSHGATE_VERSION "\n"
-	     "HTTP/2 (RFC 9113) on both hops: TLS with ALPN h2, and h2c with prior knowledge\n"
-	     "server push: accepted from origins, decided by rules, promised to clients\n"
+	     "HTTP/2 (RFC 9113) and HTTP/1.1 (RFC 9112) on both hops, over TLS and in cleartext\n"
+	     "server push: accepted from origins, made for them, decided by rules, promised to "
+	     "clients\n"
 	     "also: HPACK (RFC 7541), priorities (RFC 9218), Proxy-Status (RFC 9209)");
 	return 0;
 }
