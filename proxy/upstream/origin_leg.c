@@ -85,7 +85,7 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	list_append(&c->legs, &x->up.link);
 	c->single.has_answered = false;
 	if (!session_can(c->session, SESSION_MULTIPLEXES))
-		list_remove(&c->usable);
+		pool_make_unusable(c->pool, c);
 	if (c->quiet_since != USEC_NEVER) {
 		c->quiet_since = USEC_NEVER;
 		origin_conn_arm(c);

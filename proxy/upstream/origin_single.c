@@ -29,7 +29,7 @@ void origin_single_update(struct origin_conn *c)
 	if (theirs > 0 && theirs <= KEEPALIVE_MARGIN_USEC)
 		origin_conn_retire(c);
 	else
-		list_prepend(&c->pool->usable, &c->usable);
+		pool_make_usable(c->pool, c);
 }
 
 /* ---- cancelled requests ---- */

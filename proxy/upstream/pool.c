@@ -71,6 +71,7 @@ void pool_init(struct pool *p, struct upstream *upstream, const struct conf_orig
 	list_init(&p->queue);
 	list_init(&p->push_queue);
 	wheel_node_init(&p->grow_timer, may_grow_again);
+	pool_pace_init(p);
 	name_addresses(p);
 }
 
@@ -83,6 +84,7 @@ void pool_fini(struct pool *p)
 {
 	ensure(!pool_is_waiting(p));
 	wheel_forget(worker_wheel(p->upstream->env), &p->grow_timer);
+	pool_pace_fini(p);
 	list_for_each(&p->conns, c, struct origin_conn, link)
 	    origin_conn_kill(c, &relay_cause_DRAINED);
 }
@@ -108,22 +110,37 @@ void pool_conn_opened(struct pool *p, struct origin_conn *c)
 	p->was_used = true;
 }
 
+void pool_make_usable(struct pool *p, struct origin_conn *c)
+{
+	ensure(!list_is_linked(&c->usable));
+	if (session_can(c->session, SESSION_MULTIPLEXES))
+		list_append(&p->usable, &c->usable);
+	else
+		list_prepend(&p->usable, &c->usable);
+	p->usable_count++;
+}
+
+void pool_make_unusable(struct pool *p, struct origin_conn *c)
+{
+	if (!list_is_linked(&c->usable))
+		return;
+	list_remove(&c->usable);
+	p->usable_count--;
+}
+
 void pool_conn_ready(struct pool *p, struct origin_conn *c)
 {
 	ensure(p->connecting > 0);
 	p->connecting--;
 	p->failures = 0;
-	if (session_can(c->session, SESSION_MULTIPLEXES))
-		list_append(&p->usable, &c->usable);
-	else
-		list_prepend(&p->usable, &c->usable);
+	pool_make_usable(p, c);
 }
 
 void pool_conn_retired(struct pool *p, struct origin_conn *c, bool was_ready)
 {
 	ensure(p->count > 0);
 	p->count--;
-	list_remove(&c->usable);
+	pool_make_unusable(p, c);
 	if (was_ready)
 		return;
 	ensure(p->connecting > 0);
@@ -143,6 +160,8 @@ static bool is_fresh(const struct pool *p, const struct origin_conn *c)
 static struct origin_conn *conn_with_room(struct pool *p, const struct exchange *x)
 {
 	struct origin_conn *last_choice = NULL;
+	if (!pool_pace_allows(p, x))
+		return NULL;
 	list_for_each(&p->usable, c, struct origin_conn, usable)
 	{
 		if (!origin_conn_has_room(c) || (exchange_was_retried(x) && !is_fresh(p, c)))
@@ -200,11 +219,20 @@ static bool may_open(const struct pool *p)
 	return p->count < most_connections(p) && !is_pausing(p);
 }
 
+static struct exchange *first_in_queue(const struct pool *p)
+{
+	struct exchange *x = list_first(&p->queue, struct exchange, waiting);
+	return x ? x : list_first(&p->push_queue, struct exchange, waiting);
+}
+
 static void grow(struct pool *p)
 {
+	const struct exchange *first = first_in_queue(p);
 	uint32_t most = most_connections(p), wanted = room_wanted(p);
 	if (is_pausing(p))
 		return;
+	if (first && !exchange_was_retried(first))
+		most = pool_pace_bound(p, most);
 	while (p->count < most && p->queued > (uint64_t)p->connecting * streams_assumed(p))
 		origin_conn_open(p);
 	if (p->kind == POOL_SUBSCRIPTIONS) /* none in advance: each is for one request */
@@ -229,6 +257,9 @@ static void unqueue(struct pool *p, struct exchange *x)
 {
 	ensure(p->queued > 0);
 	p->queued--;
+	p->pace.sent++;
+	if (p->queued == 0)
+		pool_pace_queue_ended(p);
 	x->timing.queued += p->upstream->env->relay->now - x->timing.waits_since;
 	list_remove(&x->waiting);
 }
@@ -238,12 +269,6 @@ static usec time_connecting(const struct origin_conn *c, const struct exchange *
 {
 	usec since = x->timing.waits_since > c->opened ? x->timing.waits_since : c->opened;
 	return c->ready > since ? c->ready - since : 0;
-}
-
-static struct exchange *first_in_queue(const struct pool *p)
-{
-	struct exchange *x = list_first(&p->queue, struct exchange, waiting);
-	return x ? x : list_first(&p->push_queue, struct exchange, waiting);
 }
 
 /* The first that can be sent now, and its connection. A retry that waits for a fresh connection keeps
@@ -267,6 +292,8 @@ void pool_serve(struct pool *p)
 {
 	struct exchange *x;
 	struct origin_conn *c;
+	if (!multiplexes(p))
+		pool_pace_update(p);
 	while ((x = next_to_send(p, &c))) {
 		unqueue(p, x);
 		x->timing.connecting += time_connecting(c, x);
@@ -296,7 +323,8 @@ static void enqueue(struct pool *p, struct exchange *x)
 	}
 	bool is_ahead_of_need = exchange_is_push(x) && x->pushed.claims == 0;
 	list_append(is_ahead_of_need ? &p->push_queue : &p->queue, &x->waiting);
-	p->queued++;
+	if (p->queued++ == 0)
+		pool_pace_queue_began(p);
 }
 
 void pool_dispatch(struct pool *p, struct exchange *x)
@@ -381,7 +409,8 @@ static void move_queue(struct pool *from, struct pool *to)
 {
 	struct exchange *x;
 	while ((x = first_in_queue(from))) {
-		from->queued--;
+		if (--from->queued == 0)
+			pool_pace_queue_ended(from);
 		list_remove(&x->waiting);
 		x->pushes.is_subscription = false;
 		enqueue(to, x);

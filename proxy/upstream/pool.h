@@ -30,6 +30,17 @@ struct origin_known {
 	struct bucket cancels; /* of requests that had a connection for themselves */
 };
 
+/* How fast the queue moves, and what follows for connections that carry one request at a time. */
+struct pool_pace {
+	uint32_t bound;          /* connections in use at a time; 0: not bounded */
+	uint32_t per_second;     /* before the bound was doubled to see whether that is faster */
+	uint64_t sent;           /* requests that have left the queue since then: */
+	usec since;              /* 0: no request waits */
+	usec probe_after;        /* the next time to try with more connections */
+	struct wheel_node timer; /* ends the measurement when nothing else does */
+	bool is_probing;
+};
+
 struct pool {
 	struct upstream *upstream;
 	const struct conf_origin *origin;
@@ -43,6 +54,8 @@ struct pool {
 	/* Ready connections that are not retired and may have room, by their member `usable`. Those that
 	 * carry one request at a time are here only while they carry none, the last used first. */
 	struct list usable;
+	uint32_t usable_count;
+	struct pool_pace pace;
 	/* Of struct exchange, by its member `waiting`: requests, and behind them pushes of our own,
 	 * which no client waits for. */
 	struct list queue, push_queue;

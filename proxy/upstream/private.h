@@ -88,6 +88,26 @@ struct origin_conn {
 struct pool *upstream_pool(
     const struct upstream *u, const struct conf_origin *o, enum pool_kind kind);
 
+/* ---- pool.c ---- */
+
+/* The connection may get requests; gets none for now. */
+void pool_make_usable(struct pool *p, struct origin_conn *c);
+void pool_make_unusable(struct pool *p, struct origin_conn *c);
+
+/* ---- pool_pace.c ---- */
+
+void pool_pace_init(struct pool *p);
+void pool_pace_fini(struct pool *p);
+/* The first request waits; none waits any more. */
+void pool_pace_queue_began(struct pool *p);
+void pool_pace_queue_ended(struct pool *p);
+/* While requests wait: ends a measurement whose time is over. */
+void pool_pace_update(struct pool *p);
+/* Whether a connection that is free may be used for x. */
+bool pool_pace_allows(const struct pool *p, const struct exchange *x);
+/* How many connections may be opened, where `most` is allowed. */
+uint32_t pool_pace_bound(const struct pool *p, uint32_t most);
+
 /* ---- origin_conn.c ---- */
 
 void origin_conn_open(struct pool *p);
