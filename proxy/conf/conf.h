@@ -45,6 +45,7 @@ struct conf_server {
 	uint64_t memory_bytes;        /* budget of one worker: 256 MiB */
 	uint64_t connection_memory_bytes; /* budget of one connection: 16 MiB */
 	usec drain_timeout;           /* 30 s */
+	usec tunnel_drain_timeout;    /* of tunnels, in a drain: 10 s */
 	/* Push allowances; the rest of the caps is in policy_rules. */
 	uint32_t promise_refusals;    /* refusals a minute on one origin connection before it turns push off: 1000 */
 	uint32_t promise_rate;        /* promises per second accepted from one origin connection: 100000 */
@@ -85,6 +86,7 @@ struct conf_listen {
 	struct net_certificate *certificates;
 	size_t certificate_count;     /* 0 = plain h2c */
 	uint32_t protocols;           /* enum conf_protocol: both */
+	bool takes_tunnels;           /* a route has `upgrade`: HTTP/2 clients are told so (RFC 8441 3) */
 	bool redirect_to_https;       /* cleartext: every request is answered 308 to https */
 	uint16_t redirect_port;       /* of that https: 443 */
 	const char *hsts;             /* TLS: the value of Strict-Transport-Security, NULL = none */
@@ -125,6 +127,7 @@ struct conf_origin {
 	uint32_t max_concurrent_pushes; /* announced as MAX_CONCURRENT_STREAMS: 1000 */
 	uint32_t max_connections;     /* per worker and pool, of those that multiplex: 4 */
 	uint32_t max_http1_connections; /* per worker, of HTTP/1.1: 128 */
+	uint32_t max_tunnels;         /* per worker: 1000 */
 	uint32_t max_subscriptions;   /* per worker, each with a connection of its own: 100 */
 	uint32_t spare_connections;   /* opened in advance once in use: 0 */
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
@@ -158,6 +161,12 @@ struct conf_route {
 	const struct conf_origin *origin;
 	bool streaming;               /* uploads are streams of messages, as those of gRPC always are */
 	usec stream_idle_timeout;     /* of a stream without content-length: 10 min */
+	struct slice *upgrades;       /* protocols of tunnels: "websocket"; none = no tunnel is opened */
+	size_t upgrade_count;
+	usec tunnel_idle_timeout;     /* 1 h */
+	usec tunnel_half_closed_timeout; /* one direction has ended: 1 min */
+	usec tunnel_age;              /* 0 = no limit */
+	uint64_t tunnel_bytes;        /* both directions together; 0 = no limit */
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
 	struct conf_fields request_fields, response_fields;
 };

@@ -148,6 +148,8 @@ const struct conf_option conf_options[] = {
         .preset = "16M", .sentence = "The part of memory that one connection may use."},
     {SERVER(server.drain_timeout), .key = "drain-timeout", TIME(0), .preset = "30s",
         .sentence = "How long open requests may take to finish when pushgate is stopped. 0: no limit."},
+    {SERVER(server.tunnel_drain_timeout), .key = "tunnel-drain-timeout", TIME(0), .preset = "10s",
+        .sentence = "The same for tunnels, which often end only when somebody ends them. 0: as drain-timeout."},
     {SERVER(policy.fallback), .key = "default-action", CHOICE("forward drop hold hint hint+hold"),
         .preset = "forward", .sentence = "What happens to a push that no [push] rule matches."},
     {SERVER(policy.caps.per_parent), .key = "max-pushes-per-parent", NUMBER(1, 100000), .preset = "100",
@@ -317,6 +319,9 @@ const struct conf_option conf_options[] = {
     {ORIGIN(max_subscriptions), .key = "max-subscriptions", NUMBER(1, 1000000), .preset = "100",
         .sentence = "Most subscriptions at a time in each worker; each has a connection to the origin of its own. More "
         "get 503."},
+    {ORIGIN(max_tunnels), .key = "max-tunnels", NUMBER(1, 1000000), .preset = "1000",
+        .sentence = "Most tunnels (upgrade of a route) to the origin at a time in each worker, those that wait for the origin's answer "
+        "included. More get 503. They have connections of their own, so that they take none from requests."},
     {ORIGIN(spare_connections), .key = "spare-connections", .example = "1", NUMBER(0, 10000), .preset = "0",
         .sentence = "Connections to open in advance once the origin is in use."},
     {ORIGIN(max_queue), .key = "max-queue", NUMBER(0, 1000000), .preset = "10000",
@@ -375,6 +380,18 @@ const struct conf_option conf_options[] = {
     {ROUTE_OPTION(streaming), .key = "streaming", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: uploads without content-length are streams of messages: the client may be silent before the end. response-timeout "
         "counts from the end of the upload. Requests with content-type application/grpc always stream."},
+    {ROUTE(upgrades, upgrade_count), .key = "upgrade", .example = "websocket", .type = CONF_TYPE_LIST,
+        .form = "PROTOCOL ...", .repeats = true, .check = conf_check_upgrade,
+        .sentence = "Protocols of the tunnels that clients may open here: by Upgrade in HTTP/1.1, by an extended CONNECT (RFC 8441) in "
+        "HTTP/2, whichever version the origin speaks. Not given: none; an Upgrade is not passed on."},
+    {ROUTE_OPTION(tunnel_idle_timeout), .key = "tunnel-idle-timeout", TIME(0), .preset = "1h",
+        .sentence = "How long nothing may move in a tunnel, in either direction. 0: no limit."},
+    {ROUTE_OPTION(tunnel_half_closed_timeout), .key = "tunnel-half-closed-timeout", TIME(0), .preset = "1m",
+        .sentence = "The same for a tunnel of which one direction has ended. 0: as tunnel-idle-timeout."},
+    {ROUTE_OPTION(tunnel_age), .key = "tunnel-age", TIME(0), .preset = "0",
+        .sentence = "How long a tunnel may be open. 0: no limit."},
+    {ROUTE_OPTION(tunnel_bytes), .key = "tunnel-bytes", SIZE(0, 1ll << 50), .preset = "0",
+        .sentence = "How many bytes a tunnel may carry, both directions together. 0: no limit."},
     {.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, subscription), .key = "subscription",
         SWITCH("no yes"), .preset = "no",
         .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its "

@@ -402,6 +402,16 @@ const char *conf_check_route_host(struct slice member)
 	return NULL;
 }
 
+const char *conf_check_upgrade(struct slice member)
+{
+	if (slice_equal_nocase(member, SLICE("h2c")) || slice_equal_nocase(member, SLICE("h2")))
+		return "write a protocol other than HTTP: a listener speaks HTTP/2 without an Upgrade";
+	size_t slash = slice_find(member, '/');
+	bool is_protocol = ascii_is_token(slice_sub(member, 0, slash)) &&
+			   (slash == member.len || ascii_is_token(slice_from(member, slash + 1)));
+	return is_protocol ? NULL : "write the name of a protocol, such as websocket";
+}
+
 const char *conf_check_route_path(struct slice member)
 {
 	for (size_t i = 0; i < member.len; i++)

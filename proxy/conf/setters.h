@@ -49,6 +49,7 @@ bool conf_store_field(
 
 /* Members of lists. */
 const char *conf_check_route_host(struct slice member);
+const char *conf_check_upgrade(struct slice member);
 const char *conf_check_route_path(struct slice member);
 const char *conf_check_path_glob(struct slice member);
 const char *conf_check_host_glob(struct slice member);

@@ -401,6 +401,17 @@ static void check_section(struct conf_loader *l, struct conf_section *s)
 	}
 }
 
+/* Which clients are told that they may ask for tunnels follows from the routes. */
+static void note_tunnels(struct conf *c)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->route_count; i++)
+		any = any || c->routes[i].upgrade_count > 0;
+	for (size_t i = 0; i < c->listen_count; i++)
+		c->listens[i].takes_tunnels = any;
+}
+
 void conf_finish(struct conf_loader *l)
 {
 	struct conf *c = l->conf;
@@ -411,6 +422,7 @@ void conf_finish(struct conf_loader *l)
 	c->routes = collect(l, CONF_SECTION_ROUTE, &c->route_count);
 	c->policy.rules = collect(l, CONF_SECTION_PUSH, &c->policy.count);
 	c->preloads = collect(l, CONF_SECTION_PRELOAD, &c->preload_count);
+	note_tunnels(c);
 	for (struct conf_section *s = l->first; s; s = s->next)
 		set_position(s, indexes[s->kind]++);
 	for (struct conf_section *s = l->first; s; s = s->next)

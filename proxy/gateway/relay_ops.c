@@ -75,7 +75,15 @@ static usec response_limit(const struct exchange *x)
 static usec stream_idle_limit(const struct exchange *x)
 {
 	const struct conf_route *route = x->context.route;
-	return route && !exchange_is_held_back(x) ? route->stream_idle_timeout : 0;
+	if (!route || exchange_is_held_back(x))
+		return 0;
+	return exchange_is_tunnel(x) ? route->tunnel_idle_timeout : route->stream_idle_timeout;
+}
+
+static usec half_closed_limit(const struct conf_route *route)
+{
+	usec limit = route->tunnel_half_closed_timeout;
+	return limit > 0 ? limit : route->tunnel_idle_timeout;
 }
 
 /* A subscription's pushes wait as long as it lives: none is lost because its client is slow. */
@@ -108,6 +116,10 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 		return o && !exchange_is_held_back(x) ? o->body_timeout : 0;
 	case RELAY_TIMEOUT_IDLE:
 		return stream_idle_limit(x);
+	case RELAY_TIMEOUT_TUNNEL_AGE:
+		return x->context.route->tunnel_age;
+	case RELAY_TIMEOUT_TUNNEL_HALF:
+		return half_closed_limit(x->context.route);
 	case RELAY_TIMEOUT_LINGER:
 		return o ? o->upload_linger : USEC_PER_SEC;
 	}

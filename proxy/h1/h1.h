@@ -19,6 +19,17 @@
  * pseudo-fields, and http_head_validate has accepted them. Heads that come here to be sent are such
  * heads too, and get the framing that the peer's version allows.
  *
+ * A tunnel (RFC 9110 7.8, 9.3.6) is a request like any other until its answer. To the owner it is a
+ * CONNECT, with `protocol` for an Upgrade, and its answer is a 2xx with `opens_tunnel`: a 101 on the
+ * wire, where the request was an Upgrade. Then the bytes of both directions are DATA events and offers,
+ * without framing, and each direction ends by itself: ours with h1_has_finished, the peer's with a last
+ * DATA event. Until the answer the client's bytes wait; after another answer they are dropped, and the
+ * connection ends, so that none of them can be taken for a request.
+ *
+ * A server's head has `upgrade` when the request offers to change the protocol; the owner decides. A client's
+ * h1_request of a CONNECT with `protocol` is written as GET with Upgrade. The keys of WebSocket (RFC 6455
+ * 1.3) are of one hop: they are made, checked and taken away here (struct h1_websocket).
+ *
  * A peer's faults are rows (struct h1_fault). Bugs of this program fail ensure().
  */
 #ifndef PUSHGATE_H1_H1_H
@@ -54,7 +65,18 @@ extern const struct h1_limits h1_limits_default;
 
 struct h1_conn;
 
+/* base64, and 0 behind it */
+#define H1_WEBSOCKET_KEY 25
+#define H1_WEBSOCKET_ACCEPT 29
+
+/* Of the program, for all connections: randomness and SHA-1 are not this folder's. */
+struct h1_websocket {
+	void (*make_key)(char key[H1_WEBSOCKET_KEY]);
+	void (*accept)(struct slice key, char accept[H1_WEBSOCKET_ACCEPT]);
+};
+
 struct h1_env {
+	const struct h1_websocket *websocket; /* NULL: no WebSocket is opened or asked for */
 	struct http_head_pool *heads; /* borrows */
 	struct budget *budget;        /* borrows: the connection's; pays for what waits */
 	bool is_tls;                  /* server: the scheme of requests that do not name one */
@@ -148,6 +170,8 @@ void h1_trailers(struct h1_conn *c, const struct http_head *head);
  * h1_must_abort. No event follows. */
 void h1_reset(struct h1_conn *c);
 void h1_credit(struct h1_conn *c, size_t bytes);
+/* Our direction of a tunnel has ended, and all of it was given out. */
+bool h1_has_finished(const struct h1_conn *c);
 void h1_widen(struct h1_conn *c, uint32_t window); /* of this stream; never narrows it */
 
 /* ---- the end ---- */

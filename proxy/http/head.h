@@ -53,13 +53,24 @@ struct http_head {
 	uint32_t count, capacity;
 	enum http_head_kind kind;
 	/* Set by http_head_validate; empty if the kind has none. */
-	struct slice method, scheme, authority, path, protocol;
+	struct slice method, scheme, authority, path;
+	/* Of a CONNECT: the protocol of the tunnel, "websocket" (RFC 8441). Of a response that opens one:
+	 * the same. */
+	struct slice protocol;
+	/* Of a request in HTTP/1.1: the protocols that the client would change to (Upgrade, which
+	 * Connection names; RFC 9110 7.8). The request is complete without them. */
+	struct slice upgrade;
 	uint16_t method_token; /* enum http_method */
 	uint16_t status;       /* 100…999, 0 for requests */
 	uint8_t never_index_pseudo;
 	uint8_t version; /* enum http_version: in which it was received; for Via, rules and log */
 	/* Of a request in HTTP/1: its target has no scheme, `scheme` is that of the connection. */
 	bool scheme_from_connection;
+	/* Before validation: the receiver has announced SETTINGS_ENABLE_CONNECT_PROTOCOL, so that a
+	 * CONNECT may have :protocol (RFC 8441). */
+	bool allows_protocol;
+	/* A response: the final answer, 2xx, to a request for a tunnel. What follows it is no body. */
+	bool opens_tunnel;
 	/* :authority was missing, `authority` is the Host field's value */
 	bool authority_from_host;
 	uint64_t content_length; /* HTTP_LENGTH_UNKNOWN without a field */

@@ -42,6 +42,8 @@ enum relay_timeout {
 	RELAY_TIMEOUT_PUSH_START, /* promise → beginning of its response */
 	RELAY_TIMEOUT_LINGER,     /* response done → end of the request body */
 	RELAY_TIMEOUT_IDLE,       /* nothing moves in either direction, and no body is owed */
+	RELAY_TIMEOUT_TUNNEL_AGE, /* since the tunnel opened */
+	RELAY_TIMEOUT_TUNNEL_HALF, /* one direction of a tunnel has ended, and nothing moves in the other */
 };
 
 struct relay_cause {
@@ -112,6 +114,14 @@ struct relay_cause {
 	X(SHED,               "memory-shed",           RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, PUSH_SHED,          false, false) \
 	X(POLICY,             "policy",                RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RULE,               false, false) \
 	X(PUSH_OFF,           "push-off",              RELAY_SELF,   false, 503, "proxy_internal_response",          RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RESET_BUDGET,       false, false) \
+	X(CALL_LATE,          "call-deadline",         RELAY_SELF,   false, 504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
+	X(NEEDS_HTTP2,        "needs-http2",           RELAY_SELF,   false, 502, "http_protocol_error",              RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(NO_TUNNEL,          "origin-no-tunnel",      RELAY_SELF,   false, 501, "http_upgrade_failed",              RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(TUNNELS_FULL,       "tunnels-full",          RELAY_SELF,   false, 503, "connection_limit_reached",         RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(TUNNEL_IDLE,        "tunnel-idle",           RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(TUNNEL_AGE,         "tunnel-age",            RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(TUNNEL_HALF,        "tunnel-half-closed",    RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(TUNNEL_BYTES,       "tunnel-bytes",          RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(DRAINED,            "drained",               RELAY_SELF,   false, 503, "proxy_internal_response",          RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         DRAIN,              false, false)
 // clang-format on
 

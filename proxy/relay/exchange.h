@@ -25,6 +25,7 @@
 #include "proxy/relay/leg.h"
 #include "proxy/relay/phase.h"
 #include "proxy/relay/pushes.h"
+#include "proxy/relay/tunnel.h"
 
 struct exchange;
 struct hold_store;
@@ -192,6 +193,7 @@ struct exchange {
 	struct push_backlog backlog;
 	struct exchange_timing timing;
 	struct exchange_payer payer;
+	struct exchange_tunnel tunnel;
 	struct exchange_ending ending;
 	struct exchange_context context;
 	/* In a queue of the owner's: for an upstream leg (EXCHANGE_QUEUED), or for the start of a
@@ -227,6 +229,10 @@ static inline bool exchange_has_begun(const struct exchange *x)
 static inline bool exchange_is_push(const struct exchange *x)
 {
 	return x->pushed.state != PUSH_NONE;
+}
+static inline bool exchange_is_tunnel(const struct exchange *x)
+{
+	return x->tunnel.is_open;
 }
 static inline bool exchange_was_retried(const struct exchange *x)
 {

@@ -119,6 +119,7 @@ enum session_capability {
 	SESSION_INTERIM = 16,     /* 1xx responses beside 100 */
 	SESSION_PINGS = 32,       /* session_ping is answered */
 	SESSION_HINTS = 64,       /* a client reads 103 (Early Hints) that it has not asked for */
+	SESSION_TUNNELS = 128,    /* a request may become a tunnel, if the peer allows it too */
 };
 
 /* Whether a request can be sent on this session at all. */
@@ -126,6 +127,7 @@ enum session_fit {
 	SESSION_FITS,
 	SESSION_HEAD_LARGE,   /* the peer has announced that it takes no head of this size */
 	SESSION_NEEDS_LENGTH, /* the peer takes no body of unknown length (HTTP/1.0) */
+	SESSION_NO_TUNNEL,    /* the peer has not announced that it takes :protocol (RFC 8441 3) */
 };
 
 /* What the peer allows at the moment. */
@@ -133,6 +135,7 @@ struct session_peer {
 	bool takes_pushes;   /* ENABLE_PUSH */
 	bool takes_streams;  /* MAX_CONCURRENT_STREAMS is not 0 */
 	bool takes_interim;  /* 1xx responses: false for a request in HTTP/1.0 */
+	bool takes_tunnels;  /* an origin: a CONNECT with :protocol; HTTP/1.1: Upgrade */
 	bool answers_expect; /* an origin: Expect: 100-continue; false: it speaks HTTP/1.0 */
 	bool is_going_away;  /* GOAWAY sent or received; HTTP/1: no request after this one */
 	usec keepalive;      /* how long the peer keeps an idle connection; 0 = it did not say */
@@ -178,7 +181,8 @@ struct session_ops {
 	    struct session *s, struct session_stream *stream, struct http_priority priority);
 	struct http_priority (*priority)(
 	    const struct session *s, const struct session_stream *stream);
-	/* both; head NULL: the end alone, since the session does not have SESSION_TRAILERS */
+	/* both; a stream whose answer was a head with opens_tunnel carries bytes in both directions from
+	 * then on, each of which ends by itself. head NULL: the end alone, since the session does not have SESSION_TRAILERS */
 	void (*trailers)(
 	    struct session *s, struct session_stream *stream, const struct http_head *head);
 	void (*reset)(struct session *s, struct session_stream *stream, uint32_t code);
@@ -197,6 +201,9 @@ struct session_ops {
 	/* The stream's own window, whatever the connection's is. */
 	bool (*stream_is_shut)(const struct session *s, const struct session_stream *stream);
 	bool (*is_done)(const struct session *s);
+	/* Our side of the one stream has ended, and the peer's may go on: a tunnel. The sending side of
+	 * the transport ends when all has left. May be NULL: never. */
+	bool (*has_finished)(const struct session *s);
 	/* The transport must be aborted: a clean end would look like the end of a message. May
 	 * be NULL: never. */
 	bool (*must_abort)(const struct session *s);

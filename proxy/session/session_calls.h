@@ -53,6 +53,11 @@ static inline void session_ended(struct session *s, bool is_clean)
 		s->ops->ended(s, is_clean);
 }
 
+static inline bool session_has_finished(const struct session *s)
+{
+	return s->ops->has_finished && s->ops->has_finished(s);
+}
+
 /* Fills the send with pending frames, as far as it has room. Returns whether it added any. */
 static inline bool session_fill(struct session *s, struct net_out *out)
 {
