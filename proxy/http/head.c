@@ -71,11 +71,13 @@ static void clear(struct http_head *head)
 	head->capacity = FIRST_FIELDS;
 	head->kind = HTTP_REQUEST;
 	head->method = head->scheme = head->authority = head->path = head->protocol = none;
+	head->upgrade = none;
 	head->method_token = HTTP_METHOD_OTHER;
 	head->status = 0;
 	head->never_index_pseudo = 0;
 	head->version = HTTP_VERSION_NONE;
 	head->scheme_from_connection = false;
+	head->allows_protocol = head->opens_tunnel = false;
 	head->authority_from_host = false;
 	head->content_length = HTTP_LENGTH_UNKNOWN;
 	head->list_bytes = 0;
@@ -200,7 +202,7 @@ struct http_head *http_head_copy(const struct http_head *head)
 	struct http_head *copy = http_head_new(head->pool);
 	http_head_reserve_fields(copy, head->count);
 	size_t bytes = head->method.len + head->scheme.len + head->authority.len + head->path.len +
-		       head->protocol.len;
+		       head->protocol.len + head->upgrade.len;
 	for (uint32_t i = 0; i < head->count; i++)
 		bytes += (head->fields[i].token ? 0 : head->fields[i].name.len) +
 			 head->fields[i].value.len;
@@ -221,6 +223,8 @@ struct http_head *http_head_copy(const struct http_head *head)
 	copy->authority = copy_to(&at, head->authority);
 	copy->path = copy_to(&at, head->path);
 	copy->protocol = copy_to(&at, head->protocol);
+	copy->upgrade = copy_to(&at, head->upgrade);
+	copy->opens_tunnel = head->opens_tunnel;
 	copy->method_token = head->method_token;
 	copy->status = head->status;
 	copy->never_index_pseudo = head->never_index_pseudo;
