@@ -103,6 +103,11 @@ uint16_t net_address_port(const struct net_address *a); /* 0 for a unix socket *
 #define NET_HMAC_BYTES 32
 /* HMAC-SHA256 (RFC 2104). */
 void net_hmac(struct slice key, struct slice text, uint8_t out[NET_HMAC_BYTES]);
+#define NET_SHA1_BYTES 20
+/* SHA-1 (FIPS 180-4), for protocols in which it protects nothing. */
+void net_sha1(struct slice text, uint8_t out[NET_SHA1_BYTES]);
+/* Bytes that nobody can guess. */
+void net_random(uint8_t *bytes, size_t n);
 
 /* ---- session tickets ---- */
 
@@ -273,6 +278,10 @@ struct net_conn *net_conn_new(
  * be NULL for plain. Always returns a connection; a failure is reported by `ended` from the loop. */
 struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls,
     const char *server_name, const struct net_conn_ops *ops, void *owner);
+
+/* A TLS client right after net_connect: offers this protocol alone, whatever the context has. Borrows the
+ * text for the life of the connection. */
+void net_conn_set_alpn(struct net_conn *c, const char *alpn);
 
 /* The owner has output: puts the connection on the dirty list, so that `fill` is called at the end of
  * this loop pass. Cheap when the connection is on the list already. */
