@@ -165,38 +165,35 @@ await calls('in a dialogue each message arrives before the next one is sent', {
 	assert.equal((await end).code, status.OK);
 });
 
+/* grpc-js itself takes ten times as long when many messages wait in it: at most 50 are on their way. */
 await calls('100,000 messages each way', {
-	calls: {
-		talk(call) {
-			call.on('data', (message) => {
-				if (!call.write(message)) {
-					call.pause();
-					call.once('drain', () => call.resume());
-				}
-			});
-			call.on('end', () => call.end());
-		},
-	},
+	calls: { talk(call) { call.on('data', (message) => call.write(message)); call.on('end', () => call.end()); } },
 }, async (s) => {
 	const MESSAGES = 100000;
 	const call = connect(s).talk();
 	const end = over(call);
+	let sent = 0;
 	let came = 0;
+	const fill = () => {
+		for (; sent < MESSAGES && sent - came < 50; sent++) {
+			const message = Buffer.alloc(8);
+			message.writeUInt32BE(sent);
+			call.write(message);
+		}
+		if (came === MESSAGES)
+			call.end();
+	};
 	call.on('data', (message) => {
-		assert.equal(message.readUInt32BE(0), came);
-		came++;
+		assert.equal(message.readUInt32BE(0), came++);
+		fill();
 	});
-	for (let i = 0; i < MESSAGES; i++) {
-		const message = Buffer.alloc(8);
-		message.writeUInt32BE(i);
-		if (!call.write(message))
-			await once(call, 'drain');
-	}
-	call.end();
+	fill();
 	assert.equal((await end).code, status.OK);
 	assert.equal(came, MESSAGES);
 	const line = await s.gate.access();
 	assert.equal(line.outcome, 'complete');
+	assert.equal(line.request_bytes, 13 * MESSAGES);
+	assert.equal(line.response_bytes, 13 * MESSAGES);
 });
 
 /* ---- how calls end ---- */
