@@ -25,6 +25,8 @@ enum deadline_fact {
 	DEADLINE_DOWNLOAD_OWED = 256,
 	/* A body that has begun is open, and its rest is not owed; or a call is not answered. */
 	DEADLINE_STREAM = 512,
+	DEADLINE_TUNNEL = 2048,         /* an open tunnel */
+	DEADLINE_TUNNEL_HALF = 4096,    /* one whose first direction has ended */
 	DEADLINE_ORIGINS_UNREAD = 1024, /* pushgate reads from no origin: relay_pause_origins */
 	DEADLINE_CALL_LIMITED = 8192,   /* the client has said how long the call may take */
 };
@@ -41,6 +43,9 @@ enum deadline_id {
 	DEADLINE_ORIGIN_SENDS,
 	DEADLINE_ORIGIN_TAKES,
 	DEADLINE_STREAM_IDLE,
+	DEADLINE_TUNNEL_IDLE,
+	DEADLINE_TUNNEL_HALF_IDLE,
+	DEADLINE_TUNNEL_AGE,
 	DEADLINE_HEAD,
 	DEADLINE_COUNT
 };
