@@ -197,10 +197,11 @@ static void begin_anew(struct world *w)
 	w->is_tunnel = false;
 }
 
-/* Hands on the end of one side's direction of a tunnel, once all before it has arrived. */
+/* Hands on the end of one side's direction of a tunnel, or of its connection, once all before it has arrived. */
 static void hand_end_on(struct world *w, struct side *from, struct side *to)
 {
-	if (from->has_ended || !h1_has_finished(from->conn) || from->tail > from->head)
+	bool has_finished = h1_has_finished(from->conn) || (w->is_tunnel && h1_is_done(from->conn));
+	if (from->has_ended || !has_finished || from->tail > from->head || h1_wants_write(from->conn))
 		return;
 	from->has_ended = true;
 	h1_receive_end(to->conn, true);
@@ -256,8 +257,8 @@ static void respond(struct world *w, uint8_t argument, bool is_interim)
 		http_head_free(head);
 		return;
 	}
-	/* A failure would let the codec give up the rest of the request. */
-	head->status = argument & 1 ? 200 : argument & 2 ? 204 : 304;
+	/* A failure or a redirect would let the codec give up the rest of the request. */
+	head->status = argument & 1 ? 200 : argument & 2 || !w->request.has_ended ? 204 : 304;
 	bool is_bodyless = w->method == HTTP_METHOD_HEAD || head->status != 200;
 	m->length = is_bodyless ? 0 : argument & 4 ? (size_t)argument * 19 : 0;
 	head->opens_tunnel = w->is_tunnel && (argument & 3) == 1;
