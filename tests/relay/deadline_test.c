@@ -94,6 +94,43 @@ static void streaming_upload_that_waits(struct scene *s)
 	world_upload(s->w, s->x, "waits for the origin", false);
 }
 
+static void tunnel_that_is_asked_for(struct scene *s)
+{
+	s->x = world_exchange(s->w, "GET", true, &s->down);
+	exchange_ask_for_tunnel(s->x, SLICE("websocket"));
+	exchange_dispatch(s->x);
+	s->up = world_leg_of(s->w, &s->x->up);
+	world_upload(s->w, s->x, "waits for the answer", false);
+}
+
+static void tunnel(struct scene *s)
+{
+	tunnel_that_is_asked_for(s);
+	struct http_head *head = world_response(s->w, 200);
+	head->opens_tunnel = true;
+	exchange_on_response(s->x, head, false);
+	world_take(s->up);
+}
+
+static void tunnel_that_waits(struct scene *s)
+{
+	tunnel(s);
+	world_download(s->w, s->x, "waits for the client", false);
+}
+
+static void half_closed_tunnel(struct scene *s)
+{
+	tunnel(s);
+	world_upload(s->w, s->x, "", true);
+	world_take(s->up);
+}
+
+static void half_closed_tunnel_that_waits(struct scene *s)
+{
+	half_closed_tunnel(s);
+	world_download(s->w, s->x, "waits for the client", false);
+}
+
 /* Of gRPC. */
 static void call(struct scene *s)
 {
@@ -207,6 +244,11 @@ static const struct row {
     {DEADLINE_STREAM_IDLE, EXCHANGE_SENT, streaming_upload, upload},
     {DEADLINE_STREAM_IDLE, EXCHANGE_SENT, streaming_upload, streaming_upload_that_waits},
     {DEADLINE_STREAM_IDLE, EXCHANGE_SENT, call, call_that_waits},
+    {DEADLINE_TUNNEL_IDLE, EXCHANGE_ANSWERING, tunnel, tunnel_that_waits},
+    {DEADLINE_TUNNEL_HALF_IDLE, EXCHANGE_ANSWERING, half_closed_tunnel, tunnel},
+    {DEADLINE_TUNNEL_HALF_IDLE, EXCHANGE_ANSWERING, half_closed_tunnel, half_closed_tunnel_that_waits},
+    {DEADLINE_TUNNEL_AGE, EXCHANGE_ANSWERING, tunnel, stream},
+    {DEADLINE_HEAD, EXCHANGE_SENT, tunnel_that_is_asked_for, tunnel},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, streaming_upload},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, whole_upload_that_waits},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, push},
@@ -266,6 +308,8 @@ static const struct row owed_by_origins[] = {
     {DEADLINE_ORIGIN_SENDS, EXCHANGE_ANSWERING, response, NULL},
     {DEADLINE_ORIGIN_TAKES, EXCHANGE_SENT, upload_that_waits, NULL},
     {DEADLINE_STREAM_IDLE, EXCHANGE_ANSWERING, stream, NULL},
+    {DEADLINE_TUNNEL_IDLE, EXCHANGE_ANSWERING, tunnel, NULL},
+    {DEADLINE_TUNNEL_HALF_IDLE, EXCHANGE_ANSWERING, half_closed_tunnel, NULL},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, NULL},
 };
 
