@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* covers: R65 R200 */
+/* covers: R65 R200 R205 R206 */
 
 #define LIMIT (10 * USEC_PER_SEC)
 

@@ -2,6 +2,8 @@
 /*
  * Event streams and long polls between each two versions of HTTP: what one side sends arrives before it sends more, each
  * side sees that the other one has left, and each wait has the limit that is meant for it.
+ *
+ * covers: R208
  */
 import assert from 'node:assert/strict';
 import http from 'node:http';
