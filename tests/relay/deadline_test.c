@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* covers: R65 R200 */
+/* covers: R65 R200 R205 R206 */
 
 #define LIMIT (10 * USEC_PER_SEC)
 
@@ -530,6 +530,19 @@ static void grpc_call_is_silent_for_as_long_as_its_limit_lets_it(void **state)
 	}
 }
 
+static void whole_grpc_call_waits_for_its_answer_as_long_as_for_a_message(void **state)
+{
+	(void)state;
+	struct scene s = default_limits(12 * 60 * USEC_PER_SEC);
+	s.w->limits[RELAY_TIMEOUT_RESPONSE] = 0; /* as gateway/ has it for calls */
+	call(&s);
+	seconds(&s, 11 * 60);
+	assert_int_equal(s.x->phase, EXCHANGE_SENT);
+	seconds(&s, 61);
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_STREAM_IDLE);
+	world_end(s.w);
+}
+
 static void call_is_answered_at_its_deadline_and_reset_soon_after_if_the_answer_has_begun(void **state)
 {
 	(void)state;
@@ -789,6 +802,7 @@ int main(void)
 	    cmocka_unit_test(silent_event_stream_costs_no_timer),
 	    cmocka_unit_test(silent_event_stream_with_a_limit_is_looked_at_when_that_is_over),
 	    cmocka_unit_test(grpc_call_is_silent_for_as_long_as_its_limit_lets_it),
+	    cmocka_unit_test(whole_grpc_call_waits_for_its_answer_as_long_as_for_a_message),
 	    cmocka_unit_test(call_is_answered_at_its_deadline_and_reset_soon_after_if_the_answer_has_begun),
 	    cmocka_unit_test(response_that_is_owed_is_ended_though_streams_have_no_limit),
 	    cmocka_unit_test(next_event_brings_the_deadlines_back),
