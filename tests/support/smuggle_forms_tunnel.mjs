@@ -51,11 +51,13 @@ add('good', 'behind a request', UP, TUNNEL, { before: (n) => `GET /first/n${n}n 
 
 each('protocols', 'Upgrade', ['h2c, websocket', 'websocket, h2c', 'x, websocket', 'websocket, websocket', ',websocket,', 'h2c\r\nUpgrade: websocket', 'websocket\r\nUpgrade: h2c', 'websocket\r\nUpgrade: websocket', `${'x, '.repeat(200)}websocket`, 'TLS/1.0, websocket'],
 	(text) => `Connection: upgrade\r\nUpgrade: ${text}\r\n${WS}`, EITHER);
-each('protocols', 'Upgrade', ['h2c', 'h2', 'HTTP/2.0', 'TLS/1.2', 'websocket/13', 'websockets', 'web socket', 'websocket;x', '"websocket"', 'websocket=1', 'xwebsocket', '', ',', ' ', 'chat/2', 'websocket\x80', '\xa0websocket', 'WebSocket/1 h2c', 'connect-udp', 'connect-ip'],
+each('protocols', 'Upgrade', ['h2', 'HTTP/2.0', 'TLS/1.2', 'websocket/13', 'websockets', 'web socket', 'websocket;x', '"websocket"', 'websocket=1', 'xwebsocket', 'chat/2', 'websocket\x80', '\xa0websocket', 'WebSocket/1 h2c', 'connect-udp', 'connect-ip'],
 	(text) => `Connection: upgrade\r\nUpgrade: ${text}\r\n${WS}`, NO_TUNNEL);
 each('protocols', 'a byte within Upgrade', ['\0', '\x01', '\x0b', '\x0c', '\x1f', '\x7f', '\r', '\n'], (b) => `Connection: upgrade\r\nUpgrade: web${b}socket\r\n${WS}`, { want: ['refused', 'ordinary'], statuses: [400] });
-add('protocols', 'h2c with its settings', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n', ORDINARY);
-add('protocols', 'h2c, and the preface behind it', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n', ORDINARY, { behind: (n) => `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0${evil(n)}` });
+/* HTTP/2 is spoken without an Upgrade: one to it is passed over, and asks for nothing. */
+each('protocols', 'Upgrade', ['h2c', 'h2c, H2C', '', ',', ' '], (text) => `Connection: upgrade\r\nUpgrade: ${text}\r\n`, PLAIN);
+add('protocols', 'h2c with its settings', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n', PLAIN);
+add('protocols', 'h2c, and the preface behind it', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n', PLAIN, { then: (n) => [own(n), 505], behind: (n) => `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0${evil(n)}` });
 add('protocols', 'h2c and WebSocket, with settings', `Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c, websocket\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n${WS}`, EITHER);
 add('protocols', 'not of this route', UP, ORDINARY, { host: 'two.test' });
 add('protocols', 'none of this route', UP, ORDINARY, { host: 'none.test' });
@@ -77,11 +79,11 @@ add('Connection', 'Upgrade and : protocol', `${UP}:protocol: websocket\r\n`, REF
 add('Connection', 'Protocol', `${UP}Protocol: x\r\n`, TUNNEL);
 
 const keyed = (lines) => `Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n${lines}`;
-add('key', 'none', keyed(''), REFUSED);
+add('key', 'none', keyed(''), NO_TUNNEL);
 each('key', '', ['', ' ', 'x', 'dGhlIHNhbXBsZSBub25jZQ', 'dGhlIHNhbXBsZSBub25jZQ=', 'dGhlIHNhbXBsZSBub25jZQ===', 'dGhlIHNhbXBsZSBub25jZ', `dGhlIHNhbXBsZSBub25jZQ==, ${KEY}`, 'dGhl IHNhbXBsZSBub25jZQ==', 'dGhlIHNhbXBsZSBub25j\tZQ==', 'dGhlIHNhbXBsZSBub25jZSE=', '!!!!!!!!!!!!!!!!!!!!!!==', 'dGhlIHNhbXBsZSBub25_-Q==', `${'A'.repeat(1000)}==`, '======================', `${KEY};x`, `"${KEY}"`, `${KEY}\x80`],
-	(text) => keyed(`Sec-WebSocket-Key: ${text}\r\n`), REFUSED);
-add('key', 'twice the same', keyed(`Sec-WebSocket-Key: ${KEY}\r\nSec-WebSocket-Key: ${KEY}\r\n`), REFUSED);
-add('key', 'two', keyed(`Sec-WebSocket-Key: ${KEY}\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n`), REFUSED);
+	(text) => keyed(`Sec-WebSocket-Key: ${text}\r\n`), NO_TUNNEL);
+add('key', 'twice the same', keyed(`Sec-WebSocket-Key: ${KEY}\r\nSec-WebSocket-Key: ${KEY}\r\n`), NO_TUNNEL);
+add('key', 'two', keyed(`Sec-WebSocket-Key: ${KEY}\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n`), NO_TUNNEL);
 add('key', 'with spaces around', keyed(`Sec-WebSocket-Key:  \t${KEY} \t\r\n`), TUNNEL);
 each('key', 'a byte in it', ['\0', '\r', '\n', '\x7f'], (b) => keyed(`Sec-WebSocket-Key: ${KEY.slice(0, 5)}${b}${KEY.slice(6)}\r\n`), REFUSED);
 each('key', 'an accept in the request', ['x', 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='], (text) => `${UP}Sec-WebSocket-Accept: ${text}\r\n`, { want: ['tunnel', 'refused'], statuses: [400] });
