@@ -4,8 +4,8 @@
  * name, write(accept) | answer(stream, headers, out), h1, h2}. h1 and h2 are outcomes (smuggle_tunnels.mjs).
  */
 import { AUTHORITY, evil, own } from './smuggle_forms.mjs';
-import { KEY, LOOKS } from './smuggle_forms_tunnel.mjs';
-import { acceptOf } from './smuggle_tunnels.mjs';
+import { LOOKS } from './smuggle_forms_tunnel.mjs';
+import { KEY, acceptOf } from './smuggle_tunnels.mjs';
 
 const latin1 = (text) => Buffer.from(text, 'latin1');
 const show = (text) => JSON.stringify(text.length > 50 ? `${text.slice(0, 40)}… (${text.length})` : text)
@@ -161,7 +161,7 @@ add2('304', (stream) => stream.head({ ':status': 304 }, { endStream: true }), ['
 add2('403 and no end', (stream) => { stream.head({ ':status': 403, 'content-length': 5 }); stream.connection.data(stream.id, 'hello', { endStream: true }); }, ['passed'], ['passed'], { status: 403, body: 'hello' });
 for (const code of ['CANCEL', 'PROTOCOL_ERROR', 'INTERNAL_ERROR', 'CONNECT_ERROR', 'HTTP_1_1_REQUIRED', 'REFUSED_STREAM'])
 	add2(`RST_STREAM ${code}`, (stream) => stream.reset(code), MALFORMED, MALFORMED);
-add2('the end of the connection', (stream) => stream.connection.close(), MALFORMED, MALFORMED);
+add2('the end of the connection', (stream) => stream.connection.close(), MALFORMED, MALFORMED, { isAlone: true });
 add2('DATA before the answer', (stream) => stream.connection.data(stream.id, 'x'), MALFORMED, MALFORMED);
 
 export function openings2(version) {

@@ -5,9 +5,8 @@
  * bytes: in the same segment (`glued`), in pieces behind it (`split`), or when the answer is there (`late`).
  */
 import { AUTHORITY, evil, last, own } from './smuggle_forms.mjs';
-import { greeting } from './smuggle_tunnels.mjs';
+import { KEY, greeting } from './smuggle_tunnels.mjs';
 
-export const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
 const latin1 = (text) => Buffer.from(text, 'latin1');
 const show = (text) => JSON.stringify(text.length > 50 ? `${text.slice(0, 40)}… (${text.length})` : text)
 	.replace(/[\x7f-\xff]/g, (c) => `\\x${c.charCodeAt(0).toString(16)}`);

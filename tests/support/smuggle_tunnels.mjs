@@ -20,12 +20,13 @@ import net from 'node:net';
 import { Endpoint } from './endpoint.mjs';
 import { sleep } from './gate.mjs';
 import { Reader, read, response } from './http1.mjs';
-import { SCALE, connect } from './peer.mjs';
+import { SCALE } from './peer.mjs';
 import { spread } from './smuggle.mjs';
 import { evilTarget, numberOf } from './smuggle_forms.mjs';
 
 const latin1 = (text) => Buffer.from(text, 'latin1');
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+export const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
 export const acceptOf = (key) => crypto.createHash('sha1').update(key + GUID).digest('base64');
 /* So long an origin thinks about a request for a tunnel: what may not come before its answer has time to come. */
 const THOUGHT = 25;
@@ -277,6 +278,7 @@ class Got {
 	tunnel = null;
 	end = null; /* of the connection, or of the stream: 'clean', or what else */
 	reset = null;
+	goaway = null; /* of an error */
 	cut = false;
 	error = null;
 	look = () => {};
@@ -350,60 +352,57 @@ async function ask1(v, n, port) {
 
 async function ask2(v, n, port) {
 	const got = new Got();
-	const client = await connect(port, { settings: { initialWindowSize: 1 << 20 } });
-	client.checking = false;
-	await client.ready();
+	const socket = await new Promise((resolve, reject) => {
+		const s = net.connect(port, '127.0.0.1', () => resolve(s));
+		s.once('error', reject);
+	});
+	const client = new Endpoint(socket, 'client', { name: 'client', settings: { initialWindowSize: 1 << 20 }, on: {
+		goaway(f) { got.goaway = f.code === 'NO_ERROR' ? null : f.code; },
+	} });
+	client.connection.checking = false;
 	const behind = latin1(v.behind(n));
-	const state = { ended: false };
-	const reading = (async () => {
-		for (;;) {
-			const f = await client.take((x) => (x.stream === 1 && ['HEADERS', 'DATA', 'RST_STREAM'].includes(x.type)) || x.type === 'GOAWAY', 'an answer', 120000 * SCALE).catch(() => null);
-			if (!f || f.type === 'GOAWAY' || f.type === 'RST_STREAM') {
-				got.reset ??= f?.code ?? 'closed';
-				got.end ??= got.reset;
-				got.look();
-				return;
-			}
-			if (f.type === 'HEADERS' && f.headers[':status'] && Number(f.headers[':status']) < 200)
-				got.interim.push(f);
-			else if (f.type === 'HEADERS' && f.headers[':status'])
-				got.responses.push({ status: Number(f.headers[':status']), headers: f.headers, fields: f.fields.map((x) => [x.name, x.value]), body: Buffer.alloc(0) });
-			else if (f.type === 'DATA')
-				got.final.body = Buffer.concat([got.final.body, f.data]);
-			got.tunnel = v.asksForTunnel && got.final && got.final.status < 300 ? got.final.body : null;
-			if (f.endStream) {
-				got.end ??= 'clean';
-				state.ended = true;
-			}
-			got.look();
-			if (f.endStream)
-				return;
-		}
-	})();
 	const { fields, endStream = false, trailers } = v.request(n);
+	const stream = client.request(fields, { endStream });
+	const update = () => {
+		got.tunnel = v.asksForTunnel && got.final && got.final.status < 300 ? got.final.body : null;
+		got.look();
+	};
+	stream.on.head = (headers) => {
+		got.responses.push({ status: Number(headers[':status']), headers, fields: Object.entries(headers), body: Buffer.alloc(0) });
+		update();
+	};
+	stream.on.data = (bytes) => { got.final.body = Buffer.concat([got.final.body, bytes]); update(); };
+	stream.on.end = () => { got.end ??= 'clean'; update(); };
+	stream.over.then(({ end, code }) => {
+		if (end === 'reset')
+			got.reset = code;
+		got.end ??= end === 'complete' ? 'clean' : code ?? end;
+		update();
+	});
 	const answered = () => got.responses.length > 0 || got.end !== null;
-	client.headers(1, fields, { endStream });
+	const put = (bytes, end) => stream.send((at, k) => bytes.subarray(at, at + k), 0, bytes.length, { endStream: end });
+	const mayEnd = !endStream && !trailers;
 	if (v.when === 'late')
 		await got.until(answered);
-	if (!endStream && behind.length && (v.when !== 'late' || got.end === null)) {
-		client.data(1, behind.subarray(0, 7));
-		client.data(1, behind.subarray(7), { endStream: !!v.ends && !trailers });
+	if (!endStream) {
+		/* The end waits for the answer, unless it is to come before. */
+		if (behind.length)
+			await put(behind.subarray(0, 7), false);
+		if (behind.length > 7 || v.ends)
+			put(behind.subarray(7), mayEnd && !!v.ends);
 	}
 	if (trailers)
-		client.headers(1, trailers, { endStream: true });
+		stream.trailers(trailers);
 	await got.until(answered);
-	if (got.tunnel !== null && got.end === null) {
+	if (got.tunnel !== null)
 		await got.until(() => got.end !== null || got.tunnel.length >= v.comes(n, behind).length);
-		if (!endStream && !trailers && !v.ends && got.end === null)
-			client.data(1, '', { endStream: true });
-	} else if (got.end === null && !endStream && !trailers && !v.ends) {
-		client.data(1, '', { endStream: true });
-	}
-	await got.until(() => got.end !== null);
-	got.goaway = client.seen('GOAWAY').find((f) => f.code !== 'NO_ERROR')?.code ?? null;
-	client.close();
-	await reading;
+	if (mayEnd && !v.ends && !stream.isOver)
+		put(Buffer.alloc(0), true);
+	await got.until(() => got.end !== null && (got.end !== 'clean' || stream.isOver || v.isAnswer));
+	/* Whether the connection is still of use. */
+	await sleep(1);
 	got.cut = got.reset !== null && got.responses.length > 0;
+	socket.destroy();
 	return { got, behind };
 }
 
@@ -431,7 +430,7 @@ function checkOpening(v, n, request, key) {
 	assert.equal(request.method, 'GET');
 	assert.equal(request.target, v.target(n));
 	assert.equal(request.protocol?.toLowerCase(), v.protocol ?? 'websocket', 'another protocol at the origin');
-	for (const name of ['sec-websocket-accept', 'http2-settings', 'transfer-encoding', 'content-length', 'te', 'expect'])
+	for (const name of ['sec-websocket-accept', 'http2-settings', 'transfer-encoding', 'content-length'])
 		assert.equal(request.headers[name], undefined, `${name} at the origin`);
 	const keys = request.fields.filter(([name]) => name.toLowerCase() === 'sec-websocket-key').map(([, value]) => value);
 	if (request.headers[':protocol'] !== undefined || (v.protocol ?? 'websocket') !== 'websocket') {
@@ -571,8 +570,12 @@ export async function playTunnels(vectors, origin, port, { first = 0, width = 32
 }
 
 /* A request, and one for a tunnel, each on a connection of its own: the answers are their own. */
-export async function followUp(v, n, port, host) {
-	const plain = { version: 1, row: '', when: 'late', want: ['ordinary'], head: () => `GET /next/n${n}n HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`, behind: () => '' };
-	const { got } = await ask1(plain, n, port);
+export async function followUp(n, port, host) {
+	const head = (path, lines) => () => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${lines}\r\n`;
+	const form = { version: 1, when: 'late', behind: () => '' };
+	const { got } = await ask1({ ...form, head: head(`/next/n${n}n`, 'Connection: close\r\n') }, n, port);
 	assert.equal(got.final?.headers['x-path'], `/next/n${n}n`, 'then a request gets something else than its own answer');
+	const again = greeting(`/again/n${n}n`);
+	const opened = await ask1({ ...form, comes: () => latin1(again), head: head(`/again/n${n}n`, `Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n`) }, n, port);
+	assert.equal(opened.got.tunnel?.toString('latin1'), again, 'then a tunnel is another one');
 }

@@ -39,10 +39,17 @@ for (const [version, make, vectors, play] of [
 	[1, tunnelOrigin1, openings(1), answer1], [2, tunnelOrigin1, openings(2), answer1],
 	[1, tunnelOrigin2, openings2(1), answer2], [2, tunnelOrigin2, openings2(2), answer2],
 ]) {
-	const list = pick(vectors);
+	/* Those that end the connection to the origin end tunnels beside them too. */
+	const list = [...pick(vectors).filter((v) => !v.isAlone), ...pick(vectors).filter((v) => v.isAlone)];
+	const alone = list.findIndex((v) => v.isAlone);
+	const many = alone < 0 ? list.length : alone;
 	const origin = await make({ answers: (n, m) => (m.protocol !== null && m.target === own(n) ? play(list[n]) : null) });
 	column(`h${version} ← h${origin.version}: a tunnel opens by the right answer, and a refusal leaves nothing behind`, origin, ROUTES,
-		(port) => playTunnels(list, origin, port, { follow: (v, n) => followUp(v, n, port, 'a.test') }));
+		async (port) => {
+			const follow = (v, n) => followUp(n, port, 'a.test');
+			const table = await playTunnels(list.slice(0, many), origin, port, { follow });
+			return { ...table, alone: Object.values(await playTunnels(list.slice(many), origin, port, { first: many, width: 1, follow }))[0] ?? {} };
+		});
 }
 
 {
