@@ -119,7 +119,10 @@ export const answer1 = (v) => async (line, m) => {
 	}
 	line.onTunnel = () => { if (v.want[0] === 'tunnel' && line.opening.bytes.length >= v.behind(0).length) line.finish(); };
 	line.onTunnelEnd = () => line.finish();
-	line.opening.isOpen = v.want.includes('tunnel');
+	if (v.want.includes('tunnel'))
+		line.opening.isOpen = true;
+	else
+		line.refuse();
 	const all = bytes + v.says;
 	for (let i = 0; i < (v.pieces ?? 1); i++) {
 		const size = Math.ceil(all.length / (v.pieces ?? 1));

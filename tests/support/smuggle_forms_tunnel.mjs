@@ -93,7 +93,7 @@ add('version', 'two', `${UP}Sec-WebSocket-Version: 8\r\n`, EITHER, { statuses: [
 const body = { whens: ['glued', 'split'] };
 add('body', 'Content-Length: 0', `${UP}Content-Length: 0\r\n`, EITHER);
 add('body', 'Content-Length: 5', `${UP}Content-Length: 5\r\n`, NO_TUNNEL, { ...body, body: 'hello' });
-add('body', 'Content-Length of all that is hidden', `${UP}Content-Length: 10000\r\n`, { want: ['refused', 'cut'], seen: 1 }, { ends: true, ...body });
+add('body', 'Content-Length of all that is hidden', `${UP}Content-Length: 10000\r\n`, { want: ['refused', 'cut'], seen: 1 }, { ends: true, isBody: true, ...body });
 each('body', 'Content-Length', ['+5', '5, 6', 'x', '-1', '5 5', ''], (text) => `${UP}Content-Length: ${text}\r\n`, REFUSED);
 add('body', 'two Content-Length', `${UP}Content-Length: 0\r\nContent-Length: 5\r\n`, REFUSED);
 add('body', 'chunked', `${UP}Transfer-Encoding: chunked\r\n`, NO_TUNNEL, { ...body, body: '5\r\nhello\r\n0\r\n\r\n' });
