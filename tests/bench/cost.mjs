@@ -218,6 +218,14 @@ async function idleRequest(work, target) {
 	return session;
 }
 
+/* A tunnel that has carried a message each way. */
+async function idleTunnel(work, target) {
+	const stream = await openTunnel(work.client, { port: target.port, secure: work.isTls, host: 'localhost' });
+	stream.write('0123456789');
+	await once(stream, 'data');
+	return stream;
+}
+
 /* Resident memory per pair of connections: with an open tunnel between them, or idle after a request. */
 async function pairs(name, work) {
 	const dir = newDirectory();
@@ -228,7 +236,7 @@ async function pairs(name, work) {
 	 * The connections of the first ones are not kept: the others would use them.
 	 */
 	const origin = await tunnelOrigin('1.1', {
-		tunnel: (stream) => stream.resume(),
+		tunnel: (stream) => stream.pipe(stream),
 		request(response) {
 			waiting.push(response);
 			if (waiting.length === round)
@@ -251,11 +259,11 @@ async function pairs(name, work) {
 		const target = { port, host: '127.0.0.1' };
 		const residentWith = async (count, settle) => {
 			round = count;
-			const open = () => (work.isTunnel ? openTunnel(work.client, { port, secure: work.isTls, host: 'localhost' }) : idleRequest(work, target));
+			const open = work.isTunnel ? idleTunnel : idleRequest;
 			/* The kernel's queue of new connections is short; requests that wait for their round cannot go in turn. */
 			const opening = [];
 			for (let i = 0; i < count; i++) {
-				opening.push(open());
+				opening.push(open(work, target));
 				if (i % 50 === 49)
 					await sleep(work.isTls ? 100 : 20);
 			}

@@ -10,7 +10,7 @@
 import { openTunnel, session2, tunnelOrigin } from '../support/tunnel_ends.mjs';
 import { Checker, Random, body } from './random.mjs';
 
-const { seed, silentMs, maxMs } = JSON.parse(process.argv[2]);
+const { seed, rate, silentMs, maxMs } = JSON.parse(process.argv[2]);
 const random = new Random(seed);
 const accounts = { begun: 0, ended: 0, owed: 0, bytes: 0, cutOff: 0, atOrigin: 0, endedAtOrigin: 0, idle: 0, idleWhole: 0, calls: 0, events: 0, broken: [] };
 const HOSTS = { '1.1': 'http1.test', 2: 'h2.test' };
@@ -163,7 +163,7 @@ async function visitor(client, origin, secure) {
 		const session = client === '2' ? await session2({ port: secure ? ports.tls : ports.plain, secure, host: HOSTS[origin] }) : undefined;
 		for (let left = random.int(1, 20); left > 0 && !isOver; left--) {
 			await Promise.all(Array.from({ length: session ? random.int(1, 4) : 1 }, () => tunnel(client, origin, secure, session)));
-			await sleep(random.int(0, 400));
+			await sleep(random.next() * 120000 / rate);
 		}
 		session?.close();
 	}
