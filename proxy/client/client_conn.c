@@ -373,6 +373,11 @@ static void conn_fill(void *owner, struct net_out *out)
 		client_half_closed_filled(c, has_sent);
 	if (!c->net || session_wants_write(c->session))
 		return;
+	if (session_has_finished(c->session) && !session_is_done(c->session)) {
+		net_conn_finish(c->net);
+		c->is_finished = true;
+		return;
+	}
 	/* The end of a session waits until its last bytes have left: a closed connection has less
 	 * time for them than write-timeout. */
 	if (c->is_closing || (session_is_done(c->session) && !has_sent)) {

@@ -149,6 +149,15 @@ static bool unread_is_gone(struct client_conn *c)
 	return false;
 }
 
+/* Both sides of the tunnel are over, and all that was sent has left. Returns true: the connection is closed. */
+static bool tunnel_is_over(struct client_conn *c)
+{
+	if (!c->is_finished || !list_is_empty(&c->legs) || net_conn_is_blocked(c->net))
+		return false;
+	client_conn_abort(c, NULL);
+	return true;
+}
+
 void client_conn_expired(struct wheel_node *node, usec now)
 {
 	struct client_conn *c = container_of(node, struct client_conn, timer);
@@ -160,7 +169,7 @@ void client_conn_expired(struct wheel_node *node, usec now)
 			start_is_late(c);
 		return;
 	}
-	if (client_half_closed_check(c, now) || unread_is_gone(c))
+	if (client_half_closed_check(c, now) || unread_is_gone(c) || tunnel_is_over(c))
 		return;
 	if (write_deadline(c) <= now || client_half_closed_deadline(c) <= now) {
 		write_is_late(c);

@@ -15,6 +15,8 @@ void client_leg_cut(struct leg *leg)
 	struct exchange *x = leg->exchange;
 	session_set_user(c->session, leg->stream, NULL);
 	list_remove(&leg->link);
+	if (c->is_finished) /* no fill closes it */
+		wheel_set(worker_wheel(c->clients->env), &c->timer, c->clients->env->relay->now);
 	if (exchange_is_push(x)) {
 		if (!exchange_is_queued(x)) /* then x->waiting links it into an origin's queue */
 			list_remove(&x->waiting);

@@ -51,9 +51,17 @@ void client_half_closed_filled(struct client_conn *c, bool has_sent)
 	}
 }
 
+/* Then how long nothing may move is for the exchange to say. */
+static bool carries_tunnel(const struct client_conn *c)
+{
+	const struct leg *leg = list_first(&c->legs, struct leg, link);
+	return leg && exchange_is_tunnel(leg->exchange) &&
+	       !session_can(c->session, SESSION_MULTIPLEXES);
+}
+
 usec client_half_closed_deadline(const struct client_conn *c)
 {
-	if (!client_conn_is_half_closed(c))
+	if (!client_conn_is_half_closed(c) || carries_tunnel(c))
 		return USEC_NEVER;
 	return clock_after(c->half_closed, c->listener->conf->write_timeout);
 }

@@ -62,7 +62,9 @@ struct client_conn {
 	uint8_t first_count;
 	bool is_open, is_closing;
 	bool is_unread; /* the session is full: nothing is read from the client */
-	uint16_t port;  /* the client's, for traces */
+	/* Our side of its tunnel has ended, and nothing is sent any more; the client's goes on. */
+	bool is_finished;
+	uint16_t port; /* the client's, for traces */
 };
 
 /* ---- client_conn.c ---- */

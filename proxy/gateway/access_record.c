@@ -80,6 +80,17 @@ static void count_push(
 	}
 }
 
+static void count_tunnel(struct observe_counters *c, const struct exchange *x)
+{
+	if (!exchange_is_tunnel(x)) {
+		c->tunnels_refused++;
+		return;
+	}
+	c->tunnels_open--;
+	c->tunnel_up_bytes += x->upload.forwarded;
+	c->tunnel_down_bytes += x->download.forwarded;
+}
+
 static void count_exchange(
     struct observe_counters *c, const struct exchange *x, enum observe_outcome outcome)
 {
@@ -98,6 +109,8 @@ static void count_exchange(
 	c->requests_aborted += outcome != OBSERVE_COMPLETE && !exchange_is_own_answer(x);
 	if (exchange_is_push(x))
 		count_push(c, x, outcome);
+	if (x->tunnel.is_asked)
+		count_tunnel(c, x);
 }
 
 /* The access log has a line of each failure, whatever log-sample says. A client that leaves is no failure.
@@ -166,6 +179,26 @@ static const char *code_name(const struct exchange_ending *ending)
 	return ending->code || was_sent ? session_code_name(ending->code) : NULL;
 }
 
+/* As the client sent it: a tunnel by Upgrade was asked for with GET, and answered with 101. */
+static struct slice method_of(const struct exchange *x)
+{
+	return x->tunnel.is_upgrade ? SLICE("GET") : x->request->method;
+}
+
+static uint16_t status_of(const struct exchange *x)
+{
+	return x->tunnel.is_upgrade && exchange_is_tunnel(x) ? 101 : x->response.status;
+}
+
+static const char *who_ended(const struct exchange *x)
+{
+	static const char *const names[] = {
+	    [RELAY_CLIENT] = "client", [RELAY_ORIGIN] = "origin", [RELAY_SELF] = "pushgate"};
+	if (x->ending.cause)
+		return names[x->ending.cause->side];
+	return names[x->tunnel.client_ended_first ? RELAY_CLIENT : RELAY_ORIGIN];
+}
+
 static void log_exchange(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
 {
 	bool is_push = exchange_is_push(x);
@@ -190,13 +223,15 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .route = route ? route->name : NULL,
 	    .client = access_record_client(x),
 	    .origin = origin_of(x),
-	    .method = head->method,
+	    .method = method_of(x),
 	    .scheme = x->request->scheme,
 	    .authority = x->request->authority,
 	    .path = head->path,
 	    .user_agent = agent ? agent->value : (struct slice){0},
 	    .referer = referer ? referer->value : (struct slice){0},
-	    .status = x->response.status,
+	    .status = status_of(x),
+	    .tunnel = exchange_is_tunnel(x) ? head->protocol : SLICE(""),
+	    .tunnel_ended = exchange_is_tunnel(x) ? who_ended(x) : NULL,
 	    .request_bytes = x->upload.received,
 	    .response_bytes = bytes_to_client(x),
 	    .wasted_bytes = x->pushed.wasted_bytes,
@@ -225,6 +260,7 @@ void access_record_ended(void *context, struct exchange *x)
 	struct gateway *g = context;
 	enum observe_outcome outcome = outcome_of(x);
 	worker_schedule_drain_check(&g->env);
+	upstream_exchange_ended(x);
 	count_exchange(g->env.observe->counters, x, outcome);
 	if (x->context.was_forwarded)
 		feedback_ended(g, x, outcome);

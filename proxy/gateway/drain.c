@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The graceful end of a worker: stops accepting, sends GOAWAY to the clients, lets exchanges go on
- * until the deadline, and sends GOAWAY to the origins last.
+ * until the deadline (tunnels until theirs), and sends GOAWAY to the origins last.
  */
 #include "proxy/gateway/private.h"
 
@@ -22,9 +22,23 @@ static void expired(struct wheel_node *node, usec now)
 	worker_schedule_drain_check(&g->env);
 }
 
+static void tunnels_expired(struct wheel_node *node, usec now)
+{
+	struct gateway *g = container_of(node, struct gateway, drain.tunnel_timer);
+	(void)now;
+	list_for_each(&g->relay.live, x, struct exchange, link)
+	{
+		bool is_refused = !exchange_is_tunnel(x) && exchange_has_begun(x);
+		if (x->tunnel.is_asked && !is_refused)
+			exchange_abort(x, &relay_cause_DRAINED, NULL);
+	}
+	worker_schedule_drain_check(&g->env);
+}
+
 void drain_open(struct gateway *g)
 {
 	wheel_node_init(&g->drain.timer, expired);
+	wheel_node_init(&g->drain.tunnel_timer, tunnels_expired);
 }
 
 void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *context), void *context)
@@ -37,6 +51,8 @@ void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *conte
 	clients_shutdown(&g->clients);
 	hold_drain(&g->hold);
 	wheel_set(&g->relay.wheel, &g->drain.timer, deadline);
+	wheel_set(&g->relay.wheel, &g->drain.tunnel_timer,
+	    clock_after(g->relay.now, g->env.conf->server.tunnel_drain_timeout));
 	gateway_set_timer(g);
 	drain_check(g);
 }

@@ -191,6 +191,7 @@ void gateway_free(struct gateway *g)
 	upstream_free(&g->upstream);
 	memory_trim_close(g);
 	wheel_forget(&g->relay.wheel, &g->drain.timer);
+	wheel_forget(&g->relay.wheel, &g->drain.tunnel_timer);
 	manifests_close(g->manifests);
 	learned_close(g);
 	net_timer_fini(&g->env.timer);

@@ -60,7 +60,7 @@ struct drain {
 	bool is_over;            /* `drained` was called */
 	bool is_late;            /* the deadline has passed */
 	bool is_closing_origins; /* GOAWAY was sent to the origins */
-	struct wheel_node timer;
+	struct wheel_node timer, tunnel_timer;
 	void (*drained)(void *context);
 	void *context;
 };

@@ -38,6 +38,10 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 {
 	struct gateway *g = context;
 	const struct conf_route *route = x->context.route;
+	if (exchange_is_tunnel(x)) {
+		WORKER_COUNT(&g->env, tunnels, 1);
+		WORKER_COUNT(&g->env, tunnels_open, 1);
+	}
 	/* Location and Content-Location are the origin's here. */
 	if (!list_is_empty(&g->hold.used))
 		hold_invalidate(&g->hold, x, head);

@@ -21,7 +21,8 @@ struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
 	ensure(limits->continuations <= LIMIT_CONTINUATIONS);
 	ensure(limits->interim_responses <= LIMIT_INTERIM_RESPONSES);
 	ensure(local->initial_window_size <= H2_WINDOW_MAX && local->max_frame_size >= 16384 &&
-	       local->max_frame_size <= 16777215 && local->enable_push <= 1);
+	       local->max_frame_size <= 16777215 && local->enable_push <= 1 &&
+	       local->enable_connect_protocol <= 1);
 	const struct h2_role_row *row = &h2_role_rows[role];
 	struct h2_conn *c = memory_new(struct h2_conn);
 	c->role = role;

@@ -53,6 +53,7 @@ struct h2_stream {
 	bool offered_end; /* … and the end behind them */
 	bool is_pushed;
 	bool is_bodyless; /* the response to receive has no content */
+	bool is_tunnel;   /* a CONNECT that was answered 2xx: DATA alone, in both directions */
 	/* The last event. */
 	bool end_unprocessed;
 	uint8_t end_kind; /* enum h2_event_kind: RESET or CLOSED */

@@ -91,6 +91,7 @@ static const struct h2_fault *recv_request(
 {
 	const struct h2_fault *fault = NULL;
 	struct h2_stream *s = NULL;
+	head->allows_protocol = c->local.enable_connect_protocol;
 	if (c->census.remote_open >= h2_streams_allowed(c))
 		fault = h2_fault(STREAMS_TOO_MANY);
 	else if (!too_large)
@@ -124,6 +125,9 @@ static const struct h2_fault *recv_request(
 static const struct h2_fault *recv_trailers(
     struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
 {
+	/* A CONNECT has no content that trailers could follow, whatever its answer is. */
+	if (s->is_tunnel || (c->role == H2_SERVER && s->method == HTTP_METHOD_CONNECT))
+		return h2_fault(TUNNEL_HEADERS);
 	if (!end)
 		return h2_fault(TRAILERS_WITHOUT_END);
 	const struct h2_fault *fault =
@@ -148,15 +152,23 @@ static const struct h2_fault *recv_interim(
 	return NULL;
 }
 
+static void begin_tunnel(struct h2_stream *s, struct http_head *head)
+{
+	s->is_tunnel = true;
+	head->opens_tunnel = true;
+	http_head_drop_length(head);
+}
+
 /* Decides whether the final response may have content (RFC 9110 6.4.1, 8.6). */
 static const struct h2_fault *recv_final(
     struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
 {
-	bool is_tunnel = s->method == HTTP_METHOD_CONNECT && head->status / 100 == 2;
-	if (!is_tunnel && http_response_is_bodyless(head, (enum http_method)s->method)) {
+	if (s->method == HTTP_METHOD_CONNECT && head->status / 100 == 2) {
+		begin_tunnel(s, head);
+	} else if (http_response_is_bodyless(head, (enum http_method)s->method)) {
 		s->is_bodyless = true;
 		s->body_left = 0;
-	} else if (!is_tunnel) {
+	} else {
 		s->body_left = head->content_length;
 	}
 	if (end && s->body_left != HTTP_LENGTH_UNKNOWN && s->body_left > 0)

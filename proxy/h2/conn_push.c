@@ -112,6 +112,11 @@ const struct h2_fault *h2_recv_promise(struct h2_conn *c, struct slice block)
 	fault = h2_decode(c, block, &head, &too_large);
 	if (fault)
 		return fault;
+	if (parent && parent->is_tunnel) {
+		http_head_free(head);
+		h2_refuse_id(c, id, h2_fault(PROMISE_ORPHAN));
+		return h2_fault(PROMISE_IN_TUNNEL);
+	}
 	const struct h2_fault *why = why_refuse(c, parent, too_large);
 	/* uncovered: ids only rise: a promise up to the GOAWAY's last id has the fault PROMISE_ID */
 	bool is_above_goaway = c->goaway_sent == H2_GOAWAY_FINAL && id > c->goaway_sent_last;
@@ -137,7 +142,7 @@ enum h2_promise_answer h2_may_promise(const struct h2_conn *c, const struct h2_s
 		return H2_PROMISE_DISABLED;
 	if (c->peer.max_concurrent_streams == 0)
 		return H2_PROMISE_NO_STREAMS;
-	if (parent->life != H2_LIFE_ALIVE || parent->is_pushed ||
+	if (parent->life != H2_LIFE_ALIVE || parent->is_pushed || parent->is_tunnel ||
 	    !h2_state_allows((enum h2_state)parent->state, H2_INPUT_SEND_PUSH_PROMISE))
 		return H2_PROMISE_PARENT_CLOSED;
 	return c->own_next_id > H2_ID_MAX ? H2_PROMISE_NO_IDS : H2_PROMISE_POSSIBLE;

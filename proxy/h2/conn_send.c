@@ -234,8 +234,10 @@ bool h2_respond(struct h2_conn *c, struct h2_stream *s, const struct http_head *
 		return false;
 	const struct h2_fault *fault = h2_stream_move(c, s, H2_INPUT_SEND_HEADERS);
 	ensure(!fault);
-	if (!http_head_is_interim(head))
+	if (!http_head_is_interim(head)) {
 		s->send_phase = H2_PHASE_BODY;
+		s->is_tunnel = s->method == HTTP_METHOD_CONNECT && head->status / 100 == 2;
+	}
 	send_head(c, s, head, end);
 	return true;
 }
@@ -245,7 +247,12 @@ bool h2_trailers(struct h2_conn *c, struct h2_stream *s, const struct http_head 
 	if (c->has_failed || s->life != H2_LIFE_ALIVE || s->send_phase != H2_PHASE_BODY)
 		return false;
 	ensure(s->offered == 0 && !s->offered_end);
-	send_head(c, s, head, true);
+	if (!s->is_tunnel) {
+		send_head(c, s, head, true);
+	} else {
+		h2_send_frame(c, H2_DATA, H2_END_STREAM, s->id, NULL, 0);
+		h2_stream_end(c, s, H2_INPUT_SEND_END_STREAM);
+	}
 	return true;
 }
 

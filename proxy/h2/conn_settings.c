@@ -116,6 +116,10 @@ static const struct h2_fault *apply_setting(struct h2_conn *c, uint16_t id, uint
 		return NULL;
 	if (value < row->min || value > row->max[h2_other_role(c->role)])
 		return &h2_faults[row->fault];
+	/* A server that gets this setting makes nothing of it (RFC 8441 3). */
+	if (row->offset == offsetof(struct h2_settings, enable_connect_protocol) &&
+	    c->role == H2_CLIENT && value < c->peer.enable_connect_protocol)
+		return h2_fault(SETTINGS_CONNECT_BACK);
 	h2_setting_set(&c->peer, row, value);
 	/* RFC 7541 4.2: the smallest of several values matters too, so the encoder gets each. */
 	if (row->offset == offsetof(struct h2_settings, header_table_size))

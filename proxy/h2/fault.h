@@ -79,6 +79,10 @@
 		"SETTINGS_INITIAL_WINDOW_SIZE is above 2^31-1.") \
 	X(SETTINGS_FRAME, "settings-frame-size", "RFC 9113 6.5.2", PROTOCOL_ERROR, CONNECTION, \
 		"SETTINGS_MAX_FRAME_SIZE is below 2^14 or above 2^24-1.") \
+	X(SETTINGS_CONNECT, "settings-connect-protocol", "RFC 8441 3", PROTOCOL_ERROR, CONNECTION, \
+		"SETTINGS_ENABLE_CONNECT_PROTOCOL is neither 0 nor 1.") \
+	X(SETTINGS_CONNECT_BACK, "settings-connect-protocol-withdrawn", "RFC 8441 3", PROTOCOL_ERROR, CONNECTION, \
+		"A server sent SETTINGS_ENABLE_CONNECT_PROTOCOL of 0 after 1.") \
 	X(SETTINGS_PRIORITIES, "settings-no-priorities", "RFC 9218 2.1", PROTOCOL_ERROR, CONNECTION, \
 		"SETTINGS_NO_RFC7540_PRIORITIES is neither 0 nor 1.") \
 	/* Stream states. */ \
@@ -139,6 +143,8 @@
 		"More promises are unanswered than we keep.") \
 	X(PROMISE_LIST, "promise-field-list-too-large", "RFC 9113 10.5.1", REFUSED_STREAM, STREAM, \
 		"A promised request's field list is larger than our SETTINGS_MAX_HEADER_LIST_SIZE.") \
+	X(PROMISE_IN_TUNNEL, "promise-in-tunnel", "RFC 9113 8.5", PROTOCOL_ERROR, STREAM, \
+		"PUSH_PROMISE on the stream of a tunnel.") \
 	X(PROMISE_ORPHAN, "promise-parent-reset", "RFC 9113 8.4", CANCEL, STREAM, \
 		"A promise on a stream that we have reset.") \
 	/* Flow control. */ \
@@ -165,6 +171,8 @@
 		"A trailer section is malformed.") \
 	X(TRAILERS_WITHOUT_END, "trailers-without-end", "RFC 9113 8.1", PROTOCOL_ERROR, STREAM, \
 		"HEADERS after the head without END_STREAM.") \
+	X(TUNNEL_HEADERS, "headers-in-tunnel", "RFC 9113 8.5", PROTOCOL_ERROR, STREAM, \
+		"HEADERS after the head on the stream of a CONNECT, which carries DATA alone.") \
 	X(INTERIM_WITH_END, "interim-with-end", "RFC 9113 8.1", PROTOCOL_ERROR, STREAM, \
 		"An interim response with END_STREAM.") \
 	X(INTERIM_TOO_MANY, "interim-flood", "RFC 9110 15.2", ENHANCE_YOUR_CALM, STREAM, \

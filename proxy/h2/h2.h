@@ -65,7 +65,7 @@ struct h2_fault {
 size_t h2_fault_index(const struct h2_fault *fault);
 const char *h2_fault_name(size_t index); /* NULL after the last */
 
-/* RFC 9113 6.5.2 and RFC 9218 2.1. */
+/* RFC 9113 6.5.2, RFC 8441 3 and RFC 9218 2.1. */
 struct h2_settings {
 	uint32_t header_table_size;      /* 4096 */
 	uint32_t enable_push;            /* 1 */
@@ -73,7 +73,9 @@ struct h2_settings {
 	uint32_t initial_window_size;    /* 65535 */
 	uint32_t max_frame_size;         /* 16384 */
 	uint32_t max_header_list_size;   /* UINT32_MAX = no limit */
-	uint32_t no_rfc7540_priorities;  /* 0 */
+	/* 0; a server's 1: requests may be a CONNECT with :protocol. A client's says nothing. */
+	uint32_t enable_connect_protocol;
+	uint32_t no_rfc7540_priorities; /* 0 */
 };
 /* The RFC's initial values. */
 extern const struct h2_settings h2_settings_initial;
@@ -254,16 +256,17 @@ struct h2_stream *h2_request(struct h2_conn *c, const struct http_head *head, bo
 bool h2_respond(struct h2_conn *c, struct h2_stream *s, const struct http_head *head, bool end);
 /*
  * Sends trailers, which end the stream's sending side. Call it after h2_next_data has taken all
- * DATA.
+ * DATA. A tunnel has no trailers (RFC 9113 8.5): there the end alone is sent.
  */
 bool h2_trailers(struct h2_conn *c, struct h2_stream *s, const struct http_head *head);
 
 /* Server: why a promise on this parent is impossible now. */
 enum h2_promise_answer {
 	H2_PROMISE_POSSIBLE,
-	H2_PROMISE_DISABLED,      /* ENABLE_PUSH is 0 */
-	H2_PROMISE_NO_STREAMS,    /* MAX_CONCURRENT_STREAMS is 0 */
-	H2_PROMISE_PARENT_CLOSED, /* not open or half-closed (remote), or itself pushed */
+	H2_PROMISE_DISABLED,   /* ENABLE_PUSH is 0 */
+	H2_PROMISE_NO_STREAMS, /* MAX_CONCURRENT_STREAMS is 0 */
+	/* not open or half-closed (remote), or itself pushed, or a tunnel */
+	H2_PROMISE_PARENT_CLOSED,
 	H2_PROMISE_GOING_AWAY,
 	H2_PROMISE_NO_IDS,
 };

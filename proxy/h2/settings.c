@@ -12,6 +12,7 @@ const struct h2_settings h2_settings_initial = {
     .initial_window_size = 65535,
     .max_frame_size = 16384,
     .max_header_list_size = UINT32_MAX,
+    .enable_connect_protocol = 0,
     .no_rfc7540_priorities = 0,
 };
 
@@ -31,6 +32,8 @@ const struct h2_setting_row h2_setting_rows[H2_SETTING_COUNT] = {
 		16384, {16777215, 16777215}, H2_FAULT_SETTINGS_FRAME},
 	{"MAX_HEADER_LIST_SIZE", "RFC 9113 6.5.2", 0x6, AT(max_header_list_size),
 		0, {UINT32_MAX, UINT32_MAX}, H2_FAULT_COUNT},
+	{"ENABLE_CONNECT_PROTOCOL", "RFC 8441 3", 0x8, AT(enable_connect_protocol),
+		0, {1, 1}, H2_FAULT_SETTINGS_CONNECT},
 	{"NO_RFC7540_PRIORITIES", "RFC 9218 2.1", 0x9, AT(no_rfc7540_priorities),
 		0, {1, 1}, H2_FAULT_SETTINGS_PRIORITIES},
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The settings as a table (RFC 9113 6.5.2, RFC 9218 2.1) and their wire form. */
+/* The settings as a table (RFC 9113 6.5.2, RFC 8441 3, RFC 9218 2.1) and their wire form. */
 #ifndef PUSHGATE_H2_SETTINGS_H
 #define PUSHGATE_H2_SETTINGS_H
 
 #include "proxy/h2/fault.h"
 
 #define H2_SETTING_LEN 6u
-#define H2_SETTING_COUNT 7u
+#define H2_SETTING_COUNT 8u
 
 struct h2_setting_row {
 	const char *name, *section;

@@ -70,12 +70,14 @@ static void clear(struct http_head *head)
 	head->count = 0;
 	head->capacity = FIRST_FIELDS;
 	head->kind = HTTP_REQUEST;
-	head->method = head->scheme = head->authority = head->path = head->protocol = none;
+	head->method = head->scheme = head->authority = head->path = none;
+	head->protocol = head->upgrade = none;
 	head->method_token = HTTP_METHOD_OTHER;
 	head->status = 0;
 	head->never_index_pseudo = 0;
 	head->version = HTTP_VERSION_NONE;
 	head->scheme_from_connection = false;
+	head->allows_protocol = head->opens_tunnel = false;
 	head->authority_from_host = false;
 	head->content_length = HTTP_LENGTH_UNKNOWN;
 	head->list_bytes = 0;
@@ -200,7 +202,7 @@ struct http_head *http_head_copy(const struct http_head *head)
 	struct http_head *copy = http_head_new(head->pool);
 	http_head_reserve_fields(copy, head->count);
 	size_t bytes = head->method.len + head->scheme.len + head->authority.len + head->path.len +
-		       head->protocol.len;
+		       head->protocol.len + head->upgrade.len;
 	for (uint32_t i = 0; i < head->count; i++)
 		bytes += (head->fields[i].token ? 0 : head->fields[i].name.len) +
 			 head->fields[i].value.len;
@@ -221,6 +223,9 @@ struct http_head *http_head_copy(const struct http_head *head)
 	copy->authority = copy_to(&at, head->authority);
 	copy->path = copy_to(&at, head->path);
 	copy->protocol = copy_to(&at, head->protocol);
+	copy->upgrade = copy_to(&at, head->upgrade);
+	copy->allows_protocol = head->allows_protocol;
+	copy->opens_tunnel = head->opens_tunnel;
 	copy->method_token = head->method_token;
 	copy->status = head->status;
 	copy->never_index_pseudo = head->never_index_pseudo;
@@ -261,13 +266,18 @@ bool http_response_is_bodyless(const struct http_head *response, enum http_metho
 	       response->status == 204 || response->status == 304;
 }
 
+void http_head_drop_length(struct http_head *head)
+{
+	http_head_remove(head, HTTP_TOKEN_CONTENT_LENGTH);
+	head->content_length = HTTP_LENGTH_UNKNOWN;
+}
+
 void http_response_strip_length(struct http_head *response)
 {
 	if (response->content_length == HTTP_LENGTH_UNKNOWN ||
 	    (!http_head_is_interim(response) && response->status != 204))
 		return;
-	http_head_remove(response, HTTP_TOKEN_CONTENT_LENGTH);
-	response->content_length = HTTP_LENGTH_UNKNOWN;
+	http_head_drop_length(response);
 }
 
 /* RFC 9113 6.5.2: bytes that each field counts besides its name and value. */

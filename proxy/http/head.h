@@ -127,7 +127,7 @@ const struct http_field *http_head_find(const struct http_head *head, enum http_
  * Validates a head that a peer sent. Returns NULL if it is well formed; otherwise the message is
  * malformed (a stream error), and the text tells the broken rule ("field name in upper case (RFC
  * 9113 8.2.1)"). Checks: pseudo-fields known, once, first, complete for the kind, none in trailers;
- * :path non-empty ("/…", or "*" for OPTIONS); CONNECT's form; names lower-case tokens; values
+ * :path non-empty ("/…", or "*" for OPTIONS); CONNECT's form, with :protocol if allows_protocol; names lower-case tokens; values
  * without CR, LF, NUL, other controls, or surrounding whitespace; no connection-specific field, te
  * only "trailers"; content-length one number (equal repeats allowed, RFC 9110 8.6); status three
  * digits, not 101; authority without userinfo, well formed; Host equal to :authority (RFC 9113
@@ -167,6 +167,10 @@ bool http_te_says_trailers(struct slice value);
  * says the same). Its bytes are those of `head` until they are changed: it is freed before that.
  */
 struct http_head *http_head_overlay(const struct http_head *head);
+
+/* Removes content-length, which says nothing in a request for a tunnel and in the answer that opens one
+ * (RFC 9110 9.3.6). The next hop could take it for framing. */
+void http_head_drop_length(struct http_head *head);
 
 /* Removes content-length from a response that may not have the field: 1xx and 204 (RFC 9110 8.6). */
 void http_response_strip_length(struct http_head *response);

@@ -216,8 +216,8 @@ static const char *check_host(const struct http_head *head, const struct http_fi
 		return NULL;
 	if (!http_authority_parse(host->value, head->scheme, &other))
 		return "malformed host (RFC 9110 7.2)";
-	/* The Host of a CONNECT may leave out the port, for which no scheme has a default. */
-	if (head->method_token == HTTP_METHOD_CONNECT && !other.port_given)
+	/* The Host of a CONNECT without scheme may leave out the port, which has no default. */
+	if (head->scheme.len == 0 && !other.port_given)
 		other.port = authority->port;
 	if (!http_authority_equal(authority, &other))
 		return "host differs from the target's authority (RFC 9110 7.2)";
@@ -256,6 +256,19 @@ static const char *check_connect(const struct pass *p)
 	return check_host(head, p->host, &authority);
 }
 
+/* RFC 8441 4: all else of an extended CONNECT is as in any other request. */
+static const char *check_protocol(const struct http_head *head)
+{
+	struct slice protocol = head->protocol;
+	size_t slash = slice_find(protocol, '/');
+	if (!head->allows_protocol || head->method_token != HTTP_METHOD_CONNECT)
+		return ":protocol without extended CONNECT (RFC 8441 4)";
+	if (!ascii_is_token(slice_sub(protocol, 0, slash)) ||
+	    (slash < protocol.len && !ascii_is_token(slice_from(protocol, slash + 1))))
+		return ":protocol is not the name of a protocol (RFC 9110 7.8)";
+	return NULL;
+}
+
 /* RFC 9113 8.4. */
 static const char *check_promise(const struct pass *p)
 {
@@ -275,14 +288,14 @@ static const char *check_request(struct pass *p)
 	const char *fault;
 	if (p->seen & HTTP_PSEUDO_STATUS)
 		return ":status in a request (RFC 9113 8.3)";
-	if (p->seen & HTTP_PSEUDO_PROTOCOL)
-		return ":protocol without extended CONNECT (RFC 8441 4)";
 	head->method_token = (uint16_t)http_method_find(head->method);
+	if (p->seen & HTTP_PSEUDO_PROTOCOL && (fault = check_protocol(head)) != NULL)
+		return fault;
 	if (head->method_token == HTTP_METHOD_OTHER && !ascii_is_token(head->method))
 		return "no method, or it is not a token (RFC 9110 9.1)";
 	if (head->kind == HTTP_PROMISE && (fault = check_promise(p)) != NULL)
 		return fault;
-	if (head->method_token == HTTP_METHOD_CONNECT)
+	if (head->method_token == HTTP_METHOD_CONNECT && !(p->seen & HTTP_PSEUDO_PROTOCOL))
 		return check_connect(p);
 	if (!is_scheme(head->scheme))
 		return "no scheme, or it is malformed (RFC 9110 4.2)";
@@ -367,5 +380,7 @@ const char *http_head_validate(struct http_head *head, enum http_head_kind kind)
 	head->capacity -= pseudos;
 	if (p.lengths > 1)
 		drop_repeated_lengths(head);
+	if (p.lengths > 0 && head->protocol.len > 0)
+		http_head_drop_length(head);
 	return NULL;
 }

@@ -85,6 +85,7 @@ struct net_conn {
 	struct net_tls *tls;
 	SSL *ssl;
 	char *server_name; /* client */
+	const char *alpn;  /* client: in place of the context's; borrows; NULL: that */
 	struct net_unsent *unsent;
 	struct budget *budget; /* borrows: pays for `unsent`; NULL: nothing is charged */
 	struct net_pending_input *pending_input;

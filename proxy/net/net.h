@@ -274,6 +274,10 @@ struct net_conn *net_conn_new(
 struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls,
     const char *server_name, const struct net_conn_ops *ops, void *owner);
 
+/* A TLS client right after net_connect: offers this protocol alone, whatever the context has. Borrows the
+ * text for the life of the connection. */
+void net_conn_set_alpn(struct net_conn *c, const char *alpn);
+
 /* The owner has output: puts the connection on the dirty list, so that `fill` is called at the end of
  * this loop pass. Cheap when the connection is on the list already. */
 void net_conn_dirty(struct net_conn *c);

@@ -36,6 +36,22 @@ void net_conn_tls_finish(struct net_conn *c)
 	l->input_at = l->input_end = 0;
 }
 
+void net_conn_set_alpn(struct net_conn *c, const char *alpn)
+{
+	c->alpn = alpn;
+}
+
+/* RFC 7301 3.1 */
+static void offer_alpn(SSL *ssl, const char *alpn)
+{
+	uint8_t wire[1 + UINT8_MAX];
+	size_t length = strlen(alpn);
+	ensure(length > 0 && length <= UINT8_MAX);
+	wire[0] = (uint8_t)length;
+	memcpy(wire + 1, alpn, length);
+	ensure(SSL_set_alpn_protos(ssl, wire, (unsigned)length + 1) == 0);
+}
+
 void net_conn_tls_start(struct net_conn *c)
 {
 	c->ssl = SSL_new(c->tls->context);
@@ -47,6 +63,8 @@ void net_conn_tls_start(struct net_conn *c)
 		return;
 	}
 	SSL_set_connect_state(c->ssl);
+	if (c->alpn)
+		offer_alpn(c->ssl, c->alpn);
 	const char *wrong = tls_client_prepare(c->tls, c->ssl, c->server_name);
 	if (wrong)
 		net_conn_end(c, NET_END_TLS, wrong);

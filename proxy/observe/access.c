@@ -195,6 +195,8 @@ static void put_end(struct access *a, const struct observe_exchange *x)
 	put_name(a, LOG_FIELD_code_name, x->code_name);
 	put_name(a, LOG_FIELD_detail, x->detail);
 	put_flag(a, LOG_FIELD_retried, x->retried);
+	put_text(a, LOG_FIELD_tunnel, x->tunnel);
+	put_name(a, LOG_FIELD_tunnel_ended, x->tunnel_ended);
 	put_if_any(a, LOG_FIELD_held, x->held);
 	put_flag(a, LOG_FIELD_joined, x->joined);
 	put_name(a, LOG_FIELD_missed, x->missed);

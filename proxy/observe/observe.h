@@ -54,6 +54,10 @@
 	X(upstream_connections, "connections to origins opened") \
 	X(subscriptions, "of these, for one subscription each") \
 	X(subscriptions_held_back, "times that an origin was held back because a subscriber was slow") \
+	X(tunnels, "tunnels opened") \
+	X(tunnels_refused, "requests for a tunnel that opened none") \
+	X(tunnel_up_bytes, "bytes that ended tunnels have carried to origins") \
+	X(tunnel_down_bytes, "bytes that ended tunnels have carried to clients") \
 	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
 	X(peer_faults_down, "protocol faults of clients") \
 	X(peer_faults_up, "protocol faults of origins") \
@@ -105,6 +109,7 @@
 	X(requests_open, "exchanges open now") \
 	X(upstream_connections_open, "connections to origins open now") \
 	X(subscriptions_open, "connections for one subscription each that are open now") \
+	X(tunnels_open, "tunnels open now") \
 	X(pushes_open, "pushes open now") \
 	X(memory_used_bytes, "bytes charged to the memory budget now")
 
@@ -359,8 +364,10 @@ struct observe_exchange {
 	const char *code_name; /* NULL = no code did */
 	const char *detail;    /* a text or a fault's name; NULL = none */
 	bool retried;
-	bool joined;   /* with `held`: the response was still arriving */
-	uint64_t held; /* the push whose held response answered it; 0 = none */
+	bool joined;              /* with `held`: the response was still arriving */
+	const char *tunnel_ended; /* who ended it: "client"; NULL = it was no tunnel */
+	struct slice tunnel;      /* its protocol */
+	uint64_t held;            /* the push whose held response answered it; 0 = none */
 	const char
 	    *missed; /* why no held response answered it, or a held push nobody; NULL = none */
 	/* Pushes and refused offers. */

@@ -66,12 +66,40 @@ static bool is_grpc(const struct http_head *head)
 	return f->value.len == grpc.len || strchr("+; \t", f->value.ptr[grpc.len]) != NULL;
 }
 
+static bool takes_tunnel(const struct conf_route *route, struct slice protocol)
+{
+	for (size_t i = 0; i < route->upgrade_count; i++)
+		if (slice_equal_nocase(route->upgrades[i], protocol))
+			return true;
+	return false;
+}
+
+/*
+ * An extended CONNECT (RFC 8441), or a request that offers to change the protocol: of those that it offers the
+ * first that the route takes is asked for. If there is none, the offer is ignored, and the request is a
+ * request (RFC 9110 7.8).
+ */
+static const struct relay_cause *offer_tunnel(struct exchange *x, const char **detail)
+{
+	const struct conf_route *route = x->context.route;
+	struct slice offered = x->request->upgrade, protocol = x->request->protocol, upgrade;
+	if (protocol.len > 0 && !takes_tunnel(route, protocol))
+		return *detail = "the route has no such upgrade", &relay_cause_NOT_IMPLEMENTED;
+	if (protocol.len > 0)
+		exchange_ask_for_tunnel(x, SLICE(""));
+	while (!x->tunnel.is_asked && slice_next_member(&offered, &upgrade))
+		if (takes_tunnel(route, upgrade))
+			exchange_ask_for_tunnel(x, upgrade);
+	x->tunnel.bytes_most = route->tunnel_bytes;
+	return NULL;
+}
+
 const struct relay_cause *offer_route(
     const struct offer_env *env, struct exchange *x, const char **detail)
 {
 	const struct http_head *head = x->request;
 	const struct conf_route *route = NULL;
-	if (x->method == HTTP_METHOD_CONNECT)
+	if (x->method == HTTP_METHOD_CONNECT && head->protocol.len == 0)
 		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
 	if (x->context.came_through && http_via_has(head, env->pseudonym))
 		return *detail = "the request has been here before", &relay_cause_LOOP;
@@ -91,6 +119,8 @@ const struct relay_cause *offer_route(
 	x->context.route = route;
 	x->context.origin = route->origin;
 	x->context.is_streaming = !x->upload.source_ended && (route->streaming || is_grpc(head));
+	if (head->protocol.len > 0 || head->upgrade.len > 0)
+		return offer_tunnel(x, detail);
 	if (x->context.upload_limit_bytes && head->content_length != HTTP_LENGTH_UNKNOWN &&
 	    head->content_length > x->context.upload_limit_bytes)
 		return &relay_cause_UPLOAD_LARGE;

@@ -25,6 +25,11 @@ static usec lingers_since(const struct exchange *x)
 	return x->timing.lingers_since;
 }
 
+static usec opened_since(const struct exchange *x)
+{
+	return x->tunnel.opened;
+}
+
 /* The later of: the origin has the whole request, the origin sent an interim response. */
 static usec asked_since(const struct exchange *x)
 {
@@ -157,6 +162,34 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 		DEADLINE_UPLOAD_WAITS | DEADLINE_DOWNLOAD_WAITS | DEADLINE_ORIGINS_UNREAD,
 	    .cause = &relay_cause_STREAM_IDLE,
 	},
+    [DEADLINE_TUNNEL_IDLE] =
+	{
+	    .phases = ANSWERING,
+	    .needs = DEADLINE_TUNNEL,
+	    .limit = RELAY_TIMEOUT_IDLE,
+	    .since = idle_since,
+	    .stands_still =
+		DEADLINE_UPLOAD_WAITS | DEADLINE_DOWNLOAD_WAITS | DEADLINE_ORIGINS_UNREAD,
+	    .cause = &relay_cause_TUNNEL_IDLE,
+	},
+    [DEADLINE_TUNNEL_HALF_IDLE] =
+	{
+	    .phases = ANSWERING,
+	    .needs = DEADLINE_TUNNEL_HALF,
+	    .limit = RELAY_TIMEOUT_TUNNEL_HALF,
+	    .since = idle_since,
+	    .stands_still =
+		DEADLINE_UPLOAD_WAITS | DEADLINE_DOWNLOAD_WAITS | DEADLINE_ORIGINS_UNREAD,
+	    .cause = &relay_cause_TUNNEL_HALF,
+	},
+    [DEADLINE_TUNNEL_AGE] =
+	{
+	    .phases = ANSWERING,
+	    .needs = DEADLINE_TUNNEL,
+	    .limit = RELAY_TIMEOUT_TUNNEL_AGE,
+	    .since = opened_since,
+	    .cause = &relay_cause_TUNNEL_AGE,
+	},
     [DEADLINE_HEAD] =
 	{
 	    .phases = SENT,
@@ -179,6 +212,20 @@ static unsigned open_upload_facts(const struct exchange *x)
 	       (is_announced || is_waited_for ? DEADLINE_UPLOAD_OWED : DEADLINE_STREAM);
 }
 
+/* Nobody owes a tunnel any bytes. Until it is open, the origin owes its answer, and the client's bytes wait
+ * for nothing else. */
+static unsigned tunnel_facts(const struct exchange *x, unsigned facts)
+{
+	if (exchange_is_tunnel(x))
+		return (facts & ~(unsigned)DEADLINE_STREAM) | DEADLINE_TUNNEL |
+		       (x->tunnel.ended > 0 ? DEADLINE_TUNNEL_HALF : 0u);
+	if (x->upload.state == FLOW_ABORTED) /* refused: an answer like any other */
+		return facts;
+	unsigned of_upload =
+	    DEADLINE_UPLOAD_WAITS | DEADLINE_UPLOAD_OPEN | DEADLINE_UPLOAD_OWED | DEADLINE_STREAM;
+	return (facts & ~of_upload) | DEADLINE_UPLOAD_ENDED;
+}
+
 /* Almost without branches: it runs several times for each request. */
 static unsigned facts_of(const struct exchange *x)
 {
@@ -199,7 +246,7 @@ static unsigned facts_of(const struct exchange *x)
 			 (unsigned)is_unread * DEADLINE_ORIGINS_UNREAD;
 	if (!up->source_ended && up->state != FLOW_ABORTED)
 		facts |= open_upload_facts(x);
-	return facts;
+	return x->tunnel.is_asked ? tunnel_facts(x, facts) : facts;
 }
 
 void deadlines_init(struct relay *r)

@@ -23,7 +23,9 @@ enum deadline_fact {
 	 * it answers, unless the request streams. */
 	DEADLINE_UPLOAD_OWED = 128,
 	DEADLINE_DOWNLOAD_OWED = 256,
-	DEADLINE_STREAM = 512, /* a body that has begun is open, and its rest is not owed */
+	DEADLINE_STREAM = 512,       /* a body that has begun is open, and its rest is not owed */
+	DEADLINE_TUNNEL = 2048,      /* an open tunnel */
+	DEADLINE_TUNNEL_HALF = 4096, /* one whose first direction has ended */
 	DEADLINE_ORIGINS_UNREAD = 1024, /* pushgate reads from no origin: relay_pause_origins */
 };
 
@@ -38,6 +40,9 @@ enum deadline_id {
 	DEADLINE_ORIGIN_SENDS,
 	DEADLINE_ORIGIN_TAKES,
 	DEADLINE_STREAM_IDLE,
+	DEADLINE_TUNNEL_IDLE,
+	DEADLINE_TUNNEL_HALF_IDLE,
+	DEADLINE_TUNNEL_AGE,
 	DEADLINE_HEAD,
 	DEADLINE_COUNT
 };

@@ -63,7 +63,10 @@ static void answer(
 	struct slice text;
 	ensure(x->down.ops && !exchange_has_begun(x) && !exchange_is_push(x));
 	exchange_note_cause(x, cause, code, detail);
-	exchange_discard_upload(x);
+	if (x->tunnel.is_asked)
+		tunnel_refused(x);
+	else
+		exchange_discard_upload(x);
 	struct http_head *head = make_answer(x, &text);
 	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
 	x->download.source_ended = true;

@@ -131,6 +131,28 @@ void exchange_check_done(struct exchange *x);
 /* Sends the final head downstream. False: a push must wait for room. Takes head. */
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end);
 
+/* More bytes came, or the end: tells the sink. Sends trailers when no bytes are before them. */
+void flow_moved(struct exchange *x, struct flow *f);
+
+/* tunnel.c */
+/* The origin's final answer to a request for a tunnel, before it goes to the client: opens the tunnel, or not.
+ * False: the client would take it for an opening, and it is none. */
+bool tunnel_answer(struct exchange *x, struct http_head *head);
+/* The answer has gone to the client: what that sent before it goes to the origin. */
+void tunnel_begin_upload(struct exchange *x);
+/* There will be no tunnel: drops what the client sent for it. */
+void tunnel_refused(struct exchange *x);
+/* Both directions together have carried more than they may. */
+bool tunnel_is_too_long(const struct exchange *x);
+/* A direction has ended. */
+static inline void tunnel_note_end(struct exchange *x, const struct flow *f)
+{
+	if (!exchange_is_tunnel(x) || x->tunnel.ended > 0)
+		return;
+	x->tunnel.ended = x->relay->now;
+	x->tunnel.client_ended_first = f == &x->upload;
+}
+
 /* hint.c */
 /* Why the resource cannot be hinted now: too late, hinted already, or too many were. NULL: it can. */
 const struct policy_reason *exchange_hint_refusal(

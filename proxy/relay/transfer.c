@@ -55,6 +55,11 @@ void exchange_check_done(struct exchange *x)
 {
 	if (x->download.state != FLOW_DONE)
 		return;
+	if (x->tunnel.is_asked && x->up.ops && x->upload.state != FLOW_DONE) {
+		if (exchange_is_tunnel(x)) /* the client's direction goes on */
+			return;
+		exchange_reset_leg(&x->up, RELAY_CANCEL); /* nothing will come for the origin */
+	}
 	if (x->upload.state == FLOW_DONE ||
 	    (x->upload.source_ended && x->upload.state == FLOW_ABORTED)) {
 		exchange_finish(x, NULL, 0, NULL);
@@ -76,8 +81,7 @@ static bool is_held(const struct exchange *x)
 	return x->pushed.state == PUSH_HELD;
 }
 
-/* More bytes came, or the end: tells the sink. Sends trailers when no bytes are before them. */
-static void flow_moved(struct exchange *x, struct flow *f)
+void flow_moved(struct exchange *x, struct flow *f)
 {
 	if (!f->sink->ops || f->state != FLOW_BODY)
 		return;
@@ -168,6 +172,7 @@ void exchange_leg_taken(void *sink, size_t n, bool end)
 static void upload_end(struct exchange *x)
 {
 	x->upload.source_ended = true;
+	tunnel_note_end(x, &x->upload);
 	exchange_stir(x);
 	if (x->upload.state == FLOW_ABORTED)
 		exchange_check_done(x);
@@ -193,6 +198,8 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 			refusal = &relay_cause_UPLOAD_LARGE;
 		else if (flow_is_too_much(x, f))
 			refusal = &relay_cause_MEMORY_SHORT;
+		else if (tunnel_is_too_long(x))
+			refusal = &relay_cause_TUNNEL_BYTES;
 		if (refusal) {
 			exchange_abort(x, refusal, NULL);
 			return;
@@ -222,7 +229,9 @@ void exchange_on_connected(struct exchange *x, const struct leg *up)
 	exchange_move(x, EXCHANGE_CONNECT);
 	flow_begin(&x->upload, x->relay->now);
 	flow_begin(&x->download, x->relay->now);
-	if (x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers) {
+	if (x->tunnel.is_asked) {
+		x->upload.state = FLOW_HEAD; /* what comes waits for the answer */
+	} else if (x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers) {
 		x->upload.state = FLOW_DONE; /* the request's head had END_STREAM */
 	} else {
 		x->upload.state = FLOW_BODY;
@@ -327,6 +336,7 @@ static void interim(struct exchange *x, struct http_head *head)
 static void response_ended(struct exchange *x)
 {
 	x->download.source_ended = true;
+	tunnel_note_end(x, &x->download);
 	x->timing.completed = x->relay->now;
 }
 
@@ -340,6 +350,11 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 	http_response_strip_length(head);
 	if (http_head_is_interim(head)) {
 		interim(x, head);
+		return;
+	}
+	if (x->tunnel.is_asked && !tunnel_answer(x, head)) {
+		http_head_free(head);
+		exchange_abort(x, &relay_cause_NO_TUNNEL, NULL);
 		return;
 	}
 	x->response.answered_by = ANSWERED_BY_ORIGIN;
@@ -363,6 +378,8 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		end = false;
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
+	if (exchange_is_tunnel(x) && !exchange_is_over(x))
+		tunnel_begin_upload(x);
 	if (!exchange_is_over(x)) {
 		exchange_stir(x);
 		exchange_note_push(x);
@@ -404,6 +421,10 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 			    exchange_is_push(x) ? &relay_cause_NO_MEMORY
 						: &relay_cause_MEMORY_SHORT,
 			    NULL);
+			return;
+		}
+		if (tunnel_is_too_long(x)) {
+			exchange_abort(x, &relay_cause_TUNNEL_BYTES, NULL);
 			return;
 		}
 	}

@@ -9,18 +9,30 @@
 #define PUSHGATE_RELAY_TUNNEL_H
 
 #include "proxy/base/clock.h"
+#include "proxy/base/slice.h"
 
 #include <stdbool.h>
 
 struct exchange;
+struct flow;
 
 struct exchange_tunnel {
-	bool is_asked; /* the request is a CONNECT */
+	bool is_asked;   /* the request is a CONNECT */
+	bool is_upgrade; /* it came as a GET with Upgrade: its opening answer is a 101 */
 	bool is_open;
+	/* The client was the first to end its direction; with `ended`. */
+	bool client_ended_first;
+	bool is_counted; /* the owner's: among the tunnels of its origin */
 	usec opened;
+	usec ended;          /* the first direction has; 0 = not yet */
+	uint64_t bytes_most; /* of both directions together; 0 = no limit */
 };
 
-/* Makes the request of an exchange that has not been dispatched one for a tunnel: it is a CONNECT. */
-void exchange_ask_for_tunnel(struct exchange *x);
+/*
+ * Makes the request of an exchange that has not been dispatched one for a tunnel. `upgrade`: the protocol,
+ * of those that a request in HTTP/1.1 offers (lent from its head), which becomes a CONNECT by that; empty:
+ * it is a CONNECT.
+ */
+void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade);
 
 #endif

@@ -11,6 +11,7 @@ struct h2_settings h2_options_settings_for_client(const struct conf_listen *conf
 	s.max_concurrent_streams = conf->max_concurrent_streams;
 	s.initial_window_size = conf->stream_window_bytes;
 	s.max_header_list_size = conf->max_header_list_bytes;
+	s.enable_connect_protocol = conf->takes_tunnels;
 	s.no_rfc7540_priorities = 1;
 	return s;
 }

@@ -193,11 +193,18 @@ static uint32_t request_room(const struct session *s)
 	return h2_request_room(conn_of(s));
 }
 
+static bool takes_tunnels(const struct h2_conn *conn)
+{
+	return h2_peer_settings(conn)->enable_connect_protocol != 0;
+}
+
 /* RFC 9113 10.5.1: an origin may close the whole connection because of a larger field section. */
 static enum session_fit request_fits(
     const struct session *s, const struct http_head *head, bool end)
 {
 	(void)end;
+	if (head->protocol.len > 0 && !takes_tunnels(conn_of(s)))
+		return SESSION_NO_TUNNEL;
 	uint32_t most = h2_peer_settings(conn_of(s))->max_header_list_size;
 	bool fits = most == UINT32_MAX || http_head_list_bytes(head) <= most;
 	return fits ? SESSION_FITS : SESSION_HEAD_LARGE;
@@ -313,6 +320,7 @@ static struct session_peer peer(const struct session *s)
 	    .takes_pushes = settings->enable_push != 0,
 	    .takes_streams = settings->max_concurrent_streams != 0,
 	    .takes_interim = true,
+	    .takes_tunnels = takes_tunnels(conn),
 	    .answers_expect = true,
 	    .is_going_away = h2_is_going_away(conn),
 	    .unsent_bytes = h2_control(conn).len,
@@ -357,7 +365,7 @@ static void check(const struct session *s)
 
 #define CAPABILITIES                                                                               \
 	(SESSION_MULTIPLEXES | SESSION_SENDS_PUSHES | SESSION_TAKES_PUSHES | SESSION_TRAILERS |    \
-	    SESSION_INTERIM | SESSION_PINGS | SESSION_HINTS)
+	    SESSION_INTERIM | SESSION_PINGS | SESSION_HINTS | SESSION_TUNNELS)
 
 static const struct session_ops h2_ops = {
     .name = "h2",

@@ -56,7 +56,11 @@ static struct net_conn *connect_to(struct origin_conn *c)
 		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, &conn_ops, c);
 	}
 	const struct net_address *to = &o->addresses[c->address_index % o->address_count];
-	return net_connect(loop, to, p->tls, o->tls_name ? o->tls_name : o->host, &conn_ops, c);
+	struct net_conn *net =
+	    net_connect(loop, to, p->tls, o->tls_name ? o->tls_name : o->host, &conn_ops, c);
+	if (pool_needs_http1(p))
+		net_conn_set_alpn(net, session_http1.alpn);
+	return net;
 }
 
 static void free_conn(struct deferred_free *deferred)
@@ -240,7 +244,7 @@ static void conn_opened(void *owner)
 		const char *detail = no_alpn(c, text);
 		WORKER_COUNT(c->upstream->env, upstream_failed, 1);
 		origin_log_fault(c, "cannot speak HTTP/2", detail);
-		origin_conn_lost(c, &relay_cause_UP_NO_ALPN, 0, detail);
+		origin_conn_lost(c, pool_no_alpn_cause(c->pool), 0, detail);
 		return;
 	}
 	begin_session(c, plan);
@@ -308,8 +312,12 @@ static void conn_fill(void *owner, struct net_out *out)
 	origin_conn_handle_events(c);
 	if (pool_is_waiting(p)) /* sending the end of an upload may have ended a stream */
 		pool_serve(p);
-	if (!c->net || !is_over(c))
+	if (!c->net)
 		return;
+	if (!is_over(c)) {
+		origin_conn_finish_tunnel(c);
+		return;
+	}
 	if (!session_wants_write(c->session) && !session_has_failed(c->session)) {
 		/* Send GOAWAY before closing, even after the origin's own GOAWAY (RFC 9113 6.8). */
 		session_terminate(c->session, SESSION_NO_ERROR, (struct slice){0});
@@ -320,8 +328,11 @@ static void conn_fill(void *owner, struct net_out *out)
 }
 
 /* RFC 9209 2.3.13 to 2.3.15. */
-static const struct relay_cause *tls_failure_cause(const struct origin_conn *c, enum net_end end)
+static const struct relay_cause *tls_failure_cause(
+    const struct origin_conn *c, enum net_end end, bool has_no_alpn)
 {
+	if (has_no_alpn && pool_needs_http1(c->pool))
+		return pool_no_alpn_cause(c->pool);
 	if (c->is_open)
 		return &relay_cause_UP_LOST;
 	if (end == NET_END_CERTIFICATE)
@@ -341,6 +352,8 @@ void origin_conn_ended(struct origin_conn *c, const char *text)
 /* The session says what the end means for the response that was under way. */
 static void transport_ended(struct origin_conn *c, enum net_end end, const char *text)
 {
+	if (origin_conn_ends_tunnel(c, end))
+		return;
 	c->transport = ORIGIN_TRANSPORT_ENDED;
 	c->end = end;
 	if (!c->is_open) {
@@ -378,7 +391,7 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	case NET_END_ALERT:
 		origin_log_fault(c, "TLS failed", text);
 		WORKER_COUNT(c->upstream->env, upstream_failed, 1);
-		origin_conn_lost(c, tls_failure_cause(c, end), 0, text);
+		origin_conn_lost(c, tls_failure_cause(c, end, has_no_alpn), 0, text);
 		return;
 	case NET_END_ERROR:
 		if (!c->is_ready || !list_is_empty(&c->legs))

@@ -67,6 +67,11 @@ static void failed_event(struct origin_conn *c, const struct session_event *e)
 
 static void settings_event(struct origin_conn *c)
 {
+	if (!c->is_ready && !c->is_closing && pool_changes_to_http1(c->pool, c->session)) {
+		origin_conn_terminate(c, SESSION_NO_ERROR, (struct slice){0});
+		pool_serve(c->pool);
+		return;
+	}
 	if (!c->is_ready && !c->is_closing)
 		pool_conn_ready(c->pool, c);
 	if (!c->is_ready)
@@ -107,7 +112,10 @@ static void head_event(struct origin_conn *c, const struct session_event *e)
 	}
 	if (e->head->version != HTTP_VERSION_NONE)
 		leg->exchange->context.up.protocol = http_version_name(e->head->version);
-	exchange_on_response(leg->exchange, e->head, e->end);
+	struct exchange *x = leg->exchange;
+	exchange_on_response(x, e->head, e->end);
+	if (exchange_is_tunnel(x) && !session_can(c->session, SESSION_MULTIPLEXES))
+		origin_conn_retire(c); /* no request can follow */
 }
 
 static void on_event(struct origin_conn *c, struct session_event *e)

@@ -140,7 +140,7 @@ static void look_at_rest(struct origin_conn *c, usec now)
 	bool is_over = list_is_empty(&c->legs);
 	if (c->transport == ORIGIN_TRANSPORT_ENDED && (is_over || !session_is_full(c->session)))
 		origin_conn_ended(c, "closed by the peer");
-	else if (c->transport == ORIGIN_TRANSPORT_READABLE && is_over)
+	else if (c->transport != ORIGIN_TRANSPORT_ENDED && is_over)
 		origin_conn_kill(c, &relay_cause_UP_LOST);
 	else if (read_on_deadline(c) <= now && !net_conn_is_paused(c->net))
 		origin_conn_lost(c, &relay_cause_UP_LOST, 0, "a write failed");
@@ -202,6 +202,10 @@ static void silence_is_long(struct origin_conn *c, usec now)
 
 static void open_expired(struct origin_conn *c, usec now)
 {
+	if (c->transport == ORIGIN_TRANSPORT_FINISHED && write_deadline(c) <= now) {
+		write_is_late(c);
+		return;
+	}
 	if (c->transport != ORIGIN_TRANSPORT_OPEN) {
 		look_at_rest(c, now);
 		return;

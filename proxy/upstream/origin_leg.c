@@ -50,6 +50,7 @@ static const struct relay_cause *const why_unsent[] = {
     [SESSION_FITS] = &relay_cause_NO_MEMORY,
     [SESSION_HEAD_LARGE] = &relay_cause_HEAD_LARGE,
     [SESSION_NEEDS_LENGTH] = &relay_cause_NEEDS_LENGTH,
+    [SESSION_NO_TUNNEL] = &relay_cause_NO_TUNNEL,
 };
 
 /* The origin last answered in HTTP/1.0: it takes no body of unknown length, and ignores an expectation
@@ -70,7 +71,8 @@ static enum session_fit fit_of(const struct origin_conn *c, const struct http_he
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)
 {
 	struct http_head *head = offer_origin_request(c->upstream->offers, x);
-	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers;
+	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers &&
+		   !x->tunnel.is_asked;
 	bool must_continue = !end && http_expects_continue(head) && is_old(c);
 	if (must_continue)
 		http_head_remove(head, HTTP_TOKEN_EXPECT);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connections of one worker to one origin, and the queue of requests for them. Each origin has
- * three pools: requests whose pushes the client can use go over connections with ENABLE_PUSH=1, all
+ * four pools: requests whose pushes the client can use go over connections with ENABLE_PUSH=1, all
  * others over connections with ENABLE_PUSH=0, so that origins do not send pushes for nothing. Each
  * subscription gets a connection of its own in the third pool: that is retired as soon as the
- * request has been sent, so that it gets no other and closes after the last push.
+ * request has been sent, so that it gets no other and closes after the last push. The fourth has the
+ * tunnels; a connection that carries one request at a time is retired when that becomes a tunnel.
  *
  * A request goes onto the first connection that has room: few busy connections need fewer system
  * calls than many idle ones. Another connection is opened when requests queue up, or shortly before. How
@@ -24,7 +25,7 @@
 
 static bool multiplexes(const struct pool *p)
 {
-	return (p->known->capabilities & SESSION_MULTIPLEXES) != 0;
+	return (p->known->capabilities & SESSION_MULTIPLEXES) != 0 && !pool_needs_http1(p);
 }
 
 /* Concurrent requests assumed for a connection that is not ready yet. */
@@ -65,7 +66,8 @@ void pool_init(struct pool *p, struct upstream *upstream, const struct conf_orig
 {
 	*p = (struct pool){.upstream = upstream, .origin = origin, .known = known, .kind = kind};
 	p->requests_most = kind == POOL_SUBSCRIPTIONS ? 1 : REQUESTS_MAX;
-	p->plans = session_plans_for_origin(upstream->env->protocols, origin, kind != POOL_PLAIN);
+	bool push = kind == POOL_PUSH || kind == POOL_SUBSCRIPTIONS;
+	p->plans = session_plans_for_origin(upstream->env->protocols, origin, push);
 	list_init(&p->conns);
 	list_init(&p->usable);
 	list_init(&p->queue);
@@ -198,6 +200,9 @@ static uint32_t leaving(const struct pool *p)
 /* How many connections that are not retired there may be. */
 static uint32_t most_connections(const struct pool *p)
 {
+	if (p->kind ==
+	    POOL_TUNNELS) /* as many as there may be tunnels: it opens them as they come */
+		return p->origin->max_tunnels;
 	if (p->known->protocol && !multiplexes(p))
 		return p->origin->max_http1_connections;
 	if (p->kind != POOL_SUBSCRIPTIONS)
@@ -329,6 +334,8 @@ static void enqueue(struct pool *p, struct exchange *x)
 
 void pool_dispatch(struct pool *p, struct exchange *x)
 {
+	if (x->tunnel.is_asked && !pool_count_tunnel(p, x))
+		return;
 	struct exchange *before = first_in_queue(p);
 	bool is_next = !before || exchange_was_retried(before) || exchange_is_push(before);
 	struct origin_conn *c = is_next ? conn_with_room(p, x) : NULL;
@@ -419,9 +426,12 @@ static void move_queue(struct pool *from, struct pool *to)
 
 void pool_conn_began(struct pool *from, struct pool *plain, struct origin_conn *c)
 {
+	if (pool_needs_http1(from))
+		return; /* which says nothing of the protocol that requests use */
 	from->known->protocol = c->plan->protocol;
 	from->known->capabilities = c->session->ops->capabilities;
-	if (session_can(c->session, SESSION_TAKES_PUSHES) || from == plain || c->is_closing)
+	if (session_can(c->session, SESSION_TAKES_PUSHES) || from == plain ||
+	    from->kind == POOL_TUNNELS || c->is_closing)
 		return;
 	move_conn(from, plain, c);
 	move_queue(from, plain);

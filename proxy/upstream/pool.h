@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connections of one worker to one origin, and the queue of requests that wait for them. Each
- * origin has three pools: one announces ENABLE_PUSH=1, one ENABLE_PUSH=0, and in the third, with
+ * origin has four pools: one announces ENABLE_PUSH=1, one ENABLE_PUSH=0, and in the third, with
  * ENABLE_PUSH=1, each connection carries one subscription and nothing else. An origin whose protocol has
- * no pushes uses the second pool alone.
+ * no pushes uses the second pool alone. The fourth is for tunnels, which may stay for days: they take
+ * no connection and no stream from requests.
  */
 #ifndef PUSHGATE_UPSTREAM_POOL_H
 #define PUSHGATE_UPSTREAM_POOL_H
@@ -12,12 +13,13 @@
 #include "proxy/net/net.h"
 #include "proxy/relay/relay.h"
 
+struct session;
 struct session_plan;
 struct session_protocol;
 struct upstream;
 struct origin_conn;
 
-enum pool_kind { POOL_PUSH, POOL_PLAIN, POOL_SUBSCRIPTIONS, POOL_KINDS };
+enum pool_kind { POOL_PUSH, POOL_PLAIN, POOL_SUBSCRIPTIONS, POOL_TUNNELS, POOL_KINDS };
 
 /* What is known of an origin, whichever of its pools asks. */
 struct origin_known {
@@ -28,6 +30,9 @@ struct origin_known {
 	/* Its last response was in HTTP/1.0: it takes no body of unknown length. */
 	bool needs_length;
 	struct bucket cancels; /* of requests that had a connection for themselves */
+	uint32_t tunnels;      /* open, or asked for */
+	/* It speaks HTTP/2 without :protocol (RFC 8441), and HTTP/1.1 as well: tunnels use that. */
+	bool tunnels_need_http1;
 };
 
 /* How fast the queue moves, and what follows for connections that carry one request at a time. */
@@ -80,7 +85,10 @@ const char *pool_address(const struct pool *p, uint32_t address_index);
 void pool_shutdown(struct pool *p);
 void pool_dispatch(struct pool *p, struct exchange *x);
 void pool_undispatch(struct exchange *x);
-void pool_serve(struct pool *p); /* sends queued requests while a connection has room */
+/* Counts a tunnel that is asked for. False: there are too many, and x has failed. */
+bool pool_count_tunnel(struct pool *p, struct exchange *x);
+void pool_tunnel_ended(struct exchange *x); /* the exchange is over, a tunnel or not */
+void pool_serve(struct pool *p);            /* sends queued requests while a connection has room */
 /* A connection is being opened; is ready for requests; was retired (was_ready: after that). */
 void pool_conn_opened(struct pool *p, struct origin_conn *c);
 void pool_conn_ready(struct pool *p, struct origin_conn *c);
@@ -92,6 +100,15 @@ static inline bool pool_is_waiting(const struct pool *p)
 {
 	return p->queued > 0;
 }
+/* Its connections are opened with HTTP/1.1 alone, though the origin speaks HTTP/2: tunnels need it. */
+static inline bool pool_needs_http1(const struct pool *p)
+{
+	return p->kind == POOL_TUNNELS && p->known->tunnels_need_http1;
+}
+/* A connection for tunnels has come up that cannot carry any. True: the next ones will use HTTP/1.1. */
+bool pool_changes_to_http1(struct pool *p, const struct session *s);
+/* For an origin that agrees on no protocol by ALPN. */
+const struct relay_cause *pool_no_alpn_cause(const struct pool *p);
 /* Whether one of the connections may be retired and replaced by a new one. */
 bool pool_may_replace(const struct pool *p);
 /* The connection c ended before the origin's SETTINGS. */

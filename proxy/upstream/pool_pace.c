@@ -40,7 +40,8 @@ static void judge(struct pool *p, uint64_t per_second, usec now)
 		pace->is_probing = false;
 	} else if (pace->bound == 0) {
 		pace->bound = FEW_CONNECTIONS;
-	} else if (pace->is_probing && per_second * 100 < (uint64_t)pace->per_second * GAIN_PERCENT) {
+	} else if (pace->is_probing &&
+		   per_second * 100 < (uint64_t)pace->per_second * GAIN_PERCENT) {
 		pace->bound /= 2;
 		pace->is_probing = false;
 		pace->probe_after = now + PROBE_EVERY_USEC;

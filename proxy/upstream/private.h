@@ -2,7 +2,7 @@
 /*
  * Private to upstream/: an origin connection with its session, legs and window growth.
  *
- *   upstream ─── pool (three per origin, pool.h) ─┬─ queue of exchanges
+ *   upstream ─── pool (four per origin, pool.h) ─┬─ queue of exchanges
  *                                                 └─ origin_conn ─── session ─── streams ─── legs
  */
 #ifndef PUSHGATE_UPSTREAM_PRIVATE_H
@@ -39,6 +39,8 @@ struct origin_single {
 /* How a connection that is not whole any more goes on. */
 enum origin_transport {
 	ORIGIN_TRANSPORT_OPEN,
+	/* Our side of its tunnel has ended, and nothing is sent any more; the origin's goes on. */
+	ORIGIN_TRANSPORT_FINISHED,
 	ORIGIN_TRANSPORT_READABLE, /* nothing can be sent; what the origin has sent is still read */
 	ORIGIN_TRANSPORT_ENDED,    /* the session still holds what the client has not taken */
 };
@@ -152,6 +154,13 @@ usec origin_single_idle_limit(const struct origin_conn *c);
 /* The request has not left, or the origin has not begun to answer it. */
 bool origin_single_is_unsent(const struct origin_conn *c);
 bool origin_single_is_silent(const struct origin_conn *c);
+
+/* ---- tunnels.c ---- */
+
+/* The origin has ended its side of a tunnel in good order. True: ours goes on, and so does the connection. */
+bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end);
+/* If our side has ended, and all of it is in this fill: ends the sending side of the transport. */
+void origin_conn_finish_tunnel(struct origin_conn *c);
 
 /* ---- origin_promise.c ---- */
 

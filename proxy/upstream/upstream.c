@@ -119,12 +119,20 @@ void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 		x->pushes.is_subscription = has_pushes && offer_is_subscription(x, wants_push);
 	if (x->pushes.is_subscription)
 		kind = POOL_SUBSCRIPTIONS;
+	if (x->tunnel.is_asked)
+		kind = POOL_TUNNELS;
 	pool_dispatch(upstream_pool(u, o, kind), x);
 }
 
 void upstream_undispatch(struct exchange *x)
 {
 	pool_undispatch(x);
+}
+
+void upstream_exchange_ended(struct exchange *x)
+{
+	if (x->tunnel.is_asked)
+		pool_tunnel_ended(x);
 }
 
 /* ---- one exchange's origin ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Origin connections: for each origin three pools (with push, without, and for subscriptions), a
- * queue for each pool, and the upstream legs of exchanges. These files know nothing about client
+ * Origin connections: for each origin four pools (with push, without, for subscriptions, and for
+ * tunnels), a queue for each pool, and the upstream legs of exchanges. These files know nothing about client
  * connections; facts about a request's client are arguments.
  */
 #ifndef PUSHGATE_UPSTREAM_UPSTREAM_H
@@ -22,7 +22,7 @@ struct upstream {
 	 * whose other end speaks h2c as a server, or -1. NULL when no origin is demo:. */
 	int (*demo_connect)(void *context, const struct conf_origin *origin);
 	void *demo_context;
-	/* Three per origin, by its index and enum pool_kind (pool.h). */
+	/* Four per origin, by its index and enum pool_kind (pool.h). */
 	struct pool *pools;
 	struct origin_known *known; /* for each origin, by its index */
 	/* For each route: until this time its requests use connections without push, because its
@@ -49,6 +49,8 @@ bool upstream_is_empty(const struct upstream *u); /* no connection is left */
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push);
 /* Removes x from its queue, if it is in one. */
 void upstream_undispatch(struct exchange *x);
+/* The exchange is over. */
+void upstream_exchange_ended(struct exchange *x);
 
 /* ---- one exchange's origin ---- */
 

@@ -16,7 +16,7 @@ export const CODE = {
 };
 export const SETTING = {
 	headerTableSize: 1, enablePush: 2, maxConcurrentStreams: 3, initialWindowSize: 4,
-	maxFrameSize: 5, maxHeaderListSize: 6, noRfc7540Priorities: 9,
+	maxFrameSize: 5, maxHeaderListSize: 6, enableConnectProtocol: 8, noRfc7540Priorities: 9,
 };
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 

@@ -315,6 +315,7 @@ struct http_head *script_head(struct script *s, enum http_head_kind kind, ...)
 		head->fields[head->count - 1].never_index = never;
 	}
 	va_end(list);
+	head->allows_protocol = true;
 	const char *wrong = http_head_validate(head, kind);
 	if (wrong)
 		script_fail(s, "the test's own head is wrong: %s", wrong);

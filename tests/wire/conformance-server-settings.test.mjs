@@ -54,6 +54,9 @@ conformance('SETTINGS', [
 	{ covers: 'R108', name: '6.5.2. MAX_FRAME_SIZE of 2^24 - 1 is taken', check: acknowledged, send: settings({ maxFrameSize: 0xffffff }) },
 	{ covers: 'R108', name: '6.5.2. MAX_CONCURRENT_STREAMS of 0 hinders no request', check: acknowledged, send: settings({ maxConcurrentStreams: 0 }) },
 	{ covers: 'R108', name: 'RFC 9218 2.1. NO_RFC7540_PRIORITIES of 2', connection: 'PROTOCOL_ERROR', send: settings({ noRfc7540Priorities: 2 }) },
+	{ covers: 'R108', name: 'RFC 8441 3. ENABLE_CONNECT_PROTOCOL of 2', connection: 'PROTOCOL_ERROR', send: settings({ enableConnectProtocol: 2 }) },
+	{ covers: 'R108', name: 'RFC 8441 3. ENABLE_CONNECT_PROTOCOL of a client says nothing', check: acknowledged,
+		send: settings([['enableConnectProtocol', 1], ['enableConnectProtocol', 0]]) },
 	{ covers: 'R108', name: '6.5.2. a bad value among good ones', connection: 'PROTOCOL_ERROR',
 		send: settings([['initialWindowSize', 70000], [0xabcd, 1], ['enablePush', 3]]) },
 	{ covers: 'R108', name: '6.5.2. a bad value while requests are under way', given: 'open', connection: 'FLOW_CONTROL_ERROR',
@@ -68,7 +71,7 @@ conformance('SETTINGS', [
 			assert.ok(first.seq < ping.seq && ping.seq < second.seq && second.seq < third.seq);
 		} },
 	{ covers: 'R109', name: '6.5.2. unknown identifiers are ignored', check: acknowledged,
-		send: settings([[0, 1], [0xffff, 0xffffffff], [0x8, 2], [0x0a0a, 0]]) },
+		send: settings([[0, 1], [0xffff, 0xffffffff], [0x7, 2], [0x0a0a, 0]]) },
 	{ covers: 'R109', name: '6.5.3. of equal identifiers the last counts', given: 'half-closed (remote)', client: { auto: { window: false } },
 		send: settings([['initialWindowSize', 100], ['initialWindowSize', 5]]), check: async (c, r) => {
 			await body(c, r, 50);

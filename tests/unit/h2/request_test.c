@@ -178,7 +178,7 @@ SCRIPT_TEST(content_length_is_one_number)
 	MALFORMED(":method", "POST", URI, "content-length", "99999999999999999999");
 }
 
-/* RFC 8441 4: only where SETTINGS_ENABLE_CONNECT_PROTOCOL was announced, which we never do. */
+/* RFC 8441 4: only where SETTINGS_ENABLE_CONNECT_PROTOCOL was announced (tunnel_test.c). */
 SCRIPT_TEST(protocol_pseudo_field_is_malformed)
 {
 	MALFORMED(":method", "CONNECT", ":protocol", "websocket", URI);

@@ -134,7 +134,7 @@ static void setting_at(
 /* covers: R12 R28 P-recv-enable-push-value */
 SCRIPT_TEST(every_setting_is_judged_at_its_borders)
 {
-	static const uint32_t initial[H2_SETTING_COUNT] = {4096, 1, UINT32_MAX, 65535, 16384, UINT32_MAX, 0};
+	static const uint32_t initial[H2_SETTING_COUNT] = {4096, 1, UINT32_MAX, 65535, 16384, UINT32_MAX, 0, 0};
 	for (uint32_t i = 0; i < H2_SETTING_COUNT; i++) {
 		const struct h2_setting_row *row = &h2_setting_rows[i];
 		assert_ptr_equal(h2_setting_find(row->id), row);

@@ -122,6 +122,35 @@ static void copy_survives_its_original(void **state)
 	http_head_free(copy);
 }
 
+/* What tells of a tunnel is in a copy, with bytes of its own, in an overlay, and not in the next new head. */
+static void copies_know_of_the_tunnel(void **state)
+{
+	(void)state;
+	struct http_head *head = http_head_new(pool);
+	char text[] = "websocket, other";
+	head->allows_protocol = true;
+	head->opens_tunnel = true;
+	head->protocol = slice_of(text, 9);
+	head->upgrade = slice_of(text, 16);
+	struct http_head *copies[] = {http_head_copy(head), http_head_new_like(head)};
+	assert_ptr_equal(copies[1]->upgrade.ptr, text);
+	memset(text, '!', 16);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(copies[i]->allows_protocol);
+		assert_true(copies[i]->opens_tunnel);
+	}
+	assert_slice(copies[0]->protocol, "websocket");
+	assert_slice(copies[0]->upgrade, "websocket, other");
+	http_head_free(head);
+	http_head_free(copies[0]);
+	http_head_free(copies[1]);
+	head = http_head_new(pool);
+	assert_false(head->allows_protocol);
+	assert_false(head->opens_tunnel);
+	assert_int_equal(head->protocol.len + head->upgrade.len, 0);
+	http_head_free(head);
+}
+
 static void remove_takes_all_of_a_token_and_keeps_order(void **state)
 {
 	(void)state;
@@ -289,6 +318,7 @@ int main(void)
 	    cmocka_unit_test(fields_keep_their_order_through_growth),
 	    cmocka_unit_test(add_copies_and_finds_the_token),
 	    cmocka_unit_test(copy_survives_its_original),
+	    cmocka_unit_test(copies_know_of_the_tunnel),
 	    cmocka_unit_test(remove_takes_all_of_a_token_and_keeps_order),
 	    cmocka_unit_test(strip_removes_what_is_for_one_hop),
 	    cmocka_unit_test(strip_removes_what_connection_names),

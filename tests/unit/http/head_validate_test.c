@@ -411,7 +411,87 @@ static void connect_has_an_authority_with_port_and_nothing_else(void **state)
 	    ":scheme: https");
 }
 
-static void extended_connect_is_malformed(void **state)
+/* The receiver has announced SETTINGS_ENABLE_CONNECT_PROTOCOL. */
+static void check_allowed(const char *fault, const char *const *lines)
+{
+	struct http_head *head = decoded(lines);
+	head->allows_protocol = true;
+	const char *found = http_head_validate(head, HTTP_REQUEST);
+	if (fault ? !found || !strstr(found, fault) : found != NULL)
+		fail_msg("%s, want: %s", found ? found : "accepted", fault ? fault : "accepted");
+	http_head_free(head);
+}
+
+#define EXTENDED(protocol, authority)                                                              \
+	":method: CONNECT", ":protocol: " protocol, ":scheme: https", ":authority: " authority,    \
+	    ":path: /"
+#define TUNNEL(...) check_allowed(NULL, LINES(__VA_ARGS__))
+#define NO_TUNNEL(fault, ...) check_allowed(fault, LINES(__VA_ARGS__))
+
+static void extended_connect_is_a_request_with_a_protocol(void **state)
+{
+	(void)state;
+	TUNNEL(EXTENDED("websocket", "a.example"));
+	TUNNEL(EXTENDED("Connect-UDP/1.0", "a.example:8443"));
+	TUNNEL(EXTENDED("websocket", "a.example"), "host: a.example:443");
+	TUNNEL(":method: CONNECT", ":protocol: x", ":scheme: https", ":path: /", "host: a");
+	NO_TUNNEL("differs", EXTENDED("websocket", "a.example:8443"), "host: a.example");
+	NO_TUNNEL("differs", EXTENDED("websocket", "a.example"), "host: b.example");
+	NO_TUNNEL("malformed authority", EXTENDED("websocket", "me@a.example"));
+	NO_TUNNEL("neither authority", ":method: CONNECT", ":protocol: x", ":scheme: https",
+	    ":path: /");
+	NO_TUNNEL("no scheme", ":method: CONNECT", ":protocol: x", ":authority: a", ":path: /");
+	NO_TUNNEL(":path", ":method: CONNECT", ":protocol: x", ":authority: a", ":scheme: https");
+	NO_TUNNEL("slash", ":method: CONNECT", ":protocol: x", ":scheme: https", ":authority: a",
+	    ":path: *");
+	NO_TUNNEL("CONNECT with :scheme or :path", ":method: CONNECT", ":scheme: https",
+	    ":authority: a:443", ":path: /");
+	NO_TUNNEL("extended CONNECT", GET_ROOT, ":protocol: websocket");
+	NO_TUNNEL("twice", EXTENDED("websocket", "a"), ":protocol: websocket");
+}
+
+static void protocol_is_a_name_with_or_without_a_version(void **state)
+{
+	(void)state;
+	NO_TUNNEL("name of a protocol", EXTENDED("", "a"));
+	NO_TUNNEL("name of a protocol", EXTENDED("/", "a"));
+	NO_TUNNEL("name of a protocol", EXTENDED("x/", "a"));
+	NO_TUNNEL("name of a protocol", EXTENDED("/1", "a"));
+	NO_TUNNEL("name of a protocol", EXTENDED("x/1/2", "a"));
+	NO_TUNNEL("name of a protocol", EXTENDED("x, y", "a"));
+	NO_TUNNEL("name of a protocol", EXTENDED("web\rsocket", "a"));
+	NO_TUNNEL("name of a protocol", EXTENDED(" x", "a"));
+}
+
+static void extended_connect_has_no_length(void **state)
+{
+	(void)state;
+	struct http_head *head = decoded(LINES(EXTENDED("websocket", "a.example"),
+	    "content-length: 5", "x-one: 1", "content-length: 5", "host: a.example"));
+	head->allows_protocol = true;
+	assert_null(http_head_validate(head, HTTP_REQUEST));
+	assert_int_equal(head->content_length, HTTP_LENGTH_UNKNOWN);
+	assert_int_equal(head->count, 2);
+	assert_slice(head->protocol, "websocket");
+	http_head_free(head);
+	NO_TUNNEL("not a number", EXTENDED("websocket", "a"), "content-length: x");
+}
+
+/* Others than requests have none, whatever was announced. */
+static void protocol_is_for_requests(void **state)
+{
+	(void)state;
+	struct http_head *head = decoded(LINES(GET_ROOT, ":protocol: websocket"));
+	head->allows_protocol = true;
+	assert_non_null(http_head_validate(head, HTTP_PROMISE));
+	http_head_free(head);
+	head = decoded(LINES(OK, ":protocol: websocket"));
+	head->allows_protocol = true;
+	assert_non_null(http_head_validate(head, HTTP_RESPONSE));
+	http_head_free(head);
+}
+
+static void extended_connect_is_malformed_unless_announced(void **state)
 {
 	(void)state;
 	REFUSE(HTTP_REQUEST, "extended CONNECT", ":method: CONNECT", ":protocol: websocket",
@@ -478,7 +558,11 @@ int main(void)
 	    cmocka_unit_test(http_request_without_any_authority_is_malformed),
 	    cmocka_unit_test(host_agrees_with_the_authority),
 	    cmocka_unit_test(connect_has_an_authority_with_port_and_nothing_else),
-	    cmocka_unit_test(extended_connect_is_malformed),
+	    cmocka_unit_test(extended_connect_is_a_request_with_a_protocol),
+	    cmocka_unit_test(protocol_is_a_name_with_or_without_a_version),
+	    cmocka_unit_test(extended_connect_has_no_length),
+	    cmocka_unit_test(protocol_is_for_requests),
+	    cmocka_unit_test(extended_connect_is_malformed_unless_announced),
 	    cmocka_unit_test(promise_is_a_get_or_head_without_body),
 	    cmocka_unit_test(cookie_crumbs_are_legal_and_kept),
 	};

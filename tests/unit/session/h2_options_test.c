@@ -115,12 +115,31 @@ static void defaults_are_those_of_the_engine(void **state)
 	}
 }
 
+/* Clients are told of tunnels if some route opens them. */
+static void tunnels_are_announced_where_they_are_taken(void **state)
+{
+	(void)state;
+	for (int taken = 0; taken < 2; taken++) {
+		const char *upgrade = taken ? "upgrade = websocket\n" : "";
+		char text[512];
+		snprintf(text, sizeof(text), LOAD_LISTEN LOAD_ORIGIN LOAD_ROUTE "%s", upgrade);
+		struct load load = load_text(text);
+		assert_non_null(load.conf);
+		struct h2_settings s = h2_options_settings_for_client(load.conf->listens);
+		assert_int_equal(s.enable_connect_protocol, taken);
+		s = h2_options_settings_for_origin(load.conf->origins, true);
+		assert_int_equal(s.enable_connect_protocol, 0);
+		load_free(&load);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_option_reaches_its_member_and_no_other),
 	    cmocka_unit_test(every_limit_of_the_option_table_is_tested),
 	    cmocka_unit_test(defaults_are_those_of_the_engine),
+	    cmocka_unit_test(tunnels_are_announced_where_they_are_taken),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* How a request becomes a tunnel (tunnel.h), and what is different from then on. */
+#include "proxy/relay/private.h"
+
+/* Keys are of one hop: a session makes its own where its version has them (RFC 8441 5.1). */
+static void drop_keys(struct http_head *head)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < head->count; i++) {
+		struct slice name = head->fields[i].name;
+		if (!slice_equal(name, SLICE("sec-websocket-key")) &&
+		    !slice_equal(name, SLICE("sec-websocket-accept")))
+			head->fields[kept++] = head->fields[i];
+	}
+	head->count = kept;
+}
+
+void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade)
+{
+	struct http_head *head = (struct http_head *)(uintptr_t)x->request;
+	ensure(exchange_is_in(x, PHASE_BIT(EXCHANGE_NEW)));
+	if (upgrade.len > 0) { /* its bytes are the head's */
+		head->method = SLICE("CONNECT");
+		head->method_token = HTTP_METHOD_CONNECT;
+		head->protocol = upgrade;
+		head->upgrade = SLICE("");
+		x->method = HTTP_METHOD_CONNECT;
+		x->tunnel.is_upgrade = true;
+		x->upload.source_ended = false;
+	}
+	drop_keys(head);
+	x->tunnel.is_asked = true;
+	x->context.is_streaming = true;
+	x->context.upload_limit_bytes = 0;
+}
+
+static void open_tunnel(struct exchange *x, struct http_head *head)
+{
+	usec now = x->relay->now;
+	head->protocol = x->request->protocol; /* lent: the request lives as long as the exchange */
+	x->tunnel.is_open = true;
+	x->tunnel.opened = now;
+	flow_begin(&x->upload, now);
+}
+
+void tunnel_refused(struct exchange *x)
+{
+	exchange_discard_upload(x);
+	if (x->tunnel.is_upgrade) /* a request without a body, which has come long ago */
+		x->upload.source_ended = true;
+}
+
+bool tunnel_answer(struct exchange *x, struct http_head *head)
+{
+	if (head->opens_tunnel) {
+		open_tunnel(x, head);
+		return true;
+	}
+	/* A client that sent a CONNECT takes every 2xx for an opening. */
+	bool is_misleading = head->status < 300 && !x->tunnel.is_upgrade;
+	if (!is_misleading)
+		tunnel_refused(x);
+	return !is_misleading;
+}
+
+void tunnel_begin_upload(struct exchange *x)
+{
+	x->upload.state = FLOW_BODY;
+	flow_moved(x, &x->upload);
+}
+
+bool tunnel_is_too_long(const struct exchange *x)
+{
+	uint64_t most = x->tunnel.bytes_most;
+	return most > 0 && exchange_is_tunnel(x) &&
+	       x->upload.received + x->download.received > most;
+}
