@@ -50,7 +50,7 @@ static bool read_to_end(struct h1_conn *c, struct h1_event *event)
 {
 	struct slice front = h1_input_front(c);
 	bool is_end = front.len == 0;
-	if (is_end ? !c->input.has_ended : is_window_used_up(c))
+	if (is_end ? !c->input.has_ended || c->input.was_cut : is_window_used_up(c))
 		return false;
 	return data_event(c, event, takeable(c, front, UINT64_MAX), is_end);
 }

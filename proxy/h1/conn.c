@@ -40,6 +40,7 @@ void h1_free(struct h1_conn *c)
 	h1_input_fini(c);
 	h1_buffer_free(&c->output);
 	h1_buffer_free(&c->nominated);
+	h1_buffer_free(&c->asked_protocol);
 	budget_adjust(c->env.budget, &c->charged, 0);
 	free(c);
 }
@@ -76,7 +77,8 @@ void h1_receive(struct h1_conn *c, struct chunk *chunk, size_t offset, size_t le
 
 void h1_receive_end(struct h1_conn *c, bool is_clean)
 {
-	if (c->reading == H1_READ_TO_END && !is_clean)
+	c->input.was_cut |= !is_clean;
+	if ((c->reading == H1_READ_TO_END || c->reading == H1_READ_TUNNEL) && !is_clean)
 		return; /* it never ends then, and the owner finds that it is lost */
 	c->input.has_ended = true;
 }
@@ -121,13 +123,13 @@ bool h1_takes_interim(const struct h1_conn *c)
 	return c->stream.is_open && !c->stream.is_old && !c->stream.has_answer;
 }
 
-/* A clean end of the transport would complete a response that only it can end. An origin should stop
- * at once. */
+/* A clean end of the transport would complete a response that only it can end, or a direction of a tunnel.
+ * An origin should stop at once. */
 static bool is_cut_off(const struct h1_conn *c)
 {
-	bool is_complete = c->stream.was_written && (c->role == H1_SERVER || c->stream.was_read);
-	return c->stream.is_open && !is_complete &&
-	       (c->role == H1_CLIENT || c->writing == H1_WRITE_TO_END);
+	bool has_two_ends = c->role == H1_CLIENT || c->writing == H1_WRITE_TUNNEL;
+	bool is_complete = c->stream.was_written && (!has_two_ends || c->stream.was_read);
+	return c->stream.is_open && !is_complete && (has_two_ends || c->writing == H1_WRITE_TO_END);
 }
 
 bool h1_request_is_here(const struct h1_conn *c)
@@ -169,6 +171,11 @@ void h1_widen(struct h1_conn *c, uint32_t window)
 {
 	if (window > c->window)
 		c->window = window;
+}
+
+bool h1_has_finished(const struct h1_conn *c)
+{
+	return c->writing == H1_WRITE_TUNNEL && c->stream.was_written && h1_unsent_bytes(c) == 0;
 }
 
 /* ---- the end ---- */
@@ -263,9 +270,10 @@ void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *he
 		return;
 	int n = snprintf(line, sizeof(line), "%s ", out ? "->" : "<-");
 	size_t used = (size_t)n;
+	bool is_switch = head->opens_tunnel && head->protocol.len > 0;
 	if (head->status > 0)
 		snprintf(line + used, sizeof(line) - used, "response %u len=%zu",
-		    (unsigned)head->status, bytes);
+		    is_switch ? 101u : (unsigned)head->status, bytes);
 	else
 		snprintf(line + used, sizeof(line) - used, "%s len=%zu",
 		    head->kind == HTTP_TRAILERS ? "trailers" : "request", bytes);
@@ -275,7 +283,7 @@ void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *he
 size_t h1_describe(const struct h1_conn *c, char *buffer, size_t size)
 {
 	static const char *const readings[] = {
-	    "start", "head", "length", "chunks", "trailers", "to-end", "done", "nothing"};
+	    "start", "head", "length", "chunks", "trailers", "to-end", "tunnel", "done", "nothing"};
 	int n =
 	    snprintf(buffer, size, "http/1 %s reading=%s input=%zu owed=%zu unsent=%zu%s%s%s%s%s\n",
 		c->role == H1_SERVER ? "server" : "client", readings[c->reading], h1_input_bytes(c),
@@ -305,4 +313,7 @@ void h1_check(const struct h1_conn *c)
 	ensure(
 	    in->head.length <= c->limits.head_bytes || in->head.length <= c->limits.trailer_bytes);
 	ensure(c->reading != H1_READ_TO_END || c->role == H1_CLIENT);
+	ensure(c->reading != H1_READ_TUNNEL || (c->stream.has_answer && !c->keeps));
+	ensure(c->reading != H1_READ_TUNNEL || c->writing == H1_WRITE_TUNNEL);
+	ensure(c->writing != H1_WRITE_HELD || c->role == H1_CLIENT);
 }

@@ -7,6 +7,7 @@
  *   framing.c  the fields for this hop: how the message ends, whether the connection goes on
  *   body.c     the body: content-length, chunks, trailers, or to the end of the connection
  *   events.c   one event at a time out of the above
+ *   tunnel.c   requests that ask for a tunnel, and answers that open one
  *   output.c   heads and framing of what goes to the peer
  *   conn.c     life, commands, time, questions
  */
@@ -23,6 +24,7 @@ enum h1_reading {
 	H1_READ_CHUNKS,   /* a chunked body */
 	H1_READ_TRAILERS, /* the trailer section of one */
 	H1_READ_TO_END,   /* a response's body that ends with the connection */
+	H1_READ_TUNNEL,   /* one direction of a tunnel, which ends with the connection */
 	H1_READ_DONE,     /* the message is complete: what follows waits */
 	H1_READ_NOTHING,  /* nothing is read any more, what comes is dropped */
 };
@@ -54,6 +56,8 @@ enum h1_writing {
 	H1_WRITE_LENGTH,
 	H1_WRITE_CHUNKS,
 	H1_WRITE_TO_END, /* the end of the connection ends it */
+	H1_WRITE_HELD,   /* client: bytes of a tunnel that has not been opened yet wait */
+	H1_WRITE_TUNNEL, /* one direction of a tunnel: the end of the sending side ends it */
 };
 
 /* Bytes of a head that came in several pieces; or of heads that wait to be sent. */
@@ -75,7 +79,11 @@ struct h1_input {
 	size_t line_bytes;     /* of its present line, so far */
 	bool ends_with_cr;     /* the last byte in `head` */
 	bool has_ended;        /* nothing more will come */
+	bool was_cut;          /* the end was not clean: it ends no message and no tunnel */
 };
+
+/* No sender needs more than one Upgrade field. */
+#define H1_UPGRADES_MOST 4u
 
 /* What a head's fields say about this hop. */
 struct h1_hop {
@@ -84,21 +92,24 @@ struct h1_hop {
 	bool has_other_coding, has_chunked_twice;
 	bool has_length;
 	bool has_host;
-	bool closes, keeps; /* options of Connection */
+	bool closes, keeps, names_upgrade; /* options of Connection */
 	uint32_t option_count;
 	usec keepalive; /* Keep-Alive: timeout, 0 = none */
 	uint32_t nominated_count;
+	uint32_t upgrade_count; /* Upgrade fields */
 	struct slice nominated[32];
+	struct slice upgrades[H1_UPGRADES_MOST]; /* their values */
 };
 
 struct h1_stream {
 	void *user;
 	bool is_open;
-	bool was_read;    /* its incoming message is complete */
-	bool was_written; /* its outgoing message is complete */
-	bool has_left;    /* bytes of its outgoing message were given out */
-	bool has_answer;  /* server: a final head was sent; client: one came */
-	bool is_old;      /* server: the request is in HTTP/1.0 */
+	bool was_read;     /* its incoming message is complete */
+	bool was_written;  /* its outgoing message is complete */
+	bool has_left;     /* bytes of its outgoing message were given out */
+	bool has_answer;   /* server: a final head was sent; client: one came */
+	bool is_old;       /* server: the request is in HTTP/1.0 */
+	bool asks_upgrade; /* server: its head was given out with `upgrade` */
 	enum http_method method;
 	uint32_t interims;
 };
@@ -135,6 +146,10 @@ struct h1_conn {
 	uint64_t write_left; /* H1_WRITE_LENGTH */
 	size_t offered;
 	bool offered_end;
+	/* A request for a tunnel: the key of WebSocket, the client's or ours ("": none), and the
+	 * protocol that we asked an origin for. */
+	char websocket_key[H1_WEBSOCKET_KEY];
+	struct h1_buffer asked_protocol;
 	struct h1_stream stream;
 	/* The connection. */
 	bool keeps;    /* another exchange may follow the present one */
@@ -192,6 +207,8 @@ void h1_read_request_line(const struct h1_conn *c, struct slice line, struct htt
 void h1_hop_init(struct h1_hop *hop);
 /* Looks at one field. Returns true when the field is for this hop alone, and not for the head. */
 bool h1_hop_field(struct h1_hop *hop, enum http_token token, struct slice value);
+/* Whether the sender would change to another protocol than HTTP/2, which needs no Upgrade here. */
+bool h1_hop_upgrades(const struct h1_hop *hop);
 /* Removes what Connection nominates. Returns NULL or the fault. */
 const struct h1_fault *h1_hop_nominations(struct h1_hop *hop, struct http_head *head);
 /* Removes what Connection nominated in the head before these trailers. */
@@ -201,12 +218,26 @@ void h1_drop_nominated(const struct h1_conn *c, struct http_head *trailers);
 const struct h1_fault *h1_frame_request(
     struct h1_conn *c, const struct http_head *head, const struct h1_hop *hop);
 const struct h1_fault *h1_frame_response(
-    struct h1_conn *c, const struct http_head *head, const struct h1_hop *hop);
+    struct h1_conn *c, struct http_head *head, const struct h1_hop *hop);
 
 /* ---- body.c ---- */
 
 /* Reads on in the body. Returns true with an event. */
 bool h1_read_body(struct h1_conn *c, struct h1_event *event);
+
+/* ---- tunnel.c ---- */
+
+bool h1_is_websocket(struct slice protocol);
+/* The field of a key or of its answer, which is for this hop alone. */
+bool h1_is_websocket_key(struct slice name);
+/* Server: fills `upgrade` of a request that offers to change the protocol, and takes its key away. */
+void h1_tunnel_offered(struct h1_conn *c, struct http_head *head, const struct h1_hop *hop);
+/* Client: checks a 101 that has not been validated, and makes it the head of a 200 in which nothing of
+ * this hop is left. Returns NULL or the fault. */
+const struct h1_fault *h1_tunnel_answer(
+    struct h1_conn *c, struct http_head *head, const struct h1_hop *hop);
+/* Client: the validated final head opens the tunnel that was asked for. */
+void h1_tunnel_opened(struct h1_conn *c, struct http_head *head);
 
 /* ---- events.c ---- */
 
@@ -218,6 +249,8 @@ void h1_read_no_more(struct h1_conn *c); /* what comes from now on is dropped */
 #define H1_UNSENT_MOST 65536u
 
 size_t h1_output_held(const struct h1_conn *c);
+/* Client: a final answer has come. If it opened no tunnel, the bytes for one are not sent. */
+void h1_end_held(struct h1_conn *c);
 
 /* ---- conn.c ---- */
 

@@ -55,6 +55,7 @@ static bool request_head(struct h1_conn *c, struct h1_event *event, struct slice
 		return true;
 	}
 	c->stream.was_read = event->end = c->reading == H1_READ_DONE;
+	c->stream.asks_upgrade = head->upgrade.len > 0;
 	return true;
 }
 
@@ -176,6 +177,7 @@ static bool response_head(struct h1_conn *c, struct h1_event *event, struct slic
 		return true;
 	}
 	c->stream.has_answer = true;
+	h1_end_held(c);
 	c->stream.was_read = event->end = c->reading == H1_READ_DONE;
 	return true;
 }

@@ -65,6 +65,12 @@
 	/* Responses. */ \
 	X(UNASKED, "response-unasked", "RFC 9112 9.2", 400, \
 		"The origin sent bytes that no request asked for.") \
+	X(UPGRADE_UNASKED, "upgrade-unasked", "RFC 9110 7.8", 400, \
+		"The origin changed the protocol though the request had no Upgrade.") \
+	X(UPGRADE_WRONG, "upgrade-wrong", "RFC 9110 7.8", 400, \
+		"A 101 does not name the protocol that was asked for, or is in HTTP/1.0.") \
+	X(WEBSOCKET_ACCEPT, "websocket-accept-bad", "RFC 6455 4.1", 400, \
+		"A 101 does not have the one Sec-WebSocket-Accept that follows from our key.") \
 	X(INTERIM_MANY, "interim-responses-many", "RFC 9110 15.2", 400, \
 		"A request got more interim responses than max-interim-responses.")
 // clang-format on

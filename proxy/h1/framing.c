@@ -25,9 +25,10 @@ static bool is_known_option(struct h1_hop *hop, struct slice option)
 		hop->closes = true;
 	else if (slice_equal_nocase(option, SLICE("keep-alive")))
 		hop->keeps = true;
+	else if (slice_equal_nocase(option, SLICE("upgrade")))
+		hop->names_upgrade = true;
 	else
 		return slice_equal_nocase(option, SLICE("te")) ||
-		       slice_equal_nocase(option, SLICE("upgrade")) ||
 		       slice_equal_nocase(option, SLICE("http2-settings"));
 	return true;
 }
@@ -89,8 +90,12 @@ bool h1_hop_field(struct h1_hop *hop, enum http_token token, struct slice value)
 	case HTTP_TOKEN_KEEP_ALIVE:
 		read_keepalive(hop, value);
 		return true;
-	case HTTP_TOKEN_PROXY_CONNECTION:
 	case HTTP_TOKEN_UPGRADE:
+		if (hop->upgrade_count < H1_UPGRADES_MOST)
+			hop->upgrades[hop->upgrade_count] = value;
+		hop->upgrade_count++;
+		return true;
+	case HTTP_TOKEN_PROXY_CONNECTION:
 	case HTTP_TOKEN_HTTP2_SETTINGS:
 		return true;
 	case HTTP_TOKEN_CONTENT_LENGTH:
@@ -102,6 +107,19 @@ bool h1_hop_field(struct h1_hop *hop, enum http_token token, struct slice value)
 	default:
 		return false;
 	}
+}
+
+bool h1_hop_upgrades(const struct h1_hop *hop)
+{
+	if (!hop->names_upgrade)
+		return false;
+	for (uint32_t i = 0; i < hop->upgrade_count && i < H1_UPGRADES_MOST; i++) {
+		struct slice rest = hop->upgrades[i], member;
+		while (slice_next_member(&rest, &member))
+			if (!slice_equal_nocase(member, SLICE("h2c")))
+				return true;
+	}
+	return hop->upgrade_count > H1_UPGRADES_MOST;
 }
 
 /* ---- what Connection nominates ---- */
@@ -206,8 +224,9 @@ const struct h1_fault *h1_frame_request(
 	if (fault)
 		return fault;
 	/* A proxy keeps no connection with a client of HTTP/1.0 (RFC 9112 9.3). What follows a
-	 * CONNECT is for a tunnel, and no request. */
-	c->keeps = !is_old && !hop->closes && head->method_token != HTTP_METHOD_CONNECT;
+	 * CONNECT or an Upgrade may be for a tunnel, and is no request, even if none is opened. */
+	c->keeps = !is_old && !hop->closes && head->method_token != HTTP_METHOD_CONNECT &&
+		   !h1_hop_upgrades(hop);
 	if (hop->codings > 0)
 		read_chunks(c, hop);
 	else
@@ -217,10 +236,14 @@ const struct h1_fault *h1_frame_request(
 }
 
 const struct h1_fault *h1_frame_response(
-    struct h1_conn *c, const struct http_head *head, const struct h1_hop *hop)
+    struct h1_conn *c, struct http_head *head, const struct h1_hop *hop)
 {
 	bool is_old = head->version == HTTP_VERSION_1_0;
 	bool is_bodyless = http_response_is_bodyless(head, c->stream.method);
+	if (c->stream.method == HTTP_METHOD_CONNECT && head->status / 100 == 2) {
+		h1_tunnel_opened(c, head);
+		return NULL;
+	}
 	if (hop->codings > 0 && (http_head_is_interim(head) || head->status == 204))
 		return &h1_faults[H1_FAULT_CODING_FORBIDDEN];
 	const struct h1_fault *fault = check_codings(hop, is_old);

@@ -77,9 +77,9 @@ struct h1_websocket {
 
 struct h1_env {
 	const struct h1_websocket *websocket; /* NULL: no WebSocket is opened or asked for */
-	struct http_head_pool *heads; /* borrows */
-	struct budget *budget;        /* borrows: the connection's; pays for what waits */
-	bool is_tls;                  /* server: the scheme of requests that do not name one */
+	struct http_head_pool *heads;         /* borrows */
+	struct budget *budget;                /* borrows: the connection's; pays for what waits */
+	bool is_tls; /* server: the scheme of requests that do not name one */
 	void (*fault)(void *context, const struct h1_fault *fault); /* optional, for counters */
 	void *fault_context;
 	/* Optional: one line for each head that is received or sent. */

@@ -89,7 +89,7 @@ static bool add_absolute(struct http_head *head, struct slice target)
 		    slice_equal(head->fields[0].value, SLICE("OPTIONS")) ? SLICE("*") : SLICE("/");
 	else if (path.ptr[0] == '?')
 		path = arena_printf(&head->arena, "/%.*s", SLICE_ARG(path));
-	struct slice name = {arena_copy(&head->arena, slice_sub(target, 0, scheme)).ptr, scheme};
+	struct slice name = slice_sub(target, 0, scheme); /* bytes of the head's arena */
 	ascii_lower_copy((char *)(uintptr_t)name.ptr, name);
 	add_pseudo(head, HTTP_TOKEN_PSEUDO_SCHEME, name);
 	add_pseudo(head, HTTP_TOKEN_PSEUDO_AUTHORITY, slice_sub(rest, 0, authority));
@@ -248,7 +248,9 @@ const struct h1_fault *h1_read_request(struct h1_conn *c, struct slice bytes,
 	ignore_expectation(head);
 	if ((fault = validate(head, HTTP_REQUEST, reason)) != NULL)
 		return fault;
-	return h1_frame_request(c, head, hop);
+	if ((fault = h1_frame_request(c, head, hop)) == NULL)
+		h1_tunnel_offered(c, head, hop);
+	return fault;
 }
 
 const struct h1_fault *h1_read_response(struct h1_conn *c, struct slice bytes,
@@ -262,10 +264,17 @@ const struct h1_fault *h1_read_response(struct h1_conn *c, struct slice bytes,
 	*oversize = head->list_bytes > c->limits.list_bytes;
 	if (*oversize)
 		return &h1_faults[H1_FAULT_HEAD_LARGE];
-	if ((fault = h1_hop_nominations(hop, head)) != NULL ||
-	    (fault = validate(head, HTTP_RESPONSE, reason)) != NULL)
+	if ((fault = h1_hop_nominations(hop, head)) != NULL)
 		return fault;
-	return h1_frame_response(c, head, hop);
+	bool is_switch = slice_equal(head->fields[0].value, SLICE("101"));
+	if (is_switch && (fault = h1_tunnel_answer(c, head, hop)) != NULL)
+		return fault;
+	if ((fault = validate(head, HTTP_RESPONSE, reason)) != NULL)
+		return fault;
+	if (!is_switch)
+		return h1_frame_response(c, head, hop);
+	h1_tunnel_opened(c, head);
+	return NULL;
 }
 
 const struct h1_fault *h1_read_trailers(

@@ -140,7 +140,7 @@ void h1_input_drop(struct h1_conn *c)
 size_t h1_input_held(const struct h1_conn *c)
 {
 	const struct h1_input *in = &c->input;
-	size_t held = in->head.capacity + c->nominated.capacity;
+	size_t held = in->head.capacity + c->nominated.capacity + c->asked_protocol.capacity;
 	if (in->at.length > 0)
 		held += in->at.chunk->capacity;
 	for (uint32_t i = 0; i < in->count; i++)

@@ -13,14 +13,15 @@
 /* A buffer larger than this is not kept for the next head. */
 #define KEPT_BYTES 1024u
 /* What a head may need beside its fields: the first line, framing, Connection. */
-#define EXTRA_BYTES 160u
+#define EXTRA_BYTES 192u
 
 /* ---- bytes of a head ---- */
 
 /* Begins a head: forgets what has left, and makes room for all of it. */
 static char *begin_head(struct h1_conn *c, const struct http_head *head)
 {
-	size_t bytes = head->method.len + head->path.len + head->authority.len + EXTRA_BYTES;
+	size_t bytes = head->method.len + head->path.len + 2 * head->authority.len +
+		       head->protocol.len + EXTRA_BYTES;
 	for (uint32_t i = 0; i < head->count; i++)
 		bytes += head->fields[i].name.len + head->fields[i].value.len + 4;
 	if (c->output_lent)
@@ -59,9 +60,17 @@ static char *put_cookies(char *at, const struct http_head *head)
 	return put(at, SLICE("\r\n"));
 }
 
+/* In a head that asks for a tunnel, or opens one: what frames a message, and the keys of another hop. */
+static bool is_not_for_tunnels(const struct http_field *f)
+{
+	return f->token == HTTP_TOKEN_CONTENT_LENGTH || f->token == HTTP_TOKEN_TE ||
+	       (f->token == HTTP_TOKEN_NONE && h1_is_websocket_key(f->name));
+}
+
 static char *put_fields(char *at, const struct http_head *head)
 {
 	bool had_cookies = false;
+	bool is_tunnel = head->opens_tunnel || head->method_token == HTTP_METHOD_CONNECT;
 	for (uint32_t i = 0; i < head->count; i++) {
 		const struct http_field *f = &head->fields[i];
 		if (f->token == HTTP_TOKEN_COOKIE && head->kind == HTTP_REQUEST) {
@@ -70,7 +79,8 @@ static char *put_fields(char *at, const struct http_head *head)
 			had_cookies = true;
 			continue;
 		}
-		at = put_field(at, f->name, f->value);
+		if (!is_tunnel || !is_not_for_tunnels(f))
+			at = put_field(at, f->name, f->value);
 	}
 	return at;
 }
@@ -123,10 +133,62 @@ static bool expects_body(enum http_method method)
 	       method == HTTP_METHOD_PATCH;
 }
 
+static void open_stream(struct h1_conn *c, enum http_method method, void *user)
+{
+	c->stream = (struct h1_stream){.user = user, .is_open = true, .method = method};
+	c->owed = 0;
+	c->window = c->limits.window_bytes;
+}
+
+/* What makes a request for a tunnel an Upgrade: the fields for this hop. */
+static char *put_upgrade(char *at, struct slice protocol)
+{
+	at = put(at, SLICE("connection: upgrade\r\n"));
+	return put_field(at, SLICE("upgrade"), protocol);
+}
+
+/* A request for a tunnel has no body: what the owner offers waits for the answer. */
+static bool ask_for_tunnel(struct h1_conn *c, const struct http_head *head, bool end, void *user)
+{
+	bool is_upgrade = head->protocol.len > 0;
+	bool is_websocket = h1_is_websocket(head->protocol);
+	if (is_websocket && !c->env.websocket)
+		return false;
+	char *at = begin_head(c, head);
+	at = put(at, is_upgrade ? SLICE("GET ") : SLICE("CONNECT "));
+	at = put(at, is_upgrade ? head->path : head->authority);
+	at = put(at, SLICE(" HTTP/1.1\r\n"));
+	at = put_field(at, SLICE("host"), head->authority);
+	at = put_fields(at, head);
+	if (is_upgrade)
+		at = put_upgrade(at, head->protocol);
+	c->websocket_key[0] = '\0';
+	if (is_websocket) {
+		c->env.websocket->make_key(c->websocket_key);
+		at = put_field(at, SLICE("sec-websocket-key"), slice_of_string(c->websocket_key));
+	}
+	if (is_upgrade)
+		h1_buffer_add(&c->asked_protocol, head->protocol);
+	open_stream(c, is_upgrade ? HTTP_METHOD_GET : HTTP_METHOD_CONNECT, user);
+	begin_body(c, H1_WRITE_HELD, 0, false);
+	c->offered_end = end;
+	finish_head(c, head, at);
+	return true;
+}
+
+void h1_end_held(struct h1_conn *c)
+{
+	h1_buffer_free(&c->asked_protocol);
+	if (c->writing == H1_WRITE_HELD)
+		end_output(c);
+}
+
 bool h1_request(struct h1_conn *c, const struct http_head *head, bool end, void *user)
 {
 	if (h1_request_room(c) == 0)
 		return false;
+	if (head->method_token == HTTP_METHOD_CONNECT)
+		return ask_for_tunnel(c, head, end, user);
 	enum h1_writing writing = end                ? H1_WRITE_NOTHING
 				  : has_length(head) ? H1_WRITE_LENGTH
 						     : H1_WRITE_CHUNKS;
@@ -139,10 +201,7 @@ bool h1_request(struct h1_conn *c, const struct http_head *head, bool end, void 
 	at = put_framing(at, writing, end && !has_length(head) && expects_body(head->method_token));
 	if (has_te)
 		at = put(at, SLICE("connection: te\r\n"));
-	c->stream = (struct h1_stream){
-	    .user = user, .is_open = true, .method = (enum http_method)head->method_token};
-	c->owed = 0;
-	c->window = c->limits.window_bytes;
+	open_stream(c, (enum http_method)head->method_token, user);
 	begin_body(c, writing, has_length(head) ? head->content_length : 0, end);
 	finish_head(c, head, at);
 	return true;
@@ -177,12 +236,43 @@ static enum h1_writing framing_of(
 	return c->stream.is_old ? H1_WRITE_TO_END : H1_WRITE_CHUNKS;
 }
 
+/* The answer to a request for a tunnel that opens it. What came behind the request is for the tunnel. */
+static bool open_tunnel(struct h1_conn *c, const struct http_head *head, bool end)
+{
+	bool is_upgrade = c->stream.asks_upgrade;
+	bool is_websocket = is_upgrade && h1_is_websocket(head->protocol);
+	char accept[H1_WEBSOCKET_ACCEPT];
+	if (is_upgrade ? head->protocol.len == 0 : c->stream.method != HTTP_METHOD_CONNECT)
+		return false;
+	if (c->reading != H1_READ_DONE || (is_websocket && !c->websocket_key[0]))
+		return false;
+	unsigned status = is_upgrade ? 101 : head->status;
+	char *at = begin_head(c, head);
+	at += snprintf(
+	    at, EXTRA_BYTES, "HTTP/1.1 %u %s\r\n", status, http_status_reason((uint16_t)status));
+	at = put_fields(at, head);
+	if (is_upgrade)
+		at = put_upgrade(at, head->protocol);
+	if (is_websocket) {
+		c->env.websocket->accept(slice_of_string(c->websocket_key), accept);
+		at = put_field(at, SLICE("sec-websocket-accept"), slice_of_string(accept));
+	}
+	c->stream.has_answer = true;
+	c->stream.was_read = false;
+	c->reading = H1_READ_TUNNEL;
+	begin_body(c, H1_WRITE_TUNNEL, 0, end);
+	finish_head(c, head, at);
+	return true;
+}
+
 bool h1_respond(struct h1_conn *c, const struct http_head *head, bool end)
 {
 	if (!c->stream.is_open || c->stream.has_answer)
 		return false;
 	if (http_head_is_interim(head))
 		return respond_interim(c, head);
+	if (head->opens_tunnel)
+		return open_tunnel(c, head, end);
 	bool is_bodyless = http_response_is_bodyless(head, c->stream.method);
 	enum h1_writing writing = framing_of(c, head, is_bodyless || end);
 	c->keeps = may_keep(c, head);
@@ -204,6 +294,10 @@ void h1_trailers(struct h1_conn *c, const struct http_head *head)
 {
 	if (!c->body_follows || c->has_failed)
 		return;
+	if (c->writing == H1_WRITE_HELD) {
+		c->offered_end = true;
+		return;
+	}
 	if (c->writing == H1_WRITE_CHUNKS) {
 		struct http_head none = {.kind = HTTP_TRAILERS};
 		const struct http_head *trailers = head ? head : &none;
@@ -235,7 +329,7 @@ static bool is_of_wrong_length(const struct h1_conn *c)
 
 static bool has_body(const struct h1_conn *c)
 {
-	return c->body_follows && (c->offered > 0 || c->offered_end);
+	return c->body_follows && c->writing != H1_WRITE_HELD && (c->offered > 0 || c->offered_end);
 }
 
 /* Puts the size of a chunk behind the head that waits, and returns what follows its bytes. */

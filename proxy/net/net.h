@@ -103,6 +103,11 @@ uint16_t net_address_port(const struct net_address *a); /* 0 for a unix socket *
 #define NET_HMAC_BYTES 32
 /* HMAC-SHA256 (RFC 2104). */
 void net_hmac(struct slice key, struct slice text, uint8_t out[NET_HMAC_BYTES]);
+#define NET_SHA1_BYTES 20
+/* SHA-1 (FIPS 180-4), for protocols in which it protects nothing. */
+void net_sha1(struct slice text, uint8_t out[NET_SHA1_BYTES]);
+/* Bytes that nobody can guess. */
+void net_random(uint8_t *bytes, size_t n);
 
 /* ---- session tickets ---- */
 

@@ -5,6 +5,7 @@
  * peer is told by an answer, or by the end of the connection.
  */
 #include "proxy/session/http1_options.h"
+#include "proxy/session/websocket.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -211,7 +212,8 @@ static uint32_t request_room(const struct session *s)
 static enum session_fit request_fits(
     const struct session *s, const struct http_head *head, bool end)
 {
-	bool has_length = end || head->content_length != HTTP_LENGTH_UNKNOWN;
+	bool is_tunnel = head->method_token == HTTP_METHOD_CONNECT; /* its bytes are no body */
+	bool has_length = end || is_tunnel || head->content_length != HTTP_LENGTH_UNKNOWN;
 	return has_length || !h1_peer_is_old(conn_of(s)) ? SESSION_FITS : SESSION_NEEDS_LENGTH;
 }
 
@@ -313,6 +315,7 @@ static struct session_peer peer(const struct session *s)
 	return (struct session_peer){
 	    .takes_streams = true,
 	    .takes_interim = h1_takes_interim(conn),
+	    .takes_tunnels = true,
 	    .answers_expect = !h1_peer_is_old(conn),
 	    .is_going_away = h1_is_going_away(conn),
 	    .unsent_bytes = h1_unsent_bytes(conn),
@@ -323,6 +326,11 @@ static struct session_peer peer(const struct session *s)
 static bool is_done(const struct session *s)
 {
 	return h1_is_done(conn_of(s));
+}
+
+static bool has_finished(const struct session *s)
+{
+	return h1_has_finished(conn_of(s));
 }
 
 static bool must_abort(const struct session *s)
@@ -350,7 +358,7 @@ static void check(const struct session *s)
 	h1_check(conn_of(s));
 }
 
-#define CAPABILITIES (SESSION_TRAILERS | SESSION_INTERIM)
+#define CAPABILITIES (SESSION_TRAILERS | SESSION_INTERIM | SESSION_TUNNELS)
 
 static const struct session_ops http1_ops = {
     .name = "http/1.1",
@@ -381,6 +389,7 @@ static const struct session_ops http1_ops = {
     .tick = tick,
     .peer = peer,
     .is_done = is_done,
+    .has_finished = has_finished,
     .must_abort = must_abort,
     .has_failed = has_failed,
     .trace = trace,
@@ -400,6 +409,7 @@ static struct session *begin(const struct session_plan *plan, const struct sessi
 	s->first_fault = plan->first_fault;
 	s->priority = HTTP_PRIORITY_DEFAULT;
 	const struct h1_env codec = {
+	    .websocket = &session_websocket,
 	    .heads = env->heads,
 	    .budget = conn->budget,
 	    .is_tls = conn->is_tls,

@@ -29,12 +29,15 @@ struct bench {
 	bool is_tls;
 	bool is_traced; /* lines go to `told` too */
 	char told[2048]; /* one letter or text for each event, bodies as they are */
-	char fields[1024]; /* of the last head that came, NAME=VALUE; each, behind the pseudo-fields */
+	/* Of the last head that came, NAME=VALUE; each, behind the pseudo-fields; then [UPGRADE], or <PROTOCOL>
+	 * of one that opens a tunnel. */
+	char fields[1024];
 	char sent[4096];
 	const char *fault;	/* the name of the last one */
 	unsigned faults;
 	size_t owed;
 	bool keeps_credit;
+	bool has_no_websocket;
 };
 
 static inline int set_up(void **state)
@@ -94,6 +97,24 @@ static inline void bench_fault(void *context, const struct h1_fault *fault)
 	b->faults++;
 }
 
+/* The key and the answer of RFC 6455 1.3; another key has another answer. */
+#define KEY "dGhlIHNhbXBsZSBub25jZQ=="
+#define ACCEPT "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+
+static inline void bench_key(char key[H1_WEBSOCKET_KEY])
+{
+	memcpy(key, KEY, H1_WEBSOCKET_KEY);
+}
+
+static inline void bench_accept(struct slice key, char accept[H1_WEBSOCKET_ACCEPT])
+{
+	memcpy(accept, ACCEPT, H1_WEBSOCKET_ACCEPT);
+	if (!slice_equal(key, SLICE(KEY)))
+		memcpy(accept, key.ptr, key.len);
+}
+
+static const struct h1_websocket bench_websocket = {bench_key, bench_accept};
+
 static inline void keep_fields(struct bench *b, const struct http_head *head)
 {
 	size_t used = 0;
@@ -107,6 +128,10 @@ static inline void keep_fields(struct bench *b, const struct http_head *head)
 	for (uint32_t i = 0; i < head->count && used < sizeof(b->fields); i++)
 		used += (size_t)snprintf(b->fields + used, sizeof(b->fields) - used, "%.*s=%.*s;",
 		    SLICE_ARG(head->fields[i].name), SLICE_ARG(head->fields[i].value));
+	if (head->upgrade.len > 0)
+		snprintf(b->fields + used, sizeof(b->fields) - used, "[%.*s]", SLICE_ARG(head->upgrade));
+	if (head->opens_tunnel)
+		snprintf(b->fields + used, sizeof(b->fields) - used, "<%.*s>", SLICE_ARG(head->protocol));
 }
 
 static inline void drain(struct bench *b)
@@ -140,7 +165,8 @@ static inline void drain(struct bench *b)
 
 static inline void begin(struct bench *b, enum h1_role role)
 {
-	const struct h1_env env = {.heads = b->heads,
+	const struct h1_env env = {.websocket = b->has_no_websocket ? NULL : &bench_websocket,
+	    .heads = b->heads,
 	    .budget = &b->budget,
 	    .is_tls = b->is_tls,
 	    .fault = bench_fault,

@@ -106,6 +106,12 @@ static const struct fault_case cases[] = {
     {H1_FAULT_TRAILERS_LARGE, H1_EVENT_REFUSED,
 	CHUNKED "0\r\nX: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\r\n\r\n"},
     {H1_FAULT_UNASKED, H1_EVENT_FAILED, OK "Content-Length: 1\r\n\r\nxHTTP"},
+    {H1_FAULT_UPGRADE_UNASKED, H1_EVENT_RESET,
+	"HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"},
+    {H1_FAULT_UPGRADE_WRONG, H1_EVENT_RESET,
+	"HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"},
+    {H1_FAULT_WEBSOCKET_ACCEPT, H1_EVENT_RESET,
+	"HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"},
     {H1_FAULT_INTERIM_MANY, H1_EVENT_RESET,
 	"HTTP/1.1 103 X\r\n\r\nHTTP/1.1 103 X\r\n\r\nHTTP/1.1 103 X\r\n\r\n"},
 };
@@ -175,8 +181,17 @@ static void say(struct bench *b, const char *bytes, size_t length, usec now)
 	drain(b);
 }
 
-static void ask(struct bench *b)
+/* The protocol of the tunnel that the client asks for; NULL: its request is a GET. */
+static const char *protocol_asked(enum h1_fault_number fault)
 {
+	if (fault == H1_FAULT_UPGRADE_WRONG)
+		return "echo";
+	return fault == H1_FAULT_WEBSOCKET_ACCEPT ? "websocket" : NULL;
+}
+
+static void ask(struct bench *b, enum h1_fault_number fault)
+{
+	const char *protocol = protocol_asked(fault);
 	struct http_head *head = http_head_new(b->heads);
 	struct h1_output output;
 	head->kind = HTTP_REQUEST;
@@ -184,10 +199,26 @@ static void ask(struct bench *b)
 	head->method_token = HTTP_METHOD_GET;
 	head->authority = SLICE("a");
 	head->path = SLICE("/");
+	if (protocol) {
+		head->method_token = HTTP_METHOD_CONNECT;
+		head->protocol = slice_of_string(protocol);
+	}
 	assert_true(h1_request(b->conn, head, true, NULL));
 	http_head_free(head);
 	assert_true(h1_next_output(b->conn, 100, &output));
 	assert_false(h1_next_output(b->conn, 100, &output));
+}
+
+static void make_key(char key[H1_WEBSOCKET_KEY])
+{
+	memset(key, 0, H1_WEBSOCKET_KEY);
+}
+
+static void accept_key(struct slice key, char accept[H1_WEBSOCKET_ACCEPT])
+{
+	(void)key;
+	memset(accept, 0, H1_WEBSOCKET_ACCEPT);
+	accept[0] = 'x';
 }
 
 /* An answer is possible to all that a server refuses, and ends the connection. */
@@ -216,14 +247,18 @@ static void play(const struct fault_case *c, size_t piece)
 	const struct h1_limits l = limits();
 	const struct h1_fault *fault = &h1_faults[c->fault];
 	budget_init(&b.budget, NULL, 1u << 20);
-	const struct h1_env env = {
-	    .heads = b.heads, .budget = &b.budget, .fault = on_fault, .fault_context = &b};
+	const struct h1_websocket websocket = {make_key, accept_key};
+	const struct h1_env env = {.websocket = &websocket,
+	    .heads = b.heads,
+	    .budget = &b.budget,
+	    .fault = on_fault,
+	    .fault_context = &b};
 	b.is_server = c->kind == H1_EVENT_HEAD || c->kind == H1_EVENT_REFUSED ||
 		      c->fault == H1_FAULT_HEAD_LATE;
 	b.conn = h1_new(b.is_server ? H1_SERVER : H1_CLIENT, &l, &env, USEC_PER_SEC);
 	drain(&b);
 	if (!b.is_server)
-		ask(&b);
+		ask(&b, c->fault);
 	size_t length = strlen(c->bytes);
 	for (size_t at = 0; at < length && !b.told; at += piece)
 		say(&b, c->bytes + at, length - at < piece ? length - at : piece, USEC_PER_SEC);

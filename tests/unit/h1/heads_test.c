@@ -109,7 +109,7 @@ static void a_status_line_has_a_version_and_three_digits(void **state)
 	    {"HTTP/1.1\t200 OK\r\n\r\n", "status-line-bad", NULL},
 	    {"HTTP/1.1 2x0 OK\r\n\r\n", "status-line-bad", NULL},
 	    {"HTTP/1.1 2000 OK\r\n\r\n", "status-line-bad", NULL},
-	    {"HTTP/1.1 101 Switching Protocols\r\n\r\n", "message-malformed", NULL},
+	    {"HTTP/1.1 101 Switching Protocols\r\n\r\n", "upgrade-unasked", NULL},
 	    {"\r\n", "status-line-bad", NULL},
 	};
 	PLAY(b, rows, H1_CLIENT);

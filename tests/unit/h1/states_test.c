@@ -9,6 +9,8 @@
 #define CHUNKED "Transfer-Encoding: chunked\r\n\r\n"
 #define OLD "GET / HTTP/1.0\r\nHost: a\r\n\r\n"
 #define OK "HTTP/1.1 200 OK\r\n"
+#define SWITCHED "HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n"
+#define UPGRADE "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n"
 
 /* Takes what there is to send without looking for events. */
 static void take(struct bench *b)
@@ -30,6 +32,10 @@ enum step {
 	ASK,		 /* a whole request */
 	ASK_LENGTH,      /* its head and the first byte of three */
 	ASK_WRONG,       /* fewer bytes than its head says */
+	OPEN,		 /* a server's 101, which leaves */
+	OPEN_ENDED,      /* the same, and our direction has ended */
+	ASK_TUNNEL,      /* a request for one */
+	OFFER_END,       /* our direction ends */
 };
 
 struct state {
@@ -51,6 +57,25 @@ static void ask_length(struct bench *b, size_t offered, bool end)
 {
 	assert_true(ask(b, "PUT", "3", false));
 	h1_offer(b->conn, offered, end);
+}
+
+static void answer_open(struct bench *b, bool end)
+{
+	struct http_head *head = http_head_new(b->heads);
+	head->kind = HTTP_RESPONSE;
+	head->status = 200;
+	head->opens_tunnel = true;
+	head->protocol = SLICE("echo");
+	assert_true(h1_respond(b->conn, head, end));
+	http_head_free(head);
+}
+
+static void ask_tunnel(struct bench *b)
+{
+	struct http_head *head = request_of(b, "CONNECT");
+	head->protocol = SLICE("echo");
+	assert_true(h1_request(b->conn, head, false, b));
+	http_head_free(head);
 }
 
 static void step(struct bench *b, enum step s)
@@ -83,6 +108,16 @@ static void step(struct bench *b, enum step s)
 		break;
 	case ASK_WRONG:
 		ask_length(b, 1, true);
+		break;
+	case OPEN:
+	case OPEN_ENDED:
+		answer_open(b, s == OPEN_ENDED);
+		break;
+	case ASK_TUNNEL:
+		ask_tunnel(b);
+		break;
+	case OFFER_END:
+		h1_offer(b->conn, 0, true);
 		break;
 	}
 	take(b);
@@ -181,6 +216,9 @@ static const struct state states[] = {
     {"chunked answer", H1_SERVER, NOTHING, ANSWER_OPEN, GET, "ddlloooi"},
     {"answer too short", H1_SERVER, NOTHING, ANSWER_WRONG, GET, "aaaaaaaa"},
     {"another waits", H1_SERVER, NOTHING, ANSWER_LENGTH, GET GET, "ddlloooo"},
+    {"upgrade", H1_SERVER, NOTHING, NOTHING, UPGRADE "x", "ddllllll"},
+    {"tunnel", H1_SERVER, NOTHING, OPEN, UPGRADE "x", "aallllll"},
+    {"tunnel, our end", H1_SERVER, NOTHING, OPEN_ENDED, UPGRADE "x", "aalddlll"},
     {"new", H1_CLIENT, NOTHING, NOTHING, "", "idddddii"},
     {"asked", H1_CLIENT, ASK, NOTHING, "", "aalloooo"},
     {"in a head", H1_CLIENT, ASK, NOTHING, OK "Conte", "aalloooo"},
@@ -190,6 +228,10 @@ static const struct state states[] = {
     {"answered", H1_CLIENT, ASK, NOTHING, OK "Content-Length: 0\r\n\r\n", "idddddii"},
     {"uploading", H1_CLIENT, ASK_LENGTH, NOTHING, "", "aalloooo"},
     {"answered early", H1_CLIENT, ASK_LENGTH, NOTHING, OK "Content-Length: 0\r\n\r\n", "aalloooi"},
+    {"tunnel asked for", H1_CLIENT, ASK_TUNNEL, NOTHING, "", "aalloooo"},
+    {"tunnel", H1_CLIENT, ASK_TUNNEL, NOTHING, SWITCHED "a", "aallllll"},
+    {"tunnel, our end", H1_CLIENT, ASK_TUNNEL, OFFER_END, SWITCHED, "aalddlll"},
+    {"tunnel refused", H1_CLIENT, ASK_TUNNEL, NOTHING, OK "Content-Length: 9\r\n\r\n", "aalloooo"},
     {"request too short", H1_CLIENT, ASK_WRONG, NOTHING, "", "aaaaaaaa"},
 };
 #define STATES (sizeof(states) / sizeof(states[0]))
