@@ -64,7 +64,7 @@ async function site(name, up, { tls, protocols = undefined, version }) {
 		assert.equal(told.code, 1000);
 		const [{ version: spoken, headers }] = origin.run(undefined).filter((seen) => seen.path.endsWith('/tells'));
 		assert.equal(spoken, originVersion);
-		assert.equal(headers.cookie, 'session=42');
+		assert.deepEqual(headers.cookie.split('; ').sort(), ['a=1', 'b=2', 'session=42'], 'those of the answers to WebSockets too');
 		assert.equal(headers.origin, `${tls ? 'https' : 'http'}://localhost:${s.port}`);
 		const expected = complaints.length;
 		const refused = await page.evaluate(converse, { url: `${base}/refuse/401`, send: [] });

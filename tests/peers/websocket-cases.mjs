@@ -113,7 +113,7 @@ async function fields({ open, client, up, path }) {
 		assert.match(`${seen.headers.upgrade} ${seen.headers.connection}`, /^websocket upgrade$/i);
 	} else {
 		assert.deepEqual([seen.headers[':method'], seen.headers[':protocol'], seen.headers[':scheme']],
-			['CONNECT', 'websocket', up.scheme === 'h2c' ? 'http' : 'https']);
+			['CONNECT', 'websocket', client.isTls ? 'https' : 'http']);
 		for (const name of ['sec-websocket-key', 'upgrade', 'connection'])
 			assert.equal(seen.headers[name], undefined, name);
 	}
