@@ -266,6 +266,8 @@ static void longest_possible_line_fits_into_a_batch(void **state)
 	    .client = {.connection = UINT64_MAX, .protocol = name, .tls = name, .cipher = name},
 	    .weight = UINT32_MAX,
 	    .joined = true,
+	    .tunnel = s,
+	    .tunnel_ended = name,
 	    .held = UINT64_MAX,
 	    .method = s,
 	    .scheme = s,
@@ -406,6 +408,8 @@ static void each_field_can_be_written_alone(void **state)
 	x.path = slice_of(path, sizeof(path));
 	x.user_agent = x.referer = SLICE("x");
 	x.retried = x.joined = x.is_push = true;
+	x.tunnel = SLICE("x");
+	x.tunnel_ended = "x";
 	x.held = x.wasted_bytes = x.weight = 2;
 	x.reason = x.end_reason = &reason;
 	for (unsigned i = 0; i < LOG_FIELD_COUNT; i++) {
