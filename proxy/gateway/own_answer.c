@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the configuration has for pushgate's own answers: bodies, where a redirect leads, and HSTS. */
+/* What the gateway adds to pushgate's own answers: bodies of the configuration, where a redirect leads, HSTS,
+ * and the status that a call of gRPC gets. */
 #include "proxy/gateway/private.h"
 
 #include "proxy/http/authority.h"
@@ -46,9 +47,47 @@ struct slice gateway_transport_security(const struct exchange *x)
 	return l && l->hsts && tls && *tls ? slice_of_string(l->hsts) : SLICE("");
 }
 
+/* Causes of which more is known than their HTTP status says. */
+static const struct {
+	const struct relay_cause *cause;
+	enum grpc_status status;
+} grpc_statuses[] = {
+    {&relay_cause_CALL_LATE, GRPC_DEADLINE_EXCEEDED},
+    {&relay_cause_HEAD_LATE, GRPC_DEADLINE_EXCEEDED},
+    {&relay_cause_STREAM_IDLE, GRPC_DEADLINE_EXCEEDED},
+    {&relay_cause_UPLOAD_LATE, GRPC_DEADLINE_EXCEEDED},
+    {&relay_cause_UPLOAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_HEAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_TARGET_LARGE, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_UP_FIELDS_LARGE, GRPC_RESOURCE_EXHAUSTED},
+    /* The origin may have processed the call: UNAVAILABLE would invite the client to send it again. */
+    {&relay_cause_UP_MALFORMED, GRPC_INTERNAL},
+    {&relay_cause_UP_FAULT, GRPC_INTERNAL},
+    {&relay_cause_LOOP, GRPC_INTERNAL},
+    {&relay_cause_MISDIRECTED, GRPC_UNIMPLEMENTED},
+    {&relay_cause_UNTRUSTED_SCHEME, GRPC_UNIMPLEMENTED},
+    {&relay_cause_NOT_IMPLEMENTED, GRPC_UNIMPLEMENTED},
+    {&relay_cause_NEEDS_HTTP2, GRPC_UNIMPLEMENTED},
+};
+
+static enum grpc_status grpc_status_of(const struct exchange_ending *ending, uint16_t http_status)
+{
+	if (ending->cause == &relay_cause_UP_RESET)
+		return http_grpc_status_of_reset(ending->code);
+	for (size_t i = 0; i < sizeof(grpc_statuses) / sizeof(grpc_statuses[0]); i++)
+		if (grpc_statuses[i].cause == ending->cause)
+			return grpc_statuses[i].status;
+	return http_grpc_status(http_status);
+}
+
 void gateway_own_answer(void *context, struct exchange *x, struct http_own_answer *answer)
 {
 	const struct gateway *g = context;
+	answer->transport_security = gateway_transport_security(x);
+	if (http_is_grpc_call(x->request)) {
+		answer->grpc_status = grpc_status_of(&x->ending, answer->status);
+		return;
+	}
 	const struct conf_error_body *body = find_body(g->env.conf, answer->status);
 	if (answer->status >= 400 && body) {
 		answer->body = body->body;
@@ -56,5 +95,4 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 	}
 	if (x->ending.cause == &relay_cause_REDIRECT)
 		answer->location = secure_location(x);
-	answer->transport_security = gateway_transport_security(x);
 }

@@ -69,11 +69,12 @@ static bool interim_head(void *context, struct exchange *x, struct http_head *he
 	return offer_on_interim(&g->offers, client_facts(x, &facts), x, head);
 }
 
-/* A subscription is ended by stream-idle-timeout alone, whether it was answered or not. */
+/* A subscription is ended by stream-idle-timeout alone, whether it was answered or not. So is a call of gRPC
+ * that has no deadline: its head often comes with the first message, or with the status. */
 static usec response_limit(const struct exchange *x)
 {
 	const struct conf_origin *o = x->context.origin;
-	return o && !x->pushes.is_subscription ? o->response_timeout : 0;
+	return o && !x->pushes.is_subscription && !x->context.is_call ? o->response_timeout : 0;
 }
 
 static usec stream_idle_limit(const struct exchange *x)
@@ -120,6 +121,8 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 		return o && !exchange_is_held_back(x) ? o->body_timeout : 0;
 	case RELAY_TIMEOUT_IDLE:
 		return stream_idle_limit(x);
+	case RELAY_TIMEOUT_CALL:
+		return x->context.call_timeout;
 	case RELAY_TIMEOUT_TUNNEL_AGE:
 		return x->context.route->tunnel_age;
 	case RELAY_TIMEOUT_TUNNEL_HALF:

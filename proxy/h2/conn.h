@@ -217,6 +217,13 @@ struct h2_event *h2_event_make(struct h2_conn *c, enum h2_event_kind kind, struc
 /* Frees the stream whose last event was delivered. */
 void h2_conn_bury(struct h2_conn *c);
 
+/* HEADERS may not come behind the head that this role has sent: DATA alone (RFC 9113 8.5). A CONNECT has
+ * no content that trailers could follow, whatever its answer is. */
+static inline bool h2_stream_takes_data_alone(const struct h2_stream *s, enum h2_role sender)
+{
+	return s->is_tunnel || (sender == H2_CLIENT && s->method == HTTP_METHOD_CONNECT);
+}
+
 /* ---- stream.c ---- */
 
 /* Makes a stream object in its first state. NULL: the budget refuses. */
@@ -272,6 +279,8 @@ const struct h2_fault *h2_block_continue(struct h2_conn *c, const uint8_t *paylo
 
 /* Receives the pad length of a DATA frame. */
 const struct h2_fault *h2_recv_pad_length(struct h2_conn *c, uint8_t pad);
+/* Gives credit for these bytes, and sends WINDOW_UPDATE when half of the window is owed. */
+void h2_credit_stream(struct h2_conn *c, struct h2_stream *s, uint32_t bytes);
 /* Receives a run of DATA bytes. */
 void h2_recv_data_piece(struct h2_conn *c, struct chunk *chunk, size_t offset, uint32_t length);
 

@@ -5,7 +5,7 @@
  */
 #include "proxy/h2/conn.h"
 
-static void credit_stream(struct h2_conn *c, struct h2_stream *s, uint32_t bytes)
+void h2_credit_stream(struct h2_conn *c, struct h2_stream *s, uint32_t bytes)
 {
 	if (!h2_state_allows((enum h2_state)s->state, H2_INPUT_SEND_WINDOW_UPDATE))
 		return;
@@ -48,7 +48,7 @@ static const struct h2_fault *begin(struct h2_conn *c, struct h2_stream *s, uint
 	if (fault)
 		return fault;
 	if (r->frame.length > bytes)
-		credit_stream(c, s, r->frame.length - bytes);
+		h2_credit_stream(c, s, r->frame.length - bytes);
 	if (bytes > 0) {
 		r->stream = s;
 		r->data_left = bytes;
@@ -110,7 +110,7 @@ void h2_credit(struct h2_conn *c, struct h2_stream *s, size_t bytes)
 	ensure(bytes <= s->unread);
 	s->unread -= bytes;
 	if (!c->has_failed && s->life == H2_LIFE_ALIVE)
-		credit_stream(c, s, (uint32_t)bytes);
+		h2_credit_stream(c, s, (uint32_t)bytes);
 }
 
 void h2_set_window(struct h2_conn *c, struct h2_stream *s, uint32_t window)

@@ -125,8 +125,7 @@ static const struct h2_fault *recv_request(
 static const struct h2_fault *recv_trailers(
     struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
 {
-	/* A CONNECT has no content that trailers could follow, whatever its answer is. */
-	if (s->is_tunnel || (c->role == H2_SERVER && s->method == HTTP_METHOD_CONNECT))
+	if (h2_stream_takes_data_alone(s, h2_other_role(c->role)))
 		return h2_fault(TUNNEL_HEADERS);
 	if (!end)
 		return h2_fault(TRAILERS_WITHOUT_END);

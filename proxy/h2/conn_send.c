@@ -247,7 +247,7 @@ bool h2_trailers(struct h2_conn *c, struct h2_stream *s, const struct http_head 
 	if (c->has_failed || s->life != H2_LIFE_ALIVE || s->send_phase != H2_PHASE_BODY)
 		return false;
 	ensure(s->offered == 0 && !s->offered_end);
-	if (!s->is_tunnel) {
+	if (!h2_stream_takes_data_alone(s, c->role)) {
 		send_head(c, s, head, true);
 	} else {
 		h2_send_frame(c, H2_DATA, H2_END_STREAM, s->id, NULL, 0);

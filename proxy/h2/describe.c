@@ -32,7 +32,10 @@ static void add_stream(struct text *t, const struct h2_stream *s)
 {
 	add(t,
 	    "  s%u %s%s u=%u%s offered=%llu%s send-window=%lld receive-window=%lld unread=%llu\n",
-	    s->id, h2_state_name((enum h2_state)s->state), s->is_pushed ? " pushed" : "",
+	    s->id, h2_state_name((enum h2_state)s->state),
+	    s->is_pushed   ? " pushed"
+	    : s->is_tunnel ? " tunnel"
+			   : "",
 	    s->place.priority.urgency, s->place.priority.incremental ? ",i" : "",
 	    (unsigned long long)s->offered, s->offered_end ? "+end" : "",
 	    (long long)s->outflow.window, (long long)s->inflow.window,

@@ -256,7 +256,7 @@ struct h2_stream *h2_request(struct h2_conn *c, const struct http_head *head, bo
 bool h2_respond(struct h2_conn *c, struct h2_stream *s, const struct http_head *head, bool end);
 /*
  * Sends trailers, which end the stream's sending side. Call it after h2_next_data has taken all
- * DATA. A tunnel has no trailers (RFC 9113 8.5): there the end alone is sent.
+ * DATA. A CONNECT and a tunnel have no trailers (RFC 9113 8.5): there the end alone is sent.
  */
 bool h2_trailers(struct h2_conn *c, struct h2_stream *s, const struct http_head *head);
 

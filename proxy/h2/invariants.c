@@ -9,6 +9,7 @@ static void check_stream(const struct h2_conn *c, const struct h2_stream *s)
 	ensure(!list_is_linked(&s->ending));
 	ensure(h2_id_is_own(c, s->id) ? s->id < c->own_next_id : s->id <= c->peer_last_id);
 	ensure(s->is_pushed == ((s->id & 1) == 0));
+	ensure(!s->is_tunnel || (s->method == HTTP_METHOD_CONNECT && !s->is_pushed));
 	ensure(s->outflow.window <= H2_WINDOW_MAX);
 	ensure(s->inflow.size >= 0 && s->inflow.size <= H2_WINDOW_MAX && s->inflow.owed >= 0);
 	if (!c->has_failed &&

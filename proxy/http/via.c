@@ -182,19 +182,22 @@ struct http_head *http_own_response(
 {
 	struct http_head *head = http_head_new(pool);
 	ensure(answer->status >= 200 && answer->status <= 999);
+	bool is_call = answer->grpc_status != GRPC_OK;
 	head->kind = HTTP_RESPONSE;
-	head->status = answer->status;
+	head->status = is_call ? 200 : answer->status;
 	*body = SLICE("");
 	if (answer->date.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_DATE, answer->date);
-	if (!http_response_is_bodyless(head, HTTP_METHOD_OTHER))
+	if (is_call)
+		http_grpc_add_status(head, answer->grpc_status, answer->details);
+	else if (!http_response_is_bodyless(head, HTTP_METHOD_OTHER))
 		*body = add_body(head, answer);
 	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
 	if (answer->location.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_LOCATION, answer->location);
 	if (answer->allow.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_ALLOW, answer->allow);
-	if (answer->status >= 500)
+	if (answer->status >= 500 || is_call)
 		http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
 	if (answer->transport_security.len > 0)
 		http_head_add_token(

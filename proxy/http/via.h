@@ -6,6 +6,7 @@
 #ifndef PUSHGATE_HTTP_VIA_H
 #define PUSHGATE_HTTP_VIA_H
 
+#include "proxy/http/grpc.h"
 #include "proxy/http/head.h"
 
 /* Appends "<version> <pseudonym>" to Via: the version in which the message was received. A message that
@@ -28,6 +29,8 @@ struct http_own_answer {
 	const char *content_type;
 	struct slice location;           /* of a redirect; empty: none */
 	struct slice transport_security; /* Strict-Transport-Security; empty: none */
+	/* The request is a call of gRPC, which has failed with this; GRPC_OK: it is none. */
+	enum grpc_status grpc_status;
 };
 
 /*
@@ -37,6 +40,9 @@ struct http_own_answer {
  * text in the head's arena ("502 Bad Gateway: <details>\n"), or, if the client prefers it, the same as
  * JSON (RFC 9457); Vary says so where the response may be stored. A redirect has an empty body. A 204
  * has neither a body nor fields that describe one. The caller owns the head.
+ *
+ * For a call of gRPC it is a response of HTTP status 200 without a body, `Trailers-Only`, as clients of gRPC
+ * expect it: grpc-status, and the details as grpc-message. Proxy-Status is the same.
  */
 struct http_head *http_own_response(
     struct http_head_pool *pool, const struct http_own_answer *answer, struct slice *body);

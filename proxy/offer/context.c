@@ -9,6 +9,7 @@
 
 #include "proxy/base/ascii.h"
 #include "proxy/http/authority.h"
+#include "proxy/http/grpc.h"
 #include "proxy/http/via.h"
 #include "proxy/relay/relay.h"
 
@@ -53,17 +54,6 @@ static const struct relay_cause *to_https(const struct exchange *x, const char *
 	if (!http_authority_parse(x->request->authority, x->request->scheme, &authority))
 		return *detail = "no host to be redirected to", &relay_cause_DOWN_MALFORMED;
 	return *detail = "http is redirected to https here", &relay_cause_REDIRECT;
-}
-
-/* application/grpc and application/grpc+proto, with or without parameters; not application/grpc-web. */
-static bool is_grpc(const struct http_head *head)
-{
-	const struct slice grpc = SLICE("application/grpc");
-	const struct http_field *f = http_head_find(head, HTTP_TOKEN_CONTENT_TYPE);
-	if (!f || f->value.len < grpc.len ||
-	    !slice_equal_nocase(slice_sub(f->value, 0, grpc.len), grpc))
-		return false;
-	return f->value.len == grpc.len || strchr("+; \t", f->value.ptr[grpc.len]) != NULL;
 }
 
 static bool takes_tunnel(const struct conf_route *route, struct slice protocol)
@@ -118,9 +108,16 @@ const struct relay_cause *offer_route(
 	}
 	x->context.route = route;
 	x->context.origin = route->origin;
-	x->context.is_streaming = !x->upload.source_ended && (route->streaming || is_grpc(head));
-	if (head->protocol.len > 0 || head->upgrade.len > 0)
-		return offer_tunnel(x, detail);
+	bool is_call = http_is_grpc_call(head);
+	x->context.is_streaming = !x->upload.source_ended && (route->streaming || is_call);
+	if (head->protocol.len > 0 || head->upgrade.len > 0) {
+		refusal = offer_tunnel(x, detail);
+		if (refusal || x->tunnel.is_asked)
+			return refusal;
+	}
+	x->context.is_call = is_call;
+	if (is_call)
+		x->context.call_timeout = http_grpc_timeout(head);
 	if (x->context.upload_limit_bytes && head->content_length != HTTP_LENGTH_UNKNOWN &&
 	    head->content_length > x->context.upload_limit_bytes)
 		return &relay_cause_UPLOAD_LARGE;

@@ -46,6 +46,15 @@ static usec idle_since(const struct exchange *x)
 	return later(moved_since(&x->upload), moved_since(&x->download));
 }
 
+/* The origin was given the same time, a little later, and ends the call itself. What it says then is of
+ * more use to the client than a reset; it has so long to say it. */
+#define CALL_GRACE_USEC USEC_PER_SEC
+
+static usec called_since(const struct exchange *x)
+{
+	return x->timing.started + exchange_has_begun(x) * CALL_GRACE_USEC;
+}
+
 static struct pace *upload_given(struct exchange *x)
 {
 	return &x->upload.given;
@@ -107,6 +116,14 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .limit = RELAY_TIMEOUT_PUSH_START,
 	    .since = waits_since,
 	    .cause = &relay_cause_PUSH_START_LATE,
+	},
+    [DEADLINE_CALL_TIMEOUT] =
+	{
+	    .phases = QUEUED | SENT | ANSWERING,
+	    .needs = DEADLINE_REQUEST | DEADLINE_CALL_LIMITED,
+	    .limit = RELAY_TIMEOUT_CALL,
+	    .since = called_since,
+	    .cause = &relay_cause_CALL_LATE,
 	},
     [DEADLINE_QUEUE] =
 	{
@@ -234,7 +251,9 @@ static unsigned facts_of(const struct exchange *x)
 	bool down_is_owed = x->response.length != HTTP_LENGTH_UNKNOWN; /* before it begins, too */
 	bool is_unclaimed = x->pushed.claims == 0;
 	bool is_unread = x->relay->unread_since != USEC_NEVER;
-	bool is_stream = (down_is_open & !down_is_owed) | x->pushes.is_subscription;
+	bool is_unanswered_call = x->context.is_call & (x->phase == EXCHANGE_SENT);
+	bool is_stream =
+	    (down_is_open & !down_is_owed) | x->pushes.is_subscription | is_unanswered_call;
 	unsigned facts = (unsigned)!exchange_is_push(x) * DEADLINE_REQUEST |
 			 ((unsigned)exchange_is_push(x) & is_unclaimed) * DEADLINE_PUSH |
 			 (unsigned)(up->body.bytes > 0) * DEADLINE_UPLOAD_WAITS |
@@ -243,7 +262,8 @@ static unsigned facts_of(const struct exchange *x)
 			 (unsigned)down_is_open * DEADLINE_DOWNLOAD_OPEN |
 			 (unsigned)down_is_owed * DEADLINE_DOWNLOAD_OWED |
 			 (unsigned)is_stream * DEADLINE_STREAM |
-			 (unsigned)is_unread * DEADLINE_ORIGINS_UNREAD;
+			 (unsigned)is_unread * DEADLINE_ORIGINS_UNREAD |
+			 (unsigned)(x->context.call_timeout > 0) * DEADLINE_CALL_LIMITED;
 	if (!up->source_ended && up->state != FLOW_ABORTED)
 		facts |= open_upload_facts(x);
 	return x->tunnel.is_asked ? tunnel_facts(x, facts) : facts;

@@ -23,10 +23,12 @@ enum deadline_fact {
 	 * it answers, unless the request streams. */
 	DEADLINE_UPLOAD_OWED = 128,
 	DEADLINE_DOWNLOAD_OWED = 256,
-	DEADLINE_STREAM = 512,       /* a body that has begun is open, and its rest is not owed */
-	DEADLINE_TUNNEL = 2048,      /* an open tunnel */
-	DEADLINE_TUNNEL_HALF = 4096, /* one whose first direction has ended */
+	/* A body that has begun is open, and its rest is not owed; or a call is not answered. */
+	DEADLINE_STREAM = 512,
+	DEADLINE_TUNNEL = 2048,         /* an open tunnel */
+	DEADLINE_TUNNEL_HALF = 4096,    /* one whose first direction has ended */
 	DEADLINE_ORIGINS_UNREAD = 1024, /* pushgate reads from no origin: relay_pause_origins */
+	DEADLINE_CALL_LIMITED = 8192,   /* the client has said how long the call may take */
 };
 
 /* The order breaks ties: of two deadlines at the same time the first row names the cause. */
@@ -35,6 +37,7 @@ enum deadline_id {
 	DEADLINE_CLIENT_TAKES,
 	DEADLINE_PUSH_HEAD,
 	DEADLINE_PUSH_START,
+	DEADLINE_CALL_TIMEOUT,
 	DEADLINE_QUEUE,
 	DEADLINE_CLIENT_SENDS,
 	DEADLINE_ORIGIN_SENDS,

@@ -108,6 +108,10 @@ struct exchange_context {
 	bool was_forwarded; /* a push: the client was sent a PUSH_PROMISE */
 	/* The request's body is a stream of messages: the client may be silent before it ends. */
 	bool is_streaming;
+	/* A call of gRPC: the origin may be silent too, before its response as well. Nothing but the
+	 * call itself says how long it may take: call_timeout, since the request came; 0 = it does not. */
+	bool is_call;
+	usec call_timeout;
 };
 
 /* The source of the final response that the client gets. */

@@ -365,7 +365,7 @@ static void check(const struct session *s)
 
 #define CAPABILITIES                                                                               \
 	(SESSION_MULTIPLEXES | SESSION_SENDS_PUSHES | SESSION_TAKES_PUSHES | SESSION_TRAILERS |    \
-	    SESSION_INTERIM | SESSION_PINGS | SESSION_HINTS | SESSION_TUNNELS)
+	    SESSION_INTERIM | SESSION_PINGS | SESSION_HINTS | SESSION_TUNNELS | SESSION_CALLS)
 
 static const struct session_ops h2_ops = {
     .name = "h2",

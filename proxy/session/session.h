@@ -120,6 +120,8 @@ enum session_capability {
 	SESSION_PINGS = 32,       /* session_ping is answered */
 	SESSION_HINTS = 64,       /* a client reads 103 (Early Hints) that it has not asked for */
 	SESSION_TUNNELS = 128,    /* a request may become a tunnel, if the peer allows it too */
+	/* gRPC: both bodies at the same time, and trailers that reach every peer */
+	SESSION_CALLS = 256,
 };
 
 /* Whether a request can be sent on this session at all. */

@@ -70,6 +70,8 @@ static enum session_fit fit_of(const struct origin_conn *c, const struct http_he
 
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)
 {
+	if (x->context.is_call && !session_can(c->session, SESSION_CALLS))
+		return &relay_cause_NEEDS_HTTP2;
 	struct http_head *head = offer_origin_request(c->upstream->offers, x);
 	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers &&
 		   !x->tunnel.is_asked;

@@ -276,6 +276,14 @@ static usec time_connecting(const struct origin_conn *c, const struct exchange *
 	return c->ready > since ? c->ready - since : 0;
 }
 
+/* The connection did not take the request (origin_conn_send). */
+static void fail_unsent(struct exchange *x, const struct relay_cause *cause)
+{
+	bool needs_other = cause == &relay_cause_NEEDS_HTTP2;
+	exchange_on_up_failed(
+	    x, cause, 0, needs_other ? "gRPC needs HTTP/2, and the origin speaks HTTP/1.1" : NULL);
+}
+
 /* The first that can be sent now, and its connection. A retry that waits for a fresh connection keeps
  * nobody waiting. */
 static struct exchange *next_to_send(struct pool *p, struct origin_conn **c)
@@ -304,7 +312,7 @@ void pool_serve(struct pool *p)
 		x->timing.connecting += time_connecting(c, x);
 		const struct relay_cause *refusal = origin_conn_send(c, x);
 		if (refusal)
-			exchange_on_up_failed(x, refusal, 0, NULL);
+			fail_unsent(x, refusal);
 	}
 	if (pool_is_waiting(p))
 		grow(p);
@@ -348,7 +356,7 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 	}
 	const struct relay_cause *refusal = origin_conn_send(c, x);
 	if (refusal)
-		exchange_on_up_failed(x, refusal, 0, NULL);
+		fail_unsent(x, refusal);
 	else if (session_request_room(c->session) < room_wanted(p))
 		grow(p);
 }

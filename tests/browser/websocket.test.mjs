@@ -20,8 +20,6 @@ const converse = ({ url, protocols, send, close }) => new Promise((resolve) => {
 		got.extensions = ws.extensions;
 		for (const message of send)
 			ws.send(Array.isArray(message) ? new Uint8Array(message) : message);
-		if (!send.length && close)
-			ws.close(...close);
 	};
 	ws.onmessage = ({ data }) => {
 		got.messages.push(typeof data === 'string' ? data : [...new Uint8Array(data)]);
@@ -60,9 +58,9 @@ async function site(name, up, { tls, protocols = undefined, version }) {
 		assert.deepEqual([closed.code, closed.reason, closed.wasClean], [4002, 'the origin\'s reason', true]);
 		const dropped = await page.evaluate(converse, { url: `${base}/drops`, send: ['now'] });
 		assert.deepEqual([dropped.code, dropped.wasClean], [1006, false]);
-		const told = await page.evaluate(converse, { url: `${base}/tells`, send: [], close: [1000] });
+		const told = await page.evaluate(converse, { url: `${base}/answers`, send: ['now'], close: [1000] });
 		assert.equal(told.code, 1000);
-		const [{ version: spoken, headers }] = origin.run(undefined).filter((seen) => seen.path.endsWith('/tells'));
+		const [{ version: spoken, headers }] = origin.run(undefined).filter((seen) => seen.path.endsWith('/answers'));
 		assert.equal(spoken, originVersion);
 		assert.deepEqual(headers.cookie.split('; ').sort(), ['a=1', 'b=2', 'session=42'], 'those of the answers to WebSockets too');
 		assert.equal(headers.origin, `${tls ? 'https' : 'http'}://localhost:${s.port}`);
@@ -71,7 +69,7 @@ async function site(name, up, { tls, protocols = undefined, version }) {
 		assert.deepEqual([refused.failed, refused.code], [true, 1006]);
 		/* The browser tells the page of no status, but the console. */
 		assert.match(complaints.slice(expected).join('\n'), /401|Authentication/);
-		const lines = await Promise.all(['echo', 'closes/4002', 'drops', 'tells', 'refuse/401'].map((path) => s.gate.access((l) => l.path === `/page/${path}`)));
+		const lines = await Promise.all(['echo', 'closes/4002', 'drops', 'answers', 'refuse/401'].map((path) => s.gate.access((l) => l.path === `/page/${path}`)));
 		for (const line of lines)
 			assert.equal(line.protocol, version, JSON.stringify(line));
 		if (version === 'h2')

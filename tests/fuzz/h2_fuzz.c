@@ -82,6 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct h2_owner o = {.chunks = chunk_pool_new(16384, 1), .heads = http_head_pool_new(4)};
 	struct h2_settings settings = h2_settings_initial;
 	settings.max_concurrent_streams = 8;
+	settings.enable_connect_protocol = !is_client;
 	settings.max_header_list_size = 4096;
 	settings.initial_window_size = options & OPTION_NARROW ? 100 : 65535;
 	settings.header_table_size = options & OPTION_NO_TABLE ? 0 : 4096;

@@ -4,7 +4,7 @@
  * more, byte by byte; it settles again when it is put together again; and what the relay makes
  * of it is in order.
  *
- * Input: one byte for the kind, then the head's lines.
+ * Input: one byte for the kind, with a bit of 64 if :protocol is allowed, then the head's lines.
  */
 #include "tests/fuzz/head_text.h"
 
@@ -46,8 +46,13 @@ static void check_field(const struct http_field *f, enum http_head_kind kind)
 static void check_request(const struct http_head *h)
 {
 	struct http_authority a;
-	bool is_connect = slice_equal(h->method, SLICE("CONNECT"));
-	ensure(h->method.len > 0 && h->protocol.len == 0 && h->status == 0);
+	bool is_connect = slice_equal(h->method, SLICE("CONNECT")) && h->protocol.len == 0;
+	ensure(h->method.len > 0 && h->status == 0 && !h->opens_tunnel);
+	for (size_t i = 0; i < h->protocol.len; i++)
+		ensure(is_tchar((unsigned char)h->protocol.ptr[i]) || h->protocol.ptr[i] == '/');
+	ensure(h->protocol.len == 0 ||
+	       (h->allows_protocol && slice_equal(h->method, SLICE("CONNECT")) &&
+		   h->content_length == HTTP_LENGTH_UNKNOWN));
 	for (size_t i = 0; i < h->method.len; i++)
 		ensure(is_tchar((unsigned char)h->method.ptr[i]));
 	ensure((h->scheme.len == 0 && h->path.len == 0) == is_connect);
@@ -92,12 +97,13 @@ static void check(const struct http_head *h)
 static struct http_head *together(struct http_head_pool *pool, const struct http_head *h)
 {
 	struct http_head *again = http_head_new(pool);
+	again->allows_protocol = h->allows_protocol;
 	char status[16];
 	const struct {
 		struct slice name, value;
 	} pseudos[] = {{SLICE(":method"), h->method}, {SLICE(":scheme"), h->scheme},
 	    {SLICE(":authority"), h->authority_from_host ? SLICE("") : h->authority},
-	    {SLICE(":path"), h->path}};
+	    {SLICE(":path"), h->path}, {SLICE(":protocol"), h->protocol}};
 	for (size_t i = 0; i < sizeof(pseudos) / sizeof(pseudos[0]); i++)
 		if (pseudos[i].value.len > 0)
 			http_head_add(again, pseudos[i].name, pseudos[i].value);
@@ -164,8 +170,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
 	struct http_head_pool *pool = http_head_pool_new(2);
-	enum http_head_kind kind = (enum http_head_kind)input_below(&in, 4);
+	uint8_t first = input_byte(&in);
+	enum http_head_kind kind = (enum http_head_kind)(first % 4);
 	struct http_head *h = head_text(pool, &in);
+	h->allows_protocol = first & 64;
 	if (http_head_validate(h, kind) == NULL) {
 		check(h);
 		check_again(pool, h);

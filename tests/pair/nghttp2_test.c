@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Our engine against libnghttp2's session in memory, both ways round: requests with bodies, responses,
- * trailers and pushes, with random splits and random pauses. What arrives is what was sent, and neither
+ * trailers, pushes and tunnels (RFC 8441), with random splits and random pauses. What arrives is what was sent, and neither
  * side finds fault with the other.
  */
 // clang-format off
@@ -26,7 +26,7 @@
 struct exchange {
 	uint32_t id;
 	struct h2_stream *ours; /* NULL: not ours to use (any more) */
-	bool pushed, theirs_open;
+	bool pushed, tunnel, theirs_open;
 	bool head_got, end_got;   /* by us */
 	bool they_head, they_end; /* by them */
 	bool answered, reset;
@@ -48,7 +48,7 @@ struct joint {
 	uint8_t *to_them, *to_us;
 	size_t to_them_bytes, to_us_bytes;
 	usec now;
-	uint32_t their_errors;
+	uint32_t their_errors, tunnels;
 };
 
 static uint32_t dice(struct joint *j, uint32_t sides)
@@ -189,14 +189,23 @@ static void they_promise(struct joint *j, struct exchange *parent)
 
 static void they_request(struct joint *j)
 {
-	bool body = dice(j, 2);
-	const nghttp2_nv fields[] = {NV(":method", body ? "POST" : "GET"), NV(":scheme", "https"),
-	    NV(":authority", "example.org"), NV(":path", "/page"), NV("cookie", "a=1"),
-	    NV("cookie", "b=2")};
+	bool tunnel = dice(j, 4) == 0 && nghttp2_session_get_remote_settings(
+					     j->session, NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL);
+	bool body = tunnel || dice(j, 2);
+	const nghttp2_nv fields[] = {NV(":method", tunnel ? "CONNECT" : body ? "POST" : "GET"),
+	    NV(":scheme", "https"), NV(":authority", "example.org"), NV(":path", "/page"),
+	    NV(":protocol", "websocket"), NV("cookie", "a=1"), NV("cookie", "b=2")};
+	nghttp2_nv sent[7];
+	size_t n = 0;
+	for (size_t i = 0; i < 7; i++)
+		if (tunnel || i != 4)
+			sent[n++] = fields[i];
 	int32_t id =
-	    nghttp2_submit_request(j->session, NULL, fields, 6, body ? &their_body : NULL, NULL);
+	    nghttp2_submit_request(j->session, NULL, sent, n, body ? &their_body : NULL, NULL);
 	assert_true(id > 0);
 	struct exchange *x = exchange_add(j, (uint32_t)id, NULL);
+	x->tunnel = tunnel;
+	j->tunnels += tunnel;
 	if (!body)
 		x->they_send = 0;
 }
@@ -214,6 +223,10 @@ static struct http_head *head_of(struct joint *j, enum http_head_kind kind, cons
 		http_head_add(head, SLICE(":authority"), SLICE("example.org"));
 		http_head_add(head, SLICE(":path"), SLICE("/ours"));
 	}
+	if (kind == HTTP_REQUEST && strcmp(first, "CONNECT") == 0) {
+		http_head_add(head, SLICE(":protocol"), SLICE("websocket"));
+		head->allows_protocol = true;
+	}
 	http_head_add(head, SLICE("x-table"), SLICE("a value for the table"));
 	assert_null(http_head_validate(head, kind));
 	return head;
@@ -223,13 +236,17 @@ static void we_request(struct joint *j)
 {
 	if (h2_request_room(j->conn) == 0)
 		return;
-	bool body = dice(j, 2);
-	struct http_head *head = head_of(j, HTTP_REQUEST, body ? "POST" : "GET");
+	bool tunnel = dice(j, 4) == 0 && h2_peer_settings(j->conn)->enable_connect_protocol;
+	bool body = tunnel || dice(j, 2);
+	struct http_head *head =
+	    head_of(j, HTTP_REQUEST, tunnel ? "CONNECT" : body ? "POST" : "GET");
 	struct h2_stream *s = h2_request(j->conn, head, !body, NULL);
 	http_head_free(head);
 	assert_non_null(s);
 	struct exchange *x = exchange_add(j, h2_stream_id(s), s);
 	h2_stream_set_user(s, x);
+	x->tunnel = tunnel;
+	j->tunnels += tunnel;
 	x->our_end = !body;
 	if (!body)
 		x->we_send = 0;
@@ -309,6 +326,10 @@ static void on_event(struct joint *j, struct h2_event *e)
 		assert_non_null(http_head_find_name(e->head, SLICE("x-promised")));
 	}
 	if (e->kind == H2_EVENT_HEAD) {
+		if (x->tunnel && j->role == H2_SERVER)
+			assert_true(slice_equal(e->head->protocol, SLICE("websocket")));
+		else if (!http_head_is_interim(e->head))
+			assert_int_equal(e->head->opens_tunnel, x->tunnel);
 		x->head_got = true;
 		x->ours = e->stream;
 	}
@@ -434,8 +455,10 @@ static void session_new(struct joint *j)
 	const nghttp2_settings_entry settings[] = {
 	    {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, dice(j, 3) ? 65535 : 1000},
 	    {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 20},
-	    {NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, dice(j, 3) ? 4096 : dice(j, 3000)}};
-	assert_int_equal(nghttp2_submit_settings(j->session, NGHTTP2_FLAG_NONE, settings, 3), 0);
+	    {NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, dice(j, 3) ? 4096 : dice(j, 3000)},
+	    {NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1}};
+	assert_int_equal(nghttp2_submit_settings(j->session, NGHTTP2_FLAG_NONE, settings,
+			     j->role == H2_CLIENT ? 4 : 3), 0);
 }
 
 static void conn_new(struct joint *j)
@@ -444,6 +467,7 @@ static void conn_new(struct joint *j)
 	local.initial_window_size = dice(j, 3) ? 65535 : 3000;
 	local.header_table_size = dice(j, 3) ? 4096 : dice(j, 9000);
 	local.max_concurrent_streams = 200;
+	local.enable_connect_protocol = j->role == H2_SERVER;
 	struct h2_limits limits = h2_limits_default;
 	limits.window_updates = limits.empty_frames = (struct rate){1000000, 1000000};
 	limits.connection_window = 65535 + dice(j, 100000);
@@ -484,7 +508,7 @@ static void they_serve(struct joint *j)
 		    nghttp2_session_get_stream_user_data(j->session, (int32_t)x->id) != NULL;
 		if (!x->theirs_open || !ready || done || dice(j, 3) == 0)
 			continue;
-		if (!x->pushed && j->count < EXCHANGES && dice(j, 2)) {
+		if (!x->pushed && !x->tunnel && j->count < EXCHANGES && dice(j, 2)) {
 			they_promise(j, x);
 			continue;
 		}
@@ -513,7 +537,7 @@ static void accounts(struct joint *j, size_t *pushes)
 	assert_int_equal(j->their_errors, 0);
 }
 
-static void run(enum h2_role role, uint32_t seed, size_t *pushes)
+static void run(enum h2_role role, uint32_t seed, size_t *pushes, size_t *tunnels)
 {
 	struct joint *j = calloc(1, sizeof *j);
 	j->role = role;
@@ -547,6 +571,7 @@ static void run(enum h2_role role, uint32_t seed, size_t *pushes)
 		step(j);
 	}
 	accounts(j, pushes);
+	*tunnels += j->tunnels;
 	assert_int_equal(h2_open_streams(j->conn), 0);
 	h2_shutdown(j->conn, j->now);
 	for (rounds = 0; rounds < 100; rounds++)
@@ -568,24 +593,26 @@ static void run(enum h2_role role, uint32_t seed, size_t *pushes)
 
 #define SEEDS 15u
 
-/* covers: R45 R46 R67 */
+/* covers: R45 R46 R67 R392 R393 */
 static void our_server_serves_and_pushes_to_libnghttp2(void **state)
 {
 	(void)state;
-	size_t pushes = 0;
+	size_t pushes = 0, tunnels = 0;
 	for (uint32_t seed = 1; seed <= SEEDS; seed++)
-		run(H2_SERVER, seed, &pushes);
+		run(H2_SERVER, seed, &pushes, &tunnels);
 	assert_true(pushes > SEEDS);
+	assert_true(tunnels > SEEDS);
 }
 
-/* covers: R45 R46 R67 R74 */
+/* covers: R45 R46 R67 R74 R397 */
 static void our_client_requests_and_takes_pushes_from_libnghttp2(void **state)
 {
 	(void)state;
-	size_t pushes = 0;
+	size_t pushes = 0, tunnels = 0;
 	for (uint32_t seed = 1; seed <= SEEDS; seed++)
-		run(H2_CLIENT, seed, &pushes);
+		run(H2_CLIENT, seed, &pushes, &tunnels);
 	assert_true(pushes > SEEDS);
+	assert_true(tunnels > SEEDS);
 }
 
 int main(void)

@@ -40,6 +40,8 @@ const SPEAK = {
 	},
 	closes: (ws, code) => ws.on('message', (data) => (code ? ws.close(Number(code), String(data)) : ws.close())),
 	drops: (ws) => ws.on('message', () => ws.terminate()),
+	/* Chromium ends its stream right behind its close frame; if ws is still busy with a message, it does not close in turn. */
+	answers: (ws, _, seen) => ws.on('message', () => SPEAK.tells(ws, _, seen)),
 	tells: (ws, _, seen) => ws.send(JSON.stringify({ ...seen, deflate: DEFLATE in ws._extensions, protocol: ws.protocol })),
 	silent: () => {},
 };

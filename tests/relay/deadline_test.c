@@ -94,6 +94,39 @@ static void streaming_upload_that_waits(struct scene *s)
 	world_upload(s->w, s->x, "waits for the origin", false);
 }
 
+/* Of gRPC. */
+static void call(struct scene *s)
+{
+	request(s);
+	s->x->context.is_call = true;
+}
+
+static void call_that_waits(struct scene *s)
+{
+	whole_upload_that_waits(s);
+	s->x->context.is_call = true;
+}
+
+static void call_with_a_deadline(struct scene *s)
+{
+	call(s);
+	s->x->context.call_timeout = LIMIT;
+	exchange_arm(s->x);
+}
+
+static void queued_call_with_a_deadline(struct scene *s)
+{
+	queued(s);
+	s->x->context.call_timeout = LIMIT;
+	exchange_arm(s->x);
+}
+
+static void answered_call_with_a_deadline(struct scene *s)
+{
+	call_with_a_deadline(s);
+	respond(s, HTTP_LENGTH_UNKNOWN);
+}
+
 static void answered_upload(struct scene *s)
 {
 	upload(s);
@@ -158,6 +191,9 @@ static const struct row {
     {DEADLINE_CLIENT_TAKES, EXCHANGE_REFUSED, own_answer, request},
     {DEADLINE_PUSH_HEAD, EXCHANGE_SENT, push, request},
     {DEADLINE_PUSH_START, EXCHANGE_READY, push_without_room, request},
+    {DEADLINE_CALL_TIMEOUT, EXCHANGE_QUEUED, queued_call_with_a_deadline, queued},
+    {DEADLINE_CALL_TIMEOUT, EXCHANGE_SENT, call_with_a_deadline, call},
+    {DEADLINE_CALL_TIMEOUT, EXCHANGE_ANSWERING, answered_call_with_a_deadline, stream},
     {DEADLINE_QUEUE, EXCHANGE_QUEUED, queued, request},
     {DEADLINE_CLIENT_SENDS, EXCHANGE_SENT, upload, upload_that_waits},
     {DEADLINE_CLIENT_SENDS, EXCHANGE_SENT, upload, own_answer},
@@ -170,6 +206,7 @@ static const struct row {
     {DEADLINE_STREAM_IDLE, EXCHANGE_ANSWERING, answered_upload, answered_upload_that_is_owed},
     {DEADLINE_STREAM_IDLE, EXCHANGE_SENT, streaming_upload, upload},
     {DEADLINE_STREAM_IDLE, EXCHANGE_SENT, streaming_upload, streaming_upload_that_waits},
+    {DEADLINE_STREAM_IDLE, EXCHANGE_SENT, call, call_that_waits},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, streaming_upload},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, whole_upload_that_waits},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, push},
@@ -449,6 +486,30 @@ static void grpc_call_is_silent_for_as_long_as_its_limit_lets_it(void **state)
 	}
 }
 
+static void call_is_answered_at_its_deadline_and_reset_soon_after_if_the_answer_has_begun(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_CALL] = LIMIT;
+	call_with_a_deadline(&s);
+	assert_int_equal(exchange_deadline(s.x).at, s.x->timing.started + LIMIT);
+	respond(&s, HTTP_LENGTH_UNKNOWN);
+	assert_int_equal(exchange_deadline(s.x).at, s.x->timing.started + LIMIT + USEC_PER_SEC);
+	/* What moves does not put it off. */
+	for (unsigned i = 0; i < 10; i++) {
+		seconds(&s, 1);
+		world_download(s.w, s.x, "a message", false);
+		world_take(s.down);
+	}
+	assert_false(exchange_is_over(s.x));
+	seconds(&s, 2);
+	assert_true(exchange_is_over(s.x));
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_CALL_LATE);
+	assert_non_null(strstr(s.down->said, "reset 8"));
+	assert_non_null(strstr(s.up->said, "reset 8"));
+	world_end(s.w);
+}
+
 static void response_that_is_owed_is_ended_though_streams_have_no_limit(void **state)
 {
 	(void)state;
@@ -684,6 +745,7 @@ int main(void)
 	    cmocka_unit_test(silent_event_stream_costs_no_timer),
 	    cmocka_unit_test(silent_event_stream_with_a_limit_is_looked_at_when_that_is_over),
 	    cmocka_unit_test(grpc_call_is_silent_for_as_long_as_its_limit_lets_it),
+	    cmocka_unit_test(call_is_answered_at_its_deadline_and_reset_soon_after_if_the_answer_has_begun),
 	    cmocka_unit_test(response_that_is_owed_is_ended_though_streams_have_no_limit),
 	    cmocka_unit_test(next_event_brings_the_deadlines_back),
 	    cmocka_unit_test(every_kind_of_activity_wakes_it),

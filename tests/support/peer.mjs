@@ -43,6 +43,7 @@ export class Connection {
 	#pings = 0;
 	#window = INITIAL_WINDOW;
 	#local = { initialWindowSize: INITIAL_WINDOW, maxConcurrentStreams: Infinity, enablePush: 1, maxFrameSize: 16384 };
+	#takesTunnels = false;
 	#lastPeerId = 0;
 	#sawPreface;
 
@@ -116,6 +117,8 @@ export class Connection {
 				this.#local.maxConcurrentStreams = value;
 			if (key === 'enablePush' && value === 1)
 				this.#local.enablePush = 1;
+			if (key === 'enableConnectProtocol' && value === 1)
+				this.#takesTunnels = true;
 		}
 		return this.frame('SETTINGS', flags, 0, settingsPayload(list));
 	}
@@ -588,6 +591,8 @@ export class Connection {
 		}
 		if (opens) {
 			s.method = f.headers[':method'];
+			if (':protocol' in f.headers && !this.#takesTunnels)
+				this.#violation(`:protocol on ${f.stream}, which nobody has announced (RFC 8441 3)`);
 			this.#requests.add(s);
 			if (this.#requests.size > this.#local.maxConcurrentStreams)
 				this.#violation(`${this.#requests.size} requests at a time, allowed ${this.#local.maxConcurrentStreams}`);
@@ -635,6 +640,8 @@ export class Connection {
 				if (this.#pushes.size > this.#local.maxConcurrentStreams)
 					this.#violation(`${this.#pushes.size} pushed responses at a time, allowed ${this.#local.maxConcurrentStreams}`);
 			}
+		} else if (s.gotHead && s.method === 'CONNECT' && this.role === 'origin') {
+			this.#violation(`HEADERS behind the head of a CONNECT on ${f.stream} (RFC 9113 8.5)`);
 		}
 		if (f.endStream) {
 			s.gotEnd = true;

@@ -40,7 +40,7 @@ struct world {
 	/* Facts for the next offers. */
 	bool origin_may_promise, listener_covers, push_enabled, rate_exceeded, client_goes_away;
 	bool cannot_promise;     /* the downstream leg refuses promises */
-	usec limits[9];          /* by enum relay_timeout */
+	usec limits[RELAY_TIMEOUT_TUNNEL_HALF + 1]; /* by enum relay_timeout */
 	uint32_t min_rate[2];    /* by enum relay_side */
 };
 

@@ -145,6 +145,19 @@ const upload = async (r) => {
 	r.client.data(1, 'rest', { endStream: true });
 	await r.origin.expect('DATA', { stream: r.up.stream, endStream: true });
 };
+export const tunnel = { method: 'CONNECT', ':protocol': 'websocket' };
+const opened = async (r) => {
+	r.origin.headers(r.up.stream, { ':status': 200 });
+	assert.equal((await r.client.expectHead(1)).headers[':status'], '200');
+};
+const bothWays = async (r) => {
+	r.client.data(1, 'up');
+	assert.equal(String((await r.origin.expect('DATA', { stream: r.up.stream })).data), 'up');
+	r.origin.data(r.up.stream, 'down', { endStream: true });
+	assert.equal(String((await r.client.expect('DATA', { stream: 1, endStream: true })).data), 'down');
+	r.client.data(1, 'end', { endStream: true });
+	assert.equal(String((await r.origin.expect('DATA', { stream: r.up.stream, endStream: true })).data), 'end');
+};
 export const STATES = {
 	'none': { enter: () => {} },
 	'idle': { enter: (r) => { r.id = 5; } },
@@ -161,6 +174,15 @@ export const STATES = {
 			await page(r);
 		},
 		live: upload,
+	},
+	/* In routes with `upgrade`, where the origin takes tunnels. */
+	'tunnel, asked': {
+		enter: (r) => r.ask({ endStream: false }, tunnel),
+		live: async (r) => { await opened(r); await bothWays(r); },
+	},
+	'tunnel': {
+		enter: async (r) => { await r.ask({ endStream: false }, tunnel); await opened(r); },
+		live: (r) => bothWays(r),
 	},
 	'closed': { enter: async (r) => { await r.ask(); await page(r); } },
 	'reset by us': {

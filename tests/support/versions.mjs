@@ -5,10 +5,13 @@ import http2 from 'node:http2';
 import https from 'node:https';
 import { certs } from './gate.mjs';
 
+/* curl --http1.0 offers http/1.0 alone. Node.js 18 goes on with a client that offers no name in common, Node.js 20 ends its handshake. */
+const http1Tls = () => ({ ...certs().server, ALPNProtocols: ['http/1.1', 'http/1.0'] });
+
 /* What an [origin] calls each of them; `version` is what it then speaks. */
 export const VERSIONS = {
 	h1: { scheme: 'http', version: '1.1', make: (serve) => http.createServer(serve) },
-	h1s: { scheme: 'https', version: '1.1', make: (serve) => https.createServer(certs().server, serve) },
+	h1s: { scheme: 'https', version: '1.1', make: (serve) => https.createServer(http1Tls(), serve) },
 	h2c: { scheme: 'h2c', version: '2.0', make: (serve) => http2.createServer(serve) },
 	h2: { scheme: 'h2', version: '2.0', make: (serve) => http2.createSecureServer(certs().server, serve) },
 	alpn: { scheme: 'https', version: '2.0', make: (serve) => http2.createSecureServer({ ...certs().server, allowHTTP1: true }, serve) },

@@ -319,6 +319,27 @@ SCRIPT_TEST(lowered_initial_window_of_ours_holds_from_the_acknowledgement)
 	script_close(s);
 }
 
+/* What is owed may be little of the old window, and all of the new one: without an update now the peer,
+ * whose window is used up, waits for ever. */
+SCRIPT_TEST(lowered_initial_window_of_ours_gives_what_is_owed)
+{
+	struct h2_settings local = h2_settings_initial;
+	local.initial_window_size = 3000;
+	struct script *s =
+	    script_open_with(H2_SERVER, &(struct script_options){.local = &local, .no_ack = true});
+	script_sends_post(s, 1);
+	script_expects_head(s, 1, false);
+	sends_much(s, 1, 32000);
+	script_expects_data(s, 1, 32000, false);
+	script_credits(s, 1, 32000);
+	assert_int_equal(script_takes_credit(s, 1), 0);
+	script_sends_settings_ack(s);
+	assert_int_equal(script_takes_credit(s, 1), 32000);
+	script_sends_data(s, 1, H2_END_STREAM, 3000);
+	script_expects_data(s, 1, 3000, true);
+	script_close(s);
+}
+
 SCRIPT_TEST(raised_initial_window_of_ours_holds_at_once)
 {
 	struct h2_settings local = h2_settings_initial;
@@ -377,6 +398,7 @@ int main(void)
 	    cmocka_unit_test(empty_data_without_end_is_no_error),
 	    cmocka_unit_test(receive_window_of_a_stream_may_grow_and_never_shrinks),
 	    cmocka_unit_test(lowered_initial_window_of_ours_holds_from_the_acknowledgement),
+	    cmocka_unit_test(lowered_initial_window_of_ours_gives_what_is_owed),
 	    cmocka_unit_test(raised_initial_window_of_ours_holds_at_once),
 	    cmocka_unit_test(pushed_stream_has_a_window_of_its_own),
 	};

@@ -318,6 +318,9 @@ SCRIPT_TEST(an_answer_of_2xx_opens_the_tunnel)
 	script_sends_headers(s, 1, 0, ":status", "299", "content-length", "0", "x-a", "1", NULL);
 	const struct http_head *head = script_expects_head(s, 1, false)->head;
 	assert_true(head->opens_tunnel);
+	char text[1024];
+	h2_describe(s->conn, text, sizeof(text));
+	assert_non_null(strstr(text, "  s1 open tunnel u=3"));
 	assert_int_equal(head->count, 1);
 	assert_int_equal(head->content_length, HTTP_LENGTH_UNKNOWN);
 	script_sends_data(s, 1, 0, 9);
@@ -355,6 +358,18 @@ SCRIPT_TEST(an_answer_to_anything_else_opens_none)
 	script_sends_ok(s, 3, 0);
 	assert_false(script_expects_head(s, 3, false)->head->opens_tunnel);
 	script_close(s);
+}
+
+/* covers: R395 */
+SCRIPT_TEST(the_end_of_a_request_for_a_tunnel_is_data)
+{
+	for (int is_answered = 0; is_answered < 2; is_answered++) {
+		struct script *s = is_answered ? answered() : asking();
+		assert_true(script_trails(s, 1));
+		assert_int_equal(script_expects_frame(s, H2_DATA, 1)->flags, H2_END_STREAM);
+		script_expects_nothing(s);
+		script_close(s);
+	}
 }
 
 /* covers: R398 */
@@ -416,6 +431,7 @@ int main(void)
 	    cmocka_unit_test(an_answer_of_2xx_opens_the_tunnel),
 	    cmocka_unit_test(any_other_answer_opens_none),
 	    cmocka_unit_test(an_answer_to_anything_else_opens_none),
+	    cmocka_unit_test(the_end_of_a_request_for_a_tunnel_is_data),
 	    cmocka_unit_test(headers_in_a_tunnel_of_ours_are_malformed),
 	    cmocka_unit_test(a_promise_in_a_tunnel_is_malformed),
 	    cmocka_unit_test(a_promise_before_the_answer_is_one_like_any_other),

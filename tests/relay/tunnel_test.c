@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* Tunnels in the relay: what waits for the answer, how each direction ends, and every limit. */
+#include "tests/support/relay_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define HOUR (3600 * USEC_PER_SEC)
+
+struct scene {
+	struct world *w;
+	struct world_leg *down, *up;
+	struct exchange *x;
+};
+
+/* A request for a tunnel that has been sent to its origin; by Upgrade, or as a CONNECT. */
+static struct scene asked(bool is_upgrade)
+{
+	struct scene s = {.w = world_new()};
+	s.x = world_exchange(s.w, "GET", is_upgrade, &s.down);
+	if (!is_upgrade) {
+		struct http_head *head = world_request_of(s.x);
+		head->method = SLICE("CONNECT");
+		head->method_token = HTTP_METHOD_CONNECT;
+		head->protocol = SLICE("websocket");
+		s.x->method = HTTP_METHOD_CONNECT;
+	}
+	exchange_ask_for_tunnel(s.x, is_upgrade ? SLICE("websocket") : SLICE(""));
+	exchange_dispatch(s.x);
+	s.up = world_leg_of(s.w, &s.x->up);
+	return s;
+}
+
+static struct http_head *opening(struct world *w)
+{
+	struct http_head *head = world_response(w, 200);
+	head->opens_tunnel = true;
+	return head;
+}
+
+static struct scene opened(bool is_upgrade)
+{
+	struct scene s = asked(is_upgrade);
+	exchange_on_response(s.x, opening(s.w), false);
+	assert_true(exchange_is_tunnel(s.x));
+	return s;
+}
+
+static void an_upgrade_becomes_a_connect(void **state)
+{
+	(void)state;
+	struct scene s = asked(true);
+	assert_true(slice_equal(s.x->request->method, SLICE("CONNECT")));
+	assert_true(slice_equal(s.x->request->protocol, SLICE("websocket")));
+	assert_int_equal(s.x->method, HTTP_METHOD_CONNECT);
+	assert_false(s.x->upload.source_ended);
+	world_end(s.w);
+}
+
+static void what_the_client_sends_waits_for_the_answer(void **state)
+{
+	(void)state;
+	struct scene s = asked(false);
+	world_upload(s.w, s.x, "early", false);
+	assert_false(s.up->is_ready);
+	exchange_on_response(s.x, opening(s.w), false);
+	assert_true(s.up->is_ready);
+	world_take(s.up);
+	assert_int_equal(s.up->byte_count, 5);
+	assert_int_equal(s.down->credit, 5);
+	world_end(s.w);
+}
+
+static void each_direction_ends_by_itself(void **state)
+{
+	(void)state;
+	for (unsigned client_first = 0; client_first < 2; client_first++) {
+		struct scene s = opened(client_first);
+		if (client_first)
+			world_upload(s.w, s.x, "", true);
+		else
+			world_download(s.w, s.x, "", true);
+		world_take(client_first ? s.up : s.down);
+		assert_int_equal(s.x->tunnel.client_ended_first, client_first);
+		assert_false(exchange_is_over(s.x));
+		if (client_first)
+			world_download(s.w, s.x, "rest", false);
+		else
+			world_upload(s.w, s.x, "rest", false);
+		world_take(client_first ? s.down : s.up);
+		assert_int_equal((client_first ? s.down : s.up)->byte_count, 4);
+		if (client_first)
+			world_download(s.w, s.x, "", true);
+		else
+			world_upload(s.w, s.x, "", true);
+		world_take(client_first ? s.down : s.up);
+		assert_string_equal(s.w->ended, "x1 complete 200");
+		world_free(s.w);
+	}
+}
+
+/* A refusal is an answer like any other; no byte for the tunnel reaches the origin. */
+static void a_refusal_arrives_and_drops_what_was_sent(void **state)
+{
+	(void)state;
+	for (unsigned is_upgrade = 0; is_upgrade < 2; is_upgrade++) {
+		struct scene s = asked(is_upgrade);
+		world_upload(s.w, s.x, "GET / HTTP/1.1", false);
+		exchange_on_response(s.x, world_response(s.w, 403), false);
+		world_upload(s.w, s.x, "more", false);
+		world_download(s.w, s.x, "no", true);
+		world_take(s.down);
+		assert_string_equal(s.down->bytes, "no");
+		assert_int_equal(s.up->byte_count, 0);
+		assert_string_equal(s.w->ended, "x1 complete 403");
+		world_free(s.w);
+	}
+}
+
+/* The origin did not change the protocol: to an Upgrade that is an answer, to a CONNECT it would be an opening. */
+static void a_2xx_that_opens_nothing(void **state)
+{
+	(void)state;
+	struct scene s = asked(true);
+	exchange_on_response(s.x, world_response(s.w, 200), true);
+	assert_string_equal(s.w->ended, "x1 complete 200");
+	world_free(s.w);
+	s = asked(false);
+	exchange_on_response(s.x, world_response(s.w, 200), false);
+	world_take(s.down);
+	assert_string_equal(s.w->ended, "x1 origin-no-tunnel 501");
+	world_free(s.w);
+}
+
+struct limit_row {
+	enum relay_timeout which;
+	const char *ended;
+	bool is_half, moves;
+};
+
+static void every_limit_ends_it_with_its_cause(void **state)
+{
+	(void)state;
+	static const struct limit_row rows[] = {
+	    {RELAY_TIMEOUT_IDLE, "x1 tunnel-idle 200", false, false},
+	    {RELAY_TIMEOUT_TUNNEL_HALF, "x1 tunnel-half-closed 200", true, false},
+	    {RELAY_TIMEOUT_TUNNEL_AGE, "x1 tunnel-age 200", false, true},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scene s = opened(true);
+		s.w->limits[RELAY_TIMEOUT_IDLE] = s.w->limits[RELAY_TIMEOUT_TUNNEL_HALF] = 0;
+		s.w->limits[rows[i].which] = HOUR;
+		world_upload(s.w, s.x, "x", rows[i].is_half);
+		world_take(s.up);
+		for (unsigned part = 0; part < 9; part++) {
+			world_pass(s.w, HOUR / 10);
+			assert_false(exchange_is_over(s.x));
+			if (rows[i].moves) {
+				world_download(s.w, s.x, "y", false);
+				world_take(s.down);
+			}
+		}
+		world_pass(s.w, HOUR / 10 + 2 * USEC_PER_SEC);
+		assert_string_equal(s.w->ended, rows[i].ended);
+		world_free(s.w);
+	}
+}
+
+static void bytes_of_both_directions_are_limited(void **state)
+{
+	(void)state;
+	struct scene s = opened(true);
+	s.x->tunnel.bytes_most = 6;
+	world_upload(s.w, s.x, "abc", false);
+	world_take(s.up);
+	world_download(s.w, s.x, "def", false);
+	world_take(s.down);
+	assert_false(exchange_is_over(s.x));
+	world_download(s.w, s.x, "g", false);
+	assert_string_equal(s.w->ended, "x1 tunnel-bytes 200");
+	world_free(s.w);
+}
+
+/* Half an hour without a byte: none of the limits for requests and responses counts. */
+static void a_silent_tunnel_stays(void **state)
+{
+	(void)state;
+	struct scene s = opened(false);
+	for (size_t i = 0; i < sizeof(s.w->limits) / sizeof(s.w->limits[0]); i++)
+		s.w->limits[i] = 10 * USEC_PER_SEC;
+	s.w->limits[RELAY_TIMEOUT_IDLE] = HOUR;
+	s.w->limits[RELAY_TIMEOUT_TUNNEL_AGE] = 0;
+	world_pass(s.w, HOUR / 2);
+	world_upload(s.w, s.x, "ping", false);
+	world_take(s.up);
+	world_download(s.w, s.x, "pong", false);
+	world_take(s.down);
+	assert_string_equal(s.down->bytes, "pong");
+	world_end(s.w);
+}
+
+/* The client may send already; the origin's time for its answer runs all the same. */
+static void an_answer_that_does_not_come_is_late(void **state)
+{
+	(void)state;
+	struct scene s = asked(false);
+	s.w->limits[RELAY_TIMEOUT_RESPONSE] = 60 * USEC_PER_SEC;
+	s.w->limits[RELAY_TIMEOUT_BODY_UP] = s.w->limits[RELAY_TIMEOUT_TAKE_UP] = USEC_PER_SEC;
+	s.w->limits[RELAY_TIMEOUT_IDLE] = USEC_PER_SEC;
+	world_upload(s.w, s.x, "early", false);
+	world_pass(s.w, 59 * USEC_PER_SEC);
+	assert_string_equal(s.w->ended, "");
+	world_pass(s.w, 3 * USEC_PER_SEC);
+	world_take(s.down);
+	assert_string_equal(s.w->ended, "x1 response-late 504");
+	world_free(s.w);
+}
+
+static void a_reset_of_one_side_resets_the_other(void **state)
+{
+	(void)state;
+	struct scene s = opened(false);
+	exchange_on_down_ended(s.x, &relay_cause_DOWN_RESET, 8, NULL);
+	assert_string_equal(s.up->said, "reset 8");
+	world_free(s.w);
+	s = opened(false);
+	exchange_on_up_failed(s.x, &relay_cause_UP_LOST, 0, NULL);
+	assert_non_null(strstr(s.down->said, "reset 2"));
+	world_free(s.w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(an_upgrade_becomes_a_connect),
+	    cmocka_unit_test(what_the_client_sends_waits_for_the_answer),
+	    cmocka_unit_test(each_direction_ends_by_itself),
+	    cmocka_unit_test(a_refusal_arrives_and_drops_what_was_sent),
+	    cmocka_unit_test(a_2xx_that_opens_nothing),
+	    cmocka_unit_test(every_limit_ends_it_with_its_cause),
+	    cmocka_unit_test(bytes_of_both_directions_are_limited),
+	    cmocka_unit_test(a_silent_tunnel_stays),
+	    cmocka_unit_test(an_answer_that_does_not_come_is_late),
+	    cmocka_unit_test(a_reset_of_one_side_resets_the_other),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls of gRPC in the whole data plane: which limit counts for them, and what each cause tells their client. */
+#include "tests/support/gateway_world.h"
+
+#include "proxy/http/via.h"
+#include "proxy/relay/deadline.h"
+
+static struct exchange *only_exchange(struct gate_world *w)
+{
+	return list_first(&w->gateway->relay.live, struct exchange, link);
+}
+
+static struct gate_stream *call(struct gate_world *w, int end, const char *timeout)
+{
+	struct gate_peer *c = gate_client(w, NULL);
+	struct gate_stream *s = gate_request(c, "POST", "example.com", "/call", end, "content-type",
+	    "application/grpc", timeout ? "grpc-timeout" : NULL, timeout, NULL);
+	UNTIL(w, gate_find(w, "/call"));
+	return s;
+}
+
+static void expect_deadline(struct gate_world *w, const struct relay_cause *cause, usec after, usec since)
+{
+	struct exchange_deadline d = exchange_deadline(only_exchange(w));
+	assert_ptr_equal(d.cause, cause);
+	assert_int_equal(d.at, since + after);
+}
+
+static void no_limit_but_that_of_streams_ends_a_call_that_is_not_answered(void **state)
+{
+	(void)state;
+	for (int end = 0; end < 2; end++) {
+		struct gate_world *w = gate_world_new(NULL, NULL, "response-timeout = 1s",
+		    "[route r]\norigin = a\nstream-idle-timeout = 11m\n");
+		struct gate_stream *s = call(w, end, NULL);
+		expect_deadline(w, &relay_cause_STREAM_IDLE, 660 * USEC_PER_SEC,
+		    only_exchange(w)->upload.taken.last);
+		gate_answer(gate_find(w, "/call"), 200, 10, false);
+		UNTIL(w, s->received == 10);
+		gate_passes(w);
+		expect_deadline(w, &relay_cause_STREAM_IDLE, 660 * USEC_PER_SEC,
+		    only_exchange(w)->download.taken.last);
+		gate_world_free(w);
+	}
+	struct gate_world *w = gate_world_new(
+	    NULL, NULL, "response-timeout = 1s", "[route r]\norigin = a\nstream-idle-timeout = 0\n");
+	call(w, true, NULL);
+	assert_int_equal(exchange_deadline(only_exchange(w)).at, USEC_NEVER);
+	gate_world_free(w);
+}
+
+static void a_calls_own_deadline_counts_from_its_arrival(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	struct gate_stream *s = call(w, false, "30S");
+	const struct exchange *x = only_exchange(w);
+	expect_deadline(w, &relay_cause_CALL_LATE, 30 * USEC_PER_SEC, x->timing.started);
+	gate_more(s, 10, false);
+	UNTIL(w, gate_find(w, "/call")->received == 10);
+	expect_deadline(w, &relay_cause_CALL_LATE, 30 * USEC_PER_SEC, x->timing.started);
+	gate_world_free(w);
+}
+
+static const struct {
+	const char *cause;
+	enum grpc_status status;
+} wanted[] = {
+    {"origin-unprocessed", GRPC_UNAVAILABLE},
+    {"origin-unreachable", GRPC_UNAVAILABLE},
+    {"origin-unroutable", GRPC_UNAVAILABLE},
+    {"origin-tls", GRPC_UNAVAILABLE},
+    {"origin-certificate", GRPC_UNAVAILABLE},
+    {"origin-alert", GRPC_UNAVAILABLE},
+    {"origin-reset", GRPC_CANCELLED}, /* by its code */
+    {"origin-not-http2", GRPC_UNAVAILABLE},
+    {"origin-no-alpn", GRPC_UNAVAILABLE},
+    {"origin-lost", GRPC_UNAVAILABLE},
+    {"origin-fault", GRPC_INTERNAL},
+    {"response-malformed", GRPC_INTERNAL},
+    {"response-fields-large", GRPC_RESOURCE_EXHAUSTED},
+    {"connect-late", GRPC_UNAVAILABLE},
+    {"queue-late", GRPC_UNAVAILABLE},
+    {"queue-full", GRPC_UNAVAILABLE},
+    {"subscriptions-full", GRPC_UNAVAILABLE},
+    {"origin-stalled", GRPC_UNAVAILABLE},
+    {"response-late", GRPC_DEADLINE_EXCEEDED},
+    {"response-stalled", GRPC_UNAVAILABLE},
+    {"stream-idle", GRPC_DEADLINE_EXCEEDED},
+    {"request-malformed", GRPC_INTERNAL},
+    {"request-late", GRPC_UNKNOWN},
+    {"target-too-long", GRPC_RESOURCE_EXHAUSTED},
+    {"transfer-coding", GRPC_UNKNOWN},
+    {"http-version", GRPC_UNKNOWN},
+    {"length-required", GRPC_UNKNOWN},
+    {"request-stalled", GRPC_DEADLINE_EXCEEDED},
+    {"request-too-large", GRPC_RESOURCE_EXHAUSTED},
+    {"fields-too-large", GRPC_RESOURCE_EXHAUSTED},
+    {"misdirected", GRPC_UNIMPLEMENTED},
+    {"untrusted-scheme", GRPC_UNIMPLEMENTED},
+    {"no-route", GRPC_UNIMPLEMENTED},
+    {"loop", GRPC_INTERNAL},
+    {"redirect", GRPC_UNKNOWN},
+    {"not-implemented", GRPC_UNIMPLEMENTED},
+    {"final-recipient", GRPC_UNKNOWN},
+    {"no-memory", GRPC_UNAVAILABLE},
+    {"memory-short", GRPC_UNAVAILABLE},
+    {"memory-stalled", GRPC_UNAVAILABLE},
+    {"memory-shed", GRPC_UNAVAILABLE},
+    {"push-off", GRPC_UNAVAILABLE},
+    {"call-deadline", GRPC_DEADLINE_EXCEEDED},
+    {"needs-http2", GRPC_UNIMPLEMENTED},
+    {"origin-no-tunnel", GRPC_UNKNOWN},
+    {"tunnels-full", GRPC_UNAVAILABLE},
+    {"drained", GRPC_UNAVAILABLE},
+};
+
+static void every_cause_has_a_status_of_grpc(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	call(w, false, NULL);
+	struct exchange *x = only_exchange(w);
+	size_t at = 0;
+	for (size_t i = 0; i < RELAY_CAUSE_COUNT; i++) {
+		const struct relay_cause *cause = relay_cause_table[i];
+		if (cause->status == 0)
+			continue;
+		struct http_own_answer answer = {.status = cause->status};
+		x->ending.cause = cause;
+		x->ending.code = RELAY_CANCEL;
+		gateway_own_answer(w->gateway, x, &answer);
+		assert_true(at < sizeof(wanted) / sizeof(wanted[0]));
+		assert_string_equal(cause->name, wanted[at].cause);
+		if (answer.grpc_status != wanted[at].status)
+			fail_msg("%s: %u", cause->name, (unsigned)answer.grpc_status);
+		at++;
+	}
+	assert_int_equal(at, sizeof(wanted) / sizeof(wanted[0]));
+	x->ending.cause = NULL;
+	gate_world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(no_limit_but_that_of_streams_ends_a_call_that_is_not_answered),
+	    cmocka_unit_test(a_calls_own_deadline_counts_from_its_arrival),
+	    cmocka_unit_test(every_cause_has_a_status_of_grpc),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
