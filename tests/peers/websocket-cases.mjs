@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client of WebSockets does before an origin, as rows {name, run}. run({client, path, run, seen, up}) gets a
- * Client, the path of what the origin does, the field x-run's value and what the origin saw. `only(down, up)`: whether
- * the row says something about this way; python: it holds for Python's origin too.
+ * What a client of WebSockets does before an origin, as rows {name, run}. run() gets a Client, the path of the origin,
+ * and what opens a WebSocket there (see `way` in websocket.test.mjs); it sends a `part`-th of what it otherwise would.
+ * only(down, up): whether the row says something about this way; python: it holds for Python's origin too.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { sleep, until } from '../support/gate.mjs';
 import { ORIGINS } from './websocket-origin.mjs';
 
-export const MANY = 10000;
+const MANY = 10000;
 const MIB = 1 << 20;
 const AHEAD = 500; /* messages that wait for their echo */
 
@@ -19,11 +19,12 @@ function message(i) {
 	return i % 2 ? text : Buffer.from(text);
 }
 
-async function echo({ open }) {
+async function echo({ open, part }) {
+	const many = MANY / part;
 	const peer = await open('echo');
 	let sent = 0;
-	for (let i = 0; i < MANY; i++) {
-		while (sent < MANY && sent < i + AHEAD)
+	for (let i = 0; i < many; i++) {
+		while (sent < many && sent < i + AHEAD)
 			peer.ws.send(message(sent++));
 		const { data, isBinary } = await peer.next() ?? assert.fail(`closed at message ${i}`);
 		if (isBinary !== (i % 2 === 0) || Buffer.compare(data, Buffer.from(message(i))))
@@ -33,9 +34,9 @@ async function echo({ open }) {
 	assert.deepEqual(await peer.over(), { code: 1000, reason: '' });
 }
 
-async function large({ open }) {
+async function large({ open, part }) {
 	const peer = await open('echo');
-	const big = randomBytes(10 * MIB);
+	const big = randomBytes(10 * MIB / part);
 	peer.ws.send(big);
 	peer.ws.send('after');
 	const { data } = await peer.next() ?? assert.fail('closed');
