@@ -84,7 +84,7 @@ async function open(site, path) {
 
 {
 	const { port, options } = await at();
-	/* covers: R380 R381 R382 R385 */
+	/* covers: R380 R381 R382 R384 R385 */
 	scenario('an Upgrade is asked for and answered with keys of each hop', options, async (s) => {
 		const site = await start(s, port);
 		const seen = new Set();
