@@ -143,6 +143,12 @@ void conf_check_covered_hosts(struct conf_loader *l);
 /* Reports a tls-ca file without usable authorities. False: it has. */
 bool conf_check_authorities(struct conf_loader *l, const char *path);
 
+/* idle_options.c: warns of options that another option makes idle. */
+void conf_check_idle_options(struct conf_loader *l, const struct conf_section *s);
+/* Predicates of its rows; no_effect.c asks them too. The object may be NULL. */
+#define CONF_NO_PROMISES "no origin promises: each has push = refuse or speaks HTTP/1.1 alone"
+bool conf_all_refuse(const struct conf *c, const void *object);
+bool conf_no_origin_promises(const struct conf *c, const void *object);
 /* no_effect.c: warns of sections and options that change nothing. For configurations without mistakes. */
 void conf_check_effects(struct conf_loader *l);
 

@@ -1,279 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Warnings about what changes nothing: options that another option makes idle, origins without a
- * route, rules whose pushes never come. Each configuration that gets here is without mistakes.
+ * Warnings about what changes nothing: origins without a route, rules whose pushes never come, and
+ * idle_options.c. Each configuration that gets here is without mistakes.
  */
 #include "proxy/conf/load.h"
 #include "proxy/http/authority.h"
 #include <unistd.h>
-
-/* ---- options that another option makes idle ---- */
-
-static bool has_action(const struct conf *c, enum policy_action a, enum policy_action b)
-{
-	if (c->policy.fallback == a || c->policy.fallback == b)
-		return true;
-	for (size_t i = 0; i < c->policy.count; i++)
-		if (c->policy.rules[i].action == a || c->policy.rules[i].action == b)
-			return true;
-	return false;
-}
-
-static bool nothing_holds(const struct conf *c, const void *object)
-{
-	(void)object;
-	return !has_action(c, POLICY_HOLD, POLICY_HINT_HOLD);
-}
-
-static bool nothing_hints(const struct conf *c, const void *object)
-{
-	(void)object;
-	return !has_action(c, POLICY_HINT, POLICY_HINT_HOLD);
-}
-
-static bool no_cookie(const struct conf *c, const void *object)
-{
-	(void)object;
-	return !c->server.diary_cookie;
-}
-
-static bool nothing_learns(const struct conf *c, const void *object)
-{
-	(void)object;
-	for (size_t i = 0; i < c->preload_count; i++)
-		if (c->preloads[i].learned != CONF_LEARNED_OFF)
-			return false;
-	return true;
-}
-
-static bool all_refuse(const struct conf *c, const void *object)
-{
-	(void)object;
-	for (size_t i = 0; i < c->origin_count; i++)
-		if (c->origins[i].push != CONF_PUSH_REFUSE)
-			return false;
-	return true;
-}
-
-/* HTTP/1.1 has no pushes. */
-static bool no_origin_promises(const struct conf *c, const void *object)
-{
-	(void)object;
-	for (size_t i = 0; i < c->origin_count; i++)
-		if (c->origins[i].push != CONF_PUSH_REFUSE && c->origins[i].protocols != CONF_HTTP1)
-			return false;
-	return true;
-}
-
-static bool clients_speak_http1(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_listen *)object)->protocols == CONF_HTTP1;
-}
-
-static bool speaks_http1(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_origin *)object)->protocols == CONF_HTTP1;
-}
-
-static bool speaks_http2(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_origin *)object)->protocols == CONF_HTTP2;
-}
-
-static bool is_cleartext(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_listen *)object)->certificate_count == 0;
-}
-
-static bool is_not_tls(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_origin *)object)->kind != CONF_ORIGIN_TLS;
-}
-
-static bool is_not_verified(const struct conf *c, const void *object)
-{
-	(void)c;
-	return !((const struct conf_origin *)object)->tls_verify;
-}
-
-static bool refuses_pushes(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_origin *)object)->push == CONF_PUSH_REFUSE;
-}
-
-static bool has_no_subscription(const struct conf *c, const void *object)
-{
-	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].subscription && c->routes[i].origin == object)
-			return false;
-	return true;
-}
-
-static bool subscribes_to_nothing(const struct conf *c, const void *object)
-{
-	const struct conf_route *route = object;
-	(void)c;
-	return route->subscription && route->origin->push == CONF_PUSH_REFUSE;
-}
-
-static bool subscribes_over_http1(const struct conf *c, const void *object)
-{
-	const struct conf_route *route = object;
-	(void)c;
-	return route->subscription && route->origin->protocols == CONF_HTTP1;
-}
-
-static bool drops(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct policy_rule *)object)->action == POLICY_DROP;
-}
-
-static bool only_hints(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct policy_rule *)object)->action == POLICY_HINT;
-}
-
-static bool does_not_hint(const struct conf *c, const void *object)
-{
-	const struct policy_rule *rule = object;
-	(void)c;
-	return rule->action != POLICY_HINT && rule->action != POLICY_HINT_HOLD;
-}
-
-static bool is_for_relayed(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct policy_rule *)object)->sources == 1u << POLICY_RELAYED;
-}
-
-static bool never_pauses(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct policy_rule *)object)->min_used == 0;
-}
-
-#define HOLDS "no rule and no default-action holds responses"
-#define REFUSES "the origin has push = refuse"
-#define DROPS "the rule drops its pushes"
-#define HTTP1 "the origin speaks HTTP/1.1 alone (http://, h1+unix:)"
-#define CLIENTS_HTTP1 "protocols is http/1.1"
-#define NO_PROMISES "no origin promises: each has push = refuse or speaks HTTP/1.1 alone"
-#define NOT_TLS "server is not https:// or h2://"
-#define HINTS "no response follows a hint"
-
-/* The first row that holds for an option is reported. */
-static const struct idle {
-	enum conf_kind section;
-	const char *key;
-	bool (*is_idle)(const struct conf *c, const void *object);
-	const char *why;
-} idles[] = {
-    {CONF_SECTION_SERVER, "diary-cookie-key", no_cookie, "diary-cookie is off"},
-    {CONF_SECTION_SERVER, "diary-cookie-age", no_cookie, "diary-cookie is off"},
-    {CONF_SECTION_SERVER, "hold-max-count", nothing_holds, HOLDS},
-    {CONF_SECTION_SERVER, "hold-max-bytes", nothing_holds, HOLDS},
-    {CONF_SECTION_SERVER, "hold-max-age", nothing_holds, HOLDS},
-    {CONF_SECTION_SERVER, "hold-shared", nothing_holds, HOLDS},
-    {CONF_SECTION_SERVER, "hint-wait", nothing_hints, "no rule and no default-action hints"},
-    {CONF_SECTION_SERVER, "learned-file", nothing_learns,
-	"no [preload NAME] has learned = propose or learned = apply"},
-    {CONF_SECTION_SERVER, "promise-rate", all_refuse, "each origin has push = refuse"},
-    {CONF_SECTION_SERVER, "promise-refusals", all_refuse, "each origin has push = refuse"},
-    {CONF_SECTION_SERVER, "reset-rate", all_refuse, "each origin has push = refuse"},
-    {CONF_SECTION_SERVER, "promise-rate", no_origin_promises, NO_PROMISES},
-    {CONF_SECTION_SERVER, "promise-refusals", no_origin_promises, NO_PROMISES},
-    {CONF_SECTION_SERVER, "reset-rate", no_origin_promises, NO_PROMISES},
-    {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
-    {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "header-table", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "settings-timeout", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "limit-resets", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "limit-faults", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "limit-pings", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "limit-settings", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "limit-priorities", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "limit-empty-frames", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "limit-window-updates", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "limit-field-blocks", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "max-continuations", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_LISTEN, "max-control-output", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_ORIGIN, "tls-ca", is_not_tls, NOT_TLS},
-    {CONF_SECTION_ORIGIN, "tls-verify", is_not_tls, NOT_TLS},
-    {CONF_SECTION_ORIGIN, "tls-name", is_not_tls, NOT_TLS},
-    {CONF_SECTION_ORIGIN, "tls-ca", is_not_verified, "tls-verify is no"},
-    {CONF_SECTION_ORIGIN, "push", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-concurrent-pushes", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-connections", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-subscriptions", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "connection-window", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "settings-timeout", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-promises", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-reserved-pushes", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-faults", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-pings", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-settings", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-priorities", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-empty-frames", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-window-updates", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-field-blocks", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-continuations", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-control-output", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-http1-connections", speaks_http2,
-	"the origin speaks HTTP/2 alone (h2://, h2c://, h2c+unix:)"},
-    {CONF_SECTION_ORIGIN, "max-concurrent-pushes", refuses_pushes, REFUSES},
-    {CONF_SECTION_ORIGIN, "max-reserved-pushes", refuses_pushes, REFUSES},
-    {CONF_SECTION_ORIGIN, "limit-promises", refuses_pushes, REFUSES},
-    {CONF_SECTION_ORIGIN, "max-subscriptions", has_no_subscription,
-	"no route to it has subscription = yes"},
-    {CONF_SECTION_ROUTE, "subscription", subscribes_to_nothing,
-	"the pushes that it waits for never come: its origin has push = refuse"},
-    {CONF_SECTION_ROUTE, "subscription", subscribes_over_http1,
-	"the pushes that it waits for never come: its origin speaks HTTP/1.1 alone"},
-    {CONF_SECTION_PUSH, "max-per-parent", drops, DROPS},
-    {CONF_SECTION_PUSH, "max-bytes", drops, DROPS},
-    {CONF_SECTION_PUSH, "status", drops, DROPS},
-    {CONF_SECTION_PUSH, "content-type", drops, DROPS},
-    {CONF_SECTION_PUSH, "urgency", drops, DROPS},
-    {CONF_SECTION_PUSH, "min-used", drops, DROPS},
-    {CONF_SECTION_PUSH, "max-bytes", only_hints, HINTS},
-    {CONF_SECTION_PUSH, "status", only_hints, HINTS},
-    {CONF_SECTION_PUSH, "content-type", only_hints, HINTS},
-    {CONF_SECTION_PUSH, "urgency", only_hints, HINTS},
-    {CONF_SECTION_PUSH, "hint-clients", does_not_hint, "the rule does not hint"},
-    {CONF_SECTION_PUSH, "cross-origin", is_for_relayed, "it is for pushes that pushgate offers"},
-    {CONF_SECTION_PUSH, "on-revalidation", is_for_relayed, "it is for pushes that pushgate offers"},
-    {CONF_SECTION_PUSH, "min-sample", never_pauses, "min-used is 0%"},
-};
-
-/* Whether the row is the first one that holds for its option. */
-static bool is_first(const struct conf *c, const struct idle *row, const void *object)
-{
-	for (const struct idle *earlier = idles; earlier < row; earlier++)
-		if (earlier->section == row->section && strcmp(earlier->key, row->key) == 0 &&
-		    earlier->is_idle(c, object))
-			return false;
-	return true;
-}
-
-static void check_options(struct conf_loader *l, const struct conf_section *s)
-{
-	for (size_t i = 0; i < sizeof idles / sizeof *idles; i++) {
-		const struct idle *row = &idles[i];
-		uint32_t line = row->section == s->kind ? conf_changed_line(s, row->key) : 0;
-		if (line && row->is_idle(l->conf, s->object) && is_first(l->conf, row, s->object))
-			conf_warning(l, s->file, line, "%s has no effect, because %s; remove it",
-			    row->key, row->why);
-	}
-}
 
 /* ---- [origin NAME] ---- */
 
@@ -383,7 +115,7 @@ static bool has_source(const struct conf *c, enum policy_source source)
 	bool is_there = false;
 
 	if (source == POLICY_RELAYED)
-		return !no_origin_promises(c, NULL);
+		return !conf_no_origin_promises(c, NULL);
 	for (size_t i = 0; i < c->preload_count; i++) {
 		const struct conf_preload *p = &c->preloads[i];
 		is_there = is_there || (source == POLICY_LINK && p->link) ||
@@ -419,9 +151,9 @@ static void check_sources(struct conf_loader *l, const struct conf_section *s)
 		conf_warning(l, s->file, conf_option_line(s, "source"),
 		    "%s never matches, because no push has the source %s: %s, or remove the rule",
 		    conf_section_title(l, s), policy_source_name((enum policy_source)first),
-		    first == POLICY_RELAYED && !all_refuse(l->conf, NULL) ? NO_PROMISES
-			"; make one an https://, h2:// or h2c:// server"
-									  : source_remedies[first]);
+		    first == POLICY_RELAYED && !conf_all_refuse(l->conf, NULL)
+			? CONF_NO_PROMISES "; make one an https://, h2:// or h2c:// server"
+			: source_remedies[first]);
 }
 
 /* ---- the whole ---- */
@@ -429,7 +161,7 @@ static void check_sources(struct conf_loader *l, const struct conf_section *s)
 void conf_check_effects(struct conf_loader *l)
 {
 	for (const struct conf_section *s = l->first; s; s = s->next) {
-		check_options(l, s);
+		conf_check_idle_options(l, s);
 		if (s->kind == CONF_SECTION_ORIGIN)
 			check_origin(l, s);
 		if (s->kind == CONF_SECTION_PUSH) {

@@ -402,14 +402,20 @@ const char *conf_check_route_host(struct slice member)
 	return NULL;
 }
 
+/* Words that are tokens, and that nobody means as the name of a protocol. */
+#define NO_PROTOCOLS                                                                               \
+	"yes no on off true false enable enabled 1 0 * any all none ws wss websockets connect"
+
 const char *conf_check_upgrade(struct slice member)
 {
 	if (slice_equal_nocase(member, SLICE("h2c")) || slice_equal_nocase(member, SLICE("h2")))
-		return "write a protocol other than HTTP: a listener speaks HTTP/2 without an Upgrade";
+		return "write a protocol other than HTTP: a listener speaks HTTP/2 without an "
+		       "Upgrade";
 	size_t slash = slice_find(member, '/');
 	bool is_protocol = ascii_is_token(slice_sub(member, 0, slash)) &&
 			   (slash == member.len || ascii_is_token(slice_from(member, slash + 1)));
-	return is_protocol ? NULL : "write the name of a protocol, such as websocket";
+	bool is_other = value_choice(member, NO_PROTOCOLS) >= 0;
+	return is_protocol && !is_other ? NULL : "write the name of a protocol, such as websocket";
 }
 
 const char *conf_check_route_path(struct slice member)

@@ -304,6 +304,14 @@ static bool guess_other(const struct conf_option *o, struct slice value, char *g
 	return o->set == conf_set_server && value_guess_server(value, guess, size);
 }
 
+/* What other programs write to have WebSockets passed on. */
+static bool guess_upgrade(struct slice value, char *guess, size_t size)
+{
+	bool is_websocket =
+	    value_choice(value, "yes on true 1 enable enabled ws wss websockets connect") >= 0;
+	return is_websocket && put(SLICE("websocket"), guess, size);
+}
+
 static bool guess_member(const struct conf_option *o, struct slice value, char *guess, size_t size)
 {
 	bool is_guessed = false;
@@ -314,6 +322,8 @@ static bool guess_member(const struct conf_option *o, struct slice value, char *
 		is_guessed = value_guess_path(value, guess, size);
 	else if (o->check == conf_check_media_glob)
 		is_guessed = put(slice_sub(value, 0, slice_find(value, ';')), guess, size);
+	else if (o->check == conf_check_upgrade)
+		is_guessed = guess_upgrade(value, guess, size);
 	return is_guessed && !o->check(slice_of_string(guess)) &&
 	       !slice_equal(slice_of_string(guess), value);
 }

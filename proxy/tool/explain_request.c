@@ -259,6 +259,9 @@ static void print_route(struct request *r)
 	const struct conf_route *route = r->scene.x->context.route;
 	fprintf(r->out, "listen %s, route %s, origin %s\n",
 	    r->scene.listen ? r->scene.listen->name : "-", route->name, route->origin->name);
+	for (size_t i = 0; i < route->upgrade_count; i++)
+		fprintf(r->out, "%s%.*s%s", i == 0 ? "tunnels may be opened here: " : ", ",
+		    SLICE_ARG(route->upgrades[i]), i + 1 == route->upgrade_count ? "\n" : "");
 }
 
 /* The gateway answers under any name that has a route; the client looks at the certificate before. */

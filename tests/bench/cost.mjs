@@ -8,9 +8,13 @@
  * result is the mean over several.
  */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
+import tls from 'node:tls';
 import { Gate, ROOT, certs, freePort, section, sleep, workDir } from '../support/gate.mjs';
+import { openTunnel, session2, tunnelOrigin } from '../support/tunnel_ends.mjs';
 import { BODY_BYTES, Lockstep } from './lockstep.mjs';
 
 const BASELINE = path.join(ROOT, 'tests/bench/cost.baseline');
@@ -27,6 +31,9 @@ const MEASURED_RESPONSES = 5000;
 const FIRST_IDLE_CONNECTIONS = 100;
 const FIRST_SETTLE_MS = 2000;
 const IDLE_CONNECTIONS = 5000;
+/* Each is a connection on either side, and both ends of it are here. */
+const IDLE_TUNNELS = 2000;
+const FIRST_IDLE_TUNNELS = 200;
 /* The gateway gives memory back 10 s after a peak. */
 const SETTLE_MS = 12000;
 
@@ -53,6 +60,7 @@ function page({ scheme = 'http', fields = [], pushes = [] } = {}) {
 
 const PRELOAD = '[preload links]\nlink = yes\n';
 const perRequest = { measure: instructions, unit: 'instructions/request', tolerance: '1%', streams: 32 };
+const perPair = { measure: pairs, unit: 'KiB/pair', tolerance: '5%' };
 const WORKS = {
 	'request-h2c': { ...perRequest, page: page() },
 	'request-logged': { ...perRequest, page: page(), server: { 'access-log': '/dev/null' } },
@@ -65,10 +73,23 @@ const WORKS = {
 	'links-8': { ...perRequest, page: page({ fields: preloads('link') }), extra: PRELOAD },
 	'fields-8': { ...perRequest, page: page({ fields: preloads('note') }), extra: PRELOAD },
 	'idle-tls-kib': { measure: memory, unit: 'KiB/connection', tolerance: '3%' },
+	/* A pair is a client connection and an origin connection of HTTP/1.1, both idle and kept for the next request. */
+	'idle-pair-http1-kib': { ...perPair, client: '1.1' },
+	'idle-tunnel-http1-kib': { ...perPair, client: '1.1', isTunnel: true },
+	'idle-pair-http1-tls-kib': { ...perPair, client: '1.1', isTls: true },
+	'idle-tunnel-http1-tls-kib': { ...perPair, client: '1.1', isTls: true, isTunnel: true },
+	'idle-pair-h2-tls-kib': { ...perPair, client: '2', isTls: true },
+	'idle-tunnel-h2-tls-kib': { ...perPair, client: '2', isTls: true, isTunnel: true },
 };
 
-/* What one work may cost above another, in percent. Its client accepts no pushes, so its links need not be read. */
-const RELATIONS = [{ work: 'links-8', above: 'fields-8', most: 10 }];
+/* What one work may cost above another, in percent. */
+const RELATIONS = [
+	/* Its client accepts no pushes, so its links need not be read. */
+	{ work: 'links-8', above: 'fields-8', most: 10 },
+	{ work: 'idle-tunnel-http1-kib', above: 'idle-pair-http1-kib', most: 50 },
+	{ work: 'idle-tunnel-http1-tls-kib', above: 'idle-pair-http1-tls-kib', most: 50 },
+	{ work: 'idle-tunnel-h2-tls-kib', above: 'idle-pair-h2-tls-kib', most: 50 },
+];
 
 const directories = [];
 function newDirectory() {
@@ -76,15 +97,15 @@ function newDirectory() {
 	return directories.at(-1);
 }
 
-function configuration(dir, port, { originPort, isTls, server, listen, extra = '' }) {
+function configuration(dir, port, { originPort, originUrl, isTls, server, listen, origin, route, extra = '' }) {
 	return section('server', { workers: 1, 'error-log': path.join(dir, 'error.log'), 'drain-timeout': '1s', ...server })
 		+ section('listen main', {
 			address: `127.0.0.1:${port}`,
 			...(isTls ? { certificate: certs().file('ecdsa.pem'), key: certs().file('ecdsa.key') } : {}),
 			...listen,
 		})
-		+ section('origin main', { server: `h2c://127.0.0.1:${originPort}`, 'max-connections': 1 })
-		+ section('route main', { origin: 'main' }) + extra;
+		+ section('origin main', { server: originUrl ?? `h2c://127.0.0.1:${originPort}`, 'max-connections': originUrl ? undefined : 1, ...origin })
+		+ section('route main', { origin: 'main', ...route }) + extra;
 }
 
 /* ---- instructions ---- */
@@ -178,6 +199,87 @@ async function memory() {
 	} finally {
 		for (const load of loads)
 			load.stdin.end();
+		await gate?.stop();
+	}
+}
+
+/* A request on a connection of its own, which stays. The origin answers when `round` is complete. */
+async function idleRequest(work, target) {
+	if (work.client === '1.1') {
+		const socket = work.isTls ? tls.connect({ ...target, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }) : net.connect(target);
+		socket.write('GET /idle HTTP/1.1\r\nHost: localhost\r\n\r\n');
+		await once(socket, 'data');
+		return socket;
+	}
+	const session = await session2({ port: target.port, secure: work.isTls, host: 'localhost' });
+	const stream = session.request({ ':path': '/idle' });
+	stream.resume();
+	await once(stream, 'end');
+	return session;
+}
+
+/* A tunnel that has carried a message each way. */
+async function idleTunnel(work, target) {
+	const stream = await openTunnel(work.client, { port: target.port, secure: work.isTls, host: 'localhost' });
+	stream.write('0123456789');
+	await once(stream, 'data');
+	return stream;
+}
+
+/* Resident memory per pair of connections: with an open tunnel between them, or idle after a request. */
+async function pairs(name, work) {
+	const dir = newDirectory();
+	const held = [], waiting = [];
+	let gate, round = 0;
+	/*
+	 * All requests are under way before the first is answered, so that each has its own connection to the origin.
+	 * The connections of the first ones are not kept: the others would use them.
+	 */
+	const origin = await tunnelOrigin('1.1', {
+		tunnel: (stream) => stream.pipe(stream),
+		request(response) {
+			waiting.push(response);
+			if (waiting.length === round)
+				for (const one of waiting.splice(0)) {
+					one.shouldKeepAlive = round === IDLE_TUNNELS;
+					one.end('idle');
+				}
+		},
+	});
+	try {
+		const port = await freePort();
+		const config = configuration(dir, port, {
+			...work, listen: { 'max-connections-per-client': 0, 'idle-timeout': '1h' },
+			originUrl: `http://127.0.0.1:${origin.port}`,
+			origin: { 'max-http1-connections': 10000, 'idle-timeout': '1h', 'max-tunnels': work.isTunnel ? 10000 : undefined },
+			route: { upgrade: work.isTunnel ? 'websocket' : undefined },
+		});
+		gate = new Gate({ config, dir, ports: [port] });
+		await gate.listening();
+		const target = { port, host: '127.0.0.1' };
+		const residentWith = async (count, settle) => {
+			round = count;
+			const open = work.isTunnel ? idleTunnel : idleRequest;
+			/* The kernel's queue of new connections is short; requests that wait for their round cannot go in turn. */
+			const opening = [];
+			for (let i = 0; i < count; i++) {
+				opening.push(open(work, target));
+				if (i % 50 === 49)
+					await sleep(work.isTls ? 100 : 20);
+			}
+			held.push(...await Promise.all(opening));
+			await sleep(settle);
+			return gate.rss();
+		};
+		const before = await residentWith(FIRST_IDLE_TUNNELS, FIRST_SETTLE_MS);
+		const after = await residentWith(IDLE_TUNNELS, SETTLE_MS);
+		if (origin.sockets.size !== IDLE_TUNNELS + (work.isTunnel ? FIRST_IDLE_TUNNELS : 0))
+			throw new Error(`${origin.sockets.size} connections to the origin are left\n${gate.report()}`);
+		return Math.round((after - before) / IDLE_TUNNELS / 1024 * 100) / 100;
+	} finally {
+		for (const one of held)
+			one.destroy();
+		origin.close();
 		await gate?.stop();
 	}
 }

@@ -32,11 +32,11 @@ max-concurrent-streams = 1000
 max-connections-per-client = 0
 
 [origin site]
-server = ${originKind === 'h2c' ? 'h2c' : 'http'}://127.0.0.1:${origin}
+server = ${originKind.endsWith('h2c') ? 'h2c' : 'http'}://127.0.0.1:${origin}
 
 [route all]
 origin = site
-
+${originKind.startsWith('tunnels') ? 'upgrade = websocket\n' : ''}
 [preload links]
 link = yes
 `)];

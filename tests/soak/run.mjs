@@ -3,6 +3,9 @@
  * The soak: clients and origins that cancel, die, stall and push at random, for as long as one likes, and accounts at
  * the end. usage: node tests/soak/run.mjs [SECONDS [REQUESTS-A-SECOND [SEED]]]
  *
+ * Beside them tunnels in all combinations of versions (tunnels.mjs). Some are silent for as long as the run lasts: half
+ * an hour of it is half an hour of silence in real time. SOAK_SILENT is how many seconds a call is silent (180).
+ *
  * What must hold: every byte that arrives is the right one, nothing incomplete looks complete, what was owed came,
  * every stream ended on all sides, every request has its line in the access log, memory does not grow in the
  * second half, descriptors come back, and the program ends well.
@@ -55,7 +58,10 @@ const dir = workDir();
 const ports = { plain: await freePort(), tls: await freePort(), calm: await freePort(), wild: await freePort() };
 const calm = child('origin.mjs', { name: 'calm', port: ports.calm, seed });
 const wild = child('origin.mjs', { name: 'wild', port: ports.wild, seed: seed + 1 });
-await Promise.all([calm.next(), wild.next()]);
+/* In a short run at least one silence is whole. */
+const silentMs = Math.min(Number(process.env.SOAK_SILENT ?? 180), seconds / 3) * 1000;
+const tunnels = child('tunnels.mjs', { seed: seed + 2, rate, silentMs, maxMs: MAX_STREAM_MS });
+const [, , { ports: tunnelPorts }] = await Promise.all([calm.next(), wild.next(), tunnels.next()]);
 
 const tls = { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') };
 const listen = { 'idle-timeout': '8s', 'body-timeout': '8s', 'write-timeout': '8s', 'header-timeout': '5s', 'preface-timeout': '5s', 'tls-timeout': '5s' };
@@ -71,6 +77,10 @@ const gate = new Gate({
 		+ section('listen tls', { address: `127.0.0.1:${ports.tls}`, ...tls, ...listen })
 		+ section('origin calm', { server: `h2c://127.0.0.1:${ports.calm}`, ...origin })
 		+ section('origin wild', { server: `h2c://127.0.0.1:${ports.wild}`, ...origin })
+		+ section('origin http1', { server: `http://127.0.0.1:${tunnelPorts.http1}` })
+		+ section('origin h2', { server: `h2c://127.0.0.1:${tunnelPorts.h2}` })
+		+ section('route http1', { host: 'http1.test', origin: 'http1', upgrade: 'websocket' })
+		+ section('route h2', { host: 'h2.test', origin: 'h2', upgrade: 'websocket' })
 		+ section('route calm', { host: 'calm.test', origin: 'calm' })
 		+ section('route wild', { host: 'wild.test', origin: 'wild' })
 		+ section('preload own', { path: '/own/*', add: '/pushed/77/1234 as=script', link: 'yes' })
@@ -110,31 +120,37 @@ await sleep(500);
 const descriptorsBefore = descriptors();
 
 const client = child('client.mjs', { ports, ca: certs().ca.toString(), seed, sessions: 24, rate, maxMs: MAX_STREAM_MS });
+tunnels.process.send({ ports });
 console.log(`soak: ${seconds} s, about ${rate} requests/s, seed ${seed}, ${workers.length} workers`);
-const samples = [];
+const memory = [];
 const began = Date.now();
 const told = { at: began, complaints: 0 };
 while (Date.now() - began < seconds * 1000) {
 	await sleep(Math.min(1000, seconds * 10));
-	samples.push(resident());
+	memory.push(resident());
 	if (Date.now() >= told.at + 60000) {
 		told.at = Date.now();
-		const a = await client.accounts(), s = status();
-		if (!a)
+		const a = await client.accounts(), t = await tunnels.accounts(), s = status();
+		if (!a || !t)
 			break;
 		console.log(`${Math.round((Date.now() - began) / 1000)} s: ${a.ended} of ${a.begun} requests ended, ${a.pushes} pushes, ${(a.bytes / 1048576).toFixed(0)} MiB, `
-			+ `${(samples.at(-1) / 1048576).toFixed(1)} MiB resident, ${descriptors()} descriptors, ${s.connections_open} connections, ${a.broken.length} complaints`);
-		for (; told.complaints < a.broken.length; told.complaints++)
-			console.log(`    ${JSON.stringify(a.broken[told.complaints])}`);
+			+ `${(memory.at(-1) / 1048576).toFixed(1)} MiB resident, ${descriptors()} descriptors, ${s.connections_open} connections, ${t.ended} of ${t.begun} tunnels and silent streams ended, ${a.broken.length + t.broken.length} complaints`);
+		const complaints = [...a.broken, ...t.broken];
+		for (; told.complaints < complaints.length; told.complaints++)
+			console.log(`    ${JSON.stringify(complaints[told.complaints])}`);
 	}
-	if (gate.exit || client.process.exitCode !== null)
+	if (gate.exit || client.process.exitCode !== null || tunnels.process.exitCode !== null)
 		break;
 }
 
-if (client.process.connected)
-	client.process.send('over');
+/* It may end before the other clients do. */
+const tunnelsLeft = new Promise((resolve) => { tunnels.process.connected ? tunnels.process.once('disconnect', () => resolve(null)) : resolve(null); });
+for (const { process: one } of [client, tunnels])
+	if (one.connected)
+		one.send('over');
 const limit = new Promise((resolve) => { setTimeout(resolve, MAX_STREAM_MS + 30000, null); });
 const end = (client.process.connected ? await Promise.race([client.finished, limit]) : null) ?? await client.accounts() ?? { broken: [] };
+const tunnelled = await Promise.race([tunnels.finished, tunnelsLeft, limit]) ?? await tunnels.accounts() ?? { broken: [] };
 let s = status();
 for (let i = 0; i < 600 && (s.requests_open || s.pushes_open || s.connections_open || s.upstream_connections_open || descriptors() !== descriptorsBefore); i++) {
 	await sleep(100);
@@ -146,12 +162,16 @@ const descriptorsAfter = descriptors();
 for (let i = 0; i < 50 && log.requests < s.requests; i++)
 	await sleep(100);
 
-console.log(JSON.stringify({ client: { ...end, broken: undefined }, origins: origins.map((o) => ({ ...o, violations: undefined })), log: { requests: log.requests, pushes: log.pushes, outcomes: log.outcomes } }, null, 1));
+console.log(JSON.stringify({ client: { ...end, broken: undefined }, tunnels: { ...tunnelled, broken: undefined }, origins: origins.map((o) => ({ ...o, violations: undefined })), log: { requests: log.requests, pushes: log.pushes, outcomes: log.outcomes } }, null, 1));
 check('the clients saw nothing broken', end.broken.length === 0, end.broken.slice(0, 10).map((b) => JSON.stringify(b)).join('\n    '));
 check('answers that were owed came', end.owed > 0, `${end.owed} of ${end.begun} requests were owed one`);
 check('every request of the clients ended', end.begun === end.ended, `${end.ended} of ${end.begun}`);
 check('every push to the clients ended', end.pushes === end.pushesEnded, `${end.pushesEnded} of ${end.pushes}`);
 check('held responses were asked for', end.claims > 0, `${end.claims}`);
+check('no byte of a tunnel was lost', tunnelled.broken.length === 0 && tunnelled.owed > 0, `${tunnelled.owed} tunnels, ${(tunnelled.bytes / 1048576).toFixed(1)} MiB ${tunnelled.broken.slice(0, 10).map((b) => JSON.stringify(b)).join('\n    ')}`);
+check('every tunnel ended', tunnelled.begun === tunnelled.ended && tunnelled.atOrigin === tunnelled.endedAtOrigin, `${tunnelled.ended} of ${tunnelled.begun}; at the origins ${tunnelled.endedAtOrigin} of ${tunnelled.atOrigin}`);
+check('tunnels that were silent for the whole run carried every byte then', tunnelled.idle > 0 && tunnelled.idleWhole === tunnelled.idle, `${tunnelled.idleWhole} of ${tunnelled.idle}, ${seconds} s`);
+check('silent calls and event streams came whole', tunnelled.calls > 0 && tunnelled.events > 0, `${tunnelled.calls} calls and ${tunnelled.events} event streams, silent for ${silentMs / 1000} s`);
 for (const o of origins.filter(Boolean)) {
 	check(`every stream of ${o.name} ended`, o.begun === o.ended && o.pushes === o.pushesEnded, `${o.ended} of ${o.begun} requests, ${o.pushesEnded} of ${o.pushes} pushes`);
 	check(`uploads that ended at ${o.name} are whole`, o.uploadsWrong.length === 0, `${o.uploads} uploads ${o.uploadsWrong.slice(0, 5).map((u) => JSON.stringify(u)).join(' ')}`);
@@ -160,12 +180,14 @@ for (const o of origins.filter(Boolean)) {
 check('nothing is left open', !s.requests_open && !s.pushes_open && !s.connections_open && !s.upstream_connections_open,
 	`${s.requests_open} requests, ${s.pushes_open} pushes, ${s.connections_open} client and ${s.upstream_connections_open} origin connections`);
 check('each request has its line in the log', log.requests === s.requests && s.access_lines_dropped + s.access_lines_lost === 0, `${log.requests} lines, ${s.requests} requests, ${s.access_lines_dropped} dropped, ${s.access_lines_lost} lost`);
-check('requests are not more than were made', s.requests <= end.begun, `${s.requests} of ${end.begun}`);
+/* What a vandal sends may be taken for a request in HTTP/1.1 that cannot be read, and is answered. */
+const made = end.begun + tunnelled.begun + end.vandals;
+check('requests are not more than were made', s.requests <= made, `${s.requests} of ${made}`);
 check('descriptors came back', descriptorsAfter === descriptorsBefore, `${descriptorsBefore} before, ${descriptorsAfter} after`);
 /* What is held at quiet moments: above that it goes up and down with what is under way. */
 const base = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 10)] ?? 0;
-const quarter = Math.floor(samples.length / 4);
-const third = base(samples.slice(2 * quarter, 3 * quarter)), fourth = base(samples.slice(3 * quarter));
+const quarter = Math.floor(memory.length / 4);
+const third = base(memory.slice(2 * quarter, 3 * quarter)), fourth = base(memory.slice(3 * quarter));
 /* In a short run the pools are still filling. */
 const allowed = Math.max(seconds < 600 ? 8 << 20 : 2 << 20, third * 0.05);
 check('memory is flat in the second half', fourth <= third + allowed, `${(third / 1048576).toFixed(1)} MiB, then ${(fourth / 1048576).toFixed(1)} MiB`);
@@ -175,6 +197,7 @@ for (const c of [calm, wild])
 	if (c.process.connected)
 		c.process.send('end');
 client.process.kill();
+tunnels.process.kill();
 try {
 	const stderr = gate.read('error.log');
 	check('no worker died', !/was killed|is started again/.test(stderr), stderr.match(/.*(was killed|is started again).*/)?.[0]);

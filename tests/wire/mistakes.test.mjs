@@ -184,6 +184,9 @@ const mistakes = [
 	['a route path without its slash', `${REST}path = api\n`, 7, /bad value 'api' for path/, /did you mean path = \/api\?/],
 
 	/* references and contradictions */
+	['an upgrade that is a switch', `${REST}upgrade = on\n`, 7, /bad value 'on' for upgrade/, /did you mean upgrade = websocket\?/],
+	['an upgrade to HTTP/2', `${REST}upgrade = h2c\n`, 7, /bad value 'h2c' for upgrade/, /a protocol other than HTTP/],
+	['a variable of nginx for the upgrade', `${REST}upgrade = $http_upgrade\n`, 7, /'\$http_upgrade' is not replaced/, /such as upgrade = websocket/],
 	['a misspelt origin', `${LISTEN}${ORIGIN}[route r]\norigin = ap\n`, 6, /there is no \[origin ap\]/, /did you mean origin = app\?/],
 	['HSTS in cleartext', `${LISTEN}hsts = 365d\n${ORIGIN}${ROUTE}`, 3, /hsts is for TLS, but the section has no certificate/, /put it into the \[listen NAME\] with the certificate/],
 	['a redirect to https over TLS', `${LISTEN}certificate = @/good.pem\nkey = @/good.key\nredirect-to-https = yes\n${ORIGIN}${ROUTE}`, 5, /redirect-to-https is for cleartext/, /put it into a \[listen NAME\] without one/],
@@ -249,6 +252,7 @@ const warnings = [
 	['pushes of an origin with HTTP/1.1', `${LISTEN}[origin app]\nserver = http://127.0.0.1:1\npush = accept\n${ROUTE}`, 5, /push has no effect, because the origin speaks HTTP\/1\.1 alone/, /remove it/],
 	['connections of HTTP/1.1 to an origin with HTTP/2', `${LISTEN}${ORIGIN}max-http1-connections = 3\n${ROUTE}`, 5, /the origin speaks HTTP\/2 alone/, /remove it/],
 	['a limit of HTTP/2 for clients with HTTP/1.1', `${LISTEN}protocols = http/1.1\nlimit-pings = 5/s\n${ORIGIN}${ROUTE}`, 4, /limit-pings has no effect, because protocols is http\/1\.1/, /remove it/],
+	['a limit of tunnels that no route opens', `${REST}tunnel-age = 1h\n`, 7, /tunnel-age has no effect, because the section has no upgrade/, /remove it/],
 	['a tls-name that is an address', `${LISTEN}[origin app]\nserver = h2://127.0.0.1:1\ntls-name = 127.0.0.1\n${ROUTE}`, 5, /tls-name is an IP address/, /write the certificate's host name/],
 	['a subscription without pushes', `${LISTEN}${ORIGIN}push = refuse\n${ROUTE}subscription = yes\n`, 8, /pushes that it waits for never come/, /remove it/],
 	['a variable in a field', `${REST}request-set = X-A: \${HOME}\n`, 7, /is sent as it stands/, /write the text itself/],

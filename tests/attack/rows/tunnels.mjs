@@ -14,7 +14,7 @@ const WS = { upgrade: 'websocket', 'tunnel-idle-timeout': '10s' };
 const ended = (cause) => [`pushgate_end_total{cause="${cause}"}`];
 const row = (name, what, { route = {}, ...more }) => ({ name: `tunnels: ${name}`, what, http1: true, route: { ...WS, ...route }, ...more });
 const CHUNK = Buffer.alloc(16000, 'x');
-const data = (id, bytes, flags = 0) => frame('DATA', flags, id, bytes);
+const data = (id, bytes, flags = 0) => frame('DATA', flags, id, Buffer.from(bytes));
 
 /* Half of them by either version, to an origin of either version. */
 const both = (count, path, { life1 = stay, life2, options1, options2 } = {}) => async (env, clock) => {
@@ -50,7 +50,7 @@ export const tunnels = [
 		expect: { end: null, cpu: 30000, rss: 64 },
 	}),
 	row('the origin does not read', 'tunnels that are filled, and whose origin takes nothing', {
-		ms: MS, route: { 'tunnel-idle-timeout': LIMIT }, attack: both(40, '/deaf', { life1: pour, life2: (c, id) => { c.send(Buffer.concat([data(id, CHUNK), data(id, CHUNK), data(id, CHUNK)]), 3); }, options1: { lives: 1 } }),
+		ms: MS, route: { 'tunnel-idle-timeout': LIMIT, 'tunnel-half-closed-timeout': LIMIT }, attack: both(40, '/deaf', { life1: pour, life2: (c, id) => { c.send(Buffer.concat([data(id, CHUNK), data(id, CHUNK), data(id, CHUNK)]), 3); }, options1: { lives: 1 } }),
 		expect: { end: null, statuses: [101, 200], counters: ended('tunnel-idle'), cpu: 10000, rss: 64 },
 	}),
 	row('refused ones', 'an Upgrade after the other, each refused by the origin', {

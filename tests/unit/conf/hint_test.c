@@ -158,6 +158,8 @@ static void values_of_other_programs_are_translated(void **state)
 	    {CONF_SECTION_ROUTE, "host", ".example.com", "*.example.com"},
 	    {CONF_SECTION_ROUTE, "host", "_", "*"},
 	    {CONF_SECTION_ROUTE, "path", "/api/*", "/api/"},
+	    {CONF_SECTION_ROUTE, "upgrade", "yes", "websocket"},
+	    {CONF_SECTION_ROUTE, "upgrade", "wss", "websocket"},
 	    {CONF_SECTION_PUSH, "rtt", "<=80ms", "<80ms"},
 	    {CONF_SECTION_PUSH, "rtt", "> 0.2 sec", ">200ms"},
 	    {CONF_SECTION_PUSH, "share", "10", "10%"},
@@ -231,6 +233,12 @@ static void names_that_resemble_known_ones_are_recognized(void **state)
 	    {"[rout x]\nbackend = app\n", "unknown section [rout]; did you mean [route NAME]?"},
 	    {"[route s]\nproxy_pass http://127.0.0.1:80;\n",
 		"[route] has no option 'proxy_pass http'; did you mean 'origin'?"},
+	    {"[route s]\nproxy.websocket = ON\n",
+		"[route] has no option 'proxy.websocket'; did you mean 'upgrade'?"},
+	    {"[route s]\nupgrade_configs = websocket\n",
+		"[route] has no option 'upgrade_configs'; did you mean 'upgrade'?"},
+	    {"[route s]\ntimeout_tunnel = 1h\n",
+		"[route] has no option 'timeout_tunnel'; did you mean 'tunnel-idle-timeout'?"},
 	    {"[listen m]\nlisten 443 ssl http2;\n",
 		"the line has no '='; did you mean 'address'? Write address = VALUE"},
 	    {"[server]\n// a comment\n",
@@ -426,6 +434,18 @@ static void what_changes_nothing_is_a_warning(void **state)
 	    {"[origin p]\nserver = demo:\npush = refuse\n[route s]\nhost = s\norigin = p\nsubscription = yes\n",
 		"subscription has no effect, because the pushes that it waits for never come: its "
 		"origin has push = refuse; remove it"},
+	    {"[server]\ntunnel-drain-timeout = 1s\n",
+		"tunnel-drain-timeout has no effect, because no route has upgrade; remove it"},
+	    {"[origin p]\nserver = demo:\nmax-tunnels = 1\n[route s]\nhost = s\norigin = p\n[route t]\n"
+	     "host = t\norigin = o\nupgrade = websocket\n",
+		"max-tunnels has no effect, because no route to it has upgrade; remove it"},
+	    {"tunnel-idle-timeout = 1s\n",
+		"tunnel-idle-timeout has no effect, because the section has no upgrade; remove it"},
+	    {"tunnel-half-closed-timeout = 1s\n",
+		"tunnel-half-closed-timeout has no effect, because the section has no upgrade; remove it"},
+	    {"tunnel-age = 1s\n", "tunnel-age has no effect, because the section has no upgrade; remove it"},
+	    {"tunnel-bytes = 1k\n",
+		"tunnel-bytes has no effect, because the section has no upgrade; remove it"},
 	    {"[push a]\naction = drop\nmax-bytes = 1k\n",
 		"max-bytes has no effect, because the rule drops its pushes; remove it"},
 	    {"[push a]\naction = hint\nurgency = 1\n",
@@ -466,6 +486,9 @@ static void what_may_have_an_effect_is_no_warning(void **state)
 	(void)state;
 	static const char *const texts[] = {
 	    /* Defaults that are written down, as in the complete example. */
+	    "upgrade = websocket mqtt\ntunnel-idle-timeout = 1s\ntunnel-half-closed-timeout = 1s\n"
+	    "tunnel-age = 1s\ntunnel-bytes = 1k\n[server]\ntunnel-drain-timeout = 1s\n",
+	    "[origin p]\nserver = demo:\nmax-tunnels = 1\n[route s]\nhost = s\norigin = p\nupgrade = websocket\n",
 	    "[server]\nhold-max-count = 32\nhint-wait = 0\nhold-shared = no\n",
 	    "host = a.example *.b.example\n[push a]\nhost = x.b.example ~. *.c\naction = drop\n",
 	    "path = /a\n[push a]\npath = /a/b *.css\naction = drop\n",

@@ -269,6 +269,16 @@ static void an_origin_with_push_accept_has_its_promise_reset(void **state)
 	    "   client   nothing; the origin's promised stream is reset\n\n1 offer: 1 drop\n");
 }
 
+static void a_route_says_which_tunnels_may_be_opened(void **state)
+{
+	(void)state;
+	has("[route chat]\npath = /chat\norigin = app\nupgrade = websocket\n", WORDS("http://example.com/chat"),
+	    "listen front, route chat, origin app\n"
+	    "tunnels may be opened here: websocket\n");
+	has("[route chat]\npath = /chat\norigin = app\nupgrade = websocket mqtt\n", WORDS("http://example.com/chat"),
+	    "tunnels may be opened here: websocket, mqtt\n");
+}
+
 static void a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone(void **state)
 {
 	(void)state;
@@ -638,6 +648,7 @@ int main(void)
 	    cmocka_unit_test(an_origin_that_will_not_be_asked_for_pushes),
 	    cmocka_unit_test(an_origin_with_push_refuse_makes_no_promises_whatever_the_rules_say),
 	    cmocka_unit_test(an_origin_with_push_accept_has_its_promise_reset),
+	    cmocka_unit_test(a_route_says_which_tunnels_may_be_opened),
 	    cmocka_unit_test(a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone),
 	    cmocka_unit_test(the_origins_103_goes_to_a_client_with_http1_unless_a_rule_keeps_it_back),
 	    cmocka_unit_test(a_version_that_the_listener_does_not_speak_is_told),
