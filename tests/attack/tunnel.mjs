@@ -71,6 +71,8 @@ export async function tunnels2(env, clock, count, each, path, life = () => {}, {
 		let next = 1;
 		const open = new Set();
 		const c = new Raw(env, { from: addressOf(i), onFrame(f) {
+			if (f.type === 'HEADERS')
+				Object.keys(c.answers.statuses).forEach(note);
 			if (f.type === 'HEADERS' && !f.endStream)
 				life(c, f.stream);
 			if (f.type === 'DATA' && f.length && window)

@@ -50,15 +50,15 @@ export const tunnels = [
 		expect: { end: null, cpu: 30000, rss: 64 },
 	}),
 	row('the origin does not read', 'tunnels that are filled, and whose origin takes nothing', {
-		ms: MS, route: { 'tunnel-idle-timeout': LIMIT, 'tunnel-half-closed-timeout': LIMIT }, attack: both(40, '/deaf', { life1: pour, life2: (c, id) => { c.send(Buffer.concat([data(id, CHUNK), data(id, CHUNK), data(id, CHUNK)]), 3); }, options1: { lives: 1 } }),
-		expect: { end: null, statuses: [101, 200], counters: ended('tunnel-idle'), cpu: 10000, rss: 64 },
+		ms: MS, origin: { 'write-timeout': LIMIT }, attack: both(40, '/deaf', { life1: pour, life2: (c, id) => { c.send(Buffer.concat([data(id, CHUNK), data(id, CHUNK), data(id, CHUNK)]), 3); }, options1: { lives: 1 } }),
+		expect: { end: null, statuses: [101, 200], resets: ['CANCEL', 'INTERNAL_ERROR'], counters: ended('origin-stalled'), cpu: 10000, rss: 64, log: /does not read/ },
 	}),
 	row('refused ones', 'an Upgrade after the other, each refused by the origin', {
 		attack: (env, clock) => tunnels1(env, clock, 8, '/refuse', async (c) => { await Promise.race([c.gone, sleep(300)]); }),
 		expect: { end: ['closed'], statuses: [401], cpu: 3000 },
 	}),
 	row('refused ones over HTTP/2', 'the same by extended CONNECT', {
-		attack: (env, clock) => tunnels2(env, clock, 4, 10, '/refuse', (c, id) => { c.send(data(id, '', END), 0); }, { again: true }),
+		attack: (env, clock) => tunnels2(env, clock, 4, 10, '/refuse', undefined, { again: true }),
 		expect: { end: null, statuses: [401], cpu: 3000 },
 	}),
 	row('none of this route', 'an Upgrade after the other, to a route without tunnels', {
