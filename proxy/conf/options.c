@@ -343,7 +343,8 @@ const struct conf_option conf_options[] = {
     {ORIGIN(queue_timeout), .key = "queue-timeout", TIME(0), .preset = "10s",
         .sentence = "How long a request may wait for a stream or a connection; then it gets 504."},
     {ORIGIN(response_timeout), .key = "response-timeout", TIME(0), .preset = "60s",
-        .sentence = "How long the final response may take to begin after the request; then the client gets 504."},
+        .sentence = "How long the final response may take to begin after the request; then the client gets 504. Calls of gRPC have "
+        "their own deadline, and the route's stream-idle-timeout."},
     {ORIGIN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "60s",
         .sentence = "How long a connection without open requests stays open. An HTTP/1.1 connection is closed earlier if its "
         "origin announces a shorter time (Keep-Alive)."},
@@ -376,10 +377,11 @@ const struct conf_option conf_options[] = {
         .sentence = "The [origin NAME] that the requests are sent to."},
     {ROUTE_OPTION(stream_idle_timeout), .key = "stream-idle-timeout", TIME(0), .preset = "10m",
         .sentence = "How long nothing may move, in either direction, while a response without content-length (events, "
-        "messages) or a streaming upload is open. body-timeout does not count for these. 0: no limit."},
+        "messages) or a streaming upload is open, or a call of gRPC is not answered. body-timeout does not count for these. "
+        "0: no limit."},
     {ROUTE_OPTION(streaming), .key = "streaming", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: uploads without content-length are streams of messages: the client may be silent before the end. response-timeout "
-        "counts from the end of the upload. Requests with content-type application/grpc always stream."},
+        "counts from the end of the upload. Calls of gRPC always stream."},
     {ROUTE(upgrades, upgrade_count), .key = "upgrade", .example = "websocket", .type = CONF_TYPE_LIST,
         .form = "PROTOCOL ...", .repeats = true, .check = conf_check_upgrade,
         .sentence = "Protocols of the tunnels that clients may open here: by Upgrade in HTTP/1.1, by an extended CONNECT (RFC 8441) in "

@@ -151,15 +151,10 @@ static inline bool http_head_is_interim(const struct http_head *head)
 }
 
 /*
- * Prepares a validated head for the next hop: removes hop-by-hop fields (RFC 9110 7.6.1),
- * `proxy-connection` and `http2-settings`; reduces a request's `te` to "trailers". `priority` (RFC
- * 9218) is end-to-end and stays.
+ * Prepares a validated head for the next hop: removes `http2-settings`, and `te` from what is no request
+ * (RFC 9110 7.6.1). `priority` (RFC 9218) is end-to-end and stays.
  */
 void http_head_strip_hop(struct http_head *head);
-
-/* Whether a TE field's value has "trailers", which says what every hop of ours can carry, so it survives
- * (RFC 9110 10.1.4). */
-bool http_te_says_trailers(struct slice value);
 
 /*
  * An overlay: the head for the next hop, to be changed, sent and freed (yours), while the head itself

@@ -136,9 +136,10 @@ static void dispose(struct origin_conn *c)
  * was on its way. An idempotent request is sent again, once (RFC 9110 9.2.2, RFC 9112 9.3.1). */
 static bool was_stale(const struct origin_conn *c, const struct exchange *x)
 {
-	return c->requests > 1 && http_method_is_idempotent(x->method) &&
-	       x->upload.forwarded == 0 && x->response.answered_by != ANSWERED_BY_ORIGIN &&
-	       x->response.interims == 0 && !exchange_was_retried(x) && origin_single_is_silent(c);
+	bool may_repeat = http_method_is_idempotent(x->method) || x->tunnel.is_asked;
+	return c->requests > 1 && may_repeat && x->upload.forwarded == 0 &&
+	       x->response.answered_by != ANSWERED_BY_ORIGIN && x->response.interims == 0 &&
+	       !exchange_was_retried(x) && origin_single_is_silent(c);
 }
 
 const struct relay_cause *origin_conn_loss(const struct origin_conn *c, const struct exchange *x)

@@ -232,12 +232,10 @@ static struct exchange *first_in_queue(const struct pool *p)
 
 static void grow(struct pool *p)
 {
-	const struct exchange *first = first_in_queue(p);
-	uint32_t most = most_connections(p), wanted = room_wanted(p);
+	uint32_t most = pool_pace_bound(p, first_in_queue(p), most_connections(p));
+	uint32_t wanted = room_wanted(p);
 	if (is_pausing(p))
 		return;
-	if (first && !exchange_was_retried(first))
-		most = pool_pace_bound(p, most);
 	while (p->count < most && p->queued > (uint64_t)p->connecting * streams_assumed(p))
 		origin_conn_open(p);
 	if (p->kind == POOL_SUBSCRIPTIONS) /* none in advance: each is for one request */
@@ -262,7 +260,6 @@ static void unqueue(struct pool *p, struct exchange *x)
 {
 	ensure(p->queued > 0);
 	p->queued--;
-	p->pace.sent++;
 	if (p->queued == 0)
 		pool_pace_queue_ended(p);
 	x->timing.queued += p->upstream->env->relay->now - x->timing.waits_since;
@@ -305,10 +302,10 @@ void pool_serve(struct pool *p)
 {
 	struct exchange *x;
 	struct origin_conn *c;
-	if (!multiplexes(p))
-		pool_pace_update(p);
+	pool_pace_update(p);
 	while ((x = next_to_send(p, &c))) {
 		unqueue(p, x);
+		p->pace.sent++;
 		x->timing.connecting += time_connecting(c, x);
 		const struct relay_cause *refusal = origin_conn_send(c, x);
 		if (refusal)

@@ -35,15 +35,20 @@ struct origin_known {
 	bool tunnels_need_http1;
 };
 
+/* Another number of connections is tried: what the queue does with them is measured next. */
+enum pool_trial { POOL_TRIAL_NONE, POOL_TRIAL_FEWER, POOL_TRIAL_MORE };
+
 /* How fast the queue moves, and what follows for connections that carry one request at a time. */
 struct pool_pace {
 	uint32_t bound;          /* connections in use at a time; 0: not bounded */
-	uint32_t per_second;     /* before the bound was doubled to see whether that is faster */
-	uint64_t sent;           /* requests that have left the queue since then: */
+	uint64_t per_second;     /* before the trial began */
+	uint64_t sent;           /* requests that were sent from the queue since then: */
 	usec since;              /* 0: no request waits */
-	usec probe_after;        /* the next time to try with more connections */
+	usec try_after;          /* the next trial */
 	struct wheel_node timer; /* ends the measurement when nothing else does */
-	bool is_probing;
+	enum pool_trial trial;
+	/* The trial has just begun: connections open, or those that are too many become free. */
+	bool is_settling;
 };
 
 struct pool {

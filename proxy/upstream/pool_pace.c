@@ -3,8 +3,9 @@
  * How many connections that carry one request at a time a busy pool uses. Each connection in use costs
  * system calls and cache; 32 of them to an origin that answers within a millisecond carry 32,000
  * requests a second, and 96 more make each request dearer and none earlier. While requests wait
- * although the queue moves fast, the pool uses a few connections, and tries twice as many now and
- * then: it keeps them if the queue moves faster with them. A queue that moves slowly has no such bound.
+ * although the queue moves fast, the pool tries with few connections, and now and then with twice as
+ * many: it keeps the smaller number unless the queue moves slower with it. A queue that moves slowly
+ * has no such bound.
  */
 #include "proxy/upstream/private.h"
 
@@ -13,9 +14,20 @@
 /* Faster than this, the origin's response time is not what the requests wait for. */
 #define FAST_PER_SECOND 8000u
 #define FEW_CONNECTIONS 32u
-/* Twice as many are worth it if they make the queue faster by a tenth. */
+/* More connections are worth it if they make the queue faster by a tenth. */
 #define GAIN_PERCENT 110u
-#define PROBE_EVERY_USEC (10 * USEC_PER_SEC)
+#define TRY_EVERY_USEC (10 * USEC_PER_SEC)
+
+/* Where connections multiplex, and where each is for one exchange, nothing is bounded here. */
+static bool applies(const struct pool *p)
+{
+	return p->kind == POOL_PLAIN && (p->known->capabilities & SESSION_MULTIPLEXES) == 0;
+}
+
+static uint32_t busy_connections(const struct pool *p)
+{
+	return p->count - p->connecting - p->usable_count;
+}
 
 static void measure_again(struct pool *p, usec now)
 {
@@ -25,36 +37,66 @@ static void measure_again(struct pool *p, usec now)
 		wheel_set(worker_wheel(p->upstream->env), &p->pace.timer, now + WINDOW_USEC);
 }
 
-static void probe(struct pool *p, uint64_t per_second)
+static bool is_gain(uint64_t more, uint64_t fewer)
 {
-	p->pace.per_second = (uint32_t)per_second;
-	p->pace.bound *= 2;
-	p->pace.is_probing = true;
+	return more * 100 >= fewer * GAIN_PERCENT;
+}
+
+static void end_trial(struct pool_pace *pace, uint32_t bound, usec now)
+{
+	pace->bound = bound;
+	pace->trial = POOL_TRIAL_NONE;
+	pace->try_after = now + TRY_EVERY_USEC;
+}
+
+static void judge_trial(struct pool_pace *pace, uint64_t per_second, usec now)
+{
+	if (pace->trial == POOL_TRIAL_FEWER)
+		end_trial(pace, is_gain(pace->per_second, per_second) ? 0 : pace->bound, now);
+	else if (!is_gain(per_second, pace->per_second))
+		end_trial(pace, pace->bound / 2, now);
+	else
+		pace->trial = POOL_TRIAL_NONE; /* and the next one at once */
+}
+
+static void try_bound(
+    struct pool_pace *pace, enum pool_trial trial, uint32_t bound, uint64_t per_second)
+{
+	pace->per_second = per_second;
+	pace->bound = bound;
+	pace->trial = trial;
+	pace->is_settling = true;
 }
 
 static void judge(struct pool *p, uint64_t per_second, usec now)
 {
 	struct pool_pace *pace = &p->pace;
+	if (pace->is_settling) {
+		pace->is_settling = false;
+		return;
+	}
+	if (pace->trial != POOL_TRIAL_NONE)
+		judge_trial(pace, per_second, now);
 	if (per_second < FAST_PER_SECOND) {
 		pace->bound = 0;
-		pace->is_probing = false;
-	} else if (pace->bound == 0) {
-		pace->bound = FEW_CONNECTIONS;
-	} else if (pace->is_probing &&
-		   per_second * 100 < (uint64_t)pace->per_second * GAIN_PERCENT) {
-		pace->bound /= 2;
-		pace->is_probing = false;
-		pace->probe_after = now + PROBE_EVERY_USEC;
-	} else if (pace->bound >= p->origin->max_http1_connections) {
-		pace->is_probing = false;
-	} else if (pace->is_probing || now >= pace->probe_after) {
-		probe(p, per_second);
+		pace->trial = POOL_TRIAL_NONE;
+	} else if (pace->trial == POOL_TRIAL_NONE && now >= pace->try_after) {
+		if (pace->bound == 0 && busy_connections(p) <= FEW_CONNECTIONS)
+			pace->bound = FEW_CONNECTIONS;
+		else if (pace->bound == 0)
+			try_bound(pace, POOL_TRIAL_FEWER, FEW_CONNECTIONS, per_second);
+		else if (pace->bound < p->origin->max_http1_connections)
+			try_bound(pace, POOL_TRIAL_MORE, pace->bound * 2, per_second);
 	}
 }
 
 void pool_pace_update(struct pool *p)
 {
 	usec now = p->upstream->env->relay->now, spent = now - p->pace.since;
+	if (!applies(p)) {
+		p->pace.bound = 0; /* the origin has changed its protocol */
+		return;
+	}
 	if (p->pace.since == 0 || spent < WINDOW_USEC)
 		return;
 	judge(p, p->pace.sent * (uint64_t)USEC_PER_SEC / (uint64_t)spent, now);
@@ -93,11 +135,15 @@ void pool_pace_queue_ended(struct pool *p)
 /* A retry asks for a connection that has carried nothing: it is never held up here. */
 bool pool_pace_allows(const struct pool *p, const struct exchange *x)
 {
-	uint32_t busy = p->count - p->connecting - p->usable_count;
-	return p->pace.bound == 0 || busy < p->pace.bound || exchange_was_retried(x);
+	return p->pace.bound == 0 || busy_connections(p) < p->pace.bound || exchange_was_retried(x);
 }
 
-uint32_t pool_pace_bound(const struct pool *p, uint32_t most)
+uint32_t pool_pace_bound(const struct pool *p, const struct exchange *first, uint32_t most)
 {
-	return p->pace.bound == 0 || p->pace.bound > most ? most : p->pace.bound;
+	uint32_t bound = p->pace.bound;
+	if (bound == 0 || bound >= most)
+		return most;
+	if (first && exchange_was_retried(first) && p->connecting == 0 && p->count >= bound)
+		return p->count < most ? p->count + 1 : most;
+	return bound;
 }

@@ -107,8 +107,8 @@ void pool_pace_queue_ended(struct pool *p);
 void pool_pace_update(struct pool *p);
 /* Whether a connection that is free may be used for x. */
 bool pool_pace_allows(const struct pool *p, const struct exchange *x);
-/* How many connections may be opened, where `most` is allowed. */
-uint32_t pool_pace_bound(const struct pool *p, uint32_t most);
+/* How many connections there may be for a queue that begins with `first`, where `most` is allowed. */
+uint32_t pool_pace_bound(const struct pool *p, const struct exchange *first, uint32_t most);
 
 /* ---- origin_conn.c ---- */
 

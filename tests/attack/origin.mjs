@@ -6,7 +6,12 @@
  *   /large       64 KiB           /huge      8 MiB
  *   /upload      says how many bytes came, when all have      /slow    1 KiB after 50 ms
  *   /never       no answer
+ * And for tunnels (/never too):
+ *   /tunnel      an echo           /keep      the same, and its direction never ends
+ *   /pour        bytes without end            /deaf      takes none
+ *   /bye         ends its direction at once   /refuse    401
  */
+import crypto from 'node:crypto';
 import http from 'node:http';
 import net from 'node:net';
 import { Endpoint } from '../support/endpoint.mjs';
@@ -33,8 +38,80 @@ function count(stream) {
 	};
 }
 
+/* ---- tunnels ---- */
+
+const CHUNK = Buffer.alloc(16384, 'x');
+
+async function pour(stream) {
+	while (await stream.send((at, n) => CHUNK.subarray(at, at + n), 0, CHUNK.length));
+}
+
+/* Each of them once, in order, while there are any. */
+function echo(stream, endless) {
+	let waiting = [], isBusy = false, isOver = false;
+	const go = async () => {
+		if (isBusy)
+			return;
+		isBusy = true;
+		while (waiting.length) {
+			const bytes = Buffer.concat(waiting.splice(0));
+			await stream.send((at, n) => bytes.subarray(at, at + n), 0, bytes.length);
+		}
+		isBusy = false;
+		if (isOver)
+			stream.send(() => Buffer.alloc(0), 0, 0, { endStream: true });
+	};
+	stream.on.data = (data) => { waiting.push(data); go(); };
+	stream.on.end = () => { isOver = !endless; go(); };
+}
+
+function tunnel(stream, path) {
+	if (path === '/never')
+		return;
+	if (path === '/refuse') {
+		stream.head({ ':status': 401 }, { endStream: true });
+		return;
+	}
+	stream.head({ ':status': 200 }, { endStream: path === '/bye' });
+	if (path === '/pour')
+		pour(stream);
+	else if (path === '/deaf')
+		stream.pause();
+	else if (path !== '/bye')
+		echo(stream, path === '/keep');
+}
+
+function tunnel1(request, socket) {
+	const path = request.url.split('?')[0];
+	socket.on('error', () => {});
+	if (path === '/never')
+		return;
+	if (path === '/refuse') {
+		socket.end('HTTP/1.1 401 X\r\nContent-Length: 0\r\n\r\n');
+		return;
+	}
+	const accept = crypto.createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+	socket.write(`HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
+	const fill = () => { while (!socket.destroyed && socket.write(CHUNK)); };
+	if (path === '/bye') {
+		socket.end();
+		socket.resume();
+	} else if (path === '/pour') {
+		socket.on('drain', fill);
+		socket.resume();
+		fill();
+	} else if (path !== '/deaf') {
+		socket.on('data', (bytes) => socket.write(bytes));
+		socket.on('end', () => { if (path !== '/keep') socket.end(); });
+	}
+}
+
 function serve(line, stream, request) {
 	const path = request[':path'];
+	if (request[':protocol']) {
+		tunnel(stream, path);
+		return;
+	}
 	if (path === '/upload') {
 		count(stream);
 		return;
@@ -54,7 +131,7 @@ function serve(line, stream, request) {
 
 const server = net.createServer((socket) => {
 	const line = new Endpoint(socket, 'origin', {
-		name: 'origin', settings: { maxConcurrentStreams: 1000 }, on: { stream: (stream, request) => serve(line, stream, request) },
+		name: 'origin', settings: { maxConcurrentStreams: 1000, 8: 1 /* extended CONNECT */ }, on: { stream: (stream, request) => serve(line, stream, request) },
 	});
 });
 
@@ -76,6 +153,7 @@ function answer1(request, response) {
 		say(bodyOf(path));
 }
 const server1 = http.createServer({ keepAliveTimeout: 0 }, answer1);
+server1.on('upgrade', tunnel1);
 
 server.listen(0, '127.0.0.1', () => server1.listen(0, '127.0.0.1', () => {
 	process.send({ port: server.address().port, port1: server1.address().port });

@@ -9,6 +9,7 @@
  *   tls               over TLS
  *   http1             the honest client speaks HTTP/1.1 too, and an honest origin does, the one of the host one.test
  *   server, listener, evil    more lines of [server] (or a function that gives them for a work directory), [listen main], [origin evil]
+ *   origin, route     more lines of each other [origin …], and of each [route …]
  *   rules             more sections
  *   workers           of the program, 1 if not given
  *   limit             descriptors that the program may have
@@ -36,6 +37,7 @@ import { kept } from './rows/kept.mjs';
 import { origins } from './rows/origins.mjs';
 import { resets } from './rows/resets.mjs';
 import { slow } from './rows/slow.mjs';
+import { tunnels } from './rows/tunnels.mjs';
 import { windows } from './rows/windows.mjs';
 
-export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken, ...http1, ...kept, ...origins, ...http1Origins];
+export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken, ...http1, ...tunnels, ...kept, ...origins, ...http1Origins];

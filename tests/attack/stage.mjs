@@ -104,12 +104,12 @@ export class Stage {
 			address: `127.0.0.1:${port}`, ...(row.tls ? { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') } : {}),
 			...row.listener,
 		}) + section('origin main', {
-			server: `h2c://127.0.0.1:${this.originPorts.port}`, 'idle-timeout': '1s',
-		}) + section('route main', { origin: 'main' }) + (row.http1 ? section('origin one', {
-			server: `http://127.0.0.1:${this.originPorts.port1}`, 'idle-timeout': '1s',
-		}) + section('route one', { host: 'one.test', origin: 'one' }) : '') + (evil ? section('origin evil', {
+			server: `h2c://127.0.0.1:${this.originPorts.port}`, 'idle-timeout': '1s', ...row.origin,
+		}) + section('route main', { origin: 'main', ...row.route }) + (row.http1 ? section('origin one', {
+			server: `http://127.0.0.1:${this.originPorts.port1}`, 'idle-timeout': '1s', ...row.origin,
+		}) + section('route one', { host: 'one.test', origin: 'one', ...row.route }) : '') + (evil ? section('origin evil', {
 			server: `${row.http1 ? 'http' : 'h2c'}://127.0.0.1:${evil}`, 'idle-timeout': '1s', ...row.evil,
-		}) + section('route evil', { host: 'evil.test', origin: 'evil' }) : '') + (row.rules ?? '');
+		}) + section('route evil', { host: 'evil.test', origin: 'evil', ...row.route }) : '') + (row.rules ?? '');
 	}
 
 	/* Runs one row. Gives its numbers and, in `faults`, what should not have been. */

@@ -2,6 +2,8 @@
 /*
  * gRPC with npm's grpc-js as client and as server: calls of all four kinds, metadata, deadlines, cancellation from
  * either side, health checks; and what a client is told when pushgate answers in the server's place.
+ *
+ * covers: R204 R205 R207
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

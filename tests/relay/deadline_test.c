@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* covers: R65 R200 */
+/* covers: R65 R200 R205 R206 */
 
 #define LIMIT (10 * USEC_PER_SEC)
 
@@ -92,6 +92,43 @@ static void streaming_upload_that_waits(struct scene *s)
 {
 	streaming_upload(s);
 	world_upload(s->w, s->x, "waits for the origin", false);
+}
+
+static void tunnel_that_is_asked_for(struct scene *s)
+{
+	s->x = world_exchange(s->w, "GET", true, &s->down);
+	exchange_ask_for_tunnel(s->x, SLICE("websocket"));
+	exchange_dispatch(s->x);
+	s->up = world_leg_of(s->w, &s->x->up);
+	world_upload(s->w, s->x, "waits for the answer", false);
+}
+
+static void tunnel(struct scene *s)
+{
+	tunnel_that_is_asked_for(s);
+	struct http_head *head = world_response(s->w, 200);
+	head->opens_tunnel = true;
+	exchange_on_response(s->x, head, false);
+	world_take(s->up);
+}
+
+static void tunnel_that_waits(struct scene *s)
+{
+	tunnel(s);
+	world_download(s->w, s->x, "waits for the client", false);
+}
+
+static void half_closed_tunnel(struct scene *s)
+{
+	tunnel(s);
+	world_upload(s->w, s->x, "", true);
+	world_take(s->up);
+}
+
+static void half_closed_tunnel_that_waits(struct scene *s)
+{
+	half_closed_tunnel(s);
+	world_download(s->w, s->x, "waits for the client", false);
 }
 
 /* Of gRPC. */
@@ -207,6 +244,11 @@ static const struct row {
     {DEADLINE_STREAM_IDLE, EXCHANGE_SENT, streaming_upload, upload},
     {DEADLINE_STREAM_IDLE, EXCHANGE_SENT, streaming_upload, streaming_upload_that_waits},
     {DEADLINE_STREAM_IDLE, EXCHANGE_SENT, call, call_that_waits},
+    {DEADLINE_TUNNEL_IDLE, EXCHANGE_ANSWERING, tunnel, tunnel_that_waits},
+    {DEADLINE_TUNNEL_HALF_IDLE, EXCHANGE_ANSWERING, half_closed_tunnel, tunnel},
+    {DEADLINE_TUNNEL_HALF_IDLE, EXCHANGE_ANSWERING, half_closed_tunnel, half_closed_tunnel_that_waits},
+    {DEADLINE_TUNNEL_AGE, EXCHANGE_ANSWERING, tunnel, stream},
+    {DEADLINE_HEAD, EXCHANGE_SENT, tunnel_that_is_asked_for, tunnel},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, streaming_upload},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, whole_upload_that_waits},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, push},
@@ -266,6 +308,8 @@ static const struct row owed_by_origins[] = {
     {DEADLINE_ORIGIN_SENDS, EXCHANGE_ANSWERING, response, NULL},
     {DEADLINE_ORIGIN_TAKES, EXCHANGE_SENT, upload_that_waits, NULL},
     {DEADLINE_STREAM_IDLE, EXCHANGE_ANSWERING, stream, NULL},
+    {DEADLINE_TUNNEL_IDLE, EXCHANGE_ANSWERING, tunnel, NULL},
+    {DEADLINE_TUNNEL_HALF_IDLE, EXCHANGE_ANSWERING, half_closed_tunnel, NULL},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, NULL},
 };
 
@@ -484,6 +528,19 @@ static void grpc_call_is_silent_for_as_long_as_its_limit_lets_it(void **state)
 			world_end(s.w);
 		}
 	}
+}
+
+static void whole_grpc_call_waits_for_its_answer_as_long_as_for_a_message(void **state)
+{
+	(void)state;
+	struct scene s = default_limits(12 * 60 * USEC_PER_SEC);
+	s.w->limits[RELAY_TIMEOUT_RESPONSE] = 0; /* as gateway/ has it for calls */
+	call(&s);
+	seconds(&s, 11 * 60);
+	assert_int_equal(s.x->phase, EXCHANGE_SENT);
+	seconds(&s, 61);
+	assert_ptr_equal(s.x->ending.cause, &relay_cause_STREAM_IDLE);
+	world_end(s.w);
 }
 
 static void call_is_answered_at_its_deadline_and_reset_soon_after_if_the_answer_has_begun(void **state)
@@ -745,6 +802,7 @@ int main(void)
 	    cmocka_unit_test(silent_event_stream_costs_no_timer),
 	    cmocka_unit_test(silent_event_stream_with_a_limit_is_looked_at_when_that_is_over),
 	    cmocka_unit_test(grpc_call_is_silent_for_as_long_as_its_limit_lets_it),
+	    cmocka_unit_test(whole_grpc_call_waits_for_its_answer_as_long_as_for_a_message),
 	    cmocka_unit_test(call_is_answered_at_its_deadline_and_reset_soon_after_if_the_answer_has_begun),
 	    cmocka_unit_test(response_that_is_owed_is_ended_though_streams_have_no_limit),
 	    cmocka_unit_test(next_event_brings_the_deadlines_back),

@@ -28,7 +28,8 @@ struct exchange {
 	bool closed[2]; /* the handle is dead by CLOSED */
 	bool head_sent[2], head_got[2], end_sent[2], end_got[2];
 	size_t planned[2], offered[2], sent[2], got[2], owed[2];
-	bool trailers[2]; /* the end of the body is a trailer section */
+	bool trailers[2]; /* the end of the body is a trailer section; in a tunnel DATA all the same */
+	bool is_tunnel;
 };
 
 struct end {
@@ -152,6 +153,10 @@ static void on_event(struct pair *p, enum h2_role role, const struct h2_event *e
 		assert_false(x->end_got[role] && e->end);
 		if (e->kind == H2_EVENT_HEAD)
 			x->head_got[role] = true;
+		if (e->kind == H2_EVENT_HEAD && role == H2_CLIENT)
+			assert_int_equal(e->head->opens_tunnel,
+			    x->is_tunnel && !http_head_is_interim(e->head));
+		assert_false(x->is_tunnel && e->kind == H2_EVENT_TRAILERS);
 		if (e->kind == H2_EVENT_DATA)
 			on_data(x, role, e);
 		if (e->end)
@@ -261,7 +266,10 @@ static struct http_head *head_of(
 		http_head_add(head, SLICE(":scheme"), SLICE("https"));
 		http_head_add(head, SLICE(":authority"), SLICE("example.org"));
 		http_head_add(head, SLICE(":path"), slice_of_string(path));
+		if (strcmp(first, "CONNECT") == 0)
+			http_head_add(head, SLICE(":protocol"), SLICE("websocket"));
 	}
+	head->allows_protocol = true;
 	for (uint32_t i = dice(p, 4) + (kind == HTTP_TRAILERS); i-- > 0;) {
 		char name[16], value[600];
 		snprintf(name, sizeof name, "x-%u", dice(p, 20));
@@ -293,14 +301,18 @@ static void requests(struct pair *p)
 	struct end *client = &p->end[H2_CLIENT];
 	if (p->count == EXCHANGES || h2_request_room(client->conn) == 0)
 		return;
-	bool end = dice(p, 2);
-	struct http_head *head = head_of(p, HTTP_REQUEST, end ? "GET" : "POST", "/page");
+	uint32_t what = dice(p, 12);
+	bool end = what % 2;
+	bool is_tunnel = what == 0 && h2_peer_settings(client->conn)->enable_connect_protocol;
+	const char *method = is_tunnel ? "CONNECT" : end ? "GET" : "POST";
+	struct http_head *head = head_of(p, HTTP_REQUEST, method, "/page");
 	struct h2_stream *s = h2_request(client->conn, head, end, NULL);
 	http_head_free(head);
 	assert_non_null(s);
 	struct exchange *x = exchange_new(p, H2_CLIENT, s);
 	x->head_sent[H2_CLIENT] = true;
 	x->end_sent[H2_CLIENT] = end;
+	x->is_tunnel = is_tunnel;
 }
 
 static void promises(struct pair *p)
@@ -460,6 +472,7 @@ static void end_init(struct pair *p, enum h2_role role)
 	end->role = role;
 	end->local = h2_settings_initial;
 	end->local.initial_window_size = dice(p, 2) ? 65535 : dice(p, 5000);
+	end->local.enable_connect_protocol = role == H2_SERVER;
 	end->local.max_concurrent_streams = 5 + dice(p, 50);
 	end->local.max_frame_size = 16384 + dice(p, 2) * dice(p, 30000);
 	end->local.header_table_size = dice(p, 3) ? 4096 : dice(p, 10000);

@@ -57,6 +57,31 @@ conformance('tunnels', [
 			await r.origin.expectReset(r.up.stream, 'CANCEL');
 		} },
 	]),
+	{ covers: 'R393', name: 'what comes before the answer waits for it, the end too', given: 'tunnel, asked', check: async (c, r) => {
+		c.data(1, 'early').data(1, '', { endStream: true });
+		await c.sync();
+		await r.origin.sync();
+		assert.deepEqual(r.origin.seen('DATA'), []);
+		r.origin.headers(r.up.stream, { ':status': 200 });
+		let bytes = '';
+		for (let f; !f?.endStream; bytes += f.data)
+			f = await r.origin.expect('DATA', { stream: r.up.stream });
+		assert.equal(bytes, 'early');
+		r.origin.data(r.up.stream, 'late', { endStream: true });
+		await c.expect('DATA', { stream: 1, endStream: true });
+	} },
+	{ covers: 'R393', name: 'what came before a refusal is dropped', given: 'tunnel, asked', check: async (c, r) => {
+		c.data(1, 'GET /evil HTTP/1.1\r\nHost: a\r\n\r\n');
+		await c.sync();
+		r.origin.respond(r.up.stream, { status: 403, body: 'no' });
+		const { status, body } = await c.response(1);
+		assert.deepEqual([status, String(body)], [403, 'no']);
+		c.data(1, 'more', { endStream: true });
+		await c.sync();
+		await r.origin.sync();
+		assert.deepEqual(r.origin.seen('DATA').map((f) => String(f.data)).join(''), '');
+		c.drop((f) => f.type === 'RST_STREAM' && f.stream === 1 && f.code === 'NO_ERROR');
+	} },
 	{ covers: 'R393', name: '8.5. END_STREAM ends one direction, the client\'s first', given: 'tunnel', check: async (c, r) => {
 		c.data(1, 'last', { endStream: true });
 		assert.equal(String((await r.origin.expect('DATA', { stream: r.up.stream, endStream: true })).data), 'last');

@@ -2,6 +2,8 @@
 /*
  * gRPC frame by frame: what a call is told when pushgate answers it, how grpc-timeout ends it on both sides, and what
  * passes as it came. tests/peers/grpc.test.mjs has the same with a library's client and server.
+ *
+ * covers: R204 R205 R206
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';

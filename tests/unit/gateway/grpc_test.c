@@ -5,6 +5,8 @@
 #include "proxy/http/via.h"
 #include "proxy/relay/deadline.h"
 
+/* covers: R204 R205 R206 */
+
 static struct exchange *only_exchange(struct gate_world *w)
 {
 	return list_first(&w->gateway->relay.live, struct exchange, link);
