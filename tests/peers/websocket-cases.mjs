@@ -171,6 +171,14 @@ async function readAll(stream) {
 	return text;
 }
 
+/* What a client sends with its request waits for the origin's answer, and none of it is lost. */
+async function early({ client, path, headers }) {
+	const bytes = randomBytes(40000);
+	const { stream } = await client.raw(`${path}late`, headers, bytes);
+	stream.end('the last');
+	assert.equal(await readAll(stream), `${bytes.toString('latin1')}the last, early 0`);
+}
+
 /* The client's direction ends; the origin's goes on. */
 async function half({ client, path, headers }) {
 	const { stream } = await client.raw(`${path}counts`, headers);
@@ -212,6 +220,7 @@ export const CASES = [
 	{ name: '503', run: (way) => refusal(way, 503, 'later', { 'retry-after': '7' }) },
 	{ name: '200', run: page, only: isHttp1 },
 	{ name: 'wrong', run: wrong, only: isHttp1 },
+	{ name: 'early', run: early },
 	{ name: 'half', run: half },
 	{ name: 'left', run: left },
 ];

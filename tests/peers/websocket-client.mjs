@@ -106,8 +106,32 @@ function collected(stream, status, headers) {
 	});
 }
 
+/* The head of an answer in HTTP/1.1; what came behind it stays in the socket. */
+function headOn(socket) {
+	return new Promise((resolve, reject) => {
+		let got = Buffer.alloc(0);
+		const take = () => {
+			for (let piece; (piece = socket.read());)
+				got = Buffer.concat([got, piece]);
+			const end = got.indexOf('\r\n\r\n');
+			if (end < 0)
+				return;
+			socket.off('readable', take).off('error', reject).off('end', lost);
+			socket.unshift(got.subarray(end + 4));
+			const [first, ...fields] = got.toString('latin1', 0, end).split('\r\n');
+			resolve({
+				status: Number(first.split(' ')[1]),
+				headers: Object.fromEntries(fields.map((f) => [f.slice(0, f.indexOf(':')).toLowerCase(), f.slice(f.indexOf(':') + 1).trim()])),
+			});
+		};
+		const lost = () => reject(new Error(`the connection ended before an answer: ${got}`));
+		socket.on('readable', take).on('error', reject).on('end', lost);
+	});
+}
+
 export class Client {
 	#session = null;
+	#settings;
 
 	constructor(down, port) {
 		const { tls: isTls, version } = CLIENTS[down];
@@ -118,15 +142,17 @@ export class Client {
 		this.secure = isTls ? { ca: certs().ca, servername: 'localhost' } : {};
 	}
 
-	/* One connection for all tunnels of HTTP/2, once the server has said that it takes them. */
+	/* One connection for all tunnels of HTTP/2, once the server has sent its settings. */
 	async session() {
-		if (this.#session && !this.#session.closed && !this.#session.destroyed)
-			return this.#session;
-		const session = http2.connect(`${this.isTls ? 'https' : 'http'}://127.0.0.1:${this.port}`, this.secure);
-		this.#session = session;
-		session.on('error', () => {});
-		await new Promise((resolve, reject) => { session.once('remoteSettings', resolve).once('close', () => reject(new Error('no SETTINGS'))); });
-		return session;
+		if (!this.#session || this.#session.closed || this.#session.destroyed) {
+			this.#session = http2.connect(`${this.isTls ? 'https' : 'http'}://127.0.0.1:${this.port}`, this.secure);
+			this.#session.on('error', () => {});
+			this.#settings = new Promise((resolve, reject) => {
+				this.#session.once('remoteSettings', resolve).once('close', () => reject(new Error('no SETTINGS')));
+			});
+		}
+		await this.#settings;
+		return this.#session;
 	}
 
 	open(path, { protocols = [], deflate = false, headers = {} } = {}) {
@@ -167,10 +193,12 @@ export class Client {
 		return new Peer(ws, { status, headers: fields });
 	}
 
-	#connect(session, path, headers) {
+	#connect(session, path, headers, early = null) {
 		const stream = session.request({
 			':method': 'CONNECT', ':protocol': 'websocket', ':scheme': this.isTls ? 'https' : 'http', ':authority': this.authority, ':path': path, ...headers,
 		}, { endStream: false });
+		if (early)
+			stream.write(early);
 		return new Promise((resolve, reject) => {
 			stream.on('error', reject);
 			stream.on('close', () => reject(new Error(`the stream ended without an answer, code ${stream.rstCode}`)));
@@ -185,29 +213,28 @@ export class Client {
 		});
 	}
 
-	/* The tunnel without WebSocket's frames; a stream that stays open when the other direction has ended. */
-	async raw(path, headers = {}) {
+	/*
+	 * The tunnel without WebSocket's frames; a stream that stays open when the other direction has ended. early: bytes
+	 * that are sent with the request.
+	 */
+	async raw(path, headers = {}, early = null) {
 		if (this.version === '2') {
-			const { stream, status, fields, body } = await this.#connect(await this.session(), path, { 'sec-websocket-version': '13', ...headers });
+			const { stream, status, fields, body } = await this.#connect(await this.session(), path, { 'sec-websocket-version': '13', ...headers }, early);
 			assert.ok(stream, `refused with ${status}: ${body}`);
 			return { stream, head: { status, headers: fields }, reset: () => stream.close(http2.constants.NGHTTP2_CANCEL) };
 		}
 		const key = randomBytes(16).toString('base64');
-		const options = { host: '127.0.0.1', port: this.port, allowHalfOpen: true, ...this.secure };
-		const request = http.request({
-			path, createConnection: () => (this.isTls ? tls.connect(options) : net.connect(options)),
-			headers: { host: this.authority, connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': key, 'sec-websocket-version': '13', ...headers },
-		});
-		request.end();
-		const { response, socket, first } = await new Promise((resolve, reject) => {
-			request.on('upgrade', (r, stream, early) => resolve({ response: r, socket: stream, first: early }));
-			request.on('response', (r) => reject(new Error(`refused with ${r.statusCode}`)));
-			request.on('error', reject);
-		});
-		assert.equal(response.headers['sec-websocket-accept'], acceptOf(key));
-		if (first.length)
-			socket.unshift(first);
-		return { stream: socket, head: { status: response.statusCode, headers: response.headers }, reset: () => socket.resetAndDestroy?.() ?? socket.destroy() };
+		const fields = {
+			host: this.authority, connection: 'keep-alive, Upgrade', upgrade: 'websocket', 'sec-websocket-key': key, 'sec-websocket-version': '13', ...headers,
+		};
+		const socket = this.#socket({ allowHalfOpen: true });
+		socket.write(Buffer.concat([
+			Buffer.from(`GET ${path} HTTP/1.1\r\n${Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`), early ?? Buffer.alloc(0),
+		]));
+		const head = await headOn(socket);
+		assert.equal(head.status, 101);
+		assert.equal(head.headers['sec-websocket-accept'], acceptOf(key));
+		return { stream: socket, head, reset: () => socket.destroy() };
 	}
 
 	/* An ordinary request on the same connection, if that can be: the status. */
@@ -218,11 +245,15 @@ export class Client {
 				stream.on('error', reject).on('response', (fields) => { stream.resume(); resolve(fields[':status']); });
 			});
 		}
-		const options = { host: '127.0.0.1', port: this.port, ...this.secure };
 		return new Promise((resolve, reject) => {
-			http.get({ path, createConnection: () => (this.isTls ? tls.connect(options) : net.connect(options)), headers: { host: this.authority } },
+			http.get({ path, createConnection: () => this.#socket(), headers: { host: this.authority } },
 				(response) => { response.resume(); resolve(response.statusCode); }).on('error', reject);
 		});
+	}
+
+	#socket(more = {}) {
+		const options = { host: '127.0.0.1', port: this.port, ...this.secure, ...more };
+		return this.isTls ? tls.connect(options) : net.connect(options);
 	}
 
 	close() { this.#session?.destroy(); }

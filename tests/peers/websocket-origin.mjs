@@ -7,7 +7,7 @@
 import http from 'node:http';
 import http2 from 'node:http2';
 import https from 'node:https';
-import { certs } from '../support/gate.mjs';
+import { certs, sleep } from '../support/gate.mjs';
 import { LIMITS, PerMessageDeflate, WebSocket, acceptOf, deflateIn, extension, websocketOn } from './websocket-client.mjs';
 
 const EXTENDED = { settings: { enableConnectProtocol: true } };
@@ -45,6 +45,8 @@ const SPEAK = {
 	tells: (ws, _, seen) => ws.send(JSON.stringify({ ...seen, deflate: DEFLATE in ws._extensions, protocol: ws.protocol })),
 	silent: () => {},
 };
+/* How long an origin waits that answers late. */
+const LATE = 30;
 /* What a tunnel does that is no WebSocket: one direction ends, and the other goes on. */
 const RAW = {
 	/* Says at the client's end how much came, after that. */
@@ -53,6 +55,11 @@ const RAW = {
 		stream.write('hello');
 		stream.on('data', (d) => { bytes += d.length; });
 		stream.on('end', () => { stream.write(`${bytes} bytes`); setTimeout(() => stream.end(', over'), 20); });
+	},
+	/* Answers late; `early`: what had come by then. */
+	late(stream, seen) {
+		stream.on('data', (d) => stream.write(d));
+		stream.on('end', () => stream.end(`, early ${seen.early}`));
 	},
 	/* Ends first, and reads on. */
 	leaves(stream, seen) {
@@ -99,6 +106,17 @@ const WRONG = {
 	other: (key) => switching(acceptOf(key), {}, 'another'),
 };
 
+async function answerRaw(does, stream, seen, answer) {
+	if (does === 'late') {
+		stream.on('readable', () => {}); /* so that it reads, and keeps it */
+		await sleep(LATE);
+		seen.early = stream.readableLength;
+		stream.removeAllListeners('readable');
+	}
+	answer();
+	RAW[does](stream, seen);
+}
+
 function onUpgrade(origin, sockets, request, socket, first) {
 	const { seen, does, argument } = origin.note(request.url, request.httpVersion, request.headers);
 	const key = request.headers['sec-websocket-key'];
@@ -110,10 +128,9 @@ function onUpgrade(origin, sockets, request, socket, first) {
 	if (does === 'wrong')
 		return void socket.write(`${WRONG[argument](key)}bytes of the tunnel`);
 	if (RAW[does]) {
-		socket.write(switching(acceptOf(key)));
 		if (first.length)
 			socket.unshift(first);
-		return void RAW[does](socket, seen);
+		return void answerRaw(does, socket, seen, () => socket.write(switching(acceptOf(key))));
 	}
 	sockets.handleUpgrade(request, socket, first, (ws) => origin.speak(ws, does, argument, seen));
 }
@@ -125,10 +142,8 @@ function onConnect(origin, stream, headers) {
 		stream.respond({ ':status': Number(argument), ...ANSWER, ...FIELDS[argument] });
 		return void stream.end(BODIES[argument]);
 	}
-	if (RAW[does]) {
-		stream.respond({ ':status': 200 });
-		return void RAW[does](stream, seen);
-	}
+	if (RAW[does])
+		return void answerRaw(does, stream, seen, () => stream.respond({ ':status': 200 }));
 	const offers = deflateIn(headers['sec-websocket-extensions']);
 	const pmd = offers ? new PerMessageDeflate({ isServer: true }) : null;
 	const agreed = pmd?.accept(offers);

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { ROOT, Scenario, certs, freePort, section, until } from '../support/gate.mjs';
+import { ROOT, Scenario, certs, freePort, section, sleep, until } from '../support/gate.mjs';
 import { SCALE } from '../support/peer.mjs';
 import { daemon, run } from '../support/programs.mjs';
 import { CASES, ownAnswer } from './websocket-cases.mjs';
@@ -45,10 +45,10 @@ async function start(options = {}) {
 	}]));
 	const scenario = new Scenario({
 		origins: { ...origins, python: { server: `http://127.0.0.1:${pythonPort}` } },
-		routes: [...Object.keys(ORIGINS), 'python'].map((name) => section(`route ${name}`, { path: `/${name}`, origin: name, upgrade: 'websocket' })).join('')
+		routes: [...Object.keys(ORIGINS), 'python'].map((name) => section(`route ${name}`, { path: `/${name}`, origin: name, upgrade: 'websocket', ...options.route })).join('')
 			+ section('route closed', { path: '/closed', origin: 'h1' }),
-		server: { 'status-socket': 'status.socket', ...options.server },
-		extra: section('listen tls', { address: `127.0.0.1:${tlsPort}`, certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') }),
+		server: { 'status-socket': 'status.socket', ...options.server }, listen: options.listen, origin: options.origin,
+		extra: section('listen tls', { address: `127.0.0.1:${tlsPort}`, certificate: certs().file('rsa.pem'), key: certs().file('rsa.key'), ...options.listen }),
 	});
 	scenario.cleanups.push(close);
 	await scenario.start();
@@ -243,6 +243,21 @@ test('the log and the counters have tunnels', { skip, timeout: 60000 * SCALE }, 
 	assert.deepEqual([counters.tunnels, counters.tunnels_refused], [8, 8]);
 	assert.deepEqual([counters.tunnel_up_bytes, counters.tunnel_down_bytes], [8 * 1014, 8 * 1006]);
 }));
+
+/* Their own limits are longer. */
+const SHORT = `${1000 * SCALE}ms`;
+const LIMITS = { 'idle-timeout': SHORT, 'write-timeout': SHORT, 'body-timeout': SHORT };
+test('a silent tunnel outlives every limit that is for something else', { skip, timeout: 60000 * SCALE }, async () => inScenario(
+	await start({ listen: { 'header-timeout': SHORT, ...LIMITS }, origin: { 'response-timeout': SHORT, ...LIMITS }, route: { 'stream-idle-timeout': SHORT } }),
+	async (site) => {
+		const peers = await Promise.all(byBoth.flatMap((down) => ALIKE.map((up) => way(site, new Client(down, site.port(down)), up).open('echo'))));
+		await sleep(2500 * SCALE);
+		for (const peer of peers) {
+			peer.ws.send('still here');
+			assert.equal(await peer.text(), 'still here');
+			peer.ws.terminate();
+		}
+	}));
 
 test('tunnels that nobody ends go on when pushgate is stopped, until tunnel-drain-timeout', { skip, timeout: 60000 * SCALE }, async () => inScenario(
 	await start({ server: { 'drain-timeout': '60s', 'tunnel-drain-timeout': '1s' } }), async (site) => {
