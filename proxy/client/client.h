@@ -95,6 +95,8 @@ bool client_is_stuck(const struct exchange *x, usec since);
 
 /* ---- one exchange's client ---- */
 
+/* x is a call with a deadline. If its client has had too many deadlines that are near, this one is put off. */
+void client_bound_call(struct exchange *x);
 /* How long the response may make no progress toward the client; 0: no limit. */
 usec client_stall_limit(const struct exchange *x);
 /* Writes the present state of the client's connection to *facts and returns facts; NULL when the

@@ -54,6 +54,7 @@ struct client_conn {
 	usec half_closed;
 	struct peer_progress progress;
 	struct peer_silence silence;
+	struct bucket near_deadlines; /* of its calls: client_bound_call */
 	struct hold_store held;
 	struct client_diary diary;
 	uint64_t push_buffered; /* bytes of pushed responses that wait to be sent */

@@ -100,3 +100,22 @@ void client_request(struct client_conn *c, struct session_event *e)
 	client_diary_request(c, x);
 	c->clients->ops->request(c->clients->context, x);
 }
+
+/* A call that lasts so long holds one of the client's streams for long enough. */
+#define DEADLINE_NEAR_USEC USEC_PER_SEC
+
+/*
+ * At its deadline a call is cancelled at the origin, as if the client had reset it, but no RST_STREAM of the
+ * client's is needed: calls of a millisecond would be a rapid reset (CVE-2023-44487) that limit-resets does not
+ * count. So near deadlines have the same rate here. Beyond it the call goes on for a while: the client and
+ * the origin know the deadline themselves.
+ */
+void client_bound_call(struct exchange *x)
+{
+	struct client_conn *c = client_conn_of(x);
+	/* uncovered: a request that has just come has its client */
+	if (!c || x->context.call_timeout >= DEADLINE_NEAR_USEC)
+		return;
+	if (!bucket_take(&c->near_deadlines, &c->listener->conf->limits.resets, 1, x->relay->now))
+		x->context.call_timeout = DEADLINE_NEAR_USEC;
+}

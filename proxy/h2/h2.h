@@ -15,6 +15,11 @@
  * and in h2_free. After H2_EVENT_FAILED every handle stays valid until h2_free, but commands on
  * them do nothing.
  *
+ * A tunnel is the stream of a CONNECT that was answered with 2xx (RFC 9113 8.5). A CONNECT has `protocol`
+ * if the server has announced that it takes it (enable_connect_protocol, RFC 8441). A client's HEAD event
+ * with `opens_tunnel` begins the tunnel, a server's h2_respond. From then on there is DATA alone, and each
+ * direction ends by itself.
+ *
  * The peer's faults are rows (struct h2_fault); NULL = no fault. Bugs of this program fail
  * ensure().
  */

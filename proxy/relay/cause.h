@@ -42,7 +42,7 @@ enum relay_timeout {
 	RELAY_TIMEOUT_PUSH_START, /* promise → beginning of its response */
 	RELAY_TIMEOUT_LINGER,     /* response done → end of the request body */
 	RELAY_TIMEOUT_IDLE,       /* nothing moves in either direction, and no body is owed */
-	RELAY_TIMEOUT_CALL,       /* request arrived → end of the response, as the client asked for it */
+	RELAY_TIMEOUT_CALL, /* request arrived → end of the response, as the client asked for it */
 	RELAY_TIMEOUT_TUNNEL_AGE, /* since the tunnel opened */
 	RELAY_TIMEOUT_TUNNEL_HALF, /* one direction of a tunnel has ended, and nothing moves in the other */
 };

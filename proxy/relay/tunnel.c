@@ -29,6 +29,7 @@ void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade)
 		x->upload.source_ended = false;
 	}
 	drop_keys(head);
+	http_head_drop_length(head); /* of a request without a body; a tunnel has no length */
 	x->tunnel.is_asked = true;
 	x->context.is_streaming = true;
 	x->context.upload_limit_bytes = 0;
@@ -52,6 +53,7 @@ void tunnel_refused(struct exchange *x)
 
 bool tunnel_answer(struct exchange *x, struct http_head *head)
 {
+	drop_keys(head);
 	if (head->opens_tunnel) {
 		open_tunnel(x, head);
 		return true;

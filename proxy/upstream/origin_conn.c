@@ -172,7 +172,7 @@ void origin_conn_lost(
 	origin_conn_retire(c);
 	origin_conn_end_exchanges(c, cause, code, detail);
 	if (c->net)
-		net_conn_abort(c->net);
+		origin_conn_cut(c);
 	dispose(c);
 	if (!was_ready)
 		pool_failed(p, c, cause, detail);
@@ -193,7 +193,7 @@ void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause)
 	origin_conn_retire(c);
 	origin_conn_end_exchanges(c, cause, 0, NULL);
 	if (c->net)
-		net_conn_abort(c->net);
+		origin_conn_cut(c);
 	dispose(c);
 }
 
@@ -293,7 +293,7 @@ static void close_conn(struct origin_conn *c)
 	struct pool *p = c->pool;
 	origin_conn_end_exchanges(c, &relay_cause_UP_LOST, 0, NULL);
 	if (session_must_abort(c->session))
-		net_conn_abort(c->net);
+		origin_conn_cut(c);
 	else
 		net_conn_close(c->net);
 	dispose(c);

@@ -161,6 +161,8 @@ bool origin_single_is_silent(const struct origin_conn *c);
 bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end);
 /* If our side has ended, and all of it is in this fill: ends the sending side of the transport. */
 void origin_conn_finish_tunnel(struct origin_conn *c);
+/* Ends the transport at once, with what it has not sent. */
+void origin_conn_cut(struct origin_conn *c);
 
 /* ---- origin_promise.c ---- */
 

@@ -75,6 +75,15 @@ bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end)
 	return true;
 }
 
+void origin_conn_cut(struct origin_conn *c)
+{
+	/* A FIN would look like the end of that direction of the tunnel. */
+	if (c->pool->kind == POOL_TUNNELS)
+		net_conn_reset(c->net);
+	else
+		net_conn_abort(c->net);
+}
+
 void origin_conn_finish_tunnel(struct origin_conn *c)
 {
 	if (!session_has_finished(c->session))

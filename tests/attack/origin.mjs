@@ -131,7 +131,7 @@ function serve(line, stream, request) {
 
 const server = net.createServer((socket) => {
 	const line = new Endpoint(socket, 'origin', {
-		name: 'origin', settings: { maxConcurrentStreams: 1000, 8: 1 /* extended CONNECT */ }, on: { stream: (stream, request) => serve(line, stream, request) },
+		name: 'origin', settings: { maxConcurrentStreams: 1000, enableConnectProtocol: 1 }, on: { stream: (stream, request) => serve(line, stream, request) },
 	});
 });
 

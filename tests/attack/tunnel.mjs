@@ -68,19 +68,22 @@ export async function tunnels1(env, clock, count, path, life, { lives = Infinity
 export async function tunnels2(env, clock, count, each, path, life = () => {}, { again = false, window = true, flags = 0, pace = 20 } = {}) {
 	const tally = new Tally();
 	await Promise.all(Array.from({ length: count }, async (_, i) => {
-		let open = 0, next = 1;
+		let next = 1;
+		const open = new Set();
 		const c = new Raw(env, { from: addressOf(i), onFrame(f) {
+			if (f.type === 'HEADERS')
+				Object.keys(c.answers.statuses).forEach(note);
 			if (f.type === 'HEADERS' && !f.endStream)
 				life(c, f.stream);
 			if (f.type === 'DATA' && f.length && window)
 				c.send(Buffer.concat([frame('WINDOW_UPDATE', 0, 0, u32(f.length)), ...(f.endStream ? [] : [frame('WINDOW_UPDATE', 0, f.stream, u32(f.length))])]), 0);
 			if (f.stream && (f.endStream || f.type === 'RST_STREAM'))
-				open--;
+				open.delete(f.stream);
 		} });
 		await c.begin();
 		while (clock.goesOn && !c.over && !c.isLeaving) {
 			const part = [];
-			for (; open < each && (again || next < 2 * each) && next < 1 << 20; next += 2, open++)
+			for (; open.size < each && (again || next < 2 * each) && next < 1 << 20; open.add(next), next += 2)
 				part.push(extended(env, next, path, flags));
 			if (part.length)
 				await c.send(Buffer.concat(part), part.length);

@@ -37,10 +37,15 @@ async function origin(kind, port) {
   await tunnelOrigin(kind === 'h2c' ? '2' : '1.1', {
     port,
     tunnel: (stream) => { stream.resume(); send(stream); },
+    // Written as the tunnel's bytes are: in HTTP/1.1 straight into the socket, which ends with them.
     request: (response) => {
-      if (response.respond) response.respond({ ':status': 200, 'content-length': BYTES });
-      else response.writeHead(200, { 'content-length': BYTES });
-      send(response);
+      if (response.respond) {
+        response.respond({ ':status': 200, 'content-length': BYTES });
+        return send(response);
+      }
+      response.writeHead(200, { 'content-length': BYTES, connection: 'close' });
+      response.flushHeaders();
+      return send(response.socket);
     },
   });
 }

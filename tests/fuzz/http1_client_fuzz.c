@@ -15,6 +15,8 @@ enum {
 	OPTION_POOR = 8,   /* small limits */
 	OPTION_CLEAN = 16, /* the connection ends in good order */
 	OPTION_MORE = 32,  /* a request after each response: then cuts matter, as time does */
+	OPTION_TUNNEL = 64, /* what is asked for is a tunnel, */
+	OPTION_WEBSOCKET = 128, /* of this protocol */
 };
 
 static struct slice method_of(uint8_t options)
@@ -33,15 +35,23 @@ static void read_again(struct reader *r, const struct http_head *head, bool end)
 	    .with_zero_length = head->content_length != HTTP_LENGTH_UNKNOWN,
 	};
 	struct reader server = {.chunks = r->chunks, .heads = r->heads};
-	char request[64];
+	char request[160];
+	if (head->opens_tunnel && !reader_goes_on_whole(head))
+		return;
 	struct h1_limits limits = h1_limits_default;
 	limits.head_bytes *= 2;
 	limits.list_bytes *= 2;
 	reader_open(&server, H1_SERVER, &limits, false);
 	reader_open(&again.reader, H1_CLIENT, &limits, false);
 	reader_drain(&again.reader, false);
+	again.reader.protocol = head->protocol;
 	reader_ask(&again.reader, method);
-	int n = snprintf(request, sizeof(request), "%.*s / HTTP/1.1\r\nhost: a\r\n\r\n", SLICE_ARG(method));
+	int n = head->opens_tunnel
+		    ? snprintf(request, sizeof(request),
+			  "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: %.*s\r\n"
+			  "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+			  SLICE_ARG(head->protocol))
+		    : snprintf(request, sizeof(request), "%.*s / HTTP/1.1\r\nhost: a\r\n\r\n", SLICE_ARG(method));
 	struct chunk *chunk = chunk_acquire(r->chunks);
 	memcpy(chunk->data, request, (size_t)n);
 	h1_receive(server.conn, chunk, 0, (size_t)n, server.now);
@@ -85,6 +95,8 @@ static void run(struct reader *r, uint8_t options, struct slice bytes, uint32_t 
 		limits.trailer_bytes = 100;
 		limits.extension_bytes = 20;
 	}
+	if (options & OPTION_TUNNEL)
+		r->protocol = options & OPTION_WEBSOCKET ? SLICE("websocket") : SLICE("echo");
 	reader_open(r, H1_CLIENT, &limits, false);
 	reader_drain(r, false);
 	if (options & OPTION_MORE) {
@@ -103,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t options = input_byte(&in);
 	uint32_t random = input_below(&in, 65536) + 1;
 	struct slice bytes = input_take(&in, in.left);
-	method = method_of(options);
+	method = options & OPTION_TUNNEL ? SLICE("GET") : method_of(options);
 	struct chunk_pool *chunks = chunk_pool_new(READER_CHUNK_BYTES, 4);
 	struct http_head_pool *heads = http_head_pool_new(8);
 	struct reader whole = {.chunks = chunks, .heads = heads, .look = read_again};

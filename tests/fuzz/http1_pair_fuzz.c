@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two codecs of ours, a client and a server, whose owners do what the input says: requests one after
- * another, interim responses, bodies of known and unknown length, trailers, credit late, bytes cut
- * anywhere. Nothing that one says is a fault to the other, each byte arrives at its position, and all
+ * another, interim responses, bodies of known and unknown length, trailers, tunnels that are opened and
+ * refused, credit late, bytes cut anywhere. Nothing that one says is a fault to the other, each byte arrives at its position, and all
  * that was begun ends.
  *
  * Input: steps of two bytes, the action and its argument.
@@ -34,6 +34,7 @@ struct side {
 	size_t head, tail;
 	size_t owed;
 	bool is_open; /* a stream is there */
+	bool has_ended; /* its sending side has */
 };
 
 struct world {
@@ -42,6 +43,7 @@ struct world {
 	struct side client, server;
 	struct message request, response;
 	enum http_method method;
+	bool is_tunnel; /* the last request asked for one: the connection is not used again */
 	unsigned exchanges;
 	usec now;
 };
@@ -182,6 +184,30 @@ static bool is_idle(const struct world *w)
 	       w->client.tail == w->client.head && w->server.tail == w->server.head;
 }
 
+static void open_side(struct world *w, struct side *s, enum h1_role role);
+static void close_side(struct side *s);
+
+/* A connection is for one request for a tunnel. */
+static void begin_anew(struct world *w)
+{
+	close_side(&w->client);
+	close_side(&w->server);
+	open_side(w, &w->client, H1_CLIENT);
+	open_side(w, &w->server, H1_SERVER);
+	w->is_tunnel = false;
+}
+
+/* Hands on the end of one side's direction of a tunnel, or of its connection, once all before it has arrived. */
+static void hand_end_on(struct world *w, struct side *from, struct side *to)
+{
+	bool has_finished = h1_has_finished(from->conn) || (w->is_tunnel && h1_is_done(from->conn));
+	if (from->has_ended || !has_finished || from->tail > from->head || h1_wants_write(from->conn))
+		return;
+	from->has_ended = true;
+	h1_receive_end(to->conn, true);
+	drain(w, to);
+}
+
 static void ask(struct world *w, uint8_t argument)
 {
 	static const struct {
@@ -189,8 +215,11 @@ static void ask(struct world *w, uint8_t argument)
 		enum http_method method;
 	} methods[] = {{SLICE_INIT("GET"), HTTP_METHOD_GET}, {SLICE_INIT("HEAD"), HTTP_METHOD_HEAD},
 	    {SLICE_INIT("POST"), HTTP_METHOD_POST}, {SLICE_INIT("PUT"), HTTP_METHOD_PUT}};
+	if (is_idle(w) && w->is_tunnel)
+		begin_anew(w);
 	if (!is_idle(w) || h1_request_room(w->client.conn) == 0)
 		return;
+	w->is_tunnel = (argument & 0x61) == 0x60;
 	struct http_head *head = http_head_new(w->heads);
 	head->kind = HTTP_REQUEST;
 	head->method = methods[argument & 3].name;
@@ -201,7 +230,12 @@ static void ask(struct world *w, uint8_t argument)
 	w->method = methods[argument & 3].method;
 	w->request = w->response = (struct message){0};
 	w->request.length = argument & 4 ? (size_t)argument * 19 : 0;
-	w->request.has_trailers = (argument & 24) == 24 && w->request.length > 0;
+	w->request.has_trailers = (argument & 24) == 24 && w->request.length > 0 && !w->is_tunnel;
+	if (w->is_tunnel) {
+		w->method = HTTP_METHOD_GET;
+		head->method_token = HTTP_METHOD_CONNECT;
+		head->protocol = SLICE("echo");
+	}
 	if (argument & 8 && !w->request.has_trailers)
 		add_length(head, w->request.length);
 	w->request.has_begun = w->client.is_open = true;
@@ -223,11 +257,16 @@ static void respond(struct world *w, uint8_t argument, bool is_interim)
 		http_head_free(head);
 		return;
 	}
-	/* A failure would let the codec give up the rest of the request. */
-	head->status = argument & 1 ? 200 : argument & 2 ? 204 : 304;
+	/* A failure or a redirect would let the codec give up the rest of the request. */
+	head->status = argument & 1 ? 200 : argument & 2 || !w->request.has_ended ? 204 : 304;
 	bool is_bodyless = w->method == HTTP_METHOD_HEAD || head->status != 200;
 	m->length = is_bodyless ? 0 : argument & 4 ? (size_t)argument * 19 : 0;
-	m->has_trailers = (argument & 24) == 24 && m->length > 0;
+	head->opens_tunnel = w->is_tunnel && (argument & 3) == 1;
+	if (head->opens_tunnel)
+		head->protocol = SLICE("Echo");
+	else if (w->is_tunnel)
+		w->request.length = 0; /* what waits for the tunnel is dropped */
+	m->has_trailers = (argument & 24) == 24 && m->length > 0 && !head->opens_tunnel;
 	if (argument & 8 && !m->has_trailers && head->status == 200)
 		add_length(head, m->length);
 	m->has_begun = true;
@@ -289,6 +328,7 @@ static void step(struct world *w, struct input *in)
 		h1_tick(w->server.conn, w->now += argument);
 		break;
 	}
+	hand_end_on(w, s, other);
 	drain(w, &w->client);
 	drain(w, &w->server);
 }
@@ -307,6 +347,8 @@ static void finish(struct world *w)
 		credit(w, &w->server, SIZE_MAX);
 		(void)carry(w, &w->client, &w->server, SIZE_MAX);
 		(void)carry(w, &w->server, &w->client, SIZE_MAX);
+		hand_end_on(w, &w->client, &w->server);
+		hand_end_on(w, &w->server, &w->client);
 		drain(w, &w->client);
 		drain(w, &w->server);
 	}
@@ -317,7 +359,9 @@ static void finish(struct world *w)
 		ensure(messages[i]->interims_told == messages[i]->interims_sent);
 		ensure(messages[i]->trailers_told == messages[i]->has_trailers);
 	}
-	ensure(h1_request_room(w->client.conn) == 1);
+	ensure(w->is_tunnel || h1_request_room(w->client.conn) == 1);
+	ensure(!w->is_tunnel || (h1_is_done(w->client.conn) && h1_is_done(w->server.conn)));
+	ensure(!h1_must_abort(w->client.conn) && !h1_must_abort(w->server.conn));
 }
 
 static void open_side(struct world *w, struct side *s, enum h1_role role)
@@ -328,7 +372,16 @@ static void open_side(struct world *w, struct side *s, enum h1_role role)
 	budget_init(&s->budget, NULL, 1u << 24);
 	const struct h1_env env = {.heads = w->heads, .budget = &s->budget, .fault = on_fault};
 	s->conn = h1_new(role, &limits, &env, w->now);
+	s->has_ended = s->is_open = false;
+	s->owed = s->head = s->tail = 0;
 	drain(w, s);
+}
+
+static void close_side(struct side *s)
+{
+	h1_free(s->conn);
+	ensure(s->budget.used_bytes == 0);
+	budget_fini(&s->budget);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -345,11 +398,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (in.left > 0)
 		step(w, &in);
 	finish(w);
-	h1_free(w->client.conn);
-	h1_free(w->server.conn);
-	ensure(w->client.budget.used_bytes == 0 && w->server.budget.used_bytes == 0);
-	budget_fini(&w->client.budget);
-	budget_fini(&w->server.budget);
+	close_side(&w->client);
+	close_side(&w->server);
 	http_head_pool_free(w->heads);
 	chunk_pool_free(w->chunks);
 	free(w);

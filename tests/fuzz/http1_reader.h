@@ -32,6 +32,11 @@ struct reader {
 	struct transcript told;
 	usec now;
 	size_t owed; /* bytes of DATA without credit */
+	bool opens_tunnels; /* server: what asks for one gets it */
+	/* Client: of the tunnel that it asks for; empty: none. Server: of the one that is asked for. */
+	struct slice protocol;
+	char protocol_bytes[64];
+	bool is_tunnel;
 	/* A request is there and unanswered; the whole of it, or all that will come, has come. */
 	bool is_asked, is_whole, is_failed;
 	unsigned requests, answers;
@@ -39,10 +44,25 @@ struct reader {
 	void (*look)(struct reader *r, const struct http_head *head, bool end);
 };
 
+static inline void reader_make_key(char key[H1_WEBSOCKET_KEY])
+{
+	memcpy(key, "AAAAAAAAAAAAAAAAAAAAAA==", H1_WEBSOCKET_KEY);
+}
+
+/* Short enough to be guessed. */
+static inline void reader_accept(struct slice key, char accept[H1_WEBSOCKET_ACCEPT])
+{
+	ensure(key.len == H1_WEBSOCKET_KEY - 1);
+	memcpy(accept, "x", 2);
+}
+
+static const struct h1_websocket reader_websocket = {reader_make_key, reader_accept};
+
 static inline void reader_write_head(FILE *out, const struct http_head *head)
 {
 	fprintf(out, "%.*s|%.*s|%.*s|%.*s|%u\n", SLICE_ARG(head->method), SLICE_ARG(head->scheme),
 	    SLICE_ARG(head->authority), SLICE_ARG(head->path), (unsigned)head->status);
+	fprintf(out, "%.*s|%.*s|%d\n", SLICE_ARG(head->upgrade), SLICE_ARG(head->protocol), head->opens_tunnel);
 	for (uint32_t i = 0; i < head->count; i++) {
 		fprintf(out, "%.*s: ", SLICE_ARG(head->fields[i].name));
 		fprintf(out, "%.*s", SLICE_ARG(head->fields[i].value));
@@ -58,7 +78,8 @@ static inline void reader_open(struct reader *r, enum h1_role role,
 	r->told.out = open_memstream(&r->told.text, &r->told.size);
 	ensure(r->told.out != NULL);
 	budget_init(&r->budget, NULL, 1u << 24);
-	const struct h1_env env = {.heads = r->heads, .budget = &r->budget, .is_tls = is_tls};
+	const struct h1_env env = {
+	    .websocket = &reader_websocket, .heads = r->heads, .budget = &r->budget, .is_tls = is_tls};
 	r->conn = h1_new(role, limits, &env, r->now);
 }
 
@@ -89,6 +110,8 @@ static inline void reader_answer(struct reader *r, bool has_body)
 	struct http_head *head = http_head_new(r->heads);
 	head->kind = HTTP_RESPONSE;
 	head->status = 200;
+	head->opens_tunnel = r->is_tunnel && r->opens_tunnels;
+	head->protocol = r->protocol;
 	ensure(h1_respond(r->conn, head, !has_body));
 	http_head_free(head);
 	if (has_body)
@@ -106,10 +129,30 @@ static inline void reader_ask(struct reader *r, struct slice method)
 	http_head_add_token(head, HTTP_TOKEN_PSEUDO_AUTHORITY, SLICE("a.example"));
 	http_head_add_token(head, HTTP_TOKEN_PSEUDO_PATH, SLICE("/"));
 	ensure(http_head_validate(head, HTTP_REQUEST) == NULL);
+	if (r->protocol.len > 0) {
+		head->method_token = HTTP_METHOD_CONNECT;
+		head->protocol = r->protocol;
+	}
 	ensure(h1_request(r->conn, head, true, r));
 	http_head_free(head);
 	r->requests++;
 	reader_send(r);
+}
+
+/* Server: what a request asks for, if that is a tunnel. */
+static inline void reader_note_tunnel(struct reader *r, const struct h1_event *e)
+{
+	struct slice list = e->head->upgrade;
+	bool is_connect = e->end && e->head->method_token == HTTP_METHOD_CONNECT;
+	r->protocol = SLICE("");
+	r->is_tunnel = !e->fault && !e->oversize && (list.len > 0 || is_connect);
+	if (!r->is_tunnel || is_connect)
+		return;
+	ensure(e->end && slice_next_member(&list, &r->protocol));
+	r->is_tunnel = r->protocol.len < sizeof(r->protocol_bytes);
+	if (r->is_tunnel)
+		memcpy(r->protocol_bytes, r->protocol.ptr, r->protocol.len);
+	r->protocol = slice_of(r->protocol_bytes, r->is_tunnel ? r->protocol.len : 0);
 }
 
 static inline void reader_on_event(struct reader *r, struct h1_event *e)
@@ -130,6 +173,8 @@ static inline void reader_on_event(struct reader *r, struct h1_event *e)
 		}
 		ensure(!e->fault || (r->role == H1_SERVER && e->end));
 		r->is_asked = r->role == H1_SERVER;
+		if (r->role == H1_SERVER)
+			reader_note_tunnel(r, e);
 		r->is_whole = e->end;
 		break;
 	case H1_EVENT_DATA:
@@ -181,6 +226,10 @@ static inline void reader_drain(struct reader *r, bool answers_with_body)
 		r->owed = 0;
 		if (r->is_asked && r->is_whole)
 			reader_answer(r, answers_with_body);
+		/* Our end of a tunnel that has been opened. */
+		goes_on |= r->role == H1_CLIENT && h1_wants_write(r->conn);
+		if (r->role == H1_CLIENT)
+			reader_send(r);
 	}
 }
 
@@ -271,6 +320,16 @@ static inline char *reader_canon(const struct http_head *head, bool with_zero_le
 	while (has_cookie && (text[size - 1] == ' ' || text[size - 1] == '\t'))
 		text[--size] = '\0';
 	return text;
+}
+
+/* Whether the head of a tunnel arrives as it was read: what is of its hop alone does not. */
+static inline bool reader_goes_on_whole(const struct http_head *head)
+{
+	for (uint32_t i = 0; i < head->count; i++)
+		if (slice_starts_with(head->fields[i].name, SLICE("sec-websocket-")) ||
+		    head->fields[i].token == HTTP_TOKEN_CONTENT_LENGTH || head->fields[i].token == HTTP_TOKEN_TE)
+			return false;
+	return true;
 }
 
 struct reader_again {

@@ -14,6 +14,7 @@ enum {
 	OPTION_POOR = 4,   /* small limits */
 	OPTION_TLS = 8,
 	OPTION_HALF = 16, /* the client ends its sending side in good order */
+	OPTION_TUNNEL = 32, /* each request for a tunnel gets one */
 };
 
 static void read_again(struct reader *r, const struct http_head *head, bool end)
@@ -33,6 +34,11 @@ static void read_again(struct reader *r, const struct http_head *head, bool end)
 	reader_open(&again.reader, H1_SERVER, &limits, false);
 	reader_drain(&client, false);
 	struct http_head *sent = http_head_overlay(head);
+	struct slice list = head->upgrade, protocol;
+	if (slice_next_member(&list, &protocol) && reader_goes_on_whole(head)) {
+		sent->method_token = HTTP_METHOD_CONNECT;
+		sent->protocol = protocol;
+	}
 	ensure(h1_request(client.conn, sent, end, &client));
 	reader_feed_output(&again.reader, client.conn);
 	reader_expect_same(sent, &again);
@@ -54,6 +60,7 @@ static void run(struct reader *r, uint8_t options, struct slice bytes, uint32_t 
 		limits.trailer_bytes = 100;
 		limits.extension_bytes = 20;
 	}
+	r->opens_tunnels = options & OPTION_TUNNEL;
 	reader_open(r, H1_SERVER, &limits, options & OPTION_TLS);
 	reader_feed(r, bytes, random, options & OPTION_BODY);
 	if (options & OPTION_HALF)

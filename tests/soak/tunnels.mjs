@@ -80,10 +80,11 @@ function answer(response, path, headers) {
 
 /* Writes a body in pieces of any size, as fast as the stream takes them. False: the stream has ended before. */
 async function write(stream, of, size, { ends = true } = {}) {
+	const gone = closed(stream);
 	for (let at = 0; at < size && !stream.destroyed;) {
 		const n = Math.min(size - at, random.chance(0.5) ? random.int(1, 2000) : random.int(1, 65536));
 		if (!stream.write(body(of, at, n)))
-			await Promise.race([new Promise((resolve) => { stream.once('drain', resolve); }), closed(stream)]);
+			await Promise.race([new Promise((resolve) => { stream.once('drain', resolve); }), gone]);
 		at += n;
 	}
 	if (ends)

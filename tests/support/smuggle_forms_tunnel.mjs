@@ -62,6 +62,10 @@ add('protocols', 'not of this route', UP, ORDINARY, { host: 'two.test' });
 add('protocols', 'none of this route', UP, ORDINARY, { host: 'none.test' });
 add('protocols', 'no route', UP, { want: ['refused'], statuses: [404, 421] }, { host: 'nowhere.test' });
 
+/* late.test does not answer in time. */
+const LATE = { want: ['refused'], statuses: [504], seen: 1 };
+add('no answer', 'in time', UP, LATE, { host: 'late.test', whens: ['glued', 'split'] });
+
 add('Connection', 'none', `Upgrade: websocket\r\n${WS}`, PLAIN);
 add('Connection', 'without Upgrade', `Connection: upgrade\r\n${WS}`, PLAIN);
 add('Connection', 'alone', 'Connection: upgrade\r\n', PLAIN);
@@ -204,6 +208,8 @@ add2('h2: protocol', 'behind a field', (f) => [...f.filter(([k]) => k !== ':prot
 add2('h2: protocol', 'not of this route', (f) => replace(f, ':authority', 'two.test'), { want: ['refused'], statuses: [501, 404, 403, 400] });
 add2('h2: protocol', 'none of this route', (f) => replace(f, ':authority', 'none.test'), { want: ['refused'], statuses: [501, 404, 403, 400] });
 add2('h2: protocol', 'no route', (f) => replace(f, ':authority', 'nowhere.test'), { want: ['refused', 'reset'], statuses: [404, 421], codes: ['REFUSED_STREAM'] });
+
+add2('h2: no answer', 'in time', (f) => replace(f, ':authority', 'late.test'), LATE, { whens: ['glued'] });
 
 for (const method of ['GET', 'POST', 'HEAD', 'OPTIONS', 'connect', 'CONNECT ', ''])
 	add2('h2: method', show(method), (f) => replace(f, ':method', method), RESET);

@@ -58,7 +58,7 @@ class Talk {
 				return;
 			const part = this.rest.subarray(0, end);
 			this.rest = this.rest.subarray(end);
-			if (this.kind === 'response' && /^HTTP\/1\.1 101/.test(part.subarray(0, 12).toString('latin1')))
+			if (this.kind === 'response' && !this.reader.partial && /^HTTP\/1\.1 101/.test(part.subarray(0, 12).toString('latin1')))
 				this.#switch(part);
 			else
 				this.#read(part);
@@ -202,7 +202,7 @@ export async function tunnelOrigin2({ answers = () => null, announces = true, th
 	const violations = [];
 	const server = net.createServer((socket) => {
 		lines.push(new Endpoint(socket, 'origin', {
-			name: 'origin', settings: { maxConcurrentStreams: 1000, ...(announces ? { 8: 1 } : {}) },
+			name: 'origin', settings: { maxConcurrentStreams: 1000, ...(announces ? { enableConnectProtocol: 1 } : {}) },
 			on: { stream: (stream, headers) => take2(record, stream, headers, answers, thought, found), violation: ({ violation }) => violations.push(violation) },
 		}));
 	});
@@ -412,7 +412,7 @@ async function ask2(v, n, port) {
 	await got.until(() => got.end !== null && (got.end !== 'clean' || stream.isOver || v.isAnswer));
 	/* Whether the connection is still of use. */
 	await sleep(1);
-	got.cut = got.reset !== null && got.responses.length > 0;
+	got.cut = got.end !== 'clean' && got.responses.length > 0;
 	socket.destroy();
 	return { got, behind };
 }
@@ -517,9 +517,11 @@ const checks = {
 	passed(v, n, { got }, seen) {
 		assert.equal(got.responses.length, 1, 'more than one answer');
 		assert.equal(got.final.status, v.status, `status ${got.final.status}`);
-		assert.equal(got.final.body.toString('latin1'), v.body ?? '', 'its body');
+		if (!v.anyBody)
+			assert.equal(got.final.body.toString('latin1'), v.body ?? '', 'its body');
 		assert.equal(got.final.headers['sec-websocket-accept'], undefined);
-		assert.equal(seen.requests.length, 1, `${seen.requests.length} requests at the origin`);
+		/* The connection may have been one that the origin had just ended: it is asked once more. */
+		assert.ok(seen.requests.length >= 1 && seen.requests.length <= 2, `${seen.requests.length} requests at the origin`);
 	},
 	cut() {},
 };

@@ -334,6 +334,12 @@ exit 1
 	assert.equal(status, 1);
 });
 
+test('tests/run: says how long a program took', (t) => {
+	const program = path.join(runnerDir(t), 'slow_test');
+	fs.writeFileSync(program, '#!/bin/sh\nsleep 2.1\necho "[==========] Running 1 test(s)."\necho "[  PASSED  ] 1 test(s)."\n', { mode: 0o755 });
+	assert.match(runner([program]).lines[0], /^ok .*slow_test \(1 passed, [2-9] s\)$/);
+});
+
 test('tests/run: -r runs each file so many times', (t) => {
 	const program = path.join(runnerDir(t), 'short_test');
 	fs.writeFileSync(program, '#!/bin/sh\necho "[==========] Running 2 test(s)."\necho "[  PASSED  ] 2 test(s)."\n', { mode: 0o755 });

@@ -82,6 +82,23 @@ conformance('tunnels', [
 		assert.deepEqual(r.origin.seen('DATA').map((f) => String(f.data)).join(''), '');
 		c.drop((f) => f.type === 'RST_STREAM' && f.stream === 1 && f.code === 'NO_ERROR');
 	} },
+	{ covers: 'R393', name: '8.5. a CONNECT with END_STREAM is a tunnel of one direction', check: async (c, r) => {
+		await r.ask({ endStream: true }, tunnel);
+		r.origin.headers(r.up.stream, { ':status': 200 }).data(r.up.stream, 'down', { endStream: true });
+		assert.equal((await c.expectHead(1)).headers[':status'], '200');
+		assert.equal(String((await c.expect('DATA', { stream: 1, endStream: true })).data), 'down');
+		if (!r.up.endStream)
+			await r.origin.expect('DATA', { stream: r.up.stream, endStream: true });
+	} },
+	{ covers: 'R393', name: '8.5. and so is an answer with END_STREAM', given: 'tunnel, asked', check: async (c, r) => {
+		r.origin.headers(r.up.stream, { ':status': 200 }, { endStream: true });
+		const head = await c.expectHead(1);
+		assert.equal(head.headers[':status'], '200');
+		if (!head.endStream)
+			await c.expect('DATA', { stream: 1, endStream: true });
+		c.data(1, 'up', { endStream: true });
+		assert.equal(String((await r.origin.expect('DATA', { stream: r.up.stream, endStream: true })).data), 'up');
+	} },
 	{ covers: 'R393', name: '8.5. END_STREAM ends one direction, the client\'s first', given: 'tunnel', check: async (c, r) => {
 		c.data(1, 'last', { endStream: true });
 		assert.equal(String((await r.origin.expect('DATA', { stream: r.up.stream, endStream: true })).data), 'last');

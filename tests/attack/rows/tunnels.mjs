@@ -14,7 +14,7 @@ const WS = { upgrade: 'websocket', 'tunnel-idle-timeout': '10s' };
 const ended = (cause) => [`pushgate_end_total{cause="${cause}"}`];
 const row = (name, what, { route = {}, ...more }) => ({ name: `tunnels: ${name}`, what, http1: true, route: { ...WS, ...route }, ...more });
 const CHUNK = Buffer.alloc(16000, 'x');
-const data = (id, bytes, flags = 0) => frame('DATA', flags, id, bytes);
+const data = (id, bytes, flags = 0) => frame('DATA', flags, id, Buffer.from(bytes));
 
 /* Half of them by either version, to an origin of either version. */
 const both = (count, path, { life1 = stay, life2, options1, options2 } = {}) => async (env, clock) => {
@@ -50,15 +50,15 @@ export const tunnels = [
 		expect: { end: null, cpu: 30000, rss: 64 },
 	}),
 	row('the origin does not read', 'tunnels that are filled, and whose origin takes nothing', {
-		ms: MS, route: { 'tunnel-idle-timeout': LIMIT }, attack: both(40, '/deaf', { life1: pour, life2: (c, id) => { c.send(Buffer.concat([data(id, CHUNK), data(id, CHUNK), data(id, CHUNK)]), 3); }, options1: { lives: 1 } }),
-		expect: { end: null, statuses: [101, 200], counters: ended('tunnel-idle'), cpu: 10000, rss: 64 },
+		ms: MS, origin: { 'write-timeout': LIMIT }, attack: both(40, '/deaf', { life1: pour, life2: (c, id) => { c.send(Buffer.concat([data(id, CHUNK), data(id, CHUNK), data(id, CHUNK)]), 3); }, options1: { lives: 1 } }),
+		expect: { end: null, statuses: [101, 200], resets: ['CANCEL', 'INTERNAL_ERROR'], counters: ended('origin-stalled'), cpu: 10000, rss: 64, log: /does not read/ },
 	}),
 	row('refused ones', 'an Upgrade after the other, each refused by the origin', {
 		attack: (env, clock) => tunnels1(env, clock, 8, '/refuse', async (c) => { await Promise.race([c.gone, sleep(300)]); }),
 		expect: { end: ['closed'], statuses: [401], cpu: 3000 },
 	}),
 	row('refused ones over HTTP/2', 'the same by extended CONNECT', {
-		attack: (env, clock) => tunnels2(env, clock, 4, 10, '/refuse', (c, id) => { c.send(data(id, '', END), 0); }, { again: true }),
+		attack: (env, clock) => tunnels2(env, clock, 4, 10, '/refuse', undefined, { again: true }),
 		expect: { end: null, statuses: [401], cpu: 3000 },
 	}),
 	row('none of this route', 'an Upgrade after the other, to a route without tunnels', {

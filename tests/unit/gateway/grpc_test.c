@@ -64,6 +64,42 @@ static void a_calls_own_deadline_counts_from_its_arrival(void **state)
 	gate_world_free(w);
 }
 
+static usec bounded(struct exchange *x, usec timeout)
+{
+	x->context.call_timeout = timeout;
+	client_bound_call(x);
+	return x->context.call_timeout;
+}
+
+static void near_deadlines_beyond_the_rate_of_resets_are_put_off(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL,
+	    "limit-resets = 1/s burst 3\nmax-concurrent-streams = 3", NULL, NULL);
+	call(w, false, NULL);
+	struct exchange *x = only_exchange(w);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(bounded(x, 1), 1);
+	assert_int_equal(bounded(x, 1), USEC_PER_SEC);
+	assert_int_equal(bounded(x, 999999), USEC_PER_SEC);
+	assert_int_equal(bounded(x, USEC_PER_SEC), USEC_PER_SEC);
+	assert_int_equal(bounded(x, 2 * USEC_PER_SEC), 2 * USEC_PER_SEC);
+	w->gateway->relay.now += USEC_PER_SEC;
+	assert_int_equal(bounded(x, 1), 1);
+	assert_int_equal(bounded(x, 1), USEC_PER_SEC);
+	/* And each request is looked at. */
+	struct bucket *b =
+	    &list_first(&w->gateway->clients.conns, struct client_conn, link)->near_deadlines;
+	b->at += 3600 * USEC_PER_SEC;
+	gate_request(w->clients[0], "POST", "example.com", "/near", false, "content-type",
+	    "application/grpc", "grpc-timeout", "1m", NULL);
+	UNTIL(w, gate_find(w, "/near"));
+	list_for_each(&w->gateway->relay.live, other, struct exchange, link)
+	    assert_true(other == x || other->context.call_timeout == USEC_PER_SEC);
+	assert_int_equal(w->gateway->relay.live_count, 2);
+	gate_world_free(w);
+}
+
 static const struct {
 	const char *cause;
 	enum grpc_status status;
@@ -148,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(no_limit_but_that_of_streams_ends_a_call_that_is_not_answered),
 	    cmocka_unit_test(a_calls_own_deadline_counts_from_its_arrival),
+	    cmocka_unit_test(near_deadlines_beyond_the_rate_of_resets_are_put_off),
 	    cmocka_unit_test(every_cause_has_a_status_of_grpc),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
