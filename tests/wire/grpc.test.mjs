@@ -31,6 +31,20 @@ scenario('over HTTP/1.1 the answer to a call says the same', { routes: section('
 	assert.equal(answer.headers['grpc-status'], '12');
 	assert.equal(answer.body.length, 0);
 });
+scenario('what cannot be read is no call: the status is what HTTP demands', async (s) => {
+	const head = `POST ${CALL.path} HTTP/1.1\r\nhost: a.test\r\ncontent-type: application/grpc\r\n`;
+	for (const [rest, status] of [
+		['host: a.test\r\n\r\n', 400], ['content-length : 1\r\n\r\nx', 400], ['transfer-encoding: identity\r\n\r\n', 400],
+		['transfer-encoding: gzip, chunked\r\n\r\n', 501], ['transfer-encoding: chunked\r\n\r\nx', 400],
+	]) {
+		const client = await connect1(s.port);
+		s.cleanups.push(() => client.close());
+		client.send(head + rest, [{ method: 'POST' }]);
+		const answer = await client.response();
+		assert.equal(answer.status, status, rest);
+		assert.equal(answer.headers['grpc-status'], undefined);
+	}
+});
 const dir = workDir();
 after(() => fs.rmSync(dir, { recursive: true }));
 const page = path.join(dir, 'error.html');
