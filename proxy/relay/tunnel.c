@@ -42,6 +42,8 @@ static void open_tunnel(struct exchange *x, struct http_head *head)
 	x->tunnel.is_open = true;
 	x->tunnel.opened = now;
 	flow_begin(&x->upload, now);
+	if (x->upload.source_ended)
+		tunnel_note_end(x, &x->upload);
 }
 
 void tunnel_refused(struct exchange *x)
