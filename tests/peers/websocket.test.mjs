@@ -142,6 +142,7 @@ async function inScenario(site, body) {
 	await site.scenario.stop(failure);
 }
 
+// covers: R380 R382 R383 R384 R387 R391 R392 R397
 test('WebSockets from clients to origins in each version', { skip, timeout: 300000 * SCALE }, async (t) => inScenario(await start(), async (site) => {
 	const python = await pythonOrigin(site);
 	const ways = [
@@ -166,6 +167,7 @@ test('WebSockets from clients to origins in each version', { skip, timeout: 3000
 
 const byBoth = Object.keys(CLIENTS);
 
+// covers: R399
 test('an origin of HTTP/2 that takes no tunnels, and does not speak HTTP/1.1: 501', { skip, timeout: 60000 * SCALE }, async () => inScenario(await start(), async (site) => {
 	for (const down of byBoth) {
 		const client = new Client(down, site.port(down));
@@ -177,6 +179,7 @@ test('an origin of HTTP/2 that takes no tunnels, and does not speak HTTP/1.1: 50
 	assert.deepEqual(new Set(site.scenario.gate.accessLines().filter((l) => l.status === 501).map((l) => l.detail)), new Set(['origin-no-tunnel']));
 }));
 
+// covers: R399
 test('an origin whose HTTP/2 takes no tunnels is asked by HTTP/1.1', { skip, timeout: 60000 * SCALE }, async () => inScenario(await start(), async (site) => {
 	for (const down of byBoth) {
 		const client = new Client(down, site.port(down));
@@ -216,6 +219,7 @@ test('an origin that refuses and closes has made no mistake, though the client h
 		session.destroy();
 	}));
 
+// covers: R346
 test('a route without `upgrade`: the request is an ordinary one', { skip, timeout: 60000 * SCALE }, async () => inScenario(await start(), async (site) => {
 	for (const down of byBoth) {
 		const client = new Client(down, site.port(down));
