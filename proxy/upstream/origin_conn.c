@@ -288,7 +288,7 @@ static bool is_over(const struct origin_conn *c)
 	return (c->is_closing && list_is_empty(&c->legs)) || session_is_done(c->session);
 }
 
-static void close_conn(struct origin_conn *c)
+void origin_conn_close(struct origin_conn *c)
 {
 	struct pool *p = c->pool;
 	origin_conn_end_exchanges(c, &relay_cause_UP_LOST, 0, NULL);
@@ -325,7 +325,7 @@ static void conn_fill(void *owner, struct net_out *out)
 		session_fill(c->session, out);
 	}
 	if (!session_wants_write(c->session))
-		close_conn(c);
+		origin_conn_close(c);
 }
 
 /* RFC 9209 2.3.13 to 2.3.15. */

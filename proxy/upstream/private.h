@@ -72,7 +72,10 @@ struct origin_conn {
 	struct origin_single single;
 	enum origin_transport transport;
 	enum net_end end; /* with ORIGIN_TRANSPORT_ENDED */
-	bool is_open;     /* connected */
+	/* The origin has ended its side of a tunnel, and ours goes on: net/ does not report what
+	 * becomes of it, so the timer asks. */
+	bool is_half_closed;
+	bool is_open;    /* connected */
 	bool is_ready;   /* requests may be sent: over HTTP/2, the origin's SETTINGS have arrived */
 	bool is_closing; /* retired: gets no more requests */
 	bool is_gone;    /* will be freed at the end of the loop pass */
@@ -115,6 +118,8 @@ uint32_t pool_pace_bound(const struct pool *p, const struct exchange *first, uin
 void origin_conn_open(struct pool *p);
 /* Closes the connection at once, without GOAWAY. */
 void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause);
+/* Closes the connection when what was sent has left; at once if that would look like another end than it is. */
+void origin_conn_close(struct origin_conn *c);
 /* Sends GOAWAY, then closes. */
 void origin_conn_terminate(struct origin_conn *c, uint32_t code, struct slice why);
 /* The connection gets no more requests and closes after its last exchange. */

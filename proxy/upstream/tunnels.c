@@ -66,12 +66,15 @@ static bool carries_tunnel(const struct origin_conn *c)
 
 bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end)
 {
-	if (end != NET_END_EOF || !c->is_open || !carries_tunnel(c) ||
-	    c->transport != ORIGIN_TRANSPORT_OPEN)
+	bool is_whole =
+	    c->transport == ORIGIN_TRANSPORT_OPEN || c->transport == ORIGIN_TRANSPORT_FINISHED;
+	if (end != NET_END_EOF || !is_whole || !c->is_open || !carries_tunnel(c))
 		return false;
+	c->is_half_closed = true;
 	session_ended(c->session, true);
 	origin_conn_handle_events(c);
 	net_conn_dirty(c->net);
+	origin_conn_arm(c);
 	return true;
 }
 
