@@ -52,13 +52,18 @@ static const struct {
 	const struct relay_cause *cause;
 	enum grpc_status status;
 } grpc_statuses[] = {
+    /* A request that cannot be read is no call, and HTTP demands the status (RFC 9112 3, 3.2, 5.1, 6.3). */
+    {&relay_cause_DOWN_MALFORMED, GRPC_OK},
+    {&relay_cause_REQUEST_LATE, GRPC_OK},
+    {&relay_cause_TARGET_LARGE, GRPC_OK},
+    {&relay_cause_CODING_UNKNOWN, GRPC_OK},
+    {&relay_cause_VERSION_UNKNOWN, GRPC_OK},
     {&relay_cause_CALL_LATE, GRPC_DEADLINE_EXCEEDED},
     {&relay_cause_HEAD_LATE, GRPC_DEADLINE_EXCEEDED},
     {&relay_cause_STREAM_IDLE, GRPC_DEADLINE_EXCEEDED},
     {&relay_cause_UPLOAD_LATE, GRPC_DEADLINE_EXCEEDED},
     {&relay_cause_UPLOAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_HEAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
-    {&relay_cause_TARGET_LARGE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_UP_FIELDS_LARGE, GRPC_RESOURCE_EXHAUSTED},
     /* The origin may have processed the call: UNAVAILABLE would invite the client to send it again. */
     {&relay_cause_UP_MALFORMED, GRPC_INTERNAL},
@@ -84,10 +89,10 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 {
 	const struct gateway *g = context;
 	answer->transport_security = gateway_transport_security(x);
-	if (http_is_grpc_call(x->request)) {
+	if (http_is_grpc_call(x->request))
 		answer->grpc_status = grpc_status_of(&x->ending, answer->status);
+	if (answer->grpc_status != GRPC_OK)
 		return;
-	}
 	const struct conf_error_body *body = find_body(g->env.conf, answer->status);
 	if (answer->status >= 400 && body) {
 		answer->body = body->body;

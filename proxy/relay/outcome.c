@@ -96,7 +96,8 @@ void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const 
 
 /* REFUSED_STREAM says that the request was not processed at all (RFC 9113 8.7). After a part of the
  * response that would be wrong. */
-static uint32_t code_down(const struct exchange *x, const struct relay_cause *cause, uint32_t came)
+uint32_t exchange_code_down(
+    const struct exchange *x, const struct relay_cause *cause, uint32_t came)
 {
 	uint32_t code = relay_code_across(cause->down_code, came);
 	bool was_processed = exchange_has_begun(x) && !exchange_is_push(x);
@@ -117,7 +118,7 @@ static void fail_downstream(
 	}
 	if (!x->ending.cause) /* before the reset: the held response's leg reads the cause */
 		exchange_note_cause(x, cause, code, detail);
-	exchange_reset_leg(&x->down, code_down(x, cause, code));
+	exchange_reset_leg(&x->down, exchange_code_down(x, cause, code));
 	exchange_finish(x, cause, code, detail);
 }
 
@@ -161,7 +162,10 @@ void exchange_on_up_failed(
 	exchange_on_leg_closed(&x->up);
 	if (x->download.source_ended) {
 		/* The response is complete, and the origin does not want the rest of the request (RFC
-		 * 9113 8.1). */
+		 * 9113 8.1). Of a tunnel, the client's direction is cut off. */
+		bool wants_no_more = cause == &relay_cause_UP_RESET && code == RELAY_NO_ERROR;
+		if (exchange_is_tunnel(x) && !wants_no_more)
+			exchange_note_cause(x, cause, code, detail);
 		exchange_discard_upload(x);
 		exchange_check_done(x);
 		if (!exchange_is_over(x))

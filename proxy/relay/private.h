@@ -165,5 +165,8 @@ void exchange_drop_hints(struct exchange *x);
 
 /* outcome.c */
 void exchange_reset_leg(struct leg *leg, uint32_t code); /* a missing leg is fine */
+/* The code for the client when the cause ends its stream; `came` is the origin's. */
+uint32_t exchange_code_down(
+    const struct exchange *x, const struct relay_cause *cause, uint32_t came);
 
 #endif

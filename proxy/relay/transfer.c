@@ -66,7 +66,10 @@ void exchange_check_done(struct exchange *x)
 		return;
 	}
 	if (!x->up.ops) { /* the rest of the request has nowhere to go (RFC 9113 8.1) */
-		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
+		bool was_cut_off = exchange_is_tunnel(x) && x->ending.cause;
+		exchange_reset_leg(
+		    &x->down, was_cut_off ? exchange_code_down(x, x->ending.cause, x->ending.code)
+					  : RELAY_NO_ERROR);
 		exchange_finish(x, NULL, 0, NULL);
 		return;
 	}

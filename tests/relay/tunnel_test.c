@@ -101,6 +101,54 @@ static void each_direction_ends_by_itself(void **state)
 	}
 }
 
+/* The client has said all before the answer comes: the tunnel is half-closed from the first. */
+static void an_end_before_the_answer_counts(void **state)
+{
+	(void)state;
+	struct scene s = asked(false);
+	world_upload(s.w, s.x, "all", true);
+	exchange_on_response(s.x, opening(s.w), false);
+	world_take(s.up);
+	assert_true(s.x->tunnel.ended > 0);
+	assert_true(s.x->tunnel.client_ended_first);
+	world_download(s.w, s.x, "", true);
+	world_take(s.down);
+	assert_true(s.x->tunnel.client_ended_first);
+	assert_string_equal(s.w->ended, "x1 complete 200");
+	world_free(s.w);
+	s = asked(false);
+	s.w->limits[RELAY_TIMEOUT_IDLE] = HOUR;
+	s.w->limits[RELAY_TIMEOUT_TUNNEL_HALF] = 60 * USEC_PER_SEC;
+	world_upload(s.w, s.x, "", true);
+	exchange_on_response(s.x, opening(s.w), false);
+	world_take(s.up);
+	world_pass(s.w, 62 * USEC_PER_SEC);
+	assert_string_equal(s.w->ended, "x1 tunnel-half-closed 200");
+	world_free(s.w);
+}
+
+/* The origin has ended its direction, and is lost before it has all of the client's. */
+static void an_origin_that_is_lost_after_its_end_is_no_good_end(void **state)
+{
+	(void)state;
+	struct scene s = opened(false);
+	world_download(s.w, s.x, "last words", true);
+	world_upload(s.w, s.x, "never taken", false);
+	exchange_on_up_failed(s.x, &relay_cause_UP_LOST, 0, NULL);
+	world_take(s.down);
+	assert_string_equal(s.down->bytes, "last words");
+	assert_non_null(strstr(s.down->said, "reset 2"));
+	assert_string_equal(s.w->ended, "x1 origin-lost 200");
+	world_free(s.w);
+	s = opened(false);
+	world_download(s.w, s.x, "", true);
+	world_take(s.down);
+	exchange_on_up_failed(s.x, &relay_cause_UP_RESET, RELAY_CANCEL, NULL);
+	assert_non_null(strstr(s.down->said, "reset 8"));
+	assert_string_equal(s.w->ended, "x1 origin-reset 200");
+	world_free(s.w);
+}
+
 /* A refusal is an answer like any other; no byte for the tunnel reaches the origin. */
 static void a_refusal_arrives_and_drops_what_was_sent(void **state)
 {
@@ -237,6 +285,8 @@ int main(void)
 	    cmocka_unit_test(an_upgrade_becomes_a_connect),
 	    cmocka_unit_test(what_the_client_sends_waits_for_the_answer),
 	    cmocka_unit_test(each_direction_ends_by_itself),
+	    cmocka_unit_test(an_end_before_the_answer_counts),
+	    cmocka_unit_test(an_origin_that_is_lost_after_its_end_is_no_good_end),
 	    cmocka_unit_test(a_refusal_arrives_and_drops_what_was_sent),
 	    cmocka_unit_test(a_2xx_that_opens_nothing),
 	    cmocka_unit_test(every_limit_ends_it_with_its_cause),

@@ -291,6 +291,18 @@ static void the_first_protocol_that_the_route_takes_is_asked_for(void **state)
 	gate_world_free(s.w);
 }
 
+/* Clients write `WebSocket` too; to an origin of HTTP/2 the name is one of a registry, in lower case. */
+static void the_origin_is_asked_for_the_protocol_as_the_route_names_it(void **state)
+{
+	(void)state;
+	struct scene s = scene(NULL, "", "");
+	struct script_peer *client = script_client_mute(s.w, NULL, NULL);
+	put(client, "GET /x HTTP/1.1\r\nhost: example.com\r\nconnection: upgrade\r\nupgrade: ECHO\r\n\r\n");
+	UNTIL(s.w, script_origins(s.site) == 1);
+	SCRIPT_SEES(script_origin(s.site, 0), "upgrade: echo\r\n");
+	gate_world_free(s.w);
+}
+
 static void a_drain_ends_tunnels_at_a_deadline_of_their_own(void **state)
 {
 	(void)state;
@@ -441,6 +453,7 @@ int main(void)
 	    cmocka_unit_test(a_refused_tunnel_leaves_no_request_behind),
 	    cmocka_unit_test(without_the_option_an_upgrade_is_a_request),
 	    cmocka_unit_test(the_first_protocol_that_the_route_takes_is_asked_for),
+	    cmocka_unit_test(the_origin_is_asked_for_the_protocol_as_the_route_names_it),
 	    cmocka_unit_test(a_drain_ends_tunnels_at_a_deadline_of_their_own),
 	    cmocka_unit_test(a_side_that_does_not_read_stops_the_other),
 	    cmocka_unit_test(a_direction_that_stands_still_does_not_stop_the_other),
