@@ -439,6 +439,42 @@ static void a_side_that_ends_and_then_closes_ends_the_tunnel(void **state)
 	}
 }
 
+/* One side has ended; what the other one sends is taken slowly. */
+static void what_comes_behind_the_first_end_is_held_back(void **state)
+{
+	(void)state;
+	static char block[65536];
+	for (unsigned i = 0; i < 2; i++) {
+		struct scene s = scene(NULL, "", "");
+		int client = opened_raw(&s), from = i ? client : origin_fd, to = i ? origin_fd : client;
+		shutdown(to, SHUT_WR);
+		reads(&s, from, "");
+		size_t sent = 0, came = 0;
+		ssize_t n = 0;
+		for (unsigned idle = 0; idle < 20; idle++) {
+			while ((n = send(from, block, sizeof(block), MSG_DONTWAIT)) > 0) {
+				sent += (size_t)n;
+				idle = 0;
+			}
+			gate_passes(s.w);
+		}
+		assert_true(s.w->budget.used_bytes < 4u << 20);
+		shutdown(from, SHUT_WR);
+		usec since = clock_monotonic();
+		while ((n = recv(to, block, sizeof(block), MSG_DONTWAIT)) != 0 && clock_monotonic() - since < 20 * USEC_PER_SEC) {
+			came += n > 0 ? (size_t)n : 0;
+			net_run_once(s.w->loop, USEC_PER_MSEC);
+		}
+		assert_int_equal(n, 0);
+		assert_int_equal(came, sent);
+		over(&s, NULL);
+		UNTIL(s.w, s.w->counters.connections_open == 0 && s.w->counters.upstream_connections_open == 0);
+		close(client);
+		close(origin_fd);
+		gate_world_free(s.w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -447,6 +483,7 @@ int main(void)
 	    cmocka_unit_test(what_has_not_left_at_the_end_still_arrives),
 	    cmocka_unit_test(a_side_that_breaks_ends_the_other),
 	    cmocka_unit_test(a_side_that_ends_and_then_closes_ends_the_tunnel),
+	    cmocka_unit_test(what_comes_behind_the_first_end_is_held_back),
 	    cmocka_unit_test(limits_end_it),
 	    cmocka_unit_test(tunnels_are_counted_and_more_than_max_tunnels_get_503),
 	    cmocka_unit_test(tunnels_take_no_connection_from_requests),
