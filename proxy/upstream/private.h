@@ -71,7 +71,8 @@ struct origin_conn {
 	struct origin_window window;
 	struct origin_single single;
 	enum origin_transport transport;
-	enum net_end end; /* with ORIGIN_TRANSPORT_ENDED */
+	enum net_end end;        /* with ORIGIN_TRANSPORT_ENDED */
+	bool offers_http1_alone; /* by ALPN: pool_needs_http1 */
 	/* The origin has ended its side of a tunnel, and ours goes on: net/ does not report what
 	 * becomes of it, so the timer asks. */
 	bool is_half_closed;
@@ -164,6 +165,8 @@ bool origin_single_is_silent(const struct origin_conn *c);
 
 /* The origin has ended its side of a tunnel in good order. True: ours goes on, and so does the connection. */
 bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end);
+/* The origin has agreed on no protocol by ALPN. Returns the cause for those who wait. */
+const struct relay_cause *origin_conn_refuses_alpn(struct origin_conn *c);
 /* If our side has ended, and all of it is in this fill: ends the sending side of the transport. */
 void origin_conn_finish_tunnel(struct origin_conn *c);
 /* Ends the transport at once, with what it has not sent. */

@@ -50,9 +50,13 @@ bool pool_changes_to_http1(struct pool *p, const struct session *s)
 	return true;
 }
 
-const struct relay_cause *pool_no_alpn_cause(const struct pool *p)
+const struct relay_cause *origin_conn_refuses_alpn(struct origin_conn *c)
 {
-	return pool_needs_http1(p) ? &relay_cause_NO_TUNNEL : &relay_cause_UP_NO_ALPN;
+	if (!c->offers_http1_alone)
+		return &relay_cause_UP_NO_ALPN;
+	/* The next one finds out what the origin can do then. */
+	c->pool->known->tunnels_need_http1 = false;
+	return &relay_cause_NO_TUNNEL;
 }
 
 /* ---- the two sides ---- */
