@@ -58,7 +58,8 @@ static struct net_conn *connect_to(struct origin_conn *c)
 	const struct net_address *to = &o->addresses[c->address_index % o->address_count];
 	struct net_conn *net =
 	    net_connect(loop, to, p->tls, o->tls_name ? o->tls_name : o->host, &conn_ops, c);
-	if (pool_needs_http1(p))
+	c->offers_http1_alone = pool_needs_http1(p);
+	if (c->offers_http1_alone)
 		net_conn_set_alpn(net, session_http1.alpn);
 	return net;
 }
@@ -227,6 +228,10 @@ static const struct session_plan *plan_of(const struct origin_conn *c)
 /* An origin with this mistake answers no request: the log says what to change. */
 static const char *no_alpn(const struct origin_conn *c, char buffer[ORIGIN_TEXT_BYTES])
 {
+	if (c->offers_http1_alone)
+		return origin_conn_say(c,
+		    "it speaks HTTP/2 without tunnels (RFC 8441) and refused http/1.1 by ALPN",
+		    buffer);
 	bool has_choice = c->pool->plans[0].protocol && c->pool->plans[1].protocol;
 	return origin_conn_say(c,
 	    has_choice ? "it refused both h2 and http/1.1 by ALPN; it must offer one of them"
@@ -245,7 +250,7 @@ static void conn_opened(void *owner)
 		const char *detail = no_alpn(c, text);
 		WORKER_COUNT(c->upstream->env, upstream_failed, 1);
 		origin_log_fault(c, "cannot speak HTTP/2", detail);
-		origin_conn_lost(c, pool_no_alpn_cause(c->pool), 0, detail);
+		origin_conn_lost(c, origin_conn_refuses_alpn(c), 0, detail);
 		return;
 	}
 	begin_session(c, plan);
@@ -288,7 +293,7 @@ static bool is_over(const struct origin_conn *c)
 	return (c->is_closing && list_is_empty(&c->legs)) || session_is_done(c->session);
 }
 
-static void close_conn(struct origin_conn *c)
+void origin_conn_close(struct origin_conn *c)
 {
 	struct pool *p = c->pool;
 	origin_conn_end_exchanges(c, &relay_cause_UP_LOST, 0, NULL);
@@ -325,15 +330,15 @@ static void conn_fill(void *owner, struct net_out *out)
 		session_fill(c->session, out);
 	}
 	if (!session_wants_write(c->session))
-		close_conn(c);
+		origin_conn_close(c);
 }
 
 /* RFC 9209 2.3.13 to 2.3.15. */
 static const struct relay_cause *tls_failure_cause(
-    const struct origin_conn *c, enum net_end end, bool has_no_alpn)
+    struct origin_conn *c, enum net_end end, bool has_no_alpn)
 {
-	if (has_no_alpn && pool_needs_http1(c->pool))
-		return pool_no_alpn_cause(c->pool);
+	if (has_no_alpn && c->offers_http1_alone)
+		return origin_conn_refuses_alpn(c);
 	if (c->is_open)
 		return &relay_cause_UP_LOST;
 	if (end == NET_END_CERTIFICATE)

@@ -100,6 +100,13 @@ static usec read_on_deadline(const struct origin_conn *c)
 							 : USEC_NEVER;
 }
 
+/* Both sides of its tunnel are over, and all has left: at once. */
+static usec finished_deadline(const struct origin_conn *c)
+{
+	bool is_over = c->transport == ORIGIN_TRANSPORT_FINISHED && list_is_empty(&c->legs);
+	return is_over && !net_conn_is_blocked(c->net) ? c->opened : USEC_NEVER;
+}
+
 static usec deadline_of(struct origin_conn *c)
 {
 	if (!c->net) /* demo_connect failed: report it from the timer, not from the dispatch */
@@ -108,7 +115,7 @@ static usec deadline_of(struct origin_conn *c)
 		return connect_deadline(c);
 	const usec due[] = {session_due(c), settings_deadline(c), idle_deadline(c),
 	    write_deadline(c), silence_deadline(c), origin_single_discard_deadline(c),
-	    read_on_deadline(c)};
+	    read_on_deadline(c), finished_deadline(c)};
 	usec first = USEC_NEVER;
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
 		first = due[i] < first ? due[i] : first;
@@ -120,8 +127,8 @@ static usec deadline_of(struct origin_conn *c)
 void origin_conn_arm(struct origin_conn *c)
 {
 	usec at = deadline_of(c);
-	if (c->net && net_conn_is_blocked(c->net) &&
-	    at > c->upstream->env->relay->now + BLOCKED_CHECK_USEC)
+	bool is_watched = c->net && (net_conn_is_blocked(c->net) || c->is_half_closed);
+	if (is_watched && at > c->upstream->env->relay->now + BLOCKED_CHECK_USEC)
 		at = c->upstream->env->relay->now + BLOCKED_CHECK_USEC;
 	wheel_set(worker_wheel(c->upstream->env), &c->timer, at);
 }
@@ -129,6 +136,15 @@ void origin_conn_arm(struct origin_conn *c)
 void origin_conn_look_soon(struct origin_conn *c)
 {
 	wheel_set(worker_wheel(c->upstream->env), &c->timer, c->upstream->env->relay->now);
+}
+
+/* Both sides of the tunnel are over. What has not left still does: the origin had the time of write-timeout. */
+static void end_finished(struct origin_conn *c)
+{
+	if (net_conn_is_blocked(c->net) && !session_must_abort(c->session))
+		origin_conn_arm(c);
+	else
+		origin_conn_close(c);
 }
 
 /* Nothing is filled any more, so the session is looked at from the timer. */
@@ -140,7 +156,9 @@ static void look_at_rest(struct origin_conn *c, usec now)
 	bool is_over = list_is_empty(&c->legs);
 	if (c->transport == ORIGIN_TRANSPORT_ENDED && (is_over || !session_is_full(c->session)))
 		origin_conn_ended(c, "closed by the peer");
-	else if (c->transport != ORIGIN_TRANSPORT_ENDED && is_over)
+	else if (c->transport == ORIGIN_TRANSPORT_FINISHED && is_over)
+		end_finished(c);
+	else if (c->transport == ORIGIN_TRANSPORT_READABLE && is_over)
 		origin_conn_kill(c, &relay_cause_UP_LOST);
 	else if (read_on_deadline(c) <= now && !net_conn_is_paused(c->net))
 		origin_conn_lost(c, &relay_cause_UP_LOST, 0, "a write failed");
@@ -202,6 +220,10 @@ static void silence_is_long(struct origin_conn *c, usec now)
 
 static void open_expired(struct origin_conn *c, usec now)
 {
+	if (c->is_half_closed && net_conn_is_lost(c->net)) {
+		origin_conn_lost(c, &relay_cause_UP_LOST, 0, "closed by the peer");
+		return;
+	}
 	if (c->transport == ORIGIN_TRANSPORT_FINISHED && write_deadline(c) <= now) {
 		write_is_late(c);
 		return;

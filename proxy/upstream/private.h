@@ -71,8 +71,12 @@ struct origin_conn {
 	struct origin_window window;
 	struct origin_single single;
 	enum origin_transport transport;
-	enum net_end end; /* with ORIGIN_TRANSPORT_ENDED */
-	bool is_open;     /* connected */
+	enum net_end end;        /* with ORIGIN_TRANSPORT_ENDED */
+	bool offers_http1_alone; /* by ALPN: pool_needs_http1 */
+	/* The origin has ended its side of a tunnel, and ours goes on: net/ does not report what
+	 * becomes of it, so the timer asks. */
+	bool is_half_closed;
+	bool is_open;    /* connected */
 	bool is_ready;   /* requests may be sent: over HTTP/2, the origin's SETTINGS have arrived */
 	bool is_closing; /* retired: gets no more requests */
 	bool is_gone;    /* will be freed at the end of the loop pass */
@@ -115,6 +119,8 @@ uint32_t pool_pace_bound(const struct pool *p, const struct exchange *first, uin
 void origin_conn_open(struct pool *p);
 /* Closes the connection at once, without GOAWAY. */
 void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause);
+/* Closes the connection when what was sent has left; at once if that would look like another end than it is. */
+void origin_conn_close(struct origin_conn *c);
 /* Sends GOAWAY, then closes. */
 void origin_conn_terminate(struct origin_conn *c, uint32_t code, struct slice why);
 /* The connection gets no more requests and closes after its last exchange. */
@@ -159,6 +165,8 @@ bool origin_single_is_silent(const struct origin_conn *c);
 
 /* The origin has ended its side of a tunnel in good order. True: ours goes on, and so does the connection. */
 bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end);
+/* The origin has agreed on no protocol by ALPN. Returns the cause for those who wait. */
+const struct relay_cause *origin_conn_refuses_alpn(struct origin_conn *c);
 /* If our side has ended, and all of it is in this fill: ends the sending side of the transport. */
 void origin_conn_finish_tunnel(struct origin_conn *c);
 /* Ends the transport at once, with what it has not sent. */

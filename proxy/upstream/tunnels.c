@@ -50,9 +50,13 @@ bool pool_changes_to_http1(struct pool *p, const struct session *s)
 	return true;
 }
 
-const struct relay_cause *pool_no_alpn_cause(const struct pool *p)
+const struct relay_cause *origin_conn_refuses_alpn(struct origin_conn *c)
 {
-	return pool_needs_http1(p) ? &relay_cause_NO_TUNNEL : &relay_cause_UP_NO_ALPN;
+	if (!c->offers_http1_alone)
+		return &relay_cause_UP_NO_ALPN;
+	/* The next one finds out what the origin can do then. */
+	c->pool->known->tunnels_need_http1 = false;
+	return &relay_cause_NO_TUNNEL;
 }
 
 /* ---- the two sides ---- */
@@ -66,12 +70,15 @@ static bool carries_tunnel(const struct origin_conn *c)
 
 bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end)
 {
-	if (end != NET_END_EOF || !c->is_open || !carries_tunnel(c) ||
-	    c->transport != ORIGIN_TRANSPORT_OPEN)
+	bool is_whole =
+	    c->transport == ORIGIN_TRANSPORT_OPEN || c->transport == ORIGIN_TRANSPORT_FINISHED;
+	if (end != NET_END_EOF || !is_whole || !c->is_open || !carries_tunnel(c))
 		return false;
+	c->is_half_closed = true;
 	session_ended(c->session, true);
 	origin_conn_handle_events(c);
 	net_conn_dirty(c->net);
+	origin_conn_arm(c);
 	return true;
 }
 

@@ -6,7 +6,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import net from 'node:net';
-import { freePort, scenario, section, until } from '../support/gate.mjs';
+import tls from 'node:tls';
+import { certs, freePort, scenario, section, until } from '../support/gate.mjs';
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==', ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
 const acceptOf = (key) => createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
@@ -224,6 +225,40 @@ async function open(site, path) {
 			const { client, up } = await open(site, '/');
 			(first === 'client' ? client : up).socket.resetAndDestroy();
 			assert.equal(await (first === 'client' ? up : client).over(), 'ECONNRESET');
+		}
+	});
+}
+
+{
+	const port = await freePort();
+	/* covers: R387 */
+	scenario('over TLS too each direction goes on behind the end of the other', {
+		tls: true, origins: {},
+		routes: section('origin main', { server: `https://127.0.0.1:${port}`, 'tls-name': 'a.test', 'tls-ca': certs().file('ca.pem') }) + section('route main', { origin: 'main', upgrade: 'websocket' }),
+	}, async (s) => {
+		const LENGTH = 8 << 20;
+		for (const first of ['client', 'up']) {
+			let up;
+			const server = tls.createServer({ ...certs().server, ALPNProtocols: ['http/1.1'], allowHalfOpen: true }, (socket) => { up = socket; });
+			server.listen(port, '127.0.0.1');
+			const client = tls.connect({ port: s.port, host: '127.0.0.1', servername: 'a.test', ca: certs().ca, ALPNProtocols: ['http/1.1'], allowHalfOpen: true });
+			s.cleanups.push(() => { server.close(); client.destroy(); up?.destroy(); });
+			client.write(asked('/'));
+			await until('a connection at the origin', () => up);
+			const head = await new Promise((resolve) => { up.once('data', (d) => resolve(d.toString('latin1'))); });
+			up.write(opening(head));
+			await new Promise((resolve) => { client.once('data', resolve); });
+			const [a, b] = first === 'client' ? [client, up] : [up, client];
+			let ended = false, came = 0, over = false;
+			b.on('end', () => { ended = true; }).resume();
+			a.pause().end();
+			await until('the end of the first direction', () => ended);
+			b.end(Buffer.alloc(LENGTH, 'x'));
+			await new Promise((resolve) => { setTimeout(resolve, 200); });
+			a.on('data', (d) => { came += d.length; }).on('end', () => { over = true; }).resume();
+			await until('the end of the second direction', () => over);
+			assert.equal(came, LENGTH);
+			server.close();
 		}
 	});
 }

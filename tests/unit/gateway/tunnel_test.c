@@ -2,6 +2,7 @@
 /* Tunnels over HTTP/1.1 connections on both hops: their ends, their number, their connections, a drain. */
 #include "tests/support/script_peer.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -367,12 +368,122 @@ static void a_direction_that_stands_still_does_not_stop_the_other(void **state)
 	}
 }
 
+static void writes_all(struct scene *s, int fd, const char *bytes, size_t length)
+{
+	size_t at = 0;
+	usec since = clock_monotonic();
+	while (at < length && clock_monotonic() - since < 20 * USEC_PER_SEC) {
+		ssize_t n = send(fd, bytes + at, length - at, MSG_DONTWAIT | MSG_NOSIGNAL);
+		at += n > 0 ? (size_t)n : 0;
+		net_run_once(s->w->loop, USEC_PER_MSEC);
+	}
+	assert_int_equal(at, length);
+}
+
+/* The origin ends its side before it has read what the client sent, whose side has ended too: that still arrives. */
+static void what_has_not_left_at_the_end_still_arrives(void **state)
+{
+	(void)state;
+	static char bytes[1 << 20], got[65536];
+	for (size_t length = 131072; length <= sizeof(bytes); length *= 2) {
+		struct scene s = scene(NULL, "", "");
+		int client = opened_raw(&s);
+		writes_all(&s, client, bytes, length);
+		shutdown(client, SHUT_WR);
+		for (unsigned i = 0; i < 5; i++)
+			gate_passes(s.w);
+		writes(origin_fd, "and gone");
+		shutdown(origin_fd, SHUT_WR);
+		reads(&s, client, "and gone");
+		reads(&s, client, "");
+		for (unsigned i = 0; i < 5; i++)
+			gate_passes(s.w);
+		size_t came = 0;
+		ssize_t n = 0;
+		usec since = clock_monotonic();
+		while ((n = recv(origin_fd, got, sizeof(got), MSG_DONTWAIT)) != 0 && clock_monotonic() - since < 20 * USEC_PER_SEC) {
+			if (n < 0 && errno != EAGAIN)
+				break;
+			came += n > 0 ? (size_t)n : 0;
+			net_run_once(s.w->loop, USEC_PER_MSEC);
+		}
+		assert_int_equal(n, 0);
+		assert_int_equal(came, length);
+		over(&s, NULL);
+		UNTIL(s.w, s.w->counters.connections_open == 0 && s.w->counters.upstream_connections_open == 0);
+		close(client);
+		close(origin_fd);
+		gate_world_free(s.w);
+	}
+}
+
+/* net/ reports nothing more of a side that has ended, but what is sent there may be refused. */
+static void a_side_that_ends_and_then_closes_ends_the_tunnel(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct scene s = scene(NULL, "write-timeout = 60s", "");
+		int client = opened_raw(&s), closed = i ? client : origin_fd, other = i ? origin_fd : client;
+		shutdown(closed, SHUT_WR);
+		reads(&s, other, "");
+		close(closed);
+		usec since = clock_monotonic();
+		while (s.w->counters.tunnels_open > 0 && clock_monotonic() - since < 10 * USEC_PER_SEC) {
+			(void)send(other, "and more", 8, MSG_DONTWAIT | MSG_NOSIGNAL);
+			net_run_once(s.w->loop, USEC_PER_MSEC);
+		}
+		over(&s, NULL);
+		UNTIL(s.w, s.w->counters.connections_open == 0 && s.w->counters.upstream_connections_open == 0);
+		close(other);
+		gate_world_free(s.w);
+	}
+}
+
+/* One side has ended; what the other one sends is taken slowly. */
+static void what_comes_behind_the_first_end_is_held_back(void **state)
+{
+	(void)state;
+	static char block[65536];
+	for (unsigned i = 0; i < 2; i++) {
+		struct scene s = scene(NULL, "", "");
+		int client = opened_raw(&s), from = i ? client : origin_fd, to = i ? origin_fd : client;
+		shutdown(to, SHUT_WR);
+		reads(&s, from, "");
+		size_t sent = 0, came = 0;
+		ssize_t n = 0;
+		for (unsigned idle = 0; idle < 20; idle++) {
+			while ((n = send(from, block, sizeof(block), MSG_DONTWAIT)) > 0) {
+				sent += (size_t)n;
+				idle = 0;
+			}
+			gate_passes(s.w);
+		}
+		assert_true(s.w->budget.used_bytes < 4u << 20);
+		shutdown(from, SHUT_WR);
+		usec since = clock_monotonic();
+		while ((n = recv(to, block, sizeof(block), MSG_DONTWAIT)) != 0 && clock_monotonic() - since < 20 * USEC_PER_SEC) {
+			came += n > 0 ? (size_t)n : 0;
+			net_run_once(s.w->loop, USEC_PER_MSEC);
+		}
+		assert_int_equal(n, 0);
+		assert_int_equal(came, sent);
+		over(&s, NULL);
+		UNTIL(s.w, s.w->counters.connections_open == 0 && s.w->counters.upstream_connections_open == 0);
+		close(client);
+		close(origin_fd);
+		gate_world_free(s.w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(bytes_pass_both_ways_and_each_side_ends_by_itself),
 		    cmocka_unit_test(an_end_that_came_early_is_handed_on),
+	    cmocka_unit_test(what_has_not_left_at_the_end_still_arrives),
 	    cmocka_unit_test(a_side_that_breaks_ends_the_other),
+	    cmocka_unit_test(a_side_that_ends_and_then_closes_ends_the_tunnel),
+	    cmocka_unit_test(what_comes_behind_the_first_end_is_held_back),
 	    cmocka_unit_test(limits_end_it),
 	    cmocka_unit_test(tunnels_are_counted_and_more_than_max_tunnels_get_503),
 	    cmocka_unit_test(tunnels_take_no_connection_from_requests),

@@ -188,6 +188,35 @@ static void a_subscription_to_an_origin_without_pushes_is_a_request_like_any_oth
 	end(&s);
 }
 
+/* ---- tunnels ---- */
+
+static void asks_for_tunnel(struct scene *s, const char *answer)
+{
+	struct script_peer *client = script_client_mute(s->w, NULL, NULL);
+	put(client, "GET /t HTTP/1.1\r\nhost: example.com\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
+	SCRIPT_SEES(client, answer);
+}
+
+static void takes_tunnel(struct gate_stream *s)
+{
+	gate_answer(s, 200, 0, false);
+}
+
+/* What an origin can do may change: that it could carry no tunnels is not for ever. */
+static void an_origin_that_learns_to_carry_tunnels_gets_them(void **state)
+{
+	(void)state;
+	struct scene s = scene("upgrade = echo", NULL);
+	speak_http2(&s);
+	for (unsigned i = 0; i < 2; i++)
+		asks_for_tunnel(&s, "HTTP/1.1 501 ");
+	s.site->options.takes_tunnels = true;
+	s.site->serve = takes_tunnel;
+	asks_for_tunnel(&s, "HTTP/1.1 101 ");
+	assert_int_equal(s.w->counters.tunnels_open, 1);
+	end(&s);
+}
+
 /* ---- the end while bytes wait ---- */
 
 /* What the client's window and ours take, and a last piece of which a part waits. */
@@ -255,6 +284,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_alpn_chooses_may_change_with_each_connection),
 	    cmocka_unit_test(a_subscription_to_an_origin_without_pushes_is_a_request_like_any_other),
+	    cmocka_unit_test(an_origin_that_learns_to_carry_tunnels_gets_them),
 	    cmocka_unit_test(a_response_that_waits_for_its_client_outlives_its_connection),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
