@@ -109,9 +109,13 @@ check:
 	$(Q)$(MAKE) --no-print-directory KIND=asan tests replays
 	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(WIRE_TESTS) $(TEST_SRC:%.c=build/asan/%) $(REPLAYS:%=build/asan/%)
 
+# The longest begin first. Browsers measure times, so they run alone.
+LONG_PEER_TESTS := tests/peers/http1-matrix.test.mjs tests/peers/smuggling-origins.test.mjs
 check-peers: build/pushgate
 	$(Q)$(MAKE) --no-print-directory $(OUT)/tests/bench/push_load
-	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 1 $(PEER_TESTS) $(BROWSER_TESTS)
+	$(Q)status=0; export PUSHGATE=$(CURDIR)/build/pushgate; \
+	tests/run -j 2 $(LONG_PEER_TESTS) $(filter-out $(LONG_PEER_TESTS),$(PEER_TESTS)) || status=1; \
+	tests/run -j 1 $(BROWSER_TESTS) || status=1; exit $$status
 
 # PUSHGATE_NO_BROWSER=1 where there can be none; otherwise it must be there.
 check-browser: build/pushgate

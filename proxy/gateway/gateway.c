@@ -153,9 +153,10 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	open_env(g, env);
 	ensure(session_fault_count(g->env.protocols) <= OBSERVE_FAULTS &&
 	       RELAY_CAUSE_COUNT <= OBSERVE_CAUSES);
-	g->offers =
-	    (struct offer_env){.conf = env->conf, .pseudonym = make_pseudonym(g, env->via_suffix)};
-	open_relay(g, g->offers.pseudonym);
+	struct slice pseudonym = make_pseudonym(g, env->via_suffix);
+	g->offers = (struct offer_env){
+	    .conf = env->conf, .pseudonym = pseudonym, .via = http_via_make(pseudonym)};
+	open_relay(g, pseudonym);
 	feedback_init(g);
 	open_hold(g);
 	open_offers(g, env);

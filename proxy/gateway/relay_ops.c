@@ -58,14 +58,14 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	}
 	if (x->context.diary)
 		client_diary_response(x, head);
-	http_via_add(head, g->offers.pseudonym);
+	http_via_add(head, &g->offers.via);
 }
 
 static bool interim_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct gateway *g = context;
 	struct client_facts facts;
-	http_via_add(head, g->offers.pseudonym);
+	http_via_add(head, &g->offers.via);
 	return offer_on_interim(&g->offers, client_facts(x, &facts), x, head);
 }
 

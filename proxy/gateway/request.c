@@ -15,11 +15,37 @@ static void log_untrusted_scheme(struct gateway *g, const struct exchange *x)
 	    x->context.client.family == 0 ? "unix" : client, l->name);
 }
 
+static bool wants_websocket(const struct http_head *head)
+{
+	struct slice offered = head->upgrade, protocol;
+	while (slice_next_member(&offered, &protocol))
+		if (slice_equal_nocase(protocol, SLICE("websocket")))
+			return true;
+	return slice_equal_nocase(head->protocol, SLICE("websocket"));
+}
+
+/* The origin's answer to an ordinary GET does not tell the operator what is missing. */
+static void log_forgotten_upgrade(struct gateway *g, const struct exchange *x)
+{
+	static const char what[] = "forgotten upgrade";
+	char text[64];
+	const struct http_head *head = x->request;
+	if (head->upgrade.len + head->protocol.len == 0 || x->tunnel.is_asked ||
+	    !x->context.route || !wants_websocket(head))
+		return;
+	observe_log_fault(g->env.observe, OBSERVE_INFO, what, g->relay.now,
+	    "%s: client %s asks for a WebSocket at %.*s; if it is to get one, add upgrade = "
+	    "websocket to [route %s]",
+	    x->context.listen->name, address_format(&x->context.client, text, sizeof(text)),
+	    (int)slice_find(head->path, '?'), head->path.ptr, x->context.route->name);
+}
+
 void gateway_request(void *context, struct exchange *x)
 {
 	struct gateway *g = context;
 	const char *detail = NULL;
 	const struct relay_cause *refusal = offer_route(&g->offers, x, &detail);
+	log_forgotten_upgrade(g, x);
 	if (refusal) {
 		if (refusal == &relay_cause_UNTRUSTED_SCHEME)
 			log_untrusted_scheme(g, x);

@@ -5,24 +5,32 @@
  */
 #include "proxy/http/via.h"
 
+#include <stdio.h>
+
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include "proxy/http/accept.h"
 
-void http_via_add(struct http_head *head, struct slice pseudonym)
+struct http_via http_via_make(struct slice pseudonym)
 {
-	static const char versions[][5] = {
-	    [HTTP_VERSION_1_0] = "1.0 ", [HTTP_VERSION_1_1] = "1.1 ", [HTTP_VERSION_2] = "2 "};
+	static const char *const versions[] = {
+	    [HTTP_VERSION_1_0] = "1.0", [HTTP_VERSION_1_1] = "1.1", [HTTP_VERSION_2] = "2"};
+	struct http_via via = {0};
+	for (unsigned v = HTTP_VERSION_1_0; v <= HTTP_VERSION_2; v++) {
+		snprintf(via.texts[v], sizeof(via.texts[v]), "%s %.*s", versions[v],
+		    SLICE_ARG(pseudonym));
+		via.lengths[v] = (uint8_t)strlen(via.texts[v]);
+	}
+	return via;
+}
+
+void http_via_add(struct http_head *head, const struct http_via *via)
+{
 	if (head->version == HTTP_VERSION_NONE)
 		return;
-	/* Every message passes here, so avoid printf, and copy a constant number of bytes. */
-	size_t length = head->version == HTTP_VERSION_2 ? 2 : 4;
-	char *value = arena_bytes(&head->arena, sizeof(versions[0]) + pseudonym.len);
-	memcpy(value, versions[head->version], sizeof(versions[0]));
-	memcpy(value + length, pseudonym.ptr, pseudonym.len);
 	*http_head_add_slot(head) = (struct http_field){
 	    .name = http_token_name(HTTP_TOKEN_VIA),
-	    .value = slice_of(value, length + pseudonym.len),
+	    .value = slice_of(via->texts[head->version], via->lengths[head->version]),
 	    .token = HTTP_TOKEN_VIA,
 	};
 }

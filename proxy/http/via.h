@@ -9,9 +9,19 @@
 #include "proxy/http/grpc.h"
 #include "proxy/http/head.h"
 
+/* The text of a pseudonym is at most so long, with the version. */
+#define HTTP_VIA_TEXT 84u
+
+/* What is added to Via, made once: each message gets one of the texts. */
+struct http_via {
+	char texts[HTTP_VERSION_2 + 1][HTTP_VIA_TEXT]; /* by the version of the message */
+	uint8_t lengths[HTTP_VERSION_2 + 1];
+};
+
+struct http_via http_via_make(struct slice pseudonym);
 /* Appends "<version> <pseudonym>" to Via: the version in which the message was received. A message that
- * this program has made, and that has no version, gets none. */
-void http_via_add(struct http_head *head, struct slice pseudonym);
+ * this program has made, and that has no version, gets none. The head borrows the text. */
+void http_via_add(struct http_head *head, const struct http_via *via);
 /* True if this request has already passed a proxy with the pseudonym. */
 bool http_via_has(const struct http_head *head, struct slice pseudonym);
 

@@ -56,12 +56,14 @@ static const struct relay_cause *to_https(const struct exchange *x, const char *
 	return *detail = "http is redirected to https here", &relay_cause_REDIRECT;
 }
 
-static bool takes_tunnel(const struct conf_route *route, struct slice protocol)
+/* The protocol as the route names it: case does not count in an Upgrade (RFC 9110 7.8), but :protocol has a
+ * name of a registry, in lower case. NULL: the route does not take it. */
+static const struct slice *tunnel_of(const struct conf_route *route, struct slice protocol)
 {
 	for (size_t i = 0; i < route->upgrade_count; i++)
 		if (slice_equal_nocase(route->upgrades[i], protocol))
-			return true;
-	return false;
+			return &route->upgrades[i];
+	return NULL;
 }
 
 /*
@@ -73,13 +75,15 @@ static const struct relay_cause *offer_tunnel(struct exchange *x, const char **d
 {
 	const struct conf_route *route = x->context.route;
 	struct slice offered = x->request->upgrade, protocol = x->request->protocol, upgrade;
-	if (protocol.len > 0 && !takes_tunnel(route, protocol))
+	if (protocol.len > 0 && !tunnel_of(route, protocol))
 		return *detail = "the route has no such upgrade", &relay_cause_NOT_IMPLEMENTED;
 	if (protocol.len > 0)
 		exchange_ask_for_tunnel(x, SLICE(""));
-	while (!x->tunnel.is_asked && slice_next_member(&offered, &upgrade))
-		if (takes_tunnel(route, upgrade))
-			exchange_ask_for_tunnel(x, upgrade);
+	while (!x->tunnel.is_asked && slice_next_member(&offered, &upgrade)) {
+		const struct slice *named = tunnel_of(route, upgrade);
+		if (named)
+			exchange_ask_for_tunnel(x, *named);
+	}
 	x->tunnel.bytes_most = route->tunnel_bytes;
 	return NULL;
 }

@@ -20,6 +20,7 @@
 #define PUSHGATE_OFFER_OFFER_H
 
 #include "proxy/conf/conf.h"
+#include "proxy/http/via.h"
 #include "proxy/offer/learned.h"
 #include "proxy/offer/manifests.h"
 #include "proxy/offer/router.h"
@@ -34,6 +35,7 @@ struct offer_env {
 	const struct conf *conf;
 	const struct router *router;
 	struct slice pseudonym;
+	struct http_via via;
 	const struct manifests *manifests;   /* NULL = no manifest files are open */
 	const struct offer_learned *learned; /* NULL = no section uses the learned table */
 };

@@ -39,7 +39,7 @@ struct http_head *offer_origin_request(const struct offer_env *env, const struct
 	const struct conf_origin *o = x->context.origin;
 	struct http_head *head = http_head_overlay(x->request);
 	count_hop(head);
-	http_via_add(head, env->pseudonym);
+	http_via_add(head, &env->via);
 	offer_apply_fields(&x->context.route->request_fields, head);
 	if (o->host_override)
 		head->authority = slice_of_string(o->host_override);

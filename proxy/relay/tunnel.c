@@ -19,7 +19,7 @@ void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade)
 {
 	struct http_head *head = (struct http_head *)(uintptr_t)x->request;
 	ensure(exchange_is_in(x, PHASE_BIT(EXCHANGE_NEW)));
-	if (upgrade.len > 0) { /* its bytes are the head's */
+	if (upgrade.len > 0) { /* its bytes are the configuration's */
 		head->method = SLICE("CONNECT");
 		head->method_token = HTTP_METHOD_CONNECT;
 		head->protocol = upgrade;

@@ -29,9 +29,9 @@ struct exchange_tunnel {
 };
 
 /*
- * Makes the request of an exchange that has not been dispatched one for a tunnel. `upgrade`: the protocol,
- * of those that a request in HTTP/1.1 offers (lent from its head), which becomes a CONNECT by that; empty:
- * it is a CONNECT.
+ * Makes the request of an exchange that has not been dispatched one for a tunnel. `upgrade`: the one protocol,
+ * of those that a request in HTTP/1.1 offers, which is asked for (lent from the configuration): the request
+ * becomes a CONNECT by that. Empty: it is a CONNECT.
  */
 void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade);
 

@@ -222,6 +222,7 @@ void explain_scene_init(struct explain_scene *s)
 	    .conf = conf,
 	    .router = s->router,
 	    .pseudonym = slice_of_string(conf->server.pseudonym),
+	    .via = http_via_make(slice_of_string(conf->server.pseudonym)),
 	    .manifests = s->manifests,
 	};
 	s->relay = (struct relay){

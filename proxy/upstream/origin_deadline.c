@@ -210,6 +210,10 @@ static void open_expired(struct origin_conn *c, usec now)
 		look_at_rest(c, now);
 		return;
 	}
+	if (c->is_full) /* for what there has been credit since: no fill while the origin does not read */
+		origin_conn_handle_events(c);
+	if (!c->net)
+		return;
 	if (settings_deadline(c) <= now) {
 		settings_are_late(c);
 		return;

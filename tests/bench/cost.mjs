@@ -13,7 +13,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
-import { Gate, ROOT, certs, freePort, section, sleep, workDir } from '../support/gate.mjs';
+import { Gate, ROOT, certs, freePort, section, sleep, until, workDir } from '../support/gate.mjs';
 import { openTunnel, session2, tunnelOrigin } from '../support/tunnel_ends.mjs';
 import { BODY_BYTES, Lockstep } from './lockstep.mjs';
 
@@ -34,6 +34,9 @@ const IDLE_CONNECTIONS = 5000;
 /* Each is a connection on either side, and both ends of it are here. */
 const IDLE_TUNNELS = 2000;
 const FIRST_IDLE_TUNNELS = 200;
+/* The kernel's queue of new connections is short. */
+const AT_A_TIME = 50;
+const PATIENCE_MS = 60000;
 /* The gateway gives memory back 10 s after a peak. */
 const SETTLE_MS = 12000;
 
@@ -60,7 +63,9 @@ function page({ scheme = 'http', fields = [], pushes = [] } = {}) {
 
 const PRELOAD = '[preload links]\nlink = yes\n';
 const perRequest = { measure: instructions, unit: 'instructions/request', tolerance: '1%', streams: 32 };
-const perPair = { measure: pairs, unit: 'KiB/pair', tolerance: '5%' };
+const perTunnel = { measure: pairs, unit: 'KiB/pair', tolerance: '10%', isTunnel: true };
+/* Its requests are all under way at once, and how much of that peak the heap keeps varies. */
+const perPair = { measure: pairs, unit: 'KiB/pair', tolerance: '20%' };
 const WORKS = {
 	'request-h2c': { ...perRequest, page: page() },
 	'request-logged': { ...perRequest, page: page(), server: { 'access-log': '/dev/null' } },
@@ -75,11 +80,11 @@ const WORKS = {
 	'idle-tls-kib': { measure: memory, unit: 'KiB/connection', tolerance: '3%' },
 	/* A pair is a client connection and an origin connection of HTTP/1.1, both idle and kept for the next request. */
 	'idle-pair-http1-kib': { ...perPair, client: '1.1' },
-	'idle-tunnel-http1-kib': { ...perPair, client: '1.1', isTunnel: true },
+	'idle-tunnel-http1-kib': { ...perTunnel, client: '1.1' },
 	'idle-pair-http1-tls-kib': { ...perPair, client: '1.1', isTls: true },
-	'idle-tunnel-http1-tls-kib': { ...perPair, client: '1.1', isTls: true, isTunnel: true },
+	'idle-tunnel-http1-tls-kib': { ...perTunnel, client: '1.1', isTls: true },
 	'idle-pair-h2-tls-kib': { ...perPair, client: '2', isTls: true },
-	'idle-tunnel-h2-tls-kib': { ...perPair, client: '2', isTls: true, isTunnel: true },
+	'idle-tunnel-h2-tls-kib': { ...perTunnel, client: '2', isTls: true },
 };
 
 /* What one work may cost above another, in percent. */
@@ -249,9 +254,9 @@ async function pairs(name, work) {
 	try {
 		const port = await freePort();
 		const config = configuration(dir, port, {
-			...work, listen: { 'max-connections-per-client': 0, 'idle-timeout': '1h' },
+			...work, listen: { 'max-connections-per-client': 0, 'idle-timeout': '1h', 'tls-timeout': '1m', 'preface-timeout': '1m' },
 			originUrl: `http://127.0.0.1:${origin.port}`,
-			origin: { 'max-http1-connections': 10000, 'idle-timeout': '1h', 'max-tunnels': work.isTunnel ? 10000 : undefined },
+			origin: { 'max-http1-connections': 10000, 'idle-timeout': '1h', 'connect-timeout': '1m', 'response-timeout': '10m', 'max-tunnels': work.isTunnel ? 10000 : undefined },
 			route: { upgrade: work.isTunnel ? 'websocket' : undefined },
 		});
 		gate = new Gate({ config, dir, ports: [port] });
@@ -260,12 +265,16 @@ async function pairs(name, work) {
 		const residentWith = async (count, settle) => {
 			round = count;
 			const open = work.isTunnel ? idleTunnel : idleRequest;
-			/* The kernel's queue of new connections is short; requests that wait for their round cannot go in turn. */
 			const opening = [];
-			for (let i = 0; i < count; i++) {
+			for (let i = 1; i <= count; i++) {
 				opening.push(open(work, target));
-				if (i % 50 === 49)
-					await sleep(work.isTls ? 100 : 20);
+				if (i % AT_A_TIME !== 0)
+					continue;
+				/* A request waits for its whole round, so that only its arrival can be waited for. */
+				if (work.isTunnel)
+					await Promise.all(opening);
+				else
+					await until('the requests are at the origin', () => waiting.length === i || waiting.length === 0, PATIENCE_MS);
 			}
 			held.push(...await Promise.all(opening));
 			await sleep(settle);

@@ -146,7 +146,8 @@ static void use(struct http_head_pool *pool, struct http_head *h)
 	check(copy);
 	(void)http_via_has(copy, name);
 	copy->version = (uint8_t)(HTTP_VERSION_1_0 + copy->count % 3);
-	http_via_add(copy, name);
+	const struct http_via via = http_via_make(name);
+	http_via_add(copy, &via);
 	ensure(http_via_has(copy, name));
 	check(copy);
 	if (h->kind == HTTP_RESPONSE)

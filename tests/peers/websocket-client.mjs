@@ -200,9 +200,10 @@ export class Client {
 		if (early)
 			stream.write(early);
 		return new Promise((resolve, reject) => {
-			stream.on('error', reject);
-			stream.on('close', () => reject(new Error(`the stream ended without an answer, code ${stream.rstCode}`)));
+			const lost = () => reject(new Error(`the stream ended without an answer, code ${stream.rstCode}`));
+			stream.on('error', reject).on('close', lost);
 			stream.once('response', async (fields) => {
+				stream.off('close', lost);
 				const status = fields[':status'];
 				if (status >= 200 && status < 300)
 					return void resolve({ stream, status, fields });

@@ -207,6 +207,8 @@ test('a route without `upgrade`: the request is an ordinary one', { skip, timeou
 		assert.equal(await client.get('/h1/page'), 200);
 		client.close();
 	}
+	await site.scenario.gate.error(/info .*main: client 127\.0\.0\.1 asks for a WebSocket at \/closed\/echo; if it is to get one, add upgrade = websocket to \[route closed\]/);
+	assert.equal(site.scenario.gate.read('error.log').match(/asks for a WebSocket/g).length, 4);
 }));
 
 test('the log and the counters have tunnels', { skip, timeout: 60000 * SCALE }, async () => inScenario(await start(), async (site) => {

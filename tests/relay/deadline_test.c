@@ -567,6 +567,20 @@ static void call_is_answered_at_its_deadline_and_reset_soon_after_if_the_answer_
 	world_end(s.w);
 }
 
+static void status_that_comes_soon_after_the_deadline_of_a_call_arrives(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	s.w->limits[RELAY_TIMEOUT_CALL] = LIMIT;
+	answered_call_with_a_deadline(&s);
+	world_pass(s.w, LIMIT + USEC_PER_SEC / 2);
+	exchange_on_download_trailers(s.x, world_trailers(s.w));
+	world_take(s.down);
+	assert_null(strstr(s.down->said, "reset"));
+	assert_null(s.x->ending.cause);
+	world_end(s.w);
+}
+
 static void response_that_is_owed_is_ended_though_streams_have_no_limit(void **state)
 {
 	(void)state;
@@ -804,6 +818,7 @@ int main(void)
 	    cmocka_unit_test(grpc_call_is_silent_for_as_long_as_its_limit_lets_it),
 	    cmocka_unit_test(whole_grpc_call_waits_for_its_answer_as_long_as_for_a_message),
 	    cmocka_unit_test(call_is_answered_at_its_deadline_and_reset_soon_after_if_the_answer_has_begun),
+	    cmocka_unit_test(status_that_comes_soon_after_the_deadline_of_a_call_arrives),
 	    cmocka_unit_test(response_that_is_owed_is_ended_though_streams_have_no_limit),
 	    cmocka_unit_test(next_event_brings_the_deadlines_back),
 	    cmocka_unit_test(every_kind_of_activity_wakes_it),

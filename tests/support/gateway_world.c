@@ -34,6 +34,8 @@ struct h2_settings gate_peer_settings(const struct gate_peer_options *o, bool is
 		s.initial_window_size = o->window == UINT32_MAX ? 0 : o->window;
 	if (is_client)
 		s.enable_push = !o->no_push;
+	else
+		s.enable_connect_protocol = o->takes_tunnels;
 	return s;
 }
 
@@ -327,6 +329,22 @@ static struct http_head *head_of(struct gate_peer *p, va_list list)
 	return head;
 }
 
+/* Frees the head. */
+static struct gate_stream *ask(struct gate_peer *p, struct http_head *head, bool end)
+{
+	const char *wrong = http_head_validate(head, HTTP_REQUEST);
+	if (wrong)
+		fail_msg("%s", wrong);
+	struct gate_stream *s = stream_new(p, NULL);
+	name(s, head);
+	struct h2_stream *handle = h2_request(p->h2, head, end, s);
+	assert_non_null(handle);
+	attach(s, handle);
+	http_head_free(head);
+	dirty(p);
+	return s;
+}
+
 struct gate_stream *gate_request(
     struct gate_peer *p, const char *method, const char *authority, const char *path, int end, ...)
 {
@@ -346,17 +364,19 @@ struct gate_stream *gate_request(
 		http_head_add(
 		    head, slice_of_string(field), slice_of_string(va_arg(list, const char *)));
 	va_end(list);
-	const char *wrong = http_head_validate(head, HTTP_REQUEST);
-	if (wrong)
-		fail_msg("%s", wrong);
-	struct gate_stream *s = stream_new(p, NULL);
-	name(s, head);
-	struct h2_stream *handle = h2_request(p->h2, head, end, s);
-	assert_non_null(handle);
-	attach(s, handle);
-	http_head_free(head);
-	dirty(p);
-	return s;
+	return ask(p, head, end);
+}
+
+struct gate_stream *gate_tunnel(struct gate_peer *p, const char *protocol, const char *path)
+{
+	struct http_head *head = http_head_new(p->world->heads);
+	head->allows_protocol = true;
+	http_head_add(head, SLICE(":method"), SLICE("CONNECT"));
+	http_head_add(head, SLICE(":protocol"), slice_of_string(protocol));
+	http_head_add(head, SLICE(":scheme"), SLICE("http"));
+	http_head_add(head, SLICE(":authority"), SLICE("example.com"));
+	http_head_add(head, SLICE(":path"), slice_of_string(path));
+	return ask(p, head, false);
 }
 
 struct gate_stream *gate_get(struct gate_peer *p, const char *path)

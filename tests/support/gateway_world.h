@@ -55,6 +55,7 @@ struct gate_peer_options {
 	bool no_push;         /* a client: ENABLE_PUSH=0 */
 	bool is_silent;       /* neither reads nor sends */
 	bool keeps_credit;    /* gives no stream credit for DATA */
+	bool takes_tunnels;   /* an origin: ENABLE_CONNECT_PROTOCOL=1 */
 	struct net_tls *tls;
 	const char *server_name;
 };
@@ -137,6 +138,8 @@ struct h2_settings gate_peer_settings(const struct gate_peer_options *options, b
 struct gate_stream *gate_get(struct gate_peer *p, const char *path);
 struct gate_stream *gate_request(
     struct gate_peer *p, const char *method, const char *authority, const char *path, int end, ...);
+/* An extended CONNECT; the gateway's SETTINGS must be there. */
+struct gate_stream *gate_tunnel(struct gate_peer *p, const char *protocol, const char *path);
 /* The newest stream with this path at an origin; NULL: none has arrived. */
 struct gate_stream *gate_find(struct gate_world *w, const char *path);
 struct gate_stream *gate_find_at(struct gate_peer *p, const char *path);

@@ -146,14 +146,10 @@ between('stream-idle-timeout ends a silent event stream on both sides, response-
 }, async (s, side) => {
 	const got = await begun(side);
 	const at = await side.arrived();
-	await sleep(300);
-	assert.equal(got.end, '');
-	at.response.write('data: 1\n\n');
 	await until('the end', () => got.end);
 	assert.equal(got.end, 'cut');
-	assert.equal(got.text, 'data: 0\n\ndata: 1\n\n');
 	await until('the origin sees it', () => at.left);
-	await ended(s, 'timeout', 'stream-idle');
+	assert.ok((await ended(s, 'timeout', 'stream-idle')).duration_us >= 500000);
 });
 
 /* ---- long polls ---- */

@@ -111,15 +111,6 @@ scenario('a call whose response has begun is reset soon after its deadline', asy
 	await origin.expectReset(up.stream, 'CANCEL');
 	assert.ok((await ended(s, 'call-deadline')).duration_us >= 1200000);
 });
-scenario("an origin's own DEADLINE_EXCEEDED arrives, though it comes behind the deadline", async (s) => {
-	const { client, origin, up } = await s.open({ request: { ...CALL, 'grpc-timeout': '200m' }, options: OPEN });
-	origin.headers(up.stream, { ':status': 200, 'content-type': 'application/grpc' }).data(up.stream, 'a message');
-	await client.expectHead(1);
-	client.request(3, { ...CALL, path: '/clock', 'grpc-timeout': '300m' });
-	assert.equal((await client.expectHead(3)).headers['grpc-status'], '4');
-	origin.headers(up.stream, { 'grpc-status': 4 }, { endStream: true });
-	assert.equal((await client.expect('HEADERS', { stream: 1 })).headers['grpc-status'], '4');
-});
 scenario('the deadline counts in the queue too, and a deadline of 0 has passed', {
 	origins: { main: { settings: { maxConcurrentStreams: 0 } } },
 }, async (s) => {

@@ -108,7 +108,9 @@ async function site() {
  */
 function listening(s, port, answer, onHead) {
 	const heads = [];
+	const sockets = [];
 	const server = net.createServer((socket) => {
+		sockets.push(socket);
 		let text = '';
 		let isAnswered = false;
 		/* Answers, and takes another request on this connection. */
@@ -127,7 +129,8 @@ function listening(s, port, answer, onHead) {
 				socket.end(answer);
 		});
 	});
-	s.cleanups.push(() => new Promise((resolve) => server.close(resolve)));
+	/* The gate may keep connections for the next request: until idle-timeout. */
+	s.cleanups.push(() => new Promise((resolve) => { server.close(resolve); sockets.forEach((socket) => socket.destroy()); }));
 	return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(heads)));
 }
 

@@ -70,6 +70,10 @@ const churn = (env, clock) => askAgain(env, clock, { connections: 2, settings: {
 	return f.endStream;
 } });
 
+/* Calls of gRPC whose deadline cancels them at the origin: each time one has failed, the next. No RST_STREAM is the client's. */
+const CALL = { method: 'POST', path: '/never', 'content-type': 'application/grpc', 'grpc-timeout': '1m' };
+const shortCalls = (env, clock) => askAgain(env, clock, { connections: 4, fields: CALL, again: (f) => f.endStream });
+
 const upload = (env, id, fields) => request(env, id, { method: 'POST', path: '/upload', ...fields }, 0);
 
 export const resets = [
@@ -84,6 +88,14 @@ export const resets = [
 		what: 'waves of requests that are cancelled when the origin has them',
 		tape: waves,
 		expect: { ...calm('reset-flood'), cpu: 40 },
+	},
+	{
+		covers: 'R205', name: 'deadlines in place of resets',
+		what: 'gRPC calls of a millisecond, again and again: beyond limit-resets each lasts a second',
+		attack: shortCalls,
+		ms: 3000, rounds: 1,
+		/* of each connection in each round: the burst, and 120 a second; without the bound it is eight times that */
+		expect: { statuses: [200], cpu: 100, judge: (result) => (result.frames > 4 * 3000 ? 'deadlines were not put off' : undefined) },
 	},
 	provoked('window increment 0', 'PROTOCOL_ERROR', (id, env) => [request(env, id, { path: '/never' }), frame('WINDOW_UPDATE', 0, id, u32(0))]),
 	provoked('window overflow', 'FLOW_CONTROL_ERROR',

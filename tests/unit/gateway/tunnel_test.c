@@ -303,6 +303,18 @@ static void the_first_protocol_that_the_route_takes_is_asked_for(void **state)
 	gate_world_free(s.w);
 }
 
+/* Clients write `WebSocket` too; to an origin of HTTP/2 the name is one of a registry, in lower case. */
+static void the_origin_is_asked_for_the_protocol_as_the_route_names_it(void **state)
+{
+	(void)state;
+	struct scene s = scene(NULL, "", "");
+	struct script_peer *client = script_client_mute(s.w, NULL, NULL);
+	put(client, "GET /x HTTP/1.1\r\nhost: example.com\r\nconnection: upgrade\r\nupgrade: ECHO\r\n\r\n");
+	UNTIL(s.w, script_origins(s.site) == 1);
+	SCRIPT_SEES(script_origin(s.site, 0), "upgrade: echo\r\n");
+	gate_world_free(s.w);
+}
+
 static void a_drain_ends_tunnels_at_a_deadline_of_their_own(void **state)
 {
 	(void)state;
@@ -342,6 +354,32 @@ static void a_side_that_does_not_read_stops_the_other(void **state)
 	}
 }
 
+/* One direction stands still because its sink does not read: the other one goes on all the same. */
+static void a_direction_that_stands_still_does_not_stop_the_other(void **state)
+{
+	(void)state;
+	for (unsigned to_client = 0; to_client < 2; to_client++) {
+		struct scene s = scene(NULL, "", "");
+		struct ends e = opened(&s);
+		struct script_peer *reader = to_client ? e.client : e.origin, *stuck = to_client ? e.origin : e.client;
+		static char block[65536];
+		size_t sent = 0, came = reader->came;
+		reader->forgets = stuck->forgets = true;
+		net_conn_pause_reading(reader->net, NET_PAUSE_MEMORY);
+		net_conn_pause_reading(stuck->net, NET_PAUSE_MEMORY);
+		memset(block, 'x', sizeof(block));
+		for (unsigned i = 0; i < 256; i++, sent += sizeof(block)) {
+			script_put(reader, block, sizeof(block));
+			script_put(stuck, block, sizeof(block));
+		}
+		for (unsigned i = 0; i < 20; i++)
+			gate_passes(s.w);
+		net_conn_resume_reading(reader->net, NET_PAUSE_MEMORY);
+		UNTIL(s.w, reader->came - came == sent);
+		gate_world_free(s.w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,8 +393,10 @@ int main(void)
 	    cmocka_unit_test(an_answer_of_http10_stops_no_later_tunnel),
 	    cmocka_unit_test(without_the_option_an_upgrade_is_a_request),
 	    cmocka_unit_test(the_first_protocol_that_the_route_takes_is_asked_for),
+	    cmocka_unit_test(the_origin_is_asked_for_the_protocol_as_the_route_names_it),
 	    cmocka_unit_test(a_drain_ends_tunnels_at_a_deadline_of_their_own),
 	    cmocka_unit_test(a_side_that_does_not_read_stops_the_other),
+	    cmocka_unit_test(a_direction_that_stands_still_does_not_stop_the_other),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

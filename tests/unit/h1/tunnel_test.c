@@ -30,7 +30,7 @@ static bool ask_for(struct bench *b, const char *protocol, bool end)
 {
 	struct http_head *head = request_of(b, "CONNECT");
 	head->protocol = slice_of_string(protocol);
-	http_head_add(head, SLICE("x"), SLICE("1"));
+	http_head_add(head, SLICE("accept"), SLICE("1"));
 	http_head_add(head, SLICE("te"), SLICE("trailers"));
 	http_head_add(head, SLICE("sec-websocket-key"), SLICE("of-another-hop"));
 	bool done = h1_request(b->conn, head, end, b);
@@ -398,7 +398,7 @@ static void a_request_for_a_tunnel_is_an_upgrade(void **state)
 	h1_offer(b->conn, 5, false);
 	send(b);
 	assert_string_equal(b->sent,
-	    "GET / HTTP/1.1\r\nhost: a\r\nx: 1\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+	    "GET / HTTP/1.1\r\nhost: a\r\naccept: 1\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
 	    "sec-websocket-key: " KEY "\r\n\r\n");
 	assert_false(h1_wants_write(b->conn));
 	assert_false(ask(b, "GET", NULL, true));
@@ -413,7 +413,7 @@ static void a_request_for_a_tunnel_is_an_upgrade(void **state)
 	assert_true(ask_for(b, "echo/1", true));
 	send(b);
 	assert_string_equal(b->sent,
-	    "GET / HTTP/1.1\r\nhost: a\r\nx: 1\r\nconnection: upgrade\r\nupgrade: echo/1\r\n\r\n");
+	    "GET / HTTP/1.1\r\nhost: a\r\naccept: 1\r\nconnection: upgrade\r\nupgrade: echo/1\r\n\r\n");
 	say(b, SWITCH "Connection: upgrade\r\nUpgrade: Echo/1\r\n\r\n");
 	assert_string_equal(b->fields, "200;<echo/1>");
 	assert_false(h1_has_finished(b->conn));
@@ -431,10 +431,15 @@ static void a_request_without_protocol_is_a_connect(void **state)
 	begin(b, H1_CLIENT);
 	assert_true(ask_for(b, "", false));
 	send(b);
-	assert_string_equal(b->sent, "CONNECT a HTTP/1.1\r\nhost: a\r\nx: 1\r\n\r\n");
+	assert_string_equal(b->sent, "CONNECT a HTTP/1.1\r\nhost: a\r\naccept: 1\r\n\r\n");
 	say(b, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello");
 	assert_string_equal(b->told, "RHhello");
 	assert_string_equal(b->fields, "200;<>");
+	begin(b, H1_CLIENT);
+	assert_true(ask_for(b, "", false));
+	send(b);
+	say(b, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
+	assert_string_equal(b->told, "RHno.C");
 	begin(b, H1_CLIENT);
 	assert_true(ask_for(b, "", false));
 	send(b);
@@ -515,7 +520,7 @@ static void a_trace_shows_the_101(void **state)
 	assert_true(ask_for(b, "echo", false));
 	send(b);
 	say(b, SWITCH "Connection: upgrade\r\nUpgrade: echo\r\n\r\n");
-	assert_string_equal(b->told, "R-> request len=69\n<- response 101 len=70\nH");
+	assert_string_equal(b->told, "R-> request len=74\n<- response 101 len=70\nH");
 }
 
 int main(void)

@@ -170,7 +170,8 @@ static void added_via_is_found_again(void **state)
 	http_head_add(head, SLICE("via"), SLICE("1.1 first"));
 	assert_false(http_via_has(head, SLICE("gate-1")));
 	head->version = HTTP_VERSION_2;
-	http_via_add(head, SLICE("gate-1"));
+	const struct http_via via = http_via_make(SLICE("gate-1"));
+	http_via_add(head, &via);
 	assert_int_equal(head->count, 2);
 	assert_true(slice_equal(head->fields[1].value, SLICE("2 gate-1")));
 	assert_int_equal(head->fields[1].token, HTTP_TOKEN_VIA);
@@ -190,13 +191,14 @@ static void via_has_the_version_in_which_the_message_came(void **state)
 	    {HTTP_VERSION_1_1, "1.1 gate", "http/1.1"},
 	    {HTTP_VERSION_2, "2 gate", "h2"},
 	};
+	const struct http_via gate = http_via_make(SLICE("gate"));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct http_head *head = http_head_new(pool);
 		head->version = (uint8_t)rows[i].version;
 		struct http_head *copy = http_head_copy(head), *like = http_head_new_like(head);
-		http_via_add(head, SLICE("gate"));
-		http_via_add(copy, SLICE("gate"));
-		http_via_add(like, SLICE("gate"));
+		http_via_add(head, &gate);
+		http_via_add(copy, &gate);
+		http_via_add(like, &gate);
 		assert_true(slice_equal(head->fields[0].value, slice_of_string(rows[i].via)));
 		assert_true(slice_equal(copy->fields[0].value, slice_of_string(rows[i].via)));
 		assert_true(slice_equal(like->fields[0].value, slice_of_string(rows[i].via)));
@@ -211,7 +213,8 @@ static void message_of_our_own_was_not_received(void **state)
 {
 	(void)state;
 	struct http_head *head = http_head_new(pool);
-	http_via_add(head, SLICE("gate"));
+	const struct http_via gate = http_via_make(SLICE("gate"));
+	http_via_add(head, &gate);
 	assert_int_equal(head->count, 0);
 	assert_null(http_version_name(HTTP_VERSION_NONE));
 	http_head_free(head);

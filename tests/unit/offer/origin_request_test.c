@@ -34,7 +34,7 @@ static struct made made_new(const char *origin, const char *rules, const char *m
 	    rules ? rules : "");
 	m.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr);
 	assert_non_null(m.conf);
-	m.env = (struct offer_env){.conf = m.conf, .pseudonym = SLICE("gate")};
+	m.env = (struct offer_env){.conf = m.conf, .pseudonym = SLICE("gate"), .via = http_via_make(SLICE("gate"))};
 	struct http_head *head = http_head_new(m.heads);
 	head->version = HTTP_VERSION_2;
 	http_head_add(head, SLICE(":method"), slice_of_string(method));

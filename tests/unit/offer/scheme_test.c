@@ -179,7 +179,7 @@ static int open_all(void **state)
 	heads = http_head_pool_new(2);
 	if (!conf)
 		return -1;
-	env = (struct offer_env){.conf = conf, .router = router_new(conf, 1), .pseudonym = SLICE("gate")};
+	env = (struct offer_env){.conf = conf, .router = router_new(conf, 1), .pseudonym = SLICE("gate"), .via = http_via_make(SLICE("gate"))};
 	the_env = &env;
 	((struct conf_listen *)(uintptr_t)listener("moved"))->redirect_to_https = true;
 	return 0;
