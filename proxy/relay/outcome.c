@@ -27,7 +27,8 @@ void exchange_reset_leg(struct leg *leg, uint32_t code)
  */
 static const char *public_detail(const struct exchange *x, const struct relay_cause *cause)
 {
-	bool is_public = cause->side != RELAY_ORIGIN || cause == &relay_cause_UP_FAULT ||
+	bool is_of_origin = cause->side == RELAY_ORIGIN || cause == &relay_cause_NO_TUNNEL;
+	bool is_public = !is_of_origin || cause == &relay_cause_UP_FAULT ||
 			 cause == &relay_cause_UP_MALFORMED ||
 			 cause == &relay_cause_UP_FIELDS_LARGE;
 	return is_public && x->ending.detail ? x->ending.detail : cause->name;

@@ -112,8 +112,8 @@ static inline bool pool_needs_http1(const struct pool *p)
 }
 /* A connection for tunnels has come up that cannot carry any. True: the next ones will use HTTP/1.1. */
 bool pool_changes_to_http1(struct pool *p, const struct session *s);
-/* For an origin that agrees on no protocol by ALPN. */
-const struct relay_cause *pool_no_alpn_cause(const struct pool *p);
+/* The origin agrees on no protocol by ALPN. If HTTP/1.1 alone was offered, HTTP/2 is tried again next. */
+const struct relay_cause *pool_no_alpn_cause(struct pool *p);
 /* Whether one of the connections may be retired and replaced by a new one. */
 bool pool_may_replace(const struct pool *p);
 /* The connection c ended before the origin's SETTINGS. */

@@ -50,9 +50,13 @@ bool pool_changes_to_http1(struct pool *p, const struct session *s)
 	return true;
 }
 
-const struct relay_cause *pool_no_alpn_cause(const struct pool *p)
+const struct relay_cause *pool_no_alpn_cause(struct pool *p)
 {
-	return pool_needs_http1(p) ? &relay_cause_NO_TUNNEL : &relay_cause_UP_NO_ALPN;
+	if (!pool_needs_http1(p))
+		return &relay_cause_UP_NO_ALPN;
+	/* By the next time the origin may have learnt to take tunnels over HTTP/2. */
+	p->known->tunnels_need_http1 = false;
+	return &relay_cause_NO_TUNNEL;
 }
 
 /* ---- the two sides ---- */
