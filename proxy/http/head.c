@@ -81,6 +81,7 @@ static void clear(struct http_head *head)
 	head->authority_from_host = false;
 	head->content_length = HTTP_LENGTH_UNKNOWN;
 	head->list_bytes = 0;
+	head->compact_bytes = 0;
 	head->next = NULL;
 }
 
@@ -106,7 +107,10 @@ void http_head_free(struct http_head *head)
 	pool->out--;
 	arena_fini(&head->arena);
 	head->pool = NULL; /* so that a second free is detected */
-	spares_keep_or_free(&pool->spares, container_of(head, struct pooled_head, head));
+	if (head->compact_bytes > 0)
+		free(head);
+	else
+		spares_keep_or_free(&pool->spares, container_of(head, struct pooled_head, head));
 }
 
 bool http_expects_continue(const struct http_head *request)
@@ -124,7 +128,10 @@ bool http_expects_continue(const struct http_head *request)
 
 size_t http_head_bytes(const struct http_head *head)
 {
-	return head ? sizeof(struct pooled_head) + head->arena.heap_bytes : 0;
+	if (!head)
+		return 0;
+	size_t own = head->compact_bytes > 0 ? head->compact_bytes : sizeof(struct pooled_head);
+	return own + head->arena.heap_bytes;
 }
 
 /*
@@ -197,16 +204,19 @@ static struct slice copy_to(char **at, struct slice s)
 	return slice_of(p, s.len);
 }
 
-struct http_head *http_head_copy(const struct http_head *head)
+static size_t text_bytes(const struct http_head *head)
 {
-	struct http_head *copy = http_head_new(head->pool);
-	http_head_reserve_fields(copy, head->count);
 	size_t bytes = head->method.len + head->scheme.len + head->authority.len + head->path.len +
 		       head->protocol.len + head->upgrade.len;
 	for (uint32_t i = 0; i < head->count; i++)
 		bytes += (head->fields[i].token ? 0 : head->fields[i].name.len) +
 			 head->fields[i].value.len;
-	char *at = arena_bytes(&copy->arena, bytes);
+	return bytes;
+}
+
+/* `at`: text_bytes of room. The copy has room for the fields. */
+static void copy_all(struct http_head *copy, const struct http_head *head, char *at)
+{
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct http_field *field = &copy->fields[i];
 		*field = head->fields[i];
@@ -232,6 +242,30 @@ struct http_head *http_head_copy(const struct http_head *head)
 	copy->authority_from_host = head->authority_from_host;
 	copy->content_length = head->content_length;
 	copy->list_bytes = head->list_bytes;
+}
+
+struct http_head *http_head_copy(const struct http_head *head)
+{
+	struct http_head *copy = http_head_new(head->pool);
+	http_head_reserve_fields(copy, head->count);
+	copy_all(copy, head, arena_bytes(&copy->arena, text_bytes(head)));
+	return copy;
+}
+
+struct http_head *http_head_compact(struct http_head *head)
+{
+	size_t fields_bytes = head->count * sizeof(*head->fields);
+	size_t bytes = sizeof(*head) + fields_bytes + text_bytes(head);
+	struct http_head *copy = memory_alloc(bytes);
+	clear(copy);
+	copy->fields = (struct http_field *)(copy + 1);
+	copy->capacity = head->count;
+	copy->compact_bytes = bytes;
+	copy->pool = head->pool;
+	copy->pool->out++;
+	arena_init(&copy->arena, NULL, 0);
+	copy_all(copy, head, (char *)(copy + 1) + fields_bytes);
+	http_head_free(head);
 	return copy;
 }
 

@@ -75,6 +75,7 @@ struct http_head {
 	bool authority_from_host;
 	uint64_t content_length; /* HTTP_LENGTH_UNKNOWN without a field */
 	size_t list_bytes;       /* size as RFC 9113 6.5.2 counts it, pseudo-fields included */
+	size_t compact_bytes; /* of http_head_compact, everything in one allocation; 0 = pooled */
 	struct http_head_pool *pool;
 	struct http_head *next; /* for the owner's use */
 };
@@ -93,6 +94,8 @@ struct http_head *http_head_new(struct http_head_pool *pool);
 void http_head_free(struct http_head *head); /* accepts NULL */
 /* Returns a deep copy, owned by the caller. */
 struct http_head *http_head_copy(const struct http_head *head);
+/* Returns a deep copy that has no more memory than it needs, for one that is kept for long. Takes head. */
+struct http_head *http_head_compact(struct http_head *head);
 
 /* Makes room for at least one more field; for `count` fields in all. */
 void http_head_grow_fields(struct http_head *head);

@@ -27,7 +27,8 @@ void exchange_reset_leg(struct leg *leg, uint32_t code)
  */
 static const char *public_detail(const struct exchange *x, const struct relay_cause *cause)
 {
-	bool is_public = cause->side != RELAY_ORIGIN || cause == &relay_cause_UP_FAULT ||
+	bool is_of_origin = cause->side == RELAY_ORIGIN || cause == &relay_cause_NO_TUNNEL;
+	bool is_public = !is_of_origin || cause == &relay_cause_UP_FAULT ||
 			 cause == &relay_cause_UP_MALFORMED ||
 			 cause == &relay_cause_UP_FIELDS_LARGE;
 	return is_public && x->ending.detail ? x->ending.detail : cause->name;
@@ -164,7 +165,7 @@ void exchange_on_up_failed(
 		/* The response is complete, and the origin does not want the rest of the request (RFC
 		 * 9113 8.1). Of a tunnel, the client's direction is cut off. */
 		bool wants_no_more = cause == &relay_cause_UP_RESET && code == RELAY_NO_ERROR;
-		if (exchange_is_tunnel(x) && !wants_no_more)
+		if (exchange_is_tunnel(x) && x->upload.state != FLOW_DONE && !wants_no_more)
 			exchange_note_cause(x, cause, code, detail);
 		exchange_discard_upload(x);
 		exchange_check_done(x);

@@ -67,8 +67,19 @@ bool tunnel_answer(struct exchange *x, struct http_head *head)
 	return !is_misleading;
 }
 
+/* A tunnel may be open for days, and of its request little is asked for by then. The request stays as it
+ * is if something of the exchange lies in its arena (exchange_arena). */
+static void compact_request(struct exchange *x)
+{
+	if (x->hints.capacity > 0 || x->ending.missed || x->ending.detail)
+		return;
+	x->request = http_head_compact((struct http_head *)(uintptr_t)x->request);
+	exchange_charge(x);
+}
+
 void tunnel_begin_upload(struct exchange *x)
 {
+	compact_request(x);
 	x->upload.state = FLOW_BODY;
 	flow_moved(x, &x->upload);
 }

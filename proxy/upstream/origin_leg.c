@@ -63,7 +63,8 @@ static bool is_old(const struct origin_conn *c)
 
 static enum session_fit fit_of(const struct origin_conn *c, const struct http_head *head, bool end)
 {
-	bool is_unknown = !end && head->content_length == HTTP_LENGTH_UNKNOWN;
+	bool is_tunnel = head->method_token == HTTP_METHOD_CONNECT; /* its bytes are no body */
+	bool is_unknown = !end && !is_tunnel && head->content_length == HTTP_LENGTH_UNKNOWN;
 	return is_unknown && is_old(c) ? SESSION_NEEDS_LENGTH
 				       : session_request_fits(c->session, head, end);
 }

@@ -77,8 +77,8 @@ async function site(name, up, { tls, protocols = undefined, version }) {
 	});
 }
 
-const WHAT = { h1: 'HTTP/1.1', h2c: 'HTTP/2', alpn: 'HTTP/2 over TLS' };
-for (const up of ['h1', 'h2c', 'alpn']) {
+const WHAT = { h1: 'HTTP/1.1', h2c: 'HTTP/2' };
+for (const up of ['h1', 'h2c']) {
 	await site(`WebSockets of a page that came over HTTP/2, the origin speaks ${WHAT[up]}`, up, { tls: true, version: 'h2' });
 	await site(`WebSockets of a page in cleartext, the origin speaks ${WHAT[up]}`, up, { tls: false, version: 'http/1.1' });
 }

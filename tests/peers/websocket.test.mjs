@@ -4,6 +4,8 @@
  * before origins in each version. Prints a table: the client's and the origin's version down, cases across.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http2 from 'node:http2';
 import path from 'node:path';
 import { test } from 'node:test';
 import { ROOT, Scenario, certs, freePort, section, sleep, until } from '../support/gate.mjs';
@@ -140,6 +142,7 @@ async function inScenario(site, body) {
 	await site.scenario.stop(failure);
 }
 
+// covers: R380 R382 R383 R384 R387 R391 R392 R397
 test('WebSockets from clients to origins in each version', { skip, timeout: 300000 * SCALE }, async (t) => inScenario(await start(), async (site) => {
 	const python = await pythonOrigin(site);
 	const ways = [
@@ -164,6 +167,7 @@ test('WebSockets from clients to origins in each version', { skip, timeout: 3000
 
 const byBoth = Object.keys(CLIENTS);
 
+// covers: R399
 test('an origin of HTTP/2 that takes no tunnels, and does not speak HTTP/1.1: 501', { skip, timeout: 60000 * SCALE }, async () => inScenario(await start(), async (site) => {
 	for (const down of byBoth) {
 		const client = new Client(down, site.port(down));
@@ -175,6 +179,7 @@ test('an origin of HTTP/2 that takes no tunnels, and does not speak HTTP/1.1: 50
 	assert.deepEqual(new Set(site.scenario.gate.accessLines().filter((l) => l.status === 501).map((l) => l.detail)), new Set(['origin-no-tunnel']));
 }));
 
+// covers: R399
 test('an origin whose HTTP/2 takes no tunnels is asked by HTTP/1.1', { skip, timeout: 60000 * SCALE }, async () => inScenario(await start(), async (site) => {
 	for (const down of byBoth) {
 		const client = new Client(down, site.port(down));
@@ -192,6 +197,29 @@ test('an origin whose HTTP/2 takes no tunnels is asked by HTTP/1.1', { skip, tim
 	assert.deepEqual(new Set(pages.map((l) => l.origin_protocol)), new Set(['h2']), 'requests go on over HTTP/2');
 }));
 
+test('an origin that refuses and closes has made no mistake, though the client has not read the answer yet', { skip, timeout: 60000 * SCALE },
+	async () => inScenario(await start(), async (site) => {
+		const { gate } = site.scenario;
+		const session = http2.connect(`http://127.0.0.1:${site.port('h2c')}`, { settings: { initialWindowSize: 0 } }).on('error', () => {});
+		await once(session, 'remoteSettings');
+		const stream = session.request({
+			':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'http', ':authority': 'localhost', ':path': '/h1/refuse/401',
+		}, { endStream: false }).on('error', () => {});
+		const [head] = await once(stream, 'response');
+		assert.equal(head[':status'], 401);
+		await until('the origin has closed', () => gate.counters().upstream_connections_open === 0);
+		session.settings({ initialWindowSize: 65535 });
+		let body = '';
+		stream.setEncoding('latin1').on('data', (d) => { body += d; });
+		await once(stream, 'end');
+		assert.equal(body, 'who are you?');
+		const line = await gate.access((l) => l.path === '/h1/refuse/401');
+		assert.equal(line.outcome, 'complete');
+		assert.doesNotMatch(gate.read('error.log'), / warn /);
+		session.destroy();
+	}));
+
+// covers: R346
 test('a route without `upgrade`: the request is an ordinary one', { skip, timeout: 60000 * SCALE }, async () => inScenario(await start(), async (site) => {
 	for (const down of byBoth) {
 		const client = new Client(down, site.port(down));

@@ -73,6 +73,22 @@ static void what_the_client_sends_waits_for_the_answer(void **state)
 	world_end(s.w);
 }
 
+/* The log needs the request when the tunnel has ended. */
+static void an_open_tunnel_keeps_no_more_of_its_request_than_it_needs(void **state)
+{
+	(void)state;
+	struct scene s = asked(true);
+	size_t before = s.x->payer.charge;
+	struct slice path = s.x->request->path;
+	exchange_on_response(s.x, opening(s.w), false);
+	assert_true(s.x->payer.charge < before - 2048);
+	assert_true(slice_equal(s.x->request->protocol, SLICE("websocket")));
+	assert_int_equal(s.x->request->path.len, path.len);
+	exchange_abort(s.x, &relay_cause_TUNNEL_AGE, "a detail in the request's arena");
+	assert_string_equal(s.x->ending.detail, "a detail in the request's arena");
+	world_end(s.w);
+}
+
 static void each_direction_ends_by_itself(void **state)
 {
 	(void)state;
@@ -284,6 +300,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_upgrade_becomes_a_connect),
 	    cmocka_unit_test(what_the_client_sends_waits_for_the_answer),
+	    cmocka_unit_test(an_open_tunnel_keeps_no_more_of_its_request_than_it_needs),
 	    cmocka_unit_test(each_direction_ends_by_itself),
 	    cmocka_unit_test(an_end_before_the_answer_counts),
 	    cmocka_unit_test(an_origin_that_is_lost_after_its_end_is_no_good_end),

@@ -12,7 +12,7 @@ const show = (text) => JSON.stringify(text.length > 50 ? `${text.slice(0, 40)}â€
 	.replace(/[\x7f-\xff]/g, (c) => `\\x${c.charCodeAt(0).toString(16)}`);
 
 const list = [];
-/* ends: the origin ends the connection behind its answer. says: bytes of the tunnel that come with the answer. */
+/* isAlone: beside no other. ends: the origin ends the connection behind its answer. says: bytes of the tunnel that come with the answer. */
 const add = (row, name, write, want, more = {}) => list.push({ row, name, write, ends: false, says: '', ...(Array.isArray(want) ? { h1: want, h2: want } : want), ...more });
 const each = (row, what, texts, write, want, more) => texts.forEach((text) => add(row, `${what} ${show(text)}`, (accept) => write(accept, text), want, more));
 
@@ -75,7 +75,8 @@ for (const status of [301, 400, 401, 403, 404, 407, 426, 429, 500, 502, 503])
 add('refusals', 'chunked', () => 'HTTP/1.1 403 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n', ['passed'], { status: 403, body: 'hello' });
 add('refusals', 'until the end', () => 'HTTP/1.1 403 X\r\n\r\nhello', ['passed'], { status: 403, body: 'hello', ends: true });
 add('refusals', '304', () => 'HTTP/1.1 304 X\r\n\r\n', ['passed'], { status: 304 });
-add('refusals', '401 and the end', () => page(401), ['passed'], { status: 401, body: 'no 401', ends: true });
+/* Others could be asked over this connection just then, twice. */
+add('refusals', '401 and the end', () => page(401), ['passed'], { status: 401, body: 'no 401', ends: true, isAlone: true });
 add('refusals', '401 and a request to close', () => page(401, 'no 401', 'Connection: close\r\n'), ['passed'], { status: 401, body: 'no 401' });
 add('refusals', '426 with Upgrade', () => page(426, 'no 426', UP), ['passed'], { status: 426, body: 'no 426' });
 add('refusals', '401 with an accept', (a) => page(401, 'no 401', `Sec-WebSocket-Accept: ${a}\r\n`), ['passed', 'refused'], { status: 401, body: 'no 401' });

@@ -47,7 +47,7 @@ export const tunnels = [
 	row('the client does not read', 'tunnels from which bytes without end come, which nobody takes', {
 		ms: MS, route: { 'tunnel-idle-timeout': LIMIT }, listener: { 'write-timeout': LIMIT },
 		attack: both(40, '/pour', { options1: { reads: false, lives: 1 }, options2: { window: false } }),
-		expect: { end: null, cpu: 30000, rss: 64 },
+		expect: { end: null, counters: ['write_late_down', ...ended('client-stalled')], cpu: 30000, rss: 96 },
 	}),
 	row('the origin does not read', 'tunnels that are filled, and whose origin takes nothing', {
 		ms: MS, origin: { 'write-timeout': LIMIT }, attack: both(40, '/deaf', { life1: pour, life2: (c, id) => { c.send(Buffer.concat([data(id, CHUNK), data(id, CHUNK), data(id, CHUNK)]), 3); }, options1: { lives: 1 } }),
@@ -55,11 +55,11 @@ export const tunnels = [
 	}),
 	row('refused ones', 'an Upgrade after the other, each refused by the origin', {
 		attack: (env, clock) => tunnels1(env, clock, 8, '/refuse', async (c) => { await Promise.race([c.gone, sleep(300)]); }),
-		expect: { end: ['closed'], statuses: [401], cpu: 3000 },
+		expect: { end: ['closed'], statuses: [401], counters: ['tunnels_refused'], cpu: 3000 },
 	}),
 	row('refused ones over HTTP/2', 'the same by extended CONNECT', {
 		attack: (env, clock) => tunnels2(env, clock, 4, 10, '/refuse', undefined, { again: true }),
-		expect: { end: null, statuses: [401], cpu: 3000 },
+		expect: { end: null, statuses: [401], counters: ['tunnels_refused'], cpu: 3000 },
 	}),
 	row('none of this route', 'an Upgrade after the other, to a route without tunnels', {
 		route: { upgrade: 'chat' },
@@ -68,7 +68,7 @@ export const tunnels = [
 	}),
 	row('opened and left', 'tunnels that are accepted, and left at once', {
 		attack: both(16, '/tunnel', { life1: leave, life2: (c, id) => { c.send(data(id, '', END), 1); }, options2: { again: true } }),
-		expect: { end: null, statuses: [101, 200], cpu: 4000 },
+		expect: { end: null, statuses: [101, 200], counters: ['tunnels'], cpu: 4000 },
 	}),
 	row('left before the answer', 'requests for tunnels that are given up by RST', {
 		attack: async (env, clock) => tunnels1(env, clock, 16, '/never', async (c) => { c.socket.resetAndDestroy(); }, { reads: false }),

@@ -265,6 +265,19 @@ static void a_refused_tunnel_leaves_no_request_behind(void **state)
 	gate_world_free(s.w);
 }
 
+/* An answer in HTTP/1.0 says that the origin takes no body of unknown length. A tunnel has none. */
+static void an_answer_of_http10_stops_no_later_tunnel(void **state)
+{
+	(void)state;
+	struct scene s = scene(NULL, "", "");
+	struct ends e = asked(&s);
+	put(e.origin, "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nno");
+	SCRIPT_SEES(e.client, "\r\n\r\nno");
+	opened(&s);
+	assert_int_equal(s.w->counters.tunnels_open, 1);
+	gate_world_free(s.w);
+}
+
 static void without_the_option_an_upgrade_is_a_request(void **state)
 {
 	(void)state;
@@ -488,6 +501,7 @@ int main(void)
 	    cmocka_unit_test(tunnels_are_counted_and_more_than_max_tunnels_get_503),
 	    cmocka_unit_test(tunnels_take_no_connection_from_requests),
 	    cmocka_unit_test(a_refused_tunnel_leaves_no_request_behind),
+	    cmocka_unit_test(an_answer_of_http10_stops_no_later_tunnel),
 	    cmocka_unit_test(without_the_option_an_upgrade_is_a_request),
 	    cmocka_unit_test(the_first_protocol_that_the_route_takes_is_asked_for),
 	    cmocka_unit_test(the_origin_is_asked_for_the_protocol_as_the_route_names_it),
