@@ -258,6 +258,8 @@ async function open(site, path) {
 			a.on('data', (d) => { came += d.length; }).on('end', () => { over = true; }).resume();
 			await until('the end of the second direction', () => over);
 			assert.equal(came, LENGTH);
+			const line = await s.gate.access((l) => l.tunnel_ended === (first === 'client' ? 'client' : 'origin'));
+			assert.deepEqual([line.outcome, line.request_bytes + line.response_bytes], ['complete', LENGTH]);
 			server.close();
 		}
 	});
