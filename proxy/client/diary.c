@@ -443,7 +443,7 @@ void client_diary_response(struct exchange *x, struct http_head *head)
 		record_get(x, head);
 	else if (x->method == HTTP_METHOD_HEAD && head->status == 200)
 		learn_from_head(x, head);
-	else if (!http_method_is_safe(x->method) && head->status / 100 <= 3)
+	else if (exchange_may_change(x) && head->status / 100 <= 3)
 		forget(x, key_of(SLICE("GET"), x));
 	if (conn_of(diary)->clients->cookie_keys.count > 0 && !x->context.was_forwarded)
 		add_cookie(diary, x, head);

@@ -54,8 +54,7 @@ static void drop_named(struct hold *hold, const struct exchange *x,
 
 void hold_invalidate(struct hold *hold, const struct exchange *x, const struct http_head *response)
 {
-	bool changed =
-	    !http_method_is_safe(x->method) && response->status >= 200 && response->status < 400;
+	bool changed = exchange_may_change(x) && response->status >= 200 && response->status < 400;
 	if (!changed || list_is_empty(&hold->used))
 		return;
 	drop(hold, x->request->scheme, x->request->authority, x->request->path);

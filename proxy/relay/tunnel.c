@@ -35,6 +35,11 @@ void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade)
 	x->context.upload_limit_bytes = 0;
 }
 
+bool exchange_may_change(const struct exchange *x)
+{
+	return !http_method_is_safe(x->method) && !x->tunnel.is_asked;
+}
+
 static void open_tunnel(struct exchange *x, struct http_head *head)
 {
 	usec now = x->relay->now;

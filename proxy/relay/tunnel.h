@@ -34,5 +34,8 @@ struct exchange_tunnel {
  * becomes a CONNECT by that. Empty: it is a CONNECT.
  */
 void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade);
+/* Whether the request, if it succeeds, may change what its URI names (RFC 9110 9.2.1). One for a tunnel does
+ * not, though CONNECT is no safe method. */
+bool exchange_may_change(const struct exchange *x);
 
 #endif

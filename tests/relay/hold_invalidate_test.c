@@ -58,6 +58,20 @@ static void unsafe_method_that_succeeds_drops_what_is_held_for_its_uri(void **st
 	}
 }
 
+static void a_tunnel_drops_nothing(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	x->method = HTTP_METHOD_CONNECT;
+	x->tunnel.is_asked = true;
+	respond_to(hw, x, 200, NULL);
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	hold_world_free(hw);
+}
+
 /* covers: P-hold-no-store */
 static void location_and_content_location_of_the_same_authority_are_dropped_too(void **state)
 {
@@ -206,6 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(unsafe_method_that_succeeds_drops_what_is_held_for_its_uri),
+	    cmocka_unit_test(a_tunnel_drops_nothing),
 	    cmocka_unit_test(location_and_content_location_of_the_same_authority_are_dropped_too),
 	    cmocka_unit_test(change_on_one_connection_drops_what_others_hold_and_the_worker),
 	    cmocka_unit_test(change_reaches_every_connection_whoever_was_the_first),
