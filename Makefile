@@ -98,6 +98,8 @@ $(OUT)/tests/fuzz/%_replay: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/tests/fuzz/replay.
 # ---- tests ----
 
 WIRE_TESTS := $(wildcard tests/support/*.test.mjs tests/wire/*.test.mjs)
+# More than a minute each: they begin first, so that the rest fills the time beside them.
+LONG_WIRE_TESTS := $(patsubst %,tests/wire/%.test.mjs,lost-lines smuggling-responses files-killed smuggling-http1)
 PEER_TESTS := $(wildcard tests/peers/*.test.mjs)
 BROWSER_TESTS := $(wildcard tests/browser/*.test.mjs)
 PAGE_TESTS := $(wildcard tests/docs/*.test.mjs)
@@ -107,7 +109,7 @@ tests: $(TEST_BIN) $(OUT)/pushgate
 # Wire tests mostly wait, so they begin first, and the other programs fill the time.
 check:
 	$(Q)$(MAKE) --no-print-directory KIND=asan tests replays
-	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(WIRE_TESTS) $(TEST_SRC:%.c=build/asan/%) $(REPLAYS:%=build/asan/%)
+	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(LONG_WIRE_TESTS) $(filter-out $(LONG_WIRE_TESTS),$(WIRE_TESTS)) $(TEST_SRC:%.c=build/asan/%) $(REPLAYS:%=build/asan/%)
 
 # The longest begin first. Browsers measure times, so they run alone.
 LONG_PEER_TESTS := tests/peers/http1-matrix.test.mjs tests/peers/smuggling-origins.test.mjs
