@@ -145,6 +145,8 @@ static bool was_stale(const struct origin_conn *c, const struct exchange *x)
 
 const struct relay_cause *origin_conn_loss(const struct origin_conn *c, const struct exchange *x)
 {
+	if (origin_conn_ignores_http1(c))
+		return origin_conn_refuses_alpn(c);
 	return origin_single_is_unsent(c) || was_stale(c, x) ? &relay_cause_UP_UNPROCESSED
 							     : &relay_cause_UP_LOST;
 }

@@ -166,7 +166,10 @@ bool origin_single_is_silent(const struct origin_conn *c);
 /* The origin has ended its side of a tunnel in good order. True: ours goes on, and so does the connection. */
 bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end);
 /* The origin has agreed on no protocol by ALPN. Returns the cause for those who wait. */
-const struct relay_cause *origin_conn_refuses_alpn(struct origin_conn *c);
+const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c);
+/* HTTP/1.1 alone was offered, and the origin has agreed on nothing and ended the connection behind the request:
+ * some do that in place of a TLS alert. */
+bool origin_conn_ignores_http1(const struct origin_conn *c);
 /* If our side has ended, and all of it is in this fill: ends the sending side of the transport. */
 void origin_conn_finish_tunnel(struct origin_conn *c);
 /* Ends the transport at once, with what it has not sent. */

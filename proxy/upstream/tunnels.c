@@ -50,7 +50,13 @@ bool pool_changes_to_http1(struct pool *p, const struct session *s)
 	return true;
 }
 
-const struct relay_cause *origin_conn_refuses_alpn(struct origin_conn *c)
+bool origin_conn_ignores_http1(const struct origin_conn *c)
+{
+	return c->offers_http1_alone && c->net && net_conn_alpn(c->net).len == 0 &&
+	       c->requests > 0 && origin_single_is_silent(c);
+}
+
+const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c)
 {
 	if (!c->offers_http1_alone)
 		return &relay_cause_UP_NO_ALPN;
