@@ -141,7 +141,7 @@ static void twice_as_many_are_tried_and_kept_if_the_queue_moves_faster(void **st
 	assert_int_equal(b.p->pace.bound, 128);
 	settled(&b);
 	for (unsigned i = 0; i < 3; i++) {
-		moved(&b, 18000);
+		moved(&b, 20000);
 		assert_int_equal(b.p->pace.bound, 128); /* max-http1-connections */
 	}
 	bench_free(&b);
