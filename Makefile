@@ -53,7 +53,8 @@ FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(OUT)/%)
 REPLAYS  := $(FUZZ_SRC:%_fuzz.c=%_replay)
 
-all: build/pushgate
+# build/pushgate is the release: another KIND leaves its program in its own folder.
+all: $(if $(filter release,$(KIND)),build/pushgate,$(OUT)/pushgate)
 
 build/pushgate: $(OUT)/pushgate
 	@cp $< $@.new && mv $@.new $@
