@@ -52,12 +52,10 @@ void client_half_closed_filled(struct client_conn *c, bool has_sent)
 	}
 }
 
-/* Then how long nothing may move is for the exchange to say. */
+/* How long nothing may move in a tunnel is a limit of its exchange (tunnel-half-closed-timeout). */
 static bool carries_tunnel(const struct client_conn *c)
 {
-	const struct leg *leg = list_first(&c->legs, struct leg, link);
-	return leg && exchange_is_tunnel(leg->exchange) &&
-	       !session_can(c->session, SESSION_MULTIPLEXES);
+	return !session_can(c->session, SESSION_MULTIPLEXES) && exchange_tunnel_is_first(&c->legs);
 }
 
 usec client_half_closed_deadline(const struct client_conn *c)

@@ -7,6 +7,7 @@
 #include "proxy/base/ascii.h"
 #include "proxy/conf/value.h"
 #include "proxy/http/authority.h"
+#include "proxy/http/head.h"
 #include "proxy/limits.h"
 #include <pwd.h>
 #include <sys/un.h>
@@ -411,11 +412,10 @@ const char *conf_check_upgrade(struct slice member)
 	if (slice_equal_nocase(member, SLICE("h2c")) || slice_equal_nocase(member, SLICE("h2")))
 		return "write a protocol other than HTTP: a listener speaks HTTP/2 without an "
 		       "Upgrade";
-	size_t slash = slice_find(member, '/');
-	bool is_protocol = ascii_is_token(slice_sub(member, 0, slash)) &&
-			   (slash == member.len || ascii_is_token(slice_from(member, slash + 1)));
 	bool is_other = value_choice(member, NO_PROTOCOLS) >= 0;
-	return is_protocol && !is_other ? NULL : "write the name of a protocol, such as websocket";
+	return http_is_protocol(member) && !is_other
+		   ? NULL
+		   : "write the name of a protocol, such as websocket";
 }
 
 const char *conf_check_route_path(struct slice member)

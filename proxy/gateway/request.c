@@ -24,7 +24,7 @@ static bool wants_websocket(const struct http_head *head)
 	return slice_equal_nocase(head->protocol, SLICE("websocket"));
 }
 
-/* The origin's answer to an ordinary GET does not tell the operator what is missing. */
+/* Without the option the origin gets an ordinary GET. Its answer does not tell the operator to add the option. */
 static void log_forgotten_upgrade(struct gateway *g, const struct exchange *x)
 {
 	static const char what[] = "forgotten upgrade";

@@ -140,8 +140,7 @@ const struct h1_fault *h1_tunnel_answer(
 void h1_tunnel_opened(struct h1_conn *c, struct http_head *head)
 {
 	/* RFC 9110 9.3.6: what a length says of a tunnel is ignored. */
-	http_head_remove(head, HTTP_TOKEN_CONTENT_LENGTH);
-	head->content_length = HTTP_LENGTH_UNKNOWN;
+	http_head_drop_length(head);
 	head->opens_tunnel = true;
 	head->protocol = arena_copy(&head->arena, asked_protocol(c));
 	c->reading = H1_READ_TUNNEL;

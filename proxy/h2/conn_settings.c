@@ -25,7 +25,8 @@ static void enforce_window(struct h2_conn *c)
 		/* h2_set_window may have enlarged the window already: do not exceed the maximum. */
 		int64_t room = H2_WINDOW_MAX - s->inflow.size;
 		h2_inflow_shift(&s->inflow, by < room ? by : room);
-		/* What is owed may be half of the smaller window, and nothing else may ever give it. */
+		/* The credit that is owed may be half of the smaller window now. If the peer cannot send,
+		 * no other event gives it. */
 		h2_credit_stream(c, s, 0);
 	}
 }

@@ -154,8 +154,8 @@ static inline bool http_head_is_interim(const struct http_head *head)
 }
 
 /*
- * Prepares a validated head for the next hop: removes `http2-settings`, and `te` from what is no request
- * (RFC 9110 7.6.1). `priority` (RFC 9218) is end-to-end and stays.
+ * Prepares a validated head for the next hop: removes `http2-settings`, and `te` unless the head is a
+ * request's (RFC 9110 7.6.1). `priority` (RFC 9218) is end-to-end and stays.
  */
 void http_head_strip_hop(struct http_head *head);
 
@@ -165,6 +165,9 @@ void http_head_strip_hop(struct http_head *head);
  * says the same). Its bytes are those of `head` until they are changed: it is freed before that.
  */
 struct http_head *http_head_overlay(const struct http_head *head);
+
+/* Whether this can name a protocol in Upgrade or :protocol: a token, or two with "/" between (RFC 9110 7.8). */
+bool http_is_protocol(struct slice name);
 
 /* Removes content-length, which says nothing in a request for a tunnel and in the answer that opens one
  * (RFC 9110 9.3.6). The next hop could take it for framing. */

@@ -256,15 +256,19 @@ static const char *check_connect(const struct pass *p)
 	return check_host(head, p->host, &authority);
 }
 
+bool http_is_protocol(struct slice name)
+{
+	size_t slash = slice_find(name, '/');
+	return ascii_is_token(slice_sub(name, 0, slash)) &&
+	       (slash == name.len || ascii_is_token(slice_from(name, slash + 1)));
+}
+
 /* RFC 8441 4: all else of an extended CONNECT is as in any other request. */
 static const char *check_protocol(const struct http_head *head)
 {
-	struct slice protocol = head->protocol;
-	size_t slash = slice_find(protocol, '/');
 	if (!head->allows_protocol || head->method_token != HTTP_METHOD_CONNECT)
 		return ":protocol without extended CONNECT (RFC 8441 4)";
-	if (!ascii_is_token(slice_sub(protocol, 0, slash)) ||
-	    (slash < protocol.len && !ascii_is_token(slice_from(protocol, slash + 1))))
+	if (!http_is_protocol(head->protocol))
 		return ":protocol is not the name of a protocol (RFC 9110 7.8)";
 	return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is for one hop alone is removed before a head goes to the next (RFC 9110 7.6.1). What Connection
- * nominates is gone by then: h1/framing.c takes it out, and http_head_validate refuses Connection and
+ * Removes the fields for one hop alone before a head goes to the next hop (RFC 9110 7.6.1). The fields that
+ * Connection nominates are gone by then: h1/framing.c takes it out, and http_head_validate refuses Connection and
  * the fields that it must nominate.
  */
 #include "proxy/http/head.h"

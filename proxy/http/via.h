@@ -12,7 +12,7 @@
 /* The text of a pseudonym is at most so long, with the version. */
 #define HTTP_VIA_TEXT 84u
 
-/* What is added to Via, made once: each message gets one of the texts. */
+/* The texts that pushgate adds to Via, one for each version of HTTP. They are made at the start. */
 struct http_via {
 	char texts[HTTP_VERSION_2 + 1][HTTP_VIA_TEXT]; /* by the version of the message */
 	uint8_t lengths[HTTP_VERSION_2 + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a request becomes a tunnel (tunnel.h), and what is different from then on. */
+/* How a request becomes a tunnel (tunnel.h), how the tunnel opens, and how it is refused. */
 #include "proxy/relay/private.h"
 
 /* Keys are of one hop: a session makes its own where its version has them (RFC 8441 5.1). */
@@ -33,6 +33,12 @@ void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade)
 	x->tunnel.is_asked = true;
 	x->context.is_streaming = true;
 	x->context.upload_limit_bytes = 0;
+}
+
+bool exchange_tunnel_is_first(const struct list *legs)
+{
+	const struct leg *leg = list_first(legs, struct leg, link);
+	return leg && exchange_is_tunnel(leg->exchange);
 }
 
 bool exchange_may_change(const struct exchange *x)

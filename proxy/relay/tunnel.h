@@ -9,6 +9,7 @@
 #define PUSHGATE_RELAY_TUNNEL_H
 
 #include "proxy/base/clock.h"
+#include "proxy/base/list.h"
 #include "proxy/base/slice.h"
 
 #include <stdbool.h>
@@ -34,6 +35,9 @@ struct exchange_tunnel {
  * becomes a CONNECT by that. Empty: it is a CONNECT.
  */
 void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade);
+/* Whether the first of these legs is that of an open tunnel. On a connection that carries one exchange at a time
+ * there is no other. */
+bool exchange_tunnel_is_first(const struct list *legs);
 /* Whether the request, if it succeeds, may change what its URI names (RFC 9110 9.2.1). One for a tunnel does
  * not, though CONNECT is no safe method. */
 bool exchange_may_change(const struct exchange *x);

@@ -165,7 +165,7 @@ bool origin_single_is_silent(const struct origin_conn *c);
 
 /* The origin has ended its side of a tunnel in good order. True: ours goes on, and so does the connection. */
 bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end);
-/* The origin has agreed on no protocol by ALPN. Returns the cause for those who wait. */
+/* The origin has agreed on no protocol by ALPN. Returns the cause that ends the requests that wait. */
 const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c);
 /* HTTP/1.1 alone was offered, and the origin has agreed on nothing and ended the connection behind the request:
  * some do that in place of a TLS alert. */

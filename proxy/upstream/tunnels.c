@@ -69,9 +69,7 @@ const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c)
 
 static bool carries_tunnel(const struct origin_conn *c)
 {
-	const struct leg *leg = list_first(&c->legs, struct leg, link);
-	return leg && exchange_is_tunnel(leg->exchange) &&
-	       !session_can(c->session, SESSION_MULTIPLEXES);
+	return !session_can(c->session, SESSION_MULTIPLEXES) && exchange_tunnel_is_first(&c->legs);
 }
 
 bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end)

@@ -51,7 +51,7 @@ if (list) {
 	process.exit(0);
 }
 
-/* Brief rounds mostly wait, so that some rows are played side by side; what is measured for good is played alone. */
+/* A short run plays three rows at a time: they mostly wait. A full run plays one at a time, because it measures. */
 const stages = isShort ? 3 : 1;
 /* Of one brief round the 99th percentile is the slowest of some forty requests. */
 const options = isShort ? { warmUp: 15, rounds: 1, quiet: 300, attacked: 600, p99: 2000 }
