@@ -53,6 +53,11 @@
 /* What demo:?think= and ?rtt= may delay an answer by: a demonstration is no stopped origin. */
 #define LIMIT_DEMO_DELAY_USEC 60000000u
 
+/* One server's weight: the schedule of a balance is made of weights, and grows with them. */
+#define LIMIT_SERVER_WEIGHT 256u
+/* Servers of one destination, whichever way they came: a name with more addresses has the first of them. */
+#define LIMIT_SERVERS 1024u
+
 /* The file of an error status: kept in memory, and sent with each answer of that status. */
 #define LIMIT_ERROR_BODY_BYTES 65536u
 

@@ -107,12 +107,27 @@ struct conf_listen {
 	struct conf_limits limits;
 };
 
+/* One line `server` of an [origin]. All lines of an origin have the same kind and protocols. */
+struct conf_origin_server {
+	const char *text;             /* its URL as written, without the words behind it */
+	const char *host;             /* name, or literal without brackets; NULL for unix and demo */
+	uint16_t port;                /* 0 for unix, demo and srv: */
+	struct net_address address;   /* of a literal or a unix socket; length 0: a name, or demo */
+	bool is_srv;                  /* host is the name of SRV records */
+	uint32_t weight;              /* 1 … 256: 1 */
+	bool is_backup;               /* used while no other server is */
+	bool is_down;                 /* gets no request */
+	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
+};
+
 #define CONF_ORIGIN_ADDRESSES 8u
 struct conf_origin {
 	const char *name;
 	enum conf_origin_kind kind;
 	uint32_t protocols;           /* enum conf_protocol; of both, ALPN decides */
 	const char *server_text;      /* as written */
+	struct conf_origin_server *servers;
+	size_t server_count;          /* at least 1 */
 	const char *host;             /* NULL for unix and demo */
 	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
 	uint16_t port;

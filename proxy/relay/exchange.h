@@ -38,6 +38,10 @@ struct conf_route;
 struct client_diary;
 struct origin_conn;
 struct pool;
+struct server;
+
+/* A request is given to at most so many servers, one after another. */
+#define EXCHANGE_SERVERS_MOST 8u
 
 /* ---- exchanges and pushes ---- */
 
@@ -95,6 +99,14 @@ struct exchange_context {
 	struct exchange_client_hop down; /* of a push: its parent's */
 	struct exchange_origin_hop up;   /* the last one that the request was sent on */
 	struct pool *pool;
+	/* The server that the request was given to; NULL: to none yet, or to none any more. It lives as long
+	 * as an exchange counts as outstanding there. */
+	struct server *server;
+	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
+	uint32_t tried[EXCHANGE_SERVERS_MOST];
+	uint8_t tried_count;
+	bool is_bound; /* to `server`, by hash or affinity: it waits for that one's connections alone */
+	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
 	/* The origin connection that just failed. dispatch prefers any other; never dereferenced. */
 	const struct origin_conn *avoid;
 	/* borrows: pushes for this client are held here; NULL = they cannot be held */
