@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/un.h>
 
-static void set_ip(struct net_address *a, const struct address *ip, uint16_t port)
+void net_address_set_ip(struct net_address *a, const struct address *ip, uint16_t port)
 {
 	*a = (struct net_address){0};
 	if (ip->family == 4) {
@@ -57,7 +57,7 @@ const char *net_address_parse(struct slice text, struct net_address *a)
 		return "the port is not a number up to 65535";
 	struct address ip = {.family = 6}; /* for "*": ::, which listens for IPv4 as well */
 	if (slice_equal(host, SLICE("*"))) {
-		set_ip(a, &ip, (uint16_t)port);
+		net_address_set_ip(a, &ip, (uint16_t)port);
 		return NULL;
 	}
 	bool has_brackets = host.len >= 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']';
@@ -69,7 +69,7 @@ const char *net_address_parse(struct slice text, struct net_address *a)
 		return "not an IP address";
 	if (has_brackets && slice_find(host, ':') == host.len)
 		return "brackets are for IPv6 addresses";
-	set_ip(a, &ip, (uint16_t)port);
+	net_address_set_ip(a, &ip, (uint16_t)port);
 	return NULL;
 }
 

@@ -96,7 +96,25 @@ size_t net_resolve(
 #define NET_ADDRESS_TEXT 128
 char *net_address_format(const struct net_address *a, char *buffer, size_t size);
 void net_address_ip(const struct net_address *a, struct address *ip);
+void net_address_set_ip(struct net_address *a, const struct address *ip, uint16_t port);
 uint16_t net_address_port(const struct net_address *a); /* 0 for a unix socket */
+
+/* ---- datagrams ---- */
+
+/* What is behind this of a datagram is cut off. */
+#define NET_DATAGRAM_BYTES 4096
+/*
+ * A UDP socket of its own, with a port that the kernel has chosen at random, that receives from `peer` alone.
+ * `received` is called with each datagram, or with the error of one that was sent (errno: ECONNREFUSED); it may
+ * free the socket. NULL: there is no route, or no descriptor.
+ */
+struct net_datagram;
+struct net_datagram *net_datagram_new(struct net_loop *l, const struct net_address *peer,
+    void (*received)(void *context, struct slice bytes, int error), void *context);
+void net_datagram_free(struct net_datagram *d); /* NULL is fine */
+bool net_datagram_send(struct net_datagram *d, struct slice bytes);
+/* The address from which the kernel would send to this one. False: it has no route. Sends nothing. */
+bool net_route_source(const struct net_address *to, struct address *source);
 
 /* ---- digests ---- */
 
