@@ -72,9 +72,8 @@ static int compare_numbers(unsigned a, unsigned b)
 	return a < b ? -1 : a > b;
 }
 
-static int compare(const void *one, const void *other)
+static int compare(const struct candidate *a, const struct candidate *b)
 {
-	const struct candidate *a = one, *b = other;
 	int order = compare_numbers(a->address.priority, b->address.priority);
 	if (order == 0)
 		order = compare_numbers(b->is_scope_same, a->is_scope_same);
@@ -109,21 +108,33 @@ static void look(struct candidate *c, const struct name_address *address,
 	c->prefix = shared_bits(c->ip.bytes, c->source.bytes);
 }
 
+/* No qsort(3): for so much it asks the kernel how much memory there is, which no worker may. */
+static void sort(struct candidate **list, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct candidate *c = list[i];
+		size_t at = i;
+		for (; at > 0 && compare(list[at - 1], c) > 0; at--)
+			list[at] = list[at - 1];
+		list[at] = c;
+	}
+}
+
 /* Takes turns between the families within one priority, beginning with that of the first. */
-static void interleave(const struct candidate *sorted, size_t count, struct name_address *out)
+static void interleave(struct candidate *const *sorted, size_t count, struct name_address *out)
 {
 	size_t next[2] = {0, 0}; /* of the first one's family, of the other */
-	uint8_t first = sorted[0].ip.family;
+	uint8_t first = sorted[0]->ip.family;
 	for (size_t i = 0; i < count; i++) {
 		size_t side = i % 2;
 		for (unsigned tries = 0; tries < 2; tries++, side = !side) {
 			while (next[side] < count &&
-			       (sorted[next[side]].ip.family == first) != (side == 0))
+			       (sorted[next[side]]->ip.family == first) != (side == 0))
 				next[side]++;
 			if (next[side] < count)
 				break;
 		}
-		out[i] = sorted[next[side]++].address;
+		out[i] = sorted[next[side]++]->address;
 	}
 }
 
@@ -133,21 +144,24 @@ size_t order_addresses_by(struct name_address *list, size_t count,
 	if (count < 2)
 		return count;
 	struct candidate *all = memory_zalloc(count * sizeof(*all));
+	struct candidate **sorted = memory_alloc(count * sizeof(struct candidate *));
 	size_t routed = 0;
 	for (size_t i = 0; i < count; i++) {
-		look(&all[routed], &list[i], source);
-		routed += all[routed].has_route;
+		look(&all[i], &list[i], source);
+		if (all[i].has_route)
+			sorted[routed++] = &all[i];
 	}
 	if (routed == 0)
 		for (; routed < count; routed++)
-			look(&all[routed], &list[routed], source);
-	qsort(all, routed, sizeof(*all), compare);
+			sorted[routed] = &all[routed];
+	sort(sorted, routed);
 	for (size_t from = 0, to; from < routed; from = to) {
-		uint16_t priority = all[from].address.priority;
-		for (to = from + 1; to < routed && all[to].address.priority == priority;)
+		uint16_t priority = sorted[from]->address.priority;
+		for (to = from + 1; to < routed && sorted[to]->address.priority == priority;)
 			to++;
-		interleave(all + from, to - from, list + from);
+		interleave(sorted + from, to - from, list + from);
 	}
+	free(sorted);
 	free(all);
 	return routed;
 }
