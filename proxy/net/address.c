@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Socket addresses and their text form. Names are resolved only at the start, see net_resolve. */
+/* Socket addresses and their text form. Names are looked up for commands alone, see net_resolve. */
 #include "proxy/base/ensure.h"
 #include "proxy/net/net.h"
 #include <arpa/inet.h>
@@ -73,8 +73,6 @@ const char *net_address_parse(struct slice text, struct net_address *a)
 	return NULL;
 }
 
-const char net_resolver_is_silent[] = "the resolver does not answer";
-
 size_t net_resolve(
     const char *host, uint16_t port, struct net_address *out, size_t most, const char **error)
 {
@@ -84,7 +82,7 @@ size_t net_resolve(
 	snprintf(service, sizeof(service), "%u", (unsigned)port);
 	int r = getaddrinfo(host, service, &hints, &found);
 	if (r != 0) {
-		*error = r == EAI_AGAIN ? net_resolver_is_silent : gai_strerror(r);
+		*error = r == EAI_AGAIN ? "the resolver does not answer" : gai_strerror(r);
 		return 0;
 	}
 	size_t n = 0;

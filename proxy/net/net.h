@@ -86,10 +86,8 @@ struct net_address {
  * origins). Names are not accepted. Returns NULL, or the error as text.
  */
 const char *net_address_parse(struct slice text, struct net_address *a);
-/* Resolves host (name or literal) once, blocking: only for the start of the program. Writes at most
- * `most` addresses and returns their number; on failure 0, with *error a constant string:
- * net_resolver_is_silent if a later try may succeed. */
-extern const char net_resolver_is_silent[];
+/* Resolves host (name or literal) once, blocking: for commands, never for a process that serves. Writes at
+ * most `most` addresses and returns their number; on failure 0, with *error a constant string. */
 size_t net_resolve(
     const char *host, uint16_t port, struct net_address *out, size_t most, const char **error);
 /* Writes the form "127.0.0.1:80" and returns buffer; NET_ADDRESS_TEXT bytes suffice. */
