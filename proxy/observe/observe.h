@@ -16,6 +16,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/log_fields.h"
 #include "proxy/net/net.h"
+#include "proxy/observe/servers.h"
 #include <stdio.h>
 
 /*
@@ -59,6 +60,9 @@
 	X(tunnel_up_bytes, "bytes that ended tunnels have carried to origins") \
 	X(tunnel_down_bytes, "bytes that ended tunnels have carried to clients") \
 	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
+	X(server_ejections, "times that a worker ejected a server (eject-failures, eject-percent)") \
+	X(health_checks, "checks of servers made (health-check)") \
+	X(health_checks_failed, "of these, failed") \
 	X(peer_faults_down, "protocol faults of clients") \
 	X(peer_faults_up, "protocol faults of origins") \
 	X(guard_down, "client connections ended with ENHANCE_YOUR_CALM") \

@@ -56,6 +56,7 @@ bool upstream_open(struct upstream *u, char *error, size_t error_size)
 	    .front = exchange_leg_front,
 	    .taken = exchange_leg_taken,
 	};
+	health_open(u);
 	u->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*u->push_off_until));
 	u->pools = memory_zalloc((pool_count(u) + 1) * sizeof(*u->pools));
 	u->known = memory_zalloc((conf->origin_count + 1) * sizeof(*u->known));
@@ -73,6 +74,7 @@ bool upstream_open(struct upstream *u, char *error, size_t error_size)
 void upstream_close(struct upstream *u)
 {
 	u->is_closed = true;
+	health_close(u);
 	for (size_t i = 0; u->pools && i < pool_count(u); i++)
 		pool_fini(&u->pools[i]);
 }
