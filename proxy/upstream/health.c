@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ejects servers whose requests fail, lets them return, and puts together what is known of a server's health. */
-#include "proxy/upstream/destination.h"
 #include "proxy/upstream/health_check.h"
-
-#include "proxy/base/hash.h"
 
 const char *server_state_name(enum server_state state)
 {
@@ -51,14 +48,10 @@ bool health_is_failure(const struct relay_cause *cause)
 
 /* ---- in use or not ---- */
 
-/* A server that is to be used again begins with little. */
-static void update(struct server *s, usec now)
+/* A server that is used again begins with little (slow start). */
+static void has_changed(struct server *s, usec now)
 {
-	bool is_usable = s->health.ejection.until == 0 && !s->health.check_fails;
-	if (s->member.is_usable == is_usable)
-		return;
-	s->member.is_usable = is_usable;
-	if (is_usable)
+	if (health_state(s) == SERVER_UP)
 		s->member.joined = now;
 	destination_changed(s->destination);
 }
@@ -68,7 +61,7 @@ void health_set_checked(struct server *s, bool fails)
 	if (s->health.check_fails == fails)
 		return;
 	s->health.check_fails = fails;
-	update(s, s->destination->upstream->env->relay->now);
+	has_changed(s, s->destination->upstream->env->relay->now);
 }
 
 /* ---- ejection ---- */
@@ -124,7 +117,7 @@ static void eject(struct server *s, enum server_verdict verdict, usec now)
 	if (s->health.entry)
 		server_entry_eject(s->health.entry, env->observe->worker, e->until, verdict);
 	wheel_set(worker_wheel(env), &s->health.timer, e->until);
-	update(s, now);
+	has_changed(s, now);
 }
 
 static void come_back(struct wheel_node *timer, usec now)
@@ -136,7 +129,7 @@ static void come_back(struct wheel_node *timer, usec now)
 	    s->destination->origin->name, s->text);
 	if (s->health.entry)
 		server_entry_return(s->health.entry, env->observe->worker);
-	update(s, now);
+	has_changed(s, now);
 }
 
 void health_report(struct server *s, enum health_result result)
@@ -152,13 +145,6 @@ void health_report(struct server *s, enum health_result result)
 
 /* ---- life ---- */
 
-static uint64_t key_of(const struct server *s)
-{
-	const char *name = s->destination->origin->name;
-	uint64_t seed = hash_bytes(0, name, strlen(name));
-	return hash_bytes(seed, s->text, strlen(s->text));
-}
-
 void health_init(struct server *s)
 {
 	const struct destination *d = s->destination;
@@ -167,12 +153,11 @@ void health_init(struct server *s)
 	bool is_checked = o->check.kind != CONF_CHECK_OFF && s->address.length > 0;
 	s->health = (struct server_health){.may_eject = conf_origin_may_eject(o)};
 	wheel_node_init(&s->health.timer, come_back);
-	s->member.is_usable = true;
 	if (s->conf->is_down)
 		return;
 	if (env->board && (is_checked || s->health.may_eject)) {
 		s->health.entry = server_board_join(
-		    env->board, env->observe->worker, key_of(s), o->index, s->text);
+		    env->board, env->observe->worker, s->member.key, o->index, s->text);
 		if (!s->health.entry)
 			observe_log_fault(env->observe, OBSERVE_WARN, "the board is full",
 			    env->relay->now,

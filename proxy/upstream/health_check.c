@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* When servers are checked and by which worker, and what the results mean. */
-#include "proxy/upstream/destination.h"
 #include "proxy/upstream/health_check.h"
 
 #include "proxy/base/hash.h"

@@ -3,7 +3,6 @@
  * One check of a server: a connection of its own, which carries one GET, or nothing. The response's head decides;
  * then the connection is closed.
  */
-#include "proxy/upstream/destination.h"
 #include "proxy/upstream/health_check.h"
 
 #include "proxy/base/memory.h"
@@ -75,19 +74,10 @@ static void finish(struct health_probe *p, unsigned result)
 
 /* ---- the request ---- */
 
-/* The labels that an SRV record has before the name of the domain (RFC 2782). */
-static const char *without_srv_labels(const char *name)
-{
-	const char *dot;
-	while (name[0] == '_' && (dot = strchr(name, '.')))
-		name = dot + 1;
-	return name;
-}
-
 static struct slice authority_of(const struct server *s, struct arena *arena)
 {
 	const struct conf_origin *o = s->destination->origin;
-	const char *host = s->conf->host;
+	const char *host = s->conf->tls_name; /* without the labels of an SRV record */
 	unsigned port = net_address_port(&s->address);
 	if (o->check.host)
 		return slice_of_string(o->check.host);
@@ -95,7 +85,6 @@ static struct slice authority_of(const struct server *s, struct arena *arena)
 		return slice_of_string(o->host_override);
 	if (!host)
 		return SLICE("localhost"); /* a unix socket */
-	host = without_srv_labels(host);
 	bool is_ipv6 = strchr(host, ':') != NULL;
 	bool is_default = port == (o->kind == CONF_ORIGIN_TLS ? 443 : 80);
 	struct slice name = is_ipv6 ? arena_printf(arena, "[%s]", host) : slice_of_string(host);
@@ -267,7 +256,7 @@ bool health_probe_begin(struct health_target *t)
 	wheel_set(worker_wheel(u->env), &p->timer, u->env->relay->now + o->check.timeout);
 	t->probe = p;
 	p->net = net_connect(u->env->loop, &s->address, d->tls,
-	    o->tls_name ? o->tls_name : s->conf->host, &probe_ops, p);
+	    o->tls_name ? o->tls_name : s->conf->tls_name, &probe_ops, p);
 	net_conn_set_budget(p->net, &p->budget);
 	return true;
 }
