@@ -244,8 +244,12 @@ uint32_t server_entry_ejected(const struct server_entry *e, usec now)
 	return count;
 }
 
-const struct server_entry *server_board_entry(const struct server_board *b, size_t i)
+const struct server_entry *server_board_entry(
+    const struct server_board *b, size_t i, size_t *origin)
 {
-	const struct server_entry *e = i < b->capacity ? &b->entries[i] : NULL;
-	return e && atomic_load(&e->key) != 0 && atomic_load(&e->origin) != 0 ? e : NULL;
+	if (i >= b->capacity || atomic_load(&b->entries[i].key) == 0)
+		return NULL;
+	uint16_t number = atomic_load(&b->entries[i].origin);
+	*origin = number - 1u;
+	return number > 0 ? &b->entries[i] : NULL;
 }

@@ -99,7 +99,8 @@ void server_entry_return(struct server_entry *e, uint32_t worker);
 
 /* In how many workers the server is ejected now. */
 uint32_t server_entry_ejected(const struct server_entry *e, usec now);
-/* The entry of this number, if some worker uses it; else NULL. */
-const struct server_entry *server_board_entry(const struct server_board *b, size_t i);
+/* The entry of this number and the index of its origin, if some worker uses it; else NULL. */
+const struct server_entry *server_board_entry(
+    const struct server_board *b, size_t i, size_t *origin);
 
 #endif
