@@ -38,12 +38,20 @@ enum health_result health_of_status(const struct conf_origin *o, unsigned status
 								    : HEALTH_ANSWERED;
 }
 
-bool health_is_failure(const struct relay_cause *cause)
+static bool is_failure(const struct relay_cause *cause)
 {
 	return cause == &relay_cause_UP_LOST || cause == &relay_cause_UP_RESET ||
 	       cause == &relay_cause_UP_FAULT || cause == &relay_cause_UP_MALFORMED ||
 	       cause == &relay_cause_UP_STALLED || cause == &relay_cause_HEAD_LATE ||
 	       cause == &relay_cause_BODY_LATE;
+}
+
+void health_report_failure(const struct exchange *x, const struct relay_cause *cause)
+{
+	struct server *s = x->context.server;
+	bool counts = s && s->health.may_eject && !exchange_is_push(x) && !exchange_is_tunnel(x);
+	if (counts && !x->download.source_ended && is_failure(cause))
+		health_report(s, HEALTH_FAILED);
 }
 
 /* ---- in use or not ---- */

@@ -11,6 +11,7 @@
 #include "proxy/upstream/ejection.h"
 
 struct destination;
+struct exchange;
 struct relay_cause;
 struct server;
 struct upstream;
@@ -55,8 +56,8 @@ enum server_state health_state(const struct server *s);
 
 /* What a final response of this status says of the server. */
 enum health_result health_of_status(const struct conf_origin *o, unsigned status);
-/* Whether a request that ended so says that its server has failed. Of a connection that could not be made it says
- * nothing, since all that waited for it end so: the connect is reported, once. */
-bool health_is_failure(const struct relay_cause *cause);
+/* The request has failed at its server for this cause. Counts only what says that the server does not work: not what
+ * the client did, no push, and no connect, which is reported by itself, however many requests waited for it. */
+void health_report_failure(const struct exchange *x, const struct relay_cause *cause);
 
 #endif

@@ -145,6 +145,9 @@ void upstream_undispatch(struct upstream *u, struct exchange *x)
 
 void upstream_exchange_ended(struct exchange *x)
 {
+	/* All other failures are reported where they come to light. */
+	if (x->ending.cause && x->ending.cause->is_timeout)
+		health_report_failure(x, x->ending.cause);
 	destination_exchange_ended(x);
 }
 

@@ -126,7 +126,7 @@ behind('health-check = connect sees a closed port, and that it is open again', {
 const deaf = {
 	sockets: new Set(),
 	async open(port) {
-		this.server = net.createServer((socket) => { this.sockets.add(socket); socket.on('error', () => {}); });
+		this.server = net.createServer((socket) => { this.sockets.add(socket); socket.resume(); socket.on('error', () => {}); });
 		await new Promise((resolve) => { this.server.listen(port, '127.0.0.1', resolve); });
 	},
 	close() {
@@ -173,7 +173,7 @@ behind('one worker checks for all, another takes over when it is killed', { sing
 
 /* ---- ejection ---- */
 
-behind('a server whose answers fail is ejected, and gets requests again', { origin: { balance: 'round-robin', 'eject-time': '1s', 'failure-status': '500 503' } }, async (s, servers) => {
+behind('a server whose answers fail is ejected, and gets requests again', { origin: { 'eject-time': '1s', 'failure-status': '500 503' } }, async (s, servers) => {
 	const [, sick] = servers;
 	sick.status = 503;
 	await until('it is ejected', async () => { await ask(s, 3); return isUp(s, sick) === 0; });
@@ -187,7 +187,7 @@ behind('a server whose answers fail is ejected, and gets requests again', { orig
 	await until('it gets requests again', async () => { await ask(s, 3); return sick.requests > before; });
 });
 
-behind('a server that cannot be connected to is ejected, and no request fails', { origin: { balance: 'round-robin', 'eject-time': '1s' }, prepare: ([dead]) => dead.close() }, async (s, servers) => {
+behind('a server that cannot be connected to is ejected, and no request fails', { origin: { 'eject-time': '1s' }, prepare: ([dead]) => dead.close() }, async (s, servers) => {
 	const [dead] = servers;
 	const ejected = async () => {
 		assert.deepEqual(await ask(s, 3), { 200: 3 });
@@ -202,7 +202,7 @@ behind('a server that cannot be connected to is ejected, and no request fails', 
 	assert.equal(isUp(s, dead), 1);
 });
 
-behind('at most half of the servers are ejected, and a status that is not configured counts as an answer', { origin: { balance: 'round-robin', 'failure-status': '503' } }, async (s, servers) => {
+behind('at most half of the servers are ejected, and a status that is not configured counts as an answer', { origin: { 'failure-status': '503' } }, async (s, servers) => {
 	for (const server of servers)
 		server.status = 503;
 	await until('one is ejected', async () => { await ask(s, 6); return s.gate.counters().server_ejections === 1; });
@@ -211,10 +211,10 @@ behind('at most half of the servers are ejected, and a status that is not config
 	assert.equal(servers.filter((server) => isUp(s, server) === 0).length, 1);
 });
 
-behind('nothing is ejected when both limits are 0', { origin: { balance: 'round-robin', 'eject-failures': 0, 'eject-percent': 0 } }, async (s, servers) => {
+behind('nothing is ejected when both limits are 0', { origin: { 'eject-failures': 0, 'eject-percent': 0 } }, async (s, servers) => {
 	servers[0].status = 503;
 	const got = await ask(s, 60);
-	assert.equal(got[503], 20);
+	assert.ok(got[503] > 0);
 	assert.equal(s.gate.counters().server_ejections, 0);
 	/* Nothing is known of them, so nothing is said. */
 	assert.doesNotMatch(s.gate.status(), /pushgate_server_up/);
