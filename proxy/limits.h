@@ -75,6 +75,8 @@
 #define LIMIT_RESOLVERS 8u
 /* The hosts file and resolv.conf: a worker parses either in one loop pass. Lines behind it are left out. */
 #define LIMIT_NAMES_FILE_BYTES 65536u
+/* Checks of servers that a worker makes at a time (health-check): connections beside those of requests. */
+#define LIMIT_HEALTH_CHECKS 64u
 
 /* The file of an error status: kept in memory, and sent with each answer of that status. */
 #define LIMIT_ERROR_BODY_BYTES 65536u
