@@ -145,6 +145,12 @@ static bool nothing_tunnels(const struct conf *c, const void *object)
 	return true;
 }
 
+static bool limits_no_requests(const struct conf *c, const void *object)
+{
+	(void)object;
+	return c->request_limit_count == 0;
+}
+
 static bool drops(const struct conf *c, const void *object)
 {
 	(void)c;
@@ -208,6 +214,7 @@ static const struct idle {
     {CONF_SECTION_SERVER, "promise-rate", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "promise-refusals", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "reset-rate", conf_no_origin_promises, CONF_NO_PROMISES},
+    {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},
