@@ -326,6 +326,7 @@ static void own_response_says_when_to_try_again(void **state)
 	struct http_own_answer answer = {.status = 429, .retry_after = 4000000000u};
 	struct http_head *head = http_own_response(pool, &answer, &body);
 	assert_true(slice_equal(value_of(head, HTTP_TOKEN_RETRY_AFTER), SLICE("4000000000")));
+	assert_true(slice_equal(value_of(head, HTTP_TOKEN_CACHE_CONTROL), SLICE("no-store")));
 	http_head_free(head);
 	answer.retry_after = 0;
 	head = http_own_response(pool, &answer, &body);
