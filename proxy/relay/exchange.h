@@ -106,20 +106,18 @@ struct exchange_context {
 	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
 	uint32_t tried[EXCHANGE_SERVERS_MOST];
 	uint8_t tried_count;
-	bool
-	    is_bound; /* to `server`, by hash or affinity: it waits for that one's connections alone */
+	bool is_bound;     /* to `server`: it waits for that one's connections alone */
+	bool wants_pushes; /* the client can use pushes that come with the response */
 	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
 	/* The origin connection that just failed. dispatch prefers any other; never dereferenced. */
 	const struct origin_conn *avoid;
 	/* borrows: pushes for this client are held here; NULL = they cannot be held */
 	struct hold_store *hold_store;
-	struct client_diary *diary; /* what this client has; NULL = nothing is noted for it */
-	/* Where the request is counted as open (limit-requests); NULL: nowhere. */
-	struct limits_held *limits_held;
-	uint32_t
-	    retry_after; /* of an answer of pushgate's own: Retry-After, in seconds; 0 = none */
-	uint64_t upload_limit_bytes; /* 0 = none */
-	bool takes_links;            /* Link fields of the response are offers */
+	struct client_diary *diary;      /* what this client has; NULL = nothing is noted for it */
+	struct limits_held *limits_held; /* where limit-requests counts it as open; NULL: nowhere */
+	uint32_t retry_after;            /* seconds, for an answer of our own; 0 = none */
+	uint64_t upload_limit_bytes;     /* 0 = none */
+	bool takes_links;                /* Link fields of the response are offers */
 	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which
 	 * may speak for several users. */
 	bool came_through;
