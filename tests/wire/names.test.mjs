@@ -8,8 +8,9 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Gate, PATIENCE, SCALE, freePort, section, until, workDir } from '../support/gate.mjs';
+import { BINARY, Gate, freePort, section, until, workDir } from '../support/gate.mjs';
 import { startDns } from '../support/dns.mjs';
+import { PATIENCE, SCALE } from '../support/peer.mjs';
 
 /* One address of this host, which says its own name. */
 function server(address, port, name = address) {
@@ -35,7 +36,7 @@ async function world({ names = {}, origins, settings = {}, single = false, resol
 	const dir = workDir(), dns = await startDns(names), open = [];
 	const port = await freePort(), serverPort = await freePort();
 	const at = (text) => text.replaceAll('PORT', serverPort);
-	const config = section('server', { workers: 2, resolver: resolver ? resolver(dns) : dns.address, 'dns-min-ttl': '1s', 'dns-negative-ttl': '1s', ...settings })
+	const config = section('server', { workers: 2, 'error-log': path.join(dir, 'error.log'), 'status-socket': path.join(dir, 'status'), resolver: resolver ? resolver(dns) : dns.address, 'dns-min-ttl': '1s', 'dns-negative-ttl': '1s', ...settings })
 		+ section('listen main', { address: `127.0.0.1:${port}` })
 		+ Object.entries(origins).map(([name, url]) => section(`origin ${name}`, { server: at(url) }) + section(`route ${name}`, { path: `/${name}`, origin: name })).join('');
 	let gate;
@@ -45,7 +46,7 @@ async function world({ names = {}, origins, settings = {}, single = false, resol
 			listen: async (...addresses) => { for (const a of addresses) open.push(await server(a, serverPort)); },
 			start: async () => {
 				gate = new Gate({ config, dir, ports: [port], single });
-				await gate.up();
+				await gate.listening();
 				return gate;
 			},
 			get: (name) => get(port, `/${name}`),
@@ -54,10 +55,9 @@ async function world({ names = {}, origins, settings = {}, single = false, resol
 	} finally {
 		await gate?.stop();
 		await Promise.all([dns.close(), ...open.map((s) => s.close())]);
-		fs.rmSync(dir, { recursive: true, force: true });
 	}
 }
-const check = (name, options, body) => test(name, { timeout: 60000 * SCALE }, () => world(options, body));
+const check = (name, options, body) => test(name, { timeout: 60000 * SCALE }, (t) => world(options, (w) => body(w, t)));
 
 for (const single of [false, true])
 	check(`addresses and services follow their records${single ? ' (single)' : ''}`, {
@@ -112,8 +112,8 @@ check('a dead resolver is passed over for the next', {
 	await w.becomes('w', '200 127.0.0.1');
 });
 
-/* Passes of the loop are measured without a sanitizer alone: it makes everything slow. */
-const isSlow = /asan|cover/.test(process.env.PUSHGATE ?? '');
+/* Under a sanitizer everything is slow. */
+const isSlow = /asan|cover/.test(BINARY);
 const many = (lie) => Array.from({ length: 20 }, (_, i) => [`${lie}${i}.test`, lie]);
 check('dead, slow and lying resolvers delay no request to another origin', {
 	names: {
@@ -128,8 +128,8 @@ check('dead, slow and lying resolvers delay no request to another origin', {
 		...Object.fromEntries(['id', 'question', 'giant', 'truncated', 'garbage', 'short', 'slow', 'silent', 'loop'].flatMap(many)
 			.map(([name]) => [name.replace('.test', ''), `http://${name}:PORT`])),
 	},
-	settings: { 'dns-timeout': '200ms', 'queue-timeout': undefined },
-}, async (w) => {
+	settings: { 'dns-timeout': '200ms' },
+}, async (w, t) => {
 	await w.listen('127.0.0.1');
 	const gate = await w.start();
 	let slowest = 0;
@@ -142,10 +142,10 @@ check('dead, slow and lying resolvers delay no request to another origin', {
 	for (const lie of ['id', 'question', 'giant', 'truncated', 'garbage', 'short', 'silent', 'loop'])
 		assert.ok(w.dns.queries.some((q) => q.name.startsWith(lie)), lie);
 	assert.ok(w.dns.queries.some((q) => q.transport === 'tcp'));
-	/* The first pass of a worker may be longer: it opens everything. */
-	await gate.stop();
-	const long = [...gate.stderr.matchAll(/a loop pass took (\d+) ms/g)].map((m) => Number(m[1]));
-	assert.ok(isSlow || long.every((ms) => ms < 50), gate.stderr);
+	/* The first passes open everything; a busy machine may stop a worker in any other. */
+	const long = gate.counters().loop_passes_over_5ms;
+	t.diagnostic(`${long} passes of more than 5 ms; the slowest request took ${slowest.toFixed(1)} ms`);
+	assert.ok(isSlow || long <= 10, gate.report());
 });
 
 /* How often a list has a value again: of n random ones among m, n²/2m on average. */
