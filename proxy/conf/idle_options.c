@@ -100,6 +100,47 @@ static bool refuses_pushes(const struct conf *c, const void *object)
 	return ((const struct conf_origin *)object)->push == CONF_PUSH_REFUSE;
 }
 
+/* One address for ever: a name may have several. */
+static bool has_one_server(const struct conf_origin *o)
+{
+	bool is_name = o->servers && o->servers[0].host && o->servers[0].address.length == 0;
+	return o->server_count == 1 && !is_name;
+}
+
+static bool repeats_nothing(const struct conf_route *route)
+{
+	const struct conf_retry_on *on = &route->retry_on;
+	return !on->lost && !on->late && !memchr(on->statuses, true, sizeof on->statuses);
+}
+
+static bool repeats_to_one_server(const struct conf *c, const void *object)
+{
+	const struct conf_route *route = object;
+	(void)c;
+	return has_one_server(route->origin) && !repeats_nothing(route) && route->retries > 0;
+}
+
+static bool never_repeats(const struct conf *c, const void *object)
+{
+	(void)c;
+	return repeats_nothing(object);
+}
+
+static bool has_no_retries(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_route *)object)->retries == 0;
+}
+
+static bool has_no_repeating_route(const struct conf *c, const void *object)
+{
+	for (size_t i = 0; i < c->route_count; i++)
+		if (c->routes[i].origin == object && !repeats_nothing(&c->routes[i]) &&
+		    c->routes[i].retries > 0)
+			return false;
+	return true;
+}
+
 static bool has_no_subscription(const struct conf *c, const void *object)
 {
 	for (size_t i = 0; i < c->route_count; i++)
@@ -183,6 +224,7 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define HTTP1 "the origin speaks HTTP/1.1 alone (http://, h1+unix:)"
 #define CLIENTS_HTTP1 "protocols is http/1.1"
 #define NOT_TLS "server is not https:// or h2://"
+#define ONE_SERVER "its origin has one server, and a request is not sent to the same one again"
 #define HINTS "no response follows a hint"
 
 /* The first row that holds for an option is reported. */
@@ -252,6 +294,12 @@ static const struct idle {
     {CONF_SECTION_ORIGIN, "max-subscriptions", has_no_subscription,
 	"no route to it has subscription = yes"},
     {CONF_SECTION_ORIGIN, "max-tunnels", has_no_tunnels, "no route to it has upgrade"},
+    {CONF_SECTION_ORIGIN, "retry-budget", has_no_repeating_route,
+	"no route to it has retry-on and retries"},
+    {CONF_SECTION_ROUTE, "retry-on", has_no_retries, "retries is 0"},
+    {CONF_SECTION_ROUTE, "retry-on", repeats_to_one_server, ONE_SERVER},
+    {CONF_SECTION_ROUTE, "retries", never_repeats, "retry-on is off"},
+    {CONF_SECTION_ROUTE, "retries", repeats_to_one_server, ONE_SERVER},
     {CONF_SECTION_ROUTE, "tunnel-idle-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-half-closed-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-age", opens_no_tunnels, NO_UPGRADE},

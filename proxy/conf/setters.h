@@ -32,8 +32,10 @@ bool conf_set_server(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_host(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_retry_budget(struct conf_loader *l, void *object, struct slice value);
 /* [route] */
 bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_retry_on(struct conf_loader *l, void *object, struct slice value);
 /* [push] */
 bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_share(struct conf_loader *l, void *object, struct slice value);

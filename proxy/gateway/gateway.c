@@ -158,6 +158,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	    .conf = env->conf, .pseudonym = pseudonym, .via = http_via_make(pseudonym)};
 	open_relay(g, pseudonym);
 	feedback_init(g);
+	retries_open(g);
 	open_hold(g);
 	open_offers(g, env);
 	drain_open(g);
@@ -204,6 +205,7 @@ void gateway_free(struct gateway *g)
 	budget_fini(&g->hold_budget);
 	budget_fini(&g->env.budget);
 	feedback_fini(g);
+	retries_close(g);
 	free(g);
 }
 

@@ -203,6 +203,9 @@ struct http_head *http_own_response(
 	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
 	if (answer->location.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_LOCATION, answer->location);
+	if (answer->retry_after > 0 && !is_call)
+		http_head_add_token(head, HTTP_TOKEN_RETRY_AFTER,
+		    arena_printf(&head->arena, "%u", answer->retry_after));
 	if (answer->allow.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_ALLOW, answer->allow);
 	if (answer->status >= 500 || is_call)

@@ -37,6 +37,7 @@ struct http_own_answer {
 	/* A body in place of the short text, and its media type; empty: none. */
 	struct slice body;
 	const char *content_type;
+	uint32_t retry_after;            /* seconds (RFC 9110 10.2.3); 0: the field is not sent */
 	struct slice location;           /* of a redirect; empty: none */
 	struct slice transport_security; /* Strict-Transport-Security; empty: none */
 	/* The request is a call of gRPC, which has failed with this; GRPC_OK: it is none. */
@@ -45,7 +46,7 @@ struct http_own_answer {
 
 /*
  * Makes a final response: status, date, content-type, content-length, `server: pushgate`, allow,
- * location, cache-control no-store for 5xx, and Proxy-Status `<pseudonym>; error=<error>;
+ * location, retry-after, cache-control no-store for 5xx, and Proxy-Status `<pseudonym>; error=<error>;
  * details="<details>"`, with status-code for http_request_error. *body is that of the answer, or a short
  * text in the head's arena ("502 Bad Gateway: <details>\n"), or, if the client prefers it, the same as
  * JSON (RFC 9457); Vary says so where the response may be stored. A redirect has an empty body. A 204

@@ -105,7 +105,8 @@ struct exchange_context {
 	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
 	uint32_t tried[EXCHANGE_SERVERS_MOST];
 	uint8_t tried_count;
-	bool is_bound; /* to `server`, by hash or affinity: it waits for that one's connections alone */
+	bool
+	    is_bound; /* to `server`, by hash or affinity: it waits for that one's connections alone */
 	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
 	/* The origin connection that just failed. dispatch prefers any other; never dereferenced. */
 	const struct origin_conn *avoid;
@@ -124,6 +125,7 @@ struct exchange_context {
 	 * call itself says how long it may take: call_timeout, since the request came; 0 = it does not. */
 	bool is_call;
 	usec call_timeout;
+	usec request_timeout; /* of the whole exchange, as its route says; 0 = none */
 };
 
 /* The source of the final response that the client gets. */
@@ -198,7 +200,9 @@ struct exchange {
 	uint64_t id;
 	enum exchange_phase phase; /* set by exchange_move alone */
 	enum http_method method;
-	uint8_t attempts; /* times that it was dispatched: the second time is the retry */
+	uint8_t attempts; /* times that it was dispatched: from the second on these are retries */
+	uint8_t
+	    repeats; /* of these, the ones by retry-on: a server may have processed the request */
 	struct leg down, up;
 	struct flow upload, download;    /* request body, response body */
 	const struct http_head *request; /* as the client sent it; owned */
@@ -271,6 +275,9 @@ struct relay_place {
 struct relay_ops {
 	/* Finds an upstream leg: now or later calls exchange_on_connected or exchange_on_up_failed. */
 	void (*dispatch)(void *context, struct exchange *x);
+	/* A request failed, or was answered with the error `status` (else 0), and can be sent again: whether it
+	 * is. Counts the retry. NULL: once, if no server has processed it (RELAY_AGAIN). */
+	bool (*retries)(void *context, struct exchange *x, enum relay_retry why, uint16_t status);
 	/* Takes the exchange out of the queue that its member `waiting` is linked in. */
 	void (*undispatch)(void *context, struct exchange *x);
 	/* Fills in the facts that the relay does not have (offer/offer.h), and in *place, which has the

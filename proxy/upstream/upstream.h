@@ -47,6 +47,9 @@ bool upstream_is_empty(const struct upstream *u); /* no connection is left */
 /* Sends the request of x to its origin, now or when a connection has room. wants_push: the client
  * can use pushes that come with the response. */
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push);
+/* Whether there is another server for x than the one that it was given to last, and than those that it was
+ * given to in vain. */
+bool upstream_has_other_server(const struct exchange *x);
 /* Removes x from its queue, if it is in one. */
 void upstream_undispatch(struct exchange *x);
 /* The exchange is over. */
