@@ -67,14 +67,21 @@ static void count(struct observe_counters *c, enum relay_retry why)
 	c->retries_status += why == RELAY_IF_STATUS;
 }
 
+static bool is_next(struct gateway *g, struct exchange *x, enum relay_retry why, uint16_t status)
+{
+	if (why == RELAY_AGAIN)
+		return exchange_was_retried(x) ? upstream_has_other_server(x)
+					       : upstream_may_try_again(x);
+	if (why == RELAY_ELSEWHERE)
+		return upstream_has_other_server(x);
+	return is_repeated(g, x, why, status);
+}
+
 bool gateway_retries(void *context, struct exchange *x, enum relay_retry why, uint16_t status)
 {
 	struct gateway *g = context;
-	bool is_first = why == RELAY_AGAIN && !exchange_was_retried(x);
-	bool is_unprocessed = why == RELAY_AGAIN || why == RELAY_ELSEWHERE;
-	bool is_retried = is_first || (is_unprocessed ? upstream_has_other_server(x)
-						      : is_repeated(g, x, why, status));
-	if (is_retried)
-		count(g->env.observe->counters, why);
-	return is_retried;
+	if (!is_next(g, x, why, status))
+		return false;
+	count(g->env.observe->counters, why);
+	return true;
 }
