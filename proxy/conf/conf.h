@@ -114,28 +114,23 @@ struct conf_origin_server {
 	uint16_t port;                /* 0 for unix, demo and srv: */
 	struct net_address address;   /* of a literal or a unix socket; length 0: a name, or demo */
 	bool is_srv;                  /* host is the name of SRV records */
+	const char *tls_name;         /* SNI and verified name, unless the origin has one; NULL for unix and demo */
 	uint32_t weight;              /* 1 … 256: 1 */
 	bool is_backup;               /* used while no other server is */
 	bool is_down;                 /* gets no request */
 	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
 };
 
-#define CONF_ORIGIN_ADDRESSES 8u
 struct conf_origin {
 	const char *name;
 	enum conf_origin_kind kind;
 	uint32_t protocols;           /* enum conf_protocol; of both, ALPN decides */
-	const char *server_text;      /* as written */
+	const char *server_text;      /* the first one's text */
 	struct conf_origin_server *servers;
 	size_t server_count;          /* at least 1 */
-	const char *host;             /* NULL for unix and demo */
-	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
-	uint16_t port;
-	struct net_address addresses[CONF_ORIGIN_ADDRESSES]; /* resolved at load; tried in order */
-	size_t address_count;
 	const char *tls_ca;           /* NULL = the system's */
 	bool tls_verify;
-	const char *tls_name;         /* SNI and verified name; NULL = host */
+	const char *tls_name;         /* SNI and verified name; NULL = the server's */
 	enum conf_push_mode push;
 	enum conf_scheme_mode scheme;
 	const char *host_override;    /* :authority for the origin; NULL = keep the client's */
@@ -145,6 +140,7 @@ struct conf_origin {
 	uint32_t max_tunnels;         /* per worker: 1000 */
 	uint32_t max_subscriptions;   /* per worker, each with a connection of its own: 100 */
 	uint32_t spare_connections;   /* opened in advance once in use: 0 */
+	uint32_t max_requests;        /* outstanding at each server, per worker; 0 = no limit */
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
 	uint32_t stream_window_bytes; /* 256 KiB */
 	uint32_t max_stream_window_bytes; /* grows with the bandwidth-delay product up to: 4 MiB */

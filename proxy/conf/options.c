@@ -282,16 +282,21 @@ const struct conf_option conf_options[] = {
     LIMITS_OF_BOTH(LISTEN, "client"),
 
     /* ---- [origin NAME] ---- */
-    {ORIGIN(server_text), .key = "server",
+    {ORIGIN(servers), .key = "server", .repeats = true,
         .example = "http://127.0.0.1:8080", .type = CONF_TYPE_OTHER,
-        .form = "https://HOST:PORT | http://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | demo:",
+        .form = "https://HOST:PORT | http://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | "
+        "[SCHEME+]srv:NAME | demo: [weight=NUMBER] [backup] [down]",
         .is_required = true,
         .set = conf_set_server,
-        .sentence = "https: over TLS; ALPN decides whether HTTP/2 or HTTP/1.1 is spoken. http, and h1+unix for a unix socket: "
+        .sentence = "A server of the origin; several lines, all with the same scheme, are a fleet. https: over TLS; ALPN decides whether "
+        "HTTP/2 or HTTP/1.1 is spoken. http, and h1+unix for a unix socket: "
         "cleartext HTTP/1.1. h2: HTTP/2 alone, over TLS. h2c, and h2c+unix: cleartext HTTP/2. The port is 443 over TLS and 80 in "
-        "cleartext by default. "
+        "cleartext by default. A name is looked up while pushgate runs, and each of its addresses is a server. srv: the servers and ports "
+        "of the name's SRV records; srv:_http._tcp.NAME is spoken to as http, srv:_https._tcp.NAME as https, and others say how, such as "
+        "h2c+srv:_grpc._tcp.NAME. "
         "demo: the built-in demo site; demo:?think=150ms&rtt=40ms: it takes 150 ms to make its page, and is a round trip of "
-        "40 ms away. Names are looked up once, at the start."},
+        "40 ms away. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. backup: used while no other "
+        "server is up. down: not used."},
     {ORIGIN(tls_ca), .key = "tls-ca",
         .example = "/etc/pushgate/origin-ca.pem", .type = CONF_TYPE_FILE, .form = "FILE", .set = conf_set_tls_ca,
         .sentence = "Certificate authorities (PEM) that verify the origin's certificate. Not given: the system's."},
@@ -299,7 +304,7 @@ const struct conf_option conf_options[] = {
         .sentence = "no: accept any certificate. Only for tests: it makes TLS useless."},
     {ORIGIN(tls_name), .key = "tls-name",
         .example = "origin.example.com", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_tls_name,
-        .sentence = "The name to send as SNI and to verify. Not given: the host of server."},
+        .sentence = "The name to send as SNI and to verify. Not given: the host of each server."},
     {ORIGIN(push), .key = "push", CHOICE("auto accept refuse"), .preset = "auto",
         .sentence = "The SETTINGS_ENABLE_PUSH sent to an origin that speaks HTTP/2. auto: 1 on connections for requests whose pushes "
         "could be used, 0 on the others; accept: always 1; refuse: always 0."},

@@ -23,8 +23,8 @@ static void dispatch(void *context, struct exchange *x)
 
 static void undispatch(void *context, struct exchange *x)
 {
-	(void)context;
-	upstream_undispatch(x);
+	struct gateway *g = context;
+	upstream_undispatch(&g->upstream, x);
 }
 
 static void add_transport_security(const struct exchange *x, struct http_head *head)

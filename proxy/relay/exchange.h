@@ -105,7 +105,8 @@ struct exchange_context {
 	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
 	uint32_t tried[EXCHANGE_SERVERS_MOST];
 	uint8_t tried_count;
-	bool is_bound; /* to `server`, by hash or affinity: it waits for that one's connections alone */
+	bool is_bound; /* to `server`: it waits for that one's connections alone */
+	bool wants_pushes; /* the client can use pushes that come with the response */
 	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
 	/* The origin connection that just failed. dispatch prefers any other; never dereferenced. */
 	const struct origin_conn *avoid;
