@@ -16,7 +16,7 @@ const never = () => {};
 function attack(name, what, serve, { expect = {}, options, listen, evil = {}, ...row }) {
 	return {
 		name: `fleet: ${name}`, what, ms: 2500, ...row,
-		evil: (env) => ({ server: both(env), 'eject-time': '300ms', ...evil }),
+		evil: (env) => ({ server: both(env), 'eject-time': '1s', ...evil }),
 		listen: listen ?? ((env) => new Evil(serve, options).listen(env.evil)),
 		attack: (env, clock, origin) => visit(env, clock, origin, row.visitors),
 		expect: { end: null, resets: null, log: /evil/, statuses: [200], ...expect },
