@@ -40,8 +40,8 @@ void destination_open(
 	list_init(&d->nameless);
 	list_init(&d->servers);
 	wheel_node_init(&d->change_timer, give_out_again);
-	d->balance = balance_new(origin->balance.kind, origin->balance.slow_start,
-	    hash_bytes(0, origin->name, strlen(origin->name)));
+	d->balance =
+	    balance_new(BALANCE_LEAST, 0, hash_bytes(0, origin->name, strlen(origin->name)));
 	add_configured(d);
 	destination_watch_names(d);
 }
@@ -117,9 +117,8 @@ static struct server *choose(struct destination *d, struct exchange *x)
 	balance_ask(d, x, &question);
 	struct server *s =
 	    server_of(balance_choose(d->balance, &question, d->upstream->env->relay->now));
-	x->context.is_bound =
-	    s && (question.has_hash || question.affinity == s->member.key ||
-		     x->context.tried_count > 0 || !s->member.is_usable);
+	x->context.is_bound = s && (question.has_hash || question.affinity == s->member.key ||
+				       x->context.tried_count > 0 || !s->member.is_usable);
 	return s;
 }
 
@@ -162,8 +161,7 @@ static enum pool_kind kind_of(const struct server *s, struct exchange *x)
 {
 	const struct upstream *u = s->destination->upstream;
 	const struct conf_route *route = x->context.route;
-	bool has_pushes =
-	    !s->known.protocol || (s->known.capabilities & SESSION_TAKES_PUSHES) != 0;
+	bool has_pushes = !s->known.protocol || (s->known.capabilities & SESSION_TAKES_PUSHES) != 0;
 	usec off_until = u->push_off_until[route - u->env->conf->routes];
 	bool is_off =
 	    s->destination->origin->push == CONF_PUSH_AUTO && off_until > u->env->relay->now;
@@ -272,8 +270,8 @@ bool destination_may_try_again(const struct exchange *x)
 	       (untried > 1 && x->context.tried_count < EXCHANGE_SERVERS_MOST);
 }
 
-void destination_try_another(struct destination *d, struct exchange *x,
-    const struct relay_cause *cause, const char *detail)
+void destination_try_another(
+    struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
 	bool may_more = x->context.tried_count < EXCHANGE_SERVERS_MOST;
 	if (may_more)

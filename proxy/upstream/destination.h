@@ -36,7 +36,8 @@ struct server {
 	uint32_t connections;           /* of all its pools, retired ones too */
 	struct list link;               /* in destination->servers */
 	struct deferred_free deferred;
-	bool is_leaving; /* its name has it no more: it finishes what it has, and gets nothing new */
+	bool
+	    is_leaving; /* its name has it no more: it finishes what it has, and gets nothing new */
 	/* A connect takes longer than others should wait (RFC 8305 5), and there is no connection. */
 	bool is_slow;
 };
@@ -58,9 +59,11 @@ struct destination {
 	struct net_tls *tls; /* NULL: cleartext. Shared by all origins with the same settings; */
 	bool owns_tls;       /* the first of them frees it */
 	struct waiting_line lines[POOL_KINDS];
-	struct list nameless; /* requests that wait for the first address: struct exchange, by `waiting` */
-	uint32_t queued;      /* all that wait */
-	struct list servers;  /* struct server, those that leave too */
+	struct list
+	    nameless; /* requests that wait for the first address: struct exchange, by `waiting` */
+	uint32_t queued;     /* all that wait */
+	struct list servers; /* struct server, those that leave too */
+	size_t server_count; /* in it */
 	struct destination_name *names;
 	size_t name_count;
 	struct balance_member **members; /* the servers that may be chosen */
@@ -94,8 +97,8 @@ void destination_adopt_push(struct server *s, struct exchange *push);
 void destination_changed(struct destination *d);
 /* The server was tried in vain for x, which waits no more: gives it to another; if none is left, x fails with
  * the cause. */
-void destination_try_another(struct destination *d, struct exchange *x,
-    const struct relay_cause *cause, const char *detail);
+void destination_try_another(
+    struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail);
 /* Whether some server of its destination could be asked that x was not given to yet. A destination of one server
  * is tried twice. */
 bool destination_may_try_again(const struct exchange *x);
@@ -113,10 +116,10 @@ const char *destination_name_error(const struct destination *d);
 
 struct server *server_new(struct destination *d, const struct conf_origin_server *conf,
     const struct net_address *address, uint32_t weight);
-void server_leave(struct server *s);       /* finishes what it has, and is freed then */
-void server_check_gone(struct server *s);  /* it may have nothing left */
-void server_close(struct server *s);       /* every connection at once */
-void server_free(struct server *s);        /* it has no connection */
+void server_leave(struct server *s);      /* finishes what it has, and is freed then */
+void server_check_gone(struct server *s); /* it may have nothing left */
+void server_close(struct server *s);      /* every connection at once */
+void server_free(struct server *s);       /* it has no connection */
 struct pool *server_pool(struct server *s, enum pool_kind kind);
 /* The requests that it has sent and that are not over. */
 static inline uint32_t server_in_flight(const struct server *s)

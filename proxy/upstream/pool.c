@@ -422,8 +422,7 @@ static void take_over(struct pool *p, struct exchange *x)
 {
 	if (x->context.server == p->server)
 		return;
-	balance_count(
-	    p->server->destination->balance, &x->context.server->member, -1);
+	balance_count(p->server->destination->balance, &x->context.server->member, -1);
 	balance_count(p->server->destination->balance, &p->server->member, 1);
 	server_check_gone(x->context.server);
 	x->context.server = p->server;

@@ -45,6 +45,7 @@ struct server *server_new(struct destination *d, const struct conf_origin_server
 	    .is_usable = true,
 	};
 	list_append(&d->servers, &s->link);
+	d->server_count++;
 	know_beforehand(s);
 	health_init(s);
 	return s;
@@ -72,6 +73,7 @@ void server_free(struct server *s)
 		if (s->pools[kind])
 			pool_free(s->pools[kind]);
 	list_remove(&s->link);
+	s->destination->server_count--;
 	free(s);
 }
 

@@ -197,8 +197,8 @@ void upstream_pause_reading(struct upstream *u, bool is_paused)
 size_t upstream_describe(const struct upstream *u, char *buffer, size_t size)
 {
 	size_t n = 0;
-	upstream_for_each_pool(u, p) list_for_each(&p->conns, c, struct origin_conn,
-	    link) if (c->session && n < size) n +=
+	upstream_for_each_pool(u, p)
+	    list_for_each(&p->conns, c, struct origin_conn, link) if (c->session && n < size) n +=
 	    session_describe(c->session, buffer + n, size - n);
 	return n;
 }

@@ -17,7 +17,7 @@ struct names;
 struct upstream {
 	struct worker_env *env;         /* borrows */
 	const struct offer_env *offers; /* borrows: makes the requests that origins receive */
-	struct names *names; /* borrows; NULL when no server has a name */
+	struct names *names;            /* borrows; NULL when no server has a name */
 	/* Connects to the built-in demo origin, which behaves as `server` says: a connected socket
 	 * whose other end speaks h2c as a server, or -1. NULL when no origin is demo:. */
 	int (*demo_connect)(void *context, const struct conf_origin_server *server);
@@ -29,7 +29,7 @@ struct upstream {
 	struct session_env session_env;
 	uint64_t last_id; /* of a connection */
 	uint32_t last_server_id;
-	bool is_closed;   /* no connection is opened any more */
+	bool is_closed; /* no connection is opened any more */
 };
 
 /* The caller has set env, offers and the demo's members. Returns false and writes a message to error

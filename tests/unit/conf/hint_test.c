@@ -183,7 +183,7 @@ static void value_that_cannot_be_guessed_is_shown_the_example(void **state)
 	} rows[] = {
 	    {CONF_SECTION_ORIGIN, "server", "ftp://127.0.0.1:21"},
 	    {CONF_SECTION_ORIGIN, "server", "h2c//127.0.0.1:80"},
-	    {CONF_SECTION_ORIGIN, "server", "h2c://127.0.0.1:80 weight=5"},
+	    {CONF_SECTION_ORIGIN, "server", "h2c://127.0.0.1:80 max_fails=5"},
 	    {CONF_SECTION_LISTEN, "keepalive", "75s 60s"},
 	    {CONF_SECTION_ROUTE, "host", "'a.example' 'b.example'"},
 	    {CONF_SECTION_ROUTE, "path", "\\.php$"},
