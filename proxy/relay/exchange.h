@@ -291,6 +291,9 @@ static inline usec relay_origin_clock(const struct relay *r)
  */
 struct exchange *exchange_new(
     struct relay *r, const struct leg *down, struct http_head *head, bool end);
+/* Takes a cookie of pushgate's own out of the request, so that nothing that reads the request sees it, and
+ * returns its value (http_cookie_cut). Before exchange_dispatch. */
+struct slice exchange_cut_cookie(struct exchange *x, struct slice name);
 /* Asks the owner for an upstream leg (relay_ops.dispatch). */
 void exchange_dispatch(struct exchange *x);
 /* Answers the request here, in place of exchange_dispatch. */
