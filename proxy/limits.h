@@ -58,6 +58,9 @@
 /* Servers of one destination, whichever way they came: a name with more addresses has the first of them. */
 #define LIMIT_SERVERS 1024u
 
+/* Checks of servers that a worker makes at a time (health-check): connections beside those of requests. */
+#define LIMIT_HEALTH_CHECKS 64u
+
 /* The file of an error status: kept in memory, and sent with each answer of that status. */
 #define LIMIT_ERROR_BODY_BYTES 65536u
 

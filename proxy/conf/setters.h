@@ -34,6 +34,10 @@ bool conf_set_affinity_cookie(struct conf_loader *l, void *object, struct slice 
 bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_host(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_failure_status(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_health_check(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_health_host(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_health_status(struct conf_loader *l, void *object, struct slice value);
 /* [route] */
 bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
 /* [push] */

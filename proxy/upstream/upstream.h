@@ -8,6 +8,7 @@
 
 #include "proxy/offer/offer.h"
 #include "proxy/session/session.h"
+#include "proxy/upstream/health.h"
 #include "proxy/worker_env.h"
 
 struct destination;
@@ -27,6 +28,7 @@ struct upstream {
 	 * promises were refused too often. */
 	usec *push_off_until;
 	struct session_env session_env;
+	struct health_checks checks;
 	uint64_t last_id; /* of a connection */
 	uint32_t last_server_id;
 	bool is_closed; /* no connection is opened any more */
