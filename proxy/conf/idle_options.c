@@ -94,14 +94,6 @@ static bool is_not_verified(const struct conf *c, const void *object)
 	return !((const struct conf_origin *)object)->tls_verify;
 }
 
-/* Of a literal address, a unix socket or demo:; a name may have several addresses. */
-static bool has_one_server(const struct conf *c, const void *object)
-{
-	const struct conf_origin *o = object;
-	(void)c;
-	return o->server_count == 1 && (!o->servers->host || o->servers->address.length > 0);
-}
-
 static bool refuses_pushes(const struct conf *c, const void *object)
 {
 	(void)c;
@@ -228,9 +220,9 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define DROPS "the rule drops its pushes"
 #define HTTP1 "the origin speaks HTTP/1.1 alone (http://, h1+unix:)"
 #define CLIENTS_HTTP1 "protocols is http/1.1"
-#define ONE_SERVER "the origin has one server"
 #define NOT_TLS "server is not https:// or h2://"
-#define ONE_SERVER "the origin's only server is never ejected"
+#define ONE_SERVER "the origin has one server"
+#define ONE_TO_EJECT "the origin's only server is never ejected"
 #define NO_EJECT "eject-failures and eject-percent are 0"
 #define NO_CHECK "health-check is off"
 #define CONNECTS "health-check = connect sends no request"
@@ -307,12 +299,12 @@ static const struct idle {
     {CONF_SECTION_ORIGIN, "max-subscriptions", has_no_subscription,
 	"no route to it has subscription = yes"},
     {CONF_SECTION_ORIGIN, "max-tunnels", has_no_tunnels, "no route to it has upgrade"},
-    {CONF_SECTION_ORIGIN, "eject-failures", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "eject-percent", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "eject-time", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "eject-time-max", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "eject-most", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "failure-status", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-failures", has_one_server, ONE_TO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-percent", has_one_server, ONE_TO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-time", has_one_server, ONE_TO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-time-max", has_one_server, ONE_TO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-most", has_one_server, ONE_TO_EJECT},
+    {CONF_SECTION_ORIGIN, "failure-status", has_one_server, ONE_TO_EJECT},
     {CONF_SECTION_ORIGIN, "eject-time", never_ejects, NO_EJECT},
     {CONF_SECTION_ORIGIN, "eject-time-max", never_ejects, NO_EJECT},
     {CONF_SECTION_ORIGIN, "eject-most", never_ejects, NO_EJECT},
