@@ -183,6 +183,12 @@ static bool nothing_tunnels(const struct conf *c, const void *object)
 	return true;
 }
 
+static bool limits_no_requests(const struct conf *c, const void *object)
+{
+	(void)object;
+	return c->request_limit_count == 0;
+}
+
 static bool drops(const struct conf *c, const void *object)
 {
 	(void)c;
@@ -220,9 +226,8 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define DROPS "the rule drops its pushes"
 #define HTTP1 "the origin speaks HTTP/1.1 alone (http://, h1+unix:)"
 #define CLIENTS_HTTP1 "protocols is http/1.1"
-#define NOT_TLS "server is not https:// or h2://"
 #define ONE_SERVER "the origin has one server"
-#define ONE_TO_EJECT "the origin's only server is never ejected"
+#define NOT_TLS "server is not https:// or h2://"
 #define NO_EJECT "eject-failures and eject-percent are 0"
 #define NO_CHECK "health-check is off"
 #define CONNECTS "health-check = connect sends no request"
@@ -251,6 +256,7 @@ static const struct idle {
     {CONF_SECTION_SERVER, "promise-rate", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "promise-refusals", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "reset-rate", conf_no_origin_promises, CONF_NO_PROMISES},
+    {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},
@@ -299,12 +305,12 @@ static const struct idle {
     {CONF_SECTION_ORIGIN, "max-subscriptions", has_no_subscription,
 	"no route to it has subscription = yes"},
     {CONF_SECTION_ORIGIN, "max-tunnels", has_no_tunnels, "no route to it has upgrade"},
-    {CONF_SECTION_ORIGIN, "eject-failures", has_one_server, ONE_TO_EJECT},
-    {CONF_SECTION_ORIGIN, "eject-percent", has_one_server, ONE_TO_EJECT},
-    {CONF_SECTION_ORIGIN, "eject-time", has_one_server, ONE_TO_EJECT},
-    {CONF_SECTION_ORIGIN, "eject-time-max", has_one_server, ONE_TO_EJECT},
-    {CONF_SECTION_ORIGIN, "eject-most", has_one_server, ONE_TO_EJECT},
-    {CONF_SECTION_ORIGIN, "failure-status", has_one_server, ONE_TO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-failures", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-percent", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-time", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-time-max", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-most", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "failure-status", has_one_server, ONE_SERVER},
     {CONF_SECTION_ORIGIN, "eject-time", never_ejects, NO_EJECT},
     {CONF_SECTION_ORIGIN, "eject-time-max", never_ejects, NO_EJECT},
     {CONF_SECTION_ORIGIN, "eject-most", never_ejects, NO_EJECT},
