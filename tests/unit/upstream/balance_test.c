@@ -370,7 +370,7 @@ static void a_walk_ends_when_hardly_any_is_in_use(void **unused)
 
 /* ---- slow start ---- */
 
-/* covers: R426 */
+/* covers: R422 */
 static void a_server_that_joined_begins_with_a_tenth(void **unused)
 {
 	(void)unused;
