@@ -28,8 +28,8 @@ struct names {
 	struct hosts *hosts;
 	struct map questions;
 	uint64_t seed;
-	size_t query_count;    /* under way */
-	struct list waiting;   /* queries that wait for a place */
+	size_t query_count;  /* under way */
+	struct list waiting; /* queries that wait for a place */
 	struct list watches;
 	struct list due;       /* watches that must look at their questions again */
 	struct net_timer look; /* so that no callback comes within a call of the owner's */
@@ -39,8 +39,8 @@ struct names {
 
 struct name_query {
 	struct names *names;
-	struct list link; /* in names.waiting, or in none */
-	bool is_active;   /* counted in names.query_count */
+	struct list link;             /* in names.waiting, or in none */
+	bool is_active;               /* counted in names.query_count */
 	struct dns_question question; /* its host is borrowed */
 	void (*done)(void *context, const struct dns_answer *answer);
 	void *context;

@@ -4,9 +4,9 @@
  * kernel lets in what comes from the resolver's address and port alone. An answer to another question is passed
  * over; after LIMIT_DNS_STRANGERS of them, or if the answer is truncated, the same resolver is asked over TCP.
  */
-#include "proxy/names/private.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/names/private.h"
 
 /* Each resolver is asked so often before a query fails: a datagram may be lost. */
 #define ROUNDS 2u
@@ -226,10 +226,8 @@ static void on_timer(void *context)
 void name_query_start(struct name_query *q, struct names *n, const char *host, enum dns_type type,
     void (*done)(void *context, const struct dns_answer *answer), void *context)
 {
-	*q = (struct name_query){.names = n,
-	    .question = {.host = host, .type = type},
-	    .done = done,
-	    .context = context};
+	*q = (struct name_query){
+	    .names = n, .question = {.host = host, .type = type}, .done = done, .context = context};
 	list_init(&q->link);
 	net_timer_init(&q->timer, n->loop, on_timer, q);
 	if (n->query_count < LIMIT_DNS_QUERIES)

@@ -41,8 +41,8 @@ struct name_watch {
 
 /* ---- links ---- */
 
-static struct watch_link *link_question(struct name_watch *w, const char *host, enum dns_type type,
-    const struct dns_target *target)
+static struct watch_link *link_question(
+    struct name_watch *w, const char *host, enum dns_type type, const struct dns_target *target)
 {
 	struct watch_link *l = memory_new(struct watch_link);
 	*l = (struct watch_link){.watch = w,
@@ -63,8 +63,7 @@ static void unlink_question(struct watch_link *l)
 	free(l);
 }
 
-static void link_addresses(
-    struct name_watch *w, const char *host, const struct dns_target *target)
+static void link_addresses(struct name_watch *w, const char *host, const struct dns_target *target)
 {
 	static const enum dns_type types[] = {DNS_AAAA, DNS_A};
 	for (size_t i = 0; i < 2; i++) {
