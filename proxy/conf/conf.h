@@ -121,6 +121,18 @@ struct conf_origin_server {
 	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
 };
 
+/* How requests are shared among the servers of an origin. */
+enum conf_balance_kind { CONF_BALANCE_LEAST, CONF_BALANCE_ROUND_ROBIN };
+enum conf_hash { CONF_HASH_OFF, CONF_HASH_CLIENT, CONF_HASH_PATH, CONF_HASH_COOKIE, CONF_HASH_HEADER };
+struct conf_balance {
+	enum conf_balance_kind kind;  /* without a hash */
+	enum conf_hash hash;          /* off */
+	struct slice hash_name;       /* of the cookie; or of the field, in lower case */
+	enum http_token hash_token;   /* of the field */
+	usec slow_start;              /* 0 = a server that joins gets its whole share at once */
+	const char *affinity_cookie;  /* the cookie's name, NULL = none */
+};
+
 /* Statuses of responses: "200-399 404". */
 #define CONF_STATUS_RANGES 16u
 struct conf_statuses {
@@ -165,6 +177,7 @@ struct conf_origin {
 	const char *tls_ca;           /* NULL = the system's */
 	bool tls_verify;
 	const char *tls_name;         /* SNI and verified name; NULL = the server's */
+	struct conf_balance balance;
 	enum conf_push_mode push;
 	enum conf_scheme_mode scheme;
 	const char *host_override;    /* :authority for the origin; NULL = keep the client's */

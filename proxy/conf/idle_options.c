@@ -94,6 +94,14 @@ static bool is_not_verified(const struct conf *c, const void *object)
 	return !((const struct conf_origin *)object)->tls_verify;
 }
 
+/* Of a literal address, a unix socket or demo:; a name may have several addresses. */
+static bool has_one_server(const struct conf *c, const void *object)
+{
+	const struct conf_origin *o = object;
+	(void)c;
+	return o->server_count == 1 && (!o->servers->host || o->servers->address.length > 0);
+}
+
 static bool refuses_pushes(const struct conf *c, const void *object)
 {
 	(void)c;
@@ -220,6 +228,7 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define DROPS "the rule drops its pushes"
 #define HTTP1 "the origin speaks HTTP/1.1 alone (http://, h1+unix:)"
 #define CLIENTS_HTTP1 "protocols is http/1.1"
+#define ONE_SERVER "the origin has one server"
 #define NOT_TLS "server is not https:// or h2://"
 #define ONE_SERVER "the origin's only server is never ejected"
 #define NO_EJECT "eject-failures and eject-percent are 0"
@@ -265,6 +274,10 @@ static const struct idle {
     {CONF_SECTION_LISTEN, "limit-field-blocks", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "max-continuations", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "max-control-output", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_ORIGIN, "balance", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "hash", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "slow-start", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "affinity-cookie", has_one_server, ONE_SERVER},
     {CONF_SECTION_ORIGIN, "tls-ca", is_not_tls, NOT_TLS},
     {CONF_SECTION_ORIGIN, "tls-verify", is_not_tls, NOT_TLS},
     {CONF_SECTION_ORIGIN, "tls-name", is_not_tls, NOT_TLS},

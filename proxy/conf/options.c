@@ -79,6 +79,7 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 static_assert(sizeof(enum policy_tristate) == sizeof(unsigned), "an enum is an unsigned");
 static_assert(CONF_HTTP2 == 1 && CONF_HTTP1 == 2, "protocols");
 static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE == 2, "push");
+static_assert(CONF_BALANCE_LEAST == 0 && CONF_BALANCE_ROUND_ROBIN == 1, "balance");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
 static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
@@ -297,6 +298,23 @@ const struct conf_option conf_options[] = {
         "demo: the built-in demo site; demo:?think=150ms&rtt=40ms: it takes 150 ms to make its page, and is a round trip of "
         "40 ms away. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. backup: used while no other "
         "server is up. down: not used."},
+    {ORIGIN(balance.kind), .key = "balance", CHOICE("least round-robin"), .preset = "least",
+        .sentence = "Which server gets a request, when there are several. least: of two drawn by weight the one with fewer open "
+        "requests for its weight; round-robin: in turns, each as often as its weight says."},
+    {ORIGIN(balance.hash), .key = "hash", .example = "client", .type = CONF_TYPE_OTHER,
+        .form = "off | client | path | cookie NAME | header NAME", .preset = "off", .set = conf_set_hash,
+        .sentence = "Not off: in place of balance, requests with the same client address (IPv6: the same /64), path without query, "
+        "cookie, or field of the request go to the same server, in all workers and after a restart. When a server leaves, only its "
+        "requests move. A server that has a quarter more open requests than its share gets no more: they go to the next one, "
+        "for each key always the same. A request without the cookie or field goes to a server as with balance = least."},
+    {ORIGIN(balance.slow_start), .key = "slow-start", .example = "30s", TIME(0), .preset = "0",
+        .sentence = "A server that joins, or comes back, gets a tenth of its share at first, and all of it after this time. 0: all of "
+        "it at once. What is there at the start begins with its whole share."},
+    {ORIGIN(balance.affinity_cookie), .key = "affinity-cookie", .example = "pushgate-server", .type = CONF_TYPE_OTHER,
+        .form = "NAME | off", .preset = "off", .set = conf_set_affinity_cookie,
+        .sentence = "Name of a cookie that keeps a client at the server that it had, while that one is in use, whatever balance and "
+        "hash say. The first response sets it, and becomes private to its client (Cache-Control). Origins do not see it; give "
+        "those that serve the same host different names."},
     {ORIGIN(tls_ca), .key = "tls-ca",
         .example = "/etc/pushgate/origin-ca.pem", .type = CONF_TYPE_FILE, .form = "FILE", .set = conf_set_tls_ca,
         .sentence = "Certificate authorities (PEM) that verify the origin's certificate. Not given: the system's."},

@@ -56,6 +56,13 @@ void upstream_undispatch(struct upstream *u, struct exchange *x);
 /* The exchange is over. */
 void upstream_exchange_ended(struct exchange *x);
 
+/* ---- affinity-cookie ---- */
+
+/* The origin of x has an affinity-cookie: takes it out of the request, and notes the server that it names. */
+void upstream_read_affinity(struct exchange *x);
+/* The response of that origin to a client: sets the cookie, if it came from another server. */
+void upstream_add_affinity(const struct exchange *x, struct http_head *response);
+
 /* ---- one exchange's origin ---- */
 
 /* How long the request's body may make no progress toward the origin; 0: no limit. */

@@ -14,9 +14,3 @@ void names_unwatch(struct name_watch *w)
 {
 	(void)w;
 }
-void balance_ask(const struct destination *d, struct exchange *x, struct balance_question *q)
-{
-	(void)d;
-	(void)x;
-	(void)q;
-}
