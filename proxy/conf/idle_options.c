@@ -108,12 +108,6 @@ static bool refuses_pushes(const struct conf *c, const void *object)
 	return ((const struct conf_origin *)object)->push == CONF_PUSH_REFUSE;
 }
 
-static bool has_one_server(const struct conf *c, const void *object)
-{
-	(void)c;
-	return !conf_origin_is_fleet(object);
-}
-
 static bool never_ejects(const struct conf *c, const void *object)
 {
 	const struct conf_eject *e = &((const struct conf_origin *)object)->eject;
@@ -230,7 +224,6 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define CLIENTS_HTTP1 "protocols is http/1.1"
 #define ONE_SERVER "the origin has one server"
 #define NOT_TLS "server is not https:// or h2://"
-#define ONE_SERVER "the origin's only server is never ejected"
 #define NO_EJECT "eject-failures and eject-percent are 0"
 #define NO_CHECK "health-check is off"
 #define CONNECTS "health-check = connect sends no request"
