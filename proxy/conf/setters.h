@@ -40,6 +40,7 @@ bool conf_set_health_host(struct conf_loader *l, void *object, struct slice valu
 bool conf_set_health_status(struct conf_loader *l, void *object, struct slice value);
 /* [route] */
 bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_limit_requests(struct conf_loader *l, void *object, struct slice value);
 /* [push] */
 bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_share(struct conf_loader *l, void *object, struct slice value);

@@ -65,6 +65,8 @@ static const struct {
     {&relay_cause_UPLOAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_HEAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_UP_FIELDS_LARGE, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_REQUEST_RATE, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_REQUEST_CONCURRENCY, GRPC_RESOURCE_EXHAUSTED},
     /* The origin may have processed the call: UNAVAILABLE would invite the client to send it again. */
     {&relay_cause_UP_MALFORMED, GRPC_INTERNAL},
     {&relay_cause_UP_FAULT, GRPC_INTERNAL},
@@ -89,6 +91,7 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 {
 	const struct gateway *g = context;
 	answer->transport_security = gateway_transport_security(x);
+	answer->retry_after = x->context.retry_after;
 	if (http_is_grpc_call(x->request))
 		answer->grpc_status = grpc_status_of(&x->ending, answer->status);
 	if (answer->grpc_status != GRPC_OK)
