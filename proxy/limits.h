@@ -63,6 +63,9 @@
 /* The burst of such a line, and the requests that it allows in its time. */
 #define LIMIT_REQUEST_RATE 1000000u
 
+/* Checks of servers that a worker makes at a time (health-check): connections beside those of requests. */
+#define LIMIT_HEALTH_CHECKS 64u
+
 /* The file of an error status: kept in memory, and sent with each answer of that status. */
 #define LIMIT_ERROR_BODY_BYTES 65536u
 
