@@ -94,14 +94,6 @@ static bool is_not_verified(const struct conf *c, const void *object)
 	return !((const struct conf_origin *)object)->tls_verify;
 }
 
-/* Of a literal address, a unix socket or demo:; a name may have several addresses. */
-static bool has_one_server(const struct conf *c, const void *object)
-{
-	const struct conf_origin *o = object;
-	(void)c;
-	return o->server_count == 1 && (!o->servers->host || o->servers->address.length > 0);
-}
-
 static bool refuses_pushes(const struct conf *c, const void *object)
 {
 	(void)c;
@@ -236,7 +228,6 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define CLIENTS_HTTP1 "protocols is http/1.1"
 #define ONE_SERVER "the origin has one server"
 #define NOT_TLS "server is not https:// or h2://"
-#define ONE_SERVER "the origin's only server is never ejected"
 #define NO_EJECT "eject-failures and eject-percent are 0"
 #define NO_CHECK "health-check is off"
 #define CONNECTS "health-check = connect sends no request"
