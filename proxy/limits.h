@@ -58,6 +58,13 @@
 /* Servers of one destination, whichever way they came: a name with more addresses has the first of them. */
 #define LIMIT_SERVERS 1024u
 
+/* Checks of servers that a worker makes at a time (health-check): connections beside those of requests. */
+#define LIMIT_HEALTH_CHECKS 64u
+/* Lines of limit-requests in one route: each request is counted in all of them. */
+#define LIMIT_REQUEST_LIMITS 16u
+/* The burst of such a line, and the requests that it allows in its time. */
+#define LIMIT_REQUEST_RATE 1000000u
+
 /* The file of an error status: kept in memory, and sent with each answer of that status. */
 #define LIMIT_ERROR_BODY_BYTES 65536u
 

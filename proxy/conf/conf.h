@@ -63,6 +63,7 @@ struct conf_server {
 	usec hold_max_age;            /* 30 s */
 	bool hold_shared;             /* responses that a shared cache may store are served to all clients of the worker */
 	usec hint_wait;               /* how long a 103 gathers hints: 0 = one loop pass */
+	uint32_t limit_table_keys;    /* that each line of limit-requests can tell apart: 65536 */
 };
 
 /* What the peer of one connection may do (docs/LIMITS.md). */
@@ -121,6 +122,52 @@ struct conf_origin_server {
 	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
 };
 
+/* How requests are shared among the servers of an origin. */
+enum conf_balance_kind { CONF_BALANCE_LEAST, CONF_BALANCE_ROUND_ROBIN };
+enum conf_hash { CONF_HASH_OFF, CONF_HASH_CLIENT, CONF_HASH_PATH, CONF_HASH_COOKIE, CONF_HASH_HEADER };
+struct conf_balance {
+	enum conf_balance_kind kind;  /* without a hash */
+	enum conf_hash hash;          /* off */
+	struct slice hash_name;       /* of the cookie; or of the field, in lower case */
+	enum http_token hash_token;   /* of the field */
+	usec slow_start;              /* 0 = a server that joins gets its whole share at once */
+	const char *affinity_cookie;  /* the cookie's name, NULL = none */
+};
+
+/* Statuses of responses: "200-399 404". */
+#define CONF_STATUS_RANGES 16u
+struct conf_statuses {
+	struct { uint16_t first, last; } ranges[CONF_STATUS_RANGES];
+	uint32_t count;
+};
+static inline bool conf_statuses_have(const struct conf_statuses *s, unsigned status)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (status >= s->ranges[i].first && status <= s->ranges[i].last)
+			return true;
+	return false;
+}
+
+/* When a server gets no requests for a time because earlier ones failed. */
+struct conf_eject {
+	uint32_t failures;            /* in a row: 5; 0 = off */
+	uint32_t percent;             /* of the requests of some seconds: 50; 0 = off */
+	uint32_t most;                /* percent of the servers that may be ejected at a time: 50 */
+	usec time, time_max;          /* 10 s, and doubled up to 5 min */
+	struct conf_statuses failure_status; /* 502 503 504 */
+};
+
+/* Requests, or connects, that pushgate makes by itself to see whether a server works. */
+enum conf_check_kind { CONF_CHECK_OFF, CONF_CHECK_CONNECT, CONF_CHECK_GET };
+struct conf_check {
+	enum conf_check_kind kind;
+	const char *path;             /* of CONF_CHECK_GET */
+	const char *host;             /* NULL = the server's */
+	usec interval, timeout;       /* 5 s, 2 s */
+	uint32_t rise, fall;          /* 2, 3 */
+	struct conf_statuses statuses; /* that a server which works may answer with: 200-399 */
+};
+
 struct conf_origin {
 	const char *name;
 	enum conf_origin_kind kind;
@@ -131,6 +178,7 @@ struct conf_origin {
 	const char *tls_ca;           /* NULL = the system's */
 	bool tls_verify;
 	const char *tls_name;         /* SNI and verified name; NULL = the server's */
+	struct conf_balance balance;
 	enum conf_push_mode push;
 	enum conf_scheme_mode scheme;
 	const char *host_override;    /* :authority for the origin; NULL = keep the client's */
@@ -148,9 +196,22 @@ struct conf_origin {
 	uint32_t connection_window_bytes; /* 16 MiB */
 	uint32_t max_header_list_bytes;   /* 64 KiB */
 	usec connect_timeout, settings_timeout, queue_timeout, response_timeout, idle_timeout, keepalive, write_timeout, body_timeout, upload_linger;
+	struct conf_eject eject;
+	struct conf_check check;
 	struct conf_limits limits;
 	uint32_t index;
 };
+
+/* More than one server, as far as the configuration says: a name may have several addresses. */
+static inline bool conf_origin_is_fleet(const struct conf_origin *o)
+{
+	return o->server_count > 1 || (o->server_count == 1 && o->kind != CONF_ORIGIN_DEMO &&
+					  o->servers[0].address.length == 0);
+}
+static inline bool conf_origin_may_eject(const struct conf_origin *o)
+{
+	return conf_origin_is_fleet(o) && (o->eject.failures > 0 || o->eject.percent > 0);
+}
 
 /* A route's changes to the fields of its requests or responses, in the order of the file. */
 enum conf_field_change { CONF_FIELD_SET, CONF_FIELD_ADD, CONF_FIELD_REMOVE };
@@ -168,6 +229,23 @@ struct conf_fields {
 struct conf_retry_on {
 	bool lost, late;
 	bool statuses[100];           /* 500 … 599 */
+};
+
+/* What requests are counted by. */
+enum conf_limit_key { CONF_LIMIT_CLIENT, CONF_LIMIT_FIELD, CONF_LIMIT_ALL };
+
+/* One line of limit-requests. */
+struct conf_request_limit {
+	const char *text;             /* as written */
+	uint32_t rate;                /* requests in each period; 0 = any number */
+	usec period;                  /* a second, a minute or an hour */
+	uint32_t burst;               /* requests at once */
+	uint32_t concurrent;          /* open requests; 0 = any number */
+	enum conf_limit_key key;
+	struct slice field;           /* of CONF_LIMIT_FIELD, in lower case */
+	enum http_token field_token;
+	bool is_shadow;               /* counts and logs, and refuses nothing */
+	size_t index;                 /* among the lines of all routes */
 };
 
 struct conf_route {
@@ -191,6 +269,8 @@ struct conf_route {
 	uint64_t tunnel_bytes;        /* both directions together; 0 = no limit */
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
 	struct conf_fields request_fields, response_fields;
+	struct conf_request_limit *request_limits; /* all count */
+	size_t request_limit_count;
 };
 
 enum conf_learned { CONF_LEARNED_OFF, CONF_LEARNED_PROPOSE, CONF_LEARNED_APPLY };
@@ -230,6 +310,7 @@ struct conf {
 	size_t origin_count;
 	struct conf_route *routes;    /* in order of the file; the most specific one matches (offer/router.h) */
 	size_t route_count;
+	size_t request_limit_count;   /* of all routes */
 	struct conf_preload *preloads; /* in order of the file; all that match a request are used */
 	size_t preload_count;
 	struct conf_error_body *error_bodies; /* of [errors]; each status at most once */

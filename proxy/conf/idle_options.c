@@ -100,13 +100,6 @@ static bool refuses_pushes(const struct conf *c, const void *object)
 	return ((const struct conf_origin *)object)->push == CONF_PUSH_REFUSE;
 }
 
-/* One address for ever: a name may have several. */
-static bool has_one_server(const struct conf_origin *o)
-{
-	bool is_name = o->servers && o->servers[0].host && o->servers[0].address.length == 0;
-	return o->server_count == 1 && !is_name;
-}
-
 static bool repeats_nothing(const struct conf_route *route)
 {
 	const struct conf_retry_on *on = &route->retry_on;
@@ -117,7 +110,7 @@ static bool repeats_to_one_server(const struct conf *c, const void *object)
 {
 	const struct conf_route *route = object;
 	(void)c;
-	return has_one_server(route->origin) && !repeats_nothing(route) && route->retries > 0;
+	return !conf_origin_is_fleet(route->origin) && !repeats_nothing(route) && route->retries > 0;
 }
 
 static bool never_repeats(const struct conf *c, const void *object)
@@ -139,6 +132,44 @@ static bool has_no_repeating_route(const struct conf *c, const void *object)
 		    c->routes[i].retries > 0)
 			return false;
 	return true;
+}
+
+static bool has_one_server(const struct conf *c, const void *object)
+{
+	(void)c;
+	return !conf_origin_is_fleet(object);
+}
+
+static bool never_ejects(const struct conf *c, const void *object)
+{
+	const struct conf_eject *e = &((const struct conf_origin *)object)->eject;
+	(void)c;
+	return e->failures == 0 && e->percent == 0;
+}
+
+static bool ejects_longer(const struct conf *c, const void *object)
+{
+	const struct conf_eject *e = &((const struct conf_origin *)object)->eject;
+	(void)c;
+	return e->time_max < e->time;
+}
+
+static bool checks_nothing(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->check.kind == CONF_CHECK_OFF;
+}
+
+static bool asks_nothing(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->check.kind == CONF_CHECK_CONNECT;
+}
+
+static bool is_demo(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->kind == CONF_ORIGIN_DEMO;
 }
 
 static bool has_no_subscription(const struct conf *c, const void *object)
@@ -186,6 +217,12 @@ static bool nothing_tunnels(const struct conf *c, const void *object)
 	return true;
 }
 
+static bool limits_no_requests(const struct conf *c, const void *object)
+{
+	(void)object;
+	return c->request_limit_count == 0;
+}
+
 static bool drops(const struct conf *c, const void *object)
 {
 	(void)c;
@@ -223,8 +260,12 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define DROPS "the rule drops its pushes"
 #define HTTP1 "the origin speaks HTTP/1.1 alone (http://, h1+unix:)"
 #define CLIENTS_HTTP1 "protocols is http/1.1"
+#define ONE_SERVER "the origin has one server"
 #define NOT_TLS "server is not https:// or h2://"
-#define ONE_SERVER "its origin has one server, and a request is not sent to the same one again"
+#define NOBODY_ELSE "its origin has one server, and a request is not sent to the same one again"
+#define NO_EJECT "eject-failures and eject-percent are 0"
+#define NO_CHECK "health-check is off"
+#define CONNECTS "health-check = connect sends no request"
 #define HINTS "no response follows a hint"
 
 /* The first row that holds for an option is reported. */
@@ -250,6 +291,7 @@ static const struct idle {
     {CONF_SECTION_SERVER, "promise-rate", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "promise-refusals", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "reset-rate", conf_no_origin_promises, CONF_NO_PROMISES},
+    {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},
@@ -265,6 +307,10 @@ static const struct idle {
     {CONF_SECTION_LISTEN, "limit-field-blocks", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "max-continuations", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "max-control-output", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_ORIGIN, "balance", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "hash", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "slow-start", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "affinity-cookie", has_one_server, ONE_SERVER},
     {CONF_SECTION_ORIGIN, "tls-ca", is_not_tls, NOT_TLS},
     {CONF_SECTION_ORIGIN, "tls-verify", is_not_tls, NOT_TLS},
     {CONF_SECTION_ORIGIN, "tls-name", is_not_tls, NOT_TLS},
@@ -294,12 +340,32 @@ static const struct idle {
     {CONF_SECTION_ORIGIN, "max-subscriptions", has_no_subscription,
 	"no route to it has subscription = yes"},
     {CONF_SECTION_ORIGIN, "max-tunnels", has_no_tunnels, "no route to it has upgrade"},
+    {CONF_SECTION_ORIGIN, "eject-failures", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-percent", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-time", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-time-max", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-most", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "failure-status", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-time", never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-time-max", never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-most", never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "failure-status", never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-time-max", ejects_longer, "it is below eject-time"},
+    {CONF_SECTION_ORIGIN, "health-check", is_demo, "the demo site always works"},
+    {CONF_SECTION_ORIGIN, "health-host", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-interval", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-timeout", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-rise", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-fall", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-status", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-host", asks_nothing, CONNECTS},
+    {CONF_SECTION_ORIGIN, "health-status", asks_nothing, CONNECTS},
     {CONF_SECTION_ORIGIN, "retry-budget", has_no_repeating_route,
 	"no route to it has retry-on and retries"},
     {CONF_SECTION_ROUTE, "retry-on", has_no_retries, "retries is 0"},
-    {CONF_SECTION_ROUTE, "retry-on", repeats_to_one_server, ONE_SERVER},
+    {CONF_SECTION_ROUTE, "retry-on", repeats_to_one_server, NOBODY_ELSE},
     {CONF_SECTION_ROUTE, "retries", never_repeats, "retry-on is off"},
-    {CONF_SECTION_ROUTE, "retries", repeats_to_one_server, ONE_SERVER},
+    {CONF_SECTION_ROUTE, "retries", repeats_to_one_server, NOBODY_ELSE},
     {CONF_SECTION_ROUTE, "tunnel-idle-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-half-closed-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-age", opens_no_tunnels, NO_UPGRADE},

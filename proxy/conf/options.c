@@ -79,6 +79,7 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 static_assert(sizeof(enum policy_tristate) == sizeof(unsigned), "an enum is an unsigned");
 static_assert(CONF_HTTP2 == 1 && CONF_HTTP1 == 2, "protocols");
 static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE == 2, "push");
+static_assert(CONF_BALANCE_LEAST == 0 && CONF_BALANCE_ROUND_ROBIN == 1, "balance");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
 static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
@@ -195,6 +196,10 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: a held response that a shared cache may store (RFC 9111) is served to all clients of the worker."},
     {SERVER(server.hint_wait), .key = "hint-wait", .example = "20ms", .type = CONF_TYPE_TIME, .min = 0, .max = 1 * USEC_PER_SEC,
         .preset = "0", .sentence = "How long a 103 (Early Hints) from pushgate waits for more hints. 0: it does not wait."},
+    {SERVER(server.limit_table_keys), .key = "limit-table", NUMBER(1024, 16777216), .preset = "65536",
+        .sentence = "How many clients or values of a field each line of limit-requests can tell apart, in each worker, with 16 bytes for "
+        "each. When there are more, the one that has the most of its burst left is forgotten; what has open requests that "
+        "concurrent counts never is."},
 
     /* ---- [listen NAME] ---- */
     {LISTEN(address), .key = "address",
@@ -297,6 +302,23 @@ const struct conf_option conf_options[] = {
         "demo: the built-in demo site; demo:?think=150ms&rtt=40ms: it takes 150 ms to make its page, and is a round trip of "
         "40 ms away. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. backup: used while no other "
         "server is up. down: not used."},
+    {ORIGIN(balance.kind), .key = "balance", CHOICE("least round-robin"), .preset = "least",
+        .sentence = "Which server gets a request, when there are several. least: of two drawn by weight the one with fewer open "
+        "requests for its weight; round-robin: in turns, each as often as its weight says."},
+    {ORIGIN(balance.hash), .key = "hash", .example = "client", .type = CONF_TYPE_OTHER,
+        .form = "off | client | path | cookie NAME | header NAME", .preset = "off", .set = conf_set_hash,
+        .sentence = "Not off: in place of balance, requests with the same client address (IPv6: the same /64), path without query, "
+        "cookie, or field of the request go to the same server, in all workers and after a restart. When a server leaves, only its "
+        "requests move. A server that has a quarter more open requests than its share gets no more: they go to the next one, "
+        "for each key always the same. A request without the cookie or field goes to a server as with balance = least."},
+    {ORIGIN(balance.slow_start), .key = "slow-start", .example = "30s", TIME(0), .preset = "0",
+        .sentence = "A server that joins, or comes back, gets a tenth of its share at first, and all of it after this time. 0: all of "
+        "it at once. What is there at the start begins with its whole share."},
+    {ORIGIN(balance.affinity_cookie), .key = "affinity-cookie", .example = "pushgate-server", .type = CONF_TYPE_OTHER,
+        .form = "NAME | off", .preset = "off", .set = conf_set_affinity_cookie,
+        .sentence = "Name of a cookie that keeps a client at the server that it had, while that one is in use, whatever balance and "
+        "hash say. The first response sets it, and becomes private to its client (Cache-Control). Origins do not see it; give "
+        "those that serve the same host different names."},
     {ORIGIN(tls_ca), .key = "tls-ca",
         .example = "/etc/pushgate/origin-ca.pem", .type = CONF_TYPE_FILE, .form = "FILE", .set = conf_set_tls_ca,
         .sentence = "Certificate authorities (PEM) that verify the origin's certificate. Not given: the system's."},
@@ -372,6 +394,44 @@ const struct conf_option conf_options[] = {
         "route's stream-idle-timeout counts."},
     {ORIGIN(upload_linger), .key = "upload-linger", TIME(USEC_PER_MSEC), .preset = "10s",
         .sentence = "How long an upload may continue after the response is complete."},
+    {ORIGIN(eject.failures), .key = "eject-failures", NUMBER(0, 10000), .preset = "5",
+        .sentence = "After so many failures in a row a server is ejected: it gets no requests for eject-time. A failure is a status of "
+        "failure-status, a response that does not come in time or is malformed, and a lost connection. Two failed connects in a "
+        "row eject too. When the server returns, the first failure ejects it again. Each worker ejects by itself; an "
+        "origin's only server is never ejected. 0: neither ejects."},
+    {ORIGIN(eject.percent), .key = "eject-percent", NUMBER(0, 100), .preset = "50",
+        .sentence = "A server is ejected too when of its requests of the last 10 seconds so many percent have failed, and there were at "
+        "least 20. 0: off."},
+    {ORIGIN(eject.time), .key = "eject-time", TIME(USEC_PER_SEC), .preset = "10s",
+        .sentence = "How long a server stays ejected the first time. Each further time doubles it; each time that the server works as "
+        "long as it was ejected halves it again."},
+    {ORIGIN(eject.time_max), .key = "eject-time-max", TIME(USEC_PER_SEC), .preset = "5m",
+        .sentence = "The longest time that a server stays ejected."},
+    {ORIGIN(eject.most), .key = "eject-most", NUMBER(1, 100), .preset = "50",
+        .sentence = "Most servers of an origin that may be ejected at a time, in percent; of several servers one may be in any case."},
+    {ORIGIN(eject.failure_status), .key = "failure-status", .example = "500 502-504", .type = CONF_TYPE_OTHER,
+        .form = "STATUS | STATUS-STATUS ...", .preset = "502 503 504", .set = conf_set_failure_status,
+        .sentence = "Statuses of responses that count as failures of the server. A status that clients can cause at will, such as 500 "
+        "by a broken page, lets them eject servers."},
+    {ORIGIN(check.kind), .key = "health-check", .example = "/health", .type = CONF_TYPE_OTHER, .form = "off | connect | /PATH",
+        .preset = "off", .set = conf_set_health_check,
+        .sentence = "How pushgate finds out by itself whether a server works. connect: it connects, over TLS with the handshake; /PATH: "
+        "it also sends a GET for this path. A server that fails gets no requests while another works. One worker checks, for "
+        "all. Not for the demo site."},
+    {ORIGIN(check.host), .key = "health-host", .example = "app.example.com", .type = CONF_TYPE_OTHER, .form = "NAME[:PORT]",
+        .set = conf_set_health_host,
+        .sentence = "Host of the requests of health-check. Not given: that of server."},
+    {ORIGIN(check.interval), .key = "health-interval", TIME(100 * USEC_PER_MSEC), .preset = "5s",
+        .sentence = "Time between two checks of a server, give or take a tenth."},
+    {ORIGIN(check.timeout), .key = "health-timeout", TIME(10 * USEC_PER_MSEC), .preset = "2s",
+        .sentence = "How long a check may take until the response begins; then it has failed."},
+    {ORIGIN(check.rise), .key = "health-rise", NUMBER(1, 100), .preset = "2",
+        .sentence = "After so many passed checks in a row a server that failed gets requests again."},
+    {ORIGIN(check.fall), .key = "health-fall", NUMBER(1, 100), .preset = "3",
+        .sentence = "After so many failed checks in a row a server gets no requests."},
+    {ORIGIN(check.statuses), .key = "health-status", .example = "200 204", .type = CONF_TYPE_OTHER,
+        .form = "STATUS | STATUS-STATUS ...", .preset = "200-399", .set = conf_set_health_status,
+        .sentence = "Statuses with which a server passes a check."},
     LIMITS_OF_BOTH(ORIGIN, "origin"),
     LIMITS_OF_ORIGINS(ORIGIN),
 
@@ -426,6 +486,17 @@ const struct conf_option conf_options[] = {
         .sentence = "How long a tunnel may be open. 0: no limit."},
     {ROUTE_OPTION(tunnel_bytes), .key = "tunnel-bytes", SIZE(0, 1ll << 50), .preset = "0",
         .sentence = "How many bytes a tunnel may carry, both directions together. 0: no limit."},
+    {.section = CONF_SECTION_ROUTE, .key = "limit-requests", .example = "100/s burst 200 by=client", .type = CONF_TYPE_OTHER,
+        .form = "[NUMBER/s | NUMBER/m | NUMBER/h [burst NUMBER]] [concurrent=NUMBER] [by=client | by=field:NAME | by=all] [shadow]",
+        .min = 1, .max = LIMIT_REQUEST_RATE, .repeats = true, .set = conf_set_limit_requests,
+        .sentence = "How many requests in a second, a minute or an hour, and how many open at a time (tunnels included), each client may have "
+        "here; more are answered 429 with Retry-After. Each worker counts on its own, so all together allow at most as many times the "
+        "number as there are workers. Several lines, at most 16, count all. Not counted: requests that pushgate refuses for another reason, and pushes.\n"
+        "burst: so many at once; not given: as many as the rate's number.\n"
+        "by=client: each IPv4 address, or IPv6 /64, of a connection; X-Forwarded-For is not looked at. A client on a unix socket is not limited.\n"
+        "by=field:NAME: each value of a field of the request; a request without the field counts by client.\n"
+        "by=all: all requests of the route together.\n"
+        "shadow: nothing is refused; what would be is counted and logged."},
     {.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, subscription), .key = "subscription",
         SWITCH("no yes"), .preset = "no",
         .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its "
@@ -580,6 +651,7 @@ const struct conf_option conf_options[] = {
     ERRORS("413", "The request's body is larger than max-request-body."),
     ERRORS("414", "The request's target is too long."),
     ERRORS("421", "No route has the host, or the scheme is not served here."),
+    ERRORS("429", "The client has reached a limit of limit-requests."),
     ERRORS("431", "The request's fields are larger than max-header-list."),
     ERRORS("501", "A method or a transfer coding that pushgate does not serve."),
     ERRORS("502", "The origin's response was malformed or broken off."),

@@ -65,6 +65,7 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	    .loop = env->loop,
 	    .conf = env->conf,
 	    .observe = env->observe,
+	    .board = env->board,
 	    .chunks = env->chunks,
 	    .tickets = env->tickets,
 	    .seed = env->seed,
@@ -161,6 +162,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	retries_open(g);
 	open_hold(g);
 	open_offers(g, env);
+	request_limits_open(g);
 	drain_open(g);
 	memory_trim_open(g);
 	memory_pressure_open(g);
@@ -204,6 +206,7 @@ void gateway_free(struct gateway *g)
 	net_set_closing_budget(g->env.loop, NULL);
 	budget_fini(&g->hold_budget);
 	budget_fini(&g->env.budget);
+	request_limits_close(g);
 	feedback_fini(g);
 	retries_close(g);
 	free(g);

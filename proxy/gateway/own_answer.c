@@ -66,6 +66,8 @@ static const struct {
     {&relay_cause_UPLOAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_HEAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_UP_FIELDS_LARGE, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_REQUEST_RATE, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_REQUEST_CONCURRENCY, GRPC_RESOURCE_EXHAUSTED},
     /* The origin may have processed the call: UNAVAILABLE would invite the client to send it again. */
     {&relay_cause_UP_MALFORMED, GRPC_INTERNAL},
     {&relay_cause_UP_FAULT, GRPC_INTERNAL},
@@ -101,6 +103,7 @@ static uint32_t retry_after(const struct relay_cause *cause)
 	    &relay_cause_SHED,
 	    &relay_cause_UP_UNREACHABLE,
 	    &relay_cause_UP_UNROUTABLE,
+	    &relay_cause_UP_NAME,
 	    &relay_cause_UP_UNPROCESSED,
 	};
 	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
@@ -113,7 +116,8 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 {
 	const struct gateway *g = context;
 	answer->transport_security = gateway_transport_security(x);
-	answer->retry_after = retry_after(x->ending.cause);
+	answer->retry_after =
+	    x->context.retry_after > 0 ? x->context.retry_after : retry_after(x->ending.cause);
 	if (http_is_grpc_call(x->request))
 		answer->grpc_status = grpc_status_of(&x->ending, answer->status);
 	if (answer->grpc_status != GRPC_OK)

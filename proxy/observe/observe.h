@@ -16,6 +16,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/log_fields.h"
 #include "proxy/net/net.h"
+#include "proxy/observe/servers.h"
 #include <stdio.h>
 
 /*
@@ -45,6 +46,9 @@
 	X(responses_4xx, "responses 4xx sent") \
 	X(responses_5xx, "responses 5xx sent") \
 	X(responses_own, "responses made by pushgate itself") \
+	X(requests_limited, "requests answered 429 because of limit-requests") \
+	X(requests_limited_shadow, "requests that a line of limit-requests with shadow would have refused") \
+	X(limit_table_full, "times that limit-table was too small: a client or a value was forgotten before its time, or not counted") \
 	X(requests_retried, "requests tried more than once: the next counters say why") \
 	X(retries_unprocessed, "times that a request was tried again because no server had processed it: it could not be connected to, or refused the request") \
 	X(retries_lost, "times that a request was sent again because the connection was lost (retry-on = lost)") \
@@ -64,6 +68,9 @@
 	X(tunnel_up_bytes, "bytes that ended tunnels have carried to origins") \
 	X(tunnel_down_bytes, "bytes that ended tunnels have carried to clients") \
 	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
+	X(server_ejections, "times that a worker ejected a server (eject-failures, eject-percent)") \
+	X(health_checks, "checks of servers made (health-check)") \
+	X(health_checks_failed, "of these, failed") \
 	X(peer_faults_down, "protocol faults of clients") \
 	X(peer_faults_up, "protocol faults of origins") \
 	X(guard_down, "client connections ended with ENHANCE_YOUR_CALM") \
@@ -132,6 +139,8 @@
 	X(PROCESS_STARTS, "pushgate_process_starts_total", "counter", "process", "times that it was started") \
 	X(ROUTE_PUSH_OFF, "pushgate_route_push_off_seconds", "gauge", "route, origin", "for so long a route still uses connections without push (reset-rate, promise-refusals)") \
 	X(ORIGIN_PUSH_OFF, "pushgate_origin_push_off_connections", "gauge", "origin", "open connections to an origin on which push was turned off (promise-refusals)") \
+	X(SERVER_UP, "pushgate_server_up", "gauge", "origin, server", "1: the server may get requests; 0: its checks fail, or a worker has ejected it. Of origins with several servers or health-check; at most 128, those with 0 first") \
+	X(SERVER_EJECTED, "pushgate_server_ejected_workers", "gauge", "origin, server", "in so many workers a server is ejected now") \
 	X(PUSH, "pushgate_push_total", "counter", "source, verdict, reason", "offers of pushes. Links that no verdict could use are not read and not counted") \
 	X(RULE, "pushgate_rule_total", "counter", "rule, event", "outcomes of each rule's pushes; (other): the rules behind the 64th together") \
 	X(RULE_BYTES, "pushgate_rule_bytes_total", "counter", "rule, outcome", "body bytes of these pushes, used or wasted") \

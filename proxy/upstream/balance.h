@@ -24,7 +24,7 @@ enum balance_kind { BALANCE_LEAST, BALANCE_ROUND_ROBIN, BALANCE_HASH };
 
 /* Embedded in what can be chosen. */
 struct balance_member {
-	uint64_t key; /* unique in the destination, the same in all workers and after a restart */
+	uint64_t key; /* the same in all workers and after a restart */
 	uint32_t id;  /* unique in the worker, never given twice, not 0 */
 	uint32_t weight;      /* 1 … LIMIT_SERVER_WEIGHT */
 	uint32_t outstanding; /* requests that were given to it and are not over */

@@ -6,7 +6,6 @@
 #include "proxy/upstream/private.h"
 
 #include "proxy/base/ensure.h"
-#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 
 /* ---- life ---- */
@@ -40,8 +39,7 @@ void destination_open(
 	list_init(&d->nameless);
 	list_init(&d->servers);
 	wheel_node_init(&d->change_timer, give_out_again);
-	d->balance =
-	    balance_new(BALANCE_LEAST, 0, hash_bytes(0, origin->name, strlen(origin->name)));
+	d->balance = balance_of_origin(origin, upstream->env->seed + origin->index);
 	add_configured(d);
 	destination_watch_names(d);
 }
@@ -71,19 +69,30 @@ static bool may_be_chosen(const struct server *s)
 	return !s->is_leaving && !s->conf->is_down;
 }
 
+/* A server that comes back begins slowly, as one that joins. */
+static void look_at(struct server *s, usec now)
+{
+	bool is_up = health_state(s) == SERVER_UP;
+	if (is_up && s->was_out)
+		s->member.joined = now;
+	s->was_out = !is_up;
+	s->member.is_usable = is_up && !s->is_slow;
+}
+
 static void collect_members(struct destination *d)
 {
+	usec now = d->upstream->env->relay->now;
 	size_t count = 0;
 	list_for_each(&d->servers, s, struct server, link) count += may_be_chosen(s);
 	d->members = memory_resize(d->members, count + 1, sizeof(struct balance_member *));
 	d->member_count = 0;
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		s->member.is_usable = health_state(s) == SERVER_UP && !s->is_slow;
+		look_at(s, now);
 		if (may_be_chosen(s))
 			d->members[d->member_count++] = &s->member;
 	}
-	balance_set(d->balance, d->members, d->member_count, d->upstream->env->relay->now);
+	balance_set(d->balance, d->members, d->member_count, now);
 	d->is_stale = false;
 }
 

@@ -162,7 +162,9 @@ void origin_conn_end_exchanges(
 		struct exchange *x = leg->exchange;
 		bool is_lost = cause == &relay_cause_UP_LOST && code == 0 && c->session;
 		origin_leg_cut(leg);
-		exchange_on_up_failed(x, is_lost ? origin_conn_loss(c, x) : cause, code, detail);
+		const struct relay_cause *why = is_lost ? origin_conn_loss(c, x) : cause;
+		health_report_failure(x, why);
+		exchange_on_up_failed(x, why, code, detail);
 	}
 }
 

@@ -229,7 +229,7 @@ static bool is_fresh(const struct pool *p, const struct origin_conn *c)
 }
 
 /* The first connection with room; the one on which x has failed before only if no other has room. */
-static struct origin_conn *conn_with_room(struct pool *p, const struct exchange *x)
+struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x)
 {
 	struct origin_conn *last_choice = NULL;
 	uint32_t most = p->origin->max_requests;
@@ -261,7 +261,7 @@ static uint32_t request_room_of(struct pool *p, uint32_t enough)
 }
 
 /* Retired connections, which stay open for their last exchanges. */
-static uint32_t leaving(const struct pool *p)
+uint32_t pool_leaving(const struct pool *p)
 {
 	uint32_t n = 0;
 	list_for_each(&p->conns, c, struct origin_conn, link) n += c->is_closing;
@@ -269,7 +269,7 @@ static uint32_t leaving(const struct pool *p)
 }
 
 /* How many connections that are not retired there may be. */
-static uint32_t most_connections(const struct pool *p)
+uint32_t pool_most_connections(const struct pool *p)
 {
 	if (p->kind ==
 	    POOL_TUNNELS) /* as many as there may be tunnels: it opens them as they come */
@@ -278,7 +278,7 @@ static uint32_t most_connections(const struct pool *p)
 		return p->origin->max_http1_connections;
 	if (p->kind != POOL_SUBSCRIPTIONS)
 		return p->origin->max_connections;
-	uint32_t most = p->origin->max_subscriptions, taken = leaving(p);
+	uint32_t most = p->origin->max_subscriptions, taken = pool_leaving(p);
 	return most > taken ? most - taken : 0;
 }
 
@@ -292,42 +292,12 @@ static bool is_pausing(const struct pool *p)
 
 static bool may_open(const struct pool *p)
 {
-	return p->count < most_connections(p) && !is_pausing(p);
-}
-
-/* A server that is not in use gets what is bound to it alone: what waits for any goes to others. */
-static bool may_take_from_line(const struct pool *p)
-{
-	return p->server->member.is_usable && !p->server->is_leaving;
-}
-
-static struct exchange *first_of(const struct list *l)
-{
-	return list_first(l, struct exchange, waiting);
-}
-
-static struct exchange *first_in_queue(const struct pool *p)
-{
-	bool takes = may_take_from_line(p);
-	struct exchange *own = first_of(&p->bound.requests);
-	struct exchange *common = takes ? first_of(&p->line->requests) : NULL;
-	if (own && common)
-		return own->timing.waits_since <= common->timing.waits_since ? own : common;
-	if (own || common)
-		return own ? own : common;
-	struct exchange *push = first_of(&p->bound.pushes);
-	return push || !takes ? push : first_of(&p->line->pushes);
-}
-
-bool pool_is_waiting(const struct pool *p)
-{
-	return p->queued > 0 || (!list_is_empty(&p->line->requests) && may_take_from_line(p)) ||
-	       (!list_is_empty(&p->line->pushes) && may_take_from_line(p));
+	return p->count < pool_most_connections(p) && !is_pausing(p);
 }
 
 static void grow(struct pool *p)
 {
-	uint32_t most = pool_pace_bound(p, first_in_queue(p), most_connections(p));
+	uint32_t most = pool_pace_bound(p, pool_first_waiting(p), pool_most_connections(p));
 	uint32_t wanted = room_wanted(p);
 	if (is_pausing(p))
 		return;
@@ -346,22 +316,10 @@ static void grow(struct pool *p)
  * cannot multiply the connections. */
 bool pool_may_replace(const struct pool *p)
 {
-	return leaving(p) < p->origin->max_connections;
+	return pool_leaving(p) < p->origin->max_connections;
 }
 
-/* ---- the queue ---- */
-
-/* It may leave for a connection of another server than it was given to. */
-void pool_unqueue(struct pool *p, struct exchange *x)
-{
-	struct server *s = p->server;
-	ensure(p->queued > 0 && s->queued > 0 && s->destination->queued > 0);
-	s->queued--;
-	s->destination->queued--;
-	if (--p->queued == 0)
-		pool_pace_queue_ended(p);
-	list_remove(&x->waiting);
-}
+/* ---- requests ---- */
 
 /* How much of its time in the queue x waited for this connection to open. */
 static usec time_connecting(const struct origin_conn *c, const struct exchange *x)
@@ -376,45 +334,6 @@ static void fail_unsent(struct exchange *x, const struct relay_cause *cause)
 	bool needs_other = cause == &relay_cause_NEEDS_HTTP2;
 	exchange_on_up_failed(
 	    x, cause, 0, needs_other ? "gRPC needs HTTP/2, and the origin speaks HTTP/1.1" : NULL);
-}
-
-/* The first of a list that can be sent now, and its connection. A retry that waits for a fresh connection keeps
- * nobody waiting. */
-static struct exchange *first_to_send(struct pool *p, struct list *queue, struct origin_conn **c)
-{
-	list_for_each(queue, x, struct exchange, waiting)
-	{
-		*c = conn_with_room(p, x);
-		if (*c)
-			return x;
-		if (!exchange_was_retried(x) || list_is_empty(&p->usable))
-			return NULL;
-	}
-	return NULL;
-}
-
-/* The older of the two that can be sent now, one bound to this server and one that any may serve. */
-static struct exchange *older_to_send(
-    struct pool *p, struct list *bound, struct list *line, struct origin_conn **c)
-{
-	struct origin_conn *other = NULL;
-	struct exchange *own = first_to_send(p, bound, c);
-	struct exchange *first = may_take_from_line(p) ? first_of(line) : NULL;
-	if (!first || (own && own->timing.waits_since <= first->timing.waits_since))
-		return own;
-	struct exchange *common = first_to_send(p, line, &other);
-	if (!common)
-		return own;
-	*c = other;
-	return common;
-}
-
-static struct exchange *next_to_send(struct pool *p, struct origin_conn **c)
-{
-	struct exchange *x = older_to_send(p, &p->bound.requests, &p->line->requests, c);
-	if (x)
-		return x;
-	return older_to_send(p, &p->bound.pushes, &p->line->pushes, c);
 }
 
 /* It was given to another server, and is sent by this one. */
@@ -433,7 +352,7 @@ void pool_serve(struct pool *p)
 	struct exchange *x;
 	struct origin_conn *c;
 	pool_pace_update(p);
-	while (pool_is_waiting(p) && (x = next_to_send(p, &c))) {
+	while (pool_is_waiting(p) && (x = pool_next_to_send(p, &c))) {
 		pool_unqueue(x->context.pool, x);
 		take_over(p, x);
 		x->context.pool = p;
@@ -448,42 +367,16 @@ void pool_serve(struct pool *p)
 		grow(p);
 }
 
-/* Why no further request may wait here, or NULL. */
-static const struct relay_cause *why_full(const struct pool *p)
-{
-	if (p->kind == POOL_SUBSCRIPTIONS && p->queued + leaving(p) >= p->origin->max_subscriptions)
-		return &relay_cause_SUBSCRIPTIONS_FULL;
-	return p->server->destination->queued >= p->origin->max_queue ? &relay_cause_QUEUE_FULL
-								      : NULL;
-}
-
-static void enqueue(struct pool *p, struct exchange *x)
-{
-	const struct relay_cause *full = why_full(p);
-	x->context.pool = p;
-	if (full) {
-		exchange_on_up_failed(x, full, 0, NULL);
-		return;
-	}
-	struct waiting_line *line = x->context.is_bound ? &p->bound : p->line;
-	bool is_ahead_of_need = exchange_is_push(x) && x->pushed.claims == 0;
-	list_append(is_ahead_of_need ? &line->pushes : &line->requests, &x->waiting);
-	p->server->queued++;
-	p->server->destination->queued++;
-	if (p->queued++ == 0)
-		pool_pace_queue_began(p);
-}
-
 void pool_dispatch(struct pool *p, struct exchange *x)
 {
 	if (x->tunnel.is_asked && !pool_count_tunnel(p, x))
 		return;
-	struct exchange *before = first_in_queue(p);
+	struct exchange *before = pool_first_waiting(p);
 	bool is_next = !before || exchange_was_retried(before) || exchange_is_push(before);
-	struct origin_conn *c = is_next ? conn_with_room(p, x) : NULL;
+	struct origin_conn *c = is_next ? pool_conn_with_room(p, x) : NULL;
 	x->context.pool = p;
 	if (!c) {
-		enqueue(p, x);
+		pool_enqueue(p, x);
 		if (p->queued > 0)
 			grow(p);
 		return;
@@ -493,27 +386,6 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 		fail_unsent(x, refusal);
 	else if (session_request_room(c->session) < room_wanted(p))
 		grow(p);
-}
-
-static void take_given(struct pool *p, struct list *from, struct list *waiting)
-{
-	list_for_each(from, x, struct exchange, waiting)
-	{
-		if (x->context.pool != p)
-			continue;
-		list_remove(&x->waiting);
-		list_append(waiting, &x->waiting);
-	}
-}
-
-void pool_take_waiting(struct pool *p, struct list *waiting)
-{
-	if (p->queued == 0)
-		return;
-	list_splice(waiting, &p->bound.requests);
-	take_given(p, &p->line->requests, waiting);
-	list_splice(waiting, &p->bound.pushes);
-	take_given(p, &p->line->pushes, waiting);
 }
 
 /* Several connections to a server may fail, and one may be reported twice: by its session and by its transport. */
@@ -546,51 +418,8 @@ void pool_failed(
 	list_init(&waiting);
 	pool_take_waiting(p, &waiting);
 	while (!list_is_empty(&waiting)) {
-		struct exchange *x = first_of(&waiting);
+		struct exchange *x = list_first(&waiting, struct exchange, waiting);
 		pool_unqueue(p, x);
 		destination_try_another(p->server->destination, x, cause, detail);
 	}
-}
-
-/* ---- the protocol ---- */
-
-static void move_conn(struct pool *from, struct pool *to, struct origin_conn *c)
-{
-	list_remove(&c->link);
-	list_append(&to->conns, &c->link);
-	c->pool = to;
-	from->count--;
-	from->connecting--;
-	to->count++;
-	to->connecting++;
-	to->was_used = true;
-}
-
-static void move_queue(struct pool *from, struct pool *to)
-{
-	struct list waiting;
-	list_init(&waiting);
-	pool_take_waiting(from, &waiting);
-	while (!list_is_empty(&waiting)) {
-		struct exchange *x = first_of(&waiting);
-		pool_unqueue(from, x);
-		x->pushes.is_subscription = false;
-		enqueue(to, x);
-	}
-}
-
-void pool_conn_began(struct pool *from, struct origin_conn *c)
-{
-	struct pool *plain = server_pool(from->server, POOL_PLAIN);
-	if (pool_needs_http1(from))
-		return; /* which says nothing of the protocol that requests use */
-	from->known->protocol = c->plan->protocol;
-	from->known->capabilities = c->session->ops->capabilities;
-	if (session_can(c->session, SESSION_TAKES_PUSHES) || from == plain ||
-	    from->kind == POOL_TUNNELS || c->is_closing)
-		return;
-	move_conn(from, plain, c);
-	move_queue(from, plain);
-	if (plain->count > most_connections(plain))
-		origin_conn_retire(c);
 }

@@ -113,6 +113,22 @@ void pool_make_unusable(struct pool *p, struct origin_conn *c);
 /* The connection is no more. */
 void pool_conn_gone(struct pool *p, struct origin_conn *c);
 
+/* The connection that x is sent on; NULL: none has room. */
+struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x);
+/* How many connections that are not retired there may be. */
+uint32_t pool_most_connections(const struct pool *p);
+uint32_t pool_leaving(
+    const struct pool *p); /* connections that stay open for their last exchanges */
+
+/* ---- pool_queue.c ---- */
+
+/* The next one that is sent when a connection has room; NULL: none waits. */
+struct exchange *pool_first_waiting(const struct pool *p);
+/* The one that can be sent now, with its connection; NULL: none can. */
+struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c);
+/* x was given to the pool's server, and waits; or it fails, since too many wait. */
+void pool_enqueue(struct pool *p, struct exchange *x);
+
 /* ---- pool_pace.c ---- */
 
 void pool_pace_init(struct pool *p);

@@ -3,16 +3,7 @@
 #include "proxy/upstream/private.h"
 
 #include "proxy/base/ensure.h"
-#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
-
-/* The same in all workers and after a restart; from a key nobody can tell the address without this name. */
-static uint64_t key_of(const struct destination *d, const char *text)
-{
-	const char *name = d->origin->name;
-	uint64_t key = hash_bytes(hash_bytes(0, name, strlen(name)), text, strlen(text));
-	return key ? key : 1;
-}
 
 /* Without a choice between protocols nothing has to be found out. */
 static void know_beforehand(struct server *s)
@@ -38,7 +29,8 @@ struct server *server_new(struct destination *d, const struct conf_origin_server
 	else
 		snprintf(s->text, sizeof(s->text), "demo");
 	s->member = (struct balance_member){
-	    .key = key_of(d, address->length > 0 ? s->text : conf->text),
+	    .key = balance_member_key(d->origin,
+		slice_of_string(address->length > 0 ? s->text : conf->text)),
 	    .id = ++d->upstream->last_server_id,
 	    .weight = weight,
 	    .is_backup = conf->is_backup,

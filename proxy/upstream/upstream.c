@@ -49,6 +49,7 @@ bool upstream_open(struct upstream *u, char *error, size_t error_size)
 	    .front = exchange_leg_front,
 	    .taken = exchange_leg_taken,
 	};
+	health_open(u);
 	u->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*u->push_off_until));
 	u->destinations = memory_zalloc((conf->origin_count + 1) * sizeof(*u->destinations));
 	for (size_t i = 0; i < conf->origin_count; i++)
@@ -67,6 +68,7 @@ static size_t destination_count(const struct upstream *u)
 void upstream_close(struct upstream *u)
 {
 	u->is_closed = true;
+	health_close(u);
 	for (size_t i = 0; i < destination_count(u); i++)
 		destination_close(&u->destinations[i]);
 }
@@ -138,6 +140,9 @@ void upstream_undispatch(struct upstream *u, struct exchange *x)
 
 void upstream_exchange_ended(struct exchange *x)
 {
+	/* All other failures are reported where they come to light. */
+	if (x->ending.cause && x->ending.cause->is_timeout)
+		health_report_failure(x, x->ending.cause);
 	destination_exchange_ended(x);
 }
 

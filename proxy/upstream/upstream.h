@@ -8,6 +8,7 @@
 
 #include "proxy/offer/offer.h"
 #include "proxy/session/session.h"
+#include "proxy/upstream/health.h"
 #include "proxy/worker_env.h"
 
 struct destination;
@@ -27,6 +28,7 @@ struct upstream {
 	 * promises were refused too often. */
 	usec *push_off_until;
 	struct session_env session_env;
+	struct health_checks checks;
 	uint64_t last_id; /* of a connection */
 	uint32_t last_server_id;
 	bool is_closed; /* no connection is opened any more */
@@ -54,6 +56,13 @@ bool upstream_may_try_again(const struct exchange *x);
 void upstream_undispatch(struct upstream *u, struct exchange *x);
 /* The exchange is over. */
 void upstream_exchange_ended(struct exchange *x);
+
+/* ---- affinity-cookie ---- */
+
+/* The origin of x has an affinity-cookie: takes it out of the request, and notes the server that it names. */
+void upstream_read_affinity(struct exchange *x);
+/* The response of that origin to a client: sets the cookie, if it came from another server. */
+void upstream_add_affinity(const struct exchange *x, struct http_head *response);
 
 /* ---- one exchange's origin ---- */
 
