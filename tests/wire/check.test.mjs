@@ -291,6 +291,7 @@ need('a key that the user who starts cannot read', 'mistake', (folder, port) => 
 	fs.chmodSync(`${folder}/own.key`, 0o600);
 	return { config: whole({}, `127.0.0.1:${port}`).replace('[origin', 'certificate = own.pem\nkey = own.key\n[origin'), at: 'own.key', says: /Permission denied/ };
 }, { skip: needsRoot, uid: NOBODY });
+/* covers: R439 */
 test('a name is not looked up: one that nobody knows is fine', { timeout: 60000 * SCALE }, async () => {
 	const folder = place();
 	const config = `${folder}/gw.ini`;

@@ -75,6 +75,7 @@ for (const single of [false, true])
 		assert.equal(w.dns.queries.filter((q) => q.name === 'api.localhost').length, 0);
 	});
 
+/* covers: R438 */
 check('hosts and resolv.conf are read, and read again', {
 	origins: { h: 'http://hosted.test:PORT' }, settings: { 'hosts-file': 'hosts' },
 }, async (w) => {
@@ -92,6 +93,7 @@ check('hosts and resolv.conf are read, and read again', {
 	assert.equal(await w.get('h'), '200 127.0.0.2');
 });
 
+/* covers: R435 */
 check('the last good answer stays while no resolver answers', {
 	names: { 'www.test': { A: ['127.0.0.1'], ttl: 1 } }, origins: { w: 'http://www.test:PORT' }, settings: { 'dns-timeout': '100ms' },
 }, async (w) => {
@@ -115,6 +117,7 @@ check('a dead resolver is passed over for the next', {
 /* Under a sanitizer everything is slow. */
 const isSlow = /asan|cover/.test(BINARY);
 const many = (lie) => Array.from({ length: 20 }, (_, i) => [`${lie}${i}.test`, lie]);
+/* covers: R439 */
 check('dead, slow and lying resolvers delay no request to another origin', {
 	names: {
 		...Object.fromEntries(['id', 'question', 'giant', 'truncated', 'garbage', 'short'].flatMap(many)
@@ -151,6 +154,7 @@ check('dead, slow and lying resolvers delay no request to another origin', {
 /* How often a list has a value again: of n random ones among m, n²/2m on average. */
 const repeats = (list) => list.length - new Set(list).size;
 const distances = (list) => list.slice(1).map((n, i) => n - list[i]);
+/* covers: R431 */
 check('ids and ports of queries are random inside the sandbox', {
 	origins: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`n${i}`, `http://n${i}.test:PORT`])), settings: { workers: 1 },
 }, async (w) => {
