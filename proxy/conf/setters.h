@@ -34,6 +34,12 @@ bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_host(struct conf_loader *l, void *object, struct slice value);
 /* [route] */
 bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_route_redirect(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_route_answer(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_route_field(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_rewrite(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_host_file(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_path_file(struct conf_loader *l, void *object, struct slice value);
 /* [push] */
 bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_share(struct conf_loader *l, void *object, struct slice value);
@@ -51,6 +57,7 @@ bool conf_store_field(
 const char *conf_check_route_host(struct slice member);
 const char *conf_check_upgrade(struct slice member);
 const char *conf_check_route_path(struct slice member);
+const char *conf_check_method(struct slice member);
 const char *conf_check_path_glob(struct slice member);
 const char *conf_check_host_glob(struct slice member);
 const char *conf_check_user_agent_glob(struct slice member);

@@ -107,6 +107,8 @@ struct relay_cause {
 	X(NO_ROUTE,           "no-route",              RELAY_SELF,   false, 404, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(LOOP,               "loop",                  RELAY_SELF,   false, 508, "proxy_loop_detected",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(REDIRECT,           "redirect",              RELAY_SELF,   false, 308, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(ROUTE_REDIRECT,     "route-redirect",        RELAY_SELF,   false, 308, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(FIXED_ANSWER,       "fixed-answer",          RELAY_SELF,   false, 200, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(NOT_IMPLEMENTED,    "not-implemented",       RELAY_SELF,   false, 501, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(FINAL_RECIPIENT,    "final-recipient",       RELAY_SELF,   false, 204, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(NO_MEMORY,          "no-memory",             RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, BUDGET,             false, false) \
