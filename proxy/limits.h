@@ -58,6 +58,9 @@
 /* Servers of one destination, whichever way they came: a name with more addresses has the first of them. */
 #define LIMIT_SERVERS 1024u
 
+/* Checks of servers that a worker makes at a time (health-check): connections beside those of requests. */
+#define LIMIT_HEALTH_CHECKS 64u
+
 /* Lines and bytes of a host-file or path-file of a route, which is read at the start. */
 #define LIMIT_LIST_LINES 100000u
 #define LIMIT_LIST_BYTES (8u << 20)

@@ -114,28 +114,70 @@ struct conf_origin_server {
 	uint16_t port;                /* 0 for unix, demo and srv: */
 	struct net_address address;   /* of a literal or a unix socket; length 0: a name, or demo */
 	bool is_srv;                  /* host is the name of SRV records */
+	const char *tls_name;         /* SNI and verified name, unless the origin has one; NULL for unix and demo */
 	uint32_t weight;              /* 1 … 256: 1 */
 	bool is_backup;               /* used while no other server is */
 	bool is_down;                 /* gets no request */
 	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
 };
 
-#define CONF_ORIGIN_ADDRESSES 8u
+/* How requests are shared among the servers of an origin. */
+enum conf_balance_kind { CONF_BALANCE_LEAST, CONF_BALANCE_ROUND_ROBIN };
+enum conf_hash { CONF_HASH_OFF, CONF_HASH_CLIENT, CONF_HASH_PATH, CONF_HASH_COOKIE, CONF_HASH_HEADER };
+struct conf_balance {
+	enum conf_balance_kind kind;  /* without a hash */
+	enum conf_hash hash;          /* off */
+	struct slice hash_name;       /* of the cookie; or of the field, in lower case */
+	enum http_token hash_token;   /* of the field */
+	usec slow_start;              /* 0 = a server that joins gets its whole share at once */
+	const char *affinity_cookie;  /* the cookie's name, NULL = none */
+};
+
+/* Statuses of responses: "200-399 404". */
+#define CONF_STATUS_RANGES 16u
+struct conf_statuses {
+	struct { uint16_t first, last; } ranges[CONF_STATUS_RANGES];
+	uint32_t count;
+};
+static inline bool conf_statuses_have(const struct conf_statuses *s, unsigned status)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (status >= s->ranges[i].first && status <= s->ranges[i].last)
+			return true;
+	return false;
+}
+
+/* When a server gets no requests for a time because earlier ones failed. */
+struct conf_eject {
+	uint32_t failures;            /* in a row: 5; 0 = off */
+	uint32_t percent;             /* of the requests of some seconds: 50; 0 = off */
+	uint32_t most;                /* percent of the servers that may be ejected at a time: 50 */
+	usec time, time_max;          /* 10 s, and doubled up to 5 min */
+	struct conf_statuses failure_status; /* 502 503 504 */
+};
+
+/* Requests, or connects, that pushgate makes by itself to see whether a server works. */
+enum conf_check_kind { CONF_CHECK_OFF, CONF_CHECK_CONNECT, CONF_CHECK_GET };
+struct conf_check {
+	enum conf_check_kind kind;
+	const char *path;             /* of CONF_CHECK_GET */
+	const char *host;             /* NULL = the server's */
+	usec interval, timeout;       /* 5 s, 2 s */
+	uint32_t rise, fall;          /* 2, 3 */
+	struct conf_statuses statuses; /* that a server which works may answer with: 200-399 */
+};
+
 struct conf_origin {
 	const char *name;
 	enum conf_origin_kind kind;
 	uint32_t protocols;           /* enum conf_protocol; of both, ALPN decides */
-	const char *server_text;      /* as written */
+	const char *server_text;      /* the first one's text */
 	struct conf_origin_server *servers;
 	size_t server_count;          /* at least 1 */
-	const char *host;             /* NULL for unix and demo */
-	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
-	uint16_t port;
-	struct net_address addresses[CONF_ORIGIN_ADDRESSES]; /* resolved at load; tried in order */
-	size_t address_count;
 	const char *tls_ca;           /* NULL = the system's */
 	bool tls_verify;
-	const char *tls_name;         /* SNI and verified name; NULL = host */
+	const char *tls_name;         /* SNI and verified name; NULL = the server's */
+	struct conf_balance balance;
 	enum conf_push_mode push;
 	enum conf_scheme_mode scheme;
 	const char *host_override;    /* :authority for the origin; NULL = keep the client's */
@@ -145,15 +187,29 @@ struct conf_origin {
 	uint32_t max_tunnels;         /* per worker: 1000 */
 	uint32_t max_subscriptions;   /* per worker, each with a connection of its own: 100 */
 	uint32_t spare_connections;   /* opened in advance once in use: 0 */
+	uint32_t max_requests;        /* outstanding at each server, per worker; 0 = no limit */
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
 	uint32_t stream_window_bytes; /* 256 KiB */
 	uint32_t max_stream_window_bytes; /* grows with the bandwidth-delay product up to: 4 MiB */
 	uint32_t connection_window_bytes; /* 16 MiB */
 	uint32_t max_header_list_bytes;   /* 64 KiB */
 	usec connect_timeout, settings_timeout, queue_timeout, response_timeout, idle_timeout, keepalive, write_timeout, body_timeout, upload_linger;
+	struct conf_eject eject;
+	struct conf_check check;
 	struct conf_limits limits;
 	uint32_t index;
 };
+
+/* More than one server, as far as the configuration says: a name may have several addresses. */
+static inline bool conf_origin_is_fleet(const struct conf_origin *o)
+{
+	return o->server_count > 1 || (o->server_count == 1 && o->kind != CONF_ORIGIN_DEMO &&
+					  o->servers[0].address.length == 0);
+}
+static inline bool conf_origin_may_eject(const struct conf_origin *o)
+{
+	return conf_origin_is_fleet(o) && (o->eject.failures > 0 || o->eject.percent > 0);
+}
 
 /* A route's changes to the fields of its requests or responses, in the order of the file. */
 enum conf_field_change { CONF_FIELD_SET, CONF_FIELD_ADD, CONF_FIELD_REMOVE };

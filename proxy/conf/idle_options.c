@@ -94,10 +94,50 @@ static bool is_not_verified(const struct conf *c, const void *object)
 	return !((const struct conf_origin *)object)->tls_verify;
 }
 
+/* Of a literal address, a unix socket or demo:; a name may have several addresses. */
+static bool has_one_server(const struct conf *c, const void *object)
+{
+	const struct conf_origin *o = object;
+	(void)c;
+	return o->server_count == 1 && (!o->servers->host || o->servers->address.length > 0);
+}
+
 static bool refuses_pushes(const struct conf *c, const void *object)
 {
 	(void)c;
 	return ((const struct conf_origin *)object)->push == CONF_PUSH_REFUSE;
+}
+
+static bool never_ejects(const struct conf *c, const void *object)
+{
+	const struct conf_eject *e = &((const struct conf_origin *)object)->eject;
+	(void)c;
+	return e->failures == 0 && e->percent == 0;
+}
+
+static bool ejects_longer(const struct conf *c, const void *object)
+{
+	const struct conf_eject *e = &((const struct conf_origin *)object)->eject;
+	(void)c;
+	return e->time_max < e->time;
+}
+
+static bool checks_nothing(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->check.kind == CONF_CHECK_OFF;
+}
+
+static bool asks_nothing(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->check.kind == CONF_CHECK_CONNECT;
+}
+
+static bool is_demo(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->kind == CONF_ORIGIN_DEMO;
 }
 
 static bool has_no_subscription(const struct conf *c, const void *object)
@@ -195,7 +235,11 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define DROPS "the rule drops its pushes"
 #define HTTP1 "the origin speaks HTTP/1.1 alone (http://, h1+unix:)"
 #define CLIENTS_HTTP1 "protocols is http/1.1"
+#define ONE_SERVER "the origin has one server"
 #define NOT_TLS "server is not https:// or h2://"
+#define NO_EJECT "eject-failures and eject-percent are 0"
+#define NO_CHECK "health-check is off"
+#define CONNECTS "health-check = connect sends no request"
 #define HINTS "no response follows a hint"
 
 /* The first row that holds for an option is reported. */
@@ -236,6 +280,10 @@ static const struct idle {
     {CONF_SECTION_LISTEN, "limit-field-blocks", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "max-continuations", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "max-control-output", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_ORIGIN, "balance", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "hash", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "slow-start", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "affinity-cookie", has_one_server, ONE_SERVER},
     {CONF_SECTION_ORIGIN, "tls-ca", is_not_tls, NOT_TLS},
     {CONF_SECTION_ORIGIN, "tls-verify", is_not_tls, NOT_TLS},
     {CONF_SECTION_ORIGIN, "tls-name", is_not_tls, NOT_TLS},
@@ -265,6 +313,26 @@ static const struct idle {
     {CONF_SECTION_ORIGIN, "max-subscriptions", has_no_subscription,
 	"no route to it has subscription = yes"},
     {CONF_SECTION_ORIGIN, "max-tunnels", has_no_tunnels, "no route to it has upgrade"},
+    {CONF_SECTION_ORIGIN, "eject-failures", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-percent", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-time", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-time-max", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-most", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "failure-status", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-time", never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-time-max", never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-most", never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "failure-status", never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-time-max", ejects_longer, "it is below eject-time"},
+    {CONF_SECTION_ORIGIN, "health-check", is_demo, "the demo site always works"},
+    {CONF_SECTION_ORIGIN, "health-host", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-interval", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-timeout", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-rise", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-fall", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-status", checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-host", asks_nothing, CONNECTS},
+    {CONF_SECTION_ORIGIN, "health-status", asks_nothing, CONNECTS},
     {CONF_SECTION_ROUTE, "stream-idle-timeout", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "streaming", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "upgrade", has_no_origin, NO_ORIGIN},

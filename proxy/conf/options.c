@@ -79,6 +79,7 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 static_assert(sizeof(enum policy_tristate) == sizeof(unsigned), "an enum is an unsigned");
 static_assert(CONF_HTTP2 == 1 && CONF_HTTP1 == 2, "protocols");
 static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE == 2, "push");
+static_assert(CONF_BALANCE_LEAST == 0 && CONF_BALANCE_ROUND_ROBIN == 1, "balance");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
 static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
@@ -282,16 +283,38 @@ const struct conf_option conf_options[] = {
     LIMITS_OF_BOTH(LISTEN, "client"),
 
     /* ---- [origin NAME] ---- */
-    {ORIGIN(server_text), .key = "server",
+    {ORIGIN(servers), .key = "server", .repeats = true,
         .example = "http://127.0.0.1:8080", .type = CONF_TYPE_OTHER,
-        .form = "https://HOST:PORT | http://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | demo:",
+        .form = "https://HOST:PORT | http://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | "
+        "[SCHEME+]srv:NAME | demo: [weight=NUMBER] [backup] [down]",
         .is_required = true,
         .set = conf_set_server,
-        .sentence = "https: over TLS; ALPN decides whether HTTP/2 or HTTP/1.1 is spoken. http, and h1+unix for a unix socket: "
+        .sentence = "A server of the origin; several lines, all with the same scheme, are a fleet. https: over TLS; ALPN decides whether "
+        "HTTP/2 or HTTP/1.1 is spoken. http, and h1+unix for a unix socket: "
         "cleartext HTTP/1.1. h2: HTTP/2 alone, over TLS. h2c, and h2c+unix: cleartext HTTP/2. The port is 443 over TLS and 80 in "
-        "cleartext by default. "
+        "cleartext by default. A name is looked up while pushgate runs, and each of its addresses is a server. srv: the servers and ports "
+        "of the name's SRV records; srv:_http._tcp.NAME is spoken to as http, srv:_https._tcp.NAME as https, and others say how, such as "
+        "h2c+srv:_grpc._tcp.NAME. "
         "demo: the built-in demo site; demo:?think=150ms&rtt=40ms: it takes 150 ms to make its page, and is a round trip of "
-        "40 ms away. Names are looked up once, at the start."},
+        "40 ms away. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. backup: used while no other "
+        "server is up. down: not used."},
+    {ORIGIN(balance.kind), .key = "balance", CHOICE("least round-robin"), .preset = "least",
+        .sentence = "Which server gets a request, when there are several. least: of two drawn by weight the one with fewer open "
+        "requests for its weight; round-robin: in turns, each as often as its weight says."},
+    {ORIGIN(balance.hash), .key = "hash", .example = "client", .type = CONF_TYPE_OTHER,
+        .form = "off | client | path | cookie NAME | header NAME", .preset = "off", .set = conf_set_hash,
+        .sentence = "Not off: in place of balance, requests with the same client address (IPv6: the same /64), path without query, "
+        "cookie, or field of the request go to the same server, in all workers and after a restart. When a server leaves, only its "
+        "requests move. A server that has a quarter more open requests than its share gets no more: they go to the next one, "
+        "for each key always the same. A request without the cookie or field goes to a server as with balance = least."},
+    {ORIGIN(balance.slow_start), .key = "slow-start", .example = "30s", TIME(0), .preset = "0",
+        .sentence = "A server that joins, or comes back, gets a tenth of its share at first, and all of it after this time. 0: all of "
+        "it at once. What is there at the start begins with its whole share."},
+    {ORIGIN(balance.affinity_cookie), .key = "affinity-cookie", .example = "pushgate-server", .type = CONF_TYPE_OTHER,
+        .form = "NAME | off", .preset = "off", .set = conf_set_affinity_cookie,
+        .sentence = "Name of a cookie that keeps a client at the server that it had, while that one is in use, whatever balance and "
+        "hash say. The first response sets it, and becomes private to its client (Cache-Control). Origins do not see it; give "
+        "those that serve the same host different names."},
     {ORIGIN(tls_ca), .key = "tls-ca",
         .example = "/etc/pushgate/origin-ca.pem", .type = CONF_TYPE_FILE, .form = "FILE", .set = conf_set_tls_ca,
         .sentence = "Certificate authorities (PEM) that verify the origin's certificate. Not given: the system's."},
@@ -299,7 +322,7 @@ const struct conf_option conf_options[] = {
         .sentence = "no: accept any certificate. Only for tests: it makes TLS useless."},
     {ORIGIN(tls_name), .key = "tls-name",
         .example = "origin.example.com", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_tls_name,
-        .sentence = "The name to send as SNI and to verify. Not given: the host of server."},
+        .sentence = "The name to send as SNI and to verify. Not given: the host of each server."},
     {ORIGIN(push), .key = "push", CHOICE("auto accept refuse"), .preset = "auto",
         .sentence = "The SETTINGS_ENABLE_PUSH sent to an origin that speaks HTTP/2. auto: 1 on connections for requests whose pushes "
         "could be used, 0 on the others; accept: always 1; refuse: always 0."},
@@ -359,6 +382,44 @@ const struct conf_option conf_options[] = {
         "route's stream-idle-timeout counts."},
     {ORIGIN(upload_linger), .key = "upload-linger", TIME(USEC_PER_MSEC), .preset = "10s",
         .sentence = "How long an upload may continue after the response is complete."},
+    {ORIGIN(eject.failures), .key = "eject-failures", NUMBER(0, 10000), .preset = "5",
+        .sentence = "After so many failures in a row a server is ejected: it gets no requests for eject-time. A failure is a status of "
+        "failure-status, a response that does not come in time or is malformed, and a lost connection. Two failed connects in a "
+        "row eject too. When the server returns, the first failure ejects it again. Each worker ejects by itself; an "
+        "origin's only server is never ejected. 0: neither ejects."},
+    {ORIGIN(eject.percent), .key = "eject-percent", NUMBER(0, 100), .preset = "50",
+        .sentence = "A server is ejected too when of its requests of the last 10 seconds so many percent have failed, and there were at "
+        "least 20. 0: off."},
+    {ORIGIN(eject.time), .key = "eject-time", TIME(USEC_PER_SEC), .preset = "10s",
+        .sentence = "How long a server stays ejected the first time. Each further time doubles it; each time that the server works as "
+        "long as it was ejected halves it again."},
+    {ORIGIN(eject.time_max), .key = "eject-time-max", TIME(USEC_PER_SEC), .preset = "5m",
+        .sentence = "The longest time that a server stays ejected."},
+    {ORIGIN(eject.most), .key = "eject-most", NUMBER(1, 100), .preset = "50",
+        .sentence = "Most servers of an origin that may be ejected at a time, in percent; of several servers one may be in any case."},
+    {ORIGIN(eject.failure_status), .key = "failure-status", .example = "500 502-504", .type = CONF_TYPE_OTHER,
+        .form = "STATUS | STATUS-STATUS ...", .preset = "502 503 504", .set = conf_set_failure_status,
+        .sentence = "Statuses of responses that count as failures of the server. A status that clients can cause at will, such as 500 "
+        "by a broken page, lets them eject servers."},
+    {ORIGIN(check.kind), .key = "health-check", .example = "/health", .type = CONF_TYPE_OTHER, .form = "off | connect | /PATH",
+        .preset = "off", .set = conf_set_health_check,
+        .sentence = "How pushgate finds out by itself whether a server works. connect: it connects, over TLS with the handshake; /PATH: "
+        "it also sends a GET for this path. A server that fails gets no requests while another works. One worker checks, for "
+        "all. Not for the demo site."},
+    {ORIGIN(check.host), .key = "health-host", .example = "app.example.com", .type = CONF_TYPE_OTHER, .form = "NAME[:PORT]",
+        .set = conf_set_health_host,
+        .sentence = "Host of the requests of health-check. Not given: that of server."},
+    {ORIGIN(check.interval), .key = "health-interval", TIME(100 * USEC_PER_MSEC), .preset = "5s",
+        .sentence = "Time between two checks of a server, give or take a tenth."},
+    {ORIGIN(check.timeout), .key = "health-timeout", TIME(10 * USEC_PER_MSEC), .preset = "2s",
+        .sentence = "How long a check may take until the response begins; then it has failed."},
+    {ORIGIN(check.rise), .key = "health-rise", NUMBER(1, 100), .preset = "2",
+        .sentence = "After so many passed checks in a row a server that failed gets requests again."},
+    {ORIGIN(check.fall), .key = "health-fall", NUMBER(1, 100), .preset = "3",
+        .sentence = "After so many failed checks in a row a server gets no requests."},
+    {ORIGIN(check.statuses), .key = "health-status", .example = "200 204", .type = CONF_TYPE_OTHER,
+        .form = "STATUS | STATUS-STATUS ...", .preset = "200-399", .set = conf_set_health_status,
+        .sentence = "Statuses with which a server passes a check."},
     LIMITS_OF_BOTH(ORIGIN, "origin"),
     LIMITS_OF_ORIGINS(ORIGIN),
 

@@ -29,9 +29,15 @@ bool conf_set_redirect(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_hsts(struct conf_loader *l, void *object, struct slice value);
 /* [origin] */
 bool conf_set_server(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_hash(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_affinity_cookie(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_host(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_failure_status(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_health_check(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_health_host(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_health_status(struct conf_loader *l, void *object, struct slice value);
 /* [route] */
 bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_route_redirect(struct conf_loader *l, void *object, struct slice value);
@@ -62,6 +68,9 @@ const char *conf_check_path_glob(struct slice member);
 const char *conf_check_host_glob(struct slice member);
 const char *conf_check_user_agent_glob(struct slice member);
 const char *conf_check_media_glob(struct slice member);
+
+/* setters_balance.c: what the balance of an [origin] cannot have at the same time. */
+void conf_check_balance(struct conf_loader *l, const struct conf_section *s);
 
 /* RFC 9110 5.5: a field value without control characters but HTAB. */
 bool conf_is_text(struct slice text);

@@ -65,6 +65,7 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	    .loop = env->loop,
 	    .conf = env->conf,
 	    .observe = env->observe,
+	    .board = env->board,
 	    .chunks = env->chunks,
 	    .tickets = env->tickets,
 	    .seed = env->seed,

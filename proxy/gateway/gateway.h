@@ -27,14 +27,16 @@ struct gateway_env {
 	struct chunk_pool *chunks; /* borrows: the pool that the loop reads into */
 	const struct conf *conf;   /* borrows, const for the life of the gateway */
 	struct observe *observe;   /* borrows */
+	/* Borrows: shared by all workers. NULL: this gateway keeps to itself what it knows of servers. */
+	struct server_board *board;
 	/* Shared by all workers; lent until gateway_new returns. NULL: each listener has its own. */
 	const struct net_tickets *tickets;
 	/* The default name in Via is "pushgate-" and this number; the same in all workers. */
 	uint32_t via_suffix;
 	uint64_t seed;
-	/* Connects to the built-in demo origin, which behaves as `origin` says: a connected socket
+	/* Connects to the built-in demo origin, which behaves as `server` says: a connected socket
 	 * whose other end speaks h2c as a server, or -1. NULL when no origin is demo:. */
-	int (*demo_connect)(void *context, const struct conf_origin *origin);
+	int (*demo_connect)(void *context, const struct conf_origin_server *server);
 	void *demo_context;
 	/* Takes a page of the learned table that is to be saved (offer_learned_export), or with an empty
 	 * slice the end of the table. Returns at once; with may_wait, after a bounded time. NULL: the

@@ -23,8 +23,8 @@ static void dispatch(void *context, struct exchange *x)
 
 static void undispatch(void *context, struct exchange *x)
 {
-	(void)context;
-	upstream_undispatch(x);
+	struct gateway *g = context;
+	upstream_undispatch(&g->upstream, x);
 }
 
 static void add_transport_security(const struct exchange *x, struct http_head *head)
@@ -51,6 +51,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		offer_apply_fields(&route->response_fields, head);
 	if (x->context.listen && x->context.listen->hsts)
 		add_transport_security(x, head);
+	if (x->context.origin && x->context.origin->balance.affinity_cookie)
+		upstream_add_affinity(x, head);
 	if (offer_has_links(x, head)) {
 		struct client_facts facts;
 		if (offer_reads_links(&g->offers, client_facts(x, &facts), x))

@@ -52,6 +52,8 @@ void gateway_request(void *context, struct exchange *x)
 		exchange_refuse(x, refusal, detail);
 		return;
 	}
+	if (x->context.origin->balance.affinity_cookie)
+		upstream_read_affinity(x);
 	if (x->context.call_timeout > 0)
 		client_bound_call(x);
 	/* A page that is answered from a held response wants its resources too. */

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cuts one cookie out of a request's Cookie fields. Pairs are separated by semicolons; their syntax
+ * Finds one cookie in a request's Cookie fields, and cuts it out. Pairs are separated by semicolons; their syntax
  * is not checked.
  */
 #include "proxy/http/cookie.h"
+
+/* Whether the pair is a cookie of this name. */
+static bool is_named(struct slice pair, struct slice name)
+{
+	return slice_starts_with(pair, name) && pair.len > name.len && pair.ptr[name.len] == '=';
+}
 
 /*
  * Returns the field's value without the cookies of this name; it is never longer, and the other
@@ -18,8 +24,7 @@ static struct slice without(
 		size_t end = slice_find(value, ';');
 		struct slice part = slice_sub(value, 0, end), pair = slice_trim(part);
 		value = slice_from(value, end + 1);
-		if (slice_starts_with(pair, name) && pair.len > name.len &&
-		    pair.ptr[name.len] == '=') {
+		if (is_named(pair, name)) {
 			*found = slice_from(pair, name.len + 1);
 			continue;
 		}
@@ -58,4 +63,26 @@ struct slice http_cookie_cut(struct http_head *request, struct slice name)
 	}
 	request->count = kept;
 	return last;
+}
+
+static struct slice find_in(struct slice value, struct slice name)
+{
+	while (value.len > 0) {
+		size_t end = slice_find(value, ';');
+		struct slice pair = slice_trim(slice_sub(value, 0, end));
+		if (is_named(pair, name))
+			return slice_from(pair, name.len + 1);
+		value = slice_from(value, end + 1);
+	}
+	return (struct slice){0};
+}
+
+struct slice http_cookie_find(const struct http_head *request, struct slice name)
+{
+	struct slice found = {0};
+	for (uint32_t i = 0; i < request->count && !found.ptr; i++) {
+		if (request->fields[i].token == HTTP_TOKEN_COOKIE)
+			found = find_in(request->fields[i].value, name);
+	}
+	return found;
 }

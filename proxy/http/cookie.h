@@ -12,4 +12,7 @@
  */
 struct slice http_cookie_cut(struct http_head *request, struct slice name);
 
+/* The value of the first cookie of this name; its ptr is NULL if there is none. Changes nothing. */
+struct slice http_cookie_find(const struct http_head *request, struct slice name);
+
 #endif

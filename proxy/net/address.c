@@ -146,3 +146,19 @@ uint16_t net_address_port(const struct net_address *a)
 		return ntohs(((const struct sockaddr_in6 *)&a->storage)->sin6_port);
 	return 0;
 }
+
+bool net_address_equal(const struct net_address *a, const struct net_address *b)
+{
+	struct address left, right;
+	if (a->storage.ss_family != b->storage.ss_family)
+		return false;
+	if (a->storage.ss_family == AF_UNIX) {
+		const struct sockaddr_un *x = (const struct sockaddr_un *)&a->storage;
+		const struct sockaddr_un *y = (const struct sockaddr_un *)&b->storage;
+		return strcmp(x->sun_path, y->sun_path) == 0;
+	}
+	net_address_ip(a, &left);
+	net_address_ip(b, &right);
+	return memcmp(&left, &right, sizeof(left)) == 0 &&
+	       net_address_port(a) == net_address_port(b);
+}

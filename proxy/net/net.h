@@ -96,6 +96,7 @@ size_t net_resolve(
 #define NET_ADDRESS_TEXT 128
 char *net_address_format(const struct net_address *a, char *buffer, size_t size);
 void net_address_ip(const struct net_address *a, struct address *ip);
+bool net_address_equal(const struct net_address *a, const struct net_address *b);
 uint16_t net_address_port(const struct net_address *a); /* 0 for a unix socket */
 
 /* ---- digests ---- */

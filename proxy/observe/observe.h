@@ -16,6 +16,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/log_fields.h"
 #include "proxy/net/net.h"
+#include "proxy/observe/servers.h"
 #include <stdio.h>
 
 /*
@@ -59,6 +60,9 @@
 	X(tunnel_up_bytes, "bytes that ended tunnels have carried to origins") \
 	X(tunnel_down_bytes, "bytes that ended tunnels have carried to clients") \
 	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
+	X(server_ejections, "times that a worker ejected a server (eject-failures, eject-percent)") \
+	X(health_checks, "checks of servers made (health-check)") \
+	X(health_checks_failed, "of these, failed") \
 	X(peer_faults_down, "protocol faults of clients") \
 	X(peer_faults_up, "protocol faults of origins") \
 	X(guard_down, "client connections ended with ENHANCE_YOUR_CALM") \
@@ -127,6 +131,8 @@
 	X(PROCESS_STARTS, "pushgate_process_starts_total", "counter", "process", "times that it was started") \
 	X(ROUTE_PUSH_OFF, "pushgate_route_push_off_seconds", "gauge", "route, origin", "for so long a route still uses connections without push (reset-rate, promise-refusals)") \
 	X(ORIGIN_PUSH_OFF, "pushgate_origin_push_off_connections", "gauge", "origin", "open connections to an origin on which push was turned off (promise-refusals)") \
+	X(SERVER_UP, "pushgate_server_up", "gauge", "origin, server", "1: the server may get requests; 0: its checks fail, or a worker has ejected it. Of origins with several servers or health-check; at most 128, those with 0 first") \
+	X(SERVER_EJECTED, "pushgate_server_ejected_workers", "gauge", "origin, server", "in so many workers a server is ejected now") \
 	X(PUSH, "pushgate_push_total", "counter", "source, verdict, reason", "offers of pushes. Links that no verdict could use are not read and not counted") \
 	X(RULE, "pushgate_rule_total", "counter", "rule, event", "outcomes of each rule's pushes; (other): the rules behind the 64th together") \
 	X(RULE_BYTES, "pushgate_rule_bytes_total", "counter", "rule, outcome", "body bytes of these pushes, used or wasted") \

@@ -20,16 +20,24 @@ static bool same_authority(struct slice a, struct slice b, struct slice scheme)
 		   http_authority_equal(&left, &right));
 }
 
-/* Whether the authority is the host and port of the origin's server option. */
+/* Whether the authority is the host and port of a server of the origin, as the configuration names it. */
 static bool is_hops_own(const struct conf_origin *o, struct slice authority, struct slice scheme)
 {
 	struct http_authority named;
-	if (!o->host || !http_authority_parse(authority, scheme, &named))
+	if (!http_authority_parse(authority, scheme, &named) || named.host.len == 0)
 		return false;
-	if (named.host.ptr[0] == '[') /* o->host has no brackets */
+	if (named.host.ptr[0] == '[') /* a server's host has no brackets */
 		named.host = slice_sub(named.host, 1, named.host.len - 2);
-	const struct http_authority own = {.host = slice_of_string(o->host), .port = o->port};
-	return http_authority_equal(&own, &named);
+	for (size_t i = 0; i < o->server_count; i++) {
+		const struct conf_origin_server *s = &o->servers[i];
+		if (!s->host || s->is_srv)
+			continue;
+		const struct http_authority own = {
+		    .host = slice_of_string(s->host), .port = s->port};
+		if (http_authority_equal(&own, &named))
+			return true;
+	}
+	return false;
 }
 
 static bool is_origins(const struct exchange *x, struct slice authority, struct slice scheme)

@@ -111,6 +111,8 @@ static void worker_died(struct master *m, uint32_t index, int status)
 	slot->pid = 0;
 	slot->is_ready = slot->has_files = false;
 	clear_gauges(&m->start->slots[index]);
+	if (m->start->board)
+		server_board_forget(m->start->board, index);
 	forget_adopter(m, index);
 	if (m->phase != MASTER_RUNNING) {
 		if (status != 0)
@@ -290,6 +292,7 @@ static struct status describe(struct master *m)
 	    .slots = m->start->slots,
 	    .workers = m->about,
 	    .worker_count = m->start->workers,
+	    .board = m->start->board,
 	    .conf = m->start->conf,
 	    .trace = begin_trace,
 	    .trace_context = m,

@@ -58,6 +58,33 @@ static bool map_slots(struct start *s, char *error, size_t error_size)
 	return true;
 }
 
+/* The servers that may be ejected or are checked. */
+static bool map_board(struct start *s, char *error, size_t error_size)
+{
+	size_t servers = 0, names = 0;
+	for (size_t i = 0; i < s->conf->origin_count; i++) {
+		const struct conf_origin *o = &s->conf->origins[i];
+		if (!conf_origin_may_eject(o) && o->check.kind == CONF_CHECK_OFF)
+			continue;
+		for (size_t j = 0; j < o->server_count; j++)
+			if (o->servers[j].address.length > 0)
+				servers++;
+			else if (o->kind != CONF_ORIGIN_DEMO)
+				names++;
+	}
+	if (servers + names == 0)
+		return true;
+	s->board_bytes = server_board_bytes(servers, names);
+	void *p =
+	    mmap(NULL, s->board_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) {
+		snprintf(error, error_size, "cannot map the health of servers: %s", strerror(errno));
+		return false;
+	}
+	s->board = server_board_init(p, servers, names);
+	return true;
+}
+
 void start_observe(const struct start *s, struct observe *o)
 {
 	*o = (struct observe){.counters = &s->slots[s->workers],
@@ -118,7 +145,8 @@ static bool open_all(struct start *s, bool single, char *error, size_t error_siz
 		if (s->status_fd < 0)
 			return false;
 	}
-	return map_slots(s, error, error_size) && (single || identity_limit(error, error_size));
+	return map_slots(s, error, error_size) && map_board(s, error, error_size) &&
+	       (single || identity_limit(error, error_size));
 }
 
 static void close_all(struct start *s)
@@ -132,6 +160,8 @@ static void close_all(struct start *s)
 		close(s->notify_fd);
 	if (s->slots)
 		munmap(s->slots, (s->workers + 1) * sizeof(*s->slots));
+	if (s->board)
+		munmap(s->board, s->board_bytes);
 	net_tickets_fini(&s->tickets);
 	conf_free(s->conf);
 }

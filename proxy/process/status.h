@@ -24,6 +24,7 @@ struct status {
 	const struct status_worker *workers;
 	uint32_t worker_count;
 	const struct status_worker *files; /* NULL: this configuration needs no files process */
+	const struct server_board *board;  /* NULL: no server is checked or may be ejected */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */
 	const struct conf *conf;
 	/* A request of `pushgate trace` came, with its name; takes socket. */
@@ -55,6 +56,9 @@ int status_connect(const char *path, struct slice name, const char **error);
 /* status_text.c: prints comment lines ("# …") about the processes and where push is off, then the sums of the
  * counters. */
 void status_print(const struct status *s, FILE *out);
+/* status_servers.c: the servers that get no requests, as comment lines; then what monitoring reads. */
+void status_server_notes(const struct status *s, FILE *out);
+void status_servers_print(const struct status *s, FILE *out);
 /* Writes each counter that is not 0 as a line to the error log. */
 void status_log(const struct status *s, struct observe *o);
 

@@ -34,11 +34,19 @@ static size_t dump(const void *object, char *buffer, size_t size)
 	return gateway_describe(object, buffer, size);
 }
 
+static bool has_unix_server(const struct conf_origin *o)
+{
+	for (size_t i = 0; i < o->server_count; i++)
+		if (o->servers[i].address.length > 0 &&
+		    o->servers[i].address.storage.ss_family == AF_UNIX)
+			return true;
+	return false;
+}
+
 static bool has_unix_origins(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->origin_count; i++)
-		if (conf->origins[i].address_count > 0 &&
-		    conf->origins[i].addresses[0].storage.ss_family == AF_UNIX)
+		if (has_unix_server(&conf->origins[i]))
 			return true;
 	return false;
 }
@@ -117,6 +125,7 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	    .chunks = w->chunks,
 	    .conf = env->conf,
 	    .observe = &w->observe,
+	    .board = env->board,
 	    .tickets = env->tickets,
 	    .via_suffix = env->via_suffix,
 	    .seed = seed,

@@ -28,6 +28,7 @@ struct worker_config {
 	struct sockets *sockets;
 	struct logs *logs;
 	struct observe_counters *counters;
+	struct server_board *board; /* NULL: the configuration needs none */
 	const struct identity *identity;
 	struct net_tickets *tickets; /* worker_init erases it: the listeners have copies */
 	uint32_t via_suffix;

@@ -70,6 +70,7 @@ struct relay_cause {
 	X(UP_UNPROCESSED,     "origin-unprocessed",    RELAY_ORIGIN, true,  503, "connection_terminated",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
 	X(UP_UNREACHABLE,     "origin-unreachable",    RELAY_ORIGIN, true,  503, "connection_refused",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_UNROUTABLE,      "origin-unroutable",     RELAY_ORIGIN, true,  503, "destination_ip_unroutable",        RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_NAME,            "origin-name",           RELAY_ORIGIN, false, 503, "dns_error",                        RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_TLS,             "origin-tls",            RELAY_ORIGIN, false, 503, "tls_protocol_error",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_CERTIFICATE,     "origin-certificate",    RELAY_ORIGIN, false, 503, "tls_certificate_error",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_ALERT,           "origin-alert",          RELAY_ORIGIN, false, 503, "tls_alert_received",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \

@@ -5,6 +5,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/http/cookie.h"
 
 #include <stdio.h>
 
@@ -97,6 +98,14 @@ struct exchange *exchange_new(
 	exchange_bind(&x->down, down);
 	x->upload.source_ended = end;
 	return x;
+}
+
+struct slice exchange_cut_cookie(struct exchange *x, struct slice name)
+{
+	struct slice value = http_cookie_cut((struct http_head *)(uintptr_t)x->request, name);
+	if (value.ptr)
+		exchange_charge(x);
+	return value;
 }
 
 void exchange_dispatch(struct exchange *x)

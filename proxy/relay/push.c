@@ -105,7 +105,6 @@ static void fill_push(
 	context->origin = o->place.origin;
 	context->client = x->context.client;
 	context->down = x->context.down;
-	context->pool = x->context.pool;
 	push->timing.waits_since = x->relay->now;
 	push->upload.source_ended = true;
 	push->upload.state = FLOW_DONE;

@@ -148,7 +148,7 @@ struct demo_origin *demo_origin_new(struct net_loop *l, struct chunk_pool *chunk
 	return d;
 }
 
-int demo_origin_connect(void *demo, const struct conf_origin *origin)
+int demo_origin_connect(void *demo, const struct conf_origin_server *server)
 {
 	struct demo_origin *d = demo;
 	int fds[2];
@@ -157,8 +157,8 @@ int demo_origin_connect(void *demo, const struct conf_origin *origin)
 	struct demo_conn *c = memory_new(struct demo_conn);
 	c->origin = d;
 	c->heads = d->heads;
-	c->think = origin->demo_think;
-	c->rtt = origin->demo_rtt;
+	c->think = server->demo_think;
+	c->rtt = server->demo_rtt;
 	list_init(&c->streams);
 	list_append(&d->conns, &c->link);
 	budget_init(&c->budget, NULL, CONNECTION_MEMORY_BYTES);

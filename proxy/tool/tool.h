@@ -23,9 +23,9 @@ struct demo_origin;
 struct demo_origin *demo_origin_new(struct net_loop *l, struct chunk_pool *chunks, uint64_t seed);
 /*
  * Returns a connected socket, owned by the caller; the demo serves h2c on its other end, with the
- * delays of `origin`. -1 on failure.
+ * delays of `server`. -1 on failure.
  */
-int demo_origin_connect(void *demo, const struct conf_origin *origin);
+int demo_origin_connect(void *demo, const struct conf_origin_server *server);
 void demo_origin_free(struct demo_origin *d);
 
 #endif

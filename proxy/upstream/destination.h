@@ -2,15 +2,16 @@
 /*
  * Where requests go: a destination (an [origin]) with its servers, each of which is one address.
  *
- *   destination ─┬─ a queue for each kind of pool
+ *   destination ─┬─ a line of waiting requests for each kind of pool
  *                ├─ balance: which server gets a request
  *                ├─ names: addresses that come and go
  *                └─ server ─┬─ what is known of it, its health
  *                           └─ a pool of each kind, made when it is first used ─── origin connections
  *
  * The queue is the destination's: a server that dies keeps no request. A request is given to a server when it is
- * dispatched (exchange_context.server) and waits for that one's connections; when those of another server have
- * room first, and the request is not bound to its server (hash, affinity), that one takes it.
+ * dispatched (exchange_context.server) and waits for that one's connections. When those of another server have
+ * room first, that one takes it, unless the request is bound to its server: by hash, by affinity, or because
+ * others were tried in vain.
  */
 #ifndef PUSHGATE_UPSTREAM_DESTINATION_H
 #define PUSHGATE_UPSTREAM_DESTINATION_H
@@ -19,12 +20,7 @@
 #include "proxy/upstream/balance.h"
 #include "proxy/upstream/health.h"
 #include "proxy/upstream/pool.h"
-
-/* Requests that wait, oldest first, and behind them pushes of our own, which no client waits for: struct
- * exchange, by its member `waiting`. */
-struct waiting_line {
-	struct list requests, pushes;
-};
+#include "proxy/worker_env.h"
 
 /* One address. */
 struct server {
@@ -36,10 +32,24 @@ struct server {
 	struct server_health health;
 	struct origin_known known;
 	struct pool *pools[POOL_KINDS]; /* owned; NULL: not used yet */
+	uint32_t queued;                /* requests that wait and were given to it */
 	uint32_t connections;           /* of all its pools, retired ones too */
 	struct list link;               /* in destination->servers */
+	struct deferred_free deferred;
 	bool
 	    is_leaving; /* its name has it no more: it finishes what it has, and gets nothing new */
+	/* A connect takes longer than others should wait (RFC 8305 5), and there is no connection. */
+	bool is_slow;
+	bool was_out; /* it was not up when the balance was last told */
+};
+
+/* A line `server` whose addresses come from a name. */
+struct destination_name {
+	struct destination *destination;
+	const struct conf_origin_server *conf;
+	struct name_watch *watch;
+	bool is_known;     /* the first answer has come, or the first failure */
+	const char *error; /* of the last lookup; NULL: none */
 };
 
 struct destination {
@@ -47,18 +57,75 @@ struct destination {
 	const struct conf_origin *origin;
 	/* The protocols that its connections may speak: without pushes, with them. Owned. */
 	struct session_plan *plans[2];
-	struct net_tls *tls; /* owned; NULL: cleartext */
+	struct net_tls *tls; /* NULL: cleartext. Shared by all origins with the same settings; */
+	bool owns_tls;       /* the first of them frees it */
 	struct waiting_line lines[POOL_KINDS];
-	uint32_t queued[POOL_KINDS]; /* waiting, in its line or bound to a server */
-	struct list servers;         /* struct server, those that leave too */
-	size_t server_count;         /* that do not leave */
-	struct balance_member **members;
+	struct list
+	    nameless; /* requests that wait for the first address: struct exchange, by `waiting` */
+	uint32_t queued;     /* all that wait */
+	struct list servers; /* struct server, those that leave too */
+	size_t server_count; /* in it */
+	struct destination_name *names;
+	size_t name_count;
+	struct balance_member **members; /* the servers that may be chosen */
+	size_t member_count;
 	struct balance *balance;
-	bool is_stale; /* the balance is to be told of a change before it is asked again */
+	struct wheel_node change_timer;
+	bool is_stale; /* `members` and the balance do not know of a change yet */
 };
 
-/* A server joined, leaves, or changed what health or configuration say of it: requests that wait for one that
- * gets none any more are given to others. */
+void destination_open(
+    struct destination *d, struct upstream *upstream, const struct conf_origin *origin);
+void destination_close(struct destination *d); /* every connection at once */
+void destination_free(struct destination *d);
+
+/* Gives x to a server, and to a connection when one has room; or fails it. */
+void destination_dispatch(struct destination *d, struct exchange *x);
+/* For the log: how long x has waited, now that it waits no more. */
+static inline void destination_note_queued(struct exchange *x)
+{
+	x->timing.queued += x->relay->now - x->timing.waits_since;
+}
+/* Takes x out of the queue. */
+void destination_undispatch(struct destination *d, struct exchange *x);
+/* x is over: its server has less to do. */
+void destination_exchange_ended(struct exchange *x);
+/* A push that came on a connection of this server is its work too. */
+void destination_adopt_push(struct server *s, struct exchange *push);
+
+/* A server joined, leaves, or changed what health or configuration say of it. Before the next choice the balance
+ * is told; in the next loop pass the requests that wait for a server which gets none any more are given to others. */
 void destination_changed(struct destination *d);
+/* The server was tried in vain for x, which waits no more: gives it to another; if none is left, x fails with
+ * the cause. */
+void destination_try_another(
+    struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail);
+/* Whether some server of its destination could be asked that x was not given to yet. A destination of one server
+ * is tried twice. */
+bool destination_may_try_again(const struct exchange *x);
+
+/* ---- destination_names.c ---- */
+
+void destination_watch_names(struct destination *d);
+void destination_unwatch_names(struct destination *d);
+/* No address of any name is known yet, and none was refused: requests wait. */
+bool destination_is_nameless(const struct destination *d);
+/* Why a name has no address. */
+const char *destination_name_error(const struct destination *d);
+
+/* ---- server.c ---- */
+
+struct server *server_new(struct destination *d, const struct conf_origin_server *conf,
+    const struct net_address *address, uint32_t weight);
+void server_leave(struct server *s);      /* finishes what it has, and is freed then */
+void server_check_gone(struct server *s); /* it may have nothing left */
+void server_close(struct server *s);      /* every connection at once */
+void server_free(struct server *s);       /* it has no connection */
+struct pool *server_pool(struct server *s, enum pool_kind kind);
+/* The requests that it has sent and that are not over. */
+static inline uint32_t server_in_flight(const struct server *s)
+{
+	return s->member.outstanding - s->queued;
+}
 
 #endif

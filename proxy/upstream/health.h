@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether a server may get requests, as far as what came of the earlier ones says (passive: each worker's own
- * view), and what the checks say (active: one worker's, shared by all; health_check.h). Included by private.h.
+ * view, ejection.h), and what the checks say (active: one worker's, shared by all; health_check.h). Included by
+ * upstream.h.
  */
 #ifndef PUSHGATE_UPSTREAM_HEALTH_H
 #define PUSHGATE_UPSTREAM_HEALTH_H
 
-#include "proxy/base/clock.h"
 #include "proxy/base/wheel.h"
-#include <stdbool.h>
-#include <stdint.h>
+#include "proxy/upstream/ejection.h"
 
 struct destination;
+struct exchange;
+struct relay_cause;
 struct server;
-
-/* What came of a request, or of a connect. */
-enum health_result {
-	HEALTH_ANSWERED, /* with a status that is no failure */
-	HEALTH_FAILED, /* a status of failure-status, or no response in time, or the connection was lost */
-	HEALTH_CONNECT_FAILED, /* also TLS and a timeout */
-};
+struct upstream;
 
 enum server_state {
 	SERVER_UP,
@@ -31,19 +26,38 @@ enum server_state {
 const char *server_state_name(enum server_state state); /* "up" */
 
 struct server_health {
-	uint32_t failures; /* in a row */
-	uint32_t answers_in_window, failures_in_window;
-	usec window_began;
-	uint32_t ejections;      /* that make the next one longer */
-	usec ejected_until;      /* 0: it is not */
-	struct wheel_node timer; /* its return */
+	struct ejection ejection;
+	struct wheel_node timer;      /* its return */
+	struct server_entry *entry;   /* borrows: on the board; NULL: none */
+	struct health_target *target; /* owned; NULL: it is not checked */
+	bool may_eject;               /* what comes of its requests counts */
 	bool check_fails;
 };
+
+/* The checks of one worker (health_check.h). */
+struct health_checks {
+	struct list targets; /* struct health_target */
+	struct list waiting; /* of these, whose checks wait for others to end */
+	uint32_t running;
+	uint32_t seen;           /* the version of the board that has been read */
+	uint64_t draws;          /* of random times */
+	struct wheel_node timer; /* reads the board */
+};
+
+/* Before the first server; and before the last one is gone: ends all checks. */
+void health_open(struct upstream *u);
+void health_close(struct upstream *u);
 
 void health_init(struct server *s);
 void health_fini(struct server *s);
 /* May eject the server: then destination_changed follows. */
 void health_report(struct server *s, enum health_result result);
 enum server_state health_state(const struct server *s);
+
+/* What a final response of this status says of the server. */
+enum health_result health_of_status(const struct conf_origin *o, unsigned status);
+/* The request has failed at its server for this cause. Counts only what says that the server does not work: not what
+ * the client did, no push, and no connect, which is reported by itself, however many requests waited for it. */
+void health_report_failure(const struct exchange *x, const struct relay_cause *cause);
 
 #endif

@@ -38,7 +38,7 @@ static void begin_session(struct origin_conn *c, const struct session_plan *plan
 	c->hop.protocol = session_name(c->session);
 	c->is_open = true;
 	c->quiet_since = u->env->relay->now;
-	pool_conn_began(c->pool, upstream_pool(u, c->pool->origin, POOL_PLAIN), c);
+	pool_conn_began(c->pool, c);
 	if (c->pool->kind == POOL_SUBSCRIPTIONS) {
 		WORKER_COUNT(u->env, subscriptions, 1);
 		WORKER_COUNT(u->env, subscriptions_open, 1);
@@ -51,13 +51,13 @@ static struct net_conn *connect_to(struct origin_conn *c)
 	const struct conf_origin *o = p->origin;
 	struct upstream *u = c->upstream;
 	struct net_loop *loop = u->env->loop;
+	const struct server *server = p->server;
 	if (o->kind == CONF_ORIGIN_DEMO) {
-		int fd = u->demo_connect ? u->demo_connect(u->demo_context, o) : -1;
+		int fd = u->demo_connect ? u->demo_connect(u->demo_context, server->conf) : -1;
 		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, &conn_ops, c);
 	}
-	const struct net_address *to = &o->addresses[c->address_index % o->address_count];
-	struct net_conn *net =
-	    net_connect(loop, to, p->tls, o->tls_name ? o->tls_name : o->host, &conn_ops, c);
+	const char *name = o->tls_name ? o->tls_name : server->conf->tls_name;
+	struct net_conn *net = net_connect(loop, &server->address, p->tls, name, &conn_ops, c);
 	c->offers_http1_alone = pool_needs_http1(p);
 	if (c->offers_http1_alone)
 		net_conn_set_alpn(net, session_http1.alpn);
@@ -80,10 +80,9 @@ void origin_conn_open(struct pool *p)
 	struct origin_conn *c = memory_new(struct origin_conn);
 	c->upstream = u;
 	c->pool = p;
-	c->address_index = p->next_address;
 	c->started = c->opened = c->quiet_since = env->relay->now;
 	c->hop.connection = ++u->last_id;
-	c->hop.address = pool_address(p, c->address_index);
+	c->hop.address = p->server->text;
 	origin_window_init(&c->window, p->origin);
 	budget_init(&c->budget, &env->budget, env->conf->server.connection_memory_bytes);
 	budget_force(&env->budget, connection_bytes(p->tls));
@@ -127,8 +126,8 @@ static void dispose(struct origin_conn *c)
 	c->is_gone = true;
 	c->net = NULL;
 	wheel_forget(worker_wheel(c->upstream->env), &c->timer);
-	list_remove(&c->link);
 	worker_free_later(c->upstream->env, &c->deferred);
+	pool_conn_gone(c->pool, c);
 	c->upstream->env->observe->counters->upstream_connections_open--;
 	worker_schedule_drain_check(c->upstream->env);
 }
@@ -163,7 +162,9 @@ void origin_conn_end_exchanges(
 		struct exchange *x = leg->exchange;
 		bool is_lost = cause == &relay_cause_UP_LOST && code == 0 && c->session;
 		origin_leg_cut(leg);
-		exchange_on_up_failed(x, is_lost ? origin_conn_loss(c, x) : cause, code, detail);
+		const struct relay_cause *why = is_lost ? origin_conn_loss(c, x) : cause;
+		health_report_failure(x, why);
+		exchange_on_up_failed(x, why, code, detail);
 	}
 }
 
@@ -203,13 +204,9 @@ void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause)
 const char *origin_conn_say(
     const struct origin_conn *c, const char *text, char buffer[ORIGIN_TEXT_BYTES])
 {
-	const struct conf_origin *o = c->pool->origin;
-	char at[NET_ADDRESS_TEXT] = "demo:";
-	if (o->address_count > 0)
-		net_address_format(
-		    &o->addresses[c->address_index % o->address_count], at, sizeof(at));
-	snprintf(
-	    buffer, ORIGIN_TEXT_BYTES, "%s%s%s", at, text && *text ? ": " : "", text ? text : "");
+	bool is_demo = c->pool->origin->kind == CONF_ORIGIN_DEMO;
+	snprintf(buffer, ORIGIN_TEXT_BYTES, "%s%s%s", is_demo ? "demo:" : c->pool->server->text,
+	    text && *text ? ": " : "", text ? text : "");
 	return buffer;
 }
 

@@ -26,6 +26,7 @@ static void reset_event(struct origin_conn *c, const struct session_event *e)
 		return;
 	origin_leg_read_on(leg);
 	origin_leg_cut(leg);
+	health_report_failure(leg->exchange, cause);
 	exchange_on_up_failed(leg->exchange, cause, e->code, detail);
 }
 
@@ -96,6 +97,12 @@ static void data_event(struct origin_conn *c, const struct session_event *e)
 		origin_window_widen(c, x);
 }
 
+static void report_status(struct server *s, unsigned status)
+{
+	if (s->health.may_eject)
+		health_report(s, health_of_status(s->destination->origin, status));
+}
+
 /* RFC 9110 6.6.1: a response without Date gets the time at which it arrived. */
 static void head_event(struct origin_conn *c, const struct session_event *e)
 {
@@ -113,6 +120,8 @@ static void head_event(struct origin_conn *c, const struct session_event *e)
 	if (e->head->version != HTTP_VERSION_NONE)
 		leg->exchange->context.up.protocol = http_version_name(e->head->version);
 	struct exchange *x = leg->exchange;
+	if (!http_head_is_interim(e->head) && !exchange_is_push(x))
+		report_status(c->pool->server, e->head->status);
 	exchange_on_response(x, e->head, e->end);
 	if (exchange_is_tunnel(x) && !session_can(c->session, SESSION_MULTIPLEXES))
 		origin_conn_retire(c); /* no request can follow */

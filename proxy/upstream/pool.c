@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connections of one worker to one origin, and the queue of requests for them. Each origin has
- * four pools: requests whose pushes the client can use go over connections with ENABLE_PUSH=1, all
- * others over connections with ENABLE_PUSH=0, so that origins do not send pushes for nothing. Each
- * subscription gets a connection of its own in the third pool: that is retired as soon as the
- * request has been sent, so that it gets no other and closes after the last push. The fourth has the
- * tunnels; a connection that carries one request at a time is retired when that becomes a tunnel.
+ * The connections of one worker to one server. Requests whose pushes the client can use go over connections with
+ * ENABLE_PUSH=1, all others over connections with ENABLE_PUSH=0, so that origins do not send pushes for nothing.
+ * Each subscription gets a connection of its own in the third pool: that is retired as soon as the request has
+ * been sent, so that it gets no other and closes after the last push. The fourth has the tunnels; a connection
+ * that carries one request at a time is retired when that becomes a tunnel.
  *
- * A request goes onto the first connection that has room: few busy connections need fewer system
- * calls than many idle ones. Another connection is opened when requests queue up, or shortly before. How
- * many requests a connection carries at a time follows from the protocol. Until that is known one
- * connection is opened, and the requests wait for it.
+ * A request goes onto the first connection that has room: few busy connections need fewer system calls than many
+ * idle ones. Another connection is opened when requests queue up, or shortly before. How many requests a
+ * connection carries at a time follows from the protocol. Until that is known one connection is opened, and the
+ * requests wait for it.
  */
 #include "proxy/upstream/private.h"
 
 #include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
 
 /* Of connections that multiplex. */
 #define STREAMS_ASSUMED 100u
@@ -43,14 +43,7 @@ static uint32_t room_wanted(const struct pool *p)
 	return multiplexes(p) && p->kind != POOL_SUBSCRIPTIONS ? REQUEST_ROOM_WANTED : 0;
 }
 
-static void name_addresses(struct pool *p)
-{
-	const struct conf_origin *o = p->origin;
-	if (o->kind == CONF_ORIGIN_DEMO)
-		snprintf(p->addresses[0], sizeof(p->addresses[0]), "demo");
-	for (size_t i = 0; i < o->address_count; i++)
-		net_address_format(&o->addresses[i], p->addresses[i], sizeof(p->addresses[i]));
-}
+/* ---- life ---- */
 
 static void may_grow_again(struct wheel_node *node, usec now)
 {
@@ -61,34 +54,87 @@ static void may_grow_again(struct wheel_node *node, usec now)
 		pool_serve(p);
 }
 
-void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
-    struct origin_known *known, enum pool_kind kind)
+static bool has_ready(const struct pool *p)
 {
-	*p = (struct pool){.upstream = upstream, .origin = origin, .known = known, .kind = kind};
-	p->requests_most = kind == POOL_SUBSCRIPTIONS ? 1 : REQUESTS_MAX;
+	list_for_each(&p->conns, c, struct origin_conn, link)
+	{
+		if (c->is_ready && !c->is_closing)
+			return true;
+	}
+	return false;
+}
+
+/* RFC 8305 5: the first connect goes on, and whichever is ready first gets the requests. */
+static void connect_is_slow(struct wheel_node *node, usec now)
+{
+	struct pool *p = container_of(node, struct pool, race_timer);
+	(void)now;
+	worker_now(p->upstream->env);
+	if (p->connecting == 0 || has_ready(p))
+		return;
+	p->server->is_slow = true;
+	destination_changed(p->server->destination);
+}
+
+struct pool *pool_new(struct server *server, enum pool_kind kind)
+{
+	struct pool *p = memory_new(struct pool);
+	struct destination *d = server->destination;
 	bool push = kind == POOL_PUSH || kind == POOL_SUBSCRIPTIONS;
-	p->plans = session_plans_for_origin(upstream->env->protocols, origin, push);
+	p->upstream = d->upstream;
+	p->origin = d->origin;
+	p->server = server;
+	p->known = &server->known;
+	p->plans = d->plans[push];
+	p->tls = d->tls;
+	p->kind = kind;
+	p->line = &d->lines[kind];
+	p->requests_most = kind == POOL_SUBSCRIPTIONS ? 1 : REQUESTS_MAX;
 	list_init(&p->conns);
 	list_init(&p->usable);
-	list_init(&p->queue);
-	list_init(&p->push_queue);
+	list_init(&p->bound.requests);
+	list_init(&p->bound.pushes);
 	wheel_node_init(&p->grow_timer, may_grow_again);
+	wheel_node_init(&p->race_timer, connect_is_slow);
 	pool_pace_init(p);
-	name_addresses(p);
+	return p;
 }
 
-const char *pool_address(const struct pool *p, uint32_t address_index)
+static void forget_timers(struct pool *p)
 {
-	return p->addresses[address_index % (p->origin->address_count + !p->origin->address_count)];
-}
-
-void pool_fini(struct pool *p)
-{
-	ensure(!pool_is_waiting(p));
-	wheel_forget(worker_wheel(p->upstream->env), &p->grow_timer);
+	struct wheel *wheel = worker_wheel(p->upstream->env);
+	wheel_forget(wheel, &p->grow_timer);
+	wheel_forget(wheel, &p->race_timer);
 	pool_pace_fini(p);
+}
+
+void pool_close(struct pool *p)
+{
+	ensure(p->queued == 0);
+	forget_timers(p);
 	list_for_each(&p->conns, c, struct origin_conn, link)
 	    origin_conn_kill(c, &relay_cause_DRAINED);
+}
+
+void pool_free(struct pool *p)
+{
+	ensure(list_is_empty(&p->conns) && p->queued == 0);
+	forget_timers(p);
+	free(p);
+}
+
+void pool_retire(struct pool *p)
+{
+	list_for_each(&p->conns, c, struct origin_conn, link)
+	{
+		if (!c->is_open && list_is_empty(&c->legs)) {
+			origin_conn_kill(c, &relay_cause_DRAINED);
+			continue;
+		}
+		origin_conn_retire(c);
+		if (c->net)
+			net_conn_dirty(c->net);
+	}
 }
 
 void pool_shutdown(struct pool *p)
@@ -104,12 +150,33 @@ void pool_shutdown(struct pool *p)
 
 /* ---- connections ---- */
 
+/* RFC 8305 8: the recommended delay between two attempts. */
+#define RACE_DELAY_USEC (250 * USEC_PER_MSEC)
+
+static void begin_race(struct pool *p)
+{
+	struct worker_env *env = p->upstream->env;
+	if (p->server->destination->member_count > 1 && p->race_timer.deadline == USEC_NEVER)
+		wheel_set(worker_wheel(env), &p->race_timer, env->relay->now + RACE_DELAY_USEC);
+}
+
 void pool_conn_opened(struct pool *p, struct origin_conn *c)
 {
 	list_append(&p->conns, &c->link);
 	p->count++;
 	p->connecting++;
+	p->server->connections++;
+	if (!p->was_used || p->count == p->connecting)
+		begin_race(p);
 	p->was_used = true;
+}
+
+void pool_conn_gone(struct pool *p, struct origin_conn *c)
+{
+	list_remove(&c->link);
+	ensure(p->server->connections > 0);
+	p->server->connections--;
+	server_check_gone(p->server);
 }
 
 void pool_make_usable(struct pool *p, struct origin_conn *c)
@@ -134,8 +201,11 @@ void pool_conn_ready(struct pool *p, struct origin_conn *c)
 {
 	ensure(p->connecting > 0);
 	p->connecting--;
-	p->failures = 0;
 	pool_make_usable(p, c);
+	if (p->server->is_slow) {
+		p->server->is_slow = false;
+		destination_changed(p->server->destination);
+	}
 }
 
 void pool_conn_retired(struct pool *p, struct origin_conn *c, bool was_ready)
@@ -159,10 +229,11 @@ static bool is_fresh(const struct pool *p, const struct origin_conn *c)
 }
 
 /* The first connection with room; the one on which x has failed before only if no other has room. */
-static struct origin_conn *conn_with_room(struct pool *p, const struct exchange *x)
+struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x)
 {
 	struct origin_conn *last_choice = NULL;
-	if (!pool_pace_allows(p, x))
+	uint32_t most = p->origin->max_requests;
+	if (!pool_pace_allows(p, x) || (most > 0 && server_in_flight(p->server) >= most))
 		return NULL;
 	list_for_each(&p->usable, c, struct origin_conn, usable)
 	{
@@ -190,7 +261,7 @@ static uint32_t request_room_of(struct pool *p, uint32_t enough)
 }
 
 /* Retired connections, which stay open for their last exchanges. */
-static uint32_t leaving(const struct pool *p)
+uint32_t pool_leaving(const struct pool *p)
 {
 	uint32_t n = 0;
 	list_for_each(&p->conns, c, struct origin_conn, link) n += c->is_closing;
@@ -198,7 +269,7 @@ static uint32_t leaving(const struct pool *p)
 }
 
 /* How many connections that are not retired there may be. */
-static uint32_t most_connections(const struct pool *p)
+uint32_t pool_most_connections(const struct pool *p)
 {
 	if (p->kind ==
 	    POOL_TUNNELS) /* as many as there may be tunnels: it opens them as they come */
@@ -207,7 +278,7 @@ static uint32_t most_connections(const struct pool *p)
 		return p->origin->max_http1_connections;
 	if (p->kind != POOL_SUBSCRIPTIONS)
 		return p->origin->max_connections;
-	uint32_t most = p->origin->max_subscriptions, taken = leaving(p);
+	uint32_t most = p->origin->max_subscriptions, taken = pool_leaving(p);
 	return most > taken ? most - taken : 0;
 }
 
@@ -221,18 +292,12 @@ static bool is_pausing(const struct pool *p)
 
 static bool may_open(const struct pool *p)
 {
-	return p->count < most_connections(p) && !is_pausing(p);
-}
-
-static struct exchange *first_in_queue(const struct pool *p)
-{
-	struct exchange *x = list_first(&p->queue, struct exchange, waiting);
-	return x ? x : list_first(&p->push_queue, struct exchange, waiting);
+	return p->count < pool_most_connections(p) && !is_pausing(p);
 }
 
 static void grow(struct pool *p)
 {
-	uint32_t most = pool_pace_bound(p, first_in_queue(p), most_connections(p));
+	uint32_t most = pool_pace_bound(p, pool_first_waiting(p), pool_most_connections(p));
 	uint32_t wanted = room_wanted(p);
 	if (is_pausing(p))
 		return;
@@ -251,20 +316,10 @@ static void grow(struct pool *p)
  * cannot multiply the connections. */
 bool pool_may_replace(const struct pool *p)
 {
-	return leaving(p) < p->origin->max_connections;
+	return pool_leaving(p) < p->origin->max_connections;
 }
 
-/* ---- the queue ---- */
-
-static void unqueue(struct pool *p, struct exchange *x)
-{
-	ensure(p->queued > 0);
-	p->queued--;
-	if (p->queued == 0)
-		pool_pace_queue_ended(p);
-	x->timing.queued += p->upstream->env->relay->now - x->timing.waits_since;
-	list_remove(&x->waiting);
-}
+/* ---- requests ---- */
 
 /* How much of its time in the queue x waited for this connection to open. */
 static usec time_connecting(const struct origin_conn *c, const struct exchange *x)
@@ -281,21 +336,15 @@ static void fail_unsent(struct exchange *x, const struct relay_cause *cause)
 	    x, cause, 0, needs_other ? "gRPC needs HTTP/2, and the origin speaks HTTP/1.1" : NULL);
 }
 
-/* The first that can be sent now, and its connection. A retry that waits for a fresh connection keeps
- * nobody waiting. */
-static struct exchange *next_to_send(struct pool *p, struct origin_conn **c)
+/* It was given to another server, and is sent by this one. */
+static void take_over(struct pool *p, struct exchange *x)
 {
-	list_for_each(&p->queue, x, struct exchange, waiting)
-	{
-		*c = conn_with_room(p, x);
-		if (*c)
-			return x;
-		if (!exchange_was_retried(x) || list_is_empty(&p->usable))
-			return NULL;
-	}
-	struct exchange *push = list_first(&p->push_queue, struct exchange, waiting);
-	*c = push ? conn_with_room(p, push) : NULL;
-	return *c ? push : NULL;
+	if (x->context.server == p->server)
+		return;
+	balance_count(p->server->destination->balance, &x->context.server->member, -1);
+	balance_count(p->server->destination->balance, &p->server->member, 1);
+	server_check_gone(x->context.server);
+	x->context.server = p->server;
 }
 
 void pool_serve(struct pool *p)
@@ -303,51 +352,32 @@ void pool_serve(struct pool *p)
 	struct exchange *x;
 	struct origin_conn *c;
 	pool_pace_update(p);
-	while ((x = next_to_send(p, &c))) {
-		unqueue(p, x);
+	while (pool_is_waiting(p) && (x = pool_next_to_send(p, &c))) {
+		pool_unqueue(x->context.pool, x);
+		take_over(p, x);
+		x->context.pool = p;
 		p->pace.sent++;
+		destination_note_queued(x);
 		x->timing.connecting += time_connecting(c, x);
 		const struct relay_cause *refusal = origin_conn_send(c, x);
 		if (refusal)
 			fail_unsent(x, refusal);
 	}
-	if (pool_is_waiting(p))
+	if (p->queued > 0)
 		grow(p);
-}
-
-/* Why no further request may wait here, or NULL. */
-static const struct relay_cause *why_full(const struct pool *p)
-{
-	if (p->kind == POOL_SUBSCRIPTIONS && p->queued + leaving(p) >= p->origin->max_subscriptions)
-		return &relay_cause_SUBSCRIPTIONS_FULL;
-	return p->queued >= p->origin->max_queue ? &relay_cause_QUEUE_FULL : NULL;
-}
-
-static void enqueue(struct pool *p, struct exchange *x)
-{
-	const struct relay_cause *full = why_full(p);
-	x->context.pool = p;
-	if (full) {
-		exchange_on_up_failed(x, full, 0, NULL);
-		return;
-	}
-	bool is_ahead_of_need = exchange_is_push(x) && x->pushed.claims == 0;
-	list_append(is_ahead_of_need ? &p->push_queue : &p->queue, &x->waiting);
-	if (p->queued++ == 0)
-		pool_pace_queue_began(p);
 }
 
 void pool_dispatch(struct pool *p, struct exchange *x)
 {
 	if (x->tunnel.is_asked && !pool_count_tunnel(p, x))
 		return;
-	struct exchange *before = first_in_queue(p);
+	struct exchange *before = pool_first_waiting(p);
 	bool is_next = !before || exchange_was_retried(before) || exchange_is_push(before);
-	struct origin_conn *c = is_next ? conn_with_room(p, x) : NULL;
+	struct origin_conn *c = is_next ? pool_conn_with_room(p, x) : NULL;
 	x->context.pool = p;
 	if (!c) {
-		enqueue(p, x);
-		if (pool_is_waiting(p))
+		pool_enqueue(p, x);
+		if (p->queued > 0)
 			grow(p);
 		return;
 	}
@@ -358,88 +388,38 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 		grow(p);
 }
 
-void pool_undispatch(struct exchange *x)
+/* Several connections to a server may fail, and one may be reported twice: by its session and by its transport. */
+static void report_failure(struct origin_conn *c)
 {
-	if (!exchange_is_queued(x)) { /* x->waiting links a push into its client's list */
-		list_remove(&x->waiting);
+	struct server *s = c->pool->server;
+	if (c->has_failed)
 		return;
+	c->has_failed = true;
+	health_report(s, HEALTH_CONNECT_FAILED);
+	if (s->is_slow) {
+		s->is_slow = false;
+		destination_changed(s->destination);
 	}
-	if (list_is_linked(&x->waiting))
-		unqueue(x->context.pool, x);
 }
 
-/* The queued exchanges fail only after every address of the origin was tried. Several connections to
- * one address may fail, and one connection may be reported twice: by its session and by its
- * transport. The address counts as failed once. */
-void pool_failed(struct pool *p, const struct origin_conn *c, const struct relay_cause *cause,
-    const char *detail)
+void pool_failed(
+    struct pool *p, struct origin_conn *c, const struct relay_cause *cause, const char *detail)
 {
-	if (c->address_index == p->next_address) {
-		p->failures++;
-		p->next_address++;
-	}
-	bool has_more_addresses =
-	    p->origin->address_count > 0 && p->failures % p->origin->address_count != 0;
-	bool has_others = p->connecting > 0;
-	list_for_each(&p->conns, other, struct origin_conn, link) has_others =
-	    has_others || (other->is_ready && !other->is_closing);
-	if (has_others) {
+	report_failure(c);
+	if (p->connecting > 0 || has_ready(p)) {
 		p->grow_after = p->upstream->env->relay->now + GROW_PAUSE_USEC;
 		wheel_set(worker_wheel(p->upstream->env), &p->grow_timer, p->grow_after);
 		pool_serve(p); /* what waited for a fresh connection takes any now */
 		return;
 	}
-	if (!pool_is_waiting(p) || p->upstream->is_closed)
+	if (p->upstream->is_closed)
 		return;
-	if (has_more_addresses) {
-		origin_conn_open(p);
-		return;
+	struct list waiting;
+	list_init(&waiting);
+	pool_take_waiting(p, &waiting);
+	while (!list_is_empty(&waiting)) {
+		struct exchange *x = list_first(&waiting, struct exchange, waiting);
+		pool_unqueue(p, x);
+		destination_try_another(p->server->destination, x, cause, detail);
 	}
-	/* Exchanges that are retried come back to the end of the queue: count instead of emptying. */
-	for (uint32_t left = p->queued; left > 0 && pool_is_waiting(p); left--) {
-		struct exchange *x = first_in_queue(p);
-		unqueue(p, x);
-		exchange_on_up_failed(x, cause, 0, detail);
-	}
-}
-
-/* ---- the protocol ---- */
-
-static void move_conn(struct pool *from, struct pool *to, struct origin_conn *c)
-{
-	list_remove(&c->link);
-	list_append(&to->conns, &c->link);
-	c->pool = to;
-	from->count--;
-	from->connecting--;
-	to->count++;
-	to->connecting++;
-	to->was_used = true;
-}
-
-static void move_queue(struct pool *from, struct pool *to)
-{
-	struct exchange *x;
-	while ((x = first_in_queue(from))) {
-		if (--from->queued == 0)
-			pool_pace_queue_ended(from);
-		list_remove(&x->waiting);
-		x->pushes.is_subscription = false;
-		enqueue(to, x);
-	}
-}
-
-void pool_conn_began(struct pool *from, struct pool *plain, struct origin_conn *c)
-{
-	if (pool_needs_http1(from))
-		return; /* which says nothing of the protocol that requests use */
-	from->known->protocol = c->plan->protocol;
-	from->known->capabilities = c->session->ops->capabilities;
-	if (session_can(c->session, SESSION_TAKES_PUSHES) || from == plain ||
-	    from->kind == POOL_TUNNELS || c->is_closing)
-		return;
-	move_conn(from, plain, c);
-	move_queue(from, plain);
-	if (plain->count > most_connections(plain))
-		origin_conn_retire(c);
 }

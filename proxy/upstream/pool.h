@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connections of one worker to one origin, and the queue of requests that wait for them. Each
- * origin has four pools: one announces ENABLE_PUSH=1, one ENABLE_PUSH=0, and in the third, with
- * ENABLE_PUSH=1, each connection carries one subscription and nothing else. An origin whose protocol has
- * no pushes uses the second pool alone. The fourth is for tunnels, which may stay for days: they take
- * no connection and no stream from requests.
+ * The connections of one worker to one server, of one kind. Each server has up to four pools: one announces
+ * ENABLE_PUSH=1, one ENABLE_PUSH=0, and in the third, with ENABLE_PUSH=1, each connection carries one subscription
+ * and nothing else. A server whose protocol has no pushes uses the second pool alone. The fourth is for tunnels,
+ * which may stay for days: they take no connection and no stream from requests.
  */
 #ifndef PUSHGATE_UPSTREAM_POOL_H
 #define PUSHGATE_UPSTREAM_POOL_H
@@ -18,10 +17,17 @@ struct session_plan;
 struct session_protocol;
 struct upstream;
 struct origin_conn;
+struct server;
 
 enum pool_kind { POOL_PUSH, POOL_PLAIN, POOL_SUBSCRIPTIONS, POOL_TUNNELS, POOL_KINDS };
 
-/* What is known of an origin, whichever of its pools asks. */
+/* Requests that wait, oldest first, and pushes of our own, which no client waits for: struct exchange, by its
+ * member `waiting`. */
+struct waiting_line {
+	struct list requests, pushes;
+};
+
+/* What is known of a server, whichever of its pools asks. */
 struct origin_known {
 	/* Of the last connection that began; by configuration if there is only one. NULL: ALPN will
 	 * decide, and no connection has begun yet. */
@@ -54,42 +60,43 @@ struct pool_pace {
 struct pool {
 	struct upstream *upstream;
 	const struct conf_origin *origin;
-	struct origin_known *known; /* borrows: all pools of the origin share it */
-	struct session_plan *plans; /* owned: the protocols that its connections may speak */
-	struct net_tls *tls;        /* owned by POOL_PUSH, borrowed by the others */
+	struct server *server;
+	struct origin_known *known;       /* borrows: of the server */
+	const struct session_plan *plans; /* borrows: of the destination */
+	struct net_tls *tls;              /* borrows: of the destination */
 	enum pool_kind kind;
-	/* The texts of the origin's addresses, for the log. */
-	char addresses[CONF_ORIGIN_ADDRESSES][NET_ADDRESS_TEXT];
 	struct list conns;
 	/* Ready connections that are not retired and may have room, by their member `usable`. Those that
 	 * carry one request at a time are here only while they carry none, the last used first. */
 	struct list usable;
 	uint32_t usable_count;
 	struct pool_pace pace;
-	/* Of struct exchange, by its member `waiting`: requests, and behind them pushes of our own,
-	 * which no client waits for. */
-	struct list queue, push_queue;
-	uint32_t queued;              /* in both */
+	struct waiting_line *line;    /* of the destination: any server may serve them */
+	struct waiting_line bound;    /* this one alone */
+	uint32_t queued;              /* in both, those that were given to this server */
 	uint32_t count;               /* connections that are not retired */
 	uint32_t connecting;          /* how many of them are not ready */
-	uint32_t next_address;        /* counts up; modulo the number of addresses */
-	uint32_t failures;            /* addresses in a row that could not be connected to */
 	usec grow_after;              /* after a failed connect: no further one before this time */
 	struct wheel_node grow_timer; /* for the requests that wait then */
-	bool was_used;                /* a request has been dispatched here */
+	/* The first connection takes long: others are tried beside it (RFC 8305 5). */
+	struct wheel_node race_timer;
+	bool was_used; /* a request has been dispatched here */
 	/* A connection is retired once it has carried so many. */
 	uint64_t requests_most;
 };
 
-void pool_init(struct pool *p, struct upstream *upstream, const struct conf_origin *origin,
-    struct origin_known *known, enum pool_kind kind);
-void pool_fini(struct pool *p);
-/* The text of the address that a connection with this address_index goes to. Lent for the pool's life. */
-const char *pool_address(const struct pool *p, uint32_t address_index);
+struct pool *pool_new(struct server *server, enum pool_kind kind);
+void pool_close(struct pool *p); /* ends every connection at once */
+void pool_free(struct pool *p);
 /* Sends GOAWAY on all connections (RFC 9113 6.8) and closes them; no exchange is left. */
 void pool_shutdown(struct pool *p);
+/* Its connections finish what they have, and close; no other is opened. */
+void pool_retire(struct pool *p);
+/* x was given to the pool's server. */
 void pool_dispatch(struct pool *p, struct exchange *x);
-void pool_undispatch(struct exchange *x);
+void pool_unqueue(struct pool *p, struct exchange *x);
+/* Moves those that wait and were given to this pool to another list; they are still counted as queued. */
+void pool_take_waiting(struct pool *p, struct list *waiting);
 /* Counts a tunnel that is asked for. False: there are too many, and x has failed. */
 bool pool_count_tunnel(struct pool *p, struct exchange *x);
 void pool_tunnel_ended(struct exchange *x); /* the exchange is over, a tunnel or not */
@@ -98,13 +105,11 @@ void pool_serve(struct pool *p);            /* sends queued requests while a con
 void pool_conn_opened(struct pool *p, struct origin_conn *c);
 void pool_conn_ready(struct pool *p, struct origin_conn *c);
 void pool_conn_retired(struct pool *p, struct origin_conn *c, bool was_ready);
-/* A connection has begun, so that the protocol of the origin is known. If that has no pushes, the
- * connection and the requests that wait in `from` change to the pool without pushes. */
-void pool_conn_began(struct pool *from, struct pool *plain, struct origin_conn *c);
-static inline bool pool_is_waiting(const struct pool *p)
-{
-	return p->queued > 0;
-}
+/* A connection has begun, so that the protocol of the server is known. If that has no pushes, the connection and
+ * the requests that wait in `from` change to the pool without pushes. */
+void pool_conn_began(struct pool *from, struct origin_conn *c);
+/* Requests wait that a connection of this pool may carry. */
+bool pool_is_waiting(const struct pool *p);
 /* Its connections are opened with HTTP/1.1 alone, though the origin speaks HTTP/2: tunnels need it. */
 static inline bool pool_needs_http1(const struct pool *p)
 {
@@ -114,8 +119,9 @@ static inline bool pool_needs_http1(const struct pool *p)
 bool pool_changes_to_http1(struct pool *p, const struct session *s);
 /* Whether one of the connections may be retired and replaced by a new one. */
 bool pool_may_replace(const struct pool *p);
-/* The connection c ended before the origin's SETTINGS. */
-void pool_failed(struct pool *p, const struct origin_conn *c, const struct relay_cause *cause,
-    const char *detail);
+/* The connection c ended before the origin's SETTINGS: the server was tried in vain for the requests that wait for
+ * it, unless another connection of the pool is left to carry them. */
+void pool_failed(
+    struct pool *p, struct origin_conn *c, const struct relay_cause *cause, const char *detail);
 
 #endif

@@ -2,15 +2,16 @@
 /*
  * Private to upstream/: an origin connection with its session, legs and window growth.
  *
- *   upstream ─── pool (four per origin, pool.h) ─┬─ queue of exchanges
- *                                                 └─ origin_conn ─── session ─── streams ─── legs
+ *   upstream ─── destination (destination.h) ─── server ─── pool (pool.h) ─── origin_conn ─── session
+ *                                                                                  └─ legs
  */
 #ifndef PUSHGATE_UPSTREAM_PRIVATE_H
 #define PUSHGATE_UPSTREAM_PRIVATE_H
 
 #include "proxy/base/rate.h"
 #include "proxy/http/status_line.h"
-#include "proxy/upstream/pool.h"
+#include "proxy/upstream/balance_key.h"
+#include "proxy/upstream/destination.h"
 #include "proxy/upstream/upstream.h"
 
 /* The receive window that a connection's streams may have (origin_window.c). */
@@ -57,7 +58,6 @@ struct origin_conn {
 	struct deferred_free deferred;
 	struct list legs;
 	struct wheel_node timer;
-	uint32_t address_index; /* pool->next_address when it was opened */
 	usec started; /* of the connect; once connected, of the session (relay_origin_clock) */
 	/* For the log lines of its exchanges. */
 	struct exchange_origin_hop hop;
@@ -80,6 +80,7 @@ struct origin_conn {
 	bool is_ready;   /* requests may be sent: over HTTP/2, the origin's SETTINGS have arrived */
 	bool is_closing; /* retired: gets no more requests */
 	bool is_gone;    /* will be freed at the end of the loop pass */
+	bool has_failed; /* before it was ready, and that was reported */
 	/* Push was turned off on this connection because too many promises were refused. */
 	bool push_was_withdrawn;
 	bool is_held_back; /* not read from, because a subscriber is slow (relay/subscription.c) */
@@ -91,14 +92,42 @@ struct origin_conn {
 
 /* ---- upstream.c ---- */
 
-struct pool *upstream_pool(
-    const struct upstream *u, const struct conf_origin *o, enum pool_kind kind);
+/* Where a walk over all pools is; all zero: before the first one. */
+struct pool_place {
+	size_t destination;
+	struct server *server;
+	unsigned kind;
+};
+/* The next pool, or NULL after the last one. */
+struct pool *upstream_next_pool(const struct upstream *u, struct pool_place *at);
+#define upstream_for_each_pool(u, p)                                                               \
+	for (struct pool_place at_##p = {0}, *once_##p = &at_##p; once_##p; once_##p = NULL)       \
+		for (struct pool *p = upstream_next_pool((u), &at_##p); p;                         \
+		     p = upstream_next_pool((u), &at_##p))
 
 /* ---- pool.c ---- */
 
 /* The connection may get requests; gets none for now. */
 void pool_make_usable(struct pool *p, struct origin_conn *c);
 void pool_make_unusable(struct pool *p, struct origin_conn *c);
+/* The connection is no more. */
+void pool_conn_gone(struct pool *p, struct origin_conn *c);
+
+/* The connection that x is sent on; NULL: none has room. */
+struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x);
+/* How many connections that are not retired there may be. */
+uint32_t pool_most_connections(const struct pool *p);
+uint32_t pool_leaving(
+    const struct pool *p); /* connections that stay open for their last exchanges */
+
+/* ---- pool_queue.c ---- */
+
+/* The next one that is sent when a connection has room; NULL: none waits. */
+struct exchange *pool_first_waiting(const struct pool *p);
+/* The one that can be sent now, with its connection; NULL: none can. */
+struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c);
+/* x was given to the pool's server, and waits; or it fails, since too many wait. */
+void pool_enqueue(struct pool *p, struct exchange *x);
 
 /* ---- pool_pace.c ---- */
 

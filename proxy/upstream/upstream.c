@@ -1,48 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* All origins of a worker: opens and closes the pools, and chooses the pool for a request. */
+/* All origins of a worker: opens and closes their destinations, and walks over the pools of all. */
 #include "proxy/upstream/private.h"
 
 #include "proxy/base/memory.h"
 
 #include <stdlib.h>
 
-static size_t pool_count(const struct upstream *u)
+/* Authorities are read from a file: once for all origins that trust the same. */
+static struct net_tls *find_tls(const struct upstream *u, const struct conf_origin *o)
 {
-	return POOL_KINDS * u->env->conf->origin_count;
+	for (size_t i = 0; i < o->index; i++) {
+		const struct destination *d = &u->destinations[i];
+		const struct conf_origin *other = d->origin;
+		bool same_ca = o->tls_ca ? other->tls_ca && strcmp(o->tls_ca, other->tls_ca) == 0
+					 : !other->tls_ca;
+		if (d->tls && same_ca && o->tls_verify == other->tls_verify &&
+		    o->protocols == other->protocols)
+			return d->tls;
+	}
+	return NULL;
 }
 
-struct pool *upstream_pool(
-    const struct upstream *u, const struct conf_origin *o, enum pool_kind kind)
+static bool open_tls(struct upstream *u, struct destination *d, char *error, size_t error_size)
 {
-	return &u->pools[POOL_KINDS * o->index + kind];
-}
-
-/* The TLS context of an origin belongs to its pool with pushes; the others borrow it. */
-static bool open_tls(struct upstream *u, size_t index, char *error, size_t error_size)
-{
-	const struct conf_origin *o = &u->env->conf->origins[index];
+	const struct conf_origin *o = d->origin;
 	char alpn[64];
 	if (o->kind != CONF_ORIGIN_TLS)
 		return true;
-	session_alpn_list(u->pools[POOL_KINDS * index].plans, false, alpn, sizeof(alpn));
+	d->tls = find_tls(u, o);
+	if (d->tls)
+		return true;
+	session_alpn_list(d->plans[0], false, alpn, sizeof(alpn));
 	const struct net_tls_client_options options = {
 	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
-	struct net_tls *tls = net_tls_client_new(&options, error, error_size);
-	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
-		u->pools[POOL_KINDS * index + kind].tls = tls;
-	return tls != NULL;
-}
-
-/* Without a choice between protocols nothing has to be found out. */
-static void know_beforehand(struct upstream *u, size_t index)
-{
-	const struct session_plan *plans = u->pools[POOL_KINDS * index].plans;
-	bool is_chosen = u->env->conf->origins[index].kind == CONF_ORIGIN_TLS &&
-			 plans[0].protocol && plans[1].protocol;
-	if (is_chosen || !plans[0].protocol)
-		return;
-	u->known[index].protocol = plans[0].protocol;
-	u->known[index].capabilities = plans[0].protocol->origin_capabilities;
+	d->tls = net_tls_client_new(&options, error, error_size);
+	d->owns_tls = true;
+	return d->tls != NULL;
 }
 
 bool upstream_open(struct upstream *u, char *error, size_t error_size)
@@ -56,83 +49,106 @@ bool upstream_open(struct upstream *u, char *error, size_t error_size)
 	    .front = exchange_leg_front,
 	    .taken = exchange_leg_taken,
 	};
+	health_open(u);
 	u->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*u->push_off_until));
-	u->pools = memory_zalloc((pool_count(u) + 1) * sizeof(*u->pools));
-	u->known = memory_zalloc((conf->origin_count + 1) * sizeof(*u->known));
-	for (size_t i = 0; i < pool_count(u); i++)
-		pool_init(&u->pools[i], u, &conf->origins[i / POOL_KINDS],
-		    &u->known[i / POOL_KINDS], (enum pool_kind)(i % POOL_KINDS));
-	for (size_t i = 0; i < conf->origin_count; i++) {
-		know_beforehand(u, i);
-		if (!open_tls(u, i, error, error_size))
+	u->destinations = memory_zalloc((conf->origin_count + 1) * sizeof(*u->destinations));
+	for (size_t i = 0; i < conf->origin_count; i++)
+		destination_open(&u->destinations[i], u, &conf->origins[i]);
+	for (size_t i = 0; i < conf->origin_count; i++)
+		if (!open_tls(u, &u->destinations[i], error, error_size))
 			return false;
-	}
 	return true;
+}
+
+static size_t destination_count(const struct upstream *u)
+{
+	return u->destinations ? u->env->conf->origin_count : 0;
 }
 
 void upstream_close(struct upstream *u)
 {
 	u->is_closed = true;
-	for (size_t i = 0; u->pools && i < pool_count(u); i++)
-		pool_fini(&u->pools[i]);
+	health_close(u);
+	for (size_t i = 0; i < destination_count(u); i++)
+		destination_close(&u->destinations[i]);
 }
 
 void upstream_free(struct upstream *u)
 {
-	for (size_t i = 0; u->pools && i < pool_count(u); i++) {
-		if (u->pools[i].kind == POOL_PUSH) /* the others of the origin borrow it */
-			net_tls_free(u->pools[i].tls);
-		session_plans_free(u->pools[i].plans);
-	}
-	free(u->pools);
-	free(u->known);
+	for (size_t i = 0; i < destination_count(u); i++)
+		destination_free(&u->destinations[i]);
+	for (size_t i = 0; i < destination_count(u); i++)
+		if (u->destinations[i].owns_tls)
+			net_tls_free(u->destinations[i].tls);
+	free(u->destinations);
 	free(u->push_off_until);
+}
+
+struct pool *upstream_next_pool(const struct upstream *u, struct pool_place *at)
+{
+	while (at->destination < destination_count(u)) {
+		struct destination *d = &u->destinations[at->destination];
+		if (!at->server)
+			at->server = list_first(&d->servers, struct server, link);
+		while (at->server) {
+			while (at->kind < POOL_KINDS) {
+				struct pool *p = at->server->pools[at->kind++];
+				if (p)
+					return p;
+			}
+			at->kind = 0;
+			at->server = at->server->link.next == &d->servers
+					 ? NULL
+					 : container_of(at->server->link.next, struct server, link);
+		}
+		at->destination++;
+	}
+	return NULL;
 }
 
 void upstream_shutdown(struct upstream *u)
 {
-	for (size_t i = 0; i < pool_count(u); i++)
-		pool_shutdown(&u->pools[i]);
+	upstream_for_each_pool(u, p) pool_shutdown(p);
 }
 
 bool upstream_is_empty(const struct upstream *u)
 {
-	for (size_t i = 0; i < pool_count(u); i++)
-		if (!list_is_empty(&u->pools[i].conns))
-			return false;
+	upstream_for_each_pool(u, p) if (!list_is_empty(&p->conns)) return false;
 	return true;
 }
 
 /* ---- requests ---- */
 
-void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
+static struct destination *destination_of(const struct upstream *u, const struct exchange *x)
 {
-	const struct conf_origin *o = x->context.origin;
-	const struct conf_route *route = x->context.route;
-	usec off_until = u->push_off_until[route - u->env->conf->routes];
-	bool is_off = o->push == CONF_PUSH_AUTO && off_until > u->env->relay->now;
-	/* Without pushes the pools do not differ, and a subscription is a request like any other. */
-	const struct origin_known *known = &u->known[o->index];
-	bool has_pushes = !known->protocol || (known->capabilities & SESSION_TAKES_PUSHES);
-	enum pool_kind kind = wants_push && !is_off && has_pushes ? POOL_PUSH : POOL_PLAIN;
-	if (route->subscription)
-		x->pushes.is_subscription = has_pushes && offer_is_subscription(x, wants_push);
-	if (x->pushes.is_subscription)
-		kind = POOL_SUBSCRIPTIONS;
-	if (x->tunnel.is_asked)
-		kind = POOL_TUNNELS;
-	pool_dispatch(upstream_pool(u, o, kind), x);
+	return &u->destinations[x->context.origin->index];
 }
 
-void upstream_undispatch(struct exchange *x)
+void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 {
-	pool_undispatch(x);
+	x->context.wants_pushes = wants_push;
+	destination_dispatch(destination_of(u, x), x);
+}
+
+bool upstream_may_try_again(const struct exchange *x)
+{
+	return destination_may_try_again(x);
+}
+
+void upstream_undispatch(struct upstream *u, struct exchange *x)
+{
+	if (exchange_is_queued(x))
+		destination_undispatch(destination_of(u, x), x);
+	else /* x->waiting links a push into its client's list */
+		list_remove(&x->waiting);
 }
 
 void upstream_exchange_ended(struct exchange *x)
 {
-	if (x->tunnel.is_asked)
-		pool_tunnel_ended(x);
+	/* All other failures are reported where they come to light. */
+	if (x->ending.cause && x->ending.cause->is_timeout)
+		health_report_failure(x, x->ending.cause);
+	destination_exchange_ended(x);
 }
 
 /* ---- one exchange's origin ---- */
@@ -171,8 +187,9 @@ void upstream_pause_reading(struct upstream *u, bool is_paused)
 		relay_pause_origins(u->env->relay);
 	else
 		relay_resume_origins(u->env->relay);
-	for (size_t i = 0; i < pool_count(u); i++) {
-		list_for_each(&u->pools[i].conns, c, struct origin_conn, link)
+	upstream_for_each_pool(u, p)
+	{
+		list_for_each(&p->conns, c, struct origin_conn, link)
 		{
 			if (c->net)
 				set_paused(c->net, is_paused);
@@ -185,9 +202,8 @@ void upstream_pause_reading(struct upstream *u, bool is_paused)
 size_t upstream_describe(const struct upstream *u, char *buffer, size_t size)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < pool_count(u); i++)
-		list_for_each(&u->pools[i].conns, c, struct origin_conn,
-		    link) if (c->session && n < size) n +=
-		    session_describe(c->session, buffer + n, size - n);
+	upstream_for_each_pool(u, p)
+	    list_for_each(&p->conns, c, struct origin_conn, link) if (c->session && n < size) n +=
+	    session_describe(c->session, buffer + n, size - n);
 	return n;
 }

@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Origin connections: for each origin four pools (with push, without, for subscriptions, and for
- * tunnels), a queue for each pool, and the upstream legs of exchanges. These files know nothing about client
- * connections; facts about a request's client are arguments.
+ * Origins: for each a destination (destination.h) with its servers, the connections to them, and the upstream legs
+ * of exchanges. These files know nothing about client connections; facts about a request's client are arguments.
  */
 #ifndef PUSHGATE_UPSTREAM_UPSTREAM_H
 #define PUSHGATE_UPSTREAM_UPSTREAM_H
 
 #include "proxy/offer/offer.h"
 #include "proxy/session/session.h"
+#include "proxy/upstream/health.h"
 #include "proxy/worker_env.h"
 
-struct origin_known;
-struct pool;
+struct destination;
+struct names;
 
 /* All origins of a worker. */
 struct upstream {
 	struct worker_env *env;         /* borrows */
 	const struct offer_env *offers; /* borrows: makes the requests that origins receive */
-	/* Connects to the built-in demo origin, which behaves as `origin` says: a connected socket
+	struct names *names;            /* borrows; NULL when no server has a name */
+	/* Connects to the built-in demo origin, which behaves as `server` says: a connected socket
 	 * whose other end speaks h2c as a server, or -1. NULL when no origin is demo:. */
-	int (*demo_connect)(void *context, const struct conf_origin *origin);
+	int (*demo_connect)(void *context, const struct conf_origin_server *server);
 	void *demo_context;
-	/* Four per origin, by its index and enum pool_kind (pool.h). */
-	struct pool *pools;
-	struct origin_known *known; /* for each origin, by its index */
+	struct destination *destinations; /* by the index of the origin */
 	/* For each route: until this time its requests use connections without push, because its
 	 * promises were refused too often. */
 	usec *push_off_until;
 	struct session_env session_env;
+	struct health_checks checks;
 	uint64_t last_id; /* of a connection */
-	bool is_closed;   /* no connection is opened any more */
+	uint32_t last_server_id;
+	bool is_closed; /* no connection is opened any more */
 };
 
 /* The caller has set env, offers and the demo's members. Returns false and writes a message to error
@@ -47,10 +48,20 @@ bool upstream_is_empty(const struct upstream *u); /* no connection is left */
 /* Sends the request of x to its origin, now or when a connection has room. wants_push: the client
  * can use pushes that come with the response. */
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push);
+/* x failed where it was sent: whether another server is left that it was not given to, or its destination has one
+ * server alone. */
+bool upstream_may_try_again(const struct exchange *x);
 /* Removes x from its queue, if it is in one. */
-void upstream_undispatch(struct exchange *x);
+void upstream_undispatch(struct upstream *u, struct exchange *x);
 /* The exchange is over. */
 void upstream_exchange_ended(struct exchange *x);
+
+/* ---- affinity-cookie ---- */
+
+/* The origin of x has an affinity-cookie: takes it out of the request, and notes the server that it names. */
+void upstream_read_affinity(struct exchange *x);
+/* The response of that origin to a client: sets the cookie, if it came from another server. */
+void upstream_add_affinity(const struct exchange *x, struct http_head *response);
 
 /* ---- one exchange's origin ---- */
 

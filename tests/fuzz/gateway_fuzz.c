@@ -188,8 +188,8 @@ static void check(const struct world *w)
 {
 	const struct gateway *g = w->gateway;
 	list_for_each(&g->clients.conns, c, struct client_conn, link) if (c->session) session_check(c->session);
-	for (size_t i = 0; i < POOL_KINDS * g->env.conf->origin_count; i++)
-		list_for_each(&g->upstream.pools[i].conns, origin, struct origin_conn, link) if (origin->session) session_check(origin->session);
+	upstream_for_each_pool(&g->upstream, p)
+		list_for_each(&p->conns, origin, struct origin_conn, link) if (origin->session) session_check(origin->session);
 }
 
 static bool loop_pass(struct world *w)
@@ -405,9 +405,8 @@ static void end_all(struct world *w)
 	 * what then comes. One that reads slowly gets what its windows allow (64 KiB), at min-rate (100 B/s). */
 	pass(w, 1000 * USEC_PER_SEC);
 	ensure(list_is_empty(&w->gateway->clients.conns));
-	for (size_t i = 0; i < POOL_KINDS * w->gateway->env.conf->origin_count; i++)
-		ensure(
-		    list_is_empty(&w->gateway->upstream.pools[i].conns) && list_is_empty(&w->gateway->upstream.pools[i].queue));
+	upstream_for_each_pool(&w->gateway->upstream, p)
+		ensure(list_is_empty(&p->conns) && p->queued == 0 && list_is_empty(&p->line->requests));
 	ensure(w->gateway->relay.live_count == 0); /* what was held is too old, too */
 	ensure(w->gateway->hold_budget.used_bytes == 0);
 	ensure(w->gateway->env.budget.used_bytes == learned_bytes(w));

@@ -28,6 +28,7 @@ static const struct cell origin_cells[] = {
     {&relay_cause_UP_UNPROCESSED, 7, "head 503", "reset 2", "reset 7", true},
     {&relay_cause_UP_UNREACHABLE, 0, "head 503", "reset 2", "reset 7", true},
     {&relay_cause_UP_UNROUTABLE, 0, "head 503", "reset 2", "reset 7", true},
+    {&relay_cause_UP_NAME, 0, "head 503", "reset 2", "reset 7", false},
     {&relay_cause_UP_TLS, 0, "head 503", "reset 2", "reset 7", false},
     {&relay_cause_UP_CERTIFICATE, 0, "head 503", "reset 2", "reset 7", false},
     {&relay_cause_UP_ALERT, 0, "head 503", "reset 2", "reset 7", false},

@@ -302,6 +302,56 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 
 /* ---- commands of the test to a peer ---- */
 
+struct server *gate_server(struct gate_world *w, size_t origin)
+{
+	struct destination *d = &w->gateway->upstream.destinations[origin];
+	return list_first(&d->servers, struct server, link);
+}
+
+struct pool *gate_pool(struct gate_world *w, size_t origin, enum pool_kind kind)
+{
+	return server_pool(gate_server(w, origin), kind);
+}
+
+struct origin_conn *gate_first_conn(struct gate_world *w)
+{
+	upstream_for_each_pool(&w->gateway->upstream, p)
+	{
+		if (!list_is_empty(&p->conns))
+			return list_first(&p->conns, struct origin_conn, link);
+	}
+	return NULL;
+}
+
+struct origin_conn *gate_newest_conn(struct gate_world *w)
+{
+	struct origin_conn *newest = NULL;
+	upstream_for_each_pool(&w->gateway->upstream, p)
+	{
+		list_for_each(&p->conns, c, struct origin_conn, link)
+		{
+			if (!newest || c->hop.connection > newest->hop.connection)
+				newest = c;
+		}
+	}
+	return newest;
+}
+
+const struct net_address *gate_site_address(struct gate_world *w, size_t origin)
+{
+	return &w->conf->origins[origin].servers[0].address;
+}
+
+void gate_set_servers(
+    struct gate_world *w, size_t origin, const struct net_address *const *addresses, size_t count)
+{
+	struct destination *d = &w->gateway->upstream.destinations[origin];
+	list_for_each(&d->servers, s, struct server, link) server_leave(s);
+	for (size_t i = 0; i < count; i++)
+		server_new(d, &d->origin->servers[0], addresses[i], 1);
+	destination_changed(d);
+}
+
 struct gate_peer *gate_client(struct gate_world *w, const struct gate_peer_options *o)
 {
 	ensure(w->client_count < GATE_PEERS);

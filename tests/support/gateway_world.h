@@ -128,6 +128,18 @@ void gate_world_drain(struct gate_world *w, usec span);
 void gate_site_close(struct gate_site *site);
 void gate_site_open(struct gate_site *site);
 
+/* The first server of an origin, and one of its pools; and a connection to any origin, the first or the newest one
+ * (NULL: there is none). */
+struct server *gate_server(struct gate_world *w, size_t origin);
+struct pool *gate_pool(struct gate_world *w, size_t origin, enum pool_kind kind);
+struct origin_conn *gate_first_conn(struct gate_world *w);
+struct origin_conn *gate_newest_conn(struct gate_world *w);
+/* The origin has these servers from now on, in place of its own. */
+void gate_set_servers(
+    struct gate_world *w, size_t origin, const struct net_address *const *addresses, size_t count);
+/* The address of an origin's site. */
+const struct net_address *gate_site_address(struct gate_world *w, size_t origin);
+
 struct gate_peer *gate_client(
     struct gate_world *w, const struct gate_peer_options *options); /* NULL: the defaults */
 /* A plain socket connected to the listener, non-blocking. */

@@ -135,8 +135,37 @@ static void demo_origin_may_have_delays(void **state)
 	    LOAD_LISTEN LOAD_ROUTE "[origin o]\nserver = demo:?rtt=40ms&think=1s\n", "");
 	const struct conf_origin *o = &load.conf->origins[0];
 	assert_int_equal(o->kind, CONF_ORIGIN_DEMO);
-	assert_int_equal(o->demo_rtt, 40 * USEC_PER_MSEC);
-	assert_int_equal(o->demo_think, USEC_PER_SEC);
+	assert_int_equal(o->servers[0].demo_rtt, 40 * USEC_PER_MSEC);
+	assert_int_equal(o->servers[0].demo_think, USEC_PER_SEC);
+	load_free(&load);
+}
+
+static void origin_may_have_many_servers(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_LISTEN LOAD_ROUTE "[origin o]\nserver = http://127.0.0.1:81 weight=256\n"
+							    "server = http://b.example  backup\n"
+							    "server = h1+unix:/run/c.sock down weight=2\n"
+							    "server = srv:_http._tcp.d.example\n"
+							    "[origin p]\nserver = h2c+srv:_grpc._tcp.e.example weight=3\n"
+							    "[origin q]\nserver = srv:_https._tcp.f.example\n"
+							    "[route p]\norigin = p\nhost = p\n[route q]\norigin = q\nhost = q\n",
+	    "");
+	const struct conf_origin *o = load.conf->origins;
+	const struct conf_origin_server *s = o[0].servers;
+	assert_int_equal(o[0].server_count, 4);
+	assert_int_equal(o[0].protocols, CONF_HTTP1);
+	assert_string_equal(o[0].server_text, "http://127.0.0.1:81");
+	assert_int_equal(s[0].weight, 256);
+	assert_string_equal(s[1].host, "b.example");
+	assert_true(s[1].is_backup && !s[1].is_down && s[1].weight == 1);
+	assert_true(s[2].is_down && !s[2].is_backup && s[2].weight == 2);
+	assert_true(s[3].is_srv && s[3].port == 0 && s[3].address.length == 0);
+	assert_string_equal(s[3].host, "_http._tcp.d.example");
+	assert_string_equal(s[3].tls_name, "d.example");
+	assert_int_equal(o[1].protocols, CONF_HTTP2);
+	assert_string_equal(o[1].servers[0].host, "_grpc._tcp.e.example");
+	assert_int_equal(o[2].kind, CONF_ORIGIN_TLS);
 	load_free(&load);
 }
 
@@ -149,8 +178,11 @@ static void origin_defaults_are_those_of_the_header(void **state)
 	assert_string_equal(o->name, "o");
 	assert_int_equal(o->kind, CONF_ORIGIN_DEMO);
 	assert_string_equal(o->server_text, "demo:");
-	assert_null(o->host);
-	assert_int_equal(o->address_count, 0);
+	assert_int_equal(o->server_count, 1);
+	assert_null(o->servers[0].host);
+	assert_int_equal(o->servers[0].address.length, 0);
+	assert_int_equal(o->servers[0].weight, 1);
+	assert_false(o->servers[0].is_backup || o->servers[0].is_down || o->servers[0].is_srv);
 	assert_null(o->tls_ca);
 	assert_true(o->tls_verify);
 	assert_null(o->tls_name);
@@ -236,19 +268,19 @@ static void every_server_form_is_understood(void **state)
 	const struct conf_origin *o = load.conf->origins;
 	assert_int_equal(load.conf->origin_count, 4);
 	assert_int_equal(o[0].kind, CONF_ORIGIN_TLS);
-	assert_string_equal(o[0].host, "example.com");
-	assert_int_equal(o[0].port, 443);
-	assert_int_equal(o[0].address_count, 0); /* names are not looked up here */
+	assert_string_equal(o[0].servers[0].host, "example.com");
+	assert_string_equal(o[0].servers[0].tls_name, "example.com");
+	assert_int_equal(o[0].servers[0].port, 443);
+	assert_int_equal(o[0].servers[0].address.length, 0); /* a name */
 	assert_int_equal(o[1].kind, CONF_ORIGIN_PLAIN);
-	assert_int_equal(o[1].port, 81);
-	assert_int_equal(o[1].address_count, 1);
-	assert_int_equal(o[1].addresses[0].storage.ss_family, AF_INET);
-	assert_string_equal(o[2].host, "::1");
-	assert_int_equal(o[2].port, 80);
-	assert_int_equal(o[2].addresses[0].storage.ss_family, AF_INET6);
+	assert_int_equal(o[1].servers[0].port, 81);
+	assert_int_equal(o[1].servers[0].address.storage.ss_family, AF_INET);
+	assert_string_equal(o[2].servers[0].host, "::1");
+	assert_int_equal(o[2].servers[0].port, 80);
+	assert_int_equal(o[2].servers[0].address.storage.ss_family, AF_INET6);
 	assert_int_equal(o[3].kind, CONF_ORIGIN_PLAIN);
-	assert_null(o[3].host);
-	assert_int_equal(o[3].addresses[0].storage.ss_family, AF_UNIX);
+	assert_null(o[3].servers[0].host);
+	assert_int_equal(o[3].servers[0].address.storage.ss_family, AF_UNIX);
 	assert_int_equal(o[3].index, 3);
 	assert_ptr_equal(load.conf->routes[0].origin, &o[0]);
 	load_free(&load);
@@ -660,6 +692,7 @@ int main(void)
 	    cmocka_unit_test(limits_have_the_defaults_of_the_header),
 	    cmocka_unit_test(the_highest_rate_needs_no_burst),
 	    cmocka_unit_test(demo_origin_may_have_delays),
+	    cmocka_unit_test(origin_may_have_many_servers),
 	    cmocka_unit_test(origin_defaults_are_those_of_the_header),
 	    cmocka_unit_test(server_options_are_read),
 	    cmocka_unit_test(log_fields_are_names_or_all_but_some),

@@ -261,7 +261,7 @@ static void server_that_is_none_is_refused(void **state)
 {
 	(void)state;
 	static const char right[] =
-	    "write https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, h1+unix:/PATH, h2c+unix:/PATH or demo:";
+	    "write https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, h1+unix:/PATH, h2c+unix:/PATH, srv:NAME or demo:, and behind it weight=NUMBER, backup or down";
 	static const struct {
 		const char *server, *wrong, *meant;
 	} cases[] = {
@@ -274,6 +274,13 @@ static void server_that_is_none_is_refused(void **state)
 	    {"h2://user@host:1", "it is not HOST:PORT", NULL},
 	    {"h2c://host:0", "it is not HOST:PORT", NULL},
 	    {"h2c://host:70000", "it is not HOST:PORT", NULL},
+	    {"http://no..where:80", "its host is no name that can be looked up", NULL},
+	    {"srv:_grpc._tcp.a.example", "its service is neither _http nor _https: say how it is spoken to, such as h2c+srv:", NULL},
+	    {"srv:_http._udp.a.example", "it is not srv:_SERVICE._tcp.NAME", NULL},
+	    {"h2c+srv:a.example", "it is not srv:_SERVICE._tcp.NAME", NULL},
+	    {"http://a:80 weight=0", "a weight is a number from 1 to 256", NULL},
+	    {"http://a:80 weight=257", "a weight is a number from 1 to 256", NULL},
+	    {"http://a:80 slow", "a server may have weight=NUMBER, backup and down behind it", NULL},
 	    {"h2c://host:80/path", "it must not have a path", "h2c://host:80"},
 	    {"http://host:8080/app/", "it must not have a path", "http://host:8080"},
 	    {"https://host/app", "it must not have a path", "https://host"},
@@ -300,6 +307,15 @@ static void server_that_is_none_is_refused(void **state)
 		    cases[i].meant ? "?" : "");
 		assert_refused(text, errors);
 	}
+}
+
+static void servers_of_an_origin_fit_each_other(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_LISTEN "[origin o]\nserver = http://a:80\nserver = h2c://b:80\n" LOAD_ROUTE,
+	    "test.ini:5: h2c://b:80 is spoken to otherwise than http://a:80, a server of the same origin; give both the same scheme, or each an [origin] of its own\n");
+	assert_refused(LOAD_LISTEN "[origin o]\nserver = http://a:80\nserver = http://a:80 backup\n" LOAD_ROUTE,
+	    "test.ini:5: http://a:80 is a server of this origin already; remove the line, or give the first one weight=2\n");
 }
 
 static void every_row_of_what_is_not_available_is_refused_as_such(void **state)
@@ -658,6 +674,7 @@ int main(void)
 	    cmocka_unit_test(bad_address_is_refused),
 	    cmocka_unit_test(origin_without_server_is_refused),
 	    cmocka_unit_test(server_that_is_none_is_refused),
+	    cmocka_unit_test(servers_of_an_origin_fit_each_other),
 	    cmocka_unit_test(empty_configuration_lacks_everything),
 	    cmocka_unit_test(certificate_and_key_come_in_pairs),
 	    cmocka_unit_test(route_patterns_are_checked),

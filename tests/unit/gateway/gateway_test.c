@@ -110,8 +110,7 @@ static void a_gateway_that_is_its_own_origin_ends_the_loop(void **state)
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
 	/* The origin's address is the gateway's own listener. */
-	memcpy(&w->conf->origins[0].addresses[0], &w->at, sizeof(w->at));
-	w->conf->origins[0].address_count = 1;
+	gate_set_servers(w, 0, (const struct net_address *[]){&w->at}, 1);
 	struct gate_peer *c = gate_client(w, NULL);
 	struct gate_stream *s[10];
 	for (unsigned i = 0; i < 10; i++)

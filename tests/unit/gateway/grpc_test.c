@@ -107,6 +107,7 @@ static const struct {
     {"origin-unprocessed", GRPC_UNAVAILABLE},
     {"origin-unreachable", GRPC_UNAVAILABLE},
     {"origin-unroutable", GRPC_UNAVAILABLE},
+    {"origin-name", GRPC_UNAVAILABLE},
     {"origin-tls", GRPC_UNAVAILABLE},
     {"origin-certificate", GRPC_UNAVAILABLE},
     {"origin-alert", GRPC_UNAVAILABLE},

@@ -368,10 +368,7 @@ static void origin_connection_without_budget_gets_no_more_requests(void **state)
 	for (unsigned i = 0; i < 5; i++)
 		gate_more(gate_request(c, "POST", "example.com", "/up", false, NULL), 400000, false);
 	UNTIL(w, gate_seen(&w->sites[0], "/up") == 5);
-	struct origin_conn *origin = NULL;
-	for (size_t i = 0; i < POOL_KINDS; i++)
-		if (!list_is_empty(&w->gateway->upstream.pools[i].conns))
-			origin = list_first(&w->gateway->upstream.pools[i].conns, struct origin_conn, link);
+	struct origin_conn *origin = gate_first_conn(w);
 	assert_non_null(origin);
 	UNTIL(w, origin->budget.used_bytes > origin->budget.limit_bytes);
 	w->sites[0].serve = ok;

@@ -126,10 +126,8 @@ static struct budget *budget_of(struct gate_world *w, enum whose whose)
 		return &w->gateway->env.budget;
 	if (whose == CLIENTS && !list_is_empty(&w->gateway->clients.conns))
 		return &list_first(&w->gateway->clients.conns, struct client_conn, link)->budget;
-	for (size_t i = 0; whose == ORIGINS && i < POOL_KINDS * w->conf->origin_count; i++)
-		if (!list_is_empty(&w->gateway->upstream.pools[i].conns))
-			return &list_first(&w->gateway->upstream.pools[i].conns, struct origin_conn, link)->budget;
-	return NULL;
+	struct origin_conn *c = whose == ORIGINS ? gate_first_conn(w) : NULL;
+	return c ? &c->budget : NULL;
 }
 
 /* The n-th charge was refused; that may also have ended the connection to which the budget belongs. */

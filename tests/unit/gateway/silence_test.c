@@ -16,11 +16,7 @@ static struct client_conn *client_of(struct gate_world *w)
 
 static struct origin_conn *origin_of(struct gate_world *w)
 {
-	for (size_t i = 0; i < POOL_KINDS * w->conf->origin_count; i++)
-		if (!list_is_empty(&w->gateway->upstream.pools[i].conns))
-			return list_first(
-			    &w->gateway->upstream.pools[i].conns, struct origin_conn, link);
-	return NULL;
+	return gate_first_conn(w);
 }
 
 static void silent_event_stream_sets_no_timer_of_its_connections(void **state)

@@ -95,6 +95,29 @@ static void changed_field_is_compressed_anew(void **state)
 	http_head_free(head);
 }
 
+static void found(const char *field, const char *value)
+{
+	struct http_head *head = REQUEST("x-any: seen=0", "cookie: a=b", field);
+	struct slice got = http_cookie_find(head, NAME);
+	if (value)
+		assert_slice(got, value);
+	else
+		assert_null(got.ptr);
+	assert_int_equal(head->count, 3);
+	http_head_free(head);
+}
+
+static void first_of_several_is_found_and_all_stay(void **state)
+{
+	(void)state;
+	found("cookie: seen=1", "1");
+	found("cookie: a=1; seen=x; seen=y", "x");
+	found("cookie: ;;seen= ; b=2", "");
+	found("cookie: seen=x=y", "x=y");
+	found("cookie: a=seen=1; xseen=2; Seen=3; seen", NULL);
+	found("cookies: seen=1", NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +127,7 @@ int main(void)
 	    cmocka_unit_test(last_of_several_counts_and_all_go),
 	    cmocka_unit_test(like_names_are_left_to_the_byte),
 	    cmocka_unit_test(changed_field_is_compressed_anew),
+	    cmocka_unit_test(first_of_several_is_found_and_all_stay),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }

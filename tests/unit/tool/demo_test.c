@@ -33,7 +33,7 @@ struct bench {
 	struct http_head_pool *heads;
 	struct budget budget;
 	struct demo_origin *demo;
-	struct conf_origin origin; /* the delays */
+	struct conf_origin_server server; /* the delays */
 	struct link wire;
 	struct slice upload;
 	struct answer answers[STREAMS_MAX];
@@ -155,7 +155,7 @@ static int tear_down(void **state)
 
 static void connect_with(struct bench *b, const struct h2_settings *settings)
 {
-	int fd = demo_origin_connect(b->demo, &b->origin);
+	int fd = demo_origin_connect(b->demo, &b->server);
 	assert_true(fd >= 0);
 	b->wire.net = net_conn_new(b->loop, fd, NULL, &net_ops, &b->wire);
 	const struct h2_env env = {
@@ -388,8 +388,8 @@ static void slow_promises_late_and_then_goes_on(void **state)
 static void pushes_arrive_while_the_page_is_still_thought_about(void **state)
 {
 	struct bench *b = *state;
-	b->origin.demo_think = 300 * USEC_PER_MSEC;
-	b->origin.demo_rtt = 5 * USEC_PER_MSEC;
+	b->server.demo_think = 300 * USEC_PER_MSEC;
+	b->server.demo_rtt = 5 * USEC_PER_MSEC;
 	connect_with(b, &h2_settings_initial);
 	usec begun = clock_monotonic();
 	struct answer *page = get(b, "GET", "/");
@@ -406,7 +406,7 @@ static void pushes_arrive_while_the_page_is_still_thought_about(void **state)
 static void request_may_be_cancelled_while_the_demo_thinks(void **state)
 {
 	struct bench *b = *state;
-	b->origin.demo_think = 20 * USEC_PER_MSEC;
+	b->server.demo_think = 20 * USEC_PER_MSEC;
 	struct h2_settings settings = h2_settings_initial;
 	settings.enable_push = 0;
 	connect_with(b, &settings);
@@ -425,7 +425,7 @@ static void request_may_be_cancelled_while_the_demo_thinks(void **state)
 static void slow_is_as_far_away_as_the_page(void **state)
 {
 	struct bench *b = *state;
-	b->origin.demo_rtt = USEC_PER_MSEC;
+	b->server.demo_rtt = USEC_PER_MSEC;
 	connect_with(b, &h2_settings_initial);
 	struct answer *slow = get(b, "GET", "/slow");
 	assert_int_equal(slow->body_len, demo_slow_parts[0].len + demo_slow_parts[1].len);

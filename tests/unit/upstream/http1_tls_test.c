@@ -116,8 +116,7 @@ static void three_at_once(struct scene *s, size_t n)
 
 static struct pool *pool_of(struct scene *s, enum pool_kind kind)
 {
-	return upstream_pool(
-	    &s->w->gateway->upstream, &s->w->conf->origins[s->w->conf->origin_count - 1], kind);
+	return gate_pool(s->w, s->w->conf->origin_count - 1, kind);
 }
 
 static size_t conns_in(struct scene *s, enum pool_kind kind)

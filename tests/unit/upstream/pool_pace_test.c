@@ -9,7 +9,7 @@
 
 static struct pool *plain_pool(struct gate_world *w, size_t origin)
 {
-	return upstream_pool(&w->gateway->upstream, &w->conf->origins[origin], POOL_PLAIN);
+	return gate_pool(w, origin, POOL_PLAIN);
 }
 
 static struct gate_world *world(const char *origin)

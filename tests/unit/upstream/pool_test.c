@@ -120,10 +120,7 @@ static void an_upload_that_ends_frees_its_stream_for_the_next(void **state)
 
 static struct origin_conn *newest(struct gate_world *w)
 {
-	struct origin_conn *last = NULL;
-	for (size_t i = 0; i < 2 * w->conf->origin_count; i++)
-		list_for_each(&w->gateway->upstream.pools[i].conns, c, struct origin_conn, link) last = c;
-	return last;
+	return gate_newest_conn(w);
 }
 
 /* What the timer would do in an hour. */
@@ -577,15 +574,13 @@ static void trailers_are_sent_again_with_a_retried_request(void **state)
 	gate_world_free(w);
 }
 
-static void every_address_is_tried(void **state)
+static void every_server_is_tried(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
-	struct conf_origin *a = &w->conf->origins[0];
-	/* The first address is dead, the second is alive. */
-	a->addresses[1] = a->addresses[0];
-	a->address_count = 2;
-	a->addresses[0] = w->conf->origins[1].addresses[0];
+	/* One is dead, the other is alive. */
+	gate_set_servers(w, 0,
+	    (const struct net_address *[]){gate_site_address(w, 1), gate_site_address(w, 0)}, 2);
 	gate_site_close(&w->sites[1]);
 	w->sites[0].serve = ok;
 	struct gate_peer *c = gate_client(w, NULL);
@@ -595,15 +590,13 @@ static void every_address_is_tried(void **state)
 	gate_world_free(w);
 }
 
-/* The first address gets two connections at a time, and both fail. */
-static void connections_that_fail_together_skip_no_address(void **state)
+/* The first server gets two connections at a time, and both fail. */
+static void connections_that_fail_together_skip_no_server(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, "settings-timeout = 500ms", NULL);
-	struct conf_origin *a = &w->conf->origins[0];
-	a->addresses[1] = a->addresses[0];
-	a->address_count = 2;
-	a->addresses[0] = w->conf->origins[1].addresses[0];
+	gate_set_servers(w, 0,
+	    (const struct net_address *[]){gate_site_address(w, 1), gate_site_address(w, 0)}, 2);
 	w->sites[1].options.is_silent = true;
 	w->sites[0].serve = ok;
 	struct gate_peer *c[2] = {gate_client(w, NULL), gate_client(w, NULL)};
@@ -635,19 +628,15 @@ static void a_connection_that_fails_before_settings_counts_once(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
-	struct conf_origin *a = &w->conf->origins[0];
-	/* The first speaks no HTTP/2, the second is dead, the third is alive. */
-	a->addresses[2] = a->addresses[0];
-	a->address_count = 3;
-	a->addresses[0] = a->addresses[1] = w->conf->origins[1].addresses[0];
+	/* The first speaks no HTTP/2, the second is alive. */
+	gate_set_servers(w, 0,
+	    (const struct net_address *[]){gate_site_address(w, 1), gate_site_address(w, 0)}, 2);
 	w->sites[1].adopt = send_garbage;
 	struct gate_stream *s = gate_get(gate_client(w, NULL), "/a");
 	UNTIL(w, newest(w));
-	struct pool *p = newest(w)->pool;
 	w->sites[0].serve = ok;
 	UNTIL(w, s->is_over);
 	assert_int_equal(s->status, 200);
-	assert_int_equal(p->next_address, 2);
 	gate_world_free(w);
 }
 
@@ -829,8 +818,8 @@ int main(void)
 	    cmocka_unit_test(a_connection_without_settings_answers_504),
 	    cmocka_unit_test(an_origin_whose_tls_fails_answers_503),
 	    cmocka_unit_test(trailers_are_sent_again_with_a_retried_request),
-	    cmocka_unit_test(every_address_is_tried),
-	    cmocka_unit_test(connections_that_fail_together_skip_no_address),
+	    cmocka_unit_test(every_server_is_tried),
+	    cmocka_unit_test(connections_that_fail_together_skip_no_server),
 	    cmocka_unit_test(a_connection_that_fails_before_settings_counts_once),
 	    cmocka_unit_test(an_idle_connection_is_closed),
 	    cmocka_unit_test(a_connection_that_is_not_ready_is_not_idle),

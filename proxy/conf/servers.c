@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lines `server` of an [origin]: "URL [weight=N] [backup] [down]". A line is one server, or a name that has
+ * any number of them. All lines of an origin say the same about how its servers are spoken to.
+ */
+#include "proxy/base/ascii.h"
+#include "proxy/conf/setters.h"
+#include "proxy/conf/value.h"
+#include "proxy/http/authority.h"
+#include "proxy/limits.h"
+#include <inttypes.h>
+
+/* RFC 1035 2.3.4, in text. */
+enum { HOST_BYTES = 253 };
+
+static bool bad_server(struct conf_loader *l, struct slice value, const char *wrong)
+{
+	return conf_bad_value(l, value, wrong,
+	    "write https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, "
+	    "h1+unix:/PATH, h2c+unix:/PATH, srv:NAME or demo:, and behind it weight=NUMBER, "
+	    "backup or down");
+}
+
+/* ---- the URL: one function for each form ---- */
+
+struct server_scheme;
+typedef bool read_server(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
+    struct slice rest, enum conf_origin_kind kind);
+
+static bool read_unix(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
+    struct slice rest, enum conf_origin_kind kind)
+{
+	(void)kind;
+	/* net_address_parse reads "unix:/path". */
+	struct slice text = arena_printf(&l->conf->arena, "unix:%.*s", SLICE_ARG(rest));
+	const char *wrong = net_address_parse(text, &s->address);
+	return wrong ? bad_server(l, value, wrong) : true;
+}
+
+/* RFC 1035 2.3.4: what no name can have, so that nobody need be asked for it. */
+static bool has_bad_label(struct slice name)
+{
+	while (name.len > 0) {
+		size_t length = slice_find(name, '.');
+		if (length == 0 || length > 63)
+			return true;
+		name = slice_from(name, length < name.len ? length + 1 : length);
+	}
+	return false;
+}
+
+static bool read_tcp(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
+    struct slice rest, enum conf_origin_kind kind)
+{
+	struct http_authority a;
+	struct slice scheme = kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
+
+	if (rest.len > 0 && rest.ptr[rest.len - 1] == '/')
+		rest.len--;
+	if (slice_find(rest, '/') < rest.len)
+		return bad_server(l, value, "it must not have a path");
+	if (!http_authority_parse(rest, scheme, &a) || a.host.len == 0 || a.port == 0)
+		return bad_server(l, value, "it is not HOST:PORT");
+	if (a.host.len > HOST_BYTES)
+		return bad_server(l, value, "the host name is too long");
+	struct slice host = a.host;
+	if (host.ptr[0] == '[')
+		host = slice_sub(host, 1, host.len - 2);
+	s->host = s->tls_name = conf_copy(l, host);
+	s->port = a.port;
+	struct slice literal =
+	    arena_printf(&l->conf->arena, "%.*s:%u", SLICE_ARG(a.host), (unsigned)a.port);
+	if (net_address_parse(literal, &s->address)) /* a name */
+		s->address = (struct net_address){.length = 0};
+	if (s->address.length == 0 && has_bad_label(a.host))
+		return bad_server(l, value, "its host is no name that can be looked up");
+	return true;
+}
+
+/* Takes "_http." or "_tcp." from the front of a name. */
+static bool take_label(struct slice *name, struct slice *label)
+{
+	size_t dot = slice_find(*name, '.');
+	if (dot < 2 || dot >= name->len || name->ptr[0] != '_')
+		return false;
+	*label = slice_sub(*name, 0, dot);
+	*name = slice_from(*name, dot + 1);
+	return true;
+}
+
+/* RFC 2782: _Service._Proto.Name. A certificate is for the name that was asked for (RFC 6125 2.3). */
+static bool read_srv(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
+    struct slice rest, enum conf_origin_kind kind)
+{
+	struct slice domain = rest, service, transport;
+	struct http_authority a;
+
+	(void)kind;
+	if (!take_label(&domain, &service) || !take_label(&domain, &transport) ||
+	    !slice_equal_nocase(transport, SLICE("_tcp")) || domain.len > HOST_BYTES ||
+	    rest.len > HOST_BYTES || has_bad_label(rest) ||
+	    !http_authority_parse(domain, SLICE("http"), &a) || a.port_given)
+		return bad_server(l, value, "it is not srv:_SERVICE._tcp.NAME");
+	s->host = conf_copy(l, rest);
+	s->tls_name = conf_copy(l, domain);
+	s->is_srv = true;
+	return true;
+}
+
+/* What may follow "demo:?": think=TIME, rtt=TIME. */
+static bool read_demo(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
+    struct slice rest, enum conf_origin_kind kind)
+{
+	(void)kind;
+	if (rest.len > 0 && (rest.len == 1 || rest.ptr[0] != '?'))
+		return bad_server(l, value, "only ?think=TIME&rtt=TIME may follow demo:");
+	while (rest.len > 0) {
+		rest = slice_from(rest, 1);
+		struct slice pair = slice_sub(rest, 0, slice_find(rest, '&'));
+		rest = slice_from(rest, pair.len);
+		size_t equals = slice_find(pair, '=');
+		struct slice name = slice_sub(pair, 0, equals);
+		struct slice text = slice_from(pair, equals < pair.len ? equals + 1 : pair.len);
+		bool is_think = slice_equal(name, SLICE("think"));
+		usec span;
+		if (!is_think && !slice_equal(name, SLICE("rtt")))
+			return bad_server(l, value, "the demo site knows only think and rtt");
+		if (!value_time(text, &span) || span > LIMIT_DEMO_DELAY_USEC)
+			return bad_server(
+			    l, value, "think and rtt take a time of at most 60s, such as 150ms");
+		*(is_think ? &s->demo_think : &s->demo_rtt) = span;
+	}
+	return true;
+}
+
+static const struct server_scheme {
+	struct slice prefix;
+	enum conf_origin_kind kind;
+	uint32_t protocols;
+	read_server *read;
+} server_schemes[] = {
+    {SLICE_INIT("https://"), CONF_ORIGIN_TLS, CONF_HTTP2 | CONF_HTTP1, read_tcp},
+    {SLICE_INIT("http://"), CONF_ORIGIN_PLAIN, CONF_HTTP1, read_tcp},
+    {SLICE_INIT("h2://"), CONF_ORIGIN_TLS, CONF_HTTP2, read_tcp},
+    {SLICE_INIT("h2c://"), CONF_ORIGIN_PLAIN, CONF_HTTP2, read_tcp},
+    {SLICE_INIT("h1+unix:"), CONF_ORIGIN_PLAIN, CONF_HTTP1, read_unix},
+    {SLICE_INIT("h2c+unix:"), CONF_ORIGIN_PLAIN, CONF_HTTP2, read_unix},
+    {SLICE_INIT("srv:_https."), CONF_ORIGIN_TLS, CONF_HTTP2 | CONF_HTTP1, read_srv},
+    {SLICE_INIT("srv:_http."), CONF_ORIGIN_PLAIN, CONF_HTTP1, read_srv},
+    {SLICE_INIT("https+srv:"), CONF_ORIGIN_TLS, CONF_HTTP2 | CONF_HTTP1, read_srv},
+    {SLICE_INIT("http+srv:"), CONF_ORIGIN_PLAIN, CONF_HTTP1, read_srv},
+    {SLICE_INIT("h2+srv:"), CONF_ORIGIN_TLS, CONF_HTTP2, read_srv},
+    {SLICE_INIT("h2c+srv:"), CONF_ORIGIN_PLAIN, CONF_HTTP2, read_srv},
+    {SLICE_INIT("demo:"), CONF_ORIGIN_DEMO, CONF_HTTP2, read_demo},
+};
+
+static const struct server_scheme *scheme_of(struct slice url)
+{
+	for (size_t i = 0; i < sizeof(server_schemes) / sizeof(*server_schemes); i++)
+		if (slice_starts_with(url, server_schemes[i].prefix))
+			return &server_schemes[i];
+	return NULL;
+}
+
+static const char *what_is_wrong_with_scheme(struct slice url)
+{
+	if (slice_starts_with(url, SLICE("srv:")))
+		return "its service is neither _http nor _https: say how it is spoken to, such as "
+		       "h2c+srv:";
+	return slice_find(url, '/') == url.len ? "its scheme is missing" : "its scheme is unknown";
+}
+
+/* The words of srv: are part of the name. */
+static struct slice behind_prefix(const struct server_scheme *scheme, struct slice url)
+{
+	bool is_bare_srv = slice_starts_with(scheme->prefix, SLICE("srv:"));
+	return slice_from(url, is_bare_srv ? strlen("srv:") : scheme->prefix.len);
+}
+
+/* ---- the words behind it ---- */
+
+static bool read_weight(
+    struct conf_loader *l, struct conf_origin_server *s, struct slice value, struct slice text)
+{
+	uint64_t weight = 0;
+	if (!slice_to_number(text, LIMIT_SERVER_WEIGHT, &weight) || weight == 0)
+		return bad_server(l, value, "a weight is a number from 1 to 256");
+	s->weight = (uint32_t)weight;
+	return true;
+}
+
+static bool read_words(
+    struct conf_loader *l, struct conf_origin_server *s, struct slice value, struct slice rest)
+{
+	static const struct slice weight = SLICE_INIT("weight=");
+	while (rest.len > 0) {
+		size_t at = slice_find(rest, ' ');
+		struct slice word = slice_sub(rest, 0, at);
+		rest = slice_from(rest, at < rest.len ? at + 1 : at);
+		if (word.len == 0)
+			continue;
+		if (slice_equal(word, SLICE("backup")))
+			s->is_backup = true;
+		else if (slice_equal(word, SLICE("down")))
+			s->is_down = true;
+		else if (!slice_starts_with(word, weight))
+			return bad_server(
+			    l, value, "a server may have weight=NUMBER, backup and down behind it");
+		else if (!read_weight(l, s, value, slice_from(word, weight.len)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the line ---- */
+
+static bool fits_others(struct conf_loader *l, const struct conf_origin *o,
+    const struct server_scheme *scheme, const char *url)
+{
+	if (o->server_count == 0)
+		return true;
+	if (o->kind != scheme->kind || o->protocols != scheme->protocols) {
+		conf_mistake_here(l,
+		    "%s is spoken to otherwise than %s, a server of the same origin; give both the "
+		    "same scheme, or each an [origin] of its own",
+		    url, o->servers[0].text);
+		return false;
+	}
+	for (size_t i = 0; i < o->server_count; i++) {
+		if (strcmp(o->servers[i].text, url) != 0)
+			continue;
+		conf_mistake_here(l,
+		    "%s is a server of this origin already; remove the line, or give the first one "
+		    "weight=2",
+		    url);
+		return false;
+	}
+	return true;
+}
+
+bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_origin *o = object;
+	struct conf_origin_server s = {.weight = 1};
+	struct slice url = slice_sub(value, 0, slice_find(value, ' '));
+	const struct server_scheme *scheme = scheme_of(url);
+
+	s.text = conf_copy(l, url);
+	if (!scheme)
+		return bad_server(l, value, what_is_wrong_with_scheme(url));
+	if (!scheme->read(l, &s, value, behind_prefix(scheme, url), scheme->kind) ||
+	    !read_words(l, &s, value, slice_from(value, url.len)) ||
+	    !fits_others(l, o, scheme, s.text))
+		return false;
+	o->kind = scheme->kind;
+	o->protocols = scheme->protocols;
+	o->servers = conf_grow(l, o->servers, o->server_count, sizeof *o->servers);
+	o->servers[o->server_count++] = s;
+	o->server_text = o->servers[0].text;
+	return true;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* What the data plane keeps for an exchange. The relay hands it on. Included by exchange.h. */
+#ifndef PUSHGATE_RELAY_CONTEXT_H
+#define PUSHGATE_RELAY_CONTEXT_H
+
+#include "proxy/base/cidr.h"
+#include "proxy/base/clock.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hold_store;
+
+/* Types of the data plane and of the configuration. */
+struct conf_listen;
+struct conf_origin;
+struct conf_route;
+struct client_diary;
+struct origin_conn;
+struct pool;
+struct server;
+
+/* A request is given to at most so many servers, one after another. */
+#define EXCHANGE_SERVERS_MOST 8u
+
+/* The connections that an exchange used, for the log: their ids, unique in the worker (0 = none), and
+ * constant texts. */
+struct exchange_client_hop {
+	uint64_t connection;
+	const char *protocol;
+	const char *tls, *cipher; /* "" = cleartext */
+};
+struct exchange_origin_hop {
+	uint64_t connection;
+	const char *protocol;
+	const char *address; /* borrows: of the pool */
+};
+
+/*
+ * What the data plane keeps for an exchange. It fills this in between exchange_new and
+ * exchange_dispatch. A push inherits the client, the listener and the pool of its parent; its route
+ * and origin are those of its struct relay_place.
+ */
+struct exchange_context {
+	const struct conf_listen *listen;
+	const struct conf_route *route;
+	const struct conf_origin *origin;
+	struct address client;
+	struct exchange_client_hop down; /* of a push: its parent's */
+	struct exchange_origin_hop up;   /* the last one that the request was sent on */
+	struct pool *pool;
+	/* The server that the request was given to; NULL: to none yet, or to none any more. It lives as long
+	 * as an exchange counts as outstanding there. */
+	struct server *server;
+	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
+	uint32_t tried[EXCHANGE_SERVERS_MOST];
+	uint8_t tried_count;
+	bool is_bound;     /* to `server`: it waits for that one's connections alone */
+	bool wants_pushes; /* the client can use pushes that come with the response */
+	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
+	/* The origin connection that just failed. dispatch prefers any other; never dereferenced. */
+	const struct origin_conn *avoid;
+	/* borrows: pushes for this client are held here; NULL = they cannot be held */
+	struct hold_store *hold_store;
+	struct client_diary *diary;  /* what this client has; NULL = nothing is noted for it */
+	uint64_t upload_limit_bytes; /* 0 = none */
+	bool takes_links;            /* Link fields of the response are offers */
+	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which
+	 * may speak for several users. */
+	bool came_through;
+	bool was_forwarded; /* a push: the client was sent a PUSH_PROMISE */
+	/* The request's body is a stream of messages: the client may be silent before it ends. */
+	bool is_streaming;
+	/* A call of gRPC: the origin may be silent too, before its response as well. Nothing but the
+	 * call itself says how long it may take: call_timeout, since the request came; 0 = it does not. */
+	bool is_call;
+	usec call_timeout;
+};
+
+#endif

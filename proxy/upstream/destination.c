@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Destinations: which server gets a request, and what becomes of the requests that wait when a server joins,
+ * leaves or dies.
+ */
+#include "proxy/upstream/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+/* ---- life ---- */
+
+static void give_out_again(struct wheel_node *node, usec now);
+
+static void add_configured(struct destination *d)
+{
+	const struct conf_origin *o = d->origin;
+	for (size_t i = 0; i < o->server_count; i++) {
+		const struct conf_origin_server *conf = &o->servers[i];
+		bool is_name = conf->host && conf->address.length == 0;
+		if (is_name)
+			d->name_count++;
+		else
+			server_new(d, conf, &conf->address, conf->weight);
+	}
+}
+
+void destination_open(
+    struct destination *d, struct upstream *upstream, const struct conf_origin *origin)
+{
+	*d = (struct destination){.upstream = upstream, .origin = origin, .is_stale = true};
+	for (unsigned push = 0; push < 2; push++)
+		d->plans[push] =
+		    session_plans_for_origin(upstream->env->protocols, origin, push == 1);
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
+		list_init(&d->lines[kind].requests);
+		list_init(&d->lines[kind].pushes);
+	}
+	list_init(&d->nameless);
+	list_init(&d->servers);
+	wheel_node_init(&d->change_timer, give_out_again);
+	d->balance = balance_of_origin(origin, upstream->env->seed + origin->index);
+	add_configured(d);
+	destination_watch_names(d);
+}
+
+void destination_close(struct destination *d)
+{
+	destination_unwatch_names(d);
+	wheel_forget(worker_wheel(d->upstream->env), &d->change_timer);
+	list_for_each(&d->servers, s, struct server, link) server_close(s);
+}
+
+void destination_free(struct destination *d)
+{
+	ensure(d->queued == 0);
+	list_for_each(&d->servers, s, struct server, link) server_free(s);
+	session_plans_free(d->plans[0]);
+	session_plans_free(d->plans[1]);
+	balance_free(d->balance);
+	free(d->members);
+	free(d->names);
+}
+
+/* ---- the choice ---- */
+
+static bool may_be_chosen(const struct server *s)
+{
+	return !s->is_leaving && !s->conf->is_down;
+}
+
+/* A server that comes back begins slowly, as one that joins. */
+static void look_at(struct server *s, usec now)
+{
+	bool is_up = health_state(s) == SERVER_UP;
+	if (is_up && s->was_out)
+		s->member.joined = now;
+	s->was_out = !is_up;
+	s->member.is_usable = is_up && !s->is_slow;
+}
+
+static void collect_members(struct destination *d)
+{
+	usec now = d->upstream->env->relay->now;
+	size_t count = 0;
+	list_for_each(&d->servers, s, struct server, link) count += may_be_chosen(s);
+	d->members = memory_resize(d->members, count + 1, sizeof(struct balance_member *));
+	d->member_count = 0;
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		look_at(s, now);
+		if (may_be_chosen(s))
+			d->members[d->member_count++] = &s->member;
+	}
+	balance_set(d->balance, d->members, d->member_count, now);
+	d->is_stale = false;
+}
+
+static struct server *server_of(struct balance_member *m)
+{
+	return m ? container_of(m, struct server, member) : NULL;
+}
+
+/* An offer of our own goes where its page came from. */
+static uint32_t preferred_for(const struct destination *d, const struct exchange *x)
+{
+	const struct exchange *parent = exchange_is_push(x) ? x->pushed.parent : NULL;
+	const struct server *s = parent ? parent->context.server : NULL;
+	return s && s->destination == d ? s->member.id : 0;
+}
+
+/* A destination of one server is tried again: on another connection. */
+static struct server *choose(struct destination *d, struct exchange *x)
+{
+	if (d->is_stale)
+		collect_members(d);
+	if (d->member_count == 1)
+		return server_of(d->members[0]);
+	if (d->member_count == 0)
+		return NULL;
+	struct balance_question question = {
+	    .preferred = preferred_for(d, x),
+	    .tried = x->context.tried,
+	    .tried_count = x->context.tried_count,
+	};
+	balance_ask(d, x, &question);
+	struct server *s =
+	    server_of(balance_choose(d->balance, &question, d->upstream->env->relay->now));
+	x->context.is_bound = s && (question.has_hash || question.affinity == s->member.key ||
+				       x->context.tried_count > 0 || !s->member.is_usable);
+	return s;
+}
+
+static void give(struct exchange *x, struct server *s)
+{
+	ensure(!x->context.server);
+	x->context.server = s;
+	balance_count(s->destination->balance, &s->member, 1);
+}
+
+/* The log line may still name the server, which may be freed before that is written. */
+static void keep_address(struct exchange *x)
+{
+	if (x->context.up.address)
+		x->context.up.address =
+		    arena_printf(exchange_arena(x), "%s", x->context.up.address).ptr;
+}
+
+static void take_back(struct exchange *x)
+{
+	struct server *s = x->context.server;
+	x->context.server = NULL;
+	x->context.pool = NULL;
+	balance_count(s->destination->balance, &s->member, -1);
+	server_check_gone(s);
+}
+
+static void note_tried(struct exchange *x)
+{
+	ensure(x->context.tried_count < EXCHANGE_SERVERS_MOST);
+	x->context.tried[x->context.tried_count++] = x->context.server->member.id;
+	keep_address(x);
+}
+
+/* ---- requests ---- */
+
+/* Until the first connection has begun, it may have pushes. Without pushes the pools do not differ, and a
+ * subscription is a request like any other. */
+static enum pool_kind kind_of(const struct server *s, struct exchange *x)
+{
+	const struct upstream *u = s->destination->upstream;
+	const struct conf_route *route = x->context.route;
+	bool has_pushes = !s->known.protocol || (s->known.capabilities & SESSION_TAKES_PUSHES) != 0;
+	usec off_until = u->push_off_until[route - u->env->conf->routes];
+	bool is_off =
+	    s->destination->origin->push == CONF_PUSH_AUTO && off_until > u->env->relay->now;
+	if (route->subscription)
+		x->pushes.is_subscription =
+		    has_pushes && offer_is_subscription(x, x->context.wants_pushes);
+	if (x->tunnel.is_asked)
+		return POOL_TUNNELS;
+	if (x->pushes.is_subscription)
+		return POOL_SUBSCRIPTIONS;
+	return x->context.wants_pushes && !is_off && has_pushes ? POOL_PUSH : POOL_PLAIN;
+}
+
+static void send_to(struct server *s, struct exchange *x)
+{
+	give(x, s);
+	pool_dispatch(server_pool(s, kind_of(s, x)), x);
+}
+
+static void wait_for_name(struct destination *d, struct exchange *x)
+{
+	if (d->queued >= d->origin->max_queue) {
+		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
+		return;
+	}
+	d->queued++;
+	list_append(&d->nameless, &x->waiting);
+}
+
+/* There is no server for x. */
+static void fail(struct destination *d, struct exchange *x)
+{
+	const char *why = destination_name_error(d);
+	destination_note_queued(x);
+	if (d->member_count > 0)
+		exchange_on_up_failed(
+		    x, &relay_cause_UP_UNREACHABLE, 0, "no server is left to try");
+	else if (why)
+		exchange_on_up_failed(x, &relay_cause_UP_NAME, 0, why);
+	else
+		exchange_on_up_failed(
+		    x, &relay_cause_UP_UNREACHABLE, 0, "all servers are configured as down");
+}
+
+void destination_dispatch(struct destination *d, struct exchange *x)
+{
+	if (x->context.server) { /* it was sent there before */
+		if (x->context.tried_count < EXCHANGE_SERVERS_MOST)
+			note_tried(x);
+		take_back(x);
+	}
+	struct server *s = choose(d, x);
+	if (s)
+		send_to(s, x);
+	else if (destination_is_nameless(d))
+		wait_for_name(d, x);
+	else
+		fail(d, x);
+}
+
+void destination_undispatch(struct destination *d, struct exchange *x)
+{
+	destination_note_queued(x);
+	if (x->context.pool) {
+		pool_unqueue(x->context.pool, x);
+		return;
+	}
+	d->queued--;
+	list_remove(&x->waiting);
+}
+
+void destination_exchange_ended(struct exchange *x)
+{
+	struct server *s = x->context.server;
+	if (!s)
+		return;
+	if (x->tunnel.is_asked)
+		pool_tunnel_ended(x);
+	struct pool *p = x->context.pool;
+	bool may_send = s->destination->origin->max_requests > 0 && p && s->destination->queued > 0;
+	take_back(x);
+	if (may_send)
+		pool_serve(p);
+}
+
+void destination_adopt_push(struct server *s, struct exchange *push)
+{
+	give(push, s);
+}
+
+/* ---- another server ---- */
+
+bool destination_may_try_again(const struct exchange *x)
+{
+	const struct server *s = x->context.server;
+	if (!s)
+		return false;
+	struct destination *d = s->destination;
+	if (d->is_stale)
+		collect_members(d);
+	size_t untried = d->member_count;
+	for (size_t i = 0; i < d->member_count; i++)
+		for (size_t j = 0; j < x->context.tried_count; j++)
+			untried -= d->members[i]->id == x->context.tried[j];
+	return d->member_count == 1 ||
+	       (untried > 1 && x->context.tried_count < EXCHANGE_SERVERS_MOST);
+}
+
+void destination_try_another(
+    struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail)
+{
+	bool may_more = x->context.tried_count < EXCHANGE_SERVERS_MOST;
+	if (may_more)
+		note_tried(x);
+	bool was_only = d->member_count == 1;
+	struct server *s = may_more && !was_only ? choose(d, x) : NULL;
+	if (!s) {
+		destination_note_queued(x);
+		exchange_on_up_failed(x, cause, 0, detail);
+		return;
+	}
+	take_back(x);
+	send_to(s, x);
+}
+
+/* ---- changes ---- */
+
+void destination_changed(struct destination *d)
+{
+	struct worker_env *env = d->upstream->env;
+	d->is_stale = true;
+	if (!d->upstream->is_closed)
+		wheel_set(worker_wheel(env), &d->change_timer, env->relay->now);
+}
+
+/* Those that wait for this server are given to others, if others are up. */
+static void empty_server(struct destination *d, struct server *s)
+{
+	struct list waiting;
+	list_init(&waiting);
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
+		if (s->pools[kind])
+			pool_take_waiting(s->pools[kind], &waiting);
+	while (!list_is_empty(&waiting)) {
+		struct exchange *x = list_first(&waiting, struct exchange, waiting);
+		pool_unqueue(x->context.pool, x);
+		struct server *other = choose(d, x);
+		take_back(x);
+		if (other)
+			send_to(other, x);
+		else
+			fail(d, x);
+	}
+}
+
+static void serve_nameless(struct destination *d)
+{
+	struct list waiting;
+	list_init(&waiting);
+	list_splice(&waiting, &d->nameless);
+	while (!list_is_empty(&waiting)) {
+		struct exchange *x = list_first(&waiting, struct exchange, waiting);
+		list_remove(&x->waiting);
+		d->queued--;
+		struct server *s = choose(d, x);
+		if (s)
+			send_to(s, x);
+		else
+			fail(d, x);
+	}
+}
+
+static void give_out_again(struct wheel_node *node, usec now)
+{
+	struct destination *d = container_of(node, struct destination, change_timer);
+	(void)now;
+	worker_now(d->upstream->env);
+	if (d->is_stale)
+		collect_members(d);
+	if (d->member_count > 0 || !destination_is_nameless(d))
+		serve_nameless(d);
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		if (s->queued > 0 && (!s->member.is_usable || !may_be_chosen(s)))
+			empty_server(d, s);
+	}
+}

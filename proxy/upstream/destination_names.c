@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* The servers of a destination that come from names: each address is a server as long as the name has it. */
+#include "proxy/upstream/private.h"
+
+#include "proxy/base/memory.h"
+
+static struct server *find_server(
+    const struct destination_name *name, const struct net_address *address)
+{
+	list_for_each(&name->destination->servers, s, struct server, link)
+	{
+		if (s->conf == name->conf && !s->is_leaving &&
+		    net_address_equal(&s->address, address))
+			return s;
+	}
+	return NULL;
+}
+
+static bool has_address(const struct name_answer *answer, const struct net_address *address)
+{
+	for (size_t i = 0; i < answer->count; i++)
+		if (net_address_equal(&answer->addresses[i].address, address))
+			return true;
+	return false;
+}
+
+/* RFC 2782: only servers of the lowest priority that can be reached are used, by their weights; 0 is the least. */
+static uint32_t weight_of(const struct destination_name *name, const struct name_address *a)
+{
+	if (!name->conf->is_srv)
+		return name->conf->weight;
+	uint32_t weight = a->weight > LIMIT_SERVER_WEIGHT ? LIMIT_SERVER_WEIGHT : a->weight;
+	return weight ? weight : 1;
+}
+
+static uint16_t first_priority(const struct name_answer *answer)
+{
+	uint16_t first = UINT16_MAX;
+	for (size_t i = 0; i < answer->count; i++)
+		if (answer->addresses[i].priority < first)
+			first = answer->addresses[i].priority;
+	return first;
+}
+
+static void take_address(
+    struct destination_name *name, const struct name_address *a, uint16_t first)
+{
+	struct destination *d = name->destination;
+	struct server *s = find_server(name, &a->address);
+	if (!s && d->server_count < LIMIT_SERVERS) {
+		s = server_new(d, name->conf, &a->address, 1);
+		/* The first ones have nobody to take their part meanwhile. */
+		s->member.joined = name->is_known ? d->upstream->env->relay->now : 0;
+	}
+	if (!s)
+		return;
+	s->member.weight = weight_of(name, a);
+	s->member.is_backup = name->conf->is_backup || a->priority > first;
+}
+
+static void log_change(const struct destination_name *name, const struct name_answer *answer)
+{
+	const struct worker_env *env = name->destination->upstream->env;
+	const char *origin = name->destination->origin->name;
+	if (answer->error)
+		observe_log_fault(env->observe, OBSERVE_WARN, "names", env->relay->now,
+		    "origin %s: the name %s cannot be looked up: %s%s", origin, name->conf->host,
+		    answer->error,
+		    answer->count > 0 ? "; its last addresses stay" : "; it has no address");
+}
+
+static void name_changed(void *context, const struct name_answer *answer)
+{
+	struct destination_name *name = context;
+	struct destination *d = name->destination;
+	uint16_t first = first_priority(answer);
+	worker_now(d->upstream->env);
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		if (s->conf == name->conf && !s->is_leaving && !has_address(answer, &s->address))
+			server_leave(s);
+	}
+	for (size_t i = 0; i < answer->count; i++)
+		take_address(name, &answer->addresses[i], first);
+	name->is_known = true;
+	name->error = answer->error ? answer->error : answer->count == 0 ? "no address" : NULL;
+	log_change(name, answer);
+	destination_changed(d);
+}
+
+void destination_watch_names(struct destination *d)
+{
+	const struct conf_origin *o = d->origin;
+	size_t n = 0;
+	d->names = memory_zalloc((d->name_count + 1) * sizeof(*d->names));
+	for (size_t i = 0; i < o->server_count; i++) {
+		const struct conf_origin_server *conf = &o->servers[i];
+		struct destination_name *name = &d->names[n];
+		if (!conf->host || conf->address.length > 0)
+			continue;
+		n++;
+		*name = (struct destination_name){.destination = d, .conf = conf};
+		if (d->upstream->names && !conf->is_down)
+			name->watch = names_watch(d->upstream->names, conf->host, conf->port,
+			    conf->is_srv, name_changed, name);
+		else
+			name->is_known = true;
+	}
+}
+
+void destination_unwatch_names(struct destination *d)
+{
+	for (size_t i = 0; i < d->name_count; i++) {
+		if (d->names[i].watch)
+			names_unwatch(d->names[i].watch);
+		d->names[i].watch = NULL;
+	}
+}
+
+bool destination_is_nameless(const struct destination *d)
+{
+	bool waits = false;
+	for (size_t i = 0; i < d->name_count; i++)
+		waits = waits || !d->names[i].is_known;
+	return waits;
+}
+
+const char *destination_name_error(const struct destination *d)
+{
+	for (size_t i = 0; i < d->name_count; i++)
+		if (d->names[i].error)
+			return d->names[i].error;
+	return NULL;
+}

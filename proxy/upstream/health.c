@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Ejects servers whose requests fail, lets them return, and puts together what is known of a server's health. */
+#include "proxy/upstream/health_check.h"
+
+const char *server_state_name(enum server_state state)
+{
+	switch (state) {
+	case SERVER_UP:
+		return "up";
+	case SERVER_DOWN:
+		return "down";
+	case SERVER_EJECTED:
+		return "ejected";
+	case SERVER_FAILING:
+		return "failing";
+	case SERVER_LEAVING:
+		return "leaving";
+	}
+	return "";
+}
+
+enum server_state health_state(const struct server *s)
+{
+	if (s->conf->is_down)
+		return SERVER_DOWN;
+	if (s->is_leaving)
+		return SERVER_LEAVING;
+	if (s->health.ejection.until > 0)
+		return SERVER_EJECTED;
+	return s->health.check_fails ? SERVER_FAILING : SERVER_UP;
+}
+
+/* ---- what counts ---- */
+
+enum health_result health_of_status(const struct conf_origin *o, unsigned status)
+{
+	return conf_statuses_have(&o->eject.failure_status, status) ? HEALTH_FAILED
+								    : HEALTH_ANSWERED;
+}
+
+static bool is_failure(const struct relay_cause *cause)
+{
+	return cause == &relay_cause_UP_LOST || cause == &relay_cause_UP_RESET ||
+	       cause == &relay_cause_UP_FAULT || cause == &relay_cause_UP_MALFORMED ||
+	       cause == &relay_cause_UP_STALLED || cause == &relay_cause_HEAD_LATE ||
+	       cause == &relay_cause_BODY_LATE;
+}
+
+void health_report_failure(const struct exchange *x, const struct relay_cause *cause)
+{
+	struct server *s = x->context.server;
+	bool counts = s && s->health.may_eject && !exchange_is_push(x) && !exchange_is_tunnel(x);
+	if (counts && !x->download.source_ended && is_failure(cause))
+		health_report(s, HEALTH_FAILED);
+}
+
+/* ---- in use or not ---- */
+
+/* A server that is used again begins with little (slow start). */
+static void has_changed(struct server *s, usec now)
+{
+	if (health_state(s) == SERVER_UP)
+		s->member.joined = now;
+	destination_changed(s->destination);
+}
+
+void health_set_checked(struct server *s, bool fails)
+{
+	if (s->health.check_fails == fails)
+		return;
+	s->health.check_fails = fails;
+	has_changed(s, s->destination->upstream->env->relay->now);
+}
+
+/* ---- ejection ---- */
+
+/* At most a share of the servers, so that a defect of all of them, or of what counts as failure, leaves some. */
+static bool may_be_ejected(const struct destination *d)
+{
+	uint32_t servers = 0, ejected = 0;
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		if (s->is_leaving || s->conf->is_down)
+			continue;
+		servers++;
+		ejected += s->health.ejection.until > 0;
+	}
+	return servers > 1 && (ejected == 0 || (uint64_t)(ejected + 1) * 100 <=
+						   (uint64_t)servers * d->origin->eject.most);
+}
+
+/* "5 failures in a row". */
+static void say_verdict(
+    const struct ejection *e, enum server_verdict verdict, char *text, size_t size)
+{
+	uint32_t all = e->answers_in_window + e->failures_in_window;
+	switch (verdict) {
+	case SERVER_FAILED_IN_A_ROW:
+		snprintf(text, size, "%u failures in a row", e->failures);
+		break;
+	case SERVER_FAILED_CONNECTS:
+		snprintf(text, size, "%u failed connects in a row", e->failed_connects);
+		break;
+	case SERVER_FAILED_OFTEN:
+		snprintf(text, size, "%u of %u requests failed", e->failures_in_window, all);
+		break;
+	case SERVER_STAYS:
+	case SERVER_FAILED_AGAIN:
+		snprintf(text, size, "%s", server_verdict_text(verdict));
+		break;
+	}
+}
+
+static void eject(struct server *s, enum server_verdict verdict, usec now)
+{
+	struct worker_env *env = s->destination->upstream->env;
+	const struct conf_origin *o = s->destination->origin;
+	struct ejection *e = &s->health.ejection;
+	char why[64];
+	say_verdict(e, verdict, why, sizeof(why));
+	ejection_begin(e, &o->eject, now);
+	observe_log(env->observe, OBSERVE_WARN, "origin %s: server %s is ejected for %llu s: %s",
+	    o->name, s->text, (unsigned long long)(e->length / USEC_PER_SEC), why);
+	WORKER_COUNT(env, server_ejections, 1);
+	if (s->health.entry)
+		server_entry_eject(s->health.entry, env->observe->worker, e->until, verdict);
+	wheel_set(worker_wheel(env), &s->health.timer, e->until);
+	has_changed(s, now);
+}
+
+static void come_back(struct wheel_node *timer, usec now)
+{
+	struct server *s = container_of(timer, struct server, health.timer);
+	struct worker_env *env = s->destination->upstream->env;
+	ejection_end(&s->health.ejection, now);
+	observe_log(env->observe, OBSERVE_INFO, "origin %s: server %s is used again",
+	    s->destination->origin->name, s->text);
+	if (s->health.entry)
+		server_entry_return(s->health.entry, env->observe->worker);
+	has_changed(s, now);
+}
+
+void health_report(struct server *s, enum health_result result)
+{
+	if (!s->health.may_eject)
+		return;
+	usec now = s->destination->upstream->env->relay->now;
+	enum server_verdict verdict = ejection_count(
+	    &s->health.ejection, &s->destination->origin->eject, result, now);
+	if (verdict != SERVER_STAYS && may_be_ejected(s->destination))
+		eject(s, verdict, now);
+}
+
+/* ---- life ---- */
+
+void health_init(struct server *s)
+{
+	const struct destination *d = s->destination;
+	struct worker_env *env = d->upstream->env;
+	const struct conf_origin *o = d->origin;
+	bool is_checked = o->check.kind != CONF_CHECK_OFF && s->address.length > 0;
+	s->health = (struct server_health){.may_eject = conf_origin_may_eject(o)};
+	wheel_node_init(&s->health.timer, come_back);
+	if (s->conf->is_down)
+		return;
+	if (env->board && (is_checked || s->health.may_eject)) {
+		s->health.entry = server_board_join(
+		    env->board, env->observe->worker, s->member.key, o->index, s->text);
+		if (!s->health.entry)
+			observe_log_fault(env->observe, OBSERVE_WARN, "the board is full",
+			    env->relay->now,
+			    "origin %s: server %s is one too many for status, and each worker "
+			    "checks it",
+			    o->name, s->text);
+	}
+	if (is_checked)
+		health_target_open(s);
+}
+
+void health_fini(struct server *s)
+{
+	struct worker_env *env = s->destination->upstream->env;
+	if (s->health.target)
+		health_target_close(s);
+	if (s->health.entry)
+		server_board_leave(env->board, env->observe->worker, s->health.entry);
+	s->health.entry = NULL;
+	wheel_forget(worker_wheel(env), &s->health.timer);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* One server of a destination: an address, its pools, and its end. */
+#include "proxy/upstream/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+/* Without a choice between protocols nothing has to be found out. */
+static void know_beforehand(struct server *s)
+{
+	const struct session_plan *plans = s->destination->plans[0];
+	bool is_chosen = s->destination->origin->kind == CONF_ORIGIN_TLS && plans[0].protocol &&
+			 plans[1].protocol;
+	if (is_chosen || !plans[0].protocol)
+		return;
+	s->known.protocol = plans[0].protocol;
+	s->known.capabilities = plans[0].protocol->origin_capabilities;
+}
+
+struct server *server_new(struct destination *d, const struct conf_origin_server *conf,
+    const struct net_address *address, uint32_t weight)
+{
+	struct server *s = memory_new(struct server);
+	s->destination = d;
+	s->conf = conf;
+	s->address = *address;
+	if (address->length > 0)
+		net_address_format(address, s->text, sizeof(s->text));
+	else
+		snprintf(s->text, sizeof(s->text), "demo");
+	s->member = (struct balance_member){
+	    .key = balance_member_key(d->origin,
+		slice_of_string(address->length > 0 ? s->text : conf->text)),
+	    .id = ++d->upstream->last_server_id,
+	    .weight = weight,
+	    .is_backup = conf->is_backup,
+	    .is_usable = true,
+	};
+	list_append(&d->servers, &s->link);
+	d->server_count++;
+	know_beforehand(s);
+	health_init(s);
+	return s;
+}
+
+struct pool *server_pool(struct server *s, enum pool_kind kind)
+{
+	if (!s->pools[kind])
+		s->pools[kind] = pool_new(s, kind);
+	return s->pools[kind];
+}
+
+void server_close(struct server *s)
+{
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
+		if (s->pools[kind])
+			pool_close(s->pools[kind]);
+}
+
+void server_free(struct server *s)
+{
+	ensure(s->connections == 0);
+	health_fini(s);
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
+		if (s->pools[kind])
+			pool_free(s->pools[kind]);
+	list_remove(&s->link);
+	s->destination->server_count--;
+	free(s);
+}
+
+/* ---- a server that leaves ---- */
+
+static void free_later(struct deferred_free *deferred)
+{
+	server_free(container_of(deferred, struct server, deferred));
+}
+
+void server_check_gone(struct server *s)
+{
+	if (!s->is_leaving || s->connections > 0 || s->member.outstanding > 0 ||
+	    list_is_linked(&s->deferred.link))
+		return;
+	s->deferred.free = free_later;
+	worker_free_later(s->destination->upstream->env, &s->deferred);
+}
+
+void server_leave(struct server *s)
+{
+	s->is_leaving = true;
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
+		if (s->pools[kind])
+			pool_retire(s->pools[kind]);
+	destination_changed(s->destination);
+	server_check_gone(s);
+}
