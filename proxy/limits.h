@@ -60,6 +60,10 @@
 
 /* Checks of servers that a worker makes at a time (health-check): connections beside those of requests. */
 #define LIMIT_HEALTH_CHECKS 64u
+/* Lines of limit-requests in one route: each request is counted in all of them. */
+#define LIMIT_REQUEST_LIMITS 16u
+/* The burst of such a line, and the requests that it allows in its time. */
+#define LIMIT_REQUEST_RATE 1000000u
 
 /* Lines and bytes of a host-file or path-file of a route, which is read at the start. */
 #define LIMIT_LIST_LINES 100000u

@@ -20,7 +20,7 @@ struct client_address {
 	uint32_t connections;
 };
 
-static struct address subscriber(struct address a)
+struct address client_subscriber(struct address a)
 {
 	if (a.family == 6)
 		memset(a.bytes + SUBSCRIBER_BYTES, 0, sizeof(a.bytes) - SUBSCRIBER_BYTES);
@@ -48,7 +48,7 @@ bool client_address_attach(
 	*counted = NULL;
 	if (most == 0 || from->family == 0)
 		return true;
-	struct address a = subscriber(*from);
+	struct address a = client_subscriber(*from);
 	uint64_t hash = hash_bytes(l->clients->env->seed, a.bytes, sizeof(a.bytes)) ^ a.family;
 	struct client_address *c = find(&l->addresses, &a, hash);
 	if (c && c->connections >= most)

@@ -63,6 +63,7 @@ struct conf_server {
 	usec hold_max_age;            /* 30 s */
 	bool hold_shared;             /* responses that a shared cache may store are served to all clients of the worker */
 	usec hint_wait;               /* how long a 103 gathers hints: 0 = one loop pass */
+	uint32_t limit_table_keys;    /* that each line of limit-requests can tell apart: 65536 */
 };
 
 /* What the peer of one connection may do (docs/LIMITS.md). */
@@ -223,6 +224,22 @@ struct conf_fields {
 	size_t count;
 };
 
+/* What requests are counted by. */
+enum conf_limit_key { CONF_LIMIT_CLIENT, CONF_LIMIT_FIELD, CONF_LIMIT_ALL };
+
+/* One line of limit-requests. */
+struct conf_request_limit {
+	const char *text;             /* as written */
+	uint32_t rate;                /* requests in each period; 0 = any number */
+	usec period;                  /* a second, a minute or an hour */
+	uint32_t burst;               /* requests at once */
+	uint32_t concurrent;          /* open requests; 0 = any number */
+	enum conf_limit_key key;
+	struct slice field;           /* of CONF_LIMIT_FIELD, in lower case */
+	enum http_token field_token;
+	bool is_shadow;               /* counts and logs, and refuses nothing */
+	size_t index;                 /* among the lines of all routes */
+};
 
 /* One of the origins of a route that splits its clients among several. */
 struct conf_side {
@@ -286,6 +303,8 @@ struct conf_route {
 	uint64_t tunnel_bytes;        /* both directions together; 0 = no limit */
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
 	struct conf_fields request_fields, response_fields;
+	struct conf_request_limit *request_limits; /* all count */
+	size_t request_limit_count;
 };
 
 enum conf_learned { CONF_LEARNED_OFF, CONF_LEARNED_PROPOSE, CONF_LEARNED_APPLY };
@@ -325,6 +344,7 @@ struct conf {
 	size_t origin_count;
 	struct conf_route *routes;    /* in order of the file; the most specific one matches (offer/router.h) */
 	size_t route_count;
+	size_t request_limit_count;   /* of all routes */
 	struct conf_preload *preloads; /* in order of the file; all that match a request are used */
 	size_t preload_count;
 	struct conf_error_body *error_bodies; /* of [errors]; each status at most once */

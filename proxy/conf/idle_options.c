@@ -94,18 +94,16 @@ static bool is_not_verified(const struct conf *c, const void *object)
 	return !((const struct conf_origin *)object)->tls_verify;
 }
 
-/* Of a literal address, a unix socket or demo:; a name may have several addresses. */
-static bool has_one_server(const struct conf *c, const void *object)
-{
-	const struct conf_origin *o = object;
-	(void)c;
-	return o->server_count == 1 && (!o->servers->host || o->servers->address.length > 0);
-}
-
 static bool refuses_pushes(const struct conf *c, const void *object)
 {
 	(void)c;
 	return ((const struct conf_origin *)object)->push == CONF_PUSH_REFUSE;
+}
+
+static bool has_one_server(const struct conf *c, const void *object)
+{
+	(void)c;
+	return !conf_origin_is_fleet(object);
 }
 
 static bool never_ejects(const struct conf *c, const void *object)
@@ -183,7 +181,8 @@ static bool opens_no_tunnels(const struct conf *c, const void *object)
 static bool has_no_tunnels(const struct conf *c, const void *object)
 {
 	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].upgrade_count > 0 && conf_route_uses(&c->routes[i], object))
+		if (c->routes[i].upgrade_count > 0 &&
+		    conf_route_uses(&c->routes[i], object))
 			return false;
 	return true;
 }
@@ -195,6 +194,12 @@ static bool nothing_tunnels(const struct conf *c, const void *object)
 		if (c->routes[i].upgrade_count > 0)
 			return false;
 	return true;
+}
+
+static bool limits_no_requests(const struct conf *c, const void *object)
+{
+	(void)object;
+	return c->request_limit_count == 0;
 }
 
 static bool drops(const struct conf *c, const void *object)
@@ -265,6 +270,7 @@ static const struct idle {
     {CONF_SECTION_SERVER, "promise-rate", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "promise-refusals", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "reset-rate", conf_no_origin_promises, CONF_NO_PROMISES},
+    {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},
@@ -341,6 +347,7 @@ static const struct idle {
     {CONF_SECTION_ROUTE, "request-set", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "request-add", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "request-remove", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "limit-requests", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "response-set", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "response-add", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "response-remove", has_no_origin, NO_ORIGIN},

@@ -196,6 +196,10 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: a held response that a shared cache may store (RFC 9111) is served to all clients of the worker."},
     {SERVER(server.hint_wait), .key = "hint-wait", .example = "20ms", .type = CONF_TYPE_TIME, .min = 0, .max = 1 * USEC_PER_SEC,
         .preset = "0", .sentence = "How long a 103 (Early Hints) from pushgate waits for more hints. 0: it does not wait."},
+    {SERVER(server.limit_table_keys), .key = "limit-table", NUMBER(1024, 16777216), .preset = "65536",
+        .sentence = "How many clients or values of a field each line of limit-requests can tell apart, in each worker, with 16 bytes for "
+        "each. When there are more, the one that has the most of its burst left is forgotten; what has open requests that "
+        "concurrent counts never is."},
 
     /* ---- [listen NAME] ---- */
     {LISTEN(address), .key = "address",
@@ -482,6 +486,17 @@ const struct conf_option conf_options[] = {
         .sentence = "How long a tunnel may be open. 0: no limit."},
     {ROUTE_OPTION(tunnel_bytes), .key = "tunnel-bytes", SIZE(0, 1ll << 50), .preset = "0",
         .sentence = "How many bytes a tunnel may carry, both directions together. 0: no limit."},
+    {.section = CONF_SECTION_ROUTE, .key = "limit-requests", .example = "100/s burst 200 by=client", .type = CONF_TYPE_OTHER,
+        .form = "[NUMBER/s | NUMBER/m | NUMBER/h [burst NUMBER]] [concurrent=NUMBER] [by=client | by=field:NAME | by=all] [shadow]",
+        .min = 1, .max = LIMIT_REQUEST_RATE, .repeats = true, .set = conf_set_limit_requests,
+        .sentence = "How many requests in a second, a minute or an hour, and how many open at a time (tunnels included), each client may have "
+        "here; more are answered 429 with Retry-After. Each worker counts on its own, so all together allow at most as many times the "
+        "number as there are workers. Several lines, at most 16, count all. Not counted: requests that pushgate refuses for another reason, and pushes.\n"
+        "burst: so many at once; not given: as many as the rate's number.\n"
+        "by=client: each IPv4 address, or IPv6 /64, of a connection; X-Forwarded-For is not looked at. A client on a unix socket is not limited.\n"
+        "by=field:NAME: each value of a field of the request; a request without the field counts by client.\n"
+        "by=all: all requests of the route together.\n"
+        "shadow: nothing is refused; what would be is counted and logged."},
     {.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, subscription), .key = "subscription",
         SWITCH("no yes"), .preset = "no",
         .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its "
@@ -636,6 +651,7 @@ const struct conf_option conf_options[] = {
     ERRORS("413", "The request's body is larger than max-request-body."),
     ERRORS("414", "The request's target is too long."),
     ERRORS("421", "No route has the host, or the scheme is not served here."),
+    ERRORS("429", "The client has reached a limit of limit-requests."),
     ERRORS("431", "The request's fields are larger than max-header-list."),
     ERRORS("501", "A method or a transfer coding that pushgate does not serve."),
     ERRORS("502", "The origin's response was malformed or broken off."),

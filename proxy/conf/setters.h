@@ -46,6 +46,7 @@ bool conf_set_route_field(struct conf_loader *l, void *object, struct slice valu
 bool conf_set_rewrite(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_host_file(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_path_file(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_limit_requests(struct conf_loader *l, void *object, struct slice value);
 /* [push] */
 bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_share(struct conf_loader *l, void *object, struct slice value);

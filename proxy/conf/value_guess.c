@@ -297,6 +297,8 @@ static bool guess_other(const struct conf_option *o, struct slice value, char *g
 		return value_guess_port(value, guess, size);
 	if (o->set == conf_set_hsts)
 		return guess_hsts(value, guess, size);
+	if (o->set == conf_set_limit_requests)
+		return guess_rate(o, value, guess, size);
 	if (o->set == conf_set_workers)
 		return guess_number(value, 1, 256, guess, size);
 	if (o->set == conf_set_address)

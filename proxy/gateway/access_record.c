@@ -261,6 +261,8 @@ void access_record_ended(void *context, struct exchange *x)
 	enum observe_outcome outcome = outcome_of(x);
 	worker_schedule_drain_check(&g->env);
 	upstream_exchange_ended(x);
+	if (x->context.limits_held)
+		request_limits_ended(x);
 	count_exchange(g->env.observe->counters, x, outcome);
 	if (x->context.was_forwarded)
 		feedback_ended(g, x, outcome);

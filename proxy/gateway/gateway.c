@@ -161,6 +161,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	feedback_init(g);
 	open_hold(g);
 	open_offers(g, env);
+	request_limits_open(g);
 	drain_open(g);
 	memory_trim_open(g);
 	memory_pressure_open(g);
@@ -204,6 +205,7 @@ void gateway_free(struct gateway *g)
 	net_set_closing_budget(g->env.loop, NULL);
 	budget_fini(&g->hold_budget);
 	budget_fini(&g->env.budget);
+	request_limits_close(g);
 	feedback_fini(g);
 	free(g);
 }

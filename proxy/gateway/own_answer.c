@@ -65,6 +65,8 @@ static const struct {
     {&relay_cause_UPLOAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_HEAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_UP_FIELDS_LARGE, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_REQUEST_RATE, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_REQUEST_CONCURRENCY, GRPC_RESOURCE_EXHAUSTED},
     /* The origin may have processed the call: UNAVAILABLE would invite the client to send it again. */
     {&relay_cause_UP_MALFORMED, GRPC_INTERNAL},
     {&relay_cause_UP_FAULT, GRPC_INTERNAL},
@@ -90,6 +92,7 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 	const struct gateway *g = context;
 	const struct conf_route *route = x->context.route;
 	answer->transport_security = gateway_transport_security(x);
+	answer->retry_after = x->context.retry_after;
 	if (x->ending.cause == &relay_cause_ROUTE_REDIRECT)
 		answer->status = route->redirect.status;
 	if (x->ending.cause == &relay_cause_FIXED_ANSWER) {

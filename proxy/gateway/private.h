@@ -89,6 +89,7 @@ struct gateway {
 	struct memory_trim trim;
 	struct long_pass long_pass;
 	struct drain drain;
+	struct request_limits *limits; /* owned; NULL: no route has limit-requests */
 	char pseudonym_text[80];
 	struct chunk_pool *small_chunks;
 };
@@ -105,6 +106,15 @@ void listeners_stop(struct gateway *g); /* stops accepting; the master owns the 
 /* ---- request.c ---- */
 
 void gateway_request(void *gateway, struct exchange *x);
+
+/* ---- request_limits.c ---- */
+
+void request_limits_open(struct gateway *g);
+void request_limits_close(struct gateway *g);
+/* Counts the request in the lines of its route. False: one of them refuses it, and it has been answered. */
+bool request_limits_admit(struct gateway *g, struct exchange *x);
+/* It is over: it is not open any more where it was counted. */
+void request_limits_ended(struct exchange *x);
 
 /* ---- own_answer.c ---- */
 

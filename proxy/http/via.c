@@ -160,6 +160,12 @@ static struct slice json_body(struct arena *a, uint16_t status, const char *deta
 	    details ? ",\"detail\":" : "", details ? (int)detail.len : 0, detail.ptr);
 }
 
+/* RFC 6585 4: no cache may store a 429. */
+static bool may_be_stored(uint16_t status)
+{
+	return status < 500 && status != 429;
+}
+
 /* Chooses the body and adds the fields that describe it. */
 static struct slice add_body(struct http_head *head, const struct http_own_answer *answer)
 {
@@ -180,7 +186,7 @@ static struct slice add_body(struct http_head *head, const struct http_own_answe
 	if (body.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, type);
 	http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, arena_printf(a, "%zu", body.len));
-	if (is_error && answer->request && answer->status < 500) /* from there on: no-store */
+	if (is_error && answer->request && may_be_stored(answer->status))
 		http_head_add_token(head, HTTP_TOKEN_VARY, SLICE("accept"));
 	return body;
 }
@@ -203,9 +209,12 @@ struct http_head *http_own_response(
 	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
 	if (answer->location.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_LOCATION, answer->location);
+	if (answer->retry_after > 0 && !is_call)
+		http_head_add_token(head, HTTP_TOKEN_RETRY_AFTER,
+		    arena_printf(&head->arena, "%u", (unsigned)answer->retry_after));
 	if (answer->allow.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_ALLOW, answer->allow);
-	if (answer->status >= 500 || is_call)
+	if (!may_be_stored(answer->status) || is_call)
 		http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
 	if (answer->transport_security.len > 0)
 		http_head_add_token(

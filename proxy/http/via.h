@@ -38,6 +38,7 @@ struct http_own_answer {
 	struct slice body;
 	const char *content_type;
 	struct slice location;           /* of a redirect; empty: none */
+	uint32_t retry_after;            /* seconds, for Retry-After (RFC 9110 10.2.3); 0: none */
 	struct slice transport_security; /* Strict-Transport-Security; empty: none */
 	/* The request is a call of gRPC, which has failed with this; GRPC_OK: it is none. */
 	enum grpc_status grpc_status;
@@ -45,14 +46,14 @@ struct http_own_answer {
 
 /*
  * Makes a final response: status, date, content-type, content-length, `server: pushgate`, allow,
- * location, cache-control no-store for 5xx, and Proxy-Status `<pseudonym>; error=<error>;
+ * location, retry-after, cache-control no-store for 5xx and 429, and Proxy-Status `<pseudonym>; error=<error>;
  * details="<details>"`, with status-code for http_request_error. *body is that of the answer, or a short
  * text in the head's arena ("502 Bad Gateway: <details>\n"), or, if the client prefers it, the same as
  * JSON (RFC 9457); Vary says so where the response may be stored. A redirect has an empty body. A 204
  * has neither a body nor fields that describe one. The caller owns the head.
  *
  * For a call of gRPC it is a response of HTTP status 200 without a body, `Trailers-Only`, as clients of gRPC
- * expect it: grpc-status, and the details as grpc-message. Proxy-Status is the same.
+ * expect it: grpc-status, and the details as grpc-message, without retry-after. Proxy-Status is the same.
  */
 struct http_head *http_own_response(
     struct http_head_pool *pool, const struct http_own_answer *answer, struct slice *body);

@@ -46,6 +46,9 @@
 	X(responses_4xx, "responses 4xx sent") \
 	X(responses_5xx, "responses 5xx sent") \
 	X(responses_own, "responses made by pushgate itself") \
+	X(requests_limited, "requests answered 429 because of limit-requests") \
+	X(requests_limited_shadow, "requests that a line of limit-requests with shadow would have refused") \
+	X(limit_table_full, "times that limit-table was too small: a client or a value was forgotten before its time, or not counted") \
 	X(requests_retried, "requests tried a second time, because the origin refused them or could not be connected to") \
 	X(requests_aborted, "exchanges that ended by a reset") \
 	X(down_in_bytes, "request body bytes from clients") \

@@ -112,6 +112,8 @@ struct relay_cause {
 	X(FIXED_ANSWER,       "fixed-answer",          RELAY_SELF,   false, 200, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(NOT_IMPLEMENTED,    "not-implemented",       RELAY_SELF,   false, 501, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(FINAL_RECIPIENT,    "final-recipient",       RELAY_SELF,   false, 204, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(REQUEST_RATE,       "request-rate",          RELAY_SELF,   false, 429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(REQUEST_CONCURRENCY, "request-concurrency",  RELAY_SELF,   false, 429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(NO_MEMORY,          "no-memory",             RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, BUDGET,             false, false) \
 	X(MEMORY_SHORT,       "memory-short",          RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
 	X(MEMORY_STALLED,     "memory-stalled",        RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \

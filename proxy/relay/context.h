@@ -15,6 +15,7 @@ struct conf_listen;
 struct conf_origin;
 struct conf_route;
 struct client_diary;
+struct limits_held;
 struct origin_conn;
 struct pool;
 struct server;
@@ -62,6 +63,8 @@ struct exchange_context {
 	/* borrows: pushes for this client are held here; NULL = they cannot be held */
 	struct hold_store *hold_store;
 	struct client_diary *diary;  /* what this client has; NULL = nothing is noted for it */
+	struct limits_held *limits_held; /* where limit-requests counts it as open; NULL: nowhere */
+	uint32_t retry_after;            /* seconds, for an answer of our own; 0 = none */
 	uint64_t upload_limit_bytes; /* 0 = none */
 	bool takes_links;            /* Link fields of the response are offers */
 	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which

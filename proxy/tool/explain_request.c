@@ -275,6 +275,8 @@ static void print_route(struct request *r)
 	for (size_t i = 0; i < route->upgrade_count; i++)
 		fprintf(r->out, "%s%.*s%s", i == 0 ? "tunnels may be opened here: " : ", ",
 		    SLICE_ARG(route->upgrades[i]), i + 1 == route->upgrade_count ? "\n" : "");
+	for (size_t i = 0; i < route->request_limit_count; i++)
+		fprintf(r->out, "counted by limit-requests = %s\n", route->request_limits[i].text);
 }
 
 /* A route without origin. */

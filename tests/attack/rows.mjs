@@ -35,9 +35,10 @@ import { http1 } from './rows/http1.mjs';
 import { http1Origins } from './rows/http1_origins.mjs';
 import { kept } from './rows/kept.mjs';
 import { origins } from './rows/origins.mjs';
+import { requestLimits } from './rows/request_limits.mjs';
 import { resets } from './rows/resets.mjs';
 import { slow } from './rows/slow.mjs';
 import { tunnels } from './rows/tunnels.mjs';
 import { windows } from './rows/windows.mjs';
 
-export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...broken, ...http1, ...tunnels, ...kept, ...origins, ...http1Origins];
+export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...requestLimits, ...broken, ...http1, ...tunnels, ...kept, ...origins, ...http1Origins];

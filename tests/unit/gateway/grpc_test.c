@@ -142,6 +142,8 @@ static const struct {
     {"redirect", GRPC_UNKNOWN},
     {"not-implemented", GRPC_UNIMPLEMENTED},
     {"final-recipient", GRPC_UNKNOWN},
+    {"request-rate", GRPC_RESOURCE_EXHAUSTED},
+    {"request-concurrency", GRPC_RESOURCE_EXHAUSTED},
     {"no-memory", GRPC_UNAVAILABLE},
     {"memory-short", GRPC_UNAVAILABLE},
     {"memory-stalled", GRPC_UNAVAILABLE},

@@ -319,6 +319,26 @@ static void own_response_says_what_is_allowed(void **state)
 	http_head_free(head);
 }
 
+static void own_response_says_when_to_try_again(void **state)
+{
+	(void)state;
+	struct slice body;
+	struct http_own_answer answer = {.status = 429, .retry_after = 4000000000u};
+	struct http_head *head = http_own_response(pool, &answer, &body);
+	assert_true(slice_equal(value_of(head, HTTP_TOKEN_RETRY_AFTER), SLICE("4000000000")));
+	assert_true(slice_equal(value_of(head, HTTP_TOKEN_CACHE_CONTROL), SLICE("no-store")));
+	http_head_free(head);
+	answer.retry_after = 0;
+	head = http_own_response(pool, &answer, &body);
+	assert_null(http_head_find(head, HTTP_TOKEN_RETRY_AFTER));
+	http_head_free(head);
+	answer.retry_after = 1;
+	answer.grpc_status = GRPC_RESOURCE_EXHAUSTED; /* its HTTP status is 200 */
+	head = http_own_response(pool, &answer, &body);
+	assert_null(http_head_find(head, HTTP_TOKEN_RETRY_AFTER));
+	http_head_free(head);
+}
+
 static void reasons_are_known_or_empty(void **state)
 {
 	(void)state;
@@ -348,6 +368,7 @@ int main(void)
 	    cmocka_unit_test(answer_for_the_origin_says_its_status),
 	    cmocka_unit_test(own_response_that_may_have_no_body_has_none),
 	    cmocka_unit_test(own_response_says_what_is_allowed),
+	    cmocka_unit_test(own_response_says_when_to_try_again),
 	    cmocka_unit_test(reasons_are_known_or_empty),
 	};
 	return cmocka_run_group_tests(tests, start, stop);

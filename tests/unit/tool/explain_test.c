@@ -279,6 +279,16 @@ static void a_route_says_which_tunnels_may_be_opened(void **state)
 	    "tunnels may be opened here: websocket, mqtt\n");
 }
 
+static void a_route_says_which_limits_count_a_request(void **state)
+{
+	(void)state;
+	has("[route api]\npath = /api\norigin = app\nlimit-requests = 10/s by=field:x-key\nlimit-requests = concurrent=5 shadow\n",
+	    WORDS("http://example.com/api"),
+	    "listen front, route api, origin app\n"
+	    "counted by limit-requests = 10/s by=field:x-key\n"
+	    "counted by limit-requests = concurrent=5 shadow\n");
+}
+
 static void a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone(void **state)
 {
 	(void)state;
@@ -649,6 +659,7 @@ int main(void)
 	    cmocka_unit_test(an_origin_with_push_refuse_makes_no_promises_whatever_the_rules_say),
 	    cmocka_unit_test(an_origin_with_push_accept_has_its_promise_reset),
 	    cmocka_unit_test(a_route_says_which_tunnels_may_be_opened),
+	    cmocka_unit_test(a_route_says_which_limits_count_a_request),
 	    cmocka_unit_test(a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone),
 	    cmocka_unit_test(the_origins_103_goes_to_a_client_with_http1_unless_a_rule_keeps_it_back),
 	    cmocka_unit_test(a_version_that_the_listener_does_not_speak_is_told),

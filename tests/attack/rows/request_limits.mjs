@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Clients above what limit-requests allows, and values of a field that nobody has sent before. */
+import crypto from 'node:crypto';
+import { reel, request } from '../raw.mjs';
+
+const ask = (fields) => (env) => ({ parts: reel(5000, 50, (i) => [request(env, 2 * i + 1, fields(i))]) });
+
+export const requestLimits = [
+	{
+		covers: 'R470', name: 'requests above the rate of a client',
+		what: 'as fast as it goes, each answered 429; the honest client has another address',
+		route: { 'limit-requests': '200/s burst 400' },
+		tape: ask(() => ({})),
+		expect: { end: null, statuses: [429, 200], counters: ['requests_limited', 'pushgate_end_total{cause="request-rate"}'], cpu: 60 },
+	},
+	{
+		covers: 'R472', name: 'more open requests than a client may have',
+		what: 'requests that are never answered, 20 of which may be open',
+		route: { 'limit-requests': 'concurrent=20' },
+		tape: ask(() => ({ path: '/never' })),
+		expect: { end: null, statuses: [429], counters: ['requests_limited', 'pushgate_end_total{cause="request-concurrency"}'], cpu: 60 },
+	},
+	{
+		covers: 'R473', name: 'random values of a counted field',
+		what: 'a new one in each request, more than the table has room for',
+		server: { 'limit-table': 1024 },
+		route: { 'limit-requests': ['3600/h burst 100000 by=field:x-key', 'concurrent=1000 by=field:x-key'] },
+		tape: ask(() => ({ 'x-key': crypto.randomBytes(12).toString('hex') })),
+		expect: { end: null, statuses: [200], counters: ['limit_table_full'], rss: 16, cpu: 100 },
+	},
+];
