@@ -28,6 +28,8 @@ static struct conf *load_begin(
 
 static struct conf *load_end(struct conf_loader *l)
 {
+	conf_finish_servers(l);
+	free(l->servers);
 	if (!l->is_foreign)
 		conf_finish(l);
 	l->conf->sections = l->first;

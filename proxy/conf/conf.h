@@ -188,8 +188,9 @@ struct conf_origin {
 	uint32_t max_tunnels;         /* per worker: 1000 */
 	uint32_t max_subscriptions;   /* per worker, each with a connection of its own: 100 */
 	uint32_t spare_connections;   /* opened in advance once in use: 0 */
-	uint32_t max_requests;        /* outstanding at each server, per worker; 0 = no limit */
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
+	uint32_t max_requests;        /* outstanding at each server, per worker; 0 = no limit */
+	uint32_t retry_budget;        /* of 10000 requests so many may be sent again: 2000 */
 	uint32_t stream_window_bytes; /* 256 KiB */
 	uint32_t max_stream_window_bytes; /* grows with the bandwidth-delay product up to: 4 MiB */
 	uint32_t connection_window_bytes; /* 16 MiB */
@@ -239,6 +240,12 @@ struct conf_request_limit {
 	enum http_token field_token;
 	bool is_shadow;               /* counts and logs, and refuses nothing */
 	size_t index;                 /* among the lines of all routes */
+};
+
+/* After which failures a request may be sent again although a server may have processed it. */
+struct conf_retry_on {
+	bool lost, late;
+	bool statuses[100];           /* 500 … 599 */
 };
 
 /* One of the origins of a route that splits its clients among several. */
@@ -293,6 +300,10 @@ struct conf_route {
 	struct conf_rewrite rewrite;
 	struct conf_redirect redirect;
 	struct conf_answer answer;
+	struct conf_retry_on retry_on;
+	uint32_t retries;             /* by retry_on, for each request: 2 */
+	usec connect_timeout, response_timeout; /* 0 = queue_timeout and response_timeout of the origin */
+	usec request_timeout;         /* arrival … end of the response; 0 = no limit */
 	bool streaming;               /* uploads are streams of messages, as those of gRPC always are */
 	usec stream_idle_timeout;     /* of a stream without content-length: 10 min */
 	struct slice *upgrades;       /* protocols of tunnels: "websocket"; none = no tunnel is opened */

@@ -138,6 +138,48 @@ static bool is_demo(const struct conf *c, const void *object)
 	return ((const struct conf_origin *)object)->kind == CONF_ORIGIN_DEMO;
 }
 
+static bool repeats_nothing(const struct conf_route *route)
+{
+	const struct conf_retry_on *on = &route->retry_on;
+	return !on->lost && !on->late && !memchr(on->statuses, true, sizeof on->statuses);
+}
+
+static bool reaches_several_servers(const struct conf_route *route)
+{
+	for (size_t i = 0; i < route->side_count; i++)
+		if (conf_origin_is_fleet(route->sides[i].origin))
+			return true;
+	return false;
+}
+
+static bool repeats_to_one_server(const struct conf *c, const void *object)
+{
+	const struct conf_route *route = object;
+	(void)c;
+	return !reaches_several_servers(route) && !repeats_nothing(route) && route->retries > 0;
+}
+
+static bool never_repeats(const struct conf *c, const void *object)
+{
+	(void)c;
+	return repeats_nothing(object);
+}
+
+static bool has_no_retries(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_route *)object)->retries == 0;
+}
+
+static bool has_no_repeating_route(const struct conf *c, const void *object)
+{
+	for (size_t i = 0; i < c->route_count; i++)
+		if (conf_route_uses(&c->routes[i], object) && !repeats_nothing(&c->routes[i]) &&
+		    c->routes[i].retries > 0)
+			return false;
+	return true;
+}
+
 static bool has_no_subscription(const struct conf *c, const void *object)
 {
 	for (size_t i = 0; i < c->route_count; i++)
@@ -181,8 +223,7 @@ static bool opens_no_tunnels(const struct conf *c, const void *object)
 static bool has_no_tunnels(const struct conf *c, const void *object)
 {
 	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].upgrade_count > 0 &&
-		    conf_route_uses(&c->routes[i], object))
+		if (c->routes[i].upgrade_count > 0 && conf_route_uses(&c->routes[i], object))
 			return false;
 	return true;
 }
@@ -245,6 +286,7 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define NO_EJECT "eject-failures and eject-percent are 0"
 #define NO_CHECK "health-check is off"
 #define CONNECTS "health-check = connect sends no request"
+#define REPEATS_TO_ONE "its origin has one server, and a request is not sent to the same one again"
 #define HINTS "no response follows a hint"
 
 /* The first row that holds for an option is reported. */
@@ -339,6 +381,17 @@ static const struct idle {
     {CONF_SECTION_ORIGIN, "health-status", checks_nothing, NO_CHECK},
     {CONF_SECTION_ORIGIN, "health-host", asks_nothing, CONNECTS},
     {CONF_SECTION_ORIGIN, "health-status", asks_nothing, CONNECTS},
+    {CONF_SECTION_ROUTE, "retry-on", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "retries", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "connect-timeout", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "response-timeout", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "request-timeout", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ORIGIN, "retry-budget", has_no_repeating_route,
+	"no route to it has retry-on and retries"},
+    {CONF_SECTION_ROUTE, "retry-on", has_no_retries, "retries is 0"},
+    {CONF_SECTION_ROUTE, "retry-on", repeats_to_one_server, REPEATS_TO_ONE},
+    {CONF_SECTION_ROUTE, "retries", never_repeats, "retry-on is off"},
+    {CONF_SECTION_ROUTE, "retries", repeats_to_one_server, REPEATS_TO_ONE},
     {CONF_SECTION_ROUTE, "stream-idle-timeout", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "streaming", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "upgrade", has_no_origin, NO_ORIGIN},

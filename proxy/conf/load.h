@@ -67,6 +67,11 @@ struct conf_loader {
 	uint32_t line;
 	uint32_t depth;
 	struct conf_seen *seen;
+	/* The origin whose servers are being read, and those, until it has them in the arena: an array that
+	 * grew there would leave more bytes behind than it has. */
+	struct conf_origin *origin;
+	struct conf_origin_server *servers; /* owned */
+	size_t server_room;
 };
 
 /*
@@ -94,6 +99,9 @@ void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_by
 /* source.c: reads the lines of a file and passes them to apply.c. */
 void conf_read_file(struct conf_loader *l, const char *path);
 void conf_read_text(struct conf_loader *l, const char *name, struct slice text);
+
+/* servers.c: moves the servers that were read last to their origin. */
+void conf_finish_servers(struct conf_loader *l);
 
 /* value_store.c: stores a value in an object. False: a mistake has been reported. */
 bool conf_store_value(

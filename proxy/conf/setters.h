@@ -38,6 +38,7 @@ bool conf_set_failure_status(struct conf_loader *l, void *object, struct slice v
 bool conf_set_health_check(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_health_host(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_health_status(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_retry_budget(struct conf_loader *l, void *object, struct slice value);
 /* [route] */
 bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_route_redirect(struct conf_loader *l, void *object, struct slice value);
@@ -47,6 +48,7 @@ bool conf_set_rewrite(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_host_file(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_path_file(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_limit_requests(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_retry_on(struct conf_loader *l, void *object, struct slice value);
 /* [push] */
 bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_share(struct conf_loader *l, void *object, struct slice value);

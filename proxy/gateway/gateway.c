@@ -159,6 +159,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	    .conf = env->conf, .pseudonym = pseudonym, .via = http_via_make(pseudonym)};
 	open_relay(g, pseudonym);
 	feedback_init(g);
+	retries_open(g);
 	open_hold(g);
 	open_offers(g, env);
 	request_limits_open(g);
@@ -207,6 +208,7 @@ void gateway_free(struct gateway *g)
 	budget_fini(&g->env.budget);
 	request_limits_close(g);
 	feedback_fini(g);
+	retries_close(g);
 	free(g);
 }
 

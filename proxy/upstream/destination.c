@@ -263,22 +263,6 @@ void destination_adopt_push(struct server *s, struct exchange *push)
 
 /* ---- another server ---- */
 
-bool destination_may_try_again(const struct exchange *x)
-{
-	const struct server *s = x->context.server;
-	if (!s)
-		return false;
-	struct destination *d = s->destination;
-	if (d->is_stale)
-		collect_members(d);
-	size_t untried = d->member_count;
-	for (size_t i = 0; i < d->member_count; i++)
-		for (size_t j = 0; j < x->context.tried_count; j++)
-			untried -= d->members[i]->id == x->context.tried[j];
-	return d->member_count == 1 ||
-	       (untried > 1 && x->context.tried_count < EXCHANGE_SERVERS_MOST);
-}
-
 void destination_try_another(
     struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail)
 {

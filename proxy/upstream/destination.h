@@ -100,9 +100,6 @@ void destination_changed(struct destination *d);
  * the cause. */
 void destination_try_another(
     struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail);
-/* Whether some server of its destination could be asked that x was not given to yet. A destination of one server
- * is tried twice. */
-bool destination_may_try_again(const struct exchange *x);
 
 /* ---- destination_names.c ---- */
 
