@@ -133,7 +133,8 @@ static bool is_authority(struct slice text)
 {
 	struct http_authority a;
 
-	return http_authority_parse(text, SLICE("http"), &a) && a.host.len > 0 && a.port != 0;
+	return http_authority_parse(text, SLICE("http"), &a) && a.host.len > 0 && a.port != 0 &&
+	       !memmem(a.host.ptr, a.host.len, "..", 2); /* no name has an empty label */
 }
 
 /* "/run/app.sock", "unix:/run/app.sock:", "http://unix:/run/app.sock". */

@@ -10,7 +10,10 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { BINARY, Gate, freePort, section, until, workDir } from '../support/gate.mjs';
 import { startDns } from '../support/dns.mjs';
-import { PATIENCE, SCALE } from '../support/peer.mjs';
+import { SCALE } from '../support/peer.mjs';
+
+/* Until a name has changed everywhere, on a busy machine too. */
+const LONG = 20000 * SCALE;
 
 /* One address of this host, which says its own name. */
 function server(address, port, name = address) {
@@ -50,14 +53,15 @@ async function world({ names = {}, origins, settings = {}, single = false, resol
 				return gate;
 			},
 			get: (name) => get(port, `/${name}`),
-			becomes: (name, expected) => until(() => `${name} becomes ${expected}`, async () => await get(port, `/${name}`) === expected),
+			becomes: (name, expected) => until(() => `${name} becomes ${expected}`, async () => await get(port, `/${name}`) === expected, LONG),
 		});
 	} finally {
 		await gate?.stop();
 		await Promise.all([dns.close(), ...open.map((s) => s.close())]);
 	}
 }
-const check = (name, options, body) => test(name, { timeout: 60000 * SCALE }, (t) => world(options, (w) => body(w, t)));
+const logs = (gate, pattern) => until(() => `${pattern}\n${gate.report()}`, () => pattern.test(gate.read('error.log')), LONG);
+const check = (name, options, body) => test(name, { timeout: 90000 * SCALE }, (t) => world(options, (w) => body(w, t)));
 
 for (const single of [false, true])
 	check(`addresses and services follow their records${single ? ' (single)' : ''}`, {
@@ -89,7 +93,7 @@ check('hosts and resolv.conf are read, and read again', {
 	await w.becomes('h', '200 127.0.0.2');
 	assert.equal(w.dns.queries.length, 0);
 	fs.rmSync(hosts);
-	await gate.error(/names: .*hosts cannot be read: No such file or directory; what was read before stays in use/);
+	await logs(gate, /names: .*hosts cannot be read: No such file or directory; what was read before stays in use/);
 	assert.equal(await w.get('h'), '200 127.0.0.2');
 });
 
@@ -101,7 +105,7 @@ check('the last good answer stays while no resolver answers', {
 	const gate = await w.start();
 	await w.becomes('w', '200 127.0.0.1');
 	w.dns.isSilent = true;
-	await gate.error(/the name www\.test cannot be looked up: the resolver does not answer; its last addresses stay/);
+	await logs(gate, /the name www\.test cannot be looked up: the resolver does not answer; its last addresses stay/);
 	assert.equal(await w.get('w'), '200 127.0.0.1');
 });
 
@@ -141,7 +145,7 @@ check('dead, slow and lying resolvers delay no request to another origin', {
 		assert.equal(await w.get('good'), '200 127.0.0.1');
 		slowest = Math.max(slowest, performance.now() - since);
 	}
-	assert.ok(slowest < 1000 * SCALE, `${slowest} ms`);
+	assert.ok(slowest < 5000 * SCALE, `${slowest} ms`);
 	for (const lie of ['id', 'question', 'giant', 'truncated', 'garbage', 'short', 'silent', 'loop'])
 		assert.ok(w.dns.queries.some((q) => q.name.startsWith(lie)), lie);
 	assert.ok(w.dns.queries.some((q) => q.transport === 'tcp'));
@@ -159,7 +163,7 @@ check('ids and ports of queries are random inside the sandbox', {
 	origins: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`n${i}`, `http://n${i}.test:PORT`])), settings: { workers: 1 },
 }, async (w) => {
 	await w.start();
-	await until('600 queries', () => w.dns.queries.length >= 600, PATIENCE);
+	await until('600 queries', () => w.dns.queries.length >= 600, LONG);
 	const queries = w.dns.queries.slice(0, 600);
 	for (const [what, list, most] of [['id', queries.map((q) => q.id), 20], ['port', queries.map((q) => q.port), 60]]) {
 		assert.ok(repeats(list) <= most, `${repeats(list)} of 600 values of ${what} were there before`);
