@@ -12,6 +12,9 @@
 /* RFC 8305 8: the resolution delay. */
 #define PATIENCE (50 * USEC_PER_MSEC)
 
+/* Watches that are looked at in one loop pass. */
+#define LOOKS_PER_PASS 16u
+
 /* One question of a watch. */
 struct watch_link {
 	struct list of_watch, of_question;
@@ -209,14 +212,17 @@ static void on_patience(void *context)
 }
 
 /* The owner may end any watch in the callback. */
-void name_watch_look_at_all(void *names)
+void name_watch_look_at_some(void *names)
 {
 	struct names *n = names;
 	struct name_watch *w;
-	while ((w = list_first(&n->due, struct name_watch, due))) {
+	for (unsigned i = 0; i < LOOKS_PER_PASS; i++) {
+		if (!(w = list_first(&n->due, struct name_watch, due)))
+			return;
 		list_remove(&w->due);
 		look(w);
 	}
+	net_timer_set(&n->look, net_now(n->loop));
 }
 
 /* ---- life ---- */
