@@ -106,6 +106,9 @@ for (const [method, live, scheme] of [['GET', ok1, 'http'], ['POST', ok1, 'http'
 	fleet(`a server that cannot be connected to costs no ${method} over ${scheme}`, [dead(scheme), live()], {}, async (s) => {
 		for (let n = 0; n < 10; n++)
 			isFine(await s.ask(`/${n}`, { method }));
+		const line = await s.gate.access((l) => l.retried);
+		assert.equal(line.retries, 1);
+		assert.ok(s.gate.counters().retries_unprocessed > 0);
 	});
 
 for (const method of ['GET', 'POST'])
