@@ -119,6 +119,51 @@ static void the_server_that_answers_instead_sets_its_own(void **state)
 	gate_world_free(w);
 }
 
+/* The server of the fleet at this site. */
+static struct server *server_at(struct gate_world *w, char site)
+{
+	uint16_t port = w->sites[site == 'a' ? 0 : 1].port;
+	list_for_each(&w->gateway->upstream.destinations[2].servers, s, struct server, link)
+	{
+		if (net_address_port(&s->address) == port)
+			return s;
+	}
+	fail_msg("no server at %c", site);
+	return NULL;
+}
+
+/* A connect that takes longer than 250 ms makes others go elsewhere. This client waits. */
+/* covers: R425 */
+static void a_late_connect_does_not_move_the_client(void **state)
+{
+	(void)state;
+	char cookie[512];
+	struct gate_world *w = world(FLEET("affinity-cookie = srv\n"));
+	struct gate_peer *c = gate_client(w, NULL);
+	struct gate_stream *s = get(w, c, "/", NULL);
+	char site = site_of(s);
+	struct gate_site *late = &w->sites[site == 'a' ? 0 : 1];
+	cookie_of(s, cookie);
+	late->options.is_silent = true;
+	for (size_t i = 0; i < late->peer_count; i++)
+		gate_peer_abort(late->peers[i]);
+	gate_passes(w);
+	s = gate_request(c, "GET", "a.test", "/stays", true, "cookie", cookie, NULL);
+	UNTIL(w, server_at(w, site)->is_slow);
+	gate_passes(w);
+	assert_int_not_equal(site_of(get(w, c, "/", NULL)), site);
+	assert_false(s->is_over);
+	assert_null(gate_find(w, "/stays"));
+	/* Lost while it connects: now it may move. */
+	gate_site_close(late);
+	for (size_t i = 0; i < late->peer_count; i++)
+		gate_peer_abort(late->peers[i]);
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	assert_int_not_equal(site_of(s), site);
+	gate_world_free(w);
+}
+
 static void no_cache_keeps_what_sets_it(void **state)
 {
 	(void)state;
@@ -210,6 +255,7 @@ int main(void)
 	    cmocka_unit_test(the_first_response_sets_it_and_the_client_stays),
 	    cmocka_unit_test(what_is_no_key_of_a_server_is_replaced),
 	    cmocka_unit_test(the_server_that_answers_instead_sets_its_own),
+	    cmocka_unit_test(a_late_connect_does_not_move_the_client),
 	    cmocka_unit_test(no_cache_keeps_what_sets_it),
 	    cmocka_unit_test(pushes_never_have_it),
 	    cmocka_unit_test(without_the_option_cookies_are_the_origins),
