@@ -203,6 +203,27 @@ static void pushes_never_have_it(void **state)
 	gate_world_free(w);
 }
 
+/* They are offered before their page has a server. */
+/* covers: R425 */
+static void offers_of_our_own_go_to_the_clients_server(void **state)
+{
+	(void)state;
+	char cookie[512], seen[512];
+	struct gate_world *w = world(FLEET("affinity-cookie = srv\n")
+	    "[push all]\naction = forward\n[preload p]\nadd = /a.css as=style\n");
+	struct gate_stream *s = get(w, gate_client(w, &(struct gate_peer_options){.no_push = true}), "/", NULL);
+	const struct gate_site *site = &w->sites[site_of(s) == 'a' ? 0 : 1];
+	cookie_of(s, cookie);
+	for (size_t i = 1; i <= 10; i++) {
+		get(w, gate_client(w, NULL), "/", cookie);
+		UNTIL(w, gate_seen(&w->sites[0], "/a.css") + gate_seen(&w->sites[1], "/a.css") == i);
+		assert_int_equal(gate_seen(site, "/a.css"), i);
+		field_text(gate_find(w, "/a.css")->head, "cookie", seen);
+		assert_null(strstr(seen, "srv="));
+	}
+	gate_world_free(w);
+}
+
 static void without_the_option_cookies_are_the_origins(void **state)
 {
 	(void)state;
@@ -258,6 +279,7 @@ int main(void)
 	    cmocka_unit_test(a_late_connect_does_not_move_the_client),
 	    cmocka_unit_test(no_cache_keeps_what_sets_it),
 	    cmocka_unit_test(pushes_never_have_it),
+	    cmocka_unit_test(offers_of_our_own_go_to_the_clients_server),
 	    cmocka_unit_test(without_the_option_cookies_are_the_origins),
 	    cmocka_unit_test(requests_with_one_key_go_to_one_server),
 	    cmocka_unit_test(servers_take_turns),
