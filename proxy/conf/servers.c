@@ -226,6 +226,11 @@ static bool fits_others(struct conf_loader *l, const struct conf_origin *o,
 		    url, o->servers[0].text);
 		return false;
 	}
+	if (o->server_count == LIMIT_SERVERS) {
+		conf_mistake_here(
+		    l, "an origin has at most %u servers; add an [origin]", LIMIT_SERVERS);
+		return false;
+	}
 	for (size_t i = 0; i < o->server_count; i++) {
 		if (strcmp(o->servers[i].text, url) != 0)
 			continue;
