@@ -50,7 +50,8 @@
 	X(code, NUMBER, "", 10, "stable", "0.1", "an error code ended it", "HTTP/2 error code: of the peer's RST_STREAM or GOAWAY, or of pushgate's own when the peer broke a rule or left; for HTTP/1.1, which has no codes, the one that HTTP/2 has for it. A time limit has none.") \
 	X(code_name, TEXT, "", 24, "stable", "0.1", "as code", "The code's name.") \
 	X(detail, TEXT, "", 240, "text", "0.1", "it ended early", "Why: a cause of [COUNTERS.md](COUNTERS.md#causes), or a more exact text.") \
-	X(retried, FLAG, "", 4, "stable", "0.1", "true", "The request was tried a second time, because the origin refused it or could not be connected to. Times and bytes of the origin are those of the last attempt, and queue_us is the sum.") \
+	X(retried, FLAG, "", 4, "stable", "0.1", "true", "The request was sent again: the origin refused it or could not be connected to, or retry-on says so. Times and bytes of the origin are those of the last attempt, and queue_us is the sum.") \
+	X(retries, NUMBER, "", 3, "stable", "0.1", "not 0", "How often it was sent again.") \
 	X(tunnel, TEXT, "", 32, "stable", "0.1", "a tunnel was open", "Its protocol, such as `websocket`. The bytes of its two directions are request_bytes and response_bytes.") \
 	X(tunnel_ended, TEXT, "", 16, "stable", "0.1", "as tunnel", "Who ended it: `client`, `origin` or `pushgate` (then `detail` has the limit). When both sides ended in good order: the one that did first.") \
 	X(held, NUMBER, "", 20, "stable", "0.1", "a held response answered", "`id` of the push whose held response answered this request.") \

@@ -42,6 +42,13 @@ struct conf_server {
 	const char *status_socket;    /* path of the master's unix socket, NULL = none */
 	const char *learned_file;     /* keeps learned resources over restarts; NULL = none */
 	const char *pseudonym;        /* in Via and Proxy-Status: "pushgate" by default */
+	/* Names of servers (names/names.h). */
+	struct net_address *resolvers; /* none: those of resolv_conf */
+	size_t resolver_count;
+	usec dns_min_ttl, dns_max_ttl; /* 5 s, 1 h */
+	usec dns_negative_ttl;        /* 5 s */
+	usec dns_timeout;             /* of one query: 2 s */
+	const char *hosts_file, *resolv_conf; /* paths in /etc */
 	uint64_t memory_bytes;        /* budget of one worker: 256 MiB */
 	uint64_t connection_memory_bytes; /* budget of one connection: 16 MiB */
 	usec drain_timeout;           /* 30 s */
@@ -188,8 +195,9 @@ struct conf_origin {
 	uint32_t max_tunnels;         /* per worker: 1000 */
 	uint32_t max_subscriptions;   /* per worker, each with a connection of its own: 100 */
 	uint32_t spare_connections;   /* opened in advance once in use: 0 */
-	uint32_t max_requests;        /* outstanding at each server, per worker; 0 = no limit */
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
+	uint32_t max_requests;        /* outstanding at each server, per worker; 0 = no limit */
+	uint32_t retry_budget;        /* of 10000 requests so many may be sent again: 2000 */
 	uint32_t stream_window_bytes; /* 256 KiB */
 	uint32_t max_stream_window_bytes; /* grows with the bandwidth-delay product up to: 4 MiB */
 	uint32_t connection_window_bytes; /* 16 MiB */
@@ -241,6 +249,12 @@ struct conf_request_limit {
 	size_t index;                 /* among the lines of all routes */
 };
 
+/* After which failures a request may be sent again although a server may have processed it. */
+struct conf_retry_on {
+	bool lost, late;
+	bool statuses[100];           /* 500 … 599 */
+};
+
 struct conf_route {
 	const char *name;
 	struct slice *hosts;          /* patterns for http_host_matches; none = any */
@@ -248,6 +262,10 @@ struct conf_route {
 	struct slice *paths;          /* prefixes that end at a segment border: "/api" matches "/api", "/api/x", "/api?x" and not "/apix"; none = "/" */
 	size_t path_count;
 	const struct conf_origin *origin;
+	struct conf_retry_on retry_on;
+	uint32_t retries;             /* by retry_on, for each request: 2 */
+	usec connect_timeout, response_timeout; /* 0 = queue_timeout and response_timeout of the origin */
+	usec request_timeout;         /* arrival … end of the response; 0 = no limit */
 	bool streaming;               /* uploads are streams of messages, as those of gRPC always are */
 	usec stream_idle_timeout;     /* of a stream without content-length: 10 min */
 	struct slice *upgrades;       /* protocols of tunnels: "websocket"; none = no tunnel is opened */
@@ -310,23 +328,22 @@ struct conf {
 // clang-format on
 
 /*
- * Reads the file, checks it and resolves names. NULL if anything is wrong; then every mistake has
- * been written to `errors`, one a line. Warnings are written too. With `resolve` false (tests,
- * explain, status) names are not looked up, files and users that options name are not opened or
- * looked for, and there are no warnings. Included files are read all the same.
+ * Reads the file and checks it. NULL if anything is wrong; then every mistake has been written to
+ * `errors`, one a line. Warnings are written too. With `opens_files` false (tests, explain, status)
+ * files and users that options name are not opened or looked for, and there are no warnings.
+ * Included files are read all the same. No name is looked up.
  */
-struct conf *conf_load(const char *path, bool resolve, FILE *errors);
-/* The same for a text in memory; messages call it `name`. Includes are read only with `resolve`, and
- * warnings are always written. */
-struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors);
+struct conf *conf_load(const char *path, bool opens_files, FILE *errors);
+/* The same for a text in memory; messages call it `name`. Includes are read only with `opens_files`,
+ * and warnings are always written. */
+struct conf *conf_load_text(struct slice text, const char *name, bool opens_files, FILE *errors);
 void conf_free(struct conf *c); /* accepts NULL */
 
 /* What a load has written to `errors`. */
 struct conf_counts {
 	size_t mistakes, warnings;
-	size_t passing; /* mistakes that may pass by themselves: a resolver that does not answer */
 };
-/* conf_load with `resolve`, which counts as well; *counts is set in any case. */
+/* conf_load with `opens_files`, which counts as well; *counts is set in any case. */
 struct conf *conf_load_counted(const char *path, FILE *errors, struct conf_counts *counts);
 
 struct conf_place {
@@ -340,6 +357,9 @@ struct conf_place {
  */
 struct conf_place conf_find_place(
     const struct conf *c, const char *section, size_t index, const char *key, size_t nth);
+
+/* Whether a server has a name, whose addresses are looked up while pushgate runs. */
+bool conf_has_names(const struct conf *c);
 
 /* Whether `trusted` names this peer. peer: of the TCP connection (family 0: of a unix socket), never
  * an address that a field claims. */

@@ -143,6 +143,25 @@ const struct conf_option conf_options[] = {
         .sentence = "The name of this proxy in Via and Proxy-Status (RFC 9110 7.6.3). A request whose Via already "
         "has the name is in a loop and gets 508, so proxies in a chain need different names: the default gets a "
         "random suffix at each start."},
+    {SERVER(server.resolvers), .key = "resolver", .example = "192.0.2.53 [2001:db8::53]:5353", .type = CONF_TYPE_OTHER,
+        .form = "ADDRESS[:PORT] ...", .repeats = true, .set = conf_set_resolver,
+        .sentence = "Resolvers that are asked for the names of servers, at most 8, over UDP and TCP. The one that answered last is asked "
+        "first. Not given: those of resolv-conf. Names are complete: search domains are not tried."},
+    {SERVER(server.dns_min_ttl), .key = "dns-min-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY, .preset = "5s",
+        .sentence = "How long the addresses of a name count at least, whatever their TTL. A name that no resolver answers "
+        "is asked for again after this time, then after twice as long each time, up to 30s; its last addresses stay."},
+    {SERVER(server.dns_max_ttl), .key = "dns-max-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = 7 * DAY, .preset = "1h",
+        .sentence = "How long they count at most."},
+    {SERVER(server.dns_negative_ttl), .key = "dns-negative-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY, .preset = "5s",
+        .sentence = "How long an answer counts at most that says that a name has no address."},
+    {SERVER(server.dns_timeout), .key = "dns-timeout", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = 60 * USEC_PER_SEC, .preset = "2s",
+        .sentence = "How long a resolver may take for an answer; then the next one is asked. Each is asked twice."},
+    {SERVER(server.hosts_file), .key = "hosts-file", .type = CONF_TYPE_FILE, .form = "FILE", .preset = "/etc/hosts",
+        .sentence = "The file whose names need no resolver (hosts(5)). Read again when it changes; lines behind its first 64 KiB "
+        "are left out."},
+    {SERVER(server.resolv_conf), .key = "resolv-conf", .type = CONF_TYPE_FILE, .form = "FILE", .preset = "/etc/resolv.conf",
+        .sentence = "The file that names the resolvers (resolv.conf(5)) if resolver is not given: its lines nameserver alone. Read again when it "
+        "changes. Without such a line: 127.0.0.1."},
     {SERVER(server.memory_bytes), .key = "memory", SIZE(16 * MIB, 1024 * GIB), .preset = "256M",
         .sentence = "Memory that one worker may use for its peers. Beyond it new streams are refused."},
     {SERVER(server.connection_memory_bytes), .key = "connection-memory", SIZE(1 * MIB, 64 * GIB),
@@ -339,20 +358,28 @@ const struct conf_option conf_options[] = {
     {ORIGIN(max_concurrent_pushes), .key = "max-concurrent-pushes", NUMBER(1, 100000), .preset = "1000",
         .sentence = "Most open pushed responses on one origin connection (SETTINGS_MAX_CONCURRENT_STREAMS)."},
     {ORIGIN(max_connections), .key = "max-connections", NUMBER(1, 10000), .preset = "4",
-        .sentence = "Most HTTP/2 connections to the origin in each worker, for each of its two pools (with push and without). "
+        .sentence = "Most HTTP/2 connections to each server in each worker, for each of its two pools (with push and without). "
         "Subscriptions have theirs beside these."},
     {ORIGIN(max_http1_connections), .key = "max-http1-connections", NUMBER(1, 100000), .preset = "128",
-        .sentence = "Most HTTP/1.1 connections to the origin in each worker: each carries one request at a time."},
+        .sentence = "Most HTTP/1.1 connections to each server in each worker: each carries one request at a time."},
+    {ORIGIN(max_requests), .key = "max-requests", .example = "500", NUMBER(0, 1000000), .preset = "0",
+        .sentence = "Most requests that each server has at a time from each worker. More wait, and the next server with room takes "
+        "them. 0: as many as the connections carry."},
     {ORIGIN(max_subscriptions), .key = "max-subscriptions", NUMBER(1, 1000000), .preset = "100",
-        .sentence = "Most subscriptions at a time in each worker; each has a connection to the origin of its own. More "
+        .sentence = "Most subscriptions at a time to each server in each worker; each has a connection of its own. More "
         "get 503."},
     {ORIGIN(max_tunnels), .key = "max-tunnels", NUMBER(1, 1000000), .preset = "1000",
-        .sentence = "Most tunnels (upgrade of a route) to the origin at a time in each worker, those that wait for the origin's answer "
+        .sentence = "Most tunnels (upgrade of a route) to each server at a time in each worker, those that wait for its answer "
         "included. More get 503. They have connections of their own, so that they take none from requests."},
     {ORIGIN(spare_connections), .key = "spare-connections", .example = "1", NUMBER(0, 10000), .preset = "0",
         .sentence = "Connections to open in advance once the origin is in use."},
     {ORIGIN(max_queue), .key = "max-queue", NUMBER(0, 1000000), .preset = "10000",
-        .sentence = "Most requests that may wait for a stream, or for an HTTP/1.1 connection. More get 503."},
+        .sentence = "Most requests that may wait for a stream, or for an HTTP/1.1 connection, of any of the servers. More get 503."},
+    {ORIGIN(retry_budget), .key = "retry-budget", .example = "10%", .type = CONF_TYPE_OTHER, .form = "0% ... 100%", .preset = "20%",
+        .set = conf_set_retry_budget,
+        .sentence = "The share of the origin's requests in each worker that may be sent again by a route's retry-on, so that "
+        "retries do not multiply the load of servers that have too much; three a second may be beside. 0%: none. What no "
+        "server has processed does not count."},
     {ORIGIN(stream_window_bytes), .key = "stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "64k",
         .sentence = "Initial flow-control window of one response; it grows to four times this size if the client "
                     "reads fast enough. In HTTP/1.1: while so many bytes of a response wait for the client, the connection is not "
@@ -440,6 +467,25 @@ const struct conf_option conf_options[] = {
         .example = "app",
         .type = CONF_TYPE_OTHER, .form = "NAME", .is_required = true, .set = conf_set_route_origin,
         .sentence = "The [origin NAME] that the requests are sent to."},
+    {ROUTE_OPTION(retry_on), .key = "retry-on", .example = "lost 502 503", .type = CONF_TYPE_OTHER, .form = "off | lost | late | 500 ... 599 ...",
+        .preset = "lost", .set = conf_set_retry_on,
+        .sentence = "After what a request is sent again, to another server, though the first one may have processed it: only with an "
+        "idempotent method (not POST or PATCH), and while nothing of its body has left. What no server has processed is always "
+        "sent again. Calls of gRPC, tunnels and subscriptions are not sent again otherwise.\n"
+        "lost: the connection was lost, or the stream reset, before the response.\n"
+        "late: response-timeout.\n"
+        "500 ... 599: the response has this status; if no other server may be asked, the client gets it."},
+    {ROUTE_OPTION(retries), .key = "retries", .example = "1", NUMBER(0, 7), .preset = "2",
+        .sentence = "How often one request may be sent again by retry-on. 0: never."},
+    {ROUTE_OPTION(connect_timeout), .key = "connect-timeout", .example = "2s", TIME(USEC_PER_MSEC),
+        .sentence = "How long a request may wait until it is sent to a server: for a connection to open, or for room on one; then it "
+        "gets 504. Each retry has as long. Not given: queue-timeout of the origin."},
+    {ROUTE_OPTION(response_timeout), .key = "response-timeout", .example = "5s", TIME(USEC_PER_MSEC),
+        .sentence = "How long the final response may take to begin after the request, in place of response-timeout of the origin. "
+        "Not given: as that says."},
+    {ROUTE_OPTION(request_timeout), .key = "request-timeout", .example = "30s", TIME(0), .preset = "0",
+        .sentence = "How long a request may take in all, from its arrival to the end of the response, retries included. Then the "
+        "client gets 504, or a reset if the response has begun. Does not count for tunnels and subscriptions. 0: no limit."},
     {ROUTE_OPTION(stream_idle_timeout), .key = "stream-idle-timeout", TIME(0), .preset = "10m",
         .sentence = "How long nothing may move, in either direction, while a response without content-length (events, "
         "messages) or a streaming upload is open, or a call of gRPC is not answered. body-timeout does not count for these. "

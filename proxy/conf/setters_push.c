@@ -65,34 +65,16 @@ bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value)
 	return true;
 }
 
-/* Parses "10%" or "0.5%" into parts of 10000. */
-static bool parse_percent(struct slice text, uint32_t *share)
-{
-	uint64_t whole, part = 0;
-
-	if (text.len < 2 || text.ptr[text.len - 1] != '%')
-		return false;
-	text = slice_trim(slice_sub(text, 0, text.len - 1));
-	size_t dot = slice_find(text, '.');
-	struct slice fraction = slice_from(text, dot + 1);
-	if (!slice_to_number(slice_sub(text, 0, dot), 100, &whole))
-		return false;
-	if (dot < text.len && (fraction.len > 2 || !slice_to_number(fraction, 99, &part)))
-		return false;
-	*share = (uint32_t)(whole * 100 + (fraction.len == 1 ? 10 * part : part));
-	return *share <= POLICY_DRAWS;
-}
-
 bool conf_set_share(struct conf_loader *l, void *object, struct slice value)
 {
 	struct policy_rule *rule = object;
 
-	return (parse_percent(value, &rule->share) && rule->share > 0) || bad_value(l, value);
+	return (value_percent(value, &rule->share) && rule->share > 0) || bad_value(l, value);
 }
 
 bool conf_set_min_used(struct conf_loader *l, void *object, struct slice value)
 {
-	return parse_percent(value, &((struct policy_rule *)object)->min_used) ||
+	return value_percent(value, &((struct policy_rule *)object)->min_used) ||
 	       bad_value(l, value);
 }
 

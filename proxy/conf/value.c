@@ -157,6 +157,25 @@ enum value_word value_next_word(struct slice *rest, struct slice *word)
 	return VALUE_WORD;
 }
 
+#define PERCENT_WHOLE 10000u
+
+bool value_percent(struct slice text, uint32_t *share)
+{
+	uint64_t whole, part = 0;
+
+	if (text.len < 2 || text.ptr[text.len - 1] != '%')
+		return false;
+	text = slice_trim(slice_sub(text, 0, text.len - 1));
+	size_t dot = slice_find(text, '.');
+	struct slice fraction = slice_from(text, dot + 1);
+	if (!slice_to_number(slice_sub(text, 0, dot), 100, &whole))
+		return false;
+	if (dot < text.len && (fraction.len > 2 || !slice_to_number(fraction, 99, &part)))
+		return false;
+	*share = (uint32_t)(whole * 100 + (fraction.len == 1 ? 10 * part : part));
+	return *share <= PERCENT_WHOLE;
+}
+
 bool value_is_name(struct slice text)
 {
 	for (size_t i = 0; i < text.len; i++) {

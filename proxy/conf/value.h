@@ -15,6 +15,8 @@ bool value_time(struct slice text, usec *span);
  * but at most `most`.
  */
 bool value_rate(struct slice text, uint32_t most, struct rate *rate);
+/* "10%" or "0.5%", in parts of 10000. */
+bool value_percent(struct slice text, uint32_t *share);
 /* The text that value_size or value_time would read, in the largest unit that divides the value. */
 #define VALUE_TEXT 32
 char *value_size_format(uint64_t bytes, char *buffer, size_t size);

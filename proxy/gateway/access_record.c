@@ -241,7 +241,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .detail = x->ending.detail  ? x->ending.detail
 		      : x->ending.cause ? x->ending.cause->name
 					: NULL,
-	    .retried = exchange_was_retried(x),
+	    .retries = x->attempts > 1 ? x->attempts - 1u : 0,
 	    .joined = x->response.joined,
 	    .held = x->response.held,
 	    .missed = x->ending.missed,

@@ -59,6 +59,7 @@ static const struct {
     {&relay_cause_CODING_UNKNOWN, GRPC_OK},
     {&relay_cause_VERSION_UNKNOWN, GRPC_OK},
     {&relay_cause_CALL_LATE, GRPC_DEADLINE_EXCEEDED},
+    {&relay_cause_REQUEST_DEADLINE, GRPC_DEADLINE_EXCEEDED},
     {&relay_cause_HEAD_LATE, GRPC_DEADLINE_EXCEEDED},
     {&relay_cause_STREAM_IDLE, GRPC_DEADLINE_EXCEEDED},
     {&relay_cause_UPLOAD_LATE, GRPC_DEADLINE_EXCEEDED},
@@ -87,11 +88,35 @@ static enum grpc_status grpc_status_of(const struct exchange_ending *ending, uin
 	return http_grpc_status(http_status);
 }
 
+/* What passes by itself: clients that come back at once, all at the same time, would make it last. */
+#define RETRY_AFTER_SEC 1u
+
+static uint32_t retry_after(const struct relay_cause *cause)
+{
+	static const struct relay_cause *const passing[] = {
+	    &relay_cause_QUEUE_FULL,
+	    &relay_cause_TUNNELS_FULL,
+	    &relay_cause_SUBSCRIPTIONS_FULL,
+	    &relay_cause_NO_MEMORY,
+	    &relay_cause_MEMORY_SHORT,
+	    &relay_cause_MEMORY_STALLED,
+	    &relay_cause_SHED,
+	    &relay_cause_UP_UNREACHABLE,
+	    &relay_cause_UP_UNROUTABLE,
+	    &relay_cause_UP_UNPROCESSED,
+	};
+	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
+		if (passing[i] == cause)
+			return RETRY_AFTER_SEC;
+	return 0;
+}
+
 void gateway_own_answer(void *context, struct exchange *x, struct http_own_answer *answer)
 {
 	const struct gateway *g = context;
 	answer->transport_security = gateway_transport_security(x);
-	answer->retry_after = x->context.retry_after;
+	answer->retry_after =
+	    x->context.retry_after ? x->context.retry_after : retry_after(x->ending.cause);
 	if (http_is_grpc_call(x->request))
 		answer->grpc_status = grpc_status_of(&x->ending, answer->status);
 	if (answer->grpc_status != GRPC_OK)

@@ -14,6 +14,8 @@
 
 #include "proxy/client/client.h"
 #include "proxy/gateway/gateway.h"
+#include "proxy/gateway/retry_budget.h"
+#include "proxy/names/names.h"
 #include "proxy/upstream/upstream.h"
 
 /* The state of shedding while the worker's memory is short (memory_pressure.c). */
@@ -75,6 +77,7 @@ struct gateway {
 	struct relay relay;
 	struct clients clients;
 	struct upstream upstream;
+	struct names *names;             /* owned; NULL: no server has one */
 	struct hold hold;                /* the held responses */
 	struct budget hold_budget;       /* the part of the worker's memory that they may use */
 	struct policy_feedback feedback; /* how many of each rule's pushes were used */
@@ -84,7 +87,8 @@ struct gateway {
 	struct manifests *manifests;   /* owned */
 	struct offer_learned *learned; /* owned; NULL: no [preload] section uses it */
 	struct learned_saving saving;
-	struct list sockets; /* struct listener_socket */
+	struct list sockets;                /* struct listener_socket */
+	struct retry_budget *retry_budgets; /* by conf_origin.index; owned */
 	struct memory_pressure pressure;
 	struct memory_trim trim;
 	struct long_pass long_pass;
@@ -126,6 +130,17 @@ struct slice gateway_transport_security(const struct exchange *x);
 
 extern const struct relay_ops gateway_relay_ops;
 extern const struct hold_ops gateway_hold_ops;
+
+/* ---- retry.c ---- */
+
+void retries_open(struct gateway *g);
+void retries_close(struct gateway *g);
+bool gateway_retries(void *gateway, struct exchange *x, enum relay_retry why, uint16_t status);
+static inline struct retry_budget *gateway_retry_budget(
+    const struct gateway *g, const struct exchange *x)
+{
+	return &g->retry_budgets[x->context.origin->index];
+}
 
 /* ---- promise.c: the facts of an offer; counts and logs once it is decided ---- */
 

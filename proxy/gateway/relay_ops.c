@@ -17,6 +17,8 @@ static void dispatch(void *context, struct exchange *x)
 {
 	struct gateway *g = context;
 	struct client_facts facts;
+	if (!exchange_was_retried(x))
+		retry_budget_earn(gateway_retry_budget(g, x));
 	upstream_dispatch(
 	    &g->upstream, x, offer_wants_pushes(&g->offers, client_facts(x, &facts), x));
 }
@@ -76,7 +78,19 @@ static bool interim_head(void *context, struct exchange *x, struct http_head *he
 static usec response_limit(const struct exchange *x)
 {
 	const struct conf_origin *o = x->context.origin;
-	return o && !x->pushes.is_subscription && !x->context.is_call ? o->response_timeout : 0;
+	const struct conf_route *route = x->context.route;
+	if (!o || x->pushes.is_subscription || x->context.is_call)
+		return 0;
+	return route && route->response_timeout > 0 ? route->response_timeout : o->response_timeout;
+}
+
+static usec queue_limit(const struct exchange *x)
+{
+	const struct conf_origin *o = x->context.origin;
+	const struct conf_route *route = x->context.route;
+	if (route && route->connect_timeout > 0)
+		return route->connect_timeout;
+	return o ? o->queue_timeout : 0;
 }
 
 static usec stream_idle_limit(const struct exchange *x)
@@ -116,7 +130,7 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	case RELAY_TIMEOUT_PUSH_START:
 		return push_start_limit(g, x);
 	case RELAY_TIMEOUT_QUEUE:
-		return o ? o->queue_timeout : 0;
+		return queue_limit(x);
 	case RELAY_TIMEOUT_RESPONSE:
 		return response_limit(x);
 	case RELAY_TIMEOUT_BODY_DOWN:
@@ -125,6 +139,8 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 		return stream_idle_limit(x);
 	case RELAY_TIMEOUT_CALL:
 		return x->context.call_timeout;
+	case RELAY_TIMEOUT_REQUEST: /* a subscription is no response that could be late */
+		return x->pushes.is_subscription ? 0 : x->context.request_timeout;
 	case RELAY_TIMEOUT_TUNNEL_AGE:
 		return x->context.route->tunnel_age;
 	case RELAY_TIMEOUT_TUNNEL_HALF:
@@ -147,6 +163,7 @@ static uint32_t min_rate(void *context, const struct exchange *x, enum relay_sid
 
 const struct relay_ops gateway_relay_ops = {
     .dispatch = dispatch,
+    .retries = gateway_retries,
     .undispatch = undispatch,
     .offer_facts = promise_facts,
     .offer_decided = promise_decided,

@@ -49,7 +49,12 @@
 	X(requests_limited, "requests answered 429 because of limit-requests") \
 	X(requests_limited_shadow, "requests that a line of limit-requests with shadow would have refused") \
 	X(limit_table_full, "times that limit-table was too small: a client or a value was forgotten before its time, or not counted") \
-	X(requests_retried, "requests tried a second time, because the origin refused them or could not be connected to") \
+	X(requests_retried, "requests tried more than once: the next counters say why") \
+	X(retries_unprocessed, "times that a request was tried again because no server had processed it: it could not be connected to, or refused the request") \
+	X(retries_lost, "times that a request was sent again because the connection was lost (retry-on = lost)") \
+	X(retries_late, "times that a request was sent again because the response came too late (retry-on = late)") \
+	X(retries_status, "times that a request was sent again because of the status of the response (retry-on)") \
+	X(retries_over_budget, "times that a request was not sent again because retry-budget was used up") \
 	X(requests_aborted, "exchanges that ended by a reset") \
 	X(down_in_bytes, "request body bytes from clients") \
 	X(down_out_bytes, "response body bytes to clients, forwarded pushes included") \
@@ -372,7 +377,7 @@ struct observe_exchange {
 	uint32_t code;         /* HTTP/2 code that ended it */
 	const char *code_name; /* NULL = no code did */
 	const char *detail;    /* a text or a fault's name; NULL = none */
-	bool retried;
+	uint32_t retries; /* times that the request was sent again */
 	bool joined;              /* with `held`: the response was still arriving */
 	const char *tunnel_ended; /* who ended it: "client"; NULL = it was no tunnel */
 	struct slice tunnel;      /* its protocol */

@@ -7,7 +7,7 @@
 	const struct relay_cause relay_cause_##symbol = {                                          \
 	    .name = (name_),                                                                       \
 	    .side = (side_),                                                                       \
-	    .may_retry = (retry_),                                                                 \
+	    .retry = (retry_),                                                                     \
 	    .status = (status_),                                                                   \
 	    .error = (error_),                                                                     \
 	    .down_code = (down_),                                                                  \

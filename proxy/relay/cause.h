@@ -4,8 +4,8 @@
  * then see. Codes are HTTP/2 error codes (RFC 9113 7), as numbers, so that relay/ includes no engine;
  * errors are Proxy-Status error types (RFC 9209 2.3).
  *
- * If the cause may be retried and no byte of the request's body was sent, the request is queued once
- * more. Else, if the client got no response head, it gets a response of pushgate's own with `status` and
+ * If the cause says that the request may be sent again, and no byte of its body was sent, it is dispatched
+ * again (retry.c). Else, if the client got no response head, it gets a response of pushgate's own with `status` and
  * `error`. If it did, or status is 0, its stream is reset with down_code; so is a promised stream, in any
  * case. The origin's stream, if it is still open, is reset with up_code, that of a push with push_up_code.
  */
@@ -43,15 +43,28 @@ enum relay_timeout {
 	RELAY_TIMEOUT_LINGER,     /* response done → end of the request body */
 	RELAY_TIMEOUT_IDLE,       /* nothing moves in either direction, and no body is owed */
 	RELAY_TIMEOUT_CALL, /* request arrived → end of the response, as the client asked for it */
+	RELAY_TIMEOUT_REQUEST,    /* the same, as the route says */
 	RELAY_TIMEOUT_TUNNEL_AGE, /* since the tunnel opened */
 	RELAY_TIMEOUT_TUNNEL_HALF, /* one direction of a tunnel has ended, and nothing moves in the other */
+};
+
+/* Whether a request that failed is sent again, unless bytes of its body were sent. */
+enum relay_retry {
+	RELAY_NEVER,
+	RELAY_AGAIN,     /* no server has processed it: whatever its method, with one server too */
+	RELAY_ELSEWHERE, /* the same, and with this server it would fail again: to another one */
+	/* A server may have processed it: if it is idempotent and its route wants that, to another server.
+	 * The connection was lost; the response came too late; it was an error status. */
+	RELAY_IF_LOST,
+	RELAY_IF_LATE,
+	RELAY_IF_STATUS,
+	RELAY_RETRY_COUNT
 };
 
 struct relay_cause {
 	const char *name;     /* "origin-lost" */
 	enum relay_side side; /* the side that failed; RELAY_SELF: pushgate ended the exchange */
-	/* the request may be sent again, unless bytes of its body were sent */
-	bool may_retry;
+	enum relay_retry retry;
 	/* status of pushgate's own response, if the client got no head yet; 0 = reset instead */
 	uint16_t status;
 	const char *error; /* Proxy-Status error; NULL = none */
@@ -67,66 +80,67 @@ struct relay_cause {
  * malformed) */
 // clang-format off
 #define RELAY_CAUSES(X) \
-	X(UP_UNPROCESSED,     "origin-unprocessed",    RELAY_ORIGIN, true,  503, "connection_terminated",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
-	X(UP_UNREACHABLE,     "origin-unreachable",    RELAY_ORIGIN, true,  503, "connection_refused",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_UNROUTABLE,      "origin-unroutable",     RELAY_ORIGIN, true,  503, "destination_ip_unroutable",        RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_NAME,            "origin-name",           RELAY_ORIGIN, false, 503, "dns_error",                        RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_TLS,             "origin-tls",            RELAY_ORIGIN, false, 503, "tls_protocol_error",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_CERTIFICATE,     "origin-certificate",    RELAY_ORIGIN, false, 503, "tls_certificate_error",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_ALERT,           "origin-alert",          RELAY_ORIGIN, false, 503, "tls_alert_received",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_RESET,           "origin-reset",          RELAY_ORIGIN, false, 502, "http_response_incomplete",         RELAY_PASS,           RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
-	X(UP_NOT_HTTP2,       "origin-not-http2",      RELAY_ORIGIN, false, 502, "http_protocol_error",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_NO_ALPN,         "origin-no-alpn",        RELAY_ORIGIN, false, 503, "tls_protocol_error",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_LOST,            "origin-lost",           RELAY_ORIGIN, false, 502, "connection_terminated",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_FAULT,           "origin-fault",          RELAY_ORIGIN, false, 502, "http_protocol_error",              RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_MALFORMED,       "response-malformed",    RELAY_ORIGIN, false, 502, "http_protocol_error",              RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RESPONSE_MALFORMED, false, true ) \
-	X(UP_FIELDS_LARGE,    "response-fields-large", RELAY_ORIGIN, false, 502, "http_response_header_section_size", RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         RESPONSE_MALFORMED, false, false) \
-	X(CONNECT_LATE,       "connect-late",          RELAY_ORIGIN, false, 504, "connection_timeout",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(QUEUE_LATE,         "queue-late",            RELAY_SELF,   false, 504, "connection_timeout",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(QUEUE_FULL,         "queue-full",            RELAY_SELF,   false, 503, "connection_limit_reached",         RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(SUBSCRIPTIONS_FULL, "subscriptions-full",    RELAY_SELF,   false, 503, "connection_limit_reached",         RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(UP_STALLED,         "origin-stalled",        RELAY_ORIGIN, false, 504, "connection_write_timeout",         RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(HEAD_LATE,          "response-late",         RELAY_ORIGIN, false, 504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
-	X(BODY_LATE,          "response-stalled",      RELAY_ORIGIN, false, 504, "http_response_timeout",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(STREAM_IDLE,        "stream-idle",           RELAY_SELF,   false, 504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(DOWN_STALLED,       "client-stalled",        RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
-	X(PUSH_START_LATE,    "push-start-late",       RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
-	X(DOWN_RESET,         "client-reset",          RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_SAME,           CLIENT_RESET,       false, false) \
-	X(DOWN_LOST,          "client-lost",           RELAY_CLIENT, false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_LOST,        false, false) \
-	X(DOWN_MALFORMED,     "request-malformed",     RELAY_CLIENT, false, 400, "http_request_error",               RELAY_PROTOCOL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, true ) \
-	X(REQUEST_LATE,       "request-late",          RELAY_CLIENT, false, 408, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
-	X(TARGET_LARGE,       "target-too-long",       RELAY_CLIENT, false, 414, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
-	X(CODING_UNKNOWN,     "transfer-coding",       RELAY_CLIENT, false, 501, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
-	X(VERSION_UNKNOWN,    "http-version",          RELAY_CLIENT, false, 505, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
-	X(NEEDS_LENGTH,       "length-required",       RELAY_SELF,   false, 411, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
-	X(UPLOAD_LATE,        "request-stalled",       RELAY_CLIENT, false, 408, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
-	X(UPLOAD_LARGE,       "request-too-large",     RELAY_CLIENT, false, 413, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
-	X(UPLOAD_LINGER,      "upload-linger",         RELAY_CLIENT, false, 0,   NULL,                               RELAY_NO_ERROR,       RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
-	X(HEAD_LARGE,         "fields-too-large",      RELAY_CLIENT, false, 431, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
-	X(MISDIRECTED,        "misdirected",           RELAY_SELF,   false, 421, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
-	X(UNTRUSTED_SCHEME,   "untrusted-scheme",      RELAY_SELF,   false, 421, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
-	X(NO_ROUTE,           "no-route",              RELAY_SELF,   false, 404, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
-	X(LOOP,               "loop",                  RELAY_SELF,   false, 508, "proxy_loop_detected",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
-	X(REDIRECT,           "redirect",              RELAY_SELF,   false, 308, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
-	X(NOT_IMPLEMENTED,    "not-implemented",       RELAY_SELF,   false, 501, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
-	X(FINAL_RECIPIENT,    "final-recipient",       RELAY_SELF,   false, 204, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
-	X(REQUEST_RATE,       "request-rate",          RELAY_SELF,   false, 429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
-	X(REQUEST_CONCURRENCY, "request-concurrency",  RELAY_SELF,   false, 429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
-	X(NO_MEMORY,          "no-memory",             RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, BUDGET,             false, false) \
-	X(MEMORY_SHORT,       "memory-short",          RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
-	X(MEMORY_STALLED,     "memory-stalled",        RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
-	X(SHED,               "memory-shed",           RELAY_SELF,   false, 503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, PUSH_SHED,          false, false) \
-	X(POLICY,             "policy",                RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RULE,               false, false) \
-	X(PUSH_OFF,           "push-off",              RELAY_SELF,   false, 503, "proxy_internal_response",          RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RESET_BUDGET,       false, false) \
-	X(CALL_LATE,          "call-deadline",         RELAY_SELF,   false, 504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
-	X(NEEDS_HTTP2,        "needs-http2",           RELAY_SELF,   false, 502, "http_protocol_error",              RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
-	X(NO_TUNNEL,          "origin-no-tunnel",      RELAY_SELF,   false, 501, "http_upgrade_failed",              RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
-	X(TUNNELS_FULL,       "tunnels-full",          RELAY_SELF,   false, 503, "connection_limit_reached",         RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(TUNNEL_IDLE,        "tunnel-idle",           RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(TUNNEL_AGE,         "tunnel-age",            RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(TUNNEL_HALF,        "tunnel-half-closed",    RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
-	X(TUNNEL_BYTES,       "tunnel-bytes",          RELAY_SELF,   false, 0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
-	X(DRAINED,            "drained",               RELAY_SELF,   false, 503, "proxy_internal_response",          RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         DRAIN,              false, false)
+	X(UP_UNPROCESSED,     "origin-unprocessed",    RELAY_ORIGIN, RELAY_AGAIN,     503, "connection_terminated",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
+	X(UP_UNREACHABLE,     "origin-unreachable",    RELAY_ORIGIN, RELAY_AGAIN,     503, "connection_refused",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_UNROUTABLE,      "origin-unroutable",     RELAY_ORIGIN, RELAY_AGAIN,     503, "destination_ip_unroutable",        RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_NAME,            "origin-name",           RELAY_ORIGIN, RELAY_NEVER,     503, "dns_error",                        RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_TLS,             "origin-tls",            RELAY_ORIGIN, RELAY_ELSEWHERE, 503, "tls_protocol_error",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_CERTIFICATE,     "origin-certificate",    RELAY_ORIGIN, RELAY_ELSEWHERE, 503, "tls_certificate_error",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_ALERT,           "origin-alert",          RELAY_ORIGIN, RELAY_ELSEWHERE, 503, "tls_alert_received",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_RESET,           "origin-reset",          RELAY_ORIGIN, RELAY_IF_LOST,   502, "http_response_incomplete",         RELAY_PASS,           RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
+	X(UP_NOT_HTTP2,       "origin-not-http2",      RELAY_ORIGIN, RELAY_ELSEWHERE, 502, "http_protocol_error",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_NO_ALPN,         "origin-no-alpn",        RELAY_ORIGIN, RELAY_ELSEWHERE, 503, "tls_protocol_error",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_LOST,            "origin-lost",           RELAY_ORIGIN, RELAY_IF_LOST,   502, "connection_terminated",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_FAULT,           "origin-fault",          RELAY_ORIGIN, RELAY_NEVER,     502, "http_protocol_error",              RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_MALFORMED,       "response-malformed",    RELAY_ORIGIN, RELAY_NEVER,     502, "http_protocol_error",              RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RESPONSE_MALFORMED, false, true ) \
+	X(UP_FIELDS_LARGE,    "response-fields-large", RELAY_ORIGIN, RELAY_NEVER,     502, "http_response_header_section_size", RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         RESPONSE_MALFORMED, false, false) \
+	X(CONNECT_LATE,       "connect-late",          RELAY_ORIGIN, RELAY_ELSEWHERE, 504, "connection_timeout",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(QUEUE_LATE,         "queue-late",            RELAY_SELF,   RELAY_NEVER,     504, "connection_timeout",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(QUEUE_FULL,         "queue-full",            RELAY_SELF,   RELAY_NEVER,     503, "connection_limit_reached",         RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(SUBSCRIPTIONS_FULL, "subscriptions-full",    RELAY_SELF,   RELAY_NEVER,     503, "connection_limit_reached",         RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_STALLED,         "origin-stalled",        RELAY_ORIGIN, RELAY_NEVER,     504, "connection_write_timeout",         RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(HEAD_LATE,          "response-late",         RELAY_ORIGIN, RELAY_IF_LATE,   504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
+	X(BODY_LATE,          "response-stalled",      RELAY_ORIGIN, RELAY_NEVER,     504, "http_response_timeout",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(STREAM_IDLE,        "stream-idle",           RELAY_SELF,   RELAY_NEVER,     504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(DOWN_STALLED,       "client-stalled",        RELAY_CLIENT, RELAY_NEVER,     0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
+	X(PUSH_START_LATE,    "push-start-late",       RELAY_CLIENT, RELAY_NEVER,     0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
+	X(DOWN_RESET,         "client-reset",          RELAY_CLIENT, RELAY_NEVER,     0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_SAME,           CLIENT_RESET,       false, false) \
+	X(DOWN_LOST,          "client-lost",           RELAY_CLIENT, RELAY_NEVER,     0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_LOST,        false, false) \
+	X(DOWN_MALFORMED,     "request-malformed",     RELAY_CLIENT, RELAY_NEVER,     400, "http_request_error",               RELAY_PROTOCOL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, true ) \
+	X(REQUEST_LATE,       "request-late",          RELAY_CLIENT, RELAY_NEVER,     408, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
+	X(TARGET_LARGE,       "target-too-long",       RELAY_CLIENT, RELAY_NEVER,     414, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(CODING_UNKNOWN,     "transfer-coding",       RELAY_CLIENT, RELAY_NEVER,     501, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(VERSION_UNKNOWN,    "http-version",          RELAY_CLIENT, RELAY_NEVER,     505, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(NEEDS_LENGTH,       "length-required",       RELAY_SELF,   RELAY_NEVER,     411, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(UPLOAD_LATE,        "request-stalled",       RELAY_CLIENT, RELAY_NEVER,     408, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
+	X(UPLOAD_LARGE,       "request-too-large",     RELAY_CLIENT, RELAY_NEVER,     413, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(UPLOAD_LINGER,      "upload-linger",         RELAY_CLIENT, RELAY_NEVER,     0,   NULL,                               RELAY_NO_ERROR,       RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
+	X(HEAD_LARGE,         "fields-too-large",      RELAY_CLIENT, RELAY_NEVER,     431, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(MISDIRECTED,        "misdirected",           RELAY_SELF,   RELAY_NEVER,     421, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(UNTRUSTED_SCHEME,   "untrusted-scheme",      RELAY_SELF,   RELAY_NEVER,     421, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(NO_ROUTE,           "no-route",              RELAY_SELF,   RELAY_NEVER,     404, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(LOOP,               "loop",                  RELAY_SELF,   RELAY_NEVER,     508, "proxy_loop_detected",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(REQUEST_RATE,       "request-rate",          RELAY_SELF,   RELAY_NEVER,     429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(REQUEST_CONCURRENCY, "request-concurrency",  RELAY_SELF,   RELAY_NEVER,     429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(REDIRECT,           "redirect",              RELAY_SELF,   RELAY_NEVER,     308, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(NOT_IMPLEMENTED,    "not-implemented",       RELAY_SELF,   RELAY_NEVER,     501, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(FINAL_RECIPIENT,    "final-recipient",       RELAY_SELF,   RELAY_NEVER,     204, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(NO_MEMORY,          "no-memory",             RELAY_SELF,   RELAY_NEVER,     503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, BUDGET,             false, false) \
+	X(MEMORY_SHORT,       "memory-short",          RELAY_SELF,   RELAY_NEVER,     503, "proxy_internal_error",             RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
+	X(MEMORY_STALLED,     "memory-stalled",        RELAY_SELF,   RELAY_NEVER,     503, "proxy_internal_error",             RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
+	X(SHED,               "memory-shed",           RELAY_SELF,   RELAY_NEVER,     503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, PUSH_SHED,          false, false) \
+	X(POLICY,             "policy",                RELAY_SELF,   RELAY_NEVER,     0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RULE,               false, false) \
+	X(PUSH_OFF,           "push-off",              RELAY_SELF,   RELAY_NEVER,     503, "proxy_internal_response",          RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         RESET_BUDGET,       false, false) \
+	X(CALL_LATE,          "call-deadline",         RELAY_SELF,   RELAY_NEVER,     504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
+	X(REQUEST_DEADLINE,   "request-deadline",      RELAY_SELF,   RELAY_NEVER,     504, "http_response_timeout",            RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         START_TIMEOUT,      true,  false) \
+	X(NEEDS_HTTP2,        "needs-http2",           RELAY_SELF,   RELAY_NEVER,     502, "http_protocol_error",              RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(NO_TUNNEL,          "origin-no-tunnel",      RELAY_SELF,   RELAY_NEVER,     501, "http_upgrade_failed",              RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(TUNNELS_FULL,       "tunnels-full",          RELAY_SELF,   RELAY_NEVER,     503, "connection_limit_reached",         RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(TUNNEL_IDLE,        "tunnel-idle",           RELAY_SELF,   RELAY_NEVER,     0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(TUNNEL_AGE,         "tunnel-age",            RELAY_SELF,   RELAY_NEVER,     0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(TUNNEL_HALF,        "tunnel-half-closed",    RELAY_SELF,   RELAY_NEVER,     0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        true,  false) \
+	X(TUNNEL_BYTES,       "tunnel-bytes",          RELAY_SELF,   RELAY_NEVER,     0,   NULL,                               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(DRAINED,            "drained",               RELAY_SELF,   RELAY_NEVER,     503, "proxy_internal_response",          RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         DRAIN,              false, false)
 // clang-format on
 
 #define RELAY_CAUSE_EXTERN(symbol, ...) extern const struct relay_cause relay_cause_##symbol;

@@ -55,6 +55,11 @@ static usec called_since(const struct exchange *x)
 	return x->timing.started + exchange_has_begun(x) * CALL_GRACE_USEC;
 }
 
+static usec started_since(const struct exchange *x)
+{
+	return x->timing.started;
+}
+
 static struct pace *upload_given(struct exchange *x)
 {
 	return &x->upload.given;
@@ -124,6 +129,14 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .limit = RELAY_TIMEOUT_CALL,
 	    .since = called_since,
 	    .cause = &relay_cause_CALL_LATE,
+	},
+    [DEADLINE_REQUEST_TIMEOUT] =
+	{
+	    .phases = QUEUED | SENT | ANSWERING,
+	    .needs = DEADLINE_REQUEST | DEADLINE_REQUEST_LIMITED,
+	    .limit = RELAY_TIMEOUT_REQUEST,
+	    .since = started_since,
+	    .cause = &relay_cause_REQUEST_DEADLINE,
 	},
     [DEADLINE_QUEUE] =
 	{
@@ -263,7 +276,8 @@ static unsigned facts_of(const struct exchange *x)
 			 (unsigned)down_is_owed * DEADLINE_DOWNLOAD_OWED |
 			 (unsigned)is_stream * DEADLINE_STREAM |
 			 (unsigned)is_unread * DEADLINE_ORIGINS_UNREAD |
-			 (unsigned)(x->context.call_timeout > 0) * DEADLINE_CALL_LIMITED;
+			 (unsigned)(x->context.call_timeout > 0) * DEADLINE_CALL_LIMITED |
+			 (unsigned)(x->context.request_timeout > 0) * DEADLINE_REQUEST_LIMITED;
 	if (!up->source_ended && up->state != FLOW_ABORTED)
 		facts |= open_upload_facts(x);
 	return x->tunnel.is_asked ? tunnel_facts(x, facts) : facts;
@@ -381,7 +395,8 @@ void exchange_look(struct wheel_node *node, usec now)
 	struct exchange *x = container_of(node, struct exchange, timing.timer);
 	struct exchange_deadline d = exchange_deadline(x);
 	if (d.at <= now) {
-		exchange_abort(x, d.cause, NULL);
+		if (!exchange_retry_late(x, d.cause))
+			exchange_abort(x, d.cause, NULL);
 		return;
 	}
 	usec next = is_active(x) ? earlier(d.at, now + LOOK_AGAIN_USEC) : d.at;

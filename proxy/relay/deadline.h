@@ -25,10 +25,11 @@ enum deadline_fact {
 	DEADLINE_DOWNLOAD_OWED = 256,
 	/* A body that has begun is open, and its rest is not owed; or a call is not answered. */
 	DEADLINE_STREAM = 512,
-	DEADLINE_TUNNEL = 2048,         /* an open tunnel */
-	DEADLINE_TUNNEL_HALF = 4096,    /* one whose first direction has ended */
-	DEADLINE_ORIGINS_UNREAD = 1024, /* pushgate reads from no origin: relay_pause_origins */
-	DEADLINE_CALL_LIMITED = 8192,   /* the client has said how long the call may take */
+	DEADLINE_TUNNEL = 2048,           /* an open tunnel */
+	DEADLINE_TUNNEL_HALF = 4096,      /* one whose first direction has ended */
+	DEADLINE_ORIGINS_UNREAD = 1024,   /* pushgate reads from no origin: relay_pause_origins */
+	DEADLINE_CALL_LIMITED = 8192,     /* the client has said how long the call may take */
+	DEADLINE_REQUEST_LIMITED = 16384, /* the route has said how long the request may take */
 };
 
 /* The order breaks ties: of two deadlines at the same time the first row names the cause. */
@@ -38,6 +39,7 @@ enum deadline_id {
 	DEADLINE_PUSH_HEAD,
 	DEADLINE_PUSH_START,
 	DEADLINE_CALL_TIMEOUT,
+	DEADLINE_REQUEST_TIMEOUT,
 	DEADLINE_QUEUE,
 	DEADLINE_CLIENT_SENDS,
 	DEADLINE_ORIGIN_SENDS,

@@ -202,6 +202,18 @@ void exchange_on_leg_closed(struct leg *leg)
 	list_remove(&leg->link);
 }
 
+struct piece exchange_leg_front(void *sink, size_t most)
+{
+	const struct leg *leg = sink;
+	const struct exchange *x = leg->exchange;
+	return body_front(leg == &x->down ? &x->download.body : &x->upload.body, most);
+}
+
+void exchange_leg_taken(void *sink, size_t n, bool end)
+{
+	exchange_on_taken(sink, n, end);
+}
+
 /* ---- its description ---- */
 
 static const char *flow_state_name(enum flow_state state)

@@ -134,7 +134,9 @@ struct exchange {
 	uint64_t id;
 	enum exchange_phase phase; /* set by exchange_move alone */
 	enum http_method method;
-	uint8_t attempts; /* times that it was dispatched: the second time is the retry */
+	uint8_t attempts; /* times that it was dispatched: from the second on these are retries */
+	uint8_t
+	    repeats; /* of these, the ones by retry-on: a server may have processed the request */
 	struct leg down, up;
 	struct flow upload, download;    /* request body, response body */
 	const struct http_head *request; /* as the client sent it; owned */
@@ -207,6 +209,9 @@ struct relay_place {
 struct relay_ops {
 	/* Finds an upstream leg: now or later calls exchange_on_connected or exchange_on_up_failed. */
 	void (*dispatch)(void *context, struct exchange *x);
+	/* A request failed, or was answered with the error `status` (else 0), and can be sent again: whether it
+	 * is. Counts the retry. NULL: once, if no server has processed it (RELAY_AGAIN). */
+	bool (*retries)(void *context, struct exchange *x, enum relay_retry why, uint16_t status);
 	/* Takes the exchange out of the queue that its member `waiting` is linked in. */
 	void (*undispatch)(void *context, struct exchange *x);
 	/* Fills in the facts that the relay does not have (offer/offer.h), and in *place, which has the

@@ -39,6 +39,10 @@ struct leg_ops {
 	void (*credit)(struct leg *leg, size_t n);
 	/* Both sides of the stream have ended: cut the links. The exchange then forgets the leg. */
 	void (*detach)(struct leg *leg);
+	/* Up: the response has begun, and will not be used. Reads it to its end where that costs less than
+	 * to reset it. end: nothing of it is still to come. The exchange then forgets the leg. May be NULL in
+	 * legs whose requests are not sent again. */
+	void (*discard)(struct leg *leg, bool end);
 	/* Up, of a subscription: whether the connection that this leg has for itself is left unread.
 	 * May be NULL in legs that subscriptions do not get. */
 	void (*hold_back)(struct leg *leg, bool is_held_back);

@@ -173,14 +173,8 @@ void exchange_on_up_failed(
 			exchange_arm(x);
 		return;
 	}
-	bool can_retry = cause->may_retry && !exchange_was_retried(x) &&
-			 x->response.answered_by == ANSWERED_BY_NOBODY && !exchange_is_push(x) &&
-			 x->upload.forwarded == 0 && !x->upload.trailers_sent;
-	if (can_retry) {
-		x->upload.state = FLOW_HEAD;
-		exchange_dispatch(x);
+	if (exchange_retry_failed(x, cause, code))
 		return;
-	}
 	if (!ends_after_rest(x, cause, code))
 		fail_downstream(x, cause, code, detail);
 }

@@ -14,8 +14,8 @@
  *                                                        cut short     lingering
  *
  *   CONNECT from new: a promised stream is there from the start, and so is a held response.
- *   DISPATCH from queued, and from sent back to queued: the one retry, or a request that had joined
- *     a held response which is not for it after all.
+ *   DISPATCH from queued, and from sent back to queued: a retry, or a request that had joined a held
+ *     response which is not for it after all.
  *   HEAD_WAITS in ready: the push was told to start, and there still is no room.
  *   FINISH: from every phase to over. Nothing leaves over.
  */

@@ -163,6 +163,15 @@ void exchange_send_hints(struct exchange *x);
 bool exchange_join_hints(struct exchange *x, struct http_head *interim);
 void exchange_drop_hints(struct exchange *x);
 
+/* retry.c: each returns true if the request has been dispatched again, so that nothing else is to be done */
+
+/* Its upstream leg is gone, or was not there yet. */
+bool exchange_retry_failed(struct exchange *x, const struct relay_cause *cause, uint32_t code);
+/* A deadline has passed. */
+bool exchange_retry_late(struct exchange *x, const struct relay_cause *cause);
+/* The origin's final head has come, and has gone nowhere. If it returns true, it has freed the head. */
+bool exchange_retry_status(struct exchange *x, struct http_head *head, bool end);
+
 /* outcome.c */
 void exchange_reset_leg(struct leg *leg, uint32_t code); /* a missing leg is fine */
 /* The code for the client when the cause ends its stream; `came` is the origin's. */

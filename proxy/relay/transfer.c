@@ -158,18 +158,6 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 	exchange_note_push(x);
 }
 
-struct piece exchange_leg_front(void *sink, size_t most)
-{
-	const struct leg *leg = sink;
-	const struct exchange *x = leg->exchange;
-	return body_front(leg == &x->down ? &x->download.body : &x->upload.body, most);
-}
-
-void exchange_leg_taken(void *sink, size_t n, bool end)
-{
-	exchange_on_taken(sink, n, end);
-}
-
 /* ---- the request's body ---- */
 
 static void upload_end(struct exchange *x)
@@ -355,6 +343,8 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		interim(x, head);
 		return;
 	}
+	if (head->status >= 500 && exchange_retry_status(x, head, end))
+		return;
 	if (x->tunnel.is_asked && !tunnel_answer(x, head)) {
 		http_head_free(head);
 		exchange_abort(x, &relay_cause_NO_TUNNEL, NULL);

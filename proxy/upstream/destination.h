@@ -40,7 +40,6 @@ struct server {
 	    is_leaving; /* its name has it no more: it finishes what it has, and gets nothing new */
 	/* A connect takes longer than others should wait (RFC 8305 5), and there is no connection. */
 	bool is_slow;
-	bool was_out; /* it was not up when the balance was last told */
 };
 
 /* A line `server` whose addresses come from a name. */
@@ -100,9 +99,6 @@ void destination_changed(struct destination *d);
  * the cause. */
 void destination_try_another(
     struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail);
-/* Whether some server of its destination could be asked that x was not given to yet. A destination of one server
- * is tried twice. */
-bool destination_may_try_again(const struct exchange *x);
 
 /* ---- destination_names.c ---- */
 

@@ -170,6 +170,25 @@ static void leg_reset(struct leg *leg, uint32_t code)
 	net_conn_dirty(c->net);
 }
 
+static void leg_discard(struct leg *leg, bool end)
+{
+	struct origin_conn *c = conn_of(leg);
+	const struct exchange *x = leg->exchange;
+	struct session_stream *stream = leg->stream;
+	bool is_over = end && x->upload.state == FLOW_DONE;
+	origin_leg_read_on(leg);
+	origin_leg_cut(leg);
+	if (is_over)
+		return;
+	if (!session_can(c->session, SESSION_MULTIPLEXES)) {
+		origin_single_drop(c, x, stream, SESSION_CANCEL);
+		return;
+	}
+	count_cancel(c);
+	session_reset(c->session, stream, SESSION_CANCEL);
+	net_conn_dirty(c->net);
+}
+
 static void leg_credit(struct leg *leg, size_t n)
 {
 	struct origin_conn *c = conn_of(leg);
@@ -193,5 +212,6 @@ const struct leg_ops origin_leg_ops = {
     .reset = leg_reset,
     .credit = leg_credit,
     .detach = leg_detach,
+    .discard = leg_discard,
     .hold_back = leg_hold_back,
 };

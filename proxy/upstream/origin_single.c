@@ -56,14 +56,22 @@ void origin_single_cancel(
     struct origin_conn *c, const struct exchange *x, struct session_stream *stream, uint32_t code)
 {
 	usec now = c->upstream->env->relay->now;
-	bool is_cheap = bucket_take(&c->pool->known->cancels, &cancel_rate, 1, now);
-	if (is_cheap || c->is_closing || x->upload.state != FLOW_DONE) {
+	if (bucket_take(&c->pool->known->cancels, &cancel_rate, 1, now))
+		end_request(c, stream, code);
+	else
+		origin_single_drop(c, x, stream, code);
+}
+
+void origin_single_drop(
+    struct origin_conn *c, const struct exchange *x, struct session_stream *stream, uint32_t code)
+{
+	if (c->is_closing || x->upload.state != FLOW_DONE) {
 		end_request(c, stream, code);
 		return;
 	}
 	session_offer(c->session, stream, 0, false);
 	session_credit(c->session, stream, x->download.body.bytes + x->download.owed);
-	c->single.discards_since = now;
+	c->single.discards_since = c->upstream->env->relay->now;
 	c->single.discarded_bytes = 0;
 	net_conn_dirty(c->net); /* the session may hold what its client has not taken */
 	origin_conn_arm(c);

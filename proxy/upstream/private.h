@@ -181,6 +181,9 @@ void origin_single_update(struct origin_conn *c);
 /* The only request of the connection is cancelled; the leg of x is cut already. */
 void origin_single_cancel(
     struct origin_conn *c, const struct exchange *x, struct session_stream *stream, uint32_t code);
+/* The same, but for a response that has begun: reads it to its end if that can come soon. */
+void origin_single_drop(
+    struct origin_conn *c, const struct exchange *x, struct session_stream *stream, uint32_t code);
 /* Bytes of a response that nobody wants. */
 void origin_single_discard(struct origin_conn *c, size_t bytes);
 usec origin_single_discard_deadline(const struct origin_conn *c);

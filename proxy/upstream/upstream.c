@@ -130,11 +130,6 @@ void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 	destination_dispatch(destination_of(u, x), x);
 }
 
-bool upstream_may_try_again(const struct exchange *x)
-{
-	return destination_may_try_again(x);
-}
-
 void upstream_undispatch(struct upstream *u, struct exchange *x)
 {
 	if (exchange_is_queued(x))

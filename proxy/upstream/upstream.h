@@ -48,8 +48,9 @@ bool upstream_is_empty(const struct upstream *u); /* no connection is left */
 /* Sends the request of x to its origin, now or when a connection has room. wants_push: the client
  * can use pushes that come with the response. */
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push);
-/* x failed where it was sent: whether another server is left that it was not given to, or its destination has one
- * server alone. */
+/* x failed where it was sent: whether another server is left for it, to which it was not given yet. */
+bool upstream_has_other_server(const struct exchange *x);
+/* The same, or its destination has no other server at all: then it may be sent there once more. */
 bool upstream_may_try_again(const struct exchange *x);
 /* Removes x from its queue, if it is in one. */
 void upstream_undispatch(struct upstream *u, struct exchange *x);

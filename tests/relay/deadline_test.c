@@ -76,6 +76,8 @@ static void stream_that_waits(struct scene *s)
 	world_download(s->w, s->x, "waits for the client", false);
 }
 
+static void push(struct scene *s);
+
 static void streaming_upload(struct scene *s)
 {
 	upload(s);
@@ -164,6 +166,33 @@ static void answered_call_with_a_deadline(struct scene *s)
 	respond(s, HTTP_LENGTH_UNKNOWN);
 }
 
+static void request_with_a_deadline(struct scene *s)
+{
+	request(s);
+	s->x->context.request_timeout = LIMIT;
+	exchange_arm(s->x);
+}
+
+static void queued_request_with_a_deadline(struct scene *s)
+{
+	queued(s);
+	s->x->context.request_timeout = LIMIT;
+	exchange_arm(s->x);
+}
+
+static void answered_request_with_a_deadline(struct scene *s)
+{
+	request_with_a_deadline(s);
+	respond(s, HTTP_LENGTH_UNKNOWN);
+}
+
+static void push_of_a_request_with_a_deadline(struct scene *s)
+{
+	push(s);
+	s->x->context.request_timeout = LIMIT;
+	exchange_arm(s->x);
+}
+
 static void answered_upload(struct scene *s)
 {
 	upload(s);
@@ -231,6 +260,10 @@ static const struct row {
     {DEADLINE_CALL_TIMEOUT, EXCHANGE_QUEUED, queued_call_with_a_deadline, queued},
     {DEADLINE_CALL_TIMEOUT, EXCHANGE_SENT, call_with_a_deadline, call},
     {DEADLINE_CALL_TIMEOUT, EXCHANGE_ANSWERING, answered_call_with_a_deadline, stream},
+    {DEADLINE_REQUEST_TIMEOUT, EXCHANGE_QUEUED, queued_request_with_a_deadline, queued},
+    {DEADLINE_REQUEST_TIMEOUT, EXCHANGE_SENT, request_with_a_deadline, request},
+    {DEADLINE_REQUEST_TIMEOUT, EXCHANGE_ANSWERING, answered_request_with_a_deadline, stream},
+    {DEADLINE_REQUEST_TIMEOUT, EXCHANGE_SENT, request_with_a_deadline, push_of_a_request_with_a_deadline},
     {DEADLINE_QUEUE, EXCHANGE_QUEUED, queued, request},
     {DEADLINE_CLIENT_SENDS, EXCHANGE_SENT, upload, upload_that_waits},
     {DEADLINE_CLIENT_SENDS, EXCHANGE_SENT, upload, own_answer},

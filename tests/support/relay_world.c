@@ -99,6 +99,13 @@ static void on_detach(struct leg *leg)
 	list_remove(&leg->link);
 }
 
+static void on_discard(struct leg *leg, bool end)
+{
+	record(mine(leg)->said, end ? "discard end" : "discard");
+	mine(leg)->leg = NULL;
+	list_remove(&leg->link);
+}
+
 static void on_hold_back(struct leg *leg, bool is_held_back)
 {
 	record(mine(leg)->said, is_held_back ? "hold back" : "go on");
@@ -127,7 +134,7 @@ static bool on_promise(struct leg *leg, const struct http_head *request, struct 
 	return true;
 }
 
-static const struct leg_ops ops = {on_head, on_body, on_trailers, on_promise, on_reset, on_credit, on_detach, on_hold_back};
+static const struct leg_ops ops = {on_head, on_body, on_trailers, on_promise, on_reset, on_credit, on_detach, on_discard, on_hold_back};
 
 /* ---- the relay's owner ---- */
 

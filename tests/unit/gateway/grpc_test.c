@@ -150,6 +150,7 @@ static const struct {
     {"memory-shed", GRPC_UNAVAILABLE},
     {"push-off", GRPC_UNAVAILABLE},
     {"call-deadline", GRPC_DEADLINE_EXCEEDED},
+    {"request-deadline", GRPC_DEADLINE_EXCEEDED},
     {"needs-http2", GRPC_UNIMPLEMENTED},
     {"origin-no-tunnel", GRPC_UNKNOWN},
     {"tunnels-full", GRPC_UNAVAILABLE},

@@ -283,7 +283,7 @@ static void longest_possible_line_fits_into_a_batch(void **state)
 	    .code_name = name,
 	    .detail = name,
 	    .missed = name,
-	    .retried = true,
+	    .retries = 2,
 	    .is_push = true,
 	    .rule = name,
 	    .reason = &reason,
@@ -407,9 +407,10 @@ static void each_field_can_be_written_alone(void **state)
 	x.origin = (struct observe_origin){"x", 1, "x", "x", 1, 1, 1, 1, 1, 1};
 	x.path = slice_of(path, sizeof(path));
 	x.user_agent = x.referer = SLICE("x");
-	x.retried = x.joined = x.is_push = true;
+	x.joined = x.is_push = true;
 	x.tunnel = SLICE("x");
 	x.tunnel_ended = "x";
+	x.retries = 1;
 	x.held = x.wasted_bytes = x.weight = 2;
 	x.reason = x.end_reason = &reason;
 	for (unsigned i = 0; i < LOG_FIELD_COUNT; i++) {

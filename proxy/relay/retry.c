@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sends a request again after it has failed: whether it can be, and in which state it then is. How often
+ * that is done is the owner's to say (relay_ops.retries), and which server gets it (relay_ops.dispatch).
+ *
+ * The request's head is kept until the exchange is over, and a body that waits here is sent later. What
+ * has left is not kept: a request whose body has begun to leave is not sent again. Interim responses may
+ * come to the client once more; a final head never does.
+ */
+#include "proxy/relay/private.h"
+
+static bool can_be_sent_again(const struct exchange *x)
+{
+	return x->response.answered_by == ANSWERED_BY_NOBODY && !exchange_is_push(x) &&
+	       x->upload.forwarded == 0 && !x->upload.trailers_sent &&
+	       x->attempts < EXCHANGE_SERVERS_MOST;
+}
+
+/* To send it to two servers must do the same as to send it to one (RFC 9110 9.2.2). Streams of messages
+ * have their own ways to go on. */
+static bool may_be_processed_twice(const struct exchange *x)
+{
+	return http_method_is_idempotent(x->method) && !x->tunnel.is_asked && !x->context.is_call &&
+	       !x->pushes.is_subscription;
+}
+
+static bool is_retried(struct exchange *x, enum relay_retry why, uint16_t status)
+{
+	const struct relay_ops *ops = x->relay->ops;
+	if (why == RELAY_NEVER || !can_be_sent_again(x))
+		return false;
+	if (why == RELAY_ELSEWHERE && !exchange_is_queued(x)) /* it has been sent */
+		return false;
+	if (why >= RELAY_IF_LOST && !may_be_processed_twice(x))
+		return false;
+	if (!ops->retries)
+		return why == RELAY_AGAIN && !exchange_was_retried(x);
+	return ops->retries(x->relay->context, x, why, status);
+}
+
+static void send_again(struct exchange *x)
+{
+	x->upload.state = FLOW_HEAD;
+	exchange_dispatch(x);
+}
+
+bool exchange_retry_failed(struct exchange *x, const struct relay_cause *cause, uint32_t code)
+{
+	/* A reset with NO_ERROR says that the rest of the request is not wanted, not that it failed. */
+	bool is_end = cause == &relay_cause_UP_RESET && code == RELAY_NO_ERROR;
+	if (is_end || !is_retried(x, cause->retry, 0))
+		return false;
+	send_again(x);
+	return true;
+}
+
+bool exchange_retry_late(struct exchange *x, const struct relay_cause *cause)
+{
+	if (cause->retry != RELAY_IF_LATE || !is_retried(x, RELAY_IF_LATE, 0))
+		return false;
+	x->context.avoid = x->up.carrier;
+	exchange_reset_leg(&x->up, relay_code_across(cause->up_code, RELAY_CANCEL));
+	send_again(x);
+	return true;
+}
+
+bool exchange_retry_status(struct exchange *x, struct http_head *head, bool end)
+{
+	if (!x->up.ops->discard || !is_retried(x, RELAY_IF_STATUS, head->status))
+		return false;
+	http_head_free(head);
+	x->context.avoid = x->up.carrier;
+	x->up.ops->discard(&x->up, end);
+	exchange_unbind(&x->up);
+	send_again(x);
+	return true;
+}

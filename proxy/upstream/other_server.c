@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a request that one server has failed can be given to another. */
+#include "proxy/upstream/private.h"
+
+static bool was_tried(const struct exchange *x, const struct server *s)
+{
+	for (unsigned i = 0; i < x->context.tried_count; i++)
+		if (x->context.tried[i] == s->member.id)
+			return true;
+	return s == x->context.server;
+}
+
+/* except: those that x was given to do not count; NULL: all count. At most `most` are counted. */
+static unsigned count_servers(
+    const struct destination *d, const struct exchange *except, unsigned most)
+{
+	unsigned n = 0;
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		bool is_tried = except && was_tried(except, s);
+		n += !s->is_leaving && !s->conf->is_down && !is_tried;
+		if (n == most)
+			break;
+	}
+	return n;
+}
+
+bool upstream_has_other_server(const struct exchange *x)
+{
+	const struct server *last = x->context.server;
+	return last && count_servers(last->destination, x, 1) > 0;
+}
+
+bool upstream_may_try_again(const struct exchange *x)
+{
+	const struct server *last = x->context.server;
+	return last &&
+	       (upstream_has_other_server(x) || count_servers(last->destination, NULL, 2) < 2);
+}
