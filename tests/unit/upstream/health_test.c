@@ -96,6 +96,26 @@ static void late_responses_eject(void **state)
 	ejects("response-timeout = 20ms", say_nothing);
 }
 
+/* No client sees them, since another server answers: they count all the same. */
+static void late_responses_eject_when_they_are_retried(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL,
+	    "[origin f]\nserver = %A\nserver = %B\nbalance = round-robin\nresponse-timeout = 20ms\nretry-budget = 100%\n"
+	    "[route r]\norigin = f\nretry-on = late\n");
+	w->sites[0].serve = answer_ok;
+	w->sites[1].serve = say_nothing;
+	struct gate_peer *c = gate_client(w, NULL);
+	for (unsigned i = 0; i < 40 && health_state(server_of(w, 1)) != SERVER_EJECTED; i++) {
+		struct gate_stream *s = gate_get(c, "/");
+		UNTIL(w, s->is_over || s->was_reset);
+		assert_int_equal(s->status, 200);
+	}
+	assert_int_equal(health_state(server_of(w, 1)), SERVER_EJECTED);
+	assert_int_equal(w->counters.retries_late, 5);
+	gate_world_free(w);
+}
+
 /* The second site behaves so, and stays in use. */
 static void does_not_eject(void (*serve)(struct gate_stream *s), const char *options, bool cancels)
 {
@@ -291,6 +311,7 @@ int main(void)
 	    cmocka_unit_test(statuses_eject),
 	    cmocka_unit_test(resets_eject),
 	    cmocka_unit_test(late_responses_eject),
+	    cmocka_unit_test(late_responses_eject_when_they_are_retried),
 	    cmocka_unit_test(refused_streams_do_not_eject),
 	    cmocka_unit_test(what_clients_cancel_does_not_eject),
 	    cmocka_unit_test(other_statuses_do_not_eject),
