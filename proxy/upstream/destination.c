@@ -265,6 +265,8 @@ void destination_try_another(
 		exchange_on_up_failed(x, cause, 0, detail);
 		return;
 	}
+	x->moves++;
+	WORKER_COUNT(d->upstream->env, retries_unprocessed, 1);
 	take_back(x);
 	send_to(s, x);
 }
