@@ -79,8 +79,6 @@ bool gateway_retries(void *context, struct exchange *x, enum relay_retry why, ui
 	struct gateway *g = context;
 	if (!is_next(g, x, why, status))
 		return false;
-	if (why == RELAY_IF_LATE) /* as it does not end, nothing else says so */
-		health_report_failure(x, &relay_cause_HEAD_LATE);
 	count(g->env.observe->counters, why);
 	if (why == RELAY_IF_LATE)
 		upstream_was_late(x);
