@@ -146,6 +146,11 @@ SOAK_RATE    ?= 300
 soak: build/pushgate
 	$(Q)PUSHGATE=$(CURDIR)/build/pushgate node tests/soak/run.mjs $(SOAK_SECONDS) $(SOAK_RATE)
 
+# Three servers of which one dies, one is slow and one flaps, under load; the figures.
+FLEET_SECONDS ?= 60
+fleet: build/pushgate
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate node tests/soak/fleet.mjs $(FLEET_SECONDS)
+
 FUZZ_SECONDS ?= 60
 fuzz:
 	$(Q)$(MAKE) --no-print-directory KIND=fuzz fuzzers
@@ -254,10 +259,11 @@ help:
 	@echo 'make check-valgrind the unit tests under valgrind'
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak           random clients and origins for SOAK_SECONDS (1800), with accounts at the end'
+	@echo 'make fleet          three servers of which one dies, one is slow and one flaps, for FLEET_SECONDS (60), under h2load'
 	@echo 'make bench          CPU time beside nghttpx, micro benchmarks, and load times in Chromium'
 	@echo 'make cover          branch coverage of h1, h2, HPACK, relay and policy, compared with the marks of what no test takes'
 	@echo 'make cost           instructions per request and push, memory per idle connection, beside tests/bench/cost.baseline'
 	@echo 'make lint install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-browser check-docs-run attack attack-short soak check-valgrind fuzz fuzzers replays bench cost cost-tools cover lint tidy install deb clean help
+.PHONY: all tests check check-peers check-browser check-docs-run attack attack-short soak fleet check-valgrind fuzz fuzzers replays bench cost cost-tools cover lint tidy install deb clean help

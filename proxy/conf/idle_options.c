@@ -100,40 +100,6 @@ static bool refuses_pushes(const struct conf *c, const void *object)
 	return ((const struct conf_origin *)object)->push == CONF_PUSH_REFUSE;
 }
 
-static bool repeats_nothing(const struct conf_route *route)
-{
-	const struct conf_retry_on *on = &route->retry_on;
-	return !on->lost && !on->late && !memchr(on->statuses, true, sizeof on->statuses);
-}
-
-static bool repeats_to_one_server(const struct conf *c, const void *object)
-{
-	const struct conf_route *route = object;
-	(void)c;
-	return !conf_origin_is_fleet(route->origin) && !repeats_nothing(route) && route->retries > 0;
-}
-
-static bool never_repeats(const struct conf *c, const void *object)
-{
-	(void)c;
-	return repeats_nothing(object);
-}
-
-static bool has_no_retries(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_route *)object)->retries == 0;
-}
-
-static bool has_no_repeating_route(const struct conf *c, const void *object)
-{
-	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].origin == object && !repeats_nothing(&c->routes[i]) &&
-		    c->routes[i].retries > 0)
-			return false;
-	return true;
-}
-
 static bool has_one_server(const struct conf *c, const void *object)
 {
 	(void)c;
@@ -172,6 +138,41 @@ static bool is_demo(const struct conf *c, const void *object)
 	return ((const struct conf_origin *)object)->kind == CONF_ORIGIN_DEMO;
 }
 
+static bool repeats_nothing(const struct conf_route *route)
+{
+	const struct conf_retry_on *on = &route->retry_on;
+	return !on->lost && !on->late && !memchr(on->statuses, true, sizeof on->statuses);
+}
+
+static bool repeats_to_one_server(const struct conf *c, const void *object)
+{
+	const struct conf_route *route = object;
+	(void)c;
+	return !conf_origin_is_fleet(route->origin) && !repeats_nothing(route) &&
+	       route->retries > 0;
+}
+
+static bool never_repeats(const struct conf *c, const void *object)
+{
+	(void)c;
+	return repeats_nothing(object);
+}
+
+static bool has_no_retries(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_route *)object)->retries == 0;
+}
+
+static bool has_no_repeating_route(const struct conf *c, const void *object)
+{
+	for (size_t i = 0; i < c->route_count; i++)
+		if (c->routes[i].origin == object && !repeats_nothing(&c->routes[i]) &&
+		    c->routes[i].retries > 0)
+			return false;
+	return true;
+}
+
 static bool has_no_subscription(const struct conf *c, const void *object)
 {
 	for (size_t i = 0; i < c->route_count; i++)
@@ -206,6 +207,18 @@ static bool has_no_tunnels(const struct conf *c, const void *object)
 		if (c->routes[i].upgrade_count > 0 && c->routes[i].origin == object)
 			return false;
 	return true;
+}
+
+static bool has_no_names(const struct conf *c, const void *object)
+{
+	(void)object;
+	return !conf_has_names(c);
+}
+
+static bool has_own_resolvers(const struct conf *c, const void *object)
+{
+	(void)object;
+	return c->server.resolver_count > 0;
 }
 
 static bool nothing_tunnels(const struct conf *c, const void *object)
@@ -262,10 +275,11 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define CLIENTS_HTTP1 "protocols is http/1.1"
 #define ONE_SERVER "the origin has one server"
 #define NOT_TLS "server is not https:// or h2://"
-#define NOBODY_ELSE "its origin has one server, and a request is not sent to the same one again"
+#define NO_NAMES "no server has a name"
 #define NO_EJECT "eject-failures and eject-percent are 0"
 #define NO_CHECK "health-check is off"
 #define CONNECTS "health-check = connect sends no request"
+#define REPEATS_TO_ONE "its origin has one server, and a request is not sent to the same one again"
 #define HINTS "no response follows a hint"
 
 /* The first row that holds for an option is reported. */
@@ -284,6 +298,14 @@ static const struct idle {
     {CONF_SECTION_SERVER, "hint-wait", nothing_hints, "no rule and no default-action hints"},
     {CONF_SECTION_SERVER, "learned-file", nothing_learns,
 	"no [preload NAME] has learned = propose or learned = apply"},
+    {CONF_SECTION_SERVER, "resolver", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "dns-min-ttl", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "dns-max-ttl", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "dns-negative-ttl", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "dns-timeout", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "hosts-file", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "resolv-conf", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "resolv-conf", has_own_resolvers, "resolver is given"},
     {CONF_SECTION_SERVER, "tunnel-drain-timeout", nothing_tunnels, "no route has upgrade"},
     {CONF_SECTION_SERVER, "promise-rate", conf_all_refuse, "each origin has push = refuse"},
     {CONF_SECTION_SERVER, "promise-refusals", conf_all_refuse, "each origin has push = refuse"},
@@ -363,9 +385,9 @@ static const struct idle {
     {CONF_SECTION_ORIGIN, "retry-budget", has_no_repeating_route,
 	"no route to it has retry-on and retries"},
     {CONF_SECTION_ROUTE, "retry-on", has_no_retries, "retries is 0"},
-    {CONF_SECTION_ROUTE, "retry-on", repeats_to_one_server, NOBODY_ELSE},
+    {CONF_SECTION_ROUTE, "retry-on", repeats_to_one_server, REPEATS_TO_ONE},
     {CONF_SECTION_ROUTE, "retries", never_repeats, "retry-on is off"},
-    {CONF_SECTION_ROUTE, "retries", repeats_to_one_server, NOBODY_ELSE},
+    {CONF_SECTION_ROUTE, "retries", repeats_to_one_server, REPEATS_TO_ONE},
     {CONF_SECTION_ROUTE, "tunnel-idle-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-half-closed-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-age", opens_no_tunnels, NO_UPGRADE},

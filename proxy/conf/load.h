@@ -54,7 +54,7 @@ struct conf_seen {
 struct conf_loader {
 	struct conf *conf;
 	FILE *errors;
-	bool resolve, follows_includes;
+	bool opens_files, follows_includes;
 	bool accepts_unavailable; /* accept options that this version lacks */
 	const char *folder;       /* the working folder; NULL: relative paths stay as they are */
 	bool is_foreign;          /* a file is another program's: say nothing about the rest */
@@ -68,6 +68,11 @@ struct conf_loader {
 	uint32_t line;
 	uint32_t depth;
 	struct conf_seen *seen;
+	/* The origin whose servers are being read, and those, until it has them in the arena: an array that
+	 * grew there would leave more bytes behind than it has. */
+	struct conf_origin *origin;
+	struct conf_origin_server *servers; /* owned */
+	size_t server_room;
 };
 
 /*
@@ -95,6 +100,9 @@ void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_by
 /* source.c: reads the lines of a file and passes them to apply.c. */
 void conf_read_file(struct conf_loader *l, const char *path);
 void conf_read_text(struct conf_loader *l, const char *name, struct slice text);
+
+/* servers.c: moves the servers that were read last to their origin. */
+void conf_finish_servers(struct conf_loader *l);
 
 /* value_store.c: stores a value in an object. False: a mistake has been reported. */
 bool conf_store_value(
@@ -165,7 +173,7 @@ uint32_t conf_changed_line(const struct conf_section *s, const char *key);
 /*
  * conf.c: conf_load_text that also accepts unavailable options. Tests use it for the whole table.
  */
-struct conf *conf_load_everything(struct slice text, const char *name, bool resolve, FILE *errors);
+struct conf *conf_load_everything(struct slice text, const char *name, bool opens_files, FILE *errors);
 
 /*
  * validate.c: checks what involves more than one line; moves the objects into the snapshot's

@@ -4,6 +4,7 @@
  * any number of them. All lines of an origin say the same about how its servers are spoken to.
  */
 #include "proxy/base/ascii.h"
+#include "proxy/base/memory.h"
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 #include "proxy/http/authority.h"
@@ -238,6 +239,30 @@ static bool fits_others(struct conf_loader *l, const struct conf_origin *o,
 	return true;
 }
 
+static void add_server(
+    struct conf_loader *l, struct conf_origin *o, const struct conf_origin_server *s)
+{
+	if (l->origin != o)
+		conf_finish_servers(l);
+	l->origin = o;
+	if (o->server_count == l->server_room) {
+		l->server_room = 2 * l->server_room + 8;
+		l->servers = memory_resize(l->servers, l->server_room, sizeof *l->servers);
+	}
+	l->servers[o->server_count++] = *s;
+	o->servers = l->servers;
+}
+
+void conf_finish_servers(struct conf_loader *l)
+{
+	struct conf_origin *o = l->origin;
+	if (!o)
+		return;
+	o->servers = arena_alloc(&l->conf->arena, o->server_count * sizeof *o->servers);
+	memcpy(o->servers, l->servers, o->server_count * sizeof *o->servers);
+	l->origin = NULL;
+}
+
 bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_origin *o = object;
@@ -254,8 +279,7 @@ bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 		return false;
 	o->kind = scheme->kind;
 	o->protocols = scheme->protocols;
-	o->servers = conf_grow(l, o->servers, o->server_count, sizeof *o->servers);
-	o->servers[o->server_count++] = s;
+	add_server(l, o, &s);
 	o->server_text = o->servers[0].text;
 	return true;
 }

@@ -18,6 +18,7 @@ bool conf_set_error_log(struct conf_loader *l, void *object, struct slice value)
 bool conf_set_learned_file(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_pseudonym(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_resolver(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_diary_cookie_key(struct conf_loader *l, void *object, struct slice value);
 /* [listen] */
@@ -34,15 +35,15 @@ bool conf_set_affinity_cookie(struct conf_loader *l, void *object, struct slice 
 bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_host(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_retry_budget(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_failure_status(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_health_check(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_health_host(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_health_status(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_retry_budget(struct conf_loader *l, void *object, struct slice value);
 /* [route] */
 bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_retry_on(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_limit_requests(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_retry_on(struct conf_loader *l, void *object, struct slice value);
 /* [push] */
 bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_share(struct conf_loader *l, void *object, struct slice value);

@@ -151,7 +151,7 @@ bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value
 		    l, value, NULL, "write a file whose name ends with .html, .txt or .json");
 	slice_to_number(slice_of_string(l->option->key), 599, &status); /* "default": 0 */
 	e.status = (uint16_t)status;
-	if (l->resolve && !read_body(l, conf_path(l, value), &e.body))
+	if (l->opens_files && !read_body(l, conf_path(l, value), &e.body))
 		return false;
 	c->error_bodies = conf_grow(l, c->error_bodies, c->error_body_count, sizeof e);
 	c->error_bodies[c->error_body_count++] = e;

@@ -117,7 +117,7 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 	const struct gateway *g = context;
 	answer->transport_security = gateway_transport_security(x);
 	answer->retry_after =
-	    x->context.retry_after > 0 ? x->context.retry_after : retry_after(x->ending.cause);
+	    x->context.retry_after ? x->context.retry_after : retry_after(x->ending.cause);
 	if (http_is_grpc_call(x->request))
 		answer->grpc_status = grpc_status_of(&x->ending, answer->status);
 	if (answer->grpc_status != GRPC_OK)

@@ -52,12 +52,12 @@ void gateway_request(void *context, struct exchange *x)
 		exchange_refuse(x, refusal, detail);
 		return;
 	}
-	if (!x->tunnel.is_asked) /* which has tunnel-age */
-		x->context.request_timeout = x->context.route->request_timeout;
 	if (x->context.origin->balance.affinity_cookie)
 		upstream_read_affinity(x);
 	if (x->context.route->request_limit_count > 0 && !request_limits_admit(g, x))
 		return;
+	if (!x->tunnel.is_asked) /* which has tunnel-age */
+		x->context.request_timeout = x->context.route->request_timeout;
 	if (x->context.call_timeout > 0)
 		client_bound_call(x);
 	/* A page that is answered from a held response wants its resources too. */

@@ -37,8 +37,8 @@ struct http_own_answer {
 	/* A body in place of the short text, and its media type; empty: none. */
 	struct slice body;
 	const char *content_type;
-	uint32_t retry_after;            /* seconds (RFC 9110 10.2.3); 0: the field is not sent */
 	struct slice location;           /* of a redirect; empty: none */
+	uint32_t retry_after;            /* seconds, for Retry-After (RFC 9110 10.2.3); 0: none */
 	struct slice transport_security; /* Strict-Transport-Security; empty: none */
 	/* The request is a call of gRPC, which has failed with this; GRPC_OK: it is none. */
 	enum grpc_status grpc_status;

@@ -174,11 +174,10 @@ int process_run(const char *conf_path, bool single)
 	char *path = strdup(conf_path);
 	ensure(path != NULL);
 	s.conf_path = path;
-	struct conf_counts counts;
-	s.conf = conf_load_counted(path, stderr, &counts);
+	s.conf = conf_load(path, true, stderr);
 	if (!s.conf) {
 		free(path);
-		return counts.passing == counts.mistakes ? PROCESS_FAILED : PROCESS_BAD_CONF;
+		return PROCESS_BAD_CONF;
 	}
 	title_init(&s.title);
 	signal(SIGPIPE, SIG_IGN);

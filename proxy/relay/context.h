@@ -62,11 +62,11 @@ struct exchange_context {
 	const struct origin_conn *avoid;
 	/* borrows: pushes for this client are held here; NULL = they cannot be held */
 	struct hold_store *hold_store;
-	struct client_diary *diary;  /* what this client has; NULL = nothing is noted for it */
+	struct client_diary *diary;      /* what this client has; NULL = nothing is noted for it */
 	struct limits_held *limits_held; /* where limit-requests counts it as open; NULL: nowhere */
 	uint32_t retry_after;            /* seconds, for an answer of our own; 0 = none */
-	uint64_t upload_limit_bytes; /* 0 = none */
-	bool takes_links;            /* Link fields of the response are offers */
+	uint64_t upload_limit_bytes;     /* 0 = none */
+	bool takes_links;                /* Link fields of the response are offers */
 	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which
 	 * may speak for several users. */
 	bool came_through;

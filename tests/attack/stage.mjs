@@ -97,9 +97,11 @@ export class Stage {
 	}
 
 	#config(row, dir, port, evil) {
+		const env = { evil, honest: this.originPorts.port };
+		const made = (lines, ...args) => (typeof lines === 'function' ? lines(...args) : lines);
 		return section('server', {
 			workers: row.workers ?? 1, 'access-log': path.join(dir, 'access.log'), 'error-log': path.join(dir, 'error.log'),
-			'status-socket': path.join(dir, 'status'), 'drain-timeout': '1s', ...(typeof row.server === 'function' ? row.server(dir) : row.server),
+			'status-socket': path.join(dir, 'status'), 'drain-timeout': '1s', ...made(row.server, dir, env),
 		}) + section('listen main', {
 			address: `127.0.0.1:${port}`, ...(row.tls ? { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') } : {}),
 			...row.listener,
@@ -108,7 +110,7 @@ export class Stage {
 		}) + section('route main', { origin: 'main', ...row.route }) + (row.http1 ? section('origin one', {
 			server: `http://127.0.0.1:${this.originPorts.port1}`, 'idle-timeout': '1s', ...row.origin,
 		}) + section('route one', { host: 'one.test', origin: 'one', ...row.route }) : '') + (evil ? section('origin evil', {
-			server: `${row.http1 ? 'http' : 'h2c'}://127.0.0.1:${evil}`, 'idle-timeout': '1s', ...row.evil,
+			server: `${row.http1 ? 'http' : 'h2c'}://127.0.0.1:${evil}`, 'idle-timeout': '1s', ...made(row.evil, env),
 		}) + section('route evil', { host: 'evil.test', origin: 'evil', ...row.route }) : '') + (row.rules ?? '');
 	}
 

@@ -31,6 +31,10 @@ const MEASURED_RESPONSES = 5000;
 const FIRST_IDLE_CONNECTIONS = 100;
 const FIRST_SETTLE_MS = 2000;
 const IDLE_CONNECTIONS = 5000;
+/* Enough for each of a thousand servers to be drawn a few times: its connection is open, its HPACK tables are filled. */
+const WARM_UP_OF_SERVERS = 12000;
+const IDLE_ORIGINS = 1000;
+const IDLE_SERVERS = 10;
 /* Each is a connection on either side, and both ends of it are here. */
 const IDLE_TUNNELS = 2000;
 const FIRST_IDLE_TUNNELS = 200;
@@ -63,6 +67,8 @@ function page({ scheme = 'http', fields = [], pushes = [] } = {}) {
 
 const PRELOAD = '[preload links]\nlink = yes\n';
 const perRequest = { measure: instructions, unit: 'instructions/request', tolerance: '1%', streams: 32 };
+/* One request at a time: several at once share reads and writes, which more servers cannot. */
+const perServer = { ...perRequest, streams: 1, page: page(), warmUp: WARM_UP_OF_SERVERS };
 const perTunnel = { measure: pairs, unit: 'KiB/pair', tolerance: '10%', isTunnel: true };
 /* Its requests are all under way at once, and how much of that peak the heap keeps varies. */
 const perPair = { measure: pairs, unit: 'KiB/pair', tolerance: '20%' };
@@ -77,6 +83,11 @@ const WORKS = {
 	},
 	'links-8': { ...perRequest, page: page({ fields: preloads('link') }), extra: PRELOAD },
 	'fields-8': { ...perRequest, page: page({ fields: preloads('note') }), extra: PRELOAD },
+	'request-1-server': { ...perServer, servers: 1 },
+	'request-10-servers': { ...perServer, servers: 10 },
+	'request-1000-servers': { ...perServer, servers: 1000 },
+	/* Servers that nobody has asked for anything yet. */
+	'idle-server-kib': { measure: servers, unit: 'KiB/server', tolerance: '20%', most: 1 },
 	'idle-tls-kib': { measure: memory, unit: 'KiB/connection', tolerance: '3%' },
 	/* A pair is a client connection and an origin connection of HTTP/1.1, both idle and kept for the next request. */
 	'idle-pair-http1-kib': { ...perPair, client: '1.1' },
@@ -91,6 +102,8 @@ const WORKS = {
 const RELATIONS = [
 	/* Its client accepts no pushes, so its links need not be read. */
 	{ work: 'links-8', above: 'fields-8', most: 10 },
+	{ work: 'request-10-servers', above: 'request-1-server', most: 2 },
+	{ work: 'request-1000-servers', above: 'request-1-server', most: 2 },
 	{ work: 'idle-tunnel-http1-kib', above: 'idle-pair-http1-kib', most: 50 },
 	{ work: 'idle-tunnel-http1-tls-kib', above: 'idle-pair-http1-tls-kib', most: 50 },
 	{ work: 'idle-tunnel-h2-tls-kib', above: 'idle-pair-h2-tls-kib', most: 50 },
@@ -102,14 +115,17 @@ function newDirectory() {
 	return directories.at(-1);
 }
 
-function configuration(dir, port, { originPort, originUrl, isTls, server, listen, origin, route, extra = '' }) {
+/* Addresses of the loopback, all with one port. */
+const serverLines = (count, port) => Array.from({ length: count }, (_, i) => `h2c://127.0.${1 + (i >> 8)}.${i & 255}:${port}`);
+
+function configuration(dir, port, { originPort, originUrl, servers: count, isTls, server, listen, origin, route, extra = '' }) {
 	return section('server', { workers: 1, 'error-log': path.join(dir, 'error.log'), 'drain-timeout': '1s', ...server })
 		+ section('listen main', {
 			address: `127.0.0.1:${port}`,
 			...(isTls ? { certificate: certs().file('ecdsa.pem'), key: certs().file('ecdsa.key') } : {}),
 			...listen,
 		})
-		+ section('origin main', { server: originUrl ?? `h2c://127.0.0.1:${originPort}`, 'max-connections': originUrl ? undefined : 1, ...origin })
+		+ section('origin main', { server: count ? serverLines(count, originPort) : originUrl ?? `h2c://127.0.0.1:${originPort}`, 'max-connections': originUrl ? undefined : 1, ...origin })
 		+ section('route main', { origin: 'main', ...route }) + extra;
 }
 
@@ -126,7 +142,7 @@ async function countInstructions(work, pages, seed, keep) {
 	let gate;
 	try {
 		const port = await freePort();
-		const originPort = await peers.listen();
+		const originPort = await peers.listen(work.servers ? '0.0.0.0' : undefined);
 		gate = new Gate({
 			config: configuration(dir, port, { ...work, originPort, server: { ...UNDER_VALGRIND, ...work.server } }),
 			dir,
@@ -154,7 +170,7 @@ async function instructions(name, work, keep) {
 	/* Whole batches, the same number on each connection. */
 	const round = work.streams * CONNECTIONS;
 	const pages = (count) => Math.ceil(count / responses / round) * round;
-	const few = pages(WARM_UP_RESPONSES), more = pages(MEASURED_RESPONSES);
+	const few = pages(work.warmUp ?? WARM_UP_RESPONSES), more = pages(MEASURED_RESPONSES);
 	let sum = 0;
 	for (const seed of SEEDS) {
 		const short = await countInstructions(work, few, seed);
@@ -206,6 +222,28 @@ async function memory() {
 			load.stdin.end();
 		await gate?.stop();
 	}
+}
+
+/* Resident memory of many origins with many servers beside the same with one server each, for each server more. */
+async function servers() {
+	const residentWith = async (count) => {
+		const dir = newDirectory();
+		const port = await freePort();
+		const origins = Array.from({ length: IDLE_ORIGINS }, (_, i) => section(`origin o${i}`, { server: serverLines(count, 1) })
+			+ section(`route r${i}`, { host: `h${i}.test`, origin: `o${i}` }));
+		const config = section('server', { workers: 1, 'error-log': path.join(dir, 'error.log'), 'drain-timeout': '1s' })
+			+ section('listen main', { address: `127.0.0.1:${port}` }) + origins.join('');
+		const gate = new Gate({ config, dir, ports: [port] });
+		try {
+			await gate.listening();
+			await sleep(FIRST_SETTLE_MS);
+			return gate.rss();
+		} finally {
+			await gate.stop();
+		}
+	};
+	const bytes = await residentWith(IDLE_SERVERS) - await residentWith(1);
+	return Math.round(bytes / IDLE_ORIGINS / (IDLE_SERVERS - 1) / 1024 * 100) / 100;
 }
 
 /* A request on a connection of its own, which stays. The origin answers when `round` is complete. */
@@ -356,8 +394,9 @@ async function main({ names, isUpdate, keep }) {
 		const now = await measure(name, WORKS[name], keep);
 		const row = rows[name];
 		const ratio = row ? now / row.value : NaN;
-		const isFine = isUpdate || ratio <= 1 + parseFloat(row?.tolerance) / 100;
-		const verdict = isFine ? '' : row ? `  more than ${row.tolerance} above` : '  not in the baseline';
+		const { most = Infinity } = WORKS[name];
+		const isFine = now <= most && (isUpdate || ratio <= 1 + parseFloat(row?.tolerance) / 100);
+		const verdict = isFine ? '' : now > most ? `  more than ${most}` : row ? `  more than ${row.tolerance} above` : '  not in the baseline';
 		show(name, row ? String(row.value) : '-', String(now), row ? ratio.toFixed(3) : '-', `  ${unit}${verdict}`);
 		isWithin &&= isFine;
 		rows[name] = { value: now, unit, tolerance };

@@ -101,9 +101,9 @@ export class Lockstep {
 		this.#streams = streams;
 	}
 
-	/* The origin; gives its port. */
-	async listen() {
-		await new Promise((resolve) => { this.#server.listen(0, '127.0.0.1', resolve); });
+	/* The origin; gives its port. On all addresses of the loopback it is as many servers. */
+	async listen(host = '127.0.0.1') {
+		await new Promise((resolve) => { this.#server.listen(0, host, resolve); });
 		return this.#server.address().port;
 	}
 

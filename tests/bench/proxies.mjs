@@ -2,6 +2,7 @@
 /*
  * How scripts/bench starts each proxy: one worker, the same certificate, connections to the origin kept and
  * as many of them as are needed, no access log. Each function writes a configuration and returns the command.
+ * `origin` is a port, or for a fleet the ports of its servers.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +12,8 @@ const write = (dir, name, text) => {
   writeFileSync(file, text);
   return file;
 };
+
+const portsOf = (origin) => [origin].flat();
 
 function pushgate({ dir, id, ports, certificate, originKind, origin, binary }) {
   return [binary, 'run', '--single', '-c', write(dir, `${id}.ini`, `[server]
@@ -32,7 +35,7 @@ max-concurrent-streams = 1000
 max-connections-per-client = 0
 
 [origin site]
-server = ${originKind.endsWith('h2c') ? 'h2c' : 'http'}://127.0.0.1:${origin}
+${portsOf(origin).map((port) => `server = ${originKind.endsWith('h2c') ? 'h2c' : 'http'}://127.0.0.1:${port}`).join('\n')}
 
 [route all]
 origin = site
@@ -45,7 +48,7 @@ link = yes
 function nghttpx({ dir, id, ports, certificate, originKind, origin }) {
   return ['nghttpx', '--conf=/dev/null', '-n1', '-k', `--frontend=127.0.0.1,${ports.tls}`,
     `--frontend=127.0.0.1,${ports.plain};no-tls`,
-    `--backend=127.0.0.1,${origin};;proto=${originKind === 'h2c' ? 'h2' : 'http/1.1'}`,
+    ...portsOf(origin).map((port) => `--backend=127.0.0.1,${port};;proto=${originKind.endsWith('h2c') ? 'h2' : 'http/1.1'}`),
     '--frontend-http2-max-concurrent-streams=1000', '--backend-http2-max-concurrent-streams=1000',
     '--accesslog-file=/dev/null', `--errorlog-file=${join(dir, `${id}.log`)}`, certificate.key, certificate.chain];
 }
@@ -69,8 +72,7 @@ frontend plain
   bind 127.0.0.1:${ports.plain}
   default_backend site
 backend site
-  server s 127.0.0.1:${origin} pool-max-conn -1
-`)];
+${portsOf(origin).map((port, i) => `  server s${i} 127.0.0.1:${port} pool-max-conn -1\n`).join('')}`)];
 }
 
 function nginx({ dir, id, ports, certificate, origin }) {
@@ -86,7 +88,7 @@ http {
   access_log off;
   ${temporaryPaths(temporary)}
   keepalive_requests 1000000000;
-  upstream site { server 127.0.0.1:${origin}; keepalive 1024; keepalive_requests 1000000000; }
+  upstream site { ${portsOf(origin).map((port) => `server 127.0.0.1:${port};`).join(' ')} keepalive 1024; keepalive_requests 1000000000; }
   server {
     listen 127.0.0.1:${ports.plain};
     listen 127.0.0.1:${ports.tls} ssl http2;
@@ -106,11 +108,11 @@ const readBoth = ({ chain, key }) => readFileSync(chain, 'latin1') + readFileSyn
 export const configurations = { pushgate, nghttpx, haproxy, nginx };
 
 /* An origin that speaks HTTP/1.1: its /page.html has a Link field for each of the pushes. */
-export function originHttp1({ dir, site, port, pushes }) {
-  const temporary = join(dir, 'origin.tmp');
+export function originHttp1({ dir, site, port, pushes, id = 'origin' }) {
+  const temporary = join(dir, `${id}.tmp`);
   mkdirSync(temporary);
   const links = pushes.map((path) => `add_header link "<${path}>; rel=preload; as=script";`).join(' ');
-  return ['nginx', '-p', temporary, '-e', 'stderr', '-c', write(dir, 'origin.conf', `daemon off;
+  return ['nginx', '-p', temporary, '-e', 'stderr', '-c', write(dir, `${id}.conf`, `daemon off;
 master_process off;
 worker_processes 1;
 pid ${temporary}/pid;

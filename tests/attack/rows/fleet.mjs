@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attacks by one server of a fleet, whose other server is honest, and by a name server. What the one cannot or will
+ * not answer the other one has to.
+ */
+import dgram from 'node:dgram';
+import { Evil, visit, visitors } from '../evil.mjs';
+import { Tally, sleep } from '../raw.mjs';
+
+const LIMIT = '700ms';
+
+/* The evil one and the honest one. */
+const both = (env) => [`h2c://127.0.0.1:${env.evil}`, `h2c://127.0.0.1:${env.honest}`];
+const never = () => {};
+
+function attack(name, what, serve, { expect = {}, options, listen, evil = {}, ...row }) {
+	return {
+		name: `fleet: ${name}`, what, ms: 2500, ...row,
+		evil: (env) => ({ server: both(env), 'eject-time': '1s', ...evil }),
+		listen: listen ?? ((env) => new Evil(serve, options).listen(env.evil)),
+		attack: (env, clock, origin) => visit(env, clock, origin, row.visitors),
+		expect: { end: null, resets: null, log: /evil/, statuses: [200], ...expect },
+	};
+}
+
+/* Listens, and does not, in turn. Whatever is under way is cut. */
+class Flapping extends Evil {
+	async listen(port) {
+		this.port = port;
+		await super.listen(port);
+		this.timer = setInterval(() => (this.server.listening ? this.#leave() : super.listen(port)), 150);
+		return this;
+	}
+
+	#leave() {
+		this.server.close();
+		for (const line of this.lines) {
+			line.frames++;
+			line.socket.destroy();
+		}
+	}
+
+	close() {
+		clearInterval(this.timer);
+		super.close();
+	}
+}
+
+/* ---- name servers ---- */
+
+/* Answers each query `serve(send, query)` as it likes. It counts what it has sent. */
+class EvilResolver {
+	frames = 0;
+
+	constructor(serve) { this.serve = serve; }
+
+	async listen(port) {
+		this.socket = dgram.createSocket('udp4');
+		this.socket.on('error', () => {});
+		this.socket.on('message', (query, peer) => this.serve((bytes) => new Promise((resolve) => {
+			this.frames++;
+			this.socket.send(bytes, peer.port, peer.address, resolve);
+		}), query));
+		await new Promise((resolve) => { this.socket.bind(port, '127.0.0.1', resolve); });
+		return this;
+	}
+
+	take() {
+		const tally = Object.assign(new Tally(), { frames: this.frames });
+		this.frames = 0;
+		return tally;
+	}
+
+	close() { this.socket.close(); }
+}
+
+function resolver(name, what, serve, { expect = {}, ...row } = {}) {
+	return {
+		name: `fleet: ${name}`, what, ms: 2500,
+		server: (dir, env) => ({ resolver: `127.0.0.1:${env.evil}`, 'dns-min-ttl': '100ms', 'dns-timeout': '500ms' }),
+		evil: () => ({ server: 'h2c://fleet.test:1', 'queue-timeout': LIMIT, 'connect-timeout': LIMIT }),
+		listen: (env) => new EvilResolver(serve).listen(env.evil),
+		async attack(env, clock, origin) {
+			const client = await visitors(env, clock, row.visitors);
+			return Object.assign(origin.take(), { client });
+		},
+		expect: { end: null, resets: null, log: /evil|fleet\.test/, statuses: [503, 502, 504], ...expect },
+	};
+}
+
+const withId = (query, id, flags, counts, ...records) => {
+	const question = query.subarray(12, query.indexOf(0, 12) + 5);
+	const head = Buffer.alloc(12);
+	head.writeUInt16BE(id, 0);
+	head.writeUInt16BE(flags, 2);
+	head.writeUInt16BE(1, 4);
+	head.writeUInt16BE(counts, 6);
+	return Buffer.concat([head, question, ...records]);
+};
+/* One address of the name that was asked for, which a pointer names. It lives for no time. */
+const address = (...bytes) => Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...bytes]);
+const isForIpv4 = (query) => query.readUInt16BE(query.indexOf(0, 12) + 1) === 1;
+
+async function flood(send, query) {
+	const id = query.readUInt16BE(0);
+	for (let i = 1; i <= 5000; i++) {
+		const sent = send(withId(query, (id + i) & 0xffff, 0x8180, 1, address(127, 0, 0, 1)));
+		if (i % 100 === 0) {
+			await sent;
+			await sleep(1);
+		}
+	}
+}
+
+/* A record of 64 addresses, of which none was there before. */
+let turn = 0;
+function churn(send, query) {
+	const records = isForIpv4(query) ? Array.from({ length: 64 }, () => {
+		turn++;
+		return address(127, 200 + (turn >> 16) % 50, (turn >> 8) & 255, turn & 255);
+	}) : [];
+	send(withId(query, query.readUInt16BE(0), 0x8180, records.length, ...records));
+}
+
+export const fleet = [
+	attack('a mute server', 'one of two servers accepts and says nothing', never, {
+		options: { silent: true, reads: false, accept: (line) => { line.frames++; } }, evil: { 'settings-timeout': LIMIT, 'connect-timeout': LIMIT },
+	}),
+	attack('a server without answers', 'one of two servers takes requests and answers none', (line) => { line.frames++; }, {
+		evil: { 'response-timeout': LIMIT }, expect: { statuses: [200, 504] },
+	}),
+	attack('a server that closes at once', 'one of two servers closes each connection when it comes', never, {
+		options: { silent: true, accept: (line) => { line.frames++; line.socket.destroy(); } },
+	}),
+	attack('a server that closes at requests', 'one of two servers closes each connection at its first request', (line) => {
+		line.frames++;
+		line.socket.destroy();
+	}, {}),
+	attack('a server that flaps', 'one of two servers comes and goes', never, {
+		listen: (env) => new Flapping((line) => { line.frames++; }).listen(env.evil), evil: { 'response-timeout': LIMIT }, expect: { statuses: [200, 504] },
+	}),
+	resolver('a flood of answers', 'a name server sends 5,000 wrong answers for each query', flood),
+	resolver('addresses that never stay', 'a name server gives another 64 addresses each time, at which nobody listens', churn),
+];
