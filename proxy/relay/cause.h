@@ -51,7 +51,7 @@ enum relay_timeout {
 /* Whether a request that failed is sent again, unless bytes of its body were sent. */
 enum relay_retry {
 	RELAY_NEVER,
-	RELAY_AGAIN,     /* no server has processed it: whatever its method, with one server too */
+	RELAY_AGAIN, /* no server has processed it: whatever its method, with one server too */
 	/* A server may have processed it: if it is idempotent and its route wants that, to another server.
 	 * The connection was lost; the response came too late; it was an error status. */
 	RELAY_IF_LOST,
