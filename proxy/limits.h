@@ -58,6 +58,23 @@
 /* Servers of one destination, whichever way they came: a name with more addresses has the first of them. */
 #define LIMIT_SERVERS 1024u
 
+/* Addresses of one host name, or of all targets of one SRV name. The rest is left out, the highest addresses first. */
+#define LIMIT_NAME_ADDRESSES 64u
+#define LIMIT_SRV_ADDRESSES 256u
+/* Targets of one SRV name (RFC 2782): those of the lowest priority come first. */
+#define LIMIT_SRV_TARGETS 32u
+/* Names in a chain of CNAME (RFC 1034 3.6.2): a longer one is a loop. */
+#define LIMIT_CNAME_CHAIN 16u
+/* Records looked at in one answer of a resolver. */
+#define LIMIT_DNS_RECORDS 256u
+/* Questions to resolvers at a time; others wait. Each has a socket. */
+#define LIMIT_DNS_QUERIES 64u
+/* Datagrams that are no answer to the question: the resolver is then asked over TCP, which nobody can forge blindly. */
+#define LIMIT_DNS_STRANGERS 16u
+/* Resolvers of option resolver, or of resolv.conf; further ones are left out. */
+#define LIMIT_RESOLVERS 8u
+/* The hosts file and resolv.conf: a worker parses either in one loop pass. Lines behind it are left out. */
+#define LIMIT_NAMES_FILE_BYTES 65536u
 /* Checks of servers that a worker makes at a time (health-check): connections beside those of requests. */
 #define LIMIT_HEALTH_CHECKS 64u
 /* Lines of limit-requests in one route: each request is counted in all of them. */

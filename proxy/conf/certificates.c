@@ -299,7 +299,7 @@ void conf_check_certificates(struct conf_loader *l, struct conf_section *s)
 {
 	struct conf_listen *listen = s->object;
 	size_t pairs = s->chain_count < s->key_count ? s->chain_count : s->key_count;
-	bool are_good = l->resolve && !s->is_broken;
+	bool are_good = l->opens_files && !s->is_broken;
 
 	if (s->chain_count > pairs)
 		conf_mistake(l, s->file, s->chains[pairs].line,
@@ -315,7 +315,7 @@ void conf_check_certificates(struct conf_loader *l, struct conf_section *s)
 		listen->certificates[i] =
 		    (struct net_certificate){s->chains[i].path, s->keys[i].path};
 		struct pair p = {s, &s->chains[i], &s->keys[i]};
-		if (l->resolve && !s->is_broken)
+		if (l->opens_files && !s->is_broken)
 			are_good = check_pair(l, &p) && are_good;
 	}
 	if (are_good)

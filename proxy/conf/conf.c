@@ -11,13 +11,14 @@
 
 /* folder: where relative paths start in the end; NULL: nowhere, for a text that is no file. */
 static struct conf *load_begin(
-    struct conf_loader *l, const char *name, const char *folder, bool resolve, FILE *errors)
+    struct conf_loader *l, const char *name, const char *folder, bool opens_files, FILE *errors)
 {
 	struct conf *c = memory_new(struct conf);
 
 	arena_init(&c->arena, NULL, 0);
 	*l =
-	    (struct conf_loader){.conf = c, .errors = errors, .resolve = resolve, .folder = folder};
+	    (struct conf_loader){.conf = c, .errors = errors, .opens_files = opens_files,
+	     .folder = folder};
 	c->file = conf_copy(l, slice_of_string(name));
 	/* Default paths are relative to this file. */
 	l->file = c->file;
@@ -40,15 +41,15 @@ static struct conf *load_end(struct conf_loader *l)
 }
 
 static struct conf *load_file(
-    const char *path, bool resolve, FILE *errors, struct conf_counts *counts)
+    const char *path, bool opens_files, FILE *errors, struct conf_counts *counts)
 {
 	struct conf_loader l;
 	char *folder = getcwd(NULL, 0);
-	struct conf *c = load_begin(&l, path, folder, resolve, errors);
+	struct conf *c = load_begin(&l, path, folder, opens_files, errors);
 
 	l.follows_includes = true;
 	/* Commands that only look something up in the file do not judge it. */
-	l.is_silent = !resolve;
+	l.is_silent = !opens_files;
 	conf_read_file(&l, c->file);
 	bool is_read = l.seen != NULL;
 	if (is_read)
@@ -62,10 +63,10 @@ static struct conf *load_file(
 	return NULL;
 }
 
-struct conf *conf_load(const char *path, bool resolve, FILE *errors)
+struct conf *conf_load(const char *path, bool opens_files, FILE *errors)
 {
 	struct conf_counts counts;
-	return load_file(path, resolve, errors, &counts);
+	return load_file(path, opens_files, errors, &counts);
 }
 
 struct conf *conf_load_counted(const char *path, FILE *errors, struct conf_counts *counts)
@@ -73,20 +74,20 @@ struct conf *conf_load_counted(const char *path, FILE *errors, struct conf_count
 	return load_file(path, true, errors, counts);
 }
 
-struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors)
+struct conf *conf_load_text(struct slice text, const char *name, bool opens_files, FILE *errors)
 {
 	struct conf_loader l;
-	struct conf *c = load_begin(&l, name, NULL, resolve, errors);
+	struct conf *c = load_begin(&l, name, NULL, opens_files, errors);
 
-	l.follows_includes = resolve;
+	l.follows_includes = opens_files;
 	conf_read_text(&l, c->file, text);
 	return load_end(&l);
 }
 
-struct conf *conf_load_everything(struct slice text, const char *name, bool resolve, FILE *errors)
+struct conf *conf_load_everything(struct slice text, const char *name, bool opens_files, FILE *errors)
 {
 	struct conf_loader l;
-	struct conf *c = load_begin(&l, name, NULL, resolve, errors);
+	struct conf *c = load_begin(&l, name, NULL, opens_files, errors);
 
 	l.accepts_unavailable = true;
 	conf_read_text(&l, c->file, text);
@@ -100,6 +101,17 @@ void conf_free(struct conf *c)
 	policy_regexes_free(c->regexes);
 	arena_fini(&c->arena);
 	free(c);
+}
+
+bool conf_has_names(const struct conf *c)
+{
+	for (size_t i = 0; i < c->origin_count; i++) {
+		const struct conf_origin *o = &c->origins[i];
+		for (size_t k = 0; k < o->server_count; k++)
+			if (o->servers[k].host && o->servers[k].address.length == 0)
+				return true;
+	}
+	return false;
 }
 
 bool conf_route_uses(const struct conf_route *r, const struct conf_origin *o)

@@ -42,6 +42,13 @@ struct conf_server {
 	const char *status_socket;    /* path of the master's unix socket, NULL = none */
 	const char *learned_file;     /* keeps learned resources over restarts; NULL = none */
 	const char *pseudonym;        /* in Via and Proxy-Status: "pushgate" by default */
+	/* Names of servers (names/names.h). */
+	struct net_address *resolvers; /* none: those of resolv_conf */
+	size_t resolver_count;
+	usec dns_min_ttl, dns_max_ttl; /* 5 s, 1 h */
+	usec dns_negative_ttl;        /* 5 s */
+	usec dns_timeout;             /* of one query: 2 s */
+	const char *hosts_file, *resolv_conf; /* paths in /etc */
 	uint64_t memory_bytes;        /* budget of one worker: 256 MiB */
 	uint64_t connection_memory_bytes; /* budget of one connection: 16 MiB */
 	usec drain_timeout;           /* 30 s */
@@ -366,23 +373,22 @@ struct conf {
 // clang-format on
 
 /*
- * Reads the file, checks it and resolves names. NULL if anything is wrong; then every mistake has
- * been written to `errors`, one a line. Warnings are written too. With `resolve` false (tests,
- * explain, status) names are not looked up, files and users that options name are not opened or
- * looked for, and there are no warnings. Included files are read all the same.
+ * Reads the file and checks it. NULL if anything is wrong; then every mistake has been written to
+ * `errors`, one a line. Warnings are written too. With `opens_files` false (tests, explain, status)
+ * files and users that options name are not opened or looked for, and there are no warnings.
+ * Included files are read all the same. No name is looked up.
  */
-struct conf *conf_load(const char *path, bool resolve, FILE *errors);
-/* The same for a text in memory; messages call it `name`. Includes are read only with `resolve`, and
- * warnings are always written. */
-struct conf *conf_load_text(struct slice text, const char *name, bool resolve, FILE *errors);
+struct conf *conf_load(const char *path, bool opens_files, FILE *errors);
+/* The same for a text in memory; messages call it `name`. Includes are read only with `opens_files`,
+ * and warnings are always written. */
+struct conf *conf_load_text(struct slice text, const char *name, bool opens_files, FILE *errors);
 void conf_free(struct conf *c); /* accepts NULL */
 
 /* What a load has written to `errors`. */
 struct conf_counts {
 	size_t mistakes, warnings;
-	size_t passing; /* mistakes that may pass by themselves: a resolver that does not answer */
 };
-/* conf_load with `resolve`, which counts as well; *counts is set in any case. */
+/* conf_load with `opens_files`, which counts as well; *counts is set in any case. */
 struct conf *conf_load_counted(const char *path, FILE *errors, struct conf_counts *counts);
 
 struct conf_place {
@@ -397,6 +403,8 @@ struct conf_place {
 struct conf_place conf_find_place(
     const struct conf *c, const char *section, size_t index, const char *key, size_t nth);
 
+/* Whether a server has a name, whose addresses are looked up while pushgate runs. */
+bool conf_has_names(const struct conf *c);
 /* Whether the route sends some requests to this origin. */
 bool conf_route_uses(const struct conf_route *r, const struct conf_origin *o);
 static inline bool conf_route_has_conditions(const struct conf_route *r)

@@ -228,6 +228,18 @@ static bool has_no_tunnels(const struct conf *c, const void *object)
 	return true;
 }
 
+static bool has_no_names(const struct conf *c, const void *object)
+{
+	(void)object;
+	return !conf_has_names(c);
+}
+
+static bool has_own_resolvers(const struct conf *c, const void *object)
+{
+	(void)object;
+	return c->server.resolver_count > 0;
+}
+
 static bool nothing_tunnels(const struct conf *c, const void *object)
 {
 	(void)object;
@@ -283,6 +295,7 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define CLIENTS_HTTP1 "protocols is http/1.1"
 #define ONE_SERVER "the origin has one server"
 #define NOT_TLS "server is not https:// or h2://"
+#define NO_NAMES "no server has a name"
 #define NO_EJECT "eject-failures and eject-percent are 0"
 #define NO_CHECK "health-check is off"
 #define CONNECTS "health-check = connect sends no request"
@@ -305,6 +318,14 @@ static const struct idle {
     {CONF_SECTION_SERVER, "hint-wait", nothing_hints, "no rule and no default-action hints"},
     {CONF_SECTION_SERVER, "learned-file", nothing_learns,
 	"no [preload NAME] has learned = propose or learned = apply"},
+    {CONF_SECTION_SERVER, "resolver", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "dns-min-ttl", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "dns-max-ttl", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "dns-negative-ttl", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "dns-timeout", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "hosts-file", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "resolv-conf", has_no_names, NO_NAMES},
+    {CONF_SECTION_SERVER, "resolv-conf", has_own_resolvers, "resolver is given"},
     {CONF_SECTION_SERVER, "tunnel-drain-timeout", nothing_tunnels, "no route has upgrade"},
     {CONF_SECTION_SERVER, "promise-rate", conf_all_refuse, "each origin has push = refuse"},
     {CONF_SECTION_SERVER, "promise-refusals", conf_all_refuse, "each origin has push = refuse"},

@@ -53,7 +53,7 @@ struct conf_seen {
 struct conf_loader {
 	struct conf *conf;
 	FILE *errors;
-	bool resolve, follows_includes;
+	bool opens_files, follows_includes;
 	bool accepts_unavailable; /* accept options that this version lacks */
 	const char *folder;       /* the working folder; NULL: relative paths stay as they are */
 	bool is_foreign;          /* a file is another program's: say nothing about the rest */
@@ -178,7 +178,7 @@ uint32_t conf_changed_line(const struct conf_section *s, const char *key);
 /*
  * conf.c: conf_load_text that also accepts unavailable options. Tests use it for the whole table.
  */
-struct conf *conf_load_everything(struct slice text, const char *name, bool resolve, FILE *errors);
+struct conf *conf_load_everything(struct slice text, const char *name, bool opens_files, FILE *errors);
 
 /*
  * validate.c: checks what involves more than one line; moves the objects into the snapshot's

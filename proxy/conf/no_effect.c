@@ -99,7 +99,7 @@ static void check_manifests(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_preload *p = s->object;
 
-	for (size_t i = 0; l->resolve && i < p->manifest_count; i++) {
+	for (size_t i = 0; l->opens_files && i < p->manifest_count; i++) {
 		const char *path = p->manifests[i];
 		const char *near = access(path, F_OK) != 0 ? conf_guess_file(l, path) : NULL;
 		if (near)

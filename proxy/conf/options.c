@@ -143,6 +143,25 @@ const struct conf_option conf_options[] = {
         .sentence = "The name of this proxy in Via and Proxy-Status (RFC 9110 7.6.3). A request whose Via already "
         "has the name is in a loop and gets 508, so proxies in a chain need different names: the default gets a "
         "random suffix at each start."},
+    {SERVER(server.resolvers), .key = "resolver", .example = "192.0.2.53 [2001:db8::53]:5353", .type = CONF_TYPE_OTHER,
+        .form = "ADDRESS[:PORT] ...", .repeats = true, .set = conf_set_resolver,
+        .sentence = "Resolvers that are asked for the names of servers, at most 8, over UDP and TCP. The one that answered last is asked "
+        "first. Not given: those of resolv-conf. Names are complete: search domains are not tried."},
+    {SERVER(server.dns_min_ttl), .key = "dns-min-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY, .preset = "5s",
+        .sentence = "How long the addresses of a name count at least, whatever their TTL. A name that no resolver answers "
+        "is asked for again after this time, then after twice as long each time, up to 30s; its last addresses stay."},
+    {SERVER(server.dns_max_ttl), .key = "dns-max-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = 7 * DAY, .preset = "1h",
+        .sentence = "How long they count at most."},
+    {SERVER(server.dns_negative_ttl), .key = "dns-negative-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY, .preset = "5s",
+        .sentence = "How long an answer counts at most that says that a name has no address."},
+    {SERVER(server.dns_timeout), .key = "dns-timeout", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = 60 * USEC_PER_SEC, .preset = "2s",
+        .sentence = "How long a resolver may take for an answer; then the next one is asked. Each is asked twice."},
+    {SERVER(server.hosts_file), .key = "hosts-file", .type = CONF_TYPE_FILE, .form = "FILE", .preset = "/etc/hosts",
+        .sentence = "The file whose names need no resolver (hosts(5)). Read again when it changes; lines behind its first 64 KiB "
+        "are left out."},
+    {SERVER(server.resolv_conf), .key = "resolv-conf", .type = CONF_TYPE_FILE, .form = "FILE", .preset = "/etc/resolv.conf",
+        .sentence = "The file that names the resolvers (resolv.conf(5)) if resolver is not given: its lines nameserver alone. Read again when it "
+        "changes. Without such a line: 127.0.0.1."},
     {SERVER(server.memory_bytes), .key = "memory", SIZE(16 * MIB, 1024 * GIB), .preset = "256M",
         .sentence = "Memory that one worker may use for its peers. Beyond it new streams are refused."},
     {SERVER(server.connection_memory_bytes), .key = "connection-memory", SIZE(1 * MIB, 64 * GIB),

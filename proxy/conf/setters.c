@@ -36,7 +36,7 @@ bool conf_set_user(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf *c = object;
 
-	if (l->resolve && !getpwnam(c->server.user)) {
+	if (l->opens_files && !getpwnam(c->server.user)) {
 		conf_mistake_here(l,
 		    "there is no user '%.*s'; name an existing user or remove the line",
 		    SHOWN(value));
@@ -157,7 +157,7 @@ bool conf_set_diary_cookie_key(struct conf_loader *l, void *object, struct slice
 		return false;
 	}
 	struct slice *secret = &server->diary_keys[server->diary_key_count++];
-	return !l->resolve || read_secret(l, conf_path(l, value), secret);
+	return !l->opens_files || read_secret(l, conf_path(l, value), secret);
 }
 
 /* ---- [listen] ---- */
@@ -188,7 +188,7 @@ static bool add_file(struct conf_loader *l, const char *key, struct slice value,
 
 	*files = conf_grow(l, *files, *count, sizeof **files);
 	(*files)[(*count)++] = (struct conf_file_ref){path, l->line};
-	if (l->resolve && access(path, R_OK) != 0)
+	if (l->opens_files && access(path, R_OK) != 0)
 		return conf_no_file(l, key, path, "name a PEM file");
 	return true;
 }
@@ -212,7 +212,7 @@ bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value)
 	struct conf_origin *o = object;
 
 	(void)value;
-	return !l->resolve || conf_check_authorities(l, o->tls_ca);
+	return !l->opens_files || conf_check_authorities(l, o->tls_ca);
 }
 
 bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value)

@@ -18,6 +18,7 @@ bool conf_set_error_log(struct conf_loader *l, void *object, struct slice value)
 bool conf_set_learned_file(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_pseudonym(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_resolver(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_diary_cookie_key(struct conf_loader *l, void *object, struct slice value);
 /* [listen] */

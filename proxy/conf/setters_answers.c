@@ -152,7 +152,7 @@ bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value
 		    l, value, NULL, "write a file whose name ends with .html, .txt or .json");
 	slice_to_number(slice_of_string(l->option->key), 599, &status); /* "default": 0 */
 	e.status = (uint16_t)status;
-	if (l->resolve && !read_body(l, "error", conf_path(l, value), &e.body))
+	if (l->opens_files && !read_body(l, "error", conf_path(l, value), &e.body))
 		return false;
 	c->error_bodies = conf_grow(l, c->error_bodies, c->error_body_count, sizeof e);
 	c->error_bodies[c->error_body_count++] = e;
@@ -182,7 +182,7 @@ bool conf_set_route_answer(struct conf_loader *l, void *object, struct slice val
 		return conf_bad_value(
 		    l, value, NULL, "write a file whose name ends with .html, .txt or .json");
 	a.status = (uint16_t)status;
-	if (file.len > 0 && l->resolve && !read_body(l, "answer", conf_path(l, file), &a.body))
+	if (file.len > 0 && l->opens_files && !read_body(l, "answer", conf_path(l, file), &a.body))
 		return false;
 	route->answer = a;
 	return true;

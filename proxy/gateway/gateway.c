@@ -130,6 +130,22 @@ static void open_offers(struct gateway *g, const struct gateway_env *env)
 	learned_open(g, env);
 }
 
+/* False with a message. */
+static bool open_names(struct gateway *g, char *error, size_t error_size)
+{
+	const struct conf_server *c = &g->env.conf->server;
+	const struct names_options o = {.resolvers = c->resolvers,
+	    .resolver_count = c->resolver_count,
+	    .min_ttl = c->dns_min_ttl,
+	    .max_ttl = c->dns_max_ttl,
+	    .negative_ttl = c->dns_negative_ttl,
+	    .timeout = c->dns_timeout};
+	if (!conf_has_names(g->env.conf))
+		return true;
+	g->upstream.names = g->names = names_new(g->env.loop, &o, error, error_size);
+	return g->names != NULL;
+}
+
 static const struct client_ops client_ops = {.request = gateway_request};
 
 static bool open_clients(struct gateway *g, char *error, size_t error_size)
@@ -170,7 +186,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	    .offers = &g->offers,
 	    .demo_connect = env->demo_connect,
 	    .demo_context = env->demo_context};
-	if (!open_clients(g, error, error_size) ||
+	if (!open_names(g, error, error_size) || !open_clients(g, error, error_size) ||
 	    !upstream_open(&g->upstream, error, error_size)) {
 		gateway_free(g);
 		return NULL;
@@ -193,6 +209,7 @@ void gateway_free(struct gateway *g)
 	gateway_reap(g);
 	clients_close(&g->clients);
 	upstream_free(&g->upstream);
+	names_free(g->names);
 	memory_trim_close(g);
 	wheel_forget(&g->relay.wheel, &g->drain.timer);
 	wheel_forget(&g->relay.wheel, &g->drain.tunnel_timer);
@@ -216,6 +233,20 @@ void gateway_set_manifest(struct gateway *g, size_t at, struct offer_manifest *m
 {
 	manifests_set(g->manifests, at, manifest);
 	net_note(g->env.loop, "took in a manifest");
+}
+
+void gateway_set_hosts(struct gateway *g, struct slice text)
+{
+	if (g->names)
+		names_set_hosts(g->names, text);
+	net_note(g->env.loop, "took in the hosts file");
+}
+
+void gateway_set_resolv_conf(struct gateway *g, struct slice text)
+{
+	if (g->names)
+		names_set_resolv_conf(g->names, text);
+	net_note(g->env.loop, "took in resolv.conf");
 }
 
 bool gateway_trace(struct gateway *g, const struct cidr *from, usec until, int socket)

@@ -54,6 +54,9 @@ void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd)
 /* Replaces the at-th manifest of the configuration (manifests_configured); takes it. Call it from the
  * loop, or before the loop runs. */
 void gateway_set_manifest(struct gateway *g, size_t at, struct offer_manifest *manifest);
+/* What the hosts file and resolv.conf say now. They do nothing if no server has a name. Lent until they return. */
+void gateway_set_hosts(struct gateway *g, struct slice text);
+void gateway_set_resolv_conf(struct gateway *g, struct slice text);
 /* Replaces the learned table by pages from offer_learned_export; what was learned before is forgotten.
  * NULL: it did. Otherwise the text says what is wrong with the pages, and the table is empty. Call this
  * from the loop, or before the loop runs. */

@@ -15,6 +15,7 @@
 #include "proxy/client/client.h"
 #include "proxy/gateway/gateway.h"
 #include "proxy/gateway/retry_budget.h"
+#include "proxy/names/names.h"
 #include "proxy/upstream/upstream.h"
 
 /* The state of shedding while the worker's memory is short (memory_pressure.c). */
@@ -76,6 +77,7 @@ struct gateway {
 	struct relay relay;
 	struct clients clients;
 	struct upstream upstream;
+	struct names *names;             /* owned; NULL: no server has one */
 	struct hold hold;                /* the held responses */
 	struct budget hold_budget;       /* the part of the worker's memory that they may use */
 	struct policy_feedback feedback; /* how many of each rule's pushes were used */

@@ -33,11 +33,13 @@ struct name_address {
 
 /* What is known of a name now. Lent until the callback returns. */
 struct name_answer {
-	/* IPv6 and IPv4 in the order in which they should be tried (RFC 6724, RFC 8305 4). Each once. */
+	/* IPv6 and IPv4 in the order in which they should be tried (RFC 6724, RFC 8305 4). Each once. Those without a
+	 * route are left out while another one has a route. */
 	const struct name_address *addresses;
 	size_t
 	    count; /* 0: the name has no address, or nothing is known yet and no resolver answers */
-	const char *error; /* the last lookup failed: why, a constant text; NULL: it did not */
+	/* Why there are none, or why those of the last good answer stay: a constant text. NULL: all is well. */
+	const char *error;
 };
 
 /* Call before the sandbox closes. Returns NULL and writes a message when the library cannot begin. */

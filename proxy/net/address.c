@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Socket addresses and their text form. Names are resolved only at the start, see net_resolve. */
+/* Socket addresses and their text form. Names are looked up for commands alone, see net_resolve. */
 #include "proxy/base/ensure.h"
 #include "proxy/net/net.h"
 #include <arpa/inet.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/un.h>
 
-static void set_ip(struct net_address *a, const struct address *ip, uint16_t port)
+void net_address_set_ip(struct net_address *a, const struct address *ip, uint16_t port)
 {
 	*a = (struct net_address){0};
 	if (ip->family == 4) {
@@ -57,7 +57,7 @@ const char *net_address_parse(struct slice text, struct net_address *a)
 		return "the port is not a number up to 65535";
 	struct address ip = {.family = 6}; /* for "*": ::, which listens for IPv4 as well */
 	if (slice_equal(host, SLICE("*"))) {
-		set_ip(a, &ip, (uint16_t)port);
+		net_address_set_ip(a, &ip, (uint16_t)port);
 		return NULL;
 	}
 	bool has_brackets = host.len >= 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']';
@@ -69,11 +69,9 @@ const char *net_address_parse(struct slice text, struct net_address *a)
 		return "not an IP address";
 	if (has_brackets && slice_find(host, ':') == host.len)
 		return "brackets are for IPv6 addresses";
-	set_ip(a, &ip, (uint16_t)port);
+	net_address_set_ip(a, &ip, (uint16_t)port);
 	return NULL;
 }
-
-const char net_resolver_is_silent[] = "the resolver does not answer";
 
 size_t net_resolve(
     const char *host, uint16_t port, struct net_address *out, size_t most, const char **error)
@@ -84,7 +82,7 @@ size_t net_resolve(
 	snprintf(service, sizeof(service), "%u", (unsigned)port);
 	int r = getaddrinfo(host, service, &hints, &found);
 	if (r != 0) {
-		*error = r == EAI_AGAIN ? net_resolver_is_silent : gai_strerror(r);
+		*error = r == EAI_AGAIN ? "the resolver does not answer" : gai_strerror(r);
 		return 0;
 	}
 	size_t n = 0;

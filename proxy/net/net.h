@@ -86,18 +86,34 @@ struct net_address {
  * origins). Names are not accepted. Returns NULL, or the error as text.
  */
 const char *net_address_parse(struct slice text, struct net_address *a);
-/* Resolves host (name or literal) once, blocking: only for the start of the program. Writes at most
- * `most` addresses and returns their number; on failure 0, with *error a constant string:
- * net_resolver_is_silent if a later try may succeed. */
-extern const char net_resolver_is_silent[];
+/* Resolves host (name or literal) once, blocking: for commands, never for a process that serves. Writes at
+ * most `most` addresses and returns their number; on failure 0, with *error a constant string. */
 size_t net_resolve(
     const char *host, uint16_t port, struct net_address *out, size_t most, const char **error);
 /* Writes the form "127.0.0.1:80" and returns buffer; NET_ADDRESS_TEXT bytes suffice. */
 #define NET_ADDRESS_TEXT 128
 char *net_address_format(const struct net_address *a, char *buffer, size_t size);
 void net_address_ip(const struct net_address *a, struct address *ip);
+void net_address_set_ip(struct net_address *a, const struct address *ip, uint16_t port);
 bool net_address_equal(const struct net_address *a, const struct net_address *b);
 uint16_t net_address_port(const struct net_address *a); /* 0 for a unix socket */
+
+/* ---- datagrams ---- */
+
+/* What is behind this of a datagram is cut off. */
+#define NET_DATAGRAM_BYTES 4096
+/*
+ * A UDP socket of its own, with a port that the kernel has chosen at random, that receives from `peer` alone.
+ * `received` is called with each datagram, or with the error of one that was sent (errno: ECONNREFUSED); it may
+ * free the socket. NULL: there is no route, or no descriptor.
+ */
+struct net_datagram;
+struct net_datagram *net_datagram_new(struct net_loop *l, const struct net_address *peer,
+    void (*received)(void *context, struct slice bytes, int error), void *context);
+void net_datagram_free(struct net_datagram *d); /* NULL is fine */
+bool net_datagram_send(struct net_datagram *d, struct slice bytes);
+/* The address from which the kernel would send to this one. False: it has no route. Sends nothing. */
+bool net_route_source(const struct net_address *to, struct address *source);
 
 /* ---- digests ---- */
 

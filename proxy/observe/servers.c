@@ -131,14 +131,12 @@ static struct server_entry *find(struct server_board *b, uint64_t key)
 {
 	uint32_t probes = b->capacity < PROBES ? b->capacity : PROBES;
 	for (uint32_t i = 0; i < probes; i++) {
-		struct server_entry *e =
-		    &b->entries[((key >> USERS_BITS) + i) & (b->capacity - 1)];
+		struct server_entry *e = &b->entries[((key >> USERS_BITS) + i) & (b->capacity - 1)];
 		if (join(e, key))
 			return e;
 	}
 	for (uint32_t i = 0; i < probes; i++) {
-		struct server_entry *e =
-		    &b->entries[((key >> USERS_BITS) + i) & (b->capacity - 1)];
+		struct server_entry *e = &b->entries[((key >> USERS_BITS) + i) & (b->capacity - 1)];
 		uint64_t free = 0;
 		if (atomic_compare_exchange_strong(&e->key, &free, key | 1) || join(e, key))
 			return e;

@@ -168,6 +168,7 @@ static bool init(struct child *c, const struct worker_config *env, char *error, 
 	c->files.observe = &c->worker.observe;
 	c->files.loop = c->worker.loop;
 	c->files.manifest_count = manifests_configured(env->conf);
+	c->files.text_count = files_texts_configured(env->conf);
 	c->files.awaits_learned = env->is_behind;
 	return worker_drop(&c->worker, error, error_size);
 }

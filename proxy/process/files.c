@@ -12,7 +12,8 @@ static const struct offer_learned_options whole_table = {
 
 bool files_are_needed(const struct conf *conf)
 {
-	return conf->server.learned_file || manifests_configured(conf) > 0;
+	return conf->server.learned_file || manifests_configured(conf) > 0 ||
+	       files_need_names(conf);
 }
 
 /* ---- messages about files ---- */
@@ -44,6 +45,7 @@ static void begin(struct files *f, const struct conf *conf)
 {
 	*f = (struct files){.conf = conf, .manifest_count = manifests_configured(conf)};
 	f->manifests = memory_zalloc((f->manifest_count + 1) * sizeof(*f->manifests));
+	files_texts_open(f);
 }
 
 /* Copies what errors say of a manifest that nothing was read of before. */
@@ -99,6 +101,7 @@ void files_close(struct files *f)
 {
 	for (size_t i = 0; i < f->manifest_count; i++)
 		offer_manifest_file_close(f->manifests[i]);
+	files_texts_close(f);
 	free(f->manifests);
 	free(f->pages);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that may change while pushgate runs: manifests and the learned-file. They are read, parsed and
- * written by the files process (files_process.c), so that no worker's loop waits for a disk; in single mode,
+ * The files that may change while pushgate runs: manifests, the learned-file, and the hosts file and resolv.conf if a
+ * server has a name. They are read, parsed and written by the files process (files_process.c), so that no worker's loop waits for a disk; in single mode,
  * which has no other process, by the only one.
  *
- *     files process ──FILES_CONTENT──→ worker      a manifest that has changed, as a sealed memory file; the
+ *     files process ──FILES_CONTENT──→ worker      a manifest or text that has changed, as a sealed memory file; the
  *                                                  learned table (no file: it is empty) if the worker began
  *                                                  before it was read
  *     files process ←──FILES_PAGE───── worker 0    a page of the learned table
@@ -12,7 +12,7 @@
  *     files process ──MESSAGE_CONTENT→ master      the same contents, for workers that start later
  *
  * A message names a configured object by its index, never a path: the manifests in the order of the
- * configuration, then the learned table. Both ends belong to one configuration; another one gets a files
+ * configuration, then the learned table, then the texts (the hosts file, resolv.conf). Both ends belong to one configuration; another one gets a files
  * process of its own. Neither end believes the other: files_link.c, files_process.c.
  *
  * Nothing waits here. A worker keeps no queue: what its socket does not take is taken later, or dropped and
@@ -26,6 +26,7 @@
 #include "proxy/gateway/gateway.h"
 #include "proxy/process/identity.h"
 #include "proxy/process/logs.h"
+#include <sys/stat.h>
 
 enum {
 	/* Of a whole learned table as pages; a worker's table has no more memory than this. */
@@ -33,7 +34,7 @@ enum {
 	/* The start waits so long for the first contents. */
 	FILES_START_SECONDS = 5,
 };
-/* How often the manifests are checked for changes. */
+/* How often manifests and texts are checked for changes. */
 #define FILES_CHECK_USEC (2 * USEC_PER_SEC)
 
 /* Whether the configuration names any such file. */
@@ -42,7 +43,7 @@ bool files_are_needed(const struct conf *conf);
 /* ---- contents: what was read last, as sealed memory files that every process may map ---- */
 
 struct files_contents {
-	size_t count; /* the manifests, then the learned table */
+	size_t count; /* the manifests, the learned table, then the texts */
 	int *fds;     /* -1: nothing was read */
 };
 
@@ -64,6 +65,17 @@ void files_unmap(void *bytes, size_t length);
 
 struct offer_manifest_file;
 
+/* Files that are handed on as they are. */
+enum { FILES_HOSTS, FILES_RESOLV_CONF, FILES_TEXTS };
+
+struct files_text {
+	const char *path; /* borrowed; NULL: nothing is read */
+	bool is_known;    /* it was looked for */
+	struct stat seen; /* the version that was read last; zeros: there was none */
+	char *bytes;
+	size_t length; /* more than LIMIT_NAMES_FILE_BYTES: the rest of the file was not read */
+};
+
 struct files {
 	const struct conf *conf; /* borrowed */
 	size_t manifest_count;
@@ -72,6 +84,7 @@ struct files {
 	uint8_t *pages;
 	size_t length, capacity;
 	bool is_too_long; /* more than FILES_LEARNED_BYTES came: do not write it */
+	struct files_text texts[FILES_TEXTS];
 };
 
 /* Reads a manifest once. False: it cannot be used; line says so as files_open reports it. */
@@ -96,6 +109,20 @@ void files_add_page(struct files *f, struct slice page);
 /* Writes the pages into the learned-file. False with a message, and the pages are empty. */
 bool files_save_learned(struct files *f, usec now, char *error, size_t error_size);
 void files_forget_pages(struct files *f);
+
+/* ---- the texts (files_text.c) ---- */
+
+enum files_text_change { FILES_TEXT_SAME, FILES_TEXT_READ, FILES_TEXT_UNUSABLE };
+
+bool files_need_names(const struct conf *conf);
+/* How many objects they are: FILES_TEXTS, or 0 if no server has a name. */
+size_t files_texts_configured(const struct conf *conf);
+void files_texts_open(struct files *f); /* reads nothing yet */
+void files_texts_close(struct files *f);
+/* Reads the file if it has changed. line: what to log, empty: nothing. Unusable: what was read before stays. */
+enum files_text_change files_check_text(struct files_text *t, char *line, size_t size);
+/* What was read last, never empty; lent until the next check. */
+struct slice files_text(const struct files *f, size_t text);
 
 /* ---- the messages between a worker and the files process (files_message.c) ---- */
 
@@ -123,12 +150,15 @@ struct files_link {
 	struct gateway *gateway; /* borrowed, as are the other pointers */
 	struct observe *observe;
 	struct net_loop *loop;
-	size_t manifest_count;
+	size_t manifest_count, text_count;
 	/* The learned table of the file has not come yet: the worker's own may not replace it. */
 	bool awaits_learned;
 	int socket; /* -1: there is no files process now */
 	struct net_watch *watch;
 };
+
+/* Gives a text, as a sealed memory file, to the gateway. False: it is malformed. */
+bool files_take_text(struct gateway *g, size_t text, int fd);
 
 void files_link_init(struct files_link *l);
 /* Takes the socket, in place of the one before. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A worker's end of the socket to the files process. Takes in one message in a loop pass. */
+#include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/files.h"
 #include <errno.h>
@@ -54,12 +55,30 @@ static bool take_learned(struct files_link *l, int fd)
 	return is_good;
 }
 
+bool files_take_text(struct gateway *g, size_t text, int fd)
+{
+	size_t length;
+	void *bytes = fd < 0 ? NULL : files_map(fd, LIMIT_NAMES_FILE_BYTES + 1, &length);
+	if (!bytes)
+		return false;
+	if (text == FILES_HOSTS)
+		gateway_set_hosts(g, slice_of(bytes, length));
+	else
+		gateway_set_resolv_conf(g, slice_of(bytes, length));
+	files_unmap(bytes, length);
+	return true;
+}
+
 static bool take(struct files_link *l, const struct files_message *m, int fd)
 {
 	if (m->kind != FILES_CONTENT)
 		return false;
-	return m->object == l->manifest_count ? take_learned(l, fd)
-					      : take_manifest(l, m->object, fd);
+	if (m->object < l->manifest_count)
+		return take_manifest(l, m->object, fd);
+	size_t text = m->object - l->manifest_count;
+	if (text == 0)
+		return take_learned(l, fd);
+	return text <= l->text_count && files_take_text(l->gateway, text - 1, fd);
 }
 
 static void refuse(struct files_link *l)

@@ -97,7 +97,7 @@ void files_unmap(void *bytes, size_t length)
 
 void files_contents_init(struct files_contents *c, const struct conf *conf)
 {
-	c->count = manifests_configured(conf) + 1;
+	c->count = manifests_configured(conf) + 1 + files_texts_configured(conf);
 	c->fds = memory_alloc(c->count * sizeof(*c->fds));
 	for (size_t i = 0; i < c->count; i++)
 		c->fds[i] = -1;

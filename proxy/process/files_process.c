@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files process: reads manifests when they change and hands them to the workers, and writes the learned
- * table. It becomes the workers' user and enters a sandbox before it parses anything. It ends when the master
+ * The files process: reads manifests, the hosts file and resolv.conf when they change and hands them to the workers,
+ * and writes the learned table. It becomes the workers' user and enters a sandbox before it parses anything. It ends when the master
  * closes its end of the control socket, after it has written what the workers sent.
  *
  * The workers face the network: a message that a worker may not send, or that is malformed, costs that worker
@@ -66,7 +66,7 @@ static void publish(struct process *p, size_t object, struct slice bytes)
 	}
 	files_contents_set(p->env->contents, object, fd);
 	tell_master(p, MESSAGE_CONTENT, object, fd);
-	for (uint32_t w = 0; object < p->files.manifest_count && w < p->env->workers; w++)
+	for (uint32_t w = 0; object != p->files.manifest_count && w < p->env->workers; w++)
 		*due_of(p, w, object) = p->links[w] >= 0;
 }
 
@@ -86,6 +86,23 @@ static void report_manifest(void *context, size_t at, bool is_changed, const cha
 	}
 	observe_log(&p->observe, OBSERVE_WARN, "manifest %s", line);
 	publish(p, at, files_manifest(&p->files, at));
+}
+
+/* A process that was before this one has published the same; a worker that gets it again changes nothing. */
+static void check_texts(struct process *p)
+{
+	for (size_t i = 0; i < files_texts_configured(p->env->conf); i++) {
+		char line[512] = "";
+		size_t object = p->files.manifest_count + 1 + i;
+		enum files_text_change change =
+		    files_check_text(&p->files.texts[i], line, sizeof(line));
+		if (change == FILES_TEXT_UNUSABLE)
+			report_unusable(p, object, "names:", line);
+		else if (change == FILES_TEXT_READ && line[0])
+			observe_log(&p->observe, OBSERVE_WARN, "names: %s", line);
+		if (change == FILES_TEXT_READ)
+			publish(p, object, files_text(&p->files, i));
+	}
 }
 
 /* Whoever was before this process has said the same already, unless the file has changed since. */
@@ -199,6 +216,8 @@ static void open_link(struct process *p, uint32_t worker, bool is_behind, int fd
 	p->links[worker] = fd;
 	for (size_t i = 0; i < p->files.manifest_count; i++)
 		*due_of(p, worker, i) = p->env->contents->fds[i] >= 0;
+	for (size_t i = p->files.manifest_count + 1; i < p->env->contents->count; i++)
+		*due_of(p, worker, i) = p->env->contents->fds[i] >= 0;
 	*due_of(p, worker, p->files.manifest_count) =
 	    is_behind && p->env->conf->server.learned_file;
 }
@@ -246,6 +265,7 @@ static void serve(struct process *p)
 		if (clock_monotonic() < next_check)
 			continue;
 		files_check(&p->files, report_manifest, p);
+		check_texts(p);
 		next_check = clock_monotonic() + FILES_CHECK_USEC;
 	}
 	/* All workers have ended; the last one's table may be on its way. */
@@ -287,9 +307,11 @@ static void read_all(struct process *p)
 	if (!env->is_first) {
 		files_resume(&p->files, env->conf, env->contents);
 		files_check(&p->files, report_resumed, p);
+		check_texts(p);
 		return;
 	}
 	files_open(&p->files, env->conf, report_manifest, p);
+	check_texts(p);
 	for (size_t i = 0; i < p->files.manifest_count; i++)
 		publish(p, i, files_manifest(&p->files, i));
 	if (!env->conf->server.learned_file)

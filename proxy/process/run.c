@@ -78,7 +78,8 @@ static bool map_board(struct start *s, char *error, size_t error_size)
 	void *p =
 	    mmap(NULL, s->board_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) {
-		snprintf(error, error_size, "cannot map the health of servers: %s", strerror(errno));
+		snprintf(
+		    error, error_size, "cannot map the health of servers: %s", strerror(errno));
 		return false;
 	}
 	s->board = server_board_init(p, servers, names);
@@ -174,11 +175,10 @@ int process_run(const char *conf_path, bool single)
 	char *path = strdup(conf_path);
 	ensure(path != NULL);
 	s.conf_path = path;
-	struct conf_counts counts;
-	s.conf = conf_load_counted(path, stderr, &counts);
+	s.conf = conf_load(path, true, stderr);
 	if (!s.conf) {
 		free(path);
-		return counts.passing == counts.mistakes ? PROCESS_FAILED : PROCESS_BAD_CONF;
+		return PROCESS_BAD_CONF;
 	}
 	title_init(&s.title);
 	signal(SIGPIPE, SIG_IGN);

@@ -63,6 +63,9 @@ static const struct row rows[] = {
     {CALL(socket, WORKER), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_STREAM))},
     {CALL(socket, WORKER), WHEN(IS(0, AF_INET6), BITS(1, SOCKET_KIND, SOCK_STREAM))},
     {CALL(socket, SANDBOX_UNIX), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))},
+    {CALL(socket, SANDBOX_NAMES), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_DGRAM))}, /* net/datagram.c, and below */
+    {CALL(socket, SANDBOX_NAMES), WHEN(IS(0, AF_INET6), BITS(1, SOCKET_KIND, SOCK_DGRAM))},
+    {CALL(getsockname, SANDBOX_NAMES)},     /* from where an address is reached */
     {CALL(socketpair, SANDBOX_DEMO), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))}, /* tool/demo.c */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NODELAY))},       /* net/conn.c */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NOTSENT_LOWAT))}, /* net/conn.c */

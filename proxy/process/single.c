@@ -136,10 +136,33 @@ static void report_manifest(void *context, size_t at, bool is_changed, const cha
 	s->worker.observe.counters->manifests_taken++;
 }
 
+static void check_texts(struct single *s)
+{
+	for (size_t i = 0; i < FILES_TEXTS; i++) {
+		char line[512] = "";
+		enum files_text_change change =
+		    files_check_text(&s->files.texts[i], line, sizeof(line));
+		if (change != FILES_TEXT_SAME && line[0])
+			observe_log(&s->worker.observe, OBSERVE_WARN, "names: %s", line);
+		if (change == FILES_TEXT_UNUSABLE)
+			s->worker.observe.counters->files_unusable++;
+		else if (change == FILES_TEXT_READ && i == FILES_HOSTS)
+			gateway_set_hosts(s->worker.gateway, files_text(&s->files, i));
+		else if (change == FILES_TEXT_READ)
+			gateway_set_resolv_conf(s->worker.gateway, files_text(&s->files, i));
+	}
+}
+
+static bool reads_files(const struct single *s)
+{
+	return s->files.manifest_count > 0 || files_need_names(s->start->conf);
+}
+
 static void check_files(void *context)
 {
 	struct single *s = context;
 	files_check(&s->files, report_manifest, s);
+	check_texts(s);
 	net_timer_set(&s->files_timer, net_now(s->worker.loop) + FILES_CHECK_USEC);
 }
 
@@ -169,6 +192,7 @@ static void open_files(struct single *s)
 	files_open(&s->files, conf, report_manifest, s);
 	for (size_t i = 0; i < s->files.manifest_count; i++)
 		take_manifest(s, i);
+	check_texts(s);
 	if (!conf->server.learned_file)
 		return;
 	if (!files_read_learned(&s->files, net_now(s->worker.loop), error, sizeof(error)))
@@ -220,13 +244,13 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	net_timer_init(&s->files_timer, l, check_files, s);
 	open_logs(s);
 	unsigned parts = SANDBOX_SINGLE;
-	if (s->files.manifest_count > 0)
+	if (reads_files(s))
 		parts |= SANDBOX_READS;
 	if (s->start->conf->server.learned_file)
 		parts |= SANDBOX_SAVES;
 	bool is_up = worker_confine(&s->worker, parts, error, error_size);
 	if (is_up) {
-		if (s->files.manifest_count > 0)
+		if (reads_files(s))
 			check_files(s);
 		start_announce(s->start, &s->worker.observe);
 		worker_listen(&s->worker, 0);

@@ -91,11 +91,14 @@ static void take_learned(struct worker *w, int fd)
 void worker_take_contents(struct worker *w)
 {
 	struct files_contents *c = w->env.contents;
+	size_t learned = c->count - 1 - files_texts_configured(w->env.conf);
 	for (size_t i = 0; i < c->count; i++)
-		if (c->fds[i] >= 0 && i + 1 < c->count)
+		if (c->fds[i] >= 0 && i < learned)
 			take_manifest(w, i, c->fds[i]);
-		else if (c->fds[i] >= 0)
+		else if (c->fds[i] >= 0 && i == learned)
 			take_learned(w, c->fds[i]);
+		else if (c->fds[i] >= 0 && !files_take_text(w->gateway, i - learned - 1, c->fds[i]))
+			refuse_content(w, "text");
 	files_contents_fini(c);
 }
 
@@ -155,6 +158,8 @@ bool worker_confine(const struct worker *w, unsigned more, char *error, size_t e
 	unsigned parts = SANDBOX_WORKER | SANDBOX_BUILD | more;
 	if (has_unix_origins(conf))
 		parts |= SANDBOX_UNIX;
+	if (conf_has_names(conf))
+		parts |= SANDBOX_NAMES;
 	if (w->demo)
 		parts |= SANDBOX_DEMO;
 	if (w->env.contents && files_are_needed(conf))

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* All names of a worker: resolvers, hosts, and what is asked. See names.h. */
+#include "proxy/names/names.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/memory.h"
+#include "proxy/names/private.h"
+#include <ares.h>
+#include <stdio.h>
+
+static void set_resolvers(struct names *n, const struct net_address *list, size_t count)
+{
+	n->resolver_count = count < LIMIT_RESOLVERS ? count : LIMIT_RESOLVERS;
+	memcpy(n->resolvers, list, n->resolver_count * sizeof(*list));
+	n->best_resolver = 0;
+}
+
+struct names *names_new(
+    struct net_loop *loop, const struct names_options *o, char *error, size_t error_size)
+{
+	int status = ares_library_init(ARES_LIB_INIT_ALL);
+	if (status != ARES_SUCCESS) { /* uncovered[2]: it has nothing to do on this system */
+		snprintf(error, error_size, "c-ares cannot begin: %s", ares_strerror(status));
+		return NULL;
+	}
+	struct names *n = memory_new(struct names);
+	n->loop = loop;
+	n->min_ttl = o->min_ttl;
+	n->max_ttl = o->max_ttl;
+	n->negative_ttl = o->negative_ttl;
+	n->timeout = o->timeout;
+	n->seed = hash_random_seed();
+	n->hosts = hosts_new((struct slice){0});
+	map_init(&n->questions);
+	list_init(&n->waiting);
+	list_init(&n->watches);
+	list_init(&n->due);
+	net_timer_init(&n->look, loop, name_watch_look_at_all, n);
+	n->has_own_resolvers = o->resolver_count > 0;
+	set_resolvers(n, o->resolvers, o->resolver_count);
+	names_set_resolv_conf(n, (struct slice){0});
+	return n;
+}
+
+void names_free(struct names *n)
+{
+	if (!n)
+		return;
+	ensure(list_is_empty(&n->watches));
+	map_fini(&n->questions);
+	net_timer_fini(&n->look);
+	hosts_free(n->hosts);
+	free(n);
+	ares_library_cleanup();
+}
+
+static void each_question(struct names *n, void (*act)(struct name_question *q))
+{
+	size_t cursor = 0;
+	struct map_node *node = NULL;
+	while ((node = map_walk(&n->questions, &cursor, node)))
+		act(container_of(node, struct name_question, node));
+}
+
+void names_set_hosts(struct names *n, struct slice text)
+{
+	hosts_free(n->hosts);
+	n->hosts = hosts_new(text);
+	each_question(n, name_question_reread);
+}
+
+void names_set_resolv_conf(struct names *n, struct slice text)
+{
+	struct net_address list[LIMIT_RESOLVERS];
+	if (n->has_own_resolvers)
+		return;
+	set_resolvers(n, list, resolv_conf_read(text, list, LIMIT_RESOLVERS));
+	each_question(n, name_question_retry);
+}

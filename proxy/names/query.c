@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One question to the resolvers. Each try has a new socket, and so a new random port, and a new random id; the
+ * kernel lets in what comes from the resolver's address and port alone. An answer to another question is passed
+ * over; after LIMIT_DNS_STRANGERS of them, or if the answer is truncated, the same resolver is asked over TCP.
+ */
+#include "proxy/names/private.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+/* Each resolver is asked so often before a query fails: a datagram may be lost. */
+#define ROUNDS 2u
+
+static void try_next(struct name_query *q);
+
+/* ---- life ---- */
+
+static void close_sockets(struct name_query *q)
+{
+	net_datagram_free(q->socket);
+	q->socket = NULL;
+	if (q->conn)
+		net_conn_abort(q->conn);
+	q->conn = NULL;
+	free(q->input);
+	q->input = NULL;
+	q->received = q->capacity = 0;
+}
+
+static void begin(struct name_query *q)
+{
+	struct names *n = q->names;
+	q->is_active = true;
+	n->query_count++;
+	q->first = n->best_resolver;
+	net_timer_set(&q->timer, net_now(n->loop));
+}
+
+void name_query_stop(struct name_query *q)
+{
+	struct names *n = q->names;
+	if (!n)
+		return;
+	close_sockets(q);
+	net_timer_fini(&q->timer);
+	list_remove(&q->link);
+	q->names = NULL;
+	if (!q->is_active)
+		return;
+	q->is_active = false;
+	n->query_count--;
+	struct name_query *next = list_first(&n->waiting, struct name_query, link);
+	if (!next)
+		return;
+	list_remove(&next->link);
+	begin(next);
+}
+
+static void finish(struct name_query *q, const struct dns_answer *answer)
+{
+	void (*done)(void *, const struct dns_answer *) = q->done;
+	void *context = q->context;
+	name_query_stop(q);
+	done(context, answer);
+}
+
+/* ---- answers ---- */
+
+static void ask_over_tcp(struct name_query *q);
+
+static void take(struct name_query *q, struct slice message)
+{
+	struct dns_answer answer;
+	bool is_tcp = q->conn != NULL;
+	dns_read_answer(message, &q->question, &answer);
+	switch (answer.outcome) {
+	case DNS_FOREIGN:
+		if (is_tcp) {
+			q->error = "the resolver answers another question";
+			try_next(q);
+		} else if (++q->strangers >= LIMIT_DNS_STRANGERS) {
+			ask_over_tcp(q);
+		}
+		return;
+	case DNS_TRUNCATED:
+		q->error = "the resolver cuts off its answer";
+		if (is_tcp)
+			try_next(q);
+		else
+			ask_over_tcp(q);
+		return;
+	case DNS_FAILED:
+		q->error = answer.error;
+		try_next(q);
+		return;
+	case DNS_NEGATIVE:
+	case DNS_ANSWERED:
+		q->names->best_resolver = q->resolver;
+		finish(q, &answer);
+		return;
+	}
+}
+
+/* ---- UDP ---- */
+
+static void on_datagram(void *context, struct slice bytes, int error)
+{
+	struct name_query *q = context;
+	if (error == 0) {
+		take(q, bytes);
+		return;
+	}
+	q->error = "there is no resolver at its address";
+	try_next(q);
+}
+
+static bool ask_over_udp(struct name_query *q)
+{
+	uint8_t message[DNS_UDP_BYTES];
+	struct names *n = q->names;
+	net_random((uint8_t *)&q->question.id, sizeof(q->question.id));
+	size_t length = dns_write_query(&q->question, message);
+	q->error = "it cannot be asked for such a name";
+	if (length == 0)
+		return false;
+	q->error = "there is no route to the resolver";
+	q->strangers = 0;
+	q->socket = net_datagram_new(n->loop, &n->resolvers[q->resolver], on_datagram, q);
+	if (!q->socket || !net_datagram_send(q->socket, slice_of(message, length)))
+		return false;
+	q->error = "the resolver does not answer";
+	net_timer_set(&q->timer, net_now(n->loop) + n->timeout);
+	return true;
+}
+
+/* ---- TCP (RFC 7766): two bytes of length before each message ---- */
+
+static void on_open(void *owner)
+{
+	struct name_query *q = owner;
+	net_conn_dirty(q->conn);
+}
+
+static void on_fill(void *owner, struct net_out *out)
+{
+	struct name_query *q = owner;
+	uint8_t message[2 + DNS_UDP_BYTES];
+	if (q->is_sent)
+		return;
+	size_t length = dns_write_query(&q->question, message + 2);
+	message[0] = (uint8_t)(length >> 8);
+	message[1] = (uint8_t)length;
+	net_out_copy(out, message, 2 + length);
+	q->is_sent = true;
+}
+
+/* Takes bytes until the length, and then the message, is complete. Returns how many it has taken. */
+static size_t gather(struct name_query *q, struct slice bytes)
+{
+	if (q->received == q->capacity) {
+		q->capacity = 2 + (q->received ? (size_t)(q->input[0] << 8 | q->input[1]) : 0);
+		q->input = memory_resize(q->input, q->capacity, 1);
+	}
+	bytes = slice_sub(bytes, 0, q->capacity - q->received);
+	memcpy(q->input + q->received, bytes.ptr, bytes.len);
+	q->received += bytes.len;
+	return bytes.len;
+}
+
+static void on_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
+{
+	struct name_query *q = owner;
+	struct slice bytes = slice_of(chunk->data + offset, length);
+	while (bytes.len > 0) {
+		bytes = slice_from(bytes, gather(q, bytes));
+		bool is_empty = q->received == 2 && q->input[0] == 0 && q->input[1] == 0;
+		if (is_empty || (q->received == q->capacity && q->capacity > 2)) {
+			take(q, slice_of(q->input + 2, q->received - 2));
+			return;
+		}
+	}
+}
+
+static void on_ended(void *owner, enum net_end end, const char *text)
+{
+	(void)end, (void)text;
+	struct name_query *q = owner;
+	q->error = "the resolver does not answer over TCP";
+	try_next(q);
+}
+
+static const struct net_conn_ops tcp_ops = {
+    .opened = on_open, .received = on_received, .fill = on_fill, .ended = on_ended};
+
+static void ask_over_tcp(struct name_query *q)
+{
+	struct names *n = q->names;
+	close_sockets(q);
+	q->is_sent = false;
+	net_random((uint8_t *)&q->question.id, sizeof(q->question.id));
+	net_timer_set(&q->timer, net_now(n->loop) + n->timeout);
+	q->conn = net_connect(n->loop, &n->resolvers[q->resolver], NULL, NULL, &tcp_ops, q);
+}
+
+/* ---- one resolver after the other ---- */
+
+static void try_next(struct name_query *q)
+{
+	struct names *n = q->names;
+	close_sockets(q);
+	while (q->tries < ROUNDS * n->resolver_count) {
+		q->resolver = (q->first + q->tries++) % n->resolver_count;
+		if (ask_over_udp(q))
+			return;
+		close_sockets(q);
+	}
+	struct dns_answer failure = {.outcome = DNS_FAILED, .error = q->error};
+	finish(q, &failure);
+}
+
+static void on_timer(void *context)
+{
+	try_next(context);
+}
+
+void name_query_start(struct name_query *q, struct names *n, const char *host, enum dns_type type,
+    void (*done)(void *context, const struct dns_answer *answer), void *context)
+{
+	*q = (struct name_query){.names = n,
+	    .question = {.host = host, .type = type},
+	    .done = done,
+	    .context = context};
+	list_init(&q->link);
+	net_timer_init(&q->timer, n->loop, on_timer, q);
+	if (n->query_count < LIMIT_DNS_QUERIES)
+		begin(q);
+	else
+		list_append(&n->waiting, &q->link);
+}
