@@ -85,7 +85,7 @@ static struct exchange *first_to_send(struct pool *p, struct list *queue, struct
 		*c = pool_conn_with_room(p, x);
 		if (*c)
 			return x;
-		if (!exchange_was_retried(x) || list_is_empty(&p->usable))
+		if (!x->needs_fresh || list_is_empty(&p->usable))
 			return NULL;
 	}
 	return NULL;
