@@ -46,26 +46,28 @@ const char *server_check_text(unsigned result, char buffer[SERVER_CHECK_TEXT]);
 
 struct server_check {
 	enum server_check_state state;
-	unsigned result; /* enum server_check_result, or a status: of the last check that changed the state */
+	unsigned
+	    result; /* enum server_check_result, or a status: of the last check that changed the state */
 	usec since;
 };
 
 #define SERVER_ENTRY_WORKERS 256u
 #define SERVER_ENTRY_TEXT 56u
 struct server_entry {
-	_Atomic uint64_t key;   /* the upper bits of the server's, and how many workers use it; 0: free */
-	_Atomic uint64_t lease; /* its end, in ms, and the number of the worker */
-	_Atomic uint64_t check; /* struct server_check */
-	_Atomic uint64_t ejected_until;                          /* the latest of the workers' */
-	_Atomic uint64_t ejected_in[SERVER_ENTRY_WORKERS / 64];  /* a bit for each worker */
-	_Atomic uint64_t used_by[SERVER_ENTRY_WORKERS / 64];     /* the same */
-	_Atomic uint32_t verdict;                                /* of the last ejection */
-	_Atomic uint16_t origin;                                 /* its index and 1; 0: not written yet */
-	char text[SERVER_ENTRY_TEXT];                            /* the address; cut */
+	_Atomic uint64_t
+	    key; /* the upper bits of the server's, and how many workers use it; 0: free */
+	_Atomic uint64_t lease;         /* its end, in ms, and the number of the worker */
+	_Atomic uint64_t check;         /* struct server_check */
+	_Atomic uint64_t ejected_until; /* the latest of the workers' */
+	_Atomic uint64_t ejected_in[SERVER_ENTRY_WORKERS / 64]; /* a bit for each worker */
+	_Atomic uint64_t used_by[SERVER_ENTRY_WORKERS / 64];    /* the same */
+	_Atomic uint32_t verdict;                               /* of the last ejection */
+	_Atomic uint16_t origin;      /* its index and 1; 0: not written yet */
+	char text[SERVER_ENTRY_TEXT]; /* the address; cut */
 };
 
 struct server_board {
-	uint32_t capacity;       /* a power of two */
+	uint32_t capacity;
 	_Atomic uint32_t version; /* counts the changes of checks' states */
 	struct server_entry entries[];
 };
@@ -89,7 +91,8 @@ void server_board_leave(struct server_board *b, uint32_t worker, struct server_e
 bool server_entry_lease(struct server_entry *e, uint32_t worker, usec now, usec until);
 /* Gives the lease back, if the worker has it. */
 void server_entry_unlease(struct server_entry *e, uint32_t worker);
-void server_entry_publish(struct server_board *b, struct server_entry *e, struct server_check check);
+void server_entry_publish(
+    struct server_board *b, struct server_entry *e, struct server_check check);
 struct server_check server_entry_check(const struct server_entry *e);
 void server_entry_eject(
     struct server_entry *e, uint32_t worker, usec until, enum server_verdict verdict);

@@ -158,7 +158,7 @@ void health_init(struct server *s)
 	const struct destination *d = s->destination;
 	struct worker_env *env = d->upstream->env;
 	const struct conf_origin *o = d->origin;
-	bool is_checked = o->check.kind != CONF_CHECK_OFF && s->address.length > 0;
+	bool is_checked = o->check.kind != CONF_CHECK_OFF && s->address->length > 0;
 	s->health = (struct server_health){.may_eject = conf_origin_may_eject(o)};
 	wheel_node_init(&s->health.timer, come_back);
 	if (s->conf->is_down)
