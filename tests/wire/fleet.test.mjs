@@ -31,7 +31,10 @@ test(`${ORIGINS} origins of ${SERVERS} servers start within ${START_MS} ms`, { t
 	const gate = new Gate({ config, dir, ports: [port] });
 	try {
 		await gate.listening();
+		/* Its sockets listen before it has made its servers. None of these is there. */
+		const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { host: 'h999.test' } });
 		const took = Date.now() - begun;
+		assert.equal(response.status, 404);
 		t.diagnostic(`${took} ms`);
 		assert.ok(took < START_MS, `${took} ms`);
 	} finally {
