@@ -83,8 +83,8 @@ bool conf_set_health_check(struct conf_loader *l, void *object, struct slice val
 	if (word >= 0)
 		return true;
 	if (!is_path(value))
-		return conf_bad_value(l, value, NULL,
-		    "write off, connect or the path to ask for, such as /health");
+		return conf_bad_value(
+		    l, value, NULL, "write off, connect or the path to ask for, such as /health");
 	o->check.path = conf_copy(l, value);
 	return true;
 }

@@ -100,7 +100,7 @@ static void count_exchange(
 	c->down_out_bytes += bytes_to_client(x);
 	c->hold_wasted_bytes += x->pushed.wasted_bytes;
 	c->responses_own += exchange_is_own_answer(x);
-	c->requests_retried += exchange_was_retried(x);
+	c->requests_retried += exchange_retries(x) > 0;
 	if (x->ending.cause)
 		c->causes[relay_cause_index(x->ending.cause)]++;
 	c->shed_offers += x->ending.cause == &relay_cause_SHED;
@@ -241,7 +241,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .detail = x->ending.detail  ? x->ending.detail
 		      : x->ending.cause ? x->ending.cause->name
 					: NULL,
-	    .retries = x->attempts > 1 ? x->attempts - 1u : 0,
+	    .retries = exchange_retries(x),
 	    .joined = x->response.joined,
 	    .held = x->response.held,
 	    .missed = x->ending.missed,

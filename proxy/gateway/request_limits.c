@@ -117,6 +117,17 @@ static struct limit_line *line_of(struct gateway *g, const struct conf_request_l
 	return &g->limits->lines[limit->index];
 }
 
+static void count_limited(
+    struct gateway *g, const struct exchange *x, const struct conf_request_limit *limit)
+{
+	struct observe_counters *c = g->env.observe->counters;
+	size_t route = (size_t)(x->context.route - g->env.conf->routes);
+	c->requests_limited += !limit->is_shadow;
+	c->requests_limited_shadow += limit->is_shadow;
+	if (route < OBSERVE_PLACES)
+		(limit->is_shadow ? c->route_limited_shadow : c->route_limited)[route]++;
+}
+
 static void log_limit(
     struct gateway *g, const struct exchange *x, const struct conf_request_limit *limit)
 {
@@ -131,9 +142,8 @@ static void log_limit(
 	    limit->is_shadow ? "which is in shadow: passes" : "answered 429");
 }
 
-static void refuse(struct gateway *g, struct exchange *x, enum limit_answer answer, usec wait)
+static void refuse(struct exchange *x, enum limit_answer answer, usec wait)
 {
-	WORKER_COUNT(&g->env, requests_limited, 1);
 	usec seconds = (wait + USEC_PER_SEC - 1) / USEC_PER_SEC;
 	x->context.retry_after = seconds > 0 ? (uint32_t)seconds : 1;
 	exchange_refuse(x,
@@ -163,8 +173,9 @@ static bool is_refused(struct gateway *g, struct exchange *x, const uint64_t *ke
 	}
 	if (!refusing)
 		return false;
+	count_limited(g, x, refusing);
 	log_limit(g, x, refusing);
-	refuse(g, x, answer, longest);
+	refuse(x, answer, longest);
 	return true;
 }
 
@@ -177,7 +188,7 @@ static struct limit_entry *count_in(
 	bool was_full = false;
 	if (limit->is_shadow &&
 	    limit_table_ask(line->table, &line->terms, key, now, &wait) != LIMIT_PASSES) {
-		WORKER_COUNT(&g->env, requests_limited_shadow, 1);
+		count_limited(g, x, limit);
 		log_limit(g, x, limit);
 		return NULL;
 	}

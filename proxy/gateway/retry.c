@@ -35,7 +35,6 @@ static bool is_wanted(const struct conf_retry_on *on, enum relay_retry why, uint
 		return status >= 500 && status <= 599 && on->statuses[status - 500];
 	case RELAY_NEVER:
 	case RELAY_AGAIN:
-	case RELAY_ELSEWHERE:
 	case RELAY_RETRY_COUNT:
 		break;
 	}
@@ -61,7 +60,7 @@ static bool is_repeated(
 
 static void count(struct observe_counters *c, enum relay_retry why)
 {
-	c->retries_unprocessed += why == RELAY_AGAIN || why == RELAY_ELSEWHERE;
+	c->retries_unprocessed += why == RELAY_AGAIN;
 	c->retries_lost += why == RELAY_IF_LOST;
 	c->retries_late += why == RELAY_IF_LATE;
 	c->retries_status += why == RELAY_IF_STATUS;
@@ -72,8 +71,6 @@ static bool is_next(struct gateway *g, struct exchange *x, enum relay_retry why,
 	if (why == RELAY_AGAIN)
 		return exchange_was_retried(x) ? upstream_has_other_server(x)
 					       : upstream_may_try_again(x);
-	if (why == RELAY_ELSEWHERE)
-		return upstream_has_other_server(x);
 	return is_repeated(g, x, why, status);
 }
 
@@ -83,5 +80,7 @@ bool gateway_retries(void *context, struct exchange *x, enum relay_retry why, ui
 	if (!is_next(g, x, why, status))
 		return false;
 	count(g->env.observe->counters, why);
+	if (why == RELAY_IF_LATE)
+		upstream_was_late(x);
 	return true;
 }

@@ -11,7 +11,8 @@
 static void set_resolvers(struct names *n, const struct net_address *list, size_t count)
 {
 	n->resolver_count = count < LIMIT_RESOLVERS ? count : LIMIT_RESOLVERS;
-	memcpy(n->resolvers, list, n->resolver_count * sizeof(*list));
+	if (n->resolver_count > 0)
+		memcpy(n->resolvers, list, n->resolver_count * sizeof(*list));
 	n->best_resolver = 0;
 }
 

@@ -138,6 +138,7 @@
 	X(PROCESS_UPTIME, "pushgate_process_uptime_seconds", "gauge", "process", "time since its last start; 0: it is down") \
 	X(PROCESS_STARTS, "pushgate_process_starts_total", "counter", "process", "times that it was started") \
 	X(ROUTE_PUSH_OFF, "pushgate_route_push_off_seconds", "gauge", "route, origin", "for so long a route still uses connections without push (reset-rate, promise-refusals)") \
+	X(ROUTE_LIMITED, "pushgate_route_limited_total", "counter", "route, verdict", "requests that limit-requests refused, or in shadow would have refused; of the first 64 routes of the file") \
 	X(ORIGIN_PUSH_OFF, "pushgate_origin_push_off_connections", "gauge", "origin", "open connections to an origin on which push was turned off (promise-refusals)") \
 	X(SERVER_UP, "pushgate_server_up", "gauge", "origin, server", "1: the server may get requests; 0: its checks fail, or a worker has ejected it. Of origins with several servers or health-check; at most 128, those with 0 first") \
 	X(SERVER_EJECTED, "pushgate_server_ejected_workers", "gauge", "origin, server", "in so many workers a server is ejected now") \
@@ -181,6 +182,8 @@ struct observe_counters {
 	uint64_t faults[2][OBSERVE_FAULTS];           /* by enum observe_side */
 	uint64_t causes[OBSERVE_CAUSES];              /* why exchanges ended early */
 	uint64_t misses[OBSERVE_MISSES];              /* holds_missed, by cause */
+	/* By the route's index: what limit-requests refused, and in shadow would have refused. */
+	uint64_t route_limited[OBSERVE_PLACES], route_limited_shadow[OBSERVE_PLACES];
 	/* Gauges. By the route's index: on the monotonic clock, 0 or in the past = push is on. */
 	uint64_t push_off_until[OBSERVE_PLACES];
 	/* By the origin's index: its connections on which push was turned off. */

@@ -78,7 +78,8 @@ static bool map_board(struct start *s, char *error, size_t error_size)
 	void *p =
 	    mmap(NULL, s->board_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) {
-		snprintf(error, error_size, "cannot map the health of servers: %s", strerror(errno));
+		snprintf(
+		    error, error_size, "cannot map the health of servers: %s", strerror(errno));
 		return false;
 	}
 	s->board = server_board_init(p, servers, names);

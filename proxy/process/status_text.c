@@ -131,6 +131,22 @@ static void print_push_off(const struct status *s, const struct observe_counters
 			    (unsigned long long)sum->push_off_connections_open[i]);
 }
 
+/* ---- limits on requests ---- */
+
+static void print_limited(const struct status *s, const struct observe_counters *sum, FILE *out)
+{
+	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_ROUTE_LIMITED};
+	for (size_t i = 0; i < s->conf->route_count && i < OBSERVE_PLACES; i++) {
+		const char *route = s->conf->routes[i].name;
+		if (sum->route_limited[i] > 0)
+			observe_sample(&f, LABELS({"route", route}, {"verdict", "refused"}), "%llu",
+			    (unsigned long long)sum->route_limited[i]);
+		if (sum->route_limited_shadow[i] > 0)
+			observe_sample(&f, LABELS({"route", route}, {"verdict", "shadow"}), "%llu",
+			    (unsigned long long)sum->route_limited_shadow[i]);
+	}
+}
+
 /* ---- the whole ---- */
 
 static void print_counters(const struct status *s, FILE *out)
@@ -143,6 +159,7 @@ static void print_counters(const struct status *s, FILE *out)
 	if (s->conf) {
 		observe_rules_print(sum, &s->conf->policy, out);
 		print_push_off(s, sum, out);
+		print_limited(s, sum, out);
 	}
 	free(sum);
 }

@@ -135,8 +135,8 @@ struct exchange {
 	enum exchange_phase phase; /* set by exchange_move alone */
 	enum http_method method;
 	uint8_t attempts; /* times that it was dispatched: from the second on these are retries */
-	uint8_t
-	    repeats; /* of these, the ones by retry-on: a server may have processed the request */
+	uint8_t repeats;  /* of these, the ones by retry-on */
+	uint8_t moves;    /* times that it was given to another server before it was sent */
 	struct leg down, up;
 	struct flow upload, download;    /* request body, response body */
 	const struct http_head *request; /* as the client sent it; owned */
@@ -187,6 +187,11 @@ static inline bool exchange_is_push(const struct exchange *x)
 static inline bool exchange_is_tunnel(const struct exchange *x)
 {
 	return x->tunnel.is_open;
+}
+/* For the log: how many servers, or connections, it was given to after the first. */
+static inline uint32_t exchange_retries(const struct exchange *x)
+{
+	return x->moves + (x->attempts > 1 ? x->attempts - 1u : 0u);
 }
 static inline bool exchange_was_retried(const struct exchange *x)
 {

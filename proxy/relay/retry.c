@@ -29,8 +29,6 @@ static bool is_retried(struct exchange *x, enum relay_retry why, uint16_t status
 	const struct relay_ops *ops = x->relay->ops;
 	if (why == RELAY_NEVER || !can_be_sent_again(x))
 		return false;
-	if (why == RELAY_ELSEWHERE && !exchange_is_queued(x)) /* it has been sent */
-		return false;
 	if (why >= RELAY_IF_LOST && !may_be_processed_twice(x))
 		return false;
 	if (!ops->retries)

@@ -69,30 +69,19 @@ static bool may_be_chosen(const struct server *s)
 	return !s->is_leaving && !s->conf->is_down;
 }
 
-/* A server that comes back begins slowly, as one that joins. */
-static void look_at(struct server *s, usec now)
-{
-	bool is_up = health_state(s) == SERVER_UP;
-	if (is_up && s->was_out)
-		s->member.joined = now;
-	s->was_out = !is_up;
-	s->member.is_usable = is_up && !s->is_slow;
-}
-
 static void collect_members(struct destination *d)
 {
-	usec now = d->upstream->env->relay->now;
 	size_t count = 0;
 	list_for_each(&d->servers, s, struct server, link) count += may_be_chosen(s);
 	d->members = memory_resize(d->members, count + 1, sizeof(struct balance_member *));
 	d->member_count = 0;
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		look_at(s, now);
+		s->member.is_usable = health_state(s) == SERVER_UP && !s->is_slow;
 		if (may_be_chosen(s))
 			d->members[d->member_count++] = &s->member;
 	}
-	balance_set(d->balance, d->members, d->member_count, now);
+	balance_set(d->balance, d->members, d->member_count, d->upstream->env->relay->now);
 	d->is_stale = false;
 }
 
@@ -276,6 +265,8 @@ void destination_try_another(
 		exchange_on_up_failed(x, cause, 0, detail);
 		return;
 	}
+	x->moves++;
+	WORKER_COUNT(d->upstream->env, retries_unprocessed, 1);
 	take_back(x);
 	send_to(s, x);
 }

@@ -40,7 +40,6 @@ struct server {
 	    is_leaving; /* its name has it no more: it finishes what it has, and gets nothing new */
 	/* A connect takes longer than others should wait (RFC 8305 5), and there is no connection. */
 	bool is_slow;
-	bool was_out; /* it was not up when the balance was last told */
 };
 
 /* A line `server` whose addresses come from a name. */

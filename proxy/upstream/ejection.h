@@ -33,9 +33,9 @@ struct ejection {
 	uint32_t failures, failed_connects; /* in a row */
 	uint32_t answers_in_window, failures_in_window;
 	usec window_began;
-	usec until;    /* 0: it is not ejected */
-	usec length;   /* of the last time; 0: there was none, or it is forgotten */
-	usec returned; /* from the last time */
+	usec until;       /* 0: it is not ejected */
+	usec length;      /* of the last time; 0: there was none, or it is forgotten */
+	usec returned;    /* from the last time */
 	bool is_on_trial; /* it has returned, and answered nothing yet */
 };
 

@@ -145,8 +145,8 @@ void health_report(struct server *s, enum health_result result)
 	if (!s->health.may_eject)
 		return;
 	usec now = s->destination->upstream->env->relay->now;
-	enum server_verdict verdict = ejection_count(
-	    &s->health.ejection, &s->destination->origin->eject, result, now);
+	enum server_verdict verdict =
+	    ejection_count(&s->health.ejection, &s->destination->origin->eject, result, now);
 	if (verdict != SERVER_STAYS && may_be_ejected(s->destination))
 		eject(s, verdict, now);
 }

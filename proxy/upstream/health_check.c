@@ -38,8 +38,7 @@ static void take_published(struct health_target *t)
 {
 	struct server_entry *e = t->server->health.entry;
 	if (e)
-		health_set_checked(
-		    t->server, server_entry_check(e).state == SERVER_CHECK_FAILS);
+		health_set_checked(t->server, server_entry_check(e).state == SERVER_CHECK_FAILS);
 }
 
 static void read_board(struct wheel_node *timer, usec now)
@@ -47,8 +46,7 @@ static void read_board(struct wheel_node *timer, usec now)
 	struct upstream *u = container_of(timer, struct upstream, checks.timer);
 	uint32_t version = atomic_load(&u->env->board->version);
 	if (version != u->checks.seen)
-		list_for_each(&u->checks.targets, t, struct health_target, link)
-		    take_published(t);
+		list_for_each(&u->checks.targets, t, struct health_target, link) take_published(t);
 	u->checks.seen = version;
 	wheel_set(worker_wheel(u->env), timer, now + BOARD_USEC);
 }

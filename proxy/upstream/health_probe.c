@@ -165,9 +165,9 @@ static void probe_opened(void *owner)
 	struct upstream *u = p->upstream;
 	const struct destination *d = p->target->server->destination;
 	worker_now(u->env);
-	const struct session_plan *plan =
-	    net_conn_is_tls(p->net) ? session_by_alpn(d->plans[0], net_conn_alpn(p->net))
-				    : d->plans[0];
+	const struct session_plan *plan = net_conn_is_tls(p->net)
+					      ? session_by_alpn(d->plans[0], net_conn_alpn(p->net))
+					      : d->plans[0];
 	if (!plan) {
 		finish(p, SERVER_CHECK_TLS);
 		return;
@@ -216,7 +216,7 @@ static void probe_ended(void *owner, enum net_end end, const char *text)
 	(void)text;
 	worker_now(p->upstream->env);
 	report(p, net_end_is_connect(end) ? SERVER_CHECK_REFUSED
-		  : net_end_is_tls(end)	  ? SERVER_CHECK_TLS
+		  : net_end_is_tls(end)   ? SERVER_CHECK_TLS
 					  : SERVER_CHECK_LOST);
 	health_probe_abort(p);
 }

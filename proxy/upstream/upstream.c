@@ -138,6 +138,11 @@ void upstream_undispatch(struct upstream *u, struct exchange *x)
 		list_remove(&x->waiting);
 }
 
+void upstream_was_late(const struct exchange *x)
+{
+	health_report_failure(x, &relay_cause_HEAD_LATE);
+}
+
 void upstream_exchange_ended(struct exchange *x)
 {
 	/* All other failures are reported where they come to light. */

@@ -52,6 +52,8 @@ void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push);
 bool upstream_has_other_server(const struct exchange *x);
 /* The same, or its destination has no other server at all: then it may be sent there once more. */
 bool upstream_may_try_again(const struct exchange *x);
+/* The server of x has not answered in time, and another one will be asked. */
+void upstream_was_late(const struct exchange *x);
 /* Removes x from its queue, if it is in one. */
 void upstream_undispatch(struct upstream *u, struct exchange *x);
 /* The exchange is over. */

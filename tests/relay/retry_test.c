@@ -22,7 +22,6 @@ static bool on_retries(void *context, struct exchange *x, enum relay_retry why, 
 {
 	static const char *const names[RELAY_RETRY_COUNT] = {
 	    [RELAY_AGAIN] = "again",
-	    [RELAY_ELSEWHERE] = "elsewhere",
 	    [RELAY_IF_LOST] = "lost",
 	    [RELAY_IF_LATE] = "late",
 	    [RELAY_IF_STATUS] = "status",
@@ -60,7 +59,6 @@ static struct exchange *sent(struct world *w, const char *method, struct world_l
 
 /* ---- failures ---- */
 
-/* The request was sent: a TLS error, or a connect that took too long, is not its own then. */
 static const struct {
 	const struct relay_cause *cause;
 	uint32_t code;
@@ -69,12 +67,12 @@ static const struct {
     {&relay_cause_UP_UNPROCESSED, 7, "again", "again", "again"},
     {&relay_cause_UP_UNREACHABLE, 0, "again", "again", "again"},
     {&relay_cause_UP_UNROUTABLE, 0, "again", "again", "again"},
-    {&relay_cause_UP_TLS, 0, "", "", "elsewhere"},
-    {&relay_cause_UP_CERTIFICATE, 0, "", "", "elsewhere"},
-    {&relay_cause_UP_ALERT, 0, "", "", "elsewhere"},
-    {&relay_cause_UP_NOT_HTTP2, 0, "", "", "elsewhere"},
-    {&relay_cause_UP_NO_ALPN, 0, "", "", "elsewhere"},
-    {&relay_cause_CONNECT_LATE, 0, "", "", "elsewhere"},
+    {&relay_cause_UP_TLS, 0, "", "", ""},
+    {&relay_cause_UP_CERTIFICATE, 0, "", "", ""},
+    {&relay_cause_UP_ALERT, 0, "", "", ""},
+    {&relay_cause_UP_NOT_HTTP2, 0, "", "", ""},
+    {&relay_cause_UP_NO_ALPN, 0, "", "", ""},
+    {&relay_cause_CONNECT_LATE, 0, "", "", ""},
     {&relay_cause_UP_LOST, 0, "lost", "", "lost"},
     {&relay_cause_UP_RESET, 8, "lost", "", "lost"},
     {&relay_cause_UP_RESET, 2, "lost", "", "lost"},

@@ -266,6 +266,7 @@ export function workDir() {
  *   server, listen, origin   more keys of [server], [listen main], and every [origin …]
  *   routes       text instead of the one [route main] that sends all to `main`
  *   extra        text behind all that
+ *   prepare      called before the configuration is written: starts what that names
  *   single       false: master and workers
  */
 export class Scenario {
@@ -278,6 +279,7 @@ export class Scenario {
 	async start() {
 		const o = this.options;
 		this.dir = workDir();
+		await o.prepare?.(this);
 		const port = o.port ?? await freePort();
 		let config = section('server', {
 			workers: 1, 'access-log': path.join(this.dir, 'access.log'), 'error-log': path.join(this.dir, 'error.log'),

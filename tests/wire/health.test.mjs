@@ -3,6 +3,7 @@
  * Health of servers: checks (health-check), of which one worker makes those of all, and ejection for what came of
  * requests. What `status`, the counters and the log say of both.
  */
+// covers: R450 R451 R452 R453 R454
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { test } from 'node:test';

@@ -47,6 +47,7 @@ scenario('above the rate: 429 with Retry-After over HTTP/2, a line in both logs,
 	const counters = s.gate.counters();
 	assert.equal(counters.requests_limited, 1);
 	assert.equal(counters['pushgate_end_total{cause="request-rate"}'], 1);
+	assert.equal(counters['pushgate_route_limited_total{route="main",verdict="refused"}'], 1);
 	await serving;
 });
 
@@ -136,6 +137,7 @@ scenario('a line in shadow refuses nothing, and says what it would', limited('1/
 	await s.gate.error(/over limit-requests = 1\/h shadow, which is in shadow: passes/);
 	const counters = s.gate.counters();
 	assert.equal(counters.requests_limited_shadow, 3);
+	assert.equal(counters['pushgate_route_limited_total{route="main",verdict="shadow"}'], 3);
 	assert.equal(counters.requests_limited, 0);
 });
 

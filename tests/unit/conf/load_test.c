@@ -526,6 +526,8 @@ static void complete_example_is_good_with_every_option_uncommented(void **state)
 	memcpy(strstr(text, "server = http://") + 9, "  h2://", 7);
 	/* Its key has none without the cookie. */
 	memcpy(strstr(text, "diary-cookie = off"), "diary-cookie = abc", 18);
+	/* Nor has the host of checks without a check. */
+	memcpy(strstr(text, "health-check = off"), "health-check = /ok", 18);
 	struct load load = load_fine(text, "");
 	assert_int_equal(load.conf->listens[0].certificate_count, 1);
 	assert_int_equal(load.conf->policy.count, 1);

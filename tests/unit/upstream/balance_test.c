@@ -76,6 +76,7 @@ static void servers_of_one_weight_take_turns(void **unused)
 }
 
 /* In each round, wherever it begins, each gets exactly what its weight says. */
+/* covers: R421 */
 static void each_gets_its_weight_in_every_round(void **unused)
 {
 	(void)unused;
@@ -159,6 +160,7 @@ static void play(struct balance *b, uint32_t *counts, size_t requests, size_t at
 	free(running);
 }
 
+/* covers: R420 */
 static void shares_follow_weights_when_busy_and_when_idle(void **unused)
 {
 	(void)unused;
@@ -210,6 +212,7 @@ static void share_of_a_slow_server_shrinks(void **unused)
 
 /* ---- hash ---- */
 
+/* covers: R423 */
 static void removing_one_of_ten_moves_its_keys_alone(void **unused)
 {
 	(void)unused;
@@ -286,6 +289,7 @@ static void keys_are_shared_by_weight(void **unused)
 }
 
 /* Nine of ten requests are for one key: nobody has more than its bound. */
+/* covers: R423 */
 static void loads_are_bounded(void **unused)
 {
 	(void)unused;
@@ -366,6 +370,7 @@ static void a_walk_ends_when_hardly_any_is_in_use(void **unused)
 
 /* ---- slow start ---- */
 
+/* covers: R422 */
 static void a_server_that_joined_begins_with_a_tenth(void **unused)
 {
 	(void)unused;
@@ -524,6 +529,7 @@ static void change_some(struct balance *b, usec now)
 	balance_set(b, pointers, fleet, now);
 }
 
+/* covers: R424 */
 static void random_fleets_are_served_as_the_model_says(void **unused)
 {
 	(void)unused;
