@@ -102,6 +102,7 @@ struct policy_offer {
 	 */
 	bool is_expected;
 	/* Authority, as the router decides it. */
+	bool outside_prefix;     /* a promise: the path is not below what the route rewrites to */
 	bool origin_may_promise; /* the promised request routes to the promising origin */
 	bool listener_covers;    /* the listener's certificate covers the promised authority */
 	bool cross_origin;       /* scheme or authority differs from the parent's */

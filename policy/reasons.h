@@ -39,6 +39,9 @@ struct policy_reason {
 	X(AUTHORITY, "authority",                                                                     \
 	    "The promised authority or path does not route to the origin that promised it.",          \
 	    "Add a route for it to this origin, or fix the origin.")                                 \
+	X(OUTSIDE_PREFIX, "outside-prefix",                                                           \
+	    "The route rewrites paths, and the origin's path does not lie below the rewritten prefix.", \
+	    "Make the origin name resources below the /TO of rewrite, or write a rewrite that covers them.") \
 	X(DOWNSTREAM_AUTHORITY, "downstream-authority",                                               \
 	    "The listener or its certificate does not cover the promised scheme or authority.",       \
 	    "Add a certificate for that name to the listener.")                                       \

@@ -82,7 +82,11 @@
 /* The burst of such a line, and the requests that it allows in its time. */
 #define LIMIT_REQUEST_RATE 1000000u
 
-/* The file of an error status: kept in memory, and sent with each answer of that status. */
+/* Lines and bytes of a host-file or path-file of a route, which is read at the start. */
+#define LIMIT_LIST_LINES 100000u
+#define LIMIT_LIST_BYTES (8u << 20)
+
+/* The file of an error status or a fixed answer: kept in memory, and sent with each such answer. */
 #define LIMIT_ERROR_BODY_BYTES 65536u
 
 /* inih cuts section and key names at 49 characters; longer ones are refused, not cut. */

@@ -114,6 +114,14 @@ bool conf_has_names(const struct conf *c)
 	return false;
 }
 
+bool conf_route_uses(const struct conf_route *r, const struct conf_origin *o)
+{
+	for (size_t i = 0; i < r->side_count; i++)
+		if (r->sides[i].origin == o)
+			return true;
+	return false;
+}
+
 bool conf_listen_trusts(const struct conf_listen *l, const struct address *peer)
 {
 	for (size_t i = 0; i < l->trusted_count; i++) {

@@ -255,13 +255,58 @@ struct conf_retry_on {
 	bool statuses[100];           /* 500 … 599 */
 };
 
+/* One of the origins of a route that splits its clients among several. */
+struct conf_side {
+	const char *name;
+	const struct conf_origin *origin;
+	uint32_t weight;              /* 0 … 1000 */
+};
+
+/* A condition on a field of the request. */
+struct conf_field_test {
+	struct slice name;            /* lower case */
+	enum http_token token;
+	bool is_absent;               /* the request must not have the field */
+	struct policy_patterns values; /* some field of this name matches; none: any value does */
+};
+
+struct conf_rewrite {
+	bool is_given;
+	struct slice from, to;        /* without a final '/', so that "/" is empty */
+};
+
+/* What pushgate itself answers on a route without origin. */
+struct conf_redirect {
+	uint16_t status;              /* 0: the route has no redirect */
+	struct slice target;          /* with {host}, {path}, {query}, {rest} */
+};
+struct conf_answer {
+	uint16_t status;              /* 0: the route has no answer */
+	struct slice body;            /* the whole file; empty without one, or when files are not opened */
+	const char *content_type;     /* NULL without a file */
+};
+
+/* Exactly one of origin, redirect and answer is given. */
 struct conf_route {
 	const char *name;
 	struct slice *hosts;          /* patterns for http_host_matches; none = any */
 	size_t host_count;
 	struct slice *paths;          /* prefixes that end at a segment border: "/api" matches "/api", "/api/x", "/api?x" and not "/apix"; none = "/" */
 	size_t path_count;
-	const struct conf_origin *origin;
+	/* Conditions: a route that has some is tried before those of the same host and path that have none. */
+	struct slice *methods;        /* none = any */
+	size_t method_count;
+	struct conf_field_test *field_tests; /* all must hold */
+	size_t field_test_count;
+	const struct conf_origin *origin; /* the first of the sides; NULL: the route has none */
+	const char *origin_text;      /* as written; "-" without an origin */
+	struct conf_side *sides;
+	size_t side_count;
+	uint32_t side_weights;        /* their sum; at least 1 */
+	uint64_t side_seed;           /* from the sides' names */
+	struct conf_rewrite rewrite;
+	struct conf_redirect redirect;
+	struct conf_answer answer;
 	struct conf_retry_on retry_on;
 	uint32_t retries;             /* by retry_on, for each request: 2 */
 	usec connect_timeout, response_timeout; /* 0 = queue_timeout and response_timeout of the origin */
@@ -360,6 +405,12 @@ struct conf_place conf_find_place(
 
 /* Whether a server has a name, whose addresses are looked up while pushgate runs. */
 bool conf_has_names(const struct conf *c);
+/* Whether the route sends some requests to this origin. */
+bool conf_route_uses(const struct conf_route *r, const struct conf_origin *o);
+static inline bool conf_route_has_conditions(const struct conf_route *r)
+{
+	return r->method_count + r->field_test_count > 0;
+}
 
 /* Whether `trusted` names this peer. peer: of the TCP connection (family 0: of a unix socket), never
  * an address that a field claims. */

@@ -144,12 +144,19 @@ static bool repeats_nothing(const struct conf_route *route)
 	return !on->lost && !on->late && !memchr(on->statuses, true, sizeof on->statuses);
 }
 
+static bool reaches_several_servers(const struct conf_route *route)
+{
+	for (size_t i = 0; i < route->side_count; i++)
+		if (conf_origin_is_fleet(route->sides[i].origin))
+			return true;
+	return false;
+}
+
 static bool repeats_to_one_server(const struct conf *c, const void *object)
 {
 	const struct conf_route *route = object;
 	(void)c;
-	return !conf_origin_is_fleet(route->origin) && !repeats_nothing(route) &&
-	       route->retries > 0;
+	return !reaches_several_servers(route) && !repeats_nothing(route) && route->retries > 0;
 }
 
 static bool never_repeats(const struct conf *c, const void *object)
@@ -167,7 +174,7 @@ static bool has_no_retries(const struct conf *c, const void *object)
 static bool has_no_repeating_route(const struct conf *c, const void *object)
 {
 	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].origin == object && !repeats_nothing(&c->routes[i]) &&
+		if (conf_route_uses(&c->routes[i], object) && !repeats_nothing(&c->routes[i]) &&
 		    c->routes[i].retries > 0)
 			return false;
 	return true;
@@ -176,7 +183,7 @@ static bool has_no_repeating_route(const struct conf *c, const void *object)
 static bool has_no_subscription(const struct conf *c, const void *object)
 {
 	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].subscription && c->routes[i].origin == object)
+		if (c->routes[i].subscription && conf_route_uses(&c->routes[i], object))
 			return false;
 	return true;
 }
@@ -185,14 +192,26 @@ static bool subscribes_to_nothing(const struct conf *c, const void *object)
 {
 	const struct conf_route *route = object;
 	(void)c;
-	return route->subscription && route->origin->push == CONF_PUSH_REFUSE;
+	bool any_pushes = false;
+	for (size_t i = 0; i < route->side_count; i++)
+		any_pushes = any_pushes || route->sides[i].origin->push != CONF_PUSH_REFUSE;
+	return route->subscription && !any_pushes;
 }
 
 static bool subscribes_over_http1(const struct conf *c, const void *object)
 {
 	const struct conf_route *route = object;
 	(void)c;
-	return route->subscription && route->origin->protocols == CONF_HTTP1;
+	bool any_http2 = false;
+	for (size_t i = 0; i < route->side_count; i++)
+		any_http2 = any_http2 || route->sides[i].origin->protocols != CONF_HTTP1;
+	return route->subscription && !any_http2;
+}
+
+static bool has_no_origin(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_route *)object)->side_count == 0;
 }
 
 static bool opens_no_tunnels(const struct conf *c, const void *object)
@@ -204,7 +223,7 @@ static bool opens_no_tunnels(const struct conf *c, const void *object)
 static bool has_no_tunnels(const struct conf *c, const void *object)
 {
 	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].upgrade_count > 0 && c->routes[i].origin == object)
+		if (c->routes[i].upgrade_count > 0 && conf_route_uses(&c->routes[i], object))
 			return false;
 	return true;
 }
@@ -270,6 +289,7 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define HOLDS "no rule and no default-action holds responses"
 #define REFUSES "the origin has push = refuse"
 #define NO_UPGRADE "the section has no upgrade"
+#define NO_ORIGIN "pushgate answers by itself (redirect, answer)"
 #define DROPS "the rule drops its pushes"
 #define HTTP1 "the origin speaks HTTP/1.1 alone (http://, h1+unix:)"
 #define CLIENTS_HTTP1 "protocols is http/1.1"
@@ -382,12 +402,29 @@ static const struct idle {
     {CONF_SECTION_ORIGIN, "health-status", checks_nothing, NO_CHECK},
     {CONF_SECTION_ORIGIN, "health-host", asks_nothing, CONNECTS},
     {CONF_SECTION_ORIGIN, "health-status", asks_nothing, CONNECTS},
+    {CONF_SECTION_ROUTE, "retry-on", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "retries", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "connect-timeout", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "response-timeout", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "request-timeout", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ORIGIN, "retry-budget", has_no_repeating_route,
 	"no route to it has retry-on and retries"},
     {CONF_SECTION_ROUTE, "retry-on", has_no_retries, "retries is 0"},
     {CONF_SECTION_ROUTE, "retry-on", repeats_to_one_server, REPEATS_TO_ONE},
     {CONF_SECTION_ROUTE, "retries", never_repeats, "retry-on is off"},
     {CONF_SECTION_ROUTE, "retries", repeats_to_one_server, REPEATS_TO_ONE},
+    {CONF_SECTION_ROUTE, "stream-idle-timeout", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "streaming", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "upgrade", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "subscription", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "rewrite", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "request-set", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "request-add", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "request-remove", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "limit-requests", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "response-set", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "response-add", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "response-remove", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "tunnel-idle-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-half-closed-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-age", opens_no_tunnels, NO_UPGRADE},

@@ -34,7 +34,6 @@ struct conf_section {
 	struct net_tls
 	    *tls; /* of a [listen NAME] whose certificates are good; conf_finish frees it */
 	size_t chain_count, key_count;
-	const char *origin_name;
 	bool is_broken; /* one of its options was wrong: do not report what follows from that */
 };
 
@@ -107,6 +106,9 @@ void conf_finish_servers(struct conf_loader *l);
 /* value_store.c: stores a value in an object. False: a mistake has been reported. */
 bool conf_store_value(
     struct conf_loader *l, const struct conf_option *o, char *object, struct slice value);
+/* The same for one pattern of a list. */
+bool conf_add_pattern(struct conf_loader *l, const struct conf_option *o, struct policy_patterns *p,
+    struct slice word);
 /*
  * Reports "bad value '…' for KEY: WRONG; RIGHT" with a value that l->option accepts: the one that was
  * probably meant, else the option's example. wrong NULL: nothing to say about it. Returns false.
@@ -150,6 +152,9 @@ void conf_check_certificates(struct conf_loader *l, struct conf_section *s);
 void conf_check_covered_hosts(struct conf_loader *l);
 /* Reports a tls-ca file without usable authorities. False: it has. */
 bool conf_check_authorities(struct conf_loader *l, const char *path);
+
+/* routes.c: checks a [route NAME], and finds its origins. */
+void conf_check_route(struct conf_loader *l, struct conf_section *s);
 
 /* idle_options.c: warns of options that another option makes idle. */
 void conf_check_idle_options(struct conf_loader *l, const struct conf_section *s);

@@ -20,7 +20,7 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 		    "tls-name is an IP address: it is not sent as SNI, and the origin's "
 		    "certificate must have it as iPAddress; write the certificate's host name");
 	for (size_t i = 0; i < l->conf->route_count; i++)
-		if (l->conf->routes[i].origin == o)
+		if (conf_route_uses(&l->conf->routes[i], o))
 			return;
 	conf_warning(l, s->file, s->line,
 	    "%s is used by no route; add origin = %s to one, or remove the section",

@@ -25,8 +25,8 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
     [CONF_SECTION_ORIGIN] = {"origin", true, sizeof(struct conf_origin),
 	"A server that requests are sent to, with the settings and limits of these connections."},
     [CONF_SECTION_ROUTE] = {"route", true, sizeof(struct conf_route),
-	"Sends requests to an origin. The most specific route wins: an exact host before a "
-	"wildcard, then the longest path."},
+	"Sends requests to an origin, or answers them. The most specific route wins: an exact host "
+	"before a wildcard, then the longest path, then one with conditions (method, field)."},
     [CONF_SECTION_PUSH] = {"push", true, sizeof(struct policy_rule),
 	"A rule that decides about pushes. Rules are tried in the order of the file; the first "
 	"whose "
@@ -459,14 +459,41 @@ const struct conf_option conf_options[] = {
         .example = "example.com *.example.com", .type = CONF_TYPE_LIST, .form = "NAME | *.NAME | * ...",
         .repeats = true, .check = conf_check_route_host,
         .sentence = "Hosts of the requests. *.example.com: all names below example.com. Not given: any host."},
+    {.section = CONF_SECTION_ROUTE, .key = "host-file", .type = CONF_TYPE_OTHER, .form = "FILE", .example = "hosts.txt",
+        .repeats = true, .set = conf_set_host_file,
+        .sentence = "More hosts, one on each line of the file; # begins a comment. At most 100000 lines and 8 MiB. Read at the start."},
     {ROUTE(paths, path_count), .key = "path",
         .example = "/", .type = CONF_TYPE_LIST, .form = "/PATH ...", .repeats = true,
         .check = conf_check_route_path,
         .sentence = "Path prefixes of whole segments: /api matches /api and /api/x, not /apix. Not given: /."},
-    {.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, origin), .key = "origin",
+    {.section = CONF_SECTION_ROUTE, .key = "path-file", .type = CONF_TYPE_OTHER, .form = "FILE", .example = "paths.txt",
+        .repeats = true, .set = conf_set_path_file,
+        .sentence = "More path prefixes, one on each line of the file, as in host-file."},
+    {ROUTE(methods, method_count), .key = "method", .example = "GET HEAD", .type = CONF_TYPE_LIST,
+        .form = "METHOD ...", .repeats = true, .check = conf_check_method,
+        .sentence = "A condition: the request has one of these methods. Routes with conditions are tried before those of the same "
+        "host and path that have none, in the order of the file. A request that does not meet them goes to the next route that matches."},
+    {.section = CONF_SECTION_ROUTE, .key = "field", .type = CONF_TYPE_OTHER, .form = "NAME: PATTERN | NAME | !NAME",
+        .example = "Cookie: *beta=1*", .repeats = true, .set = conf_set_route_field,
+        .sentence = "A condition: the request has a field of this name with a value that matches the pattern (* and ?, or a regular "
+        "expression after ~); has the field; or does not have it. All lines must hold."},
+    {.section = CONF_SECTION_ROUTE, .key = "origin",
         .example = "app",
-        .type = CONF_TYPE_OTHER, .form = "NAME", .is_required = true, .set = conf_set_route_origin,
-        .sentence = "The [origin NAME] that the requests are sent to."},
+        .type = CONF_TYPE_OTHER, .form = "NAME | NAME WEIGHT, ...", .is_required = true, .set = conf_set_route_origin,
+        .sentence = "The [origin NAME] that the requests are sent to. Several with weights (a 90, b 10): each gets its part of the "
+        "clients, by their addresses; a client stays with its origin."},
+    {.section = CONF_SECTION_ROUTE, .key = "rewrite", .type = CONF_TYPE_OTHER, .form = "/FROM /TO",
+        .example = "/ /app", .set = conf_set_rewrite,
+        .sentence = "The origin gets paths that begin with /TO where the client's begin with /FROM; /TO may be /. Mapped back in Location, "
+        "Content-Location, Link, the Path of Set-Cookie, and promised requests."},
+    {.section = CONF_SECTION_ROUTE, .key = "redirect", .type = CONF_TYPE_OTHER, .form = "[STATUS] TARGET",
+        .example = "301 https://www.example.com{path}{query}", .set = conf_set_route_redirect,
+        .sentence = "In place of origin: requests are answered with this Location, and with 301, 302, 303, 307 or 308 (the default). "
+        "{host}, {path}, {query} (with its ?) and {rest} (what follows the route's path, with the query) are those of the request."},
+    {.section = CONF_SECTION_ROUTE, .key = "answer", .type = CONF_TYPE_OTHER, .form = "STATUS [FILE]",
+        .example = "503", .set = conf_set_route_answer,
+        .sentence = "In place of origin: requests are answered with this status, and with the file, of at most 64 KiB, read at the start. Its ending "
+        "tells its type: .html, .txt or .json."},
     {ROUTE_OPTION(retry_on), .key = "retry-on", .example = "lost 502 503", .type = CONF_TYPE_OTHER, .form = "off | lost | late | 500 ... 599 ...",
         .preset = "lost", .set = conf_set_retry_on,
         .sentence = "After what a request is sent again, to another server, though the first one may have processed it: only with an "

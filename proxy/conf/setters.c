@@ -243,13 +243,6 @@ bool conf_set_host(struct conf_loader *l, void *object, struct slice value)
 
 /* ---- [route] ---- */
 
-bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value)
-{
-	(void)object;
-	l->current->origin_name = conf_copy(l, value);
-	return true;
-}
-
 const char *conf_check_route_host(struct slice member)
 {
 	struct http_authority a;

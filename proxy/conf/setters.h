@@ -42,6 +42,12 @@ bool conf_set_health_status(struct conf_loader *l, void *object, struct slice va
 bool conf_set_retry_budget(struct conf_loader *l, void *object, struct slice value);
 /* [route] */
 bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_route_redirect(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_route_answer(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_route_field(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_rewrite(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_host_file(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_path_file(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_limit_requests(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_retry_on(struct conf_loader *l, void *object, struct slice value);
 /* [push] */
@@ -61,6 +67,7 @@ bool conf_store_field(
 const char *conf_check_route_host(struct slice member);
 const char *conf_check_upgrade(struct slice member);
 const char *conf_check_route_path(struct slice member);
+const char *conf_check_method(struct slice member);
 const char *conf_check_path_glob(struct slice member);
 const char *conf_check_host_glob(struct slice member);
 const char *conf_check_user_agent_glob(struct slice member);

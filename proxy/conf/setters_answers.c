@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Setters for what pushgate answers by itself: redirects to https, HSTS, and files for error statuses. */
+/* Setters for what pushgate answers by itself: redirects to https, HSTS, and files for error statuses and
+ * fixed answers. */
 #include "proxy/base/ascii.h"
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
@@ -105,7 +106,7 @@ static const char *type_of_path(struct slice path)
 }
 
 /* Reports a file that cannot be sent, and returns false. */
-static bool read_body(struct conf_loader *l, const char *path, struct slice *body)
+static bool read_body(struct conf_loader *l, const char *what, const char *path, struct slice *body)
 {
 	struct stat info;
 	/* A pipe would make the load wait for its other end. */
@@ -118,7 +119,7 @@ static bool read_body(struct conf_loader *l, const char *path, struct slice *bod
 		return false;
 	}
 	if (!in)
-		return conf_no_file(l, "error", path, "name a readable file");
+		return conf_no_file(l, what, path, "name a readable file");
 	char *bytes = arena_bytes(&l->conf->arena, LIMIT_ERROR_BODY_BYTES + 1);
 	size_t n = fread(bytes, 1, LIMIT_ERROR_BODY_BYTES + 1, in);
 	bool is_read = !ferror(in);
@@ -129,14 +130,14 @@ static bool read_body(struct conf_loader *l, const char *path, struct slice *bod
 	}
 	if (!is_read)
 		conf_mistake_here(
-		    l, "the error file '%s' cannot be read; name a readable file", path);
+		    l, "the %s file '%s' cannot be read; name a readable file", what, path);
 	else if (n == 0)
 		conf_mistake_here(l,
-		    "the error file '%s' is empty; write the text into it or remove the line",
+		    "the %s file '%s' is empty; write the text into it or remove the line", what,
 		    path);
 	else
-		conf_mistake_here(l, "the error file '%s' is larger than %u bytes; make it smaller",
-		    path, LIMIT_ERROR_BODY_BYTES);
+		conf_mistake_here(l, "the %s file '%s' is larger than %u bytes; make it smaller",
+		    what, path, LIMIT_ERROR_BODY_BYTES);
 	return false;
 }
 
@@ -151,9 +152,38 @@ bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value
 		    l, value, NULL, "write a file whose name ends with .html, .txt or .json");
 	slice_to_number(slice_of_string(l->option->key), 599, &status); /* "default": 0 */
 	e.status = (uint16_t)status;
-	if (l->opens_files && !read_body(l, conf_path(l, value), &e.body))
+	if (l->opens_files && !read_body(l, "error", conf_path(l, value), &e.body))
 		return false;
 	c->error_bodies = conf_grow(l, c->error_bodies, c->error_body_count, sizeof e);
 	c->error_bodies[c->error_body_count++] = e;
+	return true;
+}
+
+/* ---- [route] ---- */
+
+bool conf_set_route_answer(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_route *route = object;
+	size_t space = slice_find(value, ' ');
+	struct slice file = slice_trim(slice_from(value, space));
+	struct conf_answer a = {.content_type = file.len > 0 ? type_of_path(file) : NULL};
+	uint64_t status = 0;
+
+	/* 206 and 304 answer conditions and ranges, which nobody looks at here. */
+	if (!slice_to_number(slice_sub(value, 0, space), 599, &status) || status < 200 ||
+	    status / 100 == 3 || status == 206)
+		return conf_bad_value(l, value, NULL,
+		    "write a status from 200 to 299 (but not 206) or 400 to 599, with or without a "
+		    "file");
+	if (file.len > 0 && (status == 204 || status == 205))
+		return conf_bad_value(
+		    l, value, "this status has no content", "leave the file out or write 200");
+	if (file.len > 0 && !a.content_type)
+		return conf_bad_value(
+		    l, value, NULL, "write a file whose name ends with .html, .txt or .json");
+	a.status = (uint16_t)status;
+	if (file.len > 0 && l->opens_files && !read_body(l, "answer", conf_path(l, file), &a.body))
+		return false;
+	route->answer = a;
 	return true;
 }

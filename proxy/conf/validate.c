@@ -32,13 +32,21 @@ static const char *example_for(
 	return conf_option_example(o, buffer, size);
 }
 
+/* A route that needs no origin. */
+static bool answers_itself(const struct conf_section *s)
+{
+	return s->kind == CONF_SECTION_ROUTE &&
+	       (conf_option_line(s, "redirect") || conf_option_line(s, "answer"));
+}
+
 static void check_required(struct conf_loader *l, const struct conf_section *s)
 {
 	char example[256];
 
 	for (size_t i = 0; i < conf_option_count; i++) {
 		const struct conf_option *o = &conf_options[i];
-		if (o->section == s->kind && o->is_required && s->lines[i] == 0)
+		if (o->section == s->kind && o->is_required && s->lines[i] == 0 &&
+		    !answers_itself(s))
 			conf_mistake(l, s->file, s->line,
 			    "%s has no %s; add a line such as %s = %s", conf_section_title(l, s),
 			    o->key, o->key, example_for(l, o, example, sizeof example));
@@ -142,83 +150,6 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 		conf_warning(l, s->file, line ? line : s->line,
 		    "limit-promises is below promise-rate of [server], so that it ends the "
 		    "connection before promise-rate refuses promises; make it larger");
-}
-
-/* ---- [route] ---- */
-
-static void no_origin(struct conf_loader *l, const struct conf_section *s)
-{
-	const char *near = conf_guess_section(l, CONF_SECTION_ORIGIN, s->origin_name);
-
-	if (near)
-		conf_mistake(l, s->file, conf_option_line(s, "origin"),
-		    "there is no [origin %s]; did you mean origin = %s?", s->origin_name, near);
-	else
-		conf_mistake(l, s->file, conf_option_line(s, "origin"),
-		    "there is no [origin %s]; add the section or name another", s->origin_name);
-}
-
-static void check_route(struct conf_loader *l, struct conf_section *s)
-{
-	struct conf_route *route = s->object;
-
-	if (!s->origin_name)
-		return;
-	for (size_t i = 0; i < l->conf->origin_count; i++)
-		if (strcmp(l->conf->origins[i].name, s->origin_name) == 0)
-			route->origin = &l->conf->origins[i];
-	if (!route->origin)
-		no_origin(l, s);
-}
-
-static bool has_host(const struct conf_route *r, struct slice host)
-{
-	bool is_any = slice_equal(host, SLICE("*"));
-
-	for (size_t i = 0; i < r->host_count; i++)
-		if (slice_equal_nocase(r->hosts[i], host))
-			return true;
-	return r->host_count == 0 && is_any;
-}
-
-static bool has_path(const struct conf_route *r, struct slice path)
-{
-	for (size_t i = 0; i < r->path_count; i++)
-		if (slice_equal(r->paths[i], path))
-			return true;
-	return r->path_count == 0 && slice_equal(path, SLICE("/"));
-}
-
-/* True if `earlier` has all hosts and paths of `later`. Of equal routes the first one matches. */
-static bool route_hides(const struct conf_route *earlier, const struct conf_route *later)
-{
-	if (later->host_count == 0 && !has_host(earlier, SLICE("*")))
-		return false;
-	if (later->path_count == 0 && !has_path(earlier, SLICE("/")))
-		return false;
-	for (size_t i = 0; i < later->host_count; i++)
-		if (!has_host(earlier, later->hosts[i]))
-			return false;
-	for (size_t i = 0; i < later->path_count; i++)
-		if (!has_path(earlier, later->paths[i]))
-			return false;
-	return true;
-}
-
-static void check_route_order(struct conf_loader *l, const struct conf_section *s)
-{
-	conf_for_each_section(l, earlier, CONF_SECTION_ROUTE)
-	{
-		if (earlier == s)
-			return;
-		if (earlier->is_broken || s->is_broken || !route_hides(earlier->object, s->object))
-			continue;
-		conf_warning(l, s->file, s->line,
-		    "%s never matches, because [route %s] at %s:%" PRIu32
-		    " has its hosts and paths; remove one of them",
-		    conf_section_title(l, s), earlier->name, earlier->file, earlier->line);
-		return;
-	}
 }
 
 /* ---- [push] ---- */
@@ -387,8 +318,7 @@ static void check_section(struct conf_loader *l, struct conf_section *s)
 		check_origin(l, s);
 		return;
 	case CONF_SECTION_ROUTE:
-		check_route(l, s);
-		check_route_order(l, s);
+		conf_check_route(l, s);
 		return;
 	case CONF_SECTION_PUSH:
 		check_rule(l, s);

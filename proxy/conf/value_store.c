@@ -212,28 +212,32 @@ static const struct policy_regex *compile(
 	return regex;
 }
 
+bool conf_add_pattern(struct conf_loader *l, const struct conf_option *o, struct policy_patterns *p,
+    struct slice word)
+{
+	bool is_regex = policy_pattern_is_regex(word);
+	const struct policy_regex *regex = is_regex ? compile(l, o, word) : NULL;
+	const char *right = !is_regex && o->check ? o->check(word) : NULL;
+
+	if (right)
+		conf_bad_value(l, word, NULL, right);
+	if (right || (is_regex && !regex))
+		return false;
+	p->globs = conf_grow(l, p->globs, p->count, sizeof *p->globs);
+	p->regexes = conf_grow(l, (void *)p->regexes, p->count, sizeof *p->regexes);
+	p->globs[p->count] = slice_of(conf_copy(l, word), word.len);
+	p->regexes[p->count++] = regex;
+	return true;
+}
+
 static bool store_patterns(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
-	struct policy_patterns *p = at;
 	struct slice rest = value, word;
 	bool is_good = true;
 
-	while (next_word(l, &rest, &word, &is_good)) {
-		bool is_regex = policy_pattern_is_regex(word);
-		const struct policy_regex *regex = is_regex ? compile(l, o, word) : NULL;
-		const char *right = !is_regex && o->check ? o->check(word) : NULL;
-		if (right)
-			conf_bad_value(l, word, NULL, right);
-		if (right || (is_regex && !regex)) {
-			is_good = false;
-			continue;
-		}
-		p->globs = conf_grow(l, p->globs, p->count, sizeof *p->globs);
-		p->regexes = conf_grow(l, (void *)p->regexes, p->count, sizeof *p->regexes);
-		p->globs[p->count] = slice_of(conf_copy(l, word), word.len);
-		p->regexes[p->count++] = regex;
-	}
+	while (next_word(l, &rest, &word, &is_good))
+		is_good = conf_add_pattern(l, o, at, word) && is_good;
 	return is_good;
 }
 

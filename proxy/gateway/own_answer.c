@@ -114,9 +114,16 @@ static uint32_t retry_after(const struct relay_cause *cause)
 void gateway_own_answer(void *context, struct exchange *x, struct http_own_answer *answer)
 {
 	const struct gateway *g = context;
+	const struct conf_route *route = x->context.route;
 	answer->transport_security = gateway_transport_security(x);
 	answer->retry_after =
 	    x->context.retry_after ? x->context.retry_after : retry_after(x->ending.cause);
+	if (x->ending.cause == &relay_cause_ROUTE_REDIRECT)
+		answer->status = route->redirect.status;
+	if (x->ending.cause == &relay_cause_FIXED_ANSWER) {
+		answer->status = route->answer.status;
+		answer->details = NULL;
+	}
 	if (http_is_grpc_call(x->request))
 		answer->grpc_status = grpc_status_of(&x->ending, answer->status);
 	if (answer->grpc_status != GRPC_OK)
@@ -126,6 +133,12 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 		answer->body = body->body;
 		answer->content_type = body->content_type;
 	}
+	if (x->ending.cause == &relay_cause_FIXED_ANSWER && route->answer.content_type) {
+		answer->body = route->answer.body;
+		answer->content_type = route->answer.content_type;
+	}
 	if (x->ending.cause == &relay_cause_REDIRECT)
 		answer->location = secure_location(x);
+	if (x->ending.cause == &relay_cause_ROUTE_REDIRECT)
+		answer->location = offer_redirect_target(&g->offers, x->request, exchange_arena(x));
 }

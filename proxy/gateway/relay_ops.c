@@ -44,7 +44,9 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		WORKER_COUNT(&g->env, tunnels, 1);
 		WORKER_COUNT(&g->env, tunnels_open, 1);
 	}
-	/* Location and Content-Location are the origin's here. */
+	/* First: what is known of responses is known by public paths. Rules may replace Location afterwards. */
+	if (route && route->rewrite.is_given)
+		offer_map_response(x, head);
 	if (!list_is_empty(&g->hold.used))
 		hold_invalidate(&g->hold, x, head);
 	if (route)
@@ -69,6 +71,8 @@ static bool interim_head(void *context, struct exchange *x, struct http_head *he
 {
 	struct gateway *g = context;
 	struct client_facts facts;
+	if (x->context.route && x->context.route->rewrite.is_given)
+		offer_map_response(x, head);
 	http_via_add(head, &g->offers.via);
 	return offer_on_interim(&g->offers, client_facts(x, &facts), x, head);
 }

@@ -31,7 +31,7 @@ static void log_forgotten_upgrade(struct gateway *g, const struct exchange *x)
 	char text[64];
 	const struct http_head *head = x->request;
 	if (head->upgrade.len + head->protocol.len == 0 || x->tunnel.is_asked ||
-	    !x->context.route || !wants_websocket(head))
+	    !x->context.origin || !wants_websocket(head))
 		return;
 	observe_log_fault(g->env.observe, OBSERVE_INFO, what, g->relay.now,
 	    "%s: client %s asks for a WebSocket at %.*s; if it is to get one, add upgrade = "

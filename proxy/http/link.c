@@ -326,3 +326,59 @@ uint32_t http_link_filter(struct http_head *head,
 	head->count = kept;
 	return f.dropped;
 }
+
+/* A target, and what replaces it. */
+struct change {
+	struct slice old, new;
+};
+
+static size_t count_byte(struct slice s, char byte)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < s.len; i++)
+		count += s.ptr[i] == byte;
+	return count;
+}
+
+static struct slice with_changes(
+    struct arena *a, struct slice value, const struct change *changes, size_t count)
+{
+	size_t length = value.len, done = 0;
+	for (size_t i = 0; i < count; i++)
+		length = length - changes[i].old.len + changes[i].new.len;
+	char *to = arena_bytes(a, length);
+	const char *from = value.ptr;
+	for (size_t i = 0; i < count; i++) {
+		done = append(to, done, slice_of(from, (size_t)(changes[i].old.ptr - from)));
+		done = append(to, done, changes[i].new);
+		from = changes[i].old.ptr + changes[i].old.len;
+	}
+	done = append(to, done, slice_of(from, (size_t)(value.ptr + value.len - from)));
+	ensure(done == length);
+	return slice_of(to, length);
+}
+
+void http_link_map(
+    struct http_head *head, struct slice (*map)(struct slice target, void *context), void *context)
+{
+	for (uint32_t i = 0; i < head->count; i++) {
+		struct http_field *field = &head->fields[i];
+		struct slice rest = field->value, member;
+		if (field->token != HTTP_TOKEN_LINK)
+			continue;
+		size_t most = count_byte(field->value, '<'), count = 0;
+		struct change *changes = arena_alloc(&head->arena, (most + 1) * sizeof(*changes));
+		while (next_member(&rest, &member)) {
+			struct http_link link;
+			struct slice new = {0};
+			if (read_link(member, &link))
+				new = map(link.target, context);
+			if (new.len > 0 && new.ptr != link.target.ptr)
+				changes[count++] = (struct change){link.target, new};
+		}
+		if (count == 0)
+			continue;
+		field->value = with_changes(&head->arena, field->value, changes, count);
+		field->hash = 0;
+	}
+}

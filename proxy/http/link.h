@@ -55,6 +55,13 @@ bool http_target_resolve(
     struct arena *a, const struct http_head *base, struct slice reference, struct http_target *out);
 
 /*
+ * Replaces the targets of all Link fields of the head by what `map` returns: the target itself, where it stays.
+ * Malformed values stay. Anchors are not looked at.
+ */
+void http_link_map(
+    struct http_head *head, struct slice (*map)(struct slice target, void *context), void *context);
+
+/*
  * Removes the link-values for which `drop` returns true from all Link fields of the head, and
  * fields that become empty. Malformed values stay. Calls `drop` once for each link-value. Returns
  * how many were removed.

@@ -88,6 +88,21 @@ static const struct relay_cause *offer_tunnel(struct exchange *x, const char **d
 	return NULL;
 }
 
+/* What the route itself answers, or why it does not send the request to its origin. */
+static const struct relay_cause *answer_of_route(const struct exchange *x, const char **detail)
+{
+	const struct conf_route *route = x->context.route;
+	if (route->redirect.status)
+		return *detail = "the route redirects", &relay_cause_ROUTE_REDIRECT;
+	if (route->answer.status)
+		return *detail = "the route answers", &relay_cause_FIXED_ANSWER;
+	if (offer_rewrites(route, x->request->path) &&
+	    offer_leaves_rewrite(route, x->request->path))
+		return *detail = "the path points out of what is rewritten",
+		       &relay_cause_DOWN_MALFORMED;
+	return NULL;
+}
+
 const struct relay_cause *offer_route(
     const struct offer_env *env, struct exchange *x, const char **detail)
 {
@@ -102,7 +117,7 @@ const struct relay_cause *offer_route(
 		refusal = to_https(x, detail);
 	if (refusal)
 		return refusal;
-	switch (router_find(env->router, head->authority, head->path, &route)) {
+	switch (router_find(env->router, head, &route, NULL)) {
 	case ROUTER_NO_HOST:
 		return *detail = "no route for this host", &relay_cause_MISDIRECTED;
 	case ROUTER_NO_PATH:
@@ -111,7 +126,10 @@ const struct relay_cause *offer_route(
 		break;
 	}
 	x->context.route = route;
-	x->context.origin = route->origin;
+	x->context.origin = offer_side(route, &x->context.client);
+	refusal = answer_of_route(x, detail);
+	if (refusal)
+		return refusal;
 	bool is_call = http_is_grpc_call(head);
 	x->context.is_streaming = !x->upload.source_ended && (route->streaming || is_call);
 	if (head->protocol.len > 0 || head->upgrade.len > 0) {
@@ -243,64 +261,6 @@ void offer_request_context(const struct offer_env *env, const struct client_fact
 	offer->connection_push_bytes = client->waiting_bytes;
 }
 
-static bool same_authority(struct slice a, struct slice b, struct slice scheme)
-{
-	struct http_authority left, right;
-	return slice_equal(a, b) ||
-	       (http_authority_parse(a, scheme, &left) && http_authority_parse(b, scheme, &right) &&
-		   http_authority_equal(&left, &right));
-}
-
-/* Whether the authority is the host and port of a server of the origin, as the configuration names it. */
-static bool is_hops_own(const struct conf_origin *o, struct slice authority, struct slice scheme)
-{
-	struct http_authority named;
-	if (!http_authority_parse(authority, scheme, &named) || named.host.len == 0)
-		return false;
-	if (named.host.ptr[0] == '[') /* a server's host has no brackets */
-		named.host = slice_sub(named.host, 1, named.host.len - 2);
-	for (size_t i = 0; i < o->server_count; i++) {
-		const struct conf_origin_server *s = &o->servers[i];
-		if (!s->host || s->is_srv)
-			continue;
-		const struct http_authority own = {
-		    .host = slice_of_string(s->host), .port = s->port};
-		if (http_authority_equal(&own, &named))
-			return true;
-	}
-	return false;
-}
-
-/* Whether the origin may use this authority for what the client calls by the parent's authority. */
-static bool is_parents(const struct exchange *parent, struct slice authority, struct slice scheme)
-{
-	const struct conf_origin *o = parent->context.origin;
-	return (o->host_override &&
-		   same_authority(authority, slice_of_string(o->host_override), scheme)) ||
-	       is_hops_own(o, authority, scheme) ||
-	       same_authority(authority, parent->request->authority, scheme);
-}
-
-/*
- * Replaces the scheme and authority that the origin knows by those that the client used. False: the
- * promise has a scheme of neither.
- */
-static bool map_back(const struct exchange *parent, struct http_head *promised)
-{
-	const struct conf_origin *o = parent->context.origin;
-	struct slice hops_scheme = o->kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
-	struct slice theirs = promised->scheme;
-	if (!slice_equal_nocase(theirs, parent->request->scheme) &&
-	    !slice_equal_nocase(theirs, hops_scheme))
-		return false;
-	promised->scheme = arena_copy(&promised->arena, parent->request->scheme);
-	if (!slice_equal(promised->authority, parent->request->authority) &&
-	    is_parents(parent, promised->authority, theirs))
-		promised->authority = arena_copy(&promised->arena, parent->request->authority);
-	http_head_remove(promised, HTTP_TOKEN_HOST);
-	return true;
-}
-
 static bool listener_covers(const struct client_facts *client, const struct exchange *parent,
     const struct http_head *promised)
 {
@@ -315,25 +275,50 @@ static bool listener_covers(const struct client_facts *client, const struct exch
 	       client->covers(client->listener, a.host);
 }
 
-/* For a promise: whether this client's own request would be routed to the same origin. */
-static bool may_promise(
-    const struct offer_env *env, const struct exchange *parent, struct http_head *promised)
+/* The origin that has requests of this client for the resource. A push stays with its parent's origin, if that is
+ * one of the route's: a client may be on other sides of other routes. */
+static const struct conf_origin *origin_of(
+    const struct conf_route *route, const struct exchange *parent)
 {
-	const struct conf_route *route;
-	return map_back(parent, promised) &&
-	       router_find(env->router, promised->authority, promised->path, &route) ==
-		   ROUTER_FOUND &&
-	       route->origin == parent->context.origin;
+	if (conf_route_uses(route, parent->context.origin))
+		return parent->context.origin;
+	return offer_side(route, &parent->context.client);
 }
 
-/* For an offer of pushgate's own: finds the route and the origin. False: no route matches. */
-static bool find_place(
-    const struct offer_env *env, const struct http_head *promised, struct relay_place *place)
+/* Whether the client's own request for the promised resource would ask the origin for another path. */
+static bool has_other_path(const struct conf_route *route, const struct exchange *parent,
+    struct http_head *promised, struct slice theirs)
+{
+	if (route == parent->context.route ||
+	    !(route->rewrite.is_given || theirs.ptr != promised->path.ptr))
+		return false;
+	struct slice sent = offer_origin_path(route, promised->path, &promised->arena);
+	return !slice_equal(sent, theirs);
+}
+
+/* For a promise: whether this client's own request would be routed to the same origin. */
+static bool may_promise(const struct offer_env *env, const struct exchange *parent,
+    struct http_head *promised, bool *outside)
 {
 	const struct conf_route *route;
-	if (router_find(env->router, promised->authority, promised->path, &route) != ROUTER_FOUND)
+	struct slice theirs = promised->path;
+	if (!offer_map_promise(parent, promised, outside) || *outside ||
+	    router_find(env->router, promised, &route, NULL) != ROUTER_FOUND ||
+	    origin_of(route, parent) != parent->context.origin)
 		return false;
-	*place = (struct relay_place){route, route->origin};
+	*outside = has_other_path(route, parent, promised, theirs);
+	return !*outside;
+}
+
+/* For an offer of pushgate's own: finds the route and the origin. False: no route matches, or none with an
+ * origin. */
+static bool find_place(const struct offer_env *env, const struct exchange *parent,
+    const struct http_head *promised, struct relay_place *place)
+{
+	const struct conf_route *route;
+	if (router_find(env->router, promised, &route, NULL) != ROUTER_FOUND || !route->origin)
+		return false;
+	*place = (struct relay_place){route, origin_of(route, parent)};
 	return true;
 }
 
@@ -348,8 +333,9 @@ void offer_context(const struct offer_env *env, const struct client_facts *clien
 	offer->hold_refusal = hold_refusal(parent, promised);
 	offer->hint_refusal = hint_refusal(env, client, parent, offer);
 	if (offer->source == POLICY_RELAYED)
-		offer->origin_may_promise = may_promise(env, parent, promised);
+		offer->origin_may_promise =
+		    may_promise(env, parent, promised, &offer->outside_prefix);
 	else
-		offer->origin_may_promise = find_place(env, promised, place);
+		offer->origin_may_promise = find_place(env, parent, promised, place);
 	offer->listener_covers = client && listener_covers(client, parent, promised);
 }

@@ -44,6 +44,8 @@ static const struct policy_reason *read_link(struct arena *a, const struct excha
 		return &policy_reason_LINK_ANCHOR;
 	if (!http_target_resolve(a, x->request, link->target, &resource->target))
 		return &policy_reason_LINK_TARGET;
+	if (offer_is_outside(x, &resource->target))
+		return &policy_reason_OUTSIDE_PREFIX;
 	if (offer_place(x, &resource->target) == RELAY_OFFER_PLAIN &&
 	    slice_equal(resource->target.path, x->request->path))
 		return &policy_reason_LINK_SELF;

@@ -6,7 +6,10 @@
  * No connection, no socket and no clock in here. The data plane and `pushgate explain` call the same
  * functions, so that explain shows what would happen.
  *
- *   router.c           host and path to route
+ *   router.c           host, path and conditions to route; router_paths.c the paths of one host
+ *   split.c            the origin of a route with several
+ *   rewrite.c          the paths of a route with rewrite; map_back.c what its origin says of them
+ *   redirect.c         where a route with redirect leads
  *   context.c          facts about a request and about an offer
  *   scheme.c           the scheme of a request, and which clients may choose it
  *   own_offers.c       offers from `add`, manifests and the learned table
@@ -23,6 +26,7 @@
 #include "proxy/http/via.h"
 #include "proxy/offer/learned.h"
 #include "proxy/offer/manifests.h"
+#include "proxy/offer/rewrite.h"
 #include "proxy/offer/router.h"
 #include "proxy/relay/relay.h"
 
@@ -78,6 +82,12 @@ const struct relay_cause *offer_check_scheme(const struct exchange *x, const cha
  * x itself; *detail is for the response and the log. */
 const struct relay_cause *offer_route(
     const struct offer_env *env, struct exchange *x, const char **detail);
+/* The origin of the route that has requests of this client; NULL: the route has no origin. Its choice depends on
+ * the client's address and on the names of the origins alone. */
+const struct conf_origin *offer_side(const struct conf_route *route, const struct address *client);
+/* The Location of a request to a route with redirect, in the arena. */
+struct slice offer_redirect_target(
+    const struct offer_env *env, const struct http_head *request, struct arena *a);
 /* Whether a push for this request could be of use. If so, the request is sent on a connection with
  * ENABLE_PUSH=1. */
 bool offer_wants_pushes(

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The route table: exact hosts in a map with a random seed, wildcards in a sorted list, and the sorted
- * path prefixes of each host. */
+/* The route table: hosts and wildcards in a map with a random seed, and the paths of each (router_paths.c). */
 #include "proxy/offer/router.h"
 
 #include "proxy/base/ascii.h"
@@ -8,19 +7,17 @@
 #include "proxy/base/map.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/authority.h"
+#include "proxy/offer/router_paths.h"
 
 #define HOST_BYTES_MAX 255u /* RFC 1035 2.3.4 */
-
-struct router_path {
-	struct slice prefix;
-	const struct conf_route *route;
-};
+#define TABLES_TRIED 8u     /* of the paths, for a host: the last ones that were made */
 
 struct router_host {
 	struct map_node node;
-	struct slice pattern; /* empty = any */
-	struct router_path *paths;
-	size_t path_count;
+	struct slice pattern;             /* empty = any */
+	const struct conf_route **routes; /* while the table is made */
+	size_t route_count;
+	const struct router_paths *paths;
 };
 
 /* Requests in a row mostly name the same authority: its host is parsed once. */
@@ -34,64 +31,18 @@ struct last_host {
 
 struct router {
 	uint64_t seed;
-	struct last_host *last; /* owned; changes with each lookup */
-	struct map exact;
-	struct router_host
-	    *hosts; /* exact hosts, then wildcards, the longest first, then "any host" */
-	size_t host_count, exact_count;
+	struct last_host *last;          /* owned; changes with each lookup */
+	struct map names;                /* exact hosts, and wildcards without the '*' */
+	struct router_host *hosts, *any; /* any: one of them, or NULL */
+	size_t host_count;
+	bool has_wildcards;
+	struct router_paths **tables; /* one for each set of routes that some host has */
+	size_t table_count;
 };
 
-static int class_of(struct slice pattern)
+static bool is_any(struct slice pattern)
 {
-	if (pattern.len == 0 || slice_equal(pattern, SLICE("*")))
-		return 2;
-	return pattern.ptr[0] == '*' ? 1 : 0;
-}
-
-static bool same_host(struct slice a, struct slice b)
-{
-	return class_of(a) == class_of(b) && (class_of(a) == 2 || slice_equal_nocase(a, b));
-}
-
-static int by_specificity(const void *left, const void *right)
-{
-	const struct router_host *a = left, *b = right;
-	int d = class_of(a->pattern) - class_of(b->pattern);
-	if (d != 0)
-		return d;
-	return (a->pattern.len < b->pattern.len) - (a->pattern.len > b->pattern.len);
-}
-
-static struct router_host *host_of(struct router *r, struct slice pattern)
-{
-	for (size_t i = 0; i < r->host_count; i++)
-		if (same_host(r->hosts[i].pattern, pattern))
-			return &r->hosts[i];
-	r->hosts = memory_resize(r->hosts, r->host_count + 1, sizeof(*r->hosts));
-	struct router_host *h = &r->hosts[r->host_count++];
-	*h = (struct router_host){.pattern = pattern};
-	return h;
-}
-
-/* Inserts behind all prefixes of at least this length: equal ones stay in the order of the file. */
-static void add_path(struct router_host *h, struct slice prefix, const struct conf_route *route)
-{
-	h->paths = memory_resize(h->paths, h->path_count + 1, sizeof(*h->paths));
-	size_t at = h->path_count++;
-	while (at > 0 && h->paths[at - 1].prefix.len < prefix.len) {
-		h->paths[at] = h->paths[at - 1];
-		at--;
-	}
-	h->paths[at] = (struct router_path){prefix, route};
-}
-
-static void add_route(struct router *r, const struct conf_route *route, struct slice host)
-{
-	struct router_host *h = host_of(r, host);
-	for (size_t i = 0; i < route->path_count; i++)
-		add_path(h, route->paths[i], route);
-	if (route->path_count == 0)
-		add_path(h, SLICE("/"), route);
+	return pattern.len == 0 || slice_equal(pattern, SLICE("*"));
 }
 
 /* Writes the host in lower case, without a trailing dot. False: the host is empty or too long. */
@@ -106,12 +57,81 @@ static bool fold(struct slice host, char *out, struct slice *folded)
 	return true;
 }
 
+/* ---- the table ---- */
+
+/* In the map a wildcard has the key ".example.com", which is no host. */
+static struct router_host *find_named(const struct router *r, uint64_t hash, struct slice key)
+{
+	bool is_wildcard = key.ptr[0] == '.';
+	for (struct map_node *n = map_find(&r->names, hash); n; n = map_next(n)) {
+		struct router_host *h = container_of(n, struct router_host, node);
+		struct slice name = slice_from(h->pattern, is_wildcard);
+		if (name.ptr[name.len - 1] == '.')
+			name.len--;
+		if ((h->pattern.ptr[0] == '*') == is_wildcard && slice_equal_nocase(name, key))
+			return h;
+	}
+	return NULL;
+}
+
+/* There is room for all hosts of all routes. NULL: a name that no request can have. */
+static struct router_host *host_of(struct router *r, struct slice pattern)
+{
+	char buffer[HOST_BYTES_MAX];
+	struct slice key = {0};
+	bool is_wildcard = pattern.len > 0 && pattern.ptr[0] == '*';
+	if (is_any(pattern) && r->any)
+		return r->any;
+	if (!is_any(pattern) && !fold(slice_from(pattern, is_wildcard), buffer, &key))
+		return NULL;
+	uint64_t hash = hash_bytes(r->seed, key.ptr, key.len);
+	struct router_host *h = is_any(pattern) ? NULL : find_named(r, hash, key);
+	if (h)
+		return h;
+	h = &r->hosts[r->host_count++];
+	h->pattern = pattern;
+	if (is_any(pattern))
+		return r->any = h;
+	map_insert(&r->names, &h->node, hash);
+	r->has_wildcards = r->has_wildcards || is_wildcard;
+	return h;
+}
+
+static void add_route(struct router *r, const struct conf_route *route, struct slice pattern)
+{
+	struct router_host *h = host_of(r, pattern);
+	if (!h || (h->route_count > 0 && h->routes[h->route_count - 1] == route))
+		return;
+	h->routes = memory_resize(h->routes, h->route_count + 1, sizeof(*h->routes));
+	h->routes[h->route_count++] = route;
+}
+
+/* Hosts of one list mostly have the same routes, and follow each other. */
+static const struct router_paths *table_of(
+    struct router *r, const struct conf_route *const *routes, size_t count)
+{
+	for (size_t i = r->table_count; i > 0 && i + TABLES_TRIED > r->table_count; i--)
+		if (router_paths_are_of(r->tables[i - 1], routes, count))
+			return r->tables[i - 1];
+	r->tables = memory_resize(r->tables, r->table_count + 1, sizeof(*r->tables));
+	return r->tables[r->table_count++] = router_paths_new(routes, count);
+}
+
+static size_t count_hosts(const struct conf *conf)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < conf->route_count; i++)
+		count += conf->routes[i].host_count ? conf->routes[i].host_count : 1;
+	return count;
+}
+
 struct router *router_new(const struct conf *conf, uint64_t seed)
 {
 	struct router *r = memory_new(struct router);
 	r->seed = seed;
 	r->last = memory_new(struct last_host);
-	map_init(&r->exact);
+	map_init(&r->names);
+	r->hosts = memory_zalloc((count_hosts(conf) + 1) * sizeof(*r->hosts));
 	for (size_t i = 0; i < conf->route_count; i++) {
 		const struct conf_route *route = &conf->routes[i];
 		for (size_t j = 0; j < route->host_count; j++)
@@ -119,15 +139,11 @@ struct router *router_new(const struct conf *conf, uint64_t seed)
 		if (route->host_count == 0)
 			add_route(r, route, (struct slice){0});
 	}
-	if (r->host_count > 0)
-		qsort(r->hosts, r->host_count, sizeof(*r->hosts), by_specificity);
-	for (size_t i = 0; i < r->host_count && class_of(r->hosts[i].pattern) == 0; i++) {
-		char buffer[HOST_BYTES_MAX];
-		struct slice name;
-		if (fold(r->hosts[i].pattern, buffer, &name))
-			map_insert(
-			    &r->exact, &r->hosts[i].node, hash_bytes(seed, name.ptr, name.len));
-		r->exact_count++;
+	for (size_t i = 0; i < r->host_count; i++) {
+		struct router_host *h = &r->hosts[i];
+		h->paths = table_of(r, h->routes, h->route_count);
+		free(h->routes);
+		h->routes = NULL;
 	}
 	return r;
 }
@@ -136,30 +152,16 @@ void router_free(struct router *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->host_count; i++)
-		free(r->hosts[i].paths);
+	for (size_t i = 0; i < r->table_count; i++)
+		router_paths_free(r->tables[i]);
+	free(r->tables);
 	free(r->hosts);
-	map_fini(&r->exact);
+	map_fini(&r->names);
 	free(r->last);
 	free(r);
 }
 
-/* A prefix ends at the end of a segment: "/api" matches "/api" and "/api/x", but not "/apix". */
-static bool path_has_prefix(struct slice path, struct slice prefix)
-{
-	if (!slice_starts_with(path, prefix))
-		return false;
-	return path.len == prefix.len || prefix.ptr[prefix.len - 1] == '/' ||
-	       path.ptr[prefix.len] == '/';
-}
-
-static const struct conf_route *find_path(const struct router_host *h, struct slice path)
-{
-	for (size_t i = 0; i < h->path_count; i++)
-		if (path_has_prefix(path, h->paths[i].prefix))
-			return h->paths[i].route;
-	return NULL;
-}
+/* ---- lookups ---- */
 
 /* The host of an authority in lower case, with its hash. NULL: it is no host name. */
 static const struct last_host *host_of_authority(const struct router *r, struct slice authority)
@@ -183,36 +185,54 @@ static const struct last_host *host_of_authority(const struct router *r, struct 
 	return last;
 }
 
-enum router_answer router_find(const struct router *r, struct slice authority, struct slice path,
-    const struct conf_route **route)
+/* What is asked for, and what was found. */
+struct lookup {
+	const struct http_head *request;
+	struct slice path;
+	bool host_known;
+	const struct conf_route *route;
+	struct slice prefix;
+};
+
+static bool look(struct lookup *l, const struct router_host *h)
 {
-	bool host_known = false;
-	const struct last_host *asked = host_of_authority(r, authority);
+	if (!h)
+		return false;
+	l->host_known = true;
+	l->route = router_paths_find(h->paths, l->path, l->request, &l->prefix);
+	return l->route != NULL;
+}
+
+/* The longest wildcard first: "a.b.c" is below ".b.c", then below ".c". */
+static bool look_at_wildcards(const struct router *r, struct lookup *l, struct slice host)
+{
+	for (size_t dot = slice_find(host, '.'); dot < host.len;
+	     dot += 1 + slice_find(slice_from(host, dot + 1), '.')) {
+		struct slice key = slice_from(host, dot);
+		if (dot > 0 && look(l, find_named(r, hash_bytes(r->seed, key.ptr, key.len), key)))
+			return true;
+	}
+	return false;
+}
+
+enum router_answer router_find(const struct router *r, const struct http_head *request,
+    const struct conf_route **route, struct slice *prefix)
+{
+	const struct last_host *asked = host_of_authority(r, request->authority);
+	struct lookup l = {.request = request};
 	if (!asked)
 		return ROUTER_NO_HOST;
 	const struct slice host = slice_of(asked->host, asked->host_len);
-	path = slice_sub(path, 0, slice_find(path, '?'));
-	if (slice_equal(path, SLICE("*")))
-		path = SLICE("/");
-
-	struct map_node *n = map_find(&r->exact, asked->hash);
-	for (; n; n = map_next(n)) {
-		const struct router_host *h = container_of(n, struct router_host, node);
-		if (!http_host_matches(h->pattern, host))
-			continue;
-		host_known = true;
-		*route = find_path(h, path);
-		if (*route)
-			return ROUTER_FOUND;
-	}
-	for (size_t i = r->exact_count; i < r->host_count; i++) {
-		const struct router_host *h = &r->hosts[i];
-		if (class_of(h->pattern) == 1 && !http_host_matches(h->pattern, host))
-			continue;
-		host_known = true;
-		*route = find_path(h, path);
-		if (*route)
-			return ROUTER_FOUND;
-	}
-	return host_known ? ROUTER_NO_PATH : ROUTER_NO_HOST;
+	l.path = slice_sub(request->path, 0, slice_find(request->path, '?'));
+	if (slice_equal(l.path, SLICE("*")))
+		l.path = SLICE("/");
+	bool is_found = (r->names.count > 0 && host.ptr[0] != '.' &&
+			    look(&l, find_named(r, asked->hash, host))) ||
+			(r->has_wildcards && look_at_wildcards(r, &l, host)) || look(&l, r->any);
+	if (!is_found)
+		return l.host_known ? ROUTER_NO_PATH : ROUTER_NO_HOST;
+	*route = l.route;
+	if (prefix)
+		*prefix = l.prefix;
+	return ROUTER_FOUND;
 }

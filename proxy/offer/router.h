@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Routing by authority and path. The most specific route wins: an exact host goes before a wildcard, a
- * longer wildcard before a shorter one, and a route for any host is last. For one host the longest path
- * prefix wins; of equal routes, the first in the file. Included by offer.h.
+ * Routing by authority, path, method and fields. The most specific route wins: an exact host goes before a
+ * wildcard, a longer wildcard before a shorter one, and a route for any host is last. For one host the longest
+ * path prefix wins. Of routes with the same prefix those with conditions are tried first, in the order of the
+ * file, then the first one without. A request that meets no conditions goes to shorter prefixes, then to less
+ * specific hosts. Included by offer.h.
+ *
+ * A lookup costs one hash of the host (and one for each of its labels, if there are wildcards), and the
+ * logarithm of the number of paths.
  */
 #ifndef PUSHGATE_OFFER_ROUTER_H
 #define PUSHGATE_OFFER_ROUTER_H
@@ -14,13 +19,14 @@ struct router;
 enum router_answer {
 	ROUTER_FOUND,
 	ROUTER_NO_HOST, /* no route is for this host: 421 */
-	ROUTER_NO_PATH, /* no route of the host is for this path: 404 */
+	ROUTER_NO_PATH, /* no route of the host is for this path, with this method and these fields: 404 */
 };
 
 struct router *router_new(const struct conf *conf, uint64_t seed); /* borrows conf */
 void router_free(struct router *r);
-/* authority: as the client sent it. The path's query is ignored; "*" (OPTIONS) counts as "/". */
-enum router_answer router_find(const struct router *r, struct slice authority, struct slice path,
-    const struct conf_route **route);
+/* request: its authority as the client sent it. The path's query is ignored; "*" (OPTIONS) counts as "/".
+ * prefix: set to the path prefix by which the route was found; may be NULL. */
+enum router_answer router_find(const struct router *r, const struct http_head *request,
+    const struct conf_route **route, struct slice *prefix);
 
 #endif

@@ -53,7 +53,7 @@ static void print_push_off_notes(const struct status *s, FILE *out)
 			continue;
 		unsigned long long seconds = (sum->push_off_until[i] - now) / USEC_PER_SEC;
 		fprintf(out, "# route %s: push from origin %s is off for %llu s more (%s)\n",
-		    route->name, route->origin->name, seconds + 1, policy_reason_RESET_BUDGET.code);
+		    route->name, route->origin_text, seconds + 1, policy_reason_RESET_BUDGET.code);
 	}
 	for (size_t i = 0; i < conf->origin_count && i < OBSERVE_PLACES; i++) {
 		uint64_t n = sum->push_off_connections_open[i];
@@ -121,7 +121,7 @@ static void print_push_off(const struct status *s, const struct observe_counters
 		if (sum->push_off_until[i] > now)
 			observe_sample(&routes,
 			    LABELS({"route", conf->routes[i].name},
-				{"origin", conf->routes[i].origin->name}),
+				{"origin", conf->routes[i].origin_text}),
 			    "%llu",
 			    (unsigned long long)((sum->push_off_until[i] - now) / USEC_PER_SEC) +
 				1);

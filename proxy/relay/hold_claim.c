@@ -355,7 +355,9 @@ static void look(struct hold_store *store, const struct exchange *x, struct sear
 	for (struct map_node *n = map_find(&store->by_uri, hash); n; n = map_next(n)) {
 		struct held *h = container_of(n, struct held, node);
 		struct slice field = {0};
-		if (!held_is_for(h, x->request->scheme, x->request->authority, x->request->path))
+		/* The route may give the same URI of other requests, or of other clients, to another origin. */
+		if (h->push->context.origin != x->context.origin ||
+		    !held_is_for(h, x->request->scheme, x->request->authority, x->request->path))
 			continue;
 		enum hold_miss miss = consider(h, x, s, &field);
 		if (miss == HOLD_FITS && !must_wait_and_see(h, x)) {

@@ -181,7 +181,8 @@ static int promise(struct request *r, const char *text)
 	struct http_target target;
 	base->scheme = x->request->scheme;
 	base->authority = x->request->authority;
-	base->path = x->request->path;
+	/* The origin names it, by the paths that it knows. */
+	base->path = offer_origin_path(x->context.route, x->request->path, &base->arena);
 	const char *wrong = "not a path or URL";
 	if (http_target_resolve(&head->arena, base, reference, &target)) {
 		http_head_add_token(head, HTTP_TOKEN_PSEUDO_METHOD, method);
@@ -256,14 +257,42 @@ static void print_request(struct request *r)
 
 static void print_route(struct request *r)
 {
-	const struct conf_route *route = r->scene.x->context.route;
+	const struct exchange *x = r->scene.x;
+	const struct conf_route *route = x->context.route;
 	fprintf(r->out, "listen %s, route %s, origin %s\n",
-	    r->scene.listen ? r->scene.listen->name : "-", route->name, route->origin->name);
+	    r->scene.listen ? r->scene.listen->name : "-", route->name, x->context.origin->name);
+	if (route->side_count > 1)
+		fprintf(r->out,
+		    "the route's origins are %s; this client's address is on the side of %s\n",
+		    route->origin_text, x->context.origin->name);
+	if (offer_rewrites(route, x->request->path)) {
+		struct http_head *sent = offer_origin_request(&r->scene.base, x);
+		fputs("the origin gets the path ", r->out);
+		explain_print(r->out, sent->path);
+		fputc('\n', r->out);
+		http_head_free(sent);
+	}
 	for (size_t i = 0; i < route->upgrade_count; i++)
 		fprintf(r->out, "%s%.*s%s", i == 0 ? "tunnels may be opened here: " : ", ",
 		    SLICE_ARG(route->upgrades[i]), i + 1 == route->upgrade_count ? "\n" : "");
 	for (size_t i = 0; i < route->request_limit_count; i++)
 		fprintf(r->out, "counted by limit-requests = %s\n", route->request_limits[i].text);
+}
+
+/* A route without origin. */
+static void print_own_answer(struct request *r)
+{
+	struct exchange *x = r->scene.x;
+	const struct conf_route *route = x->context.route;
+	fprintf(r->out, "listen %s, route %s\n", r->scene.listen ? r->scene.listen->name : "-",
+	    route->name);
+	if (route->answer.status) {
+		fprintf(r->out, "answered %u by the route\n", route->answer.status);
+		return;
+	}
+	fprintf(r->out, "redirected with %u by the route, to ", route->redirect.status);
+	explain_print(r->out, offer_redirect_target(&r->scene.base, x->request, exchange_arena(x)));
+	fputc('\n', r->out);
 }
 
 /* The gateway answers under any name that has a route; the client looks at the certificate before. */
@@ -313,6 +342,10 @@ static int play(struct request *r, const struct fetch_request *url)
 		return EXPLAIN_OK;
 	}
 	const struct relay_cause *refusal = explain_ask(&r->scene, head, &detail);
+	if (refusal == &relay_cause_ROUTE_REDIRECT || refusal == &relay_cause_FIXED_ANSWER) {
+		print_own_answer(r);
+		return EXPLAIN_OK;
+	}
 	if (refusal) {
 		explain_refusal(r->out, r->scene.x, refusal, detail);
 		return EXPLAIN_OK;

@@ -146,6 +146,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	struct explain_scene *s = context;
 	const struct conf_route *route = x->context.route;
 	if (route)
+		offer_map_response(x, head);
+	if (route)
 		offer_apply_fields(&route->response_fields, head);
 	if (!offer_has_links(x, head))
 		return;
@@ -157,6 +159,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 static bool interim_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct explain_scene *s = context;
+	offer_map_response(x, head);
 	return offer_on_interim(&s->base, &s->client, x, head);
 }
 

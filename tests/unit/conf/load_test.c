@@ -528,6 +528,9 @@ static void complete_example_is_good_with_every_option_uncommented(void **state)
 	memcpy(strstr(text, "diary-cookie = off"), "diary-cookie = abc", 18);
 	/* Nor has the host of checks without a check. */
 	memcpy(strstr(text, "health-check = off"), "health-check = /ok", 18);
+	/* They stand in place of origin. */
+	*(strstr(text, "\nredirect = ") + 1) = ';';
+	*(strstr(text, "\nanswer = ") + 1) = ';';
 	struct load load = load_fine(text, "");
 	assert_int_equal(load.conf->listens[0].certificate_count, 1);
 	assert_int_equal(load.conf->policy.count, 1);
@@ -664,7 +667,7 @@ static void help_of_one_section_shows_that_alone(void **state)
 	char *text = help_text("route");
 	assert_memory_equal(text, "[route NAME]\n", 13);
 	assert_null(strstr(text, "[origin NAME]\n"));
-	assert_non_null(strstr(text, "\n  origin\n      NAME\n      Required.\n"));
+	assert_non_null(strstr(text, "\n  origin\n      NAME | NAME WEIGHT, ...\n      Required.\n"));
 	free(text);
 }
 

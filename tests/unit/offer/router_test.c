@@ -40,7 +40,9 @@ static void map_free(struct case_map *m)
 static const char *where(const struct case_map *m, const char *authority, const char *path)
 {
 	const struct conf_route *route = NULL;
-	switch (router_find(m->router, slice_of_string(authority), slice_of_string(path), &route)) {
+	const struct http_head request = {
+	    .method = SLICE("GET"), .authority = slice_of_string(authority), .path = slice_of_string(path)};
+	switch (router_find(m->router, &request, &route, NULL)) {
 	case ROUTER_FOUND:
 		assert_non_null(route);
 		return route->name;
@@ -241,7 +243,8 @@ static void no_routes_at_all_is_fine(void **state)
 	const struct conf none = {0};
 	struct router *r = router_new(&none, 1);
 	const struct conf_route *route;
-	assert_int_equal(router_find(r, SLICE("example.com"), SLICE("/"), &route), ROUTER_NO_HOST);
+	const struct http_head request = {.authority = SLICE("example.com"), .path = SLICE("/")};
+	assert_int_equal(router_find(r, &request, &route, NULL), ROUTER_NO_HOST);
 	router_free(r);
 	router_free(NULL);
 }

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks a [route NAME]: what it does with its requests, the origins that it names, and whether an
+ * earlier route takes all of them.
+ */
+#include "proxy/conf/load.h"
+#include "proxy/http/path.h"
+#include <inttypes.h>
+
+/* ---- what it does ---- */
+
+static void no_origin(struct conf_loader *l, const struct conf_section *s, const char *name)
+{
+	const char *near = conf_guess_section(l, CONF_SECTION_ORIGIN, name);
+
+	if (near)
+		conf_mistake(l, s->file, conf_option_line(s, "origin"),
+		    "there is no [origin %s]; did you mean origin = %s?", name, near);
+	else
+		conf_mistake(l, s->file, conf_option_line(s, "origin"),
+		    "there is no [origin %s]; add the section or name another", name);
+}
+
+static void find_origins(struct conf_loader *l, const struct conf_section *s)
+{
+	struct conf_route *route = s->object;
+
+	for (size_t i = 0; i < route->side_count; i++) {
+		struct conf_side *side = &route->sides[i];
+		for (size_t o = 0; o < l->conf->origin_count; o++)
+			if (strcmp(l->conf->origins[o].name, side->name) == 0)
+				side->origin = &l->conf->origins[o];
+		if (!side->origin)
+			no_origin(l, s, side->name);
+	}
+	if (route->side_count > 0)
+		route->origin = route->sides[0].origin;
+	if (!route->origin_text)
+		route->origin_text = "-";
+}
+
+/* origin, redirect and answer exclude each other; that one of them is there has been checked. */
+static void check_one_deed(struct conf_loader *l, const struct conf_section *s)
+{
+	static const char *const deeds[] = {"origin", "redirect", "answer"};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++) {
+		uint32_t line = conf_option_line(s, deeds[i]);
+		if (line == 0)
+			continue;
+		if (first) {
+			conf_mistake(l, s->file, line, "%s has %s and %s; keep one of them",
+			    conf_section_title(l, s), first, deeds[i]);
+			return;
+		}
+		first = deeds[i];
+	}
+}
+
+/* Whether some request of the route is for the prefix or below it. */
+static bool may_have(const struct conf_route *route, struct slice prefix)
+{
+	for (size_t i = 0; i < route->path_count; i++) {
+		struct slice path = route->paths[i];
+		struct slice bare = path;
+		if (bare.ptr[bare.len - 1] == '/')
+			bare.len--;
+		if (http_path_is_below(path, prefix) || prefix.len == 0 ||
+		    http_path_is_below(prefix, bare))
+			return true;
+	}
+	return route->path_count == 0;
+}
+
+static void check_rewrite(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_route *route = s->object;
+
+	if (!route->rewrite.is_given || may_have(route, route->rewrite.from))
+		return;
+	conf_mistake(l, s->file, conf_option_line(s, "rewrite"),
+	    "no path of %s begins with %.*s, so that nothing is rewritten; write one of its paths",
+	    conf_section_title(l, s), SLICE_ARG(route->rewrite.from));
+}
+
+/* ---- the order of routes ---- */
+
+static bool has_host(const struct conf_route *r, struct slice host)
+{
+	bool is_any = slice_equal(host, SLICE("*"));
+
+	for (size_t i = 0; i < r->host_count; i++)
+		if (slice_equal_nocase(r->hosts[i], host))
+			return true;
+	return r->host_count == 0 && is_any;
+}
+
+static bool has_path(const struct conf_route *r, struct slice path)
+{
+	for (size_t i = 0; i < r->path_count; i++)
+		if (slice_equal(r->paths[i], path))
+			return true;
+	return r->path_count == 0 && slice_equal(path, SLICE("/"));
+}
+
+static bool takes_method(const struct conf_route *r, struct slice method)
+{
+	for (size_t i = 0; i < r->method_count; i++)
+		if (slice_equal(r->methods[i], method))
+			return true;
+	return false;
+}
+
+/* Whether a request that meets the conditions of `later` always meets those of `earlier`, which is tried first. */
+static bool conditions_hide(const struct conf_route *earlier, const struct conf_route *later)
+{
+	if (!conf_route_has_conditions(later))
+		return !conf_route_has_conditions(earlier);
+	if (earlier->field_test_count > 0 || earlier->method_count == 0 || later->method_count == 0)
+		return false;
+	for (size_t i = 0; i < later->method_count; i++)
+		if (!takes_method(earlier, later->methods[i]))
+			return false;
+	return true;
+}
+
+/* Comparisons of two routes; lists from files are not compared. */
+#define COMPARED_MOST 100000u
+
+/* True if `earlier` has all hosts and paths of `later`. Of equal routes the first one matches. */
+static bool route_hides(const struct conf_route *earlier, const struct conf_route *later)
+{
+	if (!conditions_hide(earlier, later) ||
+	    later->host_count * earlier->host_count > COMPARED_MOST ||
+	    later->path_count * earlier->path_count > COMPARED_MOST)
+		return false;
+	if (later->host_count == 0 && !has_host(earlier, SLICE("*")))
+		return false;
+	if (later->path_count == 0 && !has_path(earlier, SLICE("/")))
+		return false;
+	for (size_t i = 0; i < later->host_count; i++)
+		if (!has_host(earlier, later->hosts[i]))
+			return false;
+	for (size_t i = 0; i < later->path_count; i++)
+		if (!has_path(earlier, later->paths[i]))
+			return false;
+	return true;
+}
+
+static void check_order(struct conf_loader *l, const struct conf_section *s)
+{
+	conf_for_each_section(l, earlier, CONF_SECTION_ROUTE)
+	{
+		if (earlier == s)
+			return;
+		if (earlier->is_broken || s->is_broken || !route_hides(earlier->object, s->object))
+			continue;
+		conf_warning(l, s->file, s->line,
+		    "%s never matches, because [route %s] at %s:%" PRIu32
+		    " has its hosts and paths; remove one of them",
+		    conf_section_title(l, s), earlier->name, earlier->file, earlier->line);
+		return;
+	}
+}
+
+void conf_check_route(struct conf_loader *l, struct conf_section *s)
+{
+	find_origins(l, s);
+	check_one_deed(l, s);
+	check_rewrite(l, s);
+	check_order(l, s);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Setters of [route]: origins with weights, rewrites, redirects, fixed answers, conditions. */
+#include "proxy/base/ascii.h"
+#include "proxy/base/hash.h"
+#include "proxy/conf/setters.h"
+#include "proxy/conf/value.h"
+#include "proxy/http/head.h"
+#include "proxy/http/path.h"
+
+#define SIDES_MOST 16u
+#define SIDE_WEIGHT_MOST 1000u
+
+/* ---- origin ---- */
+
+/* "NAME" or "NAME WEIGHT". */
+static const char *read_side(
+    struct conf_loader *l, struct slice member, struct conf_side *side, bool *has_weight)
+{
+	uint64_t weight = 1;
+	size_t space = slice_find(member, ' ');
+	struct slice number = slice_trim(slice_from(member, space));
+
+	*has_weight = number.len > 0;
+	if (*has_weight && !slice_to_number(number, SIDE_WEIGHT_MOST, &weight))
+		return "write a weight from 0 to 1000 behind each name";
+	*side = (struct conf_side){
+	    .name = conf_copy(l, slice_sub(member, 0, space)), .weight = (uint32_t)weight};
+	return NULL;
+}
+
+static const char *add_side(
+    struct conf_loader *l, struct conf_route *route, const struct conf_side *side)
+{
+	for (size_t i = 0; i < route->side_count; i++)
+		if (strcmp(route->sides[i].name, side->name) == 0)
+			return "write each origin once";
+	if (route->side_count == SIDES_MOST)
+		return "write at most 16 origins";
+	route->sides = conf_grow(l, route->sides, route->side_count, sizeof *side);
+	route->sides[route->side_count++] = *side;
+	route->side_weights += side->weight;
+	/* Not from the weights: when one changes, only so many clients change sides. */
+	route->side_seed = hash_bytes(route->side_seed, side->name, strlen(side->name) + 1);
+	return NULL;
+}
+
+bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_route *route = object;
+	struct slice rest = value, member;
+
+	route->side_count = 0;
+	route->side_weights = 0;
+	route->side_seed = 1;
+	route->origin_text = conf_copy(l, value);
+	/* As it always was: the name of a section is the whole value. */
+	bool is_split = slice_find(value, ',') < value.len;
+	while (is_split && slice_next_member(&rest, &member)) {
+		struct conf_side side;
+		bool has_weight;
+		const char *right = read_side(l, member, &side, &has_weight);
+		if (!right)
+			right = add_side(l, route, &side);
+		if (right) {
+			route->side_count = 0;
+			return conf_bad_value(l, value, NULL, right);
+		}
+	}
+	if (!is_split) {
+		const struct conf_side whole = {.name = route->origin_text, .weight = 1};
+		add_side(l, route, &whole);
+	}
+	if (route->side_weights == 0)
+		return conf_bad_value(l, value, NULL, "give one origin at least a weight above 0");
+	return true;
+}
+
+/* ---- rewrite ---- */
+
+static struct slice without_last_slash(struct conf_loader *l, struct slice path)
+{
+	if (path.len > 0 && path.ptr[path.len - 1] == '/')
+		path.len--;
+	return slice_of(conf_copy(l, path), path.len);
+}
+
+bool conf_set_rewrite(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_route *route = object;
+	struct slice rest = value, from, to, more;
+
+	if (value_next_word(&rest, &from) != VALUE_WORD ||
+	    value_next_word(&rest, &to) != VALUE_WORD ||
+	    value_next_word(&rest, &more) != VALUE_END || conf_check_route_path(from) ||
+	    conf_check_route_path(to) || http_path_climbs(from) || http_path_climbs(to))
+		return conf_bad_value(l, value, NULL,
+		    "write the beginning of the clients' paths, and that of the origin's in its "
+		    "place");
+	route->rewrite =
+	    (struct conf_rewrite){true, without_last_slash(l, from), without_last_slash(l, to)};
+	return true;
+}
+
+/* ---- redirect ---- */
+
+static bool is_placeholder(struct slice name)
+{
+	return slice_equal(name, SLICE("host")) || slice_equal(name, SLICE("path")) ||
+	       slice_equal(name, SLICE("query")) || slice_equal(name, SLICE("rest"));
+}
+
+/* What is wrong with the target, or NULL. */
+static const char *fault_of_target(struct slice target)
+{
+	bool is_absolute = slice_starts_with(target, SLICE("https://")) ||
+			   slice_starts_with(target, SLICE("http://"));
+	size_t authority = is_absolute ? slice_find(target, ':') + 3 : 0;
+
+	if (!is_absolute && (target.len == 0 || target.ptr[0] != '/'))
+		return "write a target that begins with https://, http:// or /";
+	if (is_absolute && slice_find(slice_from(target, authority), '/') == 0)
+		return "write a host behind the scheme";
+	for (size_t i = 0; i < target.len; i++) {
+		if (target.ptr[i] <= ' ' || target.ptr[i] == 0x7f ||
+		    strchr("\"<>\\^`|}", target.ptr[i]))
+			return "write a URI: without spaces, quotes and brackets";
+		if (target.ptr[i] != '{')
+			continue;
+		struct slice name = slice_from(target, i + 1);
+		size_t end = slice_find(name, '}');
+		if (end == name.len || !is_placeholder(slice_sub(name, 0, end)))
+			return "write {host}, {path}, {query} or {rest}";
+		i += end + 1;
+	}
+	return NULL;
+}
+
+bool conf_set_route_redirect(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_route *route = object;
+	struct slice target = value;
+	size_t space = slice_find(value, ' ');
+	uint64_t status = 308;
+
+	if (space < value.len) {
+		if (!slice_to_number(slice_sub(value, 0, space), 308, &status))
+			status = 0;
+		target = slice_trim(slice_from(value, space));
+	}
+	if (status != 301 && status != 302 && status != 303 && status != 307 && status != 308)
+		return conf_bad_value(l, value, NULL, "write the status 301, 302, 303, 307 or 308");
+	const char *right = fault_of_target(target);
+	if (right)
+		return conf_bad_value(l, value, NULL, right);
+	route->redirect =
+	    (struct conf_redirect){(uint16_t)status, slice_of(conf_copy(l, target), target.len)};
+	return true;
+}
+
+/* ---- conditions ---- */
+
+const char *conf_check_method(struct slice member)
+{
+	for (size_t i = 0; i < member.len; i++)
+		if (ascii_is(member.ptr[i], ASCII_LOWER))
+			return "write methods in upper case";
+	if (slice_equal(member, SLICE("CONNECT")) || slice_equal(member, SLICE("*")))
+		return "write a method other than CONNECT";
+	return ascii_is_token(member) && ascii_is(member.ptr[0], ASCII_ALPHA) ? NULL
+									      : "write methods";
+}
+
+static const char *fault_of_test(struct slice name, bool is_absent, bool has_value)
+{
+	if (!ascii_is_token(name))
+		return "write NAME: PATTERN, NAME or !NAME";
+	if (is_absent && has_value)
+		return "a field that is absent has no value; write !NAME";
+	switch ((unsigned)http_token_find(name)) {
+	case HTTP_TOKEN_HOST:
+		return "use the option host, and name another field here";
+	case HTTP_TOKEN_CONNECTION:
+	case HTTP_TOKEN_KEEP_ALIVE:
+	case HTTP_TOKEN_PROXY_CONNECTION:
+	case HTTP_TOKEN_UPGRADE:
+	case HTTP_TOKEN_TE:
+	case HTTP_TOKEN_TRANSFER_ENCODING:
+	case HTTP_TOKEN_HTTP2_SETTINGS:
+		return "fields of one hop differ between versions of HTTP: name another field";
+	}
+	return NULL;
+}
+
+bool conf_set_route_field(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_route *route = object;
+	bool is_absent = value.ptr[0] == '!';
+	struct slice rest = slice_from(value, is_absent);
+	size_t colon = slice_find(rest, ':');
+	char *name = conf_copy(l, slice_sub(rest, 0, colon));
+	struct conf_field_test test = {
+	    .name = slice_trim(slice_of_string(name)), .is_absent = is_absent};
+
+	ascii_lower_copy(name, slice_of_string(name));
+	const char *wrong = fault_of_test(test.name, is_absent, colon < rest.len);
+	if (wrong)
+		return conf_bad_value(l, value, NULL, wrong);
+	test.token = http_token_find(test.name);
+	struct slice pattern = slice_trim(slice_from(rest, colon + 1));
+	if (colon < rest.len && pattern.len == 0)
+		return conf_bad_value(
+		    l, value, NULL, "write a pattern behind the colon, or no colon");
+	if (pattern.len > 0 && !conf_add_pattern(l, l->option, &test.values, pattern))
+		return false;
+	route->field_tests = conf_grow(l, route->field_tests, route->field_test_count, sizeof test);
+	route->field_tests[route->field_test_count++] = test;
+	return true;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Prefixes of paths (RFC 3986 3.3), which end at the end of a segment. */
+#ifndef PUSHGATE_HTTP_PATH_H
+#define PUSHGATE_HTTP_PATH_H
+
+#include "proxy/base/slice.h"
+
+/* Whether the path, with or without a query, is the prefix or below it. The prefix has no final "/":
+ * the root is empty. */
+bool http_path_is_below(struct slice path, struct slice prefix);
+
+/*
+ * Whether a server that removes dot segments may find a place above where the path begins. Sees what
+ * some servers take for a dot or for the end of a segment: %2e, %2f, a backslash, and parameters
+ * ("..;x"). The query is not looked at.
+ */
+bool http_path_climbs(struct slice path);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an origin says in its own terms, in those of the client: promises on every route; URIs and cookies in
+ * responses where the path was rewritten. Refresh and bodies are left as they are.
+ */
+#include "proxy/offer/offer.h"
+
+#include "proxy/base/ascii.h"
+#include "proxy/http/authority.h"
+#include "proxy/http/link.h"
+#include "proxy/http/path.h"
+
+/* ---- authorities ---- */
+
+static bool same_authority(struct slice a, struct slice b, struct slice scheme)
+{
+	struct http_authority left, right;
+	return slice_equal(a, b) ||
+	       (http_authority_parse(a, scheme, &left) && http_authority_parse(b, scheme, &right) &&
+		   http_authority_equal(&left, &right));
+}
+
+/* Whether the authority is the host and port of a server of the origin, as the configuration names it. */
+static bool is_hops_own(const struct conf_origin *o, struct slice authority, struct slice scheme)
+{
+	struct http_authority named;
+	if (!http_authority_parse(authority, scheme, &named) || named.host.len == 0)
+		return false;
+	if (named.host.ptr[0] == '[') /* a server's host has no brackets */
+		named.host = slice_sub(named.host, 1, named.host.len - 2);
+	for (size_t i = 0; i < o->server_count; i++) {
+		const struct conf_origin_server *s = &o->servers[i];
+		if (!s->host || s->is_srv)
+			continue;
+		const struct http_authority own = {
+		    .host = slice_of_string(s->host), .port = s->port};
+		if (http_authority_equal(&own, &named))
+			return true;
+	}
+	return false;
+}
+
+static bool is_origins(const struct exchange *x, struct slice authority, struct slice scheme)
+{
+	const struct conf_origin *o = x->context.origin;
+	return (o->host_override &&
+		   same_authority(authority, slice_of_string(o->host_override), scheme)) ||
+	       is_hops_own(o, authority, scheme);
+}
+
+bool offer_is_own_authority(const struct exchange *x, struct slice authority, struct slice scheme)
+{
+	return is_origins(x, authority, scheme) ||
+	       same_authority(authority, x->request->authority, scheme);
+}
+
+static bool is_mapped(const struct exchange *x)
+{
+	return x->context.route && x->context.origin &&
+	       offer_rewrites(x->context.route, x->request->path);
+}
+
+/* ---- promises ---- */
+
+bool offer_map_promise(const struct exchange *x, struct http_head *promised, bool *outside)
+{
+	const struct conf_origin *o = x->context.origin;
+	struct slice hops_scheme = o->kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
+	struct slice theirs = promised->scheme, path;
+	bool is_own = slice_equal(promised->authority, x->request->authority) ||
+		      offer_is_own_authority(x, promised->authority, theirs);
+	if (!slice_equal_nocase(theirs, x->request->scheme) &&
+	    !slice_equal_nocase(theirs, hops_scheme))
+		return false;
+	promised->scheme = arena_copy(&promised->arena, x->request->scheme);
+	if (is_own && !slice_equal(promised->authority, x->request->authority))
+		promised->authority = arena_copy(&promised->arena, x->request->authority);
+	http_head_remove(promised, HTTP_TOKEN_HOST);
+	if (!is_own || !is_mapped(x))
+		return true;
+	*outside = !offer_public_path(x->context.route, promised->path, &promised->arena, &path);
+	if (!*outside)
+		promised->path = path;
+	return true;
+}
+
+bool offer_is_outside(const struct exchange *x, const struct http_target *target)
+{
+	return is_mapped(x) &&
+	       same_authority(target->authority, x->request->authority, target->scheme) &&
+	       !offer_rewrites(x->context.route, target->path);
+}
+
+/* ---- URI references ---- */
+
+struct mapping {
+	const struct exchange *x;
+	struct arena *arena;
+};
+
+/* A reference with an authority: what precedes it, the authority, and the path. */
+struct absolute {
+	struct slice start, scheme, authority, path;
+};
+
+/* False: it is no http(s) URI and no network-path reference. */
+static bool split_absolute(const struct exchange *x, struct slice reference, struct absolute *out)
+{
+	size_t colon = slice_find(reference, ':');
+	struct slice scheme = slice_sub(reference, 0, colon);
+	bool has_scheme = http_scheme_is_http(scheme);
+	struct slice rest = has_scheme ? slice_from(reference, colon + 1) : reference;
+	if (!slice_starts_with(rest, SLICE("//")))
+		return false;
+	rest = slice_from(rest, 2);
+	size_t end = slice_find(rest, '/');
+	*out = (struct absolute){
+	    .start = slice_sub(reference, 0, (size_t)(rest.ptr - reference.ptr)),
+	    .scheme = has_scheme ? scheme : x->request->scheme,
+	    .authority = slice_sub(rest, 0, end),
+	    .path = slice_from(rest, end),
+	};
+	return true;
+}
+
+static struct slice map_absolute(
+    const struct mapping *m, const struct absolute *a, struct slice reference)
+{
+	const struct http_head *request = m->x->request;
+	struct slice path = a->path.len > 0 ? a->path : SLICE("/"), public;
+	bool is_clients = same_authority(a->authority, request->authority, a->scheme);
+	if (!is_clients && !is_origins(m->x, a->authority, a->scheme))
+		return reference;
+	if (!offer_public_path(m->x->context.route, path, m->arena, &public))
+		return reference;
+	if (is_clients) /* its scheme may be another on purpose: from http to https */
+		return arena_printf(m->arena, "%.*s%.*s%.*s", SLICE_ARG(a->start),
+		    SLICE_ARG(a->authority), SLICE_ARG(public));
+	return arena_printf(m->arena, "%.*s://%.*s%.*s", SLICE_ARG(request->scheme),
+	    SLICE_ARG(request->authority), SLICE_ARG(public));
+}
+
+/* A relative reference mostly means the same for both. Not where it climbs out of the shorter path, or begins at
+ * a prefix that the client has asked for without "/". */
+static struct slice map_relative(const struct mapping *m, struct slice reference)
+{
+	struct http_head base = *m->x->request;
+	struct http_target mine, theirs;
+	struct slice public;
+	base.path = slice_sub(base.path, 0, slice_find(base.path, '?'));
+	if (!http_target_resolve(m->arena, &base, reference, &mine))
+		return reference;
+	base.path = offer_origin_path(m->x->context.route, base.path, m->arena);
+	if (!http_target_resolve(m->arena, &base, reference, &theirs) ||
+	    !offer_public_path(m->x->context.route, theirs.path, m->arena, &public) ||
+	    slice_equal(mine.path, public))
+		return reference;
+	return public;
+}
+
+/* Returns the reference as it is if nothing is to be mapped. */
+static struct slice map_reference(const struct mapping *m, struct slice reference)
+{
+	struct slice path, mapped;
+	struct absolute a;
+	size_t end = slice_find(slice_sub(reference, 0, slice_find(reference, '#')), '?');
+	struct slice head = slice_sub(reference, 0, end), tail = slice_from(reference, end);
+	if (head.len == 0)
+		return reference;
+	if (split_absolute(m->x, head, &a))
+		mapped = map_absolute(m, &a, head);
+	else if (head.ptr[0] == '/')
+		mapped =
+		    offer_public_path(m->x->context.route, head, m->arena, &path) ? path : head;
+	else
+		mapped = map_relative(m, head);
+	if (mapped.ptr == head.ptr)
+		return reference;
+	return arena_printf(m->arena, "%.*s%.*s", SLICE_ARG(mapped), SLICE_ARG(tail));
+}
+
+static struct slice map_link(struct slice target, void *context)
+{
+	const struct mapping *m = context;
+	return map_reference(m, target);
+}
+
+/* ---- cookies ---- */
+
+/* A cookie for all of the origin is for all of /FROM: without the final "/", so that it is sent with /FROM too
+ * (RFC 6265 5.1.4). */
+static struct slice map_cookie_path(const struct mapping *m, struct slice path)
+{
+	const struct conf_rewrite *r = &m->x->context.route->rewrite;
+	struct slice public;
+	if (r->to.len == 0 && r->from.len > 0 && slice_equal(path, SLICE("/")))
+		return r->from;
+	return offer_public_path(m->x->context.route, path, m->arena, &public) ? public : path;
+}
+
+/* The value of a Path attribute, within the member of a Set-Cookie. */
+static bool find_path(struct slice attribute, struct slice *path)
+{
+	size_t equals = slice_find(attribute, '=');
+	*path = slice_trim(slice_from(attribute, equals + 1));
+	return equals < attribute.len &&
+	       slice_equal_nocase(slice_trim(slice_sub(attribute, 0, equals)), SLICE("path")) &&
+	       path->len > 0 && path->ptr[0] == '/';
+}
+
+/* Without a Path the client takes that of its own request. __Host- demands the path "/" (RFC 6265bis 4.1.3.2). */
+static struct slice map_cookie(const struct mapping *m, struct slice value)
+{
+	size_t at = slice_find(value, ';');
+	if (slice_equal_nocase(slice_sub(slice_trim(value), 0, 7), SLICE("__Host-")))
+		return value;
+	while (at < value.len) {
+		struct slice rest = slice_from(value, at + 1), path;
+		struct slice attribute = slice_sub(rest, 0, slice_find(rest, ';'));
+		at += 1 + attribute.len;
+		if (!find_path(attribute, &path))
+			continue;
+		struct slice mapped = map_cookie_path(m, path);
+		size_t before = (size_t)(path.ptr - value.ptr);
+		if (mapped.ptr == path.ptr)
+			continue;
+		struct slice behind = slice_from(value, before + path.len);
+		at = before + mapped.len + slice_find(behind, ';');
+		value = arena_printf(m->arena, "%.*s%.*s%.*s",
+		    SLICE_ARG(slice_sub(value, 0, before)), SLICE_ARG(mapped), SLICE_ARG(behind));
+	}
+	return value;
+}
+
+/* ---- responses ---- */
+
+void offer_map_response(const struct exchange *x, struct http_head *head)
+{
+	struct mapping m = {x, &head->arena};
+	if (!is_mapped(x))
+		return;
+	for (uint32_t i = 0; i < head->count; i++) {
+		struct http_field *f = &head->fields[i];
+		struct slice value = f->value;
+		if (f->token == HTTP_TOKEN_LOCATION || f->token == HTTP_TOKEN_CONTENT_LOCATION)
+			value = map_reference(&m, value);
+		else if (f->token == HTTP_TOKEN_SET_COOKIE)
+			value = map_cookie(&m, value);
+		if (value.ptr == f->value.ptr)
+			continue;
+		f->value = value;
+		f->hash = 0;
+	}
+	if (http_head_find(head, HTTP_TOKEN_LINK))
+		http_link_map(head, map_link, &m);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a route with `redirect` leads. The request was validated, so that nothing in it ends a line. */
+#include "proxy/offer/offer.h"
+
+#include "proxy/http/authority.h"
+
+/* What the placeholders stand for. */
+struct parts {
+	struct slice host, path, query, rest;
+};
+
+static struct parts parts_of(const struct http_head *request, struct slice prefix)
+{
+	struct http_authority authority;
+	struct slice path = request->path;
+	struct parts p = {.host = SLICE("")};
+	if (http_authority_parse(request->authority, request->scheme, &authority))
+		p.host = authority.host;
+	if (slice_equal(path, SLICE("*"))) /* the target "*" has no path (RFC 9110 7.1) */
+		path = SLICE("/");
+	size_t query = slice_find(path, '?');
+	p.path = slice_sub(path, 0, query);
+	p.query = slice_from(path, query);
+	/* The final "/" of a prefix is part of the rest, so that the rest begins with "/" or "?" or is empty:
+	 * behind a host it cannot become part of the host. */
+	if (prefix.len > 0 && prefix.ptr[prefix.len - 1] == '/')
+		prefix.len--;
+	p.rest = slice_from(path, prefix.len);
+	return p;
+}
+
+static struct slice part_named(const struct parts *p, struct slice name)
+{
+	if (slice_equal(name, SLICE("host")))
+		return p->host;
+	if (slice_equal(name, SLICE("path")))
+		return p->path;
+	return slice_equal(name, SLICE("query")) ? p->query : p->rest;
+}
+
+/* "//host" and "/\\host" would lead to another host. */
+static struct slice without_second_slash(struct slice target)
+{
+	size_t slashes = 0;
+	while (slashes < target.len && (target.ptr[slashes] == '/' || target.ptr[slashes] == '\\'))
+		slashes++;
+	return slashes > 1 && target.ptr[0] == '/' ? slice_from(target, slashes - 1) : target;
+}
+
+struct slice offer_redirect_target(
+    const struct offer_env *env, const struct http_head *request, struct arena *a)
+{
+	const struct conf_route *route;
+	struct slice prefix = {0}, made = SLICE("");
+	/* uncovered: the request was routed so before */
+	if (router_find(env->router, request, &route, &prefix) != ROUTER_FOUND)
+		return SLICE("");
+	const struct parts parts = parts_of(request, prefix);
+	struct slice rest = route->redirect.target;
+	while (rest.len > 0) {
+		struct slice text = slice_sub(rest, 0, slice_find(rest, '{')), part = SLICE("");
+		rest = slice_from(rest, text.len);
+		if (rest.len > 0) {
+			size_t end = slice_find(rest, '}');
+			part = part_named(&parts, slice_sub(rest, 1, end - 1));
+			rest = slice_from(rest, end + 1);
+		}
+		made = arena_printf(
+		    a, "%.*s%.*s%.*s", SLICE_ARG(made), SLICE_ARG(text), SLICE_ARG(part));
+	}
+	return route->redirect.target.ptr[0] == '/' ? without_second_slash(made) : made;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `rewrite` of a route, and the way back: what an origin says in its own terms (paths below /TO, its own host),
+ * in those of the client. Included by offer.h.
+ */
+#ifndef PUSHGATE_OFFER_REWRITE_H
+#define PUSHGATE_OFFER_REWRITE_H
+
+#include "proxy/conf/conf.h"
+#include "proxy/relay/relay.h"
+
+/* Whether the origin gets another path in place of this one. */
+bool offer_rewrites(const struct conf_route *route, struct slice path);
+/* Whether the path, as the origin would understand it, may be outside of /TO. */
+bool offer_leaves_rewrite(const struct conf_route *route, struct slice path);
+/* The path as the origin gets it: in the arena, or the same path. */
+struct slice offer_origin_path(const struct conf_route *route, struct slice path, struct arena *a);
+/* The path as clients know it, of one that an origin names. False: it is not below /TO. */
+bool offer_public_path(
+    const struct conf_route *route, struct slice theirs, struct arena *a, struct slice *path);
+
+/* Whether the origin of x may use this authority for what the client calls by that of x. */
+bool offer_is_own_authority(const struct exchange *x, struct slice authority, struct slice scheme);
+/* A promise to x: replaces the scheme, authority and path that the origin knows by the client's. False: its
+ * scheme is neither's. *outside: its path is not below /TO, and stays. */
+bool offer_map_promise(const struct exchange *x, struct http_head *promised, bool *outside);
+/* A response to x, if its path was rewritten: Location, Content-Location, Link, and the Path of Set-Cookie. What
+ * points out of /TO or to another host stays. */
+void offer_map_response(const struct exchange *x, struct http_head *head);
+/* Whether a resource that a response names is on the host of x, and not below /FROM. */
+bool offer_is_outside(const struct exchange *x, const struct http_target *target);
+
+#endif
