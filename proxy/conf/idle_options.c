@@ -217,6 +217,19 @@ static bool limits_no_requests(const struct conf *c, const void *object)
 	return c->request_limit_count == 0;
 }
 
+/* Clients on a unix socket have no address. */
+static bool counts_nobody(const struct conf *c, const void *object)
+{
+	const struct conf_route *route = object;
+	for (size_t i = 0; i < c->listen_count; i++)
+		if (c->listens[i].address.storage.ss_family != AF_UNIX)
+			return false;
+	for (size_t i = 0; i < route->request_limit_count; i++)
+		if (route->request_limits[i].key != CONF_LIMIT_CLIENT)
+			return false;
+	return true;
+}
+
 static bool drops(const struct conf *c, const void *object)
 {
 	(void)c;
@@ -395,6 +408,8 @@ static const struct idle {
 	"the pushes that it waits for never come: its origin has push = refuse"},
     {CONF_SECTION_ROUTE, "subscription", subscribes_over_http1,
 	"the pushes that it waits for never come: its origin speaks HTTP/1.1 alone"},
+    {CONF_SECTION_ROUTE, "limit-requests", counts_nobody,
+	"clients on unix sockets, and there are no others, have no address to be counted by"},
     {CONF_SECTION_PUSH, "max-per-parent", drops, DROPS},
     {CONF_SECTION_PUSH, "max-bytes", drops, DROPS},
     {CONF_SECTION_PUSH, "status", drops, DROPS},
