@@ -13,7 +13,6 @@
 #define PUSHGATE_OBSERVE_OBSERVE_H
 
 #include "policy/policy.h"
-#include "proxy/base/clock.h"
 #include "proxy/log_fields.h"
 #include "proxy/net/net.h"
 #include "proxy/observe/servers.h"

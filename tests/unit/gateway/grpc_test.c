@@ -141,7 +141,7 @@ static const struct {
     {"loop", GRPC_INTERNAL},
     {"redirect", GRPC_UNKNOWN},
     {"route-redirect", GRPC_UNKNOWN},
-    {"fixed-answer", GRPC_UNKNOWN}, /* unless the answer has another status */
+    {"fixed-answer", GRPC_UNKNOWN},
     {"not-implemented", GRPC_UNIMPLEMENTED},
     {"final-recipient", GRPC_UNKNOWN},
     {"request-rate", GRPC_RESOURCE_EXHAUSTED},
