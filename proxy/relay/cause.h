@@ -51,7 +51,7 @@ enum relay_timeout {
 /* Whether a request that failed is sent again, unless bytes of its body were sent. */
 enum relay_retry {
 	RELAY_NEVER,
-	RELAY_AGAIN,     /* no server has processed it: whatever its method, with one server too */
+	RELAY_AGAIN, /* no server has processed it: whatever its method, with one server too */
 	/* A server may have processed it: if it is idempotent and its route wants that, to another server.
 	 * The connection was lost; the response came too late; it was an error status. */
 	RELAY_IF_LOST,
@@ -119,13 +119,13 @@ struct relay_cause {
 	X(UNTRUSTED_SCHEME,   "untrusted-scheme",      RELAY_SELF,   RELAY_NEVER,   421, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(NO_ROUTE,           "no-route",              RELAY_SELF,   RELAY_NEVER,   404, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(LOOP,               "loop",                  RELAY_SELF,   RELAY_NEVER,   508, "proxy_loop_detected",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(REQUEST_RATE,       "request-rate",          RELAY_SELF,   RELAY_NEVER,   429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(REQUEST_CONCURRENCY, "request-concurrency",  RELAY_SELF,   RELAY_NEVER,   429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(REDIRECT,           "redirect",              RELAY_SELF,   RELAY_NEVER,   308, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(ROUTE_REDIRECT,     "route-redirect",        RELAY_SELF,   RELAY_NEVER,   308, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(FIXED_ANSWER,       "fixed-answer",          RELAY_SELF,   RELAY_NEVER,   200, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(NOT_IMPLEMENTED,    "not-implemented",       RELAY_SELF,   RELAY_NEVER,   501, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(FINAL_RECIPIENT,    "final-recipient",       RELAY_SELF,   RELAY_NEVER,   204, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
-	X(REQUEST_RATE,       "request-rate",          RELAY_SELF,   RELAY_NEVER,   429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
-	X(REQUEST_CONCURRENCY, "request-concurrency",  RELAY_SELF,   RELAY_NEVER,   429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(NO_MEMORY,          "no-memory",             RELAY_SELF,   RELAY_NEVER,   503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, BUDGET,             false, false) \
 	X(MEMORY_SHORT,       "memory-short",          RELAY_SELF,   RELAY_NEVER,   503, "proxy_internal_error",             RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \
 	X(MEMORY_STALLED,     "memory-stalled",        RELAY_SELF,   RELAY_NEVER,   503, "proxy_internal_error",             RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         BUDGET,             false, false) \

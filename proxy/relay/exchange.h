@@ -137,6 +137,9 @@ struct exchange {
 	uint8_t attempts; /* times that it was dispatched: from the second on these are retries */
 	uint8_t repeats;  /* of these, the ones by retry-on */
 	uint8_t moves;    /* times that it was given to another server before it was sent */
+	/* It failed with a connection: the next one should have carried nothing yet, and be no other that
+	 * its server has closed while it was idle. */
+	bool needs_fresh;
 	struct leg down, up;
 	struct flow upload, download;    /* request body, response body */
 	const struct http_head *request; /* as the client sent it; owned */

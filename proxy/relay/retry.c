@@ -48,6 +48,7 @@ bool exchange_retry_failed(struct exchange *x, const struct relay_cause *cause, 
 	bool is_end = cause == &relay_cause_UP_RESET && code == RELAY_NO_ERROR;
 	if (is_end || !is_retried(x, cause->retry, 0))
 		return false;
+	x->needs_fresh = true;
 	send_again(x);
 	return true;
 }
@@ -56,6 +57,7 @@ bool exchange_retry_late(struct exchange *x, const struct relay_cause *cause)
 {
 	if (cause->retry != RELAY_IF_LATE || !is_retried(x, RELAY_IF_LATE, 0))
 		return false;
+	x->needs_fresh = false;
 	x->context.avoid = x->up.carrier;
 	exchange_reset_leg(&x->up, relay_code_across(cause->up_code, RELAY_CANCEL));
 	send_again(x);
@@ -67,6 +69,7 @@ bool exchange_retry_status(struct exchange *x, struct http_head *head, bool end)
 	if (!x->up.ops->discard || !is_retried(x, RELAY_IF_STATUS, head->status))
 		return false;
 	http_head_free(head);
+	x->needs_fresh = false;
 	x->context.avoid = x->up.carrier;
 	x->up.ops->discard(&x->up, end);
 	exchange_unbind(&x->up);

@@ -50,7 +50,8 @@ void health_report_failure(const struct exchange *x, const struct relay_cause *c
 {
 	struct server *s = x->context.server;
 	bool counts = s && s->health.may_eject && !exchange_is_push(x) && !exchange_is_tunnel(x);
-	if (counts && !x->download.source_ended && is_failure(cause))
+	bool is_whole = x->download.source_ended && x->response.answered_by == ANSWERED_BY_ORIGIN;
+	if (counts && !is_whole && is_failure(cause))
 		health_report(s, HEALTH_FAILED);
 }
 

@@ -221,8 +221,8 @@ void pool_conn_retired(struct pool *p, struct origin_conn *c, bool was_ready)
 
 static bool may_open(const struct pool *p);
 
-/* A retry needs a connection on which its first attempt cannot have failed. If that ended because the
- * origin had closed it while it was idle, the other idle ones may end the same way. */
+/* A request that failed with its connection needs one on which that cannot have happened. If it ended because
+ * the origin had closed it while it was idle, the other idle ones may end the same way. */
 static bool is_fresh(const struct pool *p, const struct origin_conn *c)
 {
 	return c->requests == 0 || session_can(c->session, SESSION_MULTIPLEXES) || !may_open(p);
@@ -237,7 +237,7 @@ struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x
 		return NULL;
 	list_for_each(&p->usable, c, struct origin_conn, usable)
 	{
-		if (!origin_conn_has_room(c) || (exchange_was_retried(x) && !is_fresh(p, c)))
+		if (!origin_conn_has_room(c) || (x->needs_fresh && !is_fresh(p, c)))
 			continue;
 		if (c != x->context.avoid)
 			return c;
@@ -372,7 +372,7 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 	if (x->tunnel.is_asked && !pool_count_tunnel(p, x))
 		return;
 	struct exchange *before = pool_first_waiting(p);
-	bool is_next = !before || exchange_was_retried(before) || exchange_is_push(before);
+	bool is_next = !before || before->needs_fresh || exchange_is_push(before);
 	struct origin_conn *c = is_next ? pool_conn_with_room(p, x) : NULL;
 	x->context.pool = p;
 	if (!c) {

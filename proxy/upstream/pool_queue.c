@@ -10,7 +10,7 @@
 /* A server that is not in use gets what is bound to it alone: what waits for any goes to others. */
 static bool may_take_from_line(const struct pool *p)
 {
-	return p->server->member.is_usable && !p->server->is_leaving;
+	return balance_prefers(&p->server->member) && !p->server->is_leaving;
 }
 
 static struct exchange *first_of(const struct list *l)
@@ -85,7 +85,7 @@ static struct exchange *first_to_send(struct pool *p, struct list *queue, struct
 		*c = pool_conn_with_room(p, x);
 		if (*c)
 			return x;
-		if (!exchange_was_retried(x) || list_is_empty(&p->usable))
+		if (!x->needs_fresh || list_is_empty(&p->usable))
 			return NULL;
 	}
 	return NULL;

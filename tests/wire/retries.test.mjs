@@ -202,6 +202,8 @@ fleet('a status of retry-on: another server is asked', [says(503), ok1()], { rou
 		isNeverAskedTwice(server, fine);
 		/* The response that nobody wanted was read to its end. */
 		assert.equal(server.peer.connections.length, 1);
+		/* What it did not fail with is used again. */
+		assert.equal(fine.peer.connections.length, 1);
 		assert.ok(s.gate.counters().retries_status > 0);
 	});
 
