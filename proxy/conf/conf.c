@@ -16,9 +16,8 @@ static struct conf *load_begin(
 	struct conf *c = memory_new(struct conf);
 
 	arena_init(&c->arena, NULL, 0);
-	*l =
-	    (struct conf_loader){.conf = c, .errors = errors, .opens_files = opens_files,
-	     .folder = folder};
+	*l = (struct conf_loader){
+	    .conf = c, .errors = errors, .opens_files = opens_files, .folder = folder};
 	c->file = conf_copy(l, slice_of_string(name));
 	/* Default paths are relative to this file. */
 	l->file = c->file;
@@ -84,7 +83,8 @@ struct conf *conf_load_text(struct slice text, const char *name, bool opens_file
 	return load_end(&l);
 }
 
-struct conf *conf_load_everything(struct slice text, const char *name, bool opens_files, FILE *errors)
+struct conf *conf_load_everything(
+    struct slice text, const char *name, bool opens_files, FILE *errors)
 {
 	struct conf_loader l;
 	struct conf *c = load_begin(&l, name, NULL, opens_files, errors);

@@ -100,44 +100,6 @@ static bool refuses_pushes(const struct conf *c, const void *object)
 	return ((const struct conf_origin *)object)->push == CONF_PUSH_REFUSE;
 }
 
-static bool has_one_server(const struct conf *c, const void *object)
-{
-	(void)c;
-	return !conf_origin_is_fleet(object);
-}
-
-static bool never_ejects(const struct conf *c, const void *object)
-{
-	const struct conf_eject *e = &((const struct conf_origin *)object)->eject;
-	(void)c;
-	return e->failures == 0 && e->percent == 0;
-}
-
-static bool ejects_longer(const struct conf *c, const void *object)
-{
-	const struct conf_eject *e = &((const struct conf_origin *)object)->eject;
-	(void)c;
-	return e->time_max < e->time;
-}
-
-static bool checks_nothing(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_origin *)object)->check.kind == CONF_CHECK_OFF;
-}
-
-static bool asks_nothing(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_origin *)object)->check.kind == CONF_CHECK_CONNECT;
-}
-
-static bool is_demo(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_origin *)object)->kind == CONF_ORIGIN_DEMO;
-}
-
 static bool repeats_nothing(const struct conf_route *route)
 {
 	const struct conf_retry_on *on = &route->retry_on;
@@ -255,6 +217,19 @@ static bool limits_no_requests(const struct conf *c, const void *object)
 	return c->request_limit_count == 0;
 }
 
+/* Clients on a unix socket have no address. */
+static bool counts_nobody(const struct conf *c, const void *object)
+{
+	const struct conf_route *route = object;
+	for (size_t i = 0; i < c->listen_count; i++)
+		if (c->listens[i].address.storage.ss_family != AF_UNIX)
+			return false;
+	for (size_t i = 0; i < route->request_limit_count; i++)
+		if (route->request_limits[i].key != CONF_LIMIT_CLIENT)
+			return false;
+	return true;
+}
+
 static bool drops(const struct conf *c, const void *object)
 {
 	(void)c;
@@ -349,10 +324,10 @@ static const struct idle {
     {CONF_SECTION_LISTEN, "limit-field-blocks", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "max-continuations", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "max-control-output", clients_speak_http1, CLIENTS_HTTP1},
-    {CONF_SECTION_ORIGIN, "balance", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "hash", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "slow-start", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "affinity-cookie", has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "balance", conf_has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "hash", conf_has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "slow-start", conf_has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "affinity-cookie", conf_has_one_server, ONE_SERVER},
     {CONF_SECTION_ORIGIN, "tls-ca", is_not_tls, NOT_TLS},
     {CONF_SECTION_ORIGIN, "tls-verify", is_not_tls, NOT_TLS},
     {CONF_SECTION_ORIGIN, "tls-name", is_not_tls, NOT_TLS},
@@ -382,26 +357,26 @@ static const struct idle {
     {CONF_SECTION_ORIGIN, "max-subscriptions", has_no_subscription,
 	"no route to it has subscription = yes"},
     {CONF_SECTION_ORIGIN, "max-tunnels", has_no_tunnels, "no route to it has upgrade"},
-    {CONF_SECTION_ORIGIN, "eject-failures", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "eject-percent", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "eject-time", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "eject-time-max", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "eject-most", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "failure-status", has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "eject-time", never_ejects, NO_EJECT},
-    {CONF_SECTION_ORIGIN, "eject-time-max", never_ejects, NO_EJECT},
-    {CONF_SECTION_ORIGIN, "eject-most", never_ejects, NO_EJECT},
-    {CONF_SECTION_ORIGIN, "failure-status", never_ejects, NO_EJECT},
-    {CONF_SECTION_ORIGIN, "eject-time-max", ejects_longer, "it is below eject-time"},
-    {CONF_SECTION_ORIGIN, "health-check", is_demo, "the demo site always works"},
-    {CONF_SECTION_ORIGIN, "health-host", checks_nothing, NO_CHECK},
-    {CONF_SECTION_ORIGIN, "health-interval", checks_nothing, NO_CHECK},
-    {CONF_SECTION_ORIGIN, "health-timeout", checks_nothing, NO_CHECK},
-    {CONF_SECTION_ORIGIN, "health-rise", checks_nothing, NO_CHECK},
-    {CONF_SECTION_ORIGIN, "health-fall", checks_nothing, NO_CHECK},
-    {CONF_SECTION_ORIGIN, "health-status", checks_nothing, NO_CHECK},
-    {CONF_SECTION_ORIGIN, "health-host", asks_nothing, CONNECTS},
-    {CONF_SECTION_ORIGIN, "health-status", asks_nothing, CONNECTS},
+    {CONF_SECTION_ORIGIN, "eject-failures", conf_has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-percent", conf_has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-time", conf_has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-time-max", conf_has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-most", conf_has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "failure-status", conf_has_one_server, ONE_SERVER},
+    {CONF_SECTION_ORIGIN, "eject-time", conf_never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-time-max", conf_never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-most", conf_never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "failure-status", conf_never_ejects, NO_EJECT},
+    {CONF_SECTION_ORIGIN, "eject-time-max", conf_ejects_longer, "it is below eject-time"},
+    {CONF_SECTION_ORIGIN, "health-check", conf_is_demo, "the demo site always works"},
+    {CONF_SECTION_ORIGIN, "health-host", conf_checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-interval", conf_checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-timeout", conf_checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-rise", conf_checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-fall", conf_checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-status", conf_checks_nothing, NO_CHECK},
+    {CONF_SECTION_ORIGIN, "health-host", conf_asks_nothing, CONNECTS},
+    {CONF_SECTION_ORIGIN, "health-status", conf_asks_nothing, CONNECTS},
     {CONF_SECTION_ROUTE, "retry-on", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "retries", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "connect-timeout", has_no_origin, NO_ORIGIN},
@@ -433,6 +408,8 @@ static const struct idle {
 	"the pushes that it waits for never come: its origin has push = refuse"},
     {CONF_SECTION_ROUTE, "subscription", subscribes_over_http1,
 	"the pushes that it waits for never come: its origin speaks HTTP/1.1 alone"},
+    {CONF_SECTION_ROUTE, "limit-requests", counts_nobody,
+	"clients on unix sockets, and there are no others, have no address to be counted by"},
     {CONF_SECTION_PUSH, "max-per-parent", drops, DROPS},
     {CONF_SECTION_PUSH, "max-bytes", drops, DROPS},
     {CONF_SECTION_PUSH, "status", drops, DROPS},

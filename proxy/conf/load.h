@@ -162,6 +162,13 @@ void conf_check_idle_options(struct conf_loader *l, const struct conf_section *s
 #define CONF_NO_PROMISES "no origin promises: each has push = refuse or speaks HTTP/1.1 alone"
 bool conf_all_refuse(const struct conf *c, const void *object);
 bool conf_no_origin_promises(const struct conf *c, const void *object);
+/* idle_servers.c: more of them, for origins. */
+bool conf_has_one_server(const struct conf *c, const void *object);
+bool conf_never_ejects(const struct conf *c, const void *object);
+bool conf_ejects_longer(const struct conf *c, const void *object);
+bool conf_checks_nothing(const struct conf *c, const void *object);
+bool conf_asks_nothing(const struct conf *c, const void *object);
+bool conf_is_demo(const struct conf *c, const void *object);
 /* no_effect.c: warns of sections and options that change nothing. For configurations without mistakes. */
 void conf_check_effects(struct conf_loader *l);
 

@@ -44,17 +44,20 @@ static void check_one_deed(struct conf_loader *l, const struct conf_section *s)
 {
 	static const char *const deeds[] = {"origin", "redirect", "answer"};
 	const char *first = NULL;
+	uint32_t first_line = 0;
 
 	for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++) {
 		uint32_t line = conf_option_line(s, deeds[i]);
 		if (line == 0)
 			continue;
 		if (first) {
-			conf_mistake(l, s->file, line, "%s has %s and %s; keep one of them",
-			    conf_section_title(l, s), first, deeds[i]);
+			conf_mistake(l, s->file, line > first_line ? line : first_line,
+			    "%s has %s and %s; keep one of them", conf_section_title(l, s), first,
+			    deeds[i]);
 			return;
 		}
 		first = deeds[i];
+		first_line = line;
 	}
 }
 

@@ -38,16 +38,15 @@ static bool read_unix(struct conf_loader *l, struct conf_origin_server *s, struc
 	return wrong ? bad_server(l, value, wrong) : true;
 }
 
-/* RFC 1035 2.3.4: what no name can have, so that nobody need be asked for it. */
-static bool has_bad_label(struct slice name)
+bool conf_is_dns_name(struct slice name)
 {
 	while (name.len > 0) {
 		size_t length = slice_find(name, '.');
 		if (length == 0 || length > 63)
-			return true;
+			return false;
 		name = slice_from(name, length < name.len ? length + 1 : length);
 	}
-	return false;
+	return true;
 }
 
 static bool read_tcp(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
@@ -73,7 +72,7 @@ static bool read_tcp(struct conf_loader *l, struct conf_origin_server *s, struct
 	    arena_printf(&l->conf->arena, "%.*s:%u", SLICE_ARG(a.host), (unsigned)a.port);
 	if (net_address_parse(literal, &s->address)) /* a name */
 		s->address = (struct net_address){.length = 0};
-	if (s->address.length == 0 && has_bad_label(a.host))
+	if (s->address.length == 0 && !conf_is_dns_name(a.host))
 		return bad_server(l, value, "its host is no name that can be looked up");
 	return true;
 }
@@ -99,7 +98,7 @@ static bool read_srv(struct conf_loader *l, struct conf_origin_server *s, struct
 	(void)kind;
 	if (!take_label(&domain, &service) || !take_label(&domain, &transport) ||
 	    !slice_equal_nocase(transport, SLICE("_tcp")) || domain.len > HOST_BYTES ||
-	    rest.len > HOST_BYTES || has_bad_label(rest) ||
+	    rest.len > HOST_BYTES || !conf_is_dns_name(rest) ||
 	    !http_authority_parse(domain, SLICE("http"), &a) || a.port_given)
 		return bad_server(l, value, "it is not srv:_SERVICE._tcp.NAME");
 	s->host = conf_copy(l, rest);
@@ -225,6 +224,11 @@ static bool fits_others(struct conf_loader *l, const struct conf_origin *o,
 		    "%s is spoken to otherwise than %s, a server of the same origin; give both the "
 		    "same scheme, or each an [origin] of its own",
 		    url, o->servers[0].text);
+		return false;
+	}
+	if (o->server_count == LIMIT_SERVERS) {
+		conf_mistake_here(
+		    l, "an origin has at most %u servers; add an [origin]", LIMIT_SERVERS);
 		return false;
 	}
 	for (size_t i = 0; i < o->server_count; i++) {

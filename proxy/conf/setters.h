@@ -76,6 +76,8 @@ const char *conf_check_media_glob(struct slice member);
 /* setters_balance.c: what the balance of an [origin] cannot have at the same time. */
 void conf_check_balance(struct conf_loader *l, const struct conf_section *s);
 
+/* RFC 1035 2.3.4: whether the labels of a name are such that it could be looked up. */
+bool conf_is_dns_name(struct slice name);
 /* RFC 9110 5.5: a field value without control characters but HTAB. */
 bool conf_is_text(struct slice text);
 

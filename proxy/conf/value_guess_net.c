@@ -2,6 +2,7 @@
 /* Guesses of addresses, servers, hosts and paths (value_guess.h). */
 #include "proxy/base/cidr.h"
 #include "proxy/conf/value.h"
+#include "proxy/conf/setters.h"
 #include "proxy/conf/value_guess.h"
 #include "proxy/http/authority.h"
 #include "proxy/net/net.h"
@@ -133,7 +134,8 @@ static bool is_authority(struct slice text)
 {
 	struct http_authority a;
 
-	return http_authority_parse(text, SLICE("http"), &a) && a.host.len > 0 && a.port != 0;
+	return http_authority_parse(text, SLICE("http"), &a) && a.host.len > 0 && a.port != 0 &&
+	       (a.host.ptr[0] == '[' || conf_is_dns_name(a.host));
 }
 
 /* "/run/app.sock", "unix:/run/app.sock:", "http://unix:/run/app.sock". */

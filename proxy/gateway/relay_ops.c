@@ -19,6 +19,8 @@ static void dispatch(void *context, struct exchange *x)
 	struct client_facts facts;
 	if (!exchange_was_retried(x))
 		retry_budget_earn(gateway_retry_budget(g, x));
+	if (exchange_is_push(x) && x->context.origin->balance.affinity_cookie)
+		upstream_read_affinity(x);
 	upstream_dispatch(
 	    &g->upstream, x, offer_wants_pushes(&g->offers, client_facts(x, &facts), x));
 }

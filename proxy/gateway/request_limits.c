@@ -125,7 +125,7 @@ static void count_limited(
 	c->requests_limited += !limit->is_shadow;
 	c->requests_limited_shadow += limit->is_shadow;
 	if (route < OBSERVE_PLACES)
-		(limit->is_shadow ? c->route_limited_shadow : c->route_limited)[route]++;
+		c->route_limited[route][limit->is_shadow]++;
 }
 
 static void log_limit(

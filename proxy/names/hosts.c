@@ -125,8 +125,7 @@ static bool has(const struct address *list, size_t count, const struct address *
 
 size_t hosts_find(const struct hosts *h, const char *host, struct address *out, size_t most)
 {
-	static const struct address loopback[2] = {
-	    {{[15] = 1}, 6}, {{127, 0, 0, 1}, 4}};
+	static const struct address loopback[2] = {{{[15] = 1}, 6}, {{127, 0, 0, 1}, 4}};
 	struct slice name = slice_of_string(host);
 	size_t count = 0;
 	if (is_localhost(name)) {

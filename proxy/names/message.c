@@ -112,8 +112,8 @@ static bool is_for(struct reading *r, const struct dns_question *q)
 	r->at = HEADER_BYTES + (is_name ? length : 0);
 	if (!is_name || r->size - r->at < 4)
 		return false;
-	bool is_same = number16(r->bytes + r->at) == q->type &&
-		       number16(r->bytes + r->at + 2) == CLASS_IN;
+	bool is_same =
+	    number16(r->bytes + r->at) == q->type && number16(r->bytes + r->at + 2) == CLASS_IN;
 	r->at += 4;
 	return is_same;
 }
@@ -213,8 +213,7 @@ static int compare_targets(const void *a, const void *b)
 	return one->port < other->port ? -1 : one->port > other->port;
 }
 
-static void take_address(
-    const struct reading *r, const struct record *record, struct dns_answer *a)
+static void take_address(const struct reading *r, const struct record *record, struct dns_answer *a)
 {
 	struct address address = {.family = record->length == 4 ? 4 : 6};
 	memcpy(address.bytes, r->bytes + record->data, record->length);
@@ -223,8 +222,7 @@ static void take_address(
 }
 
 /* A target "." says that there is no such service (RFC 2782), and is no name. */
-static void take_target(
-    const struct reading *r, const struct record *record, struct dns_answer *a)
+static void take_target(const struct reading *r, const struct record *record, struct dns_answer *a)
 {
 	struct dns_target target = {0};
 	size_t length;
@@ -242,8 +240,8 @@ static void take_target(
 }
 
 /* Takes the records of the asked type that the name has. True: it has one. */
-static bool take_records(const struct reading *r, const char *name, enum dns_type type,
-    struct dns_answer *a)
+static bool take_records(
+    const struct reading *r, const char *name, enum dns_type type, struct dns_answer *a)
 {
 	bool has_one = false;
 	for (size_t i = 0; i < r->answers; i++) {
@@ -297,8 +295,7 @@ static const char *what_lacks(const struct reading *r, const struct dns_question
 }
 
 /* From the host of the question along the aliases, until a name has what is asked for. */
-static void follow(
-    const struct reading *r, const struct dns_question *q, struct dns_answer *a)
+static void follow(const struct reading *r, const struct dns_question *q, struct dns_answer *a)
 {
 	char name[DNS_NAME_BYTES];
 	snprintf(name, sizeof(name), "%s", q->host);

@@ -16,10 +16,10 @@ enum dns_type { DNS_A = 1, DNS_CNAME = 5, DNS_SOA = 6, DNS_AAAA = 28, DNS_SRV = 
 #define DNS_UDP_BYTES 512  /* a query, and an answer to it over UDP (RFC 1035 4.2.1) */
 
 enum dns_outcome {
-	DNS_FOREIGN,   /* not an answer to this question: wrong id, wrong question, or no answer at all */
+	DNS_FOREIGN, /* not an answer to this question: wrong id, wrong question, or no answer at all */
 	DNS_TRUNCATED, /* ask again over TCP */
-	DNS_FAILED,    /* the resolver cannot say, or what it said cannot be read: `error` says why */
-	DNS_NEGATIVE,  /* there is no such name, or it has no such record: `error` says which */
+	DNS_FAILED, /* the resolver cannot say, or what it said cannot be read: `error` says why */
+	DNS_NEGATIVE, /* there is no such name, or it has no such record: `error` says which */
 	DNS_ANSWERED,
 };
 
@@ -32,8 +32,9 @@ struct dns_target {
 struct dns_answer {
 	enum dns_outcome outcome;
 	const char *error; /* a constant; NULL: DNS_ANSWERED */
-	uint32_t ttl;      /* seconds: the smallest of the chain; of the SOA; UINT32_MAX: nothing said so */
-	size_t count;      /* of addresses or targets; ascending, each once */
+	uint32_t
+	    ttl; /* seconds: the smallest of the chain; of the SOA; UINT32_MAX: nothing said so */
+	size_t count; /* of addresses or targets; ascending, each once */
 	union {
 		struct address addresses[LIMIT_NAME_ADDRESSES];
 		struct dns_target targets[LIMIT_SRV_TARGETS];

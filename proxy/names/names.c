@@ -33,10 +33,12 @@ struct names *names_new(
 	n->seed = hash_random_seed();
 	n->hosts = hosts_new((struct slice){0});
 	map_init(&n->questions);
+	list_init(&n->retrying);
 	list_init(&n->waiting);
 	list_init(&n->watches);
 	list_init(&n->due);
-	net_timer_init(&n->look, loop, name_watch_look_at_all, n);
+	net_timer_init(&n->ask, loop, name_query_ask_some, n);
+	net_timer_init(&n->look, loop, name_watch_look_at_some, n);
 	n->has_own_resolvers = o->resolver_count > 0;
 	set_resolvers(n, o->resolvers, o->resolver_count);
 	names_set_resolv_conf(n, (struct slice){0});
@@ -49,6 +51,7 @@ void names_free(struct names *n)
 		return;
 	ensure(list_is_empty(&n->watches));
 	map_fini(&n->questions);
+	net_timer_fini(&n->ask);
 	net_timer_fini(&n->look);
 	hosts_free(n->hosts);
 	free(n);

@@ -28,8 +28,10 @@ struct names {
 	struct hosts *hosts;
 	struct map questions;
 	uint64_t seed;
-	size_t query_count;    /* under way */
-	struct list waiting;   /* queries that wait for a place */
+	size_t query_count;   /* under way */
+	struct list retrying; /* queries under way that are to ask the next resolver */
+	struct list waiting;  /* queries that wait for a place */
+	struct net_timer ask; /* a few queries in each loop pass */
 	struct list watches;
 	struct list due;       /* watches that must look at their questions again */
 	struct net_timer look; /* so that no callback comes within a call of the owner's */
@@ -39,8 +41,8 @@ struct names {
 
 struct name_query {
 	struct names *names;
-	struct list link; /* in names.waiting, or in none */
-	bool is_active;   /* counted in names.query_count */
+	struct list link;             /* in names.waiting or names.retrying, or in none */
+	bool is_active;               /* counted in names.query_count */
 	struct dns_question question; /* its host is borrowed */
 	void (*done)(void *context, const struct dns_answer *answer);
 	void *context;
@@ -62,6 +64,7 @@ void name_query_start(struct name_query *q, struct names *n, const char *host, e
     void (*done)(void *context, const struct dns_answer *answer), void *context);
 /* Ends it without an answer. Does nothing when it is over. */
 void name_query_stop(struct name_query *q);
+void name_query_ask_some(void *names); /* when names.ask fires */
 
 /* ---- a question: a name and a type, kept up to date (question.c) ---- */
 
@@ -98,6 +101,6 @@ void name_question_retry(struct name_question *q);
 
 /* The question has another answer or another error. */
 void name_watch_due(struct names *n, struct name_question *q);
-void name_watch_look_at_all(void *names);
+void name_watch_look_at_some(void *names);
 
 #endif

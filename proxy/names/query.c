@@ -4,12 +4,14 @@
  * kernel lets in what comes from the resolver's address and port alone. An answer to another question is passed
  * over; after LIMIT_DNS_STRANGERS of them, or if the answer is truncated, the same resolver is asked over TCP.
  */
-#include "proxy/names/private.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/names/private.h"
 
 /* Each resolver is asked so often before a query fails: a datagram may be lost. */
 #define ROUNDS 2u
+/* Sockets opened in one loop pass: a thousand names at the start delay nobody. */
+#define ASKED_PER_PASS 8u
 
 static void try_next(struct name_query *q);
 
@@ -27,13 +29,9 @@ static void close_sockets(struct name_query *q)
 	q->received = q->capacity = 0;
 }
 
-static void begin(struct name_query *q)
+static void ask_soon(struct names *n)
 {
-	struct names *n = q->names;
-	q->is_active = true;
-	n->query_count++;
-	q->first = n->best_resolver;
-	net_timer_set(&q->timer, net_now(n->loop));
+	net_timer_set(&n->ask, net_now(n->loop));
 }
 
 void name_query_stop(struct name_query *q)
@@ -45,15 +43,9 @@ void name_query_stop(struct name_query *q)
 	net_timer_fini(&q->timer);
 	list_remove(&q->link);
 	q->names = NULL;
-	if (!q->is_active)
-		return;
-	q->is_active = false;
-	n->query_count--;
-	struct name_query *next = list_first(&n->waiting, struct name_query, link);
-	if (!next)
-		return;
-	list_remove(&next->link);
-	begin(next);
+	n->query_count -= q->is_active;
+	if (!list_is_empty(&n->waiting))
+		ask_soon(n);
 }
 
 static void finish(struct name_query *q, const struct dns_answer *answer)
@@ -206,8 +198,20 @@ static void ask_over_tcp(struct name_query *q)
 
 static void try_next(struct name_query *q)
 {
-	struct names *n = q->names;
 	close_sockets(q);
+	net_timer_set(&q->timer, USEC_NEVER);
+	list_append(&q->names->retrying, &q->link);
+	ask_soon(q->names);
+}
+
+static void on_timer(void *context)
+{
+	try_next(context);
+}
+
+static void ask(struct name_query *q)
+{
+	struct names *n = q->names;
 	while (q->tries < ROUNDS * n->resolver_count) {
 		q->resolver = (q->first + q->tries++) % n->resolver_count;
 		if (ask_over_udp(q))
@@ -218,22 +222,41 @@ static void try_next(struct name_query *q)
 	finish(q, &failure);
 }
 
-static void on_timer(void *context)
+static struct name_query *take_next(struct names *n)
 {
-	try_next(context);
+	struct name_query *q = list_first(&n->retrying, struct name_query, link);
+	if (!q && n->query_count < LIMIT_DNS_QUERIES) {
+		q = list_first(&n->waiting, struct name_query, link);
+		if (!q)
+			return NULL;
+		q->is_active = true;
+		n->query_count++;
+		q->first = n->best_resolver;
+	}
+	if (q)
+		list_remove(&q->link);
+	return q;
+}
+
+void name_query_ask_some(void *names)
+{
+	struct name_query *q;
+	struct names *n = names;
+	for (unsigned i = 0; i < ASKED_PER_PASS; i++) {
+		if (!(q = take_next(n)))
+			return;
+		ask(q);
+	}
+	ask_soon(n);
 }
 
 void name_query_start(struct name_query *q, struct names *n, const char *host, enum dns_type type,
     void (*done)(void *context, const struct dns_answer *answer), void *context)
 {
-	*q = (struct name_query){.names = n,
-	    .question = {.host = host, .type = type},
-	    .done = done,
-	    .context = context};
+	*q = (struct name_query){
+	    .names = n, .question = {.host = host, .type = type}, .done = done, .context = context};
 	list_init(&q->link);
 	net_timer_init(&q->timer, n->loop, on_timer, q);
-	if (n->query_count < LIMIT_DNS_QUERIES)
-		begin(q);
-	else
-		list_append(&n->waiting, &q->link);
+	list_append(&n->waiting, &q->link);
+	ask_soon(n);
 }

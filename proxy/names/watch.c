@@ -12,6 +12,9 @@
 /* RFC 8305 8: the resolution delay. */
 #define PATIENCE (50 * USEC_PER_MSEC)
 
+/* Watches that are looked at in one loop pass. */
+#define LOOKS_PER_PASS 16u
+
 /* One question of a watch. */
 struct watch_link {
 	struct list of_watch, of_question;
@@ -41,8 +44,8 @@ struct name_watch {
 
 /* ---- links ---- */
 
-static struct watch_link *link_question(struct name_watch *w, const char *host, enum dns_type type,
-    const struct dns_target *target)
+static struct watch_link *link_question(
+    struct name_watch *w, const char *host, enum dns_type type, const struct dns_target *target)
 {
 	struct watch_link *l = memory_new(struct watch_link);
 	*l = (struct watch_link){.watch = w,
@@ -63,8 +66,7 @@ static void unlink_question(struct watch_link *l)
 	free(l);
 }
 
-static void link_addresses(
-    struct name_watch *w, const char *host, const struct dns_target *target)
+static void link_addresses(struct name_watch *w, const char *host, const struct dns_target *target)
 {
 	static const enum dns_type types[] = {DNS_AAAA, DNS_A};
 	for (size_t i = 0; i < 2; i++) {
@@ -210,14 +212,17 @@ static void on_patience(void *context)
 }
 
 /* The owner may end any watch in the callback. */
-void name_watch_look_at_all(void *names)
+void name_watch_look_at_some(void *names)
 {
 	struct names *n = names;
 	struct name_watch *w;
-	while ((w = list_first(&n->due, struct name_watch, due))) {
+	for (unsigned i = 0; i < LOOKS_PER_PASS; i++) {
+		if (!(w = list_first(&n->due, struct name_watch, due)))
+			return;
 		list_remove(&w->due);
 		look(w);
 	}
+	net_timer_set(&n->look, net_now(n->loop));
 }
 
 /* ---- life ---- */

@@ -28,8 +28,8 @@ static void on_readable(void *context)
 /* Connected, so that the kernel drops what comes from elsewhere, and reports what ICMP says. */
 static int open_socket(const struct net_address *peer)
 {
-	int fd = net_sys_socket(
-	    peer->storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd =
+	    net_sys_socket(peer->storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
 	if (net_sys_connect(fd, (const struct sockaddr *)&peer->storage, peer->length) == 0)

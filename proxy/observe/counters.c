@@ -36,8 +36,8 @@ void observe_counters_add(struct observe_counters *a, const struct observe_count
 	for (size_t i = 0; i < OBSERVE_MISSES; i++)
 		a->misses[i] += b->misses[i];
 	for (size_t i = 0; i < OBSERVE_PLACES; i++) {
-		a->route_limited[i] += b->route_limited[i];
-		a->route_limited_shadow[i] += b->route_limited_shadow[i];
+		a->route_limited[i][0] += b->route_limited[i][0];
+		a->route_limited[i][1] += b->route_limited[i][1];
 		if (a->push_off_until[i] < b->push_off_until[i])
 			a->push_off_until[i] = b->push_off_until[i];
 		a->push_off_connections_open[i] += b->push_off_connections_open[i];

@@ -13,7 +13,6 @@
 #define PUSHGATE_OBSERVE_OBSERVE_H
 
 #include "policy/policy.h"
-#include "proxy/base/clock.h"
 #include "proxy/log_fields.h"
 #include "proxy/net/net.h"
 #include "proxy/observe/servers.h"
@@ -182,8 +181,7 @@ struct observe_counters {
 	uint64_t faults[2][OBSERVE_FAULTS];           /* by enum observe_side */
 	uint64_t causes[OBSERVE_CAUSES];              /* why exchanges ended early */
 	uint64_t misses[OBSERVE_MISSES];              /* holds_missed, by cause */
-	/* By the route's index: what limit-requests refused, and in shadow would have refused. */
-	uint64_t route_limited[OBSERVE_PLACES], route_limited_shadow[OBSERVE_PLACES];
+	uint64_t route_limited[OBSERVE_PLACES][2]; /* by the route's index, and whether in shadow */
 	/* Gauges. By the route's index: on the monotonic clock, 0 or in the past = push is on. */
 	uint64_t push_off_until[OBSERVE_PLACES];
 	/* By the origin's index: its connections on which push was turned off. */

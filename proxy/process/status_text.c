@@ -135,16 +135,15 @@ static void print_push_off(const struct status *s, const struct observe_counters
 
 static void print_limited(const struct status *s, const struct observe_counters *sum, FILE *out)
 {
+	static const char *const verdicts[] = {"refused", "shadow"};
 	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_ROUTE_LIMITED};
-	for (size_t i = 0; i < s->conf->route_count && i < OBSERVE_PLACES; i++) {
-		const char *route = s->conf->routes[i].name;
-		if (sum->route_limited[i] > 0)
-			observe_sample(&f, LABELS({"route", route}, {"verdict", "refused"}), "%llu",
-			    (unsigned long long)sum->route_limited[i]);
-		if (sum->route_limited_shadow[i] > 0)
-			observe_sample(&f, LABELS({"route", route}, {"verdict", "shadow"}), "%llu",
-			    (unsigned long long)sum->route_limited_shadow[i]);
-	}
+	for (size_t i = 0; i < s->conf->route_count && i < OBSERVE_PLACES; i++)
+		for (size_t v = 0; v < 2; v++)
+			if (sum->route_limited[i][v] > 0)
+				observe_sample(&f,
+				    LABELS({"route", s->conf->routes[i].name},
+					{"verdict", verdicts[v]}),
+				    "%llu", (unsigned long long)sum->route_limited[i][v]);
 }
 
 /* ---- the whole ---- */

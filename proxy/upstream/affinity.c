@@ -31,8 +31,13 @@ static uint64_t read_key(struct slice text)
 void upstream_read_affinity(struct exchange *x)
 {
 	const char *name = x->context.origin->balance.affinity_cookie;
+	const struct exchange *parent = x->pushed.parent;
+	uint64_t key = read_key(exchange_cut_cookie(x, slice_of_string(name)));
 
-	x->context.affinity = read_key(exchange_cut_cookie(x, slice_of_string(name)));
+	if (key == 0 && parent && parent->context.origin == x->context.origin)
+		key = parent->context.affinity;
+	if (key != 0)
+		x->context.affinity = key;
 }
 
 void upstream_add_affinity(const struct exchange *x, struct http_head *response)

@@ -113,7 +113,7 @@ struct balance_member *balance_least_of_all(
 static uint8_t tier_of(const struct balance_member *m)
 {
 	return (uint8_t)((m->is_backup ? BALANCE_TIER_BACKUP : 0) |
-			 (m->is_usable ? 0 : BALANCE_TIER_UNUSED));
+			 (balance_prefers(m) ? 0 : BALANCE_TIER_UNUSED));
 }
 
 /* Puts all members into their tiers, in their order. */
@@ -243,7 +243,7 @@ static struct balance_member *find_wanted(struct balance *b, const struct balanc
 	if (m && m->is_usable && !balance_was_tried(q, m))
 		return m;
 	m = q->preferred ? find(b, q->preferred, true) : NULL;
-	return m && m->is_usable && !balance_was_tried(q, m) ? m : NULL;
+	return m && balance_prefers(m) && !balance_was_tried(q, m) ? m : NULL;
 }
 
 /* ---- the choice ---- */

@@ -24,17 +24,23 @@ enum balance_kind { BALANCE_LEAST, BALANCE_ROUND_ROBIN, BALANCE_HASH };
 
 /* Embedded in what can be chosen. */
 struct balance_member {
-	uint64_t key; /* the same in all workers and after a restart */
-	uint32_t id;  /* unique in the worker, never given twice, not 0 */
+	uint64_t key;         /* the same in all workers and after a restart */
+	uint32_t id;          /* unique in the worker, never given twice, not 0 */
 	uint32_t weight;      /* 1 … LIMIT_SERVER_WEIGHT */
 	uint32_t outstanding; /* requests that were given to it and are not over */
 	usec joined;          /* slow start counts from here; 0: it has its whole weight */
 	bool is_backup;
 	bool is_usable; /* neither ejected nor failing its checks */
+	bool is_late;   /* usable, but others are to be preferred now: affinity alone leads to it */
 	/* The balance's own: its tier in the tables of that generation. */
 	uint8_t tier;
 	uint32_t generation;
 };
+
+static inline bool balance_prefers(const struct balance_member *m)
+{
+	return m->is_usable && !m->is_late;
+}
 
 struct balance_question {
 	bool has_hash;

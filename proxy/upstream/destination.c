@@ -77,7 +77,8 @@ static void collect_members(struct destination *d)
 	d->member_count = 0;
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		s->member.is_usable = health_state(s) == SERVER_UP && !s->is_slow;
+		s->member.is_usable = health_state(s) == SERVER_UP;
+		s->member.is_late = s->is_slow;
 		if (may_be_chosen(s))
 			d->members[d->member_count++] = &s->member;
 	}
@@ -116,7 +117,7 @@ static struct server *choose(struct destination *d, struct exchange *x)
 	struct server *s =
 	    server_of(balance_choose(d->balance, &question, d->upstream->env->relay->now));
 	x->context.is_bound = s && (question.has_hash || question.affinity == s->member.key ||
-				       x->context.tried_count > 0 || !s->member.is_usable);
+				       x->context.tried_count > 0 || !balance_prefers(&s->member));
 	return s;
 }
 
@@ -329,7 +330,7 @@ static void give_out_again(struct wheel_node *node, usec now)
 		serve_nameless(d);
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		if (s->queued > 0 && (!s->member.is_usable || !may_be_chosen(s)))
+		if (s->queued > 0 && (!balance_prefers(&s->member) || !may_be_chosen(s)))
 			empty_server(d, s);
 	}
 }

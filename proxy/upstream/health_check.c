@@ -61,11 +61,11 @@ static void change(struct health_target *t, enum server_check_state state, unsig
 	char text[SERVER_CHECK_TEXT];
 	server_check_text(result, text);
 	if (state == SERVER_CHECK_FAILS)
-		observe_log(env->observe, OBSERVE_WARN,
+		observe_log_fault(env->observe, OBSERVE_WARN, "failing checks", env->relay->now,
 		    "origin %s: server %s fails its checks: %s, %u in a row", name, s->text, text,
 		    t->failed);
 	else if (s->health.check_fails)
-		observe_log(env->observe, OBSERVE_INFO,
+		observe_log_fault(env->observe, OBSERVE_INFO, "passing checks", env->relay->now,
 		    "origin %s: server %s passes its checks: %s, %u in a row", name, s->text, text,
 		    t->passed);
 	if (s->health.entry)

@@ -10,7 +10,7 @@
 /* A server that is not in use gets what is bound to it alone: what waits for any goes to others. */
 static bool may_take_from_line(const struct pool *p)
 {
-	return p->server->member.is_usable && !p->server->is_leaving;
+	return balance_prefers(&p->server->member) && !p->server->is_leaving;
 }
 
 static struct exchange *first_of(const struct list *l)

@@ -61,7 +61,8 @@ void upstream_exchange_ended(struct exchange *x);
 
 /* ---- affinity-cookie ---- */
 
-/* The origin of x has an affinity-cookie: takes it out of the request, and notes the server that it names. */
+/* The origin of x has an affinity-cookie: takes it out of the request, and notes the server that it names. An
+ * offer of our own may have the cookie from its parent, or its parent's server. */
 void upstream_read_affinity(struct exchange *x);
 /* The response of that origin to a client: sets the cookie, if it came from another server. */
 void upstream_add_affinity(const struct exchange *x, struct http_head *response);

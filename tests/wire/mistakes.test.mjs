@@ -177,7 +177,7 @@ const mistakes = [
 	['a status that pushgate never sends', `${REST}[errors]\n418 = @/manifest.json\n`, 8, /pushgate never answers 418/, /write one of 400, 404/],
 	['a server with a path', `${LISTEN}[origin app]\nserver = h2c://127.0.0.1:1/x\n${ROUTE}`, 4, /it must not have a path/, /did you mean server = h2c:\/\/127\.0\.0\.1:1\?/],
 	['a server behind a port that is none', `${LISTEN}[origin app]\nserver = h2c://127.0.0.1:99999\n${ROUTE}`, 4, /it is not HOST:PORT/, /such as server = http:/],
-	['a server that no name server knows', `${LISTEN}[origin app]\nserver = h2c://no..where:81\n${ROUTE}`, 4, /the host 'no\.\.where' has no address/, /correct the name or write an IP address/],
+	['a server whose name is none', `${LISTEN}[origin app]\nserver = h2c://no..where:81\n${ROUTE}`, 4, /its host is no name that can be looked up/, /such as server = http:\/\/127\.0\.0\.1:8080/],
 	['a route host with a port', `${REST}host = a.test:443\n`, 7, /bad value 'a\.test:443' for host/, /did you mean host = a\.test\?/],
 	['a route host of nginx', `${REST}host = .a.test\n`, 7, /bad value '\.a\.test' for host/, /did you mean host = \*\.a\.test\?/],
 	['a route path with a star', `${REST}path = /api*\n`, 7, /bad value '\/api\*' for path/, /did you mean path = \/api\?/],

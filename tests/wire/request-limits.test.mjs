@@ -4,7 +4,10 @@
  * and that held responses and tunnels count.
  */
 import assert from 'node:assert/strict';
-import { scenario, section } from '../support/gate.mjs';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after } from 'node:test';
+import { scenario, section, workDir } from '../support/gate.mjs';
 import { connect1 } from '../support/http1.mjs';
 
 const SERVER = { 'status-socket': 'status' };
@@ -175,4 +178,27 @@ scenario('a tunnel is open until it ends, and one too many is refused as any req
 	await s.gate.access((l) => l.tunnel === 'websocket');
 	open(5);
 	await origin.expectRequest();
+});
+
+// covers: R473
+const dir = workDir();
+after(() => fs.rmSync(dir, { recursive: true }));
+const local = path.join(dir, 'local');
+scenario('a client on a unix socket has no address to be counted by, and a value or the route counts all the same', {
+	...limited(['1/h', '1/h by=field:x-key', '3/h by=all']), extra: section('listen local', { address: `unix:${local}` }),
+}, async (s) => {
+	const client = await connect1(0, { unix: local });
+	s.cleanups.push(() => client.close());
+	const ask = async (fields, status) => {
+		client.request('GET', '/', [['host', 'a.test'], ...fields]);
+		assert.equal((await client.response()).status, status);
+	};
+	const serving = serve(s);
+	await ask([], 200);
+	await ask([], 200);
+	await ask([['x-key', 'one']], 200);
+	await ask([['x-key', 'one']], 429);
+	await ask([], 429);
+	await s.gate.error(/local: client unix: route main: over limit-requests = 1\/h by=field:x-key, answered 429/);
+	await serving;
 });

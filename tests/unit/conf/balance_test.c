@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of [origin] that say which server gets a request: what they become, and their mistakes. */
+#include "proxy/limits.h"
 #include "tests/unit/conf/load.h"
 
 
@@ -98,6 +99,28 @@ static void mistakes_say_what_would_be_right(void **state)
 	    "affinity-cookie has the name of diary-cookie in [server]; choose another");
 }
 
+/* The tables of a balance have room for so many. */
+static void an_origin_has_a_bounded_number_of_servers(void **state)
+{
+	(void)state;
+	char *text;
+	size_t size;
+	for (unsigned most = LIMIT_SERVERS; most <= LIMIT_SERVERS + 1; most++) {
+		FILE *out = open_memstream(&text, &size);
+		fputs(LOAD_LISTEN LOAD_ROUTE "[origin o]\n", out);
+		for (unsigned i = 0; i < most; i++)
+			fprintf(out, "server = http://127.0.0.1:%u\n", 1 + i);
+		fclose(out);
+		struct load load = load_text(text);
+		if (most == LIMIT_SERVERS)
+			assert_non_null(load.conf);
+		else
+			assert_string_equal(load.errors, "test.ini:1030: an origin has at most 1024 servers; add an [origin]\n");
+		load_free(&load);
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -105,6 +128,7 @@ int main(void)
 	    cmocka_unit_test(each_key_is_read),
 	    cmocka_unit_test(the_rest_is_read),
 	    cmocka_unit_test(mistakes_say_what_would_be_right),
+	    cmocka_unit_test(an_origin_has_a_bounded_number_of_servers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,13 +42,13 @@ static void write_file(const char *name, const char *text)
 }
 
 /* Loads main.ini; in `errors` every @ stands for the folder. */
-static struct conf *load_main(bool resolve, const char *errors)
+static struct conf *load_main(bool opens_files, const char *errors)
 {
 	char expected[4096] = "";
 	for (size_t used = 0; *errors; errors++)
 		used += (size_t)snprintf(expected + used, sizeof expected - used, "%.*s",
 		    *errors == '@' ? (int)strlen(folder) : 1, *errors == '@' ? folder : errors);
-	struct load load = load_file(path_of("main.ini"), resolve);
+	struct load load = load_file(path_of("main.ini"), opens_files);
 	assert_string_equal(load.errors, expected);
 	free(load.errors);
 	return load.conf;
@@ -234,7 +234,7 @@ static void missing_certificate_and_key_are_refused(void **state)
 				    "file\n"
 				    "@/main.ini:4: the key file '@/k.pem' cannot be read: No such "
 				    "file or directory; name a PEM file\n"));
-	struct conf *c = load_main(false, ""); /* not looked at without resolve */
+	struct conf *c = load_main(false, ""); /* not looked at without opens_files */
 	assert_non_null(c);
 	conf_free(c);
 }

@@ -6,11 +6,11 @@
 #include "proxy/conf/load.h"
 #include "tests/unit/conf/load.h"
 
-static struct load everything(const char *text, bool resolve)
+static struct load everything(const char *text, bool opens_files)
 {
 	struct load load = {0};
 	FILE *errors = open_memstream(&load.errors, &load.errors_length);
-	load.conf = conf_load_everything(slice_of_string(text), "test.ini", resolve, errors);
+	load.conf = conf_load_everything(slice_of_string(text), "test.ini", opens_files, errors);
 	fclose(errors);
 	return load;
 }

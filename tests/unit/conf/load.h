@@ -23,11 +23,11 @@ struct load {
 	size_t errors_length;
 };
 
-static inline struct load load_bytes(struct slice text, bool resolve)
+static inline struct load load_bytes(struct slice text, bool opens_files)
 {
 	struct load load = {0};
 	FILE *errors = open_memstream(&load.errors, &load.errors_length);
-	load.conf = conf_load_text(text, "test.ini", resolve, errors);
+	load.conf = conf_load_text(text, "test.ini", opens_files, errors);
 	fclose(errors);
 	return load;
 }
@@ -37,11 +37,11 @@ static inline struct load load_text(const char *text)
 	return load_bytes(slice_of_string(text), false);
 }
 
-static inline struct load load_file(const char *path, bool resolve)
+static inline struct load load_file(const char *path, bool opens_files)
 {
 	struct load load = {0};
 	FILE *errors = open_memstream(&load.errors, &load.errors_length);
-	load.conf = conf_load(path, resolve, errors);
+	load.conf = conf_load(path, opens_files, errors);
 	fclose(errors);
 	return load;
 }

@@ -524,6 +524,8 @@ static void complete_example_is_good_with_every_option_uncommented(void **state)
 	char *text = complete_example();
 	/* TLS options have no effect on a cleartext server, and it says so. */
 	memcpy(strstr(text, "server = http://") + 9, "  h2://", 7);
+	/* Options of names have none where no server has one. */
+	memcpy(strstr(text, "server =   h2://") + 16, "a.example:8080", 14);
 	/* Its key has none without the cookie. */
 	memcpy(strstr(text, "diary-cookie = off"), "diary-cookie = abc", 18);
 	/* Nor has the host of checks without a check. */

@@ -123,6 +123,29 @@ static void a_table_without_limits_has_no_effect(void **state)
 	load_free(&load);
 }
 
+static void clients_on_unix_sockets_alone_are_not_counted(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *listen, *limits;
+		bool is_idle;
+	} rows[] = {
+	    {"", "limit-requests = 1/s\nlimit-requests = 2/m by=client\n", true},
+	    {"", "limit-requests = 1/s\nlimit-requests = 1/s by=all\n", false},
+	    {"", "limit-requests = 1/s by=field:x-key\n", false},
+	    {LOAD_LISTEN, "limit-requests = 1/s\n", false},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char text[512];
+		snprintf(text, sizeof text, LOAD_ORIGIN LOAD_ROUTE "%s[listen u]\naddress = unix:/tmp/pushgate-limits\n%s", rows[i].limits, rows[i].listen);
+		struct load load = load_bytes(slice_of_string(text), true);
+		bool warns = strstr(load.errors, ": warning: limit-requests has no effect, because clients on unix sockets") != NULL;
+		if (warns != rows[i].is_idle)
+			fail_msg("%zu: %s", i, load.errors);
+		load_free(&load);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +154,7 @@ int main(void)
 	    cmocka_unit_test(what_says_nothing_or_cannot_be_is_refused),
 	    cmocka_unit_test(a_route_has_a_bounded_number_of_lines),
 	    cmocka_unit_test(a_table_without_limits_has_no_effect),
+	    cmocka_unit_test(clients_on_unix_sockets_alone_are_not_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

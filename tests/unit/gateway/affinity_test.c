@@ -119,6 +119,51 @@ static void the_server_that_answers_instead_sets_its_own(void **state)
 	gate_world_free(w);
 }
 
+/* The server of the fleet at this site. */
+static struct server *server_at(struct gate_world *w, char site)
+{
+	uint16_t port = w->sites[site == 'a' ? 0 : 1].port;
+	list_for_each(&w->gateway->upstream.destinations[2].servers, s, struct server, link)
+	{
+		if (net_address_port(&s->address) == port)
+			return s;
+	}
+	fail_msg("no server at %c", site);
+	return NULL;
+}
+
+/* A connect that takes longer than 250 ms makes others go elsewhere. This client waits. */
+/* covers: R425 */
+static void a_late_connect_does_not_move_the_client(void **state)
+{
+	(void)state;
+	char cookie[512];
+	struct gate_world *w = world(FLEET("affinity-cookie = srv\n"));
+	struct gate_peer *c = gate_client(w, NULL);
+	struct gate_stream *s = get(w, c, "/", NULL);
+	char site = site_of(s);
+	struct gate_site *late = &w->sites[site == 'a' ? 0 : 1];
+	cookie_of(s, cookie);
+	late->options.is_silent = true;
+	for (size_t i = 0; i < late->peer_count; i++)
+		gate_peer_abort(late->peers[i]);
+	gate_passes(w);
+	s = gate_request(c, "GET", "a.test", "/stays", true, "cookie", cookie, NULL);
+	UNTIL(w, server_at(w, site)->is_slow);
+	gate_passes(w);
+	assert_int_not_equal(site_of(get(w, c, "/", NULL)), site);
+	assert_false(s->is_over);
+	assert_null(gate_find(w, "/stays"));
+	/* Lost while it connects: now it may move. */
+	gate_site_close(late);
+	for (size_t i = 0; i < late->peer_count; i++)
+		gate_peer_abort(late->peers[i]);
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	assert_int_not_equal(site_of(s), site);
+	gate_world_free(w);
+}
+
 static void no_cache_keeps_what_sets_it(void **state)
 {
 	(void)state;
@@ -155,6 +200,27 @@ static void pushes_never_have_it(void **state)
 	UNTIL(w, push->is_over);
 	assert_int_equal(push->status, 200);
 	field_is(push->head, "set-cookie", "", "push");
+	gate_world_free(w);
+}
+
+/* They are offered before their page has a server. */
+/* covers: R425 */
+static void offers_of_our_own_go_to_the_clients_server(void **state)
+{
+	(void)state;
+	char cookie[512], seen[512];
+	struct gate_world *w = world(FLEET("affinity-cookie = srv\n")
+	    "[push all]\naction = forward\n[preload p]\nadd = /a.css as=style\n");
+	struct gate_stream *s = get(w, gate_client(w, &(struct gate_peer_options){.no_push = true}), "/", NULL);
+	const struct gate_site *site = &w->sites[site_of(s) == 'a' ? 0 : 1];
+	cookie_of(s, cookie);
+	for (size_t i = 1; i <= 10; i++) {
+		get(w, gate_client(w, NULL), "/", cookie);
+		UNTIL(w, gate_seen(&w->sites[0], "/a.css") + gate_seen(&w->sites[1], "/a.css") == i);
+		assert_int_equal(gate_seen(site, "/a.css"), i);
+		field_text(gate_find(w, "/a.css")->head, "cookie", seen);
+		assert_null(strstr(seen, "srv="));
+	}
 	gate_world_free(w);
 }
 
@@ -210,8 +276,10 @@ int main(void)
 	    cmocka_unit_test(the_first_response_sets_it_and_the_client_stays),
 	    cmocka_unit_test(what_is_no_key_of_a_server_is_replaced),
 	    cmocka_unit_test(the_server_that_answers_instead_sets_its_own),
+	    cmocka_unit_test(a_late_connect_does_not_move_the_client),
 	    cmocka_unit_test(no_cache_keeps_what_sets_it),
 	    cmocka_unit_test(pushes_never_have_it),
+	    cmocka_unit_test(offers_of_our_own_go_to_the_clients_server),
 	    cmocka_unit_test(without_the_option_cookies_are_the_origins),
 	    cmocka_unit_test(requests_with_one_key_go_to_one_server),
 	    cmocka_unit_test(servers_take_turns),

@@ -140,6 +140,8 @@ static const struct {
     {"no-route", GRPC_UNIMPLEMENTED},
     {"loop", GRPC_INTERNAL},
     {"redirect", GRPC_UNKNOWN},
+    {"route-redirect", GRPC_UNKNOWN},
+    {"fixed-answer", GRPC_UNKNOWN},
     {"not-implemented", GRPC_UNIMPLEMENTED},
     {"final-recipient", GRPC_UNKNOWN},
     {"request-rate", GRPC_RESOURCE_EXHAUSTED},

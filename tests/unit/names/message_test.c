@@ -65,6 +65,7 @@ static void addresses_come_sorted_and_once(void **state)
 	assert_int_equal(answer.ttl, 30);
 }
 
+/* covers: R430 */
 static void another_id_question_type_or_direction_is_foreign(void **state)
 {
 	(void)state;
@@ -117,6 +118,7 @@ static void codes_have_their_meaning(void **state)
 	assert_int_equal(answer.outcome, DNS_TRUNCATED);
 }
 
+/* covers: R434 */
 static void negative_answer_has_the_lesser_ttl_of_the_soa(void **state)
 {
 	(void)state;
@@ -138,6 +140,7 @@ static void negative_answer_has_the_lesser_ttl_of_the_soa(void **state)
 	assert_int_equal(answer.ttl, UINT32_MAX);
 }
 
+/* covers: R433 */
 static void aliases_are_followed_in_any_order(void **state)
 {
 	(void)state;
@@ -158,6 +161,7 @@ static void aliases_are_followed_in_any_order(void **state)
 	assert_int_equal(answer.ttl, 9);
 }
 
+/* covers: R433 */
 static void aliases_that_loop_or_lead_nowhere_fail(void **state)
 {
 	(void)state;
@@ -185,6 +189,7 @@ static void aliases_that_loop_or_lead_nowhere_fail(void **state)
 	assert_failed("an alias leads to something that is no name");
 }
 
+/* covers: R436 */
 static void services_come_by_priority_with_the_ttl_of_the_answer(void **state)
 {
 	(void)state;

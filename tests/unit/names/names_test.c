@@ -244,6 +244,7 @@ static struct name_watch *watch(const char *host)
 
 /* ---- answers ---- */
 
+/* covers: R437 */
 static void both_families_are_asked_and_come_together(void **state)
 {
 	(void)state;
@@ -297,6 +298,7 @@ static void watch_that_ends_at_once_is_never_told(void **state)
 	end();
 }
 
+/* covers: R433 */
 static void record_that_changes_is_found_when_its_ttl_is_over(void **state)
 {
 	(void)state;
@@ -317,6 +319,7 @@ static void record_that_changes_is_found_when_its_ttl_is_over(void **state)
 	end();
 }
 
+/* covers: R433 */
 static void ttl_is_kept_within_its_bounds(void **state)
 {
 	(void)state;
@@ -332,6 +335,7 @@ static void ttl_is_kept_within_its_bounds(void **state)
 	end();
 }
 
+/* covers: R434 */
 static void name_that_comes_into_being_is_found_soon(void **state)
 {
 	(void)state;
@@ -351,6 +355,7 @@ static void name_that_comes_into_being_is_found_soon(void **state)
 
 /* ---- resolvers that fail ---- */
 
+/* covers: R435 */
 static void last_good_answer_stays_while_the_resolver_fails(void **state)
 {
 	(void)state;
@@ -392,6 +397,7 @@ static void failing_resolver_is_asked_less_and_less_often(void **state)
 	end();
 }
 
+/* covers: R435 */
 static void next_resolver_is_asked_and_then_preferred(void **state)
 {
 	(void)state;
@@ -424,6 +430,7 @@ static void closed_port_is_noticed_at_once(void **state)
 	end();
 }
 
+/* covers: R437 */
 static void addresses_of_one_family_wait_briefly_for_the_other(void **state)
 {
 	(void)state;
@@ -442,6 +449,7 @@ static void addresses_of_one_family_wait_briefly_for_the_other(void **state)
 
 /* ---- lies ---- */
 
+/* covers: R430 */
 static void answer_with_another_id_or_question_is_passed_over(void **state)
 {
 	(void)state;
@@ -473,6 +481,7 @@ static void many_foreign_answers_make_it_ask_over_tcp(void **state)
 	end();
 }
 
+/* covers: R430 */
 static void stranger_cannot_answer_from_another_port(void **state)
 {
 	(void)state;
@@ -500,6 +509,7 @@ static void stranger_cannot_answer_from_another_port(void **state)
 	end();
 }
 
+/* covers: R432 */
 static void truncated_answer_comes_over_tcp(void **state)
 {
 	(void)state;
@@ -577,6 +587,7 @@ static unsigned repeats(const uint16_t *list, unsigned count)
 }
 
 /* Of 600 random ids among 65536, 2.7 repeat on average; of 600 ports among 28232, 6.3. */
+/* covers: R431 */
 static void ids_and_ports_are_random(void **state)
 {
 	(void)state;
@@ -606,6 +617,7 @@ static void ids_and_ports_are_random(void **state)
 
 /* ---- hosts, SRV, odd names ---- */
 
+/* covers: R438 */
 static void hosts_win_and_may_change(void **state)
 {
 	(void)state;
@@ -630,6 +642,7 @@ static void hosts_win_and_may_change(void **state)
 	end();
 }
 
+/* covers: R438 */
 static void localhost_is_not_asked_for(void **state)
 {
 	(void)state;
@@ -642,6 +655,7 @@ static void localhost_is_not_asked_for(void **state)
 	end();
 }
 
+/* covers: R436 */
 static void service_has_the_addresses_and_ports_of_its_targets(void **state)
 {
 	(void)state;

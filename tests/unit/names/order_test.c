@@ -43,6 +43,7 @@ static void check(const char *list, const char *want)
 	assert_string_equal(got, want);
 }
 
+/* covers: R437 */
 static void families_take_turns_ipv6_first(void **state)
 {
 	(void)state;
@@ -56,6 +57,7 @@ static void families_take_turns_ipv6_first(void **state)
 	check("", "");
 }
 
+/* covers: R437 */
 static void address_without_a_route_is_left_out_unless_none_has_one(void **state)
 {
 	(void)state;
@@ -70,6 +72,7 @@ static void address_without_a_route_is_left_out_unless_none_has_one(void **state
 }
 
 /* RFC 6724 10.1 and 10.2, as far as one source address goes. */
+/* covers: R437 */
 static void rules_of_rfc_6724_count(void **state)
 {
 	(void)state;

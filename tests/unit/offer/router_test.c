@@ -11,6 +11,7 @@
 #include "proxy/offer/offer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HEAD "[listen l]\naddress = 127.0.0.1:1\n[origin o]\nserver = h2c://127.0.0.1:2\n"
@@ -237,6 +238,154 @@ static void the_authority_of_the_lookup_before_does_not_matter(void **state)
 	map_free(&m);
 }
 
+/* ---- conditions ---- */
+
+/* The route of a request for h/ with this method and fields: name, value, …, NULL. */
+static const char *where_with(const struct case_map *m, const char *method, const char *path, const char *const *fields)
+{
+	struct http_head_pool *pool = http_head_pool_new(1);
+	struct http_head *request = http_head_new(pool);
+	const struct conf_route *route = NULL;
+	http_head_add(request, SLICE(":method"), slice_of_string(method));
+	http_head_add(request, SLICE(":scheme"), SLICE("https"));
+	http_head_add(request, SLICE(":authority"), SLICE("h"));
+	http_head_add(request, SLICE(":path"), slice_of_string(path));
+	for (; *fields; fields += 2)
+		http_head_add(request, slice_of_string(fields[0]), slice_of_string(fields[1]));
+	assert_null(http_head_validate(request, HTTP_REQUEST));
+	enum router_answer answer = router_find(m->router, request, &route, NULL);
+	http_head_free(request);
+	http_head_pool_free(pool);
+	return answer == ROUTER_FOUND ? route->name : "404";
+}
+
+#define FIELDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NO_FIELDS ((const char *const[]){NULL})
+
+static void a_route_with_conditions_comes_before_those_without(void **state)
+{
+	(void)state;
+	struct case_map m = map_new("[route all]\norigin = o\n[route write]\nmethod = POST PUT\nmethod = DELETE\norigin = o\n"
+				    "[route both]\nmethod = POST\nfield = X-Beta\norigin = o\n");
+	assert_string_equal(where_with(&m, "GET", "/", NO_FIELDS), "all");
+	assert_string_equal(where_with(&m, "DELETE", "/x", NO_FIELDS), "write");
+	assert_string_equal(where_with(&m, "post", "/x", NO_FIELDS), "all");
+	/* in the order of the file, not the one with more conditions */
+	assert_string_equal(where_with(&m, "POST", "/x", FIELDS("x-beta", "1")), "write");
+	map_free(&m);
+}
+
+static void who_meets_no_condition_goes_to_shorter_paths_and_other_hosts(void **state)
+{
+	(void)state;
+	struct case_map m = map_new("[route deep]\nhost = h\npath = /a/b\nmethod = POST\norigin = o\n"
+				    "[route mid]\nhost = h\npath = /a\nfield = x-a: 1\norigin = o\n"
+				    "[route any]\npath = /a/b/c\norigin = o\n");
+	assert_string_equal(where_with(&m, "POST", "/a/b/c", NO_FIELDS), "deep");
+	assert_string_equal(where_with(&m, "GET", "/a/b/c", FIELDS("x-a", "1")), "mid");
+	assert_string_equal(where_with(&m, "GET", "/a/b/c", NO_FIELDS), "any");
+	assert_string_equal(where_with(&m, "GET", "/a/b", NO_FIELDS), "404");
+	map_free(&m);
+}
+
+static void fields_are_looked_at_by_name_and_value(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *condition, *name, *value;
+		bool is_met;
+	} rows[] = {
+	    {"X-A: 1", "x-a", "1", true}, {"X-A: 1", "x-a", "10", false}, {"X-A: 1", "x-b", "1", false},
+	    {"x-a: 1*", "x-a", "10", true}, {"x-a: *", "x-a", "", true}, {"x-a", "x-a", "", true}, {"x-a", "x-ab", "1", false},
+	    {"!x-a", "x-a", "", false}, {"!x-a", "x-b", "1", true}, {"Cookie: *beta=1*", "cookie", "a=b; beta=1; c=d", true},
+	    {"User-Agent: *Mobile Safari*", "user-agent", "X Mobile Safari/1", true}, {"User-Agent: *mobile*", "user-agent", "Mobile", false},
+	    {"User-Agent: ~^curl/[78]", "user-agent", "curl/8.1", true}, {"User-Agent: ~^curl/[78]", "user-agent", "xcurl/8.1", false},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[256];
+		snprintf(text, sizeof(text), "[route met]\nfield = %s\norigin = o\n[route not]\norigin = o\n", rows[i].condition);
+		struct case_map m = map_new(text);
+		const char *route = where_with(&m, "GET", "/", FIELDS(rows[i].name, rows[i].value));
+		if (strcmp(route, rows[i].is_met ? "met" : "not") != 0)
+			fail_msg("%s: %s: %s: %s", rows[i].condition, rows[i].name, rows[i].value, route);
+		map_free(&m);
+	}
+}
+
+static void each_field_line_must_hold_by_any_field_of_its_name(void **state)
+{
+	(void)state;
+	struct case_map m =
+	    map_new("[route both]\nfield = x-a: 1\nfield = x-b: 2\nfield = !x-c\norigin = o\n[route not]\norigin = o\n");
+	assert_string_equal(where_with(&m, "GET", "/", FIELDS("x-a", "1", "x-b", "2")), "both");
+	assert_string_equal(where_with(&m, "GET", "/", FIELDS("x-a", "0", "x-b", "2", "x-a", "1")), "both");
+	assert_string_equal(where_with(&m, "GET", "/", FIELDS("x-a", "1")), "not");
+	assert_string_equal(where_with(&m, "GET", "/", FIELDS("x-a", "1", "x-b", "2", "x-c", "3")), "not");
+	map_free(&m);
+}
+
+/* ---- many of each ---- */
+
+/* The same as a table that is searched from its longest prefix on. */
+static void prefixes_of_all_shapes_are_found(void **state)
+{
+	(void)state;
+	static const char *const prefixes[] = {"/", "/a", "/a/", "/a/b", "/a/b/c/", "/a!", "/a-b", "/ab", "/b/c/d/e", "/b", "/a/b/c/d"};
+	static const char *const segments[] = {"a", "b", "c", "d", "e", "ab", "a!", "a-b", ""};
+	const size_t n = sizeof(prefixes) / sizeof(prefixes[0]), kinds = sizeof(segments) / sizeof(segments[0]);
+	for (unsigned set = 1; set < 1u << n; set = set * 2 + (set % 3 == 0)) {
+		char routes[2048];
+		size_t used = 0;
+		for (size_t i = 0; i < n; i++)
+			if (set >> i & 1)
+				used += (size_t)snprintf(routes + used, sizeof(routes) - used, "[route r%zu]\npath = %s\norigin = o\n", i,
+				    prefixes[i]);
+		struct case_map m = map_new(routes);
+		for (size_t k = 0; k < kinds * kinds * kinds * kinds; k++) {
+			char path[64];
+			snprintf(path, sizeof(path), "/%s/%s/%s/%s", segments[k % kinds], segments[k / kinds % kinds],
+			    segments[k / kinds / kinds % kinds], segments[k / kinds / kinds / kinds]);
+			char wanted[16] = "404";
+			size_t longest = 0;
+			for (size_t i = 0; i < n; i++) {
+				size_t length = strlen(prefixes[i]);
+				bool is_prefix = strncmp(path, prefixes[i], length) == 0 &&
+						 (prefixes[i][length - 1] == '/' || path[length] == '/' || path[length] == '\0');
+				if (!(set >> i & 1) || !is_prefix || length <= longest)
+					continue;
+				longest = length;
+				snprintf(wanted, sizeof(wanted), "r%zu", i);
+			}
+			assert_string_equal(where(&m, "h", path), wanted);
+		}
+		map_free(&m);
+	}
+}
+
+static void one_host_may_have_ten_thousand_paths(void **state)
+{
+	(void)state;
+	size_t used = 0, size = 1u << 20;
+	char *text = malloc(size);
+	assert_non_null(text);
+	used += (size_t)snprintf(text + used, size - used, HEAD "[route few]\nhost = h\norigin = o\n[route many]\nhost = h\n");
+	for (unsigned i = 0; i < 10000; i++)
+		used += (size_t)snprintf(text + used, size - used, "path = /p%u/x\n", i);
+	snprintf(text + used, size - used, "origin = o\n");
+	struct case_map m = {.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr)};
+	assert_non_null(m.conf);
+	m.router = router_new(m.conf, 3);
+	for (unsigned i = 0; i < 10000; i++) {
+		char path[32];
+		snprintf(path, sizeof(path), "/p%u/x/y", i);
+		assert_string_equal(where(&m, "h", path), "many");
+		snprintf(path, sizeof(path), "/p%u/y", i);
+		assert_string_equal(where(&m, "h", path), "few");
+	}
+	map_free(&m);
+	free(text);
+}
+
 static void no_routes_at_all_is_fine(void **state)
 {
 	(void)state;
@@ -264,6 +413,12 @@ int main(void)
 	    cmocka_unit_test(addresses_are_hosts_too),
 	    cmocka_unit_test(many_hosts_are_all_found),
 	    cmocka_unit_test(the_authority_of_the_lookup_before_does_not_matter),
+	    cmocka_unit_test(a_route_with_conditions_comes_before_those_without),
+	    cmocka_unit_test(who_meets_no_condition_goes_to_shorter_paths_and_other_hosts),
+	    cmocka_unit_test(fields_are_looked_at_by_name_and_value),
+	    cmocka_unit_test(each_field_line_must_hold_by_any_field_of_its_name),
+	    cmocka_unit_test(prefixes_of_all_shapes_are_found),
+	    cmocka_unit_test(one_host_may_have_ten_thousand_paths),
 	    cmocka_unit_test(no_routes_at_all_is_fine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,7 +190,15 @@ static void open_raw(void)
 
 static void open_udp(void)
 {
-	CALL(SYS_socket, AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	CALL(SYS_socket, AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	CALL(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+static void ask_for_own_address(void)
+{
+	struct sockaddr_storage own;
+	socklen_t size = sizeof(own);
+	CALL(SYS_getsockname, in[0], &own, &size);
 }
 
 static void open_unix(void)
@@ -377,7 +385,6 @@ static const struct attempt {
     TRY(open_netlink, 0),
     TRY(open_packet, 0),
     TRY(open_raw, 0),
-    TRY(open_udp, 0),
     TRY(bind_and_listen, 0),
     TRY(set_another_protocol_upon_tcp, 0),
     TRY(set_an_option_of_ip, 0),
@@ -401,6 +408,8 @@ static const struct attempt {
     TRY(open_unix, SANDBOX_UNIX),
     TRY(pair_up, SANDBOX_DEMO),
     TRY(open_tcp, SANDBOX_WORKER),
+    TRY(open_udp, SANDBOX_NAMES),
+    TRY(ask_for_own_address, SANDBOX_NAMES | SANDBOX_SINGLE),
     TRY(set_options_of_ours, SANDBOX_WORKER),
     TRY(wait_in_a_loop, SANDBOX_WORKER),
     TRY(read_a_limit, SANDBOX_WORKER),

@@ -93,7 +93,9 @@ static void every_limit_of_the_option_table_is_tested(void **state)
 		const struct conf_option *o = &conf_options[i];
 		unsigned section = o->section == CONF_SECTION_LISTEN ? 1 : 2;
 		bool is_here = false;
-		if (strncmp(o->key, "limit-", 6) != 0)
+		bool is_of_connections =
+		    o->section == CONF_SECTION_LISTEN || o->section == CONF_SECTION_ORIGIN;
+		if (strncmp(o->key, "limit-", 6) != 0 || !is_of_connections)
 			continue;
 		for (size_t j = 0; j < ROWS; j++)
 			is_here = is_here ||

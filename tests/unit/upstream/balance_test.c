@@ -451,6 +451,23 @@ static void affinity_does_not_bring_an_unusable_server_back(void **unused)
 	balance_free(b);
 }
 
+/* Its connect takes long: who is bound to it waits, others need not. */
+static void affinity_alone_leads_to_a_late_server(void **unused)
+{
+	(void)unused;
+	make_fleet(3);
+	members[1].is_late = true;
+	struct balance *b = make_balance(BALANCE_LEAST, 0);
+	const struct balance_question bound = {.affinity = members[1].key};
+	const struct balance_question offer = {.preferred = members[1].id};
+	for (size_t i = 0; i < 100; i++) {
+		assert_int_equal(index_of(balance_choose(b, &bound, NOW)), 1);
+		assert_true(index_of(balance_choose(b, &offer, NOW)) != 1);
+		assert_true(choose(b) != 1);
+	}
+	balance_free(b);
+}
+
 static void nobody_is_chosen_of_nobody(void **unused)
 {
 	(void)unused;
@@ -589,6 +606,7 @@ int main(void)
 	    cmocka_unit_test(when_all_are_new_all_count_the_same),
 	    cmocka_unit_test(affinity_comes_first_then_the_parents_server),
 	    cmocka_unit_test(affinity_does_not_bring_an_unusable_server_back),
+	    cmocka_unit_test(affinity_alone_leads_to_a_late_server),
 	    cmocka_unit_test(nobody_is_chosen_of_nobody),
 	    cmocka_unit_test(random_fleets_are_served_as_the_model_says),
 	};

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* A whole gateway with two servers: which ends of requests eject one, and what checks do without a board. */
+#include "tests/support/gateway_world.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Both sites are servers of one origin, f. */
+static struct gate_world *fleet(const char *options)
+{
+	char more[1024];
+	snprintf(more, sizeof(more),
+	    "[origin f]\nserver = %%A\nserver = %%B\nbalance = round-robin\n%s\n[route r]\norigin = f\n", options);
+	return gate_world_new(NULL, NULL, NULL, more);
+}
+
+static struct destination *destination_of(struct gate_world *w)
+{
+	return &w->gateway->upstream.destinations[2];
+}
+
+/* The server behind a site. */
+static struct server *server_of(struct gate_world *w, size_t site)
+{
+	struct server *s = list_first(&destination_of(w)->servers, struct server, link);
+	return site == 0 ? s : container_of(s->link.next, struct server, link);
+}
+
+static void answer_ok(struct gate_stream *s)
+{
+	gate_answer(s, 200, 2, true);
+}
+
+static void answer_503(struct gate_stream *s)
+{
+	gate_answer(s, 503, 2, true);
+}
+
+static void reset(struct gate_stream *s)
+{
+	gate_reset_stream(s, H2_INTERNAL_ERROR);
+}
+
+static void refuse(struct gate_stream *s)
+{
+	gate_reset_stream(s, H2_REFUSED_STREAM);
+}
+
+static void say_nothing(struct gate_stream *s)
+{
+	(void)s;
+}
+
+/* One request at a time, until the condition holds or so many have ended. */
+#define ASK_UNTIL(w, c, condition, most)                                                           \
+	for (unsigned asked_ = 0; !(condition) && asked_ < (most); asked_++) {                     \
+		struct gate_stream *s_ = gate_get(c, "/");                                         \
+		UNTIL(w, s_->is_over || s_->was_reset);                                            \
+	}
+
+/* ---- ejection ---- */
+
+/* The second site behaves so until it is ejected. */
+static void ejects(const char *options, void (*serve)(struct gate_stream *s))
+{
+	struct gate_world *w = fleet(options);
+	w->sites[0].serve = answer_ok;
+	w->sites[1].serve = serve;
+	struct gate_peer *c = gate_client(w, NULL);
+	ASK_UNTIL(w, c, health_state(server_of(w, 1)) == SERVER_EJECTED, 40);
+	assert_int_equal(health_state(server_of(w, 1)), SERVER_EJECTED);
+	assert_int_equal(health_state(server_of(w, 0)), SERVER_UP);
+	assert_int_equal(w->counters.server_ejections, 1);
+	size_t before = gate_seen(&w->sites[1], "/");
+	ASK_UNTIL(w, c, false, 6);
+	assert_int_equal(gate_seen(&w->sites[1], "/"), before);
+	gate_world_free(w);
+}
+
+static void statuses_eject(void **state)
+{
+	(void)state;
+	ejects("", answer_503);
+}
+
+static void resets_eject(void **state)
+{
+	(void)state;
+	ejects("", reset);
+}
+
+static void late_responses_eject(void **state)
+{
+	(void)state;
+	ejects("response-timeout = 20ms", say_nothing);
+}
+
+/* No client sees them, since another server answers: they count all the same. */
+static void late_responses_eject_when_they_are_retried(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL,
+	    "[origin f]\nserver = %A\nserver = %B\nbalance = round-robin\nresponse-timeout = 20ms\nretry-budget = 100%\n"
+	    "[route r]\norigin = f\nretry-on = late\n");
+	w->sites[0].serve = answer_ok;
+	w->sites[1].serve = say_nothing;
+	struct gate_peer *c = gate_client(w, NULL);
+	for (unsigned i = 0; i < 40 && health_state(server_of(w, 1)) != SERVER_EJECTED; i++) {
+		struct gate_stream *s = gate_get(c, "/");
+		UNTIL(w, s->is_over || s->was_reset);
+		assert_int_equal(s->status, 200);
+	}
+	assert_int_equal(health_state(server_of(w, 1)), SERVER_EJECTED);
+	assert_int_equal(w->counters.retries_late, 5);
+	gate_world_free(w);
+}
+
+/* The second site behaves so, and stays in use. */
+static void does_not_eject(void (*serve)(struct gate_stream *s), const char *options, bool cancels)
+{
+	struct gate_world *w = fleet(options);
+	w->sites[0].serve = answer_ok;
+	w->sites[1].serve = serve;
+	struct gate_peer *c = gate_client(w, NULL);
+	for (unsigned i = 0; i < 40; i++) {
+		struct gate_stream *s = gate_get(c, "/");
+		size_t seen = gate_seen(&w->sites[0], "/") + gate_seen(&w->sites[1], "/");
+		UNTIL(w, gate_seen(&w->sites[0], "/") + gate_seen(&w->sites[1], "/") > seen);
+		if (cancels && !s->is_over)
+			gate_reset_stream(s, H2_CANCEL);
+		else
+			UNTIL(w, s->is_over || s->was_reset);
+	}
+	assert_true(gate_seen(&w->sites[1], "/") >= 10);
+	assert_int_equal(health_state(server_of(w, 1)), SERVER_UP);
+	assert_int_equal(w->counters.server_ejections, 0);
+	gate_world_free(w);
+}
+
+static void refused_streams_do_not_eject(void **state)
+{
+	(void)state;
+	does_not_eject(refuse, "", false);
+}
+
+static void what_clients_cancel_does_not_eject(void **state)
+{
+	(void)state;
+	does_not_eject(say_nothing, "", true);
+}
+
+static void other_statuses_do_not_eject(void **state)
+{
+	(void)state;
+	does_not_eject(answer_503, "failure-status = 500-502", false);
+}
+
+static void a_server_returns_on_trial(void **state)
+{
+	(void)state;
+	struct gate_world *w = fleet("eject-time = 1s\nslow-start = 1s");
+	w->sites[0].serve = answer_ok;
+	w->sites[1].serve = answer_503;
+	struct gate_peer *c = gate_client(w, NULL);
+	struct server *s = server_of(w, 1);
+	ASK_UNTIL(w, c, health_state(s) == SERVER_EJECTED, 40);
+	UNTIL(w, health_state(s) == SERVER_UP);
+	assert_true(s->health.ejection.is_on_trial);
+	assert_true(s->member.joined > 0);
+	/* Slow start gives it few requests, and the first is enough. */
+	ASK_UNTIL(w, c, health_state(s) == SERVER_EJECTED, 1000);
+	assert_int_equal(w->counters.server_ejections, 2);
+	assert_int_equal(s->health.ejection.length, 2 * USEC_PER_SEC);
+	gate_world_free(w);
+}
+
+static void two_failed_connects_eject(void **state)
+{
+	(void)state;
+	struct gate_world *w = fleet("");
+	w->sites[0].serve = answer_ok;
+	gate_site_close(&w->sites[1]);
+	struct gate_peer *c = gate_client(w, NULL);
+	for (unsigned i = 0; i < 200 && health_state(server_of(w, 1)) != SERVER_EJECTED; i++) {
+		struct gate_stream *s = gate_get(c, "/");
+		UNTIL(w, s->is_over || s->was_reset);
+		assert_int_equal(s->status, 200);
+	}
+	assert_int_equal(health_state(server_of(w, 1)), SERVER_EJECTED);
+	gate_world_free(w);
+}
+
+/* ---- checks ---- */
+
+#define CHECKED "health-check = /health\nhealth-interval = 100ms\nhealth-fall = 2\nhealth-rise = 2"
+
+static void checks_decide_without_a_board(void **state)
+{
+	(void)state;
+	struct gate_world *w = fleet(CHECKED);
+	w->sites[0].serve = answer_ok;
+	w->sites[1].serve = answer_503;
+	struct gate_peer *c = gate_client(w, NULL);
+	struct server *s = server_of(w, 1);
+	assert_null(s->health.entry);
+	UNTIL(w, health_state(s) == SERVER_FAILING);
+	ASK_UNTIL(w, c, false, 6);
+	assert_int_equal(gate_seen(&w->sites[1], "/"), 0);
+	assert_int_equal(health_state(server_of(w, 0)), SERVER_UP);
+	assert_true(w->counters.health_checks_failed >= 2);
+	w->sites[1].serve = answer_ok;
+	UNTIL(w, health_state(s) == SERVER_UP);
+	ASK_UNTIL(w, c, gate_seen(&w->sites[1], "/") > 0, 20);
+	assert_true(gate_seen(&w->sites[1], "/") > 0);
+	gate_world_free(w);
+}
+
+static void when_all_servers_fail_they_are_used(void **state)
+{
+	(void)state;
+	struct gate_world *w = fleet(CHECKED "\nhealth-status = 204");
+	w->sites[0].serve = w->sites[1].serve = answer_ok;
+	struct gate_peer *c = gate_client(w, NULL);
+	UNTIL(w, health_state(server_of(w, 0)) == SERVER_FAILING && health_state(server_of(w, 1)) == SERVER_FAILING);
+	struct gate_stream *s = gate_get(c, "/");
+	UNTIL(w, s->is_over);
+	assert_int_equal(s->status, 200);
+	gate_world_free(w);
+}
+
+static void each_end_of_a_check_is_a_failure(void **state)
+{
+	(void)state;
+	static void (*const serves[])(struct gate_stream *s) = {reset, refuse, say_nothing};
+	for (size_t i = 0; i < sizeof(serves) / sizeof(*serves); i++) {
+		struct gate_world *w = fleet(CHECKED "\nhealth-timeout = 50ms");
+		w->sites[0].serve = answer_ok;
+		w->sites[1].serve = serves[i];
+		UNTIL(w, health_state(server_of(w, 1)) == SERVER_FAILING);
+		gate_world_free(w);
+	}
+	/* It cannot be connected to; and again it can. */
+	struct gate_world *w = fleet(CHECKED);
+	w->sites[0].serve = w->sites[1].serve = answer_ok;
+	gate_site_close(&w->sites[1]);
+	UNTIL(w, health_state(server_of(w, 1)) == SERVER_FAILING);
+	gate_site_open(&w->sites[1]);
+	UNTIL(w, health_state(server_of(w, 1)) == SERVER_UP);
+	gate_world_free(w);
+}
+
+static void a_gateway_ends_while_it_checks(void **state)
+{
+	(void)state;
+	struct gate_world *w = fleet(CHECKED "\nhealth-timeout = 1h");
+	w->sites[0].serve = w->sites[1].serve = say_nothing;
+	UNTIL(w, gate_find(w, "/health") != NULL);
+	assert_true(w->gateway->upstream.checks.running > 0);
+	/* A drain does not wait for checks. */
+	gate_world_drain(w, 10 * USEC_PER_SEC);
+	UNTIL(w, w->drained == 1);
+	gate_world_free(w);
+}
+
+static void without_memory_no_check_is_made(void **state)
+{
+	(void)state;
+	struct gate_world *w = fleet(CHECKED);
+	w->sites[0].serve = w->sites[1].serve = answer_ok;
+	size_t room = budget_room(&w->gateway->env.budget);
+	budget_force(&w->gateway->env.budget, room);
+	for (usec end = clock_monotonic() + 150 * USEC_PER_MSEC; clock_monotonic() < end;)
+		net_run_once(w->loop, USEC_PER_MSEC);
+	assert_int_equal(w->gateway->upstream.checks.running, 0);
+	assert_int_equal(w->counters.health_checks, 0);
+	budget_give(&w->gateway->env.budget, room);
+	UNTIL(w, w->counters.health_checks > 0);
+	gate_world_free(w);
+}
+
+/* Many addresses, behind which the kernel accepts and nobody reads. */
+static void few_checks_run_at_a_time(void **state)
+{
+	(void)state;
+	struct sockaddr_in any = {.sin_family = AF_INET};
+	socklen_t length = sizeof(any);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&any, length), 0);
+	assert_int_equal(listen(fd, 256), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &length), 0);
+	char more[8192] = "[origin f]\nhealth-check = /health\nhealth-interval = 1s\nhealth-timeout = 300ms\n";
+	for (unsigned i = 0; i < LIMIT_HEALTH_CHECKS + 20; i++)
+		snprintf(more + strlen(more), sizeof(more) - strlen(more), "server = http://127.0.1.%u:%u\n", i + 1, ntohs(any.sin_port));
+	strcat(more, "[route r]\norigin = f\n");
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, more);
+	const struct health_checks *checks = &w->gateway->upstream.checks;
+	UNTIL(w, !list_is_empty(&checks->waiting));
+	assert_int_equal(checks->running, LIMIT_HEALTH_CHECKS);
+	/* Those that wait begin when others have ended. */
+	UNTIL(w, list_is_empty(&checks->waiting));
+	assert_true(w->counters.health_checks_failed > 0);
+	assert_true(checks->running <= LIMIT_HEALTH_CHECKS);
+	gate_world_free(w);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(statuses_eject),
+	    cmocka_unit_test(resets_eject),
+	    cmocka_unit_test(late_responses_eject),
+	    cmocka_unit_test(late_responses_eject_when_they_are_retried),
+	    cmocka_unit_test(refused_streams_do_not_eject),
+	    cmocka_unit_test(what_clients_cancel_does_not_eject),
+	    cmocka_unit_test(other_statuses_do_not_eject),
+	    cmocka_unit_test(a_server_returns_on_trial),
+	    cmocka_unit_test(two_failed_connects_eject),
+	    cmocka_unit_test(checks_decide_without_a_board),
+	    cmocka_unit_test(when_all_servers_fail_they_are_used),
+	    cmocka_unit_test(each_end_of_a_check_is_a_failure),
+	    cmocka_unit_test(a_gateway_ends_while_it_checks),
+	    cmocka_unit_test(without_memory_no_check_is_made),
+	    cmocka_unit_test(few_checks_run_at_a_time),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
