@@ -147,8 +147,9 @@ bool conf_no_file(struct conf_loader *l, const char *what, const char *path, con
 /* foreign.c: reports a file that looks like another program's, and returns true. */
 bool conf_is_foreign(struct conf_loader *l, struct slice text);
 
-/* certificates.c: pairs certificates with keys and checks them; then those against the routes. */
+/* certificates.c: pairs certificates with keys and checks them. */
 void conf_check_certificates(struct conf_loader *l, struct conf_section *s);
+/* covered_hosts.c: checks the certificates against the hosts of the routes. */
 void conf_check_covered_hosts(struct conf_loader *l);
 /* Reports a tls-ca file without usable authorities. False: it has. */
 bool conf_check_authorities(struct conf_loader *l, const char *path);

@@ -179,7 +179,7 @@ static struct slice add_body(struct http_head *head, const struct http_own_answe
 		body = json_body(a, answer->status, answer->details);
 	} else if (answer->body.len > 0) {
 		body = answer->body;
-	} else if (answer->status / 100 != 3) {
+	} else if (answer->status / 100 != 3 && answer->status != 205) { /* RFC 9110 15.3.6 */
 		body = text_body(a, answer->status, answer->details);
 	}
 	head->content_length = body.len;
