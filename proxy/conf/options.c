@@ -323,7 +323,7 @@ const struct conf_option conf_options[] = {
         "server is up. down: not used."},
     {ORIGIN(balance.kind), .key = "balance", CHOICE("least round-robin"), .preset = "least",
         .sentence = "Which server gets a request, when there are several. least: of two drawn by weight the one with fewer open "
-        "requests for its weight; round-robin: in turns, each as often as its weight says."},
+        "requests for its weight; round-robin: in turns, each as often as its weight says. Each worker counts its own."},
     {ORIGIN(balance.hash), .key = "hash", .example = "client", .type = CONF_TYPE_OTHER,
         .form = "off | client | path | cookie NAME | header NAME", .preset = "off", .set = conf_set_hash,
         .sentence = "Not off: in place of balance, requests with the same client address (IPv6: the same /64), path without query, "

@@ -53,11 +53,10 @@ const char *server_check_text(unsigned result, char buffer[SERVER_CHECK_TEXT])
 
 static uint32_t capacity_for(size_t servers, size_t from_names)
 {
-	size_t wanted = 2 * servers + (from_names > 0 ? 2 * from_names + SPARE_ENTRIES : 0);
-	uint32_t capacity = 16;
-	while (capacity < wanted)
-		capacity *= 2;
-	return capacity;
+	/* A third of the entries stays free, so that a search ends soon. */
+	size_t wanted =
+	    servers + servers / 2 + (from_names > 0 ? 2 * from_names + SPARE_ENTRIES : 0);
+	return wanted < 16 ? 16 : (uint32_t)wanted;
 }
 
 size_t server_board_bytes(size_t servers, size_t from_names)
@@ -127,16 +126,21 @@ static bool join(struct server_entry *e, uint64_t key)
 	return false;
 }
 
+static struct server_entry *entry_near(struct server_board *b, uint64_t key, uint32_t i)
+{
+	return &b->entries[((key >> USERS_BITS) + i) % b->capacity];
+}
+
 static struct server_entry *find(struct server_board *b, uint64_t key)
 {
 	uint32_t probes = b->capacity < PROBES ? b->capacity : PROBES;
 	for (uint32_t i = 0; i < probes; i++) {
-		struct server_entry *e = &b->entries[((key >> USERS_BITS) + i) & (b->capacity - 1)];
+		struct server_entry *e = entry_near(b, key, i);
 		if (join(e, key))
 			return e;
 	}
 	for (uint32_t i = 0; i < probes; i++) {
-		struct server_entry *e = &b->entries[((key >> USERS_BITS) + i) & (b->capacity - 1)];
+		struct server_entry *e = entry_near(b, key, i);
 		uint64_t free = 0;
 		if (atomic_compare_exchange_strong(&e->key, &free, key | 1) || join(e, key))
 			return e;

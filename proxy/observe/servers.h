@@ -67,7 +67,7 @@ struct server_entry {
 };
 
 struct server_board {
-	uint32_t capacity;        /* a power of two */
+	uint32_t capacity;        /* entries */
 	_Atomic uint32_t version; /* counts the changes of checks' states */
 	struct server_entry entries[];
 };

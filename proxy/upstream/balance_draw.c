@@ -65,6 +65,21 @@ static struct balance_member *draw(struct balance *b, const struct balance_tier 
 	return NULL;
 }
 
+/* The same without chance: when few are left, or one has nearly all of the weight, drawing need not find a second
+ * one, and the first would get its request however much it has to do. */
+static struct balance_member *next_in_order(struct balance *b, const struct balance_tier *t,
+    const struct balance_question *q, const struct balance_member *other)
+{
+	uint32_t at = (uint32_t)(((balance_random(b) >> 32) * t->count) >> 32);
+	/* Of so many in a row one is neither. */
+	for (uint32_t i = 0; i < t->count && i < q->tried_count + 2; i++) {
+		struct balance_member *m = t->members[(at + i) % t->count];
+		if (m != other && !balance_was_tried(q, m))
+			return m;
+	}
+	return NULL;
+}
+
 struct balance_member *balance_draw(
     struct balance *b, struct balance_tier *t, const struct balance_question *q)
 {
@@ -73,6 +88,8 @@ struct balance_member *balance_draw(
 	if (!first)
 		return balance_least_of_all(t, q);
 	struct balance_member *second = draw(b, t, q, first);
+	if (!second)
+		second = next_in_order(b, t, q, first);
 	/* While both are idle the draw alone decides: then a small weight gets its share too. */
 	if (!second || (first->outstanding == 0 && second->outstanding == 0))
 		return first;

@@ -26,8 +26,8 @@
 struct server {
 	struct destination *destination;
 	const struct conf_origin_server *conf; /* the line that it comes from */
-	struct net_address address;            /* length 0: demo: */
-	char text[NET_ADDRESS_TEXT];           /* of the address */
+	const struct net_address *address;     /* length 0: demo: */
+	const char *text;                      /* of the address */
 	struct balance_member member;
 	struct server_health health;
 	struct origin_known known;

@@ -10,7 +10,7 @@ static struct server *find_server(
 	list_for_each(&name->destination->servers, s, struct server, link)
 	{
 		if (s->conf == name->conf && !s->is_leaving &&
-		    net_address_equal(&s->address, address))
+		    net_address_equal(s->address, address))
 			return s;
 	}
 	return NULL;
@@ -77,7 +77,7 @@ static void name_changed(void *context, const struct name_answer *answer)
 	worker_now(d->upstream->env);
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		if (s->conf == name->conf && !s->is_leaving && !has_address(answer, &s->address))
+		if (s->conf == name->conf && !s->is_leaving && !has_address(answer, s->address))
 			server_leave(s);
 	}
 	for (size_t i = 0; i < answer->count; i++)

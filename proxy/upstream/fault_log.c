@@ -8,10 +8,10 @@
 void origin_log_fault(const struct origin_conn *c, const char *what, const char *more)
 {
 	const struct worker_env *env = c->upstream->env;
-	const struct conf_origin *o = c->pool->origin;
+	const struct server *s = c->pool->server;
 	observe_log_fault(env->observe, OBSERVE_WARN, what, env->relay->now,
-	    "origin %s (%s): %s%s%s", o->name, o->server_text, what, more ? ": " : "",
-	    more ? more : "");
+	    "origin %s (%s): %s%s%s", s->destination->origin->name, s->conf->text, what,
+	    more ? ": " : "", more ? more : "");
 }
 
 void origin_log_cut_response(const struct origin_conn *c)

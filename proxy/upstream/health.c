@@ -120,8 +120,9 @@ static void eject(struct server *s, enum server_verdict verdict, usec now)
 	char why[64];
 	say_verdict(e, verdict, why, sizeof(why));
 	ejection_begin(e, &o->eject, now);
-	observe_log(env->observe, OBSERVE_WARN, "origin %s: server %s is ejected for %llu s: %s",
-	    o->name, s->text, (unsigned long long)(e->length / USEC_PER_SEC), why);
+	observe_log_fault(env->observe, OBSERVE_WARN, "ejections", now,
+	    "origin %s: server %s is ejected for %llu s: %s", o->name, s->text,
+	    (unsigned long long)(e->length / USEC_PER_SEC), why);
 	WORKER_COUNT(env, server_ejections, 1);
 	if (s->health.entry)
 		server_entry_eject(s->health.entry, env->observe->worker, e->until, verdict);
@@ -134,8 +135,8 @@ static void come_back(struct wheel_node *timer, usec now)
 	struct server *s = container_of(timer, struct server, health.timer);
 	struct worker_env *env = s->destination->upstream->env;
 	ejection_end(&s->health.ejection, now);
-	observe_log(env->observe, OBSERVE_INFO, "origin %s: server %s is used again",
-	    s->destination->origin->name, s->text);
+	observe_log_fault(env->observe, OBSERVE_INFO, "returns of servers", now,
+	    "origin %s: server %s is used again", s->destination->origin->name, s->text);
 	if (s->health.entry)
 		server_entry_return(s->health.entry, env->observe->worker);
 	has_changed(s, now);
@@ -159,7 +160,7 @@ void health_init(struct server *s)
 	const struct destination *d = s->destination;
 	struct worker_env *env = d->upstream->env;
 	const struct conf_origin *o = d->origin;
-	bool is_checked = o->check.kind != CONF_CHECK_OFF && s->address.length > 0;
+	bool is_checked = o->check.kind != CONF_CHECK_OFF && s->address->length > 0;
 	s->health = (struct server_health){.may_eject = conf_origin_may_eject(o)};
 	wheel_node_init(&s->health.timer, come_back);
 	if (s->conf->is_down)

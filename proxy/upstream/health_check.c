@@ -61,11 +61,11 @@ static void change(struct health_target *t, enum server_check_state state, unsig
 	char text[SERVER_CHECK_TEXT];
 	server_check_text(result, text);
 	if (state == SERVER_CHECK_FAILS)
-		observe_log(env->observe, OBSERVE_WARN,
+		observe_log_fault(env->observe, OBSERVE_WARN, "failing checks", env->relay->now,
 		    "origin %s: server %s fails its checks: %s, %u in a row", name, s->text, text,
 		    t->failed);
 	else if (s->health.check_fails)
-		observe_log(env->observe, OBSERVE_INFO,
+		observe_log_fault(env->observe, OBSERVE_INFO, "passing checks", env->relay->now,
 		    "origin %s: server %s passes its checks: %s, %u in a row", name, s->text, text,
 		    t->passed);
 	if (s->health.entry)
@@ -150,7 +150,7 @@ static void target_expired(struct wheel_node *timer, usec now)
 	struct health_target *t = container_of(timer, struct health_target, timer);
 	struct worker_env *env = env_of(t);
 	usec interval = rules_of(t)->interval;
-	if (env->is_draining) {
+	if (env->is_draining || t->server->is_leaving) {
 		if (t->server->health.entry)
 			server_entry_unlease(t->server->health.entry, env->observe->worker);
 		return;

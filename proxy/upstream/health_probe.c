@@ -78,7 +78,7 @@ static struct slice authority_of(const struct server *s, struct arena *arena)
 {
 	const struct conf_origin *o = s->destination->origin;
 	const char *host = s->conf->tls_name; /* without the labels of an SRV record */
-	unsigned port = net_address_port(&s->address);
+	unsigned port = net_address_port(s->address);
 	if (o->check.host)
 		return slice_of_string(o->check.host);
 	if (o->host_override)
@@ -255,7 +255,7 @@ bool health_probe_begin(struct health_target *t)
 	wheel_node_init(&p->timer, probe_expired);
 	wheel_set(worker_wheel(u->env), &p->timer, u->env->relay->now + o->check.timeout);
 	t->probe = p;
-	p->net = net_connect(u->env->loop, &s->address, d->tls,
+	p->net = net_connect(u->env->loop, s->address, d->tls,
 	    o->tls_name ? o->tls_name : s->conf->tls_name, &probe_ops, p);
 	net_conn_set_budget(p->net, &p->budget);
 	return true;

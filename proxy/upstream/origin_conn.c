@@ -57,7 +57,7 @@ static struct net_conn *connect_to(struct origin_conn *c)
 		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, &conn_ops, c);
 	}
 	const char *name = o->tls_name ? o->tls_name : server->conf->tls_name;
-	struct net_conn *net = net_connect(loop, &server->address, p->tls, name, &conn_ops, c);
+	struct net_conn *net = net_connect(loop, server->address, p->tls, name, &conn_ops, c);
 	c->offers_http1_alone = pool_needs_http1(p);
 	if (c->offers_http1_alone)
 		net_conn_set_alpn(net, session_http1.alpn);

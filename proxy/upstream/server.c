@@ -17,20 +17,32 @@ static void know_beforehand(struct server *s)
 	s->known.capabilities = plans[0].protocol->origin_capabilities;
 }
 
+/* An address that is not the line's own, and the text, lie behind the server: there may be thousands. */
+static struct server *server_alloc(
+    const struct conf_origin_server *conf, const struct net_address *address, const char *text)
+{
+	size_t copied = address == &conf->address ? 0 : sizeof(*address);
+	struct server *s = memory_zalloc(sizeof(*s) + copied + strlen(text) + 1);
+	char *behind = (char *)(s + 1);
+	s->conf = conf;
+	s->address = address;
+	if (copied > 0)
+		s->address = memcpy(behind, address, copied);
+	s->text = strcpy(behind + copied, text);
+	return s;
+}
+
 struct server *server_new(struct destination *d, const struct conf_origin_server *conf,
     const struct net_address *address, uint32_t weight)
 {
-	struct server *s = memory_new(struct server);
-	s->destination = d;
-	s->conf = conf;
-	s->address = *address;
+	char text[NET_ADDRESS_TEXT] = "demo";
 	if (address->length > 0)
-		net_address_format(address, s->text, sizeof(s->text));
-	else
-		snprintf(s->text, sizeof(s->text), "demo");
+		net_address_format(address, text, sizeof(text));
+	struct server *s = server_alloc(conf, address, text);
+	s->destination = d;
 	s->member = (struct balance_member){
-	    .key = balance_member_key(d->origin,
-		slice_of_string(address->length > 0 ? s->text : conf->text)),
+	    .key = balance_member_key(
+		d->origin, slice_of_string(address->length > 0 ? text : conf->text)),
 	    .id = ++d->upstream->last_server_id,
 	    .weight = weight,
 	    .is_backup = conf->is_backup,

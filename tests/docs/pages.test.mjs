@@ -11,7 +11,8 @@ import { readPage } from '../support/page_text.mjs';
 import { runPage } from '../support/pages.mjs';
 
 const MOVING = fs.readFileSync(path.join(ROOT, 'docs/MOVING.md'), 'utf8');
-const PAGES = ['README.md', 'docs/RECIPES.md', 'docs/MOVING.md'];
+const FLEET = fs.readFileSync(path.join(ROOT, 'docs/FLEET.md'), 'utf8');
+const PAGES = ['README.md', 'docs/RECIPES.md', 'docs/MOVING.md', 'docs/FLEET.md'];
 
 for (const page of PAGES) {
 	test(page, async (t) => {
@@ -36,17 +37,19 @@ test('configurations in the other documents are right', (t) => {
 	assert.deepEqual(wrong, []);
 });
 
-test('docs/MOVING.md names options that are there, with values that they take', async (t) => {
-	const folder = workDir();
-	t.after(() => fs.rmSync(folder, { recursive: true }));
-	const known = optionsKnown();
-	const named = optionsNamed(MOVING);
-	assert.ok(named.length > 50, `${named.length} options`);
-	const unknown = named.filter(({ section, option }) => !known[section]?.has(option));
-	assert.deepEqual(unknown.map(({ line, code }) => `docs/MOVING.md:${line}: ${code}`), []);
-	const wrong = named.filter(({ value }) => value).map((o) => ({ ...o, why: checkOption(o, folder) })).filter(({ why }) => why);
-	assert.deepEqual(wrong.map(({ line, code, why }) => `docs/MOVING.md:${line}: ${code}: ${why}`), []);
-});
+for (const [page, text, least] of [['docs/MOVING.md', MOVING, 50], ['docs/FLEET.md', FLEET, 40]]) {
+	test(`${page} names options that are there, with values that they take`, (t) => {
+		const folder = workDir();
+		t.after(() => fs.rmSync(folder, { recursive: true }));
+		const known = optionsKnown();
+		const named = optionsNamed(text);
+		assert.ok(named.length > least, `${named.length} options`);
+		const unknown = named.filter(({ section, option }) => !known[section]?.has(option));
+		assert.deepEqual(unknown.map(({ line, code }) => `${page}:${line}: ${code}`), []);
+		const wrong = named.filter(({ value }) => value).map((o) => ({ ...o, why: checkOption(o, folder) })).filter(({ why }) => why);
+		assert.deepEqual(wrong.map(({ line, code, why }) => `${page}:${line}: ${code}: ${why}`), []);
+	});
+}
 
 test('docs/MOVING.md has every option of nghttpx', () => {
 	const { stdout } = spawnSync('nghttpx', ['--help'], { encoding: 'utf8', env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` } });

@@ -63,8 +63,11 @@ const NEEDS = {
 	listen: { address: '127.0.0.1:8443' }, origin: { server: 'h2c://127.0.0.1:8080' }, route: { origin: 'app' }, push: { action: 'forward' },
 };
 
+const INSTEAD_OF_ORIGIN = ['redirect', 'answer'];
+
 /* Why `option = value` is wrong in its section; '' when it is right. */
 export function checkOption({ section, option, value }, folder) {
-	const rows = Object.entries({ ...NEEDS[section], [option]: value }).map(([name, text]) => `${name} = ${text}\n`);
+	const needs = INSTEAD_OF_ORIGIN.includes(option) ? {} : NEEDS[section];
+	const rows = Object.entries({ ...needs, [option]: value }).map(([name, text]) => `${name} = ${text}\n`);
 	return checkFragment(`[${section}${section === 'server' ? '' : ' app'}]\n${rows.join('')}`, folder);
 }

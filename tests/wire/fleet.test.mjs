@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An origin with several servers, of which some fail. The show for a whole minute is tests/soak/fleet.mjs. */
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
 import { assertShown, showFleet, tell } from '../support/fleet.mjs';
@@ -11,7 +12,7 @@ const SECONDS = 6;
 
 for (const version of ['h2c', 'http1']) {
 	test(`${version}: of three servers one dies, one is slow and one flaps, and no request is lost`, { timeout: 60000 * SCALE }, async (t) => {
-		const figures = await showFleet({ version, seconds: SECONDS, slowMs: 1000 });
+		const figures = await showFleet({ version, seconds: SECONDS, slowMs: 1000, origin: { 'eject-time': '1s' } });
 		tell(version, figures).forEach((line) => t.diagnostic(line));
 		assertShown(figures);
 	});
@@ -31,7 +32,12 @@ test(`${ORIGINS} origins of ${SERVERS} servers start within ${START_MS} ms`, { t
 	const gate = new Gate({ config, dir, ports: [port] });
 	try {
 		await gate.listening();
+		/* Its sockets listen before it has made its servers. Nobody is at the addresses of these. */
+		const status = await new Promise((resolve, reject) => {
+			http.get({ port, host: '127.0.0.1', headers: { host: `h${ORIGINS - 1}.test` }, agent: false }, (r) => resolve(r.resume().statusCode)).on('error', reject);
+		});
 		const took = Date.now() - begun;
+		assert.ok(status >= 500, `status ${status}`);
 		t.diagnostic(`${took} ms`);
 		assert.ok(took < START_MS, `${took} ms`);
 	} finally {

@@ -125,7 +125,7 @@ static struct server *server_at(struct gate_world *w, char site)
 	uint16_t port = w->sites[site == 'a' ? 0 : 1].port;
 	list_for_each(&w->gateway->upstream.destinations[2].servers, s, struct server, link)
 	{
-		if (net_address_port(&s->address) == port)
+		if (net_address_port(s->address) == port)
 			return s;
 	}
 	fail_msg("no server at %c", site);

@@ -196,6 +196,21 @@ static void of_two_the_one_with_less_to_do(void **unused)
 }
 
 /* A server that is slow has more outstanding, and gets less. */
+/* Also of two, of which chance alone draws the same one again and again, and whatever their weights. */
+static void a_busy_server_is_never_chosen_beside_an_idle_one(void **unused)
+{
+	(void)unused;
+	for (uint32_t heavy = 1; heavy <= 200; heavy += 199) {
+		make_fleet(2);
+		members[0].outstanding = 1000;
+		members[0].weight = heavy;
+		struct balance *b = make_balance(BALANCE_LEAST, 0);
+		for (unsigned i = 0; i < 10000; i++)
+			assert_int_equal(choose(b), 1);
+		balance_free(b);
+	}
+}
+
 static void share_of_a_slow_server_shrinks(void **unused)
 {
 	(void)unused;
@@ -594,6 +609,7 @@ int main(void)
 	    cmocka_unit_test(turns_that_were_missed_are_not_made_up_for),
 	    cmocka_unit_test(shares_follow_weights_when_busy_and_when_idle),
 	    cmocka_unit_test(of_two_the_one_with_less_to_do),
+	    cmocka_unit_test(a_busy_server_is_never_chosen_beside_an_idle_one),
 	    cmocka_unit_test(share_of_a_slow_server_shrinks),
 	    cmocka_unit_test(removing_one_of_ten_moves_its_keys_alone),
 	    cmocka_unit_test(keys_are_the_same_for_every_worker),
