@@ -8,6 +8,7 @@ struct entry {
 	struct slice prefix;
 	uint32_t first, count; /* among the takers */
 	uint32_t above; /* position + 1 of the longest entry that this one begins with; 0: none */
+	bool has_conditions; /* the first taker has some */
 };
 
 struct router_paths {
