@@ -439,7 +439,7 @@ const struct conf_option conf_options[] = {
         "all. Not for the demo site."},
     {ORIGIN(check.host), .key = "health-host", .example = "app.example.com", .type = CONF_TYPE_OTHER, .form = "NAME[:PORT]",
         .set = conf_set_health_host,
-        .sentence = "Host of the requests of health-check. Not given: that of server."},
+        .sentence = "Host of the requests of health-check. Not given: host, if that names one, else the host of server."},
     {ORIGIN(check.interval), .key = "health-interval", TIME(100 * USEC_PER_MSEC), .preset = "5s",
         .sentence = "Time between two checks of a server, give or take a tenth."},
     {ORIGIN(check.timeout), .key = "health-timeout", TIME(10 * USEC_PER_MSEC), .preset = "2s",

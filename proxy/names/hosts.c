@@ -10,12 +10,14 @@
 
 struct entry {
 	struct map_node node;
-	struct slice name; /* in the copy of the text */
+	struct entry *next; /* of all */
+	struct slice name;  /* in the copy of the text */
 	struct address address;
 };
 
 struct hosts {
 	struct map entries;
+	struct entry *first;
 	uint64_t seed;
 	char *text; /* lower case */
 };
@@ -58,6 +60,8 @@ static void add(struct hosts *h, struct slice name, const struct address *addres
 	struct entry *e = memory_new(struct entry);
 	e->name = name;
 	e->address = *address;
+	e->next = h->first;
+	h->first = e;
 	map_insert(&h->entries, &e->node, hash_bytes(h->seed, name.ptr, name.len));
 }
 
@@ -95,14 +99,11 @@ void hosts_free(struct hosts *h)
 {
 	if (!h)
 		return;
-	size_t cursor = 0;
-	struct map_node *node = NULL;
-	while ((node = map_walk(&h->entries, &cursor, node))) {
-		struct entry *e = container_of(node, struct entry, node);
-		map_remove(&h->entries, node);
+	map_fini(&h->entries);
+	for (struct entry *e = h->first, *next; e; e = next) {
+		next = e->next;
 		free(e);
 	}
-	map_fini(&h->entries);
 	free(h->text);
 	free(h);
 }

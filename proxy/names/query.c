@@ -212,6 +212,7 @@ static void on_timer(void *context)
 static void ask(struct name_query *q)
 {
 	struct names *n = q->names;
+	ensure(n != NULL);
 	while (q->tries < ROUNDS * n->resolver_count) {
 		q->resolver = (q->first + q->tries++) % n->resolver_count;
 		if (ask_over_udp(q))

@@ -25,11 +25,9 @@ struct watch_link {
 
 struct name_watch {
 	struct names *names;
-	struct list link; /* in names.watches */
-	struct list due;  /* in names.due, or in none */
-	char host[DNS_NAME_BYTES];
-	bool is_name; /* false: the host can be no name, and is never asked for */
-	uint16_t port;
+	struct list link;           /* in names.watches */
+	struct list due;            /* in names.due, or in none */
+	bool is_name;               /* false: the host can be no name, and is never asked for */
 	struct watch_link *service; /* the SRV question, or NULL */
 	bool is_service_new;        /* its targets are to be linked */
 	struct list links;          /* of A and AAAA */
@@ -231,20 +229,20 @@ struct name_watch *names_watch(struct names *n, const char *host, uint16_t port,
     void (*changed)(void *context, const struct name_answer *answer), void *context)
 {
 	const struct dns_target own = {.port = port};
+	char name[DNS_NAME_BYTES];
 	struct name_watch *w = memory_new(struct name_watch);
 	w->names = n;
-	w->port = port;
 	w->changed = changed;
 	w->context = context;
 	list_init(&w->due);
 	list_init(&w->links);
 	list_append(&n->watches, &w->link);
 	net_timer_init(&w->patience, n->loop, on_patience, w);
-	w->is_name = dns_name_copy(slice_of_string(host), w->host);
+	w->is_name = dns_name_copy(slice_of_string(host), name);
 	if (w->is_name && is_srv)
-		w->service = link_question(w, w->host, DNS_SRV, &own);
+		w->service = link_question(w, name, DNS_SRV, &own);
 	else if (w->is_name)
-		link_addresses(w, w->host, &own);
+		link_addresses(w, name, &own);
 	w->is_service_new = w->service && w->service->question->is_settled;
 	make_due(w);
 	return w;

@@ -8,6 +8,7 @@ struct entry {
 	struct slice prefix;
 	uint32_t first, count; /* among the takers */
 	uint32_t above; /* position + 1 of the longest entry that this one begins with; 0: none */
+	bool has_conditions; /* the first taker has some */
 };
 
 struct router_paths {
@@ -75,7 +76,9 @@ static void add_row(struct router_paths *p, const struct row *row, uint32_t take
 	struct entry *last = p->entry_count > 0 ? &p->entries[p->entry_count - 1] : NULL;
 	if (!last || !slice_equal(last->prefix, row->prefix)) {
 		last = &p->entries[p->entry_count];
-		*last = (struct entry){.prefix = row->prefix, .first = takers};
+		*last = (struct entry){.prefix = row->prefix,
+		    .first = takers,
+		    .has_conditions = conf_route_has_conditions(row->route)};
 		last->above = find_above(p, p->entry_count++);
 	}
 	p->takers[takers] = row->route;
@@ -146,6 +149,8 @@ static bool takes(const struct conf_route *route, const struct http_head *reques
 static size_t last_not_behind(const struct router_paths *p, struct slice path)
 {
 	size_t low = 0, high = p->entry_count;
+	if (high == 1) /* the prefix is compared anyway */
+		return 1;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (compare(p->entries[middle].prefix, path) <= 0)
@@ -165,6 +170,17 @@ static bool path_has_prefix(struct slice path, struct slice prefix)
 	       path.ptr[prefix.len] == '/';
 }
 
+static const struct conf_route *find_taker(
+    const struct router_paths *p, const struct entry *e, const struct http_head *request)
+{
+	if (!e->has_conditions)
+		return p->takers[e->first];
+	for (uint32_t i = e->first; i < e->first + e->count; i++)
+		if (!conf_route_has_conditions(p->takers[i]) || takes(p->takers[i], request))
+			return p->takers[i];
+	return NULL;
+}
+
 /*
  * Every prefix of the path lies at or before the last entry that is not behind the path, and all between the two
  * begin with it: so it is that entry, or what it begins with.
@@ -176,14 +192,11 @@ const struct conf_route *router_paths_find(const struct router_paths *p, struct 
 		const struct entry *e = &p->entries[at - 1];
 		if (!path_has_prefix(path, e->prefix))
 			continue;
-		for (uint32_t i = e->first; i < e->first + e->count; i++) {
-			if (conf_route_has_conditions(p->takers[i]) &&
-			    !takes(p->takers[i], request))
-				continue;
-			if (prefix)
-				*prefix = e->prefix;
-			return p->takers[i];
-		}
+		const struct conf_route *route = find_taker(p, e, request);
+		if (!route)
+			continue;
+		*prefix = e->prefix;
+		return route;
 	}
 	return NULL;
 }

@@ -55,6 +55,10 @@ struct exchange_context {
 	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
 	uint32_t tried[EXCHANGE_SERVERS_MOST];
 	uint8_t tried_count;
+	/* What one of them failed with that could be connected to; NULL: none could be. The text is in the
+	 * request's arena. */
+	const struct relay_cause *failure;
+	const char *failure_detail;
 	bool is_bound;     /* to `server`: it waits for that one's connections alone */
 	bool wants_pushes; /* the client can use pushes that come with the response */
 	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */

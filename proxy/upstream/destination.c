@@ -253,6 +253,29 @@ void destination_adopt_push(struct server *s, struct exchange *push)
 
 /* ---- another server ---- */
 
+/* A server that was connected to and cannot be spoken to says more of what is wrong than one that is not there:
+ * that is what is told when none is left, whichever was tried last. */
+static void note_failure(struct exchange *x, const struct relay_cause *cause, const char *detail)
+{
+	bool was_reached = cause == &relay_cause_UP_TLS || cause == &relay_cause_UP_CERTIFICATE ||
+			   cause == &relay_cause_UP_ALERT || cause == &relay_cause_UP_NO_ALPN ||
+			   cause == &relay_cause_UP_NOT_HTTP2;
+	if (!was_reached)
+		return;
+	x->context.failure = cause;
+	x->context.failure_detail =
+	    detail ? arena_printf(exchange_arena(x), "%s", detail).ptr : NULL;
+}
+
+static void fail_with(struct exchange *x, const struct relay_cause *cause, const char *detail)
+{
+	destination_note_queued(x);
+	if (x->context.failure)
+		exchange_on_up_failed(x, x->context.failure, 0, x->context.failure_detail);
+	else
+		exchange_on_up_failed(x, cause, 0, detail);
+}
+
 void destination_try_another(
     struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
@@ -261,9 +284,9 @@ void destination_try_another(
 		note_tried(x);
 	bool was_only = d->member_count == 1;
 	struct server *s = may_more && !was_only ? choose(d, x) : NULL;
+	note_failure(x, cause, detail);
 	if (!s) {
-		destination_note_queued(x);
-		exchange_on_up_failed(x, cause, 0, detail);
+		fail_with(x, cause, detail);
 		return;
 	}
 	x->moves++;

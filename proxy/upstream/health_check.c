@@ -171,6 +171,8 @@ void health_open(struct upstream *u)
 
 void health_close(struct upstream *u)
 {
+	if (!u->checks.targets.next) /* the start has failed before it was opened */
+		return;
 	list_for_each(&u->checks.targets, t, struct health_target, link)
 	{
 		wheel_forget(worker_wheel(u->env), &t->timer);

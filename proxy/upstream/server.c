@@ -48,6 +48,7 @@ struct server *server_new(struct destination *d, const struct conf_origin_server
 	    .is_backup = conf->is_backup,
 	    .is_usable = true,
 	};
+	list_init(&s->deferred.link);
 	list_append(&d->servers, &s->link);
 	d->server_count++;
 	know_beforehand(s);

@@ -71,6 +71,24 @@ static void requests_for_other_uris_are_dispatched_and_nothing_is_missed(void **
 	hold_world_free(hw);
 }
 
+/* covers: P-hold-claim R496 */
+static void requests_for_another_origin_are_dispatched(void **state)
+{
+	(void)state;
+	static const char another;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FRESH, "abc");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
+	const struct conf_origin *own = x->context.origin;
+	x->context.origin = (const void *)&another;
+	assert_false(hold_claim(&hw->hold, x));
+	x->context.origin = own;
+	assert_true(hold_claim(&hw->hold, x));
+	hold_world_pass(hw);
+	hold_world_free(hw);
+}
+
 /* covers: P-hold-status */
 static void answer_says_hit_and_its_age(void **state)
 {
@@ -505,6 +523,7 @@ int main(void)
 	    cmocka_unit_test(held_push_is_not_promised_and_answers_the_clients_own_request),
 	    cmocka_unit_test(private_response_is_claimed_once),
 	    cmocka_unit_test(requests_for_other_uris_are_dispatched_and_nothing_is_missed),
+	    cmocka_unit_test(requests_for_another_origin_are_dispatched),
 	    cmocka_unit_test(answer_says_hit_and_its_age),
 	    cmocka_unit_test(head_is_answered_from_a_held_get_which_stays),
 	    cmocka_unit_test(claim_by_a_head_request_alone_is_no_waste),

@@ -4,6 +4,7 @@
  * the same one. Which server is asked first is the balance's to say: a test asks until the faulty one has been.
  */
 import assert from 'node:assert/strict';
+import net from 'node:net';
 import { freePort, scenario, section } from '../support/gate.mjs';
 import { recordingOrigin, response } from '../support/http1.mjs';
 import { listen } from '../support/peer.mjs';
@@ -49,6 +50,24 @@ const http2 = (answer) => ({
 const dead = (scheme) => ({
 	async open() { this.line = `${scheme}://127.0.0.1:${await freePort()}`; },
 	close() {},
+});
+
+/* Answers whatever comes in HTTP/1.1. */
+const speaksHttp1 = () => ({
+	async open() {
+		this.sockets = [];
+		this.server = net.createServer((c) => {
+			this.sockets.push(c.on('error', () => {}).resume());
+			c.write('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
+		});
+		await new Promise((resolve) => { this.server.listen(0, '127.0.0.1', resolve); });
+		this.line = `h2c://127.0.0.1:${this.server.address().port}`;
+	},
+	close() {
+		for (const c of this.sockets)
+			c.destroy();
+		return new Promise((resolve) => { this.server.close(resolve); });
+	},
 });
 
 const ok1 = () => http1((m, c) => c.send(response(200, [], { body: m.method === 'HEAD' ? '' : 'fine' })));
@@ -135,6 +154,17 @@ fleet('all servers refuse: each is asked once, and the client may come back',
 		const r = await s.ask('/', { method: 'POST' });
 		assert.deepEqual([r.status, r.headers['retry-after']], [503, '1']);
 		assert.deepEqual(servers.map((server) => server.asked), [['/'], ['/'], ['/']]);
+	});
+
+/* Whichever is tried last, what is told is what the operator can mend. */
+fleet('one server is not there, the other speaks HTTP/1.1 where HTTP/2 is needed: that is told',
+	[dead('h2c'), speaksHttp1()],
+	{}, async (s) => {
+		for (let n = 0; n < 4; n++) {
+			const r = await s.ask(`/${n}`);
+			assert.equal(r.status, 502);
+			assert.match(r.headers['proxy-status'], /error=http_protocol_error/);
+		}
 	});
 
 fleet('one server that cannot be connected to: 503 with Retry-After', [dead('http')], {}, async (s) => {

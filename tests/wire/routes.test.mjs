@@ -37,6 +37,7 @@ function ask(s, url, { method = 'GET', headers = {} } = {}) {
 
 const API = section('route api', { path: '/api', origin: 'main', rewrite: '/api /v1' }) + section('route rest', { origin: 'main' });
 
+// covers: R491 R492
 scenario('the origin gets its own paths, and the client public ones', { routes: API }, async (s) => {
 	const { client, origin, up } = await s.open({ path: '/api/page?q=1' });
 	assert.equal(up.headers[':path'], '/v1/page?q=1');
@@ -52,6 +53,7 @@ scenario('the origin gets its own paths, and the client public ones', { routes: 
 	assert.equal(line.status, 302);
 });
 
+// covers: R493
 scenario('a promise gets the public path, or is refused when it points out of the prefix', { routes: API }, async (s) => {
 	const { client, origin, up } = await s.open({ path: '/api/page' });
 	origin.push(up, 2, '/v1/a.css');
@@ -85,6 +87,7 @@ const OWN = [
 	section('route gone', { path: '/gone', answer: 410 }),
 ].join('');
 
+// covers: R494
 scenario('redirects lead where their targets say, over both versions', { routes: OWN, origins: {} }, async (s) => {
 	const client = await s.connect();
 	let id = -1;
@@ -105,6 +108,7 @@ scenario('redirects lead where their targets say, over both versions', { routes:
 	assert.match(explain(s, `http://www.example:${s.port}/old/x`), /redirected with 301 by the route, to https:\/\/new\.example\/base\/x/);
 });
 
+// covers: R495
 scenario('fixed answers have their status and file', { routes: OWN, origins: {} }, async (s) => {
 	const client = await s.connect();
 	let id = -1;
@@ -135,6 +139,7 @@ const CONDITIONS = section('route all', { origin: 'main' })
 	+ section('route write', { method: 'POST PUT', origin: 'other' })
 	+ section('route beta', { path: '/app', field: 'Cookie: *beta=1*', origin: 'other' });
 
+// covers: R490
 scenario('conditions on method and fields choose the origin', { routes: CONDITIONS, origins: { main: {}, other: {} } }, async (s) => {
 	const client = await s.connect();
 	const origins = {};
@@ -151,6 +156,7 @@ scenario('conditions on method and fields choose the origin', { routes: CONDITIO
 	}
 });
 
+// covers: R496
 scenario('a client stays with its side, and explain names it', {
 	routes: section('route split', { origin: 'main 50, other 50' }), origins: { main: {}, other: {} },
 }, async (s) => {
@@ -168,6 +174,7 @@ scenario('a client stays with its side, and explain names it', {
 
 fs.writeFileSync(path.join(dir, 'hosts.txt'), `# all of them\n${Array.from({ length: 99990 }, (_, i) => `h${i}.example`).join('\n')}\n*.w.example\n`);
 fs.writeFileSync(path.join(dir, 'paths.txt'), Array.from({ length: 10000 }, (_, i) => `/p/${i}`).join('\n'));
+// covers: R490
 scenario('hosts and paths come from files', {
 	routes: section('route listed', { 'host-file': path.join(dir, 'hosts.txt'), 'path-file': path.join(dir, 'paths.txt'), answer: 200 }), origins: {},
 }, async (s) => {

@@ -2,6 +2,8 @@
 /* Rewritten paths through the whole data plane: promises, links, what is held; and clients split among origins. */
 #include "tests/support/gateway_world.h"
 
+/* covers: R491 R493 R496 */
+
 #define API "[route api]\npath = /api\norigin = a\nrewrite = /api "
 #define REST "[route rest]\norigin = a\n"
 

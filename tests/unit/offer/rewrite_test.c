@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* covers: R491 R492 R494 R496 */
+
 struct made {
 	struct http_head_pool *heads;
 	struct conf *conf;

@@ -16,6 +16,8 @@
 
 #define HEAD "[listen l]\naddress = 127.0.0.1:1\n[origin o]\nserver = h2c://127.0.0.1:2\n"
 
+/* covers: R490 */
+
 struct case_map {
 	struct conf *conf;
 	struct router *router;

@@ -92,6 +92,7 @@ static void each_fact_of_the_offer_has_its_guard(void **state)
 	} rows[] = {
 	    {&s->offer.parent_is_push, false, &policy_reason_PARENT_PUSHED},
 	    {&s->offer.parent_gone, false, &policy_reason_PARENT_GONE},
+	    {&s->offer.outside_prefix, false, &policy_reason_OUTSIDE_PREFIX},
 	    {&s->offer.origin_may_promise, true, &policy_reason_AUTHORITY},
 	    {&s->offer.listener_covers, true, &policy_reason_DOWNSTREAM_AUTHORITY},
 	    {&s->offer.promise_rate_exceeded, false, &policy_reason_PROMISE_RATE},

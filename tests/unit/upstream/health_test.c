@@ -263,6 +263,25 @@ static void a_gateway_ends_while_it_checks(void **state)
 	gate_world_free(w);
 }
 
+/* A start that fails before there are servers: a key that was there when it was examined is gone. */
+static void a_gateway_that_cannot_start_is_freed(void **state)
+{
+	(void)state;
+	struct gate_world *w = fleet(CHECKED);
+	gate_world_free_gateway(w);
+	struct net_certificate missing = {"/nonexistent/a.pem", "/nonexistent/a.key"};
+	struct conf_listen *listen = &w->conf->listens[0];
+	listen->certificates = &missing;
+	listen->certificate_count = 1;
+	const struct gateway_env env = {.loop = w->loop, .chunks = w->chunks, .conf = w->conf, .observe = &w->observe, .seed = 42};
+	char error[256] = "";
+	assert_null(gateway_new(&env, error, sizeof(error)));
+	assert_non_null(strstr(error, "/nonexistent/a"));
+	listen->certificates = NULL;
+	listen->certificate_count = 0;
+	gate_world_free(w);
+}
+
 static void without_memory_no_check_is_made(void **state)
 {
 	(void)state;
@@ -321,6 +340,7 @@ int main(void)
 	    cmocka_unit_test(when_all_servers_fail_they_are_used),
 	    cmocka_unit_test(each_end_of_a_check_is_a_failure),
 	    cmocka_unit_test(a_gateway_ends_while_it_checks),
+	    cmocka_unit_test(a_gateway_that_cannot_start_is_freed),
 	    cmocka_unit_test(without_memory_no_check_is_made),
 	    cmocka_unit_test(few_checks_run_at_a_time),
 	};
