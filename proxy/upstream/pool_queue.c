@@ -53,6 +53,8 @@ static struct exchange *first_of(const struct list *l)
 
 struct exchange *pool_first_waiting(const struct pool *p)
 {
+	if (p->server->destination->queued == 0)
+		return NULL;
 	bool takes = may_take_from_line(p);
 	struct exchange *own = first_of(&p->bound.requests);
 	struct exchange *common = takes ? first_to_take(p, &p->line->requests) : NULL;
@@ -66,6 +68,8 @@ struct exchange *pool_first_waiting(const struct pool *p)
 
 bool pool_is_waiting(const struct pool *p)
 {
+	if (p->server->destination->queued == 0)
+		return false;
 	return p->queued > 0 || (!list_is_empty(&p->line->requests) && may_take_from_line(p)) ||
 	       (!list_is_empty(&p->line->pushes) && may_take_from_line(p));
 }
