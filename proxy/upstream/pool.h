@@ -74,6 +74,7 @@ struct pool {
 	struct waiting_line *line;    /* of the destination: any server may serve them */
 	struct waiting_line bound;    /* this one alone */
 	uint32_t queued;              /* in both, those that were given to this server */
+	uint32_t in_line;             /* of these, those that any server may serve */
 	uint32_t count;               /* connections that are not retired */
 	uint32_t connecting;          /* how many of them are not ready */
 	usec grow_after;              /* after a failed connect: no further one before this time */

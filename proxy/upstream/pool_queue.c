@@ -13,6 +13,39 @@ static bool may_take_from_line(const struct pool *p)
 	return balance_prefers(&p->server->member) && !p->server->is_leaving;
 }
 
+/*
+ * What was given to another server is left to it, unless that one is not in use or has more to do: else the first
+ * connection that opens, of a server that may be the slowest, would get all that waits.
+ */
+static bool may_take(const struct pool *p, const struct exchange *x)
+{
+	const struct balance_member *own = &p->server->member;
+	const struct balance_member *other = &x->context.server->member;
+	return own == other || !balance_prefers(other) || x->context.server->is_leaving ||
+	       (uint64_t)(own->outstanding + 1) * other->weight <=
+		   (uint64_t)other->outstanding * own->weight;
+}
+
+/* How many requests of the line are looked at when none of them was given to this server. */
+#define LOOKED_AT 16u
+static uint32_t most_looks(const struct pool *p)
+{
+	return p->in_line > 0 ? UINT32_MAX : LOOKED_AT;
+}
+
+static struct exchange *first_to_take(const struct pool *p, const struct list *line)
+{
+	uint32_t looks = most_looks(p);
+	list_for_each(line, x, struct exchange, waiting)
+	{
+		if (may_take(p, x))
+			return x;
+		if (--looks == 0)
+			break;
+	}
+	return NULL;
+}
+
 static struct exchange *first_of(const struct list *l)
 {
 	return list_first(l, struct exchange, waiting);
@@ -20,19 +53,23 @@ static struct exchange *first_of(const struct list *l)
 
 struct exchange *pool_first_waiting(const struct pool *p)
 {
+	if (p->server->destination->queued == 0)
+		return NULL;
 	bool takes = may_take_from_line(p);
 	struct exchange *own = first_of(&p->bound.requests);
-	struct exchange *common = takes ? first_of(&p->line->requests) : NULL;
+	struct exchange *common = takes ? first_to_take(p, &p->line->requests) : NULL;
 	if (own && common)
 		return own->timing.waits_since <= common->timing.waits_since ? own : common;
 	if (own || common)
 		return own ? own : common;
 	struct exchange *push = first_of(&p->bound.pushes);
-	return push || !takes ? push : first_of(&p->line->pushes);
+	return push || !takes ? push : first_to_take(p, &p->line->pushes);
 }
 
 bool pool_is_waiting(const struct pool *p)
 {
+	if (p->server->destination->queued == 0)
+		return false;
 	return p->queued > 0 || (!list_is_empty(&p->line->requests) && may_take_from_line(p)) ||
 	       (!list_is_empty(&p->line->pushes) && may_take_from_line(p));
 }
@@ -58,6 +95,7 @@ void pool_enqueue(struct pool *p, struct exchange *x)
 	struct waiting_line *line = x->context.is_bound ? &p->bound : p->line;
 	bool is_ahead_of_need = exchange_is_push(x) && x->pushed.claims == 0;
 	list_append(is_ahead_of_need ? &line->pushes : &line->requests, &x->waiting);
+	p->in_line += !x->context.is_bound;
 	p->server->queued++;
 	p->server->destination->queued++;
 	if (p->queued++ == 0)
@@ -69,6 +107,7 @@ void pool_unqueue(struct pool *p, struct exchange *x)
 {
 	struct server *s = p->server;
 	ensure(p->queued > 0 && s->queued > 0 && s->destination->queued > 0);
+	p->in_line -= !x->context.is_bound;
 	s->queued--;
 	s->destination->queued--;
 	if (--p->queued == 0)
@@ -80,12 +119,20 @@ void pool_unqueue(struct pool *p, struct exchange *x)
  * nobody waiting. */
 static struct exchange *first_to_send(struct pool *p, struct list *queue, struct origin_conn **c)
 {
+	uint32_t looks = most_looks(p);
+	if (list_is_empty(&p->usable))
+		return NULL;
 	list_for_each(queue, x, struct exchange, waiting)
 	{
+		if (!may_take(p, x)) {
+			if (--looks == 0)
+				return NULL;
+			continue;
+		}
 		*c = pool_conn_with_room(p, x);
 		if (*c)
 			return x;
-		if (!x->needs_fresh || list_is_empty(&p->usable))
+		if (!x->needs_fresh)
 			return NULL;
 	}
 	return NULL;
@@ -97,7 +144,7 @@ static struct exchange *older_to_send(
 {
 	struct origin_conn *other = NULL;
 	struct exchange *own = first_to_send(p, bound, c);
-	struct exchange *first = may_take_from_line(p) ? first_of(line) : NULL;
+	struct exchange *first = may_take_from_line(p) ? first_to_take(p, line) : NULL;
 	if (!first || (own && own->timing.waits_since <= first->timing.waits_since))
 		return own;
 	struct exchange *common = first_to_send(p, line, &other);

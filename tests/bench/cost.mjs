@@ -68,7 +68,7 @@ function page({ scheme = 'http', fields = [], pushes = [] } = {}) {
 const PRELOAD = '[preload links]\nlink = yes\n';
 const perRequest = { measure: instructions, unit: 'instructions/request', tolerance: '1%', streams: 32 };
 /* One request at a time: several at once share reads and writes, which more servers cannot. */
-const perServer = { ...perRequest, streams: 1, page: page(), warmUp: WARM_UP_OF_SERVERS };
+const perServer = { ...perRequest, streams: 1, page: page(), seeds: [1, 2], origin: { 'idle-timeout': '1h' } };
 const perTunnel = { measure: pairs, unit: 'KiB/pair', tolerance: '10%', isTunnel: true };
 /* Its requests are all under way at once, and how much of that peak the heap keeps varies. */
 const perPair = { measure: pairs, unit: 'KiB/pair', tolerance: '20%' };
@@ -85,7 +85,7 @@ const WORKS = {
 	'fields-8': { ...perRequest, page: page({ fields: preloads('note') }), extra: PRELOAD },
 	'request-1-server': { ...perServer, servers: 1 },
 	'request-10-servers': { ...perServer, servers: 10 },
-	'request-1000-servers': { ...perServer, servers: 1000 },
+	'request-1000-servers': { ...perServer, servers: 1000, warmUp: WARM_UP_OF_SERVERS },
 	/* Servers that nobody has asked for anything yet. */
 	'idle-server-kib': { measure: servers, unit: 'KiB/server', tolerance: '20%', most: 1 },
 	'idle-tls-kib': { measure: memory, unit: 'KiB/connection', tolerance: '3%' },
@@ -171,13 +171,14 @@ async function instructions(name, work, keep) {
 	const round = work.streams * CONNECTIONS;
 	const pages = (count) => Math.ceil(count / responses / round) * round;
 	const few = pages(work.warmUp ?? WARM_UP_RESPONSES), more = pages(MEASURED_RESPONSES);
+	const seeds = work.seeds ?? SEEDS;
 	let sum = 0;
-	for (const seed of SEEDS) {
+	for (const seed of seeds) {
 		const short = await countInstructions(work, few, seed);
 		const long = await countInstructions(work, few + more, seed, keep && path.join(keep, `${name}.${seed}`));
 		sum += (long - short) / (more * responses);
 	}
-	return Math.round(sum / SEEDS.length);
+	return Math.round(sum / seeds.length);
 }
 
 /* ---- memory ---- */

@@ -201,10 +201,11 @@ export class Lockstep {
 		this.#asked.push([wire, f.stream]);
 		if (this.#asked.length < this.#batch.requests)
 			return;
-		for (const [to, id] of this.#asked.splice(0))
+		const asked = this.#asked.splice(0);
+		for (const [to, id] of asked)
 			this.#answer(to, id);
-		for (const origin of this.#origins)
-			origin.flush();
+		for (const to of new Set(asked.map(([to]) => to)))
+			to.flush();
 	}
 
 	#answer(wire, id) {
