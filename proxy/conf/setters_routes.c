@@ -9,6 +9,8 @@
 
 #define SIDES_MOST 16u
 #define SIDE_WEIGHT_MOST 1000u
+/* Each may be replaced by a whole path: so many bound the length of a Location. */
+#define PLACEHOLDERS_MOST 8u
 
 /* ---- origin ---- */
 
@@ -114,6 +116,7 @@ static const char *fault_of_target(struct slice target)
 {
 	bool is_absolute = slice_starts_with(target, SLICE("https://")) ||
 			   slice_starts_with(target, SLICE("http://"));
+	unsigned placeholders = 0;
 	size_t authority = is_absolute ? slice_find(target, ':') + 3 : 0;
 
 	if (!is_absolute && (target.len == 0 || target.ptr[0] != '/'))
@@ -126,6 +129,8 @@ static const char *fault_of_target(struct slice target)
 			return "write a URI: without spaces, quotes and brackets";
 		if (target.ptr[i] != '{')
 			continue;
+		if (++placeholders > PLACEHOLDERS_MOST)
+			return "write at most 8 placeholders";
 		struct slice name = slice_from(target, i + 1);
 		size_t end = slice_find(name, '}');
 		if (end == name.len || !is_placeholder(slice_sub(name, 0, end)))

@@ -166,7 +166,18 @@ size_t order_addresses_by(struct name_address *list, size_t count,
 	return routed;
 }
 
+/* As if each address were reached from itself. */
+static bool from_itself(const struct net_address *to, struct address *from)
+{
+	net_address_ip(to, from);
+	return true;
+}
+
+/* Routes tell IPv6 from IPv4, and IPv6 from IPv6; between addresses of IPv4 they decide nothing. */
 size_t order_addresses(struct name_address *list, size_t count)
 {
-	return order_addresses_by(list, count, net_route_source);
+	bool is_ipv4 = true;
+	for (size_t i = 0; i < count; i++)
+		is_ipv4 = is_ipv4 && list[i].address.storage.ss_family == AF_INET;
+	return order_addresses_by(list, count, is_ipv4 ? from_itself : net_route_source);
 }

@@ -7,7 +7,8 @@
 
 /*
  * Sorts, and leaves out addresses without a route if another one has a route; returns how many are left. Addresses
- * with a lower priority (of SRV) stay before those with a higher one. Asks the kernel for routes; no packet leaves.
+ * with a lower priority (of SRV) stay before those with a higher one. Asks the kernel for routes unless
+ * all are of IPv4; no packet leaves.
  */
 size_t order_addresses(struct name_address *list, size_t count);
 

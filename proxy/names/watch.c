@@ -12,8 +12,8 @@
 /* RFC 8305 8: the resolution delay. */
 #define PATIENCE (50 * USEC_PER_MSEC)
 
-/* Watches that are looked at in one loop pass. */
-#define LOOKS_PER_PASS 16u
+/* Watches that are looked at in one loop pass: each may bring servers, whose routes are asked for. */
+#define LOOKS_PER_PASS 4u
 
 /* One question of a watch. */
 struct watch_link {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The board of servers in shared memory: entries, leases, and what is published. */
 #include "proxy/observe/servers.h"
-#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -59,16 +59,25 @@ static uint32_t capacity_for(size_t servers, size_t from_names)
 	return wanted < 16 ? 16 : (uint32_t)wanted;
 }
 
+/* The shared part. */
+struct board_memory {
+	_Atomic uint32_t version;
+	struct server_entry entries[];
+};
+
 size_t server_board_bytes(size_t servers, size_t from_names)
 {
-	return sizeof(struct server_board) +
+	return sizeof(struct board_memory) +
 	       capacity_for(servers, from_names) * sizeof(struct server_entry);
 }
 
-struct server_board *server_board_init(void *memory, size_t servers, size_t from_names)
+struct server_board *server_board_new(void *memory, size_t servers, size_t from_names)
 {
-	struct server_board *b = memory;
+	struct board_memory *shared = memory;
+	struct server_board *b = memory_new(struct server_board);
 	b->capacity = capacity_for(servers, from_names);
+	b->version = &shared->version;
+	b->entries = shared->entries;
 	return b;
 }
 
@@ -208,7 +217,7 @@ void server_entry_publish(struct server_board *b, struct server_entry *e, struct
 {
 	uint64_t since = check.since / USEC_PER_MSEC;
 	atomic_store(&e->check, since << 24 | (uint64_t)check.result << 8 | check.state);
-	atomic_fetch_add(&b->version, 1);
+	atomic_fetch_add(b->version, 1);
 }
 
 struct server_check server_entry_check(const struct server_entry *e)
@@ -254,4 +263,17 @@ const struct server_entry *server_board_entry(
 	uint16_t number = atomic_load(&b->entries[i].origin);
 	*origin = number - 1u;
 	return number > 0 ? &b->entries[i] : NULL;
+}
+
+const char *server_entry_text(const struct server_entry *e, char buffer[SERVER_ENTRY_TEXT])
+{
+	size_t length = strnlen(e->text, SERVER_ENTRY_TEXT - 1);
+	for (size_t i = 0; i < length; i++) {
+		char c = e->text[i];
+		buffer[i] = c;
+		if (c <= ' ' || c > '~')
+			buffer[i] = '?';
+	}
+	buffer[length] = '\0';
+	return buffer;
 }

@@ -66,18 +66,19 @@ struct server_entry {
 	char text[SERVER_ENTRY_TEXT]; /* the address; cut */
 };
 
+/* A process's own: what workers can write is no address and no size. */
 struct server_board {
-	uint32_t capacity;        /* entries */
-	_Atomic uint32_t version; /* counts the changes of checks' states */
-	struct server_entry entries[];
+	uint32_t capacity;            /* a power of two */
+	_Atomic uint32_t *version;    /* shared: counts the changes of checks' states */
+	struct server_entry *entries; /* shared */
 };
 
 /* ---- the memory: for the process that shares it ---- */
 
 /* For so many servers, as many again that names may bring, and room to spare. */
 size_t server_board_bytes(size_t servers, size_t from_names);
-/* In zeroed memory of server_board_bytes. */
-struct server_board *server_board_init(void *memory, size_t servers, size_t from_names);
+/* Over zeroed memory of server_board_bytes, which it borrows; to be freed with free(). */
+struct server_board *server_board_new(void *memory, size_t servers, size_t from_names);
 /* The worker has died: gives back its entries and leases. Nobody uses its number meanwhile. */
 void server_board_forget(struct server_board *b, uint32_t worker);
 
@@ -102,8 +103,11 @@ void server_entry_return(struct server_entry *e, uint32_t worker);
 
 /* In how many workers the server is ejected now. */
 uint32_t server_entry_ejected(const struct server_entry *e, usec now);
-/* The entry of this number and the index of its origin, if some worker uses it; else NULL. */
+/* The entry of this number and the index of its origin, if some worker uses it; else NULL. The index is what a worker
+ * has written. */
 const struct server_entry *server_board_entry(
     const struct server_board *b, size_t i, size_t *origin);
+/* Its address, whatever a worker has written there: printable, and with an end. Returns buffer. */
+const char *server_entry_text(const struct server_entry *e, char buffer[SERVER_ENTRY_TEXT]);
 
 #endif

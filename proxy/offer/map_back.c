@@ -208,28 +208,26 @@ static bool find_path(struct slice attribute, struct slice *path)
 	       path->len > 0 && path->ptr[0] == '/';
 }
 
-/* Without a Path the client takes that of its own request. __Host- demands the path "/" (RFC 6265bis 4.1.3.2). */
+/* Without a Path the client takes that of its own request, and of several the last one (RFC 6265 5.3). __Host-
+ * demands the path "/" (RFC 6265bis 4.1.3.2). */
 static struct slice map_cookie(const struct mapping *m, struct slice value)
 {
-	size_t at = slice_find(value, ';');
+	struct slice rest = slice_from(value, slice_find(value, ';')), last = {0}, path;
 	if (slice_equal_nocase(slice_sub(slice_trim(value), 0, 7), SLICE("__Host-")))
 		return value;
-	while (at < value.len) {
-		struct slice rest = slice_from(value, at + 1), path;
+	while (rest.len > 0) {
+		rest = slice_from(rest, 1);
 		struct slice attribute = slice_sub(rest, 0, slice_find(rest, ';'));
-		at += 1 + attribute.len;
-		if (!find_path(attribute, &path))
-			continue;
-		struct slice mapped = map_cookie_path(m, path);
-		size_t before = (size_t)(path.ptr - value.ptr);
-		if (mapped.ptr == path.ptr)
-			continue;
-		struct slice behind = slice_from(value, before + path.len);
-		at = before + mapped.len + slice_find(behind, ';');
-		value = arena_printf(m->arena, "%.*s%.*s%.*s",
-		    SLICE_ARG(slice_sub(value, 0, before)), SLICE_ARG(mapped), SLICE_ARG(behind));
+		rest = slice_from(rest, attribute.len);
+		if (find_path(attribute, &path))
+			last = path;
 	}
-	return value;
+	struct slice mapped = last.len > 0 ? map_cookie_path(m, last) : last;
+	if (mapped.ptr == last.ptr)
+		return value;
+	size_t before = (size_t)(last.ptr - value.ptr);
+	return arena_printf(m->arena, "%.*s%.*s%.*s", SLICE_ARG(slice_sub(value, 0, before)),
+	    SLICE_ARG(mapped), SLICE_ARG(slice_from(value, before + last.len)));
 }
 
 /* ---- responses ---- */

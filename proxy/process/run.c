@@ -82,7 +82,8 @@ static bool map_board(struct start *s, char *error, size_t error_size)
 		    error, error_size, "cannot map the health of servers: %s", strerror(errno));
 		return false;
 	}
-	s->board = server_board_init(p, servers, names);
+	s->board_memory = p;
+	s->board = server_board_new(p, servers, names);
 	return true;
 }
 
@@ -162,7 +163,8 @@ static void close_all(struct start *s)
 	if (s->slots)
 		munmap(s->slots, (s->workers + 1) * sizeof(*s->slots));
 	if (s->board)
-		munmap(s->board, s->board_bytes);
+		munmap(s->board_memory, s->board_bytes);
+	free(s->board);
 	net_tickets_fini(&s->tickets);
 	conf_free(s->conf);
 }

@@ -21,7 +21,7 @@ static void each_server(const struct status *s, void *context,
 		for (size_t i = 0; i < s->board->capacity && named < SERVERS_MOST; i++) {
 			size_t origin;
 			const struct server_entry *e = server_board_entry(s->board, i, &origin);
-			if (!e || is_up(e, now) != wants_up)
+			if (!e || origin >= s->conf->origin_count || is_up(e, now) != wants_up)
 				continue;
 			print(context, s->conf->origins[origin].name, e, now);
 			named++;
@@ -33,18 +33,19 @@ static void print_note(void *context, const char *origin, const struct server_en
 	FILE *out = context;
 	uint32_t workers = server_entry_ejected(e, now);
 	struct server_check check = server_entry_check(e);
-	char text[SERVER_CHECK_TEXT];
+	char text[SERVER_CHECK_TEXT], address[SERVER_ENTRY_TEXT];
+	server_entry_text(e, address);
 	if (workers > 0) {
 		usec until = atomic_load(&e->ejected_until);
 		unsigned long long left = until > now ? (until - now) / USEC_PER_SEC : 0;
 		fprintf(out,
 		    "# origin %s: server %s is ejected for %llu s more by %u worker%s (%s)\n",
-		    origin, e->text, left + 1, workers, workers == 1 ? "" : "s",
+		    origin, address, left + 1, workers, workers == 1 ? "" : "s",
 		    server_verdict_text((enum server_verdict)atomic_load(&e->verdict)));
 	}
 	if (check.state == SERVER_CHECK_FAILS)
 		fprintf(out, "# origin %s: server %s has failed its checks for %llu s (%s)\n",
-		    origin, e->text, (unsigned long long)((now - check.since) / USEC_PER_SEC),
+		    origin, address, (unsigned long long)((now - check.since) / USEC_PER_SEC),
 		    server_check_text(check.result, text));
 }
 
@@ -55,13 +56,17 @@ void status_server_notes(const struct status *s, FILE *out)
 
 static void print_up(void *context, const char *origin, const struct server_entry *e, usec now)
 {
-	const struct observe_label labels[] = {{"origin", origin}, {"server", e->text}, {0}};
+	char address[SERVER_ENTRY_TEXT];
+	const struct observe_label labels[] = {
+	    {"origin", origin}, {"server", server_entry_text(e, address)}, {0}};
 	observe_sample(context, labels, "%d", is_up(e, now));
 }
 
 static void print_ejected(void *context, const char *origin, const struct server_entry *e, usec now)
 {
-	const struct observe_label labels[] = {{"origin", origin}, {"server", e->text}, {0}};
+	char address[SERVER_ENTRY_TEXT];
+	const struct observe_label labels[] = {
+	    {"origin", origin}, {"server", server_entry_text(e, address)}, {0}};
 	uint32_t workers = server_entry_ejected(e, now);
 	if (workers > 0)
 		observe_sample(context, labels, "%u", workers);

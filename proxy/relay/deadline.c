@@ -342,11 +342,18 @@ static usec put_off_by_partner(
 	return holds(other, other->needs, facts) ? USEC_NEVER : others;
 }
 
+/* Rows for which few requests have a limit: the others do not pay for them. */
+#define SELDOM_LIMITED (DEADLINE_CALL_LIMITED | DEADLINE_REQUEST_LIMITED)
+#define SELDOM_ROWS (1u << DEADLINE_CALL_TIMEOUT | 1u << DEADLINE_REQUEST_TIMEOUT)
+
 struct exchange_deadline exchange_deadline(struct exchange *x)
 {
 	struct exchange_deadline nearest = {.at = USEC_NEVER};
 	unsigned facts = facts_of(x);
-	for (unsigned left = x->relay->deadline_rows[x->phase]; left; left &= left - 1) {
+	unsigned rows = x->relay->deadline_rows[x->phase];
+	if (!(facts & SELDOM_LIMITED))
+		rows &= ~SELDOM_ROWS;
+	for (unsigned left = rows; left; left &= left - 1) {
 		const struct deadline_row *row = &exchange_deadlines[__builtin_ctz(left)];
 		if (!holds(row, row->needs, facts))
 			continue;

@@ -44,7 +44,7 @@ static void take_published(struct health_target *t)
 static void read_board(struct wheel_node *timer, usec now)
 {
 	struct upstream *u = container_of(timer, struct upstream, checks.timer);
-	uint32_t version = atomic_load(&u->env->board->version);
+	uint32_t version = atomic_load(u->env->board->version);
 	if (version != u->checks.seen)
 		list_for_each(&u->checks.targets, t, struct health_target, link) take_published(t);
 	u->checks.seen = version;

@@ -55,6 +55,7 @@ async function haproxy(s) {
 	fs.writeFileSync(config, `defaults
 	mode http
 	timeout connect 5s
+	timeout check 20s
 	timeout client 60s
 	timeout server 60s
 frontend f
@@ -64,7 +65,7 @@ frontend f
 	default_backend app
 backend app
 	option httpchk GET /up
-	server a 127.0.0.1:${ports.h1} check inter 100ms fall 1 rise 1
+	server a 127.0.0.1:${ports.h1} check inter 300ms fall 2 rise 1
 `);
 	await daemon(s, 'haproxy', ['-db', '-f', config], port);
 	return { name: 'HAProxy', port, fine: () => { status = 200; }, sick: () => { status = 500; }, result: 'status 503' };

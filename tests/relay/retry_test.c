@@ -293,6 +293,22 @@ static void the_owner_is_not_asked_about_other_statuses(void **state)
 	world_free(w);
 }
 
+/* A held response that it claims has no other server. */
+static void a_leg_that_cannot_discard_is_not_left(void **state)
+{
+	(void)state;
+	struct world *w = owner_that_agrees(9);
+	struct world_leg *down;
+	struct exchange *x = sent(w, "GET", &down);
+	struct leg_ops held = *x->up.ops;
+	held.discard = NULL;
+	x->up.ops = &held;
+	exchange_on_response(x, world_response(w, 503), true);
+	assert_string_equal(asked, "");
+	assert_string_equal(down->said, "head 503 end; detach");
+	world_free(w);
+}
+
 /* Nothing of it has left: the origin has answered before it took any. */
 static void a_body_that_waits_is_sent_with_the_retry(void **state)
 {
@@ -369,6 +385,7 @@ int main(void)
 	    cmocka_unit_test(a_response_with_such_a_status_goes_nowhere),
 	    cmocka_unit_test(a_response_that_is_not_retried_goes_on_as_it_came),
 	    cmocka_unit_test(the_owner_is_not_asked_about_other_statuses),
+	    cmocka_unit_test(a_leg_that_cannot_discard_is_not_left),
 	    cmocka_unit_test(a_body_that_waits_is_sent_with_the_retry),
 	    cmocka_unit_test(a_late_response_is_asked_of_another_server),
 	    cmocka_unit_test(the_deadline_of_the_whole_request_ends_retries_too),

@@ -23,6 +23,7 @@ static void bad_values_say_what_would_be_right(void **state)
 	    {"redirect = /x y", "write the status"}, {"redirect = 301 /x y", "write a URI"},
 	    {"redirect = https://", "write a host behind the scheme"}, {"redirect = https:///x", "write a host behind the scheme"},
 	    {"redirect = /{uri}", "write {host}, {path}, {query} or {rest}"}, {"redirect = /{host", "write {host}"},
+	    {"redirect = /{path}{path}{path}{path}{path}{path}{path}{path}{path}", "write at most 8 placeholders"},
 	    {"redirect = /a}", "write a URI"}, {"redirect = /\\evil.example", "write a URI"},
 	    {"answer = 100", "write a status"}, {"answer = 600", "write a status"}, {"answer = 304", "write a status"},
 	    {"answer = 206", "write a status"}, {"answer = ok", "write a status"}, {"answer = 200 x.css", "write a file whose name ends"},

@@ -109,6 +109,22 @@ static void a_request_that_climbs_out_of_the_prefix_is_refused(void **state)
 	gate_world_free(w);
 }
 
+static void a_tunnel_is_asked_for_by_the_origins_path(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, API "/v1\nupgrade = echo\n" REST);
+	w->sites[0].options.takes_tunnels = true;
+	struct gate_peer *client = gate_client(w, NULL);
+	UNTIL(w, client->settings_came > 0);
+	struct gate_stream *tunnel = gate_tunnel(client, "echo", "/api/socket?q");
+	UNTIL(w, gate_find(w, "/v1/socket?q"));
+	gate_answer(gate_find(w, "/v1/socket?q"), 200, 0, false);
+	UNTIL(w, tunnel->status == 200);
+	struct gate_stream *climbs = gate_tunnel(client, "echo", "/api/%2e%2e/socket");
+	UNTIL(w, climbs->status == 400);
+	gate_world_free(w);
+}
+
 /* ---- links and offers of our own ---- */
 
 #define LINKS "[preload p]\nlink = yes\n"
@@ -248,6 +264,7 @@ int main(void)
 	    cmocka_unit_test(a_promise_reaches_the_client_with_the_public_path),
 	    cmocka_unit_test(a_promise_that_points_out_of_the_prefix_is_refused),
 	    cmocka_unit_test(a_request_that_climbs_out_of_the_prefix_is_refused),
+	    cmocka_unit_test(a_tunnel_is_asked_for_by_the_origins_path),
 	    cmocka_unit_test(a_link_becomes_a_push_with_the_public_path),
 	    cmocka_unit_test(an_own_offer_has_the_public_path_and_is_asked_for_by_the_origins),
 	    cmocka_unit_test(the_origins_103_has_public_links),

@@ -120,6 +120,16 @@ static void kernel_knows_a_route_to_itself(void **state)
 	assert_null(net_address_parse(SLICE("127.0.0.1:53"), &two[0].address));
 	assert_null(net_address_parse(SLICE("127.0.0.2:53"), &two[1].address));
 	assert_int_equal(order_addresses(two, 2), 2);
+	/* Of IPv4 alone: by the address, whatever the routes. */
+	assert_null(net_address_parse(SLICE("240.0.0.9:53"), &two[0].address));
+	assert_null(net_address_parse(SLICE("240.0.0.1:53"), &two[1].address));
+	assert_int_equal(order_addresses(two, 2), 2);
+	char text[NET_ADDRESS_TEXT];
+	assert_string_equal(net_address_format(&two[0].address, text, sizeof(text)), "240.0.0.1:53");
+	/* A link-local address without a scope is reached from nowhere. */
+	assert_null(net_address_parse(SLICE("[fe80::1]:53"), &two[0].address));
+	assert_null(net_address_parse(SLICE("127.0.0.1:53"), &two[1].address));
+	assert_int_equal(order_addresses(two, 2), 1);
 }
 
 int main(void)

@@ -19,11 +19,18 @@
 
 #define SEC USEC_PER_SEC
 
+static void *memory;
 static struct server_board *board(size_t servers)
 {
-	void *memory = calloc(1, server_board_bytes(servers, 0));
+	memory = calloc(1, server_board_bytes(servers, 0));
 	assert_non_null(memory);
-	return server_board_init(memory, servers, 0);
+	return server_board_new(memory, servers, 0);
+}
+
+static void board_free(struct server_board *b)
+{
+	free(memory);
+	free(b);
 }
 
 static uint64_t key_of(unsigned number)
@@ -63,7 +70,7 @@ static void workers_share_an_entry(void **state)
 	again = server_board_join(b, 2, key_of(1), 4, "192.0.2.1:80");
 	assert_int_equal(server_entry_check(again).state, SERVER_CHECK_UNKNOWN);
 	assert_int_equal(server_entry_ejected(again, SEC), 0);
-	free(b);
+	board_free(b);
 }
 
 static void a_long_address_is_cut(void **state)
@@ -75,7 +82,21 @@ static void a_long_address_is_cut(void **state)
 	path[sizeof(path) - 1] = '\0';
 	struct server_entry *e = server_board_join(b, 0, key_of(1), 0, path);
 	assert_int_equal(strlen(e->text), SERVER_ENTRY_TEXT - 1);
-	free(b);
+	board_free(b);
+}
+
+/* The master, which is privileged, prints what workers have written. */
+static void a_text_that_is_none_is_printable(void **state)
+{
+	(void)state;
+	struct server_board *b = board(1);
+	struct server_entry *e = server_board_join(b, 0, key_of(1), 0, "a");
+	char text[SERVER_ENTRY_TEXT];
+	memset(e->text, '\n', sizeof(e->text));
+	server_entry_text(e, text);
+	assert_int_equal(strlen(text), SERVER_ENTRY_TEXT - 1);
+	assert_int_equal(strspn(text, "?"), SERVER_ENTRY_TEXT - 1);
+	board_free(b);
 }
 
 static void one_worker_at_a_time_has_the_lease(void **state)
@@ -94,7 +115,7 @@ static void one_worker_at_a_time_has_the_lease(void **state)
 	assert_false(server_entry_lease(e, 0, 31 * SEC, 46 * SEC));
 	server_entry_unlease(e, 1);
 	assert_true(server_entry_lease(e, 0, 31 * SEC, 46 * SEC));
-	free(b);
+	board_free(b);
 }
 
 static void what_is_published_is_read(void **state)
@@ -102,10 +123,10 @@ static void what_is_published_is_read(void **state)
 	(void)state;
 	struct server_board *b = board(1);
 	struct server_entry *e = server_board_join(b, 0, key_of(1), 0, "a");
-	uint32_t version = atomic_load(&b->version);
+	uint32_t version = atomic_load(b->version);
 	assert_int_equal(server_entry_check(e).state, SERVER_CHECK_UNKNOWN);
 	server_entry_publish(b, e, (struct server_check){SERVER_CHECK_FAILS, 503, 123456 * USEC_PER_MSEC});
-	assert_int_not_equal(atomic_load(&b->version), version);
+	assert_int_not_equal(atomic_load(b->version), version);
 	struct server_check check = server_entry_check(e);
 	assert_int_equal(check.state, SERVER_CHECK_FAILS);
 	assert_int_equal(check.result, 503);
@@ -113,7 +134,7 @@ static void what_is_published_is_read(void **state)
 	char text[SERVER_CHECK_TEXT];
 	assert_string_equal(server_check_text(check.result, text), "status 503");
 	assert_string_equal(server_check_text(SERVER_CHECK_LATE, text), "no answer in time");
-	free(b);
+	board_free(b);
 }
 
 static void ejections_of_workers_add_up(void **state)
@@ -130,7 +151,7 @@ static void ejections_of_workers_add_up(void **state)
 	assert_int_equal(server_entry_ejected(e, 16 * SEC), 1);
 	/* A worker that hangs lets nobody return: its time is over nevertheless. */
 	assert_int_equal(server_entry_ejected(e, 20 * SEC), 0);
-	free(b);
+	board_free(b);
 }
 
 static void a_dead_worker_leaves_nothing(void **state)
@@ -153,7 +174,7 @@ static void a_dead_worker_leaves_nothing(void **state)
 	assert_int_equal(used(b), 1);
 	server_board_leave(b, 6, shared);
 	assert_int_equal(used(b), 0);
-	free(b);
+	board_free(b);
 }
 
 static void a_full_board_refuses(void **state)
@@ -170,7 +191,7 @@ static void a_full_board_refuses(void **state)
 	server_board_forget(b, 1);
 	server_board_forget(b, 0);
 	assert_non_null(server_board_join(b, 1, key_of(100), 0, "a"));
-	free(b);
+	board_free(b);
 }
 
 static void all_configured_servers_find_an_entry(void **state)
@@ -180,7 +201,7 @@ static void all_configured_servers_find_an_entry(void **state)
 	for (unsigned i = 0; i < 10000; i++)
 		assert_non_null(server_board_join(b, 0, key_of(i), 0, "a"));
 	assert_true(server_board_bytes(10000, 0) < 10000 * 768);
-	free(b);
+	board_free(b);
 }
 
 /* Processes join, lease and leave the same servers at the same time, and some are killed. */
@@ -189,9 +210,9 @@ static void processes_share_a_board(void **state)
 	(void)state;
 	enum { WORKERS = 4, SERVERS = 6 };
 	size_t bytes = server_board_bytes(SERVERS, 0);
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(memory != MAP_FAILED);
-	struct server_board *b = server_board_init(memory, SERVERS, 0);
+	void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(shared != MAP_FAILED);
+	struct server_board *b = server_board_new(shared, SERVERS, 0);
 	pid_t pids[WORKERS];
 	for (uint32_t w = 0; w < WORKERS; w++) {
 		pids[w] = fork();
@@ -221,7 +242,8 @@ static void processes_share_a_board(void **state)
 	server_board_forget(b, 0);
 	/* Killed between two words, it may leave one entry in use, which only takes room. */
 	assert_true(used(b) <= 1);
-	munmap(memory, bytes);
+	munmap(shared, bytes);
+	free(b);
 }
 
 int main(void)
@@ -229,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(workers_share_an_entry),
 	    cmocka_unit_test(a_long_address_is_cut),
+	    cmocka_unit_test(a_text_that_is_none_is_printable),
 	    cmocka_unit_test(one_worker_at_a_time_has_the_lease),
 	    cmocka_unit_test(what_is_published_is_read),
 	    cmocka_unit_test(ejections_of_workers_add_up),

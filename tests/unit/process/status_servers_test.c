@@ -38,6 +38,7 @@ static size_t count(const char *text, const char *what)
 struct scene {
 	struct conf_origin origins[2];
 	struct conf conf;
+	void *memory;
 	struct server_board *board;
 	struct status status;
 };
@@ -49,7 +50,8 @@ static struct scene *scene(size_t servers)
 	s->origins[1].name = "b";
 	s->conf.origins = s->origins;
 	s->conf.origin_count = 2;
-	s->board = server_board_init(calloc(1, server_board_bytes(servers, 0)), servers, 0);
+	s->memory = calloc(1, server_board_bytes(servers, 0));
+	s->board = server_board_new(s->memory, servers, 0);
 	s->status = (struct status){.conf = &s->conf, .board = s->board};
 	return s;
 }
@@ -63,6 +65,7 @@ static struct server_entry *add(struct scene *s, unsigned number, uint32_t worke
 
 static void scene_free(struct scene *s)
 {
+	free(s->memory);
 	free(s->board);
 	free(s);
 }
@@ -92,6 +95,17 @@ static void each_state_is_told(void **state)
 	scene_free(s);
 }
 
+static void an_origin_that_is_none_is_left_out(void **state)
+{
+	(void)state;
+	struct scene *s = scene(4);
+	atomic_store(&add(s, 0, 0)->origin, 4711);
+	struct text families = print(&s->status, status_servers_print);
+	assert_int_equal(count(families.bytes, "pushgate_server_up{"), 0);
+	free(families.bytes);
+	scene_free(s);
+}
+
 static void those_that_are_not_up_come_first(void **state)
 {
 	(void)state;
@@ -114,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_state_is_told),
+	    cmocka_unit_test(an_origin_that_is_none_is_left_out),
 	    cmocka_unit_test(those_that_are_not_up_come_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

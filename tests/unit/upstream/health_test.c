@@ -93,7 +93,7 @@ static void resets_eject(void **state)
 static void late_responses_eject(void **state)
 {
 	(void)state;
-	ejects("response-timeout = 20ms", say_nothing);
+	ejects("response-timeout = 200ms", say_nothing);
 }
 
 /* No client sees them, since another server answers: they count all the same. */
@@ -101,7 +101,7 @@ static void late_responses_eject_when_they_are_retried(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL,
-	    "[origin f]\nserver = %A\nserver = %B\nbalance = round-robin\nresponse-timeout = 20ms\nretry-budget = 100%\n"
+	    "[origin f]\nserver = %A\nserver = %B\nbalance = round-robin\nresponse-timeout = 200ms\nretry-budget = 100%\n"
 	    "[route r]\norigin = f\nretry-on = late\n");
 	w->sites[0].serve = answer_ok;
 	w->sites[1].serve = say_nothing;
