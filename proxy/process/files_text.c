@@ -92,7 +92,7 @@ enum files_text_change files_check_text(struct files_text *t, char *line, size_t
 		    is_first ? "it counts as empty" : "what was read before stays in use");
 		return FILES_TEXT_UNUSABLE;
 	}
-	bool is_same = length == t->length && memcmp(bytes, t->bytes, length) == 0;
+	bool is_same = length == t->length && (length == 0 || memcmp(bytes, t->bytes, length) == 0);
 	replace(t, bytes, length);
 	if (length > LIMIT_NAMES_FILE_BYTES)
 		snprintf(line, size, "%s: what is behind its first %u bytes is left out", t->path,
