@@ -21,6 +21,8 @@ static bool may_take(const struct pool *p, const struct exchange *x)
 {
 	const struct balance_member *own = &p->server->member;
 	const struct balance_member *other = &x->context.server->member;
+	if (x->tunnel.is_counted && own != other && !server_may_tunnel(p->server))
+		return false;
 	return own == other || !balance_prefers(other) || x->context.server->is_leaving ||
 	       (uint64_t)(own->outstanding + 1) * other->weight <=
 		   (uint64_t)other->outstanding * own->weight;
@@ -156,6 +158,8 @@ static struct exchange *older_to_send(
 
 struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c)
 {
+	if (!server_has_room(p->server))
+		return NULL;
 	struct exchange *x = older_to_send(p, &p->bound.requests, &p->line->requests, c);
 	if (x)
 		return x;
