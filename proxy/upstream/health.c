@@ -179,13 +179,25 @@ void health_init(struct server *s)
 		health_target_open(s);
 }
 
+/* Two lines, or two names, have the same address. */
+static bool is_entry_shared(const struct server *s)
+{
+	list_for_each(&s->destination->servers, other, struct server, link)
+	{
+		if (other != s && other->health.entry == s->health.entry)
+			return true;
+	}
+	return false;
+}
+
 void health_fini(struct server *s)
 {
 	struct worker_env *env = s->destination->upstream->env;
 	if (s->health.target)
 		health_target_close(s);
-	if (s->health.entry)
+	if (s->health.entry && !is_entry_shared(s))
 		server_board_leave(env->board, env->observe->worker, s->health.entry);
 	s->health.entry = NULL;
+	s->health.may_eject = false;
 	wheel_forget(worker_wheel(env), &s->health.timer);
 }

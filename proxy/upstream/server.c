@@ -63,6 +63,15 @@ struct pool *server_pool(struct server *s, enum pool_kind kind)
 	return s->pools[kind];
 }
 
+bool server_may_send_soon(const struct server *s, enum pool_kind kind, const struct exchange *x)
+{
+	struct pool *p = s->pools[kind];
+	if (!server_has_room(s) || (kind == POOL_TUNNELS && !server_may_tunnel(s)))
+		return false;
+	return !p || p->connecting > 0 || p->count < pool_most_connections(p) ||
+	       pool_conn_with_room(p, x);
+}
+
 void server_serve(struct server *s)
 {
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
@@ -108,6 +117,7 @@ void server_check_gone(struct server *s)
 void server_leave(struct server *s)
 {
 	s->is_leaving = true;
+	health_fini(s);
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
 		if (s->pools[kind])
 			pool_retire(s->pools[kind]);
