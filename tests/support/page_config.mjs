@@ -11,7 +11,8 @@ export const isConfiguration = (text) => has(text, 'listen') && has(text, 'origi
 
 /* What the sections need to be a configuration: a listener, the origins that routes name, a route. */
 function completed(text) {
-	const wanted = new Set([...text.matchAll(/^origin = (\S+)/gm)].map(([, name]) => name));
+	/* Several with weights: "a 90, b 10". */
+	const wanted = new Set([...text.matchAll(/^origin = (.+)/gm)].flatMap(([, names]) => names.split(',').map((name) => name.trim().split(' ')[0])));
 	if (!has(text, 'route')) {
 		text += '\n[route for-the-test]\norigin = for-the-test\n';
 		wanted.add(/^\[origin (\S+)\]/m.exec(text)?.[1] ?? 'for-the-test');
