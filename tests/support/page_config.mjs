@@ -28,9 +28,11 @@ function completed(text) {
 /* Folders that the package makes. */
 const INSTALLED = /\/(var\/log|var\/lib|run)\/pushgate(?=\/)/g;
 
-/* Why the sections are wrong; '' when they are right. */
+/* Why the sections are wrong; '' when they are right. A page that they answer with is there. */
 export function checkFragment(text, folder) {
 	const file = path.join(folder, 'fragment.ini');
+	for (const [, page] of text.matchAll(/^answer = \d+ (\w+\.html)$/gm))
+		fs.writeFileSync(path.join(folder, page), '<p>A page.\n');
 	fs.writeFileSync(file, completed(`${text}\n`.replace(INSTALLED, folder)));
 	const r = spawnSync(BINARY, ['check', '-c', file], { encoding: 'utf8' });
 	return r.status === 0 ? '' : `pushgate check says\n${r.stdout}${r.stderr}`;
